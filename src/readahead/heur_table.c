@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The nfsheur table over liburcu's hash table. See heur_table.h. */
+#include "readahead/heur_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <urcu/compiler.h>
+
+/* Ejected entries that may wait for RCU before an insertion waits for them. */
+#define PENDING_MAX 4096
+
+struct key {
+	const void *data;
+	size_t len;
+};
+
+/* 64-bit multiply-and-fold over 8 bytes at a time (the mixing step of wyhash). */
+static uint64_t fold(uint64_t a, uint64_t b)
+{
+	unsigned __int128 m = (unsigned __int128)a * b;
+
+	return (uint64_t)m ^ (uint64_t)(m >> 64);
+}
+
+static unsigned long key_hash(const void *data, size_t len)
+{
+	const uint8_t *p = data;
+	uint64_t h = 0x9e3779b97f4a7c15u ^ len, w;
+
+	for (; len >= 8; p += 8, len -= 8) {
+		memcpy(&w, p, 8);
+		h = fold(h ^ w, 0xd6e8feb86659fd93u);
+	}
+	w = 0;
+	memcpy(&w, p, len);
+	return fold(h ^ w, 0xa0761d6478bd642fu);
+}
+
+static int key_match(struct cds_lfht_node *node, const void *arg)
+{
+	const struct heur_file *f = caa_container_of(node, struct heur_file, node);
+	const struct key *k = arg;
+
+	return f->key_len == k->len && !memcmp(f->key, k->data, k->len);
+}
+
+int heur_table_init(struct heur_table *t, uint32_t size, struct cursor_pool *pool)
+{
+	unsigned long buckets = 1;
+
+	memset(t, 0, sizeof(*t));
+	while (buckets < size)
+		buckets <<= 1;
+	t->clock = calloc(size, sizeof(*t->clock));
+	t->hash = cds_lfht_new_flavor(buckets, buckets, buckets, 0, &urcu_bp_flavor, NULL);
+	if (!t->clock || !t->hash) {
+		free(t->clock);
+		if (t->hash)
+			cds_lfht_destroy(t->hash, NULL);
+		return ENOMEM;
+	}
+	pthread_mutex_init(&t->insert_lock, NULL);
+	t->size = size;
+	t->pool = pool;
+	return 0;
+}
+
+static void free_file(struct rcu_head *head)
+{
+	struct heur_file *f = caa_container_of(head, struct heur_file, rcu);
+
+	atomic_fetch_sub(&f->table->pending, 1);
+	pthread_mutex_destroy(&f->lock);
+	free(f);
+}
+
+/* Takes F out of the table; its slot in the clock is the caller's. Insert lock held. */
+static void eject(struct heur_table *t, struct heur_file *f)
+{
+	urcu_bp_read_lock();
+	cds_lfht_del(t->hash, &f->node);
+	urcu_bp_read_unlock();
+	pthread_mutex_lock(&f->lock);
+	f->dead = true;
+	cursor_release_all(t->pool, f);
+	pthread_mutex_unlock(&f->lock);
+	atomic_fetch_sub(&t->entries, 1);
+	atomic_fetch_add(&t->pending, 1);
+	urcu_bp_call_rcu(&f->rcu, free_file);
+}
+
+void heur_table_fini(struct heur_table *t)
+{
+	for (uint32_t i = 0; i < t->used; i++)
+		eject(t, t->clock[i]);
+	urcu_bp_barrier();
+	cds_lfht_destroy(t->hash, NULL);
+	pthread_mutex_destroy(&t->insert_lock);
+	free(t->clock);
+}
+
+/* A free slot of the clock, ejecting the first entry not referenced since the hand last passed. */
+static uint32_t take_slot(struct heur_table *t)
+{
+	if (t->used < t->size)
+		return t->used++;
+	for (;;) {
+		struct heur_file *f = t->clock[t->hand];
+		uint32_t slot = t->hand;
+
+		t->hand = (t->hand + 1) % t->size;
+		if (atomic_exchange_explicit(&f->referenced, false, memory_order_relaxed))
+			continue; /* ends: after one turn every entry has lost its bit */
+		eject(t, f);
+		atomic_fetch_add_explicit(&t->evictions, 1, memory_order_relaxed);
+		return slot;
+	}
+}
+
+static struct heur_file *lookup(struct heur_table *t, unsigned long hash, const struct key *k)
+{
+	struct cds_lfht_iter iter;
+	struct cds_lfht_node *node;
+
+	cds_lfht_lookup(t->hash, hash, key_match, k, &iter);
+	node = cds_lfht_iter_get_node(&iter);
+	return node ? caa_container_of(node, struct heur_file, node) : NULL;
+}
+
+static int insert(struct heur_table *t, unsigned long hash, const struct key *k)
+{
+	struct heur_file *f;
+
+	if (atomic_load(&t->pending) > PENDING_MAX)
+		urcu_bp_barrier();
+	f = calloc(1, sizeof(*f) + k->len);
+	if (!f)
+		return ENOMEM;
+	f->table = t;
+	f->key_len = (uint16_t)k->len;
+	memcpy(f->key, k->data, k->len);
+	pthread_mutex_init(&f->lock, NULL);
+	atomic_init(&f->referenced, true);
+	cds_lfht_node_init(&f->node);
+
+	pthread_mutex_lock(&t->insert_lock);
+	urcu_bp_read_lock();
+	if (lookup(t, hash, k)) { /* another thread was faster */
+		urcu_bp_read_unlock();
+		pthread_mutex_unlock(&t->insert_lock);
+		pthread_mutex_destroy(&f->lock);
+		free(f);
+		return 0;
+	}
+	urcu_bp_read_unlock();
+	f->slot = take_slot(t);
+	t->clock[f->slot] = f;
+	atomic_fetch_add(&t->entries, 1);
+	urcu_bp_read_lock();
+	cds_lfht_add(t->hash, hash, &f->node);
+	urcu_bp_read_unlock();
+	pthread_mutex_unlock(&t->insert_lock);
+	return 0;
+}
+
+struct heur_file *heur_file_get(struct heur_table *t, const void *key, size_t key_len, bool create)
+{
+	struct key k = { .data = key, .len = key_len };
+	unsigned long hash = key_hash(key, key_len);
+
+	/* An entry can be ejected between lookup and lock; more than a few times is thrashing. */
+	for (int tries = 0; tries < 8; tries++) {
+		struct heur_file *f;
+
+		urcu_bp_read_lock();
+		f = lookup(t, hash, &k);
+		if (f) {
+			if (!atomic_load_explicit(&f->referenced, memory_order_relaxed))
+				atomic_store_explicit(&f->referenced, true, memory_order_relaxed);
+			pthread_mutex_lock(&f->lock);
+			if (!f->dead)
+				return f; /* the RCU read lock is kept until heur_file_put() */
+			pthread_mutex_unlock(&f->lock);
+		}
+		urcu_bp_read_unlock();
+		if (!create || insert(t, hash, &k))
+			return NULL;
+	}
+	return NULL;
+}
+
+void heur_file_put(struct heur_file *f)
+{
+	pthread_mutex_unlock(&f->lock);
+	urcu_bp_read_unlock();
+}
+
+void heur_table_forget(struct heur_table *t, const void *key, size_t key_len)
+{
+	struct key k = { .data = key, .len = key_len };
+	struct heur_file *f;
+
+	pthread_mutex_lock(&t->insert_lock);
+	urcu_bp_read_lock();
+	f = lookup(t, key_hash(key, key_len), &k);
+	urcu_bp_read_unlock();
+	if (f) {
+		struct heur_file *last = t->clock[--t->used];
+
+		t->clock[f->slot] = last; /* keep the clock dense */
+		last->slot = f->slot;
+		if (t->hand >= t->used)
+			t->hand = 0;
+		eject(t, f);
+	}
+	pthread_mutex_unlock(&t->insert_lock);
+}
+
+struct cursor *heur_cursor_get(struct heur_table *t, struct cursor_ref ref)
+{
+	struct cursor *c = &t->pool->cursors[ref.index];
+	struct heur_file *f;
+
+	urcu_bp_read_lock();
+	f = __atomic_load_n(&c->file, __ATOMIC_ACQUIRE);
+	if (f) {
+		pthread_mutex_lock(&f->lock);
+		if (__atomic_load_n(&c->file, __ATOMIC_RELAXED) == f &&
+		    c->generation == ref.generation)
+			return c;
+		pthread_mutex_unlock(&f->lock);
+	}
+	urcu_bp_read_unlock();
+	return NULL;
+}

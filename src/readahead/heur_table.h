@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The nfsheur table: file handle -> what is known of the file's access pattern.
+ *
+ * NFSv3 has no open and close, so a server remembers the files read lately by their handle. Ellard
+ * & Seltzer (FREENIX 2003, section 6.3) found that a table too small, or one that ejects entries
+ * before it is full, undoes any heuristic: here an entry is ejected only when the table is full,
+ * by second chance (CLOCK). Lookups take no lock (liburcu's lock-free hash table); an insertion
+ * takes one. Each file has a lock of its own for its cursors.
+ *
+ * The table outlives Ganesha's own handles: an entry is found again when the handle is recreated.
+ */
+#ifndef READAHEAD_HEUR_TABLE_H
+#define READAHEAD_HEUR_TABLE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <urcu-bp.h>
+#include <urcu/rculfhash.h>
+
+#include "readahead/cursor.h"
+
+struct heur_file {
+	struct cds_lfht_node node;
+	struct rcu_head rcu;
+	struct heur_table *table;
+	atomic_bool referenced; /* second chance */
+	uint32_t slot;		/* place in the clock; insert lock */
+	pthread_mutex_t lock;	/* guards all below; held for nanoseconds, never over I/O */
+	bool dead;		/* ejected: look the key up again */
+	uint8_t penalty;	/* windows of this file are smaller by 2^penalty: it wasted bytes */
+	uint16_t matches;	/* share of reads that continued a cursor exactly, in 1/65536 */
+	struct cursor_set set;
+	uint16_t key_len;
+	uint8_t key[];
+};
+
+struct heur_table {
+	struct cds_lfht *hash;
+	pthread_mutex_t insert_lock;
+	struct heur_file **clock; /* every entry; insert lock */
+	uint32_t size, used, hand;
+	struct cursor_pool *pool;
+	_Atomic uint64_t evictions;
+	_Atomic uint32_t entries, pending; /* pending: ejected, not yet freed by RCU */
+};
+
+/* A table of at most SIZE files (>= 1). Returns 0 or ENOMEM. */
+int heur_table_init(struct heur_table *t, uint32_t size, struct cursor_pool *pool);
+void heur_table_fini(struct heur_table *t);
+
+/*
+ * The entry of KEY with its lock held, made when absent and CREATE is true; NULL when absent or out
+ * of memory. The caller unlocks with heur_file_put(). Any thread; needs no registration with RCU.
+ */
+struct heur_file *heur_file_get(struct heur_table *t, const void *key, size_t key_len, bool create);
+void heur_file_put(struct heur_file *f);
+
+/* Drops KEY's entry and gives its cursors back. */
+void heur_table_forget(struct heur_table *t, const void *key, size_t key_len);
+
+/*
+ * The cursor of a reference with its file's lock held, or NULL when it was recycled since.
+ * heur_file_put(c->file) afterwards.
+ */
+struct cursor *heur_cursor_get(struct heur_table *t, struct cursor_ref ref);
+
+static inline struct cursor_ref heur_cursor_ref(const struct heur_table *t, const struct cursor *c)
+{
+	return (struct cursor_ref){ .index = (uint32_t)(c - t->pool->cursors),
+				    .generation = c->generation };
+}
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * How sequential is this? The heuristics behind one ops table.
+ *
+ *   off      no read-ahead of ours at all: exactly stock
+ *   default  4.4BSD/FreeBSD 4.x: +1 when a read starts where the last one ended, else back to 1
+ *   always   the highest count for every read (the paper's "Always Read-ahead")
+ *   slowdown Ellard & Seltzer 2003, section 6.2: +1 on a match, unchanged within 64 KiB, halved
+ *            beyond it
+ *   cursor   section 7: several cursors a file, found by the same approximate match, each with its
+ *            own count by the rules of slowdown
+ *
+ * The paper's 64 KiB are "eight 8k NFS blocks": with larger requests the window of the approximate
+ * match is eight requests. A request that repeats or overlaps what was just read (a retransmission)
+ * changes nothing.
+ */
+#ifndef READAHEAD_HEURISTIC_H
+#define READAHEAD_HEURISTIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "readahead/cursor.h"
+
+struct readahead_tuning;
+
+enum heuristic_match {
+	HEURISTIC_EXACT,  /* the read continues the cursor */
+	HEURISTIC_NEAR,	  /* jitter: within the window of the approximate match, or already asked for */
+	HEURISTIC_JUMP,	  /* elsewhere: the cursor starts anew at this read */
+};
+
+struct heuristic_ops {
+	const char *name;
+	const char *summary;
+	bool off;     /* reads are not looked at */
+	bool cursors; /* several cursors a file */
+	/* The cursor's new count after a read that stands to it as MATCH says. */
+	uint32_t (*count)(const struct readahead_tuning *t, uint32_t count,
+			  enum heuristic_match match);
+};
+
+/* The ops of NAME, or NULL. */
+const struct heuristic_ops *heuristic_find(const char *name);
+/* The Nth ops, NULL beyond the last: for lists of the right names. */
+const struct heuristic_ops *heuristic_nth(unsigned int n);
+
+/* How a read of LEN at OFFSET stands to C. */
+enum heuristic_match heuristic_classify(const struct readahead_tuning *t, const struct cursor *c,
+					uint64_t offset, uint32_t len);
+/* The bytes either side of the expected offset that still match approximately. */
+uint64_t heuristic_near(const struct readahead_tuning *t, uint32_t len);
+
+#endif

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The read-ahead engine: table, heuristic, cursors and window put together. See readahead.h. */
+#include "readahead/readahead.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "readahead/heur_table.h"
+#include "readahead/window.h"
+
+/* A range that arrived this long ago or less is taken to be in memory still (ns). */
+#define ARRIVAL_TRUST 500000000u
+/* The share of exact matches of a file is averaged over about this many reads. */
+#define MATCH_SHIFT   5
+/* Windows of a file that wastes are halved at most this often. */
+#define PENALTY_MAX   6
+
+struct readahead {
+	struct heur_table table;
+	struct cursor_pool pool;
+	_Atomic uint64_t memory;
+	_Atomic uint64_t unread, unread_max;
+	_Atomic uint32_t streams;
+	_Atomic uint64_t retired_unread; /* given up by recycling; counted as wasted at a sweep */
+	uint64_t idle_time;
+};
+
+const char *const readahead_counter_names[RA_COUNTERS] = {
+	[RA_READS] = "reads",
+	[RA_READ_BYTES] = "read_bytes",
+	[RA_RESIDENT] = "resident",
+	[RA_JOINED] = "joined",
+	[RA_LATE] = "late",
+	[RA_DEMAND] = "demand",
+	[RA_CHUNKS] = "chunks",
+	[RA_PREFETCHED] = "prefetched_bytes",
+	[RA_USED] = "used_bytes",
+	[RA_WASTED] = "wasted_bytes",
+	[RA_PREFETCH_ERRORS] = "prefetch_errors",
+	[RA_REFUSED] = "refused",
+};
+
+static unsigned int thread_shard(void)
+{
+	static atomic_uint threads;
+	static _Thread_local unsigned int mine;
+
+	if (!mine)
+		mine = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) + 1;
+	return mine % RA_COUNTER_SHARDS;
+}
+
+void readahead_count(struct readahead_counters *c, enum readahead_counter which, uint64_t n)
+{
+	atomic_fetch_add_explicit(&c->shard[thread_shard()].value[which], n, memory_order_relaxed);
+}
+
+uint64_t readahead_counted(const struct readahead_counters *c, enum readahead_counter which)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < RA_COUNTER_SHARDS; i++)
+		sum += atomic_load_explicit(&c->shard[i].value[which], memory_order_relaxed);
+	return sum;
+}
+
+/* Charges LEN more unread bytes to C, unless that would pass the bound. */
+static bool charge(struct readahead *ra, struct cursor *c, uint64_t len)
+{
+	uint64_t memory = atomic_load_explicit(&ra->memory, memory_order_relaxed);
+	uint64_t sum = atomic_fetch_add(&ra->unread, len) + len;
+	uint64_t max;
+
+	if (sum > memory) {
+		atomic_fetch_sub(&ra->unread, len);
+		return false;
+	}
+	max = atomic_load_explicit(&ra->unread_max, memory_order_relaxed);
+	while (sum > max && !atomic_compare_exchange_weak(&ra->unread_max, &max, sum))
+		;
+	if (!c->charged)
+		atomic_fetch_add_explicit(&ra->streams, 1, memory_order_relaxed);
+	c->charged += len;
+	return true;
+}
+
+/* Releases up to LEN of what C holds; returns how much. */
+static uint64_t discharge(struct readahead *ra, struct cursor *c, uint64_t len)
+{
+	if (len > c->charged)
+		len = c->charged;
+	if (!len)
+		return 0;
+	c->charged -= len;
+	if (!c->charged)
+		atomic_fetch_sub_explicit(&ra->streams, 1, memory_order_relaxed);
+	atomic_fetch_sub(&ra->unread, len);
+	return len;
+}
+
+/* A cursor leaves its file: pool and file locks held. */
+static void retire(void *arg, struct cursor *c)
+{
+	struct readahead *ra = arg;
+	uint64_t wasted = discharge(ra, c, c->charged);
+
+	if (wasted && c->file->penalty < PENALTY_MAX)
+		c->file->penalty++;
+	atomic_fetch_add_explicit(&ra->retired_unread, wasted, memory_order_relaxed);
+}
+
+struct readahead *readahead_create(const struct readahead_limits *limits)
+{
+	struct readahead *ra = calloc(1, sizeof(*ra));
+
+	if (!ra)
+		return NULL;
+	if (cursor_pool_init(&ra->pool, limits->cursors, retire, ra)) {
+		free(ra);
+		return NULL;
+	}
+	if (heur_table_init(&ra->table, limits->table_size, &ra->pool)) {
+		cursor_pool_fini(&ra->pool);
+		free(ra);
+		return NULL;
+	}
+	atomic_init(&ra->memory, limits->memory);
+	ra->idle_time = limits->idle_time;
+	return ra;
+}
+
+void readahead_destroy(struct readahead *ra)
+{
+	if (!ra)
+		return;
+	heur_table_fini(&ra->table);
+	cursor_pool_fini(&ra->pool);
+	free(ra);
+}
+
+void readahead_set_memory(struct readahead *ra, uint64_t bytes)
+{
+	atomic_store(&ra->memory, bytes);
+}
+
+/* The limits in force for one cursor now: its share of the memory bounds its window. */
+static struct window_limits limits_now(struct readahead *ra, const struct readahead_tuning *t,
+				       const struct readahead_read *read)
+{
+	uint64_t memory = atomic_load_explicit(&ra->memory, memory_order_relaxed);
+	uint32_t streams = atomic_load_explicit(&ra->streams, memory_order_relaxed) + 1;
+	uint64_t share = memory / streams;
+	struct window_limits l = {
+		.init = t->window_init,
+		.max = t->window_max < share ? t->window_max : share,
+		.chunk = read->chunk,
+		.streams = read->streams,
+	};
+
+	if (l.init < 2 * l.chunk)
+		l.init = 2 * l.chunk; /* one chunk in flight, one behind it */
+	if (l.init > l.max)
+		l.init = l.max;
+	return l;
+}
+
+/* Plans C's next chunk, if its window has room and memory allows. */
+static void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
+		       struct readahead_counters *counters, struct cursor *c,
+		       const struct readahead_read *read, struct readahead_plan *plan)
+{
+	struct window_limits l = limits_now(ra, t, read);
+	uint64_t from = c->ra_end, window, len, unread;
+
+	if (c->queued)
+		return;
+	if (from < c->next) { /* the reader is beyond it: begin where its run began, or here */
+		from = c->ra_end ? read->offset : c->start;
+		if (from + heuristic_near(t, read->len) < read->offset || from > read->offset)
+			from = read->offset;
+		c->read_end = c->next;
+		c->done_end = from;
+	}
+	if (!c->window)
+		c->window = (uint32_t)window_open(&l, c->file->penalty);
+	window = c->window < l.max ? c->window : l.max;
+	len = window_next_chunk(&l, window, c->next, from, read->size);
+	if (!len || from + len <= c->next)
+		return;
+	unread = from + len - (c->read_end > from ? c->read_end : from);
+	if (!charge(ra, c, unread)) {
+		readahead_count(counters, RA_REFUSED, 1);
+		return;
+	}
+	c->ra_end = from + len;
+	c->queued++;
+	plan->cursor = heur_cursor_ref(&ra->table, c);
+	plan->offset = from;
+	plan->len = len;
+	readahead_count(counters, RA_CHUNKS, 1);
+	readahead_count(counters, RA_PREFETCHED, unread);
+}
+
+/* What the read consumes of the cursor's prefetched bytes is used. */
+static void consume(struct readahead *ra, struct readahead_counters *counters, struct cursor *c,
+		    uint64_t end)
+{
+	uint64_t upto = end < c->ra_end ? end : c->ra_end;
+
+	if (upto <= c->read_end)
+		return;
+	readahead_count(counters, RA_USED, discharge(ra, c, upto - c->read_end));
+	c->read_end = upto;
+	if (c->file->penalty && c->read_end == c->ra_end)
+		c->file->penalty--;
+}
+
+static void waste(struct readahead *ra, struct readahead_counters *counters, struct cursor *c)
+{
+	uint64_t wasted = discharge(ra, c, c->charged);
+
+	if (!wasted)
+		return;
+	readahead_count(counters, RA_WASTED, wasted);
+	if (c->file->penalty < PENALTY_MAX)
+		c->file->penalty++;
+}
+
+static void set_count(struct heur_file *f, struct cursor *c, uint32_t count)
+{
+	if (c->count < 2 && count >= 2)
+		f->set.unproven--;
+	else if (c->count >= 2 && count < 2)
+		f->set.unproven++;
+	c->count = count;
+}
+
+/* The cursor this read belongs to, updated by it. */
+static struct cursor *follow(struct readahead *ra, const struct readahead_tuning *t,
+			     struct readahead_counters *counters, struct heur_file *f,
+			     const struct readahead_read *read)
+{
+	uint64_t end = read->offset + read->len;
+	enum heuristic_match match;
+	struct cursor *c = NULL;
+	uint32_t pos = 0;
+
+	if (t->heuristic->cursors)
+		c = cursor_match(&f->set, read->offset, heuristic_near(t, read->len), &pos);
+	else if (f->set.n)
+		c = f->set.order[0].c;
+	if (!c) {
+		f->matches -= f->matches >> MATCH_SHIFT;
+		c = cursor_new(&ra->pool, f, read->offset, read->now);
+		if (!c)
+			return NULL;
+		pos = 0;
+		while (f->set.order[pos].c != c)
+			pos++;
+		cursor_move(&f->set, pos, end);
+		set_count(f, c, t->heuristic->count(t, 0, HEURISTIC_EXACT));
+		return c;
+	}
+	match = heuristic_classify(t, c, read->offset, read->len);
+	f->matches -= f->matches >> MATCH_SHIFT;
+	if (match == HEURISTIC_EXACT)
+		f->matches += 65535 >> MATCH_SHIFT;
+	set_count(f, c, t->heuristic->count(t, c->count, match));
+	c->used = read->now;
+	if (match == HEURISTIC_JUMP) {
+		waste(ra, counters, c);
+		c->ra_end = c->done_end = 0;
+		c->start = c->read_end = read->offset;
+		cursor_move(&f->set, pos, end);
+	} else if (end > c->next && read->offset <= c->next + heuristic_near(t, read->len)) {
+		cursor_move(&f->set, pos, end); /* never backwards: laggards are jitter */
+	}
+	consume(ra, counters, c, end);
+	return c;
+}
+
+/*
+ * Chance puts some reads of a random reader behind earlier ones. Where a file's reads seldom
+ * continue a cursor, a run must be four times as long before it is believed.
+ */
+static uint32_t threshold(const struct readahead_tuning *t, const struct heur_file *f)
+{
+	if (f->set.n <= 1 || f->matches > 65536 / 4)
+		return t->seq_threshold;
+	return t->seq_threshold * 4 < t->seq_max ? t->seq_threshold * 4 : t->seq_max;
+}
+
+void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
+		       struct readahead_counters *counters, const struct readahead_read *read,
+		       struct readahead_plan *plan)
+{
+	struct heur_file *f;
+	struct cursor *c;
+
+	*plan = (struct readahead_plan){ 0 };
+	readahead_count(counters, RA_READS, 1);
+	readahead_count(counters, RA_READ_BYTES, read->len);
+	f = heur_file_get(&ra->table, read->key, read->key_len, true);
+	if (!f)
+		return;
+	c = follow(ra, t, counters, f, read);
+	if (c) {
+		plan->cursor = heur_cursor_ref(&ra->table, c);
+		plan->count = c->count;
+		plan->known_resident = read->offset + read->len <= c->done_end &&
+				       read->offset >= c->start &&
+				       read->now - c->done_time < ARRIVAL_TRUST;
+		if (c->count >= threshold(t, f))
+			plan_chunk(ra, t, counters, c, read, plan);
+	}
+	heur_file_put(f);
+}
+
+void readahead_started(struct readahead *ra, const struct readahead_tuning *t,
+		       struct readahead_counters *counters, const struct readahead_plan *plan,
+		       const struct readahead_read *read, struct readahead_plan *next)
+{
+	struct cursor *c = heur_cursor_get(&ra->table, plan->cursor);
+
+	*next = (struct readahead_plan){ 0 };
+	if (!c)
+		return;
+	if (c->queued)
+		c->queued--;
+	/* a reader that fell silent gets no more than what its window held */
+	if (c->ra_end == plan->offset + plan->len && c->ra_end >= c->next &&
+	    read->now - c->used < ra->idle_time) {
+		struct readahead_read at = *read;
+
+		at.offset = c->next;
+		plan_chunk(ra, t, counters, c, &at, next);
+	}
+	heur_file_put(c->file);
+}
+
+void readahead_arrived(struct readahead *ra, const struct readahead_plan *plan, uint64_t upto,
+		       uint64_t now)
+{
+	struct cursor *c = heur_cursor_get(&ra->table, plan->cursor);
+
+	if (!c)
+		return;
+	if (c->ra_end >= plan->offset + plan->len && upto > c->done_end) {
+		c->done_end = upto;
+		c->done_time = now;
+	}
+	heur_file_put(c->file);
+}
+
+void readahead_finished(struct readahead *ra, struct readahead_counters *counters,
+			const struct readahead_plan *plan, uint64_t upto, bool started, bool error)
+{
+	struct cursor *c = heur_cursor_get(&ra->table, plan->cursor);
+	uint64_t end = plan->offset + plan->len;
+
+	if (error)
+		readahead_count(counters, RA_PREFETCH_ERRORS, 1);
+	if (!c)
+		return;
+	if (!started && c->queued)
+		c->queued--;
+	if (upto < end && c->ra_end >= end) {
+		/* what did not come is neither used nor wasted, and is asked for by its reader */
+		uint64_t had = c->read_end > upto ? c->read_end : upto;
+
+		if (end > had)
+			readahead_count(counters, RA_WASTED, discharge(ra, c, end - had));
+		if (c->ra_end == end)
+			c->ra_end = upto > c->start ? upto : 0;
+		if (error)
+			set_count(c->file, c, 1);
+	}
+	heur_file_put(c->file);
+}
+
+void readahead_late(struct readahead *ra, const struct readahead_tuning *t,
+		    const struct cursor_ref *cursor)
+{
+	struct cursor *c = heur_cursor_get(&ra->table, *cursor);
+
+	if (!c)
+		return;
+	if (c->window && c->window < t->window_max) {
+		struct window_limits l = { .max = t->window_max };
+
+		c->window = (uint32_t)window_grow(&l, c->window);
+	}
+	heur_file_put(c->file);
+}
+
+void readahead_lost(struct readahead *ra, const struct readahead_tuning *t,
+		    struct readahead_counters *counters, const struct cursor_ref *cursor,
+		    uint64_t offset)
+{
+	struct cursor *c = heur_cursor_get(&ra->table, *cursor);
+
+	if (!c)
+		return;
+	if (offset < c->done_end && c->ra_end) {
+		struct window_limits l = { .max = t->window_max };
+
+		waste(ra, counters, c);
+		c->window = (uint32_t)window_shrink(&l, c->window);
+		if (!c->queued)
+			c->ra_end = c->done_end = 0;
+		c->start = offset;
+	}
+	heur_file_put(c->file);
+}
+
+void readahead_forget(struct readahead *ra, const void *key, size_t key_len)
+{
+	heur_table_forget(&ra->table, key, key_len);
+}
+
+void readahead_sweep(struct readahead *ra, struct readahead_counters *counters, uint64_t now)
+{
+	uint64_t retired = atomic_exchange(&ra->retired_unread, 0);
+
+	if (retired)
+		readahead_count(counters, RA_WASTED, retired);
+	if (!atomic_load(&ra->streams))
+		return;
+	for (uint32_t i = 0; i < ra->pool.size; i++) {
+		struct cursor *c = &ra->pool.cursors[i];
+		struct heur_file *f;
+
+		urcu_bp_read_lock();
+		f = __atomic_load_n(&c->file, __ATOMIC_ACQUIRE);
+		if (!f) {
+			urcu_bp_read_unlock();
+			continue;
+		}
+		pthread_mutex_lock(&f->lock);
+		if (c->file == f && c->charged && !c->queued && now > c->used &&
+		    now - c->used > ra->idle_time) {
+			waste(ra, counters, c);
+			c->ra_end = c->done_end = 0;
+			c->start = c->next;
+		}
+		heur_file_put(f);
+	}
+}
+
+void readahead_status(struct readahead *ra, struct readahead_status *s)
+{
+	pthread_mutex_lock(&ra->pool.lock);
+	s->cursors_made = ra->pool.made;
+	s->cursors_recycled = ra->pool.recycled;
+	s->cursors = ra->pool.size;
+	s->cursors_used = ra->pool.n_probation + ra->pool.n_proven;
+	pthread_mutex_unlock(&ra->pool.lock);
+	s->unread = atomic_load(&ra->unread);
+	s->unread_max = atomic_load(&ra->unread_max);
+	s->memory = atomic_load(&ra->memory);
+	s->table_size = ra->table.size;
+	s->entries = atomic_load(&ra->table.entries);
+	s->evictions = atomic_load(&ra->table.evictions);
+	s->streams = atomic_load(&ra->streams);
+}

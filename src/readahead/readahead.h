@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The read-ahead engine: told of every read, it says what to fetch ahead.
+ *
+ * It does no I/O, looks at no clock and knows no file: the caller hands in file handles as opaque
+ * keys, times in ns of any monotonic clock, and carries out the plans it gets back.
+ *
+ *   readahead_observe()   for each client read        -> perhaps a plan: fetch [offset, +length)
+ *   readahead_started()   when its chunk goes to the disk -> perhaps the next plan
+ *   readahead_arrived()   as parts of it are in memory
+ *   readahead_finished()  once, whatever happened to it
+ *   readahead_late()      when a client had to wait for a chunk submitted before
+ *
+ * All functions may be called from any thread. A read of a known file takes that file's lock, for
+ * nanoseconds, and no other.
+ */
+#ifndef READAHEAD_READAHEAD_H
+#define READAHEAD_READAHEAD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "readahead/cursor.h"
+#include "readahead/heuristic.h"
+
+struct readahead;
+
+/* What the whole engine may use; fixed when it is made, but for memory. */
+struct readahead_limits {
+	uint32_t table_size; /* files */
+	uint32_t cursors;    /* in all files together */
+	uint64_t memory;     /* bytes asked for and not yet read, over all cursors */
+	uint64_t idle_time;  /* ns without a read after which a cursor's unread bytes are given up */
+};
+
+/* The rules of one export. Plain numbers: copy, change, hand in again at any time. */
+struct readahead_tuning {
+	const struct heuristic_ops *heuristic;
+	uint32_t match_window;	 /* bytes of the approximate match (the paper: 64 KiB) */
+	uint32_t match_requests; /* ... or this many requests, if more (the paper: 8) */
+	uint32_t seq_max;	 /* highest count (the paper: 127) */
+	uint32_t seq_threshold;	 /* count at which read-ahead begins */
+	uint64_t window_init;	 /* bytes */
+	uint64_t window_max;	 /* bytes */
+};
+
+enum readahead_counter {
+	RA_READS,
+	RA_READ_BYTES,
+	RA_RESIDENT,	    /* reads whose data was in memory on arrival */
+	RA_JOINED,	    /* reads that waited for a prefetch queued or in flight */
+	RA_LATE,	    /* reads that found their prefetch submitted but not arrived */
+	RA_DEMAND,	    /* reads that went to the disk themselves */
+	RA_CHUNKS,	    /* prefetches submitted */
+	RA_PREFETCHED,	    /* bytes asked for ahead of a reader */
+	RA_USED,	    /* ... and read */
+	RA_WASTED,	    /* ... and given up unread */
+	RA_PREFETCH_ERRORS, /* prefetches that failed; never seen by a client */
+	RA_REFUSED,	    /* plans not made for want of Readahead_Memory */
+	RA_COUNTERS
+};
+
+extern const char *const readahead_counter_names[RA_COUNTERS];
+
+/* Counters of one export: spread over lines of the cache, so that threads do not share one. */
+#define RA_COUNTER_SHARDS 8
+struct readahead_counters {
+	struct {
+		_Atomic uint64_t value[RA_COUNTERS];
+	} __attribute__((aligned(64))) shard[RA_COUNTER_SHARDS];
+};
+
+void readahead_count(struct readahead_counters *c, enum readahead_counter which, uint64_t n);
+uint64_t readahead_counted(const struct readahead_counters *c, enum readahead_counter which);
+
+/* State of the engine for operators: a snapshot, each number by itself. */
+struct readahead_status {
+	uint64_t unread, unread_max, memory; /* bytes asked for and unread: now, highest ever; bound */
+	uint64_t cursors_made, cursors_recycled;
+	uint32_t cursors, cursors_used, table_size, entries;
+	uint64_t evictions;
+	uint32_t streams; /* cursors with unread bytes */
+};
+
+/* One read as it arrives. */
+struct readahead_read {
+	const void *key; /* file handle */
+	size_t key_len;	 /* bytes, 1..65535 */
+	uint64_t offset, size; /* size: of the file, as well as the caller knows */
+	uint32_t len;
+	uint64_t now;
+	uint64_t chunk;	  /* bytes the disk wants in one piece at present */
+	uint32_t streams; /* streams competing for it */
+};
+
+struct readahead_plan {
+	struct cursor_ref cursor;
+	uint32_t count;	       /* the sequentiality count used */
+	bool known_resident;   /* the range arrived by a prefetch a moment ago */
+	uint64_t offset, len;  /* fetch this; len 0: nothing */
+};
+
+/* NULL when out of memory. */
+struct readahead *readahead_create(const struct readahead_limits *limits);
+void readahead_destroy(struct readahead *ra);
+/* A new bound on unread bytes; holds at once for new plans. */
+void readahead_set_memory(struct readahead *ra, uint64_t bytes);
+
+void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
+		       struct readahead_counters *counters, const struct readahead_read *read,
+		       struct readahead_plan *plan);
+
+/*
+ * The chunk PLAN goes to the disk now. READ carries size, now, chunk and streams; *next receives
+ * the plan to submit behind it, if any.
+ */
+void readahead_started(struct readahead *ra, const struct readahead_tuning *t,
+		       struct readahead_counters *counters, const struct readahead_plan *plan,
+		       const struct readahead_read *read, struct readahead_plan *next);
+/* The chunk is in memory up to the offset UPTO. */
+void readahead_arrived(struct readahead *ra, const struct readahead_plan *plan, uint64_t upto,
+		       uint64_t now);
+/*
+ * The chunk is over. UPTO: it is in memory as far as this; short of its end when it failed (ERROR),
+ * met EOF, or was dropped. STARTED: readahead_started() was called for it.
+ */
+void readahead_finished(struct readahead *ra, struct readahead_counters *counters,
+			const struct readahead_plan *plan, uint64_t upto, bool started, bool error);
+/* A client had to wait for the chunk of PLAN. */
+void readahead_late(struct readahead *ra, const struct readahead_tuning *t,
+		    const struct cursor_ref *cursor);
+/* A client's read at OFFSET was not in memory though it had arrived there. */
+void readahead_lost(struct readahead *ra, const struct readahead_tuning *t,
+		    struct readahead_counters *counters, const struct cursor_ref *cursor,
+		    uint64_t offset);
+
+/* Forgets a file: removed, or its handle is stale. */
+void readahead_forget(struct readahead *ra, const void *key, size_t key_len);
+/* Gives up the unread bytes of cursors idle too long; call about once a second. */
+void readahead_sweep(struct readahead *ra, struct readahead_counters *counters, uint64_t now);
+void readahead_status(struct readahead *ra, struct readahead_status *s);
+
+#endif
