@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Files: opening, closing, locks, space. Reads and writes are in io.c.
+ */
+#include "subcall.h"
+
+static fsal_status_t close_(struct fsal_obj_handle *obj_hdl)
+{
+	ra_io_handle_close(ra_handle_of(obj_hdl));
+	return SUB_OBJ(obj_hdl, close);
+}
+
+/* With a name obj_hdl is the directory, and the file comes back in new_obj. */
+static fsal_status_t open2(struct fsal_obj_handle *obj_hdl, struct state_t *state,
+			   fsal_openflags_t openflags, enum fsal_create_mode createmode,
+			   const char *name, struct fsal_attrlist *attrs_in,
+			   fsal_verifier_t verifier, struct fsal_obj_handle **new_obj,
+			   struct fsal_attrlist *attrs_out,
+			   bool *caller_perm_check RA_DIR_PARAMS)
+{
+	bool truncate = (openflags & FSAL_O_TRUNC) != 0 ||
+			(attrs_in != NULL && (attrs_in->valid_mask & ATTR_SIZE) != 0);
+	struct fsal_obj_handle *sub = NULL;
+	struct fsal_obj_handle *opened = obj_hdl;
+	fsal_status_t status;
+
+	status = SUB_OBJ(obj_hdl, open2, state, openflags, createmode, name, attrs_in, verifier,
+			 &sub, attrs_out, caller_perm_check RA_DIR_ARGS);
+	if (FSAL_IS_ERROR(status))
+		return status;
+	if (sub != NULL) {
+		ra_wrap(ra_export_of_op(), status, sub, new_obj);
+		opened = *new_obj;
+	}
+	if (truncate)
+		ra_io_handle_changed(ra_handle_of(opened), 0, UINT64_MAX);
+	return status;
+}
+
+static bool check_verifier(struct fsal_obj_handle *obj_hdl, fsal_verifier_t verifier)
+{
+	return SUB_OBJ(obj_hdl, check_verifier, verifier);
+}
+
+static fsal_openflags_t status2(struct fsal_obj_handle *obj_hdl, struct state_t *state)
+{
+	return SUB_OBJ(obj_hdl, status2, state);
+}
+
+static fsal_status_t reopen2(struct fsal_obj_handle *obj_hdl, struct state_t *state,
+			     fsal_openflags_t openflags)
+{
+	fsal_status_t status = SUB_OBJ(obj_hdl, reopen2, state, openflags);
+
+	if (!FSAL_IS_ERROR(status) && (openflags & FSAL_O_TRUNC) != 0)
+		ra_io_handle_changed(ra_handle_of(obj_hdl), 0, UINT64_MAX);
+	return status;
+}
+
+static fsal_status_t close2(struct fsal_obj_handle *obj_hdl, struct state_t *state)
+{
+	return SUB_OBJ(obj_hdl, close2, state);
+}
+
+static fsal_status_t seek2(struct fsal_obj_handle *obj_hdl, struct state_t *state,
+			   struct io_info *info)
+{
+	return SUB_OBJ(obj_hdl, seek2, state, info);
+}
+
+static fsal_status_t io_advise2(struct fsal_obj_handle *obj_hdl, struct state_t *state,
+				struct io_hints *hints)
+{
+	return SUB_OBJ(obj_hdl, io_advise2, state, hints);
+}
+
+static fsal_status_t commit2(struct fsal_obj_handle *obj_hdl, off_t offset, size_t len)
+{
+	return SUB_OBJ(obj_hdl, commit2, offset, len);
+}
+
+static fsal_status_t lock_op2(struct fsal_obj_handle *obj_hdl, struct state_t *state, void *owner,
+			      fsal_lock_op_t lock_op, fsal_lock_param_t *request,
+			      fsal_lock_param_t *conflict)
+{
+	return SUB_OBJ(obj_hdl, lock_op2, state, owner, lock_op, request, conflict);
+}
+
+static fsal_status_t lease_op2(struct fsal_obj_handle *obj_hdl, struct state_t *state, void *owner,
+			       fsal_deleg_t deleg)
+{
+	return SUB_OBJ(obj_hdl, lease_op2, state, owner, deleg);
+}
+
+static fsal_status_t fallocate_(struct fsal_obj_handle *obj_hdl, struct state_t *state,
+				uint64_t offset, uint64_t length, bool allocate)
+{
+	fsal_status_t status = SUB_OBJ(obj_hdl, fallocate, state, offset, length, allocate);
+
+	if (!FSAL_IS_ERROR(status))
+		ra_io_handle_changed(ra_handle_of(obj_hdl), offset, length);
+	return status;
+}
+
+void ra_file_ops_init(struct fsal_obj_ops *ops)
+{
+	ops->close = close_;
+	ops->open2 = open2;
+	ops->check_verifier = check_verifier;
+	ops->status2 = status2;
+	ops->reopen2 = reopen2;
+	ops->close2 = close2;
+	ops->read2 = ra_read2;
+	ops->write2 = ra_write2;
+	ops->seek2 = seek2;
+	ops->io_advise2 = io_advise2;
+	ops->commit2 = commit2;
+	ops->lock_op2 = lock_op2;
+	ops->lease_op2 = lease_op2;
+	ops->fallocate = fallocate_;
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Handles: wrapping what the sub-FSAL finds, and the methods of names and attributes. Each one calls
+ * the sub-FSAL's method on the sub-FSAL's handle; those that change a file's extent or its links tell
+ * the data path afterwards.
+ */
+#include "subcall.h"
+
+#include <string.h>
+
+/* Wrapping */
+
+static struct ra_handle *alloc_handle(struct ra_export *exp, struct fsal_obj_handle *sub)
+{
+	struct ra_handle *hdl = gsh_calloc(1, sizeof(*hdl));
+
+	ra_obj_handle_init(&hdl->obj_handle, &exp->export, sub->type);
+	hdl->obj_handle.obj_ops = &RA.handle_ops;
+	hdl->obj_handle.fs = sub->fs;
+	hdl->obj_handle.fsid = sub->fsid;
+	hdl->obj_handle.fileid = sub->fileid;
+	hdl->obj_handle.state_hdl = sub->state_hdl;
+	hdl->sub_handle = sub;
+	ra_io_handle_init(hdl);
+	return hdl;
+}
+
+fsal_status_t ra_wrap(struct ra_export *exp, fsal_status_t status, struct fsal_obj_handle *sub,
+		      struct fsal_obj_handle **handle)
+{
+	*handle = NULL;
+	if (!FSAL_IS_ERROR(status) && sub != NULL)
+		*handle = &alloc_handle(exp, sub)->obj_handle;
+	return status;
+}
+
+/*
+ * At shutdown the core walks each module's handles without an op_ctx, in no order that we could know:
+ * the sub-FSAL's handle may be freed by then, or will be, by its own module's walk.
+ */
+static void release(struct fsal_obj_handle *obj_hdl)
+{
+	struct ra_handle *hdl = ra_handle_of(obj_hdl);
+
+	ra_io_handle_release(hdl);
+	if (op_ctx != NULL && op_ctx->fsal_export != NULL)
+		SUB_OBJ(obj_hdl, release);
+	ra_obj_handle_fini(&hdl->obj_handle);
+	gsh_free(hdl);
+}
+
+static fsal_status_t merge(struct fsal_obj_handle *orig, struct fsal_obj_handle *dupe)
+{
+	return SUB_OBJ(orig, merge, ra_sub_of(dupe));
+}
+
+/* Where handles come from */
+
+fsal_status_t ra_lookup_path(struct fsal_export *exp_hdl, const char *path,
+			     struct fsal_obj_handle **handle, struct fsal_attrlist *attrs_out)
+{
+	struct fsal_obj_handle *sub = NULL;
+	fsal_status_t status = SUB_EXP(exp_hdl, lookup_path, path, &sub, attrs_out);
+
+	return ra_wrap(ra_export_of(exp_hdl), status, sub, handle);
+}
+
+fsal_status_t ra_lookup_junction(struct fsal_export *exp_hdl, struct fsal_obj_handle *junction,
+				 struct fsal_obj_handle **handle)
+{
+	struct fsal_obj_handle *sub = NULL;
+	fsal_status_t status = SUB_EXP(exp_hdl, lookup_junction, ra_sub_of(junction), &sub);
+
+	return ra_wrap(ra_export_of(exp_hdl), status, sub, handle);
+}
+
+fsal_status_t ra_create_handle(struct fsal_export *exp_hdl, struct gsh_buffdesc *fh_desc,
+			       struct fsal_obj_handle **handle, struct fsal_attrlist *attrs_out)
+{
+	struct fsal_obj_handle *sub = NULL;
+	fsal_status_t status = SUB_EXP(exp_hdl, create_handle, fh_desc, &sub, attrs_out);
+
+	return ra_wrap(ra_export_of(exp_hdl), status, sub, handle);
+}
+
+static fsal_status_t lookup(struct fsal_obj_handle *dir_hdl, const char *name,
+			    struct fsal_obj_handle **handle, struct fsal_attrlist *attrs_out)
+{
+	struct fsal_obj_handle *sub = NULL;
+	fsal_status_t status = SUB_OBJ(dir_hdl, lookup, name, &sub, attrs_out);
+
+	return ra_wrap(ra_export_of_op(), status, sub, handle);
+}
+
+static fsal_status_t mkdir_(struct fsal_obj_handle *dir_hdl, const char *name,
+			    struct fsal_attrlist *attrs_in, struct fsal_obj_handle **new_obj,
+			    struct fsal_attrlist *attrs_out RA_DIR_PARAMS)
+{
+	struct fsal_obj_handle *sub = NULL;
+	fsal_status_t status =
+		SUB_OBJ(dir_hdl, mkdir, name, attrs_in, &sub, attrs_out RA_DIR_ARGS);
+
+	return ra_wrap(ra_export_of_op(), status, sub, new_obj);
+}
+
+static fsal_status_t mknode(struct fsal_obj_handle *dir_hdl, const char *name,
+			    object_file_type_t type, struct fsal_attrlist *attrs_in,
+			    struct fsal_obj_handle **new_obj,
+			    struct fsal_attrlist *attrs_out RA_DIR_PARAMS)
+{
+	struct fsal_obj_handle *sub = NULL;
+	fsal_status_t status =
+		SUB_OBJ(dir_hdl, mknode, name, type, attrs_in, &sub, attrs_out RA_DIR_ARGS);
+
+	return ra_wrap(ra_export_of_op(), status, sub, new_obj);
+}
+
+static fsal_status_t symlink_(struct fsal_obj_handle *dir_hdl, const char *name, const char *target,
+			      struct fsal_attrlist *attrs_in, struct fsal_obj_handle **new_obj,
+			      struct fsal_attrlist *attrs_out RA_DIR_PARAMS)
+{
+	struct fsal_obj_handle *sub = NULL;
+	fsal_status_t status =
+		SUB_OBJ(dir_hdl, symlink, name, target, attrs_in, &sub, attrs_out RA_DIR_ARGS);
+
+	return ra_wrap(ra_export_of_op(), status, sub, new_obj);
+}
+
+static fsal_status_t readlink_(struct fsal_obj_handle *obj_hdl, ra_link_content *content,
+			       bool refresh)
+{
+	return SUB_OBJ(obj_hdl, readlink, content, refresh);
+}
+
+/* Directories */
+
+/* What stands between the sub-FSAL's readdir and the caller's callback. */
+struct readdir_call {
+	struct ra_export *exp;
+	fsal_readdir_cb cb;
+	void *dir_state;
+};
+
+static enum fsal_dir_result readdir_entry(const char *name, struct fsal_obj_handle *sub,
+					  struct fsal_attrlist *attrs, void *dir_state,
+					  fsal_cookie_t cookie)
+{
+	struct readdir_call *call = dir_state;
+	struct fsal_obj_handle *obj = NULL;
+
+	if (sub != NULL)
+		obj = &alloc_handle(call->exp, sub)->obj_handle;
+	return SUPERCALL(call->exp, call->cb(name, obj, attrs, call->dir_state, cookie));
+}
+
+static fsal_status_t readdir_(struct fsal_obj_handle *dir_hdl, fsal_cookie_t *whence,
+			      void *dir_state, fsal_readdir_cb cb, attrmask_t attrmask, bool *eof)
+{
+	struct readdir_call call = {
+		.exp = ra_export_of_op(),
+		.cb = cb,
+		.dir_state = dir_state,
+	};
+
+	return SUB_OBJ(dir_hdl, readdir, whence, &call, readdir_entry, attrmask, eof);
+}
+
+static fsal_cookie_t compute_readdir_cookie(struct fsal_obj_handle *dir_hdl, const char *name)
+{
+	return SUB_OBJ(dir_hdl, compute_readdir_cookie, name);
+}
+
+static int dirent_cmp(struct fsal_obj_handle *dir_hdl, const char *name1, fsal_cookie_t cookie1,
+		      const char *name2, fsal_cookie_t cookie2)
+{
+	return SUB_OBJ(dir_hdl, dirent_cmp, name1, cookie1, name2, cookie2);
+}
+
+static fsal_status_t link_(struct fsal_obj_handle *obj_hdl, struct fsal_obj_handle *dir_hdl,
+			   const char *name RA_DIR_PARAMS)
+{
+	return SUB_OBJ(obj_hdl, link, ra_sub_of(dir_hdl), name RA_DIR_ARGS);
+}
+
+static fsal_status_t rename_(struct fsal_obj_handle *obj_hdl, struct fsal_obj_handle *olddir_hdl,
+			     const char *old_name, struct fsal_obj_handle *newdir_hdl,
+			     const char *new_name RA_DIR2_PARAMS)
+{
+	struct fsal_obj_handle *olddir = ra_sub_of(olddir_hdl);
+	fsal_status_t status;
+
+	/* The vector is the old directory's, the first argument the object's. */
+	status = SUBCALL(ra_export_of_op(),
+			 olddir->obj_ops->rename(ra_sub_of(obj_hdl), olddir, old_name,
+						 ra_sub_of(newdir_hdl), new_name RA_DIR2_ARGS));
+	if (!FSAL_IS_ERROR(status))
+		ra_io_renamed(ra_export_of_op());
+	return status;
+}
+
+/*
+ * Our own descriptor goes before the name does: Ganesha 4.3 does not close a file before it unlinks
+ * it, and the space would stay pinned. A file with other links reopens at its next read.
+ */
+static fsal_status_t unlink_(struct fsal_obj_handle *dir_hdl, struct fsal_obj_handle *obj_hdl,
+			     const char *name RA_DIR_PARAMS)
+{
+	ra_io_handle_close(ra_handle_of(obj_hdl));
+	return SUB_OBJ(dir_hdl, unlink, ra_sub_of(obj_hdl), name RA_DIR_ARGS);
+}
+
+/* Attributes */
+
+static fsal_status_t test_access(struct fsal_obj_handle *obj_hdl, fsal_accessflags_t access_type,
+				 fsal_accessflags_t *allowed, fsal_accessflags_t *denied,
+				 bool owner_skip)
+{
+	return SUB_OBJ(obj_hdl, test_access, access_type, allowed, denied, owner_skip);
+}
+
+static fsal_status_t getattrs(struct fsal_obj_handle *obj_hdl, struct fsal_attrlist *attrs_out)
+{
+	return SUB_OBJ(obj_hdl, getattrs, attrs_out);
+}
+
+static fsal_status_t setattr2(struct fsal_obj_handle *obj_hdl, bool bypass, struct state_t *state,
+			      struct fsal_attrlist *attrs)
+{
+	/* The sub-FSAL may clear bits of the mask while it works through them. */
+	bool resize = (attrs->valid_mask & ATTR_SIZE) != 0;
+	uint64_t size = resize ? attrs->filesize : 0;
+	fsal_status_t status = SUB_OBJ(obj_hdl, setattr2, bypass, state, attrs);
+
+	if (resize && !FSAL_IS_ERROR(status))
+		ra_io_handle_changed(ra_handle_of(obj_hdl), size, UINT64_MAX - size);
+	return status;
+}
+
+static bool is_referral(struct fsal_obj_handle *obj_hdl, struct fsal_attrlist *attrs,
+			bool cache_attrs)
+{
+	return SUB_OBJ(obj_hdl, is_referral, attrs, cache_attrs);
+}
+
+/* Handles on the wire and in the cache */
+
+static fsal_status_t handle_to_wire(const struct fsal_obj_handle *obj_hdl,
+				    fsal_digesttype_t output_type, struct gsh_buffdesc *fh_desc)
+{
+	return SUB_OBJ(obj_hdl, handle_to_wire, output_type, fh_desc);
+}
+
+static void handle_to_key(struct fsal_obj_handle *obj_hdl, struct gsh_buffdesc *fh_desc)
+{
+	SUB_OBJ(obj_hdl, handle_to_key, fh_desc);
+}
+
+static bool handle_cmp(struct fsal_obj_handle *obj_hdl1, struct fsal_obj_handle *obj_hdl2)
+{
+	return SUB_OBJ(obj_hdl1, handle_cmp, ra_sub_of(obj_hdl2));
+}
+
+/* Parallel NFS */
+
+static nfsstat4 layoutget(struct fsal_obj_handle *obj_hdl, XDR *loc_body,
+			  const struct fsal_layoutget_arg *arg, struct fsal_layoutget_res *res)
+{
+	return SUB_OBJ(obj_hdl, layoutget, loc_body, arg, res);
+}
+
+static nfsstat4 layoutreturn(struct fsal_obj_handle *obj_hdl, XDR *lrf_body,
+			     const struct fsal_layoutreturn_arg *arg)
+{
+	return SUB_OBJ(obj_hdl, layoutreturn, lrf_body, arg);
+}
+
+static nfsstat4 layoutcommit(struct fsal_obj_handle *obj_hdl, XDR *lou_body,
+			     const struct fsal_layoutcommit_arg *arg,
+			     struct fsal_layoutcommit_res *res)
+{
+	return SUB_OBJ(obj_hdl, layoutcommit, lou_body, arg, res);
+}
+
+/*
+ * get_ref and put_ref stay the defaults (MDCACHE counts references). close_func and reopen_func
+ * (API 13) too: the core calls them for a fsal_fd, and every fsal_fd is the sub-FSAL's.
+ */
+void ra_handle_ops_init(struct fsal_obj_ops *ops)
+{
+	fsal_default_obj_ops_init(ops);
+	ops->release = release;
+	ops->merge = merge;
+	ops->lookup = lookup;
+	ops->readdir = readdir_;
+	ops->compute_readdir_cookie = compute_readdir_cookie;
+	ops->dirent_cmp = dirent_cmp;
+	ops->mkdir = mkdir_;
+	ops->mknode = mknode;
+	ops->symlink = symlink_;
+	ops->readlink = readlink_;
+	ops->test_access = test_access;
+	ops->getattrs = getattrs;
+	ops->setattr2 = setattr2;
+	ops->link = link_;
+	ops->rename = rename_;
+	ops->unlink = unlink_;
+	ops->handle_to_wire = handle_to_wire;
+	ops->handle_to_key = handle_to_key;
+	ops->handle_cmp = handle_cmp;
+	ops->is_referral = is_referral;
+	ops->layoutget = layoutget;
+	ops->layoutreturn = layoutreturn;
+	ops->layoutcommit = layoutcommit;
+	ra_file_ops_init(ops);
+	ra_xattr_ops_init(ops);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The module RA: registration with the server, the global block, unloading.
+ *
+ * The file must be named libfsalra.so: the server derives the name from the FSAL's.
+ */
+#include "ra_methods.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <limits.h>
+
+static const char ra_name[] = "RA";
+
+/* What a sub-FSAL says counts: see export.c. These are the module's own, for completeness. */
+struct ra_module RA = {
+	.module = {
+		.fs_info = {
+			.maxfilesize = INT64_MAX,
+			.maxlink = _POSIX_LINK_MAX,
+			.maxnamelen = NAME_MAX,
+			.maxpathlen = PATH_MAX,
+			.no_trunc = true,
+			.chown_restricted = true,
+			.case_preserving = true,
+			.link_support = true,
+			.symlink_support = true,
+			.lock_support = true,
+			.named_attr = true,
+			.unique_handles = true,
+			.acl_support = FSAL_ACLSUPPORT_ALLOW,
+			.cansettime = true,
+			.homogenous = true,
+			.supported_attrs = ALL_ATTRIBUTES,
+			.maxread = FSAL_MAXIOSIZE,
+			.maxwrite = FSAL_MAXIOSIZE,
+			.link_supports_permission_checks = true,
+			.expire_time_parent = -1,
+		},
+	},
+};
+
+static fsal_status_t init_config(struct fsal_module *module, config_file_t config,
+				 struct config_error_type *err_type)
+{
+	int err;
+
+	if (ra_config_module(config, err_type) != 0)
+		return fsalstat(ERR_FSAL_INVAL, 0);
+	err = ra_io_module_start();
+	if (err != 0) {
+		LogCrit(COMPONENT_FSAL, "RA: cannot start: %s", strerror(err));
+		return fsalstat(posix2fsal_error(err), err);
+	}
+	display_fsinfo(module);
+	return fsalstat(ERR_FSAL_NO_ERROR, 0);
+}
+
+#if RA_HAVE_UPDATE_CONFIG
+static fsal_status_t update_config(struct fsal_module *module, config_file_t config,
+				   struct config_error_type *err_type)
+{
+	if (ra_config_module(config, err_type) != 0)
+		return fsalstat(ERR_FSAL_INVAL, 0);
+	return fsalstat(ERR_FSAL_NO_ERROR, 0);
+}
+#endif
+
+MODULE_INIT static void ra_load(void)
+{
+	struct fsal_module *module = &RA.module;
+
+	if (register_fsal(module, ra_name, FSAL_MAJOR_VERSION, FSAL_MINOR_VERSION,
+			  FSAL_ID_NO_PNFS) != 0) {
+		fprintf(stderr, "FSAL RA: the server refused to register it\n");
+		return;
+	}
+	module->m_ops.init_config = init_config;
+#if RA_HAVE_UPDATE_CONFIG
+	module->m_ops.update_config = update_config;
+#endif
+	module->m_ops.create_export = ra_create_export;
+	module->m_ops.update_export = ra_update_export;
+	ra_handle_ops_init(&RA.handle_ops);
+}
+
+MODULE_FINI static void ra_unload(void)
+{
+	ra_io_module_stop();
+	if (unregister_fsal(&RA.module) != 0)
+		fprintf(stderr, "FSAL RA: still in use at unload\n");
+}

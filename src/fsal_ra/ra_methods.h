@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What the files of the stacked FSAL share: the three objects (module, export, handle) and the hooks
+ * by which the glue (main, export, handle, file, xattrs) tells the data path (io.c) and the
+ * configuration (config.c) what happens.
+ *
+ * A handle of ours wraps one handle of the sub-FSAL; MDCACHE sits above and owns our handles, so
+ * everything here is called with MDCACHE's guarantees: one release per handle, after the last use.
+ */
+#ifndef RA_METHODS_H
+#define RA_METHODS_H
+
+#include "compat.h"
+
+/* The module: one per server. */
+struct ra_module {
+	struct fsal_module module;
+	struct fsal_obj_ops handle_ops;
+};
+
+extern struct ra_module RA;
+
+/* Name and parse node of the FSAL below; valid between ra_config_export() and its caller's end. */
+struct ra_subfsal {
+	char *name;	/* owned: gsh_free */
+	void *fsal_node; /* the parser's: never free, never keep */
+};
+
+/* One per EXPORT. Lives until the export's last reference is put, on whichever thread does it. */
+struct ra_export {
+	struct fsal_export export;
+	struct ra_subfsal subfsal;
+};
+
+/* One per object known to MDCACHE. */
+struct ra_handle {
+	struct fsal_obj_handle obj_handle;
+	struct fsal_obj_handle *sub_handle; /* owned: released with us */
+};
+
+/* main.c, export.c */
+fsal_status_t ra_create_export(struct fsal_module *module, void *parse_node,
+			       struct config_error_type *err_type,
+			       const struct fsal_up_vector *up_ops);
+fsal_status_t ra_update_export(struct fsal_module *module, void *parse_node,
+			       struct config_error_type *err_type, struct fsal_export *original,
+			       struct fsal_module *updated_super);
+
+/* handle.c, file.c, xattrs.c: fill the vector of the handle's methods */
+void ra_handle_ops_init(struct fsal_obj_ops *ops);
+void ra_file_ops_init(struct fsal_obj_ops *ops);
+void ra_xattr_ops_init(struct fsal_obj_ops *ops);
+
+/*
+ * Wraps a handle of the sub-FSAL in one of ours; takes ownership. A failed status passes through and
+ * leaves *handle NULL.
+ */
+fsal_status_t ra_wrap(struct ra_export *exp, fsal_status_t status, struct fsal_obj_handle *sub,
+		      struct fsal_obj_handle **handle);
+
+fsal_status_t ra_lookup_path(struct fsal_export *exp_hdl, const char *path,
+			     struct fsal_obj_handle **handle, struct fsal_attrlist *attrs_out);
+fsal_status_t ra_lookup_junction(struct fsal_export *exp_hdl, struct fsal_obj_handle *junction,
+				 struct fsal_obj_handle **handle);
+fsal_status_t ra_create_handle(struct fsal_export *exp_hdl, struct gsh_buffdesc *fh_desc,
+			       struct fsal_obj_handle **handle, struct fsal_attrlist *attrs_out);
+
+/*
+ * config.c. Both return the number of errors, 0 for success; messages go to err_type and the log.
+ * ra_config_export fills params and subfsal (name and node); on failure it leaves *exp as it was. It
+ * serves create_export and update_export (SIGHUP).
+ */
+int ra_config_module(config_file_t config, struct config_error_type *err_type);
+int ra_config_export(void *parse_node, struct ra_export *exp, struct config_error_type *err_type);
+
+/* io.c: the data path */
+void ra_read2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_cb,
+	      struct fsal_io_arg *read_arg, void *caller_arg);
+void ra_write2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_cb,
+	       struct fsal_io_arg *write_arg, void *caller_arg);
+
+/* io.c: life of a handle. Called on the thread of the request, with op_ctx set except as said. */
+void ra_io_handle_init(struct ra_handle *hdl);
+/* The handle goes away. At shutdown op_ctx is NULL and the sub-FSAL's part may be gone already. */
+void ra_io_handle_release(struct ra_handle *hdl);
+/* The file is closed or unlinked: no descriptor of ours may pin it any longer. */
+void ra_io_handle_close(struct ra_handle *hdl);
+/* [off, off + len) changed other than by write2: truncation, (de)allocation. */
+void ra_io_handle_changed(struct ra_handle *hdl, uint64_t off, uint64_t len);
+/* Some name below the export changed. */
+void ra_io_renamed(struct ra_export *exp);
+
+/* io.c: life of an export. start returns 0 or an errno, which fails create_export. */
+int ra_io_export_start(struct ra_export *exp);
+/* No new I/O is coming: wait, bounded, for what is queued. Comes more than once. */
+void ra_io_export_drain(struct ra_export *exp);
+/* The export's memory goes next. May run on a dispatcher thread: must not join one. */
+void ra_io_export_release(struct ra_export *exp);
+/* After the sub-FSAL filled FSSTAT's counters. */
+void ra_io_fsstat(struct ra_export *exp, fsal_dynamicfsinfo_t *info);
+
+/* io.c: life of the module. start returns 0 or an errno; stop may come twice, or without start. */
+int ra_io_module_start(void);
+void ra_io_module_stop(void);
+
+#endif /* RA_METHODS_H */
