@@ -39,6 +39,33 @@ int ra_config_module(config_file_t config, struct config_error_type *err_type)
 	return 0;
 }
 
+/* The parser has said which line is wrong; this says which export it costs, and what would help. */
+static void no_subfsal(const char *name)
+{
+	const char *path = op_ctx->ctx_fullpath != NULL ? CTX_FULLPATH(op_ctx) : "(no path)";
+
+	if (name == NULL)
+		LogCrit(COMPONENT_CONFIG,
+			"RA, export of %s: its FSAL block lacks the FSAL below: FSAL { Name = VFS; }", path);
+	else
+		LogCrit(COMPONENT_CONFIG, "RA, export of %s: the FSAL below, %s, cannot be loaded", path,
+			name);
+}
+
+/* Undoes subfsal_commit, which took a reference on the module: that one and lookup_fsal's go. */
+static void drop_subfsal(struct ra_subfsal *subfsal)
+{
+	struct fsal_module *module = NULL;
+
+	if (subfsal->fsal_node != NULL)
+		module = lookup_fsal(subfsal->name);
+	if (module != NULL) {
+		fsal_put(module);
+		fsal_put(module);
+	}
+	gsh_free(subfsal->name);
+}
+
 int ra_config_export(void *parse_node, struct ra_export *exp, struct config_error_type *err_type)
 {
 	struct export_args args;
@@ -46,14 +73,12 @@ int ra_config_export(void *parse_node, struct ra_export *exp, struct config_erro
 
 	memset(&args, 0, sizeof(args));
 	errors = load_config_from_node(parse_node, &export_block, &args, true, err_type);
-	if (errors == 0 && args.subfsal.fsal_node == NULL) {
-		LogCrit(COMPONENT_CONFIG,
-			"RA, export of %s: the FSAL block has no (valid) FSAL { Name = ...; } below it",
-			op_ctx->ctx_fullpath != NULL ? CTX_FULLPATH(op_ctx) : "?");
-		errors = 1;
+	if (args.subfsal.fsal_node == NULL) {
+		no_subfsal(args.subfsal.name);
+		errors = errors != 0 ? errors : 1;
 	}
 	if (errors != 0) {
-		gsh_free(args.subfsal.name);
+		drop_subfsal(&args.subfsal);
 		return errors;
 	}
 	exp->subfsal = args.subfsal;
