@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Observed seek cost and bandwidth, and the chunk size that follows. See cost.h. */
+#include "sched/cost.h"
+
+/* Observations before an average is believed; it then forgets at this rate. */
+#define COST_SURE  8
+/* Reads smaller than this say little about bandwidth. */
+#define COST_RUN   (128u << 10)
+/* Chunk sizes are multiples of this. */
+#define CHUNK_STEP (256u << 10)
+
+static void average(double *mean, uint32_t *n, double x)
+{
+	if (*n < COST_SURE)
+		++*n;
+	*mean += (x - *mean) / *n;
+}
+
+void cost_observe(struct cost_model *m, uint64_t bytes, uint64_t service, bool contiguous)
+{
+	double transfer;
+
+	if (!bytes)
+		return;
+	if (contiguous) {
+		/* a pause by another program is no bandwidth: ignore what is far off */
+		double per_byte = (double)service / (double)bytes;
+
+		if (bytes >= COST_RUN && (m->runs < COST_SURE || per_byte < 4 * m->ns_per_byte))
+			average(&m->ns_per_byte, &m->runs, per_byte);
+		return;
+	}
+	if (m->runs < COST_SURE)
+		return;
+	transfer = (double)bytes * m->ns_per_byte;
+	average(&m->seek_ns, &m->jumps, (double)service > transfer ? (double)service - transfer : 0);
+}
+
+static uint64_t clamp(double bytes, const struct cost_limits *l)
+{
+	uint64_t chunk;
+
+	if (bytes <= (double)l->chunk_min)
+		return l->chunk_min;
+	chunk = bytes >= (double)l->chunk_max ? l->chunk_max : (uint64_t)bytes;
+	if (chunk > CHUNK_STEP)
+		chunk -= chunk % CHUNK_STEP;
+	return chunk < l->chunk_min ? l->chunk_min : chunk;
+}
+
+uint64_t cost_chunk(const struct cost_model *m, const struct cost_limits *l, uint32_t streams,
+		    bool demands)
+{
+	double bytes = (double)l->chunk_default, fit;
+
+	if (m->runs < COST_SURE || m->jumps < COST_SURE)
+		return clamp(bytes, l);
+	bytes = m->seek_ns / m->ns_per_byte * (100 - l->seek_share) / l->seek_share;
+	fit = ((double)l->max_wait / (streams ? streams : 1) - m->seek_ns) / m->ns_per_byte;
+	if (fit < bytes)
+		bytes = fit;
+	fit = ((double)l->demand_wait - 2 * m->seek_ns) / m->ns_per_byte;
+	if (demands && fit < bytes)
+		bytes = fit;
+	return clamp(bytes, l);
+}

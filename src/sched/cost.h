@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What a seek costs on this device, as observed, and how large a turn must be to pay for it.
+ *
+ * A turn of C bytes costs C/bandwidth + seek. So that no more than Seek_Share of the time goes into
+ * seeking, C = bandwidth * seek * (1 - share) / share. N streams served in turn each wait N turns:
+ * for a longest wait L a turn may take no more than L/N. And where small demand reads are about,
+ * they wait for one chunk, which is then held to Demand_Wait. Pure; no locking of its own.
+ */
+#ifndef SCHED_COST_H
+#define SCHED_COST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cost_limits {
+	uint64_t chunk_min, chunk_max; /* bytes, 0 < min <= max */
+	uint64_t chunk_default;	       /* until enough was observed */
+	uint64_t max_wait;	       /* ns, of any demand read */
+	uint64_t demand_wait;	       /* ns, of a small demand read behind a chunk */
+	uint32_t seek_share;	       /* percent of the disk's time, 1..90 */
+};
+
+struct cost_model {
+	double ns_per_byte; /* 0: not known yet */
+	double seek_ns;
+	uint32_t runs, jumps; /* how many observations of each, up to COST_SURE */
+};
+
+/* One read of BYTES took SERVICE ns; it continued the one before on the device, or did not. */
+void cost_observe(struct cost_model *m, uint64_t bytes, uint64_t service, bool contiguous);
+/* Bytes that a chunk should have now, with STREAMS competing and small demands about or not. */
+uint64_t cost_chunk(const struct cost_model *m, const struct cost_limits *l, uint32_t streams,
+		    bool demands);
+
+#endif

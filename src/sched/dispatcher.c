@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Threads around one dispatch queue. See dispatcher.h. */
+#include "sched/dispatcher.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct worker {
+	struct dispatcher *d;
+	unsigned int n;
+};
+
+static void complete_all(struct dispatcher *d, struct sched_list *woken)
+{
+	struct sched_req *r;
+
+	while ((r = TAILQ_FIRST(woken))) {
+		TAILQ_REMOVE(woken, r, order);
+		d->ops->complete(r); /* R may be gone after this */
+	}
+}
+
+static void serve(struct dispatcher *d, struct sched_req *r)
+{
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+
+	pthread_mutex_unlock(&d->lock);
+	d->ops->execute(d, r);
+	pthread_mutex_lock(&d->lock);
+	sched_done(&d->queue, r, d->ops->now(), &woken);
+	pthread_mutex_unlock(&d->lock);
+	complete_all(d, &woken);
+	d->ops->finish(d, r);
+	pthread_mutex_lock(&d->lock);
+}
+
+static void *worker_main(void *arg)
+{
+	struct worker *w = arg;
+	struct dispatcher *d = w->d;
+	struct sched_req *r;
+
+	if (d->ops->thread_start)
+		d->ops->thread_start(w->n);
+	pthread_mutex_lock(&d->lock);
+	for (;;) {
+		if (w->n < d->depth && (r = sched_next(&d->queue, d->ops->now()))) {
+			d->busy++;
+			serve(d, r);
+			d->busy--;
+			continue;
+		}
+		if (d->stopping)
+			break;
+		pthread_cond_wait(&d->work, &d->lock);
+	}
+	pthread_mutex_unlock(&d->lock);
+	if (d->ops->thread_stop)
+		d->ops->thread_stop();
+	free(w);
+	return NULL;
+}
+
+int dispatcher_set_depth(struct dispatcher *d, uint32_t depth)
+{
+	int err = 0;
+
+	if (depth > DISPATCHER_DEPTH_MAX)
+		depth = DISPATCHER_DEPTH_MAX;
+	pthread_mutex_lock(&d->lock);
+	while (d->n_threads < depth && !err) {
+		struct worker *w = malloc(sizeof(*w));
+
+		if (!w) {
+			err = ENOMEM;
+			break;
+		}
+		w->d = d;
+		w->n = d->n_threads;
+		err = pthread_create(&d->threads[d->n_threads], NULL, worker_main, w);
+		if (err)
+			free(w);
+		else
+			d->n_threads++;
+	}
+	d->depth = d->n_threads < depth ? d->n_threads : depth;
+	pthread_cond_broadcast(&d->work);
+	pthread_mutex_unlock(&d->lock);
+	return d->depth ? 0 : err;
+}
+
+int dispatcher_init(struct dispatcher *d, const struct dispatcher_ops *ops, uint32_t depth,
+		    const struct sched_policy *policy, const struct sched_limits *limits)
+{
+	int err;
+
+	*d = (struct dispatcher){ .ops = ops };
+	pthread_mutex_init(&d->lock, NULL);
+	pthread_cond_init(&d->work, NULL);
+	sched_queue_init(&d->queue, policy, limits);
+	err = dispatcher_set_depth(d, depth ? depth : 1);
+	if (err) {
+		pthread_cond_destroy(&d->work);
+		pthread_mutex_destroy(&d->lock);
+	}
+	return err;
+}
+
+void dispatcher_fini(struct dispatcher *d)
+{
+	pthread_mutex_lock(&d->lock);
+	d->stopping = true;
+	pthread_cond_broadcast(&d->work);
+	pthread_mutex_unlock(&d->lock);
+	for (uint32_t i = 0; i < d->n_threads; i++)
+		pthread_join(d->threads[i], NULL);
+	pthread_cond_destroy(&d->work);
+	pthread_mutex_destroy(&d->lock);
+}
+
+enum sched_verdict dispatcher_submit(struct dispatcher *d, struct sched_req *r)
+{
+	enum sched_verdict verdict;
+
+	pthread_mutex_lock(&d->lock);
+	verdict = sched_submit(&d->queue, r, d->ops->now());
+	if (verdict == SCHED_ADDED && d->busy < d->depth)
+		pthread_cond_broadcast(&d->work);
+	pthread_mutex_unlock(&d->lock);
+	return verdict;
+}
+
+void dispatcher_progress(struct dispatcher *d, struct sched_req *r, uint64_t upto)
+{
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+
+	pthread_mutex_lock(&d->lock);
+	sched_progress(&d->queue, r, upto, d->ops->now(), &woken);
+	pthread_mutex_unlock(&d->lock);
+	complete_all(d, &woken);
+}
+
+void dispatcher_observe(struct dispatcher *d, uint64_t block, uint64_t len, uint64_t service)
+{
+	pthread_mutex_lock(&d->lock);
+	sched_observe(&d->queue, block, len, service);
+	pthread_mutex_unlock(&d->lock);
+}
+
+void dispatcher_set_policy(struct dispatcher *d, const struct sched_policy *policy)
+{
+	pthread_mutex_lock(&d->lock);
+	sched_set_policy(&d->queue, policy);
+	pthread_mutex_unlock(&d->lock);
+}
+
+void dispatcher_set_limits(struct dispatcher *d, const struct sched_limits *limits)
+{
+	pthread_mutex_lock(&d->lock);
+	d->queue.limits = *limits;
+	pthread_mutex_unlock(&d->lock);
+}
+
+void dispatcher_advice(struct dispatcher *d, uint64_t *chunk, uint32_t *streams)
+{
+	pthread_mutex_lock(&d->lock);
+	*chunk = sched_chunk(&d->queue);
+	*streams = sched_streams(&d->queue);
+	pthread_mutex_unlock(&d->lock);
+}

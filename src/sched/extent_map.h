@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * File offset -> byte address on the device, from FIEMAP, cached for one file.
+ *
+ * The fetch is handed in, so that this file knows no file system. A map is only advice: a stale one
+ * costs a seek, never a byte. Writes, truncation and size changes invalidate it. Extents that have
+ * no place yet (delayed allocation, unknown, holes) are unmapped. Safe from any thread.
+ */
+#ifndef SCHED_EXTENT_MAP_H
+#define SCHED_EXTENT_MAP_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define EXTENT_MAP_MAX 64 /* extents cached of one file; around the last look-up beyond that */
+
+struct extent {
+	uint64_t offset, length; /* in the file, bytes */
+	uint64_t block;		 /* on the device, bytes */
+};
+
+/*
+ * Fills EXTENTS (up to MAX, ascending, mapped ones only) from OFFSET on; returns how many, or -1.
+ * *covered: the map is known up to this offset of the file.
+ */
+typedef int (*extent_fetch)(void *arg, uint64_t offset, struct extent *extents, int max,
+			    uint64_t *covered);
+
+struct extent_map {
+	pthread_mutex_t lock;
+	bool valid;
+	int n;
+	uint64_t from, to; /* the cached part of the file */
+	struct extent extents[EXTENT_MAP_MAX];
+};
+
+void extent_map_init(struct extent_map *m);
+void extent_map_fini(struct extent_map *m);
+void extent_map_invalidate(struct extent_map *m);
+/* The device address of OFFSET; false where there is none. FETCH is called on a miss. */
+bool extent_map_lookup(struct extent_map *m, uint64_t offset, extent_fetch fetch, void *arg,
+		       uint64_t *block);
+
+#endif

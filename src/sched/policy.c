@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The table of policies. */
+#include "sched/policy.h"
+
+#include <string.h>
+
+static const struct sched_policy *const policies[] = {
+	&sched_fifo,
+	&sched_elevator,
+	&sched_ncscan,
+	&sched_turns,
+};
+
+const struct sched_policy *sched_policy_nth(unsigned int n)
+{
+	return n < sizeof(policies) / sizeof(policies[0]) ? policies[n] : NULL;
+}
+
+const struct sched_policy *sched_policy_find(const char *name)
+{
+	const struct sched_policy *p;
+
+	for (unsigned int i = 0; (p = sched_policy_nth(i)); i++)
+		if (!strcmp(p->name, name))
+			return p;
+	return NULL;
+}

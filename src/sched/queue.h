@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The dispatch queue of one device: what waits for the disk, and in which order it gets it.
+ *
+ *            submit                     next                        progress / done
+ *   request ---------> [ policy's lists ] ---------> running on disk ---------> waiters woken
+ *              |              ^
+ *              | joins a request that covers it (queued: promotes it; running: waits for it)
+ *              +-> waiters of that request
+ *
+ * Requests have a class. A demand read is one a client waits for; a prefetch is a chunk nobody
+ * waits for yet. A demand inside a chunk queued or running joins it; a chunk submitted over demands
+ * still queued absorbs them; demands that are neighbours on the device are merged up to Max_Io when
+ * picked. So nothing is read twice. Whatever the policy, a demand read (or a chunk one waits for)
+ * that has waited Max_Wait goes next, oldest first; a prefetch nobody waits for that has grown older
+ * than Prefetch_Max_Age is dropped.
+ *
+ * Pure: the clock is handed in, there is no lock (dispatcher.h has it) and no I/O.
+ */
+#ifndef SCHED_QUEUE_H
+#define SCHED_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "sched/cost.h"
+
+enum sched_class { SCHED_DEMAND, SCHED_PREFETCH, SCHED_CLASSES };
+extern const char *const sched_class_names[SCHED_CLASSES];
+
+TAILQ_HEAD(sched_list, sched_req);
+
+enum sched_state { REQ_IDLE, REQ_QUEUED, REQ_JOINED, REQ_RUNNING };
+
+struct sched_req {
+	/* The submitter's. */
+	enum sched_class class;
+	uint64_t file;	  /* identity of the file on this device */
+	uint64_t offset;  /* in the file, bytes */
+	uint64_t len;	  /* bytes */
+	uint64_t block;	  /* on the device, bytes; file order where unmapped */
+	uint64_t owner;	  /* the stream it belongs to; 0: none */
+	/* The queue's. */
+	enum sched_state state;
+	bool wanted;	       /* a demand read waits: it is one, or it was joined by one */
+	bool dropped;	       /* handed out to be finished without I/O: too old */
+	uint64_t arrival;      /* ns; of the oldest demand that waits for it, if one does */
+	uint64_t submitted;    /* ns */
+	uint64_t sequence;     /* order of submission */
+	uint64_t progress;     /* running: arrived up to this offset of the file */
+	uint64_t io_len;       /* running: bytes to read, with the neighbours merged into it */
+	TAILQ_ENTRY(sched_req) age;   /* all queued, by submission */
+	TAILQ_ENTRY(sched_req) order; /* the policy's list, or the waiters of another */
+	TAILQ_ENTRY(sched_req) hash;  /* those of the same file: queued chunks and demands, running */
+	struct sched_list waiters;
+};
+
+struct sched_limits {
+	uint32_t queue_max;	   /* requests queued, 1.. */
+	uint64_t max_io;	   /* bytes of merged demands */
+	uint64_t prefetch_max_age; /* ns */
+	struct cost_limits cost;   /* max_wait is there */
+};
+
+#define SCHED_WAIT_BUCKETS 40 /* bucket b: waits below 2^b us */
+struct sched_stats {
+	uint64_t submitted[SCHED_CLASSES], served[SCHED_CLASSES], bytes[SCHED_CLASSES];
+	uint64_t joined, absorbed, merged, expired, dropped, refused, switches;
+	uint64_t wait_max; /* ns, of a demand */
+	uint64_t waits[SCHED_WAIT_BUCKETS];
+};
+
+struct sched_policy;
+
+#define SCHED_FILE_HASH 256
+struct sched_queue {
+	const struct sched_policy *policy;
+	struct sched_limits limits;
+	struct sched_stats stats;
+	struct cost_model cost;
+	uint64_t head;	   /* the device address after the last request handed out */
+	uint64_t observed; /* ... and after the last one measured */
+	uint64_t sequence;
+	double gap_demand; /* share of chunks lately at whose end a demand read was waiting */
+	uint32_t queued, running;
+	uint32_t by_class[SCHED_CLASSES];
+	struct sched_list aged;
+	struct sched_list files[SCHED_FILE_HASH];
+	/* The policy's own state. */
+	struct sched_list current, next; /* sorted by block: this scan, the one after */
+	struct sched_list demands, batch;
+	bool gap_used;
+};
+
+enum sched_verdict {
+	SCHED_ADDED,	/* queued: it will be handed out */
+	SCHED_WAITS,	/* joined another: it will be woken */
+	SCHED_RESIDENT, /* what it asks for has arrived meanwhile: read it now */
+	SCHED_FULL,	/* refused: do without the queue */
+};
+
+void sched_queue_init(struct sched_queue *q, const struct sched_policy *policy,
+		      const struct sched_limits *limits);
+/* R's first block of fields is set by the caller, who keeps R alive until it is handed out or woken. */
+enum sched_verdict sched_submit(struct sched_queue *q, struct sched_req *r, uint64_t now);
+/* The next request for the disk, now running; NULL when none is queued. */
+struct sched_req *sched_next(struct sched_queue *q, uint64_t now);
+/* Of the running R all up to the file offset UPTO has arrived: moves waiters served by it to WOKEN. */
+void sched_progress(struct sched_queue *q, struct sched_req *r, uint64_t upto, uint64_t now,
+		    struct sched_list *woken);
+/* R is over: all its waiters move to WOKEN, and R is the caller's again. */
+void sched_done(struct sched_queue *q, struct sched_req *r, uint64_t now, struct sched_list *woken);
+/* One read of LEN bytes at device address BLOCK took SERVICE ns: for the cost model. */
+void sched_observe(struct sched_queue *q, uint64_t block, uint64_t len, uint64_t service);
+/* Bytes a chunk should have now. */
+uint64_t sched_chunk(const struct sched_queue *q);
+/* Streams competing for the disk at present, at least 1. */
+uint32_t sched_streams(const struct sched_queue *q);
+/* Changes the policy; everything queued stays queued. */
+void sched_set_policy(struct sched_queue *q, const struct sched_policy *policy);
+/* The wait (ns) that PERCENT of demand reads did not exceed, to a factor of 2. */
+uint64_t sched_wait_percentile(const struct sched_stats *s, double percent);
+
+#endif
