@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * A load: a set of flows (readers or writers), each with its file, its order of requests and what
+ * was measured of it. plan.c makes it, engine.c runs it, report.c tells it.
+ */
+#ifndef NFSBENCH_LOAD_H
+#define NFSBENCH_LOAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "latency.h"
+#include "options.h"
+#include "session.h"
+
+#define MAX_GROUPS 2
+
+struct group {
+	const char *name; /* readers, streams, random, writers */
+	struct latency latency;
+};
+
+struct flow {
+	unsigned int group;
+	uint32_t file;	  /* its number, f%04u */
+	bool write;
+	bool background;  /* stops when all flows that are not have finished */
+	uint64_t size;	  /* bytes of the file that the flow visits */
+	uint32_t request; /* bytes */
+	uint32_t outstanding;
+	uint32_t *order; /* block numbers; owned */
+	uint32_t blocks; /* entries of order */
+	struct handle handle;
+	uint64_t content; /* first word of the file, see content.h */
+
+	/* Progress. */
+	uint32_t next; /* index in order of the request to issue next */
+	uint32_t in_flight;
+	bool committing;
+	bool done;
+
+	/* Results; times are seconds since the load began. */
+	uint64_t bytes, requests;
+	double first, end;
+	double acknowledged; /* a writer's last WRITE; end is then when its COMMIT was answered */
+	uint64_t max_us;
+	uint64_t errors, mismatches; /* failed requests; answers with wrong bytes */
+};
+
+struct load {
+	const struct options *options;
+	struct group groups[MAX_GROUPS];
+	unsigned int group_count;
+	struct flow *flows;
+	unsigned int flow_count;
+	uint64_t planned_bytes; /* of the flows that are not in the background */
+
+	double elapsed; /* seconds until the last foreground flow ended */
+	double total;	/* seconds until the last request of all was answered */
+	bool timed_out;
+	char problem[160]; /* the first error, empty if none */
+};
+
+/* Flows and orders from the options. 0, or -1 after a message; load_free() either way. */
+int load_plan(struct load *load, const struct options *o);
+void load_free(struct load *load);
+
+/* Connects, looks the files up and runs. 0 when it ran (see errors), -1 when it could not start. */
+int load_run(struct load *load);
+
+uint64_t load_errors(const struct load *load);
+uint64_t load_mismatches(const struct load *load);
+
+/* The table on stdout, and JSON. */
+void report_table(const struct load *load);
+int report_json(const struct load *load, const char *path);
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The command line: one table of options with their ranges, which also prints the help. */
+#include "options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { NUMBER, SECONDS, TEXT, ON, OFF, WORK };
+
+struct option_def {
+	const char *name;
+	enum kind kind;
+	size_t field;
+	uint64_t min, max;
+	const char *help;
+};
+
+#define FIELD(name) offsetof(struct options, name)
+#define GIB	    (UINT64_C(1) << 30)
+
+static const struct option_def defs[] = {
+	{ "server", TEXT, FIELD(server), 0, 0, "host of the server (127.0.0.1)" },
+	{ "port", NUMBER, FIELD(port), 1, 65535, "TCP port of NFS (2049)" },
+	{ "mount-port", NUMBER, FIELD(mount_port), 1, 65535, "TCP port of MOUNT (20048)" },
+	{ "export", TEXT, FIELD(export_path), 0, 0, "exported path to mount" },
+	{ "dir", TEXT, FIELD(dir), 0, 0, "directory below the export that holds the files" },
+	{ "work", WORK, 0, 0, 0, "seq, stride, shared, random, reorder, mixed or write" },
+	{ "readers", NUMBER, FIELD(readers), 1, MAX_READERS,
+	  "readers, or writers of work write (1)" },
+	{ "stride", NUMBER, FIELD(stride), 1, 4096, "sequential components of a stride reader (2)" },
+	{ "size", NUMBER, FIELD(size), 4096, 1024 * GIB,
+	  "bytes in all, divided among the readers; of the one file for shared; of each file for "
+	  "random and --layout (256M)" },
+	{ "request", NUMBER, FIELD(request), 512, MAX_REQUEST,
+	  "bytes of a request, a multiple of 8 (32K)" },
+	{ "outstanding", NUMBER, FIELD(outstanding), 1, 256, "requests in flight of a reader (4)" },
+	{ "connections", NUMBER, FIELD(connections), 1, MAX_CONNECTIONS,
+	  "TCP connections (one for each reader)" },
+	{ "first-file", NUMBER, FIELD(first_file), 0, 9999, "number of the first file used (0)" },
+	{ "seed", NUMBER, FIELD(seed), 0, UINT32_MAX, "seed of the files' content (1)" },
+	{ "order-seed", NUMBER, FIELD(order_seed), 0, UINT32_MAX, "seed of random orders (1)" },
+	{ "percent", NUMBER, FIELD(percent), 0, 100, "reorder: share of requests displaced (10)" },
+	{ "distance", NUMBER, FIELD(distance), 1, 1024,
+	  "reorder: largest displacement in requests (4)" },
+	{ "count", NUMBER, FIELD(count), 1, MAX_BLOCKS,
+	  "random: reads of each reader (all blocks of the file)" },
+	{ "repeat", ON, FIELD(repeat), 0, 0, "random: offsets may come more than once" },
+	{ "spread", ON, FIELD(spread), 0, 0,
+	  "shared: readers start at equal distances and wrap, instead of all at 0" },
+	{ "random-readers", NUMBER, FIELD(random_readers), 0, MAX_READERS,
+	  "mixed, write: random readers beside, on the files after the others (mixed 1, write 0)" },
+	{ "random-request", NUMBER, FIELD(random_request), 512, MAX_REQUEST,
+	  "bytes of their requests (8K)" },
+	{ "random-outstanding", NUMBER, FIELD(random_outstanding), 1, 256,
+	  "requests in flight of each (1)" },
+	{ "duration", SECONDS, FIELD(duration), 0, 86400,
+	  "stop issuing requests after so many seconds (0: when done)" },
+	{ "max-time", SECONDS, FIELD(max_time), 1, 86400, "give up and fail after so long (600)" },
+	{ "stall", SECONDS, FIELD(stall), 1, 3600, "fail when no answer comes for so long (60)" },
+	{ "no-verify", OFF, FIELD(verify), 0, 0, "do not compare the bytes read" },
+	{ "verify", ON, FIELD(verify), 0, 0, "compare every byte read (the default)" },
+	{ "quiet", ON, FIELD(quiet), 0, 0, "no progress and no table" },
+	{ "json", TEXT, FIELD(json), 0, 0, "write the results to this file (- is stdout)" },
+	{ "layout", TEXT, FIELD(layout), 0, 0, "only create files f0000 … in this local directory" },
+	{ "files", NUMBER, FIELD(files), 1, 10000, "layout: number of files (1)" },
+	{ "help", ON, 0, 0, 0, "this text" },
+};
+
+#define DEFS (sizeof(defs) / sizeof(defs[0]))
+
+static const char *const work_names[] = {
+	[WORK_SEQ] = "seq",	    [WORK_STRIDE] = "stride",	[WORK_SHARED] = "shared",
+	[WORK_RANDOM] = "random",   [WORK_REORDER] = "reorder", [WORK_MIXED] = "mixed",
+	[WORK_WRITE] = "write",
+};
+
+int options_number(const char *text, uint64_t *value)
+{
+	static const char suffixes[] = "KMG";
+	const char *suffix;
+	unsigned int shift = 0;
+	unsigned long long v;
+	char *end;
+
+	if (!isdigit((unsigned char)*text))
+		return -1;
+	errno = 0;
+	v = strtoull(text, &end, 10);
+	if (errno)
+		return -1;
+	if (*end) {
+		suffix = strchr(suffixes, toupper((unsigned char)*end));
+		if (!suffix || end[1])
+			return -1;
+		shift = 10 * (unsigned int)(suffix - suffixes + 1);
+	}
+	if (v > UINT64_MAX >> shift)
+		return -1;
+	*value = (uint64_t)v << shift;
+	return 0;
+}
+
+static void help(void)
+{
+	puts("nfsbench --export PATH --work WORK [options]: load an NFSv3 server over TCP\n"
+	     "nfsbench --layout DIR --files N --size BYTES [--seed S]: create the files to read\n");
+	for (size_t i = 0; i < DEFS; i++) {
+		const struct option_def *d = &defs[i];
+
+		printf("  --%-20s %s", d->name, d->help);
+		if (d->kind == NUMBER || d->kind == SECONDS)
+			printf(" [%llu … %llu]", (unsigned long long)d->min,
+			       (unsigned long long)d->max);
+		putchar('\n');
+	}
+	puts("\nBytes take the suffixes K, M and G (1024). Throughput is in 10^6 bytes a second.");
+}
+
+static int set_work(struct options *o, const char *text)
+{
+	for (int w = WORK_SEQ; w <= WORK_WRITE; w++) {
+		if (strcmp(text, work_names[w]) == 0) {
+			o->work = (enum work)w;
+			o->work_name = work_names[w];
+			return 0;
+		}
+	}
+	fprintf(stderr, "nfsbench: --work %s: must be seq, stride, shared, random, reorder, mixed "
+			"or write\n", text);
+	return -1;
+}
+
+static int set_number(void *field, const struct option_def *d, const char *text)
+{
+	uint64_t v;
+
+	if (options_number(text, &v) || v < d->min || v > d->max) {
+		fprintf(stderr, "nfsbench: --%s %s: must be a number from %llu to %llu\n", d->name,
+			text, (unsigned long long)d->min, (unsigned long long)d->max);
+		return -1;
+	}
+	*(uint64_t *)field = v;
+	return 0;
+}
+
+static int set_seconds(void *field, const struct option_def *d, const char *text)
+{
+	char *end;
+	double v = strtod(text, &end);
+
+	if (end == text || *end || !(v >= (double)d->min) || !(v <= (double)d->max)) {
+		fprintf(stderr, "nfsbench: --%s %s: must be seconds from %llu to %llu\n", d->name,
+			text, (unsigned long long)d->min, (unsigned long long)d->max);
+		return -1;
+	}
+	*(double *)field = v;
+	return 0;
+}
+
+static int set(struct options *o, const struct option_def *d, const char *text)
+{
+	void *field = (char *)o + d->field;
+
+	switch (d->kind) {
+	case NUMBER:
+		return set_number(field, d, text);
+	case SECONDS:
+		return set_seconds(field, d, text);
+	case TEXT:
+		*(const char **)field = text;
+		return 0;
+	case WORK:
+		return set_work(o, text);
+	case ON:
+	case OFF:
+		*(bool *)field = d->kind == ON;
+		return 0;
+	}
+	return -1;
+}
+
+static int refuse(const char *message)
+{
+	fprintf(stderr, "nfsbench: %s\n", message);
+	return -1;
+}
+
+static int check(const struct options *o)
+{
+	uint64_t total = o->readers + o->random_readers;
+
+	if (o->layout)
+		return 0;
+	if (o->work == WORK_NONE)
+		return refuse("--work is missing: seq, stride, shared, random, reorder, mixed or "
+			      "write");
+	if (!o->export_path)
+		return refuse("--export is missing: the path the server exports");
+	if (o->request % 8 || o->random_request % 8)
+		return refuse("--request and --random-request must be multiples of 8, from 512 to "
+			      "1048576");
+	if (o->work == WORK_MIXED && !o->random_readers)
+		return refuse("--random-readers must be from 1 to 256 for work mixed");
+	if (total > MAX_READERS)
+		return refuse("--readers and --random-readers must not exceed 256 together");
+	if (o->work != WORK_SHARED && o->first_file + total > 10000)
+		return refuse("--first-file: the last file used must be at most f9999");
+	return 0;
+}
+
+static char *join(int argc, char **argv)
+{
+	size_t len = 1;
+	char *all;
+
+	for (int i = 0; i < argc; i++)
+		len += strlen(argv[i]) + 1;
+	all = calloc(1, len);
+	for (int i = 0; all && i < argc; i++) {
+		if (i)
+			strcat(all, " ");
+		strcat(all, argv[i]);
+	}
+	return all;
+}
+
+static void defaults(struct options *o)
+{
+	*o = (struct options){
+		.server = "127.0.0.1",
+		.port = 2049,
+		.mount_port = 20048,
+		.readers = 1,
+		.stride = 2,
+		.size = 256u << 20,
+		.request = 32u << 10,
+		.outstanding = 4,
+		.seed = 1,
+		.order_seed = 1,
+		.percent = 10,
+		.distance = 4,
+		.random_readers = UINT64_MAX,
+		.random_request = 8u << 10,
+		.random_outstanding = 1,
+		.verify = true,
+		.max_time = 600,
+		.stall = 60,
+		.files = 1,
+	};
+}
+
+static int parse_all(struct options *o, int argc, char **argv)
+{
+	struct option longs[DEFS + 1] = { { 0 } };
+	int index, c;
+
+	for (size_t i = 0; i < DEFS; i++) {
+		longs[i].name = defs[i].name;
+		longs[i].has_arg = defs[i].kind == ON || defs[i].kind == OFF ? no_argument
+									     : required_argument;
+	}
+	while ((c = getopt_long(argc, argv, "h", longs, &index)) != -1) {
+		if (c == 'h' || (c == 0 && strcmp(defs[index].name, "help") == 0)) {
+			help();
+			return 1;
+		}
+		if (c != 0)
+			return refuse("see nfsbench --help");
+		if (set(o, &defs[index], optarg))
+			return -1;
+	}
+	if (optind < argc) {
+		fprintf(stderr, "nfsbench: %s: options only, see --help\n", argv[optind]);
+		return -1;
+	}
+	return 0;
+}
+
+int options_parse(struct options *o, int argc, char **argv)
+{
+	int rc;
+
+	defaults(o);
+	/* Before getopt_long, which reorders its arguments. */
+	o->command = join(argc, argv);
+	rc = parse_all(o, argc, argv);
+	if (rc)
+		return rc;
+	/* Only two works know random readers beside their own; mixed is not mixed without. */
+	if (o->work != WORK_MIXED && o->work != WORK_WRITE)
+		o->random_readers = 0;
+	else if (o->random_readers == UINT64_MAX)
+		o->random_readers = o->work == WORK_MIXED;
+	return check(o);
+}

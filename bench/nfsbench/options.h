@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The command line of nfsbench. */
+#ifndef NFSBENCH_OPTIONS_H
+#define NFSBENCH_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MAX_READERS	256
+#define MAX_CONNECTIONS 512
+#define MAX_REQUEST	(1u << 20)
+#define MAX_BLOCKS	(1u << 24) /* requests of one reader, which bounds its pattern's memory */
+
+enum work {
+	WORK_NONE,
+	WORK_SEQ,
+	WORK_STRIDE,
+	WORK_SHARED,
+	WORK_RANDOM,
+	WORK_REORDER,
+	WORK_MIXED,
+	WORK_WRITE,
+};
+
+struct options {
+	/* The server: numeric or resolvable host, ports, exported path, directory below it. */
+	const char *server;
+	uint64_t port, mount_port;
+	const char *export_path;
+	const char *dir;
+
+	enum work work;
+	const char *work_name;
+	uint64_t readers, stride, size, request, outstanding, connections;
+	uint64_t first_file;	     /* number of the first file used */
+	uint64_t seed, order_seed;   /* of the files' content; of the patterns drawn */
+	uint64_t percent, distance;  /* reorder */
+	uint64_t count;		     /* random reads a reader; 0: as many as the file has blocks */
+	uint64_t random_readers, random_request, random_outstanding; /* mixed, write */
+	bool repeat, spread, verify, quiet;
+	double duration, max_time, stall; /* seconds; duration 0: until done */
+	const char *json;
+
+	/* Laying out files instead of a work. */
+	const char *layout;
+	uint64_t files;
+
+	char *command; /* the whole command line, for the report; owned */
+};
+
+/*
+ * Fills *o from the command line. Returns 0; 1 when there is nothing more to do (--help); -1 after
+ * a message on stderr that names the option and its range.
+ */
+int options_parse(struct options *o, int argc, char **argv);
+
+/* A number with an optional suffix K, M or G (powers of 1024). Returns 0, or -1. */
+int options_number(const char *text, uint64_t *value);
+
+#endif

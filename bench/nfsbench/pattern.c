@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The orders of pattern.h. */
+#include "pattern.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void pattern_sequential(uint32_t *order, uint32_t blocks, uint32_t first)
+{
+	for (uint32_t i = 0; i < blocks; i++)
+		order[i] = (uint32_t)(((uint64_t)first + i) % blocks);
+}
+
+static uint32_t component_start(uint32_t blocks, uint32_t stride, uint32_t component)
+{
+	return (uint32_t)((uint64_t)component * blocks / stride);
+}
+
+void pattern_stride(uint32_t *order, uint32_t blocks, uint32_t stride)
+{
+	uint32_t filled = 0;
+
+	/* Components differ by one block at most; the shorter ones drop out of the last round. */
+	for (uint32_t round = 0; filled < blocks; round++) {
+		for (uint32_t c = 0; c < stride; c++) {
+			uint32_t block = component_start(blocks, stride, c) + round;
+
+			if (block < component_start(blocks, stride, c + 1))
+				order[filled++] = block;
+		}
+	}
+}
+
+uint32_t pattern_reorder(uint32_t *order, uint32_t blocks, uint32_t percent, uint32_t distance,
+			 struct prng *prng)
+{
+	uint64_t want = (uint64_t)blocks * percent / 100;
+	uint64_t tries = 40 * want;
+	uint32_t moved = 0;
+
+	pattern_sequential(order, blocks, 0);
+	while (moved + 2 <= want && tries--) {
+		uint32_t a = prng_below(prng, blocks);
+		uint64_t b = (uint64_t)a + 1 + prng_below(prng, distance);
+
+		/* A request still in place has not been exchanged: take only such pairs. */
+		if (b >= blocks || order[a] != a || order[b] != b)
+			continue;
+		order[a] = (uint32_t)b;
+		order[b] = a;
+		moved += 2;
+	}
+	return moved;
+}
+
+int pattern_random(uint32_t *order, uint32_t count, uint32_t blocks, struct prng *prng)
+{
+	uint32_t *all = malloc(sizeof(*all) * ((size_t)blocks + 1));
+
+	if (!all)
+		return -1;
+	pattern_sequential(all, blocks, 0);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t j = i + prng_below(prng, blocks - i);
+		uint32_t picked = all[j];
+
+		all[j] = all[i];
+		all[i] = picked;
+	}
+	memcpy(order, all, sizeof(*order) * count);
+	free(all);
+	return 0;
+}
+
+void pattern_random_repeat(uint32_t *order, uint32_t count, uint32_t blocks, struct prng *prng)
+{
+	for (uint32_t i = 0; i < count; i++)
+		order[i] = prng_below(prng, blocks);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * In what order a reader visits the blocks of its file. A pattern is an array of block numbers,
+ * each below `blocks`; a block is one request. All but pattern_random_repeat() are permutations
+ * of 0 … blocks-1 (or, for pattern_random(), the beginning of one). Pure functions: the caller
+ * owns the array.
+ */
+#ifndef NFSBENCH_PATTERN_H
+#define NFSBENCH_PATTERN_H
+
+#include <stdint.h>
+
+#include "prng.h"
+
+/* `first`, `first`+1, … and around to the blocks before it. */
+void pattern_sequential(uint32_t *order, uint32_t blocks, uint32_t first);
+
+/*
+ * The s-stride reader of Ellard and Seltzer, section 7: s sequential components that start at
+ * i * blocks / s, visited in turn: 0, x, 2x, …, 1, x+1, 2x+1, … stride is 1 … blocks.
+ */
+void pattern_stride(uint32_t *order, uint32_t blocks, uint32_t stride);
+
+/*
+ * Sequential, with `percent` of all requests exchanged in pairs that are at most `distance`
+ * apart. Returns how many requests left their place (always even; a little less than asked
+ * where no free partner is found).
+ */
+uint32_t pattern_reorder(uint32_t *order, uint32_t blocks, uint32_t percent, uint32_t distance,
+			 struct prng *prng);
+
+/* `count` different blocks out of `blocks` in random order; count is at most `blocks`. */
+int pattern_random(uint32_t *order, uint32_t count, uint32_t blocks, struct prng *prng);
+
+/* `count` blocks out of `blocks`, each drawn independently. */
+void pattern_random_repeat(uint32_t *order, uint32_t count, uint32_t blocks, struct prng *prng);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* From the options to flows: who reads which file, in what order. */
+#include "load.h"
+#include "content.h"
+#include "pattern.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static uint32_t block_count(const struct flow *f)
+{
+	return (uint32_t)((f->size + f->request - 1) / f->request);
+}
+
+/* Room for the order of a flow that makes `requests` requests. */
+static int allocate_order(struct flow *f, uint64_t requests)
+{
+	if (requests < 1 || requests > MAX_BLOCKS) {
+		fprintf(stderr, "nfsbench: --size and --request give %llu requests to a reader: "
+				"must be 1 to %u\n", (unsigned long long)requests, MAX_BLOCKS);
+		return -1;
+	}
+	f->blocks = (uint32_t)requests;
+	f->order = malloc(requests * sizeof(*f->order));
+	if (!f->order)
+		fprintf(stderr, "nfsbench: no memory for the order of a reader\n");
+	return f->order ? 0 : -1;
+}
+
+static int order_random(struct flow *f, const struct options *o, uint64_t limit,
+			struct prng *prng)
+{
+	uint64_t blocks = (f->size + f->request - 1) / f->request;
+	uint64_t count = limit ? limit : blocks;
+
+	if (blocks > MAX_BLOCKS || (!o->repeat && count > blocks)) {
+		fprintf(stderr, "nfsbench: --count %llu: the file has %llu blocks (use --repeat)\n",
+			(unsigned long long)count, (unsigned long long)blocks);
+		return -1;
+	}
+	if (allocate_order(f, count))
+		return -1;
+	if (!o->repeat)
+		return pattern_random(f->order, f->blocks, (uint32_t)blocks, prng);
+	pattern_random_repeat(f->order, f->blocks, (uint32_t)blocks, prng);
+	return 0;
+}
+
+static int order_stride(struct flow *f, const struct options *o)
+{
+	if (o->stride > f->blocks) {
+		fprintf(stderr, "nfsbench: --stride %llu: must be 1 to the file's %u requests\n",
+			(unsigned long long)o->stride, f->blocks);
+		return -1;
+	}
+	pattern_stride(f->order, f->blocks, (uint32_t)o->stride);
+	return 0;
+}
+
+/* The order of reader number `index` of the work itself. */
+static int order_flow(struct flow *f, const struct options *o, unsigned int index,
+		      struct prng *prng)
+{
+	if (o->work == WORK_RANDOM)
+		return order_random(f, o, o->count, prng);
+	if (allocate_order(f, (f->size + f->request - 1) / f->request))
+		return -1;
+	if (o->work == WORK_STRIDE)
+		return order_stride(f, o);
+	if (o->work == WORK_REORDER)
+		pattern_reorder(f->order, f->blocks, (uint32_t)o->percent, (uint32_t)o->distance,
+				prng);
+	else if (o->work == WORK_SHARED && o->spread)
+		pattern_sequential(f->order, f->blocks,
+				   (uint32_t)(index * (uint64_t)f->blocks / o->readers));
+	else
+		pattern_sequential(f->order, f->blocks, 0);
+	return 0;
+}
+
+static int plan_main(struct load *load, struct flow *f, unsigned int index)
+{
+	const struct options *o = load->options;
+	bool whole = o->work == WORK_SHARED || o->work == WORK_RANDOM;
+	struct prng prng;
+
+	prng_init(&prng, o->order_seed * 1024 + index);
+	f->group = 0;
+	f->write = o->work == WORK_WRITE;
+	f->file = (uint32_t)(o->first_file + (o->work == WORK_SHARED ? 0 : index));
+	f->size = whole ? o->size : o->size / o->readers / 8 * 8;
+	f->request = (uint32_t)o->request;
+	f->outstanding = (uint32_t)o->outstanding;
+	return order_flow(f, o, index, &prng);
+}
+
+/* A random reader beside the streams: on a file of the same size, as long as they run. */
+static int plan_random(struct load *load, struct flow *f, unsigned int index)
+{
+	const struct options *o = load->options;
+	struct prng prng;
+
+	prng_init(&prng, o->order_seed * 1024 + index);
+	f->group = 1;
+	f->background = true;
+	f->file = (uint32_t)(o->first_file + index);
+	f->size = o->size / o->readers / 8 * 8;
+	f->request = (uint32_t)o->random_request;
+	f->outstanding = (uint32_t)o->random_outstanding;
+	return order_random(f, o, o->count, &prng);
+}
+
+static const char *main_group(enum work work)
+{
+	if (work == WORK_WRITE)
+		return "writers";
+	if (work == WORK_MIXED)
+		return "streams";
+	return work == WORK_RANDOM ? "random" : "readers";
+}
+
+static uint64_t flow_bytes(const struct flow *f)
+{
+	uint64_t bytes = (uint64_t)f->blocks * f->request;
+
+	/* The last block of the file may be short. */
+	return f->blocks == block_count(f) ? f->size : bytes;
+}
+
+int load_plan(struct load *load, const struct options *o)
+{
+	int rc = 0;
+
+	*load = (struct load){ .options = o };
+	load->flow_count = (unsigned int)(o->readers + o->random_readers);
+	load->flows = calloc(load->flow_count, sizeof(*load->flows));
+	load->groups[0].name = main_group(o->work);
+	load->groups[1].name = "random";
+	load->group_count = o->random_readers ? 2 : 1;
+	if (!load->flows)
+		return -1;
+	for (unsigned int i = 0; i < load->flow_count && !rc; i++) {
+		struct flow *f = &load->flows[i];
+
+		rc = i < o->readers ? plan_main(load, f, i) : plan_random(load, f, i);
+		f->content = content_start(o->seed, f->file);
+		if (!rc && !f->background)
+			load->planned_bytes += flow_bytes(f);
+	}
+	return rc;
+}
+
+void load_free(struct load *load)
+{
+	for (unsigned int i = 0; load->flows && i < load->flow_count; i++)
+		free(load->flows[i].order);
+	free(load->flows);
+	load->flows = NULL;
+}
+
+uint64_t load_errors(const struct load *load)
+{
+	uint64_t n = load->timed_out ? 1 : 0;
+
+	for (unsigned int i = 0; i < load->flow_count; i++)
+		n += load->flows[i].errors;
+	return n;
+}
+
+uint64_t load_mismatches(const struct load *load)
+{
+	uint64_t n = 0;
+
+	for (unsigned int i = 0; i < load->flow_count; i++)
+		n += load->flows[i].mismatches;
+	return n;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The results of a load, as a table and as JSON. Throughput is in 10^6 bytes a second. */
+#include "load.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What a group of flows did together. */
+struct summary {
+	unsigned int flows;
+	uint64_t bytes, requests, errors, mismatches;
+	double first_end, last_end, acknowledged; /* seconds */
+	double mb_s, requests_s;
+	double slowest_fastest; /* ratio of the flows' times, 1 is fair; 0 when unknown */
+};
+
+static void add_flow(struct summary *s, const struct flow *f)
+{
+	s->flows++;
+	s->bytes += f->bytes;
+	s->requests += f->requests;
+	s->errors += f->errors;
+	s->mismatches += f->mismatches;
+	if (s->flows == 1 || f->end < s->first_end)
+		s->first_end = f->end;
+	if (f->end > s->last_end)
+		s->last_end = f->end;
+	if (f->acknowledged > s->acknowledged)
+		s->acknowledged = f->acknowledged;
+}
+
+/* The group's figures, or of all flows if group is negative. */
+static struct summary summarise(const struct load *load, int group)
+{
+	struct summary s = { 0 };
+
+	for (unsigned int i = 0; i < load->flow_count; i++) {
+		if (group < 0 || load->flows[i].group == (unsigned int)group)
+			add_flow(&s, &load->flows[i]);
+	}
+	if (s.last_end > 0) {
+		s.mb_s = (double)s.bytes / 1e6 / s.last_end;
+		s.requests_s = (double)s.requests / s.last_end;
+	}
+	if (s.first_end > 0)
+		s.slowest_fastest = s.last_end / s.first_end;
+	return s;
+}
+
+static void table_group(const struct load *load, unsigned int index)
+{
+	const struct group *g = &load->groups[index];
+	const struct latency *l = &g->latency;
+	struct summary s = summarise(load, (int)index);
+
+	printf("%-8s %3u  %8.2f MB/s  %8.1f requests/s  first/last done %.2f/%.2f s (ratio %.2f)\n",
+	       g->name, s.flows, s.mb_s, s.requests_s, s.first_end, s.last_end, s.slowest_fastest);
+	if (s.acknowledged > 0)
+		printf("%-8s      last WRITE acknowledged at %.2f s, COMMIT answered at %.2f s\n",
+		       "", s.acknowledged, s.last_end);
+	printf("%-8s      latency ms: p50 %.2f  p90 %.2f  p99 %.2f  p99.9 %.2f  max %.2f\n", "",
+	       latency_percentile(l, 0.5) / 1e3, latency_percentile(l, 0.9) / 1e3,
+	       latency_percentile(l, 0.99) / 1e3, latency_percentile(l, 0.999) / 1e3,
+	       l->max / 1e3);
+}
+
+void report_table(const struct load *load)
+{
+	uint64_t errors = load_errors(load), mismatches = load_mismatches(load);
+
+	for (unsigned int i = 0; i < load->group_count; i++)
+		table_group(load, i);
+	if (errors || mismatches)
+		printf("FAILED: %llu errors, %llu answers with wrong bytes\n",
+		       (unsigned long long)errors, (unsigned long long)mismatches);
+	else
+		printf("%s\n", load->options->work == WORK_WRITE ? "no errors" :
+			       load->options->verify ? "no errors, every byte compared" :
+						       "no errors, bytes not compared");
+}
+
+static void json_string(FILE *f, const char *text)
+{
+	fputc('"', f);
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c == '"' || c == '\\')
+			fprintf(f, "\\%c", c);
+		else if (c < 0x20)
+			fprintf(f, "\\u%04x", c);
+		else
+			fputc(c, f);
+	}
+	fputc('"', f);
+}
+
+static void json_latency(FILE *f, const struct latency *l)
+{
+	fprintf(f,
+		"{\"count\": %llu, \"mean\": %.3f, \"p50\": %.3f, \"p90\": %.3f, \"p99\": %.3f, "
+		"\"p99.9\": %.3f, \"max\": %.3f}",
+		(unsigned long long)l->count,
+		l->count ? (double)l->sum / (double)l->count / 1e3 : 0.0,
+		latency_percentile(l, 0.5) / 1e3, latency_percentile(l, 0.9) / 1e3,
+		latency_percentile(l, 0.99) / 1e3, latency_percentile(l, 0.999) / 1e3,
+		l->max / 1e3);
+}
+
+static void json_summary(FILE *f, const struct summary *s, const struct latency *l)
+{
+	fprintf(f,
+		"\"flows\": %u, \"bytes\": %llu, \"requests\": %llu, \"mb_s\": %.4f, "
+		"\"requests_s\": %.3f, \"first_end_s\": %.6f, \"last_end_s\": %.6f, "
+		"\"slowest_fastest\": %.4f, \"acknowledged_s\": %.6f, \"errors\": %llu, "
+		"\"mismatches\": %llu, \"latency_ms\": ",
+		s->flows, (unsigned long long)s->bytes, (unsigned long long)s->requests, s->mb_s,
+		s->requests_s, s->first_end, s->last_end, s->slowest_fastest, s->acknowledged,
+		(unsigned long long)s->errors, (unsigned long long)s->mismatches);
+	json_latency(f, l);
+}
+
+static void json_groups(FILE *f, const struct load *load)
+{
+	fprintf(f, "  \"groups\": {");
+	for (unsigned int i = 0; i < load->group_count; i++) {
+		struct summary s = summarise(load, (int)i);
+
+		fprintf(f, "%s\n    ", i ? "," : "");
+		json_string(f, load->groups[i].name);
+		fprintf(f, ": {");
+		json_summary(f, &s, &load->groups[i].latency);
+		fprintf(f, "}");
+	}
+	fprintf(f, "\n  },\n");
+}
+
+static void json_flows(FILE *f, const struct load *load)
+{
+	fprintf(f, "  \"readers\": [");
+	for (unsigned int i = 0; i < load->flow_count; i++) {
+		const struct flow *w = &load->flows[i];
+
+		fprintf(f,
+			"%s\n    {\"group\": \"%s\", \"file\": \"%c%04u\", \"bytes\": %llu, "
+			"\"requests\": %llu, \"first_answer_s\": %.6f, \"end_s\": %.6f, "
+			"\"acknowledged_s\": %.6f, \"max_ms\": %.3f, \"errors\": %llu, "
+			"\"mismatches\": %llu}",
+			i ? "," : "", load->groups[w->group].name, w->write ? 'w' : 'f', w->file,
+			(unsigned long long)w->bytes, (unsigned long long)w->requests, w->first,
+			w->end, w->acknowledged, (double)w->max_us / 1e3,
+			(unsigned long long)w->errors, (unsigned long long)w->mismatches);
+	}
+	fprintf(f, "\n  ]\n");
+}
+
+static void json_all(FILE *f, const struct load *load)
+{
+	struct latency all = { 0 };
+	struct summary s = summarise(load, -1);
+
+	for (unsigned int i = 0; i < load->group_count; i++)
+		latency_merge(&all, &load->groups[i].latency);
+	fprintf(f, "{\n  \"command\": ");
+	json_string(f, load->options->command ? load->options->command : "nfsbench");
+	fprintf(f, ",\n  \"work\": \"%s\",\n  \"units\": \"mb_s is 10^6 bytes a second; times in "
+		   "seconds since the start, latencies in milliseconds\",\n", load->options->work_name);
+	fprintf(f, "  \"elapsed_s\": %.6f,\n  \"verified\": %s,\n  \"problem\": ", load->elapsed,
+		load->options->verify && load->options->work != WORK_WRITE ? "true" : "false");
+	json_string(f, load->problem);
+	fprintf(f, ",\n  \"complete\": %s,\n  \"total\": {", load->timed_out ? "false" : "true");
+	json_summary(f, &s, &all);
+	fprintf(f, "},\n");
+	json_groups(f, load);
+	json_flows(f, load);
+	fprintf(f, "}\n");
+}
+
+int report_json(const struct load *load, const char *path)
+{
+	bool is_stdout = strcmp(path, "-") == 0;
+	FILE *f = is_stdout ? stdout : fopen(path, "w");
+	int failed;
+
+	if (!f) {
+		fprintf(stderr, "nfsbench: cannot write %s: %s\n", path, strerror(errno));
+		return -1;
+	}
+	json_all(f, load);
+	failed = ferror(f);
+	if (is_stdout)
+		failed |= fflush(f);
+	else
+		failed |= fclose(f);
+	if (failed)
+		fprintf(stderr, "nfsbench: cannot write %s: %s\n", path, strerror(errno));
+	return failed ? -1 : 0;
+}

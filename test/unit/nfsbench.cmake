@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+if(TARGET nfsbench_pure)
+  ra_unit_test(nfsbench nfsbench_pure)
+endif()

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The pure parts of nfsbench: orders are permutations, percentiles are right, content differs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "content.h"
+#include "latency.h"
+#include "pattern.h"
+
+#define MANY 5000
+
+static void assert_distinct(const uint32_t *order, uint32_t count, uint32_t blocks)
+{
+	uint8_t *seen = calloc(blocks, 1);
+
+	assert_non_null(seen);
+	for (uint32_t i = 0; i < count; i++) {
+		assert_in_range(order[i], 0, blocks - 1);
+		assert_false(seen[order[i]]);
+		seen[order[i]] = 1;
+	}
+	free(seen);
+}
+
+static void test_sequential_wraps(void **state)
+{
+	uint32_t order[5];
+	const uint32_t want[5] = { 3, 4, 0, 1, 2 };
+
+	pattern_sequential(order, 5, 3);
+	assert_memory_equal(order, want, sizeof(want));
+}
+
+static void test_stride_is_the_papers(void **state)
+{
+	uint32_t order[8];
+	const uint32_t two[8] = { 0, 4, 1, 5, 2, 6, 3, 7 };
+	const uint32_t four[8] = { 0, 2, 4, 6, 1, 3, 5, 7 };
+
+	pattern_stride(order, 8, 2);
+	assert_memory_equal(order, two, sizeof(two));
+	pattern_stride(order, 8, 4);
+	assert_memory_equal(order, four, sizeof(four));
+}
+
+static void test_stride_permutes(void **state)
+{
+	static uint32_t order[MANY];
+
+	for (uint32_t blocks = 1; blocks < 70; blocks++) {
+		for (uint32_t stride = 1; stride <= blocks; stride++) {
+			pattern_stride(order, blocks, stride);
+			assert_distinct(order, blocks, blocks);
+		}
+	}
+}
+
+static void test_reorder(void **state)
+{
+	static uint32_t order[MANY];
+	struct prng prng;
+
+	for (uint32_t percent = 0; percent <= 50; percent += 10) {
+		uint32_t displaced = 0, reported;
+
+		prng_init(&prng, percent);
+		reported = pattern_reorder(order, MANY, percent, 4, &prng);
+		assert_distinct(order, MANY, MANY);
+		for (uint32_t i = 0; i < MANY; i++) {
+			displaced += order[i] != i;
+			assert_true(abs((int)order[i] - (int)i) <= 4);
+		}
+		assert_int_equal(displaced, reported);
+		assert_int_equal(displaced, MANY * percent / 100 / 2 * 2);
+	}
+}
+
+static void test_reorder_small(void **state)
+{
+	uint32_t order[2];
+	struct prng prng;
+
+	prng_init(&prng, 1);
+	assert_int_equal(pattern_reorder(order, 1, 100, 4, &prng), 0);
+	assert_int_equal(order[0], 0);
+	pattern_reorder(order, 2, 100, 1000, &prng);
+	assert_distinct(order, 2, 2);
+}
+
+static void test_random(void **state)
+{
+	static uint32_t order[MANY], again[MANY];
+	struct prng prng;
+	uint32_t in_place = 0;
+
+	prng_init(&prng, 7);
+	assert_int_equal(pattern_random(order, MANY, MANY, &prng), 0);
+	assert_distinct(order, MANY, MANY);
+	for (uint32_t i = 0; i < MANY; i++)
+		in_place += order[i] == i;
+	assert_in_range(in_place, 0, 20);
+
+	prng_init(&prng, 7);
+	assert_int_equal(pattern_random(again, 100, MANY, &prng), 0);
+	assert_memory_equal(again, order, 100 * sizeof(*order));
+
+	pattern_random_repeat(order, MANY, 3, &prng);
+	for (uint32_t i = 0; i < MANY; i++)
+		assert_in_range(order[i], 0, 2);
+}
+
+static void test_percentile_exact_when_small(void **state)
+{
+	static struct latency l;
+
+	memset(&l, 0, sizeof(l));
+	assert_int_equal(latency_percentile(&l, 0.5), 0);
+	for (uint32_t v = 1; v <= 100; v++)
+		latency_add(&l, v);
+	assert_int_equal(latency_percentile(&l, 0), 1);
+	assert_int_equal(latency_percentile(&l, 0.5), 50);
+	assert_int_equal(latency_percentile(&l, 0.9), 90);
+	assert_int_equal(latency_percentile(&l, 0.99), 99);
+	assert_int_equal(latency_percentile(&l, 0.999), 100);
+	assert_int_equal(latency_percentile(&l, 1), 100);
+}
+
+static void test_percentile_within_its_bucket(void **state)
+{
+	static struct latency l;
+
+	for (uint64_t v = 1; v <= UINT32_MAX; v = v * 3 / 2 + 1) {
+		memset(&l, 0, sizeof(l));
+		latency_add(&l, v);
+		latency_add(&l, UINT64_MAX); /* keeps the maximum from hiding the bucket's top */
+		assert_true(latency_percentile(&l, 0.5) >= v);
+		assert_true(latency_percentile(&l, 0.5) - v <= v / 64);
+		assert_int_equal(latency_percentile(&l, 1), UINT32_MAX);
+	}
+}
+
+static void test_merge(void **state)
+{
+	static struct latency a, b;
+
+	memset(&a, 0, sizeof(a));
+	memset(&b, 0, sizeof(b));
+	latency_add(&a, 10);
+	latency_add(&b, 1000000);
+	latency_merge(&a, &b);
+	assert_int_equal(a.count, 2);
+	assert_int_equal(a.sum, 1000010);
+	assert_int_equal(latency_percentile(&a, 0.5), 10);
+	assert_int_equal(latency_percentile(&a, 1), 1000000);
+}
+
+static void test_content(void **state)
+{
+	uint64_t start = content_start(1, 0);
+	char whole[1024], part[1024];
+
+	content_fill(start, 0, whole, sizeof(whole));
+	content_fill(start, 512, part, 509);
+	assert_memory_equal(part, whole + 512, 509);
+	assert_int_equal(content_differences(start, 0, whole, sizeof(whole)), 0);
+	assert_int_equal(content_differences(start, 512, whole + 512, 511), 0);
+
+	/* Another file, another offset, another seed, one flipped bit: all seen. */
+	assert_int_equal(content_differences(content_start(1, 1), 0, whole, 1024), 128);
+	assert_int_equal(content_differences(content_start(2, 0), 0, whole, 1024), 128);
+	assert_int_equal(content_differences(start, 8, whole, 1024), 128);
+	whole[1000] ^= 1;
+	assert_int_equal(content_differences(start, 0, whole, 1024), 1);
+	part[508] ^= 0x10;
+	assert_int_equal(content_differences(start, 512, part, 509), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sequential_wraps),
+		cmocka_unit_test(test_stride_is_the_papers),
+		cmocka_unit_test(test_stride_permutes),
+		cmocka_unit_test(test_reorder),
+		cmocka_unit_test(test_reorder_small),
+		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_percentile_exact_when_small),
+		cmocka_unit_test(test_percentile_within_its_bucket),
+		cmocka_unit_test(test_merge),
+		cmocka_unit_test(test_content),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
