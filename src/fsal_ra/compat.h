@@ -54,6 +54,13 @@
 #define ra_obj_handle_fini(obj)            fsal_obj_handle_fini(obj)
 #endif
 
+/* The lock of struct fsal_module (scripts/abi-probe.c needs it; the plugin does not). */
+#if FSAL_MAJOR_VERSION >= RA_API_6_5
+#define RA_MODULE_LOCK fsm_lock
+#else
+#define RA_MODULE_LOCK lock
+#endif
+
 /* What readlink fills. */
 #if FSAL_MAJOR_VERSION >= RA_API_9_14
 typedef utf8string ra_link_content;
