@@ -49,7 +49,8 @@ static void check_range(const char *area, size_t start, size_t end, const char *
 	}
 	check(first == start && last + 1 == end, what);
 	if (first != start || last + 1 != end)
-		printf("     changed [%zu, %zu), expected [%zu, %zu)\n", first, last + 1, start, end);
+		printf("     changed [%zu, %zu), expected [%zu, %zu)\n", first, last + 1, start,
+		       end);
 }
 
 static attrmask_t supported_attrs(struct fsal_export *exp)
@@ -70,7 +71,7 @@ static void probe_export(void)
 {
 	struct fsal_export *sub = (struct fsal_export *)fresh(area_a);
 	struct fsal_export *super = (struct fsal_export *)fresh(area_b);
-	struct req_op_context ctx = { .ctx_export = (struct gsh_export *)gsh_export_stand_in };
+	struct req_op_context ctx = {.ctx_export = (struct gsh_export *)gsh_export_stand_in};
 	const size_t ops = offsetof(struct fsal_export, exp_ops);
 
 	fsal_export_stack(sub, super);
@@ -115,7 +116,7 @@ static void probe_handle(void)
  */
 static struct gsh_export *export_of_strings(void)
 {
-	static uint64_t string[8] = { 1 };
+	static uint64_t string[8] = {1};
 	static void *words[ROOM / sizeof(void *)];
 
 	for (size_t i = 0; i < ROOM / sizeof(void *); i++)
@@ -127,7 +128,7 @@ static void probe_op_context(void)
 {
 	struct req_op_context *ctx = (struct req_op_context *)fresh(area_a);
 	static struct fsal_module module;
-	static struct fsal_export exp = { .fsal = &module };
+	static struct fsal_export exp = {.fsal = &module};
 
 	init_op_context_simple(ctx, export_of_strings(), &exp);
 	check(op_ctx == ctx && ctx->fsal_export == &exp && ctx->fsal_module == &module,
@@ -139,11 +140,17 @@ static void probe_op_context(void)
 static void probe_attributes(void)
 {
 	struct fsal_attrlist *attrs = (struct fsal_attrlist *)fresh(area_a);
-	static struct fsal_export exp = { .exp_ops.fs_supported_attrs = supported_attrs };
-	struct req_op_context ctx = { .fsal_export = &exp };
+	static struct fsal_export exp = {.exp_ops.fs_supported_attrs = supported_attrs};
+	struct req_op_context ctx = {.fsal_export = &exp};
 	const struct stat st = {
-		.st_mode = S_IFREG | 0640, .st_size = 0x123456789, .st_ino = 0x1234, .st_nlink = 7,
-		.st_uid = 8, .st_gid = 9, .st_blocks = 10, .st_mtim = { 11, 12 },
+		.st_mode = S_IFREG | 0640,
+		.st_size = 0x123456789,
+		.st_ino = 0x1234,
+		.st_nlink = 7,
+		.st_uid = 8,
+		.st_gid = 9,
+		.st_blocks = 10,
+		.st_mtim = {11, 12},
 	};
 
 	op_ctx = &ctx;

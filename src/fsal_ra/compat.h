@@ -34,10 +34,11 @@
  * methods that change a directory. RA_DIR_PARAMS declares them, RA_DIR_ARGS hands them on.
  */
 #if FSAL_MAJOR_VERSION >= RA_API_6_5
-#define RA_DIR_PARAMS  , struct fsal_attrlist *dir_pre, struct fsal_attrlist *dir_post
-#define RA_DIR_ARGS    , dir_pre, dir_post
-#define RA_DIR2_PARAMS RA_DIR_PARAMS, struct fsal_attrlist *dir2_pre, struct fsal_attrlist *dir2_post
-#define RA_DIR2_ARGS   RA_DIR_ARGS, dir2_pre, dir2_post
+#define RA_DIR_PARAMS , struct fsal_attrlist *dir_pre, struct fsal_attrlist *dir_post
+#define RA_DIR_ARGS   , dir_pre, dir_post
+#define RA_DIR2_PARAMS                                                                             \
+	RA_DIR_PARAMS, struct fsal_attrlist *dir2_pre, struct fsal_attrlist *dir2_post
+#define RA_DIR2_ARGS RA_DIR_ARGS, dir2_pre, dir2_post
 #else
 #define RA_DIR_PARAMS
 #define RA_DIR_ARGS
@@ -48,10 +49,10 @@
 /* Handles join their module's list; from API 13 that is the caller's choice. */
 #if FSAL_MAJOR_VERSION >= RA_API_6_5
 #define ra_obj_handle_init(obj, exp, type) fsal_obj_handle_init(obj, exp, type, true)
-#define ra_obj_handle_fini(obj)            fsal_obj_handle_fini(obj, true)
+#define ra_obj_handle_fini(obj)		   fsal_obj_handle_fini(obj, true)
 #else
 #define ra_obj_handle_init(obj, exp, type) fsal_obj_handle_init(obj, exp, type)
-#define ra_obj_handle_fini(obj)            fsal_obj_handle_fini(obj)
+#define ra_obj_handle_fini(obj)		   fsal_obj_handle_fini(obj)
 #endif
 
 /* The lock of struct fsal_module (scripts/abi-probe.c needs it; the plugin does not). */
@@ -78,6 +79,6 @@ typedef struct gsh_buffdesc ra_link_content;
  * FSAL asks through fsal_resume to be called again on a worker thread.
  */
 #define RA_HAVE_OWN_READ_BUFFER (FSAL_MAJOR_VERSION >= RA_API_6_5)
-#define RA_HAVE_RESUME          (FSAL_MAJOR_VERSION >= RA_API_6_5)
+#define RA_HAVE_RESUME		(FSAL_MAJOR_VERSION >= RA_API_6_5)
 
 #endif /* RA_COMPAT_H */

@@ -15,8 +15,7 @@ static fsal_status_t open2(struct fsal_obj_handle *obj_hdl, struct state_t *stat
 			   fsal_openflags_t openflags, enum fsal_create_mode createmode,
 			   const char *name, struct fsal_attrlist *attrs_in,
 			   fsal_verifier_t verifier, struct fsal_obj_handle **new_obj,
-			   struct fsal_attrlist *attrs_out,
-			   bool *caller_perm_check RA_DIR_PARAMS)
+			   struct fsal_attrlist *attrs_out, bool *caller_perm_check RA_DIR_PARAMS)
 {
 	bool truncate = (openflags & FSAL_O_TRUNC) != 0 ||
 			(attrs_in != NULL && (attrs_in->valid_mask & ATTR_SIZE) != 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Handles: wrapping what the sub-FSAL finds, and the methods of names and attributes. Each one calls
- * the sub-FSAL's method on the sub-FSAL's handle; those that change a file's extent or its links tell
- * the data path afterwards.
+ * Handles: wrapping what the sub-FSAL finds, and the methods of names and attributes. Each one
+ * calls the sub-FSAL's method on the sub-FSAL's handle; those that change a file's extent or its
+ * links tell the data path afterwards.
  */
 #include "subcall.h"
 
@@ -35,8 +35,8 @@ fsal_status_t ra_wrap(struct ra_export *exp, fsal_status_t status, struct fsal_o
 }
 
 /*
- * At shutdown the core walks each module's handles without an op_ctx, in no order that we could know:
- * the sub-FSAL's handle may be freed by then, or will be, by its own module's walk.
+ * At shutdown the core walks each module's handles without an op_ctx, in no order that we could
+ * know: the sub-FSAL's handle may be freed by then, or will be, by its own module's walk.
  */
 static void release(struct fsal_obj_handle *obj_hdl)
 {
@@ -97,8 +97,7 @@ static fsal_status_t mkdir_(struct fsal_obj_handle *dir_hdl, const char *name,
 			    struct fsal_attrlist *attrs_out RA_DIR_PARAMS)
 {
 	struct fsal_obj_handle *sub = NULL;
-	fsal_status_t status =
-		SUB_OBJ(dir_hdl, mkdir, name, attrs_in, &sub, attrs_out RA_DIR_ARGS);
+	fsal_status_t status = SUB_OBJ(dir_hdl, mkdir, name, attrs_in, &sub, attrs_out RA_DIR_ARGS);
 
 	return ra_wrap(ra_export_of_op(), status, sub, new_obj);
 }

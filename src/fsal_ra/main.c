@@ -14,8 +14,8 @@ static const char ra_name[] = "RA";
 
 /* What a sub-FSAL says counts: see export.c. These are the module's own, for completeness. */
 struct ra_module RA = {
-	.module = {
-		.fs_info = {
+	.module.fs_info =
+		{
 			.maxfilesize = INT64_MAX,
 			.maxlink = _POSIX_LINK_MAX,
 			.maxnamelen = NAME_MAX,
@@ -37,7 +37,6 @@ struct ra_module RA = {
 			.link_supports_permission_checks = true,
 			.expire_time_parent = -1,
 		},
-	},
 };
 
 static fsal_status_t init_config(struct fsal_module *module, config_file_t config,

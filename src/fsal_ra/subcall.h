@@ -2,9 +2,9 @@
 /*
  * The one way into the sub-FSAL.
  *
- * A FSAL finds its own export in op_ctx->fsal_export. A stacked FSAL must therefore put the sub-FSAL's
- * export there for the length of each call downwards, and its own one for each call upwards (a
- * callback), and put back what it found. Only the macros below do that.
+ * A FSAL finds its own export in op_ctx->fsal_export. A stacked FSAL must therefore put the
+ * sub-FSAL's export there for the length of each call downwards, and its own one for each call
+ * upwards (a callback), and put back what it found. Only the macros below do that.
  */
 #ifndef RA_SUBCALL_H
 #define RA_SUBCALL_H
@@ -39,7 +39,7 @@ struct ra_swap {
 
 static inline struct ra_swap ra_swap_in(struct fsal_export *exp_hdl)
 {
-	struct ra_swap swap = { .saved = op_ctx->fsal_export };
+	struct ra_swap swap = {.saved = op_ctx->fsal_export};
 
 	op_ctx->fsal_export = exp_hdl;
 	return swap;

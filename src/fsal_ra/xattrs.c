@@ -51,8 +51,7 @@ static fsal_status_t remove_extattr_by_name(struct fsal_obj_handle *obj_hdl, con
 	return SUB_OBJ(obj_hdl, remove_extattr_by_name, name);
 }
 
-static fsal_status_t getxattrs(struct fsal_obj_handle *obj_hdl, xattrkey4 *name,
-			       xattrvalue4 *value)
+static fsal_status_t getxattrs(struct fsal_obj_handle *obj_hdl, xattrkey4 *name, xattrvalue4 *value)
 {
 	return SUB_OBJ(obj_hdl, getxattrs, name, value);
 }
