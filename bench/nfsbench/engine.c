@@ -73,7 +73,7 @@ static double since_start(const struct engine *e, uint64_t ns)
 }
 
 __attribute__((format(printf, 2, 3))) static void problem(struct load *load, const char *format,
-							   ...)
+							  ...)
 {
 	va_list args;
 
@@ -147,7 +147,7 @@ static void committed(struct rpc_context *rpc, int status, void *data, void *pri
 static void commit(struct engine *e, struct flow *f)
 {
 	struct slot *s = take_slot(e, f);
-	COMMIT3args args = { 0 };
+	COMMIT3args args = {0};
 
 	f->committing = true;
 	args.file.data.data_len = f->handle.len;
@@ -268,7 +268,7 @@ static void write_answered(struct rpc_context *rpc, int status, void *data, void
 static int send_read(struct engine *e, struct slot *s)
 {
 	struct flow *f = s->flow;
-	READ3args args = { .offset = s->offset, .count = s->len };
+	READ3args args = {.offset = s->offset, .count = s->len};
 
 	args.file.data.data_len = f->handle.len;
 	args.file.data.data_val = f->handle.data;
@@ -278,7 +278,7 @@ static int send_read(struct engine *e, struct slot *s)
 static int send_write(struct engine *e, struct slot *s)
 {
 	struct flow *f = s->flow;
-	WRITE3args args = { .offset = s->offset, .count = s->len, .stable = UNSTABLE };
+	WRITE3args args = {.offset = s->offset, .count = s->len, .stable = UNSTABLE};
 
 	content_fill(f->content, s->offset, e->write_buffer, s->len);
 	args.file.data.data_len = f->handle.len;
@@ -339,8 +339,7 @@ static int connect_all(struct engine *e)
 	if (!e->connections || !e->polls)
 		return -1;
 	while (e->connection_count < want) {
-		struct rpc_context *rpc =
-			session_connect(o->server, (int)o->port, CONNECT_SECONDS);
+		struct rpc_context *rpc = session_connect(o->server, (int)o->port, CONNECT_SECONDS);
 
 		if (!rpc)
 			return -1;
@@ -459,6 +458,11 @@ static void loop(struct engine *e)
 					e->load->planned_bytes);
 	}
 	e->load->total = since_start(e, e->last_answer);
+	/* Flows cut off by an error or a bound count up to the last answer. */
+	for (unsigned int i = 0; i < e->load->flow_count; i++) {
+		if (!e->load->flows[i].done)
+			e->load->flows[i].end = e->load->total;
+	}
 	if (e->load->elapsed == 0)
 		e->load->elapsed = e->load->total;
 }
@@ -479,8 +483,8 @@ static void tear_down(struct engine *e)
 
 int load_run(struct load *load)
 {
-	struct engine e = { .load = load };
-	struct sigaction action = { .sa_handler = on_signal };
+	struct engine e = {.load = load};
+	struct sigaction action = {.sa_handler = on_signal};
 	int rc;
 
 	sigaction(SIGINT, &action, NULL);

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define LATENCY_SUB     64
+#define LATENCY_SUB	64
 #define LATENCY_BUCKETS (LATENCY_SUB * 28)
 
 struct latency {

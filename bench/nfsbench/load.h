@@ -22,7 +22,7 @@ struct group {
 
 struct flow {
 	unsigned int group;
-	uint32_t file;	  /* its number, f%04u */
+	uint32_t file; /* its number, f%04u */
 	bool write;
 	bool background;  /* stops when all flows that are not have finished */
 	uint64_t size;	  /* bytes of the file that the flow visits */

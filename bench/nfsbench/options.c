@@ -24,58 +24,58 @@ struct option_def {
 #define GIB	    (UINT64_C(1) << 30)
 
 static const struct option_def defs[] = {
-	{ "server", TEXT, FIELD(server), 0, 0, "host of the server (127.0.0.1)" },
-	{ "port", NUMBER, FIELD(port), 1, 65535, "TCP port of NFS (2049)" },
-	{ "mount-port", NUMBER, FIELD(mount_port), 1, 65535, "TCP port of MOUNT (20048)" },
-	{ "export", TEXT, FIELD(export_path), 0, 0, "exported path to mount" },
-	{ "dir", TEXT, FIELD(dir), 0, 0, "directory below the export that holds the files" },
-	{ "work", WORK, 0, 0, 0, "seq, stride, shared, random, reorder, mixed or write" },
-	{ "readers", NUMBER, FIELD(readers), 1, MAX_READERS,
-	  "readers, or writers of work write (1)" },
-	{ "stride", NUMBER, FIELD(stride), 1, 4096, "sequential components of a stride reader (2)" },
-	{ "size", NUMBER, FIELD(size), 4096, 1024 * GIB,
-	  "bytes in all, divided among the readers; of the one file for shared; of each file for "
-	  "random and --layout (256M)" },
-	{ "request", NUMBER, FIELD(request), 512, MAX_REQUEST,
-	  "bytes of a request, a multiple of 8 (32K)" },
-	{ "outstanding", NUMBER, FIELD(outstanding), 1, 256, "requests in flight of a reader (4)" },
-	{ "connections", NUMBER, FIELD(connections), 1, MAX_CONNECTIONS,
-	  "TCP connections (one for each reader)" },
-	{ "first-file", NUMBER, FIELD(first_file), 0, 9999, "number of the first file used (0)" },
-	{ "seed", NUMBER, FIELD(seed), 0, UINT32_MAX, "seed of the files' content (1)" },
-	{ "order-seed", NUMBER, FIELD(order_seed), 0, UINT32_MAX, "seed of random orders (1)" },
-	{ "percent", NUMBER, FIELD(percent), 0, 100, "reorder: share of requests displaced (10)" },
-	{ "distance", NUMBER, FIELD(distance), 1, 1024,
-	  "reorder: largest displacement in requests (4)" },
-	{ "count", NUMBER, FIELD(count), 1, MAX_BLOCKS,
-	  "random: reads of each reader (all blocks of the file)" },
-	{ "repeat", ON, FIELD(repeat), 0, 0, "random: offsets may come more than once" },
-	{ "spread", ON, FIELD(spread), 0, 0,
-	  "shared: readers start at equal distances and wrap, instead of all at 0" },
-	{ "random-readers", NUMBER, FIELD(random_readers), 0, MAX_READERS,
-	  "mixed, write: random readers beside, on the files after the others (mixed 1, write 0)" },
-	{ "random-request", NUMBER, FIELD(random_request), 512, MAX_REQUEST,
-	  "bytes of their requests (8K)" },
-	{ "random-outstanding", NUMBER, FIELD(random_outstanding), 1, 256,
-	  "requests in flight of each (1)" },
-	{ "duration", SECONDS, FIELD(duration), 0, 86400,
-	  "stop issuing requests after so many seconds (0: when done)" },
-	{ "max-time", SECONDS, FIELD(max_time), 1, 86400, "give up and fail after so long (600)" },
-	{ "stall", SECONDS, FIELD(stall), 1, 3600, "fail when no answer comes for so long (60)" },
-	{ "no-verify", OFF, FIELD(verify), 0, 0, "do not compare the bytes read" },
-	{ "verify", ON, FIELD(verify), 0, 0, "compare every byte read (the default)" },
-	{ "quiet", ON, FIELD(quiet), 0, 0, "no progress and no table" },
-	{ "json", TEXT, FIELD(json), 0, 0, "write the results to this file (- is stdout)" },
-	{ "layout", TEXT, FIELD(layout), 0, 0, "only create files f0000 … in this local directory" },
-	{ "files", NUMBER, FIELD(files), 1, 10000, "layout: number of files (1)" },
-	{ "help", ON, 0, 0, 0, "this text" },
+	{"server", TEXT, FIELD(server), 0, 0, "host of the server (127.0.0.1)"},
+	{"port", NUMBER, FIELD(port), 1, 65535, "TCP port of NFS (2049)"},
+	{"mount-port", NUMBER, FIELD(mount_port), 1, 65535, "TCP port of MOUNT (20048)"},
+	{"export", TEXT, FIELD(export_path), 0, 0, "exported path to mount"},
+	{"dir", TEXT, FIELD(dir), 0, 0, "directory below the export that holds the files"},
+	{"work", WORK, 0, 0, 0, "seq, stride, shared, random, reorder, mixed or write"},
+	{"readers", NUMBER, FIELD(readers), 1, MAX_READERS,
+	 "readers, or writers of work write (1)"},
+	{"stride", NUMBER, FIELD(stride), 1, 4096, "sequential components of a stride reader (2)"},
+	{"size", NUMBER, FIELD(size), 4096, 1024 * GIB,
+	 "bytes in all, divided among the readers; of the one file for shared; of each file for "
+	 "random and --layout (256M)"},
+	{"request", NUMBER, FIELD(request), 512, MAX_REQUEST,
+	 "bytes of a request, a multiple of 8 (32K)"},
+	{"outstanding", NUMBER, FIELD(outstanding), 1, 256, "requests in flight of a reader (4)"},
+	{"connections", NUMBER, FIELD(connections), 1, MAX_CONNECTIONS,
+	 "TCP connections (one for each reader)"},
+	{"first-file", NUMBER, FIELD(first_file), 0, 9999, "number of the first file used (0)"},
+	{"seed", NUMBER, FIELD(seed), 0, UINT32_MAX, "seed of the files' content (1)"},
+	{"order-seed", NUMBER, FIELD(order_seed), 0, UINT32_MAX, "seed of random orders (1)"},
+	{"percent", NUMBER, FIELD(percent), 0, 100, "reorder: share of requests displaced (10)"},
+	{"distance", NUMBER, FIELD(distance), 1, 1024,
+	 "reorder: largest displacement in requests (4)"},
+	{"count", NUMBER, FIELD(count), 1, MAX_BLOCKS,
+	 "random: reads of each reader (all blocks of the file)"},
+	{"repeat", ON, FIELD(repeat), 0, 0, "random: offsets may come more than once"},
+	{"spread", ON, FIELD(spread), 0, 0,
+	 "shared: readers start at equal distances and wrap, instead of all at 0"},
+	{"random-readers", NUMBER, FIELD(random_readers), 0, MAX_READERS,
+	 "mixed, write: random readers beside, on the files after the others (mixed 1, write 0)"},
+	{"random-request", NUMBER, FIELD(random_request), 512, MAX_REQUEST,
+	 "bytes of their requests (8K)"},
+	{"random-outstanding", NUMBER, FIELD(random_outstanding), 1, 256,
+	 "requests in flight of each (1)"},
+	{"duration", SECONDS, FIELD(duration), 0, 86400,
+	 "stop issuing requests after so many seconds (0: when done)"},
+	{"max-time", SECONDS, FIELD(max_time), 1, 86400, "give up and fail after so long (600)"},
+	{"stall", SECONDS, FIELD(stall), 1, 3600, "fail when no answer comes for so long (60)"},
+	{"no-verify", OFF, FIELD(verify), 0, 0, "do not compare the bytes read"},
+	{"verify", ON, FIELD(verify), 0, 0, "compare every byte read (the default)"},
+	{"quiet", ON, FIELD(quiet), 0, 0, "no progress and no table"},
+	{"json", TEXT, FIELD(json), 0, 0, "write the results to this file (- is stdout)"},
+	{"layout", TEXT, FIELD(layout), 0, 0, "only create files f0000 … in this local directory"},
+	{"files", NUMBER, FIELD(files), 1, 10000, "layout: number of files (1)"},
+	{"help", ON, 0, 0, 0, "this text"},
 };
 
 #define DEFS (sizeof(defs) / sizeof(defs[0]))
 
 static const char *const work_names[] = {
-	[WORK_SEQ] = "seq",	    [WORK_STRIDE] = "stride",	[WORK_SHARED] = "shared",
-	[WORK_RANDOM] = "random",   [WORK_REORDER] = "reorder", [WORK_MIXED] = "mixed",
+	[WORK_SEQ] = "seq",	  [WORK_STRIDE] = "stride",   [WORK_SHARED] = "shared",
+	[WORK_RANDOM] = "random", [WORK_REORDER] = "reorder", [WORK_MIXED] = "mixed",
 	[WORK_WRITE] = "write",
 };
 
@@ -130,8 +130,10 @@ static int set_work(struct options *o, const char *text)
 			return 0;
 		}
 	}
-	fprintf(stderr, "nfsbench: --work %s: must be seq, stride, shared, random, reorder, mixed "
-			"or write\n", text);
+	fprintf(stderr,
+		"nfsbench: --work %s: must be seq, stride, shared, random, reorder, mixed "
+		"or write\n",
+		text);
 	return -1;
 }
 
@@ -256,13 +258,13 @@ static void defaults(struct options *o)
 
 static int parse_all(struct options *o, int argc, char **argv)
 {
-	struct option longs[DEFS + 1] = { { 0 } };
+	struct option longs[DEFS + 1] = {{0}};
 	int index, c;
 
 	for (size_t i = 0; i < DEFS; i++) {
 		longs[i].name = defs[i].name;
-		longs[i].has_arg = defs[i].kind == ON || defs[i].kind == OFF ? no_argument
-									     : required_argument;
+		longs[i].has_arg =
+			defs[i].kind == ON || defs[i].kind == OFF ? no_argument : required_argument;
 	}
 	while ((c = getopt_long(argc, argv, "h", longs, &index)) != -1) {
 		if (c == 'h' || (c == 0 && strcmp(defs[index].name, "help") == 0)) {

@@ -32,10 +32,10 @@ struct options {
 	enum work work;
 	const char *work_name;
 	uint64_t readers, stride, size, request, outstanding, connections;
-	uint64_t first_file;	     /* number of the first file used */
-	uint64_t seed, order_seed;   /* of the files' content; of the patterns drawn */
-	uint64_t percent, distance;  /* reorder */
-	uint64_t count;		     /* random reads a reader; 0: as many as the file has blocks */
+	uint64_t first_file;	    /* number of the first file used */
+	uint64_t seed, order_seed;  /* of the files' content; of the patterns drawn */
+	uint64_t percent, distance; /* reorder */
+	uint64_t count;		    /* random reads a reader; 0: as many as the file has blocks */
 	uint64_t random_readers, random_request, random_outstanding; /* mixed, write */
 	bool repeat, spread, verify, quiet;
 	double duration, max_time, stall; /* seconds; duration 0: until done */

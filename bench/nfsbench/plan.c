@@ -16,8 +16,10 @@ static uint32_t block_count(const struct flow *f)
 static int allocate_order(struct flow *f, uint64_t requests)
 {
 	if (requests < 1 || requests > MAX_BLOCKS) {
-		fprintf(stderr, "nfsbench: --size and --request give %llu requests to a reader: "
-				"must be 1 to %u\n", (unsigned long long)requests, MAX_BLOCKS);
+		fprintf(stderr,
+			"nfsbench: --size and --request give %llu requests to a reader: "
+			"must be 1 to %u\n",
+			(unsigned long long)requests, MAX_BLOCKS);
 		return -1;
 	}
 	f->blocks = (uint32_t)requests;
@@ -27,8 +29,7 @@ static int allocate_order(struct flow *f, uint64_t requests)
 	return f->order ? 0 : -1;
 }
 
-static int order_random(struct flow *f, const struct options *o, uint64_t limit,
-			struct prng *prng)
+static int order_random(struct flow *f, const struct options *o, uint64_t limit, struct prng *prng)
 {
 	uint64_t blocks = (f->size + f->request - 1) / f->request;
 	uint64_t count = limit ? limit : blocks;
@@ -131,7 +132,7 @@ int load_plan(struct load *load, const struct options *o)
 {
 	int rc = 0;
 
-	*load = (struct load){ .options = o };
+	*load = (struct load){.options = o};
 	load->flow_count = (unsigned int)(o->readers + o->random_readers);
 	load->flows = calloc(load->flow_count, sizeof(*load->flows));
 	load->groups[0].name = main_group(o->work);

@@ -33,7 +33,7 @@ static void add_flow(struct summary *s, const struct flow *f)
 /* The group's figures, or of all flows if group is negative. */
 static struct summary summarise(const struct load *load, int group)
 {
-	struct summary s = { 0 };
+	struct summary s = {0};
 
 	for (unsigned int i = 0; i < load->flow_count; i++) {
 		if (group < 0 || load->flows[i].group == (unsigned int)group)
@@ -61,8 +61,7 @@ static void table_group(const struct load *load, unsigned int index)
 		       "", s.acknowledged, s.last_end);
 	printf("%-8s      latency ms: p50 %.2f  p90 %.2f  p99 %.2f  p99.9 %.2f  max %.2f\n", "",
 	       latency_percentile(l, 0.5) / 1e3, latency_percentile(l, 0.9) / 1e3,
-	       latency_percentile(l, 0.99) / 1e3, latency_percentile(l, 0.999) / 1e3,
-	       l->max / 1e3);
+	       latency_percentile(l, 0.99) / 1e3, latency_percentile(l, 0.999) / 1e3, l->max / 1e3);
 }
 
 void report_table(const struct load *load)
@@ -75,9 +74,9 @@ void report_table(const struct load *load)
 		printf("FAILED: %llu errors, %llu answers with wrong bytes\n",
 		       (unsigned long long)errors, (unsigned long long)mismatches);
 	else
-		printf("%s\n", load->options->work == WORK_WRITE ? "no errors" :
-			       load->options->verify ? "no errors, every byte compared" :
-						       "no errors, bytes not compared");
+		printf("%s\n", load->options->work == WORK_WRITE ? "no errors"
+			       : load->options->verify		 ? "no errors, every byte compared"
+								 : "no errors, bytes not compared");
 }
 
 static void json_string(FILE *f, const char *text)
@@ -157,15 +156,17 @@ static void json_flows(FILE *f, const struct load *load)
 
 static void json_all(FILE *f, const struct load *load)
 {
-	struct latency all = { 0 };
+	struct latency all = {0};
 	struct summary s = summarise(load, -1);
 
 	for (unsigned int i = 0; i < load->group_count; i++)
 		latency_merge(&all, &load->groups[i].latency);
 	fprintf(f, "{\n  \"command\": ");
 	json_string(f, load->options->command ? load->options->command : "nfsbench");
-	fprintf(f, ",\n  \"work\": \"%s\",\n  \"units\": \"mb_s is 10^6 bytes a second; times in "
-		   "seconds since the start, latencies in milliseconds\",\n", load->options->work_name);
+	fprintf(f,
+		",\n  \"work\": \"%s\",\n  \"units\": \"mb_s is 10^6 bytes a second; times in "
+		"seconds since the start, latencies in milliseconds\",\n",
+		load->options->work_name);
 	fprintf(f, "  \"elapsed_s\": %.6f,\n  \"verified\": %s,\n  \"problem\": ", load->elapsed,
 		load->options->verify && load->options->work != WORK_WRITE ? "true" : "false");
 	json_string(f, load->problem);

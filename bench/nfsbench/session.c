@@ -35,8 +35,7 @@ static int wait_for(struct rpc_context *rpc, struct call *call, double seconds)
 	double deadline = now() + seconds;
 
 	while (!call->done) {
-		struct pollfd p = { .fd = rpc_get_fd(rpc),
-				    .events = (short)rpc_which_events(rpc) };
+		struct pollfd p = {.fd = rpc_get_fd(rpc), .events = (short)rpc_which_events(rpc)};
 
 		if (poll(&p, 1, 50) > 0 && rpc_service(rpc, p.revents) < 0)
 			return -1;
@@ -155,7 +154,7 @@ static void looked_up(struct rpc_context *rpc, int status, void *data, void *pri
 static int lookup_one(struct rpc_context *nfs, const char *name, double seconds,
 		      struct handle *handle, uint64_t *size)
 {
-	LOOKUP3args args = { 0 };
+	LOOKUP3args args = {0};
 	struct call call;
 
 	begin(&call);
@@ -213,7 +212,7 @@ static void created(struct rpc_context *rpc, int status, void *data, void *priva
 int session_create(struct rpc_context *nfs, const struct handle *dir, const char *name,
 		   double seconds, struct handle *made)
 {
-	CREATE3args args = { 0 };
+	CREATE3args args = {0};
 	sattr3 *attr = &args.how.createhow3_u.obj_attributes;
 	struct call call;
 

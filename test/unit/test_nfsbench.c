@@ -31,7 +31,7 @@ static void assert_distinct(const uint32_t *order, uint32_t count, uint32_t bloc
 static void test_sequential_wraps(void **state)
 {
 	uint32_t order[5];
-	const uint32_t want[5] = { 3, 4, 0, 1, 2 };
+	const uint32_t want[5] = {3, 4, 0, 1, 2};
 
 	pattern_sequential(order, 5, 3);
 	assert_memory_equal(order, want, sizeof(want));
@@ -40,8 +40,8 @@ static void test_sequential_wraps(void **state)
 static void test_stride_is_the_papers(void **state)
 {
 	uint32_t order[8];
-	const uint32_t two[8] = { 0, 4, 1, 5, 2, 6, 3, 7 };
-	const uint32_t four[8] = { 0, 2, 4, 6, 1, 3, 5, 7 };
+	const uint32_t two[8] = {0, 4, 1, 5, 2, 6, 3, 7};
+	const uint32_t four[8] = {0, 2, 4, 6, 1, 3, 5, 7};
 
 	pattern_stride(order, 8, 2);
 	assert_memory_equal(order, two, sizeof(two));

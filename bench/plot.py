@@ -1,0 +1,237 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""Tables and charts of bench/compare's results.
+
+As a program: plot.py RESULTS.json [--png FILE] [--finish WORK] [--markdown]
+draws again what bench/compare --json has stored. --finish draws, for one work, when the k-th
+reader finished, one curve a server.
+"""
+import argparse
+import json
+import statistics
+import sys
+
+import works
+
+
+def median(values):
+    values = [v for v in values if v is not None]
+    return statistics.median(values) if values else None
+
+
+class Results:
+    """Runs (dicts as bench/compare records them) and what follows from them."""
+
+    def __init__(self, runs, servers, work_names):
+        self.runs = runs
+        self.servers = servers
+        self.works = work_names
+
+    def of(self, work, server):
+        return [r for r in self.runs
+                if r["work"] == work and r["server"] == server and not r.get("failed")]
+
+    def value(self, work, server, key, how=median):
+        values = [r[key] for r in self.of(work, server) if r.get(key) is not None]
+        return how(values) if values else None
+
+    def spread(self, work, server, key="mb_s"):
+        values = [r[key] for r in self.of(work, server)]
+        return (min(values), max(values)) if values else None
+
+    def ratio(self, work, server, key, other_work, other_server, how=median):
+        above = self.value(work, server, key, how)
+        below = self.value(other_work, other_server, key, how)
+        return above / below if above is not None and below else None
+
+    def measure(self, work, server, what):
+        """The measures that works.TARGETS names; None where a part was not run."""
+        ratios = {
+            "x stock": ("mb_s", work, "stock", median),
+            "x tuned": ("mb_s", work, "tuned", median),
+            "x single": ("mb_s", "seq1", "stock", median),
+            "x in order": ("mb_s", "seq1", server, median),
+            "disk x stock": ("disk_bytes", work, "stock", median),
+            "cpu x stock": ("cpu_us_per_read", work, "stock", min),
+        }
+        plain = {"slowest/fastest": "slowest_fastest", "worst ms": "worst_ms",
+                 "random p99 ms": "random_p99_ms", "MB/s": "mb_s"}
+        if what in plain:
+            return self.value(work, server, plain[what])
+        key, other_work, other_server, how = ratios[what]
+        return self.ratio(work, server, key, other_work, other_server, how)
+
+    def summary(self):
+        rows = []
+        for work in self.works:
+            for server in self.servers:
+                if not self.of(work, server):
+                    continue
+                low, high = self.spread(work, server)
+                row = {"work": work, "server": server, "runs": len(self.of(work, server)),
+                       "mb_s": self.value(work, server, "mb_s"), "mb_s_min": low,
+                       "mb_s_max": high}
+                for what in ("x stock", "x tuned", "x single"):
+                    row[what] = self.measure(work, server, what)
+                for key in ("slowest_fastest", "p50_ms", "p99_ms", "worst_ms", "random_p50_ms",
+                            "random_p99_ms", "disk_bytes", "disk_per_byte", "cpu_s",
+                            "cpu_us_per_read"):
+                    row[key] = self.value(work, server, key)
+                rows.append(row)
+        return rows
+
+    def verdicts(self):
+        """works.TARGETS against what was run, for every server that is the plugin."""
+        found = []
+        for server in self.servers:
+            if server in ("stock", "tuned"):
+                continue
+            for work, sense, what, limit in works.TARGETS:
+                value = self.measure(work, server, what) if work in self.works else None
+                if value is None:
+                    continue
+                good = value >= limit if sense == "at least" else value <= limit
+                found.append({"work": work, "server": server, "measure": what, "sense": sense,
+                              "limit": limit, "value": value, "met": good})
+        return found
+
+
+COLUMNS = (
+    ("work", "work", "{}"), ("server", "server", "{}"), ("MB/s", "mb_s", "{:.1f}"),
+    ("min-max", None, None), ("x stock", "x stock", "{:.2f}"),
+    ("x tuned", "x tuned", "{:.2f}"), ("x single", "x single", "{:.2f}"),
+    ("slow/fast", "slowest_fastest", "{:.2f}"), ("p50 ms", "p50_ms", "{:.1f}"),
+    ("p99 ms", "p99_ms", "{:.0f}"), ("worst ms", "worst_ms", "{:.0f}"),
+    ("rnd p50", "random_p50_ms", "{:.1f}"), ("rnd p99", "random_p99_ms", "{:.0f}"),
+    ("disk/read", "disk_per_byte", "{:.2f}"), ("CPU s", "cpu_s", "{:.2f}"),
+    ("CPU us/READ", "cpu_us_per_read", "{:.1f}"),
+)
+
+
+def _cells(row):
+    cells = []
+    for title, key, form in COLUMNS:
+        if title == "min-max":
+            cells.append(f"{row['mb_s_min']:.1f}-{row['mb_s_max']:.1f}")
+        else:
+            value = row.get(key)
+            cells.append("" if value is None else form.format(value))
+    return cells
+
+
+def _lines(header, rows, markdown):
+    """Aligned columns; those that are empty everywhere are left out."""
+    keep = [i for i in range(len(header)) if any(r[i] for r in rows)]
+    header = [header[i] for i in keep]
+    rows = [[r[i] for i in keep] for r in rows]
+    widths = [max(len(r[i]) for r in [header] + rows) for i in range(len(header))]
+    left = {"work", "server", "measure", "verdict", "limit"}
+
+    def line(cells):
+        parts = [c.ljust(w) if h in left else c.rjust(w)
+                 for c, w, h in zip(cells, widths, header)]
+        return "| " + " | ".join(parts) + " |" if markdown else "  ".join(parts).rstrip()
+
+    lines = [line(header)]
+    if markdown:
+        lines.append("|" + "|".join("-" * (w + 1) + ("-" if h in left else ":")
+                                    for w, h in zip(widths, header)) + "|")
+    return lines + [line(r) for r in rows]
+
+
+def table(results, markdown=False):
+    rows = [_cells(r) for r in results.summary()]
+    return "\n".join(_lines([c[0] for c in COLUMNS], rows, markdown)) if rows else "no results"
+
+
+def verdict_table(results, markdown=False):
+    rows = [[v["work"], v["server"], v["measure"], f"{v['value']:.2f}",
+             f"{v['sense']} {v['limit']:g}", "met" if v["met"] else "MISSED"]
+            for v in results.verdicts()]
+    header = ["work", "server", "measure", "value", "limit", "verdict"]
+    return "\n".join(_lines(header, rows, markdown)) if rows else ""
+
+
+COLOURS = ("#8c8c8c", "#d9a441", "#2f6fb5", "#4f9d69", "#9b59b6", "#c0504d", "#5bb5c5")
+
+
+def _figure(width, height):
+    import matplotlib
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+    figure, axes = pyplot.subplots(figsize=(width, height))
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", linewidth=0.5, alpha=0.5)
+    axes.set_axisbelow(True)
+    return figure, axes
+
+
+def chart(results, path, title, labels=None):
+    """Bars: throughput by work and server, with the spread of the runs."""
+    labels = labels or {}
+    names = [w for w in results.works if any(results.of(w, s) for s in results.servers)]
+    figure, axes = _figure(max(6.0, 1.5 + 0.32 * len(names) * (len(results.servers) + 1)), 4.5)
+    width = 0.85 / len(results.servers)
+    for i, server in enumerate(results.servers):
+        for x, work in enumerate(names):
+            value = results.value(work, server, "mb_s")
+            if value is None:
+                continue
+            low, high = results.spread(work, server)
+            at = x + (i - (len(results.servers) - 1) / 2) * width
+            axes.bar(at, value, width * 0.94, color=COLOURS[i % len(COLOURS)],
+                     yerr=[[value - low], [high - value]], ecolor="#404040", capsize=2)
+            axes.annotate(f"{value:.0f}" if value >= 10 else f"{value:.1f}", (at, high),
+                          xytext=(0, 2), textcoords="offset points", ha="center", fontsize=7)
+        axes.bar(0, 0, color=COLOURS[i % len(COLOURS)], label=labels.get(server, server))
+    single = results.value("seq1", "stock", "mb_s")
+    if single:
+        axes.axhline(single, color="#404040", linewidth=0.8, linestyle="--",
+                     label="one stream, stock")
+    axes.set_xticks(range(len(names)), names, fontsize=9)
+    axes.set_ylabel("MB/s (10^6 bytes a second)")
+    axes.set_title(title, fontsize=11)
+    axes.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.1),
+                ncol=2)
+    figure.tight_layout()
+    figure.savefig(path, dpi=150)
+
+
+def finish_chart(results, work, path):
+    """Curves: the time at which the k-th reader of one work finished, a curve a server."""
+    figure, axes = _figure(7, 4.5)
+    for i, server in enumerate(results.servers):
+        runs = [r["finish_s"] for r in results.of(work, server) if r.get("finish_s")]
+        if runs:
+            times = [statistics.median(t) for t in zip(*(sorted(r) for r in runs))]
+            axes.plot(range(1, len(times) + 1), times, marker="o", markersize=4, label=server,
+                      color=COLOURS[i % len(COLOURS)])
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("readers finished")
+    axes.set_ylabel("seconds")
+    axes.set_title(f"{work}: when the k-th reader finished", fontsize=11)
+    axes.legend(frameon=False, fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path, dpi=150)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("results")
+    parser.add_argument("--png")
+    parser.add_argument("--finish", metavar="WORK")
+    parser.add_argument("--markdown", action="store_true")
+    options = parser.parse_args()
+    with open(options.results, encoding="utf-8") as file:
+        stored = json.load(file)
+    results = Results(stored["runs"], list(stored["servers"]), stored["works"])
+    print(table(results, options.markdown))
+    print(verdict_table(results, options.markdown))
+    if options.png and options.finish:
+        finish_chart(results, options.finish, options.png)
+    elif options.png:
+        chart(results, options.png, stored.get("title", ""), stored["servers"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""The named works of bench/compare: what files they need, how nfsbench is called for them, and
+what a server must reach.
+
+A name says everything: seq8 is eight sequential readers, stride4 one reader of four components,
+shared8 eight readers of one file, reorder10 a sequential reader with 10 % of its requests out of
+order, random8k one random reader of 8 KiB, random8kx4 four of them, mixed8+1 eight streams beside
+one random reader, cached64k a sequential reader of 64 KiB whose file is resident.
+"""
+import re
+
+KIB = 1024
+MIB = 1024 * KIB
+
+GROUPS = {
+    "one": ["seq1"],
+    "two": ["seq2"],
+    "readers": ["seq8", "seq32"],
+    "strides": ["stride2", "stride4", "stride8"],
+    "reorder": ["reorder10"],
+    "random": ["random8k"],
+    "shared": ["shared8"],
+    "mixed": ["mixed8+1", "mixed8+4"],
+    "cached": ["cached4k", "cached64k"],
+}
+GROUPS["table"] = (GROUPS["one"] + GROUPS["two"] + GROUPS["readers"] + GROUPS["strides"]
+                   + GROUPS["reorder"] + GROUPS["random"])
+GROUPS["all"] = GROUPS["table"] + GROUPS["shared"] + GROUPS["mixed"]
+
+FORMS = "seqN strideN sharedN reorderP randomSk randomSkxN mixedN+M cachedSk"
+
+
+class Work:
+    """One named work. `files` files of `file_size` bytes in the set (directory) `set`;
+    `arguments` for nfsbench; `cached`: the files are read once before, and stay resident."""
+
+    def __init__(self, name, files, file_size, arguments, cached=False, streams=None):
+        self.name = name
+        self.files = files
+        self.file_size = file_size
+        self.set = f"{files}x{file_size // KIB}k"
+        self.arguments = ["--dir", f"sets/{self.set}"] + [str(a) for a in arguments]
+        self.cached = cached
+        self.streams = streams  # the group whose throughput counts, None: all
+
+    def __repr__(self):
+        return self.name
+
+
+def _number(text, low, high, name):
+    value = int(text)
+    if not low <= value <= high:
+        raise ValueError(f"work {name}: {value} must be {low} to {high}")
+    return value
+
+
+def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_count=1000,
+         request=32 * KIB, outstanding=4):
+    """The Work of that name; ValueError says what is wrong with it. `size` bytes in all (the
+    paper's 256 MB), `mixed_size` bytes of each file of a mixed work, which lasts at most
+    `mixed_seconds`."""
+    common = ["--request", request, "--outstanding", outstanding]
+
+    def seq(match):
+        n = _number(match[1], 1, 256, name)
+        return Work(name, n, size // n // 4096 * 4096,
+                    ["--work", "seq", "--readers", n, "--size", size // n // 4096 * 4096 * n]
+                    + common)
+
+    def stride(match):
+        n = _number(match[1], 1, 4096, name)
+        return Work(name, 1, size,
+                    ["--work", "stride", "--stride", n, "--size", size] + common)
+
+    def shared(match):
+        n = _number(match[1], 1, 256, name)
+        return Work(name, 1, size,
+                    ["--work", "shared", "--readers", n, "--size", size] + common)
+
+    def reorder(match):
+        n = _number(match[1], 0, 100, name)
+        return Work(name, 1, size,
+                    ["--work", "reorder", "--percent", n, "--size", size] + common)
+
+    def random(match):
+        kib = _number(match[1], 1, 1024, name)
+        n = _number(match[2] or "1", 1, 256, name)
+        count = min(random_count, size // n // (kib * KIB))
+        if count < 1:
+            raise ValueError(f"work {name}: needs --size of at least {n * kib} KiB")
+        return Work(name, n, size // n // 4096 * 4096,
+                    ["--work", "random", "--readers", n, "--size", size // n // 4096 * 4096,
+                     "--request", kib * KIB, "--outstanding", 1, "--count", count])
+
+    def mixed(match):
+        n = _number(match[1], 1, 128, name)
+        m = _number(match[2], 1, 128, name)
+        # A set that is the same for any number of random readers up to four: laid out once.
+        return Work(name, n + max(m, 4), mixed_size,
+                    ["--work", "mixed", "--readers", n, "--random-readers", m,
+                     "--size", n * mixed_size, "--duration", mixed_seconds] + common,
+                    streams="streams")
+
+    def cached(match):
+        kib = _number(match[1], 1, 1024, name)
+        return Work(name, 1, size,
+                    ["--work", "seq", "--size", size, "--request", kib * KIB,
+                     "--outstanding", outstanding], cached=True)
+
+    for form, maker in ((r"seq(\d+)", seq), (r"stride(\d+)", stride), (r"shared(\d+)", shared),
+                        (r"reorder(\d+)", reorder), (r"random(\d+)k(?:x(\d+))?", random),
+                        (r"mixed(\d+)\+(\d+)", mixed), (r"cached(\d+)k", cached)):
+        match = re.fullmatch(form, name)
+        if match:
+            return maker(match)
+    raise ValueError(f"work {name}: must be one of {FORMS} or a group of {' '.join(GROUPS)}")
+
+
+def expand(text):
+    """The names in a comma-separated list of works and groups, each once, in order."""
+    names = []
+    for part in text.split(","):
+        names += GROUPS.get(part.strip(), [part.strip()])
+    return list(dict.fromkeys(names))
+
+
+# What the plugin must reach: (work, what, measure, limit). Measures: "x stock", "x tuned",
+# "x single" (the stock server's seq1 in the same run), "x in order" (the server's own seq1),
+# "disk x stock" (bytes from the disk), "slowest/fastest", "worst ms", "random p99 ms", "MB/s",
+# "cpu x stock" (server's processor time a READ, the minimum of the rounds).
+TARGETS = [
+    ("seq1", "at least", "x stock", 0.95),
+    ("seq2", "at least", "x stock", 2.5),
+    ("seq2", "at least", "x single", 0.92),
+    ("seq2", "at most", "slowest/fastest", 1.2),
+    ("seq8", "at least", "x stock", 3.5),
+    ("seq8", "at least", "x tuned", 1.0),
+    ("seq8", "at least", "x single", 0.88),
+    ("seq8", "at most", "slowest/fastest", 1.2),
+    ("seq32", "at least", "x stock", 3.5),
+    ("seq32", "at least", "x tuned", 1.0),
+    ("seq32", "at least", "x single", 0.85),
+    ("seq32", "at most", "worst ms", 2200),
+    ("stride2", "at least", "x stock", 6.0),
+    ("stride2", "at least", "x tuned", 1.0),
+    ("stride2", "at least", "x single", 0.85),
+    ("stride4", "at least", "x stock", 6.0),
+    ("stride4", "at least", "x tuned", 1.0),
+    ("stride4", "at least", "x single", 0.80),
+    ("stride8", "at least", "x stock", 6.0),
+    ("stride8", "at least", "x tuned", 1.0),
+    ("stride8", "at least", "x single", 0.78),
+    ("reorder10", "at least", "x in order", 0.95),
+    ("random8k", "at least", "x stock", 0.95),
+    ("random8k", "at most", "disk x stock", 1.05),
+    ("mixed8+1", "at least", "MB/s", 70),
+    ("mixed8+1", "at most", "random p99 ms", 80),
+    ("mixed8+4", "at least", "MB/s", 50),
+    ("mixed8+4", "at most", "random p99 ms", 130),
+    ("cached4k", "at most", "cpu x stock", 1.05),
+    ("cached64k", "at most", "cpu x stock", 1.05),
+]
