@@ -1,0 +1,78 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""The named works and the verdicts of bench/compare."""
+import os
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench"))
+
+import plot  # noqa: E402
+import works  # noqa: E402
+
+NFSBENCH_WORKS = {"seq", "stride", "shared", "random", "reorder", "mixed"}
+
+
+def run(work, server, mb_s, **more):
+    return {"work": work, "server": server, "mb_s": mb_s, **more}
+
+
+class Works(unittest.TestCase):
+    def test_every_group_and_target_names_works_that_exist(self):
+        for name in works.expand(",".join(works.GROUPS)) + [t[0] for t in works.TARGETS]:
+            work = works.make(name)
+            arguments = work.arguments
+            self.assertIn(arguments[arguments.index("--work") + 1], NFSBENCH_WORKS)
+            self.assertGreater(work.files * work.file_size, 0)
+
+    def test_names_carry_their_numbers(self):
+        arguments = works.make("mixed8+4").arguments
+        self.assertEqual(arguments[arguments.index("--random-readers") + 1], "4")
+        self.assertEqual(works.make("seq32").file_size, 8 * works.MIB)
+        self.assertEqual(works.make("random4kx3").files, 3)
+
+    def test_works_share_their_sets(self):
+        self.assertEqual(works.make("stride2").set, works.make("seq1").set)
+        self.assertEqual(works.make("mixed8+1").set, works.make("mixed8+4").set)
+
+    def test_bad_names_are_refused(self):
+        for name in ("", "seq", "seq0", "seq257", "stride", "mixed8", "mixed0+1", "reorder101",
+                     "seq8 ", "random8"):
+            with self.assertRaises(ValueError, msg=name):
+                works.make(name)
+
+    def test_expand_keeps_order_and_drops_repetitions(self):
+        self.assertEqual(works.expand("two,seq2,one"), ["seq2", "seq1"])
+
+
+class Verdicts(unittest.TestCase):
+    def results(self, ra):
+        runs = [run("seq1", "stock", 100.0), run("seq2", "stock", 20.0),
+                run("seq2", "stock", 40.0), run("seq2", "stock", 30.0),
+                run("seq2", "ra", ra, slowest_fastest=1.1)]
+        return plot.Results(runs, ["stock", "ra"], ["seq1", "seq2"])
+
+    def test_ratios_are_of_medians(self):
+        self.assertEqual(self.results(96.0).measure("seq2", "ra", "x stock"), 3.2)
+        self.assertEqual(self.results(96.0).measure("seq2", "ra", "x single"), 0.96)
+        self.assertIsNone(self.results(96.0).measure("seq2", "ra", "x tuned"))
+
+    def test_met_and_missed(self):
+        self.assertEqual([v["met"] for v in self.results(96.0).verdicts()], [True, True, True])
+        self.assertEqual([v["met"] for v in self.results(80.0).verdicts()], [True, False, True])
+
+    def test_failed_runs_do_not_count(self):
+        results = self.results(96.0)
+        results.runs.append(run("seq2", "ra", 1.0, failed="mismatch"))
+        self.assertEqual(results.value("seq2", "ra", "mb_s"), 96.0)
+
+    def test_tables(self):
+        text = plot.table(self.results(96.0))
+        self.assertIn("96.0", text)
+        self.assertIn("met", plot.verdict_table(self.results(96.0)))
+        self.assertTrue(plot.table(self.results(96.0), True).startswith("| work"))
+
+
+if __name__ == "__main__":
+    unittest.main()
