@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Configuration: the FSAL block of an export, whose nested FSAL block names the FSAL below.
+ * Configuration: the global block RA { }, and the FSAL block of an export, whose nested FSAL block
+ * names the FSAL below. The items are made from params.def; what the parser cannot check (names out
+ * of a list, numbers that must agree) is checked here, with messages that name the right values.
  */
 #include "ra_methods.h"
 
 #include <string.h>
 
+#include "backing.h"
+#include "readahead/heuristic.h"
+#include "sched/policy.h"
+
+struct ra_module_params ra_module_params;
+pthread_mutex_t ra_params_lock = PTHREAD_MUTEX_INITIALIZER;
+
 /* The parser fills one of these; it reaches the export only when it is whole. */
 struct export_args {
 	struct ra_subfsal subfsal;
+	struct ra_export_params params;
 };
 
 _Static_assert(sizeof(struct ra_subfsal) == sizeof(struct subfsal_args), "subfsal_commit's view");
@@ -18,12 +28,37 @@ static struct config_item subfsal_items[] = {
 	CONFIG_EOL,
 };
 
+/* clang-format off */
+#define EXPORT_EXPORT(...) __VA_ARGS__,
+#define EXPORT_MODULE(...)
+#define MODULE_MODULE(...) __VA_ARGS__,
+#define MODULE_EXPORT(...)
+
 static struct config_item export_items[] = {
 	CONF_ITEM_NOOP("name"),
 	CONF_RELAX_BLOCK("FSAL", subfsal_items, noop_conf_init, subfsal_commit, export_args,
 			 subfsal),
+#define RA_NUMBER(scope, Name, field, unit, min, max, def, help) \
+	EXPORT_##scope(CONF_ITEM_UI64(#Name, min, max, def, export_args, params.field))
+#define RA_NAME(scope, Name, field, def, help) \
+	EXPORT_##scope(CONF_ITEM_STR(#Name, 1, 32, def, export_args, params.field))
+#include "params.def"
+#undef RA_NUMBER
+#undef RA_NAME
 	CONFIG_EOL,
 };
+
+static struct config_item module_items[] = {
+#define RA_NUMBER(scope, Name, field, unit, min, max, def, help) \
+	MODULE_##scope(CONF_ITEM_UI64(#Name, min, max, def, ra_module_params, field))
+#define RA_NAME(scope, Name, field, def, help) \
+	MODULE_##scope(CONF_ITEM_STR(#Name, 1, 32, def, ra_module_params, field))
+#include "params.def"
+#undef RA_NUMBER
+#undef RA_NAME
+	CONFIG_EOL,
+};
+/* clang-format on */
 
 static struct config_block export_block = {
 	.dbus_interface_name = "org.ganesha.nfsd.config.fsal.ra-export%d",
@@ -34,36 +69,78 @@ static struct config_block export_block = {
 	.blk_desc.u.blk.commit = noop_conf_commit,
 };
 
+static struct config_block module_block = {
+	.dbus_interface_name = "org.ganesha.nfsd.config.fsal.ra",
+	.blk_desc.name = "RA",
+	.blk_desc.type = CONFIG_BLOCK,
+	.blk_desc.flags = CONFIG_UNIQUE,
+	.blk_desc.u.blk.init = noop_conf_init,
+	.blk_desc.u.blk.params = module_items,
+	.blk_desc.u.blk.commit = noop_conf_commit,
+};
+
+static const char *export_path(void)
+{
+	return op_ctx != NULL && op_ctx->ctx_fullpath != NULL ? CTX_FULLPATH(op_ctx) : "?";
+}
+
 int ra_config_module(config_file_t config, struct config_error_type *err_type)
 {
+	(void)load_config_from_parse(config, &module_block, &ra_module_params, true, err_type);
+	if (!config_error_is_harmless(err_type)) {
+		LogCrit(COMPONENT_CONFIG, "RA: errors in the block RA { }: see the lines above");
+		return 1;
+	}
+	if (!ra_probe_find(ra_module_params.residency_probe)) {
+		LogCrit(COMPONENT_CONFIG,
+			"RA: Residency_Probe = %s is none of auto, cachestat, mincore",
+			ra_module_params.residency_probe);
+		return 1;
+	}
 	return 0;
 }
 
-/* The parser has said which line is wrong; this says which export it costs, and what would help. */
-static void no_subfsal(const char *name)
+static int check_names(const struct ra_export_params *p)
 {
-	const char *path = op_ctx->ctx_fullpath != NULL ? CTX_FULLPATH(op_ctx) : "(no path)";
+	int errors = 0;
 
-	if (name == NULL)
+	if (heuristic_find(p->heuristic) == NULL) {
 		LogCrit(COMPONENT_CONFIG,
-			"RA, export of %s: its FSAL block lacks the FSAL below: FSAL { Name = VFS; }", path);
-	else
-		LogCrit(COMPONENT_CONFIG, "RA, export of %s: the FSAL below, %s, cannot be loaded", path,
-			name);
+			"RA, export of %s: Heuristic = %s is none of off, default, always, slowdown, cursor",
+			export_path(), p->heuristic);
+		errors++;
+	}
+	if (sched_policy_find(p->scheduler) == NULL) {
+		LogCrit(COMPONENT_CONFIG,
+			"RA, export of %s: Scheduler = %s is none of fifo, elevator, ncscan, turns",
+			export_path(), p->scheduler);
+		errors++;
+	}
+	return errors;
 }
 
-/* Undoes subfsal_commit, which took a reference on the module: that one and lookup_fsal's go. */
-static void drop_subfsal(struct ra_subfsal *subfsal)
+static int check_order(const char *low_name, uint64_t low, const char *high_name, uint64_t high)
 {
-	struct fsal_module *module = NULL;
+	if (low <= high)
+		return 0;
+	LogCrit(COMPONENT_CONFIG, "RA, export of %s: %s = %" PRIu64 " is above %s = %" PRIu64,
+		export_path(), low_name, low, high_name, high);
+	return 1;
+}
 
-	if (subfsal->fsal_node != NULL)
-		module = lookup_fsal(subfsal->name);
-	if (module != NULL) {
-		fsal_put(module);
-		fsal_put(module);
-	}
-	gsh_free(subfsal->name);
+static int check_params(const struct ra_export_params *p)
+{
+	return check_names(p) +
+	       check_order("Chunk_Min", p->chunk_min, "Chunk_Max", p->chunk_max) +
+	       check_order("Window_Init", p->window_init, "Window_Max", p->window_max) +
+	       check_order("Seq_Threshold", p->seq_threshold, "Seq_Max", p->seq_max);
+}
+
+void ra_export_params_free(struct ra_export_params *p)
+{
+	gsh_free(p->heuristic);
+	gsh_free(p->scheduler);
+	p->heuristic = p->scheduler = NULL;
 }
 
 int ra_config_export(void *parse_node, struct ra_export *exp, struct config_error_type *err_type)
@@ -73,14 +150,23 @@ int ra_config_export(void *parse_node, struct ra_export *exp, struct config_erro
 
 	memset(&args, 0, sizeof(args));
 	errors = load_config_from_node(parse_node, &export_block, &args, true, err_type);
-	if (args.subfsal.fsal_node == NULL) {
-		no_subfsal(args.subfsal.name);
-		errors = errors != 0 ? errors : 1;
+	if (errors == 0 && args.subfsal.fsal_node == NULL) {
+		LogCrit(COMPONENT_CONFIG,
+			"RA, export of %s: the FSAL block has no (valid) FSAL { Name = ...; } below it",
+			export_path());
+		errors = 1;
 	}
+	if (errors == 0)
+		errors = check_params(&args.params);
 	if (errors != 0) {
-		drop_subfsal(&args.subfsal);
+		gsh_free(args.subfsal.name);
+		ra_export_params_free(&args.params);
 		return errors;
 	}
+	pthread_mutex_lock(&ra_params_lock);
+	ra_export_params_free(&exp->params);
+	exp->params = args.params;
+	pthread_mutex_unlock(&ra_params_lock);
 	exp->subfsal = args.subfsal;
 	return 0;
 }

@@ -344,6 +344,7 @@ fsal_status_t ra_create_export(struct fsal_module *module, void *parse_node,
 err_free:
 	op_ctx->fsal_export = saved;
 	forget_subfsal(exp);
+	ra_export_params_free(&exp->params);
 	gsh_free(exp);
 	return status;
 }
@@ -365,6 +366,7 @@ fsal_status_t ra_update_export(struct fsal_module *module, void *parse_node,
 		return status;
 	if (ra_config_export(parse_node, exp, err_type) != 0)
 		return fsalstat(ERR_FSAL_INVAL, EINVAL);
+	ra_io_export_update(exp);
 
 	sub_module = sub_module_of(exp);
 	if (sub_module == NULL) {

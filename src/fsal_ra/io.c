@@ -1,16 +1,29 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The data path. A read or write goes to the sub-FSAL with a call record in place of the caller's
- * argument, since the sub-FSAL completes it with its own handle and in its own context; the record
- * says what the caller wants to see. Records come from a small free list per thread: no malloc per
- * read once a thread has warmed up.
+ * The data path of one client read.
+ *
+ *   READ -> tell the engine (readahead/), which may plan a prefetch
+ *     in memory?  -> the sub-FSAL answers at once, on this thread; then the prefetch is queued
+ *     not?        -> the prefetch is queued, then the read: it joins a chunk or goes by itself; a
+ *                    dispatcher thread answers through the sub-FSAL, with an op context of its own
+ *
+ * The bytes always come from the sub-FSAL, out of the page cache: nothing here can be stale.
+ *
+ * A call record stands in for the caller's argument while the sub-FSAL works, since the sub-FSAL
+ * completes with its own handle. Records come from a small free list per thread: no malloc per read
+ * once a thread has warmed up.
  */
+#include "io.h"
+
+#include <unistd.h>
+
+#include <urcu-bp.h>
+
+#include "stats.h"
 #include "subcall.h"
 
-#include <pthread.h>
-
-/* Records that a thread keeps: more than it can have outstanding in a sub-FSAL that answers inline. */
-#define CALLS_KEPT 16
+/* Records that a thread keeps. */
+#define CALLS_KEPT 64
 
 struct call {
 	struct call *next;
@@ -18,6 +31,14 @@ struct call {
 	struct fsal_obj_handle *obj_hdl;
 	fsal_async_cb done_cb;
 	void *caller_arg;
+	/* Only of a read that is queued: */
+	struct sched_req req;
+	struct gsh_export *gsh_export; /* referenced; passed to the op context */
+	struct export_io *io;
+	struct backing *backing;
+	struct user_cred creds;
+	struct fsal_io_arg *read_arg;
+	bool bypass;
 };
 
 struct call_list {
@@ -27,6 +48,7 @@ struct call_list {
 
 static pthread_key_t list_key;
 static bool list_key_made;
+static _Thread_local struct call_list *my_list;
 
 static void call_list_free(void *arg)
 {
@@ -39,17 +61,16 @@ static void call_list_free(void *arg)
 		gsh_free(call);
 	}
 	gsh_free(list);
+	my_list = NULL;
 }
 
 static struct call_list *this_threads_list(void)
 {
-	struct call_list *list = pthread_getspecific(list_key);
-
-	if (list == NULL) {
-		list = gsh_calloc(1, sizeof(*list));
-		pthread_setspecific(list_key, list);
+	if (my_list == NULL) {
+		my_list = gsh_calloc(1, sizeof(*my_list));
+		pthread_setspecific(list_key, my_list);
 	}
-	return list;
+	return my_list;
 }
 
 static struct call *call_get(void)
@@ -77,14 +98,35 @@ static void call_put(struct call *call)
 	list->kept++;
 }
 
+int ra_calls_start(void)
+{
+	int err = list_key_made ? 0 : pthread_key_create(&list_key, call_list_free);
+
+	list_key_made = err == 0;
+	return err;
+}
+
+void ra_calls_stop(void)
+{
+	if (my_list != NULL)
+		call_list_free(my_list);
+	if (list_key_made)
+		pthread_key_delete(list_key);
+	list_key_made = false;
+}
+
 static void done(struct fsal_obj_handle *sub, fsal_status_t status, void *obj_data,
 		 void *caller_data)
 {
-	struct call call = *(struct call *)caller_data;
+	struct call *call = caller_data;
+	struct ra_export *exp = call->exp;
+	struct fsal_obj_handle *obj_hdl = call->obj_hdl;
+	fsal_async_cb done_cb = call->done_cb;
+	void *caller_arg = call->caller_arg;
 
 	/* Before the callback: afterwards the request, and with it the context, may be gone. */
-	call_put(caller_data);
-	SUPERCALL(call.exp, call.done_cb(call.obj_hdl, status, obj_data, call.caller_arg));
+	call_put(call);
+	SUPERCALL(exp, done_cb(obj_hdl, status, obj_data, caller_arg));
 }
 
 static struct call *call_new(struct fsal_obj_handle *obj_hdl, fsal_async_cb done_cb,
@@ -99,73 +141,207 @@ static struct call *call_new(struct fsal_obj_handle *obj_hdl, fsal_async_cb done
 	return call;
 }
 
+static size_t length_of(const struct fsal_io_arg *arg)
+{
+	size_t len = 0;
+
+	for (int i = 0; i < arg->iov_count; i++)
+		len += arg->iov[i].iov_len;
+	return len;
+}
+
+/* ---- a read that goes to the disk ------------------------------------------------------- */
+
+/* On a dispatcher thread: the data should be in memory now; the sub-FSAL answers the client. */
+void demand_complete(struct sched_req *r)
+{
+	struct call *call = container_of(r, struct call, req);
+	struct export_io *io = call->io;
+	struct backing *b = call->backing;
+	struct req_op_context ctx;
+
+	init_op_context_simple(&ctx, call->gsh_export, &call->exp->export);
+	ctx.creds = call->creds;
+	SUB_OBJ(call->obj_hdl, read2, call->bypass, done, call->read_arg, call);
+	backing_put(b);
+	export_io_leave(io); /* before the export's reference goes */
+	export_io_put(io);
+	release_op_context();
+}
+
+/*
+ * Brings the range into the page cache without kernel read-ahead, which would ask the disk for more
+ * behind the scheduler's back. Errors are left for the sub-FSAL to meet.
+ */
+void demand_execute(struct dispatcher *d, struct sched_req *r)
+{
+	struct call *call = container_of(r, struct call, req);
+	char *buffer = ra_scratch(r->io_len);
+	uint64_t begun = ra_now();
+	ssize_t got;
+
+	if (buffer == NULL)
+		return;
+	got = pread(call->backing->fd, buffer, r->io_len, (off_t)r->offset);
+	if (got > 0)
+		dispatcher_observe(d, r->block, (uint64_t)got, ra_now() - begun);
+}
+
+/* Queues the read; false: the caller must answer it itself, now. */
+static bool demand_submit(struct call *call, struct backing *b, const struct readahead_plan *plan,
+			  const struct readahead_tuning *tuning)
+{
+	struct fsal_io_arg *arg = call->read_arg;
+	struct export_io *io = call->exp->io;
+	struct sched_req *r = &call->req;
+	struct cursor_ref cursor = plan->cursor;
+	bool planned = plan->len != 0, started = plan->count != 0;
+	uint64_t offset = arg->offset;
+
+	if (!export_io_enter(io))
+		return false;
+	*r = (struct sched_req){ .class = SCHED_DEMAND,
+				 .file = b->file,
+				 .offset = offset,
+				 .len = length_of(arg),
+				 .block = backing_block(b, offset) };
+	call->io = export_io_ref(io);
+	call->backing = backing_ref(b);
+	call->creds = op_ctx->creds;
+	call->gsh_export = op_ctx->ctx_export;
+	get_gsh_export_ref(call->gsh_export);
+	/* Once submitted, the call may be over before dispatcher_submit() returns. */
+	switch (dispatcher_submit(&b->device->dispatcher, r)) {
+	case SCHED_ADDED:
+		readahead_count(&io->counters, RA_DEMAND, 1);
+		if (started && !planned)
+			readahead_lost(ra_engine, tuning, &io->counters, &cursor, offset);
+		return true;
+	case SCHED_WAITS:
+		readahead_count(&io->counters, RA_JOINED, 1);
+		if (!planned) {
+			readahead_count(&io->counters, RA_LATE, 1);
+			readahead_late(ra_engine, tuning, &cursor);
+		}
+		return true;
+	default:
+		break;
+	}
+	put_gsh_export(call->gsh_export);
+	backing_put(call->backing);
+	export_io_leave(io);
+	export_io_put(io);
+	return false;
+}
+
+/* ---- every read ------------------------------------------------------------------------- */
+
+/* Tells the engine of the read; returns the backing it can be judged by, or NULL: just read. */
+static struct backing *observe(struct ra_handle *hdl, struct ra_export *exp,
+			       const struct fsal_io_arg *arg, uint64_t len,
+			       struct readahead_tuning *tuning, struct readahead_plan *plan)
+{
+	struct readahead_read read = { .key = hdl->slot.key,
+				       .key_len = hdl->slot.key_len,
+				       .offset = arg->offset,
+				       .len = (uint32_t)len,
+				       .now = ra_now() };
+	struct backing *b;
+
+	export_io_tuning(exp->io, tuning);
+	if (tuning->heuristic->off || arg->info != NULL || !len || len > UINT32_MAX ||
+	    !read.key_len)
+		return NULL;
+	b = backing_get(hdl, read.now);
+	if (b == NULL)
+		return NULL;
+	read.size = atomic_load_explicit(&b->size, memory_order_relaxed);
+	if (read.offset + len > read.size)
+		read.size = backing_refresh_size(b);
+	read.chunk = atomic_load_explicit(&b->device->dispatcher.chunk, memory_order_relaxed);
+	read.streams = atomic_load_explicit(&b->device->dispatcher.streams, memory_order_relaxed);
+	readahead_observe(ra_engine, tuning, &exp->io->counters, &read, plan);
+	return b;
+}
+
 void ra_read2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_cb,
 	      struct fsal_io_arg *read_arg, void *caller_arg)
 {
 	struct call *call = call_new(obj_hdl, done_cb, caller_arg);
+	struct readahead_plan plan = { 0 };
+	struct readahead_tuning tuning;
+	struct chunk *chunk = NULL;
+	struct export_io *io = call->exp->io;
+	uint64_t len = length_of(read_arg);
+	struct backing *b =
+		observe(ra_handle_of(obj_hdl), call->exp, read_arg, len, &tuning, &plan);
 
+	if (b != NULL) {
+		bool resident = plan.known_resident ||
+				backing_resident(b, read_arg->offset, len);
+
+		if (plan.len)
+			chunk = chunk_new(io, b, &plan, &call->exp->params);
+		if (resident) {
+			readahead_count(&io->counters, RA_RESIDENT, 1);
+		} else if (read_arg->state == NULL && !atomic_load(&b->device->demand_inline)) {
+			if (chunk != NULL)
+				chunk_submit(chunk); /* first, so that the read can join it */
+			chunk = NULL;
+			call->read_arg = read_arg;
+			call->bypass = bypass;
+			if (demand_submit(call, b, &plan, &tuning)) {
+				backing_put(b);
+				return;
+			}
+		}
+		backing_put(b);
+	}
 	SUB_OBJ(obj_hdl, read2, bypass, done, read_arg, call);
+	if (chunk != NULL)
+		chunk_submit(chunk); /* after the answer: a resident read waits for nothing */
 }
 
 void ra_write2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_cb,
 	       struct fsal_io_arg *write_arg, void *caller_arg)
 {
 	struct call *call = call_new(obj_hdl, done_cb, caller_arg);
+	uint64_t offset = write_arg->offset, len = length_of(write_arg);
 
+	ra_io_handle_changed(ra_handle_of(obj_hdl), offset, len);
 	SUB_OBJ(obj_hdl, write2, bypass, done, write_arg, call);
 }
 
-void ra_io_handle_init(struct ra_handle *hdl)
+/* ---- the dispatcher's view -------------------------------------------------------------- */
+
+static void execute(struct dispatcher *d, struct sched_req *r)
 {
+	if (r->class == SCHED_DEMAND)
+		demand_execute(d, r);
+	else
+		chunk_execute(d, r);
 }
 
-void ra_io_handle_release(struct ra_handle *hdl)
+static void finish(struct dispatcher *d, struct sched_req *r)
 {
+	if (r->class == SCHED_DEMAND)
+		demand_complete(r);
+	else
+		chunk_finish(r);
 }
 
-void ra_io_handle_close(struct ra_handle *hdl)
+static void thread_start(unsigned int n)
 {
+	char name[16];
+
+	snprintf(name, sizeof(name), "ra_disk_%u", n);
+	SetNameFunction(name);
 }
 
-void ra_io_handle_changed(struct ra_handle *hdl, uint64_t off, uint64_t len)
-{
-}
-
-void ra_io_renamed(struct ra_export *exp)
-{
-}
-
-int ra_io_export_start(struct ra_export *exp)
-{
-	return 0;
-}
-
-void ra_io_export_drain(struct ra_export *exp)
-{
-}
-
-void ra_io_export_release(struct ra_export *exp)
-{
-}
-
-void ra_io_fsstat(struct ra_export *exp, fsal_dynamicfsinfo_t *info)
-{
-}
-
-int ra_io_module_start(void)
-{
-	int err = 0;
-
-	if (!list_key_made) {
-		err = pthread_key_create(&list_key, call_list_free);
-		list_key_made = err == 0;
-	}
-	return err;
-}
-
-void ra_io_module_stop(void)
-{
-	if (list_key_made)
-		pthread_key_delete(list_key);
-	list_key_made = false;
-}
+const struct dispatcher_ops ra_dispatcher_ops = {
+	.now = ra_now,
+	.execute = execute,
+	.complete = demand_complete,
+	.finish = finish,
+	.thread_start = thread_start,
+};

@@ -65,6 +65,20 @@ static fsal_status_t update_config(struct fsal_module *module, config_file_t con
 }
 #endif
 
+#if RA_HAVE_DELEG_TRANSITION
+/* orig is MDCACHE's export, and the FSAL that acts on it expects that one: only the vector is
+ * below. */
+static void handle_deleg_transition(struct fsal_export *orig, struct gsh_export *exp)
+{
+	struct fsal_export *below = orig->sub_export;
+
+	while (below != NULL && below->fsal == &RA.module)
+		below = below->sub_export;
+	if (below != NULL)
+		below->fsal->m_ops.handle_deleg_transition(orig, exp);
+}
+#endif
+
 MODULE_INIT static void ra_load(void)
 {
 	struct fsal_module *module = &RA.module;
@@ -77,6 +91,9 @@ MODULE_INIT static void ra_load(void)
 	module->m_ops.init_config = init_config;
 #if RA_HAVE_UPDATE_CONFIG
 	module->m_ops.update_config = update_config;
+#endif
+#if RA_HAVE_DELEG_TRANSITION
+	module->m_ops.handle_deleg_transition = handle_deleg_transition;
 #endif
 	module->m_ops.create_export = ra_create_export;
 	module->m_ops.update_export = ra_update_export;

@@ -12,6 +12,9 @@
 
 #include "compat.h"
 
+#include "backing.h"
+#include "params.h"
+
 /* The module: one per server. */
 struct ra_module {
 	struct fsal_module module;
@@ -30,12 +33,16 @@ struct ra_subfsal {
 struct ra_export {
 	struct fsal_export export;
 	struct ra_subfsal subfsal;
+	struct ra_export_params params;
+	struct export_io *io;	/* its part of the data path: io.h */
+	uint64_t devices;	/* bit n: files of the nth device were read; device.c's lock */
 };
 
 /* One per object known to MDCACHE. */
 struct ra_handle {
 	struct fsal_obj_handle obj_handle;
 	struct fsal_obj_handle *sub_handle; /* owned: released with us */
+	struct backing_slot slot;
 };
 
 /* main.c, export.c */
@@ -72,6 +79,7 @@ fsal_status_t ra_create_handle(struct fsal_export *exp_hdl, struct gsh_buffdesc 
  */
 int ra_config_module(config_file_t config, struct config_error_type *err_type);
 int ra_config_export(void *parse_node, struct ra_export *exp, struct config_error_type *err_type);
+void ra_export_params_free(struct ra_export_params *p);
 
 /* io.c: the data path */
 void ra_read2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_cb,
@@ -79,7 +87,7 @@ void ra_read2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_c
 void ra_write2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_cb,
 	       struct fsal_io_arg *write_arg, void *caller_arg);
 
-/* io.c: life of a handle. Called on the thread of the request, with op_ctx set except as said. */
+/* service.c: life of a handle. Called on the thread of the request, with op_ctx set except as said. */
 void ra_io_handle_init(struct ra_handle *hdl);
 /* The handle goes away. At shutdown op_ctx is NULL and the sub-FSAL's part may be gone already. */
 void ra_io_handle_release(struct ra_handle *hdl);
@@ -90,8 +98,10 @@ void ra_io_handle_changed(struct ra_handle *hdl, uint64_t off, uint64_t len);
 /* Some name below the export changed. */
 void ra_io_renamed(struct ra_export *exp);
 
-/* io.c: life of an export. start returns 0 or an errno, which fails create_export. */
+/* service.c: life of an export. start returns 0 or an errno, which fails create_export. */
 int ra_io_export_start(struct ra_export *exp);
+/* Its parameters changed (SIGHUP). */
+void ra_io_export_update(struct ra_export *exp);
 /* No new I/O is coming: wait, bounded, for what is queued. Comes more than once. */
 void ra_io_export_drain(struct ra_export *exp);
 /* The export's memory goes next. May run on a dispatcher thread: must not join one. */
@@ -99,7 +109,7 @@ void ra_io_export_release(struct ra_export *exp);
 /* After the sub-FSAL filled FSSTAT's counters. */
 void ra_io_fsstat(struct ra_export *exp, fsal_dynamicfsinfo_t *info);
 
-/* io.c: life of the module. start returns 0 or an errno; stop may come twice, or without start. */
+/* service.c: life of the module. start returns 0 or an errno; stop may come twice, or without start. */
 int ra_io_module_start(void);
 void ra_io_module_stop(void);
 

@@ -10,6 +10,13 @@ struct worker {
 	unsigned int n;
 };
 
+/* Publishes what the queue advises; lock held. */
+static void advise(struct dispatcher *d)
+{
+	atomic_store_explicit(&d->chunk, sched_chunk(&d->queue), memory_order_relaxed);
+	atomic_store_explicit(&d->streams, sched_streams(&d->queue), memory_order_relaxed);
+}
+
 static void complete_all(struct dispatcher *d, struct sched_list *woken)
 {
 	struct sched_req *r;
@@ -28,6 +35,7 @@ static void serve(struct dispatcher *d, struct sched_req *r)
 	d->ops->execute(d, r);
 	pthread_mutex_lock(&d->lock);
 	sched_done(&d->queue, r, d->ops->now(), &woken);
+	advise(d);
 	pthread_mutex_unlock(&d->lock);
 	complete_all(d, &woken);
 	d->ops->finish(d, r);
@@ -98,6 +106,7 @@ int dispatcher_init(struct dispatcher *d, const struct dispatcher_ops *ops, uint
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_cond_init(&d->work, NULL);
 	sched_queue_init(&d->queue, policy, limits);
+	advise(d);
 	err = dispatcher_set_depth(d, depth ? depth : 1);
 	if (err) {
 		pthread_cond_destroy(&d->work);
@@ -124,6 +133,7 @@ enum sched_verdict dispatcher_submit(struct dispatcher *d, struct sched_req *r)
 
 	pthread_mutex_lock(&d->lock);
 	verdict = sched_submit(&d->queue, r, d->ops->now());
+	advise(d);
 	if (verdict == SCHED_ADDED && d->busy < d->depth)
 		pthread_cond_broadcast(&d->work);
 	pthread_mutex_unlock(&d->lock);
@@ -158,13 +168,6 @@ void dispatcher_set_limits(struct dispatcher *d, const struct sched_limits *limi
 {
 	pthread_mutex_lock(&d->lock);
 	d->queue.limits = *limits;
-	pthread_mutex_unlock(&d->lock);
-}
-
-void dispatcher_advice(struct dispatcher *d, uint64_t *chunk, uint32_t *streams)
-{
-	pthread_mutex_lock(&d->lock);
-	*chunk = sched_chunk(&d->queue);
-	*streams = sched_streams(&d->queue);
+	advise(d);
 	pthread_mutex_unlock(&d->lock);
 }

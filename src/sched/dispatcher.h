@@ -10,6 +10,7 @@
 #define SCHED_DISPATCHER_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -42,7 +43,9 @@ struct dispatcher {
 	uint32_t n_threads, depth; /* threads started; how many of them may work */
 	uint32_t busy;
 	bool stopping;
-	void *arg; /* the owner's */
+	/* What a chunk should have now (bytes), and how many streams compete: read without the lock. */
+	_Atomic uint64_t chunk;
+	_Atomic uint32_t streams;
 };
 
 /* DEPTH 1..DISPATCHER_DEPTH_MAX threads. Returns 0 or an errno. */
@@ -59,7 +62,5 @@ void dispatcher_set_policy(struct dispatcher *d, const struct sched_policy *poli
 void dispatcher_set_limits(struct dispatcher *d, const struct sched_limits *limits);
 /* More threads are started as needed; fewer just stay idle. Returns 0 or an errno. */
 int dispatcher_set_depth(struct dispatcher *d, uint32_t depth);
-/* What a chunk should have now, and how many streams compete. */
-void dispatcher_advice(struct dispatcher *d, uint64_t *chunk, uint32_t *streams);
 
 #endif

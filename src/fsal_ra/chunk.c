@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * A prefetch: one chunk of a file, read into the page cache by a dispatcher thread.
+ *
+ * It is read in steps with pread into a buffer that is thrown away, through a descriptor without
+ * kernel read-ahead: that brings exactly these bytes, and says when they are there, which
+ * readahead(2) does not. Readers waiting for a step are answered at once. The plan behind a chunk is
+ * queued when the chunk starts, so that a stream has one chunk at the disk and one behind it.
+ *
+ * A failed prefetch is counted and forgotten; the reader meets the error itself, as without us.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "io.h"
+#include "ra_methods.h"
+
+struct chunk {
+	struct sched_req req;
+	struct export_io *io;
+	struct backing *backing;
+	struct readahead_plan plan;
+	uint64_t step;
+	bool started;
+	bool failed;
+	uint64_t upto;
+};
+
+struct chunk *chunk_new(struct export_io *io, struct backing *b, const struct readahead_plan *plan,
+			const struct ra_export_params *p)
+{
+	struct chunk *c = gsh_calloc(1, sizeof(*c));
+
+	c->io = export_io_ref(io);
+	c->backing = backing_ref(b);
+	c->plan = *plan;
+	c->upto = plan->offset;
+	c->step = p ? p->prefetch_step : 0;
+	return c;
+}
+
+static void chunk_free(struct chunk *c)
+{
+	readahead_finished(ra_engine, &c->io->counters, &c->plan, c->upto, c->started, c->failed);
+	backing_put(c->backing);
+	export_io_put(c->io);
+	gsh_free(c);
+}
+
+static uint64_t end_of(const struct chunk *c)
+{
+	return c->plan.offset + c->plan.len;
+}
+
+void chunk_submit(struct chunk *c)
+{
+	struct dispatcher *d = &c->backing->device->dispatcher;
+	enum sched_verdict verdict;
+
+	if (backing_resident(c->backing, c->plan.offset, c->plan.len)) {
+		c->upto = end_of(c);
+		readahead_arrived(ra_engine, &c->plan, c->upto, ra_now());
+		chunk_free(c);
+		return;
+	}
+	if (!export_io_enter(c->io)) {
+		chunk_free(c);
+		return;
+	}
+	c->req.class = SCHED_PREFETCH;
+	c->req.file = c->backing->file;
+	c->req.offset = c->plan.offset;
+	c->req.len = c->plan.len;
+	c->req.block = backing_block(c->backing, c->plan.offset);
+	c->req.owner = c->plan.cursor.index + 1;
+	verdict = dispatcher_submit(d, &c->req);
+	if (verdict != SCHED_ADDED) {
+		struct export_io *io = export_io_ref(c->io);
+
+		chunk_free(c);
+		export_io_leave(io);
+		export_io_put(io);
+	}
+}
+
+/* Tells the engine that the chunk goes to the disk, and queues what it wants behind it. */
+static void start(struct dispatcher *d, struct chunk *c)
+{
+	struct readahead_read at = { .now = ra_now(),
+				     .size = backing_refresh_size(c->backing),
+				     .chunk = atomic_load(&d->chunk),
+				     .streams = atomic_load(&d->streams) };
+	struct readahead_tuning tuning;
+	struct readahead_plan next;
+
+	export_io_tuning(c->io, &tuning);
+	readahead_started(ra_engine, &tuning, &c->io->counters, &c->plan, &at, &next);
+	c->started = true;
+	if (next.len) {
+		struct chunk *behind = chunk_new(c->io, c->backing, &next, NULL);
+
+		behind->step = c->step;
+		chunk_submit(behind);
+	}
+}
+
+void chunk_execute(struct dispatcher *d, struct sched_req *r)
+{
+	struct chunk *c = container_of(r, struct chunk, req);
+	char *buffer = ra_scratch(c->step);
+
+	if (r->dropped || buffer == NULL)
+		return;
+	start(d, c);
+	while (c->upto < end_of(c) && !atomic_load(&c->backing->gone) &&
+	       !atomic_load(&c->io->closing)) {
+		uint64_t left = end_of(c) - c->upto, begun, n = left < c->step ? left : c->step;
+		ssize_t got;
+
+		if (!backing_resident(c->backing, c->upto, n)) {
+			begun = ra_now();
+			got = pread(c->backing->fd, buffer, n, (off_t)c->upto);
+			if (got < 0)
+				c->failed = true;
+			if (got <= 0)
+				break;
+			dispatcher_observe(d, r->block + (c->upto - r->offset), (uint64_t)got,
+					   ra_now() - begun);
+			n = (uint64_t)got;
+		}
+		c->upto += n;
+		readahead_arrived(ra_engine, &c->plan, c->upto, ra_now());
+		dispatcher_progress(d, r, c->upto);
+	}
+}
+
+void chunk_finish(struct sched_req *r)
+{
+	struct chunk *c = container_of(r, struct chunk, req);
+	struct export_io *io = export_io_ref(c->io);
+
+	chunk_free(c);
+	export_io_leave(io);
+	export_io_put(io);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The table of devices. See device.h. */
+#include "device.h"
+
+#include <stdio.h>
+#include <sys/sysmacros.h>
+
+#include "io.h"
+#include "ra_methods.h"
+
+#define MS UINT64_C(1000000) /* in ns */
+/* Depth chosen for a device that does not rotate. */
+#define DEPTH_FLASH 8
+
+static struct {
+	pthread_mutex_t lock;
+	struct ra_device *device[RA_DEVICES_MAX];
+	unsigned int n;
+} table = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* What the block layer says of the device, or of the disk a partition is on; false: flash, or none. */
+static bool is_rotating(dev_t dev)
+{
+	static const char *const formats[] = { "/sys/dev/block/%u:%u/queue/rotational",
+					       "/sys/dev/block/%u:%u/../queue/rotational" };
+	char path[96], c;
+
+	for (int i = 0; i < 2; i++) {
+		FILE *f;
+
+		snprintf(path, sizeof(path), formats[i], major(dev), minor(dev));
+		f = fopen(path, "re");
+		if (f == NULL)
+			continue;
+		c = (char)fgetc(f);
+		fclose(f);
+		return c == '1';
+	}
+	return false;
+}
+
+static void limits_of(const struct ra_export_params *p, struct sched_limits *l)
+{
+	*l = (struct sched_limits){
+		.queue_max = (uint32_t)p->queue_limit,
+		.max_io = p->max_io,
+		.prefetch_max_age = p->prefetch_max_age * MS,
+		.cost = {
+			.chunk_min = p->chunk_min,
+			.chunk_max = p->chunk_max,
+			.chunk_default = p->chunk_default,
+			.max_wait = p->max_wait * MS,
+			.demand_wait = p->demand_wait * MS,
+			.seek_share = (uint32_t)p->seek_share,
+		},
+	};
+}
+
+static uint32_t depth_of(const struct ra_device *d, const struct ra_export_params *p)
+{
+	if (p->queue_depth)
+		return (uint32_t)p->queue_depth;
+	return d->rotating ? 1 : DEPTH_FLASH;
+}
+
+static void configure(struct ra_device *d, const struct ra_export_params *p)
+{
+	const struct sched_policy *policy = sched_policy_find(p->scheduler);
+	struct sched_limits limits;
+	int err;
+
+	limits_of(p, &limits);
+	dispatcher_set_limits(&d->dispatcher, &limits);
+	if (policy != d->dispatcher.queue.policy)
+		dispatcher_set_policy(&d->dispatcher, policy);
+	err = dispatcher_set_depth(&d->dispatcher, depth_of(d, p));
+	if (err)
+		LogCrit(COMPONENT_FSAL, "RA: device %u:%u: no thread could be started: %s",
+			major(d->dev), minor(d->dev), strerror(err));
+	atomic_store(&d->demand_inline, !d->rotating && !p->queue_depth);
+}
+
+static struct ra_device *make(dev_t dev, struct ra_export *exp)
+{
+	struct ra_device *d = gsh_calloc(1, sizeof(*d));
+	const struct ra_export_params *p = &exp->params;
+	struct sched_limits limits;
+	int err;
+
+	d->dev = dev;
+	d->rotating = is_rotating(dev);
+	atomic_init(&d->demand_inline, !d->rotating && !p->queue_depth);
+	limits_of(p, &limits);
+	err = dispatcher_init(&d->dispatcher, &ra_dispatcher_ops, depth_of(d, p),
+			      sched_policy_find(p->scheduler), &limits);
+	if (err) {
+		LogCrit(COMPONENT_FSAL, "RA: device %u:%u: no dispatcher: %s", major(dev),
+			minor(dev), strerror(err));
+		gsh_free(d);
+		return NULL;
+	}
+	LogEvent(COMPONENT_FSAL,
+		 "RA: device %u:%u (%s): scheduler %s, %u request%s at once, demand reads %s",
+		 major(dev), minor(dev), d->rotating ? "rotating" : "not rotating",
+		 p->scheduler, d->dispatcher.depth, d->dispatcher.depth == 1 ? "" : "s",
+		 atomic_load(&d->demand_inline) ? "not queued" : "queued");
+	return d;
+}
+
+struct ra_device *device_find(dev_t dev, struct ra_export *exp)
+{
+	struct ra_device *d = NULL;
+	unsigned int i;
+
+	pthread_mutex_lock(&table.lock);
+	for (i = 0; i < table.n && !d; i++)
+		if (table.device[i]->dev == dev)
+			d = table.device[i];
+	if (!d && table.n < RA_DEVICES_MAX) {
+		pthread_mutex_lock(&ra_params_lock);
+		d = make(dev, exp);
+		pthread_mutex_unlock(&ra_params_lock);
+		if (d) {
+			table.device[table.n] = d;
+			i = ++table.n;
+		}
+	}
+	if (d)
+		exp->devices |= UINT64_C(1) << (i - 1);
+	pthread_mutex_unlock(&table.lock);
+	return d;
+}
+
+void device_configure(struct ra_export *exp)
+{
+	pthread_mutex_lock(&table.lock);
+	pthread_mutex_lock(&ra_params_lock);
+	for (unsigned int i = 0; i < table.n; i++)
+		if (exp->devices & (UINT64_C(1) << i))
+			configure(table.device[i], &exp->params);
+	pthread_mutex_unlock(&ra_params_lock);
+	pthread_mutex_unlock(&table.lock);
+}
+
+struct ra_device *device_nth(unsigned int n)
+{
+	struct ra_device *d;
+
+	pthread_mutex_lock(&table.lock);
+	d = n < table.n ? table.device[n] : NULL;
+	pthread_mutex_unlock(&table.lock);
+	return d;
+}
+
+void device_stop_all(void)
+{
+	for (unsigned int i = 0; i < table.n; i++) {
+		dispatcher_fini(&table.device[i]->dispatcher);
+		gsh_free(table.device[i]);
+	}
+	table.n = 0;
+}

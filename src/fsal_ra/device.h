@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Block devices below the exports: one dispatcher each, made when a file of it is first read. */
+#ifndef RA_DEVICE_H
+#define RA_DEVICE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "params.h"
+#include "sched/dispatcher.h"
+
+#define RA_DEVICES_MAX 64
+
+struct ra_export;
+
+struct ra_device {
+	dev_t dev;
+	bool rotating;
+	/* Demand reads are not queued: the device has many heads, or none. */
+	atomic_bool demand_inline;
+	struct dispatcher dispatcher;
+};
+
+/* The device DEV, made with the export's parameters if new; NULL when the table is full. */
+struct ra_device *device_find(dev_t dev, struct ra_export *exp);
+/* Applies the export's parameters to the devices its files were read from. */
+void device_configure(struct ra_export *exp);
+/* The Nth device, NULL beyond the last. */
+struct ra_device *device_nth(unsigned int n);
+/* Joins all threads; what is queued is served first. */
+void device_stop_all(void);
+
+#endif /* RA_DEVICE_H */

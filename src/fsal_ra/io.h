@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What the parts of the data path share: io.c (a client's read), chunk.c (a prefetch), service.c
+ * (engine, threads, counters: their life).
+ */
+#ifndef RA_IO_H
+#define RA_IO_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "backing.h"
+#include "device.h"
+#include "readahead/readahead.h"
+
+struct ra_handle;
+
+/*
+ * The part of an export that prefetches use: it outlives the export until the last of them is over.
+ */
+struct export_io {
+	atomic_uint refs;
+	uint16_t export_id;
+	pthread_mutex_t lock;
+	pthread_cond_t drained;
+	uint32_t pending; /* requests queued or running; lock */
+	atomic_bool closing;
+	struct readahead_tuning *tuning; /* replaced under RCU at SIGHUP */
+	struct readahead_counters counters;
+	struct export_io *next; /* all of them: service.c */
+};
+
+static inline uint64_t ra_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* service.c */
+extern struct readahead *ra_engine;
+struct export_io *export_io_ref(struct export_io *io);
+void export_io_put(struct export_io *io);
+/* A request enters; false: the export is closing, do without the queue. */
+bool export_io_enter(struct export_io *io);
+void export_io_leave(struct export_io *io);
+/* The rules in force, copied. */
+void export_io_tuning(struct export_io *io, struct readahead_tuning *t);
+/* The calling dispatcher thread's buffer of at least LEN bytes, or NULL. */
+void *ra_scratch(size_t len);
+
+/* chunk.c */
+struct chunk;
+/* A chunk for PLAN of B's file, or NULL; to be submitted or freed. Takes references of its own. */
+struct chunk *chunk_new(struct export_io *io, struct backing *b, const struct readahead_plan *plan,
+			const struct ra_export_params *p);
+/* Hands the chunk to the disk's queue, unless all of it is in memory. The chunk is gone then. */
+void chunk_submit(struct chunk *c);
+
+/* The dispatcher's view of both kinds of request. */
+extern const struct dispatcher_ops ra_dispatcher_ops;
+/* io.c: a demand read at the disk, and its answer. */
+void demand_execute(struct dispatcher *d, struct sched_req *r);
+void demand_complete(struct sched_req *r);
+/* chunk.c */
+void chunk_execute(struct dispatcher *d, struct sched_req *r);
+void chunk_finish(struct sched_req *r);
+
+#endif /* RA_IO_H */

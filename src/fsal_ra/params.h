@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The parameters' values, generated from params.def. Needs no Ganesha header. */
+#ifndef RA_PARAMS_H
+#define RA_PARAMS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* clang-format off */
+#define RA_FIELDS_EXPORT_EXPORT(decl) decl;
+#define RA_FIELDS_EXPORT_MODULE(decl)
+#define RA_FIELDS_MODULE_MODULE(decl) decl;
+#define RA_FIELDS_MODULE_EXPORT(decl)
+
+/* Parameters of an export. Names are owned (gsh_free) until the settings are replaced. */
+struct ra_export_params {
+#define RA_NUMBER(scope, Name, field, unit, min, max, def, help) RA_FIELDS_EXPORT_##scope(uint64_t field)
+#define RA_NAME(scope, Name, field, def, help) RA_FIELDS_EXPORT_##scope(char *field)
+#include "params.def"
+#undef RA_NUMBER
+#undef RA_NAME
+};
+
+/* Parameters of the whole plugin. */
+struct ra_module_params {
+#define RA_NUMBER(scope, Name, field, unit, min, max, def, help) RA_FIELDS_MODULE_##scope(uint64_t field)
+#define RA_NAME(scope, Name, field, def, help) RA_FIELDS_MODULE_##scope(char *field)
+#include "params.def"
+#undef RA_NUMBER
+#undef RA_NAME
+};
+/* clang-format on */
+
+extern struct ra_module_params ra_module_params;
+/* Held while an export's parameters are replaced (SIGHUP), and by others than its own requests. */
+extern pthread_mutex_t ra_params_lock;
+
+#endif /* RA_PARAMS_H */

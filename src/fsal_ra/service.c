@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The life of the data path: the engine, the maintenance thread, exports' parts and handles' slots;
+ * and the statistics logged at the end.
+ *
+ * Order of the end: exports stop taking requests and drain (bounded); the module joins its threads,
+ * which serve what is queued; then memory goes. Requests keep what they need by references, so a
+ * drain that ran out of time is untidy but not unsafe.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include <urcu-bp.h>
+
+#include "io.h"
+#include "stats.h"
+#include "subcall.h"
+
+/* Maintenance runs this often (ms). */
+#define TICK_MS 1000
+
+struct readahead *ra_engine;
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	pthread_t thread;
+	bool running, stopping, sweep_now;
+	struct export_io *exports;
+} service = { .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER };
+
+/* What the counters of exports that are gone came to, and of the sweeps. */
+static struct readahead_counters past;
+
+/* ---- exports ---------------------------------------------------------------------------- */
+
+struct export_io *export_io_ref(struct export_io *io)
+{
+	atomic_fetch_add_explicit(&io->refs, 1, memory_order_relaxed);
+	return io;
+}
+
+void export_io_put(struct export_io *io)
+{
+	if (atomic_fetch_sub_explicit(&io->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	pthread_mutex_lock(&service.lock);
+	for (struct export_io **at = &service.exports; *at != NULL; at = &(*at)->next)
+		if (*at == io) {
+			*at = io->next;
+			break;
+		}
+	for (int i = 0; i < RA_COUNTERS; i++)
+		readahead_count(&past, i, readahead_counted(&io->counters, i));
+	pthread_mutex_unlock(&service.lock);
+	pthread_mutex_destroy(&io->lock);
+	pthread_cond_destroy(&io->drained);
+	gsh_free(io->tuning);
+	free(io);
+}
+
+bool export_io_enter(struct export_io *io)
+{
+	bool open;
+
+	pthread_mutex_lock(&io->lock);
+	open = !atomic_load(&io->closing);
+	if (open)
+		io->pending++;
+	pthread_mutex_unlock(&io->lock);
+	return open;
+}
+
+void export_io_leave(struct export_io *io)
+{
+	pthread_mutex_lock(&io->lock);
+	if (--io->pending == 0)
+		pthread_cond_broadcast(&io->drained);
+	pthread_mutex_unlock(&io->lock);
+}
+
+void export_io_tuning(struct export_io *io, struct readahead_tuning *t)
+{
+	urcu_bp_read_lock();
+	*t = *rcu_dereference(io->tuning);
+	urcu_bp_read_unlock();
+}
+
+static struct readahead_tuning *tuning_of(const struct ra_export_params *p)
+{
+	struct readahead_tuning *t = gsh_calloc(1, sizeof(*t));
+
+	t->heuristic = heuristic_find(p->heuristic);
+	t->match_window = (uint32_t)p->match_window;
+	t->match_requests = (uint32_t)p->match_requests;
+	t->seq_max = (uint32_t)p->seq_max;
+	t->seq_threshold = (uint32_t)p->seq_threshold;
+	t->window_init = p->window_init;
+	t->window_max = p->window_max;
+	return t;
+}
+
+int ra_io_export_start(struct ra_export *exp)
+{
+	struct export_io *io = aligned_alloc(64, (sizeof(*io) + 63) / 64 * 64);
+
+	if (io == NULL)
+		return ENOMEM;
+	memset(io, 0, sizeof(*io));
+	atomic_init(&io->refs, 1);
+	io->export_id = exp->export.export_id;
+	pthread_mutex_init(&io->lock, NULL);
+	pthread_cond_init(&io->drained, NULL);
+	io->tuning = tuning_of(&exp->params);
+	exp->io = io;
+	pthread_mutex_lock(&service.lock);
+	io->next = service.exports;
+	service.exports = io;
+	pthread_mutex_unlock(&service.lock);
+	return 0;
+}
+
+void ra_io_export_update(struct ra_export *exp)
+{
+	struct readahead_tuning *old = exp->io->tuning;
+
+	rcu_assign_pointer(exp->io->tuning, tuning_of(&exp->params));
+	urcu_bp_synchronize_rcu();
+	gsh_free(old);
+	device_configure(exp);
+}
+
+void ra_io_export_drain(struct ra_export *exp)
+{
+	struct export_io *io = exp->io;
+	struct timespec until;
+	int err = 0;
+
+	if (io == NULL)
+		return;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += (time_t)(ra_module_params.drain_timeout / 1000);
+	pthread_mutex_lock(&io->lock);
+	atomic_store(&io->closing, true);
+	while (io->pending && !err)
+		err = pthread_cond_timedwait(&io->drained, &io->lock, &until);
+	if (io->pending)
+		LogWarn(COMPONENT_FSAL,
+			"RA: export %u goes with %u requests still queued after Drain_Timeout = %" PRIu64
+			" ms",
+			io->export_id, io->pending, ra_module_params.drain_timeout);
+	pthread_mutex_unlock(&io->lock);
+}
+
+void ra_io_export_release(struct ra_export *exp)
+{
+	if (exp->io != NULL)
+		export_io_put(exp->io);
+	exp->io = NULL;
+	ra_export_params_free(&exp->params);
+}
+
+/* ---- handles ---------------------------------------------------------------------------- */
+
+void ra_io_handle_init(struct ra_handle *hdl)
+{
+	struct backing_slot *slot = &hdl->slot;
+	struct gsh_buffdesc key;
+
+	pthread_mutex_init(&slot->lock, NULL);
+	slot->none = true;
+	if (hdl->obj_handle.type != REGULAR_FILE)
+		return;
+	hdl->sub_handle->obj_ops->handle_to_key(hdl->sub_handle, &key);
+	if (key.len > sizeof(slot->key))
+		return;
+	slot->key_len = (uint8_t)key.len;
+	memcpy(slot->key, key.addr, key.len);
+	slot->none = false;
+}
+
+void ra_io_handle_release(struct ra_handle *hdl)
+{
+	backing_drop(hdl);
+	pthread_mutex_destroy(&hdl->slot.lock);
+}
+
+void ra_io_handle_close(struct ra_handle *hdl)
+{
+	backing_drop(hdl);
+}
+
+void ra_io_handle_changed(struct ra_handle *hdl, uint64_t off, uint64_t len)
+{
+	struct backing *b;
+
+	pthread_mutex_lock(&hdl->slot.lock);
+	b = hdl->slot.backing;
+	if (b)
+		backing_ref(b);
+	pthread_mutex_unlock(&hdl->slot.lock);
+	if (!b)
+		return;
+	extent_map_invalidate(&b->extents);
+	backing_put(b);
+}
+
+void ra_io_renamed(struct ra_export *exp)
+{
+	/* A file renamed over has lost its name: the sweep closes what has no link left. */
+	pthread_mutex_lock(&service.lock);
+	service.sweep_now = true;
+	pthread_cond_signal(&service.wake);
+	pthread_mutex_unlock(&service.lock);
+}
+
+void ra_io_fsstat(struct ra_export *exp, fsal_dynamicfsinfo_t *info)
+{
+}
+
+/* ---- the module ------------------------------------------------------------------------- */
+
+static void *maintain(void *arg)
+{
+	SetNameFunction("ra_maintain");
+	pthread_mutex_lock(&service.lock);
+	while (!service.stopping) {
+		struct timespec until;
+		int err = 0;
+
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec += TICK_MS / 1000;
+		while (!service.stopping && !service.sweep_now && !err)
+			err = pthread_cond_timedwait(&service.wake, &service.lock, &until);
+		service.sweep_now = false;
+		pthread_mutex_unlock(&service.lock);
+		backing_sweep(ra_now(), false);
+		readahead_sweep(ra_engine, &past, ra_now());
+		pthread_mutex_lock(&service.lock);
+	}
+	pthread_mutex_unlock(&service.lock);
+	return NULL;
+}
+
+int ra_io_module_start(void)
+{
+	const struct ra_module_params *p = &ra_module_params;
+	struct readahead_limits limits = {
+		.table_size = (uint32_t)p->table_size,
+		.cursors = (uint32_t)p->cursor_pool,
+		.memory = p->readahead_memory,
+		.idle_time = p->cursor_idle * 1000000u,
+	};
+	int err;
+
+	if (ra_engine != NULL)
+		return 0;
+	err = ra_calls_start();
+	if (err)
+		return err;
+	ra_scratch_start();
+	backing_start();
+	ra_engine = readahead_create(&limits);
+	if (ra_engine == NULL)
+		return ENOMEM;
+	service.stopping = false;
+	err = pthread_create(&service.thread, NULL, maintain, NULL);
+	if (err) {
+		readahead_destroy(ra_engine);
+		ra_engine = NULL;
+		return err;
+	}
+	service.running = true;
+	return 0;
+}
+
+void ra_stats_sum(struct readahead_counters *sum)
+{
+	memset(sum, 0, sizeof(*sum));
+	pthread_mutex_lock(&service.lock);
+	for (int i = 0; i < RA_COUNTERS; i++) {
+		readahead_count(sum, i, readahead_counted(&past, i));
+		for (struct export_io *io = service.exports; io != NULL; io = io->next)
+			readahead_count(sum, i, readahead_counted(&io->counters, i));
+	}
+	pthread_mutex_unlock(&service.lock);
+}
+
+void ra_io_module_stop(void)
+{
+	if (!service.running)
+		return;
+	pthread_mutex_lock(&service.lock);
+	service.stopping = true;
+	pthread_cond_signal(&service.wake);
+	pthread_mutex_unlock(&service.lock);
+	pthread_join(service.thread, NULL);
+	service.running = false;
+	backing_sweep(ra_now(), true);
+	ra_stats_log();
+	device_stop_all();
+	readahead_destroy(ra_engine);
+	ra_engine = NULL;
+	ra_scratch_stop();
+	ra_calls_stop();
+}

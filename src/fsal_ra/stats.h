@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The plugin's statistics, and the starts and stops that service.c calls in order. */
+#ifndef RA_STATS_H
+#define RA_STATS_H
+
+#include "readahead/readahead.h"
+
+/* The counters of all exports, past ones included. */
+void ra_stats_sum(struct readahead_counters *sum);
+/* Writes the statistics as one JSON object into BUFFER of SIZE bytes; returns its length. */
+size_t ra_stats_json(char *buffer, size_t size);
+/* Logs them in one line, marked RA_STATS. */
+void ra_stats_log(void);
+
+int ra_calls_start(void);
+void ra_calls_stop(void);
+void ra_scratch_start(void);
+void ra_scratch_stop(void);
+
+#endif /* RA_STATS_H */
