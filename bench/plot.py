@@ -74,7 +74,8 @@ class Results:
                 for what in ("x stock", "x tuned", "x single"):
                     row[what] = self.measure(work, server, what)
                 for key in ("slowest_fastest", "p50_ms", "p99_ms", "worst_ms", "random_p50_ms",
-                            "random_p99_ms", "disk_bytes", "disk_per_byte", "cpu_s",
+                            "random_p99_ms", "random_requests_s", "acknowledged_s",
+                            "all_done_s", "disk_bytes", "disk_per_byte", "cpu_s",
                             "cpu_us_per_read"):
                     row[key] = self.value(work, server, key)
                 rows.append(row)
@@ -103,6 +104,8 @@ COLUMNS = (
     ("slow/fast", "slowest_fastest", "{:.2f}"), ("p50 ms", "p50_ms", "{:.1f}"),
     ("p99 ms", "p99_ms", "{:.0f}"), ("worst ms", "worst_ms", "{:.0f}"),
     ("rnd p50", "random_p50_ms", "{:.1f}"), ("rnd p99", "random_p99_ms", "{:.0f}"),
+    ("rnd/s", "random_requests_s", "{:.1f}"), ("acked s", "acknowledged_s", "{:.1f}"),
+    ("all done s", "all_done_s", "{:.1f}"),
     ("disk/read", "disk_per_byte", "{:.2f}"), ("CPU s", "cpu_s", "{:.2f}"),
     ("CPU us/READ", "cpu_us_per_read", "{:.1f}"),
 )

@@ -5,7 +5,8 @@ what a server must reach.
 A name says everything: seq8 is eight sequential readers, stride4 one reader of four components,
 shared8 eight readers of one file, reorder10 a sequential reader with 10 % of its requests out of
 order, random8k one random reader of 8 KiB, random8kx4 four of them, mixed8+1 eight streams beside
-one random reader, cached64k a sequential reader of 64 KiB whose file is resident.
+one random reader, write1+1 a writer (then COMMIT) beside a random reader that does all its
+reads, cached64k a sequential reader of 64 KiB whose file is resident.
 """
 import re
 
@@ -21,26 +22,29 @@ GROUPS = {
     "random": ["random8k"],
     "shared": ["shared8"],
     "mixed": ["mixed8+1", "mixed8+4"],
+    "write": ["write1+0", "write1+1"],
     "cached": ["cached4k", "cached64k"],
 }
 GROUPS["table"] = (GROUPS["one"] + GROUPS["two"] + GROUPS["readers"] + GROUPS["strides"]
                    + GROUPS["reorder"] + GROUPS["random"])
 GROUPS["all"] = GROUPS["table"] + GROUPS["shared"] + GROUPS["mixed"]
 
-FORMS = "seqN strideN sharedN reorderP randomSk randomSkxN mixedN+M cachedSk"
+FORMS = "seqN strideN sharedN reorderP randomSk randomSkxN mixedN+M writeN+M cachedSk"
 
 
 class Work:
     """One named work. `files` files of `file_size` bytes in the set (directory) `set`;
     `arguments` for nfsbench; `cached`: the files are read once before, and stay resident."""
 
-    def __init__(self, name, files, file_size, arguments, cached=False, streams=None):
+    def __init__(self, name, files, file_size, arguments, cached=False, streams=None,
+                 written=0):
         self.name = name
         self.files = files
         self.file_size = file_size
         self.set = f"{files}x{file_size // KIB}k"
         self.arguments = ["--dir", f"sets/{self.set}"] + [str(a) for a in arguments]
         self.cached = cached
+        self.written = written  # bytes that the work itself writes
         self.streams = streams  # the group whose throughput counts, None: all
 
     def __repr__(self):
@@ -101,6 +105,18 @@ def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_co
                      "--size", n * mixed_size, "--duration", mixed_seconds] + common,
                     streams="streams")
 
+    def write(match):
+        n = _number(match[1], 1, 128, name)
+        m = _number(match[2], 0, 128, name)
+        # Twice the bytes that are read elsewhere: more than a small server keeps dirty.
+        count = min(random_count, size // (8 * KIB))
+        return Work(name, n + max(m, 1), size,
+                    ["--work", "write", "--readers", n, "--size", 2 * size // n * n,
+                     "--request", 256 * KIB, "--outstanding", outstanding,
+                     "--random-readers", m, "--random-size", size, "--count", count,
+                     "--random-finish"],
+                    streams="writers", written=2 * size)
+
     def cached(match):
         kib = _number(match[1], 1, 1024, name)
         return Work(name, 1, size,
@@ -109,7 +125,8 @@ def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_co
 
     for form, maker in ((r"seq(\d+)", seq), (r"stride(\d+)", stride), (r"shared(\d+)", shared),
                         (r"reorder(\d+)", reorder), (r"random(\d+)k(?:x(\d+))?", random),
-                        (r"mixed(\d+)\+(\d+)", mixed), (r"cached(\d+)k", cached)):
+                        (r"mixed(\d+)\+(\d+)", mixed), (r"write(\d+)\+(\d+)", write),
+                        (r"cached(\d+)k", cached)):
         match = re.fullmatch(form, name)
         if match:
             return maker(match)

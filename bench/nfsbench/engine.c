@@ -47,6 +47,7 @@ struct engine {
 	uint64_t last_answer;
 	uint64_t foreground_bytes;
 	unsigned int foreground_left; /* flows not in the background and not done */
+	unsigned int main_left;	      /* flows of the main group, group 0, not done */
 	unsigned int in_flight;
 	bool stop; /* issue nothing more */
 	struct progress progress;
@@ -117,10 +118,20 @@ static struct rpc_context *connection_of(struct engine *e, const struct flow *f)
 	return e->connections[index + flows * (f->next % each)];
 }
 
+/* What the others did while the main group ran: their rate beside it. */
+static void main_group_done(struct load *load, double end)
+{
+	load->main_end = end;
+	for (unsigned int i = 0; i < load->flow_count; i++)
+		load->flows[i].beside = load->flows[i].requests;
+}
+
 static void flow_done(struct engine *e, struct flow *f, uint64_t ns)
 {
 	f->done = true;
 	f->end = since_start(e, ns);
+	if (f->group == 0 && --e->main_left == 0)
+		main_group_done(e->load, f->end);
 	if (f->background)
 		return;
 	e->load->elapsed = f->end;
@@ -439,8 +450,10 @@ static bool within_bounds(struct engine *e, uint64_t ns)
 
 static void start_flows(struct engine *e)
 {
-	for (unsigned int i = 0; i < e->load->flow_count; i++)
+	for (unsigned int i = 0; i < e->load->flow_count; i++) {
 		e->foreground_left += !e->load->flows[i].background;
+		e->main_left += e->load->flows[i].group == 0;
+	}
 	e->began = e->last_answer = now_ns();
 	for (unsigned int i = 0; i < e->load->flow_count; i++)
 		proceed(e, &e->load->flows[i], e->began);

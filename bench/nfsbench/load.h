@@ -43,6 +43,7 @@ struct flow {
 	uint64_t bytes, requests;
 	double first, end;
 	double acknowledged; /* a writer's last WRITE; end is then when its COMMIT was answered */
+	uint64_t beside;     /* requests answered before the last flow of the main group ended */
 	uint64_t max_us;
 	uint64_t errors, mismatches; /* failed requests; answers with wrong bytes */
 };
@@ -55,8 +56,9 @@ struct load {
 	unsigned int flow_count;
 	uint64_t planned_bytes; /* of the flows that are not in the background */
 
-	double elapsed; /* seconds until the last foreground flow ended */
-	double total;	/* seconds until the last request of all was answered */
+	double main_end; /* seconds until the last flow of the main group ended */
+	double elapsed;	 /* seconds until the last foreground flow ended */
+	double total;	 /* seconds until the last request of all was answered */
 	bool timed_out;
 	char problem[160]; /* the first error, empty if none */
 };

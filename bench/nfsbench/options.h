@@ -37,6 +37,8 @@ struct options {
 	uint64_t percent, distance; /* reorder */
 	uint64_t count;		    /* random reads a reader; 0: as many as the file has blocks */
 	uint64_t random_readers, random_request, random_outstanding; /* mixed, write */
+	uint64_t random_size; /* bytes of each file they read; 0: as the others' */
+	bool random_finish;   /* they do all their reads, however long the others take */
 	bool repeat, spread, verify, quiet;
 	double duration, max_time, stall; /* seconds; duration 0: until done */
 	const char *json;

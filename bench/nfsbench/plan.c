@@ -103,9 +103,9 @@ static int plan_random(struct load *load, struct flow *f, unsigned int index)
 
 	prng_init(&prng, o->order_seed * 1024 + index);
 	f->group = 1;
-	f->background = true;
+	f->background = !o->random_finish;
 	f->file = (uint32_t)(o->first_file + index);
-	f->size = o->size / o->readers / 8 * 8;
+	f->size = o->random_size ? o->random_size : o->size / o->readers / 8 * 8;
 	f->request = (uint32_t)o->random_request;
 	f->outstanding = (uint32_t)o->random_outstanding;
 	return order_random(f, o, o->count, &prng);

@@ -11,7 +11,9 @@ struct summary {
 	unsigned int flows;
 	uint64_t bytes, requests, errors, mismatches;
 	double first_end, last_end, acknowledged; /* seconds */
+	uint64_t beside;
 	double mb_s, requests_s;
+	double beside_s;	/* requests a second while the main group ran */
 	double slowest_fastest; /* ratio of the flows' times, 1 is fair; 0 when unknown */
 };
 
@@ -20,6 +22,7 @@ static void add_flow(struct summary *s, const struct flow *f)
 	s->flows++;
 	s->bytes += f->bytes;
 	s->requests += f->requests;
+	s->beside += f->beside;
 	s->errors += f->errors;
 	s->mismatches += f->mismatches;
 	if (s->flows == 1 || f->end < s->first_end)
@@ -43,6 +46,8 @@ static struct summary summarise(const struct load *load, int group)
 		s.mb_s = (double)s.bytes / 1e6 / s.last_end;
 		s.requests_s = (double)s.requests / s.last_end;
 	}
+	if (load->main_end > 0)
+		s.beside_s = (double)s.beside / load->main_end;
 	if (s.first_end > 0)
 		s.slowest_fastest = s.last_end / s.first_end;
 	return s;
@@ -59,6 +64,9 @@ static void table_group(const struct load *load, unsigned int index)
 	if (s.acknowledged > 0)
 		printf("%-8s      last WRITE acknowledged at %.2f s, COMMIT answered at %.2f s\n",
 		       "", s.acknowledged, s.last_end);
+	if (index > 0)
+		printf("%-8s      %.1f requests/s while the %s ran (%.2f s)\n", "", s.beside_s,
+		       load->groups[0].name, load->main_end);
 	printf("%-8s      latency ms: p50 %.2f  p90 %.2f  p99 %.2f  p99.9 %.2f  max %.2f\n", "",
 	       latency_percentile(l, 0.5) / 1e3, latency_percentile(l, 0.9) / 1e3,
 	       latency_percentile(l, 0.99) / 1e3, latency_percentile(l, 0.999) / 1e3, l->max / 1e3);
@@ -111,12 +119,13 @@ static void json_summary(FILE *f, const struct summary *s, const struct latency 
 {
 	fprintf(f,
 		"\"flows\": %u, \"bytes\": %llu, \"requests\": %llu, \"mb_s\": %.4f, "
-		"\"requests_s\": %.3f, \"first_end_s\": %.6f, \"last_end_s\": %.6f, "
+		"\"requests_s\": %.3f, \"beside_requests_s\": %.3f, \"first_end_s\": %.6f, "
+		"\"last_end_s\": %.6f, "
 		"\"slowest_fastest\": %.4f, \"acknowledged_s\": %.6f, \"errors\": %llu, "
 		"\"mismatches\": %llu, \"latency_ms\": ",
 		s->flows, (unsigned long long)s->bytes, (unsigned long long)s->requests, s->mb_s,
-		s->requests_s, s->first_end, s->last_end, s->slowest_fastest, s->acknowledged,
-		(unsigned long long)s->errors, (unsigned long long)s->mismatches);
+		s->requests_s, s->beside_s, s->first_end, s->last_end, s->slowest_fastest,
+		s->acknowledged, (unsigned long long)s->errors, (unsigned long long)s->mismatches);
 	json_latency(f, l);
 }
 

@@ -11,7 +11,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import plot  # noqa: E402
 import works  # noqa: E402
 
-NFSBENCH_WORKS = {"seq", "stride", "shared", "random", "reorder", "mixed"}
+NFSBENCH_WORKS = {"seq", "stride", "shared", "random", "reorder", "mixed",
+                  "write"}
 
 
 def run(work, server, mb_s, **more):
