@@ -1,0 +1,268 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""What the end-to-end tests share: a private place to run servers in, small file systems, servers,
+and results in TAP form.
+
+A test calls enter() first: it runs itself again in network and mount namespaces of its own, with
+a port mapper there, because ganesha.nfsd insists on registering and must not touch this machine's.
+Everything started is ended at exit, also after an exception or a signal.
+"""
+import atexit
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+SKIP = 77
+HOST = "127.0.0.1"
+NEEDED = ("unshare", "ip", "ganesha.nfsd", "rpcbind", "mkfs.ext4", "losetup", "mount")
+
+_undo = []  # called in reverse order at exit
+_count = 0
+_failed = 0
+
+
+def skip(reason):
+    print(f"1..0 # SKIP {reason}", flush=True)
+    sys.exit(SKIP)
+
+
+def check(good, what, detail=""):
+    """One TAP line; a failed check does not end the test."""
+    global _count, _failed
+    _count += 1
+    _failed += not good
+    print(f"{'ok' if good else 'not ok'} {_count} - {what}", flush=True)
+    if detail and not good:
+        for line in str(detail).splitlines():
+            print(f"#   {line}", flush=True)
+    return good
+
+
+def note(text):
+    print(f"# {text}", flush=True)
+
+
+def finish():
+    print(f"1..{_count}", flush=True)
+    sys.exit(1 if _failed or not _count else 0)
+
+
+def at_exit(action):
+    _undo.append(action)
+
+
+def _clean_up():
+    while _undo:
+        try:
+            _undo.pop()()
+        except Exception as error:  # the rest must be undone too
+            print(f"# clean-up: {error}", flush=True)
+
+
+def run(*command, **kw):
+    return subprocess.run(command, check=True, text=True, capture_output=True, **kw).stdout
+
+
+def wait_for(condition, seconds, step=0.05):
+    """True as soon as condition() is, False when `seconds` have passed."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(step)
+    return True
+
+
+def answers(port):
+    try:
+        socket.create_connection((HOST, port), timeout=1).close()
+        return True
+    except OSError:
+        return False
+
+
+def enter(needed=()):
+    """Continues in namespaces of our own; skips the test where that cannot be."""
+    for tool in NEEDED + tuple(needed):
+        if not shutil.which(tool, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin"):
+            skip(f"{tool} is not installed")
+    if os.geteuid() != 0:
+        skip("needs root (namespaces, loop devices, file handles)")
+    if os.environ.get("RA_E2E_INSIDE") != str(os.getpid()):
+        os.environ["PATH"] += ":/usr/sbin:/sbin"
+        if subprocess.run(["unshare", "-n", "-m", "true"], check=False).returncode:
+            skip("cannot make namespaces here")
+        os.environ["RA_E2E_INSIDE"] = str(os.getpid())  # unshare execs: the number stays
+        os.execvp("unshare", ["unshare", "-n", "-m", sys.executable] + sys.argv)
+    for sig in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(sig, lambda number, frame: sys.exit(128 + number))
+    atexit.register(_clean_up)
+    run("ip", "link", "set", "lo", "up")
+    run("mount", "-t", "tmpfs", "none", "/run")
+    os.makedirs("/run/ganesha")
+    mapper = subprocess.Popen(["rpcbind", "-f", "-w"], stderr=subprocess.DEVNULL)
+    at_exit(lambda: end_process(mapper))
+    if not wait_for(lambda: answers(111), 5):
+        skip("rpcbind does not start here")
+
+
+def end_process(process, seconds=10):
+    """SIGTERM, then SIGKILL; the exit status, or None when it had to be killed."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            return None
+    return process.returncode
+
+
+def work_directory():
+    path = tempfile.mkdtemp(prefix="ra-e2e-", dir="/var/tmp")
+    at_exit(lambda: shutil.rmtree(path, ignore_errors=True))
+    return path
+
+
+def mount_image(image, where, options="loop,nodelalloc"):
+    os.makedirs(where, exist_ok=True)
+    try:
+        run("mount", "-o", options, image, where)
+    except subprocess.CalledProcessError as error:
+        skip(f"cannot mount a file system image here: {error.stderr.strip()}")
+    at_exit(lambda: subprocess.run(["umount", "-l", where], check=False,
+                                   stderr=subprocess.DEVNULL))
+
+
+class Server:
+    """One ganesha.nfsd. `exports` is a list of dicts: id, path, pseudo, squash, params (of the RA
+    block, kind 'ra' only) and sub. see_as=(mount, path) binds `mount` to `path` in a mount
+    namespace of the server's own and hides `hide`: two servers can so export one path."""
+
+    next_port = 20490
+
+    def __init__(self, kind, exports, work, plugin=None, ra="", see_as=None, hide=(), wrap=(),
+                 extra=""):
+        self.kind, self.exports, self.work, self.plugin = kind, exports, work, plugin
+        self.ra, self.see_as, self.hide, self.wrap, self.extra = ra, see_as, hide, wrap, extra
+        self.port, self.mport = Server.next_port, Server.next_port + 1
+        Server.next_port += 10
+        name = f"{kind}-{self.port}"
+        self.conf, self.log = f"{work}/{name}.conf", f"{work}/{name}.log"
+        self.pid_file = f"{work}/{name}.pid"
+        self.process = None
+        self.status = None
+
+    @property
+    def address(self):
+        return f"{HOST}:{self.port}:{self.mport}"
+
+    def fsal(self, export):
+        sub = export.get("sub", "VFS")
+        below = f"FSAL {{ Name = {sub}; }}" if sub else ""
+        if self.kind != "ra":
+            return below
+        params = " ".join(f"{k} = {v};" for k, v in export.get("params", {}).items())
+        return f"FSAL {{ Name = RA; {params} {below} }}"
+
+    def plugins(self):
+        """A directory with the distribution's FSALs and ours."""
+        directory = f"{self.work}/plugins"
+        if self.kind != "ra":
+            return ""
+        if not os.path.isdir(directory):
+            os.makedirs(directory)
+            for lib in distribution_fsals():
+                os.symlink(lib, f"{directory}/{os.path.basename(lib)}")
+            os.symlink(os.path.realpath(self.plugin), f"{directory}/libfsalra.so")
+        return f"Plugins_Dir = {directory};"
+
+    def write_config(self):
+        text = ("NFS_CORE_PARAM { Protocols = 3; Enable_NLM = false; Enable_RQUOTA = false;"
+                " Enable_UDP = false; mount_path_pseudo = true;"
+                f" NFS_Port = {self.port}; MNT_Port = {self.mport}; {self.plugins()} }}\n"
+                "NFSV4 { Graceless = true; }\n"
+                "EXPORT_DEFAULTS { Access_Type = RW; SecType = sys; Protocols = 3;"
+                " Transports = TCP; }\n" + self.extra)
+        if self.kind == "ra" and self.ra:
+            text += f"RA {{ {self.ra} }}\n"
+        for e in self.exports:
+            text += (f"EXPORT {{ Export_Id = {e['id']}; Path = {e['path']};"
+                     f" Pseudo = {e['pseudo']}; Squash = {e.get('squash', 'none')};"
+                     f" {self.fsal(e)} }}\n")
+        with open(self.conf, "w") as conf:
+            conf.write(text)
+
+    def command(self):
+        daemon = [*self.wrap, shutil.which("ganesha.nfsd"), "-F", "-f", self.conf, "-L", self.log,
+                  "-p", self.pid_file, "-N", "EVENT"]
+        if not self.see_as:
+            return daemon
+        mount, path = self.see_as
+        hide = " ".join(self.hide)
+        script = f"mount --bind {mount} {path} && umount -l {hide} && exec \"$@\""
+        return ["unshare", "-m", "bash", "-c", script, "bash", *daemon]
+
+    def launch(self):
+        """Starts without waiting for it to serve."""
+        self.write_config()
+        self.process = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        at_exit(self.stop)
+
+    def start(self, seconds=20):
+        self.launch()
+        up = wait_for(lambda: self.process.poll() is not None or
+                      "NFS SERVER INITIALIZED" in self.log_text(), seconds)
+        if not up or self.process.poll() is not None or not answers(self.port):
+            raise RuntimeError(f"{self.kind} server did not start:\n" + self.log_text()[-3000:])
+        return self
+
+    def stop(self, seconds=30):
+        if self.process:
+            self.status = end_process(self.process, seconds)
+            self.process = None
+        return self.status
+
+    def sighup(self):
+        self.process.send_signal(signal.SIGHUP)
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def log_text(self):
+        try:
+            with open(self.log, errors="replace") as log:
+                return log.read()
+        except FileNotFoundError:
+            return ""
+
+    def stats(self):
+        """What the plugin counted, from the last RA_STATS line of the log; None without one."""
+        found = re.findall(r"RA_STATS (\{.*\})", self.log_text())
+        return json.loads(found[-1]) if found else None
+
+
+def distribution_fsals():
+    listed = run("dpkg", "-L", "nfs-ganesha-vfs") if shutil.which("dpkg") else ""
+    found = [p for p in listed.splitlines() if re.search(r"/libfsal\w+\.so$", p)]
+    directory = os.path.dirname(found[0]) if found else "/usr/lib64/ganesha"
+    return [f"{directory}/{name}" for name in sorted(os.listdir(directory))
+            if name.startswith("libfsal") and name.endswith(".so")]
+
+
+def plugin_from(arguments, usage):
+    """The plugin's path out of the arguments of a test; skips when it was not built."""
+    if not arguments:
+        sys.exit(usage)
+    if not os.path.exists(arguments[0]):
+        skip(f"the plugin {arguments[0]} was not built")
+    return arguments[0]
