@@ -120,6 +120,7 @@ struct answer {
 	int type;	   /* ftype3 of the answer's attributes, 0: none */
 	nfstime3 ctime;
 	uint64_t fsid;
+	uint32_t written; /* WRITE */
 	int n_ids;
 	uint64_t id[IDS_MAX]; /* the inode numbers in it, in order */
 	bool has_verf;
