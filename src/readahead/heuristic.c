@@ -14,7 +14,14 @@ static uint32_t plus_one(const struct readahead_tuning *t, uint32_t count)
 static uint32_t default_count(const struct readahead_tuning *t, uint32_t count,
 			      enum heuristic_match match)
 {
-	return match == HEURISTIC_EXACT ? plus_one(t, count) : 1;
+	switch (match) {
+	case HEURISTIC_EXACT:
+		return plus_one(t, count);
+	case HEURISTIC_REPEAT:
+		return count;
+	default:
+		return 1;
+	}
 }
 
 static uint32_t always_count(const struct readahead_tuning *t, uint32_t count,
@@ -31,6 +38,7 @@ static uint32_t slowdown_count(const struct readahead_tuning *t, uint32_t count,
 	switch (match) {
 	case HEURISTIC_EXACT:
 		return plus_one(t, count);
+	case HEURISTIC_REPEAT:
 	case HEURISTIC_NEAR:
 		return count;
 	default:
@@ -82,6 +90,8 @@ enum heuristic_match heuristic_classify(const struct readahead_tuning *t, const 
 
 	if (!distance)
 		return HEURISTIC_EXACT;
+	if (offset < c->next && offset + len >= c->next)
+		return HEURISTIC_REPEAT;
 	if (distance <= heuristic_near(t, len))
 		return HEURISTIC_NEAR;
 	/* a reordered request far ahead, into what was asked for already, is no jump either */

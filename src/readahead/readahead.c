@@ -245,6 +245,8 @@ static struct cursor *follow(struct readahead *ra, const struct readahead_tuning
 	struct cursor *c = NULL;
 	uint32_t pos = 0;
 
+	if (!t->heuristic->cursors && f->set.n > 1)
+		cursor_release_all(&ra->pool, f); /* the heuristic was changed: one stream again */
 	if (t->heuristic->cursors)
 		c = cursor_match(&f->set, read->offset, heuristic_near(t, read->len), &pos);
 	else if (f->set.n)

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* A read-ahead engine under test, with the plugin's default numbers and a clock of its own. */
+#ifndef UNIT_ENGINE_H
+#define UNIT_ENGINE_H
+
+#include "readahead/readahead.h"
+#include "support.h"
+
+struct engine {
+	struct readahead *ra;
+	struct readahead_tuning tuning;
+	struct readahead_counters counters;
+	uint64_t now, chunk;
+	uint32_t streams;
+};
+
+static inline struct engine *engine_make(const char *heuristic, uint32_t table_size,
+					 uint32_t cursors, uint64_t memory)
+{
+	const struct readahead_limits limits = {
+		.table_size = table_size,
+		.cursors = cursors,
+		.memory = memory,
+		.idle_time = 10 * SEC,
+	};
+	struct engine *e = aligned_alloc(64, sizeof(*e));
+
+	assert_non_null(e);
+	memset(e, 0, sizeof(*e));
+	e->ra = readahead_create(&limits);
+	assert_non_null(e->ra);
+	e->tuning = (struct readahead_tuning){
+		.heuristic = heuristic_find(heuristic),
+		.match_window = 64 * KIB,
+		.match_requests = 8,
+		.seq_max = 127,
+		.seq_threshold = 4,
+		.window_init = 8 * MIB,
+		.window_max = 32 * MIB,
+	};
+	e->now = SEC;
+	e->chunk = 4 * MIB;
+	e->streams = 1;
+	return e;
+}
+
+static inline struct engine *engine_default(const char *heuristic)
+{
+	return engine_make(heuristic, 65536, 131072, 256 * MIB);
+}
+
+static inline void engine_free(struct engine *e)
+{
+	readahead_destroy(e->ra);
+	free(e);
+}
+
+/* One read, a microsecond after the one before. */
+static inline struct readahead_plan engine_read(struct engine *e, uint64_t file, uint64_t offset,
+						uint32_t len, uint64_t size)
+{
+	struct readahead_read read = {
+		.key = &file,
+		.key_len = sizeof(file),
+		.offset = offset,
+		.size = size,
+		.len = len,
+		.now = e->now += 1000,
+		.chunk = e->chunk,
+		.streams = e->streams,
+	};
+	struct readahead_plan plan;
+
+	readahead_observe(e->ra, &e->tuning, &e->counters, &read, &plan);
+	if (plan.len)
+		assert_true(plan.offset + plan.len <= size);
+	return plan;
+}
+
+/* The chunk goes to the disk; returns the plan behind it. */
+static inline struct readahead_plan engine_start(struct engine *e,
+						 const struct readahead_plan *plan, uint64_t size)
+{
+	struct readahead_read at = {
+		.size = size, .now = e->now, .chunk = e->chunk, .streams = e->streams
+	};
+	struct readahead_plan next;
+
+	readahead_started(e->ra, &e->tuning, &e->counters, plan, &at, &next);
+	if (next.len)
+		assert_true(next.offset + next.len <= size);
+	return next;
+}
+
+/* Carries out PLAN and all that follow from it at once; returns how many bytes. */
+static inline uint64_t engine_fetch(struct engine *e, struct readahead_plan plan, uint64_t size)
+{
+	uint64_t bytes = 0;
+
+	while (plan.len) {
+		struct readahead_plan next = engine_start(e, &plan, size);
+		uint64_t end = plan.offset + plan.len;
+
+		readahead_arrived(e->ra, &plan, end, e->now);
+		readahead_finished(e->ra, &e->counters, &plan, end, true, false);
+		bytes += plan.len;
+		plan = next;
+	}
+	return bytes;
+}
+
+static inline uint64_t engine_counted(const struct engine *e, enum readahead_counter which)
+{
+	return readahead_counted(&e->counters, which);
+}
+
+/* Every byte asked for was read, given up, or is still held against the memory. */
+static inline void engine_check_account(struct engine *e)
+{
+	struct readahead_status s;
+
+	readahead_sweep(e->ra, &e->counters, e->now); /* counts what recycling gave up */
+	readahead_status(e->ra, &s);
+	assert_int_equal(engine_counted(e, RA_PREFETCHED),
+			 engine_counted(e, RA_USED) + engine_counted(e, RA_WASTED) + s.unread);
+	assert_true(s.unread_max <= s.memory);
+	assert_int_equal(s.unread == 0, s.streams == 0);
+}
+
+#endif
