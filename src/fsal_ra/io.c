@@ -195,7 +195,7 @@ static bool demand_submit(struct call *call, struct backing *b, const struct rea
 	struct export_io *io = call->exp->io;
 	struct sched_req *r = &call->req;
 	struct cursor_ref cursor = plan->cursor;
-	bool planned = plan->len != 0, started = plan->count != 0;
+	bool planned = plan->len != 0, followed = plan->count != 0;
 	uint64_t offset = arg->offset;
 
 	if (!export_io_enter(io))
@@ -214,7 +214,7 @@ static bool demand_submit(struct call *call, struct backing *b, const struct rea
 	switch (dispatcher_submit(&b->device->dispatcher, r)) {
 	case SCHED_ADDED:
 		readahead_count(&io->counters, RA_DEMAND, 1);
-		if (started && !planned)
+		if (followed && !planned)
 			readahead_lost(ra_engine, tuning, &io->counters, &cursor, offset);
 		return true;
 	case SCHED_WAITS:

@@ -122,12 +122,71 @@ int ra_io_export_start(struct ra_export *exp)
 
 void ra_io_export_update(struct ra_export *exp)
 {
-	struct readahead_tuning *old = exp->io->tuning;
+	struct readahead_tuning *tuning = tuning_of(&exp->params), *old;
 
-	rcu_assign_pointer(exp->io->tuning, tuning_of(&exp->params));
+	pthread_mutex_lock(&service.lock);
+	old = exp->io->tuning;
+	rcu_assign_pointer(exp->io->tuning, tuning);
+	pthread_mutex_unlock(&service.lock);
 	urcu_bp_synchronize_rcu();
 	gsh_free(old);
 	device_configure(exp);
+}
+
+unsigned int ra_exports_view(struct export_view *view, unsigned int max)
+{
+	unsigned int n = 0;
+
+	pthread_mutex_lock(&service.lock);
+	for (struct export_io *io = service.exports; io != NULL; io = io->next, n++) {
+		if (n >= max)
+			continue;
+		pthread_mutex_lock(&io->lock);
+		view[n] = (struct export_view){ .export_id = io->export_id,
+						.closing = atomic_load(&io->closing),
+						.pending = io->pending,
+						.heuristic = io->tuning->heuristic };
+		pthread_mutex_unlock(&io->lock);
+	}
+	pthread_mutex_unlock(&service.lock);
+	return n;
+}
+
+/* Replaces the tuning of IO by one with H; the old one comes back, to be freed after a grace period. */
+static struct readahead_tuning *change_heuristic(struct export_io *io,
+						 const struct heuristic_ops *h)
+{
+	struct readahead_tuning *old = io->tuning, *tuning = gsh_malloc(sizeof(*tuning));
+
+	*tuning = *old;
+	tuning->heuristic = h;
+	rcu_assign_pointer(io->tuning, tuning);
+	return old;
+}
+
+unsigned int ra_exports_set_heuristic(const struct heuristic_ops *h, int64_t export_id)
+{
+	struct readahead_tuning *old;
+	unsigned int n;
+
+	/* One a round: the grace period is waited for without the lock. */
+	do {
+		old = NULL;
+		n = 0;
+		pthread_mutex_lock(&service.lock);
+		for (struct export_io *io = service.exports; io != NULL; io = io->next) {
+			if (export_id >= 0 && io->export_id != export_id)
+				continue;
+			n++;
+			if (old == NULL && io->tuning->heuristic != h)
+				old = change_heuristic(io, h);
+		}
+		pthread_mutex_unlock(&service.lock);
+		if (old != NULL)
+			urcu_bp_synchronize_rcu();
+		gsh_free(old);
+	} while (old != NULL);
+	return n;
 }
 
 void ra_io_export_drain(struct ra_export *exp)
@@ -271,6 +330,7 @@ int ra_io_module_start(void)
 		return err;
 	}
 	service.running = true;
+	ra_control_start();
 	return 0;
 }
 
@@ -290,6 +350,7 @@ void ra_io_module_stop(void)
 {
 	if (!service.running)
 		return;
+	ra_control_stop();
 	pthread_mutex_lock(&service.lock);
 	service.stopping = true;
 	pthread_cond_signal(&service.wake);
@@ -303,4 +364,6 @@ void ra_io_module_stop(void)
 	ra_engine = NULL;
 	ra_scratch_stop();
 	ra_calls_stop();
+	gsh_free(ra_module_params.residency_probe);
+	ra_module_params.residency_probe = NULL;
 }

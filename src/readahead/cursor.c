@@ -244,6 +244,7 @@ struct cursor *cursor_new(struct cursor_pool *p, struct heur_file *file, uint64_
 	c->used = now;
 	c->start = c->next = c->read_end = offset;
 	c->count = 1;
+	c->seen = c->unit = 0;
 	c->window = 0;
 	c->ra_end = c->done_end = c->done_time = c->charged = 0;
 	c->queued = 0;

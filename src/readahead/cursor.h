@@ -41,6 +41,8 @@ struct cursor {
 	/* All below: the file's lock. Offsets and lengths in bytes, times in ns. */
 	uint64_t used;	    /* time of the last match */
 	uint64_t start;	    /* where this run began */
+	uint64_t seen;	    /* bit n: the nth request's worth of bytes from `start` was read */
+	uint32_t unit;	    /* ... each of this many bytes: the first read's length */
 	uint64_t next;	    /* the offset after the last sequential read */
 	uint32_t count;	    /* sequentiality count */
 	uint32_t window;    /* bytes to keep asked for ahead of `next` */

@@ -33,6 +33,7 @@ struct heur_file {
 	bool dead;		/* ejected: look the key up again */
 	uint8_t penalty;	/* windows of this file are smaller by 2^penalty: it wasted bytes */
 	uint16_t matches;	/* share of reads that continued a cursor exactly, in 1/65536 */
+	uint32_t streak;	/* reads in a row that continued one or another cursor exactly */
 	struct cursor_set set;
 	uint16_t key_len;
 	uint8_t key[];

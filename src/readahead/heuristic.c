@@ -54,10 +54,12 @@ static const struct heuristic_ops heuristics[] = {
 	{ .name = "always", .summary = "read ahead on every read", .count = always_count },
 	{ .name = "slowdown",
 	  .summary = "count unchanged by jitter, halved by a jump",
+	  .jitter = true,
 	  .count = slowdown_count },
 	{ .name = "cursor",
 	  .summary = "several cursors a file, each by the rules of slowdown",
 	  .cursors = true,
+	  .jitter = true,
 	  .count = slowdown_count },
 };
 

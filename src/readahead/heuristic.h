@@ -10,6 +10,10 @@
  *   cursor   section 7: several cursors a file, found by the same approximate match, each with its
  *            own count by the rules of slowdown
  *
+ * The last two also believe a young run whose first Seq_Threshold requests have all come, in whatever
+ * order: a server's own threads reorder what a client sends at once, and its count is then what it
+ * would have been in order.
+ *
  * The paper's 64 KiB are "eight 8k NFS blocks": with larger requests the window of the approximate
  * match is eight requests. A request that repeats or overlaps what was just read (a retransmission)
  * changes nothing.
@@ -36,6 +40,7 @@ struct heuristic_ops {
 	const char *summary;
 	bool off;     /* reads are not looked at */
 	bool cursors; /* several cursors a file */
+	bool jitter;  /* the first requests of a run may come in any order */
 	/* The cursor's new count after a read that stands to it as MATCH says. */
 	uint32_t (*count)(const struct readahead_tuning *t, uint32_t count,
 			  enum heuristic_match match);

@@ -183,7 +183,12 @@ static void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 	}
 	if (!c->window)
 		c->window = (uint32_t)window_open(&l, c->file->penalty);
-	window = c->window < l.max ? c->window : l.max;
+	/* chunks may have grown since it opened: room for two, unless the file wasted its window */
+	window = c->window;
+	if (!c->file->penalty && window < 2 * l.chunk)
+		window = 2 * l.chunk;
+	if (window > l.max)
+		window = l.max;
 	len = window_next_chunk(&l, window, c->next, from, read->size);
 	if (!len || from + len <= c->next)
 		return;
@@ -235,6 +240,30 @@ static void set_count(struct heur_file *f, struct cursor *c, uint32_t count)
 	c->count = count;
 }
 
+/*
+ * Marks the read among the first of its run, which may begin a little before the one seen first.
+ * True when the first Seq_Threshold of them are all there.
+ */
+static bool all_there(const struct readahead_tuning *t, struct cursor *c,
+		      const struct readahead_read *read)
+{
+	uint64_t n, first = t->seq_threshold < 64 ? (UINT64_C(1) << t->seq_threshold) - 1 : ~0ull;
+
+	if (!c->unit)
+		c->unit = read->len;
+	if (read->offset < c->start && !c->ra_end) {
+		n = (c->start - read->offset) / c->unit;
+		if (n >= 64 || (c->start - read->offset) % c->unit)
+			return false;
+		c->seen <<= n;
+		c->start = c->read_end = read->offset;
+	}
+	n = (read->offset - c->start) / c->unit;
+	if (read->offset >= c->start && n < 64 && !((read->offset - c->start) % c->unit))
+		c->seen |= UINT64_C(1) << n;
+	return (c->seen & first) == first;
+}
+
 /* The cursor this read belongs to, updated by it. */
 static struct cursor *follow(struct readahead *ra, const struct readahead_tuning *t,
 			     struct readahead_counters *counters, struct heur_file *f,
@@ -252,6 +281,7 @@ static struct cursor *follow(struct readahead *ra, const struct readahead_tuning
 	else if (f->set.n)
 		c = f->set.order[0].c;
 	if (!c) {
+		f->streak = 0;
 		f->matches -= f->matches >> MATCH_SHIFT;
 		c = cursor_new(&ra->pool, f, read->offset, read->now);
 		if (!c)
@@ -261,35 +291,50 @@ static struct cursor *follow(struct readahead *ra, const struct readahead_tuning
 			pos++;
 		cursor_move(&f->set, pos, end);
 		set_count(f, c, t->heuristic->count(t, 0, HEURISTIC_EXACT));
+		all_there(t, c, read);
 		return c;
 	}
 	match = heuristic_classify(t, c, read->offset, read->len);
 	f->matches -= f->matches >> MATCH_SHIFT;
-	if (match == HEURISTIC_EXACT)
+	if (match == HEURISTIC_EXACT) {
 		f->matches += 65535 >> MATCH_SHIFT;
+		f->streak++;
+	} else if (match == HEURISTIC_JUMP) {
+		f->streak = 0;
+	}
 	set_count(f, c, t->heuristic->count(t, c->count, match));
 	c->used = read->now;
 	if (match == HEURISTIC_JUMP) {
 		waste(ra, counters, c);
 		c->ra_end = c->done_end = 0;
 		c->start = c->read_end = read->offset;
+		c->seen = c->unit = 0;
 		cursor_move(&f->set, pos, end);
 	} else if (end > c->next && read->offset <= c->next + heuristic_near(t, read->len)) {
 		cursor_move(&f->set, pos, end); /* never backwards: laggards are jitter */
 	}
+	if (t->heuristic->jitter && c->count < t->seq_threshold && all_there(t, c, read))
+		set_count(f, c, t->seq_threshold);
 	consume(ra, counters, c, end);
 	return c;
 }
 
 /*
- * Chance puts some reads of a random reader behind earlier ones. Where a file's reads seldom
- * continue a cursor, a run must be four times as long before it is believed.
+ * Whether C has earned read-ahead. Its count says so; or, for a young cursor, that the last reads of
+ * the file all continued one or another: a stride reader need not prove each cursor anew. Chance puts
+ * some reads of a random reader behind earlier ones, so where a file's reads seldom continue a
+ * cursor, a run must be four times as long before it is believed.
  */
-static uint32_t threshold(const struct readahead_tuning *t, const struct heur_file *f)
+static bool sequential(const struct readahead_tuning *t, const struct heur_file *f,
+		       const struct cursor *c)
 {
-	if (f->set.n <= 1 || f->matches > 65536 / 4)
-		return t->seq_threshold;
-	return t->seq_threshold * 4 < t->seq_max ? t->seq_threshold * 4 : t->seq_max;
+	uint32_t threshold = t->seq_threshold;
+
+	if (c->count >= 2 && f->streak >= threshold)
+		return true;
+	if (f->set.n > 1 && f->matches < 65536 / 4)
+		threshold = threshold * 4 < t->seq_max ? threshold * 4 : t->seq_max;
+	return c->count >= threshold;
 }
 
 void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
@@ -312,7 +357,7 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 		plan->known_resident = read->offset + read->len <= c->done_end &&
 				       read->offset >= c->start &&
 				       read->now - c->done_time < ARRIVAL_TRUST;
-		if (c->count >= threshold(t, f))
+		if (sequential(t, f, c))
 			plan_chunk(ra, t, counters, c, read, plan);
 	}
 	heur_file_put(f);

@@ -6,6 +6,8 @@
 #define CHUNK_ALIGN (64u << 10)
 /* A file longer than this many chunks finishes evenly anyway. */
 #define TAIL_CHUNKS 16
+/* The last chunk of a medium-sized file is this fraction of one. */
+#define TAIL_SHARE 8
 
 static uint64_t min_u64(uint64_t a, uint64_t b)
 {
@@ -32,7 +34,7 @@ uint64_t window_shrink(const struct window_limits *l, uint64_t window)
 
 static uint64_t cut(const struct window_limits *l, uint64_t from, uint64_t size)
 {
-	uint64_t left = size - from, chunk = l->chunk, tail = chunk / 3;
+	uint64_t left = size - from, chunk = l->chunk, tail = chunk / TAIL_SHARE;
 
 	if (left <= chunk + chunk / 4)
 		return left > chunk / 2 && l->streams > 1 && size >= 2 * chunk &&

@@ -12,7 +12,7 @@
  * halves when prefetched bytes were never read. A chunk is what goes to the disk as one piece: large
  * enough to pay for the seek before it. Chunk boundaries:
  *   - a remainder of a file smaller than a quarter chunk is joined to the chunk before it;
- *   - with other streams competing, the last chunk of a medium-sized file is a third of one, so
+ *   - with other streams competing, the last chunk of a medium-sized file is an eighth of one, so
  *     that equal streams finish close together and not a whole turn apart.
  */
 #ifndef READAHEAD_WINDOW_H
