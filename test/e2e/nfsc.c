@@ -13,6 +13,7 @@
 #include <time.h>
 
 #define DIAL_TIMEOUT_MS 10000
+#define CALL_TIMEOUT_MS 30000
 #define MAX_WAIT_CONNS	16
 
 struct dial {
@@ -149,4 +150,98 @@ void nfsc_credentials(struct rpc_context *rpc, uint32_t uid, uint32_t gid, uint3
 	/* libnfs owns the credentials from here and frees the ones before. */
 	rpc_set_auth(rpc, libnfs_authunix_create("e2e", uid, gid, extra_gid == gid ? 1 : 2,
 						 groups));
+}
+
+struct call {
+	int outstanding;
+	int status;
+	struct nfsc_fh *fh; /* LOOKUP, CREATE: where the handle goes */
+	bool create;
+	bool write;
+	uint32_t written;
+};
+
+/* Every result starts with its status; a handle is kept where one was asked for. */
+static void called(struct rpc_context *rpc, int status, void *data, void *private_data)
+{
+	struct call *call = private_data;
+
+	call->outstanding--;
+	if (status != RPC_STATUS_SUCCESS)
+		return;
+	call->status = (int)*(const nfsstat3 *)data;
+	if (call->status != NFS3_OK)
+		return;
+	if (call->write)
+		call->written = ((const WRITE3res *)data)->WRITE3res_u.resok.count;
+	if (!call->fh)
+		return;
+	if (call->create)
+		nfsc_keep(call->fh, &((const CREATE3res *)data)
+					     ->CREATE3res_u.resok.obj.post_op_fh3_u.handle);
+	else
+		nfsc_keep(call->fh, &((const LOOKUP3res *)data)->LOOKUP3res_u.resok.object);
+}
+
+/* Waits for the one call that was queued with result `queued`. */
+static int finish(struct rpc_context *rpc, struct call *call, int queued)
+{
+	if (queued != 0 || !nfsc_wait(&rpc, 1, &call->outstanding, CALL_TIMEOUT_MS))
+		return -1;
+	return call->status;
+}
+
+int nfsc_lookup(struct rpc_context *rpc, const struct nfsc_fh *dir, const char *name,
+		struct nfsc_fh *fh)
+{
+	struct call call = {.outstanding = 1, .status = -1, .fh = fh};
+	LOOKUP3args args = {{nfsc_wire(dir), (char *)name}};
+
+	return finish(rpc, &call, rpc_nfs3_lookup_async(rpc, called, &args, &call));
+}
+
+int nfsc_create(struct rpc_context *rpc, const struct nfsc_fh *dir, const char *name,
+		struct nfsc_fh *fh)
+{
+	struct call call = {.outstanding = 1, .status = -1, .fh = fh, .create = true};
+	CREATE3args args = {.where = {nfsc_wire(dir), (char *)name}};
+
+	return finish(rpc, &call, rpc_nfs3_create_async(rpc, called, &args, &call));
+}
+
+int nfsc_remove(struct rpc_context *rpc, const struct nfsc_fh *dir, const char *name)
+{
+	struct call call = {.outstanding = 1, .status = -1};
+	REMOVE3args args = {{nfsc_wire(dir), (char *)name}};
+
+	return finish(rpc, &call, rpc_nfs3_remove_async(rpc, called, &args, &call));
+}
+
+int nfsc_rename(struct rpc_context *rpc, const struct nfsc_fh *dir, const char *from,
+		const char *to)
+{
+	struct call call = {.outstanding = 1, .status = -1};
+	RENAME3args args = {{nfsc_wire(dir), (char *)from}, {nfsc_wire(dir), (char *)to}};
+
+	return finish(rpc, &call, rpc_nfs3_rename_async(rpc, called, &args, &call));
+}
+
+int nfsc_truncate(struct rpc_context *rpc, const struct nfsc_fh *fh, uint64_t size)
+{
+	struct call call = {.outstanding = 1, .status = -1};
+	SETATTR3args args = {.object = nfsc_wire(fh)};
+
+	args.new_attributes.size.set_it = 1;
+	args.new_attributes.size.set_size3_u.size = size;
+	return finish(rpc, &call, rpc_nfs3_setattr_async(rpc, called, &args, &call));
+}
+
+int nfsc_write(struct rpc_context *rpc, const struct nfsc_fh *fh, uint64_t offset, const void *data,
+	       uint32_t count, stable_how stable)
+{
+	struct call call = {.outstanding = 1, .status = -1, .write = true};
+	WRITE3args args = {nfsc_wire(fh), offset, count, stable, {count, (char *)data}};
+	int status = finish(rpc, &call, rpc_nfs3_write_async(rpc, called, &args, &call));
+
+	return status == NFS3_OK && call.written != count ? -1 : status;
 }

@@ -46,6 +46,20 @@ void nfsc_credentials(struct rpc_context *rpc, uint32_t uid, uint32_t gid, uint3
  * timeout_ms passed or a connection broke. */
 bool nfsc_wait(struct rpc_context *const *rpc, int n, const int *outstanding, int timeout_ms);
 
+/* Whole calls, for where one at a time will do. Each returns the NFS status, or -1 when no answer
+ * came within 30 s. */
+int nfsc_lookup(struct rpc_context *rpc, const struct nfsc_fh *dir, const char *name,
+		struct nfsc_fh *fh);
+int nfsc_create(struct rpc_context *rpc, const struct nfsc_fh *dir, const char *name,
+		struct nfsc_fh *fh);
+int nfsc_remove(struct rpc_context *rpc, const struct nfsc_fh *dir, const char *name);
+int nfsc_rename(struct rpc_context *rpc, const struct nfsc_fh *dir, const char *from,
+		const char *to);
+int nfsc_truncate(struct rpc_context *rpc, const struct nfsc_fh *fh, uint64_t size);
+/* Writes all of it or fails (a short write: -1). */
+int nfsc_write(struct rpc_context *rpc, const struct nfsc_fh *fh, uint64_t offset, const void *data,
+	       uint32_t count, stable_how stable);
+
 /* Milliseconds of a clock that never steps. */
 uint64_t nfsc_now_ms(void);
 

@@ -284,7 +284,8 @@ static void learn(const struct op *op)
 
 	if (a->status != NFS3_OK)
 		return;
-	if (a->fh.len && b->fh.len)
+	/* ".." may lead out of the export, to what both servers share */
+	if (a->fh.len && b->fh.len && strcmp(op->name, "..") != 0)
 		learn_pair(&a->fh, &b->fh, a->type, op->export);
 	if (op->proc != P_READDIR && op->proc != P_READDIRPLUS)
 		return;

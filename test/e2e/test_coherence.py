@@ -1,0 +1,49 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""Runs the coherence verifier: test_coherence.py COHERENCE PLUGIN|stock [its arguments]
+
+One ext4 on a loop device, exported with an eager read-ahead; the verifier changes files through
+NFS and locally while its readers run.
+"""
+import os
+import subprocess
+import sys
+
+import e2e
+
+SIZE = 512 << 20
+
+
+def main():
+    usage = __doc__.splitlines()[0]
+    coherence, tested, more = sys.argv[1], sys.argv[2], sys.argv[3:]
+    if tested != "stock":
+        e2e.plugin_from([tested], usage)
+    e2e.enter()
+    work = e2e.work_directory()
+    with open(f"{work}/image", "w") as f:
+        f.truncate(SIZE)
+    e2e.run("mkfs.ext4", "-q", "-F", f"{work}/image")
+    export = f"{work}/export"
+    e2e.mount_image(f"{work}/image", export, "loop")
+    os.chmod(export, 0o777)
+    kind = "stock" if tested == "stock" else "ra"
+    server = e2e.Server(kind, [{"id": 1, "path": export, "pseudo": "/full",
+                                "params": {"Heuristic": "cursor"}}], work, tested).start()
+    done = subprocess.run([coherence, "--local", export, *more, server.address], check=False)
+    e2e.check(done.returncode == 0, "no stale byte, and space comes back at once",
+              f"coherence ended with {done.returncode}")
+    e2e.check(server.alive(), "the server is alive", server.log_text()[-2000:])
+    e2e.check(server.stop() == 0, "the server ends cleanly",
+              f"status {server.status}\n{server.log_text()[-2000:]}")
+    if kind == "ra":
+        stats = server.stats() or {}
+        e2e.note(f"RA_STATS {stats}")
+        e2e.check(stats.get("prefetched_bytes", 0) > 0, "read-ahead did run", str(stats))
+    e2e.finish()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__.splitlines()[0])
+    main()
