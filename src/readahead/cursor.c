@@ -25,8 +25,10 @@ int cursor_pool_init(struct cursor_pool *p, uint32_t size, void (*retire)(void *
 	TAILQ_INIT(&p->free);
 	TAILQ_INIT(&p->probation);
 	TAILQ_INIT(&p->proven);
-	for (uint32_t i = 0; i < size; i++)
+	for (uint32_t i = 0; i < size; i++) {
+		p->cursors[i].generation = 1; /* so that an empty reference is nobody's */
 		TAILQ_INSERT_TAIL(&p->free, &p->cursors[i], link);
+	}
 	return 0;
 }
 
@@ -63,7 +65,7 @@ struct cursor *cursor_match(const struct cursor_set *set, uint64_t offset, uint6
 		after = set->order[at].next - offset;
 	if (at > 0)
 		before = offset - set->order[at - 1].next;
-	if (after <= near && after <= before) {
+	if (at < set->n && after <= near && after <= before) {
 		*pos = at;
 		return set->order[at].c;
 	}
@@ -133,17 +135,24 @@ static void list_remove(struct cursor_pool *p, struct cursor *c)
 	}
 }
 
+/* Puts C into its list by the time of its last use; it was used lately, so that is near the tail. */
 static void list_append(struct cursor_pool *p, struct cursor *c)
 {
+	struct cursor_list *list = c->count >= 2 ? &p->proven : &p->probation;
+	struct cursor *at = TAILQ_LAST(list, cursor_list);
+
 	c->listed = c->used;
 	c->proven_list = c->count >= 2;
-	if (c->proven_list) {
-		TAILQ_INSERT_TAIL(&p->proven, c, link);
+	for (int i = 0; i < VICTIM_SCAN && at && at->listed > c->listed; i++)
+		at = TAILQ_PREV(at, cursor_list, link);
+	if (at)
+		TAILQ_INSERT_AFTER(list, at, c, link);
+	else
+		TAILQ_INSERT_HEAD(list, c, link);
+	if (c->proven_list)
 		p->n_proven++;
-	} else {
-		TAILQ_INSERT_TAIL(&p->probation, c, link);
+	else
 		p->n_probation++;
-	}
 }
 
 /* Takes C from its file, whose lock is held, and from its list. */
@@ -157,9 +166,12 @@ static void detach(struct cursor_pool *p, struct cursor *c)
 	c->generation++;
 }
 
-/* The least recently used of LIST that can be had, putting right the place of those used since. */
+/*
+ * The least recently used of LIST that can be had, putting right the place of those used since. When
+ * all that were looked at are in use: NULL, or with FORCE the last of them.
+ */
 static struct cursor *recycle_from(struct cursor_pool *p, struct cursor_list *list,
-				   struct heur_file *own)
+				   struct heur_file *own, bool force)
 {
 	for (int i = 0; i < VICTIM_SCAN; i++) {
 		struct cursor *c = TAILQ_FIRST(list);
@@ -175,7 +187,7 @@ static struct cursor *recycle_from(struct cursor_pool *p, struct cursor_list *li
 			continue;
 		}
 		idle = c->used == c->listed;
-		if (idle || i == VICTIM_SCAN - 1) {
+		if (idle || (force && i == VICTIM_SCAN - 1)) {
 			detach(p, c);
 			idle = true;
 		} else {
@@ -217,12 +229,17 @@ static struct cursor *recycle(struct cursor_pool *p, struct heur_file *file, uin
 		c = recycle_own(p, file, now);
 	/* a quarter of the pool is left to newcomers; within that the older list head goes */
 	if (!c && probation &&
-	    (p->n_probation > p->size / 4 || !proven || probation->listed <= proven->listed))
-		c = recycle_from(p, &p->probation, file);
+	    (p->n_probation > p->size / 4 || !proven || probation->listed <= proven->listed)) {
+		c = recycle_from(p, &p->probation, file, false);
+		if (!c && file->set.unproven > 1) /* all in use: no reason to take another file's */
+			c = recycle_own(p, file, now);
+	}
 	if (!c)
-		c = recycle_from(p, &p->proven, file);
+		c = recycle_from(p, &p->proven, file, false);
 	if (!c)
-		c = recycle_from(p, &p->probation, file);
+		c = recycle_from(p, &p->probation, file, true);
+	if (!c)
+		c = recycle_from(p, &p->proven, file, true);
 	if (c)
 		p->recycled++;
 	return c;
