@@ -48,11 +48,12 @@ static struct config_item export_items[] = {
 	CONFIG_EOL,
 };
 
+/* The longest text is a socket's path. */
 static struct config_item module_items[] = {
 #define RA_NUMBER(scope, Name, field, unit, min, max, def, help) \
 	MODULE_##scope(CONF_ITEM_UI64(#Name, min, max, def, ra_module_params, field))
 #define RA_NAME(scope, Name, field, def, help) \
-	MODULE_##scope(CONF_ITEM_STR(#Name, 1, 32, def, ra_module_params, field))
+	MODULE_##scope(CONF_ITEM_STR(#Name, 0, 107, def, ra_module_params, field))
 #include "params.def"
 #undef RA_NUMBER
 #undef RA_NAME

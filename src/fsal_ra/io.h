@@ -49,6 +49,18 @@ bool export_io_enter(struct export_io *io);
 void export_io_leave(struct export_io *io);
 /* The rules in force, copied. */
 void export_io_tuning(struct export_io *io, struct readahead_tuning *t);
+/* What operators see of an export. */
+struct export_view {
+	uint16_t export_id;
+	bool closing;
+	uint32_t pending;
+	const struct heuristic_ops *heuristic;
+};
+/* Fills up to MAX entries; returns how many exports there are. */
+unsigned int ra_exports_view(struct export_view *view, unsigned int max);
+/* Another heuristic for the export of EXPORT_ID, or for all (< 0), until their next update. Returns
+ * how many have it now. */
+unsigned int ra_exports_set_heuristic(const struct heuristic_ops *h, int64_t export_id);
 /* The calling dispatcher thread's buffer of at least LEN bytes, or NULL. */
 void *ra_scratch(size_t len);
 

@@ -16,5 +16,8 @@ int ra_calls_start(void);
 void ra_calls_stop(void);
 void ra_scratch_start(void);
 void ra_scratch_stop(void);
+/* control_glue.c. The control channel is a convenience: the server goes on without when it fails. */
+void ra_control_start(void);
+void ra_control_stop(void);
 
 #endif /* RA_STATS_H */

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* One request in, one answer out. No socket is known here. */
+#ifndef CONTROL_PROTOCOL_H
+#define CONTROL_PROTOCOL_H
+
+#include <stddef.h>
+
+#include "control/control.h"
+
+/*
+ * Answers the request LINE of LEN bytes, without its newline. Returns the answer with newline, of
+ * *answer_len bytes, to be freed by the caller; NULL only when out of memory.
+ */
+char *protocol_answer(const struct control_command *commands, const char *line, size_t len,
+		      size_t *answer_len);
+/* An answer that only says what is wrong; as protocol_answer(). */
+char *protocol_error(const char *text, size_t *answer_len);
+
+#endif /* CONTROL_PROTOCOL_H */

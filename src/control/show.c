@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Tables of an answer. A column is a heading, the member it shows and its unit; widths follow from
+ * the content. Members that the server does not send are shown as "-": it may be of another
+ * version.
+ */
+#include "control/show.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+enum unit { TEXT, COUNT, MILLISECONDS, MEGABYTES, KIBIBYTES };
+
+struct column {
+	const char *heading, *member;
+	enum unit unit;
+};
+
+#define COLUMNS_MAX 12
+#define CELL_MAX    32
+
+static void format_cell(char *cell, struct json_object *row, const struct column *c)
+{
+	struct json_object *value;
+	int64_t n;
+
+	if (!json_object_object_get_ex(row, c->member, &value)) {
+		snprintf(cell, CELL_MAX, "-");
+		return;
+	}
+	n = json_object_get_int64(value);
+	switch (c->unit) {
+	case TEXT:
+		snprintf(cell, CELL_MAX, "%s", json_object_get_string(value));
+		break;
+	case COUNT:
+		snprintf(cell, CELL_MAX, "%" PRId64, n);
+		break;
+	case MILLISECONDS: /* of us */
+		snprintf(cell, CELL_MAX, "%.1f", (double)n / 1e3);
+		break;
+	case MEGABYTES: /* of bytes */
+		snprintf(cell, CELL_MAX, "%.1f", (double)n / 1e6);
+		break;
+	case KIBIBYTES:
+		snprintf(cell, CELL_MAX, "%.0f", (double)n / 1024);
+		break;
+	}
+}
+
+static void print_cell(const char *cell, int width, enum unit unit, bool last)
+{
+	if (unit == TEXT)
+		width = last ? 0 : -width;
+	printf("%*s%s", width, cell, last ? "\n" : "  ");
+}
+
+static void print_table(struct json_object *rows, const struct column *columns, int n)
+{
+	int width[COLUMNS_MAX];
+	char cell[CELL_MAX];
+	size_t count = json_object_array_length(rows);
+
+	for (int c = 0; c < n; c++) {
+		width[c] = (int)strlen(columns[c].heading);
+		for (size_t r = 0; r < count; r++) {
+			format_cell(cell, json_object_array_get_idx(rows, r), &columns[c]);
+			if ((int)strlen(cell) > width[c])
+				width[c] = (int)strlen(cell);
+		}
+	}
+	for (int c = 0; c < n; c++)
+		print_cell(columns[c].heading, width[c], columns[c].unit, c == n - 1);
+	for (size_t r = 0; r < count; r++)
+		for (int c = 0; c < n; c++) {
+			format_cell(cell, json_object_array_get_idx(rows, r), &columns[c]);
+			print_cell(cell, width[c], columns[c].unit, c == n - 1);
+		}
+}
+
+#define PRINT_TABLE(rows, columns)                                                                 \
+	print_table(rows, columns, (int)(sizeof(columns) / sizeof((columns)[0])))
+
+/* The member's array; NULL when it is absent or empty. */
+static struct json_object *array_of(struct json_object *answer, const char *member)
+{
+	struct json_object *array;
+
+	if (!json_object_object_get_ex(answer, member, &array) ||
+	    !json_object_is_type(array, json_type_array) || !json_object_array_length(array))
+		return NULL;
+	return array;
+}
+
+static const char *text_of(struct json_object *object, const char *member)
+{
+	struct json_object *value;
+
+	return json_object_object_get_ex(object, member, &value) ? json_object_get_string(value)
+								 : "-";
+}
+
+static int64_t number_of(struct json_object *object, const char *member)
+{
+	struct json_object *value;
+
+	return json_object_object_get_ex(object, member, &value) ? json_object_get_int64(value) : 0;
+}
+
+static void print_duration(int64_t s)
+{
+	if (s >= 86400)
+		printf("%" PRId64 " d ", s / 86400);
+	if (s >= 3600)
+		printf("%" PRId64 " h ", s / 3600 % 24);
+	if (s >= 60)
+		printf("%" PRId64 " min ", s / 60 % 60);
+	printf("%" PRId64 " s", s % 60);
+}
+
+void show_status(struct json_object *answer)
+{
+	static const struct column columns[] = {
+		{"EXPORT", "export", COUNT},
+		{"PENDING", "pending", COUNT},
+		{"HEURISTIC", "heuristic", TEXT},
+	};
+	struct json_object *exports = array_of(answer, "exports");
+
+	printf("FSAL RA %s, Ganesha FSAL API %s, process %s, up ", text_of(answer, "version"),
+	       text_of(answer, "ganesha_api"), text_of(answer, "pid"));
+	print_duration(number_of(answer, "uptime_s"));
+	printf("\n");
+	if (!exports) {
+		printf("no exports\n");
+		return;
+	}
+	PRINT_TABLE(exports, columns);
+	if ((uint64_t)number_of(answer, "exports_total") > json_object_array_length(exports))
+		printf("... of %s exports\n", text_of(answer, "exports_total"));
+}
+
+void show_devices(struct json_object *answer)
+{
+	static const struct column queues[] = {
+		{"DEVICE", "device", TEXT},
+		{"NAME", "name", TEXT},
+		{"SCHEDULER", "scheduler", TEXT},
+		{"DEPTH", "depth", COUNT},
+		{"RUNNING", "running", COUNT},
+		{"DEMAND", "queued_demand", COUNT},
+		{"PREFETCH", "queued_prefetch", COUNT},
+		{"DEMAND MB/s", "demand_bytes_per_s", MEGABYTES},
+		{"PREFETCH MB/s", "prefetch_bytes_per_s", MEGABYTES},
+	};
+	static const struct column waits[] = {
+		{"DEVICE", "device", TEXT},
+		{"WAIT p50 ms", "wait_p50_us", MILLISECONDS},
+		{"p90", "wait_p90_us", MILLISECONDS},
+		{"p99", "wait_p99_us", MILLISECONDS},
+		{"max", "wait_max_us", MILLISECONDS},
+		{"SEEK ms", "seek_us", MILLISECONDS},
+		{"MEDIA MB/s", "media_bytes_per_s", MEGABYTES},
+		{"CHUNK KiB", "chunk", KIBIBYTES},
+	};
+	struct json_object *devices = array_of(answer, "devices");
+
+	if (!devices) {
+		printf("no device is in use yet: one appears when a file on it is first read\n");
+		return;
+	}
+	PRINT_TABLE(devices, queues);
+	printf("\n");
+	PRINT_TABLE(devices, waits);
+}
+
+void show_scheduler(struct json_object *answer)
+{
+	static const struct column columns[] = {
+		{"DEVICE", "device", TEXT},
+		{"NAME", "name", TEXT},
+		{"BEFORE", "before", TEXT},
+		{"SCHEDULER", "scheduler", TEXT},
+	};
+	struct json_object *devices = array_of(answer, "devices");
+
+	if (devices)
+		PRINT_TABLE(devices, columns);
+}
+
+void show_heuristic(struct json_object *answer)
+{
+	int64_t n = number_of(answer, "exports_changed");
+
+	printf("%s for %" PRId64 " export%s\n", text_of(answer, "heuristic"), n, n == 1 ? "" : "s");
+}
+
+static void print_members(struct json_object *object, const char *title)
+{
+	printf("\n%s\n", title);
+	json_object_object_foreach(object, name,
+				   value) if (json_object_is_type(value, json_type_int))
+		printf("  %-20s %20s\n", name, json_object_get_string(value));
+}
+
+void show_stats(struct json_object *answer)
+{
+	struct json_object *part, *devices = array_of(answer, "devices");
+	char title[96];
+
+	printf("since the start or the last reset, ");
+	print_duration(number_of(answer, "seconds"));
+	printf(" ago%s\n", json_object_get_boolean(json_object_object_get(answer, "reset"))
+				   ? "; reset now"
+				   : "");
+	if (json_object_object_get_ex(answer, "counters", &part))
+		print_members(part, "reads and prefetches");
+	if (json_object_object_get_ex(answer, "engine", &part))
+		print_members(part, "read-ahead engine (now)");
+	for (size_t i = 0; devices && i < json_object_array_length(devices); i++) {
+		part = json_object_array_get_idx(devices, i);
+		snprintf(title, sizeof(title), "device %s (%s)", text_of(part, "device"),
+			 text_of(part, "name"));
+		print_members(part, title);
+	}
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Answers in a form for people. */
+#ifndef CONTROL_SHOW_H
+#define CONTROL_SHOW_H
+
+#include <json-c/json.h>
+
+void show_status(struct json_object *answer);
+void show_devices(struct json_object *answer);
+void show_scheduler(struct json_object *answer);
+void show_heuristic(struct json_object *answer);
+void show_stats(struct json_object *answer);
+
+#endif /* CONTROL_SHOW_H */
