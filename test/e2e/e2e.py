@@ -14,10 +14,14 @@ import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+
+import nfs3
 
 SKIP = 77
 HOST = "127.0.0.1"
@@ -257,6 +261,82 @@ def distribution_fsals():
     directory = os.path.dirname(found[0]) if found else "/usr/lib64/ganesha"
     return [f"{directory}/{name}" for name in sorted(os.listdir(directory))
             if name.startswith("libfsal") and name.endswith(".so")]
+
+
+def make_files(directory, count, size, prefix="f"):
+    """Files whose every 8 bytes tell file and offset (see pattern), on disk and not cached."""
+    for number in range(count):
+        with open(f"{directory}/{prefix}{number}", "wb") as f:
+            for at in range(0, size, 1 << 20):
+                f.write(pattern(number, at, min(1 << 20, size - at)))
+            f.flush()
+            os.fsync(f.fileno())
+            os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def pattern(number, offset, length):
+    """Bytes of file `number` from `offset` (a multiple of 4096)."""
+    pages = [struct.pack(">II", number, (offset >> 12) + i) * 512 for i in range(-(-length >> 12))]
+    return b"".join(pages)[:length]
+
+
+def loop_export(work, size, name="export", options="loop"):
+    """A directory to export: an ext4 of its own on a loop device."""
+    image = f"{work}/{name}.img"
+    with open(image, "w") as f:
+        f.truncate(size)
+    run("mkfs.ext4", "-q", "-F", image)
+    mount_image(image, f"{work}/{name}", options)
+    os.chmod(f"{work}/{name}", 0o777)
+    return f"{work}/{name}"
+
+
+class Readers:
+    """Threads that each read one file over and over, with a connection of their own, and check
+    the bytes. Statuses other than OK are counted, not fatal."""
+
+    def __init__(self, server, export, count, size, prefix="f"):
+        self.server, self.export, self.size, self.prefix = server, export, size, prefix
+        self.stopping = threading.Event()
+        self.lock = threading.Lock()
+        self.reads, self.wrong, self.statuses, self.broken = 0, [], {}, []
+        self.threads = [threading.Thread(target=self._read, args=(n,), daemon=True)
+                        for n in range(count)]
+        for thread in self.threads:
+            thread.start()
+
+    def _read(self, number):
+        try:
+            client = nfs3.Client(self.server, self.export)
+            while not self.stopping.is_set():
+                status, fh = client.lookup(f"{self.prefix}{number}")
+                if status != nfs3.OK:
+                    self._note(status)
+                    time.sleep(0.05)
+                    continue
+                for offset, status, data in client.stream(fh, self.size):
+                    self._note(status)
+                    if status == nfs3.OK and data != pattern(number, offset, len(data)):
+                        self.wrong.append(f"{self.prefix}{number} at {offset}")
+                    if self.stopping.is_set() or status != nfs3.OK:
+                        break
+                while client.nfs.busy():
+                    client.nfs.receive()
+        except OSError as error:
+            self.broken.append(str(error))
+
+    def _note(self, status):
+        with self.lock:
+            self.reads += 1
+            self.statuses[status] = self.statuses.get(status, 0) + 1
+
+    def errors(self):
+        return {s: n for s, n in self.statuses.items() if s != nfs3.OK}
+
+    def stop(self):
+        self.stopping.set()
+        for thread in self.threads:
+            thread.join(30)
 
 
 def plugin_from(arguments, usage):

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""A small NFSv3 client for the Python tests: raw calls over TCP, AUTH_UNIX as root.
+
+Statuses are returned, not raised; ConnectionError and socket.timeout mean there was no answer.
+"""
+import socket
+import struct
+
+MOUNT, NFS = 100005, 100003
+OK, NOENT, IO, STALE = 0, 2, 5, 70
+GETATTR, LOOKUP, READ, WRITE, CREATE, REMOVE, FSSTAT = 1, 3, 6, 7, 8, 12, 18
+
+
+def opaque(data):
+    return struct.pack(">I", len(data)) + data + b"\0" * (-len(data) % 4)
+
+
+class Reply:
+    """Takes values off the front of an answer."""
+
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def u32(self):
+        self.at += 4
+        return struct.unpack_from(">I", self.data, self.at - 4)[0]
+
+    def u64(self):
+        self.at += 8
+        return struct.unpack_from(">Q", self.data, self.at - 8)[0]
+
+    def opaque(self):
+        n = self.u32()
+        self.at += n + -n % 4
+        return self.data[self.at - n - -n % 4:][:n]
+
+    def skip_attributes(self):
+        if self.u32():
+            self.at += 84
+
+
+class Connection:
+    def __init__(self, port, program, host="127.0.0.1", timeout=30):
+        self.sock = socket.create_connection((host, port), timeout=timeout)
+        self.program, self.xid = program, 1
+        self.buffer = b""
+        self.unanswered = 0
+
+    def busy(self):
+        return self.unanswered > 0
+
+    def close(self):
+        self.sock.close()
+
+    def send(self, procedure, body):
+        """Queues one call and returns its xid."""
+        self.xid += 1
+        cred = struct.pack(">I", 0) + opaque(b"e2e") + struct.pack(">III", 0, 0, 0)
+        head = struct.pack(">IIIIII", self.xid, 0, 2, self.program, 3, procedure)
+        call = head + struct.pack(">I", 1) + opaque(cred) + struct.pack(">II", 0, 0) + body
+        self.sock.sendall(struct.pack(">I", 0x80000000 | len(call)) + call)
+        self.unanswered += 1
+        return self.xid
+
+    def _take(self, n):
+        parts, have = [self.buffer], len(self.buffer)
+        while have < n:
+            got = self.sock.recv(max(65536, n - have))
+            if not got:
+                raise ConnectionError("the server closed the connection")
+            parts.append(got)
+            have += len(got)
+        data = b"".join(parts)
+        self.buffer = data[n:]
+        return data[:n]
+
+    def receive(self):
+        """(xid, Reply) of whichever answer comes next."""
+        record, last = b"", False
+        while not last:
+            mark = struct.unpack(">I", self._take(4))[0]
+            last = bool(mark & 0x80000000)
+            record += self._take(mark & 0x7fffffff)
+        self.unanswered -= 1
+        reply = Reply(record)
+        xid = reply.u32()
+        kind, state = reply.u32(), reply.u32()
+        reply.u32()
+        reply.opaque()  # verifier
+        accept = reply.u32()
+        if (kind, state, accept) != (1, 0, 0):
+            raise ConnectionError(f"call rejected: {kind} {state} {accept}")
+        return xid, reply
+
+    def call(self, procedure, body):
+        xid = self.send(procedure, body)
+        while True:
+            got, reply = self.receive()
+            if got == xid:
+                return reply
+
+
+class Client:
+    """One mounted export."""
+
+    def __init__(self, server, export, timeout=30):
+        mount = Connection(server.mport, MOUNT, timeout=timeout)
+        reply = mount.call(1, opaque(export.encode()))
+        mount.close()
+        status = reply.u32()
+        if status:
+            raise ConnectionError(f"mount of {export}: status {status}")
+        self.root = reply.opaque()
+        self.nfs = Connection(server.port, NFS, timeout=timeout)
+
+    def close(self):
+        self.nfs.close()
+
+    def lookup(self, name, directory=None):
+        reply = self.nfs.call(LOOKUP, opaque(directory or self.root) + opaque(name.encode()))
+        status = reply.u32()
+        return status, reply.opaque() if status == OK else b""
+
+    def getattr(self, fh):
+        return self.nfs.call(GETATTR, opaque(fh)).u32()
+
+    @staticmethod
+    def read_body(fh, offset, count):
+        return opaque(fh) + struct.pack(">QI", offset, count)
+
+    @staticmethod
+    def read_result(reply):
+        """(status, data)"""
+        status = reply.u32()
+        reply.skip_attributes()
+        if status != OK:
+            return status, b""
+        reply.u32()
+        reply.u32()
+        return status, reply.opaque()
+
+    def read(self, fh, offset, count):
+        return self.read_result(self.nfs.call(READ, self.read_body(fh, offset, count)))
+
+    def write(self, fh, offset, data, stable=0):
+        body = opaque(fh) + struct.pack(">QII", offset, len(data), stable) + opaque(data)
+        return self.nfs.call(WRITE, body).u32()
+
+    def stream(self, fh, size, request=65536, outstanding=4):
+        """Yields (offset, status, data) of a file read in order, `outstanding` at a time."""
+        waiting, at = {}, 0
+        while at < size or waiting:
+            while at < size and len(waiting) < outstanding:
+                waiting[self.nfs.send(READ, self.read_body(fh, at, request))] = at
+                at += request
+            xid, reply = self.nfs.receive()
+            yield (waiting.pop(xid), *self.read_result(reply))

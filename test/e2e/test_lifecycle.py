@@ -1,0 +1,180 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""Shutdown, SIGHUP and export removal under load, and descriptors: test_lifecycle.py PLUGIN [TEST]
+
+Each test serves a small ext4 through RA over VFS while threads read from it.
+"""
+import itertools
+import os
+import sys
+import time
+
+import e2e
+import nfs3
+
+FILES, FILE_SIZE = 32, 4 << 20
+STOP_SECONDS = 20
+
+
+def drop_caches():
+    os.sync()
+    with open("/proc/sys/vm/drop_caches", "w") as f:
+        f.write("3")
+
+
+def serve(work, path, plugin, exports=1, params=None, ra=""):
+    """A server of the directory under /e1 .. /eN."""
+    listed = [{"id": n, "path": path, "pseudo": f"/e{n}",
+               "params": dict(params or {"Heuristic": "cursor"})} for n in range(1, exports + 1)]
+    drop_caches()
+    return e2e.Server("ra", listed, work, plugin, ra=ra).start()
+
+
+def ends_well(server, what):
+    began = time.monotonic()
+    status = server.stop(STOP_SECONDS)
+    took = time.monotonic() - began
+    e2e.check(status == 0, f"{what}: exit status 0 within {STOP_SECONDS} s",
+              f"status {status} (None: had to be killed) after {took:.1f} s\n"
+              + server.log_text()[-3000:])
+    stats = server.stats()
+    e2e.check(stats is not None, f"{what}: RA_STATS is logged", server.log_text()[-2000:])
+    return stats or {}
+
+
+def reads_were_right(readers, what):
+    e2e.check(not readers.wrong, f"{what}: every byte was right", "\n".join(readers.wrong[:5]))
+    e2e.check(not readers.errors(), f"{what}: no READ failed", readers.errors())
+
+
+def stop_under_load(work, path, plugin):
+    server = serve(work, path, plugin)
+    readers = e2e.Readers(server, "/e1", FILES, FILE_SIZE)
+    time.sleep(1.0)
+    stats = ends_well(server, "SIGTERM with 32 streams")
+    readers.stop()
+    reads_were_right(readers, "SIGTERM with 32 streams")
+    e2e.check(readers.reads > 100, "SIGTERM with 32 streams: they did read", readers.reads)
+    e2e.check(stats.get("prefetched_bytes", 0) > 0, "SIGTERM with 32 streams: prefetch ran", stats)
+
+
+def start_and_stop(work, path, plugin):
+    for number in range(3):
+        server = serve(work, path, plugin)
+        ends_well(server, f"idle start and stop {number + 1}")
+
+
+def sighup_storm(work, path, plugin):
+    server = serve(work, path, plugin)
+    readers = e2e.Readers(server, "/e1", 16, FILE_SIZE)
+    choices = itertools.cycle(itertools.product(
+        ("cursor", "default", "always", "slowdown", "off"),
+        ("turns", "fifo", "elevator", "ncscan")))
+    for number in range(40):
+        heuristic, scheduler = next(choices)
+        server.exports[0]["params"] = {"Heuristic": heuristic, "Scheduler": scheduler}
+        server.write_config()
+        server.sighup()
+        time.sleep(0.15 if number % 4 else 0.01)
+    e2e.check(server.alive(), "40 SIGHUPs under load: the server is alive",
+              server.log_text()[-3000:])
+    before = readers.reads
+    e2e.check(e2e.wait_for(lambda: readers.reads > before + 50, 20),
+              "40 SIGHUPs under load: readers go on", readers.broken)
+    readers.stop()
+    reads_were_right(readers, "40 SIGHUPs under load")
+    ends_well(server, "after 40 SIGHUPs")
+
+
+def bad_reload(work, path, plugin):
+    """A reload with a bad value must leave the export as it was."""
+    server = serve(work, path, plugin)
+    server.exports[0]["params"] = {"Heuristic": "nonesuch"}
+    server.write_config()
+    server.sighup()
+    e2e.check(e2e.wait_for(lambda: "nonesuch" in server.log_text(), 10),
+              "reload with a bad value: the log names it", server.log_text()[-1500:])
+    readers = e2e.Readers(server, "/e1", 4, FILE_SIZE)
+    e2e.check(e2e.wait_for(lambda: readers.reads > 100, 10),
+              "reload with a bad value: the server goes on", readers.broken)
+    readers.stop()
+    reads_were_right(readers, "reload with a bad value")
+    ends_well(server, "after a bad reload")
+
+
+def remove_export(work, path, plugin):
+    server = serve(work, path, plugin, exports=2)
+    kept = e2e.Readers(server, "/e1", 8, FILE_SIZE)
+    lost = e2e.Readers(server, "/e2", 8, FILE_SIZE)
+    time.sleep(1.0)
+    second = server.exports.pop()
+    server.write_config()
+    server.sighup()
+    e2e.check(e2e.wait_for(lambda: lost.errors() or lost.broken, 20),
+              "export removed under load: its readers are refused", lost.statuses)
+    before = kept.reads
+    e2e.check(e2e.wait_for(lambda: kept.reads > before + 100, 20),
+              "export removed under load: the others read on", kept.broken)
+    lost.stop()
+    server.exports.append(second)
+    server.write_config()
+    server.sighup()
+    again = None
+    for _ in range(50):
+        try:
+            again = again or nfs3.Client(server, "/e2")
+        except OSError:
+            time.sleep(0.1)
+    e2e.check(again and again.lookup("f0")[0] == nfs3.OK, "the export comes back when configured")
+    kept.stop()
+    reads_were_right(kept, "export removed under load")
+    e2e.check(not lost.wrong, "export removed under load: nothing wrong was read", lost.wrong)
+    ends_well(server, "after export removal")
+
+
+def descriptors(work, path, plugin):
+    """Many files touched: what the plugin holds open stays within Descriptors_Max."""
+    count, limit = 5000, 256
+    many = f"{path}/many"
+    os.makedirs(many, exist_ok=True)
+    for n in range(count):
+        with open(f"{many}/f{n}", "wb") as f:
+            f.write(b"x" * 70000)
+    held = {}
+    for kind in ("stock", "ra"):
+        server = e2e.Server(kind, [{"id": 1, "path": path, "pseudo": "/e1",
+                                    "params": {"Heuristic": "cursor"}}], work, plugin,
+                            ra=f"Descriptors_Max = {limit};")
+        drop_caches()
+        server.start()
+        client = nfs3.Client(server, "/e1")
+        _, directory = client.lookup("many")
+        for n in range(count):
+            _, fh = client.lookup(f"f{n}", directory)
+            for _ in client.stream(fh, 65536, 16384):
+                pass
+        held[kind] = len(os.listdir(f"/proc/{server.process.pid}/fd"))
+        client.close()
+        server.stop()
+    e2e.note(f"descriptors after {count} files: {held}")
+    e2e.check(held["ra"] <= held["stock"] + limit + 64,
+              f"descriptors: at most Descriptors_Max = {limit} beyond stock's", held)
+
+
+TESTS = {f.__name__: f for f in (start_and_stop, stop_under_load, sighup_storm, bad_reload,
+                                 remove_export, descriptors)}
+
+
+def main():
+    plugin = e2e.plugin_from(sys.argv[1:], __doc__.splitlines()[0])
+    e2e.enter()
+    work = e2e.work_directory()
+    path = e2e.loop_export(work, 1 << 30)
+    e2e.make_files(path, FILES, FILE_SIZE)
+    for name in sys.argv[2:] or TESTS:
+        TESTS[name](work, path, plugin)
+    e2e.finish()
+
+
+if __name__ == "__main__":
+    main()
