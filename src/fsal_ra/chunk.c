@@ -108,6 +108,7 @@ void chunk_execute(struct dispatcher *d, struct sched_req *r)
 {
 	struct chunk *c = container_of(r, struct chunk, req);
 	char *buffer = ra_scratch(c->step);
+	uint64_t slice = ra_now(); /* when the present one began */
 
 	if (r->dropped || buffer == NULL)
 		return;
@@ -131,6 +132,10 @@ void chunk_execute(struct dispatcher *d, struct sched_req *r)
 		c->upto += n;
 		readahead_arrived(ra_engine, &c->plan, c->upto, ra_now());
 		dispatcher_progress(d, r, c->upto);
+		if (c->upto < end_of(c) && dispatcher_gap(d, ra_now() - slice)) {
+			buffer = ra_scratch(c->step); /* a demand read may have had it replaced */
+			slice = ra_now();
+		}
 	}
 }
 

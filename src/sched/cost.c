@@ -30,9 +30,10 @@ void cost_observe(struct cost_model *m, uint64_t bytes, uint64_t service, bool c
 			average(&m->ns_per_byte, &m->runs, per_byte);
 		return;
 	}
-	if (m->runs < COST_SURE)
+	/* a small read is all seek, also before the bandwidth is known */
+	if (m->runs < COST_SURE && bytes > COST_RUN)
 		return;
-	transfer = (double)bytes * m->ns_per_byte;
+	transfer = m->runs < COST_SURE ? 0 : (double)bytes * m->ns_per_byte;
 	average(&m->seek_ns, &m->jumps, (double)service > transfer ? (double)service - transfer : 0);
 }
 
@@ -48,6 +49,15 @@ static uint64_t clamp(double bytes, const struct cost_limits *l)
 	return chunk < l->chunk_min ? l->chunk_min : chunk;
 }
 
+uint64_t cost_slice(const struct cost_model *m, const struct cost_limits *l, uint32_t n)
+{
+	uint64_t seek = (uint64_t)m->seek_ns, least = l->demand_wait / 4;
+	uint64_t slice = l->demand_wait > seek + least ? l->demand_wait - seek : least;
+
+	/* several make the gap longer: give the turn a share of that */
+	return slice + (n > 1 ? (uint64_t)((n - 1) * m->seek_ns / 3) : 0);
+}
+
 uint64_t cost_chunk(const struct cost_model *m, const struct cost_limits *l, uint32_t streams,
 		    bool demands)
 {
@@ -59,7 +69,7 @@ uint64_t cost_chunk(const struct cost_model *m, const struct cost_limits *l, uin
 	fit = ((double)l->max_wait / (streams ? streams : 1) - m->seek_ns) / m->ns_per_byte;
 	if (fit < bytes)
 		bytes = fit;
-	fit = ((double)l->demand_wait - 2 * m->seek_ns) / m->ns_per_byte;
+	fit = ((double)cost_slice(m, l, 1) - m->seek_ns) / m->ns_per_byte;
 	if (demands && fit < bytes)
 		bytes = fit;
 	return clamp(bytes, l);

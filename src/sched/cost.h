@@ -4,8 +4,9 @@
  *
  * A turn of C bytes costs C/bandwidth + seek. So that no more than Seek_Share of the time goes into
  * seeking, C = bandwidth * seek * (1 - share) / share. N streams served in turn each wait N turns:
- * for a longest wait L a turn may take no more than L/N. And where small demand reads are about,
- * they wait for one chunk, which is then held to Demand_Wait. Pure; no locking of its own.
+ * for a longest wait L a turn may take no more than L/N. Where small demand reads are about, a turn is
+ * interrupted after a slice, Demand_Wait less a seek; since the disk has to seek then anyway, chunks
+ * need be no longer than that. Pure; no locking of its own.
  */
 #ifndef SCHED_COST_H
 #define SCHED_COST_H
@@ -17,7 +18,7 @@ struct cost_limits {
 	uint64_t chunk_min, chunk_max; /* bytes, 0 < min <= max */
 	uint64_t chunk_default;	       /* until enough was observed */
 	uint64_t max_wait;	       /* ns, of any demand read */
-	uint64_t demand_wait;	       /* ns, of a small demand read behind a chunk */
+	uint64_t demand_wait;	       /* ns, of a small demand read behind a turn */
 	uint32_t seek_share;	       /* percent of the disk's time, 1..90 */
 };
 
@@ -29,8 +30,10 @@ struct cost_model {
 
 /* One read of BYTES took SERVICE ns; it continued the one before on the device, or did not. */
 void cost_observe(struct cost_model *m, uint64_t bytes, uint64_t service, bool contiguous);
-/* Bytes that a chunk should have now, with STREAMS competing and small demands about or not. */
+/* Bytes that a chunk should have now, with STREAMS competing and small demand reads about or not. */
 uint64_t cost_chunk(const struct cost_model *m, const struct cost_limits *l, uint32_t streams,
 		    bool demands);
+/* How long (ns) a turn, with the seek it begins with, may go on while N small demand reads wait. */
+uint64_t cost_slice(const struct cost_model *m, const struct cost_limits *l, uint32_t n);
 
 #endif

@@ -150,6 +150,20 @@ void dispatcher_progress(struct dispatcher *d, struct sched_req *r, uint64_t upt
 	complete_all(d, &woken);
 }
 
+bool dispatcher_gap(struct dispatcher *d, uint64_t slice)
+{
+	struct sched_req *r;
+	bool served = false;
+
+	pthread_mutex_lock(&d->lock);
+	while ((r = sched_next_in_gap(&d->queue, slice, !served, d->ops->now()))) {
+		served = true;
+		serve(d, r);
+	}
+	pthread_mutex_unlock(&d->lock);
+	return served;
+}
+
 void dispatcher_observe(struct dispatcher *d, uint64_t block, uint64_t len, uint64_t service)
 {
 	pthread_mutex_lock(&d->lock);

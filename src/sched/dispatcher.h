@@ -57,6 +57,11 @@ void dispatcher_fini(struct dispatcher *d);
 enum sched_verdict dispatcher_submit(struct dispatcher *d, struct sched_req *r);
 /* From execute(): as sched_progress(), and completes the waiters. SERVICE: ns of the last step. */
 void dispatcher_progress(struct dispatcher *d, struct sched_req *r, uint64_t upto);
+/*
+ * From execute() of a chunk, between steps: serves the small demand reads that wait, if the policy
+ * opens a gap after SLICE ns. True when it did: the disk has been elsewhere.
+ */
+bool dispatcher_gap(struct dispatcher *d, uint64_t slice);
 void dispatcher_observe(struct dispatcher *d, uint64_t block, uint64_t len, uint64_t service);
 void dispatcher_set_policy(struct dispatcher *d, const struct sched_policy *policy);
 void dispatcher_set_limits(struct dispatcher *d, const struct sched_limits *limits);

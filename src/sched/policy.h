@@ -14,6 +14,11 @@ struct sched_policy {
 	void (*remove)(struct sched_queue *q, struct sched_req *r);
 	/* The request to serve next, without removing it; never NULL while one is queued. */
 	struct sched_req *(*pick)(struct sched_queue *q, uint64_t now);
+	/*
+	 * The demand read to serve next in a gap within a chunk; FIRST: the gap opens. NULL: none
+	 * left. A policy without gaps leaves it NULL.
+	 */
+	struct sched_req *(*gap)(struct sched_queue *q, bool first);
 };
 
 extern const struct sched_policy sched_fifo, sched_elevator, sched_ncscan, sched_turns;

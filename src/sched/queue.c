@@ -6,10 +6,10 @@
 
 #include "sched/policy.h"
 
-/* Small demand reads wait at this share of the gaps or more: there are random readers about. */
-#define DEMANDS_ABOUT 0.3
+/* Small demand reads wait at this share of the chunks or more: there are random readers about. */
+#define DEMANDS_ABOUT 0.4
 /* ... averaged over about this many chunks. */
-#define DEMAND_GAPS 6
+#define DEMAND_CHUNKS 4
 
 const char *const sched_class_names[SCHED_CLASSES] = {
 	[SCHED_DEMAND] = "demand",
@@ -179,6 +179,18 @@ static void merge(struct sched_queue *q, struct sched_req *r)
 	}
 }
 
+static struct sched_req *hand_out(struct sched_queue *q, struct sched_req *r)
+{
+	unqueue(q, r);
+	r->state = REQ_RUNNING;
+	if (r->class == SCHED_DEMAND)
+		merge(q, r);
+	q->running++;
+	if (!r->dropped)
+		q->head = r->block + r->io_len;
+	return r;
+}
+
 struct sched_req *sched_next(struct sched_queue *q, uint64_t now)
 {
 	struct sched_req *r;
@@ -194,14 +206,22 @@ struct sched_req *sched_next(struct sched_queue *q, uint64_t now)
 	} else {
 		r = q->policy->pick(q, now);
 	}
-	unqueue(q, r);
-	r->state = REQ_RUNNING;
-	if (r->class == SCHED_DEMAND)
-		merge(q, r);
-	q->running++;
-	if (!r->dropped)
-		q->head = r->block + r->io_len;
-	return r;
+	return hand_out(q, r);
+}
+
+struct sched_req *sched_next_in_gap(struct sched_queue *q, uint64_t slice, bool first, uint64_t now)
+{
+	struct sched_req *r;
+
+	if (!q->policy->gap || !q->by_class[SCHED_DEMAND])
+		return NULL;
+	if (first && slice < cost_slice(&q->cost, &q->limits.cost, q->by_class[SCHED_DEMAND]))
+		return NULL;
+	r = q->policy->gap(q, first);
+	if (!r)
+		return NULL;
+	q->gap_opened = true;
+	return hand_out(q, r);
 }
 
 static void account_wait(struct sched_queue *q, const struct sched_req *r, uint64_t now)
@@ -247,9 +267,10 @@ void sched_done(struct sched_queue *q, struct sched_req *r, uint64_t now, struct
 	if (r->class == SCHED_DEMAND) {
 		account_wait(q, r, now);
 	} else {
-		double waiting = q->by_class[SCHED_DEMAND] ? 1 : 0;
+		double waited = q->gap_opened || q->by_class[SCHED_DEMAND] ? 1 : 0;
 
-		q->gap_demand += (waiting - q->gap_demand) / DEMAND_GAPS;
+		q->gap_demand += (waited - q->gap_demand) / DEMAND_CHUNKS;
+		q->gap_opened = false;
 		q->stats.served[SCHED_PREFETCH]++;
 	}
 	if (!r->dropped)

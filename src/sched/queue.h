@@ -83,7 +83,8 @@ struct sched_queue {
 	uint64_t head;	   /* the device address after the last request handed out */
 	uint64_t observed; /* ... and after the last one measured */
 	uint64_t sequence;
-	double gap_demand; /* share of chunks lately at whose end a demand read was waiting */
+	double gap_demand; /* share of chunks lately within or behind which demand reads waited */
+	bool gap_opened;   /* within the present chunk */
 	uint32_t queued, running;
 	uint32_t by_class[SCHED_CLASSES];
 	struct sched_list aged;
@@ -107,6 +108,11 @@ void sched_queue_init(struct sched_queue *q, const struct sched_policy *policy,
 enum sched_verdict sched_submit(struct sched_queue *q, struct sched_req *r, uint64_t now);
 /* The next request for the disk, now running; NULL when none is queued. */
 struct sched_req *sched_next(struct sched_queue *q, uint64_t now);
+/*
+ * A small demand read to serve in a gap of a chunk that has been running for SLICE ns; NULL when none
+ * waits, it is too early, or the policy has no gaps. FIRST: of this gap. Handed out as by sched_next().
+ */
+struct sched_req *sched_next_in_gap(struct sched_queue *q, uint64_t slice, bool first, uint64_t now);
 /* Of the running R all up to the file offset UPTO has arrived: moves waiters served by it to WOKEN. */
 void sched_progress(struct sched_queue *q, struct sched_req *r, uint64_t upto, uint64_t now,
 		    struct sched_list *woken);

@@ -9,9 +9,10 @@
  * is sized (cost.h) so that the seek before it is a small share of the turn. Ellard & Seltzer's
  * N-step C-SCAN paid half the bandwidth for fairness because a turn was one small read.
  *
- * Small demand reads (of no stream, or of one too young for read-ahead) are served in the gaps
- * between chunks: all that wait when the gap opens, as a frozen batch in scan order, so that none of
- * them starves another; then a chunk again, so that they do not starve the streams.
+ * Small demand reads (of no stream, or of one too young for read-ahead) are served in gaps, between
+ * chunks and, after a slice of time, within them: all that wait when the gap opens, as a frozen batch
+ * in scan order, so that none of them starves another; then the turn goes on, so that they do not
+ * starve the streams.
  */
 #include "sched/policy.h"
 
@@ -63,10 +64,18 @@ static struct sched_req *pick(struct sched_queue *q, uint64_t now)
 	return order_scan(&q->current, q->head);
 }
 
+static struct sched_req *gap(struct sched_queue *q, bool first)
+{
+	if (first && TAILQ_EMPTY(&q->batch))
+		TAILQ_CONCAT(&q->batch, &q->demands, order);
+	return order_scan(&q->batch, q->head);
+}
+
 const struct sched_policy sched_turns = {
 	.name = "turns",
 	.summary = "streams in turn, turns sized by what a seek costs, small reads in between",
 	.add = add,
 	.remove = remove_req,
 	.pick = pick,
+	.gap = gap,
 };
