@@ -121,6 +121,12 @@ class Client:
         status = reply.u32()
         return status, reply.opaque() if status == OK else b""
 
+    def create(self, name):
+        body = opaque(self.root) + opaque(name.encode()) + struct.pack(">8I", 0, 1, 0o666, 0, 0, 0, 0, 0)
+        reply = self.nfs.call(CREATE, body)
+        status = reply.u32()
+        return status, reply.opaque() if status == OK and reply.u32() else b""
+
     def getattr(self, fh):
         return self.nfs.call(GETATTR, opaque(fh)).u32()
 

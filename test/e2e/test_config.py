@@ -1,0 +1,122 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""Bad configurations: test_config.py PLUGIN
+
+Each row starts a server. It may refuse to start or leave the export out, but then the log must say
+why in words that name the value and what is allowed; it must never crash, and it must still stop.
+"""
+import os
+import re
+import sys
+
+import e2e
+import nfs3
+
+# name, export block's parameters, the RA block, sub-FSAL, what the log must match, is it served?
+ROWS = [
+    ("unknown parameter", {"Heuristik": "cursor"}, "", "VFS", r"(?i)heuristik", None),
+    ("unknown heuristic", {"Heuristic": "nonesuch"}, "", "VFS", r"nonesuch.*cursor", False),
+    ("unknown scheduler", {"Scheduler": "nonesuch"}, "", "VFS", r"nonesuch.*turns", False),
+    ("number too large", {"Queue_Depth": "100000"}, "", "VFS", r"(?i)queue_depth.*100000.*256",
+     False),
+    ("number too small", {"Window_Init": "1"}, "", "VFS", r"(?i)window_init.*65536", False),
+    ("negative number", {"Seq_Threshold": "-3"}, "", "VFS", r"(?i)seq_threshold|not allowed for signed", False),
+    ("not a number", {"Max_Wait": "soon"}, "", "VFS", r"(?i)max_wait|Expected a number", False),
+    ("numbers that contradict", {"Chunk_Min": "4194304", "Chunk_Max": "1048576"}, "", "VFS",
+     r"Chunk_Min = 4194304 is above Chunk_Max = 1048576", False),
+    ("no FSAL below", {}, "", None, r"(?i)no .*FSAL .*below", False),
+    ("unknown FSAL below", {}, "", "NONESUCH", r"(?i)nonesuch", False),
+    ("itself below", {}, "", "RA", r"RA", None),
+    ("unknown parameter in RA { }", {}, "Tabel_Size = 5;", "VFS", r"(?i)tabel_size", None),
+    ("Table_Size too small", {}, "Table_Size = 0;", "VFS", r"(?i)table_size.*4194304", None),
+    ("unknown probe", {}, "Residency_Probe = guess;", "VFS", r"guess.*mincore", None),
+    ("socket that cannot be made", {}, 'Control_Socket = "/nonesuch/ra.sock";', "VFS",
+     r"/nonesuch/ra\.sock", True),
+    ("socket's path too long", {}, f'Control_Socket = "/{"s" * 200}";', "VFS", r"Control_Socket", None),
+]
+CRASHES = r"(?i)signal (6|11)|segmentation|assert"
+
+
+def answers(server):
+    """Whether a file can be read through the export."""
+    client = nfs3.Client(server, "/e1", timeout=10)
+    status, fh = client.lookup("f0")
+    if status == nfs3.OK:
+        status, data = client.read(fh, 0, 4096)
+    client.close()
+    return status == nfs3.OK and data == e2e.pattern(0, 0, 4096)
+
+
+def served(server):
+    try:
+        return server.alive() and answers(server)
+    except OSError:
+        return False
+
+
+def relevant(log):
+    log = "\n".join(line for line in log.splitlines() if not re.search(r"DBUS|gss|NFS CB|principal|destroy_fsals .*EVENT", line))
+    return "\n".join(line for line in log.splitlines()
+                     if re.search(r"CRIT|WARN|MAJ|FATAL|RA\b|CONFIG", line))[-2500:]
+
+
+def try_row(work, path, plugin, row):
+    name, params, ra, sub, wanted, expect = row
+    server = e2e.Server("ra", [{"id": 1, "path": path, "pseudo": "/e1", "params": params,
+                                "sub": sub}], work, plugin, ra=ra)
+    server.launch()
+    e2e.wait_for(lambda: not server.alive() or "NFS SERVER INITIALIZED" in server.log_text(), 20)
+    up = server.alive() and e2e.wait_for(lambda: e2e.answers(server.port), 5)
+    works = up and served(server)
+    status = server.stop(20)
+    log = server.log_text()
+    e2e.note(f"{name}: server {'up' if up else 'refused'}, export "
+             f"{'served' if works else 'not served'}, exit status {status}")
+    e2e.check(status is not None and status >= 0 and not re.search(CRASHES, log),
+              f"{name}: no crash, and it ends", f"status {status}\n{relevant(log)}")
+    e2e.check(re.search(wanted, log), f"{name}: the log says why", relevant(log))
+    if expect is not None:
+        e2e.check(works == expect, f"{name}: the export is {'' if expect else 'not '}served",
+                  relevant(log))
+
+
+def memory_fsal(work, plugin):
+    """FSAL_MEM has no descriptors for us: everything must work, without read-ahead."""
+    if not any(p.endswith("libfsalmem.so") for p in e2e.distribution_fsals()):
+        e2e.note("SKIP sub-FSAL MEM: nfs-ganesha-mem is not installed")
+        return
+    server = e2e.Server("ra", [{"id": 1, "path": "/mem", "pseudo": "/e1", "sub": "MEM",
+                                "params": {"Heuristic": "cursor"}}], work, plugin).start()
+    client = nfs3.Client(server, "/e1")
+    status, fh = client.create("f0")
+    e2e.check(status == nfs3.OK, "FSAL MEM below: CREATE", status)
+    data = os.urandom(65536)
+    wrote = [client.write(fh, n * 65536, data) for n in range(16)]
+    e2e.check(not any(wrote), "FSAL MEM below: WRITE", wrote)
+    got = [(status, len(part)) for _, status, part in client.stream(fh, 1 << 20)]
+    e2e.check(not any(status for status, _ in got), "FSAL MEM below: READ", got)
+    client.close()
+    e2e.check(server.stop(20) == 0, "FSAL MEM below: ends cleanly", server.log_text()[-2000:])
+    e2e.note(f"RA_STATS {server.stats()}")
+    e2e.check(re.search(r"(?i)RA.*(MEM|no descriptor|without read-ahead|not read ahead)",
+                        server.log_text()),
+              "FSAL MEM below: the log says that it does without read-ahead",
+              relevant(server.log_text()))
+
+
+def main():
+    plugin = e2e.plugin_from(sys.argv[1:], __doc__.splitlines()[0])
+    e2e.enter()
+    work = e2e.work_directory()
+    path = e2e.loop_export(work, 64 << 20)
+    e2e.make_files(path, 1, 1 << 20)
+    for row in ROWS:
+        if not sys.argv[2:] or row[0] in sys.argv[2:]:
+            try_row(work, path, plugin, row)
+    if not sys.argv[2:] or "MEM" in sys.argv[2:]:
+        memory_fsal(work, plugin)
+    e2e.finish()
+
+
+if __name__ == "__main__":
+    main()
