@@ -64,17 +64,24 @@ uint64_t readahead_counted(const struct readahead_counters *c, enum readahead_co
 	return sum;
 }
 
+/* Threads read the clock before they take the lock: what happened since may seem to lie ahead. */
+static uint64_t elapsed(uint64_t since, uint64_t now)
+{
+	return now > since ? now - since : 0;
+}
+
 /* Charges LEN more unread bytes to C, unless that would pass the bound. */
 static bool charge(struct readahead *ra, struct cursor *c, uint64_t len)
 {
 	uint64_t memory = atomic_load_explicit(&ra->memory, memory_order_relaxed);
-	uint64_t sum = atomic_fetch_add(&ra->unread, len) + len;
-	uint64_t max;
+	uint64_t held = atomic_load(&ra->unread), sum, max;
 
-	if (sum > memory) {
-		atomic_fetch_sub(&ra->unread, len);
-		return false;
-	}
+	/* never above the bound, not even for a moment: another would be refused for it */
+	do {
+		sum = held + len;
+		if (sum > memory)
+			return false;
+	} while (!atomic_compare_exchange_weak(&ra->unread, &held, sum));
 	max = atomic_load_explicit(&ra->unread_max, memory_order_relaxed);
 	while (sum > max && !atomic_compare_exchange_weak(&ra->unread_max, &max, sum))
 		;
@@ -299,7 +306,7 @@ static struct cursor *follow(struct readahead *ra, const struct readahead_tuning
 	if (match == HEURISTIC_EXACT) {
 		f->matches += 65535 >> MATCH_SHIFT;
 		f->streak++;
-	} else if (match == HEURISTIC_JUMP) {
+	} else if (match != HEURISTIC_REPEAT) {
 		f->streak = 0;
 	}
 	set_count(f, c, t->heuristic->count(t, c->count, match));
@@ -322,17 +329,18 @@ static struct cursor *follow(struct readahead *ra, const struct readahead_tuning
 /*
  * Whether C has earned read-ahead. Its count says so; or, for a young cursor, that the last reads of
  * the file all continued one or another: a stride reader need not prove each cursor anew. Chance puts
- * some reads of a random reader behind earlier ones, so where a file's reads seldom continue a
- * cursor, a run must be four times as long before it is believed.
+ * some reads of a random reader behind earlier ones, the more often the more cursors there are: that
+ * many halvings longer must the streak be. And where a file's reads seldom continue a cursor, a run
+ * must be four times as long before it is believed.
  */
 static bool sequential(const struct readahead_tuning *t, const struct heur_file *f,
 		       const struct cursor *c)
 {
-	uint32_t threshold = t->seq_threshold;
+	uint32_t threshold = t->seq_threshold, chance = 31 - (uint32_t)__builtin_clz(f->set.n);
 
-	if (c->count >= 2 && f->streak >= threshold)
+	if (c->count >= 2 && f->streak >= threshold + chance)
 		return true;
-	if (f->set.n > 1 && f->matches < 65536 / 4)
+	if (f->set.n > 1 && f->matches < 65536 / 8 * 3)
 		threshold = threshold * 4 < t->seq_max ? threshold * 4 : t->seq_max;
 	return c->count >= threshold;
 }
@@ -356,7 +364,7 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 		plan->count = c->count;
 		plan->known_resident = read->offset + read->len <= c->done_end &&
 				       read->offset >= c->start &&
-				       read->now - c->done_time < ARRIVAL_TRUST;
+				       elapsed(c->done_time, read->now) < ARRIVAL_TRUST;
 		if (sequential(t, f, c))
 			plan_chunk(ra, t, counters, c, read, plan);
 	}
@@ -376,7 +384,7 @@ void readahead_started(struct readahead *ra, const struct readahead_tuning *t,
 		c->queued--;
 	/* a reader that fell silent gets no more than what its window held */
 	if (c->ra_end == plan->offset + plan->len && c->ra_end >= c->next &&
-	    read->now - c->used < ra->idle_time) {
+	    elapsed(c->used, read->now) < ra->idle_time) {
 		struct readahead_read at = *read;
 
 		at.offset = c->next;
@@ -484,8 +492,8 @@ void readahead_sweep(struct readahead *ra, struct readahead_counters *counters, 
 			continue;
 		}
 		pthread_mutex_lock(&f->lock);
-		if (c->file == f && c->charged && !c->queued && now > c->used &&
-		    now - c->used > ra->idle_time) {
+		if (c->file == f && c->charged && !c->queued &&
+		    elapsed(c->used, now) > ra->idle_time) {
 			waste(ra, counters, c);
 			c->ra_end = c->done_end = 0;
 			c->start = c->next;

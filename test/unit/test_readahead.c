@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The engine as a whole: what it fetches for which readers, its bound on memory, its account. */
+#include "engine.h"
+
+#define READ (32 * KIB)
+
+/* Reads [from, to) in order and fetches at once what is planned; returns the bytes planned. */
+static uint64_t read_through(struct engine *e, uint64_t file, uint64_t from, uint64_t to,
+			     uint64_t size)
+{
+	uint64_t planned = 0;
+
+	for (uint64_t at = from; at < to; at += READ) {
+		uint32_t len = (uint32_t)(to - at < READ ? to - at : READ);
+
+		planned += engine_fetch(e, engine_read(e, file, at, len, size), size);
+	}
+	return planned;
+}
+
+static void test_a_sequential_reader_is_read_ahead_exactly_once(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t size = 256 * MIB + 12345;
+
+	assert_int_equal(read_through(e, 1, 0, size, size), size);
+	engine_check_account(e);
+	assert_int_equal(engine_counted(e, RA_WASTED), 0);
+	assert_int_equal(engine_counted(e, RA_PREFETCHED), engine_counted(e, RA_USED));
+	assert_true(engine_counted(e, RA_USED) >= size - 4 * READ);
+	assert_int_equal(engine_counted(e, RA_READS), (size + READ - 1) / READ);
+	assert_int_equal(engine_counted(e, RA_READ_BYTES), size);
+	engine_free(e);
+}
+
+/* The window opens at once: after the first four reads an 8 MiB file is on its way. */
+static void test_a_small_file_profits(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t size = 8 * MIB, planned = 0;
+
+	for (uint64_t i = 0; i < 4; i++)
+		planned += engine_fetch(e, engine_read(e, 1, i * READ, READ, size), size);
+	assert_int_equal(planned, size);
+	engine_free(e);
+}
+
+static void test_off_the_edges(void **state)
+{
+	struct engine *e = engine_make("always", 64, 64, 64 * MIB);
+
+	assert_int_equal(engine_read(e, 1, 0, READ, 0).len, 0);		/* beyond EOF */
+	assert_int_equal(engine_read(e, 1, 10 * MIB, READ, MIB).len, 0);
+	assert_int_equal(engine_read(e, 2, 0, READ, 1000).len, 0);	/* nothing after it */
+	assert_int_equal(engine_read(e, 3, UINT64_MAX - READ, READ, UINT64_MAX).len, 0);
+	e->chunk = 0;
+	assert_int_equal(engine_read(e, 4, 0, READ, MIB).len, 0);
+	engine_check_account(e);
+	engine_free(e);
+}
+
+/* The file shrinks while it is read ahead: nothing beyond its new end. */
+static void test_never_beyond_a_moving_end(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t seed = 4, size = 100 * MIB;
+
+	for (uint64_t i = 0; i < 3000; i++) {
+		if (i % 100 == 99)
+			size = 1 + random_below(&seed, 100 * MIB);
+		/* engine_read and engine_start assert it */
+		engine_fetch(e, engine_read(e, 1, i * READ, READ, size), size);
+	}
+	engine_check_account(e);
+	engine_free(e);
+}
+
+static void test_random_reads_cause_none(void **state)
+{
+	static const char *const quiet[] = { "default", "slowdown", "cursor" };
+	uint64_t size = 256 * MIB;
+
+	for (int h = 0; h < 3; h++) {
+		for (uint64_t seed = 1; seed <= 3; seed++) {
+			struct engine *e = engine_default(quiet[h]);
+			uint64_t state_ = seed, planned = 0, reads = 32768;
+
+			for (uint64_t i = 0; i < reads; i++) {
+				uint64_t at = random_below(&state_, size / 8192) * 8192;
+
+				planned += engine_fetch(e, engine_read(e, 1, at, 8192, size), size);
+			}
+			engine_check_account(e);
+			if (planned > reads * 8192 / 20)
+				fail_msg("%s: %.1f %% planned", quiet[h],
+					 100.0 * (double)planned / (double)(reads * 8192));
+			engine_free(e);
+		}
+	}
+}
+
+/* As above, but each block once, in random order: a shuffled copy. */
+static void test_a_random_permutation_causes_none(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t size = 256 * MIB, seed = 8, planned = 0;
+	uint32_t n = (uint32_t)(size / 8192), *order = malloc(n * sizeof(*order));
+
+	assert_non_null(order);
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = i;
+	for (uint32_t i = n - 1; i > 0; i--) {
+		uint32_t j = (uint32_t)random_below(&seed, i + 1), swap = order[i];
+
+		order[i] = order[j];
+		order[j] = swap;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		planned += engine_fetch(e, engine_read(e, 1, order[i] * 8192ull, 8192, size), size);
+	assert_true(planned <= size / 20);
+	free(order);
+	engine_free(e);
+}
+
+/*
+ * Section 7: an s-stride reader is s sequential ones, and each gets its read-ahead: nearly all is
+ * there before it is read. At the end of its part a cursor runs into the next one's, which costs
+ * nothing (it is in memory) but is asked for twice: at most a window each.
+ */
+static void test_strides(void **state)
+{
+	static const uint64_t strides[] = { 2, 4, 8, 64 };
+	static uint8_t there[256 * MIB / READ];
+	uint64_t size = 256 * MIB;
+
+	for (int s = 0; s < 4; s++) {
+		struct engine *e = engine_default("cursor");
+		uint64_t part = size / strides[s], planned = 0, ahead = 0;
+
+		e->chunk = e->tuning.window_init = MIB;
+		memset(there, 0, sizeof(there));
+		for (uint64_t i = 0; i < part / READ; i++)
+			for (uint64_t k = 0; k < strides[s]; k++) {
+				uint64_t at = k * part + i * READ;
+				struct readahead_plan p = engine_read(e, 1, at, READ, size);
+
+				ahead += there[at / READ];
+				for (; p.len; p = engine_start(e, &p, size)) {
+					memset(there + p.offset / READ, 1, p.len / READ);
+					planned += p.len;
+				}
+			}
+		engine_check_account(e);
+		assert_in_range(ahead * READ, size - strides[s] * 8 * READ, size);
+		assert_in_range(planned, ahead * READ, size + strides[s] * 3 * MIB);
+		engine_free(e);
+	}
+}
+
+static void test_slowdown_and_default_see_no_stride(void **state)
+{
+	struct engine *e = engine_default("default");
+	uint64_t size = 256 * MIB;
+
+	for (uint64_t i = 0; i < 1000; i++)
+		for (uint64_t k = 0; k < 8; k++)
+			assert_int_equal(
+				engine_read(e, 1, k * size / 8 + i * READ, READ, size).len, 0);
+	engine_free(e);
+}
+
+/* Requests swapped on their way: 10 % of them, up to four places. */
+static void test_reordered_requests(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t size = 64 * MIB, n = size / READ, seed = 5, planned = 0, order[2048];
+
+	assert_int_equal(n, 2048);
+	for (uint64_t i = 0; i < n; i++)
+		order[i] = i;
+	for (uint64_t i = 0; i + 4 < n; i += 4)
+		if (random_below(&seed, 100) < 20) {
+			uint64_t j = i + 1 + random_below(&seed, 4), swap = order[i];
+
+			order[i] = order[j];
+			order[j] = swap;
+		}
+	for (uint64_t i = 0; i < n; i++)
+		planned += engine_fetch(e, engine_read(e, 1, order[i] * READ, READ, size), size);
+	engine_check_account(e);
+	assert_in_range(planned, size * 98 / 100, size);
+	assert_int_equal(engine_counted(e, RA_WASTED), 0);
+	engine_free(e);
+}
+
+static void test_off_by_a_retransmission(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t size = 64 * MIB, planned = 0;
+
+	for (uint64_t i = 0; i < size / READ; i++)
+		for (int twice = 0; twice < 2; twice++)
+			planned += engine_fetch(e, engine_read(e, 1, i * READ, READ, size), size);
+	assert_int_equal(planned, size);
+	assert_int_equal(engine_counted(e, RA_WASTED), 0);
+	engine_free(e);
+}
+
+/* 2000 readers of one file, all served from one pool; and a random scanner beside them. */
+static void test_two_thousand_cursors_beside_a_scanner(void **state)
+{
+	struct engine *e = engine_make("cursor", 64, 4000, 1024 * MIB);
+	uint64_t size = 4000 * MIB, seed = 2;
+
+	e->chunk = 256 * KIB;
+	e->tuning.window_init = 256 * KIB;
+	for (uint64_t i = 0; i < 20; i++)
+		for (uint64_t k = 0; k < 2000; k++) {
+			struct readahead_plan p;
+
+			p = engine_read(e, 1, k * 2 * MIB + i * 8192, 8192, size);
+			assert_int_equal(p.count, i + 1);
+			engine_fetch(e, p, size);
+			p = engine_read(e, 2, random_below(&seed, 1ull << 40) & ~8191ull, 8192, 1ull << 40);
+			assert_int_equal(p.len, 0);
+		}
+	engine_check_account(e);
+	engine_free(e);
+}
+
+static void test_memory_is_never_exceeded_by_64_streams(void **state)
+{
+	struct engine *e = engine_make("cursor", 1024, 1024, 64 * MIB);
+	struct readahead_plan queue[64] = { { .len = 0 } };
+	uint64_t size = 256 * MIB, planned = 0, seed = 6;
+
+	e->streams = 64;
+	for (uint64_t i = 0; i < 200; i++)
+		for (uint64_t k = 0; k < 64; k++) {
+			struct readahead_plan p = engine_read(e, k, i * READ, READ, size);
+			struct readahead_status s;
+
+			if (p.len) {
+				assert_int_equal(queue[k].len, 0); /* one queued a stream at most */
+				queue[k] = p;
+			}
+			if (queue[k].len && random_below(&seed, 4) == 0) {
+				p = engine_start(e, &queue[k], size);
+				readahead_finished(e->ra, &e->counters, &queue[k],
+						   queue[k].offset + queue[k].len, true, false);
+				planned += queue[k].len;
+				queue[k] = p;
+			}
+			readahead_status(e->ra, &s);
+			assert_true(s.unread <= 64 * MIB && s.unread_max <= 64 * MIB);
+			assert_true(s.streams <= 64);
+		}
+	engine_check_account(e);
+	assert_true(planned > 64 * 4 * MIB); /* and yet each got its share */
+	engine_free(e);
+}
+
+static void test_the_window_grows_when_late_and_shrinks_when_lost(void **state)
+{
+	struct engine *e = engine_make("cursor", 16, 16, 1024 * MIB);
+	uint64_t size = 1024 * MIB, before, after;
+	struct readahead_plan p = { 0 };
+
+	for (uint64_t i = 0; i < 4; i++)
+		p = engine_read(e, 1, i * READ, READ, size);
+	before = engine_fetch(e, p, size);
+	readahead_late(e->ra, &e->tuning, &p.cursor);
+	after = engine_fetch(e, engine_read(e, 1, 4 * READ, READ, size), size);
+	assert_in_range(before, 8 * MIB - e->chunk, 8 * MIB + e->chunk);
+	assert_in_range(before + after, 16 * MIB - e->chunk, 16 * MIB + e->chunk);
+
+	/* what had arrived is gone from memory: given up, and asked for again with half the window */
+	readahead_lost(e->ra, &e->tuning, &e->counters, &p.cursor, 5 * READ);
+	assert_true(engine_counted(e, RA_WASTED) > 8 * MIB);
+	engine_check_account(e);
+	p = engine_read(e, 1, 5 * READ, READ, size);
+	assert_in_range(p.offset, 5 * READ, 6 * READ);
+	assert_in_range(engine_fetch(e, p, size), 1, 8 * MIB + e->chunk);
+	engine_free(e);
+}
+
+static void test_an_idle_stream_gives_up_its_memory(void **state)
+{
+	struct engine *e = engine_make("cursor", 16, 16, 64 * MIB);
+	struct readahead_status s;
+	uint64_t size = 64 * MIB;
+
+	read_through(e, 1, 0, 8 * READ, size);
+	readahead_status(e->ra, &s);
+	assert_int_equal(s.streams, 1);
+	assert_true(s.unread > 0);
+	readahead_sweep(e->ra, &e->counters, e->now + 9 * SEC);
+	assert_int_equal(engine_counted(e, RA_WASTED), 0);
+	readahead_sweep(e->ra, &e->counters, e->now + 11 * SEC);
+	assert_int_equal(engine_counted(e, RA_WASTED), s.unread);
+	engine_check_account(e);
+	e->now += 11 * SEC; /* and goes on where it was */
+	assert_true(read_through(e, 1, 8 * READ, 10 * READ, size) > 0);
+	engine_check_account(e);
+	engine_free(e);
+}
+
+static void test_known_resident_only_where_it_arrived(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t size = 64 * MIB;
+	struct readahead_plan p = { 0 }, q;
+
+	for (uint64_t i = 0; i < 4; i++) {
+		p = engine_read(e, 1, i * READ, READ, size);
+		assert_false(p.known_resident);
+	}
+	engine_start(e, &p, size);
+	readahead_arrived(e->ra, &p, 6 * READ, e->now);
+	assert_true(engine_read(e, 1, 4 * READ, READ, size).known_resident);
+	assert_true(engine_read(e, 1, 5 * READ, READ, size).known_resident);
+	assert_false(engine_read(e, 1, 6 * READ, READ, size).known_resident);
+	readahead_arrived(e->ra, &p, 20 * READ, e->now);
+	e->now += SEC; /* too long ago to be sure */
+	assert_false(engine_read(e, 1, 7 * READ, READ, size).known_resident);
+	q = engine_read(e, 1, 50 * MIB, READ, size);
+	assert_false(q.known_resident);
+	engine_free(e);
+}
+
+static void test_a_failed_chunk_is_counted_and_forgotten(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t size = 64 * MIB;
+	struct readahead_plan p = { 0 }, next;
+	struct readahead_status s;
+
+	for (uint64_t i = 0; i < 4; i++)
+		p = engine_read(e, 1, i * READ, READ, size);
+	next = engine_start(e, &p, size);
+	assert_true(next.len > 0);
+	readahead_finished(e->ra, &e->counters, &next, next.offset, false, false); /* refused */
+	readahead_arrived(e->ra, &p, MIB, e->now);
+	readahead_finished(e->ra, &e->counters, &p, MIB, true, true);
+	assert_int_equal(engine_counted(e, RA_PREFETCH_ERRORS), 1);
+	engine_check_account(e);
+	readahead_status(e->ra, &s);
+	assert_int_equal(s.unread, MIB - 4 * READ); /* what arrived before the error */
+	assert_int_equal(engine_read(e, 1, 4 * READ, READ, size).count, 2); /* must prove itself */
+	engine_free(e);
+}
+
+#define OPEN 48
+
+struct open_plan {
+	struct readahead_plan plan;
+	uint64_t size, upto;
+	bool started;
+};
+
+static void add_plan(struct open_plan *open, struct readahead_plan plan, uint64_t size)
+{
+	for (int i = 0; plan.len && i < OPEN; i++)
+		if (!open[i].plan.len) {
+			open[i] = (struct open_plan){ .plan = plan, .size = size, .upto = plan.offset };
+			return;
+		}
+}
+
+/* One step of the life of one plan: it starts, part of it arrives, it ends well or badly. */
+static void advance(struct engine *e, struct open_plan *open, uint64_t *seed)
+{
+	struct open_plan *o = &open[random_below(seed, OPEN)];
+	uint64_t end = o->plan.offset + o->plan.len;
+
+	if (!o->plan.len)
+		return;
+	switch (random_below(seed, 6)) {
+	case 0:
+	case 1:
+		if (!o->started)
+			add_plan(open, engine_start(e, &o->plan, o->size), o->size);
+		o->started = true;
+		break;
+	case 2:
+	case 3:
+		if (!o->started || o->upto == end)
+			break;
+		o->upto += 1 + random_below(seed, end - o->upto);
+		readahead_arrived(e->ra, &o->plan, o->upto, e->now);
+		break;
+	case 4: /* ends as far as it came */
+		readahead_finished(e->ra, &e->counters, &o->plan, o->upto, o->started,
+				   o->started && random_below(seed, 2));
+		o->plan.len = 0;
+		break;
+	default:
+		if (!o->started)
+			break;
+		readahead_arrived(e->ra, &o->plan, end, e->now);
+		readahead_finished(e->ra, &e->counters, &o->plan, end, true, false);
+		o->plan.len = 0;
+	}
+}
+
+/* Any order of any calls: the account is always exact, and memory never exceeded. */
+static void test_the_account_is_exact_whatever_happens(void **state)
+{
+	static const char *const any[] = { "default", "always", "slowdown", "cursor" };
+
+	for (uint64_t seed0 = 1; seed0 <= 24; seed0++) {
+		uint64_t seed = seed0, file, at[6] = { 0 };
+		struct engine *e = engine_make(any[seed0 % 4], 4, 8, 24 * MIB);
+		struct open_plan open[OPEN] = { { .started = false } };
+
+		for (int i = 0; i < 6000; i++) {
+			uint64_t size = (1 + random_below(&seed, 4)) * 20 * MIB;
+			struct readahead_plan p;
+
+			file = random_below(&seed, 6);
+			switch (random_below(&seed, 16)) {
+			case 0:
+				at[file] = random_below(&seed, 80 * MIB);
+				break;
+			case 1:
+				at[file] += random_below(&seed, 300 * KIB);
+				break;
+			case 2:
+				if (random_below(&seed, 10) == 0)
+					readahead_forget(e->ra, &file, sizeof(file));
+				break;
+			case 3:
+				readahead_late(e->ra, &e->tuning,
+					       &open[random_below(&seed, OPEN)].plan.cursor);
+				break;
+			case 4:
+				if (random_below(&seed, 10) == 0)
+					readahead_lost(e->ra, &e->tuning, &e->counters,
+						       &open[random_below(&seed, OPEN)].plan.cursor,
+						       at[file]);
+				break;
+			case 5:
+				if (random_below(&seed, 40) == 0)
+					e->now += 11 * SEC;
+				break;
+			case 6:
+				if (random_below(&seed, 40) == 0)
+					e->tuning.heuristic =
+						heuristic_find(any[random_below(&seed, 4)]);
+				e->chunk = (1 + random_below(&seed, 64)) * 64 * KIB;
+				break;
+			case 7:
+			case 8:
+			case 9:
+			case 10:
+				advance(e, open, &seed);
+				break;
+			default:
+				p = engine_read(e, file, at[file], READ, size);
+				add_plan(open, p, size);
+				at[file] += READ;
+			}
+			engine_check_account(e);
+		}
+		for (file = 0; file < 6; file++)
+			readahead_forget(e->ra, &file, sizeof(file));
+		engine_check_account(e);
+		for (int i = 0; i < OPEN; i++) /* late calls find nothing, and do nothing */
+			if (open[i].plan.len) {
+				struct readahead_status s;
+
+				assert_int_equal(engine_start(e, &open[i].plan, MIB).len, 0);
+				readahead_arrived(e->ra, &open[i].plan, UINT64_MAX, e->now);
+				readahead_finished(e->ra, &e->counters, &open[i].plan, 0, true, false);
+				readahead_status(e->ra, &s);
+				assert_int_equal(s.unread, 0);
+				assert_int_equal(s.cursors_used, 0);
+				assert_int_equal(s.entries, 0);
+			}
+		engine_free(e);
+	}
+}
+
+/* A clock read before the lock was taken lies a little behind: that is not a silence of centuries. */
+static void test_a_clock_slightly_behind(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t size = 64 * MIB;
+	struct readahead_plan p = { 0 };
+
+	for (uint64_t i = 0; i < 4; i++)
+		p = engine_read(e, 1, i * READ, READ, size);
+	e->now -= 1;
+	assert_true(engine_start(e, &p, size).len > 0);
+	engine_free(e);
+}
+
+static void test_the_counters_have_names(void **state)
+{
+	for (int i = 0; i < RA_COUNTERS; i++)
+		assert_non_null(readahead_counter_names[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_sequential_reader_is_read_ahead_exactly_once),
+		cmocka_unit_test(test_a_small_file_profits),
+		cmocka_unit_test(test_off_the_edges),
+		cmocka_unit_test(test_never_beyond_a_moving_end),
+		cmocka_unit_test(test_random_reads_cause_none),
+		cmocka_unit_test(test_a_random_permutation_causes_none),
+		cmocka_unit_test(test_strides),
+		cmocka_unit_test(test_slowdown_and_default_see_no_stride),
+		cmocka_unit_test(test_reordered_requests),
+		cmocka_unit_test(test_off_by_a_retransmission),
+		cmocka_unit_test(test_two_thousand_cursors_beside_a_scanner),
+		cmocka_unit_test(test_memory_is_never_exceeded_by_64_streams),
+		cmocka_unit_test(test_the_window_grows_when_late_and_shrinks_when_lost),
+		cmocka_unit_test(test_an_idle_stream_gives_up_its_memory),
+		cmocka_unit_test(test_known_resident_only_where_it_arrived),
+		cmocka_unit_test(test_a_failed_chunk_is_counted_and_forgotten),
+		cmocka_unit_test(test_the_account_is_exact_whatever_happens),
+		cmocka_unit_test(test_a_clock_slightly_behind),
+		cmocka_unit_test(test_the_counters_have_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
