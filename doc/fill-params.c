@@ -82,7 +82,7 @@ static void print_man(FILE *out, const struct param *p, const char *indent)
 	(void)indent;
 	fprintf(out, ".TP\n.B %s\n", p->name);
 	if (p->number)
-		fprintf(out, "number of %s, %s to %s, default %s\n", p->unit,
+		fprintf(out, "number, in %s: %s to %s, default %s\n", p->unit,
 			number(p, p->min, a, sizeof(a)), number(p, p->max, b, sizeof(b)),
 			number(p, p->value, c, sizeof(c)));
 	else if (p->text != NULL && *p->text == '/')
