@@ -127,6 +127,9 @@ class Client:
         status = reply.u32()
         return status, reply.opaque() if status == OK and reply.u32() else b""
 
+    def remove(self, name):
+        return self.nfs.call(REMOVE, opaque(self.root) + opaque(name.encode())).u32()
+
     def getattr(self, fh):
         return self.nfs.call(GETATTR, opaque(fh)).u32()
 

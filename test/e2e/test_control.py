@@ -1,0 +1,307 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""The control channel of a live server: test_control.py RACTL PLUGIN NFSBENCH
+
+A small ext4 on a loop device is served through RA over VFS. Every command of ractl works and every
+wrong name is refused; 200 changes of policy under load lose and repeat nothing; SIGHUP applies the
+configuration again; sockets of dead and of live servers are treated as they should be.
+"""
+import itertools
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+
+import e2e
+
+SOCKET = "/run/ganesha/ra.sock"
+IMAGE, FILES, SIZE = 512 << 20, 8, 128 << 20  # bytes; SIZE: of all files together
+SWITCHES, ROUNDS_MAX = 200, 20
+POLICIES = ("fifo", "elevator", "ncscan", "turns")
+HEURISTICS = ("off", "default", "always", "slowdown", "cursor")
+
+
+def drop_caches():
+    os.sync()
+    with open("/proc/sys/vm/drop_caches", "w") as f:
+        f.write("3")
+
+
+class Ractl:
+    """The program, where also another user may run it."""
+
+    def __init__(self, path):
+        self.path = "/run/ractl"
+        shutil.copy(path, self.path)
+        os.chmod(self.path, 0o755)
+
+    def run(self, *arguments, user=None):
+        return subprocess.run([self.path, *arguments], check=False, text=True, timeout=30,
+                              capture_output=True, user=user, stdin=subprocess.DEVNULL)
+
+    def json(self, *arguments):
+        done = self.run("--json", *arguments)
+        answer = json.loads(done.stdout)
+        assert (done.returncode == 0) == answer["ok"], (done, answer)
+        return answer
+
+    def refused(self, what, arguments, status, *parts, user=None):
+        done = self.run(*arguments, user=user)
+        e2e.check(done.returncode == status and all(p in done.stderr for p in parts),
+                  f"{what}: exit status {status}, and says why", done)
+
+
+class Channel:
+    """One connection, many requests: a process for each of 200 switches would be the slow part."""
+
+    def __init__(self):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(30)
+        self.socket.connect(SOCKET)
+        self.lines = self.socket.makefile("r")
+
+    def ask(self, **request):
+        self.socket.sendall(json.dumps(request).encode() + b"\n")
+        return json.loads(self.lines.readline())
+
+
+class Disk:
+    """The loop device below a mount point, and what was read from it."""
+
+    def __init__(self, where):
+        self.name = os.path.basename(e2e.run("findmnt", "-n", "-o", "SOURCE", where).strip())
+
+    def read_bytes(self):
+        with open(f"/sys/block/{self.name}/stat") as f:
+            return int(f.read().split()[2]) * 512
+
+
+class Load:
+    """Streams over all files, cold; nfsbench compares every byte."""
+
+    def __init__(self, nfsbench, server, pseudo):
+        drop_caches()
+        self.process = subprocess.Popen(
+            [nfsbench, "--server", e2e.HOST, "--port", str(server.port), "--mount-port",
+             str(server.mport), "--export", pseudo, "--work", "seq", "--readers", str(FILES),
+             "--size", str(SIZE), "--json", "-", "--quiet"],
+            text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+        e2e.at_exit(lambda: e2e.end_process(self.process))
+        self.output = ""
+
+    def running(self, seconds):
+        """False once it has ended; waits up to `seconds` for that."""
+        try:
+            self.output = self.process.communicate(timeout=seconds)[0]
+        except subprocess.TimeoutExpired:
+            return True
+        return False
+
+
+def commands_work(ractl, disk):
+    status = ractl.json("status")
+    e2e.check(status["exports"] == [{"export": 7, "heuristic": "cursor", "pending": 0}] and
+              status["exports_total"] == 1 and status["version"] and
+              float(status["ganesha_api"]) >= 11 and status["uptime_s"] >= 0,
+              "status: versions, time, exports", status)
+    devices = ractl.json("devices")["devices"]
+    device = devices[0] if devices else {}
+    e2e.check(len(devices) == 1 and device["name"] == disk.name and
+              device["scheduler"] == "turns" and device["depth"] == 1 and
+              device["prefetch_bytes_per_s"] > 0 and
+              device["wait_p50_us"] <= device["wait_p99_us"] <= device["wait_max_us"],
+              "devices: the loop device, with throughput and waits", devices)
+    number = device["device"]
+    for name in POLICIES:
+        for wanted in ((), (number,), (disk.name,), (f"/dev/{disk.name}",)):
+            ractl.json("scheduler", name, *wanted)
+            seen = ractl.json("devices")["devices"][0]["scheduler"]
+            e2e.check(seen == name, f"scheduler {name} {' '.join(wanted)}", seen)
+    for name in HEURISTICS:
+        for wanted in ((), ("7",)):
+            changed = ractl.json("heuristic", name, *wanted)["exports_changed"]
+            seen = ractl.json("status")["exports"][0]["heuristic"]
+            e2e.check(changed == 1 and seen == name, f"heuristic {name} {' '.join(wanted)}", seen)
+    for command in (("status",), ("devices",), ("scheduler", "turns"), ("heuristic", "cursor"),
+                    ("stats",), ("--help",)):
+        done = ractl.run(*command)
+        e2e.check(done.returncode == 0 and done.stdout and not done.stderr,
+                  f"{' '.join(command)}: a text for people", done)
+
+
+def wrong_is_refused(ractl):
+    ractl.refused("a wrong scheduler", ("scheduler", "lift"), 1, "lift", *POLICIES)
+    ractl.refused("a wrong device", ("scheduler", "fifo", "9:99"), 1, "9:99", "none of")
+    ractl.refused("a wrong heuristic", ("heuristic", "guess"), 1, "guess", *HEURISTICS)
+    ractl.refused("a wrong export", ("heuristic", "off", "8"), 1, "8")
+    ractl.refused("a wrong command", ("reboot",), 2, "reboot", "usage")
+    ractl.refused("no command", (), 2, "usage")
+    ractl.refused("a name missing", ("scheduler",), 2, "NAME")
+    ractl.refused("too many arguments", ("status", "x"), 2, "x")
+    ractl.refused("an export that is no number", ("heuristic", "off", "x7"), 2, "x7")
+    ractl.refused("--reset where it says nothing", ("devices", "--reset"), 2, "--reset")
+    ractl.refused("an unknown option", ("--frob", "status"), 2, "usage")
+    ractl.refused("no server", ("--socket", "/run/none.sock", "status"), 1, "/run/none.sock")
+    ractl.refused("not root", ("status",), 1, "permission", user=65534)
+    answer = ractl.json("scheduler", "lift")
+    e2e.check(answer["choices"] == list(POLICIES), "the right names come as a list", answer)
+
+
+def stats_since_the_reset(ractl, nfsbench, server):
+    before = ractl.json("stats", "--reset")
+    after = ractl.json("stats")
+    e2e.check(before["reset"] and before["counters"]["reads"] > 0 and
+              set(after["counters"].values()) == {0} and
+              after["devices"][0]["served_prefetch"] == 0,
+              "stats --reset: counts from there", after)
+    load = Load(nfsbench, server, "/full")
+    while load.running(30):
+        pass
+    after = ractl.json("stats")
+    e2e.check(after["counters"]["read_bytes"] == SIZE, "stats: exactly the bytes read since",
+              after["counters"])
+    return before["counters"]["read_bytes"] + SIZE
+
+
+def switches_under_load(ractl, nfsbench, server, disk):
+    """Changes the policy as often as it can while loads run, until there were enough changes."""
+    channel, names = Channel(), itertools.cycle(POLICIES)
+    ractl.json("stats", "--reset")
+    switches = rounds = refused = 0
+    read_before = disk.read_bytes()
+    while switches < SWITCHES and rounds < ROUNDS_MAX:
+        load = Load(nfsbench, server, "/full")
+        rounds += 1
+        while load.running(0.005):
+            answer = channel.ask(command="scheduler", name=next(names))
+            refused += not answer["ok"]
+            switches += 1
+        if not e2e.check(load.process.returncode == 0, f"load {rounds}: every byte right, "
+                         "no error", load.output):
+            break
+    read = disk.read_bytes() - read_before
+    stats = ractl.json("stats")
+    device, counters = stats["devices"][0], stats["counters"]
+    e2e.note(f"{switches} changes over {rounds} loads; {read / SIZE / rounds:.3f} of the bytes "
+             f"were read from the disk")
+    e2e.check(switches >= SWITCHES and not refused, f"{SWITCHES} changes of policy under load",
+              f"{switches} changes, {refused} refused")
+    # The device begins with turns, and the first change is to the first of the names.
+    e2e.check(switches - 1 <= device["switches"] <= switches, "each took place", device)
+    e2e.check(counters["read_bytes"] == rounds * SIZE, "no read lost or repeated", counters)
+    e2e.check(device["submitted_demand"] == device["served_demand"] and
+              device["submitted_prefetch"] == device["served_prefetch"],
+              "the queue gave back each request once", device)
+    e2e.check(read < 1.05 * rounds * SIZE, "nothing was read twice from the disk",
+              f"{read} bytes for {rounds} x {SIZE}")
+    e2e.check(ractl.json("status")["exports"][0]["pending"] == 0, "nothing is left queued")
+    return rounds * SIZE
+
+
+def sighup_applies_the_configuration(ractl, server):
+    def configured():
+        return (ractl.json("devices")["devices"][0]["scheduler"] == "turns" and
+                ractl.json("status")["exports"][0]["heuristic"] == "cursor")
+
+    ractl.json("scheduler", "fifo")
+    ractl.json("heuristic", "default")
+    e2e.check(not configured(), "ractl changed both")
+    server.sighup()
+    e2e.check(e2e.wait_for(configured, 10), "SIGHUP with the same file: both as configured",
+              server.log_text()[-2000:])
+
+
+def another_server(ractl, server, work, path, plugin):
+    pid = ractl.json("status")["pid"]
+    second = e2e.Server("ra", exports_of(path), work, plugin).start()
+    e2e.check("another server answers" in second.log_text() and
+              "without control channel" in second.log_text(),
+              "a second server goes on without, and says so", second.log_text()[-2000:])
+    e2e.check(second.stop() == 0, "... and ends cleanly", second.status)
+    e2e.check(ractl.json("status")["pid"] == pid, "the first one still answers")
+
+
+def after_a_crash(ractl, work, path, plugin):
+    server = e2e.Server("ra", exports_of(path), work, plugin).start()
+    server.process.send_signal(signal.SIGKILL)
+    server.process.wait()
+    e2e.check(os.path.exists(SOCKET), "a killed server leaves its socket")
+    ractl.refused("a dead server", ("status",), 1, "nobody listens")
+    server = e2e.Server("ra", exports_of(path), work, plugin).start()
+    e2e.check(ractl.run("status").returncode == 0, "the next one takes its place")
+    ractl.refused("a scheduler before any device", ("scheduler", "fifo"), 1, "first read")
+    e2e.check("no device" in ractl.run("devices").stdout, "devices: says that there is none yet")
+    e2e.check(server.stop() == 0, "it ends cleanly", server.status)
+    e2e.check(not os.path.exists(SOCKET), "and removes its socket")
+
+
+def other_settings(ractl, work, path, plugin):
+    for text in ("none", '""'):
+        server = e2e.Server("ra", exports_of(path), work, plugin,
+                            ra=f"Control_Socket = {text};").start()
+        e2e.check(not os.path.exists(SOCKET), f"Control_Socket = {text}: no socket")
+        e2e.check(server.stop() == 0, "... and a clean end", server.status)
+    elsewhere = f"{work}/made/control.sock"
+    server = e2e.Server("ra", exports_of(path), work, plugin,
+                        ra=f'Control_Socket = "{elsewhere}"; Control_Peers = 1;').start()
+    e2e.check(ractl.run("--socket", elsewhere, "status").returncode == 0, "a socket elsewhere")
+    server.stop()
+    os.makedirs(SOCKET)
+    server = e2e.Server("ra", exports_of(path), work, plugin).start()
+    e2e.check("not a socket" in server.log_text() and os.path.isdir(SOCKET),
+              "what is not a socket stays", server.log_text()[-2000:])
+    server.stop()
+    os.rmdir(SOCKET)
+
+
+def exports_of(path):
+    return [{"id": 7, "path": path, "pseudo": "/full",
+             "params": {"Queue_Depth": 1, "Heuristic": "cursor", "Scheduler": "turns"}}]
+
+
+def make_disk(work, nfsbench):
+    with open(f"{work}/image", "w") as f:
+        f.truncate(IMAGE)
+    e2e.run("mkfs.ext4", "-q", "-F", f"{work}/image")
+    path = f"{work}/export"
+    e2e.mount_image(f"{work}/image", path, "loop")
+    e2e.run(nfsbench, "--layout", path, "--files", str(FILES), "--size", str(SIZE // FILES))
+    return path, Disk(path)
+
+
+def main():
+    if len(sys.argv) != 4:
+        sys.exit(__doc__.splitlines()[0])
+    ractl, plugin, nfsbench = sys.argv[1:]
+    for built in (ractl, plugin, nfsbench):
+        if not os.path.exists(built):
+            e2e.skip(f"{built} was not built")
+    e2e.enter(("findmnt",))
+    work = e2e.work_directory()
+    ractl = Ractl(ractl)
+    path, disk = make_disk(work, nfsbench)
+
+    server = e2e.Server("ra", exports_of(path), work, plugin).start()
+    first = Load(nfsbench, server, "/full")
+    while first.running(30):
+        pass
+    commands_work(ractl, disk)
+    wrong_is_refused(ractl)
+    read = stats_since_the_reset(ractl, nfsbench, server)
+    read += switches_under_load(ractl, nfsbench, server, disk)
+    sighup_applies_the_configuration(ractl, server)
+    another_server(ractl, server, work, path, plugin)
+    e2e.check(server.stop() == 0, "the server ends cleanly",
+              f"status {server.status}\n{server.log_text()[-2000:]}")
+    e2e.check((server.stats() or {}).get("read_bytes") == read,
+              "the log's counters know of no reset", f"{server.stats()}, read {read}")
+    after_a_crash(ractl, work, path, plugin)
+    other_settings(ractl, work, path, plugin)
+    e2e.finish()
+
+
+if __name__ == "__main__":
+    main()
