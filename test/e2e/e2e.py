@@ -291,6 +291,48 @@ def loop_export(work, size, name="export", options="loop"):
     return f"{work}/{name}"
 
 
+def drop_caches():
+    os.sync()
+    with open("/proc/sys/vm/drop_caches", "w") as f:
+        f.write("3")
+
+
+class ModelledDisk:
+    """mechdisk under a loop device with direct I/O and ext4, without timing until asked for.
+    .mount is where the file system is."""
+
+    def __init__(self, work, mechdisk, megabytes):
+        if not os.path.exists("/dev/fuse"):
+            skip("no /dev/fuse for the modelled disk")
+        self.fuse, self.mount = f"{work}/fuse", f"{work}/disk"
+        os.makedirs(self.fuse)
+        process = subprocess.Popen([mechdisk, "--size", str(megabytes), "--image",
+                                    f"{work}/disk.img", self.fuse], stderr=subprocess.DEVNULL)
+        at_exit(lambda: end_process(process))
+        at_exit(lambda: subprocess.run(["umount", "-l", self.fuse], check=False,
+                                       stderr=subprocess.DEVNULL))
+        wait_for(lambda: os.path.exists(f"{self.fuse}/disk") or process.poll() is not None, 10)
+        if process.poll() is not None:
+            skip("the modelled disk does not start here")
+        self.command("timing off")
+        loop = run("losetup", "-f", "--show", "--direct-io=on", f"{self.fuse}/disk").strip()
+        at_exit(lambda: subprocess.run(["losetup", "-d", loop], check=False))
+        self.queue = f"/sys/block/{os.path.basename(loop)}/queue"
+        self.tune("rotational", 1)  # the plugin then queues demand reads too
+        run("mkfs.ext4", "-q", "-F", loop)
+        mount_image(loop, self.mount, "noatime")
+        os.chmod(self.mount, 0o777)
+        self.tune("read_ahead_kb", 128)  # last: the kernel raises it when limits change
+
+    def tune(self, name, value):
+        with open(f"{self.queue}/{name}", "w") as f:
+            f.write(str(value))
+
+    def command(self, text):
+        with open(f"{self.fuse}/ctl", "w") as ctl:
+            ctl.write(text + "\n")
+
+
 class Readers:
     """Threads that each read one file over and over, with a connection of their own, and check
     the bytes. Statuses other than OK are counted, not fatal."""

@@ -8,9 +8,7 @@ into a bad range is counted and reaches no client. Where the kernel keeps a file
 from Linux 6.16), one bad block makes its whole folio unreadable, and how large that is depends on
 the read-ahead that made it: beside the bad ranges RA may fail no more often than stock does.
 """
-import os
 import re
-import subprocess
 import sys
 
 import e2e
@@ -22,39 +20,6 @@ REQUEST = 32768
 BAD = ((6 << 20, 65536), ((13 << 20) + 131072, 65536), (FILE_SIZE - REQUEST, REQUEST))
 
 
-def make_disk(work, mechdisk):
-    """The modelled disk under a loop device with ext4; returns where it is mounted and its ctl."""
-    fuse, image = f"{work}/fuse", f"{work}/disk.img"
-    os.makedirs(fuse)
-    disk = subprocess.Popen([mechdisk, "--size", "256", "--image", image, fuse],
-                            stderr=subprocess.PIPE)
-    e2e.at_exit(lambda: e2e.end_process(disk))
-    e2e.at_exit(lambda: subprocess.run(["umount", "-l", fuse], check=False,
-                                       stderr=subprocess.DEVNULL))
-    if not e2e.wait_for(lambda: os.path.exists(f"{fuse}/disk") or disk.poll() is not None, 10) or \
-            disk.poll() is not None:
-        e2e.skip("the modelled disk does not start here (FUSE?)")
-    command(fuse, "timing off")
-    loop = e2e.run("losetup", "-f", "--show", "--direct-io=on", f"{fuse}/disk").strip()
-    e2e.at_exit(lambda: subprocess.run(["losetup", "-d", loop], check=False))
-    with open(f"/sys/block/{os.path.basename(loop)}/queue/rotational", "w") as f:
-        f.write("1")  # the plugin then queues demand reads too
-    e2e.run("mkfs.ext4", "-q", "-F", loop)
-    e2e.mount_image(loop, f"{work}/export", "noatime")
-    return f"{work}/export", fuse
-
-
-def command(fuse, text):
-    with open(f"{fuse}/ctl", "w") as ctl:
-        ctl.write(text + "\n")
-
-
-def drop_caches():
-    os.sync()
-    with open("/proc/sys/vm/drop_caches", "w") as f:
-        f.write("3")
-
-
 def physical(path, offset):
     """Where a byte of the file lies on the device, by filefrag's table of 4 KiB blocks."""
     for line in e2e.run("filefrag", "-b4096", "-v", path).splitlines():
@@ -64,11 +29,11 @@ def physical(path, offset):
     raise RuntimeError(f"{path}: no extent at {offset}")
 
 
-def spoil(path, fuse):
+def spoil(path, disk):
     """Page by page, for a range may cross extents."""
     for offset, length in BAD:
         for at in range(offset, offset + length, 4096):
-            command(fuse, f"error read {physical(path, at)} 4096")
+            disk.command(f"error read {physical(path, at)} 4096")
 
 
 def read_all(server, outstanding, order):
@@ -104,7 +69,7 @@ def run_kind(kind, work, path, plugin):
     results = {}
     server = e2e.Server(kind, listed, work, plugin).start()
     for what, outstanding, order in orders():
-        drop_caches()
+        e2e.drop_caches()
         results[what] = read_all(server, outstanding, order)
     e2e.check(server.alive(), f"{kind}: the server is alive", server.log_text()[-2000:])
     e2e.check(server.stop() == 0, f"{kind}: ends cleanly", server.log_text()[-2000:])
@@ -138,20 +103,19 @@ def main():
     mechdisk = sys.argv[1]
     plugin = e2e.plugin_from(sys.argv[2:], "")
     e2e.enter(("filefrag",))
-    if not os.path.exists("/dev/fuse"):
-        e2e.skip("no /dev/fuse")
     work = e2e.work_directory()
-    path, fuse = make_disk(work, mechdisk)
+    disk = e2e.ModelledDisk(work, mechdisk, 256)
+    path = disk.mount
     e2e.make_files(path, 2, FILE_SIZE)
-    drop_caches()
-    spoil(f"{path}/f0", fuse)
+    e2e.drop_caches()
+    spoil(f"{path}/f0", disk)
     stock, _ = run_kind("stock", work, path, plugin)
     ra, stats = run_kind("ra", work, path, plugin)
     for what, _, _ in orders():
         compare(what, *stock[what], *ra[what])
     e2e.note(f"RA_STATS {stats}")
     e2e.check((stats or {}).get("prefetch_errors", 0) > 0, "prefetch errors are counted", stats)
-    command(fuse, "error clear")
+    disk.command("error clear")
     e2e.finish()
 
 

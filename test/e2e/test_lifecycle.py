@@ -16,17 +16,11 @@ FILES, FILE_SIZE = 32, 4 << 20
 STOP_SECONDS = 20
 
 
-def drop_caches():
-    os.sync()
-    with open("/proc/sys/vm/drop_caches", "w") as f:
-        f.write("3")
-
-
 def serve(work, path, plugin, exports=1, params=None, ra=""):
     """A server of the directory under /e1 .. /eN."""
     listed = [{"id": n, "path": path, "pseudo": f"/e{n}",
                "params": dict(params or {"Heuristic": "cursor"})} for n in range(1, exports + 1)]
-    drop_caches()
+    e2e.drop_caches()
     return e2e.Server("ra", listed, work, plugin, ra=ra).start()
 
 
@@ -145,7 +139,7 @@ def descriptors(work, path, plugin):
         server = e2e.Server(kind, [{"id": 1, "path": path, "pseudo": "/e1",
                                     "params": {"Heuristic": "cursor"}}], work, plugin,
                             ra=f"Descriptors_Max = {limit};")
-        drop_caches()
+        e2e.drop_caches()
         server.start()
         client = nfs3.Client(server, "/e1")
         _, directory = client.lookup("many")

@@ -1,0 +1,41 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""Runs in the guest: guest_read.py NFSPORT MOUNTPORT EXPORT FILE STRIDE
+
+Mounts with vers=3, reads the file in order (STRIDE 1) or as STRIDE interleaved readers would (block
+0 of each of STRIDE parts, block 1 of each, ...), and prints one line
+"RESULT seconds bytes sha256-of-the-file".
+"""
+import hashlib
+import os
+import subprocess
+import sys
+import time
+
+BLOCK = 32768
+
+
+def main():
+    port, mport, export, name, stride = sys.argv[1:]
+    stride = int(stride)
+    options = f"vers=3,tcp,nolock,port={port},mountport={mport},mountproto=tcp,rsize={BLOCK}"
+    subprocess.run(["mount.nfs", f"{os.environ['SERVER']}:{export}", "/mnt/nfs", "-o", options],
+                   check=True)
+    fd = os.open(f"/mnt/nfs/{name}", os.O_RDONLY)
+    blocks = os.fstat(fd).st_size // BLOCK
+    part = blocks // stride
+    data = [b""] * blocks
+    began = time.monotonic()
+    for i in range(part):
+        for p in range(stride):
+            data[p * part + i] = os.pread(fd, BLOCK, (p * part + i) * BLOCK)
+    took = time.monotonic() - began
+    whole = hashlib.sha256()
+    for block in data:
+        whole.update(block)
+    print(f"RESULT {took:.3f} {sum(map(len, data))} {whole.hexdigest()}", flush=True)
+    os.close(fd)
+    subprocess.run(["umount", "/mnt/nfs"], check=False)
+
+
+main()
