@@ -52,7 +52,8 @@ static void *worker_main(void *arg)
 		d->ops->thread_start(w->n);
 	pthread_mutex_lock(&d->lock);
 	for (;;) {
-		if (w->n < d->depth && (r = sched_next(&d->queue, d->ops->now()))) {
+		/* at the end everybody helps: what a last chunk submits must not be left behind */
+		if ((w->n < d->depth || d->stopping) && (r = sched_next(&d->queue, d->ops->now()))) {
 			d->busy++;
 			serve(d, r);
 			d->busy--;
@@ -73,6 +74,8 @@ int dispatcher_set_depth(struct dispatcher *d, uint32_t depth)
 {
 	int err = 0;
 
+	if (!depth)
+		depth = 1;
 	if (depth > DISPATCHER_DEPTH_MAX)
 		depth = DISPATCHER_DEPTH_MAX;
 	pthread_mutex_lock(&d->lock);
@@ -107,7 +110,7 @@ int dispatcher_init(struct dispatcher *d, const struct dispatcher_ops *ops, uint
 	pthread_cond_init(&d->work, NULL);
 	sched_queue_init(&d->queue, policy, limits);
 	advise(d);
-	err = dispatcher_set_depth(d, depth ? depth : 1);
+	err = dispatcher_set_depth(d, depth);
 	if (err) {
 		pthread_cond_destroy(&d->work);
 		pthread_mutex_destroy(&d->lock);
@@ -134,7 +137,8 @@ enum sched_verdict dispatcher_submit(struct dispatcher *d, struct sched_req *r)
 	pthread_mutex_lock(&d->lock);
 	verdict = sched_submit(&d->queue, r, d->ops->now());
 	advise(d);
-	if (verdict == SCHED_ADDED && d->busy < d->depth)
+	/* not busy < depth: after a reduction a thread above depth may be busy and one below asleep */
+	if (verdict == SCHED_ADDED && d->busy < d->n_threads)
 		pthread_cond_broadcast(&d->work);
 	pthread_mutex_unlock(&d->lock);
 	return verdict;

@@ -65,7 +65,7 @@ bool dispatcher_gap(struct dispatcher *d, uint64_t slice);
 void dispatcher_observe(struct dispatcher *d, uint64_t block, uint64_t len, uint64_t service);
 void dispatcher_set_policy(struct dispatcher *d, const struct sched_policy *policy);
 void dispatcher_set_limits(struct dispatcher *d, const struct sched_limits *limits);
-/* More threads are started as needed; fewer just stay idle. Returns 0 or an errno. */
+/* More threads are started as needed; fewer just stay idle; 0 is 1. Returns 0 or an errno. */
 int dispatcher_set_depth(struct dispatcher *d, uint32_t depth);
 
 #endif

@@ -68,7 +68,7 @@ static struct sched_req *chunk_for(struct sched_queue *q, const struct sched_req
 	struct sched_req *at, *first = NULL, *last = NULL;
 
 	TAILQ_FOREACH(at, file_list(q, r->file), hash) {
-		if (at->file != r->file || at->class != SCHED_PREFETCH)
+		if (at->file != r->file || at->class != SCHED_PREFETCH || at->dropped)
 			continue;
 		if (at->offset <= r->offset && r->offset < end_of(at))
 			first = at;
@@ -270,6 +270,8 @@ void sched_done(struct sched_queue *q, struct sched_req *r, uint64_t now, struct
 		double waited = q->gap_opened || q->by_class[SCHED_DEMAND] ? 1 : 0;
 
 		q->gap_demand += (waited - q->gap_demand) / DEMAND_CHUNKS;
+		if (q->gap_opened) /* the disk came back from the gap: the scan goes on from here */
+			q->head = r->block + r->io_len;
 		q->gap_opened = false;
 		q->stats.served[SCHED_PREFETCH]++;
 	}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * A simulated disk with a clock of its own, and the limits that go with it: a seek of 9 ms wherever
+ * the head is not, then 130 MB/s.
+ */
+#ifndef UNIT_DISK_H
+#define UNIT_DISK_H
+
+#include "sched/policy.h"
+#include "support.h"
+
+#define DISK_SEEK      (9 * MSEC)
+#define DISK_MB_S      130
+#define DISK_NS(bytes) ((uint64_t)(bytes) * 1000 / DISK_MB_S)
+
+struct disk {
+	uint64_t now, head, busy, bytes;
+};
+
+/* Reads LEN bytes at BLOCK; returns how long that took. */
+static inline uint64_t disk_read(struct disk *d, uint64_t block, uint64_t len)
+{
+	uint64_t service = (block == d->head ? 0 : DISK_SEEK) + DISK_NS(len);
+
+	d->head = block + len;
+	d->now += service;
+	d->busy += service;
+	d->bytes += len;
+	return service;
+}
+
+static inline struct sched_limits default_limits(void)
+{
+	return (struct sched_limits){
+		.queue_max = 4096,
+		.max_io = MIB,
+		.prefetch_max_age = 10 * SEC,
+		.cost = { .chunk_min = 512 * KIB,
+			  .chunk_max = 8 * MIB,
+			  .chunk_default = 4 * MIB,
+			  .max_wait = 2 * SEC,
+			  .demand_wait = 55 * MSEC,
+			  .seek_share = 14 },
+	};
+}
+
+/* A cost model that knows this disk already. */
+static inline void learn_disk(struct cost_model *m)
+{
+	for (int i = 0; i < 16; i++) {
+		cost_observe(m, MIB, DISK_NS(MIB), true);
+		cost_observe(m, MIB, DISK_NS(MIB) + DISK_SEEK, false);
+	}
+}
+
+#endif

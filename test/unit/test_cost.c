@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What a seek costs as observed, and the size of a turn that follows. */
+#include "disk.h"
+
+static void test_learns_the_disk(void **state)
+{
+	struct cost_model m = { 0 };
+
+	learn_disk(&m);
+	assert_in_range((uint64_t)(m.ns_per_byte * 1000), 7600, 7800); /* 130 MB/s: 7.69 ns a byte */
+	assert_in_range((uint64_t)m.seek_ns, DISK_SEEK * 99 / 100, DISK_SEEK * 101 / 100);
+}
+
+static void test_the_default_until_it_knows(void **state)
+{
+	struct sched_limits l = default_limits();
+	struct cost_model m = { 0 };
+
+	assert_int_equal(cost_chunk(&m, &l.cost, 1, false), 4 * MIB);
+	assert_int_equal(cost_chunk(&m, &l.cost, 100, true), 4 * MIB);
+	for (int i = 0; i < 7; i++)
+		cost_observe(&m, MIB, DISK_NS(MIB), true);
+	assert_int_equal(cost_chunk(&m, &l.cost, 1, false), 4 * MIB);
+	l.cost.chunk_default = 100 * MIB; /* the bounds hold for it as well */
+	assert_int_equal(cost_chunk(&m, &l.cost, 1, false), 8 * MIB);
+}
+
+/* A turn of C bytes costs C/bandwidth + seek: the seek must be no more than its share of that. */
+static void test_seeks_keep_to_their_share(void **state)
+{
+	struct sched_limits l = default_limits();
+	struct cost_model m = { 0 };
+
+	learn_disk(&m);
+	l.cost.chunk_max = 1024 * MIB;
+	l.cost.max_wait = 1000 * SEC;
+	for (uint32_t share = 1; share <= 90; share++) {
+		uint64_t turn, chunk;
+
+		l.cost.seek_share = share;
+		chunk = cost_chunk(&m, &l.cost, 8, false);
+		turn = DISK_NS(chunk) + DISK_SEEK;
+		if (chunk > l.cost.chunk_min) { /* rounded down to 256 KiB */
+			assert_true(DISK_SEEK * 100 >= turn * share * 99 / 100);
+			assert_true(DISK_SEEK * 100 <=
+				    (turn + DISK_NS(256 * KIB)) * share * 101 / 100 + turn * 5);
+		}
+	}
+}
+
+/* N streams in turn wait N turns: together no longer than Max_Wait. */
+static void test_turns_fit_into_max_wait(void **state)
+{
+	struct sched_limits l = default_limits();
+	struct cost_model m = { 0 };
+
+	learn_disk(&m);
+	for (uint32_t n = 1; n < 200; n++) {
+		uint64_t chunk = cost_chunk(&m, &l.cost, n, false);
+
+		assert_in_range(chunk, l.cost.chunk_min, l.cost.chunk_max);
+		if (chunk > l.cost.chunk_min)
+			assert_true(n * (DISK_NS(chunk) + DISK_SEEK) <= l.cost.max_wait * 101 / 100);
+	}
+}
+
+static void test_small_demands_make_chunks_short(void **state)
+{
+	struct sched_limits l = default_limits();
+	struct cost_model m = { 0 };
+
+	learn_disk(&m);
+	assert_true(DISK_NS(cost_chunk(&m, &l.cost, 8, true)) + DISK_SEEK <= l.cost.demand_wait);
+	assert_true(cost_chunk(&m, &l.cost, 8, true) < cost_chunk(&m, &l.cost, 8, false));
+	l.cost.demand_wait = MSEC; /* cannot be had: the least */
+	assert_int_equal(cost_chunk(&m, &l.cost, 8, true), l.cost.chunk_min);
+	assert_true(cost_slice(&m, &l.cost, 1) > 0);
+}
+
+static void test_odd_observations_do_no_harm(void **state)
+{
+	struct sched_limits l = default_limits();
+	struct cost_model m = { 0 };
+	uint64_t before;
+
+	cost_observe(&m, 0, SEC, true);
+	assert_int_equal(m.runs, 0);
+	learn_disk(&m);
+	before = cost_chunk(&m, &l.cost, 8, false);
+	for (int i = 0; i < 100; i++) {
+		cost_observe(&m, MIB, 60 * SEC, true); /* a pause is no bandwidth */
+		cost_observe(&m, 4096, 10 * SEC, true);
+		cost_observe(&m, 0, 10 * SEC, false);
+	}
+	assert_int_equal(cost_chunk(&m, &l.cost, 8, false), before);
+}
+
+/* Without seeks (a solid-state disk) turns become as short as is allowed. */
+static void test_a_disk_without_seeks(void **state)
+{
+	struct sched_limits l = default_limits();
+	struct cost_model m = { 0 };
+
+	for (int i = 0; i < 16; i++) {
+		cost_observe(&m, MIB, MSEC, true);
+		cost_observe(&m, MIB, MSEC, false);
+	}
+	assert_int_equal(cost_chunk(&m, &l.cost, 8, false), l.cost.chunk_min);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_learns_the_disk),
+		cmocka_unit_test(test_the_default_until_it_knows),
+		cmocka_unit_test(test_seeks_keep_to_their_share),
+		cmocka_unit_test(test_turns_fit_into_max_wait),
+		cmocka_unit_test(test_small_demands_make_chunks_short),
+		cmocka_unit_test(test_odd_observations_do_no_harm),
+		cmocka_unit_test(test_a_disk_without_seeks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

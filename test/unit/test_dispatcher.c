@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Threads around the queue: each request completes exactly once, whatever is changed meanwhile. */
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "disk.h"
+#include "sched/dispatcher.h"
+
+#define SUBMITTERS 4
+#define EACH	   5000
+#define ALL	   (SUBMITTERS * EACH)
+
+struct item {
+	struct sched_req req; /* first */
+	atomic_uint completed, executed;
+	bool chunk;
+};
+
+static struct item items[ALL];
+static struct dispatcher dispatcher;
+static atomic_ulong ticks, finished, refused;
+static atomic_uint threads_started, threads_stopped;
+static atomic_bool all_in;
+static pthread_mutex_t done_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t done_cond = PTHREAD_COND_INITIALIZER;
+
+static uint64_t tick(void)
+{
+	return atomic_fetch_add(&ticks, 1000) + 1000;
+}
+
+static void count(struct item *i)
+{
+	atomic_fetch_add(&i->completed, 1);
+	if (atomic_fetch_add(&finished, 1) + 1 == ALL) {
+		pthread_mutex_lock(&done_lock);
+		pthread_cond_broadcast(&done_cond);
+		pthread_mutex_unlock(&done_lock);
+	}
+}
+
+static void execute(struct dispatcher *d, struct sched_req *r)
+{
+	struct item *i = (struct item *)r;
+
+	atomic_fetch_add(&i->executed, 1);
+	dispatcher_observe(d, r->block, r->io_len, 1000);
+	if (r->class != SCHED_PREFETCH || r->dropped)
+		return;
+	for (uint64_t at = r->offset; at < r->offset + r->len; at += r->len / 4) {
+		dispatcher_progress(d, r, at);
+		dispatcher_gap(d, SEC);
+	}
+}
+
+static void complete(struct sched_req *r)
+{
+	count((struct item *)r);
+}
+
+static void finish(struct dispatcher *d, struct sched_req *r)
+{
+	count((struct item *)r);
+}
+
+static void thread_start(unsigned int n)
+{
+	atomic_fetch_add(&threads_started, 1);
+}
+
+static void thread_stop(void)
+{
+	atomic_fetch_add(&threads_stopped, 1);
+}
+
+static const struct dispatcher_ops ops = {
+	.now = tick,
+	.execute = execute,
+	.complete = complete,
+	.finish = finish,
+	.thread_start = thread_start,
+	.thread_stop = thread_stop,
+};
+
+static void submit(struct item *i, uint64_t *seed)
+{
+	struct sched_req *r = &i->req;
+
+	r->class = random_below(seed, 4) ? SCHED_DEMAND : SCHED_PREFETCH;
+	r->file = random_below(seed, 8);
+	r->len = r->class == SCHED_DEMAND ? 8 * KIB : 256 * KIB;
+	r->offset = random_below(seed, 4 * MIB / r->len) * r->len;
+	r->block = r->file * 64 * MIB + r->offset;
+	switch (dispatcher_submit(&dispatcher, r)) {
+	case SCHED_RESIDENT:
+		count(i);
+		break;
+	case SCHED_FULL: /* done without the queue */
+		atomic_fetch_add(&refused, 1);
+		count(i);
+		break;
+	default:
+		break;
+	}
+}
+
+static void *submitter(void *arg)
+{
+	uint64_t n = (uint64_t)(uintptr_t)arg, seed = n;
+
+	for (uint64_t i = 0; i < EACH; i++)
+		submit(&items[n * EACH + i], &seed);
+	return NULL;
+}
+
+static void *meddler(void *arg)
+{
+	struct sched_limits l = default_limits();
+	uint64_t seed = 99;
+
+	l.queue_max = 200;
+	for (unsigned int i = 0; !atomic_load(&all_in); i++) {
+		dispatcher_set_policy(&dispatcher, sched_policy_nth(i % 4));
+		if (random_below(&seed, 20) == 0)
+			dispatcher_set_depth(&dispatcher, (uint32_t)random_below(&seed, 5));
+		if (random_below(&seed, 20) == 0)
+			dispatcher_set_limits(&dispatcher, &l);
+	}
+	return NULL;
+}
+
+static void reset(void)
+{
+	memset(items, 0, sizeof(items));
+	atomic_store(&finished, 0);
+	atomic_store(&refused, 0);
+	atomic_store(&all_in, false);
+	atomic_store(&threads_started, 0);
+	atomic_store(&threads_stopped, 0);
+}
+
+static void check_once_each(void)
+{
+	assert_int_equal(finished, ALL);
+	for (int i = 0; i < ALL; i++) {
+		assert_int_equal(items[i].completed, 1);
+		assert_true(items[i].executed <= 1);
+	}
+	assert_int_equal(dispatcher.queue.queued + dispatcher.queue.running, 0);
+}
+
+static void test_each_once_while_everything_changes(void **state)
+{
+	struct sched_limits l = default_limits();
+	pthread_t threads[SUBMITTERS], changer;
+
+	reset();
+	l.queue_max = 200;
+	l.prefetch_max_age = 2 * MSEC;
+	assert_int_equal(dispatcher_init(&dispatcher, &ops, 2, &sched_turns, &l), 0);
+	pthread_create(&changer, NULL, meddler, NULL);
+	for (uintptr_t i = 0; i < SUBMITTERS; i++)
+		pthread_create(&threads[i], NULL, submitter, (void *)i);
+	for (int i = 0; i < SUBMITTERS; i++)
+		pthread_join(threads[i], NULL);
+	atomic_store(&all_in, true);
+	pthread_join(changer, NULL);
+	/* not fini: every request must come through by itself, also after the last change of depth */
+	pthread_mutex_lock(&done_lock);
+	while (atomic_load(&finished) < ALL)
+		pthread_cond_wait(&done_cond, &done_lock);
+	pthread_mutex_unlock(&done_lock);
+	dispatcher_fini(&dispatcher);
+	check_once_each();
+	assert_int_equal(threads_started, threads_stopped);
+}
+
+static void test_fini_drains(void **state)
+{
+	struct sched_limits l = default_limits();
+	uint64_t seed = 4;
+
+	reset();
+	l.queue_max = ALL;
+	assert_int_equal(dispatcher_init(&dispatcher, &ops, 3, &sched_elevator, &l), 0);
+	for (int i = 0; i < ALL; i++)
+		submit(&items[i], &seed);
+	dispatcher_fini(&dispatcher);
+	check_once_each();
+	assert_int_equal(threads_started, 3);
+	assert_int_equal(threads_stopped, 3);
+}
+
+/* A worker above the new depth, still busy, must not keep one below it asleep. */
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t gate_cond = PTHREAD_COND_INITIALIZER;
+static int gate_open, inside;
+
+static void gated_execute(struct dispatcher *d, struct sched_req *r)
+{
+	pthread_mutex_lock(&gate);
+	inside++;
+	pthread_cond_broadcast(&gate_cond);
+	while (r->owner && !gate_open)
+		pthread_cond_wait(&gate_cond, &gate);
+	pthread_mutex_unlock(&gate);
+}
+
+static void gated_finish(struct dispatcher *d, struct sched_req *r)
+{
+	pthread_mutex_lock(&gate);
+	if (r->owner == 2 && dispatcher_submit(d, r + 1) != SCHED_ADDED)
+		abort(); /* cmocka's assertions are for the test's own thread */
+	inside += 100;
+	pthread_cond_broadcast(&gate_cond);
+	pthread_mutex_unlock(&gate);
+}
+
+static void await(int n)
+{
+	while (inside < n)
+		pthread_cond_wait(&gate_cond, &gate);
+}
+
+static const struct dispatcher_ops gated = {
+	.now = tick, .execute = gated_execute, .complete = complete, .finish = gated_finish
+};
+
+static void test_a_smaller_depth_leaves_nobody_asleep(void **state)
+{
+	struct sched_limits l = default_limits();
+	struct sched_req r[3] = { { .owner = 1, .len = 1 }, { .owner = 1, .len = 1 }, { .len = 1 } };
+
+	for (int round = 0; round < 50; round++) {
+		gate_open = inside = 0;
+		assert_int_equal(dispatcher_init(&dispatcher, &gated, 2, &sched_fifo, &l), 0);
+		r[0].file = 1;
+		dispatcher_submit(&dispatcher, &r[0]); /* held by either worker */
+		pthread_mutex_lock(&gate);
+		await(1);
+		pthread_mutex_unlock(&gate);
+		dispatcher_set_depth(&dispatcher, 1);
+		r[2].file = 3;
+		dispatcher_submit(&dispatcher, &r[2]);
+		pthread_mutex_lock(&gate);
+		gate_open = 1;
+		pthread_cond_broadcast(&gate_cond);
+		await(202);
+		pthread_mutex_unlock(&gate);
+		dispatcher_fini(&dispatcher);
+	}
+}
+
+/* What the last one submits while the dispatcher stops is served, by whichever worker is left. */
+static void test_fini_serves_what_the_last_one_submits(void **state)
+{
+	struct sched_limits l = default_limits();
+	struct sched_req r[2] = { { .owner = 2, .len = 1 }, { .len = 1 } };
+
+	for (int round = 0; round < 50; round++) {
+		gate_open = inside = 0;
+		assert_int_equal(dispatcher_init(&dispatcher, &gated, 2, &sched_fifo, &l), 0);
+		dispatcher_submit(&dispatcher, &r[0]);
+		pthread_mutex_lock(&gate);
+		await(1);
+		pthread_mutex_unlock(&gate);
+		dispatcher_set_depth(&dispatcher, 1);
+		pthread_mutex_lock(&gate);
+		gate_open = 1;
+		pthread_cond_broadcast(&gate_cond);
+		pthread_mutex_unlock(&gate);
+		dispatcher_fini(&dispatcher);
+		assert_int_equal(inside, 202);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_once_while_everything_changes),
+		cmocka_unit_test(test_fini_drains),
+		cmocka_unit_test(test_a_smaller_depth_leaves_nobody_asleep),
+		cmocka_unit_test(test_fini_serves_what_the_last_one_submits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

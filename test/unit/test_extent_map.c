@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The extent cache: look-ups, holes, invalidation, files with more extents than it holds. */
+#include "sched/extent_map.h"
+#include "support.h"
+
+/* A file of N extents of 1 MiB, each followed by a hole as long where HOLES is set. */
+struct file {
+	uint64_t n, fetched;
+	bool holes, fail;
+};
+
+static uint64_t place(uint64_t i)
+{
+	return (i * 7919 % 1000 + 1) * 100 * MIB;
+}
+
+static int fetch(void *arg, uint64_t offset, struct extent *extents, int max, uint64_t *covered)
+{
+	struct file *f = arg;
+	uint64_t step = f->holes ? 2 * MIB : MIB;
+	int n = 0;
+
+	f->fetched++;
+	if (f->fail)
+		return -1;
+	for (uint64_t i = offset / step; i < f->n && n < max; i++)
+		extents[n++] = (struct extent){ i * step, MIB, place(i) };
+	*covered = n == max ? extents[n - 1].offset + MIB : UINT64_MAX;
+	return n;
+}
+
+static void test_lookup_and_cache(void **state)
+{
+	struct file f = { .n = 10 };
+	struct extent_map m;
+	uint64_t block;
+
+	extent_map_init(&m);
+	for (uint64_t at = 0; at < 10 * MIB; at += 100000) {
+		assert_true(extent_map_lookup(&m, at, fetch, &f, &block));
+		assert_int_equal(block, place(at / MIB) + at % MIB);
+	}
+	assert_false(extent_map_lookup(&m, 10 * MIB, fetch, &f, &block)); /* beyond the last */
+	assert_int_equal(f.fetched, 1);
+	extent_map_invalidate(&m);
+	assert_true(extent_map_lookup(&m, 5 * MIB, fetch, &f, &block));
+	assert_int_equal(f.fetched, 2);
+	assert_true(extent_map_lookup(&m, 0, fetch, &f, &block)); /* before what is cached */
+	assert_int_equal(f.fetched, 3);
+	extent_map_fini(&m);
+}
+
+static void test_holes_are_unmapped(void **state)
+{
+	struct file f = { .n = 5, .holes = true };
+	struct extent_map m;
+	uint64_t block;
+
+	extent_map_init(&m);
+	assert_true(extent_map_lookup(&m, MIB - 1, fetch, &f, &block));
+	assert_false(extent_map_lookup(&m, MIB, fetch, &f, &block));
+	assert_false(extent_map_lookup(&m, 2 * MIB - 1, fetch, &f, &block));
+	assert_true(extent_map_lookup(&m, 2 * MIB, fetch, &f, &block));
+	assert_int_equal(block, place(1));
+	assert_int_equal(f.fetched, 1);
+	extent_map_fini(&m);
+}
+
+static void test_more_extents_than_fit(void **state)
+{
+	struct file f = { .n = 1000 };
+	struct extent_map m;
+	uint64_t block, seed = 1;
+
+	extent_map_init(&m);
+	for (uint64_t at = 0; at < 1000 * MIB; at += MIB) {
+		assert_true(extent_map_lookup(&m, at, fetch, &f, &block));
+		assert_int_equal(block, place(at / MIB));
+	}
+	assert_int_equal(f.fetched, (1000 + EXTENT_MAP_MAX - 1) / EXTENT_MAP_MAX);
+	for (int i = 0; i < 2000; i++) {
+		uint64_t at = random_below(&seed, 1000 * MIB);
+
+		assert_true(extent_map_lookup(&m, at, fetch, &f, &block));
+		assert_int_equal(block, place(at / MIB) + at % MIB);
+	}
+	extent_map_fini(&m);
+}
+
+static void test_an_error_is_not_remembered(void **state)
+{
+	struct file f = { .n = 1, .fail = true };
+	struct extent_map m;
+	uint64_t block;
+
+	extent_map_init(&m);
+	assert_false(extent_map_lookup(&m, 0, fetch, &f, &block));
+	f.fail = false;
+	assert_true(extent_map_lookup(&m, 0, fetch, &f, &block));
+	f.n = 0; /* an empty file has no extents, and that is remembered */
+	extent_map_invalidate(&m);
+	assert_false(extent_map_lookup(&m, 0, fetch, &f, &block));
+	assert_false(extent_map_lookup(&m, 7, fetch, &f, &block));
+	assert_int_equal(f.fetched, 3);
+	extent_map_fini(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lookup_and_cache),
+		cmocka_unit_test(test_holes_are_unmapped),
+		cmocka_unit_test(test_more_extents_than_fit),
+		cmocka_unit_test(test_an_error_is_not_remembered),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

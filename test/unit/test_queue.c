@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The dispatch queue: joining, promotion, absorbing, merging, refusal, the bound on waiting. */
+#include "disk.h"
+
+static struct sched_queue *make(const char *policy)
+{
+	struct sched_limits l = default_limits();
+	struct sched_queue *q = malloc(sizeof(*q));
+
+	assert_non_null(q);
+	sched_queue_init(q, sched_policy_find(policy), &l);
+	return q;
+}
+
+static struct sched_req demand(uint64_t file, uint64_t offset, uint64_t len)
+{
+	return (struct sched_req){ .class = SCHED_DEMAND,
+				   .file = file,
+				   .offset = offset,
+				   .len = len,
+				   .block = file * 1024 * MIB + offset };
+}
+
+static struct sched_req chunk(uint64_t file, uint64_t offset, uint64_t len)
+{
+	struct sched_req r = demand(file, offset, len);
+
+	r.class = SCHED_PREFETCH;
+	return r;
+}
+
+static void assert_woken(struct sched_list *woken, struct sched_req *r)
+{
+	assert_ptr_equal(TAILQ_FIRST(woken), r);
+	assert_int_equal(r->state, REQ_IDLE);
+	TAILQ_REMOVE(woken, r, order);
+}
+
+static void test_a_demand_joins_a_queued_chunk(void **state)
+{
+	struct sched_queue *q = make("fifo");
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+	struct sched_req c = chunk(1, 0, 4 * MIB), r = demand(1, MIB, 32 * KIB);
+	struct sched_req other = demand(2, MIB, 32 * KIB);
+
+	assert_int_equal(sched_submit(q, &c, 100), SCHED_ADDED);
+	assert_false(c.wanted);
+	assert_int_equal(sched_submit(q, &r, 200), SCHED_WAITS);
+	assert_true(c.wanted); /* promoted: the bound on waiting counts from now */
+	assert_int_equal(c.arrival, 200);
+	assert_int_equal(sched_submit(q, &other, 300), SCHED_ADDED);
+	assert_ptr_equal(sched_next(q, 400), &c);
+	sched_done(q, &c, 500, &woken);
+	assert_woken(&woken, &r);
+	assert_true(TAILQ_EMPTY(&woken));
+	assert_int_equal(q->stats.joined, 1);
+	assert_int_equal(q->stats.served[SCHED_DEMAND], 1);
+	free(q);
+}
+
+static void test_a_demand_joins_a_running_chunk(void **state)
+{
+	struct sched_queue *q = make("turns");
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+	struct sched_req c = chunk(1, 0, 4 * MIB), near = demand(1, MIB - 32 * KIB, 32 * KIB);
+	struct sched_req far = demand(1, 2 * MIB, 32 * KIB), late = demand(1, MIB / 2, 32 * KIB);
+
+	sched_submit(q, &c, 100);
+	assert_ptr_equal(sched_next(q, 200), &c);
+	assert_int_equal(sched_submit(q, &near, 300), SCHED_WAITS);
+	assert_int_equal(sched_submit(q, &far, 300), SCHED_WAITS);
+	sched_progress(q, &c, MIB, 400, &woken);
+	assert_woken(&woken, &near);
+	assert_true(TAILQ_EMPTY(&woken));
+	assert_int_equal(sched_submit(q, &late, 500), SCHED_RESIDENT); /* came meanwhile */
+	sched_done(q, &c, 600, &woken);
+	assert_woken(&woken, &far);
+	assert_int_equal(q->queued + q->running, 0);
+	free(q);
+}
+
+static void test_a_demand_that_spans_two_chunks(void **state)
+{
+	struct sched_queue *q = make("fifo");
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+	struct sched_req a = chunk(1, 0, MIB), b = chunk(1, MIB, MIB);
+	struct sched_req r = demand(1, MIB - 16 * KIB, 32 * KIB);
+	struct sched_req beyond = demand(1, 2 * MIB - 16 * KIB, 32 * KIB);
+
+	sched_submit(q, &a, 1);
+	sched_submit(q, &b, 2);
+	assert_int_equal(sched_submit(q, &r, 3), SCHED_WAITS);
+	assert_int_equal(sched_submit(q, &beyond, 4), SCHED_ADDED); /* its end is in none */
+	assert_ptr_equal(sched_next(q, 5), &a);
+	sched_done(q, &a, 6, &woken);
+	assert_true(TAILQ_EMPTY(&woken));
+	assert_ptr_equal(sched_next(q, 7), &b);
+	sched_progress(q, &b, MIB + 16 * KIB, 8, &woken);
+	assert_woken(&woken, &r);
+	sched_done(q, &b, 9, &woken);
+	assert_true(TAILQ_EMPTY(&woken));
+	free(q);
+}
+
+static void test_a_chunk_absorbs_the_demands_it_covers(void **state)
+{
+	struct sched_queue *q = make("turns");
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+	struct sched_req in[3], out = demand(1, 4 * MIB - 16 * KIB, 32 * KIB), other = demand(2, 0, MIB);
+	struct sched_req c = chunk(1, 0, 4 * MIB);
+
+	for (int i = 0; i < 3; i++) {
+		in[i] = demand(1, (uint64_t)i * 32 * KIB, 32 * KIB);
+		sched_submit(q, &in[i], 10 + (uint64_t)i);
+	}
+	sched_submit(q, &out, 20);
+	sched_submit(q, &other, 20);
+	assert_int_equal(sched_submit(q, &c, 30), SCHED_ADDED);
+	assert_int_equal(q->stats.absorbed, 3);
+	assert_int_equal(q->queued, 3);
+	assert_true(c.wanted);
+	assert_int_equal(c.arrival, 10); /* of the one that has waited longest */
+	while (sched_next(q, 40))
+		;
+	sched_done(q, &c, 50, &woken);
+	for (int i = 0; i < 3; i++)
+		assert_woken(&woken, &in[i]);
+	free(q);
+}
+
+static void test_neighbours_merge_up_to_max_io(void **state)
+{
+	struct sched_queue *q = make("elevator");
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+	struct sched_req r[40], elsewhere = demand(1, 64 * MIB, 32 * KIB);
+	struct sched_req moved = demand(1, MIB, 32 * KIB);
+
+	for (int i = 39; i >= 0; i--) {
+		r[i] = demand(1, (uint64_t)i * 32 * KIB, 32 * KIB);
+		sched_submit(q, &r[i], 1);
+	}
+	sched_submit(q, &elsewhere, 1);
+	moved.block = 500 * MIB; /* next in the file, but not on the disk */
+	assert_ptr_equal(sched_next(q, 2), &r[0]);
+	assert_int_equal(r[0].io_len, MIB);
+	assert_int_equal(q->stats.merged, 31);
+	sched_done(q, &r[0], 3, &woken);
+	for (int i = 1; i < 32; i++)
+		assert_woken(&woken, &r[i]);
+	assert_true(TAILQ_EMPTY(&woken));
+	assert_int_equal(q->stats.served[SCHED_DEMAND], 32);
+	assert_int_equal(q->stats.bytes[SCHED_DEMAND], MIB);
+	assert_ptr_equal(sched_next(q, 4), &r[32]);
+	assert_int_equal(r[32].io_len, 256 * KIB);
+	sched_submit(q, &moved, 5);
+	assert_int_equal(r[32].io_len, 256 * KIB);
+	free(q);
+}
+
+static void test_a_full_queue_refuses(void **state)
+{
+	struct sched_queue *q = make("turns");
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+	struct sched_req c = chunk(9, 0, MIB), r[3], joins = demand(9, 0, 32 * KIB);
+
+	q->limits.queue_max = 3;
+	sched_submit(q, &c, 1);
+	for (int i = 0; i < 3; i++)
+		r[i] = demand((uint64_t)i, 0, 32 * KIB);
+	assert_int_equal(sched_submit(q, &r[0], 1), SCHED_ADDED);
+	assert_int_equal(sched_submit(q, &r[1], 1), SCHED_ADDED);
+	assert_int_equal(sched_submit(q, &r[2], 1), SCHED_FULL);
+	assert_int_equal(sched_submit(q, &joins, 1), SCHED_WAITS); /* takes no place */
+	assert_int_equal(q->stats.refused, 1);
+	sched_done(q, sched_next(q, 2), 3, &woken);
+	assert_int_equal(sched_submit(q, &r[2], 4), SCHED_ADDED);
+	assert_int_equal(q->queued, 3);
+	free(q);
+}
+
+static void test_max_wait_comes_before_the_policy(void **state)
+{
+	static const char *const orders[] = { "elevator", "ncscan", "turns" };
+
+	for (int p = 0; p < 3; p++) {
+		struct sched_queue *q = make(orders[p]);
+		struct sched_req low = demand(1, 0, 4 * KIB), high = demand(5, 0, 4 * KIB);
+		struct sched_req c = chunk(6, 0, MIB), joins = demand(6, 0, 4 * KIB);
+
+		sched_submit(q, &high, 1);
+		sched_submit(q, &c, 2);
+		sched_submit(q, &joins, 3);
+		sched_submit(q, &low, 2 * SEC);
+		assert_ptr_equal(sched_next(q, 2 * SEC + 1), &high); /* waited 2 s */
+		assert_ptr_equal(sched_next(q, 2 * SEC + 3), &c);    /* a chunk someone waits for */
+		assert_int_equal(q->stats.expired, 2);
+		assert_ptr_equal(sched_next(q, 2 * SEC + 4), &low);
+		assert_null(sched_next(q, 2 * SEC + 5));
+		free(q);
+	}
+}
+
+static void test_old_prefetches_are_dropped(void **state)
+{
+	struct sched_queue *q = make("turns");
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+	struct sched_req old = chunk(1, 0, MIB), wanted = chunk(2, 0, MIB), fresh = chunk(3, 0, MIB);
+	struct sched_req waits = demand(2, 0, 4 * KIB), late = demand(1, 0, 4 * KIB);
+
+	sched_submit(q, &old, 0);
+	sched_submit(q, &wanted, 0);
+	sched_submit(q, &waits, 1);
+	sched_submit(q, &fresh, 9 * SEC);
+	assert_ptr_equal(sched_next(q, 11 * SEC), &old);
+	assert_true(old.dropped);
+	/* it brings nothing: who comes now must not wait for it */
+	assert_int_equal(sched_submit(q, &late, 11 * SEC), SCHED_ADDED);
+	sched_done(q, &old, 11 * SEC, &woken);
+	assert_int_equal(q->stats.bytes[SCHED_PREFETCH], 0);
+	assert_ptr_equal(sched_next(q, 11 * SEC), &wanted);
+	assert_false(wanted.dropped);
+	assert_int_equal(q->stats.dropped, 1);
+	free(q);
+}
+
+static void test_files_are_told_apart(void **state)
+{
+	struct sched_queue *q = make("fifo");
+	static struct sched_req c[1000], r;
+
+	q->limits.queue_max = 2000;
+	for (uint64_t f = 0; f < 1000; f++) { /* more than there are hash lists */
+		c[f] = chunk(f, 0, MIB);
+		assert_int_equal(sched_submit(q, &c[f], 1), SCHED_ADDED);
+	}
+	r = demand(77, 4096, 4096);
+	assert_int_equal(sched_submit(q, &r, 2), SCHED_WAITS);
+	assert_true(c[77].wanted);
+	for (uint64_t f = 0; f < 1000; f++)
+		assert_int_equal(c[f].wanted, f == 77);
+	free(q);
+}
+
+static void test_streams_and_chunk_sizes(void **state)
+{
+	struct sched_queue *q = make("turns");
+	struct sched_req c[8];
+
+	assert_int_equal(sched_streams(q), 1);
+	assert_int_equal(sched_chunk(q), 4 * MIB);
+	for (int i = 0; i < 8; i++) {
+		c[i] = chunk((uint64_t)i, 0, MIB);
+		sched_submit(q, &c[i], 1);
+	}
+	assert_int_equal(sched_streams(q), 8);
+	sched_next(q, 2);
+	assert_int_equal(sched_streams(q), 8); /* the running one counts */
+	for (uint64_t i = 0; i < 20; i++)
+		sched_observe(q, i % 2 ? (i - 1) * 100 * MIB + MIB : i * 100 * MIB, MIB,
+			      DISK_NS(MIB) + (i % 2 ? 0 : DISK_SEEK));
+	assert_in_range(sched_chunk(q), 6 * MIB, 8 * MIB);
+	free(q);
+}
+
+static void test_wait_percentiles(void **state)
+{
+	struct sched_stats s = { 0 };
+
+	assert_int_equal(sched_wait_percentile(&s, 99), 0);
+	s.waits[10] = 99; /* 512 .. 1023 us */
+	s.waits[20] = 1;
+	assert_int_equal(sched_wait_percentile(&s, 50), 1024 * 1000);
+	assert_int_equal(sched_wait_percentile(&s, 99), 1024 * 1000);
+	assert_int_equal(sched_wait_percentile(&s, 99.5), (1ull << 20) * 1000);
+	assert_int_equal(sched_wait_percentile(&s, 100), (1ull << 20) * 1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_demand_joins_a_queued_chunk),
+		cmocka_unit_test(test_a_demand_joins_a_running_chunk),
+		cmocka_unit_test(test_a_demand_that_spans_two_chunks),
+		cmocka_unit_test(test_a_chunk_absorbs_the_demands_it_covers),
+		cmocka_unit_test(test_neighbours_merge_up_to_max_io),
+		cmocka_unit_test(test_a_full_queue_refuses),
+		cmocka_unit_test(test_max_wait_comes_before_the_policy),
+		cmocka_unit_test(test_old_prefetches_are_dropped),
+		cmocka_unit_test(test_files_are_told_apart),
+		cmocka_unit_test(test_streams_and_chunk_sizes),
+		cmocka_unit_test(test_wait_percentiles),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
