@@ -42,8 +42,8 @@ static uint64_t cut(const struct window_limits *l, uint64_t from, uint64_t size)
 			       ? left - tail
 			       : left;
 	if (l->streams > 1 && size >= 2 * chunk && size <= TAIL_CHUNKS * chunk) {
-		/* as many even chunks as are needed before the tail */
-		uint64_t n = (left - tail + chunk - 1) / chunk;
+		/* even chunks, of about that size, before the tail */
+		uint64_t n = (left - tail + chunk / 2) / chunk;
 
 		chunk = (left - tail + n - 1) / n;
 	}

@@ -6,6 +6,8 @@
 #define COST_SURE  8
 /* Reads smaller than this say little about bandwidth. */
 #define COST_RUN   (128u << 10)
+/* With few streams, rounds of turns in the longest wait. */
+#define ROUNDS	   3
 /* Chunk sizes are multiples of this. */
 #define CHUNK_STEP (256u << 10)
 
@@ -58,18 +60,29 @@ uint64_t cost_slice(const struct cost_model *m, const struct cost_limits *l, uin
 	return slice + (n > 1 ? (uint64_t)((n - 1) * m->seek_ns / 3) : 0);
 }
 
+/* The bytes of a turn, with its seek, that takes NS. */
+static double fit_in(const struct cost_model *m, double ns)
+{
+	return (ns - m->seek_ns) / m->ns_per_byte;
+}
+
 uint64_t cost_chunk(const struct cost_model *m, const struct cost_limits *l, uint32_t streams,
 		    bool demands)
 {
 	double bytes = (double)l->chunk_default, fit;
 
+	if (!streams)
+		streams = 1;
 	if (m->runs < COST_SURE || m->jumps < COST_SURE)
 		return clamp(bytes, l);
 	bytes = m->seek_ns / m->ns_per_byte * (100 - l->seek_share) / l->seek_share;
-	fit = ((double)l->max_wait / (streams ? streams : 1) - m->seek_ns) / m->ns_per_byte;
+	fit = fit_in(m, (double)l->max_wait / ROUNDS / streams);
+	if (fit > bytes)
+		bytes = fit;
+	fit = fit_in(m, (double)l->max_wait / streams);
 	if (fit < bytes)
 		bytes = fit;
-	fit = ((double)cost_slice(m, l, 1) - m->seek_ns) / m->ns_per_byte;
+	fit = fit_in(m, (double)cost_slice(m, l, 1));
 	if (demands && fit < bytes)
 		bytes = fit;
 	return clamp(bytes, l);

@@ -3,7 +3,8 @@
  * What a seek costs on this device, as observed, and how large a turn must be to pay for it.
  *
  * A turn of C bytes costs C/bandwidth + seek. So that no more than Seek_Share of the time goes into
- * seeking, C = bandwidth * seek * (1 - share) / share. N streams served in turn each wait N turns:
+ * seeking, C = bandwidth * seek * (1 - share) / share at least; with few streams turns are longer, up
+ * to a round of a third of the longest wait. N streams served in turn each wait N turns:
  * for a longest wait L a turn may take no more than L/N. Where small demand reads are about, a turn is
  * interrupted after a slice, Demand_Wait less a seek; since the disk has to seek then anyway, chunks
  * need be no longer than that. Pure; no locking of its own.

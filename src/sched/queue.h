@@ -51,6 +51,7 @@ struct sched_req {
 	uint64_t sequence;     /* order of submission */
 	uint64_t progress;     /* running: arrived up to this offset of the file */
 	uint64_t io_len;       /* running: bytes to read, with the neighbours merged into it */
+	uint64_t tag;	       /* bytes its stream had before it (policy turns) */
 	TAILQ_ENTRY(sched_req) age;   /* all queued, by submission */
 	TAILQ_ENTRY(sched_req) order; /* the policy's list, or the waiters of another */
 	TAILQ_ENTRY(sched_req) hash;  /* those of the same file: queued chunks and demands, running */
@@ -75,6 +76,7 @@ struct sched_stats {
 struct sched_policy;
 
 #define SCHED_FILE_HASH 256
+#define SCHED_OWNER_HASH 1024
 struct sched_queue {
 	const struct sched_policy *policy;
 	struct sched_limits limits;
@@ -93,6 +95,10 @@ struct sched_queue {
 	struct sched_list current, next; /* sorted by block: this scan, the one after */
 	struct sched_list demands, batch;
 	bool gap_used;
+	uint64_t level; /* what the streams of the present scan have had, bytes */
+	struct {
+		uint64_t owner, had;
+	} streams[SCHED_OWNER_HASH]; /* as far as there is room */
 };
 
 enum sched_verdict {
