@@ -255,7 +255,7 @@ static void test_streams_and_chunk_sizes(void **state)
 	assert_int_equal(sched_streams(q), 8);
 	sched_next(q, 2);
 	assert_int_equal(sched_streams(q), 8); /* the running one counts */
-	for (uint64_t i = 0; i < 20; i++)
+	for (uint64_t i = 0; i < 40; i++)
 		sched_observe(q, i % 2 ? (i - 1) * 100 * MIB + MIB : i * 100 * MIB, MIB,
 			      DISK_NS(MIB) + (i % 2 ? 0 : DISK_SEEK));
 	assert_in_range(sched_chunk(q), 6 * MIB, 8 * MIB);
