@@ -11,7 +11,7 @@
 
 #define DISK_SEEK      (9 * MSEC)
 #define DISK_MB_S      130
-#define DISK_NS(bytes) ((uint64_t)(bytes) * 1000 / DISK_MB_S)
+#define DISK_NS(bytes) ((uint64_t)(bytes)*1000 / DISK_MB_S)
 
 struct disk {
 	uint64_t now, head, busy, bytes;
@@ -35,12 +35,12 @@ static inline struct sched_limits default_limits(void)
 		.queue_max = 4096,
 		.max_io = MIB,
 		.prefetch_max_age = 10 * SEC,
-		.cost = { .chunk_min = 512 * KIB,
-			  .chunk_max = 8 * MIB,
-			  .chunk_default = 4 * MIB,
-			  .max_wait = 2 * SEC,
-			  .demand_wait = 55 * MSEC,
-			  .seek_share = 14 },
+		.cost = {.chunk_min = 512 * KIB,
+			 .chunk_max = 8 * MIB,
+			 .chunk_default = 4 * MIB,
+			 .max_wait = 2 * SEC,
+			 .demand_wait = 55 * MSEC,
+			 .seek_share = 14},
 	};
 }
 

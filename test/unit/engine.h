@@ -82,8 +82,7 @@ static inline struct readahead_plan engine_start(struct engine *e,
 						 const struct readahead_plan *plan, uint64_t size)
 {
 	struct readahead_read at = {
-		.size = size, .now = e->now, .chunk = e->chunk, .streams = e->streams
-	};
+		.size = size, .now = e->now, .chunk = e->chunk, .streams = e->streams};
 	struct readahead_plan next;
 
 	readahead_started(e->ra, &e->tuning, &e->counters, plan, &at, &next);

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#define KIB 1024ull
-#define MIB (1024 * KIB)
+#define KIB  1024ull
+#define MIB  (1024 * KIB)
 #define MSEC 1000000ull
 #define SEC  (1000 * MSEC)
 

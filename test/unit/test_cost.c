@@ -4,17 +4,18 @@
 
 static void test_learns_the_disk(void **state)
 {
-	struct cost_model m = { 0 };
+	struct cost_model m = {0};
 
 	learn_disk(&m);
-	assert_in_range((uint64_t)(m.ns_per_byte * 1000), 7600, 7800); /* 130 MB/s: 7.69 ns a byte */
+	assert_in_range((uint64_t)(m.ns_per_byte * 1000), 7600,
+			7800); /* 130 MB/s: 7.69 ns a byte */
 	assert_in_range((uint64_t)m.seek_ns, DISK_SEEK * 99 / 100, DISK_SEEK * 101 / 100);
 }
 
 static void test_the_default_until_it_knows(void **state)
 {
 	struct sched_limits l = default_limits();
-	struct cost_model m = { 0 };
+	struct cost_model m = {0};
 
 	assert_int_equal(cost_chunk(&m, &l.cost, 1, false), 4 * MIB);
 	assert_int_equal(cost_chunk(&m, &l.cost, 100, true), 4 * MIB);
@@ -29,7 +30,7 @@ static void test_the_default_until_it_knows(void **state)
 static void test_seeks_keep_to_their_share(void **state)
 {
 	struct sched_limits l = default_limits();
-	struct cost_model m = { 0 };
+	struct cost_model m = {0};
 
 	learn_disk(&m);
 	l.cost.chunk_max = 1024 * MIB;
@@ -47,7 +48,7 @@ static void test_seeks_keep_to_their_share(void **state)
 static void test_turns_fit_into_max_wait(void **state)
 {
 	struct sched_limits l = default_limits();
-	struct cost_model m = { 0 };
+	struct cost_model m = {0};
 
 	learn_disk(&m);
 	for (uint32_t n = 1; n < 200; n++) {
@@ -55,14 +56,15 @@ static void test_turns_fit_into_max_wait(void **state)
 
 		assert_in_range(chunk, l.cost.chunk_min, l.cost.chunk_max);
 		if (chunk > l.cost.chunk_min)
-			assert_true(n * (DISK_NS(chunk) + DISK_SEEK) <= l.cost.max_wait * 101 / 100);
+			assert_true(n * (DISK_NS(chunk) + DISK_SEEK) <=
+				    l.cost.max_wait * 101 / 100);
 	}
 }
 
 static void test_small_demands_make_chunks_short(void **state)
 {
 	struct sched_limits l = default_limits();
-	struct cost_model m = { 0 };
+	struct cost_model m = {0};
 
 	learn_disk(&m);
 	assert_true(DISK_NS(cost_chunk(&m, &l.cost, 8, true)) + DISK_SEEK <= l.cost.demand_wait);
@@ -75,7 +77,7 @@ static void test_small_demands_make_chunks_short(void **state)
 static void test_odd_observations_do_no_harm(void **state)
 {
 	struct sched_limits l = default_limits();
-	struct cost_model m = { 0 };
+	struct cost_model m = {0};
 	uint64_t before;
 
 	cost_observe(&m, 0, SEC, true);
@@ -94,7 +96,7 @@ static void test_odd_observations_do_no_harm(void **state)
 static void test_a_disk_without_seeks(void **state)
 {
 	struct sched_limits l = default_limits();
-	struct cost_model m = { 0 };
+	struct cost_model m = {0};
 
 	for (int i = 0; i < 16; i++) {
 		cost_observe(&m, MIB, MSEC, true);

@@ -106,7 +106,7 @@ static void test_match_prefers_exact_then_nearest(void **state)
 
 static void test_match_in_an_empty_set(void **state)
 {
-	struct cursor_set set = { 0 };
+	struct cursor_set set = {0};
 	uint32_t pos;
 
 	assert_null(cursor_match(&set, 0, UINT64_MAX, &pos));
@@ -219,7 +219,8 @@ static void test_many_scanners_take_a_quarter_at_most(void **state)
 		for (uint64_t run = 0; run < 256; run++)
 			touch(f, 1, run * MIB + n * 8 * KIB, 8 * KIB);
 	for (int i = 0; i < 100000; i++)
-		touch(f, 2 + random_below(&seed, 50), random_below(&seed, 1ull << 30) * MIB, 8 * KIB);
+		touch(f, 2 + random_below(&seed, 50), random_below(&seed, 1ull << 30) * MIB,
+		      8 * KIB);
 	for (uint64_t run = 0; run < 256; run++)
 		left += count_at(f, 1, run * MIB + 32 * KIB) == 4;
 	assert_in_range(left, 256 - 256 / 4 - 1, 256);
@@ -230,7 +231,7 @@ static void test_references_do_not_survive_recycling(void **state)
 {
 	struct fixture *f = make(1);
 	struct heur_file *file = get(f, 1);
-	struct cursor_ref ref, none = { 0 };
+	struct cursor_ref ref, none = {0};
 	struct cursor *c = cursor_new(&f->pool, file, 0, 1);
 
 	ref = heur_cursor_ref(&f->table, c);
@@ -244,7 +245,7 @@ static void test_references_do_not_survive_recycling(void **state)
 	heur_file_put(file);
 	assert_null(heur_cursor_get(&f->table, ref));
 	ref = heur_cursor_ref(&f->table, c);
-	heur_table_forget(&f->table, &(uint64_t){ 2 }, sizeof(uint64_t));
+	heur_table_forget(&f->table, &(uint64_t){2}, sizeof(uint64_t));
 	assert_null(heur_cursor_get(&f->table, ref));
 	assert_int_equal(f->retired, 2);
 	destroy(f);
@@ -256,7 +257,7 @@ static uint32_t length(const struct cursor_list *list)
 	uint32_t n = 0;
 
 	TAILQ_FOREACH(c, list, link)
-		n++;
+	n++;
 	return n;
 }
 

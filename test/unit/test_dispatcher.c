@@ -165,7 +165,8 @@ static void test_each_once_while_everything_changes(void **state)
 		pthread_join(threads[i], NULL);
 	atomic_store(&all_in, true);
 	pthread_join(changer, NULL);
-	/* not fini: every request must come through by itself, also after the last change of depth */
+	/* not fini: every request must come through by itself, also after the last change of depth
+	 */
 	pthread_mutex_lock(&done_lock);
 	while (atomic_load(&finished) < ALL)
 		pthread_cond_wait(&done_cond, &done_lock);
@@ -223,13 +224,12 @@ static void await(int n)
 }
 
 static const struct dispatcher_ops gated = {
-	.now = tick, .execute = gated_execute, .complete = complete, .finish = gated_finish
-};
+	.now = tick, .execute = gated_execute, .complete = complete, .finish = gated_finish};
 
 static void test_a_smaller_depth_leaves_nobody_asleep(void **state)
 {
 	struct sched_limits l = default_limits();
-	struct sched_req r[3] = { { .owner = 1, .len = 1 }, { .owner = 1, .len = 1 }, { .len = 1 } };
+	struct sched_req r[3] = {{.owner = 1, .len = 1}, {.owner = 1, .len = 1}, {.len = 1}};
 
 	for (int round = 0; round < 50; round++) {
 		gate_open = inside = 0;
@@ -255,7 +255,7 @@ static void test_a_smaller_depth_leaves_nobody_asleep(void **state)
 static void test_fini_serves_what_the_last_one_submits(void **state)
 {
 	struct sched_limits l = default_limits();
-	struct sched_req r[2] = { { .owner = 2, .len = 1 }, { .len = 1 } };
+	struct sched_req r[2] = {{.owner = 2, .len = 1}, {.len = 1}};
 
 	for (int round = 0; round < 50; round++) {
 		gate_open = inside = 0;

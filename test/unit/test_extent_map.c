@@ -24,14 +24,14 @@ static int fetch(void *arg, uint64_t offset, struct extent *extents, int max, ui
 	if (f->fail)
 		return -1;
 	for (uint64_t i = offset / step; i < f->n && n < max; i++)
-		extents[n++] = (struct extent){ i * step, MIB, place(i) };
+		extents[n++] = (struct extent){i * step, MIB, place(i)};
 	*covered = n == max ? extents[n - 1].offset + MIB : UINT64_MAX;
 	return n;
 }
 
 static void test_lookup_and_cache(void **state)
 {
-	struct file f = { .n = 10 };
+	struct file f = {.n = 10};
 	struct extent_map m;
 	uint64_t block;
 
@@ -52,7 +52,7 @@ static void test_lookup_and_cache(void **state)
 
 static void test_holes_are_unmapped(void **state)
 {
-	struct file f = { .n = 5, .holes = true };
+	struct file f = {.n = 5, .holes = true};
 	struct extent_map m;
 	uint64_t block;
 
@@ -68,7 +68,7 @@ static void test_holes_are_unmapped(void **state)
 
 static void test_more_extents_than_fit(void **state)
 {
-	struct file f = { .n = 1000 };
+	struct file f = {.n = 1000};
 	struct extent_map m;
 	uint64_t block, seed = 1;
 
@@ -89,7 +89,7 @@ static void test_more_extents_than_fit(void **state)
 
 static void test_an_error_is_not_remembered(void **state)
 {
-	struct file f = { .n = 1, .fail = true };
+	struct file f = {.n = 1, .fail = true};
 	struct extent_map m;
 	uint64_t block;
 

@@ -13,9 +13,9 @@ struct step {
 	uint32_t count;
 };
 
-#define RUN(heuristic, ...) \
-	run(heuristic, (const struct step[]){ __VA_ARGS__ }, \
-	    sizeof((const struct step[]){ __VA_ARGS__ }) / sizeof(struct step))
+#define RUN(heuristic, ...)                                                                        \
+	run(heuristic, (const struct step[]){__VA_ARGS__},                                         \
+	    sizeof((const struct step[]){__VA_ARGS__}) / sizeof(struct step))
 
 static void run(const char *heuristic, const struct step *steps, size_t n)
 {
@@ -34,35 +34,35 @@ static void run(const char *heuristic, const struct step *steps, size_t n)
 
 static void test_default_resets_on_any_jump(void **state)
 {
-	RUN("default", { 0, 1 }, { 1, 2 }, { 2, 3 }, { 4, 1 }, { 5, 2 }, { 1000, 1 }, { 1001, 2 });
+	RUN("default", {0, 1}, {1, 2}, {2, 3}, {4, 1}, {5, 2}, {1000, 1}, {1001, 2});
 }
 
 static void test_default_suffers_from_reordering(void **state)
 {
-	RUN("default", { 0, 1 }, { 1, 2 }, { 3, 1 }, { 2, 1 }, { 4, 2 }, { 5, 3 });
+	RUN("default", {0, 1}, {1, 2}, {3, 1}, {2, 1}, {4, 2}, {5, 3});
 }
 
 static void test_always_is_always(void **state)
 {
-	RUN("always", { 0, 127 }, { 900, 127 }, { 3, 127 }, { 3, 127 }, { 4, 127 });
+	RUN("always", {0, 127}, {900, 127}, {3, 127}, {3, 127}, {4, 127});
 }
 
 static void test_slowdown_ignores_jitter_and_halves_on_jumps(void **state)
 {
-	/* 64 KiB are eight blocks: from the expected block 5, 13 is jitter; from 14, 23 is a jump. */
-	RUN("slowdown", { 0, 1 }, { 1, 2 }, { 2, 3 }, { 3, 4 }, { 4, 5 }, { 13, 5 }, { 14, 6 },
-	    { 24, 3 }, { 25, 4 }, { 1000, 2 }, { 2000, 1 }, { 3000, 0 }, { 4000, 0 }, { 4001, 1 });
+	/* 64 KiB are eight blocks: from the expected block 5, 13 is jitter; from 14, 23 is a jump.
+	 */
+	RUN("slowdown", {0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {13, 5}, {14, 6}, {24, 3}, {25, 4},
+	    {1000, 2}, {2000, 1}, {3000, 0}, {4000, 0}, {4001, 1});
 }
 
 static void test_slowdown_survives_reordering(void **state)
 {
-	RUN("slowdown", { 0, 1 }, { 1, 2 }, { 3, 2 }, { 2, 2 }, { 4, 3 }, { 5, 4 }, { 7, 4 },
-	    { 6, 4 }, { 8, 5 });
+	RUN("slowdown", {0, 1}, {1, 2}, {3, 2}, {2, 2}, {4, 3}, {5, 4}, {7, 4}, {6, 4}, {8, 5});
 }
 
 static void test_count_stops_at_127(void **state)
 {
-	static const char *const counting[] = { "default", "slowdown", "cursor" };
+	static const char *const counting[] = {"default", "slowdown", "cursor"};
 
 	for (int h = 0; h < 3; h++) {
 		struct engine *e = engine_default(counting[h]);
@@ -78,13 +78,13 @@ static void test_count_stops_at_127(void **state)
 
 static void test_cursor_counts_each_run_by_itself(void **state)
 {
-	RUN("cursor", { 0, 1 }, { 5000, 1 }, { 1, 2 }, { 5001, 2 }, { 2, 3 }, { 5002, 3 },
-	    { 9000, 1 }, { 3, 4 }, { 5004, 3 }, { 5003, 3 }, { 5005, 4 }, { 9001, 2 });
+	RUN("cursor", {0, 1}, {5000, 1}, {1, 2}, {5001, 2}, {2, 3}, {5002, 3}, {9000, 1}, {3, 4},
+	    {5004, 3}, {5003, 3}, {5005, 4}, {9001, 2});
 }
 
 static void test_repeats_and_overlaps_do_not_disturb(void **state)
 {
-	static const char *const counting[] = { "default", "slowdown", "cursor" };
+	static const char *const counting[] = {"default", "slowdown", "cursor"};
 
 	for (int h = 0; h < 3; h++) {
 		struct engine *e = engine_default(counting[h]);
@@ -92,8 +92,8 @@ static void test_repeats_and_overlaps_do_not_disturb(void **state)
 		for (uint32_t i = 0; i < 20; i++) {
 			assert_int_equal(engine_read(e, 1, i * BLOCK, BLOCK, SIZE).count, i + 1);
 			assert_int_equal(engine_read(e, 1, i * BLOCK, BLOCK, SIZE).count, i + 1);
-			assert_int_equal(engine_read(e, 1, i * BLOCK + 512, BLOCK - 512, SIZE).count,
-					 i + 1);
+			assert_int_equal(
+				engine_read(e, 1, i * BLOCK + 512, BLOCK - 512, SIZE).count, i + 1);
 		}
 		/* one that overlaps the end goes on from its own end */
 		assert_int_equal(engine_read(e, 1, 19 * BLOCK, 2 * BLOCK, SIZE).count, 20);
@@ -104,8 +104,8 @@ static void test_repeats_and_overlaps_do_not_disturb(void **state)
 
 static void test_match_grows_with_the_request(void **state)
 {
-	struct readahead_tuning t = { .match_window = 64 * KIB, .match_requests = 8 };
-	struct cursor c = { .next = 100 * MIB };
+	struct readahead_tuning t = {.match_window = 64 * KIB, .match_requests = 8};
+	struct cursor c = {.next = 100 * MIB};
 
 	assert_int_equal(heuristic_near(&t, 512), 64 * KIB);
 	assert_int_equal(heuristic_near(&t, 8 * KIB), 64 * KIB);
@@ -122,7 +122,7 @@ static void test_match_grows_with_the_request(void **state)
 
 static void test_names(void **state)
 {
-	static const char *const names[] = { "off", "default", "always", "slowdown", "cursor" };
+	static const char *const names[] = {"off", "default", "always", "slowdown", "cursor"};
 
 	for (unsigned int i = 0; i < 5; i++) {
 		assert_string_equal(heuristic_nth(i)->name, names[i]);
@@ -137,7 +137,7 @@ static void test_names(void **state)
 /* A file that had several cursors must count as one stream again when the heuristic changes. */
 static void test_changed_while_running(void **state)
 {
-	static const char *const single[] = { "default", "slowdown" };
+	static const char *const single[] = {"default", "slowdown"};
 
 	for (int h = 0; h < 2; h++) {
 		struct engine *e = engine_default("cursor");
@@ -145,13 +145,14 @@ static void test_changed_while_running(void **state)
 		for (uint64_t i = 0; i < 10; i++)
 			for (uint64_t stream = 0; stream < 4; stream++)
 				engine_fetch(e,
-					     engine_read(e, 1, stream * 100 * MIB + i * BLOCK, BLOCK,
-							 SIZE),
+					     engine_read(e, 1, stream * 100 * MIB + i * BLOCK,
+							 BLOCK, SIZE),
 					     SIZE);
 		e->tuning.heuristic = heuristic_find(single[h]);
 		for (uint64_t i = 0; i < 20; i++)
 			engine_read(e, 1, 700 * MIB + i * BLOCK, BLOCK, SIZE);
-		assert_in_range(engine_read(e, 1, 700 * MIB + 20 * BLOCK, BLOCK, SIZE).count, 20, 30);
+		assert_in_range(engine_read(e, 1, 700 * MIB + 20 * BLOCK, BLOCK, SIZE).count, 20,
+				30);
 		engine_check_account(e);
 		engine_free(e);
 	}

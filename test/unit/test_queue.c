@@ -14,11 +14,11 @@ static struct sched_queue *make(const char *policy)
 
 static struct sched_req demand(uint64_t file, uint64_t offset, uint64_t len)
 {
-	return (struct sched_req){ .class = SCHED_DEMAND,
-				   .file = file,
-				   .offset = offset,
-				   .len = len,
-				   .block = file * 1024 * MIB + offset };
+	return (struct sched_req){.class = SCHED_DEMAND,
+				  .file = file,
+				  .offset = offset,
+				  .len = len,
+				  .block = file * 1024 * MIB + offset};
 }
 
 static struct sched_req chunk(uint64_t file, uint64_t offset, uint64_t len)
@@ -106,7 +106,8 @@ static void test_a_chunk_absorbs_the_demands_it_covers(void **state)
 {
 	struct sched_queue *q = make("turns");
 	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
-	struct sched_req in[3], out = demand(1, 4 * MIB - 16 * KIB, 32 * KIB), other = demand(2, 0, MIB);
+	struct sched_req in[3], out = demand(1, 4 * MIB - 16 * KIB, 32 * KIB),
+				other = demand(2, 0, MIB);
 	struct sched_req c = chunk(1, 0, 4 * MIB);
 
 	for (int i = 0; i < 3; i++) {
@@ -180,7 +181,7 @@ static void test_a_full_queue_refuses(void **state)
 
 static void test_max_wait_comes_before_the_policy(void **state)
 {
-	static const char *const orders[] = { "elevator", "ncscan", "turns" };
+	static const char *const orders[] = {"elevator", "ncscan", "turns"};
 
 	for (int p = 0; p < 3; p++) {
 		struct sched_queue *q = make(orders[p]);
@@ -204,7 +205,8 @@ static void test_old_prefetches_are_dropped(void **state)
 {
 	struct sched_queue *q = make("turns");
 	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
-	struct sched_req old = chunk(1, 0, MIB), wanted = chunk(2, 0, MIB), fresh = chunk(3, 0, MIB);
+	struct sched_req old = chunk(1, 0, MIB), wanted = chunk(2, 0, MIB),
+			 fresh = chunk(3, 0, MIB);
 	struct sched_req waits = demand(2, 0, 4 * KIB), late = demand(1, 0, 4 * KIB);
 
 	sched_submit(q, &old, 0);
@@ -264,7 +266,7 @@ static void test_streams_and_chunk_sizes(void **state)
 
 static void test_wait_percentiles(void **state)
 {
-	struct sched_stats s = { 0 };
+	struct sched_stats s = {0};
 
 	assert_int_equal(sched_wait_percentile(&s, 99), 0);
 	s.waits[10] = 99; /* 512 .. 1023 us */

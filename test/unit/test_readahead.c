@@ -49,9 +49,9 @@ static void test_off_the_edges(void **state)
 {
 	struct engine *e = engine_make("always", 64, 64, 64 * MIB);
 
-	assert_int_equal(engine_read(e, 1, 0, READ, 0).len, 0);		/* beyond EOF */
+	assert_int_equal(engine_read(e, 1, 0, READ, 0).len, 0); /* beyond EOF */
 	assert_int_equal(engine_read(e, 1, 10 * MIB, READ, MIB).len, 0);
-	assert_int_equal(engine_read(e, 2, 0, READ, 1000).len, 0);	/* nothing after it */
+	assert_int_equal(engine_read(e, 2, 0, READ, 1000).len, 0); /* nothing after it */
 	assert_int_equal(engine_read(e, 3, UINT64_MAX - READ, READ, UINT64_MAX).len, 0);
 	e->chunk = 0;
 	assert_int_equal(engine_read(e, 4, 0, READ, MIB).len, 0);
@@ -77,7 +77,7 @@ static void test_never_beyond_a_moving_end(void **state)
 
 static void test_random_reads_cause_none(void **state)
 {
-	static const char *const quiet[] = { "default", "slowdown", "cursor" };
+	static const char *const quiet[] = {"default", "slowdown", "cursor"};
 	uint64_t size = 256 * MIB;
 
 	for (int h = 0; h < 3; h++) {
@@ -129,7 +129,7 @@ static void test_a_random_permutation_causes_none(void **state)
  */
 static void test_strides(void **state)
 {
-	static const uint64_t strides[] = { 2, 4, 8, 64 };
+	static const uint64_t strides[] = {2, 4, 8, 64};
 	static uint8_t there[256 * MIB / READ];
 	uint64_t size = 256 * MIB;
 
@@ -164,8 +164,8 @@ static void test_slowdown_and_default_see_no_stride(void **state)
 
 	for (uint64_t i = 0; i < 1000; i++)
 		for (uint64_t k = 0; k < 8; k++)
-			assert_int_equal(
-				engine_read(e, 1, k * size / 8 + i * READ, READ, size).len, 0);
+			assert_int_equal(engine_read(e, 1, k * size / 8 + i * READ, READ, size).len,
+					 0);
 	engine_free(e);
 }
 
@@ -221,7 +221,8 @@ static void test_two_thousand_cursors_beside_a_scanner(void **state)
 			p = engine_read(e, 1, k * 2 * MIB + i * 8192, 8192, size);
 			assert_int_equal(p.count, i + 1);
 			engine_fetch(e, p, size);
-			p = engine_read(e, 2, random_below(&seed, 1ull << 40) & ~8191ull, 8192, 1ull << 40);
+			p = engine_read(e, 2, random_below(&seed, 1ull << 40) & ~8191ull, 8192,
+					1ull << 40);
 			assert_int_equal(p.len, 0);
 		}
 	engine_check_account(e);
@@ -231,7 +232,7 @@ static void test_two_thousand_cursors_beside_a_scanner(void **state)
 static void test_memory_is_never_exceeded_by_64_streams(void **state)
 {
 	struct engine *e = engine_make("cursor", 1024, 1024, 64 * MIB);
-	struct readahead_plan queue[64] = { { .len = 0 } };
+	struct readahead_plan queue[64] = {{.len = 0}};
 	uint64_t size = 256 * MIB, planned = 0, seed = 6;
 
 	e->streams = 64;
@@ -264,7 +265,7 @@ static void test_the_window_grows_when_late_and_shrinks_when_lost(void **state)
 {
 	struct engine *e = engine_make("cursor", 16, 16, 1024 * MIB);
 	uint64_t size = 1024 * MIB, before, after;
-	struct readahead_plan p = { 0 };
+	struct readahead_plan p = {0};
 
 	for (uint64_t i = 0; i < 4; i++)
 		p = engine_read(e, 1, i * READ, READ, size);
@@ -274,7 +275,8 @@ static void test_the_window_grows_when_late_and_shrinks_when_lost(void **state)
 	assert_in_range(before, 8 * MIB - e->chunk, 8 * MIB + e->chunk);
 	assert_in_range(before + after, 16 * MIB - e->chunk, 16 * MIB + e->chunk);
 
-	/* what had arrived is gone from memory: given up, and asked for again with half the window */
+	/* what had arrived is gone from memory: given up, and asked for again with half the window
+	 */
 	readahead_lost(e->ra, &e->tuning, &e->counters, &p.cursor, 5 * READ);
 	assert_true(engine_counted(e, RA_WASTED) > 8 * MIB);
 	engine_check_account(e);
@@ -309,7 +311,7 @@ static void test_known_resident_only_where_it_arrived(void **state)
 {
 	struct engine *e = engine_default("cursor");
 	uint64_t size = 64 * MIB;
-	struct readahead_plan p = { 0 }, q;
+	struct readahead_plan p = {0}, q;
 
 	for (uint64_t i = 0; i < 4; i++) {
 		p = engine_read(e, 1, i * READ, READ, size);
@@ -332,7 +334,7 @@ static void test_a_failed_chunk_is_counted_and_forgotten(void **state)
 {
 	struct engine *e = engine_default("cursor");
 	uint64_t size = 64 * MIB;
-	struct readahead_plan p = { 0 }, next;
+	struct readahead_plan p = {0}, next;
 	struct readahead_status s;
 
 	for (uint64_t i = 0; i < 4; i++)
@@ -362,7 +364,8 @@ static void add_plan(struct open_plan *open, struct readahead_plan plan, uint64_
 {
 	for (int i = 0; plan.len && i < OPEN; i++)
 		if (!open[i].plan.len) {
-			open[i] = (struct open_plan){ .plan = plan, .size = size, .upto = plan.offset };
+			open[i] =
+				(struct open_plan){.plan = plan, .size = size, .upto = plan.offset};
 			return;
 		}
 }
@@ -406,12 +409,12 @@ static void advance(struct engine *e, struct open_plan *open, uint64_t *seed)
 /* Any order of any calls: the account is always exact, and memory never exceeded. */
 static void test_the_account_is_exact_whatever_happens(void **state)
 {
-	static const char *const any[] = { "default", "always", "slowdown", "cursor" };
+	static const char *const any[] = {"default", "always", "slowdown", "cursor"};
 
 	for (uint64_t seed0 = 1; seed0 <= 24; seed0++) {
-		uint64_t seed = seed0, file, at[6] = { 0 };
+		uint64_t seed = seed0, file, at[6] = {0};
 		struct engine *e = engine_make(any[seed0 % 4], 4, 8, 24 * MIB);
-		struct open_plan open[OPEN] = { { .started = false } };
+		struct open_plan open[OPEN] = {{.started = false}};
 
 		for (int i = 0; i < 6000; i++) {
 			uint64_t size = (1 + random_below(&seed, 4)) * 20 * MIB;
@@ -471,7 +474,8 @@ static void test_the_account_is_exact_whatever_happens(void **state)
 
 				assert_int_equal(engine_start(e, &open[i].plan, MIB).len, 0);
 				readahead_arrived(e->ra, &open[i].plan, UINT64_MAX, e->now);
-				readahead_finished(e->ra, &e->counters, &open[i].plan, 0, true, false);
+				readahead_finished(e->ra, &e->counters, &open[i].plan, 0, true,
+						   false);
 				readahead_status(e->ra, &s);
 				assert_int_equal(s.unread, 0);
 				assert_int_equal(s.cursors_used, 0);
@@ -481,12 +485,13 @@ static void test_the_account_is_exact_whatever_happens(void **state)
 	}
 }
 
-/* A clock read before the lock was taken lies a little behind: that is not a silence of centuries. */
+/* A clock read before the lock was taken lies a little behind: that is not a silence of centuries.
+ */
 static void test_a_clock_slightly_behind(void **state)
 {
 	struct engine *e = engine_default("cursor");
 	uint64_t size = 64 * MIB;
-	struct readahead_plan p = { 0 };
+	struct readahead_plan p = {0};
 
 	for (uint64_t i = 0; i < 4; i++)
 		p = engine_read(e, 1, i * READ, READ, size);

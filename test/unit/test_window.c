@@ -6,8 +6,7 @@
 static struct window_limits limits(uint64_t chunk, uint32_t streams)
 {
 	return (struct window_limits){
-		.init = 8 * MIB, .max = 32 * MIB, .chunk = chunk, .streams = streams
-	};
+		.init = 8 * MIB, .max = 32 * MIB, .chunk = chunk, .streams = streams};
 }
 
 static void test_open_grow_shrink(void **state)
