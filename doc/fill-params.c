@@ -26,9 +26,11 @@ struct param {
 	const char *help;
 };
 
+/* clang-format off */
 #define RA_NUMBER(scope, Name, field, unit, min, max, def, help) \
 	{ scope, true, #Name, unit, NULL, min, max, def, help },
 #define RA_NAME(scope, Name, field, def, help) { scope, false, #Name, "", def, 0, 0, 0, help },
+/* clang-format on */
 
 static const struct param params[] = {
 #include "params.def"
