@@ -37,27 +37,22 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BLOCK	     4096u
-#define WORDS	     (BLOCK / 8)
-#define FILES	     4
-#define BLOCKS	     2048u /* a file at full length */
-#define READERS	     6
-#define CHANGERS     2
-#define PIPELINE     4	 /* READs outstanding per reader */
-#define READ_BLOCKS  8u	 /* of one READ */
-#define WRITE_BLOCKS 16u /* at most, of one change */
+#define BLOCK	      4096u
+#define WORDS	      (BLOCK / 8)
+#define FILES	      4
+#define BLOCKS	      2048u /* a file at full length */
+#define READERS	      6
+#define CHANGERS      2
+#define PIPELINE      4	  /* READs outstanding per reader */
+#define READ_BLOCKS   8u  /* of one READ */
+#define WRITE_BLOCKS  16u /* at most, of one change */
 #define TARGET_BLOCKS 128u
-#define BIG_MB	     48u
-#define FREE_MS	     2000
-#define ANSWER_MS    60000
-#define MAGIC	     0x9e3779b97f4a7c15ull
+#define BIG_MB	      48u
+#define FREE_MS	      2000
+#define ANSWER_MS     60000
+#define MAGIC	      0x9e3779b97f4a7c15ull
 
-enum kind {
-	DATA,
-	ZEROS,
-	NOTHING,
-	KINDS
-};
+enum kind { DATA, ZEROS, NOTHING, KINDS };
 
 struct file {
 	pthread_mutex_t lock; /* held through a change */
@@ -306,7 +301,8 @@ static void fault(const struct read_call *call, uint32_t block, const char *what
 
 	if (atomic_fetch_add(&faults, 1) >= 20)
 		return;
-	printf("STALE: file %d block %u: %s (stamp %llu); completed before the READ: %llu; begun by "
+	printf("STALE: file %d block %u: %s (stamp %llu); completed before the READ: %llu; begun "
+	       "by "
 	       "its end: data %llu zeros %llu nothing %llu; READ of blocks %u-%u\n",
 	       f->index, block, what, (unsigned long long)number,
 	       (unsigned long long)call->floor[block - call->from],
@@ -344,9 +340,9 @@ static void judge(const struct read_call *call, uint32_t block, const uint64_t *
 	}
 	if (atomic_load(&f->begun[kind][block]) < floor)
 		fault(call, block,
-		      kind == DATA    ? "old data" :
-		      kind == ZEROS   ? "zeros where there were none" :
-					"no data: the file is longer",
+		      kind == DATA    ? "old data"
+		      : kind == ZEROS ? "zeros where there were none"
+				      : "no data: the file is longer",
 		      number);
 	else if (kind == DATA && number < floor)
 		fault(call, block, "old data", number);
@@ -679,8 +675,10 @@ static const char usage[] = "coherence [--seed N] [--seconds N] [--export PATH] 
 int main(int argc, char **argv)
 {
 	static const struct option longs[] = {
-		{"seed", required_argument, NULL, 's'},	  {"seconds", required_argument, NULL, 't'},
-		{"export", required_argument, NULL, 'e'}, {"local", required_argument, NULL, 'l'},
+		{"seed", required_argument, NULL, 's'},
+		{"seconds", required_argument, NULL, 't'},
+		{"export", required_argument, NULL, 'e'},
+		{"local", required_argument, NULL, 'l'},
 		{NULL, 0, NULL, 0},
 	};
 	uint64_t seed = (uint64_t)time(NULL);

@@ -260,7 +260,7 @@ def distribution_fsals():
     found = [p for p in listed.splitlines() if re.search(r"/libfsal\w+\.so$", p)]
     directory = os.path.dirname(found[0]) if found else "/usr/lib64/ganesha"
     return [f"{directory}/{name}" for name in sorted(os.listdir(directory))
-            if name.startswith("libfsal") and name.endswith(".so")]
+            if re.fullmatch(r"libfsal(?!ra\.)\w+\.so", name)]
 
 
 def make_files(directory, count, size, prefix="f"):
@@ -321,6 +321,7 @@ class ModelledDisk:
         self.tune("rotational", 1)  # the plugin then queues demand reads too
         run("mkfs.ext4", "-q", "-F", loop)
         mount_image(loop, self.mount, "noatime")
+        at_exit(lambda: self.command("timing off"))  # umount need not wait for a slow disk
         os.chmod(self.mount, 0o777)
         self.tune("read_ahead_kb", 128)  # last: the kernel raises it when limits change
 

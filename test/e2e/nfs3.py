@@ -122,7 +122,8 @@ class Client:
         return status, reply.opaque() if status == OK else b""
 
     def create(self, name):
-        body = opaque(self.root) + opaque(name.encode()) + struct.pack(">8I", 0, 1, 0o666, 0, 0, 0, 0, 0)
+        how = struct.pack(">8I", 0, 1, 0o666, 0, 0, 0, 0, 0)  # UNCHECKED, a mode, no more
+        body = opaque(self.root) + opaque(name.encode()) + how
         reply = self.nfs.call(CREATE, body)
         status = reply.u32()
         return status, reply.opaque() if status == OK and reply.u32() else b""

@@ -148,8 +148,8 @@ void nfsc_credentials(struct rpc_context *rpc, uint32_t uid, uint32_t gid, uint3
 	uint32_t groups[2] = {gid, extra_gid};
 
 	/* libnfs owns the credentials from here and frees the ones before. */
-	rpc_set_auth(rpc, libnfs_authunix_create("e2e", uid, gid, extra_gid == gid ? 1 : 2,
-						 groups));
+	rpc_set_auth(rpc,
+		     libnfs_authunix_create("e2e", uid, gid, extra_gid == gid ? 1 : 2, groups));
 }
 
 struct call {
@@ -177,8 +177,8 @@ static void called(struct rpc_context *rpc, int status, void *data, void *privat
 	if (!call->fh)
 		return;
 	if (call->create)
-		nfsc_keep(call->fh, &((const CREATE3res *)data)
-					     ->CREATE3res_u.resok.obj.post_op_fh3_u.handle);
+		nfsc_keep(call->fh,
+			  &((const CREATE3res *)data)->CREATE3res_u.resok.obj.post_op_fh3_u.handle);
 	else
 		nfsc_keep(call->fh, &((const LOOKUP3res *)data)->LOOKUP3res_u.resok.object);
 }

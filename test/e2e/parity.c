@@ -26,11 +26,11 @@
 #define ANSWER_TIMEOUT_MS 30000
 #define SETTLE_MS	  2000
 #define SETTLE_STEP_MS	  20
-#define TICK_MS		  12 /* more than a tick of the kernel's coarse clock at any HZ */
+#define TICK_MS		  12  /* more than a tick of the kernel's coarse clock at any HZ */
 #define EVICT_EVERY	  250 /* operations */
 #define HISTORY		  20
 #define ID_LIMIT	  65536 /* inode numbers kept in the map; larger ones must be equal */
-#define STATUSES	  40 /* distinct statuses counted */
+#define STATUSES	  40	/* distinct statuses counted */
 
 struct side {
 	struct nfsc_server server;
@@ -350,9 +350,9 @@ static void draw_guard(struct op *op)
 
 static int evict_file(const char *path, const struct stat *st, int kind, struct FTW *ftw)
 {
-	int fd = kind == FTW_F && S_ISREG(st->st_mode) ?
-			 open(path, O_RDONLY | O_NOATIME | O_CLOEXEC) :
-			 -1;
+	int fd = kind == FTW_F && S_ISREG(st->st_mode)
+			 ? open(path, O_RDONLY | O_NOATIME | O_CLOEXEC)
+			 : -1;
 
 	if (fd >= 0) {
 		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
@@ -418,9 +418,9 @@ static bool seen(int status)
 static int check_coverage(void)
 {
 	static const int wanted[] = {
-		NFS3_OK,	NFS3ERR_NOENT,	      NFS3ERR_ACCES,	NFS3ERR_EXIST,
-		NFS3ERR_NOTDIR, NFS3ERR_ISDIR,	      NFS3ERR_INVAL,	NFS3ERR_NOSPC,
-		NFS3ERR_STALE,	NFS3ERR_NAMETOOLONG,  NFS3ERR_NOTEMPTY, NFS3ERR_BADHANDLE,
+		NFS3_OK,	NFS3ERR_NOENT,	     NFS3ERR_ACCES,    NFS3ERR_EXIST,
+		NFS3ERR_NOTDIR, NFS3ERR_ISDIR,	     NFS3ERR_INVAL,    NFS3ERR_NOSPC,
+		NFS3ERR_STALE,	NFS3ERR_NAMETOOLONG, NFS3ERR_NOTEMPTY, NFS3ERR_BADHANDLE,
 		NFS3ERR_PERM,	NFS3ERR_NOT_SYNC,
 	};
 	int missing = 0;
@@ -516,14 +516,10 @@ static const char usage[] =
 static bool parse(int argc, char **argv, struct options *opt)
 {
 	static const struct option longs[] = {
-		{"seed", required_argument, NULL, 's'},
-		{"ops", required_argument, NULL, 'n'},
-		{"full", required_argument, NULL, 'f'},
-		{"squash", required_argument, NULL, 'q'},
-		{"evict", required_argument, NULL, 'e'},
-		{"tolerate", required_argument, NULL, 't'},
-		{"no-coverage", no_argument, NULL, 'c'},
-		{NULL, 0, NULL, 0},
+		{"seed", required_argument, NULL, 's'},	 {"ops", required_argument, NULL, 'n'},
+		{"full", required_argument, NULL, 'f'},	 {"squash", required_argument, NULL, 'q'},
+		{"evict", required_argument, NULL, 'e'}, {"tolerate", required_argument, NULL, 't'},
+		{"no-coverage", no_argument, NULL, 'c'}, {NULL, 0, NULL, 0},
 	};
 	int c;
 

@@ -11,14 +11,14 @@
 
 #include "nfsc.h"
 
-#define SIDES	   2	/* side 0 is the reference */
-#define CONNS	   2	/* connections to each side, used in turn at random */
-#define BURST_MAX  16	/* READs of one operation that are outstanding at once */
-#define NAME_SIZE  2304 /* bytes, longest name or link text drawn, with its NUL */
-#define NODES_MAX  192	/* pairs of handles remembered */
-#define WRITE_MAX  (1024u * 1024)
-#define LEARN_MAX  8	/* handles learnt from one READDIRPLUS */
-#define IDS_MAX	   1024 /* inode numbers remembered of one answer */
+#define SIDES	  2    /* side 0 is the reference */
+#define CONNS	  2    /* connections to each side, used in turn at random */
+#define BURST_MAX 16   /* READs of one operation that are outstanding at once */
+#define NAME_SIZE 2304 /* bytes, longest name or link text drawn, with its NUL */
+#define NODES_MAX 192  /* pairs of handles remembered */
+#define WRITE_MAX (1024u * 1024)
+#define LEARN_MAX 8    /* handles learnt from one READDIRPLUS */
+#define IDS_MAX	  1024 /* inode numbers remembered of one answer */
 
 enum proc {
 	P_NULL,
@@ -60,7 +60,7 @@ void text_add_name(struct text *text, const char *name);
 /* One object as both sides name it. type 0: unknown. */
 struct node {
 	struct nfsc_fh fh[SIDES];
-	int type; /* ftype3 */
+	int type;   /* ftype3 */
 	int export; /* 0: no squash, 1: root squash */
 	bool root;
 };

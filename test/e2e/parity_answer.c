@@ -25,13 +25,13 @@
 #define DAY_S 86400
 
 const char *const proc_name[PROCS] = {
-	[P_NULL] = "NULL",	     [P_GETATTR] = "GETATTR",	[P_SETATTR] = "SETATTR",
-	[P_LOOKUP] = "LOOKUP",	     [P_ACCESS] = "ACCESS",	[P_READLINK] = "READLINK",
-	[P_READ] = "READ",	     [P_WRITE] = "WRITE",	[P_CREATE] = "CREATE",
-	[P_MKDIR] = "MKDIR",	     [P_SYMLINK] = "SYMLINK",	[P_MKNOD] = "MKNOD",
-	[P_REMOVE] = "REMOVE",	     [P_RMDIR] = "RMDIR",	[P_RENAME] = "RENAME",
-	[P_LINK] = "LINK",	     [P_READDIR] = "READDIR",	[P_READDIRPLUS] = "READDIRPLUS",
-	[P_FSSTAT] = "FSSTAT",	     [P_FSINFO] = "FSINFO",	[P_PATHCONF] = "PATHCONF",
+	[P_NULL] = "NULL",     [P_GETATTR] = "GETATTR", [P_SETATTR] = "SETATTR",
+	[P_LOOKUP] = "LOOKUP", [P_ACCESS] = "ACCESS",	[P_READLINK] = "READLINK",
+	[P_READ] = "READ",     [P_WRITE] = "WRITE",	[P_CREATE] = "CREATE",
+	[P_MKDIR] = "MKDIR",   [P_SYMLINK] = "SYMLINK", [P_MKNOD] = "MKNOD",
+	[P_REMOVE] = "REMOVE", [P_RMDIR] = "RMDIR",	[P_RENAME] = "RENAME",
+	[P_LINK] = "LINK",     [P_READDIR] = "READDIR", [P_READDIRPLUS] = "READDIRPLUS",
+	[P_FSSTAT] = "FSSTAT", [P_FSINFO] = "FSINFO",	[P_PATHCONF] = "PATHCONF",
 	[P_COMMIT] = "COMMIT",
 };
 
@@ -292,8 +292,7 @@ static void render_readlink(struct answer *a, const READLINK3res *res)
 	if (res->status == NFS3_OK) {
 		text_add(&a->text, " text=");
 		text_add_name(&a->text, res->READLINK3res_u.resok.data);
-		add_data(a, res->READLINK3res_u.resok.data,
-			 strlen(res->READLINK3res_u.resok.data));
+		add_data(a, res->READLINK3res_u.resok.data, strlen(res->READLINK3res_u.resok.data));
 	}
 }
 
@@ -386,9 +385,9 @@ static void render_entryplus(struct answer *a, const entryplus3 *e)
 	if (e->name_handle.handle_follows && strcmp(e->name, "..") && a->n_learnt < LEARN_MAX) {
 		a->learnt[a->n_learnt].fh = a->fh;
 		a->learnt[a->n_learnt].type =
-			e->name_attributes.attributes_follow ?
-				(int)e->name_attributes.post_op_attr_u.attributes.type :
-				0;
+			e->name_attributes.attributes_follow
+				? (int)e->name_attributes.post_op_attr_u.attributes.type
+				: 0;
 		a->n_learnt++;
 	}
 	a->fh = saved;

@@ -16,12 +16,11 @@
 
 /* Share of each procedure, in 1/1000. */
 static const int weight[PROCS] = {
-	[P_NULL] = 5,	  [P_GETATTR] = 50, [P_SETATTR] = 85,	 [P_LOOKUP] = 75,
-	[P_ACCESS] = 35,  [P_READLINK] = 30, [P_READ] = 145,	 [P_WRITE] = 165,
-	[P_CREATE] = 85,  [P_MKDIR] = 30,   [P_SYMLINK] = 25,	 [P_MKNOD] = 25,
-	[P_REMOVE] = 50,  [P_RMDIR] = 18,   [P_RENAME] = 45,	 [P_LINK] = 30,
-	[P_READDIR] = 25, [P_READDIRPLUS] = 30, [P_FSSTAT] = 12, [P_FSINFO] = 5,
-	[P_PATHCONF] = 5, [P_COMMIT] = 25,
+	[P_NULL] = 5,	   [P_GETATTR] = 50, [P_SETATTR] = 85,	   [P_LOOKUP] = 75, [P_ACCESS] = 35,
+	[P_READLINK] = 30, [P_READ] = 145,   [P_WRITE] = 165,	   [P_CREATE] = 85, [P_MKDIR] = 30,
+	[P_SYMLINK] = 25,  [P_MKNOD] = 25,   [P_REMOVE] = 50,	   [P_RMDIR] = 18,  [P_RENAME] = 45,
+	[P_LINK] = 30,	   [P_READDIR] = 25, [P_READDIRPLUS] = 30, [P_FSSTAT] = 12, [P_FSINFO] = 5,
+	[P_PATHCONF] = 5,  [P_COMMIT] = 25,
 };
 
 static const struct {
@@ -125,8 +124,8 @@ static void use_node(struct draw *draw, struct op *op, struct nfsc_fh fh[SIDES],
 		     const struct node *node)
 {
 	memcpy(fh, node->fh, sizeof(node->fh));
-	text_add(&op->what, " #%d%s%s", (int)(node - draw->node),
-		 node->type == NF3DIR ? "/" : "", node->export ? "(squash)" : "");
+	text_add(&op->what, " #%d%s%s", (int)(node - draw->node), node->type == NF3DIR ? "/" : "",
+		 node->export ? "(squash)" : "");
 	if (chance(draw, 2)) {
 		mutate(draw, fh);
 		text_add(&op->what, "(damaged, %u bytes)", fh[0].len);
@@ -152,7 +151,7 @@ static void odd_name(struct draw *draw, char *name)
 	/* No name may lead out of the export: Ganesha 4.3 hands names with slashes to the kernel
 	 * as they are. ("./" makes it abort.) */
 	static const char *const odd[] = {
-		"",   ".",	  "..",	      "a/b",	"n1/",	     "n1/n2",
+		"",	    ".",	"..",	  "a/b",       "n1/", "n1/n2",
 		"\xff\xfe", "\xc3\xa4", "sp ace", "new\nline", "*",
 	};
 	static const size_t lengths[] = {255, 256, 257, 300, 1023, 1024, 2000};
@@ -176,8 +175,8 @@ static void draw_name(struct draw *draw, struct op *op, char *name)
 static uint64_t draw_offset(struct draw *draw)
 {
 	static const uint64_t edges[] = {
-		0x7ffff000,	    0x80000000,		0xfffff000,	      0x100000000,
-		0xffffffff000,	    0xfffffffffff,	0x100000000000,	      0x7fffffffffffefff,
+		0x7ffff000,	    0x80000000,		0xfffff000,	    0x100000000,
+		0xffffffff000,	    0xfffffffffff,	0x100000000000,	    0x7fffffffffffefff,
 		0x7fffffffffffffff, 0x8000000000000000, 0xffffffffffffffff, 0x10000000000,
 	};
 	uint32_t kind = draw_below(draw, 100);
@@ -215,7 +214,7 @@ static nfstime3 draw_past(struct draw *draw)
 
 static uint32_t draw_mode(struct draw *draw)
 {
-	static const uint32_t modes[] = {0644, 0666, 0600, 0755, 0777,	 0777,	0000,
+	static const uint32_t modes[] = {0644, 0666,  0600,  0755,  0777,  0777,  0000,
 					 0444, 04755, 06777, 02666, 01777, 04777, 0222};
 
 	return modes[draw_below(draw, sizeof(modes) / sizeof(modes[0]))];
@@ -267,8 +266,7 @@ static void draw_attr(struct draw *draw, struct op *op, uint32_t mode_per_cent,
 	if (chance(draw, size_per_cent)) {
 		at->size.set_it = 1;
 		at->size.set_size3_u.size = chance(draw, 30) ? 0 : draw_offset(draw);
-		text_add(&op->what, " size=%llu",
-			 (unsigned long long)at->size.set_size3_u.size);
+		text_add(&op->what, " size=%llu", (unsigned long long)at->size.set_size3_u.size);
 	}
 	draw_times(draw, op);
 }
@@ -434,13 +432,13 @@ static void draw_nothing(struct draw *draw, struct op *op)
 }
 
 static void (*const draw_proc[PROCS])(struct draw *, struct op *) = {
-	[P_NULL] = draw_nothing,      [P_GETATTR] = draw_any,	       [P_SETATTR] = draw_setattr,
-	[P_LOOKUP] = draw_dir_name,   [P_ACCESS] = draw_any,	       [P_READLINK] = draw_any,
-	[P_READ] = draw_read,	      [P_WRITE] = draw_write,	       [P_CREATE] = draw_create,
-	[P_MKDIR] = draw_mkdir,	      [P_SYMLINK] = draw_symlink,      [P_MKNOD] = draw_mknod,
-	[P_REMOVE] = draw_dir_name,   [P_RMDIR] = draw_dir_name,       [P_RENAME] = draw_rename,
-	[P_LINK] = draw_link,	      [P_READDIR] = draw_listing,      [P_READDIRPLUS] = draw_listing,
-	[P_FSSTAT] = draw_any,	      [P_FSINFO] = draw_any,	       [P_PATHCONF] = draw_any,
+	[P_NULL] = draw_nothing,    [P_GETATTR] = draw_any,	[P_SETATTR] = draw_setattr,
+	[P_LOOKUP] = draw_dir_name, [P_ACCESS] = draw_any,	[P_READLINK] = draw_any,
+	[P_READ] = draw_read,	    [P_WRITE] = draw_write,	[P_CREATE] = draw_create,
+	[P_MKDIR] = draw_mkdir,	    [P_SYMLINK] = draw_symlink, [P_MKNOD] = draw_mknod,
+	[P_REMOVE] = draw_dir_name, [P_RMDIR] = draw_dir_name,	[P_RENAME] = draw_rename,
+	[P_LINK] = draw_link,	    [P_READDIR] = draw_listing, [P_READDIRPLUS] = draw_listing,
+	[P_FSSTAT] = draw_any,	    [P_FSINFO] = draw_any,	[P_PATHCONF] = draw_any,
 	[P_COMMIT] = draw_commit,
 };
 
@@ -512,8 +510,8 @@ static int send_data(const struct op *op, int side, int i, struct rpc_context *r
 		return rpc_nfs3_read_async(rpc, answer_cb, &args, a);
 	}
 	if (op->proc == P_WRITE) {
-		WRITE3args args = {fh, op->offset, op->count, (stable_how)op->stable,
-				   {op->count, op->data}};
+		WRITE3args args = {
+			fh, op->offset, op->count, (stable_how)op->stable, {op->count, op->data}};
 
 		return rpc_nfs3_write_async(rpc, answer_cb, &args, a);
 	}
@@ -557,8 +555,7 @@ static int send_entry(const struct op *op, int side, struct rpc_context *rpc, st
 		return rpc_nfs3_mkdir_async(rpc, answer_cb, &(MKDIR3args){where, op->attr}, a);
 	case P_SYMLINK:
 		return rpc_nfs3_symlink_async(
-			rpc, answer_cb,
-			&(SYMLINK3args){where, {op->attr, (char *)op->name2}}, a);
+			rpc, answer_cb, &(SYMLINK3args){where, {op->attr, (char *)op->name2}}, a);
 	case P_MKNOD:
 		return rpc_nfs3_mknod_async(rpc, answer_cb, &(MKNOD3args){where, mknod_data(op)},
 					    a);
@@ -591,8 +588,10 @@ static int send_readdir(const struct op *op, int side, struct rpc_context *rpc, 
 	nfs_fh3 fh = nfsc_wire(&op->fh[side]);
 
 	if (op->proc == P_READDIRPLUS) {
-		READDIRPLUS3args args = {.dir = fh, .cookie = op->cookie,
-					 .dircount = op->dircount, .maxcount = op->count};
+		READDIRPLUS3args args = {.dir = fh,
+					 .cookie = op->cookie,
+					 .dircount = op->dircount,
+					 .maxcount = op->count};
 
 		memcpy(args.cookieverf, op->cookieverf[side], sizeof(cookieverf3));
 		return rpc_nfs3_readdirplus_async(rpc, answer_cb, &args, a);

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""Runs the coherence verifier: test_coherence.py COHERENCE PLUGIN|stock [its arguments]
+"""The coherence verifier: test_coherence.py COHERENCE PLUGIN|stock MECHDISK|- [its arguments]
 
-One ext4 on a loop device, exported with an eager read-ahead; the verifier changes files through
-NFS and locally while its readers run.
+One ext4 on a loop device, exported with read-ahead; the verifier changes files through NFS and
+locally while its readers run. On the modelled disk, with its timing, prefetches are under way for
+long while the files change.
 """
-import os
 import subprocess
 import sys
 
@@ -16,17 +16,17 @@ SIZE = 512 << 20
 
 def main():
     usage = __doc__.splitlines()[0]
-    coherence, tested, more = sys.argv[1], sys.argv[2], sys.argv[3:]
+    coherence, tested, mechdisk, more = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
     if tested != "stock":
         e2e.plugin_from([tested], usage)
     e2e.enter()
     work = e2e.work_directory()
-    with open(f"{work}/image", "w") as f:
-        f.truncate(SIZE)
-    e2e.run("mkfs.ext4", "-q", "-F", f"{work}/image")
-    export = f"{work}/export"
-    e2e.mount_image(f"{work}/image", export, "loop")
-    os.chmod(export, 0o777)
+    if mechdisk != "-":
+        disk = e2e.ModelledDisk(work, mechdisk, SIZE >> 20)
+        export = disk.mount
+        disk.command("timing on")
+    else:
+        export = e2e.loop_export(work, SIZE)
     kind = "stock" if tested == "stock" else "ra"
     server = e2e.Server(kind, [{"id": 1, "path": export, "pseudo": "/full",
                                 "params": {"Heuristic": "cursor"}}], work, tested).start()
@@ -44,6 +44,6 @@ def main():
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3:
+    if len(sys.argv) < 4:
         sys.exit(__doc__.splitlines()[0])
     main()

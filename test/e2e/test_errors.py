@@ -4,9 +4,9 @@
 
 A file system on the modelled disk; some ranges of one file are made unreadable where they lie on
 the disk. As with stock VFS, READs of a bad range fail and others bring the right bytes; read-ahead
-into a bad range is counted and reaches no client. Where the kernel keeps a file in large folios (ext4
-from Linux 6.16), one bad block makes its whole folio unreadable, and how large that is depends on
-the read-ahead that made it: beside the bad ranges RA may fail no more often than stock does.
+into a bad range is counted and reaches no client. Where the kernel keeps a file in large folios
+(ext4 from Linux 6.16), one bad block makes its whole folio unreadable, and how large that is
+depends on the read-ahead that made it: beside the bad ranges RA may fail no more often than stock.
 """
 import re
 import sys
