@@ -58,10 +58,11 @@ def served(server):
 
 def relevant(log):
     """The lines that may say why, without what any server of this test logs."""
-    return "\n".join(line for line in log.splitlines()
-                     if re.search(r"CRIT|WARN|MAJ|FATAL|RA\b|CONFIG", line) and
-                     if re.search(r"CRIT|WARN|MAJ|FATAL|RA\b|CONFIG", line) and not
-                     re.search(r"DBUS|gss|NFS CB|principal|destroy_fsals .*EVENT", line))[-2500:]
+    told = (line for line in log.splitlines()
+            if re.search(r"CRIT|WARN|MAJ|FATAL|RA\b|CONFIG", line))
+    common = r"DBUS|gss|NFS CB|principal|destroy_fsals .*EVENT"
+    return "\n".join(line for line in told if not re.search(common, line))[-2500:]
+
 
 def try_row(work, path, plugin, row):
     name, params, ra, sub, wanted, expect = row
