@@ -85,20 +85,50 @@ static const char *export_path(void)
 	return op_ctx != NULL && op_ctx->ctx_fullpath != NULL ? CTX_FULLPATH(op_ctx) : "?";
 }
 
+static void module_params_free(struct ra_module_params *p)
+{
+#define RA_NUMBER(scope, Name, field, unit, min, max, def, help)
+#define RA_NAME(scope, Name, field, def, help) MODULE_##scope(gsh_free(p->field))
+	(void)(
+#include "params.def"
+		0);
+#undef RA_NUMBER
+#undef RA_NAME
+}
+
+/*
+ * At the start, and again at SIGHUP where the core rereads module blocks (6.5): then only what can
+ * change on a running server is taken over.
+ */
 int ra_config_module(config_file_t config, struct config_error_type *err_type)
 {
-	(void)load_config_from_parse(config, &module_block, &ra_module_params, true, err_type);
+	struct ra_module_params *live = &ra_module_params, fresh;
+	int errors = 0;
+
+	memset(&fresh, 0, sizeof(fresh));
+	(void)load_config_from_parse(config, &module_block, &fresh, true, err_type);
 	if (!config_error_is_harmless(err_type)) {
 		LogCrit(COMPONENT_CONFIG, "RA: errors in the block RA { }: see the lines above");
-		return 1;
-	}
-	if (!ra_probe_find(ra_module_params.residency_probe)) {
+		errors++;
+	} else if (!ra_probe_find(fresh.residency_probe)) {
 		LogCrit(COMPONENT_CONFIG,
 			"RA: Residency_Probe = %s is none of auto, cachestat, mincore",
-			ra_module_params.residency_probe);
-		return 1;
+			fresh.residency_probe);
+		errors++;
 	}
-	return 0;
+	if (errors == 0 && live->residency_probe == NULL) {
+		*live = fresh;
+		return 0;
+	}
+	if (errors == 0) {
+		live->readahead_memory = fresh.readahead_memory;
+		live->descriptors_max = fresh.descriptors_max;
+		live->descriptor_idle = fresh.descriptor_idle;
+		live->drain_timeout = fresh.drain_timeout;
+		ra_io_module_update();
+	}
+	module_params_free(&fresh);
+	return errors;
 }
 
 static int check_names(const struct ra_export_params *p)

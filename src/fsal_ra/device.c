@@ -65,14 +65,12 @@ static uint32_t depth_of(const struct ra_device *d, const struct ra_export_param
 
 static void configure(struct ra_device *d, const struct ra_export_params *p)
 {
-	const struct sched_policy *policy = sched_policy_find(p->scheduler);
 	struct sched_limits limits;
 	int err;
 
 	limits_of(p, &limits);
 	dispatcher_set_limits(&d->dispatcher, &limits);
-	if (policy != d->dispatcher.queue.policy)
-		dispatcher_set_policy(&d->dispatcher, policy);
+	dispatcher_set_policy(&d->dispatcher, sched_policy_find(p->scheduler));
 	err = dispatcher_set_depth(&d->dispatcher, depth_of(d, p));
 	if (err)
 		LogCrit(COMPONENT_FSAL, "RA: device %u:%u: no thread could be started: %s",

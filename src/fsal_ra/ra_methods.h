@@ -111,6 +111,8 @@ void ra_io_fsstat(struct ra_export *exp, fsal_dynamicfsinfo_t *info);
 
 /* service.c: life of the module. start returns 0 or an errno; stop may come twice, or without start. */
 int ra_io_module_start(void);
+/* Parameters of the block RA { } changed on the running server. */
+void ra_io_module_update(void);
 void ra_io_module_stop(void);
 
 #endif /* RA_METHODS_H */

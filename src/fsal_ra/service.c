@@ -334,6 +334,12 @@ int ra_io_module_start(void)
 	return 0;
 }
 
+void ra_io_module_update(void)
+{
+	if (ra_engine != NULL)
+		readahead_set_memory(ra_engine, ra_module_params.readahead_memory);
+}
+
 void ra_stats_sum(struct readahead_counters *sum)
 {
 	memset(sum, 0, sizeof(*sum));

@@ -11,9 +11,9 @@
 /* A range that arrived this long ago or less is taken to be in memory still (ns). */
 #define ARRIVAL_TRUST 500000000u
 /* The share of exact matches of a file is averaged over about this many reads. */
-#define MATCH_SHIFT   5
+#define MATCH_SHIFT 5
 /* Windows of a file that wastes are halved at most this often. */
-#define PENALTY_MAX   6
+#define PENALTY_MAX 6
 
 struct readahead {
 	struct heur_table table;
@@ -327,11 +327,11 @@ static struct cursor *follow(struct readahead *ra, const struct readahead_tuning
 }
 
 /*
- * Whether C has earned read-ahead. Its count says so; or, for a young cursor, that the last reads of
- * the file all continued one or another: a stride reader need not prove each cursor anew. Chance puts
- * some reads of a random reader behind earlier ones, the more often the more cursors there are: that
- * many halvings longer must the streak be. And where a file's reads seldom continue a cursor, a run
- * must be four times as long before it is believed.
+ * Whether C has earned read-ahead. Its count says so; or, for a young cursor, that the last reads
+ * of the file all continued one or another: a stride reader need not prove each cursor anew. Chance
+ * puts some reads of a random reader behind earlier ones, the more often the more cursors there
+ * are: that many halvings longer must the streak be. And where a file's reads seldom continue a
+ * cursor, a run must be four times as long before it is believed.
  */
 static bool sequential(const struct readahead_tuning *t, const struct heur_file *f,
 		       const struct cursor *c)
@@ -352,7 +352,7 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 	struct heur_file *f;
 	struct cursor *c;
 
-	*plan = (struct readahead_plan){ 0 };
+	*plan = (struct readahead_plan){0};
 	readahead_count(counters, RA_READS, 1);
 	readahead_count(counters, RA_READ_BYTES, read->len);
 	f = heur_file_get(&ra->table, read->key, read->key_len, true);
@@ -377,7 +377,7 @@ void readahead_started(struct readahead *ra, const struct readahead_tuning *t,
 {
 	struct cursor *c = heur_cursor_get(&ra->table, plan->cursor);
 
-	*next = (struct readahead_plan){ 0 };
+	*next = (struct readahead_plan){0};
 	if (!c)
 		return;
 	if (c->queued)
@@ -441,7 +441,7 @@ void readahead_late(struct readahead *ra, const struct readahead_tuning *t,
 	if (!c)
 		return;
 	if (c->window && c->window < t->window_max) {
-		struct window_limits l = { .max = t->window_max };
+		struct window_limits l = {.max = t->window_max};
 
 		c->window = (uint32_t)window_grow(&l, c->window);
 	}
@@ -457,7 +457,7 @@ void readahead_lost(struct readahead *ra, const struct readahead_tuning *t,
 	if (!c)
 		return;
 	if (offset < c->done_end && c->ra_end) {
-		struct window_limits l = { .max = t->window_max };
+		struct window_limits l = {.max = t->window_max};
 
 		waste(ra, counters, c);
 		c->window = (uint32_t)window_shrink(&l, c->window);
@@ -492,7 +492,7 @@ void readahead_sweep(struct readahead *ra, struct readahead_counters *counters, 
 			continue;
 		}
 		pthread_mutex_lock(&f->lock);
-		if (c->file == f && c->charged && !c->queued &&
+		if (__atomic_load_n(&c->file, __ATOMIC_RELAXED) == f && c->charged && !c->queued &&
 		    elapsed(c->used, now) > ra->idle_time) {
 			waste(ra, counters, c);
 			c->ra_end = c->done_end = 0;

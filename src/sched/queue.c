@@ -304,6 +304,8 @@ void sched_set_policy(struct sched_queue *q, const struct sched_policy *policy)
 {
 	struct sched_req *r;
 
+	if (policy == q->policy)
+		return;
 	TAILQ_FOREACH(r, &q->aged, age)
 		q->policy->remove(q, r);
 	q->policy = policy;
