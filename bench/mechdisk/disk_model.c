@@ -17,8 +17,8 @@
  *
  * Look-ahead: after a read the head stays on its track and reads on. `stream` says where it was at
  * which time and where it will stop; how far the segment has come is worked out when the next
- * command arrives. A read that begins inside the segment, or just at its growing end, neither seeks
- * nor loses a revolution. When the segment is full the head pauses, and going on costs the wait
+ * command arrives. A read that begins inside the segment, at its growing end, or so little ahead of
+ * it that a seek would not be faster, neither seeks nor loses a revolution. When the segment is full the head pauses, and going on costs the wait
  * until that place comes round again. Any other command ends the reading on.
  *
  * Writes go through to the medium. A write that continues the one before within a revolution
@@ -283,7 +283,35 @@ static uint64_t segment_start(const struct disk_model *model, const struct segme
 	return segment->start;
 }
 
-/* The segment that holds the byte at `offset`, or whose growing end is just there; else NULL. */
+/* What seeking to `offset` would cost, to the first byte. */
+static int64_t seek_wait(const struct disk_model *model, uint64_t offset, int64_t now_ns)
+{
+	int64_t seek_ns = disk_model_seek_ns(model, head_position(model, now_ns), offset);
+
+	return seek_ns + rotation_wait(model, offset, now_ns + model->overhead_ns + seek_ns);
+}
+
+/* How long until the stream has come to `offset` by reading on. */
+static int64_t stream_wait(const struct disk_model *model, uint64_t offset, int64_t now_ns)
+{
+	const struct stream *stream = &model->stream;
+	int64_t at_ns = stream->from_ns + disk_model_media_ns(model, stream->from, offset);
+
+	return at_ns > now_ns ? at_ns - now_ns : 0;
+}
+
+/*
+ * Whether a read a little ahead of the head is best served by reading on: then what lies between
+ * gets into the segment too, and a command that comes late for it is not lost.
+ */
+static bool stream_reaches(const struct disk_model *model, uint64_t offset, int64_t now_ns)
+{
+	return offset <= model->stream.limit &&
+	       stream_wait(model, offset, now_ns) <=
+		       model->overhead_ns + seek_wait(model, offset, now_ns);
+}
+
+/* The segment that holds the byte at `offset` or will soon, its head reading on; else NULL. */
 static struct segment *find_segment(const struct disk_model *model, uint64_t offset, int64_t now_ns)
 {
 	for (uint32_t i = 0; i < model->segment_count; i++) {
@@ -293,7 +321,8 @@ static struct segment *find_segment(const struct disk_model *model, uint64_t off
 
 		if (!segment->used || offset < segment_start(model, segment, end))
 			continue;
-		if (offset < end || (growing && offset == end))
+		if (offset < end || (growing && (offset == end ||
+						 stream_reaches(model, offset, now_ns))))
 			return (struct segment *)segment;
 	}
 	return NULL;
@@ -455,14 +484,17 @@ void disk_model_serve(struct disk_model *model, enum disk_op op, uint64_t offset
 int64_t disk_model_estimate(const struct disk_model *model, enum disk_op op, uint64_t offset,
 			    uint64_t length, int64_t now_ns)
 {
-	int64_t seek_ns;
+	const struct segment *segment;
 
 	if (now_ns < model->free_ns)
 		now_ns = model->free_ns;
-	if (op == DISK_WRITE ? continues_write(model, offset, now_ns)
-			     : find_segment(model, offset, now_ns) != NULL)
-		return 0;
-	seek_ns = disk_model_seek_ns(model, head_position(model, now_ns), offset);
-	return seek_ns +
-	       rotation_wait(model, offset, now_ns + model->overhead_ns + seek_ns);
+	if (op == DISK_WRITE)
+		return continues_write(model, offset, now_ns) ? 0
+							      : seek_wait(model, offset, now_ns);
+	segment = find_segment(model, offset, now_ns);
+	if (!segment)
+		return seek_wait(model, offset, now_ns);
+	if (model->stream.active && model->stream.segment == segment)
+		return stream_wait(model, offset, now_ns);
+	return 0;
 }
