@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The engine as a whole: what it fetches for which readers, its bound on memory, its account. */
+#include <pthread.h>
+
 #include "engine.h"
 
 #define READ (32 * KIB)
@@ -500,6 +502,77 @@ static void test_a_clock_slightly_behind(void **state)
 	engine_free(e);
 }
 
+#define THREADS 4
+#define ROUNDS	8000
+
+struct shared {
+	struct engine *e;
+	uint64_t seed;
+};
+
+/* As the plugin's threads would: reads of a few files, chunks carried out, all else in between. */
+static void *hammer(void *arg)
+{
+	struct shared *s = arg;
+	struct engine *e = s->e;
+	uint64_t seed = s->seed, at[8] = {0}, size = 32 * MIB;
+	struct readahead_status status;
+
+	for (uint64_t i = 0; i < ROUNDS; i++) {
+		uint64_t file = random_below(&seed, 8);
+		struct readahead_read read = {
+			.key = &file,
+			.key_len = sizeof(file),
+			.offset = at[file],
+			.size = size,
+			.len = READ,
+			.now = SEC + i * MSEC,
+			.chunk = MIB,
+			.streams = 4,
+		};
+		struct readahead_plan plan, next;
+
+		readahead_observe(e->ra, &e->tuning, &e->counters, &read, &plan);
+		at[file] = random_below(&seed, 30) ? (at[file] + READ) % size
+						   : random_below(&seed, size / READ) * READ;
+		while (plan.len) {
+			uint64_t upto = plan.offset + random_below(&seed, 2) * plan.len;
+
+			readahead_started(e->ra, &e->tuning, &e->counters, &plan, &read, &next);
+			readahead_late(e->ra, &e->tuning, &plan.cursor);
+			readahead_arrived(e->ra, &plan, upto, read.now);
+			readahead_finished(e->ra, &e->counters, &plan, upto, true, false);
+			plan = next;
+		}
+		if (i % 50 == 0)
+			readahead_forget(e->ra, &file, sizeof(file));
+		if (i % 60 == 0)
+			readahead_sweep(e->ra, &e->counters, read.now);
+		readahead_status(e->ra, &status);
+		if (status.unread > status.memory || status.unread_max > status.memory)
+			abort();
+	}
+	return NULL;
+}
+
+static void test_many_threads(void **state)
+{
+	struct engine *e = engine_make("cursor", 6, 12, 8 * MIB); /* ejects and recycles */
+	struct shared shared[THREADS];
+	pthread_t threads[THREADS];
+
+	for (uint64_t i = 0; i < THREADS; i++) {
+		shared[i] = (struct shared){.e = e, .seed = i};
+		assert_int_equal(pthread_create(&threads[i], NULL, hammer, &shared[i]), 0);
+	}
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	engine_check_account(e);
+	assert_int_equal(engine_counted(e, RA_READS), THREADS * ROUNDS);
+	assert_true(engine_counted(e, RA_USED) > 0);
+	engine_free(e);
+}
+
 static void test_the_counters_have_names(void **state)
 {
 	for (int i = 0; i < RA_COUNTERS; i++)
@@ -527,6 +600,7 @@ int main(void)
 		cmocka_unit_test(test_a_failed_chunk_is_counted_and_forgotten),
 		cmocka_unit_test(test_the_account_is_exact_whatever_happens),
 		cmocka_unit_test(test_a_clock_slightly_behind),
+		cmocka_unit_test(test_many_threads),
 		cmocka_unit_test(test_the_counters_have_names),
 	};
 
