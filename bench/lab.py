@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """The laboratory: a modelled disk with a file system on it, and servers, for measurements.
 
@@ -17,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "test", "e2e"))
 
@@ -70,9 +72,12 @@ class Disk:
         e2e.at_exit(self.down)
         os.mkdir(f"{self.work}/fuse")
         os.mkdir(f"{self.work}/fs")
-        self.process = subprocess.Popen(
-            [self.mechdisk, "--size", str(self.size_mb), "--depth", str(self.queue),
-             f"{self.work}/fuse"], stderr=subprocess.PIPE, text=True)
+        try:
+            self.process = subprocess.Popen(
+                [self.mechdisk, "--size", str(self.size_mb), "--depth", str(self.queue),
+                 f"{self.work}/fuse"], stderr=subprocess.PIPE, text=True)
+        except OSError as error:
+            raise LabUnavailable(f"cannot run {self.mechdisk}: {error.strerror}") from error
         if not e2e.wait_for(lambda: os.path.exists(f"{self.work}/fuse/disk")
                             or self.process.poll() is not None, 10) \
                 or self.process.poll() is not None:
@@ -178,3 +183,56 @@ class Server(e2e.Server):
 
     def __exit__(self, *_):
         self.stop()
+
+
+def _read_rate(path):
+    """MB/s of dd, direct and in sequence."""
+    start = time.monotonic()
+    _run("dd", f"if={path}", "of=/dev/null", "bs=1M", "iflag=direct")
+    return os.path.getsize(path) / 1e6 / (time.monotonic() - start)
+
+
+def selftest(mechdisk):
+    """A 1 GiB disk from end to end: rate, counters, trace, an injected error. The exit status."""
+    with Disk(size_mb=1024, mechdisk=mechdisk) as disk:
+        path = os.path.join(disk.mount, "file")
+        _run("dd", "if=/dev/urandom", f"of={path}", "bs=1M", "count=256", "conv=fsync")
+        disk.drop_caches()
+        disk.ctl(f"trace {disk.work}/trace.csv")
+        disk.ctl("stats reset")
+        disk.timing(True)
+        rate = _read_rate(path)
+        stats = disk.stats()
+        disk.ctl("trace off")
+        with open(f"{disk.work}/trace.csv", encoding="ascii") as file:
+            traced = sum(1 for _ in file) - 1
+        print(f"sequential direct read of {path}: {rate:.0f} MB/s, {stats['reads']} commands "
+              f"({traced} traced), {stats['lookahead_hits']} from look-ahead, "
+              f"{stats['seeks']} seeks, {stats['seek_ms']:.0f} ms seeking")
+        disk.ctl(f"error read 0 {1 << 30}")
+        try:
+            _read_rate(path)
+            failed = False
+        except LabUnavailable:
+            failed = True
+        disk.ctl("error clear")
+        good = 90 < rate < 160 and traced >= stats["reads"] > 0 and failed
+        print("ok" if good else "FAILED: 90 to 160 MB/s, every command traced and an injected "
+              "error that is seen were expected")
+        return 0 if good else 1
+
+
+def main():
+    if len(sys.argv) not in (2, 3) or sys.argv[1] != "selftest":
+        print("usage: lab.py selftest [MECHDISK]", file=sys.stderr)
+        return 2
+    enter_namespace()
+    try:
+        return selftest(sys.argv[2] if len(sys.argv) > 2 else "mechdisk")
+    except LabUnavailable as error:
+        print(f"lab: {error}", file=sys.stderr)
+        return e2e.SKIP
+
+
+if __name__ == "__main__":
+    sys.exit(main())
