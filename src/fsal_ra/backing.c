@@ -423,6 +423,15 @@ static struct backing *publish(struct ra_handle *hdl, struct backing *b)
 	return other;
 }
 
+/* Once an export: what it does not get. */
+static void say_degraded(struct ra_export *exp, const struct fsal_obj_handle *sub, int err)
+{
+	if (!atomic_exchange(&exp->io->degraded, true))
+		LogWarn(COMPONENT_FSAL,
+			"RA: export %u: FSAL %s below gives no file descriptor (%s): all passes through, without read-ahead",
+			exp->io->export_id, sub->fsal->name, strerror(err));
+}
+
 struct backing *backing_get(struct ra_handle *hdl, uint64_t now)
 {
 	struct backing_slot *slot = &hdl->slot;
@@ -439,8 +448,10 @@ struct backing *backing_get(struct ra_handle *hdl, uint64_t now)
 	if (!b) {
 		b = open_backing(hdl, &err);
 		if (!b) {
-			if (err == EOPNOTSUPP || err == EPERM)
+			if (err == EOPNOTSUPP || err == EPERM) {
+				say_degraded(ra_export_of_op(), hdl->sub_handle, err);
 				__atomic_store_n(&slot->none, true, __ATOMIC_RELAXED);
+			}
 			return NULL;
 		}
 		b = publish(hdl, b);

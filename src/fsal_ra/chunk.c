@@ -144,6 +144,7 @@ void chunk_finish(struct sched_req *r)
 	struct chunk *c = container_of(r, struct chunk, req);
 	struct export_io *io = export_io_ref(c->io);
 
+	device_learn(c->backing->device);
 	chunk_free(c);
 	export_io_leave(io);
 	export_io_put(io);

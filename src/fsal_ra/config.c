@@ -174,6 +174,32 @@ void ra_export_params_free(struct ra_export_params *p)
 	p->heuristic = p->scheduler = NULL;
 }
 
+/* The parser has said which line is wrong; this says which export it costs, and what would help. */
+static void no_subfsal(const char *name)
+{
+	if (name == NULL)
+		LogCrit(COMPONENT_CONFIG,
+			"RA, export of %s: its FSAL block lacks the FSAL below: FSAL { Name = VFS; }",
+			export_path());
+	else
+		LogCrit(COMPONENT_CONFIG, "RA, export of %s: the FSAL below, %s, cannot be loaded",
+			export_path(), name);
+}
+
+/* Parsing a valid block took a reference on the module below, and looking it up takes another. */
+static void drop_subfsal(struct ra_subfsal *subfsal)
+{
+	struct fsal_module *module = NULL;
+
+	if (subfsal->fsal_node != NULL)
+		module = lookup_fsal(subfsal->name);
+	if (module != NULL) {
+		fsal_put(module);
+		fsal_put(module);
+	}
+	gsh_free(subfsal->name);
+}
+
 int ra_config_export(void *parse_node, struct ra_export *exp, struct config_error_type *err_type)
 {
 	struct export_args args;
@@ -181,16 +207,14 @@ int ra_config_export(void *parse_node, struct ra_export *exp, struct config_erro
 
 	memset(&args, 0, sizeof(args));
 	errors = load_config_from_node(parse_node, &export_block, &args, true, err_type);
-	if (errors == 0 && args.subfsal.fsal_node == NULL) {
-		LogCrit(COMPONENT_CONFIG,
-			"RA, export of %s: the FSAL block has no (valid) FSAL { Name = ...; } below it",
-			export_path());
-		errors = 1;
+	if (args.subfsal.fsal_node == NULL) {
+		no_subfsal(args.subfsal.name);
+		errors = errors != 0 ? errors : 1;
 	}
 	if (errors == 0)
 		errors = check_params(&args.params);
 	if (errors != 0) {
-		gsh_free(args.subfsal.name);
+		drop_subfsal(&args.subfsal);
 		ra_export_params_free(&args.params);
 		return errors;
 	}

@@ -11,6 +11,12 @@
 #define MS UINT64_C(1000000) /* in ns */
 /* Depth chosen for a device that does not rotate. */
 #define DEPTH_FLASH 8
+/*
+ * A seek cheaper than the first is no seek (ns). Dearer than the second, it is one after all: seen by
+ * DEPTH_FLASH requests that wait for each other.
+ */
+#define SEEK_NONE (1 * MS)
+#define SEEK_REAL (20 * MS)
 
 static struct {
 	pthread_mutex_t lock;
@@ -60,7 +66,12 @@ static uint32_t depth_of(const struct ra_device *d, const struct ra_export_param
 {
 	if (p->queue_depth)
 		return (uint32_t)p->queue_depth;
-	return d->rotating ? 1 : DEPTH_FLASH;
+	return d->rotating && !d->headless ? 1 : DEPTH_FLASH;
+}
+
+static bool inline_demand(const struct ra_device *d, const struct ra_export_params *p)
+{
+	return !p->queue_depth && (!d->rotating || d->headless);
 }
 
 static void configure(struct ra_device *d, const struct ra_export_params *p)
@@ -75,7 +86,8 @@ static void configure(struct ra_device *d, const struct ra_export_params *p)
 	if (err)
 		LogCrit(COMPONENT_FSAL, "RA: device %u:%u: no thread could be started: %s",
 			major(d->dev), minor(d->dev), strerror(err));
-	atomic_store(&d->demand_inline, !d->rotating && !p->queue_depth);
+	atomic_store(&d->automatic, !p->queue_depth);
+	atomic_store(&d->demand_inline, inline_demand(d, p));
 }
 
 static struct ra_device *make(dev_t dev, struct ra_export *exp)
@@ -87,7 +99,8 @@ static struct ra_device *make(dev_t dev, struct ra_export *exp)
 
 	d->dev = dev;
 	d->rotating = is_rotating(dev);
-	atomic_init(&d->demand_inline, !d->rotating && !p->queue_depth);
+	atomic_init(&d->automatic, !p->queue_depth);
+	atomic_init(&d->demand_inline, inline_demand(d, p));
 	limits_of(p, &limits);
 	err = dispatcher_init(&d->dispatcher, &ra_dispatcher_ops, depth_of(d, p),
 			      sched_policy_find(p->scheduler), &limits);
@@ -127,6 +140,31 @@ struct ra_device *device_find(dev_t dev, struct ra_export *exp)
 		exp->devices |= UINT64_C(1) << (i - 1);
 	pthread_mutex_unlock(&table.lock);
 	return d;
+}
+
+void device_learn(struct ra_device *d)
+{
+	struct cost_model cost;
+	bool headless = atomic_load(&d->headless);
+
+	if (!d->rotating || !atomic_load(&d->automatic))
+		return;
+	pthread_mutex_lock(&d->dispatcher.lock);
+	cost = d->dispatcher.queue.cost;
+	pthread_mutex_unlock(&d->dispatcher.lock);
+	if (!cost_known(&cost) || (headless ? cost.seek_ns < SEEK_REAL : cost.seek_ns >= SEEK_NONE))
+		return;
+	headless = !headless;
+	if (atomic_exchange(&d->headless, headless) == headless)
+		return; /* another thread was faster */
+	atomic_store(&d->demand_inline, headless);
+	if (dispatcher_set_depth(&d->dispatcher, headless ? DEPTH_FLASH : 1))
+		LogWarn(COMPONENT_FSAL, "RA: device %u:%u: fewer threads than wanted",
+			major(d->dev), minor(d->dev));
+	LogEvent(COMPONENT_FSAL,
+		 "RA: device %u:%u says it rotates, and a seek costs %.2f ms: treated as %s",
+		 major(d->dev), minor(d->dev), cost.seek_ns / 1e6,
+		 headless ? "flash (Queue_Depth = 1 would insist)" : "a rotating disk again");
 }
 
 void device_configure(struct ra_export *exp)

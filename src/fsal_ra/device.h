@@ -15,7 +15,9 @@ struct ra_export;
 
 struct ra_device {
 	dev_t dev;
-	bool rotating;
+	bool rotating;	      /* says the kernel */
+	atomic_bool automatic; /* Queue_Depth = 0 */
+	atomic_bool headless; /* says it rotates, but seeks cost next to nothing */
 	/* Demand reads are not queued: the device has many heads, or none. */
 	atomic_bool demand_inline;
 	struct dispatcher dispatcher;
@@ -23,6 +25,11 @@ struct ra_device {
 
 /* The device DEV, made with the export's parameters if new; NULL when the table is full. */
 struct ra_device *device_find(dev_t dev, struct ra_export *exp);
+/*
+ * Looks at what seeks have cost: a virtual machine's disk often says that it rotates and does not.
+ * With Queue_Depth = 0 it is then treated as flash, until seeks are seen to cost again.
+ */
+void device_learn(struct ra_device *d);
 /* Applies the export's parameters to the devices its files were read from. */
 void device_configure(struct ra_export *exp);
 /* The Nth device, NULL beyond the last. */

@@ -27,6 +27,7 @@ struct export_io {
 	pthread_cond_t drained;
 	uint32_t pending; /* requests queued or running; lock */
 	atomic_bool closing;
+	atomic_bool degraded; /* said in the log that the FSAL below has no descriptors */
 	struct readahead_tuning *tuning; /* replaced under RCU at SIGHUP */
 	struct readahead_counters counters;
 	struct export_io *next; /* all of them: service.c */

@@ -152,6 +152,8 @@ class Server:
     namespace of the server's own and hides `hide`: two servers can so export one path."""
 
     next_port = 20490
+    # Loop devices have no head to move: left to itself the plugin would not queue demand reads.
+    default_params = {"Queue_Depth": 1}
 
     def __init__(self, kind, exports, work, plugin=None, ra="", see_as=None, hide=(), wrap=(),
                  extra=""):
@@ -174,7 +176,8 @@ class Server:
         below = f"FSAL {{ Name = {sub}; }}" if sub else ""
         if self.kind != "ra":
             return below
-        params = " ".join(f"{k} = {v};" for k, v in export.get("params", {}).items())
+        params = {**self.default_params, **export.get("params", {})}
+        params = " ".join(f"{k} = {v};" for k, v in params.items())
         return f"FSAL {{ Name = RA; {params} {below} }}"
 
     def plugins(self):
