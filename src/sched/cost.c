@@ -36,6 +36,8 @@ void cost_observe(struct cost_model *m, uint64_t bytes, uint64_t service, bool c
 	if (m->runs < COST_SURE && bytes > COST_RUN)
 		return;
 	transfer = m->runs < COST_SURE ? 0 : (double)bytes * m->ns_per_byte;
+	if ((double)service * 4 < transfer)
+		return; /* it was in memory: another had read it meanwhile */
 	average(&m->seek_ns, &m->jumps, (double)service > transfer ? (double)service - transfer : 0);
 }
 

@@ -310,6 +310,8 @@ void sched_set_policy(struct sched_queue *q, const struct sched_policy *policy)
 		q->policy->remove(q, r);
 	q->policy = policy;
 	q->gap_used = false;
+	q->level = 0; /* all start level: being queued again is no turn had */
+	memset(q->streams, 0, sizeof(q->streams));
 	TAILQ_FOREACH(r, &q->aged, age)
 		policy->add(q, r);
 	q->stats.switches++;

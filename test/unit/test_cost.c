@@ -88,6 +88,7 @@ static void test_odd_observations_do_no_harm(void **state)
 		cost_observe(&m, MIB, 60 * SEC, true); /* a pause is no bandwidth */
 		cost_observe(&m, 4096, 10 * SEC, true);
 		cost_observe(&m, 0, 10 * SEC, false);
+		cost_observe(&m, 8192, 5000, false); /* out of the page cache: no seek of 0 */
 	}
 	assert_int_equal(cost_chunk(&m, &l.cost, 8, false), before);
 }

@@ -360,6 +360,43 @@ static void test_a_change_at_every_point_loses_nothing(void **state)
 				change_after(steps, sched_policy_nth(from), sched_policy_nth(to));
 }
 
+/* To be queued while the policy is changed to and fro is no turn had. */
+static void test_changes_cost_no_stream_its_turn(void **state)
+{
+	struct sched_queue *q = make(&sched_turns);
+	struct disk d = {0};
+	struct sched_req *r;
+
+	memset(items, 0, sizeof(items));
+	for (uint64_t i = 0; i < 2; i++) {
+		items[i].req = (struct sched_req){.class = SCHED_PREFETCH,
+						  .file = i + 1,
+						  .owner = i + 1,
+						  .len = MIB,
+						  .block = i * 1024 * MIB};
+		sched_submit(q, &items[i].req, d.now);
+	}
+	r = sched_next(q, d.now);
+	for (int i = 0; i < 20; i++) {
+		sched_set_policy(q, &sched_fifo);
+		sched_set_policy(q, &sched_turns);
+	}
+	serve(q, &d, r);
+	for (int i = 0; i < 2; i++) {
+		struct sched_req *again = r;
+
+		again->offset += MIB;
+		again->block += MIB;
+		sched_submit(q, again, d.now);
+		r = sched_next(q, d.now);
+		if (r != again)
+			break;
+		serve(q, &d, r);
+	}
+	assert_ptr_equal(r, &items[1].req);
+	free(q);
+}
+
 static void test_names(void **state)
 {
 	static const char *const names[] = {"fifo", "elevator", "ncscan", "turns"};
@@ -381,6 +418,7 @@ int main(void)
 		cmocka_unit_test(test_each_is_served_once),
 		cmocka_unit_test(test_nobody_waits_beyond_max_wait),
 		cmocka_unit_test(test_a_change_at_every_point_loses_nothing),
+		cmocka_unit_test(test_changes_cost_no_stream_its_turn),
 		cmocka_unit_test(test_names),
 	};
 
