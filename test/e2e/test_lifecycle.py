@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""Shutdown, SIGHUP and export removal under load, and descriptors: test_lifecycle.py PLUGIN [TEST]
+"""Shutdown, SIGHUP and export removal under load, and descriptors:
+test_lifecycle.py PLUGIN MECHDISK|- [TEST...]
 
-Each test serves a small ext4 through RA over VFS while threads read from it.
+Each test serves a small ext4 through RA over VFS while threads read from it. With the modelled disk
+and its timing, requests wait in queues when the server is asked to stop.
 """
 import itertools
 import os
@@ -159,13 +161,23 @@ TESTS = {f.__name__: f for f in (start_and_stop, stop_under_load, sighup_storm, 
                                  remove_export, descriptors)}
 
 
+ON_A_SLOW_DISK = ("stop_under_load", "sighup_storm", "remove_export")
+
+
 def main():
-    plugin = e2e.plugin_from(sys.argv[1:], __doc__.splitlines()[0])
+    plugin = e2e.plugin_from(sys.argv[1:], __doc__)
+    mechdisk = sys.argv[2] if sys.argv[2:] else "-"
     e2e.enter()
     work = e2e.work_directory()
-    path = e2e.loop_export(work, 1 << 30)
+    if mechdisk == "-":
+        path = e2e.loop_export(work, 1 << 30)
+    else:
+        disk = e2e.ModelledDisk(work, mechdisk, 1024)
+        path = disk.mount
     e2e.make_files(path, FILES, FILE_SIZE)
-    for name in sys.argv[2:] or TESTS:
+    if mechdisk != "-":
+        disk.command("timing on")
+    for name in sys.argv[3:] or (TESTS if mechdisk == "-" else ON_A_SLOW_DISK):
         TESTS[name](work, path, plugin)
     e2e.finish()
 
