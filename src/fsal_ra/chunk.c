@@ -59,6 +59,8 @@ void chunk_submit(struct chunk *c)
 
 	if (backing_resident(c->backing, c->plan.offset, c->plan.len)) {
 		c->upto = end_of(c);
+		readahead_already(ra_engine, &c->io->counters, &c->plan, c->plan.offset,
+				  end_of(c));
 		readahead_arrived(ra_engine, &c->plan, c->upto, ra_now());
 		chunk_free(c);
 		return;
@@ -128,6 +130,9 @@ void chunk_execute(struct dispatcher *d, struct sched_req *r)
 			dispatcher_observe(d, r->block + (c->upto - r->offset), (uint64_t)got,
 					   ra_now() - begun);
 			n = (uint64_t)got;
+		} else {
+			readahead_already(ra_engine, &c->io->counters, &c->plan, c->upto,
+					  c->upto + n);
 		}
 		c->upto += n;
 		readahead_arrived(ra_engine, &c->plan, c->upto, ra_now());

@@ -39,7 +39,7 @@ static struct config_item export_items[] = {
 	CONF_RELAX_BLOCK("FSAL", subfsal_items, noop_conf_init, subfsal_commit, export_args,
 			 subfsal),
 #define RA_NUMBER(scope, Name, field, unit, min, max, def, help) \
-	EXPORT_##scope(CONF_ITEM_UI64(#Name, min, max, def, export_args, params.field))
+	EXPORT_##scope(CONF_ITEM_UI64(#Name, 0, UINT64_MAX, def, export_args, params.field))
 #define RA_NAME(scope, Name, field, def, help) \
 	EXPORT_##scope(CONF_ITEM_STR(#Name, 1, 32, def, export_args, params.field))
 #include "params.def"
@@ -51,13 +51,40 @@ static struct config_item export_items[] = {
 /* The longest text is a socket's path. */
 static struct config_item module_items[] = {
 #define RA_NUMBER(scope, Name, field, unit, min, max, def, help) \
-	MODULE_##scope(CONF_ITEM_UI64(#Name, min, max, def, ra_module_params, field))
+	MODULE_##scope(CONF_ITEM_UI64(#Name, 0, UINT64_MAX, def, ra_module_params, field))
 #define RA_NAME(scope, Name, field, def, help) \
 	MODULE_##scope(CONF_ITEM_STR(#Name, 0, 107, def, ra_module_params, field))
 #include "params.def"
 #undef RA_NUMBER
 #undef RA_NAME
 	CONFIG_EOL,
+};
+
+/* The numbers' ranges: checked here, since the parser's message names neither parameter nor range. */
+struct number {
+	const char *name, *unit;
+	uint64_t min, max;
+	size_t at;
+};
+
+static const struct number export_numbers[] = {
+#define RA_NUMBER(scope, Name, field, unit, min, max, def, help) \
+	EXPORT_##scope({ #Name, unit, min, max, offsetof(struct ra_export_params, field) })
+#define RA_NAME(scope, Name, field, def, help)
+#include "params.def"
+#undef RA_NUMBER
+#undef RA_NAME
+	{ 0 },
+};
+
+static const struct number module_numbers[] = {
+#define RA_NUMBER(scope, Name, field, unit, min, max, def, help) \
+	MODULE_##scope({ #Name, unit, min, max, offsetof(struct ra_module_params, field) })
+#define RA_NAME(scope, Name, field, def, help)
+#include "params.def"
+#undef RA_NUMBER
+#undef RA_NAME
+	{ 0 },
 };
 /* clang-format on */
 
@@ -83,6 +110,23 @@ static struct config_block module_block = {
 static const char *export_path(void)
 {
 	return op_ctx != NULL && op_ctx->ctx_fullpath != NULL ? CTX_FULLPATH(op_ctx) : "?";
+}
+
+static int check_ranges(const char *where, const struct number *numbers, const void *params)
+{
+	int errors = 0;
+
+	for (const struct number *n = numbers; n->name != NULL; n++) {
+		uint64_t value = *(const uint64_t *)((const char *)params + n->at);
+
+		if (value >= n->min && value <= n->max)
+			continue;
+		LogCrit(COMPONENT_CONFIG,
+			"RA, %s: %s = %" PRIu64 " is out of range: %" PRIu64 " to %" PRIu64 " %s",
+			where, n->name, value, n->min, n->max, n->unit);
+		errors++;
+	}
+	return errors;
 }
 
 static void module_params_free(struct ra_module_params *p)
@@ -115,6 +159,8 @@ int ra_config_module(config_file_t config, struct config_error_type *err_type)
 			"RA: Residency_Probe = %s is none of auto, cachestat, mincore",
 			fresh.residency_probe);
 		errors++;
+	} else {
+		errors = check_ranges("block RA", module_numbers, &fresh);
 	}
 	if (errors == 0 && live->residency_probe == NULL) {
 		*live = fresh;
@@ -161,7 +207,10 @@ static int check_order(const char *low_name, uint64_t low, const char *high_name
 
 static int check_params(const struct ra_export_params *p)
 {
-	return check_names(p) +
+	char where[256];
+
+	snprintf(where, sizeof(where), "export of %s", export_path());
+	return check_names(p) + check_ranges(where, export_numbers, p) +
 	       check_order("Chunk_Min", p->chunk_min, "Chunk_Max", p->chunk_max) +
 	       check_order("Window_Init", p->window_init, "Window_Max", p->window_max) +
 	       check_order("Seq_Threshold", p->seq_threshold, "Seq_Max", p->seq_max);

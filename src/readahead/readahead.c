@@ -209,6 +209,7 @@ static void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 	plan->cursor = heur_cursor_ref(&ra->table, c);
 	plan->offset = from;
 	plan->len = len;
+	plan->ahead = unread;
 	readahead_count(counters, RA_CHUNKS, 1);
 	readahead_count(counters, RA_PREFETCHED, unread);
 }
@@ -404,6 +405,21 @@ void readahead_arrived(struct readahead *ra, const struct readahead_plan *plan, 
 		c->done_end = upto;
 		c->done_time = now;
 	}
+	heur_file_put(c->file);
+}
+
+void readahead_already(struct readahead *ra, struct readahead_counters *counters,
+		       const struct readahead_plan *plan, uint64_t from, uint64_t to)
+{
+	struct cursor *c = heur_cursor_get(&ra->table, plan->cursor);
+	uint64_t charged_from = plan->offset + plan->len - plan->ahead;
+
+	if (!c)
+		return;
+	if (from < charged_from)
+		from = charged_from;
+	if (from < to) /* takes back what planning counted */
+		readahead_count(counters, RA_PREFETCHED, -discharge(ra, c, to - from));
 	heur_file_put(c->file);
 }
 

@@ -100,6 +100,7 @@ struct readahead_plan {
 	uint32_t count;	       /* the sequentiality count used */
 	bool known_resident;   /* the range arrived by a prefetch a moment ago */
 	uint64_t offset, len;  /* fetch this; len 0: nothing */
+	uint64_t ahead;	       /* ... of which the last so many bytes lie ahead of the reader */
 };
 
 /* NULL when out of memory. */
@@ -122,6 +123,9 @@ void readahead_started(struct readahead *ra, const struct readahead_tuning *t,
 /* The chunk is in memory up to the offset UPTO. */
 void readahead_arrived(struct readahead *ra, const struct readahead_plan *plan, uint64_t upto,
 		       uint64_t now);
+/* [from, to) of the chunk was in memory before it was read: not prefetched after all. */
+void readahead_already(struct readahead *ra, struct readahead_counters *counters,
+		       const struct readahead_plan *plan, uint64_t from, uint64_t to);
 /*
  * The chunk is over. UPTO: it is in memory as far as this; short of its end when it failed (ERROR),
  * met EOF, or was dropped. STARTED: readahead_started() was called for it.
