@@ -73,8 +73,8 @@ static const struct {
 	int words; /* with the name */
 	int (*run)(char **word);
 } commands[] = {
-	{ "timing", 2, timing },    { "trace", 2, trace }, { "error", 2, error_clear },
-	{ "error", 4, error_add },  { "stats", 2, stats }, { "depth", 2, depth },
+	{"timing", 2, timing},	 {"trace", 2, trace}, {"error", 2, error_clear},
+	{"error", 4, error_add}, {"stats", 2, stats}, {"depth", 2, depth},
 };
 
 static int run_line(char *line)

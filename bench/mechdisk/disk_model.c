@@ -18,8 +18,9 @@
  * Look-ahead: after a read the head stays on its track and reads on. `stream` says where it was at
  * which time and where it will stop; how far the segment has come is worked out when the next
  * command arrives. A read that begins inside the segment, at its growing end, or so little ahead of
- * it that a seek would not be faster, neither seeks nor loses a revolution. When the segment is full the head pauses, and going on costs the wait
- * until that place comes round again. Any other command ends the reading on.
+ * it that a seek would not be faster, neither seeks nor loses a revolution. When the segment is
+ * full the head pauses, and going on costs the wait until that place comes round again. Any other
+ * command ends the reading on.
  *
  * Writes go through to the medium. A write that continues the one before within a revolution
  * streams on as if it had been there in time: a drive's write cache has acknowledged the first one
@@ -33,15 +34,15 @@
 #define NS_PER_MS 1000000.0
 
 struct zone {
-	uint64_t start;       /* first byte */
+	uint64_t start; /* first byte */
 	uint64_t track_bytes;
 	uint64_t first_track;
-	int64_t media_ns;     /* m(start) */
+	int64_t media_ns; /* m(start) */
 };
 
 struct segment {
-	uint64_t start, end;  /* bytes [start, end) are in it */
-	uint64_t used;        /* tick of the last use, for replacement; 0 never */
+	uint64_t start, end; /* bytes [start, end) are in it */
+	uint64_t used;	     /* tick of the last use, for replacement; 0 never */
 };
 
 /* The head's present streaming: at byte `from` at `from_ns`, on to `limit`. */
@@ -60,12 +61,12 @@ struct disk_model {
 	double seek_min_ns, seek_max_ns, host_ns_per_byte;
 	bool write_join;
 
-	int64_t free_ns;      /* the arm is free from here on */
-	uint64_t head;        /* where the head stands when no stream is active */
+	int64_t free_ns; /* the arm is free from here on */
+	uint64_t head;	 /* where the head stands when no stream is active */
 	uint64_t tick;
 	struct stream stream;
 	bool last_was_write;
-	uint64_t write_end;   /* end of the last write, and when the medium passed it */
+	uint64_t write_end; /* end of the last write, and when the medium passed it */
 	int64_t write_end_ns;
 	struct zone zone[DISK_ZONES_MAX];
 	struct segment segment[DISK_SEGMENTS_MAX];
@@ -80,7 +81,8 @@ static void lay_zones(struct disk_model *model, const struct disk_params *params
 	for (uint32_t i = 0; i < model->zone_count; i++) {
 		struct zone *zone = &model->zone[i];
 		double inward = model->zone_count > 1 ? (double)i / (model->zone_count - 1) : 0;
-		double rate = params->rate_outer - inward * (params->rate_outer - params->rate_inner);
+		double rate =
+			params->rate_outer - inward * (params->rate_outer - params->rate_inner);
 		uint64_t tracks;
 
 		zone->start = i * model->zone_bytes;
@@ -260,7 +262,8 @@ static void stop_stream(struct disk_model *model, int64_t now_ns)
 	model->stream.active = false;
 }
 
-/* Where a segment is to be had by a command at now_ns: its end, or the head's place when it grows. */
+/* Where a segment is to be had by a command at now_ns: its end, or the head's place when it grows.
+ */
 static uint64_t segment_end(const struct disk_model *model, const struct segment *segment,
 			    int64_t now_ns)
 {
@@ -321,8 +324,8 @@ static struct segment *find_segment(const struct disk_model *model, uint64_t off
 
 		if (!segment->used || offset < segment_start(model, segment, end))
 			continue;
-		if (offset < end || (growing && (offset == end ||
-						 stream_reaches(model, offset, now_ns))))
+		if (offset < end ||
+		    (growing && (offset == end || stream_reaches(model, offset, now_ns))))
 			return (struct segment *)segment;
 	}
 	return NULL;
@@ -460,7 +463,7 @@ void disk_model_serve(struct disk_model *model, enum disk_op op, uint64_t offset
 	int64_t media_ns, host_ns;
 	struct segment *segment;
 
-	*service = (struct disk_service){ 0 };
+	*service = (struct disk_service){0};
 	if (now_ns < model->free_ns)
 		now_ns = model->free_ns;
 	service->start_ns = now_ns;

@@ -19,12 +19,12 @@ struct disk_model;
 /* What one command cost. */
 struct disk_service {
 	int64_t start_ns;    /* when the arm took the command up */
-	int64_t end_ns;      /* when its last byte was with the host */
+	int64_t end_ns;	     /* when its last byte was with the host */
 	int64_t seek_ns;     /* arm moving; 0 when served from a segment or joined */
 	int64_t rotation_ns; /* waiting for the first sector */
-	uint64_t distance;   /* bytes between the head and the command's first byte, when it moved */
-	bool hit;            /* a read whose first byte was in, or about to enter, a segment */
-	bool joined;         /* a write that continued the one before */
+	uint64_t distance; /* bytes between the head and the command's first byte, when it moved */
+	bool hit;	   /* a read whose first byte was in, or about to enter, a segment */
+	bool joined;	   /* a write that continued the one before */
 };
 
 /* NULL when memory is short. The parameters must have passed disk_params_check. */

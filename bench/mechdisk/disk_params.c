@@ -19,8 +19,10 @@ const struct disk_option disk_options[] = {
 	OPTION("seek-min", "ms", 0, 50, 0.8, seek_min_ms, "seek to the next track"),
 	OPTION("seek-max", "ms", 0, 100, 15, seek_max_ms, "seek across the whole disk"),
 	OPTION("track-switch", "ms", 0, 8, 0.8, switch_ms, "change of track while streaming"),
-	OPTION("rate-outer", "MB/s", 1, 1000, 150, rate_outer, "rate of the outermost zone's tracks"),
-	OPTION("rate-inner", "MB/s", 1, 1000, 75, rate_inner, "rate of the innermost zone's tracks"),
+	OPTION("rate-outer", "MB/s", 1, 1000, 150, rate_outer,
+	       "rate of the outermost zone's tracks"),
+	OPTION("rate-inner", "MB/s", 1, 1000, 75, rate_inner,
+	       "rate of the innermost zone's tracks"),
 	OPTION("zones", "", 1, DISK_ZONES_MAX, 16, zones, "zones of equal capacity"),
 	OPTION("look-ahead", "KiB", 0, 262144, 8192, lookahead_kb, "read on into each segment"),
 	OPTION("segments", "", 1, DISK_SEGMENTS_MAX, 1, segments, "look-ahead segments"),
@@ -30,7 +32,7 @@ const struct disk_option disk_options[] = {
 	       "commands the drive chooses from (1: no tagged queue)"),
 	OPTION("age", "ms", 1, 60000, 500, age_ms, "a command that waited so long is served next"),
 	OPTION("write-join", "0|1", 0, 1, 1, write_join, "join consecutive writes (write cache)"),
-	{ .name = NULL },
+	{.name = NULL},
 };
 
 static double *field(struct disk_params *params, const struct disk_option *option)
@@ -76,7 +78,8 @@ int disk_params_check(const struct disk_params *params, char *err, size_t err_si
 		return -1;
 	}
 	if (params->rate_inner > params->rate_outer) {
-		snprintf(err, err_size, "--rate-inner (%g MB/s) must not be above --rate-outer (%g)",
+		snprintf(err, err_size,
+			 "--rate-inner (%g MB/s) must not be above --rate-outer (%g)",
 			 params->rate_inner, params->rate_outer);
 		return -1;
 	}

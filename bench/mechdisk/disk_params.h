@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The parameters of the modelled disk: one table that the command line, --help and the checks use. */
+/* The parameters of the modelled disk: one table that the command line, --help and the checks use.
+ */
 #ifndef MECHDISK_DISK_PARAMS_H
 #define MECHDISK_DISK_PARAMS_H
 
@@ -8,25 +9,26 @@
 #include <stdio.h>
 
 #define DISK_SEGMENTS_MAX 32
-#define DISK_ZONES_MAX    256
-#define DISK_DEPTH_MAX    256
+#define DISK_ZONES_MAX	  256
+#define DISK_DEPTH_MAX	  256
 
 struct disk_params {
-	double size_mb;        /* MiB */
-	double rpm;            /* revolutions a minute */
+	double size_mb;	       /* MiB */
+	double rpm;	       /* revolutions a minute */
 	double seek_min_ms;    /* to the next track */
 	double seek_max_ms;    /* across all tracks */
 	double switch_ms;      /* head switch at the end of a track; tracks are skewed by it */
 	double rate_outer;     /* MB/s (10^6) under the head, first zone */
 	double rate_inner;     /* MB/s (10^6) under the head, last zone */
-	double zones;          /* zones of equal capacity */
+	double zones;	       /* zones of equal capacity */
 	double lookahead_kb;   /* KiB kept and read on after a read, for each segment */
 	double segments;       /* look-ahead segments, replaced least recently used first */
 	double interface_rate; /* MB/s (10^6) between drive and host */
 	double overhead_us;    /* the drive's own time for each command */
-	double depth;          /* commands the drive chooses from; 1 is a drive without a tagged queue */
-	double age_ms;         /* a command that waited so long is served next */
-	double write_join;     /* 1: consecutive writes stream as through a write cache; 0: they do not */
+	double depth;  /* commands the drive chooses from; 1 is a drive without a tagged queue */
+	double age_ms; /* a command that waited so long is served next */
+	double write_join; /* 1: consecutive writes stream as through a write cache; 0: they do not
+			    */
 };
 
 struct disk_option {
@@ -34,7 +36,7 @@ struct disk_option {
 	const char *unit;
 	const char *meaning;
 	double min, max, def;
-	size_t offset;    /* of the double in struct disk_params */
+	size_t offset; /* of the double in struct disk_params */
 };
 
 /* Ends with an entry whose name is NULL. */
@@ -42,7 +44,8 @@ extern const struct disk_option disk_options[];
 
 void disk_params_default(struct disk_params *params);
 
-/* Sets the option `name` from text. 0; -1 with a message in err that names the option and its range. */
+/* Sets the option `name` from text. 0; -1 with a message in err that names the option and its
+ * range. */
 int disk_params_set(struct disk_params *params, const char *name, const char *text, char *err,
 		    size_t err_size);
 

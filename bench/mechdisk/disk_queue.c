@@ -10,7 +10,7 @@
 
 void disk_queue_init(struct disk_queue *queue, uint32_t depth, int64_t age_ns)
 {
-	*queue = (struct disk_queue){ .depth = depth, .age_ns = age_ns };
+	*queue = (struct disk_queue){.depth = depth, .age_ns = age_ns};
 	queue->last = &queue->first;
 }
 

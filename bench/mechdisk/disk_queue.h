@@ -18,8 +18,8 @@ struct disk_command {
 struct disk_queue {
 	struct disk_command *first, **last;
 	uint32_t count, count_max; /* commands waiting, and the most there ever were */
-	uint32_t depth;            /* the drive sees this many, in order of arrival */
-	int64_t age_ns;            /* the oldest goes next when it waited so long */
+	uint32_t depth;		   /* the drive sees this many, in order of arrival */
+	int64_t age_ns;		   /* the oldest goes next when it waited so long */
 };
 
 void disk_queue_init(struct disk_queue *queue, uint32_t depth, int64_t age_ns);

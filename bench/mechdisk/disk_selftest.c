@@ -9,8 +9,8 @@
 
 #include "disk_queue.h"
 
-#define HOST_NS  100000
-#define MIB      (1u << 20)
+#define HOST_NS	 100000
+#define MIB	 (1u << 20)
 #define COMMANDS 4000
 
 struct check {
@@ -39,7 +39,7 @@ static double stream_rate(const struct disk_params *params, enum disk_op op, uin
 			  uint64_t total, uint64_t chunk)
 {
 	struct disk_model *model = disk_model_new(params);
-	struct disk_service service = { 0 };
+	struct disk_service service = {0};
 	int64_t first;
 
 	disk_model_serve(model, op, offset, chunk, 0, &service);
@@ -61,7 +61,7 @@ static double turns_rate(const struct disk_params *params, uint64_t span, uint64
 
 	for (int layout = 0; layout < 64; layout++) {
 		struct disk_model *model = disk_model_new(params);
-		struct disk_service service = { 0 };
+		struct disk_service service = {0};
 		uint64_t start[8];
 
 		for (unsigned stream = 0; stream < 8; stream++)
@@ -89,14 +89,14 @@ static struct random_result random_reads(const struct disk_params *params, uint6
 {
 	struct disk_model *model = disk_model_new(params);
 	struct disk_command command[DISK_DEPTH_MAX];
-	struct random_result result = { 0 };
-	struct disk_service service = { 0 };
+	struct random_result result = {0};
+	struct disk_service service = {0};
 	struct disk_queue queue;
 	uint64_t seed = 1;
 
 	disk_queue_init(&queue, (uint32_t)params->depth, (int64_t)(params->age_ms * 1e6));
 	for (uint32_t i = 0; i < outstanding; i++) {
-		command[i] = (struct disk_command){ .length = 8192 };
+		command[i] = (struct disk_command){.length = 8192};
 		command[i].offset = draw(&seed, span / 8192) * 8192;
 		disk_queue_add(&queue, &command[i]);
 	}
@@ -174,14 +174,14 @@ static void check_random(struct check *check, struct disk_params params, uint64_
 	expect(check, "random 8 KiB, mean service", "ms", one.mean_ms, model * .94, model * 1.06);
 	params.depth = 32;
 	many = random_reads(&params, span, 32);
-	expect(check, "random 8 KiB, queue of 32: times as fast", "x",
-	       one.mean_ms / many.mean_ms, 1.5, 6);
+	expect(check, "random 8 KiB, queue of 32: times as fast", "x", one.mean_ms / many.mean_ms,
+	       1.5, 6);
 }
 
 /* By the formula: a turn is a seek, half a revolution and the transfer. */
 static void check_turns(struct check *check, const struct disk_params *params, uint64_t span)
 {
-	static const uint64_t chunk[] = { 131072, MIB, 4 * MIB, 8 * MIB };
+	static const uint64_t chunk[] = {131072, MIB, 4 * MIB, 8 * MIB};
 	double outer = sustained(params, params->rate_outer), seek = mean_seek_ms(params, span);
 	double wait = seek + 30e3 / params->rpm + params->overhead_us / 1e3;
 	char what[64];
@@ -200,7 +200,7 @@ int disk_selftest(const struct disk_params *params, FILE *out)
 {
 	uint64_t size = (uint64_t)params->size_mb << 20;
 	uint64_t span = size < 512 * (uint64_t)MIB ? size / 2 : 256 * (uint64_t)MIB;
-	struct check check = { .out = out };
+	struct check check = {.out = out};
 
 	fprintf(out, "mechdisk self-test, in the model's time (accepted range):\n");
 	check_streams(&check, *params);

@@ -69,7 +69,7 @@ static int64_t now(void)
 
 static void sleep_until(int64_t at_ns)
 {
-	struct timespec ts = { .tv_sec = at_ns / 1000000000, .tv_nsec = at_ns % 1000000000 };
+	struct timespec ts = {.tv_sec = at_ns / 1000000000, .tv_nsec = at_ns % 1000000000};
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
 		;
@@ -185,7 +185,8 @@ void drive_stop(void)
 	free(drive.buffer);
 }
 
-/* Queues a command. False when timing is off and the caller answers at once. 0 or an errno in *err. */
+/* Queues a command. False when timing is off and the caller answers at once. 0 or an errno in *err.
+ */
 static bool enqueue(enum disk_op op, void *user, uint64_t offset, size_t length, int *err)
 {
 	struct command *item = calloc(1, sizeof(*item));
@@ -301,7 +302,7 @@ int drive_error_add(enum disk_op op, uint64_t offset, uint64_t length)
 		err = ENOSPC;
 	else
 		drive.error[drive.errors++] =
-			(struct error_range){ .op = op, .offset = offset, .length = length };
+			(struct error_range){.op = op, .offset = offset, .length = length};
 	pthread_mutex_unlock(&drive.lock);
 	return err;
 }

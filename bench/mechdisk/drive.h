@@ -12,8 +12,8 @@
 #include "disk_queue.h"
 
 #define DRIVE_REQUEST_MAX (1u << 20) /* bytes of one command */
-#define DRIVE_QUEUE_MAX   1024       /* commands waiting: further ones are refused with EAGAIN */
-#define DRIVE_ERRORS_MAX  64         /* ranges of injected errors */
+#define DRIVE_QUEUE_MAX	  1024	     /* commands waiting: further ones are refused with EAGAIN */
+#define DRIVE_ERRORS_MAX  64	     /* ranges of injected errors */
 
 /*
  * A finished command: err is 0 or a positive errno; data holds what was read, NULL for writes.

@@ -67,7 +67,7 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct fuse_entry_param entry = { .attr_timeout = 3600, .entry_timeout = 3600 };
+	struct fuse_entry_param entry = {.attr_timeout = 3600, .entry_timeout = 3600};
 
 	for (fuse_ino_t ino = INODE_DISK; parent == INODE_ROOT && ino < INODE_END; ino++) {
 		if (strcmp(name, names[ino]))
@@ -244,11 +244,11 @@ static void make_options(struct option *table, int max)
 	int n = 0;
 
 	for (const struct disk_option *o = disk_options; o->name && n < max - 4; o++)
-		table[n++] = (struct option){ o->name, required_argument, NULL, 0 };
-	table[n++] = (struct option){ "image", required_argument, NULL, 'i' };
-	table[n++] = (struct option){ "self-test", no_argument, NULL, 's' };
-	table[n++] = (struct option){ "help", no_argument, NULL, 'h' };
-	table[n] = (struct option){ 0 };
+		table[n++] = (struct option){o->name, required_argument, NULL, 0};
+	table[n++] = (struct option){"image", required_argument, NULL, 'i'};
+	table[n++] = (struct option){"self-test", no_argument, NULL, 's'};
+	table[n++] = (struct option){"help", no_argument, NULL, 'h'};
+	table[n] = (struct option){0};
 }
 
 /* Returns -1 to go on, else the exit status. */
@@ -289,7 +289,7 @@ static int parse(int argc, char **argv, const char **image, bool *self_test)
 
 static int serve(const char *mountpoint)
 {
-	char *fuse_argv[] = { "mechdisk", "-osubtype=mechdisk,fsname=mechdisk", NULL };
+	char *fuse_argv[] = {"mechdisk", "-osubtype=mechdisk,fsname=mechdisk", NULL};
 	struct fuse_args args = FUSE_ARGS_INIT(2, fuse_argv);
 	struct fuse_session *session;
 	int status = 1;
@@ -316,7 +316,7 @@ static int serve(const char *mountpoint)
  */
 static void go_first(void)
 {
-	struct sched_param priority = { .sched_priority = 1 };
+	struct sched_param priority = {.sched_priority = 1};
 
 	sched_setscheduler(0, SCHED_RR, &priority);
 }

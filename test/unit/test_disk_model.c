@@ -98,7 +98,8 @@ static void test_successor_comes_from_the_segment(void **state)
 
 	assert_false(service.hit);
 	/* 20 ms later the drive has read some 2.7 MiB on. */
-	service = serve(model, DISK_READ, 64 * MIB + 128 * KIB, 128 * KIB, service.end_ns + 20 * MS);
+	service =
+		serve(model, DISK_READ, 64 * MIB + 128 * KIB, 128 * KIB, service.end_ns + 20 * MS);
 	assert_true(service.hit);
 	assert_int_equal(service.seek_ns, 0);
 	assert_true(service.end_ns - service.start_ns < MS);
@@ -125,7 +126,7 @@ static void test_bytes_far_behind_are_gone(void **state)
 {
 	struct disk_params params = defaults();
 	struct disk_model *model = disk_model_new(&params);
-	struct disk_service service = { 0 };
+	struct disk_service service = {0};
 
 	for (uint64_t at = 0; at < 16 * MIB; at += MIB)
 		service = serve(model, DISK_READ, at, MIB, service.end_ns);
@@ -155,7 +156,7 @@ static void test_small_gap_is_read_through(void **state)
 static void test_segments_keep_several_streams(void **state)
 {
 	struct disk_params params = defaults();
-	struct disk_service service = { 0 };
+	struct disk_service service = {0};
 	struct disk_model *model;
 
 	params.segments = 2;
@@ -189,8 +190,7 @@ static void add(struct disk_queue *queue, struct disk_command *command, uint64_t
 		int64_t arrival_ns)
 {
 	*command = (struct disk_command){
-		.offset = offset, .length = 8 * KIB, .arrival_ns = arrival_ns
-	};
+		.offset = offset, .length = 8 * KIB, .arrival_ns = arrival_ns};
 	disk_queue_add(queue, command);
 }
 
