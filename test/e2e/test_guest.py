@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""A real Linux kernel as client: test_guest.py PLUGIN [MECHDISK]
+"""A real Linux kernel as client: test_guest.py PLUGIN [MECHDISK [MIB]]
 
 User-mode Linux mounts the export with vers=3 and reads a file in order and with stride 8, from
 stock VFS and from RA over VFS; the bytes must be the file's. With the modelled disk the speeds,
-which are printed, mean something.
+which are printed, mean something. MIB is the size of the file (64).
 """
 import hashlib
 import os
@@ -14,7 +14,6 @@ import sys
 
 import e2e
 
-SIZE = 64 << 20
 HERE = os.path.dirname(os.path.realpath(__file__))
 
 
@@ -45,11 +44,12 @@ def main():
     plugin = e2e.plugin_from(sys.argv[1:], __doc__.splitlines()[0])
     e2e.enter(("linux.uml", "mount.nfs", "busybox"))
     work = e2e.work_directory()
+    size = int(sys.argv[3]) << 20 if sys.argv[3:] else 64 << 20
     disk = None
     if sys.argv[2:] and os.path.exists(sys.argv[2]):
         disk = e2e.ModelledDisk(work, sys.argv[2], 1024)
     path = disk.mount if disk else e2e.loop_export(work, 512 << 20)
-    e2e.make_files(path, 1, SIZE)
+    e2e.make_files(path, 1, size)
     whole = sha256(f"{path}/f0")
     if disk:
         disk.command("timing on")
