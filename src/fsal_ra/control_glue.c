@@ -293,6 +293,8 @@ static struct json_object *describe_exports(unsigned int *n)
 		add_number(o, "export", view[i].export_id);
 		add_text(o, "heuristic", view[i].heuristic->name);
 		add_number(o, "pending", view[i].pending);
+		for (int k = 0; k < RA_COUNTERS; k++)
+			add_number(o, readahead_counter_names[k], view[i].counted[k]);
 		if (view[i].closing)
 			json_object_object_add(o, "closing", json_object_new_boolean(true));
 		json_object_array_add(list, o);

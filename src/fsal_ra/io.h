@@ -56,6 +56,7 @@ struct export_view {
 	bool closing;
 	uint32_t pending;
 	const struct heuristic_ops *heuristic;
+	uint64_t counted[RA_COUNTERS];
 };
 /* Fills up to MAX entries; returns how many exports there are. */
 unsigned int ra_exports_view(struct export_view *view, unsigned int max);

@@ -146,6 +146,8 @@ unsigned int ra_exports_view(struct export_view *view, unsigned int max)
 						.closing = atomic_load(&io->closing),
 						.pending = io->pending,
 						.heuristic = io->tuning->heuristic };
+		for (int i = 0; i < RA_COUNTERS; i++)
+			view[n].counted[i] = readahead_counted(&io->counters, i);
 		pthread_mutex_unlock(&io->lock);
 	}
 	pthread_mutex_unlock(&service.lock);
@@ -213,8 +215,10 @@ void ra_io_export_drain(struct ra_export *exp)
 
 void ra_io_export_release(struct ra_export *exp)
 {
-	if (exp->io != NULL)
+	if (exp->io != NULL) {
+		ra_stats_log_export(exp->io->export_id, &exp->io->counters);
 		export_io_put(exp->io);
+	}
 	exp->io = NULL;
 	ra_export_params_free(&exp->params);
 }

@@ -31,6 +31,13 @@ static void __attribute__((format(printf, 2, 3))) say(struct text *t, const char
 	t->left -= (size_t)n;
 }
 
+static void say_counters(struct text *t, const struct readahead_counters *counters)
+{
+	for (int i = 0; i < RA_COUNTERS; i++)
+		say(t, "%s\"%s\":%" PRIu64, i ? "," : "", readahead_counter_names[i],
+		    readahead_counted(counters, i));
+}
+
 static void say_engine(struct text *t)
 {
 	struct readahead_status s;
@@ -80,9 +87,7 @@ size_t ra_stats_json(char *buffer, size_t size)
 	say(&t, "{");
 	if (sum != NULL) {
 		ra_stats_sum(sum);
-		for (int i = 0; i < RA_COUNTERS; i++)
-			say(&t, "%s\"%s\":%" PRIu64, i ? "," : "", readahead_counter_names[i],
-			    readahead_counted(sum, i));
+		say_counters(&t, sum);
 		free(sum);
 	}
 	say_engine(&t);
@@ -101,4 +106,15 @@ void ra_stats_log(void)
 
 	ra_stats_json(line, sizeof(line));
 	LogEvent(COMPONENT_FSAL, "RA_STATS %s", line);
+}
+
+void ra_stats_log_export(uint16_t export_id, const struct readahead_counters *counters)
+{
+	char line[1024];
+	struct text t = { .at = line, .left = sizeof(line) };
+
+	say(&t, "{\"export\":%u,", export_id);
+	say_counters(&t, counters);
+	say(&t, "}");
+	LogEvent(COMPONENT_FSAL, "RA_EXPORT_STATS %s", line);
 }

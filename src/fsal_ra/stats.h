@@ -11,6 +11,8 @@ void ra_stats_sum(struct readahead_counters *sum);
 size_t ra_stats_json(char *buffer, size_t size);
 /* Logs them in one line, marked RA_STATS. */
 void ra_stats_log(void);
+/* Logs the counters of one export that goes, marked RA_EXPORT_STATS. */
+void ra_stats_log_export(uint16_t export_id, const struct readahead_counters *counters);
 
 int ra_calls_start(void);
 void ra_calls_stop(void);
