@@ -305,13 +305,14 @@ static struct backing *open_backing(struct ra_handle *hdl, int *err)
 	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* the kernel's read-ahead off */
 	b->fd = fd;
 	b->file = st.st_ino;
-	atomic_init(&b->refs, 2); /* the handle's and the caller's */
+	atomic_init(&b->holds, 2); /* the handle's and the caller's */
+	atomic_init(&b->uses, 2);
 	atomic_init(&b->size, (uint64_t)st.st_size);
 	pthread_mutex_init(&b->map_lock, NULL);
 	extent_map_init(&b->extents);
 	b->device = device_find(st.st_dev, ra_export_of_op());
 	if (b->device == NULL) { /* more devices than the table holds: read straight through */
-		atomic_store(&b->refs, 1);
+		backing_put(b);
 		backing_put(b);
 		*err = EOPNOTSUPP;
 		return NULL;
@@ -321,22 +322,51 @@ static struct backing *open_backing(struct ra_handle *hdl, int *err)
 
 /* ---- references and their bound --------------------------------------------------------- */
 
-struct backing *backing_ref(struct backing *b)
+struct backing *backing_hold(struct backing *b)
 {
-	atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&b->holds, 1, memory_order_relaxed);
 	return b;
 }
 
-void backing_put(struct backing *b)
+void backing_release(struct backing *b)
 {
-	if (atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1)
+	if (atomic_fetch_sub_explicit(&b->holds, 1, memory_order_acq_rel) != 1)
+		return;
+	extent_map_fini(&b->extents);
+	pthread_mutex_destroy(&b->map_lock);
+	gsh_free(b);
+}
+
+bool backing_use(struct backing *b)
+{
+	unsigned int uses = atomic_load_explicit(&b->uses, memory_order_relaxed);
+
+	while (uses)
+		if (atomic_compare_exchange_weak(&b->uses, &uses, uses + 1))
+			return true;
+	return false;
+}
+
+void backing_unuse(struct backing *b)
+{
+	if (atomic_fetch_sub_explicit(&b->uses, 1, memory_order_acq_rel) != 1)
 		return;
 	if (b->map)
 		munmap(b->map, b->map_len);
 	close(b->fd);
-	extent_map_fini(&b->extents);
-	pthread_mutex_destroy(&b->map_lock);
-	gsh_free(b);
+}
+
+void backing_put(struct backing *b)
+{
+	backing_unuse(b);
+	backing_release(b);
+}
+
+/* Another use and hold of B, which has one. */
+static struct backing *backing_ref(struct backing *b)
+{
+	atomic_fetch_add_explicit(&b->uses, 1, memory_order_relaxed);
+	return backing_hold(b);
 }
 
 static void unlink_backing(struct backing *b)
@@ -418,7 +448,7 @@ static struct backing *publish(struct ra_handle *hdl, struct backing *b)
 	put_all(&out);
 	if (!other)
 		return b;
-	atomic_store(&b->refs, 1);
+	backing_put(b); /* nobody else knows it: both of its references */
 	backing_put(b);
 	return other;
 }
@@ -458,6 +488,14 @@ struct backing *backing_get(struct ra_handle *hdl, uint64_t now)
 	}
 	atomic_store_explicit(&b->used, now, memory_order_relaxed);
 	return b;
+}
+
+void backing_invalidate(struct ra_handle *hdl)
+{
+	pthread_mutex_lock(&hdl->slot.lock);
+	if (hdl->slot.backing)
+		extent_map_invalidate(&hdl->slot.backing->extents);
+	pthread_mutex_unlock(&hdl->slot.lock);
 }
 
 void backing_drop(struct ra_handle *hdl)

@@ -4,8 +4,11 @@
  *
  * It is opened by handle, read-only, with the kernel's own read-ahead off, so that what the disk
  * does is what the scheduler decided. A handle has at most one; all of them together are bounded by
- * Descriptors_Max (least recently used first) and closed when idle. References keep the descriptor
- * of a prefetch under way; a backing marked gone is closed with its last reference.
+ * Descriptors_Max (least recently used first) and closed when idle.
+ *
+ * There are two kinds of reference. A use keeps the descriptor open: the handle's own, and that of
+ * whoever does I/O just now. A hold keeps only the memory: a queued request has one, so that a file
+ * removed meanwhile is closed, and its space free, at once and not when its turn comes.
  */
 #ifndef RA_BACKING_H
 #define RA_BACKING_H
@@ -24,8 +27,8 @@ struct ra_device;
 struct backing {
 	TAILQ_ENTRY(backing) link; /* of all open ones; the table's lock */
 	struct ra_handle *hdl;	   /* its owner while linked */
-	atomic_uint refs;
-	atomic_bool gone; /* closed or unlinked: stop prefetching, close with the last reference */
+	atomic_uint holds, uses; /* every use is a hold too */
+	atomic_bool gone;	 /* closed or unlinked: stop prefetching */
 	_Atomic uint64_t used; /* ns */
 	_Atomic uint64_t size; /* of the file as last seen, bytes */
 	int fd;
@@ -55,12 +58,20 @@ void backing_sweep(uint64_t now, bool all);
 /* How many are open. */
 uint32_t backing_count(void);
 
-/* A reference to the handle's backing, opened if need be; NULL where there is none. With op_ctx. */
+/* A use of the handle's backing, opened if need be; NULL where there is none. With op_ctx. */
 struct backing *backing_get(struct ra_handle *hdl, uint64_t now);
-struct backing *backing_ref(struct backing *b);
 void backing_put(struct backing *b);
+/* A hold by somebody who has a use or hold; backing_release() gives it back. */
+struct backing *backing_hold(struct backing *b);
+void backing_release(struct backing *b);
+/* Makes a use of a hold, to be ended by backing_unuse(); false when the descriptor is closed. */
+bool backing_use(struct backing *b);
+void backing_unuse(struct backing *b);
 /* Detaches the handle's backing: its descriptor closes as soon as nobody reads through it. */
 void backing_drop(struct ra_handle *hdl);
+
+/* The file changed: what is known of its place on the disk is void. */
+void backing_invalidate(struct ra_handle *hdl);
 
 /* Whether [offset, offset + len) is in the page cache; false if unsure. Never starts I/O. */
 bool backing_resident(struct backing *b, uint64_t offset, uint64_t len);

@@ -32,7 +32,7 @@ struct chunk *chunk_new(struct export_io *io, struct backing *b, const struct re
 	struct chunk *c = gsh_calloc(1, sizeof(*c));
 
 	c->io = export_io_ref(io);
-	c->backing = backing_ref(b);
+	c->backing = backing_hold(b);
 	c->plan = *plan;
 	c->upto = plan->offset;
 	c->step = p ? p->prefetch_step : 0;
@@ -42,7 +42,7 @@ struct chunk *chunk_new(struct export_io *io, struct backing *b, const struct re
 static void chunk_free(struct chunk *c)
 {
 	readahead_finished(ra_engine, &c->io->counters, &c->plan, c->upto, c->started, c->failed);
-	backing_put(c->backing);
+	backing_release(c->backing);
 	export_io_put(c->io);
 	gsh_free(c);
 }
@@ -52,20 +52,30 @@ static uint64_t end_of(const struct chunk *c)
 	return c->plan.offset + c->plan.len;
 }
 
-void chunk_submit(struct chunk *c)
+/* Whether all of it is in memory already; else says where it is on the disk. With a use. */
+static bool chunk_resident(struct chunk *c)
 {
-	struct dispatcher *d = &c->backing->device->dispatcher;
-	enum sched_verdict verdict;
-
 	if (backing_resident(c->backing, c->plan.offset, c->plan.len)) {
 		c->upto = end_of(c);
 		readahead_already(ra_engine, &c->io->counters, &c->plan, c->plan.offset,
 				  end_of(c));
 		readahead_arrived(ra_engine, &c->plan, c->upto, ra_now());
-		chunk_free(c);
-		return;
+		return true;
 	}
-	if (!export_io_enter(c->io)) {
+	c->req.block = backing_block(c->backing, c->plan.offset);
+	return false;
+}
+
+void chunk_submit(struct chunk *c)
+{
+	struct dispatcher *d = &c->backing->device->dispatcher;
+	bool wanted = false;
+
+	if (backing_use(c->backing)) {
+		wanted = !chunk_resident(c);
+		backing_unuse(c->backing);
+	}
+	if (!wanted || !export_io_enter(c->io)) {
 		chunk_free(c);
 		return;
 	}
@@ -73,10 +83,8 @@ void chunk_submit(struct chunk *c)
 	c->req.file = c->backing->file;
 	c->req.offset = c->plan.offset;
 	c->req.len = c->plan.len;
-	c->req.block = backing_block(c->backing, c->plan.offset);
 	c->req.owner = c->plan.cursor.index + 1;
-	verdict = dispatcher_submit(d, &c->req);
-	if (verdict != SCHED_ADDED) {
+	if (dispatcher_submit(d, &c->req) != SCHED_ADDED) {
 		struct export_io *io = export_io_ref(c->io);
 
 		chunk_free(c);
@@ -112,7 +120,7 @@ void chunk_execute(struct dispatcher *d, struct sched_req *r)
 	char *buffer = ra_scratch(c->step);
 	uint64_t slice = ra_now(); /* when the present one began */
 
-	if (r->dropped || buffer == NULL)
+	if (r->dropped || buffer == NULL || !backing_use(c->backing))
 		return;
 	start(d, c);
 	while (c->upto < end_of(c) && !atomic_load(&c->backing->gone) &&
@@ -142,6 +150,7 @@ void chunk_execute(struct dispatcher *d, struct sched_req *r)
 			slice = ra_now();
 		}
 	}
+	backing_unuse(c->backing);
 }
 
 void chunk_finish(struct sched_req *r)

@@ -228,7 +228,7 @@ static void no_subfsal(const char *name)
 {
 	if (name == NULL)
 		LogCrit(COMPONENT_CONFIG,
-			"RA, export of %s: its FSAL block lacks the FSAL below: FSAL { Name = VFS; }",
+			"RA, export of %s: no FSAL below: its FSAL block lacks FSAL { Name = VFS; }",
 			export_path());
 	else
 		LogCrit(COMPONENT_CONFIG, "RA, export of %s: the FSAL below, %s, cannot be loaded",

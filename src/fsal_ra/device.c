@@ -152,7 +152,7 @@ void device_learn(struct ra_device *d)
 	pthread_mutex_lock(&d->dispatcher.lock);
 	cost = d->dispatcher.queue.cost;
 	pthread_mutex_unlock(&d->dispatcher.lock);
-	if (!cost_known(&cost) || (headless ? cost.seek_ns < SEEK_REAL : cost.seek_ns >= SEEK_NONE))
+	if (!cost_seek_known(&cost) || (headless ? cost.seek_ns < SEEK_REAL : cost.seek_ns >= SEEK_NONE))
 		return;
 	headless = !headless;
 	if (atomic_exchange(&d->headless, headless) == headless)

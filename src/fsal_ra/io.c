@@ -163,7 +163,7 @@ void demand_complete(struct sched_req *r)
 	init_op_context_simple(&ctx, call->gsh_export, &call->exp->export);
 	ctx.creds = call->creds;
 	SUB_OBJ(call->obj_hdl, read2, call->bypass, done, call->read_arg, call);
-	backing_put(b);
+	backing_release(b);
 	export_io_leave(io); /* before the export's reference goes */
 	export_io_put(io);
 	release_op_context();
@@ -180,11 +180,13 @@ void demand_execute(struct dispatcher *d, struct sched_req *r)
 	uint64_t begun = ra_now();
 	ssize_t got;
 
-	if (buffer == NULL)
+	if (buffer == NULL || !backing_use(call->backing))
 		return;
 	got = pread(call->backing->fd, buffer, r->io_len, (off_t)r->offset);
 	if (got > 0)
 		dispatcher_observe(d, r->block, (uint64_t)got, ra_now() - begun);
+	backing_unuse(call->backing);
+	device_learn(call->backing->device);
 }
 
 /* Queues the read; false: the caller must answer it itself, now. */
@@ -206,7 +208,7 @@ static bool demand_submit(struct call *call, struct backing *b, const struct rea
 				 .len = length_of(arg),
 				 .block = backing_block(b, offset) };
 	call->io = export_io_ref(io);
-	call->backing = backing_ref(b);
+	call->backing = backing_hold(b);
 	call->creds = op_ctx->creds;
 	call->gsh_export = op_ctx->ctx_export;
 	get_gsh_export_ref(call->gsh_export);
@@ -228,7 +230,7 @@ static bool demand_submit(struct call *call, struct backing *b, const struct rea
 		break;
 	}
 	put_gsh_export(call->gsh_export);
-	backing_put(call->backing);
+	backing_release(call->backing);
 	export_io_leave(io);
 	export_io_put(io);
 	return false;

@@ -255,17 +255,7 @@ void ra_io_handle_close(struct ra_handle *hdl)
 
 void ra_io_handle_changed(struct ra_handle *hdl, uint64_t off, uint64_t len)
 {
-	struct backing *b;
-
-	pthread_mutex_lock(&hdl->slot.lock);
-	b = hdl->slot.backing;
-	if (b)
-		backing_ref(b);
-	pthread_mutex_unlock(&hdl->slot.lock);
-	if (!b)
-		return;
-	extent_map_invalidate(&b->extents);
-	backing_put(b);
+	backing_invalidate(hdl);
 }
 
 void ra_io_renamed(struct ra_export *exp)

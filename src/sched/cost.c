@@ -41,9 +41,9 @@ void cost_observe(struct cost_model *m, uint64_t bytes, uint64_t service, bool c
 	average(&m->seek_ns, &m->jumps, (double)service > transfer ? (double)service - transfer : 0);
 }
 
-bool cost_known(const struct cost_model *m)
+bool cost_seek_known(const struct cost_model *m)
 {
-	return m->runs >= COST_SURE && m->jumps >= COST_SURE;
+	return m->jumps >= COST_SURE;
 }
 
 static uint64_t clamp(double bytes, const struct cost_limits *l)
@@ -80,7 +80,7 @@ uint64_t cost_chunk(const struct cost_model *m, const struct cost_limits *l, uin
 
 	if (!streams)
 		streams = 1;
-	if (!cost_known(m))
+	if (m->runs < COST_SURE || m->jumps < COST_SURE)
 		return clamp(bytes, l);
 	bytes = m->seek_ns / m->ns_per_byte * (100 - l->seek_share) / l->seek_share;
 	fit = fit_in(m, (double)l->max_wait / ROUNDS / streams);
