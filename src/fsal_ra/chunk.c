@@ -93,6 +93,20 @@ void chunk_submit(struct chunk *c)
 	}
 }
 
+/*
+ * A chunk planned when few streams competed is too long a turn once there are many: what the disk
+ * wants now counts. The rest is planned anew behind it.
+ */
+static void shorten(struct dispatcher *d, struct chunk *c)
+{
+	uint64_t turn = atomic_load(&d->chunk), len;
+
+	if (c->plan.len <= turn + turn / 2)
+		return;
+	len = dispatcher_shorten(d, &c->req, turn);
+	readahead_shorten(ra_engine, &c->io->counters, &c->plan, len);
+}
+
 /* Tells the engine that the chunk goes to the disk, and queues what it wants behind it. */
 static void start(struct dispatcher *d, struct chunk *c)
 {
@@ -122,6 +136,7 @@ void chunk_execute(struct dispatcher *d, struct sched_req *r)
 
 	if (r->dropped || buffer == NULL || !backing_use(c->backing))
 		return;
+	shorten(d, c);
 	start(d, c);
 	while (c->upto < end_of(c) && !atomic_load(&c->backing->gone) &&
 	       !atomic_load(&c->io->closing)) {

@@ -269,7 +269,7 @@ static bool all_there(const struct readahead_tuning *t, struct cursor *c,
 	n = (read->offset - c->start) / c->unit;
 	if (read->offset >= c->start && n < 64 && !((read->offset - c->start) % c->unit))
 		c->seen |= UINT64_C(1) << n;
-	return (c->seen & first) == first;
+	return t->seq_threshold <= 64 && (c->seen & first) == first;
 }
 
 /* The cursor this read belongs to, updated by it. */
@@ -370,6 +370,28 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 			plan_chunk(ra, t, counters, c, read, plan);
 	}
 	heur_file_put(f);
+}
+
+void readahead_shorten(struct readahead *ra, struct readahead_counters *counters,
+		       struct readahead_plan *plan, uint64_t len)
+{
+	struct cursor *c = heur_cursor_get(&ra->table, plan->cursor);
+	uint64_t end = plan->offset + plan->len, cut = plan->offset + len;
+
+	if (!c)
+		return;
+	if (c->ra_end == end && len < plan->len) {
+		uint64_t from = end - plan->ahead > cut ? end - plan->ahead : cut;
+
+		if (c->read_end > from)
+			from = c->read_end;
+		if (from < end) /* takes back what planning counted */
+			readahead_count(counters, RA_PREFETCHED, -discharge(ra, c, end - from));
+		plan->ahead = plan->ahead > end - cut ? plan->ahead - (end - cut) : 0;
+		plan->len = len;
+		c->ra_end = cut;
+	}
+	heur_file_put(c->file);
 }
 
 void readahead_started(struct readahead *ra, const struct readahead_tuning *t,

@@ -114,6 +114,12 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 		       struct readahead_plan *plan);
 
 /*
+ * Only the first LEN bytes of PLAN are to be fetched, if nothing was planned behind it: before
+ * readahead_started(). *plan says what holds then.
+ */
+void readahead_shorten(struct readahead *ra, struct readahead_counters *counters,
+		       struct readahead_plan *plan, uint64_t len);
+/*
  * The chunk PLAN goes to the disk now. READ carries size, now, chunk and streams; *next receives
  * the plan to submit behind it, if any.
  */

@@ -36,7 +36,7 @@ static uint64_t cut(const struct window_limits *l, uint64_t from, uint64_t size)
 {
 	uint64_t left = size - from, chunk = l->chunk, tail = chunk / TAIL_SHARE;
 
-	if (left <= chunk + chunk / 4)
+	if (left <= chunk + chunk / 2)
 		return left > chunk / 2 && l->streams > 1 && size >= 2 * chunk &&
 				       size <= TAIL_CHUNKS * chunk
 			       ? left - tail

@@ -76,16 +76,20 @@ static double fit_in(const struct cost_model *m, double ns)
 uint64_t cost_chunk(const struct cost_model *m, const struct cost_limits *l, uint32_t streams,
 		    bool demands)
 {
+	/* a disk of 7200 rpm, until the device has shown what it is */
+	static const struct cost_model prior = { .ns_per_byte = 8, .seek_ns = 9e6 };
 	double bytes = (double)l->chunk_default, fit;
 
 	if (!streams)
 		streams = 1;
-	if (m->runs < COST_SURE || m->jumps < COST_SURE)
-		return clamp(bytes, l);
-	bytes = m->seek_ns / m->ns_per_byte * (100 - l->seek_share) / l->seek_share;
-	fit = fit_in(m, (double)l->max_wait / ROUNDS / streams);
-	if (fit > bytes)
-		bytes = fit;
+	if (m->runs >= COST_SURE && m->jumps >= COST_SURE) {
+		bytes = m->seek_ns / m->ns_per_byte * (100 - l->seek_share) / l->seek_share;
+		fit = fit_in(m, (double)l->max_wait / ROUNDS / streams);
+		if (fit > bytes)
+			bytes = fit;
+	} else {
+		m = &prior;
+	}
 	fit = fit_in(m, (double)l->max_wait / streams);
 	if (fit < bytes)
 		bytes = fit;

@@ -168,6 +168,14 @@ bool dispatcher_gap(struct dispatcher *d, uint64_t slice)
 	return served;
 }
 
+uint64_t dispatcher_shorten(struct dispatcher *d, struct sched_req *r, uint64_t len)
+{
+	pthread_mutex_lock(&d->lock);
+	len = sched_shorten(&d->queue, r, len);
+	pthread_mutex_unlock(&d->lock);
+	return len;
+}
+
 void dispatcher_observe(struct dispatcher *d, uint64_t block, uint64_t len, uint64_t service)
 {
 	pthread_mutex_lock(&d->lock);

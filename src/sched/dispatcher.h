@@ -62,6 +62,11 @@ void dispatcher_progress(struct dispatcher *d, struct sched_req *r, uint64_t upt
  * opens a gap after SLICE ns. True when it did: the disk has been elsewhere.
  */
 bool dispatcher_gap(struct dispatcher *d, uint64_t slice);
+/*
+ * From execute() of a chunk, at its begin: it will be only LEN bytes long, or as long as its waiters
+ * need. Returns its length.
+ */
+uint64_t dispatcher_shorten(struct dispatcher *d, struct sched_req *r, uint64_t len);
 void dispatcher_observe(struct dispatcher *d, uint64_t block, uint64_t len, uint64_t service);
 void dispatcher_set_policy(struct dispatcher *d, const struct sched_policy *policy);
 void dispatcher_set_limits(struct dispatcher *d, const struct sched_limits *limits);

@@ -260,6 +260,20 @@ void sched_progress(struct sched_queue *q, struct sched_req *r, uint64_t upto, u
 	wake(q, r, upto, now, woken);
 }
 
+uint64_t sched_shorten(struct sched_queue *q, struct sched_req *r, uint64_t len)
+{
+	const struct sched_req *w;
+
+	TAILQ_FOREACH(w, &r->waiters, order)
+		if (end_of(w) > r->offset + len)
+			len = end_of(w) - r->offset;
+	if (len < r->len) {
+		r->len = r->io_len = len;
+		q->head = r->block + len;
+	}
+	return r->len;
+}
+
 void sched_done(struct sched_queue *q, struct sched_req *r, uint64_t now, struct sched_list *woken)
 {
 	TAILQ_REMOVE(file_list(q, r->file), r, hash);

@@ -122,6 +122,8 @@ struct sched_req *sched_next_in_gap(struct sched_queue *q, uint64_t slice, bool 
 /* Of the running R all up to the file offset UPTO has arrived: moves waiters served by it to WOKEN. */
 void sched_progress(struct sched_queue *q, struct sched_req *r, uint64_t upto, uint64_t now,
 		    struct sched_list *woken);
+/* The running R becomes only LEN bytes long, or as long as its waiters need; returns its length. */
+uint64_t sched_shorten(struct sched_queue *q, struct sched_req *r, uint64_t len);
 /* R is over: all its waiters move to WOKEN, and R is the caller's again. */
 void sched_done(struct sched_queue *q, struct sched_req *r, uint64_t now, struct sched_list *woken);
 /* One read of LEN bytes at device address BLOCK took SERVICE ns: for the cost model. */

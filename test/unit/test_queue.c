@@ -277,6 +277,22 @@ static void test_wait_percentiles(void **state)
 	assert_int_equal(sched_wait_percentile(&s, 100), (1ull << 20) * 1000);
 }
 
+static void test_a_running_chunk_is_shortened_to_its_waiters(void **state)
+{
+	struct sched_queue *q = make("turns");
+	struct sched_req c = chunk(1, 0, 8 * MIB), near = demand(1, 0, 32 * KIB);
+	struct sched_req mid = demand(1, 3 * MIB, 32 * KIB), far = demand(1, 6 * MIB, 32 * KIB);
+
+	sched_submit(q, &c, 1);
+	sched_submit(q, &near, 2);
+	sched_submit(q, &mid, 3);
+	assert_ptr_equal(sched_next(q, 4), &c);
+	assert_int_equal(sched_shorten(q, &c, 2 * MIB), 3 * MIB + 32 * KIB); /* mid needs it */
+	assert_int_equal(sched_shorten(q, &c, 16 * MIB), 3 * MIB + 32 * KIB); /* never longer */
+	assert_int_equal(sched_submit(q, &far, 5), SCHED_ADDED); /* beyond it now: by itself */
+	free(q);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -291,6 +307,7 @@ int main(void)
 		cmocka_unit_test(test_files_are_told_apart),
 		cmocka_unit_test(test_streams_and_chunk_sizes),
 		cmocka_unit_test(test_wait_percentiles),
+		cmocka_unit_test(test_a_running_chunk_is_shortened_to_its_waiters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

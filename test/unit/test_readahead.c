@@ -383,14 +383,20 @@ static void advance(struct engine *e, struct open_plan *open, uint64_t *seed)
 	switch (random_below(seed, 6)) {
 	case 0:
 	case 1:
-		if (!o->started)
-			add_plan(open, engine_start(e, &o->plan, o->size), o->size);
+		if (o->started)
+			break;
+		if (random_below(seed, 2)) /* the disk wants a shorter one by now */
+			readahead_shorten(e->ra, &e->counters, &o->plan,
+					  1 + random_below(seed, o->plan.len));
+		add_plan(open, engine_start(e, &o->plan, o->size), o->size);
 		o->started = true;
 		break;
 	case 2:
 	case 3:
 		if (!o->started || o->upto == end)
 			break;
+		if (random_below(seed, 4) == 0) /* some of it was there */
+			readahead_already(e->ra, &e->counters, &o->plan, o->upto, end);
 		o->upto += 1 + random_below(seed, end - o->upto);
 		readahead_arrived(e->ra, &o->plan, o->upto, e->now);
 		break;

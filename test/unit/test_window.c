@@ -43,9 +43,9 @@ static void test_a_small_remainder_is_joined(void **state)
 {
 	struct window_limits l = limits(4 * MIB, 1);
 
-	assert_int_equal(window_next_chunk(&l, 32 * MIB, 0, 0, 5 * MIB), 5 * MIB);
-	assert_int_equal(window_next_chunk(&l, 32 * MIB, 0, 0, 5 * MIB + 1), 4 * MIB);
-	assert_int_equal(window_next_chunk(&l, 32 * MIB, 0, 4 * MIB, 5 * MIB + 1), MIB + 1);
+	assert_int_equal(window_next_chunk(&l, 32 * MIB, 0, 0, 6 * MIB), 6 * MIB);
+	assert_int_equal(window_next_chunk(&l, 32 * MIB, 0, 0, 6 * MIB + 1), 4 * MIB);
+	assert_int_equal(window_next_chunk(&l, 32 * MIB, 0, 4 * MIB, 6 * MIB + 1), 2 * MIB + 1);
 }
 
 /* Equal streams end close together: the last chunk of a medium-sized file is a small one. */
