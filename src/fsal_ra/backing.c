@@ -165,8 +165,10 @@ static int fetch_extents(void *arg, uint64_t offset, struct extent *extents, int
 
 		if (!(e->fe_flags & FIEMAP_EXTENT_LAST) && i + 1 == (uint32_t)max)
 			*covered = e->fe_logical + e->fe_length;
-		if (e->fe_flags & (FIEMAP_EXTENT_DELALLOC | FIEMAP_EXTENT_UNKNOWN))
-			continue;
+		if (e->fe_flags & (FIEMAP_EXTENT_DELALLOC | FIEMAP_EXTENT_UNKNOWN)) {
+			*covered = e->fe_logical; /* it will have a place: ask again then */
+			break;
+		}
 		extents[n++] = (struct extent){ .offset = e->fe_logical,
 						.length = e->fe_length,
 						.block = e->fe_physical };
@@ -397,10 +399,17 @@ struct backing *backing_get(struct ra_handle *hdl, uint64_t now)
 
 void backing_invalidate(struct ra_handle *hdl)
 {
+	struct backing *b;
+
 	pthread_mutex_lock(&hdl->slot.lock);
-	if (hdl->slot.backing)
-		extent_map_invalidate(&hdl->slot.backing->extents);
+	b = hdl->slot.backing;
+	if (b)
+		backing_hold(b);
 	pthread_mutex_unlock(&hdl->slot.lock);
+	if (!b)
+		return;
+	extent_map_invalidate(&b->extents); /* may wait for FIEMAP: not under the slot's lock */
+	backing_release(b);
 }
 
 void backing_drop(struct ra_handle *hdl)

@@ -155,12 +155,16 @@ void device_learn(struct ra_device *d)
 	if (!cost_seek_known(&cost) || (headless ? cost.seek_ns < SEEK_REAL : cost.seek_ns >= SEEK_NONE))
 		return;
 	headless = !headless;
-	if (atomic_exchange(&d->headless, headless) == headless)
-		return; /* another thread was faster */
+	pthread_mutex_lock(&table.lock); /* against a reload, and against another thread */
+	if (!atomic_load(&d->automatic) || atomic_exchange(&d->headless, headless) == headless) {
+		pthread_mutex_unlock(&table.lock);
+		return;
+	}
 	atomic_store(&d->demand_inline, headless);
 	if (dispatcher_set_depth(&d->dispatcher, headless ? DEPTH_FLASH : 1))
 		LogWarn(COMPONENT_FSAL, "RA: device %u:%u: fewer threads than wanted",
 			major(d->dev), minor(d->dev));
+	pthread_mutex_unlock(&table.lock);
 	LogEvent(COMPONENT_FSAL,
 		 "RA: device %u:%u says it rotates, and a seek costs %.2f ms: treated as %s",
 		 major(d->dev), minor(d->dev), cost.seek_ns / 1e6,

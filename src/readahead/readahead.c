@@ -76,6 +76,8 @@ static bool charge(struct readahead *ra, struct cursor *c, uint64_t len)
 	uint64_t memory = atomic_load_explicit(&ra->memory, memory_order_relaxed);
 	uint64_t held = atomic_load(&ra->unread), sum, max;
 
+	if (!len)
+		return true;
 	/* never above the bound, not even for a moment: another would be refused for it */
 	do {
 		sum = held + len;
@@ -199,7 +201,9 @@ static void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 	len = window_next_chunk(&l, window, c->next, from, read->size);
 	if (!len || from + len <= c->next)
 		return;
-	unread = from + len - (c->read_end > from ? c->read_end : from);
+	/* some of it may have been read already, past a chunk that was cut short */
+	unread = c->read_end > from ? c->read_end : from;
+	unread = from + len > unread ? from + len - unread : 0;
 	if (!charge(ra, c, unread)) {
 		readahead_count(counters, RA_REFUSED, 1);
 		return;
