@@ -4,8 +4,10 @@
  * and the statistics logged at the end.
  *
  * Order of the end: exports stop taking requests and drain (bounded); the module joins its threads,
- * which serve what is queued; then memory goes. Requests keep what they need by references, so a
- * drain that ran out of time is untidy but not unsafe.
+ * which serve what is queued; then memory goes. Requests keep what they need of ours by references, so
+ * a prefetch that outlasts the drain is harmless. A demand read needs its handle, which is Ganesha's to
+ * free: it must not outlast the server's whole shutdown, for which a disk would have to hang longer than
+ * Drain_Timeout twice.
  */
 #include <errno.h>
 #include <string.h>
