@@ -27,7 +27,7 @@ struct chunk {
 };
 
 struct chunk *chunk_new(struct export_io *io, struct backing *b, const struct readahead_plan *plan,
-			const struct ra_export_params *p)
+			uint64_t step)
 {
 	struct chunk *c = gsh_calloc(1, sizeof(*c));
 
@@ -35,7 +35,7 @@ struct chunk *chunk_new(struct export_io *io, struct backing *b, const struct re
 	c->backing = backing_hold(b);
 	c->plan = *plan;
 	c->upto = plan->offset;
-	c->step = p ? p->prefetch_step : 0;
+	c->step = step;
 	return c;
 }
 
@@ -45,6 +45,16 @@ static void chunk_free(struct chunk *c)
 	backing_release(c->backing);
 	export_io_put(c->io);
 	gsh_free(c);
+}
+
+/* Ends a chunk that has entered its export. */
+static void chunk_leave(struct chunk *c)
+{
+	struct export_io *io = export_io_ref(c->io);
+
+	chunk_free(c);
+	export_io_leave(io);
+	export_io_put(io);
 }
 
 static uint64_t end_of(const struct chunk *c)
@@ -84,13 +94,8 @@ void chunk_submit(struct chunk *c)
 	c->req.offset = c->plan.offset;
 	c->req.len = c->plan.len;
 	c->req.owner = c->plan.cursor.index + 1;
-	if (dispatcher_submit(d, &c->req) != SCHED_ADDED) {
-		struct export_io *io = export_io_ref(c->io);
-
-		chunk_free(c);
-		export_io_leave(io);
-		export_io_put(io);
-	}
+	if (dispatcher_submit(d, &c->req) != SCHED_ADDED)
+		chunk_leave(c);
 }
 
 /*
@@ -120,12 +125,8 @@ static void start(struct dispatcher *d, struct chunk *c)
 	export_io_tuning(c->io, &tuning);
 	readahead_started(ra_engine, &tuning, &c->io->counters, &c->plan, &at, &next);
 	c->started = true;
-	if (next.len) {
-		struct chunk *behind = chunk_new(c->io, c->backing, &next, NULL);
-
-		behind->step = c->step;
-		chunk_submit(behind);
-	}
+	if (next.len)
+		chunk_submit(chunk_new(c->io, c->backing, &next, c->step));
 }
 
 void chunk_execute(struct dispatcher *d, struct sched_req *r)
@@ -171,10 +172,7 @@ void chunk_execute(struct dispatcher *d, struct sched_req *r)
 void chunk_finish(struct sched_req *r)
 {
 	struct chunk *c = container_of(r, struct chunk, req);
-	struct export_io *io = export_io_ref(c->io);
 
 	device_learn(c->backing->device);
-	chunk_free(c);
-	export_io_leave(io);
-	export_io_put(io);
+	chunk_leave(c);
 }

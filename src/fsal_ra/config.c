@@ -12,6 +12,9 @@
 #include "readahead/heuristic.h"
 #include "sched/policy.h"
 
+/* Heuristics or policies that a message lists. */
+#define NAMES_MAX 16
+
 struct ra_module_params ra_module_params;
 pthread_mutex_t ra_params_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -177,21 +180,38 @@ int ra_config_module(config_file_t config, struct config_error_type *err_type)
 	return errors;
 }
 
+/* Says that VALUE of the parameter NAME is none of NAMES. */
+static int wrong_name(const char *name, const char *value, const char *const *names)
+{
+	char list[256] = "";
+
+	for (int i = 0; names[i] != NULL; i++) {
+		size_t at = strlen(list);
+
+		snprintf(list + at, sizeof(list) - at, "%s%s", i ? ", " : "", names[i]);
+	}
+	LogCrit(COMPONENT_CONFIG, "RA, export of %s: %s = %s is none of %s", export_path(), name, value,
+		list);
+	return 1;
+}
+
 static int check_names(const struct ra_export_params *p)
 {
+	const char *names[NAMES_MAX + 1] = { NULL };
+	const struct heuristic_ops *h;
+	const struct sched_policy *s;
 	int errors = 0;
 
 	if (heuristic_find(p->heuristic) == NULL) {
-		LogCrit(COMPONENT_CONFIG,
-			"RA, export of %s: Heuristic = %s is none of off, default, always, slowdown, cursor",
-			export_path(), p->heuristic);
-		errors++;
+		for (int i = 0; i < NAMES_MAX && (h = heuristic_nth(i)) != NULL; i++)
+			names[i] = h->name;
+		errors += wrong_name("Heuristic", p->heuristic, names);
 	}
 	if (sched_policy_find(p->scheduler) == NULL) {
-		LogCrit(COMPONENT_CONFIG,
-			"RA, export of %s: Scheduler = %s is none of fifo, elevator, ncscan, turns",
-			export_path(), p->scheduler);
-		errors++;
+		memset(names, 0, sizeof(names));
+		for (int i = 0; i < NAMES_MAX && (s = sched_policy_nth(i)) != NULL; i++)
+			names[i] = s->name;
+		errors += wrong_name("Scheduler", p->scheduler, names);
 	}
 	return errors;
 }

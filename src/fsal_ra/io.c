@@ -283,7 +283,7 @@ void ra_read2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_c
 				backing_resident(b, read_arg->offset, len);
 
 		if (plan.len)
-			chunk = chunk_new(io, b, &plan, &call->exp->params);
+			chunk = chunk_new(io, b, &plan, call->exp->params.prefetch_step);
 		if (resident) {
 			readahead_count(&io->counters, RA_RESIDENT, 1);
 		} else if (read_arg->state == NULL && !atomic_load(&b->device->demand_inline)) {

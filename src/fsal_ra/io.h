@@ -68,9 +68,9 @@ void *ra_scratch(size_t len);
 
 /* chunk.c */
 struct chunk;
-/* A chunk for PLAN of B's file, or NULL; to be submitted or freed. Takes references of its own. */
+/* A chunk for PLAN of B's file, read in steps of STEP bytes; to be submitted. Takes its own references. */
 struct chunk *chunk_new(struct export_io *io, struct backing *b, const struct readahead_plan *plan,
-			const struct ra_export_params *p);
+			uint64_t step);
 /* Hands the chunk to the disk's queue, unless all of it is in memory. The chunk is gone then. */
 void chunk_submit(struct chunk *c);
 

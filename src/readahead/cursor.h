@@ -12,8 +12,8 @@
  *   pool    probation: c9 c1 ...      (never matched again yet: a random read makes these)
  *           proven:    c7 c2 ...      (matched at least once)
  *
- * When the pool is empty a cursor is recycled, the least recently used first, and those on
- * probation before the proven ones; a file that holds most of the probation list recycles its own.
+ * When the pool is empty a cursor is recycled, the least recently used first; where more than a quarter
+ * of the pool is on probation, one of those. A file that holds most of that list recycles its own.
  * So a file scanned at random cannot take the cursors of the others. Recency is a time stamp that
  * a match updates without any shared lock; the lists are put right when a victim is looked for.
  *
