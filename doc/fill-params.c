@@ -18,18 +18,21 @@
 
 enum scope { EXPORT, MODULE };
 
+enum kind { NUMBER, NAME, BOOL };
+
 struct param {
 	enum scope scope;
-	bool number;
-	const char *name, *unit, *text; /* text: the default of a name */
+	enum kind kind;
+	const char *name, *unit, *text; /* text: the default of a name, or true or false */
 	uint64_t min, max, value;
 	const char *help;
 };
 
 /* clang-format off */
 #define RA_NUMBER(scope, Name, field, unit, min, max, def, help) \
-	{ scope, true, #Name, unit, NULL, min, max, def, help },
-#define RA_NAME(scope, Name, field, def, help) { scope, false, #Name, "", def, 0, 0, 0, help },
+	{ scope, NUMBER, #Name, unit, NULL, min, max, def, help },
+#define RA_NAME(scope, Name, field, def, help) { scope, NAME, #Name, "", def, 0, 0, 0, help },
+#define RA_BOOL(scope, Name, field, def, help) { scope, BOOL, #Name, "", #def, 0, 0, 0, help },
 /* clang-format on */
 
 static const struct param params[] = {
@@ -83,10 +86,12 @@ static void print_man(FILE *out, const struct param *p, const char *indent)
 
 	(void)indent;
 	fprintf(out, ".TP\n.B %s\n", p->name);
-	if (p->number)
+	if (p->kind == NUMBER)
 		fprintf(out, "number, in %s: %s to %s, default %s\n", p->unit,
 			number(p, p->min, a, sizeof(a)), number(p, p->max, b, sizeof(b)),
 			number(p, p->value, c, sizeof(c)));
+	else if (p->kind == BOOL)
+		fprintf(out, "true or false, default %s\n", p->text);
 	else if (p->text != NULL && *p->text == '/')
 		fprintf(out, "path, default %s\n", p->text);
 	else
@@ -121,10 +126,12 @@ static void print_conf(FILE *out, const struct param *p, const char *indent)
 
 	fputc('\n', out);
 	comment(out, p->help, indent);
-	if (p->number) {
+	if (p->kind == NUMBER) {
 		fprintf(out, "%s# In %s, %s to %s.\n", indent, p->unit,
 			number(p, p->min, a, sizeof(a)), number(p, p->max, b, sizeof(b)));
 		fprintf(out, "%s%s = %" PRIu64 ";\n", indent, p->name, p->value);
+	} else if (p->kind == BOOL) {
+		fprintf(out, "%s%s = %s;\n", indent, p->name, p->text);
 	} else if (p->text != NULL && *p->text != '\0') {
 		fprintf(out, "%s%s = \"%s\";\n", indent, p->name, p->text);
 	} else {

@@ -7,6 +7,7 @@
 #include "ra_methods.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "backing.h"
 #include "readahead/heuristic.h"
@@ -45,9 +46,9 @@ static struct config_item export_items[] = {
 	EXPORT_##scope(CONF_ITEM_UI64(#Name, 0, UINT64_MAX, def, export_args, params.field))
 #define RA_NAME(scope, Name, field, def, help) \
 	EXPORT_##scope(CONF_ITEM_STR(#Name, 1, 32, def, export_args, params.field))
+#define RA_BOOL(scope, Name, field, def, help) \
+	EXPORT_##scope(CONF_ITEM_BOOL(#Name, def, export_args, params.field))
 #include "params.def"
-#undef RA_NUMBER
-#undef RA_NAME
 	CONFIG_EOL,
 };
 
@@ -57,9 +58,9 @@ static struct config_item module_items[] = {
 	MODULE_##scope(CONF_ITEM_UI64(#Name, 0, UINT64_MAX, def, ra_module_params, field))
 #define RA_NAME(scope, Name, field, def, help) \
 	MODULE_##scope(CONF_ITEM_STR(#Name, 0, 107, def, ra_module_params, field))
+#define RA_BOOL(scope, Name, field, def, help) \
+	MODULE_##scope(CONF_ITEM_BOOL(#Name, def, ra_module_params, field))
 #include "params.def"
-#undef RA_NUMBER
-#undef RA_NAME
 	CONFIG_EOL,
 };
 
@@ -73,20 +74,14 @@ struct number {
 static const struct number export_numbers[] = {
 #define RA_NUMBER(scope, Name, field, unit, min, max, def, help) \
 	EXPORT_##scope({ #Name, unit, min, max, offsetof(struct ra_export_params, field) })
-#define RA_NAME(scope, Name, field, def, help)
 #include "params.def"
-#undef RA_NUMBER
-#undef RA_NAME
 	{ 0 },
 };
 
 static const struct number module_numbers[] = {
 #define RA_NUMBER(scope, Name, field, unit, min, max, def, help) \
 	MODULE_##scope({ #Name, unit, min, max, offsetof(struct ra_module_params, field) })
-#define RA_NAME(scope, Name, field, def, help)
 #include "params.def"
-#undef RA_NUMBER
-#undef RA_NAME
 	{ 0 },
 };
 /* clang-format on */
@@ -115,6 +110,39 @@ static const char *export_path(void)
 	return op_ctx != NULL && op_ctx->ctx_fullpath != NULL ? CTX_FULLPATH(op_ctx) : "?";
 }
 
+/* NAMES end with NULL; as in the server's own blocks capitals do not matter. */
+static bool is_one_of(const char *value, const char *const *names)
+{
+	while (*names != NULL && strcasecmp(value, *names) != 0)
+		names++;
+	return *names != NULL;
+}
+
+/* Says that VALUE of the parameter NAME is none of NAMES, which end with NULL. */
+static int wrong_name(const char *where, const char *name, const char *value,
+		      const char *const *names)
+{
+	char list[256] = "";
+
+	for (int i = 0; names[i] != NULL; i++) {
+		size_t at = strlen(list);
+
+		snprintf(list + at, sizeof(list) - at, "%s%s", i ? ", " : "", names[i]);
+	}
+	LogCrit(COMPONENT_CONFIG, "RA, %s: %s = %s is none of %s", where, name, value, list);
+	return 1;
+}
+
+static int check_order(const char *where, const char *low_name, uint64_t low,
+		       const char *high_name, uint64_t high)
+{
+	if (low <= high)
+		return 0;
+	LogCrit(COMPONENT_CONFIG, "RA, %s: %s = %" PRIu64 " is above %s = %" PRIu64, where,
+		low_name, low, high_name, high);
+	return 1;
+}
+
 static int check_ranges(const char *where, const struct number *numbers, const void *params)
 {
 	int errors = 0;
@@ -132,15 +160,36 @@ static int check_ranges(const char *where, const struct number *numbers, const v
 	return errors;
 }
 
-static void module_params_free(struct ra_module_params *p)
+/* clang-format off */
+void ra_export_params_free(struct ra_export_params *p)
 {
-#define RA_NUMBER(scope, Name, field, unit, min, max, def, help)
-#define RA_NAME(scope, Name, field, def, help) MODULE_##scope(gsh_free(p->field))
-	(void)(
+#define RA_NAME(scope, Name, field, def, help) \
+	RA_FIELDS_EXPORT_##scope(gsh_free(p->field); p->field = NULL)
 #include "params.def"
-		0);
-#undef RA_NUMBER
-#undef RA_NAME
+}
+
+void ra_module_params_free(struct ra_module_params *p)
+{
+#define RA_NAME(scope, Name, field, def, help) \
+	RA_FIELDS_MODULE_##scope(gsh_free(p->field); p->field = NULL)
+#include "params.def"
+}
+/* clang-format on */
+
+static int check_module(const struct ra_module_params *p)
+{
+	static const char *const probes[] = { "auto", "cachestat", "mincore", NULL };
+	static const char *const meters[] = { "depth", "delay", NULL };
+	const char *where = "block RA";
+	int errors = check_ranges(where, module_numbers, p) +
+		     check_order(where, "Price_Sample", p->price_sample, "Price_Interval",
+				 p->price_interval);
+
+	if (!ra_probe_find(p->residency_probe))
+		errors += wrong_name(where, "Residency_Probe", p->residency_probe, probes);
+	if (!is_one_of(p->disk_meter, meters))
+		errors += wrong_name(where, "Disk_Meter", p->disk_meter, meters);
+	return errors;
 }
 
 /*
@@ -157,13 +206,8 @@ int ra_config_module(config_file_t config, struct config_error_type *err_type)
 	if (!config_error_is_harmless(err_type)) {
 		LogCrit(COMPONENT_CONFIG, "RA: errors in the block RA { }: see the lines above");
 		errors++;
-	} else if (!ra_probe_find(fresh.residency_probe)) {
-		LogCrit(COMPONENT_CONFIG,
-			"RA: Residency_Probe = %s is none of auto, cachestat, mincore",
-			fresh.residency_probe);
-		errors++;
 	} else {
-		errors = check_ranges("block RA", module_numbers, &fresh);
+		errors = check_module(&fresh);
 	}
 	if (errors == 0 && live->residency_probe == NULL) {
 		*live = fresh;
@@ -176,27 +220,13 @@ int ra_config_module(config_file_t config, struct config_error_type *err_type)
 		live->drain_timeout = fresh.drain_timeout;
 		ra_io_module_update();
 	}
-	module_params_free(&fresh);
+	ra_module_params_free(&fresh);
 	return errors;
 }
 
-/* Says that VALUE of the parameter NAME is none of NAMES. */
-static int wrong_name(const char *name, const char *value, const char *const *names)
+static int check_names(const char *where, const struct ra_export_params *p)
 {
-	char list[256] = "";
-
-	for (int i = 0; names[i] != NULL; i++) {
-		size_t at = strlen(list);
-
-		snprintf(list + at, sizeof(list) - at, "%s%s", i ? ", " : "", names[i]);
-	}
-	LogCrit(COMPONENT_CONFIG, "RA, export of %s: %s = %s is none of %s", export_path(), name, value,
-		list);
-	return 1;
-}
-
-static int check_names(const struct ra_export_params *p)
-{
+	static const char *const prices[] = { "auto", "true", "false", NULL };
 	const char *names[NAMES_MAX + 1] = { NULL };
 	const struct heuristic_ops *h;
 	const struct sched_policy *s;
@@ -205,24 +235,17 @@ static int check_names(const struct ra_export_params *p)
 	if (heuristic_find(p->heuristic) == NULL) {
 		for (int i = 0; i < NAMES_MAX && (h = heuristic_nth(i)) != NULL; i++)
 			names[i] = h->name;
-		errors += wrong_name("Heuristic", p->heuristic, names);
+		errors += wrong_name(where, "Heuristic", p->heuristic, names);
 	}
 	if (sched_policy_find(p->scheduler) == NULL) {
 		memset(names, 0, sizeof(names));
 		for (int i = 0; i < NAMES_MAX && (s = sched_policy_nth(i)) != NULL; i++)
 			names[i] = s->name;
-		errors += wrong_name("Scheduler", p->scheduler, names);
+		errors += wrong_name(where, "Scheduler", p->scheduler, names);
 	}
+	if (!is_one_of(p->fsstat_prices, prices))
+		errors += wrong_name(where, "Fsstat_Prices", p->fsstat_prices, prices);
 	return errors;
-}
-
-static int check_order(const char *low_name, uint64_t low, const char *high_name, uint64_t high)
-{
-	if (low <= high)
-		return 0;
-	LogCrit(COMPONENT_CONFIG, "RA, export of %s: %s = %" PRIu64 " is above %s = %" PRIu64,
-		export_path(), low_name, low, high_name, high);
-	return 1;
 }
 
 static int check_params(const struct ra_export_params *p)
@@ -230,17 +253,10 @@ static int check_params(const struct ra_export_params *p)
 	char where[256];
 
 	snprintf(where, sizeof(where), "export of %s", export_path());
-	return check_names(p) + check_ranges(where, export_numbers, p) +
-	       check_order("Chunk_Min", p->chunk_min, "Chunk_Max", p->chunk_max) +
-	       check_order("Window_Init", p->window_init, "Window_Max", p->window_max) +
-	       check_order("Seq_Threshold", p->seq_threshold, "Seq_Max", p->seq_max);
-}
-
-void ra_export_params_free(struct ra_export_params *p)
-{
-	gsh_free(p->heuristic);
-	gsh_free(p->scheduler);
-	p->heuristic = p->scheduler = NULL;
+	return check_names(where, p) + check_ranges(where, export_numbers, p) +
+	       check_order(where, "Chunk_Min", p->chunk_min, "Chunk_Max", p->chunk_max) +
+	       check_order(where, "Window_Init", p->window_init, "Window_Max", p->window_max) +
+	       check_order(where, "Seq_Threshold", p->seq_threshold, "Seq_Max", p->seq_max);
 }
 
 /* The parser has said which line is wrong; this says which export it costs, and what would help. */

@@ -508,6 +508,4 @@ void ra_control_stop(void)
 {
 	control_stop(glue.server);
 	glue.server = NULL;
-	gsh_free(ra_module_params.control_socket);
-	ra_module_params.control_socket = NULL;
 }

@@ -17,18 +17,16 @@
 struct ra_export_params {
 #define RA_NUMBER(scope, Name, field, unit, min, max, def, help) RA_FIELDS_EXPORT_##scope(uint64_t field)
 #define RA_NAME(scope, Name, field, def, help) RA_FIELDS_EXPORT_##scope(char *field)
+#define RA_BOOL(scope, Name, field, def, help) RA_FIELDS_EXPORT_##scope(bool field)
 #include "params.def"
-#undef RA_NUMBER
-#undef RA_NAME
 };
 
 /* Parameters of the whole plugin. */
 struct ra_module_params {
 #define RA_NUMBER(scope, Name, field, unit, min, max, def, help) RA_FIELDS_MODULE_##scope(uint64_t field)
 #define RA_NAME(scope, Name, field, def, help) RA_FIELDS_MODULE_##scope(char *field)
+#define RA_BOOL(scope, Name, field, def, help) RA_FIELDS_MODULE_##scope(bool field)
 #include "params.def"
-#undef RA_NUMBER
-#undef RA_NAME
 };
 /* clang-format on */
 

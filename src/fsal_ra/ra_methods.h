@@ -79,7 +79,9 @@ fsal_status_t ra_create_handle(struct fsal_export *exp_hdl, struct gsh_buffdesc 
  */
 int ra_config_module(config_file_t config, struct config_error_type *err_type);
 int ra_config_export(void *parse_node, struct ra_export *exp, struct config_error_type *err_type);
+/* Their names; the numbers stay. */
 void ra_export_params_free(struct ra_export_params *p);
+void ra_module_params_free(struct ra_module_params *p);
 
 /* io.c: the data path */
 void ra_read2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_cb,

@@ -366,6 +366,5 @@ void ra_io_module_stop(void)
 	ra_engine = NULL;
 	ra_scratch_stop();
 	ra_calls_stop();
-	gsh_free(ra_module_params.residency_probe);
-	ra_module_params.residency_probe = NULL;
+	ra_module_params_free(&ra_module_params);
 }
