@@ -3,11 +3,11 @@
 #include "sched/cost.h"
 
 /* Observations before an average is believed; it then forgets at this rate. */
-#define COST_SURE  8
+#define COST_SURE 8
 /* Reads smaller than this say little about bandwidth. */
-#define COST_RUN   (128u << 10)
+#define COST_RUN (128u << 10)
 /* With few streams, rounds of turns in the longest wait. */
-#define ROUNDS	   3
+#define ROUNDS 3
 /* Chunk sizes are multiples of this. */
 #define CHUNK_STEP (256u << 10)
 
@@ -38,7 +38,8 @@ void cost_observe(struct cost_model *m, uint64_t bytes, uint64_t service, bool c
 	transfer = m->runs < COST_SURE ? 0 : (double)bytes * m->ns_per_byte;
 	if ((double)service * 4 < transfer)
 		return; /* it was in memory: another had read it meanwhile */
-	average(&m->seek_ns, &m->jumps, (double)service > transfer ? (double)service - transfer : 0);
+	average(&m->seek_ns, &m->jumps,
+		(double)service > transfer ? (double)service - transfer : 0);
 }
 
 bool cost_seek_known(const struct cost_model *m)
@@ -77,7 +78,7 @@ uint64_t cost_chunk(const struct cost_model *m, const struct cost_limits *l, uin
 		    bool demands)
 {
 	/* a disk of 7200 rpm, until the device has shown what it is */
-	static const struct cost_model prior = { .ns_per_byte = 8, .seek_ns = 9e6 };
+	static const struct cost_model prior = {.ns_per_byte = 8, .seek_ns = 9e6};
 	double bytes = (double)l->chunk_default, fit;
 
 	if (!streams)

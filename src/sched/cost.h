@@ -3,11 +3,11 @@
  * What a seek costs on this device, as observed, and how large a turn must be to pay for it.
  *
  * A turn of C bytes costs C/bandwidth + seek. So that no more than Seek_Share of the time goes into
- * seeking, C = bandwidth * seek * (1 - share) / share at least; with few streams turns are longer, up
- * to a round of a third of the longest wait. N streams served in turn each wait N turns:
- * for a longest wait L a turn may take no more than L/N. Where small demand reads are about, a turn is
- * interrupted after a slice, Demand_Wait less a seek; since the disk has to seek then anyway, chunks
- * need be no longer than that. Pure; no locking of its own.
+ * seeking, C = bandwidth * seek * (1 - share) / share at least; with few streams turns are longer,
+ * up to a round of a third of the longest wait. N streams served in turn each wait N turns: for a
+ * longest wait L a turn may take no more than L/N. Where small demand reads are about, a turn is
+ * interrupted after a slice, Demand_Wait less a seek; since the disk has to seek then anyway,
+ * chunks need be no longer than that. Pure; no locking of its own.
  */
 #ifndef SCHED_COST_H
 #define SCHED_COST_H
@@ -33,7 +33,8 @@ struct cost_model {
 void cost_observe(struct cost_model *m, uint64_t bytes, uint64_t service, bool contiguous);
 /* Whether the cost of a seek rests on enough observations to be believed. */
 bool cost_seek_known(const struct cost_model *m);
-/* Bytes that a chunk should have now, with STREAMS competing and small demand reads about or not. */
+/* Bytes that a chunk should have now, with STREAMS competing and small demand reads about or not.
+ */
 uint64_t cost_chunk(const struct cost_model *m, const struct cost_limits *l, uint32_t streams,
 		    bool demands);
 /* How long (ns) a turn, with the seek it begins with, may go on while N small demand reads wait. */

@@ -4,6 +4,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
+
+/* The shortest timed wait (ns). */
+#define HOLD_MIN UINT64_C(100000)
 
 struct worker {
 	struct dispatcher *d;
@@ -42,6 +46,24 @@ static void serve(struct dispatcher *d, struct sched_req *r)
 	pthread_mutex_lock(&d->lock);
 }
 
+/* Waits for work, or until what is held back may go; lock held. */
+static void wait_for_work(struct dispatcher *d)
+{
+	uint64_t now = d->ops->now(), until = sched_hold_until(&d->queue, now), left;
+	struct timespec ts;
+
+	if (until == UINT64_MAX) {
+		pthread_cond_wait(&d->work, &d->lock);
+		return;
+	}
+	left = until - now < HOLD_MIN ? HOLD_MIN : until - now;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	left += (uint64_t)ts.tv_nsec;
+	ts.tv_sec += (time_t)(left / 1000000000u);
+	ts.tv_nsec = (long)(left % 1000000000u);
+	pthread_cond_timedwait(&d->work, &d->lock, &ts);
+}
+
 static void *worker_main(void *arg)
 {
 	struct worker *w = arg;
@@ -53,7 +75,8 @@ static void *worker_main(void *arg)
 	pthread_mutex_lock(&d->lock);
 	for (;;) {
 		/* at the end everybody helps: what a last chunk submits must not be left behind */
-		if ((w->n < d->depth || d->stopping) && (r = sched_next(&d->queue, d->ops->now()))) {
+		if ((w->n < d->depth || d->stopping) &&
+		    (r = sched_next(&d->queue, d->ops->now()))) {
 			d->busy++;
 			serve(d, r);
 			d->busy--;
@@ -61,7 +84,7 @@ static void *worker_main(void *arg)
 		}
 		if (d->stopping)
 			break;
-		pthread_cond_wait(&d->work, &d->lock);
+		wait_for_work(d);
 	}
 	pthread_mutex_unlock(&d->lock);
 	if (d->ops->thread_stop)
@@ -103,11 +126,15 @@ int dispatcher_set_depth(struct dispatcher *d, uint32_t depth)
 int dispatcher_init(struct dispatcher *d, const struct dispatcher_ops *ops, uint32_t depth,
 		    const struct sched_policy *policy, const struct sched_limits *limits)
 {
+	pthread_condattr_t attr;
 	int err;
 
-	*d = (struct dispatcher){ .ops = ops };
+	*d = (struct dispatcher){.ops = ops};
 	pthread_mutex_init(&d->lock, NULL);
-	pthread_cond_init(&d->work, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&d->work, &attr);
+	pthread_condattr_destroy(&attr);
 	sched_queue_init(&d->queue, policy, limits);
 	advise(d);
 	err = dispatcher_set_depth(d, depth);
@@ -122,6 +149,7 @@ void dispatcher_fini(struct dispatcher *d)
 {
 	pthread_mutex_lock(&d->lock);
 	d->stopping = true;
+	d->queue.writeback.hurry = true;
 	pthread_cond_broadcast(&d->work);
 	pthread_mutex_unlock(&d->lock);
 	for (uint32_t i = 0; i < d->n_threads; i++)
@@ -137,7 +165,8 @@ enum sched_verdict dispatcher_submit(struct dispatcher *d, struct sched_req *r)
 	pthread_mutex_lock(&d->lock);
 	verdict = sched_submit(&d->queue, r, d->ops->now());
 	advise(d);
-	/* not busy < depth: after a reduction a thread above depth may be busy and one below asleep */
+	/* not busy < depth: after a reduction a thread above depth may be busy and one below asleep
+	 */
 	if (verdict == SCHED_ADDED && d->busy < d->n_threads)
 		pthread_cond_broadcast(&d->work);
 	pthread_mutex_unlock(&d->lock);
@@ -180,6 +209,33 @@ void dispatcher_observe(struct dispatcher *d, uint64_t block, uint64_t len, uint
 {
 	pthread_mutex_lock(&d->lock);
 	sched_observe(&d->queue, block, len, service);
+	pthread_mutex_unlock(&d->lock);
+}
+
+uint64_t dispatcher_writeback_slice(struct dispatcher *d)
+{
+	uint64_t slice;
+
+	pthread_mutex_lock(&d->lock);
+	slice = sched_writeback_slice(&d->queue, d->ops->now());
+	pthread_mutex_unlock(&d->lock);
+	return slice;
+}
+
+void dispatcher_set_writeback_share(struct dispatcher *d, double share)
+{
+	pthread_mutex_lock(&d->lock);
+	sched_set_writeback_share(&d->queue, share);
+	if (d->queue.by_class[SCHED_WRITEBACK])
+		pthread_cond_broadcast(&d->work);
+	pthread_mutex_unlock(&d->lock);
+}
+
+void dispatcher_want(struct dispatcher *d, struct sched_req *r)
+{
+	pthread_mutex_lock(&d->lock);
+	sched_want(&d->queue, r, d->ops->now());
+	pthread_cond_broadcast(&d->work);
 	pthread_mutex_unlock(&d->lock);
 }
 

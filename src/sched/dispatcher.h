@@ -43,7 +43,8 @@ struct dispatcher {
 	uint32_t n_threads, depth; /* threads started; how many of them may work */
 	uint32_t busy;
 	bool stopping;
-	/* What a chunk should have now (bytes), and how many streams compete: read without the lock. */
+	/* What a chunk should have now (bytes), and how many streams compete: read without the
+	 * lock. */
 	_Atomic uint64_t chunk;
 	_Atomic uint32_t streams;
 };
@@ -63,10 +64,14 @@ void dispatcher_progress(struct dispatcher *d, struct sched_req *r, uint64_t upt
  */
 bool dispatcher_gap(struct dispatcher *d, uint64_t slice);
 /*
- * From execute() of a chunk, at its begin: it will be only LEN bytes long, or as long as its waiters
- * need. Returns its length.
+ * From execute() of a chunk, at its begin: it will be only LEN bytes long, or as long as its
+ * waiters need. Returns its length.
  */
 uint64_t dispatcher_shorten(struct dispatcher *d, struct sched_req *r, uint64_t len);
+/* As sched_writeback_slice(), sched_set_writeback_share() and sched_want(). */
+uint64_t dispatcher_writeback_slice(struct dispatcher *d);
+void dispatcher_set_writeback_share(struct dispatcher *d, double share);
+void dispatcher_want(struct dispatcher *d, struct sched_req *r);
 void dispatcher_observe(struct dispatcher *d, uint64_t block, uint64_t len, uint64_t service);
 void dispatcher_set_policy(struct dispatcher *d, const struct sched_policy *policy);
 void dispatcher_set_limits(struct dispatcher *d, const struct sched_limits *limits);

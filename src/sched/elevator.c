@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * elevator: the cyclical one-way scan of 4.4BSD's bufqdisksort (Ellard & Seltzer 2003, section 5.3).
+ * elevator: the cyclical one-way scan of 4.4BSD's bufqdisksort (Ellard & Seltzer 2003,
+ * section 5.3).
  *
  * Always the next higher address, then back to the lowest. The highest throughput, and unfair: a
  * reader whose next request arrives in time keeps the disk until its file ends. Max_Wait bounds

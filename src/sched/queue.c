@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sched/policy.h"
+#include "sched/writeback.h"
 
 /* Small demand reads wait at this share of the chunks or more: there are random readers about. */
 #define DEMANDS_ABOUT 0.4
@@ -14,6 +15,7 @@
 const char *const sched_class_names[SCHED_CLASSES] = {
 	[SCHED_DEMAND] = "demand",
 	[SCHED_PREFETCH] = "prefetch",
+	[SCHED_WRITEBACK] = "write-back",
 };
 
 static struct sched_list *file_list(struct sched_queue *q, uint64_t file)
@@ -37,6 +39,7 @@ void sched_queue_init(struct sched_queue *q, const struct sched_policy *policy,
 	TAILQ_INIT(&q->next);
 	TAILQ_INIT(&q->demands);
 	TAILQ_INIT(&q->batch);
+	TAILQ_INIT(&q->writeback.queued);
 	for (int i = 0; i < SCHED_FILE_HASH; i++)
 		TAILQ_INIT(&q->files[i]);
 }
@@ -44,8 +47,12 @@ void sched_queue_init(struct sched_queue *q, const struct sched_policy *policy,
 /* Takes a queued request out of every list but that of its file. */
 static void unqueue(struct sched_queue *q, struct sched_req *r)
 {
-	q->policy->remove(q, r);
-	TAILQ_REMOVE(&q->aged, r, age);
+	if (r->class == SCHED_WRITEBACK) {
+		writeback_remove(q, r);
+	} else {
+		q->policy->remove(q, r);
+		TAILQ_REMOVE(&q->aged, r, age);
+	}
 	q->queued--;
 	q->by_class[r->class]--;
 }
@@ -67,7 +74,8 @@ static struct sched_req *chunk_for(struct sched_queue *q, const struct sched_req
 {
 	struct sched_req *at, *first = NULL, *last = NULL;
 
-	TAILQ_FOREACH(at, file_list(q, r->file), hash) {
+	TAILQ_FOREACH(at, file_list(q, r->file), hash)
+	{
 		if (at->file != r->file || at->class != SCHED_PREFETCH || at->dropped)
 			continue;
 		if (at->offset <= r->offset && r->offset < end_of(at))
@@ -126,11 +134,15 @@ enum sched_verdict sched_submit(struct sched_queue *q, struct sched_req *r, uint
 	if (r->class == SCHED_PREFETCH)
 		absorb(q, r);
 	r->state = REQ_QUEUED;
-	TAILQ_INSERT_TAIL(&q->aged, r, age);
 	TAILQ_INSERT_TAIL(file_list(q, r->file), r, hash);
 	q->queued++;
 	q->by_class[r->class]++;
-	q->policy->add(q, r);
+	if (r->class == SCHED_WRITEBACK) {
+		order_insert(&q->writeback.queued, r);
+	} else {
+		TAILQ_INSERT_TAIL(&q->aged, r, age);
+		q->policy->add(q, r);
+	}
 	return SCHED_ADDED;
 }
 
@@ -140,9 +152,9 @@ static struct sched_req *expired(struct sched_queue *q, uint64_t now)
 	struct sched_req *r, *oldest = NULL;
 
 	TAILQ_FOREACH(r, &q->aged, age)
-		if (r->wanted && now - r->arrival >= q->limits.cost.max_wait &&
-		    (!oldest || r->arrival < oldest->arrival))
-			oldest = r;
+	if (r->wanted && now - r->arrival >= q->limits.cost.max_wait &&
+	    (!oldest || r->arrival < oldest->arrival))
+		oldest = r;
 	return oldest;
 }
 
@@ -162,7 +174,8 @@ static void merge(struct sched_queue *q, struct sched_req *r)
 
 	while (grew) {
 		grew = false;
-		TAILQ_FOREACH(at, list, hash) {
+		TAILQ_FOREACH(at, list, hash)
+		{
 			if (at->file != r->file || at->state != REQ_QUEUED ||
 			    at->class != SCHED_DEMAND || at->block != r->block + r->io_len ||
 			    at->offset != r->offset + r->io_len ||
@@ -179,10 +192,11 @@ static void merge(struct sched_queue *q, struct sched_req *r)
 	}
 }
 
-static struct sched_req *hand_out(struct sched_queue *q, struct sched_req *r)
+static struct sched_req *hand_out(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
 	unqueue(q, r);
 	r->state = REQ_RUNNING;
+	r->started = now;
 	if (r->class == SCHED_DEMAND)
 		merge(q, r);
 	q->running++;
@@ -204,9 +218,13 @@ struct sched_req *sched_next(struct sched_queue *q, uint64_t now)
 	} else if ((r = expired(q, now))) {
 		q->stats.expired++;
 	} else {
-		r = q->policy->pick(q, now);
+		r = writeback_pick(q, now);
+		if (!r && sched_reads(q))
+			r = q->policy->pick(q, now);
+		if (!r)
+			return NULL; /* write-backs are queued, and held back */
 	}
-	return hand_out(q, r);
+	return hand_out(q, r, now);
 }
 
 struct sched_req *sched_next_in_gap(struct sched_queue *q, uint64_t slice, bool first, uint64_t now)
@@ -221,7 +239,7 @@ struct sched_req *sched_next_in_gap(struct sched_queue *q, uint64_t slice, bool 
 	if (!r)
 		return NULL;
 	q->gap_opened = true;
-	return hand_out(q, r);
+	return hand_out(q, r, now);
 }
 
 static void account_wait(struct sched_queue *q, const struct sched_req *r, uint64_t now)
@@ -265,8 +283,8 @@ uint64_t sched_shorten(struct sched_queue *q, struct sched_req *r, uint64_t len)
 	const struct sched_req *w;
 
 	TAILQ_FOREACH(w, &r->waiters, order)
-		if (end_of(w) > r->offset + len)
-			len = end_of(w) - r->offset;
+	if (end_of(w) > r->offset + len)
+		len = end_of(w) - r->offset;
 	if (len < r->len) {
 		r->len = r->io_len = len;
 		q->head = r->block + len;
@@ -278,9 +296,10 @@ void sched_done(struct sched_queue *q, struct sched_req *r, uint64_t now, struct
 {
 	TAILQ_REMOVE(file_list(q, r->file), r, hash);
 	q->running--;
+	writeback_account(q, r, now);
 	if (r->class == SCHED_DEMAND) {
 		account_wait(q, r, now);
-	} else {
+	} else if (r->class == SCHED_PREFETCH) {
 		double waited = q->gap_opened || q->by_class[SCHED_DEMAND] ? 1 : 0;
 
 		q->gap_demand += (waited - q->gap_demand) / DEMAND_CHUNKS;
@@ -321,13 +340,13 @@ void sched_set_policy(struct sched_queue *q, const struct sched_policy *policy)
 	if (policy == q->policy)
 		return;
 	TAILQ_FOREACH(r, &q->aged, age)
-		q->policy->remove(q, r);
+	q->policy->remove(q, r);
 	q->policy = policy;
 	q->gap_used = false;
 	q->level = 0; /* all start level: being queued again is no turn had */
 	memset(q->streams, 0, sizeof(q->streams));
 	TAILQ_FOREACH(r, &q->aged, age)
-		policy->add(q, r);
+	policy->add(q, r);
 	q->stats.switches++;
 }
 

@@ -9,11 +9,12 @@
  *              +-> waiters of that request
  *
  * Requests have a class. A demand read is one a client waits for; a prefetch is a chunk nobody
- * waits for yet. A demand inside a chunk queued or running joins it; a chunk submitted over demands
- * still queued absorbs them; demands that are neighbours on the device are merged up to Max_Io when
- * picked. So nothing is read twice. Whatever the policy, a demand read (or a chunk one waits for)
- * that has waited Max_Wait goes next, oldest first; a prefetch nobody waits for that has grown older
- * than Prefetch_Max_Age is dropped.
+ * waits for yet; a write-back pushes dirty data out and keeps apart from the policies: writeback.c
+ * says when it may. A demand inside a chunk queued or running joins it; a chunk submitted over
+ * demands still queued absorbs them; demands that are neighbours on the device are merged up to
+ * Max_Io when picked. So nothing is read twice. Whatever the policy, a demand read (or a chunk one
+ * waits for) that has waited Max_Wait goes next, oldest first; a prefetch nobody waits for that has
+ * grown older than Prefetch_Max_Age is dropped.
  *
  * Pure: the clock is handed in, there is no lock (dispatcher.h has it) and no I/O.
  */
@@ -27,7 +28,7 @@
 
 #include "sched/cost.h"
 
-enum sched_class { SCHED_DEMAND, SCHED_PREFETCH, SCHED_CLASSES };
+enum sched_class { SCHED_DEMAND, SCHED_PREFETCH, SCHED_WRITEBACK, SCHED_CLASSES };
 extern const char *const sched_class_names[SCHED_CLASSES];
 
 TAILQ_HEAD(sched_list, sched_req);
@@ -37,24 +38,26 @@ enum sched_state { REQ_IDLE, REQ_QUEUED, REQ_JOINED, REQ_RUNNING };
 struct sched_req {
 	/* The submitter's. */
 	enum sched_class class;
-	uint64_t file;	  /* identity of the file on this device */
-	uint64_t offset;  /* in the file, bytes */
-	uint64_t len;	  /* bytes */
-	uint64_t block;	  /* on the device, bytes; file order where unmapped */
-	uint64_t owner;	  /* the stream it belongs to; 0: none */
+	uint64_t file;	 /* identity of the file on this device */
+	uint64_t offset; /* in the file, bytes */
+	uint64_t len;	 /* bytes */
+	uint64_t block;	 /* on the device, bytes; file order where unmapped */
+	uint64_t owner;	 /* the stream it belongs to; 0: none */
 	/* The queue's. */
 	enum sched_state state;
-	bool wanted;	       /* a demand read waits: it is one, or it was joined by one */
-	bool dropped;	       /* handed out to be finished without I/O: too old */
-	uint64_t arrival;      /* ns; of the oldest demand that waits for it, if one does */
-	uint64_t submitted;    /* ns */
-	uint64_t sequence;     /* order of submission */
-	uint64_t progress;     /* running: arrived up to this offset of the file */
-	uint64_t io_len;       /* running: bytes to read, with the neighbours merged into it */
-	uint64_t tag;	       /* bytes its stream had before it (policy turns) */
-	TAILQ_ENTRY(sched_req) age;   /* all queued, by submission */
+	bool wanted; /* a demand read waits: it is one, or it was joined by one; or a COMMIT does */
+	bool dropped;		    /* handed out to be finished without I/O: too old */
+	uint64_t arrival;	    /* ns; of the oldest demand that waits for it, if one does */
+	uint64_t submitted;	    /* ns */
+	uint64_t started;	    /* ns; running */
+	uint64_t sequence;	    /* order of submission */
+	uint64_t progress;	    /* running: arrived up to this offset of the file */
+	uint64_t io_len;	    /* running: bytes to read, with the neighbours merged into it */
+	uint64_t tag;		    /* bytes its stream had before it (policy turns) */
+	TAILQ_ENTRY(sched_req) age; /* all queued, by submission */
 	TAILQ_ENTRY(sched_req) order; /* the policy's list, or the waiters of another */
-	TAILQ_ENTRY(sched_req) hash;  /* those of the same file: queued chunks and demands, running */
+	TAILQ_ENTRY(sched_req)
+	hash; /* those of the same file: queued chunks and demands, running */
 	struct sched_list waiters;
 };
 
@@ -62,7 +65,10 @@ struct sched_limits {
 	uint32_t queue_max;	   /* requests queued, 1.. */
 	uint64_t max_io;	   /* bytes of merged demands */
 	uint64_t prefetch_max_age; /* ns */
-	struct cost_limits cost;   /* max_wait is there */
+	uint64_t writeback_idle;   /* ns without a read after which the disk counts as idle */
+	double writeback_share; /* of the disk's time while reads use it and a COMMIT waits, 0..0.95
+				 */
+	struct cost_limits cost; /* max_wait is there */
 };
 
 #define SCHED_WAIT_BUCKETS 40 /* bucket b: waits below 2^b us */
@@ -75,7 +81,19 @@ struct sched_stats {
 
 struct sched_policy;
 
-#define SCHED_FILE_HASH 256
+/* writeback.c's. */
+struct sched_writeback {
+	struct sched_list queued; /* by device address */
+	double share;	 /* of the disk's time while reads use it: 0 defers, set from outside */
+	uint32_t wanted; /* queued ones that a COMMIT waits for */
+	uint32_t running;
+	bool hurry;		/* no more holding back: the end is near */
+	uint64_t ended, lasted; /* ns: the last one's end and length */
+	uint64_t read_ended;	/* ns: when a read last left the disk */
+	uint64_t demand_ended;	/* ... a demand read */
+};
+
+#define SCHED_FILE_HASH	 256
 #define SCHED_OWNER_HASH 1024
 struct sched_queue {
 	const struct sched_policy *policy;
@@ -96,6 +114,7 @@ struct sched_queue {
 	struct sched_list demands, batch;
 	bool gap_used;
 	uint64_t level; /* what the streams of the present scan have had, bytes */
+	struct sched_writeback writeback;
 	struct {
 		uint64_t owner, had;
 	} streams[SCHED_OWNER_HASH]; /* as far as there is room */
@@ -110,16 +129,20 @@ enum sched_verdict {
 
 void sched_queue_init(struct sched_queue *q, const struct sched_policy *policy,
 		      const struct sched_limits *limits);
-/* R's first block of fields is set by the caller, who keeps R alive until it is handed out or woken. */
+/* R's first block of fields is set by the caller, who keeps R alive until it is handed out or
+ * woken. */
 enum sched_verdict sched_submit(struct sched_queue *q, struct sched_req *r, uint64_t now);
 /* The next request for the disk, now running; NULL when none is queued. */
 struct sched_req *sched_next(struct sched_queue *q, uint64_t now);
 /*
- * A small demand read to serve in a gap of a chunk that has been running for SLICE ns; NULL when none
- * waits, it is too early, or the policy has no gaps. FIRST: of this gap. Handed out as by sched_next().
+ * A small demand read to serve in a gap of a chunk that has been running for SLICE ns; NULL when
+ * none waits, it is too early, or the policy has no gaps. FIRST: of this gap. Handed out as by
+ * sched_next().
  */
-struct sched_req *sched_next_in_gap(struct sched_queue *q, uint64_t slice, bool first, uint64_t now);
-/* Of the running R all up to the file offset UPTO has arrived: moves waiters served by it to WOKEN. */
+struct sched_req *sched_next_in_gap(struct sched_queue *q, uint64_t slice, bool first,
+				    uint64_t now);
+/* Of the running R all up to the file offset UPTO has arrived: moves waiters served by it to WOKEN.
+ */
 void sched_progress(struct sched_queue *q, struct sched_req *r, uint64_t upto, uint64_t now,
 		    struct sched_list *woken);
 /* The running R becomes only LEN bytes long, or as long as its waiters need; returns its length. */
@@ -134,6 +157,18 @@ uint64_t sched_chunk(const struct sched_queue *q);
 uint32_t sched_streams(const struct sched_queue *q);
 /* Changes the policy; everything queued stays queued. */
 void sched_set_policy(struct sched_queue *q, const struct sched_policy *policy);
+/* The share of the disk's time, 0..0.95, that write-backs may have while reads use it; 0 defers
+ * them. */
+void sched_set_writeback_share(struct sched_queue *q, double share);
+/* A COMMIT waits for the write-back R, which is queued or running. */
+void sched_want(struct sched_queue *q, struct sched_req *r, uint64_t now);
+/*
+ * sched_next() returned NULL: when to ask again though nothing was submitted (ns of the same
+ * clock); UINT64_MAX: not until then.
+ */
+uint64_t sched_hold_until(const struct sched_queue *q, uint64_t now);
+/* How long one write-back should keep the disk now (ns): short while demand reads are about. */
+uint64_t sched_writeback_slice(const struct sched_queue *q, uint64_t now);
 /* The wait (ns) that PERCENT of demand reads did not exceed, to a factor of 2. */
 uint64_t sched_wait_percentile(const struct sched_stats *s, double percent);
 

@@ -5,19 +5,19 @@
  *   scan of chunks    | A....... | d d | B....... | d | C....... | ...
  *                       a turn     gap   a turn   gap   a turn
  *
- * Streams take turns: a scan holds one chunk of each, frozen and sorted by disk address, and a chunk
- * is sized (cost.h) so that the seek before it is a small share of the turn. Ellard & Seltzer's
- * N-step C-SCAN paid half the bandwidth for fairness because a turn was one small read.
+ * Streams take turns: a scan holds one chunk of each, frozen and sorted by disk address, and a
+ * chunk is sized (cost.h) so that the seek before it is a small share of the turn. Ellard &
+ * Seltzer's N-step C-SCAN paid half the bandwidth for fairness because a turn was one small read.
  *
  * Streams are fair by bytes, as in start-time fair queueing: a chunk is tagged with what its stream
- * had before it, a stream new to the queue starts level with the scan under way, and a scan takes the
- * chunks of the streams furthest behind, up to half a chunk. So the stream that came first, or was
- * given a longer chunk, is not ahead for good, and idleness earns nothing.
+ * had before it, a stream new to the queue starts level with the scan under way, and a scan takes
+ * the chunks of the streams furthest behind, up to half a chunk. So the stream that came first, or
+ * was given a longer chunk, is not ahead for good, and idleness earns nothing.
  *
  * Small demand reads (of no stream, or of one too young for read-ahead) are served in gaps, between
- * chunks and, after a slice of time, within them: all that wait when the gap opens, as a frozen batch
- * in scan order, so that none of them starves another; then the turn goes on, so that they do not
- * starve the streams.
+ * chunks and, after a slice of time, within them: all that wait when the gap opens, as a frozen
+ * batch in scan order, so that none of them starves another; then the turn goes on, so that they do
+ * not starve the streams.
  */
 #include "sched/policy.h"
 
@@ -44,8 +44,8 @@ static void next_scan(struct sched_queue *q)
 	struct sched_req *r, *following;
 
 	TAILQ_FOREACH(r, &q->next, order)
-		if (r->tag < level)
-			level = r->tag;
+	if (r->tag < level)
+		level = r->tag;
 	upto = level + sched_chunk(q) / 2;
 	q->level = level;
 	for (r = TAILQ_FIRST(&q->next); r; r = following) {
@@ -62,10 +62,10 @@ static bool take_from(struct sched_list *list, struct sched_req *r)
 	struct sched_req *at;
 
 	TAILQ_FOREACH(at, list, order)
-		if (at == r) {
-			TAILQ_REMOVE(list, r, order);
-			return true;
-		}
+	if (at == r) {
+		TAILQ_REMOVE(list, r, order);
+		return true;
+	}
 	return false;
 }
 

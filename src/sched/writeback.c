@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * When a write-back gets the disk.
+ *
+ *   reads about:  r r r r [ write-back ] r r r r r [ write-back ] r r r ...
+ *                         |<- lasted ->|<- lasted (1 - share) / share ->|
+ *   disk idle:    [ write-back ][ write-back ][ write-back ] ...              (accelerate)
+ *   share is 0:   r r r r r r r r r r r r r r r r r r r r r r ...             (defer)
+ *
+ * Disk time is conserved: a policy only chooses who waits, and how much of it goes into seeking. So
+ * a write-back is long and contiguous, and what it takes is a share of the disk's time: after one
+ * of length t the next waits t (1 - share) / share, while reads use the disk. Reads use it as long
+ * as one is queued or running, or one has ended less than writeback_idle ago: the reader that was
+ * just answered will be back with its next request before the heads have gone anywhere
+ * (anticipation; Iyer & Druschel, SOSP 2001).
+ *
+ * The share is the submitter's business: dirty memory has a price, and so has the disk (CA-NFS,
+ * FAST 2009, 2.1). A COMMIT that waits is a client that waits: then at least writeback_share.
+ */
+#include "sched/writeback.h"
+
+#include "sched/policy.h"
+
+/* Demand reads were here so lately that write-backs keep short for them (ns). */
+#define DEMANDS_RECENT UINT64_C(1000000000)
+/* A longer share would be no share. */
+#define SHARE_MAX 0.95
+
+static double share_of(const struct sched_queue *q)
+{
+	double share = q->writeback.share;
+
+	if (q->writeback.wanted && q->limits.writeback_share > share)
+		share = q->limits.writeback_share;
+	return share;
+}
+
+/* When the disk counts as idle if no read comes (ns); UINT64_MAX: a read is there. */
+static uint64_t idle_from(const struct sched_queue *q)
+{
+	if (sched_reads(q) || q->running > q->writeback.running)
+		return UINT64_MAX;
+	return q->writeback.read_ended ? q->writeback.read_ended + q->limits.writeback_idle : 0;
+}
+
+/* When the next write-back has earned its turn though reads use the disk. */
+static uint64_t earned_at(const struct sched_queue *q)
+{
+	double share = share_of(q);
+
+	if (share <= 0 || q->writeback.running)
+		return UINT64_MAX;
+	return q->writeback.ended + (uint64_t)((double)q->writeback.lasted * (1 - share) / share);
+}
+
+static uint64_t due_at(const struct sched_queue *q)
+{
+	uint64_t idle = idle_from(q), earned = earned_at(q);
+
+	if (q->writeback.hurry)
+		return 0;
+	return idle < earned ? idle : earned;
+}
+
+static struct sched_req *wanted_first(const struct sched_queue *q)
+{
+	struct sched_req *r;
+
+	TAILQ_FOREACH(r, &q->writeback.queued, order)
+	if (r->wanted)
+		return r;
+	return NULL;
+}
+
+struct sched_req *writeback_pick(struct sched_queue *q, uint64_t now)
+{
+	if (TAILQ_EMPTY(&q->writeback.queued) || now < due_at(q))
+		return NULL;
+	if (q->writeback.wanted)
+		return wanted_first(q);
+	return order_scan(&q->writeback.queued, q->head);
+}
+
+void writeback_remove(struct sched_queue *q, struct sched_req *r)
+{
+	TAILQ_REMOVE(&q->writeback.queued, r, order);
+	if (r->wanted)
+		q->writeback.wanted--;
+	q->writeback.running++; /* whoever removes one runs it */
+}
+
+void writeback_account(struct sched_queue *q, const struct sched_req *r, uint64_t now)
+{
+	if (r->class != SCHED_WRITEBACK) {
+		if (r->dropped)
+			return;
+		q->writeback.read_ended = now;
+		if (r->class == SCHED_DEMAND)
+			q->writeback.demand_ended = now;
+		return;
+	}
+	q->writeback.running--;
+	q->writeback.ended = now;
+	q->writeback.lasted = now - r->started;
+	q->stats.served[SCHED_WRITEBACK]++;
+	q->observed = UINT64_MAX; /* the next read is no continuation, whatever its address */
+}
+
+void sched_set_writeback_share(struct sched_queue *q, double share)
+{
+	q->writeback.share = share < 0 ? 0 : share > SHARE_MAX ? SHARE_MAX : share;
+}
+
+void sched_want(struct sched_queue *q, struct sched_req *r, uint64_t now)
+{
+	if (r->wanted)
+		return;
+	r->wanted = true;
+	r->arrival = now;
+	if (r->state == REQ_QUEUED)
+		q->writeback.wanted++;
+}
+
+uint64_t sched_hold_until(const struct sched_queue *q, uint64_t now)
+{
+	uint64_t due;
+
+	if (TAILQ_EMPTY(&q->writeback.queued))
+		return UINT64_MAX;
+	due = due_at(q);
+	return due > now ? due : now;
+}
+
+uint64_t sched_writeback_slice(const struct sched_queue *q, uint64_t now)
+{
+	const struct cost_limits *l = &q->limits.cost;
+	uint64_t last = q->writeback.demand_ended;
+
+	if (q->by_class[SCHED_DEMAND] || (last && now - last < DEMANDS_RECENT))
+		return cost_slice(&q->cost, l, 1);
+	return l->max_wait / 16;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The write-back part of a dispatch queue, for queue.c. See writeback.c. */
+#ifndef SCHED_WRITEBACK_H
+#define SCHED_WRITEBACK_H
+
+#include "sched/queue.h"
+
+/* Reads queued. */
+static inline uint32_t sched_reads(const struct sched_queue *q)
+{
+	return q->queued - q->by_class[SCHED_WRITEBACK];
+}
+
+/* The write-back that goes to the disk now, without removing it; NULL: none is due. */
+struct sched_req *writeback_pick(struct sched_queue *q, uint64_t now);
+/* R leaves the queue. */
+void writeback_remove(struct sched_queue *q, struct sched_req *r);
+/* R, of any class, has left the disk (or was dropped). */
+void writeback_account(struct sched_queue *q, const struct sched_req *r, uint64_t now);
+
+#endif

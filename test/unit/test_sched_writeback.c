@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* When write-backs get the disk: idle, deferred, their share, a COMMIT's wish, the end. */
+#include "disk.h"
+
+#define IDLE (20 * MSEC)
+
+static struct sched_queue *make(void)
+{
+	struct sched_limits l = default_limits();
+	struct sched_queue *q = malloc(sizeof(*q));
+
+	assert_non_null(q);
+	l.writeback_idle = IDLE;
+	l.writeback_share = 0.5;
+	sched_queue_init(q, sched_policy_find("turns"), &l);
+	return q;
+}
+
+static struct sched_req writeback(uint64_t file)
+{
+	return (struct sched_req){
+		.class = SCHED_WRITEBACK, .file = file, .len = 4 * MIB, .block = file * 1024 * MIB};
+}
+
+static struct sched_req demand(uint64_t file)
+{
+	return (struct sched_req){
+		.class = SCHED_DEMAND, .file = file, .len = 8 * KIB, .block = file * 1024 * MIB};
+}
+
+/* R runs from NOW for NS. */
+static void done(struct sched_queue *q, struct sched_req *r, uint64_t at)
+{
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+
+	sched_done(q, r, at, &woken);
+}
+
+static void test_idle_disk_writes_at_once(void **state)
+{
+	struct sched_queue *q = make();
+	struct sched_req a = writeback(1), b = writeback(2);
+
+	sched_submit(q, &a, SEC);
+	sched_submit(q, &b, SEC);
+	assert_ptr_equal(sched_next(q, SEC), &a);
+	done(q, &a, SEC + 50 * MSEC);
+	assert_ptr_equal(sched_next(q, SEC + 50 * MSEC), &b);
+	done(q, &b, SEC + 100 * MSEC);
+	assert_null(sched_next(q, SEC + 100 * MSEC));
+	assert_int_equal(sched_hold_until(q, SEC), UINT64_MAX);
+	assert_int_equal(q->stats.served[SCHED_WRITEBACK], 2);
+	free(q);
+}
+
+static void test_deferred_while_reads_use_the_disk(void **state)
+{
+	struct sched_queue *q = make();
+	struct sched_req w = writeback(1), r = demand(2);
+
+	sched_submit(q, &w, SEC);
+	sched_submit(q, &r, SEC);
+	assert_ptr_equal(sched_next(q, SEC), &r);
+	assert_null(sched_next(q, SEC)); /* another worker: the read is running */
+	assert_int_equal(sched_hold_until(q, SEC), UINT64_MAX);
+	done(q, &r, SEC + 8 * MSEC);
+	/* the reader is expected back */
+	assert_null(sched_next(q, SEC + 9 * MSEC));
+	assert_int_equal(sched_hold_until(q, SEC + 9 * MSEC), SEC + 8 * MSEC + IDLE);
+	assert_ptr_equal(sched_next(q, SEC + 8 * MSEC + IDLE), &w);
+	done(q, &w, 2 * SEC);
+	free(q);
+}
+
+/* A reader that is always back at once, and always work to write: what do they get? */
+static double share_reached(double share, bool wanted)
+{
+	struct sched_queue *q = make();
+	struct sched_req w = writeback(1), r = demand(2), *next;
+	uint64_t now = SEC, writing = 0;
+
+	sched_set_writeback_share(q, share);
+	sched_submit(q, &w, now);
+	sched_submit(q, &r, now);
+	if (wanted)
+		sched_want(q, &w, now);
+	while (now < 11 * SEC) {
+		uint64_t took;
+
+		next = sched_next(q, now);
+		assert_non_null(next);
+		took = next == &w ? 60 * MSEC : 8 * MSEC;
+		writing += next == &w ? took : 0;
+		now += took;
+		done(q, next, now);
+		sched_submit(q, next, now);
+		if (next == &w && wanted)
+			sched_want(q, &w, now);
+	}
+	free(q);
+	return (double)writing / (10.0 * SEC);
+}
+
+static void test_share_of_the_time(void **state)
+{
+	double half = share_reached(0.5, false), fifth = share_reached(0.2, false);
+
+	assert_true(half > 0.45 && half < 0.52);
+	assert_true(fifth > 0.18 && fifth < 0.22);
+	assert_true(share_reached(0, false) == 0);
+}
+
+static void test_commit_gets_its_share(void **state)
+{
+	double share = share_reached(0, true);
+
+	assert_true(share > 0.45 && share < 0.52);
+}
+
+static void test_wanted_goes_first(void **state)
+{
+	struct sched_queue *q = make();
+	struct sched_req a = writeback(1), b = writeback(2);
+
+	sched_submit(q, &a, SEC);
+	sched_submit(q, &b, SEC);
+	sched_want(q, &b, SEC);
+	sched_want(q, &b, SEC);
+	assert_ptr_equal(sched_next(q, SEC), &b);
+	assert_int_equal(q->writeback.wanted, 0);
+	done(q, &b, 2 * SEC);
+	assert_ptr_equal(sched_next(q, 2 * SEC), &a);
+	sched_want(q, &a, 2 * SEC); /* running: nothing to count */
+	assert_int_equal(q->writeback.wanted, 0);
+	done(q, &a, 3 * SEC);
+	free(q);
+}
+
+static void test_reads_pass_a_held_one_under_every_policy(void **state)
+{
+	const struct sched_policy *p;
+
+	for (unsigned int n = 0; (p = sched_policy_nth(n)); n++) {
+		struct sched_queue *q = make();
+		struct sched_req w = writeback(1), r = demand(2);
+
+		sched_submit(q, &w, SEC);
+		sched_set_policy(q, p); /* with a write-back queued */
+		sched_submit(q, &r, SEC);
+		assert_ptr_equal(sched_next(q, SEC), &r);
+		done(q, &r, SEC + MSEC);
+		/* age does not drop it, unlike a prefetch */
+		assert_ptr_equal(sched_next(q, 100 * SEC), &w);
+		assert_false(w.dropped);
+		done(q, &w, 101 * SEC);
+		assert_int_equal(q->queued + q->running, 0);
+		free(q);
+	}
+}
+
+static void test_the_end_holds_nothing_back(void **state)
+{
+	struct sched_queue *q = make();
+	struct sched_req w = writeback(1), r = demand(2);
+
+	sched_submit(q, &w, SEC);
+	sched_submit(q, &r, SEC);
+	q->writeback.hurry = true;
+	assert_ptr_equal(sched_next(q, SEC), &w);
+	done(q, &w, 2 * SEC);
+	assert_ptr_equal(sched_next(q, 2 * SEC), &r);
+	done(q, &r, 2 * SEC);
+	free(q);
+}
+
+static void test_short_for_demand_reads(void **state)
+{
+	struct sched_queue *q = make();
+	struct sched_req r = demand(2);
+	uint64_t alone = sched_writeback_slice(q, SEC), beside;
+
+	sched_submit(q, &r, SEC);
+	beside = sched_writeback_slice(q, SEC);
+	assert_true(beside < alone);
+	assert_ptr_equal(sched_next(q, SEC), &r);
+	done(q, &r, SEC + MSEC);
+	assert_int_equal(sched_writeback_slice(q, SEC + 2 * MSEC), beside);
+	assert_int_equal(sched_writeback_slice(q, 10 * SEC), alone);
+	free(q);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_idle_disk_writes_at_once),
+		cmocka_unit_test(test_deferred_while_reads_use_the_disk),
+		cmocka_unit_test(test_share_of_the_time),
+		cmocka_unit_test(test_commit_gets_its_share),
+		cmocka_unit_test(test_wanted_goes_first),
+		cmocka_unit_test(test_reads_pass_a_held_one_under_every_policy),
+		cmocka_unit_test(test_the_end_holds_nothing_back),
+		cmocka_unit_test(test_short_for_demand_reads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
