@@ -118,7 +118,8 @@ static void start(struct dispatcher *d, struct chunk *c)
 	struct readahead_read at = { .now = ra_now(),
 				     .size = backing_refresh_size(c->backing),
 				     .chunk = atomic_load(&d->chunk),
-				     .streams = atomic_load(&d->streams) };
+				     .streams = atomic_load(&d->streams),
+				     .price = board_readahead_price(&c->backing->device->prices) };
 	struct readahead_tuning tuning;
 	struct readahead_plan next;
 

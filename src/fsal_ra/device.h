@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "params.h"
+#include "pricing/board.h"
 #include "sched/dispatcher.h"
 
 #define RA_DEVICES_MAX 64
@@ -21,6 +22,7 @@ struct ra_device {
 	/* Demand reads are not queued: the device has many heads, or none. */
 	atomic_bool demand_inline;
 	struct dispatcher dispatcher;
+	struct price_board prices; /* what its use costs: prices.c */
 };
 
 /* The device DEV, made with the export's parameters if new; NULL when the table is full. */

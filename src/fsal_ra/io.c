@@ -262,6 +262,7 @@ static struct backing *observe(struct ra_handle *hdl, struct ra_export *exp,
 		read.size = backing_refresh_size(b);
 	read.chunk = atomic_load_explicit(&b->device->dispatcher.chunk, memory_order_relaxed);
 	read.streams = atomic_load_explicit(&b->device->dispatcher.streams, memory_order_relaxed);
+	read.price = board_readahead_price(&b->device->prices);
 	readahead_observe(ra_engine, tuning, &exp->io->counters, &read, plan);
 	return b;
 }

@@ -99,6 +99,8 @@ static struct readahead_tuning *tuning_of(const struct ra_export_params *p)
 	t->seq_threshold = (uint32_t)p->seq_threshold;
 	t->window_init = p->window_init;
 	t->window_max = p->window_max;
+	t->chunk_min = p->chunk_min;
+	t->priced = p->price_readahead;
 	return t;
 }
 

@@ -264,7 +264,9 @@ struct cursor *cursor_new(struct cursor_pool *p, struct heur_file *file, uint64_
 	c->seen = c->unit = 0;
 	c->window = 0;
 	c->ra_end = c->done_end = c->done_time = c->charged = 0;
+	c->doubted = 0;
 	c->queued = 0;
+	c->withheld = false;
 	if (set_insert(&file->set, c)) {
 		TAILQ_INSERT_HEAD(&p->free, c, link);
 		c = NULL;

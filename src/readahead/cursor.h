@@ -51,7 +51,9 @@ struct cursor {
 	uint64_t done_time; /* when */
 	uint64_t read_end;  /* of what was asked for, read by clients up to here */
 	uint64_t charged;   /* bytes asked for and not yet read, held against Readahead_Memory */
+	uint64_t doubted;   /* of them, bytes taken for wasted since the reader has fallen silent */
 	uint32_t queued;    /* chunks submitted and not yet started */
+	bool withheld;	    /* the last chunk was not planned, for the price */
 };
 
 TAILQ_HEAD(cursor_list, cursor);

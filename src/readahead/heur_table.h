@@ -21,6 +21,7 @@
 #include <urcu-bp.h>
 #include <urcu/rculfhash.h>
 
+#include "readahead/auction.h"
 #include "readahead/cursor.h"
 
 struct heur_file {
@@ -33,6 +34,7 @@ struct heur_file {
 	bool dead;		/* ejected: look the key up again */
 	uint8_t penalty;	/* windows of this file are smaller by 2^penalty: it wasted bytes */
 	uint16_t matches;	/* share of reads that continued a cursor exactly, in 1/65536 */
+	struct effectiveness effectiveness; /* of what was read ahead in it */
 	uint32_t streak;	/* reads in a row that continued one or another cursor exactly */
 	struct cursor_set set;
 	uint16_t key_len;

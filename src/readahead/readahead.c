@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "readahead/auction.h"
 #include "readahead/heur_table.h"
 #include "readahead/window.h"
 
@@ -14,6 +15,8 @@
 #define MATCH_SHIFT 5
 /* Windows of a file that wastes are halved at most this often. */
 #define PENALTY_MAX 6
+/* What is unread after its reader was silent for this long (ns) is taken for wasted, as evidence. */
+#define DOUBT_AFTER 1000000000u
 
 struct readahead {
 	struct heur_table table;
@@ -23,6 +26,7 @@ struct readahead {
 	_Atomic uint32_t streams;
 	_Atomic uint64_t retired_unread; /* given up by recycling; counted as wasted at a sweep */
 	uint64_t idle_time;
+	_Atomic(struct effectiveness) newcomers; /* of files of which nothing else was known */
 };
 
 const char *const readahead_counter_names[RA_COUNTERS] = {
@@ -38,6 +42,7 @@ const char *const readahead_counter_names[RA_COUNTERS] = {
 	[RA_WASTED] = "wasted_bytes",
 	[RA_PREFETCH_ERRORS] = "prefetch_errors",
 	[RA_REFUSED] = "refused",
+	[RA_CURBED] = "curbed",
 };
 
 static unsigned int thread_shard(void)
@@ -107,14 +112,53 @@ static uint64_t discharge(struct readahead *ra, struct cursor *c, uint64_t len)
 	return len;
 }
 
+/*
+ * What became of bytes that were read ahead in F, or would have been. The first evidence on each file,
+ * as far as it weighs, also tells what to expect of files not known yet.
+ */
+static void learn(struct readahead *ra, struct heur_file *f, uint64_t used, uint64_t wasted)
+{
+	uint64_t known = (uint64_t)f->effectiveness.used + f->effectiveness.wasted;
+
+	if (known < EFFECTIVENESS_WEIGHT) {
+		uint64_t room = EFFECTIVENESS_WEIGHT - known;
+		struct effectiveness old = atomic_load(&ra->newcomers), new;
+
+		do {
+			new = old;
+			effectiveness_add(&new, used < room ? used : room,
+					  wasted < room ? wasted : room);
+		} while (!atomic_compare_exchange_weak(&ra->newcomers, &old, new));
+	}
+	effectiveness_add(&f->effectiveness, used, wasted);
+}
+
+/* Bytes of C that are given up. Those doubted before are known already. */
+static void learn_waste(struct readahead *ra, struct cursor *c, uint64_t wasted)
+{
+	if (wasted > c->doubted)
+		learn(ra, c->file, 0, wasted - c->doubted);
+	c->doubted = 0;
+	if (c->file->penalty < PENALTY_MAX)
+		c->file->penalty++;
+}
+
+static double effectiveness(struct readahead *ra, const struct heur_file *f)
+{
+	struct effectiveness newcomers =
+		atomic_load_explicit(&ra->newcomers, memory_order_relaxed);
+
+	return effectiveness_of(&f->effectiveness, effectiveness_of(&newcomers, 1));
+}
+
 /* A cursor leaves its file: pool and file locks held. */
 static void retire(void *arg, struct cursor *c)
 {
 	struct readahead *ra = arg;
 	uint64_t wasted = discharge(ra, c, c->charged);
 
-	if (wasted && c->file->penalty < PENALTY_MAX)
-		c->file->penalty++;
+	if (wasted)
+		learn_waste(ra, c, wasted);
 	atomic_fetch_add_explicit(&ra->retired_unread, wasted, memory_order_relaxed);
 }
 
@@ -173,13 +217,38 @@ static struct window_limits limits_now(struct readahead *ra, const struct readah
 	return l;
 }
 
-/* Plans C's next chunk, if its window has room and memory allows. */
+/*
+ * Cuts WINDOW to what the price leaves of it, and L's chunk with it; returns the window, 0: too little to
+ * be worth a seek.
+ */
+static uint64_t bid(struct readahead *ra, const struct readahead_tuning *t, struct cursor *c,
+		    const struct readahead_read *read, struct window_limits *l, uint64_t window)
+{
+	double share;
+
+	c->withheld = false;
+	if (!t->priced || read->price <= 0)
+		return window;
+	share = auction_share(read->price, effectiveness(ra, c->file));
+	if (share >= 1)
+		return window;
+	window = (uint64_t)((double)window * share);
+	if (window < t->chunk_min) {
+		c->withheld = true;
+		return 0;
+	}
+	if (l->chunk > window)
+		l->chunk = window;
+	return window;
+}
+
+/* Plans C's next chunk, if its window has room, the price leaves some of it and memory allows. */
 static void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 		       struct readahead_counters *counters, struct cursor *c,
 		       const struct readahead_read *read, struct readahead_plan *plan)
 {
 	struct window_limits l = limits_now(ra, t, read);
-	uint64_t from = c->ra_end, window, len, unread;
+	uint64_t from = c->ra_end, window, granted, len, unread;
 
 	if (c->queued)
 		return;
@@ -198,7 +267,10 @@ static void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 		window = 2 * l.chunk;
 	if (window > l.max)
 		window = l.max;
-	len = window_next_chunk(&l, window, c->next, from, read->size);
+	granted = bid(ra, t, c, read, &l, window);
+	len = granted ? window_next_chunk(&l, granted, c->next, from, read->size) : 0;
+	if (granted < window && (len || !granted))
+		readahead_count(counters, RA_CURBED, 1);
 	if (!len || from + len <= c->next)
 		return;
 	/* some of it may have been read already, past a chunk that was cut short */
@@ -222,12 +294,18 @@ static void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 static void consume(struct readahead *ra, struct readahead_counters *counters, struct cursor *c,
 		    uint64_t end)
 {
-	uint64_t upto = end < c->ra_end ? end : c->ra_end;
+	uint64_t upto = end < c->ra_end ? end : c->ra_end, used;
 
 	if (upto <= c->read_end)
 		return;
-	readahead_count(counters, RA_USED, discharge(ra, c, upto - c->read_end));
+	used = discharge(ra, c, upto - c->read_end);
+	readahead_count(counters, RA_USED, used);
 	c->read_end = upto;
+	if (c->doubted)
+		effectiveness_take_back(&c->file->effectiveness, c->doubted);
+	c->doubted = 0;
+	if (used)
+		learn(ra, c->file, used, 0);
 	if (c->file->penalty && c->read_end == c->ra_end)
 		c->file->penalty--;
 }
@@ -239,8 +317,7 @@ static void waste(struct readahead *ra, struct readahead_counters *counters, str
 	if (!wasted)
 		return;
 	readahead_count(counters, RA_WASTED, wasted);
-	if (c->file->penalty < PENALTY_MAX)
-		c->file->penalty++;
+	learn_waste(ra, c, wasted);
 }
 
 static void set_count(struct heur_file *f, struct cursor *c, uint32_t count)
@@ -323,6 +400,8 @@ static struct cursor *follow(struct readahead *ra, const struct readahead_tuning
 		c->seen = c->unit = 0;
 		cursor_move(&f->set, pos, end);
 	} else if (end > c->next && read->offset <= c->next + heuristic_near(t, read->len)) {
+		if (c->withheld && c->next >= c->ra_end)
+			learn(ra, f, end - c->next, 0); /* it would have been read */
 		cursor_move(&f->set, pos, end); /* never backwards: laggards are jitter */
 	}
 	if (t->heuristic->jitter && c->count < t->seq_threshold && all_there(t, c, read))
@@ -515,6 +594,20 @@ void readahead_forget(struct readahead *ra, const void *key, size_t key_len)
 	heur_table_forget(&ra->table, key, key_len);
 }
 
+/* Of a cursor that holds unread bytes, and whose reader has been silent for SILENCE ns. */
+static void judge(struct readahead *ra, struct readahead_counters *counters, struct cursor *c,
+		  uint64_t silence)
+{
+	if (silence > ra->idle_time) {
+		waste(ra, counters, c);
+		c->ra_end = c->done_end = 0;
+		c->start = c->next;
+	} else if (silence > DOUBT_AFTER && c->charged > c->doubted) {
+		learn(ra, c->file, 0, c->charged - c->doubted);
+		c->doubted = c->charged;
+	}
+}
+
 void readahead_sweep(struct readahead *ra, struct readahead_counters *counters, uint64_t now)
 {
 	uint64_t retired = atomic_exchange(&ra->retired_unread, 0);
@@ -534,12 +627,8 @@ void readahead_sweep(struct readahead *ra, struct readahead_counters *counters, 
 			continue;
 		}
 		pthread_mutex_lock(&f->lock);
-		if (__atomic_load_n(&c->file, __ATOMIC_RELAXED) == f && c->charged && !c->queued &&
-		    elapsed(c->used, now) > ra->idle_time) {
-			waste(ra, counters, c);
-			c->ra_end = c->done_end = 0;
-			c->start = c->next;
-		}
+		if (__atomic_load_n(&c->file, __ATOMIC_RELAXED) == f && c->charged && !c->queued)
+			judge(ra, counters, c, elapsed(c->used, now));
 		heur_file_put(f);
 	}
 }

@@ -44,6 +44,8 @@ struct readahead_tuning {
 	uint32_t seq_threshold;	 /* count at which read-ahead begins */
 	uint64_t window_init;	 /* bytes */
 	uint64_t window_max;	 /* bytes */
+	uint64_t chunk_min;	 /* bytes; where the price leaves less, nothing is fetched */
+	bool priced;		 /* obey the price of read-ahead (auction.h) */
 };
 
 enum readahead_counter {
@@ -59,6 +61,7 @@ enum readahead_counter {
 	RA_WASTED,	    /* ... and given up unread */
 	RA_PREFETCH_ERRORS, /* prefetches that failed; never seen by a client */
 	RA_REFUSED,	    /* plans not made for want of Readahead_Memory */
+	RA_CURBED,	    /* plans made smaller, or not at all, for the price */
 	RA_COUNTERS
 };
 
@@ -93,6 +96,7 @@ struct readahead_read {
 	uint64_t now;
 	uint64_t chunk;	  /* bytes the disk wants in one piece at present */
 	uint32_t streams; /* streams competing for it */
+	double price;	  /* of read-ahead there, 0..1 */
 };
 
 struct readahead_plan {
@@ -120,7 +124,7 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 void readahead_shorten(struct readahead *ra, struct readahead_counters *counters,
 		       struct readahead_plan *plan, uint64_t len);
 /*
- * The chunk PLAN goes to the disk now. READ carries size, now, chunk and streams; *next receives
+ * The chunk PLAN goes to the disk now. READ carries size, now, chunk, streams and price; *next receives
  * the plan to submit behind it, if any.
  */
 void readahead_started(struct readahead *ra, const struct readahead_tuning *t,

@@ -12,6 +12,7 @@ struct engine {
 	struct readahead_counters counters;
 	uint64_t now, chunk;
 	uint32_t streams;
+	double price;
 };
 
 static inline struct engine *engine_make(const char *heuristic, uint32_t table_size,
@@ -37,6 +38,8 @@ static inline struct engine *engine_make(const char *heuristic, uint32_t table_s
 		.seq_threshold = 4,
 		.window_init = 8 * MIB,
 		.window_max = 32 * MIB,
+		.chunk_min = 512 * KIB,
+		.priced = true,
 	};
 	e->now = SEC;
 	e->chunk = 4 * MIB;
@@ -68,6 +71,7 @@ static inline struct readahead_plan engine_read(struct engine *e, uint64_t file,
 		.now = e->now += 1000,
 		.chunk = e->chunk,
 		.streams = e->streams,
+		.price = e->price,
 	};
 	struct readahead_plan plan;
 
@@ -81,8 +85,11 @@ static inline struct readahead_plan engine_read(struct engine *e, uint64_t file,
 static inline struct readahead_plan engine_start(struct engine *e,
 						 const struct readahead_plan *plan, uint64_t size)
 {
-	struct readahead_read at = {
-		.size = size, .now = e->now, .chunk = e->chunk, .streams = e->streams};
+	struct readahead_read at = {.size = size,
+				    .now = e->now,
+				    .chunk = e->chunk,
+				    .streams = e->streams,
+				    .price = e->price};
 	struct readahead_plan next;
 
 	readahead_started(e->ra, &e->tuning, &e->counters, plan, &at, &next);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Effectiveness of a file's read-ahead, and its share at a price. See auction.h. */
+#include "readahead/auction.h"
+
+/* The bid of a file that wastes nothing: from 8/9 on, a bid is at least Pmax + epsilon. */
+#define BID_MAX 1.125
+/* The least share of a window, as a fraction of the bid. */
+#define LEAST (1.0 / 8)
+
+static uint32_t at_most(uint64_t n, uint32_t most)
+{
+	return n < most ? (uint32_t)n : most;
+}
+
+void effectiveness_add(struct effectiveness *e, uint64_t used, uint64_t wasted)
+{
+	e->used += at_most(used, EFFECTIVENESS_MEMORY);
+	e->wasted += at_most(wasted, EFFECTIVENESS_MEMORY);
+	while (e->used + e->wasted > EFFECTIVENESS_MEMORY) {
+		e->used /= 2;
+		e->wasted /= 2;
+	}
+}
+
+void effectiveness_take_back(struct effectiveness *e, uint64_t wasted)
+{
+	e->wasted -= at_most(wasted, e->wasted);
+}
+
+double effectiveness_of(const struct effectiveness *e, double example)
+{
+	return (e->used + example * EFFECTIVENESS_WEIGHT) /
+	       ((double)e->used + e->wasted + EFFECTIVENESS_WEIGHT);
+}
+
+double auction_share(double price, double effectiveness)
+{
+	double bid = BID_MAX * effectiveness, share;
+
+	if (bid >= price || bid >= 1)
+		return 1;
+	share = (1 - price) / (1 - bid);
+	return share > bid * LEAST ? share : bid * LEAST;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Who may read ahead when the disk is dear: an auction between the price and the file's
+ * effectiveness.
+ *
+ * The server states a price of read-ahead, 0 to Pmax = 1. Each file bids what its read-ahead has
+ * been worth: of the bytes that were fetched for it, the share that was read. A bid above the price
+ * is served in full, and the best bids are Pmax + epsilon: a file that wastes next to nothing is
+ * never curbed, however dear the disk is, since its reads would cost more without. Below the price
+ * windows shrink, to next to nothing at Pmax; they are back at once when the price falls.
+ *
+ *   share of the window
+ *     1 |--------------.               price < bid: all of it
+ *       |               `-.
+ *       |                  `-.         (1 - price) / (1 - bid)
+ *  bid/8|                     `------- the least, so that a better reader can show that he is one
+ *       +--------------|-------------|
+ *       0             bid           Pmax   price
+ *
+ * (CA-NFS, sections 2.2 and 3.2. Its confidence, section 3.3, is read-ahead pages read over all
+ * pages read, which a client can know. It would call a stream ineffective for the random reads
+ * beside it in its file, and a reader of short bursts effective whatever is thrown away behind
+ * each. A server sees what was thrown away.)
+ *
+ * What a file did long ago fades. A file of which nothing is known bids what others were worth when
+ * nothing was known of them. Where read-ahead was withheld, a reader who goes on in order all the
+ * same shows that it would have been read: so a file that has changed is found out.
+ *
+ * Pure, plain numbers; the caller's lock.
+ */
+#ifndef READAHEAD_AUCTION_H
+#define READAHEAD_AUCTION_H
+
+#include <stdint.h>
+
+/* Bytes by which a file is judged by itself; until then others' example counts too. */
+#define EFFECTIVENESS_WEIGHT (1u << 20)
+/* Beyond so many bytes of evidence the old ones fade. */
+#define EFFECTIVENESS_MEMORY (16u << 20)
+
+/* What became of bytes read ahead. All zero: nothing is known. */
+struct effectiveness {
+	uint32_t used, wasted; /* bytes, faded */
+};
+
+void effectiveness_add(struct effectiveness *e, uint64_t used, uint64_t wasted);
+/* WASTED bytes counted before were not. */
+void effectiveness_take_back(struct effectiveness *e, uint64_t wasted);
+/* The share that was read, 0..1; EXAMPLE, 0..1: that of others, for want of evidence. */
+double effectiveness_of(const struct effectiveness *e, double example);
+
+/* The share of its window, 0..1, that a file of this effectiveness gets at PRICE (0..1). */
+double auction_share(double price, double effectiveness);
+
+#endif
