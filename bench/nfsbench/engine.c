@@ -47,7 +47,7 @@ struct engine {
 	uint64_t last_answer;
 	uint64_t foreground_bytes;
 	unsigned int foreground_left; /* flows not in the background and not done */
-	unsigned int main_left;	      /* flows of the main group, group 0, not done */
+	unsigned int main_left;	      /* flows of the main group not done */
 	unsigned int in_flight;
 	bool stop; /* issue nothing more */
 	struct progress progress;
@@ -118,19 +118,23 @@ static struct rpc_context *connection_of(struct engine *e, const struct flow *f)
 	return e->connections[index + flows * (f->next % each)];
 }
 
-/* What the others did while the main group ran: their rate beside it. */
+/* What the others did while the main group ran: their rate and their latencies beside it. */
 static void main_group_done(struct load *load, double end)
 {
 	load->main_end = end;
-	for (unsigned int i = 0; i < load->flow_count; i++)
+	for (unsigned int i = 0; i < load->flow_count; i++) {
 		load->flows[i].beside = load->flows[i].requests;
+		load->flows[i].beside_bytes = load->flows[i].bytes;
+	}
+	for (unsigned int i = 0; i < load->group_count; i++)
+		load->groups[i].beside = load->groups[i].latency;
 }
 
 static void flow_done(struct engine *e, struct flow *f, uint64_t ns)
 {
 	f->done = true;
 	f->end = since_start(e, ns);
-	if (f->group == 0 && --e->main_left == 0)
+	if (f->group == e->load->main_group && --e->main_left == 0)
 		main_group_done(e->load, f->end);
 	if (f->background)
 		return;
@@ -149,7 +153,9 @@ static void committed(struct rpc_context *rpc, int status, void *data, void *pri
 	e->last_answer = now_ns();
 	if (status != RPC_STATUS_SUCCESS || res->status != NFS3_OK) {
 		f->errors++;
-		problem(e->load, "COMMIT of f%04u failed", f->file);
+		problem(e->load, "COMMIT of w%04u failed", f->file);
+	} else {
+		f->committed = since_start(e, e->last_answer);
 	}
 	give_slot(e, s);
 	flow_done(e, f, e->last_answer);
@@ -177,12 +183,12 @@ static void proceed(struct engine *e, struct flow *f, uint64_t ns)
 	issue(e, f);
 	if (f->in_flight || f->done || f->committing)
 		return;
-	if (f->write && !f->errors) {
+	if (f->write)
 		f->acknowledged = since_start(e, ns);
+	if (f->commit && !f->errors)
 		commit(e, f);
-	} else {
+	else
 		flow_done(e, f, ns);
-	}
 }
 
 static void account(struct engine *e, struct slot *s, uint64_t ns)
@@ -452,9 +458,9 @@ static void start_flows(struct engine *e)
 {
 	for (unsigned int i = 0; i < e->load->flow_count; i++) {
 		e->foreground_left += !e->load->flows[i].background;
-		e->main_left += e->load->flows[i].group == 0;
+		e->main_left += e->load->flows[i].group == e->load->main_group;
 	}
-	e->began = e->last_answer = now_ns();
+	e->began = e->load->began = e->last_answer = now_ns();
 	for (unsigned int i = 0; i < e->load->flow_count; i++)
 		proceed(e, &e->load->flows[i], e->began);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Creating the files of a load. Each file is allocated whole before its first byte is written, so
- * that a file system with extents places it in one piece, and is on the disk when this returns.
+ * The files of a load, locally. Those to read are created: each file is allocated whole before its
+ * first byte is written, so that a file system with extents places it in one piece, and is on the
+ * disk when this returns.
  */
 #include "layout.h"
 #include "content.h"
@@ -82,6 +83,47 @@ int layout(const struct options *o)
 			fprintf(stderr, "laid out %llu of %llu files\n", (unsigned long long)i + 1,
 				(unsigned long long)o->files);
 	}
+	free(buf);
+	return rc;
+}
+
+/* Whether the file holds what writer NUMBER writes, to the byte and no byte more. */
+static int check_file(const struct options *o, uint32_t number, char *buf)
+{
+	char path[PATH_MAX];
+	uint64_t at = 0, start = content_start(o->seed, number);
+	ssize_t n = 0;
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/w%04u", o->check, number) >= (int)sizeof(path)) {
+		errno = ENAMETOOLONG;
+		return fail("cannot open in", o->check);
+	}
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return fail("cannot open", path);
+	while ((n = pread(fd, buf, PIECE, (off_t)at)) > 0) {
+		if (content_differences(start, at, buf, (size_t)n))
+			break;
+		at += (uint64_t)n;
+	}
+	close(fd);
+	if (n < 0)
+		return fail("cannot read", path);
+	if (n == 0 && at == o->size)
+		return 0;
+	fprintf(stderr, "nfsbench: %s is not what was written: %s after %llu of %llu bytes\n", path,
+		n ? "other bytes" : "its end", (unsigned long long)at, (unsigned long long)o->size);
+	return -1;
+}
+
+int layout_check(const struct options *o)
+{
+	char *buf = malloc(PIECE);
+	int rc = buf ? 0 : -1;
+
+	for (uint64_t i = 0; i < o->files && !rc; i++)
+		rc = check_file(o, (uint32_t)(o->first_file + i), buf);
 	free(buf);
 	return rc;
 }

@@ -13,17 +13,19 @@
 #include "options.h"
 #include "session.h"
 
-#define MAX_GROUPS 2
+#define MAX_GROUPS 3
 
 struct group {
 	const char *name; /* readers, streams, random, writers */
 	struct latency latency;
+	struct latency beside; /* of the answers that came while the main group ran */
 };
 
 struct flow {
 	unsigned int group;
 	uint32_t file; /* its number, f%04u */
 	bool write;
+	bool commit;	  /* a writer sends COMMIT after its last WRITE */
 	bool background;  /* stops when all flows that are not have finished */
 	uint64_t size;	  /* bytes of the file that the flow visits */
 	uint32_t request; /* bytes */
@@ -42,8 +44,8 @@ struct flow {
 	/* Results; times are seconds since the load began. */
 	uint64_t bytes, requests;
 	double first, end;
-	double acknowledged; /* a writer's last WRITE; end is then when its COMMIT was answered */
-	uint64_t beside;     /* requests answered before the last flow of the main group ended */
+	double acknowledged, committed; /* a writer's last WRITE, its COMMIT; 0: none */
+	uint64_t beside, beside_bytes;	/* answered before the last flow of the main group ended */
 	uint64_t max_us;
 	uint64_t errors, mismatches; /* failed requests; answers with wrong bytes */
 };
@@ -52,10 +54,13 @@ struct load {
 	const struct options *options;
 	struct group groups[MAX_GROUPS];
 	unsigned int group_count;
+	unsigned int
+		main_group; /* the others are measured while it runs: writers if there are any */
 	struct flow *flows;
 	unsigned int flow_count;
 	uint64_t planned_bytes; /* of the flows that are not in the background */
 
+	uint64_t began;	 /* CLOCK_MONOTONIC, ns; the times below count from it */
 	double main_end; /* seconds until the last flow of the main group ended */
 	double elapsed;	 /* seconds until the last foreground flow ended */
 	double total;	 /* seconds until the last request of all was answered */

@@ -39,7 +39,7 @@ int main(int argc, char **argv)
 	if (rc)
 		rc = rc < 0 ? 2 : 0;
 	else
-		rc = o.layout ? layout(&o) != 0 : run(&o);
+		rc = o.layout ? layout(&o) != 0 : o.check ? layout_check(&o) != 0 : run(&o);
 	free(o.command);
 	return rc;
 }

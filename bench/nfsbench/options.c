@@ -62,6 +62,15 @@ static const struct option_def defs[] = {
 	 "bytes of the file of each (as much as each of the others reads)"},
 	{"random-finish", ON, FIELD(random_finish), 0, 0,
 	 "they do all their --count reads instead of stopping with the others"},
+	{"writers", NUMBER, FIELD(writers), 0, MAX_READERS,
+	 "mixed: writers beside; all the others then stop with them (0)"},
+	{"write-size", NUMBER, FIELD(write_size), 4096, 1024 * GIB,
+	 "bytes that each of them writes (256M)"},
+	{"write-request", NUMBER, FIELD(write_request), 512, MAX_REQUEST,
+	 "bytes of their requests (256K)"},
+	{"write-outstanding", NUMBER, FIELD(write_outstanding), 1, 256,
+	 "requests in flight of each (4)"},
+	{"no-commit", OFF, FIELD(commit), 0, 0, "writers do not end with COMMIT"},
 	{"duration", SECONDS, FIELD(duration), 0, 86400,
 	 "stop issuing requests after so many seconds (0: when done)"},
 	{"max-time", SECONDS, FIELD(max_time), 1, 86400, "give up and fail after so long (600)"},
@@ -71,7 +80,9 @@ static const struct option_def defs[] = {
 	{"quiet", ON, FIELD(quiet), 0, 0, "no progress and no table"},
 	{"json", TEXT, FIELD(json), 0, 0, "write the results to this file (- is stdout)"},
 	{"layout", TEXT, FIELD(layout), 0, 0, "only create files f0000 … in this local directory"},
-	{"files", NUMBER, FIELD(files), 1, 10000, "layout: number of files (1)"},
+	{"check", TEXT, FIELD(check), 0, 0,
+	 "only compare the files w0000 … in this local directory with what writers write"},
+	{"files", NUMBER, FIELD(files), 1, 10000, "layout, check: number of files (1)"},
 	{"help", ON, 0, 0, 0, "this text"},
 };
 
@@ -112,7 +123,8 @@ int options_number(const char *text, uint64_t *value)
 static void help(void)
 {
 	puts("nfsbench --export PATH --work WORK [options]: load an NFSv3 server over TCP\n"
-	     "nfsbench --layout DIR --files N --size BYTES [--seed S]: create the files to read\n");
+	     "nfsbench --layout DIR --files N --size BYTES [--seed S]: create the files to read\n"
+	     "nfsbench --check DIR --files N --size BYTES [--seed S]: compare the files written\n");
 	for (size_t i = 0; i < DEFS; i++) {
 		const struct option_def *d = &defs[i];
 
@@ -198,22 +210,25 @@ static int refuse(const char *message)
 
 static int check(const struct options *o)
 {
-	uint64_t total = o->readers + o->random_readers;
+	uint64_t total = o->readers + o->random_readers + o->writers;
 
-	if (o->layout)
+	if (o->layout || o->check)
 		return 0;
 	if (o->work == WORK_NONE)
 		return refuse("--work is missing: seq, stride, shared, random, reorder, mixed or "
 			      "write");
 	if (!o->export_path)
 		return refuse("--export is missing: the path the server exports");
-	if (o->request % 8 || o->random_request % 8)
-		return refuse("--request and --random-request must be multiples of 8, from 512 to "
-			      "1048576");
+	if (o->request % 8 || o->random_request % 8 || o->write_request % 8)
+		return refuse("--request, --random-request and --write-request must be multiples "
+			      "of 8, from 512 to 1048576");
 	if (o->work == WORK_MIXED && !o->random_readers)
 		return refuse("--random-readers must be from 1 to 256 for work mixed");
+	if (o->work != WORK_MIXED && o->writers)
+		return refuse("--writers are for work mixed; of work write they are its --readers");
 	if (total > MAX_READERS)
-		return refuse("--readers and --random-readers must not exceed 256 together");
+		return refuse("--readers, --random-readers and --writers must not exceed 256 "
+			      "together");
 	if (o->work != WORK_SHARED && o->first_file + total > 10000)
 		return refuse("--first-file: the last file used must be at most f9999");
 	return 0;
@@ -253,6 +268,10 @@ static void defaults(struct options *o)
 		.random_readers = UINT64_MAX,
 		.random_request = 8u << 10,
 		.random_outstanding = 1,
+		.write_size = 256u << 20,
+		.write_request = 256u << 10,
+		.write_outstanding = 4,
+		.commit = true,
 		.verify = true,
 		.max_time = 600,
 		.stall = 60,

@@ -39,12 +39,16 @@ struct options {
 	uint64_t random_readers, random_request, random_outstanding; /* mixed, write */
 	uint64_t random_size; /* bytes of each file they read; 0: as the others' */
 	bool random_finish;   /* they do all their reads, however long the others take */
+	uint64_t writers, write_size, write_request,
+		write_outstanding; /* mixed: beside the streams */
+	bool commit;		   /* writers end with COMMIT */
 	bool repeat, spread, verify, quiet;
 	double duration, max_time, stall; /* seconds; duration 0: until done */
 	const char *json;
 
 	/* Laying out files instead of a work. */
 	const char *layout;
+	const char *check; /* or comparing the files that writers left there */
 	uint64_t files;
 
 	char *command; /* the whole command line, for the report; owned */

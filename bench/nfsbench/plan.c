@@ -88,6 +88,8 @@ static int plan_main(struct load *load, struct flow *f, unsigned int index)
 	prng_init(&prng, o->order_seed * 1024 + index);
 	f->group = 0;
 	f->write = o->work == WORK_WRITE;
+	f->commit = f->write && o->commit;
+	f->background = o->writers > 0;
 	f->file = (uint32_t)(o->first_file + (o->work == WORK_SHARED ? 0 : index));
 	f->size = whole ? o->size : o->size / o->readers / 8 * 8;
 	f->request = (uint32_t)o->request;
@@ -95,7 +97,7 @@ static int plan_main(struct load *load, struct flow *f, unsigned int index)
 	return order_flow(f, o, index, &prng);
 }
 
-/* A random reader beside the streams: on a file of the same size, as long as they run. */
+/* A random reader beside the others: on a file of the same size, as long as they run. */
 static int plan_random(struct load *load, struct flow *f, unsigned int index)
 {
 	const struct options *o = load->options;
@@ -111,7 +113,37 @@ static int plan_random(struct load *load, struct flow *f, unsigned int index)
 	return order_random(f, o, o->count, &prng);
 }
 
-static const char *main_group(enum work work)
+/* A writer beside streams, which stop when it is done. */
+static int plan_writer(struct load *load, struct flow *f, unsigned int index)
+{
+	const struct options *o = load->options;
+
+	f->group = 2;
+	f->write = true;
+	f->commit = o->commit;
+	f->file = (uint32_t)(o->first_file + index);
+	f->size = o->write_size / 8 * 8;
+	f->request = (uint32_t)o->write_request;
+	f->outstanding = (uint32_t)o->write_outstanding;
+	if (allocate_order(f, block_count(f)))
+		return -1;
+	pattern_sequential(f->order, f->blocks, 0);
+	return 0;
+}
+
+static int plan_flow(struct load *load, unsigned int index)
+{
+	const struct options *o = load->options;
+	struct flow *f = &load->flows[index];
+
+	if (index < o->readers)
+		return plan_main(load, f, index);
+	if (index < o->readers + o->random_readers)
+		return plan_random(load, f, index);
+	return plan_writer(load, f, index);
+}
+
+static const char *first_group(enum work work)
 {
 	if (work == WORK_WRITE)
 		return "writers";
@@ -133,17 +165,19 @@ int load_plan(struct load *load, const struct options *o)
 	int rc = 0;
 
 	*load = (struct load){.options = o};
-	load->flow_count = (unsigned int)(o->readers + o->random_readers);
+	load->flow_count = (unsigned int)(o->readers + o->random_readers + o->writers);
 	load->flows = calloc(load->flow_count, sizeof(*load->flows));
-	load->groups[0].name = main_group(o->work);
+	load->groups[0].name = first_group(o->work);
 	load->groups[1].name = "random";
-	load->group_count = o->random_readers ? 2 : 1;
+	load->groups[2].name = "writers";
+	load->group_count = o->writers ? 3 : o->random_readers ? 2 : 1;
+	load->main_group = o->writers ? 2 : 0;
 	if (!load->flows)
 		return -1;
 	for (unsigned int i = 0; i < load->flow_count && !rc; i++) {
 		struct flow *f = &load->flows[i];
 
-		rc = i < o->readers ? plan_main(load, f, i) : plan_random(load, f, i);
+		rc = plan_flow(load, i);
 		f->content = content_start(o->seed, f->file);
 		if (!rc && !f->background)
 			load->planned_bytes += flow_bytes(f);

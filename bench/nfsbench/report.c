@@ -10,11 +10,11 @@
 struct summary {
 	unsigned int flows;
 	uint64_t bytes, requests, errors, mismatches;
-	double first_end, last_end, acknowledged; /* seconds */
-	uint64_t beside;
+	double first_end, last_end, acknowledged, committed; /* seconds */
+	uint64_t beside, beside_bytes;
 	double mb_s, requests_s;
-	double beside_s;	/* requests a second while the main group ran */
-	double slowest_fastest; /* ratio of the flows' times, 1 is fair; 0 when unknown */
+	double beside_s, beside_mb_s; /* the same two while the main group ran */
+	double slowest_fastest;	      /* ratio of the flows' times, 1 is fair; 0 when unknown */
 };
 
 static void add_flow(struct summary *s, const struct flow *f)
@@ -23,6 +23,7 @@ static void add_flow(struct summary *s, const struct flow *f)
 	s->bytes += f->bytes;
 	s->requests += f->requests;
 	s->beside += f->beside;
+	s->beside_bytes += f->beside_bytes;
 	s->errors += f->errors;
 	s->mismatches += f->mismatches;
 	if (s->flows == 1 || f->end < s->first_end)
@@ -31,6 +32,19 @@ static void add_flow(struct summary *s, const struct flow *f)
 		s->last_end = f->end;
 	if (f->acknowledged > s->acknowledged)
 		s->acknowledged = f->acknowledged;
+	if (f->committed > s->committed)
+		s->committed = f->committed;
+}
+
+/* What they did while the main group ran; who was done before it is measured until then. */
+static void rate_beside(struct summary *s, double main_end)
+{
+	double seconds = s->last_end < main_end ? s->last_end : main_end;
+
+	if (seconds > 0) {
+		s->beside_s = (double)s->beside / seconds;
+		s->beside_mb_s = (double)s->beside_bytes / 1e6 / seconds;
+	}
 }
 
 /* The group's figures, or of all flows if group is negative. */
@@ -46,11 +60,20 @@ static struct summary summarise(const struct load *load, int group)
 		s.mb_s = (double)s.bytes / 1e6 / s.last_end;
 		s.requests_s = (double)s.requests / s.last_end;
 	}
-	if (load->main_end > 0)
-		s.beside_s = (double)s.beside / load->main_end;
+	rate_beside(&s, load->main_end);
 	if (s.first_end > 0)
 		s.slowest_fastest = s.last_end / s.first_end;
 	return s;
+}
+
+static void table_beside(const struct load *load, unsigned int index, const struct summary *s)
+{
+	const struct latency *l = &load->groups[index].beside;
+
+	printf("%-8s      while the %s ran (%.2f s): %.2f MB/s, %.1f requests/s, p50 %.2f ms, "
+	       "p99 %.2f ms\n",
+	       "", load->groups[load->main_group].name, load->main_end, s->beside_mb_s, s->beside_s,
+	       latency_percentile(l, 0.5) / 1e3, latency_percentile(l, 0.99) / 1e3);
 }
 
 static void table_group(const struct load *load, unsigned int index)
@@ -62,11 +85,13 @@ static void table_group(const struct load *load, unsigned int index)
 	printf("%-8s %3u  %8.2f MB/s  %8.1f requests/s  first/last done %.2f/%.2f s (ratio %.2f)\n",
 	       g->name, s.flows, s.mb_s, s.requests_s, s.first_end, s.last_end, s.slowest_fastest);
 	if (s.acknowledged > 0)
-		printf("%-8s      last WRITE acknowledged at %.2f s, COMMIT answered at %.2f s\n",
-		       "", s.acknowledged, s.last_end);
-	if (index > 0)
-		printf("%-8s      %.1f requests/s while the %s ran (%.2f s)\n", "", s.beside_s,
-		       load->groups[0].name, load->main_end);
+		printf("%-8s      last WRITE acknowledged at %.2f s", "", s.acknowledged);
+	if (s.committed > 0)
+		printf(", COMMIT answered at %.2f s", s.committed);
+	if (s.acknowledged > 0)
+		putchar('\n');
+	if (index != load->main_group)
+		table_beside(load, index, &s);
 	printf("%-8s      latency ms: p50 %.2f  p90 %.2f  p99 %.2f  p99.9 %.2f  max %.2f\n", "",
 	       latency_percentile(l, 0.5) / 1e3, latency_percentile(l, 0.9) / 1e3,
 	       latency_percentile(l, 0.99) / 1e3, latency_percentile(l, 0.999) / 1e3, l->max / 1e3);
@@ -121,11 +146,13 @@ static void json_summary(FILE *f, const struct summary *s, const struct latency 
 		"\"flows\": %u, \"bytes\": %llu, \"requests\": %llu, \"mb_s\": %.4f, "
 		"\"requests_s\": %.3f, \"beside_requests_s\": %.3f, \"first_end_s\": %.6f, "
 		"\"last_end_s\": %.6f, "
-		"\"slowest_fastest\": %.4f, \"acknowledged_s\": %.6f, \"errors\": %llu, "
-		"\"mismatches\": %llu, \"latency_ms\": ",
+		"\"slowest_fastest\": %.4f, \"acknowledged_s\": %.6f, \"committed_s\": %.6f, "
+		"\"beside_mb_s\": %.4f, \"errors\": %llu, \"mismatches\": %llu, "
+		"\"latency_ms\": ",
 		s->flows, (unsigned long long)s->bytes, (unsigned long long)s->requests, s->mb_s,
 		s->requests_s, s->beside_s, s->first_end, s->last_end, s->slowest_fastest,
-		s->acknowledged, (unsigned long long)s->errors, (unsigned long long)s->mismatches);
+		s->acknowledged, s->committed, s->beside_mb_s, (unsigned long long)s->errors,
+		(unsigned long long)s->mismatches);
 	json_latency(f, l);
 }
 
@@ -139,6 +166,8 @@ static void json_groups(FILE *f, const struct load *load)
 		json_string(f, load->groups[i].name);
 		fprintf(f, ": {");
 		json_summary(f, &s, &load->groups[i].latency);
+		fprintf(f, ", \"beside_latency_ms\": ");
+		json_latency(f, &load->groups[i].beside);
 		fprintf(f, "}");
 	}
 	fprintf(f, "\n  },\n");
@@ -153,11 +182,11 @@ static void json_flows(FILE *f, const struct load *load)
 		fprintf(f,
 			"%s\n    {\"group\": \"%s\", \"file\": \"%c%04u\", \"bytes\": %llu, "
 			"\"requests\": %llu, \"first_answer_s\": %.6f, \"end_s\": %.6f, "
-			"\"acknowledged_s\": %.6f, \"max_ms\": %.3f, \"errors\": %llu, "
-			"\"mismatches\": %llu}",
+			"\"acknowledged_s\": %.6f, \"committed_s\": %.6f, \"max_ms\": %.3f, "
+			"\"errors\": %llu, \"mismatches\": %llu}",
 			i ? "," : "", load->groups[w->group].name, w->write ? 'w' : 'f', w->file,
 			(unsigned long long)w->bytes, (unsigned long long)w->requests, w->first,
-			w->end, w->acknowledged, (double)w->max_us / 1e3,
+			w->end, w->acknowledged, w->committed, (double)w->max_us / 1e3,
 			(unsigned long long)w->errors, (unsigned long long)w->mismatches);
 	}
 	fprintf(f, "\n  ]\n");
@@ -174,9 +203,12 @@ static void json_all(FILE *f, const struct load *load)
 	json_string(f, load->options->command ? load->options->command : "nfsbench");
 	fprintf(f,
 		",\n  \"work\": \"%s\",\n  \"units\": \"mb_s is 10^6 bytes a second; times in "
-		"seconds since the start, latencies in milliseconds\",\n",
-		load->options->work_name);
-	fprintf(f, "  \"elapsed_s\": %.6f,\n  \"verified\": %s,\n  \"problem\": ", load->elapsed,
+		"seconds since began_s, of CLOCK_MONOTONIC; latencies in milliseconds; beside: "
+		"while the %s ran\",\n",
+		load->options->work_name, load->groups[load->main_group].name);
+	fprintf(f, "  \"began_s\": %.6f,\n  \"elapsed_s\": %.6f,\n  \"main_end_s\": %.6f,\n",
+		1e-9 * (double)load->began, load->elapsed, load->main_end);
+	fprintf(f, "  \"verified\": %s,\n  \"problem\": ",
 		load->options->verify && load->options->work != WORK_WRITE ? "true" : "false");
 	json_string(f, load->problem);
 	fprintf(f, ",\n  \"complete\": %s,\n  \"total\": {", load->timed_out ? "false" : "true");
