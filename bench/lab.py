@@ -93,10 +93,8 @@ class Disk:
             _run("mkfs.xfs", "-q", "-f", self.loop)
         _run("mount", "-o", "noatime", self.loop, f"{self.work}/fs")
         self.mount = f"{self.work}/fs"
-        self.tune("scheduler", self.scheduler)
         self.tune("rotational", 1)
-        if os.path.exists(f"/sys/block/{self.dev}/queue/wbt_lat_usec"):
-            self.tune("wbt_lat_usec", WBT_USEC)
+        self.set_scheduler()
         self.set_read_ahead(self.read_ahead_kb)
 
     def down(self):
@@ -148,6 +146,76 @@ class Disk:
 
     def drop_caches(self):
         e2e.drop_caches()
+
+    def has_scheduler(self, name):
+        with open(f"/sys/block/{self.dev}/queue/scheduler", encoding="ascii") as file:
+            return name in file.read().replace("[", " ").replace("]", " ").split()
+
+    def set_scheduler(self, name=None):
+        """The kernel's I/O scheduler, None: the disk's own. Under BFQ the kernel turns write-back
+        throttling off, and it stays off: BFQ has its own means."""
+        self.tune("scheduler", name or self.scheduler)
+        throttle = f"/sys/block/{self.dev}/queue/wbt_lat_usec"
+        if name != "bfq" and os.path.exists(throttle):
+            self.tune("wbt_lat_usec", WBT_USEC)
+
+    def _bdi(self, name):
+        with open(f"/sys/block/{self.dev}/dev", encoding="ascii") as file:
+            return f"/sys/class/bdi/{file.read().strip()}/{name}"
+
+    def has_strict_limit(self):
+        return all(os.path.exists(self._bdi(n)) for n in ("strict_limit", "max_bytes"))
+
+    def set_strict_limit(self, limit):
+        """At most `limit` bytes of the device's data dirty, 0: no limit of its own. The kernel
+        makes a share of the present vm.dirty_* out of it: set those first."""
+        if not self.has_strict_limit():
+            return
+        values = {"max_bytes": limit, "strict_limit": 1} if limit else \
+            {"strict_limit": 0, "max_ratio": 100}
+        for name, value in values.items():
+            with open(self._bdi(name), "w", encoding="ascii") as file:
+                file.write(str(value))
+
+
+class PlainDirectory:
+    """Stands in for Disk where it cannot be modelled: a directory on whatever disk is below."""
+
+    def __init__(self, path):
+        self.parent = path
+        self.mount = None
+
+    def up(self):
+        self.mount = tempfile.mkdtemp(prefix="ra-compare-", dir=self.parent)
+
+    def down(self):
+        if self.mount:
+            shutil.rmtree(self.mount, ignore_errors=True)
+        self.mount = None
+
+    def timing(self, on):
+        pass
+
+    def stats(self):
+        return {}
+
+    def drop_caches(self):
+        e2e.drop_caches()
+
+    def has_scheduler(self, _):
+        return False
+
+    def has_strict_limit(self):
+        return False
+
+    def set_scheduler(self, name=None):
+        pass
+
+    def set_strict_limit(self, limit):
+        pass
+
+    def set_read_ahead(self, kib):
+        pass
 
 
 class Server(e2e.Server):

@@ -5,8 +5,13 @@ what a server must reach.
 A name says everything: seq8 is eight sequential readers, stride4 one reader of four components,
 shared8 eight readers of one file, reorder10 a sequential reader with 10 % of its requests out of
 order, random8k one random reader of 8 KiB, random8kx4 four of them, mixed8+1 eight streams beside
-one random reader, write1+1 a writer (then COMMIT) beside a random reader that does all its
-reads, cached64k a sequential reader of 64 KiB whose file is resident.
+one random reader, mixed4+1w2 four streams and a random reader as long as two writers write and
+COMMIT, write1+1 a writer (then COMMIT) beside a random reader that does all its reads, lazy1+1 the
+same without COMMIT, write0+1 the reader of these works alone, cached64k a sequential reader of
+64 KiB whose file is resident.
+
+A work also says which memory its server has (machine.py): works that write have little, lazy ones
+ample.
 """
 import re
 
@@ -23,28 +28,32 @@ GROUPS = {
     "shared": ["shared8"],
     "mixed": ["mixed8+1", "mixed8+4"],
     "write": ["write1+0", "write1+1"],
+    "writeback": ["write0+1", "write1+1", "lazy1+1", "mixed4+1w2"],
     "cached": ["cached4k", "cached64k"],
 }
 GROUPS["table"] = (GROUPS["one"] + GROUPS["two"] + GROUPS["readers"] + GROUPS["strides"]
                    + GROUPS["reorder"] + GROUPS["random"])
 GROUPS["all"] = GROUPS["table"] + GROUPS["shared"] + GROUPS["mixed"]
 
-FORMS = "seqN strideN sharedN reorderP randomSk randomSkxN mixedN+M writeN+M cachedSk"
+FORMS = "seqN strideN sharedN reorderP randomSk randomSkxN mixedN+M mixedN+MwW writeN+M lazyN+M cachedSk"
 
 
 class Work:
     """One named work. `files` files of `file_size` bytes in the set (directory) `set`;
-    `arguments` for nfsbench; `cached`: the files are read once before, and stay resident."""
+    `arguments` for nfsbench; `cached`: the files are read once before, and stay resident.
+    `writers`: number of the first file written, how many are, bytes of each."""
 
     def __init__(self, name, files, file_size, arguments, cached=False, streams=None,
-                 written=0):
+                 writers=(0, 0, 0), memory="host"):
         self.name = name
         self.files = files
         self.file_size = file_size
         self.set = f"{files}x{file_size // KIB}k"
         self.arguments = ["--dir", f"sets/{self.set}"] + [str(a) for a in arguments]
         self.cached = cached
-        self.written = written  # bytes that the work itself writes
+        self.writers = writers
+        self.written = writers[1] * writers[2]  # bytes that the work itself writes
+        self.memory = memory
         self.streams = streams  # the group whose throughput counts, None: all
 
     def __repr__(self):
@@ -58,7 +67,7 @@ def _number(text, low, high, name):
     return value
 
 
-def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_count=1000,
+def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_count=None,
          request=32 * KIB, outstanding=4):
     """The Work of that name; ValueError says what is wrong with it. `size` bytes in all (the
     paper's 256 MB), `mixed_size` bytes of each file of a mixed work, which lasts at most
@@ -89,7 +98,7 @@ def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_co
     def random(match):
         kib = _number(match[1], 1, 1024, name)
         n = _number(match[2] or "1", 1, 256, name)
-        count = min(random_count, size // n // (kib * KIB))
+        count = min(random_count or 1000, size // n // (kib * KIB))
         if count < 1:
             raise ValueError(f"work {name}: needs --size of at least {n * kib} KiB")
         return Work(name, n, size // n // 4096 * 4096,
@@ -99,23 +108,42 @@ def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_co
     def mixed(match):
         n = _number(match[1], 1, 128, name)
         m = _number(match[2], 1, 128, name)
+        if match[3]:
+            return mixed_written(n, m, _number(match[3], 1, 128, name))
         # A set that is the same for any number of random readers up to four: laid out once.
         return Work(name, n + max(m, 4), mixed_size,
                     ["--work", "mixed", "--readers", n, "--random-readers", m,
                      "--size", n * mixed_size, "--duration", mixed_seconds] + common,
                     streams="streams")
 
+    def mixed_written(n, m, w):
+        # Streams long enough to last until the writers are done.
+        each = 2 * size // w // 4096 * 4096
+        return Work(name, n + m, 4 * mixed_size,
+                    ["--work", "mixed", "--readers", n, "--random-readers", m,
+                     "--size", n * 4 * mixed_size, "--writers", w, "--write-size", each,
+                     "--write-outstanding", outstanding] + common,
+                    streams="streams", writers=(n + m, w, each), memory="small")
+
     def write(match):
-        n = _number(match[1], 1, 128, name)
-        m = _number(match[2], 0, 128, name)
+        lazy = match[1] == "lazy"
+        n = _number(match[2], 0, 128, name)
+        m = _number(match[3], 0 if n else 1, 128, name)
+        count = min(random_count or 1500, size // (8 * KIB))
+        common = {"files": max(n, 1) + max(m, 1), "file_size": size,
+                  "memory": "ample" if lazy else "small"}
+        if not n:
+            return Work(name, **common, streams="random",
+                        arguments=["--work", "random", "--first-file", 1, "--readers", m,
+                                   "--size", size, "--request", 8 * KIB, "--outstanding", 1,
+                                   "--count", count])
         # Twice the bytes that are read elsewhere: more than a small server keeps dirty.
-        count = min(random_count, size // (8 * KIB))
-        return Work(name, n + max(m, 1), size,
-                    ["--work", "write", "--readers", n, "--size", 2 * size // n * n,
-                     "--request", 256 * KIB, "--outstanding", outstanding,
-                     "--random-readers", m, "--random-size", size, "--count", count,
-                     "--random-finish"],
-                    streams="writers", written=2 * size)
+        each = 2 * size // n // 4096 * 4096
+        return Work(name, **common, streams="writers", writers=(0, n, each),
+                    arguments=["--work", "write", "--readers", n, "--size", each * n,
+                               "--request", 256 * KIB, "--outstanding", outstanding,
+                               "--random-readers", m, "--random-size", size, "--count", count,
+                               "--random-finish"] + (["--no-commit"] if lazy else []))
 
     def cached(match):
         kib = _number(match[1], 1, 1024, name)
@@ -125,7 +153,8 @@ def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_co
 
     for form, maker in ((r"seq(\d+)", seq), (r"stride(\d+)", stride), (r"shared(\d+)", shared),
                         (r"reorder(\d+)", reorder), (r"random(\d+)k(?:x(\d+))?", random),
-                        (r"mixed(\d+)\+(\d+)", mixed), (r"write(\d+)\+(\d+)", write),
+                        (r"mixed(\d+)\+(\d+)(?:w(\d+))?", mixed),
+                        (r"(write|lazy)(\d+)\+(\d+)", write),
                         (r"cached(\d+)k", cached)):
         match = re.fullmatch(form, name)
         if match:
@@ -144,7 +173,9 @@ def expand(text):
 # What the plugin must reach: (work, what, measure, limit). Measures: "x stock", "x tuned",
 # "x single" (the stock server's seq1 in the same run), "x in order" (the server's own seq1),
 # "disk x stock" (bytes from the disk), "slowest/fastest", "worst ms", "random p99 ms", "MB/s",
-# "cpu x stock" (server's processor time a READ, the minimum of the rounds).
+# "cpu x stock" (server's processor time a READ, the minimum of the rounds); of works with writers,
+# while they run: "random/s", "random p50 ms" and "x stock" of random readers, "COMMIT x stock",
+# "all done x stock", and of the whole run "random/s x alone" (the stock server's write0+1).
 TARGETS = [
     ("seq1", "at least", "x stock", 0.95),
     ("seq2", "at least", "x stock", 2.5),
@@ -176,4 +207,21 @@ TARGETS = [
     ("mixed8+4", "at most", "random p99 ms", 130),
     ("cached4k", "at most", "cpu x stock", 1.05),
     ("cached64k", "at most", "cpu x stock", 1.05),
+    ("write1+1", "at least", "random/s x stock", 2.0),
+    ("write1+1", "at most", "random p99 x stock", 0.5),
+    ("write1+1", "at most", "COMMIT x stock", 1.15),
+    ("write1+1", "at most", "all done x stock", 0.95),
+    ("lazy1+1", "at least", "random/s x alone", 0.90),
+    ("mixed4+1w2", "at least", "x stock", 1.5),
+    ("mixed4+1w2", "at least", "random/s x stock", 1.5),
+    ("mixed4+1w2", "at most", "COMMIT x stock", 1.2),
+]
+
+# What it aims at beyond: printed in the same table, and missing it fails nothing.
+AIMS = [
+    ("write1+1", "at least", "random/s", 50),
+    ("write1+1", "at most", "random p50 ms", 10),
+    ("write1+1", "at most", "random p99 ms", 100),
+    ("write1+1", "at most", "COMMIT x stock", 1.5),
+    ("write1+1", "at most", "all done x stock", 0.90),
 ]

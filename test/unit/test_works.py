@@ -19,26 +19,46 @@ def run(work, server, mb_s, **more):
     return {"work": work, "server": server, "mb_s": mb_s, **more}
 
 
+def argument(work, option):
+    return work.arguments[work.arguments.index(option) + 1]
+
+
 class Works(unittest.TestCase):
     def test_every_group_and_target_names_works_that_exist(self):
-        for name in works.expand(",".join(works.GROUPS)) + [t[0] for t in works.TARGETS]:
+        for name in works.expand(",".join(works.GROUPS)) \
+                + [t[0] for t in works.TARGETS + works.AIMS]:
             work = works.make(name)
-            arguments = work.arguments
-            self.assertIn(arguments[arguments.index("--work") + 1], NFSBENCH_WORKS)
+            self.assertIn(argument(work, "--work"), NFSBENCH_WORKS)
             self.assertGreater(work.files * work.file_size, 0)
 
     def test_names_carry_their_numbers(self):
-        arguments = works.make("mixed8+4").arguments
-        self.assertEqual(arguments[arguments.index("--random-readers") + 1], "4")
+        self.assertEqual(argument(works.make("mixed8+4"), "--random-readers"), "4")
         self.assertEqual(works.make("seq32").file_size, 8 * works.MIB)
         self.assertEqual(works.make("random4kx3").files, 3)
+
+    def test_works_that_write(self):
+        for name, first, files in (("write1+1", 0, 1), ("lazy2+1", 0, 2), ("mixed4+1w2", 5, 2)):
+            work = works.make(name)
+            self.assertEqual(work.writers[:2], (first, files))
+            self.assertEqual(work.written, 512 * works.MIB)
+        self.assertIn("--no-commit", works.make("lazy1+1").arguments)
+        self.assertNotIn("--no-commit", works.make("write1+1").arguments)
+        self.assertEqual([works.make(n).memory for n in ("write1+1", "lazy1+1", "seq1")],
+                         ["small", "ample", "host"])
+        self.assertEqual(works.make("mixed4+1").written, 0)
+
+    def test_the_reader_alone_reads_what_it_reads_beside_a_writer(self):
+        alone, beside = works.make("write0+1"), works.make("write1+1")
+        self.assertEqual(alone.set, beside.set)
+        self.assertEqual(argument(alone, "--count"), argument(beside, "--count"))
+        self.assertEqual(argument(alone, "--first-file"), "1")
 
     def test_works_share_their_sets(self):
         self.assertEqual(works.make("stride2").set, works.make("seq1").set)
         self.assertEqual(works.make("mixed8+1").set, works.make("mixed8+4").set)
 
     def test_bad_names_are_refused(self):
-        for name in ("", "seq", "seq0", "seq257", "stride", "mixed8", "mixed0+1", "reorder101",
+        for name in ("", "seq", "seq0", "seq257", "stride", "mixed8", "mixed0+1", "mixed4+1w0", "write0+0", "reorder101",
                      "seq8 ", "random8"):
             with self.assertRaises(ValueError, msg=name):
                 works.make(name)

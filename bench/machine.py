@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""The machine's memory as a server's: how much dirty data the kernel keeps before it writes.
+
+    machine.keep_settings()         # once: from now on the end of this process restores them
+    machine.set_memory("small")     # or "ample", or "host": as they were
+
+The settings (vm.dirty_*) are the whole machine's, not a namespace's, so two measurements that
+change them must not run at once. A child process holds the reading end of a pipe whose writing
+end is ours; it writes the old settings back when that closes, which it does at our exit, at an
+exception, and when we are killed.
+"""
+import os
+import signal
+
+import e2e
+
+MIB = 1024 * 1024
+SETTINGS = ("dirty_background_bytes", "dirty_bytes", "dirty_background_ratio", "dirty_ratio",
+            "dirty_expire_centisecs", "dirty_writeback_centisecs")
+EXPIRY = {"dirty_expire_centisecs": 3000, "dirty_writeback_centisecs": 500}  # the kernel's own
+MEMORY = {
+    "small": {"dirty_background_bytes": 32 * MIB, "dirty_bytes": 128 * MIB, **EXPIRY},
+    "ample": {"dirty_background_ratio": 10, "dirty_ratio": 20, **EXPIRY},
+}
+NAMES = ("host", *MEMORY)
+
+_kept = None
+
+
+def _read():
+    values = {}
+    for name in SETTINGS:
+        with open(f"/proc/sys/vm/{name}", encoding="ascii") as file:
+            values[name] = int(file.read())
+    return values
+
+
+def _write(values):
+    """Bytes and ratio exclude each other: setting one clears the other, so 0 is not written."""
+    for name, value in values.items():
+        if value:
+            with open(f"/proc/sys/vm/{name}", "w", encoding="ascii") as file:
+                file.write(str(value))
+
+
+def _guard(settings, reader):
+    """The child: waits for the end of its parent, restores, ends."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    while os.read(reader, 1):
+        pass
+    _write(settings)
+
+
+def keep_settings():
+    """Remembers the settings; the end of this process brings them back, whatever it is."""
+    global _kept
+    if _kept is not None:
+        return
+    _kept = _read()
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(writer)
+            _guard(_kept, reader)
+        finally:
+            os._exit(0)
+    os.close(reader)
+
+    def restore():
+        os.close(writer)
+        os.waitpid(child, 0)
+
+    e2e.at_exit(restore)
+
+
+def set_memory(name):
+    if name not in NAMES:
+        raise ValueError(f"memory {name}: must be of {', '.join(NAMES)}")
+    keep_settings()
+    _write(MEMORY.get(name, _kept))

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""The servers that bench/compare sets side by side: what each is, by its name in the tables.
+
+    stock   Ganesha's VFS                tuned   with a read_ahead_kb chosen by hand
+    ra      the plugin above it          bfq     stock, the device under the kernel's BFQ
+    strict  stock, the kernel keeping at most STRICT_BYTES of the device's data dirty
+
+A setting is a dict: kind (of lab.Server), read_ahead_kb, fsal and ra (parameters), and where they
+differ from the disk's own: scheduler (of the block device), strict (bytes).
+"""
+import sys
+
+MIB = 1024 * 1024
+STRICT_BYTES = 8 * MIB
+NAMES = ("stock", "tuned", "ra", "bfq", "strict")
+
+
+def assignments(items, option):
+    """Heuristic=cursor,Scheduler=turns … as a dict."""
+    pairs = {}
+    for item in items:
+        for part in filter(None, item.split(",")):
+            key, equals, value = part.partition("=")
+            if not equals or not key or not value:
+                sys.exit(f"compare: {option} {item}: must be KEY=VALUE, several with commas")
+            pairs[key] = value
+    return pairs
+
+
+def settings(options):
+    """Of the servers and variants that the command line names, in its order."""
+    fsal = assignments(options.ra_option, "--ra-option")
+    block = assignments(options.ra_block, "--ra-block")
+    known = {
+        "stock": {},
+        "tuned": {"read_ahead_kb": options.tuned_read_ahead_kb},
+        "ra": {"kind": "ra", "fsal": fsal, "ra": block},
+        "bfq": {"scheduler": "bfq"},
+        "strict": {"strict": STRICT_BYTES},
+    }
+    found = {}
+    for name in options.servers.split(","):
+        if name not in known:
+            sys.exit(f"compare: --servers {name}: must be of {', '.join(NAMES)}")
+        found[name] = known[name]
+    for variant in options.variant:
+        name, colon, rest = variant.partition(":")
+        if not colon or not name or name in known:
+            sys.exit(f"compare: --variant {variant}: must be NAME:KEY=VALUE,… with a new name")
+        found[name] = {"kind": "ra", "ra": block,
+                       "fsal": {**fsal, **assignments([rest], "--variant")}}
+    base = {"kind": "stock", "read_ahead_kb": options.read_ahead_kb, "fsal": {}, "ra": {}}
+    return {name: {**base, **setting} for name, setting in found.items()}
+
+
+def missing(setting, disk):
+    """What this machine lacks for the setting, None if nothing; `disk` is up."""
+    if setting.get("scheduler") and not disk.has_scheduler(setting["scheduler"]):
+        return f"no I/O scheduler {setting['scheduler']} for the disk"
+    if setting.get("strict") and not disk.has_strict_limit():
+        return "no strict_limit and max_bytes of the disk in /sys/class/bdi (Linux 6.2)"
+    return None
+
+
+def prepare(setting, disk):
+    """The disk as the server wants it; limits first, for the kernel may change what follows."""
+    disk.set_scheduler(setting.get("scheduler"))
+    disk.set_strict_limit(setting.get("strict", 0))
+    disk.set_read_ahead(setting["read_ahead_kb"])
+
+
+def labels(servers):
+    """Names for a legend."""
+    texts = {}
+    for name, s in servers.items():
+        kind = "stock VFS" if s["kind"] == "stock" else "read-ahead plugin"
+        extra = [f"{k} {v}" for k, v in s["fsal"].items()]
+        if s.get("scheduler"):
+            extra.append(f"I/O scheduler {s['scheduler']}")
+        if s.get("strict"):
+            extra.append(f"strict_limit, max_bytes {s['strict'] // MIB} MiB")
+        texts[name] = f"{name}: {kind}, read_ahead_kb {s['read_ahead_kb']}" \
+            + "".join(f", {e}" for e in extra)
+    return texts
