@@ -49,6 +49,7 @@ static const struct verb verbs[] = {
 	 show_heuristic,
 	 {"name", "export"},
 	 true},
+	{"prices", "", "what the resources cost, and what FSSTAT says of it", show_prices},
 	{"stats", "[--reset]", "counters since the start or the last reset", show_stats,
 	 .takes_reset = true},
 };

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum unit { TEXT, COUNT, MILLISECONDS, MEGABYTES, KIBIBYTES };
+enum unit { TEXT, COUNT, MILLISECONDS, MEGABYTES, KIBIBYTES, SHARE };
 
 struct column {
 	const char *heading, *member;
@@ -19,7 +19,7 @@ struct column {
 };
 
 #define COLUMNS_MAX 12
-#define CELL_MAX    32
+#define CELL_MAX    64
 
 static void format_cell(char *cell, struct json_object *row, const struct column *c)
 {
@@ -30,7 +30,7 @@ static void format_cell(char *cell, struct json_object *row, const struct column
 		snprintf(cell, CELL_MAX, "-");
 		return;
 	}
-	n = json_object_get_int64(value);
+	n = c->unit == SHARE ? 0 : json_object_get_int64(value);
 	switch (c->unit) {
 	case TEXT:
 		snprintf(cell, CELL_MAX, "%s", json_object_get_string(value));
@@ -46,6 +46,9 @@ static void format_cell(char *cell, struct json_object *row, const struct column
 		break;
 	case KIBIBYTES:
 		snprintf(cell, CELL_MAX, "%.0f", (double)n / 1024);
+		break;
+	case SHARE: /* 0..1 */
+		snprintf(cell, CELL_MAX, "%.3f", json_object_get_double(value));
 		break;
 	}
 }
@@ -109,6 +112,13 @@ static int64_t number_of(struct json_object *object, const char *member)
 	return json_object_object_get_ex(object, member, &value) ? json_object_get_int64(value) : 0;
 }
 
+static double real_of(struct json_object *object, const char *member)
+{
+	struct json_object *value;
+
+	return json_object_object_get_ex(object, member, &value) ? json_object_get_double(value) : 0;
+}
+
 static void print_duration(int64_t s)
 {
 	if (s >= 86400)
@@ -168,7 +178,7 @@ void show_devices(struct json_object *answer)
 	struct json_object *devices = array_of(answer, "devices");
 
 	if (!devices) {
-		printf("no device is in use yet: one appears when a file on it is first read\n");
+		printf("no device is in use: no export is on a local file system\n");
 		return;
 	}
 	PRINT_TABLE(devices, queues);
@@ -195,6 +205,55 @@ void show_heuristic(struct json_object *answer)
 	int64_t n = number_of(answer, "exports_changed");
 
 	printf("%s for %" PRId64 " export%s\n", text_of(answer, "heuristic"), n, n == 1 ? "" : "s");
+}
+
+/* A row for each resource: the table has the device's members beside them. */
+static void show_device_prices(struct json_object *device)
+{
+	static const struct column columns[] = {
+		{"RESOURCE", "resource", TEXT},
+		{"UTILIZATION", "utilization", SHARE},
+		{"PRICE", "price", SHARE},
+		{"k", "k", COUNT},
+	};
+	struct json_object *resources = array_of(device, "resources"), *value;
+
+	printf("device %s (%s)", text_of(device, "device"), text_of(device, "name"));
+	if (!resources) {
+		printf(": no prices yet\n\n");
+		return;
+	}
+	printf(", %s ms ago: writes %.3f (%s), read-ahead %.3f (%s)\n", text_of(device, "age_ms"),
+	       real_of(device, "write_price"), text_of(device, "write_by"),
+	       real_of(device, "readahead_price"), text_of(device, "readahead_by"));
+	PRINT_TABLE(resources, columns);
+	printf("requests waiting and under way: %.1f, saturated at %.0f\n",
+	       real_of(device, "queue_length"), real_of(device, "queue_saturation"));
+	for (size_t r = 0; r < json_object_array_length(resources); r++)
+		if (json_object_object_get_ex(json_object_array_get_idx(resources, r), "unknown",
+					      &value))
+			printf("the use of the %s cannot be measured here: it costs nothing\n",
+			       text_of(json_object_array_get_idx(resources, r), "resource"));
+	printf("\n");
+}
+
+void show_prices(struct json_object *answer)
+{
+	static const struct column columns[] = {
+		{"EXPORT", "export", COUNT},	 {"WRITE", "write_price", SHARE},
+		{"READ-AHEAD", "readahead_price", SHARE}, {"OBEYED", "price_readahead", TEXT},
+		{"CURBED", "curbed", COUNT},	 {"EFFECTIVENESS", "effectiveness", SHARE},
+		{"FSSTAT SAYS", "fsstat", TEXT},
+	};
+	struct json_object *devices = array_of(answer, "devices"),
+			   *exports = array_of(answer, "exports");
+
+	if (!devices)
+		printf("no device is in use: no export is on a local file system\n");
+	for (size_t i = 0; devices && i < json_object_array_length(devices); i++)
+		show_device_prices(json_object_array_get_idx(devices, i));
+	if (exports)
+		PRINT_TABLE(exports, columns);
 }
 
 static void print_members(struct json_object *object, const char *title)

@@ -9,6 +9,7 @@ void show_status(struct json_object *answer);
 void show_devices(struct json_object *answer);
 void show_scheduler(struct json_object *answer);
 void show_heuristic(struct json_object *answer);
+void show_prices(struct json_object *answer);
 void show_stats(struct json_object *answer);
 
 #endif /* CONTROL_SHOW_H */

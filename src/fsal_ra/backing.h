@@ -45,6 +45,7 @@ struct backing_slot {
 	pthread_mutex_t lock;
 	struct backing *backing;
 	bool none; /* this sub-FSAL has no descriptor for us */
+	uint64_t file_hash; /* of the key: the file, to the ghost caches */
 	uint8_t key_len;
 	uint8_t key[64]; /* the sub-FSAL's key of the file: the nfsheur table's too */
 };

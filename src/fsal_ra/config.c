@@ -6,6 +6,7 @@
  */
 #include "ra_methods.h"
 
+#include <net/if.h>
 #include <string.h>
 #include <strings.h>
 
@@ -15,6 +16,8 @@
 
 /* Heuristics or policies that a message lists. */
 #define NAMES_MAX 16
+/* Below this (bytes) the ghost caches could tell nothing. */
+#define GHOST_MEMORY_MIN 65536
 
 struct ra_module_params ra_module_params;
 pthread_mutex_t ra_params_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -189,6 +192,19 @@ static int check_module(const struct ra_module_params *p)
 		errors += wrong_name(where, "Residency_Probe", p->residency_probe, probes);
 	if (!is_one_of(p->disk_meter, meters))
 		errors += wrong_name(where, "Disk_Meter", p->disk_meter, meters);
+	if (strlen(p->network_interface) >= IFNAMSIZ) {
+		LogCrit(COMPONENT_CONFIG,
+			"RA, %s: Network_Interface = %s is longer than the name of an interface can be: "
+			"%d characters",
+			where, p->network_interface, IFNAMSIZ - 1);
+		errors++;
+	}
+	if (p->ghost_memory != 0 && p->ghost_memory < GHOST_MEMORY_MIN) {
+		LogCrit(COMPONENT_CONFIG,
+			"RA, %s: Ghost_Memory = %" PRIu64 " is too small: 0 for none, or at least %d bytes",
+			where, p->ghost_memory, GHOST_MEMORY_MIN);
+		errors++;
+	}
 	return errors;
 }
 
@@ -218,6 +234,12 @@ int ra_config_module(config_file_t config, struct config_error_type *err_type)
 		live->descriptors_max = fresh.descriptors_max;
 		live->descriptor_idle = fresh.descriptor_idle;
 		live->drain_timeout = fresh.drain_timeout;
+		live->price_interval = fresh.price_interval;
+		live->price_sample = fresh.price_sample;
+		live->k_cpu = fresh.k_cpu;
+		live->k_network = fresh.k_network;
+		live->k_disk = fresh.k_disk;
+		live->k_memory = fresh.k_memory;
 		ra_io_module_update();
 	}
 	ra_module_params_free(&fresh);

@@ -14,6 +14,7 @@
 #include "control/control.h"
 #include "device.h"
 #include "io.h"
+#include "prices.h"
 #include "stats.h"
 
 #define SECOND UINT64_C(1000000000) /* in ns */
@@ -253,8 +254,7 @@ static void refuse_device(struct control_call *call, const char *wanted)
 						 names.name[0] ? ")" : "");
 	}
 	if (list[0] == '\0')
-		control_refuse(call, "no device is in use yet: one appears when a file on it is "
-				     "first read");
+		control_refuse(call, "no device is in use: no export is on a local file system");
 	else
 		control_refuse(call, "device \"%.64s\" is none of %s", wanted, list);
 }
@@ -343,6 +343,94 @@ static void heuristic(struct control_call *call)
 		 n == 1 ? "" : "s");
 	add_text(call->answer, "heuristic", h->name);
 	add_number(call->answer, "exports_changed", n);
+}
+
+/* ---- prices ----------------------------------------------------------------------------- */
+
+static void add_real(struct json_object *object, const char *name, double value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.6g", value); /* not seventeen digits */
+	json_object_object_add(object, name, json_object_new_double_s(value, text));
+}
+
+static struct json_object *describe_resource(const struct price_snapshot *s, enum price_resource r)
+{
+	struct json_object *o = json_object_new_object();
+	double k[PRICE_RESOURCES];
+
+	ra_prices_k(k);
+	add_text(o, "resource", price_resource_names[r]);
+	add_real(o, "utilization", s->utilization[r]);
+	add_real(o, "price", s->price[r]);
+	add_real(o, "k", k[r]);
+	if (s->unknown & (1u << r))
+		json_object_object_add(o, "unknown", json_object_new_boolean(true));
+	return o;
+}
+
+static struct json_object *describe_prices(struct ra_device *d)
+{
+	struct json_object *o = json_object_new_object(), *list;
+	struct prices_view view;
+
+	ra_prices_view(d, &view);
+	add_device_names(o, d);
+	if (view.age == UINT64_MAX)
+		return o;
+	add_number(o, "age_ms", view.age * 1000 / SECOND);
+	add_real(o, "write_price", view.snapshot.write);
+	add_text(o, "write_by", price_resource_names[view.snapshot.write_by]);
+	add_real(o, "readahead_price", view.snapshot.readahead);
+	add_text(o, "readahead_by", price_resource_names[view.snapshot.readahead_by]);
+	add_real(o, "queue_length", view.length);
+	add_real(o, "queue_saturation", view.saturation);
+	list = add_array(o, "resources");
+	for (int r = 0; r < PRICE_RESOURCES; r++)
+		json_object_array_add(list, describe_resource(&view.snapshot, r));
+	return o;
+}
+
+/* What FSSTAT says of an export, and what its read-ahead is worth. */
+static struct json_object *describe_export_prices(const struct export_view *view)
+{
+	struct json_object *o = json_object_new_object();
+	uint64_t used = view->counted[RA_USED], wasted = view->counted[RA_WASTED];
+	double write, readahead;
+
+	add_number(o, "export", view->export_id);
+	json_object_object_add(o, "fsstat_prices",
+			       json_object_new_boolean(view->fsstat == FSSTAT_PRICES));
+	add_text(o, "fsstat", fsstat_said_text[view->fsstat]);
+	if (device_prices(view->devices, &write, &readahead)) {
+		add_real(o, "write_price", write);
+		add_real(o, "readahead_price", readahead);
+	}
+	json_object_object_add(o, "price_readahead", json_object_new_boolean(view->priced));
+	if (used + wasted != 0)
+		add_real(o, "effectiveness", (double)used / (double)(used + wasted));
+	if (view->counted[RA_READ_BYTES] != 0)
+		add_real(o, "confidence", (double)used / (double)view->counted[RA_READ_BYTES]);
+	add_number(o, "curbed", view->counted[RA_CURBED]);
+	return o;
+}
+
+static void prices(struct control_call *call)
+{
+	struct export_view *view = gsh_calloc(EXPORTS_MAX, sizeof(*view));
+	struct json_object *list = add_array(call->answer, "devices");
+	struct ra_device *d;
+	unsigned int n;
+
+	add_number(call->answer, "interval_ms", ra_module_params.price_interval);
+	for (unsigned int i = 0; (d = device_nth(i)) != NULL; i++)
+		json_object_array_add(list, describe_prices(d));
+	list = add_array(call->answer, "exports");
+	n = ra_exports_view(view, EXPORTS_MAX);
+	for (unsigned int i = 0; i < n && i < EXPORTS_MAX; i++)
+		json_object_array_add(list, describe_export_prices(&view[i]));
+	gsh_free(view);
 }
 
 /* ---- stats ------------------------------------------------------------------------------ */
@@ -468,6 +556,7 @@ static const struct control_command commands[] = {
 	 "another heuristic for an export, or for all",
 	 heuristic,
 	 {{"name", CONTROL_TEXT, true}, {"export", CONTROL_NUMBER}}},
+	{"prices", "what resources cost, and what FSSTAT says of it", prices},
 	{"stats", "counters since the start or the last reset", stats, {{"reset", CONTROL_FLAG}}},
 	{NULL},
 };

@@ -2,6 +2,7 @@
 /* The table of devices. See device.h. */
 #include "device.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <sys/sysmacros.h>
 
@@ -137,7 +138,7 @@ struct ra_device *device_find(dev_t dev, struct ra_export *exp)
 		}
 	}
 	if (d)
-		exp->devices |= UINT64_C(1) << (i - 1);
+		atomic_fetch_or(&exp->io->devices, UINT64_C(1) << (i - 1));
 	pthread_mutex_unlock(&table.lock);
 	return d;
 }
@@ -176,7 +177,7 @@ void device_configure(struct ra_export *exp)
 	pthread_mutex_lock(&table.lock);
 	pthread_mutex_lock(&ra_params_lock);
 	for (unsigned int i = 0; i < table.n; i++)
-		if (exp->devices & (UINT64_C(1) << i))
+		if (atomic_load(&exp->io->devices) & (UINT64_C(1) << i))
 			configure(table.device[i], &exp->params);
 	pthread_mutex_unlock(&ra_params_lock);
 	pthread_mutex_unlock(&table.lock);
@@ -190,6 +191,18 @@ struct ra_device *device_nth(unsigned int n)
 	d = n < table.n ? table.device[n] : NULL;
 	pthread_mutex_unlock(&table.lock);
 	return d;
+}
+
+bool device_prices(uint64_t devices, double *write, double *readahead)
+{
+	*write = *readahead = 0;
+	for (uint64_t left = devices; left != 0; left &= left - 1) {
+		const struct price_board *b = &table.device[__builtin_ctzll(left)]->prices;
+
+		*write = fmax(*write, board_write_price(b));
+		*readahead = fmax(*readahead, board_readahead_price(b));
+	}
+	return devices != 0;
 }
 
 void device_stop_all(void)

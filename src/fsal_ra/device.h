@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Block devices below the exports: one dispatcher each, made when a file of it is first read. */
+/*
+ * Block devices below the exports: each has a dispatcher and a board of prices. It is made when an
+ * export on it starts, or a file on it is first used, and stays to the end.
+ */
 #ifndef RA_DEVICE_H
 #define RA_DEVICE_H
 
@@ -25,17 +28,25 @@ struct ra_device {
 	struct price_board prices; /* what its use costs: prices.c */
 };
 
-/* The device DEV, made with the export's parameters if new; NULL when the table is full. */
+/*
+ * The device DEV, made with the export's parameters if new, from now on among those of the export; NULL
+ * when the table is full.
+ */
 struct ra_device *device_find(dev_t dev, struct ra_export *exp);
 /*
  * Looks at what seeks have cost: a virtual machine's disk often says that it rotates and does not.
  * With Queue_Depth = 0 it is then treated as flash, until seeks are seen to cost again.
  */
 void device_learn(struct ra_device *d);
-/* Applies the export's parameters to the devices its files were read from. */
+/* Applies the export's parameters to its devices. */
 void device_configure(struct ra_export *exp);
 /* The Nth device, NULL beyond the last. */
 struct ra_device *device_nth(unsigned int n);
+/*
+ * The highest prices (0..1) among the devices whose bits are set, as in export_io; false where none is.
+ * Takes no lock: such a device stays to the end, and in its place.
+ */
+bool device_prices(uint64_t devices, double *write, double *readahead);
 /* Joins all threads; what is queued is served first. */
 void device_stop_all(void);
 

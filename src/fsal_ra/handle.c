@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "FSAL/fsal_localfs.h"
+
 /* Wrapping */
 
 static struct ra_handle *alloc_handle(struct ra_export *exp, struct fsal_obj_handle *sub)
@@ -62,6 +64,8 @@ fsal_status_t ra_lookup_path(struct fsal_export *exp_hdl, const char *path,
 	struct fsal_obj_handle *sub = NULL;
 	fsal_status_t status = SUB_EXP(exp_hdl, lookup_path, path, &sub, attrs_out);
 
+	if (!FSAL_IS_ERROR(status) && sub->fs != NULL && sub->fs->path != NULL)
+		ra_io_export_root(ra_export_of(exp_hdl), sub->fs->path);
 	return ra_wrap(ra_export_of(exp_hdl), status, sub, handle);
 }
 

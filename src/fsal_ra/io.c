@@ -279,6 +279,7 @@ void ra_read2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_c
 	struct backing *b =
 		observe(ra_handle_of(obj_hdl), call->exp, read_arg, len, &tuning, &plan);
 
+	ra_prices_read(ra_handle_of(obj_hdl)->slot.file_hash, read_arg->offset, len);
 	if (b != NULL) {
 		bool resident = plan.known_resident ||
 				backing_resident(b, read_arg->offset, len);

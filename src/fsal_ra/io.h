@@ -13,9 +13,13 @@
 
 #include "backing.h"
 #include "device.h"
+#include "prices.h"
 #include "readahead/readahead.h"
 
 struct ra_handle;
+
+/* Whether FSSTAT carries prices: the parameter Fsstat_Prices. */
+enum fsstat_rule { FSSTAT_AUTO, FSSTAT_ALWAYS, FSSTAT_NEVER };
 
 /*
  * The part of an export that prefetches use: it outlives the export until the last of them is over.
@@ -29,6 +33,10 @@ struct export_io {
 	atomic_bool closing;
 	atomic_bool degraded; /* said in the log that the FSAL below has no descriptors */
 	struct readahead_tuning *tuning; /* replaced under RCU at SIGHUP */
+	/* bit n: its root, or files of it that were used, are on the nth device */
+	_Atomic uint64_t devices;
+	_Atomic enum fsstat_rule fsstat_rule;
+	_Atomic enum fsstat_said fsstat_said; /* the last one */
 	struct readahead_counters counters;
 	struct export_io *next; /* all of them: service.c */
 };
@@ -56,6 +64,9 @@ struct export_view {
 	bool closing;
 	uint32_t pending;
 	const struct heuristic_ops *heuristic;
+	uint64_t devices; /* as in export_io */
+	bool priced;	  /* its read-ahead obeys the price */
+	enum fsstat_said fsstat;
 	uint64_t counted[RA_COUNTERS];
 };
 /* Fills up to MAX entries; returns how many exports there are. */

@@ -35,7 +35,6 @@ struct ra_export {
 	struct ra_subfsal subfsal;
 	struct ra_export_params params;
 	struct export_io *io;	/* its part of the data path: io.h */
-	uint64_t devices;	/* bit n: files of the nth device were read; device.c's lock */
 };
 
 /* One per object known to MDCACHE. */
@@ -108,7 +107,9 @@ void ra_io_export_update(struct ra_export *exp);
 void ra_io_export_drain(struct ra_export *exp);
 /* The export's memory goes next. May run on a dispatcher thread: must not join one. */
 void ra_io_export_release(struct ra_export *exp);
-/* After the sub-FSAL filled FSSTAT's counters. */
+/* The export's root is known, on the file system mounted at PATH: its device is in use from now on. */
+void ra_io_export_root(struct ra_export *exp, const char *path);
+/* fsstat.c: after the sub-FSAL filled FSSTAT's counters. */
 void ra_io_fsstat(struct ra_export *exp, fsal_dynamicfsinfo_t *info);
 
 /* service.c: life of the module. start returns 0 or an errno; stop may come twice, or without start. */

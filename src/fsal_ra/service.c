@@ -11,6 +11,8 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
 
 #include <urcu-bp.h>
 
@@ -104,6 +106,13 @@ static struct readahead_tuning *tuning_of(const struct ra_export_params *p)
 	return t;
 }
 
+static enum fsstat_rule fsstat_rule_of(const struct ra_export_params *p)
+{
+	if (!strcasecmp(p->fsstat_prices, "auto"))
+		return FSSTAT_AUTO;
+	return strcasecmp(p->fsstat_prices, "true") ? FSSTAT_NEVER : FSSTAT_ALWAYS;
+}
+
 int ra_io_export_start(struct ra_export *exp)
 {
 	struct export_io *io = aligned_alloc(64, (sizeof(*io) + 63) / 64 * 64);
@@ -116,6 +125,7 @@ int ra_io_export_start(struct ra_export *exp)
 	pthread_mutex_init(&io->lock, NULL);
 	pthread_cond_init(&io->drained, NULL);
 	io->tuning = tuning_of(&exp->params);
+	atomic_init(&io->fsstat_rule, fsstat_rule_of(&exp->params));
 	exp->io = io;
 	pthread_mutex_lock(&service.lock);
 	io->next = service.exports;
@@ -134,7 +144,16 @@ void ra_io_export_update(struct ra_export *exp)
 	pthread_mutex_unlock(&service.lock);
 	urcu_bp_synchronize_rcu();
 	gsh_free(old);
+	atomic_store(&exp->io->fsstat_rule, fsstat_rule_of(&exp->params));
 	device_configure(exp);
+}
+
+void ra_io_export_root(struct ra_export *exp, const char *path)
+{
+	struct stat st;
+
+	if (atomic_load(&exp->io->devices) == 0 && stat(path, &st) == 0)
+		(void)device_find(st.st_dev, exp);
 }
 
 unsigned int ra_exports_view(struct export_view *view, unsigned int max)
@@ -149,7 +168,10 @@ unsigned int ra_exports_view(struct export_view *view, unsigned int max)
 		view[n] = (struct export_view){ .export_id = io->export_id,
 						.closing = atomic_load(&io->closing),
 						.pending = io->pending,
-						.heuristic = io->tuning->heuristic };
+						.heuristic = io->tuning->heuristic,
+						.devices = atomic_load(&io->devices),
+						.priced = io->tuning->priced,
+						.fsstat = atomic_load(&io->fsstat_said) };
 		for (int i = 0; i < RA_COUNTERS; i++)
 			view[n].counted[i] = readahead_counted(&io->counters, i);
 		pthread_mutex_unlock(&io->lock);
@@ -236,6 +258,7 @@ void ra_io_handle_init(struct ra_handle *hdl)
 
 	pthread_mutex_init(&slot->lock, NULL);
 	slot->none = true;
+	slot->file_hash = UINT64_C(0xcbf29ce484222325);
 	if (hdl->obj_handle.type != REGULAR_FILE)
 		return;
 	hdl->sub_handle->obj_ops->handle_to_key(hdl->sub_handle, &key);
@@ -243,6 +266,8 @@ void ra_io_handle_init(struct ra_handle *hdl)
 		return;
 	slot->key_len = (uint8_t)key.len;
 	memcpy(slot->key, key.addr, key.len);
+	for (size_t i = 0; i < key.len; i++) /* FNV-1a */
+		slot->file_hash = (slot->file_hash ^ slot->key[i]) * UINT64_C(0x100000001b3);
 	slot->none = false;
 }
 
@@ -269,10 +294,6 @@ void ra_io_renamed(struct ra_export *exp)
 	service.sweep_now = true;
 	pthread_cond_signal(&service.wake);
 	pthread_mutex_unlock(&service.lock);
-}
-
-void ra_io_fsstat(struct ra_export *exp, fsal_dynamicfsinfo_t *info)
-{
 }
 
 /* ---- the module ------------------------------------------------------------------------- */
@@ -328,6 +349,7 @@ int ra_io_module_start(void)
 		return err;
 	}
 	service.running = true;
+	ra_prices_start();
 	ra_control_start();
 	return 0;
 }
@@ -355,6 +377,7 @@ void ra_io_module_stop(void)
 	if (!service.running)
 		return;
 	ra_control_stop();
+	ra_prices_stop();
 	pthread_mutex_lock(&service.lock);
 	service.stopping = true;
 	pthread_cond_signal(&service.wake);
@@ -364,6 +387,7 @@ void ra_io_module_stop(void)
 	backing_sweep(ra_now(), true);
 	ra_stats_log();
 	device_stop_all();
+	ra_prices_free();
 	readahead_destroy(ra_engine);
 	ra_engine = NULL;
 	ra_scratch_stop();
