@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "drive.h"
+#include "record.h"
 
 #define WORDS_MAX 5
 
@@ -31,6 +32,11 @@ static int timing(char **word)
 static int trace(char **word)
 {
 	return drive_trace(strcmp(word[1], "off") ? word[1] : NULL);
+}
+
+static int record(char **word)
+{
+	return record_to(strcmp(word[1], "off") ? word[1] : NULL);
 }
 
 static int error_clear(char **word)
@@ -73,8 +79,9 @@ static const struct {
 	int words; /* with the name */
 	int (*run)(char **word);
 } commands[] = {
-	{"timing", 2, timing},	 {"trace", 2, trace}, {"error", 2, error_clear},
-	{"error", 4, error_add}, {"stats", 2, stats}, {"depth", 2, depth},
+	{"timing", 2, timing},	   {"trace", 2, trace},	    {"record", 2, record},
+	{"error", 2, error_clear}, {"error", 4, error_add}, {"stats", 2, stats},
+	{"depth", 2, depth},
 };
 
 static int run_line(char *line)

@@ -20,6 +20,7 @@
 #include <time.h>
 
 #include "image.h"
+#include "record.h"
 
 struct command {
 	struct disk_command command; /* first: the queue hands this back */
@@ -137,6 +138,8 @@ static void serve(struct command *item)
 	if (is_read && !err)
 		err = image_read(drive.buffer, command->offset, command->length);
 	sleep_until(service.end_ns);
+	if (!is_read && !err)
+		record_write(command->offset, command->length);
 	drive.done(item->user, err, is_read ? drive.buffer : NULL, command->length);
 	free(item);
 	pthread_mutex_lock(&drive.lock);
@@ -249,8 +252,11 @@ void drive_write(void *user, const void *data, uint64_t offset, size_t length)
 
 	if (!fails(DISK_WRITE, offset, length))
 		err = image_write(data, offset, length);
-	if (!enqueue(DISK_WRITE, user, offset, length, &err))
-		drive.done(user, err, NULL, length);
+	if (enqueue(DISK_WRITE, user, offset, length, &err))
+		return;
+	if (!err)
+		record_write(offset, length);
+	drive.done(user, err, NULL, length);
 }
 
 int drive_timing(bool on)

@@ -25,6 +25,7 @@
 #include "disk_selftest.h"
 #include "drive.h"
 #include "image.h"
+#include "record.h"
 
 enum { INODE_ROOT = FUSE_ROOT_ID, INODE_DISK, INODE_CTL, INODE_STATS, INODE_END };
 
@@ -196,7 +197,17 @@ static void op_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t si
 /* Nothing is held back: an acknowledged write is in the image. */
 static void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
 {
+	record_flush();
 	fuse_reply_err(req, 0);
+}
+
+static int discard(uint64_t offset, uint64_t length)
+{
+	int err = image_discard(offset, length);
+
+	if (!err)
+		record_discard(offset, length);
+	return err;
 }
 
 /* The loop device's discard and write-zeroes: both leave zeros behind, so both become holes. */
@@ -210,7 +221,7 @@ static void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, of
 	else if (off < 0 || length <= 0 || (uint64_t)off + (uint64_t)length > disk_size)
 		fuse_reply_err(req, EINVAL);
 	else
-		fuse_reply_err(req, image_discard((uint64_t)off, (uint64_t)length));
+		fuse_reply_err(req, discard((uint64_t)off, (uint64_t)length));
 }
 
 static const struct fuse_lowlevel_ops operations = {
