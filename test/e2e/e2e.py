@@ -130,8 +130,13 @@ def end_process(process, seconds=10):
     return process.returncode
 
 
+def temporary(prefix, parent=None):
+    """A new directory in `parent`, or else where $TMPDIR says, or in /var/tmp: images are large."""
+    return tempfile.mkdtemp(prefix=prefix, dir=parent or os.environ.get("TMPDIR") or "/var/tmp")
+
+
 def work_directory():
-    path = tempfile.mkdtemp(prefix="ra-e2e-", dir="/var/tmp")
+    path = temporary("ra-e2e-")
     at_exit(lambda: shutil.rmtree(path, ignore_errors=True))
     return path
 
@@ -298,43 +303,6 @@ def drop_caches():
     os.sync()
     with open("/proc/sys/vm/drop_caches", "w") as f:
         f.write("3")
-
-
-class ModelledDisk:
-    """mechdisk under a loop device with direct I/O and ext4, without timing until asked for.
-    .mount is where the file system is."""
-
-    def __init__(self, work, mechdisk, megabytes):
-        if not os.path.exists("/dev/fuse"):
-            skip("no /dev/fuse for the modelled disk")
-        self.fuse, self.mount = f"{work}/fuse", f"{work}/disk"
-        os.makedirs(self.fuse)
-        process = subprocess.Popen([mechdisk, "--size", str(megabytes), "--image",
-                                    f"{work}/disk.img", self.fuse], stderr=subprocess.DEVNULL)
-        at_exit(lambda: end_process(process))
-        at_exit(lambda: subprocess.run(["umount", "-l", self.fuse], check=False,
-                                       stderr=subprocess.DEVNULL))
-        wait_for(lambda: os.path.exists(f"{self.fuse}/disk") or process.poll() is not None, 10)
-        if process.poll() is not None:
-            skip("the modelled disk does not start here")
-        self.command("timing off")
-        loop = run("losetup", "-f", "--show", "--direct-io=on", f"{self.fuse}/disk").strip()
-        at_exit(lambda: subprocess.run(["losetup", "-d", loop], check=False))
-        self.queue = f"/sys/block/{os.path.basename(loop)}/queue"
-        self.tune("rotational", 1)  # the plugin then queues demand reads too
-        run("mkfs.ext4", "-q", "-F", loop)
-        mount_image(loop, self.mount, "noatime")
-        at_exit(lambda: self.command("timing off"))  # umount need not wait for a slow disk
-        os.chmod(self.mount, 0o777)
-        self.tune("read_ahead_kb", 128)  # last: the kernel raises it when limits change
-
-    def tune(self, name, value):
-        with open(f"{self.queue}/{name}", "w") as f:
-            f.write(str(value))
-
-    def command(self, text):
-        with open(f"{self.fuse}/ctl", "w") as ctl:
-            ctl.write(text + "\n")
 
 
 class Readers:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import e2e
+import modelled_disk
 
 SIZE = 512 << 20
 
@@ -22,9 +23,9 @@ def main():
     e2e.enter()
     work = e2e.work_directory()
     if mechdisk != "-":
-        disk = e2e.ModelledDisk(work, mechdisk, SIZE >> 20)
+        disk = modelled_disk.for_test(work, mechdisk, SIZE >> 20)
         export = disk.mount
-        disk.command("timing on")
+        disk.timing(True)
     else:
         export = e2e.loop_export(work, SIZE)
     kind = "stock" if tested == "stock" else "ra"

@@ -12,6 +12,7 @@ import re
 import sys
 
 import e2e
+import modelled_disk
 import nfs3
 
 FILE_SIZE = 24 << 20
@@ -33,7 +34,7 @@ def spoil(path, disk):
     """Page by page, for a range may cross extents."""
     for offset, length in BAD:
         for at in range(offset, offset + length, 4096):
-            disk.command(f"error read {physical(path, at)} 4096")
+            disk.ctl(f"error read {physical(path, at)} 4096")
 
 
 def read_all(server, outstanding, order):
@@ -104,7 +105,7 @@ def main():
     plugin = e2e.plugin_from(sys.argv[2:], "")
     e2e.enter(("filefrag",))
     work = e2e.work_directory()
-    disk = e2e.ModelledDisk(work, mechdisk, 256)
+    disk = modelled_disk.for_test(work, mechdisk, 256)
     path = disk.mount
     e2e.make_files(path, 2, FILE_SIZE)
     e2e.drop_caches()
@@ -115,7 +116,7 @@ def main():
         compare(what, *stock[what], *ra[what])
     e2e.note(f"RA_STATS {stats}")
     e2e.check((stats or {}).get("prefetch_errors", 0) > 0, "prefetch errors are counted", stats)
-    disk.command("error clear")
+    disk.ctl("error clear")
     e2e.finish()
 
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 import e2e
+import modelled_disk
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 
@@ -47,12 +48,12 @@ def main():
     size = int(sys.argv[3]) << 20 if sys.argv[3:] else 64 << 20
     disk = None
     if sys.argv[2:] and os.path.exists(sys.argv[2]):
-        disk = e2e.ModelledDisk(work, sys.argv[2], 1024)
+        disk = modelled_disk.for_test(work, sys.argv[2], 1024)
     path = disk.mount if disk else e2e.loop_export(work, 512 << 20)
     e2e.make_files(path, 1, size)
     whole = sha256(f"{path}/f0")
     if disk:
-        disk.command("timing on")
+        disk.timing(True)
     speed = {}
     for kind in ("stock", "ra"):
         listed = [{"id": 1, "path": path, "pseudo": "/e1", "params": {"Heuristic": "cursor"}}]

@@ -12,6 +12,7 @@ import sys
 import time
 
 import e2e
+import modelled_disk
 import nfs3
 
 FILES, FILE_SIZE = 32, 4 << 20
@@ -172,11 +173,11 @@ def main():
     if mechdisk == "-":
         path = e2e.loop_export(work, 1 << 30)
     else:
-        disk = e2e.ModelledDisk(work, mechdisk, 1024)
+        disk = modelled_disk.for_test(work, mechdisk, 1024)
         path = disk.mount
     e2e.make_files(path, FILES, FILE_SIZE)
     if mechdisk != "-":
-        disk.command("timing on")
+        disk.timing(True)
     for name in sys.argv[3:] or (TESTS if mechdisk == "-" else ON_A_SLOW_DISK):
         TESTS[name](work, path, plugin)
     e2e.finish()

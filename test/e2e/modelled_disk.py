@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""The modelled disk, brought up: mechdisk, a loop device with direct I/O, and a file system.
+
+    with modelled_disk.Disk(size_mb=4096) as d:   # or d = modelled_disk.for_test(work, MECHDISK, 1024)
+        ... lay files out in d.mount; d.timing(True) ...
+        d.drop_caches(); print(d.stats())
+
+The tests and the measurements (bench/lab.py) share it. Timing is off until timing(True): laying
+files out is free. Call e2e.enter() first: mounts belong in a namespace of our own.
+"""
+import json
+import os
+import shutil
+import subprocess
+
+import e2e
+
+WBT_USEC = 75000  # write-back throttling as on a rotating disk
+# ext4 with one flex group: files begin at the outer edge, where every set starts equal.
+MKFS = {"ext4": ("mkfs.ext4", "-q", "-F", "-G", "256",
+                 "-E", "lazy_itable_init=0,lazy_journal_init=0"),
+        "xfs": ("mkfs.xfs", "-q", "-f")}
+
+
+class Unavailable(Exception):
+    """Something the disk needs cannot be had here; the text says what."""
+
+
+def run(*command):
+    """Its output; Unavailable with its error text when it fails or is not there."""
+    try:
+        return e2e.run(*command).strip()
+    except FileNotFoundError as error:
+        raise Unavailable(f"{command[0]} is not installed") from error
+    except subprocess.CalledProcessError as error:
+        text = (error.stderr or "").strip().splitlines()
+        raise Unavailable(f"{' '.join(command[:3])}: {text[-1] if text else error}") from error
+
+
+def _quietly(*command):
+    return subprocess.run(command, check=False, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL).returncode
+
+
+class Disk:
+    """A mechanical disk of `size_mb` MiB whose drive orders up to `queue` requests itself (1: no
+    tagged queue), with a fresh file system, anybody's to write, in .mount."""
+
+    def __init__(self, size_mb=4096, fs="ext4", queue=1, read_ahead_kb=128,
+                 scheduler="mq-deadline", workdir=None, mechdisk="mechdisk"):
+        if fs not in MKFS:
+            raise ValueError(f"file system {fs}: must be one of {', '.join(MKFS)}")
+        self.size_mb, self.fs, self.queue = size_mb, fs, queue
+        self.read_ahead_kb, self.scheduler = read_ahead_kb, scheduler
+        self.workdir, self.mechdisk = workdir, mechdisk
+        self.work = self.process = self.loop = self.mount = self.dev = None
+
+    def up(self):
+        for device in ("/dev/fuse", "/dev/loop-control"):
+            if not os.path.exists(device):
+                raise Unavailable(f"there is no {device}")
+        self.work = e2e.temporary("ra-disk-", self.workdir)
+        e2e.at_exit(self.down)
+        os.mkdir(f"{self.work}/fuse")
+        os.mkdir(f"{self.work}/fs")
+        self._start_drive()
+        self.ctl("timing off")
+        self.loop = run("losetup", "-f", "--show", "--direct-io=on", f"{self.work}/fuse/disk")
+        self.dev = os.path.basename(self.loop)
+        run(*MKFS[self.fs], self.loop)
+        run("mount", "-o", "noatime", self.loop, f"{self.work}/fs")
+        self.mount = f"{self.work}/fs"
+        os.chmod(self.mount, 0o777)
+        self.tune("rotational", 1)
+        self.set_scheduler()
+        self.set_read_ahead(self.read_ahead_kb)  # last: the kernel raises it when limits change
+        return self
+
+    def _start_drive(self):
+        try:
+            self.process = subprocess.Popen(
+                [self.mechdisk, "--size", str(self.size_mb), "--depth", str(self.queue),
+                 f"{self.work}/fuse"], stderr=subprocess.PIPE, text=True)
+        except OSError as error:
+            raise Unavailable(f"cannot run {self.mechdisk}: {error.strerror}") from error
+        if not e2e.wait_for(lambda: os.path.exists(f"{self.work}/fuse/disk")
+                            or self.process.poll() is not None, 10) \
+                or self.process.poll() is not None:
+            raise Unavailable("mechdisk does not start: " + self.process.stderr.read().strip())
+
+    def down(self):
+        """Undoes up(), as far as it came; may be called again."""
+        if self.loop:
+            self.ctl("timing off")  # umount need not wait for a slow disk
+        if self.mount and _quietly("umount", self.mount):
+            _quietly("umount", "-l", self.mount)
+        if self.loop:
+            _quietly("losetup", "-d", self.loop)
+        if self.work:
+            _quietly("umount", "-l", f"{self.work}/fuse")
+        if self.process:
+            e2e.end_process(self.process)
+            self.process.stderr.close()
+        if self.work:
+            shutil.rmtree(self.work, ignore_errors=True)
+        self.mount = self.loop = self.process = self.work = None
+
+    def __enter__(self):
+        return self.up()
+
+    def __exit__(self, *_):
+        self.down()
+
+    def tune(self, name, value):
+        """Sets queue/NAME of the block device; RuntimeError when the kernel keeps another value."""
+        path = f"/sys/block/{self.dev}/queue/{name}"
+        with open(path, "w", encoding="ascii") as file:
+            file.write(str(value))
+        with open(path, encoding="ascii") as file:
+            now = file.read().strip()
+        if now != str(value) and f"[{value}]" not in now:
+            raise RuntimeError(f"{path} is {now} after writing {value}")
+
+    def ctl(self, command):
+        """A command of mechdisk (bench/mechdisk/control.c)."""
+        with open(f"{self.work}/fuse/ctl", "w", encoding="ascii") as file:
+            file.write(command + "\n")
+
+    def stats(self):
+        with open(f"{self.work}/fuse/stats", encoding="ascii") as file:
+            return json.load(file)
+
+    def timing(self, on):
+        self.ctl("timing on" if on else "timing off")
+
+    def set_read_ahead(self, kib):
+        """The kernel fixes it when a file is opened: restart the server after changing it."""
+        self.tune("read_ahead_kb", kib)
+
+    def drop_caches(self):
+        e2e.drop_caches()
+
+    def has_scheduler(self, name):
+        with open(f"/sys/block/{self.dev}/queue/scheduler", encoding="ascii") as file:
+            return name in file.read().replace("[", " ").replace("]", " ").split()
+
+    def set_scheduler(self, name=None):
+        """The kernel's I/O scheduler, None: the disk's own. Under BFQ the kernel turns write-back
+        throttling off, and it stays off: BFQ has its own means."""
+        self.tune("scheduler", name or self.scheduler)
+        throttle = f"/sys/block/{self.dev}/queue/wbt_lat_usec"
+        if name != "bfq" and os.path.exists(throttle):
+            self.tune("wbt_lat_usec", WBT_USEC)
+
+    def _bdi(self, name):
+        with open(f"/sys/block/{self.dev}/dev", encoding="ascii") as file:
+            return f"/sys/class/bdi/{file.read().strip()}/{name}"
+
+    def has_strict_limit(self):
+        return all(os.path.exists(self._bdi(n)) for n in ("strict_limit", "max_bytes"))
+
+    def set_strict_limit(self, limit):
+        """At most `limit` bytes of the device's data dirty, 0: no limit of its own. The kernel
+        makes a share of the present vm.dirty_* out of it: set those first."""
+        if not self.has_strict_limit():
+            return
+        values = {"max_bytes": limit, "strict_limit": 1} if limit else \
+            {"strict_limit": 0, "max_ratio": 100}
+        for name, value in values.items():
+            with open(self._bdi(name), "w", encoding="ascii") as file:
+                file.write(str(value))
+
+
+def for_test(work, mechdisk, megabytes, **more):
+    """A disk for a test, which is skipped where it cannot be had."""
+    try:
+        return Disk(megabytes, workdir=work, mechdisk=mechdisk, **more).up()
+    except Unavailable as reason:
+        e2e.skip(str(reason))
