@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+ra_unit_test(fsstat_price ra_pricing)
+target_sources(test_fsstat_price PRIVATE fuzz_fsstat_price.c)
+target_compile_definitions(test_fsstat_price PRIVATE
+                           DOCUMENT="${PROJECT_SOURCE_DIR}/doc/fsstat-prices.md")
+add_test(NAME unit.fsstat_document
+         COMMAND ${CMAKE_CURRENT_LIST_DIR}/test_fsstat_document.py
+                 ${PROJECT_SOURCE_DIR}/doc/fsstat-prices.md)
+set_tests_properties(unit.fsstat_document PROPERTIES TIMEOUT 60 LABELS unit)
+
+# fuzz_fsstat_price [libFuzzer's options]
+if(CMAKE_C_COMPILER_ID MATCHES Clang)
+  add_executable(fuzz_fsstat_price fuzz_fsstat_price.c ${PROJECT_SOURCE_DIR}/src/pricing/fsstat_price.c)
+  target_include_directories(fuzz_fsstat_price PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_compile_options(fuzz_fsstat_price PRIVATE -fsanitize=fuzzer,address,undefined)
+  target_link_options(fuzz_fsstat_price PRIVATE -fsanitize=fuzzer,address,undefined)
+  target_link_libraries(fuzz_fsstat_price PRIVATE m)
+endif()
