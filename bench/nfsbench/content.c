@@ -15,6 +15,11 @@ uint64_t content_start(uint64_t seed, uint32_t file)
 	return prng_next(&prng);
 }
 
+uint64_t content_generation(uint64_t seed, uint32_t file, uint64_t generation)
+{
+	return content_start(seed + (generation << 32), file);
+}
+
 void content_fill(uint64_t start, uint64_t offset, void *buf, size_t len)
 {
 	uint64_t word = start + offset / 8 * STEP;
@@ -41,6 +46,13 @@ __attribute__((optimize("O3"))) static int equal(uint64_t word, const char *p, s
 		differs |= have ^ (word + i * STEP);
 	}
 	return differs == 0;
+}
+
+int content_is(uint64_t start, uint64_t offset, const void *buf, size_t len)
+{
+	uint64_t word = start + offset / 8 * STEP;
+
+	return len % 8 == 0 && (len < 8 || memcmp(buf, &word, 8) == 0) && equal(word, buf, len / 8);
 }
 
 size_t content_differences(uint64_t start, uint64_t offset, const void *buf, size_t len)

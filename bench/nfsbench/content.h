@@ -20,10 +20,16 @@
 /* The first word of file number `file` of the set laid out with `seed`. */
 uint64_t content_start(uint64_t seed, uint32_t file);
 
+/* The same of a file that was written anew; generation 0 is as laid out. Seeds are 32 bits. */
+uint64_t content_generation(uint64_t seed, uint32_t file, uint64_t generation);
+
 /* Fills len bytes as they are at `offset`, a multiple of 8; len is any. */
 void content_fill(uint64_t start, uint64_t offset, void *buf, size_t len);
 
 /* Number of 8-byte words (the last one may be short) that differ from what content_fill writes. */
 size_t content_differences(uint64_t start, uint64_t offset, const void *buf, size_t len);
+
+/* Whether they are as content_fill writes them; len is a multiple of 8. Fast when not. */
+int content_is(uint64_t start, uint64_t offset, const void *buf, size_t len);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "blocks.h"
 #include "latency.h"
 #include "options.h"
 #include "session.h"
@@ -21,15 +22,33 @@ struct group {
 	struct latency beside; /* of the answers that came while the main group ran */
 };
 
+enum flow_op { FLOW_READ, FLOW_WRITE, FLOW_FSSTAT };
+
+/*
+ * A client of work oltp: flows that go on together. A transaction is so many requests of each of
+ * them; the next one begins when all are answered. The flows share a connection, and its reader
+ * and its writer a file.
+ */
+struct client {
+	unsigned int first, flows; /* those of load->flows */
+	uint32_t transactions;	   /* done */
+	struct blocks blocks;	   /* of the file */
+};
+
 struct flow {
 	unsigned int group;
-	uint32_t file; /* its number, f%04u */
-	bool write;
+	uint32_t file; /* its number, f%04u or, of those that the load makes, w%04u */
+	enum flow_op op;
+	bool creates;	  /* the file is made, else it must be there */
+	bool stable;	  /* WRITEs are FILE_SYNC */
 	bool commit;	  /* a writer sends COMMIT after its last WRITE */
 	bool background;  /* stops when all flows that are not have finished */
 	uint64_t size;	  /* bytes of the file that the flow visits */
 	uint32_t request; /* bytes */
 	uint32_t outstanding;
+	uint64_t interval;     /* ns between requests at least, 0: no matter */
+	struct client *client; /* NULL: on its own */
+	uint32_t per_transaction;
 	uint32_t *order; /* block numbers; owned */
 	uint32_t blocks; /* entries of order */
 	struct handle handle;
@@ -38,6 +57,7 @@ struct flow {
 	/* Progress. */
 	uint32_t next; /* index in order of the request to issue next */
 	uint32_t in_flight;
+	uint64_t due; /* ns: not before, with an interval */
 	bool committing;
 	bool done;
 
@@ -58,6 +78,8 @@ struct load {
 		main_group; /* the others are measured while it runs: writers if there are any */
 	struct flow *flows;
 	unsigned int flow_count;
+	struct client *clients;
+	unsigned int client_count;
 	uint64_t planned_bytes; /* of the flows that are not in the background */
 
 	uint64_t began;	 /* CLOCK_MONOTONIC, ns; the times below count from it */

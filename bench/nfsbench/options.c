@@ -20,6 +20,8 @@ struct option_def {
 	const char *help;
 };
 
+#define WORK_NAMES "seq, stride, shared, random, reorder, mixed, write, oltp or fsstat"
+
 #define FIELD(name) offsetof(struct options, name)
 #define GIB	    (UINT64_C(1) << 30)
 
@@ -29,9 +31,9 @@ static const struct option_def defs[] = {
 	{"mount-port", NUMBER, FIELD(mount_port), 1, 65535, "TCP port of MOUNT (20048)"},
 	{"export", TEXT, FIELD(export_path), 0, 0, "exported path to mount"},
 	{"dir", TEXT, FIELD(dir), 0, 0, "directory below the export that holds the files"},
-	{"work", WORK, 0, 0, 0, "seq, stride, shared, random, reorder, mixed or write"},
+	{"work", WORK, 0, 0, 0, WORK_NAMES},
 	{"readers", NUMBER, FIELD(readers), 1, MAX_READERS,
-	 "readers, or writers of work write (1)"},
+	 "readers, or writers of work write, or clients of oltp (1)"},
 	{"stride", NUMBER, FIELD(stride), 1, 4096, "sequential components of a stride reader (2)"},
 	{"size", NUMBER, FIELD(size), 4096, 1024 * GIB,
 	 "bytes in all, divided among the readers; of the one file for shared; of each file for "
@@ -48,7 +50,8 @@ static const struct option_def defs[] = {
 	{"distance", NUMBER, FIELD(distance), 1, 1024,
 	 "reorder: largest displacement in requests (4)"},
 	{"count", NUMBER, FIELD(count), 1, MAX_BLOCKS,
-	 "random: reads of each reader (all blocks of the file)"},
+	 "random: reads of each reader (all blocks of the file); fsstat: calls (10000); oltp: "
+	 "transactions of each client (10000)"},
 	{"repeat", ON, FIELD(repeat), 0, 0, "random: offsets may come more than once"},
 	{"spread", ON, FIELD(spread), 0, 0,
 	 "shared: readers start at equal distances and wrap, instead of all at 0"},
@@ -71,6 +74,17 @@ static const struct option_def defs[] = {
 	{"write-outstanding", NUMBER, FIELD(write_outstanding), 1, 256,
 	 "requests in flight of each (4)"},
 	{"no-commit", OFF, FIELD(commit), 0, 0, "writers do not end with COMMIT"},
+	{"txn-reads", NUMBER, FIELD(txn_reads), 1, 1024, "oltp: random reads of a transaction (4)"},
+	{"txn-writes", NUMBER, FIELD(txn_writes), 1, 1024,
+	 "oltp: random UNSTABLE writes of a transaction (8)"},
+	{"log-request", NUMBER, FIELD(log_request), 512, MAX_REQUEST,
+	 "oltp: bytes of the FILE_SYNC write to the client's log that ends it (128K)"},
+	{"log-size", NUMBER, FIELD(log_size), 4096, 1024 * GIB,
+	 "oltp: bytes of a log, which then begins again (64M)"},
+	{"generation", NUMBER, FIELD(generation), 1, 65535,
+	 "oltp: how often the files were written, with this run, since --layout (1)"},
+	{"rate", NUMBER, FIELD(rate), 1, 1000000,
+	 "requests a second of each reader (as fast as they are answered)"},
 	{"duration", SECONDS, FIELD(duration), 0, 86400,
 	 "stop issuing requests after so many seconds (0: when done)"},
 	{"max-time", SECONDS, FIELD(max_time), 1, 86400, "give up and fail after so long (600)"},
@@ -91,7 +105,7 @@ static const struct option_def defs[] = {
 static const char *const work_names[] = {
 	[WORK_SEQ] = "seq",	  [WORK_STRIDE] = "stride",   [WORK_SHARED] = "shared",
 	[WORK_RANDOM] = "random", [WORK_REORDER] = "reorder", [WORK_MIXED] = "mixed",
-	[WORK_WRITE] = "write",
+	[WORK_WRITE] = "write",	  [WORK_OLTP] = "oltp",	      [WORK_FSSTAT] = "fsstat",
 };
 
 int options_number(const char *text, uint64_t *value)
@@ -139,17 +153,14 @@ static void help(void)
 
 static int set_work(struct options *o, const char *text)
 {
-	for (int w = WORK_SEQ; w <= WORK_WRITE; w++) {
+	for (int w = WORK_SEQ; w <= WORK_FSSTAT; w++) {
 		if (strcmp(text, work_names[w]) == 0) {
 			o->work = (enum work)w;
 			o->work_name = work_names[w];
 			return 0;
 		}
 	}
-	fprintf(stderr,
-		"nfsbench: --work %s: must be seq, stride, shared, random, reorder, mixed "
-		"or write\n",
-		text);
+	fprintf(stderr, "nfsbench: --work %s: must be " WORK_NAMES "\n", text);
 	return -1;
 }
 
@@ -210,18 +221,20 @@ static int refuse(const char *message)
 
 static int check(const struct options *o)
 {
-	uint64_t total = o->readers + o->random_readers + o->writers;
+	uint64_t flows = o->work == WORK_OLTP ? 3 * o->readers : o->readers;
+	uint64_t total = flows + o->random_readers + o->writers;
 
 	if (o->layout || o->check)
 		return 0;
 	if (o->work == WORK_NONE)
-		return refuse("--work is missing: seq, stride, shared, random, reorder, mixed or "
-			      "write");
+		return refuse("--work is missing: " WORK_NAMES);
 	if (!o->export_path)
 		return refuse("--export is missing: the path the server exports");
-	if (o->request % 8 || o->random_request % 8 || o->write_request % 8)
-		return refuse("--request, --random-request and --write-request must be multiples "
-			      "of 8, from 512 to 1048576");
+	if (o->request % 8 || o->random_request % 8 || o->write_request % 8 || o->log_request % 8)
+		return refuse("--request and its like must be multiples of 8, from 512 to 1048576");
+	if (o->work == WORK_OLTP && (total > MAX_READERS || o->outstanding > 32))
+		return refuse("--readers must be from 1 to 85, --outstanding from 1 to 32 for work "
+			      "oltp");
 	if (o->work == WORK_MIXED && !o->random_readers)
 		return refuse("--random-readers must be from 1 to 256 for work mixed");
 	if (o->work != WORK_MIXED && o->writers)
@@ -272,6 +285,11 @@ static void defaults(struct options *o)
 		.write_request = 256u << 10,
 		.write_outstanding = 4,
 		.commit = true,
+		.txn_reads = 4,
+		.txn_writes = 8,
+		.log_request = 128u << 10,
+		.log_size = 64u << 20,
+		.generation = 1,
 		.verify = true,
 		.max_time = 600,
 		.stall = 60,

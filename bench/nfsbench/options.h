@@ -20,6 +20,8 @@ enum work {
 	WORK_REORDER,
 	WORK_MIXED,
 	WORK_WRITE,
+	WORK_OLTP,
+	WORK_FSSTAT,
 };
 
 struct options {
@@ -35,13 +37,15 @@ struct options {
 	uint64_t first_file;	    /* number of the first file used */
 	uint64_t seed, order_seed;  /* of the files' content; of the patterns drawn */
 	uint64_t percent, distance; /* reorder */
-	uint64_t count;		    /* random reads a reader; 0: as many as the file has blocks */
+	uint64_t count; /* random reads, FSSTATs, transactions of each; 0: see options.c */
 	uint64_t random_readers, random_request, random_outstanding; /* mixed, write */
 	uint64_t random_size; /* bytes of each file they read; 0: as the others' */
 	bool random_finish;   /* they do all their reads, however long the others take */
 	uint64_t writers, write_size, write_request,
 		write_outstanding; /* mixed: beside the streams */
 	bool commit;		   /* writers end with COMMIT */
+	uint64_t txn_reads, txn_writes, log_request, log_size, generation; /* oltp */
+	uint64_t rate; /* requests a second of each reader; 0: as fast as they are answered */
 	bool repeat, spread, verify, quiet;
 	double duration, max_time, stall; /* seconds; duration 0: until done */
 	const char *json;

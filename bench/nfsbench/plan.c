@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static uint32_t block_count(const struct flow *f)
 {
@@ -79,6 +80,13 @@ static int order_flow(struct flow *f, const struct options *o, unsigned int inde
 	return 0;
 }
 
+static void make_writer(struct flow *f, const struct options *o)
+{
+	f->op = FLOW_WRITE;
+	f->creates = true;
+	f->commit = o->commit;
+}
+
 static int plan_main(struct load *load, struct flow *f, unsigned int index)
 {
 	const struct options *o = load->options;
@@ -87,8 +95,8 @@ static int plan_main(struct load *load, struct flow *f, unsigned int index)
 
 	prng_init(&prng, o->order_seed * 1024 + index);
 	f->group = 0;
-	f->write = o->work == WORK_WRITE;
-	f->commit = f->write && o->commit;
+	if (o->work == WORK_WRITE)
+		make_writer(f, o);
 	f->background = o->writers > 0;
 	f->file = (uint32_t)(o->first_file + (o->work == WORK_SHARED ? 0 : index));
 	f->size = whole ? o->size : o->size / o->readers / 8 * 8;
@@ -119,8 +127,7 @@ static int plan_writer(struct load *load, struct flow *f, unsigned int index)
 	const struct options *o = load->options;
 
 	f->group = 2;
-	f->write = true;
-	f->commit = o->commit;
+	make_writer(f, o);
 	f->file = (uint32_t)(o->first_file + index);
 	f->size = o->write_size / 8 * 8;
 	f->request = (uint32_t)o->write_request;
@@ -131,11 +138,65 @@ static int plan_writer(struct load *load, struct flow *f, unsigned int index)
 	return 0;
 }
 
+/* Of a client: its random reads, its random writes of the same file, its log. */
+static int plan_oltp(struct load *load, struct flow *f, unsigned int index)
+{
+	const struct options *o = load->options;
+	uint64_t transactions = o->count ? o->count : 10000;
+	struct client *c = &load->clients[index / 3];
+	struct prng prng;
+	bool log = index % 3 == 2;
+
+	prng_init(&prng, o->order_seed * 1024 + index);
+	f->group = index % 3;
+	f->client = c;
+	f->op = f->group ? FLOW_WRITE : FLOW_READ;
+	f->creates = f->stable = log;
+	f->commit = f->group == 1 && o->commit;
+	f->file = (uint32_t)(o->first_file + index / 3);
+	f->request = (uint32_t)(log ? o->log_request : o->request);
+	f->size = (log ? o->log_size : o->size / o->readers) / f->request * f->request;
+	f->outstanding = log ? 1 : (uint32_t)o->outstanding;
+	f->per_transaction = (uint32_t)(log ? 1 : f->group ? o->txn_writes : o->txn_reads);
+	if (f->size / f->request < (log ? 1 : 64) || f->size / f->request > MAX_BLOCKS) {
+		fprintf(stderr,
+			"nfsbench: --size, --log-size: a client's file must have 64 to %u "
+			"requests, "
+			"its log 1\n",
+			MAX_BLOCKS);
+		return -1;
+	}
+	if (allocate_order(f, transactions * f->per_transaction))
+		return -1;
+	if (!log)
+		pattern_random_repeat(f->order, f->blocks, block_count(f), &prng);
+	for (uint32_t i = 0; log && i < f->blocks; i++)
+		f->order[i] = i % block_count(f);
+	return f->group ? 0 : blocks_init(&c->blocks, block_count(f));
+}
+
+/* FSSTAT carries no bytes: its order is only as long as there are calls. */
+static int plan_fsstat(struct load *load, struct flow *f)
+{
+	const struct options *o = load->options;
+
+	f->op = FLOW_FSSTAT;
+	f->outstanding = (uint32_t)o->outstanding;
+	if (allocate_order(f, o->count ? o->count : 10000))
+		return -1;
+	memset(f->order, 0, f->blocks * sizeof(*f->order));
+	return 0;
+}
+
 static int plan_flow(struct load *load, unsigned int index)
 {
 	const struct options *o = load->options;
 	struct flow *f = &load->flows[index];
 
+	if (o->work == WORK_OLTP)
+		return plan_oltp(load, f, index);
+	if (o->work == WORK_FSSTAT)
+		return plan_fsstat(load, f);
 	if (index < o->readers)
 		return plan_main(load, f, index);
 	if (index < o->readers + o->random_readers)
@@ -149,13 +210,58 @@ static const char *first_group(enum work work)
 		return "writers";
 	if (work == WORK_MIXED)
 		return "streams";
+	if (work == WORK_FSSTAT)
+		return "fsstat";
 	return work == WORK_RANDOM ? "random" : "readers";
+}
+
+/* The names of the work's groups; how many there are. */
+static unsigned int name_groups(struct load *load)
+{
+	static const char *const oltp[] = {"reads", "writes", "log"};
+	const struct options *o = load->options;
+
+	load->groups[0].name = first_group(o->work);
+	load->groups[1].name = "random";
+	load->groups[2].name = "writers";
+	for (unsigned int i = 0; i < 3 && o->work == WORK_OLTP; i++)
+		load->groups[i].name = oltp[i];
+	if (o->work == WORK_OLTP || o->writers)
+		return 3;
+	return o->random_readers ? 2 : 1;
+}
+
+/* The file's first word: as it was laid out or, of what a client writes anew, of this run. */
+static uint64_t content_of(const struct options *o, const struct flow *f)
+{
+	bool anew = f->op == FLOW_WRITE && !f->creates;
+
+	return content_generation(o->seed, f->file, anew ? o->generation : 0);
+}
+
+static int allocate(struct load *load, const struct options *o)
+{
+	load->client_count = o->work == WORK_OLTP ? (unsigned int)o->readers : 0;
+	load->flow_count = load->client_count
+				   ? 3 * load->client_count
+				   : (unsigned int)(o->readers + o->random_readers + o->writers);
+	load->flows = calloc(load->flow_count, sizeof(*load->flows));
+	load->clients = calloc(load->client_count + 1, sizeof(*load->clients));
+	if (!load->flows || !load->clients)
+		return -1;
+	for (unsigned int i = 0; i < load->client_count; i++) {
+		load->clients[i].first = 3 * i;
+		load->clients[i].flows = 3;
+	}
+	return 0;
 }
 
 static uint64_t flow_bytes(const struct flow *f)
 {
 	uint64_t bytes = (uint64_t)f->blocks * f->request;
 
+	if (!bytes)
+		return 0;
 	/* The last block of the file may be short. */
 	return f->blocks == block_count(f) ? f->size : bytes;
 }
@@ -165,20 +271,16 @@ int load_plan(struct load *load, const struct options *o)
 	int rc = 0;
 
 	*load = (struct load){.options = o};
-	load->flow_count = (unsigned int)(o->readers + o->random_readers + o->writers);
-	load->flows = calloc(load->flow_count, sizeof(*load->flows));
-	load->groups[0].name = first_group(o->work);
-	load->groups[1].name = "random";
-	load->groups[2].name = "writers";
-	load->group_count = o->writers ? 3 : o->random_readers ? 2 : 1;
-	load->main_group = o->writers ? 2 : 0;
-	if (!load->flows)
+	if (allocate(load, o))
 		return -1;
+	load->group_count = name_groups(load);
+	load->main_group = o->writers ? 2 : 0;
 	for (unsigned int i = 0; i < load->flow_count && !rc; i++) {
 		struct flow *f = &load->flows[i];
 
 		rc = plan_flow(load, i);
-		f->content = content_start(o->seed, f->file);
+		f->content = content_of(o, f);
+		f->interval = o->rate ? 1000000000u / o->rate : 0;
 		if (!rc && !f->background)
 			load->planned_bytes += flow_bytes(f);
 	}
@@ -189,8 +291,12 @@ void load_free(struct load *load)
 {
 	for (unsigned int i = 0; load->flows && i < load->flow_count; i++)
 		free(load->flows[i].order);
+	for (unsigned int i = 0; load->clients && i < load->client_count; i++)
+		blocks_free(&load->clients[i].blocks);
 	free(load->flows);
+	free(load->clients);
 	load->flows = NULL;
+	load->clients = NULL;
 }
 
 uint64_t load_errors(const struct load *load)

@@ -97,6 +97,15 @@ static void table_group(const struct load *load, unsigned int index)
 	       latency_percentile(l, 0.99) / 1e3, latency_percentile(l, 0.999) / 1e3, l->max / 1e3);
 }
 
+static bool reads(const struct load *load)
+{
+	for (unsigned int i = 0; i < load->flow_count; i++) {
+		if (load->flows[i].op == FLOW_READ)
+			return true;
+	}
+	return false;
+}
+
 void report_table(const struct load *load)
 {
 	uint64_t errors = load_errors(load), mismatches = load_mismatches(load);
@@ -107,9 +116,9 @@ void report_table(const struct load *load)
 		printf("FAILED: %llu errors, %llu answers with wrong bytes\n",
 		       (unsigned long long)errors, (unsigned long long)mismatches);
 	else
-		printf("%s\n", load->options->work == WORK_WRITE ? "no errors"
-			       : load->options->verify		 ? "no errors, every byte compared"
-								 : "no errors, bytes not compared");
+		printf("%s\n", !reads(load)	       ? "no errors"
+			       : load->options->verify ? "no errors, every byte read compared"
+						       : "no errors, bytes not compared");
 }
 
 static void json_string(FILE *f, const char *text)
@@ -184,7 +193,7 @@ static void json_flows(FILE *f, const struct load *load)
 			"\"requests\": %llu, \"first_answer_s\": %.6f, \"end_s\": %.6f, "
 			"\"acknowledged_s\": %.6f, \"committed_s\": %.6f, \"max_ms\": %.3f, "
 			"\"errors\": %llu, \"mismatches\": %llu}",
-			i ? "," : "", load->groups[w->group].name, w->write ? 'w' : 'f', w->file,
+			i ? "," : "", load->groups[w->group].name, w->creates ? 'w' : 'f', w->file,
 			(unsigned long long)w->bytes, (unsigned long long)w->requests, w->first,
 			w->end, w->acknowledged, w->committed, (double)w->max_us / 1e3,
 			(unsigned long long)w->errors, (unsigned long long)w->mismatches);
@@ -209,7 +218,7 @@ static void json_all(FILE *f, const struct load *load)
 	fprintf(f, "  \"began_s\": %.6f,\n  \"elapsed_s\": %.6f,\n  \"main_end_s\": %.6f,\n",
 		1e-9 * (double)load->began, load->elapsed, load->main_end);
 	fprintf(f, "  \"verified\": %s,\n  \"problem\": ",
-		load->options->verify && load->options->work != WORK_WRITE ? "true" : "false");
+		load->options->verify && reads(load) ? "true" : "false");
 	json_string(f, load->problem);
 	fprintf(f, ",\n  \"complete\": %s,\n  \"total\": {", load->timed_out ? "false" : "true");
 	json_summary(f, &s, &all);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "blocks.h"
 #include "content.h"
 #include "latency.h"
 #include "pattern.h"
@@ -181,6 +182,45 @@ static void test_content(void **state)
 	assert_int_equal(content_differences(start, 512, part, 509), 1);
 }
 
+static void test_generations(void **state)
+{
+	uint64_t start = content_generation(1, 0, 0);
+	char block[1024];
+
+	assert_int_equal(start, content_start(1, 0));
+	assert_int_not_equal(content_generation(1, 0, 1), start);
+	assert_int_not_equal(content_generation(1, 0, 1), content_generation(1, 0, 2));
+	content_fill(start, 4096, block, sizeof(block));
+	assert_true(content_is(start, 4096, block, sizeof(block)));
+	assert_false(content_is(start, 8192, block, sizeof(block)));
+	assert_false(content_is(content_generation(1, 0, 1), 4096, block, sizeof(block)));
+	block[1023] ^= 1;
+	assert_false(content_is(start, 4096, block, sizeof(block)));
+}
+
+static void test_blocks_in_use_are_passed_over(void **state)
+{
+	struct blocks b;
+
+	assert_int_equal(blocks_init(&b, 4), 0);
+	assert_int_equal(blocks_take(&b, 3, true), 3);
+	assert_int_equal(blocks_take(&b, 3, true), 0);	/* around the end */
+	assert_int_equal(blocks_take(&b, 3, false), 1); /* nor read what is written */
+	assert_int_equal(blocks_take(&b, 1, false), 1); /* read together */
+	assert_int_equal(blocks_take(&b, 1, true), 2);
+	assert_false(blocks_written(&b, 3));
+	blocks_give(&b, 3, true);
+	assert_true(blocks_written(&b, 3));
+	assert_int_equal(blocks_take(&b, 3, false), 3);
+	blocks_give(&b, 3, false);
+	blocks_give(&b, 1, false);
+	assert_int_equal(blocks_take(&b, 3, true), 3);
+	blocks_give(&b, 1, false);
+	assert_int_equal(blocks_take(&b, 1, true), 1);
+	assert_false(blocks_written(&b, 1));
+	blocks_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -194,6 +234,8 @@ int main(void)
 		cmocka_unit_test(test_percentile_within_its_bucket),
 		cmocka_unit_test(test_merge),
 		cmocka_unit_test(test_content),
+		cmocka_unit_test(test_generations),
+		cmocka_unit_test(test_blocks_in_use_are_passed_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What the two halves of running a load share: engine.c decides when a flow issues a request,
+ * requests.c sends it, checks its answer and says so to engine.c. One thread.
+ */
+#ifndef NFSBENCH_ENGINE_H
+#define NFSBENCH_ENGINE_H
+
+#include "load.h"
+#include "progress.h"
+
+struct engine;
+struct pollfd;
+struct rpc_context;
+
+/* A request in flight: who, where, when. */
+struct slot {
+	struct engine *engine;
+	struct flow *flow;
+	struct slot *next_free;
+	uint64_t offset;
+	uint32_t len;
+	uint64_t issued; /* ns */
+};
+
+struct engine {
+	struct load *load;
+	struct rpc_context **connections;
+	unsigned int connection_count;
+	struct pollfd *polls;
+	struct slot *slots;
+	struct slot *free_slots;
+	char *write_buffer; /* the RPC layer copies out of it when a call is queued */
+	struct handle dir;  /* of the files; FSSTAT asks about it */
+	uint64_t began;	    /* ns */
+	uint64_t last_answer;
+	uint64_t foreground_bytes;
+	unsigned int flows_left;      /* flows not done */
+	unsigned int foreground_left; /* of them those not in the background */
+	unsigned int main_left;	      /* flows of the main group not done */
+	bool stop;		      /* issue nothing more */
+	bool stopped;		      /* and flows that wait for their turn were told */
+	struct progress progress;
+};
+
+/* engine.c */
+uint64_t engine_now(void); /* ns */
+double engine_seconds(const struct engine *e, uint64_t ns);
+__attribute__((format(printf, 2, 3))) void engine_problem(struct engine *e, const char *format,
+							  ...);
+struct rpc_context *engine_connection(struct engine *e, const struct flow *f);
+/* S was answered, rightly or not: its flow goes on. */
+void engine_answered(struct engine *e, struct slot *s);
+/* S was the COMMIT that ends its flow. */
+void engine_committed(struct engine *e, struct slot *s);
+
+/* requests.c: queue the call of a slot, whose answer calls engine_answered() or, of COMMIT,
+ * engine_committed(). 0, or negative when it cannot be queued. */
+int request_send(struct slot *s);
+int request_commit(struct slot *s);
+
+#endif

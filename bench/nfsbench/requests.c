@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The calls of a load and their answers. Every byte read is compared with what must be there:
+ * the file as it was laid out, or, where the load also writes (see blocks.h), what was written.
+ */
+#include "content.h"
+#include "engine.h"
+
+#include <stdio.h>
+
+#include <nfsc/libnfs.h>
+#include <nfsc/libnfs-raw.h>
+#include <nfsc/libnfs-raw-nfs.h>
+
+static void account(struct slot *s, uint64_t ns)
+{
+	struct engine *e = s->engine;
+	struct flow *f = s->flow;
+	uint64_t us = (ns - s->issued) / 1000;
+
+	if (!f->requests++)
+		f->first = engine_seconds(e, ns);
+	f->bytes += s->len;
+	if (us > f->max_us)
+		f->max_us = us;
+	if (!f->background)
+		e->foreground_bytes += s->len;
+	latency_add(&e->load->groups[f->group].latency, us);
+}
+
+/* Whether the call was answered well; then it counts. */
+static bool answered_well(struct slot *s, int status, int nfs_status, const char *what)
+{
+	struct engine *e = s->engine;
+	struct flow *f = s->flow;
+
+	e->last_answer = engine_now();
+	if (status == RPC_STATUS_SUCCESS && nfs_status == NFS3_OK) {
+		account(s, e->last_answer);
+		return true;
+	}
+	f->errors++;
+	engine_problem(e, "%s of f%04u at %llu, %u bytes: %s", what, f->file,
+		       (unsigned long long)s->offset, s->len,
+		       status == RPC_STATUS_SUCCESS ? nfsstat3_to_str(nfs_status)
+						    : "connection lost");
+	/* Without its connection a flow cannot go on, nor those that wait for it. */
+	if (status != RPC_STATUS_SUCCESS)
+		f->next = f->blocks;
+	if (f->client)
+		e->stop = true;
+	return false;
+}
+
+/* Words that are not what must be there. Of a file that the load writes, block by block: of this
+ * generation where this run wrote, else wholly of an earlier one. */
+static size_t differences(const struct slot *s, const void *data)
+{
+	const struct flow *f = s->flow;
+	const struct options *o = s->engine->load->options;
+
+	if (!f->client)
+		return content_differences(f->content, s->offset, data, s->len);
+	if (blocks_written(&f->client->blocks, s->offset / f->request))
+		return content_differences(content_generation(o->seed, f->file, o->generation),
+					   s->offset, data, s->len);
+	for (uint64_t g = 0; g < o->generation; g++) {
+		if (content_is(content_generation(o->seed, f->file, g), s->offset, data, s->len))
+			return 0;
+	}
+	return s->len / 8;
+}
+
+static void check_data(struct slot *s, const READ3resok *ok)
+{
+	struct flow *f = s->flow;
+	size_t wrong;
+
+	if (ok->data.data_len != s->len) {
+		f->errors++;
+		engine_problem(s->engine, "READ of f%04u at %llu: %u bytes instead of %u", f->file,
+			       (unsigned long long)s->offset, ok->data.data_len, s->len);
+		return;
+	}
+	if (!s->engine->load->options->verify)
+		return;
+	wrong = differences(s, ok->data.data_val);
+	if (wrong) {
+		f->mismatches++;
+		engine_problem(s->engine,
+			       "READ of f%04u at %llu, %u bytes: %zu words are not the file's",
+			       f->file, (unsigned long long)s->offset, s->len, wrong);
+	}
+}
+
+static void read_answered(struct rpc_context *rpc, int status, void *data, void *private_data)
+{
+	struct slot *s = private_data;
+	READ3res *res = data;
+
+	if (answered_well(s, status, status ? 0 : (int)res->status, "READ"))
+		check_data(s, &res->READ3res_u.resok);
+	engine_answered(s->engine, s);
+}
+
+static void write_answered(struct rpc_context *rpc, int status, void *data, void *private_data)
+{
+	struct slot *s = private_data;
+	WRITE3res *res = data;
+
+	if (answered_well(s, status, status ? 0 : (int)res->status, "WRITE")) {
+		const WRITE3resok *ok = &res->WRITE3res_u.resok;
+
+		if (ok->count != s->len || (s->flow->stable && ok->committed == UNSTABLE)) {
+			s->flow->errors++;
+			engine_problem(s->engine, "WRITE of w%04u at %llu: %s", s->flow->file,
+				       (unsigned long long)s->offset,
+				       ok->count != s->len ? "short" : "not stable as asked");
+		}
+	}
+	engine_answered(s->engine, s);
+}
+
+static void fsstat_answered(struct rpc_context *rpc, int status, void *data, void *private_data)
+{
+	struct slot *s = private_data;
+	FSSTAT3res *res = data;
+
+	answered_well(s, status, status ? 0 : (int)res->status, "FSSTAT");
+	engine_answered(s->engine, s);
+}
+
+static void committed(struct rpc_context *rpc, int status, void *data, void *private_data)
+{
+	struct slot *s = private_data;
+	struct flow *f = s->flow;
+	COMMIT3res *res = data;
+
+	s->engine->last_answer = engine_now();
+	if (status != RPC_STATUS_SUCCESS || res->status != NFS3_OK) {
+		f->errors++;
+		engine_problem(s->engine, "COMMIT of file %04u failed", f->file);
+	} else {
+		f->committed = engine_seconds(s->engine, s->engine->last_answer);
+	}
+	engine_committed(s->engine, s);
+}
+
+static int send_read(struct slot *s)
+{
+	struct flow *f = s->flow;
+	READ3args args = {.offset = s->offset, .count = s->len};
+
+	args.file.data.data_len = f->handle.len;
+	args.file.data.data_val = f->handle.data;
+	return rpc_nfs3_read_async(engine_connection(s->engine, f), read_answered, &args, s);
+}
+
+static int send_write(struct slot *s)
+{
+	struct flow *f = s->flow;
+	WRITE3args args = {.offset = s->offset, .count = s->len};
+
+	args.stable = f->stable ? FILE_SYNC : UNSTABLE;
+	content_fill(f->content, s->offset, s->engine->write_buffer, s->len);
+	args.file.data.data_len = f->handle.len;
+	args.file.data.data_val = f->handle.data;
+	args.data.data_len = s->len;
+	args.data.data_val = s->engine->write_buffer;
+	return rpc_nfs3_write_async(engine_connection(s->engine, f), write_answered, &args, s);
+}
+
+static int send_fsstat(struct slot *s)
+{
+	FSSTAT3args args = {0};
+
+	args.fsroot.data.data_len = s->engine->dir.len;
+	args.fsroot.data.data_val = s->engine->dir.data;
+	return rpc_nfs3_fsstat_async(engine_connection(s->engine, s->flow), fsstat_answered, &args,
+				     s);
+}
+
+int request_send(struct slot *s)
+{
+	switch (s->flow->op) {
+	case FLOW_READ:
+		return send_read(s);
+	case FLOW_WRITE:
+		return send_write(s);
+	case FLOW_FSSTAT:
+		return send_fsstat(s);
+	}
+	return -1;
+}
+
+int request_commit(struct slot *s)
+{
+	struct flow *f = s->flow;
+	COMMIT3args args = {0};
+
+	args.file.data.data_len = f->handle.len;
+	args.file.data.data_val = f->handle.data;
+	return rpc_nfs3_commit_async(engine_connection(s->engine, f), committed, &args, s);
+}
