@@ -120,6 +120,15 @@ def figures(work, results):
                      if not work.streams or r["group"] == work.streams],
         "command": results["command"],
     }
+    if "log" in groups:
+        found.update({"reads_s": groups["reads"]["requests_s"],
+                      "writes_s": groups["writes"]["requests_s"],
+                      "logs_s": groups["log"]["requests_s"],
+                      "log_p99_ms": groups["log"]["latency_ms"]["p99"],
+                      "p50_ms": groups["reads"]["latency_ms"]["p50"],
+                      "p99_ms": groups["reads"]["latency_ms"]["p99"]})
+    if "log" in groups or "fsstat" in groups:
+        found["ops_s"] = results["total"]["requests_s"]
     if writers:
         found["acknowledged_s"] = writers["acknowledged_s"]
         found["committed_s"] = writers["committed_s"] or None

@@ -58,14 +58,24 @@ class Results:
             "random/s x alone": ("random_whole_s", "write0+1", "stock", median),
             "COMMIT x stock": ("committed_s", work, "stock", median),
             "all done x stock": ("all_done_s", work, "stock", median),
+            "ops/s x stock": ("ops_s", work, "stock", median),
         }
         plain = {"slowest/fastest": "slowest_fastest", "worst ms": "worst_ms",
                  "random p99 ms": "random_p99_ms", "random p50 ms": "random_p50_ms",
                  "random/s": "random_requests_s", "MB/s": "mb_s"}
         if what in plain:
             return self.value(work, server, plain[what])
+        if what == "ops/s x peak":
+            return self.share_of_peak(work, server)
         key, other_work, other_server, how = ratios[what]
         return self.ratio(work, server, key, other_work, other_server, how)
+
+    def share_of_peak(self, work, server):
+        """Of the server's throughput in all oltp works that were run."""
+        rates = [self.value(w, server, "ops_s") for w in self.works if w.startswith("oltp")]
+        rates = [r for r in rates if r is not None]
+        value = self.value(work, server, "ops_s")
+        return value / max(rates) if value is not None and len(rates) > 1 else None
 
     def summary(self):
         rows = []
@@ -82,7 +92,8 @@ class Results:
                 for key in ("slowest_fastest", "p50_ms", "p99_ms", "worst_ms", "random_p50_ms",
                             "random_p99_ms", "random_requests_s", "random_whole_s",
                             "acknowledged_s", "committed_s", "on_disk_s", "all_done_s",
-                            "not_on_disk_bytes", "dirty_max_bytes", "disk_bytes", "disk_per_byte", "cpu_s",
+                            "not_on_disk_bytes", "dirty_max_bytes", "ops_s", "reads_s",
+                            "writes_s", "logs_s", "log_p99_ms", "disk_bytes", "disk_per_byte", "cpu_s",
                             "cpu_us_per_read"):
                     row[key] = self.value(work, server, key)
                 rows.append(row)
@@ -116,6 +127,9 @@ COLUMNS = (
     ("acked s", "acknowledged_s", "{:.1f}"), ("COMMIT s", "committed_s", "{:.1f}"),
     ("on disk s", "on_disk_s", "{:.1f}"), ("not on disk", "not_on_disk_bytes", "{:.0f}"),
     ("all done s", "all_done_s", "{:.1f}"),
+    ("ops/s", "ops_s", "{:.1f}"), ("reads/s", "reads_s", "{:.1f}"),
+    ("writes/s", "writes_s", "{:.1f}"), ("logs/s", "logs_s", "{:.1f}"),
+    ("log p99", "log_p99_ms", "{:.0f}"),
     ("disk/read", "disk_per_byte", "{:.2f}"), ("CPU s", "cpu_s", "{:.2f}"),
     ("CPU us/READ", "cpu_us_per_read", "{:.1f}"),
 )

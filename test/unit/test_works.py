@@ -12,7 +12,7 @@ import plot  # noqa: E402
 import works  # noqa: E402
 
 NFSBENCH_WORKS = {"seq", "stride", "shared", "random", "reorder", "mixed",
-                  "write"}
+                  "write", "oltp", "fsstat"}
 
 
 def run(work, server, mb_s, **more):
@@ -53,6 +53,13 @@ class Works(unittest.TestCase):
         self.assertEqual(argument(alone, "--count"), argument(beside, "--count"))
         self.assertEqual(argument(alone, "--first-file"), "1")
 
+    def test_oltp_clients_divide_the_same_bytes(self):
+        for n in (1, 4, 12, 23, 32):
+            work = works.make(f"oltp{n}")
+            self.assertAlmostEqual(work.files * work.file_size, 2048 * works.MIB, delta=works.MIB)
+            self.assertTrue(work.rewrites)
+        self.assertNotEqual(works.make("oltp1").set, works.make("seq1", size=2048 * works.MIB).set)
+
     def test_works_share_their_sets(self):
         self.assertEqual(works.make("stride2").set, works.make("seq1").set)
         self.assertEqual(works.make("mixed8+1").set, works.make("mixed8+4").set)
@@ -87,6 +94,21 @@ class Verdicts(unittest.TestCase):
         results = self.results(96.0)
         results.runs.append(run("seq2", "ra", 1.0, failed="mismatch"))
         self.assertEqual(results.value("seq2", "ra", "mb_s"), 96.0)
+
+    def test_oltp_against_its_peak(self):
+        runs = [run(f"oltp{n}", "ra", 1.0, ops_s=ops) for n, ops in ((1, 80.0), (4, 200.0),
+                                                                     (32, 190.0))]
+        results = plot.Results(runs, ["ra"], ["oltp1", "oltp4", "oltp32"])
+        self.assertEqual(results.measure("oltp32", "ra", "ops/s x peak"), 0.95)
+        self.assertEqual([v["met"] for v in results.verdicts()], [True])
+
+    def test_aims_are_no_misses(self):
+        runs = [run("write1+1", "stock", 1.0, random_requests_s=10.0),
+                run("write1+1", "ra", 1.0, random_requests_s=30.0)]
+        results = plot.Results(runs, ["stock", "ra"], ["write1+1"])
+        text = plot.verdict_table(results)
+        self.assertIn("not met", text)
+        self.assertNotIn("MISSED", text)
 
     def test_tables(self):
         text = plot.table(self.results(96.0))
