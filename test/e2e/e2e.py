@@ -224,8 +224,10 @@ class Server:
         return ["unshare", "-m", "bash", "-c", script, "bash", *daemon]
 
     def launch(self):
-        """Starts without waiting for it to serve."""
+        """Starts without waiting for it to serve, with an empty log."""
         self.write_config()
+        if os.path.exists(self.log):
+            os.remove(self.log)
         self.process = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         at_exit(self.stop)
@@ -243,6 +245,12 @@ class Server:
             self.status = end_process(self.process, seconds)
             self.process = None
         return self.status
+
+    def kill(self):
+        """SIGKILL, as a crash; start() may follow."""
+        self.process.kill()
+        self.process.wait()
+        self.process = None
 
     def sighup(self):
         self.process.send_signal(signal.SIGHUP)

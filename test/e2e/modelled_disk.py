@@ -44,15 +44,16 @@ def _quietly(*command):
 
 class Disk:
     """A mechanical disk of `size_mb` MiB whose drive orders up to `queue` requests itself (1: no
-    tagged queue), with a fresh file system, anybody's to write, in .mount."""
+    tagged queue), with a fresh file system, anybody's to write, in .mount. What is written goes
+    into the file `record` too, see power_cut.py."""
 
     def __init__(self, size_mb=4096, fs="ext4", queue=1, read_ahead_kb=128,
-                 scheduler="mq-deadline", workdir=None, mechdisk="mechdisk"):
+                 scheduler="mq-deadline", workdir=None, mechdisk="mechdisk", record=None):
         if fs not in MKFS:
             raise ValueError(f"file system {fs}: must be one of {', '.join(MKFS)}")
         self.size_mb, self.fs, self.queue = size_mb, fs, queue
         self.read_ahead_kb, self.scheduler = read_ahead_kb, scheduler
-        self.workdir, self.mechdisk = workdir, mechdisk
+        self.workdir, self.mechdisk, self.record = workdir, mechdisk, record
         self.work = self.process = self.loop = self.mount = self.dev = None
 
     def up(self):
@@ -65,6 +66,8 @@ class Disk:
         os.mkdir(f"{self.work}/fs")
         self._start_drive()
         self.ctl("timing off")
+        if self.record:
+            self.ctl(f"record {self.record}")
         self.loop = run("losetup", "-f", "--show", "--direct-io=on", f"{self.work}/fuse/disk")
         self.dev = os.path.basename(self.loop)
         run(*MKFS[self.fs], self.loop)

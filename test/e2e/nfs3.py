@@ -3,12 +3,21 @@
 
 Statuses are returned, not raised; ConnectionError and socket.timeout mean there was no answer.
 """
+import collections
 import socket
 import struct
 
 MOUNT, NFS = 100005, 100003
-OK, NOENT, IO, STALE = 0, 2, 5, 70
-GETATTR, LOOKUP, READ, WRITE, CREATE, REMOVE, FSSTAT = 1, 3, 6, 7, 8, 12, 18
+OK, NOENT, IO, NOSPC, STALE = 0, 2, 5, 28, 70
+GETATTR, SETATTR, LOOKUP, READ, WRITE, CREATE = 1, 2, 3, 6, 7, 8
+REMOVE, RENAME, FSSTAT, COMMIT = 12, 14, 18, 21
+UNSTABLE, DATA_SYNC, FILE_SYNC = 0, 1, 2
+
+# What fattr3 holds; times are nanoseconds.
+Attributes = collections.namedtuple("Attributes", "type mode nlink uid gid size used rdev fsid "
+                                    "fileid atime mtime ctime")
+# An answer to WRITE; to COMMIT, where count and committed are 0. before: (size, mtime, ctime).
+Written = collections.namedtuple("Written", "status before after count committed verifier")
 
 
 def opaque(data):
@@ -33,6 +42,27 @@ class Reply:
         n = self.u32()
         self.at += n + -n % 4
         return self.data[self.at - n - -n % 4:][:n]
+
+    def verifier(self):
+        self.at += 8
+        return self.data[self.at - 8:self.at]
+
+    def time(self):
+        return self.u32() * 1000000000 + self.u32()
+
+    def attributes(self):
+        """None where the server sent none."""
+        return self.fattr() if self.u32() else None
+
+    def fattr(self):
+        first = [self.u32() for _ in range(5)]
+        then = [self.u64() for _ in range(5)]
+        return Attributes(*first, *then, *(self.time() for _ in range(3)))
+
+    def changes(self):
+        """(before, after) of wcc_data."""
+        before = (self.u64(), self.time(), self.time()) if self.u32() else None
+        return before, self.attributes()
 
     def skip_attributes(self):
         if self.u32():
@@ -134,6 +164,20 @@ class Client:
     def getattr(self, fh):
         return self.nfs.call(GETATTR, opaque(fh)).u32()
 
+    def attributes(self, fh):
+        """None when GETATTR fails."""
+        reply = self.nfs.call(GETATTR, opaque(fh))
+        return reply.fattr() if reply.u32() == OK else None
+
+    def truncate(self, fh, size):
+        # no mode, uid, gid; the size; no times, no guard
+        change = struct.pack(">IIIIQIII", 0, 0, 0, 1, size, 0, 0, 0)
+        return self.nfs.call(SETATTR, opaque(fh) + change).u32()
+
+    def rename(self, old, new):
+        return self.nfs.call(RENAME, opaque(self.root) + opaque(old.encode())
+                             + opaque(self.root) + opaque(new.encode())).u32()
+
     @staticmethod
     def read_body(fh, offset, count):
         return opaque(fh) + struct.pack(">QI", offset, count)
@@ -152,9 +196,37 @@ class Client:
     def read(self, fh, offset, count):
         return self.read_result(self.nfs.call(READ, self.read_body(fh, offset, count)))
 
-    def write(self, fh, offset, data, stable=0):
-        body = opaque(fh) + struct.pack(">QII", offset, len(data), stable) + opaque(data)
-        return self.nfs.call(WRITE, body).u32()
+    @staticmethod
+    def write_body(fh, offset, data, stable=UNSTABLE):
+        return opaque(fh) + struct.pack(">QII", offset, len(data), stable) + opaque(data)
+
+    @staticmethod
+    def write_result(reply):
+        status = reply.u32()
+        before, after = reply.changes()
+        if status != OK:
+            return Written(status, before, after, 0, 0, None)
+        return Written(status, before, after, reply.u32(), reply.u32(), reply.verifier())
+
+    def write(self, fh, offset, data, stable=UNSTABLE):
+        """The status."""
+        return self.write_whole(fh, offset, data, stable).status
+
+    def write_whole(self, fh, offset, data, stable=UNSTABLE):
+        return self.write_result(self.nfs.call(WRITE, self.write_body(fh, offset, data, stable)))
+
+    @staticmethod
+    def commit_body(fh, offset=0, count=0):
+        return opaque(fh) + struct.pack(">QI", offset, count)
+
+    @staticmethod
+    def commit_result(reply):
+        status = reply.u32()
+        before, after = reply.changes()
+        return Written(status, before, after, 0, 0, reply.verifier() if status == OK else None)
+
+    def commit(self, fh, offset=0, count=0):
+        return self.commit_result(self.nfs.call(COMMIT, self.commit_body(fh, offset, count)))
 
     def stream(self, fh, size, request=65536, outstanding=4):
         """Yields (offset, status, data) of a file read in order, `outstanding` at a time."""

@@ -1,0 +1,224 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""Nothing written is lost: test_writeback.py MECHDISK PLUGIN [TEST[:KIND]...]
+
+Careful clients (careful.py) write through stock VFS and through RA with several settings. The server
+is killed, stopped and reconfigured in mid-write, the power is cut, the disk fails and fills up. What
+was promised must be on the disk; what was answered must be in the file; a client must hear of an
+error wherever stock would have told it.
+"""
+import collections
+import os
+import random
+import subprocess
+import sys
+import time
+
+import careful
+import e2e
+import modelled_disk
+import nfs3
+import power_cut
+
+SIZE_MB = 384
+Kind = collections.namedtuple("Kind", "name server export module")
+KINDS = [
+    Kind("stock", "stock", {}, {}),
+    Kind("ra", "ra", {}, {}),
+    # Everything goes to the disk at once, writers are always paced, few files are known.
+    Kind("hasty", "ra", {"Writeback_Delay": 0, "Writeback_Idle": 0, "Writeback_Chunk": 65536,
+                         "Write_Delay_Max": 20},
+         {"Dirty_Budget": 1 << 20, "Writeback_Files": 2}),
+    # Nothing does before COMMIT.
+    Kind("idle", "ra", {"Writeback_Delay": 30000, "Writeback_Share": 1, "Writeback_Idle": 1000,
+                        "Writeback_Chunk": 256 << 20, "Writeback_Max_Age": 30000}, {}),
+    Kind("off", "ra", {"Writeback": "false"}, {}),
+]
+
+
+class Place:
+    """A disk, a directory for servers, and servers of a kind on it."""
+
+    def __init__(self, mechdisk, plugin, fs="ext4", record=None):
+        self.work, self.plugin, self.servers = e2e.work_directory(), plugin, []
+        self.record = f"{self.work}/{record}" if record else None
+        self.disk = modelled_disk.for_test(self.work, mechdisk, SIZE_MB, fs=fs, record=self.record)
+        self.mount = self.disk.mount
+
+    def serve(self, kind):
+        module = " ".join(f"{k} = {v};" for k, v in kind.module.items())
+        listed = [{"id": 1, "path": self.mount, "pseudo": "/e1", "params": kind.export}]
+        server = e2e.Server(kind.server, listed, self.work, self.plugin, ra=module)
+        self.servers.append(server)
+        return server.start()
+
+    def remount(self):
+        """What is read afterwards comes from the disk."""
+        self.disk.timing(False)
+        e2e.run("umount", self.mount)
+        e2e.run("mount", "-o", "noatime", self.disk.loop, self.mount)
+
+    def close(self):
+        for server in self.servers:
+            server.stop()
+        self.disk.down()
+
+
+def ends_well(server, what):
+    status = server.stop()
+    e2e.check(status == 0, f"{what}: the server ends cleanly",
+              f"status {status}\n{server.log_text()[-2000:]}")
+
+
+def all_is_there(place, writers, what):
+    """After the writers have finished and the server has ended."""
+    e2e.check(not writers.failed, f"{what}: all that was written became safe", writers.failed)
+    e2e.check(not writers.statuses(), f"{what}: no call failed", writers.statuses())
+    place.remount()
+    wrong = writers.differences(place.mount, writers.levels("sent"))
+    e2e.check(not wrong, f"{what}: every byte is on the disk", "\n".join(wrong[:10]))
+
+
+def answered_is_in_files(place, writers, what):
+    """Nothing is kept in the server: its end, however sudden, takes no answered WRITE with it."""
+    wrong = writers.differences(place.mount, writers.levels("acked"))
+    e2e.check(not wrong, f"{what}: what was answered is in the files", "\n".join(wrong[:10]))
+
+
+def kill_nine(mechdisk, plugin, kind):
+    place = Place(mechdisk, plugin)
+    place.disk.timing(True)
+    server = place.serve(kind)
+    writers = careful.Writers(server, "/e1").start()
+    dice = random.Random(kind.name)
+    for number in range(1, 5):
+        what = f"kill -9, {number}"
+        time.sleep(dice.uniform(1.0, 2.5))
+        server.kill()
+        answered_is_in_files(place, writers, what)
+        server.start()
+    time.sleep(1)
+    writers.finish()
+    verifiers = [w.verifiers for w in writers.writers]
+    e2e.note(f"{sum(w.commits for w in writers.writers)} COMMITs, "
+             f"{sum(w.resent for w in writers.writers)} cells written again, "
+             f"{sum(sum(f.sent) for f in writers.files)} in all")
+    e2e.check(all(len(set(v)) == 5 for v in verifiers), "kill -9: each start has a verifier of "
+              "its own", verifiers)
+    e2e.check(all(w.resent and w.commits for w in writers.writers),
+              "kill -9: data was committed, and data was written again")
+    ends_well(server, "kill -9")
+    all_is_there(place, writers, "kill -9")
+    place.close()
+
+
+class Moments:
+    """What was promised when the record of the disk had which length."""
+
+    def __init__(self, record, writers, often):
+        self.record, self.writers, self.often = record, writers, often
+        self.random = random.Random(2)
+        self.taken = []
+        for writer in writers.writers:
+            writer.promised = self.promised
+
+    def promised(self):
+        if self.random.random() > self.often:
+            return
+        safe = self.writers.levels("safe")
+        place = os.path.getsize(self.record)
+        self.taken.append((place, safe, self.writers.levels("sent")))
+
+    def some(self, count):
+        """The last, and others at random, in their order."""
+        taken = sorted(self.taken, key=lambda moment: moment[0])
+        chosen = self.random.sample(taken[:-1], min(count - 1, len(taken) - 1))
+        return sorted(chosen, key=lambda moment: moment[0]) + taken[-1:]
+
+
+def power_cuts(mechdisk, plugin, kind, fs="ext4"):
+    """The file system recovered from what had been flushed when a promise was made holds it."""
+    place = Place(mechdisk, plugin, fs, record="record")
+    server = place.serve(kind)
+    writers = careful.Writers(server, "/e1", cells=4096, commit=0.08, stable=0)
+    moments = Moments(place.record, writers, 0.3)
+    place.disk.timing(True)
+    writers.start()
+    time.sleep(2)
+    for writer in writers.writers:  # not from the start: each of them is a flush for all
+        writer.stable = 0.1
+    time.sleep(2)
+    writers.finish()
+    what = f"power cut, {fs}"
+    ends_well(server, what)
+    all_is_there(place, writers, what)
+    place.close()
+    cuts = power_cut.PowerCuts(place.record, SIZE_MB << 20, e2e.temporary("cuts-", place.work), fs)
+    wrong, chosen = [], moments.some(10)
+    for number, (at, safe, sent) in enumerate(chosen):
+        with cuts.mounted(at, keep=0.5 * (number % 2)) as path:
+            wrong += writers.differences(path, safe, sent)
+    cuts.close()
+    e2e.check(len(chosen) >= 4, f"{what}: promises were made", len(moments.taken))
+    e2e.check(not wrong, f"{what}: what COMMIT and stable WRITEs promised is on the disk "
+              f"({len(chosen)} of {len(moments.taken)} promises)", "\n".join(wrong[:10]))
+
+
+def power_cuts_xfs(mechdisk, plugin, kind):
+    power_cuts(mechdisk, plugin, kind, "xfs")
+
+
+def stop_and_reload(mechdisk, plugin, kind):
+    """SIGHUPs that change the settings, and SIGTERM, in mid-write."""
+    place = Place(mechdisk, plugin)
+    place.disk.timing(True)
+    server = place.serve(kind)
+    writers = careful.Writers(server, "/e1").start()
+    others = [k.export for k in KINDS if k.server == kind.server]
+    for number in range(8):
+        server.exports[0]["params"] = others[number % len(others)]
+        server.write_config()
+        server.sighup()
+        time.sleep(0.2)
+    e2e.check(server.alive(), "SIGHUP in mid-write: the server is alive", server.log_text()[-2000:])
+    for number in range(2):
+        ends_well(server, f"SIGTERM in mid-write, {number + 1}")
+        answered_is_in_files(place, writers, f"SIGTERM in mid-write, {number + 1}")
+        server.start()
+        time.sleep(1)
+    writers.finish()
+    ends_well(server, "after SIGTERM in mid-write")
+    all_is_there(place, writers, "SIGTERM and SIGHUP in mid-write")
+    place.close()
+
+
+TESTS = {f.__name__: f for f in (kill_nine, power_cuts, power_cuts_xfs, stop_and_reload)}
+
+
+def known(kind, plugin):
+    """Whether the plugin has the settings of the kind."""
+    with open(plugin, "rb") as f:
+        text = f.read()
+    return all(name.encode() in text for name in (*kind.export, *kind.module))
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__.splitlines()[0])
+    mechdisk = sys.argv[1]
+    plugin = e2e.plugin_from(sys.argv[2:], "")
+    e2e.enter(("mkfs.xfs",))
+    KINDS[:] = [k for k in KINDS if k.server == "stock" or known(k, plugin)]
+    for wanted in sys.argv[3:] or TESTS:
+        name, _, only = wanted.partition(":")
+        for kind in KINDS:
+            if only in ("", kind.name):
+                e2e.note(f"{name}: {kind.name}")
+                began = time.monotonic()
+                TESTS[name](mechdisk, plugin, kind)
+                e2e.note(f"{name}: {kind.name}: {time.monotonic() - began:.1f} s")
+    e2e.finish()
+
+
+if __name__ == "__main__":
+    main()
