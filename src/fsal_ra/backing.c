@@ -185,6 +185,16 @@ uint64_t backing_block(struct backing *b, uint64_t offset)
 	return UNMAPPED_BASE + ((b->file & 0xfffff) << 40) + offset % (UINT64_C(1) << 40);
 }
 
+uint64_t backing_place(struct backing *b, uint64_t offset)
+{
+	uint64_t block = backing_block(b, offset), before;
+
+	if (block < UNMAPPED_BASE || !offset)
+		return block;
+	before = backing_block(b, offset - 1);
+	return before < UNMAPPED_BASE ? before + 1 : block;
+}
+
 uint64_t backing_refresh_size(struct backing *b)
 {
 	struct stat st;
@@ -397,7 +407,7 @@ struct backing *backing_get(struct ra_handle *hdl, uint64_t now)
 	return b;
 }
 
-void backing_invalidate(struct ra_handle *hdl)
+struct backing *backing_peek(struct ra_handle *hdl)
 {
 	struct backing *b;
 
@@ -406,6 +416,13 @@ void backing_invalidate(struct ra_handle *hdl)
 	if (b)
 		backing_hold(b);
 	pthread_mutex_unlock(&hdl->slot.lock);
+	return b;
+}
+
+void backing_invalidate(struct ra_handle *hdl)
+{
+	struct backing *b = backing_peek(hdl);
+
 	if (!b)
 		return;
 	extent_map_invalidate(&b->extents); /* may wait for FIEMAP: not under the slot's lock */

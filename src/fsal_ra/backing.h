@@ -65,6 +65,8 @@ void backing_put(struct backing *b);
 /* A hold by somebody who has a use or hold; backing_release() gives it back. */
 struct backing *backing_hold(struct backing *b);
 void backing_release(struct backing *b);
+/* A hold of what the handle has, NULL if it has none. */
+struct backing *backing_peek(struct ra_handle *hdl);
 /* Makes a use of a hold, to be ended by backing_unuse(); false when the descriptor is closed. */
 bool backing_use(struct backing *b);
 void backing_unuse(struct backing *b);
@@ -78,6 +80,8 @@ void backing_invalidate(struct ra_handle *hdl);
 bool backing_resident(struct backing *b, uint64_t offset, uint64_t len);
 /* The device address of OFFSET; where unmapped, one that keeps file order. */
 uint64_t backing_block(struct backing *b, uint64_t offset);
+/* Where OFFSET will go if it has no place yet: behind the byte before it. */
+uint64_t backing_place(struct backing *b, uint64_t offset);
 /* Asks the file system for the size again. */
 uint64_t backing_refresh_size(struct backing *b);
 

@@ -7,6 +7,7 @@
 #include <sys/sysmacros.h>
 
 #include "io.h"
+#include "pricing/price.h"
 #include "ra_methods.h"
 
 #define MS UINT64_C(1000000) /* in ns */
@@ -18,6 +19,11 @@
  */
 #define SEEK_NONE (1 * MS)
 #define SEEK_REAL (20 * MS)
+
+/* Reads waiting for each request that the disk does at once, when it is saturated. */
+#define SATURATION     8
+/* Looks at the number of reads that are averaged. */
+#define READS_AVERAGED 16
 
 static struct {
 	pthread_mutex_t lock;
@@ -52,6 +58,8 @@ static void limits_of(const struct ra_export_params *p, struct sched_limits *l)
 		.queue_max = (uint32_t)p->queue_limit,
 		.max_io = p->max_io,
 		.prefetch_max_age = p->prefetch_max_age * MS,
+		.writeback_idle = p->writeback_idle * MS,
+		.writeback_share = (double)p->writeback_share / 100,
 		.cost = {
 			.chunk_min = p->chunk_min,
 			.chunk_max = p->chunk_max,
@@ -203,6 +211,16 @@ bool device_prices(uint64_t devices, double *write, double *readahead)
 		*readahead = fmax(*readahead, board_readahead_price(b));
 	}
 	return devices != 0;
+}
+
+double device_price(struct ra_device *d)
+{
+	double saturation = (double)ra_module_params.disk_saturation;
+
+	if (saturation < 1)
+		saturation = SATURATION * d->dispatcher.depth;
+	d->reads += (dispatcher_reads(&d->dispatcher) - d->reads) / READS_AVERAGED;
+	return price_of((double)ra_module_params.k_disk, d->reads / saturation);
 }
 
 void device_stop_all(void)

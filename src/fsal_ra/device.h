@@ -26,6 +26,7 @@ struct ra_device {
 	atomic_bool demand_inline;
 	struct dispatcher dispatcher;
 	struct price_board prices; /* what its use costs: prices.c */
+	double reads; /* queued or running, averaged; the ticking thread's of writeback.c */
 };
 
 /*
@@ -47,6 +48,8 @@ struct ra_device *device_nth(unsigned int n);
  * Takes no lock: such a device stays to the end, and in its place.
  */
 bool device_prices(uint64_t devices, double *write, double *readahead);
+/* What reads would pay for the disk now, 0..1; looked at by one thread, at regular times. */
+double device_price(struct ra_device *d);
 /* Joins all threads; what is queued is served first. */
 void device_stop_all(void);
 

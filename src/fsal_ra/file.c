@@ -3,6 +3,7 @@
  * Files: opening, closing, locks, space. Reads and writes are in io.c.
  */
 #include "subcall.h"
+#include "writeback.h"
 
 static fsal_status_t close_(struct fsal_obj_handle *obj_hdl)
 {
@@ -75,7 +76,12 @@ static fsal_status_t io_advise2(struct fsal_obj_handle *obj_hdl, struct state_t 
 
 static fsal_status_t commit2(struct fsal_obj_handle *obj_hdl, off_t offset, size_t len)
 {
-	return SUB_OBJ(obj_hdl, commit2, offset, len);
+	struct backing *b = writeback_commit(ra_handle_of(obj_hdl), ra_export_of_op(),
+					     (uint64_t)offset, len);
+	fsal_status_t status = SUB_OBJ(obj_hdl, commit2, offset, len);
+	int err = writeback_committed(b);
+
+	return err && !FSAL_IS_ERROR(status) ? fsalstat(posix2fsal_error(err), err) : status;
 }
 
 static fsal_status_t lock_op2(struct fsal_obj_handle *obj_hdl, struct state_t *state, void *owner,

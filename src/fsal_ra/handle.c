@@ -5,6 +5,7 @@
  * links tell the data path afterwards.
  */
 #include "subcall.h"
+#include "writeback.h"
 
 #include <string.h>
 
@@ -196,8 +197,10 @@ static fsal_status_t rename_(struct fsal_obj_handle *obj_hdl, struct fsal_obj_ha
 	status = SUBCALL(ra_export_of_op(),
 			 olddir->obj_ops->rename(ra_sub_of(obj_hdl), olddir, old_name,
 						 ra_sub_of(newdir_hdl), new_name RA_DIR2_ARGS));
-	if (!FSAL_IS_ERROR(status))
+	if (!FSAL_IS_ERROR(status)) {
 		ra_io_renamed(ra_export_of_op());
+		writeback_removed();
+	}
 	return status;
 }
 
@@ -208,8 +211,13 @@ static fsal_status_t rename_(struct fsal_obj_handle *obj_hdl, struct fsal_obj_ha
 static fsal_status_t unlink_(struct fsal_obj_handle *dir_hdl, struct fsal_obj_handle *obj_hdl,
 			     const char *name RA_DIR_PARAMS)
 {
+	struct backing *b = backing_peek(ra_handle_of(obj_hdl));
+	fsal_status_t status;
+
 	ra_io_handle_close(ra_handle_of(obj_hdl));
-	return SUB_OBJ(dir_hdl, unlink, ra_sub_of(obj_hdl), name RA_DIR_ARGS);
+	status = SUB_OBJ(dir_hdl, unlink, ra_sub_of(obj_hdl), name RA_DIR_ARGS);
+	writeback_unlinked(b);
+	return status;
 }
 
 /* Attributes */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The data path of one client read.
+ * The data path of one client read, and of one write.
  *
  *   READ -> tell the engine (readahead/), which may plan a prefetch
  *     in memory?  -> the sub-FSAL answers at once, on this thread; then the prefetch is queued
  *     not?        -> the prefetch is queued, then the read: it joins a chunk or goes by itself; a
  *                    dispatcher thread answers through the sub-FSAL, with an op context of its own
+ *
+ *   WRITE -> the sub-FSAL puts it into the page cache; write-back is told, and the reply may be held
+ *            back a little while too much is dirty (pacer.h)
  *
  * The bytes always come from the sub-FSAL, out of the page cache: nothing here can be stale.
  *
@@ -19,8 +22,10 @@
 
 #include <urcu-bp.h>
 
+#include "pacer.h"
 #include "stats.h"
 #include "subcall.h"
+#include "writeback.h"
 
 /* Records that a thread keeps. */
 #define CALLS_KEPT 64
@@ -39,6 +44,11 @@ struct call {
 	struct user_cred creds;
 	struct fsal_io_arg *read_arg;
 	bool bypass;
+	/* Only of a write: */
+	struct fsal_io_arg *write_arg;
+	bool stable;
+	fsal_status_t status;
+	struct paced paced;
 };
 
 struct call_list {
@@ -306,32 +316,108 @@ void ra_read2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_c
 		chunk_submit(chunk); /* after the answer: a resident read waits for nothing */
 }
 
+/* ---- every write ------------------------------------------------------------------------ */
+
+/* Answers a write whose reply has been held back. */
+static void write_answer(struct paced *p)
+{
+	struct call *call = container_of(p, struct call, paced);
+	struct export_io *io = call->io;
+	struct req_op_context ctx;
+
+	init_op_context_simple(&ctx, call->gsh_export, &call->exp->export);
+	ctx.creds = call->creds;
+	done(NULL, call->status, call->write_arg, call);
+	export_io_leave(io);
+	export_io_put(io);
+	release_op_context();
+}
+
+/* Holds the reply of CALL back for DELAY ns; false: it is to be answered now. */
+static bool write_hold(struct call *call, fsal_status_t status, uint64_t delay)
+{
+	struct export_io *io = call->exp->io;
+
+	if (!export_io_enter(io))
+		return false;
+	call->io = export_io_ref(io);
+	call->status = status;
+	call->creds = op_ctx->creds;
+	call->gsh_export = op_ctx->ctx_export;
+	get_gsh_export_ref(call->gsh_export);
+	if (pacer_hold(&call->paced, delay, write_answer))
+		return true;
+	put_gsh_export(call->gsh_export);
+	export_io_leave(io);
+	export_io_put(io);
+	return false;
+}
+
+/* CALL's write has succeeded: its ranges are dirty. For how long (ns) to hold back the reply. */
+static uint64_t account(struct call *call)
+{
+	struct ra_handle *hdl = ra_handle_of(call->obj_hdl);
+	struct fsal_io_arg *arg = call->write_arg;
+
+	ra_io_handle_changed(hdl, arg->offset, arg->io_amount);
+	if (call->stable || !writeback_wrote(hdl, call->exp, arg->offset, arg->io_amount))
+		return 0;
+	return pacer_delay((uint64_t)(uintptr_t)op_ctx->client, arg->io_amount,
+			   call->exp->params.write_delay_max);
+}
+
+/* The data of a write is in the page cache, or on the disk if it was to be stable. */
+static void written(struct fsal_obj_handle *sub, fsal_status_t status, void *obj_data,
+		    void *caller_data)
+{
+	struct call *call = caller_data;
+	uint64_t delay = 0;
+
+	if (!FSAL_IS_ERROR(status))
+		delay = SUPERCALL(call->exp, account(call));
+	if (!delay || !write_hold(call, status, delay))
+		done(sub, status, obj_data, caller_data);
+}
+
 void ra_write2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_cb,
 	       struct fsal_io_arg *write_arg, void *caller_arg)
 {
 	struct call *call = call_new(obj_hdl, done_cb, caller_arg);
-	uint64_t offset = write_arg->offset, len = length_of(write_arg);
 
-	ra_io_handle_changed(ra_handle_of(obj_hdl), offset, len);
-	SUB_OBJ(obj_hdl, write2, bypass, done, write_arg, call);
+	call->write_arg = write_arg;
+	call->stable = write_arg->fsal_stable;
+	ra_io_handle_changed(ra_handle_of(obj_hdl), write_arg->offset, length_of(write_arg));
+	SUB_OBJ(obj_hdl, write2, bypass, written, write_arg, call);
 }
 
 /* ---- the dispatcher's view -------------------------------------------------------------- */
 
 static void execute(struct dispatcher *d, struct sched_req *r)
 {
-	if (r->class == SCHED_DEMAND)
+	switch (r->class) {
+	case SCHED_DEMAND:
 		demand_execute(d, r);
-	else
+		break;
+	case SCHED_PREFETCH:
 		chunk_execute(d, r);
+		break;
+	default:
+		writeback_execute(d, r);
+	}
 }
 
 static void finish(struct dispatcher *d, struct sched_req *r)
 {
-	if (r->class == SCHED_DEMAND)
+	switch (r->class) {
+	case SCHED_DEMAND:
 		demand_complete(r);
-	else
+		break;
+	case SCHED_PREFETCH:
 		chunk_finish(r);
+		break;
+	default:
+		writeback_finish(r);
+	}
 }
 
 static void thread_start(unsigned int n)

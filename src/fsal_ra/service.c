@@ -17,8 +17,10 @@
 #include <urcu-bp.h>
 
 #include "io.h"
+#include "pacer.h"
 #include "stats.h"
 #include "subcall.h"
+#include "writeback.h"
 
 /* Maintenance runs this often (ms). */
 #define TICK_MS 1000
@@ -225,6 +227,7 @@ void ra_io_export_drain(struct ra_export *exp)
 
 	if (io == NULL)
 		return;
+	writeback_leave(io);
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += (time_t)(ra_module_params.drain_timeout / 1000);
 	pthread_mutex_lock(&io->lock);
@@ -350,6 +353,11 @@ int ra_io_module_start(void)
 	}
 	service.running = true;
 	ra_prices_start();
+	err = writeback_start();
+	if (!err)
+		err = pacer_start();
+	if (err)
+		LogWarn(COMPONENT_FSAL, "RA: write-back or pacing not started: %s", strerror(err));
 	ra_control_start();
 	return 0;
 }
@@ -384,6 +392,8 @@ void ra_io_module_stop(void)
 	pthread_mutex_unlock(&service.lock);
 	pthread_join(service.thread, NULL);
 	service.running = false;
+	pacer_stop();
+	writeback_stop();
 	backing_sweep(ra_now(), true);
 	ra_stats_log();
 	device_stop_all();

@@ -8,7 +8,9 @@
 
 #include "backing.h"
 #include "io.h"
+#include "pacer.h"
 #include "ra_methods.h"
+#include "writeback.h"
 
 struct text {
 	char *at;
@@ -54,6 +56,22 @@ static void say_engine(struct text *t)
 	    backing_count());
 }
 
+static void say_writeback(struct text *t)
+{
+	struct writeback_view w;
+	struct pacer_view p;
+
+	writeback_view(&w);
+	pacer_view(&p);
+	say(t,
+	    ",\"writeback_files\":%u,\"writeback_bytes\":%" PRIu64 ",\"writeback_errors\":%" PRIu64
+	    ",\"writeback_untracked\":%" PRIu64 ",\"commits\":%" PRIu64
+	    ",\"paced_replies\":%" PRIu64 ",\"paced_us\":%" PRIu64 ",\"paced_max_us\":%" PRIu64
+	    ",\"pacing_refused\":%" PRIu64,
+	    w.files, w.pushed, w.errors, w.untracked, w.commits, p.replies, p.delay / 1000,
+	    p.delay_max / 1000, p.refused);
+}
+
 static void say_device(struct text *t, struct ra_device *d)
 {
 	struct sched_queue *q = &d->dispatcher.queue;
@@ -63,14 +81,15 @@ static void say_device(struct text *t, struct ra_device *d)
 	say(t,
 	    "{\"device\":\"%u:%u\",\"scheduler\":\"%s\",\"depth\":%u,\"queued_demand\":%u"
 	    ",\"queued_prefetch\":%u,\"served_demand\":%" PRIu64 ",\"served_prefetch\":%" PRIu64
-	    ",\"demand_bytes\":%" PRIu64 ",\"prefetch_bytes\":%" PRIu64 ",\"joined\":%" PRIu64
+	    ",\"served_writeback\":%" PRIu64 ",\"writeback_share\":%.3f,\"demand_bytes\":%" PRIu64 ",\"prefetch_bytes\":%" PRIu64 ",\"joined\":%" PRIu64
 	    ",\"absorbed\":%" PRIu64 ",\"merged\":%" PRIu64 ",\"expired\":%" PRIu64
 	    ",\"dropped\":%" PRIu64 ",\"refused\":%" PRIu64 ",\"switches\":%" PRIu64
 	    ",\"wait_p50_us\":%" PRIu64 ",\"wait_p99_us\":%" PRIu64 ",\"wait_max_us\":%" PRIu64
 	    ",\"seek_us\":%.0f,\"bytes_per_s\":%.0f,\"chunk\":%" PRIu64 "}",
 	    major(d->dev), minor(d->dev), q->policy->name, d->dispatcher.depth,
 	    q->by_class[SCHED_DEMAND], q->by_class[SCHED_PREFETCH], s->served[SCHED_DEMAND],
-	    s->served[SCHED_PREFETCH], s->bytes[SCHED_DEMAND], s->bytes[SCHED_PREFETCH], s->joined,
+	    s->served[SCHED_PREFETCH], s->served[SCHED_WRITEBACK], q->writeback.share,
+	    s->bytes[SCHED_DEMAND], s->bytes[SCHED_PREFETCH], s->joined,
 	    s->absorbed, s->merged, s->expired, s->dropped, s->refused, s->switches,
 	    sched_wait_percentile(s, 50) / 1000, sched_wait_percentile(s, 99) / 1000,
 	    s->wait_max / 1000, q->cost.seek_ns / 1000,
@@ -91,6 +110,7 @@ size_t ra_stats_json(char *buffer, size_t size)
 		free(sum);
 	}
 	say_engine(&t);
+	say_writeback(&t);
 	say(&t, ",\"devices\":[");
 	for (unsigned int i = 0; (d = device_nth(i)) != NULL; i++) {
 		say(&t, "%s", i ? "," : "");

@@ -231,6 +231,17 @@ void dispatcher_set_writeback_share(struct dispatcher *d, double share)
 	pthread_mutex_unlock(&d->lock);
 }
 
+uint32_t dispatcher_reads(struct dispatcher *d)
+{
+	uint32_t reads;
+
+	pthread_mutex_lock(&d->lock);
+	reads = d->queue.queued + d->queue.running - d->queue.by_class[SCHED_WRITEBACK] -
+		d->queue.writeback.running;
+	pthread_mutex_unlock(&d->lock);
+	return reads;
+}
+
 void dispatcher_want(struct dispatcher *d, struct sched_req *r)
 {
 	pthread_mutex_lock(&d->lock);

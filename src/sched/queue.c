@@ -108,7 +108,8 @@ static void absorb(struct sched_queue *q, struct sched_req *chunk)
 enum sched_verdict sched_submit(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
 	r->arrival = r->submitted = now;
-	r->wanted = r->class == SCHED_DEMAND;
+	if (r->class != SCHED_WRITEBACK)
+		r->wanted = r->class == SCHED_DEMAND;
 	r->dropped = false;
 	r->progress = r->offset;
 	r->io_len = r->len;
@@ -138,7 +139,7 @@ enum sched_verdict sched_submit(struct sched_queue *q, struct sched_req *r, uint
 	q->queued++;
 	q->by_class[r->class]++;
 	if (r->class == SCHED_WRITEBACK) {
-		order_insert(&q->writeback.queued, r);
+		writeback_add(q, r);
 	} else {
 		TAILQ_INSERT_TAIL(&q->aged, r, age);
 		q->policy->add(q, r);

@@ -129,8 +129,8 @@ enum sched_verdict {
 
 void sched_queue_init(struct sched_queue *q, const struct sched_policy *policy,
 		      const struct sched_limits *limits);
-/* R's first block of fields is set by the caller, who keeps R alive until it is handed out or
- * woken. */
+/* R's first block of fields (of a write-back also wanted) is set by the caller, who keeps R alive
+ * until it is handed out or woken. */
 enum sched_verdict sched_submit(struct sched_queue *q, struct sched_req *r, uint64_t now);
 /* The next request for the disk, now running; NULL when none is queued. */
 struct sched_req *sched_next(struct sched_queue *q, uint64_t now);

@@ -81,6 +81,13 @@ struct sched_req *writeback_pick(struct sched_queue *q, uint64_t now)
 	return order_scan(&q->writeback.queued, q->head);
 }
 
+void writeback_add(struct sched_queue *q, struct sched_req *r)
+{
+	order_insert(&q->writeback.queued, r);
+	if (r->wanted)
+		q->writeback.wanted++;
+}
+
 void writeback_remove(struct sched_queue *q, struct sched_req *r)
 {
 	TAILQ_REMOVE(&q->writeback.queued, r, order);

@@ -11,6 +11,8 @@ static inline uint32_t sched_reads(const struct sched_queue *q)
 	return q->queued - q->by_class[SCHED_WRITEBACK];
 }
 
+/* R was queued. */
+void writeback_add(struct sched_queue *q, struct sched_req *r);
 /* The write-back that goes to the disk now, without removing it; NULL: none is due. */
 struct sched_req *writeback_pick(struct sched_queue *q, uint64_t now);
 /* R leaves the queue. */

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Dirty memory, from /proc/vmstat. See dirty.h. */
+#include "dirty.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ra_methods.h"
+
+#define VMSTAT "/proc/vmstat"
+/* The rate is measured over at least this (ns), and averaged over about so many such spans. */
+#define RATE_SPAN  UINT64_C(200000000)
+#define RATE_SPANS 4
+/* ... while at least this part of the budget waits. */
+#define RATE_BACKLOG 0.3
+/* Bytes a second until one was measured, and the least believed. */
+#define RATE_FIRST 100e6
+#define RATE_LEAST 1e6
+
+static struct {
+	int fd;
+	long page;
+	_Atomic uint64_t sampled, since, budget; /* bytes */
+	_Atomic uint64_t rate;			 /* bytes/s */
+	uint64_t written, at;			 /* at the start of the present span */
+	bool backlog;
+} dirty = {.fd = -1};
+
+void dirty_start(void)
+{
+	dirty.page = sysconf(_SC_PAGESIZE);
+	atomic_store(&dirty.rate, (uint64_t)RATE_FIRST);
+	atomic_store(&dirty.sampled, 0);
+	atomic_store(&dirty.since, 0);
+	atomic_store(&dirty.budget, ra_module_params.dirty_budget);
+	dirty.at = 0;
+	dirty.fd = open(VMSTAT, O_RDONLY | O_CLOEXEC);
+	if (dirty.fd < 0)
+		LogWarn(COMPONENT_FSAL,
+			"RA: %s: %s: how much is dirty is not known; writers are not paced", VMSTAT,
+			strerror(errno));
+}
+
+void dirty_stop(void)
+{
+	if (dirty.fd >= 0)
+		close(dirty.fd);
+	dirty.fd = -1;
+}
+
+/* The number behind "\nNAME " in TEXT, 0 if there is none. */
+static uint64_t counter(const char *text, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = text; at != NULL; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (!strncmp(at, name, len) && at[len] == ' ')
+			return strtoull(at + len, NULL, 10);
+	}
+	return 0;
+}
+
+/* How fast the disk takes it, judged while enough waits. */
+static void measure(uint64_t written, double level, uint64_t now)
+{
+	uint64_t elapsed = now - dirty.at;
+	double rate = (double)atomic_load(&dirty.rate);
+
+	if (dirty.at && elapsed < RATE_SPAN)
+		return;
+	if (dirty.at && dirty.backlog && elapsed < 10 * RATE_SPAN) {
+		double seen = (double)(written - dirty.written) * 1e9 / (double)elapsed;
+
+		rate += (seen - rate) / RATE_SPANS;
+		atomic_store(&dirty.rate, (uint64_t)(rate < RATE_LEAST ? RATE_LEAST : rate));
+	}
+	dirty.written = written;
+	dirty.at = now;
+	dirty.backlog = level > RATE_BACKLOG;
+}
+
+void dirty_sample(uint64_t now)
+{
+	static char text[16384];
+	uint64_t page = (uint64_t)dirty.page, budget = ra_module_params.dirty_budget;
+	ssize_t n = dirty.fd < 0 ? -1 : pread(dirty.fd, text, sizeof(text) - 1, 0);
+
+	if (n <= 0)
+		return;
+	text[n] = '\0';
+	if (!budget)
+		budget = counter(text, "nr_dirty_background_threshold") * page / 4 * 3;
+	atomic_store(&dirty.budget, budget);
+	atomic_store(&dirty.sampled,
+		     (counter(text, "nr_dirty") + counter(text, "nr_writeback")) * page);
+	atomic_store(&dirty.since, 0);
+	measure(counter(text, "nr_written") * page, dirty_level(), now);
+}
+
+void dirty_wrote(uint64_t bytes)
+{
+	atomic_fetch_add_explicit(&dirty.since, bytes, memory_order_relaxed);
+}
+
+uint64_t dirty_budget(void)
+{
+	return atomic_load_explicit(&dirty.budget, memory_order_relaxed);
+}
+
+double dirty_level(void)
+{
+	uint64_t budget = dirty_budget();
+
+	if (!budget || dirty.fd < 0)
+		return 0;
+	return (double)(atomic_load_explicit(&dirty.sampled, memory_order_relaxed) +
+			atomic_load_explicit(&dirty.since, memory_order_relaxed)) /
+	       (double)budget;
+}
+
+double dirty_rate(void)
+{
+	return (double)atomic_load_explicit(&dirty.rate, memory_order_relaxed);
+}

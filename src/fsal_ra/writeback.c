@@ -1,0 +1,654 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Write-back through the dispatcher.
+ *
+ *   UNSTABLE WRITE -> page cache (the sub-FSAL), and the range into the file's dirty set
+ *        a run of Writeback_Chunk bytes, or data older than Writeback_Delay:
+ *                  -> one request of the file in the disk's queue          (accelerate, defer:
+ * sched/) its turn: -> sync_file_range() step by step, for one slice of time; the rest queues again
+ *   COMMIT         -> its range goes first, as demand; then the sub-FSAL's fsync finds little to do
+ *
+ * Data stays in the page cache and the kernel stays free to write it out itself: by age after 30 s,
+ * or beyond its background threshold. A ticking thread keeps the level below that (see dirty.h), by
+ * bidding for the disk with the price of memory (writeback/bid.h).
+ *
+ * The set is only a hint, so nothing depends on it but speed, except for errors: the kernel tells
+ * of a failed write-out once, to the first who asks on an open file, and that is us. So an error is
+ * kept with the file until a COMMIT has brought it to a client.
+ *
+ * A file with dirty data keeps its descriptor, closed by Ganesha or not, until the data is out or
+ * the file has lost its last link. Lock: wb.lock, around the dispatcher's; backings are opened and
+ * closed without it.
+ */
+#include "writeback.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "dirty.h"
+#include "io.h"
+#include "pricing/price.h"
+#include "subcall.h"
+#include "writeback/bid.h"
+#include "writeback/dirty_set.h"
+
+#define MS UINT64_C(1000000) /* in ns */
+/* One sync_file_range() covers at most this much, and about so many separate writes. */
+#define STEP_BYTES (UINT64_C(2) << 20)
+#define STEP_RUNS  4
+/* The level is looked at, and old data looked for, this often while anything is dirty (ms). */
+#define TICK_MS 50
+/* Removed files are looked for every so many ticks. */
+#define TICKS_SWEEP 20
+/* Files submitted by one tick. */
+#define TICK_FILES 64
+/* Part of the budget beyond which any dirty data is worth a turn. */
+#define LEVEL_HIGH 0.5
+/* Longest wait of a REMOVE for the turn that its file is having (s). */
+#define TURN_TIMEOUT 1
+/* A price of memory that is worth less than this buys nothing. */
+#define BID_MIN 1e-3
+
+struct wb_file {
+	TAILQ_ENTRY(wb_file) link; /* all */
+	TAILQ_ENTRY(wb_file) hash;
+	struct sched_req req;
+	struct backing *backing;	/* a use and a hold */
+	const struct export_io *io;	/* of the last writer; compared, never followed */
+	uint64_t chunk, delay, age_max; /* bytes, ns, ns: the last writer's export */
+	struct dirty_set dirty;
+	struct dirty_set sync; /* of it, what a COMMIT waits for */
+	bool busy;	       /* its request is queued or running */
+	bool running;	       /* ... running */
+	bool gone;	       /* nothing of it is to be written: the use is given back */
+	uint32_t waiters;      /* COMMITs */
+	int error;	       /* errno not yet told to a client */
+};
+
+TAILQ_HEAD(wb_list, wb_file);
+#define WB_HASH 1024
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t wake;  /* the ticking thread */
+	pthread_cond_t clean; /* COMMITs: some file has had a turn */
+	pthread_t thread;
+	bool running, stopping;
+	struct wb_list files; /* least recently written first */
+	struct wb_list hash[WB_HASH];
+	struct writeback_view view;
+} wb = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct ra_device *device_of(const struct wb_file *f)
+{
+	return f->backing->device;
+}
+
+/* ---- the table; wb.lock held ------------------------------------------------------------- */
+
+static struct wb_list *bucket(const struct ra_device *d, uint64_t ino)
+{
+	uint64_t h = (ino ^ (uint64_t)(uintptr_t)d) * 0x9e3779b97f4a7c15u;
+
+	return &wb.hash[h >> 54];
+}
+
+static struct wb_file *find(const struct ra_device *d, uint64_t ino)
+{
+	struct wb_file *f;
+
+	TAILQ_FOREACH(f, bucket(d, ino), hash)
+	if (f->backing->file == ino && device_of(f) == d)
+		return f;
+	return NULL;
+}
+
+/* A new file; takes over the use and hold of B. */
+static struct wb_file *insert(struct backing *b)
+{
+	struct wb_file *f = gsh_calloc(1, sizeof(*f));
+
+	f->backing = b;
+	TAILQ_INSERT_TAIL(&wb.files, f, link);
+	TAILQ_INSERT_TAIL(bucket(b->device, b->file), f, hash);
+	if (wb.view.files++ == 0)
+		pthread_cond_signal(&wb.wake);
+	return f;
+}
+
+/* Takes F out if nobody needs it; it is then to be freed by free_file(), without the lock. */
+static bool take_out(struct wb_file *f)
+{
+	bool clean = !f->dirty.n && !f->sync.n && !f->error;
+
+	if (f->busy || f->waiters || (!clean && !f->gone))
+		return false;
+	TAILQ_REMOVE(&wb.files, f, link);
+	TAILQ_REMOVE(bucket(device_of(f), f->backing->file), f, hash);
+	wb.view.files--;
+	return true;
+}
+
+static void free_file(struct wb_file *f)
+{
+	if (!f->gone)
+		backing_unuse(f->backing);
+	if (f->error)
+		LogCrit(COMPONENT_FSAL,
+			"RA: inode %" PRIu64 ": write-back failed (%s), nobody asked",
+			f->backing->file, strerror(f->error));
+	backing_release(f->backing);
+	gsh_free(f);
+}
+
+/* Whether F should have a turn; then it is claimed, and submit() is to be called without the lock.
+ */
+static bool claim(struct wb_file *f, double level, uint64_t now)
+{
+	bool due;
+
+	if (f->busy || f->gone || (!f->dirty.n && !f->sync.n))
+		return false;
+	due = f->sync.n || level > LEVEL_HIGH || dirty_longest(&f->dirty) >= f->chunk ||
+	      now - dirty_since(&f->dirty) >= f->delay;
+	f->busy = due;
+	return due;
+}
+
+/* ---- turns ------------------------------------------------------------------------------- */
+
+/* Queues a claimed file. The request may be over, and F gone, when this returns. */
+static void submit(struct wb_file *f)
+{
+	struct ra_device *d = device_of(f);
+	struct sched_req *r = &f->req;
+	const struct dirty_set *s;
+	bool out;
+
+	pthread_mutex_lock(&wb.lock);
+	s = f->sync.n || !f->dirty.n ? &f->sync : &f->dirty;
+	*r = (struct sched_req){.class = SCHED_WRITEBACK,
+				.file = f->backing->file,
+				.offset = s->n ? dirty_where(s) : 0,
+				.wanted = f->waiters != 0};
+	r->len = s->n ? s->range[0].end - s->range[0].offset : 0;
+	if (r->len > f->chunk)
+		r->len = f->chunk;
+	pthread_mutex_unlock(&wb.lock);
+	r->block = backing_place(f->backing, r->offset);
+	if (dispatcher_submit(&d->dispatcher, r) == SCHED_ADDED)
+		return;
+	/* the queue is full: the tick tries again */
+	pthread_mutex_lock(&wb.lock);
+	f->busy = false;
+	out = take_out(f);
+	pthread_cond_broadcast(&wb.clean);
+	pthread_mutex_unlock(&wb.lock);
+	if (out)
+		free_file(f);
+}
+
+static bool next_step(struct wb_file *f, struct dirty_range *step)
+{
+	bool got;
+
+	pthread_mutex_lock(&wb.lock);
+	got = !f->gone && (dirty_take(&f->sync, STEP_BYTES, STEP_RUNS, step) ||
+			   dirty_take(&f->dirty, STEP_BYTES, STEP_RUNS, step));
+	pthread_mutex_unlock(&wb.lock);
+	return got;
+}
+
+static void keep_error(struct wb_file *f, int err)
+{
+	LogMajor(COMPONENT_FSAL,
+		 "RA: inode %" PRIu64
+		 " of device %u:%u: write-back failed: %s; the next COMMIT will say so",
+		 f->backing->file, major(device_of(f)->dev), minor(device_of(f)->dev),
+		 strerror(err));
+	pthread_mutex_lock(&wb.lock);
+	f->error = err;
+	wb.view.errors++;
+	pthread_mutex_unlock(&wb.lock);
+}
+
+/* False: the file went while it was queued. Else it has a use for its turn. */
+static bool begin_turn(struct wb_file *f)
+{
+	pthread_mutex_lock(&wb.lock);
+	f->running = !f->gone && backing_use(f->backing);
+	pthread_mutex_unlock(&wb.lock);
+	return f->running;
+}
+
+/* Starts to write a step out, or waits until it is out. */
+static void sync_step(struct wb_file *f, const struct dirty_range *step, unsigned int flags)
+{
+	if (sync_file_range(f->backing->fd, (off_t)step->offset, (off_t)(step->end - step->offset),
+			    flags))
+		keep_error(f, errno);
+}
+
+/*
+ * A slice of steps. The next step is begun before the last one is waited for, so that the disk, and
+ * a drive's write cache, always have some; and it is begun only if it will fit.
+ */
+void writeback_execute(struct dispatcher *d, struct sched_req *r)
+{
+	struct wb_file *f = container_of(r, struct wb_file, req);
+	uint64_t slice = dispatcher_writeback_slice(d), begun = ra_now(), last = begun, took = 0;
+	struct dirty_range ahead, step;
+	bool more;
+
+	r->io_len = 0;
+	if (!begin_turn(f))
+		return;
+	more = next_step(f, &ahead);
+	if (more)
+		sync_step(f, &ahead, SYNC_FILE_RANGE_WRITE);
+	while (more) {
+		uint64_t now;
+
+		step = ahead;
+		more = last + 2 * took - begun <= slice && next_step(f, &ahead);
+		if (more)
+			sync_step(f, &ahead, SYNC_FILE_RANGE_WRITE);
+		sync_step(f, &step,
+			  SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+				  SYNC_FILE_RANGE_WAIT_AFTER);
+		now = ra_now();
+		took = now - last;
+		last = now;
+		r->io_len += step.end - step.offset;
+	}
+	backing_unuse(f->backing);
+}
+
+void writeback_finish(struct sched_req *r)
+{
+	struct wb_file *f = container_of(r, struct wb_file, req);
+	bool again, out = false;
+
+	pthread_mutex_lock(&wb.lock);
+	wb.view.pushed += r->io_len;
+	f->busy = f->running = false;
+	again = claim(f, dirty_level(), ra_now());
+	if (!again)
+		out = take_out(f);
+	pthread_cond_broadcast(&wb.clean);
+	pthread_mutex_unlock(&wb.lock);
+	if (again)
+		submit(f);
+	else if (out)
+		free_file(f);
+}
+
+/* ---- clients ----------------------------------------------------------------------------- */
+
+/* A use of the backing, if its device is one whose write-back we schedule. */
+static struct backing *scheduled_backing(struct ra_handle *hdl, const struct ra_export *exp)
+{
+	struct backing *b;
+
+	if (!exp->params.writeback || !wb.running)
+		return NULL;
+	b = backing_get(hdl, ra_now());
+	if (b != NULL && atomic_load(&b->device->demand_inline)) {
+		backing_put(b);
+		b = NULL;
+	}
+	return b;
+}
+
+bool writeback_wrote(struct ra_handle *hdl, struct ra_export *exp, uint64_t offset, uint64_t len)
+{
+	struct backing *b = scheduled_backing(hdl, exp);
+	uint64_t now = ra_now();
+	struct wb_file *f;
+	bool due = false;
+
+	if (b == NULL)
+		return false;
+	dirty_wrote(len);
+	pthread_mutex_lock(&wb.lock);
+	f = find(b->device, b->file);
+	if (f == NULL && wb.view.files < ra_module_params.writeback_files && !wb.stopping) {
+		f = insert(b);
+		b = NULL;
+	}
+	if (f == NULL || f->gone) { /* no room, or it is on its way out: the kernel's to write */
+		wb.view.untracked++;
+	} else {
+		f->io = exp->io;
+		f->chunk = exp->params.writeback_chunk;
+		f->delay = exp->params.writeback_delay * MS;
+		f->age_max = exp->params.writeback_max_age * MS;
+		dirty_add(&f->dirty, offset, len, now);
+		due = claim(f, dirty_level(), now);
+	}
+	pthread_mutex_unlock(&wb.lock);
+	if (b != NULL)
+		backing_put(b);
+	if (due)
+		submit(f);
+	return true;
+}
+
+/* Waits, bounded, until all of F's sync set is out; wb.lock held, F has a waiter. */
+static void wait_clean(struct wb_file *f, uint64_t timeout_ms)
+{
+	struct timespec until;
+	int err = 0;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += (time_t)(timeout_ms / 1000);
+	while ((f->sync.n || f->busy) && !f->gone && !err) {
+		if (!f->busy && claim(f, 1, ra_now())) {
+			pthread_mutex_unlock(&wb.lock);
+			submit(f); /* F stays: it has a waiter */
+			pthread_mutex_lock(&wb.lock);
+			continue;
+		}
+		dispatcher_want(&device_of(f)->dispatcher, &f->req);
+		err = pthread_cond_timedwait(&wb.clean, &wb.lock, &until);
+	}
+}
+
+struct backing *writeback_commit(struct ra_handle *hdl, struct ra_export *exp, uint64_t offset,
+				 uint64_t len)
+{
+	struct backing *b = scheduled_backing(hdl, exp);
+	struct wb_file *f;
+
+	if (b == NULL)
+		return NULL;
+	pthread_mutex_lock(&wb.lock);
+	f = find(b->device, b->file);
+	if (f != NULL && !f->gone) {
+		dirty_move(&f->dirty, &f->sync, offset, len ? len : UINT64_MAX);
+		f->waiters++;
+		wb.view.commits++;
+		wait_clean(f, exp->params.commit_wait);
+		f->waiters--;
+	}
+	pthread_mutex_unlock(&wb.lock);
+	return b;
+}
+
+int writeback_committed(struct backing *b)
+{
+	struct wb_file *f;
+	bool out = false;
+	int err = 0;
+
+	if (b == NULL)
+		return 0;
+	pthread_mutex_lock(&wb.lock);
+	f = find(b->device, b->file);
+	if (f != NULL) {
+		err = f->error;
+		f->error = 0;
+		out = take_out(f);
+	}
+	pthread_mutex_unlock(&wb.lock);
+	if (out)
+		free_file(f);
+	backing_put(b);
+	return err;
+}
+
+/*
+ * Nothing of F is to be written any more; wb.lock held. What it had comes to OUT: its backing with a
+ * hold and the use, to be given back without the lock, and F itself if nobody needs it.
+ */
+struct abandoned {
+	struct backing *backing;
+	struct wb_file *file;
+};
+
+static struct abandoned abandon(struct wb_file *f)
+{
+	struct abandoned a = { 0 };
+
+	if (!f->gone)
+		a.backing = backing_hold(f->backing);
+	f->gone = true;
+	dirty_remove(&f->dirty, 0, UINT64_MAX);
+	dirty_remove(&f->sync, 0, UINT64_MAX);
+	pthread_cond_broadcast(&wb.clean);
+	if (f->busy)
+		dispatcher_want(&device_of(f)->dispatcher, &f->req);
+	if (take_out(f))
+		a.file = f;
+	return a;
+}
+
+static void give_back(struct abandoned a)
+{
+	if (a.file != NULL)
+		free_file(a.file);
+	if (a.backing != NULL)
+		backing_put(a.backing);
+}
+
+/* Abandons the files that CONDITION picks. */
+static void abandon_all(bool (*condition)(const struct wb_file *f, const void *arg),
+			const void *arg)
+{
+	struct abandoned some[TICK_FILES];
+	struct wb_file *f, *next;
+	unsigned int n;
+
+	do {
+		n = 0;
+		pthread_mutex_lock(&wb.lock);
+		for (f = TAILQ_FIRST(&wb.files); f != NULL && n < TICK_FILES; f = next) {
+			next = TAILQ_NEXT(f, link);
+			if (!f->gone && condition(f, arg))
+				some[n++] = abandon(f);
+		}
+		pthread_mutex_unlock(&wb.lock);
+		for (unsigned int i = 0; i < n; i++)
+			give_back(some[i]);
+	} while (n == TICK_FILES);
+}
+
+static bool is_of_export(const struct wb_file *f, const void *io)
+{
+	return f->io == io;
+}
+
+static bool is_removed(const struct wb_file *f, const void *unused)
+{
+	struct stat st;
+
+	return !fstat(f->backing->fd, &st) && st.st_nlink == 0;
+}
+
+static bool is_any(const struct wb_file *f, const void *unused)
+{
+	return true;
+}
+
+void writeback_leave(const struct export_io *io)
+{
+	if (wb.running)
+		abandon_all(is_of_export, io);
+}
+
+/* Waits, bounded, until a turn that F may be having is over; wb.lock held. */
+static void wait_turn(struct backing *b)
+{
+	struct wb_file *f;
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += TURN_TIMEOUT;
+	while ((f = find(b->device, b->file)) != NULL && f->running)
+		if (pthread_cond_timedwait(&wb.clean, &wb.lock, &until))
+			break;
+}
+
+void writeback_unlinked(struct backing *b)
+{
+	struct abandoned a = { 0 };
+	struct wb_file *f;
+
+	if (b == NULL) {
+		writeback_removed();
+		return;
+	}
+	pthread_mutex_lock(&wb.lock);
+	f = wb.running ? find(b->device, b->file) : NULL;
+	if (f != NULL && !f->gone && is_removed(f, NULL)) {
+		a = abandon(f);
+		if (a.file == NULL)
+			wait_turn(b);
+	}
+	pthread_mutex_unlock(&wb.lock);
+	give_back(a);
+	backing_release(b);
+}
+
+void writeback_removed(void)
+{
+	if (wb.running && __atomic_load_n(&wb.view.files, __ATOMIC_RELAXED))
+		abandon_all(is_removed, NULL);
+}
+
+/* ---- the ticking thread ------------------------------------------------------------------ */
+
+/* Age (ns) of the oldest dirty data on D, and the age at which its export wants it out. */
+static uint64_t oldest_on(const struct ra_device *d, uint64_t now, uint64_t *age_max)
+{
+	uint64_t oldest = UINT64_MAX;
+	struct wb_file *f;
+
+	TAILQ_FOREACH(f, &wb.files, link)
+	{
+		uint64_t since = dirty_since(&f->dirty);
+
+		if (device_of(f) == d && since < oldest) {
+			oldest = since;
+			*age_max = f->age_max;
+		}
+	}
+	return oldest < now ? now - oldest : 0;
+}
+
+/* What the dirty data of each device buys of its time. */
+static void bid(double level, uint64_t now)
+{
+	double memory = price_of((double)ra_module_params.k_memory, level);
+	struct ra_device *d;
+
+	for (unsigned int i = 0; (d = device_nth(i)) != NULL; i++) {
+		struct bid_limits l = {.bid_min = BID_MIN};
+		uint64_t age;
+
+		pthread_mutex_lock(&wb.lock);
+		age = oldest_on(d, now, &l.age_max);
+		pthread_mutex_unlock(&wb.lock);
+		l.share_max = d->dispatcher.queue.limits.writeback_share;
+		dispatcher_set_writeback_share(&d->dispatcher,
+					       bid_share(&l, memory, device_price(d), age));
+	}
+}
+
+static void submit_old(double level, uint64_t now)
+{
+	struct wb_file *claimed[TICK_FILES], *f;
+	unsigned int n = 0;
+
+	pthread_mutex_lock(&wb.lock);
+	TAILQ_FOREACH(f, &wb.files, link)
+	if (n < TICK_FILES && claim(f, level, now))
+		claimed[n++] = f;
+	pthread_mutex_unlock(&wb.lock);
+	for (unsigned int i = 0; i < n; i++)
+		submit(claimed[i]);
+}
+
+static void tick(unsigned int n)
+{
+	uint64_t now = ra_now();
+	double level;
+
+	dirty_sample(now);
+	level = dirty_level();
+	bid(level, now);
+	submit_old(level, now);
+	if (n % TICKS_SWEEP == 0)
+		abandon_all(is_removed, NULL);
+}
+
+static void *ticker(void *arg)
+{
+	unsigned int n = 0;
+
+	SetNameFunction("ra_writeback");
+	pthread_mutex_lock(&wb.lock);
+	while (!wb.stopping) {
+		struct timespec until;
+
+		if (!wb.view.files) {
+			pthread_cond_wait(&wb.wake, &wb.lock);
+			continue;
+		}
+		pthread_mutex_unlock(&wb.lock);
+		tick(n++);
+		pthread_mutex_lock(&wb.lock);
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += TICK_MS * 1000000L;
+		until.tv_sec += until.tv_nsec / 1000000000L;
+		until.tv_nsec %= 1000000000L;
+		if (!wb.stopping)
+			pthread_cond_timedwait(&wb.wake, &wb.lock, &until);
+	}
+	pthread_mutex_unlock(&wb.lock);
+	return NULL;
+}
+
+/* ---- life -------------------------------------------------------------------------------- */
+
+int writeback_start(void)
+{
+	int err;
+
+	TAILQ_INIT(&wb.files);
+	for (int i = 0; i < WB_HASH; i++)
+		TAILQ_INIT(&wb.hash[i]);
+	pthread_cond_init(&wb.wake, NULL);
+	pthread_cond_init(&wb.clean, NULL);
+	wb.stopping = false;
+	memset(&wb.view, 0, sizeof(wb.view));
+	dirty_start();
+	err = pthread_create(&wb.thread, NULL, ticker, NULL);
+	wb.running = !err;
+	return err;
+}
+
+void writeback_stop(void)
+{
+	if (!wb.running)
+		return;
+	pthread_mutex_lock(&wb.lock);
+	wb.stopping = true;
+	pthread_cond_signal(&wb.wake);
+	pthread_mutex_unlock(&wb.lock);
+	pthread_join(wb.thread, NULL);
+	wb.running = false;
+	abandon_all(is_any,
+		    NULL); /* the kernel has the data; queued requests end when devices stop */
+	dirty_stop();
+}
+
+void writeback_view(struct writeback_view *v)
+{
+	pthread_mutex_lock(&wb.lock);
+	*v = wb.view;
+	pthread_mutex_unlock(&wb.lock);
+}
