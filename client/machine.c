@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Memory and its limits. See machine.h. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "machine.h"
+#include "say.h"
+
+static ssize_t read_text(struct price_source *s, const char *name, char *buf, size_t size)
+{
+	const struct machine *m = (const struct machine *)s;
+	char path[SOURCE_NAME + KNOB_PATH];
+	size_t length = 0;
+	ssize_t n = 1;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s%s", m->root, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	while (length < size && (n = read(fd, buf + length, size - length)) > 0)
+		length += (size_t)n; /* files of /proc come in pieces */
+	close(fd);
+	return n < 0 ? -1 : (ssize_t)length;
+}
+
+void machine_init(struct machine *m, const char *root, uint32_t flush_point, bool dry_run)
+{
+	static const struct memory_limits unused = {.reads_min = 1, .window = 1};
+
+	memset(m, 0, sizeof(*m));
+	m->source.read = read_text;
+	m->root = root;
+	m->flush_point = flush_point;
+	m->dry_run = dry_run;
+	meter_memory_init(&m->meter, &unused);
+	knob_init(&m->background, root, "/proc/sys/vm/dirty_background_ratio");
+	knob_init(&m->limit, root, "/proc/sys/vm/dirty_ratio");
+}
+
+static bool number_of(struct machine *m, const char *key, uint64_t *number)
+{
+	const char *at = text_line(m->source.text, key);
+
+	return at && text_numbers(at, number, 1);
+}
+
+void machine_look(struct machine *m)
+{
+	uint64_t total, available;
+
+	meter_memory_sample(&m->meter, &m->source, 0, NULL);
+	m->dirty = m->meter.dirty;
+	m->memory_short =
+		source_read(&m->source, "/proc/meminfo") && number_of(m, "MemTotal:", &total) &&
+		number_of(m, "MemAvailable:", &available) && available < total / MEMORY_SHORT;
+}
+
+uint64_t machine_dirty(struct machine *m, const char *device)
+{
+	uint64_t kib;
+
+	if (source_read(&m->source, "/sys/kernel/debug/bdi/%s/stats", device) &&
+	    number_of(m, "BdiReclaimable:", &kib))
+		return kib * 1024;
+	return m->meter.dirty_pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void raise_limits(struct machine *m, void (*held)(void *), void *arg)
+{
+	uint32_t background = m->flush_point, limit = background + FLUSH_POINT_ROOM;
+
+	if (!knob_hold(&m->background) || !knob_hold(&m->limit)) {
+		say("flush-point: %s cannot be read: left alone", m->background.path);
+		m->flush_point = 0;
+		return;
+	}
+	/* 0: somebody has set a number of bytes in its place. */
+	if (!m->background.found || !m->limit.found || m->background.found >= background ||
+	    m->limit.found >= limit) {
+		say("flush-point: vm.dirty_background_ratio is %u and vm.dirty_ratio %u: left "
+		    "alone",
+		    (unsigned int)m->background.found, (unsigned int)m->limit.found);
+		m->background.held = m->limit.held = false;
+		m->flush_point = 0;
+		return;
+	}
+	held(arg);
+	knob_turn(&m->limit, limit); /* first: the other must stay below it */
+	knob_turn(&m->background, background);
+}
+
+void machine_flush_point(struct machine *m, bool raise, void (*held)(void *), void *arg)
+{
+	if (raise == m->raised || !m->flush_point)
+		return;
+	m->raised = raise;
+	if (!m->dry_run && raise)
+		raise_limits(m, held, arg);
+	if (!m->dry_run && !raise) {
+		knob_restore(&m->background);
+		knob_restore(&m->limit);
+	}
+	if (m->flush_point)
+		say("dirty memory: %s%s", m->dry_run ? "would " : "",
+		    raise ? "raise the flushing point" : "put the flushing point back");
+}

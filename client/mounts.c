@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Lines of mountinfo:
+ *
+ *   36 35 0:47 / /mnt/my\040data rw,noatime shared:1 - nfs server:/export rw,vers=3,rsize=...
+ *   id    device  mount point              optional -  type source       of the file system
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mounts.h"
+
+/* Whether the escaped text of LENGTH is NAME: blanks and backslashes come as three octal digits. */
+static bool same(const char *escaped, int length, const char *name)
+{
+	const char *end = escaped + length;
+
+	while (escaped < end && *name) {
+		unsigned char c = (unsigned char)*escaped++;
+
+		if (c == '\\' && end - escaped >= 3) {
+			c = (unsigned char)((escaped[0] - '0') * 64 + (escaped[1] - '0') * 8 +
+					    (escaped[2] - '0'));
+			escaped += 3;
+		}
+		if (c != (unsigned char)*name++)
+			return false;
+	}
+	return escaped == end && *name == '\0';
+}
+
+static enum mount_kind kind_of(const char *type, const char *options)
+{
+	size_t length = strcspn(options, " \n");
+	const char *version = strstr(options, ",vers=3,");
+
+	if (strcmp(type, "nfs4") == 0)
+		return MOUNT_NFS4;
+	if (strcmp(type, "nfs") != 0)
+		return MOUNT_OTHER;
+	return version && version < options + length ? MOUNT_NFS3 : MOUNT_NFS4;
+}
+
+bool mount_parse(const char *line, const char *path, struct mount *m)
+{
+	struct mount found = {0};
+	int at = 0, point = 0, behind = 0, options = 0;
+	const char *dash;
+
+	if (sscanf(line, "%u %*u %23[0-9:] %*s %n%*s%n", &found.id, found.device, &point, &behind) <
+		    2 ||
+	    behind <= point || !same(line + point, behind - point, path))
+		return false;
+	dash = strstr(line + behind, " - ");
+	if (!dash || sscanf(dash, " - %23s %n%*s %n", found.type, &at, &options) < 1 ||
+	    options <= at)
+		return false;
+	found.kind = kind_of(found.type, dash + options);
+	*m = found;
+	return true;
+}
+
+int mount_find(const char *mountinfo, const char *path, struct mount *m)
+{
+	char *line = NULL;
+	size_t size = 0;
+	FILE *file = fopen(mountinfo, "re");
+
+	memset(m, 0, sizeof(*m));
+	if (!file)
+		return errno;
+	while (getline(&line, &size, file) > 0)
+		mount_parse(line, path, m); /* a later one is on top */
+	free(line);
+	fclose(file);
+	return 0;
+}

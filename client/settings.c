@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The table of settings and its readers. See settings.h. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "settings.h"
+
+enum kind { NUMBER, WHOLE, SWITCH, FLAG };
+
+struct setting {
+	const char *name;
+	enum kind
+		kind; /* double, uint32_t, bool by yes and no, bool by being there (command line) */
+	size_t at;
+	const char *unit;
+	double least, most, preset;
+	const char *help;
+};
+
+#define AT(field) offsetof(struct settings, field)
+
+static const struct setting table[] = {
+	{"interval", NUMBER, AT(interval), "seconds", 0.25, 10, 2,
+	 "between two questions for the prices of a mount"},
+	{"answer", NUMBER, AT(answer), "seconds", 1, 60, 10,
+	 "without an answer for so long the prices count no more"},
+	{"defer", SWITCH, AT(auction.defer), "", 0, 1, 1,
+	 "hold written data back while the server's price is above ours"},
+	{"defer-max", NUMBER, AT(auction.defer_max), "seconds", 1, 24, 24,
+	 "hold back no longer than this at a time"},
+	{"flush-point", NUMBER, AT(flush_point), "percent", 0, 80, 0,
+	 "of memory may be dirty while a mount defers, on the whole machine; 0: as it is set"},
+	{"accelerate", SWITCH, AT(auction.accelerate), "", 0, 1, 1,
+	 "have data written at once while the server's price is far below ours"},
+	{"dirty-min", NUMBER, AT(dirty_min), "KiB", 0, 1048576, 4096,
+	 "with less dirty data there is nothing to accelerate"},
+	{"readahead", SWITCH, AT(auction.readahead), "", 0, 1, 1,
+	 "let the kernel read ahead as the server's price allows"},
+	{"readahead-min", WHOLE, AT(auction.readahead_min), "KiB", 4, 65536, 16,
+	 "read ahead at the highest price"},
+	{"readahead-max", WHOLE, AT(auction.readahead_max), "KiB", 4, 65536, 1024,
+	 "read ahead at a low price"},
+	{"price-min", NUMBER, AT(auction.price_min), "", 0.0002, 1, 0.05,
+	 "our least price: below it the server's counts as low"},
+	{"k-memory", NUMBER, AT(auction.k), "", 1, 1e9, 10000,
+	 "how late our price rises with dirty memory, as the server's K_Memory"},
+	{"wait", SWITCH, AT(wait), "", 0, 1, 0,
+	 "for mounts that are not there yet, where else that is an error"},
+	{"syslog", SWITCH, AT(syslog), "", 0, 1, 0,
+	 "messages to syslog, not to the standard output"},
+	{"dry-run", FLAG, AT(dry_run), "", 0, 1, 0, "say what would be done, and do nothing"},
+	{"once", FLAG, AT(once), "", 0, 1, 0,
+	 "find out what each server states, say it, and end; changes nothing"},
+	{"status", FLAG, AT(status), "", 0, 1, 0, "show what the running agent does"},
+	{"restore", FLAG, AT(restore), "", 0, 1, 0,
+	 "put back what an agent changed that was killed"},
+	{"help", FLAG, AT(help), "", 0, 1, 0, "show this"},
+};
+
+#define SETTINGS (sizeof(table) / sizeof(table[0]))
+
+__attribute__((format(printf, 3, 4))) static bool wrong(char *error, size_t size,
+							const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(error, size, format, args);
+	va_end(args);
+	return false;
+}
+
+static void put(struct settings *s, const struct setting *e, double value)
+{
+	char *at = (char *)s + e->at;
+
+	if (e->kind == NUMBER)
+		*(double *)at = value;
+	else if (e->kind == WHOLE)
+		*(uint32_t *)at = (uint32_t)value;
+	else
+		*(bool *)at = value != 0;
+}
+
+void settings_init(struct settings *s)
+{
+	*s = (struct settings){.root = ""};
+	for (size_t i = 0; i < SETTINGS; i++)
+		put(s, &table[i], table[i].preset);
+}
+
+void settings_free(struct settings *s)
+{
+	while (s->mount_count)
+		free(s->mounts[--s->mount_count]);
+}
+
+static bool set_number(struct settings *s, const struct setting *e, const char *text, char *error,
+		       size_t size)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || *end || !(value >= e->least && value <= e->most) ||
+	    (e->kind == WHOLE && value != (uint32_t)value))
+		return wrong(error, size, "%s = %s: must be a%s number from %g to %g%s%s", e->name,
+			     text, e->kind == WHOLE ? " whole" : "", e->least, e->most,
+			     *e->unit ? " " : "", e->unit);
+	put(s, e, value);
+	return true;
+}
+
+static bool set_switch(struct settings *s, const struct setting *e, const char *text, char *error,
+		       size_t size)
+{
+	bool yes = strcmp(text, "yes") == 0;
+
+	if (!yes && strcmp(text, "no") != 0)
+		return wrong(error, size, "%s = %s: must be yes or no", e->name, text);
+	put(s, e, yes);
+	return true;
+}
+
+static bool add_mount(struct settings *s, const char *path, char *error, size_t size)
+{
+	size_t length = strlen(path);
+	char *copy;
+
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	if (path[0] != '/')
+		return wrong(error, size, "mount = %s: must be an absolute path", path);
+	for (unsigned int i = 0; i < s->mount_count; i++)
+		if (strlen(s->mounts[i]) == length && strncmp(s->mounts[i], path, length) == 0)
+			return wrong(error, size, "mount = %s: is given twice", path);
+	if (s->mount_count == MOUNTS_MAX)
+		return wrong(error, size, "mount = %s: more than %d mounts", path, MOUNTS_MAX);
+	copy = strndup(path, length);
+	if (!copy)
+		return wrong(error, size, "mount = %s: no memory", path);
+	s->mounts[s->mount_count++] = copy;
+	return true;
+}
+
+static const struct setting *find(const char *name)
+{
+	for (size_t i = 0; i < SETTINGS; i++)
+		if (strcmp(table[i].name, name) == 0)
+			return &table[i];
+	return NULL;
+}
+
+bool settings_set(struct settings *s, const char *name, const char *value, char *error, size_t size)
+{
+	const struct setting *e = find(name);
+
+	if (strcmp(name, "mount") == 0)
+		return add_mount(s, value, error, size);
+	if (!e || e->kind == FLAG)
+		return wrong(error, size, "%s: there is no such setting", name);
+	if (e->kind == SWITCH)
+		return set_switch(s, e, value, error, size);
+	return set_number(s, e, value, error, size);
+}
+
+/* "name value", with any blanks; a path may have some inside. */
+static bool set_line(struct settings *s, char *line, char *error, size_t size)
+{
+	char *name = line + strspn(line, " \t"), *value = name + strcspn(name, " \t\n");
+	char *end = line + strlen(line);
+
+	if (*name == '#' || *name == '\n' || *name == '\0')
+		return true;
+	if (*value)
+		*value++ = '\0';
+	value += strspn(value, " \t");
+	while (end > value && isspace((unsigned char)end[-1]))
+		*--end = '\0';
+	if (!*value)
+		return wrong(error, size, "%s: has no value", name);
+	return settings_set(s, name, value, error, size);
+}
+
+bool settings_read(struct settings *s, const char *path, char *error, size_t size)
+{
+	char line[SETTINGS_LINE], why[SETTINGS_LINE + 100];
+	unsigned int number = 0;
+	bool good = true;
+	FILE *file = fopen(path, "re");
+
+	if (!file)
+		return wrong(error, size, "%s: %s", path, strerror(errno));
+	while (good && fgets(line, sizeof(line), file)) {
+		number++;
+		if (!strchr(line, '\n') && !feof(file))
+			good = wrong(error, size, "%s, line %u: longer than %d bytes", path, number,
+				     SETTINGS_LINE - 2);
+		else if (!set_line(s, line, why, sizeof(why)))
+			good = wrong(error, size, "%s, line %u: %s", path, number, why);
+	}
+	if (good && ferror(file))
+		good = wrong(error, size, "%s: cannot be read", path);
+	fclose(file);
+	return good;
+}
+
+/* An option at ARGV[*i], its value there behind '=' or the next one. */
+static bool set_option(struct settings *s, int argc, char **argv, int *i, char *error, size_t size)
+{
+	char name[64], *value = strchr(argv[*i], '=');
+	size_t length = value ? (size_t)(value - argv[*i]) - 2 : strlen(argv[*i]) - 2;
+	const struct setting *e;
+
+	snprintf(name, sizeof(name), "%.*s", (int)length, argv[*i] + 2);
+	e = find(name);
+	if (e && e->kind == FLAG) {
+		put(s, e, 1);
+		return !value || wrong(error, size, "--%s: takes no value", name);
+	}
+	if (!e && strcmp(name, "config") != 0 && strcmp(name, "root") != 0 &&
+	    strcmp(name, "replies") != 0)
+		return wrong(error, size, "%s: there is no such option; --help lists them",
+			     argv[*i]);
+	if (value)
+		value++;
+	else if (++*i == argc)
+		return wrong(error, size, "--%s: wants a value", name);
+	else
+		value = argv[*i];
+	if (e)
+		return settings_set(s, name, value, error, size);
+	if (strcmp(name, "config") == 0)
+		return settings_read(s, value, error, size);
+	*(strcmp(name, "root") == 0 ? &s->root : &s->replies) = value;
+	return true;
+}
+
+bool settings_parse(struct settings *s, int argc, char **argv, char *error, size_t size)
+{
+	bool options = true;
+
+	for (int i = 1; i < argc; i++) {
+		if (options && strcmp(argv[i], "--") == 0)
+			options = false;
+		else if (options && strcmp(argv[i], "-h") == 0)
+			s->help = true;
+		else if (options && strncmp(argv[i], "--", 2) == 0) {
+			if (!set_option(s, argc, argv, &i, error, size))
+				return false;
+		} else if (options && argv[i][0] == '-')
+			return wrong(error, size, "%s: there is no such option; --help lists them",
+				     argv[i]);
+		else if (!add_mount(s, argv[i], error, size))
+			return false;
+	}
+	return true;
+}
+
+bool settings_check(const struct settings *s, char *error, size_t size)
+{
+	if (s->auction.readahead_min > s->auction.readahead_max)
+		return wrong(error, size,
+			     "readahead-min = %u: must not be above readahead-max = %u",
+			     s->auction.readahead_min, s->auction.readahead_max);
+	if (s->answer < s->interval)
+		return wrong(error, size, "answer = %g: must not be below interval = %g", s->answer,
+			     s->interval);
+	if (!s->mount_count)
+		return wrong(error, size, "which mounts? name them, or a file with --config");
+	return true;
+}
+
+void settings_help(const char *program)
+{
+	printf("usage: %s [OPTION...] [--config FILE] MOUNT...\n"
+	       "Watches the congestion prices of NFSv3 servers, and turns the kernel's knobs of "
+	       "these\n"
+	       "mounts by them. A line \"name value\" in FILE is as good as an option; \"mount "
+	       "PATH\"\n"
+	       "there is a mount.\n\n",
+	       program);
+	for (size_t i = 0; i < SETTINGS; i++) {
+		const struct setting *e = &table[i];
+
+		if (e->kind == FLAG)
+			printf("  --%-16s %s\n", e->name, e->help);
+		else if (e->kind == SWITCH)
+			printf("  --%-16s %s (yes or no; %s)\n", e->name, e->help,
+			       e->preset != 0 ? "yes" : "no");
+		else
+			printf("  --%-16s %s%s%s (%g to %g; %g)\n", e->name, e->unit,
+			       *e->unit ? " " : "", e->help, e->least, e->most, e->preset);
+	}
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What the agent is told: options of the command line, and lines "name value" of a file, which mean
+ * the same. One table (settings.c) has their units, ranges, defaults and help.
+ */
+#ifndef CLIENT_SETTINGS_H
+#define CLIENT_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "auction.h"
+
+/* Mounts that one agent looks after. */
+#define MOUNTS_MAX 32
+/* Longest line of the file, with its newline. */
+#define SETTINGS_LINE 4352
+
+struct settings {
+	struct auction_limits auction;
+	double interval;	  /* s between two questions */
+	double answer;		  /* s without an answer after which prices are not fresh */
+	double dirty_min;	  /* KiB: with less there is nothing to accelerate */
+	double flush_point;	  /* percent; 0: the machine's limits stay as they are */
+	char *mounts[MOUNTS_MAX]; /* absolute, no slash at the end; allocated */
+	unsigned int mount_count;
+	bool wait, syslog;
+
+	/* Of the command line only. */
+	bool dry_run, once, status, restore, help;
+	const char *root;    /* before all paths of /proc, /sys and /run: "" */
+	const char *replies; /* a file to take replies from in place of statfs, NULL */
+};
+
+void settings_init(struct settings *s);
+void settings_free(struct settings *s);
+/* One setting. False: ERROR says what is wrong. */
+bool settings_set(struct settings *s, const char *name, const char *value, char *error,
+		  size_t size);
+bool settings_read(struct settings *s, const char *file, char *error, size_t size);
+/* The whole command line, with the files it names. */
+bool settings_parse(struct settings *s, int argc, char **argv, char *error, size_t size);
+/* What is only wrong together. */
+bool settings_check(const struct settings *s, char *error, size_t size);
+void settings_help(const char *program);
+
+#endif

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* One mount. See watch.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+#include <linux/magic.h>
+
+#include "say.h"
+#include "watch.h"
+
+/* ---- in threads -------------------------------------------------------------------------- */
+
+static void take_reply(struct watch *w)
+{
+	FILE *file = fopen(w->settings->replies, "re");
+
+	w->reply.error = file ? 0 : errno;
+	if (!file)
+		return;
+	if (fscanf(file, "%" SCNu64 " %" SCNu64, &w->reply.total, &w->reply.avail) != 2)
+		w->reply.error = EINVAL;
+	fclose(file);
+}
+
+static void ask(void *arg)
+{
+	struct watch *w = arg;
+	struct statfs fs;
+
+	if (w->settings->replies) {
+		take_reply(w);
+		return;
+	}
+	w->reply.error = statfs(w->path, &fs) ? errno : 0;
+	if (!w->reply.error && fs.f_type != NFS_SUPER_MAGIC)
+		w->reply.error = ENODEV; /* unmounted just now */
+	w->reply.total = fs.f_files;
+	w->reply.avail = fs.f_ffree;
+}
+
+static void push(void *arg)
+{
+	struct watch *w = arg;
+	char path[PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s%s", w->settings->root, w->path);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	w->push_error = fd < 0 || syncfs(fd) ? errno : 0;
+	if (fd >= 0)
+		close(fd);
+}
+
+int watch_init(struct watch *w, const struct watch *all, const char *path, const struct settings *s,
+	       struct machine *m, int wake)
+{
+	int err;
+
+	memset(w, 0, sizeof(*w));
+	w->all = all;
+	w->path = path;
+	w->settings = s;
+	w->machine = m;
+	w->ratio_set = w->readahead_set = -1;
+	err = errand_init(&w->ask, ask, w, wake);
+	return err ? err : errand_init(&w->push, push, w, wake);
+}
+
+/* ---- what is mounted --------------------------------------------------------------------- */
+
+const char *watch_mount_error(const struct watch *w, char *text, size_t size)
+{
+	switch (w->mount.kind) {
+	case MOUNT_NFS3:
+		return NULL;
+	case MOUNT_NFS4:
+		snprintf(text, size, "%s: is NFS of another version: prices need vers=3", w->path);
+		return text;
+	case MOUNT_OTHER:
+		snprintf(text, size, "%s: is %s, not NFS", w->path, w->mount.type);
+		return text;
+	default:
+		snprintf(text, size, "%s: nothing is mounted there", w->path);
+		return text;
+	}
+}
+
+static void news(struct watch *w, enum news n)
+{
+	static const char *const text[] = {
+		[NEWS_BELIEVED] = "the server states prices",
+		[NEWS_NO_PRICES] = "the server states no prices",
+		[NEWS_NO_ANSWER] = "no answer",
+	};
+	char error[256];
+
+	if (n == w->news)
+		return;
+	w->news = n;
+	if (n == NEWS_NOT_MOUNTED)
+		say("%s", watch_mount_error(w, error, sizeof(error)));
+	else if (n == NEWS_BELIEVED)
+		say("%s: %s: write %.3g, read-ahead %.3g", w->path, text[n], w->belief.prices.write,
+		    w->belief.prices.readahead);
+	else
+		say("%s: %s", w->path, text[n]);
+}
+
+/* Mounts of one export have their knobs in common: those belong to the mount that came first. */
+static bool knobs_are_taken(const struct watch *w)
+{
+	for (const struct watch *o = w->all; o < w->all + w->settings->mount_count; o++)
+		if (o != w && o->ratio.path[0] && !strcmp(o->mount.device, w->mount.device)) {
+			say("%s: has its knobs in common with %s, whose they are", w->path,
+			    o->path);
+			return true;
+		}
+	return false;
+}
+
+/* Another mount: what we knew was of the one before, whose knobs went with it. */
+static void meet(struct watch *w, const struct mount *m, double now)
+{
+	const char *root = w->settings->root;
+
+	w->mount = *m;
+	w->belief = (struct fsstat_believer){0};
+	w->auction = (struct auction){0};
+	w->answered = now;
+	w->ratio_set = w->readahead_set = -1;
+	w->push_told = false;
+	w->ratio.path[0] = w->readahead.path[0] = '\0';
+	w->ratio.held = w->readahead.held = false;
+	if (m->kind != MOUNT_NFS3 || knobs_are_taken(w))
+		return;
+	knob_init(&w->ratio, root, "/sys/class/bdi/%s/min_ratio", m->device);
+	knob_init(&w->readahead, root, "/sys/class/bdi/%s/read_ahead_kb", m->device);
+}
+
+void watch_look(struct watch *w, double now)
+{
+	char path[KNOB_PATH];
+	struct mount m;
+
+	snprintf(path, sizeof(path), "%s/proc/self/mountinfo", w->settings->root);
+	if (mount_find(path, w->path, &m) == 0 &&
+	    (m.id != w->mount.id || m.kind != w->mount.kind || strcmp(m.device, w->mount.device)))
+		meet(w, &m, now);
+}
+
+/* ---- acting ------------------------------------------------------------------------------ */
+
+/* Says why a knob cannot be used, and uses it no more. */
+static void give_up(struct watch *w, struct knob *k)
+{
+	say("%s: %s: %s: not used", w->path, k->path, strerror(k->error));
+	k->path[0] = '\0';
+	k->held = false;
+}
+
+/* Turns a knob, or puts it back (-1). SET: what we want of it. */
+static void turn(struct watch *w, struct knob *k, int64_t *set, int64_t value, const char *why)
+{
+	const char *name = strrchr(k->path, '/'), *would = w->settings->dry_run ? "would " : "";
+
+	if (*set == value || !name)
+		return;
+	name++;
+	*set = value;
+	if (value < 0) {
+		if (w->settings->dry_run || knob_restore(k))
+			say("%s: %s as it was", w->path, name);
+		else
+			say("%s: %s stays as it is: %s", w->path, name,
+			    k->error == EBUSY ? "somebody else has turned it" : strerror(k->error));
+		return;
+	}
+	say("%s: %s: %sset %s to %" PRIi64, w->path, why, would, name, value);
+	if (w->settings->dry_run)
+		return;
+	if (!k->held) {
+		if (!knob_hold(k)) {
+			give_up(w, k);
+			return;
+		}
+		w->held(w->held_arg);
+	}
+	if (!knob_turn(k, (uint64_t)value))
+		give_up(w, k);
+}
+
+static int64_t ratio_of(const struct watch *w)
+{
+	unsigned int share = DEFER_RATIO_SUM / w->settings->mount_count;
+
+	if (w->auction.way != WRITE_DEFER)
+		return -1;
+	return share < DEFER_RATIO ? share : DEFER_RATIO;
+}
+
+static void accelerate(struct watch *w)
+{
+	const double least = w->settings->dirty_min * 1024;
+
+	if (w->auction.way != WRITE_ACCELERATE || w->pushed ||
+	    (double)machine_dirty(w->machine, w->mount.device) < fmax(least, 1))
+		return;
+	w->pushed = true;
+	if (!w->settings->dry_run)
+		errand_start(&w->push);
+}
+
+static void after_push(struct watch *w)
+{
+	if (!errand_done(&w->push) || !w->push_error || w->push_told)
+		return;
+	w->push_told = true;
+	say("%s: syncfs: %s", w->path, strerror(w->push_error));
+}
+
+static bool fresh(const struct watch *w, double now)
+{
+	return w->mount.kind == MOUNT_NFS3 && w->belief.believes &&
+	       now - w->answered < w->settings->answer;
+}
+
+static struct auction_view view_of(struct watch *w, double now)
+{
+	struct auction_view view = {
+		.priced = fresh(w, now),
+		.write = w->belief.prices.write,
+		.readahead = w->belief.prices.readahead,
+		.dirty = w->machine->dirty,
+		.memory_short = w->machine->memory_short,
+	};
+	uint64_t found = w->readahead.found;
+
+	if (view.memory_short && (w->readahead.held || knob_read(&w->readahead, &found)))
+		view.readahead_found = (uint32_t)found;
+	return view;
+}
+
+static void act(struct watch *w, double now)
+{
+	struct auction_view view = view_of(w, now);
+	enum write_way was = w->auction.way;
+	char why[128];
+
+	auction_decide(&w->auction, &w->settings->auction, &view, now);
+	if (w->auction.way != was)
+		say("%s: writes: %s (the server's price %.3g, ours %.3g)", w->path,
+		    write_way_names[w->auction.way], view.priced ? view.write : 0, w->auction.ours);
+	snprintf(why, sizeof(why), "writes: %s", write_way_names[w->auction.way]);
+	turn(w, &w->ratio, &w->ratio_set, ratio_of(w), why);
+	snprintf(why, sizeof(why), "price of read-ahead %.3g", view.readahead);
+	turn(w, &w->readahead, &w->readahead_set,
+	     w->auction.readahead ? (int64_t)w->auction.readahead : -1, why);
+	accelerate(w);
+}
+
+/* ---- asking ------------------------------------------------------------------------------ */
+
+bool watch_hear(struct watch *w, double now)
+{
+	if (!errand_done(&w->ask) || w->reply.error)
+		return false;
+	w->answered = now;
+	w->pushed = false;
+	fsstat_believer_hear(&w->belief, w->reply.total, w->reply.avail);
+	return true;
+}
+
+/* A server that may be one with prices is asked more often, so that it does not take long. */
+static double interval_of(const struct watch *w)
+{
+	bool promising = w->belief.turns && !w->belief.doubts && !w->belief.believes;
+
+	return promising ? fmin(ASK_SOON, w->settings->interval) : w->settings->interval;
+}
+
+void watch_ask(struct watch *w, double now)
+{
+	if (now < w->ask_at)
+		return;
+	w->ask_at = now + interval_of(w);
+	if (w->mount.kind == MOUNT_NFS3)
+		errand_start(&w->ask);
+}
+
+static void tell(struct watch *w, double now)
+{
+	if (w->mount.kind != MOUNT_NFS3)
+		news(w, NEWS_NOT_MOUNTED);
+	else if (now - w->answered >= w->settings->answer)
+		news(w, NEWS_NO_ANSWER);
+	else if (w->belief.believes)
+		news(w, NEWS_BELIEVED);
+	else if (w->belief.doubts)
+		news(w, NEWS_NO_PRICES);
+}
+
+void watch_tick(struct watch *w, double now)
+{
+	if (now >= w->ask_at)
+		watch_look(w, now);
+	if (watch_hear(w, now))
+		w->ask_at = fmin(w->ask_at, now + interval_of(w));
+	after_push(w);
+	tell(w, now);
+	act(w, now);
+	watch_ask(w, now);
+}
+
+void watch_release(struct watch *w)
+{
+	turn(w, &w->ratio, &w->ratio_set, -1, "");
+	turn(w, &w->readahead, &w->readahead_set, -1, "");
+}
+
+void watch_show(const struct watch *w, FILE *out)
+{
+	static const char *const text[] = {"not asked yet", "believed", "no prices", "no answer",
+					   "not an NFSv3 mount"};
+
+	fprintf(out, "mount %s %s: %s", w->path, w->mount.device, text[w->news]);
+	if (w->news == NEWS_BELIEVED)
+		fprintf(out, ", write %.3g, read-ahead %.3g, ours %.3g, %s", w->belief.prices.write,
+			w->belief.prices.readahead, w->auction.ours,
+			write_way_names[w->auction.way]);
+	fputc('\n', out);
+}

@@ -1,0 +1,361 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""ca-nfs-agent: test_agent.py AGENT [PLUGIN]
+
+First on a machine of files (--root) whose server's replies are a file too (--replies): what it says,
+which knobs it turns, that it puts them back, also after kill -9 and while the server hangs. Then in
+a real Linux guest, with mounts of stock Ganesha, which it must never believe, and of RA.
+"""
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import e2e
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+MOUNT = "/mnt/n"
+NFS = f"36 35 0:47 / {MOUNT} rw,noatime - nfs server:/export rw,vers=3,rsize=1048576\n"
+QUICK = ("--interval", "0.25", "--answer", "1")
+# The program of the specification
+CODEC = {}
+
+
+def load_codec():
+    with open(f"{HERE}/../../doc/fsstat-prices.md", encoding="utf-8") as document:
+        exec(re.search(r"^```python\n(.*?)^```", document.read(), re.M | re.S)[1], CODEC)
+
+
+def priced(write, readahead):
+    tfiles, _, afiles = CODEC["encode"](6553600, 6000000, 6000000, write, readahead,
+                                        random.randint(1, 3))
+    return f"{tfiles} {afiles}\n"
+
+
+class Machine:
+    """What the agent sees of a machine, in a directory."""
+
+    def __init__(self, work, name):
+        self.root = f"{work}/{name}"
+        for directory in ("proc/self", "proc/sys/vm", "sys/class/bdi/0:47", "run", "mnt/n"):
+            os.makedirs(f"{self.root}/{directory}")
+        self.write("proc/self/mountinfo", NFS)
+        self.write("proc/meminfo", "MemTotal: 8000000 kB\nMemAvailable: 6000000 kB\n")
+        self.dirty(1000)
+        for knob, value in (("sys/class/bdi/0:47/min_ratio", 0),
+                            ("sys/class/bdi/0:47/read_ahead_kb", 128),
+                            ("proc/sys/vm/dirty_background_ratio", 10),
+                            ("proc/sys/vm/dirty_ratio", 20)):
+            self.write(knob, f"{value}\n")
+        self.replies = f"{self.root}/replies"
+        self.reply("6553600 6000000\n")
+
+    def write(self, name, text):
+        with open(f"{self.root}/{name}.new", "w", encoding="ascii") as file:
+            file.write(text)
+        os.rename(f"{self.root}/{name}.new", f"{self.root}/{name}")
+
+    def dirty(self, pages):
+        self.write("proc/vmstat", f"nr_free_pages 1000000\nnr_active_file 1\nnr_inactive_file 1\n"
+                                  f"nr_dirty {pages}\nnr_writeback 0\nnr_dirty_threshold 400000\n"
+                                  "nr_dirty_background_threshold 200000\n")
+
+    def reply(self, text):
+        self.write("replies", text)
+
+    def knob(self, name):
+        with open(f"{self.root}/{name}", encoding="ascii") as file:
+            return int(file.read())
+
+    @property
+    def min_ratio(self):
+        return self.knob("sys/class/bdi/0:47/min_ratio")
+
+    @property
+    def read_ahead(self):
+        return self.knob("sys/class/bdi/0:47/read_ahead_kb")
+
+    @property
+    def flush_point(self):
+        return (self.knob("proc/sys/vm/dirty_background_ratio"),
+                self.knob("proc/sys/vm/dirty_ratio"))
+
+    def untouched(self):
+        return (self.min_ratio, self.read_ahead, self.flush_point) == (0, 128, (10, 20))
+
+    def command(self, agent, *arguments):
+        return [agent, "--root", self.root, "--replies", self.replies, *arguments]
+
+
+class Server(threading.Thread):
+    """States prices in the replies' file, ten times a second."""
+
+    def __init__(self, machine, write=0.0, readahead=0.0):
+        super().__init__(daemon=True)
+        self.machine, self.prices, self.stopping = machine, (write, readahead), False
+        self.start()
+
+    def run(self):
+        while not self.stopping:
+            self.machine.reply(priced(*self.prices))
+            time.sleep(0.05)
+
+    def stop(self):
+        self.stopping = True
+        self.join()
+
+
+class Agent:
+    def __init__(self, machine, agent, *arguments):
+        self.lines = []
+        self.process = subprocess.Popen(machine.command(agent, *QUICK, *arguments, MOUNT),
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        e2e.at_exit(lambda: e2e.end_process(self.process))
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip())
+
+    def said(self, text):
+        return any(text in line for line in list(self.lines))
+
+    def waits(self, text, seconds=15):
+        return e2e.wait_for(lambda: self.said(text), seconds)
+
+    def end(self, number=signal.SIGTERM):
+        began = time.monotonic()
+        self.process.send_signal(number)
+        self.process.wait(10)
+        self.reader.join(5)
+        return time.monotonic() - began
+
+    @property
+    def text(self):
+        return "\n".join(self.lines)
+
+
+def run(command):
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
+
+
+def test_errors(agent, work):
+    machine = Machine(work, "errors")
+    for arguments, status, message in (
+            ((), 2, "which mounts? name them, or a file with --config"),
+            (("--speed", "1", MOUNT), 2, "--speed: there is no such option"),
+            (("--interval", "11", MOUNT), 2, "interval = 11: must be a number from 0.25 to 10"),
+            (("--defer=perhaps", MOUNT), 2, "defer = perhaps: must be yes or no"),
+            (("mnt",), 2, "mount = mnt: must be an absolute path"),
+            (("--config", "/nowhere"), 2, "/nowhere: No such file or directory"),
+            (("/elsewhere",), 1, "/elsewhere: nothing is mounted there"),
+            (("--status",), 1, "is not running")):
+        result = run(machine.command(agent, *arguments))
+        e2e.check(result.returncode == status and message in result.stderr,
+                  f"{' '.join(arguments)}: {message}", (result.returncode, result.stderr))
+    for line, message in ((NFS.replace("vers=3", "vers=4.2").replace("nfs server", "nfs4 server"),
+                           f"{MOUNT}: is NFS of another version: prices need vers=3"),
+                          (NFS.replace("nfs server", "ext4 server"), f"{MOUNT}: is ext4, not NFS")):
+        machine.write("proc/self/mountinfo", line)
+        result = run(machine.command(agent, MOUNT))
+        e2e.check(result.returncode == 1 and message in result.stderr, message, result.stderr)
+    result = run(["setpriv", "--reuid", "65534", "--clear-groups", agent, MOUNT])
+    e2e.check(result.returncode == 1 and "only root" in result.stderr, "who is not root is told so",
+              result.stderr)
+    result = run([agent, "--help"])
+    e2e.check(result.returncode == 0 and "--readahead-max" in result.stdout, "--help")
+
+
+def test_knobs(agent, work):
+    machine = Machine(work, "knobs")
+    server = Server(machine, 0.9, 1.0)
+    a = Agent(machine, agent, "--flush-point", "60")
+    e2e.check(a.waits("states prices"), "a server with prices is believed", a.text)
+    e2e.check(a.waits("defer") and e2e.wait_for(lambda: machine.min_ratio == 50, 2),
+              "a dear server: writes are deferred, min_ratio 50", a.text)
+    e2e.check(e2e.wait_for(lambda: machine.read_ahead == 16, 2),
+              "and little is read ahead: 16 KiB", machine.read_ahead)
+    e2e.check(e2e.wait_for(lambda: machine.flush_point == (60, 80), 2),
+              "the flushing point is raised", machine.flush_point)
+    status = run(machine.command(agent, "--status")).stdout
+    e2e.check(f"mount {MOUNT} 0:47: believed" in status and "defer" in status and
+              "min_ratio found 0 set 50" in status, "--status shows it", status)
+    second = run(machine.command(agent, MOUNT))
+    e2e.check(second.returncode == 1 and "another agent is running" in second.stderr,
+              "there is one agent", second.stderr)
+    machine.dirty(300000)
+    e2e.check(a.waits("writes: normal") and e2e.wait_for(machine_ratio_is(machine, 0), 2),
+              "our memory is full too: deferral ends", a.text)
+    e2e.check(e2e.wait_for(lambda: machine.flush_point == (10, 20), 2),
+              "and the flushing point is as it was", machine.flush_point)
+    machine.dirty(100000)
+    server.prices = (0.0, 0.0)
+    e2e.check(a.waits("writes: accelerate"), "a cheap server: writes are accelerated", a.text)
+    e2e.check(e2e.wait_for(lambda: machine.read_ahead == 1024, 3), "and much is read ahead",
+              machine.read_ahead)
+    server.prices = (0.9, 0.2)
+    e2e.check(e2e.wait_for(machine_ratio_is(machine, 50), 10), "dear again: deferred", a.text)
+    took = a.end()
+    e2e.check(took < 1 and a.process.returncode == 0, f"SIGTERM ends it ({took:.2f} s)",
+              a.process.returncode)
+    e2e.check(machine.untouched(), "every knob is as it was found", a.text)
+    e2e.check(not os.path.exists(f"{machine.root}/run/ca-nfs-agent.state"), "nothing is left")
+    server.stop()
+
+
+def machine_ratio_is(machine, value):
+    return lambda: machine.min_ratio == value
+
+
+def test_prices_end(agent, work):
+    machine = Machine(work, "end")
+    server = Server(machine, 0.9, 1.0)
+    a = Agent(machine, agent)
+    e2e.wait_for(machine_ratio_is(machine, 50), 15)
+    server.stop()
+    machine.reply("6553600 6000000\n")
+    e2e.check(a.waits("states no prices") and e2e.wait_for(machine.untouched, 2),
+              "prices end: knobs put back at once", a.text)
+    server = Server(machine, 0.9, 1.0)
+    e2e.check(e2e.wait_for(machine_ratio_is(machine, 50), 25), "prices again: believed again")
+    machine.write("proc/self/mountinfo", "")
+    e2e.check(a.waits("nothing is mounted there"), "unmounted: told", a.text)
+    machine.write("sys/class/bdi/0:47/min_ratio", "0\n")  # as a new mount has it
+    machine.write("sys/class/bdi/0:47/read_ahead_kb", "128\n")
+    machine.write("proc/self/mountinfo", NFS.replace("36", "40"))
+    e2e.check(e2e.wait_for(machine_ratio_is(machine, 50), 15), "mounted again: deferred again")
+    machine.write("sys/class/bdi/0:47/read_ahead_kb", "4096\n")
+    a.end(signal.SIGINT)
+    e2e.check(machine.min_ratio == 0 and machine.read_ahead == 4096 and
+              a.said("somebody else has turned it"),
+              "what somebody else has turned since stays", a.text)
+    server.stop()
+
+
+def test_hanging_server(agent, work):
+    machine = Machine(work, "hang")
+    server = Server(machine, 0.9, 1.0)
+    a = Agent(machine, agent)
+    e2e.wait_for(machine_ratio_is(machine, 50), 15)
+    server.stop()
+    os.mkfifo(f"{machine.root}/fifo")
+    os.rename(f"{machine.root}/fifo", machine.replies)  # opening it waits for a writer
+    e2e.check(a.waits("no answer", 5) and e2e.wait_for(machine.untouched, 2),
+              "the server hangs: knobs put back", a.text)
+    threads = len(os.listdir(f"/proc/{a.process.pid}/task"))
+    e2e.check(threads == 3, "one thread hangs, no more are made", threads)
+    took = a.end()
+    e2e.check(took < 1 and a.process.returncode == 0, f"the agent does not hang ({took:.2f} s)")
+
+
+def test_killed(agent, work):
+    machine = Machine(work, "killed")
+    server = Server(machine, 0.9, 1.0)
+    a = Agent(machine, agent)
+    e2e.wait_for(lambda: (machine.min_ratio, machine.read_ahead) == (50, 16), 15)
+    a.end(signal.SIGKILL)
+    e2e.check(machine.min_ratio == 50, "kill -9 leaves knobs turned")
+    result = run(machine.command(agent, "--restore"))
+    e2e.check(machine.untouched() and "2 knobs put back" in result.stdout, "--restore puts them back",
+              result.stdout + result.stderr)
+    a = Agent(machine, agent)
+    e2e.wait_for(lambda: (machine.min_ratio, machine.read_ahead) == (50, 16), 15)
+    a.end(signal.SIGKILL)
+    server.stop()
+    machine.reply("6553600 6000000\n")
+    a = Agent(machine, agent)
+    e2e.check(e2e.wait_for(machine.untouched, 5), "and so does the next agent", a.text)
+    a.end()
+
+
+def test_dry(agent, work):
+    machine = Machine(work, "dry")
+    server = Server(machine, 0.9, 1.0)
+    a = Agent(machine, agent, "--dry-run", "--flush-point", "60")
+    e2e.check(a.waits("would set read_ahead_kb to 16") and a.waits("would set min_ratio to 50"),
+              "--dry-run says what it would do", a.text)
+    a.end()
+    e2e.check(machine.untouched() and not os.listdir(f"{machine.root}/run"), "and does nothing")
+    result = run(machine.command(agent, "--once", "--answer", "10", MOUNT))
+    e2e.check(result.returncode == 0 and "states prices: write 0.9" in result.stdout,
+              "--once finds the prices", result.stdout + result.stderr)
+    server.stop()
+    machine.reply("6553600 6000000\n")
+    result = run(machine.command(agent, "--once", MOUNT))
+    e2e.check(result.returncode == 3 and "states no prices" in result.stdout,
+              "--once finds that there are none", result.stdout)
+
+
+def test_plain_server(agent, work):
+    """Counters that pass the check, and stay as they are."""
+    machine = Machine(work, "plain")
+    machine.reply(priced(1.0, 1.0))
+    a = Agent(machine, agent)
+    time.sleep(6)
+    e2e.check(machine.untouched() and not a.said("states prices"),
+              "the same valid reply for 6 seconds is not believed", a.text)
+    a.end()
+
+
+# ---- in a guest --------------------------------------------------------------------------------
+
+def in_guest(agent, server, seconds, exports):
+    done = subprocess.run(
+        [f"{HERE}/guest", "/usr/bin/python3", f"{HERE}/guest_agent.py", str(server.port),
+         str(server.mport), agent, str(seconds), *exports], check=False, capture_output=True,
+        text=True, env={**os.environ, "GUEST_SECONDS": "90"})
+    if done.returncode == 77:
+        e2e.note(f"no guest here: {done.stdout.strip()}")
+        return None
+    if done.returncode:
+        e2e.note(done.stdout[-3000:] + done.stderr[-500:])
+    return done.stdout
+
+
+def test_guest(agent, plugin, work):
+    path = e2e.loop_export(work, 1536 << 20)  # more than 65,536 inodes
+    listed = [{"id": 1, "path": path, "pseudo": "/e1", "params": {"Fsstat_Prices": "true"}}]
+    server = e2e.Server("stock", listed, work, plugin).start()
+    out = in_guest(agent, server, 8, ["/e1"])
+    server.stop()
+    if out is None:
+        return
+    e2e.check("states no prices" in out and "states prices" not in out and
+              "KNOBS same" in out, "stock Ganesha is not believed, knobs untouched", out[-2000:])
+    # A megabit a second is little: writing saturates it, and the price of the network is near 1.
+    server = e2e.Server("ra", listed, work, plugin, ra="Network_Capacity = 1; "
+                        "Network_Interface = ra0;").start()
+    out = in_guest(agent, server, 12, ["/e1"])
+    e2e.check(server.stop() == 0, "RA ends cleanly", server.log_text()[-2000:])
+    e2e.check("states prices" in out, "RA is believed", out[-3000:])
+    e2e.check("writes: defer" in out and "min_ratio to 50" in out,
+              "a saturated network: deferred", out[-3000:])
+    e2e.check("BYTES right" in out, "what was written meanwhile arrived", out[-3000:])
+    e2e.check("KNOBS same" in out, "knobs as they were at its end", out[-3000:])
+    for line in out.splitlines():
+        if line.startswith(("/mnt", "KNOBS", "DF")):
+            e2e.note(line)
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__.splitlines()[0])
+    agent = os.path.realpath(sys.argv[1])
+    e2e.enter()
+    load_codec()
+    work = e2e.work_directory()
+    for test in (test_errors, test_knobs, test_prices_end, test_hanging_server, test_killed,
+                 test_dry, test_plain_server):
+        test(agent, work)
+    if sys.argv[2:] and os.path.exists(sys.argv[2]):
+        test_guest(agent, sys.argv[2], work)
+    e2e.finish()
+
+
+if __name__ == "__main__":
+    main()
