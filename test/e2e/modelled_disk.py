@@ -10,6 +10,7 @@ files out is free. Call e2e.enter() first: mounts belong in a namespace of our o
 """
 import json
 import os
+import re
 import shutil
 import subprocess
 
@@ -17,7 +18,7 @@ import e2e
 
 WBT_USEC = 75000  # write-back throttling as on a rotating disk
 # ext4 with one flex group: files begin at the outer edge, where every set starts equal.
-MKFS = {"ext4": ("mkfs.ext4", "-q", "-F", "-G", "256",
+MKFS = {"ext4": ("mkfs.ext4", "-q", "-F", "-b", "4096", "-G", "256",
                  "-E", "lazy_itable_init=0,lazy_journal_init=0"),
         "xfs": ("mkfs.xfs", "-q", "-f")}
 
@@ -172,6 +173,15 @@ class Disk:
         for name, value in values.items():
             with open(self._bdi(name), "w", encoding="ascii") as file:
                 file.write(str(value))
+
+
+def physical(path, offset):
+    """Where a byte of the file lies on the device, by filefrag's table of 4 KiB blocks."""
+    for line in e2e.run("filefrag", "-b4096", "-v", path).splitlines():
+        m = re.match(r"\s*\d+:\s+(\d+)\.\.\s*(\d+):\s+(\d+)\.\.", line)
+        if m and int(m[1]) <= offset >> 12 <= int(m[2]):
+            return (int(m[3]) + (offset >> 12) - int(m[1])) << 12
+    raise RuntimeError(f"{path}: no extent at {offset}")
 
 
 def for_test(work, mechdisk, megabytes, **more):

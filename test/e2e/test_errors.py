@@ -8,7 +8,6 @@ into a bad range is counted and reaches no client. Where the kernel keeps a file
 (ext4 from Linux 6.16), one bad block makes its whole folio unreadable, and how large that is
 depends on the read-ahead that made it: beside the bad ranges RA may fail no more often than stock.
 """
-import re
 import sys
 
 import e2e
@@ -21,20 +20,11 @@ REQUEST = 32768
 BAD = ((6 << 20, 65536), ((13 << 20) + 131072, 65536), (FILE_SIZE - REQUEST, REQUEST))
 
 
-def physical(path, offset):
-    """Where a byte of the file lies on the device, by filefrag's table of 4 KiB blocks."""
-    for line in e2e.run("filefrag", "-b4096", "-v", path).splitlines():
-        m = re.match(r"\s*\d+:\s+(\d+)\.\.\s*(\d+):\s+(\d+)\.\.", line)
-        if m and int(m[1]) <= offset >> 12 <= int(m[2]):
-            return (int(m[3]) + (offset >> 12) - int(m[1])) << 12
-    raise RuntimeError(f"{path}: no extent at {offset}")
-
-
 def spoil(path, disk):
     """Page by page, for a range may cross extents."""
     for offset, length in BAD:
         for at in range(offset, offset + length, 4096):
-            disk.ctl(f"error read {physical(path, at)} 4096")
+            disk.ctl(f"error read {modelled_disk.physical(path, at)} 4096")
 
 
 def read_all(server, outstanding, order):

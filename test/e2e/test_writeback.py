@@ -3,71 +3,20 @@
 """Nothing written is lost: test_writeback.py MECHDISK PLUGIN [TEST[:KIND]...]
 
 Careful clients (careful.py) write through stock VFS and through RA with several settings. The server
-is killed, stopped and reconfigured in mid-write, the power is cut, the disk fails and fills up. What
-was promised must be on the disk; what was answered must be in the file; a client must hear of an
-error wherever stock would have told it.
+is killed, stopped and reconfigured in mid-write, and the power is cut: what was promised must be on
+the disk, and what was answered in the file.
 """
-import collections
 import os
 import random
-import subprocess
 import sys
 import time
 
 import careful
 import e2e
-import modelled_disk
-import nfs3
+import kinds
 import power_cut
 
 SIZE_MB = 384
-Kind = collections.namedtuple("Kind", "name server export module")
-KINDS = [
-    Kind("stock", "stock", {}, {}),
-    Kind("ra", "ra", {}, {}),
-    # Everything goes to the disk at once, writers are always paced, few files are known.
-    Kind("hasty", "ra", {"Writeback_Delay": 0, "Writeback_Idle": 0, "Writeback_Chunk": 65536,
-                         "Write_Delay_Max": 20},
-         {"Dirty_Budget": 1 << 20, "Writeback_Files": 2}),
-    # Nothing does before COMMIT.
-    Kind("idle", "ra", {"Writeback_Delay": 30000, "Writeback_Share": 1, "Writeback_Idle": 1000,
-                        "Writeback_Chunk": 256 << 20, "Writeback_Max_Age": 30000}, {}),
-    Kind("off", "ra", {"Writeback": "false"}, {}),
-]
-
-
-class Place:
-    """A disk, a directory for servers, and servers of a kind on it."""
-
-    def __init__(self, mechdisk, plugin, fs="ext4", record=None):
-        self.work, self.plugin, self.servers = e2e.work_directory(), plugin, []
-        self.record = f"{self.work}/{record}" if record else None
-        self.disk = modelled_disk.for_test(self.work, mechdisk, SIZE_MB, fs=fs, record=self.record)
-        self.mount = self.disk.mount
-
-    def serve(self, kind):
-        module = " ".join(f"{k} = {v};" for k, v in kind.module.items())
-        listed = [{"id": 1, "path": self.mount, "pseudo": "/e1", "params": kind.export}]
-        server = e2e.Server(kind.server, listed, self.work, self.plugin, ra=module)
-        self.servers.append(server)
-        return server.start()
-
-    def remount(self):
-        """What is read afterwards comes from the disk."""
-        self.disk.timing(False)
-        e2e.run("umount", self.mount)
-        e2e.run("mount", "-o", "noatime", self.disk.loop, self.mount)
-
-    def close(self):
-        for server in self.servers:
-            server.stop()
-        self.disk.down()
-
-
-def ends_well(server, what):
-    status = server.stop()
-    e2e.check(status == 0, f"{what}: the server ends cleanly",
-              f"status {status}\n{server.log_text()[-2000:]}")
 
 
 def all_is_there(place, writers, what):
@@ -86,7 +35,7 @@ def answered_is_in_files(place, writers, what):
 
 
 def kill_nine(mechdisk, plugin, kind):
-    place = Place(mechdisk, plugin)
+    place = kinds.Place(mechdisk, plugin, SIZE_MB)
     place.disk.timing(True)
     server = place.serve(kind)
     writers = careful.Writers(server, "/e1").start()
@@ -107,7 +56,7 @@ def kill_nine(mechdisk, plugin, kind):
               "its own", verifiers)
     e2e.check(all(w.resent and w.commits for w in writers.writers),
               "kill -9: data was committed, and data was written again")
-    ends_well(server, "kill -9")
+    kinds.ends_well(server, "kill -9")
     all_is_there(place, writers, "kill -9")
     place.close()
 
@@ -138,7 +87,7 @@ class Moments:
 
 def power_cuts(mechdisk, plugin, kind, fs="ext4"):
     """The file system recovered from what had been flushed when a promise was made holds it."""
-    place = Place(mechdisk, plugin, fs, record="record")
+    place = kinds.Place(mechdisk, plugin, SIZE_MB, fs, record="record")
     server = place.serve(kind)
     writers = careful.Writers(server, "/e1", cells=4096, commit=0.08, stable=0)
     moments = Moments(place.record, writers, 0.3)
@@ -150,7 +99,7 @@ def power_cuts(mechdisk, plugin, kind, fs="ext4"):
     time.sleep(2)
     writers.finish()
     what = f"power cut, {fs}"
-    ends_well(server, what)
+    kinds.ends_well(server, what)
     all_is_there(place, writers, what)
     place.close()
     cuts = power_cut.PowerCuts(place.record, SIZE_MB << 20, e2e.temporary("cuts-", place.work), fs)
@@ -170,11 +119,11 @@ def power_cuts_xfs(mechdisk, plugin, kind):
 
 def stop_and_reload(mechdisk, plugin, kind):
     """SIGHUPs that change the settings, and SIGTERM, in mid-write."""
-    place = Place(mechdisk, plugin)
+    place = kinds.Place(mechdisk, plugin, SIZE_MB)
     place.disk.timing(True)
     server = place.serve(kind)
     writers = careful.Writers(server, "/e1").start()
-    others = [k.export for k in KINDS if k.server == kind.server]
+    others = [k.export for k in kinds.KINDS if k.server == kind.server]
     for number in range(8):
         server.exports[0]["params"] = others[number % len(others)]
         server.write_config()
@@ -182,12 +131,12 @@ def stop_and_reload(mechdisk, plugin, kind):
         time.sleep(0.2)
     e2e.check(server.alive(), "SIGHUP in mid-write: the server is alive", server.log_text()[-2000:])
     for number in range(2):
-        ends_well(server, f"SIGTERM in mid-write, {number + 1}")
+        kinds.ends_well(server, f"SIGTERM in mid-write, {number + 1}")
         answered_is_in_files(place, writers, f"SIGTERM in mid-write, {number + 1}")
         server.start()
         time.sleep(1)
     writers.finish()
-    ends_well(server, "after SIGTERM in mid-write")
+    kinds.ends_well(server, "after SIGTERM in mid-write")
     all_is_there(place, writers, "SIGTERM and SIGHUP in mid-write")
     place.close()
 
@@ -195,30 +144,5 @@ def stop_and_reload(mechdisk, plugin, kind):
 TESTS = {f.__name__: f for f in (kill_nine, power_cuts, power_cuts_xfs, stop_and_reload)}
 
 
-def known(kind, plugin):
-    """Whether the plugin has the settings of the kind."""
-    with open(plugin, "rb") as f:
-        text = f.read()
-    return all(name.encode() in text for name in (*kind.export, *kind.module))
-
-
-def main():
-    if len(sys.argv) < 3:
-        sys.exit(__doc__.splitlines()[0])
-    mechdisk = sys.argv[1]
-    plugin = e2e.plugin_from(sys.argv[2:], "")
-    e2e.enter(("mkfs.xfs",))
-    KINDS[:] = [k for k in KINDS if k.server == "stock" or known(k, plugin)]
-    for wanted in sys.argv[3:] or TESTS:
-        name, _, only = wanted.partition(":")
-        for kind in KINDS:
-            if only in ("", kind.name):
-                e2e.note(f"{name}: {kind.name}")
-                began = time.monotonic()
-                TESTS[name](mechdisk, plugin, kind)
-                e2e.note(f"{name}: {kind.name}: {time.monotonic() - began:.1f} s")
-    e2e.finish()
-
-
 if __name__ == "__main__":
-    main()
+    kinds.run(TESTS, __doc__, sys.argv[1:])
