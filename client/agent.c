@@ -3,11 +3,11 @@
  * ca-nfs-agent: makes an unpatched Linux client obey the congestion prices that its NFSv3 servers
  * state in FSSTAT (doc/fsstat-prices.md), by the kernel's own knobs.
  *
- *   main thread: epoll-less loop over one eventfd (a helper thread has a result), one signalfd, a
- * clock watch.c     one mount: ask, believe, judge, act       auction.c   the judgement, pure
- *     machine.c   what mounts share: memory                 knob.c      numbers in /sys, put back
- *     state.c     what survives us in /run                  errand.c    calls that may hang
- *     settings.c  options                                   mounts.c    mountinfo
+ *   agent.c     the loop: a signal, a helper thread's result (eventfd), or time to ask
+ *   watch.c     one mount: ask, believe, judge, act     auction.c   the judgement, pure
+ *   machine.c   what mounts share: memory               knob.c      numbers in /sys, put back
+ *   state.c     what survives us in /run                errand.c    calls that may hang
+ *   settings.c  options                                 mounts.c    mountinfo
  *
  * It never blocks on a mount, and it leaves every knob as it found it.
  */
