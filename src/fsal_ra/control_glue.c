@@ -396,7 +396,7 @@ static struct json_object *describe_prices(struct ra_device *d)
 static struct json_object *describe_export_prices(const struct export_view *view)
 {
 	struct json_object *o = json_object_new_object();
-	uint64_t used = view->counted[RA_USED], wasted = view->counted[RA_WASTED];
+	uint64_t used = view->counted[RA_USED], fetched = view->counted[RA_PREFETCHED];
 	double write, readahead;
 
 	add_number(o, "export", view->export_id);
@@ -408,8 +408,8 @@ static struct json_object *describe_export_prices(const struct export_view *view
 		add_real(o, "readahead_price", readahead);
 	}
 	json_object_object_add(o, "price_readahead", json_object_new_boolean(view->priced));
-	if (used + wasted != 0)
-		add_real(o, "effectiveness", (double)used / (double)(used + wasted));
+	if (fetched != 0)
+		add_real(o, "effectiveness", (double)used / (double)fetched);
 	if (view->counted[RA_READ_BYTES] != 0)
 		add_real(o, "confidence", (double)used / (double)view->counted[RA_READ_BYTES]);
 	add_number(o, "curbed", view->counted[RA_CURBED]);

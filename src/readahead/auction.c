@@ -2,10 +2,8 @@
 /* Effectiveness of a file's read-ahead, and its share at a price. See auction.h. */
 #include "readahead/auction.h"
 
-/* The bid of a file that wastes nothing: from 8/9 on, a bid is at least Pmax + epsilon. */
+/* The bid of a file that wastes nothing. One that wastes 1/18 bids Pmax. */
 #define BID_MAX 1.125
-/* The least share of a window, as a fraction of the bid. */
-#define LEAST (1.0 / 8)
 
 static uint32_t at_most(uint64_t n, uint32_t most)
 {
@@ -35,10 +33,9 @@ double effectiveness_of(const struct effectiveness *e, double example)
 
 double auction_share(double price, double effectiveness)
 {
-	double bid = BID_MAX * effectiveness, share;
+	double bid = BID_MAX * effectiveness * effectiveness;
 
 	if (bid >= price || bid >= 1)
 		return 1;
-	share = (1 - price) / (1 - bid);
-	return share > bid * LEAST ? share : bid * LEAST;
+	return (bid / price) * (bid / price);
 }

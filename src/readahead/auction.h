@@ -4,18 +4,21 @@
  * effectiveness.
  *
  * The server states a price of read-ahead, 0 to Pmax = 1. Each file bids what its read-ahead has
- * been worth: of the bytes that were fetched for it, the share that was read. A bid above the price
- * is served in full, and the best bids are Pmax + epsilon: a file that wastes next to nothing is
- * never curbed, however dear the disk is, since its reads would cost more without. Below the price
- * windows shrink, to next to nothing at Pmax; they are back at once when the price falls.
+ * been worth. Its effectiveness is the share that was read of the bytes that were fetched for it;
+ * the bid is 9/8 of its square, for a price too stays low until there is little left. A bid above
+ * the price is served in full, and the best bids are Pmax + epsilon: a file that wastes next to
+ * nothing is never curbed, however dear the disk is, since its reads would cost more without. A bid
+ * below the price gets less of its window the further it is below, down to bid^2 at Pmax; where too
+ * little is left to be worth a seek, nothing is fetched. All of it is back at once when the price
+ * falls.
  *
  *   share of the window
- *     1 |--------------.               price < bid: all of it
- *       |               `-.
- *       |                  `-.         (1 - price) / (1 - bid)
- *  bid/8|                     `------- the least, so that a better reader can show that he is one
- *       +--------------|-------------|
- *       0             bid           Pmax   price
+ *     1 |-----------.                  price <= bid: all of it
+ *       |            `.
+ *       |              `-.             (bid / price)^2
+ * bid^2 |                 `----------
+ *       +-----------|---------------|
+ *       0          bid             Pmax   price
  *
  * (CA-NFS, sections 2.2 and 3.2. Its confidence, section 3.3, is read-ahead pages read over all
  * pages read, which a client can know. It would call a stream ineffective for the random reads

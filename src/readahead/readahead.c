@@ -594,23 +594,36 @@ void readahead_forget(struct readahead *ra, const void *key, size_t key_len)
 	heur_table_forget(&ra->table, key, key_len);
 }
 
-/* Of a cursor that holds unread bytes, and whose reader has been silent for SILENCE ns. */
-static void judge(struct readahead *ra, struct readahead_counters *counters, struct cursor *c,
-		  uint64_t silence)
+/* What has arrived for a reader who has fallen silent is, until he reads on, evidence of waste. */
+static void doubt(struct readahead *ra, struct cursor *c, uint64_t now)
 {
-	if (silence > ra->idle_time) {
+	uint64_t arrived = c->done_end > c->read_end ? c->done_end - c->read_end : 0;
+
+	if (arrived > c->charged)
+		arrived = c->charged;
+	if (arrived <= c->doubted || elapsed(c->used, now) < DOUBT_AFTER ||
+	    elapsed(c->done_time, now) < DOUBT_AFTER)
+		return;
+	learn(ra, c->file, 0, arrived - c->doubted);
+	c->doubted = arrived;
+}
+
+/* Of a cursor that holds unread bytes. Where memory is short, what is doubted is given up at once. */
+static void judge(struct readahead *ra, struct readahead_counters *counters, struct cursor *c,
+		  bool is_short, uint64_t now)
+{
+	doubt(ra, c, now);
+	if (!c->queued && (elapsed(c->used, now) > ra->idle_time || (is_short && c->doubted))) {
 		waste(ra, counters, c);
 		c->ra_end = c->done_end = 0;
 		c->start = c->next;
-	} else if (silence > DOUBT_AFTER && c->charged > c->doubted) {
-		learn(ra, c->file, 0, c->charged - c->doubted);
-		c->doubted = c->charged;
 	}
 }
 
 void readahead_sweep(struct readahead *ra, struct readahead_counters *counters, uint64_t now)
 {
 	uint64_t retired = atomic_exchange(&ra->retired_unread, 0);
+	bool is_short = atomic_load(&ra->unread) > atomic_load(&ra->memory) / 4 * 3;
 
 	if (retired)
 		readahead_count(counters, RA_WASTED, retired);
@@ -627,8 +640,8 @@ void readahead_sweep(struct readahead *ra, struct readahead_counters *counters, 
 			continue;
 		}
 		pthread_mutex_lock(&f->lock);
-		if (__atomic_load_n(&c->file, __ATOMIC_RELAXED) == f && c->charged && !c->queued)
-			judge(ra, counters, c, elapsed(c->used, now));
+		if (__atomic_load_n(&c->file, __ATOMIC_RELAXED) == f && c->charged)
+			judge(ra, counters, c, is_short, now);
 		heur_file_put(f);
 	}
 }

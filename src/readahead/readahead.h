@@ -152,7 +152,10 @@ void readahead_lost(struct readahead *ra, const struct readahead_tuning *t,
 
 /* Forgets a file: removed, or its handle is stale. */
 void readahead_forget(struct readahead *ra, const void *key, size_t key_len);
-/* Gives up the unread bytes of cursors idle too long; call about once a second. */
+/*
+ * Gives up the unread bytes of cursors idle too long, and where three quarters of the memory are held
+ * already those of readers silent for a second; call about once a second.
+ */
 void readahead_sweep(struct readahead *ra, struct readahead_counters *counters, uint64_t now);
 void readahead_status(struct readahead *ra, struct readahead_status *s);
 
