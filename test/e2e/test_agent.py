@@ -9,6 +9,7 @@ a real Linux guest, with mounts of stock Ganesha, which it must never believe, a
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -305,9 +306,10 @@ def test_plain_server(agent, work):
 # ---- in a guest --------------------------------------------------------------------------------
 
 def in_guest(agent, server, seconds, exports):
+    copy = shutil.copy(agent, f"{server.work}/agent")  # the guest's /tmp and /run are its own
     done = subprocess.run(
         [f"{HERE}/guest", "/usr/bin/python3", f"{HERE}/guest_agent.py", str(server.port),
-         str(server.mport), agent, str(seconds), *exports], check=False, capture_output=True,
+         str(server.mport), copy, str(seconds), *exports], check=False, capture_output=True,
         text=True, env={**os.environ, "GUEST_SECONDS": "90"})
     if done.returncode == 77:
         e2e.note(f"no guest here: {done.stdout.strip()}")
