@@ -70,7 +70,7 @@ class Machine:
 
     def knob(self, name):
         with open(f"{self.root}/{name}", encoding="ascii") as file:
-            return int(file.read())
+            return int(file.read() or -1)  # empty: just being written
 
     @property
     def min_ratio(self):
