@@ -10,11 +10,13 @@
 #include "content.h"
 #include "engine.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <nfsc/libnfs.h>
@@ -286,6 +288,20 @@ static int make_slots(struct engine *e)
 	return 0;
 }
 
+static int open_prices(struct engine *e)
+{
+	const char *path = e->load->options->prices;
+
+	if (!path)
+		return 0;
+	e->prices = fopen(path, "w");
+	if (!e->prices) {
+		fprintf(stderr, "nfsbench: cannot write %s: %s\n", path, strerror(errno));
+		return -1;
+	}
+	return setvbuf(e->prices, NULL, _IOLBF, 0);
+}
+
 static int prepare(struct engine *e)
 {
 	const struct options *o = e->load->options;
@@ -293,7 +309,7 @@ static int prepare(struct engine *e)
 	uint64_t size;
 	int rc = 0;
 
-	if (make_slots(e) || connect_all(e))
+	if (make_slots(e) || open_prices(e) || connect_all(e))
 		return -1;
 	if (session_mount(o->server, (int)o->mount_port, o->export_path, CONNECT_SECONDS, &root) ||
 	    session_lookup(e->connections[0], &root, o->dir ? o->dir : "", CONNECT_SECONDS, &e->dir,
@@ -430,6 +446,8 @@ static void tear_down(struct engine *e)
 		e->load->flows[i].committing = true;
 	for (unsigned int i = 0; i < e->connection_count; i++)
 		rpc_destroy_context(e->connections[i]);
+	if (e->prices)
+		fclose(e->prices);
 	free(e->connections);
 	free(e->polls);
 	free(e->slots);

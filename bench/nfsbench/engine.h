@@ -6,6 +6,8 @@
 #ifndef NFSBENCH_ENGINE_H
 #define NFSBENCH_ENGINE_H
 
+#include <stdio.h>
+
 #include "load.h"
 #include "progress.h"
 
@@ -40,6 +42,7 @@ struct engine {
 	unsigned int main_left;	      /* flows of the main group not done */
 	bool stop;		      /* issue nothing more */
 	bool stopped;		      /* and flows that wait for their turn were told */
+	FILE *prices;		      /* of --prices, or NULL */
 	struct progress progress;
 };
 

@@ -33,7 +33,7 @@ struct options {
 
 	enum work work;
 	const char *work_name;
-	uint64_t readers, stride, size, request, outstanding, connections;
+	uint64_t readers, stride, passes, size, request, outstanding, connections;
 	uint64_t first_file;	    /* number of the first file used */
 	uint64_t seed, order_seed;  /* of the files' content; of the patterns drawn */
 	uint64_t percent, distance; /* reorder */
@@ -48,7 +48,7 @@ struct options {
 	uint64_t rate; /* requests a second of each reader; 0: as fast as they are answered */
 	bool repeat, spread, verify, quiet;
 	double duration, max_time, stall; /* seconds; duration 0: until done */
-	const char *json;
+	const char *json, *prices;
 
 	/* Laying out files instead of a work. */
 	const char *layout;

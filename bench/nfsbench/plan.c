@@ -59,13 +59,26 @@ static int order_stride(struct flow *f, const struct options *o)
 	return 0;
 }
 
+static int order_passes(struct flow *f, uint64_t passes)
+{
+	uint32_t blocks = block_count(f);
+
+	if (allocate_order(f, passes * blocks))
+		return -1;
+	for (uint32_t i = 0; i < f->blocks; i++)
+		f->order[i] = i % blocks;
+	return 0;
+}
+
 /* The order of reader number `index` of the work itself. */
 static int order_flow(struct flow *f, const struct options *o, unsigned int index,
 		      struct prng *prng)
 {
 	if (o->work == WORK_RANDOM)
 		return order_random(f, o, o->count, prng);
-	if (allocate_order(f, (f->size + f->request - 1) / f->request))
+	if (o->work == WORK_SEQ)
+		return order_passes(f, o->passes);
+	if (allocate_order(f, block_count(f)))
 		return -1;
 	if (o->work == WORK_STRIDE)
 		return order_stride(f, o);

@@ -5,6 +5,7 @@
  */
 #include "content.h"
 #include "engine.h"
+#include "pricing/fsstat_price.h"
 
 #include <stdio.h>
 
@@ -121,12 +122,25 @@ static void write_answered(struct rpc_context *rpc, int status, void *data, void
 	engine_answered(s->engine, s);
 }
 
+/* A line for the prices that the counters of an answer carry. */
+static void write_prices(FILE *out, uint64_t ns, const FSSTAT3resok *ok)
+{
+	struct fsstat_files files = {.total = ok->tfiles, .free = ok->ffiles, .avail = ok->afiles};
+	struct fsstat_prices prices;
+
+	if (fsstat_price_decode(&files, &prices))
+		fprintf(out, "%.3f,%.5f,%.5f\n", 1e-9 * (double)ns, prices.write, prices.readahead);
+	else
+		fprintf(out, "%.3f,-,-\n", 1e-9 * (double)ns);
+}
+
 static void fsstat_answered(struct rpc_context *rpc, int status, void *data, void *private_data)
 {
 	struct slot *s = private_data;
 	FSSTAT3res *res = data;
 
-	answered_well(s, status, status ? 0 : (int)res->status, "FSSTAT");
+	if (answered_well(s, status, status ? 0 : (int)res->status, "FSSTAT") && s->engine->prices)
+		write_prices(s->engine->prices, s->engine->last_answer, &res->FSSTAT3res_u.resok);
 	engine_answered(s->engine, s);
 }
 
