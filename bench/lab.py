@@ -45,6 +45,9 @@ class PlainDirectory:
             shutil.rmtree(self.mount, ignore_errors=True)
         self.mount = None
 
+    def renew(self):
+        pass
+
     def timing(self, on):
         pass
 

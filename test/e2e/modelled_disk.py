@@ -8,6 +8,7 @@
 The tests and the measurements (bench/lab.py) share it. Timing is off until timing(True): laying
 files out is free. Call e2e.enter() first: mounts belong in a namespace of our own.
 """
+import fcntl
 import json
 import os
 import re
@@ -17,6 +18,7 @@ import subprocess
 import e2e
 
 WBT_USEC = 75000  # write-back throttling as on a rotating disk
+LOOP_CTL_REMOVE = 0x4C81
 # ext4 with one flex group: files begin at the outer edge, where every set starts equal.
 MKFS = {"ext4": ("mkfs.ext4", "-q", "-F", "-b", "4096", "-G", "256",
                  "-E", "lazy_itable_init=0,lazy_journal_init=0"),
@@ -69,16 +71,37 @@ class Disk:
         self.ctl("timing off")
         if self.record:
             self.ctl(f"record {self.record}")
+        self._attach()
+        run(*MKFS[self.fs], self.loop)
+        self._mount()
+        os.chmod(self.mount, 0o777)
+        return self
+
+    def _attach(self):
         self.loop = run("losetup", "-f", "--show", "--direct-io=on", f"{self.work}/fuse/disk")
         self.dev = os.path.basename(self.loop)
-        run(*MKFS[self.fs], self.loop)
-        run("mount", "-o", "noatime", self.loop, f"{self.work}/fs")
-        self.mount = f"{self.work}/fs"
-        os.chmod(self.mount, 0o777)
         self.tune("rotational", 1)
         self.set_scheduler()
         self.set_read_ahead(self.read_ahead_kb)  # last: the kernel raises it when limits change
-        return self
+
+    def _mount(self):
+        run("mount", "-o", "noatime", self.loop, f"{self.work}/fs")
+        self.mount = f"{self.work}/fs"
+
+    def renew(self):
+        """The same files on a new block device. The kernel remembers how fast a device was written
+        to and which share of all writing it had, and makes the next writer wait accordingly."""
+        self.ctl("timing off")
+        run("umount", self.mount)
+        run("losetup", "-d", self.loop)
+        with open("/dev/loop-control", "rb") as control:
+            try:
+                fcntl.ioctl(control, LOOP_CTL_REMOVE, int(self.dev.removeprefix("loop")))
+            except OSError:
+                pass  # somebody else took it in the meantime: then it is not the one we get
+        self._attach()
+        self._mount()
+        self.ctl("timing on")
 
     def _start_drive(self):
         try:
@@ -149,12 +172,11 @@ class Disk:
             return name in file.read().replace("[", " ").replace("]", " ").split()
 
     def set_scheduler(self, name=None):
-        """The kernel's I/O scheduler, None: the disk's own. Under BFQ the kernel turns write-back
-        throttling off, and it stays off: BFQ has its own means."""
+        """The kernel's I/O scheduler, None: the disk's own. Under BFQ without write-back throttling,
+        as by the kernel's default: BFQ has its own means."""
         self.tune("scheduler", name or self.scheduler)
-        throttle = f"/sys/block/{self.dev}/queue/wbt_lat_usec"
-        if name != "bfq" and os.path.exists(throttle):
-            self.tune("wbt_lat_usec", WBT_USEC)
+        if os.path.exists(f"/sys/block/{self.dev}/queue/wbt_lat_usec"):
+            self.tune("wbt_lat_usec", 0 if name == "bfq" else WBT_USEC)
 
     def _bdi(self, name):
         with open(f"/sys/block/{self.dev}/dev", encoding="ascii") as file:
@@ -164,12 +186,13 @@ class Disk:
         return all(os.path.exists(self._bdi(n)) for n in ("strict_limit", "max_bytes"))
 
     def set_strict_limit(self, limit):
-        """At most `limit` bytes of the device's data dirty, 0: no limit of its own. The kernel
-        makes a share of the present vm.dirty_* out of it: set those first."""
+        """At most `limit` bytes of the device's data dirty. The kernel makes a share of the present
+        vm.dirty_* out of it: set those first. 0: no limit of its own, and all of the machine's,
+        as if no other device were written to."""
         if not self.has_strict_limit():
             return
-        values = {"max_bytes": limit, "strict_limit": 1} if limit else \
-            {"strict_limit": 0, "max_ratio": 100}
+        values = {"min_ratio": 0, "max_bytes": limit, "strict_limit": 1} if limit else \
+            {"strict_limit": 0, "max_ratio": 100, "min_ratio": 99}
         for name, value in values.items():
             with open(self._bdi(name), "w", encoding="ascii") as file:
                 file.write(str(value))
