@@ -58,6 +58,7 @@ static void limits_of(const struct ra_export_params *p, struct sched_limits *l)
 		.queue_max = (uint32_t)p->queue_limit,
 		.max_io = p->max_io,
 		.prefetch_max_age = p->prefetch_max_age * MS,
+		.writeback_turn = p->writeback_turn * MS,
 		.writeback_idle = p->writeback_idle * MS,
 		.writeback_share = (double)p->writeback_share / 100,
 		.cost = {

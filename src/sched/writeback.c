@@ -23,6 +23,8 @@
 
 /* Demand reads were here so lately that write-backs keep short for them (ns). */
 #define DEMANDS_RECENT UINT64_C(1000000000)
+/* ... and this long without them (ns): a stream's turn is alike. */
+#define TURN_ALONE     UINT64_C(150000000)
 /* A longer share would be no share. */
 #define SHARE_MAX 0.95
 
@@ -140,10 +142,9 @@ uint64_t sched_hold_until(const struct sched_queue *q, uint64_t now)
 
 uint64_t sched_writeback_slice(const struct sched_queue *q, uint64_t now)
 {
-	const struct cost_limits *l = &q->limits.cost;
 	uint64_t last = q->writeback.demand_ended;
 
 	if (q->by_class[SCHED_DEMAND] || (last && now - last < DEMANDS_RECENT))
-		return cost_slice(&q->cost, l, 1);
-	return l->max_wait / 16;
+		return q->limits.writeback_turn;
+	return TURN_ALONE;
 }

@@ -12,6 +12,7 @@ static struct sched_queue *make(void)
 	assert_non_null(q);
 	l.writeback_idle = IDLE;
 	l.writeback_share = 0.5;
+	l.writeback_turn = 80 * MSEC;
 	sched_queue_init(q, sched_policy_find("turns"), &l);
 	return q;
 }
