@@ -162,8 +162,10 @@ void show_devices(struct json_object *answer)
 		{"RUNNING", "running", COUNT},
 		{"DEMAND", "queued_demand", COUNT},
 		{"PREFETCH", "queued_prefetch", COUNT},
+		{"WRITE", "queued_writeback", COUNT},
 		{"DEMAND MB/s", "demand_bytes_per_s", MEGABYTES},
 		{"PREFETCH MB/s", "prefetch_bytes_per_s", MEGABYTES},
+		{"WRITE MB/s", "writeback_bytes_per_s", MEGABYTES},
 	};
 	static const struct column waits[] = {
 		{"DEVICE", "device", TEXT},
@@ -278,6 +280,8 @@ void show_stats(struct json_object *answer)
 		print_members(part, "reads and prefetches");
 	if (json_object_object_get_ex(answer, "engine", &part))
 		print_members(part, "read-ahead engine (now)");
+	if (json_object_object_get_ex(answer, "writing", &part))
+		print_members(part, "writing: memory and disk now, the rest since the start");
 	for (size_t i = 0; devices && i < json_object_array_length(devices); i++) {
 		part = json_object_array_get_idx(devices, i);
 		snprintf(title, sizeof(title), "device %s (%s)", text_of(part, "device"),

@@ -13,9 +13,12 @@
 
 #include "control/control.h"
 #include "device.h"
+#include "dirty.h"
 #include "io.h"
+#include "pacer.h"
 #include "prices.h"
 #include "stats.h"
+#include "writeback.h"
 
 #define SECOND UINT64_C(1000000000) /* in ns */
 /* Throughput is over this many ticks of about a second. */
@@ -148,6 +151,14 @@ static void tick(void)
 	glue.next = (glue.next + 1) % SAMPLES;
 }
 
+static void add_real(struct json_object *object, const char *name, double value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.6g", value); /* not seventeen digits */
+	json_object_object_add(object, name, json_object_new_double_s(value, text));
+}
+
 /* Bytes a second over the last samples. */
 static uint64_t throughput(unsigned int device, enum sched_class class, uint64_t bytes)
 {
@@ -192,10 +203,14 @@ static struct json_object *describe_device(struct ra_device *d, unsigned int n)
 	add_number(o, "running", q->running);
 	add_number(o, "queued_demand", q->by_class[SCHED_DEMAND]);
 	add_number(o, "queued_prefetch", q->by_class[SCHED_PREFETCH]);
+	add_number(o, "queued_writeback", q->by_class[SCHED_WRITEBACK]);
+	add_real(o, "writeback_share", q->writeback.share);
 	add_number(o, "demand_bytes_per_s",
 		   throughput(n, SCHED_DEMAND, q->stats.bytes[SCHED_DEMAND]));
 	add_number(o, "prefetch_bytes_per_s",
 		   throughput(n, SCHED_PREFETCH, q->stats.bytes[SCHED_PREFETCH]));
+	add_number(o, "writeback_bytes_per_s",
+		   throughput(n, SCHED_WRITEBACK, q->stats.bytes[SCHED_WRITEBACK]));
 	add_waits(o, &q->stats);
 	add_number(o, "seek_us", (uint64_t)(q->cost.seek_ns / 1000));
 	add_number(o, "media_bytes_per_s",
@@ -347,14 +362,6 @@ static void heuristic(struct control_call *call)
 
 /* ---- prices ----------------------------------------------------------------------------- */
 
-static void add_real(struct json_object *object, const char *name, double value)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%.6g", value); /* not seventeen digits */
-	json_object_object_add(object, name, json_object_new_double_s(value, text));
-}
-
 static struct json_object *describe_resource(const struct price_snapshot *s, enum price_resource r)
 {
 	struct json_object *o = json_object_new_object();
@@ -473,10 +480,13 @@ static struct json_object *describe_device_stats(struct ra_device *d, struct sch
 	add_device_names(o, d);
 	add_number(o, "submitted_demand", s->submitted[SCHED_DEMAND]);
 	add_number(o, "submitted_prefetch", s->submitted[SCHED_PREFETCH]);
+	add_number(o, "submitted_writeback", s->submitted[SCHED_WRITEBACK]);
 	add_number(o, "served_demand", s->served[SCHED_DEMAND]);
 	add_number(o, "served_prefetch", s->served[SCHED_PREFETCH]);
+	add_number(o, "served_writeback", s->served[SCHED_WRITEBACK]);
 	add_number(o, "demand_bytes", s->bytes[SCHED_DEMAND]);
 	add_number(o, "prefetch_bytes", s->bytes[SCHED_PREFETCH]);
+	add_number(o, "writeback_bytes", s->bytes[SCHED_WRITEBACK]);
 	add_number(o, "joined", s->joined);
 	add_number(o, "absorbed", s->absorbed);
 	add_number(o, "merged", s->merged);
@@ -509,6 +519,30 @@ static struct json_object *describe_engine(void)
 	return o;
 }
 
+static struct json_object *describe_writing(void)
+{
+	struct json_object *o = json_object_new_object();
+	struct writeback_view w;
+	struct pacer_view p;
+
+	writeback_view(&w);
+	pacer_view(&p);
+	add_number(o, "dirty_files", w.files);
+	add_number(o, "dirty_bytes", (uint64_t)(dirty_level() * (double)dirty_budget()));
+	add_number(o, "dirty_budget", dirty_budget());
+	add_number(o, "disk_bytes_per_s", (uint64_t)dirty_rate());
+	add_number(o, "written_back_bytes", w.pushed);
+	add_number(o, "commits", w.commits);
+	add_number(o, "writeback_errors", w.errors);
+	add_number(o, "untracked_writes", w.untracked);
+	add_number(o, "replies_held", p.held);
+	add_number(o, "replies_paced", p.replies);
+	add_number(o, "paced_us", p.delay / 1000);
+	add_number(o, "paced_max_us", p.delay_max / 1000);
+	add_number(o, "pacing_refused", p.refused);
+	return o;
+}
+
 static void stats(struct control_call *call)
 {
 	static struct readahead_counters sum;
@@ -527,6 +561,7 @@ static void stats(struct control_call *call)
 	}
 	json_object_object_add(call->answer, "counters", counters);
 	json_object_object_add(call->answer, "engine", describe_engine());
+	json_object_object_add(call->answer, "writing", describe_writing());
 	list = add_array(call->answer, "devices");
 	for (unsigned int i = 0; (d = device_nth(i)) != NULL; i++) {
 		struct sched_stats now, since;
