@@ -8,17 +8,16 @@
  * hash; the caches are then R times as large. n is the smallest with which the larger cache fits
  * into the table, so memory is bounded whatever the server has. Within a unit that is followed,
  * pages of 4 KiB are kept one by one. To find out that a unit is not followed takes two hashes on
- * average: a READ of 1 MiB costs some 60 ns, a small one 5. One out of each 2^n, and not each with
- * a chance of 2^-n: a loop or a scan is then sampled exactly, and what varies is only which of its
- * neighbours a popular unit stands for.
+ * average: a READ of 1 MiB costs a quarter of a microsecond, a small one 20 ns. One out of each
+ * 2^n, and not each with a chance of 2^-n: a loop or a scan is then sampled exactly, and what
+ * varies is only which of its neighbours a popular unit stands for.
  *
  *   readers  ghost_read(): followed? --no, mostly--> done
  *                              | yes
  *                              v
  *               ring, lock-free; full: the unit is dropped and counted
  *                              |
- *   price thread           ghost_drain(): one LRU list, in which the smaller cache is the upper
- * part
+ *   price thread           ghost_drain(): one LRU list; the smaller cache is its upper part
  *
  *        most recent  [ in both caches ................. | only in the larger .... ]  least recent
  *

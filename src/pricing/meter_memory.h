@@ -8,9 +8,9 @@
  *   dirty = (dirty + under write-back) / ((background limit + dirty limit) / 2)
  *
  * all from /proc/vmstat, where the limits are pages already, whether they were set as bytes or as a
- * ratio. Half-way between the two limits the kernel begins to make writers wait: that is full. At
- * the background limit, where it begins to write back, this is 0.67 with the kernel's usual 10 %
- * and 20 %: a large k keeps that cheap.
+ * ratio. Half-way between the two limits the kernel begins to make writers wait: that is full.
+ * At the background limit, where it begins to write back, this is 0.67 with its usual 10 % and
+ * 20 %.
  *
  * Reads need it:
  *
