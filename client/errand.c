@@ -6,7 +6,7 @@
 
 #include "errand.h"
 
-#define STACK (256 * 1024) /* bytes: paths and little else */
+#define STACK ((size_t)256 * 1024) /* bytes: paths and little else */
 
 static void *work(void *arg)
 {

@@ -113,34 +113,45 @@ static void news(struct watch *w, enum news n)
 }
 
 /* Mounts of one export have their knobs in common: those belong to the mount that came first. */
-static bool knobs_are_taken(const struct watch *w)
+static const struct watch *owner_of_knobs(const struct watch *w)
 {
 	for (const struct watch *o = w->all; o < w->all + w->settings->mount_count; o++)
-		if (o != w && o->ratio.path[0] && !strcmp(o->mount.device, w->mount.device)) {
-			say("%s: has its knobs in common with %s, whose they are", w->path,
-			    o->path);
-			return true;
-		}
-	return false;
+		if (o != w && o->owns && strcmp(o->mount.device, w->mount.device) == 0)
+			return o;
+	return NULL;
 }
 
-/* Another mount: what we knew was of the one before, whose knobs went with it. */
-static void meet(struct watch *w, const struct mount *m, double now)
+static void claim_knobs(struct watch *w)
 {
 	const char *root = w->settings->root;
 
+	if (w->owns || w->mount.kind != MOUNT_NFS3 || owner_of_knobs(w))
+		return;
+	w->owns = true;
+	knob_init(&w->ratio, root, "/sys/class/bdi/%s/min_ratio", w->mount.device);
+	knob_init(&w->readahead, root, "/sys/class/bdi/%s/read_ahead_kb", w->mount.device);
+}
+
+/*
+ * Another mount: what we knew was of the one before. Its knobs went with it, unless another mount
+ * of the same export is still there.
+ */
+static void meet(struct watch *w, const struct mount *m, double now)
+{
+	const struct watch *owner;
+
+	knob_restore(&w->ratio);
+	knob_restore(&w->readahead);
+	w->ratio.path[0] = w->readahead.path[0] = '\0';
 	w->mount = *m;
 	w->belief = (struct fsstat_believer){0};
 	w->auction = (struct auction){0};
 	w->answered = now;
 	w->ratio_set = w->readahead_set = -1;
-	w->push_told = false;
-	w->ratio.path[0] = w->readahead.path[0] = '\0';
-	w->ratio.held = w->readahead.held = false;
-	if (m->kind != MOUNT_NFS3 || knobs_are_taken(w))
-		return;
-	knob_init(&w->ratio, root, "/sys/class/bdi/%s/min_ratio", m->device);
-	knob_init(&w->readahead, root, "/sys/class/bdi/%s/read_ahead_kb", m->device);
+	w->push_told = w->owns = false;
+	owner = m->kind == MOUNT_NFS3 ? owner_of_knobs(w) : NULL;
+	if (owner)
+		say("%s: has its knobs in common with %s, whose they are", w->path, owner->path);
 }
 
 void watch_look(struct watch *w, double now)
@@ -149,9 +160,12 @@ void watch_look(struct watch *w, double now)
 	struct mount m;
 
 	snprintf(path, sizeof(path), "%s/proc/self/mountinfo", w->settings->root);
-	if (mount_find(path, w->path, &m) == 0 &&
-	    (m.id != w->mount.id || m.kind != w->mount.kind || strcmp(m.device, w->mount.device)))
+	if (mount_find(path, w->path, &m) != 0)
+		return;
+	if (m.id != w->mount.id || m.kind != w->mount.kind ||
+	    strcmp(m.device, w->mount.device) != 0)
 		meet(w, &m, now);
+	claim_knobs(w);
 }
 
 /* ---- acting ------------------------------------------------------------------------------ */

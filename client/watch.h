@@ -56,6 +56,7 @@ struct watch {
 	enum news news;		 /* last said */
 	double ask_at, answered; /* s: when to ask; the last reply, or the mount */
 	bool pushed, push_told;	 /* since the last reply; an error of it */
+	bool owns;		 /* its knobs: mounts of one export share them */
 	struct knob ratio, readahead;
 	int64_t ratio_set, readahead_set; /* -1: as found */
 };

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """ca-nfs-agent: test_agent.py AGENT [PLUGIN]
 
-First on a machine of files (--root) whose server's replies are a file too (--replies): what it says,
-which knobs it turns, that it puts them back, also after kill -9 and while the server hangs. Then in
-a real Linux guest, with mounts of stock Ganesha, which it must never believe, and of RA.
+First on a machine of files (--root) whose server's replies are a file too (--replies): what it
+says, which knobs it turns, that it puts them back, also after kill -9 and while the server hangs.
+Then in a real Linux guest, with mounts of stock Ganesha, which it must never believe, and of RA.
 """
 import os
 import random
@@ -238,6 +238,24 @@ def test_prices_end(agent, work):
     server.stop()
 
 
+def test_shared_knobs(agent, work):
+    """Two mounts of one export."""
+    machine = Machine(work, "shared")
+    other = NFS.replace("36", "37").replace(MOUNT, "/mnt/o")
+    machine.write("proc/self/mountinfo", NFS + other)
+    server = Server(machine, 0.9, 1.0)
+    a = Agent(machine, agent, "/mnt/o")
+    e2e.check(a.waits("/mnt/n: has its knobs in common with /mnt/o"), "two mounts share knobs",
+              a.text)
+    e2e.wait_for(lambda: machine.min_ratio == 45, 15)
+    machine.write("proc/self/mountinfo", NFS)
+    e2e.check(a.waits("/mnt/n: writes: defer: set min_ratio to 45"),
+              "one is unmounted: the other takes them over", a.text)
+    a.end()
+    e2e.check(machine.untouched(), "and puts back what was found first", a.text)
+    server.stop()
+
+
 def test_hanging_server(agent, work):
     machine = Machine(work, "hang")
     server = Server(machine, 0.9, 1.0)
@@ -262,8 +280,8 @@ def test_killed(agent, work):
     a.end(signal.SIGKILL)
     e2e.check(machine.min_ratio == 50, "kill -9 leaves knobs turned")
     result = run(machine.command(agent, "--restore"))
-    e2e.check(machine.untouched() and "2 knobs put back" in result.stdout, "--restore puts them back",
-              result.stdout + result.stderr)
+    e2e.check(machine.untouched() and "2 knobs put back" in result.stdout,
+              "--restore puts them back", result.stdout + result.stderr)
     a = Agent(machine, agent)
     e2e.wait_for(lambda: (machine.min_ratio, machine.read_ahead) == (50, 16), 15)
     a.end(signal.SIGKILL)
@@ -351,8 +369,8 @@ def main():
     e2e.enter()
     load_codec()
     work = e2e.work_directory()
-    for test in (test_errors, test_knobs, test_prices_end, test_hanging_server, test_killed,
-                 test_dry, test_plain_server):
+    for test in (test_errors, test_knobs, test_prices_end, test_shared_knobs, test_hanging_server,
+                 test_killed, test_dry, test_plain_server):
         test(agent, work)
     if sys.argv[2:] and os.path.exists(sys.argv[2]):
         test_guest(agent, sys.argv[2], work)
