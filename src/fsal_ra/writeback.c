@@ -64,6 +64,7 @@ struct wb_file {
 	bool busy;	       /* its request is queued or running */
 	bool running;	       /* ... running */
 	bool gone;	       /* nothing of it is to be written: the use is given back */
+	bool removed;	       /* ... and nobody can ask for its error any more */
 	uint32_t waiters;      /* COMMITs */
 	int error;	       /* errno not yet told to a client */
 };
@@ -79,6 +80,7 @@ static struct {
 	bool running, stopping;
 	struct wb_list files; /* least recently written first */
 	struct wb_list hash[WB_HASH];
+	uint32_t failed; /* files with an error to tell */
 	struct writeback_view view;
 } wb = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -122,10 +124,11 @@ static struct wb_file *insert(struct backing *b)
 /* Takes F out if nobody needs it; it is then to be freed by free_file(), without the lock. */
 static bool take_out(struct wb_file *f)
 {
-	bool clean = !f->dirty.n && !f->sync.n && !f->error;
+	bool to_tell = f->error && !f->removed;
 
-	if (f->busy || f->waiters || (!clean && !f->gone))
+	if (f->busy || f->waiters || f->dirty.n || f->sync.n || to_tell)
 		return false;
+	wb.failed -= f->error != 0;
 	TAILQ_REMOVE(&wb.files, f, link);
 	TAILQ_REMOVE(bucket(device_of(f), f->backing->file), f, hash);
 	wb.view.files--;
@@ -210,6 +213,7 @@ static void keep_error(struct wb_file *f, int err)
 		 f->backing->file, major(device_of(f)->dev), minor(device_of(f)->dev),
 		 strerror(err));
 	pthread_mutex_lock(&wb.lock);
+	wb.failed += !f->error;
 	f->error = err;
 	wb.view.errors++;
 	pthread_mutex_unlock(&wb.lock);
@@ -363,6 +367,9 @@ struct backing *writeback_commit(struct ra_handle *hdl, struct ra_export *exp, u
 	struct backing *b = scheduled_backing(hdl, exp);
 	struct wb_file *f;
 
+	/* an error is told also after write-back was switched off */
+	if (b == NULL && __atomic_load_n(&wb.failed, __ATOMIC_RELAXED))
+		b = backing_get(hdl, ra_now());
 	if (b == NULL)
 		return NULL;
 	pthread_mutex_lock(&wb.lock);
@@ -390,6 +397,7 @@ int writeback_committed(struct backing *b)
 	f = find(b->device, b->file);
 	if (f != NULL) {
 		err = f->error;
+		wb.failed -= err != 0;
 		f->error = 0;
 		out = take_out(f);
 	}
@@ -401,21 +409,24 @@ int writeback_committed(struct backing *b)
 }
 
 /*
- * Nothing of F is to be written any more; wb.lock held. What it had comes to OUT: its backing with a
- * hold and the use, to be given back without the lock, and F itself if nobody needs it.
+ * Nothing of F is to be written any more; wb.lock held. An error it met stays, until it is told or
+ * the file is REMOVED: its export may come back, with the same write verifier. What it had comes to
+ * OUT: its backing with a hold and the use, to be given back without the lock, and F itself if
+ * nobody needs it.
  */
 struct abandoned {
 	struct backing *backing;
 	struct wb_file *file;
 };
 
-static struct abandoned abandon(struct wb_file *f)
+static struct abandoned abandon(struct wb_file *f, bool removed)
 {
-	struct abandoned a = { 0 };
+	struct abandoned a = {0};
 
 	if (!f->gone)
 		a.backing = backing_hold(f->backing);
 	f->gone = true;
+	f->removed = removed;
 	dirty_remove(&f->dirty, 0, UINT64_MAX);
 	dirty_remove(&f->sync, 0, UINT64_MAX);
 	pthread_cond_broadcast(&wb.clean);
@@ -434,9 +445,9 @@ static void give_back(struct abandoned a)
 		backing_put(a.backing);
 }
 
-/* Abandons the files that CONDITION picks. */
+/* Abandons the files that CONDITION picks, and what it picks is REMOVED or not. */
 static void abandon_all(bool (*condition)(const struct wb_file *f, const void *arg),
-			const void *arg)
+			const void *arg, bool removed)
 {
 	struct abandoned some[TICK_FILES];
 	struct wb_file *f, *next;
@@ -447,8 +458,8 @@ static void abandon_all(bool (*condition)(const struct wb_file *f, const void *a
 		pthread_mutex_lock(&wb.lock);
 		for (f = TAILQ_FIRST(&wb.files); f != NULL && n < TICK_FILES; f = next) {
 			next = TAILQ_NEXT(f, link);
-			if (!f->gone && condition(f, arg))
-				some[n++] = abandon(f);
+			if (!(removed ? f->removed : f->gone) && condition(f, arg))
+				some[n++] = abandon(f, removed);
 		}
 		pthread_mutex_unlock(&wb.lock);
 		for (unsigned int i = 0; i < n; i++)
@@ -465,7 +476,7 @@ static bool is_removed(const struct wb_file *f, const void *unused)
 {
 	struct stat st;
 
-	return !fstat(f->backing->fd, &st) && st.st_nlink == 0;
+	return !f->gone && !fstat(f->backing->fd, &st) && st.st_nlink == 0;
 }
 
 static bool is_any(const struct wb_file *f, const void *unused)
@@ -476,7 +487,7 @@ static bool is_any(const struct wb_file *f, const void *unused)
 void writeback_leave(const struct export_io *io)
 {
 	if (wb.running)
-		abandon_all(is_of_export, io);
+		abandon_all(is_of_export, io, false);
 }
 
 /* Waits, bounded, until a turn that F may be having is over; wb.lock held. */
@@ -494,7 +505,7 @@ static void wait_turn(struct backing *b)
 
 void writeback_unlinked(struct backing *b)
 {
-	struct abandoned a = { 0 };
+	struct abandoned a = {0};
 	struct wb_file *f;
 
 	if (b == NULL) {
@@ -504,7 +515,7 @@ void writeback_unlinked(struct backing *b)
 	pthread_mutex_lock(&wb.lock);
 	f = wb.running ? find(b->device, b->file) : NULL;
 	if (f != NULL && !f->gone && is_removed(f, NULL)) {
-		a = abandon(f);
+		a = abandon(f, true);
 		if (a.file == NULL)
 			wait_turn(b);
 	}
@@ -516,7 +527,7 @@ void writeback_unlinked(struct backing *b)
 void writeback_removed(void)
 {
 	if (wb.running && __atomic_load_n(&wb.view.files, __ATOMIC_RELAXED))
-		abandon_all(is_removed, NULL);
+		abandon_all(is_removed, NULL, true);
 }
 
 /* ---- the ticking thread ------------------------------------------------------------------ */
@@ -582,7 +593,7 @@ static void tick(unsigned int n)
 	bid(level, now);
 	submit_old(level, now);
 	if (n % TICKS_SWEEP == 0)
-		abandon_all(is_removed, NULL);
+		abandon_all(is_removed, NULL, true);
 }
 
 static void *ticker(void *arg)
@@ -641,8 +652,8 @@ void writeback_stop(void)
 	pthread_mutex_unlock(&wb.lock);
 	pthread_join(wb.thread, NULL);
 	wb.running = false;
-	abandon_all(is_any,
-		    NULL); /* the kernel has the data; queued requests end when devices stop */
+	/* the kernel has the data; queued requests end when devices stop */
+	abandon_all(is_any, NULL, true);
 	dirty_stop();
 }
 
