@@ -61,6 +61,13 @@ class Scene:
                 continue
         return False
 
+    def can_mount(self, pseudo):
+        try:
+            nfs3.Client(self.server, pseudo).close()
+            return True
+        except OSError:
+            return False
+
     def spoil(self, number=0):
         where = modelled_disk.physical(self.path(number), BAD)
         self.place.disk.ctl(f"error write {where} 4096")
@@ -90,6 +97,13 @@ class Scene:
 
     def wait(self):
         time.sleep(EARLY)
+
+    def reload_without_writeback(self):
+        if self.kind.server == "ra":
+            self.server.exports[0]["params"] = {"Writeback": "false"}
+            self.server.write_config()
+        self.server.sighup()
+        time.sleep(0.5)
 
     def end(self, what):
         """Compares the answers with stock's."""
@@ -157,6 +171,8 @@ def before_commit(mechdisk, plugin, kind):
         scene.spoil()
         scene.write()
         wait(scene)
+        if kind.name == "hasty":
+            e2e.check(scene.place.disk.stats()["errors_injected"], f"it was met {what}")
         scene.commit()
         scene.expect(f"an error {what} before COMMIT: COMMIT fails", -1, nfs3.IO)
         scene.commit()
@@ -191,8 +207,9 @@ def many_files(mechdisk, plugin, kind):
     scene.end("many_files")
 
 
-def closed_descriptors(mechdisk, plugin, kind):
+def closed_descriptors(mechdisk, plugin, kind, reload=False):
     """FSAL_VFS closes the file before the error: who saw it must remember."""
+    what = "closed_descriptors" + ", reload" * reload
     scene = Scene(mechdisk, plugin, kind, FEW_DESCRIPTORS)
     scene.spoil()
     hold = open(scene.path(0), "rb")  # or the kernel might forget the file, and the error with it
@@ -201,10 +218,17 @@ def closed_descriptors(mechdisk, plugin, kind):
     e2e.check(closed, "FSAL_VFS closes files when it is told to")
     scene.wait()
     scene.write_out()
+    if reload:
+        scene.reload_without_writeback()
     scene.commit()
     scene.expect("an error with the file closed: COMMIT fails", -1, nfs3.IO)
     hold.close()
-    scene.end("closed_descriptors")
+    scene.end(what)
+
+
+def closed_and_reload(mechdisk, plugin, kind):
+    """... also when the write-back that saw it is then switched off."""
+    closed_descriptors(mechdisk, plugin, kind, reload=True)
 
 
 def stable_writes(mechdisk, plugin, kind):
@@ -227,15 +251,30 @@ def settings_change(mechdisk, plugin, kind):
     scene.spoil()
     scene.write()
     scene.wait()
-    off = [k for k in kinds.KINDS if k.name == "off"]
-    if kind.server == "ra" and off:
-        scene.server.exports[0]["params"] = off[0].export
-        scene.server.write_config()
-    scene.server.sighup()
-    time.sleep(0.5)
+    scene.reload_without_writeback()
     scene.commit()
     scene.expect("an error before a reload: COMMIT fails", -1, nfs3.IO)
     scene.end("settings_change")
+
+
+def export_comes_back(mechdisk, plugin, kind):
+    """The export goes and comes back between the error and COMMIT; the verifier is the same."""
+    scene = Scene(mechdisk, plugin, kind)
+    scene.spoil()
+    hold = open(scene.path(0), "rb")
+    scene.write()
+    scene.wait()
+    exports = scene.server.exports
+    for listed in ([{**exports[0], "id": 2, "pseudo": "/e2"}], exports):
+        scene.server.exports = listed
+        scene.server.write_config()
+        scene.server.sighup()
+        mounted = e2e.wait_for(lambda: scene.can_mount(scene.server.exports[0]["pseudo"]), 10)
+        e2e.check(mounted, f"the export {scene.server.exports[0]['pseudo']} can be mounted")
+    scene.commit()
+    hold.close()
+    scene.expect("an error before the export goes and comes back: COMMIT fails", -1, nfs3.IO)
+    scene.end("export_comes_back")
 
 
 def killed(mechdisk, plugin, kind):
@@ -301,8 +340,8 @@ def full_disk(mechdisk, plugin, kind):
 
 
 TESTS = {f.__name__: f for f in (at_commit, bytes_after_repair, before_commit, ranges_and_clients,
-                                 many_files, closed_descriptors, stable_writes, settings_change,
-                                 killed, full_disk)}
+                                 many_files, closed_descriptors, closed_and_reload, stable_writes,
+                                 settings_change, export_comes_back, killed, full_disk)}
 
 if __name__ == "__main__":
     kinds.run(TESTS, __doc__, sys.argv[1:])
