@@ -5,8 +5,11 @@
  * are the file system's own.
  */
 #include "io.h"
-
 #include "ra_methods.h"
+
+#include "nfs_exports.h"
+
+#include "pricing/fsstat_price.h"
 
 const char *const fsstat_said_text[FSSTAT_SAID] = {
 	[FSSTAT_UNASKED] = "no FSSTAT yet",
@@ -17,9 +20,42 @@ const char *const fsstat_said_text[FSSTAT_SAID] = {
 	[FSSTAT_FEW_FILES] = "exact: too few inodes",
 };
 
+/* Puts the prices of the export's dearest device into the counts. Any thread; waits for nothing. */
+static enum fsstat_said encode(struct ra_export *exp, fsal_dynamicfsinfo_t *info)
+{
+	struct fsstat_files counts = {
+		.total = info->total_files, .free = info->free_files, .avail = info->avail_files};
+	struct fsstat_prices now;
+
+	switch (atomic_load_explicit(&exp->io->fsstat_rule, memory_order_relaxed)) {
+	case FSSTAT_NEVER:
+		return FSSTAT_OFF;
+	case FSSTAT_AUTO:
+		if (op_ctx->export_perms.options & EXPORT_OPTION_NFSV4)
+			return FSSTAT_NFSV4;
+		break;
+	default:
+		break;
+	}
+	if (!device_prices(atomic_load(&exp->io->devices), &now.write, &now.readahead))
+		return FSSTAT_NO_DEVICE;
+	now.turn = atomic_fetch_add_explicit(&exp->io->fsstat_turn, 1, memory_order_relaxed);
+	if (!fsstat_price_encode(&counts, &now))
+		return FSSTAT_FEW_FILES;
+	info->total_files = counts.total;
+	info->free_files = counts.free;
+	info->avail_files = counts.avail;
+	return FSSTAT_PRICES;
+}
+
 /* Also called for FSINFO, which carries no counts, and without a request: those stay exact. */
 void ra_io_fsstat(struct ra_export *exp, fsal_dynamicfsinfo_t *info)
 {
-	(void)exp;
-	(void)info;
+	enum fsstat_said said;
+
+	if (op_ctx->nfs_vers != 3)
+		return;
+	said = encode(exp, info);
+	if (atomic_load_explicit(&exp->io->fsstat_said, memory_order_relaxed) != said)
+		atomic_store_explicit(&exp->io->fsstat_said, said, memory_order_relaxed);
 }

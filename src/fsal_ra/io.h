@@ -37,6 +37,7 @@ struct export_io {
 	_Atomic uint64_t devices;
 	_Atomic enum fsstat_rule fsstat_rule;
 	_Atomic enum fsstat_said fsstat_said; /* the last one */
+	_Atomic uint32_t fsstat_turn;
 	struct readahead_counters counters;
 	struct export_io *next; /* all of them: service.c */
 };

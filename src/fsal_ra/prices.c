@@ -119,8 +119,8 @@ static double saturation_of(const struct ra_device *d)
 	return (double)SATURATION_A_HEAD * d->dispatcher.depth;
 }
 
-/* Devices come, and do not go. */
-static void meet_devices(void)
+/* Devices come, and do not go. True: there are new ones. */
+static bool meet_devices(void)
 {
 	const struct ra_module_params *p = &ra_module_params;
 	struct disk_limits limits = {
@@ -128,6 +128,7 @@ static void meet_devices(void)
 		.saturation_delay = (double)p->disk_delay / 1e3,
 		.window = WINDOW,
 	};
+	unsigned int known = prices.disks;
 	struct ra_device *d;
 
 	while ((d = device_nth(prices.disks)) != NULL) {
@@ -135,6 +136,7 @@ static void meet_devices(void)
 		meter_disk_init(&prices.disk[prices.disks++], major(d->dev), minor(d->dev),
 				&limits);
 	}
+	return prices.disks != known;
 }
 
 static void sample_disk(unsigned int n)
@@ -245,7 +247,8 @@ static void *compute(void *arg)
 	while (!prices.stopping) {
 		uint64_t now = ra_now();
 
-		meet_devices();
+		if (meet_devices())
+			publish_at = now; /* what is known is better than nothing */
 		sample_disks();
 		if (ra_ghost != NULL)
 			ghost_drain(ra_ghost);

@@ -179,6 +179,17 @@ class Client:
                              + opaque(self.root) + opaque(new.encode())).u32()
 
     @staticmethod
+    def fsstat_result(reply):
+        """(status, {tbytes, fbytes, abytes, tfiles, ffiles, afiles})"""
+        status = reply.u32()
+        reply.skip_attributes()
+        names = ("tbytes", "fbytes", "abytes", "tfiles", "ffiles", "afiles")
+        return status, {name: reply.u64() for name in names} if status == OK else {}
+
+    def fsstat(self):
+        return self.fsstat_result(self.nfs.call(FSSTAT, opaque(self.root)))
+
+    @staticmethod
     def read_body(fh, offset, count):
         return opaque(fh) + struct.pack(">QI", offset, count)
 

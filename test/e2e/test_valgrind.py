@@ -38,6 +38,7 @@ def work_a_little(server, path):
         client.read(fh, 0, 65536)
         client.remove(f"new{n}")
         client.getattr(fh)
+        client.fsstat()
     server.exports[0]["params"] = {"Heuristic": "always", "Scheduler": "elevator"}
     removed = server.exports.pop()
     server.write_config()
