@@ -260,6 +260,17 @@ static void change_evict(struct file *file)
 	posix_fadvise(file->fd, 0, 0, POSIX_FADV_DONTNEED);
 }
 
+/* Writes back through the server: all of the file, or a range of it. Changes no byte either. */
+static void change_commit(struct worker *w, struct file *file)
+{
+	uint32_t from = below(&w->rng, BLOCKS), n = below(&w->rng, BLOCKS - from);
+
+	if (below(&w->rng, 2))
+		from = n = 0;
+	must(nfsc_commit(w->rpc, &file->fh, (uint64_t)from * BLOCK, n * BLOCK) == NFS3_OK, "COMMIT",
+	     file);
+}
+
 static void *changer(void *arg)
 {
 	struct worker *w = arg;
@@ -278,6 +289,8 @@ static void *changer(void *arg)
 			change_punch(w, file);
 		else if (what < 92)
 			change_name(w, file, true);
+		else if (what < 95)
+			change_commit(w, file);
 		else
 			change_evict(file);
 		pthread_mutex_unlock(&file->lock);

@@ -33,11 +33,9 @@ class Place:
         self.mount = self.disk.mount
 
     def serve(self, kind, extra=""):
-        module = " ".join(f"{k} = {v};" for k, v in kind.module.items())
-        listed = [{"id": 1, "path": self.mount, "pseudo": "/e1", "params": kind.export}]
-        server = e2e.Server(kind.server, listed, self.work, self.plugin, ra=module, extra=extra)
-        self.servers.append(server)
-        return server.start()
+        listed = [{"id": 1, "path": self.mount, "pseudo": "/e1"}]
+        self.servers.append(server(kind, listed, self.work, self.plugin, extra=extra))
+        return self.servers[-1].start()
 
     def remount(self):
         """What is read afterwards comes from the disk."""
@@ -55,6 +53,24 @@ def ends_well(server, what):
     status = server.stop()
     e2e.check(status == 0, f"{what}: the server ends cleanly",
               f"status {status}\n{server.log_text()[-2000:]}")
+
+
+def chosen(text):
+    """(plugin, kind) of an argument: stock, PLUGIN or PLUGIN:KIND."""
+    plugin, _, name = text.partition(":")
+    if plugin == "stock":
+        name, plugin = plugin, None
+    else:
+        e2e.plugin_from([plugin], "")
+    return plugin, next(k for k in KINDS if k.name == (name or "ra"))
+
+
+def server(kind, listed, work, plugin, **more):
+    """A server of the kind, not started; `listed` are its exports, without params."""
+    module = " ".join(f"{k} = {v};" for k, v in kind.module.items())
+    for export in listed:
+        export["params"] = dict(kind.export)
+    return e2e.Server(kind.server, listed, work, plugin, ra=module, **more)
 
 
 def known(kind, plugin):

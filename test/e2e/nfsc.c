@@ -245,3 +245,11 @@ int nfsc_write(struct rpc_context *rpc, const struct nfsc_fh *fh, uint64_t offse
 
 	return status == NFS3_OK && call.written != count ? -1 : status;
 }
+
+int nfsc_commit(struct rpc_context *rpc, const struct nfsc_fh *fh, uint64_t offset, uint32_t count)
+{
+	struct call call = {.outstanding = 1, .status = -1};
+	COMMIT3args args = {nfsc_wire(fh), offset, count};
+
+	return finish(rpc, &call, rpc_nfs3_commit_async(rpc, called, &args, &call));
+}

@@ -59,6 +59,7 @@ int nfsc_truncate(struct rpc_context *rpc, const struct nfsc_fh *fh, uint64_t si
 /* Writes all of it or fails (a short write: -1). */
 int nfsc_write(struct rpc_context *rpc, const struct nfsc_fh *fh, uint64_t offset, const void *data,
 	       uint32_t count, stable_how stable);
+int nfsc_commit(struct rpc_context *rpc, const struct nfsc_fh *fh, uint64_t offset, uint32_t count);
 
 /* Milliseconds of a clock that never steps. */
 uint64_t nfsc_now_ms(void);

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""Runs the parity test: test_parity.py PARITY PLUGIN|stock [arguments of parity]
+"""Runs the parity test: test_parity.py PARITY PLUGIN[:KIND]|stock [arguments of parity]
 
 Two equal copies of one small ext4 are served by stock VFS and by RA over VFS (or, with the word
 stock, by two stock servers, which tells what the test itself cannot keep apart). Each server sees
@@ -15,6 +15,7 @@ import subprocess
 import sys
 
 import e2e
+import kinds
 
 UUID = "5f1d1a4e-6f0c-4c39-9a59-2f2d1e0b7c11"  # fixed: one seed gives one sequence
 MKFS = ("mkfs.ext4", "-q", "-F", "-b", "4096", "-N", "1024",
@@ -40,11 +41,8 @@ def serve(kind, side, work, plugin):
     os.makedirs(export, exist_ok=True)
     exports = [{"id": 1, "path": export, "pseudo": "/full"},
                {"id": 2, "path": export, "pseudo": "/squash", "squash": "root_squash"}]
-    if kind == "ra":
-        for e in exports:
-            e["params"] = {"Heuristic": "cursor"}
-    server = e2e.Server(kind, exports, work, plugin, see_as=(f"{work}/{side}", export),
-                        hide=(f"{work}/a", f"{work}/b"))
+    server = kinds.server(kind, exports, work, plugin, see_as=(f"{work}/{side}", export),
+                          hide=(f"{work}/a", f"{work}/b"))
     return server.start()
 
 
@@ -94,15 +92,12 @@ def check_file_systems(work):
 
 
 def main():
-    usage = __doc__.splitlines()[0]
-    parity, tested, more = sys.argv[1], sys.argv[2], sys.argv[3:]
-    if tested != "stock":
-        e2e.plugin_from([tested], usage)
+    parity, more = sys.argv[1], sys.argv[3:]
+    plugin, kind = kinds.chosen(sys.argv[2])
     e2e.enter(("e2fsck", "cmp"))
     work = e2e.work_directory()
     make_pair(work)
-    servers = [serve("stock", "a", work, None),
-               serve("stock" if tested == "stock" else "ra", "b", work, tested)]
+    servers = [serve(kinds.chosen("stock")[1], "a", work, None), serve(kind, "b", work, plugin)]
     done = subprocess.run([parity, "--evict", f"{work}/a", "--evict", f"{work}/b", *more,
                            servers[0].address, servers[1].address], check=False)
     e2e.check(done.returncode == 0, "every answer agrees", f"parity ended with {done.returncode}")

@@ -14,6 +14,7 @@ import time
 import careful
 import e2e
 import kinds
+import nfs3
 import power_cut
 
 SIZE_MB = 384
@@ -141,7 +142,47 @@ def stop_and_reload(mechdisk, plugin, kind):
     place.close()
 
 
-TESTS = {f.__name__: f for f in (kill_nine, power_cuts, power_cuts_xfs, stop_and_reload)}
+def steady(attributes):
+    """What no write-back may change."""
+    return attributes._replace(used=0, atime=0)
+
+
+def seen_at_once(mechdisk, plugin, kind):
+    """Another client and local programs see data and attributes as soon as WRITE is answered, and
+    no write-back, nor COMMIT, changes them afterwards."""
+    place = kinds.Place(mechdisk, plugin, SIZE_MB)
+    server = place.serve(kind)
+    one, other = (nfs3.Client(server, "/e1") for _ in range(2))
+    _, fh = one.create("f")
+    dice, size, wrong = random.Random(3), 0, []
+    for number in range(300):
+        at, length = dice.randrange(1 << 20), dice.randrange(1, 65536)
+        if dice.random() < 0.1:
+            size = dice.randrange(1 << 20)
+            one.truncate(fh, size)
+        data = dice.randbytes(length)
+        stable = dice.choice((nfs3.UNSTABLE,) * 8 + (nfs3.DATA_SYNC, nfs3.FILE_SYNC))
+        after = one.write_whole(fh, at, data, stable).after
+        size = max(size, at + length)
+        with open(f"{place.mount}/f", "rb") as f:
+            local = os.pread(f.fileno(), length, at)
+        seen = other.attributes(fh)
+        if other.read(fh, at, length)[1] != data or local != data or steady(seen) != \
+                steady(after) or seen.size != size or os.stat(f"{place.mount}/f").st_size != size:
+            wrong.append(f"WRITE {number}: {after} {seen}")
+    e2e.check(not wrong, "a WRITE is seen at once by all", "\n".join(wrong[:5]))
+    time.sleep(3)  # RA has written out what it does by itself
+    first = one.commit(fh)
+    e2e.check(steady(first.after) == steady(seen) == steady(other.attributes(fh)),
+              "writing out changes no attributes", f"{seen}\n{first.after}")
+    st = os.stat(f"{place.mount}/f")
+    e2e.check((st.st_mtime_ns, st.st_ctime_ns, st.st_size) == (seen.mtime, seen.ctime, seen.size),
+              "they are those of the file", f"{st}\n{seen}")
+    kinds.ends_well(server, "seen at once")
+    place.close()
+
+
+TESTS = {f.__name__: f for f in (seen_at_once, kill_nine, power_cuts, power_cuts_xfs, stop_and_reload)}
 
 
 if __name__ == "__main__":
