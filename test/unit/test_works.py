@@ -1,14 +1,19 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""The named works and the verdicts of bench/compare."""
+"""The named works and servers and the verdicts of bench/compare, and those of bench/figure5."""
+import importlib.machinery
+import importlib.util
 import os
 import sys
+import types
 import unittest
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench"))
+BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench")
+sys.path.insert(0, BENCH)
 
 import plot  # noqa: E402
+import servers  # noqa: E402
 import works  # noqa: E402
 
 NFSBENCH_WORKS = {"seq", "stride", "shared", "random", "reorder", "mixed",
@@ -115,6 +120,68 @@ class Verdicts(unittest.TestCase):
         self.assertIn("96.0", text)
         self.assertIn("met", plot.verdict_table(self.results(96.0)))
         self.assertTrue(plot.table(self.results(96.0), True).startswith("| work"))
+
+
+class Servers(unittest.TestCase):
+    def settings(self, names, variants=()):
+        options = types.SimpleNamespace(
+            servers=names, variant=list(variants), ra_option=["Queue_Depth=1"], ra_block=[],
+            read_ahead_kb=128, tuned_read_ahead_kb=2560)
+        return servers.settings(options)
+
+    def test_each_is_what_its_name_says(self):
+        found = self.settings("stock,tuned,ra,bfq,strict", ["fast:Max_Wait=9"])
+        self.assertEqual(list(found), ["stock", "tuned", "ra", "bfq", "strict", "fast"])
+        self.assertEqual(found["tuned"]["read_ahead_kb"], 2560)
+        self.assertEqual(found["bfq"]["scheduler"], "bfq")
+        self.assertNotIn("scheduler", found["stock"])
+        self.assertEqual(found["strict"]["strict"], 8 * works.MIB)
+        self.assertEqual(found["fast"]["fsal"], {"Queue_Depth": "1", "Max_Wait": "9"})
+
+    def test_what_the_kernel_lacks_is_named(self):
+        disk = types.SimpleNamespace(has_scheduler=lambda name: False,
+                                     has_strict_limit=lambda: False)
+        found = self.settings("stock,bfq,strict")
+        self.assertIsNone(servers.missing(found["stock"], disk))
+        self.assertIn("bfq", servers.missing(found["bfq"], disk))
+        self.assertIn("strict_limit", servers.missing(found["strict"], disk))
+
+    def test_bad_names_end_the_program(self):
+        for names, variants in (("stok", ()), ("stock", ("ra:Max_Wait=1",)), ("stock", ("x",))):
+            with self.assertRaises(SystemExit):
+                self.settings(names, variants)
+
+
+class Figure5(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        loader = importlib.machinery.SourceFileLoader("figure5", os.path.join(BENCH, "figure5"))
+        cls.figure5 = importlib.util.module_from_spec(
+            importlib.util.spec_from_loader("figure5", loader))
+        loader.exec_module(cls.figure5)
+
+    def verdict(self, rises, falls):
+        """Of a pulse from 10 to 20 s, with the price 1 from `rises` until `falls`."""
+        samples = []
+        for tenth in range(250):
+            price = 1.0 if rises <= tenth / 10 < falls else 0.001
+            samples.append({"time": tenth / 10, "disk": (price, price), "write": price,
+                            "fsstat_write": price * 1.01})
+        return self.figure5.verdict("disk", types.SimpleNamespace(samples=samples,
+                                                                  pulse=(10.0, 20.0)))
+
+    def test_in_time(self):
+        found = self.verdict(11.5, 22.5)
+        self.assertTrue(found["met"])
+        self.assertAlmostEqual(found["up"], 1.5)
+        self.assertAlmostEqual(found["down"], 2.5)
+        self.assertEqual(found["fsstat"], 1.0)
+
+    def test_too_late_or_never(self):
+        self.assertFalse(self.verdict(12.5, 22.5)["met"])
+        self.assertFalse(self.verdict(11.5, 23.5)["met"])
+        self.assertIsNone(self.verdict(30.0, 31.0)["up"])
+        self.assertFalse(self.verdict(8.0, 22.5)["met"])  # dear while nothing went on
 
 
 if __name__ == "__main__":
