@@ -9,9 +9,9 @@
             disk.drop_caches()
             ... load server.port, server.mport
 
-The disk is that of the end-to-end tests (test/e2e/modelled_disk.py), as are namespaces, processes and their
-end (test/e2e/e2e.py).
-Whatever was started is ended at exit, also after an exception or a signal.
+The disk is that of the end-to-end tests (test/e2e/modelled_disk.py), as are namespaces, processes
+and their end (test/e2e/e2e.py). Whatever was started is ended at exit, also after an exception or
+a signal.
 """
 import os
 import shutil

@@ -93,8 +93,8 @@ class Results:
                             "random_p99_ms", "random_requests_s", "random_whole_s",
                             "acknowledged_s", "committed_s", "on_disk_s", "all_done_s",
                             "not_on_disk_bytes", "dirty_max_bytes", "ops_s", "reads_s",
-                            "writes_s", "logs_s", "log_p99_ms", "disk_bytes", "disk_per_byte", "cpu_s",
-                            "cpu_us_per_read"):
+                            "writes_s", "logs_s", "log_p99_ms", "disk_bytes", "disk_per_byte",
+                            "cpu_s", "cpu_us_per_read"):
                     row[key] = self.value(work, server, key)
                 rows.append(row)
         return rows

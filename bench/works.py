@@ -38,7 +38,8 @@ GROUPS["table"] = (GROUPS["one"] + GROUPS["two"] + GROUPS["readers"] + GROUPS["s
 GROUPS["prices"] = GROUPS["writeback"] + GROUPS["oltp"] + ["fsstat"]
 GROUPS["all"] = GROUPS["table"] + GROUPS["shared"] + GROUPS["mixed"]
 
-FORMS = "seqN strideN sharedN reorderP randomSk randomSkxN mixedN+M mixedN+MwW writeN+M lazyN+M oltpN cachedSk fsstat"
+FORMS = "seqN strideN sharedN reorderP randomSk randomSkxN mixedN+M mixedN+MwW writeN+M lazyN+M " \
+    "oltpN cachedSk fsstat"
 
 
 class Work:
