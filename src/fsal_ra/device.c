@@ -20,8 +20,8 @@
 #define SEEK_NONE (1 * MS)
 #define SEEK_REAL (20 * MS)
 
-/* Reads waiting for each request that the disk does at once, when it is saturated. */
-#define SATURATION     8
+/* So many reads for each that the disk does at once ask the highest price of write-back. */
+#define READS_SATURATION 4
 /* Looks at the number of reads that are averaged. */
 #define READS_AVERAGED 16
 
@@ -216,12 +216,9 @@ bool device_prices(uint64_t devices, double *write, double *readahead)
 
 double device_price(struct ra_device *d)
 {
-	double saturation = (double)ra_module_params.disk_saturation;
-
-	if (saturation < 1)
-		saturation = SATURATION * d->dispatcher.depth;
 	d->reads += (dispatcher_reads(&d->dispatcher) - d->reads) / READS_AVERAGED;
-	return price_of((double)ra_module_params.k_disk, d->reads / saturation);
+	return price_of((double)ra_module_params.k_disk,
+			d->reads / (READS_SATURATION * d->dispatcher.depth));
 }
 
 void device_stop_all(void)

@@ -49,6 +49,11 @@
 #define LEVEL_HIGH 0.5
 /* Longest wait of a REMOVE for the turn that its file is having (s). */
 #define TURN_TIMEOUT 1
+/*
+ * How late memory bids: below half of the budget there is no hurry. K_Memory is another matter: what
+ * clients are told, who need time to act.
+ */
+#define BID_K 1e4
 /* A price of memory that is worth less than this buys nothing. */
 #define BID_MIN 1e-3
 
@@ -553,7 +558,7 @@ static uint64_t oldest_on(const struct ra_device *d, uint64_t now, uint64_t *age
 /* What the dirty data of each device buys of its time. */
 static void bid(double level, uint64_t now)
 {
-	double memory = price_of((double)ra_module_params.k_memory, level);
+	double memory = price_of(BID_K, level);
 	struct ra_device *d;
 
 	for (unsigned int i = 0; (d = device_nth(i)) != NULL; i++) {

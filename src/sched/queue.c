@@ -317,7 +317,9 @@ void sched_done(struct sched_queue *q, struct sched_req *r, uint64_t now, struct
 
 void sched_observe(struct sched_queue *q, uint64_t block, uint64_t len, uint64_t service)
 {
-	cost_observe(&q->cost, len, service, block == q->observed);
+	/* the first read after a write-back also waits for what the drive's write cache has left */
+	if (q->observed != AFTER_WRITEBACK)
+		cost_observe(&q->cost, len, service, block == q->observed);
 	q->observed = block + len;
 }
 

@@ -112,7 +112,7 @@ void writeback_account(struct sched_queue *q, const struct sched_req *r, uint64_
 	q->writeback.ended = now;
 	q->writeback.lasted = now - r->started;
 	q->stats.served[SCHED_WRITEBACK]++;
-	q->observed = UINT64_MAX; /* the next read is no continuation, whatever its address */
+	q->observed = AFTER_WRITEBACK;
 }
 
 void sched_set_writeback_share(struct sched_queue *q, double share)

@@ -5,6 +5,9 @@
 
 #include "sched/queue.h"
 
+/* The device address observed last, when it was a write-back's. */
+#define AFTER_WRITEBACK UINT64_MAX
+
 /* Reads queued. */
 static inline uint32_t sched_reads(const struct sched_queue *q)
 {
