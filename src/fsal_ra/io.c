@@ -199,13 +199,18 @@ void demand_execute(struct dispatcher *d, struct sched_req *r)
 	device_learn(call->backing->device);
 }
 
-/* Queues the read; false: the caller must answer it itself, now. */
+/*
+ * Queues the read, or does its I/O at once if the disk has nothing else to do; false: the caller must
+ * answer it itself, now.
+ */
 static bool demand_submit(struct call *call, struct backing *b, const struct readahead_plan *plan,
 			  const struct readahead_tuning *tuning)
 {
 	struct fsal_io_arg *arg = call->read_arg;
 	struct export_io *io = call->exp->io;
+	struct dispatcher *d = &b->device->dispatcher;
 	struct sched_req *r = &call->req;
+	enum sched_verdict verdict;
 	struct cursor_ref cursor = plan->cursor;
 	bool planned = plan->len != 0, followed = plan->count != 0;
 	uint64_t offset = arg->offset;
@@ -223,12 +228,18 @@ static bool demand_submit(struct call *call, struct backing *b, const struct rea
 	call->gsh_export = op_ctx->ctx_export;
 	get_gsh_export_ref(call->gsh_export);
 	/* Once submitted, the call may be over before dispatcher_submit() returns. */
-	switch (dispatcher_submit(&b->device->dispatcher, r)) {
+	verdict = dispatcher_submit_or_run(d, r);
+	switch (verdict) {
 	case SCHED_ADDED:
+	case SCHED_RUN:
 		readahead_count(&io->counters, RA_DEMAND, 1);
 		if (followed && !planned)
 			readahead_lost(ra_engine, tuning, &io->counters, &cursor, offset);
-		return true;
+		if (verdict == SCHED_ADDED)
+			return true;
+		demand_execute(d, r);
+		dispatcher_ran(d, r);
+		break;
 	case SCHED_WAITS:
 		readahead_count(&io->counters, RA_JOINED, 1);
 		if (!planned) {

@@ -31,17 +31,23 @@ static void complete_all(struct dispatcher *d, struct sched_list *woken)
 	}
 }
 
-static void serve(struct dispatcher *d, struct sched_req *r)
+/* R's I/O is over: wakes who waited for it. Lock held before, not after. */
+static void end_unlock(struct dispatcher *d, struct sched_req *r)
 {
 	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
 
-	pthread_mutex_unlock(&d->lock);
-	d->ops->execute(d, r);
-	pthread_mutex_lock(&d->lock);
 	sched_done(&d->queue, r, d->ops->now(), &woken);
 	advise(d);
 	pthread_mutex_unlock(&d->lock);
 	complete_all(d, &woken);
+}
+
+static void serve(struct dispatcher *d, struct sched_req *r)
+{
+	pthread_mutex_unlock(&d->lock);
+	d->ops->execute(d, r);
+	pthread_mutex_lock(&d->lock);
+	end_unlock(d, r);
 	d->ops->finish(d, r);
 	pthread_mutex_lock(&d->lock);
 }
@@ -75,7 +81,7 @@ static void *worker_main(void *arg)
 	pthread_mutex_lock(&d->lock);
 	for (;;) {
 		/* at the end everybody helps: what a last chunk submits must not be left behind */
-		if ((w->n < d->depth || d->stopping) &&
+		if ((d->busy < d->depth || d->stopping) &&
 		    (r = sched_next(&d->queue, d->ops->now()))) {
 			d->busy++;
 			serve(d, r);
@@ -158,6 +164,13 @@ void dispatcher_fini(struct dispatcher *d)
 	pthread_mutex_destroy(&d->lock);
 }
 
+/* Somebody may be needed for what is queued; lock held. */
+static void wake_worker(struct dispatcher *d)
+{
+	if (d->queue.queued && d->busy < d->depth)
+		pthread_cond_broadcast(&d->work);
+}
+
 enum sched_verdict dispatcher_submit(struct dispatcher *d, struct sched_req *r)
 {
 	enum sched_verdict verdict;
@@ -165,12 +178,36 @@ enum sched_verdict dispatcher_submit(struct dispatcher *d, struct sched_req *r)
 	pthread_mutex_lock(&d->lock);
 	verdict = sched_submit(&d->queue, r, d->ops->now());
 	advise(d);
-	/* not busy < depth: after a reduction a thread above depth may be busy and one below asleep
-	 */
-	if (verdict == SCHED_ADDED && d->busy < d->n_threads)
-		pthread_cond_broadcast(&d->work);
+	if (verdict == SCHED_ADDED)
+		wake_worker(d);
 	pthread_mutex_unlock(&d->lock);
 	return verdict;
+}
+
+enum sched_verdict dispatcher_submit_or_run(struct dispatcher *d, struct sched_req *r)
+{
+	enum sched_verdict verdict;
+	uint64_t now = d->ops->now();
+
+	pthread_mutex_lock(&d->lock);
+	verdict = sched_submit(&d->queue, r, now);
+	advise(d);
+	if (verdict == SCHED_ADDED && d->busy < d->depth && sched_next_is(&d->queue, r, now)) {
+		d->busy++;
+		verdict = SCHED_RUN;
+	} else if (verdict == SCHED_ADDED) {
+		wake_worker(d);
+	}
+	pthread_mutex_unlock(&d->lock);
+	return verdict;
+}
+
+void dispatcher_ran(struct dispatcher *d, struct sched_req *r)
+{
+	pthread_mutex_lock(&d->lock);
+	d->busy--;
+	wake_worker(d);
+	end_unlock(d, r);
 }
 
 void dispatcher_progress(struct dispatcher *d, struct sched_req *r, uint64_t upto)

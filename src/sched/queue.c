@@ -228,6 +228,15 @@ struct sched_req *sched_next(struct sched_queue *q, uint64_t now)
 	return hand_out(q, r, now);
 }
 
+bool sched_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now)
+{
+	if (r->state != REQ_QUEUED || sched_reads(q) != 1 || writeback_pick(q, now))
+		return false;
+	q->policy->pick(q, now); /* what it notes of its picks */
+	hand_out(q, r, now);
+	return true;
+}
+
 struct sched_req *sched_next_in_gap(struct sched_queue *q, uint64_t slice, bool first, uint64_t now)
 {
 	struct sched_req *r;

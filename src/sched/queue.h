@@ -126,6 +126,7 @@ enum sched_verdict {
 	SCHED_WAITS,	/* joined another: it will be woken */
 	SCHED_RESIDENT, /* what it asks for has arrived meanwhile: read it now */
 	SCHED_FULL,	/* refused: do without the queue */
+	SCHED_RUN,	/* dispatcher only: the disk is free, the caller runs it itself */
 };
 
 void sched_queue_init(struct sched_queue *q, const struct sched_policy *policy,
@@ -135,6 +136,8 @@ void sched_queue_init(struct sched_queue *q, const struct sched_policy *policy,
 enum sched_verdict sched_submit(struct sched_queue *q, struct sched_req *r, uint64_t now);
 /* The next request for the disk, now running; NULL when none is queued. */
 struct sched_req *sched_next(struct sched_queue *q, uint64_t now);
+/* The same if that is R, the only read queued; else false, and nothing happens. */
+bool sched_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now);
 /*
  * A small demand read to serve in a gap of a chunk that has been running for SLICE ns; NULL when
  * none waits, it is too early, or the policy has no gaps. FIRST: of this gap. Handed out as by
