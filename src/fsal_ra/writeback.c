@@ -34,6 +34,7 @@
 #include "subcall.h"
 #include "writeback/bid.h"
 #include "writeback/dirty_set.h"
+#include "writeback/pacing.h"
 
 #define MS UINT64_C(1000000) /* in ns */
 /* One sync_file_range() covers at most this much, and about so many separate writes. */
@@ -50,8 +51,8 @@
 /* Longest wait of a REMOVE for the turn that its file is having (s). */
 #define TURN_TIMEOUT 1
 /*
- * How late memory bids: below half of the budget there is no hurry. K_Memory is another matter: what
- * clients are told, who need time to act.
+ * How late memory bids: most when writers begin to be paced, next to nothing below half of that.
+ * K_Memory is another matter: what clients are told, who need time to act.
  */
 #define BID_K 1e4
 /* A price of memory that is worth less than this buys nothing. */
@@ -415,8 +416,8 @@ int writeback_committed(struct backing *b)
 
 /*
  * Nothing of F is to be written any more; wb.lock held. An error it met stays, until it is told or
- * the file is REMOVED: its export may come back, with the same write verifier. What it had comes to
- * OUT: its backing with a hold and the use, to be given back without the lock, and F itself if
+ * the file is REMOVED: its export may come back, with the same write verifier. What it had is
+ * returned: its backing with a hold and the use, to be given back without the lock, and F itself if
  * nobody needs it.
  */
 struct abandoned {
@@ -558,7 +559,7 @@ static uint64_t oldest_on(const struct ra_device *d, uint64_t now, uint64_t *age
 /* What the dirty data of each device buys of its time. */
 static void bid(double level, uint64_t now)
 {
-	double memory = price_of(BID_K, level);
+	double memory = price_of(BID_K, level / PACING_SETPOINT);
 	struct ra_device *d;
 
 	for (unsigned int i = 0; (d = device_nth(i)) != NULL; i++) {

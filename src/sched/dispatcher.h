@@ -57,8 +57,9 @@ void dispatcher_fini(struct dispatcher *d);
 /* As sched_submit(). */
 enum sched_verdict dispatcher_submit(struct dispatcher *d, struct sched_req *r);
 /*
- * The same, but SCHED_RUN when the disk is free and R the only read: then the caller does R's I/O on
- * its own thread and calls dispatcher_ran(), which saves two changes of thread. R is the caller's then.
+ * The same, but SCHED_RUN when the disk is free and R the only read: then the caller does R's I/O
+ * on its own thread and calls dispatcher_ran(), which saves two changes of thread. R is the
+ * caller's then.
  */
 enum sched_verdict dispatcher_submit_or_run(struct dispatcher *d, struct sched_req *r);
 void dispatcher_ran(struct dispatcher *d, struct sched_req *r);

@@ -65,8 +65,9 @@ struct sched_limits {
 	uint32_t queue_max;	   /* requests queued, 1.. */
 	uint64_t max_io;	   /* bytes of merged demands */
 	uint64_t prefetch_max_age; /* ns */
-	uint64_t writeback_turn;   /* ns of the disk for one write-back while demand reads are about */
-	uint64_t writeback_idle;   /* ns without a read after which the disk counts as idle */
+	uint64_t
+		writeback_turn; /* ns of the disk for one write-back while demand reads are about */
+	uint64_t writeback_idle; /* ns without a read after which the disk counts as idle */
 	double writeback_share; /* of the disk's time while reads use it and a COMMIT waits, 0..0.95
 				 */
 	struct cost_limits cost; /* max_wait is there */
