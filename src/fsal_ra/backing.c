@@ -210,7 +210,7 @@ static struct backing *open_backing(struct ra_handle *hdl, int *err)
 {
 	struct backing *b;
 	struct stat st;
-	int fd = ra_subfd_open(hdl, err);
+	int fd = ra_subfd_open(hdl, O_RDONLY, err);
 
 	if (fd < 0)
 		return NULL;

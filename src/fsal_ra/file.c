@@ -76,11 +76,15 @@ static fsal_status_t io_advise2(struct fsal_obj_handle *obj_hdl, struct state_t 
 
 static fsal_status_t commit2(struct fsal_obj_handle *obj_hdl, off_t offset, size_t len)
 {
-	struct backing *b = writeback_commit(ra_handle_of(obj_hdl), ra_export_of_op(),
-					     (uint64_t)offset, len);
-	fsal_status_t status = SUB_OBJ(obj_hdl, commit2, offset, len);
-	int err = writeback_committed(b);
+	struct ra_handle *hdl = ra_handle_of(obj_hdl);
+	uint64_t at = (uint64_t)offset;
+	struct backing *b = writeback_commit(hdl, ra_export_of_op(), at, len);
+	fsal_status_t status = fsalstat(ERR_FSAL_NO_ERROR, 0);
+	int err;
 
+	if (!writeback_commit_part(hdl, b, at, len))
+		status = SUB_OBJ(obj_hdl, commit2, offset, len);
+	err = writeback_committed(b);
 	return err && !FSAL_IS_ERROR(status) ? fsalstat(posix2fsal_error(err), err) : status;
 }
 

@@ -84,7 +84,7 @@ static bool decode(struct fsal_obj_handle *sub, struct kernel_handle *kh)
 	return false;
 }
 
-int ra_subfd_open(struct ra_handle *hdl, int *err)
+int ra_subfd_open(struct ra_handle *hdl, int access, int *err)
 {
 	struct fsal_obj_handle *sub = hdl->sub_handle;
 	struct kernel_handle kh;
@@ -101,7 +101,7 @@ int ra_subfd_open(struct ra_handle *hdl, int *err)
 		*err = errno;
 		return -1;
 	}
-	fd = open_by_handle_at(mount_fd, &kh.fh, O_RDONLY | O_NOATIME | O_CLOEXEC | O_NONBLOCK);
+	fd = open_by_handle_at(mount_fd, &kh.fh, access | O_NOATIME | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		*err = errno;
 	close(mount_fd);

@@ -25,13 +25,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "dirty.h"
 #include "io.h"
 #include "pricing/price.h"
 #include "subcall.h"
+#include "subfd.h"
 #include "writeback/bid.h"
 #include "writeback/dirty_set.h"
 #include "writeback/pacing.h"
@@ -48,6 +51,9 @@
 #define TICK_FILES 64
 /* Part of the budget beyond which any dirty data is worth a turn. */
 #define LEVEL_HIGH 0.5
+/* A COMMIT of a part is one of that part only if so much else is dirty, and it is no longer (bytes). */
+#define PART_WORTH (UINT64_C(1) << 20)
+#define PART_MAX   (UINT64_C(1) << 32)
 /* Longest wait of a REMOVE for the turn that its file is having (s). */
 #define TURN_TIMEOUT 1
 /*
@@ -211,6 +217,14 @@ static bool next_step(struct wb_file *f, struct dirty_range *step)
 	return got;
 }
 
+/* wb.lock held. */
+static void set_error(struct wb_file *f, int err)
+{
+	wb.failed += f->error == 0;
+	f->error = err;
+	wb.view.errors++;
+}
+
 static void keep_error(struct wb_file *f, int err)
 {
 	LogMajor(COMPONENT_FSAL,
@@ -219,9 +233,7 @@ static void keep_error(struct wb_file *f, int err)
 		 f->backing->file, major(device_of(f)->dev), minor(device_of(f)->dev),
 		 strerror(err));
 	pthread_mutex_lock(&wb.lock);
-	wb.failed += !f->error;
-	f->error = err;
-	wb.view.errors++;
+	set_error(f, err);
 	pthread_mutex_unlock(&wb.lock);
 }
 
@@ -389,6 +401,61 @@ struct backing *writeback_commit(struct ra_handle *hdl, struct ra_export *exp, u
 	}
 	pthread_mutex_unlock(&wb.lock);
 	return b;
+}
+
+/* Bytes of the file that are dirty and not part of a COMMIT. */
+static uint64_t others_dirty(const struct backing *b)
+{
+	const struct wb_file *f;
+	uint64_t bytes;
+
+	pthread_mutex_lock(&wb.lock);
+	f = find(b->device, b->file);
+	bytes = f != NULL ? dirty_bytes(&f->dirty) : 0;
+	pthread_mutex_unlock(&wb.lock);
+	return bytes;
+}
+
+/*
+ * FSAL_VFS would fsync the whole file. msync() is the one call that makes part of a file stable, data
+ * and the metadata to find it; it wants a mapping that could be written through.
+ */
+static bool sync_part(int fd, uint64_t offset, uint64_t len)
+{
+	uint64_t before = offset % (uint64_t)sysconf(_SC_PAGESIZE);
+	void *map = mmap(NULL, before + len, PROT_READ, MAP_SHARED, fd, (off_t)(offset - before));
+	bool done;
+
+	if (map == MAP_FAILED)
+		return false;
+	done = msync(map, before + len, MS_SYNC) == 0;
+	munmap(map, before + len);
+	return done;
+}
+
+bool writeback_commit_part(struct ra_handle *hdl, struct backing *b, uint64_t offset, uint64_t len)
+{
+	struct wb_file *f;
+	bool done;
+	int fd, err;
+
+	if (b == NULL || !len || len > PART_MAX || offset > INT64_MAX - len ||
+	    others_dirty(b) < PART_WORTH)
+		return false;
+	fd = ra_subfd_open(hdl, O_RDWR, &err);
+	if (fd < 0)
+		return false;
+	done = sync_part(fd, offset, len);
+	err = errno;
+	close(fd);
+	if (!done) { /* it may have been told of a failed write-out: writeback_committed() passes that on */
+		pthread_mutex_lock(&wb.lock);
+		f = find(b->device, b->file);
+		if (f != NULL)
+			set_error(f, err);
+		pthread_mutex_unlock(&wb.lock);
+	}
+	return done;
 }
 
 int writeback_committed(struct backing *b)

@@ -33,6 +33,12 @@ bool writeback_wrote(struct ra_handle *hdl, struct ra_export *exp, uint64_t offs
 struct backing *writeback_commit(struct ra_handle *hdl, struct ra_export *exp, uint64_t offset,
 				 uint64_t len);
 /*
+ * With op_ctx, after writeback_commit() of a part of a file of which much else is dirty: makes
+ * [offset, offset + len), and what is needed to find it again, stable, and leaves the rest its turns.
+ * False: the file is not such a case, or it did not work; then the sub-FSAL must be asked as ever.
+ */
+bool writeback_commit_part(struct ra_handle *hdl, struct backing *b, uint64_t offset, uint64_t len);
+/*
  * The error, an errno, that write-backs of the file met since the last COMMIT; 0: none. It must
  * reach the client: the kernel reports it once, and we were the ones to see it. B: NULL is none.
  */
