@@ -2,15 +2,18 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """Memory errors and leaks of the plugin: test_valgrind.py PLUGIN
 
-A server with RA over VFS runs under valgrind while files are read, written, removed, the
-configuration is reloaded and an export is taken away. Ganesha and its libraries have leaks of their
+A server with RA over VFS, which writes back at once and paces writers, runs under valgrind while files
+are read, written, committed and removed, the configuration is reloaded and an export is taken away.
+Ganesha and its libraries have leaks of their
 own: only reports with a frame of libfsalra.so count.
 """
 import re
 import sys
 import time
 
+import careful
 import e2e
+import kinds
 import nfs3
 
 FILES, FILE_SIZE = 4, 2 << 20
@@ -30,6 +33,7 @@ def ours(report):
 
 def work_a_little(server, path):
     readers = e2e.Readers(server, "/e1", FILES, FILE_SIZE)
+    writers = careful.Writers(server, "/e1", count=2, cells=1024).start()
     time.sleep(6)
     client = nfs3.Client(server, "/e1", timeout=120)
     for n in range(20):
@@ -39,7 +43,7 @@ def work_a_little(server, path):
         client.remove(f"new{n}")
         client.getattr(fh)
         client.fsstat()
-    server.exports[0]["params"] = {"Heuristic": "always", "Scheduler": "elevator"}
+    server.exports[0]["params"].update({"Heuristic": "always", "Scheduler": "elevator"})
     removed = server.exports.pop()
     server.write_config()
     server.sighup()
@@ -49,6 +53,11 @@ def work_a_little(server, path):
     server.write_config()
     server.sighup()
     time.sleep(4)
+    writers.finish()
+    e2e.check(not writers.failed and not writers.statuses(), "writes are right under valgrind",
+              f"{writers.failed} {writers.statuses()}")
+    wrong = writers.differences(path, writers.levels("sent"))
+    e2e.check(not wrong, "... and their bytes", "\n".join(wrong))
     readers.stop()
     e2e.check(not readers.wrong and not readers.errors(), "reads are right under valgrind",
               f"{readers.wrong[:3]} {readers.errors()}")
@@ -63,11 +72,11 @@ def main():
     path = e2e.loop_export(work, 256 << 20)
     e2e.make_files(path, FILES, FILE_SIZE)
     output = f"{work}/valgrind"
-    listed = [{"id": n, "path": path, "pseudo": f"/e{n}", "params": {"Heuristic": "cursor"}}
-              for n in (1, 2)]
-    server = e2e.Server("ra", listed, work, plugin,
-                        wrap=("valgrind", "--leak-check=full", "--keep-debuginfo=yes",
-                              "--num-callers=30", f"--log-file={output}"))
+    listed = [{"id": n, "path": path, "pseudo": f"/e{n}"} for n in (1, 2)]
+    _, kind = kinds.chosen(f"{plugin}:hasty")
+    server = kinds.server(kind, listed, work, plugin,
+                          wrap=("valgrind", "--leak-check=full", "--keep-debuginfo=yes",
+                                "--num-callers=30", f"--log-file={output}"))
     server.start(120)
     work_a_little(server, path)
     status = server.stop(90)
