@@ -133,14 +133,18 @@ static void learn(struct readahead *ra, struct heur_file *f, uint64_t used, uint
 	effectiveness_add(&f->effectiveness, used, wasted);
 }
 
-/* Bytes of C that are given up. Those doubted before are known already. */
+/* WASTED bytes of C are given up, for its reader went elsewhere. Those doubted are known already. */
 static void learn_waste(struct readahead *ra, struct cursor *c, uint64_t wasted)
 {
 	if (wasted > c->doubted)
 		learn(ra, c->file, 0, wasted - c->doubted);
 	c->doubted = 0;
-	if (c->file->penalty < PENALTY_MAX)
-		c->file->penalty++;
+}
+
+static void penalize(struct heur_file *f)
+{
+	if (f->penalty < PENALTY_MAX)
+		f->penalty++;
 }
 
 static double effectiveness(struct readahead *ra, const struct heur_file *f)
@@ -157,8 +161,9 @@ static void retire(void *arg, struct cursor *c)
 	struct readahead *ra = arg;
 	uint64_t wasted = discharge(ra, c, c->charged);
 
+	learn_waste(ra, c, wasted);
 	if (wasted)
-		learn_waste(ra, c, wasted);
+		penalize(c->file);
 	atomic_fetch_add_explicit(&ra->retired_unread, wasted, memory_order_relaxed);
 }
 
@@ -310,14 +315,16 @@ static void consume(struct readahead *ra, struct readahead_counters *counters, s
 		c->file->penalty--;
 }
 
-static void waste(struct readahead *ra, struct readahead_counters *counters, struct cursor *c)
+/* Gives up what C holds unread; returns how much that was. */
+static uint64_t waste(struct readahead *ra, struct readahead_counters *counters, struct cursor *c)
 {
 	uint64_t wasted = discharge(ra, c, c->charged);
 
-	if (!wasted)
-		return;
-	readahead_count(counters, RA_WASTED, wasted);
-	learn_waste(ra, c, wasted);
+	if (wasted) {
+		readahead_count(counters, RA_WASTED, wasted);
+		penalize(c->file);
+	}
+	return wasted;
 }
 
 static void set_count(struct heur_file *f, struct cursor *c, uint32_t count)
@@ -394,7 +401,7 @@ static struct cursor *follow(struct readahead *ra, const struct readahead_tuning
 	set_count(f, c, t->heuristic->count(t, c->count, match));
 	c->used = read->now;
 	if (match == HEURISTIC_JUMP) {
-		waste(ra, counters, c);
+		learn_waste(ra, c, waste(ra, counters, c));
 		c->ra_end = c->done_end = 0;
 		c->start = c->read_end = read->offset;
 		c->seen = c->unit = 0;
@@ -580,7 +587,8 @@ void readahead_lost(struct readahead *ra, const struct readahead_tuning *t,
 	if (offset < c->done_end && c->ra_end) {
 		struct window_limits l = {.max = t->window_max};
 
-		waste(ra, counters, c);
+		waste(ra, counters, c); /* it was wanted: that tells nothing of the reader */
+		c->doubted = 0;
 		c->window = (uint32_t)window_shrink(&l, c->window);
 		if (!c->queued)
 			c->ra_end = c->done_end = 0;
@@ -614,7 +622,7 @@ static void judge(struct readahead *ra, struct readahead_counters *counters, str
 {
 	doubt(ra, c, now);
 	if (!c->queued && (elapsed(c->used, now) > ra->idle_time || (is_short && c->doubted))) {
-		waste(ra, counters, c);
+		learn_waste(ra, c, waste(ra, counters, c));
 		c->ra_end = c->done_end = 0;
 		c->start = c->next;
 	}
