@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""An NFSv3 client that keeps what it wrote until the server says that it is safe, and knows of every
-cell of its files what a reader may find there.
+"""An NFSv3 client that keeps what it wrote until the server says that it is safe, and knows of
+every cell of its files what a reader may find there.
 
 Files are made of cells of 512 bytes. Each write of a cell gives it the next version, and its bytes
 tell file, cell and version. Of each cell is known

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """The modelled disk, brought up: mechdisk, a loop device with direct I/O, and a file system.
 
-    with modelled_disk.Disk(size_mb=4096) as d:   # or d = modelled_disk.for_test(work, MECHDISK, 1024)
+    with modelled_disk.Disk(size_mb=4096) as d:   # in a test: d = modelled_disk.for_test(...)
         ... lay files out in d.mount; d.timing(True) ...
         d.drop_caches(); print(d.stats())
 

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""The coherence verifier: test_coherence.py COHERENCE PLUGIN[:KIND]|stock MECHDISK|- [its arguments]
+"""The coherence verifier: 
+test_coherence.py COHERENCE PLUGIN[:KIND]|stock MECHDISK|- [its arguments]
 
-One ext4 on a loop device, exported with read-ahead and write-back; the verifier changes files through
-NFS and locally while its readers run. On the modelled disk, with its timing, prefetches and
+One ext4 on a loop device, exported with read-ahead and write-back; the verifier changes files
+through NFS and locally while its readers run. On the modelled disk, with its timing, prefetches and
 write-backs are under way for long while the files change. KIND is one of kinds.py.
 """
 import subprocess
@@ -27,7 +28,8 @@ def main():
         disk.timing(True)
     else:
         export = e2e.loop_export(work, SIZE)
-    server = kinds.server(kind, [{"id": 1, "path": export, "pseudo": "/full"}], work, plugin).start()
+    listed = [{"id": 1, "path": export, "pseudo": "/full"}]
+    server = kinds.server(kind, listed, work, plugin).start()
     done = subprocess.run([coherence, "--local", export, *more, server.address], check=False)
     e2e.check(done.returncode == 0, "no stale byte, and space comes back at once",
               f"coherence ended with {done.returncode}")
@@ -45,5 +47,5 @@ def main():
 
 if __name__ == "__main__":
     if len(sys.argv) < 4:
-        sys.exit(__doc__.splitlines()[0])
+        sys.exit("\n".join(__doc__.splitlines()[:2]))
     main()

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """Memory errors and leaks of the plugin: test_valgrind.py PLUGIN
 
-A server with RA over VFS, which writes back at once and paces writers, runs under valgrind while files
-are read, written, committed and removed, the configuration is reloaded and an export is taken away.
+A server with RA over VFS, which writes back at once and paces writers, runs under valgrind while
+files are read, written, committed and removed, the configuration is reloaded and an export is taken away.
 Ganesha and its libraries have leaks of their
 own: only reports with a frame of libfsalra.so count.
 """

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """Errors under data not yet written out: test_write_errors.py MECHDISK PLUGIN [TEST[:KIND]...]
 
-A disk that fails when data is written out, long after WRITE was answered, and one that is full. Each
-scenario is a list of steps whose answers are kept. Stock goes first: where it tells the client of an
-error, so must RA with any setting; and where data is lost, RA must not say that it is safe.
+A disk that fails when data is written out, long after WRITE was answered, and one that is full.
+Each scenario is a list of steps whose answers are kept. Stock goes first: where it tells the client
+of an error, so must RA with any setting; and where data is lost, RA must not say that it is safe.
 """
 import os
 import re

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """Nothing written is lost: test_writeback.py MECHDISK PLUGIN [TEST[:KIND]...]
 
-Careful clients (careful.py) write through stock VFS and through RA with several settings. The server
-is killed, stopped and reconfigured in mid-write, and the power is cut: what was promised must be on
+Careful clients (careful.py) write through stock VFS and through RA with several settings. The
+server is killed, stopped and reconfigured in mid-write, and the power is cut: what was promised must be on
 the disk, and what was answered in the file.
 """
 import os
@@ -182,7 +182,8 @@ def seen_at_once(mechdisk, plugin, kind):
     place.close()
 
 
-TESTS = {f.__name__: f for f in (seen_at_once, kill_nine, power_cuts, power_cuts_xfs, stop_and_reload)}
+TESTS = {f.__name__: f for f in (seen_at_once, kill_nine, power_cuts, power_cuts_xfs,
+                                 stop_and_reload)}
 
 
 if __name__ == "__main__":
