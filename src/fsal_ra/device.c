@@ -14,14 +14,18 @@
 /* Depth chosen for a device that does not rotate. */
 #define DEPTH_FLASH 8
 /*
- * A seek cheaper than the first is no seek (ns). Dearer than the second, it is one after all: seen by
- * DEPTH_FLASH requests that wait for each other.
+ * A seek cheaper than the first is no seek (ns). Dearer than the second, it is one after all: seen
+ * by DEPTH_FLASH requests that wait for each other.
  */
 #define SEEK_NONE (1 * MS)
 #define SEEK_REAL (20 * MS)
 
 /* So many reads for each that the disk does at once ask the highest price of write-back. */
 #define READS_SATURATION 4
+/* Looks for writes of others that are averaged, and the shares of busy ones that make a change. */
+#define OTHERS_AVERAGED 8
+#define OTHERS_BUSY	0.5
+#define OTHERS_GONE	0.25
 /* Looks at the number of reads that are averaged. */
 #define READS_AVERAGED 16
 
@@ -29,13 +33,14 @@ static struct {
 	pthread_mutex_t lock;
 	struct ra_device *device[RA_DEVICES_MAX];
 	unsigned int n;
-} table = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* What the block layer says of the device, or of the disk a partition is on; false: flash, or none. */
+/* What the block layer says of the device, or of the disk a partition is on; false: flash, or none.
+ */
 static bool is_rotating(dev_t dev)
 {
-	static const char *const formats[] = { "/sys/dev/block/%u:%u/queue/rotational",
-					       "/sys/dev/block/%u:%u/../queue/rotational" };
+	static const char *const formats[] = {"/sys/dev/block/%u:%u/queue/rotational",
+					      "/sys/dev/block/%u:%u/../queue/rotational"};
 	char path[96], c;
 
 	for (int i = 0; i < 2; i++) {
@@ -61,14 +66,15 @@ static void limits_of(const struct ra_export_params *p, struct sched_limits *l)
 		.writeback_turn = p->writeback_turn * MS,
 		.writeback_idle = p->writeback_idle * MS,
 		.writeback_share = (double)p->writeback_share / 100,
-		.cost = {
-			.chunk_min = p->chunk_min,
-			.chunk_max = p->chunk_max,
-			.chunk_default = p->chunk_default,
-			.max_wait = p->max_wait * MS,
-			.demand_wait = p->demand_wait * MS,
-			.seek_share = (uint32_t)p->seek_share,
-		},
+		.cost =
+			{
+				.chunk_min = p->chunk_min,
+				.chunk_max = p->chunk_max,
+				.chunk_default = p->chunk_default,
+				.max_wait = p->max_wait * MS,
+				.demand_wait = p->demand_wait * MS,
+				.seek_share = (uint32_t)p->seek_share,
+			},
 	};
 }
 
@@ -122,8 +128,8 @@ static struct ra_device *make(dev_t dev, struct ra_export *exp)
 	}
 	LogEvent(COMPONENT_FSAL,
 		 "RA: device %u:%u (%s): scheduler %s, %u request%s at once, demand reads %s",
-		 major(dev), minor(dev), d->rotating ? "rotating" : "not rotating",
-		 p->scheduler, d->dispatcher.depth, d->dispatcher.depth == 1 ? "" : "s",
+		 major(dev), minor(dev), d->rotating ? "rotating" : "not rotating", p->scheduler,
+		 d->dispatcher.depth, d->dispatcher.depth == 1 ? "" : "s",
 		 atomic_load(&d->demand_inline) ? "not queued" : "queued");
 	return d;
 }
@@ -162,7 +168,8 @@ void device_learn(struct ra_device *d)
 	pthread_mutex_lock(&d->dispatcher.lock);
 	cost = d->dispatcher.queue.cost;
 	pthread_mutex_unlock(&d->dispatcher.lock);
-	if (!cost_seek_known(&cost) || (headless ? cost.seek_ns < SEEK_REAL : cost.seek_ns >= SEEK_NONE))
+	if (!cost_seek_known(&cost) ||
+	    (headless ? cost.seek_ns < SEEK_REAL : cost.seek_ns >= SEEK_NONE))
 		return;
 	headless = !headless;
 	pthread_mutex_lock(&table.lock); /* against a reload, and against another thread */
@@ -219,6 +226,34 @@ double device_price(struct ra_device *d)
 	d->reads += (dispatcher_reads(&d->dispatcher) - d->reads) / READS_AVERAGED;
 	return price_of((double)ra_module_params.k_disk,
 			d->reads / (READS_SATURATION * d->dispatcher.depth));
+}
+
+/* Writes that the kernel has given to the device; 0 where it does not say. */
+static unsigned long writes_in_flight(dev_t dev)
+{
+	unsigned long reads, writes;
+	char path[64];
+	FILE *f;
+	int n;
+
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/inflight", major(dev), minor(dev));
+	f = fopen(path, "re");
+	if (f == NULL)
+		return 0;
+	n = fscanf(f, "%lu %lu", &reads, &writes);
+	fclose(f);
+	return n == 2 ? writes : 0;
+}
+
+void device_watch_writes(struct ra_device *d)
+{
+	bool busy = atomic_load(&d->written_by_others);
+
+	if (dispatcher_writes(&d->dispatcher))
+		return; /* ours */
+	d->others += ((writes_in_flight(d->dev) ? 1 : 0) - d->others) / OTHERS_AVERAGED;
+	if (busy ? d->others < OTHERS_GONE : d->others > OTHERS_BUSY)
+		atomic_store(&d->written_by_others, !busy);
 }
 
 void device_stop_all(void)

@@ -309,7 +309,7 @@ void ra_read2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_c
 			chunk = chunk_new(io, b, &plan, call->exp->params.prefetch_step);
 		if (resident) {
 			readahead_count(&io->counters, RA_RESIDENT, 1);
-		} else if (read_arg->state == NULL && !atomic_load(&b->device->demand_inline)) {
+		} else if (read_arg->state == NULL && device_queues_demand(b->device)) {
 			if (chunk != NULL)
 				chunk_submit(chunk); /* first, so that the read can join it */
 			chunk = NULL;

@@ -12,6 +12,10 @@
  * or beyond its background threshold. A ticking thread keeps the level below that (see dirty.h), by
  * bidding for the disk with the price of memory (writeback/bid.h).
  *
+ * Scattered writes are left to the kernel: each costs a seek, fewer the more of them are sorted,
+ * and the kernel may let more of them gather than our budget does. While it writes them, reads go
+ * to it directly: in our queue, one at a time, they would lose against its many writes.
+ *
  * The set is only a hint, so nothing depends on it but speed, except for errors: the kernel tells
  * of a failed write-out once, to the first who asks on an open file, and that is us. So an error is
  * kept with the file until a COMMIT has brought it to a client.
@@ -51,7 +55,8 @@
 #define TICK_FILES 64
 /* Part of the budget beyond which any dirty data is worth a turn. */
 #define LEVEL_HIGH 0.5
-/* A COMMIT of a part is one of that part only if so much else is dirty, and it is no longer (bytes). */
+/* A COMMIT of a part is one of that part only if so much else is dirty, and it is no longer
+ * (bytes). */
 #define PART_WORTH (UINT64_C(1) << 20)
 #define PART_MAX   (UINT64_C(1) << 32)
 /* Longest wait of a REMOVE for the turn that its file is having (s). */
@@ -61,6 +66,15 @@
  * K_Memory is another matter: what clients are told, who need time to act.
  */
 #define BID_K 1e4
+/*
+ * A write further than this from the end of the last one is a scattered one (bytes); a file is,
+ * when more than half of its writes lately were, averaged over about so many.
+ */
+#define NEARBY		 (UINT64_C(1) << 20)
+#define SCATTERED	 0.5
+#define SCATTER_AVERAGED 16
+/* Writers are paced only while so much of the budget waits for our turns: others are not theirs. */
+#define WORTH_PACING 0.25
 /* A price of memory that is worth less than this buys nothing. */
 #define BID_MIN 1e-3
 
@@ -78,6 +92,8 @@ struct wb_file {
 	bool gone;	       /* nothing of it is to be written: the use is given back */
 	bool removed;	       /* ... and nobody can ask for its error any more */
 	uint32_t waiters;      /* COMMITs */
+	double scattered;      /* share of its last writes that were far from the one before */
+	uint64_t next;	       /* where the last one ended */
 	int error;	       /* errno not yet told to a client */
 };
 
@@ -92,7 +108,8 @@ static struct {
 	bool running, stopping;
 	struct wb_list files; /* least recently written first */
 	struct wb_list hash[WB_HASH];
-	uint32_t failed; /* files with an error to tell */
+	uint64_t waiting; /* bytes for our turns, about */
+	uint32_t failed;  /* files with an error to tell */
 	struct writeback_view view;
 } wb = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -159,13 +176,18 @@ static void free_file(struct wb_file *f)
 	gsh_free(f);
 }
 
+static bool is_scattered(const struct wb_file *f)
+{
+	return f->scattered > SCATTERED;
+}
+
 /* Whether F should have a turn; then it is claimed, and submit() is to be called without the lock.
  */
 static bool claim(struct wb_file *f, double level, uint64_t now)
 {
 	bool due;
 
-	if (f->busy || f->gone || (!f->dirty.n && !f->sync.n))
+	if (f->busy || f->gone || is_scattered(f) || (!f->dirty.n && !f->sync.n))
 		return false;
 	due = f->sync.n || level > LEVEL_HIGH || dirty_longest(&f->dirty) >= f->chunk ||
 	      now - dirty_since(&f->dirty) >= f->delay;
@@ -325,12 +347,22 @@ static struct backing *scheduled_backing(struct ra_handle *hdl, const struct ra_
 	return b;
 }
 
+/* Whether a write of F goes on near where the last one ended. */
+static void note_place(struct wb_file *f, uint64_t offset, uint64_t len)
+{
+	uint64_t far = offset > f->next ? offset - f->next : f->next - offset;
+
+	f->scattered += ((far > NEARBY ? 1 : 0) - f->scattered) / SCATTER_AVERAGED;
+	f->next = offset + len;
+}
+
 bool writeback_wrote(struct ra_handle *hdl, struct ra_export *exp, uint64_t offset, uint64_t len)
 {
 	struct backing *b = scheduled_backing(hdl, exp);
 	uint64_t now = ra_now();
 	struct wb_file *f;
-	bool due = false;
+	bool due = false, ours = false;
+	uint64_t waiting;
 
 	if (b == NULL)
 		return false;
@@ -348,15 +380,20 @@ bool writeback_wrote(struct ra_handle *hdl, struct ra_export *exp, uint64_t offs
 		f->chunk = exp->params.writeback_chunk;
 		f->delay = exp->params.writeback_delay * MS;
 		f->age_max = exp->params.writeback_max_age * MS;
+		note_place(f, offset, len);
 		dirty_add(&f->dirty, offset, len, now);
+		ours = !is_scattered(f);
+		if (ours)
+			wb.waiting += len;
 		due = claim(f, dirty_level(), now);
 	}
+	waiting = wb.waiting;
 	pthread_mutex_unlock(&wb.lock);
 	if (b != NULL)
 		backing_put(b);
 	if (due)
 		submit(f);
-	return true;
+	return ours && (double)waiting > WORTH_PACING * (double)dirty_budget();
 }
 
 /* Waits, bounded, until all of F's sync set is out; wb.lock held, F has a waiter. */
@@ -392,7 +429,9 @@ struct backing *writeback_commit(struct ra_handle *hdl, struct ra_export *exp, u
 		return NULL;
 	pthread_mutex_lock(&wb.lock);
 	f = find(b->device, b->file);
-	if (f != NULL && !f->gone) {
+	if (f != NULL && !f->gone && is_scattered(f)) {
+		dirty_remove(&f->dirty, offset, len ? len : UINT64_MAX); /* fsync does better */
+	} else if (f != NULL && !f->gone) {
 		dirty_move(&f->dirty, &f->sync, offset, len ? len : UINT64_MAX);
 		f->waiters++;
 		wb.view.commits++;
@@ -417,8 +456,8 @@ static uint64_t others_dirty(const struct backing *b)
 }
 
 /*
- * FSAL_VFS would fsync the whole file. msync() is the one call that makes part of a file stable, data
- * and the metadata to find it; it wants a mapping that could be written through.
+ * FSAL_VFS would fsync the whole file. msync() is the one call that makes part of a file stable,
+ * data and the metadata to find it; it wants a mapping that could be written through.
  */
 static bool sync_part(int fd, uint64_t offset, uint64_t len)
 {
@@ -448,7 +487,8 @@ bool writeback_commit_part(struct ra_handle *hdl, struct backing *b, uint64_t of
 	done = sync_part(fd, offset, len);
 	err = errno;
 	close(fd);
-	if (!done) { /* it may have been told of a failed write-out: writeback_committed() passes that on */
+	if (!done) { /* it may have been told of a failed write-out: writeback_committed() passes
+			that on */
 		pthread_mutex_lock(&wb.lock);
 		f = find(b->device, b->file);
 		if (f != NULL)
@@ -639,7 +679,21 @@ static void bid(double level, uint64_t now)
 		l.share_max = d->dispatcher.queue.limits.writeback_share;
 		dispatcher_set_writeback_share(&d->dispatcher,
 					       bid_share(&l, memory, device_price(d), age));
+		device_watch_writes(d);
 	}
+}
+
+/* What waits for our turns, counted anew: it is only added to meanwhile. */
+static void count_waiting(void)
+{
+	const struct wb_file *f;
+
+	pthread_mutex_lock(&wb.lock);
+	wb.waiting = 0;
+	TAILQ_FOREACH(f, &wb.files, link)
+	if (!is_scattered(f))
+		wb.waiting += dirty_bytes(&f->dirty) + dirty_bytes(&f->sync);
+	pthread_mutex_unlock(&wb.lock);
 }
 
 static void submit_old(double level, uint64_t now)
@@ -663,6 +717,7 @@ static void tick(unsigned int n)
 
 	dirty_sample(now);
 	level = dirty_level();
+	count_waiting();
 	bid(level, now);
 	submit_old(level, now);
 	if (n % TICKS_SWEEP == 0)

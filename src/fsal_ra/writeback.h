@@ -21,8 +21,8 @@ int writeback_start(void);
 void writeback_stop(void);
 
 /*
- * With op_ctx: a client's UNSTABLE write of [offset, offset + len) has succeeded. True when its
- * write-back is ours to schedule.
+ * With op_ctx: a client's UNSTABLE write of [offset, offset + len) has succeeded. True when the
+ * writer may be paced: its write-back is ours, and enough waits for it.
  */
 bool writeback_wrote(struct ra_handle *hdl, struct ra_export *exp, uint64_t offset, uint64_t len);
 /*
@@ -34,8 +34,9 @@ struct backing *writeback_commit(struct ra_handle *hdl, struct ra_export *exp, u
 				 uint64_t len);
 /*
  * With op_ctx, after writeback_commit() of a part of a file of which much else is dirty: makes
- * [offset, offset + len), and what is needed to find it again, stable, and leaves the rest its turns.
- * False: the file is not such a case, or it did not work; then the sub-FSAL must be asked as ever.
+ * [offset, offset + len), and what is needed to find it again, stable, and leaves the rest its
+ * turns. False: the file is not such a case, or it did not work; then the sub-FSAL must be asked as
+ * ever.
  */
 bool writeback_commit_part(struct ra_handle *hdl, struct backing *b, uint64_t offset, uint64_t len);
 /*
@@ -45,7 +46,8 @@ bool writeback_commit_part(struct ra_handle *hdl, struct backing *b, uint64_t of
 int writeback_committed(struct backing *b);
 /*
  * A name of the file was removed: if it was the last, what is dirty is forgotten, and the
- * descriptor that kept its space is closed. Gives back the hold B; NULL: not known which file it is.
+ * descriptor that kept its space is closed. Gives back the hold B; NULL: not known which file it
+ * is.
  */
 void writeback_unlinked(struct backing *b);
 /* Files without a name are forgotten, whichever they are: a rename may have replaced one. */

@@ -268,6 +268,16 @@ void dispatcher_set_writeback_share(struct dispatcher *d, double share)
 	pthread_mutex_unlock(&d->lock);
 }
 
+uint32_t dispatcher_writes(struct dispatcher *d)
+{
+	uint32_t writes;
+
+	pthread_mutex_lock(&d->lock);
+	writes = d->queue.writeback.running;
+	pthread_mutex_unlock(&d->lock);
+	return writes;
+}
+
 uint32_t dispatcher_reads(struct dispatcher *d)
 {
 	uint32_t reads;

@@ -79,6 +79,8 @@ uint64_t dispatcher_shorten(struct dispatcher *d, struct sched_req *r, uint64_t 
 uint64_t dispatcher_writeback_slice(struct dispatcher *d);
 void dispatcher_set_writeback_share(struct dispatcher *d, double share);
 void dispatcher_want(struct dispatcher *d, struct sched_req *r);
+/* Write-backs running. */
+uint32_t dispatcher_writes(struct dispatcher *d);
 /* Reads queued and running. */
 uint32_t dispatcher_reads(struct dispatcher *d);
 void dispatcher_observe(struct dispatcher *d, uint64_t block, uint64_t len, uint64_t service);
