@@ -45,8 +45,8 @@ bool pacer_hold(struct paced *p, uint64_t delay, void (*answer)(struct paced *p)
 	room = !pacer.stopping && pacer.view.held < ra_module_params.paced_replies;
 	if (room) {
 		TAILQ_FOREACH_REVERSE(before, &pacer.held, paced_list, link)
-		if (before->due <= p->due)
-			break;
+			if (before->due <= p->due)
+				break;
 		if (before != NULL)
 			TAILQ_INSERT_AFTER(&pacer.held, before, p, link);
 		else

@@ -3,9 +3,9 @@
  * Write-back through the dispatcher.
  *
  *   UNSTABLE WRITE -> page cache (the sub-FSAL), and the range into the file's dirty set
- *        a run of Writeback_Chunk bytes, or data older than Writeback_Delay:
- *                  -> one request of the file in the disk's queue          (accelerate, defer:
- * sched/) its turn: -> sync_file_range() step by step, for one slice of time; the rest queues again
+ *   a run of Writeback_Chunk bytes, or data older than Writeback_Delay
+ *                  -> one request of the file in the disk's queue, which accelerates or defers it
+ *   its turn       -> sync_file_range() step by step, for one slice of time; the rest queues again
  *   COMMIT         -> its range goes first, as demand; then the sub-FSAL's fsync finds little to do
  *
  * Data stays in the page cache and the kernel stays free to write it out itself: by age after 30 s,
@@ -51,12 +51,13 @@
 #define TICK_MS 50
 /* Removed files are looked for every so many ticks. */
 #define TICKS_SWEEP 20
+/* Data left to the kernel is surely out after this (ns). */
+#define KERNEL_AGE (40000 * MS)
 /* Files submitted by one tick. */
 #define TICK_FILES 64
 /* Part of the budget beyond which any dirty data is worth a turn. */
 #define LEVEL_HIGH 0.5
-/* A COMMIT of a part is one of that part only if so much else is dirty, and it is no longer
- * (bytes). */
+/* A COMMIT of a part is only of that if so much else is dirty, and it is no longer (bytes). */
 #define PART_WORTH (UINT64_C(1) << 20)
 #define PART_MAX   (UINT64_C(1) << 32)
 /* Longest wait of a REMOVE for the turn that its file is having (s). */
@@ -132,8 +133,8 @@ static struct wb_file *find(const struct ra_device *d, uint64_t ino)
 	struct wb_file *f;
 
 	TAILQ_FOREACH(f, bucket(d, ino), hash)
-	if (f->backing->file == ino && device_of(f) == d)
-		return f;
+		if (f->backing->file == ino && device_of(f) == d)
+			return f;
 	return NULL;
 }
 
@@ -181,13 +182,12 @@ static bool is_scattered(const struct wb_file *f)
 	return f->scattered > SCATTERED;
 }
 
-/* Whether F should have a turn; then it is claimed, and submit() is to be called without the lock.
- */
+/* Whether F should have a turn; then it is claimed: submit() it, without the lock. */
 static bool claim(struct wb_file *f, double level, uint64_t now)
 {
 	bool due;
 
-	if (f->busy || f->gone || is_scattered(f) || (!f->dirty.n && !f->sync.n))
+	if (f->busy || f->gone || (!f->sync.n && (!f->dirty.n || is_scattered(f))))
 		return false;
 	due = f->sync.n || level > LEVEL_HIGH || dirty_longest(&f->dirty) >= f->chunk ||
 	      now - dirty_since(&f->dirty) >= f->delay;
@@ -487,8 +487,7 @@ bool writeback_commit_part(struct ra_handle *hdl, struct backing *b, uint64_t of
 	done = sync_part(fd, offset, len);
 	err = errno;
 	close(fd);
-	if (!done) { /* it may have been told of a failed write-out: writeback_committed() passes
-			that on */
+	if (!done) { /* writeback_committed() passes on what it may have been told */
 		pthread_mutex_lock(&wb.lock);
 		f = find(b->device, b->file);
 		if (f != NULL)
@@ -651,11 +650,10 @@ static uint64_t oldest_on(const struct ra_device *d, uint64_t now, uint64_t *age
 	uint64_t oldest = UINT64_MAX;
 	struct wb_file *f;
 
-	TAILQ_FOREACH(f, &wb.files, link)
-	{
+	TAILQ_FOREACH(f, &wb.files, link) {
 		uint64_t since = dirty_since(&f->dirty);
 
-		if (device_of(f) == d && since < oldest) {
+		if (device_of(f) == d && since < oldest && !is_scattered(f)) {
 			oldest = since;
 			*age_max = f->age_max;
 		}
@@ -691,8 +689,8 @@ static void count_waiting(void)
 	pthread_mutex_lock(&wb.lock);
 	wb.waiting = 0;
 	TAILQ_FOREACH(f, &wb.files, link)
-	if (!is_scattered(f))
-		wb.waiting += dirty_bytes(&f->dirty) + dirty_bytes(&f->sync);
+		if (!is_scattered(f))
+			wb.waiting += dirty_bytes(&f->dirty) + dirty_bytes(&f->sync);
 	pthread_mutex_unlock(&wb.lock);
 }
 
@@ -703,11 +701,20 @@ static void submit_old(double level, uint64_t now)
 
 	pthread_mutex_lock(&wb.lock);
 	TAILQ_FOREACH(f, &wb.files, link)
-	if (n < TICK_FILES && claim(f, level, now))
-		claimed[n++] = f;
+		if (n < TICK_FILES && claim(f, level, now))
+			claimed[n++] = f;
 	pthread_mutex_unlock(&wb.lock);
 	for (unsigned int i = 0; i < n; i++)
 		submit(claimed[i]);
+}
+
+/* What is left to the kernel it has written by now: it does so at 30 s. */
+static bool is_forgotten(const struct wb_file *f, const void *now)
+{
+	uint64_t since = dirty_since(&f->dirty);
+
+	return is_scattered(f) && !f->sync.n &&
+	       since<*(const uint64_t *)now &&*(const uint64_t *)now - since> KERNEL_AGE;
 }
 
 static void tick(unsigned int n)
@@ -720,8 +727,10 @@ static void tick(unsigned int n)
 	count_waiting();
 	bid(level, now);
 	submit_old(level, now);
-	if (n % TICKS_SWEEP == 0)
+	if (n % TICKS_SWEEP == 0) {
 		abandon_all(is_removed, NULL, true);
+		abandon_all(is_forgotten, &now, false);
+	}
 }
 
 static void *ticker(void *arg)

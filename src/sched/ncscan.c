@@ -15,8 +15,8 @@ static bool in_list(const struct sched_list *list, const struct sched_req *r)
 	const struct sched_req *at;
 
 	TAILQ_FOREACH(at, list, order)
-	if (at == r)
-		return true;
+		if (at == r)
+			return true;
 	return false;
 }
 

@@ -10,10 +10,10 @@ void order_insert(struct sched_list *list, struct sched_req *r)
 	struct sched_req *at;
 
 	TAILQ_FOREACH_REVERSE(at, list, sched_list, order)
-	if (at->block <= r->block) {
-		TAILQ_INSERT_AFTER(list, at, r, order);
-		return;
-	}
+		if (at->block <= r->block) {
+			TAILQ_INSERT_AFTER(list, at, r, order);
+			return;
+		}
 	TAILQ_INSERT_HEAD(list, r, order);
 }
 
@@ -22,7 +22,7 @@ struct sched_req *order_scan(const struct sched_list *list, uint64_t head)
 	struct sched_req *r;
 
 	TAILQ_FOREACH(r, list, order)
-	if (r->block >= head)
-		return r;
+		if (r->block >= head)
+			return r;
 	return TAILQ_FIRST(list);
 }

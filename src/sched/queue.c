@@ -74,8 +74,7 @@ static struct sched_req *chunk_for(struct sched_queue *q, const struct sched_req
 {
 	struct sched_req *at, *first = NULL, *last = NULL;
 
-	TAILQ_FOREACH(at, file_list(q, r->file), hash)
-	{
+	TAILQ_FOREACH(at, file_list(q, r->file), hash) {
 		if (at->file != r->file || at->class != SCHED_PREFETCH || at->dropped)
 			continue;
 		if (at->offset <= r->offset && r->offset < end_of(at))
@@ -153,9 +152,9 @@ static struct sched_req *expired(struct sched_queue *q, uint64_t now)
 	struct sched_req *r, *oldest = NULL;
 
 	TAILQ_FOREACH(r, &q->aged, age)
-	if (r->wanted && now - r->arrival >= q->limits.cost.max_wait &&
-	    (!oldest || r->arrival < oldest->arrival))
-		oldest = r;
+		if (r->wanted && now - r->arrival >= q->limits.cost.max_wait &&
+		    (!oldest || r->arrival < oldest->arrival))
+			oldest = r;
 	return oldest;
 }
 
@@ -175,8 +174,7 @@ static void merge(struct sched_queue *q, struct sched_req *r)
 
 	while (grew) {
 		grew = false;
-		TAILQ_FOREACH(at, list, hash)
-		{
+		TAILQ_FOREACH(at, list, hash) {
 			if (at->file != r->file || at->state != REQ_QUEUED ||
 			    at->class != SCHED_DEMAND || at->block != r->block + r->io_len ||
 			    at->offset != r->offset + r->io_len ||
@@ -293,8 +291,8 @@ uint64_t sched_shorten(struct sched_queue *q, struct sched_req *r, uint64_t len)
 	const struct sched_req *w;
 
 	TAILQ_FOREACH(w, &r->waiters, order)
-	if (end_of(w) > r->offset + len)
-		len = end_of(w) - r->offset;
+		if (end_of(w) > r->offset + len)
+			len = end_of(w) - r->offset;
 	if (len < r->len) {
 		r->len = r->io_len = len;
 		q->head = r->block + len;
@@ -352,13 +350,13 @@ void sched_set_policy(struct sched_queue *q, const struct sched_policy *policy)
 	if (policy == q->policy)
 		return;
 	TAILQ_FOREACH(r, &q->aged, age)
-	q->policy->remove(q, r);
+		q->policy->remove(q, r);
 	q->policy = policy;
 	q->gap_used = false;
 	q->level = 0; /* all start level: being queued again is no turn had */
 	memset(q->streams, 0, sizeof(q->streams));
 	TAILQ_FOREACH(r, &q->aged, age)
-	policy->add(q, r);
+		policy->add(q, r);
 	q->stats.switches++;
 }
 

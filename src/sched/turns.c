@@ -44,8 +44,8 @@ static void next_scan(struct sched_queue *q)
 	struct sched_req *r, *following;
 
 	TAILQ_FOREACH(r, &q->next, order)
-	if (r->tag < level)
-		level = r->tag;
+		if (r->tag < level)
+			level = r->tag;
 	upto = level + sched_chunk(q) / 2;
 	q->level = level;
 	for (r = TAILQ_FIRST(&q->next); r; r = following) {
@@ -62,10 +62,10 @@ static bool take_from(struct sched_list *list, struct sched_req *r)
 	struct sched_req *at;
 
 	TAILQ_FOREACH(at, list, order)
-	if (at == r) {
-		TAILQ_REMOVE(list, r, order);
-		return true;
-	}
+		if (at == r) {
+			TAILQ_REMOVE(list, r, order);
+			return true;
+		}
 	return false;
 }
 

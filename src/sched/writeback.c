@@ -24,7 +24,7 @@
 /* Demand reads were here so lately that write-backs keep short for them (ns). */
 #define DEMANDS_RECENT UINT64_C(1000000000)
 /* ... and this long without them (ns): a stream's turn is alike. */
-#define TURN_ALONE     UINT64_C(150000000)
+#define TURN_ALONE UINT64_C(150000000)
 /* A longer share would be no share. */
 #define SHARE_MAX 0.95
 
@@ -69,8 +69,8 @@ static struct sched_req *wanted_first(const struct sched_queue *q)
 	struct sched_req *r;
 
 	TAILQ_FOREACH(r, &q->writeback.queued, order)
-	if (r->wanted)
-		return r;
+		if (r->wanted)
+			return r;
 	return NULL;
 }
 
