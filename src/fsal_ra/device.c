@@ -256,6 +256,16 @@ void device_watch_writes(struct ra_device *d)
 		atomic_store(&d->written_by_others, !busy);
 }
 
+void device_forget_writes(void)
+{
+	struct ra_device *d;
+
+	for (unsigned int i = 0; (d = device_nth(i)) != NULL; i++) {
+		d->others = 0;
+		atomic_store(&d->written_by_others, false);
+	}
+}
+
 void device_stop_all(void)
 {
 	for (unsigned int i = 0; i < table.n; i++) {

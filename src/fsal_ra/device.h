@@ -63,6 +63,8 @@ bool device_prices(uint64_t devices, double *write, double *readahead);
 double device_price(struct ra_device *d);
 /* Looks whether others than our write-backs are writing to it; as device_price(). */
 void device_watch_writes(struct ra_device *d);
+/* Nobody will look for a while: no device counts as written by others. */
+void device_forget_writes(void);
 /* Joins all threads; what is queued is served first. */
 void device_stop_all(void);
 

@@ -80,11 +80,13 @@ static fsal_status_t commit2(struct fsal_obj_handle *obj_hdl, off_t offset, size
 	uint64_t at = (uint64_t)offset;
 	struct backing *b = writeback_commit(hdl, ra_export_of_op(), at, len);
 	fsal_status_t status = fsalstat(ERR_FSAL_NO_ERROR, 0);
-	int err;
+	int err, part;
 
-	if (!writeback_commit_part(hdl, b, at, len))
+	if (!writeback_commit_part(hdl, b, at, len, &part))
 		status = SUB_OBJ(obj_hdl, commit2, offset, len);
 	err = writeback_committed(b);
+	if (!err)
+		err = part;
 	return err && !FSAL_IS_ERROR(status) ? fsalstat(posix2fsal_error(err), err) : status;
 }
 

@@ -63,7 +63,7 @@ static struct {
  * A name that is not there is remembered too, for as long as its place is not needed.
  */
 static struct text_file {
-	char name[64];
+	char name[SOURCE_NAME];
 	int fd; /* -1: it is not there */
 } files[TEXT_FILES];
 

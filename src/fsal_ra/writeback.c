@@ -90,6 +90,7 @@ struct wb_file {
 	struct dirty_set sync; /* of it, what a COMMIT waits for */
 	bool busy;	       /* its request is queued or running */
 	bool running;	       /* ... running */
+	bool syncing;	       /* ... and may have begun what a COMMIT waits for */
 	bool gone;	       /* nothing of it is to be written: the use is given back */
 	bool removed;	       /* ... and nobody can ask for its error any more */
 	uint32_t waiters;      /* COMMITs */
@@ -215,7 +216,11 @@ static void submit(struct wb_file *f)
 	if (r->len > f->chunk)
 		r->len = f->chunk;
 	pthread_mutex_unlock(&wb.lock);
-	r->block = backing_place(f->backing, r->offset);
+	r->block = 0;
+	if (backing_use(f->backing)) { /* else it is on its way out */
+		r->block = backing_place(f->backing, r->offset);
+		backing_unuse(f->backing);
+	}
 	if (dispatcher_submit(&d->dispatcher, r) == SCHED_ADDED)
 		return;
 	/* the queue is full: the tick tries again */
@@ -233,8 +238,10 @@ static bool next_step(struct wb_file *f, struct dirty_range *step)
 	bool got;
 
 	pthread_mutex_lock(&wb.lock);
-	got = !f->gone && (dirty_take(&f->sync, STEP_BYTES, STEP_RUNS, step) ||
-			   dirty_take(&f->dirty, STEP_BYTES, STEP_RUNS, step));
+	got = !f->gone && dirty_take(&f->sync, STEP_BYTES, STEP_RUNS, step);
+	f->syncing |= got;
+	if (!got)
+		got = !f->gone && dirty_take(&f->dirty, STEP_BYTES, STEP_RUNS, step);
 	pthread_mutex_unlock(&wb.lock);
 	return got;
 }
@@ -318,7 +325,7 @@ void writeback_finish(struct sched_req *r)
 
 	pthread_mutex_lock(&wb.lock);
 	wb.view.pushed += r->io_len;
-	f->busy = f->running = false;
+	f->busy = f->running = f->syncing = false;
 	again = claim(f, dirty_level(), ra_now());
 	if (!again)
 		out = take_out(f);
@@ -402,16 +409,19 @@ static void wait_clean(struct wb_file *f, uint64_t timeout_ms)
 	struct timespec until;
 	int err = 0;
 
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += (time_t)(timeout_ms / 1000);
-	while ((f->sync.n || f->busy) && !f->gone && !err) {
+	while ((f->sync.n || f->syncing) && !f->gone && !err) {
 		if (!f->busy && claim(f, 1, ra_now())) {
 			pthread_mutex_unlock(&wb.lock);
 			submit(f); /* F stays: it has a waiter */
 			pthread_mutex_lock(&wb.lock);
-			continue;
+			if (f->busy || !f->sync.n)
+				continue;
+			/* the queue is full: the tick tries again, and its turn wakes us */
 		}
-		dispatcher_want(&device_of(f)->dispatcher, &f->req);
+		if (f->busy)
+			dispatcher_want(&device_of(f)->dispatcher, &f->req);
 		err = pthread_cond_timedwait(&wb.clean, &wb.lock, &until);
 	}
 }
@@ -434,6 +444,7 @@ struct backing *writeback_commit(struct ra_handle *hdl, struct ra_export *exp, u
 	} else if (f != NULL && !f->gone) {
 		dirty_move(&f->dirty, &f->sync, offset, len ? len : UINT64_MAX);
 		f->waiters++;
+		f->syncing |= f->running; /* its range may be on its way */
 		wb.view.commits++;
 		wait_clean(f, exp->params.commit_wait);
 		f->waiters--;
@@ -459,7 +470,7 @@ static uint64_t others_dirty(const struct backing *b)
  * FSAL_VFS would fsync the whole file. msync() is the one call that makes part of a file stable,
  * data and the metadata to find it; it wants a mapping that could be written through.
  */
-static bool sync_part(int fd, uint64_t offset, uint64_t len)
+static bool sync_part(int fd, uint64_t offset, uint64_t len, int *err)
 {
 	uint64_t before = offset % (uint64_t)sysconf(_SC_PAGESIZE);
 	void *map = mmap(NULL, before + len, PROT_READ, MAP_SHARED, fd, (off_t)(offset - before));
@@ -468,32 +479,26 @@ static bool sync_part(int fd, uint64_t offset, uint64_t len)
 	if (map == MAP_FAILED)
 		return false;
 	done = msync(map, before + len, MS_SYNC) == 0;
+	*err = done ? 0 : errno;
 	munmap(map, before + len);
 	return done;
 }
 
-bool writeback_commit_part(struct ra_handle *hdl, struct backing *b, uint64_t offset, uint64_t len)
+bool writeback_commit_part(struct ra_handle *hdl, struct backing *b, uint64_t offset, uint64_t len,
+			   int *err)
 {
-	struct wb_file *f;
+	int fd, unopened;
 	bool done;
-	int fd, err;
 
+	*err = 0;
 	if (b == NULL || !len || len > PART_MAX || offset > INT64_MAX - len ||
 	    others_dirty(b) < PART_WORTH)
 		return false;
-	fd = ra_subfd_open(hdl, O_RDWR, &err);
+	fd = ra_subfd_open(hdl, O_RDWR, &unopened);
 	if (fd < 0)
 		return false;
-	done = sync_part(fd, offset, len);
-	err = errno;
+	done = sync_part(fd, offset, len, err);
 	close(fd);
-	if (!done) { /* writeback_committed() passes on what it may have been told */
-		pthread_mutex_lock(&wb.lock);
-		f = find(b->device, b->file);
-		if (f != NULL)
-			set_error(f, err);
-		pthread_mutex_unlock(&wb.lock);
-	}
 	return done;
 }
 
@@ -608,7 +613,7 @@ static void wait_turn(struct backing *b)
 	struct wb_file *f;
 	struct timespec until;
 
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += TURN_TIMEOUT;
 	while ((f = find(b->device, b->file)) != NULL && f->running)
 		if (pthread_cond_timedwait(&wb.clean, &wb.lock, &until))
@@ -674,7 +679,9 @@ static void bid(double level, uint64_t now)
 		pthread_mutex_lock(&wb.lock);
 		age = oldest_on(d, now, &l.age_max);
 		pthread_mutex_unlock(&wb.lock);
+		pthread_mutex_lock(&d->dispatcher.lock);
 		l.share_max = d->dispatcher.queue.limits.writeback_share;
+		pthread_mutex_unlock(&d->dispatcher.lock);
 		dispatcher_set_writeback_share(&d->dispatcher,
 					       bid_share(&l, memory, device_price(d), age));
 		device_watch_writes(d);
@@ -743,13 +750,17 @@ static void *ticker(void *arg)
 		struct timespec until;
 
 		if (!wb.view.files) {
-			pthread_cond_wait(&wb.wake, &wb.lock);
+			pthread_mutex_unlock(&wb.lock);
+			device_forget_writes(); /* nobody looks any more */
+			pthread_mutex_lock(&wb.lock);
+			if (!wb.view.files && !wb.stopping)
+				pthread_cond_wait(&wb.wake, &wb.lock);
 			continue;
 		}
 		pthread_mutex_unlock(&wb.lock);
 		tick(n++);
 		pthread_mutex_lock(&wb.lock);
-		clock_gettime(CLOCK_REALTIME, &until);
+		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_nsec += TICK_MS * 1000000L;
 		until.tv_sec += until.tv_nsec / 1000000000L;
 		until.tv_nsec %= 1000000000L;
@@ -764,13 +775,17 @@ static void *ticker(void *arg)
 
 int writeback_start(void)
 {
+	pthread_condattr_t attr;
 	int err;
 
 	TAILQ_INIT(&wb.files);
 	for (int i = 0; i < WB_HASH; i++)
 		TAILQ_INIT(&wb.hash[i]);
-	pthread_cond_init(&wb.wake, NULL);
-	pthread_cond_init(&wb.clean, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&wb.wake, &attr);
+	pthread_cond_init(&wb.clean, &attr);
+	pthread_condattr_destroy(&attr);
 	wb.stopping = false;
 	memset(&wb.view, 0, sizeof(wb.view));
 	dirty_start();

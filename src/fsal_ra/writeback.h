@@ -37,8 +37,10 @@ struct backing *writeback_commit(struct ra_handle *hdl, struct ra_export *exp, u
  * [offset, offset + len), and what is needed to find it again, stable, and leaves the rest its
  * turns. False: the file is not such a case, or it did not work; then the sub-FSAL must be asked as
  * ever.
+ * *ERR: what a failed write-out was, an errno that must reach the client too; else 0.
  */
-bool writeback_commit_part(struct ra_handle *hdl, struct backing *b, uint64_t offset, uint64_t len);
+bool writeback_commit_part(struct ra_handle *hdl, struct backing *b, uint64_t offset, uint64_t len,
+			   int *err);
 /*
  * The error, an errno, that write-backs of the file met since the last COMMIT; 0: none. It must
  * reach the client: the kernel reports it once, and we were the ones to see it. B: NULL is none.

@@ -55,9 +55,11 @@ static void serve(struct dispatcher *d, struct sched_req *r)
 /* Waits for work, or until what is held back may go; lock held. */
 static void wait_for_work(struct dispatcher *d)
 {
-	uint64_t now = d->ops->now(), until = sched_hold_until(&d->queue, now), left;
+	uint64_t now = d->ops->now(), until = UINT64_MAX, left;
 	struct timespec ts;
 
+	if (d->busy < d->depth) /* else whoever frees the disk looks again */
+		until = sched_hold_until(&d->queue, now);
 	if (until == UINT64_MAX) {
 		pthread_cond_wait(&d->work, &d->lock);
 		return;

@@ -40,7 +40,8 @@ struct dispatcher {
 	struct sched_queue queue;
 	const struct dispatcher_ops *ops;
 	pthread_t threads[DISPATCHER_DEPTH_MAX];
-	uint32_t n_threads, depth; /* threads started; how many of them may work */
+	uint32_t n_threads;
+	_Atomic uint32_t depth; /* threads started; how many of them may work */
 	uint32_t busy;
 	bool stopping;
 	/* What a chunk should have now (bytes), and how many streams compete: read without the

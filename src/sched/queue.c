@@ -125,7 +125,9 @@ enum sched_verdict sched_submit(struct sched_queue *q, struct sched_req *r, uint
 			return SCHED_WAITS;
 		}
 	}
-	if (q->queued >= q->limits.queue_max) {
+	/* write-backs that are held back must not leave reads without a place */
+	if ((r->class == SCHED_WRITEBACK ? q->by_class[SCHED_WRITEBACK] : sched_reads(q)) >=
+	    q->limits.queue_max) {
 		q->stats.refused++;
 		return SCHED_FULL;
 	}

@@ -62,7 +62,7 @@ struct sched_req {
 };
 
 struct sched_limits {
-	uint32_t queue_max;	   /* requests queued, 1.. */
+	uint32_t queue_max;	   /* reads queued, and as many write-backs, 1.. */
 	uint64_t max_io;	   /* bytes of merged demands */
 	uint64_t prefetch_max_age; /* ns */
 	uint64_t
