@@ -22,6 +22,8 @@
 
 /* So many reads for each that the disk does at once ask the highest price of write-back. */
 #define READS_SATURATION 4
+/* Reads at once on a device that others write to: as many as the kernel would have without us. */
+#define DEPTH_OTHERS	32
 /* Looks for writes of others that are averaged, and the shares of busy ones that make a change. */
 #define OTHERS_AVERAGED 8
 #define OTHERS_BUSY	0.5
@@ -98,6 +100,7 @@ static void configure(struct ra_device *d, const struct ra_export_params *p)
 	limits_of(p, &limits);
 	dispatcher_set_limits(&d->dispatcher, &limits);
 	dispatcher_set_policy(&d->dispatcher, sched_policy_find(p->scheduler));
+	atomic_store(&d->written_by_others, false); /* found out anew */
 	err = dispatcher_set_depth(&d->dispatcher, depth_of(d, p));
 	if (err)
 		LogCrit(COMPONENT_FSAL, "RA: device %u:%u: no thread could be started: %s",
@@ -225,7 +228,7 @@ double device_price(struct ra_device *d)
 {
 	d->reads += (dispatcher_reads(&d->dispatcher) - d->reads) / READS_AVERAGED;
 	return price_of((double)ra_module_params.k_disk,
-			d->reads / (READS_SATURATION * d->dispatcher.depth));
+			d->reads / (READS_SATURATION * device_depth(d)));
 }
 
 /* Writes that the kernel has given to the device; 0 where it does not say. */
@@ -245,6 +248,26 @@ static unsigned long writes_in_flight(dev_t dev)
 	return n == 2 ? writes : 0;
 }
 
+/*
+ * Reads that are still queued must not wait one by one behind those that now go straight to the disk:
+ * as long as others write, many of them are let go at once.
+ */
+static void set_written_by_others(struct ra_device *d, bool busy)
+{
+	uint32_t depth = atomic_load(&d->dispatcher.depth);
+
+	if (busy)
+		atomic_store(&d->depth_alone, depth);
+	else
+		depth = atomic_load(&d->depth_alone);
+	atomic_store(&d->written_by_others, busy);
+	if (busy && depth < DEPTH_OTHERS)
+		depth = DEPTH_OTHERS;
+	if (dispatcher_set_depth(&d->dispatcher, depth))
+		LogWarn(COMPONENT_FSAL, "RA: device %u:%u: fewer threads than wanted",
+			major(d->dev), minor(d->dev));
+}
+
 void device_watch_writes(struct ra_device *d)
 {
 	bool busy = atomic_load(&d->written_by_others);
@@ -252,18 +275,25 @@ void device_watch_writes(struct ra_device *d)
 	if (dispatcher_writes(&d->dispatcher))
 		return; /* ours */
 	d->others += ((writes_in_flight(d->dev) ? 1 : 0) - d->others) / OTHERS_AVERAGED;
-	if (busy ? d->others < OTHERS_GONE : d->others > OTHERS_BUSY)
-		atomic_store(&d->written_by_others, !busy);
+	if (busy ? d->others >= OTHERS_GONE : d->others <= OTHERS_BUSY)
+		return;
+	pthread_mutex_lock(&table.lock); /* against a reload */
+	if (atomic_load(&d->written_by_others) == busy)
+		set_written_by_others(d, !busy);
+	pthread_mutex_unlock(&table.lock);
 }
 
 void device_forget_writes(void)
 {
-	struct ra_device *d;
+	pthread_mutex_lock(&table.lock);
+	for (unsigned int i = 0; i < table.n; i++) {
+		struct ra_device *d = table.device[i];
 
-	for (unsigned int i = 0; (d = device_nth(i)) != NULL; i++) {
 		d->others = 0;
-		atomic_store(&d->written_by_others, false);
+		if (atomic_load(&d->written_by_others))
+			set_written_by_others(d, false);
 	}
+	pthread_mutex_unlock(&table.lock);
 }
 
 void device_stop_all(void)

@@ -29,6 +29,7 @@ struct ra_device {
 	/* The kernel's flusher, or another program, is writing to it: demand reads are not queued.
 	 */
 	atomic_bool written_by_others;
+	_Atomic uint32_t depth_alone; /* of the dispatcher, while they do not */
 	double others; /* share of looks that found it so; as reads: */
 	double reads;  /* queued or running, averaged; the ticking thread's of writeback.c */
 };
@@ -38,6 +39,13 @@ static inline bool device_queues_demand(struct ra_device *d)
 {
 	return !atomic_load_explicit(&d->demand_inline, memory_order_relaxed) &&
 	       !atomic_load_explicit(&d->written_by_others, memory_order_relaxed);
+}
+
+/* Requests that the device does at once, as configured or found out. */
+static inline uint32_t device_depth(struct ra_device *d)
+{
+	return atomic_load(&d->written_by_others) ? atomic_load(&d->depth_alone) :
+						    atomic_load(&d->dispatcher.depth);
 }
 
 /*

@@ -110,13 +110,13 @@ static ssize_t read_text(struct price_source *s, const char *name, char *buf, si
 
 /* ---- measuring -------------------------------------------------------------------------- */
 
-static double saturation_of(const struct ra_device *d)
+static double saturation_of(struct ra_device *d)
 {
 	const struct ra_module_params *p = &ra_module_params;
 
 	if (p->disk_saturation != 0)
 		return (double)p->disk_saturation;
-	return (double)SATURATION_A_HEAD * d->dispatcher.depth;
+	return (double)SATURATION_A_HEAD * device_depth(d);
 }
 
 /* Devices come, and do not go. True: there are new ones. */
