@@ -77,7 +77,7 @@
 /* Writers are paced only while so much of the budget waits for our turns: others are not theirs. */
 #define WORTH_PACING 0.25
 /* A price of memory that is worth less than this buys nothing. */
-#define BID_MIN 1e-3
+#define BID_MIN 1e-2
 
 struct wb_file {
 	TAILQ_ENTRY(wb_file) link; /* all */
