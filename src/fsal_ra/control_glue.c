@@ -196,7 +196,7 @@ static struct json_object *describe_device(struct ra_device *d, unsigned int n)
 	add_device_names(o, d);
 	json_object_object_add(o, "rotating", json_object_new_boolean(d->rotating));
 	json_object_object_add(o, "demand_queued",
-			       json_object_new_boolean(!atomic_load(&d->demand_inline)));
+			       json_object_new_boolean(device_queues_demand(d)));
 	pthread_mutex_lock(&d->dispatcher.lock);
 	add_text(o, "scheduler", q->policy->name);
 	add_number(o, "depth", d->dispatcher.depth);

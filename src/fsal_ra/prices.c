@@ -146,7 +146,8 @@ static void sample_disk(unsigned int n)
 	struct disk_sample ours = {0};
 
 	pthread_mutex_lock(&d->dispatcher.lock);
-	ours.waiting = q->queued;
+	/* write-backs wait because they are held back, not because the disk is busy */
+	ours.waiting = q->queued - q->by_class[SCHED_WRITEBACK];
 	ours.running = q->running;
 	for (int i = 0; i < SCHED_CLASSES; i++)
 		ours.ended += q->stats.served[i];

@@ -411,6 +411,11 @@ static void wait_clean(struct wb_file *f, uint64_t timeout_ms)
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += (time_t)(timeout_ms / 1000);
+	until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
 	while ((f->sync.n || f->syncing) && !f->gone && !err) {
 		if (!f->busy && claim(f, 1, ra_now())) {
 			pthread_mutex_unlock(&wb.lock);
@@ -716,12 +721,11 @@ static void submit_old(double level, uint64_t now)
 }
 
 /* What is left to the kernel it has written by now: it does so at 30 s. */
-static bool is_forgotten(const struct wb_file *f, const void *now)
+static bool is_forgotten(const struct wb_file *f, const void *arg)
 {
-	uint64_t since = dirty_since(&f->dirty);
+	uint64_t now = *(const uint64_t *)arg, since = dirty_since(&f->dirty);
 
-	return is_scattered(f) && !f->sync.n &&
-	       since<*(const uint64_t *)now &&*(const uint64_t *)now - since> KERNEL_AGE;
+	return is_scattered(f) && !f->sync.n && since < now && now - since > KERNEL_AGE;
 }
 
 static void tick(unsigned int n)

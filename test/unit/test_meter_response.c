@@ -14,7 +14,7 @@
 #define STEP   (25 * MS)
 
 /* The defaults of params.def. */
-static const double k[PRICE_RESOURCES] = {1000, 1000, 10, 10};
+static const double k[PRICE_RESOURCES] = {1000, 1000, 100, 10};
 static const struct net_limits net = {.full = 0.95, .window = WINDOW};
 static const struct memory_limits memory = {.reads_min = 256, .window = WINDOW};
 static const struct ghost_limits ghosts = {.entries = 16384, .ring = 4096, .nearby = 0.125};
