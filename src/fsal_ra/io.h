@@ -50,6 +50,26 @@ static inline uint64_t ra_now(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* A condition whose timed waits go by ra_now(): a step of the wall clock does not move them. */
+static inline void ra_cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+/* Waits until the time UNTIL of ra_now() at the longest: 0 or ETIMEDOUT. */
+static inline int ra_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until)
+{
+	struct timespec ts = {.tv_sec = (time_t)(until / 1000000000u),
+			      .tv_nsec = (long)(until % 1000000000u)};
+
+	return pthread_cond_timedwait(cond, lock, &ts);
+}
+
 /* service.c */
 extern struct readahead *ra_engine;
 struct export_io *export_io_ref(struct export_io *io);

@@ -65,15 +65,6 @@ bool pacer_hold(struct paced *p, uint64_t delay, void (*answer)(struct paced *p)
 	return room;
 }
 
-/* Waits until P, the first, is due, or another comes before it; lock held. */
-static void wait_for(const struct paced *p)
-{
-	struct timespec until = {.tv_sec = (time_t)(p->due / 1000000000u),
-				 .tv_nsec = (long)(p->due % 1000000000u)};
-
-	pthread_cond_timedwait(&pacer.wake, &pacer.lock, &until);
-}
-
 static void *run(void *arg)
 {
 	struct paced *p;
@@ -87,7 +78,7 @@ static void *run(void *arg)
 				break;
 			pthread_cond_wait(&pacer.wake, &pacer.lock);
 		} else if (!pacer.stopping && p->due > ra_now()) {
-			wait_for(p);
+			ra_cond_wait_until(&pacer.wake, &pacer.lock, p->due);
 		} else {
 			TAILQ_REMOVE(&pacer.held, p, link);
 			pacer.view.held--;
@@ -102,15 +93,11 @@ static void *run(void *arg)
 
 int pacer_start(void)
 {
-	pthread_condattr_t attr;
 	int err;
 
 	TAILQ_INIT(&pacer.held);
 	pacer.stopping = false;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&pacer.wake, &attr);
-	pthread_condattr_destroy(&attr);
+	ra_cond_init(&pacer.wake);
 	err = pthread_create(&pacer.thread, NULL, run, NULL);
 	pacer.running = !err;
 	return err;

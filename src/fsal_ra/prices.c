@@ -230,12 +230,10 @@ static void publish(void)
 /* Until the monotonic time UNTIL, or the end. With the lock. */
 static void sleep_until(uint64_t until)
 {
-	struct timespec ts = {.tv_sec = (time_t)(until / (1000 * MS)),
-			      .tv_nsec = (long)(until % (1000 * MS))};
 	int err = 0;
 
 	while (!prices.stopping && !err)
-		err = pthread_cond_timedwait(&prices.wake, &prices.lock, &ts);
+		err = ra_cond_wait_until(&prices.wake, &prices.lock, until);
 }
 
 static void *compute(void *arg)
@@ -309,15 +307,11 @@ static void init_meters(void)
 
 void ra_prices_start(void)
 {
-	pthread_condattr_t attr;
 	int err;
 
 	ra_ghost = make_ghost(ra_module_params.ghost_memory);
 	init_meters();
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&prices.wake, &attr);
-	pthread_condattr_destroy(&attr);
+	ra_cond_init(&prices.wake);
 	prices.stopping = false;
 	err = pthread_create(&prices.thread, NULL, compute, NULL);
 	prices.running = err == 0;

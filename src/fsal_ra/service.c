@@ -33,7 +33,7 @@ static struct {
 	pthread_t thread;
 	bool running, stopping, sweep_now;
 	struct export_io *exports;
-} service = { .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER };
+} service = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* What the counters of exports that are gone came to, and of the sweeps. */
 static struct readahead_counters past;
@@ -125,7 +125,7 @@ int ra_io_export_start(struct ra_export *exp)
 	atomic_init(&io->refs, 1);
 	io->export_id = exp->export.export_id;
 	pthread_mutex_init(&io->lock, NULL);
-	pthread_cond_init(&io->drained, NULL);
+	ra_cond_init(&io->drained);
 	io->tuning = tuning_of(&exp->params);
 	atomic_init(&io->fsstat_rule, fsstat_rule_of(&exp->params));
 	exp->io = io;
@@ -222,18 +222,16 @@ unsigned int ra_exports_set_heuristic(const struct heuristic_ops *h, int64_t exp
 void ra_io_export_drain(struct ra_export *exp)
 {
 	struct export_io *io = exp->io;
-	struct timespec until;
+	uint64_t until = ra_now() + ra_module_params.drain_timeout * 1000000u;
 	int err = 0;
 
 	if (io == NULL)
 		return;
 	writeback_leave(io);
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += (time_t)(ra_module_params.drain_timeout / 1000);
 	pthread_mutex_lock(&io->lock);
 	atomic_store(&io->closing, true);
 	while (io->pending && !err)
-		err = pthread_cond_timedwait(&io->drained, &io->lock, &until);
+		err = ra_cond_wait_until(&io->drained, &io->lock, until);
 	if (io->pending)
 		LogWarn(COMPONENT_FSAL,
 			"RA: export %u goes with %u requests still queued after Drain_Timeout = %" PRIu64
@@ -306,13 +304,11 @@ static void *maintain(void *arg)
 	SetNameFunction("ra_maintain");
 	pthread_mutex_lock(&service.lock);
 	while (!service.stopping) {
-		struct timespec until;
+		uint64_t until = ra_now() + TICK_MS * 1000000u;
 		int err = 0;
 
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_sec += TICK_MS / 1000;
 		while (!service.stopping && !service.sweep_now && !err)
-			err = pthread_cond_timedwait(&service.wake, &service.lock, &until);
+			err = ra_cond_wait_until(&service.wake, &service.lock, until);
 		service.sweep_now = false;
 		pthread_mutex_unlock(&service.lock);
 		backing_sweep(ra_now(), false);
@@ -345,6 +341,7 @@ int ra_io_module_start(void)
 	if (ra_engine == NULL)
 		return ENOMEM;
 	service.stopping = false;
+	ra_cond_init(&service.wake);
 	err = pthread_create(&service.thread, NULL, maintain, NULL);
 	if (err) {
 		readahead_destroy(ra_engine);

@@ -60,8 +60,8 @@
 /* A COMMIT of a part is only of that if so much else is dirty, and it is no longer (bytes). */
 #define PART_WORTH (UINT64_C(1) << 20)
 #define PART_MAX   (UINT64_C(1) << 32)
-/* Longest wait of a REMOVE for the turn that its file is having (s). */
-#define TURN_TIMEOUT 1
+/* Longest wait of a REMOVE for the turn that its file is having (ns). */
+#define TURN_TIMEOUT (1000 * MS)
 /*
  * How late memory bids: most when writers begin to be paced, next to nothing below half of that.
  * K_Memory is another matter: what clients are told, who need time to act.
@@ -406,16 +406,9 @@ bool writeback_wrote(struct ra_handle *hdl, struct ra_export *exp, uint64_t offs
 /* Waits, bounded, until all of F's sync set is out; wb.lock held, F has a waiter. */
 static void wait_clean(struct wb_file *f, uint64_t timeout_ms)
 {
-	struct timespec until;
+	uint64_t until = ra_now() + timeout_ms * MS;
 	int err = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += (time_t)(timeout_ms / 1000);
-	until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_nsec -= 1000000000;
-		until.tv_sec++;
-	}
 	while ((f->sync.n || f->syncing) && !f->gone && !err) {
 		if (!f->busy && claim(f, 1, ra_now())) {
 			pthread_mutex_unlock(&wb.lock);
@@ -427,7 +420,7 @@ static void wait_clean(struct wb_file *f, uint64_t timeout_ms)
 		}
 		if (f->busy)
 			dispatcher_want(&device_of(f)->dispatcher, &f->req);
-		err = pthread_cond_timedwait(&wb.clean, &wb.lock, &until);
+		err = ra_cond_wait_until(&wb.clean, &wb.lock, until);
 	}
 }
 
@@ -615,13 +608,11 @@ void writeback_leave(const struct export_io *io)
 /* Waits, bounded, until a turn that F may be having is over; wb.lock held. */
 static void wait_turn(struct backing *b)
 {
+	uint64_t until = ra_now() + TURN_TIMEOUT;
 	struct wb_file *f;
-	struct timespec until;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += TURN_TIMEOUT;
 	while ((f = find(b->device, b->file)) != NULL && f->running)
-		if (pthread_cond_timedwait(&wb.clean, &wb.lock, &until))
+		if (ra_cond_wait_until(&wb.clean, &wb.lock, until))
 			break;
 }
 
@@ -751,8 +742,6 @@ static void *ticker(void *arg)
 	SetNameFunction("ra_writeback");
 	pthread_mutex_lock(&wb.lock);
 	while (!wb.stopping) {
-		struct timespec until;
-
 		if (!wb.view.files) {
 			pthread_mutex_unlock(&wb.lock);
 			device_forget_writes(); /* nobody looks any more */
@@ -764,12 +753,8 @@ static void *ticker(void *arg)
 		pthread_mutex_unlock(&wb.lock);
 		tick(n++);
 		pthread_mutex_lock(&wb.lock);
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_nsec += TICK_MS * 1000000L;
-		until.tv_sec += until.tv_nsec / 1000000000L;
-		until.tv_nsec %= 1000000000L;
 		if (!wb.stopping)
-			pthread_cond_timedwait(&wb.wake, &wb.lock, &until);
+			ra_cond_wait_until(&wb.wake, &wb.lock, ra_now() + TICK_MS * MS);
 	}
 	pthread_mutex_unlock(&wb.lock);
 	return NULL;
@@ -779,17 +764,13 @@ static void *ticker(void *arg)
 
 int writeback_start(void)
 {
-	pthread_condattr_t attr;
 	int err;
 
 	TAILQ_INIT(&wb.files);
 	for (int i = 0; i < WB_HASH; i++)
 		TAILQ_INIT(&wb.hash[i]);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&wb.wake, &attr);
-	pthread_cond_init(&wb.clean, &attr);
-	pthread_condattr_destroy(&attr);
+	ra_cond_init(&wb.wake);
+	ra_cond_init(&wb.clean);
 	wb.stopping = false;
 	memset(&wb.view, 0, sizeof(wb.view));
 	dirty_start();
