@@ -6,11 +6,12 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "pricing/source.h"
 #include "ra_methods.h"
+#include "text.h"
 
 #define VMSTAT "/proc/vmstat"
 /* The rate is measured over at least this (ns), and averaged over about so many such spans. */
@@ -53,17 +54,13 @@ void dirty_stop(void)
 	dirty.fd = -1;
 }
 
-/* The number behind "\nNAME " in TEXT, 0 if there is none. */
-static uint64_t counter(const char *text, const char *name)
+/* The number in the line of KEY, which ends with a blank; 0 if there is none. */
+static uint64_t counter(const char *text, const char *key)
 {
-	size_t len = strlen(name);
+	const char *at = text_line(text, key);
+	uint64_t number;
 
-	for (const char *at = text; at != NULL; at = strchr(at, '\n')) {
-		at += *at == '\n';
-		if (!strncmp(at, name, len) && at[len] == ' ')
-			return strtoull(at + len, NULL, 10);
-	}
-	return 0;
+	return at != NULL && text_numbers(at, &number, 1) ? number : 0;
 }
 
 /* How fast the disk takes it, judged while enough waits. */
@@ -89,18 +86,18 @@ void dirty_sample(uint64_t now)
 {
 	static char text[16384];
 	uint64_t page = (uint64_t)dirty.page, budget = ra_module_params.dirty_budget;
-	ssize_t n = dirty.fd < 0 ? -1 : pread(dirty.fd, text, sizeof(text) - 1, 0);
+	ssize_t n = dirty.fd < 0 ? -1 : ra_text_read(dirty.fd, text, sizeof(text) - 1);
 
 	if (n <= 0)
 		return;
 	text[n] = '\0';
 	if (!budget)
-		budget = counter(text, "nr_dirty_background_threshold") * page / 4 * 3;
+		budget = counter(text, "nr_dirty_background_threshold ") * page / 4 * 3;
 	atomic_store(&dirty.budget, budget);
 	atomic_store(&dirty.sampled,
-		     (counter(text, "nr_dirty") + counter(text, "nr_writeback")) * page);
+		     (counter(text, "nr_dirty ") + counter(text, "nr_writeback ")) * page);
 	atomic_store(&dirty.since, 0);
-	measure(counter(text, "nr_written") * page, dirty_level(), now);
+	measure(counter(text, "nr_written ") * page, dirty_level(), now);
 }
 
 void dirty_wrote(uint64_t bytes)

@@ -15,6 +15,7 @@
 #include "pricing/meter_net.h"
 #include "ra_methods.h"
 #include "stats.h"
+#include "text.h"
 
 #define MS UINT64_C(1000000) /* in ns */
 /* Devices looked at in one tick. */
@@ -100,7 +101,7 @@ static ssize_t read_text(struct price_source *s, const char *name, char *buf, si
 	(void)s;
 	if (f->fd < 0)
 		return -1;
-	n = pread(f->fd, buf, size, 0);
+	n = ra_text_read(f->fd, buf, size);
 	if (n < 0) { /* a device that went: perhaps another has its name the next time */
 		close(f->fd);
 		f->name[0] = '\0';
