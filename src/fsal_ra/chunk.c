@@ -69,7 +69,7 @@ static bool chunk_resident(struct chunk *c)
 		c->upto = end_of(c);
 		readahead_already(ra_engine, &c->io->counters, &c->plan, c->plan.offset,
 				  end_of(c));
-		readahead_arrived(ra_engine, &c->plan, c->upto, ra_now());
+		readahead_arrived(ra_engine, &c->plan, c->upto, clock_now());
 		return true;
 	}
 	c->req.block = backing_block(c->backing, c->plan.offset);
@@ -115,7 +115,7 @@ static void shorten(struct dispatcher *d, struct chunk *c)
 /* Tells the engine that the chunk goes to the disk, and queues what it wants behind it. */
 static void start(struct dispatcher *d, struct chunk *c)
 {
-	struct readahead_read at = { .now = ra_now(),
+	struct readahead_read at = { .now = clock_now(),
 				     .size = backing_refresh_size(c->backing),
 				     .chunk = atomic_load(&d->chunk),
 				     .streams = atomic_load(&d->streams),
@@ -134,7 +134,7 @@ void chunk_execute(struct dispatcher *d, struct sched_req *r)
 {
 	struct chunk *c = container_of(r, struct chunk, req);
 	char *buffer = ra_scratch(c->step);
-	uint64_t slice = ra_now(); /* when the present one began */
+	uint64_t slice = clock_now(); /* when the present one began */
 
 	if (r->dropped || buffer == NULL || !backing_use(c->backing))
 		return;
@@ -146,25 +146,25 @@ void chunk_execute(struct dispatcher *d, struct sched_req *r)
 		ssize_t got;
 
 		if (!backing_resident(c->backing, c->upto, n)) {
-			begun = ra_now();
+			begun = clock_now();
 			got = pread(c->backing->fd, buffer, n, (off_t)c->upto);
 			if (got < 0)
 				c->failed = true;
 			if (got <= 0)
 				break;
 			dispatcher_observe(d, r->block + (c->upto - r->offset), (uint64_t)got,
-					   ra_now() - begun);
+					   clock_now() - begun);
 			n = (uint64_t)got;
 		} else {
 			readahead_already(ra_engine, &c->io->counters, &c->plan, c->upto,
 					  c->upto + n);
 		}
 		c->upto += n;
-		readahead_arrived(ra_engine, &c->plan, c->upto, ra_now());
+		readahead_arrived(ra_engine, &c->plan, c->upto, clock_now());
 		dispatcher_progress(d, r, c->upto);
-		if (c->upto < end_of(c) && dispatcher_gap(d, ra_now() - slice)) {
+		if (c->upto < end_of(c) && dispatcher_gap(d, clock_now() - slice)) {
 			buffer = ra_scratch(c->step); /* a demand read may have had it replaced */
-			slice = ra_now();
+			slice = clock_now();
 		}
 	}
 	backing_unuse(c->backing);

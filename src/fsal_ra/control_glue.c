@@ -141,7 +141,7 @@ static void tick(void)
 {
 	struct ra_device *d;
 
-	glue.sample[glue.next].time = ra_now();
+	glue.sample[glue.next].time = clock_now();
 	for (unsigned int i = 0; (d = device_nth(i)) != NULL; i++) {
 		pthread_mutex_lock(&d->dispatcher.lock);
 		memcpy(glue.sample[glue.next].bytes[i], d->dispatcher.queue.stats.bytes,
@@ -163,7 +163,7 @@ static void add_real(struct json_object *object, const char *name, double value)
 static uint64_t throughput(unsigned int device, enum sched_class class, uint64_t bytes)
 {
 	unsigned int oldest = glue.sample[glue.next].time ? glue.next : 0;
-	uint64_t since = ra_now() - glue.sample[oldest].time;
+	uint64_t since = clock_now() - glue.sample[oldest].time;
 
 	if (!glue.sample[oldest].time || !since)
 		return 0;
@@ -328,7 +328,7 @@ static void status(struct control_call *call)
 	add_text(call->answer, "version", control_version());
 	add_text(call->answer, "ganesha_api", api);
 	add_number(call->answer, "pid", (uint64_t)getpid());
-	add_number(call->answer, "uptime_s", (ra_now() - glue.started) / SECOND);
+	add_number(call->answer, "uptime_s", (clock_now() - glue.started) / SECOND);
 	list = describe_exports(&n);
 	add_number(call->answer, "exports_total", n);
 	json_object_object_add(call->answer, "exports", list);
@@ -550,7 +550,7 @@ static void stats(struct control_call *call)
 	struct json_object *counters = json_object_new_object(), *list;
 	struct ra_device *d;
 
-	add_number(call->answer, "seconds", (ra_now() - glue.reset) / SECOND);
+	add_number(call->answer, "seconds", (clock_now() - glue.reset) / SECOND);
 	ra_stats_sum(&sum);
 	for (int i = 0; i < RA_COUNTERS; i++) {
 		uint64_t now = readahead_counted(&sum, i);
@@ -574,7 +574,7 @@ static void stats(struct control_call *call)
 			glue.device[i] = now;
 	}
 	if (reset)
-		glue.reset = ra_now();
+		glue.reset = clock_now();
 	json_object_object_add(call->answer, "reset", json_object_new_boolean(reset));
 }
 
@@ -619,7 +619,7 @@ void ra_control_start(void)
 		.tick = tick,
 	};
 
-	glue.started = glue.reset = ra_now();
+	glue.started = glue.reset = clock_now();
 	if (glue.server != NULL || !p->control_socket[0] || !strcmp(p->control_socket, "none"))
 		return;
 	if (control_start(&settings, &glue.server) != 0)

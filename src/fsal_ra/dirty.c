@@ -9,9 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "pricing/source.h"
+#include "common/text.h"
 #include "ra_methods.h"
-#include "text.h"
 
 #define VMSTAT "/proc/vmstat"
 /* The rate is measured over at least this (ns), and averaged over about so many such spans. */
@@ -86,7 +85,7 @@ void dirty_sample(uint64_t now)
 {
 	static char text[16384];
 	uint64_t page = (uint64_t)dirty.page, budget = ra_module_params.dirty_budget;
-	ssize_t n = dirty.fd < 0 ? -1 : ra_text_read(dirty.fd, text, sizeof(text) - 1);
+	ssize_t n = dirty.fd < 0 ? -1 : text_read(dirty.fd, text, sizeof(text) - 1);
 
 	if (n <= 0)
 		return;

@@ -187,14 +187,14 @@ void demand_execute(struct dispatcher *d, struct sched_req *r)
 {
 	struct call *call = container_of(r, struct call, req);
 	char *buffer = ra_scratch(r->io_len);
-	uint64_t begun = ra_now();
+	uint64_t begun = clock_now();
 	ssize_t got;
 
 	if (buffer == NULL || !backing_use(call->backing))
 		return;
 	got = pread(call->backing->fd, buffer, r->io_len, (off_t)r->offset);
 	if (got > 0)
-		dispatcher_observe(d, r->block, (uint64_t)got, ra_now() - begun);
+		dispatcher_observe(d, r->block, (uint64_t)got, clock_now() - begun);
 	backing_unuse(call->backing);
 	device_learn(call->backing->device);
 }
@@ -268,7 +268,7 @@ static struct backing *observe(struct ra_handle *hdl, struct ra_export *exp,
 				       .key_len = hdl->slot.key_len,
 				       .offset = arg->offset,
 				       .len = (uint32_t)len,
-				       .now = ra_now() };
+				       .now = clock_now() };
 	struct backing *b;
 
 	export_io_tuning(exp->io, tuning);
@@ -440,7 +440,7 @@ static void thread_start(unsigned int n)
 }
 
 const struct dispatcher_ops ra_dispatcher_ops = {
-	.now = ra_now,
+	.now = clock_now,
 	.execute = execute,
 	.complete = demand_complete,
 	.finish = finish,

@@ -9,9 +9,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <time.h>
 
 #include "backing.h"
+#include "common/clock.h"
 #include "device.h"
 #include "prices.h"
 #include "readahead/readahead.h"
@@ -41,34 +41,6 @@ struct export_io {
 	struct readahead_counters counters;
 	struct export_io *next; /* all of them: service.c */
 };
-
-static inline uint64_t ra_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-/* A condition whose timed waits go by ra_now(): a step of the wall clock does not move them. */
-static inline void ra_cond_init(pthread_cond_t *cond)
-{
-	pthread_condattr_t attr;
-
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(cond, &attr);
-	pthread_condattr_destroy(&attr);
-}
-
-/* Waits until the time UNTIL of ra_now() at the longest: 0 or ETIMEDOUT. */
-static inline int ra_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until)
-{
-	struct timespec ts = {.tv_sec = (time_t)(until / 1000000000u),
-			      .tv_nsec = (long)(until % 1000000000u)};
-
-	return pthread_cond_timedwait(cond, lock, &ts);
-}
 
 /* service.c */
 extern struct readahead *ra_engine;

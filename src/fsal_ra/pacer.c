@@ -29,7 +29,7 @@ uint64_t pacer_delay(uint64_t client, uint64_t bytes, uint64_t max_ms)
 		return 0;
 	pthread_mutex_lock(&pacer.lock);
 	delay = pacing_delay(&pacer.clocks, client, bytes, level, dirty_rate(), max_ms * 1000000u,
-			     ra_now());
+			     clock_now());
 	pthread_mutex_unlock(&pacer.lock);
 	return delay;
 }
@@ -39,7 +39,7 @@ bool pacer_hold(struct paced *p, uint64_t delay, void (*answer)(struct paced *p)
 	struct paced *before;
 	bool room;
 
-	p->due = ra_now() + delay;
+	p->due = clock_now() + delay;
 	p->answer = answer;
 	pthread_mutex_lock(&pacer.lock);
 	room = !pacer.stopping && pacer.view.held < ra_module_params.paced_replies;
@@ -77,8 +77,8 @@ static void *run(void *arg)
 			if (pacer.stopping)
 				break;
 			pthread_cond_wait(&pacer.wake, &pacer.lock);
-		} else if (!pacer.stopping && p->due > ra_now()) {
-			ra_cond_wait_until(&pacer.wake, &pacer.lock, p->due);
+		} else if (!pacer.stopping && p->due > clock_now()) {
+			clock_cond_wait_until(&pacer.wake, &pacer.lock, p->due);
 		} else {
 			TAILQ_REMOVE(&pacer.held, p, link);
 			pacer.view.held--;
@@ -97,7 +97,7 @@ int pacer_start(void)
 
 	TAILQ_INIT(&pacer.held);
 	pacer.stopping = false;
-	ra_cond_init(&pacer.wake);
+	clock_cond_init(&pacer.wake);
 	err = pthread_create(&pacer.thread, NULL, run, NULL);
 	pacer.running = !err;
 	return err;

@@ -15,7 +15,6 @@
 #include "pricing/meter_net.h"
 #include "ra_methods.h"
 #include "stats.h"
-#include "text.h"
 
 #define MS UINT64_C(1000000) /* in ns */
 /* Devices looked at in one tick. */
@@ -101,7 +100,7 @@ static ssize_t read_text(struct price_source *s, const char *name, char *buf, si
 	(void)s;
 	if (f->fd < 0)
 		return -1;
-	n = ra_text_read(f->fd, buf, size);
+	n = text_read(f->fd, buf, size);
 	if (n < 0) { /* a device that went: perhaps another has its name the next time */
 		close(f->fd);
 		f->name[0] = '\0';
@@ -154,7 +153,7 @@ static void sample_disk(unsigned int n)
 		ours.ended += q->stats.served[i];
 	pthread_mutex_unlock(&d->dispatcher.lock);
 	prices.disk[n].limits.saturation_length = saturation_of(d); /* depths change */
-	meter_disk_sample(&prices.disk[n], &prices.source, ra_now(), &ours);
+	meter_disk_sample(&prices.disk[n], &prices.source, clock_now(), &ours);
 }
 
 static void sample_disks(void)
@@ -167,11 +166,11 @@ static void sample_shared(void)
 {
 	struct ghost_counts counts;
 
-	meter_cpu_sample(&prices.cpu, &prices.source, ra_now());
-	meter_net_sample(&prices.net, &prices.source, ra_now());
+	meter_cpu_sample(&prices.cpu, &prices.source, clock_now());
+	meter_net_sample(&prices.net, &prices.source, clock_now());
 	if (ra_ghost != NULL)
 		ghost_counts(ra_ghost, &counts);
-	meter_memory_sample(&prices.memory, &prices.source, ra_now(),
+	meter_memory_sample(&prices.memory, &prices.source, clock_now(),
 			    ra_ghost != NULL ? &counts : NULL);
 	if (ra_ghost != NULL)
 		ghost_resize(ra_ghost, prices.memory.read_pages);
@@ -209,7 +208,7 @@ static void note(struct price_snapshot *s, enum price_resource r, double utiliza
 
 static void publish(void)
 {
-	struct price_snapshot shared = {.time = ra_now()};
+	struct price_snapshot shared = {.time = clock_now()};
 	double k[PRICE_RESOURCES];
 
 	ra_prices_k(k);
@@ -234,7 +233,7 @@ static void sleep_until(uint64_t until)
 	int err = 0;
 
 	while (!prices.stopping && !err)
-		err = ra_cond_wait_until(&prices.wake, &prices.lock, until);
+		err = clock_cond_wait_until(&prices.wake, &prices.lock, until);
 }
 
 static void *compute(void *arg)
@@ -245,7 +244,7 @@ static void *compute(void *arg)
 	SetNameFunction("ra_prices");
 	pthread_mutex_lock(&prices.lock);
 	while (!prices.stopping) {
-		uint64_t now = ra_now();
+		uint64_t now = clock_now();
 
 		if (meet_devices())
 			publish_at = now; /* what is known is better than nothing */
@@ -312,7 +311,7 @@ void ra_prices_start(void)
 
 	ra_ghost = make_ghost(ra_module_params.ghost_memory);
 	init_meters();
-	ra_cond_init(&prices.wake);
+	clock_cond_init(&prices.wake);
 	prices.stopping = false;
 	err = pthread_create(&prices.thread, NULL, compute, NULL);
 	prices.running = err == 0;
@@ -342,7 +341,7 @@ void ra_prices_free(void)
 
 void ra_prices_view(struct ra_device *d, struct prices_view *view)
 {
-	uint64_t now = ra_now();
+	uint64_t now = clock_now();
 
 	*view = (struct prices_view){.age = UINT64_MAX, .saturation = saturation_of(d)};
 	board_read(&d->prices, &view->snapshot);

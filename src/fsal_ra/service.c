@@ -125,7 +125,7 @@ int ra_io_export_start(struct ra_export *exp)
 	atomic_init(&io->refs, 1);
 	io->export_id = exp->export.export_id;
 	pthread_mutex_init(&io->lock, NULL);
-	ra_cond_init(&io->drained);
+	clock_cond_init(&io->drained);
 	io->tuning = tuning_of(&exp->params);
 	atomic_init(&io->fsstat_rule, fsstat_rule_of(&exp->params));
 	exp->io = io;
@@ -222,7 +222,7 @@ unsigned int ra_exports_set_heuristic(const struct heuristic_ops *h, int64_t exp
 void ra_io_export_drain(struct ra_export *exp)
 {
 	struct export_io *io = exp->io;
-	uint64_t until = ra_now() + ra_module_params.drain_timeout * 1000000u;
+	uint64_t until = clock_now() + ra_module_params.drain_timeout * 1000000u;
 	int err = 0;
 
 	if (io == NULL)
@@ -231,7 +231,7 @@ void ra_io_export_drain(struct ra_export *exp)
 	pthread_mutex_lock(&io->lock);
 	atomic_store(&io->closing, true);
 	while (io->pending && !err)
-		err = ra_cond_wait_until(&io->drained, &io->lock, until);
+		err = clock_cond_wait_until(&io->drained, &io->lock, until);
 	if (io->pending)
 		LogWarn(COMPONENT_FSAL,
 			"RA: export %u goes with %u requests still queued after Drain_Timeout = %" PRIu64
@@ -304,15 +304,15 @@ static void *maintain(void *arg)
 	SetNameFunction("ra_maintain");
 	pthread_mutex_lock(&service.lock);
 	while (!service.stopping) {
-		uint64_t until = ra_now() + TICK_MS * 1000000u;
+		uint64_t until = clock_now() + TICK_MS * 1000000u;
 		int err = 0;
 
 		while (!service.stopping && !service.sweep_now && !err)
-			err = ra_cond_wait_until(&service.wake, &service.lock, until);
+			err = clock_cond_wait_until(&service.wake, &service.lock, until);
 		service.sweep_now = false;
 		pthread_mutex_unlock(&service.lock);
-		backing_sweep(ra_now(), false);
-		readahead_sweep(ra_engine, &past, ra_now());
+		backing_sweep(clock_now(), false);
+		readahead_sweep(ra_engine, &past, clock_now());
 		pthread_mutex_lock(&service.lock);
 	}
 	pthread_mutex_unlock(&service.lock);
@@ -341,7 +341,7 @@ int ra_io_module_start(void)
 	if (ra_engine == NULL)
 		return ENOMEM;
 	service.stopping = false;
-	ra_cond_init(&service.wake);
+	clock_cond_init(&service.wake);
 	err = pthread_create(&service.thread, NULL, maintain, NULL);
 	if (err) {
 		readahead_destroy(ra_engine);
@@ -391,7 +391,7 @@ void ra_io_module_stop(void)
 	service.running = false;
 	pacer_stop();
 	writeback_stop();
-	backing_sweep(ra_now(), true);
+	backing_sweep(clock_now(), true);
 	ra_stats_log();
 	device_stop_all();
 	ra_prices_free();

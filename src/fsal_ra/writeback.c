@@ -290,7 +290,7 @@ static void sync_step(struct wb_file *f, const struct dirty_range *step, unsigne
 void writeback_execute(struct dispatcher *d, struct sched_req *r)
 {
 	struct wb_file *f = container_of(r, struct wb_file, req);
-	uint64_t slice = dispatcher_writeback_slice(d), begun = ra_now(), last = begun, took = 0;
+	uint64_t slice = dispatcher_writeback_slice(d), begun = clock_now(), last = begun, took = 0;
 	struct dirty_range ahead, step;
 	bool more;
 
@@ -310,7 +310,7 @@ void writeback_execute(struct dispatcher *d, struct sched_req *r)
 		sync_step(f, &step,
 			  SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
 				  SYNC_FILE_RANGE_WAIT_AFTER);
-		now = ra_now();
+		now = clock_now();
 		took = now - last;
 		last = now;
 		r->io_len += step.end - step.offset;
@@ -326,7 +326,7 @@ void writeback_finish(struct sched_req *r)
 	pthread_mutex_lock(&wb.lock);
 	wb.view.pushed += r->io_len;
 	f->busy = f->running = f->syncing = false;
-	again = claim(f, dirty_level(), ra_now());
+	again = claim(f, dirty_level(), clock_now());
 	if (!again)
 		out = take_out(f);
 	pthread_cond_broadcast(&wb.clean);
@@ -346,7 +346,7 @@ static struct backing *scheduled_backing(struct ra_handle *hdl, const struct ra_
 
 	if (!exp->params.writeback || !wb.running)
 		return NULL;
-	b = backing_get(hdl, ra_now());
+	b = backing_get(hdl, clock_now());
 	if (b != NULL && atomic_load(&b->device->demand_inline)) {
 		backing_put(b);
 		b = NULL;
@@ -366,7 +366,7 @@ static void note_place(struct wb_file *f, uint64_t offset, uint64_t len)
 bool writeback_wrote(struct ra_handle *hdl, struct ra_export *exp, uint64_t offset, uint64_t len)
 {
 	struct backing *b = scheduled_backing(hdl, exp);
-	uint64_t now = ra_now();
+	uint64_t now = clock_now();
 	struct wb_file *f;
 	bool due = false, ours = false;
 	uint64_t waiting;
@@ -406,11 +406,11 @@ bool writeback_wrote(struct ra_handle *hdl, struct ra_export *exp, uint64_t offs
 /* Waits, bounded, until all of F's sync set is out; wb.lock held, F has a waiter. */
 static void wait_clean(struct wb_file *f, uint64_t timeout_ms)
 {
-	uint64_t until = ra_now() + timeout_ms * MS;
+	uint64_t until = clock_now() + timeout_ms * MS;
 	int err = 0;
 
 	while ((f->sync.n || f->syncing) && !f->gone && !err) {
-		if (!f->busy && claim(f, 1, ra_now())) {
+		if (!f->busy && claim(f, 1, clock_now())) {
 			pthread_mutex_unlock(&wb.lock);
 			submit(f); /* F stays: it has a waiter */
 			pthread_mutex_lock(&wb.lock);
@@ -420,7 +420,7 @@ static void wait_clean(struct wb_file *f, uint64_t timeout_ms)
 		}
 		if (f->busy)
 			dispatcher_want(&device_of(f)->dispatcher, &f->req);
-		err = ra_cond_wait_until(&wb.clean, &wb.lock, until);
+		err = clock_cond_wait_until(&wb.clean, &wb.lock, until);
 	}
 }
 
@@ -432,7 +432,7 @@ struct backing *writeback_commit(struct ra_handle *hdl, struct ra_export *exp, u
 
 	/* an error is told also after write-back was switched off */
 	if (b == NULL && __atomic_load_n(&wb.failed, __ATOMIC_RELAXED))
-		b = backing_get(hdl, ra_now());
+		b = backing_get(hdl, clock_now());
 	if (b == NULL)
 		return NULL;
 	pthread_mutex_lock(&wb.lock);
@@ -608,11 +608,11 @@ void writeback_leave(const struct export_io *io)
 /* Waits, bounded, until a turn that F may be having is over; wb.lock held. */
 static void wait_turn(struct backing *b)
 {
-	uint64_t until = ra_now() + TURN_TIMEOUT;
+	uint64_t until = clock_now() + TURN_TIMEOUT;
 	struct wb_file *f;
 
 	while ((f = find(b->device, b->file)) != NULL && f->running)
-		if (ra_cond_wait_until(&wb.clean, &wb.lock, until))
+		if (clock_cond_wait_until(&wb.clean, &wb.lock, until))
 			break;
 }
 
@@ -721,7 +721,7 @@ static bool is_forgotten(const struct wb_file *f, const void *arg)
 
 static void tick(unsigned int n)
 {
-	uint64_t now = ra_now();
+	uint64_t now = clock_now();
 	double level;
 
 	dirty_sample(now);
@@ -754,7 +754,7 @@ static void *ticker(void *arg)
 		tick(n++);
 		pthread_mutex_lock(&wb.lock);
 		if (!wb.stopping)
-			ra_cond_wait_until(&wb.wake, &wb.lock, ra_now() + TICK_MS * MS);
+			clock_cond_wait_until(&wb.wake, &wb.lock, clock_now() + TICK_MS * MS);
 	}
 	pthread_mutex_unlock(&wb.lock);
 	return NULL;
@@ -769,8 +769,8 @@ int writeback_start(void)
 	TAILQ_INIT(&wb.files);
 	for (int i = 0; i < WB_HASH; i++)
 		TAILQ_INIT(&wb.hash[i]);
-	ra_cond_init(&wb.wake);
-	ra_cond_init(&wb.clean);
+	clock_cond_init(&wb.wake);
+	clock_cond_init(&wb.clean);
 	wb.stopping = false;
 	memset(&wb.view, 0, sizeof(wb.view));
 	dirty_start();
