@@ -49,7 +49,7 @@ struct style {
 /* "8388608 (8 MiB)": the server's parser knows no suffixes, people do. */
 static const char *number(const struct param *p, uint64_t n, char *buffer, size_t size)
 {
-	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB" };
+	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
 	uint64_t scaled = n;
 	int unit = -1;
 
@@ -139,12 +139,12 @@ static void print_conf(FILE *out, const struct param *p, const char *indent)
 	}
 }
 
-static const struct style styles[] = { { "man", print_man }, { "conf", print_conf } };
+static const struct style styles[] = {{"man", print_man}, {"conf", print_conf}};
 
 static void fill_line(FILE *out, const struct style *style, const char *line)
 {
-	static const char *const marks[] = { [EXPORT] = "@EXPORT_PARAMETERS@\n",
-					     [MODULE] = "@MODULE_PARAMETERS@\n" };
+	static const char *const marks[] = {
+		[EXPORT] = "@EXPORT_PARAMETERS@\n", [MODULE] = "@MODULE_PARAMETERS@\n"};
 	size_t blank = strspn(line, " \t");
 	char indent[64];
 

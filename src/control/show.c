@@ -116,7 +116,8 @@ static double real_of(struct json_object *object, const char *member)
 {
 	struct json_object *value;
 
-	return json_object_object_get_ex(object, member, &value) ? json_object_get_double(value) : 0;
+	return json_object_object_get_ex(object, member, &value) ? json_object_get_double(value)
+								 : 0;
 }
 
 static void print_duration(int64_t s)
@@ -242,9 +243,12 @@ static void show_device_prices(struct json_object *device)
 void show_prices(struct json_object *answer)
 {
 	static const struct column columns[] = {
-		{"EXPORT", "export", COUNT},	 {"WRITE", "write_price", SHARE},
-		{"READ-AHEAD", "readahead_price", SHARE}, {"OBEYED", "price_readahead", TEXT},
-		{"CURBED", "curbed", COUNT},	 {"EFFECTIVENESS", "effectiveness", SHARE},
+		{"EXPORT", "export", COUNT},
+		{"WRITE", "write_price", SHARE},
+		{"READ-AHEAD", "readahead_price", SHARE},
+		{"OBEYED", "price_readahead", TEXT},
+		{"CURBED", "curbed", COUNT},
+		{"EFFECTIVENESS", "effectiveness", SHARE},
 		{"FSSTAT SAYS", "fsstat", TEXT},
 	};
 	struct json_object *devices = array_of(answer, "devices"),

@@ -26,7 +26,7 @@
 /* Unmapped parts of a file get addresses up here, by inode: file order, after everything mapped. */
 #define UNMAPPED_BASE (UINT64_C(1) << 62)
 /* Bytes of one mapping asked of mincore at a time. */
-#define MINCORE_SPAN  (4u << 20)
+#define MINCORE_SPAN (4u << 20)
 
 TAILQ_HEAD(backing_list, backing);
 static struct {
@@ -35,7 +35,7 @@ static struct {
 	uint32_t n;
 	enum { PROBE_CACHESTAT, PROBE_MINCORE } probe;
 	long page;
-} all = { .lock = PTHREAD_MUTEX_INITIALIZER, .open = TAILQ_HEAD_INITIALIZER(all.open) };
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER, .open = TAILQ_HEAD_INITIALIZER(all.open)};
 
 /* ---- residency -------------------------------------------------------------------------- */
 
@@ -49,7 +49,7 @@ struct cache_counts {
 
 static bool cachestat_pages(int fd, uint64_t offset, uint64_t len, uint64_t *pages)
 {
-	struct cache_range range = { offset, len };
+	struct cache_range range = {offset, len};
 	struct cache_counts counts;
 
 	if (syscall(SYS_cachestat, fd, &range, &counts, 0))
@@ -83,8 +83,8 @@ void backing_start(void)
 	all.page = sysconf(_SC_PAGESIZE);
 	all.probe = strcmp(name, "mincore") && have_cachestat() ? PROBE_CACHESTAT : PROBE_MINCORE;
 	if (all.probe == PROBE_MINCORE && !strcmp(name, "cachestat"))
-		LogWarn(COMPONENT_FSAL,
-			"RA: Residency_Probe = cachestat: this kernel has none (Linux 6.5 does); using mincore");
+		LogWarn(COMPONENT_FSAL, "RA: Residency_Probe = cachestat: this kernel has none "
+					"(Linux 6.5 does); using mincore");
 }
 
 /* The mapping of the file up to at least END, made or remade; map_lock held. */
@@ -151,9 +151,9 @@ static int fetch_extents(void *arg, uint64_t offset, struct extent *extents, int
 	struct {
 		struct fiemap map;
 		struct fiemap_extent extent[EXTENT_MAP_MAX];
-	} f = { .map = { .fm_start = offset,
-			 .fm_length = FIEMAP_MAX_OFFSET - offset,
-			 .fm_extent_count = max } };
+	} f = {.map = {.fm_start = offset,
+		       .fm_length = FIEMAP_MAX_OFFSET - offset,
+		       .fm_extent_count = max}};
 	struct backing *b = arg;
 	int n = 0;
 
@@ -169,9 +169,8 @@ static int fetch_extents(void *arg, uint64_t offset, struct extent *extents, int
 			*covered = e->fe_logical; /* it will have a place: ask again then */
 			break;
 		}
-		extents[n++] = (struct extent){ .offset = e->fe_logical,
-						.length = e->fe_length,
-						.block = e->fe_physical };
+		extents[n++] = (struct extent){
+			.offset = e->fe_logical, .length = e->fe_length, .block = e->fe_physical};
 	}
 	return n;
 }
@@ -375,7 +374,8 @@ static void say_degraded(struct ra_export *exp, const struct fsal_obj_handle *su
 {
 	if (!atomic_exchange(&exp->io->degraded, true))
 		LogWarn(COMPONENT_FSAL,
-			"RA: export %u: FSAL %s below gives no file descriptor (%s): all passes through, without read-ahead",
+			"RA: export %u: FSAL %s below gives no file descriptor (%s): all passes "
+			"through, without read-ahead",
 			exp->io->export_id, sub->fsal->name, strerror(err));
 }
 

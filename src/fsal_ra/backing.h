@@ -27,10 +27,10 @@ struct ra_device;
 struct backing {
 	TAILQ_ENTRY(backing) link; /* of all open ones; the table's lock */
 	struct ra_handle *hdl;	   /* its owner while linked */
-	atomic_uint holds, uses; /* every use is a hold too */
-	atomic_bool gone;	 /* closed or unlinked: stop prefetching */
-	_Atomic uint64_t used; /* ns */
-	_Atomic uint64_t size; /* of the file as last seen, bytes */
+	atomic_uint holds, uses;   /* every use is a hold too */
+	atomic_bool gone;	   /* closed or unlinked: stop prefetching */
+	_Atomic uint64_t used;	   /* ns */
+	_Atomic uint64_t size;	   /* of the file as last seen, bytes */
 	int fd;
 	uint64_t file; /* inode number: identity on the device */
 	struct ra_device *device;
@@ -44,7 +44,7 @@ struct backing {
 struct backing_slot {
 	pthread_mutex_t lock;
 	struct backing *backing;
-	bool none; /* this sub-FSAL has no descriptor for us */
+	bool none;	    /* this sub-FSAL has no descriptor for us */
 	uint64_t file_hash; /* of the key: the file, to the ghost caches */
 	uint8_t key_len;
 	uint8_t key[64]; /* the sub-FSAL's key of the file: the nfsheur table's too */

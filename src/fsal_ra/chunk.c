@@ -67,8 +67,7 @@ static bool chunk_resident(struct chunk *c)
 {
 	if (backing_resident(c->backing, c->plan.offset, c->plan.len)) {
 		c->upto = end_of(c);
-		readahead_already(ra_engine, &c->io->counters, &c->plan, c->plan.offset,
-				  end_of(c));
+		readahead_already(ra_engine, &c->io->counters, &c->plan, c->plan.offset, end_of(c));
 		readahead_arrived(ra_engine, &c->plan, c->upto, clock_now());
 		return true;
 	}
@@ -115,11 +114,11 @@ static void shorten(struct dispatcher *d, struct chunk *c)
 /* Tells the engine that the chunk goes to the disk, and queues what it wants behind it. */
 static void start(struct dispatcher *d, struct chunk *c)
 {
-	struct readahead_read at = { .now = clock_now(),
-				     .size = backing_refresh_size(c->backing),
-				     .chunk = atomic_load(&d->chunk),
-				     .streams = atomic_load(&d->streams),
-				     .price = board_readahead_price(&c->backing->device->prices) };
+	struct readahead_read at = {.now = clock_now(),
+				    .size = backing_refresh_size(c->backing),
+				    .chunk = atomic_load(&d->chunk),
+				    .streams = atomic_load(&d->streams),
+				    .price = board_readahead_price(&c->backing->device->prices)};
 	struct readahead_tuning tuning;
 	struct readahead_plan next;
 

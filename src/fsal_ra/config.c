@@ -136,8 +136,8 @@ static int wrong_name(const char *where, const char *name, const char *value,
 	return 1;
 }
 
-static int check_order(const char *where, const char *low_name, uint64_t low,
-		       const char *high_name, uint64_t high)
+static int check_order(const char *where, const char *low_name, uint64_t low, const char *high_name,
+		       uint64_t high)
 {
 	if (low <= high)
 		return 0;
@@ -181,8 +181,8 @@ void ra_module_params_free(struct ra_module_params *p)
 
 static int check_module(const struct ra_module_params *p)
 {
-	static const char *const probes[] = { "auto", "cachestat", "mincore", NULL };
-	static const char *const meters[] = { "depth", "delay", NULL };
+	static const char *const probes[] = {"auto", "cachestat", "mincore", NULL};
+	static const char *const meters[] = {"depth", "delay", NULL};
 	const char *where = "block RA";
 	int errors = check_ranges(where, module_numbers, p) +
 		     check_order(where, "Price_Sample", p->price_sample, "Price_Interval",
@@ -194,14 +194,16 @@ static int check_module(const struct ra_module_params *p)
 		errors += wrong_name(where, "Disk_Meter", p->disk_meter, meters);
 	if (strlen(p->network_interface) >= IFNAMSIZ) {
 		LogCrit(COMPONENT_CONFIG,
-			"RA, %s: Network_Interface = %s is longer than the name of an interface can be: "
+			"RA, %s: Network_Interface = %s is longer than the name of an interface "
+			"can be: "
 			"%d characters",
 			where, p->network_interface, IFNAMSIZ - 1);
 		errors++;
 	}
 	if (p->ghost_memory != 0 && p->ghost_memory < GHOST_MEMORY_MIN) {
 		LogCrit(COMPONENT_CONFIG,
-			"RA, %s: Ghost_Memory = %" PRIu64 " is too small: 0 for none, or at least %d bytes",
+			"RA, %s: Ghost_Memory = %" PRIu64
+			" is too small: 0 for none, or at least %d bytes",
 			where, p->ghost_memory, GHOST_MEMORY_MIN);
 		errors++;
 	}
@@ -248,8 +250,8 @@ int ra_config_module(config_file_t config, struct config_error_type *err_type)
 
 static int check_names(const char *where, const struct ra_export_params *p)
 {
-	static const char *const prices[] = { "auto", "true", "false", NULL };
-	const char *names[NAMES_MAX + 1] = { NULL };
+	static const char *const prices[] = {"auto", "true", "false", NULL};
+	const char *names[NAMES_MAX + 1] = {NULL};
 	const struct heuristic_ops *h;
 	const struct sched_policy *s;
 	int errors = 0;
@@ -286,7 +288,8 @@ static void no_subfsal(const char *name)
 {
 	if (name == NULL)
 		LogCrit(COMPONENT_CONFIG,
-			"RA, export of %s: no FSAL below: its FSAL block lacks FSAL { Name = VFS; }",
+			"RA, export of %s: no FSAL below: its FSAL block lacks FSAL { Name = VFS; "
+			"}",
 			export_path());
 	else
 		LogCrit(COMPONENT_CONFIG, "RA, export of %s: the FSAL below, %s, cannot be loaded",

@@ -23,7 +23,7 @@
 /* So many reads for each that the disk does at once ask the highest price of write-back. */
 #define READS_SATURATION 4
 /* Reads at once on a device that others write to: as many as the kernel would have without us. */
-#define DEPTH_OTHERS	32
+#define DEPTH_OTHERS 32
 /* Looks for writes of others that are averaged, and the shares of busy ones that make a change. */
 #define OTHERS_AVERAGED 8
 #define OTHERS_BUSY	0.5

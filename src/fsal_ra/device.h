@@ -30,8 +30,8 @@ struct ra_device {
 	 */
 	atomic_bool written_by_others;
 	_Atomic uint32_t depth_alone; /* of the dispatcher, while they do not */
-	double others; /* share of looks that found it so; as reads: */
-	double reads;  /* queued or running, averaged; the ticking thread's of writeback.c */
+	double others;		      /* share of looks that found it so; as reads: */
+	double reads; /* queued or running, averaged; the ticking thread's of writeback.c */
 };
 
 /* Whether a demand read is better off in our queue than with the kernel at once. */
@@ -44,8 +44,8 @@ static inline bool device_queues_demand(struct ra_device *d)
 /* Requests that the device does at once, as configured or found out. */
 static inline uint32_t device_depth(struct ra_device *d)
 {
-	return atomic_load(&d->written_by_others) ? atomic_load(&d->depth_alone) :
-						    atomic_load(&d->dispatcher.depth);
+	return atomic_load(&d->written_by_others) ? atomic_load(&d->depth_alone)
+						  : atomic_load(&d->dispatcher.depth);
 }
 
 /*

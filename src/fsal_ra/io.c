@@ -217,11 +217,11 @@ static bool demand_submit(struct call *call, struct backing *b, const struct rea
 
 	if (!export_io_enter(io))
 		return false;
-	*r = (struct sched_req){ .class = SCHED_DEMAND,
-				 .file = b->file,
-				 .offset = offset,
-				 .len = length_of(arg),
-				 .block = backing_block(b, offset) };
+	*r = (struct sched_req){.class = SCHED_DEMAND,
+				.file = b->file,
+				.offset = offset,
+				.len = length_of(arg),
+				.block = backing_block(b, offset)};
 	call->io = export_io_ref(io);
 	call->backing = backing_hold(b);
 	call->creds = op_ctx->creds;
@@ -264,11 +264,11 @@ static struct backing *observe(struct ra_handle *hdl, struct ra_export *exp,
 			       const struct fsal_io_arg *arg, uint64_t len,
 			       struct readahead_tuning *tuning, struct readahead_plan *plan)
 {
-	struct readahead_read read = { .key = hdl->slot.key,
-				       .key_len = hdl->slot.key_len,
-				       .offset = arg->offset,
-				       .len = (uint32_t)len,
-				       .now = clock_now() };
+	struct readahead_read read = {.key = hdl->slot.key,
+				      .key_len = hdl->slot.key_len,
+				      .offset = arg->offset,
+				      .len = (uint32_t)len,
+				      .now = clock_now()};
 	struct backing *b;
 
 	export_io_tuning(exp->io, tuning);
@@ -292,7 +292,7 @@ void ra_read2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_c
 	      struct fsal_io_arg *read_arg, void *caller_arg)
 {
 	struct call *call = call_new(obj_hdl, done_cb, caller_arg);
-	struct readahead_plan plan = { 0 };
+	struct readahead_plan plan = {0};
 	struct readahead_tuning tuning;
 	struct chunk *chunk = NULL;
 	struct export_io *io = call->exp->io;
@@ -302,8 +302,7 @@ void ra_read2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_c
 
 	ra_prices_read(ra_handle_of(obj_hdl)->slot.file_hash, read_arg->offset, len);
 	if (b != NULL) {
-		bool resident = plan.known_resident ||
-				backing_resident(b, read_arg->offset, len);
+		bool resident = plan.known_resident || backing_resident(b, read_arg->offset, len);
 
 		if (plan.len)
 			chunk = chunk_new(io, b, &plan, call->exp->params.prefetch_step);

@@ -25,7 +25,7 @@ extern struct ra_module RA;
 
 /* Name and parse node of the FSAL below; valid between ra_config_export() and its caller's end. */
 struct ra_subfsal {
-	char *name;	/* owned: gsh_free */
+	char *name;	 /* owned: gsh_free */
 	void *fsal_node; /* the parser's: never free, never keep */
 };
 
@@ -34,7 +34,7 @@ struct ra_export {
 	struct fsal_export export;
 	struct ra_subfsal subfsal;
 	struct ra_export_params params;
-	struct export_io *io;	/* its part of the data path: io.h */
+	struct export_io *io; /* its part of the data path: io.h */
 };
 
 /* One per object known to MDCACHE. */

@@ -33,7 +33,7 @@ static struct {
 	pthread_t thread;
 	bool running, stopping, sweep_now;
 	struct export_io *exports;
-} service = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} service = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* What the counters of exports that are gone came to, and of the sweeps. */
 static struct readahead_counters past;
@@ -167,13 +167,13 @@ unsigned int ra_exports_view(struct export_view *view, unsigned int max)
 		if (n >= max)
 			continue;
 		pthread_mutex_lock(&io->lock);
-		view[n] = (struct export_view){ .export_id = io->export_id,
-						.closing = atomic_load(&io->closing),
-						.pending = io->pending,
-						.heuristic = io->tuning->heuristic,
-						.devices = atomic_load(&io->devices),
-						.priced = io->tuning->priced,
-						.fsstat = atomic_load(&io->fsstat_said) };
+		view[n] = (struct export_view){.export_id = io->export_id,
+					       .closing = atomic_load(&io->closing),
+					       .pending = io->pending,
+					       .heuristic = io->tuning->heuristic,
+					       .devices = atomic_load(&io->devices),
+					       .priced = io->tuning->priced,
+					       .fsstat = atomic_load(&io->fsstat_said)};
 		for (int i = 0; i < RA_COUNTERS; i++)
 			view[n].counted[i] = readahead_counted(&io->counters, i);
 		pthread_mutex_unlock(&io->lock);
@@ -234,8 +234,8 @@ void ra_io_export_drain(struct ra_export *exp)
 		err = clock_cond_wait_until(&io->drained, &io->lock, until);
 	if (io->pending)
 		LogWarn(COMPONENT_FSAL,
-			"RA: export %u goes with %u requests still queued after Drain_Timeout = %" PRIu64
-			" ms",
+			"RA: export %u goes with %u requests still queued after Drain_Timeout = "
+			"%" PRIu64 " ms",
 			io->export_id, io->pending, ra_module_params.drain_timeout);
 	pthread_mutex_unlock(&io->lock);
 }

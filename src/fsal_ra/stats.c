@@ -51,9 +51,8 @@ static void say_engine(struct text *t)
 	    ",\"cursors_made\":%" PRIu64 ",\"cursors_recycled\":%" PRIu64
 	    ",\"table_size\":%u,\"table_entries\":%u,\"table_evictions\":%" PRIu64
 	    ",\"descriptors\":%u",
-	    s.unread, s.unread_max, s.memory, s.streams, s.cursors, s.cursors_used,
-	    s.cursors_made, s.cursors_recycled, s.table_size, s.entries, s.evictions,
-	    backing_count());
+	    s.unread, s.unread_max, s.memory, s.streams, s.cursors, s.cursors_used, s.cursors_made,
+	    s.cursors_recycled, s.table_size, s.entries, s.evictions, backing_count());
 }
 
 static void say_writeback(struct text *t)
@@ -81,25 +80,25 @@ static void say_device(struct text *t, struct ra_device *d)
 	say(t,
 	    "{\"device\":\"%u:%u\",\"scheduler\":\"%s\",\"depth\":%u,\"queued_demand\":%u"
 	    ",\"queued_prefetch\":%u,\"served_demand\":%" PRIu64 ",\"served_prefetch\":%" PRIu64
-	    ",\"served_writeback\":%" PRIu64 ",\"writeback_share\":%.3f,\"demand_bytes\":%" PRIu64 ",\"prefetch_bytes\":%" PRIu64 ",\"joined\":%" PRIu64
-	    ",\"absorbed\":%" PRIu64 ",\"merged\":%" PRIu64 ",\"expired\":%" PRIu64
-	    ",\"dropped\":%" PRIu64 ",\"refused\":%" PRIu64 ",\"switches\":%" PRIu64
-	    ",\"wait_p50_us\":%" PRIu64 ",\"wait_p99_us\":%" PRIu64 ",\"wait_max_us\":%" PRIu64
+	    ",\"served_writeback\":%" PRIu64 ",\"writeback_share\":%.3f,\"demand_bytes\":%" PRIu64
+	    ",\"prefetch_bytes\":%" PRIu64 ",\"joined\":%" PRIu64 ",\"absorbed\":%" PRIu64
+	    ",\"merged\":%" PRIu64 ",\"expired\":%" PRIu64 ",\"dropped\":%" PRIu64
+	    ",\"refused\":%" PRIu64 ",\"switches\":%" PRIu64 ",\"wait_p50_us\":%" PRIu64
+	    ",\"wait_p99_us\":%" PRIu64 ",\"wait_max_us\":%" PRIu64
 	    ",\"seek_us\":%.0f,\"bytes_per_s\":%.0f,\"chunk\":%" PRIu64 "}",
 	    major(d->dev), minor(d->dev), q->policy->name, d->dispatcher.depth,
 	    q->by_class[SCHED_DEMAND], q->by_class[SCHED_PREFETCH], s->served[SCHED_DEMAND],
 	    s->served[SCHED_PREFETCH], s->served[SCHED_WRITEBACK], q->writeback.share,
-	    s->bytes[SCHED_DEMAND], s->bytes[SCHED_PREFETCH], s->joined,
-	    s->absorbed, s->merged, s->expired, s->dropped, s->refused, s->switches,
-	    sched_wait_percentile(s, 50) / 1000, sched_wait_percentile(s, 99) / 1000,
-	    s->wait_max / 1000, q->cost.seek_ns / 1000,
+	    s->bytes[SCHED_DEMAND], s->bytes[SCHED_PREFETCH], s->joined, s->absorbed, s->merged,
+	    s->expired, s->dropped, s->refused, s->switches, sched_wait_percentile(s, 50) / 1000,
+	    sched_wait_percentile(s, 99) / 1000, s->wait_max / 1000, q->cost.seek_ns / 1000,
 	    q->cost.ns_per_byte > 0 ? 1e9 / q->cost.ns_per_byte : 0, sched_chunk(q));
 	pthread_mutex_unlock(&d->dispatcher.lock);
 }
 
 size_t ra_stats_json(char *buffer, size_t size)
 {
-	struct text t = { .at = buffer, .left = size };
+	struct text t = {.at = buffer, .left = size};
 	struct readahead_counters *sum = aligned_alloc(64, (sizeof(*sum) + 63) / 64 * 64);
 	struct ra_device *d;
 
@@ -131,7 +130,7 @@ void ra_stats_log(void)
 void ra_stats_log_export(uint16_t export_id, const struct readahead_counters *counters)
 {
 	char line[1024];
-	struct text t = { .at = line, .left = sizeof(line) };
+	struct text t = {.at = line, .left = sizeof(line)};
 
 	say(&t, "{\"export\":%u,", export_id);
 	say_counters(&t, counters);

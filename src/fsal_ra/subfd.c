@@ -73,7 +73,7 @@ static bool decode_xfs(const unsigned char *wire, size_t len, struct kernel_hand
 static bool decode(struct fsal_obj_handle *sub, struct kernel_handle *kh)
 {
 	unsigned char wire[128];
-	struct gsh_buffdesc desc = { .addr = wire, .len = sizeof(wire) };
+	struct gsh_buffdesc desc = {.addr = wire, .len = sizeof(wire)};
 
 	if (FSAL_IS_ERROR(sub->obj_ops->handle_to_wire(sub, FSAL_DIGEST_NFSV3, &desc)))
 		return false;

@@ -91,7 +91,7 @@ static int set_insert(struct cursor_set *set, struct cursor *c)
 	}
 	at = lower_bound(set, c->next);
 	memmove(&set->order[at + 1], &set->order[at], (set->n - at) * sizeof(*set->order));
-	set->order[at] = (struct cursor_slot){ .next = c->next, .c = c };
+	set->order[at] = (struct cursor_slot){.next = c->next, .c = c};
 	set->n++;
 	return 0;
 }
@@ -110,7 +110,7 @@ static void set_remove(struct cursor_set *set, const struct cursor *c)
 
 void cursor_move(struct cursor_set *set, uint32_t pos, uint64_t next)
 {
-	struct cursor_slot moved = { .next = next, .c = set->order[pos].c };
+	struct cursor_slot moved = {.next = next, .c = set->order[pos].c};
 
 	while (pos + 1 < set->n && set->order[pos + 1].next < next) {
 		set->order[pos] = set->order[pos + 1];
@@ -292,5 +292,5 @@ void cursor_release_all(struct cursor_pool *p, struct heur_file *file)
 	}
 	pthread_mutex_unlock(&p->lock);
 	free(file->set.order);
-	file->set = (struct cursor_set){ 0 };
+	file->set = (struct cursor_set){0};
 }

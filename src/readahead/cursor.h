@@ -36,7 +36,7 @@ struct cursor {
 	struct heur_file *file;	  /* owner, NULL when free; read under RCU */
 	uint64_t generation;	  /* grows at every recycling, so that a stale reference shows */
 	bool proven_list;	  /* on the proven list; pool lock */
-	uint64_t listed;	  /* value of `used` when it was put at its list's tail; pool lock */
+	uint64_t listed; /* value of `used` when it was put at its list's tail; pool lock */
 
 	/* All below: the file's lock. Offsets and lengths in bytes, times in ns. */
 	uint64_t used;	    /* time of the last match */
@@ -81,7 +81,7 @@ struct cursor_set {
 	struct cursor_slot {
 		uint64_t next;
 		struct cursor *c;
-	} *order;
+	} * order;
 	uint32_t n, room;
 	uint32_t unproven; /* of them, with a count below 2 */
 };

@@ -167,7 +167,7 @@ static int insert(struct heur_table *t, unsigned long hash, const struct key *k)
 
 struct heur_file *heur_file_get(struct heur_table *t, const void *key, size_t key_len, bool create)
 {
-	struct key k = { .data = key, .len = key_len };
+	struct key k = {.data = key, .len = key_len};
 	unsigned long hash = key_hash(key, key_len);
 
 	/* An entry can be ejected between lookup and lock; more than a few times is thrashing. */
@@ -199,7 +199,7 @@ void heur_file_put(struct heur_file *f)
 
 void heur_table_forget(struct heur_table *t, const void *key, size_t key_len)
 {
-	struct key k = { .data = key, .len = key_len };
+	struct key k = {.data = key, .len = key_len};
 	struct heur_file *f;
 
 	pthread_mutex_lock(&t->insert_lock);

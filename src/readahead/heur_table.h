@@ -35,7 +35,7 @@ struct heur_file {
 	uint8_t penalty;	/* windows of this file are smaller by 2^penalty: it wasted bytes */
 	uint16_t matches;	/* share of reads that continued a cursor exactly, in 1/65536 */
 	struct effectiveness effectiveness; /* of what was read ahead in it */
-	uint32_t streak;	/* reads in a row that continued one or another cursor exactly */
+	uint32_t streak; /* reads in a row that continued one or another cursor exactly */
 	struct cursor_set set;
 	uint16_t key_len;
 	uint8_t key[];
@@ -73,8 +73,8 @@ struct cursor *heur_cursor_get(struct heur_table *t, struct cursor_ref ref);
 
 static inline struct cursor_ref heur_cursor_ref(const struct heur_table *t, const struct cursor *c)
 {
-	return (struct cursor_ref){ .index = (uint32_t)(c - t->pool->cursors),
-				    .generation = c->generation };
+	return (struct cursor_ref){.index = (uint32_t)(c - t->pool->cursors),
+				   .generation = c->generation};
 }
 
 #endif

@@ -31,8 +31,8 @@ struct readahead_tuning;
 enum heuristic_match {
 	HEURISTIC_EXACT,  /* the read continues the cursor */
 	HEURISTIC_REPEAT, /* it repeats or overlaps the last one: a retransmission */
-	HEURISTIC_NEAR,	  /* jitter: within the window of the approximate match, or already asked for */
-	HEURISTIC_JUMP,	  /* elsewhere: the cursor starts anew at this read */
+	HEURISTIC_NEAR, /* jitter: within the window of the approximate match, or already asked for */
+	HEURISTIC_JUMP, /* elsewhere: the cursor starts anew at this read */
 };
 
 struct heuristic_ops {

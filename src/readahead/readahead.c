@@ -149,8 +149,7 @@ static void penalize(struct heur_file *f)
 
 static double effectiveness(struct readahead *ra, const struct heur_file *f)
 {
-	struct effectiveness newcomers =
-		atomic_load_explicit(&ra->newcomers, memory_order_relaxed);
+	struct effectiveness newcomers = atomic_load_explicit(&ra->newcomers, memory_order_relaxed);
 
 	return effectiveness_of(&f->effectiveness, effectiveness_of(&newcomers, 1));
 }
@@ -409,7 +408,7 @@ static struct cursor *follow(struct readahead *ra, const struct readahead_tuning
 	} else if (end > c->next && read->offset <= c->next + heuristic_near(t, read->len)) {
 		if (c->withheld && c->next >= c->ra_end)
 			learn(ra, f, end - c->next, 0); /* it would have been read */
-		cursor_move(&f->set, pos, end); /* never backwards: laggards are jitter */
+		cursor_move(&f->set, pos, end);		/* never backwards: laggards are jitter */
 	}
 	if (t->heuristic->jitter && c->count < t->seq_threshold && all_there(t, c, read))
 		set_count(f, c, t->seq_threshold);

@@ -32,7 +32,7 @@ struct readahead_limits {
 	uint32_t table_size; /* files */
 	uint32_t cursors;    /* in all files together */
 	uint64_t memory;     /* bytes asked for and not yet read, over all cursors */
-	uint64_t idle_time;  /* ns without a read after which a cursor's unread bytes are given up */
+	uint64_t idle_time; /* ns without a read after which a cursor's unread bytes are given up */
 };
 
 /* The rules of one export. Plain numbers: copy, change, hand in again at any time. */
@@ -80,7 +80,8 @@ uint64_t readahead_counted(const struct readahead_counters *c, enum readahead_co
 
 /* State of the engine for operators: a snapshot, each number by itself. */
 struct readahead_status {
-	uint64_t unread, unread_max, memory; /* bytes asked for and unread: now, highest ever; bound */
+	uint64_t unread, unread_max,
+		memory; /* bytes asked for and unread: now, highest ever; bound */
 	uint64_t cursors_made, cursors_recycled;
 	uint32_t cursors, cursors_used, table_size, entries;
 	uint64_t evictions;
@@ -89,8 +90,8 @@ struct readahead_status {
 
 /* One read as it arrives. */
 struct readahead_read {
-	const void *key; /* file handle */
-	size_t key_len;	 /* bytes, 1..65535 */
+	const void *key;       /* file handle */
+	size_t key_len;	       /* bytes, 1..65535 */
 	uint64_t offset, size; /* size: of the file, as well as the caller knows */
 	uint32_t len;
 	uint64_t now;
@@ -101,10 +102,10 @@ struct readahead_read {
 
 struct readahead_plan {
 	struct cursor_ref cursor;
-	uint32_t count;	       /* the sequentiality count used */
-	bool known_resident;   /* the range arrived by a prefetch a moment ago */
-	uint64_t offset, len;  /* fetch this; len 0: nothing */
-	uint64_t ahead;	       /* ... of which the last so many bytes lie ahead of the reader */
+	uint32_t count;	      /* the sequentiality count used */
+	bool known_resident;  /* the range arrived by a prefetch a moment ago */
+	uint64_t offset, len; /* fetch this; len 0: nothing */
+	uint64_t ahead;	      /* ... of which the last so many bytes lie ahead of the reader */
 };
 
 /* NULL when out of memory. */

@@ -257,7 +257,7 @@ static uint32_t length(const struct cursor_list *list)
 	uint32_t n = 0;
 
 	TAILQ_FOREACH(c, list, link)
-	n++;
+		n++;
 	return n;
 }
 

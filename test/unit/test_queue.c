@@ -287,7 +287,7 @@ static void test_a_running_chunk_is_shortened_to_its_waiters(void **state)
 	sched_submit(q, &near, 2);
 	sched_submit(q, &mid, 3);
 	assert_ptr_equal(sched_next(q, 4), &c);
-	assert_int_equal(sched_shorten(q, &c, 2 * MIB), 3 * MIB + 32 * KIB); /* mid needs it */
+	assert_int_equal(sched_shorten(q, &c, 2 * MIB), 3 * MIB + 32 * KIB);  /* mid needs it */
 	assert_int_equal(sched_shorten(q, &c, 16 * MIB), 3 * MIB + 32 * KIB); /* never longer */
 	assert_int_equal(sched_submit(q, &far, 5), SCHED_ADDED); /* beyond it now: by itself */
 	free(q);
