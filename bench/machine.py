@@ -3,6 +3,7 @@
 
     machine.keep_settings()         # once: from now on the end of this process restores them
     machine.set_memory("small")     # or "ample", or "host": as they were
+    machine.steal_percent(before, after)    # of two processor_ticks()
 
 The settings (vm.dirty_*) are the whole machine's, not a namespace's, so two measurements that
 change them must not run at once. A child process holds the reading end of a pipe whose writing
@@ -25,6 +26,18 @@ MEMORY = {
 NAMES = ("host", *MEMORY)
 
 _kept = None
+
+
+def processor_ticks():
+    """(stolen, all) ticks of all processors since the start of the machine."""
+    with open("/proc/stat", encoding="ascii") as file:
+        ticks = [int(n) for n in file.readline().split()[1:9]]
+    return ticks[7], sum(ticks)
+
+
+def steal_percent(before, after):
+    """Share of the processors that other machines on this one's host had between two looks."""
+    return 100 * (after[0] - before[0]) / max(1, after[1] - before[1])
 
 
 def _read():

@@ -6,8 +6,10 @@
     strict  stock, the kernel keeping at most STRICT_BYTES of the device's data dirty
 
 A setting is a dict: kind (of lab.Server), read_ahead_kb, fsal and ra (parameters), and where they
-differ from the disk's own: scheduler (of the block device), strict (bytes).
+differ from the disk's own: scheduler (of the block device), strict (bytes), plugin (the file, where it
+is another build's).
 """
+import os
 import sys
 
 MIB = 1024 * 1024
@@ -49,6 +51,13 @@ def settings(options):
             sys.exit(f"compare: --variant {variant}: must be NAME:KEY=VALUE,… with a new name")
         found[name] = {"kind": "ra", "ra": block,
                        "fsal": {**fsal, **assignments([rest], "--variant")}}
+    for beside in options.beside:
+        name, colon, path = beside.partition(":")
+        if not colon or not name or name in known or name in found:
+            sys.exit(f"compare: --beside {beside}: must be NAME:LIBFSALRA.SO with a new name")
+        if not os.path.isfile(path):
+            sys.exit(f"compare: --beside {beside}: no such file")
+        found[name] = {"kind": "ra", "fsal": fsal, "ra": block, "plugin": os.path.abspath(path)}
     base = {"kind": "stock", "read_ahead_kb": options.read_ahead_kb, "fsal": {}, "ra": {}}
     return {name: {**base, **setting} for name, setting in found.items()}
 
@@ -74,6 +83,8 @@ def labels(servers):
     texts = {}
     for name, s in servers.items():
         kind = "stock VFS" if s["kind"] == "stock" else "read-ahead plugin"
+        if s.get("plugin"):
+            kind += f" of {s['plugin']}"
         extra = [f"{k} {v}" for k, v in s["fsal"].items()]
         if s.get("scheduler"):
             extra.append(f"I/O scheduler {s['scheduler']}")

@@ -123,9 +123,9 @@ class Verdicts(unittest.TestCase):
 
 
 class Servers(unittest.TestCase):
-    def settings(self, names, variants=()):
+    def settings(self, names, variants=(), beside=()):
         options = types.SimpleNamespace(
-            servers=names, variant=list(variants), ra_option=["Queue_Depth=1"], ra_block=[],
+            servers=names, variant=list(variants), beside=list(beside), ra_option=["Queue_Depth=1"], ra_block=[],
             read_ahead_kb=128, tuned_read_ahead_kb=2560)
         return servers.settings(options)
 
@@ -150,6 +150,15 @@ class Servers(unittest.TestCase):
         for names, variants in (("stok", ()), ("stock", ("ra:Max_Wait=1",)), ("stock", ("x",))):
             with self.assertRaises(SystemExit):
                 self.settings(names, variants)
+
+    def test_another_build_beside(self):
+        here = os.path.abspath(__file__)
+        found = self.settings("ra", beside=(f"old:{here}",))
+        self.assertEqual(found["old"]["plugin"], here)
+        self.assertEqual(found["old"]["fsal"], found["ra"]["fsal"])
+        for wrong in ("old", f"ra:{here}", "old:/nowhere/libfsalra.so"):
+            with self.assertRaises(SystemExit):
+                self.settings("ra", beside=(wrong,))
 
 
 class Figure5(unittest.TestCase):
