@@ -238,6 +238,9 @@ class Server:
                       "NFS SERVER INITIALIZED" in self.log_text(), seconds)
         if not up or self.process.poll() is not None or not answers(self.port):
             raise RuntimeError(f"{self.kind} server did not start:\n" + self.log_text()[-3000:])
+        unknown = re.findall(r".*Unknown (?:parameter|block).*", self.log_text())
+        if unknown:  # the test would not test what it says
+            raise RuntimeError(f"{self.kind} server does not know:\n" + "\n".join(unknown))
         return self
 
     def stop(self, seconds=30):

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""Runs the parity test: test_parity.py PARITY PLUGIN[:KIND]|stock [arguments of parity]
+"""Runs the parity test: test_parity.py PARITY PLUGIN[:CONFIG]|stock [arguments of parity]
 
 Two equal copies of one small ext4 are served by stock VFS and by RA over VFS (or, with the word
 stock, by two stock servers, which tells what the test itself cannot keep apart). Each server sees
@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 import e2e
-import kinds
+import server_configs
 
 UUID = "5f1d1a4e-6f0c-4c39-9a59-2f2d1e0b7c11"  # fixed: one seed gives one sequence
 MKFS = ("mkfs.ext4", "-q", "-F", "-b", "4096", "-N", "1024",
@@ -36,13 +36,14 @@ def make_pair(work):
         os.chmod(f"{work}/{side}", 0o777)
 
 
-def serve(kind, side, work, plugin):
+def serve(config, side, work, plugin):
     export = f"{work}/export"
     os.makedirs(export, exist_ok=True)
     exports = [{"id": 1, "path": export, "pseudo": "/full"},
                {"id": 2, "path": export, "pseudo": "/squash", "squash": "root_squash"}]
-    server = kinds.server(kind, exports, work, plugin, see_as=(f"{work}/{side}", export),
-                          hide=(f"{work}/a", f"{work}/b"))
+    server = server_configs.server(config, exports, work, plugin,
+                                   see_as=(f"{work}/{side}", export),
+                                   hide=(f"{work}/a", f"{work}/b"))
     return server.start()
 
 
@@ -93,11 +94,12 @@ def check_file_systems(work):
 
 def main():
     parity, more = sys.argv[1], sys.argv[3:]
-    plugin, kind = kinds.chosen(sys.argv[2])
+    plugin, config = server_configs.chosen(sys.argv[2])
     e2e.enter(("e2fsck", "cmp"))
     work = e2e.work_directory()
     make_pair(work)
-    servers = [serve(kinds.chosen("stock")[1], "a", work, None), serve(kind, "b", work, plugin)]
+    _, stock = server_configs.chosen("stock")
+    servers = [serve(stock, "a", work, None), serve(config, "b", work, plugin)]
     done = subprocess.run([parity, "--evict", f"{work}/a", "--evict", f"{work}/b", *more,
                            servers[0].address, servers[1].address], check=False)
     e2e.check(done.returncode == 0, "every answer agrees", f"parity ended with {done.returncode}")

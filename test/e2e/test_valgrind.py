@@ -11,10 +11,10 @@ import re
 import sys
 import time
 
-import careful
 import e2e
-import kinds
 import nfs3
+import server_configs
+import verifying_client
 
 FILES, FILE_SIZE = 4, 2 << 20
 
@@ -33,7 +33,7 @@ def ours(report):
 
 def work_a_little(server, path):
     readers = e2e.Readers(server, "/e1", FILES, FILE_SIZE)
-    writers = careful.Writers(server, "/e1", count=2, cells=1024).start()
+    writers = verifying_client.Writers(server, "/e1", count=2, cells=1024).start()
     time.sleep(6)
     client = nfs3.Client(server, "/e1", timeout=120)
     for n in range(20):
@@ -73,10 +73,11 @@ def main():
     e2e.make_files(path, FILES, FILE_SIZE)
     output = f"{work}/valgrind"
     listed = [{"id": n, "path": path, "pseudo": f"/e{n}"} for n in (1, 2)]
-    _, kind = kinds.chosen(f"{plugin}:hasty")
-    server = kinds.server(kind, listed, work, plugin,
-                          wrap=("valgrind", "--leak-check=full", "--keep-debuginfo=yes",
-                                "--num-callers=30", f"--log-file={output}"))
+    _, config = server_configs.chosen(f"{plugin}:eager")
+    server = server_configs.server(config, listed, work, plugin,
+                                   wrap=("valgrind", "--leak-check=full",
+                                         "--keep-debuginfo=yes", "--num-callers=30",
+                                         f"--log-file={output}"))
     server.start(120)
     work_a_little(server, path)
     status = server.stop(90)

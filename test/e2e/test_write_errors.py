@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""Errors under data not yet written out: test_write_errors.py MECHDISK PLUGIN [TEST[:KIND]...]
+"""Errors under data not yet written out: test_write_errors.py MECHDISK PLUGIN [TEST[:CONFIG]...]
 
 A disk that fails when data is written out, long after WRITE was answered, and one that is full.
 Each scenario is a list of steps whose answers are kept. Stock goes first: where it tells the client
@@ -12,9 +12,9 @@ import sys
 import time
 
 import e2e
-import kinds
 import modelled_disk
 import nfs3
+import server_configs
 
 SIZE_MB = 96
 FILE, UNIT = 2 << 20, 65536
@@ -30,9 +30,9 @@ stock = {}  # scenario -> its answers
 class Scene:
     """Files on a disk, some of them with a bad page, a server, and two clients of it."""
 
-    def __init__(self, mechdisk, plugin, kind, extra=""):
-        self.place = kinds.Place(mechdisk, plugin, SIZE_MB)
-        self.kind, self.answers = kind, []
+    def __init__(self, mechdisk, plugin, config, extra=""):
+        self.place = server_configs.Place(mechdisk, plugin, SIZE_MB)
+        self.config, self.answers = config, []
         # The loop device takes a write of which only a part succeeded for a whole one: one piece
         # each, then.
         self.place.disk.tune("max_sectors_kb", 64)
@@ -40,7 +40,7 @@ class Scene:
             with open(self.path(number), "wb") as f:
                 f.write(bytes(FILE))
                 os.fsync(f.fileno())
-        self.server = self.place.serve(kind, extra)
+        self.server = self.place.serve(config, extra)
         self.clients = [nfs3.Client(self.server, "/e1") for _ in range(2)]
         self.handles = [self.clients[0].lookup(f"f{n}")[1] for n in range(FILES)]
 
@@ -99,7 +99,7 @@ class Scene:
         time.sleep(EARLY)
 
     def reload_without_writeback(self):
-        if self.kind.server == "ra":
+        if self.config.server == "ra":
             self.server.exports[0]["params"] = {"Writeback": "false"}
             self.server.write_config()
         self.server.sighup()
@@ -108,7 +108,7 @@ class Scene:
     def end(self, what):
         """Compares the answers with stock's."""
         e2e.note(f"{what}: " + ", ".join(f"{step}: {status}" for step, status in self.answers))
-        if self.kind.server == "stock":
+        if self.config.server == "stock":
             stock[what] = self.answers
         else:
             silent = [f"{step}: stock {a}, RA {b}" for (step, a), (_, b)
@@ -118,16 +118,16 @@ class Scene:
         for client in self.clients:
             client.close()
         self.heal()
-        kinds.ends_well(self.server, what)
+        server_configs.ends_well(self.server, what)
         self.place.close()
 
     def expect(self, what, step, *statuses):
         e2e.check(self.answers[step][1] in statuses, what, self.answers)
 
 
-def at_commit(mechdisk, plugin, kind):
+def at_commit(mechdisk, plugin, config):
     """The first to write out is COMMIT itself; then the disk is repaired and the client repeats."""
-    scene = Scene(mechdisk, plugin, kind)
+    scene = Scene(mechdisk, plugin, config)
     scene.spoil()
     scene.write()
     scene.write(1)
@@ -142,9 +142,9 @@ def at_commit(mechdisk, plugin, kind):
     scene.end("at_commit")
 
 
-def bytes_after_repair(mechdisk, plugin, kind):
+def bytes_after_repair(mechdisk, plugin, config):
     """What was written again after an error is on the disk when COMMIT says so."""
-    scene = Scene(mechdisk, plugin, kind)
+    scene = Scene(mechdisk, plugin, config)
     scene.spoil()
     scene.write()
     scene.write_out()
@@ -164,14 +164,14 @@ def bytes_after_repair(mechdisk, plugin, kind):
     scene.place.close()
 
 
-def before_commit(mechdisk, plugin, kind):
+def before_commit(mechdisk, plugin, config):
     """The error was met in the background; COMMIT comes later."""
     for what, wait in (("by the kernel", Scene.write_out), ("after a while", Scene.wait)):
-        scene = Scene(mechdisk, plugin, kind)
+        scene = Scene(mechdisk, plugin, config)
         scene.spoil()
         scene.write()
         wait(scene)
-        if kind.name == "hasty":
+        if config.name == "eager":
             e2e.check(scene.place.disk.stats()["errors_injected"], f"it was met {what}")
         scene.commit()
         scene.expect(f"an error {what} before COMMIT: COMMIT fails", -1, nfs3.IO)
@@ -179,9 +179,9 @@ def before_commit(mechdisk, plugin, kind):
         scene.end(f"before_commit, {what}")
 
 
-def ranges_and_clients(mechdisk, plugin, kind):
+def ranges_and_clients(mechdisk, plugin, config):
     """COMMITs of ranges by two clients that wrote different parts of the file."""
-    scene = Scene(mechdisk, plugin, kind)
+    scene = Scene(mechdisk, plugin, config)
     scene.spoil()
     scene.write(0, 0, 8 * UNIT, client=1)
     scene.write(0, BAD, 4 * UNIT)
@@ -193,9 +193,9 @@ def ranges_and_clients(mechdisk, plugin, kind):
     scene.end("ranges_and_clients")
 
 
-def many_files(mechdisk, plugin, kind):
+def many_files(mechdisk, plugin, config):
     """Every file has a bad page: none may be forgotten, however few are kept track of."""
-    scene = Scene(mechdisk, plugin, kind)
+    scene = Scene(mechdisk, plugin, config)
     for number in range(FILES):
         scene.spoil(number)
     for number in range(FILES):
@@ -207,10 +207,10 @@ def many_files(mechdisk, plugin, kind):
     scene.end("many_files")
 
 
-def closed_descriptors(mechdisk, plugin, kind, reload=False):
+def closed_descriptors(mechdisk, plugin, config, reload=False):
     """FSAL_VFS closes the file before the error: who saw it must remember."""
     what = "closed_descriptors" + ", reload" * reload
-    scene = Scene(mechdisk, plugin, kind, FEW_DESCRIPTORS)
+    scene = Scene(mechdisk, plugin, config, FEW_DESCRIPTORS)
     scene.spoil()
     hold = open(scene.path(0), "rb")  # or the kernel might forget the file, and the error with it
     scene.write()
@@ -226,14 +226,14 @@ def closed_descriptors(mechdisk, plugin, kind, reload=False):
     scene.end(what)
 
 
-def closed_and_reload(mechdisk, plugin, kind):
+def closed_and_reload(mechdisk, plugin, config):
     """... also when the write-back that saw it is then switched off."""
-    closed_descriptors(mechdisk, plugin, kind, reload=True)
+    closed_descriptors(mechdisk, plugin, config, reload=True)
 
 
-def stable_writes(mechdisk, plugin, kind):
+def stable_writes(mechdisk, plugin, config):
     """A stable WRITE is its own COMMIT."""
-    scene = Scene(mechdisk, plugin, kind)
+    scene = Scene(mechdisk, plugin, config)
     scene.spoil()
     scene.write(0, 0, 8 * UNIT)
     for stable in (nfs3.FILE_SYNC, nfs3.DATA_SYNC):
@@ -245,9 +245,9 @@ def stable_writes(mechdisk, plugin, kind):
     scene.end("stable_writes")
 
 
-def settings_change(mechdisk, plugin, kind):
+def settings_change(mechdisk, plugin, config):
     """An error met while RA did the write-back, and told after it was switched off."""
-    scene = Scene(mechdisk, plugin, kind)
+    scene = Scene(mechdisk, plugin, config)
     scene.spoil()
     scene.write()
     scene.wait()
@@ -257,9 +257,9 @@ def settings_change(mechdisk, plugin, kind):
     scene.end("settings_change")
 
 
-def export_comes_back(mechdisk, plugin, kind):
+def export_comes_back(mechdisk, plugin, config):
     """The export goes and comes back between the error and COMMIT; the verifier is the same."""
-    scene = Scene(mechdisk, plugin, kind)
+    scene = Scene(mechdisk, plugin, config)
     scene.spoil()
     hold = open(scene.path(0), "rb")
     scene.write()
@@ -277,9 +277,9 @@ def export_comes_back(mechdisk, plugin, kind):
     scene.end("export_comes_back")
 
 
-def killed(mechdisk, plugin, kind):
+def killed(mechdisk, plugin, config):
     """The server that met the error is killed: COMMIT fails, or has another verifier."""
-    scene = Scene(mechdisk, plugin, kind)
+    scene = Scene(mechdisk, plugin, config)
     scene.spoil()
     scene.write()
     verifier = scene.clients[0].write_whole(scene.handles[0], 0, b"x" * 4096).verifier
@@ -309,8 +309,8 @@ def fill(scene, name):
         at += UNIT
 
 
-def full_disk(mechdisk, plugin, kind):
-    scene = Scene(mechdisk, plugin, kind)
+def full_disk(mechdisk, plugin, config):
+    scene = Scene(mechdisk, plugin, config)
     os.sync()
     before = free_bytes(scene.place.mount)
     fh, answered, status = fill(scene, "full")
@@ -344,4 +344,4 @@ TESTS = {f.__name__: f for f in (at_commit, bytes_after_repair, before_commit, r
                                  settings_change, export_comes_back, killed, full_disk)}
 
 if __name__ == "__main__":
-    kinds.run(TESTS, __doc__, sys.argv[1:])
+    server_configs.run(TESTS, __doc__, sys.argv[1:])

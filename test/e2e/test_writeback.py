@@ -1,21 +1,21 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""Nothing written is lost: test_writeback.py MECHDISK PLUGIN [TEST[:KIND]...]
+"""Nothing written is lost: test_writeback.py MECHDISK PLUGIN [TEST[:CONFIG]...]
 
-Careful clients (careful.py) write through stock VFS and through RA with several settings. The
-server is killed, stopped and reconfigured in mid-write, and the power is cut: what was promised must be on
-the disk, and what was answered in the file.
+Verifying clients (verifying_client.py) write through stock VFS and through RA with several
+settings. The server is killed, stopped and reconfigured in mid-write, and the power is cut: what
+was promised must be on the disk, and what was answered in the file.
 """
 import os
 import random
 import sys
 import time
 
-import careful
 import e2e
-import kinds
 import nfs3
 import power_cut
+import server_configs
+import verifying_client
 
 SIZE_MB = 384
 
@@ -35,12 +35,12 @@ def answered_is_in_files(place, writers, what):
     e2e.check(not wrong, f"{what}: what was answered is in the files", "\n".join(wrong[:10]))
 
 
-def kill_nine(mechdisk, plugin, kind):
-    place = kinds.Place(mechdisk, plugin, SIZE_MB)
+def kill_nine(mechdisk, plugin, config):
+    place = server_configs.Place(mechdisk, plugin, SIZE_MB)
     place.disk.timing(True)
-    server = place.serve(kind)
-    writers = careful.Writers(server, "/e1").start()
-    dice = random.Random(kind.name)
+    server = place.serve(config)
+    writers = verifying_client.Writers(server, "/e1").start()
+    dice = random.Random(config.name)
     for number in range(1, 5):
         what = f"kill -9, {number}"
         time.sleep(dice.uniform(1.0, 2.5))
@@ -57,7 +57,7 @@ def kill_nine(mechdisk, plugin, kind):
               "its own", verifiers)
     e2e.check(all(w.resent and w.commits for w in writers.writers),
               "kill -9: data was committed, and data was written again")
-    kinds.ends_well(server, "kill -9")
+    server_configs.ends_well(server, "kill -9")
     all_is_there(place, writers, "kill -9")
     place.close()
 
@@ -86,11 +86,11 @@ class Moments:
         return sorted(chosen, key=lambda moment: moment[0]) + taken[-1:]
 
 
-def power_cuts(mechdisk, plugin, kind, fs="ext4"):
+def power_cuts(mechdisk, plugin, config, fs="ext4"):
     """The file system recovered from what had been flushed when a promise was made holds it."""
-    place = kinds.Place(mechdisk, plugin, SIZE_MB, fs, record="record")
-    server = place.serve(kind)
-    writers = careful.Writers(server, "/e1", cells=4096, commit=0.08, stable=0)
+    place = server_configs.Place(mechdisk, plugin, SIZE_MB, fs, record="record")
+    server = place.serve(config)
+    writers = verifying_client.Writers(server, "/e1", cells=4096, commit=0.08, stable=0)
     moments = Moments(place.record, writers, 0.3)
     place.disk.timing(True)
     writers.start()
@@ -100,7 +100,7 @@ def power_cuts(mechdisk, plugin, kind, fs="ext4"):
     time.sleep(2)
     writers.finish()
     what = f"power cut, {fs}"
-    kinds.ends_well(server, what)
+    server_configs.ends_well(server, what)
     all_is_there(place, writers, what)
     place.close()
     cuts = power_cut.PowerCuts(place.record, SIZE_MB << 20, e2e.temporary("cuts-", place.work), fs)
@@ -114,17 +114,17 @@ def power_cuts(mechdisk, plugin, kind, fs="ext4"):
               f"({len(chosen)} of {len(moments.taken)} promises)", "\n".join(wrong[:10]))
 
 
-def power_cuts_xfs(mechdisk, plugin, kind):
-    power_cuts(mechdisk, plugin, kind, "xfs")
+def power_cuts_xfs(mechdisk, plugin, config):
+    power_cuts(mechdisk, plugin, config, "xfs")
 
 
-def stop_and_reload(mechdisk, plugin, kind):
+def stop_and_reload(mechdisk, plugin, config):
     """SIGHUPs that change the settings, and SIGTERM, in mid-write."""
-    place = kinds.Place(mechdisk, plugin, SIZE_MB)
+    place = server_configs.Place(mechdisk, plugin, SIZE_MB)
     place.disk.timing(True)
-    server = place.serve(kind)
-    writers = careful.Writers(server, "/e1").start()
-    others = [k.export for k in kinds.KINDS if k.server == kind.server]
+    server = place.serve(config)
+    writers = verifying_client.Writers(server, "/e1").start()
+    others = [c.export for c in server_configs.CONFIGS if c.server == config.server]
     for number in range(8):
         server.exports[0]["params"] = others[number % len(others)]
         server.write_config()
@@ -132,12 +132,12 @@ def stop_and_reload(mechdisk, plugin, kind):
         time.sleep(0.2)
     e2e.check(server.alive(), "SIGHUP in mid-write: the server is alive", server.log_text()[-2000:])
     for number in range(2):
-        kinds.ends_well(server, f"SIGTERM in mid-write, {number + 1}")
+        server_configs.ends_well(server, f"SIGTERM in mid-write, {number + 1}")
         answered_is_in_files(place, writers, f"SIGTERM in mid-write, {number + 1}")
         server.start()
         time.sleep(1)
     writers.finish()
-    kinds.ends_well(server, "after SIGTERM in mid-write")
+    server_configs.ends_well(server, "after SIGTERM in mid-write")
     all_is_there(place, writers, "SIGTERM and SIGHUP in mid-write")
     place.close()
 
@@ -147,11 +147,11 @@ def steady(attributes):
     return attributes._replace(used=0, atime=0)
 
 
-def seen_at_once(mechdisk, plugin, kind):
+def seen_at_once(mechdisk, plugin, config):
     """Another client and local programs see data and attributes as soon as WRITE is answered, and
     no write-back, nor COMMIT, changes them afterwards."""
-    place = kinds.Place(mechdisk, plugin, SIZE_MB)
-    server = place.serve(kind)
+    place = server_configs.Place(mechdisk, plugin, SIZE_MB)
+    server = place.serve(config)
     one, other = (nfs3.Client(server, "/e1") for _ in range(2))
     _, fh = one.create("f")
     dice, size, wrong = random.Random(3), 0, []
@@ -178,7 +178,7 @@ def seen_at_once(mechdisk, plugin, kind):
     st = os.stat(f"{place.mount}/f")
     e2e.check((st.st_mtime_ns, st.st_ctime_ns, st.st_size) == (seen.mtime, seen.ctime, seen.size),
               "they are those of the file", f"{st}\n{seen}")
-    kinds.ends_well(server, "seen at once")
+    server_configs.ends_well(server, "seen at once")
     place.close()
 
 
@@ -187,4 +187,4 @@ TESTS = {f.__name__: f for f in (seen_at_once, kill_nine, power_cuts, power_cuts
 
 
 if __name__ == "__main__":
-    kinds.run(TESTS, __doc__, sys.argv[1:])
+    server_configs.run(TESTS, __doc__, sys.argv[1:])
