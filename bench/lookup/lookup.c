@@ -186,7 +186,7 @@ int main(int argc, char **argv)
 		.idle_time = 10000000000u,
 	};
 	struct worker *w = calloc((size_t)threads, sizeof(*w));
-	struct readahead_status status;
+	struct readahead_stats status;
 	char what[64];
 
 	engine = readahead_create(&limits);
@@ -208,7 +208,7 @@ int main(int argc, char **argv)
 	begun = clock_ns();
 	for (uint64_t i = 0; i < files; i++)
 		observe(i, 0, clock_ns());
-	readahead_status(engine, &status);
+	readahead_stats(engine, &status);
 	printf("%u files entered, %.0f ns each; %lu evictions\n", status.entries,
 	       (double)(clock_ns() - begun) / (double)files, (unsigned long)status.evictions);
 	snprintf(what, sizeof(what), "%lu files, lookup and update", (unsigned long)files);

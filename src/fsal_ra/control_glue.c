@@ -30,7 +30,7 @@ static struct {
 	uint64_t started; /* ns */
 	/* What the counters were at the last reset. */
 	uint64_t reset; /* ns */
-	uint64_t counters[RA_COUNTERS];
+	uint64_t counters[READAHEAD_COUNTERS];
 	struct sched_stats device[RA_DEVICES_MAX];
 	/* Bytes that each device had served at the last ticks; next: the oldest, to be replaced. */
 	struct {
@@ -308,7 +308,7 @@ static struct json_object *describe_exports(unsigned int *n)
 		add_number(o, "export", view[i].export_id);
 		add_text(o, "heuristic", view[i].heuristic->name);
 		add_number(o, "pending", view[i].pending);
-		for (int k = 0; k < RA_COUNTERS; k++)
+		for (int k = 0; k < READAHEAD_COUNTERS; k++)
 			add_number(o, readahead_counter_names[k], view[i].counted[k]);
 		if (view[i].closing)
 			json_object_object_add(o, "closing", json_object_new_boolean(true));
@@ -403,7 +403,8 @@ static struct json_object *describe_prices(struct ra_device *d)
 static struct json_object *describe_export_prices(const struct export_view *view)
 {
 	struct json_object *o = json_object_new_object();
-	uint64_t used = view->counted[RA_USED], fetched = view->counted[RA_PREFETCHED];
+	uint64_t used = view->counted[READAHEAD_USED],
+		 fetched = view->counted[READAHEAD_PREFETCHED];
 	double write, readahead;
 
 	add_number(o, "export", view->export_id);
@@ -417,9 +418,10 @@ static struct json_object *describe_export_prices(const struct export_view *view
 	json_object_object_add(o, "price_readahead", json_object_new_boolean(view->priced));
 	if (fetched != 0)
 		add_real(o, "effectiveness", (double)used / (double)fetched);
-	if (view->counted[RA_READ_BYTES] != 0)
-		add_real(o, "confidence", (double)used / (double)view->counted[RA_READ_BYTES]);
-	add_number(o, "curbed", view->counted[RA_CURBED]);
+	if (view->counted[READAHEAD_READ_BYTES] != 0)
+		add_real(o, "confidence",
+			 (double)used / (double)view->counted[READAHEAD_READ_BYTES]);
+	add_number(o, "curbed", view->counted[READAHEAD_CURBED]);
 	return o;
 }
 
@@ -501,9 +503,9 @@ static struct json_object *describe_device_stats(struct ra_device *d, struct sch
 static struct json_object *describe_engine(void)
 {
 	struct json_object *o = json_object_new_object();
-	struct readahead_status s;
+	struct readahead_stats s;
 
-	readahead_status(ra_engine, &s);
+	readahead_stats(ra_engine, &s);
 	add_number(o, "unread_bytes", s.unread);
 	add_number(o, "unread_bytes_max", s.unread_max);
 	add_number(o, "readahead_memory", s.memory);
@@ -552,7 +554,7 @@ static void stats(struct control_call *call)
 
 	add_number(call->answer, "seconds", (clock_now() - glue.reset) / SECOND);
 	ra_stats_sum(&sum);
-	for (int i = 0; i < RA_COUNTERS; i++) {
+	for (int i = 0; i < READAHEAD_COUNTERS; i++) {
 		uint64_t now = readahead_counted(&sum, i);
 
 		add_number(counters, readahead_counter_names[i], now - glue.counters[i]);

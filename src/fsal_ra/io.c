@@ -232,7 +232,7 @@ static bool demand_submit(struct call *call, struct backing *b, const struct rea
 	switch (verdict) {
 	case SCHED_ADDED:
 	case SCHED_RUN:
-		readahead_count(&io->counters, RA_DEMAND, 1);
+		readahead_count(&io->counters, READAHEAD_DEMAND, 1);
 		if (followed && !planned)
 			readahead_lost(ra_engine, tuning, &io->counters, &cursor, offset);
 		if (verdict == SCHED_ADDED)
@@ -241,9 +241,9 @@ static bool demand_submit(struct call *call, struct backing *b, const struct rea
 		dispatcher_ran(d, r);
 		break;
 	case SCHED_WAITS:
-		readahead_count(&io->counters, RA_JOINED, 1);
+		readahead_count(&io->counters, READAHEAD_JOINED, 1);
 		if (!planned) {
-			readahead_count(&io->counters, RA_LATE, 1);
+			readahead_count(&io->counters, READAHEAD_LATE, 1);
 			readahead_late(ra_engine, tuning, &cursor);
 		}
 		return true;
@@ -307,7 +307,7 @@ void ra_read2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_c
 		if (plan.len)
 			chunk = chunk_new(io, b, &plan, call->exp->params.prefetch_step);
 		if (resident) {
-			readahead_count(&io->counters, RA_RESIDENT, 1);
+			readahead_count(&io->counters, READAHEAD_RESIDENT, 1);
 		} else if (read_arg->state == NULL && device_queues_demand(b->device)) {
 			if (chunk != NULL)
 				chunk_submit(chunk); /* first, so that the read can join it */

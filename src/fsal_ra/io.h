@@ -60,7 +60,7 @@ struct export_view {
 	uint64_t devices; /* as in export_io */
 	bool priced;	  /* its read-ahead obeys the price */
 	enum fsstat_said fsstat;
-	uint64_t counted[RA_COUNTERS];
+	uint64_t counted[READAHEAD_COUNTERS];
 };
 /* Fills up to MAX entries; returns how many exports there are. */
 unsigned int ra_exports_view(struct export_view *view, unsigned int max);

@@ -56,7 +56,7 @@ void export_io_put(struct export_io *io)
 			*at = io->next;
 			break;
 		}
-	for (int i = 0; i < RA_COUNTERS; i++)
+	for (int i = 0; i < READAHEAD_COUNTERS; i++)
 		readahead_count(&past, i, readahead_counted(&io->counters, i));
 	pthread_mutex_unlock(&service.lock);
 	pthread_mutex_destroy(&io->lock);
@@ -174,7 +174,7 @@ unsigned int ra_exports_view(struct export_view *view, unsigned int max)
 					       .devices = atomic_load(&io->devices),
 					       .priced = io->tuning->priced,
 					       .fsstat = atomic_load(&io->fsstat_said)};
-		for (int i = 0; i < RA_COUNTERS; i++)
+		for (int i = 0; i < READAHEAD_COUNTERS; i++)
 			view[n].counted[i] = readahead_counted(&io->counters, i);
 		pthread_mutex_unlock(&io->lock);
 	}
@@ -369,7 +369,7 @@ void ra_stats_sum(struct readahead_counters *sum)
 {
 	memset(sum, 0, sizeof(*sum));
 	pthread_mutex_lock(&service.lock);
-	for (int i = 0; i < RA_COUNTERS; i++) {
+	for (int i = 0; i < READAHEAD_COUNTERS; i++) {
 		readahead_count(sum, i, readahead_counted(&past, i));
 		for (struct export_io *io = service.exports; io != NULL; io = io->next)
 			readahead_count(sum, i, readahead_counted(&io->counters, i));

@@ -35,16 +35,16 @@ static void __attribute__((format(printf, 2, 3))) say(struct text *t, const char
 
 static void say_counters(struct text *t, const struct readahead_counters *counters)
 {
-	for (int i = 0; i < RA_COUNTERS; i++)
+	for (int i = 0; i < READAHEAD_COUNTERS; i++)
 		say(t, "%s\"%s\":%" PRIu64, i ? "," : "", readahead_counter_names[i],
 		    readahead_counted(counters, i));
 }
 
 static void say_engine(struct text *t)
 {
-	struct readahead_status s;
+	struct readahead_stats s;
 
-	readahead_status(ra_engine, &s);
+	readahead_stats(ra_engine, &s);
 	say(t,
 	    ",\"unread_bytes\":%" PRIu64 ",\"unread_bytes_max\":%" PRIu64
 	    ",\"readahead_memory\":%" PRIu64 ",\"streams\":%u,\"cursors\":%u,\"cursors_used\":%u"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "readahead/auction.h"
+#include "readahead/effectiveness.h"
 #include "readahead/heur_table.h"
 #include "readahead/window.h"
 
@@ -29,20 +29,20 @@ struct readahead {
 	_Atomic(struct effectiveness) newcomers; /* of files of which nothing else was known */
 };
 
-const char *const readahead_counter_names[RA_COUNTERS] = {
-	[RA_READS] = "reads",
-	[RA_READ_BYTES] = "read_bytes",
-	[RA_RESIDENT] = "resident",
-	[RA_JOINED] = "joined",
-	[RA_LATE] = "late",
-	[RA_DEMAND] = "demand",
-	[RA_CHUNKS] = "chunks",
-	[RA_PREFETCHED] = "prefetched_bytes",
-	[RA_USED] = "used_bytes",
-	[RA_WASTED] = "wasted_bytes",
-	[RA_PREFETCH_ERRORS] = "prefetch_errors",
-	[RA_REFUSED] = "refused",
-	[RA_CURBED] = "curbed",
+const char *const readahead_counter_names[READAHEAD_COUNTERS] = {
+	[READAHEAD_READS] = "reads",
+	[READAHEAD_READ_BYTES] = "read_bytes",
+	[READAHEAD_RESIDENT] = "resident",
+	[READAHEAD_JOINED] = "joined",
+	[READAHEAD_LATE] = "late",
+	[READAHEAD_DEMAND] = "demand",
+	[READAHEAD_CHUNKS] = "chunks",
+	[READAHEAD_PREFETCHED] = "prefetched_bytes",
+	[READAHEAD_USED] = "used_bytes",
+	[READAHEAD_WASTED] = "wasted_bytes",
+	[READAHEAD_PREFETCH_ERRORS] = "prefetch_errors",
+	[READAHEAD_REFUSED] = "refused",
+	[READAHEAD_CURBED] = "curbed",
 };
 
 static unsigned int thread_shard(void)
@@ -52,7 +52,7 @@ static unsigned int thread_shard(void)
 
 	if (!mine)
 		mine = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) + 1;
-	return mine % RA_COUNTER_SHARDS;
+	return mine % READAHEAD_COUNTER_SHARDS;
 }
 
 void readahead_count(struct readahead_counters *c, enum readahead_counter which, uint64_t n)
@@ -64,7 +64,7 @@ uint64_t readahead_counted(const struct readahead_counters *c, enum readahead_co
 {
 	uint64_t sum = 0;
 
-	for (int i = 0; i < RA_COUNTER_SHARDS; i++)
+	for (int i = 0; i < READAHEAD_COUNTER_SHARDS; i++)
 		sum += atomic_load_explicit(&c->shard[i].value[which], memory_order_relaxed);
 	return sum;
 }
@@ -225,15 +225,15 @@ static struct window_limits limits_now(struct readahead *ra, const struct readah
  * Cuts WINDOW to what the price leaves of it, and L's chunk with it; returns the window, 0: too little to
  * be worth a seek.
  */
-static uint64_t bid(struct readahead *ra, const struct readahead_tuning *t, struct cursor *c,
-		    const struct readahead_read *read, struct window_limits *l, uint64_t window)
+static uint64_t grant(struct readahead *ra, const struct readahead_tuning *t, struct cursor *c,
+		      const struct readahead_read *read, struct window_limits *l, uint64_t window)
 {
 	double share;
 
 	c->withheld = false;
 	if (!t->priced || read->price <= 0)
 		return window;
-	share = auction_share(read->price, effectiveness(ra, c->file));
+	share = effectiveness_share(read->price, effectiveness(ra, c->file));
 	if (share >= 1)
 		return window;
 	window = (uint64_t)((double)window * share);
@@ -271,17 +271,17 @@ static void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 		window = 2 * l.chunk;
 	if (window > l.max)
 		window = l.max;
-	granted = bid(ra, t, c, read, &l, window);
+	granted = grant(ra, t, c, read, &l, window);
 	len = granted ? window_next_chunk(&l, granted, c->next, from, read->size) : 0;
 	if (granted < window && (len || !granted))
-		readahead_count(counters, RA_CURBED, 1);
+		readahead_count(counters, READAHEAD_CURBED, 1);
 	if (!len || from + len <= c->next)
 		return;
 	/* some of it may have been read already, past a chunk that was cut short */
 	unread = c->read_end > from ? c->read_end : from;
 	unread = from + len > unread ? from + len - unread : 0;
 	if (!charge(ra, c, unread)) {
-		readahead_count(counters, RA_REFUSED, 1);
+		readahead_count(counters, READAHEAD_REFUSED, 1);
 		return;
 	}
 	c->ra_end = from + len;
@@ -290,8 +290,8 @@ static void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 	plan->offset = from;
 	plan->len = len;
 	plan->ahead = unread;
-	readahead_count(counters, RA_CHUNKS, 1);
-	readahead_count(counters, RA_PREFETCHED, unread);
+	readahead_count(counters, READAHEAD_CHUNKS, 1);
+	readahead_count(counters, READAHEAD_PREFETCHED, unread);
 }
 
 /* What the read consumes of the cursor's prefetched bytes is used. */
@@ -303,7 +303,7 @@ static void consume(struct readahead *ra, struct readahead_counters *counters, s
 	if (upto <= c->read_end)
 		return;
 	used = discharge(ra, c, upto - c->read_end);
-	readahead_count(counters, RA_USED, used);
+	readahead_count(counters, READAHEAD_USED, used);
 	c->read_end = upto;
 	if (c->doubted)
 		effectiveness_take_back(&c->file->effectiveness, c->doubted);
@@ -320,7 +320,7 @@ static uint64_t waste(struct readahead *ra, struct readahead_counters *counters,
 	uint64_t wasted = discharge(ra, c, c->charged);
 
 	if (wasted) {
-		readahead_count(counters, RA_WASTED, wasted);
+		readahead_count(counters, READAHEAD_WASTED, wasted);
 		penalize(c->file);
 	}
 	return wasted;
@@ -443,8 +443,8 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 	struct cursor *c;
 
 	*plan = (struct readahead_plan){0};
-	readahead_count(counters, RA_READS, 1);
-	readahead_count(counters, RA_READ_BYTES, read->len);
+	readahead_count(counters, READAHEAD_READS, 1);
+	readahead_count(counters, READAHEAD_READ_BYTES, read->len);
 	f = heur_file_get(&ra->table, read->key, read->key_len, true);
 	if (!f)
 		return;
@@ -475,7 +475,8 @@ void readahead_shorten(struct readahead *ra, struct readahead_counters *counters
 		if (c->read_end > from)
 			from = c->read_end;
 		if (from < end) /* takes back what planning counted */
-			readahead_count(counters, RA_PREFETCHED, -discharge(ra, c, end - from));
+			readahead_count(counters, READAHEAD_PREFETCHED,
+					-discharge(ra, c, end - from));
 		plan->ahead = plan->ahead > end - cut ? plan->ahead - (end - cut) : 0;
 		plan->len = len;
 		c->ra_end = cut;
@@ -530,7 +531,7 @@ void readahead_already(struct readahead *ra, struct readahead_counters *counters
 	if (from < charged_from)
 		from = charged_from;
 	if (from < to) /* takes back what planning counted */
-		readahead_count(counters, RA_PREFETCHED, -discharge(ra, c, to - from));
+		readahead_count(counters, READAHEAD_PREFETCHED, -discharge(ra, c, to - from));
 	heur_file_put(c->file);
 }
 
@@ -541,7 +542,7 @@ void readahead_finished(struct readahead *ra, struct readahead_counters *counter
 	uint64_t end = plan->offset + plan->len;
 
 	if (error)
-		readahead_count(counters, RA_PREFETCH_ERRORS, 1);
+		readahead_count(counters, READAHEAD_PREFETCH_ERRORS, 1);
 	if (!c)
 		return;
 	if (!started && c->queued)
@@ -551,7 +552,7 @@ void readahead_finished(struct readahead *ra, struct readahead_counters *counter
 		uint64_t had = c->read_end > upto ? c->read_end : upto;
 
 		if (end > had)
-			readahead_count(counters, RA_WASTED, discharge(ra, c, end - had));
+			readahead_count(counters, READAHEAD_WASTED, discharge(ra, c, end - had));
 		if (c->ra_end == end)
 			c->ra_end = upto > c->start ? upto : 0;
 		if (error)
@@ -633,7 +634,7 @@ void readahead_sweep(struct readahead *ra, struct readahead_counters *counters, 
 	bool is_short = atomic_load(&ra->unread) > atomic_load(&ra->memory) / 4 * 3;
 
 	if (retired)
-		readahead_count(counters, RA_WASTED, retired);
+		readahead_count(counters, READAHEAD_WASTED, retired);
 	if (!atomic_load(&ra->streams))
 		return;
 	for (uint32_t i = 0; i < ra->pool.size; i++) {
@@ -653,7 +654,7 @@ void readahead_sweep(struct readahead *ra, struct readahead_counters *counters, 
 	}
 }
 
-void readahead_status(struct readahead *ra, struct readahead_status *s)
+void readahead_stats(struct readahead *ra, struct readahead_stats *s)
 {
 	pthread_mutex_lock(&ra->pool.lock);
 	s->cursors_made = ra->pool.made;

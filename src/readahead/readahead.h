@@ -45,41 +45,41 @@ struct readahead_tuning {
 	uint64_t window_init;	 /* bytes */
 	uint64_t window_max;	 /* bytes */
 	uint64_t chunk_min;	 /* bytes; where the price leaves less, nothing is fetched */
-	bool priced;		 /* obey the price of read-ahead (auction.h) */
+	bool priced;		 /* obey the price of read-ahead (effectiveness.h) */
 };
 
 enum readahead_counter {
-	RA_READS,
-	RA_READ_BYTES,
-	RA_RESIDENT,	    /* reads whose data was in memory on arrival */
-	RA_JOINED,	    /* reads that waited for a prefetch queued or in flight */
-	RA_LATE,	    /* reads that found their prefetch submitted but not arrived */
-	RA_DEMAND,	    /* reads that went to the disk themselves */
-	RA_CHUNKS,	    /* prefetches submitted */
-	RA_PREFETCHED,	    /* bytes asked for ahead of a reader */
-	RA_USED,	    /* ... and read */
-	RA_WASTED,	    /* ... and given up unread */
-	RA_PREFETCH_ERRORS, /* prefetches that failed; never seen by a client */
-	RA_REFUSED,	    /* plans not made for want of Readahead_Memory */
-	RA_CURBED,	    /* plans made smaller, or not at all, for the price */
-	RA_COUNTERS
+	READAHEAD_READS,
+	READAHEAD_READ_BYTES,
+	READAHEAD_RESIDENT,	   /* reads whose data was in memory on arrival */
+	READAHEAD_JOINED,	   /* reads that waited for a prefetch queued or in flight */
+	READAHEAD_LATE,		   /* reads that found their prefetch submitted but not arrived */
+	READAHEAD_DEMAND,	   /* reads that went to the disk themselves */
+	READAHEAD_CHUNKS,	   /* prefetches submitted */
+	READAHEAD_PREFETCHED,	   /* bytes asked for ahead of a reader */
+	READAHEAD_USED,		   /* ... and read */
+	READAHEAD_WASTED,	   /* ... and given up unread */
+	READAHEAD_PREFETCH_ERRORS, /* prefetches that failed; never seen by a client */
+	READAHEAD_REFUSED,	   /* plans not made for want of Readahead_Memory */
+	READAHEAD_CURBED,	   /* plans made smaller, or not at all, for the price */
+	READAHEAD_COUNTERS
 };
 
-extern const char *const readahead_counter_names[RA_COUNTERS];
+extern const char *const readahead_counter_names[READAHEAD_COUNTERS];
 
 /* Counters of one export: spread over lines of the cache, so that threads do not share one. */
-#define RA_COUNTER_SHARDS 8
+#define READAHEAD_COUNTER_SHARDS 8
 struct readahead_counters {
 	struct {
-		_Atomic uint64_t value[RA_COUNTERS];
-	} __attribute__((aligned(64))) shard[RA_COUNTER_SHARDS];
+		_Atomic uint64_t value[READAHEAD_COUNTERS];
+	} __attribute__((aligned(64))) shard[READAHEAD_COUNTER_SHARDS];
 };
 
 void readahead_count(struct readahead_counters *c, enum readahead_counter which, uint64_t n);
 uint64_t readahead_counted(const struct readahead_counters *c, enum readahead_counter which);
 
 /* State of the engine for operators: a snapshot, each number by itself. */
-struct readahead_status {
+struct readahead_stats {
 	uint64_t unread, unread_max,
 		memory; /* bytes asked for and unread: now, highest ever; bound */
 	uint64_t cursors_made, cursors_recycled;
@@ -151,13 +151,13 @@ void readahead_lost(struct readahead *ra, const struct readahead_tuning *t,
 		    struct readahead_counters *counters, const struct cursor_ref *cursor,
 		    uint64_t offset);
 
-/* Forgets a file: removed, or its handle is stale. */
+/* Forgets a file that was removed: what was read ahead of it weighs on the memory no longer. */
 void readahead_forget(struct readahead *ra, const void *key, size_t key_len);
 /*
  * Gives up the unread bytes of cursors idle too long, and where three quarters of the memory are held
  * already those of readers silent for a second; call about once a second.
  */
 void readahead_sweep(struct readahead *ra, struct readahead_counters *counters, uint64_t now);
-void readahead_status(struct readahead *ra, struct readahead_status *s);
+void readahead_stats(struct readahead *ra, struct readahead_stats *s);
 
 #endif

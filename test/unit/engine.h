@@ -123,12 +123,13 @@ static inline uint64_t engine_counted(const struct engine *e, enum readahead_cou
 /* Every byte asked for was read, given up, or is still held against the memory. */
 static inline void engine_check_account(struct engine *e)
 {
-	struct readahead_status s;
+	struct readahead_stats s;
 
 	readahead_sweep(e->ra, &e->counters, e->now); /* counts what recycling gave up */
-	readahead_status(e->ra, &s);
-	assert_int_equal(engine_counted(e, RA_PREFETCHED),
-			 engine_counted(e, RA_USED) + engine_counted(e, RA_WASTED) + s.unread);
+	readahead_stats(e->ra, &s);
+	assert_int_equal(engine_counted(e, READAHEAD_PREFETCHED),
+			 engine_counted(e, READAHEAD_USED) + engine_counted(e, READAHEAD_WASTED) +
+				 s.unread);
 	assert_true(s.unread_max <= s.memory);
 	assert_int_equal(s.unread == 0, s.streams == 0);
 }

@@ -134,13 +134,13 @@ static void test_a_table_of_one(void **state)
 static uint32_t count_after_interleaving(uint32_t table_size, uint64_t files, uint64_t *evictions)
 {
 	struct engine *e = engine_make("default", table_size, 1024, 64 * MIB);
-	struct readahead_status s;
+	struct readahead_stats s;
 	uint32_t count = 0;
 
 	for (uint64_t i = 0; i < 10; i++)
 		for (uint64_t file = 0; file < files; file++)
 			count = engine_read(e, file, i * 8 * KIB, 8 * KIB, 64 * MIB).count;
-	readahead_status(e->ra, &s);
+	readahead_stats(e->ra, &s);
 	*evictions = s.evictions;
 	engine_free(e);
 	return count;

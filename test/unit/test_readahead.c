@@ -27,11 +27,12 @@ static void test_a_sequential_reader_is_read_ahead_exactly_once(void **state)
 
 	assert_int_equal(read_through(e, 1, 0, size, size), size);
 	engine_check_account(e);
-	assert_int_equal(engine_counted(e, RA_WASTED), 0);
-	assert_int_equal(engine_counted(e, RA_PREFETCHED), engine_counted(e, RA_USED));
-	assert_true(engine_counted(e, RA_USED) >= size - 4 * READ);
-	assert_int_equal(engine_counted(e, RA_READS), (size + READ - 1) / READ);
-	assert_int_equal(engine_counted(e, RA_READ_BYTES), size);
+	assert_int_equal(engine_counted(e, READAHEAD_WASTED), 0);
+	assert_int_equal(engine_counted(e, READAHEAD_PREFETCHED),
+			 engine_counted(e, READAHEAD_USED));
+	assert_true(engine_counted(e, READAHEAD_USED) >= size - 4 * READ);
+	assert_int_equal(engine_counted(e, READAHEAD_READS), (size + READ - 1) / READ);
+	assert_int_equal(engine_counted(e, READAHEAD_READ_BYTES), size);
 	engine_free(e);
 }
 
@@ -191,7 +192,7 @@ static void test_reordered_requests(void **state)
 		planned += engine_fetch(e, engine_read(e, 1, order[i] * READ, READ, size), size);
 	engine_check_account(e);
 	assert_in_range(planned, size * 98 / 100, size);
-	assert_int_equal(engine_counted(e, RA_WASTED), 0);
+	assert_int_equal(engine_counted(e, READAHEAD_WASTED), 0);
 	engine_free(e);
 }
 
@@ -204,7 +205,7 @@ static void test_off_by_a_retransmission(void **state)
 		for (int twice = 0; twice < 2; twice++)
 			planned += engine_fetch(e, engine_read(e, 1, i * READ, READ, size), size);
 	assert_int_equal(planned, size);
-	assert_int_equal(engine_counted(e, RA_WASTED), 0);
+	assert_int_equal(engine_counted(e, READAHEAD_WASTED), 0);
 	engine_free(e);
 }
 
@@ -241,7 +242,7 @@ static void test_memory_is_never_exceeded_by_64_streams(void **state)
 	for (uint64_t i = 0; i < 200; i++)
 		for (uint64_t k = 0; k < 64; k++) {
 			struct readahead_plan p = engine_read(e, k, i * READ, READ, size);
-			struct readahead_status s;
+			struct readahead_stats s;
 
 			if (p.len) {
 				assert_int_equal(queue[k].len, 0); /* one queued a stream at most */
@@ -254,7 +255,7 @@ static void test_memory_is_never_exceeded_by_64_streams(void **state)
 				planned += queue[k].len;
 				queue[k] = p;
 			}
-			readahead_status(e->ra, &s);
+			readahead_stats(e->ra, &s);
 			assert_true(s.unread <= 64 * MIB && s.unread_max <= 64 * MIB);
 			assert_true(s.streams <= 64);
 		}
@@ -280,7 +281,7 @@ static void test_the_window_grows_when_late_and_shrinks_when_lost(void **state)
 	/* what had arrived is gone from memory: given up, and asked for again with half the window
 	 */
 	readahead_lost(e->ra, &e->tuning, &e->counters, &p.cursor, 5 * READ);
-	assert_true(engine_counted(e, RA_WASTED) > 8 * MIB);
+	assert_true(engine_counted(e, READAHEAD_WASTED) > 8 * MIB);
 	engine_check_account(e);
 	p = engine_read(e, 1, 5 * READ, READ, size);
 	assert_in_range(p.offset, 5 * READ, 6 * READ);
@@ -291,17 +292,17 @@ static void test_the_window_grows_when_late_and_shrinks_when_lost(void **state)
 static void test_an_idle_stream_gives_up_its_memory(void **state)
 {
 	struct engine *e = engine_make("cursor", 16, 16, 64 * MIB);
-	struct readahead_status s;
+	struct readahead_stats s;
 	uint64_t size = 64 * MIB;
 
 	read_through(e, 1, 0, 8 * READ, size);
-	readahead_status(e->ra, &s);
+	readahead_stats(e->ra, &s);
 	assert_int_equal(s.streams, 1);
 	assert_true(s.unread > 0);
 	readahead_sweep(e->ra, &e->counters, e->now + 9 * SEC);
-	assert_int_equal(engine_counted(e, RA_WASTED), 0);
+	assert_int_equal(engine_counted(e, READAHEAD_WASTED), 0);
 	readahead_sweep(e->ra, &e->counters, e->now + 11 * SEC);
-	assert_int_equal(engine_counted(e, RA_WASTED), s.unread);
+	assert_int_equal(engine_counted(e, READAHEAD_WASTED), s.unread);
 	engine_check_account(e);
 	e->now += 11 * SEC; /* and goes on where it was */
 	assert_true(read_through(e, 1, 8 * READ, 10 * READ, size) > 0);
@@ -337,7 +338,7 @@ static void test_a_failed_chunk_is_counted_and_forgotten(void **state)
 	struct engine *e = engine_default("cursor");
 	uint64_t size = 64 * MIB;
 	struct readahead_plan p = {0}, next;
-	struct readahead_status s;
+	struct readahead_stats s;
 
 	for (uint64_t i = 0; i < 4; i++)
 		p = engine_read(e, 1, i * READ, READ, size);
@@ -346,9 +347,9 @@ static void test_a_failed_chunk_is_counted_and_forgotten(void **state)
 	readahead_finished(e->ra, &e->counters, &next, next.offset, false, false); /* refused */
 	readahead_arrived(e->ra, &p, MIB, e->now);
 	readahead_finished(e->ra, &e->counters, &p, MIB, true, true);
-	assert_int_equal(engine_counted(e, RA_PREFETCH_ERRORS), 1);
+	assert_int_equal(engine_counted(e, READAHEAD_PREFETCH_ERRORS), 1);
 	engine_check_account(e);
-	readahead_status(e->ra, &s);
+	readahead_stats(e->ra, &s);
 	assert_int_equal(s.unread, MIB - 4 * READ); /* what arrived before the error */
 	assert_int_equal(engine_read(e, 1, 4 * READ, READ, size).count, 2); /* must prove itself */
 	engine_free(e);
@@ -478,13 +479,13 @@ static void test_the_account_is_exact_whatever_happens(void **state)
 		engine_check_account(e);
 		for (int i = 0; i < OPEN; i++) /* late calls find nothing, and do nothing */
 			if (open[i].plan.len) {
-				struct readahead_status s;
+				struct readahead_stats s;
 
 				assert_int_equal(engine_start(e, &open[i].plan, MIB).len, 0);
 				readahead_arrived(e->ra, &open[i].plan, UINT64_MAX, e->now);
 				readahead_finished(e->ra, &e->counters, &open[i].plan, 0, true,
 						   false);
-				readahead_status(e->ra, &s);
+				readahead_stats(e->ra, &s);
 				assert_int_equal(s.unread, 0);
 				assert_int_equal(s.cursors_used, 0);
 				assert_int_equal(s.entries, 0);
@@ -522,7 +523,7 @@ static void *hammer(void *arg)
 	struct shared *s = arg;
 	struct engine *e = s->e;
 	uint64_t seed = s->seed, at[8] = {0}, size = 32 * MIB;
-	struct readahead_status status;
+	struct readahead_stats status;
 
 	for (uint64_t i = 0; i < ROUNDS; i++) {
 		uint64_t file = random_below(&seed, 8);
@@ -554,7 +555,7 @@ static void *hammer(void *arg)
 			readahead_forget(e->ra, &file, sizeof(file));
 		if (i % 60 == 0)
 			readahead_sweep(e->ra, &e->counters, read.now);
-		readahead_status(e->ra, &status);
+		readahead_stats(e->ra, &status);
 		if (status.unread > status.memory || status.unread_max > status.memory)
 			abort();
 	}
@@ -574,14 +575,14 @@ static void test_many_threads(void **state)
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	engine_check_account(e);
-	assert_int_equal(engine_counted(e, RA_READS), THREADS * ROUNDS);
-	assert_true(engine_counted(e, RA_USED) > 0);
+	assert_int_equal(engine_counted(e, READAHEAD_READS), THREADS * ROUNDS);
+	assert_true(engine_counted(e, READAHEAD_USED) > 0);
 	engine_free(e);
 }
 
 static void test_the_counters_have_names(void **state)
 {
-	for (int i = 0; i < RA_COUNTERS; i++)
+	for (int i = 0; i < READAHEAD_COUNTERS; i++)
 		assert_non_null(readahead_counter_names[i]);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Effectiveness of a file's read-ahead, and its share at a price. See auction.h. */
-#include "readahead/auction.h"
+/* Effectiveness of a file's read-ahead, and its share at a price. See effectiveness.h. */
+#include "readahead/effectiveness.h"
 
-/* The bid of a file that wastes nothing. One that wastes 1/18 bids Pmax. */
-#define BID_MAX 1.125
+/* What a file that wastes nothing offers. One that wastes 1/18 offers the highest price. */
+#define OFFER_MAX 1.125
 
 static uint32_t at_most(uint64_t n, uint32_t most)
 {
@@ -31,11 +31,11 @@ double effectiveness_of(const struct effectiveness *e, double example)
 	       ((double)e->used + e->wasted + EFFECTIVENESS_WEIGHT);
 }
 
-double auction_share(double price, double effectiveness)
+double effectiveness_share(double price, double effectiveness)
 {
-	double bid = BID_MAX * effectiveness * effectiveness;
+	double offer = OFFER_MAX * effectiveness * effectiveness;
 
-	if (bid >= price || bid >= 1)
+	if (offer >= price || offer >= 1)
 		return 1;
-	return (bid / price) * (bid / price);
+	return (offer / price) * (offer / price);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Read-ahead under a price: who is curbed, who never, and how it opens again. */
-#include "readahead/auction.h"
+#include "readahead/effectiveness.h"
 
 #include "engine.h"
 
@@ -27,20 +27,20 @@ static void silence(struct engine *e, uint64_t ns)
 static void test_the_share(void **state)
 {
 	for (double price = 0; price <= 1; price += 1.0 / 64) {
-		assert_true(auction_share(price, 1) == 1);
-		assert_true(auction_share(price, 0.95) == 1); /* above any price */
-		assert_true(price == 0 || auction_share(price, 0) < 1);
+		assert_true(effectiveness_share(price, 1) == 1);
+		assert_true(effectiveness_share(price, 0.95) == 1); /* above any price */
+		assert_true(price == 0 || effectiveness_share(price, 0) < 1);
 		for (double e = 0; e < 1; e += 1.0 / 64) {
-			double share = auction_share(price, e);
+			double share = effectiveness_share(price, e);
 
 			assert_true(share >= 0 && share <= 1);
-			assert_true(share >= auction_share(price + 1.0 / 64, e));
-			assert_true(share <= auction_share(price, e + 1.0 / 64));
+			assert_true(share >= effectiveness_share(price + 1.0 / 64, e));
+			assert_true(share <= effectiveness_share(price, e + 1.0 / 64));
 		}
 	}
-	assert_true(auction_share(1, 0) == 0);
-	assert_true(auction_share(1, 0.5) > 0.07 && auction_share(1, 0.5) < 0.08);
-	assert_true(auction_share(0.25, 0.5) == 1);
+	assert_true(effectiveness_share(1, 0) == 0);
+	assert_true(effectiveness_share(1, 0.5) > 0.07 && effectiveness_share(1, 0.5) < 0.08);
+	assert_true(effectiveness_share(0.25, 0.5) == 1);
 }
 
 static void test_effectiveness_and_its_memory(void **state)
@@ -82,7 +82,7 @@ static void test_streams_lose_nothing(void **state)
 		}
 	for (uint64_t file = 10; file < 200; file++)
 		assert_int_equal(read_through(dear, file, 0, 8 * MIB, 8 * MIB), 8 * MIB);
-	assert_int_equal(engine_counted(dear, RA_CURBED), 0);
+	assert_int_equal(engine_counted(dear, READAHEAD_CURBED), 0);
 	engine_check_account(dear);
 	engine_free(dear);
 	engine_free(free_);
@@ -108,11 +108,11 @@ static void test_a_file_that_wastes_is_curbed_and_others_are_not(void **state)
 	uint64_t seed = 1, cheap, dear, curbed;
 
 	cheap = bursts(e, 1, 20, &seed);
-	assert_int_equal(engine_counted(e, RA_CURBED), 0);
+	assert_int_equal(engine_counted(e, READAHEAD_CURBED), 0);
 	e->price = 1;
 	dear = bursts(e, 1, 20, &seed);
 	assert_true(dear <= cheap / 2);
-	curbed = engine_counted(e, RA_CURBED);
+	curbed = engine_counted(e, READAHEAD_CURBED);
 	assert_true(curbed >= 20);
 	assert_true(read_through(e, 2, 0, BIG, BIG) == BIG); /* a stream beside it */
 	e->tuning.priced = false;
@@ -186,8 +186,8 @@ static void test_a_pause_is_no_waste(void **state)
 		read_through(e, 1, at, at + 4 * MIB, BIG);
 		silence(e, 5 * SEC);
 	}
-	assert_int_equal(engine_counted(e, RA_WASTED), 0);
-	assert_int_equal(engine_counted(e, RA_CURBED), 0);
+	assert_int_equal(engine_counted(e, READAHEAD_WASTED), 0);
+	assert_int_equal(engine_counted(e, READAHEAD_CURBED), 0);
 	engine_check_account(e);
 	engine_free(e);
 }
