@@ -4,6 +4,7 @@
  * calls the sub-FSAL's method on the sub-FSAL's handle; those that change a file's extent or its
  * links tell the data path afterwards.
  */
+#include "io.h"
 #include "subcall.h"
 #include "writeback.h"
 
@@ -204,6 +205,13 @@ static fsal_status_t rename_(struct fsal_obj_handle *obj_hdl, struct fsal_obj_ha
 	return status;
 }
 
+/* Read-ahead in a removed file is of no use; one with other links is learnt anew. */
+static void forget(struct ra_handle *hdl)
+{
+	if (hdl->slot.key_len != 0)
+		readahead_forget(ra_engine, hdl->slot.key, hdl->slot.key_len);
+}
+
 /*
  * Our own descriptor goes before the name does: Ganesha 4.3 does not close a file before it unlinks
  * it, and the space would stay pinned. A file with other links reopens at its next read.
@@ -217,6 +225,8 @@ static fsal_status_t unlink_(struct fsal_obj_handle *dir_hdl, struct fsal_obj_ha
 	ra_io_handle_close(ra_handle_of(obj_hdl));
 	status = SUB_OBJ(dir_hdl, unlink, ra_sub_of(obj_hdl), name RA_DIR_ARGS);
 	writeback_unlinked(b);
+	if (!FSAL_IS_ERROR(status))
+		forget(ra_handle_of(obj_hdl));
 	return status;
 }
 

@@ -129,6 +129,17 @@ static struct heur_file *lookup(struct heur_table *t, unsigned long hash, const 
 	return node ? caa_container_of(node, struct heur_file, node) : NULL;
 }
 
+/* As lookup(), for whoever holds the insert lock, or only asks whether there is one. */
+static struct heur_file *find(struct heur_table *t, unsigned long hash, const struct key *k)
+{
+	struct heur_file *f;
+
+	urcu_bp_read_lock();
+	f = lookup(t, hash, k);
+	urcu_bp_read_unlock();
+	return f;
+}
+
 static int insert(struct heur_table *t, unsigned long hash, const struct key *k)
 {
 	struct heur_file *f;
@@ -146,15 +157,12 @@ static int insert(struct heur_table *t, unsigned long hash, const struct key *k)
 	cds_lfht_node_init(&f->node);
 
 	pthread_mutex_lock(&t->insert_lock);
-	urcu_bp_read_lock();
-	if (lookup(t, hash, k)) { /* another thread was faster */
-		urcu_bp_read_unlock();
+	if (find(t, hash, k)) { /* another thread was faster */
 		pthread_mutex_unlock(&t->insert_lock);
 		pthread_mutex_destroy(&f->lock);
 		free(f);
 		return 0;
 	}
-	urcu_bp_read_unlock();
 	f->slot = take_slot(t);
 	t->clock[f->slot] = f;
 	atomic_fetch_add(&t->entries, 1);
@@ -200,12 +208,13 @@ void heur_file_put(struct heur_file *f)
 void heur_table_forget(struct heur_table *t, const void *key, size_t key_len)
 {
 	struct key k = {.data = key, .len = key_len};
+	unsigned long hash = key_hash(key, key_len);
 	struct heur_file *f;
 
+	if (!find(t, hash, &k)) /* most files that are removed were not read lately: no lock */
+		return;
 	pthread_mutex_lock(&t->insert_lock);
-	urcu_bp_read_lock();
-	f = lookup(t, key_hash(key, key_len), &k);
-	urcu_bp_read_unlock();
+	f = find(t, hash, &k);
 	if (f) {
 		struct heur_file *last = t->clock[--t->used];
 

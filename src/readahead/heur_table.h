@@ -21,7 +21,7 @@
 #include <urcu-bp.h>
 #include <urcu/rculfhash.h>
 
-#include "readahead/auction.h"
+#include "readahead/effectiveness.h"
 #include "readahead/cursor.h"
 
 struct heur_file {
@@ -62,7 +62,7 @@ void heur_table_fini(struct heur_table *t);
 struct heur_file *heur_file_get(struct heur_table *t, const void *key, size_t key_len, bool create);
 void heur_file_put(struct heur_file *f);
 
-/* Drops KEY's entry and gives its cursors back. */
+/* Drops KEY's entry, if there is one, and gives its cursors back. */
 void heur_table_forget(struct heur_table *t, const void *key, size_t key_len);
 
 /*
