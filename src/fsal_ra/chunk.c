@@ -26,6 +26,8 @@ struct chunk {
 	uint64_t upto;
 };
 
+static const struct sched_req_ops chunk_ops;
+
 struct chunk *chunk_new(struct export_io *io, struct backing *b, const struct readahead_plan *plan,
 			uint64_t step)
 {
@@ -88,6 +90,7 @@ void chunk_submit(struct chunk *c)
 		chunk_free(c);
 		return;
 	}
+	c->req.ops = &chunk_ops;
 	c->req.class = SCHED_PREFETCH;
 	c->req.file = c->backing->file;
 	c->req.offset = c->plan.offset;
@@ -103,7 +106,7 @@ void chunk_submit(struct chunk *c)
  */
 static void shorten(struct dispatcher *d, struct chunk *c)
 {
-	uint64_t turn = atomic_load(&d->chunk), len;
+	uint64_t turn = dispatcher_chunk(d), len;
 
 	if (c->plan.len <= turn + turn / 2)
 		return;
@@ -116,8 +119,8 @@ static void start(struct dispatcher *d, struct chunk *c)
 {
 	struct readahead_read at = {.now = clock_now(),
 				    .size = backing_refresh_size(c->backing),
-				    .chunk = atomic_load(&d->chunk),
-				    .streams = atomic_load(&d->streams),
+				    .chunk = dispatcher_chunk(d),
+				    .streams = dispatcher_streams(d),
 				    .price = board_readahead_price(&c->backing->device->prices)};
 	struct readahead_tuning tuning;
 	struct readahead_plan next;
@@ -129,7 +132,7 @@ static void start(struct dispatcher *d, struct chunk *c)
 		chunk_submit(chunk_new(c->io, c->backing, &next, c->step));
 }
 
-void chunk_execute(struct dispatcher *d, struct sched_req *r)
+static void chunk_execute(struct dispatcher *d, struct sched_req *r)
 {
 	struct chunk *c = container_of(r, struct chunk, req);
 	char *buffer = ra_scratch(c->step);
@@ -169,10 +172,15 @@ void chunk_execute(struct dispatcher *d, struct sched_req *r)
 	backing_unuse(c->backing);
 }
 
-void chunk_finish(struct sched_req *r)
+static void chunk_finish(struct dispatcher *d, struct sched_req *r)
 {
 	struct chunk *c = container_of(r, struct chunk, req);
 
 	device_learn(c->backing->device);
 	chunk_leave(c);
 }
+
+static const struct sched_req_ops chunk_ops = {
+	.execute = chunk_execute,
+	.finish = chunk_finish,
+};

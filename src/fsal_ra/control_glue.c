@@ -143,10 +143,11 @@ static void tick(void)
 
 	glue.sample[glue.next].time = clock_now();
 	for (unsigned int i = 0; (d = device_nth(i)) != NULL; i++) {
-		pthread_mutex_lock(&d->dispatcher.lock);
-		memcpy(glue.sample[glue.next].bytes[i], d->dispatcher.queue.stats.bytes,
+		struct dispatcher_stats now;
+
+		dispatcher_stats(&d->dispatcher, &now);
+		memcpy(glue.sample[glue.next].bytes[i], now.counted.bytes,
 		       sizeof(glue.sample[0].bytes[0]));
-		pthread_mutex_unlock(&d->dispatcher.lock);
 	}
 	glue.next = (glue.next + 1) % SAMPLES;
 }
@@ -191,32 +192,31 @@ static void add_waits(struct json_object *object, const struct sched_stats *s)
 static struct json_object *describe_device(struct ra_device *d, unsigned int n)
 {
 	struct json_object *o = json_object_new_object();
-	struct sched_queue *q = &d->dispatcher.queue;
+	struct dispatcher_stats now;
 
+	dispatcher_stats(&d->dispatcher, &now);
 	add_device_names(o, d);
 	json_object_object_add(o, "rotating", json_object_new_boolean(d->rotating));
 	json_object_object_add(o, "demand_queued",
 			       json_object_new_boolean(device_queues_demand(d)));
-	pthread_mutex_lock(&d->dispatcher.lock);
-	add_text(o, "scheduler", q->policy->name);
-	add_number(o, "depth", d->dispatcher.depth);
-	add_number(o, "running", q->running);
-	add_number(o, "queued_demand", q->by_class[SCHED_DEMAND]);
-	add_number(o, "queued_prefetch", q->by_class[SCHED_PREFETCH]);
-	add_number(o, "queued_writeback", q->by_class[SCHED_WRITEBACK]);
-	add_real(o, "writeback_share", q->writeback.share);
+	add_text(o, "scheduler", now.policy->name);
+	add_number(o, "depth", now.depth);
+	add_number(o, "running", now.running);
+	add_number(o, "queued_demand", now.queued[SCHED_DEMAND]);
+	add_number(o, "queued_prefetch", now.queued[SCHED_PREFETCH]);
+	add_number(o, "queued_writeback", now.queued[SCHED_WRITEBACK]);
+	add_real(o, "writeback_share", now.writeback_share);
 	add_number(o, "demand_bytes_per_s",
-		   throughput(n, SCHED_DEMAND, q->stats.bytes[SCHED_DEMAND]));
+		   throughput(n, SCHED_DEMAND, now.counted.bytes[SCHED_DEMAND]));
 	add_number(o, "prefetch_bytes_per_s",
-		   throughput(n, SCHED_PREFETCH, q->stats.bytes[SCHED_PREFETCH]));
+		   throughput(n, SCHED_PREFETCH, now.counted.bytes[SCHED_PREFETCH]));
 	add_number(o, "writeback_bytes_per_s",
-		   throughput(n, SCHED_WRITEBACK, q->stats.bytes[SCHED_WRITEBACK]));
-	add_waits(o, &q->stats);
-	add_number(o, "seek_us", (uint64_t)(q->cost.seek_ns / 1000));
+		   throughput(n, SCHED_WRITEBACK, now.counted.bytes[SCHED_WRITEBACK]));
+	add_waits(o, &now.counted);
+	add_number(o, "seek_us", (uint64_t)(now.cost.seek_ns / 1000));
 	add_number(o, "media_bytes_per_s",
-		   q->cost.ns_per_byte > 0 ? (uint64_t)(1e9 / q->cost.ns_per_byte) : 0);
-	add_number(o, "chunk", sched_chunk(q));
-	pthread_mutex_unlock(&d->dispatcher.lock);
+		   now.cost.ns_per_byte > 0 ? (uint64_t)(1e9 / now.cost.ns_per_byte) : 0);
+	add_number(o, "chunk", now.chunk);
 	return o;
 }
 
@@ -236,12 +236,13 @@ static void set_policy(struct ra_device *d, const struct sched_policy *policy,
 {
 	struct json_object *change = json_object_new_object();
 	struct device_names names;
+	struct dispatcher_stats now;
 	const char *before;
 
-	pthread_mutex_lock(&d->dispatcher.lock);
-	before = d->dispatcher.queue.policy->name;
-	pthread_mutex_unlock(&d->dispatcher.lock);
-	dispatcher_set_policy(&d->dispatcher, policy);
+	dispatcher_stats(&d->dispatcher, &now);
+	before = now.policy->name;
+	if (dispatcher_set_policy(&d->dispatcher, policy))
+		policy = now.policy; /* no memory for it */
 	device_names(d, &names);
 	LogEvent(COMPONENT_FSAL, "RA: device %s: scheduler %s, was %s (control channel)",
 		 names.number, policy->name, before);
@@ -446,9 +447,10 @@ static void prices(struct control_call *call)
 
 static void take_device_stats(struct ra_device *d, struct sched_stats *s)
 {
-	pthread_mutex_lock(&d->dispatcher.lock);
-	*s = d->dispatcher.queue.stats;
-	pthread_mutex_unlock(&d->dispatcher.lock);
+	struct dispatcher_stats now;
+
+	dispatcher_stats(&d->dispatcher, &now);
+	*s = now.counted;
 }
 
 /* NOW less BASE; the longest wait, which no difference gives, to the factor of two of a bucket. */

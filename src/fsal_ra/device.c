@@ -99,7 +99,9 @@ static void configure(struct ra_device *d, const struct ra_export_params *p)
 
 	limits_of(p, &limits);
 	dispatcher_set_limits(&d->dispatcher, &limits);
-	dispatcher_set_policy(&d->dispatcher, sched_policy_find(p->scheduler));
+	if (dispatcher_set_policy(&d->dispatcher, sched_policy_find(p->scheduler)))
+		LogCrit(COMPONENT_FSAL, "RA: device %u:%u: no memory for another scheduler",
+			major(d->dev), minor(d->dev));
 	atomic_store(&d->written_by_others, false); /* found out anew */
 	err = dispatcher_set_depth(&d->dispatcher, depth_of(d, p));
 	if (err)
@@ -132,7 +134,7 @@ static struct ra_device *make(dev_t dev, struct ra_export *exp)
 	LogEvent(COMPONENT_FSAL,
 		 "RA: device %u:%u (%s): scheduler %s, %u request%s at once, demand reads %s",
 		 major(dev), minor(dev), d->rotating ? "rotating" : "not rotating", p->scheduler,
-		 d->dispatcher.depth, d->dispatcher.depth == 1 ? "" : "s",
+		 dispatcher_depth(&d->dispatcher), dispatcher_depth(&d->dispatcher) == 1 ? "" : "s",
 		 atomic_load(&d->demand_inline) ? "not queued" : "queued");
 	return d;
 }
@@ -163,14 +165,11 @@ struct ra_device *device_find(dev_t dev, struct ra_export *exp)
 
 void device_learn(struct ra_device *d)
 {
-	struct cost_model cost;
+	struct cost_model cost = dispatcher_cost(&d->dispatcher);
 	bool headless = atomic_load(&d->headless);
 
 	if (!d->rotating || !atomic_load(&d->automatic))
 		return;
-	pthread_mutex_lock(&d->dispatcher.lock);
-	cost = d->dispatcher.queue.cost;
-	pthread_mutex_unlock(&d->dispatcher.lock);
 	if (!cost_seek_known(&cost) ||
 	    (headless ? cost.seek_ns < SEEK_REAL : cost.seek_ns >= SEEK_NONE))
 		return;
@@ -254,7 +253,7 @@ static unsigned long writes_in_flight(dev_t dev)
  */
 static void set_written_by_others(struct ra_device *d, bool busy)
 {
-	uint32_t depth = atomic_load(&d->dispatcher.depth);
+	uint32_t depth = dispatcher_depth(&d->dispatcher);
 
 	if (busy)
 		atomic_store(&d->depth_alone, depth);

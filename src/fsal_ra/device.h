@@ -45,7 +45,7 @@ static inline bool device_queues_demand(struct ra_device *d)
 static inline uint32_t device_depth(struct ra_device *d)
 {
 	return atomic_load(&d->written_by_others) ? atomic_load(&d->depth_alone)
-						  : atomic_load(&d->dispatcher.depth);
+						  : dispatcher_depth(&d->dispatcher);
 }
 
 /*

@@ -163,7 +163,7 @@ static size_t length_of(const struct fsal_io_arg *arg)
 /* ---- a read that goes to the disk ------------------------------------------------------- */
 
 /* On a dispatcher thread: the data should be in memory now; the sub-FSAL answers the client. */
-void demand_complete(struct sched_req *r)
+static void demand_complete(struct sched_req *r)
 {
 	struct call *call = container_of(r, struct call, req);
 	struct export_io *io = call->io;
@@ -183,7 +183,7 @@ void demand_complete(struct sched_req *r)
  * Brings the range into the page cache without kernel read-ahead, which would ask the disk for more
  * behind the scheduler's back. Errors are left for the sub-FSAL to meet.
  */
-void demand_execute(struct dispatcher *d, struct sched_req *r)
+static void demand_execute(struct dispatcher *d, struct sched_req *r)
 {
 	struct call *call = container_of(r, struct call, req);
 	char *buffer = ra_scratch(r->io_len);
@@ -198,6 +198,17 @@ void demand_execute(struct dispatcher *d, struct sched_req *r)
 	backing_unuse(call->backing);
 	device_learn(call->backing->device);
 }
+
+static void demand_finish(struct dispatcher *d, struct sched_req *r)
+{
+	demand_complete(r);
+}
+
+static const struct sched_req_ops demand_ops = {
+	.execute = demand_execute,
+	.complete = demand_complete,
+	.finish = demand_finish,
+};
 
 /*
  * Queues the read, or does its I/O at once if the disk has nothing else to do; false: the caller must
@@ -217,7 +228,8 @@ static bool demand_submit(struct call *call, struct backing *b, const struct rea
 
 	if (!export_io_enter(io))
 		return false;
-	*r = (struct sched_req){.class = SCHED_DEMAND,
+	*r = (struct sched_req){.ops = &demand_ops,
+				.class = SCHED_DEMAND,
 				.file = b->file,
 				.offset = offset,
 				.len = length_of(arg),
@@ -281,8 +293,8 @@ static struct backing *observe(struct ra_handle *hdl, struct ra_export *exp,
 	read.size = atomic_load_explicit(&b->size, memory_order_relaxed);
 	if (read.offset + len > read.size)
 		read.size = backing_refresh_size(b);
-	read.chunk = atomic_load_explicit(&b->device->dispatcher.chunk, memory_order_relaxed);
-	read.streams = atomic_load_explicit(&b->device->dispatcher.streams, memory_order_relaxed);
+	read.chunk = dispatcher_chunk(&b->device->dispatcher);
+	read.streams = dispatcher_streams(&b->device->dispatcher);
 	read.price = board_readahead_price(&b->device->prices);
 	readahead_observe(ra_engine, tuning, &exp->io->counters, &read, plan);
 	return b;
@@ -400,35 +412,7 @@ void ra_write2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_
 	SUB_OBJ(obj_hdl, write2, bypass, written, write_arg, call);
 }
 
-/* ---- the dispatcher's view -------------------------------------------------------------- */
-
-static void execute(struct dispatcher *d, struct sched_req *r)
-{
-	switch (r->class) {
-	case SCHED_DEMAND:
-		demand_execute(d, r);
-		break;
-	case SCHED_PREFETCH:
-		chunk_execute(d, r);
-		break;
-	default:
-		writeback_execute(d, r);
-	}
-}
-
-static void finish(struct dispatcher *d, struct sched_req *r)
-{
-	switch (r->class) {
-	case SCHED_DEMAND:
-		demand_complete(r);
-		break;
-	case SCHED_PREFETCH:
-		chunk_finish(r);
-		break;
-	default:
-		writeback_finish(r);
-	}
-}
+/* ---- the dispatchers' threads ----------------------------------------------------------- */
 
 static void thread_start(unsigned int n)
 {
@@ -440,8 +424,5 @@ static void thread_start(unsigned int n)
 
 const struct dispatcher_ops ra_dispatcher_ops = {
 	.now = clock_now,
-	.execute = execute,
-	.complete = demand_complete,
-	.finish = finish,
 	.thread_start = thread_start,
 };

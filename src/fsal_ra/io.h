@@ -78,13 +78,7 @@ struct chunk *chunk_new(struct export_io *io, struct backing *b, const struct re
 /* Hands the chunk to the disk's queue, unless all of it is in memory. The chunk is gone then. */
 void chunk_submit(struct chunk *c);
 
-/* The dispatcher's view of both kinds of request. */
+/* io.c: what all dispatchers are handed. */
 extern const struct dispatcher_ops ra_dispatcher_ops;
-/* io.c: a demand read at the disk, and its answer. */
-void demand_execute(struct dispatcher *d, struct sched_req *r);
-void demand_complete(struct sched_req *r);
-/* chunk.c */
-void chunk_execute(struct dispatcher *d, struct sched_req *r);
-void chunk_finish(struct sched_req *r);
 
 #endif /* RA_IO_H */

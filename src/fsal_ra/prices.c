@@ -142,16 +142,15 @@ static bool meet_devices(void)
 static void sample_disk(unsigned int n)
 {
 	struct ra_device *d = device_nth(n);
-	struct sched_queue *q = &d->dispatcher.queue;
 	struct disk_sample ours = {0};
+	struct dispatcher_stats s;
 
-	pthread_mutex_lock(&d->dispatcher.lock);
+	dispatcher_stats(&d->dispatcher, &s);
 	/* write-backs wait because they are held back, not because the disk is busy */
-	ours.waiting = q->queued - q->by_class[SCHED_WRITEBACK];
-	ours.running = q->running;
+	ours.waiting = s.queued[SCHED_DEMAND] + s.queued[SCHED_PREFETCH];
+	ours.running = s.running;
 	for (int i = 0; i < SCHED_CLASSES; i++)
-		ours.ended += q->stats.served[i];
-	pthread_mutex_unlock(&d->dispatcher.lock);
+		ours.ended += s.counted.served[i];
 	prices.disk[n].limits.saturation_length = saturation_of(d); /* depths change */
 	meter_disk_sample(&prices.disk[n], &prices.source, clock_now(), &ours);
 }

@@ -73,10 +73,10 @@ static void say_writeback(struct text *t)
 
 static void say_device(struct text *t, struct ra_device *d)
 {
-	struct sched_queue *q = &d->dispatcher.queue;
-	const struct sched_stats *s = &q->stats;
+	struct dispatcher_stats now;
+	const struct sched_stats *s = &now.counted;
 
-	pthread_mutex_lock(&d->dispatcher.lock);
+	dispatcher_stats(&d->dispatcher, &now);
 	say(t,
 	    "{\"device\":\"%u:%u\",\"scheduler\":\"%s\",\"depth\":%u,\"queued_demand\":%u"
 	    ",\"queued_prefetch\":%u,\"served_demand\":%" PRIu64 ",\"served_prefetch\":%" PRIu64
@@ -86,14 +86,13 @@ static void say_device(struct text *t, struct ra_device *d)
 	    ",\"refused\":%" PRIu64 ",\"switches\":%" PRIu64 ",\"wait_p50_us\":%" PRIu64
 	    ",\"wait_p99_us\":%" PRIu64 ",\"wait_max_us\":%" PRIu64
 	    ",\"seek_us\":%.0f,\"bytes_per_s\":%.0f,\"chunk\":%" PRIu64 "}",
-	    major(d->dev), minor(d->dev), q->policy->name, d->dispatcher.depth,
-	    q->by_class[SCHED_DEMAND], q->by_class[SCHED_PREFETCH], s->served[SCHED_DEMAND],
-	    s->served[SCHED_PREFETCH], s->served[SCHED_WRITEBACK], q->writeback.share,
-	    s->bytes[SCHED_DEMAND], s->bytes[SCHED_PREFETCH], s->joined, s->absorbed, s->merged,
-	    s->expired, s->dropped, s->refused, s->switches, sched_wait_percentile(s, 50) / 1000,
-	    sched_wait_percentile(s, 99) / 1000, s->wait_max / 1000, q->cost.seek_ns / 1000,
-	    q->cost.ns_per_byte > 0 ? 1e9 / q->cost.ns_per_byte : 0, sched_chunk(q));
-	pthread_mutex_unlock(&d->dispatcher.lock);
+	    major(d->dev), minor(d->dev), now.policy->name, now.depth, now.queued[SCHED_DEMAND],
+	    now.queued[SCHED_PREFETCH], s->served[SCHED_DEMAND], s->served[SCHED_PREFETCH],
+	    s->served[SCHED_WRITEBACK], now.writeback_share, s->bytes[SCHED_DEMAND],
+	    s->bytes[SCHED_PREFETCH], s->joined, s->absorbed, s->merged, s->expired, s->dropped,
+	    s->refused, s->switches, sched_wait_percentile(s, 50) / 1000,
+	    sched_wait_percentile(s, 99) / 1000, s->wait_max / 1000, now.cost.seek_ns / 1000,
+	    now.cost.ns_per_byte > 0 ? 1e9 / now.cost.ns_per_byte : 0, now.chunk);
 }
 
 size_t ra_stats_json(char *buffer, size_t size)

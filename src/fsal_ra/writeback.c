@@ -198,6 +198,8 @@ static bool claim(struct wb_file *f, double level, uint64_t now)
 
 /* ---- turns ------------------------------------------------------------------------------- */
 
+static const struct sched_req_ops turn_ops;
+
 /* Queues a claimed file. The request may be over, and F gone, when this returns. */
 static void submit(struct wb_file *f)
 {
@@ -208,7 +210,8 @@ static void submit(struct wb_file *f)
 
 	pthread_mutex_lock(&wb.lock);
 	s = f->sync.n || !f->dirty.n ? &f->sync : &f->dirty;
-	*r = (struct sched_req){.class = SCHED_WRITEBACK,
+	*r = (struct sched_req){.ops = &turn_ops,
+				.class = SCHED_WRITEBACK,
 				.file = f->backing->file,
 				.offset = s->n ? dirty_where(s) : 0,
 				.wanted = f->waiters != 0};
@@ -287,7 +290,7 @@ static void sync_step(struct wb_file *f, const struct dirty_range *step, unsigne
  * A slice of steps. The next step is begun before the last one is waited for, so that the disk, and
  * a drive's write cache, always have some; and it is begun only if it will fit.
  */
-void writeback_execute(struct dispatcher *d, struct sched_req *r)
+static void turn_execute(struct dispatcher *d, struct sched_req *r)
 {
 	struct wb_file *f = container_of(r, struct wb_file, req);
 	uint64_t slice = dispatcher_writeback_slice(d), begun = clock_now(), last = begun, took = 0;
@@ -318,7 +321,7 @@ void writeback_execute(struct dispatcher *d, struct sched_req *r)
 	backing_unuse(f->backing);
 }
 
-void writeback_finish(struct sched_req *r)
+static void turn_finish(struct dispatcher *d, struct sched_req *r)
 {
 	struct wb_file *f = container_of(r, struct wb_file, req);
 	bool again, out = false;
@@ -336,6 +339,11 @@ void writeback_finish(struct sched_req *r)
 	else if (out)
 		free_file(f);
 }
+
+static const struct sched_req_ops turn_ops = {
+	.execute = turn_execute,
+	.finish = turn_finish,
+};
 
 /* ---- clients ----------------------------------------------------------------------------- */
 
@@ -675,9 +683,7 @@ static void bid(double level, uint64_t now)
 		pthread_mutex_lock(&wb.lock);
 		age = oldest_on(d, now, &l.age_max);
 		pthread_mutex_unlock(&wb.lock);
-		pthread_mutex_lock(&d->dispatcher.lock);
-		l.share_max = d->dispatcher.queue.limits.writeback_share;
-		pthread_mutex_unlock(&d->dispatcher.lock);
+		l.share_max = dispatcher_limits(&d->dispatcher).writeback_share;
 		dispatcher_set_writeback_share(&d->dispatcher,
 					       bid_share(&l, memory, device_price(d), age));
 		device_watch_writes(d);

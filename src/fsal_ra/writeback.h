@@ -10,11 +10,9 @@
 #include <stdint.h>
 
 struct backing;
-struct dispatcher;
 struct export_io;
 struct ra_export;
 struct ra_handle;
-struct sched_req;
 
 /* Life, from service.c. start returns 0 or an errno. stop: no client calls any more. */
 int writeback_start(void);
@@ -56,10 +54,6 @@ void writeback_unlinked(struct backing *b);
 void writeback_removed(void);
 /* The export goes: what is dirty is the kernel's to write out. */
 void writeback_leave(const struct export_io *io);
-
-/* The dispatcher's view. */
-void writeback_execute(struct dispatcher *d, struct sched_req *r);
-void writeback_finish(struct sched_req *r);
 
 /* For operators. */
 struct writeback_view {

@@ -2,9 +2,12 @@
 /* Threads around one dispatch queue. See dispatcher.h. */
 #include "sched/dispatcher.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
+#include <string.h>
+
+#include "common/clock.h"
 
 /* The shortest timed wait (ns). */
 #define HOLD_MIN UINT64_C(100000)
@@ -27,7 +30,7 @@ static void complete_all(struct dispatcher *d, struct sched_list *woken)
 
 	while ((r = TAILQ_FIRST(woken))) {
 		TAILQ_REMOVE(woken, r, order);
-		d->ops->complete(r); /* R may be gone after this */
+		r->ops->complete(r); /* R may be gone after this */
 	}
 }
 
@@ -38,38 +41,33 @@ static void end_unlock(struct dispatcher *d, struct sched_req *r)
 
 	sched_done(&d->queue, r, d->ops->now(), &woken);
 	advise(d);
-	pthread_mutex_unlock(&d->lock);
+	lock_drop(&d->lock);
 	complete_all(d, &woken);
 }
 
 static void serve(struct dispatcher *d, struct sched_req *r)
 {
-	pthread_mutex_unlock(&d->lock);
-	d->ops->execute(d, r);
-	pthread_mutex_lock(&d->lock);
+	lock_drop(&d->lock);
+	r->ops->execute(d, r);
+	lock_take(&d->lock);
 	end_unlock(d, r);
-	d->ops->finish(d, r);
-	pthread_mutex_lock(&d->lock);
+	r->ops->finish(d, r);
+	lock_take(&d->lock);
 }
 
 /* Waits for work, or until what is held back may go; lock held. */
 static void wait_for_work(struct dispatcher *d)
 {
 	uint64_t now = d->ops->now(), until = UINT64_MAX, left;
-	struct timespec ts;
 
 	if (d->busy < d->depth) /* else whoever frees the disk looks again */
 		until = sched_hold_until(&d->queue, now);
 	if (until == UINT64_MAX) {
-		pthread_cond_wait(&d->work, &d->lock);
+		pthread_cond_wait(&d->work, &d->lock.mutex);
 		return;
 	}
 	left = until - now < HOLD_MIN ? HOLD_MIN : until - now;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	left += (uint64_t)ts.tv_nsec;
-	ts.tv_sec += (time_t)(left / 1000000000u);
-	ts.tv_nsec = (long)(left % 1000000000u);
-	pthread_cond_timedwait(&d->work, &d->lock, &ts);
+	clock_cond_wait_until(&d->work, &d->lock.mutex, clock_now() + left);
 }
 
 static void *worker_main(void *arg)
@@ -80,7 +78,7 @@ static void *worker_main(void *arg)
 
 	if (d->ops->thread_start)
 		d->ops->thread_start(w->n);
-	pthread_mutex_lock(&d->lock);
+	lock_take(&d->lock);
 	for (;;) {
 		/* at the end everybody helps: what a last chunk submits must not be left behind */
 		if ((d->busy < d->depth || d->stopping) &&
@@ -94,9 +92,7 @@ static void *worker_main(void *arg)
 			break;
 		wait_for_work(d);
 	}
-	pthread_mutex_unlock(&d->lock);
-	if (d->ops->thread_stop)
-		d->ops->thread_stop();
+	lock_drop(&d->lock);
 	free(w);
 	return NULL;
 }
@@ -109,7 +105,7 @@ int dispatcher_set_depth(struct dispatcher *d, uint32_t depth)
 		depth = 1;
 	if (depth > DISPATCHER_DEPTH_MAX)
 		depth = DISPATCHER_DEPTH_MAX;
-	pthread_mutex_lock(&d->lock);
+	lock_take(&d->lock);
 	while (d->n_threads < depth && !err) {
 		struct worker *w = malloc(sizeof(*w));
 
@@ -127,43 +123,44 @@ int dispatcher_set_depth(struct dispatcher *d, uint32_t depth)
 	}
 	d->depth = d->n_threads < depth ? d->n_threads : depth;
 	pthread_cond_broadcast(&d->work);
-	pthread_mutex_unlock(&d->lock);
+	lock_drop(&d->lock);
 	return d->depth ? 0 : err;
 }
 
 int dispatcher_init(struct dispatcher *d, const struct dispatcher_ops *ops, uint32_t depth,
 		    const struct sched_policy *policy, const struct sched_limits *limits)
 {
-	pthread_condattr_t attr;
 	int err;
 
 	*d = (struct dispatcher){.ops = ops};
-	pthread_mutex_init(&d->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&d->work, &attr);
-	pthread_condattr_destroy(&attr);
-	sched_queue_init(&d->queue, policy, limits);
+	err = sched_queue_init(&d->queue, policy, limits);
+	if (err)
+		return err;
+	lock_init(&d->lock, LOCK_DISPATCHER);
+	clock_cond_init(&d->work);
 	advise(d);
 	err = dispatcher_set_depth(d, depth);
 	if (err) {
 		pthread_cond_destroy(&d->work);
-		pthread_mutex_destroy(&d->lock);
+		lock_fini(&d->lock);
+		sched_queue_fini(&d->queue);
 	}
 	return err;
 }
 
 void dispatcher_fini(struct dispatcher *d)
 {
-	pthread_mutex_lock(&d->lock);
+	lock_take(&d->lock);
 	d->stopping = true;
 	d->queue.writeback.hurry = true;
 	pthread_cond_broadcast(&d->work);
-	pthread_mutex_unlock(&d->lock);
+	lock_drop(&d->lock);
 	for (uint32_t i = 0; i < d->n_threads; i++)
 		pthread_join(d->threads[i], NULL);
+	assert(!d->queue.queued && !d->queue.running);
 	pthread_cond_destroy(&d->work);
-	pthread_mutex_destroy(&d->lock);
+	lock_fini(&d->lock);
+	sched_queue_fini(&d->queue);
 }
 
 /* Somebody may be needed for what is queued; lock held. */
@@ -177,12 +174,12 @@ enum sched_verdict dispatcher_submit(struct dispatcher *d, struct sched_req *r)
 {
 	enum sched_verdict verdict;
 
-	pthread_mutex_lock(&d->lock);
+	lock_take(&d->lock);
 	verdict = sched_submit(&d->queue, r, d->ops->now());
 	advise(d);
 	if (verdict == SCHED_ADDED)
 		wake_worker(d);
-	pthread_mutex_unlock(&d->lock);
+	lock_drop(&d->lock);
 	return verdict;
 }
 
@@ -191,7 +188,7 @@ enum sched_verdict dispatcher_submit_or_run(struct dispatcher *d, struct sched_r
 	enum sched_verdict verdict;
 	uint64_t now = d->ops->now();
 
-	pthread_mutex_lock(&d->lock);
+	lock_take(&d->lock);
 	verdict = sched_submit(&d->queue, r, now);
 	advise(d);
 	if (verdict == SCHED_ADDED && d->busy < d->depth && sched_next_is(&d->queue, r, now)) {
@@ -200,13 +197,13 @@ enum sched_verdict dispatcher_submit_or_run(struct dispatcher *d, struct sched_r
 	} else if (verdict == SCHED_ADDED) {
 		wake_worker(d);
 	}
-	pthread_mutex_unlock(&d->lock);
+	lock_drop(&d->lock);
 	return verdict;
 }
 
 void dispatcher_ran(struct dispatcher *d, struct sched_req *r)
 {
-	pthread_mutex_lock(&d->lock);
+	lock_take(&d->lock);
 	d->busy--;
 	wake_worker(d);
 	end_unlock(d, r);
@@ -216,9 +213,9 @@ void dispatcher_progress(struct dispatcher *d, struct sched_req *r, uint64_t upt
 {
 	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
 
-	pthread_mutex_lock(&d->lock);
+	lock_take(&d->lock);
 	sched_progress(&d->queue, r, upto, d->ops->now(), &woken);
-	pthread_mutex_unlock(&d->lock);
+	lock_drop(&d->lock);
 	complete_all(d, &woken);
 }
 
@@ -227,56 +224,56 @@ bool dispatcher_gap(struct dispatcher *d, uint64_t slice)
 	struct sched_req *r;
 	bool served = false;
 
-	pthread_mutex_lock(&d->lock);
+	lock_take(&d->lock);
 	while ((r = sched_next_in_gap(&d->queue, slice, !served, d->ops->now()))) {
 		served = true;
 		serve(d, r);
 	}
-	pthread_mutex_unlock(&d->lock);
+	lock_drop(&d->lock);
 	return served;
 }
 
 uint64_t dispatcher_shorten(struct dispatcher *d, struct sched_req *r, uint64_t len)
 {
-	pthread_mutex_lock(&d->lock);
+	lock_take(&d->lock);
 	len = sched_shorten(&d->queue, r, len);
-	pthread_mutex_unlock(&d->lock);
+	lock_drop(&d->lock);
 	return len;
 }
 
 void dispatcher_observe(struct dispatcher *d, uint64_t block, uint64_t len, uint64_t service)
 {
-	pthread_mutex_lock(&d->lock);
+	lock_take(&d->lock);
 	sched_observe(&d->queue, block, len, service);
-	pthread_mutex_unlock(&d->lock);
+	lock_drop(&d->lock);
 }
 
 uint64_t dispatcher_writeback_slice(struct dispatcher *d)
 {
 	uint64_t slice;
 
-	pthread_mutex_lock(&d->lock);
+	lock_take(&d->lock);
 	slice = sched_writeback_slice(&d->queue, d->ops->now());
-	pthread_mutex_unlock(&d->lock);
+	lock_drop(&d->lock);
 	return slice;
 }
 
 void dispatcher_set_writeback_share(struct dispatcher *d, double share)
 {
-	pthread_mutex_lock(&d->lock);
+	lock_take(&d->lock);
 	sched_set_writeback_share(&d->queue, share);
 	if (d->queue.by_class[SCHED_WRITEBACK])
 		pthread_cond_broadcast(&d->work);
-	pthread_mutex_unlock(&d->lock);
+	lock_drop(&d->lock);
 }
 
 uint32_t dispatcher_writes(struct dispatcher *d)
 {
 	uint32_t writes;
 
-	pthread_mutex_lock(&d->lock);
+	lock_take(&d->lock);
 	writes = d->queue.writeback.running;
-	pthread_mutex_unlock(&d->lock);
+	lock_drop(&d->lock);
 	return writes;
 }
 
@@ -284,32 +281,73 @@ uint32_t dispatcher_reads(struct dispatcher *d)
 {
 	uint32_t reads;
 
-	pthread_mutex_lock(&d->lock);
+	lock_take(&d->lock);
 	reads = d->queue.queued + d->queue.running - d->queue.by_class[SCHED_WRITEBACK] -
 		d->queue.writeback.running;
-	pthread_mutex_unlock(&d->lock);
+	lock_drop(&d->lock);
 	return reads;
 }
 
 void dispatcher_want(struct dispatcher *d, struct sched_req *r)
 {
-	pthread_mutex_lock(&d->lock);
+	lock_take(&d->lock);
 	sched_want(&d->queue, r, d->ops->now());
 	pthread_cond_broadcast(&d->work);
-	pthread_mutex_unlock(&d->lock);
+	lock_drop(&d->lock);
 }
 
-void dispatcher_set_policy(struct dispatcher *d, const struct sched_policy *policy)
+int dispatcher_set_policy(struct dispatcher *d, const struct sched_policy *policy)
 {
-	pthread_mutex_lock(&d->lock);
-	sched_set_policy(&d->queue, policy);
-	pthread_mutex_unlock(&d->lock);
+	int err;
+
+	lock_take(&d->lock);
+	err = sched_set_policy(&d->queue, policy);
+	lock_drop(&d->lock);
+	return err;
 }
 
 void dispatcher_set_limits(struct dispatcher *d, const struct sched_limits *limits)
 {
-	pthread_mutex_lock(&d->lock);
+	lock_take(&d->lock);
 	d->queue.limits = *limits;
 	advise(d);
-	pthread_mutex_unlock(&d->lock);
+	lock_drop(&d->lock);
+}
+
+void dispatcher_stats(struct dispatcher *d, struct dispatcher_stats *s)
+{
+	const struct sched_queue *q = &d->queue;
+
+	lock_take(&d->lock);
+	*s = (struct dispatcher_stats){
+		.policy = q->policy,
+		.depth = dispatcher_depth(d),
+		.running = q->running,
+		.writeback_share = q->writeback.share,
+		.chunk = sched_chunk(q),
+		.cost = q->cost,
+		.counted = q->stats,
+	};
+	memcpy(s->queued, q->by_class, sizeof(s->queued));
+	lock_drop(&d->lock);
+}
+
+struct cost_model dispatcher_cost(struct dispatcher *d)
+{
+	struct cost_model cost;
+
+	lock_take(&d->lock);
+	cost = d->queue.cost;
+	lock_drop(&d->lock);
+	return cost;
+}
+
+struct sched_limits dispatcher_limits(struct dispatcher *d)
+{
+	struct sched_limits limits;
+
+	lock_take(&d->lock);
+	limits = d->queue.limits;
+	lock_drop(&d->lock);
+	return limits;
 }

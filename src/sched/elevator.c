@@ -9,25 +9,34 @@
  */
 #include "sched/policy.h"
 
-static void add(struct sched_queue *q, struct sched_req *r)
+static void init(void *state)
 {
-	order_insert(&q->current, r);
+	struct sched_list *all = state;
+
+	TAILQ_INIT(all);
 }
 
-static void remove_req(struct sched_queue *q, struct sched_req *r)
+static void add(void *state, struct sched_req *r)
 {
-	TAILQ_REMOVE(&q->current, r, order);
+	order_insert(state, r);
 }
 
-static struct sched_req *pick(struct sched_queue *q, uint64_t now)
+static void remove_req(void *state, struct sched_req *r)
 {
-	(void)now;
-	return order_scan(&q->current, q->head);
+	struct sched_list *all = state;
+
+	TAILQ_REMOVE(all, r, order);
+}
+
+static struct sched_req *pick(void *state, const struct sched_queue *q)
+{
+	return order_scan(state, q->head);
 }
 
 const struct sched_policy sched_elevator = {
 	.name = "elevator",
-	.summary = "one-way scan by disk address: throughput first",
+	.size = sizeof(struct sched_list),
+	.init = init,
 	.add = add,
 	.remove = remove_req,
 	.pick = pick,

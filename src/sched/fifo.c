@@ -2,25 +2,38 @@
 /* fifo: in the order of arrival. */
 #include "sched/policy.h"
 
-static void add(struct sched_queue *q, struct sched_req *r)
+static void init(void *state)
 {
-	TAILQ_INSERT_TAIL(&q->current, r, order);
+	struct sched_list *all = state;
+
+	TAILQ_INIT(all);
 }
 
-static void remove_req(struct sched_queue *q, struct sched_req *r)
+static void add(void *state, struct sched_req *r)
 {
-	TAILQ_REMOVE(&q->current, r, order);
+	struct sched_list *all = state;
+
+	TAILQ_INSERT_TAIL(all, r, order);
 }
 
-static struct sched_req *pick(struct sched_queue *q, uint64_t now)
+static void remove_req(void *state, struct sched_req *r)
 {
-	(void)now;
-	return TAILQ_FIRST(&q->current);
+	struct sched_list *all = state;
+
+	TAILQ_REMOVE(all, r, order);
+}
+
+static struct sched_req *pick(void *state, const struct sched_queue *q)
+{
+	const struct sched_list *all = state;
+
+	return TAILQ_FIRST(all);
 }
 
 const struct sched_policy sched_fifo = {
 	.name = "fifo",
-	.summary = "in the order of arrival",
+	.size = sizeof(struct sched_list),
+	.init = init,
 	.add = add,
 	.remove = remove_req,
 	.pick = pick,

@@ -5,9 +5,23 @@
  */
 #include "sched/policy.h"
 
-static void add(struct sched_queue *q, struct sched_req *r)
+struct ncscan {
+	struct sched_list current, next; /* by address: this scan, the one after */
+};
+
+static void init(void *state)
 {
-	order_insert(&q->next, r);
+	struct ncscan *s = state;
+
+	TAILQ_INIT(&s->current);
+	TAILQ_INIT(&s->next);
+}
+
+static void add(void *state, struct sched_req *r)
+{
+	struct ncscan *s = state;
+
+	order_insert(&s->next, r);
 }
 
 static bool in_list(const struct sched_list *list, const struct sched_req *r)
@@ -20,25 +34,29 @@ static bool in_list(const struct sched_list *list, const struct sched_req *r)
 	return false;
 }
 
-static void remove_req(struct sched_queue *q, struct sched_req *r)
+static void remove_req(void *state, struct sched_req *r)
 {
-	if (in_list(&q->current, r))
-		TAILQ_REMOVE(&q->current, r, order);
+	struct ncscan *s = state;
+
+	if (in_list(&s->current, r))
+		TAILQ_REMOVE(&s->current, r, order);
 	else
-		TAILQ_REMOVE(&q->next, r, order);
+		TAILQ_REMOVE(&s->next, r, order);
 }
 
-static struct sched_req *pick(struct sched_queue *q, uint64_t now)
+static struct sched_req *pick(void *state, const struct sched_queue *q)
 {
-	(void)now;
-	if (TAILQ_EMPTY(&q->current))
-		TAILQ_CONCAT(&q->current, &q->next, order);
-	return order_scan(&q->current, q->head);
+	struct ncscan *s = state;
+
+	if (TAILQ_EMPTY(&s->current))
+		TAILQ_CONCAT(&s->current, &s->next, order);
+	return order_scan(&s->current, q->head);
 }
 
 const struct sched_policy sched_ncscan = {
 	.name = "ncscan",
-	.summary = "N-step C-SCAN: the current scan is frozen, arrivals wait for the next",
+	.size = sizeof(struct ncscan),
+	.init = init,
 	.add = add,
 	.remove = remove_req,
 	.pick = pick,

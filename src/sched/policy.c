@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The table of policies. */
+/* The table of policies, by name and by number. */
 #include "sched/policy.h"
 
 #include <string.h>
 
 static const struct sched_policy *const policies[] = {
-	&sched_fifo,
-	&sched_elevator,
-	&sched_ncscan,
-	&sched_turns,
+#define POLICY(name) &sched_##name,
+	SCHED_POLICIES(POLICY)
+#undef POLICY
 };
 
 const struct sched_policy *sched_policy_nth(unsigned int n)

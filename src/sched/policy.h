@@ -5,23 +5,38 @@
 
 #include "sched/queue.h"
 
+/*
+ * A policy sees reads only. Its state is its own: SIZE bytes, allocated by the queue when the policy
+ * is set, freed when another one is; of the queue it may look at all and change nothing.
+ */
 struct sched_policy {
 	const char *name;
-	const char *summary;
+	size_t size;
+	/* Nothing is queued. */
+	void (*init)(void *state);
 	/* R was queued. */
-	void (*add)(struct sched_queue *q, struct sched_req *r);
-	/* R leaves the queue: absorbed by a chunk, merged, or past Max_Wait. */
-	void (*remove)(struct sched_queue *q, struct sched_req *r);
+	void (*add)(void *state, struct sched_req *r);
+	/* R leaves the queue: picked, absorbed by a chunk, merged, or past Max_Wait. */
+	void (*remove)(void *state, struct sched_req *r);
 	/* The request to serve next, without removing it; never NULL while one is queued. */
-	struct sched_req *(*pick)(struct sched_queue *q, uint64_t now);
+	struct sched_req *(*pick)(void *state, const struct sched_queue *q);
 	/*
 	 * The demand read to serve next in a gap within a chunk; FIRST: the gap opens. NULL: none
 	 * left. A policy without gaps leaves it NULL.
 	 */
-	struct sched_req *(*gap)(struct sched_queue *q, bool first);
+	struct sched_req *(*gap)(void *state, const struct sched_queue *q, bool first);
 };
 
-extern const struct sched_policy sched_fifo, sched_elevator, sched_ncscan, sched_turns;
+/* The table of policies: a new one is a line here, and a file that defines sched_NAME. */
+#define SCHED_POLICIES(POLICY)                                                                     \
+	POLICY(fifo)                                                                               \
+	POLICY(elevator)                                                                           \
+	POLICY(ncscan)                                                                             \
+	POLICY(turns)
+
+#define POLICY(name) extern const struct sched_policy sched_##name;
+SCHED_POLICIES(POLICY)
+#undef POLICY
 
 /* The policy of NAME, or NULL. */
 const struct sched_policy *sched_policy_find(const char *name);

@@ -2,21 +2,17 @@
 /* The dispatch queue: joining, absorbing, merging, the bound on waiting. See queue.h. */
 #include "sched/queue.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sched/policy.h"
-#include "sched/writeback.h"
+#include "sched/writeback_turn.h"
 
 /* Small demand reads wait at this share of the chunks or more: there are random readers about. */
 #define DEMANDS_ABOUT 0.4
 /* ... averaged over about this many chunks. */
 #define DEMAND_CHUNKS 4
-
-const char *const sched_class_names[SCHED_CLASSES] = {
-	[SCHED_DEMAND] = "demand",
-	[SCHED_PREFETCH] = "prefetch",
-	[SCHED_WRITEBACK] = "write-back",
-};
 
 static struct sched_list *file_list(struct sched_queue *q, uint64_t file)
 {
@@ -28,20 +24,27 @@ static uint64_t end_of(const struct sched_req *r)
 	return r->offset + r->len;
 }
 
-void sched_queue_init(struct sched_queue *q, const struct sched_policy *policy,
-		      const struct sched_limits *limits)
+int sched_queue_init(struct sched_queue *q, const struct sched_policy *policy,
+		     const struct sched_limits *limits)
 {
 	memset(q, 0, sizeof(*q));
 	q->policy = policy;
+	q->policy_state = malloc(policy->size);
+	if (!q->policy_state)
+		return ENOMEM;
+	policy->init(q->policy_state);
 	q->limits = *limits;
 	TAILQ_INIT(&q->aged);
-	TAILQ_INIT(&q->current);
-	TAILQ_INIT(&q->next);
-	TAILQ_INIT(&q->demands);
-	TAILQ_INIT(&q->batch);
 	TAILQ_INIT(&q->writeback.queued);
 	for (int i = 0; i < SCHED_FILE_HASH; i++)
 		TAILQ_INIT(&q->files[i]);
+	return 0;
+}
+
+void sched_queue_fini(struct sched_queue *q)
+{
+	free(q->policy_state);
+	q->policy_state = NULL;
 }
 
 /* Takes a queued request out of every list but that of its file. */
@@ -50,7 +53,7 @@ static void unqueue(struct sched_queue *q, struct sched_req *r)
 	if (r->class == SCHED_WRITEBACK) {
 		writeback_remove(q, r);
 	} else {
-		q->policy->remove(q, r);
+		q->policy->remove(q->policy_state, r);
 		TAILQ_REMOVE(&q->aged, r, age);
 	}
 	q->queued--;
@@ -143,7 +146,7 @@ enum sched_verdict sched_submit(struct sched_queue *q, struct sched_req *r, uint
 		writeback_add(q, r);
 	} else {
 		TAILQ_INSERT_TAIL(&q->aged, r, age);
-		q->policy->add(q, r);
+		q->policy->add(q->policy_state, r);
 	}
 	return SCHED_ADDED;
 }
@@ -221,7 +224,7 @@ struct sched_req *sched_next(struct sched_queue *q, uint64_t now)
 	} else {
 		r = writeback_pick(q, now);
 		if (!r && sched_reads(q))
-			r = q->policy->pick(q, now);
+			r = q->policy->pick(q->policy_state, q);
 		if (!r)
 			return NULL; /* write-backs are queued, and held back */
 	}
@@ -232,7 +235,7 @@ bool sched_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
 	if (r->state != REQ_QUEUED || sched_reads(q) != 1 || writeback_pick(q, now))
 		return false;
-	q->policy->pick(q, now); /* what it notes of its picks */
+	q->policy->pick(q->policy_state, q); /* what it notes of its picks */
 	hand_out(q, r, now);
 	return true;
 }
@@ -245,7 +248,7 @@ struct sched_req *sched_next_in_gap(struct sched_queue *q, uint64_t slice, bool 
 		return NULL;
 	if (first && slice < cost_slice(&q->cost, &q->limits.cost, q->by_class[SCHED_DEMAND]))
 		return NULL;
-	r = q->policy->gap(q, first);
+	r = q->policy->gap(q->policy_state, q, first);
 	if (!r)
 		return NULL;
 	q->gap_opened = true;
@@ -345,21 +348,26 @@ uint64_t sched_chunk(const struct sched_queue *q)
 			  q->gap_demand > DEMANDS_ABOUT);
 }
 
-void sched_set_policy(struct sched_queue *q, const struct sched_policy *policy)
+int sched_set_policy(struct sched_queue *q, const struct sched_policy *policy)
 {
 	struct sched_req *r;
+	void *state;
 
 	if (policy == q->policy)
-		return;
-	TAILQ_FOREACH(r, &q->aged, age)
-		q->policy->remove(q, r);
+		return 0;
+	state = malloc(policy->size);
+	if (!state)
+		return ENOMEM;
+	policy->init(state); /* all start level: being queued again is no turn had */
+	TAILQ_FOREACH(r, &q->aged, age) {
+		q->policy->remove(q->policy_state, r);
+		policy->add(state, r);
+	}
+	free(q->policy_state);
 	q->policy = policy;
-	q->gap_used = false;
-	q->level = 0; /* all start level: being queued again is no turn had */
-	memset(q->streams, 0, sizeof(q->streams));
-	TAILQ_FOREACH(r, &q->aged, age)
-		policy->add(q, r);
+	q->policy_state = state;
 	q->stats.switches++;
+	return 0;
 }
 
 uint64_t sched_wait_percentile(const struct sched_stats *s, double percent)

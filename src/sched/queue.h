@@ -9,7 +9,7 @@
  *              +-> waiters of that request
  *
  * Requests have a class. A demand read is one a client waits for; a prefetch is a chunk nobody
- * waits for yet; a write-back pushes dirty data out and keeps apart from the policies: writeback.c
+ * waits for yet; a write-back pushes dirty data out and keeps apart from the policies: writeback_turn.c
  * says when it may. A demand inside a chunk queued or running joins it; a chunk submitted over
  * demands still queued absorbs them; demands that are neighbours on the device are merged up to
  * Max_Io when picked. So nothing is read twice. Whatever the policy, a demand read (or a chunk one
@@ -29,14 +29,29 @@
 #include "sched/cost.h"
 
 enum sched_class { SCHED_DEMAND, SCHED_PREFETCH, SCHED_WRITEBACK, SCHED_CLASSES };
-extern const char *const sched_class_names[SCHED_CLASSES];
 
 TAILQ_HEAD(sched_list, sched_req);
+
+struct dispatcher;
+
+/* What "doing" a request means, by its class: the submitter's. Called without any lock. */
+struct sched_req_ops {
+	/* Carries out R on a dispatcher's thread (dropped: only tidies up). Does not free it. */
+	void (*execute)(struct dispatcher *d, struct sched_req *r);
+	/*
+	 * R had joined another, whose data is there (or whose I/O failed: R must find out): answers
+	 * the client, ends R. NULL where a class joins nothing.
+	 */
+	void (*complete)(struct sched_req *r);
+	/* R was executed, and its waiters completed: ends R. */
+	void (*finish)(struct dispatcher *d, struct sched_req *r);
+};
 
 enum sched_state { REQ_IDLE, REQ_QUEUED, REQ_JOINED, REQ_RUNNING };
 
 struct sched_req {
 	/* The submitter's. */
+	const struct sched_req_ops *ops;
 	enum sched_class class;
 	uint64_t file;	 /* identity of the file on this device */
 	uint64_t offset; /* in the file, bytes */
@@ -56,8 +71,8 @@ struct sched_req {
 	uint64_t tag;		    /* bytes its stream had before it (policy turns) */
 	TAILQ_ENTRY(sched_req) age; /* all queued, by submission */
 	TAILQ_ENTRY(sched_req) order; /* the policy's list, or the waiters of another */
-	TAILQ_ENTRY(sched_req)
-	hash; /* those of the same file: queued chunks and demands, running */
+	/* those of the same file: queued chunks and demands, running */
+	TAILQ_ENTRY(sched_req) hash;
 	struct sched_list waiters;
 };
 
@@ -83,7 +98,7 @@ struct sched_stats {
 
 struct sched_policy;
 
-/* writeback.c's. */
+/* writeback_turn.c's. */
 struct sched_writeback {
 	struct sched_list queued; /* by device address */
 	double share;	 /* of the disk's time while reads use it: 0 defers, set from outside */
@@ -95,10 +110,10 @@ struct sched_writeback {
 	uint64_t demand_ended;	/* ... a demand read */
 };
 
-#define SCHED_FILE_HASH	 256
-#define SCHED_OWNER_HASH 1024
+#define SCHED_FILE_HASH 256
 struct sched_queue {
 	const struct sched_policy *policy;
+	void *policy_state; /* the policy's own */
 	struct sched_limits limits;
 	struct sched_stats stats;
 	struct cost_model cost;
@@ -111,15 +126,7 @@ struct sched_queue {
 	uint32_t by_class[SCHED_CLASSES];
 	struct sched_list aged;
 	struct sched_list files[SCHED_FILE_HASH];
-	/* The policy's own state. */
-	struct sched_list current, next; /* sorted by block: this scan, the one after */
-	struct sched_list demands, batch;
-	bool gap_used;
-	uint64_t level; /* what the streams of the present scan have had, bytes */
 	struct sched_writeback writeback;
-	struct {
-		uint64_t owner, had;
-	} streams[SCHED_OWNER_HASH]; /* as far as there is room */
 };
 
 enum sched_verdict {
@@ -130,8 +137,11 @@ enum sched_verdict {
 	SCHED_RUN,	/* dispatcher only: the disk is free, the caller runs it itself */
 };
 
-void sched_queue_init(struct sched_queue *q, const struct sched_policy *policy,
-		      const struct sched_limits *limits);
+/* Returns 0 or ENOMEM. */
+int sched_queue_init(struct sched_queue *q, const struct sched_policy *policy,
+		     const struct sched_limits *limits);
+/* What may still be queued or running stays its submitter's. */
+void sched_queue_fini(struct sched_queue *q);
 /* R's first block of fields (of a write-back also wanted) is set by the caller, who keeps R alive
  * until it is handed out or woken. */
 enum sched_verdict sched_submit(struct sched_queue *q, struct sched_req *r, uint64_t now);
@@ -160,8 +170,8 @@ void sched_observe(struct sched_queue *q, uint64_t block, uint64_t len, uint64_t
 uint64_t sched_chunk(const struct sched_queue *q);
 /* Streams competing for the disk at present, at least 1. */
 uint32_t sched_streams(const struct sched_queue *q);
-/* Changes the policy; everything queued stays queued. */
-void sched_set_policy(struct sched_queue *q, const struct sched_policy *policy);
+/* Changes the policy; everything queued stays queued. ENOMEM: the old one stays. */
+int sched_set_policy(struct sched_queue *q, const struct sched_policy *policy);
 /* The share of the disk's time, 0..0.95, that write-backs may have while reads use it; 0 defers
  * them. */
 void sched_set_writeback_share(struct sched_queue *q, double share);

@@ -19,41 +19,67 @@
  * batch in scan order, so that none of them starves another; then the turn goes on, so that they do
  * not starve the streams.
  */
+#include <string.h>
+
 #include "sched/policy.h"
 
-static void add(struct sched_queue *q, struct sched_req *r)
+#define TURNS_STREAMS 1024
+
+struct turns {
+	struct sched_list current, next;  /* chunks, by address: this scan, the one after */
+	struct sched_list demands, batch; /* small reads: waiting for a gap, in the present one */
+	bool gap_used;
+	uint64_t level; /* what the streams of the present scan have had, bytes */
+	struct {
+		uint64_t owner, had; /* bytes */
+	} streams[TURNS_STREAMS];    /* as far as there is room */
+};
+
+static void init(void *state)
 {
-	uint64_t slot = r->owner % SCHED_OWNER_HASH;
+	struct turns *t = state;
+
+	memset(t, 0, sizeof(*t));
+	TAILQ_INIT(&t->current);
+	TAILQ_INIT(&t->next);
+	TAILQ_INIT(&t->demands);
+	TAILQ_INIT(&t->batch);
+}
+
+static void add(void *state, struct sched_req *r)
+{
+	struct turns *t = state;
+	uint64_t slot = r->owner % TURNS_STREAMS;
 
 	if (r->class == SCHED_DEMAND) {
-		order_insert(&q->demands, r);
+		order_insert(&t->demands, r);
 		return;
 	}
-	r->tag = q->level;
-	if (q->streams[slot].owner == r->owner && q->streams[slot].had > r->tag)
-		r->tag = q->streams[slot].had;
-	q->streams[slot].owner = r->owner;
-	q->streams[slot].had = r->tag + r->len;
-	order_insert(&q->next, r);
+	r->tag = t->level;
+	if (t->streams[slot].owner == r->owner && t->streams[slot].had > r->tag)
+		r->tag = t->streams[slot].had;
+	t->streams[slot].owner = r->owner;
+	t->streams[slot].had = r->tag + r->len;
+	order_insert(&t->next, r);
 }
 
 /* Freezes the next scan: the chunks of the streams furthest behind. */
-static void next_scan(struct sched_queue *q)
+static void next_scan(struct turns *t, const struct sched_queue *q)
 {
 	uint64_t level = UINT64_MAX, upto;
 	struct sched_req *r, *following;
 
-	TAILQ_FOREACH(r, &q->next, order)
+	TAILQ_FOREACH(r, &t->next, order)
 		if (r->tag < level)
 			level = r->tag;
 	upto = level + sched_chunk(q) / 2;
-	q->level = level;
-	for (r = TAILQ_FIRST(&q->next); r; r = following) {
+	t->level = level;
+	for (r = TAILQ_FIRST(&t->next); r; r = following) {
 		following = TAILQ_NEXT(r, order);
 		if (r->tag > upto)
 			continue;
-		TAILQ_REMOVE(&q->next, r, order);
-		TAILQ_INSERT_TAIL(&q->current, r, order);
+		TAILQ_REMOVE(&t->next, r, order);
+		TAILQ_INSERT_TAIL(&t->current, r, order);
 	}
 }
 
@@ -69,44 +95,49 @@ static bool take_from(struct sched_list *list, struct sched_req *r)
 	return false;
 }
 
-static void remove_req(struct sched_queue *q, struct sched_req *r)
+static void remove_req(void *state, struct sched_req *r)
 {
+	struct turns *t = state;
+
 	if (r->class == SCHED_DEMAND) {
-		if (!take_from(&q->batch, r))
-			TAILQ_REMOVE(&q->demands, r, order);
+		if (!take_from(&t->batch, r))
+			TAILQ_REMOVE(&t->demands, r, order);
 		return;
 	}
-	q->gap_used = false; /* a chunk goes: the next gap may open after it */
-	if (!take_from(&q->current, r))
-		TAILQ_REMOVE(&q->next, r, order);
+	t->gap_used = false; /* a chunk goes: the next gap may open after it */
+	if (!take_from(&t->current, r))
+		TAILQ_REMOVE(&t->next, r, order);
 }
 
-static struct sched_req *pick(struct sched_queue *q, uint64_t now)
+static struct sched_req *pick(void *state, const struct sched_queue *q)
 {
-	bool chunks = !TAILQ_EMPTY(&q->current) || !TAILQ_EMPTY(&q->next);
+	struct turns *t = state;
+	bool chunks = !TAILQ_EMPTY(&t->current) || !TAILQ_EMPTY(&t->next);
 
-	(void)now;
-	if (TAILQ_EMPTY(&q->batch) && (!q->gap_used || !chunks))
-		TAILQ_CONCAT(&q->batch, &q->demands, order);
-	if (!TAILQ_EMPTY(&q->batch)) {
-		q->gap_used = true;
-		return order_scan(&q->batch, q->head);
+	if (TAILQ_EMPTY(&t->batch) && (!t->gap_used || !chunks))
+		TAILQ_CONCAT(&t->batch, &t->demands, order);
+	if (!TAILQ_EMPTY(&t->batch)) {
+		t->gap_used = true;
+		return order_scan(&t->batch, q->head);
 	}
-	if (TAILQ_EMPTY(&q->current) && !TAILQ_EMPTY(&q->next))
-		next_scan(q);
-	return order_scan(&q->current, q->head);
+	if (TAILQ_EMPTY(&t->current) && !TAILQ_EMPTY(&t->next))
+		next_scan(t, q);
+	return order_scan(&t->current, q->head);
 }
 
-static struct sched_req *gap(struct sched_queue *q, bool first)
+static struct sched_req *gap(void *state, const struct sched_queue *q, bool first)
 {
-	if (first && TAILQ_EMPTY(&q->batch))
-		TAILQ_CONCAT(&q->batch, &q->demands, order);
-	return order_scan(&q->batch, q->head);
+	struct turns *t = state;
+
+	if (first && TAILQ_EMPTY(&t->batch))
+		TAILQ_CONCAT(&t->batch, &t->demands, order);
+	return order_scan(&t->batch, q->head);
 }
 
 const struct sched_policy sched_turns = {
 	.name = "turns",
-	.summary = "streams in turn, turns sized by what a seek costs, small reads in between",
+	.size = sizeof(struct turns),
+	.init = init,
 	.add = add,
 	.remove = remove_req,
 	.pick = pick,

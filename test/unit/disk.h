@@ -53,4 +53,21 @@ static inline void learn_disk(struct cost_model *m)
 	}
 }
 
+/* A queue of POLICY with LIMITS; to be freed with queue_free(). */
+static inline struct sched_queue *queue_new(const struct sched_policy *policy,
+					    const struct sched_limits *limits)
+{
+	struct sched_queue *q = malloc(sizeof(*q));
+
+	assert_non_null(q);
+	assert_int_equal(sched_queue_init(q, policy, limits), 0);
+	return q;
+}
+
+static inline void queue_free(struct sched_queue *q)
+{
+	sched_queue_fini(q);
+	free(q);
+}
+
 #endif

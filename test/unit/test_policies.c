@@ -19,11 +19,8 @@ static struct item items[MANY];
 static struct sched_queue *make(const struct sched_policy *policy)
 {
 	struct sched_limits l = default_limits();
-	struct sched_queue *q = malloc(sizeof(*q));
 
-	assert_non_null(q);
-	sched_queue_init(q, policy, &l);
-	return q;
+	return queue_new(policy, &l);
 }
 
 static void end_all(struct sched_list *woken)
@@ -142,7 +139,7 @@ static void check_orders(const struct sched_policy *policy, uint64_t seed)
 	}
 	for (int i = 0; i < MANY; i++)
 		assert_int_equal(items[i].ended, 1);
-	free(q);
+	queue_free(q);
 }
 
 static void test_orders(void **state)
@@ -199,7 +196,7 @@ static void test_turns_alternate(void **state)
 		assert_true(most - least <= 2);
 	}
 	assert_in_range(small, 180, 220);
-	free(q);
+	queue_free(q);
 }
 
 /* Any stream of requests: each ends exactly once, and none is read twice. */
@@ -240,7 +237,7 @@ static void check_once_each(const struct sched_policy *policy, uint64_t seed, bo
 	assert_int_equal(q->stats.bytes[SCHED_DEMAND] + q->stats.bytes[SCHED_PREFETCH], d.bytes);
 	for (int i = 0; i < MANY; i++)
 		assert_int_equal(items[i].ended, 1);
-	free(q);
+	queue_free(q);
 }
 
 static void test_each_is_served_once(void **state)
@@ -312,7 +309,7 @@ static void check_patience(const struct sched_policy *policy, uint64_t seed)
 				go_on(q, &chunks[i], d.now);
 		}
 	}
-	free(q);
+	queue_free(q);
 }
 
 static void test_nobody_waits_beyond_max_wait(void **state)
@@ -349,7 +346,7 @@ static void change_after(int steps, const struct sched_policy *from, const struc
 	}
 	for (int i = 0; i < 40; i++)
 		assert_int_equal(items[i].ended, 1);
-	free(q);
+	queue_free(q);
 }
 
 static void test_a_change_at_every_point_loses_nothing(void **state)
@@ -394,7 +391,7 @@ static void test_changes_cost_no_stream_its_turn(void **state)
 		serve(q, &d, r);
 	}
 	assert_ptr_equal(r, &items[1].req);
-	free(q);
+	queue_free(q);
 }
 
 static void test_names(void **state)

@@ -5,11 +5,8 @@
 static struct sched_queue *make(const char *policy)
 {
 	struct sched_limits l = default_limits();
-	struct sched_queue *q = malloc(sizeof(*q));
 
-	assert_non_null(q);
-	sched_queue_init(q, sched_policy_find(policy), &l);
-	return q;
+	return queue_new(sched_policy_find(policy), &l);
 }
 
 static struct sched_req demand(uint64_t file, uint64_t offset, uint64_t len)
@@ -55,7 +52,7 @@ static void test_a_demand_joins_a_queued_chunk(void **state)
 	assert_true(TAILQ_EMPTY(&woken));
 	assert_int_equal(q->stats.joined, 1);
 	assert_int_equal(q->stats.served[SCHED_DEMAND], 1);
-	free(q);
+	queue_free(q);
 }
 
 static void test_a_demand_joins_a_running_chunk(void **state)
@@ -76,7 +73,7 @@ static void test_a_demand_joins_a_running_chunk(void **state)
 	sched_done(q, &c, 600, &woken);
 	assert_woken(&woken, &far);
 	assert_int_equal(q->queued + q->running, 0);
-	free(q);
+	queue_free(q);
 }
 
 static void test_a_demand_that_spans_two_chunks(void **state)
@@ -99,7 +96,7 @@ static void test_a_demand_that_spans_two_chunks(void **state)
 	assert_woken(&woken, &r);
 	sched_done(q, &b, 9, &woken);
 	assert_true(TAILQ_EMPTY(&woken));
-	free(q);
+	queue_free(q);
 }
 
 static void test_a_chunk_absorbs_the_demands_it_covers(void **state)
@@ -126,7 +123,7 @@ static void test_a_chunk_absorbs_the_demands_it_covers(void **state)
 	sched_done(q, &c, 50, &woken);
 	for (int i = 0; i < 3; i++)
 		assert_woken(&woken, &in[i]);
-	free(q);
+	queue_free(q);
 }
 
 static void test_neighbours_merge_up_to_max_io(void **state)
@@ -155,7 +152,7 @@ static void test_neighbours_merge_up_to_max_io(void **state)
 	assert_int_equal(r[32].io_len, 256 * KIB);
 	sched_submit(q, &moved, 5);
 	assert_int_equal(r[32].io_len, 256 * KIB);
-	free(q);
+	queue_free(q);
 }
 
 static void test_a_full_queue_refuses(void **state)
@@ -176,7 +173,7 @@ static void test_a_full_queue_refuses(void **state)
 	sched_done(q, sched_next(q, 2), 3, &woken);
 	assert_int_equal(sched_submit(q, &r[2], 4), SCHED_ADDED);
 	assert_int_equal(q->queued, 3);
-	free(q);
+	queue_free(q);
 }
 
 static void test_max_wait_comes_before_the_policy(void **state)
@@ -197,7 +194,7 @@ static void test_max_wait_comes_before_the_policy(void **state)
 		assert_int_equal(q->stats.expired, 2);
 		assert_ptr_equal(sched_next(q, 2 * SEC + 4), &low);
 		assert_null(sched_next(q, 2 * SEC + 5));
-		free(q);
+		queue_free(q);
 	}
 }
 
@@ -222,7 +219,7 @@ static void test_old_prefetches_are_dropped(void **state)
 	assert_ptr_equal(sched_next(q, 11 * SEC), &wanted);
 	assert_false(wanted.dropped);
 	assert_int_equal(q->stats.dropped, 1);
-	free(q);
+	queue_free(q);
 }
 
 static void test_files_are_told_apart(void **state)
@@ -240,7 +237,7 @@ static void test_files_are_told_apart(void **state)
 	assert_true(c[77].wanted);
 	for (uint64_t f = 0; f < 1000; f++)
 		assert_int_equal(c[f].wanted, f == 77);
-	free(q);
+	queue_free(q);
 }
 
 static void test_streams_and_chunk_sizes(void **state)
@@ -261,7 +258,7 @@ static void test_streams_and_chunk_sizes(void **state)
 		sched_observe(q, i % 2 ? (i - 1) * 100 * MIB + MIB : i * 100 * MIB, MIB,
 			      DISK_NS(MIB) + (i % 2 ? 0 : DISK_SEEK));
 	assert_in_range(sched_chunk(q), 6 * MIB, 8 * MIB);
-	free(q);
+	queue_free(q);
 }
 
 static void test_wait_percentiles(void **state)
@@ -290,7 +287,7 @@ static void test_a_running_chunk_is_shortened_to_its_waiters(void **state)
 	assert_int_equal(sched_shorten(q, &c, 2 * MIB), 3 * MIB + 32 * KIB);  /* mid needs it */
 	assert_int_equal(sched_shorten(q, &c, 16 * MIB), 3 * MIB + 32 * KIB); /* never longer */
 	assert_int_equal(sched_submit(q, &far, 5), SCHED_ADDED); /* beyond it now: by itself */
-	free(q);
+	queue_free(q);
 }
 
 int main(void)

@@ -7,14 +7,11 @@
 static struct sched_queue *make(void)
 {
 	struct sched_limits l = default_limits();
-	struct sched_queue *q = malloc(sizeof(*q));
 
-	assert_non_null(q);
 	l.writeback_idle = IDLE;
 	l.writeback_share = 0.5;
 	l.writeback_turn = 80 * MSEC;
-	sched_queue_init(q, sched_policy_find("turns"), &l);
-	return q;
+	return queue_new(sched_policy_find("turns"), &l);
 }
 
 static struct sched_req writeback(uint64_t file)
@@ -51,7 +48,7 @@ static void test_idle_disk_writes_at_once(void **state)
 	assert_null(sched_next(q, SEC + 100 * MSEC));
 	assert_int_equal(sched_hold_until(q, SEC), UINT64_MAX);
 	assert_int_equal(q->stats.served[SCHED_WRITEBACK], 2);
-	free(q);
+	queue_free(q);
 }
 
 static void test_deferred_while_reads_use_the_disk(void **state)
@@ -70,7 +67,7 @@ static void test_deferred_while_reads_use_the_disk(void **state)
 	assert_int_equal(sched_hold_until(q, SEC + 9 * MSEC), SEC + 8 * MSEC + IDLE);
 	assert_ptr_equal(sched_next(q, SEC + 8 * MSEC + IDLE), &w);
 	done(q, &w, 2 * SEC);
-	free(q);
+	queue_free(q);
 }
 
 /* A reader that is always back at once, and always work to write: what do they get? */
@@ -98,7 +95,7 @@ static double share_reached(double share, bool wanted)
 		if (next == &w && wanted)
 			sched_want(q, &w, now);
 	}
-	free(q);
+	queue_free(q);
 	return (double)writing / (10.0 * SEC);
 }
 
@@ -134,7 +131,7 @@ static void test_wanted_goes_first(void **state)
 	sched_want(q, &a, 2 * SEC); /* running: nothing to count */
 	assert_int_equal(q->writeback.wanted, 0);
 	done(q, &a, 3 * SEC);
-	free(q);
+	queue_free(q);
 }
 
 static void test_reads_pass_a_held_one_under_every_policy(void **state)
@@ -155,7 +152,7 @@ static void test_reads_pass_a_held_one_under_every_policy(void **state)
 		assert_false(w.dropped);
 		done(q, &w, 101 * SEC);
 		assert_int_equal(q->queued + q->running, 0);
-		free(q);
+		queue_free(q);
 	}
 }
 
@@ -171,7 +168,7 @@ static void test_the_end_holds_nothing_back(void **state)
 	done(q, &w, 2 * SEC);
 	assert_ptr_equal(sched_next(q, 2 * SEC), &r);
 	done(q, &r, 2 * SEC);
-	free(q);
+	queue_free(q);
 }
 
 static void test_short_for_demand_reads(void **state)
@@ -187,7 +184,7 @@ static void test_short_for_demand_reads(void **state)
 	done(q, &r, SEC + MSEC);
 	assert_int_equal(sched_writeback_slice(q, SEC + 2 * MSEC), beside);
 	assert_int_equal(sched_writeback_slice(q, 10 * SEC), alone);
-	free(q);
+	queue_free(q);
 }
 
 int main(void)

@@ -194,7 +194,7 @@ static struct result simulate(const char *policy, bool readahead, uint64_t max_w
 
 	assert_non_null(s);
 	limits.cost.max_wait = max_wait;
-	sched_queue_init(&s->queue, sched_policy_find(policy), &limits);
+	assert_int_equal(sched_queue_init(&s->queue, sched_policy_find(policy), &limits), 0);
 	s->disk.head = UINT64_MAX;
 	if (readahead)
 		s->engine = engine_default("cursor");
@@ -220,6 +220,7 @@ static struct result simulate(const char *policy, bool readahead, uint64_t max_w
 		engine_check_account(s->engine);
 		engine_free(s->engine);
 	}
+	sched_queue_fini(&s->queue);
 	free(s);
 	return result;
 }

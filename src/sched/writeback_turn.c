@@ -17,7 +17,7 @@
  * The share is the submitter's business: dirty memory has a price, and so has the disk (CA-NFS,
  * FAST 2009, 2.1). A COMMIT that waits is a client that waits: then at least writeback_share.
  */
-#include "sched/writeback.h"
+#include "sched/writeback_turn.h"
 
 #include "sched/policy.h"
 

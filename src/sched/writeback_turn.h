@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The write-back part of a dispatch queue, for queue.c. See writeback.c. */
-#ifndef SCHED_WRITEBACK_H
-#define SCHED_WRITEBACK_H
+/* The write-back part of a dispatch queue, for queue.c. See writeback_turn.c. */
+#ifndef SCHED_WRITEBACK_TURN_H
+#define SCHED_WRITEBACK_TURN_H
 
 #include "sched/queue.h"
 
