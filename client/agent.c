@@ -4,9 +4,9 @@
  * state in FSSTAT (doc/fsstat-prices.md), by the kernel's own knobs.
  *
  *   agent.c     the loop: a signal, a helper thread's result (eventfd), or time to ask
- *   watch.c     one mount: ask, believe, judge, act     auction.c   the judgement, pure
+ *   watch.c     one mount: ask, believe, judge, act     decide.c    the judgement, pure
  *   machine.c   what mounts share: memory               knob.c      numbers in /sys, put back
- *   state.c     what survives us in /run                errand.c    calls that may hang
+ *   state.c     what survives us in /run                async_call.c calls that may hang
  *   settings.c  options                                 mounts.c    mountinfo
  *
  * It never blocks on a mount, and it leaves every knob as it found it.
@@ -23,7 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "say.h"
+#include "common/log.h"
+#include "log_sink.h"
 #include "settings.h"
 #include "state.h"
 #include "watch.h"
@@ -93,7 +94,7 @@ static int restore(void)
 	int status = take_lock();
 
 	if (status == 0)
-		say("%u knobs put back", state_restore(agent.settings.root));
+		log_line(LOG_LEVEL_EVENT, "%u knobs put back", state_restore(agent.settings.root));
 	return status;
 }
 
@@ -169,7 +170,7 @@ static void run(void)
 			struct watch *w = &agent.watch[i];
 
 			watch_tick(w, now);
-			defers |= w->auction.way == WRITE_DEFER;
+			defers |= w->decision.way == WRITE_DEFER;
 			next = fmin(next, w->ask_at);
 		}
 		machine_flush_point(&agent.machine, defers, save, NULL);
@@ -190,16 +191,17 @@ static bool find_out(struct watch *w)
 	unsigned int replies = 0;
 
 	agent.settings.interval = ASK_SOON;
-	while (replies < ONCE_REPLIES && !w->belief.believes && !w->belief.doubts &&
+	while (replies < ONCE_REPLIES && !w->detector.believed && !w->detector.disproofs &&
 	       clock_now() < end) {
 		watch_ask(w, clock_now());
 		if (!sleep_until(fmin(end, w->ask_at)))
 			break;
-		replies += watch_hear(w, clock_now());
+		replies += watch_feed(w, clock_now());
 	}
-	if (!w->belief.believes)
-		say("%s: %s", w->path, replies ? "the server states no prices" : "no answer");
-	return w->belief.believes;
+	if (!w->detector.believed)
+		log_line(LOG_LEVEL_EVENT, "%s: %s", w->path,
+			 replies ? "the server states no prices" : "no answer");
+	return w->detector.believed;
 }
 
 static int once(void)
@@ -238,7 +240,8 @@ static int watch_mounts(void)
 		return status;
 	if (!s->dry_run)
 		state_restore(s->root);
-	say_to_syslog(s->syslog);
+	if (s->syslog)
+		log_sink_syslog();
 	run();
 	return 0;
 }
@@ -248,6 +251,7 @@ int main(int argc, char **argv)
 	struct settings *s = &agent.settings;
 	char error[SETTINGS_LINE + 512];
 
+	log_sink_stdout();
 	settings_init(s);
 	if (!settings_parse(s, argc, argv, error, sizeof(error)))
 		return fail(EXIT_USAGE, error);

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "machine.h"
-#include "say.h"
+#include "common/log.h"
 
 static ssize_t read_text(struct price_source *s, const char *name, char *buf, size_t size)
 {
@@ -73,16 +73,18 @@ static void raise_limits(struct machine *m, void (*held)(void *), void *arg)
 	uint32_t background = m->flush_point, limit = background + FLUSH_POINT_ROOM;
 
 	if (!knob_hold(&m->background) || !knob_hold(&m->limit)) {
-		say("flush-point: %s cannot be read: left alone", m->background.path);
+		log_line(LOG_LEVEL_EVENT, "flush-point: %s cannot be read: left alone",
+			 m->background.path);
 		m->flush_point = 0;
 		return;
 	}
 	/* 0: somebody has set a number of bytes in its place. */
 	if (!m->background.found || !m->limit.found || m->background.found >= background ||
 	    m->limit.found >= limit) {
-		say("flush-point: vm.dirty_background_ratio is %u and vm.dirty_ratio %u: left "
-		    "alone",
-		    (unsigned int)m->background.found, (unsigned int)m->limit.found);
+		log_line(LOG_LEVEL_EVENT,
+			 "flush-point: vm.dirty_background_ratio is %u and vm.dirty_ratio %u: left "
+			 "alone",
+			 (unsigned int)m->background.found, (unsigned int)m->limit.found);
 		m->background.held = m->limit.held = false;
 		m->flush_point = 0;
 		return;
@@ -104,6 +106,6 @@ void machine_flush_point(struct machine *m, bool raise, void (*held)(void *), vo
 		knob_restore(&m->limit);
 	}
 	if (m->flush_point)
-		say("dirty memory: %s%s", m->dry_run ? "would " : "",
-		    raise ? "raise the flushing point" : "put the flushing point back");
+		log_line(LOG_LEVEL_EVENT, "dirty memory: %s%s", m->dry_run ? "would " : "",
+			 raise ? "raise the flushing point" : "put the flushing point back");
 }

@@ -24,7 +24,7 @@ struct machine {
 	struct price_source source; /* first: its reader finds the machine */
 	const char *root;	    /* before all paths */
 	struct meter_memory meter;
-	double dirty; /* u of auction.h; 0 where /proc does not tell */
+	double dirty; /* u of decide.h; 0 where /proc does not tell */
 	bool memory_short;
 
 	bool dry_run;

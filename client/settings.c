@@ -29,25 +29,25 @@ static const struct setting table[] = {
 	 "between two questions for the prices of a mount"},
 	{"answer", NUMBER, AT(answer), "seconds", 1, 60, 10,
 	 "without an answer for so long the prices count no more"},
-	{"defer", SWITCH, AT(auction.defer), "", 0, 1, 1,
+	{"defer", SWITCH, AT(decide.defer), "", 0, 1, 1,
 	 "hold written data back while the server's price is above ours"},
-	{"defer-max", NUMBER, AT(auction.defer_max), "seconds", 1, 24, 24,
+	{"defer-max", NUMBER, AT(decide.defer_max), "seconds", 1, 24, 24,
 	 "hold back no longer than this at a time"},
 	{"flush-point", NUMBER, AT(flush_point), "percent", 0, 80, 0,
 	 "of memory may be dirty while a mount defers, on the whole machine; 0: as it is set"},
-	{"accelerate", SWITCH, AT(auction.accelerate), "", 0, 1, 1,
+	{"accelerate", SWITCH, AT(decide.accelerate), "", 0, 1, 1,
 	 "have data written at once while the server's price is far below ours"},
 	{"dirty-min", NUMBER, AT(dirty_min), "KiB", 0, 1048576, 4096,
 	 "with less dirty data there is nothing to accelerate"},
-	{"readahead", SWITCH, AT(auction.readahead), "", 0, 1, 1,
+	{"readahead", SWITCH, AT(decide.readahead), "", 0, 1, 1,
 	 "let the kernel read ahead as the server's price allows"},
-	{"readahead-min", WHOLE, AT(auction.readahead_min), "KiB", 4, 65536, 16,
+	{"readahead-min", WHOLE, AT(decide.readahead_min), "KiB", 4, 65536, 16,
 	 "read ahead at the highest price"},
-	{"readahead-max", WHOLE, AT(auction.readahead_max), "KiB", 4, 65536, 1024,
+	{"readahead-max", WHOLE, AT(decide.readahead_max), "KiB", 4, 65536, 1024,
 	 "read ahead at a low price"},
-	{"price-min", NUMBER, AT(auction.price_min), "", 0.0002, 1, 0.05,
+	{"price-min", NUMBER, AT(decide.price_min), "", 0.0002, 1, 0.05,
 	 "our least price: below it the server's counts as low"},
-	{"k-memory", NUMBER, AT(auction.k), "", 1, 1e9, 10000,
+	{"k-memory", NUMBER, AT(decide.k), "", 1, 1e9, 10000,
 	 "how late our price rises with dirty memory, as the server's K_Memory"},
 	{"wait", SWITCH, AT(wait), "", 0, 1, 0,
 	 "for mounts that are not there yet, where else that is an error"},
@@ -263,10 +263,10 @@ bool settings_parse(struct settings *s, int argc, char **argv, char *error, size
 
 bool settings_check(const struct settings *s, char *error, size_t size)
 {
-	if (s->auction.readahead_min > s->auction.readahead_max)
+	if (s->decide.readahead_min > s->decide.readahead_max)
 		return wrong(error, size,
 			     "readahead-min = %u: must not be above readahead-max = %u",
-			     s->auction.readahead_min, s->auction.readahead_max);
+			     s->decide.readahead_min, s->decide.readahead_max);
 	if (s->answer < s->interval)
 		return wrong(error, size, "answer = %g: must not be below interval = %g", s->answer,
 			     s->interval);

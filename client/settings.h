@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "auction.h"
+#include "decide.h"
 
 /* Mounts that one agent looks after. */
 #define MOUNTS_MAX 32
@@ -17,7 +17,7 @@
 #define SETTINGS_LINE 4352
 
 struct settings {
-	struct auction_limits auction;
+	struct decide_limits decide;
 	double interval;	  /* s between two questions */
 	double answer;		  /* s without an answer after which prices are not fresh */
 	double dirty_min;	  /* KiB: with less there is nothing to accelerate */

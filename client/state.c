@@ -8,7 +8,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "say.h"
+#include "common/log.h"
 #include "state.h"
 
 static void path_of(char path[KNOB_PATH], const char *root, const char *name, const char *suffix)
@@ -117,7 +117,8 @@ static bool put_back(const char *root, const char *line)
 		knob_read(&k, &k.ours);
 	if (k.ours == k.found || !knob_restore(&k))
 		return false;
-	say("%s: back to %" PRIu64 ", as an agent found it that was killed", k.path, k.found);
+	log_line(LOG_LEVEL_EVENT, "%s: back to %" PRIu64 ", as an agent found it that was killed",
+		 k.path, k.found);
 	return true;
 }
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <linux/magic.h>
 
-#include "say.h"
+#include "common/log.h"
 #include "watch.h"
 
 /* ---- in threads -------------------------------------------------------------------------- */
@@ -68,8 +68,8 @@ int watch_init(struct watch *w, const struct watch *all, const char *path, const
 	w->settings = s;
 	w->machine = m;
 	w->ratio_set = w->readahead_set = -1;
-	err = errand_init(&w->ask, ask, w, wake);
-	return err ? err : errand_init(&w->push, push, w, wake);
+	err = async_call_init(&w->ask, ask, w, wake);
+	return err ? err : async_call_init(&w->push, push, w, wake);
 }
 
 /* ---- what is mounted --------------------------------------------------------------------- */
@@ -104,12 +104,12 @@ static void news(struct watch *w, enum news n)
 		return;
 	w->news = n;
 	if (n == NEWS_NOT_MOUNTED)
-		say("%s", watch_mount_error(w, error, sizeof(error)));
+		log_line(LOG_LEVEL_EVENT, "%s", watch_mount_error(w, error, sizeof(error)));
 	else if (n == NEWS_BELIEVED)
-		say("%s: %s: write %.3g, read-ahead %.3g", w->path, text[n], w->belief.prices.write,
-		    w->belief.prices.readahead);
+		log_line(LOG_LEVEL_EVENT, "%s: %s: write %.3g, read-ahead %.3g", w->path, text[n],
+			 w->detector.prices.write, w->detector.prices.readahead);
 	else
-		say("%s: %s", w->path, text[n]);
+		log_line(LOG_LEVEL_EVENT, "%s: %s", w->path, text[n]);
 }
 
 /* Mounts of one export have their knobs in common: those belong to the mount that came first. */
@@ -136,7 +136,7 @@ static void claim_knobs(struct watch *w)
  * Another mount: what we knew was of the one before. Its knobs went with it, unless another mount
  * of the same export is still there.
  */
-static void meet(struct watch *w, const struct mount *m, double now)
+static void adopt_mount(struct watch *w, const struct mount *m, double now)
 {
 	const struct watch *owner;
 
@@ -144,14 +144,15 @@ static void meet(struct watch *w, const struct mount *m, double now)
 	knob_restore(&w->readahead);
 	w->ratio.path[0] = w->readahead.path[0] = '\0';
 	w->mount = *m;
-	w->belief = (struct fsstat_believer){0};
-	w->auction = (struct auction){0};
+	w->detector = (struct fsstat_detector){0};
+	w->decision = (struct decision){0};
 	w->answered = now;
 	w->ratio_set = w->readahead_set = -1;
 	w->push_told = w->owns = false;
 	owner = m->kind == MOUNT_NFS3 ? owner_of_knobs(w) : NULL;
 	if (owner)
-		say("%s: has its knobs in common with %s, whose they are", w->path, owner->path);
+		log_line(LOG_LEVEL_EVENT, "%s: has its knobs in common with %s, whose they are",
+			 w->path, owner->path);
 }
 
 void watch_look(struct watch *w, double now)
@@ -164,7 +165,7 @@ void watch_look(struct watch *w, double now)
 		return;
 	if (m.id != w->mount.id || m.kind != w->mount.kind ||
 	    strcmp(m.device, w->mount.device) != 0)
-		meet(w, &m, now);
+		adopt_mount(w, &m, now);
 	claim_knobs(w);
 }
 
@@ -173,7 +174,7 @@ void watch_look(struct watch *w, double now)
 /* Says why a knob cannot be used, and uses it no more. */
 static void give_up(struct watch *w, struct knob *k)
 {
-	say("%s: %s: %s: not used", w->path, k->path, strerror(k->error));
+	log_line(LOG_LEVEL_EVENT, "%s: %s: %s: not used", w->path, k->path, strerror(k->error));
 	k->path[0] = '\0';
 	k->held = false;
 }
@@ -189,13 +190,14 @@ static void turn(struct watch *w, struct knob *k, int64_t *set, int64_t value, c
 	*set = value;
 	if (value < 0) {
 		if (w->settings->dry_run || knob_restore(k))
-			say("%s: %s as it was", w->path, name);
+			log_line(LOG_LEVEL_EVENT, "%s: %s as it was", w->path, name);
 		else
-			say("%s: %s stays as it is: %s", w->path, name,
-			    k->error == EBUSY ? "somebody else has turned it" : strerror(k->error));
+			log_line(LOG_LEVEL_EVENT, "%s: %s stays as it is: %s", w->path, name,
+				 k->error == EBUSY ? "somebody else has turned it"
+						   : strerror(k->error));
 		return;
 	}
-	say("%s: %s: %sset %s to %" PRIi64, w->path, why, would, name, value);
+	log_line(LOG_LEVEL_EVENT, "%s: %s: %sset %s to %" PRIi64, w->path, why, would, name, value);
 	if (w->settings->dry_run)
 		return;
 	if (!k->held) {
@@ -213,7 +215,7 @@ static int64_t ratio_of(const struct watch *w)
 {
 	unsigned int share = DEFER_RATIO_SUM / w->settings->mount_count;
 
-	if (w->auction.way != WRITE_DEFER)
+	if (w->decision.way != WRITE_DEFER)
 		return -1;
 	return share < DEFER_RATIO ? share : DEFER_RATIO;
 }
@@ -222,34 +224,34 @@ static void accelerate(struct watch *w)
 {
 	const double least = w->settings->dirty_min * 1024;
 
-	if (w->auction.way != WRITE_ACCELERATE || w->pushed ||
+	if (w->decision.way != WRITE_ACCELERATE || w->pushed ||
 	    (double)machine_dirty(w->machine, w->mount.device) < fmax(least, 1))
 		return;
 	w->pushed = true;
 	if (!w->settings->dry_run)
-		errand_start(&w->push);
+		async_call_start(&w->push);
 }
 
 static void after_push(struct watch *w)
 {
-	if (!errand_done(&w->push) || !w->push_error || w->push_told)
+	if (!async_call_done(&w->push) || !w->push_error || w->push_told)
 		return;
 	w->push_told = true;
-	say("%s: syncfs: %s", w->path, strerror(w->push_error));
+	log_line(LOG_LEVEL_EVENT, "%s: syncfs: %s", w->path, strerror(w->push_error));
 }
 
 static bool fresh(const struct watch *w, double now)
 {
-	return w->mount.kind == MOUNT_NFS3 && w->belief.believes &&
+	return w->mount.kind == MOUNT_NFS3 && w->detector.believed &&
 	       now - w->answered < w->settings->answer;
 }
 
-static struct auction_view view_of(struct watch *w, double now)
+static struct decide_input view_of(struct watch *w, double now)
 {
-	struct auction_view view = {
+	struct decide_input view = {
 		.priced = fresh(w, now),
-		.write = w->belief.prices.write,
-		.readahead = w->belief.prices.readahead,
+		.write = w->detector.prices.write,
+		.readahead = w->detector.prices.readahead,
 		.dirty = w->machine->dirty,
 		.memory_short = w->machine->memory_short,
 	};
@@ -262,38 +264,39 @@ static struct auction_view view_of(struct watch *w, double now)
 
 static void act(struct watch *w, double now)
 {
-	struct auction_view view = view_of(w, now);
-	enum write_way was = w->auction.way;
+	struct decide_input view = view_of(w, now);
+	enum write_way was = w->decision.way;
 	char why[128];
 
-	auction_decide(&w->auction, &w->settings->auction, &view, now);
-	if (w->auction.way != was)
-		say("%s: writes: %s (the server's price %.3g, ours %.3g)", w->path,
-		    write_way_names[w->auction.way], view.priced ? view.write : 0, w->auction.ours);
-	snprintf(why, sizeof(why), "writes: %s", write_way_names[w->auction.way]);
+	decide(&w->decision, &w->settings->decide, &view, now);
+	if (w->decision.way != was)
+		log_line(LOG_LEVEL_EVENT, "%s: writes: %s (the server's price %.3g, ours %.3g)",
+			 w->path, write_way_names[w->decision.way], view.priced ? view.write : 0,
+			 w->decision.ours);
+	snprintf(why, sizeof(why), "writes: %s", write_way_names[w->decision.way]);
 	turn(w, &w->ratio, &w->ratio_set, ratio_of(w), why);
 	snprintf(why, sizeof(why), "price of read-ahead %.3g", view.readahead);
 	turn(w, &w->readahead, &w->readahead_set,
-	     w->auction.readahead ? (int64_t)w->auction.readahead : -1, why);
+	     w->decision.readahead ? (int64_t)w->decision.readahead : -1, why);
 	accelerate(w);
 }
 
 /* ---- asking ------------------------------------------------------------------------------ */
 
-bool watch_hear(struct watch *w, double now)
+bool watch_feed(struct watch *w, double now)
 {
-	if (!errand_done(&w->ask) || w->reply.error)
+	if (!async_call_done(&w->ask) || w->reply.error)
 		return false;
 	w->answered = now;
 	w->pushed = false;
-	fsstat_believer_hear(&w->belief, w->reply.total, w->reply.avail);
+	fsstat_detector_feed(&w->detector, w->reply.total, w->reply.avail);
 	return true;
 }
 
 /* A server that may be one with prices is asked more often, so that it does not take long. */
 static double interval_of(const struct watch *w)
 {
-	bool promising = w->belief.turns && !w->belief.doubts && !w->belief.believes;
+	bool promising = w->detector.turns && !w->detector.disproofs && !w->detector.believed;
 
 	return promising ? fmin(ASK_SOON, w->settings->interval) : w->settings->interval;
 }
@@ -304,7 +307,7 @@ void watch_ask(struct watch *w, double now)
 		return;
 	w->ask_at = now + interval_of(w);
 	if (w->mount.kind == MOUNT_NFS3)
-		errand_start(&w->ask);
+		async_call_start(&w->ask);
 }
 
 static void tell(struct watch *w, double now)
@@ -313,9 +316,9 @@ static void tell(struct watch *w, double now)
 		news(w, NEWS_NOT_MOUNTED);
 	else if (now - w->answered >= w->settings->answer)
 		news(w, NEWS_NO_ANSWER);
-	else if (w->belief.believes)
+	else if (w->detector.believed)
 		news(w, NEWS_BELIEVED);
-	else if (w->belief.doubts)
+	else if (w->detector.disproofs)
 		news(w, NEWS_NO_PRICES);
 }
 
@@ -323,7 +326,7 @@ void watch_tick(struct watch *w, double now)
 {
 	if (now >= w->ask_at)
 		watch_look(w, now);
-	if (watch_hear(w, now))
+	if (watch_feed(w, now))
 		w->ask_at = fmin(w->ask_at, now + interval_of(w));
 	after_push(w);
 	tell(w, now);
@@ -344,8 +347,8 @@ void watch_show(const struct watch *w, FILE *out)
 
 	fprintf(out, "mount %s %s: %s", w->path, w->mount.device, text[w->news]);
 	if (w->news == NEWS_BELIEVED)
-		fprintf(out, ", write %.3g, read-ahead %.3g, ours %.3g, %s", w->belief.prices.write,
-			w->belief.prices.readahead, w->auction.ours,
-			write_way_names[w->auction.way]);
+		fprintf(out, ", write %.3g, read-ahead %.3g, ours %.3g, %s",
+			w->detector.prices.write, w->detector.prices.readahead, w->decision.ours,
+			write_way_names[w->decision.way]);
 	fputc('\n', out);
 }

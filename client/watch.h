@@ -5,7 +5,7 @@
  *   thread "ask":   statfs(2), which is one FSSTAT
  *        | reply
  *        v
- *   fsstat_believer  -->  auction  -->  min_ratio of its bdi     defer: the mount may keep its
+ *   fsstat_detector  -->  decide  -->  min_ratio  of its bdi     defer: the mount may keep its
  * share |                                   of dirty memory until it expires
  *                            |----->  read_ahead_kb              for files opened from now on
  *                            '----->  thread "push": syncfs(2)   accelerate
@@ -18,8 +18,8 @@
 
 #include <stdio.h>
 
-#include "auction.h"
-#include "errand.h"
+#include "decide.h"
+#include "async_call.h"
 #include "knob.h"
 #include "machine.h"
 #include "mounts.h"
@@ -44,15 +44,15 @@ struct watch {
 	void *held_arg;
 
 	struct mount mount;
-	struct errand ask, push;
+	struct async_call ask, push;
 	struct {
 		uint64_t total, avail;
 		int error;
 	} reply;	/* ask's while it is under way */
 	int push_error; /* push's */
 
-	struct fsstat_believer belief;
-	struct auction auction;
+	struct fsstat_detector detector;
+	struct decision decision;
 	enum news news;		 /* last said */
 	double ask_at, answered; /* s: when to ask; the last reply, or the mount */
 	bool pushed, push_told;	 /* since the last reply; an error of it */
@@ -71,7 +71,7 @@ void watch_look(struct watch *w, double now);
 /* Takes a reply if there is one, judges, acts, and asks again when it is time. */
 void watch_tick(struct watch *w, double now);
 /* Only asks and believes: what --once needs. */
-bool watch_hear(struct watch *w, double now);
+bool watch_feed(struct watch *w, double now);
 void watch_ask(struct watch *w, double now);
 /* The knobs as they were found. */
 void watch_release(struct watch *w);

@@ -95,30 +95,30 @@ bool fsstat_price_decode(const struct fsstat_files *f, struct fsstat_prices *p)
 }
 
 /* Begin again, and ask for more than the last time. */
-static bool doubt(struct fsstat_believer *b)
+static bool disprove(struct fsstat_detector *d)
 {
-	b->believes = false;
-	if (b->doubts < FSSTAT_ROUNDS_MAX - 1)
-		b->doubts++;
-	b->rounds = b->turns = b->same = 0;
+	d->believed = false;
+	if (d->disproofs < FSSTAT_ROUNDS_MAX - 1)
+		d->disproofs++;
+	d->rounds = d->turns = d->same = 0;
 	return false;
 }
 
-bool fsstat_believer_hear(struct fsstat_believer *b, uint64_t total, uint64_t avail)
+bool fsstat_detector_feed(struct fsstat_detector *d, uint64_t total, uint64_t avail)
 {
-	uint32_t last = b->prices.turn;
+	uint32_t last = d->prices.turn;
 
-	if (!fsstat_price_decode_statvfs(total, avail, &b->prices))
-		return doubt(b);
-	b->same = b->prices.turn == last ? b->same + 1 : 1;
-	if (b->same == FSSTAT_SAME_TURN)
-		return doubt(b);
-	b->turns |= (uint8_t)(1u << b->prices.turn);
-	if (b->turns == ALL_TURNS) {
-		b->turns = 0;
-		if (b->rounds <= b->doubts)
-			b->rounds++;
+	if (!fsstat_price_decode_statvfs(total, avail, &d->prices))
+		return disprove(d);
+	d->same = d->prices.turn == last ? d->same + 1 : 1;
+	if (d->same == FSSTAT_SAME_TURN)
+		return disprove(d);
+	d->turns |= (uint8_t)(1u << d->prices.turn);
+	if (d->turns == ALL_TURNS) {
+		d->turns = 0;
+		if (d->rounds <= d->disproofs)
+			d->rounds++;
 	}
-	b->believes = b->rounds > b->doubts;
-	return b->believes;
+	d->believed = d->rounds > d->disproofs;
+	return d->believed;
 }

@@ -20,7 +20,7 @@
  * The turn is 1, 2 or 3, drawn anew for each reply. It tells a server with prices from one without:
  * there, a total that does not change has one turn for ever, and ext4's and XFS's totals are even,
  * which leaves turn 2 alone at most. Totals of other kinds may pass now and then by chance; struct
- * fsstat_believer is what a client asks before it acts.
+ * fsstat_detector is what a client asks before it acts.
  *
  * doc/fsstat-prices.md specifies the format, with test vectors. Plain C, no other header of ours,
  * no state, no allocation; any thread.
@@ -75,7 +75,7 @@ bool fsstat_price_decode(const struct fsstat_files *f, struct fsstat_prices *p);
 bool fsstat_price_decode_statvfs(uint64_t total, uint64_t avail, struct fsstat_prices *p);
 
 /*
- * Whether a client believes that a server states prices. It hears every reply; all zero is the
+ * Whether a client believes that a server states prices. It is fed every reply; all zero is the
  * beginning. A round is a run of valid replies that has all three turns: at least three
  * replies, 5.5 on average. One round convinces.
  *
@@ -90,16 +90,16 @@ bool fsstat_price_decode_statvfs(uint64_t total, uint64_t avail, struct fsstat_p
 #define FSSTAT_SAME_TURN  16
 #define FSSTAT_ROUNDS_MAX 3
 
-struct fsstat_believer {
+struct fsstat_detector {
 	struct fsstat_prices prices; /* of the last valid reply */
-	bool believes;
-	uint8_t doubts; /* disproofs, up to FSSTAT_ROUNDS_MAX - 1 */
-	uint8_t rounds; /* done since the last disproof */
-	uint8_t turns;	/* bit 1 << turn: seen in this round */
-	uint8_t same;	/* replies in a row with prices.turn */
+	bool believed;
+	uint8_t disproofs; /* so far, up to FSSTAT_ROUNDS_MAX - 1 */
+	uint8_t rounds;	   /* done since the last disproof */
+	uint8_t turns;	   /* bit 1 << turn: seen in this round */
+	uint8_t same;	   /* replies in a row with prices.turn */
 };
 
-/* A reply came, as statvfs(2) gives it. Returns b->believes. */
-bool fsstat_believer_hear(struct fsstat_believer *b, uint64_t total, uint64_t avail);
+/* A reply came, as statvfs(2) gives it. Returns d->believed. */
+bool fsstat_detector_feed(struct fsstat_detector *d, uint64_t total, uint64_t avail);
 
 #endif

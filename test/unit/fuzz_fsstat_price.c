@@ -59,14 +59,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} in;
 	struct fsstat_files files;
 	struct fsstat_prices p, untouched = {.turn = 77};
-	struct fsstat_believer b = {0};
+	struct fsstat_detector b = {0};
 
 	if (size < sizeof(in))
 		return 0;
 	memcpy(&in, data, sizeof(in));
 	if (!fsstat_price_decode(&in.files, &untouched))
 		MUST(untouched.turn == 77);
-	fsstat_believer_hear(&b, in.files.total, in.files.avail);
+	fsstat_detector_feed(&b, in.files.total, in.files.avail);
 	files = in.files;
 	p = (struct fsstat_prices){in.write, in.readahead, (uint32_t)in.turn};
 	MUST(fsstat_price_encode(&files, &p) == may_encode(&in.files));

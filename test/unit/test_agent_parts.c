@@ -145,7 +145,7 @@ static void test_command_line(void **state)
 
 	assert_true(parse(&s, error, sizeof(error), "--interval", "1.5", "/a", "--defer=no",
 			  "--dry-run", "--", "/-b", NULL));
-	assert_true(s.interval == 1.5 && !s.auction.defer && s.auction.accelerate && s.dry_run);
+	assert_true(s.interval == 1.5 && !s.decide.defer && s.decide.accelerate && s.dry_run);
 	assert_int_equal(s.mount_count, 2);
 	assert_string_equal(s.mounts[1], "/-b");
 	settings_free(&s);
@@ -189,7 +189,7 @@ static void test_file(void **state)
 			      "# a comment\n\n  interval\t1\nmount  /a b \nmount /c\n"
 			      "accelerate no",
 			      error, sizeof(error)));
-	assert_true(s.interval == 1 && !s.auction.accelerate);
+	assert_true(s.interval == 1 && !s.decide.accelerate);
 	assert_int_equal(s.mount_count, 2);
 	assert_string_equal(s.mounts[0], "/a b");
 	settings_free(&s);

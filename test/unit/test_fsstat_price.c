@@ -302,14 +302,14 @@ static void test_vectors_of_the_document(void **state)
 /* ---- belief ------------------------------------------------------------------------------ */
 
 /* A server with prices, seen COUNT times; how many replies until it is believed. */
-static unsigned int replies_until_belief(struct fsstat_believer *b, struct fsstat_prices p)
+static unsigned int replies_until_belief(struct fsstat_detector *b, struct fsstat_prices p)
 {
 	for (unsigned int n = 1; n < 1000; n++) {
 		struct fsstat_files f = {6553600, 6000000, 6000000};
 
 		p.turn = (uint32_t)any();
 		assert_true(fsstat_price_encode(&f, &p));
-		if (fsstat_believer_hear(b, f.total, f.avail))
+		if (fsstat_detector_feed(b, f.total, f.avail))
 			return n;
 	}
 	return 1000;
@@ -322,7 +322,7 @@ static void test_a_quiet_server_is_believed(void **state)
 
 	seed = 1;
 	for (int i = 0; i < 10000; i++) {
-		struct fsstat_believer b = {0};
+		struct fsstat_detector b = {0};
 		unsigned int n = replies_until_belief(&b, (struct fsstat_prices){0});
 
 		sum += n;
@@ -336,50 +336,50 @@ static void test_a_quiet_server_is_believed(void **state)
 
 static void test_one_reply_without_ends_belief(void **state)
 {
-	struct fsstat_believer b = {0};
+	struct fsstat_detector b = {0};
 
 	seed = 2;
 	replies_until_belief(&b, some);
-	assert_true(b.believes && fabs(b.prices.write - 0.3) < 0.006);
-	assert_false(fsstat_believer_hear(&b, 6553600, 6000000));
-	assert_int_equal(b.doubts, 1);
+	assert_true(b.believed && fabs(b.prices.write - 0.3) < 0.006);
+	assert_false(fsstat_detector_feed(&b, 6553600, 6000000));
+	assert_int_equal(b.disproofs, 1);
 	assert_true(replies_until_belief(&b, some) >= 6); /* two rounds now */
-	assert_false(fsstat_believer_hear(&b, 0, 0));
+	assert_false(fsstat_detector_feed(&b, 0, 0));
 	assert_true(replies_until_belief(&b, some) >= 9);
-	assert_false(fsstat_believer_hear(&b, 6553600, 6000000));
-	assert_int_equal(b.doubts, 2);
+	assert_false(fsstat_detector_feed(&b, 6553600, 6000000));
+	assert_int_equal(b.disproofs, 2);
 	assert_true(replies_until_belief(&b, some) >= 9); /* and no more */
 }
 
 /* The counters of a server without prices may pass; but then they pass for ever. */
 static void test_what_never_changes_is_not_believed(void **state)
 {
-	struct fsstat_believer b = {0};
+	struct fsstat_detector b = {0};
 	struct fsstat_files f = {6553600, 6000000, 6000000};
 
 	assert_true(fsstat_price_encode(&f, &some));
 	for (int i = 0; i < 1000; i++)
-		assert_false(fsstat_believer_hear(&b, f.total, f.avail));
+		assert_false(fsstat_detector_feed(&b, f.total, f.avail));
 }
 
 /* The same after it was a server with prices, and they were switched off. */
 static void test_what_stops_changing_is_not_believed(void **state)
 {
-	struct fsstat_believer b = {0};
+	struct fsstat_detector b = {0};
 	struct fsstat_files f = {6553600, 6000000, 6000000};
 	unsigned int n = 0;
 
 	seed = 3;
 	replies_until_belief(&b, some);
 	assert_true(fsstat_price_encode(&f, &some));
-	while (fsstat_believer_hear(&b, f.total, f.avail))
+	while (fsstat_detector_feed(&b, f.total, f.avail))
 		n++;
 	assert_in_range(n, FSSTAT_SAME_TURN - 3, FSSTAT_SAME_TURN - 1);
 }
 
 static void test_belief_lasts(void **state)
 {
-	struct fsstat_believer b = {0};
+	struct fsstat_detector b = {0};
 
 	seed = 5;
 	replies_until_belief(&b, some);
@@ -449,13 +449,13 @@ static unsigned int believed(void (*shape)(struct plain *), unsigned int n, unsi
 	unsigned int found = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
-		struct fsstat_believer b = {0};
+		struct fsstat_detector b = {0};
 		struct plain s = {0};
 		bool was = false;
 
 		for (unsigned int r = 0; r < replies && !was; r++) {
 			shape(&s);
-			was = fsstat_believer_hear(&b, s.total, s.avail);
+			was = fsstat_detector_feed(&b, s.total, s.avail);
 		}
 		found += was;
 	}
@@ -514,7 +514,7 @@ static void test_chance_of_a_round(void **state)
 
 	seed = 8;
 	for (int i = 0; i < SERVERS; i++) {
-		struct fsstat_believer b = {0};
+		struct fsstat_detector b = {0};
 
 		do {
 			struct fsstat_files f = {1u << 24, 1u << 23, 1u << 23};
@@ -522,8 +522,8 @@ static void test_chance_of_a_round(void **state)
 
 			if (below(LUCK) == 0)
 				fsstat_price_encode(&f, &p);
-			found += fsstat_believer_hear(&b, f.total, f.avail);
-		} while (b.doubts == 0 && !b.believes);
+			found += fsstat_detector_feed(&b, f.total, f.avail);
+		} while (b.disproofs == 0 && !b.believed);
 	}
 	assert_true(fabs(found - meant) < 4 * sqrt(meant));
 }

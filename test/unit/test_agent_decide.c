@@ -7,10 +7,10 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "auction.h"
+#include "decide.h"
 #include "pricing/price.h"
 
-static const struct auction_limits limits = {
+static const struct decide_limits limits = {
 	.defer = true,
 	.accelerate = true,
 	.readahead = true,
@@ -21,85 +21,85 @@ static const struct auction_limits limits = {
 	.readahead_max = 1024,
 };
 
-static enum write_way decide(struct auction *a, double write, double dirty, double now)
+static enum write_way way_at(struct decision *a, double write, double dirty, double now)
 {
-	struct auction_view view = {.priced = true, .write = write, .dirty = dirty};
+	struct decide_input view = {.priced = true, .write = write, .dirty = dirty};
 
-	auction_decide(a, &limits, &view, now);
+	decide(a, &limits, &view, now);
 	return a->way;
 }
 
 static void test_our_price(void **state)
 {
-	assert_true(auction_price(&limits, 0) == 0.05);
-	assert_true(auction_price(&limits, 0.5) == 0.05);
-	assert_true(auction_price(&limits, 0.9) == price_of(10000, 0.9));
-	assert_true(auction_price(&limits, 1) > 1);
-	assert_true(auction_price(&limits, 7) > 1);
-	assert_true(auction_price(&limits, NAN) == 0.05);
+	assert_true(decide_price(&limits, 0) == 0.05);
+	assert_true(decide_price(&limits, 0.5) == 0.05);
+	assert_true(decide_price(&limits, 0.9) == price_of(10000, 0.9));
+	assert_true(decide_price(&limits, 1) > 1);
+	assert_true(decide_price(&limits, 7) > 1);
+	assert_true(decide_price(&limits, NAN) == 0.05);
 }
 
 static void test_idle_server_gets_the_writes(void **state)
 {
-	struct auction a = {0};
+	struct decision a = {0};
 
-	assert_int_equal(decide(&a, 0, 0, 100), WRITE_ACCELERATE);
-	assert_int_equal(decide(&a, 0, 1, 101), WRITE_ACCELERATE);
+	assert_int_equal(way_at(&a, 0, 0, 100), WRITE_ACCELERATE);
+	assert_int_equal(way_at(&a, 0, 1, 101), WRITE_ACCELERATE);
 }
 
 static void test_dear_server_and_memory_to_spare(void **state)
 {
-	struct auction a = {0};
+	struct decision a = {0};
 
-	assert_int_equal(decide(&a, 0.9, 0.1, 100), WRITE_DEFER);
+	assert_int_equal(way_at(&a, 0.9, 0.1, 100), WRITE_DEFER);
 	assert_true(a.since == 100);
 }
 
 static void test_both_dear_the_server_writes(void **state)
 {
-	struct auction a = {0};
+	struct decision a = {0};
 
-	assert_int_equal(decide(&a, 1, 1, 100), WRITE_NORMAL);
-	assert_int_equal(decide(&a, 1, 0.2, 101), WRITE_DEFER);
-	assert_int_equal(decide(&a, 1, 1, 101.5), WRITE_NORMAL);
+	assert_int_equal(way_at(&a, 1, 1, 100), WRITE_NORMAL);
+	assert_int_equal(way_at(&a, 1, 0.2, 101), WRITE_DEFER);
+	assert_int_equal(way_at(&a, 1, 1, 101.5), WRITE_NORMAL);
 	/* and it goes on for a while, or we would change with every page */
-	assert_int_equal(decide(&a, 1, 0.2, 102), WRITE_NORMAL);
-	assert_int_equal(decide(&a, 1, 0.2, 101.5 + AUCTION_REST), WRITE_DEFER);
+	assert_int_equal(way_at(&a, 1, 0.2, 102), WRITE_NORMAL);
+	assert_int_equal(way_at(&a, 1, 0.2, 101.5 + DECIDE_REST), WRITE_DEFER);
 }
 
 /* Ours is 0.05 throughout. */
 static void test_hysteresis(void **state)
 {
-	struct auction a = {0};
+	struct decision a = {0};
 
-	assert_int_equal(decide(&a, 0.06, 0, 100), WRITE_NORMAL);
-	assert_int_equal(decide(&a, 0.063, 0, 101), WRITE_DEFER);
-	assert_int_equal(decide(&a, 0.045, 0, 110), WRITE_DEFER);
-	assert_int_equal(decide(&a, 0.039, 0, 111), WRITE_NORMAL);
-	assert_int_equal(decide(&a, 0.06, 0, 112), WRITE_NORMAL);
-	assert_int_equal(decide(&a, 0.021, 0, 113), WRITE_NORMAL);
-	assert_int_equal(decide(&a, 0.019, 0, 114), WRITE_ACCELERATE);
-	assert_int_equal(decide(&a, 0.030, 0, 115), WRITE_ACCELERATE);
-	assert_int_equal(decide(&a, 0.032, 0, 116), WRITE_NORMAL);
-	assert_int_equal(decide(&a, 0.2, 0, 117), WRITE_DEFER);
+	assert_int_equal(way_at(&a, 0.06, 0, 100), WRITE_NORMAL);
+	assert_int_equal(way_at(&a, 0.063, 0, 101), WRITE_DEFER);
+	assert_int_equal(way_at(&a, 0.045, 0, 110), WRITE_DEFER);
+	assert_int_equal(way_at(&a, 0.039, 0, 111), WRITE_NORMAL);
+	assert_int_equal(way_at(&a, 0.06, 0, 112), WRITE_NORMAL);
+	assert_int_equal(way_at(&a, 0.021, 0, 113), WRITE_NORMAL);
+	assert_int_equal(way_at(&a, 0.019, 0, 114), WRITE_ACCELERATE);
+	assert_int_equal(way_at(&a, 0.030, 0, 115), WRITE_ACCELERATE);
+	assert_int_equal(way_at(&a, 0.032, 0, 116), WRITE_NORMAL);
+	assert_int_equal(way_at(&a, 0.2, 0, 117), WRITE_DEFER);
 }
 
 static void test_deferral_lasts_a_moment(void **state)
 {
-	struct auction a = {0};
+	struct decision a = {0};
 
-	assert_int_equal(decide(&a, 0.5, 0, 100), WRITE_DEFER);
-	assert_int_equal(decide(&a, 0, 0, 101), WRITE_DEFER);
-	assert_int_equal(decide(&a, 0, 0, 100 + AUCTION_DWELL), WRITE_ACCELERATE);
+	assert_int_equal(way_at(&a, 0.5, 0, 100), WRITE_DEFER);
+	assert_int_equal(way_at(&a, 0, 0, 101), WRITE_DEFER);
+	assert_int_equal(way_at(&a, 0, 0, 100 + DECIDE_DWELL), WRITE_ACCELERATE);
 }
 
 static void test_deferral_ends(void **state)
 {
-	struct auction a = {0};
+	struct decision a = {0};
 	double longest = 0, began = -1;
 
 	for (double now = 0; now < 1000; now += 0.5) {
-		if (decide(&a, 1, 0.1, now) != WRITE_DEFER)
+		if (way_at(&a, 1, 0.1, now) != WRITE_DEFER)
 			began = -1;
 		else if (began < 0)
 			began = now;
@@ -111,41 +111,41 @@ static void test_deferral_ends(void **state)
 
 static void test_no_prices_nothing_done(void **state)
 {
-	struct auction a = {0};
-	struct auction_view view = {.write = 1, .readahead = 1};
+	struct decision a = {0};
+	struct decide_input view = {.write = 1, .readahead = 1};
 
-	decide(&a, 1, 0, 100);
-	auction_decide(&a, &limits, &view, 100.1);
+	way_at(&a, 1, 0, 100);
+	decide(&a, &limits, &view, 100.1);
 	assert_int_equal(a.way, WRITE_NORMAL);
 	assert_int_equal(a.readahead, 0);
 }
 
 static void test_switches(void **state)
 {
-	struct auction_limits l = limits;
-	struct auction_view view = {.priced = true, .write = 1};
-	struct auction a = {0};
+	struct decide_limits l = limits;
+	struct decide_input view = {.priced = true, .write = 1};
+	struct decision a = {0};
 
 	l.defer = l.accelerate = l.readahead = false;
-	auction_decide(&a, &l, &view, 100);
+	decide(&a, &l, &view, 100);
 	assert_int_equal(a.way, WRITE_NORMAL);
 	assert_int_equal(a.readahead, 0);
 	view.write = 0;
-	auction_decide(&a, &l, &view, 101);
+	decide(&a, &l, &view, 101);
 	assert_int_equal(a.way, WRITE_NORMAL);
 }
 
-static uint32_t readahead_at(struct auction *a, double price)
+static uint32_t readahead_at(struct decision *a, double price)
 {
-	struct auction_view view = {.priced = true, .readahead = price};
+	struct decide_input view = {.priced = true, .readahead = price};
 
-	auction_decide(a, &limits, &view, 100);
+	decide(a, &limits, &view, 100);
 	return a->readahead;
 }
 
 static void test_readahead_follows_the_price(void **state)
 {
-	struct auction a = {0};
+	struct decision a = {0};
 	uint32_t last = 1024;
 
 	assert_int_equal(readahead_at(&a, 0), 1024);
@@ -162,7 +162,7 @@ static void test_readahead_follows_the_price(void **state)
 
 static void test_readahead_has_hysteresis(void **state)
 {
-	struct auction a = {0};
+	struct decision a = {0};
 	unsigned int changes = 0;
 	uint32_t last = 0;
 
@@ -177,39 +177,39 @@ static void test_readahead_has_hysteresis(void **state)
 
 static void test_short_memory_reads_no_more_ahead_than_before(void **state)
 {
-	struct auction a = {0};
-	struct auction_view view = {.priced = true, .memory_short = true, .readahead_found = 128};
+	struct decision a = {0};
+	struct decide_input view = {.priced = true, .memory_short = true, .readahead_found = 128};
 
-	auction_decide(&a, &limits, &view, 100);
+	decide(&a, &limits, &view, 100);
 	assert_int_equal(a.readahead, 128);
 	view.readahead_found = 4;
-	auction_decide(&a, &limits, &view, 101);
+	decide(&a, &limits, &view, 101);
 	assert_int_equal(a.readahead, 16);
 	view.memory_short = false;
-	auction_decide(&a, &limits, &view, 102);
+	decide(&a, &limits, &view, 102);
 	assert_int_equal(a.readahead, 1024);
 }
 
 /* The ends of the settings' ranges. */
 static void test_extremes(void **state)
 {
-	struct auction_limits l = limits;
-	struct auction_view view = {.priced = true, .write = 1, .readahead = 0.5};
-	struct auction a = {0};
+	struct decide_limits l = limits;
+	struct decide_input view = {.priced = true, .write = 1, .readahead = 0.5};
+	struct decision a = {0};
 
 	l.price_min = 1;
 	l.readahead_min = l.readahead_max = 4;
-	auction_decide(&a, &l, &view, 100);
+	decide(&a, &l, &view, 100);
 	assert_int_equal(a.way, WRITE_NORMAL);
 	assert_int_equal(a.readahead, 4);
 	l.readahead_max = 65536;
-	auction_decide(&a, &l, &view, 101);
+	decide(&a, &l, &view, 101);
 	assert_int_equal(a.readahead, 65536);
 	l.price_min = 0.0002;
 	l.readahead_min = 100;
 	l.readahead_max = 300;
 	view.readahead = 0;
-	auction_decide(&a, &l, &view, 102);
+	decide(&a, &l, &view, 102);
 	assert_int_equal(a.readahead, 300);
 }
 

@@ -29,8 +29,8 @@
  *
  * Pure: plain numbers, times handed in. No lock: one thread.
  */
-#ifndef CLIENT_AUCTION_H
-#define CLIENT_AUCTION_H
+#ifndef CLIENT_DECIDE_H
+#define CLIENT_DECIDE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,16 +40,16 @@ enum write_way { WRITE_NORMAL, WRITE_DEFER, WRITE_ACCELERATE, WRITE_WAYS };
 extern const char *const write_way_names[WRITE_WAYS];
 
 /* After defer_max the kernel has its way this long (s): longer than its flusher sleeps. */
-#define AUCTION_REST 6
+#define DECIDE_REST 6
 /* Deferral is not given up earlier for a lower price (s): prices of a busy server jump. */
-#define AUCTION_DWELL 3
+#define DECIDE_DWELL 3
 /* Dearer than any server: Pmax + epsilon. */
-#define AUCTION_CEILING	   1.001
-#define AUCTION_HYSTERESIS 1.25
+#define DECIDE_CEILING	  1.001
+#define DECIDE_HYSTERESIS 1.25
 /* The server's price below this share of ours: accelerate. */
-#define AUCTION_CHEAP 0.5
+#define DECIDE_CHEAP 0.5
 
-struct auction_limits {
+struct decide_limits {
 	bool defer, accelerate, readahead;     /* what may be done */
 	double k;			       /* of our memory: see pricing/price.h */
 	double price_min;		       /* > 0 */
@@ -58,7 +58,7 @@ struct auction_limits {
 };
 
 /* What there is to judge. */
-struct auction_view {
+struct decide_input {
 	bool priced;		  /* the server states prices, we believe it, and they are fresh */
 	double write, readahead;  /* the server's, 0..1 */
 	double dirty;		  /* our u, from 0 on */
@@ -66,7 +66,7 @@ struct auction_view {
 	uint32_t readahead_found; /* KiB, as the mount had it before us */
 };
 
-struct auction {
+struct decision {
 	enum write_way way;
 	uint32_t readahead; /* KiB; 0: as found */
 	double ours;	    /* our price of a write */
@@ -74,12 +74,12 @@ struct auction {
 	double rest_until;  /* s: no deferral before */
 };
 
-/* Ours, price_min to AUCTION_CEILING. */
-double auction_price(const struct auction_limits *l, double dirty);
+/* Ours, price_min to DECIDE_CEILING. */
+double decide_price(const struct decide_limits *l, double dirty);
 
-/* NOW: seconds, of any clock that only goes forward. The result is in A. All zero is the beginning.
+/* NOW: seconds, of any clock that only goes forward. The result is in D. All zero is the beginning.
  */
-void auction_decide(struct auction *a, const struct auction_limits *l,
-		    const struct auction_view *view, double now);
+void decide(struct decision *d, const struct decide_limits *l, const struct decide_input *in,
+	    double now);
 
 #endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Who offers the lower price, with hysteresis. See decide.h. */
+#include <math.h>
+
+#include "decide.h"
+#include "pricing/price.h"
+
+const char *const write_way_names[WRITE_WAYS] = {
+	[WRITE_NORMAL] = "normal",
+	[WRITE_DEFER] = "defer",
+	[WRITE_ACCELERATE] = "accelerate",
+};
+
+double decide_price(const struct decide_limits *l, double dirty)
+{
+	if (dirty >= 1)
+		return DECIDE_CEILING;
+	return fmax(l->price_min, price_of(l->k, dirty));
+}
+
+/* Was X above EDGE, is it now? The edge is a band. */
+static bool above(double x, double edge, bool was)
+{
+	return x > (was ? edge / DECIDE_HYSTERESIS : edge * DECIDE_HYSTERESIS);
+}
+
+/* Deferral ends, and the kernel has its way for a while. */
+static bool rest(struct decision *d, double now)
+{
+	if (d->way == WRITE_DEFER)
+		d->rest_until = now + DECIDE_REST;
+	return false;
+}
+
+static bool may_defer(struct decision *d, const struct decide_limits *l, double now)
+{
+	if (d->ours >= DECIDE_CEILING)
+		return rest(d, now);
+	if (d->way == WRITE_DEFER && now - d->since >= l->defer_max)
+		return rest(d, now);
+	return l->defer && now >= d->rest_until;
+}
+
+static enum write_way write_way(struct decision *d, const struct decide_limits *l,
+				const struct decide_input *in, double now)
+{
+	double ratio = in->write / d->ours;
+
+	if (!in->priced)
+		return WRITE_NORMAL;
+	if (may_defer(d, l, now) && above(ratio, 1, d->way == WRITE_DEFER))
+		return WRITE_DEFER;
+	if (d->way == WRITE_DEFER && now < d->since + DECIDE_DWELL && now >= d->rest_until)
+		return WRITE_DEFER; /* only the server's price fell: not for long, perhaps */
+	if (l->accelerate && !above(ratio, DECIDE_CHEAP, d->way != WRITE_ACCELERATE))
+		return WRITE_ACCELERATE;
+	return WRITE_NORMAL;
+}
+
+/* A power of two times readahead_min; another one only when it is off by more than half a step. */
+static uint32_t readahead(const struct decision *d, const struct decide_limits *l,
+			  const struct decide_input *in)
+{
+	double dear, wanted, kib = l->readahead_min, most = l->readahead_max;
+
+	if (!in->priced || !l->readahead)
+		return 0;
+	if (in->memory_short && in->readahead_found < most)
+		most = fmax(in->readahead_found, l->readahead_min);
+	dear = l->price_min < 1 ? log(in->readahead / l->price_min) / -log(l->price_min) : 0;
+	dear = fmin(fmax(dear, 0), 1); /* also the logarithm of 0 */
+	wanted = l->readahead_min * pow(most / l->readahead_min, 1 - dear);
+	if (d->readahead && d->readahead <= most && fabs(log2(wanted / d->readahead)) < 0.75)
+		return d->readahead;
+	while (kib * M_SQRT2 < wanted && kib < most)
+		kib *= 2;
+	return (uint32_t)fmin(kib, most);
+}
+
+void decide(struct decision *d, const struct decide_limits *l, const struct decide_input *in,
+	    double now)
+{
+	enum write_way way;
+
+	d->ours = decide_price(l, in->dirty);
+	way = write_way(d, l, in, now);
+	if (way != d->way)
+		d->since = now;
+	d->way = way;
+	d->readahead = readahead(d, l, in);
+}
