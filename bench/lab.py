@@ -25,9 +25,10 @@ import e2e  # noqa: E402
 from modelled_disk import Disk, Unavailable as LabUnavailable, run  # noqa: E402, F401
 
 
-def enter_namespace():
-    """Runs this program again in namespaces of its own, where it returns."""
-    e2e.enter()
+def enter_namespace(shared=False):
+    """Runs this program again in namespaces of its own, where it returns. SHARED: where there are
+    none it goes on in the machine's."""
+    e2e.enter(shared=shared)
 
 
 class PlainDirectory:

@@ -92,25 +92,39 @@ def answers(port):
         return False
 
 
-def enter(needed=()):
-    """Continues in namespaces of our own; skips the test where that cannot be."""
+def _own_namespaces(shared):
+    """Runs this program again in network and mount namespaces of its own, where it returns true.
+    Where they are not to be had it skips, or if SHARED will do returns false."""
+    if os.environ.get("RA_E2E_INSIDE") == str(os.getpid()):
+        return True
+    os.environ["PATH"] += ":/usr/sbin:/sbin"
+    if subprocess.run(["unshare", "-n", "-m", "true"], check=False,
+                      stderr=subprocess.DEVNULL).returncode:
+        if not shared:
+            skip("cannot make namespaces here")
+        return False
+    os.environ["RA_E2E_INSIDE"] = str(os.getpid())  # unshare execs: the number stays
+    os.execvp("unshare", ["unshare", "-n", "-m", sys.executable] + sys.argv)
+
+
+def enter(needed=(), shared=False):
+    """Continues in namespaces of our own; skips the test where that cannot be. SHARED: the
+    machine's own will do then, as in an unprivileged container."""
     for tool in NEEDED + tuple(needed):
         if not shutil.which(tool, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin"):
             skip(f"{tool} is not installed")
     if os.geteuid() != 0:
         skip("needs root (namespaces, loop devices, file handles)")
-    if os.environ.get("RA_E2E_INSIDE") != str(os.getpid()):
-        os.environ["PATH"] += ":/usr/sbin:/sbin"
-        if subprocess.run(["unshare", "-n", "-m", "true"], check=False).returncode:
-            skip("cannot make namespaces here")
-        os.environ["RA_E2E_INSIDE"] = str(os.getpid())  # unshare execs: the number stays
-        os.execvp("unshare", ["unshare", "-n", "-m", sys.executable] + sys.argv)
+    private = _own_namespaces(shared)
     for sig in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sig, lambda number, frame: sys.exit(128 + number))
     atexit.register(_clean_up)
-    run("ip", "link", "set", "lo", "up")
-    run("mount", "-t", "tmpfs", "none", "/run")
-    os.makedirs("/run/ganesha")
+    if private:
+        run("ip", "link", "set", "lo", "up")
+        run("mount", "-t", "tmpfs", "none", "/run")
+    os.makedirs("/run/ganesha", exist_ok=True)
+    if answers(111):
+        return
     mapper = subprocess.Popen(["rpcbind", "-f", "-w"], stderr=subprocess.DEVNULL)
     at_exit(lambda: end_process(mapper))
     if not wait_for(lambda: answers(111), 5):
