@@ -176,7 +176,7 @@ void show_devices(struct json_object *answer)
 		{"max", "wait_max_us", MILLISECONDS},
 		{"SEEK ms", "seek_us", MILLISECONDS},
 		{"MEDIA MB/s", "media_bytes_per_s", MEGABYTES},
-		{"CHUNK KiB", "chunk", KIBIBYTES},
+		{"CHUNK KiB", "chunk_bytes", KIBIBYTES},
 	};
 	struct json_object *devices = array_of(answer, "devices");
 

@@ -332,6 +332,7 @@ int ra_io_module_start(void)
 
 	if (ra_engine != NULL)
 		return 0;
+	ra_log_start();
 	err = ra_calls_start();
 	if (err)
 		return err;

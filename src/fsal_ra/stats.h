@@ -7,9 +7,7 @@
 
 /* The counters of all exports, past ones included. */
 void ra_stats_sum(struct readahead_counters *sum);
-/* Writes the statistics as one JSON object into BUFFER of SIZE bytes; returns its length. */
-size_t ra_stats_json(char *buffer, size_t size);
-/* Logs them in one line, marked RA_STATS. */
+/* Logs the statistics: a line marked RA_STATS, and one of each device marked RA_DEVICE_STATS. */
 void ra_stats_log(void);
 /* Logs the counters of one export that goes, marked RA_EXPORT_STATS. */
 void ra_stats_log_export(uint16_t export_id, const struct readahead_counters *counters);
@@ -18,7 +16,9 @@ int ra_calls_start(void);
 void ra_calls_stop(void);
 void ra_scratch_start(void);
 void ra_scratch_stop(void);
-/* control_glue.c. The control channel is a convenience: the server goes on without when it fails. */
+/* log_glue.c. Before any line of a room without Ganesha header. */
+void ra_log_start(void);
+/* control_host.c. The control channel is a convenience: the server goes on without when it fails. */
 void ra_control_start(void);
 void ra_control_stop(void);
 

@@ -283,9 +283,16 @@ class Server:
             return ""
 
     def stats(self):
-        """What the plugin counted, from the last RA_STATS line of the log; None without one."""
-        found = re.findall(r"RA_STATS (\{.*\})", self.log_text())
-        return json.loads(found[-1]) if found else None
+        """What the plugin counted: the log's last RA_STATS line, with the lines RA_DEVICE_STATS that
+        follow it as "devices"; None without one."""
+        log = self.log_text()
+        found = list(re.finditer(r"RA_STATS (\{.*\})", log))
+        if not found:
+            return None
+        stats = json.loads(found[-1].group(1))
+        stats["devices"] = [json.loads(line) for line in
+                            re.findall(r"RA_DEVICE_STATS (\{.*\})", log[found[-1].end():])]
+        return stats
 
 
 def distribution_fsals():

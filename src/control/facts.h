@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What operators may know and turn, as plain numbers: the host (the plugin, or a test) fills these,
+ * describe.h gives them their names, commands.h answers requests with them.
+ *
+ * Sizes are in bytes, times in ns, shares and prices 0..1. Texts are not copied and live as long as
+ * the host.
+ */
+#ifndef CONTROL_FACTS_H
+#define CONTROL_FACTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pricing/price.h"
+#include "readahead/readahead.h"
+#include "sched/dispatcher.h"
+
+#define FACTS_DEVICES_MAX 64
+
+struct device_facts {
+	unsigned int major, minor;
+	bool rotating;	    /* says the kernel */
+	bool demand_queued; /* false: demand reads go to it directly */
+	struct dispatcher_stats queue;
+};
+
+struct device_price_facts {
+	uint64_t age;	   /* of the snapshot; UINT64_MAX: none yet */
+	double length;	   /* requests waiting and running, averaged */
+	double saturation; /* so many of them saturate the device */
+	struct price_snapshot snapshot;
+};
+
+struct export_facts {
+	uint16_t id;
+	bool closing;
+	bool price_readahead; /* its read-ahead obeys the price */
+	bool fsstat_prices;   /* the last FSSTAT carried prices */
+	bool priced;	      /* it has a device: the two prices hold */
+	uint32_t pending;     /* requests */
+	const char *heuristic;
+	const char *fsstat; /* why it did or did not, for people */
+	double write_price, readahead_price;
+	uint64_t counted[READAHEAD_COUNTERS];
+};
+
+struct engine_facts {
+	struct readahead_stats readahead;
+	uint32_t descriptors;
+};
+
+/* What is dirty, and how writing fared. Now: the first block; since the start: the rest. */
+struct writing_facts {
+	uint32_t dirty_files;
+	uint64_t dirty_bytes;
+	uint64_t dirty_budget; /* 0: not known yet */
+	uint64_t disk_rate;    /* bytes/s that the disk took while plenty waited */
+	uint32_t replies_held; /* now delayed */
+
+	uint64_t writeback_bytes;
+	uint64_t writeback_errors;
+	uint64_t untracked_writes;
+	uint64_t commits;	   /* that waited for write-back */
+	uint64_t replies_paced;	   /* that were delayed */
+	uint64_t paced, paced_max; /* by how much: in all, at most */
+	uint64_t pacing_refused;   /* not delayed, for want of room */
+};
+
+/* The plugin as commands.h sees it. All are called on the channel's one thread. */
+struct control_host {
+	const char *ganesha_api;
+	uint64_t (*now)(void);
+	/* The Nth device, in an order that never changes; false beyond the last. */
+	bool (*device)(unsigned int n, struct device_facts *f);
+	bool (*device_prices)(unsigned int n, struct device_price_facts *f);
+	/* Fills up to MAX; returns how many exports there are. */
+	unsigned int (*exports)(struct export_facts *f, unsigned int max);
+	void (*counters)(uint64_t counted[READAHEAD_COUNTERS]); /* of all exports, past ones too */
+	void (*engine)(struct engine_facts *f);
+	void (*writing)(struct writing_facts *f);
+	void (*price_k)(double k[PRICE_RESOURCES]);
+	uint64_t (*price_interval)(void); /* ms */
+	/* 0, or an errno: the old one stays. */
+	int (*set_policy)(unsigned int device, const struct sched_policy *policy);
+	/* Of the export with this id, or of all (< 0); returns how many have it now. */
+	unsigned int (*set_heuristic)(const struct heuristic_ops *h, int64_t export_id);
+};
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The plugin as operators see it: fills control/facts.h from the rooms, starts and stops the control
+ * channel over that, and logs the statistics at the end.
+ */
+#include "ra_methods.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "control/commands.h"
+#include "control/describe.h"
+#include "device.h"
+#include "dirty.h"
+#include "io.h"
+#include "pacer.h"
+#include "prices.h"
+#include "stats.h"
+#include "writeback.h"
+
+_Static_assert(RA_DEVICES_MAX <= FACTS_DEVICES_MAX, "operators see all devices");
+
+static struct control *server;
+
+/* ---- facts ------------------------------------------------------------------------------ */
+
+static bool device_facts(unsigned int n, struct device_facts *f)
+{
+	struct ra_device *d = device_nth(n);
+
+	if (d == NULL)
+		return false;
+	f->major = major(d->dev);
+	f->minor = minor(d->dev);
+	f->rotating = d->rotating;
+	f->demand_queued = device_queues_demand(d);
+	dispatcher_stats(&d->dispatcher, &f->queue);
+	return true;
+}
+
+static bool device_price_facts(unsigned int n, struct device_price_facts *f)
+{
+	struct ra_device *d = device_nth(n);
+	struct prices_view view;
+
+	if (d == NULL)
+		return false;
+	ra_prices_view(d, &view);
+	*f = (struct device_price_facts){.age = view.age,
+					 .length = view.length,
+					 .saturation = view.saturation,
+					 .snapshot = view.snapshot};
+	return true;
+}
+
+static void export_facts(const struct export_view *v, struct export_facts *f)
+{
+	*f = (struct export_facts){.id = v->export_id,
+				   .closing = v->closing,
+				   .price_readahead = v->priced,
+				   .fsstat_prices = v->fsstat == FSSTAT_PRICES,
+				   .pending = v->pending,
+				   .heuristic = v->heuristic->name,
+				   .fsstat = fsstat_said_text[v->fsstat]};
+	f->priced = device_prices(v->devices, &f->write_price, &f->readahead_price);
+	memcpy(f->counted, v->counted, sizeof(f->counted));
+}
+
+static unsigned int exports_facts(struct export_facts *f, unsigned int max)
+{
+	struct export_view *view = gsh_calloc(max, sizeof(*view));
+	unsigned int n = ra_exports_view(view, max);
+
+	for (unsigned int i = 0; i < n && i < max; i++)
+		export_facts(&view[i], &f[i]);
+	gsh_free(view);
+	return n;
+}
+
+static void counters(uint64_t counted[READAHEAD_COUNTERS])
+{
+	struct readahead_counters sum;
+
+	ra_stats_sum(&sum);
+	for (int i = 0; i < READAHEAD_COUNTERS; i++)
+		counted[i] = readahead_counted(&sum, i);
+}
+
+static void engine_facts(struct engine_facts *f)
+{
+	readahead_stats(ra_engine, &f->readahead);
+	f->descriptors = backing_count();
+}
+
+static void writing_facts(struct writing_facts *f)
+{
+	struct writeback_view w;
+	struct pacer_view p;
+
+	writeback_view(&w);
+	pacer_view(&p);
+	*f = (struct writing_facts){
+		.dirty_files = w.files,
+		.dirty_bytes = (uint64_t)(dirty_level() * (double)dirty_budget()),
+		.dirty_budget = dirty_budget(),
+		.disk_rate = (uint64_t)dirty_rate(),
+		.replies_held = p.held,
+		.writeback_bytes = w.pushed,
+		.writeback_errors = w.errors,
+		.untracked_writes = w.untracked,
+		.commits = w.commits,
+		.replies_paced = p.replies,
+		.paced = p.delay,
+		.paced_max = p.delay_max,
+		.pacing_refused = p.refused,
+	};
+}
+
+static uint64_t price_interval(void)
+{
+	return ra_module_params.price_interval;
+}
+
+/* ---- what operators turn ---------------------------------------------------------------- */
+
+static int set_policy(unsigned int n, const struct sched_policy *policy)
+{
+	return dispatcher_set_policy(&device_nth(n)->dispatcher, policy);
+}
+
+static struct control_host host = {
+	.now = clock_now,
+	.device = device_facts,
+	.device_prices = device_price_facts,
+	.exports = exports_facts,
+	.counters = counters,
+	.engine = engine_facts,
+	.writing = writing_facts,
+	.price_k = ra_prices_k,
+	.price_interval = price_interval,
+	.set_policy = set_policy,
+	.set_heuristic = ra_exports_set_heuristic,
+};
+
+/* ---- life ------------------------------------------------------------------------------- */
+
+static void log_error(const char *line)
+{
+	LogWarn(COMPONENT_FSAL, "RA: Control_Socket: %s", line);
+}
+
+static void thread_start(void)
+{
+	SetNameFunction("ra_control");
+}
+
+void ra_control_start(void)
+{
+	static char api[32];
+	const struct ra_module_params *p = &ra_module_params;
+	struct control_settings settings = {
+		.path = p->control_socket,
+		.peers = (unsigned int)p->control_peers,
+		.timeout_ms = (unsigned int)p->control_timeout,
+		.log = log_error,
+		.thread_start = thread_start,
+		.tick = commands_tick,
+	};
+
+	if (server != NULL || !p->control_socket[0] || !strcmp(p->control_socket, "none"))
+		return;
+	snprintf(api, sizeof(api), "%d.%d", FSAL_MAJOR_VERSION, FSAL_MINOR_VERSION);
+	host.ganesha_api = api;
+	settings.commands = commands_start(&host);
+	if (control_start(&settings, &server) != 0)
+		LogWarn(COMPONENT_FSAL, "RA: the server goes on without control channel");
+	else
+		LogInfo(COMPONENT_FSAL, "RA: control channel at %s", p->control_socket);
+}
+
+void ra_control_stop(void)
+{
+	control_stop(server);
+	server = NULL;
+}
+
+/* ---- the log ---------------------------------------------------------------------------- */
+
+/* A line of the log holds 2048 bytes: each device has one of its own. */
+static void log_stats(const char *mark, char *line)
+{
+	LogEvent(COMPONENT_FSAL, "%s %s", mark, line != NULL ? line : "{}");
+	free(line);
+}
+
+void ra_stats_log(void)
+{
+	uint64_t counted[READAHEAD_COUNTERS];
+	struct writing_facts writing;
+	struct engine_facts engine;
+	struct device_facts device;
+
+	counters(counted);
+	engine_facts(&engine);
+	writing_facts(&writing);
+	log_stats("RA_STATS", describe_stats_line(counted, &engine, &writing));
+	for (unsigned int i = 0; device_facts(i, &device); i++)
+		log_stats("RA_DEVICE_STATS", describe_device_line(&device));
+}
+
+void ra_stats_log_export(uint16_t export_id, const struct readahead_counters *c)
+{
+	uint64_t counted[READAHEAD_COUNTERS];
+
+	for (int i = 0; i < READAHEAD_COUNTERS; i++)
+		counted[i] = readahead_counted(c, i);
+	log_stats("RA_EXPORT_STATS", describe_export_line(export_id, counted));
+}

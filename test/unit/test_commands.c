@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The control channel's commands over a made-up host: what they turn, what they refuse and with which
+ * choices, what a reset does; and that the log's lines have the same members and fit into a line.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "control/commands.h"
+#include "control/describe.h"
+#include "control/protocol.h"
+
+#define LOG_LINE_MAX 2000 /* of Ganesha's 2048, with its own heading */
+
+/* ---- a host ----------------------------------------------------------------------------- */
+
+static struct {
+	uint64_t now;
+	unsigned int devices, exports;
+	struct device_facts device[2];
+	struct device_price_facts price[2];
+	struct export_facts export[2];
+	uint64_t counted[READAHEAD_COUNTERS];
+	struct writing_facts writing;
+	unsigned int logged;
+	bool no_memory;
+} world;
+
+static uint64_t now(void)
+{
+	return world.now;
+}
+
+static bool device(unsigned int n, struct device_facts *f)
+{
+	if (n >= world.devices)
+		return false;
+	*f = world.device[n];
+	return true;
+}
+
+static bool device_prices(unsigned int n, struct device_price_facts *f)
+{
+	*f = world.price[n];
+	return true;
+}
+
+static unsigned int exports(struct export_facts *f, unsigned int max)
+{
+	for (unsigned int i = 0; i < world.exports && i < max; i++)
+		f[i] = world.export[i];
+	return world.exports;
+}
+
+static void counters(uint64_t counted[READAHEAD_COUNTERS])
+{
+	memcpy(counted, world.counted, sizeof(world.counted));
+}
+
+static void engine(struct engine_facts *f)
+{
+	*f = (struct engine_facts){.descriptors = 12, .readahead = {.unread = 4096}};
+}
+
+static void writing(struct writing_facts *f)
+{
+	*f = world.writing;
+}
+
+static void price_k(double k[PRICE_RESOURCES])
+{
+	for (int r = 0; r < PRICE_RESOURCES; r++)
+		k[r] = 10 * (r + 1);
+}
+
+static uint64_t price_interval(void)
+{
+	return 1000;
+}
+
+static int set_policy(unsigned int n, const struct sched_policy *policy)
+{
+	if (world.no_memory)
+		return ENOMEM;
+	world.device[n].queue.policy = policy;
+	return 0;
+}
+
+static unsigned int set_heuristic(const struct heuristic_ops *h, int64_t export_id)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < world.exports; i++)
+		if (export_id < 0 || world.export[i].id == export_id) {
+			world.export[i].heuristic = h->name;
+			n++;
+		}
+	return n;
+}
+
+static const struct control_host host = {
+	.ganesha_api = "11.0",
+	.now = now,
+	.device = device,
+	.device_prices = device_prices,
+	.exports = exports,
+	.counters = counters,
+	.engine = engine,
+	.writing = writing,
+	.price_k = price_k,
+	.price_interval = price_interval,
+	.set_policy = set_policy,
+	.set_heuristic = set_heuristic,
+};
+
+static void keep_quiet(enum log_level level, const char *format, va_list args)
+{
+	world.logged++;
+}
+
+static const struct control_command *commands;
+
+static int setup(void **unused)
+{
+	memset(&world, 0, sizeof(world));
+	world.now = 1000 * CLOCK_SECOND;
+	world.devices = world.exports = 2;
+	for (unsigned int i = 0; i < 2; i++) {
+		world.device[i] = (struct device_facts){
+			.major = 4095, /* nothing has it */
+			.minor = i,
+			.rotating = true,
+			.queue = {.policy = sched_policy_find("turns"), .depth = 1}};
+		world.price[i].age = UINT64_MAX;
+		world.export[i] = (struct export_facts){
+			.id = (uint16_t)(7 + i), .heuristic = "cursor", .fsstat = "no FSSTAT yet"};
+	}
+	log_set_writer(keep_quiet);
+	commands = commands_start(&host);
+	return 0;
+}
+
+/* ---- asking ----------------------------------------------------------------------------- */
+
+static struct json_object *ask(const char *request)
+{
+	size_t len;
+	char *text = protocol_answer(commands, request, strlen(request), &len);
+	struct json_object *answer;
+
+	assert_non_null(text);
+	text[len - 1] = '\0';
+	answer = json_tokener_parse(text);
+	free(text);
+	assert_non_null(answer);
+	return answer;
+}
+
+static struct json_object *member(struct json_object *o, const char *name)
+{
+	struct json_object *value;
+
+	if (!json_object_object_get_ex(o, name, &value))
+		fail_msg("no member %s in %s", name, json_object_to_json_string(o));
+	return value;
+}
+
+static int64_t number(struct json_object *o, const char *name)
+{
+	return json_object_get_int64(member(o, name));
+}
+
+static struct json_object *nth(struct json_object *o, const char *array, size_t n)
+{
+	return json_object_array_get_idx(member(o, array), n);
+}
+
+static void assert_text(struct json_object *o, const char *name, const char *text)
+{
+	assert_string_equal(json_object_get_string(member(o, name)), text);
+}
+
+static bool is_ok(struct json_object *answer)
+{
+	return json_object_get_boolean(member(answer, "ok"));
+}
+
+/* ---- tests ------------------------------------------------------------------------------ */
+
+static void status_tells_versions_and_exports(void **unused)
+{
+	struct json_object *a;
+
+	world.now += 5 * CLOCK_SECOND;
+	world.export[1].counted[0] = 42;
+	world.export[1].closing = true;
+	a = ask("{\"command\":\"status\"}");
+	assert_text(a, "ganesha_api", "11.0");
+	assert_int_equal(number(a, "uptime_s"), 5);
+	assert_int_equal(number(a, "exports_total"), 2);
+	assert_int_equal(number(nth(a, "exports", 1), "export"), 8);
+	assert_int_equal(number(nth(a, "exports", 1), readahead_counter_names[0]), 42);
+	assert_true(json_object_get_boolean(member(nth(a, "exports", 1), "closing")));
+	json_object_put(a);
+}
+
+static void a_scheduler_is_changed_for_one_or_all(void **unused)
+{
+	struct json_object *a = ask("{\"command\":\"scheduler\",\"name\":\"fifo\"}");
+
+	assert_true(is_ok(a));
+	assert_text(nth(a, "devices", 1), "before", "turns");
+	assert_string_equal(world.device[0].queue.policy->name, "fifo");
+	assert_string_equal(world.device[1].queue.policy->name, "fifo");
+	assert_int_equal(world.logged, 2);
+	json_object_put(a);
+	a = ask("{\"command\":\"scheduler\",\"name\":\"elevator\",\"device\":\"4095:1\"}");
+	assert_true(is_ok(a));
+	assert_string_equal(world.device[0].queue.policy->name, "fifo");
+	assert_string_equal(world.device[1].queue.policy->name, "elevator");
+	json_object_put(a);
+}
+
+static void what_could_not_be_changed_is_said(void **unused)
+{
+	struct json_object *a;
+
+	world.no_memory = true;
+	a = ask("{\"command\":\"scheduler\",\"name\":\"fifo\",\"device\":\"4095:1\"}");
+	assert_false(is_ok(a));
+	assert_text(a, "error", "device 4095:1 keeps turns: Cannot allocate memory");
+	assert_int_equal(world.logged, 0);
+	json_object_put(a);
+}
+
+static void wrong_names_are_refused_with_choices(void **unused)
+{
+	struct json_object *a = ask("{\"command\":\"scheduler\",\"name\":\"lift\"}");
+
+	assert_false(is_ok(a));
+	assert_text(a, "error", "scheduler \"lift\" is none of fifo, elevator, ncscan, turns");
+	assert_int_equal(json_object_array_length(member(a, "choices")), 4);
+	json_object_put(a);
+	a = ask("{\"command\":\"scheduler\",\"name\":\"fifo\",\"device\":\"sdz\"}");
+	assert_false(is_ok(a));
+	assert_text(a, "error", "device \"sdz\" is none of 4095:0, 4095:1");
+	json_object_put(a);
+	a = ask("{\"command\":\"heuristic\",\"name\":\"guess\"}");
+	assert_false(is_ok(a));
+	assert_int_equal(json_object_array_length(member(a, "choices")), 5);
+	json_object_put(a);
+	assert_string_equal(world.device[0].queue.policy->name, "turns");
+}
+
+static void without_devices_or_exports(void **unused)
+{
+	struct json_object *a;
+
+	world.devices = world.exports = 0;
+	a = ask("{\"command\":\"scheduler\",\"name\":\"fifo\"}");
+	assert_text(a, "error", "no device is in use: no export is on a local file system");
+	json_object_put(a);
+	a = ask("{\"command\":\"heuristic\",\"name\":\"off\"}");
+	assert_text(a, "error", "there is no export with FSAL RA");
+	json_object_put(a);
+}
+
+static void a_heuristic_is_changed_for_one_or_all(void **unused)
+{
+	struct json_object *a = ask("{\"command\":\"heuristic\",\"name\":\"off\",\"export\":8}");
+
+	assert_int_equal(number(a, "exports_changed"), 1);
+	assert_string_equal(world.export[0].heuristic, "cursor");
+	assert_string_equal(world.export[1].heuristic, "off");
+	json_object_put(a);
+	a = ask("{\"command\":\"heuristic\",\"name\":\"always\"}");
+	assert_int_equal(number(a, "exports_changed"), 2);
+	json_object_put(a);
+	a = ask("{\"command\":\"heuristic\",\"name\":\"always\",\"export\":9}");
+	assert_text(a, "error", "no export 9 has FSAL RA");
+	assert_int_equal(json_object_array_length(member(a, "exports")), 2);
+	json_object_put(a);
+}
+
+static void throughput_is_of_the_last_ticks(void **unused)
+{
+	struct json_object *a;
+
+	for (int second = 0; second < 25; second++) {
+		commands_tick();
+		world.now += CLOCK_SECOND;
+		world.device[1].queue.counted.bytes[SCHED_WRITEBACK] += 1000;
+		world.device[1].queue.counted.bytes[SCHED_DEMAND] += second < 12 ? 5000 : 0;
+	}
+	a = ask("{\"command\":\"devices\"}");
+	assert_int_equal(number(nth(a, "devices", 1), "writeback_bytes_per_s"), 1000);
+	assert_int_equal(number(nth(a, "devices", 1), "demand_bytes_per_s"), 0);
+	assert_int_equal(number(nth(a, "devices", 0), "prefetch_bytes_per_s"), 0);
+	json_object_put(a);
+}
+
+static void a_reset_begins_anew_and_sets_nothing_to_zero(void **unused)
+{
+	struct sched_stats *s = &world.device[0].queue.counted;
+	struct json_object *a, *d;
+
+	world.counted[0] = 100;
+	s->served[SCHED_DEMAND] = 10;
+	s->waits[20] = 10; /* below 2^20 us */
+	s->wait_max = 900 * CLOCK_MS;
+	a = ask("{\"command\":\"stats\",\"reset\":true}");
+	assert_int_equal(number(member(a, "counters"), readahead_counter_names[0]), 100);
+	json_object_put(a);
+	world.now += 3 * CLOCK_SECOND;
+	world.counted[0] = 107;
+	s->served[SCHED_DEMAND] = 12;
+	s->waits[10] = 2; /* below 1024 us */
+	a = ask("{\"command\":\"stats\"}");
+	d = nth(a, "devices", 0);
+	assert_int_equal(number(a, "seconds"), 3);
+	assert_int_equal(number(member(a, "counters"), readahead_counter_names[0]), 7);
+	assert_int_equal(number(d, "served_demand"), 2);
+	assert_in_range(number(d, "wait_max_us"), 1, 1024);
+	assert_true(number(d, "wait_p99_us") <= number(d, "wait_max_us"));
+	assert_int_equal(world.counted[0], 107);
+	json_object_put(a);
+}
+
+static void prices_of_devices_and_exports(void **unused)
+{
+	struct json_object *a, *d, *e;
+
+	world.price[1] = (struct device_price_facts){
+		.age = 400 * CLOCK_MS,
+		.length = 6,
+		.saturation = 8,
+		.snapshot = {.write = 0.5,
+			     .write_by = PRICE_DISK,
+			     .unknown = 1u << PRICE_NETWORK,
+			     .price = {0, 0, 0.5, 0.1}},
+	};
+	world.export[0].priced = world.export[0].fsstat_prices = true;
+	world.export[0].write_price = 0.5;
+	world.export[0].counted[READAHEAD_PREFETCHED] = 200;
+	world.export[0].counted[READAHEAD_USED] = 150;
+	a = ask("{\"command\":\"prices\"}");
+	assert_false(json_object_object_get_ex(nth(a, "devices", 0), "age_ms", &d));
+	d = nth(a, "devices", 1);
+	e = nth(a, "exports", 0);
+	assert_int_equal(number(d, "age_ms"), 400);
+	assert_text(d, "write_by", "disk");
+	assert_true(json_object_get_boolean(member(nth(d, "resources", PRICE_NETWORK), "unknown")));
+	assert_int_equal(number(nth(d, "resources", PRICE_DISK), "k"), 30);
+	assert_true(json_object_get_double(member(e, "effectiveness")) == 0.75);
+	assert_true(json_object_get_double(member(e, "write_price")) == 0.5);
+	assert_false(json_object_object_get_ex(nth(a, "exports", 1), "write_price", &e));
+	json_object_put(a);
+}
+
+/* Each member of PART is in WHOLE. */
+static void assert_has_all(struct json_object *whole, struct json_object *part)
+{
+	json_object_object_foreach(part, name, value) member(whole, name);
+}
+
+static void the_log_has_the_same_members_and_fits(void **unused)
+{
+	struct json_object *a, *o;
+	struct engine_facts e;
+	char *line;
+
+	/* The largest numbers of all. */
+	memset(world.counted, 0xff, sizeof(world.counted));
+	memset(&world.writing, 0xff, sizeof(world.writing));
+	memset(&world.device[0].queue.counted, 0x7f, sizeof(world.device[0].queue.counted));
+	memset(world.device[0].queue.queued, 0xff, sizeof(world.device[0].queue.queued));
+	engine(&e);
+	a = ask("{\"command\":\"stats\"}");
+	line = describe_stats_line(world.counted, &e, &world.writing);
+	assert_in_range(strlen(line), 2, LOG_LINE_MAX);
+	o = json_tokener_parse(line);
+	assert_has_all(o, member(a, "counters"));
+	assert_has_all(o, member(a, "engine"));
+	assert_has_all(o, member(a, "writing"));
+	assert_int_equal(json_object_object_length(o),
+			 json_object_object_length(member(a, "counters")) +
+				 json_object_object_length(member(a, "engine")) +
+				 json_object_object_length(member(a, "writing")));
+	json_object_put(o);
+	free(line);
+	line = describe_device_line(&world.device[0]);
+	assert_in_range(strlen(line), 2, LOG_LINE_MAX);
+	o = json_tokener_parse(line);
+	assert_has_all(o, nth(a, "devices", 0));
+	json_object_put(o);
+	free(line);
+	json_object_put(a);
+}
+
+static void names_of_devices(void **unused)
+{
+	struct device_names names = {"8:1", "sda1"};
+
+	assert_true(device_names_match(&names, "8:1"));
+	assert_true(device_names_match(&names, "sda1"));
+	assert_true(device_names_match(&names, "/dev/sda1"));
+	assert_false(device_names_match(&names, "sda"));
+	names.name[0] = '\0';
+	assert_false(device_names_match(&names, ""));
+	assert_false(device_names_match(&names, "/dev/"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(status_tells_versions_and_exports, setup),
+		cmocka_unit_test_setup(a_scheduler_is_changed_for_one_or_all, setup),
+		cmocka_unit_test_setup(what_could_not_be_changed_is_said, setup),
+		cmocka_unit_test_setup(wrong_names_are_refused_with_choices, setup),
+		cmocka_unit_test_setup(without_devices_or_exports, setup),
+		cmocka_unit_test_setup(a_heuristic_is_changed_for_one_or_all, setup),
+		cmocka_unit_test_setup(throughput_is_of_the_last_ticks, setup),
+		cmocka_unit_test_setup(a_reset_begins_anew_and_sets_nothing_to_zero, setup),
+		cmocka_unit_test_setup(prices_of_devices_and_exports, setup),
+		cmocka_unit_test_setup(the_log_has_the_same_members_and_fits, setup),
+		cmocka_unit_test(names_of_devices),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
