@@ -8,6 +8,7 @@ a port mapper there, because ganesha.nfsd insists on registering and must not to
 Everything started is ended at exit, also after an exception or a signal.
 """
 import atexit
+import functools
 import json
 import os
 import re
@@ -165,6 +166,19 @@ def mount_image(image, where, options="loop,nodelalloc"):
                                    stderr=subprocess.DEVNULL))
 
 
+@functools.cache
+def ganesha_version():
+    """Of the installed server, as (4, 3)."""
+    found = re.search(r"Release = V(\d+)\.(\d+)", run(shutil.which("ganesha.nfsd"), "-v"))
+    return int(found[1]), int(found[2])
+
+
+def core_params():
+    """What the server needs here besides the defaults: from 6 on it does not start without the
+    capability CAP_SYS_RESOURCE, which containers lack, unless it is told to."""
+    return "Allow_Set_IO_Flusher_Fail = true;" if ganesha_version() >= (6, 0) else ""
+
+
 class Server:
     """One ganesha.nfsd. `exports` is a list of dicts: id, path, pseudo, squash, params (of the RA
     block, kind 'ra' only) and sub. see_as=(mount, path) binds `mount` to `path` in a mount
@@ -214,7 +228,7 @@ class Server:
     def write_config(self):
         text = ("NFS_CORE_PARAM { Protocols = 3; Enable_NLM = false; Enable_RQUOTA = false;"
                 " Enable_UDP = false; mount_path_pseudo = true;"
-                f" NFS_Port = {self.port}; MNT_Port = {self.mport}; {self.plugins()} }}\n"
+                f" {core_params()} NFS_Port = {self.port}; MNT_Port = {self.mport}; {self.plugins()} }}\n"
                 "NFSV4 { Graceless = true; }\n"
                 "EXPORT_DEFAULTS { Access_Type = RW; SecType = sys; Protocols = 3;"
                 " Transports = TCP; }\n" + self.extra)
