@@ -135,7 +135,9 @@ static void list_remove(struct cursor_pool *p, struct cursor *c)
 	}
 }
 
-/* Puts C into its list by the time of its last use; it was used lately, so that is near the tail. */
+/*
+ * Puts C into its list by the time of its last use; it was used lately, so that is near the tail.
+ */
 static void list_append(struct cursor_pool *p, struct cursor *c)
 {
 	struct cursor_list *list = c->count >= 2 ? &p->proven : &p->probation;
@@ -167,8 +169,8 @@ static void detach(struct cursor_pool *p, struct cursor *c)
 }
 
 /*
- * The least recently used of LIST that can be had, putting right the place of those used since. When
- * all that were looked at are in use: NULL, or with FORCE the last of them.
+ * The least recently used of LIST that can be had, putting right the place of those used since.
+ * When all that were looked at are in use: NULL, or with FORCE the last of them.
  */
 static struct cursor *recycle_from(struct cursor_pool *p, struct cursor_list *list,
 				   struct heur_file *own, bool force)

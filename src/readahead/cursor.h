@@ -12,10 +12,11 @@
  *   pool    probation: c9 c1 ...      (never matched again yet: a random read makes these)
  *           proven:    c7 c2 ...      (matched at least once)
  *
- * When the pool is empty a cursor is recycled, the least recently used first; where more than a quarter
- * of the pool is on probation, one of those. A file that holds most of that list recycles its own.
- * So a file scanned at random cannot take the cursors of the others. Recency is a time stamp that
- * a match updates without any shared lock; the lists are put right when a victim is looked for.
+ * When the pool is empty a cursor is recycled, the least recently used first; where more than a
+ * quarter of the pool is on probation, one of those. A file that holds most of that list recycles
+ * its own. So a file scanned at random cannot take the cursors of the others. Recency is a time
+ * stamp that a match updates without any shared lock; the lists are put right when a victim is
+ * looked for.
  *
  * Locks: the file's lock guards its cursors; the pool's lock guards its lists and is taken only to
  * allocate or free. Order: file lock, then pool lock, then (trylock only) the victim's file lock.
@@ -23,6 +24,7 @@
 #ifndef READAHEAD_CURSOR_H
 #define READAHEAD_CURSOR_H
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,6 +33,23 @@
 
 struct heur_file;
 
+/*
+ * Where a cursor stands in its file. What was asked for begins at or behind the start of its run
+ * and is read, and arrives, from left to right:
+ *
+ *      start      read_end          done_end           ra_end
+ *   ......|===========|=================|-----------------|............
+ *         | read      | arrived, unread | queued or       | not asked for
+ *         |           |                 | in flight       |
+ *                   next: here, or to the right of it when reads run ahead of what was asked for,
+ *                         or to the left when one read came from far ahead of the others
+ *
+ *   start <= next, start <= read_end
+ *   ra_end = 0: nothing is asked for, nothing has arrived, nothing is charged
+ *   else done_end <= ra_end, and charged <= ra_end - read_end: some may have been in memory before
+ *   read_end >= ra_end: all of it was read, as when a chunk was cut short behind its readers
+ *   read_end >= next, as far as that was asked for
+ */
 struct cursor {
 	TAILQ_ENTRY(cursor) link; /* free, probation or proven list; pool lock */
 	struct heur_file *file;	  /* owner, NULL when free; read under RCU */
@@ -55,6 +74,18 @@ struct cursor {
 	uint32_t queued;    /* chunks submitted and not yet started */
 	bool withheld;	    /* the last chunk was not planned, for the price */
 };
+
+/* Asserts the order above; after each change, with the file's lock. */
+static inline void cursor_check(const struct cursor *c)
+{
+	assert(c->start <= c->next && c->start <= c->read_end);
+	assert(c->ra_end || (!c->done_end && !c->charged));
+	assert(c->done_end <= c->ra_end);
+	assert(c->charged <= (c->ra_end > c->read_end ? c->ra_end - c->read_end : 0));
+	assert(c->read_end >= (c->next < c->ra_end ? c->next : c->ra_end));
+	assert(c->queued <= 1);
+	(void)c;
+}
 
 TAILQ_HEAD(cursor_list, cursor);
 

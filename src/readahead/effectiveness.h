@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What a file's read-ahead has been worth, and how much of its plan it therefore gets when the disk is
- * dear.
+ * What a file's read-ahead has been worth, and how much of its plan it therefore gets when the disk
+ * is dear.
  *
  * Effectiveness e is the share that was read of the bytes that were fetched ahead in the file. The
  * server states a price of read-ahead, 0 to 1. What a file offers is 9/8 e^2, for a price too stays
- * low until there is little left. An offer of at least the price gets the whole window, and the best
- * offers are above any price: a file that wastes next to nothing is never curbed, however dear the
- * disk is, since its reads would cost more without. A lower offer gets less of the window the further
- * it is below, down to offer^2 at a price of 1; where too little is left to be worth a seek, nothing
- * is fetched. All of it is back at once when the price falls.
+ * low until there is little left. An offer of at least the price gets the whole window, and the
+ * best offers are above any price: a file that wastes next to nothing is never curbed, however dear
+ * the disk is, since its reads would cost more without. A lower offer gets less of the window the
+ * further it is below, down to offer^2 at a price of 1; where too little is left to be worth a
+ * seek, nothing is fetched. All of it is back at once when the price falls.
  *
  *   share of the window
  *       1 |-----------.                  price <= offer: all of it
@@ -20,10 +20,10 @@
  *         0         offer             1   price
  *
  * This is the auction of CA-NFS (FAST 2009), sections 2.2 and 3.2, where the offer is a bid and the
- * best bid is Pmax + epsilon. Its measure is another one: confidence (section 3.3) is read-ahead pages
- * read over all pages read, which a client can know. It would call a stream ineffective for the random
- * reads beside it in its file, and a reader of short bursts effective whatever is thrown away behind
- * each. A server sees what was thrown away.
+ * best bid is Pmax + epsilon. Its measure is another one: confidence (section 3.3) is read-ahead
+ * pages read over all pages read, which a client can know. It would call a stream ineffective for
+ * the random reads beside it in its file, and a reader of short bursts effective whatever is thrown
+ * away behind each. A server sees what was thrown away.
  *
  * What a file did long ago fades. A file of which nothing is known is taken to be worth what others
  * were when nothing was known of them. Where read-ahead was withheld, a reader who goes on in order

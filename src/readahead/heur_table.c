@@ -227,20 +227,30 @@ void heur_table_forget(struct heur_table *t, const void *key, size_t key_len)
 	pthread_mutex_unlock(&t->insert_lock);
 }
 
-struct cursor *heur_cursor_get(struct heur_table *t, struct cursor_ref ref)
+struct cursor *heur_cursor_nth(struct heur_table *t, uint32_t i)
 {
-	struct cursor *c = &t->pool->cursors[ref.index];
+	struct cursor *c = &t->pool->cursors[i];
 	struct heur_file *f;
 
 	urcu_bp_read_lock();
 	f = __atomic_load_n(&c->file, __ATOMIC_ACQUIRE);
 	if (f) {
 		pthread_mutex_lock(&f->lock);
-		if (__atomic_load_n(&c->file, __ATOMIC_RELAXED) == f &&
-		    c->generation == ref.generation)
+		if (__atomic_load_n(&c->file, __ATOMIC_RELAXED) == f)
 			return c;
 		pthread_mutex_unlock(&f->lock);
 	}
 	urcu_bp_read_unlock();
 	return NULL;
+}
+
+struct cursor *heur_cursor_get(struct heur_table *t, struct cursor_ref ref)
+{
+	struct cursor *c = heur_cursor_nth(t, ref.index);
+
+	if (c && c->generation != ref.generation) {
+		heur_file_put(c->file);
+		return NULL;
+	}
+	return c;
 }

@@ -70,6 +70,8 @@ void heur_table_forget(struct heur_table *t, const void *key, size_t key_len);
  * heur_file_put(c->file) afterwards.
  */
 struct cursor *heur_cursor_get(struct heur_table *t, struct cursor_ref ref);
+/* As above, the Ith of the pool, whatever it follows; NULL where it follows nothing. */
+struct cursor *heur_cursor_nth(struct heur_table *t, uint32_t i);
 
 static inline struct cursor_ref heur_cursor_ref(const struct heur_table *t, const struct cursor *c)
 {

@@ -10,9 +10,9 @@
  *   cursor   section 7: several cursors a file, found by the same approximate match, each with its
  *            own count by the rules of slowdown
  *
- * The last two also believe a young run whose first Seq_Threshold requests have all come, in whatever
- * order: a server's own threads reorder what a client sends at once, and its count is then what it
- * would have been in order.
+ * The last two also believe a young run whose first Seq_Threshold requests have all come, in
+ * whatever order: a server's own threads reorder what a client sends at once, and its count is then
+ * what it would have been in order.
  *
  * The paper's 64 KiB are "eight 8k NFS blocks": with larger requests the window of the approximate
  * match is eight requests. A request that repeats or overlaps what was just read (a retransmission)
@@ -31,8 +31,8 @@ struct readahead_tuning;
 enum heuristic_match {
 	HEURISTIC_EXACT,  /* the read continues the cursor */
 	HEURISTIC_REPEAT, /* it repeats or overlaps the last one: a retransmission */
-	HEURISTIC_NEAR, /* jitter: within the window of the approximate match, or already asked for */
-	HEURISTIC_JUMP, /* elsewhere: the cursor starts anew at this read */
+	HEURISTIC_NEAR,	  /* jitter: within the approximate match, or already asked for */
+	HEURISTIC_JUMP,	  /* elsewhere: the cursor starts anew at this read */
 };
 
 struct heuristic_ops {

@@ -17,11 +17,11 @@
 #ifndef READAHEAD_READAHEAD_H
 #define READAHEAD_READAHEAD_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "readahead/counters.h"
 #include "readahead/cursor.h"
 #include "readahead/heuristic.h"
 
@@ -47,36 +47,6 @@ struct readahead_tuning {
 	uint64_t chunk_min;	 /* bytes; where the price leaves less, nothing is fetched */
 	bool priced;		 /* obey the price of read-ahead (effectiveness.h) */
 };
-
-enum readahead_counter {
-	READAHEAD_READS,
-	READAHEAD_READ_BYTES,
-	READAHEAD_RESIDENT,	   /* reads whose data was in memory on arrival */
-	READAHEAD_JOINED,	   /* reads that waited for a prefetch queued or in flight */
-	READAHEAD_LATE,		   /* reads that found their prefetch submitted but not arrived */
-	READAHEAD_DEMAND,	   /* reads that went to the disk themselves */
-	READAHEAD_CHUNKS,	   /* prefetches submitted */
-	READAHEAD_PREFETCHED,	   /* bytes asked for ahead of a reader */
-	READAHEAD_USED,		   /* ... and read */
-	READAHEAD_WASTED,	   /* ... and given up unread */
-	READAHEAD_PREFETCH_ERRORS, /* prefetches that failed; never seen by a client */
-	READAHEAD_REFUSED,	   /* plans not made for want of Readahead_Memory */
-	READAHEAD_CURBED,	   /* plans made smaller, or not at all, for the price */
-	READAHEAD_COUNTERS
-};
-
-extern const char *const readahead_counter_names[READAHEAD_COUNTERS];
-
-/* Counters of one export: spread over lines of the cache, so that threads do not share one. */
-#define READAHEAD_COUNTER_SHARDS 8
-struct readahead_counters {
-	struct {
-		_Atomic uint64_t value[READAHEAD_COUNTERS];
-	} __attribute__((aligned(64))) shard[READAHEAD_COUNTER_SHARDS];
-};
-
-void readahead_count(struct readahead_counters *c, enum readahead_counter which, uint64_t n);
-uint64_t readahead_counted(const struct readahead_counters *c, enum readahead_counter which);
 
 /* State of the engine for operators: a snapshot, each number by itself. */
 struct readahead_stats {
@@ -125,8 +95,8 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 void readahead_shorten(struct readahead *ra, struct readahead_counters *counters,
 		       struct readahead_plan *plan, uint64_t len);
 /*
- * The chunk PLAN goes to the disk now. READ carries size, now, chunk, streams and price; *next receives
- * the plan to submit behind it, if any.
+ * The chunk PLAN goes to the disk now. READ carries size, now, chunk, streams and price; *next
+ * receives the plan to submit behind it, if any.
  */
 void readahead_started(struct readahead *ra, const struct readahead_tuning *t,
 		       struct readahead_counters *counters, const struct readahead_plan *plan,
@@ -154,8 +124,8 @@ void readahead_lost(struct readahead *ra, const struct readahead_tuning *t,
 /* Forgets a file that was removed: what was read ahead of it weighs on the memory no longer. */
 void readahead_forget(struct readahead *ra, const void *key, size_t key_len);
 /*
- * Gives up the unread bytes of cursors idle too long, and where three quarters of the memory are held
- * already those of readers silent for a second; call about once a second.
+ * Gives up the unread bytes of cursors idle too long, and where three quarters of the memory are
+ * held already those of readers silent for a second; call about once a second.
  */
 void readahead_sweep(struct readahead *ra, struct readahead_counters *counters, uint64_t now);
 void readahead_stats(struct readahead *ra, struct readahead_stats *s);

@@ -9,8 +9,8 @@
  *
  * A window opens at full size once the count passes the threshold (a ramp would leave an 8 MiB file
  * nothing to gain from), doubles when a client had to wait for a prefetch already submitted, and
- * halves when prefetched bytes were never read. A chunk is what goes to the disk as one piece: large
- * enough to pay for the seek before it. Chunk boundaries:
+ * halves when prefetched bytes were never read. A chunk is what goes to the disk as one piece:
+ * large enough to pay for the seek before it. Chunk boundaries:
  *   - a remainder of a file smaller than half a chunk is joined to the chunk before it;
  *   - with other streams competing, the last chunk of a medium-sized file is an eighth of one, so
  *     that equal streams finish close together and not a whole turn apart.

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Readahead_Memory: the bytes asked for and not yet read, over all cursors.
+ *
+ *   charge (a plan) --> unread, never above memory --> discharge (read, given up, or not needed)
+ *
+ * A cursor's part is c->charged, guarded by its file's lock. The sums are atomic: any thread.
+ */
+#ifndef READAHEAD_BUDGET_H
+#define READAHEAD_BUDGET_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cursor;
+
+struct budget {
+	_Atomic uint64_t memory; /* bytes, the bound */
+	_Atomic uint64_t unread; /* bytes charged now */
+	_Atomic uint64_t unread_max;
+	_Atomic uint32_t streams; /* cursors that hold some of it */
+};
+
+void budget_init(struct budget *b, uint64_t memory);
+/* Charges LEN more bytes to C; false, and nothing charged, where that would pass the bound. */
+bool budget_charge(struct budget *b, struct cursor *c, uint64_t len);
+/* Releases up to LEN bytes of what C holds; returns how many. */
+uint64_t budget_discharge(struct budget *b, struct cursor *c, uint64_t len);
+/* Bytes that one more stream may hold, if all hold as much. */
+uint64_t budget_share(const struct budget *b);
+/* Whether three quarters of it are held. */
+bool budget_is_short(const struct budget *b);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What an export's reads and prefetches came to.
+ *
+ * Of the bytes asked for ahead of a reader each is in the end read, or given up; until then it is
+ * held against Readahead_Memory:
+ *
+ *   PREFETCHED = USED + WASTED + unread
+ */
+#ifndef READAHEAD_COUNTERS_H
+#define READAHEAD_COUNTERS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum readahead_counter {
+	READAHEAD_READS,
+	READAHEAD_READ_BYTES,
+	READAHEAD_RESIDENT,	   /* reads whose data was in memory on arrival */
+	READAHEAD_JOINED,	   /* reads that waited for a prefetch queued or in flight */
+	READAHEAD_LATE,		   /* reads that found their prefetch submitted but not arrived */
+	READAHEAD_DEMAND,	   /* reads that went to the disk themselves */
+	READAHEAD_CHUNKS,	   /* prefetches submitted */
+	READAHEAD_PREFETCHED,	   /* bytes asked for ahead of a reader */
+	READAHEAD_USED,		   /* ... and read */
+	READAHEAD_WASTED,	   /* ... and given up unread */
+	READAHEAD_PREFETCH_ERRORS, /* prefetches that failed; never seen by a client */
+	READAHEAD_REFUSED,	   /* plans not made for want of Readahead_Memory */
+	READAHEAD_CURBED,	   /* plans made smaller, or not at all, for the price */
+	READAHEAD_COUNTERS
+};
+
+extern const char *const readahead_counter_names[READAHEAD_COUNTERS];
+
+/* Counters of one export: spread over lines of the cache, so that threads do not share one. */
+#define READAHEAD_COUNTER_SHARDS 8
+struct readahead_counters {
+	struct {
+		_Atomic uint64_t value[READAHEAD_COUNTERS];
+	} __attribute__((aligned(64))) shard[READAHEAD_COUNTER_SHARDS];
+};
+
+void readahead_count(struct readahead_counters *c, enum readahead_counter which, uint64_t n);
+uint64_t readahead_counted(const struct readahead_counters *c, enum readahead_counter which);
+
+#endif

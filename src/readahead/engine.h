@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What the parts of the engine share. Only src/readahead includes this; others see readahead.h.
+ *
+ *   readahead_observe --> follow.c    which cursor is it, and how sequential?
+ *                           |  evidence.c  what became of what was fetched before?
+ *                         plan.c      what to fetch next? --> budget.c  does the memory allow it?
+ */
+#ifndef READAHEAD_ENGINE_H
+#define READAHEAD_ENGINE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "readahead/budget.h"
+#include "readahead/effectiveness.h"
+#include "readahead/heur_table.h"
+#include "readahead/readahead.h"
+
+struct readahead {
+	struct heur_table table;
+	struct cursor_pool pool;
+	struct budget budget;
+	_Atomic uint64_t retired_unread; /* given up by recycling; counted as wasted at a sweep */
+	uint64_t idle_time;
+	_Atomic(struct effectiveness) newcomers; /* of files of which nothing else was known */
+};
+
+/* Threads read the clock before they take the lock: what happened since may seem to lie ahead. */
+static inline uint64_t elapsed(uint64_t since, uint64_t now)
+{
+	return now > since ? now - since : 0;
+}
+
+#endif

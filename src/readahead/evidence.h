@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What became of the bytes read ahead, and what that says of their file.
+ *
+ *   read by a client          used: evidence for the file, its memory is free, its penalty falls
+ *   reader went elsewhere     wasted: evidence against it, its next windows are half as large
+ *   reader silent for 1 s     doubted: evidence against it, taken back as soon as he reads on
+ *   gone from memory unread   wasted, but no evidence: it was wanted
+ *
+ * All with the file's lock. The counts go to the export that asked.
+ */
+#ifndef READAHEAD_EVIDENCE_H
+#define READAHEAD_EVIDENCE_H
+
+#include <stdint.h>
+
+struct cursor;
+struct heur_file;
+struct readahead;
+struct readahead_counters;
+
+/* USED bytes that were not fetched ahead of their reader would have been worth it. */
+void evidence_missed(struct readahead *ra, struct heur_file *f, uint64_t used);
+/* A client has read up to END. */
+void evidence_used(struct readahead *ra, struct readahead_counters *counters, struct cursor *c,
+		   uint64_t end);
+/* The reader of C went elsewhere, for good: what C holds unread is given up. */
+void evidence_wasted(struct readahead *ra, struct readahead_counters *counters, struct cursor *c);
+/* What C holds was in memory and is gone. */
+void evidence_lost(struct readahead *ra, struct readahead_counters *counters, struct cursor *c);
+/* What has arrived for a reader who is silent by now is, until he reads on, taken for wasted. */
+void evidence_doubted(struct readahead *ra, struct cursor *c, uint64_t now);
+/* C leaves its file; the pool's callback, with the engine as ARG. Counted at the next sweep. */
+void evidence_retired(void *arg, struct cursor *c);
+
+/* The effectiveness of F's read-ahead, 0..1: its own, or for want of evidence that of others. */
+double evidence_effectiveness(struct readahead *ra, const struct heur_file *f);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Reads to cursors. See follow.h. */
+#include "readahead/follow.h"
+
+#include "readahead/engine.h"
+#include "readahead/evidence.h"
+
+/* The share of exact matches of a file is averaged over about this many reads. */
+#define MATCH_SHIFT 5
+/* Below this share of exact matches, in 1/65536, runs of a file are seldom more than chance. */
+#define MATCHES_FEW (65536 / 8 * 3)
+
+void follow_set_count(struct heur_file *f, struct cursor *c, uint32_t count)
+{
+	if (c->count < 2 && count >= 2)
+		f->set.unproven--;
+	else if (c->count >= 2 && count < 2)
+		f->set.unproven++;
+	c->count = count;
+}
+
+/* The run of C may have begun N requests before the one seen first. */
+static bool begin_earlier(struct cursor *c, uint64_t offset)
+{
+	uint64_t distance = c->start - offset, n = distance / c->unit;
+
+	if (n >= 64 || distance % c->unit)
+		return false;
+	c->seen <<= n;
+	c->start = c->read_end = offset;
+	return true;
+}
+
+/*
+ * Marks the read among the first of its run. True when the first Seq_Threshold of them are all
+ * there.
+ */
+static bool all_there(const struct readahead_tuning *t, struct cursor *c,
+		      const struct readahead_read *read)
+{
+	uint64_t n, first = t->seq_threshold < 64 ? (UINT64_C(1) << t->seq_threshold) - 1 : ~0ull;
+
+	if (!c->unit)
+		c->unit = read->len;
+	if (read->offset < c->start && !c->ra_end && !begin_earlier(c, read->offset))
+		return false;
+	n = (read->offset - c->start) / c->unit;
+	if (read->offset >= c->start && n < 64 && !((read->offset - c->start) % c->unit))
+		c->seen |= UINT64_C(1) << n;
+	return t->seq_threshold <= 64 && (c->seen & first) == first;
+}
+
+/* Averages over F's reads whether each continued a cursor exactly. A repetition is no evidence. */
+static void note_match(struct heur_file *f, enum heuristic_match match)
+{
+	f->matches -= f->matches >> MATCH_SHIFT;
+	if (match == HEURISTIC_EXACT) {
+		f->matches += 65535 >> MATCH_SHIFT;
+		f->streak++;
+	} else if (match != HEURISTIC_REPEAT) {
+		f->streak = 0;
+	}
+}
+
+static struct cursor *begin(struct readahead *ra, const struct readahead_tuning *t,
+			    struct heur_file *f, const struct readahead_read *read)
+{
+	struct cursor *c;
+	uint32_t pos = 0;
+
+	note_match(f, HEURISTIC_JUMP);
+	c = cursor_new(&ra->pool, f, read->offset, read->now);
+	if (!c)
+		return NULL;
+	while (f->set.order[pos].c != c)
+		pos++;
+	cursor_move(&f->set, pos, read->offset + read->len);
+	follow_set_count(f, c, t->heuristic->count(t, 0, HEURISTIC_EXACT));
+	all_there(t, c, read);
+	return c;
+}
+
+/* The read is elsewhere: what C has asked for is of no use any more. */
+static void jump(struct readahead *ra, struct readahead_counters *counters, struct cursor *c,
+		 uint32_t pos, const struct readahead_read *read)
+{
+	evidence_wasted(ra, counters, c);
+	c->ra_end = c->done_end = 0;
+	c->start = c->read_end = read->offset;
+	c->seen = c->unit = 0;
+	cursor_move(&c->file->set, pos, read->offset + read->len);
+}
+
+/* On to the read's end, but never backwards: laggards are jitter. Nor with one far ahead. */
+static void advance(struct readahead *ra, struct cursor *c, uint32_t pos,
+		    const struct readahead_read *read, uint64_t near)
+{
+	uint64_t end = read->offset + read->len;
+
+	if (end <= c->next || (read->offset > c->next && read->offset - c->next > near))
+		return;
+	if (c->withheld && c->next >= c->ra_end)
+		evidence_missed(ra, c->file, end - c->next);
+	cursor_move(&c->file->set, pos, end);
+}
+
+static struct cursor *match(struct readahead *ra, const struct readahead_tuning *t,
+			    struct heur_file *f, const struct readahead_read *read, uint64_t near,
+			    uint32_t *pos)
+{
+	if (t->heuristic->cursors)
+		return cursor_match(&f->set, read->offset, near, pos);
+	if (f->set.n > 1)
+		cursor_release_all(&ra->pool, f); /* the heuristic was changed: one stream again */
+	*pos = 0;
+	return f->set.n ? f->set.order[0].c : NULL;
+}
+
+struct cursor *follow(struct readahead *ra, const struct readahead_tuning *t,
+		      struct readahead_counters *counters, struct heur_file *f,
+		      const struct readahead_read *read)
+{
+	uint64_t near = heuristic_near(t, read->len);
+	enum heuristic_match how;
+	struct cursor *c;
+	uint32_t pos;
+
+	c = match(ra, t, f, read, near, &pos);
+	if (!c)
+		return begin(ra, t, f, read);
+	how = heuristic_classify(t, c, read->offset, read->len);
+	note_match(f, how);
+	follow_set_count(f, c, t->heuristic->count(t, c->count, how));
+	c->used = read->now;
+	if (how == HEURISTIC_JUMP)
+		jump(ra, counters, c, pos, read);
+	else
+		advance(ra, c, pos, read, near);
+	if (t->heuristic->jitter && c->count < t->seq_threshold && all_there(t, c, read))
+		follow_set_count(f, c, t->seq_threshold);
+	evidence_used(ra, counters, c, read->offset + read->len);
+	return c;
+}
+
+bool follow_sequential(const struct readahead_tuning *t, const struct heur_file *f,
+		       const struct cursor *c)
+{
+	uint32_t threshold = t->seq_threshold, chance = 31 - (uint32_t)__builtin_clz(f->set.n);
+
+	if (c->count >= 2 && f->streak >= threshold + chance)
+		return true;
+	if (f->set.n > 1 && f->matches < MATCHES_FEW)
+		threshold = threshold * 4 < t->seq_max ? threshold * 4 : t->seq_max;
+	return c->count >= threshold;
+}
