@@ -10,7 +10,7 @@
  *
  * Data stays in the page cache and the kernel stays free to write it out itself: by age after 30 s,
  * or beyond its background threshold. A ticking thread keeps the level below that (see dirty.h), by
- * bidding for the disk with the price of memory (writeback/bid.h).
+ * bidding for the disk with the price of memory (writeback/share.h).
  *
  * Scattered writes are left to the kernel: each costs a seek, fewer the more of them are sorted,
  * and the kernel may let more of them gather than our budget does. While it writes them, reads go
@@ -39,7 +39,7 @@
 #include "pricing/price.h"
 #include "subcall.h"
 #include "subfd.h"
-#include "writeback/bid.h"
+#include "writeback/share.h"
 #include "writeback/dirty_set.h"
 #include "writeback/pacing.h"
 
@@ -63,10 +63,11 @@
 /* Longest wait of a REMOVE for the turn that its file is having (ns). */
 #define TURN_TIMEOUT (1000 * MS)
 /*
- * How late memory bids: most when writers begin to be paced, next to nothing below half of that.
+ * How late the price of memory rises here: it is highest when writers begin to be paced, and next to
+ * nothing below half of that.
  * K_Memory is another matter: what clients are told, who need time to act.
  */
-#define BID_K 1e4
+#define MEMORY_K 1e4
 /*
  * A write further than this from the end of the last one is a scattered one (bytes); a file is,
  * when more than half of its writes lately were, averaged over about so many.
@@ -77,7 +78,7 @@
 /* Writers are paced only while so much of the budget waits for our turns: others are not theirs. */
 #define WORTH_PACING 0.25
 /* A price of memory that is worth less than this buys nothing. */
-#define BID_MIN 1e-2
+#define PRICE_MIN 1e-2
 
 struct wb_file {
 	TAILQ_ENTRY(wb_file) link; /* all */
@@ -671,13 +672,13 @@ static uint64_t oldest_on(const struct ra_device *d, uint64_t now, uint64_t *age
 }
 
 /* What the dirty data of each device buys of its time. */
-static void bid(double level, uint64_t now)
+static void set_shares(double level, uint64_t now)
 {
-	double memory = price_of(BID_K, level / PACING_SETPOINT);
+	double memory = price_of(MEMORY_K, level / PACING_SETPOINT);
 	struct ra_device *d;
 
 	for (unsigned int i = 0; (d = device_nth(i)) != NULL; i++) {
-		struct bid_limits l = {.bid_min = BID_MIN};
+		struct share_limits l = {.price_min = PRICE_MIN};
 		uint64_t age;
 
 		pthread_mutex_lock(&wb.lock);
@@ -685,7 +686,7 @@ static void bid(double level, uint64_t now)
 		pthread_mutex_unlock(&wb.lock);
 		l.share_max = dispatcher_limits(&d->dispatcher).writeback_share;
 		dispatcher_set_writeback_share(&d->dispatcher,
-					       bid_share(&l, memory, device_price(d), age));
+					       share_bought(&l, memory, device_price(d), age));
 		device_watch_writes(d);
 	}
 }
@@ -733,7 +734,7 @@ static void tick(unsigned int n)
 	dirty_sample(now);
 	level = dirty_level();
 	count_waiting();
-	bid(level, now);
+	set_shares(level, now);
 	submit_old(level, now);
 	if (n % TICKS_SWEEP == 0) {
 		abandon_all(is_removed, NULL, true);

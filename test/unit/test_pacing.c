@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Pacing of writers, and what dirty memory bids for the disk. */
-#include "writeback/bid.h"
+#include "writeback/share.h"
 #include "writeback/pacing.h"
 
 #include "support.h"
@@ -93,19 +93,19 @@ static void test_fair_among_unequal_clients(void **state)
 
 static void test_what_memory_buys(void **state)
 {
-	struct bid_limits l = {.share_max = 0.5, .bid_min = 1e-3, .age_max = 20 * SEC};
+	struct share_limits l = {.share_max = 0.5, .price_min = 1e-3, .age_max = 20 * SEC};
 
-	assert_true(bid_share(&l, 0, 0, 0) == 0);
-	assert_true(bid_share(&l, 5e-4, 0.01, SEC) == 0); /* too little dirty: defer */
-	assert_true(bid_share(&l, 0.2, 0, 0) == 0.5);	  /* an idle disk asks nothing */
-	assert_true(bid_share(&l, 0.2, 0.2, 0) == 0.25);
-	assert_true(bid_share(&l, 1, 1, 0) == 0.25);
-	assert_true(bid_share(&l, 0, 1, 10 * SEC) == 0);
-	assert_true(bid_share(&l, 0, 1, 15 * SEC) == 0.25); /* age bids too */
-	assert_true(bid_share(&l, 0, 1, 20 * SEC) == 0.5);
-	assert_true(bid_share(&l, 0, 1, 3600 * SEC) == 0.5);
+	assert_true(share_bought(&l, 0, 0, 0) == 0);
+	assert_true(share_bought(&l, 5e-4, 0.01, SEC) == 0); /* too little dirty: defer */
+	assert_true(share_bought(&l, 0.2, 0, 0) == 0.5);	  /* an idle disk asks nothing */
+	assert_true(share_bought(&l, 0.2, 0.2, 0) == 0.25);
+	assert_true(share_bought(&l, 1, 1, 0) == 0.25);
+	assert_true(share_bought(&l, 0, 1, 10 * SEC) == 0);
+	assert_true(share_bought(&l, 0, 1, 15 * SEC) == 0.25); /* age bids too */
+	assert_true(share_bought(&l, 0, 1, 20 * SEC) == 0.5);
+	assert_true(share_bought(&l, 0, 1, 3600 * SEC) == 0.5);
 	for (double m = 0; m < 1; m += 0.01)
-		assert_true(bid_share(&l, m + 0.01, 0.3, 0) >= bid_share(&l, m, 0.3, 0));
+		assert_true(share_bought(&l, m + 0.01, 0.3, 0) >= bid_share(&l, m, 0.3, 0));
 }
 
 int main(void)

@@ -8,21 +8,21 @@
  *
  *   share = share_max * memory / (memory + disk)
  *
- * With little dirty (a bid below bid_min) nothing is bought: defer. Data that grows old bids by its
- * age: from half of age_max on, in proportion, and share_max once it is that old.
+ * With little dirty (a price below price_min) nothing is bought: defer. Data that grows old bids
+ * by its age: from half of age_max on, in proportion, and share_max once it is that old.
  */
-#ifndef WRITEBACK_BID_H
-#define WRITEBACK_BID_H
+#ifndef WRITEBACK_SHARE_H
+#define WRITEBACK_SHARE_H
 
 #include <stdint.h>
 
-struct bid_limits {
+struct share_limits {
 	double share_max; /* 0..0.95 */
-	double bid_min;	  /* the least price that buys anything */
+	double price_min; /* the least price that buys anything */
 	uint64_t age_max; /* ns */
 };
 
 /* MEMORY and DISK: their prices, 0..1. AGE: of the oldest dirty data, ns. Any thread. */
-double bid_share(const struct bid_limits *l, double memory, double disk, uint64_t age);
+double share_bought(const struct share_limits *l, double memory, double disk, uint64_t age);
 
 #endif
