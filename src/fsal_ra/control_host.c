@@ -12,12 +12,12 @@
 #include "control/commands.h"
 #include "control/describe.h"
 #include "device.h"
-#include "dirty.h"
 #include "io.h"
-#include "pacer.h"
 #include "prices.h"
 #include "stats.h"
 #include "writeback.h"
+#include "writeback/dirty_memory.h"
+#include "writeback/pacer.h"
 
 _Static_assert(RA_DEVICES_MAX <= FACTS_DEVICES_MAX, "operators see all devices");
 
@@ -96,15 +96,15 @@ static void engine_facts(struct engine_facts *f)
 static void writing_facts(struct writing_facts *f)
 {
 	struct writeback_view w;
-	struct pacer_view p;
+	struct pacer_stats p;
 
 	writeback_view(&w);
-	pacer_view(&p);
+	pacer_stats(&p);
 	*f = (struct writing_facts){
 		.dirty_files = w.files,
-		.dirty_bytes = (uint64_t)(dirty_level() * (double)dirty_budget()),
-		.dirty_budget = dirty_budget(),
-		.disk_rate = (uint64_t)dirty_rate(),
+		.dirty_bytes = (uint64_t)(dirty_memory_level() * (double)dirty_memory_budget()),
+		.dirty_budget = dirty_memory_budget(),
+		.disk_rate = (uint64_t)dirty_memory_rate(),
 		.replies_held = p.held,
 		.writeback_bytes = w.pushed,
 		.writeback_errors = w.errors,

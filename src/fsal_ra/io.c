@@ -8,7 +8,7 @@
  *                    dispatcher thread answers through the sub-FSAL, with an op context of its own
  *
  *   WRITE -> the sub-FSAL puts it into the page cache; write-back is told, and the reply may be held
- *            back a little while too much is dirty (pacer.h)
+ *            back a little while too much is dirty (writeback/pacer.h)
  *
  * The bytes always come from the sub-FSAL, out of the page cache: nothing here can be stale.
  *
@@ -22,7 +22,7 @@
 
 #include <urcu-bp.h>
 
-#include "pacer.h"
+#include "writeback/pacer.h"
 #include "stats.h"
 #include "subcall.h"
 #include "writeback.h"
@@ -367,7 +367,7 @@ static bool write_hold(struct call *call, fsal_status_t status, uint64_t delay)
 	call->creds = op_ctx->creds;
 	call->gsh_export = op_ctx->ctx_export;
 	get_gsh_export_ref(call->gsh_export);
-	if (pacer_hold(&call->paced, delay, write_answer))
+	if (pacer_hold(&call->paced, length_of(call->write_arg), delay, write_answer))
 		return true;
 	put_gsh_export(call->gsh_export);
 	export_io_leave(io);
@@ -385,7 +385,7 @@ static uint64_t account(struct call *call)
 	if (call->stable || !writeback_wrote(hdl, call->exp, arg->offset, arg->io_amount))
 		return 0;
 	return pacer_delay((uint64_t)(uintptr_t)op_ctx->client, arg->io_amount,
-			   call->exp->params.write_delay_max);
+			   call->exp->params.write_delay_max * CLOCK_MS);
 }
 
 /* The data of a write is in the page cache, or on the disk if it was to be stable. */

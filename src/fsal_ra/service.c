@@ -17,7 +17,7 @@
 #include <urcu-bp.h>
 
 #include "io.h"
-#include "pacer.h"
+#include "writeback/pacer.h"
 #include "stats.h"
 #include "subcall.h"
 #include "writeback.h"
@@ -319,6 +319,22 @@ static void *maintain(void *arg)
 	return NULL;
 }
 
+static void name_thread(const char *name)
+{
+	SetNameFunction(name);
+}
+
+static int start_pacer(void)
+{
+	const struct pacer_limits limits = {
+		.replies = (uint32_t)ra_module_params.paced_replies,
+		.bytes = ra_module_params.paced_memory,
+		.name_thread = name_thread,
+	};
+
+	return pacer_start(&limits);
+}
+
 int ra_io_module_start(void)
 {
 	const struct ra_module_params *p = &ra_module_params;
@@ -353,7 +369,7 @@ int ra_io_module_start(void)
 	ra_prices_start();
 	err = writeback_start();
 	if (!err)
-		err = pacer_start();
+		err = start_pacer();
 	if (err)
 		LogWarn(COMPONENT_FSAL, "RA: write-back or pacing not started: %s", strerror(err));
 	ra_control_start();

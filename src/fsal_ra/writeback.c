@@ -9,7 +9,7 @@
  *   COMMIT         -> its range goes first, as demand; then the sub-FSAL's fsync finds little to do
  *
  * Data stays in the page cache and the kernel stays free to write it out itself: by age after 30 s,
- * or beyond its background threshold. A ticking thread keeps the level below that (see dirty.h), by
+ * or beyond its background threshold. A ticking thread keeps the level below that (see dirty_memory.h), by
  * bidding for the disk with the price of memory (writeback/share.h).
  *
  * Scattered writes are left to the kernel: each costs a seek, fewer the more of them are sorted,
@@ -34,12 +34,12 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "dirty.h"
 #include "io.h"
 #include "pricing/price.h"
 #include "subcall.h"
 #include "subfd.h"
 #include "writeback/share.h"
+#include "writeback/dirty_memory.h"
 #include "writeback/dirty_set.h"
 #include "writeback/pacing.h"
 
@@ -330,7 +330,7 @@ static void turn_finish(struct dispatcher *d, struct sched_req *r)
 	pthread_mutex_lock(&wb.lock);
 	wb.view.pushed += r->io_len;
 	f->busy = f->running = f->syncing = false;
-	again = claim(f, dirty_level(), clock_now());
+	again = claim(f, dirty_memory_level(), clock_now());
 	if (!again)
 		out = take_out(f);
 	pthread_cond_broadcast(&wb.clean);
@@ -382,7 +382,7 @@ bool writeback_wrote(struct ra_handle *hdl, struct ra_export *exp, uint64_t offs
 
 	if (b == NULL)
 		return false;
-	dirty_wrote(len);
+	dirty_memory_wrote(len);
 	pthread_mutex_lock(&wb.lock);
 	f = find(b->device, b->file);
 	if (f == NULL && wb.view.files < ra_module_params.writeback_files && !wb.stopping) {
@@ -401,7 +401,7 @@ bool writeback_wrote(struct ra_handle *hdl, struct ra_export *exp, uint64_t offs
 		ours = !is_scattered(f);
 		if (ours)
 			wb.waiting += len;
-		due = claim(f, dirty_level(), now);
+		due = claim(f, dirty_memory_level(), now);
 	}
 	waiting = wb.waiting;
 	pthread_mutex_unlock(&wb.lock);
@@ -409,7 +409,7 @@ bool writeback_wrote(struct ra_handle *hdl, struct ra_export *exp, uint64_t offs
 		backing_put(b);
 	if (due)
 		submit(f);
-	return ours && (double)waiting > WORTH_PACING * (double)dirty_budget();
+	return ours && (double)waiting > WORTH_PACING * (double)dirty_memory_budget();
 }
 
 /* Waits, bounded, until all of F's sync set is out; wb.lock held, F has a waiter. */
@@ -731,8 +731,8 @@ static void tick(unsigned int n)
 	uint64_t now = clock_now();
 	double level;
 
-	dirty_sample(now);
-	level = dirty_level();
+	dirty_memory_sample(now);
+	level = dirty_memory_level();
 	count_waiting();
 	set_shares(level, now);
 	submit_old(level, now);
@@ -780,7 +780,7 @@ int writeback_start(void)
 	clock_cond_init(&wb.clean);
 	wb.stopping = false;
 	memset(&wb.view, 0, sizeof(wb.view));
-	dirty_start();
+	dirty_memory_start(ra_module_params.dirty_budget);
 	err = pthread_create(&wb.thread, NULL, ticker, NULL);
 	wb.running = !err;
 	return err;
@@ -798,7 +798,7 @@ void writeback_stop(void)
 	wb.running = false;
 	/* the kernel has the data; queued requests end when devices stop */
 	abandon_all(is_any, NULL, true);
-	dirty_stop();
+	dirty_memory_stop();
 }
 
 void writeback_view(struct writeback_view *v)

@@ -105,7 +105,7 @@ static void test_what_memory_buys(void **state)
 	assert_true(share_bought(&l, 0, 1, 20 * SEC) == 0.5);
 	assert_true(share_bought(&l, 0, 1, 3600 * SEC) == 0.5);
 	for (double m = 0; m < 1; m += 0.01)
-		assert_true(share_bought(&l, m + 0.01, 0.3, 0) >= bid_share(&l, m, 0.3, 0));
+		assert_true(share_bought(&l, m + 0.01, 0.3, 0) >= share_bought(&l, m, 0.3, 0));
 }
 
 int main(void)

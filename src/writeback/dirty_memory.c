@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Dirty memory, from /proc/vmstat. See dirty.h. */
-#include "dirty.h"
+/* Dirty memory, from /proc/vmstat. See dirty_memory.h. */
+#include "writeback/dirty_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/log.h"
 #include "common/text.h"
-#include "ra_methods.h"
 
 #define VMSTAT "/proc/vmstat"
 /* The rate is measured over at least this (ns), and averaged over about so many such spans. */
@@ -24,29 +24,31 @@
 
 static struct {
 	int fd;
-	long page;
+	uint64_t page;				 /* bytes */
+	uint64_t configured;			 /* bytes */
 	_Atomic uint64_t sampled, since, budget; /* bytes */
 	_Atomic uint64_t rate;			 /* bytes/s */
 	uint64_t written, at;			 /* at the start of the present span */
 	bool backlog;
 } dirty = {.fd = -1};
 
-void dirty_start(void)
+void dirty_memory_start(uint64_t budget)
 {
-	dirty.page = sysconf(_SC_PAGESIZE);
+	dirty.page = (uint64_t)sysconf(_SC_PAGESIZE);
+	dirty.configured = budget;
 	atomic_store(&dirty.rate, (uint64_t)RATE_FIRST);
 	atomic_store(&dirty.sampled, 0);
 	atomic_store(&dirty.since, 0);
-	atomic_store(&dirty.budget, ra_module_params.dirty_budget);
+	atomic_store(&dirty.budget, budget);
 	dirty.at = 0;
 	dirty.fd = open(VMSTAT, O_RDONLY | O_CLOEXEC);
 	if (dirty.fd < 0)
-		LogWarn(COMPONENT_FSAL,
-			"RA: %s: %s: how much is dirty is not known; writers are not paced", VMSTAT,
-			strerror(errno));
+		log_line(LOG_LEVEL_WARN,
+			 "%s: %s: how much is dirty is not known; writers are not paced", VMSTAT,
+			 strerror(errno));
 }
 
-void dirty_stop(void)
+void dirty_memory_stop(void)
 {
 	if (dirty.fd >= 0)
 		close(dirty.fd);
@@ -81,37 +83,43 @@ static void measure(uint64_t written, double level, uint64_t now)
 	dirty.backlog = level > RATE_BACKLOG;
 }
 
-void dirty_sample(uint64_t now)
+void dirty_memory_feed(const char *text, uint64_t now)
+{
+	uint64_t budget = dirty.configured;
+
+	if (!budget)
+		budget = counter(text, "nr_dirty_background_threshold ") * dirty.page / 4 * 3;
+	atomic_store(&dirty.budget, budget);
+	atomic_store(&dirty.sampled,
+		     (counter(text, "nr_dirty ") + counter(text, "nr_writeback ")) * dirty.page);
+	atomic_store(&dirty.since, 0);
+	measure(counter(text, "nr_written ") * dirty.page, dirty_memory_level(), now);
+}
+
+void dirty_memory_sample(uint64_t now)
 {
 	static char text[16384];
-	uint64_t page = (uint64_t)dirty.page, budget = ra_module_params.dirty_budget;
 	ssize_t n = dirty.fd < 0 ? -1 : text_read(dirty.fd, text, sizeof(text) - 1);
 
 	if (n <= 0)
 		return;
 	text[n] = '\0';
-	if (!budget)
-		budget = counter(text, "nr_dirty_background_threshold ") * page / 4 * 3;
-	atomic_store(&dirty.budget, budget);
-	atomic_store(&dirty.sampled,
-		     (counter(text, "nr_dirty ") + counter(text, "nr_writeback ")) * page);
-	atomic_store(&dirty.since, 0);
-	measure(counter(text, "nr_written ") * page, dirty_level(), now);
+	dirty_memory_feed(text, now);
 }
 
-void dirty_wrote(uint64_t bytes)
+void dirty_memory_wrote(uint64_t bytes)
 {
 	atomic_fetch_add_explicit(&dirty.since, bytes, memory_order_relaxed);
 }
 
-uint64_t dirty_budget(void)
+uint64_t dirty_memory_budget(void)
 {
 	return atomic_load_explicit(&dirty.budget, memory_order_relaxed);
 }
 
-double dirty_level(void)
+double dirty_memory_level(void)
 {
-	uint64_t budget = dirty_budget();
+	uint64_t budget = dirty_memory_budget();
 
 	if (!budget || dirty.fd < 0)
 		return 0;
@@ -120,7 +128,7 @@ double dirty_level(void)
 	       (double)budget;
 }
 
-double dirty_rate(void)
+double dirty_memory_rate(void)
 {
 	return (double)atomic_load_explicit(&dirty.rate, memory_order_relaxed);
 }

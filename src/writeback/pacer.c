@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The pacer's thread and its list of held replies, the next one due first. A reply is inserted from
+ * the back: delays are alike, so its place is near there. See pacer.h.
+ */
+#include "writeback/pacer.h"
+
+#include "common/clock.h"
+#include "common/lock.h"
+#include "writeback/dirty_memory.h"
+#include "writeback/pacing.h"
+
+static struct {
+	struct lock lock;
+	pthread_cond_t wake;
+	pthread_t thread;
+	bool running, stopping;
+	TAILQ_HEAD(paced_list, paced) held;
+	struct pacing clocks;
+	struct pacer_limits limits;
+	struct pacer_stats stats;
+} pacer = {.lock = LOCK_INITIALIZER(LOCK_LEAF)};
+
+uint64_t pacer_delay(uint64_t client, uint64_t bytes, uint64_t max)
+{
+	double level = dirty_memory_level();
+	uint64_t delay;
+
+	if (level <= PACING_SETPOINT || !max || !pacer.running)
+		return 0;
+	lock_take(&pacer.lock);
+	delay = pacing_delay(&pacer.clocks, client, bytes, level, dirty_memory_rate(), max,
+			     clock_now());
+	lock_drop(&pacer.lock);
+	return delay;
+}
+
+/* Lock held. */
+static bool has_room(uint64_t bytes)
+{
+	return !pacer.stopping && pacer.stats.held < pacer.limits.replies &&
+	       pacer.stats.bytes + bytes <= pacer.limits.bytes;
+}
+
+static void insert(struct paced *p, uint64_t delay)
+{
+	struct paced *before;
+
+	TAILQ_FOREACH_REVERSE(before, &pacer.held, paced_list, link)
+		if (before->due <= p->due)
+			break;
+	if (before != NULL)
+		TAILQ_INSERT_AFTER(&pacer.held, before, p, link);
+	else
+		TAILQ_INSERT_HEAD(&pacer.held, p, link);
+	pacer.stats.held++;
+	pacer.stats.bytes += p->bytes;
+	pacer.stats.replies++;
+	pacer.stats.delay += delay;
+	if (delay > pacer.stats.delay_max)
+		pacer.stats.delay_max = delay;
+}
+
+bool pacer_hold(struct paced *p, uint64_t bytes, uint64_t delay, void (*answer)(struct paced *p))
+{
+	bool room;
+
+	p->due = clock_now() + delay;
+	p->bytes = bytes;
+	p->answer = answer;
+	lock_take(&pacer.lock);
+	room = pacer.running && has_room(bytes);
+	if (room) {
+		insert(p, delay);
+		if (TAILQ_FIRST(&pacer.held) == p)
+			pthread_cond_signal(&pacer.wake);
+	} else {
+		pacer.stats.refused++;
+	}
+	lock_drop(&pacer.lock);
+	return room;
+}
+
+/* Lock held before and after, not while it is answered. */
+static void let_go(struct paced *p)
+{
+	TAILQ_REMOVE(&pacer.held, p, link);
+	pacer.stats.held--;
+	pacer.stats.bytes -= p->bytes;
+	lock_drop(&pacer.lock);
+	p->answer(p); /* P is gone */
+	lock_take(&pacer.lock);
+}
+
+static void *run(void *arg)
+{
+	struct paced *p;
+
+	if (pacer.limits.name_thread != NULL)
+		pacer.limits.name_thread("ra_pacer");
+	lock_take(&pacer.lock);
+	for (;;) {
+		p = TAILQ_FIRST(&pacer.held);
+		if (p == NULL && pacer.stopping)
+			break;
+		if (p == NULL)
+			pthread_cond_wait(&pacer.wake, &pacer.lock.mutex);
+		else if (!pacer.stopping && p->due > clock_now())
+			clock_cond_wait_until(&pacer.wake, &pacer.lock.mutex, p->due);
+		else
+			let_go(p);
+	}
+	lock_drop(&pacer.lock);
+	return NULL;
+}
+
+int pacer_start(const struct pacer_limits *limits)
+{
+	int err;
+
+	TAILQ_INIT(&pacer.held);
+	pacer.limits = *limits;
+	pacer.stats = (struct pacer_stats){0};
+	pacer.stopping = false;
+	clock_cond_init(&pacer.wake);
+	pacer.running = true;
+	err = pthread_create(&pacer.thread, NULL, run, NULL);
+	if (err)
+		pacer.running = false;
+	return err;
+}
+
+void pacer_stop(void)
+{
+	if (!pacer.running)
+		return;
+	lock_take(&pacer.lock);
+	pacer.stopping = true;
+	pthread_cond_signal(&pacer.wake);
+	lock_drop(&pacer.lock);
+	pthread_join(pacer.thread, NULL);
+	pacer.running = false;
+	pthread_cond_destroy(&pacer.wake);
+}
+
+void pacer_stats(struct pacer_stats *s)
+{
+	lock_take(&pacer.lock);
+	*s = pacer.stats;
+	lock_drop(&pacer.lock);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Holding back replies to UNSTABLE writes while too much is dirty: how long is said by pacing.h;
+ * here is the thread that lets them go. Reads, metadata and stable writes never come here.
+ *
+ *   hold(delay) ---> [ held replies, the next one due first ] ---> answer(), on the pacer's thread
+ *
+ * A reply that is held keeps its request in memory, with the data that was written. So both are
+ * bounded, the number and the bytes; beyond either a reply goes at once.
+ */
+#ifndef WRITEBACK_PACER_H
+#define WRITEBACK_PACER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+/* Part of whatever is held back. */
+struct paced {
+	TAILQ_ENTRY(paced) link;
+	uint64_t due;	/* ns */
+	uint64_t bytes; /* of the request, which waits with its reply */
+	void (*answer)(struct paced *p);
+};
+
+struct pacer_limits {
+	uint32_t replies; /* held at a time */
+	uint64_t bytes;	  /* of their requests */
+	/* The thread has started: gives it a name. NULL: it needs none. */
+	void (*name_thread)(const char *name);
+};
+
+/* 0 or an errno. */
+int pacer_start(const struct pacer_limits *limits);
+/* Answers what is still held. */
+void pacer_stop(void);
+/* For how long (ns) to hold the reply to CLIENT's write of BYTES; 0: not at all. MAX: ns, bounds it. */
+uint64_t pacer_delay(uint64_t client, uint64_t bytes, uint64_t max);
+/*
+ * Calls ANSWER on the pacer's thread in DELAY ns; BYTES: of the request. False when there is no room
+ * for it: then nothing was held.
+ */
+bool pacer_hold(struct paced *p, uint64_t bytes, uint64_t delay, void (*answer)(struct paced *p));
+
+/* For operators. */
+struct pacer_stats {
+	uint32_t held;	    /* now */
+	uint64_t bytes;	    /* of their requests, now */
+	uint64_t replies;   /* ever held */
+	uint64_t delay;	    /* ns, of all of them together */
+	uint64_t delay_max; /* ns */
+	uint64_t refused;   /* found no room */
+};
+void pacer_stats(struct pacer_stats *s);
+
+#endif
