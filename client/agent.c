@@ -29,7 +29,8 @@
 #include "state.h"
 #include "watch.h"
 
-/* --once: more replies than that do not help (one in four million servers with prices needs more).
+/*
+ * --once: more replies than that do not help (one in four million servers with prices needs more).
  */
 #define ONCE_REPLIES 40
 

@@ -77,7 +77,8 @@ struct decision {
 /* Ours, price_min to DECIDE_CEILING. */
 double decide_price(const struct decide_limits *l, double dirty);
 
-/* NOW: seconds, of any clock that only goes forward. The result is in D. All zero is the beginning.
+/*
+ * NOW: seconds, of any clock that only goes forward. The result is in D. All zero is the beginning.
  */
 void decide(struct decision *d, const struct decide_limits *l, const struct decide_input *in,
 	    double now);

@@ -14,8 +14,8 @@ enum kind { NUMBER, WHOLE, SWITCH, FLAG };
 
 struct setting {
 	const char *name;
-	enum kind
-		kind; /* double, uint32_t, bool by yes and no, bool by being there (command line) */
+	/* double, uint32_t, bool by yes and no, bool by being there (command line) */
+	enum kind kind;
 	size_t at;
 	const char *unit;
 	double least, most, preset;

@@ -5,10 +5,10 @@
  *   thread "ask":   statfs(2), which is one FSSTAT
  *        | reply
  *        v
- *   fsstat_detector  -->  decide  -->  min_ratio  of its bdi     defer: the mount may keep its
- * share |                                   of dirty memory until it expires
- *                            |----->  read_ahead_kb              for files opened from now on
- *                            '----->  thread "push": syncfs(2)   accelerate
+ *   fsstat_detector --> decide ---> min_ratio of its bdi        defer: the mount may keep its share
+ *                          |                                    of dirty memory until it expires
+ *                          |------> read_ahead_kb               for files opened from now on
+ *                          '------> thread "push": syncfs(2)    accelerate
  *
  * Nothing but these two threads touches the mount, so a server that hangs stops them and nothing
  * else. When prices end - not stated, not fresh, not mounted - the knobs are put back.

@@ -262,7 +262,8 @@ static void stop_stream(struct disk_model *model, int64_t now_ns)
 	model->stream.active = false;
 }
 
-/* Where a segment is to be had by a command at now_ns: its end, or the head's place when it grows.
+/*
+ * Where a segment is to be had by a command at now_ns: its end, or the head's place when it grows.
  */
 static uint64_t segment_end(const struct disk_model *model, const struct segment *segment,
 			    int64_t now_ns)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The parameters of the modelled disk: one table that the command line, --help and the checks use.
+/*
+ * The parameters of the modelled disk: one table that the command line, --help and the checks use.
  */
 #ifndef MECHDISK_DISK_PARAMS_H
 #define MECHDISK_DISK_PARAMS_H
@@ -27,8 +28,8 @@ struct disk_params {
 	double overhead_us;    /* the drive's own time for each command */
 	double depth;  /* commands the drive chooses from; 1 is a drive without a tagged queue */
 	double age_ms; /* a command that waited so long is served next */
-	double write_join; /* 1: consecutive writes stream as through a write cache; 0: they do not
-			    */
+	/* 1: consecutive writes stream as through a write cache; 0: they do not */
+	double write_join;
 };
 
 struct disk_option {

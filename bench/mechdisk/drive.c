@@ -188,7 +188,8 @@ void drive_stop(void)
 	free(drive.buffer);
 }
 
-/* Queues a command. False when timing is off and the caller answers at once. 0 or an errno in *err.
+/*
+ * Queues a command. False when timing is off and the caller answers at once. 0 or an errno in *err.
  */
 static bool enqueue(enum disk_op op, void *user, uint64_t offset, size_t length, int *err)
 {

@@ -74,8 +74,8 @@ struct load {
 	const struct options *options;
 	struct group groups[MAX_GROUPS];
 	unsigned int group_count;
-	unsigned int
-		main_group; /* the others are measured while it runs: writers if there are any */
+	/* The others are measured while it runs: writers if there are any. */
+	unsigned int main_group;
 	struct flow *flows;
 	unsigned int flow_count;
 	struct client *clients;

@@ -57,7 +57,8 @@ struct control_call {
 	char error[512];	    /* empty: not refused */
 };
 
-/* The member's value, or NULL (-1, false) when the request has none. The text lives with the call.
+/*
+ * The member's value, or NULL (-1, false) when the request has none. The text lives with the call.
  */
 const char *control_text(struct control_call *call, const char *member);
 int64_t control_number(struct control_call *call, const char *member);
@@ -70,8 +71,8 @@ struct control_settings {
 	const char *path;	 /* of the socket: absolute, at most 107 bytes */
 	unsigned int peers;	 /* at once, 1..CONTROL_PEERS_MAX */
 	unsigned int timeout_ms; /* for a request to arrive, and for its answer to be taken */
-	const struct control_command
-		*commands;	       /* up to one without name; lives as long as the server */
+	/* Up to one without name; lives as long as the server. */
+	const struct control_command *commands;
 	void (*log)(const char *line); /* what went wrong at start */
 	void (*thread_start)(void);    /* on the server's thread; may be NULL */
 	void (*tick)(void);	       /* on it, about once a second; may be NULL */
@@ -84,7 +85,8 @@ struct control;
  * another server listens there, is left alone (EADDRINUSE).
  */
 int control_start(const struct control_settings *settings, struct control **control);
-/* Ends it: the thread is joined, peers are closed, the socket's file is removed. NULL does nothing.
+/*
+ * Ends it: the thread is joined, peers are closed, the socket's file is removed. NULL does nothing.
  */
 void control_stop(struct control *control);
 

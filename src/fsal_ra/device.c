@@ -37,7 +37,8 @@ static struct {
 	unsigned int n;
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* What the block layer says of the device, or of the disk a partition is on; false: flash, or none.
+/*
+ * What the block layer says of the device, or of the disk a partition is on; false: flash, or none.
  */
 static bool is_rotating(dev_t dev)
 {

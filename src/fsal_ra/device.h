@@ -26,7 +26,8 @@ struct ra_device {
 	atomic_bool demand_inline;
 	struct dispatcher dispatcher;
 	struct price_board prices; /* what its use costs: prices.c */
-	/* The kernel's flusher, or another program, is writing to it: demand reads are not queued.
+	/*
+	 * The kernel's flusher, or another program, is writing to it: demand reads are not queued.
 	 */
 	atomic_bool written_by_others;
 	_Atomic uint32_t depth_alone; /* of the dispatcher, while they do not */

@@ -2,12 +2,12 @@
 /*
  * Prices in the server: who measures, who is told.
  *
- *   every Price_Sample      disks' queues (diskstats and our dispatchers), the ring of the ghost
- * caches eight times a price     processor, network, memory every Price_Interval    a snapshot for
- * each device: its own disk, and what the machine shares
+ *   every Price_Sample      disks' queues (diskstats and our dispatchers), ring of the ghost caches
+ *   eight times a price     processor, network, memory
+ *   every Price_Interval    a snapshot for each device: its own disk, and what the machine shares
  *                              |
  *                              v
- *                     device->prices (pricing/board.h) ---> FSSTAT, read-ahead, write-back, ractl
+ *                           device->prices (pricing/board.h) ---> FSSTAT, read-ahead, write-back, ractl
  *
  * One thread does all of it. At most DEVICES_A_TICK devices are looked at each time, so that its
  * cost does not grow with their number; the kernel's counters are sums over time and miss nothing.

@@ -153,7 +153,8 @@ static bool group_sample(struct meter_cpu *m, struct price_source *s, uint64_t n
 	return true;
 }
 
-/* From the server's own group upwards. Where one is not visible, in a container, its root may be.
+/*
+ * From the server's own group upwards. Where one is not visible, in a container, its root may be.
  */
 static bool groups_sample(struct meter_cpu *m, struct price_source *s, uint64_t now)
 {

@@ -28,7 +28,8 @@ struct rate {
 
 /* The counter stands at COUNT. One that went back (a device was exchanged) starts anew. */
 void rate_add(struct rate *r, uint64_t window, uint64_t now, double count);
-/* Growth over the window, and in *SECONDS how long that took; 0 and 0 until two points are known.
+/*
+ * Growth over the window, and in *SECONDS how long that took; 0 and 0 until two points are known.
  */
 double rate_growth(const struct rate *r, uint64_t window, double *seconds);
 /* Growth per second; 0 until two points are known. */

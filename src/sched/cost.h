@@ -33,7 +33,8 @@ struct cost_model {
 void cost_observe(struct cost_model *m, uint64_t bytes, uint64_t service, bool contiguous);
 /* Whether the cost of a seek rests on enough observations to be believed. */
 bool cost_seek_known(const struct cost_model *m);
-/* Bytes that a chunk should have now, with STREAMS competing and small demand reads about or not.
+/*
+ * Bytes that a chunk should have now, with STREAMS competing and small demand reads about or not.
  */
 uint64_t cost_chunk(const struct cost_model *m, const struct cost_limits *l, uint32_t streams,
 		    bool demands);

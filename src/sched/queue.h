@@ -80,11 +80,11 @@ struct sched_limits {
 	uint32_t queue_max;	   /* reads queued, and as many write-backs, 1.. */
 	uint64_t max_io;	   /* bytes of merged demands */
 	uint64_t prefetch_max_age; /* ns */
-	uint64_t
-		writeback_turn; /* ns of the disk for one write-back while demand reads are about */
+	/* ns of the disk for one write-back while demand reads are about */
+	uint64_t writeback_turn;
 	uint64_t writeback_idle; /* ns without a read after which the disk counts as idle */
-	double writeback_share; /* of the disk's time while reads use it and a COMMIT waits, 0..0.95
-				 */
+	/* of the disk's time while reads use it and a COMMIT waits, 0..0.95 */
+	double writeback_share;
 	struct cost_limits cost; /* max_wait is there */
 };
 
@@ -156,7 +156,8 @@ bool sched_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now);
  */
 struct sched_req *sched_next_in_gap(struct sched_queue *q, uint64_t slice, bool first,
 				    uint64_t now);
-/* Of the running R all up to the file offset UPTO has arrived: moves waiters served by it to WOKEN.
+/*
+ * Of the running R all up to the file offset UPTO has arrived: moves waiters served by it to WOKEN.
  */
 void sched_progress(struct sched_queue *q, struct sched_req *r, uint64_t upto, uint64_t now,
 		    struct sched_list *woken);

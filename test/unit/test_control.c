@@ -215,7 +215,8 @@ static void test_answer_is_bounded(void **state)
 	assert_refused(too_long, strlen(too_long), "too long");
 }
 
-/* Any bytes get a whole answer: requests with some bytes replaced, cut or doubled, by a fixed seed.
+/*
+ * Any bytes get a whole answer: requests with some bytes replaced, cut or doubled, by a fixed seed.
  */
 static void test_mutations(void **state)
 {

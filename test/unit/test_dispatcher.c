@@ -162,7 +162,8 @@ static void test_each_once_while_everything_changes(void **state)
 		pthread_join(threads[i], NULL);
 	atomic_store(&all_in, true);
 	pthread_join(changer, NULL);
-	/* not fini: every request must come through by itself, also after the last change of depth
+	/*
+	 * not fini: every request must come through by itself, also after the last change of depth
 	 */
 	pthread_mutex_lock(&done_lock);
 	while (atomic_load(&finished) < ALL)

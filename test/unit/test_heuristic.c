@@ -49,7 +49,8 @@ static void test_always_is_always(void **state)
 
 static void test_slowdown_ignores_jitter_and_halves_on_jumps(void **state)
 {
-	/* 64 KiB are eight blocks: from the expected block 5, 13 is jitter; from 14, 23 is a jump.
+	/*
+	 * 64 KiB are eight blocks: from the expected block 5, 13 is jitter; from 14, 23 is a jump.
 	 */
 	RUN("slowdown", {0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {13, 5}, {14, 6}, {24, 3}, {25, 4},
 	    {1000, 2}, {2000, 1}, {3000, 0}, {4000, 0}, {4001, 1});

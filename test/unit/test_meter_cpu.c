@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Utilization of the CPU, of the host and of a control group with a limit; parsing and averaging.
+/*
+ * Utilization of the CPU, of the host and of a control group with a limit; parsing and averaging.
  */
 #include "fake_source.h"
 #include "pricing/meter_cpu.h"

@@ -58,7 +58,8 @@ static void loop(struct meter_memory *m, struct ghost_cache *g, uint64_t *now, u
 	}
 }
 
-/* Re-reads of a set that just fits: memory is precious. Of one that fits with ease, or not: free.
+/*
+ * Re-reads of a set that just fits: memory is precious. Of one that fits with ease, or not: free.
  */
 static void test_worth_of_reads(void **state)
 {

@@ -278,7 +278,8 @@ static void test_the_window_grows_when_late_and_shrinks_when_lost(void **state)
 	assert_in_range(before, 8 * MIB - e->chunk, 8 * MIB + e->chunk);
 	assert_in_range(before + after, 16 * MIB - e->chunk, 16 * MIB + e->chunk);
 
-	/* what had arrived is gone from memory: given up, and asked for again with half the window
+	/*
+	 * what had arrived is gone from memory: given up, and asked for again with half the window
 	 */
 	readahead_lost(e->ra, &e->tuning, &e->counters, &p.cursor, 5 * READ);
 	assert_true(engine_counted(e, READAHEAD_WASTED) > 8 * MIB);
@@ -494,7 +495,8 @@ static void test_the_account_is_exact_whatever_happens(void **state)
 	}
 }
 
-/* A clock read before the lock was taken lies a little behind: that is not a silence of centuries.
+/*
+ * A clock read before the lock was taken lies a little behind: that is not a silence of centuries.
  */
 static void test_a_clock_slightly_behind(void **state)
 {
