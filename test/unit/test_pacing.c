@@ -97,7 +97,7 @@ static void test_what_memory_buys(void **state)
 
 	assert_true(share_bought(&l, 0, 0, 0) == 0);
 	assert_true(share_bought(&l, 5e-4, 0.01, SEC) == 0); /* too little dirty: defer */
-	assert_true(share_bought(&l, 0.2, 0, 0) == 0.5);	  /* an idle disk asks nothing */
+	assert_true(share_bought(&l, 0.2, 0, 0) == 0.5);     /* an idle disk asks nothing */
 	assert_true(share_bought(&l, 0.2, 0.2, 0) == 0.25);
 	assert_true(share_bought(&l, 1, 1, 0) == 0.25);
 	assert_true(share_bought(&l, 0, 1, 10 * SEC) == 0);
