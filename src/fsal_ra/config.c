@@ -10,7 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "backing.h"
+#include "disk/residency.h"
+#include "params.h"
 #include "readahead/heuristic.h"
 #include "sched/policy.h"
 
@@ -20,7 +21,6 @@
 #define GHOST_MEMORY_MIN 65536
 
 struct ra_module_params ra_module_params;
-pthread_mutex_t ra_params_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The parser fills one of these; it reaches the export only when it is whole. */
 struct export_args {
@@ -164,7 +164,7 @@ static int check_ranges(const char *where, const struct number *numbers, const v
 }
 
 /* clang-format off */
-void ra_export_params_free(struct ra_export_params *p)
+static void export_params_free(struct ra_export_params *p)
 {
 #define RA_NAME(scope, Name, field, def, help) \
 	RA_FIELDS_EXPORT_##scope(gsh_free(p->field); p->field = NULL)
@@ -181,14 +181,16 @@ void ra_module_params_free(struct ra_module_params *p)
 
 static int check_module(const struct ra_module_params *p)
 {
-	static const char *const probes[] = {"auto", "cachestat", "mincore", NULL};
 	static const char *const meters[] = {"depth", "delay", NULL};
+	const char *probes[NAMES_MAX + 1] = {NULL};
 	const char *where = "block RA";
 	int errors = check_ranges(where, module_numbers, p) +
 		     check_order(where, "Price_Sample", p->price_sample, "Price_Interval",
 				 p->price_interval);
 
-	if (!ra_probe_find(p->residency_probe))
+	for (int i = 0; i < NAMES_MAX; i++)
+		probes[i] = residency_probe_nth(i);
+	if (!is_one_of(p->residency_probe, probes))
 		errors += wrong_name(where, "Residency_Probe", p->residency_probe, probes);
 	if (!is_one_of(p->disk_meter, meters))
 		errors += wrong_name(where, "Disk_Meter", p->disk_meter, meters);
@@ -242,7 +244,6 @@ int ra_config_module(config_file_t config, struct config_error_type *err_type)
 		live->k_network = fresh.k_network;
 		live->k_disk = fresh.k_disk;
 		live->k_memory = fresh.k_memory;
-		ra_io_module_update();
 	}
 	ra_module_params_free(&fresh);
 	return errors;
@@ -310,7 +311,8 @@ static void drop_subfsal(struct ra_subfsal *subfsal)
 	gsh_free(subfsal->name);
 }
 
-int ra_config_export(void *parse_node, struct ra_export *exp, struct config_error_type *err_type)
+int ra_config_export(void *parse_node, struct ra_subfsal *subfsal, struct export_settings *settings,
+		     struct config_error_type *err_type)
 {
 	struct export_args args;
 	int errors;
@@ -323,15 +325,12 @@ int ra_config_export(void *parse_node, struct ra_export *exp, struct config_erro
 	}
 	if (errors == 0)
 		errors = check_params(&args.params);
-	if (errors != 0) {
+	if (errors == 0) {
+		ra_settings_of(&args.params, settings);
+		*subfsal = args.subfsal;
+	} else {
 		drop_subfsal(&args.subfsal);
-		ra_export_params_free(&args.params);
-		return errors;
 	}
-	pthread_mutex_lock(&ra_params_lock);
-	ra_export_params_free(&exp->params);
-	exp->params = args.params;
-	pthread_mutex_unlock(&ra_params_lock);
-	exp->subfsal = args.subfsal;
-	return 0;
+	export_params_free(&args.params);
+	return errors;
 }

@@ -9,25 +9,27 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "common/clock.h"
 #include "control/commands.h"
 #include "control/describe.h"
-#include "device.h"
-#include "io.h"
+#include "disk/export_io.h"
+#include "params.h"
 #include "prices.h"
 #include "stats.h"
 #include "writeback.h"
 #include "writeback/dirty_memory.h"
 #include "writeback/pacer.h"
 
-_Static_assert(RA_DEVICES_MAX <= FACTS_DEVICES_MAX, "operators see all devices");
+_Static_assert(DEVICES_MAX <= FACTS_DEVICES_MAX, "operators see all devices");
 
 static struct control *server;
+static struct readahead *readahead;
 
 /* ---- facts ------------------------------------------------------------------------------ */
 
 static bool device_facts(unsigned int n, struct device_facts *f)
 {
-	struct ra_device *d = device_nth(n);
+	struct device *d = device_nth(n);
 
 	if (d == NULL)
 		return false;
@@ -41,7 +43,7 @@ static bool device_facts(unsigned int n, struct device_facts *f)
 
 static bool device_price_facts(unsigned int n, struct device_price_facts *f)
 {
-	struct ra_device *d = device_nth(n);
+	struct device *d = device_nth(n);
 	struct prices_view view;
 
 	if (d == NULL)
@@ -54,7 +56,7 @@ static bool device_price_facts(unsigned int n, struct device_price_facts *f)
 	return true;
 }
 
-static void export_facts(const struct export_view *v, struct export_facts *f)
+static void export_facts(const struct export_stats *v, struct export_facts *f)
 {
 	*f = (struct export_facts){.id = v->export_id,
 				   .closing = v->closing,
@@ -69,8 +71,8 @@ static void export_facts(const struct export_view *v, struct export_facts *f)
 
 static unsigned int exports_facts(struct export_facts *f, unsigned int max)
 {
-	struct export_view *view = gsh_calloc(max, sizeof(*view));
-	unsigned int n = ra_exports_view(view, max);
+	struct export_stats *view = gsh_calloc(max, sizeof(*view));
+	unsigned int n = exports_stats(view, max);
 
 	for (unsigned int i = 0; i < n && i < max; i++)
 		export_facts(&view[i], &f[i]);
@@ -82,14 +84,14 @@ static void counters(uint64_t counted[READAHEAD_COUNTERS])
 {
 	struct readahead_counters sum;
 
-	ra_stats_sum(&sum);
+	exports_sum(&sum);
 	for (int i = 0; i < READAHEAD_COUNTERS; i++)
 		counted[i] = readahead_counted(&sum, i);
 }
 
 static void engine_facts(struct engine_facts *f)
 {
-	readahead_stats(ra_engine, &f->readahead);
+	readahead_stats(readahead, &f->readahead);
 	f->descriptors = backing_count();
 }
 
@@ -140,7 +142,7 @@ static struct control_host host = {
 	.price_k = ra_prices_k,
 	.price_interval = price_interval,
 	.set_policy = set_policy,
-	.set_heuristic = ra_exports_set_heuristic,
+	.set_heuristic = exports_set_heuristic,
 };
 
 /* ---- life ------------------------------------------------------------------------------- */
@@ -155,7 +157,7 @@ static void thread_start(void)
 	SetNameFunction("ra_control");
 }
 
-void ra_control_start(void)
+void ra_control_start(struct readahead *engine)
 {
 	static char api[32];
 	const struct ra_module_params *p = &ra_module_params;
@@ -168,6 +170,7 @@ void ra_control_start(void)
 		.tick = commands_tick,
 	};
 
+	readahead = engine;
 	if (server != NULL || !p->control_socket[0] || !strcmp(p->control_socket, "none"))
 		return;
 	snprintf(api, sizeof(api), "%d.%d", FSAL_MAJOR_VERSION, FSAL_MINOR_VERSION);

@@ -21,7 +21,13 @@ static void release(struct fsal_export *exp_hdl)
 	struct fsal_export *sub = exp_hdl->sub_export;
 	struct fsal_module *sub_module = sub->fsal;
 
-	ra_io_export_drain(exp);
+	/*
+	 * At shutdown requests may be left, which need their handles. Else they hold references on
+	 * the export: with the last one none is left, and it may have been given back on a thread
+	 * that prefetches still need.
+	 */
+	if (op_ctx == NULL)
+		ra_io_export_drain(exp);
 	ra_io_export_release(exp);
 	if (op_ctx != NULL)
 		SUBCALL(exp, sub->exp_ops.release(sub));
@@ -310,10 +316,11 @@ fsal_status_t ra_create_export(struct fsal_module *module, void *parse_node,
 	struct fsal_export *saved = op_ctx->fsal_export;
 	struct ra_export *exp = gsh_calloc(1, sizeof(*exp));
 	struct fsal_module *sub_module = NULL;
+	struct export_settings settings;
 	fsal_status_t status = fsalstat(ERR_FSAL_INVAL, EINVAL);
 	int err;
 
-	if (ra_config_export(parse_node, exp, err_type) == 0)
+	if (ra_config_export(parse_node, &exp->subfsal, &settings, err_type) == 0)
 		sub_module = sub_module_of(exp);
 	if (sub_module == NULL)
 		goto err_free;
@@ -329,7 +336,7 @@ fsal_status_t ra_create_export(struct fsal_module *module, void *parse_node,
 	exp->export.up_ops = up_ops;
 	exp->export.fsal = module;
 
-	err = ra_io_export_start(exp);
+	err = ra_io_export_start(exp, &settings);
 	if (err != 0) {
 		LogCrit(COMPONENT_FSAL, "RA, export of %s: cannot start: %s", export_path(),
 			strerror(err));
@@ -344,7 +351,6 @@ fsal_status_t ra_create_export(struct fsal_module *module, void *parse_node,
 err_free:
 	op_ctx->fsal_export = saved;
 	forget_subfsal(exp);
-	ra_export_params_free(&exp->params);
 	gsh_free(exp);
 	return status;
 }
@@ -358,21 +364,23 @@ fsal_status_t ra_update_export(struct fsal_module *module, void *parse_node,
 			       struct fsal_module *updated_super)
 {
 	struct ra_export *exp = ra_export_of(original);
+	struct export_settings settings;
 	struct fsal_module *sub_module;
 	fsal_status_t status;
 
 	status = update_export(module, parse_node, err_type, original, updated_super);
 	if (FSAL_IS_ERROR(status))
 		return status;
-	if (ra_config_export(parse_node, exp, err_type) != 0)
+	if (ra_config_export(parse_node, &exp->subfsal, &settings, err_type) != 0)
 		return fsalstat(ERR_FSAL_INVAL, EINVAL);
-	ra_io_export_update(exp);
-
 	sub_module = sub_module_of(exp);
 	if (sub_module == NULL) {
 		forget_subfsal(exp);
 		return fsalstat(ERR_FSAL_INVAL, EINVAL);
 	}
+	if (export_io_configure(exp->io, &settings) != 0)
+		LogCrit(COMPONENT_FSAL, "RA, export of %s: no memory for the new parameters",
+			export_path());
 	status = sub_module->m_ops.update_export(sub_module, exp->subfsal.fsal_node, err_type,
 						 original->sub_export, module);
 	if (FSAL_IS_ERROR(status))

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Files: opening, closing, locks, space. Reads and writes are in io.c.
+ * Files: opening, closing, locks, space. Reads are in read.c, writes in write.c.
  */
 #include "subcall.h"
 #include "writeback.h"
 
 static fsal_status_t close_(struct fsal_obj_handle *obj_hdl)
 {
-	ra_io_handle_close(ra_handle_of(obj_hdl));
+	backing_drop(&ra_handle_of(obj_hdl)->slot);
 	return SUB_OBJ(obj_hdl, close);
 }
 
@@ -33,7 +33,7 @@ static fsal_status_t open2(struct fsal_obj_handle *obj_hdl, struct state_t *stat
 		opened = *new_obj;
 	}
 	if (truncate)
-		ra_io_handle_changed(ra_handle_of(opened), 0, UINT64_MAX);
+		backing_invalidate(&ra_handle_of(opened)->slot);
 	return status;
 }
 
@@ -53,7 +53,7 @@ static fsal_status_t reopen2(struct fsal_obj_handle *obj_hdl, struct state_t *st
 	fsal_status_t status = SUB_OBJ(obj_hdl, reopen2, state, openflags);
 
 	if (!FSAL_IS_ERROR(status) && (openflags & FSAL_O_TRUNC) != 0)
-		ra_io_handle_changed(ra_handle_of(obj_hdl), 0, UINT64_MAX);
+		backing_invalidate(&ra_handle_of(obj_hdl)->slot);
 	return status;
 }
 
@@ -76,13 +76,13 @@ static fsal_status_t io_advise2(struct fsal_obj_handle *obj_hdl, struct state_t 
 
 static fsal_status_t commit2(struct fsal_obj_handle *obj_hdl, off_t offset, size_t len)
 {
-	struct ra_handle *hdl = ra_handle_of(obj_hdl);
+	struct backing_slot *slot = &ra_handle_of(obj_hdl)->slot;
 	uint64_t at = (uint64_t)offset;
-	struct backing *b = writeback_commit(hdl, ra_export_of_op(), at, len);
+	struct backing *b = writeback_commit(slot, ra_export_of_op()->io, at, len);
 	fsal_status_t status = fsalstat(ERR_FSAL_NO_ERROR, 0);
 	int err, part;
 
-	if (!writeback_commit_part(hdl, b, at, len, &part))
+	if (!writeback_commit_part(slot, b, at, len, &part))
 		status = SUB_OBJ(obj_hdl, commit2, offset, len);
 	err = writeback_committed(b);
 	if (!err)
@@ -109,7 +109,7 @@ static fsal_status_t fallocate_(struct fsal_obj_handle *obj_hdl, struct state_t 
 	fsal_status_t status = SUB_OBJ(obj_hdl, fallocate, state, offset, length, allocate);
 
 	if (!FSAL_IS_ERROR(status))
-		ra_io_handle_changed(ra_handle_of(obj_hdl), offset, length);
+		backing_invalidate(&ra_handle_of(obj_hdl)->slot);
 	return status;
 }
 

@@ -4,7 +4,7 @@
  * (doc/fsstat-prices.md). Byte counts are untouched, and where a price cannot be hidden all counts
  * are the file system's own.
  */
-#include "io.h"
+#include "prices.h"
 #include "ra_methods.h"
 
 #include "nfs_exports.h"
@@ -27,7 +27,7 @@ static enum fsstat_said encode(struct ra_export *exp, fsal_dynamicfsinfo_t *info
 		.total = info->total_files, .free = info->free_files, .avail = info->avail_files};
 	struct fsstat_prices now;
 
-	switch (atomic_load_explicit(&exp->io->fsstat_rule, memory_order_relaxed)) {
+	switch (export_io_fsstat_rule(exp->io)) {
 	case FSSTAT_NEVER:
 		return FSSTAT_OFF;
 	case FSSTAT_AUTO:

@@ -4,7 +4,7 @@
  * calls the sub-FSAL's method on the sub-FSAL's handle; those that change a file's extent or its
  * links tell the data path afterwards.
  */
-#include "io.h"
+#include "open_handle.h"
 #include "subcall.h"
 #include "writeback.h"
 
@@ -13,6 +13,16 @@
 #include "FSAL/fsal_localfs.h"
 
 /* Wrapping */
+
+/* Only files can have a descriptor of ours. */
+static void init_slot(struct ra_handle *hdl)
+{
+	struct gsh_buffdesc key = {0};
+
+	if (hdl->obj_handle.type == REGULAR_FILE)
+		hdl->sub_handle->obj_ops->handle_to_key(hdl->sub_handle, &key);
+	backing_slot_init(&hdl->slot, open_handle, key.addr, key.len);
+}
 
 static struct ra_handle *alloc_handle(struct ra_export *exp, struct fsal_obj_handle *sub)
 {
@@ -25,7 +35,7 @@ static struct ra_handle *alloc_handle(struct ra_export *exp, struct fsal_obj_han
 	hdl->obj_handle.fileid = sub->fileid;
 	hdl->obj_handle.state_hdl = sub->state_hdl;
 	hdl->sub_handle = sub;
-	ra_io_handle_init(hdl);
+	init_slot(hdl);
 	return hdl;
 }
 
@@ -46,7 +56,7 @@ static void release(struct fsal_obj_handle *obj_hdl)
 {
 	struct ra_handle *hdl = ra_handle_of(obj_hdl);
 
-	ra_io_handle_release(hdl);
+	backing_slot_fini(&hdl->slot);
 	if (op_ctx != NULL && op_ctx->fsal_export != NULL)
 		SUB_OBJ(obj_hdl, release);
 	ra_obj_handle_fini(&hdl->obj_handle);
@@ -198,10 +208,9 @@ static fsal_status_t rename_(struct fsal_obj_handle *obj_hdl, struct fsal_obj_ha
 	status = SUBCALL(ra_export_of_op(),
 			 olddir->obj_ops->rename(ra_sub_of(obj_hdl), olddir, old_name,
 						 ra_sub_of(newdir_hdl), new_name RA_DIR2_ARGS));
-	if (!FSAL_IS_ERROR(status)) {
-		ra_io_renamed(ra_export_of_op());
+	/* A file renamed over has lost its name: maintenance finds those without a link. */
+	if (!FSAL_IS_ERROR(status))
 		writeback_removed();
-	}
 	return status;
 }
 
@@ -209,7 +218,7 @@ static fsal_status_t rename_(struct fsal_obj_handle *obj_hdl, struct fsal_obj_ha
 static void forget(struct ra_handle *hdl)
 {
 	if (hdl->slot.key_len != 0)
-		readahead_forget(ra_engine, hdl->slot.key, hdl->slot.key_len);
+		readahead_forget(ra_export_of_op()->io->engine, hdl->slot.key, hdl->slot.key_len);
 }
 
 /*
@@ -219,10 +228,10 @@ static void forget(struct ra_handle *hdl)
 static fsal_status_t unlink_(struct fsal_obj_handle *dir_hdl, struct fsal_obj_handle *obj_hdl,
 			     const char *name RA_DIR_PARAMS)
 {
-	struct backing *b = backing_peek(ra_handle_of(obj_hdl));
+	struct backing *b = backing_peek(&ra_handle_of(obj_hdl)->slot);
 	fsal_status_t status;
 
-	ra_io_handle_close(ra_handle_of(obj_hdl));
+	backing_drop(&ra_handle_of(obj_hdl)->slot);
 	status = SUB_OBJ(dir_hdl, unlink, ra_sub_of(obj_hdl), name RA_DIR_ARGS);
 	writeback_unlinked(b);
 	if (!FSAL_IS_ERROR(status))
@@ -249,11 +258,10 @@ static fsal_status_t setattr2(struct fsal_obj_handle *obj_hdl, bool bypass, stru
 {
 	/* The sub-FSAL may clear bits of the mask while it works through them. */
 	bool resize = (attrs->valid_mask & ATTR_SIZE) != 0;
-	uint64_t size = resize ? attrs->filesize : 0;
 	fsal_status_t status = SUB_OBJ(obj_hdl, setattr2, bypass, state, attrs);
 
 	if (resize && !FSAL_IS_ERROR(status))
-		ra_io_handle_changed(ra_handle_of(obj_hdl), size, UINT64_MAX - size);
+		backing_invalidate(&ra_handle_of(obj_hdl)->slot);
 	return status;
 }
 
@@ -308,7 +316,6 @@ static nfsstat4 layoutcommit(struct fsal_obj_handle *obj_hdl, XDR *lou_body,
  */
 void ra_handle_ops_init(struct fsal_obj_ops *ops)
 {
-	fsal_default_obj_ops_init(ops);
 	ops->release = release;
 	ops->merge = merge;
 	ops->lookup = lookup;
@@ -332,6 +339,4 @@ void ra_handle_ops_init(struct fsal_obj_ops *ops)
 	ops->layoutget = layoutget;
 	ops->layoutreturn = layoutreturn;
 	ops->layoutcommit = layoutcommit;
-	ra_file_ops_init(ops);
-	ra_xattr_ops_init(ops);
 }

@@ -61,6 +61,7 @@ static fsal_status_t update_config(struct fsal_module *module, config_file_t con
 {
 	if (ra_config_module(config, err_type) != 0)
 		return fsalstat(ERR_FSAL_INVAL, 0);
+	ra_io_module_update();
 	return fsalstat(ERR_FSAL_NO_ERROR, 0);
 }
 #endif
@@ -97,7 +98,10 @@ MODULE_INIT static void ra_load(void)
 #endif
 	module->m_ops.create_export = ra_create_export;
 	module->m_ops.update_export = ra_update_export;
+	fsal_default_obj_ops_init(&RA.handle_ops);
 	ra_handle_ops_init(&RA.handle_ops);
+	ra_file_ops_init(&RA.handle_ops);
+	ra_xattr_ops_init(&RA.handle_ops);
 }
 
 MODULE_FINI static void ra_unload(void)

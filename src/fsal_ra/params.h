@@ -3,9 +3,10 @@
 #ifndef RA_PARAMS_H
 #define RA_PARAMS_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "disk/export_io.h"
 
 /* clang-format off */
 #define RA_FIELDS_EXPORT_EXPORT(decl) decl;
@@ -13,7 +14,7 @@
 #define RA_FIELDS_MODULE_MODULE(decl) decl;
 #define RA_FIELDS_MODULE_EXPORT(decl)
 
-/* Parameters of an export. Names are owned (gsh_free) until the settings are replaced. */
+/* Parameters of an export, while they are parsed. Names are owned (gsh_free). */
 struct ra_export_params {
 #define RA_NUMBER(scope, Name, field, unit, min, max, def, help) RA_FIELDS_EXPORT_##scope(uint64_t field)
 #define RA_NAME(scope, Name, field, def, help) RA_FIELDS_EXPORT_##scope(char *field)
@@ -31,7 +32,11 @@ struct ra_module_params {
 /* clang-format on */
 
 extern struct ra_module_params ra_module_params;
-/* Held while an export's parameters are replaced (SIGHUP), and by others than its own requests. */
-extern pthread_mutex_t ra_params_lock;
+
+/* config.c: their names; the numbers stay. */
+void ra_module_params_free(struct ra_module_params *p);
+
+/* settings.c: P, whose names are right, as the data path wants it. */
+void ra_settings_of(const struct ra_export_params *p, struct export_settings *s);
 
 #endif /* RA_PARAMS_H */

@@ -8,7 +8,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "io.h"
+#include "common/clock.h"
+#include "params.h"
 #include "pricing/meter_cpu.h"
 #include "pricing/meter_disk.h"
 #include "pricing/meter_memory.h"
@@ -50,7 +51,7 @@ static struct {
 	struct meter_cpu cpu;
 	struct meter_net net;
 	struct meter_memory memory;
-	struct meter_disk disk[RA_DEVICES_MAX];
+	struct meter_disk disk[DEVICES_MAX];
 	unsigned int disks; /* that have a meter */
 	unsigned int next;  /* to be looked at */
 	uint32_t said;	    /* resources of which the log has said that they are unknown */
@@ -110,7 +111,7 @@ static ssize_t read_text(struct price_source *s, const char *name, char *buf, si
 
 /* ---- measuring -------------------------------------------------------------------------- */
 
-static double saturation_of(struct ra_device *d)
+static double saturation_of(struct device *d)
 {
 	const struct ra_module_params *p = &ra_module_params;
 
@@ -129,7 +130,7 @@ static bool meet_devices(void)
 		.window = WINDOW,
 	};
 	unsigned int known = prices.disks;
-	struct ra_device *d;
+	struct device *d;
 
 	while ((d = device_nth(prices.disks)) != NULL) {
 		limits.saturation_length = saturation_of(d);
@@ -141,7 +142,7 @@ static bool meet_devices(void)
 
 static void sample_disk(unsigned int n)
 {
-	struct ra_device *d = device_nth(n);
+	struct device *d = device_nth(n);
 	struct disk_sample ours = {0};
 	struct dispatcher_stats s;
 
@@ -338,7 +339,7 @@ void ra_prices_free(void)
 	ra_ghost = NULL;
 }
 
-void ra_prices_view(struct ra_device *d, struct prices_view *view)
+void ra_prices_view(struct device *d, struct prices_view *view)
 {
 	uint64_t now = clock_now();
 

@@ -19,20 +19,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "device.h"
+#include "disk/export_io.h"
 #include "pricing/ghost_cache.h"
 
-/* Why the last FSSTAT of an export carried prices, or did not. */
-enum fsstat_said {
-	FSSTAT_UNASKED,
-	FSSTAT_PRICES,	  /* it did */
-	FSSTAT_OFF,	  /* Fsstat_Prices = false */
-	FSSTAT_NFSV4,	  /* auto, and the export also serves NFSv4 */
-	FSSTAT_NO_DEVICE, /* the FSAL below has no local file system */
-	FSSTAT_FEW_FILES, /* too few inodes to hide a price in their number: exact counts */
-	FSSTAT_SAID
-};
-/* For people: "no FSSTAT yet", ... */
+/* For people: "no FSSTAT yet", ... (fsstat.c) */
 extern const char *const fsstat_said_text[FSSTAT_SAID];
 
 /* What operators see of a device's prices. Any thread. */
@@ -42,7 +32,7 @@ struct prices_view {
 	double saturation; /* of them saturate the disk */
 	struct price_snapshot snapshot;
 };
-void ra_prices_view(struct ra_device *d, struct prices_view *view);
+void ra_prices_view(struct device *d, struct prices_view *view);
 /* The k of each resource in force. */
 void ra_prices_k(double k[PRICE_RESOURCES]);
 

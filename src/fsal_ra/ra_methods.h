@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * What the files of the stacked FSAL share: the three objects (module, export, handle) and the hooks
- * by which the glue (main, export, handle, file, xattrs) tells the data path (io.c) and the
- * configuration (config.c) what happens.
+ * by which the glue (main, export, handle, file, xattrs) tells the data path (read.c, write.c), its
+ * life (lifecycle.c) and the configuration (config.c) what happens.
  *
  * A handle of ours wraps one handle of the sub-FSAL; MDCACHE sits above and owns our handles, so
  * everything here is called with MDCACHE's guarantees: one release per handle, after the last use.
@@ -12,8 +12,8 @@
 
 #include "compat.h"
 
-#include "backing.h"
-#include "params.h"
+#include "disk/backing.h"
+#include "disk/export_io.h"
 
 /* The module: one per server. */
 struct ra_module {
@@ -33,8 +33,7 @@ struct ra_subfsal {
 struct ra_export {
 	struct fsal_export export;
 	struct ra_subfsal subfsal;
-	struct ra_export_params params;
-	struct export_io *io; /* its part of the data path: io.h */
+	struct export_io *io; /* its part of the data path */
 };
 
 /* One per object known to MDCACHE. */
@@ -52,7 +51,7 @@ fsal_status_t ra_update_export(struct fsal_module *module, void *parse_node,
 			       struct config_error_type *err_type, struct fsal_export *original,
 			       struct fsal_module *updated_super);
 
-/* handle.c, file.c, xattrs.c: fill the vector of the handle's methods */
+/* handle.c, file.c, xattrs.c: each fills its part of the vector of the handle's methods */
 void ra_handle_ops_init(struct fsal_obj_ops *ops);
 void ra_file_ops_init(struct fsal_obj_ops *ops);
 void ra_xattr_ops_init(struct fsal_obj_ops *ops);
@@ -73,48 +72,33 @@ fsal_status_t ra_create_handle(struct fsal_export *exp_hdl, struct gsh_buffdesc 
 
 /*
  * config.c. Both return the number of errors, 0 for success; messages go to err_type and the log.
- * ra_config_export fills params and subfsal (name and node); on failure it leaves *exp as it was. It
- * serves create_export and update_export (SIGHUP).
+ * ra_config_export fills subfsal (name and node) and settings; on failure it leaves them as they
+ * were. It serves create_export and update_export (SIGHUP).
  */
 int ra_config_module(config_file_t config, struct config_error_type *err_type);
-int ra_config_export(void *parse_node, struct ra_export *exp, struct config_error_type *err_type);
-/* Their names; the numbers stay. */
-void ra_export_params_free(struct ra_export_params *p);
-void ra_module_params_free(struct ra_module_params *p);
+int ra_config_export(void *parse_node, struct ra_subfsal *subfsal, struct export_settings *settings,
+		     struct config_error_type *err_type);
 
-/* io.c: the data path */
+/* read.c, write.c: the data path */
 void ra_read2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_cb,
 	      struct fsal_io_arg *read_arg, void *caller_arg);
 void ra_write2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_cb,
 	       struct fsal_io_arg *write_arg, void *caller_arg);
 
-/* service.c: life of a handle. Called on the thread of the request, with op_ctx set except as said. */
-void ra_io_handle_init(struct ra_handle *hdl);
-/* The handle goes away. At shutdown op_ctx is NULL and the sub-FSAL's part may be gone already. */
-void ra_io_handle_release(struct ra_handle *hdl);
-/* The file is closed or unlinked: no descriptor of ours may pin it any longer. */
-void ra_io_handle_close(struct ra_handle *hdl);
-/* [off, off + len) changed other than by write2: truncation, (de)allocation. */
-void ra_io_handle_changed(struct ra_handle *hdl, uint64_t off, uint64_t len);
-/* Some name below the export changed. */
-void ra_io_renamed(struct ra_export *exp);
-
-/* service.c: life of an export. start returns 0 or an errno, which fails create_export. */
-int ra_io_export_start(struct ra_export *exp);
-/* Its parameters changed (SIGHUP). */
-void ra_io_export_update(struct ra_export *exp);
+/* lifecycle.c: life of an export. start returns 0 or an errno, which fails create_export. */
+int ra_io_export_start(struct ra_export *exp, const struct export_settings *settings);
 /* No new I/O is coming: wait, bounded, for what is queued. Comes more than once. */
 void ra_io_export_drain(struct ra_export *exp);
-/* The export's memory goes next. May run on a dispatcher thread: must not join one. */
+/* The export's memory goes next. May run on a dispatcher thread: waits for nothing. */
 void ra_io_export_release(struct ra_export *exp);
 /* The export's root is known, on the file system mounted at PATH: its device is in use from now on. */
 void ra_io_export_root(struct ra_export *exp, const char *path);
 /* fsstat.c: after the sub-FSAL filled FSSTAT's counters. */
 void ra_io_fsstat(struct ra_export *exp, fsal_dynamicfsinfo_t *info);
 
-/* service.c: life of the module. start returns 0 or an errno; stop may come twice, or without start. */
+/* lifecycle.c: life of the module. start returns 0 or an errno; stop may come twice, or without start. */
 int ra_io_module_start(void);
-/* Parameters of the block RA { } changed on the running server. */
+/* Parameters of the block RA { } may have changed on the running server. */
 void ra_io_module_update(void);
 void ra_io_module_stop(void);
 

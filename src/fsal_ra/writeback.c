@@ -34,14 +34,14 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "io.h"
+#include "common/clock.h"
+#include "params.h"
 #include "pricing/price.h"
-#include "subcall.h"
-#include "subfd.h"
-#include "writeback/share.h"
+#include "ra_methods.h"
 #include "writeback/dirty_memory.h"
 #include "writeback/dirty_set.h"
 #include "writeback/pacing.h"
+#include "writeback/share.h"
 
 #define MS UINT64_C(1000000) /* in ns */
 /* One sync_file_range() covers at most this much, and about so many separate writes. */
@@ -116,21 +116,21 @@ static struct {
 	struct writeback_view view;
 } wb = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static struct ra_device *device_of(const struct wb_file *f)
+static struct device *device_of(const struct wb_file *f)
 {
 	return f->backing->device;
 }
 
 /* ---- the table; wb.lock held ------------------------------------------------------------- */
 
-static struct wb_list *bucket(const struct ra_device *d, uint64_t ino)
+static struct wb_list *bucket(const struct device *d, uint64_t ino)
 {
 	uint64_t h = (ino ^ (uint64_t)(uintptr_t)d) * 0x9e3779b97f4a7c15u;
 
 	return &wb.hash[h >> 54];
 }
 
-static struct wb_file *find(const struct ra_device *d, uint64_t ino)
+static struct wb_file *find(const struct device *d, uint64_t ino)
 {
 	struct wb_file *f;
 
@@ -204,7 +204,7 @@ static const struct sched_req_ops turn_ops;
 /* Queues a claimed file. The request may be over, and F gone, when this returns. */
 static void submit(struct wb_file *f)
 {
-	struct ra_device *d = device_of(f);
+	struct device *d = device_of(f);
 	struct sched_req *r = &f->req;
 	const struct dirty_set *s;
 	bool out;
@@ -349,13 +349,13 @@ static const struct sched_req_ops turn_ops = {
 /* ---- clients ----------------------------------------------------------------------------- */
 
 /* A use of the backing, if its device is one whose write-back we schedule. */
-static struct backing *scheduled_backing(struct ra_handle *hdl, const struct ra_export *exp)
+static struct backing *scheduled_backing(struct backing_slot *slot, struct export_io *io, bool on)
 {
 	struct backing *b;
 
-	if (!exp->params.writeback || !wb.running)
+	if (!on || !wb.running)
 		return NULL;
-	b = backing_get(hdl, clock_now());
+	b = backing_get(slot, io, clock_now());
 	if (b != NULL && atomic_load(&b->device->demand_inline)) {
 		backing_put(b);
 		b = NULL;
@@ -372,9 +372,10 @@ static void note_place(struct wb_file *f, uint64_t offset, uint64_t len)
 	f->next = offset + len;
 }
 
-bool writeback_wrote(struct ra_handle *hdl, struct ra_export *exp, uint64_t offset, uint64_t len)
+bool writeback_wrote(struct backing_slot *slot, struct export_io *io,
+		     const struct writeback_settings *s, uint64_t offset, uint64_t len)
 {
-	struct backing *b = scheduled_backing(hdl, exp);
+	struct backing *b = scheduled_backing(slot, io, s->on);
 	uint64_t now = clock_now();
 	struct wb_file *f;
 	bool due = false, ours = false;
@@ -392,10 +393,10 @@ bool writeback_wrote(struct ra_handle *hdl, struct ra_export *exp, uint64_t offs
 	if (f == NULL || f->gone) { /* no room, or it is on its way out: the kernel's to write */
 		wb.view.untracked++;
 	} else {
-		f->io = exp->io;
-		f->chunk = exp->params.writeback_chunk;
-		f->delay = exp->params.writeback_delay * MS;
-		f->age_max = exp->params.writeback_max_age * MS;
+		f->io = io;
+		f->chunk = s->chunk;
+		f->delay = s->delay;
+		f->age_max = s->age_max;
 		note_place(f, offset, len);
 		dirty_add(&f->dirty, offset, len, now);
 		ours = !is_scattered(f);
@@ -413,9 +414,9 @@ bool writeback_wrote(struct ra_handle *hdl, struct ra_export *exp, uint64_t offs
 }
 
 /* Waits, bounded, until all of F's sync set is out; wb.lock held, F has a waiter. */
-static void wait_clean(struct wb_file *f, uint64_t timeout_ms)
+static void wait_clean(struct wb_file *f, uint64_t timeout)
 {
-	uint64_t until = clock_now() + timeout_ms * MS;
+	uint64_t until = clock_now() + timeout;
 	int err = 0;
 
 	while ((f->sync.n || f->syncing) && !f->gone && !err) {
@@ -433,15 +434,19 @@ static void wait_clean(struct wb_file *f, uint64_t timeout_ms)
 	}
 }
 
-struct backing *writeback_commit(struct ra_handle *hdl, struct ra_export *exp, uint64_t offset,
+struct backing *writeback_commit(struct backing_slot *slot, struct export_io *io, uint64_t offset,
 				 uint64_t len)
 {
-	struct backing *b = scheduled_backing(hdl, exp);
+	struct writeback_settings s;
+	struct backing *b;
 	struct wb_file *f;
+
+	export_io_writeback(io, &s);
+	b = scheduled_backing(slot, io, s.on);
 
 	/* an error is told also after write-back was switched off */
 	if (b == NULL && __atomic_load_n(&wb.failed, __ATOMIC_RELAXED))
-		b = backing_get(hdl, clock_now());
+		b = backing_get(slot, io, clock_now());
 	if (b == NULL)
 		return NULL;
 	pthread_mutex_lock(&wb.lock);
@@ -453,7 +458,7 @@ struct backing *writeback_commit(struct ra_handle *hdl, struct ra_export *exp, u
 		f->waiters++;
 		f->syncing |= f->running; /* its range may be on its way */
 		wb.view.commits++;
-		wait_clean(f, exp->params.commit_wait);
+		wait_clean(f, s.commit_wait);
 		f->waiters--;
 	}
 	pthread_mutex_unlock(&wb.lock);
@@ -491,8 +496,8 @@ static bool sync_part(int fd, uint64_t offset, uint64_t len, int *err)
 	return done;
 }
 
-bool writeback_commit_part(struct ra_handle *hdl, struct backing *b, uint64_t offset, uint64_t len,
-			   int *err)
+bool writeback_commit_part(struct backing_slot *slot, struct backing *b, uint64_t offset,
+			   uint64_t len, int *err)
 {
 	int fd, unopened;
 	bool done;
@@ -501,7 +506,7 @@ bool writeback_commit_part(struct ra_handle *hdl, struct backing *b, uint64_t of
 	if (b == NULL || !len || len > PART_MAX || offset > INT64_MAX - len ||
 	    others_dirty(b) < PART_WORTH)
 		return false;
-	fd = ra_subfd_open(hdl, O_RDWR, &unopened);
+	fd = slot->open(slot, O_RDWR, &unopened);
 	if (fd < 0)
 		return false;
 	done = sync_part(fd, offset, len, err);
@@ -655,7 +660,7 @@ void writeback_removed(void)
 /* ---- the ticking thread ------------------------------------------------------------------ */
 
 /* Age (ns) of the oldest dirty data on D, and the age at which its export wants it out. */
-static uint64_t oldest_on(const struct ra_device *d, uint64_t now, uint64_t *age_max)
+static uint64_t oldest_on(const struct device *d, uint64_t now, uint64_t *age_max)
 {
 	uint64_t oldest = UINT64_MAX;
 	struct wb_file *f;
@@ -675,7 +680,7 @@ static uint64_t oldest_on(const struct ra_device *d, uint64_t now, uint64_t *age
 static void set_shares(double level, uint64_t now)
 {
 	double memory = price_of(MEMORY_K, level / PACING_SETPOINT);
-	struct ra_device *d;
+	struct device *d;
 
 	for (unsigned int i = 0; (d = device_nth(i)) != NULL; i++) {
 		struct share_limits l = {.price_min = PRICE_MIN};

@@ -11,10 +11,10 @@
 
 struct backing;
 struct export_io;
-struct ra_export;
-struct ra_handle;
+struct backing_slot;
+struct writeback_settings;
 
-/* Life, from service.c. start returns 0 or an errno. stop: no client calls any more. */
+/* Life, from lifecycle.c. start returns 0 or an errno. stop: no client calls any more. */
 int writeback_start(void);
 void writeback_stop(void);
 
@@ -22,13 +22,14 @@ void writeback_stop(void);
  * With op_ctx: a client's UNSTABLE write of [offset, offset + len) has succeeded. True when the
  * writer may be paced: its write-back is ours, and enough waits for it.
  */
-bool writeback_wrote(struct ra_handle *hdl, struct ra_export *exp, uint64_t offset, uint64_t len);
+bool writeback_wrote(struct backing_slot *slot, struct export_io *io,
+		     const struct writeback_settings *s, uint64_t offset, uint64_t len);
 /*
  * With op_ctx: a COMMIT of [offset, offset + len), len 0 to the end of the file, waits until that
  * is written out, as far as it was known to be dirty. The caller must still ask the sub-FSAL, which
  * makes it, and the file's metadata, stable; then writeback_committed() with what this returned.
  */
-struct backing *writeback_commit(struct ra_handle *hdl, struct ra_export *exp, uint64_t offset,
+struct backing *writeback_commit(struct backing_slot *slot, struct export_io *io, uint64_t offset,
 				 uint64_t len);
 /*
  * With op_ctx, after writeback_commit() of a part of a file of which much else is dirty: makes
@@ -37,8 +38,8 @@ struct backing *writeback_commit(struct ra_handle *hdl, struct ra_export *exp, u
  * ever.
  * *ERR: what a failed write-out was, an errno that must reach the client too; else 0.
  */
-bool writeback_commit_part(struct ra_handle *hdl, struct backing *b, uint64_t offset, uint64_t len,
-			   int *err);
+bool writeback_commit_part(struct backing_slot *slot, struct backing *b, uint64_t offset,
+			   uint64_t len, int *err);
 /*
  * The error, an errno, that write-backs of the file met since the last COMMIT; 0: none. It must
  * reach the client: the kernel reports it once, and we were the ones to see it. B: NULL is none.

@@ -2,17 +2,18 @@
 /*
  * File offset -> byte address on the device, from FIEMAP, cached for one file.
  *
- * The fetch is handed in, so that this file knows no file system. A map is only advice: a stale one
+ * The fetch is handed in, so that tests need no file system. A map is only advice: a stale one
  * costs a seek, never a byte. Writes, truncation and size changes invalidate it. Extents that have
  * no place yet (delayed allocation, unknown, holes) are unmapped. Safe from any thread.
  */
-#ifndef SCHED_EXTENT_MAP_H
-#define SCHED_EXTENT_MAP_H
+#ifndef DISK_EXTENTS_H
+#define DISK_EXTENTS_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "common/lock.h"
 
 #define EXTENT_MAP_MAX 64 /* extents cached of one file; around the last look-up beyond that */
 
@@ -29,7 +30,7 @@ typedef int (*extent_fetch)(void *arg, uint64_t offset, struct extent *extents, 
 			    uint64_t *covered);
 
 struct extent_map {
-	pthread_mutex_t lock;
+	struct lock lock;
 	bool valid;
 	int n;
 	uint64_t from, to; /* the cached part of the file */
@@ -39,6 +40,9 @@ struct extent_map {
 void extent_map_init(struct extent_map *m);
 void extent_map_fini(struct extent_map *m);
 void extent_map_invalidate(struct extent_map *m);
+/* An extent_fetch: asks FIEMAP of the descriptor that ARG points to. */
+int extent_fetch_fiemap(void *arg, uint64_t offset, struct extent *extents, int max,
+			uint64_t *covered);
 /* The device address of OFFSET; false where there is none. FETCH is called on a miss. */
 bool extent_map_lookup(struct extent_map *m, uint64_t offset, extent_fetch fetch, void *arg,
 		       uint64_t *block);

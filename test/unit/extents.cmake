@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-ra_unit_test(extent_map ra_sched)
+ra_unit_test(extents ra_disk)

@@ -3,7 +3,7 @@
  * A descriptor of our own for a file of FSAL_VFS or FSAL_XFS: out of the handle that clients hold, by
  * open_by_handle_at(2). The formats are stable, since clients keep handles across upgrades.
  */
-#include "subfd.h"
+#include "open_handle.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -84,9 +84,9 @@ static bool decode(struct fsal_obj_handle *sub, struct kernel_handle *kh)
 	return false;
 }
 
-int ra_subfd_open(struct ra_handle *hdl, int access, int *err)
+int open_handle(struct backing_slot *slot, int access, int *err)
 {
-	struct fsal_obj_handle *sub = hdl->sub_handle;
+	struct fsal_obj_handle *sub = container_of(slot, struct ra_handle, slot)->sub_handle;
 	struct kernel_handle kh;
 	int mount_fd, fd;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The extent cache: look-ups, holes, invalidation, files with more extents than it holds. */
-#include "sched/extent_map.h"
+#include "disk/extents.h"
 #include "support.h"
 
 /* A file of N extents of 1 MiB, each followed by a hole as long where HOLES is set. */

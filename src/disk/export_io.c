@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Exports' requests, counters and settings. See export_io.h. */
+#include "disk/export_io.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <urcu-bp.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+
+static struct {
+	struct lock lock;
+	struct export_io *first;
+	struct readahead_counters past; /* of exports that are gone */
+} exports = {.lock = LOCK_INITIALIZER(LOCK_EXPORTS)};
+
+/* ---- life -------------------------------------------------------------------------------- */
+
+static struct export_settings *copy_of(const struct export_settings *s)
+{
+	struct export_settings *copy = malloc(sizeof(*copy));
+
+	if (copy != NULL)
+		*copy = *s;
+	return copy;
+}
+
+struct export_io *export_io_new(uint16_t export_id, struct readahead *engine,
+				const struct export_settings *s)
+{
+	struct export_io *io = aligned_alloc(64, (sizeof(*io) + 63) / 64 * 64);
+	struct export_settings *settings = copy_of(s);
+
+	if (io == NULL || settings == NULL) {
+		free(io);
+		free(settings);
+		return NULL;
+	}
+	memset(io, 0, sizeof(*io));
+	atomic_init(&io->refs, 1);
+	io->export_id = export_id;
+	io->engine = engine;
+	io->settings = settings;
+	lock_init(&io->lock, LOCK_EXPORT);
+	clock_cond_init(&io->drained);
+	lock_take(&exports.lock);
+	io->next = exports.first;
+	exports.first = io;
+	lock_drop(&exports.lock);
+	return io;
+}
+
+struct export_io *export_io_ref(struct export_io *io)
+{
+	unsigned int before = atomic_fetch_add_explicit(&io->refs, 1, memory_order_relaxed);
+
+	assert(before > 0);
+	(void)before;
+	return io;
+}
+
+static void leave_list(struct export_io *io)
+{
+	lock_take(&exports.lock);
+	for (struct export_io **at = &exports.first; *at != NULL; at = &(*at)->next)
+		if (*at == io) {
+			*at = io->next;
+			break;
+		}
+	for (int i = 0; i < READAHEAD_COUNTERS; i++)
+		readahead_count(&exports.past, i, readahead_counted(&io->counters, i));
+	lock_drop(&exports.lock);
+}
+
+void export_io_put(struct export_io *io)
+{
+	if (atomic_fetch_sub_explicit(&io->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	assert(io->pending == 0);
+	leave_list(io);
+	lock_fini(&io->lock);
+	pthread_cond_destroy(&io->drained);
+	free(io->settings);
+	free(io);
+}
+
+/* ---- requests ---------------------------------------------------------------------------- */
+
+bool export_io_enter(struct export_io *io)
+{
+	bool open;
+
+	lock_take(&io->lock);
+	open = !atomic_load(&io->closing);
+	if (open)
+		io->pending++;
+	lock_drop(&io->lock);
+	return open;
+}
+
+void export_io_leave(struct export_io *io)
+{
+	lock_take(&io->lock);
+	assert(io->pending > 0);
+	if (--io->pending == 0)
+		pthread_cond_broadcast(&io->drained);
+	lock_drop(&io->lock);
+}
+
+void export_io_close(struct export_io *io)
+{
+	lock_take(&io->lock);
+	atomic_store(&io->closing, true);
+	lock_drop(&io->lock);
+}
+
+uint32_t export_io_drain(struct export_io *io, uint64_t timeout)
+{
+	uint64_t until = clock_now() + timeout;
+	uint32_t left;
+	int err = 0;
+
+	lock_take(&io->lock);
+	atomic_store(&io->closing, true);
+	while (io->pending && !err)
+		err = clock_cond_wait_until(&io->drained, &io->lock.mutex, until);
+	left = io->pending;
+	lock_drop(&io->lock);
+	return left;
+}
+
+/* ---- settings ---------------------------------------------------------------------------- */
+
+/* Publishes S, which it takes; the old ones come back, to be freed after a grace period. */
+static struct export_settings *publish(struct export_io *io, struct export_settings *s)
+{
+	struct export_settings *old = io->settings;
+
+	lock_assert_held(&exports.lock);
+	rcu_assign_pointer(io->settings, s);
+	return old;
+}
+
+int export_io_configure(struct export_io *io, const struct export_settings *s)
+{
+	struct export_settings *fresh = copy_of(s), *old;
+
+	if (fresh == NULL)
+		return ENOMEM;
+	lock_take(&exports.lock);
+	old = publish(io, fresh);
+	lock_drop(&exports.lock);
+	urcu_bp_synchronize_rcu();
+	free(old);
+	device_configure(atomic_load(&io->devices), &s->device);
+	return 0;
+}
+
+uint64_t export_io_tuning(struct export_io *io, struct readahead_tuning *t)
+{
+	const struct export_settings *s;
+	uint64_t step;
+
+	urcu_bp_read_lock();
+	s = rcu_dereference(io->settings);
+	*t = s->tuning;
+	step = s->prefetch_step;
+	urcu_bp_read_unlock();
+	return step;
+}
+
+void export_io_writeback(struct export_io *io, struct writeback_settings *w)
+{
+	urcu_bp_read_lock();
+	*w = rcu_dereference(io->settings)->writeback;
+	urcu_bp_read_unlock();
+}
+
+void export_io_settings(struct export_io *io, struct export_settings *s)
+{
+	urcu_bp_read_lock();
+	*s = *rcu_dereference(io->settings);
+	urcu_bp_read_unlock();
+}
+
+enum fsstat_rule export_io_fsstat_rule(struct export_io *io)
+{
+	enum fsstat_rule rule;
+
+	urcu_bp_read_lock();
+	rule = rcu_dereference(io->settings)->fsstat_rule;
+	urcu_bp_read_unlock();
+	return rule;
+}
+
+/* One export that has another heuristic gets H; its old settings, NULL: there was none, or no memory. */
+static struct export_settings *change_one(const struct heuristic_ops *h, int64_t export_id,
+					  unsigned int *have)
+{
+	struct export_settings *old = NULL, *fresh;
+
+	*have = 0;
+	lock_take(&exports.lock);
+	for (struct export_io *io = exports.first; io != NULL; io = io->next) {
+		if (export_id >= 0 && io->export_id != export_id)
+			continue;
+		if (io->settings->tuning.heuristic == h) {
+			(*have)++;
+		} else if (old == NULL && (fresh = copy_of(io->settings)) != NULL) {
+			fresh->tuning.heuristic = h;
+			old = publish(io, fresh);
+			(*have)++;
+		}
+	}
+	lock_drop(&exports.lock);
+	return old;
+}
+
+unsigned int exports_set_heuristic(const struct heuristic_ops *h, int64_t export_id)
+{
+	struct export_settings *old;
+	unsigned int have;
+
+	/* One a round: the grace period is waited for without the lock. */
+	while ((old = change_one(h, export_id, &have)) != NULL) {
+		urcu_bp_synchronize_rcu();
+		free(old);
+	}
+	return have;
+}
+
+/* ---- devices ----------------------------------------------------------------------------- */
+
+struct device *export_io_device(struct export_io *io, dev_t dev, int *err)
+{
+	struct export_settings s;
+	struct device *d;
+	unsigned int index;
+
+	export_io_settings(io, &s);
+	d = device_find(dev, &s.device, &index, err);
+	if (d != NULL)
+		atomic_fetch_or(&io->devices, UINT64_C(1) << index);
+	return d;
+}
+
+/* ERR as a bit of `said`; 0: not worth a line (the file went meanwhile). */
+static uint32_t cause_bit(int err)
+{
+	switch (err) {
+	case ESTALE:
+	case ENOENT:
+		return 0;
+	case EXDEV:
+		return 1;
+	case ENOSPC:
+		return 2;
+	case EMFILE:
+	case ENFILE:
+		return 4;
+	case ENOMEM:
+		return 8;
+	case EOPNOTSUPP:
+	case EPERM:
+		return 16;
+	default:
+		return 32;
+	}
+}
+
+static const char *cause_text(int err)
+{
+	switch (err) {
+	case EXDEV:
+		return "another file system is mounted over its own";
+	case ENOSPC:
+		return "the table of devices is full";
+	case EOPNOTSUPP:
+		return "the FSAL below is not one of local files";
+	default:
+		return strerror(err);
+	}
+}
+
+void export_io_say_degraded(struct export_io *io, int err)
+{
+	uint32_t bit = cause_bit(err);
+
+	if (!bit || atomic_fetch_or(&io->said, bit) & bit)
+		return;
+	log_line(LOG_LEVEL_WARN,
+		 "export %u: no file descriptor (%s): all passes through, without read-ahead",
+		 io->export_id, cause_text(err));
+}
+
+/* ---- for operators ----------------------------------------------------------------------- */
+
+static void describe(struct export_io *io, struct export_stats *s)
+{
+	*s = (struct export_stats){.export_id = io->export_id,
+				   .closing = atomic_load(&io->closing),
+				   .heuristic = io->settings->tuning.heuristic,
+				   .devices = atomic_load(&io->devices),
+				   .priced = io->settings->tuning.priced,
+				   .fsstat = atomic_load(&io->fsstat_said)};
+	lock_take(&io->lock);
+	s->pending = io->pending;
+	lock_drop(&io->lock);
+	for (int i = 0; i < READAHEAD_COUNTERS; i++)
+		s->counted[i] = readahead_counted(&io->counters, i);
+}
+
+unsigned int exports_stats(struct export_stats *stats, unsigned int max)
+{
+	unsigned int n = 0;
+
+	lock_take(&exports.lock);
+	for (struct export_io *io = exports.first; io != NULL; io = io->next, n++)
+		if (n < max)
+			describe(io, &stats[n]);
+	lock_drop(&exports.lock);
+	return n;
+}
+
+void exports_sum(struct readahead_counters *sum)
+{
+	memset(sum, 0, sizeof(*sum));
+	lock_take(&exports.lock);
+	for (int i = 0; i < READAHEAD_COUNTERS; i++) {
+		readahead_count(sum, i, readahead_counted(&exports.past, i));
+		for (struct export_io *io = exports.first; io != NULL; io = io->next)
+			readahead_count(sum, i, readahead_counted(&io->counters, i));
+	}
+	lock_drop(&exports.lock);
+}
+
+struct readahead_counters *exports_past(void)
+{
+	return &exports.past;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The part of an export that its requests use: counters, settings, devices. It outlives the export
+ * until the last prefetch is over.
+ *
+ *   request:  enter ---> queued or running ---> leave        ref: keeps the memory
+ *   the end:  close (enter says no from now on), drain (waits, bounded, until all have left)
+ *
+ * Settings are immutable and replaced as a whole under RCU: no request reads what a reload writes.
+ */
+#ifndef DISK_EXPORT_IO_H
+#define DISK_EXPORT_IO_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/lock.h"
+#include "disk/device.h"
+#include "readahead/readahead.h"
+
+/* Whether FSSTAT carries prices: the parameter Fsstat_Prices. */
+enum fsstat_rule { FSSTAT_AUTO, FSSTAT_ALWAYS, FSSTAT_NEVER };
+
+/* Why the last FSSTAT of an export carried prices, or did not. */
+enum fsstat_said {
+	FSSTAT_UNASKED,
+	FSSTAT_PRICES,	  /* it did */
+	FSSTAT_OFF,	  /* Fsstat_Prices = false */
+	FSSTAT_NFSV4,	  /* auto, and the export also serves NFSv4 */
+	FSSTAT_NO_DEVICE, /* the FSAL below has no local file system */
+	FSSTAT_FEW_FILES, /* too few inodes to hide a price in their number: exact counts */
+	FSSTAT_SAID
+};
+
+/* How an export's dirty data is written out, and its writers paced. */
+struct writeback_settings {
+	bool on;
+	uint64_t chunk;		  /* bytes that are worth a turn at once */
+	uint64_t delay;		  /* ns; less than that is after this time */
+	uint64_t age_max;	  /* ns */
+	uint64_t commit_wait;	  /* ns */
+	uint64_t reply_delay_max; /* ns */
+};
+
+/* All that a reload can change of an export. */
+struct export_settings {
+	struct readahead_tuning tuning;
+	uint64_t prefetch_step; /* bytes, at most SCRATCH_MAX */
+	struct device_settings device;
+	struct writeback_settings writeback;
+	enum fsstat_rule fsstat_rule;
+};
+
+struct export_io {
+	atomic_uint refs;
+	uint16_t export_id;
+	struct lock lock;
+	pthread_cond_t drained;
+	uint32_t pending; /* requests queued or running; lock */
+	atomic_bool closing;
+	_Atomic uint32_t said; /* bits: causes of missing descriptors that the log has */
+	/* bit n: its root, or files of it that were used, are on the nth device */
+	_Atomic uint64_t devices;
+	_Atomic enum fsstat_said fsstat_said; /* the last one */
+	_Atomic uint32_t fsstat_turn;
+	struct export_settings *settings; /* under RCU; replaced with the list's lock */
+	struct readahead *engine;	  /* of the module: it outlives all exports */
+	struct readahead_counters counters;
+	struct export_io *next; /* the list of all; its lock */
+};
+
+/* A new one with one reference and settings of its own, in the list of all; NULL: no memory. */
+struct export_io *export_io_new(uint16_t export_id, struct readahead *engine,
+				const struct export_settings *s);
+struct export_io *export_io_ref(struct export_io *io);
+/* Any thread; waits for nothing. */
+void export_io_put(struct export_io *io);
+
+/* A request enters; false: the export is closing, do without the queue. */
+bool export_io_enter(struct export_io *io);
+void export_io_leave(struct export_io *io);
+/* No request enters any more. Waits for nothing. */
+void export_io_close(struct export_io *io);
+/*
+ * Closes and waits, up to TIMEOUT ns, until all requests have left: returns how many have not. Not on
+ * a thread that such a request needs.
+ */
+uint32_t export_io_drain(struct export_io *io, uint64_t timeout);
+
+/* New settings, copied. Waits for readers: not with a lock. ENOMEM: the old ones stay. */
+int export_io_configure(struct export_io *io, const struct export_settings *s);
+/* Those in force, copied: what a READ needs, what a write needs, all. */
+uint64_t export_io_tuning(struct export_io *io, struct readahead_tuning *t); /* prefetch_step */
+void export_io_writeback(struct export_io *io, struct writeback_settings *w);
+void export_io_settings(struct export_io *io, struct export_settings *s);
+enum fsstat_rule export_io_fsstat_rule(struct export_io *io);
+
+/*
+ * The device of the file system DEV, from now on among those of the export; NULL and *ERR as by
+ * device_find().
+ */
+struct device *export_io_device(struct export_io *io, dev_t dev, int *err);
+/* Says in the log, once for each cause, that its files have no descriptors because of ERR. */
+void export_io_say_degraded(struct export_io *io, int err);
+
+/* What operators see of an export. */
+struct export_stats {
+	uint16_t export_id;
+	bool closing;
+	uint32_t pending;
+	const struct heuristic_ops *heuristic;
+	uint64_t devices; /* as in export_io */
+	bool priced;	  /* its read-ahead obeys the price */
+	enum fsstat_said fsstat;
+	uint64_t counted[READAHEAD_COUNTERS];
+};
+/* Fills up to MAX entries; returns how many exports there are. */
+unsigned int exports_stats(struct export_stats *stats, unsigned int max);
+/* The counters of all exports, past ones included. */
+void exports_sum(struct readahead_counters *sum);
+/* Where counts go that belong to no export any more. */
+struct readahead_counters *exports_past(void);
+/*
+ * Another heuristic for the export of EXPORT_ID, or for all (< 0), until their next reload. Returns
+ * how many have it now.
+ */
+unsigned int exports_set_heuristic(const struct heuristic_ops *h, int64_t export_id);
+
+#endif

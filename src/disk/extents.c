@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The extent cache of one file. See extents.h. */
+#include "disk/extents.h"
+
+#include <assert.h>
+#include <sys/ioctl.h>
+
+#include <linux/fiemap.h>
+#include <linux/fs.h>
+
+void extent_map_init(struct extent_map *m)
+{
+	lock_init(&m->lock, LOCK_EXTENTS);
+	m->valid = false;
+	m->n = 0;
+}
+
+void extent_map_fini(struct extent_map *m)
+{
+	lock_fini(&m->lock);
+}
+
+void extent_map_invalidate(struct extent_map *m)
+{
+	lock_take(&m->lock);
+	m->valid = false;
+	lock_drop(&m->lock);
+}
+
+int extent_fetch_fiemap(void *arg, uint64_t offset, struct extent *extents, int max,
+			uint64_t *covered)
+{
+	struct {
+		struct fiemap map;
+		struct fiemap_extent extent[EXTENT_MAP_MAX];
+	} f = {.map = {.fm_start = offset,
+		       .fm_length = FIEMAP_MAX_OFFSET - offset,
+		       .fm_extent_count = (uint32_t)max}};
+	int n = 0;
+
+	assert(max > 0 && max <= EXTENT_MAP_MAX);
+	*covered = UINT64_MAX;
+	if (ioctl(*(const int *)arg, FS_IOC_FIEMAP, &f.map) < 0)
+		return -1;
+	for (uint32_t i = 0; i < f.map.fm_mapped_extents; i++) {
+		const struct fiemap_extent *e = &f.map.fm_extents[i];
+
+		if (!(e->fe_flags & FIEMAP_EXTENT_LAST) && i + 1 == (uint32_t)max)
+			*covered = e->fe_logical + e->fe_length;
+		if (e->fe_flags & (FIEMAP_EXTENT_DELALLOC | FIEMAP_EXTENT_UNKNOWN)) {
+			*covered = e->fe_logical; /* it will have a place: ask again then */
+			break;
+		}
+		extents[n++] = (struct extent){
+			.offset = e->fe_logical, .length = e->fe_length, .block = e->fe_physical};
+	}
+	return n;
+}
+
+static bool find(const struct extent_map *m, uint64_t offset, uint64_t *block)
+{
+	int low = 0, high = m->n;
+
+	while (low < high) {
+		int mid = (low + high) / 2;
+		const struct extent *e = &m->extents[mid];
+
+		if (offset < e->offset) {
+			high = mid;
+		} else if (offset >= e->offset + e->length) {
+			low = mid + 1;
+		} else {
+			*block = e->block + (offset - e->offset);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool extent_map_lookup(struct extent_map *m, uint64_t offset, extent_fetch fetch, void *arg,
+		       uint64_t *block)
+{
+	bool found;
+
+	lock_take(&m->lock);
+	if (!m->valid || offset < m->from || offset >= m->to) {
+		int n = fetch(arg, offset, m->extents, EXTENT_MAP_MAX, &m->to);
+
+		m->valid = n >= 0;
+		m->n = n > 0 ? n : 0;
+		m->from = offset;
+	}
+	found = m->valid && find(m, offset, block);
+	lock_drop(&m->lock);
+	return found;
+}

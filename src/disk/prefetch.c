@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Bringing data into the page cache, ahead of a reader or for one. See prefetch.h. */
+#include "disk/prefetch.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/container.h"
+#include "disk/scratch.h"
+
+/* A demand read is fetched in steps of at most this (bytes). */
+#define DEMAND_STEP (UINT64_C(1) << 20)
+
+struct prefetch {
+	struct sched_req req;
+	struct export_io *io;
+	struct backing *backing;
+	struct readahead_plan plan;
+	uint64_t step;
+	uint64_t upto; /* it is in memory as far as this offset */
+	bool started;
+	bool failed;
+};
+
+static const struct sched_req_ops prefetch_ops;
+
+struct prefetch *prefetch_new(struct export_io *io, struct backing *b,
+			      const struct readahead_plan *plan, uint64_t step)
+{
+	struct prefetch *p = calloc(1, sizeof(*p));
+
+	assert(step > 0 && step <= SCRATCH_MAX);
+	if (p == NULL) {
+		readahead_finished(io->engine, &io->counters, plan, plan->offset, false, true);
+		return NULL;
+	}
+	p->io = export_io_ref(io);
+	p->backing = backing_hold(b);
+	p->plan = *plan;
+	p->upto = plan->offset;
+	p->step = step;
+	return p;
+}
+
+static void prefetch_free(struct prefetch *p)
+{
+	readahead_finished(p->io->engine, &p->io->counters, &p->plan, p->upto, p->started,
+			   p->failed);
+	backing_release(p->backing);
+	export_io_put(p->io);
+	free(p);
+}
+
+/* Ends a prefetch that has entered its export. */
+static void leave(struct prefetch *p)
+{
+	struct export_io *io = export_io_ref(p->io);
+
+	prefetch_free(p);
+	export_io_leave(io);
+	export_io_put(io);
+}
+
+static uint64_t end_of(const struct prefetch *p)
+{
+	return p->plan.offset + p->plan.len;
+}
+
+/* Whether all of it is in memory already; else says where it is on the disk. With a use. */
+static bool is_resident(struct prefetch *p)
+{
+	struct readahead *engine = p->io->engine;
+
+	if (backing_resident(p->backing, p->plan.offset, p->plan.len)) {
+		p->upto = end_of(p);
+		readahead_already(engine, &p->io->counters, &p->plan, p->plan.offset, end_of(p));
+		readahead_arrived(engine, &p->plan, p->upto, clock_now());
+		return true;
+	}
+	p->req.block = backing_block(p->backing, p->plan.offset);
+	return false;
+}
+
+void prefetch_submit(struct prefetch *p)
+{
+	bool wanted = false;
+
+	if (p == NULL)
+		return;
+	if (backing_use(p->backing)) {
+		wanted = !is_resident(p);
+		backing_unuse(p->backing);
+	}
+	if (!wanted || !export_io_enter(p->io)) {
+		prefetch_free(p);
+		return;
+	}
+	p->req.ops = &prefetch_ops;
+	p->req.class = SCHED_PREFETCH;
+	p->req.file = p->backing->file;
+	p->req.offset = p->plan.offset;
+	p->req.len = p->plan.len;
+	p->req.owner = p->plan.cursor.index + 1;
+	if (dispatcher_submit(&p->backing->device->dispatcher, &p->req) != SCHED_ADDED)
+		leave(p);
+}
+
+/*
+ * A chunk planned when few streams competed is too long a turn once there are many: what the disk
+ * wants now counts. The rest is planned anew behind it.
+ */
+static void shorten(struct dispatcher *d, struct prefetch *p)
+{
+	uint64_t turn = dispatcher_chunk(d), len;
+
+	if (p->plan.len <= turn + turn / 2)
+		return;
+	len = dispatcher_shorten(d, &p->req, turn);
+	readahead_shorten(p->io->engine, &p->io->counters, &p->plan, len);
+}
+
+/* Tells the engine that the chunk goes to the disk, and queues what it wants behind it. */
+static void start(struct dispatcher *d, struct prefetch *p)
+{
+	struct readahead_read at = {.now = clock_now(),
+				    .size = backing_refresh_size(p->backing),
+				    .chunk = dispatcher_chunk(d),
+				    .streams = dispatcher_streams(d),
+				    .price = board_readahead_price(&p->backing->device->prices)};
+	struct readahead_tuning tuning;
+	struct readahead_plan next;
+
+	export_io_tuning(p->io, &tuning);
+	readahead_started(p->io->engine, &tuning, &p->io->counters, &p->plan, &at, &next);
+	p->started = true;
+	if (next.len)
+		prefetch_submit(prefetch_new(p->io, p->backing, &next, p->step));
+}
+
+/* pread(), again when a signal came between. */
+static ssize_t read_at(int fd, char *buffer, uint64_t len, uint64_t offset)
+{
+	ssize_t got;
+
+	do
+		got = pread(fd, buffer, len, (off_t)offset);
+	while (got < 0 && errno == EINTR);
+	return got;
+}
+
+/* Brings N bytes from p->upto on into memory, if they are not; false: error or end of file. */
+static bool step(struct dispatcher *d, struct prefetch *p, char *buffer, uint64_t n)
+{
+	struct readahead *engine = p->io->engine;
+	uint64_t begun = clock_now();
+	ssize_t got;
+
+	if (backing_resident(p->backing, p->upto, n)) {
+		readahead_already(engine, &p->io->counters, &p->plan, p->upto, p->upto + n);
+		p->upto += n;
+	} else {
+		got = read_at(p->backing->fd, buffer, n, p->upto);
+		p->failed = got < 0;
+		if (got <= 0)
+			return false;
+		dispatcher_observe(d, p->req.block + (p->upto - p->req.offset), (uint64_t)got,
+				   clock_now() - begun);
+		p->upto += (uint64_t)got;
+	}
+	readahead_arrived(engine, &p->plan, p->upto, clock_now());
+	dispatcher_progress(d, &p->req, p->upto);
+	return true;
+}
+
+/* Whether anybody can still want the rest. */
+static bool goes_on(const struct prefetch *p)
+{
+	return p->upto < end_of(p) && !atomic_load(&p->backing->gone) &&
+	       !atomic_load(&p->io->closing);
+}
+
+static void execute(struct dispatcher *d, struct sched_req *r)
+{
+	struct prefetch *p = CONTAINER_OF(r, struct prefetch, req);
+	uint64_t slice = clock_now(); /* when the present one began */
+	char *buffer;
+
+	if (r->dropped || !backing_use(p->backing))
+		return;
+	buffer = scratch_take(p->step);
+	if (buffer != NULL) {
+		shorten(d, p);
+		start(d, p);
+	}
+	while (buffer != NULL && goes_on(p)) {
+		uint64_t left = end_of(p) - p->upto;
+
+		if (!step(d, p, buffer, left < p->step ? left : p->step))
+			break;
+		if (p->upto < end_of(p) && dispatcher_gap(d, clock_now() - slice))
+			slice = clock_now();
+	}
+	scratch_give(buffer, p->step, clock_now());
+	backing_unuse(p->backing);
+}
+
+static void finish(struct dispatcher *d, struct sched_req *r)
+{
+	struct prefetch *p = CONTAINER_OF(r, struct prefetch, req);
+
+	(void)d;
+	device_learn(p->backing->device);
+	leave(p);
+}
+
+static const struct sched_req_ops prefetch_ops = {
+	.execute = execute,
+	.finish = finish,
+};
+
+/* ---- demand ------------------------------------------------------------------------------ */
+
+void demand_fetch(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len,
+		  uint64_t block)
+{
+	uint64_t size = len < DEMAND_STEP ? len : DEMAND_STEP, done = 0;
+	char *buffer;
+
+	if (!len || !backing_use(b))
+		return;
+	buffer = scratch_take(size);
+	while (buffer != NULL && done < len) {
+		uint64_t begun = clock_now(), n = len - done < size ? len - done : size;
+		ssize_t got = read_at(b->fd, buffer, n, offset + done);
+
+		if (got <= 0)
+			break;
+		dispatcher_observe(d, block + done, (uint64_t)got, clock_now() - begun);
+		done += (uint64_t)got;
+	}
+	scratch_give(buffer, size, clock_now());
+	backing_unuse(b);
+	device_learn(b->device);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * A prefetch: one chunk of a file, read into the page cache by a dispatcher thread.
+ *
+ *   plan --new--> prefetch --submit--> the disk's queue --> step, step, step ... --> over
+ *                                              |               |
+ *                             plan behind it is queued     waiters of a step are answered
+ *
+ * It is read in steps with pread into a buffer that is thrown away, through a descriptor without
+ * kernel read-ahead: that brings exactly these bytes, and says when they are there, which
+ * readahead(2) does not. The plan behind a chunk is queued when the chunk starts, so that a stream
+ * has one chunk at the disk and one behind it.
+ *
+ * A failed prefetch is counted and forgotten; the reader meets the error itself, as without us.
+ */
+#ifndef DISK_PREFETCH_H
+#define DISK_PREFETCH_H
+
+#include "disk/backing.h"
+#include "disk/export_io.h"
+
+struct prefetch;
+
+/*
+ * For PLAN of B's file, read in steps of STEP bytes; to be submitted. Takes its own references. NULL:
+ * no memory; then the plan is over.
+ */
+struct prefetch *prefetch_new(struct export_io *io, struct backing *b,
+			      const struct readahead_plan *plan, uint64_t step);
+/* Hands P to the disk's queue, unless all of it is in memory. P is gone then. NULL does nothing. */
+void prefetch_submit(struct prefetch *p);
+
+/*
+ * What a demand read does at the disk: brings [offset, offset + len) into the page cache, in steps
+ * that a scratch buffer holds. Errors are left for whoever reads then. BLOCK: where it lies.
+ */
+void demand_fetch(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len,
+		  uint64_t block);
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The two ways to ask for residency. See residency.h. */
+#include "disk/residency.h"
+
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef SYS_cachestat
+#define SYS_cachestat 451 /* the same on all architectures */
+#endif
+/* Bytes of one mapping asked of mincore at a time. */
+#define MINCORE_SPAN (UINT64_C(4) << 20)
+/* The smallest page of any architecture. */
+#define PAGE_MIN 4096
+
+static const char *const names[] = {"auto", "cachestat", "mincore"};
+
+static struct {
+	enum { PROBE_CACHESTAT, PROBE_MINCORE } way;
+	uint64_t page;
+} probe = {.way = PROBE_MINCORE, .page = PAGE_MIN};
+
+/* Linux' struct cachestat_range and struct cachestat, which Debian 12's headers do not have. */
+struct cache_range {
+	uint64_t offset, len;
+};
+struct cache_counts {
+	uint64_t cached, dirty, writeback, evicted, recently_evicted;
+};
+
+static bool cachestat_pages(int fd, uint64_t offset, uint64_t len, uint64_t *pages)
+{
+	struct cache_range range = {offset, len};
+	struct cache_counts counts;
+
+	if (syscall(SYS_cachestat, fd, &range, &counts, 0))
+		return false;
+	*pages = counts.cached;
+	return true;
+}
+
+static bool have_cachestat(void)
+{
+	int fd = memfd_create("ra-probe", MFD_CLOEXEC);
+	uint64_t pages;
+	bool have;
+
+	if (fd < 0)
+		return false;
+	have = cachestat_pages(fd, 0, PAGE_MIN, &pages);
+	close(fd);
+	return have;
+}
+
+const char *residency_probe_nth(unsigned int n)
+{
+	return n < sizeof(names) / sizeof(names[0]) ? names[n] : NULL;
+}
+
+bool residency_start(const char *name)
+{
+	probe.page = (uint64_t)sysconf(_SC_PAGESIZE);
+	probe.way =
+		strcasecmp(name, "mincore") && have_cachestat() ? PROBE_CACHESTAT : PROBE_MINCORE;
+	return probe.way == PROBE_CACHESTAT || strcasecmp(name, "cachestat");
+}
+
+void residency_init(struct residency *r)
+{
+	lock_init(&r->lock, LOCK_LEAF);
+	r->map = NULL;
+	r->map_len = 0;
+}
+
+static void unmap(struct residency *r)
+{
+	if (r->map != NULL)
+		munmap(r->map, r->map_len);
+	r->map = NULL;
+	r->map_len = 0;
+}
+
+void residency_fini(struct residency *r)
+{
+	unmap(r);
+	lock_fini(&r->lock);
+}
+
+/* The mapping of the file up to at least END, made or remade; with the lock. */
+static bool map_upto(struct residency *r, int fd, uint64_t size, uint64_t end)
+{
+	uint64_t len = size > end ? size : end;
+	void *map;
+
+	lock_assert_held(&r->lock);
+	if (end <= r->map_len)
+		return true;
+	unmap(r);
+	map = mmap(NULL, len, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (map == MAP_FAILED)
+		return false;
+	r->map = map;
+	r->map_len = len;
+	return true;
+}
+
+/* Whether LEN bytes of the mapping from OFFSET on, at most a span, are there. */
+static bool span_resident(const struct residency *r, uint64_t offset, uint64_t len)
+{
+	unsigned char vec[MINCORE_SPAN / PAGE_MIN];
+
+	if (mincore((char *)r->map + offset, len, vec))
+		return false;
+	for (uint64_t i = 0; i < (len + probe.page - 1) / probe.page; i++)
+		if (!(vec[i] & 1))
+			return false;
+	return true;
+}
+
+static bool mincore_resident(struct residency *r, int fd, uint64_t size, uint64_t offset,
+			     uint64_t end)
+{
+	bool resident;
+
+	lock_take(&r->lock);
+	resident = map_upto(r, fd, size, end);
+	while (resident && offset < end) {
+		uint64_t n = end - offset < MINCORE_SPAN ? end - offset : MINCORE_SPAN;
+
+		resident = span_resident(r, offset, n);
+		offset += n;
+	}
+	lock_drop(&r->lock);
+	return resident;
+}
+
+bool residency_of(struct residency *r, int fd, uint64_t size, uint64_t offset, uint64_t len)
+{
+	uint64_t end = len < size && offset < size - len ? offset + len : size, pages;
+
+	if (offset >= end)
+		return true; /* nothing to read there */
+	offset -= offset % probe.page;
+	if (probe.way == PROBE_MINCORE)
+		return mincore_resident(r, fd, size, offset, end);
+	return cachestat_pages(fd, offset, end - offset, &pages) &&
+	       pages >= (end - offset + probe.page - 1) / probe.page;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Whether a range of a file is in the page cache, asked without starting I/O.
+ *
+ *   cachestat(2)   Linux 6.5: counts the pages of a range, a third of a microsecond
+ *   mincore(2)     elsewhere: over a mapping of the file that is kept, and grows with it
+ *
+ * The answer may be out of date when it arrives; it decides who reads, never what is read.
+ */
+#ifndef DISK_RESIDENCY_H
+#define DISK_RESIDENCY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/lock.h"
+
+/* Of one descriptor. */
+struct residency {
+	struct lock lock;
+	void *map; /* mincore only */
+	uint64_t map_len;
+};
+
+/* Names of the ways to ask, "auto" first; NULL beyond the last. */
+const char *residency_probe_nth(unsigned int n);
+/*
+ * The way in force from now on, out of the names above; before the first use. False: this kernel
+ * has no such call, and mincore is used.
+ */
+bool residency_start(const char *name);
+
+void residency_init(struct residency *r);
+/* Gives the mapping back: the file may go. */
+void residency_fini(struct residency *r);
+/*
+ * Whether [offset, offset + len) of FD, whose file has SIZE bytes, is in the page cache, as far as
+ * there is such a range; false if unsure. Any thread.
+ */
+bool residency_of(struct residency *r, int fd, uint64_t size, uint64_t offset, uint64_t len);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * A client's read or write on its way through the sub-FSAL.
+ *
+ * A call record stands in for the caller's argument while the sub-FSAL works, since the sub-FSAL
+ * completes with its own handle. Records come from a small free list per thread: no malloc per read
+ * once a thread has warmed up.
+ *
+ *   answered on the request's thread:   call_new --> sub-FSAL --> call_done
+ *   answered later by another thread:   call_new --> call_park ... call_resume --> call_done
+ *                                                                             --> call_resumed
+ */
+#ifndef RA_CALL_H
+#define RA_CALL_H
+
+#include "disk/backing.h"
+#include "subcall.h"
+#include "writeback/pacer.h"
+
+struct call {
+	struct call *next;
+	struct ra_export *exp;
+	struct fsal_obj_handle *obj_hdl;
+	fsal_async_cb done_cb;
+	void *caller_arg;
+	/* Of one that is parked. */
+	struct gsh_export *gsh_export; /* referenced; passed to the op context */
+	struct export_io *io;
+	struct user_cred creds;
+	/* Only of a read. */
+	struct sched_req req;
+	struct backing *backing;
+	struct fsal_io_arg *read_arg;
+	bool bypass;
+	/* Only of a write. */
+	struct fsal_io_arg *write_arg;
+	bool stable;
+	fsal_status_t status;
+	struct paced paced;
+};
+
+/* Life of the free lists; 0 or an errno. stop: of the calling thread's list too. */
+int calls_start(void);
+void calls_stop(void);
+
+/* With op_ctx. */
+struct call *call_new(struct fsal_obj_handle *obj_hdl, fsal_async_cb done_cb, void *caller_arg);
+/* An fsal_async_cb for the sub-FSAL, with the call as its argument: answers the caller. */
+void call_done(struct fsal_obj_handle *sub, fsal_status_t status, void *obj_data,
+	       void *caller_data);
+
+/* Bytes of a read or write: the request's own fields are not set by every version. */
+size_t call_length(const struct fsal_io_arg *arg);
+
+/* With op_ctx: keeps what another thread needs. False: the export is closing. */
+bool call_park(struct call *call);
+/* As if it had not been parked. */
+void call_unpark(struct call *call);
+/*
+ * On another thread: CTX becomes the op context of the request. CALL may be gone by the time of
+ * call_resumed(), which takes what call_resume() returned.
+ */
+struct export_io *call_resume(struct call *call, struct req_op_context *ctx);
+void call_resumed(struct export_io *io);
+
+#endif /* RA_CALL_H */

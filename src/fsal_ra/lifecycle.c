@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The life of the data path: the engine, the maintenance thread, the exports' parts; and the
+ * statistics logged at the end.
+ *
+ * Order of the end: exports stop taking requests and drain (bounded); the module joins its threads,
+ * which serve what is queued; then memory goes. Requests keep what they need of ours by references, so
+ * a prefetch that outlasts the drain is harmless. A demand read needs its handle, which is Ganesha's to
+ * free: it must not outlast the server's whole shutdown, for which a disk would have to hang longer than
+ * Drain_Timeout twice.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "call.h"
+#include "common/clock.h"
+#include "disk/scratch.h"
+#include "params.h"
+#include "prices.h"
+#include "stats.h"
+#include "writeback.h"
+
+/* Maintenance runs this often (ns). */
+#define TICK CLOCK_SECOND
+/* A scratch buffer unused for this long is freed (ns). */
+#define SCRATCH_IDLE (10 * CLOCK_SECOND)
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	pthread_t thread;
+	bool running, stopping;
+	struct readahead *engine;
+	_Atomic uint64_t drain_timeout; /* ns */
+} module = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- exports ---------------------------------------------------------------------------- */
+
+int ra_io_export_start(struct ra_export *exp, const struct export_settings *settings)
+{
+	exp->io = export_io_new(exp->export.export_id, module.engine, settings);
+	return exp->io != NULL ? 0 : ENOMEM;
+}
+
+void ra_io_export_root(struct ra_export *exp, const char *path)
+{
+	struct stat st;
+	int err = 0;
+
+	if (atomic_load(&exp->io->devices) == 0 && stat(path, &st) == 0 &&
+	    export_io_device(exp->io, st.st_dev, &err) == NULL)
+		export_io_say_degraded(exp->io, err);
+}
+
+void ra_io_export_drain(struct ra_export *exp)
+{
+	uint64_t timeout = atomic_load(&module.drain_timeout);
+	uint32_t left;
+
+	if (exp->io == NULL)
+		return;
+	writeback_leave(exp->io);
+	left = export_io_drain(exp->io, timeout);
+	if (left != 0)
+		LogWarn(COMPONENT_FSAL,
+			"RA: export %u goes with %u requests still queued after Drain_Timeout = "
+			"%" PRIu64 " ms",
+			exp->io->export_id, left, timeout / CLOCK_MS);
+}
+
+void ra_io_export_release(struct ra_export *exp)
+{
+	if (exp->io == NULL)
+		return;
+	writeback_leave(exp->io);
+	export_io_close(exp->io);
+	ra_stats_log_export(exp->io->export_id, &exp->io->counters);
+	export_io_put(exp->io);
+	exp->io = NULL;
+}
+
+/* ---- maintenance ------------------------------------------------------------------------ */
+
+static void maintain(uint64_t now)
+{
+	backing_sweep(now, false);
+	readahead_sweep(module.engine, exports_past(), now);
+	if (now > SCRATCH_IDLE)
+		scratch_trim(now - SCRATCH_IDLE);
+}
+
+static void *maintainer(void *arg)
+{
+	SetNameFunction("ra_maintain");
+	pthread_mutex_lock(&module.lock);
+	while (!module.stopping) {
+		uint64_t until = clock_now() + TICK;
+		int err = 0;
+
+		while (!module.stopping && !err)
+			err = clock_cond_wait_until(&module.wake, &module.lock, until);
+		pthread_mutex_unlock(&module.lock);
+		maintain(clock_now());
+		pthread_mutex_lock(&module.lock);
+	}
+	pthread_mutex_unlock(&module.lock);
+	return NULL;
+}
+
+static int maintainer_start(void)
+{
+	int err;
+
+	module.stopping = false;
+	clock_cond_init(&module.wake);
+	err = pthread_create(&module.thread, NULL, maintainer, NULL);
+	if (err)
+		pthread_cond_destroy(&module.wake);
+	return err;
+}
+
+static void maintainer_stop(void)
+{
+	pthread_mutex_lock(&module.lock);
+	module.stopping = true;
+	pthread_cond_signal(&module.wake);
+	pthread_mutex_unlock(&module.lock);
+	pthread_join(module.thread, NULL);
+	pthread_cond_destroy(&module.wake);
+}
+
+/* ---- the module ------------------------------------------------------------------------- */
+
+static void disk_thread_start(unsigned int n)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "ra_disk_%u", n);
+	SetNameFunction(name);
+}
+
+static const struct dispatcher_ops dispatcher_ops = {
+	.now = clock_now,
+	.thread_start = disk_thread_start,
+};
+
+static struct readahead *make_engine(void)
+{
+	const struct ra_module_params *p = &ra_module_params;
+	struct readahead_limits limits = {
+		.table_size = (uint32_t)p->table_size,
+		.cursors = (uint32_t)p->cursor_pool,
+		.memory = p->readahead_memory,
+		.idle_time = p->cursor_idle * CLOCK_MS,
+	};
+
+	return readahead_create(&limits);
+}
+
+void ra_io_module_update(void)
+{
+	const struct ra_module_params *p = &ra_module_params;
+
+	backing_set_limits((uint32_t)p->descriptors_max, p->descriptor_idle * CLOCK_MS);
+	device_set_price_k(p->k_disk);
+	atomic_store(&module.drain_timeout, p->drain_timeout * CLOCK_MS);
+	if (module.engine != NULL)
+		readahead_set_memory(module.engine, p->readahead_memory);
+}
+
+/* What no read can do without; a failure undoes what was done. */
+static int start_reading(void)
+{
+	int err = calls_start();
+
+	if (err)
+		return err;
+	module.engine = make_engine();
+	err = module.engine != NULL ? maintainer_start() : ENOMEM;
+	if (!err)
+		return 0;
+	if (module.engine != NULL)
+		readahead_destroy(module.engine);
+	module.engine = NULL;
+	calls_stop();
+	return err;
+}
+
+static void name_thread(const char *name)
+{
+	SetNameFunction(name);
+}
+
+static int start_pacer(void)
+{
+	const struct pacer_limits limits = {
+		.replies = (uint32_t)ra_module_params.paced_replies,
+		.bytes = ra_module_params.paced_memory,
+		.name_thread = name_thread,
+	};
+
+	return pacer_start(&limits);
+}
+
+static void start_writing(void)
+{
+	int err = writeback_start();
+
+	if (!err)
+		err = start_pacer();
+	if (err)
+		LogWarn(COMPONENT_FSAL, "RA: write-back or pacing not started: %s", strerror(err));
+}
+
+int ra_io_module_start(void)
+{
+	int err;
+
+	if (module.running)
+		return 0;
+	ra_log_start();
+	if (!residency_start(ra_module_params.residency_probe))
+		LogWarn(COMPONENT_FSAL, "RA: Residency_Probe = cachestat: this kernel has none "
+					"(Linux 6.5 does); using mincore");
+	device_start(&dispatcher_ops);
+	err = start_reading();
+	if (err)
+		return err;
+	ra_io_module_update();
+	module.running = true;
+	ra_prices_start();
+	start_writing();
+	ra_control_start(module.engine);
+	return 0;
+}
+
+void ra_io_module_stop(void)
+{
+	if (!module.running)
+		return;
+	ra_control_stop();
+	ra_prices_stop();
+	maintainer_stop();
+	module.running = false;
+	pacer_stop();
+	writeback_stop();
+	backing_sweep(clock_now(), true);
+	ra_stats_log();
+	device_stop_all();
+	scratch_trim(UINT64_MAX);
+	ra_prices_free();
+	readahead_destroy(module.engine);
+	module.engine = NULL;
+	calls_stop();
+	ra_module_params_free(&ra_module_params);
+}

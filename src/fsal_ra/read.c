@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The data path of a client's read.
+ *
+ *   READ -> tell the engine (readahead/), which may plan a prefetch
+ *     in memory?  -> the sub-FSAL answers at once, on this thread; then the prefetch is queued
+ *     not?        -> the prefetch is queued, then the read: it joins a chunk or goes by itself; a
+ *                    dispatcher thread answers through the sub-FSAL, with an op context of its own
+ *
+ * The bytes always come from the sub-FSAL, out of the page cache: nothing here can be stale.
+ */
+#include "call.h"
+#include "common/clock.h"
+#include "common/container.h"
+#include "disk/prefetch.h"
+#include "prices.h"
+
+/* ---- a read that goes to the disk ------------------------------------------------------- */
+
+/* On a dispatcher thread: the data should be in memory now; the sub-FSAL answers the client. */
+static void demand_complete(struct sched_req *r)
+{
+	struct call *call = CONTAINER_OF(r, struct call, req);
+	struct backing *b = call->backing;
+	struct req_op_context ctx;
+	struct export_io *io = call_resume(call, &ctx);
+
+	SUB_OBJ(call->obj_hdl, read2, call->bypass, call_done, call->read_arg, call);
+	backing_release(b);
+	call_resumed(io);
+}
+
+static void demand_execute(struct dispatcher *d, struct sched_req *r)
+{
+	struct call *call = CONTAINER_OF(r, struct call, req);
+
+	demand_fetch(d, call->backing, r->offset, r->io_len, r->block);
+}
+
+static void demand_finish(struct dispatcher *d, struct sched_req *r)
+{
+	demand_complete(r);
+}
+
+static const struct sched_req_ops demand_ops = {
+	.execute = demand_execute,
+	.complete = demand_complete,
+	.finish = demand_finish,
+};
+
+/* What the engine must know of a read that goes to the disk by itself. */
+static void count_demand(struct export_io *io, const struct readahead_plan *plan,
+			 const struct readahead_tuning *tuning, uint64_t offset)
+{
+	readahead_count(&io->counters, READAHEAD_DEMAND, 1);
+	if (plan->count != 0 && plan->len == 0)
+		readahead_lost(io->engine, tuning, &io->counters, &plan->cursor, offset);
+}
+
+/* ... and of one that waits for a chunk: for that of a plan of its own it is not late. */
+static void count_joined(struct export_io *io, const struct readahead_plan *plan,
+			 const struct readahead_tuning *tuning)
+{
+	readahead_count(&io->counters, READAHEAD_JOINED, 1);
+	if (plan->len != 0)
+		return;
+	readahead_count(&io->counters, READAHEAD_LATE, 1);
+	readahead_late(io->engine, tuning, &plan->cursor);
+}
+
+static void describe_demand(struct call *call, struct backing *b)
+{
+	const struct fsal_io_arg *arg = call->read_arg;
+
+	call->backing = backing_hold(b);
+	call->req = (struct sched_req){.ops = &demand_ops,
+				       .class = SCHED_DEMAND,
+				       .file = b->file,
+				       .offset = arg->offset,
+				       .len = call_length(arg),
+				       .block = backing_block(b, arg->offset)};
+}
+
+/* False: it must be answered by the caller, its I/O done or not. */
+static bool demand_queue(struct call *call, struct export_io *io, const struct readahead_plan *plan,
+			 const struct readahead_tuning *tuning)
+{
+	struct dispatcher *d = &call->backing->device->dispatcher;
+	uint64_t offset = call->read_arg->offset;
+
+	switch (dispatcher_submit_or_run(d, &call->req)) {
+	case SCHED_ADDED:
+		count_demand(io, plan, tuning, offset);
+		return true;
+	case SCHED_WAITS:
+		count_joined(io, plan, tuning);
+		return true;
+	case SCHED_RUN:
+		count_demand(io, plan, tuning, offset);
+		demand_execute(d, &call->req);
+		dispatcher_ran(d, &call->req);
+		return false;
+	default:
+		return false;
+	}
+}
+
+/*
+ * Queues the read, or does its I/O at once if the disk has nothing else to do; false: the caller must
+ * answer it itself, now. Once queued, the call, its read_arg and the export may be over at any time.
+ */
+static bool demand_submit(struct call *call, struct backing *b, const struct readahead_plan *plan,
+			  const struct readahead_tuning *tuning)
+{
+	struct export_io *io;
+	bool queued;
+
+	if (!call_park(call))
+		return false;
+	io = export_io_ref(call->io);
+	describe_demand(call, b);
+	queued = demand_queue(call, io, plan, tuning);
+	if (!queued) {
+		backing_release(call->backing);
+		call_unpark(call);
+	}
+	export_io_put(io);
+	return queued;
+}
+
+/* ---- every read ------------------------------------------------------------------------- */
+
+/* A client's read as far as it is judged. */
+struct read {
+	struct backing *backing; /* a use; NULL: just read */
+	uint64_t len;
+	uint64_t prefetch_step;
+	struct readahead_tuning tuning;
+	struct readahead_plan plan;
+};
+
+/* The device's part of what the engine is told. */
+static void ask_device(struct readahead_read *r, struct backing *b)
+{
+	r->size = atomic_load_explicit(&b->size, memory_order_relaxed);
+	if (r->offset + r->len > r->size)
+		r->size = backing_refresh_size(b);
+	r->chunk = dispatcher_chunk(&b->device->dispatcher);
+	r->streams = dispatcher_streams(&b->device->dispatcher);
+	r->price = board_readahead_price(&b->device->prices);
+}
+
+/* Tells the engine of the read. */
+static void observe(struct read *read, struct ra_handle *hdl, struct export_io *io,
+		    const struct fsal_io_arg *arg)
+{
+	struct readahead_read r = {.key = hdl->slot.key,
+				   .key_len = hdl->slot.key_len,
+				   .offset = arg->offset,
+				   .len = (uint32_t)read->len,
+				   .now = clock_now()};
+
+	read->prefetch_step = export_io_tuning(io, &read->tuning);
+	if (read->tuning.heuristic->off || arg->info != NULL || !read->len ||
+	    read->len > UINT32_MAX || !r.key_len)
+		return;
+	read->backing = backing_get(&hdl->slot, io, r.now);
+	if (read->backing == NULL)
+		return;
+	ask_device(&r, read->backing);
+	readahead_observe(io->engine, &read->tuning, &io->counters, &r, &read->plan);
+}
+
+/* The prefetch that the read asks for, NULL: none. */
+static struct prefetch *planned(const struct read *read, struct export_io *io)
+{
+	if (read->plan.len == 0)
+		return NULL;
+	return prefetch_new(io, read->backing, &read->plan, read->prefetch_step);
+}
+
+/* Whether the read waits for the disk in our queue, which answers it; it takes *P along. */
+static bool goes_to_disk(struct call *call, const struct read *read, struct prefetch **p)
+{
+	struct backing *b = read->backing;
+
+	if (read->plan.known_resident || backing_resident(b, call->read_arg->offset, read->len)) {
+		readahead_count(&call->exp->io->counters, READAHEAD_RESIDENT, 1);
+		return false;
+	}
+	if (call->read_arg->state != NULL || !device_queues_demand(b->device))
+		return false;
+	prefetch_submit(*p); /* first, so that the read can join it */
+	*p = NULL;
+	return demand_submit(call, b, &read->plan, &read->tuning);
+}
+
+void ra_read2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_cb,
+	      struct fsal_io_arg *read_arg, void *caller_arg)
+{
+	struct call *call = call_new(obj_hdl, done_cb, caller_arg);
+	struct ra_handle *hdl = ra_handle_of(obj_hdl);
+	struct read read = {.len = call_length(read_arg)};
+	struct prefetch *p = NULL;
+	bool queued = false;
+
+	call->read_arg = read_arg;
+	call->bypass = bypass;
+	observe(&read, hdl, call->exp->io, read_arg);
+	ra_prices_read(hdl->slot.file_hash, read_arg->offset, read.len);
+	if (read.backing != NULL) {
+		p = planned(&read, call->exp->io);
+		queued = goes_to_disk(call, &read, &p);
+		backing_put(read.backing);
+	}
+	if (queued)
+		return;
+	SUB_OBJ(obj_hdl, read2, bypass, call_done, read_arg, call);
+	prefetch_submit(p); /* after the answer: a resident read waits for nothing */
+}
