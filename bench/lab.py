@@ -78,8 +78,6 @@ class Server(e2e.Server):
     """ganesha.nfsd exporting `path` at its own name: stock over `sub`, or RA over it with `fsal`
     in the export's block and `ra` in the global one."""
 
-    default_params = {}
-
     def __init__(self, kind="stock", path=None, fsal=None, ra=None, plugin=None, sub="VFS",
                  workdir=None, extra_conf=""):
         self.own_work = e2e.temporary("ra-server-", workdir)

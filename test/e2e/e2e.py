@@ -26,11 +26,13 @@ import nfs3
 
 SKIP = 77
 HOST = "127.0.0.1"
-NEEDED = ("unshare", "ip", "ganesha.nfsd", "rpcbind", "mkfs.ext4", "losetup", "mount")
+NEEDED = ("unshare", "ip", "ganesha.nfsd", "rpcbind", "mkfs.ext4", "losetup", "mount",
+          "findmnt")
 
 _undo = []  # called in reverse order at exit
 _count = 0
 _failed = 0
+_skipped = []  # parts
 
 
 def skip(reason):
@@ -54,9 +56,15 @@ def note(text):
     print(f"# {text}", flush=True)
 
 
+def skip_part(reason):
+    """A part of the test cannot run here: unless something fails, the whole counts as skipped."""
+    note(f"SKIP {reason}")
+    _skipped.append(reason)
+
+
 def finish():
     print(f"1..{_count}", flush=True)
-    sys.exit(1 if _failed or not _count else 0)
+    sys.exit(1 if _failed or not _count else SKIP if _skipped else 0)
 
 
 def at_exit(action):
@@ -181,12 +189,11 @@ def core_params():
 
 class Server:
     """One ganesha.nfsd. `exports` is a list of dicts: id, path, pseudo, squash, params (of the RA
-    block, kind 'ra' only) and sub. see_as=(mount, path) binds `mount` to `path` in a mount
-    namespace of the server's own and hides `hide`: two servers can so export one path."""
+    block, kind 'ra' only; what is not named is as shipped), sub and protocols ("3"). see_as=(mount,
+    path) binds `mount` to `path` in a mount namespace of the server's own and hides `hide`: two
+    servers can so export one path."""
 
     next_port = 20490
-    # Loop devices have no head to move: left to itself the plugin would not queue demand reads.
-    default_params = {"Queue_Depth": 1}
 
     def __init__(self, kind, exports, work, plugin=None, ra="", see_as=None, hide=(), wrap=(),
                  extra=""):
@@ -199,6 +206,7 @@ class Server:
         self.pid_file = f"{work}/{name}.pid"
         self.process = None
         self.status = None
+        self.second = 0  # of the last start
 
     @property
     def address(self):
@@ -209,8 +217,7 @@ class Server:
         below = f"FSAL {{ Name = {sub}; }}" if sub else ""
         if self.kind != "ra":
             return below
-        params = {**self.default_params, **export.get("params", {})}
-        params = " ".join(f"{k} = {v};" for k, v in params.items())
+        params = " ".join(f"{k} = {v};" for k, v in export.get("params", {}).items())
         return f"FSAL {{ Name = RA; {params} {below} }}"
 
     def plugins(self):
@@ -226,20 +233,23 @@ class Server:
         return f"Plugins_Dir = {directory};"
 
     def write_config(self):
-        text = ("NFS_CORE_PARAM { Protocols = 3; Enable_NLM = false; Enable_RQUOTA = false;"
-                " Enable_UDP = false; mount_path_pseudo = true;"
-                f" {core_params()} NFS_Port = {self.port}; MNT_Port = {self.mport}; {self.plugins()} }}\n"
+        all_protocols = max((e.get("protocols", "3") for e in self.exports), key=len, default="3")
+        text = (f"NFS_CORE_PARAM {{ Protocols = {all_protocols}; Enable_NLM = false;"
+                " Enable_RQUOTA = false; Enable_UDP = false; mount_path_pseudo = true;"
+                f" {core_params()} NFS_Port = {self.port}; MNT_Port = {self.mport};"
+                f" {self.plugins()} }}\n"
                 "NFSV4 { Graceless = true; }\n"
-                "EXPORT_DEFAULTS { Access_Type = RW; SecType = sys; Protocols = 3;"
-                " Transports = TCP; }\n" + self.extra)
+                "EXPORT_DEFAULTS { Access_Type = RW; SecType = sys; Transports = TCP; }\n"
+                + self.extra)
         if self.kind == "ra" and self.ra:
             text += f"RA {{ {self.ra} }}\n"
         for e in self.exports:
             text += (f"EXPORT {{ Export_Id = {e['id']}; Path = {e['path']};"
                      f" Pseudo = {e['pseudo']}; Squash = {e.get('squash', 'none')};"
-                     f" {self.fsal(e)} }}\n")
-        with open(self.conf, "w") as conf:
+                     f" Protocols = {e.get('protocols', '3')}; {self.fsal(e)} }}\n")
+        with open(self.conf + ".new", "w", encoding="utf-8") as conf:
             conf.write(text)
+        os.rename(self.conf + ".new", self.conf)  # a reload under way reads one or the other
 
     def command(self):
         daemon = [*self.wrap, shutil.which("ganesha.nfsd"), "-F", "-f", self.conf, "-L", self.log,
@@ -256,6 +266,9 @@ class Server:
         self.write_config()
         if os.path.exists(self.log):
             os.remove(self.log)
+        # Ganesha's write verifier is the second of its start: two starts in one would share it
+        wait_for(lambda: int(time.time()) > self.second, 2)
+        self.second = int(time.time())
         self.process = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         at_exit(self.stop)
@@ -285,6 +298,15 @@ class Server:
 
     def sighup(self):
         self.process.send_signal(signal.SIGHUP)
+
+    def reload(self, seconds=20):
+        """Writes the configuration, and returns when the server has read it."""
+        done = "Reread exports complete"
+        before = self.log_text().count(done)
+        self.write_config()
+        self.sighup()
+        if not wait_for(lambda: self.log_text().count(done) > before, seconds):
+            raise RuntimeError(f"no answer to SIGHUP in {seconds} s:\n{self.log_text()[-2000:]}")
 
     def alive(self):
         return self.process.poll() is None
@@ -334,13 +356,17 @@ def pattern(number, offset, length):
     return b"".join(pages)[:length]
 
 
-def loop_export(work, size, name="export", options="loop"):
-    """A directory to export: an ext4 of its own on a loop device."""
+def loop_export(work, size, name="export", options="loop", rotating=False):
+    """A directory to export: an ext4 of its own on a loop device, which takes after the disk below
+    unless told whether it rotates."""
     image = f"{work}/{name}.img"
     with open(image, "w") as f:
         f.truncate(size)
     run("mkfs.ext4", "-q", "-F", image)
     mount_image(image, f"{work}/{name}", options)
+    loop = os.path.basename(run("findmnt", "-n", "-o", "SOURCE", f"{work}/{name}").strip())
+    with open(f"/sys/block/{loop}/queue/rotational", "w", encoding="ascii") as file:
+        file.write(str(int(rotating)))
     os.chmod(f"{work}/{name}", 0o777)
     return f"{work}/{name}"
 

@@ -13,6 +13,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 
 import e2e
@@ -22,7 +23,8 @@ LOOP_CTL_REMOVE = 0x4C81
 # ext4 with one flex group: files begin at the outer edge, where every set starts equal.
 MKFS = {"ext4": ("mkfs.ext4", "-q", "-F", "-b", "4096", "-G", "256",
                  "-E", "lazy_itable_init=0,lazy_journal_init=0"),
-        "xfs": ("mkfs.xfs", "-q", "-f")}
+        "xfs": ("mkfs.xfs", "-q", "-f"),
+        "btrfs": ("mkfs.btrfs", "-q", "-f", "-d", "single", "-m", "single")}
 
 
 class Unavailable(Exception):
@@ -51,12 +53,14 @@ class Disk:
     into the file `record` too, see power_cut.py."""
 
     def __init__(self, size_mb=4096, fs="ext4", queue=1, read_ahead_kb=128,
-                 scheduler="mq-deadline", workdir=None, mechdisk="mechdisk", record=None):
+                 scheduler="mq-deadline", workdir=None, mechdisk="mechdisk", record=None,
+                 options=""):
         if fs not in MKFS:
             raise ValueError(f"file system {fs}: must be one of {', '.join(MKFS)}")
         self.size_mb, self.fs, self.queue = size_mb, fs, queue
         self.read_ahead_kb, self.scheduler = read_ahead_kb, scheduler
         self.workdir, self.mechdisk, self.record = workdir, mechdisk, record
+        self.options = f"noatime,{options}".strip(",")  # of mount
         self.work = self.process = self.loop = self.mount = self.dev = None
 
     def up(self):
@@ -85,7 +89,7 @@ class Disk:
         self.set_read_ahead(self.read_ahead_kb)  # last: the kernel raises it when limits change
 
     def _mount(self):
-        run("mount", "-o", "noatime", self.loop, f"{self.work}/fs")
+        run("mount", "-o", self.options, self.loop, f"{self.work}/fs")
         self.mount = f"{self.work}/fs"
 
     def renew(self):
@@ -115,8 +119,17 @@ class Disk:
                 or self.process.poll() is not None:
             raise Unavailable("mechdisk does not start: " + self.process.stderr.read().strip())
 
+    def stop(self):
+        """The disk answers nothing more, as one that hangs, until go_on(): then all of it."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def go_on(self):
+        self.process.send_signal(signal.SIGCONT)
+
     def down(self):
         """Undoes up(), as far as it came; may be called again."""
+        if self.process:
+            self.go_on()
         if self.loop:
             self.ctl("timing off")  # umount need not wait for a slow disk
         if self.mount and _quietly("umount", self.mount):

@@ -19,7 +19,8 @@ import subprocess
 import e2e
 
 HEAD = struct.Struct("=QQQ")
-MOUNT_OPTIONS = {"ext4": "loop,noatime", "xfs": "loop,noatime,nouuid"}
+MOUNT_OPTIONS = {"ext4": "loop,noatime", "xfs": "loop,noatime,nouuid",
+                 "btrfs": "loop,noatime"}
 
 
 class PowerCuts:

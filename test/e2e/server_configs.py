@@ -12,24 +12,27 @@ Config = collections.namedtuple("Config", "name server export module")
 CONFIGS = [
     Config("stock", "stock", {}, {}),
     Config("ra", "ra", {}, {}),
-    # Everything goes to the disk at once, writers are always paced, few files are known.
+    # Everything is queued and goes to the disk at once, writers are always paced, few files are
+    # known.
     Config("eager", "ra", {"Writeback_Delay": 0, "Writeback_Idle": 0, "Writeback_Chunk": 65536,
-                            "Write_Delay_Max": 20},
+                           "Write_Delay_Max": 20, "Queue_Depth": 1},
            {"Dirty_Budget": 1 << 20, "Writeback_Files": 2}),
     # Nothing does before COMMIT.
     Config("idle", "ra", {"Writeback_Delay": 30000, "Writeback_Share": 1, "Writeback_Idle": 1000,
-                           "Writeback_Chunk": 256 << 20, "Writeback_Max_Age": 30000}, {}),
+                          "Writeback_Chunk": 256 << 20, "Writeback_Max_Age": 30000}, {}),
     Config("off", "ra", {"Writeback": "false"}, {}),
 ]
+EARLY = ("ra", "eager")  # these write out within seconds, by themselves
 
 
 class Place:
     """A disk, a directory for servers, and servers on it."""
 
-    def __init__(self, mechdisk, plugin, size_mb=384, fs="ext4", record=None):
+    def __init__(self, mechdisk, plugin, size_mb=384, fs="ext4", record=None, options=""):
         self.work, self.plugin, self.servers = e2e.work_directory(), plugin, []
         self.record = f"{self.work}/{record}" if record else None
-        self.disk = modelled_disk.for_test(self.work, mechdisk, size_mb, fs=fs, record=self.record)
+        self.disk = modelled_disk.for_test(self.work, mechdisk, size_mb, fs=fs, record=self.record,
+                                           options=options)
         self.mount = self.disk.mount
 
     def serve(self, config, extra=""):
@@ -41,7 +44,7 @@ class Place:
         """What is read afterwards comes from the disk."""
         self.disk.timing(False)
         e2e.run("umount", self.mount)
-        e2e.run("mount", "-o", "noatime", self.disk.loop, self.mount)
+        e2e.run("mount", "-o", self.disk.options, self.disk.loop, self.mount)
 
     def close(self):
         for server in self.servers:
@@ -62,7 +65,11 @@ def chosen(text):
         name, plugin = plugin, None
     else:
         e2e.plugin_from([plugin], "")
-    return plugin, next(c for c in CONFIGS if c.name == (name or "ra"))
+    return plugin, named(name or "ra")
+
+
+def named(name):
+    return next(c for c in CONFIGS if c.name == name)
 
 
 def server(config, listed, work, plugin, **more):

@@ -111,7 +111,7 @@ def try_row(work, path, plugin, row):
 def memory_fsal(work, plugin):
     """FSAL_MEM has no descriptors for us: everything must work, without read-ahead."""
     if not any(p.endswith("libfsalmem.so") for p in e2e.distribution_fsals()):
-        e2e.note("SKIP sub-FSAL MEM: nfs-ganesha-mem is not installed")
+        e2e.skip_part("sub-FSAL MEM: nfs-ganesha-mem is not installed")
         return
     server = e2e.Server("ra", [{"id": 1, "path": "/mem", "pseudo": "/e1", "sub": "MEM",
                                 "params": {"Heuristic": "cursor"}}], work, plugin).start()

@@ -11,23 +11,16 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 
+import control_client
 import e2e
 
-SOCKET = "/run/ganesha/ra.sock"
 IMAGE, FILES, SIZE = 512 << 20, 8, 128 << 20  # bytes; SIZE: of all files together
 SWITCHES, ROUNDS_MAX = 200, 20
 POLICIES = ("fifo", "elevator", "ncscan", "turns")
 HEURISTICS = ("off", "default", "always", "slowdown", "cursor")
-
-
-def drop_caches():
-    os.sync()
-    with open("/proc/sys/vm/drop_caches", "w") as f:
-        f.write("3")
 
 
 class Ractl:
@@ -54,20 +47,6 @@ class Ractl:
                   f"{what}: exit status {status}, and says why", done)
 
 
-class Channel:
-    """One connection, many requests: a process for each of 200 switches would be the slow part."""
-
-    def __init__(self):
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(30)
-        self.socket.connect(SOCKET)
-        self.lines = self.socket.makefile("r")
-
-    def ask(self, **request):
-        self.socket.sendall(json.dumps(request).encode() + b"\n")
-        return json.loads(self.lines.readline())
-
-
 class Disk:
     """The loop device below a mount point, and what was read from it."""
 
@@ -83,7 +62,7 @@ class Load:
     """Streams over all files, cold; nfsbench compares every byte."""
 
     def __init__(self, nfsbench, server, pseudo):
-        drop_caches()
+        e2e.drop_caches()
         self.process = subprocess.Popen(
             [nfsbench, "--server", e2e.HOST, "--port", str(server.port), "--mount-port",
              str(server.mport), "--export", pseudo, "--work", "seq", "--readers", str(FILES),
@@ -170,7 +149,7 @@ def stats_since_the_reset(ractl, nfsbench, server):
 
 def switches_under_load(ractl, nfsbench, server, disk):
     """Changes the policy as often as it can while loads run, until there were enough changes."""
-    channel, names = Channel(), itertools.cycle(POLICIES)
+    channel, names = control_client.Channel(), itertools.cycle(POLICIES)
     ractl.json("stats", "--reset")
     switches = rounds = refused = 0
     read_before = disk.read_bytes()
@@ -230,33 +209,33 @@ def after_a_crash(ractl, work, path, plugin):
     server = e2e.Server("ra", exports_of(path), work, plugin).start()
     server.process.send_signal(signal.SIGKILL)
     server.process.wait()
-    e2e.check(os.path.exists(SOCKET), "a killed server leaves its socket")
+    e2e.check(os.path.exists(control_client.SOCKET), "a killed server leaves its socket")
     ractl.refused("a dead server", ("status",), 1, "nobody listens")
     server = e2e.Server("ra", exports_of(path), work, plugin).start()
     e2e.check(ractl.run("status").returncode == 0, "the next one takes its place")
     e2e.check(len(ractl.json("devices")["devices"]) == 1, "the export's device is there before "
               "any read", ractl.json("devices"))
     e2e.check(server.stop() == 0, "it ends cleanly", server.status)
-    e2e.check(not os.path.exists(SOCKET), "and removes its socket")
+    e2e.check(not os.path.exists(control_client.SOCKET), "and removes its socket")
 
 
 def other_settings(ractl, work, path, plugin):
     for text in ("none", '""'):
         server = e2e.Server("ra", exports_of(path), work, plugin,
                             ra=f"Control_Socket = {text};").start()
-        e2e.check(not os.path.exists(SOCKET), f"Control_Socket = {text}: no socket")
+        e2e.check(not os.path.exists(control_client.SOCKET), f"Control_Socket = {text}: no socket")
         e2e.check(server.stop() == 0, "... and a clean end", server.status)
     elsewhere = f"{work}/made/control.sock"
     server = e2e.Server("ra", exports_of(path), work, plugin,
                         ra=f'Control_Socket = "{elsewhere}"; Control_Peers = 1;').start()
     e2e.check(ractl.run("--socket", elsewhere, "status").returncode == 0, "a socket elsewhere")
     server.stop()
-    os.makedirs(SOCKET)
+    os.makedirs(control_client.SOCKET)
     server = e2e.Server("ra", exports_of(path), work, plugin).start()
-    e2e.check("not a socket" in server.log_text() and os.path.isdir(SOCKET),
+    e2e.check("not a socket" in server.log_text() and os.path.isdir(control_client.SOCKET),
               "what is not a socket stays", server.log_text()[-2000:])
     server.stop()
-    os.rmdir(SOCKET)
+    os.rmdir(control_client.SOCKET)
 
 
 def exports_of(path):

@@ -100,6 +100,7 @@ def main():
     e2e.make_files(path, 2, FILE_SIZE)
     e2e.drop_caches()
     spoil(f"{path}/f0", disk)
+    disk.timing(True)  # seeks that cost nothing would make RA take it for flash
     stock, _ = run_kind("stock", work, path, plugin)
     ra, stats = run_kind("ra", work, path, plugin)
     for what, _, _ in orders():

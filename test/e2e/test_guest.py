@@ -46,9 +46,7 @@ def main():
     e2e.enter(("linux.uml", "mount.nfs", "busybox"))
     work = e2e.work_directory()
     size = int(sys.argv[3]) << 20 if sys.argv[3:] else 64 << 20
-    disk = None
-    if sys.argv[2:] and os.path.exists(sys.argv[2]):
-        disk = modelled_disk.for_test(work, sys.argv[2], 1024)
+    disk = modelled_disk.for_test(work, sys.argv[2], 1024) if sys.argv[2:] else None
     path = disk.mount if disk else e2e.loop_export(work, 512 << 20)
     e2e.make_files(path, 1, size)
     whole = sha256(f"{path}/f0")

@@ -3,13 +3,12 @@
 """Memory errors and leaks of the plugin: test_valgrind.py PLUGIN
 
 A server with RA over VFS, which writes back at once and paces writers, runs under valgrind while
-files are read, written, committed and removed, the configuration is reloaded and an export is taken away.
-Ganesha and its libraries have leaks of their
-own: only reports with a frame of libfsalra.so count.
+files are read, written, committed and removed, the configuration is reloaded and an export is taken
+away. Ganesha and its libraries have leaks of their own: only reports with a frame of libfsalra.so
+count.
 """
 import re
 import sys
-import time
 
 import e2e
 import nfs3
@@ -34,7 +33,10 @@ def ours(report):
 def work_a_little(server, path):
     readers = e2e.Readers(server, "/e1", FILES, FILE_SIZE)
     writers = verifying_client.Writers(server, "/e1", count=2, cells=1024).start()
-    time.sleep(6)
+    works = e2e.wait_for(lambda: readers.reads > 300 and
+                         all(w.commits > 3 for w in writers.writers), 60)
+    e2e.check(works, "readers and writers get on under valgrind",
+              (readers.reads, [w.commits for w in writers.writers]))
     client = nfs3.Client(server, "/e1", timeout=120)
     for n in range(20):
         _, fh = client.create(f"new{n}")
@@ -45,14 +47,14 @@ def work_a_little(server, path):
         client.fsstat()
     server.exports[0]["params"].update({"Heuristic": "always", "Scheduler": "elevator"})
     removed = server.exports.pop()
-    server.write_config()
-    server.sighup()
-    time.sleep(4)
-    server.exports.append(removed)
-    server.exports[0]["params"] = {"Heuristic": "nonesuch"}
-    server.write_config()
-    server.sighup()
-    time.sleep(4)
+    for change in (lambda: None, lambda: server.exports.append(removed),
+                   lambda: server.exports[0].update(params={"Heuristic": "nonesuch"})):
+        change()
+        before = readers.reads, sum(w.commits for w in writers.writers)
+        server.reload(60)
+        e2e.check(e2e.wait_for(lambda: readers.reads > before[0] + 100 and
+                               sum(w.commits for w in writers.writers) > before[1] + 2, 60),
+                  "... and after a reload", readers.reads)
     writers.finish()
     e2e.check(not writers.failed and not writers.statuses(), "writes are right under valgrind",
               f"{writers.failed} {writers.statuses()}")
