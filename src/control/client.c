@@ -105,32 +105,46 @@ static char *receive_line(int fd, unsigned int timeout_s)
 	return NULL;
 }
 
-struct json_object *client_ask(const char *path, struct json_object *request,
-			       unsigned int timeout_s, char *error, size_t error_size)
+bool client_open(struct client *c, const char *path, unsigned int timeout_s)
+{
+	*c = (struct client){.path = path, .timeout_s = timeout_s};
+	c->fd = dial(path, timeout_s, c->error, sizeof(c->error));
+	return c->fd >= 0;
+}
+
+void client_close(struct client *c)
+{
+	close(c->fd);
+	c->fd = -1;
+}
+
+static void explain_silence(struct client *c)
+{
+	if (errno == EAGAIN)
+		snprintf(c->error, sizeof(c->error), "%s: no answer within %u s", c->path,
+			 c->timeout_s);
+	else
+		snprintf(c->error, sizeof(c->error), "%s: the server closed without an answer%s%s",
+			 c->path, errno ? ": " : "", errno ? strerror(errno) : "");
+}
+
+struct json_object *client_ask(struct client *c, struct json_object *request)
 {
 	const char *text = json_object_to_json_string_ext(request, JSON_C_TO_STRING_PLAIN);
-	struct json_object *answer = NULL;
-	int fd = dial(path, timeout_s, error, error_size);
+	struct json_object *answer;
 	char *line;
 
-	if (fd < 0)
+	send_line(c->fd, text, strlen(text));
+	line = receive_line(c->fd, c->timeout_s);
+	if (!line) {
+		explain_silence(c);
 		return NULL;
-	send_line(fd, text, strlen(text));
-	line = receive_line(fd, timeout_s);
-	if (line) {
-		answer = json_tokener_parse(line);
-		if (!json_object_is_type(answer, json_type_object)) {
-			snprintf(error, error_size, "%s: the answer is not a JSON object", path);
-			json_object_put(answer);
-			answer = NULL;
-		}
-	} else if (errno == EAGAIN) {
-		snprintf(error, error_size, "%s: no answer within %u s", path, timeout_s);
-	} else {
-		snprintf(error, error_size, "%s: the server closed without an answer%s%s", path,
-			 errno ? ": " : "", errno ? strerror(errno) : "");
 	}
+	answer = json_tokener_parse(line);
 	free(line);
-	close(fd);
-	return answer;
+	if (json_object_is_type(answer, json_type_object))
+		return answer;
+	snprintf(c->error, sizeof(c->error), "%s: the answer is not a JSON object", c->path);
+	json_object_put(answer);
+	return NULL;
 }

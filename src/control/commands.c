@@ -14,6 +14,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "control/command_trace.h"
 #include "control/describe.h"
 
 /* Throughput is over this many ticks of about a second. */
@@ -363,8 +364,17 @@ static const struct control_command commands[] = {
 	 {{"name", CONTROL_TEXT, true}, {"export", CONTROL_NUMBER}}},
 	{"prices", "what resources cost, and what FSSTAT says of it", prices},
 	{"stats", "counters since the start or the last reset", stats, {{"reset", CONTROL_FLAG}}},
+	{"trace",
+	 "decisions as they are taken, after the number of one",
+	 command_trace,
+	 {{"after", CONTROL_NUMBER}, {"limit", CONTROL_NUMBER}, {"events", CONTROL_TEXT}}},
 	{NULL},
 };
+
+void commands_released(void)
+{
+	command_trace_released();
+}
 
 const struct control_command *commands_start(const struct control_host *host)
 {

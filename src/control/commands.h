@@ -12,5 +12,7 @@
  */
 const struct control_command *commands_start(const struct control_host *host);
 void commands_tick(void);
+/* No peer holds anything any more: see control.h. */
+void commands_released(void);
 
 #endif

@@ -55,6 +55,7 @@ struct control_call {
 	struct json_object *request;
 	struct json_object *answer; /* an object: add to it */
 	char error[512];	    /* empty: not refused */
+	bool held; /* set it: what the command switched on is the peer's, until it goes */
 };
 
 /*
@@ -76,6 +77,7 @@ struct control_settings {
 	void (*log)(const char *line); /* what went wrong at start */
 	void (*thread_start)(void);    /* on the server's thread; may be NULL */
 	void (*tick)(void);	       /* on it, about once a second; may be NULL */
+	void (*released)(void); /* on it: the last peer that held anything went; may be NULL */
 };
 
 struct control;

@@ -247,7 +247,7 @@ char *protocol_error(const char *text, size_t *answer_len)
 }
 
 char *protocol_answer(const struct control_command *commands, const char *line, size_t len,
-		      size_t *answer_len)
+		      size_t *answer_len, bool *held)
 {
 	struct control_call call = {.error = ""};
 	char *text;
@@ -261,6 +261,7 @@ char *protocol_answer(const struct control_command *commands, const char *line, 
 	call.request = parse(&call, line, len);
 	if (call.request)
 		carry_out(&call, commands);
+	*held = *held || call.held;
 	if (call.error[0]) {
 		json_object_object_add(call.answer, "ok", json_object_new_boolean(false));
 		json_object_object_add(call.answer, "error", json_object_new_string(call.error));

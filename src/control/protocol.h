@@ -9,10 +9,11 @@
 
 /*
  * Answers the request LINE of LEN bytes, without its newline. Returns the answer with newline, of
- * *answer_len bytes, to be freed by the caller; NULL only when out of memory.
+ * *answer_len bytes, to be freed by the caller; NULL only when out of memory. *HELD becomes true
+ * when the peer now holds what the command switched on, and stays as it was else.
  */
 char *protocol_answer(const struct control_command *commands, const char *line, size_t len,
-		      size_t *answer_len);
+		      size_t *answer_len, bool *held);
 /* An answer that only says what is wrong; as protocol_answer(). */
 char *protocol_error(const char *text, size_t *answer_len);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * ractl: the operator's command line to a running server. It turns arguments into one request and
+ * ractl: the operator's command line to a running server. It turns arguments into a request and
  * shows the answer; which names are right is the server's knowledge, and comes in its answer.
+ *
+ * `trace` asks again and again on one connection: the server traces as long as that lasts.
  *
  * Exit status: 0 done, 1 refused or no answer, 2 wrong usage.
  */
@@ -11,17 +13,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "control/client.h"
 #include "control/show.h"
 
 #define TIMEOUT_S 10
+/* Between two looks at the decisions, and the time that one look alone takes. */
+#define TRACE_PAUSE_MS 50
+#define TRACE_TIME_MS  1000
 
 enum { EXIT_DONE, EXIT_REFUSED, EXIT_USAGE };
 
 struct options {
 	const char *socket;
-	bool json, reset;
+	bool json, reset, follow;
+	const char *events;
 };
 
 struct verb {
@@ -32,7 +39,7 @@ struct verb {
 	/* The request's members that the arguments become, the first one required. */
 	const char *members[2];
 	bool second_is_number;
-	bool takes_reset;
+	bool takes_reset, is_trace;
 };
 
 static const struct verb verbs[] = {
@@ -52,13 +59,15 @@ static const struct verb verbs[] = {
 	{"prices", "", "what the resources cost, and what FSSTAT says of it", show_prices},
 	{"stats", "[--reset]", "counters since the start or the last reset", show_stats,
 	 .takes_reset = true},
+	{"trace", "[--follow] [--events NAME,...]", "decisions as they are taken", show_trace,
+	 .is_trace = true},
 };
 
 static void usage(FILE *out)
 {
 	fprintf(out, "usage: ractl [--socket PATH] [--json] COMMAND\n");
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		fprintf(out, "  %-10s %-15s %s\n", verbs[i].name, verbs[i].arguments,
+		fprintf(out, "  %-10s %-30s %s\n", verbs[i].name, verbs[i].arguments,
 			verbs[i].help);
 	fprintf(out,
 		"  --socket PATH  where the server listens (%s)\n"
@@ -113,6 +122,9 @@ static struct json_object *request_of(const struct verb *verb, const struct opti
 	} else if (o->reset && !verb->takes_reset) {
 		wrong = "--reset is for ";
 		what = "stats";
+	} else if ((o->follow || o->events) && !verb->is_trace) {
+		wrong = "--follow and --events are for ";
+		what = "trace";
 	}
 	for (int i = 0; i < argc && !wrong; i++) {
 		struct json_object *value = i == 1 && verb->second_is_number
@@ -127,6 +139,8 @@ static struct json_object *request_of(const struct verb *verb, const struct opti
 	}
 	if (o->reset)
 		json_object_object_add(request, "reset", json_object_new_boolean(true));
+	if (o->events)
+		json_object_object_add(request, "events", json_object_new_string(o->events));
 	if (!wrong)
 		return request;
 	usage_error(wrong, what);
@@ -134,19 +148,12 @@ static struct json_object *request_of(const struct verb *verb, const struct opti
 	return NULL;
 }
 
-static int ask_and_show(const struct verb *verb, const struct options *o,
-			struct json_object *request)
+/* Shows ANSWER, which it puts; false when it is a refusal, or could not be shown. */
+static bool show(const struct verb *verb, const struct options *o, struct json_object *answer)
 {
-	struct json_object *answer, *value;
-	char error[512] = "";
-	bool ok;
+	struct json_object *value;
+	bool ok = json_object_object_get_ex(answer, "ok", &value) && json_object_get_boolean(value);
 
-	answer = client_ask(o->socket, request, TIMEOUT_S, error, sizeof(error));
-	if (!answer) {
-		fprintf(stderr, "ractl: %s\n", error);
-		return EXIT_REFUSED;
-	}
-	ok = json_object_object_get_ex(answer, "ok", &value) && json_object_get_boolean(value);
 	if (o->json) {
 		puts(json_object_to_json_string_ext(answer, JSON_C_TO_STRING_PLAIN));
 	} else if (ok) {
@@ -161,35 +168,106 @@ static int ask_and_show(const struct verb *verb, const struct options *o,
 	json_object_put(answer);
 	if (fflush(stdout)) {
 		fprintf(stderr, "ractl: cannot write: %s\n", strerror(errno));
-		return EXIT_REFUSED;
+		return false;
 	}
-	return ok ? EXIT_DONE : EXIT_REFUSED;
+	return ok;
 }
 
-int main(int argc, char **argv)
+static bool ask_and_show(struct client *c, const struct verb *verb, const struct options *o,
+			 struct json_object *request)
+{
+	struct json_object *answer = client_ask(c, request);
+
+	if (answer)
+		return show(verb, o, answer);
+	fprintf(stderr, "ractl: %s\n", c->error);
+	return false;
+}
+
+/* How many records ANSWER has; the next request goes on from the last of them. */
+static size_t go_on_from(struct json_object *request, struct json_object *answer)
+{
+	struct json_object *last, *records;
+
+	if (json_object_object_get_ex(answer, "last", &last))
+		json_object_object_add(request, "after", json_object_get(last));
+	return json_object_object_get_ex(answer, "records", &records)
+		       ? json_object_array_length(records)
+		       : 0;
+}
+
+/* The first answer says from where on, or that it is refused; then only what is new is shown. */
+static bool trace(struct client *c, const struct verb *verb, const struct options *o,
+		  struct json_object *request)
+{
+	const struct timespec pause = {.tv_nsec = TRACE_PAUSE_MS * 1000000L};
+	struct json_object *answer = client_ask(c, request);
+	int ms = 0;
+
+	while (answer) {
+		size_t records = go_on_from(request, answer);
+
+		if (ms == 0 || records) {
+			if (!show(verb, o, answer))
+				return false;
+		} else {
+			json_object_put(answer);
+		}
+		if (ms >= TRACE_TIME_MS && !o->follow)
+			return true;
+		nanosleep(&pause, NULL);
+		ms = o->follow ? 1 : ms + TRACE_PAUSE_MS;
+		answer = client_ask(c, request);
+	}
+	fprintf(stderr, "ractl: %s\n", c->error);
+	return false;
+}
+
+/* The exit status. */
+static int carry_out(const struct verb *verb, const struct options *o, struct json_object *request)
+{
+	struct client c;
+	bool done;
+
+	if (!client_open(&c, o->socket, TIMEOUT_S)) {
+		fprintf(stderr, "ractl: %s\n", c.error);
+		return EXIT_REFUSED;
+	}
+	done = verb->is_trace ? trace(&c, verb, o, request) : ask_and_show(&c, verb, o, request);
+	client_close(&c);
+	return done ? EXIT_DONE : EXIT_REFUSED;
+}
+
+/* Fills O from the command line; returns an exit status, or -1 to go on at optind. */
+static int parse_options(struct options *o, int argc, char **argv)
 {
 	static const struct option long_options[] = {
 		{"socket", required_argument, NULL, 's'},
 		{"json", no_argument, NULL, 'j'},
 		{"reset", no_argument, NULL, 'r'},
+		{"follow", no_argument, NULL, 'f'},
+		{"events", required_argument, NULL, 'e'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};
-	struct options o = {.socket = CLIENT_SOCKET};
-	struct json_object *request;
-	const struct verb *verb;
-	int option, status;
+	int option;
 
-	while ((option = getopt_long(argc, argv, "s:jh", long_options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "s:jfe:h", long_options, NULL)) != -1) {
 		switch (option) {
 		case 's':
-			o.socket = optarg;
+			o->socket = optarg;
 			break;
 		case 'j':
-			o.json = true;
+			o->json = true;
 			break;
 		case 'r':
-			o.reset = true;
+			o->reset = true;
+			break;
+		case 'f':
+			o->follow = true;
+			break;
+		case 'e':
+			o->events = optarg;
 			break;
 		case 'h':
 			usage(stdout);
@@ -199,6 +277,18 @@ int main(int argc, char **argv)
 			return EXIT_USAGE;
 		}
 	}
+	return -1;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = {.socket = CLIENT_SOCKET};
+	int status = parse_options(&o, argc, argv);
+	struct json_object *request;
+	const struct verb *verb;
+
+	if (status >= 0)
+		return status;
 	if (optind >= argc)
 		return usage_error("no command", "");
 	verb = verb_find(argv[optind]);
@@ -207,7 +297,7 @@ int main(int argc, char **argv)
 	request = request_of(verb, &o, argc - optind - 1, argv + optind + 1);
 	if (!request)
 		return EXIT_USAGE;
-	status = ask_and_show(verb, &o, request);
+	status = carry_out(verb, &o, request);
 	json_object_put(request);
 	return status;
 }

@@ -33,6 +33,7 @@ _Static_assert(CONTROL_LINE_MAX == 4096, "TOO_LONG says so");
 struct peer {
 	int fd;		   /* -1: a free place */
 	bool last;	   /* closes when its answer is taken */
+	bool held;	   /* what a command of its switched on stays on until it goes */
 	uint64_t deadline; /* ms */
 	char in[CONTROL_LINE_MAX];
 	size_t in_len;
@@ -64,12 +65,25 @@ static uint64_t now_ms(void)
 
 /* ---- one peer --------------------------------------------------------------------------- */
 
-static void peer_close(struct peer *p)
+static bool anybody_holds(const struct control *c)
 {
+	for (unsigned int i = 0; i < c->settings.peers; i++)
+		if (c->peers[i].held)
+			return true;
+	return false;
+}
+
+static void peer_close(struct control *c, struct peer *p)
+{
+	bool held = p->held;
+
 	close(p->fd);
 	free(p->out);
 	p->fd = -1;
 	p->out = NULL;
+	p->held = false;
+	if (held && !anybody_holds(c) && c->settings.released)
+		c->settings.released();
 }
 
 /* Sends what the socket takes now. */
@@ -79,7 +93,7 @@ static void peer_flush(struct control *c, struct peer *p, uint64_t now)
 			 MSG_NOSIGNAL | MSG_DONTWAIT);
 
 	if (n < 0 && errno != EAGAIN && errno != EINTR) {
-		peer_close(p);
+		peer_close(c, p);
 		return;
 	}
 	if (n > 0)
@@ -90,13 +104,13 @@ static void peer_flush(struct control *c, struct peer *p, uint64_t now)
 	p->out = NULL;
 	p->deadline = now + c->settings.timeout_ms;
 	if (p->last)
-		peer_close(p);
+		peer_close(c, p);
 }
 
 static void peer_send(struct control *c, struct peer *p, char *text, size_t len, uint64_t now)
 {
 	if (!text) {
-		peer_close(p);
+		peer_close(c, p);
 		return;
 	}
 	p->out = text;
@@ -126,7 +140,7 @@ static void peer_serve(struct control *c, struct peer *p, uint64_t now)
 
 		if (!end)
 			break;
-		text = protocol_answer(c->settings.commands, p->in, line, &len);
+		text = protocol_answer(c->settings.commands, p->in, line, &len, &p->held);
 		p->in_len -= line + 1;
 		memmove(p->in, end + 1, p->in_len);
 		peer_send(c, p, text, len, now);
@@ -143,7 +157,7 @@ static void peer_receive(struct control *c, struct peer *p, uint64_t now)
 		p->in_len += (size_t)n;
 		peer_serve(c, p, now);
 	} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-		peer_close(p);
+		peer_close(c, p);
 	}
 }
 
@@ -228,7 +242,7 @@ static void serve_peers(struct control *c, uint64_t now)
 		if (p->fd >= 0 && c->polls[POLL_PEERS + i].revents)
 			peer_ready(c, p, now);
 		if (p->fd >= 0 && now >= p->deadline)
-			peer_close(p);
+			peer_close(c, p);
 	}
 }
 
@@ -327,6 +341,6 @@ void control_stop(struct control *c)
 	pthread_join(c->thread, NULL);
 	for (unsigned int i = 0; i < c->settings.peers; i++)
 		if (c->peers[i].fd >= 0)
-			peer_close(&c->peers[i]);
+			peer_close(c, &c->peers[i]);
 	destroy(c);
 }

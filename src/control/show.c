@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 enum unit { TEXT, COUNT, MILLISECONDS, MEGABYTES, KIBIBYTES, SHARE };
 
@@ -292,4 +293,34 @@ void show_stats(struct json_object *answer)
 			 text_of(part, "name"));
 		print_members(part, title);
 	}
+}
+
+/* 14:03:07.123456 plan    file 1234  offset=0 length=8388608 ... */
+static void show_record(struct json_object *record)
+{
+	int64_t us = number_of(record, "time_us");
+	time_t s = (time_t)(us / 1000000);
+	struct tm tm;
+
+	localtime_r(&s, &tm);
+	printf("%02d:%02d:%02d.%06d %-8s file %-20s", tm.tm_hour, tm.tm_min, tm.tm_sec,
+	       (int)(us % 1000000), text_of(record, "event"), text_of(record, "file"));
+	json_object_object_foreach(record, name, value)
+	{
+		if (strcmp(name, "number") && strcmp(name, "time_us") && strcmp(name, "event") &&
+		    strcmp(name, "file"))
+			printf(" %s=%s", name, json_object_get_string(value));
+	}
+	printf("\n");
+}
+
+void show_trace(struct json_object *answer)
+{
+	struct json_object *records = array_of(answer, "records");
+	int64_t missed = number_of(answer, "missed");
+
+	if (missed)
+		printf("... %" PRId64 " decisions were not seen: too many at once\n", missed);
+	for (size_t i = 0; records && i < json_object_array_length(records); i++)
+		show_record(json_object_array_get_idx(records, i));
 }

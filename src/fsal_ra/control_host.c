@@ -168,6 +168,7 @@ void ra_control_start(struct readahead *engine)
 		.log = log_error,
 		.thread_start = thread_start,
 		.tick = commands_tick,
+		.released = commands_released,
 	};
 
 	readahead = engine;

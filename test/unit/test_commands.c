@@ -14,9 +14,13 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <inttypes.h>
+#include <sys/sysmacros.h>
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/trace.h"
+#include "control/command_trace.h"
 #include "control/commands.h"
 #include "control/describe.h"
 #include "control/protocol.h"
@@ -34,7 +38,7 @@ static struct {
 	uint64_t counted[READAHEAD_COUNTERS];
 	struct writing_facts writing;
 	unsigned int logged;
-	bool no_memory;
+	bool no_memory, held;
 } world;
 
 static uint64_t now(void)
@@ -156,7 +160,7 @@ static int setup(void **unused)
 static struct json_object *ask(const char *request)
 {
 	size_t len;
-	char *text = protocol_answer(commands, request, strlen(request), &len);
+	char *text = protocol_answer(commands, request, strlen(request), &len, &world.held);
 	struct json_object *answer;
 
 	assert_non_null(text);
@@ -408,6 +412,112 @@ static void the_log_has_the_same_members_and_fits(void **unused)
 	json_object_put(a);
 }
 
+/* The answer to a request for what comes behind AFTER. */
+static struct json_object *ask_trace(uint64_t after, const char *more)
+{
+	char request[256];
+
+	snprintf(request, sizeof(request), "{\"command\":\"trace\",\"after\":%" PRIu64 "%s}", after,
+		 more);
+	return ask(request);
+}
+
+static void trace_tells_what_was_decided(void **unused)
+{
+	struct json_object *a = ask("{\"command\":\"trace\"}"), *r;
+	uint64_t last = (uint64_t)number(a, "last");
+
+	assert_true(world.held && atomic_load(&trace_on));
+	assert_int_equal(json_object_array_length(member(a, "records")), 0);
+	json_object_put(a);
+	trace(TRACE_SUBMIT, 77, 4096, 8192, SCHED_PREFETCH, SCHED_WAITS);
+	trace(TRACE_PRICE, 0, makedev(8, 16), 250, 10, PRICE_DISK);
+	a = ask_trace(last, "");
+	assert_int_equal(json_object_array_length(member(a, "records")), 2);
+	r = nth(a, "records", 0);
+	assert_text(r, "event", "submit");
+	assert_int_equal(number(r, "file"), 77);
+	assert_int_equal(number(r, "offset"), 4096);
+	assert_text(r, "class", "prefetch");
+	assert_text(r, "verdict", "joined");
+	assert_true(number(r, "time_us") > INT64_C(1600000000) * 1000000);
+	r = nth(a, "records", 1);
+	assert_text(r, "device", "8:16");
+	assert_text(r, "resource", "disk");
+	assert_int_equal(number(a, "last"), last + 2);
+	assert_int_equal(number(a, "missed"), 0);
+	json_object_put(a);
+	commands_released();
+	assert_false(atomic_load(&trace_on));
+}
+
+static void trace_is_bounded_and_says_what_was_missed(void **unused)
+{
+	struct json_object *a = ask("{\"command\":\"trace\"}");
+	uint64_t last = (uint64_t)number(a, "last");
+	char *text = NULL;
+	size_t len;
+
+	json_object_put(a);
+	for (int i = 0; i < TRACE_RING + 100; i++)
+		trace(TRACE_OBSERVE, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX);
+	a = ask_trace(last, "");
+	assert_int_equal(json_object_array_length(member(a, "records")), TRACE_LIMIT_MAX);
+	assert_int_equal(number(a, "missed"), 100);
+	assert_int_equal(number(a, "last"), last + 100 + TRACE_LIMIT_MAX);
+	text = strdup(json_object_to_json_string(a));
+	len = strlen(text);
+	assert_in_range(len, 1, CONTROL_ANSWER_MAX / 2);
+	free(text);
+	json_object_put(a);
+	a = ask_trace(last, ",\"limit\":3");
+	assert_int_equal(json_object_array_length(member(a, "records")), 3);
+	json_object_put(a);
+	a = ask_trace(UINT64_C(1) << 60, ""); /* the number of a server before this one */
+	assert_int_equal(number(a, "last"), trace_last());
+	json_object_put(a);
+	commands_released();
+}
+
+static void trace_gives_only_the_events_wanted(void **unused)
+{
+	struct json_object *a = ask("{\"command\":\"trace\",\"events\":\"plan\"}");
+	uint64_t last = (uint64_t)number(a, "last");
+
+	json_object_put(a);
+	for (int i = 0; i < 3000; i++)
+		trace(i % 1000 ? TRACE_OBSERVE : TRACE_PLAN, (uint64_t)i, 0, 0, 0, 0);
+	trace(TRACE_PICK, 5, 0, 0, 0, 0);
+	a = ask_trace(last, ",\"events\":\"plan,pick\"");
+	assert_int_equal(json_object_array_length(member(a, "records")), 4);
+	assert_text(nth(a, "records", 3), "event", "pick");
+	assert_int_equal(number(a, "last"), last + 3001);
+	json_object_put(a);
+	commands_released();
+}
+
+static void trace_refuses_what_is_wrong(void **unused)
+{
+	static const char *const wrong[][2] = {
+		{",\"events\":\"plan,guess\"",
+		 "event \"guess\" is none of observe, plan, submit, pick, turn, commit, price"},
+		{",\"events\":\"\"", "event \"\" is none of"},
+		{",\"events\":\"plan,\"", "event \"\" is none of"},
+		{",\"limit\":0", "limit = 0 is out of range: 1 to 1000 records"},
+		{",\"limit\":1001", "limit = 1001 is out of range: 1 to 1000 records"},
+	};
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct json_object *a = ask_trace(0, wrong[i][0]);
+
+		assert_false(is_ok(a));
+		if (!strstr(json_object_get_string(member(a, "error")), wrong[i][1]))
+			fail_msg("%s", json_object_to_json_string(a));
+		json_object_put(a);
+	}
+	assert_false(world.held || atomic_load(&trace_on));
+}
+
 static void names_of_devices(void **unused)
 {
 	struct device_names names = {"8:1", "sda1"};
@@ -434,6 +544,10 @@ int main(void)
 		cmocka_unit_test_setup(a_reset_begins_anew_and_sets_nothing_to_zero, setup),
 		cmocka_unit_test_setup(prices_of_devices_and_exports, setup),
 		cmocka_unit_test_setup(the_log_has_the_same_members_and_fits, setup),
+		cmocka_unit_test_setup(trace_tells_what_was_decided, setup),
+		cmocka_unit_test_setup(trace_is_bounded_and_says_what_was_missed, setup),
+		cmocka_unit_test_setup(trace_gives_only_the_events_wanted, setup),
+		cmocka_unit_test_setup(trace_refuses_what_is_wrong, setup),
 		cmocka_unit_test(names_of_devices),
 	};
 

@@ -55,6 +55,11 @@ static void no(struct control_call *call)
 	control_refuse(call, "no: %d", 42);
 }
 
+static void hold(struct control_call *call)
+{
+	call->held = true;
+}
+
 static const struct control_command commands[] = {
 	{"echo",
 	 "says what it was told",
@@ -62,15 +67,18 @@ static const struct control_command commands[] = {
 	 {{"text", CONTROL_TEXT, true}, {"n", CONTROL_NUMBER}, {"flag", CONTROL_FLAG}}},
 	{"big", "a long answer", big, {{"size", CONTROL_NUMBER, true}}},
 	{"no", "refuses", no},
+	{"hold", "something is the peer's until it goes", hold},
 	{NULL},
 };
 
 /* ---- the protocol alone ----------------------------------------------------------------- */
 
+static bool held;
+
 static struct json_object *answer_to(const char *line, size_t len)
 {
 	size_t answer_len;
-	char *text = protocol_answer(commands, line, len, &answer_len);
+	char *text = protocol_answer(commands, line, len, &answer_len, &held);
 	struct json_object *answer;
 
 	assert_non_null(text);
@@ -197,7 +205,7 @@ static void test_help_lists_all(void **state)
 
 	assert_true(is_ok(answer));
 	list = json_object_object_get(answer, "commands");
-	assert_int_equal(json_object_array_length(list), 3);
+	assert_int_equal(json_object_array_length(list), 4);
 	first = json_object_array_get_idx(list, 0);
 	assert_string_equal(text_in(first, "command"), "echo");
 	assert_int_equal(json_object_array_length(json_object_object_get(first, "members")), 3);
@@ -270,6 +278,13 @@ static void note_thread(void)
 	atomic_fetch_add(&threads, 1);
 }
 
+static int releases[2] = {-1, -1}; /* a pipe: a byte for each */
+
+static void note_release(void)
+{
+	assert_int_equal(write(releases[1], "r", 1), 1);
+}
+
 static struct control_settings settings_of(const struct place *p, unsigned int peers,
 					   unsigned int timeout_ms)
 {
@@ -279,7 +294,8 @@ static struct control_settings settings_of(const struct place *p, unsigned int p
 					 .commands = commands,
 					 .log = note_log,
 					 .thread_start = note_thread,
-					 .tick = note_tick};
+					 .tick = note_tick,
+					 .released = note_release};
 }
 
 static int start(struct place *p, unsigned int peers, unsigned int timeout_ms)
@@ -414,6 +430,45 @@ static void test_life(void **state)
 		assert_int_equal(stat(p->path, &st), -1);
 	}
 	control_stop(NULL);
+}
+
+static void hold_once(int fd)
+{
+	static const char ask[] = "{\"command\":\"hold\"}\n";
+	char line[128];
+
+	send_all(fd, ask, sizeof(ask) - 1);
+	assert_true(read_line(fd, line, sizeof(line)));
+	assert_string_equal(line, "{\"ok\":true}");
+}
+
+/* Told once, when the last of those that hold something is gone; not of others, nor before. */
+static void test_released(void **state)
+{
+	struct place *p = *state;
+	int first, second;
+	char bytes[8];
+
+	assert_int_equal(pipe(releases), 0);
+	assert_int_equal(start(p, 4, 600000), 0);
+	first = dial(p);
+	second = dial(p);
+	hold_once(first);
+	hold_once(second);
+	hold_once(second);
+	assert_serves(p);
+	close(first);
+	echo_once(second, 7); /* by now the server may have seen the first go */
+	close(second);
+	wait_readable(releases[0]);
+	first = dial(p);
+	hold_once(first);
+	control_stop(p->control); /* the end of the server is the end of them all */
+	p->control = NULL;
+	assert_int_equal(read(releases[0], bytes, sizeof(bytes)), 2);
+	close(first);
+	close(releases[0]);
+	close(releases[1]);
 }
 
 static void test_stop_with_peers(void **state)
@@ -798,6 +853,7 @@ int main(void)
 		cmocka_unit_test(test_answer_is_bounded),
 		cmocka_unit_test(test_mutations),
 		WITH_PLACE(test_life),
+		WITH_PLACE(test_released),
 		WITH_PLACE(test_stop_with_peers),
 		WITH_PLACE(test_stale_socket),
 		WITH_PLACE(test_live_socket),
