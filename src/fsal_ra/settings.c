@@ -37,6 +37,7 @@ static void limits_of(const struct ra_export_params *p, struct sched_limits *l)
 {
 	*l = (struct sched_limits){
 		.queue_max = (uint32_t)p->queue_limit,
+		.queue_bytes = p->queue_bytes,
 		.max_io = p->max_io,
 		.prefetch_max_age = p->prefetch_max_age * CLOCK_MS,
 		.writeback_turn = p->writeback_turn * CLOCK_MS,

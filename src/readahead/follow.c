@@ -10,6 +10,15 @@
 /* Below this share of exact matches, in 1/65536, runs of a file are seldom more than chance. */
 #define MATCHES_FEW (65536 / 8 * 3)
 
+void follow_set_count(struct heur_file *f, struct cursor *c, uint32_t count)
+{
+	if (c->count < 2 && count >= 2)
+		f->set.unproven--;
+	else if (c->count >= 2 && count < 2)
+		f->set.unproven++;
+	c->count = count;
+}
+
 /* The run of C may have begun N requests before the one seen first. */
 static bool begin_earlier(struct cursor *c, uint64_t offset)
 {
@@ -57,31 +66,34 @@ static struct cursor *begin(struct readahead *ra, const struct readahead_tuning 
 			    struct heur_file *f, const struct readahead_read *read)
 {
 	struct cursor *c;
+	uint32_t pos = 0;
 
 	note_match(f, HEURISTIC_JUMP);
 	c = cursor_new(&ra->pool, f, read->offset, read->now);
 	if (!c)
 		return NULL;
-	cursor_set_move(&f->set, c, read->offset + read->len);
-	cursor_set_use(&f->set, c, t->heuristic->count(t, 0, HEURISTIC_EXACT), read->now);
+	while (f->set.order[pos].c != c)
+		pos++;
+	cursor_move(&f->set, pos, read->offset + read->len);
+	follow_set_count(f, c, t->heuristic->count(t, 0, HEURISTIC_EXACT));
 	all_there(t, c, read);
 	return c;
 }
 
 /* The read is elsewhere: what C has asked for is of no use any more. */
 static void jump(struct readahead *ra, struct readahead_counters *counters, struct cursor *c,
-		 const struct readahead_read *read)
+		 uint32_t pos, const struct readahead_read *read)
 {
 	evidence_wasted(ra, counters, c);
 	c->ra_end = c->done_end = 0;
 	c->start = c->read_end = read->offset;
 	c->seen = c->unit = 0;
-	cursor_set_move(&c->file->set, c, read->offset + read->len);
+	cursor_move(&c->file->set, pos, read->offset + read->len);
 }
 
 /* On to the read's end, but never backwards: laggards are jitter. Nor with one far ahead. */
-static void advance(struct readahead *ra, struct cursor *c, const struct readahead_read *read,
-		    uint64_t near)
+static void advance(struct readahead *ra, struct cursor *c, uint32_t pos,
+		    const struct readahead_read *read, uint64_t near)
 {
 	uint64_t end = read->offset + read->len;
 
@@ -89,17 +101,19 @@ static void advance(struct readahead *ra, struct cursor *c, const struct readahe
 		return;
 	if (c->withheld && c->next >= c->ra_end)
 		evidence_missed(ra, c->file, end - c->next);
-	cursor_set_move(&c->file->set, c, end);
+	cursor_move(&c->file->set, pos, end);
 }
 
 static struct cursor *match(struct readahead *ra, const struct readahead_tuning *t,
-			    struct heur_file *f, const struct readahead_read *read, uint64_t near)
+			    struct heur_file *f, const struct readahead_read *read, uint64_t near,
+			    uint32_t *pos)
 {
 	if (t->heuristic->cursors)
-		return cursor_set_match(&f->set, read->offset, near);
+		return cursor_match(&f->set, read->offset, near, pos);
 	if (f->set.n > 1)
 		cursor_release_all(&ra->pool, f); /* the heuristic was changed: one stream again */
-	return f->set.root;
+	*pos = 0;
+	return f->set.n ? f->set.order[0].c : NULL;
 }
 
 struct cursor *follow(struct readahead *ra, const struct readahead_tuning *t,
@@ -108,19 +122,22 @@ struct cursor *follow(struct readahead *ra, const struct readahead_tuning *t,
 {
 	uint64_t near = heuristic_near(t, read->len);
 	enum heuristic_match how;
-	struct cursor *c = match(ra, t, f, read, near);
+	struct cursor *c;
+	uint32_t pos;
 
+	c = match(ra, t, f, read, near, &pos);
 	if (!c)
 		return begin(ra, t, f, read);
 	how = heuristic_classify(t, c, read->offset, read->len);
 	note_match(f, how);
-	cursor_set_use(&f->set, c, t->heuristic->count(t, c->count, how), read->now);
+	follow_set_count(f, c, t->heuristic->count(t, c->count, how));
+	c->used = read->now;
 	if (how == HEURISTIC_JUMP)
-		jump(ra, counters, c, read);
+		jump(ra, counters, c, pos, read);
 	else
-		advance(ra, c, read, near);
+		advance(ra, c, pos, read, near);
 	if (t->heuristic->jitter && c->count < t->seq_threshold && all_there(t, c, read))
-		cursor_set_use(&f->set, c, t->seq_threshold, read->now);
+		follow_set_count(f, c, t->seq_threshold);
 	evidence_used(ra, counters, c, read->offset + read->len);
 	return c;
 }

@@ -29,7 +29,7 @@ static void complete_all(struct dispatcher *d, struct sched_list *woken)
 	struct sched_req *r;
 
 	while ((r = TAILQ_FIRST(woken))) {
-		TAILQ_REMOVE(woken, r, order);
+		TAILQ_REMOVE(woken, r, link);
 		r->ops->complete(r); /* R may be gone after this */
 	}
 }
@@ -186,9 +186,10 @@ enum sched_verdict dispatcher_submit(struct dispatcher *d, struct sched_req *r)
 enum sched_verdict dispatcher_submit_or_run(struct dispatcher *d, struct sched_req *r)
 {
 	enum sched_verdict verdict;
-	uint64_t now = d->ops->now();
+	uint64_t now;
 
 	lock_take(&d->lock);
+	now = d->ops->now(); /* under the lock: times in the queue never go back */
 	verdict = sched_submit(&d->queue, r, now);
 	advise(d);
 	if (verdict == SCHED_ADDED && d->busy < d->depth && sched_next_is(&d->queue, r, now)) {

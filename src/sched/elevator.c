@@ -9,35 +9,28 @@
  */
 #include "sched/policy.h"
 
-static void init(void *state)
-{
-	struct sched_list *all = state;
-
-	TAILQ_INIT(all);
-}
+struct elevator {
+	struct order all; /* by address */
+};
 
 static void add(void *state, struct sched_req *r)
 {
-	order_insert(state, r);
-}
+	struct elevator *e = state;
 
-static void remove_req(void *state, struct sched_req *r)
-{
-	struct sched_list *all = state;
-
-	TAILQ_REMOVE(all, r, order);
+	order_insert(&e->all, &r->order, r->block, r->sequence);
 }
 
 static struct sched_req *pick(void *state, const struct sched_queue *q)
 {
-	return order_scan(state, q->head);
+	const struct elevator *e = state;
+
+	return ordered_req(order_scan(&e->all, q->head));
 }
 
 const struct sched_policy sched_elevator = {
 	.name = "elevator",
-	.size = sizeof(struct sched_list),
-	.init = init,
+	.size = sizeof(struct elevator),
 	.add = add,
-	.remove = remove_req,
+	.remove = policy_remove,
 	.pick = pick,
 };

@@ -2,39 +2,28 @@
 /* fifo: in the order of arrival. */
 #include "sched/policy.h"
 
-static void init(void *state)
-{
-	struct sched_list *all = state;
-
-	TAILQ_INIT(all);
-}
+struct fifo {
+	struct order all; /* by arrival */
+};
 
 static void add(void *state, struct sched_req *r)
 {
-	struct sched_list *all = state;
+	struct fifo *f = state;
 
-	TAILQ_INSERT_TAIL(all, r, order);
-}
-
-static void remove_req(void *state, struct sched_req *r)
-{
-	struct sched_list *all = state;
-
-	TAILQ_REMOVE(all, r, order);
+	order_insert(&f->all, &r->order, r->sequence, 0);
 }
 
 static struct sched_req *pick(void *state, const struct sched_queue *q)
 {
-	const struct sched_list *all = state;
+	const struct fifo *f = state;
 
-	return TAILQ_FIRST(all);
+	return ordered_req(order_first(&f->all));
 }
 
 const struct sched_policy sched_fifo = {
 	.name = "fifo",
-	.size = sizeof(struct sched_list),
-	.init = init,
+	.size = sizeof(struct fifo),
 	.add = add,
-	.remove = remove_req,
+	.remove = policy_remove,
 	.pick = pick,
 };

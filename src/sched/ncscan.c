@@ -6,58 +6,30 @@
 #include "sched/policy.h"
 
 struct ncscan {
-	struct sched_list current, next; /* by address: this scan, the one after */
+	struct order scan[2]; /* by address: the current one and the next, which change places */
+	unsigned int current;
 };
-
-static void init(void *state)
-{
-	struct ncscan *s = state;
-
-	TAILQ_INIT(&s->current);
-	TAILQ_INIT(&s->next);
-}
 
 static void add(void *state, struct sched_req *r)
 {
 	struct ncscan *s = state;
 
-	order_insert(&s->next, r);
-}
-
-static bool in_list(const struct sched_list *list, const struct sched_req *r)
-{
-	const struct sched_req *at;
-
-	TAILQ_FOREACH(at, list, order)
-		if (at == r)
-			return true;
-	return false;
-}
-
-static void remove_req(void *state, struct sched_req *r)
-{
-	struct ncscan *s = state;
-
-	if (in_list(&s->current, r))
-		TAILQ_REMOVE(&s->current, r, order);
-	else
-		TAILQ_REMOVE(&s->next, r, order);
+	order_insert(&s->scan[!s->current], &r->order, r->block, r->sequence);
 }
 
 static struct sched_req *pick(void *state, const struct sched_queue *q)
 {
 	struct ncscan *s = state;
 
-	if (TAILQ_EMPTY(&s->current))
-		TAILQ_CONCAT(&s->current, &s->next, order);
-	return order_scan(&s->current, q->head);
+	if (!s->scan[s->current].n)
+		s->current = !s->current;
+	return ordered_req(order_scan(&s->scan[s->current], q->head));
 }
 
 const struct sched_policy sched_ncscan = {
 	.name = "ncscan",
 	.size = sizeof(struct ncscan),
-	.init = init,
 	.add = add,
-	.remove = remove_req,
+	.remove = policy_remove,
 	.pick = pick,
 };

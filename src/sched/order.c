@@ -1,28 +1,127 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Lists sorted by device address. Queues of a disk are short (each stream has a chunk or two, each
- * client a few demands), so a sorted list is enough, as in 4.4BSD's bufqdisksort.
+ * The treap. See order.h.
+ *
+ *        p              n           rotate_up(n): n goes above its parent p; the order of the keys
+ *       / \            / \          a < n < b < p < c stays
+ *      n   c   --->   a   p
+ *     / \                / \
+ *    a   b              b   c
  */
-#include "sched/policy.h"
+#include "sched/order.h"
 
-void order_insert(struct sched_list *list, struct sched_req *r)
+#include <assert.h>
+
+/* A hash of the address: as good as a random number, and always the same. */
+static uint64_t priority(const struct order_node *node)
 {
-	struct sched_req *at;
+	uint64_t z = (uint64_t)(uintptr_t)node * 0x9e3779b97f4a7c15u;
 
-	TAILQ_FOREACH_REVERSE(at, list, sched_list, order)
-		if (at->block <= r->block) {
-			TAILQ_INSERT_AFTER(list, at, r, order);
-			return;
-		}
-	TAILQ_INSERT_HEAD(list, r, order);
+	z = (z ^ (z >> 32)) * 0xd6e8feb86659fd93u;
+	return z ^ (z >> 32);
 }
 
-struct sched_req *order_scan(const struct sched_list *list, uint64_t head)
+static bool before(const struct order_node *a, uint64_t high, uint64_t low)
 {
-	struct sched_req *r;
+	return a->high < high || (a->high == high && a->low < low);
+}
 
-	TAILQ_FOREACH(r, list, order)
-		if (r->block >= head)
-			return r;
-	return TAILQ_FIRST(list);
+/* The pointer that points to NODE. */
+static struct order_node **link_to(struct order_node *node)
+{
+	struct order_node *parent = node->parent;
+
+	return parent ? &parent->child[parent->child[1] == node] : &node->in->root;
+}
+
+static void rotate_up(struct order_node *node)
+{
+	struct order_node *parent = node->parent;
+	int side = parent->child[1] == node;
+
+	*link_to(parent) = node;
+	node->parent = parent->parent;
+	parent->child[side] = node->child[!side];
+	if (parent->child[side])
+		parent->child[side]->parent = parent;
+	node->child[!side] = parent;
+	parent->parent = node;
+}
+
+void order_insert(struct order *o, struct order_node *node, uint64_t high, uint64_t low)
+{
+	struct order_node **at = &o->root, *parent = NULL;
+	uint64_t mine = priority(node);
+
+	assert(!node->in);
+	while (*at) {
+		parent = *at;
+		/* behind those of the same key */
+		at = &parent->child[parent->high < high ||
+				    (parent->high == high && parent->low <= low)];
+	}
+	*node = (struct order_node){.parent = parent, .in = o, .high = high, .low = low};
+	*at = node;
+	o->n++;
+	while (node->parent && priority(node->parent) < mine)
+		rotate_up(node);
+}
+
+void order_remove(struct order_node *node)
+{
+	struct order_node *only;
+
+	assert(node->in && node->in->n);
+	while (node->child[0] && node->child[1])
+		rotate_up(node->child[priority(node->child[0]) < priority(node->child[1])]);
+	only = node->child[node->child[1] != NULL];
+	*link_to(node) = only;
+	if (only)
+		only->parent = node->parent;
+	node->in->n--;
+	node->in = NULL;
+}
+
+struct order_node *order_first(const struct order *o)
+{
+	struct order_node *node = o->root;
+
+	while (node && node->child[0])
+		node = node->child[0];
+	return node;
+}
+
+struct order_node *order_from(const struct order *o, uint64_t high, uint64_t low)
+{
+	struct order_node *node = o->root, *best = NULL;
+
+	while (node) {
+		bool right = before(node, high, low);
+
+		if (!right)
+			best = node;
+		node = node->child[right];
+	}
+	return best;
+}
+
+struct order_node *order_scan(const struct order *o, uint64_t high)
+{
+	struct order_node *node = order_from(o, high, 0);
+
+	return node ? node : order_first(o);
+}
+
+struct order_node *order_next(const struct order_node *node)
+{
+	struct order_node *at;
+
+	if (node->child[1]) {
+		for (at = node->child[1]; at->child[0]; at = at->child[0])
+			;
+		return at;
+	}
+	for (at = node->parent; at && at->child[1] == node; at = at->parent)
+		node = at;
+	return at;
 }

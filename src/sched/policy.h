@@ -3,22 +3,22 @@
 #ifndef SCHED_POLICY_H
 #define SCHED_POLICY_H
 
+#include "common/container.h"
 #include "sched/queue.h"
 
 /*
- * A policy sees reads only. Its state is its own: SIZE bytes, allocated by the queue when the policy
- * is set, freed when another one is; of the queue it may look at all and change nothing.
+ * A policy sees reads only, and keeps each in an order of its own with the node `order` of the
+ * request. Its state is its own: SIZE bytes of zeros when the policy is set, freed when another one
+ * is; of the queue it may look at all and change nothing.
  */
 struct sched_policy {
 	const char *name;
 	size_t size;
-	/* Nothing is queued. */
-	void (*init)(void *state);
 	/* R was queued. */
 	void (*add)(void *state, struct sched_req *r);
-	/* R leaves the queue: picked, absorbed by a chunk, merged, or past Max_Wait. */
+	/* R leaves the policy: picked, absorbed by a chunk, merged, or past Max_Wait. */
 	void (*remove)(void *state, struct sched_req *r);
-	/* The request to serve next, without removing it; never NULL while one is queued. */
+	/* The request to serve next, without removing it; NULL only if it has none. */
 	struct sched_req *(*pick)(void *state, const struct sched_queue *q);
 	/*
 	 * The demand read to serve next in a gap within a chunk; FIRST: the gap opens. NULL: none
@@ -43,9 +43,13 @@ const struct sched_policy *sched_policy_find(const char *name);
 /* The Nth policy, NULL beyond the last: for lists of the right names. */
 const struct sched_policy *sched_policy_nth(unsigned int n);
 
-/* order.c: lists sorted by device address, shared by the policies. */
-void order_insert(struct sched_list *list, struct sched_req *r);
-/* The first at or after HEAD, else the first of all: one step of a one-way scan. NULL: empty. */
-struct sched_req *order_scan(const struct sched_list *list, uint64_t head);
+/* For a policy's files. The request of a node in a policy's order, of NULL NULL. */
+static inline struct sched_req *ordered_req(struct order_node *node)
+{
+	return node ? CONTAINER_OF(node, struct sched_req, order) : NULL;
+}
+
+/* A `remove` that only takes R out of its order. */
+void policy_remove(void *state, struct sched_req *r);
 
 #endif

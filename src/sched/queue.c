@@ -1,43 +1,36 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The dispatch queue: joining, absorbing, merging, the bound on waiting. See queue.h. */
+/* The dispatch queue: its bounds, and what goes next. See queue.h. */
 #include "sched/queue.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/policy.h"
-#include "sched/writeback_turn.h"
+#include "common/trace.h"
+#include "sched/parts.h"
 
 /* Small demand reads wait at this share of the chunks or more: there are random readers about. */
 #define DEMANDS_ABOUT 0.4
 /* ... averaged over about this many chunks. */
 #define DEMAND_CHUNKS 4
 
-static struct sched_list *file_list(struct sched_queue *q, uint64_t file)
-{
-	return &q->files[(file * 0x9e3779b97f4a7c15u) >> 56];
-}
-
-static uint64_t end_of(const struct sched_req *r)
-{
-	return r->offset + r->len;
-}
-
 int sched_queue_init(struct sched_queue *q, const struct sched_policy *policy,
 		     const struct sched_limits *limits)
 {
 	memset(q, 0, sizeof(*q));
 	q->policy = policy;
-	q->policy_state = malloc(policy->size);
+	q->policy_state = calloc(1, policy->size);
 	if (!q->policy_state)
 		return ENOMEM;
-	policy->init(q->policy_state);
 	q->limits = *limits;
 	TAILQ_INIT(&q->aged);
-	TAILQ_INIT(&q->writeback.queued);
+	TAILQ_INIT(&q->waiting);
+	TAILQ_INIT(&q->active);
+	TAILQ_INIT(&q->stuck);
+	TAILQ_INIT(&q->writeback.wanted);
 	for (int i = 0; i < SCHED_FILE_HASH; i++)
-		TAILQ_INIT(&q->files[i]);
+		TAILQ_INIT(&q->chunks[i]);
 	return 0;
 }
 
@@ -47,188 +40,141 @@ void sched_queue_fini(struct sched_queue *q)
 	q->policy_state = NULL;
 }
 
-/* Takes a queued request out of every list but that of its file. */
-static void unqueue(struct sched_queue *q, struct sched_req *r)
+/* ---- coming ------------------------------------------------------------------------------ */
+
+static bool has_room(const struct sched_queue *q, const struct sched_req *r)
 {
-	if (r->class == SCHED_WRITEBACK) {
-		writeback_remove(q, r);
-	} else {
-		q->policy->remove(q->policy_state, r);
-		TAILQ_REMOVE(&q->aged, r, age);
-	}
-	q->queued--;
-	q->by_class[r->class]--;
-}
+	const struct sched_limits *l = &q->limits;
 
-static void join(struct sched_req *r, struct sched_req *to)
-{
-	if (!to->wanted || r->arrival < to->arrival)
-		to->arrival = r->arrival;
-	to->wanted = true;
-	r->state = REQ_JOINED;
-	TAILQ_INSERT_TAIL(&to->waiters, r, order);
-}
-
-/*
- * The chunk a demand read can wait for: the one that brings its last byte, if its first byte is in
- * that chunk too, or in an earlier one still to come.
- */
-static struct sched_req *chunk_for(struct sched_queue *q, const struct sched_req *r)
-{
-	struct sched_req *at, *first = NULL, *last = NULL;
-
-	TAILQ_FOREACH(at, file_list(q, r->file), hash) {
-		if (at->file != r->file || at->class != SCHED_PREFETCH || at->dropped)
-			continue;
-		if (at->offset <= r->offset && r->offset < end_of(at))
-			first = at;
-		if (at->offset < end_of(r) && end_of(r) <= end_of(at))
-			last = at;
-	}
-	return first ? last : NULL;
-}
-
-/* A new chunk takes over the demands queued for what it will read. */
-static void absorb(struct sched_queue *q, struct sched_req *chunk)
-{
-	struct sched_list *list = file_list(q, chunk->file);
-	struct sched_req *at, *following;
-
-	for (at = TAILQ_FIRST(list); at; at = following) {
-		following = TAILQ_NEXT(at, hash);
-		if (at->file != chunk->file || at->state != REQ_QUEUED ||
-		    at->class != SCHED_DEMAND || at->offset < chunk->offset ||
-		    end_of(at) > end_of(chunk))
-			continue;
-		unqueue(q, at);
-		TAILQ_REMOVE(list, at, hash);
-		join(at, chunk);
-		q->stats.absorbed++;
-	}
-}
-
-enum sched_verdict sched_submit(struct sched_queue *q, struct sched_req *r, uint64_t now)
-{
-	r->arrival = r->submitted = now;
-	if (r->class != SCHED_WRITEBACK)
-		r->wanted = r->class == SCHED_DEMAND;
-	r->dropped = false;
-	r->progress = r->offset;
-	r->io_len = r->len;
-	TAILQ_INIT(&r->waiters);
-	if (r->class == SCHED_DEMAND) {
-		struct sched_req *chunk = chunk_for(q, r);
-
-		if (chunk && chunk->state == REQ_RUNNING && chunk->progress >= end_of(r))
-			return SCHED_RESIDENT;
-		if (chunk) {
-			q->stats.submitted[r->class]++;
-			q->stats.joined++;
-			join(r, chunk);
-			return SCHED_WAITS;
-		}
-	}
 	/* write-backs that are held back must not leave reads without a place */
-	if ((r->class == SCHED_WRITEBACK ? q->by_class[SCHED_WRITEBACK] : sched_reads(q)) >=
-	    q->limits.queue_max) {
+	if (r->class == SCHED_WRITEBACK)
+		return q->by_class[SCHED_WRITEBACK] < l->queue_max;
+	if (sched_reads(q) + q->joined + q->answering >= l->queue_max)
+		return false;
+	/* one goes in however long it is */
+	return r->class != SCHED_DEMAND || !q->held || q->held + r->len <= l->queue_bytes;
+}
+
+static void add_read(struct sched_queue *q, struct sched_req *r)
+{
+	TAILQ_INSERT_TAIL(&q->aged, r, age);
+	if (r->class == SCHED_PREFETCH) {
+		absorb(q, r); /* may bring it among those waited for */
+		chunk_add(q, r);
+	} else {
+		TAILQ_INSERT_TAIL(&q->waiting, r, wait);
+		order_insert(&q->places, &r->place, r->file, r->offset);
+	}
+	q->policy->add(q->policy_state, r);
+}
+
+static enum sched_verdict enter(struct sched_queue *q, struct sched_req *r)
+{
+	struct sched_req *chunk = r->class == SCHED_DEMAND ? chunk_for(q, r) : NULL;
+
+	if (chunk && chunk->state == REQ_RUNNING && chunk->progress >= req_end(r))
+		return SCHED_RESIDENT;
+	if (!has_room(q, r)) {
 		q->stats.refused++;
 		return SCHED_FULL;
 	}
 	q->stats.submitted[r->class]++;
+	if (r->class == SCHED_DEMAND)
+		q->held += r->len;
+	if (chunk) {
+		q->stats.joined++;
+		join(q, r, chunk);
+		return SCHED_WAITS;
+	}
 	r->sequence = ++q->sequence;
-	if (r->class == SCHED_PREFETCH)
-		absorb(q, r);
 	r->state = REQ_QUEUED;
-	TAILQ_INSERT_TAIL(file_list(q, r->file), r, hash);
 	q->queued++;
 	q->by_class[r->class]++;
-	if (r->class == SCHED_WRITEBACK) {
+	if (r->class == SCHED_WRITEBACK)
 		writeback_add(q, r);
-	} else {
-		TAILQ_INSERT_TAIL(&q->aged, r, age);
-		q->policy->add(q->policy_state, r);
-	}
+	else
+		add_read(q, r);
 	return SCHED_ADDED;
 }
 
-/* The one that has waited longest beyond Max_Wait, if any has. */
-static struct sched_req *expired(struct sched_queue *q, uint64_t now)
+enum sched_verdict sched_submit(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
-	struct sched_req *r, *oldest = NULL;
+	enum sched_verdict verdict;
 
-	TAILQ_FOREACH(r, &q->aged, age)
-		if (r->wanted && now - r->arrival >= q->limits.cost.max_wait &&
-		    (!oldest || r->arrival < oldest->arrival))
-			oldest = r;
-	return oldest;
+	assert(r->state == REQ_IDLE);
+	r->arrival = r->submitted = now;
+	if (r->class != SCHED_WRITEBACK)
+		r->wanted = r->class == SCHED_DEMAND;
+	r->dropped = r->in_gap = r->stalled = false;
+	r->progress = r->offset;
+	r->io_len = r->len;
+	r->order.in = r->place.in = NULL;
+	TAILQ_INIT(&r->waiters);
+	verdict = enter(q, r);
+	trace(TRACE_SUBMIT, r->file, r->offset, r->len, r->class, verdict);
+	return verdict;
 }
 
-static struct sched_req *too_old(struct sched_queue *q, uint64_t now)
+/* ---- going ------------------------------------------------------------------------------- */
+
+void queue_remove(struct sched_queue *q, struct sched_req *r)
 {
-	struct sched_req *r = TAILQ_FIRST(&q->aged);
-
-	return r && !r->wanted && now - r->submitted > q->limits.prefetch_max_age ? r : NULL;
-}
-
-/* Demands that follow R on the device ride with it. */
-static void merge(struct sched_queue *q, struct sched_req *r)
-{
-	struct sched_list *list = file_list(q, r->file);
-	struct sched_req *at;
-	bool grew = true;
-
-	while (grew) {
-		grew = false;
-		TAILQ_FOREACH(at, list, hash) {
-			if (at->file != r->file || at->state != REQ_QUEUED ||
-			    at->class != SCHED_DEMAND || at->block != r->block + r->io_len ||
-			    at->offset != r->offset + r->io_len ||
-			    r->io_len + at->len > q->limits.max_io)
-				continue;
-			unqueue(q, at);
-			TAILQ_REMOVE(list, at, hash);
-			join(at, r);
-			r->io_len += at->len;
-			q->stats.merged++;
-			grew = true;
-			break;
-		}
+	assert(r->state == REQ_QUEUED && q->queued && q->by_class[r->class]);
+	q->queued--;
+	q->by_class[r->class]--;
+	if (r->class == SCHED_WRITEBACK) {
+		writeback_remove(q, r);
+		return;
 	}
+	if (is_overdue(q, r))
+		order_remove(&r->order);
+	else
+		q->policy->remove(q->policy_state, r);
+	assert(!r->order.in);
+	TAILQ_REMOVE(&q->aged, r, age);
+	if (r->wanted)
+		TAILQ_REMOVE(&q->waiting, r, wait);
+	if (r->class == SCHED_DEMAND)
+		order_remove(&r->place);
+}
+
+static bool is_too_old(const struct sched_queue *q, const struct sched_req *r, uint64_t now)
+{
+	return r->class == SCHED_PREFETCH && !r->wanted &&
+	       now - r->submitted > q->limits.prefetch_max_age;
 }
 
 static struct sched_req *hand_out(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
-	unqueue(q, r);
+	r->dropped = is_too_old(q, r, now);
+	q->stats.dropped += r->dropped;
+	queue_remove(q, r);
 	r->state = REQ_RUNNING;
-	r->started = now;
+	r->started = r->sign = now;
+	TAILQ_INSERT_TAIL(&q->active, r, age);
 	if (r->class == SCHED_DEMAND)
 		merge(q, r);
 	q->running++;
 	if (!r->dropped)
 		q->head = r->block + r->io_len;
+	trace(TRACE_PICK, r->file, r->offset, r->io_len, r->class, (now - r->submitted) / 1000);
 	return r;
 }
 
 struct sched_req *sched_next(struct sched_queue *q, uint64_t now)
 {
-	struct sched_req *r;
+	struct sched_req *r = TAILQ_FIRST(&q->aged);
 
 	if (!q->queued)
 		return NULL;
-	r = too_old(q, now);
-	if (r) {
-		r->dropped = true;
-		q->stats.dropped++;
-	} else if ((r = expired(q, now))) {
-		q->stats.expired++;
-	} else {
-		r = writeback_pick(q, now);
-		if (!r && sched_reads(q))
-			r = q->policy->pick(q->policy_state, q);
-		if (!r)
-			return NULL; /* write-backs are queued, and held back */
-	}
-	return hand_out(q, r, now);
+	if (r && is_too_old(q, r, now))
+		return hand_out(q, r, now);
+	r = writeback_pick(q, now);
+	if (!r)
+		r = overdue_pick(q, now);
+	if (!r && sched_reads(q))
+		r = q->policy->pick(q->policy_state, q);
+	return r ? hand_out(q, r, now) : NULL; /* write-backs are queued, and held back */
 }
 
 bool sched_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now)
@@ -248,45 +194,20 @@ struct sched_req *sched_next_in_gap(struct sched_queue *q, uint64_t slice, bool 
 		return NULL;
 	if (first && slice < cost_slice(&q->cost, &q->limits.cost, q->by_class[SCHED_DEMAND]))
 		return NULL;
+	if (!first && writeback_pick(q, now)) /* its turn comes after this one */
+		return NULL;
 	r = q->policy->gap(q->policy_state, q, first);
 	if (!r)
 		return NULL;
 	q->gap_opened = true;
+	r->in_gap = true;
 	return hand_out(q, r, now);
-}
-
-static void account_wait(struct sched_queue *q, const struct sched_req *r, uint64_t now)
-{
-	uint64_t wait = now - r->submitted, us = wait / 1000;
-	int bucket = us ? 64 - __builtin_clzll(us) : 0;
-
-	if (bucket >= SCHED_WAIT_BUCKETS)
-		bucket = SCHED_WAIT_BUCKETS - 1;
-	q->stats.waits[bucket]++;
-	if (wait > q->stats.wait_max)
-		q->stats.wait_max = wait;
-	q->stats.served[SCHED_DEMAND]++;
-}
-
-static void wake(struct sched_queue *q, struct sched_req *r, uint64_t upto, uint64_t now,
-		 struct sched_list *woken)
-{
-	struct sched_req *w, *following;
-
-	for (w = TAILQ_FIRST(&r->waiters); w; w = following) {
-		following = TAILQ_NEXT(w, order);
-		if (end_of(w) > upto)
-			continue;
-		TAILQ_REMOVE(&r->waiters, w, order);
-		w->state = REQ_IDLE;
-		account_wait(q, w, now);
-		TAILQ_INSERT_TAIL(woken, w, order);
-	}
 }
 
 void sched_progress(struct sched_queue *q, struct sched_req *r, uint64_t upto, uint64_t now,
 		    struct sched_list *woken)
 {
+	assert(r->state == REQ_RUNNING && upto >= r->progress);
 	r->progress = upto;
 	wake(q, r, upto, now, woken);
 }
@@ -295,9 +216,10 @@ uint64_t sched_shorten(struct sched_queue *q, struct sched_req *r, uint64_t len)
 {
 	const struct sched_req *w;
 
-	TAILQ_FOREACH(w, &r->waiters, order)
-		if (end_of(w) > r->offset + len)
-			len = end_of(w) - r->offset;
+	assert(r->state == REQ_RUNNING && r->class == SCHED_PREFETCH);
+	TAILQ_FOREACH(w, &r->waiters, link)
+		if (req_end(w) > r->offset + len)
+			len = req_end(w) - r->offset;
 	if (len < r->len) {
 		r->len = r->io_len = len;
 		q->head = r->block + len;
@@ -305,21 +227,31 @@ uint64_t sched_shorten(struct sched_queue *q, struct sched_req *r, uint64_t len)
 	return r->len;
 }
 
+/* A chunk is over: were small demand reads about? */
+static void end_chunk(struct sched_queue *q, struct sched_req *r)
+{
+	double waited = q->gap_opened || q->by_class[SCHED_DEMAND] ? 1 : 0;
+
+	chunk_remove(q, r);
+	q->gap_demand += (waited - q->gap_demand) / DEMAND_CHUNKS;
+	if (q->gap_opened) /* the disk came back from the gap: the scan goes on from here */
+		q->head = r->block + r->io_len;
+	q->gap_opened = false;
+	q->stats.served[SCHED_PREFETCH]++;
+}
+
 void sched_done(struct sched_queue *q, struct sched_req *r, uint64_t now, struct sched_list *woken)
 {
-	TAILQ_REMOVE(file_list(q, r->file), r, hash);
+	assert(r->state == REQ_RUNNING);
+	writeback_account(q, r, sched_sign(q, r, now), now);
+	TAILQ_REMOVE(&q->active, r, age);
 	q->running--;
-	writeback_account(q, r, now);
 	if (r->class == SCHED_DEMAND) {
 		account_wait(q, r, now);
+		assert(q->held >= r->len);
+		q->held -= r->len;
 	} else if (r->class == SCHED_PREFETCH) {
-		double waited = q->gap_opened || q->by_class[SCHED_DEMAND] ? 1 : 0;
-
-		q->gap_demand += (waited - q->gap_demand) / DEMAND_CHUNKS;
-		if (q->gap_opened) /* the disk came back from the gap: the scan goes on from here */
-			q->head = r->block + r->io_len;
-		q->gap_opened = false;
-		q->stats.served[SCHED_PREFETCH]++;
+		end_chunk(q, r);
 	}
 	if (!r->dropped)
 		q->stats.bytes[r->class] += r->io_len;
@@ -327,10 +259,27 @@ void sched_done(struct sched_queue *q, struct sched_req *r, uint64_t now, struct
 	r->state = REQ_IDLE;
 }
 
+void sched_answer_later(struct sched_queue *q, uint64_t len)
+{
+	q->answering++;
+	q->held += len;
+}
+
+void sched_answered(struct sched_queue *q, uint64_t len)
+{
+	assert(q->answering && q->held >= len);
+	q->answering--;
+	q->held -= len;
+}
+
+/* ---- what it advises --------------------------------------------------------------------- */
+
 void sched_observe(struct sched_queue *q, uint64_t block, uint64_t len, uint64_t service)
 {
-	/* the first read after a write-back also waits for what the drive's write cache has left */
-	if (q->observed != AFTER_WRITEBACK)
+	/* the first read after a write-back also waits for what the drive's write cache has left;
+	 * one that stalled says nothing of the disk's mechanics */
+	if (q->observed != AFTER_WRITEBACK &&
+	    (!q->limits.stall_time || service < q->limits.stall_time))
 		cost_observe(&q->cost, len, service, block == q->observed);
 	q->observed = block + len;
 }
@@ -355,11 +304,13 @@ int sched_set_policy(struct sched_queue *q, const struct sched_policy *policy)
 
 	if (policy == q->policy)
 		return 0;
-	state = malloc(policy->size);
+	state = calloc(1, policy->size);
 	if (!state)
 		return ENOMEM;
-	policy->init(state); /* all start level: being queued again is no turn had */
+	/* all start level: being queued again is no turn had */
 	TAILQ_FOREACH(r, &q->aged, age) {
+		if (is_overdue(q, r))
+			continue;
 		q->policy->remove(q->policy_state, r);
 		policy->add(state, r);
 	}
@@ -367,19 +318,5 @@ int sched_set_policy(struct sched_queue *q, const struct sched_policy *policy)
 	q->policy = policy;
 	q->policy_state = state;
 	q->stats.switches++;
-	return 0;
-}
-
-uint64_t sched_wait_percentile(const struct sched_stats *s, double percent)
-{
-	uint64_t sum = 0, upto = 0;
-
-	for (int i = 0; i < SCHED_WAIT_BUCKETS; i++)
-		sum += s->waits[i];
-	for (int i = 0; i < SCHED_WAIT_BUCKETS; i++) {
-		upto += s->waits[i];
-		if (sum && (double)upto >= (double)sum * percent / 100)
-			return ((uint64_t)1 << i) * 1000;
-	}
 	return 0;
 }

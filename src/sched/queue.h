@@ -3,20 +3,37 @@
  * The dispatch queue of one device: what waits for the disk, and in which order it gets it.
  *
  *            submit                     next                        progress / done
- *   request ---------> [ policy's lists ] ---------> running on disk ---------> waiters woken
- *              |              ^
- *              | joins a request that covers it (queued: promotes it; running: waits for it)
- *              +-> waiters of that request
+ *   request ---------> [ policy's order ] ---------> running on disk ---------> waiters woken
+ *              |         |     ^       ^                  |
+ *              |         |     |       |                  '--> stalled: no sign of life for Stall_Time,
+ *              |         |     |       |                       others pass it (stall.c)
+ *              |         |     |       '-- write-backs keep apart (writeback_turn.c)
+ *              |         '-----'--- overdue: beyond Max_Wait, a batch before the policy's (overdue.c)
+ *              '-> joins a chunk that covers it (queued: promotes it; running: waits for it), and
+ *                  becomes one of its waiters (join.c)
+ *
+ * The words for disk time. A chunk is what one prefetch reads, a step what one system call of it
+ * reads. A turn is the time for which one chunk or write-back has the disk, with its seek; a slice
+ * is as much of a turn as goes on without a break. A gap is that break, in which small demand reads
+ * are served; a batch is what was frozen together, to be served before what came later.
  *
  * Requests have a class. A demand read is one a client waits for; a prefetch is a chunk nobody
- * waits for yet; a write-back pushes dirty data out and keeps apart from the policies: writeback_turn.c
- * says when it may. A demand inside a chunk queued or running joins it; a chunk submitted over
- * demands still queued absorbs them; demands that are neighbours on the device are merged up to
- * Max_Io when picked. So nothing is read twice. Whatever the policy, a demand read (or a chunk one
- * waits for) that has waited Max_Wait goes next, oldest first; a prefetch nobody waits for that has
- * grown older than Prefetch_Max_Age is dropped.
+ * waits for yet; a write-back pushes dirty data out. A demand inside a chunk queued or running joins
+ * it; a chunk submitted over demands still queued absorbs them; demands that are neighbours on the
+ * device are merged up to Max_Io when picked. So nothing is read twice. A prefetch nobody waits for
+ * that has grown older than Prefetch_Max_Age is dropped.
  *
- * Pure: the clock is handed in, there is no lock (dispatcher.h has it) and no I/O.
+ * What next() chooses from, in this order: prefetches to be dropped; a write-back that is due, with
+ * its share of the disk's time; overdue reads, at most half of the rest; what the policy picks.
+ *
+ * Bounded: reads queued, joined and being answered by queue_max, and by queue_bytes of replies, for
+ * each READ owns its reply buffer; write-backs queued by queue_max; stalled ones by
+ * SCHED_STALLED_MAX. Beyond a bound the verdict is SCHED_FULL: the caller does without the queue, on
+ * its own thread, which holds its client back.
+ *
+ * Pure: the clock is handed in, there is no lock (dispatcher.h has it) and no I/O. n requests
+ * queued, no operation takes more than O(log n), but for those of a chunk, which look at the other
+ * chunks of its file, and the freezing of a batch, O(log n) for each request in it.
  */
 #ifndef SCHED_QUEUE_H
 #define SCHED_QUEUE_H
@@ -27,12 +44,14 @@
 #include <sys/queue.h>
 
 #include "sched/cost.h"
+#include "sched/order.h"
 
 enum sched_class { SCHED_DEMAND, SCHED_PREFETCH, SCHED_WRITEBACK, SCHED_CLASSES };
 
 TAILQ_HEAD(sched_list, sched_req);
 
 struct dispatcher;
+struct sched_req;
 
 /* What "doing" a request means, by its class: the submitter's. Called without any lock. */
 struct sched_req_ops {
@@ -61,25 +80,38 @@ struct sched_req {
 	/* The queue's. */
 	enum sched_state state;
 	bool wanted; /* a demand read waits: it is one, or it was joined by one; or a COMMIT does */
-	bool dropped;		    /* handed out to be finished without I/O: too old */
-	uint64_t arrival;	    /* ns; of the oldest demand that waits for it, if one does */
-	uint64_t submitted;	    /* ns */
-	uint64_t started;	    /* ns; running */
-	uint64_t sequence;	    /* order of submission */
-	uint64_t progress;	    /* running: arrived up to this offset of the file */
-	uint64_t io_len;	    /* running: bytes to read, with the neighbours merged into it */
-	uint64_t tag;		    /* bytes its stream had before it (policy turns) */
-	TAILQ_ENTRY(sched_req) age; /* all queued, by submission */
-	TAILQ_ENTRY(sched_req) order; /* the policy's list, or the waiters of another */
-	/* those of the same file: queued chunks and demands, running */
+	bool dropped;	    /* handed out to be finished without I/O: too old */
+	bool in_gap;	    /* handed out in a gap of another */
+	bool stalled;	    /* running, and no sign of life for Stall_Time */
+	uint64_t arrival;   /* ns; of the oldest demand that waits for it, if one does */
+	uint64_t submitted; /* ns */
+	uint64_t started;   /* ns; running */
+	uint64_t sign;	    /* ns; running: the last sign of life */
+	uint64_t sequence;  /* order of submission */
+	uint64_t progress;  /* running: arrived up to this offset of the file */
+	uint64_t io_len;    /* running: bytes to read, with the neighbours merged into it */
+	uint64_t tag;	    /* bytes its stream had before it (policy turns) */
+	/* Queued: in the policy's order, the overdue batch's or the write-backs'. */
+	struct order_node order;
+	/* Queued demands: by file and offset. */
+	struct order_node place;
+	/* Reads queued, by submission; running: by sign of life. */
+	TAILQ_ENTRY(sched_req) age;
+	/* Reads queued that somebody waits for, by arrival; write-backs that a COMMIT waits for. */
+	TAILQ_ENTRY(sched_req) wait;
+	/* The waiters of another, or woken. */
+	TAILQ_ENTRY(sched_req) link;
+	/* Chunks queued or running, of files of one hash. */
 	TAILQ_ENTRY(sched_req) hash;
 	struct sched_list waiters;
 };
 
 struct sched_limits {
-	uint32_t queue_max;	   /* reads queued, and as many write-backs, 1.. */
-	uint64_t max_io;	   /* bytes of merged demands */
+	uint32_t queue_max;   /* reads queued, joined or being answered; as many write-backs */
+	uint64_t queue_bytes; /* bytes of demand reads queued, joined, running, being answered */
+	uint64_t max_io;      /* bytes of merged demands */
 	uint64_t prefetch_max_age; /* ns */
+	uint64_t stall_time;	   /* ns without a sign of life; 0: for ever */
 	/* ns of the disk for one write-back while demand reads are about */
 	uint64_t writeback_turn;
 	uint64_t writeback_idle; /* ns without a read after which the disk counts as idle */
@@ -91,7 +123,7 @@ struct sched_limits {
 #define SCHED_WAIT_BUCKETS 40 /* bucket b: waits below 2^b us */
 struct sched_stats {
 	uint64_t submitted[SCHED_CLASSES], served[SCHED_CLASSES], bytes[SCHED_CLASSES];
-	uint64_t joined, absorbed, merged, expired, dropped, refused, switches;
+	uint64_t joined, absorbed, merged, expired, dropped, refused, switches, stalls;
 	uint64_t wait_max; /* ns, of a demand */
 	uint64_t waits[SCHED_WAIT_BUCKETS];
 };
@@ -100,17 +132,28 @@ struct sched_policy;
 
 /* writeback_turn.c's. */
 struct sched_writeback {
-	struct sched_list queued; /* by device address */
-	double share;	 /* of the disk's time while reads use it: 0 defers, set from outside */
-	uint32_t wanted; /* queued ones that a COMMIT waits for */
-	uint32_t running;
-	bool hurry;		/* no more holding back: the end is near */
+	struct order queued;	  /* by device address */
+	struct sched_list wanted; /* those of them that a COMMIT waits for, by its arrival */
+	double share;	  /* of the disk's time while reads use it: 0 defers, set from outside */
+	uint32_t running; /* and not stalled */
+	bool hurry;	  /* no more holding back: the end is near */
 	uint64_t ended, lasted; /* ns: the last one's end and length */
 	uint64_t read_ended;	/* ns: when a read last left the disk */
 	uint64_t demand_ended;	/* ... a demand read */
 };
 
-#define SCHED_FILE_HASH 256
+/* overdue.c's. */
+struct sched_overdue {
+	struct order batch; /* by device address, or by arrival where it is a handful */
+	bool open;	    /* a batch is being served, or its last one is */
+	uint64_t at;	    /* where its scan goes on */
+	uint64_t begun;	    /* ns: the present or last batch */
+	uint64_t resume;    /* ns: no batch before */
+};
+
+/* Requests that may count as stalled at a time: so many more are let to the disk. */
+#define SCHED_STALLED_MAX 16
+#define SCHED_FILE_HASH	  256
 struct sched_queue {
 	const struct sched_policy *policy;
 	void *policy_state; /* the policy's own */
@@ -122,11 +165,17 @@ struct sched_queue {
 	uint64_t sequence;
 	double gap_demand; /* share of chunks lately within or behind which demand reads waited */
 	bool gap_opened;   /* within the present chunk */
-	uint32_t queued, running;
-	uint32_t by_class[SCHED_CLASSES];
-	struct sched_list aged;
-	struct sched_list files[SCHED_FILE_HASH];
+	uint32_t queued, running, stalled;
+	uint32_t by_class[SCHED_CLASSES]; /* queued */
+	uint32_t joined;		 /* demands that wait for a chunk, or merged into another */
+	uint32_t answering;		 /* woken ones handed over to be answered */
+	uint64_t held;			 /* bytes of demands queued, joined, running, answering */
+	struct sched_list aged, waiting; /* reads queued: all, by submission; wanted, by arrival */
+	struct sched_list active, stuck; /* running, by sign of life; stalled */
+	struct sched_list chunks[SCHED_FILE_HASH];
+	struct order places; /* queued demands, by file and offset */
 	struct sched_writeback writeback;
+	struct sched_overdue overdue;
 };
 
 enum sched_verdict {
@@ -142,8 +191,10 @@ int sched_queue_init(struct sched_queue *q, const struct sched_policy *policy,
 		     const struct sched_limits *limits);
 /* What may still be queued or running stays its submitter's. */
 void sched_queue_fini(struct sched_queue *q);
-/* R's first block of fields (of a write-back also wanted) is set by the caller, who keeps R alive
- * until it is handed out or woken. */
+/*
+ * R's first block of fields (of a write-back also wanted) is set by the caller, the rest is zero;
+ * the caller keeps R alive until it is handed out or woken. NOW never goes back.
+ */
 enum sched_verdict sched_submit(struct sched_queue *q, struct sched_req *r, uint64_t now);
 /* The next request for the disk, now running; NULL when none is queued. */
 struct sched_req *sched_next(struct sched_queue *q, uint64_t now);
@@ -151,8 +202,8 @@ struct sched_req *sched_next(struct sched_queue *q, uint64_t now);
 bool sched_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now);
 /*
  * A small demand read to serve in a gap of a chunk that has been running for SLICE ns; NULL when
- * none waits, it is too early, or the policy has no gaps. FIRST: of this gap. Handed out as by
- * sched_next().
+ * none waits, it is too early, a write-back's turn has come, or the policy has no gaps. FIRST: of
+ * this gap. Handed out as by sched_next().
  */
 struct sched_req *sched_next_in_gap(struct sched_queue *q, uint64_t slice, bool first,
 				    uint64_t now);
@@ -165,6 +216,12 @@ void sched_progress(struct sched_queue *q, struct sched_req *r, uint64_t upto, u
 uint64_t sched_shorten(struct sched_queue *q, struct sched_req *r, uint64_t len);
 /* R is over: all its waiters move to WOKEN, and R is the caller's again. */
 void sched_done(struct sched_queue *q, struct sched_req *r, uint64_t now, struct sched_list *woken);
+/*
+ * A woken one that is not answered at once keeps its place, and its bytes, until it is: LEN bytes.
+ * The two are called in pairs.
+ */
+void sched_answer_later(struct sched_queue *q, uint64_t len);
+void sched_answered(struct sched_queue *q, uint64_t len);
 /* One read of LEN bytes at device address BLOCK took SERVICE ns: for the cost model. */
 void sched_observe(struct sched_queue *q, uint64_t block, uint64_t len, uint64_t service);
 /* Bytes a chunk should have now. */
@@ -176,7 +233,12 @@ int sched_set_policy(struct sched_queue *q, const struct sched_policy *policy);
 /* The share of the disk's time, 0..0.95, that write-backs may have while reads use it; 0 defers
  * them. */
 void sched_set_writeback_share(struct sched_queue *q, double share);
-/* A COMMIT waits for the write-back R, which is queued or running. */
+/*
+ * A COMMIT waits for the write-back R, which is queued or running. Queued, it is handed out after
+ * the request that is on the disk, those that COMMITs wanted before it, and before each of them and
+ * it the rest of the pause of a share of writeback_share: with k wanted before it, turns of t and a
+ * share of s that is (k + 1) t / s at most, whatever reads are queued.
+ */
 void sched_want(struct sched_queue *q, struct sched_req *r, uint64_t now);
 /*
  * sched_next() returned NULL: when to ask again though nothing was submitted (ns of the same
@@ -185,7 +247,16 @@ void sched_want(struct sched_queue *q, struct sched_req *r, uint64_t now);
 uint64_t sched_hold_until(const struct sched_queue *q, uint64_t now);
 /* How long one write-back should keep the disk now (ns): short while demand reads are about. */
 uint64_t sched_writeback_slice(const struct sched_queue *q, uint64_t now);
+/* stall.c: a running one that has given no sign of life for Stall_Time, and is stalled from now on;
+ * NULL: none has, or too many have. */
+struct sched_req *sched_stall(struct sched_queue *q, uint64_t now);
+/* When the next one will have stalled (ns); UINT64_MAX: none can. */
+uint64_t sched_stall_at(const struct sched_queue *q);
+/* The running R gives a sign of life; true: it was stalled, and is no more. */
+bool sched_sign(struct sched_queue *q, struct sched_req *r, uint64_t now);
 /* The wait (ns) that PERCENT of demand reads did not exceed, to a factor of 2. */
 uint64_t sched_wait_percentile(const struct sched_stats *s, double percent);
+/* check.c: for tests and debugging. NULL, or the invariant that does not hold. O(queued). */
+const char *sched_check(const struct sched_queue *q);
 
 #endif

@@ -19,15 +19,16 @@
  * batch in scan order, so that none of them starves another; then the turn goes on, so that they do
  * not starve the streams.
  */
-#include <string.h>
-
 #include "sched/policy.h"
 
 #define TURNS_STREAMS 1024
 
 struct turns {
-	struct sched_list current, next;  /* chunks, by address: this scan, the one after */
-	struct sched_list demands, batch; /* small reads: waiting for a gap, in the present one */
+	struct order next;    /* chunks after the present scan, by what their streams have had */
+	struct order current; /* chunks of the present scan, by address */
+	struct order
+		small[2];   /* small reads, by address: of the present gap, and those that wait */
+	unsigned int batch; /* which of the two is the present gap's */
 	bool gap_used;
 	uint64_t level; /* what the streams of the present scan have had, bytes */
 	struct {
@@ -35,109 +36,92 @@ struct turns {
 	} streams[TURNS_STREAMS];    /* as far as there is room */
 };
 
-static void init(void *state)
+static struct order *gap_batch(struct turns *t)
 {
-	struct turns *t = state;
+	return &t->small[t->batch];
+}
 
-	memset(t, 0, sizeof(*t));
-	TAILQ_INIT(&t->current);
-	TAILQ_INIT(&t->next);
-	TAILQ_INIT(&t->demands);
-	TAILQ_INIT(&t->batch);
+/* What its stream had before the chunk R, which it now has too. */
+static uint64_t had_before(struct turns *t, const struct sched_req *r)
+{
+	uint64_t slot = r->owner % TURNS_STREAMS, had = t->level;
+
+	if (t->streams[slot].owner == r->owner && t->streams[slot].had > had)
+		had = t->streams[slot].had;
+	t->streams[slot].owner = r->owner;
+	t->streams[slot].had = had + r->len;
+	return had;
 }
 
 static void add(void *state, struct sched_req *r)
 {
 	struct turns *t = state;
-	uint64_t slot = r->owner % TURNS_STREAMS;
 
 	if (r->class == SCHED_DEMAND) {
-		order_insert(&t->demands, r);
+		order_insert(&t->small[!t->batch], &r->order, r->block, r->sequence);
 		return;
 	}
-	r->tag = t->level;
-	if (t->streams[slot].owner == r->owner && t->streams[slot].had > r->tag)
-		r->tag = t->streams[slot].had;
-	t->streams[slot].owner = r->owner;
-	t->streams[slot].had = r->tag + r->len;
-	order_insert(&t->next, r);
+	r->tag = had_before(t, r);
+	order_insert(&t->next, &r->order, r->tag, r->sequence);
 }
 
 /* Freezes the next scan: the chunks of the streams furthest behind. */
 static void next_scan(struct turns *t, const struct sched_queue *q)
 {
-	uint64_t level = UINT64_MAX, upto;
-	struct sched_req *r, *following;
+	struct sched_req *r = ordered_req(order_first(&t->next));
+	uint64_t upto = r->tag + sched_chunk(q) / 2;
 
-	TAILQ_FOREACH(r, &t->next, order)
-		if (r->tag < level)
-			level = r->tag;
-	upto = level + sched_chunk(q) / 2;
-	t->level = level;
-	for (r = TAILQ_FIRST(&t->next); r; r = following) {
-		following = TAILQ_NEXT(r, order);
-		if (r->tag > upto)
-			continue;
-		TAILQ_REMOVE(&t->next, r, order);
-		TAILQ_INSERT_TAIL(&t->current, r, order);
+	t->level = r->tag;
+	for (; r && r->tag <= upto; r = ordered_req(order_first(&t->next))) {
+		order_remove(&r->order);
+		order_insert(&t->current, &r->order, r->block, r->sequence);
 	}
 }
 
-static bool take_from(struct sched_list *list, struct sched_req *r)
+/* The small reads that wait are those of this gap from now on. */
+static void open_gap(struct turns *t)
 {
-	struct sched_req *at;
-
-	TAILQ_FOREACH(at, list, order)
-		if (at == r) {
-			TAILQ_REMOVE(list, r, order);
-			return true;
-		}
-	return false;
+	if (!gap_batch(t)->n)
+		t->batch = !t->batch;
 }
 
 static void remove_req(void *state, struct sched_req *r)
 {
 	struct turns *t = state;
 
-	if (r->class == SCHED_DEMAND) {
-		if (!take_from(&t->batch, r))
-			TAILQ_REMOVE(&t->demands, r, order);
-		return;
-	}
-	t->gap_used = false; /* a chunk goes: the next gap may open after it */
-	if (!take_from(&t->current, r))
-		TAILQ_REMOVE(&t->next, r, order);
+	if (r->class != SCHED_DEMAND)
+		t->gap_used = false; /* a chunk goes: the next gap may open after it */
+	order_remove(&r->order);
 }
 
 static struct sched_req *pick(void *state, const struct sched_queue *q)
 {
 	struct turns *t = state;
-	bool chunks = !TAILQ_EMPTY(&t->current) || !TAILQ_EMPTY(&t->next);
+	bool chunks = t->current.n || t->next.n;
 
-	if (TAILQ_EMPTY(&t->batch) && (!t->gap_used || !chunks))
-		TAILQ_CONCAT(&t->batch, &t->demands, order);
-	if (!TAILQ_EMPTY(&t->batch)) {
+	if (!t->gap_used || !chunks)
+		open_gap(t);
+	if (gap_batch(t)->n) {
 		t->gap_used = true;
-		return order_scan(&t->batch, q->head);
+		return ordered_req(order_scan(gap_batch(t), q->head));
 	}
-	if (TAILQ_EMPTY(&t->current) && !TAILQ_EMPTY(&t->next))
+	if (!t->current.n && t->next.n)
 		next_scan(t, q);
-	return order_scan(&t->current, q->head);
+	return ordered_req(order_scan(&t->current, q->head));
 }
 
 static struct sched_req *gap(void *state, const struct sched_queue *q, bool first)
 {
 	struct turns *t = state;
 
-	if (first && TAILQ_EMPTY(&t->batch))
-		TAILQ_CONCAT(&t->batch, &t->demands, order);
-	return order_scan(&t->batch, q->head);
+	if (first)
+		open_gap(t);
+	return ordered_req(order_scan(gap_batch(t), q->head));
 }
 
 const struct sched_policy sched_turns = {
 	.name = "turns",
 	.size = sizeof(struct turns),
-	.init = init,
 	.add = add,
 	.remove = remove_req,
 	.pick = pick,

@@ -17,9 +17,9 @@
  * The share is the submitter's business: dirty memory has a price, and so has the disk (CA-NFS,
  * FAST 2009, 2.1). A COMMIT that waits is a client that waits: then at least writeback_share.
  */
-#include "sched/writeback_turn.h"
+#include <assert.h>
 
-#include "sched/policy.h"
+#include "sched/parts.h"
 
 /* Demand reads were here so lately that write-backs keep short for them (ns). */
 #define DEMANDS_RECENT UINT64_C(1000000000)
@@ -32,7 +32,7 @@ static double share_of(const struct sched_queue *q)
 {
 	double share = q->writeback.share;
 
-	if (q->writeback.wanted && q->limits.writeback_share > share)
+	if (!TAILQ_EMPTY(&q->writeback.wanted) && q->limits.writeback_share > share)
 		share = q->limits.writeback_share;
 	return share;
 }
@@ -64,41 +64,31 @@ static uint64_t due_at(const struct sched_queue *q)
 	return idle < earned ? idle : earned;
 }
 
-static struct sched_req *wanted_first(const struct sched_queue *q)
-{
-	struct sched_req *r;
-
-	TAILQ_FOREACH(r, &q->writeback.queued, order)
-		if (r->wanted)
-			return r;
-	return NULL;
-}
-
 struct sched_req *writeback_pick(struct sched_queue *q, uint64_t now)
 {
-	if (TAILQ_EMPTY(&q->writeback.queued) || now < due_at(q))
+	if (!q->writeback.queued.n || now < due_at(q))
 		return NULL;
-	if (q->writeback.wanted)
-		return wanted_first(q);
-	return order_scan(&q->writeback.queued, q->head);
+	if (!TAILQ_EMPTY(&q->writeback.wanted))
+		return TAILQ_FIRST(&q->writeback.wanted);
+	return ordered_req(order_scan(&q->writeback.queued, q->head));
 }
 
 void writeback_add(struct sched_queue *q, struct sched_req *r)
 {
-	order_insert(&q->writeback.queued, r);
+	order_insert(&q->writeback.queued, &r->order, r->block, r->sequence);
 	if (r->wanted)
-		q->writeback.wanted++;
+		TAILQ_INSERT_TAIL(&q->writeback.wanted, r, wait);
 }
 
 void writeback_remove(struct sched_queue *q, struct sched_req *r)
 {
-	TAILQ_REMOVE(&q->writeback.queued, r, order);
+	order_remove(&r->order);
 	if (r->wanted)
-		q->writeback.wanted--;
+		TAILQ_REMOVE(&q->writeback.wanted, r, wait);
 	q->writeback.running++; /* whoever removes one runs it */
 }
 
-void writeback_account(struct sched_queue *q, const struct sched_req *r, uint64_t now)
+void writeback_account(struct sched_queue *q, const struct sched_req *r, bool stalled, uint64_t now)
 {
 	if (r->class != SCHED_WRITEBACK) {
 		if (r->dropped)
@@ -108,11 +98,14 @@ void writeback_account(struct sched_queue *q, const struct sched_req *r, uint64_
 			q->writeback.demand_ended = now;
 		return;
 	}
+	assert(q->writeback.running);
 	q->writeback.running--;
-	q->writeback.ended = now;
-	q->writeback.lasted = now - r->started;
 	q->stats.served[SCHED_WRITEBACK]++;
 	q->observed = AFTER_WRITEBACK;
+	if (stalled) /* the disk was not its: others passed it */
+		return;
+	q->writeback.ended = now;
+	q->writeback.lasted = now - r->started;
 }
 
 void sched_set_writeback_share(struct sched_queue *q, double share)
@@ -127,14 +120,14 @@ void sched_want(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	r->wanted = true;
 	r->arrival = now;
 	if (r->state == REQ_QUEUED)
-		q->writeback.wanted++;
+		TAILQ_INSERT_TAIL(&q->writeback.wanted, r, wait);
 }
 
 uint64_t sched_hold_until(const struct sched_queue *q, uint64_t now)
 {
 	uint64_t due;
 
-	if (TAILQ_EMPTY(&q->writeback.queued))
+	if (!q->writeback.queued.n)
 		return UINT64_MAX;
 	due = due_at(q);
 	return due > now ? due : now;

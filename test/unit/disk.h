@@ -33,6 +33,7 @@ static inline struct sched_limits default_limits(void)
 {
 	return (struct sched_limits){
 		.queue_max = 4096,
+		.queue_bytes = 256 * MIB,
 		.max_io = MIB,
 		.prefetch_max_age = 10 * SEC,
 		.cost = {.chunk_min = 512 * KIB,

@@ -28,7 +28,7 @@ static void end_all(struct sched_list *woken)
 	struct sched_req *r;
 
 	while ((r = TAILQ_FIRST(woken))) {
-		TAILQ_REMOVE(woken, r, order);
+		TAILQ_REMOVE(woken, r, link);
 		((struct item *)r)->ended++;
 	}
 }

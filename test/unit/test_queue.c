@@ -30,7 +30,7 @@ static void assert_woken(struct sched_list *woken, struct sched_req *r)
 {
 	assert_ptr_equal(TAILQ_FIRST(woken), r);
 	assert_int_equal(r->state, REQ_IDLE);
-	TAILQ_REMOVE(woken, r, order);
+	TAILQ_REMOVE(woken, r, link);
 }
 
 static void test_a_demand_joins_a_queued_chunk(void **state)
@@ -168,11 +168,19 @@ static void test_a_full_queue_refuses(void **state)
 	assert_int_equal(sched_submit(q, &r[0], 1), SCHED_ADDED);
 	assert_int_equal(sched_submit(q, &r[1], 1), SCHED_ADDED);
 	assert_int_equal(sched_submit(q, &r[2], 1), SCHED_FULL);
-	assert_int_equal(sched_submit(q, &joins, 1), SCHED_WAITS); /* takes no place */
-	assert_int_equal(q->stats.refused, 1);
-	sched_done(q, sched_next(q, 2), 3, &woken);
-	assert_int_equal(sched_submit(q, &r[2], 4), SCHED_ADDED);
-	assert_int_equal(q->queued, 3);
+	/* who joins takes a place too */
+	assert_int_equal(sched_submit(q, &joins, 1), SCHED_FULL);
+	assert_int_equal(q->stats.refused, 2);
+	assert_ptr_equal(sched_next(q, 2), &r[0]);
+	sched_done(q, &r[0], 3, &woken);
+	assert_int_equal(sched_submit(q, &joins, 4), SCHED_WAITS);
+	assert_int_equal(sched_submit(q, &r[2], 4), SCHED_FULL);
+	assert_ptr_equal(sched_next(q, 5), &r[1]);
+	assert_ptr_equal(sched_next(q, 5), &c);
+	assert_int_equal(sched_submit(q, &r[2], 5), SCHED_ADDED);
+	sched_done(q, &c, 6, &woken);
+	assert_woken(&woken, &joins);
+	assert_int_equal(q->joined, 0);
 	queue_free(q);
 }
 

@@ -125,11 +125,11 @@ static void test_wanted_goes_first(void **state)
 	sched_want(q, &b, SEC);
 	sched_want(q, &b, SEC);
 	assert_ptr_equal(sched_next(q, SEC), &b);
-	assert_int_equal(q->writeback.wanted, 0);
+	assert_true(TAILQ_EMPTY(&q->writeback.wanted));
 	done(q, &b, 2 * SEC);
 	assert_ptr_equal(sched_next(q, 2 * SEC), &a);
 	sched_want(q, &a, 2 * SEC); /* running: nothing to count */
-	assert_int_equal(q->writeback.wanted, 0);
+	assert_true(TAILQ_EMPTY(&q->writeback.wanted));
 	done(q, &a, 3 * SEC);
 	queue_free(q);
 }

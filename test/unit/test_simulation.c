@@ -119,7 +119,7 @@ static void wake_all(struct simulation *s, struct sched_list *woken)
 	while ((r = TAILQ_FIRST(woken))) {
 		struct process *p = ((struct read *)r)->process;
 
-		TAILQ_REMOVE(woken, r, order);
+		TAILQ_REMOVE(woken, r, link);
 		answered(s, p);
 	}
 	for (int i = 0; i < PROCESSES; i++)

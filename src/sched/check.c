@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The queue's invariants, looked at from outside: each request in the lists of its state and in no
+ * other, the counts those of the lists, the orders in order.
+ */
+#include "sched/parts.h"
+
+struct counts {
+	uint32_t queued[SCHED_CLASSES], running, stalled, joined;
+	uint64_t held;
+};
+
+static const char *check_waiters(const struct sched_req *r, struct counts *c)
+{
+	const struct sched_req *w;
+
+	TAILQ_FOREACH(w, &r->waiters, link) {
+		if (w->state != REQ_JOINED || w->class != SCHED_DEMAND)
+			return "a waiter is no joined demand read";
+		if (!r->wanted)
+			return "a request with waiters is not wanted";
+		c->joined++;
+		c->held += w->len;
+	}
+	return NULL;
+}
+
+static const char *check_read(const struct sched_queue *q, const struct sched_req *r,
+			      struct counts *c)
+{
+	if (r->state != REQ_QUEUED || r->class == SCHED_WRITEBACK)
+		return "what is aged is no queued read";
+	if (!r->order.in)
+		return "a queued read is in no order";
+	if ((r->class == SCHED_DEMAND) != (r->place.in == &q->places))
+		return "the places are not those of the demand reads";
+	if (r->class == SCHED_DEMAND && !r->wanted)
+		return "a demand read is not wanted";
+	c->queued[r->class]++;
+	c->held += r->class == SCHED_DEMAND ? r->len : 0;
+	return check_waiters(r, c);
+}
+
+static const char *check_reads(const struct sched_queue *q, struct counts *c)
+{
+	const struct sched_req *r, *last = NULL;
+	uint32_t wanted = 0, waiting = 0;
+	const char *wrong;
+
+	TAILQ_FOREACH(r, &q->aged, age) {
+		wrong = check_read(q, r, c);
+		if (wrong)
+			return wrong;
+		if (last && last->sequence >= r->sequence)
+			return "reads are not by submission";
+		wanted += r->wanted;
+		last = r;
+	}
+	last = NULL;
+	TAILQ_FOREACH(r, &q->waiting, wait) {
+		if (!r->wanted || (last && last->arrival > r->arrival))
+			return "those waited for are not by arrival";
+		waiting++;
+		last = r;
+	}
+	return wanted == waiting ? NULL : "not all that is wanted is waited for";
+}
+
+static const char *check_writebacks(const struct sched_queue *q, struct counts *c)
+{
+	const struct sched_req *r, *last = NULL;
+	struct order_node *at;
+
+	for (at = order_first(&q->writeback.queued); at; at = order_next(at)) {
+		r = ordered_req(at);
+		if (r->state != REQ_QUEUED || r->class != SCHED_WRITEBACK)
+			return "what is queued to be written back is no write-back";
+		c->queued[SCHED_WRITEBACK]++;
+	}
+	TAILQ_FOREACH(r, &q->writeback.wanted, wait) {
+		if (!r->wanted || r->order.in != &q->writeback.queued ||
+		    (last && last->arrival > r->arrival))
+			return "wanted write-backs are not by arrival";
+		last = r;
+	}
+	return NULL;
+}
+
+static const char *check_running(const struct sched_queue *q, struct counts *c)
+{
+	const struct sched_list *lists[] = {&q->active, &q->stuck};
+	const char *wrong;
+
+	for (int i = 0; i < 2; i++) {
+		const struct sched_req *r, *last = NULL;
+
+		TAILQ_FOREACH(r, lists[i], age) {
+			if (r->state != REQ_RUNNING || r->stalled != (i == 1))
+				return "what runs is not running, or not where it should be";
+			if (!i && last && last->sign > r->sign)
+				return "what runs is not by sign of life";
+			wrong = check_waiters(r, c);
+			if (wrong)
+				return wrong;
+			c->held += r->class == SCHED_DEMAND ? r->len : 0;
+			*(i ? &c->stalled : &c->running) += 1;
+			last = r;
+		}
+	}
+	return NULL;
+}
+
+static const char *check_order(const struct order *o)
+{
+	struct order_node *last = NULL, *at;
+	uint32_t n = 0;
+
+	for (at = order_first(o); at; last = at, at = order_next(at), n++)
+		if (at->in != o || (last && (last->high > at->high ||
+					     (last->high == at->high && last->low > at->low))))
+			return "an order is out of order";
+	return n == o->n ? NULL : "an order has lost count";
+}
+
+static const char *check_counts(const struct sched_queue *q, const struct counts *c)
+{
+	uint32_t queued = 0;
+
+	for (int i = 0; i < SCHED_CLASSES; i++) {
+		queued += c->queued[i];
+		if (c->queued[i] != q->by_class[i])
+			return "a class has lost count";
+	}
+	if (queued != q->queued || c->running != q->running || c->stalled != q->stalled)
+		return "queued, running or stalled have lost count";
+	if (c->joined != q->joined)
+		return "joined has lost count";
+	if (q->answering ? c->held > q->held : c->held != q->held)
+		return "bytes held have lost count";
+	return NULL;
+}
+
+/* Limits may have been lowered while more was queued: this is of those in force all the time. */
+static const char *check_bounds(const struct sched_queue *q)
+{
+	if (q->stalled > SCHED_STALLED_MAX)
+		return "more stalled than may";
+	if (q->writeback.running > q->running)
+		return "more write-backs running than requests";
+	return NULL;
+}
+
+const char *sched_check(const struct sched_queue *q)
+{
+	struct counts c = {0};
+	const char *wrong = check_reads(q, &c);
+
+	if (!wrong)
+		wrong = check_writebacks(q, &c);
+	if (!wrong)
+		wrong = check_running(q, &c);
+	if (!wrong)
+		wrong = check_counts(q, &c);
+	if (!wrong)
+		wrong = check_bounds(q);
+	if (!wrong)
+		wrong = check_order(&q->places);
+	if (!wrong)
+		wrong = check_order(&q->writeback.queued);
+	return wrong ? wrong : check_order(&q->overdue.batch);
+}

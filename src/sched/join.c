@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What rides with another request, so that nothing is read twice.
+ *
+ *   file    |--------- chunk, queued or running ---------|        |d|d|d|
+ *             ^ a demand inside it joins                          ^ the first is picked:
+ *             ^ one queued before is absorbed                       its neighbours merge into it
+ *
+ * A joined demand is a waiter of the other, and woken when its last byte has arrived.
+ */
+#include <assert.h>
+
+#include "common/container.h"
+#include "sched/parts.h"
+
+static struct sched_list *chunk_list(struct sched_queue *q, uint64_t file)
+{
+	return &q->chunks[(file * 0x9e3779b97f4a7c15u) >> 56];
+}
+
+void chunk_add(struct sched_queue *q, struct sched_req *chunk)
+{
+	TAILQ_INSERT_TAIL(chunk_list(q, chunk->file), chunk, hash);
+}
+
+void chunk_remove(struct sched_queue *q, struct sched_req *chunk)
+{
+	TAILQ_REMOVE(chunk_list(q, chunk->file), chunk, hash);
+}
+
+/*
+ * It is the one that brings the read's last byte, if its first byte is in that chunk too, or in an
+ * earlier one still to come.
+ */
+struct sched_req *chunk_for(struct sched_queue *q, const struct sched_req *r)
+{
+	struct sched_req *at, *first = NULL, *last = NULL;
+
+	TAILQ_FOREACH(at, chunk_list(q, r->file), hash) {
+		if (at->file != r->file || at->dropped)
+			continue;
+		if (at->offset <= r->offset && r->offset < req_end(at))
+			first = at;
+		if (at->offset < req_end(r) && req_end(r) <= req_end(at))
+			last = at;
+	}
+	return first ? last : NULL;
+}
+
+/* The demand R waits for TO: for TO's place among those waited for the older of the two counts. */
+static void promote(struct sched_queue *q, struct sched_req *to, struct sched_req *r)
+{
+	if (to->wanted && to->arrival <= r->arrival)
+		return;
+	if (to->state == REQ_QUEUED) {
+		if (to->wanted)
+			TAILQ_REMOVE(&q->waiting, to, wait);
+		if (r->state == REQ_QUEUED) /* it takes the place of R, which is absorbed */
+			TAILQ_INSERT_BEFORE(r, to, wait);
+		else
+			TAILQ_INSERT_TAIL(&q->waiting, to, wait);
+	}
+	to->arrival = r->arrival;
+	to->wanted = true;
+}
+
+void join(struct sched_queue *q, struct sched_req *r, struct sched_req *to)
+{
+	assert(r->class == SCHED_DEMAND && TAILQ_EMPTY(&r->waiters));
+	promote(q, to, r);
+	if (r->state == REQ_QUEUED)
+		queue_remove(q, r);
+	r->state = REQ_JOINED;
+	q->joined++;
+	TAILQ_INSERT_TAIL(&to->waiters, r, link);
+}
+
+static struct sched_req *place_of(struct order_node *node)
+{
+	return node ? CONTAINER_OF(node, struct sched_req, place) : NULL;
+}
+
+void absorb(struct sched_queue *q, struct sched_req *chunk)
+{
+	struct order_node *at = order_from(&q->places, chunk->file, chunk->offset), *next;
+	struct sched_req *r;
+
+	for (; (r = place_of(at)) && r->file == chunk->file && r->offset < req_end(chunk);
+	     at = next) {
+		next = order_next(at);
+		if (req_end(r) > req_end(chunk))
+			continue;
+		join(q, r, chunk);
+		q->stats.absorbed++;
+	}
+}
+
+void merge(struct sched_queue *q, struct sched_req *r)
+{
+	struct order_node *at = order_from(&q->places, r->file, r->offset + r->io_len), *next;
+	struct sched_req *n;
+
+	for (; (n = place_of(at)) && n->file == r->file && n->offset <= r->offset + r->io_len;
+	     at = next) {
+		next = order_next(at);
+		if (n->offset != r->offset + r->io_len || n->block != r->block + r->io_len ||
+		    r->io_len + n->len > q->limits.max_io)
+			continue;
+		join(q, n, r);
+		r->io_len += n->len;
+		q->stats.merged++;
+	}
+}
+
+void wake(struct sched_queue *q, struct sched_req *r, uint64_t upto, uint64_t now,
+	  struct sched_list *woken)
+{
+	struct sched_req *w, *following;
+
+	for (w = TAILQ_FIRST(&r->waiters); w; w = following) {
+		following = TAILQ_NEXT(w, link);
+		if (req_end(w) > upto)
+			continue;
+		TAILQ_REMOVE(&r->waiters, w, link);
+		assert(w->state == REQ_JOINED && q->joined && q->held >= w->len);
+		w->state = REQ_IDLE;
+		q->joined--;
+		q->held -= w->len;
+		account_wait(q, w, now);
+		TAILQ_INSERT_TAIL(woken, w, link);
+	}
+}
