@@ -96,6 +96,7 @@ void backing_release(struct backing *b)
 		return;
 	assert(atomic_load(&b->uses) == 0 && b->slot == NULL);
 	extent_map_fini(&b->extents);
+	atomic_fetch_sub(&b->device->backings, 1);
 	free(b);
 }
 
@@ -135,9 +136,12 @@ static struct backing *backing_ref(struct backing *b)
 
 /* ---- opening ----------------------------------------------------------------------------- */
 
-static uint64_t identity(const struct stat *st)
+/* Subvolumes that share a disk have the same inode numbers. */
+static uint64_t identity(const struct stat *st, const struct device *device)
 {
-	return (uint64_t)st->st_ino;
+	uint64_t subvolume = st->st_dev == device->dev ? 0 : (uint64_t)st->st_dev;
+
+	return (uint64_t)st->st_ino ^ subvolume * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 /* A backing of FD, which it takes, with a use for the slot and one for the caller. */
@@ -148,8 +152,9 @@ static struct backing *backing_new(int fd, const struct stat *st, struct device 
 	if (b == NULL)
 		return NULL;
 	b->fd = fd;
-	b->file = identity(st);
+	b->file = identity(st, device);
 	b->device = device;
+	atomic_fetch_add(&device->backings, 1);
 	atomic_init(&b->holds, 2);
 	atomic_init(&b->uses, 2);
 	atomic_init(&b->size, (uint64_t)st->st_size);
@@ -158,7 +163,8 @@ static struct backing *backing_new(int fd, const struct stat *st, struct device 
 	return b;
 }
 
-static struct backing *open_backing(struct backing_slot *slot, struct export_io *io, int *err)
+static struct backing *open_backing(struct backing_slot *slot, struct export_io *io, uint64_t now,
+				    int *err)
 {
 	struct device *device;
 	struct backing *b = NULL;
@@ -173,7 +179,7 @@ static struct backing *open_backing(struct backing_slot *slot, struct export_io 
 		return NULL;
 	}
 	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* the kernel's read-ahead off */
-	device = export_io_device(io, st.st_dev, err);
+	device = export_io_device(io, fd, now, err);
 	if (device != NULL) {
 		*err = ENOMEM;
 		b = backing_new(fd, &st, device);
@@ -277,7 +283,7 @@ static struct backing *open_and_publish(struct backing_slot *slot, struct export
 					uint64_t now)
 {
 	int err = 0;
-	struct backing *b = open_backing(slot, io, &err);
+	struct backing *b = open_backing(slot, io, now, &err);
 	bool never = err == EOPNOTSUPP || err == EPERM;
 
 	if (b != NULL)

@@ -2,7 +2,9 @@
 /* The table of devices. See device.h. */
 #include "disk/device.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,29 +16,15 @@
 #include "common/log.h"
 #include "pricing/price.h"
 
-/* Depth chosen for a device that does not rotate. */
-#define DEPTH_FLASH 8
-/*
- * A seek cheaper than the first is no seek (ns). Dearer than the second, it is one after all: seen
- * by DEPTH_FLASH requests that wait for each other.
- */
-#define SEEK_NONE (1 * CLOCK_MS)
-#define SEEK_REAL (20 * CLOCK_MS)
-
 /* So many reads for each that the disk does at once ask the highest price of write-back. */
 #define READS_SATURATION 4
-/* Reads at once on a device that others write to: as many as the kernel would have without us. */
-#define DEPTH_FOREIGN 32
-/* Looks for writes of others that are averaged, and the shares of busy ones that make a change. */
-#define FOREIGN_AVERAGED 8
-#define FOREIGN_BUSY	 0.5
-#define FOREIGN_GONE	 0.25
 /* Looks at the number of reads that are averaged. */
 #define READS_AVERAGED 16
 
 static struct {
 	struct lock lock;
 	const struct dispatcher_ops *ops;
+	const char *sysfs;
 	struct device *device[DEVICES_MAX];
 	unsigned int n;
 	_Atomic uint64_t price_k;
@@ -46,14 +34,14 @@ static struct {
  */
 static bool is_rotating(dev_t dev)
 {
-	static const char *const formats[] = {"/sys/dev/block/%u:%u/queue/rotational",
-					      "/sys/dev/block/%u:%u/../queue/rotational"};
-	char path[96], c;
+	static const char *const formats[] = {"%s/%u:%u/queue/rotational",
+					      "%s/%u:%u/../queue/rotational"};
+	char path[PATH_MAX], c;
 
 	for (int i = 0; i < 2; i++) {
 		FILE *f;
 
-		snprintf(path, sizeof(path), formats[i], major(dev), minor(dev));
+		snprintf(path, sizeof(path), formats[i], table.sysfs, major(dev), minor(dev));
 		f = fopen(path, "re");
 		if (f == NULL)
 			continue;
@@ -64,116 +52,150 @@ static bool is_rotating(dev_t dev)
 	return false;
 }
 
-static uint32_t depth_of(const struct device *d, const struct device_settings *s)
-{
-	if (s->depth)
-		return s->depth;
-	return d->rotating && !d->seeks_free ? 1 : DEPTH_FLASH;
-}
+/* ---- modes; with the table's lock -------------------------------------------------------- */
 
-static bool inline_demand(const struct device *d, const struct device_settings *s)
+/* What follows from D's mode, for the threads that take no lock, and for the dispatcher. */
+static void apply_mode(struct device *d)
 {
-	return !s->depth && (!d->rotating || d->seeks_free);
+	const struct device_mode *m = &d->mode;
+	int err;
+
+	lock_assert_held(&table.lock);
+	atomic_store(&d->rotating, m->rotating);
+	atomic_store(&d->queues, device_mode_queues(m));
+	atomic_store(&d->own_queues, device_mode_own_queues(m));
+	atomic_store(&d->own_depth, device_mode_own_depth(m));
+	atomic_store(&d->learns, device_mode_learns(m));
+	err = dispatcher_set_depth(&d->dispatcher, device_mode_depth(m));
+	if (err)
+		log_line(LOG_LEVEL_CRIT, "device %u:%u: fewer threads than wanted: %s",
+			 major(d->dev), minor(d->dev), strerror(err));
 }
 
 static void configure(struct device *d, const struct device_settings *s)
 {
-	int err;
-
 	dispatcher_set_limits(&d->dispatcher, &s->limits);
 	if (dispatcher_set_policy(&d->dispatcher, s->policy))
 		log_line(LOG_LEVEL_CRIT, "device %u:%u: no memory for another scheduler",
 			 major(d->dev), minor(d->dev));
-	atomic_store(&d->foreign_writes, false); /* found out anew */
-	err = dispatcher_set_depth(&d->dispatcher, depth_of(d, s));
-	if (err)
-		log_line(LOG_LEVEL_CRIT, "device %u:%u: no thread could be started: %s",
-			 major(d->dev), minor(d->dev), strerror(err));
-	atomic_store(&d->automatic, !s->depth);
-	atomic_store(&d->demand_inline, inline_demand(d, s));
+	device_mode_configure(&d->mode, s->depth);
+	apply_mode(d);
 }
 
-static struct device *make(dev_t dev, const struct device_settings *s, int *err)
+static void say_taken(struct device *d, const struct device_settings *s)
+{
+	uint32_t depth = device_depth(d);
+
+	log_line(LOG_LEVEL_EVENT,
+		 "device %u:%u (%s): scheduler %s, %u request%s at once, demand reads %s",
+		 major(d->dev), minor(d->dev), d->rotating ? "rotating" : "not rotating",
+		 s->policy->name, depth, depth == 1 ? "" : "s",
+		 device_queues_demand(d) ? "queued" : "not queued");
+}
+
+/* ---- the table; with its lock ------------------------------------------------------------ */
+
+static void take(struct device *d, dev_t dev, const struct device_settings *s)
+{
+	atomic_store(&d->dev, dev);
+	atomic_fetch_add(&d->taken, 1);
+	device_mode_init(&d->mode, is_rotating(dev), s->depth);
+	apply_mode(d);
+	say_taken(d, s);
+}
+
+/* A new entry at the table's end. */
+static struct device *append(dev_t dev, const struct device_settings *s, int *err)
 {
 	struct device *d = calloc(1, sizeof(*d));
+	struct device_mode m;
 
 	*err = ENOMEM;
 	if (d == NULL)
 		return NULL;
-	d->dev = dev;
-	d->rotating = is_rotating(dev);
-	atomic_init(&d->automatic, !s->depth);
-	atomic_init(&d->demand_inline, inline_demand(d, s));
-	*err = dispatcher_init(&d->dispatcher, table.ops, depth_of(d, s), s->policy, &s->limits);
+	device_mode_init(&m, is_rotating(dev), s->depth);
+	*err = dispatcher_init(&d->dispatcher, table.ops, device_mode_depth(&m), s->policy,
+			       &s->limits);
 	if (*err) {
 		log_line(LOG_LEVEL_CRIT, "device %u:%u: no dispatcher: %s", major(dev), minor(dev),
 			 strerror(*err));
 		free(d);
 		return NULL;
 	}
-	log_line(LOG_LEVEL_EVENT,
-		 "device %u:%u (%s): scheduler %s, %u request%s at once, demand reads %s",
-		 major(dev), minor(dev), d->rotating ? "rotating" : "not rotating", s->policy->name,
-		 dispatcher_depth(&d->dispatcher), dispatcher_depth(&d->dispatcher) == 1 ? "" : "s",
-		 atomic_load(&d->demand_inline) ? "not queued" : "queued");
+	take(d, dev, s);
+	table.device[table.n++] = d;
 	return d;
 }
 
-void device_start(const struct dispatcher_ops *ops)
+/* An entry that nobody uses any more becomes DEV's. */
+static struct device *take_over(dev_t dev, const struct device_settings *s)
 {
+	for (unsigned int i = 0; i < table.n; i++) {
+		struct device *d = table.device[i];
+
+		if (d->exports || atomic_load(&d->backings))
+			continue;
+		dispatcher_forget_cost(&d->dispatcher);
+		take(d, dev, s);
+		configure(d, s);
+		return d;
+	}
+	return NULL;
+}
+
+static struct device *find(dev_t dev)
+{
+	for (unsigned int i = 0; i < table.n; i++)
+		if (table.device[i]->dev == dev)
+			return table.device[i];
+	return NULL;
+}
+
+/* An export has this device from now on, if it had not before. */
+static void mark(struct device *d, _Atomic uint64_t *devices)
+{
+	for (unsigned int i = 0; i < table.n; i++) {
+		uint64_t bit = UINT64_C(1) << i;
+
+		if (table.device[i] == d && !(atomic_fetch_or(devices, bit) & bit))
+			d->exports++;
+	}
+}
+
+void device_start(const struct dispatcher_ops *ops, const char *sysfs)
+{
+	table.sysfs = sysfs != NULL ? sysfs : "/sys/dev/block";
 	table.ops = ops;
 }
 
-struct device *device_find(dev_t dev, const struct device_settings *s, unsigned int *index,
-			   int *err)
+struct device *device_use(dev_t dev, const struct device_settings *s, _Atomic uint64_t *devices,
+			  int *err)
 {
-	struct device *d = NULL;
-	unsigned int i;
+	struct device *d;
 
 	lock_take(&table.lock);
-	for (i = 0; i < table.n && !d; i++)
-		if (table.device[i]->dev == dev)
-			d = table.device[i];
-	if (d != NULL) {
-		*index = i - 1;
-	} else if (table.n == DEVICES_MAX) {
+	d = find(dev);
+	if (d == NULL && table.n < DEVICES_MAX) {
+		d = append(dev, s, err);
+	} else if (d == NULL) {
+		d = take_over(dev, s);
 		*err = ENOSPC;
-	} else {
-		d = make(dev, s, err);
-		*index = table.n;
-		if (d != NULL)
-			table.device[table.n++] = d;
 	}
+	if (d != NULL)
+		mark(d, devices);
 	lock_drop(&table.lock);
 	return d;
 }
 
-void device_learn(struct device *d)
+void device_unuse(uint64_t devices)
 {
-	struct cost_model cost = dispatcher_cost(&d->dispatcher);
-	bool seeks_free = atomic_load(&d->seeks_free);
-
-	if (!d->rotating || !atomic_load(&d->automatic))
-		return;
-	if (!cost_seek_known(&cost) ||
-	    (seeks_free ? cost.seek_ns < SEEK_REAL : cost.seek_ns >= SEEK_NONE))
-		return;
-	seeks_free = !seeks_free;
-	lock_take(&table.lock); /* against a reload, and against another thread */
-	if (!atomic_load(&d->automatic) ||
-	    atomic_exchange(&d->seeks_free, seeks_free) == seeks_free) {
-		lock_drop(&table.lock);
-		return;
-	}
-	atomic_store(&d->demand_inline, seeks_free);
-	if (dispatcher_set_depth(&d->dispatcher, seeks_free ? DEPTH_FLASH : 1))
-		log_line(LOG_LEVEL_WARN, "device %u:%u: fewer threads than wanted", major(d->dev),
-			 minor(d->dev));
+	lock_take(&table.lock);
+	for (unsigned int i = 0; i < table.n; i++)
+		if (devices & (UINT64_C(1) << i)) {
+			assert(table.device[i]->exports > 0);
+			table.device[i]->exports--;
+		}
 	lock_drop(&table.lock);
-	log_line(LOG_LEVEL_EVENT,
-		 "device %u:%u says it rotates, and a seek costs %.2f ms: treated as %s",
-		 major(d->dev), minor(d->dev), cost.seek_ns / 1e6,
-		 seeks_free ? "flash (Queue_Depth = 1 would insist)" : "a rotating disk again");
 }
 
 void device_configure(uint64_t devices, const struct device_settings *s)
@@ -194,6 +216,17 @@ struct device *device_nth(unsigned int n)
 	lock_drop(&table.lock);
 	return d;
 }
+
+void device_stop_all(void)
+{
+	for (unsigned int i = 0; i < table.n; i++) {
+		dispatcher_fini(&table.device[i]->dispatcher);
+		free(table.device[i]);
+	}
+	table.n = 0;
+}
+
+/* ---- prices ------------------------------------------------------------------------------ */
 
 bool device_prices(uint64_t devices, double *write, double *readahead)
 {
@@ -219,15 +252,54 @@ double device_price(struct device *d)
 			d->reads / (READS_SATURATION * device_depth(d)));
 }
 
+/* ---- what is found out ------------------------------------------------------------------- */
+
+/* Whether SEEK (ns) may change the mode: without a lock, for it seldom does. */
+static bool is_news(const struct device *d, double seek)
+{
+	switch (atomic_load_explicit(&d->learns, memory_order_relaxed)) {
+	case DEVICE_LEARNS_FREE:
+		return seek < DEVICE_SEEK_NONE;
+	case DEVICE_LEARNS_DEAR:
+		return seek >= DEVICE_SEEK_REAL;
+	default:
+		return false;
+	}
+}
+
+void device_learn(struct device *d)
+{
+	struct cost_model cost;
+	bool changed, seeks_free;
+
+	if (atomic_load_explicit(&d->learns, memory_order_relaxed) == DEVICE_LEARNS_NOTHING)
+		return;
+	cost = dispatcher_cost(&d->dispatcher);
+	if (!cost_seek_known(&cost) || !is_news(d, cost.seek_ns))
+		return;
+	lock_take(&table.lock);
+	changed = device_mode_learn(&d->mode, cost.seek_ns);
+	seeks_free = d->mode.seeks_free;
+	if (changed)
+		apply_mode(d);
+	lock_drop(&table.lock);
+	if (changed)
+		log_line(LOG_LEVEL_EVENT,
+			 "device %u:%u says it rotates, and a seek costs %.2f ms: treated as %s",
+			 major(d->dev), minor(d->dev), cost.seek_ns / 1e6,
+			 seeks_free ? "flash (Queue_Depth = 1 would insist)"
+				    : "a rotating disk again");
+}
+
 /* Writes that the kernel has given to the device; 0 where it does not say. */
 static unsigned long writes_in_flight(dev_t dev)
 {
 	unsigned long reads, writes;
-	char path[64];
+	char path[PATH_MAX];
 	FILE *f;
 	int n;
 
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/inflight", major(dev), minor(dev));
+	snprintf(path, sizeof(path), "%s/%u:%u/inflight", table.sysfs, major(dev), minor(dev));
 	f = fopen(path, "re");
 	if (f == NULL)
 		return 0;
@@ -236,59 +308,24 @@ static unsigned long writes_in_flight(dev_t dev)
 	return n == 2 ? writes : 0;
 }
 
-/*
- * Reads that are still queued must not wait one by one behind those that now go straight to the disk:
- * as long as others write, many of them are let go at once.
- */
-static void set_foreign_writes(struct device *d, bool busy)
-{
-	uint32_t depth = dispatcher_depth(&d->dispatcher);
-
-	if (busy)
-		atomic_store(&d->depth_saved, depth);
-	else
-		depth = atomic_load(&d->depth_saved);
-	atomic_store(&d->foreign_writes, busy);
-	if (busy && depth < DEPTH_FOREIGN)
-		depth = DEPTH_FOREIGN;
-	if (dispatcher_set_depth(&d->dispatcher, depth))
-		log_line(LOG_LEVEL_WARN, "device %u:%u: fewer threads than wanted", major(d->dev),
-			 minor(d->dev));
-}
-
 void device_watch_writes(struct device *d)
 {
-	bool busy = atomic_load(&d->foreign_writes);
+	bool writing;
 
 	if (dispatcher_writes(&d->dispatcher))
 		return; /* ours */
-	d->foreign += ((writes_in_flight(d->dev) ? 1 : 0) - d->foreign) / FOREIGN_AVERAGED;
-	if (busy ? d->foreign >= FOREIGN_GONE : d->foreign <= FOREIGN_BUSY)
-		return;
-	lock_take(&table.lock); /* against a reload */
-	if (atomic_load(&d->foreign_writes) == busy)
-		set_foreign_writes(d, !busy);
+	writing = writes_in_flight(d->dev) != 0;
+	lock_take(&table.lock);
+	if (device_mode_look(&d->mode, writing))
+		apply_mode(d);
 	lock_drop(&table.lock);
 }
 
 void device_forget_writes(void)
 {
 	lock_take(&table.lock);
-	for (unsigned int i = 0; i < table.n; i++) {
-		struct device *d = table.device[i];
-
-		d->foreign = 0;
-		if (atomic_load(&d->foreign_writes))
-			set_foreign_writes(d, false);
-	}
+	for (unsigned int i = 0; i < table.n; i++)
+		if (device_mode_forget(&table.device[i]->mode))
+			apply_mode(table.device[i]);
 	lock_drop(&table.lock);
-}
-
-void device_stop_all(void)
-{
-	for (unsigned int i = 0; i < table.n; i++) {
-		dispatcher_fini(&table.device[i]->dispatcher);
-		free(table.device[i]);
-	}
-	table.n = 0;
 }

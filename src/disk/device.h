@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Block devices below the exports: each has a dispatcher and a board of prices. It is made when an
- * export on it starts, or a file on it is first used, and stays to the end.
+ * Block devices below the exports: each has a dispatcher and a board of prices.
+ *
+ * An entry of the table is made when an export on the device starts, or a file on it is first used.
+ * It stays in its place to the end; when no export uses it any more and the table is full, another
+ * device takes it over. What depth it has follows from device_mode.h.
  */
 #ifndef DISK_DEVICE_H
 #define DISK_DEVICE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
+#include "disk/device_mode.h"
 #include "pricing/board.h"
 #include "sched/dispatcher.h"
 
@@ -22,57 +28,64 @@ struct device_settings {
 };
 
 struct device {
-	dev_t dev;
-	bool rotating;		/* says the kernel */
-	atomic_bool automatic;	/* Queue_Depth = 0 */
-	atomic_bool seeks_free; /* says it rotates, but seeks cost next to nothing */
-	/* Demand reads are not queued: the device has many heads, or none. */
-	atomic_bool demand_inline;
+	_Atomic dev_t dev;
+	_Atomic uint32_t taken; /* how often the entry was given to a device: it may be another */
+	_Atomic uint32_t backings; /* that are on it */
+	uint32_t exports;	   /* that use it; the table's lock */
+	struct device_mode mode;   /* the table's lock; of it, for any thread: */
+	atomic_bool rotating;
+	atomic_bool queues, own_queues;
+	_Atomic uint32_t own_depth;
+	_Atomic enum device_learns learns;
 	struct dispatcher dispatcher;
-	struct price_board prices; /* what its use costs: prices.c */
-	/*
-	 * The kernel's flusher, or another program, is writing to it: demand reads are not queued.
-	 */
-	atomic_bool foreign_writes;
-	_Atomic uint32_t depth_saved; /* of the dispatcher, while they do not */
-	double foreign;		      /* share of looks that found it so; as reads: */
-	double reads; /* queued or running, averaged; the ticking thread's of writeback.c */
+	struct price_board prices; /* what its use costs */
+	double reads;		   /* queued or running, averaged: device_price() */
 };
 
 /* Whether a demand read is better off in our queue than with the kernel at once. */
 static inline bool device_queues_demand(struct device *d)
 {
-	return !atomic_load_explicit(&d->demand_inline, memory_order_relaxed) &&
-	       !atomic_load_explicit(&d->foreign_writes, memory_order_relaxed);
+	return atomic_load_explicit(&d->queues, memory_order_relaxed);
+}
+
+/* ... and whether it would be if nobody else wrote: then write-back is worth turns with reads. */
+static inline bool device_queues_writeback(struct device *d)
+{
+	return atomic_load_explicit(&d->own_queues, memory_order_relaxed);
 }
 
 /* Requests that the device does at once, as configured or found out. */
 static inline uint32_t device_depth(struct device *d)
 {
-	return atomic_load(&d->foreign_writes) ? atomic_load(&d->depth_saved)
-					       : dispatcher_depth(&d->dispatcher);
+	return atomic_load_explicit(&d->own_depth, memory_order_relaxed);
 }
 
-/* What every dispatcher is given, before the first device: the clock, the name of a thread. */
-void device_start(const struct dispatcher_ops *ops);
 /*
- * The device DEV, made with the settings S if new, and in *INDEX its place in the table; NULL with
- * *ERR: ENOSPC where the table is full, or why no thread could be started.
+ * Before the first device: what every dispatcher is given (the clock, the name of a thread), and where
+ * the kernel describes devices: NULL is /sys/dev/block.
  */
-struct device *device_find(dev_t dev, const struct device_settings *s, unsigned int *index,
-			   int *err);
+void device_start(const struct dispatcher_ops *ops, const char *sysfs);
+/*
+ * The device DEV, made with the settings S if new; its bit in *DEVICES is set, and stands for an
+ * export's use of it. NULL with *ERR: ENOSPC where the table is full of used ones, or why no thread
+ * could be started.
+ */
+struct device *device_use(dev_t dev, const struct device_settings *s, _Atomic uint64_t *devices,
+			  int *err);
+/* The export with these bits is gone. */
+void device_unuse(uint64_t devices);
 /*
  * Looks at what seeks have cost: a virtual machine's disk often says that it rotates and does not.
- * With Queue_Depth = 0 it is then treated as flash, until seeks are seen to cost again.
+ * After each request that the dispatcher observed.
  */
 void device_learn(struct device *d);
-/* Applies S to the devices whose bits are set, as in export_io. */
+/* Applies S to the devices whose bits are set. */
 void device_configure(uint64_t devices, const struct device_settings *s);
 /* The Nth device, NULL beyond the last. */
 struct device *device_nth(unsigned int n);
 /*
- * The highest prices (0..1) among the devices whose bits are set, as in export_io; false where none
- * is. Takes no lock: such a device stays to the end, and in its place.
+ * The highest prices (0..1) among the devices whose bits are set; false where none is. Takes no
+ * lock: such an entry stays to the end.
  */
 bool device_prices(uint64_t devices, double *write, double *readahead);
 /* The K by which prices of disks rise (pricing/price.h), from now on. */
@@ -86,4 +99,4 @@ void device_forget_writes(void);
 /* Joins all threads; what is queued is served first. */
 void device_stop_all(void);
 
-#endif /* DISK_DEVICE_H */
+#endif

@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <urcu-bp.h>
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "disk/block_device.h"
 
 static struct {
 	struct lock lock;
@@ -82,6 +84,7 @@ void export_io_put(struct export_io *io)
 		return;
 	assert(io->pending == 0);
 	leave_list(io);
+	device_unuse(atomic_load(&io->devices));
 	lock_fini(&io->lock);
 	pthread_cond_destroy(&io->drained);
 	free(io->settings);
@@ -235,17 +238,17 @@ unsigned int exports_set_heuristic(const struct heuristic_ops *h, int64_t export
 
 /* ---- devices ----------------------------------------------------------------------------- */
 
-struct device *export_io_device(struct export_io *io, dev_t dev, int *err)
+struct device *export_io_device(struct export_io *io, int fd, uint64_t now, int *err)
 {
 	struct export_settings s;
-	struct device *d;
-	unsigned int index;
+	struct stat st;
 
+	if (fstat(fd, &st)) {
+		*err = errno;
+		return NULL;
+	}
 	export_io_settings(io, &s);
-	d = device_find(dev, &s.device, &index, err);
-	if (d != NULL)
-		atomic_fetch_or(&io->devices, UINT64_C(1) << index);
-	return d;
+	return device_use(block_device_of(fd, st.st_dev, now), &s.device, &io->devices, err);
 }
 
 /* ERR as a bit of `said`; 0: not worth a line (the file went meanwhile). */

@@ -99,10 +99,10 @@ void export_io_settings(struct export_io *io, struct export_settings *s);
 enum fsstat_rule export_io_fsstat_rule(struct export_io *io);
 
 /*
- * The device of the file system DEV, from now on among those of the export; NULL and *ERR as by
- * device_find().
+ * The device that the file of FD is on, from now on among those of the export; NULL and *ERR: as by
+ * device_use(), or by stat. NOW: ns.
  */
-struct device *export_io_device(struct export_io *io, dev_t dev, int *err);
+struct device *export_io_device(struct export_io *io, int fd, uint64_t now, int *err);
 /* Says in the log, once for each cause, that its files have no descriptors because of ERR. */
 void export_io_say_degraded(struct export_io *io, int err);
 

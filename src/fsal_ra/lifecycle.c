@@ -10,9 +10,10 @@
  * Drain_Timeout twice.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "call.h"
 #include "common/clock.h"
@@ -46,12 +47,16 @@ int ra_io_export_start(struct ra_export *exp, const struct export_settings *sett
 
 void ra_io_export_root(struct ra_export *exp, const char *path)
 {
-	struct stat st;
-	int err = 0;
+	int fd, err = 0;
 
-	if (atomic_load(&exp->io->devices) == 0 && stat(path, &st) == 0 &&
-	    export_io_device(exp->io, st.st_dev, &err) == NULL)
+	if (atomic_load(&exp->io->devices) != 0)
+		return;
+	fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (export_io_device(exp->io, fd, clock_now(), &err) == NULL)
 		export_io_say_degraded(exp->io, err);
+	close(fd);
 }
 
 void ra_io_export_drain(struct ra_export *exp)
@@ -224,7 +229,7 @@ int ra_io_module_start(void)
 	if (!residency_start(ra_module_params.residency_probe))
 		LogWarn(COMPONENT_FSAL, "RA: Residency_Probe = cachestat: this kernel has none "
 					"(Linux 6.5 does); using mincore");
-	device_start(&dispatcher_ops);
+	device_start(&dispatcher_ops, NULL);
 	err = start_reading();
 	if (err)
 		return err;

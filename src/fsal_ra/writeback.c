@@ -356,7 +356,7 @@ static struct backing *scheduled_backing(struct backing_slot *slot, struct expor
 	if (!on || !wb.running)
 		return NULL;
 	b = backing_get(slot, io, clock_now());
-	if (b != NULL && atomic_load(&b->device->demand_inline)) {
+	if (b != NULL && !device_queues_writeback(b->device)) {
 		backing_put(b);
 		b = NULL;
 	}

@@ -297,6 +297,14 @@ void dispatcher_want(struct dispatcher *d, struct sched_req *r)
 	lock_drop(&d->lock);
 }
 
+void dispatcher_forget_cost(struct dispatcher *d)
+{
+	lock_take(&d->lock);
+	d->queue.cost = (struct cost_model){0};
+	advise(d);
+	lock_drop(&d->lock);
+}
+
 int dispatcher_set_policy(struct dispatcher *d, const struct sched_policy *policy)
 {
 	int err;

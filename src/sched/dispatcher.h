@@ -85,6 +85,8 @@ uint64_t dispatcher_writeback_slice(struct dispatcher *d);
 void dispatcher_set_writeback_share(struct dispatcher *d, double share);
 void dispatcher_want(struct dispatcher *d, struct sched_req *r);
 void dispatcher_observe(struct dispatcher *d, uint64_t block, uint64_t len, uint64_t service);
+/* The device is another one: what the old one cost is void. */
+void dispatcher_forget_cost(struct dispatcher *d);
 /* ENOMEM: the old one stays. */
 int dispatcher_set_policy(struct dispatcher *d, const struct sched_policy *policy);
 void dispatcher_set_limits(struct dispatcher *d, const struct sched_limits *limits);

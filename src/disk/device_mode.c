@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What a device is taken for. See device_mode.h. */
+#include "disk/device_mode.h"
+
+void device_mode_init(struct device_mode *m, bool rotating, uint32_t configured)
+{
+	*m = (struct device_mode){.rotating = rotating, .configured = configured};
+}
+
+void device_mode_configure(struct device_mode *m, uint32_t configured)
+{
+	m->configured = configured;
+	device_mode_forget(m);
+}
+
+enum device_learns device_mode_learns(const struct device_mode *m)
+{
+	if (!m->rotating || m->configured)
+		return DEVICE_LEARNS_NOTHING;
+	return m->seeks_free ? DEVICE_LEARNS_DEAR : DEVICE_LEARNS_FREE;
+}
+
+bool device_mode_learn(struct device_mode *m, double seek)
+{
+	enum device_learns learns = device_mode_learns(m);
+	bool free = learns == DEVICE_LEARNS_FREE && seek < DEVICE_SEEK_NONE;
+	bool dear = learns == DEVICE_LEARNS_DEAR && seek >= DEVICE_SEEK_REAL;
+
+	if (free || dear)
+		m->seeks_free = free;
+	return free || dear;
+}
+
+bool device_mode_look(struct device_mode *m, bool writing)
+{
+	bool before = m->foreign_writes;
+
+	m->foreign_share += ((writing ? 1 : 0) - m->foreign_share) / DEVICE_FOREIGN_AVERAGED;
+	if (before)
+		m->foreign_writes = m->foreign_share >= DEVICE_FOREIGN_GONE;
+	else
+		m->foreign_writes = m->foreign_share > DEVICE_FOREIGN_BUSY;
+	return m->foreign_writes != before;
+}
+
+bool device_mode_forget(struct device_mode *m)
+{
+	bool before = m->foreign_writes;
+
+	m->foreign_writes = false;
+	m->foreign_share = 0;
+	return before;
+}
+
+bool device_mode_own_queues(const struct device_mode *m)
+{
+	return m->configured || (m->rotating && !m->seeks_free);
+}
+
+bool device_mode_queues(const struct device_mode *m)
+{
+	return device_mode_own_queues(m) && !m->foreign_writes;
+}
+
+uint32_t device_mode_own_depth(const struct device_mode *m)
+{
+	if (m->configured)
+		return m->configured;
+	return device_mode_own_queues(m) ? 1 : DEVICE_DEPTH_FLASH;
+}
+
+uint32_t device_mode_depth(const struct device_mode *m)
+{
+	uint32_t depth = device_mode_own_depth(m);
+
+	return m->foreign_writes && depth < DEVICE_DEPTH_FOREIGN ? DEVICE_DEPTH_FOREIGN : depth;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * How many requests a device is given at once, and whether demand reads queue for it.
+ *
+ *   Queue_Depth = n          as configured: n requests, demand reads queue
+ *   Queue_Depth = 0:
+ *
+ *              rotates?
+ *       no /            \ yes         a seek costs < 1 ms
+ *     +-------+     +------+ -------------------------> +------------+
+ *     | flash |     | disk |                            | seeks free |
+ *     | 8     |     | 1    | <------------------------- | 8          |
+ *     | direct|     | queue|     a seek costs >= 20 ms  | direct     |
+ *     +-------+     +------+                            +------------+
+ *
+ *   over each of these, while others than us write to the device: at least 32, direct
+ *
+ * "Direct" reads go to the kernel at once, past the queue. Reads that are still queued when others
+ * begin to write must not wait one by one behind those that now go to the disk directly: therefore 32,
+ * as many as the kernel would have without us.
+ *
+ * Pure: no lock, no clock; what was seen is handed in.
+ */
+#ifndef DISK_DEVICE_MODE_H
+#define DISK_DEVICE_MODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Requests at once: of a device without seeks, and at least while others write to it. */
+#define DEVICE_DEPTH_FLASH   8
+#define DEVICE_DEPTH_FOREIGN 32
+/*
+ * A seek cheaper than the first is no seek (ns). Dearer than the second, it is one after all: seen
+ * by DEVICE_DEPTH_FLASH requests that wait for each other.
+ */
+#define DEVICE_SEEK_NONE 1e6
+#define DEVICE_SEEK_REAL 20e6
+/* Looks for writes of others that are averaged, and the shares of busy ones that make a change. */
+#define DEVICE_FOREIGN_AVERAGED 8
+#define DEVICE_FOREIGN_BUSY	0.5
+#define DEVICE_FOREIGN_GONE	0.25
+
+/* What a seek's cost can still change. */
+enum device_learns { DEVICE_LEARNS_NOTHING, DEVICE_LEARNS_FREE, DEVICE_LEARNS_DEAR };
+
+struct device_mode {
+	bool rotating;	      /* says the kernel */
+	uint32_t configured;  /* Queue_Depth; 0: by what it is */
+	bool seeks_free;      /* says it rotates, but seeks cost next to nothing */
+	bool foreign_writes;  /* others are writing to it */
+	double foreign_share; /* of the looks lately that found it so */
+};
+
+void device_mode_init(struct device_mode *m, bool rotating, uint32_t configured);
+/* Another Queue_Depth. What was learnt of seeks stays, writes of others are found out anew. */
+void device_mode_configure(struct device_mode *m, uint32_t configured);
+/* A seek was seen to cost SEEK ns. True: that changed the mode. */
+bool device_mode_learn(struct device_mode *m, double seek);
+enum device_learns device_mode_learns(const struct device_mode *m);
+/* One look at regular times: whether others had writes under way. True: that changed the mode. */
+bool device_mode_look(struct device_mode *m, bool writing);
+/* Nobody looks for a while: no writes of others. True: that changed the mode. */
+bool device_mode_forget(struct device_mode *m);
+
+/* Requests at once, as the dispatcher should have them. */
+uint32_t device_mode_depth(const struct device_mode *m);
+/* ... and as they would be if nobody else wrote: what the device can do. */
+uint32_t device_mode_own_depth(const struct device_mode *m);
+/* Whether demand reads queue; and whether they would if nobody else wrote. */
+bool device_mode_queues(const struct device_mode *m);
+bool device_mode_own_queues(const struct device_mode *m);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What the tests of src/disk share: dispatchers with the real clock, settings, a made-up sysfs,
+ * real temporary files behind an opener, and the last line of the log.
+ */
+#ifndef UNIT_DISK_HOST_H
+#define UNIT_DISK_HOST_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/container.h"
+#include "common/log.h"
+#include "disk/backing.h"
+#include "disk/device.h"
+#include "disk/export_io.h"
+#include "support.h"
+
+#define HOST_PAGE 4096u
+
+static const struct dispatcher_ops host_dispatcher_ops = {.now = clock_now};
+
+/* ---- the log ----------------------------------------------------------------------------- */
+
+static char host_log[512];
+static unsigned int host_log_lines;
+
+static inline void host_log_write(enum log_level level, const char *format, va_list args)
+{
+	(void)level;
+	vsnprintf(host_log, sizeof(host_log), format, args);
+	host_log_lines++;
+}
+
+/* ---- settings ---------------------------------------------------------------------------- */
+
+static inline struct export_settings host_settings(uint32_t depth)
+{
+	return (struct export_settings){
+		.tuning = {.heuristic = heuristic_find("cursor"),
+			   .match_window = 65536,
+			   .match_requests = 8,
+			   .seq_max = 127,
+			   .seq_threshold = 4,
+			   .window_init = 8 * MIB,
+			   .window_max = 32 * MIB,
+			   .chunk_min = 64 * KIB},
+		.prefetch_step = 64 * KIB,
+		.device = {.policy = sched_policy_find("fifo"),
+			   .depth = depth,
+			   .limits = {.queue_max = 64,
+				      .max_io = MIB,
+				      .prefetch_max_age = 10 * SEC,
+				      .writeback_turn = 100 * MSEC,
+				      .cost = {.chunk_min = 64 * KIB,
+					       .chunk_max = 16 * MIB,
+					       .chunk_default = 256 * KIB,
+					       .max_wait = 2 * SEC,
+					       .demand_wait = 65 * MSEC,
+					       .seek_share = 10}}},
+		.writeback = {.on = true, .chunk = MIB},
+	};
+}
+
+/* ---- files ------------------------------------------------------------------------------- */
+
+static char host_dir[64];
+
+static inline void host_make_dir(void)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	snprintf(host_dir, sizeof(host_dir), "%.40s/ra-unit.XXXXXX", tmp ? tmp : "/tmp");
+	assert_non_null(mkdtemp(host_dir));
+}
+
+static inline void host_remove_dir(void)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", host_dir);
+	assert_int_equal(system(command), 0);
+}
+
+static inline void host_write_text(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+/* A handle whose descriptor comes from a path. */
+struct host_file {
+	struct backing_slot slot;
+	char path[128];
+	int error;  /* opening fails with this errno */
+	int opened; /* times */
+};
+
+static inline int host_open(struct backing_slot *slot, int access, int *err)
+{
+	struct host_file *f = CONTAINER_OF(slot, struct host_file, slot);
+	int fd = f->error ? -1 : open(f->path, access | O_CLOEXEC);
+
+	f->opened++;
+	*err = f->error ? f->error : fd < 0 ? errno : 0;
+	return fd;
+}
+
+/* NAME of LEN bytes, all of them dirty in the page cache. */
+static inline void host_file_make(struct host_file *f, const char *name, uint64_t len)
+{
+	int fd;
+
+	memset(f, 0, sizeof(*f));
+	snprintf(f->path, sizeof(f->path), "%s/%s", host_dir, name);
+	fd = open(f->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)len), 0);
+	for (uint64_t at = 0; at < len; at += HOST_PAGE)
+		assert_int_equal(pwrite(fd, "x", 1, (off_t)at), 1);
+	close(fd);
+	backing_slot_init(&f->slot, host_open, name, strlen(name));
+}
+
+/* Makes the page cache forget the file, as far as its file system can. */
+static inline void host_file_evict(struct host_file *f)
+{
+	int fd = open(f->path, O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	fsync(fd);
+	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	close(fd);
+}
+
+#endif

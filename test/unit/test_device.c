@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The table of devices over a made-up sysfs: what is learnt, writes of others, places reused. */
+#include "disk_host.h"
+
+#define DEV makedev(250, 1)
+
+static _Atomic uint64_t devices;
+
+static void kernel_says(dev_t dev, bool rotating, unsigned int writes)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%u:%u", host_dir, major(dev), minor(dev));
+	mkdir(path, 0700);
+	snprintf(path, sizeof(path), "%s/%u:%u/queue", host_dir, major(dev), minor(dev));
+	mkdir(path, 0700);
+	snprintf(path, sizeof(path), "%s/%u:%u/queue/rotational", host_dir, major(dev), minor(dev));
+	host_write_text(path, rotating ? "1\n" : "0\n");
+	snprintf(path, sizeof(path), "%s/%u:%u/inflight", host_dir, major(dev), minor(dev));
+	host_write_text(path, writes ? "       0       7\n" : "       0       0\n");
+}
+
+static struct device *use(dev_t dev, uint32_t depth)
+{
+	struct export_settings s = host_settings(depth);
+	int err = 0;
+	struct device *d = device_use(dev, &s.device, &devices, &err);
+
+	assert_non_null(d);
+	return d;
+}
+
+/* Observes small reads, each elsewhere, that take NS, until that is believed. */
+static void seeks(struct device *d, uint64_t ns)
+{
+	for (uint64_t i = 1; i < 100; i++)
+		dispatcher_observe(&d->dispatcher, i * 100 * MIB, 4 * KIB, ns);
+}
+
+static int start(void **state)
+{
+	host_make_dir();
+	host_log[0] = '\0';
+	log_set_writer(host_log_write);
+	device_start(&host_dispatcher_ops, host_dir);
+	atomic_store(&devices, 0);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	device_stop_all();
+	log_set_writer(NULL);
+	host_remove_dir();
+	return 0;
+}
+
+static void test_a_disk_and_a_flash(void **state)
+{
+	struct device *d, *f;
+
+	kernel_says(DEV, true, 0);
+	d = use(DEV, 0);
+	assert_true(device_queues_demand(d) && device_queues_writeback(d));
+	assert_int_equal(device_depth(d), 1);
+	assert_int_equal(dispatcher_depth(&d->dispatcher), 1);
+	assert_non_null(strstr(host_log, "250:1 (rotating)"));
+	f = use(makedev(250, 2), 0); /* sysfs does not know it */
+	assert_false(device_queues_demand(f));
+	assert_int_equal(dispatcher_depth(&f->dispatcher), 8);
+	assert_ptr_equal(use(DEV, 0), d);
+	assert_int_equal(atomic_load(&devices), 3);
+	assert_int_equal(d->exports, 1);
+	assert_ptr_equal(device_nth(1), f);
+	assert_null(device_nth(2));
+}
+
+static void test_seeks_that_cost_nothing_make_flash(void **state)
+{
+	struct device *d;
+
+	kernel_says(DEV, true, 0);
+	d = use(DEV, 0);
+	seeks(d, 10000);
+	device_learn(d);
+	assert_false(device_queues_demand(d));
+	assert_int_equal(dispatcher_depth(&d->dispatcher), 8);
+	assert_non_null(strstr(host_log, "treated as flash"));
+	seeks(d, 60 * MSEC);
+	device_learn(d);
+	assert_true(device_queues_demand(d));
+	assert_int_equal(dispatcher_depth(&d->dispatcher), 1);
+	assert_non_null(strstr(host_log, "a rotating disk again"));
+}
+
+static void test_a_configured_depth_learns_nothing(void **state)
+{
+	struct device *d;
+
+	kernel_says(DEV, true, 0);
+	d = use(DEV, 2);
+	seeks(d, 10000);
+	device_learn(d);
+	assert_true(device_queues_demand(d));
+	assert_int_equal(device_depth(d), 2);
+}
+
+static void test_writes_of_others_let_reads_go(void **state)
+{
+	struct device *d;
+
+	kernel_says(DEV, true, 7);
+	d = use(DEV, 0);
+	for (int i = 0; i < 20; i++)
+		device_watch_writes(d);
+	assert_false(device_queues_demand(d));
+	assert_true(device_queues_writeback(d));
+	assert_int_equal(dispatcher_depth(&d->dispatcher), 32);
+	assert_int_equal(device_depth(d), 1);
+	kernel_says(DEV, true, 0);
+	for (int i = 0; i < 20; i++)
+		device_watch_writes(d);
+	assert_true(device_queues_demand(d));
+	assert_int_equal(dispatcher_depth(&d->dispatcher), 1);
+}
+
+/* What is learnt while others write must hold when they end. */
+static void test_a_lesson_during_others_writes_stays(void **state)
+{
+	struct device *d;
+
+	kernel_says(DEV, true, 7);
+	d = use(DEV, 0);
+	for (int i = 0; i < 20; i++)
+		device_watch_writes(d);
+	seeks(d, 10000);
+	device_learn(d);
+	assert_int_equal(dispatcher_depth(&d->dispatcher), 32);
+	assert_int_equal(device_depth(d), 8);
+	device_forget_writes();
+	assert_int_equal(dispatcher_depth(&d->dispatcher), 8);
+	assert_false(device_queues_demand(d));
+}
+
+static void test_a_reload_configures_the_exports_devices(void **state)
+{
+	struct export_settings s = host_settings(5);
+	struct device *d, *other;
+
+	kernel_says(DEV, true, 0);
+	d = use(DEV, 0);
+	other = use(makedev(250, 2), 3);
+	s.device.policy = sched_policy_find("turns");
+	device_configure(1, &s.device);
+	assert_int_equal(device_depth(d), 5);
+	assert_int_equal(device_depth(other), 3);
+}
+
+static void test_a_full_table_reuses_what_nobody_uses(void **state)
+{
+	struct export_settings s = host_settings(1);
+	_Atomic uint64_t gone = 0;
+	struct cost_model cost;
+	struct device *d;
+	int err = 0;
+
+	for (unsigned int i = 0; i < DEVICES_MAX; i++)
+		assert_non_null(
+			device_use(makedev(251, i), &s.device, i == 9 ? &gone : &devices, &err));
+	assert_null(device_use(DEV, &s.device, &devices, &err));
+	assert_int_equal(err, ENOSPC);
+	d = device_nth(9);
+	assert_int_equal(atomic_load(&gone), UINT64_C(1) << 9);
+	device_unuse(atomic_load(&gone));
+	seeks(d, 10000);
+	atomic_store(&d->backings, 1); /* a file is still open there */
+	assert_null(device_use(DEV, &s.device, &devices, &err));
+	atomic_store(&d->backings, 0);
+	assert_ptr_equal(device_use(DEV, &s.device, &devices, &err), d);
+	assert_true(d->dev == DEV);
+	assert_int_equal(d->taken, 2);
+	cost = dispatcher_cost(&d->dispatcher);
+	assert_false(cost_seek_known(&cost)); /* another disk's seeks say nothing */
+	assert_null(device_use(makedev(252, 1), &s.device, &devices, &err));
+}
+
+static void test_prices(void **state)
+{
+	struct price_snapshot s = {.time = 1, .write = 0.5, .readahead = 0.25};
+	double write, readahead;
+	struct device *d = use(DEV, 1);
+
+	assert_false(device_prices(0, &write, &readahead));
+	board_publish(&d->prices, &s);
+	assert_true(device_prices(1, &write, &readahead));
+	assert_true(write == 0.5 && readahead == 0.25);
+	device_set_price_k(1);
+	assert_true(device_price(d) == 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_disk_and_a_flash),
+		TEST(test_seeks_that_cost_nothing_make_flash),
+		TEST(test_a_configured_depth_learns_nothing),
+		TEST(test_writes_of_others_let_reads_go),
+		TEST(test_a_lesson_during_others_writes_stays),
+		TEST(test_a_reload_configures_the_exports_devices),
+		TEST(test_a_full_table_reuses_what_nobody_uses),
+		TEST(test_prices),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What a device is taken for: each state, each way from one to another. */
+#include "disk/device_mode.h"
+#include "support.h"
+
+static void looks(struct device_mode *m, int n, bool writing)
+{
+	for (int i = 0; i < n; i++)
+		device_mode_look(m, writing);
+}
+
+static void is(const struct device_mode *m, uint32_t depth, bool queues)
+{
+	assert_int_equal(device_mode_depth(m), depth);
+	assert_int_equal(device_mode_queues(m), queues);
+}
+
+static void test_what_the_kernel_says(void **state)
+{
+	struct device_mode m;
+
+	device_mode_init(&m, true, 0);
+	is(&m, 1, true);
+	device_mode_init(&m, false, 0);
+	is(&m, DEVICE_DEPTH_FLASH, false);
+}
+
+static void test_a_configured_depth_insists(void **state)
+{
+	struct device_mode m;
+
+	device_mode_init(&m, false, 1);
+	is(&m, 1, true);
+	assert_int_equal(device_mode_learns(&m), DEVICE_LEARNS_NOTHING);
+	assert_false(device_mode_learn(&m, 1000));
+	is(&m, 1, true);
+	device_mode_init(&m, true, 5);
+	assert_false(device_mode_learn(&m, 1000));
+	is(&m, 5, true);
+}
+
+static void test_seeks_that_cost_nothing(void **state)
+{
+	struct device_mode m;
+
+	device_mode_init(&m, true, 0);
+	assert_int_equal(device_mode_learns(&m), DEVICE_LEARNS_FREE);
+	assert_false(device_mode_learn(&m, DEVICE_SEEK_NONE));
+	assert_true(device_mode_learn(&m, DEVICE_SEEK_NONE - 1));
+	is(&m, DEVICE_DEPTH_FLASH, false);
+	assert_int_equal(device_mode_learns(&m), DEVICE_LEARNS_DEAR);
+	/* eight that wait for each other look dearer: only much dearer ones count */
+	assert_false(device_mode_learn(&m, DEVICE_SEEK_REAL - 1));
+	is(&m, DEVICE_DEPTH_FLASH, false);
+	assert_true(device_mode_learn(&m, DEVICE_SEEK_REAL));
+	is(&m, 1, true);
+	device_mode_init(&m, false, 0);
+	assert_false(device_mode_learn(&m, DEVICE_SEEK_REAL * 2));
+	is(&m, DEVICE_DEPTH_FLASH, false);
+}
+
+static void test_what_was_learnt_outlives_a_reload(void **state)
+{
+	struct device_mode m;
+
+	device_mode_init(&m, true, 0);
+	device_mode_learn(&m, 1000);
+	device_mode_configure(&m, 0);
+	is(&m, DEVICE_DEPTH_FLASH, false);
+	device_mode_configure(&m, 1);
+	is(&m, 1, true);
+	device_mode_configure(&m, 0);
+	is(&m, DEVICE_DEPTH_FLASH, false);
+}
+
+static void test_writes_of_others(void **state)
+{
+	struct device_mode m;
+
+	device_mode_init(&m, true, 0);
+	assert_false(device_mode_look(&m, true));
+	is(&m, 1, true);
+	looks(&m, 8, true);
+	is(&m, DEVICE_DEPTH_FOREIGN, false);
+	/* what the device can do is unchanged */
+	assert_int_equal(device_mode_own_depth(&m), 1);
+	assert_true(device_mode_own_queues(&m));
+	looks(&m, 4, false); /* a pause in their writing is no end */
+	is(&m, DEVICE_DEPTH_FOREIGN, false);
+	looks(&m, 20, false);
+	is(&m, 1, true);
+}
+
+static void test_writes_of_others_begin_and_end_once(void **state)
+{
+	struct device_mode m;
+	int changes = 0;
+
+	device_mode_init(&m, true, 0);
+	for (int i = 0; i < 40; i++)
+		changes += device_mode_look(&m, i < 20);
+	assert_int_equal(changes, 2);
+	assert_false(device_mode_forget(&m));
+	looks(&m, 20, true);
+	assert_true(device_mode_forget(&m));
+	is(&m, 1, true);
+	assert_true(m.foreign_share == 0);
+}
+
+static void test_a_larger_depth_stays_while_others_write(void **state)
+{
+	struct device_mode m;
+
+	device_mode_init(&m, true, 100);
+	looks(&m, 20, true);
+	is(&m, 100, false);
+}
+
+static void test_a_reload_looks_anew(void **state)
+{
+	struct device_mode m;
+
+	device_mode_init(&m, true, 0);
+	looks(&m, 20, true);
+	device_mode_configure(&m, 4);
+	is(&m, 4, true);
+}
+
+/* Once a saved depth brought back what was before the lesson. */
+static void test_a_lesson_during_others_writes_stays(void **state)
+{
+	struct device_mode m;
+
+	device_mode_init(&m, true, 0);
+	looks(&m, 20, true);
+	assert_true(device_mode_learn(&m, 1000));
+	is(&m, DEVICE_DEPTH_FOREIGN, false);
+	looks(&m, 20, false);
+	is(&m, DEVICE_DEPTH_FLASH, false);
+	looks(&m, 20, true);
+	assert_true(device_mode_learn(&m, DEVICE_SEEK_REAL));
+	is(&m, DEVICE_DEPTH_FOREIGN, false);
+	looks(&m, 20, false);
+	is(&m, 1, true);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_the_kernel_says),
+		cmocka_unit_test(test_a_configured_depth_insists),
+		cmocka_unit_test(test_seeks_that_cost_nothing),
+		cmocka_unit_test(test_what_was_learnt_outlives_a_reload),
+		cmocka_unit_test(test_writes_of_others),
+		cmocka_unit_test(test_writes_of_others_begin_and_end_once),
+		cmocka_unit_test(test_a_larger_depth_stays_while_others_write),
+		cmocka_unit_test(test_a_reload_looks_anew),
+		cmocka_unit_test(test_a_lesson_during_others_writes_stays),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
