@@ -113,7 +113,7 @@ static const char *export_path(void)
 	return op_ctx != NULL && op_ctx->ctx_fullpath != NULL ? CTX_FULLPATH(op_ctx) : "?";
 }
 
-/* NAMES end with NULL; as in the server's own blocks capitals do not matter. */
+/* NAMES end with NULL; capitals do not matter, as in the server's own blocks. */
 static bool is_one_of(const char *value, const char *const *names)
 {
 	while (*names != NULL && strcasecmp(value, *names) != 0)

@@ -3,6 +3,7 @@
 #include "readahead/heuristic.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "readahead/readahead.h"
 
@@ -73,7 +74,7 @@ const struct heuristic_ops *heuristic_find(const char *name)
 	const struct heuristic_ops *h;
 
 	for (unsigned int i = 0; (h = heuristic_nth(i)); i++)
-		if (!strcmp(h->name, name))
+		if (!strcasecmp(h->name, name))
 			return h;
 	return NULL;
 }

@@ -46,7 +46,7 @@ struct heuristic_ops {
 			  enum heuristic_match match);
 };
 
-/* The ops of NAME, or NULL. */
+/* The ops of NAME, in which capitals do not matter, or NULL. */
 const struct heuristic_ops *heuristic_find(const char *name);
 /* The Nth ops, NULL beyond the last: for lists of the right names. */
 const struct heuristic_ops *heuristic_nth(unsigned int n);

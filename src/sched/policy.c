@@ -3,6 +3,7 @@
 #include "sched/policy.h"
 
 #include <string.h>
+#include <strings.h>
 
 static const struct sched_policy *const policies[] = {
 #define POLICY(name) &sched_##name,
@@ -20,7 +21,7 @@ const struct sched_policy *sched_policy_find(const char *name)
 	const struct sched_policy *p;
 
 	for (unsigned int i = 0; (p = sched_policy_nth(i)); i++)
-		if (!strcmp(p->name, name))
+		if (!strcasecmp(p->name, name))
 			return p;
 	return NULL;
 }

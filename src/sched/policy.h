@@ -38,7 +38,7 @@ struct sched_policy {
 SCHED_POLICIES(POLICY)
 #undef POLICY
 
-/* The policy of NAME, or NULL. */
+/* The policy of NAME, in which capitals do not matter, or NULL. */
 const struct sched_policy *sched_policy_find(const char *name);
 /* The Nth policy, NULL beyond the last: for lists of the right names. */
 const struct sched_policy *sched_policy_nth(unsigned int n);

@@ -236,6 +236,17 @@ static void a_scheduler_is_changed_for_one_or_all(void **unused)
 	json_object_put(a);
 }
 
+static void capitals_do_not_matter(void **unused)
+{
+	struct json_object *a = ask("{\"command\":\"scheduler\",\"name\":\"NCSCAN\"}");
+
+	assert_text(nth(a, "devices", 0), "scheduler", "ncscan");
+	json_object_put(a);
+	a = ask("{\"command\":\"heuristic\",\"name\":\"SlowDown\"}");
+	assert_text(a, "heuristic", "slowdown");
+	json_object_put(a);
+}
+
 static void what_could_not_be_changed_is_said(void **unused)
 {
 	struct json_object *a;
@@ -536,6 +547,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(status_tells_versions_and_exports, setup),
 		cmocka_unit_test_setup(a_scheduler_is_changed_for_one_or_all, setup),
+		cmocka_unit_test_setup(capitals_do_not_matter, setup),
 		cmocka_unit_test_setup(what_could_not_be_changed_is_said, setup),
 		cmocka_unit_test_setup(wrong_names_are_refused_with_choices, setup),
 		cmocka_unit_test_setup(without_devices_or_exports, setup),

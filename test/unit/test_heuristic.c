@@ -131,7 +131,9 @@ static void test_names(void **state)
 	}
 	assert_null(heuristic_nth(5));
 	assert_null(heuristic_find(""));
-	assert_null(heuristic_find("Cursor"));
+	assert_ptr_equal(heuristic_find("Cursor"),
+			 heuristic_find("cursor")); /* capitals do not matter */
+	assert_null(heuristic_find("curso"));
 	assert_true(heuristic_find("off")->off);
 }
 

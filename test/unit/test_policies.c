@@ -404,7 +404,9 @@ static void test_names(void **state)
 	}
 	assert_null(sched_policy_nth(4));
 	assert_null(sched_policy_find(""));
-	assert_null(sched_policy_find("Turns"));
+	assert_ptr_equal(sched_policy_find("Turns"),
+			 sched_policy_find("turns")); /* capitals do not matter */
+	assert_null(sched_policy_find("turn"));
 }
 
 int main(void)
