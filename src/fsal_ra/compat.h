@@ -55,7 +55,13 @@
 #define ra_obj_handle_fini(obj)		   fsal_obj_handle_fini(obj)
 #endif
 
-/* The lock of struct fsal_module (scripts/abi-probe.c needs it; the plugin does not). */
+/*
+ * From API 13 open files are in a list of the core's, which ends before a FSAL's handles do: a file that a
+ * request still referred to at SIGTERM is closed after that, and the server aborts.
+ */
+#define RA_MUST_CLOSE_FILES (FSAL_MAJOR_VERSION >= RA_API_6_5)
+
+/* The lock of struct fsal_module. */
 #if FSAL_MAJOR_VERSION >= RA_API_6_5
 #define RA_MODULE_LOCK fsm_lock
 #else

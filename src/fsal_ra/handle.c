@@ -57,10 +57,28 @@ static void release(struct fsal_obj_handle *obj_hdl)
 	struct ra_handle *hdl = ra_handle_of(obj_hdl);
 
 	backing_slot_fini(&hdl->slot);
+	/* Out of the module's list first: ra_handles_close() goes through it. */
+	ra_obj_handle_fini(&hdl->obj_handle);
 	if (op_ctx != NULL && op_ctx->fsal_export != NULL)
 		SUB_OBJ(obj_hdl, release);
-	ra_obj_handle_fini(&hdl->obj_handle);
 	gsh_free(hdl);
+}
+
+void ra_handles_close(void)
+{
+#if RA_MUST_CLOSE_FILES
+	struct glist_head *at;
+
+	PTHREAD_RWLOCK_rdlock(&RA.module.RA_MODULE_LOCK);
+	glist_for_each(at, &RA.module.handles)
+	{
+		struct fsal_obj_handle *obj = glist_entry(at, struct fsal_obj_handle, handles);
+
+		if (obj->type == REGULAR_FILE)
+			(void)SUB_OBJ(obj, close);
+	}
+	PTHREAD_RWLOCK_unlock(&RA.module.RA_MODULE_LOCK);
+#endif
 }
 
 static fsal_status_t merge(struct fsal_obj_handle *orig, struct fsal_obj_handle *dupe)

@@ -57,6 +57,11 @@ void ra_file_ops_init(struct fsal_obj_ops *ops);
 void ra_xattr_ops_init(struct fsal_obj_ops *ops);
 
 /*
+ * With op_ctx, of an export that goes and has drained: the sub-FSAL closes the files that it keeps open
+ * for I/O without state, whichever export they are of: the next I/O opens them again.
+ */
+void ra_handles_close(void);
+/*
  * Wraps a handle of the sub-FSAL in one of ours; takes ownership. A failed status passes through and
  * leaves *handle NULL.
  */

@@ -5,6 +5,8 @@
  *   WRITE -> the sub-FSAL puts it into the page cache; write-back is told, and the reply may be held
  *            back a little while too much is dirty (writeback/pacer.h)
  */
+#include <errno.h>
+
 #include "call.h"
 #include "common/container.h"
 #include "writeback.h"
@@ -47,6 +49,15 @@ static uint64_t account(struct call *call)
 	return pacer_delay((uint64_t)(uintptr_t)op_ctx->client, arg->io_amount, s.reply_delay_max);
 }
 
+/*
+ * FSAL_VFS from 6.5 on puts the error of its fsync where nobody looks: a stable write then succeeds
+ * and says that it was not stable, and the kernel tells of the error no second time.
+ */
+static bool lost_its_error(const struct call *call, fsal_status_t status)
+{
+	return call->stable && !FSAL_IS_ERROR(status) && !call->write_arg->fsal_stable;
+}
+
 /* The data of a write is in the page cache, or on the disk if it was to be stable. */
 static void written(struct fsal_obj_handle *sub, fsal_status_t status, void *obj_data,
 		    void *caller_data)
@@ -54,6 +65,8 @@ static void written(struct fsal_obj_handle *sub, fsal_status_t status, void *obj
 	struct call *call = caller_data;
 	uint64_t delay = 0;
 
+	if (lost_its_error(call, status))
+		status = fsalstat(ERR_FSAL_IO, EIO);
 	if (!FSAL_IS_ERROR(status))
 		delay = SUPERCALL(call->exp, account(call));
 	if (!delay || !hold(call, status, delay))
