@@ -182,6 +182,7 @@ int main(int argc, char **argv)
 	const struct readahead_limits limits = {
 		.table_size = (uint32_t)files,
 		.cursors = (uint32_t)files,
+		.cursors_per_file = 1,
 		.memory = 256u << 20,
 		.idle_time = 10000000000u,
 	};

@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The order, outermost first. Locks that are never held together may share a rank. */
@@ -23,8 +24,9 @@ enum lock_rank {
 	LOCK_BACKINGS,	 /* disk/backing: the list of open descriptors */
 	LOCK_SLOT,	 /* disk/backing: one handle's descriptor */
 	LOCK_DISPATCHER, /* sched/dispatcher: one device's queue */
+	LOCK_TABLE,	 /* readahead/heur_table: entering and ejecting files */
 	LOCK_FILE,	 /* readahead/heur_table: one file's cursors */
-	LOCK_POOL,	 /* readahead/cursor: the pool of cursors */
+	LOCK_POOL,	 /* readahead/cursor_pool: its lists */
 	LOCK_EXTENTS,	 /* disk/extents: one file's map */
 	LOCK_LEAF,	 /* nothing is taken under these */
 	LOCK_RANKS
@@ -81,6 +83,20 @@ static inline void lock_drop(struct lock *l)
 #ifndef NDEBUG
 	lock_held &= ~(UINT32_C(1) << l->rank);
 #endif
+}
+
+/*
+ * Takes L if nobody holds it. Whoever only tries waits for nobody, so there is no order to keep, and
+ * none is noted: nothing else is taken under it.
+ */
+static inline bool lock_try(struct lock *l)
+{
+	return pthread_mutex_trylock(&l->mutex) == 0;
+}
+
+static inline void lock_drop_tried(struct lock *l)
+{
+	pthread_mutex_unlock(&l->mutex);
 }
 
 /* Asserts that the caller holds a lock of L's rank: for functions that say "with the lock". */

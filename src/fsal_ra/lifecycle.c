@@ -157,6 +157,7 @@ static struct readahead *make_engine(void)
 	struct readahead_limits limits = {
 		.table_size = (uint32_t)p->table_size,
 		.cursors = (uint32_t)p->cursor_pool,
+		.cursors_per_file = (uint32_t)p->cursors_per_file,
 		.memory = p->readahead_memory,
 		.idle_time = p->cursor_idle * CLOCK_MS,
 	};

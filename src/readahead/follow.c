@@ -10,15 +10,6 @@
 /* Below this share of exact matches, in 1/65536, runs of a file are seldom more than chance. */
 #define MATCHES_FEW (65536 / 8 * 3)
 
-void follow_set_count(struct heur_file *f, struct cursor *c, uint32_t count)
-{
-	if (c->count < 2 && count >= 2)
-		f->set.unproven--;
-	else if (c->count >= 2 && count < 2)
-		f->set.unproven++;
-	c->count = count;
-}
-
 /* The run of C may have begun N requests before the one seen first. */
 static bool begin_earlier(struct cursor *c, uint64_t offset)
 {
@@ -66,34 +57,31 @@ static struct cursor *begin(struct readahead *ra, const struct readahead_tuning 
 			    struct heur_file *f, const struct readahead_read *read)
 {
 	struct cursor *c;
-	uint32_t pos = 0;
 
 	note_match(f, HEURISTIC_JUMP);
 	c = cursor_new(&ra->pool, f, read->offset, read->now);
 	if (!c)
 		return NULL;
-	while (f->set.order[pos].c != c)
-		pos++;
-	cursor_move(&f->set, pos, read->offset + read->len);
-	follow_set_count(f, c, t->heuristic->count(t, 0, HEURISTIC_EXACT));
+	cursor_set_move(&f->set, c, read->offset + read->len);
+	cursor_set_use(&f->set, c, t->heuristic->count(t, 0, HEURISTIC_EXACT), read->now);
 	all_there(t, c, read);
 	return c;
 }
 
 /* The read is elsewhere: what C has asked for is of no use any more. */
 static void jump(struct readahead *ra, struct readahead_counters *counters, struct cursor *c,
-		 uint32_t pos, const struct readahead_read *read)
+		 const struct readahead_read *read)
 {
 	evidence_wasted(ra, counters, c);
 	c->ra_end = c->done_end = 0;
 	c->start = c->read_end = read->offset;
 	c->seen = c->unit = 0;
-	cursor_move(&c->file->set, pos, read->offset + read->len);
+	cursor_set_move(&c->file->set, c, read->offset + read->len);
 }
 
 /* On to the read's end, but never backwards: laggards are jitter. Nor with one far ahead. */
-static void advance(struct readahead *ra, struct cursor *c, uint32_t pos,
-		    const struct readahead_read *read, uint64_t near)
+static void advance(struct readahead *ra, struct cursor *c, const struct readahead_read *read,
+		    uint64_t near)
 {
 	uint64_t end = read->offset + read->len;
 
@@ -101,19 +89,17 @@ static void advance(struct readahead *ra, struct cursor *c, uint32_t pos,
 		return;
 	if (c->withheld && c->next >= c->ra_end)
 		evidence_missed(ra, c->file, end - c->next);
-	cursor_move(&c->file->set, pos, end);
+	cursor_set_move(&c->file->set, c, end);
 }
 
 static struct cursor *match(struct readahead *ra, const struct readahead_tuning *t,
-			    struct heur_file *f, const struct readahead_read *read, uint64_t near,
-			    uint32_t *pos)
+			    struct heur_file *f, const struct readahead_read *read, uint64_t near)
 {
 	if (t->heuristic->cursors)
-		return cursor_match(&f->set, read->offset, near, pos);
+		return cursor_set_match(&f->set, read->offset, near);
 	if (f->set.n > 1)
 		cursor_release_all(&ra->pool, f); /* the heuristic was changed: one stream again */
-	*pos = 0;
-	return f->set.n ? f->set.order[0].c : NULL;
+	return f->set.root;
 }
 
 struct cursor *follow(struct readahead *ra, const struct readahead_tuning *t,
@@ -122,22 +108,19 @@ struct cursor *follow(struct readahead *ra, const struct readahead_tuning *t,
 {
 	uint64_t near = heuristic_near(t, read->len);
 	enum heuristic_match how;
-	struct cursor *c;
-	uint32_t pos;
+	struct cursor *c = match(ra, t, f, read, near);
 
-	c = match(ra, t, f, read, near, &pos);
 	if (!c)
 		return begin(ra, t, f, read);
 	how = heuristic_classify(t, c, read->offset, read->len);
 	note_match(f, how);
-	follow_set_count(f, c, t->heuristic->count(t, c->count, how));
-	c->used = read->now;
+	cursor_set_use(&f->set, c, t->heuristic->count(t, c->count, how), read->now);
 	if (how == HEURISTIC_JUMP)
-		jump(ra, counters, c, pos, read);
+		jump(ra, counters, c, read);
 	else
-		advance(ra, c, pos, read, near);
+		advance(ra, c, read, near);
 	if (t->heuristic->jitter && c->count < t->seq_threshold && all_there(t, c, read))
-		follow_set_count(f, c, t->seq_threshold);
+		cursor_set_use(&f->set, c, t->seq_threshold, read->now);
 	evidence_used(ra, counters, c, read->offset + read->len);
 	return c;
 }

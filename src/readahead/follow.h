@@ -17,7 +17,6 @@
 #define READAHEAD_FOLLOW_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 struct cursor;
 struct heur_file;
@@ -40,8 +39,5 @@ struct cursor *follow(struct readahead *ra, const struct readahead_tuning *t,
  */
 bool follow_sequential(const struct readahead_tuning *t, const struct heur_file *f,
 		       const struct cursor *c);
-
-/* Sets C's sequentiality count. */
-void follow_set_count(struct heur_file *f, struct cursor *c, uint32_t count);
 
 #endif

@@ -61,7 +61,7 @@ int heur_table_init(struct heur_table *t, uint32_t size, struct cursor_pool *poo
 			cds_lfht_destroy(t->hash, NULL);
 		return ENOMEM;
 	}
-	pthread_mutex_init(&t->insert_lock, NULL);
+	lock_init(&t->insert_lock, LOCK_TABLE);
 	t->size = size;
 	t->pool = pool;
 	return 0;
@@ -72,7 +72,7 @@ static void free_file(struct rcu_head *head)
 	struct heur_file *f = caa_container_of(head, struct heur_file, rcu);
 
 	atomic_fetch_sub(&f->table->pending, 1);
-	pthread_mutex_destroy(&f->lock);
+	lock_fini(&f->lock);
 	free(f);
 }
 
@@ -82,10 +82,10 @@ static void eject(struct heur_table *t, struct heur_file *f)
 	urcu_bp_read_lock();
 	cds_lfht_del(t->hash, &f->node);
 	urcu_bp_read_unlock();
-	pthread_mutex_lock(&f->lock);
+	lock_take(&f->lock);
 	f->dead = true;
 	cursor_release_all(t->pool, f);
-	pthread_mutex_unlock(&f->lock);
+	lock_drop(&f->lock);
 	atomic_fetch_sub(&t->entries, 1);
 	atomic_fetch_add(&t->pending, 1);
 	urcu_bp_call_rcu(&f->rcu, free_file);
@@ -97,7 +97,7 @@ void heur_table_fini(struct heur_table *t)
 		eject(t, t->clock[i]);
 	urcu_bp_barrier();
 	cds_lfht_destroy(t->hash, NULL);
-	pthread_mutex_destroy(&t->insert_lock);
+	lock_fini(&t->insert_lock);
 	free(t->clock);
 }
 
@@ -152,14 +152,15 @@ static int insert(struct heur_table *t, unsigned long hash, const struct key *k)
 	f->table = t;
 	f->key_len = (uint16_t)k->len;
 	memcpy(f->key, k->data, k->len);
-	pthread_mutex_init(&f->lock, NULL);
+	lock_init(&f->lock, LOCK_FILE);
+	cursor_set_init(&f->set);
 	atomic_init(&f->referenced, true);
 	cds_lfht_node_init(&f->node);
 
-	pthread_mutex_lock(&t->insert_lock);
+	lock_take(&t->insert_lock);
 	if (find(t, hash, k)) { /* another thread was faster */
-		pthread_mutex_unlock(&t->insert_lock);
-		pthread_mutex_destroy(&f->lock);
+		lock_drop(&t->insert_lock);
+		lock_fini(&f->lock);
 		free(f);
 		return 0;
 	}
@@ -169,7 +170,7 @@ static int insert(struct heur_table *t, unsigned long hash, const struct key *k)
 	urcu_bp_read_lock();
 	cds_lfht_add(t->hash, hash, &f->node);
 	urcu_bp_read_unlock();
-	pthread_mutex_unlock(&t->insert_lock);
+	lock_drop(&t->insert_lock);
 	return 0;
 }
 
@@ -187,10 +188,10 @@ struct heur_file *heur_file_get(struct heur_table *t, const void *key, size_t ke
 		if (f) {
 			if (!atomic_load_explicit(&f->referenced, memory_order_relaxed))
 				atomic_store_explicit(&f->referenced, true, memory_order_relaxed);
-			pthread_mutex_lock(&f->lock);
+			lock_take(&f->lock);
 			if (!f->dead)
 				return f; /* the RCU read lock is kept until heur_file_put() */
-			pthread_mutex_unlock(&f->lock);
+			lock_drop(&f->lock);
 		}
 		urcu_bp_read_unlock();
 		if (!create || insert(t, hash, &k))
@@ -201,7 +202,7 @@ struct heur_file *heur_file_get(struct heur_table *t, const void *key, size_t ke
 
 void heur_file_put(struct heur_file *f)
 {
-	pthread_mutex_unlock(&f->lock);
+	lock_drop(&f->lock);
 	urcu_bp_read_unlock();
 }
 
@@ -213,7 +214,7 @@ void heur_table_forget(struct heur_table *t, const void *key, size_t key_len)
 
 	if (!find(t, hash, &k)) /* most files that are removed were not read lately: no lock */
 		return;
-	pthread_mutex_lock(&t->insert_lock);
+	lock_take(&t->insert_lock);
 	f = find(t, hash, &k);
 	if (f) {
 		struct heur_file *last = t->clock[--t->used];
@@ -224,7 +225,7 @@ void heur_table_forget(struct heur_table *t, const void *key, size_t key_len)
 			t->hand = 0;
 		eject(t, f);
 	}
-	pthread_mutex_unlock(&t->insert_lock);
+	lock_drop(&t->insert_lock);
 }
 
 struct cursor *heur_cursor_nth(struct heur_table *t, uint32_t i)
@@ -235,10 +236,10 @@ struct cursor *heur_cursor_nth(struct heur_table *t, uint32_t i)
 	urcu_bp_read_lock();
 	f = __atomic_load_n(&c->file, __ATOMIC_ACQUIRE);
 	if (f) {
-		pthread_mutex_lock(&f->lock);
+		lock_take(&f->lock);
 		if (__atomic_load_n(&c->file, __ATOMIC_RELAXED) == f)
 			return c;
-		pthread_mutex_unlock(&f->lock);
+		lock_drop(&f->lock);
 	}
 	urcu_bp_read_unlock();
 	return NULL;

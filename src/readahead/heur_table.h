@@ -13,7 +13,6 @@
 #ifndef READAHEAD_HEUR_TABLE_H
 #define READAHEAD_HEUR_TABLE_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,8 +20,10 @@
 #include <urcu-bp.h>
 #include <urcu/rculfhash.h>
 
+#include "common/lock.h"
+#include "readahead/cursor_pool.h"
+#include "readahead/cursor_set.h"
 #include "readahead/effectiveness.h"
-#include "readahead/cursor.h"
 
 struct heur_file {
 	struct cds_lfht_node node;
@@ -30,7 +31,7 @@ struct heur_file {
 	struct heur_table *table;
 	atomic_bool referenced; /* second chance */
 	uint32_t slot;		/* place in the clock; insert lock */
-	pthread_mutex_t lock;	/* guards all below; held for nanoseconds, never over I/O */
+	struct lock lock;	/* guards all below; held for nanoseconds, never over I/O */
 	bool dead;		/* ejected: look the key up again */
 	uint8_t penalty;	/* windows of this file are smaller by 2^penalty: it wasted bytes */
 	uint16_t matches;	/* share of reads that continued a cursor exactly, in 1/65536 */
@@ -43,7 +44,7 @@ struct heur_file {
 
 struct heur_table {
 	struct cds_lfht *hash;
-	pthread_mutex_t insert_lock;
+	struct lock insert_lock;
 	struct heur_file **clock; /* every entry; insert lock */
 	uint32_t size, used, hand;
 	struct cursor_pool *pool;

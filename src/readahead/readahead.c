@@ -22,7 +22,8 @@ struct readahead *readahead_create(const struct readahead_limits *limits)
 
 	if (!ra)
 		return NULL;
-	if (cursor_pool_init(&ra->pool, limits->cursors, evidence_retired, ra)) {
+	if (cursor_pool_init(&ra->pool, limits->cursors, limits->cursors_per_file, evidence_retired,
+			     ra)) {
 		free(ra);
 		return NULL;
 	}
@@ -195,7 +196,7 @@ void readahead_finished(struct readahead *ra, struct readahead_counters *counter
 	if (upto < end && c->ra_end >= end) {
 		cut_short(ra, counters, c, upto, end);
 		if (error)
-			follow_set_count(c->file, c, 1);
+			cursor_set_use(&c->file->set, c, 1, c->used);
 	}
 	heur_file_put(c->file);
 }
@@ -285,12 +286,12 @@ void readahead_sweep(struct readahead *ra, struct readahead_counters *counters, 
 
 void readahead_stats(struct readahead *ra, struct readahead_stats *s)
 {
-	pthread_mutex_lock(&ra->pool.lock);
+	lock_take(&ra->pool.lock);
 	s->cursors_made = ra->pool.made;
 	s->cursors_recycled = ra->pool.recycled;
 	s->cursors = ra->pool.size;
 	s->cursors_used = ra->pool.n_probation + ra->pool.n_proven;
-	pthread_mutex_unlock(&ra->pool.lock);
+	lock_drop(&ra->pool.lock);
 	s->unread = atomic_load(&ra->budget.unread);
 	s->unread_max = atomic_load(&ra->budget.unread_max);
 	s->memory = atomic_load(&ra->budget.memory);

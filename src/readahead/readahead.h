@@ -31,7 +31,8 @@ struct readahead;
 struct readahead_limits {
 	uint32_t table_size; /* files */
 	uint32_t cursors;    /* in all files together */
-	uint64_t memory;     /* bytes asked for and not yet read, over all cursors */
+	uint32_t cursors_per_file;
+	uint64_t memory;    /* bytes asked for and not yet read, over all cursors */
 	uint64_t idle_time; /* ns without a read after which a cursor's unread bytes are given up */
 };
 

@@ -15,20 +15,14 @@ struct engine {
 	double price;
 };
 
-static inline struct engine *engine_make(const char *heuristic, uint32_t table_size,
-					 uint32_t cursors, uint64_t memory)
+static inline struct engine *engine_make_limited(const char *heuristic,
+						 const struct readahead_limits *limits)
 {
-	const struct readahead_limits limits = {
-		.table_size = table_size,
-		.cursors = cursors,
-		.memory = memory,
-		.idle_time = 10 * SEC,
-	};
 	struct engine *e = aligned_alloc(64, sizeof(*e));
 
 	assert_non_null(e);
 	memset(e, 0, sizeof(*e));
-	e->ra = readahead_create(&limits);
+	e->ra = readahead_create(limits);
 	assert_non_null(e->ra);
 	e->tuning = (struct readahead_tuning){
 		.heuristic = heuristic_find(heuristic),
@@ -45,6 +39,20 @@ static inline struct engine *engine_make(const char *heuristic, uint32_t table_s
 	e->chunk = 4 * MIB;
 	e->streams = 1;
 	return e;
+}
+
+static inline struct engine *engine_make(const char *heuristic, uint32_t table_size,
+					 uint32_t cursors, uint64_t memory)
+{
+	const struct readahead_limits limits = {
+		.table_size = table_size,
+		.cursors = cursors,
+		.cursors_per_file = 4096,
+		.memory = memory,
+		.idle_time = 10 * SEC,
+	};
+
+	return engine_make_limited(heuristic, &limits);
 }
 
 static inline struct engine *engine_default(const char *heuristic)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The pool of cursors shared by all files: matching, order, recycling, who may take from whom. */
-#include "readahead/cursor.h"
 #include "readahead/heur_table.h"
 #include "support.h"
 
@@ -19,14 +18,19 @@ static void count_retired(void *arg, struct cursor *c)
 	f->retired++;
 }
 
-static struct fixture *make(uint32_t cursors)
+static struct fixture *make_bounded(uint32_t cursors, uint32_t per_file)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	assert_non_null(f);
-	assert_int_equal(cursor_pool_init(&f->pool, cursors, count_retired, f), 0);
+	assert_int_equal(cursor_pool_init(&f->pool, cursors, per_file, count_retired, f), 0);
 	assert_int_equal(heur_table_init(&f->table, 1024, &f->pool), 0);
 	return f;
+}
+
+static struct fixture *make(uint32_t cursors)
+{
+	return make_bounded(cursors, cursors);
 }
 
 static void destroy(struct fixture *f)
@@ -48,21 +52,17 @@ static struct heur_file *get(struct fixture *f, uint64_t key)
 static uint32_t touch(struct fixture *f, uint64_t key, uint64_t offset, uint64_t len)
 {
 	struct heur_file *file = get(f, key);
-	uint32_t pos = 0, count;
-	struct cursor *c = cursor_match(&file->set, offset, NEAR, &pos);
+	struct cursor *c = cursor_set_match(&file->set, offset, NEAR);
+	uint32_t count;
 
 	f->now++;
 	if (c) {
-		if (++c->count == 2)
-			file->set.unproven--;
-		c->used = f->now;
+		cursor_set_use(&file->set, c, c->count + 1, f->now);
 	} else {
 		c = cursor_new(&f->pool, file, offset, f->now);
 		assert_non_null(c);
-		while (file->set.order[pos].c != c)
-			pos++;
 	}
-	cursor_move(&file->set, pos, offset + len);
+	cursor_set_move(&file->set, c, offset + len);
 	count = c->count;
 	heur_file_put(file);
 	return count;
@@ -72,10 +72,9 @@ static uint32_t touch(struct fixture *f, uint64_t key, uint64_t offset, uint64_t
 static uint32_t count_at(struct fixture *f, uint64_t key, uint64_t offset)
 {
 	struct heur_file *file = get(f, key);
-	uint32_t pos, count;
-	struct cursor *c = cursor_match(&file->set, offset, 0, &pos);
+	struct cursor *c = cursor_set_match(&file->set, offset, 0);
+	uint32_t count = c ? c->count : 0;
 
-	count = c ? c->count : 0;
 	heur_file_put(file);
 	return count;
 }
@@ -85,40 +84,76 @@ static void test_match_prefers_exact_then_nearest(void **state)
 	struct fixture *f = make(16);
 	struct heur_file *file = get(f, 1);
 	struct cursor *at[4];
-	uint32_t pos;
 
 	for (int i = 0; i < 4; i++)
 		at[i] = cursor_new(&f->pool, file, (uint64_t)(i + 1) * 40 * KIB, 1);
-	assert_ptr_equal(cursor_match(&file->set, 80 * KIB, NEAR, &pos), at[1]);
-	assert_int_equal(pos, 1);
-	assert_ptr_equal(cursor_match(&file->set, 81 * KIB, NEAR, &pos), at[1]);
-	assert_ptr_equal(cursor_match(&file->set, 79 * KIB, NEAR, &pos), at[1]);
-	assert_ptr_equal(cursor_match(&file->set, 119 * KIB, NEAR, &pos), at[2]);
-	assert_ptr_equal(cursor_match(&file->set, 0, NEAR, &pos), at[0]);
-	assert_ptr_equal(cursor_match(&file->set, 160 * KIB + NEAR, NEAR, &pos), at[3]);
-	assert_null(cursor_match(&file->set, 160 * KIB + NEAR + 1, NEAR, &pos));
+	assert_ptr_equal(cursor_set_match(&file->set, 80 * KIB, NEAR), at[1]);
+	assert_ptr_equal(cursor_set_match(&file->set, 81 * KIB, NEAR), at[1]);
+	assert_ptr_equal(cursor_set_match(&file->set, 79 * KIB, NEAR), at[1]);
+	assert_ptr_equal(cursor_set_match(&file->set, 119 * KIB, NEAR), at[2]);
+	assert_ptr_equal(cursor_set_match(&file->set, 0, NEAR), at[0]);
+	assert_ptr_equal(cursor_set_match(&file->set, 160 * KIB + NEAR, NEAR), at[3]);
+	assert_null(cursor_set_match(&file->set, 160 * KIB + NEAR + 1, NEAR));
 	at[3]->ra_end = 10 * MIB; /* asked for already, however far */
-	assert_ptr_equal(cursor_match(&file->set, 10 * MIB - 1, NEAR, &pos), at[3]);
-	assert_null(cursor_match(&file->set, 10 * MIB, NEAR, &pos));
+	assert_ptr_equal(cursor_set_match(&file->set, 10 * MIB - 1, NEAR), at[3]);
+	assert_null(cursor_set_match(&file->set, 10 * MIB, NEAR));
 	heur_file_put(file);
 	destroy(f);
 }
 
 static void test_match_in_an_empty_set(void **state)
 {
-	struct cursor_set set = {0};
-	uint32_t pos;
+	struct cursor_set set;
 
-	assert_null(cursor_match(&set, 0, UINT64_MAX, &pos));
+	cursor_set_init(&set);
+	assert_null(cursor_set_match(&set, 0, UINT64_MAX));
 }
 
-static void check_sorted(const struct cursor_set *set)
+/* Depth of the tree at C; asserts its order and that of the priorities. */
+static uint32_t check_tree(const struct cursor *c)
 {
-	for (uint32_t i = 0; i < set->n; i++) {
-		assert_int_equal(set->order[i].next, set->order[i].c->next);
-		if (i)
-			assert_true(set->order[i - 1].next <= set->order[i].next);
+	uint32_t left, right;
+
+	if (!c)
+		return 0;
+	left = check_tree(c->left);
+	right = check_tree(c->right);
+	assert_true(!c->left || (c->left->next <= c->next && c->left->priority <= c->priority));
+	assert_true(!c->right || (c->right->next >= c->next && c->right->priority <= c->priority));
+	return 1 + (left > right ? left : right);
+}
+
+/* Tree and lists hold the same cursors, each in its order. Returns the tree's depth. */
+static uint32_t check_set(const struct cursor_set *set)
+{
+	uint32_t n = 0, n_unproven = 0, by_age = 0;
+	const struct cursor *c, *last = NULL;
+
+	TAILQ_FOREACH(c, &set->order, order) {
+		assert_true(!last || last->next <= c->next);
+		n_unproven += c->count < CURSOR_PROVEN;
+		last = c;
+		n++;
 	}
+	TAILQ_FOREACH(c, &set->unproven, age)
+		by_age++;
+	assert_int_equal(by_age, n_unproven);
+	TAILQ_FOREACH(c, &set->proven, age)
+		by_age++;
+	assert_int_equal(n, set->n);
+	assert_int_equal(by_age, set->n);
+	assert_int_equal(n_unproven, set->n_unproven);
+	return check_tree(set->root);
+}
+
+/* Some cursor of the set: one near a random place. */
+static struct cursor *any_of(const struct cursor_set *set, uint64_t *seed)
+{
+	struct cursor *c = NULL;
+
+	while (!c)
+		c = cursor_set_match(set, random_below(seed, 110), 100);
+	return c;
 }
 
 static void test_order_stays_sorted(void **state)
@@ -133,14 +168,39 @@ static void test_order_stays_sorted(void **state)
 		if (file->set.n < 64 || random_below(&seed, 8) == 0)
 			assert_non_null(cursor_new(&f->pool, file, to, (uint64_t)i));
 		else
-			cursor_move(&file->set, (uint32_t)random_below(&seed, file->set.n), to);
+			cursor_set_move(&file->set, any_of(&file->set, &seed), to);
 		if (i % 64 == 0)
-			check_sorted(&file->set);
+			check_set(&file->set);
 	}
-	check_sorted(&file->set);
+	check_set(&file->set);
 	assert_int_equal(file->set.n, 64);
 	heur_file_put(file);
 	destroy(f);
+}
+
+/* What an insertion or a search looks at is the depth: small whatever the order of the offsets. */
+static void test_the_tree_is_shallow(void **state)
+{
+	static const char *const orders[] = {"rising", "falling", "all the same", "random"};
+	enum { N = 131072 };
+
+	for (int order = 0; order < 4; order++) {
+		struct fixture *f = make(N);
+		struct heur_file *file = get(f, 1);
+		uint64_t seed = 9;
+		uint32_t depth;
+
+		for (uint64_t i = 0; i < N; i++) {
+			uint64_t at[] = {i, N - i, 7, random_next(&seed) >> 1};
+
+			assert_non_null(cursor_new(&f->pool, file, at[order] * MIB, i));
+		}
+		depth = check_set(&file->set);
+		if (depth > 64)
+			fail_msg("%s: %u", orders[order], depth);
+		heur_file_put(file);
+		destroy(f);
+	}
 }
 
 static void test_one_file_may_have_two_thousand(void **state)
@@ -227,6 +287,32 @@ static void test_many_scanners_take_a_quarter_at_most(void **state)
 	destroy(f);
 }
 
+/* A file that has as many as it may makes do with them, its unproven ones first. */
+static void test_a_file_has_no_more_than_its_bound(void **state)
+{
+	struct fixture *f = make_bounded(256, 16);
+	struct heur_file *file;
+	uint64_t seed = 4;
+
+	for (uint64_t n = 0; n < 3; n++)
+		for (uint64_t run = 0; run < 8; run++)
+			touch(f, 1, run * MIB + n * 8 * KIB, 8 * KIB);
+	for (int i = 0; i < 1000; i++)
+		touch(f, 1, (100 + random_below(&seed, 1ull << 30)) * MIB, 8 * KIB);
+	file = get(f, 1);
+	assert_int_equal(file->set.n, 16);
+	check_set(&file->set);
+	heur_file_put(file);
+	for (uint64_t run = 0; run < 8; run++)
+		assert_int_equal(count_at(f, 1, run * MIB + 24 * KIB), 3);
+	for (uint64_t n = 0; n < 2; n++) /* all proven: the least recently used goes */
+		for (uint64_t run = 0; run < 17; run++)
+			touch(f, 2, run * MIB + n * 8 * KIB, 8 * KIB);
+	assert_int_equal(count_at(f, 2, 0 * MIB + 16 * KIB), 0);
+	assert_int_equal(f->pool.n_probation + f->pool.n_proven, 32);
+	destroy(f);
+}
+
 static void test_references_do_not_survive_recycling(void **state)
 {
 	struct fixture *f = make(1);
@@ -276,12 +362,8 @@ static void test_no_cursor_is_lost(void **state)
 	}
 	for (uint64_t key = 0; key < 20; key++) {
 		struct heur_file *file = get(f, key);
-		uint32_t unproven = 0;
 
-		check_sorted(&file->set);
-		for (uint32_t i = 0; i < file->set.n; i++)
-			unproven += file->set.order[i].c->count < 2;
-		assert_int_equal(unproven, file->set.unproven);
+		check_set(&file->set);
 		used += file->set.n;
 		heur_file_put(file);
 	}
@@ -298,11 +380,13 @@ int main(void)
 		cmocka_unit_test(test_match_prefers_exact_then_nearest),
 		cmocka_unit_test(test_match_in_an_empty_set),
 		cmocka_unit_test(test_order_stays_sorted),
+		cmocka_unit_test(test_the_tree_is_shallow),
 		cmocka_unit_test(test_one_file_may_have_two_thousand),
 		cmocka_unit_test(test_the_least_recently_used_goes_first),
 		cmocka_unit_test(test_a_random_scanner_takes_no_proven_cursors),
 		cmocka_unit_test(test_a_scanner_that_comes_late_takes_next_to_none),
 		cmocka_unit_test(test_many_scanners_take_a_quarter_at_most),
+		cmocka_unit_test(test_a_file_has_no_more_than_its_bound),
 		cmocka_unit_test(test_references_do_not_survive_recycling),
 		cmocka_unit_test(test_no_cursor_is_lost),
 	};

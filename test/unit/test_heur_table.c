@@ -15,7 +15,7 @@ static struct fixture *make(uint32_t size)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	assert_non_null(f);
-	assert_int_equal(cursor_pool_init(&f->pool, 64, NULL, NULL), 0);
+	assert_int_equal(cursor_pool_init(&f->pool, 64, 64, NULL, NULL), 0);
 	assert_int_equal(heur_table_init(&f->table, size, &f->pool), 0);
 	return f;
 }
