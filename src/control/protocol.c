@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/utf8.h"
+
 static const char *const kind_names[] = {
 	[CONTROL_TEXT] = "a string",
 	[CONTROL_NUMBER] = "a whole number from 0",
@@ -190,8 +192,8 @@ static void carry_out(struct control_call *call, const struct control_command *c
 
 /* ---- text <-> objects ------------------------------------------------------------------- */
 
-/* The object of LINE, or NULL with the reason in the call. */
-static struct json_object *parse(struct control_call *call, const char *line, size_t len)
+/* The object of LINE, which is ASCII, or NULL with the reason in the call. */
+static struct json_object *parse_ascii(struct control_call *call, const char *line, size_t len)
 {
 	struct json_tokener *tokener = json_tokener_new_ex(CONTROL_DEPTH_MAX);
 	struct json_object *object = NULL;
@@ -199,7 +201,7 @@ static struct json_object *parse(struct control_call *call, const char *line, si
 
 	if (!tokener)
 		return NULL;
-	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
 	object = json_tokener_parse_ex(tokener, line, (int)len);
 	err = json_tokener_get_error(tokener);
 	if (err == json_tokener_success && json_tokener_get_parse_end(tokener) < len)
@@ -216,6 +218,22 @@ static struct json_object *parse(struct control_call *call, const char *line, si
 		json_object_put(object);
 		object = NULL;
 	}
+	return object;
+}
+
+/* The same of any bytes. */
+static struct json_object *parse(struct control_call *call, const char *line, size_t len)
+{
+	char *ascii = malloc(UTF8_ESCAPED_MAX(len));
+	struct json_object *object = NULL;
+	long n = ascii ? utf8_escape(line, len, ascii) : -1;
+
+	if (n >= 0)
+		object = parse_ascii(call, ascii, (size_t)n);
+	else
+		control_refuse(call, ascii ? "the request is not JSON: it is not UTF-8"
+					   : "out of memory");
+	free(ascii);
 	return object;
 }
 

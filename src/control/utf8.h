@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* UTF-8 in JSON as escapes. */
+#ifndef CONTROL_UTF8_H
+#define CONTROL_UTF8_H
+
+#include <stddef.h>
+
+/* Bytes that TEXT of LEN bytes may become. */
+#define UTF8_ESCAPED_MAX(len) (3 * (size_t)(len) + 1)
+
+/*
+ * Copies TEXT of LEN bytes to OUT, which has UTF8_ESCAPED_MAX(LEN): ASCII as it is, each other
+ * character as \uXXXX, ended by NUL. Returns the length, or -1: TEXT is not UTF-8, or has
+ * a backslash before such a character.
+ */
+long utf8_escape(const char *text, size_t len, char *out);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* A plugin made up of numbers, for tests of the control channel's commands. */
+#ifndef UNIT_FAKE_HOST_H
+#define UNIT_FAKE_HOST_H
+
+#include <errno.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "control/facts.h"
+
+static struct {
+	uint64_t now;
+	unsigned int devices, exports;
+	struct device_facts device[2];
+	struct device_price_facts price[2];
+	struct export_facts export[2];
+	uint64_t counted[READAHEAD_COUNTERS];
+	struct writing_facts writing;
+	unsigned int logged;
+	bool no_memory, held;
+} world;
+
+static uint64_t now(void)
+{
+	return world.now;
+}
+
+static bool device(unsigned int n, struct device_facts *f)
+{
+	if (n >= world.devices)
+		return false;
+	*f = world.device[n];
+	return true;
+}
+
+static bool device_prices(unsigned int n, struct device_price_facts *f)
+{
+	*f = world.price[n];
+	return true;
+}
+
+static unsigned int exports(struct export_facts *f, unsigned int max)
+{
+	for (unsigned int i = 0; i < world.exports && i < max; i++)
+		f[i] = world.export[i];
+	return world.exports;
+}
+
+static void counters(uint64_t counted[READAHEAD_COUNTERS])
+{
+	memcpy(counted, world.counted, sizeof(world.counted));
+}
+
+static void engine(struct engine_facts *f)
+{
+	*f = (struct engine_facts){.descriptors = 12, .readahead = {.unread = 4096}};
+}
+
+static void writing(struct writing_facts *f)
+{
+	*f = world.writing;
+}
+
+static void price_k(double k[PRICE_RESOURCES])
+{
+	for (int r = 0; r < PRICE_RESOURCES; r++)
+		k[r] = 10 * (r + 1);
+}
+
+static uint64_t price_interval(void)
+{
+	return 1000;
+}
+
+static int set_policy(unsigned int n, const struct sched_policy *policy)
+{
+	if (world.no_memory)
+		return ENOMEM;
+	world.device[n].queue.policy = policy;
+	return 0;
+}
+
+static unsigned int set_heuristic(const struct heuristic_ops *h, int64_t export_id)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < world.exports; i++)
+		if (export_id < 0 || world.export[i].id == export_id) {
+			world.export[i].heuristic = h->name;
+			n++;
+		}
+	return n;
+}
+
+static const struct control_host host = {
+	.ganesha_api = "11.0",
+	.now = now,
+	.device = device,
+	.device_prices = device_prices,
+	.exports = exports,
+	.counters = counters,
+	.engine = engine,
+	.writing = writing,
+	.price_k = price_k,
+	.price_interval = price_interval,
+	.set_policy = set_policy,
+	.set_heuristic = set_heuristic,
+};
+
+/* Two devices and two exports, at 1000 s. */
+static void fake_host_reset(void)
+{
+	memset(&world, 0, sizeof(world));
+	world.now = 1000 * CLOCK_SECOND;
+	world.devices = world.exports = 2;
+	for (unsigned int i = 0; i < 2; i++) {
+		world.device[i] = (struct device_facts){
+			.major = 4095, /* nothing has it */
+			.minor = i,
+			.rotating = true,
+			.queue = {.policy = sched_policy_find("turns"), .depth = 1}};
+		world.price[i].age = UINT64_MAX;
+		world.export[i] = (struct export_facts){
+			.id = (uint16_t)(7 + i), .heuristic = "cursor", .fsstat = "no FSSTAT yet"};
+	}
+}
+
+#endif
