@@ -57,7 +57,8 @@ struct cursor {
 	uint64_t done_time; /* when */
 	uint64_t charged;   /* bytes asked for and not yet read, held against Readahead_Memory */
 	uint64_t doubted;   /* of them, bytes taken for wasted since the reader has fallen silent */
-	uint32_t queued;    /* chunks submitted and not yet started */
+	uint32_t run;	    /* grows when a new run begins: a chunk of an earlier one shows */
+	bool queued;	    /* a chunk is submitted and not yet started */
 	bool withheld;	    /* the last chunk was not planned, for the price */
 
 	/* In the pool: the pool's lock. */
@@ -71,16 +72,29 @@ struct cursor {
 
 TAILQ_HEAD(cursor_list, cursor);
 
-/* Asserts the order above; after each change, with the file's lock. */
+/* Whether the order above holds. */
+static inline bool cursor_in_order(const struct cursor *c)
+{
+	uint64_t unread = c->ra_end > c->read_end ? c->ra_end - c->read_end : 0;
+	uint64_t asked_and_passed = c->next < c->ra_end ? c->next : c->ra_end;
+
+	return c->start <= c->next && c->start <= c->read_end &&
+	       (c->ra_end || (!c->done_end && !c->charged)) && c->done_end <= c->ra_end &&
+	       c->charged <= unread && c->read_end >= asked_and_passed;
+}
+
+/* After each change of a cursor, with its file's lock. */
 static inline void cursor_check(const struct cursor *c)
 {
-	assert(c->start <= c->next && c->start <= c->read_end);
-	assert(c->ra_end || (!c->done_end && !c->charged));
-	assert(c->done_end <= c->ra_end);
-	assert(c->charged <= (c->ra_end > c->read_end ? c->ra_end - c->read_end : 0));
-	assert(c->read_end >= (c->next < c->ra_end ? c->next : c->ra_end));
-	assert(c->queued <= 1);
+	assert(cursor_in_order(c));
 	(void)c;
+}
+
+/* What was asked for is of no use any more, and what of it is under way means nothing to C. */
+static inline void cursor_end_run(struct cursor *c)
+{
+	c->ra_end = c->done_end = 0;
+	c->run++;
 }
 
 /* A reference that survives recycling: compare generations under the file's lock. */

@@ -208,7 +208,7 @@ static void reset(struct cursor *c, uint64_t offset, uint64_t now)
 	c->window = 0;
 	c->ra_end = c->done_end = c->done_time = 0;
 	c->charged = c->doubted = 0;
-	c->queued = 0;
+	c->queued = false;
 	c->withheld = false;
 }
 

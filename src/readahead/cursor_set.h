@@ -45,7 +45,7 @@ void cursor_set_remove(struct cursor_set *set, struct cursor *c);
 void cursor_set_move(struct cursor_set *set, struct cursor *c, uint64_t next);
 /* C was used at NOW and its count is COUNT. */
 void cursor_set_use(struct cursor_set *set, struct cursor *c, uint32_t count, uint64_t now);
-/* The one to be given up first, an unproven one if there is any; NULL where there is none at all. */
+/* The one to be given up first, an unproven one if there is any; NULL: the set is empty. */
 struct cursor *cursor_set_oldest(const struct cursor_set *set);
 
 #endif

@@ -73,7 +73,7 @@ static void jump(struct readahead *ra, struct readahead_counters *counters, stru
 		 const struct readahead_read *read)
 {
 	evidence_wasted(ra, counters, c);
-	c->ra_end = c->done_end = 0;
+	cursor_end_run(c);
 	c->start = c->read_end = read->offset;
 	c->seen = c->unit = 0;
 	cursor_set_move(&c->file->set, c, read->offset + read->len);

@@ -66,7 +66,7 @@ static uint64_t grant(struct readahead *ra, const struct readahead_tuning *t, st
 
 /*
  * Where C's next chunk begins when its reader is beyond what was asked for: where his run began, or
- * here.
+ * where he is. What was asked for once is not asked for again.
  */
 static uint64_t begin_anew(const struct readahead_tuning *t, const struct cursor *c,
 			   const struct readahead_read *read)
@@ -75,7 +75,7 @@ static uint64_t begin_anew(const struct readahead_tuning *t, const struct cursor
 
 	if (from > read->offset || read->offset - from > heuristic_near(t, read->len))
 		from = read->offset;
-	return from;
+	return from > c->ra_end ? from : c->ra_end;
 }
 
 /* The length of the chunk at FROM, 0: none now. */
@@ -117,9 +117,10 @@ void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 	if (anew)
 		c->done_end = from;
 	c->ra_end = from + len;
-	c->queued++;
+	c->queued = true;
 	cursor_check(c);
 	plan->cursor = heur_cursor_ref(&ra->table, c);
+	plan->run = c->run;
 	plan->offset = from;
 	plan->len = len;
 	plan->ahead = unread;

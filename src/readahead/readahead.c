@@ -100,7 +100,7 @@ void readahead_shorten(struct readahead *ra, struct readahead_counters *counters
 
 	if (!c)
 		return;
-	if (c->ra_end == end && len < plan->len) {
+	if (c->run == plan->run && c->ra_end == end && len < plan->len) {
 		uint64_t from = end - plan->ahead > cut ? end - plan->ahead : cut;
 
 		if (c->read_end > from)
@@ -123,10 +123,9 @@ void readahead_started(struct readahead *ra, const struct readahead_tuning *t,
 	*next = (struct readahead_plan){0};
 	if (!c)
 		return;
-	if (c->queued)
-		c->queued--;
+	c->queued = false;
 	/* a reader that fell silent gets no more than what its window held */
-	if (c->ra_end == plan->offset + plan->len && c->ra_end >= c->next &&
+	if (c->run == plan->run && c->ra_end == plan->offset + plan->len && c->ra_end >= c->next &&
 	    elapsed(c->used, read->now) < ra->idle_time) {
 		struct readahead_read at = *read;
 
@@ -143,7 +142,7 @@ void readahead_arrived(struct readahead *ra, const struct readahead_plan *plan, 
 
 	if (!c)
 		return;
-	if (c->ra_end >= plan->offset + plan->len && upto > c->done_end) {
+	if (c->run == plan->run && c->ra_end >= plan->offset + plan->len && upto > c->done_end) {
 		c->done_end = upto;
 		c->done_time = now;
 		cursor_check(c);
@@ -159,7 +158,8 @@ void readahead_already(struct readahead *ra, struct readahead_counters *counters
 
 	if (!c)
 		return;
-	take_back(ra, counters, c, from > charged_from ? from : charged_from, to);
+	if (c->run == plan->run)
+		take_back(ra, counters, c, from > charged_from ? from : charged_from, to);
 	heur_file_put(c->file);
 }
 
@@ -191,9 +191,9 @@ void readahead_finished(struct readahead *ra, struct readahead_counters *counter
 		readahead_count(counters, READAHEAD_PREFETCH_ERRORS, 1);
 	if (!c)
 		return;
-	if (!started && c->queued)
-		c->queued--;
-	if (upto < end && c->ra_end >= end) {
+	if (!started)
+		c->queued = false;
+	if (c->run == plan->run && upto < end && c->ra_end >= end) {
 		cut_short(ra, counters, c, upto, end);
 		if (error)
 			cursor_set_use(&c->file->set, c, 1, c->used);
@@ -237,7 +237,7 @@ void readahead_lost(struct readahead *ra, const struct readahead_tuning *t,
 		evidence_lost(ra, counters, c);
 		c->window = (uint32_t)window_shrink(&l, c->window);
 		if (!c->queued)
-			c->ra_end = c->done_end = 0;
+			cursor_end_run(c);
 		c->start = lowest(offset, c->next, c->read_end);
 		cursor_check(c);
 	}
@@ -258,7 +258,7 @@ static void judge(struct readahead *ra, struct readahead_counters *counters, str
 	evidence_doubted(ra, c, now);
 	if (!c->queued && (elapsed(c->used, now) > ra->idle_time || (is_short && c->doubted))) {
 		evidence_wasted(ra, counters, c);
-		c->ra_end = c->done_end = 0;
+		cursor_end_run(c);
 		c->start = c->read_end = c->next;
 		cursor_check(c);
 	}

@@ -73,6 +73,7 @@ struct readahead_read {
 
 struct readahead_plan {
 	struct cursor_ref cursor;
+	uint32_t run;	      /* of the cursor: for the engine only */
 	uint32_t count;	      /* the sequentiality count used */
 	bool known_resident;  /* the range arrived by a prefetch a moment ago */
 	uint64_t offset, len; /* fetch this; len 0: nothing */

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What must hold of the read-ahead engine whatever clients and the disk do: any bytes are a sequence
+ * of READs, WRITEs and truncations of a few files, of prefetches that start, arrive, fail and are cut
+ * short, of silences and of new settings. Driven by test_fuzz_readahead.c with numbers of its own,
+ * and by libFuzzer where the compiler has it.
+ *
+ *   sizes of files, prefetches under way: the model          counters, cursors, plans: the engine's
+ *
+ *   a plan lies within the file, ahead of its reader, and asks for nothing twice
+ *   what is asked for and unread is within the memory at any time
+ *   prefetched = used + wasted + unread, in all and cursor by cursor
+ *   the positions of every cursor are in order (cursor.h)
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "readahead/engine.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Not assert(): it must hold in release builds too. */
+#define MUST(what)                                                                                 \
+	do {                                                                                       \
+		if (!(what))                                                                       \
+			abort();                                                                   \
+	} while (0)
+
+#define KIB    UINT64_C(1024)
+#define MIB    (1024 * KIB)
+#define SECOND UINT64_C(1000000000)
+
+#define FILES	 5 /* one more than the table holds */
+#define CURSORS	 12
+#define UNDERWAY 24
+#define MEMORY	 (24 * MIB)
+
+struct prefetch {
+	struct readahead_plan plan; /* len 0: none */
+	uint64_t upto;
+	uint8_t file;
+	bool started;
+};
+
+struct world {
+	const uint8_t *data;
+	size_t left;
+	struct readahead *ra;
+	struct readahead_tuning t;
+	struct readahead_counters counters;
+	uint64_t now, chunk;
+	uint32_t streams;
+	double price;
+	uint64_t size[FILES], at[FILES]; /* of the file; of its reader */
+	struct prefetch underway[UNDERWAY];
+	/* Of each cursor, while its generation lasts: asked for up to here, once. */
+	struct {
+		uint64_t generation, end;
+	} asked[CURSORS];
+};
+
+static uint8_t byte(struct world *w)
+{
+	if (!w->left)
+		return 0;
+	w->left--;
+	return *w->data++;
+}
+
+static uint64_t below(struct world *w, uint64_t n)
+{
+	uint64_t x = byte(w);
+
+	return (x << 8 | byte(w)) % n;
+}
+
+/* Sizes and offsets: small ones, large ones, and those about which numbers break. */
+static uint64_t place(struct world *w)
+{
+	uint64_t small = below(w, 4096) * 4 * KIB + below(w, 3);
+
+	switch (byte(w) % 8) {
+	case 0:
+		return UINT64_MAX - below(w, 65536);
+	case 1:
+		return (uint64_t)INT64_MAX - 100 + below(w, 200);
+	case 2:
+		return UINT64_MAX - small;
+	case 3:
+		return small * MIB;
+	default:
+		return small;
+	}
+}
+
+static uint32_t length(struct world *w)
+{
+	switch (byte(w) % 8) {
+	case 0:
+		return 0;
+	case 1:
+		return UINT32_MAX - (uint32_t)below(w, 3);
+	case 2:
+		return 1 + (uint32_t)below(w, 65535);
+	default:
+		return 32 * KIB;
+	}
+}
+
+/* ---- what must hold ------------------------------------------------------------------------ */
+
+static void check_cursors(struct world *w)
+{
+	uint64_t charged = 0;
+	uint32_t streams = 0;
+
+	for (uint32_t i = 0; i < CURSORS; i++) {
+		struct cursor *c = heur_cursor_nth(&w->ra->table, i);
+
+		if (!c)
+			continue;
+		MUST(cursor_in_order(c));
+		charged += c->charged;
+		streams += c->charged != 0;
+		heur_file_put(c->file);
+	}
+	MUST(charged == atomic_load(&w->ra->budget.unread));
+	MUST(streams == atomic_load(&w->ra->budget.streams));
+}
+
+static void check(struct world *w)
+{
+	struct readahead_stats s;
+	uint64_t over;
+
+	readahead_stats(w->ra, &s);
+	MUST(s.unread <= MEMORY && s.unread_max <= MEMORY);
+	over = readahead_counted(&w->counters, READAHEAD_USED) +
+	       readahead_counted(&w->counters, READAHEAD_WASTED) +
+	       atomic_load(&w->ra->retired_unread);
+	MUST(readahead_counted(&w->counters, READAHEAD_PREFETCHED) == over + s.unread);
+	check_cursors(w);
+}
+
+/* The ends of what the cursor of PLAN has asked for; 0 where it is another one's by now. */
+static uint64_t *asked(struct world *w, const struct readahead_plan *plan)
+{
+	uint32_t i = plan->cursor.index;
+
+	if (w->asked[i].generation != plan->cursor.generation) {
+		w->asked[i].generation = plan->cursor.generation;
+		w->asked[i].end = 0;
+	}
+	return &w->asked[i].end;
+}
+
+/* Something became of what a cursor asked for, so that it may ask again. */
+static void may_ask_again(struct world *w)
+{
+	memset(w->asked, 0, sizeof(w->asked));
+}
+
+/* A new plan, if it is one: it is under way from now on. */
+static void planned(struct world *w, uint8_t file, const struct readahead_plan *plan)
+{
+	uint64_t *end;
+
+	if (!plan->len)
+		return;
+	MUST(plan->len <= w->size[file] && plan->offset <= w->size[file] - plan->len);
+	MUST(plan->ahead <= plan->len);
+	end = asked(w, plan);
+	if (w->t.heuristic->cursors) /* one cursor a file jumps, and asks again */
+		MUST(plan->offset >= *end);
+	*end = plan->offset + plan->len;
+	for (int i = 0; i < UNDERWAY; i++)
+		if (!w->underway[i].plan.len) {
+			w->underway[i] = (struct prefetch){
+				.plan = *plan, .upto = plan->offset, .file = file};
+			return;
+		}
+	/* the queue is full: it is not fetched at all */
+	readahead_finished(w->ra, &w->counters, plan, plan->offset, false, false);
+	may_ask_again(w);
+}
+
+/* ---- what clients do ----------------------------------------------------------------------- */
+
+static void read_at(struct world *w, uint8_t file, uint64_t offset, uint32_t len)
+{
+	struct readahead_read read = {
+		.key = &file,
+		.key_len = 1,
+		.offset = offset,
+		.size = w->size[file],
+		.len = len,
+		.now = w->now += 1000,
+		.chunk = w->chunk,
+		.streams = w->streams,
+		.price = w->price,
+	};
+	struct readahead_plan plan;
+
+	readahead_observe(w->ra, &w->t, &w->counters, &read, &plan);
+	if (plan.len)
+		MUST(plan.offset + plan.len > offset);
+	planned(w, file, &plan);
+}
+
+static void read_on(struct world *w, uint8_t file)
+{
+	uint32_t len = length(w);
+
+	for (uint64_t n = 1 + byte(w) % 8; n; n--) {
+		read_at(w, file, w->at[file], len);
+		w->at[file] += len;
+	}
+}
+
+static void write_or_truncate(struct world *w, uint8_t file)
+{
+	uint64_t at = place(w), len = length(w);
+
+	if (byte(w) % 2)
+		w->size[file] = at;
+	else if (len <= UINT64_MAX - at && at + len > w->size[file])
+		w->size[file] = at + len;
+}
+
+/* ---- what the disk does -------------------------------------------------------------------- */
+
+static void start(struct world *w, struct prefetch *p)
+{
+	struct readahead_read at = {.size = w->size[p->file],
+				    .now = w->now,
+				    .chunk = w->chunk,
+				    .streams = w->streams,
+				    .price = w->price};
+	struct readahead_plan next;
+
+	if (byte(w) % 4 == 0) { /* the disk wants a shorter one by now */
+		readahead_shorten(w->ra, &w->counters, &p->plan, 1 + below(w, p->plan.len));
+		may_ask_again(w);
+	}
+	p->started = true;
+	readahead_started(w->ra, &w->t, &w->counters, &p->plan, &at, &next);
+	if (next.len)
+		MUST(next.offset == p->plan.offset + p->plan.len);
+	planned(w, p->file, &next);
+}
+
+/* A step of it is read, or was in memory before. */
+static void arrive(struct world *w, struct prefetch *p)
+{
+	uint64_t end = p->plan.offset + p->plan.len, step = 1 + below(w, 65536) * 64;
+	uint64_t to = step < end - p->upto ? p->upto + step : end;
+
+	if (byte(w) % 4 == 0)
+		readahead_already(w->ra, &w->counters, &p->plan, p->upto, to);
+	p->upto = to;
+	readahead_arrived(w->ra, &p->plan, to, w->now);
+}
+
+static void end(struct world *w, struct prefetch *p)
+{
+	if (p->upto != p->plan.offset + p->plan.len)
+		may_ask_again(w);
+	readahead_finished(w->ra, &w->counters, &p->plan, p->upto, p->started,
+			   p->started && byte(w) % 4 == 0);
+	p->plan.len = 0;
+}
+
+static void disk(struct world *w)
+{
+	struct prefetch *p = &w->underway[byte(w) % UNDERWAY];
+
+	for (int i = 0; i < UNDERWAY && !p->plan.len; i++)
+		p = &w->underway[i];
+	if (!p->plan.len)
+		return;
+	switch (byte(w) % 8) {
+	case 0:
+		end(w, p);
+		break;
+	case 1:
+		readahead_late(w->ra, &w->t, &p->plan.cursor);
+		break;
+	case 2:
+		readahead_lost(w->ra, &w->t, &w->counters, &p->plan.cursor, w->at[p->file]);
+		may_ask_again(w);
+		break;
+	default:
+		if (!p->started)
+			start(w, p);
+		else if (p->upto < p->plan.offset + p->plan.len)
+			arrive(w, p);
+		else
+			end(w, p);
+	}
+}
+
+/* ---- what else happens --------------------------------------------------------------------- */
+
+static void silence(struct world *w)
+{
+	w->now += byte(w) % 16 * SECOND;
+	readahead_sweep(w->ra, &w->counters, w->now);
+	may_ask_again(w);
+}
+
+static void settings(struct world *w)
+{
+	w->t.heuristic = heuristic_nth(1 + byte(w) % 4);
+	w->t.match_window = 1u << (byte(w) % 4 ? 16 : byte(w) % 31);
+	w->t.match_requests = byte(w) % 4 ? 8 : (uint32_t)below(w, 1025);
+	w->t.seq_max = 2 + byte(w);
+	w->t.seq_threshold = 1 + byte(w) % 6;
+	w->t.window_max = 64 * KIB << byte(w) % 15;
+	w->t.window_init = w->t.window_max >> byte(w) % 4;
+	w->t.chunk_min = 64 * KIB << byte(w) % 9;
+	w->t.priced = byte(w) % 2;
+	w->chunk = byte(w) % 8 ? 64 * KIB << byte(w) % 10 : 0;
+	w->streams = byte(w);
+	w->price = byte(w) / 255.0;
+	readahead_set_memory(w->ra, MEMORY >> byte(w) % 4);
+	may_ask_again(w);
+}
+
+static void step(struct world *w)
+{
+	uint8_t what = byte(w), file = what >> 4 & 3;
+
+	switch (what & 15) {
+	case 0:
+		file = byte(w) % FILES;
+		w->at[file] = place(w);
+		break;
+	case 1:
+		w->at[file] += below(w, 512 * KIB) - 256 * KIB; /* jitter, either way */
+		break;
+	case 2:
+		write_or_truncate(w, file);
+		break;
+	case 3:
+		silence(w);
+		break;
+	case 4:
+		settings(w);
+		break;
+	case 5:
+		if (byte(w) % 8 == 0)
+			readahead_forget(w->ra, &file, 1);
+		break;
+	case 6:
+	case 7:
+	case 8:
+	case 9:
+	case 10:
+		disk(w);
+		break;
+	default:
+		read_on(w, file);
+	}
+}
+
+/* ---- from one input to the next ------------------------------------------------------------ */
+
+/* One engine for all inputs, for a new one costs a wait for RCU; each finds it as if it were new. */
+static struct readahead *engine(void)
+{
+	static struct readahead *ra;
+	const struct readahead_limits limits = {
+		.table_size = FILES - 1,
+		.cursors = CURSORS,
+		.cursors_per_file = CURSORS - 2,
+		.memory = MEMORY,
+		.idle_time = 10 * SECOND,
+	};
+
+	if (!ra)
+		ra = readahead_create(&limits);
+	MUST(ra);
+	for (uint8_t file = 0; file < FILES; file++)
+		readahead_forget(ra, &file, 1);
+	atomic_store(&ra->retired_unread, 0);
+	atomic_store(&ra->newcomers, (struct effectiveness){0});
+	readahead_set_memory(ra, MEMORY);
+	return ra;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct world w;
+
+	memset(&w, 0, sizeof(w));
+	w.data = data;
+	w.left = size;
+	w.ra = engine();
+	w.now = SECOND;
+	settings(&w);
+	for (int i = 0; i < FILES; i++)
+		w.size[i] = (64 + below(&w, 64)) * MIB;
+	while (w.left) {
+		step(&w);
+		check(&w);
+	}
+	return 0;
+}
