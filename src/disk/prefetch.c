@@ -129,7 +129,8 @@ static void start(struct dispatcher *d, struct prefetch *p)
 				    .size = backing_refresh_size(p->backing),
 				    .chunk = dispatcher_chunk(d),
 				    .streams = dispatcher_streams(d),
-				    .price = board_readahead_price(&p->backing->device->prices)};
+				    .price = board_readahead_price(&p->backing->device->prices),
+				    .file = p->backing->file};
 	struct readahead_tuning tuning;
 	struct readahead_plan next;
 

@@ -2,6 +2,7 @@
 /* The next chunk of a cursor. See plan.h. */
 #include "readahead/plan.h"
 
+#include "common/trace.h"
 #include "readahead/engine.h"
 #include "readahead/evidence.h"
 #include "readahead/window.h"
@@ -124,6 +125,7 @@ void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 	plan->offset = from;
 	plan->len = len;
 	plan->ahead = unread;
+	trace(TRACE_PLAN, read->file, from, len, unread, c->window);
 	readahead_count(counters, READAHEAD_CHUNKS, 1);
 	readahead_count(counters, READAHEAD_PREFETCHED, unread);
 }

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "common/trace.h"
 #include "readahead/engine.h"
 #include "readahead/evidence.h"
 #include "readahead/follow.h"
@@ -71,6 +72,8 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 		cursor_check(c);
 		plan->cursor = heur_cursor_ref(&ra->table, c);
 		plan->count = c->count;
+		trace(TRACE_OBSERVE, read->file, read->offset, read->len, c->count,
+		      plan->cursor.index);
 		plan->known_resident = read->offset + read->len <= c->done_end &&
 				       read->offset >= c->start &&
 				       elapsed(c->done_time, read->now) < ARRIVAL_TRUST;

@@ -69,6 +69,7 @@ struct readahead_read {
 	uint64_t chunk;	  /* bytes the disk wants in one piece at present */
 	uint32_t streams; /* streams competing for it */
 	double price;	  /* of read-ahead there, 0..1 */
+	uint64_t file;	  /* its name in traces: as the disk's queue calls it */
 };
 
 struct readahead_plan {

@@ -80,6 +80,7 @@ static inline struct readahead_plan engine_read(struct engine *e, uint64_t file,
 		.chunk = e->chunk,
 		.streams = e->streams,
 		.price = e->price,
+		.file = file,
 	};
 	struct readahead_plan plan;
 

@@ -2,6 +2,7 @@
 /* The engine as a whole: what it fetches for which readers, its bound on memory, its account. */
 #include <pthread.h>
 
+#include "common/trace.h"
 #include "engine.h"
 
 #define READ (32 * KIB)
@@ -582,6 +583,31 @@ static void test_many_threads(void **state)
 	engine_free(e);
 }
 
+/* Whoever asks why sees each read with its cursor's count, and each plan. */
+static void test_decisions_can_be_seen(void **state)
+{
+	static struct trace_record seen[16];
+	struct engine *e = engine_default("cursor");
+	uint64_t before = trace_last();
+
+	trace_switch(true);
+	for (uint64_t i = 0; i < 4; i++)
+		engine_read(e, 77, i * READ, READ, MIB);
+	trace_switch(false);
+	assert_int_equal(trace_read(before, seen, 16), 5);
+	for (uint64_t i = 0; i < 4; i++) {
+		assert_int_equal(seen[i].event, TRACE_OBSERVE);
+		assert_int_equal(seen[i].file, 77);
+		assert_int_equal(seen[i].args[0], i * READ);
+		assert_int_equal(seen[i].args[2], i + 1);
+	}
+	assert_int_equal(seen[4].event, TRACE_PLAN);
+	assert_int_equal(seen[4].args[0], 0); /* from where the run began */
+	assert_int_equal(seen[4].args[1], MIB);
+	assert_int_equal(seen[4].args[2], MIB - 4 * READ);
+	engine_free(e);
+}
+
 static void test_the_counters_have_names(void **state)
 {
 	for (int i = 0; i < READAHEAD_COUNTERS; i++)
@@ -610,6 +636,7 @@ int main(void)
 		cmocka_unit_test(test_the_account_is_exact_whatever_happens),
 		cmocka_unit_test(test_a_clock_slightly_behind),
 		cmocka_unit_test(test_many_threads),
+		cmocka_unit_test(test_decisions_can_be_seen),
 		cmocka_unit_test(test_the_counters_have_names),
 	};
 
