@@ -1,277 +1,148 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * ca-nfs-agent: makes an unpatched Linux client obey the congestion prices that its NFSv3 servers
- * state in FSSTAT (doc/fsstat-prices.md), by the kernel's own knobs.
+ * state in FSSTAT (doc/fsstat-prices.md), by the kernel's own knobs. This file: its commands.
  *
- *   agent.c     the loop: a signal, a helper thread's result (eventfd), or time to ask
- *   watch.c     one mount: ask, believe, judge, act     decide.c    the judgement, pure
- *   machine.c   what mounts share: memory               knob.c      numbers in /sys, put back
- *   state.c     what survives us in /run                async_call.c calls that may hang
- *   settings.c  options                                 mounts.c    mountinfo
+ *   daemon.c       the loop                         settings*.c    options and files
+ *    '- watch.c    one mount: ask, believe, judge, act
+ *        |- mounts.c       mountinfo                mount_calls.c  statfs, syncfs
+ *        |- decide.c       the judgement            async_call.c   calls that may hang
+ *        '- mount_knobs.c  what is turned           knob.c         a number in /sys, put back
+ *   machine.c      what mounts share: memory        state.c        the record in /run
+ *   wakeup.c       what it sleeps on                run_lock.c     there is one agent
  *
  * It never blocks on a mount, and it leaves every knob as it found it.
  */
 #include <errno.h>
-#include <math.h>
-#include <poll.h>
 #include <signal.h>
-#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/log.h"
+#include "daemon.h"
 #include "log_sink.h"
+#include "run_lock.h"
 #include "settings.h"
 #include "state.h"
-#include "watch.h"
 
-/*
- * --once: more replies than that do not help (one in four million servers with prices needs more).
- */
-#define ONCE_REPLIES 40
+/* How long (s) --restore waits for an agent that is just ending, and --stop for one to end. */
+#define RESTORE_WAIT 2
+#define STOP_WAIT    15
 
 enum { EXIT_USAGE = 2, EXIT_NO_PRICES = 3 };
 
-static struct agent {
-	struct settings settings;
-	struct machine machine;
-	struct watch watch[MOUNTS_MAX];
-	int wake, signals;
-} agent;
-
-static double clock_now(void)
+__attribute__((format(printf, 2, 3))) static int fail(int status, const char *format, ...)
 {
-	struct timespec ts;
+	va_list args;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
-static int fail(int status, const char *text)
-{
 	fflush(stdout);
-	fprintf(stderr, "ca-nfs-agent: %s\n", text);
+	fputs("ca-nfs-agent: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
 	return status;
 }
 
-/* ---- what is left in /run ---------------------------------------------------------------- */
-
-static void save(void *arg)
+static int take_lock(const char *root, double seconds, const char *if_held)
 {
-	const char *root = agent.settings.root;
-	FILE *out;
+	char name[64];
+	pid_t holder = 0;
+	int err = run_lock_take(root, seconds, &holder);
 
-	if (agent.settings.dry_run || !(out = state_begin(root)))
-		return;
-	for (unsigned int i = 0; i < agent.settings.mount_count; i++) {
-		watch_show(&agent.watch[i], out);
-		state_knob(out, &agent.watch[i].ratio);
-		state_knob(out, &agent.watch[i].readahead);
-	}
-	state_knob(out, &agent.machine.background);
-	state_knob(out, &agent.machine.limit);
-	state_end(root, out);
+	if (err == EWOULDBLOCK)
+		return fail(EXIT_FAILURE, "%s: %s has it: %s", RUN_LOCK,
+			    run_lock_name(holder, name, sizeof(name)), if_held);
+	return err ? fail(EXIT_FAILURE, "%s: %s", RUN_LOCK, strerror(err)) : EXIT_SUCCESS;
 }
 
-static int take_lock(void)
+static int restore(const char *root, double seconds, const char *if_held)
 {
-	int err = state_lock(agent.settings.root);
-	char text[128];
+	int status = take_lock(root, seconds, if_held);
 
-	if (err == 0)
-		return 0;
-	snprintf(text, sizeof(text), "%s: %s", STATE_LOCK,
-		 err == EWOULDBLOCK ? "another agent is running (--status shows it)"
-				    : strerror(err));
-	return fail(EXIT_FAILURE, text);
-}
-
-static int restore(void)
-{
-	int status = take_lock();
-
-	if (status == 0)
-		log_line(LOG_LEVEL_EVENT, "%u knobs put back", state_restore(agent.settings.root));
+	if (status == EXIT_SUCCESS)
+		log_line(LOG_LEVEL_EVENT, "%u knobs put back", state_restore(root));
 	return status;
 }
 
-static int show_status(void)
+static int stop(const char *root)
 {
-	int err = state_lock(agent.settings.root);
+	pid_t holder;
+	int err = run_lock_holder(root, &holder);
 
-	if (err == EWOULDBLOCK && state_print(agent.settings.root))
-		return 0;
-	return fail(EXIT_FAILURE, err && err != EWOULDBLOCK ? strerror(err) : "is not running");
+	if (err)
+		return fail(EXIT_FAILURE, "%s: %s", RUN_LOCK, strerror(err));
+	if (holder > 0 && kill(holder, SIGTERM) && errno != ESRCH)
+		return fail(EXIT_FAILURE, "process %d: %s", (int)holder, strerror(errno));
+	return restore(root, STOP_WAIT, "it does not end: kill -9 it, then --restore");
 }
 
-/* ---- running ----------------------------------------------------------------------------- */
-
-static int start(void)
+static int show_status(const char *root)
 {
-	struct settings *s = &agent.settings;
-	sigset_t set;
-	char text[4352];
+	pid_t holder;
+	int err = run_lock_holder(root, &holder);
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	agent.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	agent.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (agent.signals < 0 || agent.wake < 0)
-		return fail(EXIT_FAILURE, strerror(errno));
-	machine_init(&agent.machine, s->root, (uint32_t)s->flush_point, s->dry_run);
-	for (unsigned int i = 0; i < s->mount_count; i++) {
-		struct watch *w = &agent.watch[i];
-		int err = watch_init(w, agent.watch, s->mounts[i], s, &agent.machine, agent.wake);
-
-		if (err)
-			return fail(EXIT_FAILURE, strerror(err));
-		w->held = save;
-		watch_look(w, clock_now());
-		if (watch_mount_error(w, text, sizeof(text)) &&
-		    !(s->wait && w->mount.kind == MOUNT_NONE))
-			return fail(EXIT_FAILURE, text);
-	}
-	return 0;
+	if (err)
+		return fail(EXIT_FAILURE, "%s: %s", RUN_LOCK, strerror(err));
+	if (!holder)
+		return fail(EXIT_FAILURE, "is not running");
+	if (!state_print(root))
+		printf("agent %d\nnothing is known of it: it writes no %s\n", (int)holder,
+		       STATE_FILE);
+	return EXIT_SUCCESS;
 }
 
-/* Until something comes, or the time UNTIL. False: a signal wants us to end. */
-static bool sleep_until(double until)
+static int once(struct settings *s)
 {
-	struct pollfd fds[] = {{.fd = agent.signals, .events = POLLIN},
-			       {.fd = agent.wake, .events = POLLIN}};
-	struct signalfd_siginfo info;
-	uint64_t count;
+	int err;
 
-	poll(fds, 2, (int)ceil(1000 * fmax(0, until - clock_now())));
-	if (read(agent.wake, &count, sizeof(count)) < 0 && errno != EAGAIN)
-		return false;
-	return read(agent.signals, &info, sizeof(info)) < 0;
+	s->dry_run = true;
+	err = daemon_once(s);
+	if (err > 0)
+		return fail(EXIT_FAILURE, "%s", strerror(err));
+	return err ? EXIT_NO_PRICES : EXIT_SUCCESS;
 }
 
-static void run(void)
+static int look_after_mounts(const struct settings *s, int argc, char **argv)
 {
-	const unsigned int count = agent.settings.mount_count;
-	double next;
-
-	do {
-		double now = clock_now();
-		bool defers = false;
-
-		machine_look(&agent.machine);
-		next = now + agent.settings.interval;
-		for (unsigned int i = 0; i < count; i++) {
-			struct watch *w = &agent.watch[i];
-
-			watch_tick(w, now);
-			defers |= w->decision.way == WRITE_DEFER;
-			next = fmin(next, w->ask_at);
-		}
-		machine_flush_point(&agent.machine, defers, save, NULL);
-		save(NULL);
-	} while (sleep_until(next));
-	for (unsigned int i = 0; i < count; i++)
-		watch_release(&agent.watch[i]);
-	machine_flush_point(&agent.machine, false, save, NULL);
-	if (!agent.settings.dry_run)
-		state_remove(agent.settings.root);
-}
-
-/* ---- --once ------------------------------------------------------------------------------ */
-
-static bool find_out(struct watch *w)
-{
-	double end = clock_now() + agent.settings.answer;
-	unsigned int replies = 0;
-
-	agent.settings.interval = ASK_SOON;
-	while (replies < ONCE_REPLIES && !w->detector.believed && !w->detector.disproofs &&
-	       clock_now() < end) {
-		watch_ask(w, clock_now());
-		if (!sleep_until(fmin(end, w->ask_at)))
-			break;
-		replies += watch_feed(w, clock_now());
-	}
-	if (!w->detector.believed)
-		log_line(LOG_LEVEL_EVENT, "%s: %s", w->path,
-			 replies ? "the server states no prices" : "no answer");
-	return w->detector.believed;
-}
-
-static int once(void)
-{
-	int status = 0;
-
-	for (unsigned int i = 0; i < agent.settings.mount_count; i++) {
-		struct watch *w = &agent.watch[i];
-
-		if (!find_out(w)) {
-			status = EXIT_NO_PRICES;
-			continue;
-		}
-		machine_look(&agent.machine);
-		w->answered = clock_now();
-		w->ask_at = INFINITY;
-		watch_tick(w, clock_now());
-	}
-	return status;
-}
-
-/* ------------------------------------------------------------------------------------------ */
-
-static int watch_mounts(void)
-{
-	struct settings *s = &agent.settings;
-	int status;
+	int err;
 
 	if (!s->dry_run && !*s->root && geteuid() != 0)
 		return fail(EXIT_FAILURE, "only root can turn the kernel's knobs (--dry-run says "
 					  "what would be done)");
-	if (!s->dry_run && (status = take_lock()) != 0)
-		return status;
-	status = start();
-	if (status != 0)
-		return status;
-	if (!s->dry_run)
+	if (!s->dry_run) {
+		err = take_lock(s->root, 0, "another agent is running (--status shows it)");
+		if (err)
+			return err;
 		state_restore(s->root);
-	if (s->syslog)
-		log_sink_syslog();
-	run();
-	return 0;
+	}
+	err = daemon_run(s, argc, argv);
+	return err ? fail(EXIT_FAILURE, "%s", strerror(err)) : EXIT_SUCCESS;
 }
 
 int main(int argc, char **argv)
 {
-	struct settings *s = &agent.settings;
 	char error[SETTINGS_LINE + 512];
+	struct settings s;
 
 	log_sink_stdout();
-	settings_init(s);
-	if (!settings_parse(s, argc, argv, error, sizeof(error)))
-		return fail(EXIT_USAGE, error);
-	if (s->help) {
+	settings_init(&s);
+	if (!settings_parse(&s, argc, argv, error, sizeof(error)))
+		return fail(EXIT_USAGE, "%s", error);
+	if (s.help) {
 		settings_help("ca-nfs-agent");
-		return 0;
+		return EXIT_SUCCESS;
 	}
-	if (s->status)
-		return show_status();
-	if (s->restore)
-		return restore();
-	if (!settings_check(s, error, sizeof(error)))
-		return fail(EXIT_USAGE, error);
-	if (s->once) {
-		int status;
-
-		s->dry_run = true;
-		status = start();
-		return status ? status : once();
-	}
-	return watch_mounts();
+	if (s.status)
+		return show_status(s.root);
+	if (s.stop)
+		return stop(s.root);
+	if (s.restore)
+		return restore(s.root, RESTORE_WAIT,
+			       "an agent is running: --stop ends it and puts the knobs back");
+	if (!settings_check(&s, error, sizeof(error)))
+		return fail(EXIT_USAGE, "%s", error);
+	return s.once ? once(&s) : look_after_mounts(&s, argc, argv);
 }

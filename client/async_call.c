@@ -1,71 +1,91 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* One blocking call at a time, in a thread of its own. See async_call.h. */
-#include <limits.h>
-#include <stdint.h>
+/* One blocking call in a child process. See async_call.h. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "async_call.h"
 
-#define STACK ((size_t)256 * 1024) /* bytes: paths and little else */
-
-static void *work(void *arg)
+static void __attribute__((noreturn))
+child(pid_t parent, async_run run, const void *arg, void *result)
 {
-	struct async_call *e = arg;
-	uint64_t one = 1;
+	sigset_t none;
 
-	pthread_mutex_lock(&e->lock);
-	for (;;) {
-		while (e->state != ASYNC_CALL_UNDER_WAY)
-			pthread_cond_wait(&e->start, &e->lock);
-		pthread_mutex_unlock(&e->lock);
-		e->run(e->arg);
-		pthread_mutex_lock(&e->lock);
-		e->state = ASYNC_CALL_RETURNED;
-		if (write(e->wake, &one, sizeof(one)) < 0)
-			continue; /* full: the owner is awake */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(EXIT_FAILURE);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	close_range(0, ~0U, 0); /* who reads our output must not wait for this child */
+	run(arg, result);
+	_exit(EXIT_SUCCESS);
+}
+
+static void release(struct async_call *c)
+{
+	munmap(c->shared, c->size);
+	*c = (struct async_call){0};
+}
+
+bool async_call_start(struct async_call *c, async_run run, const void *arg, size_t size)
+{
+	const pid_t parent = getpid();
+	void *shared;
+
+	if (c->child)
+		return false;
+	shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		return false;
+	*c = (struct async_call){.child = fork(), .shared = shared, .size = size};
+	if (c->child == 0)
+		child(parent, run, arg, shared);
+	if (c->child > 0)
+		return true;
+	release(c);
+	return false;
+}
+
+bool async_call_done(struct async_call *c, void *result)
+{
+	int status;
+	bool good;
+
+	if (!c->child || waitpid(c->child, &status, WNOHANG) != c->child)
+		return false;
+	good = WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS;
+	if (good)
+		memcpy(result, c->shared, c->size);
+	release(c);
+	return good; /* else somebody has killed it: there is no result */
+}
+
+bool async_call_drop(struct async_call *c, struct async_stuck *stuck)
+{
+	if (!c->child)
+		return true;
+	kill(c->child, SIGKILL);
+	async_stuck_reap(stuck);
+	if (waitpid(c->child, NULL, WNOHANG) == 0) {
+		if (stuck->count == ASYNC_STUCK_MAX)
+			return false;
+		stuck->children[stuck->count++] = c->child;
 	}
-	return NULL;
+	release(c);
+	return true;
 }
 
-int async_call_init(struct async_call *e, void (*run)(void *arg), void *arg, int wake)
+void async_stuck_reap(struct async_stuck *stuck)
 {
-	pthread_attr_t attr;
-	pthread_t thread;
-	int err;
+	unsigned int left = 0;
 
-	*e = (struct async_call){.run = run, .arg = arg, .wake = wake};
-	pthread_mutex_init(&e->lock, NULL);
-	pthread_cond_init(&e->start, NULL);
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	err = pthread_create(&thread, &attr, work, e);
-	pthread_attr_destroy(&attr);
-	return err;
-}
-
-bool async_call_start(struct async_call *e)
-{
-	bool idle;
-
-	pthread_mutex_lock(&e->lock);
-	idle = e->state == ASYNC_CALL_IDLE;
-	if (idle) {
-		e->state = ASYNC_CALL_UNDER_WAY;
-		pthread_cond_signal(&e->start);
-	}
-	pthread_mutex_unlock(&e->lock);
-	return idle;
-}
-
-bool async_call_done(struct async_call *e)
-{
-	bool done;
-
-	pthread_mutex_lock(&e->lock);
-	done = e->state == ASYNC_CALL_RETURNED;
-	if (done)
-		e->state = ASYNC_CALL_IDLE;
-	pthread_mutex_unlock(&e->lock);
-	return done;
+	for (unsigned int i = 0; i < stuck->count; i++)
+		if (waitpid(stuck->children[i], NULL, WNOHANG) == 0)
+			stuck->children[left++] = stuck->children[i];
+	stuck->count = left;
 }

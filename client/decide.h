@@ -19,10 +19,10 @@
  *     defer                                                <=====*=====*====>
  *
  * Accelerate: have data written now, while that costs the server little. Defer: hold it back. Where
- * two overlap we stay with what we do (hysteresis). Deferral ends after defer_max, and then the
- * kernel has its way for REST seconds, so that with its own 5 s between two looks no data waits
- * longer than the 30 s that it would at most without us. The same when our memory has become the
- * dearer.
+ * two overlap we stay with what we do (hysteresis). Deferral lasts DWELL seconds at least and
+ * defer_max at most, and then the kernel has its way for REST seconds, so that with its own 5 s
+ * between two looks no data waits longer than the 30 s that it would at most without us. The same,
+ * and at once, where dirty memory has reached u = 1.
  *
  * Read-ahead is not written off or on, but turned: readahead_max where it costs up to price_min,
  * readahead_min at Pmax, by equal factors between, in powers of two.

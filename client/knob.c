@@ -18,7 +18,7 @@ void knob_init(struct knob *k, const char *root, const char *format, ...)
 	va_list args;
 	int n = snprintf(k->path, sizeof(k->path), "%s", root);
 
-	k->held = false;
+	k->held = k->turning = false;
 	k->error = 0;
 	va_start(args, format);
 	if (n >= 0 && (size_t)n < sizeof(k->path))
@@ -68,9 +68,21 @@ bool knob_hold(struct knob *k)
 	return k->held;
 }
 
-bool knob_turn(struct knob *k, uint64_t value)
+bool knob_turn(struct knob *k, uint64_t value, const struct knob_recorder *recorder)
 {
-	return k->held && knob_write(k, value) && knob_read(k, &k->ours);
+	const bool was_held = k->held, was_turning = k->turning;
+
+	if (!knob_hold(k))
+		return false;
+	k->turning = true;
+	if (!recorder->record(recorder->arg)) {
+		k->held = was_held;
+		k->turning = was_turning;
+		k->error = ECANCELED;
+		return false;
+	}
+	k->turning = !(knob_write(k, value) && knob_read(k, &k->ours));
+	return !k->turning;
 }
 
 bool knob_restore(struct knob *k)
@@ -81,10 +93,10 @@ bool knob_restore(struct knob *k)
 		return true;
 	k->held = false;
 	if (!knob_read(k, &now))
-		return false;
+		return false; /* gone with its mount */
 	if (now == k->found)
 		return true;
-	if (now != k->ours) {
+	if (!k->turning && now != k->ours) {
 		k->error = EBUSY;
 		return false;
 	}

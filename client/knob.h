@@ -2,8 +2,13 @@
 /*
  * A number in /sys or /proc/sys that we turn for a while and then leave as we found it.
  *
- * Where somebody else has turned it since, it is theirs and stays. The kernel may round what is
- * written, so what counts as ours is what can be read behind the write.
+ *   knob_turn:  what it stands at is found --> recorded --> written --> what it stands at is ours
+ *
+ * No record, no turning: what is turned can be put back by another process, whenever this one dies
+ * (state.h). Where somebody else has turned it since, it is theirs and stays. The kernel may round
+ * what is written, so what counts as ours is what can be read behind the write.
+ *
+ * One thread.
  */
 #ifndef CLIENT_KNOB_H
 #define CLIENT_KNOB_H
@@ -16,19 +21,27 @@
 struct knob {
 	char path[KNOB_PATH]; /* "": there is none */
 	uint64_t found, ours;
-	bool held; /* found is known and has to be put back */
-	int error; /* errno of the last thing that failed, 0 after one that worked */
+	bool held;    /* found is known and has to be put back */
+	bool turning; /* held, and it may stand at anything: the record must say so */
+	int error;    /* errno of the last thing that failed, 0 after one that worked */
+};
+
+/* Writes down what is held; false: it could not, and no knob is turned. */
+struct knob_recorder {
+	bool (*record)(void *arg);
+	void *arg;
 };
 
 void knob_init(struct knob *k, const char *root, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* What it stands at; false, and k->error, where that cannot be read. */
 bool knob_read(struct knob *k, uint64_t *value);
-/* Remembers what it stands at. Before the first knob_turn. */
+/* Remembers what it stands at: *FOUND stays known until it is put back. */
 bool knob_hold(struct knob *k);
-/* Only when held. */
-bool knob_turn(struct knob *k, uint64_t value);
-/* Back to what was found, and not held any more. False: somebody else's by now, or it failed. */
+/* Holds it and turns it. False: k->error, ECANCELED where no record could be made. */
+bool knob_turn(struct knob *k, uint64_t value, const struct knob_recorder *recorder);
+/* Back to what was found, and not held any more. False: EBUSY, somebody else's by now; or it failed.
+ */
 bool knob_restore(struct knob *k);
 
 #endif

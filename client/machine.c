@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Memory and its limits. See machine.h. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,15 +69,23 @@ uint64_t machine_dirty(struct machine *m, const char *device)
 	return m->meter.dirty_pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static void raise_limits(struct machine *m, void (*held)(void *), void *arg)
+/* Lets go of both limits, and of the setting: SIGHUP brings it back. */
+static bool leave_alone(struct machine *m)
 {
-	uint32_t background = m->flush_point, limit = background + FLUSH_POINT_ROOM;
+	knob_restore(&m->background);
+	knob_restore(&m->limit);
+	m->flush_point = 0;
+	return false;
+}
+
+static bool may_raise(struct machine *m)
+{
+	const uint32_t background = m->flush_point, limit = background + FLUSH_POINT_ROOM;
 
 	if (!knob_hold(&m->background) || !knob_hold(&m->limit)) {
 		log_line(LOG_LEVEL_EVENT, "flush-point: %s cannot be read: left alone",
 			 m->background.path);
-		m->flush_point = 0;
-		return;
+		return leave_alone(m);
 	}
 	/* 0: somebody has set a number of bytes in its place. */
 	if (!m->background.found || !m->limit.found || m->background.found >= background ||
@@ -85,27 +94,54 @@ static void raise_limits(struct machine *m, void (*held)(void *), void *arg)
 			 "flush-point: vm.dirty_background_ratio is %u and vm.dirty_ratio %u: left "
 			 "alone",
 			 (unsigned int)m->background.found, (unsigned int)m->limit.found);
-		m->background.held = m->limit.held = false;
-		m->flush_point = 0;
-		return;
+		return leave_alone(m);
 	}
-	held(arg);
-	knob_turn(&m->limit, limit); /* first: the other must stay below it */
-	knob_turn(&m->background, background);
+	return true;
 }
 
-void machine_flush_point(struct machine *m, bool raise, void (*held)(void *), void *arg)
+/* Both or none. */
+static bool raise_limits(struct machine *m, const struct knob_recorder *recorder)
+{
+	struct knob *failed = NULL;
+
+	if (!may_raise(m))
+		return false;
+	/* The limit first: the other must stay below it. */
+	if (!knob_turn(&m->limit, m->flush_point + FLUSH_POINT_ROOM, recorder))
+		failed = &m->limit;
+	else if (!knob_turn(&m->background, m->flush_point, recorder))
+		failed = &m->background;
+	if (!failed)
+		return true;
+	if (failed->error == ECANCELED) { /* no record: tried again */
+		knob_restore(&m->limit);
+		knob_restore(&m->background);
+		return false;
+	}
+	log_line(LOG_LEVEL_EVENT, "flush-point: %s: %s: left alone", failed->path,
+		 strerror(failed->error));
+	return leave_alone(m);
+}
+
+void machine_flush_point(struct machine *m, bool raise, const struct knob_recorder *recorder)
 {
 	if (raise == m->raised || !m->flush_point)
 		return;
-	m->raised = raise;
-	if (!m->dry_run && raise)
-		raise_limits(m, held, arg);
+	if (!m->dry_run && raise && !raise_limits(m, recorder))
+		return;
 	if (!m->dry_run && !raise) {
 		knob_restore(&m->background);
 		knob_restore(&m->limit);
 	}
-	if (m->flush_point)
-		log_line(LOG_LEVEL_EVENT, "dirty memory: %s%s", m->dry_run ? "would " : "",
-			 raise ? "raise the flushing point" : "put the flushing point back");
+	m->raised = raise;
+	log_line(LOG_LEVEL_EVENT, "dirty memory: %s%s", m->dry_run ? "would " : "",
+		 raise ? "raise the flushing point" : "put the flushing point back");
+}
+
+void machine_set_flush_point(struct machine *m, uint32_t percent)
+{
+	if (percent == m->flush_point)
+		return;
+	machine_flush_point(m, false, NULL);
+	m->flush_point = percent;
 }

@@ -37,10 +37,9 @@ void machine_init(struct machine *m, const char *root, uint32_t flush_point, boo
 void machine_look(struct machine *m);
 /* Bytes that wait to be written to this bdi; where debugfs is not mounted, to all. */
 uint64_t machine_dirty(struct machine *m, const char *device);
-/*
- * Raises the limits, or puts them back; HELD is called between finding out what they are and
- * changing them. Says what it does.
- */
-void machine_flush_point(struct machine *m, bool raise, void (*held)(void *), void *arg);
+/* Raises the limits, where they were recorded, or puts them back; says what it does. */
+void machine_flush_point(struct machine *m, bool raise, const struct knob_recorder *recorder);
+/* Another setting: first the limits go back to what they were. */
+void machine_set_flush_point(struct machine *m, uint32_t percent);
 
 #endif

@@ -31,16 +31,50 @@ static bool same(const char *escaped, int length, const char *name)
 	return escaped == end && *name == '\0';
 }
 
+static bool is_version_3(const char *options)
+{
+	const size_t length = strcspn(options, " \n");
+	const char *at = options - 1;
+
+	do {
+		at++;
+		if (strncmp(at, "vers=3", 6) == 0 && strchr(", \n", at[6]))
+			return true;
+		at += strcspn(at, ", \n");
+	} while (at < options + length);
+	return false;
+}
+
 static enum mount_kind kind_of(const char *type, const char *options)
 {
-	size_t length = strcspn(options, " \n");
-	const char *version = strstr(options, ",vers=3,");
-
+	if (strcmp(type, "autofs") == 0)
+		return MOUNT_AUTOFS;
 	if (strcmp(type, "nfs4") == 0)
 		return MOUNT_NFS4;
 	if (strcmp(type, "nfs") != 0)
 		return MOUNT_OTHER;
-	return version && version < options + length ? MOUNT_NFS3 : MOUNT_NFS4;
+	return is_version_3(options) ? MOUNT_NFS3 : MOUNT_NFS4;
+}
+
+const char *mount_obstacle(const struct mount *m, char *text, size_t size)
+{
+	static const char *const texts[] = {
+		[MOUNT_NONE] = "nothing is mounted there: not yet",
+		[MOUNT_AUTOFS] = "waits to be mounted (autofs): not yet",
+		[MOUNT_NFS4] = "is NFS of another version: prices need vers=3",
+		[MOUNT_NFS3] = "",
+	};
+
+	if (m->kind == MOUNT_OTHER)
+		snprintf(text, size, "is %s, not NFS", m->type);
+	else
+		snprintf(text, size, "%s", texts[m->kind]);
+	return text;
+}
+
+bool mount_same(const struct mount *a, const struct mount *b)
+{
+	return a->id == b->id && a->kind == b->kind && strcmp(a->device, b->device) == 0;
 }
 
 bool mount_parse(const char *line, const char *path, struct mount *m)

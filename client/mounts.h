@@ -7,12 +7,14 @@
 #define CLIENT_MOUNTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum mount_kind {
-	MOUNT_NONE,  /* nothing is mounted there */
-	MOUNT_OTHER, /* not NFS */
-	MOUNT_NFS4,  /* NFS, of another version than 3 */
-	MOUNT_NFS3,
+	MOUNT_NONE,   /* nothing is mounted there */
+	MOUNT_AUTOFS, /* will be mounted when somebody looks; we do not */
+	MOUNT_OTHER,  /* not NFS */
+	MOUNT_NFS4,   /* NFS, of another version than 3 */
+	MOUNT_NFS3,   /* the one kind that carries prices */
 };
 
 struct mount {
@@ -22,7 +24,12 @@ struct mount {
 	char type[24];	 /* of file system */
 };
 
-/* One line of mountinfo. False: it is not about PATH, or malformed; *M is as before. */
+/* What keeps this mount from carrying prices, in words; "": nothing. */
+const char *mount_obstacle(const struct mount *m, char *text, size_t size);
+/* The same mount still. */
+bool mount_same(const struct mount *a, const struct mount *b);
+
+/* One line of mountinfo: any bytes may come. False: it is not about PATH, or malformed; *M is as before. */
 bool mount_parse(const char *line, const char *path, struct mount *m);
 
 /*

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The table of settings and its readers. See settings.h. */
-#include <ctype.h>
-#include <errno.h>
+/* The table of settings. See settings.h. */
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,13 +8,17 @@
 
 #include "settings.h"
 
-enum kind { NUMBER, WHOLE, SWITCH, FLAG };
+enum kind {
+	NUMBER, /* double */
+	WHOLE,	/* uint32_t */
+	SWITCH, /* bool: yes or no */
+	FLAG,	/* bool: of the command line only, by being there */
+};
 
 struct setting {
 	const char *name;
-	/* double, uint32_t, bool by yes and no, bool by being there (command line) */
 	enum kind kind;
-	size_t at;
+	size_t at; /* its field in struct settings */
 	const char *unit;
 	double least, most, preset;
 	const char *help;
@@ -48,9 +50,7 @@ static const struct setting table[] = {
 	{"price-min", NUMBER, AT(decide.price_min), "", 0.0002, 1, 0.05,
 	 "our least price: below it the server's counts as low"},
 	{"k-memory", NUMBER, AT(decide.k), "", 1, 1e9, 10000,
-	 "how late our price rises with dirty memory, as the server's K_Memory"},
-	{"wait", SWITCH, AT(wait), "", 0, 1, 0,
-	 "for mounts that are not there yet, where else that is an error"},
+	 "how late our price of memory rises with what is dirty, and how steeply then"},
 	{"syslog", SWITCH, AT(syslog), "", 0, 1, 0,
 	 "messages to syslog, not to the standard output"},
 	{"dry-run", FLAG, AT(dry_run), "", 0, 1, 0, "say what would be done, and do nothing"},
@@ -59,13 +59,14 @@ static const struct setting table[] = {
 	{"status", FLAG, AT(status), "", 0, 1, 0, "show what the running agent does"},
 	{"restore", FLAG, AT(restore), "", 0, 1, 0,
 	 "put back what an agent changed that was killed"},
+	{"stop", FLAG, AT(stop), "", 0, 1, 0,
+	 "end the running agent, and put back what a killed one changed"},
 	{"help", FLAG, AT(help), "", 0, 1, 0, "show this"},
 };
 
 #define SETTINGS (sizeof(table) / sizeof(table[0]))
 
-__attribute__((format(printf, 3, 4))) static bool wrong(char *error, size_t size,
-							const char *format, ...)
+bool settings_wrong(char *error, size_t size, const char *format, ...)
 {
 	va_list args;
 
@@ -108,9 +109,9 @@ static bool set_number(struct settings *s, const struct setting *e, const char *
 
 	if (end == text || *end || !(value >= e->least && value <= e->most) ||
 	    (e->kind == WHOLE && value != (uint32_t)value))
-		return wrong(error, size, "%s = %s: must be a%s number from %g to %g%s%s", e->name,
-			     text, e->kind == WHOLE ? " whole" : "", e->least, e->most,
-			     *e->unit ? " " : "", e->unit);
+		return settings_wrong(error, size, "%s = %s: must be a%s number from %g to %g%s%s",
+				      e->name, text, e->kind == WHOLE ? " whole" : "", e->least,
+				      e->most, *e->unit ? " " : "", e->unit);
 	put(s, e, value);
 	return true;
 }
@@ -121,7 +122,7 @@ static bool set_switch(struct settings *s, const struct setting *e, const char *
 	bool yes = strcmp(text, "yes") == 0;
 
 	if (!yes && strcmp(text, "no") != 0)
-		return wrong(error, size, "%s = %s: must be yes or no", e->name, text);
+		return settings_wrong(error, size, "%s = %s: must be yes or no", e->name, text);
 	put(s, e, yes);
 	return true;
 }
@@ -134,15 +135,16 @@ static bool add_mount(struct settings *s, const char *path, char *error, size_t 
 	while (length > 1 && path[length - 1] == '/')
 		length--;
 	if (path[0] != '/')
-		return wrong(error, size, "mount = %s: must be an absolute path", path);
+		return settings_wrong(error, size, "mount = %s: must be an absolute path", path);
 	for (unsigned int i = 0; i < s->mount_count; i++)
 		if (strlen(s->mounts[i]) == length && strncmp(s->mounts[i], path, length) == 0)
-			return wrong(error, size, "mount = %s: is given twice", path);
+			return settings_wrong(error, size, "mount = %s: is given twice", path);
 	if (s->mount_count == MOUNTS_MAX)
-		return wrong(error, size, "mount = %s: more than %d mounts", path, MOUNTS_MAX);
+		return settings_wrong(error, size, "mount = %s: more than %d mounts", path,
+				      MOUNTS_MAX);
 	copy = strndup(path, length);
 	if (!copy)
-		return wrong(error, size, "mount = %s: no memory", path);
+		return settings_wrong(error, size, "mount = %s: no memory", path);
 	s->mounts[s->mount_count++] = copy;
 	return true;
 }
@@ -155,6 +157,23 @@ static const struct setting *find(const char *name)
 	return NULL;
 }
 
+bool settings_known(const char *name)
+{
+	const struct setting *e = find(name);
+
+	return e && e->kind != FLAG;
+}
+
+bool settings_flag(struct settings *s, const char *name)
+{
+	const struct setting *e = find(name);
+
+	if (!e || e->kind != FLAG)
+		return false;
+	put(s, e, 1);
+	return true;
+}
+
 bool settings_set(struct settings *s, const char *name, const char *value, char *error, size_t size)
 {
 	const struct setting *e = find(name);
@@ -162,116 +181,24 @@ bool settings_set(struct settings *s, const char *name, const char *value, char 
 	if (strcmp(name, "mount") == 0)
 		return add_mount(s, value, error, size);
 	if (!e || e->kind == FLAG)
-		return wrong(error, size, "%s: there is no such setting", name);
+		return settings_wrong(error, size, "%s: there is no such setting", name);
 	if (e->kind == SWITCH)
 		return set_switch(s, e, value, error, size);
 	return set_number(s, e, value, error, size);
 }
 
-/* "name value", with any blanks; a path may have some inside. */
-static bool set_line(struct settings *s, char *line, char *error, size_t size)
-{
-	char *name = line + strspn(line, " \t"), *value = name + strcspn(name, " \t\n");
-	char *end = line + strlen(line);
-
-	if (*name == '#' || *name == '\n' || *name == '\0')
-		return true;
-	if (*value)
-		*value++ = '\0';
-	value += strspn(value, " \t");
-	while (end > value && isspace((unsigned char)end[-1]))
-		*--end = '\0';
-	if (!*value)
-		return wrong(error, size, "%s: has no value", name);
-	return settings_set(s, name, value, error, size);
-}
-
-bool settings_read(struct settings *s, const char *path, char *error, size_t size)
-{
-	char line[SETTINGS_LINE], why[SETTINGS_LINE + 100];
-	unsigned int number = 0;
-	bool good = true;
-	FILE *file = fopen(path, "re");
-
-	if (!file)
-		return wrong(error, size, "%s: %s", path, strerror(errno));
-	while (good && fgets(line, sizeof(line), file)) {
-		number++;
-		if (!strchr(line, '\n') && !feof(file))
-			good = wrong(error, size, "%s, line %u: longer than %d bytes", path, number,
-				     SETTINGS_LINE - 2);
-		else if (!set_line(s, line, why, sizeof(why)))
-			good = wrong(error, size, "%s, line %u: %s", path, number, why);
-	}
-	if (good && ferror(file))
-		good = wrong(error, size, "%s: cannot be read", path);
-	fclose(file);
-	return good;
-}
-
-/* An option at ARGV[*i], its value there behind '=' or the next one. */
-static bool set_option(struct settings *s, int argc, char **argv, int *i, char *error, size_t size)
-{
-	char name[64], *value = strchr(argv[*i], '=');
-	size_t length = value ? (size_t)(value - argv[*i]) - 2 : strlen(argv[*i]) - 2;
-	const struct setting *e;
-
-	snprintf(name, sizeof(name), "%.*s", (int)length, argv[*i] + 2);
-	e = find(name);
-	if (e && e->kind == FLAG) {
-		put(s, e, 1);
-		return !value || wrong(error, size, "--%s: takes no value", name);
-	}
-	if (!e && strcmp(name, "config") != 0 && strcmp(name, "root") != 0 &&
-	    strcmp(name, "replies") != 0)
-		return wrong(error, size, "%s: there is no such option; --help lists them",
-			     argv[*i]);
-	if (value)
-		value++;
-	else if (++*i == argc)
-		return wrong(error, size, "--%s: wants a value", name);
-	else
-		value = argv[*i];
-	if (e)
-		return settings_set(s, name, value, error, size);
-	if (strcmp(name, "config") == 0)
-		return settings_read(s, value, error, size);
-	*(strcmp(name, "root") == 0 ? &s->root : &s->replies) = value;
-	return true;
-}
-
-bool settings_parse(struct settings *s, int argc, char **argv, char *error, size_t size)
-{
-	bool options = true;
-
-	for (int i = 1; i < argc; i++) {
-		if (options && strcmp(argv[i], "--") == 0)
-			options = false;
-		else if (options && strcmp(argv[i], "-h") == 0)
-			s->help = true;
-		else if (options && strncmp(argv[i], "--", 2) == 0) {
-			if (!set_option(s, argc, argv, &i, error, size))
-				return false;
-		} else if (options && argv[i][0] == '-')
-			return wrong(error, size, "%s: there is no such option; --help lists them",
-				     argv[i]);
-		else if (!add_mount(s, argv[i], error, size))
-			return false;
-	}
-	return true;
-}
-
 bool settings_check(const struct settings *s, char *error, size_t size)
 {
 	if (s->decide.readahead_min > s->decide.readahead_max)
-		return wrong(error, size,
-			     "readahead-min = %u: must not be above readahead-max = %u",
-			     s->decide.readahead_min, s->decide.readahead_max);
+		return settings_wrong(error, size,
+				      "readahead-min = %u: must not be above readahead-max = %u",
+				      s->decide.readahead_min, s->decide.readahead_max);
 	if (s->answer < s->interval)
-		return wrong(error, size, "answer = %g: must not be below interval = %g", s->answer,
-			     s->interval);
+		return settings_wrong(error, size, "answer = %g: must not be below interval = %g",
+				      s->answer, s->interval);
 	if (!s->mount_count)
-		return wrong(error, size, "which mounts? name them, or a file with --config");
+		return settings_wrong(error, size,
+				      "which mounts? name them, or a file with --config");
 	return true;
 }
 

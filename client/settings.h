@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * What the agent is told: options of the command line, and lines "name value" of a file, which mean
- * the same. One table (settings.c) has their units, ranges, defaults and help.
+ * the same. One table (settings.c) has their units, ranges, defaults and help; settings_read.c reads files
+ * and command lines.
  */
 #ifndef CLIENT_SETTINGS_H
 #define CLIENT_SETTINGS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "decide.h"
 
@@ -24,10 +26,10 @@ struct settings {
 	double flush_point;	  /* percent; 0: the machine's limits stay as they are */
 	char *mounts[MOUNTS_MAX]; /* absolute, no slash at the end; allocated */
 	unsigned int mount_count;
-	bool wait, syslog;
+	bool syslog;
 
 	/* Of the command line only. */
-	bool dry_run, once, status, restore, help;
+	bool dry_run, once, status, restore, stop, help;
 	const char *root;    /* before all paths of /proc, /sys and /run: "" */
 	const char *replies; /* a file to take replies from in place of statfs, NULL */
 };
@@ -37,11 +39,21 @@ void settings_free(struct settings *s);
 /* One setting. False: ERROR says what is wrong. */
 bool settings_set(struct settings *s, const char *name, const char *value, char *error,
 		  size_t size);
-bool settings_read(struct settings *s, const char *file, char *error, size_t size);
+/* A flag of the command line. False: there is none of that name. */
+bool settings_flag(struct settings *s, const char *name);
+/* A setting of that name there is. */
+bool settings_known(const char *name);
+/* A file of lines; the other one has it open, NAME is for the error. Any bytes may come. */
+bool settings_read(struct settings *s, const char *path, char *error, size_t size);
+bool settings_read_stream(struct settings *s, FILE *file, const char *name, char *error,
+			  size_t size);
 /* The whole command line, with the files it names. */
 bool settings_parse(struct settings *s, int argc, char **argv, char *error, size_t size);
 /* What is only wrong together. */
 bool settings_check(const struct settings *s, char *error, size_t size);
+/* Writes what is wrong; always false. */
+bool settings_wrong(char *error, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 void settings_help(const char *program);
 
 #endif

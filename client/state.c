@@ -1,31 +1,19 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The lock and the text in /run. See state.h. */
+/* The text in /run. See state.h. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "common/log.h"
 #include "state.h"
 
-static void path_of(char path[KNOB_PATH], const char *root, const char *name, const char *suffix)
-{
-	snprintf(path, KNOB_PATH, "%s%s%s", root, name, suffix);
-}
+#define STATE_BUFFER 65536 /* bytes: more than the text of MOUNTS_MAX mounts with usual paths */
 
-int state_lock(const char *root)
+static void path_of(char path[KNOB_PATH], const char *root, const char *suffix)
 {
-	char path[KNOB_PATH];
-	int fd;
-
-	path_of(path, root, STATE_LOCK, "");
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return errno;
-	return flock(fd, LOCK_EX | LOCK_NB) ? errno : 0; /* the end of the process unlocks it */
+	snprintf(path, KNOB_PATH, "%s" STATE_FILE "%s", root, suffix);
 }
 
 FILE *state_begin(const char *root)
@@ -33,38 +21,47 @@ FILE *state_begin(const char *root)
 	char path[KNOB_PATH];
 	FILE *out;
 
-	path_of(path, root, STATE_FILE, ".new");
+	path_of(path, root, ".new");
 	out = fopen(path, "we");
-	if (out)
-		fprintf(out, "agent %d\n", (int)getpid());
+	if (!out)
+		return NULL;
+	setvbuf(out, NULL, _IOFBF, STATE_BUFFER); /* written at once: one error, not half a text */
+	fprintf(out, "agent %d\n", (int)getpid());
 	return out;
 }
 
 void state_knob(FILE *out, const struct knob *k)
 {
-	if (k->held)
-		fprintf(out, "knob %s found %" PRIu64 " set %" PRIu64 "\n", k->path, k->found,
-			k->ours);
+	if (!k->held)
+		return;
+	fprintf(out, "knob %s found %" PRIu64 " set ", k->path, k->found);
+	if (k->turning)
+		fputs("any\n", out);
+	else
+		fprintf(out, "%" PRIu64 "\n", k->ours);
 }
 
-void state_end(const char *root, FILE *out)
+int state_end(const char *root, FILE *out)
 {
 	char made[KNOB_PATH], path[KNOB_PATH];
-	bool good = !ferror(out);
+	int err = fflush(out) ? errno : ferror(out) ? EIO : 0;
 
-	path_of(made, root, STATE_FILE, ".new");
-	path_of(path, root, STATE_FILE, "");
-	if (fclose(out) == 0 && good)
-		rename(made, path);
-	else
+	path_of(made, root, ".new");
+	path_of(path, root, "");
+	if (fclose(out) && !err)
+		err = errno;
+	if (!err && rename(made, path))
+		err = errno;
+	if (err)
 		unlink(made);
+	return err;
 }
 
 void state_remove(const char *root)
 {
 	char path[KNOB_PATH];
 
-	path_of(path, root, STATE_FILE, "");
+	path_of(path, root, "");
 	unlink(path);
 }
 
@@ -72,7 +69,7 @@ static FILE *state_open(const char *root)
 {
 	char path[KNOB_PATH];
 
-	path_of(path, root, STATE_FILE, "");
+	path_of(path, root, "");
 	return fopen(path, "re");
 }
 
@@ -89,7 +86,6 @@ bool state_print(const char *root)
 	return true;
 }
 
-/* Only knobs that an agent turns. */
 static bool is_ours(const char *root, const char *path)
 {
 	size_t length = strlen(root);
@@ -101,24 +97,36 @@ static bool is_ours(const char *root, const char *path)
 	       strncmp(path, "/proc/sys/vm/dirty_", 19) == 0;
 }
 
-/*
- * The agent died between writing the line and reading back what it had set, or after: so a knob
- * that stands at neither is somebody else's, but one that was just found may hold anything.
- */
-static bool put_back(const char *root, const char *line)
+bool state_parse(const char *root, const char *line, struct knob *k)
 {
-	struct knob k = {.held = true};
+	char set[24], *end;
 
-	if (sscanf(line, "knob %255s found %" SCNu64 " set %" SCNu64, k.path, &k.found, &k.ours) !=
-		    3 ||
-	    !is_ours(root, k.path))
+	*k = (struct knob){.held = true};
+	if (sscanf(line, "knob %255s found %" SCNu64 " set %23s", k->path, &k->found, set) != 3 ||
+	    !is_ours(root, k->path))
 		return false;
-	if (k.ours == k.found)
-		knob_read(&k, &k.ours);
-	if (k.ours == k.found || !knob_restore(&k))
+	k->turning = strcmp(set, "any") == 0;
+	if (k->turning)
+		return true;
+	k->ours = strtoull(set, &end, 10);
+	return end != set && *end == '\0';
+}
+
+/* True: it was turned, and is no more. */
+static bool put_back(struct knob *k)
+{
+	uint64_t now;
+
+	if (!knob_read(k, &now) || now == k->found)
+		return false; /* its mount is gone, or it was never turned */
+	if (!knob_restore(k)) {
+		log_line(LOG_LEVEL_WARN, "%s: is %" PRIu64 ", was %" PRIu64 ": not put back: %s",
+			 k->path, now, k->found,
+			 k->error == EBUSY ? "somebody else has turned it" : strerror(k->error));
 		return false;
+	}
 	log_line(LOG_LEVEL_EVENT, "%s: back to %" PRIu64 ", as an agent found it that was killed",
-		 k.path, k.found);
+		 k->path, k->found);
 	return true;
 }
 
@@ -127,12 +135,14 @@ unsigned int state_restore(const char *root)
 	FILE *in = state_open(root);
 	unsigned int count = 0;
 	char *line = NULL;
+	struct knob k;
 	size_t size = 0;
 
 	if (!in)
 		return 0;
 	while (getline(&line, &size, in) > 0)
-		count += put_back(root, line);
+		if (state_parse(root, line, &k))
+			count += put_back(&k);
 	free(line);
 	fclose(in);
 	state_remove(root);

@@ -1,110 +1,71 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* One mount. See watch.h. */
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <math.h>
 #include <string.h>
-#include <sys/vfs.h>
-#include <unistd.h>
-#include <linux/magic.h>
 
 #include "common/log.h"
 #include "watch.h"
 
-/* ---- in threads -------------------------------------------------------------------------- */
+/* ---- which mounts ------------------------------------------------------------------------ */
 
-static void take_reply(struct watch *w)
+static struct watch *find(struct watch *watches, unsigned int count, const char *path)
 {
-	FILE *file = fopen(w->settings->replies, "re");
-
-	w->reply.error = file ? 0 : errno;
-	if (!file)
-		return;
-	if (fscanf(file, "%" SCNu64 " %" SCNu64, &w->reply.total, &w->reply.avail) != 2)
-		w->reply.error = EINVAL;
-	fclose(file);
+	for (unsigned int i = 0; i < count; i++)
+		if (watches[i].path && strcmp(watches[i].path, path) == 0)
+			return &watches[i];
+	return NULL;
 }
 
-static void ask(void *arg)
+static void let_go(struct watch_host *h, struct watch *w)
 {
-	struct watch *w = arg;
-	struct statfs fs;
+	watch_release(h, w);
+	mount_calls_adopt(&w->calls, 0, &h->stuck);
+}
 
-	if (w->settings->replies) {
-		take_reply(w);
-		return;
+void watch_list(struct watch_host *h, const struct settings *settings)
+{
+	const unsigned int count = h->settings.mount_count;
+	struct watch old[MOUNTS_MAX], *was;
+
+	memcpy(old, h->watches, sizeof(old));
+	for (unsigned int i = 0; i < settings->mount_count; i++) {
+		struct watch *w = &h->watches[i];
+
+		was = find(old, count, settings->mounts[i]);
+		*w = was ? *was : (struct watch){0};
+		w->path = settings->mounts[i];
+		if (was) {
+			w->knobs.path = w->path;
+			was->path = NULL;
+		} else {
+			mount_knobs_init(&w->knobs, w->path);
+		}
 	}
-	w->reply.error = statfs(w->path, &fs) ? errno : 0;
-	if (!w->reply.error && fs.f_type != NFS_SUPER_MAGIC)
-		w->reply.error = ENODEV; /* unmounted just now */
-	w->reply.total = fs.f_files;
-	w->reply.avail = fs.f_ffree;
-}
-
-static void push(void *arg)
-{
-	struct watch *w = arg;
-	char path[PATH_MAX];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s%s", w->settings->root, w->path);
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	w->push_error = fd < 0 || syncfs(fd) ? errno : 0;
-	if (fd >= 0)
-		close(fd);
-}
-
-int watch_init(struct watch *w, const struct watch *all, const char *path, const struct settings *s,
-	       struct machine *m, int wake)
-{
-	int err;
-
-	memset(w, 0, sizeof(*w));
-	w->all = all;
-	w->path = path;
-	w->settings = s;
-	w->machine = m;
-	w->ratio_set = w->readahead_set = -1;
-	err = async_call_init(&w->ask, ask, w, wake);
-	return err ? err : async_call_init(&w->push, push, w, wake);
+	for (unsigned int i = 0; i < count; i++)
+		if (old[i].path)
+			let_go(h, &old[i]);
+	h->settings = *settings;
+	machine_set_flush_point(&h->machine, (uint32_t)settings->flush_point);
 }
 
 /* ---- what is mounted --------------------------------------------------------------------- */
 
-const char *watch_mount_error(const struct watch *w, char *text, size_t size)
-{
-	switch (w->mount.kind) {
-	case MOUNT_NFS3:
-		return NULL;
-	case MOUNT_NFS4:
-		snprintf(text, size, "%s: is NFS of another version: prices need vers=3", w->path);
-		return text;
-	case MOUNT_OTHER:
-		snprintf(text, size, "%s: is %s, not NFS", w->path, w->mount.type);
-		return text;
-	default:
-		snprintf(text, size, "%s: nothing is mounted there", w->path);
-		return text;
-	}
-}
-
-static void news(struct watch *w, enum news n)
+static void tell_news(struct watch *w, enum news n)
 {
 	static const char *const text[] = {
 		[NEWS_BELIEVED] = "the server states prices",
 		[NEWS_NO_PRICES] = "the server states no prices",
 		[NEWS_NO_ANSWER] = "no answer",
+		[NEWS_STUCK] = "not asked: too many calls hang in mounts that are gone",
 	};
-	char error[256];
+	char obstacle[64];
 
 	if (n == w->news)
 		return;
 	w->news = n;
 	if (n == NEWS_NOT_MOUNTED)
-		log_line(LOG_LEVEL_EVENT, "%s", watch_mount_error(w, error, sizeof(error)));
+		log_line(LOG_LEVEL_EVENT, "%s: %s", w->path,
+			 mount_obstacle(&w->mount, obstacle, sizeof(obstacle)));
 	else if (n == NEWS_BELIEVED)
 		log_line(LOG_LEVEL_EVENT, "%s: %s: write %.3g, read-ahead %.3g", w->path, text[n],
 			 w->detector.prices.write, w->detector.prices.readahead);
@@ -113,239 +74,215 @@ static void news(struct watch *w, enum news n)
 }
 
 /* Mounts of one export have their knobs in common: those belong to the mount that came first. */
-static const struct watch *owner_of_knobs(const struct watch *w)
+static const struct watch *owner_of_knobs(const struct watch_host *h, const struct watch *w)
 {
-	for (const struct watch *o = w->all; o < w->all + w->settings->mount_count; o++)
-		if (o != w && o->owns && strcmp(o->mount.device, w->mount.device) == 0)
+	for (unsigned int i = 0; i < h->settings.mount_count; i++) {
+		const struct watch *o = &h->watches[i];
+
+		if (o != w && o->knobs.owns && strcmp(o->mount.device, w->mount.device) == 0)
 			return o;
+	}
 	return NULL;
 }
 
-static void claim_knobs(struct watch *w)
+static void claim_knobs(const struct watch_host *h, struct watch *w)
 {
-	const char *root = w->settings->root;
-
-	if (w->owns || w->mount.kind != MOUNT_NFS3 || owner_of_knobs(w))
-		return;
-	w->owns = true;
-	knob_init(&w->ratio, root, "/sys/class/bdi/%s/min_ratio", w->mount.device);
-	knob_init(&w->readahead, root, "/sys/class/bdi/%s/read_ahead_kb", w->mount.device);
+	if (!w->knobs.owns && w->mount.kind == MOUNT_NFS3 && !owner_of_knobs(h, w))
+		mount_knobs_own(&w->knobs, h->settings.root, w->mount.device);
 }
 
 /*
  * Another mount: what we knew was of the one before. Its knobs went with it, unless another mount
  * of the same export is still there.
  */
-static void adopt_mount(struct watch *w, const struct mount *m, double now)
+static void adopt_mount(struct watch_host *h, struct watch *w, const struct mount *m, double now)
 {
 	const struct watch *owner;
 
-	knob_restore(&w->ratio);
-	knob_restore(&w->readahead);
-	w->ratio.path[0] = w->readahead.path[0] = '\0';
+	mount_knobs_disown(&w->knobs);
 	w->mount = *m;
 	w->detector = (struct fsstat_detector){0};
 	w->decision = (struct decision){0};
+	w->news = NEWS_NONE;
 	w->answered = now;
-	w->ratio_set = w->readahead_set = -1;
-	w->push_told = w->owns = false;
-	owner = m->kind == MOUNT_NFS3 ? owner_of_knobs(w) : NULL;
+	w->push_told = w->pushed = false;
+	owner = m->kind == MOUNT_NFS3 ? owner_of_knobs(h, w) : NULL;
 	if (owner)
 		log_line(LOG_LEVEL_EVENT, "%s: has its knobs in common with %s, whose they are",
 			 w->path, owner->path);
 }
 
-void watch_look(struct watch *w, double now)
+void watch_look(struct watch_host *h, struct watch *w, double now)
 {
 	char path[KNOB_PATH];
 	struct mount m;
 
-	snprintf(path, sizeof(path), "%s/proc/self/mountinfo", w->settings->root);
+	snprintf(path, sizeof(path), "%s/proc/self/mountinfo", h->settings.root);
 	if (mount_find(path, w->path, &m) != 0)
 		return;
-	if (m.id != w->mount.id || m.kind != w->mount.kind ||
-	    strcmp(m.device, w->mount.device) != 0)
-		adopt_mount(w, &m, now);
-	claim_knobs(w);
+	if (!mount_same(&m, &w->mount))
+		adopt_mount(h, w, &m, now);
+	claim_knobs(h, w);
 }
 
 /* ---- acting ------------------------------------------------------------------------------ */
 
-/* Says why a knob cannot be used, and uses it no more. */
-static void give_up(struct watch *w, struct knob *k)
+static int64_t ratio_of(const struct watch_host *h, const struct watch *w)
 {
-	log_line(LOG_LEVEL_EVENT, "%s: %s: %s: not used", w->path, k->path, strerror(k->error));
-	k->path[0] = '\0';
-	k->held = false;
-}
-
-/* Turns a knob, or puts it back (-1). SET: what we want of it. */
-static void turn(struct watch *w, struct knob *k, int64_t *set, int64_t value, const char *why)
-{
-	const char *name = strrchr(k->path, '/'), *would = w->settings->dry_run ? "would " : "";
-
-	if (*set == value || !name)
-		return;
-	name++;
-	*set = value;
-	if (value < 0) {
-		if (w->settings->dry_run || knob_restore(k))
-			log_line(LOG_LEVEL_EVENT, "%s: %s as it was", w->path, name);
-		else
-			log_line(LOG_LEVEL_EVENT, "%s: %s stays as it is: %s", w->path, name,
-				 k->error == EBUSY ? "somebody else has turned it"
-						   : strerror(k->error));
-		return;
-	}
-	log_line(LOG_LEVEL_EVENT, "%s: %s: %sset %s to %" PRIi64, w->path, why, would, name, value);
-	if (w->settings->dry_run)
-		return;
-	if (!k->held) {
-		if (!knob_hold(k)) {
-			give_up(w, k);
-			return;
-		}
-		w->held(w->held_arg);
-	}
-	if (!knob_turn(k, (uint64_t)value))
-		give_up(w, k);
-}
-
-static int64_t ratio_of(const struct watch *w)
-{
-	unsigned int share = DEFER_RATIO_SUM / w->settings->mount_count;
+	const unsigned int share = DEFER_RATIO_SUM / h->settings.mount_count;
 
 	if (w->decision.way != WRITE_DEFER)
-		return -1;
+		return KNOB_AS_FOUND;
 	return share < DEFER_RATIO ? share : DEFER_RATIO;
 }
 
-static void accelerate(struct watch *w)
+static struct mount_place place_of(const struct watch_host *h, const struct watch *w)
 {
-	const double least = w->settings->dirty_min * 1024;
+	return (struct mount_place){h->settings.root, w->path, h->settings.replies};
+}
+
+static void accelerate(struct watch_host *h, struct watch *w)
+{
+	const double least = h->settings.dirty_min * 1024;
+	const struct mount_place at = place_of(h, w);
 
 	if (w->decision.way != WRITE_ACCELERATE || w->pushed ||
-	    (double)machine_dirty(w->machine, w->mount.device) < fmax(least, 1))
+	    (double)machine_dirty(&h->machine, w->mount.device) < fmax(least, 1))
 		return;
 	w->pushed = true;
-	if (!w->settings->dry_run)
-		async_call_start(&w->push);
+	if (!h->settings.dry_run && w->calls.mount == w->mount.id)
+		mount_calls_push(&w->calls, &at);
 }
 
 static void after_push(struct watch *w)
 {
-	if (!async_call_done(&w->push) || !w->push_error || w->push_told)
+	int error;
+
+	if (!mount_calls_pushed(&w->calls, &error) || !error || w->push_told)
 		return;
 	w->push_told = true;
-	log_line(LOG_LEVEL_EVENT, "%s: syncfs: %s", w->path, strerror(w->push_error));
+	log_line(LOG_LEVEL_EVENT, "%s: syncfs: %s", w->path, strerror(error));
 }
 
-static bool fresh(const struct watch *w, double now)
+static bool fresh(const struct watch_host *h, const struct watch *w, double now)
 {
 	return w->mount.kind == MOUNT_NFS3 && w->detector.believed &&
-	       now - w->answered < w->settings->answer;
+	       now - w->answered < h->settings.answer;
 }
 
-static struct decide_input view_of(struct watch *w, double now)
+static struct decide_input input_of(struct watch_host *h, struct watch *w, double now)
 {
-	struct decide_input view = {
-		.priced = fresh(w, now),
+	struct decide_input in = {
+		.priced = fresh(h, w, now),
 		.write = w->detector.prices.write,
 		.readahead = w->detector.prices.readahead,
-		.dirty = w->machine->dirty,
-		.memory_short = w->machine->memory_short,
+		.dirty = h->machine.dirty,
+		.memory_short = h->machine.memory_short,
 	};
-	uint64_t found = w->readahead.found;
 
-	if (view.memory_short && (w->readahead.held || knob_read(&w->readahead, &found)))
-		view.readahead_found = (uint32_t)found;
-	return view;
+	if (in.memory_short)
+		in.readahead_found = mount_knobs_readahead_found(&w->knobs);
+	return in;
 }
 
-static void act(struct watch *w, double now)
+static void act(struct watch_host *h, struct watch *w, double now)
 {
-	struct decide_input view = view_of(w, now);
-	enum write_way was = w->decision.way;
+	const struct decide_input in = input_of(h, w, now);
+	const enum write_way was = w->decision.way;
 	char why[128];
 
-	decide(&w->decision, &w->settings->decide, &view, now);
+	decide(&w->decision, &h->settings.decide, &in, now);
 	if (w->decision.way != was)
 		log_line(LOG_LEVEL_EVENT, "%s: writes: %s (the server's price %.3g, ours %.3g)",
-			 w->path, write_way_names[w->decision.way], view.priced ? view.write : 0,
+			 w->path, write_way_names[w->decision.way], in.priced ? in.write : 0,
 			 w->decision.ours);
 	snprintf(why, sizeof(why), "writes: %s", write_way_names[w->decision.way]);
-	turn(w, &w->ratio, &w->ratio_set, ratio_of(w), why);
-	snprintf(why, sizeof(why), "price of read-ahead %.3g", view.readahead);
-	turn(w, &w->readahead, &w->readahead_set,
-	     w->decision.readahead ? (int64_t)w->decision.readahead : -1, why);
-	accelerate(w);
+	mount_knobs_ratio(&w->knobs, ratio_of(h, w), why, &h->hand);
+	snprintf(why, sizeof(why), "price of read-ahead %.3g", in.readahead);
+	mount_knobs_readahead(
+		&w->knobs, w->decision.readahead ? (int64_t)w->decision.readahead : KNOB_AS_FOUND,
+		why, &h->hand);
+	accelerate(h, w);
 }
 
 /* ---- asking ------------------------------------------------------------------------------ */
 
 bool watch_feed(struct watch *w, double now)
 {
-	if (!async_call_done(&w->ask) || w->reply.error)
+	struct mount_reply reply;
+
+	if (!mount_calls_asked(&w->calls, &reply) || reply.error || w->calls.mount != w->mount.id)
 		return false;
 	w->answered = now;
 	w->pushed = false;
-	fsstat_detector_feed(&w->detector, w->reply.total, w->reply.avail);
+	fsstat_detector_feed(&w->detector, reply.total, reply.avail);
 	return true;
 }
 
 /* A server that may be one with prices is asked more often, so that it does not take long. */
-static double interval_of(const struct watch *w)
+static double interval_of(const struct watch_host *h, const struct watch *w)
 {
+	const double interval = h->settings.interval;
 	bool promising = w->detector.turns && !w->detector.disproofs && !w->detector.believed;
 
-	return promising ? fmin(ASK_SOON, w->settings->interval) : w->settings->interval;
+	return promising ? fmin(ASK_SOON, interval) : interval;
 }
 
-void watch_ask(struct watch *w, double now)
+void watch_ask(struct watch_host *h, struct watch *w, double now)
 {
+	const struct mount_place at = place_of(h, w);
+
 	if (now < w->ask_at)
 		return;
-	w->ask_at = now + interval_of(w);
-	if (w->mount.kind == MOUNT_NFS3)
-		async_call_start(&w->ask);
+	w->ask_at = now + interval_of(h, w);
+	if (!mount_calls_adopt(&w->calls, w->mount.id, &h->stuck))
+		tell_news(w, NEWS_STUCK);
+	else if (w->mount.kind == MOUNT_NFS3)
+		mount_calls_ask(&w->calls, &at);
 }
 
-static void tell(struct watch *w, double now)
+static void tell(const struct watch_host *h, struct watch *w, double now)
 {
 	if (w->mount.kind != MOUNT_NFS3)
-		news(w, NEWS_NOT_MOUNTED);
-	else if (now - w->answered >= w->settings->answer)
-		news(w, NEWS_NO_ANSWER);
+		tell_news(w, NEWS_NOT_MOUNTED);
+	else if (w->calls.mount != w->mount.id)
+		return; /* not asked yet, or watch_ask() says why not */
+	else if (now - w->answered >= h->settings.answer)
+		tell_news(w, NEWS_NO_ANSWER);
 	else if (w->detector.believed)
-		news(w, NEWS_BELIEVED);
+		tell_news(w, NEWS_BELIEVED);
 	else if (w->detector.disproofs)
-		news(w, NEWS_NO_PRICES);
+		tell_news(w, NEWS_NO_PRICES);
 }
 
-void watch_tick(struct watch *w, double now)
+void watch_tick(struct watch_host *h, struct watch *w, double now)
 {
 	if (now >= w->ask_at)
-		watch_look(w, now);
+		watch_look(h, w, now);
 	if (watch_feed(w, now))
-		w->ask_at = fmin(w->ask_at, now + interval_of(w));
+		w->ask_at = fmin(w->ask_at, now + interval_of(h, w));
 	after_push(w);
-	tell(w, now);
-	act(w, now);
-	watch_ask(w, now);
+	tell(h, w, now);
+	act(h, w, now);
+	watch_ask(h, w, now);
 }
 
-void watch_release(struct watch *w)
+void watch_release(struct watch_host *h, struct watch *w)
 {
-	turn(w, &w->ratio, &w->ratio_set, -1, "");
-	turn(w, &w->readahead, &w->readahead_set, -1, "");
+	mount_knobs_release(&w->knobs, &h->hand);
 }
 
 void watch_show(const struct watch *w, FILE *out)
 {
 	static const char *const text[] = {"not asked yet", "believed", "no prices", "no answer",
-					   "not an NFSv3 mount"};
+					   "not asked: too many calls hang"};
+	char obstacle[64];
 
-	fprintf(out, "mount %s %s: %s", w->path, w->mount.device, text[w->news]);
+	fprintf(out, "mount %s %s: ", w->path, w->mount.device);
+	if (w->news == NEWS_NOT_MOUNTED)
+		fputs(mount_obstacle(&w->mount, obstacle, sizeof(obstacle)), out);
+	else
+		fputs(text[w->news], out);
 	if (w->news == NEWS_BELIEVED)
 		fprintf(out, ", write %.3g, read-ahead %.3g, ours %.3g, %s",
 			w->detector.prices.write, w->detector.prices.readahead, w->decision.ours,

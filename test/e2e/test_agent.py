@@ -6,167 +6,19 @@ First on a machine of files (--root) whose server's replies are a file too (--re
 says, which knobs it turns, that it puts them back, also after kill -9 and while the server hangs.
 Then in a real Linux guest, with mounts of stock Ganesha, which it must never believe, and of RA.
 """
-import ctypes
 import os
-import random
-import re
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import threading
-import time
-import traceback
 
 import e2e
 import nfs3
+from agent_machine import (MOUNT, NFS, Agent, Machine, Opens, Server, at_once, load_codec,
+                           machine_ratio_is, priced, run)
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-MOUNT = "/mnt/n"
-NFS = f"36 35 0:47 / {MOUNT} rw,noatime - nfs server:/export rw,vers=3,rsize=1048576\n"
-IN_OPEN, IN_CLOSE = 0x20, 0x10  # inotify(7)
-QUICK = ("--interval", "0.25", "--answer", "1")
-# The program of the specification
-CODEC = {}
-
-
-def load_codec():
-    with open(f"{HERE}/../../doc/fsstat-prices.md", encoding="utf-8") as document:
-        exec(re.search(r"^```python\n(.*?)^```", document.read(), re.M | re.S)[1], CODEC)
-
-
-def priced(write, readahead):
-    tfiles, _, afiles = CODEC["encode"](6553600, 6000000, 6000000, write, readahead,
-                                        random.randint(1, 3))
-    return f"{tfiles} {afiles}\n"
-
-
-class Machine:
-    """What the agent sees of a machine, in a directory."""
-
-    def __init__(self, work, name):
-        self.root = f"{work}/{name}"
-        for directory in ("proc/self", "proc/sys/vm", "sys/class/bdi/0:47", "run", "mnt/n"):
-            os.makedirs(f"{self.root}/{directory}")
-        self.write("proc/self/mountinfo", NFS)
-        self.write("proc/meminfo", "MemTotal: 8000000 kB\nMemAvailable: 6000000 kB\n")
-        self.dirty(1000)
-        for knob, value in (("sys/class/bdi/0:47/min_ratio", 0),
-                            ("sys/class/bdi/0:47/read_ahead_kb", 128),
-                            ("proc/sys/vm/dirty_background_ratio", 10),
-                            ("proc/sys/vm/dirty_ratio", 20)):
-            self.write(knob, f"{value}\n")
-        self.replies = f"{self.root}/replies"
-        self.reply("6553600 6000000\n")
-
-    def write(self, name, text):
-        with open(f"{self.root}/{name}.new", "w", encoding="ascii") as file:
-            file.write(text)
-        os.rename(f"{self.root}/{name}.new", f"{self.root}/{name}")
-
-    def dirty(self, pages):
-        self.write("proc/vmstat", f"nr_free_pages 1000000\nnr_active_file 1\nnr_inactive_file 1\n"
-                                  f"nr_dirty {pages}\nnr_writeback 0\nnr_dirty_threshold 400000\n"
-                                  "nr_dirty_background_threshold 200000\n")
-
-    def reply(self, text):
-        self.write("replies", text)
-
-    def knob(self, name):
-        with open(f"{self.root}/{name}", encoding="ascii") as file:
-            return int(file.read() or -1)  # empty: just being written
-
-    @property
-    def min_ratio(self):
-        return self.knob("sys/class/bdi/0:47/min_ratio")
-
-    @property
-    def read_ahead(self):
-        return self.knob("sys/class/bdi/0:47/read_ahead_kb")
-
-    @property
-    def flush_point(self):
-        return (self.knob("proc/sys/vm/dirty_background_ratio"),
-                self.knob("proc/sys/vm/dirty_ratio"))
-
-    def untouched(self):
-        return (self.min_ratio, self.read_ahead, self.flush_point) == (0, 128, (10, 20))
-
-    def command(self, agent, *arguments):
-        return [agent, "--root", self.root, "--replies", self.replies, *arguments]
-
-
-class Server(threading.Thread):
-    """States prices in the replies' file, ten times a second."""
-
-    def __init__(self, machine, write=0.0, readahead=0.0):
-        super().__init__(daemon=True)
-        self.machine, self.prices, self.stopping = machine, (write, readahead), False
-        self.start()
-
-    def run(self):
-        while not self.stopping:
-            self.machine.reply(priced(*self.prices))
-            time.sleep(0.05)
-
-    def stop(self):
-        self.stopping = True
-        self.join()
-
-
-class Opens:
-    """Counts how often a file is opened, by inotify."""
-
-    def __init__(self, path):
-        libc = ctypes.CDLL(None)
-        self.seen, self.fd = 0, libc.inotify_init1(os.O_NONBLOCK)
-        # with closings in between, for the kernel makes one of two equal events
-        if self.fd < 0 or libc.inotify_add_watch(self.fd, path.encode(), IN_OPEN | IN_CLOSE) < 0:
-            raise OSError("no inotify")
-
-    def count(self):
-        try:
-            events = os.read(self.fd, 1 << 16)
-        except BlockingIOError:
-            events = b""
-        self.seen += sum(mask == IN_OPEN for _, mask, _, _ in struct.iter_unpack("iIII", events))
-        return self.seen
-
-
-class Agent:
-    def __init__(self, machine, agent, *arguments):
-        self.lines = []
-        self.process = subprocess.Popen(machine.command(agent, *QUICK, *arguments, MOUNT),
-                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        e2e.at_exit(lambda: e2e.end_process(self.process))
-        self.reader = threading.Thread(target=self._read, daemon=True)
-        self.reader.start()
-
-    def _read(self):
-        for line in self.process.stdout:
-            self.lines.append(line.rstrip())
-
-    def said(self, text):
-        return any(text in line for line in list(self.lines))
-
-    def waits(self, text, seconds=15):
-        return e2e.wait_for(lambda: self.said(text), seconds)
-
-    def end(self, number=signal.SIGTERM):
-        began = time.monotonic()
-        self.process.send_signal(number)
-        self.process.wait(10)
-        self.reader.join(5)
-        return time.monotonic() - began
-
-    @property
-    def text(self):
-        return "\n".join(self.lines)
-
-
-def run(command):
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
 
 
 def test_errors(agent, work):
@@ -178,17 +30,18 @@ def test_errors(agent, work):
             (("--defer=perhaps", MOUNT), 2, "defer = perhaps: must be yes or no"),
             (("mnt",), 2, "mount = mnt: must be an absolute path"),
             (("--config", "/nowhere"), 2, "/nowhere: No such file or directory"),
-            (("/elsewhere",), 1, "/elsewhere: nothing is mounted there"),
             (("--status",), 1, "is not running")):
         result = run(machine.command(agent, *arguments))
         e2e.check(result.returncode == status and message in result.stderr,
                   f"{' '.join(arguments)}: {message}", (result.returncode, result.stderr))
     for line, message in ((NFS.replace("vers=3", "vers=4.2").replace("nfs server", "nfs4 server"),
                            f"{MOUNT}: is NFS of another version: prices need vers=3"),
-                          (NFS.replace("nfs server", "ext4 server"), f"{MOUNT}: is ext4, not NFS")):
+                          (NFS.replace("nfs server", "ext4 server"), f"{MOUNT}: is ext4, not NFS"),
+                          ("", f"{MOUNT}: nothing is mounted there")):
         machine.write("proc/self/mountinfo", line)
-        result = run(machine.command(agent, MOUNT))
-        e2e.check(result.returncode == 1 and message in result.stderr, message, result.stderr)
+        result = run(machine.command(agent, "--once", MOUNT))
+        e2e.check(result.returncode == 3 and message in result.stdout, f"--once: {message}",
+                  result.stdout)
     result = run(["setpriv", "--reuid", "65534", "--clear-groups", agent, MOUNT])
     e2e.check(result.returncode == 1 and "only root" in result.stderr, "who is not root is told so",
               result.stderr)
@@ -231,10 +84,6 @@ def test_knobs(agent, work):
     e2e.check(machine.untouched(), "every knob is as it was found", a.text)
     e2e.check(not os.path.exists(f"{machine.root}/run/ca-nfs-agent.state"), "nothing is left")
     server.stop()
-
-
-def machine_ratio_is(machine, value):
-    return lambda: machine.min_ratio == value
 
 
 def test_prices_end(agent, work):
@@ -286,14 +135,16 @@ def test_hanging_server(agent, work):
     a = Agent(machine, agent)
     e2e.wait_for(machine_ratio_is(machine, 50), 15)
     server.stop()
-    os.mkfifo(f"{machine.root}/fifo")
-    os.rename(f"{machine.root}/fifo", machine.replies)  # opening it waits for a writer
+    machine.pipe_for_replies()
     e2e.check(a.waits("no answer", 5) and e2e.wait_for(machine.untouched, 2),
               "the server hangs: knobs put back", a.text)
-    threads = len(os.listdir(f"/proc/{a.process.pid}/task"))
-    e2e.check(threads == 3, "one thread hangs, no more are made", threads)
+    children = a.children()
+    e2e.check(len(children) == 1 and machine.looks(4) and a.children() == children,
+              "one call hangs, no more are made", children)
     took = a.end()
     e2e.check(took < 1 and a.process.returncode == 0, f"the agent does not hang ({took:.2f} s)")
+    e2e.check(e2e.wait_for(lambda: not any(os.path.exists(f"/proc/{child}") for child in children), 5),
+              "nor does it leave a child behind", children)
 
 
 def test_killed(agent, work):
@@ -400,20 +251,6 @@ def test_guest(agent, plugin, work):
     for line in out.splitlines():
         if line.startswith(("/mnt", "KNOBS", "DF")):
             e2e.note(line)
-
-
-def at_once(tests, *arguments):
-    def run_one(test):
-        try:
-            test(*arguments)
-        except Exception:
-            e2e.check(False, f"{test.__name__} runs to its end", traceback.format_exc())
-
-    threads = [threading.Thread(target=run_one, args=(test,)) for test in tests]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
 
 
 def main():

@@ -1,5 +1,21 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 if(RA_CLIENT)
+  # A test whose fuzzer runs a moment in it; fuzz_NAME [libFuzzer's options] is for long runs.
+  function(agent_fuzzed_test test fuzzer)
+    ra_unit_test(${test} ra_client)
+    target_sources(test_${test} PRIVATE ${fuzzer}.c)
+    if(CMAKE_C_COMPILER_ID MATCHES Clang)
+      add_executable(${fuzzer} ${fuzzer}.c)
+      target_link_libraries(${fuzzer} PRIVATE ra_client)
+      target_compile_options(${fuzzer} PRIVATE -fsanitize=fuzzer,address,undefined)
+      target_link_options(${fuzzer} PRIVATE -fsanitize=fuzzer,address,undefined)
+    endif()
+  endfunction()
+
+  agent_fuzzed_test(agent_mounts fuzz_mountinfo)
+  agent_fuzzed_test(agent_settings fuzz_settings)
+  agent_fuzzed_test(agent_knobs fuzz_state)
   ra_unit_test(agent_decide ra_client)
-  ra_unit_test(agent_parts ra_client)
+  ra_unit_test(agent_calls ra_client)
+  ra_unit_test(agent_watch ra_client)
 endif()

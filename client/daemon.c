@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The agent's loop. See daemon.h. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "daemon.h"
+#include "log_sink.h"
+#include "state.h"
+#include "wakeup.h"
+#include "watch.h"
+
+/* --once: more replies than that do not help (one in four million servers with prices needs more).
+ */
+#define ONCE_REPLIES 40
+
+static struct daemon {
+	struct watch_host host;
+	struct wakeup wakeup;
+	bool unrecorded; /* the last record could not be written, which was said */
+} agent;
+
+/* ---- the record -------------------------------------------------------------------------- */
+
+static int write_record(const struct watch_host *h)
+{
+	FILE *out = state_begin(h->settings.root);
+
+	if (!out)
+		return errno;
+	for (unsigned int i = 0; i < h->settings.mount_count; i++) {
+		watch_show(&h->watches[i], out);
+		state_knob(out, &h->watches[i].knobs.ratio);
+		state_knob(out, &h->watches[i].knobs.readahead);
+	}
+	state_knob(out, &h->machine.background);
+	state_knob(out, &h->machine.limit);
+	return state_end(h->settings.root, out);
+}
+
+static bool record(void *arg)
+{
+	struct daemon *d = arg;
+	int err = d->host.settings.dry_run ? 0 : write_record(&d->host);
+
+	if (err && !d->unrecorded)
+		log_line(LOG_LEVEL_WARN, "%s: no knob is turned: %s", STATE_FILE, strerror(err));
+	d->unrecorded = err != 0;
+	return err == 0;
+}
+
+/* ---- running ----------------------------------------------------------------------------- */
+
+static int start(struct daemon *d, const struct settings *s)
+{
+	struct watch_host *h = &d->host;
+
+	machine_init(&h->machine, s->root, (uint32_t)s->flush_point, s->dry_run);
+	h->hand = (struct knob_hand){{record, d}, s->dry_run};
+	watch_list(h, s);
+	return wakeup_init(&d->wakeup);
+}
+
+static void sink(const struct settings *s)
+{
+	if (s->syslog)
+		log_sink_syslog();
+	else
+		log_sink_stdout();
+}
+
+static void reload(struct daemon *d, int argc, char **argv)
+{
+	struct settings old = d->host.settings, fresh;
+	char error[SETTINGS_LINE + 512];
+
+	d->wakeup.reload = false;
+	settings_init(&fresh);
+	if (!settings_parse(&fresh, argc, argv, error, sizeof(error)) ||
+	    !settings_check(&fresh, error, sizeof(error))) {
+		log_line(LOG_LEVEL_WARN, "SIGHUP: %s: the settings stay as they are", error);
+		settings_free(&fresh);
+		return;
+	}
+	watch_list(&d->host, &fresh);
+	settings_free(&old);
+	sink(&fresh);
+	log_line(LOG_LEVEL_EVENT, "SIGHUP: settings read again; mounts: %u", fresh.mount_count);
+}
+
+/* When there is something to do again. */
+static double look_after(struct watch_host *h, double now)
+{
+	double next = now + h->settings.interval;
+	bool defers = false;
+
+	async_stuck_reap(&h->stuck);
+	machine_look(&h->machine);
+	for (unsigned int i = 0; i < h->settings.mount_count; i++) {
+		struct watch *w = &h->watches[i];
+
+		watch_tick(h, w, now);
+		defers |= w->decision.way == WRITE_DEFER;
+		next = fmin(next, w->ask_at);
+	}
+	machine_flush_point(&h->machine, defers, &h->hand.recorder);
+	return next;
+}
+
+int daemon_run(const struct settings *settings, int argc, char **argv)
+{
+	struct daemon *d = &agent;
+	struct watch_host *h = &d->host;
+	int err = start(d, settings);
+
+	if (err)
+		return err;
+	sink(settings);
+	while (!d->wakeup.end) {
+		double next = look_after(h, wakeup_now());
+
+		record(d);
+		wakeup_wait(&d->wakeup, next);
+		if (d->wakeup.reload)
+			reload(d, argc, argv);
+	}
+	for (unsigned int i = 0; i < h->settings.mount_count; i++)
+		watch_release(h, &h->watches[i]);
+	machine_flush_point(&h->machine, false, &h->hand.recorder);
+	if (!h->settings.dry_run)
+		state_remove(h->settings.root);
+	return 0;
+}
+
+/* ---- --once ------------------------------------------------------------------------------ */
+
+static bool find_out(struct daemon *d, struct watch *w)
+{
+	const double end = wakeup_now() + d->host.settings.answer;
+	unsigned int replies = 0;
+	char obstacle[64];
+
+	watch_look(&d->host, w, wakeup_now());
+	if (*mount_obstacle(&w->mount, obstacle, sizeof(obstacle))) {
+		log_line(LOG_LEVEL_EVENT, "%s: %s", w->path, obstacle);
+		return false;
+	}
+	while (replies < ONCE_REPLIES && !w->detector.believed && !w->detector.disproofs &&
+	       wakeup_now() < end && !d->wakeup.end) {
+		watch_ask(&d->host, w, wakeup_now());
+		wakeup_wait(&d->wakeup, fmin(end, w->ask_at));
+		replies += watch_feed(w, wakeup_now());
+	}
+	if (!w->detector.believed)
+		log_line(LOG_LEVEL_EVENT, "%s: %s", w->path,
+			 replies ? "the server states no prices" : "no answer");
+	return w->detector.believed;
+}
+
+int daemon_once(const struct settings *settings)
+{
+	struct daemon *d = &agent;
+	int status = start(d, settings);
+
+	if (status)
+		return status;
+	d->host.settings.interval = ASK_SOON;
+	for (unsigned int i = 0; i < settings->mount_count; i++) {
+		struct watch *w = &d->host.watches[i];
+
+		if (!find_out(d, w)) {
+			status = -1;
+			continue;
+		}
+		machine_look(&d->host.machine);
+		w->answered = wakeup_now();
+		w->ask_at = INFINITY;
+		watch_tick(&d->host, w, wakeup_now());
+	}
+	return status;
+}

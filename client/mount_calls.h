@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The two calls that touch a mount, each in a child (async_call.h), as either may hang with its
+ * server:
+ *
+ *   ask    statfs(2), which is one FSSTAT: the counters that carry prices
+ *   push   syncfs(2): what has been written goes to the server now
+ *
+ * A call is that of one mount, by its id: where another mount stands at the path, a call that still
+ * hangs in the one before is dropped, and its answer counts no more. One thread.
+ */
+#ifndef CLIENT_MOUNT_CALLS_H
+#define CLIENT_MOUNT_CALLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "async_call.h"
+
+struct mount_place {
+	const char *root;    /* before PATH: "" but in tests */
+	const char *path;    /* where it is mounted */
+	const char *replies; /* a file to take replies from in place of statfs, NULL */
+};
+
+struct mount_reply {
+	uint64_t total, avail; /* inodes, as f_files and f_favail of statvfs(3) */
+	int error;	       /* errno, 0 */
+};
+
+/* All zero: none under way. */
+struct mount_calls {
+	struct async_call ask, push;
+	unsigned int mount; /* the id of whose they are */
+};
+
+/* From now on of the mount ID. False: the calls of the one before hang, and so do too many others. */
+bool mount_calls_adopt(struct mount_calls *c, unsigned int id, struct async_stuck *stuck);
+/* Begins a call, where that kind is not under way. */
+bool mount_calls_ask(struct mount_calls *c, const struct mount_place *at);
+bool mount_calls_push(struct mount_calls *c, const struct mount_place *at);
+/* True once for each call that has returned. */
+bool mount_calls_asked(struct mount_calls *c, struct mount_reply *reply);
+bool mount_calls_pushed(struct mount_calls *c, int *error);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The two knobs of a mount's bdi, as wanted or as found, and what is said about that.
+ *
+ *   min_ratio       percent of dirty memory that the mount may keep: deferral
+ *   read_ahead_kb   KiB, for files that are opened from then on
+ *
+ * Mounts of one export have them in common, so one mount owns them. One thread.
+ */
+#ifndef CLIENT_MOUNT_KNOBS_H
+#define CLIENT_MOUNT_KNOBS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "knob.h"
+
+#define KNOB_AS_FOUND (-1)
+
+struct mount_knobs {
+	const char *path; /* of the mount, to say */
+	bool owns;	  /* these are its */
+	struct knob ratio, readahead;
+	int64_t ratio_set, readahead_set; /* what was wanted last */
+};
+
+/* How knobs are turned. */
+struct knob_hand {
+	struct knob_recorder recorder;
+	bool dry_run; /* only say what would be done */
+};
+
+/* The knobs of the mount at PATH: not its own yet, and nothing is touched. */
+void mount_knobs_init(struct mount_knobs *m, const char *path);
+/* They are its: those of DEVICE, below ROOT. */
+void mount_knobs_own(struct mount_knobs *m, const char *root, const char *device);
+/* A number, or KNOB_AS_FOUND; WHY is said. */
+void mount_knobs_ratio(struct mount_knobs *m, int64_t percent, const char *why,
+		       const struct knob_hand *hand);
+void mount_knobs_readahead(struct mount_knobs *m, int64_t kib, const char *why,
+			   const struct knob_hand *hand);
+/* KiB that read_ahead_kb had before us; 0 where that cannot be read. */
+uint32_t mount_knobs_readahead_found(struct mount_knobs *m);
+/* Both as found, and said. */
+void mount_knobs_release(struct mount_knobs *m, const struct knob_hand *hand);
+/* The mount is gone: what is still there as found, and not its own any more; nothing is said. */
+void mount_knobs_disown(struct mount_knobs *m);
+
+#endif

@@ -1,0 +1,256 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""What the tests of ca-nfs-agent share: a machine made of files (--root) whose server's replies are
+a file too (--replies), a server that states prices there, a file system that never answers, and the
+agent with what it says.
+"""
+import ctypes
+import os
+import random
+import re
+import signal
+import struct
+import subprocess
+import threading
+import time
+import traceback
+
+import e2e
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+MOUNT = "/mnt/n"
+NFS = f"36 35 0:47 / {MOUNT} rw,noatime - nfs server:/export rw,vers=3,rsize=1048576\n"
+IN_OPEN, IN_CLOSE = 0x20, 0x10  # inotify(7)
+QUICK = ("--interval", "0.25", "--answer", "1")
+# The program of the specification
+CODEC = {}
+
+
+def load_codec():
+    with open(f"{HERE}/../../doc/fsstat-prices.md", encoding="utf-8") as document:
+        exec(re.search(r"^```python\n(.*?)^```", document.read(), re.M | re.S)[1], CODEC)
+
+
+def priced(write, readahead):
+    tfiles, _, afiles = CODEC["encode"](6553600, 6000000, 6000000, write, readahead,
+                                        random.randint(1, 3))
+    return f"{tfiles} {afiles}\n"
+
+
+class Machine:
+    """What the agent sees of a machine, in a directory."""
+
+    def __init__(self, work, name):
+        self.root = f"{work}/{name}"
+        for directory in ("proc/self", "proc/sys/vm", "sys/class/bdi/0:47", "run", "mnt/n"):
+            os.makedirs(f"{self.root}/{directory}")
+        self.write("proc/self/mountinfo", NFS)
+        self.write("proc/meminfo", "MemTotal: 8000000 kB\nMemAvailable: 6000000 kB\n")
+        self.dirty(1000)
+        for knob, value in (("sys/class/bdi/0:47/min_ratio", 0),
+                            ("sys/class/bdi/0:47/read_ahead_kb", 128),
+                            ("proc/sys/vm/dirty_background_ratio", 10),
+                            ("proc/sys/vm/dirty_ratio", 20)):
+            self.write(knob, f"{value}\n")
+        self.replies = f"{self.root}/replies"
+        self.reply("6553600 6000000\n")
+
+    def write(self, name, text):
+        with open(f"{self.root}/{name}.new", "w", encoding="ascii") as file:
+            file.write(text)
+        os.rename(f"{self.root}/{name}.new", f"{self.root}/{name}")
+
+    def dirty(self, pages):
+        self.write("proc/vmstat", f"nr_free_pages 1000000\nnr_active_file 1\nnr_inactive_file 1\n"
+                                  f"nr_dirty {pages}\nnr_writeback 0\nnr_dirty_threshold 400000\n"
+                                  "nr_dirty_background_threshold 200000\n")
+
+    def reply(self, text):
+        self.write("replies", text)
+
+    def knob(self, name):
+        with open(f"{self.root}/{name}", encoding="ascii") as file:
+            return int(file.read() or -1)  # empty: just being written
+
+    @property
+    def min_ratio(self):
+        return self.knob("sys/class/bdi/0:47/min_ratio")
+
+    @property
+    def read_ahead(self):
+        return self.knob("sys/class/bdi/0:47/read_ahead_kb")
+
+    @property
+    def flush_point(self):
+        return (self.knob("proc/sys/vm/dirty_background_ratio"),
+                self.knob("proc/sys/vm/dirty_ratio"))
+
+    def untouched(self):
+        return (self.min_ratio, self.read_ahead, self.flush_point) == (0, 128, (10, 20))
+
+    def pipe_for_replies(self):
+        """Who asks waits for ever."""
+        os.mkfifo(f"{self.root}/fifo")
+        os.rename(f"{self.root}/fifo", self.replies)
+
+    def looks(self, count, seconds=10):
+        """Waits until the agent has looked so often: each time it writes its state anew."""
+        def state():
+            try:
+                return os.stat(f"{self.root}/run/ca-nfs-agent.state").st_ino
+            except FileNotFoundError:
+                return 0
+        for _ in range(count):
+            was = state()
+            if not e2e.wait_for(lambda: state() != was, seconds, 0.01):
+                return False
+        return True
+
+    def command(self, agent, *arguments):
+        return [agent, "--root", self.root, "--replies", self.replies, *arguments]
+
+
+class Server(threading.Thread):
+    """States prices in the replies' file, twenty times a second."""
+
+    def __init__(self, machine, write=0.0, readahead=0.0):
+        super().__init__(daemon=True)
+        self.machine, self.prices = machine, (write, readahead)
+        self.stopping = threading.Event()
+        self.start()
+
+    def run(self):
+        while not self.stopping.wait(0.05):
+            self.machine.reply(priced(*self.prices))
+
+    def stop(self):
+        self.stopping.set()
+        self.join()
+
+
+class Opens:
+    """Counts how often a file is opened, by inotify."""
+
+    def __init__(self, path):
+        libc = ctypes.CDLL(None)
+        self.seen, self.fd = 0, libc.inotify_init1(os.O_NONBLOCK)
+        # with closings in between, for the kernel makes one of two equal events
+        if self.fd < 0 or libc.inotify_add_watch(self.fd, path.encode(), IN_OPEN | IN_CLOSE) < 0:
+            raise OSError("no inotify")
+
+    def count(self):
+        try:
+            events = os.read(self.fd, 1 << 16)
+        except BlockingIOError:
+            events = b""
+        self.seen += sum(mask == IN_OPEN for _, mask, _, _ in struct.iter_unpack("iIII", events))
+        return self.seen
+
+
+class Agent:
+    def __init__(self, machine, agent, *arguments, mounts=(MOUNT,)):
+        self.lines = []
+        self.process = subprocess.Popen(machine.command(agent, *QUICK, *arguments, *mounts),
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        e2e.at_exit(lambda: e2e.end_process(self.process))
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip())
+
+    def said(self, text):
+        return any(text in line for line in list(self.lines))
+
+    def waits(self, text, seconds=15):
+        return e2e.wait_for(lambda: self.said(text), seconds)
+
+    def said_after(self, text, seen):
+        return any(text in line for line in list(self.lines)[seen:])
+
+    def count(self, text):
+        return sum(text in line for line in list(self.lines))
+
+    def children(self):
+        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children",
+                  encoding="ascii") as file:
+            return file.read().split()
+
+    def end(self, number=signal.SIGTERM):
+        began = time.monotonic()
+        self.process.send_signal(number)
+        self.process.wait(10)
+        self.reader.join(5)
+        return time.monotonic() - began
+
+    @property
+    def text(self):
+        return "\n".join(self.lines)
+
+
+def run(command):
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
+
+
+def machine_ratio_is(machine, value):
+    return lambda: machine.min_ratio == value
+
+
+def at_once(tests, *arguments):
+    def run_one(test):
+        try:
+            test(*arguments)
+        except Exception:
+            e2e.check(False, f"{test.__name__} runs to its end", traceback.format_exc())
+
+    threads = [threading.Thread(target=run_one, args=(test,)) for test in tests]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+class HungMount(threading.Thread):
+    """A FUSE file system at `where` that takes the request to open its directory and never answers:
+    who waits for it cannot be killed, as who waits for a page under write-back to a server that is
+    gone."""
+
+    INIT, GETATTR, OPENDIR, FORGET = 26, 3, 27, 2
+
+    def __init__(self, where):
+        super().__init__(daemon=True)
+        self.hangs = threading.Event()
+        self.device = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
+        libc = ctypes.CDLL(None, use_errno=True)
+        options = f"fd={self.device},rootmode=40000,user_id=0,group_id=0"
+        if libc.mount(b"hung", where.encode(), b"fuse", 0, options.encode()):
+            raise OSError(ctypes.get_errno(), "mount of fuse")
+        e2e.at_exit(self.end)
+        self.where = where
+        self.start()
+
+    def run(self):
+        while True:
+            try:
+                request = os.read(self.device, 1 << 17)
+            except OSError:
+                return
+            _, opcode, unique = struct.unpack_from("<IIQ", request)
+            if opcode == self.INIT:
+                self._answer(unique, struct.pack("<IIIIHHI40x", 7, 31, 0, 0, 0, 0, 1 << 16))
+            elif opcode == self.GETATTR:
+                attributes = struct.pack("<6Q10I", 1, 0, 0, 0, 0, 0, 0, 0, 0, 0o40755, 2, 0, 0, 0,
+                                         4096, 0)
+                self._answer(unique, struct.pack("<QII", 60, 0, 0) + attributes)
+            elif opcode == self.OPENDIR:
+                self.hangs.set()
+            elif opcode != self.FORGET:
+                os.write(self.device, struct.pack("<IiQ", 16, -38, unique))  # ENOSYS
+
+    def _answer(self, unique, body):
+        os.write(self.device, struct.pack("<IiQ", 16 + len(body), 0, unique) + body)
+
+    def end(self):
+        """Whoever waits gets an error."""
+        subprocess.run(["umount", "-f", "-l", self.where], check=False, capture_output=True)

@@ -1,0 +1,226 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""What ca-nfs-agent makes of a bad day: test_agent_faults.py AGENT
+
+Mounts that are not there yet, of another kind, or hung, unmounted and mounted again; calls that
+cannot be killed; a full /run; kill -9; a configuration that is read again. On machines of files
+(agent_machine.py).
+"""
+import os
+import signal
+import subprocess
+import sys
+
+import e2e
+from agent_machine import (MOUNT, NFS, Agent, HungMount, Machine, Server, at_once, load_codec,
+                           machine_ratio_is, run)
+
+AUTOFS = f"30 35 0:40 / {MOUNT} rw,relatime - autofs auto.direct rw,fd=6,timeout=300,direct\n"
+NFS4 = NFS.replace("vers=3", "vers=4.2").replace("nfs server", "nfs4 server")
+TURNED = (50, 16)  # by a server that is dear
+
+
+def knobs(machine):
+    return machine.min_ratio, machine.read_ahead
+
+
+def turned(machine):
+    return e2e.wait_for(lambda: knobs(machine) == TURNED, 15)
+
+
+def test_mounted_again_while_the_old_one_hangs(agent, work):
+    machine = Machine(work, "again")
+    machine.pipe_for_replies()
+    a = Agent(machine, agent)
+    e2e.check(a.waits("no answer"), "the server hangs", a.text)
+    # umount -l, mount: the old question is still waiting
+    machine.write("proc/self/mountinfo", NFS.replace("36 ", "40 ", 1).replace("0:47", "0:48"))
+    os.makedirs(f"{machine.root}/sys/class/bdi/0:48")
+    machine.write("sys/class/bdi/0:48/min_ratio", "0\n")
+    machine.write("sys/class/bdi/0:48/read_ahead_kb", "128\n")
+    server = Server(machine, 0.9, 1.0)
+    e2e.check(a.waits("states prices"), "a new mount is asked, though an old question hangs", a.text)
+    a.end()
+    server.stop()
+
+
+def in_call_that_cannot_be_killed(agent, work, name):
+    machine = Machine(work, name)
+    hung = HungMount(f"{machine.root}/mnt/n")
+    server = Server(machine, 0.0, 1.0)
+    a = Agent(machine, agent, "--dirty-min", "0")
+    e2e.check(hung.hangs.wait(15) and e2e.wait_for(lambda: machine.read_ahead == 16, 15),
+              f"{name}: it hangs where it cannot be killed", a.text)
+    server.stop()
+    return machine, hung, a
+
+
+def test_killed_in_a_call_that_cannot_be(agent, work):
+    machine, hung, a = in_call_that_cannot_be_killed(agent, work, "killed")
+    a.process.kill()
+    result = run(machine.command(agent, "--restore"))
+    e2e.check(result.returncode == 0 and machine.untouched(),
+              "killed: --restore puts the knobs back though a call still hangs",
+              result.stdout + result.stderr)
+    b = Agent(machine, agent, "--readahead", "no")
+    e2e.check(machine.looks(1), "killed: another agent starts though a call still hangs", b.text)
+    b.end()
+    hung.end()
+    a.process.wait(10)
+
+
+def test_ended_in_a_call_that_cannot_be_killed(agent, work):
+    machine, hung, a = in_call_that_cannot_be_killed(agent, work, "ended")
+    a.process.terminate()
+    try:
+        status = a.process.wait(5)
+    except subprocess.TimeoutExpired:
+        status = None
+    e2e.check(status == 0 and machine.untouched(), "ended: it ends, knobs as they were", a.text)
+    result = run(machine.command(agent, "--restore"))
+    e2e.check(result.returncode == 0, "ended: nothing holds the lock", result.stderr)
+    hung.end()
+
+
+def small_run(machine):
+    """/run of 64 KiB."""
+    e2e.run("mount", "-t", "tmpfs", "-o", "size=64k", "none", f"{machine.root}/run")
+    e2e.at_exit(lambda: subprocess.run(["umount", "-l", f"{machine.root}/run"], check=False))
+
+
+def fill(machine):
+    with open(f"{machine.root}/run/full", "wb", buffering=0) as file:
+        try:
+            while file.write(bytes(4096)):
+                pass
+        except OSError:
+            pass
+
+
+def test_no_record_no_knob(agent, work):
+    machine = Machine(work, "full")
+    small_run(machine)
+    with open(f"{machine.root}/run/ca-nfs-agent.lock", "w", encoding="ascii"):
+        pass
+    fill(machine)
+    server = Server(machine, 0.9, 1.0)
+    a = Agent(machine, agent)
+    e2e.check(a.waits("no knob is turned: No space left on device"), "/run is full: told", a.text)
+    e2e.check(a.waits("writes: defer") and machine.untouched(), "and no knob is turned", a.text)
+    os.unlink(f"{machine.root}/run/full")
+    e2e.check(turned(machine), "with space again they are", a.text)
+    e2e.check(a.count("no knob is turned") == 1, "told once", a.text)
+    a.end()
+    e2e.check(machine.untouched(), "and put back", a.text)
+    server.stop()
+
+
+def test_killed_while_run_is_full(agent, work):
+    machine = Machine(work, "full_killed")
+    small_run(machine)
+    server = Server(machine, 0.9, 1.0)
+    a = Agent(machine, agent)
+    e2e.check(turned(machine), "knobs are turned, then /run fills up", a.text)
+    fill(machine)
+    server.prices = (0.9, 0.0)  # would be 1024 KiB
+    e2e.check(a.waits("no knob is turned: No space left on device") and knobs(machine) == TURNED,
+              "no knob is turned further than its record says", knobs(machine))
+    a.end(signal.SIGKILL)
+    server.stop()
+    machine.reply("6553600 6000000\n")
+    a = Agent(machine, agent)
+    e2e.check(e2e.wait_for(machine.untouched, 5),
+              "killed: the next agent puts back what was turned, with /run full", a.text)
+    a.end()
+
+
+def test_not_yet_and_not_this_one(agent, work):
+    machine = Machine(work, "not_yet")
+    server = Server(machine, 0.9, 1.0)
+    mounts = (MOUNT, "/mnt/o", "/mnt/p", "/mnt/q")
+    other = [line.replace(MOUNT, mount) for line, mount in ((NFS4, "/mnt/o"), (AUTOFS, "/mnt/p"))]
+    local = NFS.replace("nfs server", "ext4 server").replace(MOUNT, "/mnt/q")
+    machine.write("proc/self/mountinfo", "".join(other) + local)
+    a = Agent(machine, agent, mounts=mounts)
+    for what in ("/mnt/n: nothing is mounted there: not yet", "/mnt/p: waits to be mounted (autofs)",
+                 "/mnt/o: is NFS of another version: prices need vers=3",
+                 "/mnt/q: is ext4, not NFS"):
+        e2e.check(a.waits(what), what, a.text)
+    machine.write("proc/self/mountinfo", "".join(other) + local + NFS)
+    e2e.check(e2e.wait_for(machine_ratio_is(machine, 22), 15),
+              "the one that comes is looked after", a.text)
+    status = run(machine.command(agent, "--status")).stdout
+    e2e.check("/mnt/p" in status and "waits to be mounted" in status, "--status says which wait",
+              status)
+    a.end()
+    e2e.check(machine.untouched() and a.process.returncode == 0, "and it ends well", a.text)
+    server.stop()
+
+
+def test_reload(agent, work):
+    machine = Machine(work, "reload")
+    machine.write("agent.conf", f"mount {MOUNT}\nreadahead-min 32\n")
+    server = Server(machine, 0.9, 1.0)
+    a = Agent(machine, agent, "--config", f"{machine.root}/agent.conf", mounts=())
+    e2e.check(e2e.wait_for(lambda: knobs(machine) == (50, 32), 15), "settings of a file", a.text)
+    machine.write("agent.conf", f"mount {MOUNT}\nreadahead-min 64\ndefer no\nmount /mnt/o\n")
+    a.process.send_signal(signal.SIGHUP)
+    e2e.check(e2e.wait_for(lambda: knobs(machine) == (0, 64), 5), "SIGHUP: they are read again",
+              a.text)
+    e2e.check(a.waits("/mnt/o: nothing is mounted there"), "a mount more", a.text)
+    for text, why in ((f"mount {MOUNT}\nreadahead-min 1\n", "line 2: readahead-min = 1: must be"),
+                      ("speed 1\n", "line 1: speed: there is no such setting"),
+                      ("interval 1\n", "which mounts?")):
+        machine.write("agent.conf", text)
+        seen = len(a.lines)
+        a.process.send_signal(signal.SIGHUP)
+        e2e.check(e2e.wait_for(lambda: a.said_after(why, seen), 5) and a.said("stay as they are"),
+                  f"bad settings are not taken: {why}", a.text)
+        e2e.check(machine.looks(2) and knobs(machine) == (0, 64) and a.process.poll() is None,
+                  "those from before hold", knobs(machine))
+    machine.write("agent.conf", "mount /mnt/o\n")
+    a.process.send_signal(signal.SIGHUP)
+    e2e.check(e2e.wait_for(machine.untouched, 5), "a mount that is not listed any more is let go",
+              a.text)
+    a.end()
+    server.stop()
+
+
+def test_lock(agent, work):
+    machine = Machine(work, "lock")
+    server = Server(machine, 0.9, 1.0)
+    a = Agent(machine, agent)
+    turned(machine)
+    result = run(machine.command(agent, "--restore"))
+    e2e.check(result.returncode == 1 and f"process {a.process.pid} (ca-nfs-agent)" in result.stderr
+              and "--stop ends it" in result.stderr and knobs(machine) == TURNED,
+              "--restore beside a living agent: says which, and how to go on", result.stderr)
+    result = run(machine.command(agent, "--stop"))
+    e2e.check(result.returncode == 0 and machine.untouched() and a.process.wait(5) == 0,
+              "--stop ends it, knobs as they were", result.stdout + result.stderr)
+    a = Agent(machine, agent)
+    turned(machine)
+    a.end(signal.SIGKILL)
+    result = run(machine.command(agent, "--stop"))
+    e2e.check(result.returncode == 0 and machine.untouched() and "2 knobs put back" in result.stdout,
+              "--stop where one was killed: knobs as they were", result.stdout + result.stderr)
+    result = run(machine.command(agent, "--stop"))
+    e2e.check(result.returncode == 0, "--stop where there is none: nothing to do", result.stderr)
+    server.stop()
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__.splitlines()[0])
+    agent = os.path.realpath(sys.argv[1])
+    e2e.enter()
+    load_codec()
+    at_once((test_mounted_again_while_the_old_one_hangs, test_killed_in_a_call_that_cannot_be,
+             test_ended_in_a_call_that_cannot_be_killed, test_no_record_no_knob,
+             test_killed_while_run_is_full, test_not_yet_and_not_this_one, test_reload, test_lock),
+            agent, e2e.work_directory())
+    e2e.finish()
+
+
+if __name__ == "__main__":
+    main()
