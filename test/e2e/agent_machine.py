@@ -211,6 +211,15 @@ def at_once(tests, *arguments):
         thread.join()
 
 
+def lives(process):
+    """Also a process that nobody has waited for yet is dead."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="ascii") as file:
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
 class HungMount(threading.Thread):
     """A FUSE file system at `where` that takes the request to open its directory and never answers:
     who waits for it cannot be killed, as who waits for a page under write-back to a server that is
