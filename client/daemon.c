@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "daemon.h"
 #include "log_sink.h"
@@ -57,6 +59,7 @@ static int start(struct daemon *d, const struct settings *s)
 	struct watch_host *h = &d->host;
 
 	machine_init(&h->machine, s->root, (uint32_t)s->flush_point, s->dry_run);
+	h->draw = clock_now() ^ (uint64_t)getpid() << 32;
 	h->hand = (struct knob_hand){{record, d}, s->dry_run};
 	watch_list(h, s);
 	return wakeup_init(&d->wakeup);

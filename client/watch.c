@@ -228,13 +228,20 @@ static double interval_of(const struct watch_host *h, const struct watch *w)
 	return promising ? fmin(ASK_SOON, interval) : interval;
 }
 
+/* A time of our own between ASK_EARLY before the interval's end and that end. */
+static double next_ask(struct watch_host *h, const struct watch *w, double now)
+{
+	h->draw = h->draw * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return now + interval_of(h, w) * (1 - ASK_EARLY * (double)(h->draw >> 40) / (1 << 24));
+}
+
 void watch_ask(struct watch_host *h, struct watch *w, double now)
 {
 	const struct mount_place at = place_of(h, w);
 
 	if (now < w->ask_at)
 		return;
-	w->ask_at = now + interval_of(h, w);
+	w->ask_at = next_ask(h, w, now);
 	if (!mount_calls_adopt(&w->calls, w->mount.id, &h->stuck))
 		tell_news(w, NEWS_STUCK);
 	else if (w->mount.kind == MOUNT_NFS3)

@@ -32,6 +32,9 @@
 
 /* Time between questions (s) to a server that may be one with prices, until it is believed. */
 #define ASK_SOON 0.25
+/* A question comes that part of the interval early at most, at random: clients that ask at the same
+ * moments would act at the same moments. */
+#define ASK_EARLY 0.25
 /* min_ratio of a mount that defers (percent): half of what may be dirty. All of them together must
  * stay below 100. */
 #define DEFER_RATIO	50
@@ -64,6 +67,7 @@ struct watch_host {
 	struct machine machine;
 	struct knob_hand hand;
 	struct async_stuck stuck;
+	uint64_t draw;			  /* random numbers: the state, any */
 	struct watch watches[MOUNTS_MAX]; /* settings.mount_count of them, in their order */
 };
 

@@ -268,6 +268,23 @@ static void test_mounts_of_one_export(void **state)
 	assert_true(!host.watches[0].knobs.owns && host.watches[1].knobs.owns);
 }
 
+/* Two clients that were started together do not go on asking together. */
+static void test_questions_come_at_moments_of_their_own(void **state)
+{
+	struct watch *w = host.watches;
+	double least = 1, most = 0;
+
+	host.settings.interval = 1;
+	put("proc/self/mountinfo", "");
+	for (unsigned int i = 0; i < 100; i++) {
+		watch_tick(&host, w, now);
+		least = w->ask_at - now < least ? w->ask_at - now : least;
+		most = w->ask_at - now > most ? w->ask_at - now : most;
+		now = w->ask_at;
+	}
+	assert_true(least >= 1 - ASK_EARLY && least < 0.8 && most > 0.95 && most <= 1);
+}
+
 /* ------------------------------------------------------------------------------------------ */
 
 static int make_directory(void **state)
@@ -311,6 +328,7 @@ int main(void)
 		ON_A_MACHINE(test_no_record_no_knob),
 		ON_A_MACHINE(test_settings_change),
 		ON_A_MACHINE(test_mounts_of_one_export),
+		ON_A_MACHINE(test_questions_come_at_moments_of_their_own),
 	};
 
 	return cmocka_run_group_tests(tests, make_directory, remove_directory);

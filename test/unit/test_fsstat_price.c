@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -299,6 +300,28 @@ static void test_vectors_of_the_document(void **state)
 	assert_true(vectors >= 8);
 }
 
+/* The document's vectors that must not decode. */
+static void test_refusals_of_the_document(void **state)
+{
+	char line[512], why;
+	unsigned int vectors = 0;
+	uint64_t total, avail;
+	FILE *doc = fopen(DOCUMENT, "r");
+
+	assert_non_null(doc);
+	while (fgets(line, sizeof(line), doc)) {
+		struct fsstat_prices p;
+
+		if (sscanf(line, "| %" SCNu64 " | %" SCNu64 " | %c", &total, &avail, &why) != 3 ||
+		    isdigit((unsigned char)why))
+			continue;
+		assert_false(fsstat_price_decode_statvfs(total, avail, &p));
+		vectors++;
+	}
+	fclose(doc);
+	assert_true(vectors >= 8);
+}
+
 /* ---- belief ------------------------------------------------------------------------------ */
 
 /* A server with prices, seen COUNT times; how many replies until it is believed. */
@@ -313,6 +336,43 @@ static unsigned int replies_until_belief(struct fsstat_detector *b, struct fssta
 			return n;
 	}
 	return 1000;
+}
+
+/* A reply of this turn; 0: without prices. */
+static struct fsstat_files reply_of_turn(uint32_t turn)
+{
+	struct fsstat_prices p = {.write = 0.5, .readahead = 0.25}, got = {0};
+	struct fsstat_files f = {6553600, 6000000, 6000000};
+
+	for (; turn && got.turn != turn; p.turn++) {
+		f = (struct fsstat_files){6553600, 6000000, 6000000};
+		assert_true(fsstat_price_encode(&f, &p) && fsstat_price_decode(&f, &got));
+	}
+	return f;
+}
+
+static void test_belief_of_the_document(void **state)
+{
+	char line[512], replies[64], believed[64];
+	unsigned int vectors = 0;
+	FILE *doc = fopen(DOCUMENT, "r");
+
+	assert_non_null(doc);
+	while (fgets(line, sizeof(line), doc)) {
+		struct fsstat_detector d = {0};
+
+		if (sscanf(line, "| `%63[0-3]` | `%63[yn]`", replies, believed) != 2)
+			continue;
+		for (unsigned int i = 0; replies[i]; i++) {
+			struct fsstat_files f = reply_of_turn((uint32_t)(replies[i] - '0'));
+
+			assert_int_equal(fsstat_detector_feed(&d, f.total, f.avail),
+					 believed[i] == 'y');
+		}
+		vectors++;
+	}
+	fclose(doc);
+	assert_true(vectors >= 6);
 }
 
 static void test_a_quiet_server_is_believed(void **state)
@@ -544,6 +604,8 @@ int main(void)
 		cmocka_unit_test(test_check_sees_every_bit),
 		cmocka_unit_test(test_fuzz),
 		cmocka_unit_test(test_vectors_of_the_document),
+		cmocka_unit_test(test_refusals_of_the_document),
+		cmocka_unit_test(test_belief_of_the_document),
 		cmocka_unit_test(test_a_quiet_server_is_believed),
 		cmocka_unit_test(test_one_reply_without_ends_belief),
 		cmocka_unit_test(test_what_never_changes_is_not_believed),
