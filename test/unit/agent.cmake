@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 if(RA_CLIENT)
-  # A test whose fuzzer runs a moment in it; fuzz_NAME [libFuzzer's options] is for long runs.
+  # agent_fuzzed_test(TEST FUZZER SOURCE...): a test in which FUZZER runs a moment. For long runs there
+  # is the program FUZZER [libFuzzer's options], with what it tests out of SOURCEs.
   function(agent_fuzzed_test test fuzzer)
     ra_unit_test(${test} ra_client)
     target_sources(test_${test} PRIVATE ${fuzzer}.c)
     if(CMAKE_C_COMPILER_ID MATCHES Clang)
-      add_executable(${fuzzer} ${fuzzer}.c)
-      target_link_libraries(${fuzzer} PRIVATE ra_client)
+      list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/)
+      add_executable(${fuzzer} ${fuzzer}.c ${ARGN})
+      target_include_directories(${fuzzer} PRIVATE ${PROJECT_SOURCE_DIR}/src
+                                 ${PROJECT_SOURCE_DIR}/client)
       target_compile_options(${fuzzer} PRIVATE -fsanitize=fuzzer,address,undefined)
       target_link_options(${fuzzer} PRIVATE -fsanitize=fuzzer,address,undefined)
     endif()
   endfunction()
 
-  agent_fuzzed_test(agent_mounts fuzz_mountinfo)
-  agent_fuzzed_test(agent_settings fuzz_settings)
-  agent_fuzzed_test(agent_knobs fuzz_state)
+  agent_fuzzed_test(agent_mounts fuzz_mountinfo client/mounts.c)
+  agent_fuzzed_test(agent_settings fuzz_settings client/settings.c client/settings_read.c)
+  agent_fuzzed_test(agent_knobs fuzz_state client/state.c client/knob.c src/common/log.c)
   ra_unit_test(agent_decide ra_client)
   ra_unit_test(agent_calls ra_client)
   ra_unit_test(agent_watch ra_client)
