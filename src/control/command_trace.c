@@ -19,6 +19,7 @@
 #include <time.h>
 
 #include "common/clock.h"
+#include "common/log.h"
 #include "common/trace.h"
 #include "control/describe.h"
 
@@ -194,6 +195,8 @@ void command_trace(struct control_call *call)
 			       TRACE_LIMIT_MAX);
 		return;
 	}
+	if (!atomic_load(&trace_on))
+		log_line(LOG_LEVEL_DEBUG, "decisions are traced (control channel)");
 	trace_switch(true);
 	call->held = true;
 	list = describe_array(call->answer, "records");
@@ -205,4 +208,5 @@ void command_trace(struct control_call *call)
 void command_trace_released(void)
 {
 	trace_switch(false);
+	log_line(LOG_LEVEL_DEBUG, "decisions are no longer traced");
 }

@@ -13,13 +13,17 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 
 import control_client
 import e2e
+import nfs3
 
 IMAGE, FILES, SIZE = 512 << 20, 8, 128 << 20  # bytes; SIZE: of all files together
 SWITCHES, ROUNDS_MAX = 200, 20
 POLICIES = ("fifo", "elevator", "ncscan", "turns")
+# What the rooms trace: all of common/trace.h.
+EVENTS = {"observe", "plan", "submit", "pick"}
 HEURISTICS = ("off", "default", "always", "slowdown", "cursor")
 
 
@@ -182,6 +186,52 @@ def switches_under_load(ractl, nfsbench, server, disk):
     return rounds * SIZE
 
 
+def write_and_commit(server):
+    """8 MiB of UNSTABLE writes, and a COMMIT of them."""
+    client = nfs3.Client(server, "/full", timeout=30)
+    status, fh = client.lookup("written")
+    if status != nfs3.OK:
+        fh = client.create("written")[1]
+    for at in range(0, 8 << 20, 1 << 18):
+        client.write(fh, at, b"w" * (1 << 18))
+    e2e.check(client.commit(fh).status == nfs3.OK, "a COMMIT while decisions are followed")
+    client.close()
+
+
+def decisions_are_seen(ractl, nfsbench, server):
+    """Each event of the rooms, while reads, writes and a COMMIT come in; nothing afterwards."""
+    done = ractl.run("trace", "--events", "plan,guess")
+    e2e.check(done.returncode == 1 and "guess" in done.stderr and "observe" in done.stderr,
+              "trace: a wrong event is refused, with the right ones", done)
+    follower = subprocess.Popen([ractl.path, "--json", "trace", "--follow"], text=True,
+                                stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    e2e.at_exit(lambda: e2e.end_process(follower))
+    first = json.loads(follower.stdout.readline())  # from here on the server notes decisions
+    seen, numbers = {}, []
+    load = Load(nfsbench, server, "/full")
+    write_and_commit(server)
+    too_long = threading.Timer(60, follower.kill)  # then its output ends
+    too_long.start()
+    while not EVENTS <= seen.keys() and (line := follower.stdout.readline()):
+        for record in json.loads(line)["records"]:
+            seen.setdefault(record["event"], record)
+            numbers.append(record["number"])
+    too_long.cancel()
+    while load.running(30):
+        pass
+    follower.terminate()
+    follower.wait()
+    e2e.check(EVENTS <= seen.keys(), f"trace: {', '.join(sorted(EVENTS))} are seen", seen.keys())
+    e2e.check(numbers == sorted(set(numbers)) and numbers[0] > first["last"],
+              "trace: each decision once, in its order", numbers[:20])
+    e2e.check(all("file" in seen[e] and seen[e]["length"] > 0 for e in ("observe", "plan", "pick")),
+              "trace: with file and length", seen)
+    channel = control_client.Channel()
+    last = channel.ask(command="trace", events="plan")["last"]
+    channel.close()
+    e2e.check(last >= numbers[-1], "trace: numbers go on for the next who looks", (last, numbers[-1]))
+
+
 def sighup_applies_the_configuration(ractl, server):
     def configured():
         return (ractl.json("devices")["devices"][0]["scheduler"] == "turns" and
@@ -272,6 +322,8 @@ def main():
     commands_work(ractl, disk)
     wrong_is_refused(ractl)
     read = stats_since_the_reset(ractl, nfsbench, server)
+    decisions_are_seen(ractl, nfsbench, server)
+    read += SIZE
     read += switches_under_load(ractl, nfsbench, server, disk)
     sighup_applies_the_configuration(ractl, server)
     another_server(ractl, server, work, path, plugin)
