@@ -12,7 +12,7 @@ const struct trace_kind trace_kinds[TRACE_EVENTS] = {
 	[TRACE_PLAN] = {"plan", {"offset", "length", "ahead", "window"}},
 	[TRACE_SUBMIT] = {"submit", {"offset", "length", "class", "verdict"}},
 	[TRACE_PICK] = {"pick", {"offset", "length", "class", "waited_us"}},
-	[TRACE_TURN] = {"turn", {"bytes", "lasted_us", "share_permille", "error"}},
+	[TRACE_TURN] = {"turn", {"bytes", "lasted_us", "slice_us", "error"}},
 	[TRACE_COMMIT] = {"commit", {"offset", "length", "waited_us", "error"}},
 	[TRACE_PRICE] = {"price", {"device", "write_permille", "readahead_permille", "resource"}},
 };

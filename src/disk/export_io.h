@@ -42,6 +42,7 @@ struct writeback_settings {
 	uint64_t delay;		  /* ns; less than that is after this time */
 	uint64_t age_max;	  /* ns */
 	uint64_t commit_wait;	  /* ns */
+	bool commit_part;	  /* a part of a file may be made stable by itself */
 	uint64_t reply_delay_max; /* ns */
 };
 

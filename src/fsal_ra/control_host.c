@@ -16,9 +16,9 @@
 #include "params.h"
 #include "prices.h"
 #include "stats.h"
-#include "writeback.h"
 #include "writeback/dirty_memory.h"
 #include "writeback/pacer.h"
+#include "writeback/writeback.h"
 
 _Static_assert(DEVICES_MAX <= FACTS_DEVICES_MAX, "operators see all devices");
 
@@ -97,10 +97,10 @@ static void engine_facts(struct engine_facts *f)
 
 static void writing_facts(struct writing_facts *f)
 {
-	struct writeback_view w;
+	struct writeback_stats w;
 	struct pacer_stats p;
 
-	writeback_view(&w);
+	writeback_stats(&w);
 	pacer_stats(&p);
 	*f = (struct writing_facts){
 		.dirty_files = w.files,

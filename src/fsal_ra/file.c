@@ -2,8 +2,10 @@
 /*
  * Files: opening, closing, locks, space. Reads are in read.c, writes in write.c.
  */
+#include <errno.h>
+
 #include "subcall.h"
-#include "writeback.h"
+#include "writeback/writeback.h"
 
 static fsal_status_t close_(struct fsal_obj_handle *obj_hdl)
 {
@@ -74,20 +76,45 @@ static fsal_status_t io_advise2(struct fsal_obj_handle *obj_hdl, struct state_t 
 	return SUB_OBJ(obj_hdl, io_advise2, state, hints);
 }
 
+/* The sub-FSAL's part of a COMMIT, and what it said. */
+struct commit_call {
+	struct fsal_obj_handle *obj_hdl;
+	off_t offset;
+	size_t len;
+	fsal_status_t status;
+};
+
+static int fsync_below(void *arg)
+{
+	struct commit_call *call = arg;
+
+	call->status = SUB_OBJ(call->obj_hdl, commit2, call->offset, call->len);
+	if (!FSAL_IS_ERROR(call->status))
+		return 0;
+	return call->status.minor ? call->status.minor : EIO;
+}
+
 static fsal_status_t commit2(struct fsal_obj_handle *obj_hdl, off_t offset, size_t len)
 {
-	struct backing_slot *slot = &ra_handle_of(obj_hdl)->slot;
-	uint64_t at = (uint64_t)offset;
-	struct backing *b = writeback_commit(slot, ra_export_of_op()->io, at, len);
-	fsal_status_t status = fsalstat(ERR_FSAL_NO_ERROR, 0);
-	int err, part;
+	struct commit_call call = {.obj_hdl = obj_hdl, .offset = offset, .len = len};
+	struct writeback_settings s;
+	struct commit c = {.slot = &ra_handle_of(obj_hdl)->slot,
+			   .offset = (uint64_t)offset,
+			   .len = len,
+			   .fsync_below = fsync_below,
+			   .arg = &call};
+	int err;
 
-	if (!writeback_commit_part(slot, b, at, len, &part))
-		status = SUB_OBJ(obj_hdl, commit2, offset, len);
-	err = writeback_committed(b);
+	export_io_writeback(ra_export_of_op()->io, &s);
+	c.wait = s.commit_wait;
+	c.part = s.commit_part;
+	err = writeback_commit(&c);
 	if (!err)
-		err = part;
-	return err && !FSAL_IS_ERROR(status) ? fsalstat(posix2fsal_error(err), err) : status;
+		return fsalstat(ERR_FSAL_NO_ERROR, 0);
+	if (FSAL_IS_ERROR(call.status))
+		return call.status;
+	/* not known yet: the client asks again */
+	return fsalstat(err == EAGAIN ? ERR_FSAL_DELAY : posix2fsal_error(err), err);
 }
 
 static fsal_status_t lock_op2(struct fsal_obj_handle *obj_hdl, struct state_t *state, void *owner,

@@ -6,7 +6,7 @@
  */
 #include "open_handle.h"
 #include "subcall.h"
-#include "writeback.h"
+#include "writeback/writeback.h"
 
 #include <string.h>
 
@@ -226,9 +226,9 @@ static fsal_status_t rename_(struct fsal_obj_handle *obj_hdl, struct fsal_obj_ha
 	status = SUBCALL(ra_export_of_op(),
 			 olddir->obj_ops->rename(ra_sub_of(obj_hdl), olddir, old_name,
 						 ra_sub_of(newdir_hdl), new_name RA_DIR2_ARGS));
-	/* A file renamed over has lost its name: maintenance finds those without a link. */
+	/* A file renamed over has lost its name: those without a link are looked for. */
 	if (!FSAL_IS_ERROR(status))
-		writeback_removed();
+		writeback_renamed();
 	return status;
 }
 
@@ -246,14 +246,15 @@ static void forget(struct ra_handle *hdl)
 static fsal_status_t unlink_(struct fsal_obj_handle *dir_hdl, struct fsal_obj_handle *obj_hdl,
 			     const char *name RA_DIR_PARAMS)
 {
-	struct backing *b = backing_peek(&ra_handle_of(obj_hdl)->slot);
+	struct backing_slot *slot = &ra_handle_of(obj_hdl)->slot;
 	fsal_status_t status;
 
-	backing_drop(&ra_handle_of(obj_hdl)->slot);
+	backing_drop(slot);
 	status = SUB_OBJ(dir_hdl, unlink, ra_sub_of(obj_hdl), name RA_DIR_ARGS);
-	writeback_unlinked(b);
-	if (!FSAL_IS_ERROR(status))
+	if (!FSAL_IS_ERROR(status)) {
+		writeback_unlinked(slot);
 		forget(ra_handle_of(obj_hdl));
+	}
 	return status;
 }
 

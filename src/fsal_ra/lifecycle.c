@@ -21,7 +21,9 @@
 #include "params.h"
 #include "prices.h"
 #include "stats.h"
-#include "writeback.h"
+#include "writeback/dirty_memory.h"
+#include "writeback/pacer.h"
+#include "writeback/writeback.h"
 
 /* Maintenance runs this often (ns). */
 #define TICK CLOCK_SECOND
@@ -210,9 +212,20 @@ static int start_pacer(void)
 	return pacer_start(&limits);
 }
 
+static int start_writeback(void)
+{
+	const struct writeback_limits limits = {
+		.files = (uint32_t)ra_module_params.writeback_files,
+		.name_thread = name_thread,
+	};
+
+	dirty_memory_start(ra_module_params.dirty_budget);
+	return writeback_start(&limits, &writeback_linux_ops);
+}
+
 static void start_writing(void)
 {
-	int err = writeback_start();
+	int err = start_writeback();
 
 	if (!err)
 		err = start_pacer();
@@ -252,6 +265,7 @@ void ra_io_module_stop(void)
 	module.running = false;
 	pacer_stop();
 	writeback_stop();
+	dirty_memory_stop();
 	backing_sweep(clock_now(), true);
 	ra_stats_log();
 	device_stop_all();

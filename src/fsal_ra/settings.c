@@ -55,6 +55,7 @@ static void writeback_of(const struct ra_export_params *p, struct writeback_sett
 		.delay = p->writeback_delay * CLOCK_MS,
 		.age_max = p->writeback_max_age * CLOCK_MS,
 		.commit_wait = p->commit_wait * CLOCK_MS,
+		.commit_part = p->commit_part,
 		.reply_delay_max = p->write_delay_max * CLOCK_MS,
 	};
 }

@@ -9,7 +9,7 @@
 
 #include "call.h"
 #include "common/container.h"
-#include "writeback.h"
+#include "writeback/writeback.h"
 
 /* Answers a write whose reply has been held back. */
 static void answer(struct paced *p)

@@ -269,7 +269,7 @@ static void test_follow(void **state)
 	static const char *const lines[] = {
 		"plan     file 1234                 offset=0 length=8388608 ahead=0 "
 		"window=8388608\n",
-		"turn     file 77                   bytes=4096 lasted_us=12 share_permille=820 "
+		"turn     file 77                   bytes=4096 lasted_us=12 slice_us=820 "
 		"error=5\n",
 	};
 

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * COMMIT: its range by turns, then the fsync of the FSAL below, then the errors that are its to tell.
+ *
+ *   range by turns        fsync below          the descriptor's   a turn that      the error
+ *   (up to Commit_Wait)   of the whole file    own error          began before     kept of the file
+ *   ------------------> ------------------> ------------------> ---------------> ----------> answer
+ *
+ * The kernel keeps an error with the file, and each open descriptor tells it once; one that is opened
+ * later tells it only if no other has. So, of the descriptors that can know of an error,
+ *   the FSAL's  told it by this fsync, if it happened before;
+ *   ours        tells it by a turn, which records it: a turn that began before the fsync was over may
+ *               have had it already and not recorded it yet, so it is waited for; or it has not told
+ *               it yet, and would in a later turn: so it is asked here.
+ * What fsync did not tell and we found is news for the FSAL's descriptor too: one more fsync has it
+ * tell, or the next COMMIT would fail for the same error.
+ *
+ * COMMITs of a file wait each for its own range. What a COMMIT waits for is taken out of the file's
+ * dirty set when it comes; one that comes later waits for the parts of earlier ones that lie in its
+ * range, but for nothing that is written after it came.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/trace.h"
+#include "writeback/turn.h"
+
+/* A COMMIT of a part is only of that if so much else is dirty, and it is no longer (bytes). */
+#define PART_WORTH (UINT64_C(1) << 20)
+#define PART_MAX   (UINT64_C(1) << 32)
+/* After fsync the present turn has little to wait for: longer than this (ns) it hangs. */
+#define TURN_HANGS (10 * CLOCK_SECOND)
+
+/* ---- its range by turns; with the lock ---- */
+
+/* Whether nothing that W waits for is left. */
+static bool is_clean(const struct dirty_file *f, const struct commit_wait *w)
+{
+	const struct commit_wait *earlier;
+
+	if (w->own.n || f->done < w->until)
+		return false;
+	for (earlier = TAILQ_FIRST(&f->commits); earlier != w; earlier = TAILQ_NEXT(earlier, link))
+		for (uint32_t i = 0; i < earlier->own.n; i++)
+			if (turn_overlaps(&earlier->own.range[i], w->offset, w->len))
+				return false;
+	return true;
+}
+
+static void enter(struct dirty_file *f, struct commit_wait *w)
+{
+	dirty_move(&f->dirty, &w->own, w->offset, w->len);
+	w->until = f->begun; /* part of it may be on its way */
+	TAILQ_INSERT_TAIL(&f->commits, w, link);
+	wb.stats.commits++;
+}
+
+/* What is left of W, whose time is over, later COMMITs wait for, or it is dirty as before. */
+static void leave(struct dirty_file *f, struct commit_wait *w)
+{
+	for (struct commit_wait *v = TAILQ_NEXT(w, link); v != NULL; v = TAILQ_NEXT(v, link))
+		dirty_move(&w->own, &v->own, v->offset, v->len);
+	dirty_move(&w->own, &f->dirty, 0, UINT64_MAX);
+	TAILQ_REMOVE(&f->commits, w, link);
+}
+
+/* Queues F, if it should be and is not; the lock is dropped meanwhile. */
+static void push(struct dirty_file *f)
+{
+	if (!f->busy && turn_wanted(f) && turn_claim(f, 1, wb.ops->now())) {
+		lock_drop(&wb.lock);
+		turn_submit(f); /* F stays: it is pinned */
+		lock_take(&wb.lock);
+	}
+	/* else, or if the queue is full, the flusher does it, and the turn wakes us */
+	if (f->busy)
+		wb.ops->want(&f->backing->device->dispatcher, &f->req);
+}
+
+static void wait_clean(struct dirty_file *f, struct commit_wait *w, uint64_t until)
+{
+	int err = 0;
+
+	enter(f, w);
+	while (!is_clean(f, w) && !f->gone && !err) {
+		push(f);
+		if (!is_clean(f, w) && !f->gone)
+			err = wb.ops->wait(&f->progress, &wb.lock.mutex, until);
+	}
+	leave(f, w);
+}
+
+/* Until the range is written out, as far as it is known to be dirty; without the lock. */
+static void wait_range(const struct commit *c, const struct file_key *key, uint64_t until)
+{
+	struct commit_wait w = {.offset = c->offset, .len = c->len ? c->len : UINT64_MAX};
+	struct dirty_file *f;
+	bool out = false;
+
+	lock_take(&wb.lock);
+	f = dirty_files_find(key);
+	if (f != NULL && !f->gone && dirty_file_scattered(f)) {
+		dirty_remove(&f->dirty, w.offset, w.len); /* fsync does better */
+	} else if (f != NULL && !f->gone) {
+		dirty_file_pin(f);
+		wait_clean(f, &w, until);
+		out = dirty_file_unpin(f);
+	}
+	lock_drop(&wb.lock);
+	if (out)
+		dirty_file_free(f);
+}
+
+/* ---- making it stable ---- */
+
+/* Bytes of the file that are dirty and not part of a COMMIT. */
+static uint64_t others_dirty(const struct file_key *key)
+{
+	const struct dirty_file *f;
+	uint64_t bytes;
+
+	lock_take(&wb.lock);
+	f = dirty_files_find(key);
+	bytes = f != NULL ? dirty_bytes(&f->dirty) : 0;
+	lock_drop(&wb.lock);
+	return bytes;
+}
+
+/*
+ * msync() is the one call that makes part of a file stable, data and the metadata to find it; it
+ * wants a mapping of a descriptor that could be written through. False: it cannot be done.
+ */
+static bool sync_part(int fd, uint64_t offset, uint64_t len, int *err)
+{
+	uint64_t before = offset % (uint64_t)sysconf(_SC_PAGESIZE);
+	void *map = mmap(NULL, before + len, PROT_READ, MAP_SHARED, fd, (off_t)(offset - before));
+
+	if (map == MAP_FAILED)
+		return false;
+	*err = msync(map, before + len, MS_SYNC) ? errno : 0;
+	munmap(map, before + len);
+	return true;
+}
+
+/* The range alone, where that is wanted and worth it; false: it is to be done as ever. */
+static bool stabilize_part(const struct commit *c, const struct file_key *key, int *err)
+{
+	int fd, unopened;
+	bool done;
+
+	if (!c->part || !c->len || c->len > PART_MAX || c->offset > INT64_MAX - c->len ||
+	    others_dirty(key) < PART_WORTH)
+		return false;
+	fd = c->slot->open(c->slot, O_RDWR, &unopened);
+	if (fd < 0)
+		return false;
+	done = sync_part(fd, c->offset, c->len, err);
+	close(fd);
+	lock_take(&wb.lock);
+	wb.stats.parts += done;
+	lock_drop(&wb.lock);
+	return done;
+}
+
+/* ---- the errors that are its to tell ---- */
+
+/* What B's descriptor has not told yet. */
+static int pending_error(struct backing *b)
+{
+	int err = 0;
+
+	if (backing_use(b)) {
+		err = wb.ops->pending(b);
+		backing_unuse(b);
+	}
+	return err;
+}
+
+/* The same of the descriptors that the file's record, and its handle, have. */
+static int pending_errors(const struct commit *c, const struct file_key *key)
+{
+	struct backing *mine = NULL, *slots = backing_peek(c->slot);
+	struct dirty_file *f;
+	int err = 0, other;
+
+	lock_take(&wb.lock);
+	f = dirty_files_find(key);
+	if (f != NULL && !f->gone)
+		mine = backing_hold(f->backing);
+	lock_drop(&wb.lock);
+	if (mine != NULL)
+		err = pending_error(mine);
+	if (slots != NULL && slots != mine) {
+		other = pending_error(slots);
+		err = err ? err : other;
+	}
+	if (mine != NULL)
+		backing_release(mine);
+	if (slots != NULL)
+		backing_release(slots);
+	return err;
+}
+
+/* The error kept of the file, now told. With the lock. */
+static int take_error(const struct file_key *key, struct dirty_file *f)
+{
+	struct kept_error *e = f != NULL ? f->error : errors_take(key);
+	int err = e != NULL ? e->err : 0;
+
+	if (e != NULL)
+		e->err = 0;
+	if (e != NULL && f == NULL)
+		errors_keep(e); /* without an error that frees it */
+	return err;
+}
+
+/*
+ * The error that write-backs met and nobody was told of; 0: none. *HANGS: a turn does, so there may
+ * be one more.
+ */
+static int collect_error(const struct commit *c, const struct file_key *key, uint64_t until,
+			 bool *hangs)
+{
+	int pending = pending_errors(c, key), kept;
+	struct dirty_file *f;
+	bool out = false;
+
+	*hangs = false;
+	lock_take(&wb.lock);
+	f = dirty_files_find(key);
+	if (f != NULL) {
+		dirty_file_pin(f);
+		*hangs = !dirty_file_wait_turn(f, until);
+	}
+	kept = take_error(key, f);
+	wb.stats.told += kept || pending;
+	if (f != NULL)
+		out = dirty_file_unpin(f);
+	lock_drop(&wb.lock);
+	if (out)
+		dirty_file_free(f);
+	return kept ? kept : pending;
+}
+
+int writeback_commit(const struct commit *c)
+{
+	struct file_key key;
+	uint64_t begun, until;
+	bool hangs;
+	int err = 0, ours;
+
+	if (!wb.running || !c->slot->key_len)
+		return c->fsync_below(c->arg);
+	file_key_of(&key, c->slot);
+	begun = wb.ops->now();
+	wait_range(c, &key, begun + c->wait);
+	if (!stabilize_part(c, &key, &err))
+		err = c->fsync_below(c->arg);
+	until = wb.ops->now() + TURN_HANGS;
+	ours = collect_error(c, &key, until, &hangs);
+	if (ours && !err) {
+		(void)c->fsync_below(c->arg); /* fails for the same error, or for one more */
+		err = ours;
+	}
+	if (!err && hangs)
+		err = EAGAIN;
+	trace(TRACE_COMMIT, c->slot->file_hash, c->offset, c->len, (wb.ops->now() - begun) / 1000,
+	      (uint64_t)err);
+	return err;
+}

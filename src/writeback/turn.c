@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The execution of a write-back. See turn.h. */
+#include "writeback/turn.h"
+
+#include <fcntl.h>
+
+#include "common/container.h"
+#include "common/trace.h"
+#include "writeback/dirty_memory.h"
+
+/* One step covers at most this much, and about so many separate writes. */
+#define STEP_BYTES (UINT64_C(2) << 20)
+#define STEP_RUNS  4
+/* Part of the budget beyond which any dirty data is worth a turn. */
+#define LEVEL_HIGH 0.5
+
+static const struct sched_req_ops turn_ops;
+
+static struct dirty_file *file_of(struct sched_req *r)
+{
+	return CONTAINER_OF(r, struct dirty_file, req);
+}
+
+/* The COMMIT to be served next: this turn's, else the one served longest ago; NULL: none waits. */
+static struct commit_wait *next_commit(const struct dirty_file *f)
+{
+	struct commit_wait *w, *next = NULL;
+
+	TAILQ_FOREACH(w, &f->commits, link) {
+		if (!w->own.n)
+			continue;
+		if (w->served == f->turn && f->running)
+			return w;
+		if (next == NULL || w->served < next->served)
+			next = w;
+	}
+	return next;
+}
+
+bool turn_wanted(const struct dirty_file *f)
+{
+	return next_commit(f) != NULL;
+}
+
+bool turn_claim(struct dirty_file *f, double level, uint64_t now)
+{
+	bool wanted, due;
+
+	lock_assert_held(&wb.lock);
+	if (f->busy || f->gone)
+		return false;
+	wanted = turn_wanted(f);
+	if (!wanted && (!f->dirty.n || dirty_file_scattered(f)))
+		return false;
+	due = wanted || level > LEVEL_HIGH || dirty_longest(&f->dirty) >= f->chunk ||
+	      now - dirty_since(&f->dirty) >= f->delay;
+	f->busy = due;
+	return due;
+}
+
+/* What F's request asks for; with the lock. */
+static void describe(struct dirty_file *f)
+{
+	const struct commit_wait *w = next_commit(f);
+	const struct dirty_set *s = w != NULL ? &w->own : &f->dirty;
+	uint64_t len = s->n ? s->range[0].end - s->range[0].offset : 0;
+
+	f->req = (struct sched_req){.ops = &turn_ops,
+				    .class = SCHED_WRITEBACK,
+				    .file = f->backing->file,
+				    .offset = s->n ? dirty_where(s) : 0,
+				    .len = len < f->chunk ? len : f->chunk,
+				    .wanted = w != NULL};
+}
+
+void turn_submit(struct dirty_file *f)
+{
+	bool out;
+
+	lock_take(&wb.lock);
+	assert(f->busy && !f->running);
+	describe(f);
+	lock_drop(&wb.lock);
+	if (backing_use(f->backing)) { /* else it is on its way out */
+		f->req.block = wb.ops->place(f->backing, f->req.offset);
+		backing_unuse(f->backing);
+	}
+	if (wb.ops->submit(&f->backing->device->dispatcher, &f->req) == SCHED_ADDED)
+		return;
+	/* the queue is full: the flusher tries again */
+	lock_take(&wb.lock);
+	f->busy = false;
+	out = dirty_file_take_out(f);
+	if (!out)
+		wb.ops->wake(&f->progress);
+	lock_drop(&wb.lock);
+	if (out)
+		dirty_file_free(f);
+}
+
+bool turn_overlaps(const struct dirty_range *r, uint64_t offset, uint64_t len)
+{
+	return r->end > offset && (len > UINT64_MAX - offset || r->offset < offset + len);
+}
+
+/* The step NUMBER was taken from W: those that came with it or later may wait for it too. */
+static void note_step(struct commit_wait *w, const struct dirty_range *step, uint64_t number)
+{
+	for (; w != NULL; w = TAILQ_NEXT(w, link))
+		if (turn_overlaps(step, w->offset, w->len))
+			w->until = number;
+}
+
+/* Begins the next step: false when there is none, or somebody waits for the turn's end. */
+static bool next_step(struct dirty_file *f, struct dirty_range *step)
+{
+	struct commit_wait *w;
+	bool got = false;
+
+	lock_take(&wb.lock);
+	if (!f->gone && !f->hurried) {
+		w = next_commit(f);
+		got = dirty_take(w != NULL ? &w->own : &f->dirty, STEP_BYTES, STEP_RUNS, step);
+		f->begun += got;
+		if (got && w != NULL) {
+			w->served = f->turn;
+			note_step(w, step, f->begun);
+		}
+	}
+	lock_drop(&wb.lock);
+	return got;
+}
+
+static void step_done(struct dirty_file *f)
+{
+	lock_take(&wb.lock);
+	f->done++;
+	assert(f->done <= f->begun && f->begun <= f->done + 1);
+	if (f->waiters)
+		wb.ops->wake(&f->progress);
+	lock_drop(&wb.lock);
+}
+
+/* First it is recorded, so that no COMMIT can miss it; then the log may take its time. */
+static void record(struct dirty_file *f, int err)
+{
+	bool first;
+
+	lock_take(&wb.lock);
+	first = f->error->err == 0;
+	if (first)
+		f->error->err = err;
+	wb.stats.errors++;
+	lock_drop(&wb.lock);
+	if (first)
+		errors_log(f->backing->device->dev, f->backing->file, err,
+			   "the next COMMIT will say so", wb.ops->now());
+}
+
+/* Starts to write a step out, or waits until it is out. Returns 0 or an errno, recorded. */
+static int sync_step(struct dirty_file *f, const struct dirty_range *step, unsigned int flags)
+{
+	int err = wb.ops->sync(f->backing, step->offset, step->end - step->offset, flags);
+
+	if (err)
+		record(f, err);
+	return err;
+}
+
+/* False: the file went while it was queued. Else it has a use for its turn. */
+static bool begin_turn(struct dirty_file *f)
+{
+	lock_take(&wb.lock);
+	assert(f->busy && !f->running && f->begun == f->done);
+	f->running = !f->gone && backing_use(f->backing);
+	f->turn += f->running;
+	lock_drop(&wb.lock);
+	return f->running;
+}
+
+/* Steps until the slice is over: a step is begun only if it will fit. *LAST: an errno, or 0. */
+static uint64_t run_steps(struct dirty_file *f, uint64_t slice, int *last_err)
+{
+	uint64_t begun = wb.ops->now(), last = begun, took = 0, bytes = 0, now;
+	struct dirty_range ahead, step;
+	bool more = next_step(f, &ahead);
+
+	if (more)
+		*last_err = sync_step(f, &ahead, SYNC_FILE_RANGE_WRITE);
+	while (more) {
+		int err;
+
+		step = ahead;
+		more = last + 2 * took - begun <= slice && next_step(f, &ahead);
+		if (more)
+			sync_step(f, &ahead, SYNC_FILE_RANGE_WRITE);
+		err = sync_step(f, &step,
+				SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+					SYNC_FILE_RANGE_WAIT_AFTER);
+		*last_err = err ? err : *last_err;
+		step_done(f);
+		now = wb.ops->now();
+		took = now - last;
+		last = now;
+		bytes += step.end - step.offset;
+	}
+	return bytes;
+}
+
+static void turn_execute(struct dispatcher *d, struct sched_req *r)
+{
+	struct dirty_file *f = file_of(r);
+	uint64_t slice = wb.ops->slice(d), begun = wb.ops->now();
+	int err = 0;
+
+	r->io_len = 0;
+	if (!begin_turn(f))
+		return;
+	r->io_len = run_steps(f, slice, &err);
+	backing_unuse(f->backing);
+	trace(TRACE_TURN, f->backing->file, r->io_len, (wb.ops->now() - begun) / 1000, slice / 1000,
+	      (uint64_t)err);
+}
+
+static void turn_finish(struct dispatcher *d, struct sched_req *r)
+{
+	struct dirty_file *f = file_of(r);
+	bool again, out = false;
+
+	lock_take(&wb.lock);
+	assert(f->begun == f->done);
+	wb.stats.pushed += r->io_len;
+	f->busy = f->running = false;
+	wb.ops->wake(&f->progress);
+	again = turn_claim(f, dirty_memory_level(), wb.ops->now());
+	if (!again)
+		out = dirty_file_take_out(f);
+	lock_drop(&wb.lock);
+	if (again)
+		turn_submit(f);
+	else if (out)
+		dirty_file_free(f);
+}
+
+static const struct sched_req_ops turn_ops = {
+	.execute = turn_execute,
+	.finish = turn_finish,
+};

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What clients write, names that go, exports that go; the room's life. See writeback.h. */
+#include "writeback/writeback.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "writeback/dirty_memory.h"
+#include "writeback/flusher.h"
+#include "writeback/turn.h"
+
+/* Writers are paced only while so much of the budget waits for our turns: others are not theirs. */
+#define WORTH_PACING 0.25
+/* Longest wait of a REMOVE for the turn that its file is having (ns). */
+#define TURN_TIMEOUT CLOCK_SECOND
+
+/* ---- the world as it is ---- */
+
+static int linux_sync(const struct backing *b, uint64_t offset, uint64_t len, unsigned int flags)
+{
+	return sync_file_range(b->fd, (off_t)offset, (off_t)len, flags) ? errno : 0;
+}
+
+/* Waiting for the pages of a range that no file has costs nothing, and tells the error. */
+static int linux_pending(const struct backing *b)
+{
+	return linux_sync(b, UINT64_C(1) << 62, 1, SYNC_FILE_RANGE_WAIT_BEFORE);
+}
+
+static void linux_wake(pthread_cond_t *cond)
+{
+	pthread_cond_broadcast(cond);
+}
+
+static bool linux_nameless(const struct backing *b)
+{
+	struct stat st;
+
+	return !fstat(b->fd, &st) && st.st_nlink == 0;
+}
+
+const struct writeback_ops writeback_linux_ops = {
+	.now = clock_now,
+	.wait = clock_cond_wait_until,
+	.wake = linux_wake,
+	.sync = linux_sync,
+	.pending = linux_pending,
+	.nameless = linux_nameless,
+	.place = backing_place,
+	.submit = dispatcher_submit,
+	.want = dispatcher_want,
+	.slice = dispatcher_writeback_slice,
+};
+
+/* ---- clients ---- */
+
+/* A use of the backing, if its device is one whose write-back we schedule. */
+static struct backing *scheduled_backing(struct backing_slot *slot, struct export_io *io)
+{
+	struct backing *b = backing_get(slot, io, wb.ops->now());
+
+	if (b != NULL && !device_queues_writeback(b->device)) {
+		backing_put(b);
+		b = NULL;
+	}
+	return b;
+}
+
+/* The record of the file, made if need be: then it has *B. NULL: it is the kernel's to write. */
+static struct dirty_file *record_of(const struct file_key *key, struct backing **b)
+{
+	struct dirty_file *f = dirty_files_find(key);
+
+	if (f == NULL && !wb.stopping) {
+		f = dirty_files_insert(key, *b);
+		if (f != NULL)
+			*b = NULL;
+	}
+	if (f == NULL || f->gone) /* no room, or it is on its way out */
+		wb.stats.untracked++;
+	return f == NULL || f->gone ? NULL : f;
+}
+
+/* A write of F: returns whether it is to be submitted. *OURS: whether it waits for a turn. */
+static bool note_write(struct dirty_file *f, const struct export_io *io,
+		       const struct writeback_settings *s, uint64_t offset, uint64_t len,
+		       bool *ours)
+{
+	uint64_t now = wb.ops->now();
+
+	f->io = io;
+	f->chunk = s->chunk;
+	f->delay = s->delay;
+	f->age_max = s->age_max;
+	dirty_file_note_place(f, offset, len);
+	dirty_add(&f->dirty, offset, len, now);
+	*ours = !dirty_file_scattered(f);
+	if (*ours)
+		wb.waiting += len;
+	return turn_claim(f, dirty_memory_level(), now);
+}
+
+bool writeback_wrote(struct backing_slot *slot, struct export_io *io,
+		     const struct writeback_settings *s, uint64_t offset, uint64_t len)
+{
+	bool due = false, ours = false;
+	struct dirty_file *f;
+	struct file_key key;
+	struct backing *b;
+	uint64_t waiting;
+
+	if (!s->on || !wb.running || !len)
+		return false;
+	b = scheduled_backing(slot, io);
+	if (b == NULL)
+		return false;
+	file_key_of(&key, slot);
+	dirty_memory_wrote(len);
+	lock_take(&wb.lock);
+	f = record_of(&key, &b);
+	if (f != NULL)
+		due = note_write(f, io, s, offset, len, &ours);
+	waiting = wb.waiting;
+	lock_drop(&wb.lock);
+	if (b != NULL)
+		backing_put(b);
+	if (due)
+		turn_submit(f);
+	return ours && (double)waiting > WORTH_PACING * (double)dirty_memory_budget();
+}
+
+void writeback_unlinked(const struct backing_slot *slot)
+{
+	struct file_key key;
+
+	if (!wb.running || !slot->key_len)
+		return;
+	file_key_of(&key, slot);
+	dirty_files_removed(&key, wb.ops->now() + TURN_TIMEOUT);
+}
+
+void writeback_renamed(void)
+{
+	flusher_sweep_soon();
+}
+
+static bool is_of_export(const struct dirty_file *f, const void *io)
+{
+	return f->io == io;
+}
+
+void writeback_leave(const struct export_io *io)
+{
+	if (wb.running)
+		dirty_files_abandon_all(is_of_export, io);
+}
+
+/* ---- life ---- */
+
+int writeback_start(const struct writeback_limits *limits, const struct writeback_ops *ops)
+{
+	int err;
+
+	TAILQ_INIT(&wb.all);
+	for (int i = 0; i < DIRTY_FILE_HASH; i++)
+		TAILQ_INIT(&wb.hash[i]);
+	clock_cond_init(&wb.wake);
+	wb.swept = NULL;
+	wb.waiting = 0;
+	wb.stopping = false;
+	wb.ops = ops;
+	wb.max = limits->files;
+	wb.stats = (struct writeback_stats){0};
+	errors_start();
+	err = flusher_start(limits->name_thread);
+	wb.running = !err;
+	return err;
+}
+
+static bool is_any(const struct dirty_file *f, const void *unused)
+{
+	return true;
+}
+
+/* The kernel has the data; queued requests end when devices stop. */
+void writeback_stop(void)
+{
+	uint32_t untold;
+
+	if (!wb.running)
+		return;
+	flusher_stop();
+	wb.running = false;
+	dirty_files_abandon_all(is_any, NULL);
+	lock_take(&wb.lock);
+	untold = errors_stop();
+	lock_drop(&wb.lock);
+	if (untold)
+		log_line(LOG_LEVEL_CRIT,
+			 "write-back of %" PRIu32 " files failed, and no COMMIT asked for it",
+			 untold);
+}
+
+void writeback_stats(struct writeback_stats *s)
+{
+	lock_take(&wb.lock);
+	*s = wb.stats;
+	s->kept = errors_count();
+	lock_drop(&wb.lock);
+}
