@@ -19,8 +19,7 @@
 #define IDLE	       (100 * MS) /* without a read */
 #define IDLE_REQUESTS  4	  /* written then, at once */
 #define SAMPLE	       (50 * MS)
-#define SHARED	       (125 * MS)
-#define INTERVAL       SECOND
+#define GHOST_MEMORY   (4 * MIB)
 
 /* ---- disk ---- */
 
@@ -257,66 +256,63 @@ static ssize_t made_up(struct price_source *s, const char *name, char *buf, size
 	return n;
 }
 
-static void publish(struct world *w, void *arg)
+static bool only_disk(void *arg, unsigned int n, struct priced_device *d)
 {
-	w->prices = (struct price_snapshot){
-		.utilization = {w->m_cpu.utilization, w->m_net.utilization, w->m_disk.utilization,
-				w->m_memory.utilization}};
-	price_combine(&w->prices, w->auction->k);
+	struct world *w = arg;
+
+	*d = (struct priced_device){.major = 8, .depth = 1, .board = &w->board};
+	return n == 0;
+}
+
+static void disk_queue_now(void *arg, unsigned int n, struct disk_sample *now)
+{
+	const struct world *w = arg;
+
+	(void)n;
+	now->running = w->disk_busy;
+	now->ended = w->disk_ended;
+}
+
+/* Adds up what has been published since, for the averages. */
+static void take_prices(struct world *w)
+{
+	struct price_snapshot s;
+
+	board_read(&w->board, &s);
+	if (s.time == w->prices.time)
+		return;
+	w->prices = s;
 	for (int i = 0; i < PRICE_RESOURCES; i++)
-		w->price_sum[i] += w->prices.price[i];
-	w->write_sum += w->prices.write;
+		w->price_sum[i] += s.price[i];
+	w->write_sum += s.write;
 	w->published++;
-	schedule(w, w->now + INTERVAL, publish, arg);
 }
 
-static void sample(struct world *w, void *arg)
+static void turn(struct world *w, void *arg)
 {
-	struct disk_sample ours = {.running = w->disk_busy, .ended = w->disk_ended};
+	uint64_t next = price_loop_turn(&w->loop, (uint64_t)w->now);
 
-	meter_disk_sample(&w->m_disk, &w->source, (uint64_t)w->now, &ours);
-	if (w->ghost)
-		ghost_drain(w->ghost);
+	take_prices(w);
 	writeback(w); /* what has expired */
-	schedule(w, w->now + SAMPLE, sample, arg);
-}
-
-static void sample_shared(struct world *w, void *arg)
-{
-	struct ghost_counts c;
-
-	meter_cpu_sample(&w->m_cpu, &w->source, (uint64_t)w->now);
-	meter_net_sample(&w->m_net, &w->source, (uint64_t)w->now);
-	if (w->ghost)
-		ghost_counts(w->ghost, &c);
-	meter_memory_sample(&w->m_memory, &w->source, (uint64_t)w->now, w->ghost ? &c : NULL);
-	if (w->ghost)
-		ghost_resize(w->ghost, w->m_memory.read_pages);
 	/* a second that comes round again is empty */
 	w->server_age[(w->now / SECOND + 1) % 64] = 0;
-	schedule(w, w->now + SHARED, sample_shared, arg);
+	schedule(w, (int64_t)next, turn, arg);
 }
 
 static void meters_start(struct world *w)
 {
-	static const struct net_limits net = {.full = 0.95, .window = 500 * MS};
-	static const struct memory_limits memory = {.reads_min = 256, .window = 500 * MS};
-	static const struct ghost_limits ghost = {.entries = 65536, .ring = 4096, .nearby = 0.125};
-	struct disk_limits disk = {.method = w->auction->method,
-				   .saturation_length = 8,
-				   .saturation_delay = 0.1,
-				   .window = 500 * MS};
+	struct price_settings s = {.sample = SAMPLE,
+				   .interval = SECOND,
+				   .method = w->auction->method,
+				   .saturation_delay = 0.1};
 
-	w->source.read = made_up;
-	meter_cpu_init(&w->m_cpu, 500 * MS);
-	meter_net_init(&w->m_net, &net);
-	meter_disk_init(&w->m_disk, 8, 0, &disk);
-	meter_memory_init(&w->m_memory, &memory);
-	if (w->work->memory > 0 && !(w->ghost = ghost_new(&ghost)))
+	memcpy(s.k, w->auction->k, sizeof(s.k));
+	if (w->work->memory > 0 && !(w->ghost = ghost_new_within(GHOST_MEMORY)))
 		abort();
-	schedule(w, SAMPLE, sample, NULL);
-	schedule(w, SHARED, sample_shared, NULL);
-	schedule(w, INTERVAL, publish, NULL);
+	w->source.read = made_up;
+	w->hosts = (struct price_hosts){.device = only_disk, .queue = disk_queue_now, .arg = w};
+	price_loop_init(&w->loop, &s, &w->hosts, &w->source, w->ghost);
+	schedule(w, SAMPLE, turn, NULL);
 }
 
 void server_start(struct world *w)

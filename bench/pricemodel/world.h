@@ -8,7 +8,8 @@
  *     |                                  |
  *     own price  >= ?  server's price <- the meters and P(u) of src/pricing, every second
  *
- * The meters are the real ones: they parse texts of /proc that server.c makes up.
+ * The meters and the loop around them are the server's own (pricing/price_loop.h): they parse texts
+ * of /proc that server.c makes up.
  */
 #ifndef PRICEMODEL_WORLD_H
 #define PRICEMODEL_WORLD_H
@@ -18,12 +19,7 @@
 #include <stdio.h>
 
 #include "disk_model.h"
-#include "pricing/ghost_cache.h"
-#include "pricing/meter_cpu.h"
-#include "pricing/meter_disk.h"
-#include "pricing/meter_memory.h"
-#include "pricing/meter_net.h"
-#include "pricing/price.h"
+#include "pricing/price_loop.h"
 
 #define KIB	      1024
 #define MIB	      1048576
@@ -135,12 +131,11 @@ struct world {
 	uint32_t *lru_prev, *lru_next, lru_n; /* blocks of the cache; [CACHE_BLOCKS] is the head */
 
 	struct price_source source;
-	struct meter_cpu m_cpu;
-	struct meter_net m_net;
-	struct meter_disk m_disk;
-	struct meter_memory m_memory;
+	struct price_hosts hosts;
+	struct price_loop loop;
 	struct ghost_cache *ghost;
-	struct price_snapshot prices;
+	struct price_board board;
+	struct price_snapshot prices; /* the last ones on the board */
 	double price_sum[PRICE_RESOURCES], write_sum;
 	unsigned int published;
 

@@ -12,13 +12,12 @@
 
 #include "disk/residency.h"
 #include "params.h"
+#include "pricing/ghost_cache.h"
 #include "readahead/heuristic.h"
 #include "sched/policy.h"
 
 /* Heuristics or policies that a message lists. */
 #define NAMES_MAX 16
-/* Below this (bytes) the ghost caches could tell nothing. */
-#define GHOST_MEMORY_MIN 65536
 
 struct ra_module_params ra_module_params;
 

@@ -43,12 +43,10 @@ static bool device_facts(unsigned int n, struct device_facts *f)
 
 static bool device_price_facts(unsigned int n, struct device_price_facts *f)
 {
-	struct device *d = device_nth(n);
 	struct prices_view view;
 
-	if (d == NULL)
+	if (!ra_prices_view(n, &view))
 		return false;
-	ra_prices_view(d, &view);
 	*f = (struct device_price_facts){.age = view.age,
 					 .length = view.length,
 					 .saturation = view.saturation,

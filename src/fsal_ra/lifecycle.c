@@ -176,6 +176,7 @@ void ra_io_module_update(void)
 	atomic_store(&module.drain_timeout, p->drain_timeout * CLOCK_MS);
 	if (module.engine != NULL)
 		readahead_set_memory(module.engine, p->readahead_memory);
+	ra_prices_update();
 }
 
 /* What no read can do without; a failure undoes what was done. */

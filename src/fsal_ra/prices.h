@@ -1,17 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Prices in the server: who measures, who is told.
- *
- *   every Price_Sample      disks' queues (diskstats and our dispatchers), ring of the ghost caches
- *   eight times a price     processor, network, memory
- *   every Price_Interval    a snapshot for each device: its own disk, and what the machine shares
- *                              |
- *                              v
- *                           device->prices (pricing/board.h) ---> FSSTAT, read-ahead, write-back, ractl
- *
- * One thread does all of it. At most DEVICES_A_TICK devices are looked at each time, so that its
- * cost does not grow with their number; the kernel's counters are sums over time and miss nothing.
- * Whoever wants a price reads the board: no lock, no waiting, no call into here.
+ * The price thread (pricing/price_thread.h) in the plugin: its devices are ours (disk/device.h), its
+ * settings those of the block RA { }.
  */
 #ifndef RA_PRICES_H
 #define RA_PRICES_H
@@ -32,7 +22,8 @@ struct prices_view {
 	double saturation; /* of them saturate the disk */
 	struct price_snapshot snapshot;
 };
-void ra_prices_view(struct device *d, struct prices_view *view);
+/* Of the Nth device; false: there is none. */
+bool ra_prices_view(unsigned int n, struct prices_view *view);
 /* The k of each resource in force. */
 void ra_prices_k(double k[PRICE_RESOURCES]);
 
@@ -48,6 +39,8 @@ static inline void ra_prices_read(uint64_t file, uint64_t offset, uint64_t lengt
 
 /* Without its thread all prices are 0: the server goes on, and says so. */
 void ra_prices_start(void);
+/* The parameters may have changed. */
+void ra_prices_update(void);
 void ra_prices_stop(void);
 /* After the last read. */
 void ra_prices_free(void);

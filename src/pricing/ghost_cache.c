@@ -20,6 +20,12 @@
 #define ENTRIES_MIN (1u << 10)
 #define ENTRIES_MAX (1u << 26)
 #define RING_MAX    (1u << 24)
+/* Memory of one page in the table, and of one unit on its way there (bytes). */
+#define ENTRY_COST 32
+#define CELL_COST  24
+/* ghost_new_within(): units on their way at most; by how much the caches differ from the memory. */
+#define USUAL_RING   4096
+#define USUAL_NEARBY 0.125
 /* R is at least 2^-DEPTH_MAX. */
 #define DEPTH_MAX 40
 
@@ -393,6 +399,16 @@ struct ghost_cache *ghost_new(const struct ghost_limits *limits)
 	}
 	lists_init(g);
 	return g;
+}
+
+struct ghost_cache *ghost_new_within(uint64_t bytes)
+{
+	struct ghost_limits limits = {.ring = USUAL_RING, .nearby = USUAL_NEARBY};
+
+	while (limits.ring > 1 && limits.ring * CELL_COST > bytes / 8)
+		limits.ring /= 2;
+	limits.entries = (uint32_t)((bytes - limits.ring * CELL_COST) / ENTRY_COST);
+	return ghost_new(&limits);
 }
 
 void ghost_free(struct ghost_cache *g)

@@ -53,6 +53,9 @@ struct ghost_cache;
 
 /* NULL with errno EINVAL or ENOMEM. Sized 0: ghost_resize() comes next. */
 struct ghost_cache *ghost_new(const struct ghost_limits *limits);
+/* As large as fits into BYTES; with less than GHOST_MEMORY_MIN they could tell nothing. */
+#define GHOST_MEMORY_MIN 65536
+struct ghost_cache *ghost_new_within(uint64_t bytes);
 /* Nobody may be in any function of it. NULL: nothing. */
 void ghost_free(struct ghost_cache *g);
 

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* One turn: meet new devices, sample some, sample what is shared, publish. See price_loop.h. */
+#include "pricing/price_loop.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "common/log.h"
+#include "common/trace.h"
+
+/* What the machine shares is looked at this often a price. */
+#define SHARED_A_PRICE 8
+/* Links carry no more than this share of their speed as data. */
+#define NETWORK_FULL 0.95
+/* Reads of so many pages a second give the worth of memory its full weight: 1 MiB/s. */
+#define READS_MIN 256
+/* Requests on one head at which it is saturated, where the settings do not say. */
+#define SATURATION_A_HEAD 8
+
+void price_loop_init(struct price_loop *l, const struct price_settings *s,
+		     const struct price_hosts *hosts, struct price_source *source,
+		     struct ghost_cache *ghost)
+{
+	struct memory_limits memory = {.reads_min = READS_MIN, .window = PRICE_WINDOW};
+	struct net_limits net = {
+		.capacity = s->network_capacity, .full = NETWORK_FULL, .window = PRICE_WINDOW};
+
+	memset(l, 0, sizeof(*l));
+	l->settings = *s;
+	l->hosts = hosts;
+	l->source = source;
+	l->ghost = ghost;
+	memcpy(net.interface, s->network_interface, sizeof(net.interface));
+	meter_cpu_init(&l->cpu, PRICE_WINDOW);
+	meter_net_init(&l->net, &net);
+	meter_memory_init(&l->memory, &memory);
+}
+
+void price_loop_set(struct price_loop *l, const struct price_settings *s)
+{
+	l->settings.sample = s->sample;
+	l->settings.interval = s->interval;
+	memcpy(l->settings.k, s->k, sizeof(l->settings.k));
+}
+
+double price_loop_saturation(double saturation, uint32_t depth)
+{
+	return saturation > 0 ? saturation : (double)SATURATION_A_HEAD * (depth ? depth : 1);
+}
+
+/* ---- measuring -------------------------------------------------------------------------- */
+
+/* Asks the host for the Nth device; its meter begins anew where it is another one. */
+static bool describe(struct price_loop *l, unsigned int n, bool *changed)
+{
+	struct priced_disk *p = &l->disks[n];
+	struct priced_device d = {.board = NULL};
+	struct disk_limits limits = {.method = l->settings.method,
+				     .saturation_delay = l->settings.saturation_delay,
+				     .window = PRICE_WINDOW};
+
+	if (!l->hosts->device(l->hosts->arg, n, &d))
+		return false;
+	limits.saturation_length = price_loop_saturation(l->settings.saturation, d.depth);
+	if (n >= l->n || d.taken != p->device.taken) {
+		meter_disk_init(&p->meter, d.major, d.minor, &limits);
+		*changed = true;
+	}
+	p->meter.limits.saturation_length = limits.saturation_length; /* depths change */
+	p->device = d;
+	return true;
+}
+
+/* True: there are devices that were not there before. */
+static bool find_new_devices(struct price_loop *l)
+{
+	bool changed = false;
+
+	while (l->n < PRICE_DEVICES_MAX && describe(l, l->n, &changed))
+		l->n++;
+	return changed;
+}
+
+/* True: one of them is another one than before. */
+static bool sample_disks(struct price_loop *l, uint64_t now)
+{
+	bool changed = false;
+
+	for (unsigned int i = 0; i < l->n && i < PRICE_DEVICES_A_TURN; i++) {
+		unsigned int n = l->next++ % l->n;
+		struct disk_sample ours = {0};
+
+		if (!describe(l, n, &changed))
+			continue;
+		l->hosts->queue(l->hosts->arg, n, &ours);
+		meter_disk_sample(&l->disks[n].meter, l->source, now, &ours);
+	}
+	return changed;
+}
+
+static void sample_shared(struct price_loop *l, uint64_t now)
+{
+	struct ghost_counts counts;
+
+	meter_cpu_sample(&l->cpu, l->source, now);
+	meter_net_sample(&l->net, l->source, now);
+	if (l->ghost)
+		ghost_counts(l->ghost, &counts);
+	meter_memory_sample(&l->memory, l->source, now, l->ghost ? &counts : NULL);
+	if (l->ghost)
+		ghost_resize(l->ghost, l->memory.read_pages);
+}
+
+/* ---- publishing ------------------------------------------------------------------------- */
+
+/* A resource that cannot be measured costs nothing: the log says so once. */
+static void note(struct price_loop *l, struct price_snapshot *s, enum price_resource r,
+		 double utilization, const char *unknown)
+{
+	uint32_t bit = 1u << r;
+
+	s->utilization[r] = utilization;
+	if (!unknown[0])
+		return;
+	s->unknown |= bit;
+	if (l->told & bit)
+		return;
+	l->told |= bit;
+	log_line(LOG_LEVEL_EVENT, "prices: the use of the %s is not known: %s does not tell%s",
+		 price_resource_names[r], unknown,
+		 r == PRICE_NETWORK ? " (Network_Capacity and Network_Interface can)" : "");
+}
+
+static uint64_t permille(double price)
+{
+	return (uint64_t)(price * 1000 + 0.5);
+}
+
+static void publish(struct price_loop *l, uint64_t now)
+{
+	struct price_snapshot shared = {.time = now};
+
+	note(l, &shared, PRICE_CPU, l->cpu.utilization, l->cpu.unknown);
+	note(l, &shared, PRICE_NETWORK, l->net.utilization, l->net.unknown);
+	note(l, &shared, PRICE_MEMORY, l->memory.utilization, l->memory.unknown);
+	for (unsigned int i = 0; i < l->n; i++) {
+		const struct priced_device *d = &l->disks[i].device;
+		struct price_snapshot s = shared;
+
+		/* where the kernel does not tell, the host's own queue does */
+		s.utilization[PRICE_DISK] = l->disks[i].meter.utilization;
+		price_combine(&s, l->settings.k);
+		board_publish(d->board, &s);
+		trace(TRACE_PRICE, 0, makedev(d->major, d->minor), permille(s.write),
+		      permille(s.readahead), s.write_by);
+	}
+}
+
+uint64_t price_loop_turn(struct price_loop *l, uint64_t now)
+{
+	bool found = find_new_devices(l);
+	bool changed = sample_disks(l, now);
+
+	if (found || changed)
+		l->publish_at = now; /* what is known is better than nothing, or another's */
+	if (l->ghost)
+		ghost_drain(l->ghost);
+	if (now >= l->shared_at) {
+		sample_shared(l, now);
+		l->shared_at = now + l->settings.interval / SHARED_A_PRICE;
+	}
+	if (now >= l->publish_at) {
+		publish(l, now);
+		l->publish_at = now + l->settings.interval;
+	}
+	return now + l->settings.sample;
+}

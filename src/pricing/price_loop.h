@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * How prices come about: who is measured when, and what is posted where.
+ *
+ *   every Price_Sample      disks' queues (diskstats and the hosts' own), ring of the ghost caches
+ *   eight times a price     processor, network, memory
+ *   every Price_Interval    a snapshot for each device: its own disk, and what the machine shares
+ *                              |
+ *                              v
+ *                           the device's board (board.h) ---> whoever wants a price
+ *
+ * One turn of the loop is a function of the time; price_thread.h turns it in real time, a simulation
+ * in its own. At most PRICE_DEVICES_A_TURN devices are looked at in a turn, the others in the next
+ * ones, so that the cost does not grow with their number; the kernel's counters are sums over time
+ * and miss nothing.
+ *
+ * The devices are the host's, described through a table of two functions: this knows neither a queue
+ * nor a file system. Not thread-safe.
+ */
+#ifndef PRICING_PRICE_LOOP_H
+#define PRICING_PRICE_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pricing/board.h"
+#include "pricing/ghost_cache.h"
+#include "pricing/meter_cpu.h"
+#include "pricing/meter_disk.h"
+#include "pricing/meter_memory.h"
+#include "pricing/meter_net.h"
+
+/* Devices that have a price; those beyond have none. */
+#define PRICE_DEVICES_MAX 64
+/* Devices looked at in one turn. */
+#define PRICE_DEVICES_A_TURN 4
+/* Averages are over this long (ns): the paper's "few hundreds of milliseconds". */
+#define PRICE_WINDOW UINT64_C(500000000)
+
+/* A device as its host describes it. */
+struct priced_device {
+	unsigned int major, minor;
+	uint32_t taken;		   /* another number: its place was given to another device */
+	uint32_t depth;		   /* requests that may be on it at once */
+	struct price_board *board; /* where its prices are posted; stays as long as the loop */
+};
+
+struct price_hosts {
+	/* Describes the Nth device; false: there are no more. More may come; none goes. */
+	bool (*device)(void *arg, unsigned int n, struct priced_device *d);
+	/* Its queue with the host as it is now. */
+	void (*queue)(void *arg, unsigned int n, struct disk_sample *now);
+	void *arg;
+};
+
+struct price_settings {
+	uint64_t sample, interval; /* ns; sample <= interval */
+	double k[PRICE_RESOURCES];
+	enum disk_method method;
+	double saturation;	 /* requests that saturate a disk; 0: eight for each of its depth */
+	double saturation_delay; /* seconds */
+	char network_interface[NET_NAME]; /* "": the busiest one */
+	uint64_t network_capacity;	  /* Mbit/s; 0: what the interface states */
+};
+
+struct price_loop {
+	struct price_settings settings;
+	const struct price_hosts *hosts;
+	struct price_source *source;
+	struct ghost_cache *ghost;	/* NULL: none */
+	uint64_t shared_at, publish_at; /* ns */
+	struct meter_cpu cpu;
+	struct meter_net net;
+	struct meter_memory memory;
+	struct priced_disk {
+		struct priced_device device;
+		struct meter_disk meter;
+	} disks[PRICE_DEVICES_MAX];
+	unsigned int n;	   /* disks known */
+	unsigned int next; /* to be looked at */
+	uint32_t told;	   /* bit 1 << resource: the log has said that it is unknown */
+};
+
+/* HOSTS, SOURCE and GHOST stay the caller's, as long as the loop. */
+void price_loop_init(struct price_loop *l, const struct price_settings *s,
+		     const struct price_hosts *hosts, struct price_source *source,
+		     struct ghost_cache *ghost);
+/* New intervals and k, from the next turn on; how disks and the network are measured stays. */
+void price_loop_set(struct price_loop *l, const struct price_settings *s);
+/* One turn at NOW (ns); returns when the next one is due. */
+uint64_t price_loop_turn(struct price_loop *l, uint64_t now);
+/* The length at which a disk of this depth is full, where SATURATION (0: none) is set. */
+double price_loop_saturation(double saturation, uint32_t depth);
+
+#endif

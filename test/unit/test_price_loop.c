@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The price loop with made-up devices and time: who is looked at when, what is posted, what is said. */
+#include "fake_source.h"
+#include "support_price.h"
+
+static void test_everything_known_at_the_first_turn(void **state)
+{
+	struct fixture *f = make(2);
+	struct price_snapshot s;
+
+	assert_int_equal(price_loop_turn(&f->loop, SECOND), SECOND + 50 * MS);
+	for (unsigned int n = 0; n < 2; n++) {
+		board_read(&f->hosts.boards[n], &s);
+		assert_int_equal(s.time, SECOND);
+	}
+	destroy(f);
+}
+
+/* Queues every 50 ms, what is shared eight times a second, a price once. */
+static void test_who_is_looked_at_when(void **state)
+{
+	struct fixture *f = make(2);
+	unsigned int published;
+
+	run(f, SECOND, 11 * SECOND);
+	published = f->published;
+	assert_in_range(f->hosts.looked_at[0], 200, 202);
+	assert_in_range(f->hosts.looked_at[1], 200, 202);
+	assert_in_range(file_reads(f, "/proc/stat"), 66, 82);
+	assert_in_range(file_reads(f, "/proc/vmstat"), 66, 82);
+	assert_in_range(published, 10, 12);
+	destroy(f);
+}
+
+/* Of more than four devices four are looked at each time, in turn. */
+static void test_many_devices_take_turns(void **state)
+{
+	struct fixture *f = make(10);
+
+	run(f, SECOND, 11 * SECOND);
+	for (unsigned int n = 0; n < 10; n++)
+		assert_in_range(f->hosts.looked_at[n], 79, 82);
+	destroy(f);
+}
+
+static void test_devices_beyond_the_bound_have_no_price(void **state)
+{
+	struct fixture *f = make(PRICE_DEVICES_MAX + 3);
+	struct price_snapshot s;
+
+	run(f, SECOND, 11 * SECOND);
+	assert_int_equal(f->loop.n, PRICE_DEVICES_MAX);
+	board_read(&f->hosts.boards[PRICE_DEVICES_MAX - 1], &s);
+	assert_true(s.time != 0);
+	board_read(&f->hosts.boards[PRICE_DEVICES_MAX], &s);
+	assert_int_equal(s.time, 0);
+	assert_int_equal(f->hosts.looked_at[PRICE_DEVICES_MAX], 0);
+	destroy(f);
+}
+
+static void test_a_new_device_has_a_price_at_once(void **state)
+{
+	struct fixture *f = make(1);
+	struct price_snapshot s;
+
+	run(f, SECOND, SECOND + 500 * MS);
+	f->hosts.n = 2;
+	price_loop_turn(&f->loop, SECOND + 600 * MS);
+	board_read(&f->hosts.boards[1], &s);
+	assert_int_equal(s.time, SECOND + 600 * MS);
+	destroy(f);
+}
+
+/* A busy device's place is given to an idle one: nothing of the old one's load is left. */
+static void test_another_device_in_an_old_place(void **state)
+{
+	struct fixture *f = make(1);
+
+	f->hosts.queue[0].waiting = 100;
+	run(f, SECOND, 6 * SECOND);
+	assert_true(board_readahead_price(&f->hosts.boards[0]) > 0.99);
+	f->hosts.queue[0].waiting = 0;
+	f->hosts.taken[0]++;
+	f->hosts.minors[0] = 77;
+	price_loop_turn(&f->loop, 6 * SECOND + 10 * MS);
+	assert_true(board_readahead_price(&f->hosts.boards[0]) == 0);
+	assert_int_equal(f->loop.disks[0].meter.minor, 77);
+	destroy(f);
+}
+
+/* Eight requests for each that may be on it at once, or what the settings say. */
+static void test_what_saturates_a_disk(void **state)
+{
+	struct fixture *f = make(1);
+
+	f->hosts.queue[0].waiting = 8;
+	run(f, SECOND, 6 * SECOND);
+	assert_true(board_readahead_price(&f->hosts.boards[0]) > 0.99);
+	f->hosts.depth = 32;
+	run(f, 6 * SECOND, 9 * SECOND);
+	assert_true(board_readahead_price(&f->hosts.boards[0]) < 0.01);
+	assert_true(price_loop_saturation(0, 4) == 32 && price_loop_saturation(5, 4) == 5);
+	assert_true(price_loop_saturation(0, 0) == 8);
+	destroy(f);
+}
+
+static void test_new_settings(void **state)
+{
+	struct price_settings s = usual_settings();
+	struct fixture *f = make(1);
+	double before;
+
+	f->hosts.queue[0].waiting = 4;
+	run(f, SECOND, 6 * SECOND);
+	before = board_readahead_price(&f->hosts.boards[0]);
+	assert_near(before, price_of(100, 0.5), 0.02);
+	s.k[PRICE_DISK] = 1;
+	s.interval = 100 * MS;
+	price_loop_set(&f->loop, &s);
+	f->published = 0;
+	run(f, 6 * SECOND, 9 * SECOND);
+	assert_near(board_readahead_price(&f->hosts.boards[0]), 0.5, 0.02);
+	assert_in_range(f->published, 20, 31);
+	destroy(f);
+}
+
+static unsigned int lines;
+static char last_line[256];
+
+static void keep_line(enum log_level level, const char *format, va_list args)
+{
+	lines++;
+	vsnprintf(last_line, sizeof(last_line), format, args);
+}
+
+static void test_what_is_unknown_costs_nothing_and_is_said_once(void **state)
+{
+	struct fixture *f = make(1);
+	struct price_snapshot s;
+
+	log_set_writer(keep_line);
+	lines = 0;
+	fake_remove(&f->source, "/proc/vmstat");
+	run(f, SECOND, 6 * SECOND);
+	log_set_writer(NULL);
+	board_read(&f->hosts.boards[0], &s);
+	assert_int_equal(s.unknown, 1u << PRICE_MEMORY);
+	assert_true(s.price[PRICE_MEMORY] == 0);
+	assert_int_equal(lines, 1);
+	assert_non_null(strstr(last_line, "memory"));
+	assert_non_null(strstr(last_line, "/proc/vmstat"));
+	destroy(f);
+}
+
+/* The caches get the memory's size, and are emptied of what readers left. */
+static void test_ghost_caches_are_served(void **state)
+{
+	struct fixture *f = make(1);
+	struct ghost_cache *ghost = ghost_new_within(4 << 20);
+	struct price_settings s = usual_settings();
+	struct ghost_counts counts;
+
+	assert_non_null(ghost);
+	price_loop_init(&f->loop, &s, &f->table, &f->source.source, ghost);
+	run(f, SECOND, 2 * SECOND);
+	for (uint64_t i = 0; i < 100; i++)
+		ghost_read(ghost, 1, i * 65536, 65536);
+	run(f, 2 * SECOND, 3 * SECOND);
+	ghost_counts(ghost, &counts);
+	assert_true(counts.pages == 1600 && counts.missed_small > 0);
+	assert_int_equal(counts.dropped, 0);
+	ghost_free(ghost);
+	destroy(f);
+}
+
+static void test_the_smallest_ghost_caches(void **state)
+{
+	struct ghost_cache *ghost = ghost_new_within(GHOST_MEMORY_MIN);
+
+	assert_non_null(ghost);
+	ghost_free(ghost);
+	assert_null(ghost_new_within(1000));
+}
+
+static void test_prices_can_be_seen(void **state)
+{
+	struct fixture *f = make(1);
+	struct trace_record r[2];
+	uint64_t before = trace_last();
+
+	f->hosts.queue[0].waiting = 100;
+	run(f, SECOND, 1900 * MS);
+	trace_switch(true);
+	price_loop_turn(&f->loop, 2 * SECOND);
+	trace_switch(false);
+	assert_int_equal(trace_read(before, r, 2), 1);
+	assert_int_equal(r[0].event, TRACE_PRICE);
+	assert_int_equal(r[0].args[0], makedev(8, 0));
+	assert_int_equal(r[0].args[1], 1000);
+	assert_int_equal(r[0].args[2], 1000);
+	assert_int_equal(r[0].args[3], PRICE_DISK);
+	destroy(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_everything_known_at_the_first_turn),
+		cmocka_unit_test(test_who_is_looked_at_when),
+		cmocka_unit_test(test_many_devices_take_turns),
+		cmocka_unit_test(test_devices_beyond_the_bound_have_no_price),
+		cmocka_unit_test(test_a_new_device_has_a_price_at_once),
+		cmocka_unit_test(test_another_device_in_an_old_place),
+		cmocka_unit_test(test_what_saturates_a_disk),
+		cmocka_unit_test(test_new_settings),
+		cmocka_unit_test(test_what_is_unknown_costs_nothing_and_is_said_once),
+		cmocka_unit_test(test_ghost_caches_are_served),
+		cmocka_unit_test(test_the_smallest_ghost_caches),
+		cmocka_unit_test(test_prices_can_be_seen),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
