@@ -10,6 +10,7 @@
  *        '- mount_knobs.c  what is turned           knob.c         a number in /sys, put back
  *   machine.c      what mounts share: memory        state.c        the record in /run
  *   wakeup.c       what it sleeps on                run_lock.c     there is one agent
+ *   notify.c       tells the service manager        log_sink.c     where its lines go
  *
  * It never blocks on a mount, and it leaves every knob as it found it.
  */

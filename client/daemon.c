@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "daemon.h"
 #include "log_sink.h"
+#include "notify.h"
 #include "state.h"
 #include "wakeup.h"
 #include "watch.h"
@@ -20,6 +21,7 @@
 static struct daemon {
 	struct watch_host host;
 	struct wakeup wakeup;
+	struct notify notify;
 	bool unrecorded; /* the last record could not be written, which was said */
 } agent;
 
@@ -73,12 +75,16 @@ static void sink(const struct settings *s)
 		log_sink_stdout();
 }
 
-static void reload(struct daemon *d, int argc, char **argv)
+static void read_again(struct daemon *d, int argc, char **argv)
 {
 	struct settings old = d->host.settings, fresh;
 	char error[SETTINGS_LINE + 512];
 
-	d->wakeup.reload = false;
+	if (d->host.stuck.count == ASYNC_STUCK_MAX) { /* no place for those of mounts let go */
+		log_line(LOG_LEVEL_WARN, "SIGHUP: too many calls hang in mounts that are gone: the "
+					 "settings stay as they are");
+		return;
+	}
 	settings_init(&fresh);
 	if (!settings_parse(&fresh, argc, argv, error, sizeof(error)) ||
 	    !settings_check(&fresh, error, sizeof(error))) {
@@ -90,6 +96,14 @@ static void reload(struct daemon *d, int argc, char **argv)
 	settings_free(&old);
 	sink(&fresh);
 	log_line(LOG_LEVEL_EVENT, "SIGHUP: settings read again; mounts: %u", fresh.mount_count);
+}
+
+static void reload(struct daemon *d, int argc, char **argv)
+{
+	d->wakeup.reload = false;
+	notify_reloading(&d->notify);
+	read_again(d, argc, argv);
+	notify_ready(&d->notify, d->host.settings.mount_count);
 }
 
 /* When there is something to do again. */
@@ -111,6 +125,24 @@ static double look_after(struct watch_host *h, double now)
 	return next;
 }
 
+static void run(struct daemon *d, int argc, char **argv)
+{
+	/* Twice in the watchdog's time, also where the interval is longer. */
+	const double longest = d->notify.watchdog > 0 ? d->notify.watchdog / 2 : INFINITY;
+
+	notify_ready(&d->notify, d->host.settings.mount_count);
+	while (!d->wakeup.end) {
+		const double now = wakeup_now(), next = look_after(&d->host, now);
+
+		record(d);
+		notify_alive(&d->notify);
+		wakeup_wait(&d->wakeup, fmin(next, now + longest));
+		if (d->wakeup.reload)
+			reload(d, argc, argv);
+	}
+	notify_stopping(&d->notify);
+}
+
 int daemon_run(const struct settings *settings, int argc, char **argv)
 {
 	struct daemon *d = &agent;
@@ -120,14 +152,8 @@ int daemon_run(const struct settings *settings, int argc, char **argv)
 	if (err)
 		return err;
 	sink(settings);
-	while (!d->wakeup.end) {
-		double next = look_after(h, wakeup_now());
-
-		record(d);
-		wakeup_wait(&d->wakeup, next);
-		if (d->wakeup.reload)
-			reload(d, argc, argv);
-	}
+	notify_init(&d->notify);
+	run(d, argc, argv);
 	for (unsigned int i = 0; i < h->settings.mount_count; i++)
 		watch_release(h, &h->watches[i]);
 	machine_flush_point(&h->machine, false, &h->hand.recorder);

@@ -8,7 +8,8 @@
  *   SIGTERM, SIGINT   every knob as it was found, and the end
  *
  * The record (state.h) is written before a knob is turned, and at the end of each round. While it
- * cannot be written, no knob is turned.
+ * cannot be written, no knob is turned. A service manager is told when we are ready, reload and
+ * end, and that we live (notify.h).
  */
 #ifndef CLIENT_DAEMON_H
 #define CLIENT_DAEMON_H

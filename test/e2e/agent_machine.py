@@ -148,10 +148,11 @@ class Opens:
 
 
 class Agent:
-    def __init__(self, machine, agent, *arguments, mounts=(MOUNT,)):
+    def __init__(self, machine, agent, *arguments, mounts=(MOUNT,), environment=None):
         self.lines = []
         self.process = subprocess.Popen(machine.command(agent, *QUICK, *arguments, *mounts),
-                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                        env={**os.environ, **(environment or {})})
         e2e.at_exit(lambda: e2e.end_process(self.process))
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()

@@ -8,8 +8,10 @@ cannot be killed; a full /run; kill -9; a configuration that is read again. On m
 """
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 
 import e2e
 from agent_machine import (MOUNT, NFS, Agent, HungMount, Machine, Server, at_once, load_codec,
@@ -186,6 +188,40 @@ def test_reload(agent, work):
     server.stop()
 
 
+class Manager(threading.Thread):
+    """The service manager's side of sd_notify(3)."""
+
+    def __init__(self, path):
+        super().__init__(daemon=True)
+        self.heard = []
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(path)
+        self.start()
+
+    def run(self):
+        while True:
+            self.heard.append(self.socket.recv(4096).decode())
+
+    def waits(self, text, seen=0, seconds=10):
+        return e2e.wait_for(lambda: any(text in line for line in self.heard[seen:]), seconds)
+
+
+def test_service_manager(agent, work):
+    machine = Machine(work, "manager")
+    manager = Manager(f"{machine.root}/notify")
+    a = Agent(machine, agent, "--interval", "10", "--answer", "10",
+              environment={"NOTIFY_SOCKET": f"{machine.root}/notify", "WATCHDOG_USEC": "500000"})
+    e2e.check(manager.waits("READY=1\nSTATUS=mounts: 1"), "it says that it is ready", manager.heard)
+    e2e.check(e2e.wait_for(lambda: manager.heard.count("WATCHDOG=1\n") >= 6, 10),
+              "and that it lives, more often than it asks", manager.heard)
+    seen = len(manager.heard)
+    a.process.send_signal(signal.SIGHUP)
+    e2e.check(manager.waits("RELOADING=1", seen) and manager.waits("READY=1", seen),
+              "that it reads its settings again", manager.heard)
+    a.end()
+    e2e.check(manager.waits("STOPPING=1"), "and that it ends", manager.heard)
+
+
 def test_lock(agent, work):
     machine = Machine(work, "lock")
     server = Server(machine, 0.9, 1.0)
@@ -217,7 +253,8 @@ def main():
     load_codec()
     at_once((test_mounted_again_while_the_old_one_hangs, test_killed_in_a_call_that_cannot_be,
              test_ended_in_a_call_that_cannot_be_killed, test_no_record_no_knob,
-             test_killed_while_run_is_full, test_not_yet_and_not_this_one, test_reload, test_lock),
+             test_killed_while_run_is_full, test_not_yet_and_not_this_one, test_reload, test_lock,
+             test_service_manager),
             agent, e2e.work_directory())
     e2e.finish()
 
