@@ -11,23 +11,16 @@
 #include <string.h>
 
 #include "mounts.h"
+#include "octal.h"
 
-/* Whether the escaped text of LENGTH is NAME: blanks and backslashes come as three octal digits. */
+/* Whether the escaped text of LENGTH is NAME. */
 static bool same(const char *escaped, int length, const char *name)
 {
 	const char *end = escaped + length;
 
-	while (escaped < end && *name) {
-		unsigned char c = (unsigned char)*escaped++;
-
-		if (c == '\\' && end - escaped >= 3) {
-			c = (unsigned char)((escaped[0] - '0') * 64 + (escaped[1] - '0') * 8 +
-					    (escaped[2] - '0'));
-			escaped += 3;
-		}
-		if (c != (unsigned char)*name++)
+	while (escaped < end && *name)
+		if (octal_next(&escaped, end) != *name++)
 			return false;
-	}
 	return escaped == end && *name == '\0';
 }
 

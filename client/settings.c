@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fstab.h"
 #include "settings.h"
 
 enum kind {
@@ -51,6 +52,8 @@ static const struct setting table[] = {
 	 "our least price: below it the server's counts as low"},
 	{"k-memory", NUMBER, AT(decide.k), "", 1, 1e9, 10000,
 	 "how late our price of memory rises with what is dirty, and how steeply then"},
+	{"fstab", SWITCH, AT(fstab), "", 0, 1, 0,
+	 "look after the mounts too that have the option x-ca-nfs in /etc/fstab"},
 	{"syslog", SWITCH, AT(syslog), "", 0, 1, 0,
 	 "messages to syslog, not to the standard output"},
 	{"dry-run", FLAG, AT(dry_run), "", 0, 1, 0, "say what would be done, and do nothing"},
@@ -127,22 +130,38 @@ static bool set_switch(struct settings *s, const struct setting *e, const char *
 	return true;
 }
 
-static bool add_mount(struct settings *s, const char *path, char *error, size_t size)
+/* Without slashes at its end, but for the root. */
+static size_t length_of(const char *path)
 {
 	size_t length = strlen(path);
-	char *copy;
 
 	while (length > 1 && path[length - 1] == '/')
 		length--;
-	if (path[0] != '/')
-		return settings_wrong(error, size, "mount = %s: must be an absolute path", path);
+	return length;
+}
+
+bool settings_has_mount(const struct settings *s, const char *path)
+{
+	const size_t length = length_of(path);
+
 	for (unsigned int i = 0; i < s->mount_count; i++)
 		if (strlen(s->mounts[i]) == length && strncmp(s->mounts[i], path, length) == 0)
-			return settings_wrong(error, size, "mount = %s: is given twice", path);
+			return true;
+	return false;
+}
+
+static bool add_mount(struct settings *s, const char *path, char *error, size_t size)
+{
+	char *copy;
+
+	if (path[0] != '/')
+		return settings_wrong(error, size, "mount = %s: must be an absolute path", path);
+	if (settings_has_mount(s, path))
+		return settings_wrong(error, size, "mount = %s: is given twice", path);
 	if (s->mount_count == MOUNTS_MAX)
 		return settings_wrong(error, size, "mount = %s: more than %d mounts", path,
 				      MOUNTS_MAX);
-	copy = strndup(path, length);
+	copy = strndup(path, length_of(path));
 	if (!copy)
 		return settings_wrong(error, size, "mount = %s: no memory", path);
 	s->mounts[s->mount_count++] = copy;
@@ -196,6 +215,9 @@ bool settings_check(const struct settings *s, char *error, size_t size)
 	if (s->answer < s->interval)
 		return settings_wrong(error, size, "answer = %g: must not be below interval = %g",
 				      s->answer, s->interval);
+	if (!s->mount_count && s->fstab)
+		return settings_wrong(error, size, "which mounts? none in %s has the option %s",
+				      FSTAB_FILE, FSTAB_OPTION);
 	if (!s->mount_count)
 		return settings_wrong(error, size,
 				      "which mounts? name them, or a file with --config");

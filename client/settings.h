@@ -26,7 +26,7 @@ struct settings {
 	double flush_point;	  /* percent; 0: the machine's limits stay as they are */
 	char *mounts[MOUNTS_MAX]; /* absolute, no slash at the end; allocated */
 	unsigned int mount_count;
-	bool syslog;
+	bool fstab, syslog;
 
 	/* Of the command line only. */
 	bool dry_run, once, status, restore, stop, help;
@@ -39,6 +39,11 @@ void settings_free(struct settings *s);
 /* One setting. False: ERROR says what is wrong. */
 bool settings_set(struct settings *s, const char *name, const char *value, char *error,
 		  size_t size);
+/* It is among the mounts, whatever slashes it ends with. */
+bool settings_has_mount(const struct settings *s, const char *path);
+/* Adds the mounts that a file as fstab(5) names as ours (fstab.h); NAME is for the error. */
+bool settings_read_fstab(struct settings *s, FILE *file, const char *name, char *error,
+			 size_t size);
 /* A flag of the command line. False: there is none of that name. */
 bool settings_flag(struct settings *s, const char *name);
 /* A setting of that name there is. */
@@ -47,7 +52,7 @@ bool settings_known(const char *name);
 bool settings_read(struct settings *s, const char *path, char *error, size_t size);
 bool settings_read_stream(struct settings *s, FILE *file, const char *name, char *error,
 			  size_t size);
-/* The whole command line, with the files it names. */
+/* The whole command line, with the files it names, and fstab where that is wanted. */
 bool settings_parse(struct settings *s, int argc, char **argv, char *error, size_t size);
 /* What is only wrong together. */
 bool settings_check(const struct settings *s, char *error, size_t size);

@@ -2,9 +2,11 @@
 /* Settings out of a file and of the command line. See settings.h. */
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "fstab.h"
 #include "settings.h"
 
 /* "name value", with any blanks; a path may have some inside. */
@@ -53,6 +55,36 @@ bool settings_read(struct settings *s, const char *path, char *error, size_t siz
 	if (!file)
 		return settings_wrong(error, size, "%s: %s", path, strerror(errno));
 	good = settings_read_stream(s, file, path, error, size);
+	fclose(file);
+	return good;
+}
+
+bool settings_read_fstab(struct settings *s, FILE *file, const char *name, char *error, size_t size)
+{
+	char line[SETTINGS_LINE], path[PATH_MAX], why[PATH_MAX + 100];
+	unsigned int number = 0;
+
+	while (fgets(line, sizeof(line), file)) {
+		number++;
+		if (!fstab_parse(line, path, sizeof(path)) || settings_has_mount(s, path))
+			continue;
+		if (!settings_set(s, "mount", path, why, sizeof(why)))
+			return settings_wrong(error, size, "%s, line %u: %s", name, number, why);
+	}
+	return !ferror(file) || settings_wrong(error, size, "%s: cannot be read", name);
+}
+
+static bool add_fstab(struct settings *s, char *error, size_t size)
+{
+	char path[PATH_MAX];
+	FILE *file;
+	bool good;
+
+	snprintf(path, sizeof(path), "%s" FSTAB_FILE, s->root);
+	file = fopen(path, "re");
+	if (!file)
+		return settings_wrong(error, size, "%s: %s", path, strerror(errno));
+	good = settings_read_fstab(s, file, path, error, size);
 	fclose(file);
 	return good;
 }
@@ -115,5 +147,5 @@ bool settings_parse(struct settings *s, int argc, char **argv, char *error, size
 		else if (!settings_set(s, "mount", argv[i], error, size))
 			return false;
 	}
-	return true;
+	return !s->fstab || add_fstab(s, error, size);
 }

@@ -16,8 +16,9 @@ MOUNT = "/mnt/nfs"
 
 
 def mount(port, mport, export):
-    options = f"vers=3,tcp,nolock,port={port},mountport={mport},mountproto=tcp"
-    subprocess.run(["mount.nfs", f"{os.environ['SERVER']}:{export}", MOUNT, "-o", options],
+    # As mount(8) calls it for a line of fstab, with the option that is the agent's.
+    options = f"vers=3,tcp,nolock,port={port},mountport={mport},mountproto=tcp,x-ca-nfs"
+    subprocess.run(["mount", "-t", "nfs", f"{os.environ['SERVER']}:{export}", MOUNT, "-o", options],
                    check=True)
 
 

@@ -188,6 +188,29 @@ def test_reload(agent, work):
     server.stop()
 
 
+def test_fstab(agent, work):
+    machine = Machine(work, "fstab")
+    os.mkdir(f"{machine.root}/etc")
+    line = f"server:/export {MOUNT} nfs vers=3,hard,x-ca-nfs 0 0\n"
+    result = run(machine.command(agent, "--fstab", "yes"))
+    e2e.check(result.returncode == 2 and "/etc/fstab: No such file" in result.stderr,
+              "no fstab", result.stderr)
+    machine.write("etc/fstab", "/dev/sda1 / ext4 defaults 0 1\n")
+    result = run(machine.command(agent, "--fstab", "yes"))
+    e2e.check(result.returncode == 2 and "none in /etc/fstab has the option x-ca-nfs" in
+              result.stderr, "none of fstab is for the agent", result.stderr)
+    machine.write("etc/fstab", line)
+    server = Server(machine, 0.9, 1.0)
+    a = Agent(machine, agent, "--fstab", "yes", mounts=())
+    e2e.check(turned(machine), "the mount that fstab names is looked after", a.text)
+    machine.write("etc/fstab", line.replace(MOUNT, "/mnt/o"))
+    a.process.send_signal(signal.SIGHUP)
+    e2e.check(e2e.wait_for(machine.untouched, 5) and a.waits("/mnt/o: nothing is mounted there"),
+              "SIGHUP reads it again", a.text)
+    a.end()
+    server.stop()
+
+
 class Manager(threading.Thread):
     """The service manager's side of sd_notify(3)."""
 
@@ -254,7 +277,7 @@ def main():
     at_once((test_mounted_again_while_the_old_one_hangs, test_killed_in_a_call_that_cannot_be,
              test_ended_in_a_call_that_cannot_be_killed, test_no_record_no_knob,
              test_killed_while_run_is_full, test_not_yet_and_not_this_one, test_reload, test_lock,
-             test_service_manager),
+             test_fstab, test_service_manager),
             agent, e2e.work_directory())
     e2e.finish()
 

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Lines of fstab. See fstab.h. */
+#include <string.h>
+
+#include "fstab.h"
+#include "octal.h"
+
+#define BLANKS " \t\n"
+
+/* The field at *AT, which moves behind it; its length, 0 behind the last one. */
+static size_t next_field(const char **at, const char **field)
+{
+	size_t length;
+
+	*field = *at + strspn(*at, BLANKS);
+	length = strcspn(*field, BLANKS);
+	*at = *field + length;
+	return length;
+}
+
+static bool has_option(const char *options, const char *end)
+{
+	const size_t wanted = strlen(FSTAB_OPTION);
+
+	while (options < end) {
+		size_t length = strcspn(options, "," BLANKS);
+
+		if (length == wanted && strncmp(options, FSTAB_OPTION, wanted) == 0)
+			return true;
+		options += length + 1;
+	}
+	return false;
+}
+
+static bool unescape(const char *field, const char *end, char *path, size_t size)
+{
+	size_t n = 0;
+
+	while (field < end && n + 1 < size)
+		path[n++] = octal_next(&field, end);
+	path[n] = '\0';
+	return field == end;
+}
+
+bool fstab_parse(const char *line, char *path, size_t size)
+{
+	const char *source, *point, *type, *options, *at = line;
+	size_t point_length, options_length;
+
+	if (!next_field(&at, &source) || *source == '#')
+		return false;
+	point_length = next_field(&at, &point);
+	if (!next_field(&at, &type))
+		return false;
+	options_length = next_field(&at, &options);
+	return options_length && has_option(options, options + options_length) &&
+	       unescape(point, point + point_length, path, size);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Names in fstab(5) and mountinfo: blanks and backslashes come as a backslash and three octal digits. */
+#ifndef CLIENT_OCTAL_H
+#define CLIENT_OCTAL_H
+
+static inline int octal_is_digit(char c)
+{
+	return c >= '0' && c <= '7';
+}
+
+/* The character at *AT, which moves behind it; not behind END. What is no such escape is itself. */
+static inline char octal_next(const char **at, const char *end)
+{
+	const char *c = *at;
+
+	if (*c == '\\' && end - c >= 4 && octal_is_digit(c[1]) && octal_is_digit(c[2]) &&
+	    octal_is_digit(c[3])) {
+		*at = c + 4;
+		return (char)((c[1] - '0') * 64 + (c[2] - '0') * 8 + (c[3] - '0'));
+	}
+	*at = c + 1;
+	return *c;
+}
+
+#endif
