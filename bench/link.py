@@ -6,11 +6,11 @@ interfaces, the far one in a network namespace where the clients run.
     subprocess.run([*link.inside, "nfsbench", "--server", link.server, …])
     link.limit(400)                 # Mbit/s towards the clients, by the kernel's token bucket
 
-Call lab.enter_namespace() first: the names are then nobody else's.
+Call testbed.enter_namespace() first: the names are then nobody else's.
 """
 import subprocess
 
-import lab
+import testbed
 
 NEAR, FAR, NAMESPACE = "ra-server", "ra-client", "ra-clients"
 BURST = 256 * 1024  # bytes: the largest packet that segmentation offload makes, and room
@@ -22,15 +22,15 @@ class Link:
     inside = ("ip", "netns", "exec", NAMESPACE)
 
     def up(self):
-        lab.run("ip", "netns", "add", NAMESPACE)
-        lab.e2e.at_exit(self.down)
-        lab.run("ip", "link", "add", NEAR, "type", "veth", "peer", "name", FAR)
-        lab.run("ip", "link", "set", FAR, "netns", NAMESPACE)
-        lab.run("ip", "address", "add", self.server + "/24", "dev", NEAR)
-        lab.run("ip", "link", "set", NEAR, "up")
-        lab.run(*self.inside, "ip", "address", "add", "10.99.0.2/24", "dev", FAR)
-        lab.run(*self.inside, "ip", "link", "set", FAR, "up")
-        lab.run(*self.inside, "ip", "link", "set", "lo", "up")
+        testbed.run("ip", "netns", "add", NAMESPACE)
+        testbed.e2e.at_exit(self.down)
+        testbed.run("ip", "link", "add", NEAR, "type", "veth", "peer", "name", FAR)
+        testbed.run("ip", "link", "set", FAR, "netns", NAMESPACE)
+        testbed.run("ip", "address", "add", self.server + "/24", "dev", NEAR)
+        testbed.run("ip", "link", "set", NEAR, "up")
+        testbed.run(*self.inside, "ip", "address", "add", "10.99.0.2/24", "dev", FAR)
+        testbed.run(*self.inside, "ip", "link", "set", FAR, "up")
+        testbed.run(*self.inside, "ip", "link", "set", "lo", "up")
 
     def down(self):
         subprocess.run(["ip", "netns", "delete", NAMESPACE], check=False,
@@ -41,7 +41,7 @@ class Link:
         subprocess.run(["tc", "qdisc", "delete", "dev", NEAR, "root"], check=False,
                        stderr=subprocess.DEVNULL)
         if mbit:
-            lab.run("tc", "qdisc", "add", "dev", NEAR, "root", "tbf", "rate", f"{mbit}mbit",
+            testbed.run("tc", "qdisc", "add", "dev", NEAR, "root", "tbf", "rate", f"{mbit}mbit",
                     "burst", str(BURST), "latency", "50ms")
 
     def sent(self):

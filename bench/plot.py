@@ -11,7 +11,7 @@ import json
 import statistics
 import sys
 
-import works
+import workloads
 
 
 def median(values):
@@ -25,7 +25,7 @@ class Results:
     def __init__(self, runs, servers, work_names):
         self.runs = runs
         self.servers = servers
-        self.works = work_names
+        self.workloads = work_names
 
     def of(self, work, server):
         return [r for r in self.runs
@@ -45,7 +45,7 @@ class Results:
         return above / below if above is not None and below else None
 
     def measure(self, work, server, what):
-        """The measures that works.TARGETS names; None where a part was not run."""
+        """The measures that workloads.TARGETS names; None where a part was not run."""
         ratios = {
             "x stock": ("mb_s", work, "stock", median),
             "x tuned": ("mb_s", work, "tuned", median),
@@ -71,15 +71,15 @@ class Results:
         return self.ratio(work, server, key, other_work, other_server, how)
 
     def share_of_peak(self, work, server):
-        """Of the server's throughput in all oltp works that were run."""
-        rates = [self.value(w, server, "ops_s") for w in self.works if w.startswith("oltp")]
+        """Of the server's throughput in all oltp workloads that were run."""
+        rates = [self.value(w, server, "ops_s") for w in self.workloads if w.startswith("oltp")]
         rates = [r for r in rates if r is not None]
         value = self.value(work, server, "ops_s")
         return value / max(rates) if value is not None and len(rates) > 1 else None
 
     def summary(self):
         rows = []
-        for work in self.works:
+        for work in self.workloads:
             for server in self.servers:
                 if not self.of(work, server):
                     continue
@@ -100,19 +100,19 @@ class Results:
         return rows
 
     def verdicts(self):
-        """works.TARGETS against what was run, for every server that is the plugin."""
+        """workloads.TARGETS against what was run, for every server that is the plugin."""
         found = []
         for server in self.servers:
             if server in ("stock", "tuned", "bfq", "strict"):
                 continue
-            for work, sense, what, limit in works.TARGETS + works.AIMS:
-                value = self.measure(work, server, what) if work in self.works else None
+            for work, sense, what, limit in workloads.TARGETS + workloads.AIMS:
+                value = self.measure(work, server, what) if work in self.workloads else None
                 if value is None:
                     continue
                 good = value >= limit if sense == "at least" else value <= limit
                 found.append({"work": work, "server": server, "measure": what, "sense": sense,
                               "limit": limit, "value": value, "met": good,
-                              "aim": (work, sense, what, limit) in works.AIMS})
+                              "aim": (work, sense, what, limit) in workloads.AIMS})
         return found
 
 
@@ -197,7 +197,7 @@ def _figure(width, height):
 def chart(results, path, title, labels=None):
     """Bars: throughput by work and server, with the spread of the runs."""
     labels = labels or {}
-    names = [w for w in results.works if any(results.of(w, s) for s in results.servers)]
+    names = [w for w in results.workloads if any(results.of(w, s) for s in results.servers)]
     figure, axes = _figure(max(6.0, 1.5 + 0.32 * len(names) * (len(results.servers) + 1)), 4.5)
     width = 0.85 / len(results.servers)
     for i, server in enumerate(results.servers):

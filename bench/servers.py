@@ -5,16 +5,19 @@
     ra      the plugin above it          bfq     stock, the device under the kernel's BFQ
     strict  stock, the kernel keeping at most STRICT_BYTES of the device's data dirty
 
-A setting is a dict: kind (of lab.Server), read_ahead_kb, fsal and ra (parameters), and where they
+A setting is a dict: kind (of testbed.Server), read_ahead_kb, fsal and ra (parameters), and where they
 differ from the disk's own: scheduler (of the block device), strict (bytes), plugin (the file, where it
 is another build's).
 """
 import os
+import re
 import sys
 
 MIB = 1024 * 1024
 STRICT_BYTES = 8 * MIB
 NAMES = ("stock", "tuned", "ra", "bfq", "strict")
+PARAMETERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "src", "fsal_ra",
+                          "params.def")
 
 
 def assignments(items, option):
@@ -27,6 +30,21 @@ def assignments(items, option):
                 sys.exit(f"compare: {option} {item}: must be KEY=VALUE, several with commas")
             pairs[key] = value
     return pairs
+
+
+def of_global_block():
+    """The names, in small letters, of the parameters of the plugin's global RA block."""
+    with open(PARAMETERS, encoding="utf-8") as table:
+        return {name.lower() for name in re.findall(r"^RA_\w+\(MODULE, (\w+),", table.read(), re.M)}
+
+
+def variant_of(fsal, block, rest):
+    """The plugin with the settings REST on top of those, each in the block that it belongs to."""
+    ours = of_global_block()
+    own = assignments([rest], "--variant")
+    return {"kind": "ra",
+            "ra": {**block, **{k: v for k, v in own.items() if k.lower() in ours}},
+            "fsal": {**fsal, **{k: v for k, v in own.items() if k.lower() not in ours}}}
 
 
 def settings(options):
@@ -49,8 +67,7 @@ def settings(options):
         name, colon, rest = variant.partition(":")
         if not colon or not name or name in known:
             sys.exit(f"compare: --variant {variant}: must be NAME:KEY=VALUE,… with a new name")
-        found[name] = {"kind": "ra", "ra": block,
-                       "fsal": {**fsal, **assignments([rest], "--variant")}}
+        found[name] = variant_of(fsal, block, rest)
     for beside in options.beside:
         name, colon, path = beside.partition(":")
         if not colon or not name or name in known or name in found:
@@ -85,7 +102,7 @@ def labels(servers):
         kind = "stock VFS" if s["kind"] == "stock" else "read-ahead plugin"
         if s.get("plugin"):
             kind += f" of {s['plugin']}"
-        extra = [f"{k} {v}" for k, v in s["fsal"].items()]
+        extra = [f"{k} {v}" for k, v in {**s["fsal"], **s["ra"]}.items()]
         if s.get("scheduler"):
             extra.append(f"I/O scheduler {s['scheduler']}")
         if s.get("strict"):

@@ -50,7 +50,7 @@ static double level(const struct world *w)
 
 static void read_next(struct world *w, void *arg)
 {
-	const struct work *k = w->work;
+	const struct workload *k = w->workload;
 	struct request *r = arg;
 	double span = k->span;
 
@@ -82,8 +82,8 @@ static void note_latency(struct world *w, int64_t latency)
 
 static double own_price(const struct world *w, const struct writer *c)
 {
-	double p =
-		price_of(w->auction->k_client, c->dirty / w->work->client_memory) * (1 + EPSILON);
+	double p = price_of(w->auction->k_client, c->dirty / w->workload->client_memory) *
+		   (1 + EPSILON);
 
 	return p > w->auction->p_min ? p : w->auction->p_min;
 }
@@ -117,7 +117,7 @@ static void flush(struct world *w, unsigned int n)
 /* The application writes what it wants, as far as there is memory. */
 static void produce(struct world *w, struct writer *c)
 {
-	const struct work *k = w->work;
+	const struct workload *k = w->workload;
 	double step = (double)TICK / 1e9, room = k->client_memory - c->dirty, bytes;
 
 	if (w->now < c->burst_from)
@@ -153,7 +153,7 @@ void client_done(struct world *w, void *arg)
 
 	if (r->kind != ASYNC) {
 		note_latency(w, w->now - r->issued);
-		schedule(w, w->now + ns(random_around(w, w->work->think)), read_next, r);
+		schedule(w, w->now + ns(random_around(w, w->workload->think)), read_next, r);
 		return;
 	}
 	c = &w->writers[r->client];
@@ -165,7 +165,7 @@ void client_done(struct world *w, void *arg)
 
 void clients_start(struct world *w)
 {
-	const struct work *k = w->work;
+	const struct workload *k = w->workload;
 
 	for (unsigned int i = 0; i < k->readers; i++)
 		schedule(w, i * MS, read_next, request_new(w, i, READ, 0));

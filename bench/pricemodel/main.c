@@ -11,9 +11,9 @@
 
 #include "world.h"
 
-static const struct work *work_of(const char *name)
+static const struct workload *workload_of(const char *name)
 {
-	for (const struct work *w = works; w->name; w++)
+	for (const struct workload *w = workloads; w->name; w++)
 		if (!strcmp(w->name, name))
 			return w;
 	return NULL;
@@ -24,7 +24,7 @@ static int usage(void)
 	fprintf(stderr,
 		"usage: pricemodel WORK alone|off|K-CPU K-NETWORK K-DISK K-MEMORY K-CLIENT PMIN "
 		"[delay]\nWORK is one of:");
-	for (const struct work *w = works; w->name; w++)
+	for (const struct workload *w = workloads; w->name; w++)
 		fprintf(stderr, "\n  %-8s %s", w->name, w->about);
 	fprintf(stderr, "\n");
 	return 2;
@@ -43,12 +43,12 @@ static void print(const struct result *r)
 
 int main(int argc, char **argv)
 {
-	const struct work *work = argc > 2 ? work_of(argv[1]) : NULL;
+	const struct workload *workload = argc > 2 ? workload_of(argv[1]) : NULL;
 	struct auction a = {.k = {1, 1, 1, 1}, .k_client = 1};
 	bool alone = argc == 3 && !strcmp(argv[2], "alone");
 	struct result r;
 
-	if (!work)
+	if (!workload)
 		return usage();
 	if (alone || (argc == 3 && !strcmp(argv[2], "off"))) {
 		a.off = true;
@@ -61,7 +61,7 @@ int main(int argc, char **argv)
 	} else {
 		return usage();
 	}
-	r = world_run(work, &a, !alone);
+	r = world_run(workload, &a, !alone);
 	print(&r);
 	return 0;
 }

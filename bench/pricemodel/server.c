@@ -51,7 +51,7 @@ static void disk_done(struct world *w, void *arg)
 		w->dirty -= (double)r->bytes;
 		w->under_writeback -= (double)r->bytes;
 		free(r);
-		while (w->stalled.n && w->dirty < w->work->limit)
+		while (w->stalled.n && w->dirty < w->workload->limit)
 			accept_write(w, list_take(&w->stalled));
 		writeback(w);
 	}
@@ -113,14 +113,15 @@ static double expired(struct world *w)
 /* No read for a while: a good time to write, as the plugin's write-back does. */
 static bool idle(const struct world *w)
 {
-	return !w->work->kernel_writeback && !w->reads.n && w->now - w->last_read > IDLE &&
+	return !w->workload->kernel_writeback && !w->reads.n && w->now - w->last_read > IDLE &&
 	       w->writebacks.n < IDLE_REQUESTS;
 }
 
 static void writeback(struct world *w)
 {
 	while (w->writebacks.n < WRITEBACK_MAX && w->dirty - w->under_writeback >= WRITEBACK_SIZE &&
-	       (w->dirty - w->under_writeback > w->work->background || expired(w) > 0 || idle(w))) {
+	       (w->dirty - w->under_writeback > w->workload->background || expired(w) > 0 ||
+		idle(w))) {
 		struct request *r = calloc(1, sizeof(*r));
 
 		if (!r)
@@ -147,7 +148,7 @@ static void accept_write(struct world *w, struct request *r)
 
 static uint32_t cache_room(const struct world *w)
 {
-	double room = (w->work->memory - w->dirty) / CACHE_BLOCK;
+	double room = (w->workload->memory - w->dirty) / CACHE_BLOCK;
 
 	return room > 0 ? (uint32_t)room : 0;
 }
@@ -162,7 +163,7 @@ static void lru_take(struct world *w, uint32_t block)
 
 static void cache_put(struct world *w, uint32_t block)
 {
-	if (w->work->memory <= 0 || block >= CACHE_BLOCKS)
+	if (w->workload->memory <= 0 || block >= CACHE_BLOCKS)
 		return;
 	if (w->lru_next[block] != UINT32_MAX)
 		lru_take(w, block);
@@ -177,8 +178,8 @@ static bool cached(struct world *w, uint64_t offset)
 {
 	uint32_t block = (uint32_t)(offset / CACHE_BLOCK);
 
-	if (w->work->memory <= 0 || block >= CACHE_BLOCKS)
-		return w->work->resident;
+	if (w->workload->memory <= 0 || block >= CACHE_BLOCKS)
+		return w->workload->resident;
 	while (w->lru_n > cache_room(w))
 		lru_take(w, w->lru_prev[CACHE_BLOCKS]);
 	if (w->lru_next[block] == UINT32_MAX)
@@ -193,7 +194,7 @@ static void processed(struct world *w, void *arg)
 {
 	struct request *r = arg;
 
-	if (r->kind == STABLE || (r->kind == ASYNC && w->work->diskless)) {
+	if (r->kind == STABLE || (r->kind == ASYNC && w->workload->diskless)) {
 		answer(w, r);
 	} else if (r->kind == READ) {
 		if (w->ghost)
@@ -202,7 +203,7 @@ static void processed(struct world *w, void *arg)
 			answer(w, r);
 		else
 			disk_queue(w, &w->reads, r);
-	} else if (w->dirty < w->work->limit) {
+	} else if (w->dirty < w->workload->limit) {
 		accept_write(w, r);
 	} else {
 		list_add(&w->stalled, r);
@@ -212,7 +213,7 @@ static void processed(struct world *w, void *arg)
 void server_arrive(struct world *w, void *arg)
 {
 	struct request *r = arg;
-	double cost = w->work->cpu_op + w->work->cpu_byte * (double)r->bytes;
+	double cost = w->workload->cpu_op + w->workload->cpu_byte * (double)r->bytes;
 
 	schedule(w, serve(&w->cpu, w->now, cost), processed, r);
 }
@@ -229,7 +230,8 @@ static double done(const struct world *w, const struct station *s)
 static ssize_t made_up(struct price_source *s, const char *name, char *buf, size_t size)
 {
 	struct world *w = (struct world *)((char *)s - offsetof(struct world, source));
-	double us = done(w, &w->cpu) * 1e6, read_pages = w->work->memory / 4096 - w->dirty / 4096;
+	double us = done(w, &w->cpu) * 1e6,
+	       read_pages = w->workload->memory / 4096 - w->dirty / 4096;
 	int n = -1;
 
 	if (!strcmp(name, "/proc/stat"))
@@ -238,7 +240,7 @@ static ssize_t made_up(struct price_source *s, const char *name, char *buf, size
 		n = snprintf(buf, size, "eth0: %.0f 0 0 0 0 0 0 0 %.0f 0\n", done(w, &w->in),
 			     done(w, &w->out));
 	else if (!strcmp(name, "/sys/class/net/eth0/speed"))
-		n = snprintf(buf, size, "%.0f\n", w->work->link * 8 / 1e6);
+		n = snprintf(buf, size, "%.0f\n", w->workload->link * 8 / 1e6);
 	else if (!strcmp(name, "/sys/class/net/eth0/device/uevent"))
 		n = 0;
 	else if (!strcmp(name, "/sys/dev/block/8:0/stat"))
@@ -252,7 +254,7 @@ static ssize_t made_up(struct price_source *s, const char *name, char *buf, size
 			     "nr_dirty_background_threshold %.0f\n",
 			     read_pages > 0 ? read_pages : 0,
 			     (w->dirty - w->under_writeback) / 4096, w->under_writeback / 4096,
-			     w->work->limit / 4096, w->work->background / 4096);
+			     w->workload->limit / 4096, w->workload->background / 4096);
 	return n;
 }
 
@@ -307,7 +309,7 @@ static void meters_start(struct world *w)
 				   .saturation_delay = 0.1};
 
 	memcpy(s.k, w->auction->k, sizeof(s.k));
-	if (w->work->memory > 0 && !(w->ghost = ghost_new_within(GHOST_MEMORY)))
+	if (w->workload->memory > 0 && !(w->ghost = ghost_new_within(GHOST_MEMORY)))
 		abort();
 	w->source.read = made_up;
 	w->hosts = (struct price_hosts){.device = only_disk, .queue = disk_queue_now, .arg = w};
@@ -327,7 +329,7 @@ void server_start(struct world *w)
 		abort();
 	memset(w->lru_next, 0xff, CACHE_BLOCKS * sizeof(uint32_t));
 	w->lru_prev[CACHE_BLOCKS] = w->lru_next[CACHE_BLOCKS] = CACHE_BLOCKS;
-	w->in.rate = w->out.rate = w->work->link;
+	w->in.rate = w->out.rate = w->workload->link;
 	w->cpu.rate = 1;
 	meters_start(w);
 }

@@ -98,11 +98,11 @@ static int by_size(const void *a, const void *b)
 
 static struct result result_of(struct world *w)
 {
-	struct result r = {.foreground = w->n_latencies / w->work->seconds,
+	struct result r = {.foreground = w->n_latencies / w->workload->seconds,
 			   .write = w->write_sum / w->published};
 	double wanted = 0, written = 0;
 
-	for (unsigned int i = 0; i < w->work->writers; i++) {
+	for (unsigned int i = 0; i < w->workload->writers; i++) {
 		wanted += w->writers[i].wanted;
 		written += w->writers[i].written;
 	}
@@ -119,20 +119,21 @@ static struct result result_of(struct world *w)
 	return r;
 }
 
-struct result world_run(const struct work *work, const struct auction *auction, bool writers)
+struct result world_run(const struct workload *workload, const struct auction *auction,
+			bool writers)
 {
 	struct world *w = calloc(1, sizeof(*w));
-	struct work used = *work;
+	struct workload used = *workload;
 	struct result result;
 
 	if (!w)
 		abort();
 	if (!writers)
 		used.writers = 0;
-	w->work = &used;
+	w->workload = &used;
 	w->auction = auction;
 	w->random = 1;
-	w->end = ns(work->seconds);
+	w->end = ns(workload->seconds);
 	server_start(w);
 	clients_start(w);
 	while (w->n_events) {

@@ -32,7 +32,7 @@
 #define LEVEL_SECONDS 10
 
 /* What is not swept. Rates are bytes a second, sizes bytes. */
-struct work {
+struct workload {
 	const char *name, *about;
 	double seconds;
 	/* the server */
@@ -52,7 +52,7 @@ struct work {
 	double client_link, client_memory, burst, burst_rate, period;
 };
 
-extern const struct work works[];
+extern const struct workload workloads[];
 
 struct auction {
 	bool off; /* clients send at once, as without prices */
@@ -109,7 +109,7 @@ struct writer {
 };
 
 struct world {
-	const struct work *work;
+	const struct workload *workload;
 	const struct auction *auction;
 	int64_t now, end;
 	struct event *events;
@@ -152,7 +152,8 @@ uint32_t random_below(struct world *w, uint32_t n);
 double random_around(struct world *w, double mean);
 void list_add(struct list *l, struct request *r);
 struct request *list_take(struct list *l);
-struct result world_run(const struct work *work, const struct auction *auction, bool writers);
+struct result world_run(const struct workload *workload, const struct auction *auction,
+			bool writers);
 static inline int64_t ns(double seconds)
 {
 	return (int64_t)(seconds * 1e9);

@@ -5,7 +5,7 @@
         ... lay files out in d.mount; d.timing(True) ...
         d.drop_caches(); print(d.stats())
 
-The tests and the measurements (bench/lab.py) share it. Timing is off until timing(True): laying
+The tests and the measurements (bench/testbed.py) share it. Timing is off until timing(True): laying
 files out is free. Call e2e.enter() first: mounts belong in a namespace of our own.
 """
 import fcntl

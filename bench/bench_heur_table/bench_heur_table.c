@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * lookup: what the engine costs a READ: table lookup and cursor update, by readahead_observe().
+ * bench_heur_table: what the engine costs a READ: table lookup and cursor update, by readahead_observe().
  *
- *   lookup [FILES [THREADS [READS]]]        1000000 files, 2 threads, 2000000 reads a thread
+ *   bench_heur_table [FILES [THREADS [READS]]]        1000000 files, 2 threads, 2000000 reads a thread
  *
  * Every file is entered first. Then each thread reads files of its share picked at random, each
  * going on where its last read ended, and times every operation by the monotonic clock, less what
@@ -139,7 +139,7 @@ static uint64_t measure(const char *what, struct worker *w, int n, uint64_t file
 		w[i].reads = reads;
 		w[i].seed = (uint64_t)(i + 1) * 0x9e3779b97f4a7c15u;
 		if (pthread_create(&w[i].thread, NULL, work, &w[i])) {
-			fprintf(stderr, "lookup: cannot start a thread\n");
+			fprintf(stderr, "bench_heur_table: cannot start a thread\n");
 			exit(1);
 		}
 	}
@@ -167,7 +167,7 @@ static uint64_t argument(int argc, char **argv, int n, uint64_t fallback, uint64
 	errno = 0;
 	value = strtoull(argv[n], &end, 10);
 	if (errno || *end || argv[n][0] == '-' || !value || value > max) {
-		fprintf(stderr, "lookup: %s: expected a number, 1..%lu\n", argv[n],
+		fprintf(stderr, "bench_heur_table: %s: expected a number, 1..%lu\n", argv[n],
 			(unsigned long)max);
 		exit(2);
 	}
@@ -193,7 +193,7 @@ int main(int argc, char **argv)
 	engine = readahead_create(&limits);
 	reads_of = calloc(files, sizeof(*reads_of));
 	if (!engine || !w || !reads_of) {
-		fprintf(stderr, "lookup: out of memory\n");
+		fprintf(stderr, "bench_heur_table: out of memory\n");
 		return 1;
 	}
 	tuning = (struct readahead_tuning){

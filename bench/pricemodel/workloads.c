@@ -9,7 +9,7 @@
 
 #define MB 1e6
 
-const struct work works[] = {
+const struct workload workloads[] = {
 	{
 		.name = "disk",
 		.about = "random reads of 8 KiB from the disk, none to eight at once",

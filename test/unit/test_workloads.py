@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""The named works and servers and the verdicts of bench/compare, and those of bench/figure5."""
+"""The named workloads and servers and the verdicts of bench/compare, and those of bench/figure5."""
 import importlib.machinery
 import importlib.util
 import os
@@ -14,7 +14,7 @@ sys.path.insert(0, BENCH)
 
 import plot  # noqa: E402
 import servers  # noqa: E402
-import works  # noqa: E402
+import workloads  # noqa: E402
 
 NFSBENCH_WORKS = {"seq", "stride", "shared", "random", "reorder", "mixed",
                   "write", "oltp", "fsstat"}
@@ -30,53 +30,55 @@ def argument(work, option):
 
 class Works(unittest.TestCase):
     def test_every_group_and_target_names_works_that_exist(self):
-        for name in works.expand(",".join(works.GROUPS)) \
-                + [t[0] for t in works.TARGETS + works.AIMS]:
-            work = works.make(name)
+        for name in workloads.expand(",".join(workloads.GROUPS)) \
+                + [t[0] for t in workloads.TARGETS + workloads.AIMS]:
+            work = workloads.make(name)
             self.assertIn(argument(work, "--work"), NFSBENCH_WORKS)
             self.assertGreater(work.files * work.file_size, 0)
 
     def test_names_carry_their_numbers(self):
-        self.assertEqual(argument(works.make("mixed8+4"), "--random-readers"), "4")
-        self.assertEqual(works.make("seq32").file_size, 8 * works.MIB)
-        self.assertEqual(works.make("random4kx3").files, 3)
+        self.assertEqual(argument(workloads.make("mixed8+4"), "--random-readers"), "4")
+        self.assertEqual(workloads.make("seq32").file_size, 8 * workloads.MIB)
+        self.assertEqual(workloads.make("random4kx3").files, 3)
 
-    def test_works_that_write(self):
+    def test_workloads_that_write(self):
         for name, first, files in (("write1+1", 0, 1), ("lazy2+1", 0, 2), ("mixed4+1w2", 5, 2)):
-            work = works.make(name)
+            work = workloads.make(name)
             self.assertEqual(work.writers[:2], (first, files))
-            self.assertEqual(work.written, 512 * works.MIB)
-        self.assertIn("--no-commit", works.make("lazy1+1").arguments)
-        self.assertNotIn("--no-commit", works.make("write1+1").arguments)
-        self.assertEqual([works.make(n).memory for n in ("write1+1", "lazy1+1", "seq1")],
+            self.assertEqual(work.written, 512 * workloads.MIB)
+        self.assertIn("--no-commit", workloads.make("lazy1+1").arguments)
+        self.assertNotIn("--no-commit", workloads.make("write1+1").arguments)
+        self.assertEqual([workloads.make(n).memory for n in ("write1+1", "lazy1+1", "seq1")],
                          ["small", "ample", "host"])
-        self.assertEqual(works.make("mixed4+1").written, 0)
+        self.assertEqual(workloads.make("mixed4+1").written, 0)
 
     def test_the_reader_alone_reads_what_it_reads_beside_a_writer(self):
-        alone, beside = works.make("write0+1"), works.make("write1+1")
+        alone, beside = workloads.make("write0+1"), workloads.make("write1+1")
         self.assertEqual(alone.set, beside.set)
         self.assertEqual(argument(alone, "--count"), argument(beside, "--count"))
         self.assertEqual(argument(alone, "--first-file"), "1")
 
     def test_oltp_clients_divide_the_same_bytes(self):
         for n in (1, 4, 12, 23, 32):
-            work = works.make(f"oltp{n}")
-            self.assertAlmostEqual(work.files * work.file_size, 2048 * works.MIB, delta=works.MIB)
+            work = workloads.make(f"oltp{n}")
+            self.assertAlmostEqual(work.files * work.file_size, 2048 * workloads.MIB,
+                                   delta=workloads.MIB)
             self.assertTrue(work.rewrites)
-        self.assertNotEqual(works.make("oltp1").set, works.make("seq1", size=2048 * works.MIB).set)
+        self.assertNotEqual(workloads.make("oltp1").set,
+                            workloads.make("seq1", size=2048 * workloads.MIB).set)
 
-    def test_works_share_their_sets(self):
-        self.assertEqual(works.make("stride2").set, works.make("seq1").set)
-        self.assertEqual(works.make("mixed8+1").set, works.make("mixed8+4").set)
+    def test_workloads_share_their_sets(self):
+        self.assertEqual(workloads.make("stride2").set, workloads.make("seq1").set)
+        self.assertEqual(workloads.make("mixed8+1").set, workloads.make("mixed8+4").set)
 
     def test_bad_names_are_refused(self):
         for name in ("", "seq", "seq0", "seq257", "stride", "mixed8", "mixed0+1", "mixed4+1w0", "write0+0", "reorder101",
                      "seq8 ", "random8"):
             with self.assertRaises(ValueError, msg=name):
-                works.make(name)
+                workloads.make(name)
 
     def test_expand_keeps_order_and_drops_repetitions(self):
-        self.assertEqual(works.expand("two,seq2,one"), ["seq2", "seq1"])
+        self.assertEqual(workloads.expand("two,seq2,one"), ["seq2", "seq1"])
 
 
 class Verdicts(unittest.TestCase):
@@ -123,6 +125,11 @@ class Verdicts(unittest.TestCase):
 
 
 class Servers(unittest.TestCase):
+    def test_a_variant_may_hold_parameters_of_either_block(self):
+        found = self.settings("ra", ["fast:Max_Wait=9,price_sample=20,Cursors_Per_File=7"])["fast"]
+        self.assertEqual(found["ra"], {"price_sample": "20", "Cursors_Per_File": "7"})
+        self.assertEqual(found["fsal"], {"Queue_Depth": "1", "Max_Wait": "9"})
+
     def settings(self, names, variants=(), beside=()):
         options = types.SimpleNamespace(
             servers=names, variant=list(variants), beside=list(beside), ra_option=["Queue_Depth=1"], ra_block=[],
@@ -135,7 +142,7 @@ class Servers(unittest.TestCase):
         self.assertEqual(found["tuned"]["read_ahead_kb"], 2560)
         self.assertEqual(found["bfq"]["scheduler"], "bfq")
         self.assertNotIn("scheduler", found["stock"])
-        self.assertEqual(found["strict"]["strict"], 8 * works.MIB)
+        self.assertEqual(found["strict"]["strict"], 8 * workloads.MIB)
         self.assertEqual(found["fast"]["fsal"], {"Queue_Depth": "1", "Max_Wait": "9"})
 
     def test_what_the_kernel_lacks_is_named(self):

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""The laboratory: a modelled disk with a file system on it, and servers, for measurements.
+"""The testbed: a modelled disk with a file system on it, and servers, for measurements.
 
-    lab.enter_namespace()                  # network and mount namespaces of our own, once, first
-    with lab.Disk(size_mb=4096) as disk:   # mechdisk, loop device with direct I/O, ext4 or XFS
+    testbed.enter_namespace()                  # network and mount namespaces of our own, once, first
+    with testbed.Disk(size_mb=4096) as disk:   # mechdisk, loop device, ext4 or XFS
         ... lay files out in disk.mount; disk.timing(True)
-        with lab.Server("ra", disk.mount, fsal={"Scheduler": "turns"}, plugin=PATH) as server:
+        with testbed.Server("ra", disk.mount, fsal={"Scheduler": "turns"}, plugin=PATH) as server:
             disk.drop_caches()
             ... load server.port, server.mport
 
@@ -22,7 +22,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "test", "e2e"))
 
 import e2e  # noqa: E402
-from modelled_disk import Disk, Unavailable as LabUnavailable, run  # noqa: E402, F401
+from modelled_disk import Disk, Unavailable as TestbedUnavailable, run  # noqa: E402, F401
 
 
 def enter_namespace(shared=False):
@@ -137,7 +137,7 @@ def selftest(mechdisk):
         try:
             _read_rate(path)
             failed = False
-        except LabUnavailable:
+        except TestbedUnavailable:
             failed = True
         disk.ctl("error clear")
         good = 90 < rate < 160 and traced >= stats["reads"] > 0 and failed
@@ -148,13 +148,13 @@ def selftest(mechdisk):
 
 def main():
     if len(sys.argv) not in (2, 3) or sys.argv[1] != "selftest":
-        print("usage: lab.py selftest [MECHDISK]", file=sys.stderr)
+        print("usage: testbed.py selftest [MECHDISK]", file=sys.stderr)
         return 2
     enter_namespace()
     try:
         return selftest(sys.argv[2] if len(sys.argv) > 2 else "mechdisk")
-    except LabUnavailable as error:
-        print(f"lab: {error}", file=sys.stderr)
+    except TestbedUnavailable as error:
+        print(f"testbed: {error}", file=sys.stderr)
         return e2e.SKIP
 
 

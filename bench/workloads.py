@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""The named works of bench/compare: what files they need, how nfsbench is called for them, and
+"""The named workloads of bench/compare: what files they need, how nfsbench is called for them, and
 what a server must reach.
 
 A name says everything: seq8 is eight sequential readers, stride4 one reader of four components,
@@ -7,12 +7,12 @@ shared8 eight readers of one file, reorder10 a sequential reader with 10 % of it
 order, random8k one random reader of 8 KiB, random8kx4 four of them, mixed8+1 eight streams beside
 one random reader, mixed4+1w2 four streams and a random reader as long as two writers write and
 COMMIT, write1+1 a writer (then COMMIT) beside a random reader that does all its reads, lazy1+1 the
-same without COMMIT, write0+1 the reader of these works alone, oltp12 twelve clients with
+same without COMMIT, write0+1 the reader of these workloads alone, oltp12 twelve clients with
 transactions of random reads, random writes and a stable write of their log, cached64k a sequential
 reader of 64 KiB whose file is resident, fsstat FSSTAT calls.
 
-A work also says which memory its server has (machine.py): works that write have little, lazy ones
-ample.
+A workload also says which memory its server has (machine.py): those that write have little, lazy
+ones ample.
 """
 import re
 
@@ -42,7 +42,7 @@ FORMS = "seqN strideN sharedN reorderP randomSk randomSkxN mixedN+M mixedN+MwW w
     "oltpN cachedSk fsstat"
 
 
-class Work:
+class Workload:
     """One named work. `files` files of `file_size` bytes in the set (directory) `set`;
     `arguments` for nfsbench; `cached`: the files are read once before, and stay resident.
     `writers`: number of the first file written, how many are, bytes of each; `written`: bytes of
@@ -75,30 +75,30 @@ def _number(text, low, high, name):
 
 def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_count=None,
          oltp_seconds=40, request=32 * KIB, outstanding=4):
-    """The Work of that name; ValueError says what is wrong with it. `size` bytes in all (the
+    """The Workload of that name; ValueError says what is wrong with it. `size` bytes in all (the
     paper's 256 MB), `mixed_size` bytes of each file of a mixed work, which lasts at most
     `mixed_seconds`; an oltp work lasts `oltp_seconds`."""
     common = ["--request", request, "--outstanding", outstanding]
 
     def seq(match):
         n = _number(match[1], 1, 256, name)
-        return Work(name, n, size // n // 4096 * 4096,
+        return Workload(name, n, size // n // 4096 * 4096,
                     ["--work", "seq", "--readers", n, "--size", size // n // 4096 * 4096 * n]
                     + common)
 
     def stride(match):
         n = _number(match[1], 1, 4096, name)
-        return Work(name, 1, size,
+        return Workload(name, 1, size,
                     ["--work", "stride", "--stride", n, "--size", size] + common)
 
     def shared(match):
         n = _number(match[1], 1, 256, name)
-        return Work(name, 1, size,
+        return Workload(name, 1, size,
                     ["--work", "shared", "--readers", n, "--size", size] + common)
 
     def reorder(match):
         n = _number(match[1], 0, 100, name)
-        return Work(name, 1, size,
+        return Workload(name, 1, size,
                     ["--work", "reorder", "--percent", n, "--size", size] + common)
 
     def random(match):
@@ -107,7 +107,7 @@ def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_co
         count = min(random_count or 1000, size // n // (kib * KIB))
         if count < 1:
             raise ValueError(f"work {name}: needs --size of at least {n * kib} KiB")
-        return Work(name, n, size // n // 4096 * 4096,
+        return Workload(name, n, size // n // 4096 * 4096,
                     ["--work", "random", "--readers", n, "--size", size // n // 4096 * 4096,
                      "--request", kib * KIB, "--outstanding", 1, "--count", count])
 
@@ -117,7 +117,7 @@ def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_co
         if match[3]:
             return mixed_written(n, m, _number(match[3], 1, 128, name))
         # A set that is the same for any number of random readers up to four: laid out once.
-        return Work(name, n + max(m, 4), mixed_size,
+        return Workload(name, n + max(m, 4), mixed_size,
                     ["--work", "mixed", "--readers", n, "--random-readers", m,
                      "--size", n * mixed_size, "--duration", mixed_seconds] + common,
                     streams="streams")
@@ -125,7 +125,7 @@ def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_co
     def mixed_written(n, m, w):
         # Streams long enough to last until the writers are done.
         each = 2 * size // w // 4096 * 4096
-        return Work(name, n + m, 4 * mixed_size,
+        return Workload(name, n + m, 4 * mixed_size,
                     ["--work", "mixed", "--readers", n, "--random-readers", m,
                      "--size", n * 4 * mixed_size, "--writers", w, "--write-size", each,
                      "--write-outstanding", outstanding] + common,
@@ -139,13 +139,13 @@ def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_co
         common = {"files": max(n, 1) + max(m, 1), "file_size": size,
                   "memory": "ample" if lazy else "small"}
         if not n:
-            return Work(name, **common, streams="random",
+            return Workload(name, **common, streams="random",
                         arguments=["--work", "random", "--first-file", 1, "--readers", m,
                                    "--size", size, "--request", 8 * KIB, "--outstanding", 1,
                                    "--count", count])
         # Twice the bytes that are read elsewhere: more than a small server keeps dirty.
         each = 2 * size // n // 4096 * 4096
-        return Work(name, **common, streams="writers", writers=(0, n, each),
+        return Workload(name, **common, streams="writers", writers=(0, n, each),
                     arguments=["--work", "write", "--readers", n, "--size", each * n,
                                "--request", 256 * KIB, "--outstanding", outstanding,
                                "--random-readers", m, "--random-size", size, "--count", count,
@@ -156,20 +156,20 @@ def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_co
         # The same bytes in all for any number of clients: the disk's seeks are then as long. So
         # many writes that the kernel must write back for most of the time.
         each, log = 8 * size // n // (8 * KIB) * (8 * KIB), size // 16 // 4096 * 4096
-        return Work(name, n, each, memory="small", rewrites=True, written=n * log,
+        return Workload(name, n, each, memory="small", rewrites=True, written=n * log,
                     arguments=["--work", "oltp", "--readers", n, "--size", each * n,
                                "--txn-reads", 4, "--txn-writes", 16,
                                "--request", 8 * KIB, "--outstanding", outstanding,
                                "--log-size", log, "--no-commit", "--duration", oltp_seconds])
 
     def fsstat(_):
-        return Work(name, 1, MIB, cached=True,
+        return Workload(name, 1, MIB, cached=True,
                     arguments=["--work", "fsstat", "--count", 25000,
                                "--outstanding", outstanding])
 
     def cached(match):
         kib = _number(match[1], 1, 1024, name)
-        return Work(name, 1, size,
+        return Workload(name, 1, size,
                     ["--work", "seq", "--size", size, "--request", kib * KIB,
                      "--outstanding", outstanding], cached=True)
 
@@ -186,7 +186,7 @@ def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_co
 
 
 def expand(text):
-    """The names in a comma-separated list of works and groups, each once, in order."""
+    """The names in a comma-separated list of workloads and groups, each once, in order."""
     names = []
     for part in text.split(","):
         names += GROUPS.get(part.strip(), [part.strip()])
@@ -196,11 +196,11 @@ def expand(text):
 # What the plugin must reach: (work, what, measure, limit). Measures: "x stock", "x tuned",
 # "x single" (the stock server's seq1 in the same run), "x in order" (the server's own seq1),
 # "disk x stock" (bytes from the disk), "slowest/fastest", "worst ms", "random p99 ms", "MB/s",
-# "cpu x stock" (server's processor time a READ, the minimum of the rounds); of works with writers,
-# while they run: "random/s", "random p50 ms" and "x stock" of random readers, "COMMIT x stock",
-# "all done x stock", and of the whole run "random/s x alone" (the stock server's write0+1); of
+# "cpu x stock" (server's processor time a READ, the minimum of the rounds); of workloads with
+# writers, while they run: "random/s", "random p50 ms" and "x stock" of random readers,
+# "COMMIT x stock", "all done x stock", and of the whole run "random/s x alone" (the stock server's write0+1); of
 # requests of all kinds a second "ops/s x stock" and "ops/s x peak" (the server's best of the oltp
-# works in the same run).
+# workloads in the same run).
 TARGETS = [
     ("seq1", "at least", "x stock", 0.95),
     ("seq2", "at least", "x stock", 2.5),
