@@ -240,10 +240,14 @@ void describe_writing(struct json_object *o, const struct writing_facts *f)
 	describe_number(o, "dirty_budget_bytes", f->dirty_budget);
 	describe_number(o, "disk_bytes_per_s", f->disk_rate);
 	describe_number(o, "replies_held", f->replies_held);
+	describe_number(o, "replies_held_bytes", f->replies_held_bytes);
+	describe_number(o, "errors_kept", f->errors_kept);
 	describe_number(o, "writeback_bytes", f->writeback_bytes);
 	describe_number(o, "writeback_errors", f->writeback_errors);
+	describe_number(o, "errors_told", f->errors_told);
 	describe_number(o, "untracked_writes", f->untracked_writes);
 	describe_number(o, "commits", f->commits);
+	describe_number(o, "part_commits", f->part_commits);
 	describe_number(o, "replies_paced", f->replies_paced);
 	describe_number(o, "paced_us", f->paced / NS_PER_US);
 	describe_number(o, "paced_max_us", f->paced_max / NS_PER_US);

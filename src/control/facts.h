@@ -54,13 +54,17 @@ struct engine_facts {
 struct writing_facts {
 	uint32_t dirty_files;
 	uint64_t dirty_bytes;
-	uint64_t dirty_budget; /* 0: not known yet */
-	uint64_t disk_rate;    /* bytes/s that the disk took while plenty waited */
-	uint32_t replies_held; /* now delayed */
+	uint64_t dirty_budget;	     /* 0: not known yet */
+	uint64_t disk_rate;	     /* bytes/s that the disk took while plenty waited */
+	uint32_t replies_held;	     /* now delayed */
+	uint64_t replies_held_bytes; /* of their requests */
+	uint32_t errors_kept;	     /* of files of which nothing else is known, to be told */
 
 	uint64_t writeback_bytes;
 	uint64_t writeback_errors;
+	uint64_t errors_told; /* COMMITs that failed for them */
 	uint64_t untracked_writes;
+	uint64_t part_commits;	   /* that made only their range stable */
 	uint64_t commits;	   /* that waited for write-back */
 	uint64_t replies_paced;	   /* that were delayed */
 	uint64_t paced, paced_max; /* by how much: in all, at most */

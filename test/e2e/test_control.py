@@ -23,7 +23,7 @@ IMAGE, FILES, SIZE = 512 << 20, 8, 128 << 20  # bytes; SIZE: of all files togeth
 SWITCHES, ROUNDS_MAX = 200, 20
 POLICIES = ("fifo", "elevator", "ncscan", "turns")
 # What the rooms trace: all of common/trace.h.
-EVENTS = {"observe", "plan", "submit", "pick"}
+EVENTS = {"observe", "plan", "submit", "pick", "turn", "commit", "price"}
 HEURISTICS = ("off", "default", "always", "slowdown", "cursor")
 
 
