@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * A call that may never return, such as any on a file system whose server hangs, in a child process:
- * so that who wants the result does not hang with it, and can end while the call cannot be killed. A
- * child has nothing of ours open, and no lock.
+ * A call that may never return, such as any on a file system whose server hangs, in a child
+ * process: so that who wants the result does not hang with it, and can end while the call cannot be
+ * killed. A child has nothing of ours open, and no lock.
  *
  *   owner: async_call_start ---> child: run(arg, result), _exit
  *          async_call_done  <--- SIGCHLD; the result lies in memory that both see
@@ -36,7 +36,7 @@ struct async_stuck {
 
 typedef void (*async_run)(const void *arg, void *result);
 
-/* RESULT is all zero when RUN begins, and SIZE long. False: one is under way, or no child can be. */
+/* RESULT is SIZE long, all zero when RUN begins. False: one is under way, or no child can be. */
 bool async_call_start(struct async_call *c, async_run run, const void *arg, size_t size);
 /* True once for each call that has returned, with its result. */
 bool async_call_done(struct async_call *c, void *result);

@@ -40,8 +40,7 @@ bool knob_read(struct knob *k, uint64_t *value);
 bool knob_hold(struct knob *k);
 /* Holds it and turns it. False: k->error, ECANCELED where no record could be made. */
 bool knob_turn(struct knob *k, uint64_t value, const struct knob_recorder *recorder);
-/* Back to what was found, and not held any more. False: EBUSY, somebody else's by now; or it failed.
- */
+/* Back to what was found, not held any more. False: EBUSY, somebody else's by now; or it failed. */
 bool knob_restore(struct knob *k);
 
 #endif

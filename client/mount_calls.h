@@ -34,7 +34,7 @@ struct mount_calls {
 	unsigned int mount; /* the id of whose they are */
 };
 
-/* From now on of the mount ID. False: the calls of the one before hang, and so do too many others. */
+/* From now on of mount ID. False: the calls of the one before hang, as too many others do. */
 bool mount_calls_adopt(struct mount_calls *c, unsigned int id, struct async_stuck *stuck);
 /* Begins a call, where that kind is not under way. */
 bool mount_calls_ask(struct mount_calls *c, const struct mount_place *at);

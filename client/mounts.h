@@ -29,7 +29,7 @@ const char *mount_obstacle(const struct mount *m, char *text, size_t size);
 /* The same mount still. */
 bool mount_same(const struct mount *a, const struct mount *b);
 
-/* One line of mountinfo: any bytes may come. False: it is not about PATH, or malformed; *M is as before. */
+/* A line of mountinfo, any bytes. False: not about PATH, or malformed; *M is as before. */
 bool mount_parse(const char *line, const char *path, struct mount *m);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Names in fstab(5) and mountinfo: blanks and backslashes come as a backslash and three octal digits. */
+/* Names in fstab(5) and mountinfo: blanks and backslashes are a "\" and three octal digits. */
 #ifndef CLIENT_OCTAL_H
 #define CLIENT_OCTAL_H
 

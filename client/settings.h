@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * What the agent is told: options of the command line, and lines "name value" of a file, which mean
- * the same. One table (settings.c) has their units, ranges, defaults and help; settings_read.c reads files
- * and command lines.
+ * the same. One table (settings.c) has their units, ranges, defaults and help; settings_read.c reads
+ * files and command lines.
  */
 #ifndef CLIENT_SETTINGS_H
 #define CLIENT_SETTINGS_H

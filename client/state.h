@@ -21,7 +21,7 @@
 
 #define STATE_FILE "/run/ca-nfs-agent.state"
 
-/* Writes the whole text anew: state_begin, what it shall hold, state_end. NULL and errno: it cannot. */
+/* Writes the text anew: state_begin, what it shall hold, state_end. NULL and errno: it cannot. */
 FILE *state_begin(const char *root);
 void state_knob(FILE *out, const struct knob *k);
 /* 0: it stands there. Or an errno, and the text from before stays. */

@@ -12,8 +12,8 @@
  *                              |--> mount_knobs: read_ahead_kb   by the price of read-ahead
  *                              '--> mount_calls: syncfs(2)       accelerate
  *
- * Nothing but those two calls touches the mount, so a server that hangs stops them and nothing else.
- * When prices end - not stated, not fresh, not mounted - the knobs are put back.
+ * Nothing but those two calls touches the mount, so a server that hangs stops them and nothing
+ * else. When prices end - not stated, not fresh, not mounted - the knobs are put back.
  *
  * NOW is seconds of a clock that only goes forward. One thread.
  */

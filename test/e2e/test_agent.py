@@ -199,11 +199,11 @@ def test_plain_server(agent, work):
 
 # ---- in a guest --------------------------------------------------------------------------------
 
-def in_guest(agent, server, seconds, exports):
+def in_guest(agent, server, text, seconds, export):
     copy = shutil.copy(agent, f"{server.work}/agent")  # the guest's /tmp and /run are its own
     done = subprocess.run(
         [f"{HERE}/guest", "/usr/bin/python3", f"{HERE}/guest_agent.py", str(server.port),
-         str(server.mport), copy, str(seconds), *exports], check=False, capture_output=True,
+         str(server.mport), copy, text, str(seconds), export], check=False, capture_output=True,
         text=True, env={**os.environ, "GUEST_SECONDS": "90"})
     if done.returncode == 77:
         e2e.skip_part(f"no guest here: {done.stdout.strip()}")
@@ -227,7 +227,7 @@ def test_guest(agent, plugin, work):
     e2e.make_files(path, 1, 1 << 20)
     listed = [{"id": 1, "path": path, "pseudo": "/e1", "params": {"Fsstat_Prices": "true"}}]
     server = e2e.Server("stock", listed, work, plugin).start()
-    out = in_guest(agent, server, 5, ["/e1"])
+    out = in_guest(agent, server, "states prices", 5, "/e1")
     server.stop()
     if out is None:
         return
@@ -239,7 +239,7 @@ def test_guest(agent, plugin, work):
     stopping = threading.Event()
     load = threading.Thread(target=read_on, args=(server, stopping))
     load.start()
-    out = in_guest(agent, server, 10, ["/e1"])
+    out = in_guest(agent, server, "set min_ratio to 50", 30, "/e1")
     stopping.set()
     load.join()
     e2e.check(server.stop() == 0, "RA ends cleanly", server.log_text()[-2000:])
