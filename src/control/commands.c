@@ -287,6 +287,7 @@ static void subtract(struct sched_stats *now, const struct sched_stats *base)
 	now->dropped -= base->dropped;
 	now->refused -= base->refused;
 	now->switches -= base->switches;
+	now->stalls -= base->stalls;
 	for (int i = 0; i < SCHED_WAIT_BUCKETS; i++)
 		now->waits[i] -= base->waits[i];
 	longest = sched_wait_percentile(now, 100);

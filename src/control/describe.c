@@ -146,6 +146,7 @@ void describe_device_stats(struct json_object *o, const struct device_facts *f)
 	describe_number(o, "dropped", s->dropped);
 	describe_number(o, "refused", s->refused);
 	describe_number(o, "switches", s->switches);
+	describe_number(o, "stalls", s->stalls);
 	describe_waits(o, s);
 }
 

@@ -97,6 +97,10 @@ static void say_taken(struct device *d, const struct device_settings *s)
 
 static void take(struct device *d, dev_t dev, const struct device_settings *s)
 {
+	char name[DISPATCHER_NAME_MAX];
+
+	snprintf(name, sizeof(name), "%u:%u", major(dev), minor(dev));
+	dispatcher_set_name(&d->dispatcher, name);
 	atomic_store(&d->dev, dev);
 	atomic_fetch_add(&d->taken, 1);
 	device_mode_init(&d->mode, is_rotating(dev), s->depth);

@@ -201,7 +201,7 @@ static void execute(struct dispatcher *d, struct sched_req *r)
 
 		if (!step(d, p, buffer, left < p->step ? left : p->step))
 			break;
-		if (p->upto < end_of(p) && dispatcher_gap(d, clock_now() - slice))
+		if (p->upto < end_of(p) && dispatcher_gap(d, &p->req, clock_now() - slice))
 			slice = clock_now();
 	}
 	scratch_give(buffer, p->step, clock_now());

@@ -40,6 +40,7 @@ static void limits_of(const struct ra_export_params *p, struct sched_limits *l)
 		.queue_bytes = p->queue_bytes,
 		.max_io = p->max_io,
 		.prefetch_max_age = p->prefetch_max_age * CLOCK_MS,
+		.stall_time = p->stall_time * CLOCK_MS,
 		.writeback_turn = p->writeback_turn * CLOCK_MS,
 		.writeback_idle = p->writeback_idle * CLOCK_MS,
 		.writeback_share = (double)p->writeback_share / 100,

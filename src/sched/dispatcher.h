@@ -1,11 +1,24 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The dispatcher of one device: its queue, a lock, and Queue_Depth threads that do the I/O.
+ * The dispatcher of one device: its queue, a lock, and threads that do the I/O.
+ *
+ *   submit --> [ queue ] --> a worker executes ---------> its waiters, many of them --> [ answers ]
+ *                 ^            |   at most Queue_Depth      few: answered at once           |
+ *                 |            |   at a time                                                v
+ *                 '------------' hangs for Stall_Time: a worker          a worker that is idle answers
+ *                                that is idle takes the next one
  *
  * What "doing" a request means comes with it (sched_req_ops). A worker calls execute() without any
- * lock held; during it a chunk reports its parts with dispatcher_progress(), and the waiters served
- * by them complete on the worker's thread. Submission never blocks beyond the lock, which nobody
- * else takes.
+ * lock held; during it a chunk reports its parts with dispatcher_progress(). Submission never blocks
+ * beyond the lock, which nobody else takes.
+ *
+ * There are Queue_Depth workers, and one to spare from the first moment at which somebody has to
+ * wait. The spare one keeps the disk from standing still: it answers waiters where they are so many
+ * that copying them takes time the disk could have used (a handful is answered faster than a thread
+ * wakes up), and it watches, in a timed wait, for requests that give no sign of life. Each of these
+ * loses its place among the Queue_Depth, up to SCHED_STALLED_MAX of them; then there is another
+ * spare one. When it gives a sign of life it counts again, and the disk gets no new request before
+ * the depth is kept.
  */
 #ifndef SCHED_DISPATCHER_H
 #define SCHED_DISPATCHER_H
@@ -20,6 +33,12 @@
 #include "sched/queue.h"
 
 #define DISPATCHER_DEPTH_MAX 256
+/* Workers that answer what others left to them. */
+#define DISPATCHER_ANSWERERS_MAX 4
+/* Workers: those at the disk, that hang there or in an answer, that answer, the spare one. */
+#define DISPATCHER_THREADS_MAX                                                                     \
+	(DISPATCHER_DEPTH_MAX + 2 * SCHED_STALLED_MAX + DISPATCHER_ANSWERERS_MAX + 1)
+#define DISPATCHER_NAME_MAX 24
 
 /* The host's. */
 struct dispatcher_ops {
@@ -28,17 +47,26 @@ struct dispatcher_ops {
 	void (*thread_start)(unsigned int n);
 };
 
-/* Its fields are dispatcher.c's; look through the functions below. */
+TAILQ_HEAD(finishing_list, finishing);
+
+/* Its fields are the dispatcher's; look through the functions below. */
 struct dispatcher {
 	struct lock lock;
 	pthread_cond_t work;
 	struct sched_queue queue;
 	const struct dispatcher_ops *ops;
-	pthread_t threads[DISPATCHER_DEPTH_MAX];
+	char name[DISPATCHER_NAME_MAX]; /* the device's, for the log */
+	pthread_t threads[DISPATCHER_THREADS_MAX];
 	uint32_t n_threads;
-	_Atomic uint32_t depth; /* threads started; how many of them may work */
-	uint32_t busy;
+	_Atomic uint32_t depth; /* how many of them may work */
+	uint32_t busy;		/* ... and do, on requests that have not stalled */
+	uint32_t idle;		/* wait for work */
+	bool watched;		/* one of these looks for stalled requests */
 	bool stopping;
+	uint32_t passed; /* workers that hang while they answer; those that do not: */
+	struct finishing_list finishing;
+	uint32_t answerers;	   /* workers that answer one of ... */
+	struct sched_list answers; /* woken requests, to be completed by who is idle */
 	_Atomic uint64_t chunk;
 	_Atomic uint32_t streams;
 };
@@ -54,9 +82,11 @@ struct dispatcher_stats {
 	struct sched_stats counted; /* since the start */
 };
 
-/* DEPTH 1..DISPATCHER_DEPTH_MAX threads. Returns 0 or an errno. */
+/* DEPTH 1..DISPATCHER_DEPTH_MAX requests at once. Returns 0 or an errno. */
 int dispatcher_init(struct dispatcher *d, const struct dispatcher_ops *ops, uint32_t depth,
 		    const struct sched_policy *policy, const struct sched_limits *limits);
+/* What the log calls the device; before anything is submitted. */
+void dispatcher_set_name(struct dispatcher *d, const char *name);
 /* Serves what is queued, then joins the threads. Nothing may be submitted any more. */
 void dispatcher_fini(struct dispatcher *d);
 /* As sched_submit(). */
@@ -71,10 +101,10 @@ void dispatcher_ran(struct dispatcher *d, struct sched_req *r);
 /* From execute(): as sched_progress(), and completes the waiters. */
 void dispatcher_progress(struct dispatcher *d, struct sched_req *r, uint64_t upto);
 /*
- * From execute() of a chunk, between steps: serves the small demand reads that wait, if the policy
- * opens a gap after SLICE ns. True when it did: the disk has been elsewhere.
+ * From execute() of the chunk R, between steps: serves the small demand reads that wait, if the
+ * policy opens a gap after SLICE ns. True when it did: the disk has been elsewhere.
  */
-bool dispatcher_gap(struct dispatcher *d, uint64_t slice);
+bool dispatcher_gap(struct dispatcher *d, struct sched_req *r, uint64_t slice);
 /*
  * From execute() of a chunk, at its begin: it will be only LEN bytes long, or as long as its
  * waiters need. Returns its length.

@@ -52,9 +52,8 @@ void writeback_add(struct sched_queue *q, struct sched_req *r);
 struct sched_req *writeback_pick(struct sched_queue *q, uint64_t now);
 /* R leaves the queue for the disk. */
 void writeback_remove(struct sched_queue *q, struct sched_req *r);
-/* R, of any class, has left the disk (or was dropped); STALLED: until now. */
-void writeback_account(struct sched_queue *q, const struct sched_req *r, bool stalled,
-		       uint64_t now);
+/* R, of any class, has left the disk (or was dropped). */
+void writeback_account(struct sched_queue *q, const struct sched_req *r, uint64_t now);
 
 /* wait_stats.c: a demand read is over. */
 void account_wait(struct sched_queue *q, const struct sched_req *r, uint64_t now);

@@ -105,7 +105,7 @@ enum sched_verdict sched_submit(struct sched_queue *q, struct sched_req *r, uint
 	r->arrival = r->submitted = now;
 	if (r->class != SCHED_WRITEBACK)
 		r->wanted = r->class == SCHED_DEMAND;
-	r->dropped = r->in_gap = r->stalled = false;
+	r->dropped = r->in_gap = r->stalled = r->hung = false;
 	r->progress = r->offset;
 	r->io_len = r->len;
 	r->order.in = r->place.in = NULL;
@@ -243,7 +243,8 @@ static void end_chunk(struct sched_queue *q, struct sched_req *r)
 void sched_done(struct sched_queue *q, struct sched_req *r, uint64_t now, struct sched_list *woken)
 {
 	assert(r->state == REQ_RUNNING);
-	writeback_account(q, r, sched_sign(q, r, now), now);
+	sched_sign(q, r, now);
+	writeback_account(q, r, now);
 	TAILQ_REMOVE(&q->active, r, age);
 	q->running--;
 	if (r->class == SCHED_DEMAND) {

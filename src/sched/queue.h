@@ -83,6 +83,7 @@ struct sched_req {
 	bool dropped;	    /* handed out to be finished without I/O: too old */
 	bool in_gap;	    /* handed out in a gap of another */
 	bool stalled;	    /* running, and no sign of life for Stall_Time */
+	bool hung;	    /* it has stalled, now or before */
 	uint64_t arrival;   /* ns; of the oldest demand that waits for it, if one does */
 	uint64_t submitted; /* ns */
 	uint64_t started;   /* ns; running */

@@ -30,7 +30,7 @@ struct sched_req *sched_stall(struct sched_queue *q, uint64_t now)
 	if (now < sched_stall_at(q))
 		return NULL;
 	assert(r && r->state == REQ_RUNNING && !r->stalled);
-	r->stalled = true;
+	r->stalled = r->hung = true;
 	TAILQ_REMOVE(&q->active, r, age);
 	TAILQ_INSERT_TAIL(&q->stuck, r, age);
 	q->running--;

@@ -88,7 +88,7 @@ void writeback_remove(struct sched_queue *q, struct sched_req *r)
 	q->writeback.running++; /* whoever removes one runs it */
 }
 
-void writeback_account(struct sched_queue *q, const struct sched_req *r, bool stalled, uint64_t now)
+void writeback_account(struct sched_queue *q, const struct sched_req *r, uint64_t now)
 {
 	if (r->class != SCHED_WRITEBACK) {
 		if (r->dropped)
@@ -102,7 +102,7 @@ void writeback_account(struct sched_queue *q, const struct sched_req *r, bool st
 	q->writeback.running--;
 	q->stats.served[SCHED_WRITEBACK]++;
 	q->observed = AFTER_WRITEBACK;
-	if (stalled) /* the disk was not its: others passed it */
+	if (r->hung) /* the disk was not its: others passed it */
 		return;
 	q->writeback.ended = now;
 	q->writeback.lasted = now - r->started;

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Looking at a dispatcher: copies of one moment, so that nobody else takes its lock. */
+#include <string.h>
+
+#include "sched/dispatcher.h"
+
+uint32_t dispatcher_writes(struct dispatcher *d)
+{
+	uint32_t writes;
+
+	lock_take(&d->lock);
+	writes = d->queue.writeback.running;
+	lock_drop(&d->lock);
+	return writes;
+}
+
+uint32_t dispatcher_reads(struct dispatcher *d)
+{
+	uint32_t reads;
+
+	lock_take(&d->lock);
+	reads = d->queue.queued + d->queue.running - d->queue.by_class[SCHED_WRITEBACK] -
+		d->queue.writeback.running;
+	lock_drop(&d->lock);
+	return reads;
+}
+
+void dispatcher_stats(struct dispatcher *d, struct dispatcher_stats *s)
+{
+	const struct sched_queue *q = &d->queue;
+
+	lock_take(&d->lock);
+	*s = (struct dispatcher_stats){
+		.policy = q->policy,
+		.depth = dispatcher_depth(d),
+		.running = q->running,
+		.writeback_share = q->writeback.share,
+		.chunk = sched_chunk(q),
+		.cost = q->cost,
+		.counted = q->stats,
+	};
+	memcpy(s->queued, q->by_class, sizeof(s->queued));
+	lock_drop(&d->lock);
+}
+
+struct cost_model dispatcher_cost(struct dispatcher *d)
+{
+	struct cost_model cost;
+
+	lock_take(&d->lock);
+	cost = d->queue.cost;
+	lock_drop(&d->lock);
+	return cost;
+}
+
+struct sched_limits dispatcher_limits(struct dispatcher *d)
+{
+	struct sched_limits limits;
+
+	lock_take(&d->lock);
+	limits = d->queue.limits;
+	lock_drop(&d->lock);
+	return limits;
+}

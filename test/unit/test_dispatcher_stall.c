@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Requests that hang at the disk or in an answer: others pass them, within bounds, and the log says
+ * so. Time stands still but where a test moves it; threads meet at a gate.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "disk.h"
+#include "sched/dispatcher.h"
+
+#define STALL	(2 * SEC)
+#define WAITERS 100
+
+enum place { IN_EXECUTE, IN_FINISH, IN_GAP, IN_ANSWERS };
+
+/* The owner of a request says whether, and where, it hangs. */
+#define HANGS(place) ((uint64_t)(place) + 1)
+
+static struct dispatcher dispatcher;
+static _Atomic uint64_t clock_ns;
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t gate_cond = PTHREAD_COND_INITIALIZER;
+static unsigned int began, submitted, inside, went_on, ended, answered;
+static bool gate_open;
+static unsigned int lines_begun, lines_over;
+static char last_line[256];
+
+static uint64_t now(void)
+{
+	return atomic_load(&clock_ns);
+}
+
+static void keep_line(enum log_level level, const char *format, va_list args)
+{
+	pthread_mutex_lock(&gate);
+	*(level == LOG_LEVEL_WARN ? &lines_begun : &lines_over) += 1;
+	vsnprintf(last_line, sizeof(last_line), format, args);
+	pthread_cond_broadcast(&gate_cond);
+	pthread_mutex_unlock(&gate);
+}
+
+static void note(unsigned int *counter)
+{
+	pthread_mutex_lock(&gate);
+	++*counter;
+	pthread_cond_broadcast(&gate_cond);
+	pthread_mutex_unlock(&gate);
+}
+
+static void await(const unsigned int *counter, unsigned int n)
+{
+	pthread_mutex_lock(&gate);
+	while (*counter < n)
+		pthread_cond_wait(&gate_cond, &gate);
+	pthread_mutex_unlock(&gate);
+}
+
+static void hang(void)
+{
+	pthread_mutex_lock(&gate);
+	inside++;
+	pthread_cond_broadcast(&gate_cond);
+	while (!gate_open)
+		pthread_cond_wait(&gate_cond, &gate);
+	pthread_mutex_unlock(&gate);
+}
+
+static void open_gate(void)
+{
+	pthread_mutex_lock(&gate);
+	gate_open = true;
+	pthread_cond_broadcast(&gate_cond);
+	pthread_mutex_unlock(&gate);
+}
+
+static void execute(struct dispatcher *d, struct sched_req *r)
+{
+	if (r->owner == HANGS(IN_GAP)) {
+		note(&began);
+		await(&submitted, 1);
+		dispatcher_gap(d, r, SEC);
+	} else if (r->owner == HANGS(IN_ANSWERS)) {
+		note(&began);
+		await(&submitted, 1);
+		dispatcher_progress(d, r, r->offset + r->len);
+		note(&went_on);
+	} else if (r->owner == HANGS(IN_EXECUTE)) {
+		hang();
+	}
+}
+
+static void complete(struct sched_req *r)
+{
+	hang();
+	note(&answered);
+}
+
+static void finish(struct dispatcher *d, struct sched_req *r)
+{
+	if (r->owner == HANGS(IN_FINISH))
+		hang();
+	note(&ended);
+}
+
+static const struct sched_req_ops item_ops = {
+	.execute = execute, .complete = complete, .finish = finish};
+static const struct dispatcher_ops host = {.now = now};
+
+static void start(uint32_t depth)
+{
+	struct sched_limits l = default_limits();
+
+	l.stall_time = STALL;
+	began = submitted = inside = went_on = ended = answered = lines_begun = lines_over = 0;
+	gate_open = false;
+	atomic_store(&clock_ns, SEC);
+	log_set_writer(keep_line);
+	assert_int_equal(dispatcher_init(&dispatcher, &host, depth, &sched_turns, &l), 0);
+	dispatcher_set_name(&dispatcher, "8:16");
+}
+
+static struct sched_req item(enum sched_class class, uint64_t file, uint64_t owner)
+{
+	return (struct sched_req){.ops = &item_ops,
+				  .class = class,
+				  .file = file,
+				  .owner = owner,
+				  .len = 64 * KIB,
+				  .block = file * MIB};
+}
+
+static struct dispatcher_stats look(void)
+{
+	struct dispatcher_stats s;
+
+	dispatcher_stats(&dispatcher, &s);
+	return s;
+}
+
+/* The one that hangs has returned, and has its place again. */
+static void check_over(unsigned int requests, unsigned int stalls)
+{
+	open_gate();
+	await(&ended, requests);
+	await(&lines_begun, stalls);
+	await(&lines_over, stalls);
+	dispatcher_fini(&dispatcher);
+	assert_int_equal(lines_begun, stalls);
+	assert_int_equal(lines_over, stalls);
+	assert_int_equal(dispatcher.busy, 0);
+	assert_int_equal(dispatcher.queue.stats.stalls, stalls);
+	assert_int_equal(dispatcher.passed, 0);
+	assert_null(sched_check(&dispatcher.queue));
+	log_set_writer(NULL);
+}
+
+static void hang_one(enum sched_class class, enum place place)
+{
+	struct sched_req slow = item(class, 1, HANGS(place)), quick = item(SCHED_DEMAND, 2, 0);
+
+	start(1);
+	assert_int_equal(dispatcher_submit(&dispatcher, &slow), SCHED_ADDED);
+	await(&inside, 1);
+	atomic_fetch_add(&clock_ns, STALL);
+	assert_int_equal(dispatcher_submit(&dispatcher, &quick), SCHED_ADDED);
+	await(&ended, 1); /* though the other one is where it was */
+	await(&lines_begun, 1);
+	assert_non_null(strstr(last_line, "device 8:16: the "));
+	assert_non_null(strstr(last_line, "of inode 1 at offset 0 has hung for 2.0 s"));
+	assert_int_equal(dispatcher_writes(&dispatcher), 0); /* nobody takes its for others' */
+	atomic_fetch_add(&clock_ns, STALL);
+	check_over(2, 1);
+}
+
+static void test_others_pass_one_that_hangs(void **state)
+{
+	hang_one(SCHED_DEMAND, IN_EXECUTE);
+	hang_one(SCHED_PREFETCH, IN_EXECUTE);
+	hang_one(SCHED_WRITEBACK, IN_EXECUTE);
+	hang_one(SCHED_DEMAND, IN_FINISH);
+}
+
+/* The thread of a client that was given the disk. */
+static void *run_it(void *arg)
+{
+	struct sched_req *r = arg;
+
+	if (dispatcher_submit_or_run(&dispatcher, r) != SCHED_RUN)
+		abort();
+	execute(&dispatcher, r);
+	dispatcher_ran(&dispatcher, r);
+	note(&ended);
+	return NULL;
+}
+
+static void test_others_pass_a_clients_thread(void **state)
+{
+	struct sched_req slow = item(SCHED_DEMAND, 1, HANGS(IN_EXECUTE));
+	struct sched_req quick = item(SCHED_DEMAND, 2, 0);
+	pthread_t client;
+
+	start(1);
+	pthread_create(&client, NULL, run_it, &slow);
+	await(&inside, 1);
+	atomic_fetch_add(&clock_ns, STALL);
+	assert_int_equal(dispatcher_submit(&dispatcher, &quick), SCHED_ADDED);
+	await(&ended, 1);
+	open_gate();
+	pthread_join(client, NULL);
+	check_over(2, 1);
+}
+
+/* A small read in a gap of a chunk: the place is the chunk's. */
+static void test_others_pass_a_gap(void **state)
+{
+	struct sched_req chunk = item(SCHED_PREFETCH, 1, HANGS(IN_GAP));
+	struct sched_req small = item(SCHED_DEMAND, 2, HANGS(IN_EXECUTE));
+	struct sched_req quick = item(SCHED_DEMAND, 3, 0);
+
+	start(1);
+	assert_int_equal(dispatcher_submit(&dispatcher, &chunk), SCHED_ADDED);
+	await(&began, 1);
+	assert_int_equal(dispatcher_submit(&dispatcher, &small), SCHED_ADDED);
+	note(&submitted);
+	await(&inside, 1);
+	atomic_fetch_add(&clock_ns, STALL);
+	assert_int_equal(dispatcher_submit(&dispatcher, &quick), SCHED_ADDED);
+	await(&ended, 1);
+	await(&lines_begun, 1);
+	check_over(3, 1);
+}
+
+static void test_no_more_pass_than_may(void **state)
+{
+	struct sched_req slow[SCHED_STALLED_MAX + 2];
+	unsigned int n = SCHED_STALLED_MAX + 2;
+
+	start(1);
+	for (unsigned int i = 0; i < n; i++) {
+		slow[i] = item(SCHED_DEMAND, i, HANGS(IN_EXECUTE));
+		atomic_fetch_add(&clock_ns, STALL);
+		assert_int_equal(dispatcher_submit(&dispatcher, &slow[i]), SCHED_ADDED);
+		if (i + 1 < n)
+			await(&inside, i + 1);
+	}
+	/* whoever could let the last one pass has looked when a higher depth lets it in */
+	assert_int_equal(look().queued[SCHED_DEMAND], 1);
+	assert_int_equal(dispatcher_set_depth(&dispatcher, 2), 0);
+	await(&inside, n);
+	assert_int_equal(look().counted.stalls, SCHED_STALLED_MAX);
+	check_over(n, SCHED_STALLED_MAX);
+}
+
+/* Without somebody who waits nobody is passed, and what hangs is no news. */
+static void test_alone_it_may_take_its_time(void **state)
+{
+	struct sched_req slow = item(SCHED_DEMAND, 1, HANGS(IN_EXECUTE));
+
+	start(1);
+	assert_int_equal(dispatcher_submit(&dispatcher, &slow), SCHED_ADDED);
+	await(&inside, 1);
+	atomic_fetch_add(&clock_ns, 100 * STALL);
+	assert_int_equal(dispatcher_set_depth(&dispatcher, 1), 0); /* all look again */
+	open_gate();
+	await(&ended, 1);
+	dispatcher_fini(&dispatcher);
+	assert_int_equal(lines_begun + lines_over, 0);
+	log_set_writer(NULL);
+}
+
+/* The disk does not stand still while many readers of a chunk are answered. */
+static void test_the_chunk_goes_on_while_its_readers_are_answered(void **state)
+{
+	struct sched_req chunk = item(SCHED_PREFETCH, 1, HANGS(IN_ANSWERS)), readers[WAITERS];
+
+	start(1);
+	assert_int_equal(dispatcher_submit(&dispatcher, &chunk), SCHED_ADDED);
+	await(&began, 1);
+	for (int i = 0; i < WAITERS; i++) {
+		readers[i] = item(SCHED_DEMAND, 1, 0);
+		assert_int_equal(dispatcher_submit(&dispatcher, &readers[i]), SCHED_WAITS);
+	}
+	note(&submitted);
+	await(&inside, 1); /* in the first answer ... */
+	await(&went_on, 1);
+	await(&ended, 1);
+	open_gate();
+	await(&answered, WAITERS);
+	dispatcher_fini(&dispatcher);
+	assert_int_equal(answered, WAITERS);
+	assert_int_equal(dispatcher.queue.held, 0);
+	log_set_writer(NULL);
+}
+
+/* ... and those who are being answered still hold their places. */
+static void test_answers_to_be_given_are_bounded(void **state)
+{
+	struct sched_req chunk = item(SCHED_PREFETCH, 1, HANGS(IN_ANSWERS)), readers[WAITERS];
+	struct sched_req more = item(SCHED_DEMAND, 2, 0);
+	struct sched_limits l;
+
+	start(1);
+	l = dispatcher_limits(&dispatcher);
+	l.queue_max = WAITERS;
+	dispatcher_set_limits(&dispatcher, &l);
+	assert_int_equal(dispatcher_submit(&dispatcher, &chunk), SCHED_ADDED);
+	await(&began, 1);
+	for (int i = 0; i < WAITERS; i++) {
+		readers[i] = item(SCHED_DEMAND, 1, 0);
+		assert_int_equal(dispatcher_submit(&dispatcher, &readers[i]), SCHED_WAITS);
+	}
+	assert_int_equal(dispatcher_submit(&dispatcher, &more), SCHED_FULL);
+	note(&submitted);
+	await(&ended, 1);
+	assert_int_equal(dispatcher_submit(&dispatcher, &more), SCHED_FULL);
+	open_gate();
+	await(&answered, WAITERS);
+	dispatcher_fini(&dispatcher);
+	log_set_writer(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_others_pass_one_that_hangs),
+		cmocka_unit_test(test_others_pass_a_clients_thread),
+		cmocka_unit_test(test_others_pass_a_gap),
+		cmocka_unit_test(test_no_more_pass_than_may),
+		cmocka_unit_test(test_alone_it_may_take_its_time),
+		cmocka_unit_test(test_the_chunk_goes_on_while_its_readers_are_answered),
+		cmocka_unit_test(test_answers_to_be_given_are_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
