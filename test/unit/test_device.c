@@ -37,7 +37,7 @@ static void seeks(struct device *d, uint64_t ns)
 		dispatcher_observe(&d->dispatcher, i * 100 * MIB, 4 * KIB, ns);
 }
 
-static int start(void **state)
+static int setup(void **state)
 {
 	host_make_dir();
 	host_log[0] = '\0';
@@ -47,7 +47,7 @@ static int start(void **state)
 	return 0;
 }
 
-static int stop(void **state)
+static int teardown(void **state)
 {
 	device_stop_all();
 	log_set_writer(NULL);
@@ -200,7 +200,7 @@ static void test_prices(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_disk_and_a_flash),
 		TEST(test_seeks_that_cost_nothing_make_flash),
