@@ -262,9 +262,7 @@ static void stop_stream(struct disk_model *model, int64_t now_ns)
 	model->stream.active = false;
 }
 
-/*
- * Where a segment is to be had by a command at now_ns: its end, or the head's place when it grows.
- */
+/* Where a command at now_ns finds a segment: its end, or the head's place when it grows. */
 static uint64_t segment_end(const struct disk_model *model, const struct segment *segment,
 			    int64_t now_ns)
 {
@@ -304,10 +302,7 @@ static int64_t stream_wait(const struct disk_model *model, uint64_t offset, int6
 	return at_ns > now_ns ? at_ns - now_ns : 0;
 }
 
-/*
- * Whether a read a little ahead of the head is best served by reading on: then what lies between
- * gets into the segment too, and a command that comes late for it is not lost.
- */
+/* Whether a read a little ahead is best served by reading on: what lies between is then had too. */
 static bool stream_reaches(const struct disk_model *model, uint64_t offset, int64_t now_ns)
 {
 	return offset <= model->stream.limit &&

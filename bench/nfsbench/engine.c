@@ -13,11 +13,9 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <nfsc/libnfs.h>
 #include <nfsc/libnfs-raw.h>
@@ -30,30 +28,6 @@ static volatile sig_atomic_t interrupted;
 static void on_signal(int sig)
 {
 	interrupted = sig;
-}
-
-uint64_t engine_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-double engine_seconds(const struct engine *e, uint64_t ns)
-{
-	return 1e-9 * (double)(ns - e->began);
-}
-
-void engine_problem(struct engine *e, const char *format, ...)
-{
-	va_list args;
-
-	if (e->load->problem[0])
-		return; /* the first one explains the others */
-	va_start(args, format);
-	vsnprintf(e->load->problem, sizeof(e->load->problem), format, args);
-	va_end(args);
 }
 
 static struct slot *take_slot(struct engine *e, struct flow *f)
@@ -72,20 +46,6 @@ static void give_slot(struct engine *e, struct slot *s)
 	s->flow->in_flight--;
 	s->next_free = e->free_slots;
 	e->free_slots = s;
-}
-
-/* A flow's own connection, or its client's; with more than there are of them, several in turn. */
-struct rpc_context *engine_connection(struct engine *e, const struct flow *f)
-{
-	struct load *load = e->load;
-	unsigned int owners = load->client_count ? load->client_count : load->flow_count;
-	unsigned int index =
-		(unsigned int)(f->client ? f->client - load->clients : f - load->flows);
-	unsigned int each = e->connection_count / owners;
-
-	if (each < 2)
-		return e->connections[index % e->connection_count];
-	return e->connections[index + owners * (f->next % each)];
 }
 
 /* What the others did while the main group ran: their rate and their latencies beside it. */
@@ -166,6 +126,15 @@ static void issue(struct engine *e, struct flow *f, uint64_t ns)
 	}
 }
 
+/* S was the COMMIT that ends its flow. */
+static void committed(struct engine *e, struct slot *s)
+{
+	struct flow *f = s->flow;
+
+	give_slot(e, s);
+	flow_done(e, f, engine_now());
+}
+
 static void commit(struct engine *e, struct flow *f)
 {
 	struct slot *s = take_slot(e, f);
@@ -174,16 +143,8 @@ static void commit(struct engine *e, struct flow *f)
 	if (request_commit(s) < 0) {
 		f->errors++;
 		engine_problem(e, "cannot queue a COMMIT");
-		engine_committed(e, s);
+		committed(e, s);
 	}
-}
-
-void engine_committed(struct engine *e, struct slot *s)
-{
-	struct flow *f = s->flow;
-
-	give_slot(e, s);
-	flow_done(e, f, engine_now());
 }
 
 /* Its next requests, or its end. */
@@ -216,7 +177,8 @@ static void advance(struct engine *e, struct client *c, uint64_t ns)
 		proceed(e, &flows[i], ns);
 }
 
-void engine_answered(struct engine *e, struct slot *s)
+/* S was answered, rightly or not: its flow goes on. */
+static void answered(struct engine *e, struct slot *s)
 {
 	struct flow *f = s->flow;
 
@@ -456,7 +418,7 @@ static void tear_down(struct engine *e)
 
 int load_run(struct load *load)
 {
-	struct engine e = {.load = load};
+	struct engine e = {.load = load, .answered = answered, .committed = committed};
 	struct sigaction action = {.sa_handler = on_signal};
 	int rc;
 

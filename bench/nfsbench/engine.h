@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * What the two halves of running a load share: engine.c decides when a flow issues a request,
- * requests.c sends it, checks its answer and says so to engine.c. One thread.
+ * requests.c sends it, checks its answer and says so by a function handed in. One thread.
  */
 #ifndef NFSBENCH_ENGINE_H
 #define NFSBENCH_ENGINE_H
@@ -44,21 +44,20 @@ struct engine {
 	bool stopped;		      /* and flows that wait for their turn were told */
 	FILE *prices;		      /* of --prices, or NULL */
 	struct progress progress;
+	/* requests.c calls these: S was answered, rightly or not, and its flow goes on; */
+	void (*answered)(struct engine *e, struct slot *s);
+	/* it was the COMMIT that ends its flow. */
+	void (*committed)(struct engine *e, struct slot *s);
 };
 
-/* engine.c */
+/* engine_parts.c */
 uint64_t engine_now(void); /* ns */
 double engine_seconds(const struct engine *e, uint64_t ns);
 __attribute__((format(printf, 2, 3))) void engine_problem(struct engine *e, const char *format,
 							  ...);
 struct rpc_context *engine_connection(struct engine *e, const struct flow *f);
-/* S was answered, rightly or not: its flow goes on. */
-void engine_answered(struct engine *e, struct slot *s);
-/* S was the COMMIT that ends its flow. */
-void engine_committed(struct engine *e, struct slot *s);
-
-/* requests.c: queue the call of a slot, whose answer calls engine_answered() or, of COMMIT,
- * engine_committed(). 0, or negative when it cannot be queued. */
+/* requests.c: queue the call of a slot, whose answer calls answered() or, of COMMIT, committed().
+ * 0, or negative when it cannot be queued. */
 int request_send(struct slot *s);
 int request_commit(struct slot *s);
 

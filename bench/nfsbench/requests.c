@@ -101,7 +101,7 @@ static void read_answered(struct rpc_context *rpc, int status, void *data, void 
 
 	if (answered_well(s, status, status ? 0 : (int)res->status, "READ"))
 		check_data(s, &res->READ3res_u.resok);
-	engine_answered(s->engine, s);
+	s->engine->answered(s->engine, s);
 }
 
 static void write_answered(struct rpc_context *rpc, int status, void *data, void *private_data)
@@ -119,7 +119,7 @@ static void write_answered(struct rpc_context *rpc, int status, void *data, void
 				       ok->count != s->len ? "short" : "not stable as asked");
 		}
 	}
-	engine_answered(s->engine, s);
+	s->engine->answered(s->engine, s);
 }
 
 /* A line for the prices that the counters of an answer carry. */
@@ -141,7 +141,7 @@ static void fsstat_answered(struct rpc_context *rpc, int status, void *data, voi
 
 	if (answered_well(s, status, status ? 0 : (int)res->status, "FSSTAT") && s->engine->prices)
 		write_prices(s->engine->prices, s->engine->last_answer, &res->FSSTAT3res_u.resok);
-	engine_answered(s->engine, s);
+	s->engine->answered(s->engine, s);
 }
 
 static void committed(struct rpc_context *rpc, int status, void *data, void *private_data)
@@ -157,7 +157,7 @@ static void committed(struct rpc_context *rpc, int status, void *data, void *pri
 	} else {
 		f->committed = engine_seconds(s->engine, s->engine->last_answer);
 	}
-	engine_committed(s->engine, s);
+	s->engine->committed(s->engine, s);
 }
 
 static int send_read(struct slot *s)

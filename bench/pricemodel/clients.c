@@ -34,7 +34,7 @@ static void send(struct world *w, void *arg)
 	struct request *r = arg;
 	double bytes = r->kind == READ ? 128 : (double)r->bytes;
 
-	schedule(w, serve(&w->in, w->now, bytes), server_arrive, r);
+	schedule(w, serve(&w->in, w->now, bytes), w->arrive, r);
 }
 
 /* ---- foreground ---- */

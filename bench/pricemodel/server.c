@@ -31,7 +31,7 @@ static void answer(struct world *w, struct request *r)
 {
 	double bytes = r->kind == READ ? (double)r->bytes : 128;
 
-	schedule(w, serve(&w->out, w->now, bytes), client_done, r);
+	schedule(w, serve(&w->out, w->now, bytes), w->done, r);
 }
 
 static void cache_put(struct world *w, uint32_t block);

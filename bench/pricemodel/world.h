@@ -143,6 +143,9 @@ struct world {
 	struct writer writers[CLIENTS_MAX];
 	double *latencies;
 	unsigned int n_latencies, latencies_max;
+
+	/* A request comes to the server, behind the link; its answer to its client. */
+	event_fn *arrive, *done;
 };
 
 /* world.c */
@@ -152,12 +155,16 @@ uint32_t random_below(struct world *w, uint32_t n);
 double random_around(struct world *w, double mean);
 void list_add(struct list *l, struct request *r);
 struct request *list_take(struct list *l);
-struct result world_run(const struct workload *workload, const struct auction *auction,
-			bool writers);
+/* Takes the earliest one. */
+struct event next_event(struct world *w);
 static inline int64_t ns(double seconds)
 {
 	return (int64_t)(seconds * 1e9);
 }
+
+/* run.c */
+struct result world_run(const struct workload *workload, const struct auction *auction,
+			bool writers);
 
 /* server.c */
 void server_start(struct world *w);

@@ -9,9 +9,6 @@
 #include <sys/stat.h>
 
 #include <urcu-bp.h>
-#ifdef __SANITIZE_THREAD__
-#include <sanitizer/tsan_interface.h>
-#endif
 
 #include "common/clock.h"
 #include "common/log.h"
@@ -141,46 +138,12 @@ uint32_t export_io_drain(struct export_io *io, uint64_t timeout)
 
 /* ---- settings ---------------------------------------------------------------------------- */
 
-/* The settings in force, until done_reading(). */
-static const struct export_settings *in_force(struct export_io *io)
-{
-	const struct export_settings *s;
-
-	urcu_bp_read_lock();
-	s = rcu_dereference(io->settings);
-#ifdef __SANITIZE_THREAD__
-	__tsan_acquire(&exports);
-#endif
-	return s;
-}
-
-static void done_reading(void)
-{
-#ifdef __SANITIZE_THREAD__
-	__tsan_release(&exports); /* liburcu is not built for the thread sanitizer */
-#endif
-	urcu_bp_read_unlock();
-}
-
-/* Nobody reads what was published before OLD was taken out: it is freed. */
-static void reclaim(struct export_settings *old)
-{
-	urcu_bp_synchronize_rcu();
-#ifdef __SANITIZE_THREAD__
-	__tsan_acquire(&exports);
-#endif
-	free(old);
-}
-
 /* Publishes S, which it takes; the old ones come back, to be freed after a grace period. */
 static struct export_settings *publish(struct export_io *io, struct export_settings *s)
 {
 	struct export_settings *old = io->settings;
 
 	lock_assert_held(&exports.lock);
-#ifdef __SANITIZE_THREAD__
-	__tsan_release(&exports);
-#endif
 	rcu_assign_pointer(io->settings, s);
 	return old;
 }
@@ -194,7 +157,8 @@ int export_io_configure(struct export_io *io, const struct export_settings *s)
 	lock_take(&exports.lock);
 	old = publish(io, fresh);
 	lock_drop(&exports.lock);
-	reclaim(old);
+	urcu_bp_synchronize_rcu();
+	free(old);
 	device_configure(atomic_load(&io->devices), &s->device);
 	return 0;
 }
@@ -204,30 +168,35 @@ uint64_t export_io_tuning(struct export_io *io, struct readahead_tuning *t)
 	const struct export_settings *s;
 	uint64_t step;
 
-	s = in_force(io);
+	urcu_bp_read_lock();
+	s = rcu_dereference(io->settings);
 	*t = s->tuning;
 	step = s->prefetch_step;
-	done_reading();
+	urcu_bp_read_unlock();
 	return step;
 }
 
 void export_io_writeback(struct export_io *io, struct writeback_settings *w)
 {
-	*w = in_force(io)->writeback;
-	done_reading();
+	urcu_bp_read_lock();
+	*w = rcu_dereference(io->settings)->writeback;
+	urcu_bp_read_unlock();
 }
 
 void export_io_settings(struct export_io *io, struct export_settings *s)
 {
-	*s = *in_force(io);
-	done_reading();
+	urcu_bp_read_lock();
+	*s = *rcu_dereference(io->settings);
+	urcu_bp_read_unlock();
 }
 
 enum fsstat_rule export_io_fsstat_rule(struct export_io *io)
 {
-	enum fsstat_rule rule = in_force(io)->fsstat_rule;
+	enum fsstat_rule rule;
 
-	done_reading();
+	urcu_bp_read_lock();
+	rule = rcu_dereference(io->settings)->fsstat_rule;
+	urcu_bp_read_unlock();
 	return rule;
 }
 
@@ -260,8 +229,10 @@ unsigned int exports_set_heuristic(const struct heuristic_ops *h, int64_t export
 	unsigned int have;
 
 	/* One a round: the grace period is waited for without the lock. */
-	while ((old = change_one(h, export_id, &have)) != NULL)
-		reclaim(old);
+	while ((old = change_one(h, export_id, &have)) != NULL) {
+		urcu_bp_synchronize_rcu();
+		free(old);
+	}
 	return have;
 }
 
@@ -299,8 +270,6 @@ static uint32_t cause_bit(int err)
 	case EOPNOTSUPP:
 	case EPERM:
 		return 16;
-	case EUCLEAN:
-		return 64;
 	default:
 		return 32;
 	}
@@ -311,8 +280,6 @@ static const char *cause_text(int err)
 	switch (err) {
 	case EXDEV:
 		return "another file system is mounted over its own";
-	case EUCLEAN:
-		return "a handle leads to another file";
 	case ENOSPC:
 		return "the table of devices is full";
 	case EOPNOTSUPP:

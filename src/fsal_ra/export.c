@@ -42,7 +42,7 @@ static void release(struct fsal_export *exp_hdl)
 static void prepare_unexport(struct fsal_export *exp_hdl)
 {
 	ra_io_export_drain(ra_export_of(exp_hdl));
-	ra_handles_close();
+	ra_handles_close(ra_module_of(exp_hdl));
 	SUB_EXP(exp_hdl, prepare_unexport);
 }
 

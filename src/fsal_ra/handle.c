@@ -29,7 +29,7 @@ static struct ra_handle *alloc_handle(struct ra_export *exp, struct fsal_obj_han
 	struct ra_handle *hdl = gsh_calloc(1, sizeof(*hdl));
 
 	ra_obj_handle_init(&hdl->obj_handle, &exp->export, sub->type);
-	hdl->obj_handle.obj_ops = &RA.handle_ops;
+	hdl->obj_handle.obj_ops = &ra_module_of(&exp->export)->handle_ops;
 	hdl->obj_handle.fs = sub->fs;
 	hdl->obj_handle.fsid = sub->fsid;
 	hdl->obj_handle.fileid = sub->fileid;
@@ -64,20 +64,20 @@ static void release(struct fsal_obj_handle *obj_hdl)
 	gsh_free(hdl);
 }
 
-void ra_handles_close(void)
+void ra_handles_close(struct ra_module *module)
 {
 #if RA_MUST_CLOSE_FILES
 	struct glist_head *at;
 
-	PTHREAD_RWLOCK_rdlock(&RA.module.RA_MODULE_LOCK);
-	glist_for_each(at, &RA.module.handles)
+	PTHREAD_RWLOCK_rdlock(&module->module.RA_MODULE_LOCK);
+	glist_for_each(at, &module->module.handles)
 	{
 		struct fsal_obj_handle *obj = glist_entry(at, struct fsal_obj_handle, handles);
 
 		if (obj->type == REGULAR_FILE)
 			(void)SUB_OBJ(obj, close);
 	}
-	PTHREAD_RWLOCK_unlock(&RA.module.RA_MODULE_LOCK);
+	PTHREAD_RWLOCK_unlock(&module->module.RA_MODULE_LOCK);
 #endif
 }
 

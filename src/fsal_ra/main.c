@@ -13,7 +13,7 @@
 static const char ra_name[] = "RA";
 
 /* What a sub-FSAL says counts: see export.c. These are the module's own, for completeness. */
-struct ra_module RA = {
+static struct ra_module RA = {
 	.module.fs_info =
 		{
 			.maxfilesize = INT64_MAX,

@@ -21,7 +21,11 @@ struct ra_module {
 	struct fsal_obj_ops handle_ops;
 };
 
-extern struct ra_module RA;
+/* The module of an export of ours. */
+static inline struct ra_module *ra_module_of(const struct fsal_export *exp)
+{
+	return container_of(exp->fsal, struct ra_module, module);
+}
 
 /* Name and parse node of the FSAL below; valid between ra_config_export() and its caller's end. */
 struct ra_subfsal {
@@ -60,7 +64,7 @@ void ra_xattr_ops_init(struct fsal_obj_ops *ops);
  * With op_ctx, of an export that goes and has drained: the sub-FSAL closes the files that it keeps open
  * for I/O without state, whichever export they are of: the next I/O opens them again.
  */
-void ra_handles_close(void);
+void ra_handles_close(struct ra_module *module);
 /*
  * Wraps a handle of the sub-FSAL in one of ours; takes ownership. A failed status passes through and
  * leaves *handle NULL.

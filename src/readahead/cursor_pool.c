@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "readahead/heur_table.h"
+#include "readahead/heur_file.h"
 
 /*
  * How many entries of a list are looked at for one that was not used since it was listed, and for

@@ -21,7 +21,7 @@ static inline uint32_t sched_reads(const struct sched_queue *q)
 	return q->queued - q->by_class[SCHED_WRITEBACK];
 }
 
-/* queue.c: takes a queued request out of all that is queued. */
+/* remove.c: takes a queued request out of all that is queued. */
 void queue_remove(struct sched_queue *q, struct sched_req *r);
 
 /* join.c */

@@ -25,8 +25,3 @@ const struct sched_policy *sched_policy_find(const char *name)
 			return p;
 	return NULL;
 }
-
-void policy_remove(void *state, struct sched_req *r)
-{
-	order_remove(&r->order);
-}

@@ -50,6 +50,9 @@ static inline struct sched_req *ordered_req(struct order_node *node)
 }
 
 /* A `remove` that only takes R out of its order. */
-void policy_remove(void *state, struct sched_req *r);
+static inline void policy_remove(void *state, struct sched_req *r)
+{
+	order_remove(&r->order);
+}
 
 #endif

@@ -117,27 +117,6 @@ enum sched_verdict sched_submit(struct sched_queue *q, struct sched_req *r, uint
 
 /* ---- going ------------------------------------------------------------------------------- */
 
-void queue_remove(struct sched_queue *q, struct sched_req *r)
-{
-	assert(r->state == REQ_QUEUED && q->queued && q->by_class[r->class]);
-	q->queued--;
-	q->by_class[r->class]--;
-	if (r->class == SCHED_WRITEBACK) {
-		writeback_remove(q, r);
-		return;
-	}
-	if (is_overdue(q, r))
-		order_remove(&r->order);
-	else
-		q->policy->remove(q->policy_state, r);
-	assert(!r->order.in);
-	TAILQ_REMOVE(&q->aged, r, age);
-	if (r->wanted)
-		TAILQ_REMOVE(&q->waiting, r, wait);
-	if (r->class == SCHED_DEMAND)
-		order_remove(&r->place);
-}
-
 static bool is_too_old(const struct sched_queue *q, const struct sched_req *r, uint64_t now)
 {
 	return r->class == SCHED_PREFETCH && !r->wanted &&

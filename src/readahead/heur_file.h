@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * A file that the nfsheur table remembers: its cursors, and what they have come to. The table makes
+ * and ejects it; the pool lends it cursors, and takes them from others.
+ */
+#ifndef READAHEAD_HEUR_FILE_H
+#define READAHEAD_HEUR_FILE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <urcu-bp.h>
+#include <urcu/rculfhash.h>
+
+#include "common/lock.h"
+#include "readahead/cursor_set.h"
+#include "readahead/effectiveness.h"
+
+struct heur_file {
+	struct cds_lfht_node node;
+	struct rcu_head rcu;
+	struct heur_table *table;
+	atomic_bool referenced; /* second chance */
+	uint32_t slot;		/* place in the clock; insert lock */
+	struct lock lock;	/* guards all below; held for nanoseconds, never over I/O */
+	bool dead;		/* ejected: look the key up again */
+	uint8_t penalty;	/* windows of this file are smaller by 2^penalty: it wasted bytes */
+	uint16_t matches;	/* share of reads that continued a cursor exactly, in 1/65536 */
+	struct effectiveness effectiveness; /* of what was read ahead in it */
+	uint32_t streak; /* reads in a row that continued one or another cursor exactly */
+	struct cursor_set set;
+	uint16_t key_len;
+	uint8_t key[];
+};
+
+#endif
