@@ -49,8 +49,9 @@ struct backing {
 
 /*
  * Opens the file of SLOT for ACCESS (O_RDONLY, O_RDWR), without touching its access time; the
- * caller closes it. -1 and *ERR: EOPNOTSUPP or EPERM where it can never be had, EXDEV where the
- * handle leads to a file that is not the FSAL's, else what open(2) said.
+ * caller closes it. -1 and *ERR: EOPNOTSUPP or EPERM where it can never be had, EXDEV or
+ * EUCLEAN where the handle leads to a file that is not the FSAL's (file_identity.h), else what
+ * open(2) said.
  */
 typedef int (*backing_opener)(struct backing_slot *slot, int access, int *err);
 

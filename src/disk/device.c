@@ -58,7 +58,7 @@ static bool is_rotating(dev_t dev)
 static void apply_mode(struct device *d)
 {
 	const struct device_mode *m = &d->mode;
-	int err;
+	uint32_t depth = device_mode_depth(m);
 
 	lock_assert_held(&table.lock);
 	atomic_store(&d->rotating, m->rotating);
@@ -66,10 +66,9 @@ static void apply_mode(struct device *d)
 	atomic_store(&d->own_queues, device_mode_own_queues(m));
 	atomic_store(&d->own_depth, device_mode_own_depth(m));
 	atomic_store(&d->learns, device_mode_learns(m));
-	err = dispatcher_set_depth(&d->dispatcher, device_mode_depth(m));
-	if (err)
-		log_line(LOG_LEVEL_CRIT, "device %u:%u: fewer threads than wanted: %s",
-			 major(d->dev), minor(d->dev), strerror(err));
+	if (dispatcher_set_depth(&d->dispatcher, depth) || dispatcher_depth(&d->dispatcher) < depth)
+		log_line(LOG_LEVEL_CRIT, "device %u:%u: only %u of %u threads could be started",
+			 major(d->dev), minor(d->dev), dispatcher_depth(&d->dispatcher), depth);
 }
 
 static void configure(struct device *d, const struct device_settings *s)
@@ -223,11 +222,14 @@ struct device *device_nth(unsigned int n)
 
 void device_stop_all(void)
 {
-	for (unsigned int i = 0; i < table.n; i++) {
+	/* their last requests still give exports, and with them devices, back */
+	for (unsigned int i = 0; i < table.n; i++)
 		dispatcher_fini(&table.device[i]->dispatcher);
+	lock_take(&table.lock);
+	for (unsigned int i = 0; i < table.n; i++)
 		free(table.device[i]);
-	}
 	table.n = 0;
+	lock_drop(&table.lock);
 }
 
 /* ---- prices ------------------------------------------------------------------------------ */

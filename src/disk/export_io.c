@@ -9,6 +9,9 @@
 #include <sys/stat.h>
 
 #include <urcu-bp.h>
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#endif
 
 #include "common/clock.h"
 #include "common/log.h"
@@ -138,12 +141,46 @@ uint32_t export_io_drain(struct export_io *io, uint64_t timeout)
 
 /* ---- settings ---------------------------------------------------------------------------- */
 
+/* The settings in force, until done_reading(). */
+static const struct export_settings *in_force(struct export_io *io)
+{
+	const struct export_settings *s;
+
+	urcu_bp_read_lock();
+	s = rcu_dereference(io->settings);
+#ifdef __SANITIZE_THREAD__
+	__tsan_acquire(&exports);
+#endif
+	return s;
+}
+
+static void done_reading(void)
+{
+#ifdef __SANITIZE_THREAD__
+	__tsan_release(&exports); /* liburcu is not built for the thread sanitizer */
+#endif
+	urcu_bp_read_unlock();
+}
+
+/* Nobody reads what was published before OLD was taken out: it is freed. */
+static void reclaim(struct export_settings *old)
+{
+	urcu_bp_synchronize_rcu();
+#ifdef __SANITIZE_THREAD__
+	__tsan_acquire(&exports);
+#endif
+	free(old);
+}
+
 /* Publishes S, which it takes; the old ones come back, to be freed after a grace period. */
 static struct export_settings *publish(struct export_io *io, struct export_settings *s)
 {
 	struct export_settings *old = io->settings;
 
 	lock_assert_held(&exports.lock);
+#ifdef __SANITIZE_THREAD__
+	__tsan_release(&exports);
+#endif
 	rcu_assign_pointer(io->settings, s);
 	return old;
 }
@@ -157,8 +194,7 @@ int export_io_configure(struct export_io *io, const struct export_settings *s)
 	lock_take(&exports.lock);
 	old = publish(io, fresh);
 	lock_drop(&exports.lock);
-	urcu_bp_synchronize_rcu();
-	free(old);
+	reclaim(old);
 	device_configure(atomic_load(&io->devices), &s->device);
 	return 0;
 }
@@ -168,35 +204,30 @@ uint64_t export_io_tuning(struct export_io *io, struct readahead_tuning *t)
 	const struct export_settings *s;
 	uint64_t step;
 
-	urcu_bp_read_lock();
-	s = rcu_dereference(io->settings);
+	s = in_force(io);
 	*t = s->tuning;
 	step = s->prefetch_step;
-	urcu_bp_read_unlock();
+	done_reading();
 	return step;
 }
 
 void export_io_writeback(struct export_io *io, struct writeback_settings *w)
 {
-	urcu_bp_read_lock();
-	*w = rcu_dereference(io->settings)->writeback;
-	urcu_bp_read_unlock();
+	*w = in_force(io)->writeback;
+	done_reading();
 }
 
 void export_io_settings(struct export_io *io, struct export_settings *s)
 {
-	urcu_bp_read_lock();
-	*s = *rcu_dereference(io->settings);
-	urcu_bp_read_unlock();
+	*s = *in_force(io);
+	done_reading();
 }
 
 enum fsstat_rule export_io_fsstat_rule(struct export_io *io)
 {
-	enum fsstat_rule rule;
+	enum fsstat_rule rule = in_force(io)->fsstat_rule;
 
-	urcu_bp_read_lock();
-	rule = rcu_dereference(io->settings)->fsstat_rule;
-	urcu_bp_read_unlock();
+	done_reading();
 	return rule;
 }
 
@@ -229,10 +260,8 @@ unsigned int exports_set_heuristic(const struct heuristic_ops *h, int64_t export
 	unsigned int have;
 
 	/* One a round: the grace period is waited for without the lock. */
-	while ((old = change_one(h, export_id, &have)) != NULL) {
-		urcu_bp_synchronize_rcu();
-		free(old);
-	}
+	while ((old = change_one(h, export_id, &have)) != NULL)
+		reclaim(old);
 	return have;
 }
 
@@ -270,6 +299,8 @@ static uint32_t cause_bit(int err)
 	case EOPNOTSUPP:
 	case EPERM:
 		return 16;
+	case EUCLEAN:
+		return 64;
 	default:
 		return 32;
 	}
@@ -280,6 +311,8 @@ static const char *cause_text(int err)
 	switch (err) {
 	case EXDEV:
 		return "another file system is mounted over its own";
+	case EUCLEAN:
+		return "a handle leads to another file";
 	case ENOSPC:
 		return "the table of devices is full";
 	case EOPNOTSUPP:

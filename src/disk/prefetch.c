@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/clock.h"
 #include "common/container.h"
 #include "disk/scratch.h"
 
@@ -77,7 +76,8 @@ static bool is_resident(struct prefetch *p)
 	if (backing_resident(p->backing, p->plan.offset, p->plan.len)) {
 		p->upto = end_of(p);
 		readahead_already(engine, &p->io->counters, &p->plan, p->plan.offset, end_of(p));
-		readahead_arrived(engine, &p->plan, p->upto, clock_now());
+		readahead_arrived(engine, &p->plan, p->upto,
+				  dispatcher_now(&p->backing->device->dispatcher));
 		return true;
 	}
 	p->req.block = backing_block(p->backing, p->plan.offset);
@@ -125,7 +125,7 @@ static void shorten(struct dispatcher *d, struct prefetch *p)
 /* Tells the engine that the chunk goes to the disk, and queues what it wants behind it. */
 static void start(struct dispatcher *d, struct prefetch *p)
 {
-	struct readahead_read at = {.now = clock_now(),
+	struct readahead_read at = {.now = dispatcher_now(d),
 				    .size = backing_refresh_size(p->backing),
 				    .chunk = dispatcher_chunk(d),
 				    .streams = dispatcher_streams(d),
@@ -156,7 +156,7 @@ static ssize_t read_at(int fd, char *buffer, uint64_t len, uint64_t offset)
 static bool step(struct dispatcher *d, struct prefetch *p, char *buffer, uint64_t n)
 {
 	struct readahead *engine = p->io->engine;
-	uint64_t begun = clock_now();
+	uint64_t begun = dispatcher_now(d);
 	ssize_t got;
 
 	if (backing_resident(p->backing, p->upto, n)) {
@@ -168,10 +168,10 @@ static bool step(struct dispatcher *d, struct prefetch *p, char *buffer, uint64_
 		if (got <= 0)
 			return false;
 		dispatcher_observe(d, p->req.block + (p->upto - p->req.offset), (uint64_t)got,
-				   clock_now() - begun);
+				   dispatcher_now(d) - begun);
 		p->upto += (uint64_t)got;
 	}
-	readahead_arrived(engine, &p->plan, p->upto, clock_now());
+	readahead_arrived(engine, &p->plan, p->upto, dispatcher_now(d));
 	dispatcher_progress(d, &p->req, p->upto);
 	return true;
 }
@@ -186,7 +186,7 @@ static bool goes_on(const struct prefetch *p)
 static void execute(struct dispatcher *d, struct sched_req *r)
 {
 	struct prefetch *p = CONTAINER_OF(r, struct prefetch, req);
-	uint64_t slice = clock_now(); /* when the present one began */
+	uint64_t slice = dispatcher_now(d); /* when the present one began */
 	char *buffer;
 
 	if (r->dropped || !backing_use(p->backing))
@@ -201,10 +201,10 @@ static void execute(struct dispatcher *d, struct sched_req *r)
 
 		if (!step(d, p, buffer, left < p->step ? left : p->step))
 			break;
-		if (p->upto < end_of(p) && dispatcher_gap(d, &p->req, clock_now() - slice))
-			slice = clock_now();
+		if (p->upto < end_of(p) && dispatcher_gap(d, &p->req, dispatcher_now(d) - slice))
+			slice = dispatcher_now(d);
 	}
-	scratch_give(buffer, p->step, clock_now());
+	scratch_give(buffer, p->step, dispatcher_now(d));
 	backing_unuse(p->backing);
 }
 
@@ -234,15 +234,15 @@ void demand_fetch(struct dispatcher *d, struct backing *b, uint64_t offset, uint
 		return;
 	buffer = scratch_take(size);
 	while (buffer != NULL && done < len) {
-		uint64_t begun = clock_now(), n = len - done < size ? len - done : size;
+		uint64_t begun = dispatcher_now(d), n = len - done < size ? len - done : size;
 		ssize_t got = read_at(b->fd, buffer, n, offset + done);
 
 		if (got <= 0)
 			break;
-		dispatcher_observe(d, block + done, (uint64_t)got, clock_now() - begun);
+		dispatcher_observe(d, block + done, (uint64_t)got, dispatcher_now(d) - begun);
 		done += (uint64_t)got;
 	}
-	scratch_give(buffer, size, clock_now());
+	scratch_give(buffer, size, dispatcher_now(d));
 	backing_unuse(b);
 	device_learn(b->device);
 }

@@ -2,14 +2,19 @@
 /*
  * A descriptor of our own for a file of FSAL_VFS or FSAL_XFS: out of the handle that clients hold, by
  * open_by_handle_at(2). The formats are stable, since clients keep handles across upgrades.
+ *
+ * The sub-FSAL keeps the root of its file system open, we only know the path; so what was opened is
+ * compared with the file that the sub-FSAL means.
  */
 #include "open_handle.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "disk/file_identity.h"
 #include "subcall.h"
 
 #include "FSAL/fsal_localfs.h"
@@ -84,9 +89,43 @@ static bool decode(struct fsal_obj_handle *sub, struct kernel_handle *kh)
 	return false;
 }
 
+/* The file that the sub-FSAL means. */
+static void identify(const struct fsal_obj_handle *sub, const struct kernel_handle *kh,
+		     struct file_identity *id)
+{
+	*id = (struct file_identity){
+		.dev = makedev(sub->fs->dev.major, sub->fs->dev.minor),
+		.ino = sub->fileid,
+	};
+	file_identity_generation(id, kh->fh.handle_type, kh->fh.f_handle, kh->fh.handle_bytes);
+}
+
+/* On the file system mounted at MOUNT_FD, if that is ID's. As open_handle(). */
+static int open_on(int mount_fd, struct kernel_handle *kh, const struct file_identity *id,
+		   int access, int *err)
+{
+	int fd;
+
+	*err = file_identity_check_mount(id, mount_fd);
+	if (*err)
+		return -1;
+	fd = open_by_handle_at(mount_fd, &kh->fh, access | O_NOATIME | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0) {
+		*err = errno;
+		return -1;
+	}
+	*err = file_identity_check(id, fd);
+	if (*err) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
 int open_handle(struct backing_slot *slot, int access, int *err)
 {
 	struct fsal_obj_handle *sub = container_of(slot, struct ra_handle, slot)->sub_handle;
+	struct file_identity id;
 	struct kernel_handle kh;
 	int mount_fd, fd;
 
@@ -96,14 +135,13 @@ int open_handle(struct backing_slot *slot, int access, int *err)
 		*err = EOPNOTSUPP;
 		return -1;
 	}
+	identify(sub, &kh, &id);
 	mount_fd = open(sub->fs->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (mount_fd < 0) {
 		*err = errno;
 		return -1;
 	}
-	fd = open_by_handle_at(mount_fd, &kh.fh, access | O_NOATIME | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		*err = errno;
+	fd = open_on(mount_fd, &kh, &id, access, err);
 	close(mount_fd);
 	return fd;
 }

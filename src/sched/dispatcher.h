@@ -132,6 +132,12 @@ uint32_t dispatcher_writes(struct dispatcher *d);
 /* Reads queued and running. */
 uint32_t dispatcher_reads(struct dispatcher *d);
 
+/* The time by the host's clock. */
+static inline uint64_t dispatcher_now(const struct dispatcher *d)
+{
+	return d->ops->now();
+}
+
 /* Without the lock: the bytes that a chunk should have now, the streams that compete, the depth. */
 static inline uint64_t dispatcher_chunk(const struct dispatcher *d)
 {

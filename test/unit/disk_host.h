@@ -54,6 +54,7 @@ static inline struct export_settings host_settings(uint32_t depth)
 		.device = {.policy = sched_policy_find("fifo"),
 			   .depth = depth,
 			   .limits = {.queue_max = 64,
+				      .queue_bytes = 256 * MIB,
 				      .max_io = MIB,
 				      .prefetch_max_age = 10 * SEC,
 				      .writeback_turn = 100 * MSEC,
@@ -100,8 +101,9 @@ static inline void host_write_text(const char *path, const char *text)
 struct host_file {
 	struct backing_slot slot;
 	char path[128];
-	int error;  /* opening fails with this errno */
-	int opened; /* times */
+	int error;	       /* opening fails with this errno */
+	void (*opening)(void); /* called when it has been opened; may be NULL */
+	atomic_int opened;     /* times */
 };
 
 static inline int host_open(struct backing_slot *slot, int access, int *err)
@@ -109,7 +111,9 @@ static inline int host_open(struct backing_slot *slot, int access, int *err)
 	struct host_file *f = CONTAINER_OF(slot, struct host_file, slot);
 	int fd = f->error ? -1 : open(f->path, access | O_CLOEXEC);
 
-	f->opened++;
+	atomic_fetch_add(&f->opened, 1);
+	if (f->opening)
+		f->opening();
 	*err = f->error ? f->error : fd < 0 ? errno : 0;
 	return fd;
 }

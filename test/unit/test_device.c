@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The table of devices over a made-up sysfs: what is learnt, writes of others, places reused. */
 #include "disk_host.h"
+#include "faults.h"
 
 #define DEV makedev(250, 1)
 
@@ -37,7 +38,7 @@ static void seeks(struct device *d, uint64_t ns)
 		dispatcher_observe(&d->dispatcher, i * 100 * MIB, 4 * KIB, ns);
 }
 
-static int start(void **state)
+static int setup(void **state)
 {
 	host_make_dir();
 	host_log[0] = '\0';
@@ -47,7 +48,7 @@ static int start(void **state)
 	return 0;
 }
 
-static int stop(void **state)
+static int teardown(void **state)
 {
 	device_stop_all();
 	log_set_writer(NULL);
@@ -184,6 +185,29 @@ static void test_a_full_table_reuses_what_nobody_uses(void **state)
 	assert_null(device_use(makedev(252, 1), &s.device, &devices, &err));
 }
 
+static void test_threads_and_memory_that_are_not_there(void **state)
+{
+	struct export_settings s = host_settings(1);
+	int err = 0;
+
+	atomic_store(&fail_pthread_create, 1);
+	assert_null(device_use(DEV, &s.device, &devices, &err));
+	assert_int_equal(err, EAGAIN);
+	atomic_store(&fail_calloc, 1);
+	assert_null(device_use(DEV, &s.device, &devices, &err));
+	assert_int_equal(err, ENOMEM);
+	assert_int_equal(atomic_load(&devices), 0);
+	use(DEV, 1);
+	s.device.depth = 3;
+	atomic_store(&fail_pthread_create, 2);
+	device_configure(1, &s.device);
+	assert_non_null(strstr(host_log, "only 2 of 3 threads"));
+	s.device.policy = sched_policy_find("turns");
+	atomic_store(&fail_calloc, 1);
+	device_configure(1, &s.device);
+	assert_int_equal(dispatcher_depth(&device_nth(0)->dispatcher), 3); /* tried again */
+}
+
 static void test_prices(void **state)
 {
 	struct price_snapshot s = {.time = 1, .write = 0.5, .readahead = 0.25};
@@ -200,7 +224,7 @@ static void test_prices(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_disk_and_a_flash),
 		TEST(test_seeks_that_cost_nothing_make_flash),
@@ -209,6 +233,7 @@ int main(void)
 		TEST(test_a_lesson_during_others_writes_stays),
 		TEST(test_a_reload_configures_the_exports_devices),
 		TEST(test_a_full_table_reuses_what_nobody_uses),
+		TEST(test_threads_and_memory_that_are_not_there),
 		TEST(test_prices),
 	};
 

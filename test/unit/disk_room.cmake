@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+# Programs with faults.h: the calls that it may fail or hold up.
+function(ra_wrap name)
+  foreach(call calloc malloc aligned_alloc pthread_create pthread_mutex_lock pread64)
+    target_link_options(test_${name} PRIVATE -Wl,--wrap=${call})
+  endforeach()
+endfunction()
+
+ra_unit_test(backing ra_disk)
+ra_wrap(backing)
+ra_unit_test(export_io ra_disk)
+ra_wrap(export_io)
+ra_unit_test(prefetch ra_disk)
+ra_wrap(prefetch)
+ra_unit_test(block_device ra_disk)
+ra_unit_test(device ra_disk)
+ra_wrap(device)
+ra_unit_test(device_mode ra_disk)
+ra_unit_test(extents ra_disk)
+ra_unit_test(file_identity ra_disk)
+ra_unit_test(residency ra_disk)
+ra_unit_test(scratch ra_disk)
+ra_wrap(scratch)

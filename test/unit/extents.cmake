@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: LGPL-3.0-or-later
-ra_unit_test(extents ra_disk)

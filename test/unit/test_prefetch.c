@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Prefetches and demand reads at a real file, by a real dispatcher with a clock of its own; what goes
+ * wrong goes wrong at pread().
+ */
+#include "disk/prefetch.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include "disk/scratch.h"
+#include "disk_host.h"
+#include "faults.h"
+
+#define STEP	 (64 * KIB)
+#define FILE_LEN (4 * MIB)
+
+static struct readahead *engine;
+static struct export_io *io;
+static struct host_file file;
+static struct backing *b;
+static _Atomic uint64_t now;
+static _Atomic int preads;
+static _Atomic uint64_t longest, pread_bytes;
+
+static uint64_t chunk; /* that the engine takes the disk to want */
+
+static uint64_t fake_now(void)
+{
+	return atomic_load(&now);
+}
+
+static const struct dispatcher_ops dispatcher_ops = {.now = fake_now};
+
+static void count_pread(int fd, size_t len, off_t offset)
+{
+	atomic_fetch_add(&preads, 1);
+	atomic_fetch_add(&pread_bytes, len);
+	if (len > atomic_load(&longest))
+		atomic_store(&longest, len);
+}
+
+static int start(void **state)
+{
+	struct readahead_limits limits = {.table_size = 64,
+					  .cursors = 64,
+					  .cursors_per_file = 64,
+					  .memory = 64 * MIB,
+					  .idle_time = 10 * SEC};
+	struct export_settings s = host_settings(1);
+	int fd;
+
+	host_make_dir();
+	log_set_writer(host_log_write);
+	atomic_store(&now, 1000 * SEC);
+	atomic_store(&preads, 0);
+	atomic_store(&longest, 0);
+	atomic_store(&pread_bytes, 0);
+	on_pread = count_pread;
+	chunk = 256 * KIB;
+	device_start(&dispatcher_ops, NULL);
+	backing_set_limits(8, 30 * SEC);
+	engine = readahead_create(&limits);
+	s.device.policy = sched_policy_find("turns");
+	io = export_io_new(7, engine, &s);
+	host_file_make(&file, "f", 0);
+	fd = open(file.path, O_WRONLY | O_CLOEXEC);
+	assert_int_equal(ftruncate(fd, FILE_LEN), 0); /* a hole: nothing of it is in memory */
+	close(fd);
+	b = backing_get(&file.slot, io, 1000 * SEC);
+	assert_non_null(b);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	atomic_store(&fail_pread, 0);
+	assert_int_equal(export_io_drain(io, 30 * SEC), 0);
+	on_pread = NULL;
+	if (b != NULL)
+		backing_put(b);
+	backing_slot_fini(&file.slot);
+	export_io_put(io);
+	device_stop_all();
+	readahead_destroy(engine);
+	scratch_trim(UINT64_MAX);
+	log_set_writer(NULL);
+	host_remove_dir();
+	return 0;
+}
+
+/* ---- tools ------------------------------------------------------------------------------- */
+
+static uint64_t counted(enum readahead_counter which)
+{
+	return readahead_counted(&io->counters, which);
+}
+
+/* A client reads LEN bytes at OFFSET. */
+static struct readahead_plan observe(uint64_t offset, uint32_t len)
+{
+	struct readahead_read r = {.key = "f",
+				   .key_len = 1,
+				   .offset = offset,
+				   .len = len,
+				   .size = FILE_LEN,
+				   .now = fake_now(),
+				   .chunk = chunk,
+				   .streams = 1};
+	struct readahead_tuning t;
+	struct readahead_plan plan = {0};
+
+	export_io_tuning(io, &t);
+	readahead_observe(engine, &t, &io->counters, &r, &plan);
+	return plan;
+}
+
+/* A stream reads on until something is to be fetched ahead of it. */
+static struct readahead_plan plan_some(void)
+{
+	struct readahead_plan plan = {0};
+
+	for (uint64_t at = 0; !plan.len; at += STEP) {
+		assert_true(at < FILE_LEN);
+		plan = observe(at, STEP);
+	}
+	return plan;
+}
+
+static void wait_idle(void)
+{
+	struct export_stats stats;
+
+	do {
+		sched_yield();
+		exports_stats(&stats, 1);
+	} while (stats.pending);
+}
+
+static uint64_t served(void)
+{
+	struct dispatcher_stats s;
+
+	dispatcher_stats(&b->device->dispatcher, &s);
+	return s.counted.served[SCHED_PREFETCH];
+}
+
+/* A request that keeps the device's only thread until it is let go. */
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool running, over;
+	struct sched_req req;
+} hog = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void hog_execute(struct dispatcher *d, struct sched_req *r)
+{
+	pthread_mutex_lock(&hog.lock);
+	hog.running = true;
+	pthread_cond_broadcast(&hog.changed);
+	while (!hog.over)
+		pthread_cond_wait(&hog.changed, &hog.lock);
+	pthread_mutex_unlock(&hog.lock);
+}
+
+static void hog_finish(struct dispatcher *d, struct sched_req *r)
+{
+}
+
+static const struct sched_req_ops hog_ops = {.execute = hog_execute, .finish = hog_finish};
+
+static void hog_start(void)
+{
+	hog.running = hog.over = false;
+	hog.req = (struct sched_req){
+		.ops = &hog_ops, .class = SCHED_DEMAND, .file = 1, .len = 4 * KIB};
+	assert_int_equal(dispatcher_submit(&b->device->dispatcher, &hog.req), SCHED_ADDED);
+	pthread_mutex_lock(&hog.lock);
+	while (!hog.running)
+		pthread_cond_wait(&hog.changed, &hog.lock);
+	pthread_mutex_unlock(&hog.lock);
+}
+
+static void hog_end(void)
+{
+	pthread_mutex_lock(&hog.lock);
+	hog.over = true;
+	pthread_cond_broadcast(&hog.changed);
+	pthread_mutex_unlock(&hog.lock);
+}
+
+/* A small read that somebody waits for. */
+static atomic_int small_done;
+static struct sched_req small;
+
+static void small_execute(struct dispatcher *d, struct sched_req *r)
+{
+}
+
+static void small_finish(struct dispatcher *d, struct sched_req *r)
+{
+	atomic_fetch_add(&small_done, 1);
+}
+
+static void small_complete(struct sched_req *r)
+{
+	atomic_fetch_add(&small_done, 1);
+}
+
+static const struct sched_req_ops small_ops = {
+	.execute = small_execute, .complete = small_complete, .finish = small_finish};
+
+static enum sched_verdict submit_small(uint64_t file_id, uint64_t offset, uint64_t block)
+{
+	small = (struct sched_req){.ops = &small_ops,
+				   .class = SCHED_DEMAND,
+				   .file = file_id,
+				   .offset = offset,
+				   .len = 4 * KIB,
+				   .block = block};
+	return dispatcher_submit(&b->device->dispatcher, &small);
+}
+
+/* ---- a chunk ----------------------------------------------------------------------------- */
+
+static void test_a_chunk_is_read_in_steps(void **state)
+{
+	struct readahead_plan plan = plan_some();
+
+	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	wait_idle();
+	assert_int_equal(atomic_load(&longest), STEP);
+	assert_true(atomic_load(&pread_bytes) >= plan.len);
+	assert_int_equal(counted(READAHEAD_PREFETCH_ERRORS), 0);
+	assert_true(counted(READAHEAD_PREFETCHED) >= plan.ahead);
+	assert_true(served() >= 1);
+	/* the engine knows that it is there */
+	assert_true(observe(plan.offset, STEP).known_resident);
+}
+
+static void test_what_is_in_memory_is_not_fetched(void **state)
+{
+	struct readahead_plan plan = plan_some();
+	char *page = calloc(1, FILE_LEN);
+	int fd = open(file.path, O_WRONLY | O_CLOEXEC);
+
+	assert_int_equal(pwrite(fd, page, FILE_LEN, 0), FILE_LEN);
+	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	wait_idle();
+	assert_int_equal(served(), 0);
+	assert_int_equal(atomic_load(&preads), 0);
+	assert_int_equal(counted(READAHEAD_PREFETCHED), 0);
+	close(fd);
+	free(page);
+}
+
+/* Part of it is in memory: those steps read nothing. */
+static void test_steps_in_memory_are_skipped(void **state)
+{
+	struct readahead_plan plan = plan_some();
+	char *page = calloc(1, STEP);
+	int fd = open(file.path, O_WRONLY | O_CLOEXEC);
+
+	assert_true(plan.len >= 2 * STEP);
+	assert_int_equal(pwrite(fd, page, STEP, (off_t)plan.offset), STEP);
+	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	wait_idle();
+	assert_true(served() >= 1);
+	assert_true(counted(READAHEAD_PREFETCHED) % STEP == 0);
+	assert_int_equal(counted(READAHEAD_PREFETCHED), atomic_load(&pread_bytes));
+	close(fd);
+	free(page);
+}
+
+static void test_a_chunk_too_long_for_now_is_shortened(void **state)
+{
+	struct readahead_plan plan;
+
+	chunk = 2 * MIB; /* the disk wanted that much when the stream was alone */
+	plan = plan_some();
+	assert_true(plan.len >= MIB);
+	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	wait_idle();
+	assert_true(atomic_load(&pread_bytes) <= served() * 384 * KIB);
+}
+
+/* ---- what goes wrong --------------------------------------------------------------------- */
+
+static void test_a_failed_read_is_counted_and_forgotten(void **state)
+{
+	struct readahead_plan plan = plan_some();
+
+	atomic_store(&fail_pread_errno, EIO);
+	atomic_store(&fail_pread, 1000000);
+	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	wait_idle();
+	assert_true(counted(READAHEAD_PREFETCH_ERRORS) >= 1);
+	assert_false(observe(plan.offset, STEP).known_resident);
+}
+
+static void test_a_signal_is_no_failure(void **state)
+{
+	struct readahead_plan plan = plan_some();
+
+	atomic_store(&fail_pread_errno, EINTR);
+	atomic_store(&fail_pread, 3);
+	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	wait_idle();
+	assert_int_equal(counted(READAHEAD_PREFETCH_ERRORS), 0);
+	assert_true(counted(READAHEAD_PREFETCHED) >= plan.ahead);
+}
+
+static void test_no_memory(void **state)
+{
+	struct readahead_plan plan = plan_some();
+
+	atomic_store(&fail_calloc, 1);
+	assert_null(prefetch_new(io, b, &plan, STEP));
+	prefetch_submit(NULL);
+	assert_int_equal(counted(READAHEAD_PREFETCH_ERRORS), 1);
+	plan = observe(FILE_LEN / 2, STEP);
+	plan = plan_some();
+	atomic_store(&fail_aligned_alloc, 1); /* no scratch */
+	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	wait_idle();
+	assert_int_equal(atomic_load(&preads), 0);
+	atomic_store(&fail_aligned_alloc, 0);
+}
+
+static void test_a_closing_export_takes_none(void **state)
+{
+	struct readahead_plan plan = plan_some();
+
+	export_io_close(io);
+	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	assert_int_equal(served(), 0);
+	assert_int_equal(export_io_drain(io, 0), 0);
+}
+
+static void close_export(int fd, size_t len, off_t offset)
+{
+	count_pread(fd, len, offset);
+	export_io_close(io);
+}
+
+static void test_an_export_that_closes_stops_it(void **state)
+{
+	struct readahead_plan plan = plan_some();
+
+	on_pread = close_export;
+	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	wait_idle();
+	assert_int_equal(atomic_load(&preads), 1);
+}
+
+static void drop_file(int fd, size_t len, off_t offset)
+{
+	count_pread(fd, len, offset);
+	backing_drop(&file.slot);
+}
+
+static void test_a_removed_file_stops_it(void **state)
+{
+	struct readahead_plan plan = plan_some();
+
+	on_pread = drop_file;
+	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	wait_idle();
+	assert_int_equal(atomic_load(&preads), 1);
+}
+
+static void test_a_file_removed_before_its_turn(void **state)
+{
+	struct readahead_plan plan = plan_some();
+
+	hog_start();
+	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	backing_drop(&file.slot);
+	backing_unuse(b); /* nobody has it open now */
+	assert_int_equal(fcntl(b->fd, F_GETFD), -1);
+	hog_end();
+	wait_idle();
+	assert_int_equal(atomic_load(&preads), 0);
+	backing_release(b);
+	b = NULL;
+}
+
+static void test_one_too_old_is_dropped(void **state)
+{
+	struct readahead_plan plan = plan_some();
+
+	hog_start();
+	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	atomic_fetch_add(&now, 11 * SEC); /* Prefetch_Max_Age */
+	hog_end();
+	wait_idle();
+	assert_int_equal(atomic_load(&preads), 0);
+}
+
+static void test_a_full_queue_takes_none(void **state)
+{
+	struct export_settings s = host_settings(1);
+	struct readahead_plan plan = plan_some();
+
+	s.device.limits.queue_max = 1;
+	assert_int_equal(export_io_configure(io, &s), 0);
+	atomic_store(&small_done, 0);
+	hog_start();
+	assert_int_equal(submit_small(2, 0, 0), SCHED_ADDED);
+	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	wait_idle();
+	hog_end();
+	assert_int_equal(served(), 0);
+	while (!atomic_load(&small_done))
+		sched_yield();
+}
+
+/* ---- readers beside it ------------------------------------------------------------------- */
+
+static _Atomic int small_after; /* preads before the small read was served */
+static enum sched_verdict verdict;
+
+static void submit_at_first(int fd, size_t len, off_t offset)
+{
+	if (!atomic_load(&preads))
+		verdict = submit_small(2, 0, 0);
+	if (!atomic_load(&small_done))
+		atomic_store(&small_after, atomic_load(&preads) + 1);
+	count_pread(fd, len, offset);
+	atomic_fetch_add(&now, 40 * MSEC); /* what a step takes */
+}
+
+/* A gap is opened for a small read of another file before the chunk ends. */
+static void test_a_small_read_is_served_in_a_gap(void **state)
+{
+	struct readahead_plan plan = plan_some();
+
+	atomic_store(&small_done, 0);
+	on_pread = submit_at_first;
+	plan.len = 512 * KIB;
+	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	wait_idle();
+	assert_int_equal(verdict, SCHED_ADDED);
+	assert_int_equal(atomic_load(&small_done), 1);
+	assert_true(atomic_load(&small_after) < 8);
+}
+
+static uint64_t join_at;
+
+static void join_at_first(int fd, size_t len, off_t offset)
+{
+	if (!atomic_load(&preads))
+		verdict = submit_small(b->file, join_at, backing_block(b, join_at));
+	if (!atomic_load(&small_done))
+		atomic_store(&small_after, atomic_load(&preads) + 1);
+	count_pread(fd, len, offset);
+}
+
+/* A reader of the chunk gets its step at once, not the chunk's end. */
+static void test_a_reader_gets_its_step(void **state)
+{
+	struct readahead_plan plan = plan_some();
+
+	atomic_store(&small_done, 0);
+	on_pread = join_at_first;
+	join_at = plan.offset + STEP;
+	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	wait_idle();
+	assert_int_equal(verdict, SCHED_WAITS);
+	assert_int_equal(atomic_load(&small_done), 1);
+	assert_int_equal(atomic_load(&small_after), 2);
+}
+
+/* ---- demand ------------------------------------------------------------------------------ */
+
+static void test_a_long_read_needs_no_long_buffer(void **state)
+{
+	struct dispatcher *d = &b->device->dispatcher;
+
+	demand_fetch(d, b, 100, FILE_LEN - 200, 0);
+	assert_int_equal(atomic_load(&longest), MIB);
+	assert_int_equal(atomic_load(&preads), 4);
+	assert_true(scratch_free_bytes() <= MIB);
+	demand_fetch(d, b, 0, UINT64_C(64) << 20, 0); /* ends with the file */
+	assert_true(atomic_load(&preads) <= 9);
+}
+
+static void test_a_demand_read_that_cannot_be_fetched(void **state)
+{
+	struct dispatcher *d = &b->device->dispatcher;
+
+	demand_fetch(d, b, 0, 0, 0);
+	atomic_store(&fail_aligned_alloc, 1);
+	demand_fetch(d, b, 0, STEP, 0);
+	assert_int_equal(atomic_load(&preads), 0);
+	atomic_store(&fail_pread_errno, EIO);
+	atomic_store(&fail_pread, 1);
+	demand_fetch(d, b, 0, FILE_LEN, 0);
+	assert_int_equal(atomic_load(&preads), 1);
+	backing_drop(&file.slot);
+	backing_unuse(b);
+	demand_fetch(d, b, 0, STEP, 0);
+	assert_int_equal(atomic_load(&preads), 1);
+	backing_release(b);
+	b = NULL;
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_chunk_is_read_in_steps),
+		TEST(test_what_is_in_memory_is_not_fetched),
+		TEST(test_steps_in_memory_are_skipped),
+		TEST(test_a_chunk_too_long_for_now_is_shortened),
+		TEST(test_a_failed_read_is_counted_and_forgotten),
+		TEST(test_a_signal_is_no_failure),
+		TEST(test_no_memory),
+		TEST(test_a_closing_export_takes_none),
+		TEST(test_an_export_that_closes_stops_it),
+		TEST(test_a_removed_file_stops_it),
+		TEST(test_a_file_removed_before_its_turn),
+		TEST(test_one_too_old_is_dropped),
+		TEST(test_a_full_queue_takes_none),
+		TEST(test_a_small_read_is_served_in_a_gap),
+		TEST(test_a_reader_gets_its_step),
+		TEST(test_a_long_read_needs_no_long_buffer),
+		TEST(test_a_demand_read_that_cannot_be_fetched),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
