@@ -187,6 +187,56 @@ static void test_short_for_demand_reads(void **state)
 	queue_free(q);
 }
 
+/* The small reads of a gap are no way round it: the chunk goes on, and then it is its turn. */
+static void test_a_gap_ends_when_a_turn_is_due(void **state)
+{
+	struct sched_queue *q = make();
+	struct sched_req w = writeback(1), small[3];
+	struct sched_req c = {
+		.class = SCHED_PREFETCH, .file = 9, .owner = 1, .len = MIB, .block = MIB};
+
+	sched_submit(q, &c, SEC);
+	assert_ptr_equal(sched_next(q, SEC), &c);
+	for (uint64_t i = 0; i < 3; i++) {
+		small[i] = demand(10 + i);
+		sched_submit(q, &small[i], SEC);
+	}
+	assert_ptr_equal(sched_next_in_gap(q, SEC, true, SEC), &small[0]);
+	done(q, &small[0], SEC + MSEC);
+	sched_submit(q, &w, SEC + MSEC);
+	sched_want(q, &w, SEC + MSEC);
+	assert_null(sched_next_in_gap(q, SEC, false, SEC + MSEC));
+	done(q, &c, SEC + 2 * MSEC);
+	assert_ptr_equal(sched_next(q, SEC + 2 * MSEC), &w);
+	done(q, &w, SEC + 3 * MSEC);
+	assert_ptr_equal(sched_next(q, SEC + 3 * MSEC), &small[1]);
+	queue_free(q);
+}
+
+/* What hung was not at the disk all the time: no pause as long as that follows. */
+static void test_one_that_hung_leaves_no_pause(void **state)
+{
+	struct sched_queue *q = make();
+	struct sched_req a = writeback(1), b = writeback(2), r = demand(3);
+
+	q->limits.stall_time = SEC;
+	sched_set_writeback_share(q, 0.1);
+	sched_submit(q, &a, SEC);
+	sched_submit(q, &b, SEC);
+	assert_ptr_equal(sched_next(q, SEC), &a);
+	sched_submit(q, &r, SEC);
+	assert_null(sched_stall(q, 2 * SEC - 1));
+	assert_int_equal(sched_stall_at(q), 2 * SEC);
+	assert_ptr_equal(sched_stall(q, 2 * SEC), &a);
+	assert_ptr_equal(sched_next(q, 2 * SEC), &b); /* earned: none has had the disk */
+	done(q, &b, 2 * SEC + 10 * MSEC);
+	done(q, &a, 60 * SEC);
+	assert_int_equal(q->writeback.lasted, 10 * MSEC);
+	assert_int_equal(q->stats.served[SCHED_WRITEBACK], 2);
+	assert_int_equal(q->stalled + q->writeback.running, 0);
+	queue_free(q);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,6 +248,8 @@ int main(void)
 		cmocka_unit_test(test_reads_pass_a_held_one_under_every_policy),
 		cmocka_unit_test(test_the_end_holds_nothing_back),
 		cmocka_unit_test(test_short_for_demand_reads),
+		cmocka_unit_test(test_a_gap_ends_when_a_turn_is_due),
+		cmocka_unit_test(test_one_that_hung_leaves_no_pause),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
