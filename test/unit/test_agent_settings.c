@@ -132,6 +132,69 @@ static void test_file(void **state)
 	assert_non_null(strstr(error, ", line 1: interval: has no value"));
 }
 
+static void test_wrong_together(void **state)
+{
+	struct settings s;
+	char error[256];
+
+	assert_false(parse(&s, error, sizeof(error), "--answer=1", "--interval", "2", "/a", NULL));
+	assert_string_equal(error, "answer = 1: must not be below interval = 2");
+	settings_free(&s);
+	assert_false(parse(&s, error, sizeof(error), "/a", "b", NULL));
+	assert_string_equal(error, "mount = b: must be an absolute path");
+	settings_free(&s);
+	assert_true(parse(&s, error, sizeof(error), "-h", "--stop", "--once", "/", NULL));
+	assert_true(s.help && s.stop && s.once && strcmp(s.mounts[0], "/") == 0);
+	settings_free(&s);
+}
+
+static void test_files_of_the_command_line(void **state)
+{
+	char path[] = "/tmp/ra-settings-XXXXXX", error[512];
+	int fd = mkstemp(path);
+	struct settings s;
+
+	assert_true(write(fd, "mount /a\nfstab yes\n", 19) == 19);
+	close(fd);
+	assert_true(parse(&s, error, sizeof(error), "--config", path, "--fstab=no", NULL));
+	assert_string_equal(s.mounts[0], "/a");
+	settings_free(&s);
+	assert_false(parse(&s, error, sizeof(error), "--config", path, "--root=/nowhere", NULL));
+	assert_string_equal(error, "/nowhere/etc/fstab: No such file or directory");
+	assert_string_equal(s.root, "/nowhere");
+	settings_free(&s);
+	assert_true(parse(&s, error, sizeof(error), "--replies", path, "/b", NULL));
+	assert_string_equal(s.replies, path);
+	settings_free(&s);
+	unlink(path);
+}
+
+/* A line as long as may be, and one longer. */
+static void test_long_lines(void **state)
+{
+	struct settings s;
+	char text[SETTINGS_LINE + 2], error[SETTINGS_LINE + 512];
+
+	memset(text, 'x', sizeof(text));
+	memcpy(text, "mount /", 7);
+	text[SETTINGS_LINE - 2] = '\n';
+	text[SETTINGS_LINE - 1] = '\0';
+	assert_true(read_text(&s, text, error, sizeof(error)));
+	assert_int_equal(strlen(s.mounts[0]), SETTINGS_LINE - 2 - 6);
+	settings_free(&s);
+	text[SETTINGS_LINE - 2] = text[SETTINGS_LINE - 1] = 'x';
+	text[SETTINGS_LINE] = '\n';
+	text[SETTINGS_LINE + 1] = '\0';
+	assert_false(read_text(&s, text, error, sizeof(error)));
+	assert_non_null(strstr(error, ", line 1: longer than 4350 bytes"));
+	settings_free(&s);
+}
+
+static void test_help(void **state)
+{
+	settings_help("ca-nfs-agent");
+}
+
 static void test_the_fuzzers_short_run(void **state)
 {
 	static const char *const seeds[] = {
@@ -149,6 +212,10 @@ int main(void)
 		cmocka_unit_test(test_mounts_of_settings),
 		cmocka_unit_test(test_command_line),
 		cmocka_unit_test(test_file),
+		cmocka_unit_test(test_wrong_together),
+		cmocka_unit_test(test_files_of_the_command_line),
+		cmocka_unit_test(test_long_lines),
+		cmocka_unit_test(test_help),
 		cmocka_unit_test(test_the_fuzzers_short_run),
 	};
 

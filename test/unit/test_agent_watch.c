@@ -9,22 +9,18 @@
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
-#include <ftw.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "common/log.h"
+#include "agent_files.h"
 #include "wakeup.h"
 #include "watch.h"
 
-#define NFS  "36 35 0:47 / /mnt/n rw - nfs s:/e rw,vers=3,x\n"
-#define NFS2 "37 35 0:47 / /mnt/o rw - nfs s:/e rw,vers=3,x\n"
+#define NFS	  "36 35 0:47 / /mnt/n rw - nfs s:/e rw,vers=3,x\n"
+#define RATIO	  "/sys/class/bdi/0:47/min_ratio"
+#define READAHEAD "/sys/class/bdi/0:47/read_ahead_kb"
+#define NFS2	  "37 35 0:47 / /mnt/o rw - nfs s:/e rw,vers=3,x\n"
 
-static char root[] = "/tmp/ra-watch-XXXXXX";
 static char replies[64];
 static struct wakeup wakeup;
 static struct watch_host host;
@@ -33,37 +29,6 @@ static bool recordable;
 
 /* ---- the machine ------------------------------------------------------------------------- */
 
-static void put(const char *name, const char *format, ...)
-{
-	char path[128], made[140];
-	va_list args;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", root, name);
-	snprintf(made, sizeof(made), "%s.new", path);
-	f = fopen(made, "w");
-	assert_non_null(f);
-	va_start(args, format);
-	vfprintf(f, format, args);
-	va_end(args);
-	fclose(f);
-	assert_int_equal(rename(made, path), 0);
-}
-
-static int knob(const char *name)
-{
-	char path[128];
-	int value = -1;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/sys/class/bdi/0:47/%s", root, name);
-	f = fopen(path, "r");
-	assert_non_null(f);
-	assert_int_equal(fscanf(f, "%d", &value), 1);
-	fclose(f);
-	return value;
-}
-
 static void state_prices(double write, double readahead)
 {
 	static uint32_t turn;
@@ -71,14 +36,7 @@ static void state_prices(double write, double readahead)
 	struct fsstat_prices prices = {write, readahead, turn++};
 
 	assert_true(fsstat_price_encode(&files, &prices));
-	put("replies", "%" PRIu64 " %" PRIu64 "\n", files.total, files.avail);
-}
-
-static void quiet(enum log_level level, const char *format, va_list args)
-{
-	(void)level;
-	(void)format;
-	(void)args;
+	files_put("/replies", "%" PRIu64 " %" PRIu64 "\n", files.total, files.avail);
 }
 
 static bool record(void *arg)
@@ -94,7 +52,7 @@ static struct settings settings_of(const char *mount, const char *other)
 
 	settings_init(&s);
 	s.interval = 0.25; /* so that twenty replies take less than a deferral */
-	s.root = root;
+	s.root = files_root;
 	s.replies = replies;
 	assert_true(settings_set(&s, "mount", mount, error, sizeof(error)));
 	if (other)
@@ -115,10 +73,10 @@ static int machine(void **state)
 	host = (struct watch_host){.hand = {{record, NULL}, false}};
 	now = 1000;
 	recordable = true;
-	put("proc/self/mountinfo", NFS);
-	put("sys/class/bdi/0:47/min_ratio", "0\n");
-	put("sys/class/bdi/0:47/read_ahead_kb", "128\n");
-	machine_init(&host.machine, root, 0, false);
+	files_put("/proc/self/mountinfo", NFS);
+	files_put("/sys/class/bdi/0:47/min_ratio", "0\n");
+	files_put("/sys/class/bdi/0:47/read_ahead_kb", "128\n");
+	machine_init(&host.machine, files_root, 0, false);
 	list(settings_of("/mnt/n", NULL));
 	return 0;
 }
@@ -161,12 +119,12 @@ static void test_prices_turn_the_knobs(void **state)
 	rounds(40, 0.9, 1.0);
 	assert_true(w->detector.believed);
 	assert_int_equal(w->decision.way, WRITE_DEFER);
-	assert_int_equal(knob("min_ratio"), 50);
-	assert_int_equal(knob("read_ahead_kb"), 16);
+	assert_int_equal(files_number(RATIO), 50);
+	assert_int_equal(files_number(READAHEAD), 16);
 	now += host.settings.answer; /* no answer */
 	watch_tick(&host, w, now);
-	assert_int_equal(knob("min_ratio"), 0);
-	assert_int_equal(knob("read_ahead_kb"), 128);
+	assert_int_equal(files_number(RATIO), 0);
+	assert_int_equal(files_number(READAHEAD), 128);
 }
 
 static void test_a_new_mount_is_asked_while_the_old_one_hangs(void **state)
@@ -181,13 +139,13 @@ static void test_a_new_mount_is_asked_while_the_old_one_hangs(void **state)
 	now += host.settings.answer;
 	watch_tick(&host, w, now);
 	assert_int_equal(w->news, NEWS_NO_ANSWER);
-	snprintf(path, sizeof(path), "%s/fifo", root);
+	snprintf(path, sizeof(path), "%s/fifo", files_root);
 	rename(replies, path);
-	put("proc/self/mountinfo", "40%s", &NFS[2]); /* umount -l, mount */
+	files_put("/proc/self/mountinfo", "40%s", &NFS[2]); /* umount -l, mount */
 	rounds(20, 0.9, 1.0);
 	assert_int_equal(w->mount.id, 40);
 	assert_true(w->detector.believed);
-	assert_int_equal(knob("read_ahead_kb"), 16);
+	assert_int_equal(files_number(READAHEAD), 16);
 	watch_release(&host, w);
 }
 
@@ -202,13 +160,13 @@ static void test_what_carries_no_prices_is_not_asked(void **state)
 	struct watch *w = host.watches;
 
 	for (unsigned int i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		put("proc/self/mountinfo", "%s", lines[i]);
+		files_put("/proc/self/mountinfo", "%s", lines[i]);
 		now += host.settings.interval;
 		watch_tick(&host, w, now);
 		assert_int_equal(w->news, NEWS_NOT_MOUNTED);
 		assert_int_equal(w->calls.ask.child, 0);
 	}
-	put("proc/self/mountinfo", NFS);
+	files_put("/proc/self/mountinfo", NFS);
 	rounds(20, 0.9, 1.0);
 	assert_true(w->detector.believed);
 	watch_release(&host, w);
@@ -216,7 +174,7 @@ static void test_what_carries_no_prices_is_not_asked(void **state)
 
 static void test_autofs_below_the_mount(void **state)
 {
-	put("proc/self/mountinfo", "30 35 0:40 / /mnt/n rw - autofs auto rw,fd=6\n" NFS);
+	files_put("/proc/self/mountinfo", "30 35 0:40 / /mnt/n rw - autofs auto rw,fd=6\n" NFS);
 	rounds(20, 0.9, 1.0);
 	assert_true(host.watches[0].detector.believed);
 	watch_release(&host, host.watches);
@@ -227,13 +185,13 @@ static void test_no_record_no_knob(void **state)
 	recordable = false;
 	rounds(20, 0.9, 1.0);
 	assert_int_equal(host.watches[0].decision.way, WRITE_DEFER);
-	assert_int_equal(knob("min_ratio"), 0);
-	assert_int_equal(knob("read_ahead_kb"), 128);
+	assert_int_equal(files_number(RATIO), 0);
+	assert_int_equal(files_number(READAHEAD), 128);
 	recordable = true;
 	rounds(1, 0.9, 1.0);
-	assert_int_equal(knob("min_ratio"), 50);
+	assert_int_equal(files_number(RATIO), 50);
 	watch_release(&host, host.watches);
-	assert_int_equal(knob("min_ratio"), 0);
+	assert_int_equal(files_number(RATIO), 0);
 }
 
 static void test_settings_change(void **state)
@@ -241,31 +199,97 @@ static void test_settings_change(void **state)
 	struct settings s = settings_of("/mnt/o", "/mnt/n");
 
 	rounds(20, 0.9, 1.0);
-	assert_int_equal(knob("min_ratio"), 50);
+	assert_int_equal(files_number(RATIO), 50);
 	s.decide.readahead_min = 64;
 	list(s); /* one more, and it is the first now */
 	assert_string_equal(host.watches[1].path, "/mnt/n");
 	assert_true(host.watches[1].detector.believed);
 	assert_false(host.watches[0].detector.believed);
 	watch_tick(&host, &host.watches[1], now);
-	assert_int_equal(knob("min_ratio"), 45);
-	assert_int_equal(knob("read_ahead_kb"), 64);
+	assert_int_equal(files_number(RATIO), 45);
+	assert_int_equal(files_number(READAHEAD), 64);
 	list(settings_of("/mnt/o", NULL)); /* the other is let go */
-	assert_int_equal(knob("min_ratio"), 0);
-	assert_int_equal(knob("read_ahead_kb"), 128);
+	assert_int_equal(files_number(RATIO), 0);
+	assert_int_equal(files_number(READAHEAD), 128);
 }
 
 static void test_mounts_of_one_export(void **state)
 {
-	put("proc/self/mountinfo", NFS NFS2);
+	files_put("/proc/self/mountinfo", NFS NFS2);
 	list(settings_of("/mnt/n", "/mnt/o"));
 	watch_look(&host, &host.watches[0], now);
 	watch_look(&host, &host.watches[1], now);
 	assert_true(host.watches[0].knobs.owns && !host.watches[1].knobs.owns);
-	put("proc/self/mountinfo", NFS2);
+	files_put("/proc/self/mountinfo", NFS2);
 	watch_look(&host, &host.watches[0], now);
 	watch_look(&host, &host.watches[1], now);
 	assert_true(!host.watches[0].knobs.owns && host.watches[1].knobs.owns);
+}
+
+static void test_knobs_that_cannot_be_turned(void **state)
+{
+	struct mount_knobs k;
+	struct knob_hand hand = {{record, NULL}, false};
+
+	mount_knobs_init(&k, "/mnt/n");
+	mount_knobs_ratio(&k, 50, "why", &hand); /* not its own: nothing happens */
+	assert_int_equal(files_number(RATIO), 0);
+	mount_knobs_own(&k, files_root, "0:99");
+	mount_knobs_ratio(&k, 50, "why", &hand);
+	assert_non_null(strstr(files_said, "No such file or directory: not used"));
+	mount_knobs_own(&k, files_root, "0:47");
+	mount_knobs_readahead(&k, 64, "why", &hand);
+	assert_int_equal(mount_knobs_readahead_found(&k), 128);
+	files_put(READAHEAD, "4096\n");
+	mount_knobs_release(&k, &hand);
+	assert_non_null(strstr(files_said, "stays as it is: somebody else has turned it"));
+	assert_int_equal(files_number(READAHEAD), 4096);
+	hand.dry_run = true;
+	mount_knobs_ratio(&k, 50, "why", &hand);
+	assert_string_equal(files_said, "/mnt/n: why: would set min_ratio to 50");
+	assert_int_equal(files_number(RATIO), 0);
+}
+
+static void test_what_is_shown(void **state)
+{
+	char text[256] = "";
+	FILE *out;
+
+	rounds(20, 0.9, 1.0);
+	out = fmemopen(text, sizeof(text), "w");
+	watch_show(host.watches, out);
+	fclose(out);
+	assert_non_null(strstr(text, "mount /mnt/n 0:47: believed, write 0.9"));
+	files_put("/proc/self/mountinfo", "\n");
+	watch_look(&host, host.watches, now);
+	now += 1;
+	watch_tick(&host, host.watches, now);
+	out = fmemopen(text, sizeof(text), "w");
+	watch_show(host.watches, out);
+	fclose(out);
+	assert_non_null(strstr(text, "nothing is mounted there: not yet"));
+}
+
+/* A cheap server, and something to write: syncfs, in a child. Here it fails, which is said once. */
+static void test_accelerate(void **state)
+{
+	struct watch *w = host.watches;
+
+	host.settings.dirty_min = 0;
+	files_put("/proc/vmstat",
+		  "nr_free_pages 1000000\nnr_active_file 1\nnr_inactive_file 1\nnr_dirty 10\n"
+		  "nr_writeback 0\nnr_dirty_threshold 400000\n"
+		  "nr_dirty_background_threshold 200000\n");
+	files_put("/proc/meminfo", "MemTotal: 8000000 kB\nMemAvailable: 600000 kB\n");
+	machine_look(&host.machine);
+	rounds(20, 0, 0);
+	assert_int_equal(w->decision.way, WRITE_ACCELERATE);
+	for (unsigned int i = 0; i < 1000 && !w->push_told; i++) {
+		rounds(1, 0, 0);
+		wakeup_wait(&wakeup, wakeup_now() + 0.01); /* for the child's end */
+	}
+	assert_true(w->push_told);
+	assert_int_equal(files_number(READAHEAD), 128); /* memory is short: not above what it was */
 }
 
 /* Two clients that were started together do not go on asking together. */
@@ -275,7 +299,7 @@ static void test_questions_come_at_moments_of_their_own(void **state)
 	double least = 1, most = 0;
 
 	host.settings.interval = 1;
-	put("proc/self/mountinfo", "");
+	files_put("/proc/self/mountinfo", "\n");
 	for (unsigned int i = 0; i < 100; i++) {
 		watch_tick(&host, w, now);
 		least = w->ask_at - now < least ? w->ask_at - now : least;
@@ -287,33 +311,12 @@ static void test_questions_come_at_moments_of_their_own(void **state)
 
 /* ------------------------------------------------------------------------------------------ */
 
-static int make_directory(void **state)
+static int begin(void **state)
 {
-	static const char *const parts[] = {
-		"",	      "/proc",		"/proc/self",	      "/sys",
-		"/sys/class", "/sys/class/bdi", "/sys/class/bdi/0:47"};
-	char path[128];
-
-	if (!mkdtemp(root))
+	if (files_begin(state))
 		return -1;
-	for (unsigned int i = 1; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		snprintf(path, sizeof(path), "%s%s", root, parts[i]);
-		if (mkdir(path, 0700))
-			return -1;
-	}
-	snprintf(replies, sizeof(replies), "%s/replies", root);
-	log_set_writer(quiet);
+	snprintf(replies, sizeof(replies), "%s/replies", files_root);
 	return wakeup_init(&wakeup);
-}
-
-static int remove_one(const char *path, const struct stat *status, int flag, struct FTW *at)
-{
-	return remove(path);
-}
-
-static int remove_directory(void **state)
-{
-	return nftw(root, remove_one, 4, FTW_DEPTH | FTW_PHYS);
 }
 
 #define ON_A_MACHINE(test) cmocka_unit_test_setup_teardown(test, machine, machine_ends)
@@ -328,8 +331,11 @@ int main(void)
 		ON_A_MACHINE(test_no_record_no_knob),
 		ON_A_MACHINE(test_settings_change),
 		ON_A_MACHINE(test_mounts_of_one_export),
+		ON_A_MACHINE(test_knobs_that_cannot_be_turned),
+		ON_A_MACHINE(test_what_is_shown),
+		ON_A_MACHINE(test_accelerate),
 		ON_A_MACHINE(test_questions_come_at_moments_of_their_own),
 	};
 
-	return cmocka_run_group_tests(tests, make_directory, remove_directory);
+	return cmocka_run_group_tests(tests, begin, files_end);
 }

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The record in /run: written whole or not at all, and what is put back by it. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+
+#include "agent_files.h"
+#include "state.h"
+
+#define RATIO	  "/sys/class/bdi/0:47/min_ratio"
+#define READAHEAD "/sys/class/bdi/0:47/read_ahead_kb"
+
+static struct knob held(const char *name, uint64_t found, uint64_t ours)
+{
+	struct knob k;
+
+	knob_init(&k, files_root, "%s", name);
+	k.held = true;
+	k.found = found;
+	k.ours = ours;
+	return k;
+}
+
+static int write_record(const struct knob *k, const struct knob *other)
+{
+	FILE *out = state_begin(files_root);
+
+	if (!out)
+		return errno;
+	state_knob(out, k);
+	state_knob(out, other);
+	return state_end(files_root, out);
+}
+
+static int knobs(void **state)
+{
+	files_put(RATIO, "50\n");
+	files_put(READAHEAD, "16\n");
+	return 0;
+}
+
+static void test_what_was_turned_is_put_back(void **state)
+{
+	struct knob ratio = held(RATIO, 0, 50), readahead = held(READAHEAD, 128, 16);
+
+	assert_int_equal(write_record(&ratio, &readahead), 0);
+	assert_int_equal(state_restore(files_root), 2);
+	assert_int_equal(files_number(RATIO), 0);
+	assert_int_equal(files_number(READAHEAD), 128);
+	assert_int_equal(state_restore(files_root), 0); /* the record is gone */
+}
+
+static void test_being_turned(void **state)
+{
+	struct knob ratio = held(RATIO, 0, 0), readahead = held(READAHEAD, 128, 64);
+
+	ratio.turning = readahead.turning = true; /* died in between: it may stand at anything */
+	assert_int_equal(write_record(&ratio, &readahead), 0);
+	assert_int_equal(state_restore(files_root), 2);
+	assert_int_equal(files_number(RATIO), 0);
+	assert_int_equal(files_number(READAHEAD), 128);
+}
+
+static void test_somebody_elses(void **state)
+{
+	struct knob ratio = held(RATIO, 0, 40), none = held(READAHEAD, 128, 16);
+
+	none.held = false;
+	assert_int_equal(write_record(&ratio, &none), 0);
+	assert_int_equal(state_restore(files_root), 0);
+	assert_int_equal(files_number(RATIO), 50);
+	assert_int_equal(files_number(READAHEAD), 16);
+	assert_non_null(strstr(files_said, "not put back: somebody else has turned it"));
+}
+
+static void test_a_mount_that_is_gone(void **state)
+{
+	struct knob ratio = held("/sys/class/bdi/0:99/min_ratio", 0, 50);
+	struct knob unturned = held(READAHEAD, 16, 16);
+
+	assert_int_equal(write_record(&ratio, &unturned), 0);
+	assert_int_equal(state_restore(files_root), 0);
+	assert_int_equal(files_number(READAHEAD), 16);
+}
+
+/* The text from before stays where a new one cannot be written. */
+static void test_a_full_run(void **state)
+{
+	struct knob ratio = held(RATIO, 0, 50), readahead = held(READAHEAD, 128, 16);
+
+	assert_int_equal(write_record(&ratio, &readahead), 0);
+	assert_int_equal(symlink("/dev/full", files_path(STATE_FILE ".new")), 0);
+	assert_int_equal(write_record(&ratio, &ratio), ENOSPC);
+	assert_int_equal(state_restore(files_root), 2);
+	assert_int_equal(rename(files_path("/run"), "/tmp/ra-no-run"), 0);
+	assert_int_equal(write_record(&ratio, &readahead), ENOENT);
+	assert_int_equal(rename("/tmp/ra-no-run", files_path("/run")), 0);
+}
+
+static void test_it_is_shown(void **state)
+{
+	struct knob ratio = held(RATIO, 0, 50);
+
+	assert_false(state_print(files_root));
+	assert_int_equal(write_record(&ratio, &ratio), 0);
+	assert_true(state_print(files_root));
+	state_remove(files_root);
+	assert_false(state_print(files_root));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_what_was_turned_is_put_back, knobs),
+		cmocka_unit_test_setup(test_being_turned, knobs),
+		cmocka_unit_test_setup(test_somebody_elses, knobs),
+		cmocka_unit_test_setup(test_a_mount_that_is_gone, knobs),
+		cmocka_unit_test_setup(test_a_full_run, knobs),
+		cmocka_unit_test_setup(test_it_is_shown, knobs),
+	};
+
+	return cmocka_run_group_tests(tests, files_begin, files_end);
+}
