@@ -60,7 +60,7 @@ def main():
     reader.start()
     block = os.urandom(1 << 20)
     written = 0
-    file = os.open(f"{MOUNT}/written", os.O_RDWR | os.O_CREAT, 0o644)
+    file = os.open(f"{MOUNT}/written", os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
     end = time.monotonic() + int(seconds)
     while not said.wait(0.2) and time.monotonic() < end:
         written += os.write(file, block)
