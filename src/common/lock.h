@@ -20,7 +20,6 @@ enum lock_rank {
 	LOCK_EXPORTS,	 /* disk/export_io: the list of exports */
 	LOCK_EXPORT,	 /* disk/export_io: one export's requests */
 	LOCK_DEVICES,	 /* disk/device: the table of devices */
-	LOCK_PARAMS,	 /* fsal_ra/config: what SIGHUP replaces */
 	LOCK_DIRTY,	 /* writeback: the table of dirty files */
 	LOCK_BACKINGS,	 /* disk/backing: the list of open descriptors */
 	LOCK_SLOT,	 /* disk/backing: one handle's descriptor */

@@ -237,12 +237,13 @@ int ra_config_module(config_file_t config, struct config_error_type *err_type)
 		live->descriptors_max = fresh.descriptors_max;
 		live->descriptor_idle = fresh.descriptor_idle;
 		live->drain_timeout = fresh.drain_timeout;
-		live->price_interval = fresh.price_interval;
 		live->price_sample = fresh.price_sample;
 		live->k_cpu = fresh.k_cpu;
 		live->k_network = fresh.k_network;
 		live->k_disk = fresh.k_disk;
 		live->k_memory = fresh.k_memory;
+		/* the one that others look at here; the rest reaches them by ra_io_module_update() */
+		__atomic_store_n(&live->price_interval, fresh.price_interval, __ATOMIC_RELAXED);
 	}
 	ra_module_params_free(&fresh);
 	return errors;

@@ -123,7 +123,7 @@ static void writing_facts(struct writing_facts *f)
 
 static uint64_t price_interval(void)
 {
-	return ra_module_params.price_interval;
+	return __atomic_load_n(&ra_module_params.price_interval, __ATOMIC_RELAXED);
 }
 
 /* ---- what operators turn ---------------------------------------------------------------- */

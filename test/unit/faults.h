@@ -17,8 +17,9 @@
 static _Atomic int fail_calloc, fail_malloc, fail_aligned_alloc, fail_pthread_create;
 /* These many calls fail, with this errno. */
 static _Atomic int fail_pread, fail_pread_errno;
-/* Called before each pread, on its thread. */
+/* Called before each pread and fstat, on its thread. */
 static void (*on_pread)(int fd, size_t len, off_t offset);
+static void (*on_fstat)(int fd);
 
 static inline bool fault_due(_Atomic int *left)
 {
@@ -65,6 +66,16 @@ ssize_t __wrap_pread64(int fd, void *buffer, size_t len, off_t offset)
 		return -1;
 	}
 	return __real_pread64(fd, buffer, len, offset);
+}
+
+struct stat;
+int __real_fstat64(int fd, struct stat *st);
+int __wrap_fstat64(int fd, struct stat *st);
+int __wrap_fstat64(int fd, struct stat *st)
+{
+	if (on_fstat)
+		on_fstat(fd);
+	return __real_fstat64(fd, st);
 }
 
 /*

@@ -179,6 +179,44 @@ static void test_removed_ones_are_closed_at_once(void **state)
 	backing_slot_fini(&b.slot);
 }
 
+static struct host_file beside;
+static int asked;
+
+/* A file is opened and published, which takes the list's lock. */
+static void use_the_list(int fd)
+{
+	on_fstat = NULL;
+	asked++;
+	backing_put(get(&beside, SEC));
+	backing_drop(&beside.slot);
+	on_fstat = use_the_list;
+}
+
+/* However many descriptors there are: a sweep waits for the kernel, and others do not wait for it. */
+static void test_a_sweep_asks_the_kernel_without_a_lock(void **state)
+{
+	enum { FILES = 200 };
+	static struct host_file f[FILES];
+	char name[16];
+
+	backing_set_limits(FILES + 8, 30 * SEC);
+	host_file_make(&beside, "beside", HOST_PAGE);
+	for (int i = 0; i < FILES; i++) {
+		snprintf(name, sizeof(name), "f%d", i);
+		host_file_make(&f[i], name, 0);
+		backing_put(get(&f[i], SEC));
+	}
+	asked = 0;
+	on_fstat = use_the_list;
+	backing_sweep(2 * SEC, false);
+	on_fstat = NULL;
+	assert_int_equal(asked, FILES);
+	assert_int_equal(backing_count(), FILES);
+	for (int i = 0; i < FILES; i++)
+		backing_slot_fini(&f[i].slot);
+	backing_slot_fini(&beside.slot);
+}
+
 /* ---- what fails -------------------------------------------------------------------------- */
 
 static void test_an_fsal_without_descriptors_is_asked_once(void **state)
@@ -453,6 +491,7 @@ int main(void)
 		TEST(test_many_files_and_few_descriptors),
 		TEST(test_idle_ones_are_closed),
 		TEST(test_removed_ones_are_closed_at_once),
+		TEST(test_a_sweep_asks_the_kernel_without_a_lock),
 		TEST(test_an_fsal_without_descriptors_is_asked_once),
 		TEST(test_an_error_that_passes_is_no_verdict),
 		TEST(test_a_full_table_of_devices_is_named),
