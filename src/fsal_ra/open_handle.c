@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * A descriptor of our own for a file of FSAL_VFS or FSAL_XFS: out of the handle that clients hold, by
- * open_by_handle_at(2). The formats are stable, since clients keep handles across upgrades.
+ * A descriptor of our own for a file of FSAL_VFS or FSAL_XFS: out of the handle that clients hold
+ * (disk/wire_handle.h), by open_by_handle_at(2).
  *
  * The sub-FSAL keeps the root of its file system open, we only know the path; so what was opened is
  * compared with the file that the sub-FSAL means.
@@ -10,70 +10,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "disk/file_identity.h"
+#include "disk/wire_handle.h"
 #include "subcall.h"
 
 #include "FSAL/fsal_localfs.h"
 
-struct kernel_handle {
-	struct file_handle fh;
-	unsigned char bytes[128];
-};
-
-/*
- * FSAL_VFS' handle on the wire: a byte that says the width of the handle type (0x40: 1 byte, 0x80: 2,
- * 0xc0: 4) and the type of the file system id, the id (none, 8 or 16 bytes), the handle type, and
- * the kernel's opaque handle.
- */
-static bool decode_vfs(const unsigned char *wire, size_t len, struct kernel_handle *kh)
-{
-	unsigned int width, fsid;
-	size_t at = 1;
-
-	if (len < 2 || wire[0] & 0x20)
-		return false;
-	width = wire[0] >> 6;
-	fsid = wire[0] & 0x1f;
-	if (!width || fsid > FSID_DEVICE)
-		return false;
-	at += sizeof_fsid((enum fsid_type)fsid);
-	width = 1u << (width - 1);
-	if (at + width >= len || len - at - width > sizeof(kh->bytes))
-		return false;
-	if (width == 1) {
-		kh->fh.handle_type = wire[at];
-	} else if (width == 2) {
-		int16_t type;
-
-		memcpy(&type, wire + at, sizeof(type));
-		kh->fh.handle_type = type;
-	} else {
-		memcpy(&kh->fh.handle_type, wire + at, sizeof(kh->fh.handle_type));
-	}
-	at += width;
-	kh->fh.handle_bytes = (unsigned int)(len - at);
-	memcpy(kh->fh.f_handle, wire + at, len - at);
-	return true;
-}
-
-/*
- * FSAL_XFS' handle: libhandle's, with fsid, padding, generation and inode number. The kernel's export
- * format for XFS' 64-bit inode numbers is type 0x81: inode number, generation.
- */
-static bool decode_xfs(const unsigned char *wire, size_t len, struct kernel_handle *kh)
-{
-	if (len != 24)
-		return false;
-	kh->fh.handle_type = 0x81;
-	kh->fh.handle_bytes = 12;
-	memcpy(kh->fh.f_handle, wire + 16, 8);
-	memcpy(kh->fh.f_handle + 8, wire + 12, 4);
-	return true;
-}
+_Static_assert(FSID_NO_TYPE == 0 && FSID_TWO_UINT64 == 3 && FSID_DEVICE == 5,
+	       "disk/wire_handle.c knows these types by their numbers");
 
 static bool decode(struct fsal_obj_handle *sub, struct kernel_handle *kh)
 {
@@ -82,11 +29,7 @@ static bool decode(struct fsal_obj_handle *sub, struct kernel_handle *kh)
 
 	if (FSAL_IS_ERROR(sub->obj_ops->handle_to_wire(sub, FSAL_DIGEST_NFSV3, &desc)))
 		return false;
-	if (!strcmp(sub->fsal->name, "VFS"))
-		return decode_vfs(wire, desc.len, kh);
-	if (!strcmp(sub->fsal->name, "XFS"))
-		return decode_xfs(wire, desc.len, kh);
-	return false;
+	return wire_handle_decode(sub->fsal->name, wire, desc.len, kh);
 }
 
 /* The file that the sub-FSAL means. */
@@ -97,7 +40,7 @@ static void identify(const struct fsal_obj_handle *sub, const struct kernel_hand
 		.dev = makedev(sub->fs->dev.major, sub->fs->dev.minor),
 		.ino = sub->fileid,
 	};
-	file_identity_generation(id, kh->fh.handle_type, kh->fh.f_handle, kh->fh.handle_bytes);
+	file_identity_generation(id, kh->fh.handle_type, kh->bytes, kh->fh.handle_bytes);
 }
 
 /* On the file system mounted at MOUNT_FD, if that is ID's. As open_handle(). */
