@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Threads around the queue: each request completes exactly once, whatever is changed meanwhile. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 #include "common/log.h"
@@ -44,7 +45,11 @@ static void execute(struct dispatcher *d, struct sched_req *r)
 {
 	struct item *i = (struct item *)r;
 
-	atomic_fetch_add(&i->executed, 1);
+	if (atomic_fetch_add(&i->executed, 1) == 0 && r->sequence % 20 == 0)
+		for (int n = 0; n < 200; n++) { /* a while, in which it may count as stalled */
+			tick();
+			sched_yield();
+		}
 	dispatcher_observe(d, r->block, r->io_len, 1000);
 	if (r->class != SCHED_PREFETCH || r->dropped)
 		return;
@@ -280,6 +285,79 @@ static void test_fini_serves_what_the_last_one_submits(void **state)
 	}
 }
 
+static void idle_finish(struct dispatcher *d, struct sched_req *r)
+{
+}
+
+static const struct sched_req_ops nothing = {.execute = NULL, .finish = idle_finish};
+
+/* Whoever looks at a dispatcher sees what was set, and what is there. */
+static void test_looking_and_setting(void **state)
+{
+	struct sched_limits l = default_limits();
+	struct sched_req r = {.ops = &nothing, .len = MIB, .block = MIB};
+	struct dispatcher_stats s;
+
+	l.writeback_turn = 7 * MSEC;
+	l.writeback_share = 0.3;
+	assert_int_equal(dispatcher_init(&dispatcher, &ops, 2, &sched_turns, &l), 0);
+	assert_true(dispatcher_limits(&dispatcher).writeback_share == 0.3);
+	assert_int_equal(dispatcher_writeback_slice(&dispatcher), 150 * MSEC);
+	assert_int_equal(dispatcher_depth(&dispatcher), 2);
+	dispatcher_set_writeback_share(&dispatcher, 0.2);
+	assert_int_equal(dispatcher_set_policy(&dispatcher, &sched_ncscan), 0);
+	assert_int_equal(dispatcher_submit_or_run(&dispatcher, &r), SCHED_RUN);
+	assert_int_equal(dispatcher_reads(&dispatcher), 1);
+	assert_int_equal(dispatcher_writes(&dispatcher), 0);
+	dispatcher_observe(&dispatcher, r.block, r.len, 9 * MSEC);
+	dispatcher_observe(&dispatcher, r.block + r.len, r.len, 8 * MSEC);
+	dispatcher_stats(&dispatcher, &s);
+	assert_ptr_equal(s.policy, &sched_ncscan);
+	assert_true(s.writeback_share == 0.2);
+	assert_int_equal(s.depth, 2);
+	assert_int_equal(s.running, 1);
+	assert_int_equal(s.counted.switches, 1);
+	assert_int_equal(s.chunk, dispatcher_chunk(&dispatcher));
+	assert_int_equal(dispatcher_streams(&dispatcher), 1);
+	assert_true(dispatcher_cost(&dispatcher).ns_per_byte > 0);
+	dispatcher_forget_cost(&dispatcher);
+	assert_true(dispatcher_cost(&dispatcher).ns_per_byte == 0);
+	dispatcher_ran(&dispatcher, &r);
+	assert_int_equal(dispatcher_reads(&dispatcher), 0);
+	dispatcher_fini(&dispatcher);
+}
+
+static void shortening_execute(struct dispatcher *d, struct sched_req *r)
+{
+	if (dispatcher_shorten(d, r, MIB) != MIB)
+		abort();
+}
+
+/* A COMMIT's wish, share or none: it is not held back for ever. */
+static void test_a_wish_wakes_a_worker(void **state)
+{
+	static const struct sched_req_ops shortening = {shortening_execute, complete, finish};
+	struct sched_limits l = default_limits();
+	static struct item chunk, write;
+
+	reset();
+	l.writeback_idle = 1000 * SEC; /* of a clock that only moves when it is looked at */
+	l.writeback_share = 0.5;
+	chunk.req = (struct sched_req){
+		.ops = &shortening, .class = SCHED_PREFETCH, .file = 1, .len = 4 * MIB};
+	write.req = (struct sched_req){
+		.ops = &item_ops, .class = SCHED_WRITEBACK, .file = 2, .len = MIB};
+	assert_int_equal(dispatcher_init(&dispatcher, &ops, 1, &sched_turns, &l), 0);
+	assert_int_equal(dispatcher_submit(&dispatcher, &chunk.req), SCHED_ADDED);
+	assert_int_equal(dispatcher_submit(&dispatcher, &write.req), SCHED_ADDED);
+	dispatcher_want(&dispatcher, &write.req);
+	while (!atomic_load(&write.executed))
+		sched_yield();
+	dispatcher_fini(&dispatcher);
+	assert_int_equal(chunk.req.len, MIB);
+	assert_int_equal(dispatcher.queue.stats.served[SCHED_WRITEBACK], 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -287,6 +365,8 @@ int main(void)
 		cmocka_unit_test(test_fini_drains),
 		cmocka_unit_test(test_a_smaller_depth_leaves_nobody_asleep),
 		cmocka_unit_test(test_fini_serves_what_the_last_one_submits),
+		cmocka_unit_test(test_looking_and_setting),
+		cmocka_unit_test(test_a_wish_wakes_a_worker),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

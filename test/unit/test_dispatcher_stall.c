@@ -3,6 +3,7 @@
  * Requests that hang at the disk or in an answer: others pass them, within bounds, and the log says
  * so. Time stands still but where a test moves it; threads meet at a gate.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -27,6 +28,17 @@ static unsigned int began, submitted, inside, went_on, ended, answered;
 static bool gate_open;
 static unsigned int lines_begun, lines_over;
 static char last_line[256];
+
+/* pthread_create() as the dispatcher calls it. */
+int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+int __wrap_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+static atomic_bool no_thread;
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*main)(void *),
+			  void *arg)
+{
+	return atomic_load(&no_thread) ? EAGAIN : __real_pthread_create(thread, attr, main, arg);
+}
 
 static uint64_t now(void)
 {
@@ -322,6 +334,45 @@ static void test_answers_to_be_given_are_bounded(void **state)
 	log_set_writer(NULL);
 }
 
+static void test_no_dispatcher_without_a_thread(void **state)
+{
+	struct sched_limits l = default_limits();
+
+	atomic_store(&no_thread, true);
+	assert_int_equal(dispatcher_init(&dispatcher, &host, 1, &sched_turns, &l), EAGAIN);
+	atomic_store(&no_thread, false);
+}
+
+/* Then the worker answers by itself, and nobody passes; nothing is lost. */
+static void test_without_a_spare_thread(void **state)
+{
+	struct sched_req chunk = item(SCHED_PREFETCH, 1, HANGS(IN_ANSWERS)), readers[WAITERS];
+	struct sched_req slow = item(SCHED_DEMAND, 2, HANGS(IN_EXECUTE));
+	struct sched_req quick = item(SCHED_DEMAND, 3, 0);
+
+	start(1);
+	atomic_store(&no_thread, true);
+	assert_int_equal(dispatcher_submit(&dispatcher, &slow), SCHED_ADDED);
+	await(&inside, 1);
+	atomic_fetch_add(&clock_ns, STALL);
+	assert_int_equal(dispatcher_submit(&dispatcher, &quick), SCHED_ADDED);
+	assert_int_equal(dispatcher_submit(&dispatcher, &chunk), SCHED_ADDED);
+	for (int i = 0; i < WAITERS; i++) {
+		readers[i] = item(SCHED_DEMAND, 1, 0);
+		assert_int_equal(dispatcher_submit(&dispatcher, &readers[i]), SCHED_WAITS);
+	}
+	note(&submitted);
+	open_gate();
+	await(&ended, 3);
+	await(&answered, WAITERS);
+	assert_int_equal(dispatcher_set_depth(&dispatcher, 4), 0); /* as many as there are */
+	assert_int_equal(dispatcher_depth(&dispatcher), 1);
+	dispatcher_fini(&dispatcher);
+	assert_int_equal(lines_begun, 0);
+	atomic_store(&no_thread, false);
+	log_set_writer(NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -332,6 +383,8 @@ int main(void)
 		cmocka_unit_test(test_alone_it_may_take_its_time),
 		cmocka_unit_test(test_the_chunk_goes_on_while_its_readers_are_answered),
 		cmocka_unit_test(test_answers_to_be_given_are_bounded),
+		cmocka_unit_test(test_no_dispatcher_without_a_thread),
+		cmocka_unit_test(test_without_a_spare_thread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

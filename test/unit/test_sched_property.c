@@ -362,10 +362,62 @@ static void test_every_commit_within_its_bound(void **state)
 		random_disk(last_seed);
 }
 
+/* ---- and the look at the invariants sees what is wrong ------------------------------------ */
+
+static void test_the_check_sees_damage(void **state)
+{
+	struct sched_limits l = default_limits();
+	struct sched_queue *q = queue_new(&sched_turns, &l);
+	struct sched_req r[3] = {{.file = 1, .len = 1},
+				 {.class = SCHED_PREFETCH, .file = 2, .len = 2},
+				 {.class = SCHED_WRITEBACK, .file = 3, .len = 3, .wanted = true}};
+	struct {
+		void *where;
+		size_t size;
+	} damage[] = {
+		{&q->queued, 4},
+		{&q->by_class[1], 4},
+		{&q->running, 4},
+		{&q->joined, 4},
+		{&q->held, 8},
+		{&q->stalled, 4},
+		{&q->places.n, 4},
+		{&q->overdue.batch.n, 4},
+		{&q->writeback.running, 4},
+		{&r[0].state, 4},
+		{&r[0].class, 4},
+		{&r[0].wanted, 1},
+		{&r[0].order.in, 8},
+		{&r[0].place.in, 8},
+		{&r[1].wanted, 1},
+		{&r[1].sequence, 8},
+		{&r[2].state, 4},
+		{&r[2].class, 4},
+		{&q->writeback.queued.n, 4},
+	};
+
+	for (uint64_t i = 0; i < 3; i++)
+		assert_int_equal(sched_submit(q, &r[i], 1 + i), SCHED_ADDED);
+	assert_null(sched_check(q));
+	for (size_t i = 0; i < sizeof(damage) / sizeof(damage[0]); i++) {
+		char good[8], bad[8] = {0};
+
+		memcpy(good, damage[i].where, damage[i].size);
+		bad[0] = !good[0];
+		memcpy(damage[i].where, bad, damage[i].size);
+		if (!sched_check(q))
+			fail_msg("damage %zu is not seen", i);
+		memcpy(damage[i].where, good, damage[i].size);
+	}
+	assert_null(sched_check(q));
+	queue_free(q);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_any_order_of_calls, show_seed),
+		cmocka_unit_test(test_the_check_sees_damage),
 		cmocka_unit_test_teardown(test_every_commit_within_its_bound, show_seed),
 	};
 
