@@ -76,19 +76,30 @@ static void free_file(struct rcu_head *head)
 	free(f);
 }
 
-/* Takes F out of the table; its slot in the clock is the caller's. Insert lock held. */
-static void eject(struct heur_table *t, struct heur_file *f)
+/* Takes F out of the table, so that nobody finds it; its slot in the clock is the caller's. */
+static void unlink_file(struct heur_table *t, struct heur_file *f)
 {
 	urcu_bp_read_lock();
 	cds_lfht_del(t->hash, &f->node);
 	urcu_bp_read_unlock();
+	atomic_fetch_sub(&t->entries, 1);
+}
+
+/* Gives back what F has, which may be much, and F itself when the last who found it is done. */
+static void bury(struct heur_table *t, struct heur_file *f)
+{
 	lock_take(&f->lock);
 	f->dead = true;
 	cursor_release_all(t->pool, f);
 	lock_drop(&f->lock);
-	atomic_fetch_sub(&t->entries, 1);
 	atomic_fetch_add(&t->pending, 1);
 	urcu_bp_call_rcu(&f->rcu, free_file);
+}
+
+static void eject(struct heur_table *t, struct heur_file *f)
+{
+	unlink_file(t, f);
+	bury(t, f);
 }
 
 void heur_table_fini(struct heur_table *t)
@@ -101,9 +112,13 @@ void heur_table_fini(struct heur_table *t)
 	free(t->clock);
 }
 
-/* A free slot of the clock, ejecting the first entry not referenced since the hand last passed. */
-static uint32_t take_slot(struct heur_table *t)
+/*
+ * A free slot of the clock: where there is none, that of the first entry not referenced since the
+ * hand last passed. *EJECTED is that one, for bury() without the insert lock; or NULL.
+ */
+static uint32_t take_slot(struct heur_table *t, struct heur_file **ejected)
 {
+	*ejected = NULL;
 	if (t->used < t->size)
 		return t->used++;
 	for (;;) {
@@ -113,7 +128,8 @@ static uint32_t take_slot(struct heur_table *t)
 		t->hand = (t->hand + 1) % t->size;
 		if (atomic_exchange_explicit(&f->referenced, false, memory_order_relaxed))
 			continue; /* ends: after one turn every entry has lost its bit */
-		eject(t, f);
+		unlink_file(t, f);
+		*ejected = f;
 		atomic_fetch_add_explicit(&t->evictions, 1, memory_order_relaxed);
 		return slot;
 	}
@@ -140,15 +156,12 @@ static struct heur_file *find(struct heur_table *t, unsigned long hash, const st
 	return f;
 }
 
-static int insert(struct heur_table *t, unsigned long hash, const struct key *k)
+static struct heur_file *make_file(struct heur_table *t, const struct key *k)
 {
-	struct heur_file *f;
+	struct heur_file *f = calloc(1, sizeof(*f) + k->len);
 
-	if (atomic_load(&t->pending) > PENDING_MAX)
-		urcu_bp_barrier();
-	f = calloc(1, sizeof(*f) + k->len);
 	if (!f)
-		return ENOMEM;
+		return NULL;
 	f->table = t;
 	f->key_len = (uint16_t)k->len;
 	memcpy(f->key, k->data, k->len);
@@ -156,21 +169,44 @@ static int insert(struct heur_table *t, unsigned long hash, const struct key *k)
 	cursor_set_init(&f->set);
 	atomic_init(&f->referenced, true);
 	cds_lfht_node_init(&f->node);
+	return f;
+}
 
-	lock_take(&t->insert_lock);
-	if (find(t, hash, k)) { /* another thread was faster */
-		lock_drop(&t->insert_lock);
-		lock_fini(&f->lock);
-		free(f);
-		return 0;
-	}
-	f->slot = take_slot(t);
+/* Enters F at HASH; returns the entry whose place it took, NULL: none. Insert lock. */
+static struct heur_file *enter(struct heur_table *t, unsigned long hash, struct heur_file *f)
+{
+	struct heur_file *ejected;
+
+	f->slot = take_slot(t, &ejected);
 	t->clock[f->slot] = f;
 	atomic_fetch_add(&t->entries, 1);
 	urcu_bp_read_lock();
 	cds_lfht_add(t->hash, hash, &f->node);
 	urcu_bp_read_unlock();
+	return ejected;
+}
+
+static int insert(struct heur_table *t, unsigned long hash, const struct key *k)
+{
+	struct heur_file *f, *ejected = NULL;
+	bool entered;
+
+	if (atomic_load(&t->pending) > PENDING_MAX)
+		urcu_bp_barrier();
+	f = make_file(t, k);
+	if (!f)
+		return ENOMEM;
+	lock_take(&t->insert_lock);
+	entered = !find(t, hash, k); /* else another thread was faster */
+	if (entered)
+		ejected = enter(t, hash, f);
 	lock_drop(&t->insert_lock);
+	if (ejected)
+		bury(t, ejected);
+	if (!entered) {
+		lock_fini(&f->lock);
+		free(f);
+	}
 	return 0;
 }
 
@@ -223,9 +259,11 @@ void heur_table_forget(struct heur_table *t, const void *key, size_t key_len)
 		last->slot = f->slot;
 		if (t->hand >= t->used)
 			t->hand = 0;
-		eject(t, f);
+		unlink_file(t, f);
 	}
 	lock_drop(&t->insert_lock);
+	if (f)
+		bury(t, f);
 }
 
 struct cursor *heur_cursor_nth(struct heur_table *t, uint32_t i)

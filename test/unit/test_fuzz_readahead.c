@@ -4,7 +4,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define INPUTS 3000
+#define INPUTS 1500
 #define LENGTH 2048
 
 static void test_any_sequence(void **state)
