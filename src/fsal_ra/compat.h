@@ -81,11 +81,5 @@ typedef struct gsh_buffdesc ra_link_content;
 #define RA_HAVE_DELEG_TRANSITION (FSAL_MAJOR_VERSION >= RA_API_9_14)
 /* Module blocks are reread on SIGHUP. */
 #define RA_HAVE_UPDATE_CONFIG (FSAL_MAJOR_VERSION >= RA_API_6_5)
-/*
- * From API 13 the core lets a FSAL bring the read buffer (iov is a pointer, iov_release), and an
- * FSAL asks through fsal_resume to be called again on a worker thread.
- */
-#define RA_HAVE_OWN_READ_BUFFER (FSAL_MAJOR_VERSION >= RA_API_6_5)
-#define RA_HAVE_RESUME		(FSAL_MAJOR_VERSION >= RA_API_6_5)
 
 #endif /* RA_COMPAT_H */

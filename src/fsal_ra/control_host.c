@@ -15,7 +15,7 @@
 #include "disk/export_io.h"
 #include "params.h"
 #include "prices.h"
-#include "stats.h"
+#include "control_host.h"
 #include "writeback/dirty_memory.h"
 #include "writeback/pacer.h"
 #include "writeback/writeback.h"

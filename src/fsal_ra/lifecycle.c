@@ -20,7 +20,7 @@
 #include "disk/scratch.h"
 #include "params.h"
 #include "prices.h"
-#include "stats.h"
+#include "control_host.h"
 #include "writeback/dirty_memory.h"
 #include "writeback/pacer.h"
 #include "writeback/writeback.h"

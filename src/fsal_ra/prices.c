@@ -12,7 +12,7 @@
 #include "pricing/price_thread.h"
 #include "pricing/proc_source.h"
 #include "ra_methods.h"
-#include "stats.h"
+#include "control_host.h"
 
 _Static_assert(PRICE_DEVICES_MAX >= DEVICES_MAX, "each device has a price");
 

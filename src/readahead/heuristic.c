@@ -48,20 +48,16 @@ static uint32_t slowdown_count(const struct readahead_tuning *t, uint32_t count,
 }
 
 static const struct heuristic_ops heuristics[] = {
-	{.name = "off", .summary = "no read-ahead: exactly stock", .off = true},
-	{.name = "default",
-	 .summary = "sequentiality count, reset on any jump",
-	 .count = default_count},
-	{.name = "always", .summary = "read ahead on every read", .count = always_count},
-	{.name = "slowdown",
-	 .summary = "count unchanged by jitter, halved by a jump",
-	 .jitter = true,
-	 .count = slowdown_count},
-	{.name = "cursor",
-	 .summary = "several cursors a file, each by the rules of slowdown",
-	 .cursors = true,
-	 .jitter = true,
-	 .count = slowdown_count},
+	/* no read-ahead: exactly stock */
+	{.name = "off", .off = true},
+	/* sequentiality count, reset on any jump */
+	{.name = "default", .count = default_count},
+	/* read ahead on every read */
+	{.name = "always", .count = always_count},
+	/* count unchanged by jitter, halved by a jump */
+	{.name = "slowdown", .jitter = true, .count = slowdown_count},
+	/* several cursors a file, each by the rules of slowdown */
+	{.name = "cursor", .cursors = true, .jitter = true, .count = slowdown_count},
 };
 
 const struct heuristic_ops *heuristic_nth(unsigned int n)

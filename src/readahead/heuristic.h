@@ -37,7 +37,6 @@ enum heuristic_match {
 
 struct heuristic_ops {
 	const char *name;
-	const char *summary;
 	bool off;     /* reads are not looked at */
 	bool cursors; /* several cursors a file */
 	bool jitter;  /* the first requests of a run may come in any order */

@@ -252,7 +252,9 @@ static void follow(const char *options, const char *const *parts, size_t n)
 	trace(TRACE_PLAN, 1234, 0, 8 << 20, 0, 8 << 20);
 	trace(TRACE_TURN, 77, 4096, 12, 820, 5);
 	for (size_t i = 0; i < n; i++) {
-		assert_non_null(fgets(place.output, sizeof(place.output), output));
+		do /* of JSON the first answer may have nothing yet */
+			assert_non_null(fgets(place.output, sizeof(place.output), output));
+		while (strstr(place.output, "\"records\":[]"));
 		assert_prints(parts[i]);
 	}
 	control_stop(place.control);
@@ -285,9 +287,9 @@ static void test_follow_events(void **state)
 
 static void test_follow_json(void **state)
 {
-	static const char *const lines[] = {"\"records\":[]", "\"event\":\"plan\""};
+	static const char *const lines[] = {"\"event\":\"plan\""};
 
-	follow("--json", lines, 2);
+	follow("--json", lines, 1);
 }
 
 #define WITH_PLACE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)

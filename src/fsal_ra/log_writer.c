@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "common/log.h"
-#include "stats.h"
+#include "control_host.h"
 
 static void to_ganesha(enum log_level level, const char *format, va_list args)
 {
