@@ -2,6 +2,7 @@
 /* The agent's loop. See daemon.h. */
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,22 +18,30 @@
 /* --once: more replies than that do not help (one in four million servers with prices needs more).
  */
 #define ONCE_REPLIES 40
+/* Memory is not looked at sooner again (s), however many calls return. */
+#define LOOK_PACE 0.1
 
 static struct daemon {
 	struct watch_host host;
 	struct wakeup wakeup;
 	struct notify notify;
+	char *recorded;	 /* the text that stands in /run; NULL: unknown */
+	double looked;	 /* s: when the machine was looked at */
 	bool unrecorded; /* the last record could not be written, which was said */
 } agent;
 
 /* ---- the record -------------------------------------------------------------------------- */
 
-static int write_record(const struct watch_host *h)
+/* The text of the record; NULL: no memory. To be freed. */
+static char *record_text(const struct watch_host *h)
 {
-	FILE *out = state_begin(h->settings.root);
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
 
 	if (!out)
-		return errno;
+		return NULL;
+	state_head(out);
 	for (unsigned int i = 0; i < h->settings.mount_count; i++) {
 		watch_show(&h->watches[i], out);
 		state_knob(out, &h->watches[i].knobs.ratio);
@@ -40,13 +49,37 @@ static int write_record(const struct watch_host *h)
 	}
 	state_knob(out, &h->machine.background);
 	state_knob(out, &h->machine.limit);
-	return state_end(h->settings.root, out);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* Only where it says something new, which it seldom does. */
+static int write_record(struct daemon *d)
+{
+	const char *root = d->host.settings.root;
+	char *text = record_text(&d->host);
+	int err;
+
+	if (!text)
+		return ENOMEM;
+	if (d->recorded && strcmp(text, d->recorded) == 0 && state_stands(root)) {
+		free(text);
+		return 0;
+	}
+	err = state_write(root, text);
+	free(d->recorded);
+	d->recorded = err ? NULL : text;
+	if (err)
+		free(text);
+	return err;
 }
 
 static bool record(void *arg)
 {
 	struct daemon *d = arg;
-	int err = d->host.settings.dry_run ? 0 : write_record(&d->host);
+	int err = d->host.settings.dry_run ? 0 : write_record(d);
 
 	if (err && !d->unrecorded)
 		log_line(LOG_LEVEL_WARN, "%s: no knob is turned: %s", STATE_FILE, strerror(err));
@@ -107,13 +140,17 @@ static void reload(struct daemon *d, int argc, char **argv)
 }
 
 /* When there is something to do again. */
-static double look_after(struct watch_host *h, double now)
+static double look_after(struct daemon *d, double now)
 {
+	struct watch_host *h = &d->host;
 	double next = now + h->settings.interval;
 	bool defers = false;
 
 	async_stuck_reap(&h->stuck);
-	machine_look(&h->machine);
+	if (now - d->looked >= LOOK_PACE) {
+		machine_look(&h->machine);
+		d->looked = now;
+	}
 	for (unsigned int i = 0; i < h->settings.mount_count; i++) {
 		struct watch *w = &h->watches[i];
 
@@ -132,7 +169,7 @@ static void run(struct daemon *d, int argc, char **argv)
 
 	notify_ready(&d->notify, d->host.settings.mount_count);
 	while (!d->wakeup.end) {
-		const double now = wakeup_now(), next = look_after(&d->host, now);
+		const double now = wakeup_now(), next = look_after(d, now);
 
 		record(d);
 		notify_alive(&d->notify);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The text in /run. See state.h. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,25 +10,14 @@
 #include "common/log.h"
 #include "state.h"
 
-#define STATE_BUFFER 65536 /* bytes: more than the text of MOUNTS_MAX mounts with usual paths */
-
 static void path_of(char path[KNOB_PATH], const char *root, const char *suffix)
 {
 	snprintf(path, KNOB_PATH, "%s" STATE_FILE "%s", root, suffix);
 }
 
-FILE *state_begin(const char *root)
+void state_head(FILE *out)
 {
-	char path[KNOB_PATH];
-	FILE *out;
-
-	path_of(path, root, ".new");
-	out = fopen(path, "we");
-	if (!out)
-		return NULL;
-	setvbuf(out, NULL, _IOFBF, STATE_BUFFER); /* written at once: one error, not half a text */
 	fprintf(out, "agent %d\n", (int)getpid());
-	return out;
 }
 
 void state_knob(FILE *out, const struct knob *k)
@@ -41,20 +31,45 @@ void state_knob(FILE *out, const struct knob *k)
 		fprintf(out, "%" PRIu64 "\n", k->ours);
 }
 
-int state_end(const char *root, FILE *out)
+static int write_file(const char *path, const char *text)
+{
+	const size_t length = strlen(text);
+	size_t done = 0;
+	ssize_t n = 0;
+	int err = 0, fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	if (fd < 0)
+		return errno;
+	while (done < length && (n = write(fd, text + done, length - done)) > 0)
+		done += (size_t)n;
+	if (done < length)
+		err = n < 0 ? errno : EIO;
+	if (close(fd) && !err)
+		err = errno;
+	return err;
+}
+
+int state_write(const char *root, const char *text)
 {
 	char made[KNOB_PATH], path[KNOB_PATH];
-	int err = fflush(out) ? errno : ferror(out) ? EIO : 0;
+	int err;
 
 	path_of(made, root, ".new");
 	path_of(path, root, "");
-	if (fclose(out) && !err)
-		err = errno;
+	err = write_file(made, text);
 	if (!err && rename(made, path))
 		err = errno;
 	if (err)
 		unlink(made);
 	return err;
+}
+
+bool state_stands(const char *root)
+{
+	char path[KNOB_PATH];
+
+	path_of(path, root, "");
+	return access(path, F_OK) == 0;
 }
 
 void state_remove(const char *root)

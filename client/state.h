@@ -21,11 +21,13 @@
 
 #define STATE_FILE "/run/ca-nfs-agent.state"
 
-/* Writes the text anew: state_begin, what it shall hold, state_end. NULL and errno: it cannot. */
-FILE *state_begin(const char *root);
+/* A text's first line, and that of a knob, where it is held. */
+void state_head(FILE *out);
 void state_knob(FILE *out, const struct knob *k);
-/* 0: it stands there. Or an errno, and the text from before stays. */
-int state_end(const char *root, FILE *out);
+/* 0: TEXT stands there. Or an errno, and the text from before stays. */
+int state_write(const char *root, const char *text);
+/* Some text stands there. */
+bool state_stands(const char *root);
 void state_remove(const char *root);
 /* To the standard output. False: there is none. */
 bool state_print(const char *root);

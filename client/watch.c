@@ -185,23 +185,40 @@ static struct decide_input input_of(struct watch_host *h, struct watch *w, doubl
 	return in;
 }
 
+static void set_ratio(struct watch_host *h, struct watch *w)
+{
+	const int64_t percent = ratio_of(h, w);
+	char why[64];
+
+	if (percent == w->knobs.ratio_set)
+		return;
+	snprintf(why, sizeof(why), "writes: %s", write_way_names[w->decision.way]);
+	mount_knobs_ratio(&w->knobs, percent, why, &h->hand);
+}
+
+static void set_readahead(struct watch_host *h, struct watch *w, double price)
+{
+	const int64_t kib = w->decision.readahead ? (int64_t)w->decision.readahead : KNOB_AS_FOUND;
+	char why[64];
+
+	if (kib == w->knobs.readahead_set)
+		return;
+	snprintf(why, sizeof(why), "price of read-ahead %.3g", price);
+	mount_knobs_readahead(&w->knobs, kib, why, &h->hand);
+}
+
 static void act(struct watch_host *h, struct watch *w, double now)
 {
 	const struct decide_input in = input_of(h, w, now);
 	const enum write_way was = w->decision.way;
-	char why[128];
 
 	decide(&w->decision, &h->settings.decide, &in, now);
 	if (w->decision.way != was)
 		log_line(LOG_LEVEL_EVENT, "%s: writes: %s (the server's price %.3g, ours %.3g)",
 			 w->path, write_way_names[w->decision.way], in.priced ? in.write : 0,
 			 w->decision.ours);
-	snprintf(why, sizeof(why), "writes: %s", write_way_names[w->decision.way]);
-	mount_knobs_ratio(&w->knobs, ratio_of(h, w), why, &h->hand);
-	snprintf(why, sizeof(why), "price of read-ahead %.3g", in.readahead);
-	mount_knobs_readahead(
-		&w->knobs, w->decision.readahead ? (int64_t)w->decision.readahead : KNOB_AS_FOUND,
-		why, &h->hand);
+	set_ratio(h, w);
+	set_readahead(h, w, in.readahead);
 	accelerate(h, w);
 }
 

@@ -93,18 +93,10 @@ class Machine:
         os.mkfifo(f"{self.root}/fifo")
         os.rename(f"{self.root}/fifo", self.replies)
 
-    def looks(self, count, seconds=10):
-        """Waits until the agent has looked so often: each time it writes its state anew."""
-        def state():
-            try:
-                return os.stat(f"{self.root}/run/ca-nfs-agent.state").st_ino
-            except FileNotFoundError:
-                return 0
-        for _ in range(count):
-            was = state()
-            if not e2e.wait_for(lambda: state() != was, seconds, 0.01):
-                return False
-        return True
+    def looks(self, count, seconds=15):
+        """Waits until the agent has looked so often what is mounted."""
+        opens = Opens(f"{self.root}/proc/self/mountinfo")
+        return e2e.wait_for(lambda: opens.count() >= count, seconds)
 
     def command(self, agent, *arguments):
         return [agent, "--root", self.root, "--replies", self.replies, *arguments]
