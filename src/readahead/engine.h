@@ -13,9 +13,11 @@
 #include <stdint.h>
 
 #include "readahead/budget.h"
+#include "readahead/counters.h"
 #include "readahead/effectiveness.h"
 #include "readahead/heur_table.h"
-#include "readahead/readahead.h"
+#include "readahead/heuristic.h"
+#include "readahead/types.h"
 
 struct readahead {
 	struct heur_table table;

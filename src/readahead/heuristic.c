@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "readahead/readahead.h"
+#include "readahead/types.h"
 
 static uint32_t plus_one(const struct readahead_tuning *t, uint32_t count)
 {

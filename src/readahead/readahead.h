@@ -24,6 +24,7 @@
 #include "readahead/counters.h"
 #include "readahead/cursor.h"
 #include "readahead/heuristic.h"
+#include "readahead/types.h"
 
 struct readahead;
 
@@ -36,49 +37,14 @@ struct readahead_limits {
 	uint64_t idle_time; /* ns without a read after which a cursor's unread bytes are given up */
 };
 
-/* The rules of one export. Plain numbers: copy, change, hand in again at any time. */
-struct readahead_tuning {
-	const struct heuristic_ops *heuristic;
-	uint32_t match_window;	 /* bytes of the approximate match (the paper: 64 KiB) */
-	uint32_t match_requests; /* ... or this many requests, if more (the paper: 8) */
-	uint32_t seq_max;	 /* highest count (the paper: 127) */
-	uint32_t seq_threshold;	 /* count at which read-ahead begins */
-	uint64_t window_init;	 /* bytes */
-	uint64_t window_max;	 /* bytes */
-	uint64_t chunk_min;	 /* bytes; where the price leaves less, nothing is fetched */
-	bool priced;		 /* obey the price of read-ahead (effectiveness.h) */
-};
-
 /* State of the engine for operators: a snapshot, each number by itself. */
 struct readahead_stats {
-	uint64_t unread, unread_max,
-		memory; /* bytes asked for and unread: now, highest ever; bound */
+	uint64_t unread, unread_max; /* bytes asked for and not yet read: now, highest ever */
+	uint64_t memory;	     /* their bound */
 	uint64_t cursors_made, cursors_recycled;
 	uint32_t cursors, cursors_used, table_size, entries;
 	uint64_t evictions;
 	uint32_t streams; /* cursors with unread bytes */
-};
-
-/* One read as it arrives. */
-struct readahead_read {
-	const void *key;       /* file handle */
-	size_t key_len;	       /* bytes, 1..65535 */
-	uint64_t offset, size; /* size: of the file, as well as the caller knows */
-	uint32_t len;
-	uint64_t now;
-	uint64_t chunk;	  /* bytes the disk wants in one piece at present */
-	uint32_t streams; /* streams competing for it */
-	double price;	  /* of read-ahead there, 0..1 */
-	uint64_t file;	  /* its name in traces: as the disk's queue calls it */
-};
-
-struct readahead_plan {
-	struct cursor_ref cursor;
-	uint32_t run;	      /* of the cursor: for the engine only */
-	uint32_t count;	      /* the sequentiality count used */
-	bool known_resident;  /* the range arrived by a prefetch a moment ago */
-	uint64_t offset, len; /* fetch this; len 0: nothing */
-	uint64_t ahead;	      /* ... of which the last so many bytes lie ahead of the reader */
 };
 
 /* NULL when out of memory. */

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "readahead/engine.h"
+#include "readahead/readahead.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
