@@ -88,10 +88,13 @@ static int fsync_below(void *arg)
 {
 	struct commit_call *call = arg;
 
-	call->status = SUB_OBJ(call->obj_hdl, commit2, call->offset, call->len);
-	if (!FSAL_IS_ERROR(call->status))
+	fsal_status_t status = SUB_OBJ(call->obj_hdl, commit2, call->offset, call->len);
+
+	if (!FSAL_IS_ERROR(status))
 		return 0;
-	return call->status.minor ? call->status.minor : EIO;
+	if (!FSAL_IS_ERROR(call->status))
+		call->status = status; /* the first one is told */
+	return status.minor ? status.minor : EIO;
 }
 
 static fsal_status_t commit2(struct fsal_obj_handle *obj_hdl, off_t offset, size_t len)

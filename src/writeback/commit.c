@@ -12,8 +12,8 @@
  *   ours        tells it by a turn, which records it: a turn that began before the fsync was over may
  *               have had it already and not recorded it yet, so it is waited for; or it has not told
  *               it yet, and would in a later turn: so it is asked here.
- * What fsync did not tell and we found is news for the FSAL's descriptor too: one more fsync has it
- * tell, or the next COMMIT would fail for the same error.
+ * Where we found one, it may be news for the FSAL's descriptor: one more fsync has it tell, or the next
+ * COMMIT would fail for the same error; and so on, until a round finds nothing.
  *
  * COMMITs of a file wait each for its own range. What a COMMIT waits for is taken out of the file's
  * dirty set when it comes; one that comes later waits for the parts of earlier ones that lie in its
@@ -31,6 +31,8 @@
 /* A COMMIT of a part is only of that if so much else is dirty, and it is no longer (bytes). */
 #define PART_WORTH (UINT64_C(1) << 20)
 #define PART_MAX   (UINT64_C(1) << 32)
+/* A disk that goes on failing has had its answer after so many fsyncs. */
+#define ROUNDS_MAX 4
 /* After fsync the present turn has little to wait for: longer than this (ns) it hangs. */
 #define TURN_HANGS (10 * CLOCK_SECOND)
 
@@ -245,28 +247,37 @@ static int collect_error(const struct commit *c, const struct file_key *key, uin
 	return kept ? kept : pending;
 }
 
+/* Makes the range stable, and finds out what is to be told; see above. */
+static int stabilize(const struct commit *c, const struct file_key *key)
+{
+	int err = 0, below, ours, rounds = 0;
+	uint64_t until = 0;
+	bool hangs;
+
+	do {
+		below = 0;
+		if (rounds || !stabilize_part(c, key, &below))
+			below = c->fsync_below(c->arg);
+		if (!until)
+			until = wb.ops->now() + TURN_HANGS;
+		ours = collect_error(c, key, until, &hangs);
+		err = err ? err : below ? below : ours;
+	} while (ours && ++rounds < ROUNDS_MAX);
+	return !err && hangs ? EAGAIN : err;
+}
+
 int writeback_commit(const struct commit *c)
 {
 	struct file_key key;
-	uint64_t begun, until;
-	bool hangs;
-	int err = 0, ours;
+	uint64_t begun;
+	int err;
 
 	if (!wb.running || !c->slot->key_len)
 		return c->fsync_below(c->arg);
 	file_key_of(&key, c->slot);
 	begun = wb.ops->now();
 	wait_range(c, &key, begun + c->wait);
-	if (!stabilize_part(c, &key, &err))
-		err = c->fsync_below(c->arg);
-	until = wb.ops->now() + TURN_HANGS;
-	ours = collect_error(c, &key, until, &hangs);
-	if (ours && !err) {
-		(void)c->fsync_below(c->arg); /* fails for the same error, or for one more */
-		err = ours;
-	}
-	if (!err && hangs)
-		err = EAGAIN;
+	err = stabilize(c, &key);
 	trace(TRACE_COMMIT, c->slot->file_hash, c->offset, c->len, (wb.ops->now() - begun) / 1000,
 	      (uint64_t)err);
 	return err;

@@ -37,17 +37,19 @@ static bool has_room(void)
 	return wb.stats.files + errors_count() < wb.max || errors_evict();
 }
 
-/* The entry for the errors of a new file, maybe with one that is to be told. */
+/* The entry for the errors of a new file, maybe with one that is to be told; NULL: no room. */
 static struct kept_error *entry_for(const struct file_key *key)
 {
 	struct kept_error *e = errors_take(key);
 
-	return e != NULL ? e : errors_new(key);
+	if (e != NULL)
+		return e;
+	return has_room() ? errors_new(key) : NULL;
 }
 
 struct dirty_file *dirty_files_insert(const struct file_key *key, struct backing *b)
 {
-	struct kept_error *e = has_room() ? entry_for(key) : NULL;
+	struct kept_error *e = entry_for(key);
 	struct dirty_file *f = e != NULL ? calloc(1, sizeof(*f)) : NULL;
 
 	if (f == NULL) {

@@ -78,7 +78,7 @@ struct commit {
 	 * less than the FSAL below would do.
 	 */
 	bool part;
-	/* Makes the file stable, by the FSAL below: 0 or an errno. May be called twice. */
+	/* Makes the file stable, by the FSAL below: 0 or an errno. After an error it is called again. */
 	int (*fsync_below)(void *arg);
 	void *arg;
 };

@@ -54,7 +54,7 @@ static struct {
 	unsigned int depth, length;
 } baton = {.lock = PTHREAD_MUTEX_INITIALIZER, .over = PTHREAD_COND_INITIALIZER};
 
-static uint32_t baton_choose_path(uint32_t n)
+static inline uint32_t baton_choose_path(uint32_t n)
 {
 	uint32_t chosen = 0;
 

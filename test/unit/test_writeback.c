@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Write-back: what is queued when, turns and COMMITs that share a file, files that go, kept errors
+ * and their bounds. The world is writeback_world.h's; here all runs on one thread, unless it waits.
+ */
+#include "writeback_world.h"
+
+static struct world_file *const file = &world.file[0];
+static unsigned int lines; /* of the log */
+
+static void count_lines(enum log_level level, const char *format, va_list args)
+{
+	lines++;
+}
+
+static int set_up(void **state)
+{
+	world_start(3);
+	log_set_writer(count_lines);
+	lines = 0;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	world_stop();
+	return 0;
+}
+
+static struct writeback_stats stats(void)
+{
+	struct writeback_stats s;
+
+	writeback_stats(&s);
+	return s;
+}
+
+static unsigned int pages(const struct world_file *f, enum page in)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < WORLD_PAGES; i++)
+		n += f->page[i] == in;
+	return n;
+}
+
+/* ---- what is queued when ---- */
+
+static void test_much_at_once_goes_at_once(void **state)
+{
+	world.settings.delay = 10 * SEC;
+	world_wrote(file, 0, 15);
+	assert_int_equal(world.queued, 0);
+	world_wrote(file, 15, 1); /* Writeback_Chunk of it */
+	assert_int_equal(world.queued, 1);
+	assert_int_equal(world.queue[0]->len, MIB);
+	assert_false(world.queue[0]->wanted);
+	world_wrote(file, 16, 16); /* the file's one request is queued */
+	assert_int_equal(world.queued, 1);
+	world_drain();
+	assert_int_equal(pages(file, DIRTY), 0);
+	assert_int_equal(stats().files, 0);
+	assert_int_equal(stats().pushed, 2 * MIB);
+}
+
+static void test_less_goes_when_it_is_old(void **state)
+{
+	world.settings.delay = 10 * SEC;
+	world_wrote(file, 0, 1);
+	flusher_tick(baton.now + 5 * SEC);
+	assert_int_equal(world.queued, 0);
+	flusher_tick(baton.now + 11 * SEC);
+	assert_int_equal(world.queued, 1);
+	world_drain();
+	assert_int_equal(stats().files, 0);
+}
+
+static void test_a_turn_ends_with_its_slice(void **state)
+{
+	struct sched_req *r;
+
+	world.slice = 0;
+	world_wrote(file, 0, 128); /* 8 MiB: four steps, and two are begun at least */
+	assert_int_equal(world.queued, 1);
+	r = world_execute();
+	assert_int_equal(pages(file, DIRTY), 64);
+	assert_int_equal(world.queued, 0);
+	world_finish(r); /* the rest queues again */
+	assert_int_equal(world.queued, 1);
+	world_drain();
+	assert_int_equal(pages(file, DIRTY), 0);
+}
+
+static void test_scattered_writes_are_the_kernels(void **state)
+{
+	world.settings.delay = 10 * SEC;
+	for (int i = 0; i < 40; i++)
+		world_wrote(file, i % 2 ? 50 : 2, 1);
+	flusher_tick(baton.now + 20 * SEC);
+	assert_int_equal(world.queued, 0);
+	assert_int_equal(stats().files, 1);
+	assert_int_equal(world_commit(file, 0, 0), 0);
+	assert_int_equal(stats().commits, 0); /* fsync does better */
+	for (int i = 0; i < 40; i++)
+		world_wrote(file, i % 2 ? 50 : 2, 1);
+	for (int i = 0; i < 20; i++)
+		flusher_tick(baton.now + 50 * SEC); /* by then the kernel has written it */
+	assert_int_equal(stats().files, 0);
+}
+
+static void test_off_is_off(void **state)
+{
+	world.settings.on = false;
+	world_wrote(file, 0, 64);
+	assert_int_equal(stats().files, 0);
+	assert_int_equal(world_commit(file, 0, 0), 0);
+}
+
+static void test_a_full_queue_is_tried_again(void **state)
+{
+	world.queue_max = 0;
+	world_wrote(file, 0, 16);
+	assert_int_equal(world.queued, 0);
+	world.queue_max = 1;
+	flusher_tick(baton.now);
+	assert_int_equal(world.queued, 1);
+}
+
+/* ---- COMMITs that share a file ---- */
+
+static struct {
+	unsigned int page, pages;
+	int err;
+	unsigned int dirty_then; /* pages that were not out yet when it was answered */
+} small, large;
+
+static void commit_small(void *arg)
+{
+	small.err = world_commit(file, small.page, small.pages);
+}
+
+static int fsync_nothing(void *arg)
+{
+	small.dirty_then = pages(file, DIRTY);
+	return 0;
+}
+
+static void commit_small_by_turns(void *arg)
+{
+	struct commit c = {.slot = &file->slot,
+			   .offset = small.page * PAGE,
+			   .len = small.pages * PAGE,
+			   .wait = SEC,
+			   .fsync_below = fsync_nothing};
+
+	small.err = writeback_commit(&c);
+}
+
+static void commit_large(void *arg)
+{
+	large.err = world_commit(file, large.page, large.pages);
+}
+
+static uint32_t choose_first(uint32_t n)
+{
+	return 0;
+}
+
+static void test_a_commit_waits_for_its_own_range_only(void **state)
+{
+	small = (typeof(small)){.page = 124, .pages = 2};
+	large = (typeof(large)){.page = 0, .pages = 120};
+	world.settings.delay = 10 * SEC;
+	world.settings.chunk = 1024 * MIB;
+	world.slice = 0; /* two steps a turn */
+	world_wrote(file, 0, 120);
+	world_wrote(file, 124, 2);
+	baton_actor(commit_large, NULL, NULL);
+	baton_actor(commit_small_by_turns, NULL, NULL);
+	baton_actor(world_disk, NULL, world_has_work);
+	baton_run(choose_first);
+	assert_int_equal(small.err, 0);
+	assert_int_equal(large.err, 0);
+	/* the large one has two turns; the small one's came in between */
+	assert_in_range(small.dirty_then, 1, 120 - 64);
+}
+
+static void test_a_later_commit_waits_for_an_earlier_ones_part_of_its_range(void **state)
+{
+	small.page = 0;
+	small.pages = 60;
+	large = (typeof(large)){.page = 0, .pages = 60};
+	world.settings.delay = 10 * SEC;
+	world.settings.chunk = 1024 * MIB;
+	world_wrote(file, 0, 60);
+	baton_actor(commit_large, NULL, NULL);
+	baton_actor(commit_small_by_turns, NULL, NULL);
+	baton_actor(world_disk, NULL, world_has_work);
+	baton_run(choose_first);
+	assert_int_equal(small.err, 0);
+	assert_int_equal(small.dirty_then, 0);
+	assert_int_equal(stats().commits, 2);
+}
+
+static void test_a_commit_waits_no_longer_than_its_time(void **state)
+{
+	uint64_t before = baton.now;
+
+	world.queue_max = 0; /* and nobody serves */
+	world.settings.delay = 10 * SEC;
+	world_wrote(file, 0, 4);
+	small = (typeof(small)){.page = 0, .pages = 2, .err = -1};
+	baton_actor(commit_small, NULL, NULL);
+	baton_run(choose_first);
+	assert_int_equal(small.err, 0);
+	assert_in_range(baton.now - before, SEC, 2 * SEC);
+	world.queue_max = 1;
+	flusher_tick(baton.now + 20 * SEC); /* what it did not wait for is dirty as before */
+	assert_int_equal(world.queued, 1);
+}
+
+static int part_fsyncs;
+
+static int fsync_part(void *arg)
+{
+	part_fsyncs++;
+	return 0;
+}
+
+static void test_a_part_alone_only_where_that_is_wanted(void **state)
+{
+	struct commit c = {
+		.slot = &file->slot, .offset = 4096, .len = PAGE, .fsync_below = fsync_part};
+
+	part_fsyncs = 0;
+	world.settings.delay = 10 * SEC;
+	world.settings.chunk = 1024 * MIB;
+	world_wrote(file, 20, 40);
+	assert_int_equal(writeback_commit(&c), 0);
+	assert_int_equal(part_fsyncs, 1); /* the whole file, as the FSAL does it */
+	c.part = true;
+	assert_int_equal(writeback_commit(&c), 0);
+	assert_int_equal(part_fsyncs, 1);
+	assert_int_equal(stats().parts, 1);
+	world.open_error = EMFILE;
+	assert_int_equal(writeback_commit(&c), 0);
+	assert_int_equal(part_fsyncs, 2);
+	c.len = 0; /* to the end: no part */
+	assert_int_equal(writeback_commit(&c), 0);
+	assert_int_equal(part_fsyncs, 3);
+}
+
+/* ---- turns that hang ---- */
+
+static void test_a_turn_that_hangs_holds_nobody_for_ever(void **state)
+{
+	struct sched_req *r;
+	uint64_t before;
+
+	file->bad[0] = true;
+	world_wrote(file, 0, 1);
+	r = world_execute(); /* and its end does not come */
+	before = baton.now;
+	baton_actor(commit_small, NULL, NULL);
+	small = (typeof(small)){.page = 0, .pages = 2};
+	world_wrote(&world.file[1], 0, 64); /* others go on */
+	world_drain();
+	baton_run(choose_first);
+	assert_int_equal(small.err, EIO);
+	assert_in_range(baton.now - before, 10 * SEC, 12 * SEC);
+	world_wrote(file, 1, 1);
+	baton_actor(commit_small, NULL, NULL);
+	small = (typeof(small)){.page = 0, .pages = 2};
+	baton_run(choose_first);
+	assert_int_equal(small.err, EAGAIN); /* nothing to tell, as far as anybody knows */
+	world_finish(r);
+	world_drain();
+	assert_int_equal(world_commit(file, 0, 0), 0);
+}
+
+/* ---- errors that are kept ---- */
+
+static void write_in_vain(struct world_file *f)
+{
+	f->bad[0] = true;
+	f->below_open = false;
+	world_wrote(f, 0, 2);
+	world_drain();
+	f->bad[0] = false;
+	assert_true(f->untold);
+}
+
+static void test_a_kept_error_holds_no_descriptor(void **state)
+{
+	write_in_vain(file);
+	backing_drop(&file->slot);
+	assert_int_equal(stats().files, 0);
+	assert_int_equal(stats().kept, 1);
+	assert_int_equal(backing_count(), 0);
+	for (int fd = 0; fd < WORLD_FDS; fd++)
+		if (world.of[fd] == file)
+			assert_int_equal(fcntl(fd, F_GETFD), -1);
+	world.open_error = EMFILE;
+	world.settings.on = false;
+	assert_int_equal(world_commit(file, 0, 0), EIO);
+	assert_int_equal(stats().kept, 0);
+	assert_int_equal(world_commit(file, 0, 0), 0);
+}
+
+static void test_another_file_of_the_same_inode_is_not_told(void **state)
+{
+	struct world_file *other = &world.file[1];
+
+	write_in_vain(file);
+	file->nameless = true;
+	writeback_unlinked(&file->slot);
+	/* its inode number is given to another; the key has the generation */
+	assert_int_equal(world_commit(other, 0, 0), 0);
+	world_wrote(other, 0, 2);
+	assert_int_equal(world_commit(other, 0, 0), 0);
+	assert_int_equal(world_commit(file, 0, 0), EIO);
+}
+
+static void test_the_log_says_it_once(void **state)
+{
+	memset(file->bad, true, sizeof(file->bad));
+	for (int i = 0; i < 5; i++) {
+		world_wrote(file, 0, 64);
+		world_drain();
+	}
+	assert_int_equal(lines, 1);
+	assert_true(stats().errors > 1);
+	assert_int_equal(world_commit(file, 0, 0), EIO);
+}
+
+static void test_many_files_fail_and_the_log_stays_short(void **state)
+{
+	for (int i = 0; i < 50; i++) {
+		write_in_vain(file);
+		assert_int_equal(world_commit(file, 0, 0), EIO);
+	}
+	assert_in_range(lines, 1, 10);
+	baton.now += 60 * SEC;
+	lines = 0;
+	write_in_vain(file);
+	assert_int_equal(lines, 2); /* how many there were meanwhile */
+	assert_int_equal(world_commit(file, 0, 0), EIO);
+}
+
+static void test_kept_errors_and_files_share_a_bound(void **state)
+{
+	for (unsigned int i = 0; i < 3; i++)
+		write_in_vain(&world.file[i]);
+	assert_int_equal(stats().kept, 3);
+	world_wrote(&world.file[3], 0, 2); /* no room: the kernel's */
+	assert_int_equal(stats().files, 0);
+	assert_int_equal(stats().untracked, 1);
+	/* a file whose own error is kept has room */
+	world_wrote(&world.file[1], 0, 2);
+	assert_int_equal(stats().files, 1);
+	assert_int_equal(stats().kept, 2);
+	world_drain();
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(world_commit(&world.file[i], 0, 0), EIO);
+	world_wrote(&world.file[3], 0, 2);
+	assert_int_equal(stats().files, 1);
+}
+
+static void turn_and_removal(void *arg)
+{
+	struct world_file *f = arg;
+	struct sched_req *r = world_execute();
+
+	writeback_unlinked(&f->slot); /* waits for the turn, but not for ever */
+	world_finish(r);
+}
+
+static void test_errors_of_removed_files_make_room(void **state)
+{
+	for (unsigned int i = 0; i < 3; i++) {
+		struct world_file *f = &world.file[i];
+
+		f->bad[0] = true;
+		world_wrote(f, 0, 2);
+		if (i == 1) { /* and is removed before its turn is over */
+			f->nameless = true;
+			baton_actor(turn_and_removal, f, NULL);
+			baton_run(choose_first);
+		}
+		world_drain();
+	}
+	assert_int_equal(stats().kept, 3);
+	world_wrote(&world.file[3], 0, 2);
+	assert_int_equal(stats().files, 1);
+	assert_int_equal(stats().kept, 2);
+	world_drain();
+	world.file[1].untold = false; /* nobody can ask */
+	assert_int_equal(world_commit(&world.file[1], 0, 0), 0);
+	assert_int_equal(world_commit(&world.file[0], 0, 0), EIO);
+	assert_int_equal(world_commit(&world.file[2], 0, 0), EIO);
+}
+
+/* ---- names that go ---- */
+
+static void test_removal_looks_at_one_file(void **state)
+{
+	for (unsigned int i = 0; i < 3; i++)
+		world_wrote(&world.file[i], 0, 2);
+	world.looks = 0;
+	writeback_unlinked(&world.file[1].slot); /* another link is left */
+	assert_int_equal(world.looks, 1);
+	assert_int_equal(stats().files, 3);
+	world.file[1].nameless = true;
+	writeback_unlinked(&world.file[1].slot);
+	assert_int_equal(world.looks, 2);
+	world_drain();
+	assert_int_equal(pages(&world.file[1], DIRTY), 2); /* nothing of it was written */
+	writeback_unlinked(&world.file[3].slot);	   /* not known */
+	assert_int_equal(world.looks, 2);
+}
+
+static void test_a_rename_looks_at_none(void **state)
+{
+	for (unsigned int i = 0; i < 3; i++)
+		world_wrote(&world.file[i], 0, 2);
+	flusher_tick(baton.now);
+	world.looks = 0;
+	world.file[1].nameless = true;
+	for (int i = 0; i < 1000; i++)
+		writeback_renamed();
+	assert_int_equal(world.looks, 0);
+	flusher_tick(baton.now); /* soon one tick looks, whatever their number */
+	assert_int_equal(world.looks, 3);
+	flusher_tick(baton.now);
+	assert_int_equal(world.looks, 3);
+	world_drain();
+	assert_int_equal(pages(&world.file[1], DIRTY), 2);
+}
+
+static void test_a_write_that_nobody_knows_is_the_kernels(void **state)
+{
+	struct backing_slot none;
+
+	world.open_error = EMFILE;
+	world_wrote(file, 0, 2);
+	assert_int_equal(stats().files, 0);
+	backing_slot_init(&none, world_open, NULL, 0);
+	assert_false(writeback_wrote(&none, world.io, &world.settings, 0, 1));
+	writeback_unlinked(&none);
+	backing_slot_fini(&none);
+	assert_false(writeback_wrote(&file->slot, world.io, &world.settings, 0, 0));
+}
+
+static int none_open;
+
+static int fsync_below_none(void *arg)
+{
+	return none_open++ ? EIO : 0;
+}
+
+static void test_a_file_without_a_key_is_the_fsals(void **state)
+{
+	struct backing_slot none;
+	struct commit c = {.slot = &none, .fsync_below = fsync_below_none};
+
+	backing_slot_init(&none, world_open, NULL, 0);
+	assert_int_equal(writeback_commit(&c), 0);
+	assert_int_equal(writeback_commit(&c), EIO);
+	backing_slot_fini(&none);
+}
+
+static void test_the_end_says_what_was_not_asked_for(void **state)
+{
+	write_in_vain(file);
+	writeback_stop();
+	assert_int_equal(lines, 2);
+	for (unsigned int i = 0; i < WORLD_FILES; i++)
+		backing_slot_fini(&world.file[i].slot);
+}
+
+/* ---- the world as it is ---- */
+
+static void test_the_kernel_is_asked_rightly(void **state)
+{
+	const struct writeback_ops *ops = &writeback_linux_ops;
+	struct backing b = {.fd = memfd_create("real", MFD_CLOEXEC)};
+	pthread_cond_t cond;
+	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+	assert_int_equal(ops->sync(&b, 0, MIB, SYNC_FILE_RANGE_WRITE), 0);
+	assert_int_equal(ops->pending(&b), 0);
+	assert_true(ops->nameless(&b)); /* it never had one */
+	close(b.fd);
+	assert_int_equal(ops->sync(&b, 0, MIB, SYNC_FILE_RANGE_WRITE), EBADF);
+	assert_int_equal(ops->pending(&b), EBADF);
+	assert_false(ops->nameless(&b));
+	clock_cond_init(&cond);
+	pthread_mutex_lock(&lock);
+	assert_int_equal(ops->wait(&cond, &lock, ops->now()), ETIMEDOUT);
+	ops->wake(&cond);
+	pthread_mutex_unlock(&lock);
+	pthread_cond_destroy(&cond);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_much_at_once_goes_at_once),
+		TEST(test_less_goes_when_it_is_old),
+		TEST(test_a_turn_ends_with_its_slice),
+		TEST(test_scattered_writes_are_the_kernels),
+		TEST(test_off_is_off),
+		TEST(test_a_full_queue_is_tried_again),
+		TEST(test_a_commit_waits_for_its_own_range_only),
+		TEST(test_a_later_commit_waits_for_an_earlier_ones_part_of_its_range),
+		TEST(test_a_commit_waits_no_longer_than_its_time),
+		TEST(test_a_part_alone_only_where_that_is_wanted),
+		TEST(test_a_turn_that_hangs_holds_nobody_for_ever),
+		TEST(test_a_kept_error_holds_no_descriptor),
+		TEST(test_another_file_of_the_same_inode_is_not_told),
+		TEST(test_the_log_says_it_once),
+		TEST(test_many_files_fail_and_the_log_stays_short),
+		TEST(test_kept_errors_and_files_share_a_bound),
+		TEST(test_errors_of_removed_files_make_room),
+		TEST(test_removal_looks_at_one_file),
+		TEST(test_a_rename_looks_at_none),
+		TEST(test_a_write_that_nobody_knows_is_the_kernels),
+		TEST(test_a_file_without_a_key_is_the_fsals),
+		cmocka_unit_test_setup(test_the_end_says_what_was_not_asked_for, set_up),
+		cmocka_unit_test(test_the_kernel_is_asked_rightly),
+	};
+	int failed;
+
+	world_init();
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	world_fini();
+	return failed;
+}
