@@ -21,8 +21,8 @@ enum lock_rank {
 	LOCK_EXPORT,	 /* disk/export_io: one export's requests */
 	LOCK_DEVICES,	 /* disk/device: the table of devices */
 	LOCK_DIRTY,	 /* writeback: the table of dirty files */
-	LOCK_BACKINGS,	 /* disk/backing: the list of open descriptors */
-	LOCK_SLOT,	 /* disk/backing: one handle's descriptor */
+	LOCK_BACKINGS,	 /* disk/backing_slot: the list of open descriptors */
+	LOCK_SLOT,	 /* disk/backing_slot: one handle's descriptor */
 	LOCK_DISPATCHER, /* sched/dispatcher: one device's queue */
 	LOCK_TABLE,	 /* readahead/heur_table: entering and ejecting files */
 	LOCK_FILE,	 /* readahead/heur_table: one file's cursors */

@@ -13,7 +13,7 @@
 #ifndef RA_CALL_H
 #define RA_CALL_H
 
-#include "disk/backing.h"
+#include "disk/backing_slot.h"
 #include "subcall.h"
 #include "writeback/pacer.h"
 

@@ -12,7 +12,7 @@
 
 #include "compat.h"
 
-#include "disk/backing.h"
+#include "disk/backing_slot.h"
 #include "disk/export_io.h"
 
 /* The module: one per server. */

@@ -24,7 +24,7 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
-#include "disk/backing.h"
+#include "disk/backing_slot.h"
 
 struct file_key {
 	uint64_t hash;

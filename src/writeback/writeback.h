@@ -23,7 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "disk/backing.h"
+#include "disk/backing_slot.h"
 #include "disk/export_io.h"
 #include "sched/dispatcher.h"
 

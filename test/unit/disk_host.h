@@ -16,7 +16,7 @@
 #include "common/clock.h"
 #include "common/container.h"
 #include "common/log.h"
-#include "disk/backing.h"
+#include "disk/backing_slot.h"
 #include "disk/device.h"
 #include "disk/export_io.h"
 #include "support.h"

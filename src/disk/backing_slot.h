@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * A handle's place for its backing, and the list of all backings that are open.
+ *
+ *   slot --get--> its backing, or a new one: the opener handed in with the slot ---> [ list ]
+ *                                                                                      |
+ *   too many: the least recently used; long unused; without a name:  stolen from its slot, closed
+ *
+ * Locks: the list's, then the slot's. A thread that drops its slot's backing takes it from the slot
+ * first and waits for the list then, so a thief who holds the list never meets a slot that is gone.
+ */
+#ifndef DISK_BACKING_SLOT_H
+#define DISK_BACKING_SLOT_H
+
+#include "common/lock.h"
+#include "disk/backing.h"
+#include "disk/export_io.h"
+
+struct backing_slot;
+
+/*
+ * Opens the file of SLOT for ACCESS (O_RDONLY, O_RDWR), without touching its access time; the
+ * caller closes it. -1 and *ERR: EOPNOTSUPP or EPERM where it can never be had, EXDEV or
+ * EUCLEAN where the handle leads to a file that is not the FSAL's (file_identity.h), else what
+ * open(2) said.
+ */
+typedef int (*backing_opener)(struct backing_slot *slot, int access, int *err);
+
+#define BACKING_KEY_MAX 64 /* bytes */
+
+/* The part of a handle that is ours. */
+struct backing_slot {
+	struct lock lock;
+	struct backing *backing;     /* lock */
+	_Atomic uint64_t not_before; /* ns: no descriptor is asked for sooner; UINT64_MAX: never */
+	backing_opener open;
+	uint64_t file_hash; /* of the key: the file, to the ghost caches */
+	uint8_t key_len;
+	uint8_t key[BACKING_KEY_MAX]; /* the sub-FSAL's key of the file: the nfsheur table's too */
+};
+
+/* MAX descriptors at a time, closed when unused for IDLE ns. Holds at once; any thread. */
+void backing_set_limits(uint32_t max, uint64_t idle);
+/* Closes everything idle or deleted (all of it at the end: EVERYTHING). One thread at a time. */
+void backing_sweep(uint64_t now, bool everything);
+/* How many are open. */
+uint32_t backing_count(void);
+
+/* KEY: of the file; NULL, or longer than BACKING_KEY_MAX: there is never a backing. */
+void backing_slot_init(struct backing_slot *slot, backing_opener open, const void *key,
+		       size_t key_len);
+/* The handle goes. */
+void backing_slot_fini(struct backing_slot *slot);
+
+/*
+ * A use of the slot's backing, opened if need be for the export IO; NULL where there is none, now
+ * or ever. Any thread on which the opener works.
+ */
+struct backing *backing_get(struct backing_slot *slot, struct export_io *io, uint64_t now);
+/* A hold of what the slot has, NULL if it has none. */
+struct backing *backing_peek(struct backing_slot *slot);
+/* Detaches the slot's backing: its descriptor closes as soon as nobody reads through it. */
+void backing_drop(struct backing_slot *slot);
+
+/* The file changed: what is known of its place on the disk is void. */
+void backing_invalidate(struct backing_slot *slot);
+
+#endif
