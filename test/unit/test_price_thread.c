@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The thread: it turns the loop until it is stopped, and obeys new settings at once. */
+#include <errno.h>
 #include <pthread.h>
 
+#include "faults.h"
 #include "pricing/price_thread.h"
 #include "support_price.h"
 
@@ -107,11 +109,28 @@ static void test_it_ends_at_once(void **state)
 	destroy(f);
 }
 
+static void test_no_thread_to_be_had(void **state)
+{
+	struct price_settings s = usual_settings();
+	struct fixture *f = make_counted();
+	int err = 0;
+
+	fail_pthread_create = 1;
+	assert_null(price_thread_start(&s, &f->table, &f->source.source, NULL, NULL, &err));
+	assert_int_equal(err, EAGAIN);
+	fail_calloc = 1;
+	assert_null(price_thread_start(&s, &f->table, &f->source.source, NULL, NULL, &err));
+	assert_int_equal(err, ENOMEM);
+	assert_int_equal(turns_now(), 0);
+	destroy(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_its_life),
 		cmocka_unit_test(test_it_ends_at_once),
+		cmocka_unit_test(test_no_thread_to_be_had),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
