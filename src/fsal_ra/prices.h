@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The price thread (pricing/price_thread.h) in the plugin: its devices are ours (disk/device.h), its
- * settings those of the block RA { }.
+ * The price thread (pricing/price_thread.h) in the plugin: its devices are ours (disk/device.h),
+ * its settings those of the block RA { }.
  */
 #ifndef RA_PRICES_H
 #define RA_PRICES_H

@@ -9,13 +9,13 @@
  *                              v
  *                           the device's board (board.h) ---> whoever wants a price
  *
- * One turn of the loop is a function of the time; price_thread.h turns it in real time, a simulation
- * in its own. At most PRICE_DEVICES_A_TURN devices are looked at in a turn, the others in the next
- * ones, so that the cost does not grow with their number; the kernel's counters are sums over time
- * and miss nothing.
+ * One turn of the loop is a function of the time; price_thread.h turns it in real time, a
+ * simulation in its own. At most PRICE_DEVICES_A_TURN devices are looked at in a turn, the others
+ * in the next ones, so that the cost does not grow with their number; the kernel's counters are
+ * sums over time and miss nothing.
  *
- * The devices are the host's, described through a table of two functions: this knows neither a queue
- * nor a file system. Not thread-safe.
+ * The devices are the host's, described through a table of two functions: this knows neither a
+ * queue nor a file system. Not thread-safe.
  */
 #ifndef PRICING_PRICE_LOOP_H
 #define PRICING_PRICE_LOOP_H

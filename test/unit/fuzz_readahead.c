@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What must hold of the read-ahead engine whatever clients and the disk do: any bytes are a sequence
- * of READs, WRITEs and truncations of a few files, of prefetches that start, arrive, fail and are cut
- * short, of silences and of new settings. Driven by test_fuzz_readahead.c with numbers of its own,
- * and by libFuzzer where the compiler has it.
+ * What must hold of the read-ahead engine whatever clients and the disk do: any bytes are a
+ * sequence of READs, WRITEs and truncations of a few files, of prefetches that start, arrive, fail
+ * and are cut short, of silences and of new settings. Driven by test_fuzz_readahead.c with numbers
+ * of its own, and by libFuzzer where the compiler has it.
  *
  *   sizes of files, prefetches under way: the model          counters, cursors, plans: the engine's
  *
@@ -368,7 +368,9 @@ static void step(struct world *w)
 
 /* ---- from one input to the next ------------------------------------------------------------ */
 
-/* One engine for all inputs, for a new one costs a wait for RCU; each finds it as if it were new. */
+/*
+ * One engine for all inputs, for a new one costs a wait for RCU; each finds it as if it were new.
+ */
 static struct readahead *engine(void)
 {
 	static struct readahead *ra;

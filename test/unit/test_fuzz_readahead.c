@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* A short run of the fuzzer with numbers of its own: every time the same. */
+/*
+ * test_fuzz_readahead [ROUNDS [SEED]]: a run of the fuzzer with numbers of its own, every time the
+ * same; a short one without arguments.
+ */
 #include "support.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define INPUTS 1500
+#define ROUNDS 1500
 #define LENGTH 2048
+
+static unsigned long rounds = ROUNDS;
+static uint64_t seed = 14;
 
 static void test_any_sequence(void **state)
 {
 	static uint8_t data[LENGTH];
-	uint64_t seed = 14;
 
-	for (int n = 0; n < INPUTS; n++) {
+	for (unsigned long n = 0; n < rounds; n++) {
 		size_t len = 64 + random_below(&seed, LENGTH - 64);
 
 		for (size_t i = 0; i < len; i++)
@@ -21,11 +26,15 @@ static void test_any_sequence(void **state)
 	}
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_any_sequence),
 	};
 
+	if (argc > 1)
+		rounds = strtoul(argv[1], NULL, 0);
+	if (argc > 2)
+		seed = strtoull(argv[2], NULL, 0);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The price loop with made-up devices and time: who is looked at when, what is posted, what is said. */
+/*
+ * The price loop with made-up devices and time: who is looked at when, what is posted, what is
+ * said.
+ */
 #include "fake_source.h"
 #include "support_price.h"
 
