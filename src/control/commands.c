@@ -283,7 +283,7 @@ static void subtract(struct sched_stats *now, const struct sched_stats *base)
 	now->joined -= base->joined;
 	now->absorbed -= base->absorbed;
 	now->merged -= base->merged;
-	now->expired -= base->expired;
+	now->overdue -= base->overdue;
 	now->dropped -= base->dropped;
 	now->refused -= base->refused;
 	now->switches -= base->switches;

@@ -142,7 +142,7 @@ void describe_device_stats(struct json_object *o, const struct device_facts *f)
 	describe_number(o, "joined", s->joined);
 	describe_number(o, "absorbed", s->absorbed);
 	describe_number(o, "merged", s->merged);
-	describe_number(o, "expired", s->expired);
+	describe_number(o, "overdue", s->overdue);
 	describe_number(o, "dropped", s->dropped);
 	describe_number(o, "refused", s->refused);
 	describe_number(o, "switches", s->switches);

@@ -69,20 +69,20 @@ static struct config_item module_items[] = {
 /* The numbers' ranges: checked here, since the parser's message names neither parameter nor range. */
 struct number {
 	const char *name, *unit;
-	uint64_t min, max;
+	uint64_t min, max, preset;
 	size_t at;
 };
 
 static const struct number export_numbers[] = {
 #define RA_NUMBER(scope, Name, field, unit, min, max, def, help) \
-	EXPORT_##scope({ #Name, unit, min, max, offsetof(struct ra_export_params, field) })
+	EXPORT_##scope({ #Name, unit, min, max, def, offsetof(struct ra_export_params, field) })
 #include "params.def"
 	{ 0 },
 };
 
 static const struct number module_numbers[] = {
 #define RA_NUMBER(scope, Name, field, unit, min, max, def, help) \
-	MODULE_##scope({ #Name, unit, min, max, offsetof(struct ra_module_params, field) })
+	MODULE_##scope({ #Name, unit, min, max, def, offsetof(struct ra_module_params, field) })
 #include "params.def"
 	{ 0 },
 };
@@ -162,6 +162,19 @@ static int check_ranges(const char *where, const struct number *numbers, const v
 	return errors;
 }
 
+/* For who asks later what was in force: the numbers that are not at their defaults. */
+static void log_numbers(const char *where, const struct number *numbers, const void *params)
+{
+	for (const struct number *n = numbers; n->name != NULL; n++) {
+		uint64_t value = *(const uint64_t *)((const char *)params + n->at);
+
+		if (value != n->preset)
+			LogDebug(COMPONENT_CONFIG,
+				 "RA, %s: %s = %" PRIu64 " %s (default %" PRIu64 ")", where,
+				 n->name, value, n->unit, n->preset);
+	}
+}
+
 /* clang-format off */
 static void export_params_free(struct ra_export_params *p)
 {
@@ -183,9 +196,12 @@ static int check_module(const struct ra_module_params *p)
 	static const char *const meters[] = {"depth", "delay", NULL};
 	const char *probes[NAMES_MAX + 1] = {NULL};
 	const char *where = "block RA";
-	int errors = check_ranges(where, module_numbers, p) +
-		     check_order(where, "Price_Sample", p->price_sample, "Price_Interval",
-				 p->price_interval);
+	int errors;
+
+	log_numbers(where, module_numbers, p);
+	errors = check_ranges(where, module_numbers, p) +
+		 check_order(where, "Price_Sample", p->price_sample, "Price_Interval",
+			     p->price_interval);
 
 	for (int i = 0; i < NAMES_MAX; i++)
 		probes[i] = residency_probe_nth(i);
@@ -278,6 +294,7 @@ static int check_params(const struct ra_export_params *p)
 	char where[256];
 
 	snprintf(where, sizeof(where), "export of %s", export_path());
+	log_numbers(where, export_numbers, p);
 	return check_names(where, p) + check_ranges(where, export_numbers, p) +
 	       check_order(where, "Chunk_Min", p->chunk_min, "Chunk_Max", p->chunk_max) +
 	       check_order(where, "Window_Init", p->window_init, "Window_Max", p->window_max) +

@@ -69,6 +69,6 @@ struct sched_req *overdue_pick(struct sched_queue *q, uint64_t now)
 	r = ordered_req(order_scan(&o->batch, o->at));
 	assert(r);
 	o->at = r->order.high;
-	q->stats.expired++;
+	q->stats.overdue++;
 	return r;
 }

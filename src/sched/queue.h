@@ -124,7 +124,7 @@ struct sched_limits {
 #define SCHED_WAIT_BUCKETS 40 /* bucket b: waits below 2^b us */
 struct sched_stats {
 	uint64_t submitted[SCHED_CLASSES], served[SCHED_CLASSES], bytes[SCHED_CLASSES];
-	uint64_t joined, absorbed, merged, expired, dropped, refused, switches, stalls;
+	uint64_t joined, absorbed, merged, overdue, dropped, refused, switches, stalls;
 	uint64_t wait_max; /* ns, of a demand */
 	uint64_t waits[SCHED_WAIT_BUCKETS];
 };

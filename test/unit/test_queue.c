@@ -199,7 +199,7 @@ static void test_max_wait_comes_before_the_policy(void **state)
 		sched_submit(q, &low, 2 * SEC);
 		assert_ptr_equal(sched_next(q, 2 * SEC + 1), &high); /* waited 2 s */
 		assert_ptr_equal(sched_next(q, 2 * SEC + 3), &c);    /* a chunk someone waits for */
-		assert_int_equal(q->stats.expired, 2);
+		assert_int_equal(q->stats.overdue, 2);
 		assert_ptr_equal(sched_next(q, 2 * SEC + 4), &low);
 		assert_null(sched_next(q, 2 * SEC + 5));
 		queue_free(q);
