@@ -55,7 +55,8 @@ static bool is_clean(const struct dirty_file *f, const struct commit_wait *w)
 static void enter(struct dirty_file *f, struct commit_wait *w)
 {
 	dirty_move(&f->dirty, &w->own, w->offset, w->len);
-	w->until = f->begun; /* part of it may be on its way */
+	w->until = f->begun;			   /* part of it may be on its way */
+	w->served = f->turn ? 2 * f->turn - 1 : 0; /* those that came before go first */
 	TAILQ_INSERT_TAIL(&f->commits, w, link);
 	wb.stats.commits++;
 }

@@ -30,7 +30,7 @@ struct commit_wait {
 	struct dirty_set own; /* what of its range was dirty, and has not been begun */
 	uint64_t offset, len; /* its range */
 	uint64_t until;	      /* the last step that it has to wait for */
-	uint64_t served;      /* the turn that last took from it; 0: none yet */
+	uint64_t served;      /* twice the turn that last took from it; one less: when it came */
 };
 TAILQ_HEAD(commit_list, commit_wait);
 

@@ -29,7 +29,7 @@ static struct commit_wait *next_commit(const struct dirty_file *f)
 	TAILQ_FOREACH(w, &f->commits, link) {
 		if (!w->own.n)
 			continue;
-		if (w->served == f->turn && f->running)
+		if (f->running && w->served == 2 * f->turn)
 			return w;
 		if (next == NULL || w->served < next->served)
 			next = w;
@@ -123,7 +123,7 @@ static bool next_step(struct dirty_file *f, struct dirty_range *step)
 		got = dirty_take(w != NULL ? &w->own : &f->dirty, STEP_BYTES, STEP_RUNS, step);
 		f->begun += got;
 		if (got && w != NULL) {
-			w->served = f->turn;
+			w->served = 2 * f->turn;
 			note_step(w, step, f->begun);
 		}
 	}

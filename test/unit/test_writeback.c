@@ -185,6 +185,60 @@ static void test_a_commit_waits_for_its_own_range_only(void **state)
 	assert_in_range(small.dirty_then, 1, 120 - 64);
 }
 
+static unsigned int others_done, others_done_then;
+
+static int fsync_and_look(void *arg)
+{
+	others_done++;
+	for (unsigned int page = 0; page < 120; page++)
+		if (file->page[page] == DIRTY)
+			return 0;
+	if (!others_done_then)
+		others_done_then = others_done;
+	return 0;
+}
+
+/* Others commit what they have just written, again and again. */
+static void commit_again_and_again(void *arg)
+{
+	struct commit c = {.slot = &file->slot,
+			   .offset = 124 * PAGE,
+			   .len = 2 * PAGE,
+			   .wait = 3600 * SEC,
+			   .fsync_below = fsync_and_look};
+
+	for (int i = 0; i < 10; i++) {
+		world_wrote(file, 124, 2);
+		must(writeback_commit(&c) == 0);
+	}
+}
+
+static void commit_large_by_turns(void *arg)
+{
+	struct commit c = {.slot = &file->slot,
+			   .len = 120 * PAGE,
+			   .wait = 3600 * SEC,
+			   .fsync_below = fsync_nothing};
+
+	large.err = writeback_commit(&c);
+}
+
+static void test_newer_commits_do_not_starve_an_older_one(void **state)
+{
+	world.settings.delay = 10 * SEC;
+	world.settings.chunk = 1024 * MIB;
+	world.slice = 0;
+	others_done = others_done_then = 0;
+	world_wrote(file, 0, 120); /* two turns of its own */
+	baton_actor(commit_large_by_turns, NULL, NULL);
+	for (int i = 0; i < 3; i++)
+		baton_actor(commit_again_and_again, NULL, NULL);
+	baton_actor(world_disk, NULL, world_has_work);
+	baton_run(choose_first);
+	assert_int_equal(large.err, 0);
+	assert_in_range(others_done_then, 1, 12); /* of 30 */
+}
+
 static void test_a_later_commit_waits_for_an_earlier_ones_part_of_its_range(void **state)
 {
 	small.page = 0;
@@ -514,6 +568,7 @@ int main(void)
 		TEST(test_off_is_off),
 		TEST(test_a_full_queue_is_tried_again),
 		TEST(test_a_commit_waits_for_its_own_range_only),
+		TEST(test_newer_commits_do_not_starve_an_older_one),
 		TEST(test_a_later_commit_waits_for_an_earlier_ones_part_of_its_range),
 		TEST(test_a_commit_waits_no_longer_than_its_time),
 		TEST(test_a_part_alone_only_where_that_is_wanted),
