@@ -44,7 +44,7 @@ static const char *check_read(const struct sched_queue *q, const struct sched_re
 static const char *check_reads(const struct sched_queue *q, struct counts *c)
 {
 	const struct sched_req *r, *last = NULL;
-	uint32_t wanted = 0, waiting = 0;
+	uint32_t wanted = 0, waiting = 0, parked = 0;
 	const char *wrong;
 
 	TAILQ_FOREACH(r, &q->aged, age) {
@@ -53,12 +53,17 @@ static const char *check_reads(const struct sched_queue *q, struct counts *c)
 			return wrong;
 		if (last && last->sequence >= r->sequence)
 			return "reads are not by submission";
-		wanted += r->wanted;
+		if (is_parked(q, r) != file_hangs(q, r->file))
+			return "a read of a file that hangs is not parked, or one of another is";
+		wanted += r->wanted && !is_parked(q, r);
+		parked += is_parked(q, r);
 		last = r;
 	}
+	if (parked != q->parked.n)
+		return "parked ones have lost count";
 	last = NULL;
 	TAILQ_FOREACH(r, &q->waiting, wait) {
-		if (!r->wanted || (last && last->arrival > r->arrival))
+		if (!r->wanted || is_parked(q, r) || (last && last->arrival > r->arrival))
 			return "those waited for are not by arrival";
 		waiting++;
 		last = r;
@@ -165,6 +170,8 @@ const char *sched_check(const struct sched_queue *q)
 		wrong = check_bounds(q);
 	if (!wrong)
 		wrong = check_order(&q->places);
+	if (!wrong)
+		wrong = check_order(&q->parked);
 	if (!wrong)
 		wrong = check_order(&q->writeback.queued);
 	return wrong ? wrong : check_order(&q->overdue.batch);

@@ -108,6 +108,7 @@ void dispatcher_ran(struct dispatcher *d, struct sched_req *r)
 {
 	lock_take(&d->lock);
 	dispatcher_sign(d, r);
+	assert(d->busy);
 	d->busy--;
 	dispatcher_wake(d);
 	dispatcher_end_unlock(d, r);

@@ -58,7 +58,7 @@ static bool keep_spare(struct dispatcher *d)
 
 void dispatcher_wake(struct dispatcher *d)
 {
-	if (!d->queue.queued || (d->busy >= d->depth && d->watched))
+	if (!sched_held_up(&d->queue) || (d->busy >= d->depth && d->watched))
 		return;
 	if (d->busy >= d->depth)
 		keep_spare(d);
@@ -152,13 +152,16 @@ static void log_stall(struct dispatcher *d, const struct subject *s, bool over)
 
 void dispatcher_sign(struct dispatcher *d, struct sched_req *r)
 {
-	uint64_t now = d->ops->now();
-	struct subject s = subject_of(r, now - r->sign);
+	uint64_t now = d->ops->now(), silent = now - r->sign;
 
-	if (!sched_sign(&d->queue, r, now))
-		return;
-	d->busy += !r->in_gap; /* in a gap it is the chunk that has the place */
-	log_stall(d, &s, true);
+	/* again, for while the log is written others may pass it once more */
+	for (; sched_sign(&d->queue, r, now); now = d->ops->now(), silent = now - r->sign) {
+		struct subject s = subject_of(r, silent);
+
+		d->busy += !r->in_gap;		  /* in a gap it is the chunk that has the place */
+		pthread_cond_broadcast(&d->work); /* reads of its file were parked */
+		log_stall(d, &s, true);
+	}
 }
 
 /* A worker whose request has left the disk, and whose client is being answered. */
@@ -209,7 +212,7 @@ static bool pass_stalled(struct dispatcher *d)
 {
 	struct subject s;
 
-	if (!d->queue.queued || d->busy < d->depth) /* nobody waits for it */
+	if (!sched_held_up(&d->queue) || d->busy < d->depth) /* nobody waits for it */
 		return false;
 	if (!free_place(d, d->ops->now(), &s))
 		return false;
@@ -280,7 +283,7 @@ static void wait_for_work(struct dispatcher *d)
 
 	if (d->busy < d->depth) /* else whoever frees the disk looks again */
 		until = sched_hold_until(&d->queue, now);
-	if (d->queue.queued && !d->watched)
+	if (sched_held_up(&d->queue) && !d->watched)
 		stall = stall_at(d);
 	watch = stall != UINT64_MAX;
 	until = stall < until ? stall : until;
@@ -305,6 +308,7 @@ static bool work(struct dispatcher *d)
 	if ((d->busy < d->depth || d->stopping) && (r = sched_next(&d->queue, d->ops->now()))) {
 		d->busy++;
 		serve(d, r);
+		assert(d->busy);
 		d->busy--;
 		return true;
 	}

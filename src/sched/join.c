@@ -13,7 +13,7 @@
 #include "common/container.h"
 #include "sched/parts.h"
 
-static struct sched_list *chunk_list(struct sched_queue *q, uint64_t file)
+struct sched_list *chunk_list(struct sched_queue *q, uint64_t file)
 {
 	return &q->chunks[(file * 0x9e3779b97f4a7c15u) >> 56];
 }
@@ -52,10 +52,11 @@ static void promote(struct sched_queue *q, struct sched_req *to, struct sched_re
 {
 	if (to->wanted && to->arrival <= r->arrival)
 		return;
-	if (to->state == REQ_QUEUED) {
+	if (to->state == REQ_QUEUED && !is_parked(q, to)) {
 		if (to->wanted)
 			TAILQ_REMOVE(&q->waiting, to, wait);
-		if (r->state == REQ_QUEUED) /* it takes the place of R, which is absorbed */
+		if (r->state == REQ_QUEUED &&
+		    !is_parked(q, r)) /* it takes the place of R, which is absorbed */
 			TAILQ_INSERT_BEFORE(r, to, wait);
 		else
 			TAILQ_INSERT_TAIL(&q->waiting, to, wait);

@@ -25,6 +25,7 @@ static inline uint32_t sched_reads(const struct sched_queue *q)
 void queue_remove(struct sched_queue *q, struct sched_req *r);
 
 /* join.c */
+struct sched_list *chunk_list(struct sched_queue *q, uint64_t file);
 void chunk_add(struct sched_queue *q, struct sched_req *chunk);
 void chunk_remove(struct sched_queue *q, struct sched_req *chunk);
 /* The chunk that a demand read can wait for, or NULL. */
@@ -44,6 +45,15 @@ struct sched_req *overdue_pick(struct sched_queue *q, uint64_t now);
 static inline bool is_overdue(const struct sched_queue *q, const struct sched_req *r)
 {
 	return r->order.in == &q->overdue.batch;
+}
+
+/* stall.c: whether a request of FILE hangs. */
+bool file_hangs(const struct sched_queue *q, uint64_t file);
+/* The queued read R, in no order, waits until its file hangs no more. */
+void park(struct sched_queue *q, struct sched_req *r);
+static inline bool is_parked(const struct sched_queue *q, const struct sched_req *r)
+{
+	return r->order.in == &q->parked;
 }
 
 /* writeback_turn.c: R was queued. */

@@ -65,7 +65,10 @@ static void add_read(struct sched_queue *q, struct sched_req *r)
 		TAILQ_INSERT_TAIL(&q->waiting, r, wait);
 		order_insert(&q->places, &r->place, r->file, r->offset);
 	}
-	q->policy->add(q->policy_state, r);
+	if (q->stalled && file_hangs(q, r->file))
+		park(q, r);
+	else
+		q->policy->add(q->policy_state, r);
 }
 
 static enum sched_verdict enter(struct sched_queue *q, struct sched_req *r)
@@ -151,14 +154,15 @@ struct sched_req *sched_next(struct sched_queue *q, uint64_t now)
 	r = writeback_pick(q, now);
 	if (!r)
 		r = overdue_pick(q, now);
-	if (!r && sched_reads(q))
+	if (!r && sched_reads(q) > q->parked.n)
 		r = q->policy->pick(q->policy_state, q);
 	return r ? hand_out(q, r, now) : NULL; /* write-backs are queued, and held back */
 }
 
 bool sched_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
-	if (r->state != REQ_QUEUED || sched_reads(q) != 1 || writeback_pick(q, now))
+	if (r->state != REQ_QUEUED || is_parked(q, r) || sched_reads(q) != 1 ||
+	    writeback_pick(q, now))
 		return false;
 	q->policy->pick(q->policy_state, q); /* what it notes of its picks */
 	hand_out(q, r, now);
@@ -289,7 +293,7 @@ int sched_set_policy(struct sched_queue *q, const struct sched_policy *policy)
 		return ENOMEM;
 	/* all start level: being queued again is no turn had */
 	TAILQ_FOREACH(r, &q->aged, age) {
-		if (is_overdue(q, r))
+		if (is_overdue(q, r) || is_parked(q, r))
 			continue;
 		q->policy->remove(q->policy_state, r);
 		policy->add(state, r);

@@ -92,7 +92,7 @@ struct sched_req {
 	uint64_t progress;  /* running: arrived up to this offset of the file */
 	uint64_t io_len;    /* running: bytes to read, with the neighbours merged into it */
 	uint64_t tag;	    /* bytes its stream had before it (policy turns) */
-	/* Queued: in the policy's order, the overdue batch's or the write-backs'. */
+	/* Queued: in the policy's order, the overdue batch's, the parked ones' or the write-backs'. */
 	struct order_node order;
 	/* Queued demands: by file and offset. */
 	struct order_node place;
@@ -175,6 +175,7 @@ struct sched_queue {
 	struct sched_list active, stuck; /* running, by sign of life; stalled */
 	struct sched_list chunks[SCHED_FILE_HASH];
 	struct order places; /* queued demands, by file and offset */
+	struct order parked; /* reads queued of files that hang, by file: stall.c */
 	struct sched_writeback writeback;
 	struct sched_overdue overdue;
 };
@@ -251,6 +252,11 @@ uint64_t sched_writeback_slice(const struct sched_queue *q, uint64_t now);
 /* stall.c: a running one that has given no sign of life for Stall_Time, and is stalled from now on;
  * NULL: none has, or too many have. */
 struct sched_req *sched_stall(struct sched_queue *q, uint64_t now);
+/* Requests queued that could go to the disk if it had room: not parked. */
+static inline uint32_t sched_held_up(const struct sched_queue *q)
+{
+	return q->queued - q->parked.n;
+}
 /* When the next one will have stalled (ns); UINT64_MAX: none can. */
 uint64_t sched_stall_at(const struct sched_queue *q);
 /* The running R gives a sign of life; true: it was stalled, and is no more. */

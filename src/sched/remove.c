@@ -13,14 +13,14 @@ void queue_remove(struct sched_queue *q, struct sched_req *r)
 		writeback_remove(q, r);
 		return;
 	}
-	if (is_overdue(q, r))
+	if (r->wanted && !is_parked(q, r))
+		TAILQ_REMOVE(&q->waiting, r, wait);
+	if (is_overdue(q, r) || is_parked(q, r))
 		order_remove(&r->order);
 	else
 		q->policy->remove(q->policy_state, r);
 	assert(!r->order.in);
 	TAILQ_REMOVE(&q->aged, r, age);
-	if (r->wanted)
-		TAILQ_REMOVE(&q->waiting, r, wait);
 	if (r->class == SCHED_DEMAND)
 		order_remove(&r->place);
 }

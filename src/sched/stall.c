@@ -8,11 +8,74 @@
  *   stuck    [ r1 ]  counts neither as running nor         | a sign of life
  *                    as a write-back that has its turn ----'
  *
+ *   parked   [ the reads queued of r1's file ] until it has none that is stuck: each of them would
+ *                                              hang too, and cost the others Stall_Time
+ *
  * Whoever runs the queue gives the disk to another one instead: at most SCHED_STALLED_MAX times.
  */
 #include <assert.h>
 
+#include "common/container.h"
 #include "sched/parts.h"
+
+/* ---- reads of a file that hangs ---------------------------------------------------------- */
+
+bool file_hangs(const struct sched_queue *q, uint64_t file)
+{
+	const struct sched_req *r;
+
+	TAILQ_FOREACH(r, &q->stuck, age)
+		if (r->file == file)
+			return true;
+	return false;
+}
+
+void park(struct sched_queue *q, struct sched_req *r)
+{
+	order_insert(&q->parked, &r->order, r->file, r->sequence);
+	if (r->wanted)
+		TAILQ_REMOVE(&q->waiting, r, wait);
+}
+
+static void park_one(struct sched_queue *q, struct sched_req *r)
+{
+	if (r->state != REQ_QUEUED || is_parked(q, r))
+		return;
+	if (is_overdue(q, r))
+		order_remove(&r->order);
+	else
+		q->policy->remove(q->policy_state, r);
+	park(q, r);
+}
+
+static void park_file(struct sched_queue *q, uint64_t file)
+{
+	struct order_node *at = order_from(&q->places, file, 0);
+	struct sched_req *r;
+
+	for (; at && at->high == file; at = order_next(at))
+		park_one(q, CONTAINER_OF(at, struct sched_req, place));
+	TAILQ_FOREACH(r, chunk_list(q, file), hash)
+		if (r->file == file)
+			park_one(q, r);
+}
+
+/* Their wait for others begins anew: it was not the queue's order that kept them. */
+static void unpark_file(struct sched_queue *q, uint64_t file, uint64_t now)
+{
+	struct sched_req *r;
+
+	while ((r = ordered_req(order_from(&q->parked, file, 0))) && r->file == file) {
+		order_remove(&r->order);
+		if (r->wanted) {
+			r->arrival = now;
+			TAILQ_INSERT_TAIL(&q->waiting, r, wait);
+		}
+		q->policy->add(q->policy_state, r);
+	}
+}
+
+/* ---- those that hang --------------------------------------------------------------------- */
 
 uint64_t sched_stall_at(const struct sched_queue *q)
 {
@@ -37,6 +100,7 @@ struct sched_req *sched_stall(struct sched_queue *q, uint64_t now)
 	q->writeback.running -= r->class == SCHED_WRITEBACK;
 	q->stalled++;
 	q->stats.stalls++;
+	park_file(q, r->file);
 	return r;
 }
 
@@ -48,11 +112,13 @@ bool sched_sign(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	r->sign = now;
 	TAILQ_REMOVE(stalled ? &q->stuck : &q->active, r, age);
 	TAILQ_INSERT_TAIL(&q->active, r, age);
-	if (stalled) {
-		r->stalled = false;
-		q->stalled--;
-		q->running++;
-		q->writeback.running += r->class == SCHED_WRITEBACK;
-	}
-	return stalled;
+	if (!stalled)
+		return false;
+	r->stalled = false;
+	q->stalled--;
+	q->running++;
+	q->writeback.running += r->class == SCHED_WRITEBACK;
+	if (!file_hangs(q, r->file))
+		unpark_file(q, r->file, now);
+	return true;
 }

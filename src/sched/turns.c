@@ -26,8 +26,8 @@
 struct turns {
 	struct order next;    /* chunks after the present scan, by what their streams have had */
 	struct order current; /* chunks of the present scan, by address */
-	struct order
-		small[2];   /* small reads, by address: of the present gap, and those that wait */
+	/* Small reads, by address: of the present gap, and those that wait. */
+	struct order small[2];
 	unsigned int batch; /* which of the two is the present gap's */
 	bool gap_used;
 	uint64_t level; /* what the streams of the present scan have had, bytes */

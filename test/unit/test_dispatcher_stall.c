@@ -245,6 +245,32 @@ static void test_others_pass_a_gap(void **state)
 	check_over(3, 1);
 }
 
+/* What is queued for a file that hangs would hang too: it costs the others one Stall_Time. */
+static void test_reads_of_a_file_that_hangs_wait_for_it(void **state)
+{
+	struct sched_req slow[20], chunk = item(SCHED_PREFETCH, 1, 0), quick[20];
+
+	start(1);
+	for (unsigned int i = 0; i < 20; i++) {
+		slow[i] = item(SCHED_DEMAND, 1, HANGS(IN_EXECUTE));
+		slow[i].offset = i * MIB;
+		assert_int_equal(dispatcher_submit(&dispatcher, &slow[i]), SCHED_ADDED);
+	}
+	await(&inside, 1);
+	chunk.offset = 100 * MIB;
+	atomic_fetch_add(&clock_ns, STALL); /* once */
+	for (unsigned int i = 0; i < 20; i++) {
+		quick[i] = item(SCHED_DEMAND, 2 + i, 0);
+		assert_int_equal(dispatcher_submit(&dispatcher, &quick[i]), SCHED_ADDED);
+		await(&ended, i + 1);
+	}
+	assert_int_equal(dispatcher_submit(&dispatcher, &chunk), SCHED_ADDED); /* comes later */
+	assert_int_equal(look().counted.stalls, 1);
+	assert_int_equal(look().queued[SCHED_DEMAND], 19);
+	assert_int_equal(dispatcher_set_policy(&dispatcher, &sched_elevator), 0);
+	check_over(41, 1);
+}
+
 static void test_no_more_pass_than_may(void **state)
 {
 	struct sched_req slow[SCHED_STALLED_MAX + 2];
@@ -379,6 +405,7 @@ int main(void)
 		cmocka_unit_test(test_others_pass_one_that_hangs),
 		cmocka_unit_test(test_others_pass_a_clients_thread),
 		cmocka_unit_test(test_others_pass_a_gap),
+		cmocka_unit_test(test_reads_of_a_file_that_hangs_wait_for_it),
 		cmocka_unit_test(test_no_more_pass_than_may),
 		cmocka_unit_test(test_alone_it_may_take_its_time),
 		cmocka_unit_test(test_the_chunk_goes_on_while_its_readers_are_answered),

@@ -394,6 +394,7 @@ static void test_the_check_sees_damage(void **state)
 		{&r[2].state, 4},
 		{&r[2].class, 4},
 		{&q->writeback.queued.n, 4},
+		{&q->parked.n, 4},
 	};
 
 	for (uint64_t i = 0; i < 3; i++)
