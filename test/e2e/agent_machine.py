@@ -214,11 +214,11 @@ def lives(process):
 
 
 class HungMount(threading.Thread):
-    """A FUSE file system at `where` that takes the request to open its directory and never answers:
-    who waits for it cannot be killed, as who waits for a page under write-back to a server that is
-    gone."""
+    """A FUSE file system at `where` that takes the requests to open its directory and to look names
+    up, and never answers: who waits for it cannot be killed, as who waits for a page under write-back
+    to a server that is gone."""
 
-    INIT, GETATTR, OPENDIR, FORGET = 26, 3, 27, 2
+    LOOKUP, FORGET, GETATTR, INIT, OPENDIR = 1, 2, 3, 26, 27
 
     def __init__(self, where):
         super().__init__(daemon=True)
@@ -245,7 +245,7 @@ class HungMount(threading.Thread):
                 attributes = struct.pack("<6Q10I", 1, 0, 0, 0, 0, 0, 0, 0, 0, 0o40755, 2, 0, 0, 0,
                                          4096, 0)
                 self._answer(unique, struct.pack("<QII", 60, 0, 0) + attributes)
-            elif opcode == self.OPENDIR:
+            elif opcode in (self.OPENDIR, self.LOOKUP):
                 self.hangs.set()
             elif opcode != self.FORGET:
                 os.write(self.device, struct.pack("<IiQ", 16, -38, unique))  # ENOSYS

@@ -84,6 +84,25 @@ def test_ended_in_a_call_that_cannot_be_killed(agent, work):
     hung.end()
 
 
+def test_so_many_calls_may_hang(agent, work):
+    """Each mount hangs so that its call cannot be killed, and another one takes its place."""
+    machine = Machine(work, "many")
+    hung = HungMount(f"{machine.root}/mnt/n")
+    machine.replies = f"{machine.root}/mnt/n/replies"
+    a = Agent(machine, agent)
+    for number in range(17):
+        e2e.wait_for(lambda wanted=number + 1: len(a.children()) >= wanted, 10)
+        machine.write("proc/self/mountinfo", NFS.replace("36 ", f"{100 + number} ", 1))
+    e2e.check(a.waits("not asked: too many calls hang in mounts that are gone") and
+              len(a.children()) == 17, "16 calls may hang in mounts that are gone, and that of the "
+              "last one", a.children())
+    e2e.check(machine.looks(4) and len(a.children()) == 17, "no more are made", a.children())
+    hung.end()
+    e2e.check(a.waits("no answer"), "when they end the mount is asked", a.text)
+    a.end()
+    e2e.check(a.process.returncode == 0, "and it ends well", a.text)
+
+
 def small_run(machine):
     """/run of 64 KiB."""
     e2e.run("mount", "-t", "tmpfs", "-o", "size=64k", "none", f"{machine.root}/run")
@@ -275,7 +294,8 @@ def main():
     e2e.enter()
     load_codec()
     at_once((test_mounted_again_while_the_old_one_hangs, test_killed_in_a_call_that_cannot_be,
-             test_ended_in_a_call_that_cannot_be_killed, test_no_record_no_knob,
+             test_ended_in_a_call_that_cannot_be_killed, test_so_many_calls_may_hang,
+             test_no_record_no_knob,
              test_killed_while_run_is_full, test_not_yet_and_not_this_one, test_reload, test_lock,
              test_fstab, test_service_manager),
             agent, e2e.work_directory())
