@@ -15,7 +15,6 @@
 
 /* The order, outermost first. Locks that are never held together may share a rank. */
 enum lock_rank {
-	LOCK_CONTROL,	 /* what operators change, one at a time */
 	LOCK_PRICES,	 /* pricing/price_thread: a turn of the loop */
 	LOCK_EXPORTS,	 /* disk/export_io: the list of exports */
 	LOCK_EXPORT,	 /* disk/export_io: one export's requests */
