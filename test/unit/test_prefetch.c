@@ -415,6 +415,64 @@ static void test_a_full_queue_takes_none(void **state)
 		sched_yield();
 }
 
+static void *stop_devices(void *arg)
+{
+	(void)arg;
+	device_stop_all();
+	return NULL;
+}
+
+/* Until D's threads are told to end. */
+static void wait_stopping(struct dispatcher *d)
+{
+	bool stopping;
+
+	do {
+		sched_yield();
+		lock_take(&d->lock);
+		stopping = d->stopping;
+		lock_drop(&d->lock);
+	} while (!stopping);
+}
+
+/*
+ * At the server's end the last prefetch gives its export back, and with that its devices, on the thread
+ * of one of them: none may be gone by then.
+ */
+static void test_the_last_prefetch_outlives_its_export(void **state)
+{
+	struct export_settings s = host_settings(1);
+	struct readahead_plan plan;
+	struct dispatcher *d;
+	pthread_t thread;
+	int err = 0;
+
+	backing_put(b);
+	backing_drop(&file.slot);
+	export_io_put(io);
+	device_stop_all();
+	io = export_io_new(8, engine, &s);
+	assert_non_null(device_use(makedev(251, 1), &s.device, &io->devices, &err));
+	b = backing_get(&file.slot, io, 2000 * SEC);
+	assert_non_null(b);
+	assert_ptr_equal(b->device, device_nth(1));
+	d = &b->device->dispatcher;
+	plan = plan_some();
+	hog_start();
+	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	export_io_close(io);
+	export_io_put(io);
+	backing_put(b);
+	b = NULL;
+	backing_drop(&file.slot);
+	pthread_create(&thread, NULL, stop_devices, NULL);
+	wait_stopping(d);
+	hog_end();
+	pthread_join(thread, NULL);
+	io = export_io_new(7, engine, &s); /* for the end of the test */
+	assert_non_null(io);
+}
+
 /* ---- readers beside it ------------------------------------------------------------------- */
 
 static _Atomic int small_after; /* preads before the small read was served */
@@ -522,6 +580,7 @@ int main(void)
 		TEST(test_a_file_removed_before_its_turn),
 		TEST(test_one_too_old_is_dropped),
 		TEST(test_a_full_queue_takes_none),
+		TEST(test_the_last_prefetch_outlives_its_export),
 		TEST(test_a_small_read_is_served_in_a_gap),
 		TEST(test_a_reader_gets_its_step),
 		TEST(test_a_long_read_needs_no_long_buffer),
