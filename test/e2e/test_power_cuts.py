@@ -132,11 +132,12 @@ def case(mechdisk, plugin, name, config):
     server = place.serve(config)
     place.queues = "demand reads queued" in server.log_text()
     load = Load(server, place.record).start()
+    e2e.wait_for(lambda: len(load.taken) >= 2 or load.failed, SECONDS)
+    place.disk.timing(False)  # some in the mechanical order and pace, the rest need not take so long
     e2e.check(e2e.wait_for(lambda: load.enough() or load.failed, SECONDS),
               f"{what}: enough was written within {SECONDS} s",
               [load.cells, load.in_order.commits, load.scattered.commits, load.failed])
     e2e.note(f"{what}: {load.cells} cells promised by {len(load.taken)} COMMITs")
-    place.disk.timing(False)  # the rest need not take its time
     load.finish()
     e2e.check(not load.failed and not load.statuses(), f"{what}: no call failed",
               (load.failed, load.statuses()))
