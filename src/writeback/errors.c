@@ -106,16 +106,39 @@ void errors_keep(struct kept_error *e)
 	kept.n++;
 }
 
-struct kept_error *errors_take(const struct file_key *key)
+static struct kept_error *find(const struct file_key *key)
 {
 	struct kept_error *e;
 
 	TAILQ_FOREACH(e, bucket(key), hash)
-		if (file_key_same(&e->key, key)) {
-			unlink_entry(e);
+		if (file_key_same(&e->key, key))
 			return e;
-		}
 	return NULL;
+}
+
+struct kept_error *errors_take(const struct file_key *key)
+{
+	struct kept_error *e = find(key);
+
+	if (e != NULL)
+		unlink_entry(e);
+	return e;
+}
+
+bool errors_has(const struct file_key *key)
+{
+	return find(key) != NULL;
+}
+
+int errors_removed(const struct file_key *key)
+{
+	struct kept_error *e = find(key);
+
+	if (e == NULL || e->removed)
+		return 0;
+	e->removed = true;
+	TAILQ_INSERT_TAIL(&kept.removed, e, age);
+	return e->err;
 }
 
 bool errors_evict(void)

@@ -56,6 +56,10 @@ struct kept_error *errors_new(const struct file_key *key);
 void errors_keep(struct kept_error *e);
 /* The entry kept for the file, now the caller's; NULL: none. */
 struct kept_error *errors_take(const struct file_key *key);
+/* Whether one is kept for the file. */
+bool errors_has(const struct file_key *key);
+/* The file was removed: its entry, if one is kept, may make room. Returns its error. */
+int errors_removed(const struct file_key *key);
 /* Frees the oldest entry of a removed file; false: there is none. */
 bool errors_evict(void);
 

@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/log.h"
@@ -133,14 +135,51 @@ bool writeback_wrote(struct backing_slot *slot, struct export_io *io,
 	return ours && (double)waiting > WORTH_PACING * (double)dirty_memory_budget();
 }
 
-void writeback_unlinked(const struct backing_slot *slot)
+/* Whether the file of SLOT, of which no descriptor is known, has lost its last link. */
+static bool is_gone(struct backing_slot *slot)
+{
+	int err, fd = slot->open(slot, O_RDONLY, &err);
+	struct backing b = {.fd = fd};
+	bool gone;
+
+	if (fd < 0)
+		return err == ESTALE || err == ENOENT;
+	gone = wb.ops->nameless(&b);
+	close(fd);
+	return gone;
+}
+
+/* An error of the file is kept, and no more: who will ask for it? */
+static void forget_error(struct backing_slot *slot, const struct file_key *key)
+{
+	int untold;
+
+	if (!is_gone(slot))
+		return;
+	lock_take(&wb.lock);
+	untold = errors_removed(key);
+	lock_drop(&wb.lock);
+	if (untold)
+		log_line(LOG_LEVEL_EVENT,
+			 "a file whose write-back had failed (%s) was removed before anybody asked",
+			 strerror(untold));
+}
+
+void writeback_unlinked(struct backing_slot *slot)
 {
 	struct file_key key;
+	bool kept;
 
 	if (!wb.running || !slot->key_len)
 		return;
 	file_key_of(&key, slot);
-	dirty_files_removed(&key, wb.ops->now() + TURN_TIMEOUT);
+	lock_take(&wb.lock);
+	kept = errors_has(&key);
+	lock_drop(&wb.lock);
+	if (kept)
+		forget_error(slot, &key);
+	else
+		dirty_files_removed(&key, wb.ops->now() + TURN_TIMEOUT);
 }
 
 void writeback_renamed(void)

@@ -92,9 +92,9 @@ int writeback_commit(const struct commit *c);
 
 /*
  * A name of the file of SLOT was removed: if it was the last, what is dirty is forgotten, and the
- * descriptor that kept its space is closed.
+ * descriptor that kept its space is closed. On a thread that may open a backing.
  */
-void writeback_unlinked(const struct backing_slot *slot);
+void writeback_unlinked(struct backing_slot *slot);
 /* A rename may have replaced a file: those without a name are looked for soon. Costs nothing. */
 void writeback_renamed(void);
 /* The export goes: what is dirty is the kernel's to write out. Errors are kept. */

@@ -454,6 +454,32 @@ static void test_errors_of_removed_files_make_room(void **state)
 	assert_int_equal(world_commit(&world.file[2], 0, 0), EIO);
 }
 
+static void test_a_kept_error_of_a_file_removed_later_makes_room(void **state)
+{
+	for (unsigned int i = 0; i < 3; i++) {
+		write_in_vain(&world.file[i]);
+		backing_drop(&world.file[i].slot);
+	}
+	writeback_unlinked(&world.file[0].slot); /* another link is left */
+	world_wrote(&world.file[3], 0, 2);
+	assert_int_equal(stats().files, 0);
+	world.open_error = EMFILE;
+	writeback_unlinked(&world.file[0].slot); /* it cannot be known */
+	world.open_error = 0;
+	world_wrote(&world.file[3], 0, 2);
+	assert_int_equal(stats().files, 0);
+	world.open_error = ESTALE;
+	writeback_unlinked(&world.file[1].slot);
+	writeback_unlinked(&world.file[1].slot);
+	world.open_error = 0;
+	world_wrote(&world.file[3], 0, 2);
+	assert_int_equal(stats().files, 1);
+	assert_int_equal(stats().kept, 2);
+	world_drain();
+	assert_int_equal(world_commit(&world.file[0], 0, 0), EIO);
+	assert_int_equal(world_commit(&world.file[2], 0, 0), EIO);
+}
+
 /* ---- names that go ---- */
 
 static void test_removal_looks_at_one_file(void **state)
@@ -579,6 +605,7 @@ int main(void)
 		TEST(test_many_files_fail_and_the_log_stays_short),
 		TEST(test_kept_errors_and_files_share_a_bound),
 		TEST(test_errors_of_removed_files_make_room),
+		TEST(test_a_kept_error_of_a_file_removed_later_makes_room),
 		TEST(test_removal_looks_at_one_file),
 		TEST(test_a_rename_looks_at_none),
 		TEST(test_a_write_that_nobody_knows_is_the_kernels),

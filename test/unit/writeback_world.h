@@ -357,8 +357,9 @@ static inline void world_fini(void)
 static inline void world_reset(void)
 {
 	static unsigned int number;
+	static uint64_t epoch;
 
-	baton.now = SEC;
+	baton.now = (epoch += 1000 * SEC);
 	baton.steps = 1;
 	baton.timeouts = false;
 	memset(world.file, 0, sizeof(world.file));
