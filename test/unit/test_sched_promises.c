@@ -55,6 +55,25 @@ static void test_a_commit_gets_its_share_under_any_load(void **state)
 		}
 }
 
+static void test_an_earned_share_is_had_under_any_load(void **state)
+{
+	struct sched_limits lim = limits();
+
+	for (unsigned int p = 0; sched_policy_nth(p); p++) {
+		struct loop l;
+		double share;
+
+		loop_init(&l, sched_policy_nth(p)->name, 1024, &lim);
+		l.unasked = true;
+		sched_set_writeback_share(l.q, 0.2);
+		loop_run(&l, 30 * SEC, false);
+		loop_run(&l, 20 * SEC, true);
+		share = (double)(l.commits * l.write_length) / (20.0 * SEC);
+		assert_true(share > 0.18 && share < 0.22);
+		loop_fini(&l);
+	}
+}
+
 static double rate(const char *policy, unsigned int readers, uint64_t *wait_max)
 {
 	struct sched_limits lim = limits();
@@ -151,6 +170,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_commit_gets_its_share_under_any_load),
+		cmocka_unit_test(test_an_earned_share_is_had_under_any_load),
 		cmocka_unit_test(test_overdue_reads_do_not_end_the_scan),
 		cmocka_unit_test(test_joined_reads_are_bounded),
 		cmocka_unit_test(test_bytes_of_replies_are_bounded),
