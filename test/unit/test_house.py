@@ -4,8 +4,8 @@
 
 Who may know whom is CONTRIBUTING's drawing. Rooms include headers only of those that an arrow leads
 to, no file calls one that calls it by whatever way round (seen in the objects of BUILD), none but
-src/fsal_ra knows a Ganesha header, src/fsal_ra is at most a third of src, and no file is longer than
-500 lines.
+src/fsal_ra knows a Ganesha header, src/fsal_ra is at most a third of src, no file is longer than 500
+lines, and no function of src and client than 40.
 """
 import collections
 import glob
@@ -27,6 +27,7 @@ ARROWS = {
 }
 GANESHA = re.compile(r"fsal|FSAL|ganesha|gsh_|nfs_|sal_|log\.h|config_parsing|avltree|abstract_mem")
 LINES_MAX = 500
+FUNCTION_MAX = 40  # lines between its braces; of src and client
 failures = []
 
 
@@ -52,6 +53,17 @@ def resolve(path, name):
 def includes(path):
     with open(path, encoding="utf-8") as f:
         return re.findall(r'^\s*#\s*include\s+(["<])([^">]+)', f.read(), re.M)
+
+
+def functions(lines):
+    """The first line and the length of each, where formatting is as .clang-format has it."""
+    begin = None
+    for at, line in enumerate(lines):
+        if line == "{":
+            begin = at
+        elif line == "}" and begin is not None:
+            yield begin, at - begin - 1
+            begin = None
 
 
 def symbols(build):
@@ -109,8 +121,10 @@ def main():
     lines = collections.Counter()
     for path in files:
         with open(path, encoding="utf-8") as f:
-            length = sum(1 for _ in f)
-        room = room_of(path)
+            text = f.read().splitlines()
+        length, room = len(text), room_of(path)
+        for at, n in functions(text) if not path.startswith("bench/") else ():
+            check(n <= FUNCTION_MAX, f"{path}:{at}: a function of {n} lines")
         if path.startswith("src/"):
             lines[room] += length
         check(length <= LINES_MAX, f"{path}: {length} lines, {LINES_MAX} are the most")
