@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "subcall.h"
-#include "writeback/writeback.h"
+#include "writeback/commit.h"
 
 static fsal_status_t close_(struct fsal_obj_handle *obj_hdl)
 {

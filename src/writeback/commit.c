@@ -19,6 +19,8 @@
  * dirty set when it comes; one that comes later waits for the parts of earlier ones that lie in its
  * range, but for nothing that is written after it came.
  */
+#include "writeback/commit.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>

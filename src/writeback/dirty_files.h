@@ -22,7 +22,8 @@
 #include "sched/queue.h"
 #include "writeback/dirty_set.h"
 #include "writeback/errors.h"
-#include "writeback/writeback.h"
+#include "writeback/ops.h"
+#include "writeback/stats.h"
 
 /* A COMMIT that waits for its range. On its thread's stack. */
 struct commit_wait {

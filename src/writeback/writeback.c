@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -19,44 +18,6 @@
 #define WORTH_PACING 0.25
 /* Longest wait of a REMOVE for the turn that its file is having (ns). */
 #define TURN_TIMEOUT CLOCK_SECOND
-
-/* ---- the world as it is ---- */
-
-static int linux_sync(const struct backing *b, uint64_t offset, uint64_t len, unsigned int flags)
-{
-	return sync_file_range(b->fd, (off_t)offset, (off_t)len, flags) ? errno : 0;
-}
-
-/* Waiting for the pages of a range that no file has costs nothing, and tells the error. */
-static int linux_pending(const struct backing *b)
-{
-	return linux_sync(b, UINT64_C(1) << 62, 1, SYNC_FILE_RANGE_WAIT_BEFORE);
-}
-
-static void linux_wake(pthread_cond_t *cond)
-{
-	pthread_cond_broadcast(cond);
-}
-
-static bool linux_nameless(const struct backing *b)
-{
-	struct stat st;
-
-	return !fstat(b->fd, &st) && st.st_nlink == 0;
-}
-
-const struct writeback_ops writeback_linux_ops = {
-	.now = clock_now,
-	.wait = clock_cond_wait_until,
-	.wake = linux_wake,
-	.sync = linux_sync,
-	.pending = linux_pending,
-	.nameless = linux_nameless,
-	.place = backing_place,
-	.submit = dispatcher_submit,
-	.want = dispatcher_want,
-	.slice = dispatcher_writeback_slice,
-};
 
 /* ---- clients ---- */
 

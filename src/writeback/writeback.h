@@ -14,40 +14,18 @@
  * by buying time of the disk with the price of memory (share.h). The ranges are only a hint: nothing
  * depends on them but speed. Errors are no hint: see errors.h and commit.c.
  *
- * Files: dirty_files.c the table, turn.c a turn, commit.c COMMIT, flusher.c the thread.
+ * Files: dirty_files.c the table, turn.c a turn, commit.h COMMIT, flusher.c the thread.
  */
 #ifndef WRITEBACK_WRITEBACK_H
 #define WRITEBACK_WRITEBACK_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "disk/backing_slot.h"
 #include "disk/export_io.h"
-#include "sched/dispatcher.h"
-
-/* What is asked of the kernel and of the disk's queue; a test hands in its own. */
-struct writeback_ops {
-	uint64_t (*now)(void);
-	/* Waits for COND until the time UNTIL; may return early. 0 or ETIMEDOUT. */
-	int (*wait)(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until);
-	/* Wakes all who do. */
-	void (*wake)(pthread_cond_t *cond);
-	/* As sync_file_range(2), but 0 or an errno. */
-	int (*sync)(const struct backing *b, uint64_t offset, uint64_t len, unsigned int flags);
-	/* The error of the file that B's descriptor has not told yet; 0: none. Starts no I/O. */
-	int (*pending)(const struct backing *b);
-	/* Whether the file has lost its last link. */
-	bool (*nameless)(const struct backing *b);
-	/* backing_place() */
-	uint64_t (*place)(struct backing *b, uint64_t offset);
-	/* dispatcher_submit(), dispatcher_want(), dispatcher_writeback_slice() */
-	enum sched_verdict (*submit)(struct dispatcher *d, struct sched_req *r);
-	void (*want)(struct dispatcher *d, struct sched_req *r);
-	uint64_t (*slice)(struct dispatcher *d);
-};
-extern const struct writeback_ops writeback_linux_ops;
+#include "writeback/ops.h"
+#include "writeback/stats.h"
 
 struct writeback_limits {
 	uint32_t files; /* known at a time, with those of which only an error is left */
@@ -68,28 +46,6 @@ void writeback_stop(void);
 bool writeback_wrote(struct backing_slot *slot, struct export_io *io,
 		     const struct writeback_settings *s, uint64_t offset, uint64_t len);
 
-/* A COMMIT. */
-struct commit {
-	struct backing_slot *slot;
-	uint64_t offset, len; /* bytes; len 0: to the end of the file */
-	uint64_t wait;	      /* ns: longest time that its range goes by turns */
-	/*
-	 * Where much else of the file is dirty, only the range is made stable, by an fdatasync of it:
-	 * less than the FSAL below would do.
-	 */
-	bool part;
-	/* Makes the file stable, by the FSAL below: 0 or an errno. After an error it is called again. */
-	int (*fsync_below)(void *arg);
-	void *arg;
-};
-/*
- * Waits until the range is written out, as far as it was known to be dirty, and no longer than wait;
- * then makes it stable. Returns 0, or the errno that the client must be told: fsync_below's, or one
- * that a write-back of the file met since the last COMMIT. EAGAIN: a write-back hangs, so it is not
- * known yet; the client should ask again.
- */
-int writeback_commit(const struct commit *c);
-
 /*
  * A name of the file of SLOT was removed: if it was the last, what is dirty is forgotten, and the
  * descriptor that kept its space is closed. On a thread that may open a backing.
@@ -100,17 +56,7 @@ void writeback_renamed(void);
 /* The export goes: what is dirty is the kernel's to write out. Errors are kept. */
 void writeback_leave(const struct export_io *io);
 
-/* For operators. */
-struct writeback_stats {
-	uint32_t files;	    /* with dirty data known */
-	uint32_t kept;	    /* errors to tell of files beyond these */
-	uint64_t pushed;    /* bytes that write-backs covered */
-	uint64_t commits;   /* COMMITs that waited */
-	uint64_t parts;	    /* ... that made only their range stable */
-	uint64_t errors;    /* write-backs that failed */
-	uint64_t told;	    /* COMMITs that were told so */
-	uint64_t untracked; /* writes to files beyond Writeback_Files */
-};
+/* For operators: see stats.h. */
 void writeback_stats(struct writeback_stats *s);
 
 #endif

@@ -12,6 +12,7 @@
 #include "common/container.h"
 #include "common/log.h"
 #include "support.h"
+#include "writeback/commit.h"
 #include "writeback/writeback.h"
 
 #define FILES	3

@@ -18,6 +18,7 @@
 #include "common/container.h"
 #include "common/log.h"
 #include "support.h"
+#include "writeback/commit.h"
 #include "writeback/flusher.h"
 #include "writeback/turn.h"
 #include "writeback/writeback.h"

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * COMMIT, as one call that is handed the fsync of the FSAL below. See commit.c for what it promises
+ * about errors.
+ */
+#ifndef WRITEBACK_COMMIT_H
+#define WRITEBACK_COMMIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "disk/backing_slot.h"
+
+/* A COMMIT. */
+struct commit {
+	struct backing_slot *slot;
+	uint64_t offset, len; /* bytes; len 0: to the end of the file */
+	uint64_t wait;	      /* ns: longest time that its range goes by turns */
+	/*
+	 * Where much else of the file is dirty, only the range is made stable, by an fdatasync of it:
+	 * less than the FSAL below would do.
+	 */
+	bool part;
+	/* Makes the file stable, by the FSAL below: 0 or an errno. After an error it is called again. */
+	int (*fsync_below)(void *arg);
+	void *arg;
+};
+/*
+ * Waits until the range is written out, as far as it was known to be dirty, and no longer than wait;
+ * then makes it stable. Returns 0, or the errno that the client must be told: fsync_below's, or one
+ * that a write-back of the file met since the last COMMIT. EAGAIN: a write-back hangs, so it is not
+ * known yet; the client should ask again.
+ */
+int writeback_commit(const struct commit *c);
+
+#endif
