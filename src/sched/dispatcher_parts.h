@@ -17,9 +17,34 @@ static inline void dispatcher_advise(struct dispatcher *d)
 int dispatcher_start_worker(struct dispatcher *d);
 /* Somebody may be needed for what is queued: to do it, or to watch those it waits for. */
 void dispatcher_wake(struct dispatcher *d);
-/* The running R gives a sign of life, and counts again if it did not: drops the lock to say so. */
-void dispatcher_sign(struct dispatcher *d, struct sched_req *r);
 /* R's I/O is over: wakes who waited for it. Lock held before, not after. */
 void dispatcher_end_unlock(struct dispatcher *d, struct sched_req *r);
+
+/* dispatcher_stall.c: what a line of the log says of a request; taken while the request is there. */
+struct subject {
+	const char *what;
+	uint64_t file, offset, silent; /* ns */
+};
+
+/* A worker whose request has left the disk, and whose client is being answered. */
+struct finishing {
+	TAILQ_ENTRY(finishing) link;
+	struct subject subject;
+	uint64_t since; /* ns */
+	bool in_gap;	/* of a chunk, which is watched in its stead */
+	bool passed;	/* it hangs, and others have its place */
+};
+
+/* OVER: it goes on. Drops the lock meanwhile: the log may lie on the device that hangs. */
+void dispatcher_log_stall(struct dispatcher *d, const struct subject *s, bool over);
+/* The running R gives a sign of life, and counts again if it did not: drops the lock to say so. */
+void dispatcher_sign(struct dispatcher *d, struct sched_req *r);
+/* As sched_stall_at(), with those that hang while they answer. */
+uint64_t dispatcher_stall_at(const struct dispatcher *d);
+/* One that hangs loses its place; false: none has hung for long enough. */
+bool dispatcher_free_place(struct dispatcher *d, uint64_t now, struct subject *s);
+/* R has left the disk, and its client is being answered until the other one is called. */
+void dispatcher_finish_begin(struct dispatcher *d, const struct sched_req *r, struct finishing *f);
+void dispatcher_finish_end(struct dispatcher *d, struct finishing *f);
 
 #endif

@@ -8,11 +8,9 @@
  */
 #include <assert.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "common/clock.h"
-#include "common/log.h"
 #include "sched/dispatcher_parts.h"
 
 /* The shortest timed wait (ns). */
@@ -124,88 +122,7 @@ static bool answer_one(struct dispatcher *d)
 	return true;
 }
 
-/* ---- requests that hang; lock held ------------------------------------------------------- */
-
-/* What a line of the log says of a request; taken while the request is there. */
-struct subject {
-	const char *what;
-	uint64_t file, offset, silent; /* ns */
-};
-
-static struct subject subject_of(const struct sched_req *r, uint64_t silent)
-{
-	static const char *const whats[SCHED_CLASSES] = {"read", "prefetch", "write-back"};
-
-	return (struct subject){whats[r->class], r->file, r->offset, silent};
-}
-
-/* Drops the lock meanwhile: the log may lie on the device that hangs. */
-static void log_stall(struct dispatcher *d, const struct subject *s, bool over)
-{
-	lock_drop(&d->lock);
-	log_line(over ? LOG_LEVEL_EVENT : LOG_LEVEL_WARN,
-		 "device %s: the %s of inode %" PRIu64 " at offset %" PRIu64 " %s %.1f s%s",
-		 d->name, s->what, s->file, s->offset, over ? "goes on after" : "has hung for",
-		 (double)s->silent / (double)CLOCK_SECOND, over ? "" : ": others pass it");
-	lock_take(&d->lock);
-}
-
-void dispatcher_sign(struct dispatcher *d, struct sched_req *r)
-{
-	uint64_t now = d->ops->now(), silent = now - r->sign;
-
-	/* again, for while the log is written others may pass it once more */
-	for (; sched_sign(&d->queue, r, now); now = d->ops->now(), silent = now - r->sign) {
-		struct subject s = subject_of(r, silent);
-
-		d->busy += !r->in_gap;		  /* in a gap it is the chunk that has the place */
-		pthread_cond_broadcast(&d->work); /* reads of its file were parked */
-		log_stall(d, &s, true);
-	}
-}
-
-/* A worker whose request has left the disk, and whose client is being answered. */
-struct finishing {
-	TAILQ_ENTRY(finishing) link;
-	struct subject subject;
-	uint64_t since; /* ns */
-	bool passed;	/* for so long that others have its place */
-};
-
-/* As sched_stall_at(), with those that hang while they answer: the kernel may stop a copy too. */
-static uint64_t stall_at(const struct dispatcher *d)
-{
-	const struct finishing *f = TAILQ_FIRST(&d->finishing);
-	uint64_t at = sched_stall_at(&d->queue), limit = d->queue.limits.stall_time;
-
-	if (f && limit && d->passed < SCHED_STALLED_MAX && f->since + limit < at)
-		at = f->since + limit;
-	return at;
-}
-
-/* The place of one that hangs is free; true: of one. */
-static bool free_place(struct dispatcher *d, uint64_t now, struct subject *s)
-{
-	struct finishing *f = TAILQ_FIRST(&d->finishing);
-	struct sched_req *r = sched_stall(&d->queue, now);
-
-	if (r) {
-		assert(r->in_gap || d->busy);
-		*s = subject_of(r, now - r->sign);
-		d->busy -= !r->in_gap;
-		return true;
-	}
-	if (!f || now < stall_at(d))
-		return false;
-	*s = f->subject;
-	s->silent = now - f->since;
-	TAILQ_REMOVE(&d->finishing, f, link);
-	f->passed = true;
-	d->queue.stats.stalls++;
-	d->passed++;
-	d->busy--;
-	return true;
-}
+/* ---- workers ----------------------------------------------------------------------------- */
 
 /* One that has hung for too long loses its place. True: there was one. */
 static bool pass_stalled(struct dispatcher *d)
@@ -214,36 +131,25 @@ static bool pass_stalled(struct dispatcher *d)
 
 	if (!sched_held_up(&d->queue) || d->busy < d->depth) /* nobody waits for it */
 		return false;
-	if (!free_place(d, d->ops->now(), &s))
+	if (!dispatcher_free_place(d, d->ops->now(), &s))
 		return false;
 	if (keep_spare(d)) /* one who goes on if the log hangs too */
 		pthread_cond_signal(&d->work);
-	log_stall(d, &s, false);
+	dispatcher_log_stall(d, &s, false);
 	return true;
 }
 
 /* Ends R, whose waiters in WOKEN are answered too; lock held. */
 static void finish(struct dispatcher *d, struct sched_req *r, struct sched_list *woken)
 {
-	struct finishing f = {.subject = subject_of(r, 0), .since = d->ops->now()};
-	bool listed = !r->in_gap; /* else it is the chunk that is watched */
+	struct finishing f;
 
-	if (listed)
-		TAILQ_INSERT_TAIL(&d->finishing, &f, link);
+	dispatcher_finish_begin(d, r, &f);
 	answer_unlock(d, woken);
 	r->ops->finish(d, r);
 	lock_take(&d->lock);
-	if (f.passed) {
-		d->passed--;
-		d->busy++;
-		f.subject.silent = d->ops->now() - f.since;
-		log_stall(d, &f.subject, true);
-	} else if (listed) {
-		TAILQ_REMOVE(&d->finishing, &f, link);
-	}
+	dispatcher_finish_end(d, &f);
 }
-
-/* ---- workers ----------------------------------------------------------------------------- */
 
 /* R has left the disk; lock held. */
 static void end(struct dispatcher *d, struct sched_req *r, struct sched_list *woken)
@@ -284,7 +190,7 @@ static void wait_for_work(struct dispatcher *d)
 	if (d->busy < d->depth) /* else whoever frees the disk looks again */
 		until = sched_hold_until(&d->queue, now);
 	if (sched_held_up(&d->queue) && !d->watched)
-		stall = stall_at(d);
+		stall = dispatcher_stall_at(d);
 	watch = stall != UINT64_MAX;
 	until = stall < until ? stall : until;
 	d->idle++;

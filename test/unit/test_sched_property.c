@@ -364,6 +364,25 @@ static void test_every_commit_within_its_bound(void **state)
 
 /* ---- and the look at the invariants sees what is wrong ------------------------------------ */
 
+struct damage {
+	void *where;
+	size_t size;
+};
+
+static void check_seen(const struct sched_queue *q, const struct damage *d, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		char good[8], bad[8] = {0};
+
+		memcpy(good, d[i].where, d[i].size);
+		bad[0] = !good[0];
+		memcpy(d[i].where, bad, d[i].size);
+		if (!sched_check(q))
+			fail_msg("damage %zu is not seen", i);
+		memcpy(d[i].where, good, d[i].size);
+	}
+}
+
 static void test_the_check_sees_damage(void **state)
 {
 	struct sched_limits l = default_limits();
@@ -371,10 +390,7 @@ static void test_the_check_sees_damage(void **state)
 	struct sched_req r[3] = {{.file = 1, .len = 1},
 				 {.class = SCHED_PREFETCH, .file = 2, .len = 2},
 				 {.class = SCHED_WRITEBACK, .file = 3, .len = 3, .wanted = true}};
-	struct {
-		void *where;
-		size_t size;
-	} damage[] = {
+	struct damage damage[] = {
 		{&q->queued, 4},
 		{&q->by_class[1], 4},
 		{&q->running, 4},
@@ -393,23 +409,14 @@ static void test_the_check_sees_damage(void **state)
 		{&r[1].sequence, 8},
 		{&r[2].state, 4},
 		{&r[2].class, 4},
-		{&q->writeback.queued.n, 4},
 		{&q->parked.n, 4},
+		{&q->writeback.queued.n, 4},
 	};
 
 	for (uint64_t i = 0; i < 3; i++)
 		assert_int_equal(sched_submit(q, &r[i], 1 + i), SCHED_ADDED);
 	assert_null(sched_check(q));
-	for (size_t i = 0; i < sizeof(damage) / sizeof(damage[0]); i++) {
-		char good[8], bad[8] = {0};
-
-		memcpy(good, damage[i].where, damage[i].size);
-		bad[0] = !good[0];
-		memcpy(damage[i].where, bad, damage[i].size);
-		if (!sched_check(q))
-			fail_msg("damage %zu is not seen", i);
-		memcpy(damage[i].where, good, damage[i].size);
-	}
+	check_seen(q, damage, sizeof(damage) / sizeof(damage[0]));
 	assert_null(sched_check(q));
 	queue_free(q);
 }
