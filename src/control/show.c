@@ -268,7 +268,7 @@ static void print_members(struct json_object *object, const char *title)
 	printf("\n%s\n", title);
 	json_object_object_foreach(object, name,
 				   value) if (json_object_is_type(value, json_type_int))
-		printf("  %-20s %20s\n", name, json_object_get_string(value));
+		printf("  %-24s %20s\n", name, json_object_get_string(value));
 }
 
 void show_stats(struct json_object *answer)
