@@ -326,8 +326,8 @@ class Server:
         if not found:
             return None
         stats = json.loads(found[-1].group(1))
-        stats["devices"] = [json.loads(line) for line in
-                            re.findall(r"RA_DEVICE_STATS (\{.*\})", log[found[-1].end():])]
+        devices = re.findall(r"RA_DEVICE_STATS (\{.*\})", log[found[-1].end():])
+        stats.setdefault("devices", [json.loads(line) for line in devices])  # 0.1.0 has them inside
         return stats
 
 
