@@ -95,6 +95,16 @@ void dirty_file_free(struct dirty_file *f)
 	free(f);
 }
 
+uint64_t dirty_file_bytes(const struct dirty_file *f)
+{
+	uint64_t bytes = dirty_bytes(&f->dirty);
+	const struct commit_wait *w;
+
+	TAILQ_FOREACH(w, &f->commits, link)
+		bytes += dirty_bytes(&w->own);
+	return bytes;
+}
+
 bool dirty_file_scattered(const struct dirty_file *f)
 {
 	return f->scattered > SCATTERED;

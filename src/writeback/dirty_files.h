@@ -84,6 +84,8 @@ struct dirty_file *dirty_files_find(const struct file_key *key);
 struct dirty_file *dirty_files_insert(const struct file_key *key, struct backing *b);
 /* Takes F out if nobody needs it; it is then to be freed by dirty_file_free(), without the lock. */
 bool dirty_file_take_out(struct dirty_file *f);
+/* Bytes that wait for its turns, those that COMMITs wait for included. */
+uint64_t dirty_file_bytes(const struct dirty_file *f);
 /* Whether its writes are left to the kernel. */
 bool dirty_file_scattered(const struct dirty_file *f);
 /* A write of it ended: whether it goes on near where the last one did is averaged. */

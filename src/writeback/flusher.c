@@ -70,7 +70,7 @@ static void look(struct survey *s)
 	TAILQ_FOREACH(f, &wb.all, link) {
 		if (dirty_file_scattered(f))
 			continue;
-		wb.waiting += dirty_bytes(&f->dirty);
+		wb.waiting += dirty_file_bytes(f);
 		note_age(s, f);
 		if (s->n < TABLE_BATCH && turn_claim(f, s->level, s->now))
 			s->claimed[s->n++] = f;

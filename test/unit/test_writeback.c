@@ -3,6 +3,7 @@
  * Write-back: what is queued when, turns and COMMITs that share a file, files that go, kept errors
  * and their bounds. The world is writeback_world.h's; here all runs on one thread, unless it waits.
  */
+#include "writeback/dirty_memory.h"
 #include "writeback_world.h"
 
 static struct world_file *const file = &world.file[0];
@@ -254,6 +255,31 @@ static void test_a_later_commit_waits_for_an_earlier_ones_part_of_its_range(void
 	assert_int_equal(small.err, 0);
 	assert_int_equal(small.dirty_then, 0);
 	assert_int_equal(stats().commits, 2);
+}
+
+static bool paced;
+
+static void tick_and_write(void *arg)
+{
+	flusher_tick(baton.now);
+	paced = writeback_wrote(&file->slot, world.io, &world.settings, 120 * PAGE, PAGE);
+	world.queue_max = WORLD_QUEUE;
+}
+
+/* Writers are paced for what COMMITs wait for, too. */
+static void test_what_a_commit_waits_for_still_waits(void **state)
+{
+	dirty_memory_start(8 * MIB);
+	world.queue_max = 0;
+	world.settings.delay = 10 * SEC;
+	world_wrote(file, 0, 64);
+	large = (typeof(large)){.page = 0, .pages = 64};
+	paced = false;
+	baton_actor(commit_large, NULL, NULL);
+	baton_actor(tick_and_write, NULL, NULL);
+	baton_run(choose_first);
+	assert_true(paced);
+	dirty_memory_stop();
 }
 
 static void test_a_commit_waits_no_longer_than_its_time(void **state)
@@ -596,6 +622,7 @@ int main(void)
 		TEST(test_a_commit_waits_for_its_own_range_only),
 		TEST(test_newer_commits_do_not_starve_an_older_one),
 		TEST(test_a_later_commit_waits_for_an_earlier_ones_part_of_its_range),
+		TEST(test_what_a_commit_waits_for_still_waits),
 		TEST(test_a_commit_waits_no_longer_than_its_time),
 		TEST(test_a_part_alone_only_where_that_is_wanted),
 		TEST(test_a_turn_that_hangs_holds_nobody_for_ever),
