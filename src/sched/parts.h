@@ -47,7 +47,7 @@ static inline bool is_overdue(const struct sched_queue *q, const struct sched_re
 	return r->order.in == &q->overdue.batch;
 }
 
-/* stall.c: whether a request of FILE hangs. */
+/* stall.c: whether reads of FILE hang, more than one. */
 bool file_hangs(const struct sched_queue *q, uint64_t file);
 /* The queued read R, in no order, waits until its file hangs no more. */
 void park(struct sched_queue *q, struct sched_req *r);

@@ -8,8 +8,10 @@
  *   stuck    [ r1 ]  counts neither as running nor         | a sign of life
  *                    as a write-back that has its turn ----'
  *
- *   parked   [ the reads queued of r1's file ] until it has none that is stuck: each of them would
- *                                              hang too, and cost the others Stall_Time
+ *   parked   [ the reads queued of r1's file ] while two reads of it are stuck: the others would
+ *                                              hang too, and each cost Stall_Time and a place
+ *
+ * One that is stuck may be a bad block, and says nothing of the file; of two it is likely a lock.
  *
  * Whoever runs the queue gives the disk to another one instead: at most SCHED_STALLED_MAX times.
  */
@@ -18,16 +20,19 @@
 #include "common/container.h"
 #include "sched/parts.h"
 
+/* So many stuck reads of a file make it one that hangs. */
+#define STUCK_FILE 2
+
 /* ---- reads of a file that hangs ---------------------------------------------------------- */
 
 bool file_hangs(const struct sched_queue *q, uint64_t file)
 {
 	const struct sched_req *r;
+	unsigned int n = 0;
 
 	TAILQ_FOREACH(r, &q->stuck, age)
-		if (r->file == file)
-			return true;
-	return false;
+		n += r->file == file && r->class != SCHED_WRITEBACK;
+	return n >= STUCK_FILE;
 }
 
 void park(struct sched_queue *q, struct sched_req *r)
@@ -100,7 +105,8 @@ struct sched_req *sched_stall(struct sched_queue *q, uint64_t now)
 	q->writeback.running -= r->class == SCHED_WRITEBACK;
 	q->stalled++;
 	q->stats.stalls++;
-	park_file(q, r->file);
+	if (file_hangs(q, r->file))
+		park_file(q, r->file);
 	return r;
 }
 
