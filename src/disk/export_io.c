@@ -8,11 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <urcu-bp.h>
-#ifdef __SANITIZE_THREAD__
-#include <sanitizer/tsan_interface.h>
-#endif
-
 #include "common/clock.h"
 #include "common/log.h"
 #include "disk/block_device.h"
@@ -25,20 +20,11 @@ static struct {
 
 /* ---- life -------------------------------------------------------------------------------- */
 
-static struct export_settings *copy_of(const struct export_settings *s)
-{
-	struct export_settings *copy = malloc(sizeof(*copy));
-
-	if (copy != NULL)
-		*copy = *s;
-	return copy;
-}
-
 struct export_io *export_io_new(uint16_t export_id, struct readahead *engine,
 				const struct export_settings *s)
 {
 	struct export_io *io = aligned_alloc(64, (sizeof(*io) + 63) / 64 * 64);
-	struct export_settings *settings = copy_of(s);
+	struct export_settings *settings = export_settings_copy(s);
 
 	if (io == NULL || settings == NULL) {
 		free(io);
@@ -141,60 +127,16 @@ uint32_t export_io_drain(struct export_io *io, uint64_t timeout)
 
 /* ---- settings ---------------------------------------------------------------------------- */
 
-/* The settings in force, until done_reading(). */
-static const struct export_settings *in_force(struct export_io *io)
-{
-	const struct export_settings *s;
-
-	urcu_bp_read_lock();
-	s = rcu_dereference(io->settings);
-#ifdef __SANITIZE_THREAD__
-	__tsan_acquire(&exports);
-#endif
-	return s;
-}
-
-static void done_reading(void)
-{
-#ifdef __SANITIZE_THREAD__
-	__tsan_release(&exports); /* liburcu is not built for the thread sanitizer */
-#endif
-	urcu_bp_read_unlock();
-}
-
-/* Nobody reads what was published before OLD was taken out: it is freed. */
-static void reclaim(struct export_settings *old)
-{
-	urcu_bp_synchronize_rcu();
-#ifdef __SANITIZE_THREAD__
-	__tsan_acquire(&exports);
-#endif
-	free(old);
-}
-
-/* Publishes S, which it takes; the old ones come back, to be freed after a grace period. */
-static struct export_settings *publish(struct export_io *io, struct export_settings *s)
-{
-	struct export_settings *old = io->settings;
-
-	lock_assert_held(&exports.lock);
-#ifdef __SANITIZE_THREAD__
-	__tsan_release(&exports);
-#endif
-	rcu_assign_pointer(io->settings, s);
-	return old;
-}
-
 int export_io_configure(struct export_io *io, const struct export_settings *s)
 {
-	struct export_settings *fresh = copy_of(s), *old;
+	struct export_settings *fresh = export_settings_copy(s), *old;
 
 	if (fresh == NULL)
 		return ENOMEM;
 	lock_take(&exports.lock);
-	old = publish(io, fresh);
+	old = export_settings_publish(&io->settings, fresh);
 	lock_drop(&exports.lock);
-	reclaim(old);
+	export_settings_reclaim(old);
 	device_configure(atomic_load(&io->devices), &s->device);
 	return 0;
 }
@@ -204,30 +146,30 @@ uint64_t export_io_tuning(struct export_io *io, struct readahead_tuning *t)
 	const struct export_settings *s;
 	uint64_t step;
 
-	s = in_force(io);
+	s = export_settings_begin(&io->settings);
 	*t = s->tuning;
 	step = s->prefetch_step;
-	done_reading();
+	export_settings_end();
 	return step;
 }
 
 void export_io_writeback(struct export_io *io, struct writeback_settings *w)
 {
-	*w = in_force(io)->writeback;
-	done_reading();
+	*w = export_settings_begin(&io->settings)->writeback;
+	export_settings_end();
 }
 
 void export_io_settings(struct export_io *io, struct export_settings *s)
 {
-	*s = *in_force(io);
-	done_reading();
+	*s = *export_settings_begin(&io->settings);
+	export_settings_end();
 }
 
 enum fsstat_rule export_io_fsstat_rule(struct export_io *io)
 {
-	enum fsstat_rule rule = in_force(io)->fsstat_rule;
+	enum fsstat_rule rule = export_settings_begin(&io->settings)->fsstat_rule;
 
-	done_reading();
+	export_settings_end();
 	return rule;
 }
 
@@ -244,9 +186,9 @@ static struct export_settings *change_one(const struct heuristic_ops *h, int64_t
 			continue;
 		if (io->settings->tuning.heuristic == h) {
 			(*have)++;
-		} else if (old == NULL && (fresh = copy_of(io->settings)) != NULL) {
+		} else if (old == NULL && (fresh = export_settings_copy(io->settings)) != NULL) {
 			fresh->tuning.heuristic = h;
-			old = publish(io, fresh);
+			old = export_settings_publish(&io->settings, fresh);
 			(*have)++;
 		}
 	}
@@ -261,7 +203,7 @@ unsigned int exports_set_heuristic(const struct heuristic_ops *h, int64_t export
 
 	/* One a round: the grace period is waited for without the lock. */
 	while ((old = change_one(h, export_id, &have)) != NULL)
-		reclaim(old);
+		export_settings_reclaim(old);
 	return have;
 }
 
@@ -325,12 +267,14 @@ static const char *cause_text(int err)
 void export_io_say_degraded(struct export_io *io, int err)
 {
 	uint32_t bit = cause_bit(err);
+	bool never = err == EOPNOTSUPP || err == EPERM;
 
 	if (!bit || atomic_fetch_or(&io->said, bit) & bit)
 		return;
-	log_line(LOG_LEVEL_WARN,
-		 "export %u: no file descriptor (%s): all passes through, without read-ahead",
-		 io->export_id, cause_text(err));
+	log_line(LOG_LEVEL_WARN, "export %u: no file descriptor (%s): %s without read-ahead%s",
+		 io->export_id, cause_text(err),
+		 never ? "all passes through," : "files pass through",
+		 never ? "" : " until there is one; said once");
 }
 
 /* ---- for operators ----------------------------------------------------------------------- */

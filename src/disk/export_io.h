@@ -6,7 +6,7 @@
  *   request:  enter ---> queued or running ---> leave        ref: keeps the memory
  *   the end:  close (enter says no from now on), drain (waits, bounded, until all have left)
  *
- * Settings are immutable and replaced as a whole under RCU: no request reads what a reload writes.
+ * Settings are replaced as a whole (export_settings.h): no request reads what a reload writes.
  */
 #ifndef DISK_EXPORT_IO_H
 #define DISK_EXPORT_IO_H
@@ -18,11 +18,7 @@
 #include <sys/types.h>
 
 #include "common/lock.h"
-#include "disk/device.h"
-#include "readahead/readahead.h"
-
-/* Whether FSSTAT carries prices: the parameter Fsstat_Prices. */
-enum fsstat_rule { FSSTAT_AUTO, FSSTAT_ALWAYS, FSSTAT_NEVER };
+#include "disk/export_settings.h"
 
 /* Why the last FSSTAT of an export carried prices, or did not. */
 enum fsstat_said {
@@ -33,26 +29,6 @@ enum fsstat_said {
 	FSSTAT_NO_DEVICE, /* the FSAL below has no local file system */
 	FSSTAT_FEW_FILES, /* too few inodes to hide a price in their number: exact counts */
 	FSSTAT_SAID
-};
-
-/* How an export's dirty data is written out, and its writers paced. */
-struct writeback_settings {
-	bool on;
-	uint64_t chunk;		  /* bytes that are worth a turn at once */
-	uint64_t delay;		  /* ns; less than that is after this time */
-	uint64_t age_max;	  /* ns */
-	uint64_t commit_wait;	  /* ns */
-	bool commit_part;	  /* a part of a file may be made stable by itself */
-	uint64_t reply_delay_max; /* ns */
-};
-
-/* All that a reload can change of an export. */
-struct export_settings {
-	struct readahead_tuning tuning;
-	uint64_t prefetch_step; /* bytes, at most SCRATCH_MAX */
-	struct device_settings device;
-	struct writeback_settings writeback;
-	enum fsstat_rule fsstat_rule;
 };
 
 struct export_io {
@@ -67,7 +43,7 @@ struct export_io {
 	_Atomic uint64_t devices;
 	_Atomic enum fsstat_said fsstat_said; /* the last one */
 	_Atomic uint32_t fsstat_turn;
-	struct export_settings *settings; /* under RCU; replaced with the list's lock */
+	struct export_settings *settings; /* in force; replaced with the list's lock */
 	struct readahead *engine;	  /* of the module: it outlives all exports */
 	struct readahead_counters counters;
 	struct export_io *next; /* the list of all; its lock */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "disk/export_io.h"
+#include "disk/export_settings.h"
 
 /* clang-format off */
 #define RA_FIELDS_EXPORT_EXPORT(decl) decl;
