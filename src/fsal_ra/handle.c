@@ -227,8 +227,10 @@ static fsal_status_t rename_(struct fsal_obj_handle *obj_hdl, struct fsal_obj_ha
 			 olddir->obj_ops->rename(ra_sub_of(obj_hdl), olddir, old_name,
 						 ra_sub_of(newdir_hdl), new_name RA_DIR2_ARGS));
 	/* A file renamed over has lost its name: those without a link are looked for. */
-	if (!FSAL_IS_ERROR(status))
+	if (!FSAL_IS_ERROR(status)) {
+		ra_io_renamed();
 		writeback_renamed();
+	}
 	return status;
 }
 

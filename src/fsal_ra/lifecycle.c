@@ -27,6 +27,11 @@
 
 /* Maintenance runs this often (ns). */
 #define TICK CLOCK_SECOND
+/*
+ * After a rename descriptors are looked through at once, but then for so many times as long as that took
+ * not again: renames cost a twentieth of a processor at most, however many they are.
+ */
+#define SWEEP_REST 20
 /* A scratch buffer unused for this long is freed (ns). */
 #define SCRATCH_IDLE (10 * CLOCK_SECOND)
 
@@ -35,6 +40,7 @@ static struct {
 	pthread_cond_t wake;
 	pthread_t thread;
 	bool running, stopping;
+	atomic_bool renamed; /* a file may have lost its name */
 	struct readahead *engine;
 	_Atomic uint64_t drain_timeout; /* ns */
 } module = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -90,30 +96,68 @@ void ra_io_export_release(struct ra_export *exp)
 
 /* ---- maintenance ------------------------------------------------------------------------ */
 
+/* Looks through the descriptors; returns when a rename may have that done again. */
+static uint64_t sweep(uint64_t now)
+{
+	uint64_t end;
+
+	atomic_store(&module.renamed, false);
+	backing_sweep(now, false);
+	end = clock_now();
+	return end + SWEEP_REST * (end - now);
+}
+
 static void maintain(uint64_t now)
 {
-	backing_sweep(now, false);
 	readahead_sweep(module.engine, exports_past(), now);
 	if (now > SCRATCH_IDLE)
 		scratch_trim(now - SCRATCH_IDLE);
 }
 
+/* Waits for a rename, but not before REST, or for the time UNTIL; with the lock. */
+static void wait_for_work(uint64_t rest, uint64_t until)
+{
+	int err = 0;
+
+	while (!module.stopping && !err) {
+		bool renamed = atomic_load(&module.renamed);
+
+		if (renamed && clock_now() >= rest)
+			break;
+		err = clock_cond_wait_until(&module.wake, &module.lock,
+					    renamed && rest < until ? rest : until);
+		if (renamed && clock_now() < until)
+			err = 0; /* only the rest was over */
+	}
+}
+
 static void *maintainer(void *arg)
 {
+	uint64_t next = clock_now() + TICK, rest = 0;
+
 	SetNameFunction("ra_maintain");
 	pthread_mutex_lock(&module.lock);
 	while (!module.stopping) {
-		uint64_t until = clock_now() + TICK;
-		int err = 0;
-
-		while (!module.stopping && !err)
-			err = clock_cond_wait_until(&module.wake, &module.lock, until);
+		wait_for_work(rest, next);
 		pthread_mutex_unlock(&module.lock);
-		maintain(clock_now());
+		rest = sweep(clock_now());
+		if (clock_now() >= next) {
+			maintain(clock_now());
+			next = clock_now() + TICK;
+		}
 		pthread_mutex_lock(&module.lock);
 	}
 	pthread_mutex_unlock(&module.lock);
 	return NULL;
+}
+
+void ra_io_renamed(void)
+{
+	if (atomic_exchange(&module.renamed, true))
+		return; /* it is known */
+	pthread_mutex_lock(&module.lock);
+	pthread_cond_signal(&module.wake);
+	pthread_mutex_unlock(&module.lock);
 }
 
 static int maintainer_start(void)

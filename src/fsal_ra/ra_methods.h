@@ -102,6 +102,8 @@ void ra_io_export_drain(struct ra_export *exp);
 void ra_io_export_release(struct ra_export *exp);
 /* The export's root is known, on the file system mounted at PATH: its device is in use from now on. */
 void ra_io_export_root(struct ra_export *exp, const char *path);
+/* A name was replaced, below whichever export: a file may have lost its last one. O(1). */
+void ra_io_renamed(void);
 /* fsstat.c: after the sub-FSAL filled FSSTAT's counters. */
 void ra_io_fsstat(struct ra_export *exp, fsal_dynamicfsinfo_t *info);
 
