@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""What a server uses over time: memory (MiB), descriptors, threads. Looked at by a thread of its own.
+"""What a server uses over time: memory (MiB), descriptors, threads; a thread of its own looks.
 
     usage = Usage(pid)
     ...

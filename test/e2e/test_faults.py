@@ -107,8 +107,9 @@ class Strace:
         if fault.call in ONLY_OUR_FILES:
             paths = ["-P", f"{scene.path}/f0", "-P", f"{scene.path}/w"]
         self.process = subprocess.Popen(
-            ["strace", "-f", *paths, "-e", f"trace={fault.call}", "-o", self.output,
-             "-e", f"inject={fault.call}:error={fault.error}{when}", "-p", str(scene.server.process.pid)],
+            ["strace", "-f", *paths, "-o", self.output, "-p", str(scene.server.process.pid),
+             "-e", f"trace={fault.call}",
+             "-e", f"inject={fault.call}:error={fault.error}{when}"],
             stderr=subprocess.PIPE, text=True)
         e2e.at_exit(lambda: e2e.end_process(self.process))
         self.said = self.process.stderr.readline()
@@ -156,7 +157,8 @@ def judge(what, fault, stock, ra):
     if fault.told:
         e2e.check(commit != nfs3.OK, f"{what}: COMMIT tells", commit)
     if stock is None or set(stock[0]) == {nfs3.OK}:
-        e2e.check(set(reads) == {nfs3.OK}, f"{what}: no READ fails that would not with stock", reads)
+        e2e.check(set(reads) == {nfs3.OK}, f"{what}: no READ fails that would not with stock",
+                  reads)
     if stock and stock[2][1] != nfs3.OK:
         e2e.check(commit != nfs3.OK, f"{what}: COMMIT fails where stock's does", (stock[2], commit))
     if fault.told is False:
@@ -209,13 +211,14 @@ def threads(work, path, plugin):
     strace = Strace(scene, fault)
     scene.server.exports[0]["params"]["Queue_Depth"] = 32
     scene.server.reload()
+    injected = strace.detach()  # before any load: ntirpc does not end once its own threads failed
     scene.drop()
     reads, wrong = scene.read()
     written = scene.write_and_commit()
-    injected = strace.detach()
     e2e.note(f"{what}: {injected} failed; {control_client.device()}")
     e2e.check(injected, f"{what}: starting one was tried")
-    e2e.check(re.search(r"RA: device .*only \d+ of \d+ threads could be started", scene.server.log_text()),
+    e2e.check(re.search(r"RA: device .*only \d+ of \d+ threads could be started",
+                        scene.server.log_text()),
               f"{what}: the log says so", scene.server.log_text()[-1500:])
     e2e.check(set(reads) == {nfs3.OK} and not wrong and written == (nfs3.OK, nfs3.OK, True),
               f"{what}: the others do the work", (reads, wrong, written))

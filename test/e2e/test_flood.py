@@ -66,8 +66,9 @@ class Victim(threading.Thread):
         self.stopping.set()
         self.join(120)
         waits = sorted(self.waits) or [0]
-        e2e.note(f"{what}: beside it a reader of one block at a time had {len(self.waits)} answers, "
-                 f"median {waits[len(waits) // 2] * 1000:.0f} ms, longest {waits[-1]:.2f} s")
+        e2e.note(f"{what}: beside it a reader of one block at a time had {len(self.waits)} "
+                 f"answers, median {waits[len(waits) // 2] * 1000:.0f} ms, "
+                 f"longest {waits[-1]:.2f} s")
         e2e.check(not self.is_alive() and self.waits and not self.wrong,
                   f"{what}: the victim has all its answers", self.wrong[:3])
 
@@ -86,7 +87,8 @@ def within_ceilings(what, usage, connections):
 
 def cool_down(server, usage, what):
     """Everything that the flood took is given back."""
-    back = e2e.wait_for(lambda: usage.now().descriptors <= usage.first.descriptors + CEILING_DESCRIPTORS, 60)
+    limit = usage.first.descriptors + CEILING_DESCRIPTORS
+    back = e2e.wait_for(lambda: usage.now().descriptors <= limit, 60)
     e2e.check(server.alive() and back, f"{what}: the server lives, connections are gone",
               (usage.first, server.alive() and usage.now()))
 

@@ -27,8 +27,13 @@ RANGE = 8 * MIB  # of a partial COMMIT
 CUTS = 6
 SECONDS = 40  # longest time of writing
 FILE_SYSTEMS = {"ext4": ("ext4", "data=ordered"), "ext4-writeback": ("ext4", "data=writeback"),
-                "ext4-journal": ("ext4", "data=journal"), "xfs": ("xfs", ""), "btrfs": ("btrfs", "")}
-EVERYDAY = ("ext4:stock", "ext4", "ext4:eager", "ext4-writeback", "ext4-journal", "xfs", "btrfs")
+                "ext4-journal": ("ext4", "data=journal"), "xfs": ("xfs", ""),
+                "btrfs": ("btrfs", "")}
+EVERYDAY = ("ext4:stock", "ext4", "ext4:eager", "ext4:parts", "ext4-writeback", "ext4-journal",
+            "xfs", "btrfs")
+# Nothing is written out before a COMMIT, which is one of its range only.
+PARTS = server_configs.named("idle")._replace(name="parts")
+PARTS = PARTS._replace(export={**PARTS.export, "Commit_Part": "true"})
 
 
 class InOrder(verifying_client.Writer):
@@ -36,10 +41,11 @@ class InOrder(verifying_client.Writer):
 
     def send_new(self):
         file = self.files[0]
-        if file.at and file.at % RANGE == 0 and not self.told:
+        if file.at >= 2 * RANGE and file.at % RANGE == 0 and not self.told:
             self.told = True
             whole = self.random.random() < 0.2
-            self.send_commit(file, *((0, 0) if whole else (file.at - RANGE, RANGE)))
+            # of what lies further behind: what was just written stays dirty
+            self.send_commit(file, *((0, 0) if whole else (file.at - 2 * RANGE, RANGE)))
             return
         self.told = False
         self.write_new(file, file.at, verifying_client.RUN)
@@ -109,6 +115,8 @@ def counters_tell(stats, config, place, what):
     e2e.note(f"{what}: RA_STATS {stats}")
     if config.name == "off" or not place.queues:
         return
+    if "Commit_Part" in config.export:
+        e2e.check(stats.get("part_commits", 0) > 0, f"{what}: COMMITs were of a part", stats)
     e2e.check(stats.get("commits", 0) > 0, f"{what}: COMMITs waited for turns", stats)
     e2e.check(stats.get("writeback_bytes", 0) >= 4 << 20, f"{what}: write-back had turns", stats)
 
@@ -133,7 +141,7 @@ def case(mechdisk, plugin, name, config):
     place.queues = "demand reads queued" in server.log_text()
     load = Load(server, place.record).start()
     e2e.wait_for(lambda: len(load.taken) >= 2 or load.failed, SECONDS)
-    place.disk.timing(False)  # some in the mechanical order and pace, the rest need not take so long
+    place.disk.timing(False)  # some at its pace, the rest need not take so long
     e2e.check(e2e.wait_for(lambda: load.enough() or load.failed, SECONDS),
               f"{what}: enough was written within {SECONDS} s",
               [load.cells, load.in_order.commits, load.scattered.commits, load.failed])
@@ -161,7 +169,8 @@ def main():
     for text in wanted:
         name, _, config = text.partition(":")
         began = time.monotonic()
-        case(mechdisk, plugin, name, server_configs.named(config or "ra"))
+        settings = PARTS if config == PARTS.name else server_configs.named(config or "ra")
+        case(mechdisk, plugin, name, settings)
         e2e.note(f"{text}: {time.monotonic() - began:.1f} s")
     e2e.finish()
 

@@ -197,6 +197,22 @@ def ranges_and_clients(mechdisk, plugin, config):
     scene.end("ranges_and_clients")
 
 
+def part_commit(mechdisk, plugin, config):
+    """COMMITs of the bad part, with more of the file written."""
+    scene = Scene(mechdisk, plugin, config)
+    scene.spoil()
+    scene.write()
+    scene.commit(0, BAD, 4 * UNIT)
+    scene.expect("an error in a part: its COMMIT fails", -1, nfs3.IO)
+    scene.heal()
+    scene.write()
+    scene.commit(0, BAD, 4 * UNIT)
+    scene.expect("an error in a part: written again, its COMMIT succeeds", -1, nfs3.OK)
+    scene.commit()
+    scene.expect("an error in a part: and so does that of the whole", -1, nfs3.OK)
+    scene.end("part_commit")
+
+
 def many_files(mechdisk, plugin, config):
     """Every file has a bad page: none may be forgotten, however few are kept track of."""
     scene = Scene(mechdisk, plugin, config)
@@ -346,8 +362,9 @@ def full_disk(mechdisk, plugin, config):
 
 
 TESTS = {f.__name__: f for f in (at_commit, bytes_after_repair, before_commit, ranges_and_clients,
-                                 many_files, closed_descriptors, closed_and_reload, stable_writes,
-                                 settings_change, export_comes_back, killed, full_disk)}
+                                 part_commit, many_files, closed_descriptors, closed_and_reload,
+                                 stable_writes, settings_change, export_comes_back, killed,
+                                 full_disk)}
 
 if __name__ == "__main__":
     server_configs.run(TESTS, __doc__, sys.argv[1:])
