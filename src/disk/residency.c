@@ -72,7 +72,7 @@ void residency_init(struct residency *r)
 {
 	lock_init(&r->lock, LOCK_LEAF);
 	r->map = NULL;
-	r->map_len = 0;
+	r->map_from = r->map_len = 0;
 }
 
 static void unmap(struct residency *r)
@@ -80,7 +80,7 @@ static void unmap(struct residency *r)
 	if (r->map != NULL)
 		munmap(r->map, r->map_len);
 	r->map = NULL;
-	r->map_len = 0;
+	r->map_from = r->map_len = 0;
 }
 
 void residency_fini(struct residency *r)
@@ -89,30 +89,35 @@ void residency_fini(struct residency *r)
 	lock_fini(&r->lock);
 }
 
-/* The mapping of the file up to at least END, made or remade; with the lock. */
-static bool map_upto(struct residency *r, int fd, uint64_t size, uint64_t end)
+/*
+ * The window that OFFSET is in, mapped up to at least END, which is in it too, and to the end of the
+ * file; with the lock.
+ */
+static bool map_window(struct residency *r, int fd, uint64_t size, uint64_t offset, uint64_t end)
 {
-	uint64_t len = size > end ? size : end;
+	uint64_t from = offset - offset % RESIDENCY_WINDOW, upto = size > end ? size : end;
+	uint64_t len = upto - from < RESIDENCY_WINDOW ? upto - from : RESIDENCY_WINDOW;
 	void *map;
 
 	lock_assert_held(&r->lock);
-	if (end <= r->map_len)
+	if (from == r->map_from && end - from <= r->map_len)
 		return true;
 	unmap(r);
-	map = mmap(NULL, len, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	map = mmap(NULL, len, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, (off_t)from);
 	if (map == MAP_FAILED)
 		return false;
 	r->map = map;
+	r->map_from = from;
 	r->map_len = len;
 	return true;
 }
 
-/* Whether LEN bytes of the mapping from OFFSET on, at most a span, are there. */
+/* Whether LEN bytes of the mapping from OFFSET of the file on, at most a span, are there. */
 static bool span_resident(const struct residency *r, uint64_t offset, uint64_t len)
 {
 	unsigned char vec[MINCORE_SPAN / PAGE_MIN];
 
-	if (mincore((char *)r->map + offset, len, vec))
+	if (mincore((char *)r->map + (offset - r->map_from), len, vec))
 		return false;
 	for (uint64_t i = 0; i < (len + probe.page - 1) / probe.page; i++)
 		if (!(vec[i] & 1))
@@ -120,17 +125,26 @@ static bool span_resident(const struct residency *r, uint64_t offset, uint64_t l
 	return true;
 }
 
+/* How much of [offset, end) is asked at once: a span, within one window. */
+static uint64_t span_at(uint64_t offset, uint64_t end)
+{
+	uint64_t n = end - offset < MINCORE_SPAN ? end - offset : MINCORE_SPAN;
+	uint64_t room = RESIDENCY_WINDOW - offset % RESIDENCY_WINDOW;
+
+	return n < room ? n : room;
+}
+
 static bool mincore_resident(struct residency *r, int fd, uint64_t size, uint64_t offset,
 			     uint64_t end)
 {
-	bool resident;
+	bool resident = true;
 
 	lock_take(&r->lock);
-	resident = map_upto(r, fd, size, end);
 	while (resident && offset < end) {
-		uint64_t n = end - offset < MINCORE_SPAN ? end - offset : MINCORE_SPAN;
+		uint64_t n = span_at(offset, end);
 
-		resident = span_resident(r, offset, n);
+		resident =
+			map_window(r, fd, size, offset, offset + n) && span_resident(r, offset, n);
 		offset += n;
 	}
 	lock_drop(&r->lock);

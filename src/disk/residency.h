@@ -3,7 +3,13 @@
  * Whether a range of a file is in the page cache, asked without starting I/O.
  *
  *   cachestat(2)   Linux 6.5: counts the pages of a range, a third of a microsecond
- *   mincore(2)     elsewhere: over a mapping of the file that is kept, and grows with it
+ *   mincore(2)     elsewhere: over a mapping of the file that is kept
+ *
+ * What is mapped of a file is a window around what was asked last, whatever the file's size: all of
+ * them together must leave address space for the server.
+ *
+ *   file     |.........|.........|.........|.........|...   multiples of RESIDENCY_WINDOW
+ *   mapped                       [=========]                a reader who goes on in it maps nothing
  *
  * The answer may be out of date when it arrives; it decides who reads, never what is read.
  */
@@ -15,11 +21,14 @@
 
 #include "common/lock.h"
 
+/* The most that is mapped of one file (bytes). */
+#define RESIDENCY_WINDOW (UINT64_C(64) << 20)
+
 /* Of one descriptor. */
 struct residency {
 	struct lock lock;
-	void *map; /* mincore only */
-	uint64_t map_len;
+	void *map;		    /* mincore only */
+	uint64_t map_from, map_len; /* of the file, bytes */
 };
 
 /* Names of the ways to ask, "auto" first; NULL beyond the last. */

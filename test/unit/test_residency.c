@@ -84,6 +84,27 @@ static void test_longer_than_a_span(void **state)
 	assert_false(residency_of(&r, fd, size, 0, 9 * MIB));
 }
 
+/* Whole files were mapped once: huge sparse ones left no address space to anybody else. */
+static void test_of_a_huge_file_a_window_is_mapped(void **state)
+{
+	uint64_t size = UINT64_C(1) << 43, edge = 3 * RESIDENCY_WINDOW;
+	void *map;
+
+	assert_int_equal(ftruncate(fd, (off_t)size), 0);
+	for (uint64_t at = edge - 2 * HOST_PAGE; at < edge + 2 * HOST_PAGE; at += HOST_PAGE)
+		assert_int_equal(pwrite(fd, "x", 1, (off_t)at), 1);
+	assert_true(residency_of(&r, fd, size, edge - HOST_PAGE, HOST_PAGE));
+	assert_true(r.map_len <= RESIDENCY_WINDOW);
+	map = r.map;
+	assert_true(residency_of(&r, fd, size, edge - 2 * HOST_PAGE, 2 * HOST_PAGE));
+	assert_false(residency_of(&r, fd, size, edge - RESIDENCY_WINDOW, HOST_PAGE));
+	assert_ptr_equal(r.map, map); /* a reader who goes on maps nothing */
+	assert_true(residency_of(&r, fd, size, edge - 2 * HOST_PAGE, 4 * HOST_PAGE));
+	assert_false(residency_of(&r, fd, size, edge - 2 * HOST_PAGE, 5 * HOST_PAGE));
+	assert_false(residency_of(&r, fd, size, size - HOST_PAGE, HOST_PAGE));
+	assert_true(r.map_len <= RESIDENCY_WINDOW);
+}
+
 static void test_unsure_is_no(void **state)
 {
 	struct residency other;
@@ -114,6 +135,7 @@ int main(void)
 		BOTH(test_the_end_of_the_file),
 		BOTH(test_a_file_that_grows),
 		BOTH(test_longer_than_a_span),
+		BOTH(test_of_a_huge_file_a_window_is_mapped),
 		BOTH(test_unsure_is_no),
 		cmocka_unit_test(test_names),
 	};
