@@ -18,28 +18,52 @@ static void average(double *mean, uint32_t *n, double x)
 	*mean += (x - *mean) / *n;
 }
 
+/* One more in a row that is not believed; true: so many are right, and the bandwidth is not. */
+static bool outvoted(struct cost_model *m, uint32_t *in_a_row)
+{
+	if (++*in_a_row < COST_SURE)
+		return false;
+	m->runs = m->slow = m->fast = 0;
+	return true;
+}
+
+static void observe_run(struct cost_model *m, uint64_t bytes, uint64_t service)
+{
+	double per_byte = (double)service / (double)bytes;
+
+	if (bytes < COST_RUN)
+		return;
+	/* a pause by another program is no bandwidth */
+	if (m->runs == COST_SURE && per_byte >= 4 * m->ns_per_byte && !outvoted(m, &m->slow))
+		return;
+	m->slow = 0;
+	average(&m->ns_per_byte, &m->runs, per_byte);
+}
+
+static void observe_jump(struct cost_model *m, uint64_t bytes, uint64_t service)
+{
+	double transfer = m->runs < COST_SURE ? 0 : (double)bytes * m->ns_per_byte;
+
+	/* it was in memory: another had read it meanwhile */
+	if ((double)service * 4 < transfer && !outvoted(m, &m->fast))
+		return;
+	m->fast = 0;
+	if (m->runs < COST_SURE)
+		transfer = 0;
+	/* a small read is all seek, also before the bandwidth is known */
+	if (m->runs == COST_SURE || bytes <= COST_RUN)
+		average(&m->seek_ns, &m->jumps,
+			(double)service > transfer ? (double)service - transfer : 0);
+}
+
 void cost_observe(struct cost_model *m, uint64_t bytes, uint64_t service, bool contiguous)
 {
-	double transfer;
-
 	if (!bytes)
 		return;
-	if (contiguous) {
-		/* a pause by another program is no bandwidth: ignore what is far off */
-		double per_byte = (double)service / (double)bytes;
-
-		if (bytes >= COST_RUN && (m->runs < COST_SURE || per_byte < 4 * m->ns_per_byte))
-			average(&m->ns_per_byte, &m->runs, per_byte);
-		return;
-	}
-	/* a small read is all seek, also before the bandwidth is known */
-	if (m->runs < COST_SURE && bytes > COST_RUN)
-		return;
-	transfer = m->runs < COST_SURE ? 0 : (double)bytes * m->ns_per_byte;
-	if ((double)service * 4 < transfer)
-		return; /* it was in memory: another had read it meanwhile */
-	average(&m->seek_ns, &m->jumps,
-		(double)service > transfer ? (double)service - transfer : 0);
+	if (contiguous)
+		observe_run(m, bytes, service);
+	else
+		observe_jump(m, bytes, service);
 }
 
 bool cost_seek_known(const struct cost_model *m)

@@ -7,7 +7,11 @@
  * up to a round of a third of the longest wait. N streams served in turn each wait N turns: for a
  * longest wait L a turn may take no more than L/N. Where small demand reads are about, a turn is
  * interrupted after a slice, Demand_Wait less a seek; since the disk has to seek then anyway,
- * chunks need be no longer than that. Pure; no locking of its own.
+ * chunks need be no longer than that.
+ *
+ * A run far slower than the others, or a jump far faster than the bandwidth allows, is an accident
+ * and not believed; so many of them in a row as an average rests on are none: then the bandwidth
+ * believed is the one that is wrong, and is begun anew. Pure; no locking of its own.
  */
 #ifndef SCHED_COST_H
 #define SCHED_COST_H
@@ -27,6 +31,7 @@ struct cost_model {
 	double ns_per_byte; /* 0: not known yet */
 	double seek_ns;
 	uint32_t runs, jumps; /* how many observations of each, up to COST_SURE */
+	uint32_t slow, fast;  /* not believed in a row: runs far slower, jumps faster than a run */
 };
 
 /* One read of BYTES took SERVICE ns; it continued the one before on the device, or did not. */

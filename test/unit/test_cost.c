@@ -86,12 +86,39 @@ static void test_odd_observations_do_no_harm(void **state)
 	learn_disk(&m);
 	before = cost_chunk(&m, &l.cost, 8, false);
 	for (int i = 0; i < 100; i++) {
-		cost_observe(&m, MIB, 60 * SEC, true); /* a pause is no bandwidth */
-		cost_observe(&m, 4096, 10 * SEC, true);
-		cost_observe(&m, 0, 10 * SEC, false);
-		cost_observe(&m, 8192, 5000, false); /* out of the page cache: no seek of 0 */
+		for (int k = 0; k < 7; k++) {
+			cost_observe(&m, MIB, 60 * SEC, true); /* a pause is no bandwidth */
+			cost_observe(&m, 4096, 10 * SEC, true);
+			cost_observe(&m, 0, 10 * SEC, false);
+			cost_observe(&m, 8192, 5000, false); /* out of memory: no seek of 0 */
+		}
+		learn_disk(&m);
 	}
 	assert_int_equal(cost_chunk(&m, &l.cost, 8, false), before);
+}
+
+/* Eight fast reads (holes, a cache below us) once made every one of a disk an accident for ever. */
+static void test_a_fast_burst_is_not_believed_for_ever(void **state)
+{
+	struct cost_model m = {0};
+
+	for (int i = 0; i < 20; i++)
+		cost_observe(&m, MIB, MIB / 5, true);
+	for (int i = 0; i < 20; i++)
+		cost_observe(&m, MIB, DISK_NS(MIB), true);
+	assert_in_range((uint64_t)(m.ns_per_byte * 1000), 7600, 7800);
+}
+
+/* Bandwidth learnt in a bad minute must not keep seeks from being learnt. */
+static void test_a_slow_spell_is_not_believed_for_ever(void **state)
+{
+	struct cost_model m = {0};
+
+	for (int i = 0; i < 20; i++)
+		cost_observe(&m, MIB, SEC, true);
+	for (int i = 0; i < 20; i++)
+		cost_observe(&m, 64 * KIB, 10 * MSEC, false);
+	assert_in_range((uint64_t)m.seek_ns, 9 * MSEC, 11 * MSEC);
 }
 
 /* Without seeks (a solid-state disk) nothing divides by them. */
@@ -116,6 +143,8 @@ int main(void)
 		cmocka_unit_test(test_turns_fit_into_max_wait),
 		cmocka_unit_test(test_small_demands_make_chunks_short),
 		cmocka_unit_test(test_odd_observations_do_no_harm),
+		cmocka_unit_test(test_a_fast_burst_is_not_believed_for_ever),
+		cmocka_unit_test(test_a_slow_spell_is_not_believed_for_ever),
 		cmocka_unit_test(test_a_disk_without_seeks),
 	};
 
