@@ -106,6 +106,11 @@ uint64_t backing_block(struct backing *b, uint64_t offset)
 	return UNMAPPED_BASE + ((b->file & 0xfffff) << 40) + offset % (UINT64_C(1) << 40);
 }
 
+bool backing_written(struct backing *b, uint64_t offset, uint64_t len, uint64_t *block)
+{
+	return extent_map_written(&b->extents, offset, len, extent_fetch_fiemap, &b->fd, block);
+}
+
 uint64_t backing_place(struct backing *b, uint64_t offset)
 {
 	uint64_t block = backing_block(b, offset), before;

@@ -66,6 +66,8 @@ void backing_unuse(struct backing *b);
 bool backing_resident(struct backing *b, uint64_t offset, uint64_t len);
 /* The device address of OFFSET; where unmapped, one that keeps file order. */
 uint64_t backing_block(struct backing *b, uint64_t offset);
+/* Whether LEN bytes at OFFSET are written on the device, as far as known; then *BLOCK is where. */
+bool backing_written(struct backing *b, uint64_t offset, uint64_t len, uint64_t *block);
 /* Where OFFSET will go if it has no place yet: behind the byte before it. */
 uint64_t backing_place(struct backing *b, uint64_t offset);
 /* Asks the file system for the size again. */

@@ -20,6 +20,8 @@
 #define READS_SATURATION 4
 /* Looks at the number of reads that are averaged. */
 #define READS_AVERAGED 16
+/* READs past the queue of a device that may seek after all are measured so far apart (ns). */
+#define SAMPLE_INTERVAL UINT64_C(50000000)
 
 static struct {
 	struct lock lock;
@@ -103,6 +105,9 @@ static void take(struct device *d, dev_t dev, const struct device_settings *s)
 	atomic_store(&d->dev, dev);
 	atomic_fetch_add(&d->taken, 1);
 	device_mode_init(&d->mode, is_rotating(dev), s->depth);
+	lock_take(&d->evidence_lock);
+	d->evidence = (struct seek_evidence){0};
+	lock_drop(&d->evidence_lock);
 	apply_mode(d);
 	say_taken(d, s);
 }
@@ -125,6 +130,7 @@ static struct device *append(dev_t dev, const struct device_settings *s, int *er
 		free(d);
 		return NULL;
 	}
+	lock_init(&d->evidence_lock, LOCK_LEAF);
 	take(d, dev, s);
 	table.device[table.n++] = d;
 	return d;
@@ -226,8 +232,10 @@ void device_stop_all(void)
 	for (unsigned int i = 0; i < table.n; i++)
 		dispatcher_fini(&table.device[i]->dispatcher);
 	lock_take(&table.lock);
-	for (unsigned int i = 0; i < table.n; i++)
+	for (unsigned int i = 0; i < table.n; i++) {
+		lock_fini(&table.device[i]->evidence_lock);
 		free(table.device[i]);
+	}
 	table.n = 0;
 	lock_drop(&table.lock);
 }
@@ -260,41 +268,66 @@ double device_price(struct device *d)
 
 /* ---- what is found out ------------------------------------------------------------------- */
 
-/* Whether SEEK (ns) may change the mode: without a lock, for it seldom does. */
-static bool is_news(const struct device *d, double seek)
+/* Adds one read to the evidence; what it settles, with the mean cost (ns) of a seek. */
+static enum device_learns weigh(struct device *d, const struct seek_sample *s, double *mean)
 {
-	switch (atomic_load_explicit(&d->learns, memory_order_relaxed)) {
-	case DEVICE_LEARNS_FREE:
-		return seek < DEVICE_SEEK_NONE;
-	case DEVICE_LEARNS_DEAR:
-		return seek >= DEVICE_SEEK_REAL;
-	default:
-		return false;
-	}
+	enum device_learns verdict;
+
+	lock_take(&d->evidence_lock);
+	verdict = seek_evidence_add(&d->evidence, s);
+	*mean = d->evidence.mean;
+	lock_drop(&d->evidence_lock);
+	return verdict;
 }
 
-void device_learn(struct device *d)
+static void learn(struct device *d, enum device_learns what, double mean)
 {
-	struct cost_model cost;
-	bool changed, seeks_free;
+	bool changed;
 
-	if (atomic_load_explicit(&d->learns, memory_order_relaxed) == DEVICE_LEARNS_NOTHING)
-		return;
-	cost = dispatcher_cost(&d->dispatcher);
-	if (!cost_seek_known(&cost) || !is_news(d, cost.seek_ns))
-		return;
 	lock_take(&table.lock);
-	changed = device_mode_learn(&d->mode, cost.seek_ns);
-	seeks_free = d->mode.seeks_free;
+	changed = device_mode_learn(&d->mode, what);
 	if (changed)
 		apply_mode(d);
 	lock_drop(&table.lock);
-	if (changed)
-		log_line(LOG_LEVEL_EVENT,
-			 "device %u:%u says it rotates, and a seek costs %.2f ms: treated as %s",
-			 major(d->dev), minor(d->dev), cost.seek_ns / 1e6,
-			 seeks_free ? "flash (Queue_Depth = 1 would insist)"
-				    : "a rotating disk again");
+	if (!changed)
+		return;
+	if (what == DEVICE_LEARNS_DEAR) {
+		lock_take(&d->evidence_lock);
+		seek_evidence_returned(&d->evidence);
+		lock_drop(&d->evidence_lock);
+	}
+	log_line(LOG_LEVEL_EVENT,
+		 "device %u:%u says it rotates, and a seek costs %.2f ms: treated as %s",
+		 major(d->dev), minor(d->dev), mean / 1e6,
+		 what == DEVICE_LEARNS_FREE ? "flash (Queue_Depth = 1 would insist)"
+					    : "a rotating disk again");
+}
+
+void device_observe(struct device *d, uint64_t block, uint64_t len, uint64_t service,
+		    uint32_t readers)
+{
+	struct seek_sample s = {.block = block, .len = len, .service = service, .readers = readers};
+	enum device_learns learns = atomic_load_explicit(&d->learns, memory_order_relaxed), verdict;
+	struct cost_model cost;
+	double mean;
+
+	dispatcher_observe(&d->dispatcher, block, len, service);
+	if (learns == DEVICE_LEARNS_NOTHING)
+		return;
+	cost = dispatcher_cost(&d->dispatcher);
+	if (cost_run_known(&cost))
+		s.ns_per_byte = cost.ns_per_byte;
+	verdict = weigh(d, &s, &mean);
+	if (verdict == learns)
+		learn(d, verdict, mean);
+}
+
+bool device_sample_due(struct device *d, uint64_t now)
+{
+	uint64_t next = atomic_load_explicit(&d->next_sample, memory_order_relaxed);
+
+	return now >= next &&
+	       atomic_compare_exchange_strong(&d->next_sample, &next, now + SAMPLE_INTERVAL);
 }
 
 /* Writes that the kernel has given to the device; 0 where it does not say. */

@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "disk/device_mode.h"
+#include "disk/seek_evidence.h"
 #include "pricing/board.h"
 #include "sched/dispatcher.h"
 
@@ -37,6 +38,10 @@ struct device {
 	atomic_bool queues, own_queues;
 	_Atomic uint32_t own_depth;
 	_Atomic enum device_learns learns;
+	_Atomic uint32_t reading;     /* reads that we know of, at the device now */
+	_Atomic uint64_t next_sample; /* ns: when a READ past the queue is measured again */
+	struct lock evidence_lock;    /* a leaf; of: */
+	struct seek_evidence evidence;
 	struct dispatcher dispatcher;
 	struct price_board prices; /* what its use costs */
 	double reads;		   /* queued or running, averaged: device_price() */
@@ -75,10 +80,14 @@ struct device *device_use(dev_t dev, const struct device_settings *s, _Atomic ui
 /* The export with these bits is gone. */
 void device_unuse(uint64_t devices);
 /*
- * Looks at what seeks have cost: a virtual machine's disk often says that it rotates and does not.
- * After each request that the dispatcher observed.
+ * LEN bytes at BLOCK came from the device, not from memory, in SERVICE ns, READERS reads being under
+ * way when that began: what it costs to seek, and whether it does. A virtual machine's disk often
+ * says that it rotates and does not.
  */
-void device_learn(struct device *d);
+void device_observe(struct device *d, uint64_t block, uint64_t len, uint64_t service,
+		    uint32_t readers);
+/* Whether a READ that goes past the queue should be measured now. */
+bool device_sample_due(struct device *d, uint64_t now);
 /* Applies S to the devices whose bits are set. */
 void device_configure(uint64_t devices, const struct device_settings *s);
 /* The Nth device, NULL beyond the last. */

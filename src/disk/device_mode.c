@@ -20,15 +20,12 @@ enum device_learns device_mode_learns(const struct device_mode *m)
 	return m->seeks_free ? DEVICE_LEARNS_DEAR : DEVICE_LEARNS_FREE;
 }
 
-bool device_mode_learn(struct device_mode *m, double seek)
+bool device_mode_learn(struct device_mode *m, enum device_learns what)
 {
-	enum device_learns learns = device_mode_learns(m);
-	bool free = learns == DEVICE_LEARNS_FREE && seek < DEVICE_SEEK_NONE;
-	bool dear = learns == DEVICE_LEARNS_DEAR && seek >= DEVICE_SEEK_REAL;
-
-	if (free || dear)
-		m->seeks_free = free;
-	return free || dear;
+	if (what == DEVICE_LEARNS_NOTHING || what != device_mode_learns(m))
+		return false;
+	m->seeks_free = what == DEVICE_LEARNS_FREE;
+	return true;
 }
 
 bool device_mode_look(struct device_mode *m, bool writing)

@@ -6,11 +6,11 @@
  *   Queue_Depth = 0:
  *
  *              rotates?
- *       no /            \ yes         a seek costs < 1 ms
+ *       no /            \ yes         seeks cost < 1 ms
  *     +-------+     +------+ -------------------------> +------------+
  *     | flash |     | disk |                            | seeks free |
  *     | 8     |     | 1    | <------------------------- | 8          |
- *     | direct|     | queue|     a seek costs >= 20 ms  | direct     |
+ *     | direct|     | queue|     seeks cost >= 4 ms     | direct     |
  *     +-------+     +------+                            +------------+
  *
  *   over each of these, while others than us write to the device: at least 32, direct
@@ -31,11 +31,11 @@
 #define DEVICE_DEPTH_FLASH   8
 #define DEVICE_DEPTH_FOREIGN 32
 /*
- * A seek cheaper than the first is no seek (ns). Dearer than the second, it is one after all: seen
- * by DEVICE_DEPTH_FLASH requests that wait for each other.
+ * A seek cheaper than the first is no seek (ns). Dearer than the second, it is one after all. What
+ * is needed to believe either: seek_evidence.h.
  */
 #define DEVICE_SEEK_NONE 1e6
-#define DEVICE_SEEK_REAL 20e6
+#define DEVICE_SEEK_REAL 4e6
 /* Looks for writes of others that are averaged, and the shares of busy ones that make a change. */
 #define DEVICE_FOREIGN_AVERAGED 8
 #define DEVICE_FOREIGN_BUSY	0.5
@@ -55,8 +55,8 @@ struct device_mode {
 void device_mode_init(struct device_mode *m, bool rotating, uint32_t configured);
 /* Another Queue_Depth. What was learnt of seeks stays, writes of others are found out anew. */
 void device_mode_configure(struct device_mode *m, uint32_t configured);
-/* A seek was seen to cost SEEK ns. True: that changed the mode. */
-bool device_mode_learn(struct device_mode *m, double seek);
+/* Seeks were found to be what WHAT says. True: that changed the mode. */
+bool device_mode_learn(struct device_mode *m, enum device_learns what);
 enum device_learns device_mode_learns(const struct device_mode *m);
 /* One look at regular times: whether others had writes under way. True: that changed the mode. */
 bool device_mode_look(struct device_mode *m, bool writing);

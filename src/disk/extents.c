@@ -51,13 +51,18 @@ int extent_fetch_fiemap(void *arg, uint64_t offset, struct extent *extents, int 
 			*covered = e->fe_logical; /* it will have a place: ask again then */
 			break;
 		}
-		extents[n++] = (struct extent){
-			.offset = e->fe_logical, .length = e->fe_length, .block = e->fe_physical};
+		extents[n++] =
+			(struct extent){.offset = e->fe_logical,
+					.length = e->fe_length,
+					.block = e->fe_physical,
+					.unwritten = e->fe_flags & (FIEMAP_EXTENT_UNWRITTEN |
+								    FIEMAP_EXTENT_DATA_INLINE)};
 	}
 	return n;
 }
 
-static bool find(const struct extent_map *m, uint64_t offset, uint64_t *block)
+/* The extent that OFFSET is in; NULL: none that is known. */
+static const struct extent *find(const struct extent_map *m, uint64_t offset)
 {
 	int low = 0, high = m->n;
 
@@ -65,24 +70,21 @@ static bool find(const struct extent_map *m, uint64_t offset, uint64_t *block)
 		int mid = (low + high) / 2;
 		const struct extent *e = &m->extents[mid];
 
-		if (offset < e->offset) {
+		if (offset < e->offset)
 			high = mid;
-		} else if (offset >= e->offset + e->length) {
+		else if (offset >= e->offset + e->length)
 			low = mid + 1;
-		} else {
-			*block = e->block + (offset - e->offset);
-			return true;
-		}
+		else
+			return e;
 	}
-	return false;
+	return NULL;
 }
 
-bool extent_map_lookup(struct extent_map *m, uint64_t offset, extent_fetch fetch, void *arg,
-		       uint64_t *block)
+/* The same, fetched if need be; with the lock. */
+static const struct extent *look_up(struct extent_map *m, uint64_t offset, extent_fetch fetch,
+				    void *arg)
 {
-	bool found;
-
-	lock_take(&m->lock);
+	lock_assert_held(&m->lock);
 	if (!m->valid || offset < m->from || offset >= m->to) {
 		int n = fetch(arg, offset, m->extents, EXTENT_MAP_MAX, &m->to);
 
@@ -90,7 +92,35 @@ bool extent_map_lookup(struct extent_map *m, uint64_t offset, extent_fetch fetch
 		m->n = n > 0 ? n : 0;
 		m->from = offset;
 	}
-	found = m->valid && find(m, offset, block);
+	return m->valid ? find(m, offset) : NULL;
+}
+
+bool extent_map_lookup(struct extent_map *m, uint64_t offset, extent_fetch fetch, void *arg,
+		       uint64_t *block)
+{
+	const struct extent *e;
+
+	lock_take(&m->lock);
+	e = look_up(m, offset, fetch, arg);
+	if (e != NULL)
+		*block = e->block + (offset - e->offset);
 	lock_drop(&m->lock);
-	return found;
+	return e != NULL;
+}
+
+bool extent_map_written(struct extent_map *m, uint64_t offset, uint64_t len, extent_fetch fetch,
+			void *arg, uint64_t *block)
+{
+	const struct extent *e;
+	bool written;
+
+	lock_take(&m->lock);
+	e = look_up(m, offset, fetch, arg);
+	if (e != NULL)
+		*block = e->block + (offset - e->offset);
+	while (e != NULL && !e->unwritten && e->offset + e->length - offset < len)
+		e = find(m, e->offset + e->length);
+	written = e != NULL && !e->unwritten;
+	lock_drop(&m->lock);
+	return written;
 }

@@ -20,6 +20,7 @@
 struct extent {
 	uint64_t offset, length; /* in the file, bytes */
 	uint64_t block;		 /* on the device, bytes */
+	bool unwritten;		 /* reading it is no read of the device */
 };
 
 /*
@@ -46,5 +47,8 @@ int extent_fetch_fiemap(void *arg, uint64_t offset, struct extent *extents, int 
 /* The device address of OFFSET; false where there is none. FETCH is called on a miss. */
 bool extent_map_lookup(struct extent_map *m, uint64_t offset, extent_fetch fetch, void *arg,
 		       uint64_t *block);
+/* The same, and whether all of [offset, offset + len) is written there, as far as is known. */
+bool extent_map_written(struct extent_map *m, uint64_t offset, uint64_t len, extent_fetch fetch,
+			void *arg, uint64_t *block);
 
 #endif

@@ -152,23 +152,40 @@ static ssize_t read_at(int fd, char *buffer, uint64_t len, uint64_t offset)
 	return got;
 }
 
+/*
+ * LEN bytes of B at OFFSET into the page cache. What comes out of memory takes microseconds and must
+ * not pass for a seek that costs nothing: holes, what was never written, what arrived while the
+ * request waited. Only what the device has read is observed.
+ */
+static ssize_t fetch_at(struct dispatcher *d, struct backing *b, char *buffer, uint64_t len,
+			uint64_t offset)
+{
+	bool resident = backing_resident(b, offset, len);
+	uint32_t readers = atomic_fetch_add(&b->device->reading, 1) + 1;
+	uint64_t begun = dispatcher_now(d), service, block;
+	ssize_t got = read_at(b->fd, buffer, len, offset);
+
+	service = dispatcher_now(d) - begun;
+	atomic_fetch_sub(&b->device->reading, 1);
+	if (got > 0 && !resident && backing_written(b, offset, (uint64_t)got, &block))
+		device_observe(b->device, block, (uint64_t)got, service, readers);
+	return got;
+}
+
 /* Brings N bytes from p->upto on into memory, if they are not; false: error or end of file. */
 static bool step(struct dispatcher *d, struct prefetch *p, char *buffer, uint64_t n)
 {
 	struct readahead *engine = p->io->engine;
-	uint64_t begun = dispatcher_now(d);
 	ssize_t got;
 
 	if (backing_resident(p->backing, p->upto, n)) {
 		readahead_already(engine, &p->io->counters, &p->plan, p->upto, p->upto + n);
 		p->upto += n;
 	} else {
-		got = read_at(p->backing->fd, buffer, n, p->upto);
+		got = fetch_at(d, p->backing, buffer, n, p->upto);
 		p->failed = got < 0;
 		if (got <= 0)
 			return false;
-		dispatcher_observe(d, p->req.block + (p->upto - p->req.offset), (uint64_t)got,
-				   dispatcher_now(d) - begun);
 		p->upto += (uint64_t)got;
 	}
 	readahead_arrived(engine, &p->plan, p->upto, dispatcher_now(d));
@@ -213,7 +230,6 @@ static void finish(struct dispatcher *d, struct sched_req *r)
 	struct prefetch *p = CONTAINER_OF(r, struct prefetch, req);
 
 	(void)d;
-	device_learn(p->backing->device);
 	leave(p);
 }
 
@@ -224,8 +240,7 @@ static const struct sched_req_ops prefetch_ops = {
 
 /* ---- demand ------------------------------------------------------------------------------ */
 
-void demand_fetch(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len,
-		  uint64_t block)
+void demand_fetch(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len)
 {
 	uint64_t size = len < DEMAND_STEP ? len : DEMAND_STEP, done = 0;
 	char *buffer;
@@ -234,15 +249,33 @@ void demand_fetch(struct dispatcher *d, struct backing *b, uint64_t offset, uint
 		return;
 	buffer = scratch_take(size);
 	while (buffer != NULL && done < len) {
-		uint64_t begun = dispatcher_now(d), n = len - done < size ? len - done : size;
-		ssize_t got = read_at(b->fd, buffer, n, offset + done);
+		uint64_t n = len - done < size ? len - done : size;
+		ssize_t got = fetch_at(d, b, buffer, n, offset + done);
 
 		if (got <= 0)
 			break;
-		dispatcher_observe(d, block + done, (uint64_t)got, dispatcher_now(d) - begun);
 		done += (uint64_t)got;
 	}
 	scratch_give(buffer, size, dispatcher_now(d));
 	backing_unuse(b);
-	device_learn(b->device);
+}
+
+/* ---- past the queue ---------------------------------------------------------------------- */
+
+struct device *direct_read_begin(struct backing *b, uint64_t offset, uint64_t len)
+{
+	struct device *device = b->device;
+
+	if (atomic_load_explicit(&device->learns, memory_order_relaxed) != DEVICE_LEARNS_DEAR)
+		return NULL;
+	if (device_sample_due(device, dispatcher_now(&device->dispatcher)))
+		demand_fetch(&device->dispatcher, b, offset, len);
+	atomic_fetch_add(&device->reading, 1);
+	return device;
+}
+
+void direct_read_end(struct device *device)
+{
+	if (device != NULL)
+		atomic_fetch_sub(&device->reading, 1);
 }

@@ -32,9 +32,16 @@ void prefetch_submit(struct prefetch *p);
 
 /*
  * What a demand read does at the disk: brings [offset, offset + len) into the page cache, in steps
- * that a scratch buffer holds. Errors are left for whoever reads then. BLOCK: where it lies.
+ * that a scratch buffer holds. Errors are left for whoever reads then.
  */
-void demand_fetch(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len,
-		  uint64_t block);
+void demand_fetch(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len);
+
+/*
+ * Around a read of B, not in memory, that goes to the kernel at once. Where that is because seeks
+ * were found to cost nothing, some are measured: a disk that has no queue would not show otherwise
+ * that it seeks. Returns what direct_read_end() wants; B need not outlive it.
+ */
+struct device *direct_read_begin(struct backing *b, uint64_t offset, uint64_t len);
+void direct_read_end(struct device *device);
 
 #endif

@@ -34,7 +34,7 @@ static void demand_execute(struct dispatcher *d, struct sched_req *r)
 {
 	struct call *call = CONTAINER_OF(r, struct call, req);
 
-	demand_fetch(d, call->backing, r->offset, r->io_len, r->block);
+	demand_fetch(d, call->backing, r->offset, r->io_len);
 }
 
 static void demand_finish(struct dispatcher *d, struct sched_req *r)
@@ -137,6 +137,7 @@ struct read {
 	uint64_t prefetch_step;
 	struct readahead_tuning tuning;
 	struct readahead_plan plan;
+	struct device *direct; /* of one at the disk past the queue, or NULL */
 };
 
 /* The device's part of what the engine is told. */
@@ -181,7 +182,7 @@ static struct prefetch *planned(const struct read *read, struct export_io *io)
 }
 
 /* Whether the read waits for the disk in our queue, which answers it; it takes *P along. */
-static bool goes_to_disk(struct call *call, const struct read *read, struct prefetch **p)
+static bool goes_to_disk(struct call *call, struct read *read, struct prefetch **p)
 {
 	struct backing *b = read->backing;
 
@@ -189,8 +190,10 @@ static bool goes_to_disk(struct call *call, const struct read *read, struct pref
 		readahead_count(&call->exp->io->counters, READAHEAD_RESIDENT, 1);
 		return false;
 	}
-	if (call->read_arg->state != NULL || !device_queues_demand(b->device))
+	if (call->read_arg->state != NULL || !device_queues_demand(b->device)) {
+		read->direct = direct_read_begin(b, call->read_arg->offset, read->len);
 		return false;
+	}
 	prefetch_submit(*p); /* first, so that the read can join it */
 	*p = NULL;
 	return demand_submit(call, b, &read->plan, &read->tuning);
@@ -217,5 +220,6 @@ void ra_read2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_c
 	if (queued)
 		return;
 	SUB_OBJ(obj_hdl, read2, bypass, call_done, read_arg, call);
+	direct_read_end(read.direct);
 	prefetch_submit(p); /* after the answer: a resident read waits for nothing */
 }

@@ -66,6 +66,11 @@ void cost_observe(struct cost_model *m, uint64_t bytes, uint64_t service, bool c
 		observe_jump(m, bytes, service);
 }
 
+bool cost_run_known(const struct cost_model *m)
+{
+	return m->runs >= COST_SURE;
+}
+
 bool cost_seek_known(const struct cost_model *m)
 {
 	return m->jumps >= COST_SURE;

@@ -36,7 +36,8 @@ struct cost_model {
 
 /* One read of BYTES took SERVICE ns; it continued the one before on the device, or did not. */
 void cost_observe(struct cost_model *m, uint64_t bytes, uint64_t service, bool contiguous);
-/* Whether the cost of a seek rests on enough observations to be believed. */
+/* Whether the bandwidth, the cost of a seek rest on enough observations to be believed. */
+bool cost_run_known(const struct cost_model *m);
 bool cost_seek_known(const struct cost_model *m);
 /*
  * Bytes that a chunk should have now, with STREAMS competing and small demand reads about or not.

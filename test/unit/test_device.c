@@ -35,7 +35,7 @@ static struct device *use(dev_t dev, uint32_t depth)
 static void seeks(struct device *d, uint64_t ns)
 {
 	for (uint64_t i = 1; i < 100; i++)
-		dispatcher_observe(&d->dispatcher, i * 100 * MIB, 4 * KIB, ns);
+		device_observe(d, i * 100 * MIB, 4 * KIB, ns, 1);
 }
 
 static int setup(void **state)
@@ -83,12 +83,10 @@ static void test_seeks_that_cost_nothing_make_flash(void **state)
 	kernel_says(DEV, true, 0);
 	d = use(DEV, 0);
 	seeks(d, 10000);
-	device_learn(d);
 	assert_false(device_queues_demand(d));
 	assert_int_equal(dispatcher_depth(&d->dispatcher), 8);
 	assert_non_null(strstr(host_log, "treated as flash"));
 	seeks(d, 60 * MSEC);
-	device_learn(d);
 	assert_true(device_queues_demand(d));
 	assert_int_equal(dispatcher_depth(&d->dispatcher), 1);
 	assert_non_null(strstr(host_log, "a rotating disk again"));
@@ -101,7 +99,6 @@ static void test_a_configured_depth_learns_nothing(void **state)
 	kernel_says(DEV, true, 0);
 	d = use(DEV, 2);
 	seeks(d, 10000);
-	device_learn(d);
 	assert_true(device_queues_demand(d));
 	assert_int_equal(device_depth(d), 2);
 }
@@ -135,7 +132,6 @@ static void test_a_lesson_during_others_writes_stays(void **state)
 	for (int i = 0; i < 20; i++)
 		device_watch_writes(d);
 	seeks(d, 10000);
-	device_learn(d);
 	assert_int_equal(dispatcher_depth(&d->dispatcher), 32);
 	assert_int_equal(device_depth(d), 8);
 	device_forget_writes();

@@ -32,10 +32,10 @@ static void test_a_configured_depth_insists(void **state)
 	device_mode_init(&m, false, 1);
 	is(&m, 1, true);
 	assert_int_equal(device_mode_learns(&m), DEVICE_LEARNS_NOTHING);
-	assert_false(device_mode_learn(&m, 1000));
+	assert_false(device_mode_learn(&m, DEVICE_LEARNS_FREE));
 	is(&m, 1, true);
 	device_mode_init(&m, true, 5);
-	assert_false(device_mode_learn(&m, 1000));
+	assert_false(device_mode_learn(&m, DEVICE_LEARNS_FREE));
 	is(&m, 5, true);
 }
 
@@ -45,17 +45,17 @@ static void test_seeks_that_cost_nothing(void **state)
 
 	device_mode_init(&m, true, 0);
 	assert_int_equal(device_mode_learns(&m), DEVICE_LEARNS_FREE);
-	assert_false(device_mode_learn(&m, DEVICE_SEEK_NONE));
-	assert_true(device_mode_learn(&m, DEVICE_SEEK_NONE - 1));
+	assert_false(device_mode_learn(&m, DEVICE_LEARNS_NOTHING));
+	assert_false(device_mode_learn(&m, DEVICE_LEARNS_DEAR));
+	assert_true(device_mode_learn(&m, DEVICE_LEARNS_FREE));
 	is(&m, DEVICE_DEPTH_FLASH, false);
 	assert_int_equal(device_mode_learns(&m), DEVICE_LEARNS_DEAR);
-	/* eight that wait for each other look dearer: only much dearer ones count */
-	assert_false(device_mode_learn(&m, DEVICE_SEEK_REAL - 1));
+	assert_false(device_mode_learn(&m, DEVICE_LEARNS_FREE));
 	is(&m, DEVICE_DEPTH_FLASH, false);
-	assert_true(device_mode_learn(&m, DEVICE_SEEK_REAL));
+	assert_true(device_mode_learn(&m, DEVICE_LEARNS_DEAR));
 	is(&m, 1, true);
 	device_mode_init(&m, false, 0);
-	assert_false(device_mode_learn(&m, DEVICE_SEEK_REAL * 2));
+	assert_false(device_mode_learn(&m, DEVICE_LEARNS_DEAR));
 	is(&m, DEVICE_DEPTH_FLASH, false);
 }
 
@@ -64,7 +64,7 @@ static void test_what_was_learnt_outlives_a_reload(void **state)
 	struct device_mode m;
 
 	device_mode_init(&m, true, 0);
-	device_mode_learn(&m, 1000);
+	device_mode_learn(&m, DEVICE_LEARNS_FREE);
 	device_mode_configure(&m, 0);
 	is(&m, DEVICE_DEPTH_FLASH, false);
 	device_mode_configure(&m, 1);
@@ -133,12 +133,12 @@ static void test_a_lesson_during_others_writes_stays(void **state)
 
 	device_mode_init(&m, true, 0);
 	looks(&m, 20, true);
-	assert_true(device_mode_learn(&m, 1000));
+	assert_true(device_mode_learn(&m, DEVICE_LEARNS_FREE));
 	is(&m, DEVICE_DEPTH_FOREIGN, false);
 	looks(&m, 20, false);
 	is(&m, DEVICE_DEPTH_FLASH, false);
 	looks(&m, 20, true);
-	assert_true(device_mode_learn(&m, DEVICE_SEEK_REAL));
+	assert_true(device_mode_learn(&m, DEVICE_LEARNS_DEAR));
 	is(&m, DEVICE_DEPTH_FOREIGN, false);
 	looks(&m, 20, false);
 	is(&m, 1, true);

@@ -66,6 +66,39 @@ static void test_holes_are_unmapped(void **state)
 	extent_map_fini(&m);
 }
 
+/* Three extents in a row, of which the second is unwritten; then a hole. */
+static int fetch_allocated(void *arg, uint64_t offset, struct extent *extents, int max,
+			   uint64_t *covered)
+{
+	for (uint64_t i = 0; i < 3; i++)
+		extents[i] = (struct extent){i * MIB, MIB, place(i), .unwritten = i == 1};
+	*covered = UINT64_MAX;
+	return 3;
+}
+
+static void test_what_is_written(void **state)
+{
+	struct file f = {.n = 5};
+	struct extent_map m;
+	uint64_t block;
+
+	extent_map_init(&m);
+	assert_true(extent_map_written(&m, MIB - 1, 2 * MIB, fetch, &f, &block));
+	assert_int_equal(block, place(0) + MIB - 1);
+	assert_true(extent_map_written(&m, 0, 5 * MIB, fetch, &f, &block));
+	assert_false(extent_map_written(&m, 0, 5 * MIB + 1, fetch, &f, &block));
+	extent_map_invalidate(&m);
+	assert_true(extent_map_written(&m, 0, MIB, fetch_allocated, NULL, &block));
+	assert_false(extent_map_written(&m, 0, MIB + 1, fetch_allocated, NULL, &block));
+	assert_false(extent_map_written(&m, MIB, 1, fetch_allocated, NULL, &block));
+	assert_true(extent_map_written(&m, 2 * MIB, MIB, fetch_allocated, NULL, &block));
+	assert_false(extent_map_written(&m, 2 * MIB, MIB + 1, fetch_allocated, NULL, &block));
+	/* it has a place all the same */
+	assert_true(extent_map_lookup(&m, MIB, fetch_allocated, NULL, &block));
+	assert_int_equal(block, place(1));
+	extent_map_fini(&m);
+}
+
 static void test_more_extents_than_fit(void **state)
 {
 	struct file f = {.n = 1000};
@@ -110,6 +143,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lookup_and_cache),
 		cmocka_unit_test(test_holes_are_unmapped),
+		cmocka_unit_test(test_what_is_written),
 		cmocka_unit_test(test_more_extents_than_fit),
 		cmocka_unit_test(test_an_error_is_not_remembered),
 	};

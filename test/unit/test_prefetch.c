@@ -535,11 +535,11 @@ static void test_a_long_read_needs_no_long_buffer(void **state)
 {
 	struct dispatcher *d = &b->device->dispatcher;
 
-	demand_fetch(d, b, 100, FILE_LEN - 200, 0);
+	demand_fetch(d, b, 100, FILE_LEN - 200);
 	assert_int_equal(atomic_load(&longest), MIB);
 	assert_int_equal(atomic_load(&preads), 4);
 	assert_true(scratch_free_bytes() <= MIB);
-	demand_fetch(d, b, 0, UINT64_C(64) << 20, 0); /* ends with the file */
+	demand_fetch(d, b, 0, UINT64_C(64) << 20); /* ends with the file */
 	assert_true(atomic_load(&preads) <= 9);
 }
 
@@ -547,20 +547,108 @@ static void test_a_demand_read_that_cannot_be_fetched(void **state)
 {
 	struct dispatcher *d = &b->device->dispatcher;
 
-	demand_fetch(d, b, 0, 0, 0);
+	demand_fetch(d, b, 0, 0);
 	atomic_store(&fail_aligned_alloc, 1);
-	demand_fetch(d, b, 0, STEP, 0);
+	demand_fetch(d, b, 0, STEP);
 	assert_int_equal(atomic_load(&preads), 0);
 	atomic_store(&fail_pread_errno, EIO);
 	atomic_store(&fail_pread, 1);
-	demand_fetch(d, b, 0, FILE_LEN, 0);
+	demand_fetch(d, b, 0, FILE_LEN);
 	assert_int_equal(atomic_load(&preads), 1);
 	backing_drop(&file.slot);
 	backing_unuse(b);
-	demand_fetch(d, b, 0, STEP, 0);
+	demand_fetch(d, b, 0, STEP);
 	assert_int_equal(atomic_load(&preads), 1);
 	backing_release(b);
 	b = NULL;
+}
+
+/* ---- what is observed -------------------------------------------------------------------- */
+
+/* Reads of 4 KiB all over the file; how many of them the dispatcher took for the disk's. */
+static uint32_t observed(void)
+{
+	struct dispatcher *d = &b->device->dispatcher;
+	struct cost_model cost;
+
+	backing_invalidate(&file.slot);
+	dispatcher_forget_cost(d);
+	for (uint64_t i = 1; i <= 8; i++)
+		demand_fetch(d, b, i * 5 % 8 * (FILE_LEN / 8), 4 * KIB);
+	cost = dispatcher_cost(d);
+	return cost.jumps;
+}
+
+static int open_to_write(void)
+{
+	int fd = open(file.path, O_RDWR | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+/* They take microseconds: a few of them made a rotating disk pass for flash. */
+static void test_holes_say_nothing_of_the_disk(void **state)
+{
+	assert_int_equal(observed(), 0);
+}
+
+static void test_unwritten_extents_say_nothing_of_the_disk(void **state)
+{
+	int fd = open_to_write();
+
+	assert_int_equal(posix_fallocate(fd, 0, FILE_LEN), 0);
+	close(fd);
+	assert_int_equal(observed(), 0);
+}
+
+static void write_all(void)
+{
+	char page[4 * KIB] = "x";
+	int fd = open_to_write();
+
+	for (uint64_t at = 0; at < FILE_LEN; at += sizeof(page))
+		assert_int_equal(pwrite(fd, page, sizeof(page), (off_t)at), sizeof(page));
+	assert_int_equal(fsync(fd), 0);
+	close(fd);
+}
+
+static void test_memory_says_nothing_of_the_disk(void **state)
+{
+	write_all();
+	assert_int_equal(observed(), 0);
+}
+
+static void test_what_the_disk_read_is_observed(void **state)
+{
+	uint64_t block;
+
+	write_all();
+	host_file_evict(&file);
+	backing_invalidate(&file.slot);
+	if (!backing_written(b, 0, FILE_LEN, &block) || backing_resident(b, 0, 4 * KIB))
+		skip(); /* a file system without places, or without a disk */
+	assert_int_equal(observed(), 8);
+}
+
+/* Where seeks were found to cost nothing, nothing queues: some reads are measured all the same. */
+static void test_some_reads_past_the_queue_are_measured(void **state)
+{
+	struct device *d = b->device;
+
+	assert_null(direct_read_begin(b, 0, STEP)); /* nothing to learn of it */
+	atomic_store(&d->learns, DEVICE_LEARNS_DEAR);
+	for (int i = 0; i < 10; i++) {
+		assert_ptr_equal(direct_read_begin(b, 0, STEP), d);
+		assert_int_equal(atomic_load(&d->reading), 1);
+		direct_read_end(d);
+	}
+	assert_int_equal(atomic_load(&preads), 1);
+	atomic_fetch_add(&now, SEC);
+	direct_read_end(direct_read_begin(b, 0, STEP));
+	assert_int_equal(atomic_load(&preads), 2);
+	assert_int_equal(atomic_load(&d->reading), 0);
+	atomic_store(&d->learns, DEVICE_LEARNS_NOTHING);
 }
 
 int main(void)
@@ -585,6 +673,11 @@ int main(void)
 		TEST(test_a_reader_gets_its_step),
 		TEST(test_a_long_read_needs_no_long_buffer),
 		TEST(test_a_demand_read_that_cannot_be_fetched),
+		TEST(test_holes_say_nothing_of_the_disk),
+		TEST(test_unwritten_extents_say_nothing_of_the_disk),
+		TEST(test_memory_says_nothing_of_the_disk),
+		TEST(test_what_the_disk_read_is_observed),
+		TEST(test_some_reads_past_the_queue_are_measured),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What it takes to believe that a disk does not seek, and that it does after all. */
+#include "disk/seek_evidence.h"
+#include "support.h"
+
+static struct seek_evidence e;
+static uint64_t at;
+
+/* One read of LEN bytes, 100 MiB further on, that took NS among READERS. */
+static enum device_learns read_one(uint64_t len, uint64_t ns, uint32_t readers)
+{
+	struct seek_sample s = {
+		.block = at += 100 * MIB, .len = len, .service = ns, .readers = readers};
+
+	s.ns_per_byte = 8;
+	return seek_evidence_add(&e, &s);
+}
+
+/* How many small reads of NS it takes to learn anything, at most MAX; what is learnt. */
+static int reads_until(enum device_learns *what, uint64_t ns, int max)
+{
+	for (int i = 1; i <= max; i++) {
+		*what = read_one(4 * KIB, ns, 1);
+		if (*what != DEVICE_LEARNS_NOTHING)
+			return i;
+	}
+	return 0;
+}
+
+static int start(void **state)
+{
+	e = (struct seek_evidence){0};
+	at = 0;
+	return 0;
+}
+
+static void test_nearly_each_must_be_free(void **state)
+{
+	enum device_learns what;
+
+	assert_int_equal(reads_until(&what, 50000, 100), SEEKS_JUDGED);
+	assert_int_equal(what, DEVICE_LEARNS_FREE);
+	assert_in_range((uint64_t)e.mean, 1, 50000);
+	/* one in eight that seeks is enough */
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(read_one(4 * KIB, i % 8 ? 1000 : 9 * MSEC, 1),
+				 DEVICE_LEARNS_NOTHING);
+}
+
+static void test_a_disk_is_found_out_soon(void **state)
+{
+	enum device_learns what;
+
+	assert_int_equal(reads_until(&what, 9 * MSEC, 100), SEEKS_DEAR);
+	assert_int_equal(what, DEVICE_LEARNS_DEAR);
+	/* also while the drive's cache answers every other one */
+	for (int i = 0; i < SEEKS_JUDGED; i++) {
+		what = read_one(4 * KIB, i % 2 ? 1000 : 9 * MSEC, 1);
+		if (what != DEVICE_LEARNS_NOTHING)
+			break;
+	}
+	assert_int_equal(what, DEVICE_LEARNS_DEAR);
+}
+
+/* Neither what is between, nor a flash that many read from at once. */
+static void test_what_is_no_evidence(void **state)
+{
+	enum device_learns what;
+
+	assert_int_equal(reads_until(&what, 2 * MSEC, 1000), 0);
+	for (int i = 0; i < 1000; i++)
+		assert_int_not_equal(read_one(MIB, 50 * 2 * MSEC, 50), DEVICE_LEARNS_DEAR);
+	/* eight steps of a disk that wait for each other are dear, one by one */
+	for (int i = 0; i < SEEKS_JUDGED; i++) {
+		what = read_one(512 * KIB, UINT64_C(8) * 13 * MSEC, 8);
+		if (what != DEVICE_LEARNS_NOTHING)
+			break;
+	}
+	assert_int_equal(what, DEVICE_LEARNS_DEAR);
+}
+
+/* The drive reads ahead by itself: what follows closely is in its memory. */
+static void test_near_reads_do_not_count(void **state)
+{
+	struct seek_sample s = {.block = 1000 * MIB, .len = 4 * KIB, .service = 50000};
+
+	for (int i = 0; i < 1000; i++) {
+		s.block += i % 2 ? SEEK_FAR - s.len : 64 * KIB;
+		assert_int_equal(seek_evidence_add(&e, &s), DEVICE_LEARNS_NOTHING);
+	}
+}
+
+/* A medium taken for slow, because others disturb it, must not make every seek look free. */
+static void test_a_slow_medium_hides_no_seek(void **state)
+{
+	struct seek_sample s = {.len = 512 * KIB, .service = 12 * MSEC, .ns_per_byte = 100};
+
+	for (int i = 0; i < 1000; i++) {
+		s.block += 100 * MIB;
+		assert_int_not_equal(seek_evidence_add(&e, &s), DEVICE_LEARNS_FREE);
+	}
+}
+
+static void test_who_returned_must_show_more(void **state)
+{
+	enum device_learns what;
+
+	for (int i = 0; i < 20; i++) {
+		int rounds = 1 << (i < SEEKS_RETURNS_MAX ? i : SEEKS_RETURNS_MAX);
+
+		assert_int_equal(reads_until(&what, 50000, 10000), rounds * SEEKS_JUDGED);
+		assert_int_equal(what, DEVICE_LEARNS_FREE);
+		assert_int_equal(reads_until(&what, 9 * MSEC, 100), SEEKS_DEAR);
+		seek_evidence_returned(&e);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_nearly_each_must_be_free, start),
+		cmocka_unit_test_setup(test_a_disk_is_found_out_soon, start),
+		cmocka_unit_test_setup(test_what_is_no_evidence, start),
+		cmocka_unit_test_setup(test_near_reads_do_not_count, start),
+		cmocka_unit_test_setup(test_a_slow_medium_hides_no_seek, start),
+		cmocka_unit_test_setup(test_who_returned_must_show_more, start),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
