@@ -22,7 +22,7 @@ static void count(struct seek_evidence *e, const struct seek_sample *s)
 	double each = (double)s->service / (s->readers ? s->readers : 1), len = (double)s->len;
 	double per_byte =
 		s->ns_per_byte < FREE_NS_PER_BYTE_MAX ? s->ns_per_byte : FREE_NS_PER_BYTE_MAX;
-	double seek = each - len * per_byte;
+	double seek = (double)s->service - len * per_byte;
 
 	e->seen++;
 	e->sum += seek > 0 ? seek : 0;

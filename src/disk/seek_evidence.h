@@ -2,15 +2,17 @@
 /*
  * What reads of a device say of its seeks: that they cost nothing, that they do cost, or nothing yet.
  *
- *   a read, far from the one before:  its time, shared by those under way with it, less its transfer
+ *   a read, far from the one before:  its time, less its transfer
  *        |<-- free, < 1 ms -->|   nobody knows   |<-- dear, >= 4 ms ... -->
  *
- *   of 32 in a row 30 are free: no seeks       12 are dear: seeks       else: 32 others
+ *   of 32 in a row 26 are free: no seeks       12 are dear: seeks       else: 32 others
  *
- * A mean would let a few reads that memory answered speak for the device; here nearly each must say
- * the same. What is near may come from the drive's own read-ahead and does not count. Whose seeks
- * were dear after all has to show twice as much each time before it is believed to have none: what
- * is neither disk nor flash must not change back and forth for ever.
+ * A mean would let a few reads that memory answered speak for the device; here most must say the
+ * same; the others are time that a busy processor took before it looked. Reads that wait for each
+ * other at the device share their time before it is called dear; for a free one it is not divided,
+ * for some of them may hang and take none of the disk. What is near may come from the drive's own
+ * read-ahead and does not count. Whose seeks were dear after all has to show twice as much each time
+ * before it is believed to have none: what is neither disk nor flash must not change for ever.
  *
  * Pure: no lock, no clock.
  */
@@ -23,7 +25,7 @@
 
 /* Reads that are judged together, and how many of them decide. */
 #define SEEKS_JUDGED 32
-#define SEEKS_FREE   30
+#define SEEKS_FREE   26
 #define SEEKS_DEAR   12
 /* After so many returns to a disk with seeks no more is asked for. */
 #define SEEKS_RETURNS_MAX 5
