@@ -20,20 +20,48 @@ static void insert_range(struct dirty_set *s, uint32_t i, const struct dirty_ran
 	s->range[i] = *r;
 }
 
-/* The range I swallows the one behind it. */
-static void join_next(struct dirty_set *s, uint32_t i)
+/* A and B, of one range of LEN bytes: what may be dirty of it. */
+static uint64_t sum_within(uint64_t a, uint64_t b, uint64_t len)
 {
-	struct dirty_range *a = &s->range[i], *b = &s->range[i + 1];
+	return b > len || a > len - b ? len : a + b;
+}
 
+/* A, which touches B or is near it, swallows it: RUNS separate writes more. */
+static void swallow(struct dirty_range *a, const struct dirty_range *b, uint32_t runs)
+{
+	if (b->offset < a->offset)
+		a->offset = b->offset;
 	if (b->end > a->end)
 		a->end = b->end;
 	if (b->since < a->since)
 		a->since = b->since;
-	a->runs += b->runs;
+	a->bytes = sum_within(a->bytes, b->bytes, a->end - a->offset);
+	a->runs += runs;
+}
+
+/* The range I swallows the one behind it. */
+static void join_next(struct dirty_set *s, uint32_t i)
+{
+	swallow(&s->range[i], &s->range[i + 1], s->range[i + 1].runs);
 	delete_range(s, i + 1);
 }
 
-/* Room for one more: the two nearest become one. */
+/* The one with the least to write, and of such the oldest, which the kernel writes first. */
+static uint32_t smallest(const struct dirty_set *s)
+{
+	uint32_t at = 0;
+
+	for (uint32_t i = 1; i < s->n; i++) {
+		const struct dirty_range *r = &s->range[i], *least = &s->range[at];
+
+		if (r->bytes < least->bytes ||
+		    (r->bytes == least->bytes && r->since < least->since))
+			at = i;
+	}
+	return at;
+}
+
+/* Room for one more: the two nearest become one, or the smallest is left to the kernel. */
 static void make_room(struct dirty_set *s)
 {
 	uint64_t gap, least = UINT64_MAX;
@@ -46,39 +74,41 @@ static void make_room(struct dirty_set *s)
 			at = i;
 		}
 	}
-	join_next(s, at);
+	if (least <= DIRTY_GAP)
+		join_next(s, at);
+	else
+		delete_range(s, smallest(s));
+}
+
+static void add_range(struct dirty_set *s, const struct dirty_range *r)
+{
+	uint32_t i = 0;
+
+	while (i < s->n && s->range[i].end < r->offset)
+		i++;
+	if (i < s->n && s->range[i].offset <= r->end) {
+		/* it touches: a continuation or a rewrite is no separate run */
+		swallow(&s->range[i], r, r->runs - 1);
+		while (i + 1 < s->n && s->range[i + 1].offset <= s->range[i].end)
+			join_next(s, i);
+		return;
+	}
+	if (s->n == DIRTY_RANGES) {
+		make_room(s);
+		add_range(s, r); /* places have moved */
+		return;
+	}
+	insert_range(s, i, r);
 }
 
 void dirty_add(struct dirty_set *s, uint64_t offset, uint64_t len, uint64_t now)
 {
 	struct dirty_range r = {
 		.offset = offset, .end = end_of(offset, len), .since = now, .runs = 1};
-	uint32_t i;
 
-	if (r.offset == r.end)
-		return;
-	for (i = 0; i < s->n && s->range[i].end < offset; i++)
-		;
-	if (i < s->n && s->range[i].offset <= r.end) {
-		struct dirty_range *old = &s->range[i];
-
-		/* it touches: a continuation or a rewrite is no separate run */
-		if (offset < old->offset)
-			old->offset = offset;
-		if (r.end > old->end)
-			old->end = r.end;
-		if (now < old->since)
-			old->since = now;
-		while (i + 1 < s->n && s->range[i + 1].offset <= old->end)
-			join_next(s, i);
-		return;
-	}
-	if (s->n == DIRTY_RANGES) {
-		make_room(s);
-		dirty_add(s, offset, len, now); /* places have moved */
-		return;
-	}
-	insert_range(s, i, &r);
+	r.bytes = r.end - r.offset;
+	if (r.bytes)
+		add_range(s, &r);
 }
 
 /* Of RUNS in a range of LEN bytes, those in PART bytes: at least one. */
@@ -93,8 +123,11 @@ static uint32_t runs_in(const struct dirty_range *r, uint64_t part)
 static struct dirty_range cut(const struct dirty_range *r, uint64_t offset, uint64_t end)
 {
 	struct dirty_range part = {.offset = offset, .end = end, .since = r->since};
+	uint64_t len = end - offset, whole = r->end - r->offset;
+	uint64_t clean = (uint64_t)((double)(whole - r->bytes) * ((double)len / (double)whole));
 
-	part.runs = runs_in(r, end - offset);
+	part.runs = runs_in(r, len);
+	part.bytes = clean < len ? len - clean : 1;
 	return part;
 }
 
@@ -134,8 +167,11 @@ void dirty_move(struct dirty_set *from, struct dirty_set *to, uint64_t offset, u
 		uint64_t a = r->offset > offset ? r->offset : offset;
 		uint64_t b = r->end < end ? r->end : end;
 
-		if (a < b)
-			dirty_add(to, a, b - a, r->since);
+		if (a < b) {
+			struct dirty_range part = cut(r, a, b);
+
+			add_range(to, &part);
+		}
 	}
 	dirty_remove(from, offset, len);
 }
@@ -181,8 +217,8 @@ uint64_t dirty_longest(const struct dirty_set *s)
 	uint64_t longest = 0;
 
 	for (uint32_t i = 0; i < s->n; i++)
-		if (s->range[i].end - s->range[i].offset > longest)
-			longest = s->range[i].end - s->range[i].offset;
+		if (s->range[i].bytes > longest)
+			longest = s->range[i].bytes;
 	return longest;
 }
 
@@ -191,7 +227,7 @@ uint64_t dirty_bytes(const struct dirty_set *s)
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < s->n; i++)
-		bytes += s->range[i].end - s->range[i].offset;
+		bytes += s->range[i].bytes;
 	return bytes;
 }
 

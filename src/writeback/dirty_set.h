@@ -6,9 +6,11 @@
  *               a range: since when, and out of how many separate writes
  *
  * A file written in sequence is one range that grows. Random writes make many; beyond
- * DIRTY_RANGES the two nearest become one, with the clean gap between them: writing out a clean
- * page costs nothing, so the set may say too much and never too little. `runs` remembers how
- * scattered a range is, so that a step through it can be kept short.
+ * DIRTY_RANGES the two nearest become one, with the clean gap between them if that is no longer than
+ * DIRTY_GAP: writing out a few clean pages costs nothing. Where none are so near, the one with the
+ * least to write is forgotten: the kernel writes it, or fsync. So the set is a hint both ways.
+ * `runs` remembers how scattered a range is, so that a step through it can be kept short, and
+ * `bytes` how much of it was written.
  *
  * No lock and no allocation: the caller's.
  */
@@ -19,10 +21,12 @@
 #include <stdint.h>
 
 #define DIRTY_RANGES 32
+#define DIRTY_GAP    (UINT64_C(1) << 20) /* bytes */
 
 struct dirty_range {
 	uint64_t offset, end; /* bytes */
 	uint64_t since;	      /* ns: its oldest write */
+	uint64_t bytes;	      /* dirty in it, at most; 1..end - offset */
 	uint32_t runs;	      /* separate writes joined in it */
 };
 
@@ -46,9 +50,9 @@ void dirty_move(struct dirty_set *from, struct dirty_set *to, uint64_t offset, u
 bool dirty_take(struct dirty_set *s, uint64_t max, uint32_t runs, struct dirty_range *step);
 /* Where the next step would begin; the set is not empty. */
 uint64_t dirty_where(const struct dirty_set *s);
-/* The longest range, bytes. */
+/* Dirty bytes of the range with most of them. */
 uint64_t dirty_longest(const struct dirty_set *s);
-/* All ranges together, bytes. */
+/* Dirty bytes of all ranges together: without the gaps. */
 uint64_t dirty_bytes(const struct dirty_set *s);
 /* Since when its oldest data is dirty (ns); UINT64_MAX when clean. */
 uint64_t dirty_since(const struct dirty_set *s);

@@ -50,6 +50,42 @@ static void test_when_full_the_nearest_are_joined(void **state)
 	assert_int_equal(s.range[0].runs, 2);
 }
 
+static void test_a_long_gap_is_never_dirty(void **state)
+{
+	struct dirty_set s = {0};
+	struct dirty_range step;
+	unsigned int steps = 0;
+
+	dirty_add(&s, UINT64_C(7) << 58, MIB, 1);
+	for (uint64_t i = 0; i < 4 * DIRTY_RANGES; i++) {
+		dirty_add(&s, i << 48, 4 * KIB, i + 1);
+		assert_in_range(dirty_bytes(&s), 4 * KIB, MIB + (DIRTY_RANGES - 1) * 4 * KIB);
+	}
+	assert_int_equal(s.n, DIRTY_RANGES);
+	assert_int_equal(dirty_longest(&s), MIB); /* what is worth a turn is still known */
+	assert_int_equal(s.range[0].offset, UINT64_C(97) << 48); /* the oldest are the kernel's */
+	while (dirty_take(&s, 2 * MIB, 4, &step)) {
+		assert_true(step.end - step.offset <= MIB);
+		steps++;
+	}
+	assert_int_equal(steps, DIRTY_RANGES);
+}
+
+static void test_short_gaps_are_not_counted(void **state)
+{
+	struct dirty_set s = {0}, sync = {0};
+
+	for (uint64_t i = 0; i < 4 * DIRTY_RANGES; i++)
+		dirty_add(&s, i * MIB, 4 * KIB, 1);
+	assert_int_equal(s.n, DIRTY_RANGES);
+	assert_int_equal(dirty_bytes(&s), 4 * DIRTY_RANGES * 4 * KIB);
+	dirty_move(&s, &sync, 0, UINT64_MAX);
+	assert_int_equal(s.n, 0);
+	assert_int_equal(dirty_bytes(&sync), 4 * DIRTY_RANGES * 4 * KIB);
+	dirty_remove(&sync, 0, 2 * DIRTY_RANGES * MIB); /* about half of it */
+	assert_in_range(dirty_bytes(&sync), 2 * DIRTY_RANGES * 2 * KIB, 2 * DIRTY_RANGES * 8 * KIB);
+}
+
 static void test_steps_go_one_way_round(void **state)
 {
 	struct dirty_set s = {0};
@@ -128,6 +164,7 @@ static void test_never_less_dirty(void **state)
 		assert_true(s.n <= DIRTY_RANGES);
 		for (uint32_t i = 0; i < s.n; i++) {
 			assert_true(s.range[i].offset < s.range[i].end);
+			assert_in_range(s.range[i].bytes, 1, s.range[i].end - s.range[i].offset);
 			assert_true(!i || s.range[i - 1].end < s.range[i].offset ||
 				    s.range[i - 1].end == s.range[i].offset);
 		}
@@ -148,6 +185,8 @@ int main(void)
 		cmocka_unit_test(test_a_sequential_writer_is_one_range),
 		cmocka_unit_test(test_ranges_are_sorted_and_joined),
 		cmocka_unit_test(test_when_full_the_nearest_are_joined),
+		cmocka_unit_test(test_a_long_gap_is_never_dirty),
+		cmocka_unit_test(test_short_gaps_are_not_counted),
 		cmocka_unit_test(test_steps_go_one_way_round),
 		cmocka_unit_test(test_steps_through_scattered_writes_are_short),
 		cmocka_unit_test(test_a_range_is_moved_to_be_synced),
