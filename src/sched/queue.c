@@ -46,9 +46,9 @@ static bool has_room(const struct sched_queue *q, const struct sched_req *r)
 {
 	const struct sched_limits *l = &q->limits;
 
-	/* write-backs that are held back must not leave reads without a place */
+	/* write-backs that are held back must not leave reads without a place, nor a COMMIT that waits */
 	if (r->class == SCHED_WRITEBACK)
-		return q->by_class[SCHED_WRITEBACK] < l->queue_max;
+		return r->wanted || q->by_class[SCHED_WRITEBACK] < l->queue_max;
 	if (sched_reads(q) + q->joined + q->answering >= l->queue_max)
 		return false;
 	/* one goes in however long it is */

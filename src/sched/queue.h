@@ -108,7 +108,8 @@ struct sched_req {
 };
 
 struct sched_limits {
-	uint32_t queue_max;   /* reads queued, joined or being answered; as many write-backs */
+	uint32_t
+		queue_max; /* reads queued, joined or being answered; as many write-backs not wanted */
 	uint64_t queue_bytes; /* bytes of demand reads queued, joined, running, being answered */
 	uint64_t max_io;      /* bytes of merged demands */
 	uint64_t prefetch_max_age; /* ns */

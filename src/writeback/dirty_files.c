@@ -77,6 +77,8 @@ bool dirty_file_take_out(struct dirty_file *f)
 	assert(TAILQ_EMPTY(&f->commits) && !f->running && f->begun == f->done);
 	if (wb.swept == f)
 		wb.swept = TAILQ_NEXT(f, link);
+	if (wb.next == f)
+		wb.next = TAILQ_NEXT(f, link);
 	TAILQ_REMOVE(&wb.all, f, link);
 	TAILQ_REMOVE(bucket(&f->error->key), f, hash);
 	wb.stats.files--;

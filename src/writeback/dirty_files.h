@@ -71,6 +71,7 @@ struct dirty_files {
 	struct dirty_file_list all; /* oldest first */
 	struct dirty_file_list hash[DIRTY_FILE_HASH];
 	struct dirty_file *swept; /* the next to be looked at; NULL: the first */
+	struct dirty_file *next;  /* the next to be offered a turn; NULL: the first */
 	uint64_t waiting;	  /* bytes for our turns, about */
 	struct writeback_stats stats;
 };

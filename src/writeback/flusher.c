@@ -60,7 +60,31 @@ static void note_age(struct survey *s, const struct dirty_file *f)
 		s->devices++;
 }
 
-/* Counts what waits for our turns anew, since it is only added to meanwhile; and claims what is due. */
+static void claim(struct survey *s, struct dirty_file *f)
+{
+	if (s->n < TABLE_BATCH && turn_claim(f, s->level, s->now))
+		s->claimed[s->n++] = f;
+}
+
+/* Goes round from where the last tick stopped: the queue may have had no room for more. */
+static void claim_round(struct survey *s)
+{
+	struct dirty_file *f = wb.next;
+
+	for (uint32_t i = wb.stats.files; i && s->n < TABLE_BATCH; i--) {
+		if (f == NULL)
+			f = TAILQ_FIRST(&wb.all);
+		if (!dirty_file_scattered(f))
+			claim(s, f);
+		f = TAILQ_NEXT(f, link);
+	}
+	wb.next = f;
+}
+
+/*
+ * Counts what waits for our turns anew, since it is only added to meanwhile; and claims what is due,
+ * first what COMMITs wait for.
+ */
 static void look(struct survey *s)
 {
 	struct dirty_file *f;
@@ -68,13 +92,14 @@ static void look(struct survey *s)
 	lock_take(&wb.lock);
 	wb.waiting = 0;
 	TAILQ_FOREACH(f, &wb.all, link) {
+		if (turn_wanted(f))
+			claim(s, f);
 		if (dirty_file_scattered(f))
 			continue;
 		wb.waiting += dirty_file_bytes(f);
 		note_age(s, f);
-		if (s->n < TABLE_BATCH && turn_claim(f, s->level, s->now))
-			s->claimed[s->n++] = f;
 	}
+	claim_round(s);
 	lock_drop(&wb.lock);
 }
 

@@ -169,7 +169,7 @@ int writeback_start(const struct writeback_limits *limits, const struct writebac
 	for (int i = 0; i < DIRTY_FILE_HASH; i++)
 		TAILQ_INIT(&wb.hash[i]);
 	clock_cond_init(&wb.wake);
-	wb.swept = NULL;
+	wb.swept = wb.next = NULL;
 	wb.waiting = 0;
 	wb.stopping = false;
 	wb.ops = ops;

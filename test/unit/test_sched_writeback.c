@@ -237,6 +237,31 @@ static void test_one_that_hung_leaves_no_pause(void **state)
 	queue_free(q);
 }
 
+/* A queue full of those held back has a place for one that a COMMIT waits for, and no other. */
+static void test_wanted_finds_a_place(void **state)
+{
+	struct sched_queue *q = make();
+	struct sched_req a = writeback(1), b = writeback(2), w = writeback(3), r = demand(4);
+
+	q->limits.queue_max = 2;
+	sched_submit(q, &r, SEC);
+	assert_ptr_equal(sched_next(q, SEC), &r);
+	assert_int_equal(sched_submit(q, &a, SEC), SCHED_ADDED);
+	assert_int_equal(sched_submit(q, &b, SEC), SCHED_ADDED);
+	assert_int_equal(sched_submit(q, &w, SEC), SCHED_FULL);
+	w.wanted = true;
+	assert_int_equal(sched_submit(q, &w, SEC), SCHED_ADDED);
+	assert_null(sched_check(q));
+	assert_ptr_equal(sched_next(q, SEC), &w);
+	done(q, &w, SEC + MSEC);
+	done(q, &r, SEC + MSEC);
+	assert_ptr_equal(sched_next(q, 2 * SEC), &a);
+	assert_ptr_equal(sched_next(q, 2 * SEC), &b);
+	done(q, &a, 3 * SEC);
+	done(q, &b, 3 * SEC);
+	queue_free(q);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -245,6 +270,7 @@ int main(void)
 		cmocka_unit_test(test_share_of_the_time),
 		cmocka_unit_test(test_commit_gets_its_share),
 		cmocka_unit_test(test_wanted_goes_first),
+		cmocka_unit_test(test_wanted_finds_a_place),
 		cmocka_unit_test(test_reads_pass_a_held_one_under_every_policy),
 		cmocka_unit_test(test_the_end_holds_nothing_back),
 		cmocka_unit_test(test_short_for_demand_reads),

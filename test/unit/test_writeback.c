@@ -109,6 +109,26 @@ static void test_scattered_writes_are_the_kernels(void **state)
 	assert_int_equal(stats().files, 0);
 }
 
+/* Two thirds of the writes are near one another: it is not a scattered file, and yet far spread. */
+static void test_gaps_are_not_waited_for(void **state)
+{
+	world.settings.delay = 10 * SEC;
+	for (uint64_t i = 0; i < 40; i++)
+		for (uint64_t j = 0; j < 3; j++)
+			writeback_wrote(&file->slot, world.io, &world.settings,
+					(i << 56) + j * 2 * 4096, 4096);
+	assert_int_equal(world.queued, 0); /* less than Writeback_Chunk */
+	flusher_tick(baton.now);
+	lock_take(&wb.lock);
+	assert_true(wb.waiting <= 480 * KIB);
+	lock_drop(&wb.lock);
+	flusher_tick(baton.now + 11 * SEC);
+	assert_int_equal(world.queued, 1);
+	world_finish(world_execute()); /* its turn is long enough */
+	assert_int_equal(world.queued, 0);
+	assert_int_equal(stats().files, 0);
+}
+
 static void test_off_is_off(void **state)
 {
 	world.settings.on = false;
@@ -125,6 +145,90 @@ static void test_a_full_queue_is_tried_again(void **state)
 	world.queue_max = 1;
 	flusher_tick(baton.now);
 	assert_int_equal(world.queued, 1);
+}
+
+/* More files than a tick claims, and a queue that is full. */
+#define MANY (2 * TABLE_BATCH)
+
+static struct world_file *many_files(void)
+{
+	struct world_file *many = calloc(MANY, sizeof(*many));
+
+	assert_non_null(many);
+	world_stop();
+	world_start(MANY);
+	world.settings.delay = SEC;
+	for (unsigned int i = 0; i < MANY; i++) {
+		unsigned int number = 1000000 + i;
+
+		backing_slot_init(&many[i].slot, world_open, &number, sizeof(number));
+		world_wrote(&many[i], 0, 1);
+	}
+	return many;
+}
+
+static void forget_many(struct world_file *many)
+{
+	world_drain();
+	writeback_leave(world.io);
+	for (unsigned int i = 0; i < MANY; i++)
+		backing_slot_fini(&many[i].slot);
+	free(many);
+}
+
+static void test_a_full_queue_is_tried_in_turn(void **state)
+{
+	struct world_file *many = many_files();
+
+	baton.now += 2 * SEC;
+	world.queue_max = 0;
+	flusher_tick(baton.now); /* the first half is refused */
+	world.queue_max = 1;
+	flusher_tick(baton.now);
+	assert_int_equal(world.queued, 1);
+	world_drain();
+	assert_int_equal(many[TABLE_BATCH].page[0], CLEAN);
+	assert_int_equal(many[0].page[0], DIRTY);
+	flusher_tick(baton.now);
+	world_drain();
+	assert_int_equal(many[0].page[0], CLEAN);
+	forget_many(many);
+}
+
+static void commit_last(void *arg)
+{
+	struct world_file *many = arg;
+
+	world_commit(&many[MANY - 1], 0, 0);
+}
+
+static void tick_and_look(void *arg)
+{
+	baton.now += 2 * SEC;
+	world.queue_max = 1;
+	flusher_tick(baton.now);
+	must(world.queued == 1);
+	must(world.queue[0]->wanted);
+	world_drain();
+}
+
+static uint32_t choose_first(uint32_t n)
+{
+	return 0;
+}
+
+static void test_what_a_commit_waits_for_is_tried_first(void **state)
+{
+	struct world_file *many = many_files();
+
+	world.settings.commit_wait = 3600 * SEC;
+	world.queue_max = 0;
+	baton_actor(commit_last, many, NULL);
+	baton_actor(tick_and_look, many, NULL);
+	baton_run(choose_first);
+	assert_int_equal(many[MANY - 1].page[0], CLEAN);
+	assert_int_equal(many[0].page[0], DIRTY);
+	forget_many(many);
 }
 
 /* ---- COMMITs that share a file ---- */
@@ -160,11 +264,6 @@ static void commit_small_by_turns(void *arg)
 static void commit_large(void *arg)
 {
 	large.err = world_commit(file, large.page, large.pages);
-}
-
-static uint32_t choose_first(uint32_t n)
-{
-	return 0;
 }
 
 static void test_a_commit_waits_for_its_own_range_only(void **state)
@@ -617,8 +716,11 @@ int main(void)
 		TEST(test_less_goes_when_it_is_old),
 		TEST(test_a_turn_ends_with_its_slice),
 		TEST(test_scattered_writes_are_the_kernels),
+		TEST(test_gaps_are_not_waited_for),
 		TEST(test_off_is_off),
 		TEST(test_a_full_queue_is_tried_again),
+		TEST(test_a_full_queue_is_tried_in_turn),
+		TEST(test_what_a_commit_waits_for_is_tried_first),
 		TEST(test_a_commit_waits_for_its_own_range_only),
 		TEST(test_newer_commits_do_not_starve_an_older_one),
 		TEST(test_a_later_commit_waits_for_an_earlier_ones_part_of_its_range),
