@@ -153,17 +153,19 @@ def stats_since_the_reset(ractl, nfsbench, server):
 
 def switches_under_load(ractl, nfsbench, server, disk):
     """Changes the policy as often as it can while loads run, until there were enough changes."""
-    channel, names = control_client.Channel(), itertools.cycle(POLICIES)
+    names = itertools.cycle(POLICIES)
     ractl.json("stats", "--reset")
     switches = rounds = refused = 0
     read_before = disk.read_bytes()
     while switches < SWITCHES and rounds < ROUNDS_MAX:
         load = Load(nfsbench, server, "/full")
+        channel = control_client.Channel()  # one that says nothing for Control_Timeout is closed
         rounds += 1
         while load.running(0.005):
             answer = channel.ask(command="scheduler", name=next(names))
             refused += not answer["ok"]
             switches += 1
+        channel.close()
         if not e2e.check(load.process.returncode == 0, f"load {rounds}: every byte right, "
                          "no error", load.output):
             break
