@@ -45,7 +45,8 @@ static struct {
 	pthread_cond_t over;
 	struct actor actor[BATON_ACTORS];
 	unsigned int n, current, ended;
-	uint64_t steps, now; /* ns: fake time */
+	uint64_t steps;
+	_Atomic uint64_t now; /* ns: fake time; a thread without a baton asks for it too */
 	bool running, stopping;
 	bool timeouts; /* a wait may be timed out though others could run */
 	uint32_t (*choose)(uint32_t n);

@@ -112,7 +112,7 @@ static void world_write_page(struct world_file *f, unsigned int page)
 
 static uint64_t world_now(void)
 {
-	return __atomic_add_fetch(&baton.now, 1000, __ATOMIC_RELAXED);
+	return atomic_fetch_add(&baton.now, 1000) + 1000;
 }
 
 static int world_wait(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until)
