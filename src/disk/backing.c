@@ -97,13 +97,19 @@ bool backing_resident(struct backing *b, uint64_t offset, uint64_t len)
 			    atomic_load_explicit(&b->size, memory_order_relaxed), offset, len);
 }
 
+/* Of an OFFSET without a place. */
+static uint64_t file_order(const struct backing *b, uint64_t offset)
+{
+	return UNMAPPED_BASE + ((b->file & 0xfffff) << 40) + offset % (UINT64_C(1) << 40);
+}
+
 uint64_t backing_block(struct backing *b, uint64_t offset)
 {
 	uint64_t block;
 
 	if (extent_map_lookup(&b->extents, offset, extent_fetch_fiemap, &b->fd, &block))
 		return block;
-	return UNMAPPED_BASE + ((b->file & 0xfffff) << 40) + offset % (UINT64_C(1) << 40);
+	return file_order(b, offset);
 }
 
 bool backing_written(struct backing *b, uint64_t offset, uint64_t len, uint64_t *block)
@@ -119,6 +125,17 @@ uint64_t backing_place(struct backing *b, uint64_t offset)
 		return block;
 	before = backing_block(b, offset - 1);
 	return before < UNMAPPED_BASE ? before + 1 : block;
+}
+
+uint64_t backing_place_known(struct backing *b, uint64_t offset)
+{
+	uint64_t block;
+
+	if (extent_map_peek(&b->extents, offset, &block))
+		return block;
+	if (offset && extent_map_peek(&b->extents, offset - 1, &block))
+		return block + 1;
+	return file_order(b, offset);
 }
 
 uint64_t backing_refresh_size(struct backing *b)

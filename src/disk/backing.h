@@ -70,6 +70,8 @@ uint64_t backing_block(struct backing *b, uint64_t offset);
 bool backing_written(struct backing *b, uint64_t offset, uint64_t len, uint64_t *block);
 /* Where OFFSET will go if it has no place yet: behind the byte before it. */
 uint64_t backing_place(struct backing *b, uint64_t offset);
+/* The same as far as it is known: asks nobody and waits for nobody. Else file order. */
+uint64_t backing_place_known(struct backing *b, uint64_t offset);
 /* Asks the file system for the size again. */
 uint64_t backing_refresh_size(struct backing *b);
 

@@ -124,3 +124,16 @@ bool extent_map_written(struct extent_map *m, uint64_t offset, uint64_t len, ext
 	lock_drop(&m->lock);
 	return written;
 }
+
+bool extent_map_peek(struct extent_map *m, uint64_t offset, uint64_t *block)
+{
+	const struct extent *e;
+
+	if (!lock_try(&m->lock)) /* being fetched, which may take as long as the inode is locked */
+		return false;
+	e = find(m, offset);
+	if (e != NULL)
+		*block = e->block + (offset - e->offset);
+	lock_drop_tried(&m->lock);
+	return e != NULL;
+}

@@ -50,5 +50,7 @@ bool extent_map_lookup(struct extent_map *m, uint64_t offset, extent_fetch fetch
 /* The same, and whether all of [offset, offset + len) is written there, as far as is known. */
 bool extent_map_written(struct extent_map *m, uint64_t offset, uint64_t len, extent_fetch fetch,
 			void *arg, uint64_t *block);
+/* The same of what is cached, valid or not, without waiting for anybody: false if it is not known. */
+bool extent_map_peek(struct extent_map *m, uint64_t offset, uint64_t *block);
 
 #endif

@@ -20,6 +20,8 @@
 #define RATE_BACKLOG 0.3
 /* Bytes a second until one was measured, and the least believed. */
 #define RATE_FIRST 100e6
+/* A look is too old after this (ns): four ticks of the flusher, which has looked else. */
+#define LOOK_OLD   UINT64_C(200000000)
 #define RATE_LEAST 1e6
 
 static struct {
@@ -28,9 +30,11 @@ static struct {
 	uint64_t configured;			 /* bytes */
 	_Atomic uint64_t sampled, since, budget; /* bytes */
 	_Atomic uint64_t rate;			 /* bytes/s */
-	uint64_t written, at;			 /* at the start of the present span */
+	_Atomic uint64_t looked;		 /* ns */
+	atomic_flag looking;
+	uint64_t written, at; /* at the start of the present span */
 	bool backlog;
-} dirty = {.fd = -1};
+} dirty = {.fd = -1, .looking = ATOMIC_FLAG_INIT};
 
 void dirty_memory_start(uint64_t budget)
 {
@@ -87,6 +91,7 @@ void dirty_memory_feed(const char *text, uint64_t now)
 {
 	uint64_t budget = dirty.configured;
 
+	atomic_store_explicit(&dirty.looked, now, memory_order_relaxed);
 	if (!budget)
 		budget = counter(text, "nr_dirty_background_threshold ") * dirty.page / 4 * 3;
 	atomic_store(&dirty.budget, budget);
@@ -99,12 +104,24 @@ void dirty_memory_feed(const char *text, uint64_t now)
 void dirty_memory_sample(uint64_t now)
 {
 	static char text[16384];
-	ssize_t n = dirty.fd < 0 ? -1 : text_read(dirty.fd, text, sizeof(text) - 1);
+	ssize_t n;
 
-	if (n <= 0)
+	if (dirty.fd < 0 || atomic_flag_test_and_set_explicit(&dirty.looking, memory_order_acquire))
 		return;
-	text[n] = '\0';
-	dirty_memory_feed(text, now);
+	n = text_read(dirty.fd, text, sizeof(text) - 1);
+	if (n > 0) {
+		text[n] = '\0';
+		dirty_memory_feed(text, now);
+	}
+	atomic_flag_clear_explicit(&dirty.looking, memory_order_release);
+}
+
+void dirty_memory_refresh(uint64_t now)
+{
+	uint64_t looked = atomic_load_explicit(&dirty.looked, memory_order_relaxed);
+
+	if (now > looked && now - looked > LOOK_OLD)
+		dirty_memory_sample(now);
 }
 
 void dirty_memory_wrote(uint64_t bytes)

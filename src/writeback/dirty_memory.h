@@ -17,9 +17,11 @@
  */
 void dirty_memory_start(uint64_t budget);
 void dirty_memory_stop(void);
-/* Looks at the counters. One thread. */
+/* Looks at the counters, unless another thread does just now. Any thread. */
 void dirty_memory_sample(uint64_t now);
-/* The same with a TEXT of /proc/vmstat that somebody has read. */
+/* A writer does if nobody else has for a while: what was written out meanwhile counts no more. */
+void dirty_memory_refresh(uint64_t now);
+/* One thread. The same with a TEXT of /proc/vmstat that somebody has read. */
 void dirty_memory_feed(const char *text, uint64_t now);
 /* A client wrote BYTES. Any thread, as all below. */
 void dirty_memory_wrote(uint64_t bytes);

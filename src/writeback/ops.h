@@ -25,8 +25,10 @@ struct writeback_ops {
 	int (*pending)(const struct backing *b);
 	/* Whether the file has lost its last link. */
 	bool (*nameless)(const struct backing *b);
-	/* backing_place() */
+	/* backing_place_known(): never waits */
 	uint64_t (*place)(struct backing *b, uint64_t offset);
+	/* backing_place(): asks the file system, which may hold the inode's lock. In a turn only. */
+	uint64_t (*find_place)(struct backing *b, uint64_t offset);
 	/* dispatcher_submit(), dispatcher_want(), dispatcher_writeback_slice() */
 	enum sched_verdict (*submit)(struct dispatcher *d, struct sched_req *r);
 	void (*want)(struct dispatcher *d, struct sched_req *r);

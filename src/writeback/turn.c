@@ -207,6 +207,23 @@ static uint64_t run_steps(struct dirty_file *f, uint64_t slice, int *last_err)
 	return bytes;
 }
 
+/*
+ * Where the file's next turn begins: asked here, since whoever submits must wait for nobody, the
+ * flusher of all disks least. A turn that waits is seen to stall, and others pass it.
+ */
+static void find_place(struct dirty_file *f)
+{
+	uint64_t next;
+	bool soon;
+
+	lock_take(&wb.lock);
+	next = f->dirty.n ? dirty_where(&f->dirty) : f->dirty.cursor;
+	soon = f->gone || f->hurried; /* somebody waits for the end of the turn */
+	lock_drop(&wb.lock);
+	if (!soon)
+		wb.ops->find_place(f->backing, next);
+}
+
 static void turn_execute(struct dispatcher *d, struct sched_req *r)
 {
 	struct dirty_file *f = file_of(r);
@@ -217,6 +234,7 @@ static void turn_execute(struct dispatcher *d, struct sched_req *r)
 	if (!begin_turn(f))
 		return;
 	r->io_len = run_steps(f, slice, &err);
+	find_place(f);
 	backing_unuse(f->backing);
 	trace(TRACE_TURN, f->backing->file, r->io_len, (wb.ops->now() - begun) / 1000, slice / 1000,
 	      (uint64_t)err);

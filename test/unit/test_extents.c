@@ -138,6 +138,34 @@ static void test_an_error_is_not_remembered(void **state)
 	extent_map_fini(&m);
 }
 
+static struct extent_map hanging;
+
+static int fetch_that_hangs(void *arg, uint64_t offset, struct extent *extents, int max,
+			    uint64_t *covered)
+{
+	uint64_t block;
+
+	assert_false(extent_map_peek(&hanging, 0, &block)); /* and does not wait */
+	return fetch(arg, offset, extents, max, covered);
+}
+
+static void test_a_peek_waits_for_nobody(void **state)
+{
+	struct file f = {.n = 10};
+	uint64_t block;
+
+	extent_map_init(&hanging);
+	assert_false(extent_map_peek(&hanging, 0, &block));
+	assert_true(extent_map_lookup(&hanging, 0, fetch_that_hangs, &f, &block));
+	assert_true(extent_map_peek(&hanging, 3 * MIB + 1, &block));
+	assert_int_equal(block, place(3) + 1);
+	extent_map_invalidate(&hanging); /* better than nothing */
+	assert_true(extent_map_peek(&hanging, 3 * MIB, &block));
+	assert_false(extent_map_peek(&hanging, 10 * MIB, &block));
+	assert_int_equal(f.fetched, 1);
+	extent_map_fini(&hanging);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -146,6 +174,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_written),
 		cmocka_unit_test(test_more_extents_than_fit),
 		cmocka_unit_test(test_an_error_is_not_remembered),
+		cmocka_unit_test(test_a_peek_waits_for_nobody),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -381,6 +381,21 @@ static void test_what_a_commit_waits_for_still_waits(void **state)
 	dirty_memory_stop();
 }
 
+/* With a flusher that is held up, what was written since the last look would count for ever. */
+static void test_writers_look_where_nobody_does(void **state)
+{
+	dirty_memory_start(UINT64_C(1) << 50);
+	dirty_memory_feed("nr_dirty 0\n", world_now());
+	dirty_memory_wrote(UINT64_C(1) << 50);
+	assert_true(dirty_memory_level() >= 1);
+	world_wrote(file, 0, 1);
+	assert_true(dirty_memory_level() >= 1);
+	baton.now += SEC;
+	world_wrote(file, 0, 1);
+	assert_true(dirty_memory_level() < 0.5);
+	dirty_memory_stop();
+}
+
 static void test_a_commit_waits_no_longer_than_its_time(void **state)
 {
 	uint64_t before = baton.now;
@@ -725,6 +740,7 @@ int main(void)
 		TEST(test_newer_commits_do_not_starve_an_older_one),
 		TEST(test_a_later_commit_waits_for_an_earlier_ones_part_of_its_range),
 		TEST(test_what_a_commit_waits_for_still_waits),
+		TEST(test_writers_look_where_nobody_does),
 		TEST(test_a_commit_waits_no_longer_than_its_time),
 		TEST(test_a_part_alone_only_where_that_is_wanted),
 		TEST(test_a_turn_that_hangs_holds_nobody_for_ever),

@@ -70,6 +70,7 @@ static struct {
 	uint64_t slice;
 	int open_error;	    /* errno, or 0 */
 	unsigned int looks; /* at names of files */
+	unsigned int turns; /* being executed */
 } world;
 
 /* ---- the kernel's errors of write-out ---- */
@@ -183,6 +184,13 @@ static uint64_t world_place(struct backing *b, uint64_t offset)
 	return offset;
 }
 
+/* May wait for the inode's lock. */
+static uint64_t world_find_place(struct backing *b, uint64_t offset)
+{
+	must(__atomic_load_n(&world.turns, __ATOMIC_RELAXED));
+	return offset;
+}
+
 static enum sched_verdict world_submit(struct dispatcher *d, struct sched_req *r)
 {
 	if (world.queued >= world.queue_max)
@@ -210,6 +218,7 @@ static const struct writeback_ops world_ops = {
 	.pending = world_pending,
 	.nameless = world_nameless,
 	.place = world_place,
+	.find_place = world_find_place,
 	.submit = world_submit,
 	.want = world_want,
 	.slice = world_slice,
@@ -303,7 +312,9 @@ static struct sched_req *world_execute(void)
 
 	memmove(world.queue, world.queue + 1, --world.queued * sizeof(world.queue[0]));
 	r->state = REQ_RUNNING;
+	__atomic_add_fetch(&world.turns, 1, __ATOMIC_RELAXED);
 	r->ops->execute(NULL, r);
+	__atomic_sub_fetch(&world.turns, 1, __ATOMIC_RELAXED);
 	return r;
 }
 
