@@ -257,10 +257,15 @@ static int start_pacer(void)
 	return pacer_start(&limits);
 }
 
+/* Errors kept of other files than those known, for each of these. */
+#define ERRORS_A_FILE 4
+
 static int start_writeback(void)
 {
+	uint32_t files = (uint32_t)ra_module_params.writeback_files;
 	const struct writeback_limits limits = {
-		.files = (uint32_t)ra_module_params.writeback_files,
+		.files = files,
+		.entries = files + ERRORS_A_FILE * files,
 		.name_thread = name_thread,
 	};
 

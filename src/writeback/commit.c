@@ -218,7 +218,7 @@ static int take_error(const struct file_key *key, struct dirty_file *f)
 	if (e != NULL)
 		e->err = 0;
 	if (e != NULL && f == NULL)
-		errors_keep(e); /* without an error that frees it */
+		errors_keep(e, wb.ops->now()); /* without an error that frees it */
 	return err;
 }
 

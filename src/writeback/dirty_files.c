@@ -32,29 +32,39 @@ struct dirty_file *dirty_files_find(const struct file_key *key)
 	return NULL;
 }
 
-static bool has_room(void)
+static bool has_room(struct kept_error **lost)
 {
-	return wb.stats.files + errors_count() < wb.max || errors_evict();
+	if (wb.stats.files + errors_count() < wb.entries)
+		return true;
+	*lost = errors_evict(wb.ops->now());
+	return *lost != NULL;
 }
 
 /* The entry for the errors of a new file, maybe with one that is to be told; NULL: no room. */
-static struct kept_error *entry_for(const struct file_key *key)
+static struct kept_error *entry_for(const struct file_key *key, struct kept_error **lost)
 {
-	struct kept_error *e = errors_take(key);
+	struct kept_error *e;
 
+	if (wb.stats.files >= wb.max)
+		return NULL;
+	e = errors_take(key);
 	if (e != NULL)
 		return e;
-	return has_room() ? errors_new(key) : NULL;
+	return has_room(lost) ? errors_new(key) : NULL;
 }
 
-struct dirty_file *dirty_files_insert(const struct file_key *key, struct backing *b)
+struct dirty_file *dirty_files_insert(const struct file_key *key, struct backing *b,
+				      struct kept_error **lost)
 {
-	struct kept_error *e = entry_for(key);
-	struct dirty_file *f = e != NULL ? calloc(1, sizeof(*f)) : NULL;
+	struct kept_error *e;
+	struct dirty_file *f;
 
+	*lost = NULL;
+	e = entry_for(key, lost);
+	f = e != NULL ? calloc(1, sizeof(*f)) : NULL;
 	if (f == NULL) {
 		if (e != NULL)
-			errors_keep(e);
+			errors_keep(e, wb.ops->now());
 		return NULL;
 	}
 	f->error = e;
@@ -65,7 +75,7 @@ struct dirty_file *dirty_files_insert(const struct file_key *key, struct backing
 	TAILQ_INSERT_TAIL(bucket(key), f, hash);
 	if (wb.stats.files++ == 0)
 		pthread_cond_signal(&wb.wake);
-	assert(wb.stats.files + errors_count() <= wb.max);
+	assert(wb.stats.files <= wb.max && wb.stats.files + errors_count() <= wb.entries);
 	return f;
 }
 
@@ -82,7 +92,7 @@ bool dirty_file_take_out(struct dirty_file *f)
 	TAILQ_REMOVE(&wb.all, f, link);
 	TAILQ_REMOVE(bucket(&f->error->key), f, hash);
 	wb.stats.files--;
-	errors_keep(f->error);
+	errors_keep(f->error, wb.ops->now());
 	f->error = NULL;
 	return true;
 }

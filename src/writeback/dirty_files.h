@@ -65,7 +65,8 @@ TAILQ_HEAD(dirty_file_list, dirty_file);
 struct dirty_files {
 	struct lock lock;
 	const struct writeback_ops *ops;
-	uint32_t max; /* records and kept errors */
+	uint32_t max, entries; /* records; with kept errors */
+	bool said_full;	       /* that errors leave no room */
 	bool running, stopping;
 	pthread_cond_t wake;	    /* the flusher: the first record */
 	struct dirty_file_list all; /* oldest first */
@@ -81,8 +82,12 @@ extern struct dirty_files wb;
 
 /* NULL: not in the table. */
 struct dirty_file *dirty_files_find(const struct file_key *key);
-/* A new one, which takes over the use and the hold of B; NULL: no room, or no memory. */
-struct dirty_file *dirty_files_insert(const struct file_key *key, struct backing *b);
+/*
+ * A new one, which takes over the use and the hold of B; NULL: no room, or no memory. *LOST: a kept
+ * error that made room, for errors_give_up(), or NULL.
+ */
+struct dirty_file *dirty_files_insert(const struct file_key *key, struct backing *b,
+				      struct kept_error **lost);
 /* Takes F out if nobody needs it; it is then to be freed by dirty_file_free(), without the lock. */
 bool dirty_file_take_out(struct dirty_file *f);
 /* Bytes that wait for its turns, those that COMMITs wait for included. */

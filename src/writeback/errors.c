@@ -21,7 +21,7 @@ TAILQ_HEAD(error_list, kept_error);
 
 static struct {
 	struct error_list hash[HASH];
-	struct error_list removed; /* oldest first */
+	struct error_list removed, others; /* oldest first */
 	uint32_t n;
 	bool started;
 } kept;
@@ -54,15 +54,20 @@ void errors_start(void)
 	for (int i = 0; i < HASH; i++)
 		TAILQ_INIT(&kept.hash[i]);
 	TAILQ_INIT(&kept.removed);
+	TAILQ_INIT(&kept.others);
 	kept.n = 0;
 	kept.started = true;
+}
+
+static struct error_list *by_age(const struct kept_error *e)
+{
+	return e->removed ? &kept.removed : &kept.others;
 }
 
 static void unlink_entry(struct kept_error *e)
 {
 	TAILQ_REMOVE(bucket(&e->key), e, hash);
-	if (e->removed)
-		TAILQ_REMOVE(&kept.removed, e, age);
+	TAILQ_REMOVE(by_age(e), e, age);
 	kept.n--;
 }
 
@@ -94,15 +99,15 @@ struct kept_error *errors_new(const struct file_key *key)
 	return e;
 }
 
-void errors_keep(struct kept_error *e)
+void errors_keep(struct kept_error *e, uint64_t now)
 {
 	if (!e->err || !kept.started) {
 		free(e);
 		return;
 	}
 	TAILQ_INSERT_TAIL(bucket(&e->key), e, hash);
-	if (e->removed)
-		TAILQ_INSERT_TAIL(&kept.removed, e, age);
+	e->since = now;
+	TAILQ_INSERT_TAIL(by_age(e), e, age);
 	kept.n++;
 }
 
@@ -136,20 +141,29 @@ int errors_removed(const struct file_key *key)
 
 	if (e == NULL || e->removed)
 		return 0;
+	TAILQ_REMOVE(&kept.others, e, age);
 	e->removed = true;
 	TAILQ_INSERT_TAIL(&kept.removed, e, age);
 	return e->err;
 }
 
-bool errors_evict(void)
+struct kept_error *errors_evict(uint64_t now)
 {
 	struct kept_error *e = TAILQ_FIRST(&kept.removed);
 
 	if (e == NULL)
-		return false;
+		e = TAILQ_FIRST(&kept.others);
+	if (e == NULL || (!e->removed && now - e->since <= ERRORS_KEEP))
+		return NULL;
 	unlink_entry(e);
+	return e;
+}
+
+void errors_give_up(struct kept_error *e, uint64_t now)
+{
+	if (e != NULL && !e->removed)
+		errors_log(e->dev, e->file, e->err, "given up, nobody has asked in an hour", now);
 	free(e);
-	return true;
 }
 
 /* Whether there may be one more line; *LEFT_OUT: so many there were not since the last. */

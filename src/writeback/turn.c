@@ -148,8 +148,11 @@ static void record(struct dirty_file *f, int err)
 
 	lock_take(&wb.lock);
 	first = f->error->err == 0;
-	if (first)
+	if (first) {
 		f->error->err = err;
+		f->error->file = f->backing->file;
+		f->error->dev = f->backing->device->dev;
+	}
 	wb.stats.errors++;
 	lock_drop(&wb.lock);
 	if (first)

@@ -33,15 +33,35 @@ static struct backing *scheduled_backing(struct backing_slot *slot, struct expor
 	return b;
 }
 
-/* The record of the file, made if need be: then it has *B. NULL: it is the kernel's to write. */
-static struct dirty_file *record_of(const struct file_key *key, struct backing **b)
+/* With the lock, which it drops to log: errors leave no room for a file. Said once. */
+static void say_full(void)
+{
+	if (wb.said_full || wb.stats.files >= wb.max || errors_count() < wb.entries - wb.max)
+		return;
+	wb.said_full = true;
+	lock_drop(&wb.lock);
+	log_line(LOG_LEVEL_CRIT,
+		 "write-back of %" PRIu32 " files failed and no COMMIT has asked: "
+		 "that of more files is the kernel's",
+		 wb.entries);
+	lock_take(&wb.lock);
+}
+
+/*
+ * The record of the file, made if need be: then it has *B. NULL: it is the kernel's to write. *LOST:
+ * as of dirty_files_insert().
+ */
+static struct dirty_file *record_of(const struct file_key *key, struct backing **b,
+				    struct kept_error **lost)
 {
 	struct dirty_file *f = dirty_files_find(key);
 
 	if (f == NULL && !wb.stopping) {
-		f = dirty_files_insert(key, *b);
+		f = dirty_files_insert(key, *b, lost);
 		if (f != NULL)
 			*b = NULL;
+		else
+			say_full();
 	}
 	if (f == NULL || f->gone) /* no room, or it is on its way out */
 		wb.stats.untracked++;
@@ -70,6 +90,7 @@ static bool note_write(struct dirty_file *f, const struct export_io *io,
 bool writeback_wrote(struct backing_slot *slot, struct export_io *io,
 		     const struct writeback_settings *s, uint64_t offset, uint64_t len)
 {
+	struct kept_error *lost = NULL;
 	bool due = false, ours = false;
 	struct dirty_file *f;
 	struct file_key key;
@@ -85,11 +106,12 @@ bool writeback_wrote(struct backing_slot *slot, struct export_io *io,
 	dirty_memory_wrote(len);
 	dirty_memory_refresh(wb.ops->now()); /* the flusher may be held up */
 	lock_take(&wb.lock);
-	f = record_of(&key, &b);
+	f = record_of(&key, &b, &lost);
 	if (f != NULL)
 		due = note_write(f, io, s, offset, len, &ours);
 	waiting = wb.waiting;
 	lock_drop(&wb.lock);
+	errors_give_up(lost, wb.ops->now());
 	if (b != NULL)
 		backing_put(b);
 	if (due)
@@ -175,6 +197,8 @@ int writeback_start(const struct writeback_limits *limits, const struct writebac
 	wb.stopping = false;
 	wb.ops = ops;
 	wb.max = limits->files;
+	wb.entries = limits->entries;
+	wb.said_full = false;
 	wb.stats = (struct writeback_stats){0};
 	errors_start();
 	err = flusher_start(limits->name_thread);

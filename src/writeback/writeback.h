@@ -28,7 +28,8 @@
 #include "writeback/stats.h"
 
 struct writeback_limits {
-	uint32_t files; /* known at a time, with those of which only an error is left */
+	uint32_t files;	  /* known at a time */
+	uint32_t entries; /* ... with those of which only an error is left; at least files */
 	/* The thread has started: gives it a name. NULL: it needs none. */
 	void (*name_thread)(const char *name);
 };

@@ -560,6 +560,45 @@ static void test_kept_errors_and_files_share_a_bound(void **state)
 	assert_int_equal(stats().files, 1);
 }
 
+/* Their files may have gone unseen, by a RENAME: write-back is not off for ever. */
+static void test_errors_nobody_asks_for_are_given_up(void **state)
+{
+	for (unsigned int i = 0; i < 3; i++)
+		write_in_vain(&world.file[i]);
+	lines = 0;
+	world_wrote(&world.file[3], 0, 2);
+	world_wrote(&world.file[3], 2, 2);
+	assert_int_equal(stats().files, 0);
+	assert_int_equal(lines, 1);
+	baton.now += ERRORS_KEEP;
+	world_wrote(&world.file[3], 0, 2);
+	assert_int_equal(stats().files, 1);
+	assert_int_equal(stats().kept, 2);
+	assert_int_equal(lines, 2); /* names the lost one */
+	world_drain();
+	for (unsigned int i = 1; i < 3; i++)
+		assert_int_equal(world_commit(&world.file[i], 0, 0), EIO);
+}
+
+static void test_errors_take_no_files_place(void **state)
+{
+	const struct writeback_limits limits = {.files = 1, .entries = 4};
+
+	world_stop();
+	assert_int_equal(writeback_start(&limits, &world_ops), 0);
+	world_reset();
+	for (unsigned int i = 0; i < 3; i++)
+		write_in_vain(&world.file[i]);
+	world_wrote(&world.file[3], 0, 2);
+	assert_int_equal(stats().files, 1);
+	assert_int_equal(stats().kept, 3);
+	world_wrote(&world.file[0], 0, 2); /* one file */
+	assert_int_equal(stats().untracked, 1);
+	world_drain();
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(world_commit(&world.file[i], 0, 0), EIO);
+}
+
 static void turn_and_removal(void *arg)
 {
 	struct world_file *f = arg;
@@ -749,6 +788,8 @@ int main(void)
 		TEST(test_the_log_says_it_once),
 		TEST(test_many_files_fail_and_the_log_stays_short),
 		TEST(test_kept_errors_and_files_share_a_bound),
+		TEST(test_errors_nobody_asks_for_are_given_up),
+		TEST(test_errors_take_no_files_place),
 		TEST(test_errors_of_removed_files_make_room),
 		TEST(test_a_kept_error_of_a_file_removed_later_makes_room),
 		TEST(test_removal_looks_at_one_file),

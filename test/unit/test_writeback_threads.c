@@ -133,7 +133,7 @@ static void test_all_at_once(void **state)
 {
 	static const struct dispatcher_ops ops = {.now = clock_now};
 	struct export_settings s = {.device = {.depth = 2, .limits = {.queue_max = 2}}};
-	const struct writeback_limits limits = {.files = 2};
+	const struct writeback_limits limits = {.files = 2, .entries = 2};
 	pthread_t thread[THREADS];
 	struct writeback_stats stats;
 

@@ -405,7 +405,7 @@ static inline void world_clear(void)
 
 static inline void world_start(uint32_t files)
 {
-	const struct writeback_limits limits = {.files = files};
+	const struct writeback_limits limits = {.files = files, .entries = files};
 
 	assert_int_equal(writeback_start(&limits, &world_ops), 0);
 	world_reset();
