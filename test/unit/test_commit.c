@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * COMMIT and errors of write-out: every way in which a turn, the kernel's own write-out, fsync and
- * COMMITs can interleave is walked through. An error reaches exactly one COMMIT of its file.
+ * COMMITs can interleave is walked through. An error reaches one COMMIT of its file at least, and none
+ * that began after it was told.
  */
 #include "writeback_world.h"
 

@@ -56,6 +56,7 @@ struct world_file {
 	unsigned int told, commits, fsyncs;
 	unsigned int committing; /* now */
 	uint64_t told_at;	 /* step of the last COMMIT that was told */
+	uint64_t first_told_at;	 /* ... of the first that was told of the last error */
 	unsigned int next_page;	 /* where a writer of it goes on */
 };
 
@@ -267,8 +268,9 @@ static int world_fsync(void *arg)
 
 /*
  * A COMMIT, and whether its answer is right: an error is told if there was one before it that nobody
- * was told of, and only then; except that COMMITs at the same time may both be told, and that one
- * which did not wait for a turn that hangs may tell what that turn has met too.
+ * was told of, and only then; except that COMMITs at the same time may both be told, but none that
+ * began after one was; and that one which did not wait for a turn that hangs may tell what that turn
+ * has met too.
  */
 static int world_commit(struct world_file *f, unsigned int page, unsigned int pages)
 {
@@ -286,7 +288,9 @@ static int world_commit(struct world_file *f, unsigned int page, unsigned int pa
 	f->commits++;
 	if (err == EIO) {
 		/* else it was told before, or never happened */
-		must(f->untold || !alone || (baton.timeouts && f->told));
+		must(f->untold || begun <= f->first_told_at || (baton.timeouts && f->told));
+		if (f->untold)
+			f->first_told_at = baton.steps;
 		f->untold = false;
 		f->told++;
 		f->told_at = baton.steps;
