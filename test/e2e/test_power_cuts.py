@@ -29,8 +29,10 @@ SECONDS = 40  # longest time of writing
 FILE_SYSTEMS = {"ext4": ("ext4", "data=ordered"), "ext4-writeback": ("ext4", "data=writeback"),
                 "ext4-journal": ("ext4", "data=journal"), "xfs": ("xfs", ""),
                 "btrfs": ("btrfs", "")}
+# btrfs by name or with --all: there stock VFS too loses what COMMIT promised in one run of some
+# twenty (1 of 18, RA 3 of 25), so that a failure would say nothing of the plugin.
 EVERYDAY = ("ext4:stock", "ext4", "ext4:eager", "ext4:parts", "ext4-writeback", "ext4-journal",
-            "xfs", "btrfs")
+            "xfs")
 # Nothing is written out before a COMMIT, which is one of its range only.
 PARTS = server_configs.named("idle")._replace(name="parts")
 PARTS = PARTS._replace(export={**PARTS.export, "Commit_Part": "true"})
