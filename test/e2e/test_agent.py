@@ -102,7 +102,9 @@ def test_prices_end(agent, work):
     machine.write("sys/class/bdi/0:47/min_ratio", "0\n")  # as a new mount has it
     machine.write("sys/class/bdi/0:47/read_ahead_kb", "128\n")
     machine.write("proc/self/mountinfo", NFS.replace("36", "40"))
-    e2e.check(e2e.wait_for(machine_ratio_is(machine, 50), 15), "mounted again: deferred again")
+    # the last knob it turns: what is written below must not come before it
+    e2e.check(e2e.wait_for(lambda: (machine.min_ratio, machine.read_ahead) == (50, 16), 15),
+              "mounted again: deferred again", a.text)
     machine.write("sys/class/bdi/0:47/read_ahead_kb", "4096\n")
     a.end(signal.SIGINT)
     e2e.check(machine.min_ratio == 0 and machine.read_ahead == 4096 and
