@@ -127,6 +127,13 @@ int dispatcher_set_depth(struct dispatcher *d, uint32_t depth);
 void dispatcher_stats(struct dispatcher *d, struct dispatcher_stats *s);
 struct cost_model dispatcher_cost(struct dispatcher *d);
 struct sched_limits dispatcher_limits(struct dispatcher *d);
+/*
+ * Shares in force from now on, copied; requests queued move to their new groups. ENOMEM: the old ones
+ * stay. Before the first call all clients have the same weight, and there are no floors or ceilings.
+ */
+int dispatcher_set_shares(struct dispatcher *d, const struct sched_shares *shares);
+/* Fills up to MAX entries, those most lately active first; returns how many flows there are. */
+unsigned int dispatcher_flows(struct dispatcher *d, struct flow_stats *stats, unsigned int max);
 /* Write-backs running. */
 uint32_t dispatcher_writes(struct dispatcher *d);
 /* Reads queued and running. */

@@ -62,3 +62,18 @@ struct sched_limits dispatcher_limits(struct dispatcher *d)
 	lock_drop(&d->lock);
 	return limits;
 }
+
+int dispatcher_set_shares(struct dispatcher *d, const struct sched_shares *shares)
+{
+	(void)d;
+	(void)shares;
+	return 0;
+}
+
+unsigned int dispatcher_flows(struct dispatcher *d, struct flow_stats *stats, unsigned int max)
+{
+	(void)d;
+	(void)stats;
+	(void)max;
+	return 0;
+}

@@ -44,6 +44,7 @@
 #include <sys/queue.h>
 
 #include "sched/cost.h"
+#include "sched/flow.h"
 #include "sched/order.h"
 
 enum sched_class { SCHED_DEMAND, SCHED_PREFETCH, SCHED_WRITEBACK, SCHED_CLASSES };
@@ -77,6 +78,8 @@ struct sched_req {
 	uint64_t len;	 /* bytes */
 	uint64_t block;	 /* on the device, bytes; file order where unmapped */
 	uint64_t owner;	 /* the stream it belongs to; 0: none */
+	struct flow_id
+		flow; /* whom it is for: read for, fetched ahead for, written by, COMMITted by */
 	/* The queue's. */
 	enum sched_state state;
 	bool wanted; /* a demand read waits: it is one, or it was joined by one; or a COMMIT does */
