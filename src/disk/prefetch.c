@@ -27,7 +27,7 @@ struct prefetch {
 static const struct sched_req_ops prefetch_ops;
 
 struct prefetch *prefetch_new(struct export_io *io, struct backing *b,
-			      const struct readahead_plan *plan, uint64_t step)
+			      const struct readahead_plan *plan, uint64_t step, struct flow_id flow)
 {
 	struct prefetch *p = calloc(1, sizeof(*p));
 
@@ -41,6 +41,7 @@ struct prefetch *prefetch_new(struct export_io *io, struct backing *b,
 	p->plan = *plan;
 	p->upto = plan->offset;
 	p->step = step;
+	p->req.flow = flow;
 	return p;
 }
 
@@ -138,7 +139,7 @@ static void start(struct dispatcher *d, struct prefetch *p)
 	readahead_started(p->io->engine, &tuning, &p->io->counters, &p->plan, &at, &next);
 	p->started = true;
 	if (next.len)
-		prefetch_submit(prefetch_new(p->io, p->backing, &next, p->step));
+		prefetch_submit(prefetch_new(p->io, p->backing, &next, p->step, p->req.flow));
 }
 
 /* pread(), again when a signal came between. */

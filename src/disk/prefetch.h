@@ -22,11 +22,12 @@
 struct prefetch;
 
 /*
- * For PLAN of B's file, read in steps of STEP bytes; to be submitted. Takes its own references. NULL:
- * no memory; then the plan is over.
+ * For PLAN of B's file, read in steps of STEP bytes on behalf of FLOW, as will be what it plans behind
+ * it; to be submitted. Takes its own references. NULL: no memory; then the plan is over.
  */
 struct prefetch *prefetch_new(struct export_io *io, struct backing *b,
-			      const struct readahead_plan *plan, uint64_t step);
+			      const struct readahead_plan *plan, uint64_t step,
+			      struct flow_id flow);
 /* Hands P to the disk's queue, unless all of it is in memory. P is gone then. NULL does nothing. */
 void prefetch_submit(struct prefetch *p);
 

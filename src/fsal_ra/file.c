@@ -4,7 +4,7 @@
  */
 #include <errno.h>
 
-#include "subcall.h"
+#include "request_flow.h"
 #include "writeback/commit.h"
 
 static fsal_status_t close_(struct fsal_obj_handle *obj_hdl)
@@ -104,6 +104,7 @@ static fsal_status_t commit2(struct fsal_obj_handle *obj_hdl, off_t offset, size
 	struct commit c = {.slot = &ra_handle_of(obj_hdl)->slot,
 			   .offset = (uint64_t)offset,
 			   .len = len,
+			   .flow = ra_flow_of_op(),
 			   .fsync_below = fsync_below,
 			   .arg = &call};
 	int err;

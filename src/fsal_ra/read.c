@@ -14,6 +14,7 @@
 #include "common/container.h"
 #include "disk/prefetch.h"
 #include "prices.h"
+#include "request_flow.h"
 
 /* ---- a read that goes to the disk ------------------------------------------------------- */
 
@@ -78,7 +79,8 @@ static void describe_demand(struct call *call, struct backing *b)
 				       .file = b->file,
 				       .offset = arg->offset,
 				       .len = call_length(arg),
-				       .block = backing_block(b, arg->offset)};
+				       .block = backing_block(b, arg->offset),
+				       .flow = ra_flow_of_op()};
 }
 
 /* False: it must be answered by the caller, its I/O done or not. */
@@ -178,7 +180,7 @@ static struct prefetch *planned(const struct read *read, struct export_io *io)
 {
 	if (read->plan.len == 0)
 		return NULL;
-	return prefetch_new(io, read->backing, &read->plan, read->prefetch_step);
+	return prefetch_new(io, read->backing, &read->plan, read->prefetch_step, ra_flow_of_op());
 }
 
 /* Whether the read waits for the disk in our queue, which answers it; it takes *P along. */

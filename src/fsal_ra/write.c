@@ -9,6 +9,7 @@
 
 #include "call.h"
 #include "common/container.h"
+#include "request_flow.h"
 #include "writeback/writeback.h"
 
 /* Answers a write whose reply has been held back. */
@@ -43,8 +44,9 @@ static uint64_t account(struct call *call)
 
 	backing_invalidate(&hdl->slot);
 	export_io_writeback(call->exp->io, &s);
-	if (call->stable ||
-	    !writeback_wrote(&hdl->slot, call->exp->io, &s, arg->offset, arg->io_amount))
+	if (call->stable || !s.on ||
+	    !writeback_wrote(&hdl->slot, call->exp->io, &s, ra_flow_of_op(), arg->offset,
+			     arg->io_amount))
 		return 0;
 	return pacer_delay((uint64_t)(uintptr_t)op_ctx->client, arg->io_amount, s.reply_delay_max);
 }

@@ -101,7 +101,8 @@ static void wait_clean(struct dirty_file *f, struct commit_wait *w, uint64_t unt
 /* Until the range is written out, as far as it is known to be dirty; without the lock. */
 static void wait_range(const struct commit *c, const struct file_key *key, uint64_t until)
 {
-	struct commit_wait w = {.offset = c->offset, .len = c->len ? c->len : UINT64_MAX};
+	struct commit_wait w = {
+		.offset = c->offset, .len = c->len ? c->len : UINT64_MAX, .flow = c->flow};
 	struct dirty_file *f;
 	bool out = false;
 

@@ -31,6 +31,7 @@ struct commit_wait {
 	struct dirty_set own; /* what of its range was dirty, and has not been begun */
 	uint64_t offset, len; /* its range */
 	uint64_t until;	      /* the last step that it has to wait for */
+	struct flow_id flow;  /* whose it is */
 	uint64_t served;      /* twice the turn that last took from it; one less: when it came */
 };
 TAILQ_HEAD(commit_list, commit_wait);
@@ -42,6 +43,7 @@ struct dirty_file {
 	struct backing *backing;	/* a hold, and until it is gone a use */
 	struct kept_error *error;	/* of its own; with the key */
 	const struct export_io *io;	/* the last writer's; compared, never followed */
+	struct flow_id flow;		/* the last writer's */
 	uint64_t chunk, delay, age_max; /* bytes, ns, ns: the last writer's export */
 	struct dirty_set dirty;
 	struct commit_list commits; /* oldest first */

@@ -58,7 +58,7 @@ bool turn_claim(struct dirty_file *f, double level, uint64_t now)
 	return due;
 }
 
-/* What F's request asks for; with the lock. */
+/* What F's request asks for, and whom it is charged to; with the lock. */
 static void describe(struct dirty_file *f)
 {
 	const struct commit_wait *w = next_commit(f);
@@ -70,6 +70,7 @@ static void describe(struct dirty_file *f)
 				    .file = f->backing->file,
 				    .offset = s->n ? dirty_where(s) : 0,
 				    .len = len < f->chunk ? len : f->chunk,
+				    .flow = w != NULL ? w->flow : f->flow,
 				    .wanted = w != NULL};
 }
 

@@ -70,12 +70,13 @@ static struct dirty_file *record_of(const struct file_key *key, struct backing *
 
 /* A write of F: returns whether it is to be submitted. *OURS: whether it waits for a turn. */
 static bool note_write(struct dirty_file *f, const struct export_io *io,
-		       const struct writeback_settings *s, uint64_t offset, uint64_t len,
-		       bool *ours)
+		       const struct writeback_settings *s, struct flow_id flow, uint64_t offset,
+		       uint64_t len, bool *ours)
 {
 	uint64_t now = wb.ops->now();
 
 	f->io = io;
+	f->flow = flow;
 	f->chunk = s->chunk;
 	f->delay = s->delay;
 	f->age_max = s->age_max;
@@ -88,7 +89,8 @@ static bool note_write(struct dirty_file *f, const struct export_io *io,
 }
 
 bool writeback_wrote(struct backing_slot *slot, struct export_io *io,
-		     const struct writeback_settings *s, uint64_t offset, uint64_t len)
+		     const struct writeback_settings *s, struct flow_id flow, uint64_t offset,
+		     uint64_t len)
 {
 	struct kept_error *lost = NULL;
 	bool due = false, ours = false;
@@ -108,7 +110,7 @@ bool writeback_wrote(struct backing_slot *slot, struct export_io *io,
 	lock_take(&wb.lock);
 	f = record_of(&key, &b, &lost);
 	if (f != NULL)
-		due = note_write(f, io, s, offset, len, &ours);
+		due = note_write(f, io, s, flow, offset, len, &ours);
 	waiting = wb.waiting;
 	lock_drop(&wb.lock);
 	errors_give_up(lost, wb.ops->now());

@@ -40,12 +40,13 @@ int writeback_start(const struct writeback_limits *limits, const struct writebac
 void writeback_stop(void);
 
 /*
- * A client's UNSTABLE write of [offset, offset + len) to the file of SLOT has succeeded, through the
- * export IO with the settings S. On a thread that may open a backing. True when the writer may be
+ * An UNSTABLE write of [offset, offset + len) to the file of SLOT has succeeded, of FLOW, which the
+ * file's write-backs are charged to from now on, through the export IO with the settings S. On a thread that may open a backing. True when the writer may be
  * paced: its write-back is ours, and enough waits for it.
  */
 bool writeback_wrote(struct backing_slot *slot, struct export_io *io,
-		     const struct writeback_settings *s, uint64_t offset, uint64_t len);
+		     const struct writeback_settings *s, struct flow_id flow, uint64_t offset,
+		     uint64_t len);
 
 /*
  * A name of the file of SLOT was removed: if it was the last, what is dirty is forgotten, and the

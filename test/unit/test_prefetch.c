@@ -23,6 +23,7 @@ static _Atomic uint64_t now;
 static _Atomic int preads;
 static _Atomic uint64_t longest, pread_bytes;
 
+static const struct flow_id reader = {.client = 3, .export_id = 7, .rule = 1};
 static uint64_t chunk; /* that the engine takes the disk to want */
 
 static uint64_t fake_now(void)
@@ -227,7 +228,7 @@ static void test_a_chunk_is_read_in_steps(void **state)
 {
 	struct readahead_plan plan = plan_some();
 
-	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	wait_idle();
 	assert_int_equal(atomic_load(&longest), STEP);
 	assert_true(atomic_load(&pread_bytes) >= plan.len);
@@ -245,7 +246,7 @@ static void test_what_is_in_memory_is_not_fetched(void **state)
 	int fd = open(file.path, O_WRONLY | O_CLOEXEC);
 
 	assert_int_equal(pwrite(fd, page, FILE_LEN, 0), FILE_LEN);
-	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	wait_idle();
 	assert_int_equal(served(), 0);
 	assert_int_equal(atomic_load(&preads), 0);
@@ -263,7 +264,7 @@ static void test_steps_in_memory_are_skipped(void **state)
 
 	assert_true(plan.len >= 2 * STEP);
 	assert_int_equal(pwrite(fd, page, STEP, (off_t)plan.offset), STEP);
-	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	wait_idle();
 	assert_true(served() >= 1);
 	assert_true(counted(READAHEAD_PREFETCHED) % STEP == 0);
@@ -279,9 +280,44 @@ static void test_a_chunk_too_long_for_now_is_shortened(void **state)
 	chunk = 2 * MIB; /* the disk wanted that much when the stream was alone */
 	plan = plan_some();
 	assert_true(plan.len >= MIB);
-	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	wait_idle();
 	assert_true(atomic_load(&pread_bytes) <= served() * 384 * KIB);
+}
+
+static atomic_int chunks_seen, strangers_seen;
+
+/* On the disk's thread, which holds no lock: whom what is queued and running is for. */
+static void look_at_flows(int fd, size_t len, off_t offset)
+{
+	struct dispatcher *d = &b->device->dispatcher;
+	const struct sched_list *lists[] = {&d->queue.active, &d->queue.aged};
+	const struct sched_req *r;
+
+	lock_take(&d->lock);
+	for (int i = 0; i < 2; i++)
+		TAILQ_FOREACH(r, lists[i], age) {
+			atomic_fetch_add(&chunks_seen, 1);
+			if (r->flow.client != reader.client ||
+			    r->flow.export_id != reader.export_id || r->flow.rule != reader.rule)
+				atomic_fetch_add(&strangers_seen, 1);
+		}
+	lock_drop(&d->lock);
+}
+
+/* The chunk that the read planned, and the one that is planned behind it. */
+static void test_chunks_are_for_the_client_whose_read_planned_them(void **state)
+{
+	struct readahead_plan plan = plan_some();
+
+	atomic_store(&chunks_seen, 0);
+	atomic_store(&strangers_seen, 0);
+	on_pread = look_at_flows;
+	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
+	wait_idle();
+	assert_true(served() >= 2);
+	assert_true(atomic_load(&chunks_seen) >= 2);
+	assert_int_equal(atomic_load(&strangers_seen), 0);
 }
 
 /* ---- what goes wrong --------------------------------------------------------------------- */
@@ -292,7 +328,7 @@ static void test_a_failed_read_is_counted_and_forgotten(void **state)
 
 	atomic_store(&fail_pread_errno, EIO);
 	atomic_store(&fail_pread, 1000000);
-	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	wait_idle();
 	assert_true(counted(READAHEAD_PREFETCH_ERRORS) >= 1);
 	assert_false(observe(plan.offset, STEP).known_resident);
@@ -304,7 +340,7 @@ static void test_a_signal_is_no_failure(void **state)
 
 	atomic_store(&fail_pread_errno, EINTR);
 	atomic_store(&fail_pread, 3);
-	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	wait_idle();
 	assert_int_equal(counted(READAHEAD_PREFETCH_ERRORS), 0);
 	assert_true(counted(READAHEAD_PREFETCHED) >= plan.ahead);
@@ -315,13 +351,13 @@ static void test_no_memory(void **state)
 	struct readahead_plan plan = plan_some();
 
 	atomic_store(&fail_calloc, 1);
-	assert_null(prefetch_new(io, b, &plan, STEP));
+	assert_null(prefetch_new(io, b, &plan, STEP, reader));
 	prefetch_submit(NULL);
 	assert_int_equal(counted(READAHEAD_PREFETCH_ERRORS), 1);
 	plan = observe(FILE_LEN / 2, STEP);
 	plan = plan_some();
 	atomic_store(&fail_aligned_alloc, 1); /* no scratch */
-	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	wait_idle();
 	assert_int_equal(atomic_load(&preads), 0);
 	atomic_store(&fail_aligned_alloc, 0);
@@ -332,7 +368,7 @@ static void test_a_closing_export_takes_none(void **state)
 	struct readahead_plan plan = plan_some();
 
 	export_io_close(io);
-	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	assert_int_equal(served(), 0);
 	assert_int_equal(export_io_drain(io, 0), 0);
 }
@@ -348,7 +384,7 @@ static void test_an_export_that_closes_stops_it(void **state)
 	struct readahead_plan plan = plan_some();
 
 	on_pread = close_export;
-	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	wait_idle();
 	assert_int_equal(atomic_load(&preads), 1);
 }
@@ -364,7 +400,7 @@ static void test_a_removed_file_stops_it(void **state)
 	struct readahead_plan plan = plan_some();
 
 	on_pread = drop_file;
-	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	wait_idle();
 	assert_int_equal(atomic_load(&preads), 1);
 }
@@ -374,7 +410,7 @@ static void test_a_file_removed_before_its_turn(void **state)
 	struct readahead_plan plan = plan_some();
 
 	hog_start();
-	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	backing_drop(&file.slot);
 	backing_unuse(b); /* nobody has it open now */
 	assert_int_equal(fcntl(b->fd, F_GETFD), -1);
@@ -390,7 +426,7 @@ static void test_one_too_old_is_dropped(void **state)
 	struct readahead_plan plan = plan_some();
 
 	hog_start();
-	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	atomic_fetch_add(&now, 11 * SEC); /* Prefetch_Max_Age */
 	hog_end();
 	wait_idle();
@@ -407,7 +443,7 @@ static void test_a_full_queue_takes_none(void **state)
 	atomic_store(&small_done, 0);
 	hog_start();
 	assert_int_equal(submit_small(2, 0, 0), SCHED_ADDED);
-	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	wait_idle();
 	hog_end();
 	assert_int_equal(served(), 0);
@@ -459,7 +495,7 @@ static void test_the_last_prefetch_outlives_its_export(void **state)
 	d = &b->device->dispatcher;
 	plan = plan_some();
 	hog_start();
-	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	export_io_close(io);
 	export_io_put(io);
 	backing_put(b);
@@ -496,7 +532,7 @@ static void test_a_small_read_is_served_in_a_gap(void **state)
 	atomic_store(&small_done, 0);
 	on_pread = submit_at_first;
 	plan.len = 512 * KIB;
-	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	wait_idle();
 	assert_int_equal(verdict, SCHED_ADDED);
 	assert_int_equal(atomic_load(&small_done), 1);
@@ -522,7 +558,7 @@ static void test_a_reader_gets_its_step(void **state)
 	atomic_store(&small_done, 0);
 	on_pread = join_at_first;
 	join_at = plan.offset + STEP;
-	prefetch_submit(prefetch_new(io, b, &plan, STEP));
+	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	wait_idle();
 	assert_int_equal(verdict, SCHED_WAITS);
 	assert_int_equal(atomic_load(&small_done), 1);
@@ -659,6 +695,7 @@ int main(void)
 		TEST(test_what_is_in_memory_is_not_fetched),
 		TEST(test_steps_in_memory_are_skipped),
 		TEST(test_a_chunk_too_long_for_now_is_shortened),
+		TEST(test_chunks_are_for_the_client_whose_read_planned_them),
 		TEST(test_a_failed_read_is_counted_and_forgotten),
 		TEST(test_a_signal_is_no_failure),
 		TEST(test_no_memory),

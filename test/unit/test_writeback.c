@@ -64,6 +64,59 @@ static void test_much_at_once_goes_at_once(void **state)
 	assert_int_equal(stats().pushed, 2 * MIB);
 }
 
+/* ---- whom it is charged to ---- */
+
+static const struct flow_id client_a = {.client = 1, .export_id = 2, .rule = 3};
+static const struct flow_id client_b = {.client = 4, .export_id = 5};
+
+static bool is_same(struct flow_id a, struct flow_id b)
+{
+	return a.client == b.client && a.export_id == b.export_id && a.rule == b.rule;
+}
+
+static void test_a_turn_is_charged_to_the_last_writer(void **state)
+{
+	world.settings.delay = 10 * SEC;
+	world.slice = 0; /* two steps a turn: 4 MiB */
+	world.flow = client_b;
+	world_wrote(file, 0, 15);
+	world.flow = client_a;
+	world_wrote(file, 15, 100);
+	assert_int_equal(world.queued, 1);
+	assert_true(is_same(world.queue[0]->flow, client_a));
+	world.flow = client_b;
+	world_wrote(file, 115, 10); /* what is queued stays as it is */
+	assert_true(is_same(world.queue[0]->flow, client_a));
+	world_finish(world_execute());
+	assert_int_equal(world.queued, 1);
+	assert_true(is_same(world.queue[0]->flow, client_b));
+	world_drain();
+}
+
+static void commit_as_b(void *arg)
+{
+	world.flow = client_b;
+	must(world_commit(file, 0, 0) == 0);
+}
+
+static uint32_t choose_first(uint32_t n)
+{
+	return 0;
+}
+
+static void test_a_turn_for_a_commit_is_charged_to_who_asked(void **state)
+{
+	world.settings.delay = 10 * SEC;
+	world.flow = client_a;
+	world_wrote(file, 0, 4);
+	assert_int_equal(world.queued, 0); /* too little for a turn of its own */
+	baton_actor(commit_as_b, NULL, NULL);
+	baton_actor(world_disk, NULL, world_has_work);
+	baton_run(choose_first);
+	assert_true(is_same(world.charged, client_b));
+	assert_int_equal(pages(file, DIRTY), 0);
+}
+
 static void test_less_goes_when_it_is_old(void **state)
 {
 	world.settings.delay = 10 * SEC;
@@ -115,7 +168,7 @@ static void test_gaps_are_not_waited_for(void **state)
 	world.settings.delay = 10 * SEC;
 	for (uint64_t i = 0; i < 40; i++)
 		for (uint64_t j = 0; j < 3; j++)
-			writeback_wrote(&file->slot, world.io, &world.settings,
+			writeback_wrote(&file->slot, world.io, &world.settings, world.flow,
 					(i << 56) + j * 2 * 4096, 4096);
 	assert_int_equal(world.queued, 0); /* less than Writeback_Chunk */
 	flusher_tick(baton.now);
@@ -210,11 +263,6 @@ static void tick_and_look(void *arg)
 	must(world.queued == 1);
 	must(world.queue[0]->wanted);
 	world_drain();
-}
-
-static uint32_t choose_first(uint32_t n)
-{
-	return 0;
 }
 
 static void test_what_a_commit_waits_for_is_tried_first(void **state)
@@ -361,7 +409,8 @@ static bool paced;
 static void tick_and_write(void *arg)
 {
 	flusher_tick(baton.now);
-	paced = writeback_wrote(&file->slot, world.io, &world.settings, 120 * PAGE, PAGE);
+	paced = writeback_wrote(&file->slot, world.io, &world.settings, world.flow, 120 * PAGE,
+				PAGE);
 	world.queue_max = WORLD_QUEUE;
 }
 
@@ -704,10 +753,10 @@ static void test_a_write_that_nobody_knows_is_the_kernels(void **state)
 	world_wrote(file, 0, 2);
 	assert_int_equal(stats().files, 0);
 	backing_slot_init(&none, world_open, NULL, 0);
-	assert_false(writeback_wrote(&none, world.io, &world.settings, 0, 1));
+	assert_false(writeback_wrote(&none, world.io, &world.settings, world.flow, 0, 1));
 	writeback_unlinked(&none);
 	backing_slot_fini(&none);
-	assert_false(writeback_wrote(&file->slot, world.io, &world.settings, 0, 0));
+	assert_false(writeback_wrote(&file->slot, world.io, &world.settings, world.flow, 0, 0));
 }
 
 static int none_open;
@@ -767,6 +816,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_much_at_once_goes_at_once),
+		TEST(test_a_turn_is_charged_to_the_last_writer),
+		TEST(test_a_turn_for_a_commit_is_charged_to_who_asked),
 		TEST(test_less_goes_when_it_is_old),
 		TEST(test_a_turn_ends_with_its_slice),
 		TEST(test_scattered_writes_are_the_kernels),

@@ -70,7 +70,7 @@ static void write_some(struct real_file *f, uint64_t *seed)
 	if (fd < 0)
 		return;
 	if (pwrite(fd, block, sizeof(block), (off_t)at) == (ssize_t)sizeof(block))
-		writeback_wrote(&f->slot, io, &settings, at, sizeof(block));
+		writeback_wrote(&f->slot, io, &settings, (struct flow_id){0}, at, sizeof(block));
 	close(fd);
 }
 

@@ -64,6 +64,8 @@ static struct {
 	struct world_file file[WORLD_FILES];
 	struct export_io *io;
 	struct writeback_settings settings;
+	struct flow_id flow;	   /* who writes, and asks for COMMIT */
+	struct flow_id charged;	   /* whom the last turn was */
 	uint64_t since[WORLD_FDS]; /* of our descriptors */
 	struct world_file *of[WORLD_FDS];
 	struct sched_req *queue[WORLD_QUEUE];
@@ -246,7 +248,7 @@ static inline void world_wrote(struct world_file *f, unsigned int page, unsigned
 {
 	for (unsigned int i = page; i < page + pages; i++)
 		f->page[i] = DIRTY;
-	writeback_wrote(&f->slot, world.io, &world.settings, page * PAGE, pages * PAGE);
+	writeback_wrote(&f->slot, world.io, &world.settings, world.flow, page * PAGE, pages * PAGE);
 }
 
 /* The FSAL's fsync: everything is out, and its descriptor tells what it has not told yet. */
@@ -278,6 +280,7 @@ static int world_commit(struct world_file *f, unsigned int page, unsigned int pa
 			   .offset = page * PAGE,
 			   .len = pages * PAGE,
 			   .wait = world.settings.commit_wait,
+			   .flow = world.flow,
 			   .fsync_below = world_fsync,
 			   .arg = f};
 	uint64_t begun = baton.steps;
@@ -316,6 +319,7 @@ static struct sched_req *world_execute(void)
 
 	memmove(world.queue, world.queue + 1, --world.queued * sizeof(world.queue[0]));
 	r->state = REQ_RUNNING;
+	world.charged = r->flow;
 	__atomic_add_fetch(&world.turns, 1, __ATOMIC_RELAXED);
 	r->ops->execute(NULL, r);
 	__atomic_sub_fetch(&world.turns, 1, __ATOMIC_RELAXED);
@@ -391,6 +395,7 @@ static inline void world_reset(void)
 	world.queue_max = WORLD_QUEUE;
 	world.slice = SEC;
 	world.open_error = 0;
+	world.flow = (struct flow_id){0};
 }
 
 /* What the files had is gone. */
