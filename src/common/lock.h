@@ -27,6 +27,7 @@ enum lock_rank {
 	LOCK_FILE,	 /* readahead/heur_table: one file's cursors */
 	LOCK_POOL,	 /* readahead/cursor_pool: its lists */
 	LOCK_EXTENTS,	 /* disk/extents: one file's map */
+	LOCK_CLIENTS,	 /* shares/client_table: entering a client */
 	LOCK_LEAF,	 /* nothing is taken under these */
 	LOCK_RANKS
 };

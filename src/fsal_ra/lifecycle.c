@@ -21,6 +21,7 @@
 #include "params.h"
 #include "prices.h"
 #include "control_host.h"
+#include "shares/shares.h"
 #include "writeback/dirty_memory.h"
 #include "writeback/pacer.h"
 #include "writeback/writeback.h"
@@ -223,6 +224,10 @@ void ra_io_module_update(void)
 	ra_prices_update();
 }
 
+static const struct shares_ops shares_ops = {
+	.now = clock_now,
+};
+
 /* What no read can do without; a failure undoes what was done. */
 static int start_reading(void)
 {
@@ -231,9 +236,14 @@ static int start_reading(void)
 	if (err)
 		return err;
 	module.engine = make_engine();
-	err = module.engine != NULL ? maintainer_start() : ENOMEM;
+	err = module.engine != NULL
+		      ? shares_start(&shares_ops, (uint32_t)ra_module_params.clients_max)
+		      : ENOMEM;
+	if (!err)
+		err = maintainer_start();
 	if (!err)
 		return 0;
+	shares_stop();
 	if (module.engine != NULL)
 		readahead_destroy(module.engine);
 	module.engine = NULL;
@@ -323,6 +333,7 @@ void ra_io_module_stop(void)
 	ra_prices_free();
 	readahead_destroy(module.engine);
 	module.engine = NULL;
+	shares_stop();
 	calls_stop();
 	ra_module_params_free(&ra_module_params);
 }

@@ -18,11 +18,12 @@ ARROWS = {
     "common": (),
     "readahead": ("common",),
     "sched": ("common",),
+    "shares": ("common", "sched"),
     "pricing": ("common",),
     "disk": ("common", "readahead", "sched", "pricing"),
     "writeback": ("common", "sched", "pricing", "disk", "readahead"),
     "control": ("common", "readahead", "sched", "pricing"),
-    "fsal_ra": ("common", "readahead", "sched", "pricing", "disk", "writeback", "control"),
+    "fsal_ra": ("common", "readahead", "sched", "shares", "pricing", "disk", "writeback", "control"),
     "client": ("pricing", "common"),
 }
 GANESHA = re.compile(r"fsal|FSAL|ganesha|gsh_|nfs_|sal_|log\.h|config_parsing|avltree|abstract_mem")

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Slots in one array, chained by hash. See client_table.h. */
+#include "shares/client_table.h"
+
+#include <arpa/inet.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/lock.h"
+
+/* Locks of chains: a power of two, more than a server has threads at once on the data path. */
+#define SHARDS 64
+#define NONE   UINT32_MAX
+
+/* A cache line each: clients do not disturb one another. */
+struct slot {
+	_Alignas(64) struct client_address address;
+	_Atomic uint64_t number; /* written with both locks; 0: never used */
+	_Atomic uint64_t seen;	 /* ns; the eviction looks without the shard's lock */
+	uint64_t generation;	 /* of the rules, when RULE was found */
+	uint32_t next;		 /* in its chain */
+	uint16_t rule;
+	bool matching; /* a thread finds out */
+};
+
+struct shard {
+	_Alignas(64) struct lock lock;
+};
+
+struct client_table {
+	client_match match;
+	void *arg;
+	uint32_t max, buckets; /* buckets: a power of two, at least SHARDS */
+	_Atomic uint64_t generation;
+	struct lock lock; /* entering */
+	_Atomic uint32_t used;
+	uint32_t *bucket; /* its first slot; with the shard's lock */
+	struct slot *slot;
+	struct shard shard[SHARDS];
+};
+
+/* ---- addresses -------------------------------------------------------------------------- */
+
+bool client_address_of(const struct sockaddr *addr, struct client_address *a)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	if (addr != NULL && addr->sa_family == AF_INET6) {
+		memcpy(a, &((const struct sockaddr_in6 *)addr)->sin6_addr, sizeof(*a));
+		return true;
+	}
+	if (addr == NULL || addr->sa_family != AF_INET)
+		return false;
+	memcpy(a->byte, mapped, sizeof(mapped));
+	memcpy(a->byte + sizeof(mapped), &((const struct sockaddr_in *)addr)->sin_addr, 4);
+	return true;
+}
+
+void client_address_text(const struct client_address *a, char text[CLIENT_TEXT_MAX])
+{
+	struct in6_addr in6;
+
+	memcpy(&in6, a, sizeof(in6));
+	if (IN6_IS_ADDR_V4MAPPED(&in6))
+		inet_ntop(AF_INET, a->byte + 12, text, CLIENT_TEXT_MAX);
+	else
+		inet_ntop(AF_INET6, &in6, text, CLIENT_TEXT_MAX);
+}
+
+/* ---- chains; with their shard's lock ----------------------------------------------------- */
+
+static uint32_t bucket_of(const struct client_table *t, const struct client_address *a)
+{
+	uint64_t high, low;
+
+	memcpy(&high, a->byte, 8);
+	memcpy(&low, a->byte + 8, 8);
+	low = (low ^ high * UINT64_C(0xd6e8feb86659fd93)) * UINT64_C(0x9e3779b97f4a7c15);
+	return (uint32_t)(low >> 32) & (t->buckets - 1);
+}
+
+static struct lock *lock_of(struct client_table *t, uint32_t bucket)
+{
+	return &t->shard[bucket % SHARDS].lock;
+}
+
+static struct slot *chain_find(struct client_table *t, uint32_t bucket,
+			       const struct client_address *a)
+{
+	for (uint32_t n = t->bucket[bucket]; n != NONE; n = t->slot[n].next)
+		if (!memcmp(&t->slot[n].address, a, sizeof(*a)))
+			return &t->slot[n];
+	return NULL;
+}
+
+static void chain_remove(struct client_table *t, uint32_t bucket, uint32_t slot)
+{
+	uint32_t *at = &t->bucket[bucket];
+
+	while (*at != slot)
+		at = &t->slot[*at].next;
+	*at = t->slot[slot].next;
+}
+
+/* ---- entering; with the table's lock ----------------------------------------------------- */
+
+/* The slot whose client has asked for nothing for longest. */
+static uint32_t oldest(struct client_table *t)
+{
+	uint32_t found = 0;
+	uint64_t least = UINT64_MAX;
+
+	for (uint32_t n = 0; n < t->max; n++) {
+		uint64_t seen = atomic_load_explicit(&t->slot[n].seen, memory_order_relaxed);
+
+		if (seen < least) {
+			least = seen;
+			found = n;
+		}
+	}
+	return found;
+}
+
+/* A slot that is in no chain. */
+static uint32_t make_room(struct client_table *t)
+{
+	uint32_t n, bucket, used = atomic_load(&t->used);
+
+	if (used < t->max) {
+		atomic_store(&t->used, used + 1);
+		return used;
+	}
+	n = oldest(t);
+	bucket = bucket_of(t, &t->slot[n].address);
+	lock_take(lock_of(t, bucket));
+	chain_remove(t, bucket, n);
+	lock_drop(lock_of(t, bucket));
+	return n;
+}
+
+static void enter(struct client_table *t, uint32_t bucket, const struct client_address *a,
+		  uint64_t now)
+{
+	uint32_t n = make_room(t);
+	struct slot *s = &t->slot[n];
+	uint64_t number = atomic_load(&s->number);
+
+	lock_take(lock_of(t, bucket));
+	s->address = *a;
+	atomic_store(&s->number, number == 0 ? n + 1 : number + t->max);
+	atomic_store(&s->seen, now);
+	s->generation = 0;
+	s->rule = 0;
+	s->matching = false;
+	s->next = t->bucket[bucket];
+	t->bucket[bucket] = n;
+	lock_drop(lock_of(t, bucket));
+}
+
+/* ---- looking ---------------------------------------------------------------------------- */
+
+/*
+ * The client at A, if it is known. *GENERATION is set where the caller is to find out its rule: what
+ * holds when it begins to.
+ */
+static struct client look(struct client_table *t, uint32_t bucket, const struct client_address *a,
+			  uint64_t now, uint64_t *generation)
+{
+	uint64_t current = atomic_load(&t->generation);
+	struct client c = {0};
+	struct slot *s;
+
+	lock_take(lock_of(t, bucket));
+	s = chain_find(t, bucket, a);
+	if (s != NULL) {
+		if (s->generation != current && !s->matching) {
+			s->matching = true;
+			s->rule = 0;
+			*generation = current;
+		}
+		atomic_store_explicit(&s->seen, now, memory_order_relaxed);
+		c = (struct client){.number = atomic_load(&s->number), .rule = s->rule};
+	}
+	lock_drop(lock_of(t, bucket));
+	return c;
+}
+
+/* The rule of the client C at A was found, under the rules of GENERATION. */
+static void matched(struct client_table *t, uint32_t bucket, const struct client_address *a,
+		    const struct client *c, uint64_t generation)
+{
+	struct slot *s;
+
+	lock_take(lock_of(t, bucket));
+	s = chain_find(t, bucket, a);
+	if (s != NULL && atomic_load(&s->number) == c->number) {
+		s->rule = c->rule;
+		s->generation = generation;
+		s->matching = false;
+	}
+	lock_drop(lock_of(t, bucket));
+}
+
+struct client client_table_find(struct client_table *t, const struct client_address *a,
+				uint64_t now)
+{
+	uint32_t bucket = bucket_of(t, a);
+	uint64_t generation = 0;
+	struct client c = look(t, bucket, a, now, &generation);
+
+	if (c.number == 0) {
+		lock_take(&t->lock);
+		c = look(t, bucket, a, now, &generation);
+		if (c.number == 0) {
+			enter(t, bucket, a, now);
+			c = look(t, bucket, a, now, &generation);
+		}
+		lock_drop(&t->lock);
+	}
+	if (generation != 0) {
+		c.rule = t->match(a, t->arg);
+		matched(t, bucket, a, &c, generation);
+	}
+	return c;
+}
+
+void client_table_rematch(struct client_table *t)
+{
+	atomic_fetch_add(&t->generation, 1);
+}
+
+bool client_table_address(struct client_table *t, uint64_t number, struct client_address *a)
+{
+	struct slot *s;
+	bool known;
+
+	if (number == 0)
+		return false;
+	s = &t->slot[(number - 1) % t->max];
+	lock_take(&t->lock); /* only who enters a client writes addresses */
+	known = atomic_load(&s->number) == number;
+	if (known)
+		*a = s->address;
+	lock_drop(&t->lock);
+	return known;
+}
+
+uint32_t client_table_count(struct client_table *t)
+{
+	return atomic_load(&t->used);
+}
+
+/* ---- life ------------------------------------------------------------------------------- */
+
+struct client_table *client_table_new(uint32_t max, client_match match, void *arg)
+{
+	struct client_table *t = aligned_alloc(64, sizeof(*t));
+
+	if (t == NULL)
+		return NULL;
+	memset(t, 0, sizeof(*t));
+	t->match = match;
+	t->arg = arg;
+	t->max = max;
+	atomic_store(&t->generation, 1);
+	for (t->buckets = SHARDS; t->buckets < max;)
+		t->buckets *= 2;
+	t->bucket = malloc(t->buckets * sizeof(*t->bucket));
+	t->slot = aligned_alloc(64, max * sizeof(*t->slot));
+	lock_init(&t->lock, LOCK_CLIENTS);
+	for (int i = 0; i < SHARDS; i++)
+		lock_init(&t->shard[i].lock, LOCK_LEAF);
+	if (t->bucket == NULL || t->slot == NULL) {
+		client_table_free(t);
+		return NULL;
+	}
+	memset(t->bucket, 0xff, t->buckets * sizeof(*t->bucket));
+	memset(t->slot, 0, max * sizeof(*t->slot));
+	return t;
+}
+
+void client_table_free(struct client_table *t)
+{
+	if (t == NULL)
+		return;
+	for (int i = 0; i < SHARDS; i++)
+		lock_fini(&t->shard[i].lock);
+	lock_fini(&t->lock);
+	free(t->bucket);
+	free(t->slot);
+	free(t);
+}

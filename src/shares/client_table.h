@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Clients by their address: each that asks for something of the disk has a number, by which flows are
+ * kept, and the rule that holds for it.
+ *
+ * A client is an IP address; its port does not count, and IPv4 is IPv6 as ::ffff:a.b.c.d. The table has
+ * so many slots from the start. When all are used, the client that has asked for nothing for longest
+ * makes room. Numbers tell the slot, and are never given again:
+ *
+ *   slot   0     1     2   ...  max-1        the next client of slot 1 is max + 2, then 2 max + 2, ...
+ *   number 1     2     3   ...  max
+ *
+ *   find --> lock of the address's shard, its chain --> known: its number and rule
+ *                                              '------> new: the table's lock, a slot, the shard's lock
+ *
+ * So clients share no lock once they are known, except by chance that of a shard.
+ *
+ * Which rule holds may take a name server or netgroup to say. It is asked at first sight, and once after
+ * each client_table_rematch(), without any lock, by one of the threads that look: to the others rule 0
+ * holds meanwhile.
+ */
+#ifndef SHARES_CLIENT_TABLE_H
+#define SHARES_CLIENT_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#define CLIENT_TEXT_MAX INET6_ADDRSTRLEN
+
+struct client_address {
+	uint8_t byte[16];
+};
+
+/* What a request is charged to; number 0: none, the server's own work. */
+struct client {
+	uint64_t number;
+	uint16_t rule;
+};
+
+/* Which rule holds for A: 0 is none. May block; called from any thread that looks. */
+typedef uint16_t (*client_match)(const struct client_address *a, void *arg);
+
+struct client_table;
+
+/* False: ADDR is NULL or no IP address. */
+bool client_address_of(const struct sockaddr *addr, struct client_address *a);
+/* 10.1.2.3 or fe80::1; at most CLIENT_TEXT_MAX bytes with their end. */
+void client_address_text(const struct client_address *a, char text[CLIENT_TEXT_MAX]);
+
+/* For MAX clients, at least 1; NULL: no memory. */
+struct client_table *client_table_new(uint32_t max, client_match match, void *arg);
+/* Nobody looks any more; NULL does nothing. */
+void client_table_free(struct client_table *t);
+/* Any thread, without a lock of rank LOCK_CLIENTS or above. NOW: ns. */
+struct client client_table_find(struct client_table *t, const struct client_address *a,
+				uint64_t now);
+/* The rules are others: each client is matched anew, when it next asks. */
+void client_table_rematch(struct client_table *t);
+/* Whose number it is; false: nobody's any more. */
+bool client_table_address(struct client_table *t, uint64_t number, struct client_address *a);
+uint32_t client_table_count(struct client_table *t);
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The table of clients: one number an address, the longest silent makes room, rules asked for once. */
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "shares/client_table.h"
+
+static atomic_uint matches;
+
+/* The last byte of the address is the rule. */
+static uint16_t match(const struct client_address *a, void *arg)
+{
+	(void)arg;
+	atomic_fetch_add(&matches, 1);
+	return a->byte[15];
+}
+
+static struct client_address v4(uint32_t host)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(host)};
+	struct client_address a;
+
+	in.sin_port = (in_port_t)host;
+	assert_true(client_address_of((struct sockaddr *)&in, &a));
+	return a;
+}
+
+static struct client find(struct client_table *t, uint32_t host, uint64_t now)
+{
+	struct client_address a = v4(host);
+
+	return client_table_find(t, &a, now);
+}
+
+static void test_an_address_is_one_client_by_whatever_family(void **state)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(700)};
+	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(900)};
+	struct sockaddr local = {.sa_family = AF_UNIX};
+	struct client_address a, b;
+	char text[CLIENT_TEXT_MAX];
+
+	(void)state;
+	inet_pton(AF_INET, "10.1.2.3", &in.sin_addr);
+	inet_pton(AF_INET6, "::ffff:10.1.2.3", &in6.sin6_addr);
+	assert_true(client_address_of((struct sockaddr *)&in, &a));
+	assert_true(client_address_of((struct sockaddr *)&in6, &b));
+	assert_memory_equal(&a, &b, sizeof(a));
+	client_address_text(&a, text);
+	assert_string_equal(text, "10.1.2.3");
+	inet_pton(AF_INET6, "2001:db8::1", &in6.sin6_addr);
+	assert_true(client_address_of((struct sockaddr *)&in6, &b));
+	client_address_text(&b, text);
+	assert_string_equal(text, "2001:db8::1");
+	assert_false(client_address_of(NULL, &a));
+	assert_false(client_address_of(&local, &a));
+}
+
+static void test_a_client_keeps_its_number(void **state)
+{
+	struct client_table *t = client_table_new(100, match, NULL);
+	struct client_address a, b = v4(0x0a000007);
+
+	(void)state;
+	for (uint64_t turn = 0; turn < 3; turn++)
+		for (uint32_t n = 0; n < 100; n++)
+			assert_int_equal(find(t, 0x0a000000 + n, turn).number, n + 1);
+	assert_int_equal(client_table_count(t), 100);
+	assert_true(client_table_address(t, 8, &a));
+	assert_memory_equal(&a, &b, sizeof(a));
+	assert_false(client_table_address(t, 0, &a));
+	assert_false(client_table_address(t, 101, &a));
+	client_table_free(t);
+}
+
+static void test_the_one_silent_for_longest_makes_room(void **state)
+{
+	struct client_table *t = client_table_new(16, match, NULL);
+	struct client_address a;
+
+	(void)state;
+	for (uint32_t n = 0; n < 16; n++)
+		find(t, n, 100 + n);
+	find(t, 0, 200); /* so 1 is silent for longest */
+	assert_int_equal(find(t, 77, 300).number, 2 + 16);
+	assert_int_equal(client_table_count(t), 16);
+	assert_false(client_table_address(t, 2, &a));
+	assert_true(client_table_address(t, 18, &a));
+	assert_int_equal(find(t, 0, 301).number, 1);
+	assert_int_equal(find(t, 1, 302).number, 3 + 16); /* as a new one: in place of 2 */
+	client_table_free(t);
+}
+
+static void test_numbers_are_never_given_again(void **state)
+{
+	struct client_table *t = client_table_new(1, match, NULL);
+
+	(void)state;
+	for (uint32_t n = 0; n < 1000; n++)
+		assert_int_equal(find(t, n % 7, n).number, n + 1);
+	client_table_free(t);
+}
+
+static void test_rules_are_asked_for_at_first_sight_and_after_a_change(void **state)
+{
+	struct client_table *t = client_table_new(16, match, NULL);
+
+	(void)state;
+	matches = 0;
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(find(t, 3, 1).rule, 3);
+	assert_int_equal(matches, 1);
+	client_table_rematch(t);
+	assert_int_equal(find(t, 3, 1).rule, 3);
+	assert_int_equal(find(t, 3, 1).rule, 3);
+	assert_int_equal(matches, 2);
+	client_table_free(t);
+}
+
+/* While one asks, another asks of the same client, and the table is given to others. */
+struct asking {
+	struct client_table *t;
+	unsigned int depth;
+};
+
+static uint16_t match_slowly(const struct client_address *a, void *arg)
+{
+	struct asking *asking = arg;
+
+	if (asking->depth++ > 0)
+		return 9;
+	assert_int_equal(client_table_find(asking->t, a, 1).rule, 0); /* does not ask again */
+	client_table_rematch(asking->t);
+	assert_int_equal(client_table_find(asking->t, a, 1).rule, 0); /* one at a time */
+	return 5;
+}
+
+static void test_no_lock_is_held_while_a_rule_is_asked_for(void **state)
+{
+	struct asking asking = {0};
+
+	(void)state;
+	asking.t = client_table_new(16, match_slowly, &asking);
+	assert_int_equal(find(asking.t, 3, 1).rule, 5); /* by the rules when it began */
+	assert_int_equal(find(asking.t, 3, 1).rule, 9); /* by those since */
+	assert_int_equal(asking.depth, 2);
+	client_table_free(asking.t);
+}
+
+static uint16_t match_and_forget(const struct client_address *a, void *arg)
+{
+	struct asking *asking = arg;
+
+	(void)a;
+	if (asking->depth++ == 0)
+		find(asking->t, 99, 2); /* takes the only slot */
+	return 5;
+}
+
+static void test_who_makes_room_while_its_rule_is_asked_for(void **state)
+{
+	struct asking asking = {0};
+
+	(void)state;
+	asking.t = client_table_new(1, match_and_forget, &asking);
+	assert_int_equal(find(asking.t, 3, 1).number, 1);
+	assert_int_equal(find(asking.t, 99, 3).number, 2);
+	assert_int_equal(asking.depth, 2);
+	client_table_free(asking.t);
+}
+
+#define THREADS 8
+#define FINDS	4000
+
+/* Each of more clients than there is room for has one number at a time, with its own rule. */
+static void *look_around(void *arg)
+{
+	struct client_table *t = arg;
+	struct client_address a;
+
+	for (uint32_t n = 0; n < FINDS; n++) {
+		uint32_t host = n * 31 % 200;
+		struct client c = find(t, host, n);
+
+		if (c.rule != 0 && c.rule != (uint8_t)host)
+			return arg;
+		if (client_table_address(t, c.number, &a) && a.byte[15] != (uint8_t)host)
+			return arg;
+		if (n % 500 == 0)
+			client_table_rematch(t);
+	}
+	return NULL;
+}
+
+static void test_many_threads(void **state)
+{
+	struct client_table *t = client_table_new(128, match, NULL);
+	pthread_t threads[THREADS];
+	void *wrong;
+
+	(void)state;
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, look_around, t), 0);
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(threads[i], &wrong);
+		assert_null(wrong);
+	}
+	assert_int_equal(client_table_count(t), 128);
+	client_table_free(t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_an_address_is_one_client_by_whatever_family),
+		cmocka_unit_test(test_a_client_keeps_its_number),
+		cmocka_unit_test(test_the_one_silent_for_longest_makes_room),
+		cmocka_unit_test(test_numbers_are_never_given_again),
+		cmocka_unit_test(test_rules_are_asked_for_at_first_sight_and_after_a_change),
+		cmocka_unit_test(test_no_lock_is_held_while_a_rule_is_asked_for),
+		cmocka_unit_test(test_who_makes_room_while_its_rule_is_asked_for),
+		cmocka_unit_test(test_many_threads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
