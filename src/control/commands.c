@@ -14,6 +14,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "control/command_clients.h"
 #include "control/command_trace.h"
 #include "control/describe.h"
 
@@ -365,6 +366,8 @@ static const struct control_command commands[] = {
 	 {{"name", CONTROL_TEXT, true}, {"export", CONTROL_NUMBER}}},
 	{"prices", "what resources cost, and what FSSTAT says of it", prices},
 	{"stats", "counters since the start or the last reset", stats, {{"reset", CONTROL_FLAG}}},
+	{"clients", "who uses the devices, and waits for whom: counters of each flow",
+	 command_clients},
 	{"trace",
 	 "decisions as they are taken, after the number of one",
 	 command_trace,
@@ -381,6 +384,7 @@ const struct control_command *commands_start(const struct control_host *host)
 {
 	memset(&state, 0, sizeof(state));
 	state.host = host;
+	command_clients_start(host);
 	state.started = state.reset = host->now();
 	return commands;
 }

@@ -88,7 +88,7 @@ static void describe_wait(struct json_object *o, const char *name, const struct 
 	describe_number(o, name, (wait < s->wait_max ? wait : s->wait_max) / NS_PER_US);
 }
 
-static void describe_waits(struct json_object *o, const struct sched_stats *s)
+void describe_waits(struct json_object *o, const struct sched_stats *s)
 {
 	describe_wait(o, "wait_p50_us", s, 50);
 	describe_wait(o, "wait_p90_us", s, 90);
@@ -96,8 +96,7 @@ static void describe_waits(struct json_object *o, const struct sched_stats *s)
 	describe_number(o, "wait_max_us", s->wait_max / NS_PER_US);
 }
 
-/* What the device and its queue are like now. */
-static void describe_state(struct json_object *o, const struct dispatcher_stats *q)
+void describe_device_state(struct json_object *o, const struct dispatcher_stats *q)
 {
 	describe_text(o, "scheduler", q->policy->name);
 	describe_number(o, "depth", q->depth);
@@ -118,7 +117,7 @@ void describe_device(struct json_object *o, const struct device_facts *f,
 	describe_device_names(o, f);
 	describe_flag(o, "rotating", f->rotating);
 	describe_flag(o, "demand_queued", f->demand_queued);
-	describe_state(o, &f->queue);
+	describe_device_state(o, &f->queue);
 	describe_number(o, "demand_bytes_per_s", per_s[SCHED_DEMAND]);
 	describe_number(o, "prefetch_bytes_per_s", per_s[SCHED_PREFETCH]);
 	describe_number(o, "writeback_bytes_per_s", per_s[SCHED_WRITEBACK]);
@@ -291,7 +290,7 @@ char *describe_device_line(const struct device_facts *f)
 	struct json_object *o = json_object_new_object();
 
 	describe_device_stats(o, f);
-	describe_state(o, &f->queue);
+	describe_device_state(o, &f->queue);
 	return line_of(o);
 }
 

@@ -38,6 +38,9 @@ void describe_export_prices(struct json_object *o, const struct export_facts *f)
 /* PER_S: bytes/s served of each class lately. */
 void describe_device(struct json_object *o, const struct device_facts *f,
 		     const uint64_t per_s[SCHED_CLASSES]);
+/* What the device and its queue are like now: a part of describe_device(). */
+void describe_device_state(struct json_object *o, const struct dispatcher_stats *q);
+void describe_waits(struct json_object *o, const struct sched_stats *s);
 void describe_device_stats(struct json_object *o, const struct device_facts *f);
 void describe_device_prices(struct json_object *o, const struct device_facts *d,
 			    const struct device_price_facts *f, const double k[PRICE_RESOURCES]);

@@ -17,6 +17,9 @@
 #include "sched/dispatcher.h"
 
 #define FACTS_DEVICES_MAX 64
+/* Flows of which an answer tells: a device's lock is held while they are copied, so not many. */
+#define FACTS_FLOWS_MAX	  256
+#define FACTS_CLIENT_NAME 48 /* bytes: an address with its NUL */
 
 struct device_facts {
 	unsigned int major, minor;
@@ -78,6 +81,10 @@ struct control_host {
 	/* The Nth device, in an order that never changes; false beyond the last. */
 	bool (*device)(unsigned int n, struct device_facts *f);
 	bool (*device_prices)(unsigned int n, struct device_price_facts *f);
+	/* As dispatcher_flows(), of the Nth device, which is there. */
+	unsigned int (*flows)(unsigned int n, struct flow_stats *f, unsigned int max);
+	/* The address of the client that has this number (not 0); false: it is not known any more. */
+	bool (*client_name)(uint64_t client, char name[FACTS_CLIENT_NAME]);
 	/* Fills up to MAX; returns how many exports there are. */
 	unsigned int (*exports)(struct export_facts *f, unsigned int max);
 	void (*counters)(uint64_t counted[READAHEAD_COUNTERS]); /* of all exports, past ones too */

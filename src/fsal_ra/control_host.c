@@ -41,6 +41,19 @@ static bool device_facts(unsigned int n, struct device_facts *f)
 	return true;
 }
 
+static unsigned int device_flows(unsigned int n, struct flow_stats *f, unsigned int max)
+{
+	return dispatcher_flows(&device_nth(n)->dispatcher, f, max);
+}
+
+/* Nobody keeps a table of clients yet. */
+static bool client_name(uint64_t client, char name[FACTS_CLIENT_NAME])
+{
+	(void)client;
+	name[0] = '\0';
+	return false;
+}
+
 static bool device_price_facts(unsigned int n, struct device_price_facts *f)
 {
 	struct prices_view view;
@@ -137,6 +150,8 @@ static struct control_host host = {
 	.now = clock_now,
 	.device = device_facts,
 	.device_prices = device_price_facts,
+	.flows = device_flows,
+	.client_name = client_name,
 	.exports = exports_facts,
 	.counters = counters,
 	.engine = engine_facts,

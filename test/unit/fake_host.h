@@ -4,16 +4,21 @@
 #define UNIT_FAKE_HOST_H
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/clock.h"
 #include "control/facts.h"
+
+#define FAKE_FLOWS 300
 
 static struct {
 	uint64_t now;
 	unsigned int devices, exports;
 	struct device_facts device[2];
 	struct device_price_facts price[2];
+	struct flow_stats flow[2][FAKE_FLOWS];
+	unsigned int flows[2]; /* how many a device has, also beyond FAKE_FLOWS */
 	struct export_facts export[2];
 	uint64_t counted[READAHEAD_COUNTERS];
 	struct writing_facts writing;
@@ -38,6 +43,21 @@ static bool device_prices(unsigned int n, struct device_price_facts *f)
 {
 	*f = world.price[n];
 	return true;
+}
+
+static unsigned int flows(unsigned int n, struct flow_stats *f, unsigned int max)
+{
+	for (unsigned int i = 0; i < max && i < world.flows[n] && i < FAKE_FLOWS; i++)
+		f[i] = world.flow[n][i];
+	return world.flows[n];
+}
+
+/* Clients up to 999 are 10.0.x.y; those above it are forgotten. */
+static bool client_name(uint64_t client, char name[FACTS_CLIENT_NAME])
+{
+	snprintf(name, FACTS_CLIENT_NAME, "10.0.%u.%u", (unsigned int)client / 100,
+		 (unsigned int)client % 100);
+	return client < 1000;
 }
 
 static unsigned int exports(struct export_facts *f, unsigned int max)
@@ -98,6 +118,8 @@ static const struct control_host host = {
 	.now = now,
 	.device = device,
 	.device_prices = device_prices,
+	.flows = flows,
+	.client_name = client_name,
 	.exports = exports,
 	.counters = counters,
 	.engine = engine,

@@ -415,6 +415,108 @@ static void trace_refuses_what_is_wrong(void **unused)
 	assert_false(world.held || atomic_load(&trace_on));
 }
 
+/* ---- clients ---------------------------------------------------------------------------- */
+
+static void a_flow_is_told_with_whom_it_waits_for(void **unused)
+{
+	struct json_object *a, *d, *f;
+
+	world.flows[1] = 1;
+	world.flow[1][0] = (struct flow_stats){
+		.id = {.client = 105, .export_id = 7, .rule = 2},
+		.weight = 100,
+		.group_weight = 300,
+		.backlogged = true,
+		.queued = {4, 0, 2},
+		.held = 32768,
+		.served = {10, 20, 30},
+		.bytes = {100, 200, 300},
+		.disk_time = {4 * CLOCK_MS, 5 * CLOCK_MS, 6 * CLOCK_MS},
+		.wait_max = 9 * CLOCK_MS,
+		.waits = {[10] = 3, [14] = 1},
+		.behind = {.client = 2, .export_id = 8},
+		.behind_time = 7 * CLOCK_MS,
+	};
+	a = ask("{\"command\":\"clients\"}");
+	assert_true(is_ok(a));
+	assert_int_equal(number(a, "time_us"), 1000 * 1000000);
+	assert_int_equal(number(nth(a, "devices", 0), "flows_total"), 0);
+	d = nth(a, "devices", 1);
+	assert_text(d, "device", "4095:1");
+	assert_text(d, "scheduler", "turns");
+	assert_int_equal(number(d, "flows_total"), 1);
+	f = nth(d, "flows", 0);
+	assert_text(f, "client", "10.0.1.5");
+	assert_text(f, "group", "client");
+	assert_int_equal(number(f, "export"), 7);
+	assert_int_equal(number(f, "group_weight"), 300);
+	assert_int_equal(number(f, "queued_writeback"), 2);
+	assert_int_equal(number(f, "served_prefetch"), 20);
+	assert_int_equal(number(f, "writeback_bytes"), 300);
+	assert_int_equal(number(f, "disk_time_demand_us"), 4000);
+	assert_int_equal(number(f, "wait_p50_us"), 1024);
+	assert_int_equal(number(f, "wait_p99_us"), 9000); /* no longer than the longest */
+	assert_int_equal(json_object_array_length(member(f, "waits")), 15);
+	assert_text(member(f, "waited_for"), "client", "10.0.0.2");
+	assert_int_equal(number(member(f, "waited_for"), "disk_time_us"), 7000);
+	json_object_put(a);
+}
+
+static void the_server_and_the_forgotten_are_clients_too(void **unused)
+{
+	struct json_object *a, *none;
+
+	world.flows[0] = 2;
+	world.flow[0][1].id.client = 1000;
+	world.flow[0][1].of_export = true;
+	a = ask("{\"command\":\"clients\"}");
+	assert_text(nth(nth(a, "devices", 0), "flows", 0), "client", "server");
+	assert_text(nth(nth(a, "devices", 0), "flows", 1), "client", "");
+	assert_text(nth(nth(a, "devices", 0), "flows", 1), "group", "export");
+	assert_int_equal(number(nth(nth(a, "devices", 0), "flows", 1), "client_number"), 1000);
+	assert_false(json_object_object_get_ex(nth(nth(a, "devices", 0), "flows", 0), "waited_for",
+					       &none));
+	json_object_put(a);
+}
+
+static size_t listed(struct json_object *a, size_t device)
+{
+	return json_object_array_length(member(nth(a, "devices", device), "flows"));
+}
+
+static void an_answer_has_places_for_some_flows(void **unused)
+{
+	struct json_object *a;
+
+	memset(world.flow, 0xff, sizeof(world.flow)); /* the largest numbers of all */
+	for (unsigned int i = 0; i < FAKE_FLOWS; i++)
+		for (unsigned int d = 0; d < 2; d++)
+			world.flow[d][i].of_export = world.flow[d][i].backlogged =
+				world.flow[d][i].throttled = true;
+	world.flows[0] = 4000;
+	world.flows[1] = 10;
+	a = ask("{\"command\":\"clients\"}");
+	assert_true(is_ok(a));
+	assert_int_equal(listed(a, 0), FACTS_FLOWS_MAX - 10);
+	assert_int_equal(listed(a, 1), 10);
+	assert_int_equal(number(nth(a, "devices", 0), "flows_total"), 4000);
+	assert_in_range(strlen(json_object_to_json_string(a)), 1, CONTROL_ANSWER_MAX);
+	json_object_put(a);
+	world.flows[1] = 4000;
+	a = ask("{\"command\":\"clients\"}");
+	assert_int_equal(listed(a, 0), FACTS_FLOWS_MAX / 2);
+	assert_int_equal(listed(a, 1), FACTS_FLOWS_MAX / 2);
+	json_object_put(a);
+	world.flows[0] = 0;
+	a = ask("{\"command\":\"clients\"}");
+	assert_int_equal(listed(a, 1), FACTS_FLOWS_MAX);
+	json_object_put(a);
+	world.devices = 0;
+	a = ask("{\"command\":\"clients\"}");
+	assert_true(is_ok(a));
+	json_object_put(a);
+}
+
 static void names_of_devices(void **unused)
 {
 	struct device_names names = {"8:1", "sda1"};
@@ -446,6 +548,9 @@ int main(void)
 		cmocka_unit_test_setup(trace_is_bounded_and_says_what_was_missed, setup),
 		cmocka_unit_test_setup(trace_gives_only_the_events_wanted, setup),
 		cmocka_unit_test_setup(trace_refuses_what_is_wrong, setup),
+		cmocka_unit_test_setup(a_flow_is_told_with_whom_it_waits_for, setup),
+		cmocka_unit_test_setup(the_server_and_the_forgotten_are_clients_too, setup),
+		cmocka_unit_test_setup(an_answer_has_places_for_some_flows, setup),
 		cmocka_unit_test(names_of_devices),
 	};
 

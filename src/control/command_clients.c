@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Who uses the devices: each device with its state and prices, and the counters of its flows since the
+ * server knows them. Rates are the difference of two answers: whoever asks takes it (client_rows.h).
+ *
+ * The answer has places for FACTS_FLOWS_MAX flows. Devices with few take what they need, the others an
+ * equal part of the rest, of each those most lately active:
+ *
+ *   flows known    ####     ##########################     ####################
+ *   listed         ####     ############                   ############
+ */
+#include "control/command_clients.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/text.h"
+#include "control/describe.h"
+
+#define NS_PER_US UINT64_C(1000)
+
+_Static_assert(FLOW_WAIT_BUCKETS == SCHED_WAIT_BUCKETS, "one histogram");
+_Static_assert(FLOW_CLASSES == SCHED_CLASSES, "one order of classes");
+
+static struct {
+	const struct control_host *host;
+	uint64_t started; /* ns */
+} state;
+
+static const char *const class_names[FLOW_CLASSES] = {
+	[SCHED_DEMAND] = "demand",
+	[SCHED_PREFETCH] = "prefetch",
+	[SCHED_WRITEBACK] = "writeback",
+};
+
+/* ---- one flow --------------------------------------------------------------------------- */
+
+/* Members such as "served_demand", "served_prefetch"; or with SUFFIX "disk_time_demand_us". */
+static void describe_classes(struct json_object *o, const char *what, const char *suffix,
+			     const uint64_t value[FLOW_CLASSES])
+{
+	char name[64];
+
+	for (int c = 0; c < FLOW_CLASSES; c++) {
+		snprintf(name, sizeof(name), "%s%s%s", what, class_names[c], suffix);
+		describe_number(o, name, value[c]);
+	}
+}
+
+/* Who it is: "server" stands for work that is no client's, "" for one that is forgotten. */
+static void describe_who(struct json_object *o, const struct flow_id *id)
+{
+	char name[FACTS_CLIENT_NAME] = "server";
+
+	if (id->client != 0 && !state.host->client_name(id->client, name))
+		name[0] = '\0';
+	describe_text(o, "client", name);
+	describe_number(o, "client_number", id->client);
+	describe_number(o, "export", id->export_id);
+}
+
+/* Counts of demand reads by their wait, up to the last that is not 0. */
+static void describe_histogram(struct json_object *o, const uint64_t waits[FLOW_WAIT_BUCKETS])
+{
+	struct json_object *list = describe_array(o, "waits");
+	int n = FLOW_WAIT_BUCKETS;
+
+	while (n > 0 && waits[n - 1] == 0)
+		n--;
+	for (int b = 0; b < n; b++)
+		json_object_array_add(list, json_object_new_uint64(waits[b]));
+}
+
+static void describe_flow_waits(struct json_object *o, const struct flow_stats *f)
+{
+	struct sched_stats s = {.wait_max = f->wait_max};
+	struct json_object *whom;
+
+	memcpy(s.waits, f->waits, sizeof(s.waits));
+	describe_waits(o, &s);
+	describe_histogram(o, f->waits);
+	if (f->behind_time == 0)
+		return;
+	whom = json_object_new_object();
+	describe_who(whom, &f->behind);
+	describe_number(whom, "disk_time_us", f->behind_time / NS_PER_US);
+	json_object_object_add(o, "waited_for", whom);
+}
+
+static void describe_flow(struct json_object *o, const struct flow_stats *f)
+{
+	uint64_t queued[FLOW_CLASSES], disk_time[FLOW_CLASSES];
+
+	for (int c = 0; c < FLOW_CLASSES; c++) {
+		queued[c] = f->queued[c];
+		disk_time[c] = f->disk_time[c] / NS_PER_US;
+	}
+	describe_who(o, &f->id);
+	describe_number(o, "rule", f->id.rule);
+	describe_number(o, "weight", f->weight);
+	describe_text(o, "group", f->of_export ? "export" : "client");
+	describe_number(o, "group_weight", f->group_weight);
+	describe_flag(o, "backlogged", f->backlogged);
+	describe_flag(o, "throttled", f->throttled);
+	describe_classes(o, "queued_", "", queued);
+	describe_number(o, "joined", f->joined);
+	describe_number(o, "running", f->running);
+	describe_number(o, "held_bytes", f->held);
+	describe_classes(o, "served_", "", f->served);
+	describe_classes(o, "", "_bytes", f->bytes);
+	describe_number(o, "refused", f->refused);
+	describe_classes(o, "disk_time_", "_us", disk_time);
+	describe_flow_waits(o, f);
+}
+
+/* ---- a device --------------------------------------------------------------------------- */
+
+/* The time for which the kernel saw something under way on it; not for what is no block device. */
+static void describe_busy(struct json_object *o, const struct device_facts *f)
+{
+	enum { IO_TICKS = 9, FIELDS };
+	uint64_t fields[FIELDS];
+	char text[512];
+	ssize_t n;
+	int fd;
+
+	snprintf(text, sizeof(text), "/sys/dev/block/%u:%u/stat", f->major, f->minor);
+	fd = open(text, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	n = text_read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	if (text_numbers(text, fields, FIELDS))
+		describe_number(o, "busy_ms", fields[IO_TICKS]);
+}
+
+static void describe_price(struct json_object *o, unsigned int n)
+{
+	struct device_price_facts p;
+
+	if (!state.host->device_prices(n, &p) || p.age == UINT64_MAX)
+		return;
+	describe_real(o, "write_price", p.snapshot.write);
+	describe_text(o, "write_by", price_resource_names[p.snapshot.write_by]);
+	describe_real(o, "readahead_price", p.snapshot.readahead);
+	describe_text(o, "readahead_by", price_resource_names[p.snapshot.readahead_by]);
+}
+
+static void describe_flows(struct json_object *o, unsigned int n, struct flow_stats *f,
+			   unsigned int max)
+{
+	unsigned int total = state.host->flows(n, f, max);
+	struct json_object *list;
+
+	describe_number(o, "flows_total", total);
+	list = describe_array(o, "flows");
+	for (unsigned int i = 0; i < total && i < max; i++) {
+		struct json_object *flow = json_object_new_object();
+
+		describe_flow(flow, &f[i]);
+		json_object_array_add(list, flow);
+	}
+}
+
+static struct json_object *describe_user(unsigned int n, const struct device_facts *facts,
+					 struct flow_stats *f, unsigned int max)
+{
+	struct json_object *o = json_object_new_object();
+
+	describe_device_names(o, facts);
+	describe_device_state(o, &facts->queue);
+	describe_busy(o, facts);
+	describe_price(o, n);
+	describe_flows(o, n, f, max);
+	return o;
+}
+
+/* How many flows of a device are listed at most, so that all devices' together have their places. */
+static unsigned int places(const unsigned int *flows, unsigned int devices)
+{
+	unsigned int most = 0, sum;
+
+	do {
+		sum = 0;
+		most++;
+		for (unsigned int i = 0; i < devices; i++)
+			sum += flows[i] < most ? flows[i] : most;
+	} while (sum <= FACTS_FLOWS_MAX && most <= FACTS_FLOWS_MAX);
+	return most - 1;
+}
+
+void command_clients(struct control_call *call)
+{
+	struct flow_stats *f = calloc(FACTS_FLOWS_MAX, sizeof(*f));
+	struct device_facts *facts = calloc(FACTS_DEVICES_MAX, sizeof(*facts));
+	unsigned int flows[FACTS_DEVICES_MAX], n = 0, most;
+	uint64_t now = state.host->now();
+	struct json_object *list;
+
+	describe_number(call->answer, "uptime_s", (now - state.started) / CLOCK_SECOND);
+	describe_number(call->answer, "time_us", now / NS_PER_US);
+	list = describe_array(call->answer, "devices");
+	while (f && facts && n < FACTS_DEVICES_MAX && state.host->device(n, &facts[n])) {
+		flows[n] = state.host->flows(n, f, 0);
+		n++;
+	}
+	most = places(flows, n);
+	for (unsigned int i = 0; i < n; i++)
+		json_object_array_add(list, describe_user(i, &facts[i], f, most));
+	free(facts);
+	free(f);
+}
+
+void command_clients_start(const struct control_host *host)
+{
+	state.host = host;
+	state.started = host->now();
+}
