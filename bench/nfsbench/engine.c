@@ -7,10 +7,9 @@
  * described by a slot (who, where, when) out of an array that has exactly as many as can be in
  * flight, so nothing is allocated while the load runs.
  */
-#include "content.h"
 #include "engine.h"
+#include "turns.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,8 +19,7 @@
 #include <nfsc/libnfs.h>
 #include <nfsc/libnfs-raw.h>
 
-#define CONNECT_SECONDS 10.0
-#define POLL_MS		100
+#define POLL_MS 100
 
 static volatile sig_atomic_t interrupted;
 
@@ -77,7 +75,8 @@ static void flow_done(struct engine *e, struct flow *f, uint64_t ns)
 /* Not yet: it is not its time, or its client's other flows are behind. */
 static bool held_back(const struct flow *f, uint64_t ns)
 {
-	return f->due > ns ||
+	return f->due > ns || f->committing ||
+	       (f->commit_every && f->uncommitted == f->commit_every) ||
 	       (f->client && f->next >= (f->client->transactions + 1) * f->per_transaction);
 }
 
@@ -108,8 +107,8 @@ static void request_over(struct engine *e, struct slot *s)
 
 static void issue(struct engine *e, struct flow *f, uint64_t ns)
 {
-	while (!e->stop && f->in_flight < f->outstanding && f->next < f->blocks &&
-	       !held_back(f, ns)) {
+	while (!e->stop && turns_run(e->load, f) && f->in_flight < f->outstanding &&
+	       f->next < f->blocks && !held_back(f, ns)) {
 		struct slot *s = next_request(e, f);
 
 		if (request_send(s) < 0) {
@@ -120,19 +119,28 @@ static void issue(struct engine *e, struct flow *f, uint64_t ns)
 			return;
 		}
 		f->next++;
+		f->uncommitted += f->commit_every != 0;
 		/* What it is behind is caught up with, but not what a stall of the server took. */
 		if (f->interval)
 			f->due = (ns - f->due > 50 * f->interval ? ns : f->due) + f->interval;
 	}
 }
 
-/* S was the COMMIT that ends its flow. */
+static void proceed(struct engine *e, struct flow *f, uint64_t ns);
+
+/* S was the COMMIT that ends its flow, or of a flow that commits again and again. */
 static void committed(struct engine *e, struct slot *s)
 {
 	struct flow *f = s->flow;
 
 	give_slot(e, s);
-	flow_done(e, f, engine_now());
+	if (!f->commit_every) {
+		flow_done(e, f, engine_now());
+		return;
+	}
+	f->committing = false;
+	f->uncommitted = 0;
+	proceed(e, f, engine_now());
 }
 
 static void commit(struct engine *e, struct flow *f)
@@ -147,13 +155,33 @@ static void commit(struct engine *e, struct flow *f)
 	}
 }
 
+/* A flow of work clients with nothing left to do: nobody is measured beside it any more. */
+static void exhausted(struct engine *e, struct flow *f, uint64_t ns)
+{
+	if (f->next >= f->blocks && turns_end(e->load, f, engine_seconds(e, ns)))
+		e->turn_ending = true;
+}
+
+static bool must_commit(const struct engine *e, const struct flow *f)
+{
+	if (f->errors || !f->commit_every)
+		return false;
+	return f->uncommitted == f->commit_every ||
+	       (f->uncommitted && (e->stop || !turns_run(e->load, f)));
+}
+
 /* Its next requests, or its end. */
 static void proceed(struct engine *e, struct flow *f, uint64_t ns)
 {
 	issue(e, f, ns);
+	exhausted(e, f, ns);
 	if (f->in_flight || f->done || f->committing)
 		return;
-	if (!e->stop && f->next < f->blocks)
+	if (must_commit(e, f)) {
+		commit(e, f);
+		return;
+	}
+	if (!e->stop && f->next < f->blocks && !e->load->turn_ended)
 		return; /* held back: the clock or its client's other flows wake it */
 	if (f->op == FLOW_WRITE && !f->errors)
 		f->acknowledged = engine_seconds(e, ns);
@@ -186,100 +214,6 @@ static void answered(struct engine *e, struct slot *s)
 	proceed(e, f, e->last_answer);
 	if (f->client)
 		advance(e, f->client, e->last_answer);
-}
-
-/* ---- before the start ---- */
-
-static int prepare_flow(struct engine *e, struct flow *f)
-{
-	struct rpc_context *nfs = e->connections[0];
-	char name[16];
-	uint64_t size = 0;
-
-	if (f->op == FLOW_FSSTAT)
-		return 0;
-	snprintf(name, sizeof(name), "%c%04u", f->creates ? 'w' : 'f', f->file);
-	if (f->creates)
-		return session_create(nfs, &e->dir, name, CONNECT_SECONDS, &f->handle);
-	if (session_lookup(nfs, &e->dir, name, CONNECT_SECONDS, &f->handle, &size))
-		return -1;
-	if (size < f->size) {
-		fprintf(stderr, "nfsbench: file %s has %llu bytes, the work needs %llu\n", name,
-			(unsigned long long)size, (unsigned long long)f->size);
-		return -1;
-	}
-	return 0;
-}
-
-static int connect_all(struct engine *e)
-{
-	const struct options *o = e->load->options;
-	unsigned int want = o->connections	    ? (unsigned int)o->connections
-			    : e->load->client_count ? e->load->client_count
-						    : e->load->flow_count;
-
-	e->connections = calloc(want, sizeof(*e->connections));
-	e->polls = calloc(want, sizeof(*e->polls));
-	if (!e->connections || !e->polls)
-		return -1;
-	while (e->connection_count < want) {
-		struct rpc_context *rpc = session_connect(o->server, (int)o->port, CONNECT_SECONDS);
-
-		if (!rpc)
-			return -1;
-		e->connections[e->connection_count++] = rpc;
-	}
-	return 0;
-}
-
-static int make_slots(struct engine *e)
-{
-	size_t count = 0;
-
-	for (unsigned int i = 0; i < e->load->flow_count; i++)
-		count += e->load->flows[i].outstanding;
-	e->slots = calloc(count, sizeof(*e->slots));
-	e->write_buffer = malloc(MAX_REQUEST);
-	if (!e->slots || !e->write_buffer)
-		return -1;
-	for (size_t i = 0; i < count; i++) {
-		e->slots[i].engine = e;
-		e->slots[i].next_free = e->free_slots;
-		e->free_slots = &e->slots[i];
-	}
-	return 0;
-}
-
-static int open_prices(struct engine *e)
-{
-	const char *path = e->load->options->prices;
-
-	if (!path)
-		return 0;
-	e->prices = fopen(path, "w");
-	if (!e->prices) {
-		fprintf(stderr, "nfsbench: cannot write %s: %s\n", path, strerror(errno));
-		return -1;
-	}
-	return setvbuf(e->prices, NULL, _IOLBF, 0);
-}
-
-static int prepare(struct engine *e)
-{
-	const struct options *o = e->load->options;
-	struct handle root;
-	uint64_t size;
-	int rc = 0;
-
-	if (make_slots(e) || open_prices(e) || connect_all(e))
-		return -1;
-	if (session_mount(o->server, (int)o->mount_port, o->export_path, CONNECT_SECONDS, &root) ||
-	    session_lookup(e->connections[0], &root, o->dir ? o->dir : "", CONNECT_SECONDS, &e->dir,
-			   &size))
-		return -1;
-	for (unsigned int i = 0; i < e->load->flow_count && !rc; i++)
-		rc = prepare_flow(e, &e->load->flows[i]);
-	return rc;
 }
 
 /* ---- the loop ---- */
@@ -332,13 +266,14 @@ static void poll_once(struct engine *e, uint64_t ns)
 /* Flows whose time has come go on, and those that wait for it end when the load was stopped. */
 static void wake(struct engine *e, uint64_t ns)
 {
-	bool ending = e->stop && !e->stopped;
+	bool ending = (e->stop && !e->stopped) || e->turn_ending;
 
 	e->stopped = e->stop;
+	e->turn_ending = false;
 	for (unsigned int i = 0; i < e->load->flow_count; i++) {
 		struct flow *f = &e->load->flows[i];
 
-		if (!f->done && (ending || (f->interval && f->due <= ns)))
+		if (!f->done && turns_has(e->load, f) && (ending || (f->interval && f->due <= ns)))
 			proceed(e, f, ns);
 	}
 }
@@ -349,7 +284,9 @@ static bool within_bounds(struct engine *e, uint64_t ns)
 	const struct options *o = e->load->options;
 	double elapsed = engine_seconds(e, ns);
 
-	if (o->duration > 0 && elapsed >= o->duration)
+	if (turns_end(e->load, NULL, elapsed))
+		e->turn_ending = true;
+	if (o->duration > 0 && elapsed >= o->duration && !e->load->turns)
 		e->stop = true;
 	if (interrupted)
 		engine_problem(e, "interrupted by signal %d", (int)interrupted);
@@ -363,6 +300,25 @@ static bool within_bounds(struct engine *e, uint64_t ns)
 	return false;
 }
 
+/* The flows whose turn it is; of works without turns all. */
+static void start_turn(struct engine *e, unsigned int turn, uint64_t ns)
+{
+	turns_begin(e->load, turn, engine_seconds(e, ns));
+	for (unsigned int i = 0; i < e->load->flow_count; i++) {
+		if (turns_run(e->load, &e->load->flows[i]))
+			proceed(e, &e->load->flows[i], ns);
+	}
+}
+
+/* Clients that take turns: the next one, when all requests of this one are answered. */
+static void next_turn(struct engine *e, uint64_t ns)
+{
+	struct load *load = e->load;
+
+	if (!e->stop && load->turn + 1 < load->turns && turns_done(load))
+		start_turn(e, load->turn + 1, ns);
+}
+
 static void start_flows(struct engine *e)
 {
 	e->flows_left = e->load->flow_count;
@@ -374,8 +330,8 @@ static void start_flows(struct engine *e)
 	for (unsigned int i = 0; i < e->load->flow_count; i++) {
 		if (e->load->flows[i].interval)
 			e->load->flows[i].due = e->began;
-		proceed(e, &e->load->flows[i], e->began);
 	}
+	start_turn(e, 0, e->began);
 }
 
 static void loop(struct engine *e)
@@ -386,6 +342,7 @@ static void loop(struct engine *e)
 		poll_once(e, ns);
 		ns = engine_now();
 		wake(e, ns);
+		next_turn(e, ns);
 		if (!e->load->options->quiet)
 			progress_update(&e->progress, engine_seconds(e, ns), e->foreground_bytes,
 					e->load->planned_bytes);
@@ -425,7 +382,7 @@ int load_run(struct load *load)
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	rc = prepare(&e);
+	rc = engine_prepare(&e);
 	if (rc == 0) {
 		progress_begin(&e.progress);
 		start_flows(&e);

@@ -41,6 +41,7 @@ struct engine {
 	unsigned int foreground_left; /* of them those not in the background */
 	unsigned int main_left;	      /* flows of the main group not done */
 	bool stop;		      /* issue nothing more */
+	bool turn_ending;	      /* of those whose turn it is; they are to be told */
 	bool stopped;		      /* and flows that wait for their turn were told */
 	FILE *prices;		      /* of --prices, or NULL */
 	struct progress progress;
@@ -56,6 +57,8 @@ double engine_seconds(const struct engine *e, uint64_t ns);
 __attribute__((format(printf, 2, 3))) void engine_problem(struct engine *e, const char *format,
 							  ...);
 struct rpc_context *engine_connection(struct engine *e, const struct flow *f);
+/* engine_prepare.c: slots, connections, handles. 0, or -1 after a message. */
+int engine_prepare(struct engine *e);
 /* requests.c: queue the call of a slot, whose answer calls answered() or, of COMMIT, committed().
  * 0, or negative when it cannot be queued. */
 int request_send(struct slot *s);

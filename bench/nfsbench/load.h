@@ -13,13 +13,19 @@
 #include "latency.h"
 #include "options.h"
 #include "session.h"
+#include "steady.h"
 
-#define MAX_GROUPS 3
+#define MAX_GROUPS MAX_CLIENTS
 
 struct group {
 	const char *name; /* readers, streams, random, writers */
 	struct latency latency;
 	struct latency beside; /* of the answers that came while the main group ran */
+	/* Of work clients: */
+	const struct client_spec *spec; /* else NULL */
+	unsigned int turn;		/* the groups of a client have the same */
+	struct handle dir;		/* of its files */
+	struct steady steady;
 };
 
 enum flow_op { FLOW_READ, FLOW_WRITE, FLOW_FSSTAT };
@@ -46,6 +52,7 @@ struct flow {
 	uint64_t size;	  /* bytes of the file that the flow visits */
 	uint32_t request; /* bytes */
 	uint32_t outstanding;
+	uint32_t commit_every; /* WRITEs between COMMITs, 0: no matter */
 	uint64_t interval;     /* ns between requests at least, 0: no matter */
 	struct client *client; /* NULL: on its own */
 	uint32_t per_transaction;
@@ -57,12 +64,15 @@ struct flow {
 	/* Progress. */
 	uint32_t next; /* index in order of the request to issue next */
 	uint32_t in_flight;
-	uint64_t due; /* ns: not before, with an interval */
+	uint64_t due;	      /* ns: not before, with an interval */
+	uint32_t uncommitted; /* WRITEs since its last COMMIT, with commit_every */
 	bool committing;
 	bool done;
 
 	/* Results; times are seconds since the load began. */
 	uint64_t bytes, requests;
+	uint64_t steady_bytes; /* in its group's steady interval */
+	uint32_t commits;
 	double first, end;
 	double acknowledged, committed; /* a writer's last WRITE, its COMMIT; 0: none */
 	uint64_t beside, beside_bytes;	/* answered before the last flow of the main group ended */
@@ -80,6 +90,10 @@ struct load {
 	unsigned int flow_count;
 	struct client *clients;
 	unsigned int client_count;
+	unsigned int turns;	/* clients that take turns, 0: all flows run at once */
+	unsigned int turn;	/* whose it is */
+	double turn_began;	/* seconds */
+	bool turn_ended;	/* nobody of it issues any more */
 	uint64_t planned_bytes; /* of the flows that are not in the background */
 
 	uint64_t began;	 /* CLOCK_MONOTONIC, ns; the times below count from it */
@@ -93,6 +107,13 @@ struct load {
 /* Flows and orders from the options. 0, or -1 after a message; load_free() either way. */
 int load_plan(struct load *load, const struct options *o);
 void load_free(struct load *load);
+
+/* clients.c: groups and flows of work clients. 0, or -1 after a message. */
+int clients_plan_groups(struct load *load);
+int clients_plan_flow(struct load *load, struct flow *f, unsigned int index);
+unsigned int clients_flows(const struct options *o);
+/* order.c: room for the order of a flow that makes so many requests. 0, or -1 after a message. */
+int order_allocate(struct flow *f, uint64_t requests);
 
 /* Connects, looks the files up and runs. 0 when it ran (see errors), -1 when it could not start. */
 int load_run(struct load *load);

@@ -12,7 +12,7 @@
 
 static int run(const struct options *o)
 {
-	struct load load;
+	static struct load load; /* large: a histogram for each group */
 	int rc = load_plan(&load, o);
 
 	if (rc == 0)

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The command line: one table of options with their ranges, which also prints the help. */
 #include "options.h"
+#include "number.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { NUMBER, SECONDS, TEXT, ON, OFF, WORK };
+enum kind { NUMBER, SECONDS, TEXT, ON, OFF, WORK, CLIENT };
 
 struct option_def {
 	const char *name;
@@ -20,7 +19,7 @@ struct option_def {
 	const char *help;
 };
 
-#define WORK_NAMES "seq, stride, shared, random, reorder, mixed, write, oltp or fsstat"
+#define WORK_NAMES "seq, stride, shared, random, reorder, mixed, write, oltp, fsstat or clients"
 
 #define FIELD(name) offsetof(struct options, name)
 #define GIB	    (UINT64_C(1) << 30)
@@ -84,6 +83,12 @@ static const struct option_def defs[] = {
 	 "oltp: bytes of a log, which then begins again (64M)"},
 	{"generation", NUMBER, FIELD(generation), 1, 65535,
 	 "oltp: how often the files were written, with this run, since --layout (1)"},
+	{"client", CLIENT, 0, 0, 0, CLIENT_HELP},
+	{"warm-up", SECONDS, FIELD(warm_up), 0, 3600,
+	 "clients: what is answered before is not in the figures (0)"},
+	{"alone", SECONDS, FIELD(alone), 0, 3600,
+	 "clients: one after another, each for so long; a tenth of it is its warm-up (0: all at "
+	 "once)"},
 	{"rate", NUMBER, FIELD(rate), 1, 1000000,
 	 "requests a second of each reader (as fast as they are answered)"},
 	{"duration", SECONDS, FIELD(duration), 0, 86400,
@@ -107,36 +112,11 @@ static const struct option_def defs[] = {
 #define DEFS (sizeof(defs) / sizeof(defs[0]))
 
 static const char *const work_names[] = {
-	[WORK_SEQ] = "seq",	  [WORK_STRIDE] = "stride",   [WORK_SHARED] = "shared",
-	[WORK_RANDOM] = "random", [WORK_REORDER] = "reorder", [WORK_MIXED] = "mixed",
-	[WORK_WRITE] = "write",	  [WORK_OLTP] = "oltp",	      [WORK_FSSTAT] = "fsstat",
+	[WORK_SEQ] = "seq",	    [WORK_STRIDE] = "stride",	[WORK_SHARED] = "shared",
+	[WORK_RANDOM] = "random",   [WORK_REORDER] = "reorder", [WORK_MIXED] = "mixed",
+	[WORK_WRITE] = "write",	    [WORK_OLTP] = "oltp",	[WORK_FSSTAT] = "fsstat",
+	[WORK_CLIENTS] = "clients",
 };
-
-int options_number(const char *text, uint64_t *value)
-{
-	static const char suffixes[] = "KMG";
-	const char *suffix;
-	unsigned int shift = 0;
-	unsigned long long v;
-	char *end;
-
-	if (!isdigit((unsigned char)*text))
-		return -1;
-	errno = 0;
-	v = strtoull(text, &end, 10);
-	if (errno)
-		return -1;
-	if (*end) {
-		suffix = strchr(suffixes, toupper((unsigned char)*end));
-		if (!suffix || end[1])
-			return -1;
-		shift = 10 * (unsigned int)(suffix - suffixes + 1);
-	}
-	if (v > UINT64_MAX >> shift)
-		return -1;
-	*value = (uint64_t)v << shift;
-	return 0;
-}
 
 static void help(void)
 {
@@ -157,7 +137,7 @@ static void help(void)
 
 static int set_work(struct options *o, const char *text)
 {
-	for (int w = WORK_SEQ; w <= WORK_FSSTAT; w++) {
+	for (int w = WORK_SEQ; w <= WORK_CLIENTS; w++) {
 		if (strcmp(text, work_names[w]) == 0) {
 			o->work = (enum work)w;
 			o->work_name = work_names[w];
@@ -195,6 +175,15 @@ static int set_seconds(void *field, const struct option_def *d, const char *text
 	return 0;
 }
 
+static int add_client(struct options *o, const char *text)
+{
+	if (o->client_count == MAX_CLIENTS) {
+		fprintf(stderr, "nfsbench: --client: must be given 1 to %d times\n", MAX_CLIENTS);
+		return -1;
+	}
+	return client_spec_parse(&o->clients[o->client_count++], text);
+}
+
 static int set(struct options *o, const struct option_def *d, const char *text)
 {
 	void *field = (char *)o + d->field;
@@ -209,6 +198,8 @@ static int set(struct options *o, const struct option_def *d, const char *text)
 		return 0;
 	case WORK:
 		return set_work(o, text);
+	case CLIENT:
+		return add_client(o, text);
 	case ON:
 	case OFF:
 		*(bool *)field = d->kind == ON;
@@ -221,6 +212,19 @@ static int refuse(const char *message)
 {
 	fprintf(stderr, "nfsbench: %s\n", message);
 	return -1;
+}
+
+static int check_clients(const struct options *o)
+{
+	uint64_t flows = 0;
+
+	for (unsigned int i = 0; i < o->client_count; i++)
+		flows += o->clients[i].flows;
+	if (flows < 1 || flows > MAX_READERS)
+		return refuse("--client: work clients needs 1 to 256 flows");
+	if (!o->alone && o->duration <= o->warm_up)
+		return refuse("--duration must be above --warm-up for work clients");
+	return 0;
 }
 
 static int check(const struct options *o)
@@ -239,6 +243,8 @@ static int check(const struct options *o)
 	if (o->work == WORK_OLTP && (total > MAX_READERS || o->outstanding > 32))
 		return refuse("--readers must be from 1 to 85, --outstanding from 1 to 32 for work "
 			      "oltp");
+	if (o->work == WORK_CLIENTS)
+		return check_clients(o);
 	if (o->work == WORK_MIXED && !o->random_readers)
 		return refuse("--random-readers must be from 1 to 256 for work mixed");
 	if (o->work != WORK_MIXED && o->writers)

@@ -6,9 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MAX_READERS	256
+#include "client_spec.h"
+#include "number.h"
+
 #define MAX_CONNECTIONS 512
-#define MAX_REQUEST	(1u << 20)
 #define MAX_BLOCKS	(1u << 24) /* requests of one reader, which bounds its pattern's memory */
 
 enum work {
@@ -22,6 +23,7 @@ enum work {
 	WORK_WRITE,
 	WORK_OLTP,
 	WORK_FSSTAT,
+	WORK_CLIENTS,
 };
 
 struct options {
@@ -47,7 +49,10 @@ struct options {
 	uint64_t txn_reads, txn_writes, log_request, log_size, generation; /* oltp */
 	uint64_t rate; /* requests a second of each reader; 0: as fast as they are answered */
 	bool repeat, spread, verify, quiet;
-	double duration, max_time, stall; /* seconds; duration 0: until done */
+	double duration, max_time, stall;	 /* seconds; duration 0: until done */
+	struct client_spec clients[MAX_CLIENTS]; /* work clients */
+	unsigned int client_count;
+	double warm_up, alone; /* seconds; alone 0: all at once */
 	const char *json, *prices;
 
 	/* Laying out files instead of a work. */
@@ -63,8 +68,5 @@ struct options {
  * a message on stderr that names the option and its range.
  */
 int options_parse(struct options *o, int argc, char **argv);
-
-/* A number with an optional suffix K, M or G (powers of 1024). Returns 0, or -1. */
-int options_number(const char *text, uint64_t *value);
 
 #endif

@@ -13,23 +13,6 @@ static uint32_t block_count(const struct flow *f)
 	return (uint32_t)((f->size + f->request - 1) / f->request);
 }
 
-/* Room for the order of a flow that makes `requests` requests. */
-static int allocate_order(struct flow *f, uint64_t requests)
-{
-	if (requests < 1 || requests > MAX_BLOCKS) {
-		fprintf(stderr,
-			"nfsbench: --size and --request give %llu requests to a reader: "
-			"must be 1 to %u\n",
-			(unsigned long long)requests, MAX_BLOCKS);
-		return -1;
-	}
-	f->blocks = (uint32_t)requests;
-	f->order = malloc(requests * sizeof(*f->order));
-	if (!f->order)
-		fprintf(stderr, "nfsbench: no memory for the order of a reader\n");
-	return f->order ? 0 : -1;
-}
-
 static int order_random(struct flow *f, const struct options *o, uint64_t limit, struct prng *prng)
 {
 	uint64_t blocks = (f->size + f->request - 1) / f->request;
@@ -40,7 +23,7 @@ static int order_random(struct flow *f, const struct options *o, uint64_t limit,
 			(unsigned long long)count, (unsigned long long)blocks);
 		return -1;
 	}
-	if (allocate_order(f, count))
+	if (order_allocate(f, count))
 		return -1;
 	if (!o->repeat)
 		return pattern_random(f->order, f->blocks, (uint32_t)blocks, prng);
@@ -63,7 +46,7 @@ static int order_passes(struct flow *f, uint64_t passes)
 {
 	uint32_t blocks = block_count(f);
 
-	if (allocate_order(f, passes * blocks))
+	if (order_allocate(f, passes * blocks))
 		return -1;
 	for (uint32_t i = 0; i < f->blocks; i++)
 		f->order[i] = i % blocks;
@@ -78,7 +61,7 @@ static int order_flow(struct flow *f, const struct options *o, unsigned int inde
 		return order_random(f, o, o->count, prng);
 	if (o->work == WORK_SEQ)
 		return order_passes(f, o->passes);
-	if (allocate_order(f, block_count(f)))
+	if (order_allocate(f, block_count(f)))
 		return -1;
 	if (o->work == WORK_STRIDE)
 		return order_stride(f, o);
@@ -145,7 +128,7 @@ static int plan_writer(struct load *load, struct flow *f, unsigned int index)
 	f->size = o->write_size / 8 * 8;
 	f->request = (uint32_t)o->write_request;
 	f->outstanding = (uint32_t)o->write_outstanding;
-	if (allocate_order(f, block_count(f)))
+	if (order_allocate(f, block_count(f)))
 		return -1;
 	pattern_sequential(f->order, f->blocks, 0);
 	return 0;
@@ -179,7 +162,7 @@ static int plan_oltp(struct load *load, struct flow *f, unsigned int index)
 			MAX_BLOCKS);
 		return -1;
 	}
-	if (allocate_order(f, transactions * f->per_transaction))
+	if (order_allocate(f, transactions * f->per_transaction))
 		return -1;
 	if (!log)
 		pattern_random_repeat(f->order, f->blocks, block_count(f), &prng);
@@ -195,7 +178,7 @@ static int plan_fsstat(struct load *load, struct flow *f)
 
 	f->op = FLOW_FSSTAT;
 	f->outstanding = (uint32_t)o->outstanding;
-	if (allocate_order(f, o->count ? o->count : 10000))
+	if (order_allocate(f, o->count ? o->count : 10000))
 		return -1;
 	memset(f->order, 0, f->blocks * sizeof(*f->order));
 	return 0;
@@ -210,6 +193,8 @@ static int plan_flow(struct load *load, unsigned int index)
 		return plan_oltp(load, f, index);
 	if (o->work == WORK_FSSTAT)
 		return plan_fsstat(load, f);
+	if (o->work == WORK_CLIENTS)
+		return clients_plan_flow(load, f, index);
 	if (index < o->readers)
 		return plan_main(load, f, index);
 	if (index < o->readers + o->random_readers)
@@ -255,9 +240,11 @@ static uint64_t content_of(const struct options *o, const struct flow *f)
 static int allocate(struct load *load, const struct options *o)
 {
 	load->client_count = o->work == WORK_OLTP ? (unsigned int)o->readers : 0;
-	load->flow_count = load->client_count
-				   ? 3 * load->client_count
-				   : (unsigned int)(o->readers + o->random_readers + o->writers);
+	load->flow_count = (unsigned int)(o->readers + o->random_readers + o->writers);
+	if (o->work == WORK_OLTP)
+		load->flow_count = 3 * load->client_count;
+	if (o->work == WORK_CLIENTS)
+		load->flow_count = clients_flows(o);
 	load->flows = calloc(load->flow_count, sizeof(*load->flows));
 	load->clients = calloc(load->client_count + 1, sizeof(*load->clients));
 	if (!load->flows || !load->clients)
@@ -286,7 +273,10 @@ int load_plan(struct load *load, const struct options *o)
 	*load = (struct load){.options = o};
 	if (allocate(load, o))
 		return -1;
-	load->group_count = name_groups(load);
+	if (o->work == WORK_CLIENTS)
+		rc = clients_plan_groups(load);
+	else
+		load->group_count = name_groups(load);
 	load->main_group = o->writers ? 2 : 0;
 	for (unsigned int i = 0; i < load->flow_count && !rc; i++) {
 		struct flow *f = &load->flows[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The results of a load, as a table and as JSON. Throughput is in 10^6 bytes a second. */
-#include "load.h"
+#include "report_parts.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -110,8 +110,9 @@ void report_table(const struct load *load)
 {
 	uint64_t errors = load_errors(load), mismatches = load_mismatches(load);
 
-	for (unsigned int i = 0; i < load->group_count; i++)
+	for (unsigned int i = 0; i < load->group_count && !load->groups[0].spec; i++)
 		table_group(load, i);
+	table_clients(load);
 	if (errors || mismatches)
 		printf("FAILED: %llu errors, %llu answers with wrong bytes\n",
 		       (unsigned long long)errors, (unsigned long long)mismatches);
@@ -119,34 +120,6 @@ void report_table(const struct load *load)
 		printf("%s\n", !reads(load)	       ? "no errors"
 			       : load->options->verify ? "no errors, every byte read compared"
 						       : "no errors, bytes not compared");
-}
-
-static void json_string(FILE *f, const char *text)
-{
-	fputc('"', f);
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-
-		if (c == '"' || c == '\\')
-			fprintf(f, "\\%c", c);
-		else if (c < 0x20)
-			fprintf(f, "\\u%04x", c);
-		else
-			fputc(c, f);
-	}
-	fputc('"', f);
-}
-
-static void json_latency(FILE *f, const struct latency *l)
-{
-	fprintf(f,
-		"{\"count\": %llu, \"mean\": %.3f, \"p50\": %.3f, \"p90\": %.3f, \"p99\": %.3f, "
-		"\"p99.9\": %.3f, \"max\": %.3f}",
-		(unsigned long long)l->count,
-		l->count ? (double)l->sum / (double)l->count / 1e3 : 0.0,
-		latency_percentile(l, 0.5) / 1e3, latency_percentile(l, 0.9) / 1e3,
-		latency_percentile(l, 0.99) / 1e3, latency_percentile(l, 0.999) / 1e3,
-		l->max / 1e3);
 }
 
 static void json_summary(FILE *f, const struct summary *s, const struct latency *l)
@@ -223,6 +196,7 @@ static void json_all(FILE *f, const struct load *load)
 	fprintf(f, ",\n  \"complete\": %s,\n  \"total\": {", load->timed_out ? "false" : "true");
 	json_summary(f, &s, &all);
 	fprintf(f, "},\n");
+	json_clients(f, load);
 	json_groups(f, load);
 	json_flows(f, load);
 	fprintf(f, "}\n");

@@ -13,6 +13,18 @@
 #include <nfsc/libnfs-raw.h>
 #include <nfsc/libnfs-raw-nfs.h>
 
+/* What counts in the interval of its group, of work clients. */
+static void account_steady(struct engine *e, const struct slot *s, uint64_t ns)
+{
+	struct steady *steady = &e->load->groups[s->flow->group].steady;
+	uint64_t before = steady->bytes;
+
+	if (!e->load->groups[s->flow->group].spec)
+		return;
+	steady_add(steady, engine_seconds(e, s->issued), engine_seconds(e, ns), s->len);
+	s->flow->steady_bytes += steady->bytes - before;
+}
+
 static void account(struct slot *s, uint64_t ns)
 {
 	struct engine *e = s->engine;
@@ -27,6 +39,7 @@ static void account(struct slot *s, uint64_t ns)
 	if (!f->background)
 		e->foreground_bytes += s->len;
 	latency_add(&e->load->groups[f->group].latency, us);
+	account_steady(e, s, ns);
 }
 
 /* Whether the call was answered well; then it counts. */
@@ -156,6 +169,7 @@ static void committed(struct rpc_context *rpc, int status, void *data, void *pri
 		engine_problem(s->engine, "COMMIT of file %04u failed", f->file);
 	} else {
 		f->committed = engine_seconds(s->engine, s->engine->last_answer);
+		f->commits++;
 	}
 	s->engine->committed(s->engine, s);
 }

@@ -2,11 +2,17 @@
 /* Connecting, mounting and looking up, each call waiting for its answer. */
 #include "session.h"
 
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <nfsc/libnfs.h>
 #include <nfsc/libnfs-raw.h>
@@ -89,9 +95,51 @@ static struct rpc_context *connect_to(const char *server, int port, int program,
 	return rpc;
 }
 
-struct rpc_context *session_connect(const char *server, int port, double seconds)
+/* A socket bound to `from`, connected to where the socket fd is. -1 with errno when it fails. */
+static int connect_from(const char *from, int fd)
 {
-	return connect_to(server, port, NFS_PROGRAM, seconds);
+	struct sockaddr_in here = {.sin_family = AF_INET}, there;
+	socklen_t length = sizeof(there);
+	int one = 1, bound = -1;
+
+	if (getpeername(fd, (struct sockaddr *)&there, &length))
+		return -1;
+	if (there.sin_family != AF_INET || inet_pton(AF_INET, from, &here.sin_addr) != 1) {
+		errno = EAFNOSUPPORT;
+		return -1;
+	}
+	bound = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (bound < 0)
+		return -1;
+	setsockopt(bound, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	if (bind(bound, (struct sockaddr *)&here, sizeof(here)) ||
+	    connect(bound, (struct sockaddr *)&there, length) ||
+	    fcntl(bound, F_SETFL, O_NONBLOCK) < 0) {
+		close(bound);
+		return -1;
+	}
+	return bound;
+}
+
+/* libnfs cannot be told where to come from: it connects, then gets another socket instead. */
+struct rpc_context *session_connect(const char *server, int port, const char *from, double seconds)
+{
+	struct rpc_context *rpc = connect_to(server, port, NFS_PROGRAM, seconds);
+	int old, bound;
+
+	if (!rpc || !from)
+		return rpc;
+	old = rpc_get_fd(rpc);
+	bound = connect_from(from, old);
+	if (bound < 0) {
+		fprintf(stderr, "nfsbench: cannot connect to %s from %s: %s\n", server, from,
+			strerror(errno));
+		rpc_destroy_context(rpc);
+		return NULL;
+	}
+	rpc_set_fd(rpc, bound);
+	close(old);
+	return rpc;
 }
 
 static void mounted(struct rpc_context *rpc, int status, void *data, void *private_data)

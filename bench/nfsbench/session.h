@@ -16,8 +16,9 @@ struct handle {
 	char data[64];
 };
 
-/* A connection to the NFS service; the caller destroys it with rpc_destroy_context(). */
-struct rpc_context *session_connect(const char *server, int port, double seconds);
+/* A connection to the NFS service, from the numeric IPv4 address `from` (NULL: whichever the kernel
+ * takes); the caller destroys it with rpc_destroy_context(). */
+struct rpc_context *session_connect(const char *server, int port, const char *from, double seconds);
 
 /* The root of the exported path. */
 int session_mount(const char *server, int mount_port, const char *path, double seconds,

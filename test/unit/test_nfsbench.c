@@ -13,6 +13,7 @@
 #include "content.h"
 #include "latency.h"
 #include "pattern.h"
+#include "steady.h"
 
 #define MANY 5000
 
@@ -221,6 +222,41 @@ static void test_blocks_in_use_are_passed_over(void **state)
 	blocks_free(&b);
 }
 
+/* 1 s of warm-up, 2.5 s that count: answers before and after are left out, latencies of requests
+ * that were under way at its end are not. */
+static void test_steady_interval(void **state)
+{
+	static struct steady s;
+
+	steady_begin(&s, 1);
+	steady_add(&s, 0.2, 0.9, 100);
+	steady_add(&s, 0.8, 1.2, 200);
+	steady_add(&s, 1.5, 2.5, 400);
+	steady_end(&s, 3.5);
+	steady_end(&s, 9);
+	steady_add(&s, 2.0, 5.0, 800);
+	steady_add(&s, 3.6, 5.0, 1600);
+	assert_int_equal(s.bytes, 600);
+	assert_int_equal(s.requests, 2);
+	assert_int_equal(s.latency.count, 3);
+	assert_in_range(s.latency.max, 2999999, 3000001);
+	assert_int_equal(steady_windows(&s), 2);
+	assert_int_equal(s.window[0], 200);
+	assert_int_equal(s.window[1], 400);
+}
+
+/* One that ended before its warm-up did is empty. */
+static void test_steady_empty(void **state)
+{
+	static struct steady s;
+
+	steady_begin(&s, 1);
+	steady_end(&s, 0.5);
+	steady_add(&s, 0.2, 1.5, 100);
+	assert_int_equal(s.bytes, 0);
+	assert_int_equal(steady_windows(&s), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +272,8 @@ int main(void)
 		cmocka_unit_test(test_content),
 		cmocka_unit_test(test_generations),
 		cmocka_unit_test(test_blocks_in_use_are_passed_over),
+		cmocka_unit_test(test_steady_interval),
+		cmocka_unit_test(test_steady_empty),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Before a load begins: memory, connections, and the handles of its directories and files. */
+#include "engine.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONNECT_SECONDS 10.0
+
+static int prepare_flow(struct engine *e, struct flow *f)
+{
+	const struct handle *dir = &e->load->groups[f->group].dir;
+	struct rpc_context *nfs = e->connections[0];
+	char name[16];
+	uint64_t size = 0;
+
+	if (f->op == FLOW_FSSTAT)
+		return 0;
+	snprintf(name, sizeof(name), "%c%04u", f->creates ? 'w' : 'f', f->file);
+	if (f->creates)
+		return session_create(nfs, dir, name, CONNECT_SECONDS, &f->handle);
+	if (session_lookup(nfs, dir, name, CONNECT_SECONDS, &f->handle, &size))
+		return -1;
+	if (size < f->size) {
+		fprintf(stderr, "nfsbench: file %s has %llu bytes, the work needs %llu\n", name,
+			(unsigned long long)size, (unsigned long long)f->size);
+		return -1;
+	}
+	return 0;
+}
+
+/* Where connection number `index` comes from: in work clients each flow has one. */
+static const char *address_of(const struct engine *e, unsigned int index)
+{
+	const struct load *load = e->load;
+
+	return load->groups[0].spec ? load->groups[load->flows[index].group].spec->from : NULL;
+}
+
+static int connect_all(struct engine *e)
+{
+	const struct options *o = e->load->options;
+	unsigned int want = o->connections && o->work != WORK_CLIENTS ? (unsigned int)o->connections
+			    : e->load->client_count		      ? e->load->client_count
+								      : e->load->flow_count;
+
+	e->connections = calloc(want, sizeof(*e->connections));
+	e->polls = calloc(want, sizeof(*e->polls));
+	if (!e->connections || !e->polls)
+		return -1;
+	while (e->connection_count < want) {
+		struct rpc_context *rpc =
+			session_connect(o->server, (int)o->port, address_of(e, e->connection_count),
+					CONNECT_SECONDS);
+
+		if (!rpc)
+			return -1;
+		e->connections[e->connection_count++] = rpc;
+	}
+	return 0;
+}
+
+static int make_slots(struct engine *e)
+{
+	size_t count = 0;
+
+	for (unsigned int i = 0; i < e->load->flow_count; i++)
+		count += e->load->flows[i].outstanding;
+	e->slots = calloc(count, sizeof(*e->slots));
+	e->write_buffer = malloc(MAX_REQUEST);
+	if (!e->slots || !e->write_buffer)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		e->slots[i].engine = e;
+		e->slots[i].next_free = e->free_slots;
+		e->free_slots = &e->slots[i];
+	}
+	return 0;
+}
+
+static int open_prices(struct engine *e)
+{
+	const char *path = e->load->options->prices;
+
+	if (!path)
+		return 0;
+	e->prices = fopen(path, "w");
+	if (!e->prices) {
+		fprintf(stderr, "nfsbench: cannot write %s: %s\n", path, strerror(errno));
+		return -1;
+	}
+	return setvbuf(e->prices, NULL, _IOLBF, 0);
+}
+
+/* The directory `dir` below the exported `path`; NULL: as the options say. */
+static int find_directory(struct engine *e, const char *path, const char *dir, struct handle *found)
+{
+	const struct options *o = e->load->options;
+	struct handle root;
+	uint64_t size;
+
+	if (session_mount(o->server, (int)o->mount_port, path ? path : o->export_path,
+			  CONNECT_SECONDS, &root))
+		return -1;
+	if (!dir)
+		dir = o->dir ? o->dir : "";
+	return session_lookup(e->connections[0], &root, dir, CONNECT_SECONDS, found, &size);
+}
+
+static int find_directories(struct engine *e)
+{
+	int rc = find_directory(e, NULL, NULL, &e->dir);
+
+	for (unsigned int i = 0; i < e->load->group_count && !rc; i++) {
+		struct group *g = &e->load->groups[i];
+
+		g->dir = e->dir;
+		if (g->spec && (g->spec->export_path || g->spec->dir))
+			rc = find_directory(e, g->spec->export_path, g->spec->dir, &g->dir);
+	}
+	return rc;
+}
+
+int engine_prepare(struct engine *e)
+{
+	int rc;
+
+	if (make_slots(e) || open_prices(e) || connect_all(e))
+		return -1;
+	rc = find_directories(e);
+	for (unsigned int i = 0; i < e->load->flow_count && !rc; i++)
+		rc = prepare_flow(e, &e->load->flows[i]);
+	return rc;
+}
