@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Trying scattered reads one by one and together. See depth_evidence.h. */
+#include "sched/depth_evidence.h"
+
+/* The challenger must be faster by so much: what is subtracted from each pair's ratio. */
+#define MARGIN 0.06
+/* A pair counts this much at most. */
+#define PAIR_MAX 0.2
+/* Sums that end a trial. */
+#define WON  0.28
+#define LOST (-0.1)
+/* So many times as long as a read lately: the drive was elsewhere, or hung. */
+#define PAUSE 4
+/* A pair whose windows differ in load by more says nothing: it counts as equal. */
+#define LOAD_RATIO 1.5
+
+void depth_evidence_init(struct depth_evidence *e, uint32_t bound)
+{
+	*e = (struct depth_evidence){.bound = bound ? bound : 1, .trial = 1};
+}
+
+uint32_t depth_evidence_level(const struct depth_evidence *e)
+{
+	if (e->together == e->trying)
+		return 1;
+	return e->trying ? e->trial : e->bound;
+}
+
+void depth_evidence_pass(struct depth_evidence *e, uint32_t running, uint64_t now)
+{
+	uint64_t ns = now - e->at, most = (uint64_t)(PAUSE * e->used);
+
+	if (running)
+		e->busy += most && ns > most ? most : ns;
+	e->at = now;
+}
+
+static void clear_window(struct depth_evidence *e)
+{
+	e->reads = 0;
+	e->load = e->busy = 0;
+}
+
+/* A window at another level begins once the drive has as many reads as that, or no more. */
+static void begin_window(struct depth_evidence *e, bool trying, double load)
+{
+	bool changed = trying != e->trying;
+	uint32_t level;
+
+	clear_window(e);
+	e->trying = trying;
+	level = depth_evidence_level(e);
+	if (changed)
+		e->settling = level < (uint32_t)load ? level : (uint32_t)load;
+}
+
+static void set_trial(struct depth_evidence *e, double load)
+{
+	uint32_t half = (uint32_t)load / 2;
+
+	if (half < DEPTH_TRIAL_MIN)
+		half = DEPTH_TRIAL_MIN;
+	e->trial = half < e->bound ? half : e->bound;
+}
+
+/* By how much the time B is shorter than A; negative: longer. */
+static double gain(double a, double b)
+{
+	double x = a > b ? a / b - 1 : 1 - b / a;
+
+	return x > PAIR_MAX ? PAIR_MAX : x < -PAIR_MAX ? -PAIR_MAX : x;
+}
+
+static void won(struct depth_evidence *e)
+{
+	e->together = !e->together;
+	e->trying = false; /* what it is at is what is used now, or near it */
+	e->decided = true;
+	e->lost = 0;
+	e->lost_at = 0;
+	e->quiet = DEPTH_CONFIRM;
+}
+
+static void lost(struct depth_evidence *e, double load)
+{
+	e->decided = true;
+	e->quiet = (uint64_t)DEPTH_QUIET << e->lost;
+	if (e->lost < DEPTH_QUIET_DOUBLED)
+		e->lost++;
+	if (load > e->lost_at)
+		e->lost_at = load;
+}
+
+static bool is_due(const struct depth_evidence *e, double load)
+{
+	if (!e->quiet)
+		return true;
+	return !e->together && e->lost_at > 0 && load >= 2 * e->lost_at;
+}
+
+/* What is used has had a window: is it the challenger's turn? */
+static void used_window(struct depth_evidence *e, double ns, double load)
+{
+	e->ns[e->together] = ns;
+	e->quiet -= e->quiet < DEPTH_WINDOW ? e->quiet : DEPTH_WINDOW;
+	e->used = ns;
+	e->used_load = load;
+	if (e->sum == 0 && !is_due(e, load)) {
+		begin_window(e, false, load);
+		return;
+	}
+	if (e->sum == 0)
+		set_trial(e, load);
+	begin_window(e, true, load);
+}
+
+/* The challenger has had one: counts the pair. */
+static void trial_window(struct depth_evidence *e, double ns, double load)
+{
+	bool alike = load < e->used_load * LOAD_RATIO && e->used_load < load * LOAD_RATIO;
+
+	e->ns[!e->together] = ns;
+	e->sum += (alike ? gain(e->used, ns) : 0) - MARGIN;
+	if (e->sum >= WON) {
+		won(e);
+		e->sum = 0;
+	} else if (e->sum <= LOST) {
+		lost(e, load);
+		e->sum = 0;
+	}
+	begin_window(e, false, load);
+}
+
+static void end_window(struct depth_evidence *e)
+{
+	double load = (double)e->load / DEPTH_WINDOW, ns = (double)e->busy / DEPTH_WINDOW;
+
+	if (load < DEPTH_LOAD_MIN || !e->busy)
+		begin_window(e, false, load);
+	else if (e->trying)
+		trial_window(e, ns, load);
+	else
+		used_window(e, ns, load);
+}
+
+void depth_evidence_read(struct depth_evidence *e, uint32_t running, uint32_t outstanding,
+			 uint64_t now)
+{
+	depth_evidence_pass(e, running, now);
+	if (e->bound == 1 || running > depth_evidence_level(e)) {
+		clear_window(e); /* the drive still has some of before */
+	} else if (e->settling) {
+		e->settling--;
+		clear_window(e);
+	} else {
+		e->load += outstanding;
+		if (++e->reads == DEPTH_WINDOW)
+			end_window(e);
+	}
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Whether a drive serves scattered reads faster when it has several of them. One with a queue of its
+ * own takes them in the order of its arm and its rotation, which nobody else can know; one without
+ * takes them as they come, and the order they could have had here is lost.
+ *
+ *   used:      one by one                                                       together
+ *   reads:  | 32, timed | ... | 32, timed | ... | 32, timed | ... | 32, timed | ...
+ *             as used     ^     together     ^     as used           together
+ *                         '- settling: until the drive has as many as it is to have
+ *
+ * What is not used is the challenger: it is tried in every other window, and the ratios of the times
+ * a read takes are summed, each less a margin. Few pairs that say the same replace what is used; the
+ * challenger loses sooner, and is tried again after so many reads that trials are a few in a hundred;
+ * or at once when twice as many reads are outstanding as when it lost, for then there is more to be
+ * put in order. A pair counts only so much, so that no accident decides.
+ *
+ * Together is tried with half of what is outstanding: of a drive without a queue the rest is still
+ * sorted here, so that a trial costs it next to nothing. With fewer than three outstanding there is
+ * nothing to choose from, and nothing is learnt.
+ *
+ * Time counts only while scattered reads are at the drive: streams and write-backs between them do
+ * not matter. Pure: the clock is handed in, no lock.
+ */
+#ifndef SCHED_DEPTH_EVIDENCE_H
+#define SCHED_DEPTH_EVIDENCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Reads that are timed together. */
+#define DEPTH_WINDOW 32
+/* Outstanding on the average: with fewer a window says nothing. */
+#define DEPTH_LOAD_MIN 3
+/* Together is tried with at least so many. */
+#define DEPTH_TRIAL_MIN 8
+/* Reads from a trial that was won until what it replaced may say that this was a mistake. */
+#define DEPTH_CONFIRM 300
+/* ... from one that was lost to the next; so many times twice as many at most. */
+#define DEPTH_QUIET	    2400
+#define DEPTH_QUIET_DOUBLED 4
+
+struct depth_evidence {
+	uint32_t bound;	   /* reads together at most; 1: never more */
+	bool together;	   /* what is used; false: one by one */
+	bool trying;	   /* the challenger has its window */
+	bool decided;	   /* since it was begun, once at least */
+	uint32_t trial;	   /* reads together in a trial */
+	uint32_t settling; /* reads not timed any more before the present window */
+	uint32_t reads;	   /* of the present window */
+	uint64_t load;	   /* the sum of what was outstanding */
+	uint64_t busy;	   /* ns: what they took */
+	uint64_t at;	   /* ns: up to where time was counted */
+	uint64_t quiet;	   /* reads until the next trial */
+	uint32_t lost;	   /* trials in a row */
+	double lost_at;	   /* outstanding, at most, when one was */
+	double used;	   /* ns a read, of what is used: of the window before the challenger's */
+	double used_load;  /* outstanding then */
+	double sum;	   /* for the challenger, against it */
+	double ns[2];	   /* a read took lately one by one, together; 0: not known */
+};
+
+/* A drive that may be given BOUND reads at once. Nothing is known of it. */
+void depth_evidence_init(struct depth_evidence *e, uint32_t bound);
+/* So many scattered reads may be at the drive now: 1..bound. */
+uint32_t depth_evidence_level(const struct depth_evidence *e);
+/* It is NOW, and RUNNING scattered reads have been at the drive since the last call. */
+void depth_evidence_pass(struct depth_evidence *e, uint32_t running, uint64_t now);
+/*
+ * One of RUNNING scattered reads has come, from the medium, not from memory; OUTSTANDING: they, it and
+ * those that are queued.
+ */
+void depth_evidence_read(struct depth_evidence *e, uint32_t running, uint32_t outstanding,
+			 uint64_t now);
+
+#endif

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What is learnt of a drive's queue, from random readers who ask again as soon as they are answered,
+ * over drives of several kinds: with and without a queue of its own, without an arm, disturbed.
+ *
+ *   readers --> [ sched_queue ] -- up to depth_evidence_level() --> [ drive's queue ] --> drive
+ */
+#include "disk.h"
+#include "disk_model.h"
+#include "disk_queue.h"
+#include "sched/depth_evidence.h"
+
+#define READERS_MAX 128
+#define READ	    8192
+
+struct drive {
+	struct disk_model *model; /* NULL: a constant time */
+	struct disk_queue queue;
+	struct disk_command *current;
+	uint64_t constant, ends;  /* ns */
+	unsigned int parallel;	  /* served at a time, of a constant time */
+	unsigned int pause_every; /* reads, on the average */
+	uint64_t pause;		  /* ns more then */
+};
+
+struct world {
+	struct drive drive;
+	struct depth_evidence e;
+	struct sched_queue *queue;
+	struct sched_req reads[READERS_MAX];
+	struct disk_command commands[READERS_MAX];
+	unsigned int readers, running;
+	uint64_t now, seed, span;
+	uint64_t served, trials; /* reads */
+};
+
+static struct world w;
+
+static void ask(unsigned int i)
+{
+	uint64_t block = random_below(&w.seed, w.span / READ) * READ;
+
+	w.reads[i] = (struct sched_req){
+		.class = SCHED_DEMAND, .file = i + 1, .offset = block, .block = block, .len = READ};
+	assert_int_equal(sched_submit(w.queue, &w.reads[i], w.now), SCHED_ADDED);
+}
+
+static void start_world(unsigned int depth, unsigned int readers, uint32_t bound)
+{
+	struct sched_limits limits = default_limits();
+	struct disk_params p;
+
+	disk_params_default(&p);
+	p.depth = depth;
+	w = (struct world){.readers = readers, .seed = 7, .span = (uint64_t)p.size_mb << 20};
+	w.drive.model = disk_model_new(&p);
+	disk_queue_init(&w.drive.queue, depth, (int64_t)(p.age_ms * 1e6));
+	w.queue = queue_new(sched_policy_find("turns"), &limits);
+	depth_evidence_init(&w.e, bound);
+	for (unsigned int i = 0; i < readers; i++)
+		ask(i);
+}
+
+/* A device without an arm: PARALLEL at a time, each takes NS. */
+static void start_constant(unsigned int parallel, uint64_t ns, unsigned int readers)
+{
+	start_world(1, readers, 32);
+	disk_model_free(w.drive.model);
+	w.drive.model = NULL;
+	w.drive.constant = ns;
+	w.drive.parallel = parallel;
+}
+
+static void end_world(void)
+{
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+	struct sched_req *r;
+
+	while ((r = sched_next(w.queue, w.now)))
+		sched_done(w.queue, r, w.now, &woken);
+	queue_free(w.queue);
+	if (w.drive.model)
+		disk_model_free(w.drive.model);
+}
+
+static void feed(void)
+{
+	struct sched_req *r;
+
+	while (w.running < depth_evidence_level(&w.e) && (r = sched_next(w.queue, w.now))) {
+		struct disk_command *c = &w.commands[r - w.reads];
+
+		*c = (struct disk_command){DISK_READ, r->block, r->len, (int64_t)w.now, NULL};
+		depth_evidence_pass(&w.e, w.running++, w.now);
+		disk_queue_add(&w.drive.queue, c);
+	}
+}
+
+/* How long the drive is at its next read, which it takes. */
+static uint64_t take(void)
+{
+	struct drive *d = &w.drive;
+	struct disk_service s;
+	unsigned int n = w.running < d->parallel ? w.running : d->parallel;
+	uint64_t extra = d->pause_every && !random_below(&w.seed, d->pause_every) ? d->pause : 0;
+
+	if (!d->model) {
+		d->current = d->queue.first;
+		d->queue.first = d->current->next;
+		if (!d->queue.first)
+			d->queue.last = &d->queue.first;
+		return d->constant / n + extra;
+	}
+	d->current = disk_queue_take(&d->queue, d->model, (int64_t)w.now);
+	disk_model_serve(d->model, DISK_READ, d->current->offset, READ, (int64_t)w.now, &s);
+	return (uint64_t)s.end_ns - w.now + extra;
+}
+
+static void serve_one(void)
+{
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+	unsigned int i;
+
+	feed();
+	w.trials += w.e.trying;
+	w.now += take();
+	i = (unsigned int)(w.drive.current - w.commands);
+	depth_evidence_read(&w.e, w.running, w.readers, w.now);
+	w.running--;
+	sched_done(w.queue, &w.reads[i], w.now, &woken);
+	w.served++;
+	ask(i);
+}
+
+static void serve(unsigned int reads)
+{
+	for (unsigned int n = 0; n < reads; n++)
+		serve_one();
+}
+
+/* 256 MiB are what the readers of a measurement share; there most of a read is rotation. */
+static const uint64_t spans[] = {256 * MIB, 4096 * MIB};
+static const unsigned int loads[] = {4, 8, 32, 128};
+#define LENGTH(table) (sizeof(table) / sizeof((table)[0]))
+
+static void for_each_load(unsigned int depth, void (*check)(void))
+{
+	for (unsigned int s = 0; s < LENGTH(spans); s++) {
+		for (unsigned int i = 0; i < LENGTH(loads); i++) {
+			start_world(depth, loads[i], 32);
+			w.span = spans[s];
+			check();
+			end_world();
+		}
+	}
+}
+
+static void check_found(void)
+{
+	while (!w.e.together && w.now < 3 * SEC)
+		serve_one();
+	assert_true(w.e.together);
+	assert_true(w.e.ns[1] < w.e.ns[0]);
+	serve(10000); /* and it stays, tried or not */
+	assert_true(w.e.together);
+	assert_true(w.trials < w.served / 20);
+}
+
+static void test_a_drive_with_a_queue_is_found_soon(void **state)
+{
+	for_each_load(32, check_found);
+}
+
+static void check_left(void)
+{
+	serve(10000);
+	assert_false(w.e.together);
+	assert_true(w.e.decided);
+	assert_true(w.trials < w.served / 15);
+}
+
+static void test_one_without_keeps_our_order(void **state)
+{
+	for (unsigned int i = 0; i < LENGTH(loads); i++) {
+		if (loads[i] > 32) /* with more than the bound nothing is lost either way */
+			continue;
+		start_world(1, loads[i], 32);
+		check_left();
+		end_world();
+	}
+}
+
+static uint64_t time_of(unsigned int readers, uint64_t span, uint32_t bound)
+{
+	uint64_t ns;
+
+	start_world(1, readers, bound);
+	w.span = span;
+	serve(10000);
+	ns = w.now;
+	end_world();
+	return ns;
+}
+
+/* What all trials cost it, begun from nothing: less than 2 % of its time. */
+static void test_trials_cost_little(void **state)
+{
+	for (unsigned int s = 0; s < LENGTH(spans); s++) {
+		for (unsigned int i = 0; i < LENGTH(loads); i++) {
+			uint64_t without = time_of(loads[i], spans[s], 1);
+
+			assert_true(time_of(loads[i], spans[s], 32) < without + without / 50);
+		}
+	}
+}
+
+static void test_the_bound_holds(void **state)
+{
+	start_world(32, 32, 4);
+	for (int i = 0; i < 2000; i++) {
+		serve_one();
+		assert_in_range(depth_evidence_level(&w.e), 1, 4);
+	}
+	assert_true(w.e.together);
+	end_world();
+	start_world(32, 32, 1);
+	serve(2000);
+	assert_int_equal(depth_evidence_level(&w.e), 1);
+	assert_false(w.e.decided);
+	end_world();
+}
+
+static void test_two_outstanding_say_nothing(void **state)
+{
+	start_world(32, 2, 32);
+	serve(5000);
+	assert_false(w.e.decided);
+	assert_int_equal(w.trials, 0);
+	end_world();
+}
+
+static void test_without_an_arm(void **state)
+{
+	start_constant(1, 100000, 32);
+	serve(10000);
+	assert_false(w.e.together); /* one at a time, whatever is asked */
+	end_world();
+	start_constant(8, 8 * MSEC, 32);
+	serve(500);
+	assert_true(w.e.together); /* as many disks */
+	end_world();
+}
+
+static void test_pauses_do_not_decide(void **state)
+{
+	start_world(1, 32, 32);
+	w.drive.pause = 300 * MSEC;
+	w.drive.pause_every = 97;
+	serve(10000);
+	assert_false(w.e.together);
+	end_world();
+	start_world(32, 32, 32);
+	w.drive.pause = 300 * MSEC;
+	w.drive.pause_every = 97;
+	serve(3000);
+	assert_true(w.e.together);
+	end_world();
+}
+
+/* A trial that was lost for want of load is made again once there is more, not much later. */
+static void test_more_load_asks_again(void **state)
+{
+	start_world(8, 128, 32);
+	depth_evidence_init(&w.e, 32);
+	w.e.decided = true;
+	w.e.quiet = 1000000;
+	w.e.lost_at = 100;
+	serve(1000);
+	assert_int_equal(w.trials, 0);
+	w.e.lost_at = 4;
+	serve(1000);
+	assert_true(w.trials > 0);
+	end_world();
+}
+
+/* A chunk in between takes the disk, and is nobody's time. */
+static void test_time_counts_only_while_they_run(void **state)
+{
+	struct depth_evidence e;
+
+	depth_evidence_init(&e, 32);
+	for (uint64_t i = 1; i <= DEPTH_WINDOW; i++) {
+		depth_evidence_pass(&e, 0, i * SEC);
+		depth_evidence_read(&e, 1, 8, i * SEC + 5 * MSEC);
+	}
+	assert_true(e.ns[0] == 5e6);
+	assert_true(e.trying);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_drive_with_a_queue_is_found_soon),
+		cmocka_unit_test(test_one_without_keeps_our_order),
+		cmocka_unit_test(test_trials_cost_little),
+		cmocka_unit_test(test_the_bound_holds),
+		cmocka_unit_test(test_two_outstanding_say_nothing),
+		cmocka_unit_test(test_without_an_arm),
+		cmocka_unit_test(test_pauses_do_not_decide),
+		cmocka_unit_test(test_more_load_asks_again),
+		cmocka_unit_test(test_time_counts_only_while_they_run),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
