@@ -8,6 +8,10 @@
  *                    dispatcher thread answers through the sub-FSAL, with an op context of its own
  *
  * The bytes always come from the sub-FSAL, out of the page cache: nothing here can be stale.
+ *
+ * NFSv4's READs carry a state (open, lock, delegation), of which the server keeps a reference until the
+ * READ is answered, as it keeps the handle: a file closed meanwhile, or a client that is gone, leave
+ * the state without descriptor, and the sub-FSAL then takes the one that it has for NFSv3.
  */
 #include "call.h"
 #include "common/clock.h"
@@ -192,7 +196,7 @@ static bool goes_to_disk(struct call *call, struct read *read, struct prefetch *
 		readahead_count(&call->exp->io->counters, READAHEAD_RESIDENT, 1);
 		return false;
 	}
-	if (call->read_arg->state != NULL || !device_queues_demand(b->device)) {
+	if (!device_queues_demand(b->device)) {
 		read->direct = direct_read_begin(b, call->read_arg->offset, read->len);
 		return false;
 	}

@@ -38,14 +38,17 @@ class Reply:
         self.at += 8
         return struct.unpack_from(">Q", self.data, self.at - 8)[0]
 
+    def take(self, n):
+        self.at += n
+        return self.data[self.at - n:self.at]
+
     def opaque(self):
         n = self.u32()
         self.at += n + -n % 4
         return self.data[self.at - n - -n % 4:][:n]
 
     def verifier(self):
-        self.at += 8
-        return self.data[self.at - 8:self.at]
+        return self.take(8)
 
     def time(self):
         return self.u32() * 1000000000 + self.u32()
@@ -70,9 +73,9 @@ class Reply:
 
 
 class Connection:
-    def __init__(self, port, program, host="127.0.0.1", timeout=30):
+    def __init__(self, port, program, host="127.0.0.1", timeout=30, version=3):
         self.sock = socket.create_connection((host, port), timeout=timeout)
-        self.program, self.xid = program, 1
+        self.program, self.version, self.xid = program, version, 1
         self.buffer = b""
         self.unanswered = 0
 
@@ -86,7 +89,7 @@ class Connection:
         """Queues one call and returns its xid."""
         self.xid += 1
         cred = struct.pack(">I", 0) + opaque(b"e2e") + struct.pack(">III", 0, 0, 0)
-        head = struct.pack(">IIIIII", self.xid, 0, 2, self.program, 3, procedure)
+        head = struct.pack(">IIIIII", self.xid, 0, 2, self.program, self.version, procedure)
         call = head + struct.pack(">I", 1) + opaque(cred) + struct.pack(">II", 0, 0) + body
         self.sock.sendall(struct.pack(">I", 0x80000000 | len(call)) + call)
         self.unanswered += 1
