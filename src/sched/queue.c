@@ -77,10 +77,8 @@ static enum sched_verdict enter(struct sched_queue *q, struct sched_req *r)
 
 	if (chunk && chunk->state == REQ_RUNNING && chunk->progress >= req_end(r))
 		return SCHED_RESIDENT;
-	if (!has_room(q, r)) {
-		q->stats.refused++;
+	if (!has_room(q, r))
 		return SCHED_FULL;
-	}
 	q->stats.submitted[r->class]++;
 	if (r->class == SCHED_DEMAND)
 		q->held += r->len;
@@ -102,6 +100,17 @@ static enum sched_verdict enter(struct sched_queue *q, struct sched_req *r)
 
 enum sched_verdict sched_submit(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
+	enum sched_verdict verdict = sched_submit_again(q, r, now);
+
+	if (verdict == SCHED_FULL) {
+		q->stats.refused++;
+		trace(TRACE_SUBMIT, r->file, r->offset, r->len, r->class, verdict);
+	}
+	return verdict;
+}
+
+enum sched_verdict sched_submit_again(struct sched_queue *q, struct sched_req *r, uint64_t now)
+{
 	enum sched_verdict verdict;
 
 	assert(r->state == REQ_IDLE);
@@ -114,7 +123,8 @@ enum sched_verdict sched_submit(struct sched_queue *q, struct sched_req *r, uint
 	r->order.in = r->place.in = NULL;
 	TAILQ_INIT(&r->waiters);
 	verdict = enter(q, r);
-	trace(TRACE_SUBMIT, r->file, r->offset, r->len, r->class, verdict);
+	if (verdict != SCHED_FULL)
+		trace(TRACE_SUBMIT, r->file, r->offset, r->len, r->class, verdict);
 	return verdict;
 }
 

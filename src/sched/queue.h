@@ -202,6 +202,8 @@ void sched_queue_fini(struct sched_queue *q);
  * the caller keeps R alive until it is handed out or woken. NOW never goes back.
  */
 enum sched_verdict sched_submit(struct sched_queue *q, struct sched_req *r, uint64_t now);
+/* The same of one that was refused, and waits for room: if it is again, that does not count. */
+enum sched_verdict sched_submit_again(struct sched_queue *q, struct sched_req *r, uint64_t now);
 /* The next request for the disk, now running; NULL when none is queued. */
 struct sched_req *sched_next(struct sched_queue *q, uint64_t now);
 /* The same if that is R, the only read queued; else false, and nothing happens. */
