@@ -16,6 +16,7 @@
 /* The order, outermost first. Locks that are never held together may share a rank. */
 enum lock_rank {
 	LOCK_PRICES,	 /* pricing/price_thread: a turn of the loop */
+	LOCK_SHARES,	 /* shares/shares: what is in force */
 	LOCK_EXPORTS,	 /* disk/export_io: the list of exports */
 	LOCK_EXPORT,	 /* disk/export_io: one export's requests */
 	LOCK_DEVICES,	 /* disk/device: the table of devices */

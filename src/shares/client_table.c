@@ -57,6 +57,17 @@ bool client_address_of(const struct sockaddr *addr, struct client_address *a)
 	return true;
 }
 
+bool client_address_parse(const char *text, struct client_address *a)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET};
+	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
+
+	if (inet_pton(AF_INET, text, &in.sin_addr) == 1)
+		return client_address_of((struct sockaddr *)&in, a);
+	return inet_pton(AF_INET6, text, &in6.sin6_addr) == 1 &&
+	       client_address_of((struct sockaddr *)&in6, a);
+}
+
 void client_address_text(const struct client_address *a, char text[CLIENT_TEXT_MAX])
 {
 	struct in6_addr in6;

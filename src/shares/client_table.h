@@ -46,6 +46,8 @@ struct client_table;
 
 /* False: ADDR is NULL or no IP address. */
 bool client_address_of(const struct sockaddr *addr, struct client_address *a);
+/* The address in TEXT, without port or prefix. */
+bool client_address_parse(const char *text, struct client_address *a);
 /* 10.1.2.3 or fe80::1; at most CLIENT_TEXT_MAX bytes with their end. */
 void client_address_text(const struct client_address *a, char text[CLIENT_TEXT_MAX]);
 

@@ -1,33 +1,46 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The server's one set of shares. See shares.h. */
+/*
+ * The server's one set of shares. See shares.h.
+ *
+ * The lock covers what is in force. Rules are replaced whole: whoever matches a client by the old ones
+ * may go on, and the client table asks again afterwards.
+ */
 #include "shares/shares.h"
 
 #include <errno.h>
-#include <stddef.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/lock.h"
+#include "common/log.h"
+#include "shares/export_shares.h"
 
 static struct {
-	const struct shares_ops *ops;
+	struct lock lock;
+	const struct shares_ops *ops; /* NULL: not started */
 	struct client_table *clients;
-} state;
+	struct share_rules *rules; /* NULL: before the first are set */
+	struct sched_shares shares;
+	uint8_t known[(UINT16_MAX + 1) / 8]; /* bit n: the export n is there */
+	uint64_t told; /* disks of which was told that they cannot keep these */
+} state = {.lock = LOCK_INITIALIZER(LOCK_SHARES)};
+
+/* ---- clients ---------------------------------------------------------------------------- */
 
 static uint16_t match(const struct client_address *a, void *arg)
 {
-	(void)a;
+	struct share_rules *rules;
+	uint16_t rule;
+
 	(void)arg;
-	return 0;
-}
-
-int shares_start(const struct shares_ops *ops, uint32_t clients_max)
-{
-	state.ops = ops;
-	state.clients = client_table_new(clients_max, match, NULL);
-	return state.clients != NULL ? 0 : ENOMEM;
-}
-
-void shares_stop(void)
-{
-	client_table_free(state.clients);
-	state.clients = NULL;
+	lock_take(&state.lock);
+	rules = share_rules_use(state.rules);
+	lock_drop(&state.lock);
+	rule = share_rules_match(rules, a, state.ops->names);
+	share_rules_drop(rules);
+	return rule;
 }
 
 struct flow_id shares_flow(const struct sockaddr *addr, uint16_t export_id)
@@ -52,4 +65,271 @@ bool shares_client_text(uint64_t client, char text[CLIENT_TEXT_MAX])
 		return false;
 	client_address_text(&a, text);
 	return true;
+}
+
+/* ---- what is in force; with the lock ----------------------------------------------------- */
+
+static void publish(void)
+{
+	struct sched_shares *s = &state.shares;
+
+	lock_assert_held(&state.lock);
+	if (state.ops == NULL)
+		return;
+	s->n_rules = state.rules->n;
+	for (uint32_t i = 0; i < s->n_rules; i++) {
+		s->rules[i] = state.rules->rule[i].share;
+		if (s->rules[i].weight == 0)
+			s->rules[i].weight = SHARE_WEIGHT_DEFAULT;
+	}
+	state.told = 0;
+	state.ops->publish(s);
+}
+
+/* RULES, which it takes, instead of those in force. */
+static void replace_rules(struct share_rules *rules)
+{
+	share_rules_drop(state.rules);
+	state.rules = rules;
+	if (state.clients != NULL)
+		client_table_rematch(state.clients);
+	publish();
+}
+
+static bool is_known(uint16_t export_id)
+{
+	return state.known[export_id / 8] >> export_id % 8 & 1;
+}
+
+static bool has_room(uint16_t export_id, const struct share *share, char *why)
+{
+	if (!share_is_set(share) || export_share_of(&state.shares, export_id) != NULL ||
+	    state.shares.n_exports < SHARE_EXPORTS_MAX)
+		return true;
+	snprintf(why, SHARES_WHY, "%d exports have shares of their own: no more can",
+		 SHARE_EXPORTS_MAX);
+	return false;
+}
+
+/* ---- admission; with the lock ------------------------------------------------------------ */
+
+/* What floors of exports come to on the Nth disk; SHARE in place of that of the export ID. */
+static double floors_of_exports(unsigned int n, const struct share_disk *d, int32_t id,
+				const struct share *share)
+{
+	double sum = id >= 0 && state.ops->disks_of((uint16_t)id) >> n & 1
+			     ? floor_time(&share->floor, d)
+			     : 0;
+
+	for (uint32_t i = 0; i < state.shares.n_exports; i++) {
+		const struct export_share *e = &state.shares.exports[i];
+
+		if (e->export_id != id && state.ops->disks_of(e->export_id) >> n & 1)
+			sum += floor_time(&e->share.floor, d);
+	}
+	return sum;
+}
+
+/* Whether all disks can keep the floors of RULES and of exports, with another SHARE of ID (< 0: none). */
+static bool admitted(const struct share_rules *rules, int32_t id, const struct share *share,
+		     char *why)
+{
+	struct share_disk disk[SHARE_DISKS_MAX] = {0}, none = {0};
+	unsigned int n = state.ops->disks(disk);
+
+	if (floors_exceed(floors_of_rules(rules, &none), &none, why, SHARES_WHY))
+		return false;
+	for (unsigned int i = 0; i < n; i++) {
+		double sum = floors_of_rules(rules, &disk[i]) +
+			     floors_of_exports(i, &disk[i], id, share);
+
+		if (floors_exceed(sum, &disk[i], why, SHARES_WHY))
+			return false;
+	}
+	return true;
+}
+
+void shares_watch(void)
+{
+	struct share_disk disk[SHARE_DISKS_MAX] = {0};
+	char why[SHARES_WHY];
+	unsigned int n;
+
+	lock_take(&state.lock);
+	n = state.ops->disks(disk);
+	for (unsigned int i = 0; i < n; i++) {
+		double sum = floors_of_rules(state.rules, &disk[i]) +
+			     floors_of_exports(i, &disk[i], -1, NULL);
+
+		if (state.told >> i & 1 || !floors_exceed(sum, &disk[i], why, sizeof(why)))
+			continue;
+		state.told |= UINT64_C(1) << i;
+		log_line(LOG_LEVEL_WARN, "device %s: %s; they are kept in part only", disk[i].name,
+			 why);
+	}
+	lock_drop(&state.lock);
+}
+
+/* ---- the configuration ------------------------------------------------------------------ */
+
+bool shares_set_rules(struct share_rules *rules, char why[SHARES_WHY])
+{
+	struct share_disk none = {0};
+
+	if (floors_exceed(floors_of_rules(rules, &none), &none, why, SHARES_WHY)) {
+		share_rules_drop(rules);
+		return false;
+	}
+	lock_take(&state.lock);
+	replace_rules(rules);
+	lock_drop(&state.lock);
+	return true;
+}
+
+bool shares_set_export(uint16_t export_id, const struct share *share, char why[SHARES_WHY])
+{
+	struct share_disk none = {0};
+	bool done;
+
+	lock_take(&state.lock);
+	done = !floors_exceed(floors_of_rules(state.rules, &none) +
+				      floor_time(&share->floor, &none),
+			      &none, why, SHARES_WHY) &&
+	       has_room(export_id, share, why);
+	if (done) {
+		state.known[export_id / 8] |= (uint8_t)(1 << export_id % 8);
+		export_share_keep(&state.shares, export_id, share);
+		publish();
+	}
+	lock_drop(&state.lock);
+	return done;
+}
+
+void shares_drop_export(uint16_t export_id)
+{
+	const struct share none = {0};
+
+	lock_take(&state.lock);
+	state.known[export_id / 8] &= (uint8_t) ~(1 << export_id % 8);
+	if (export_share_of(&state.shares, export_id) != NULL) {
+		export_share_keep(&state.shares, export_id, &none);
+		publish();
+	}
+	lock_drop(&state.lock);
+}
+
+/* ---- operators -------------------------------------------------------------------------- */
+
+/* RULES, changed, instead of OLD, by which they were made; false: they are dropped. */
+static bool install(struct share_rules *rules, const struct share_rules *old, char *why)
+{
+	bool done = false;
+
+	lock_take(&state.lock);
+	if (state.rules != old)
+		snprintf(why, SHARES_WHY, "the rules have just become others: ask again");
+	else
+		done = admitted(rules, -1, NULL, why);
+	if (done)
+		replace_rules(rules);
+	lock_drop(&state.lock);
+	if (!done)
+		share_rules_drop(rules);
+	return done;
+}
+
+bool shares_change_client(const char *who, enum share_key key, uint64_t value, char why[SHARES_WHY])
+{
+	struct share_rules *old, *rules;
+	struct share_rule *rule;
+	bool done = false;
+
+	lock_take(&state.lock);
+	old = share_rules_use(state.rules);
+	lock_drop(&state.lock);
+	rules = share_rules_copy(old);
+	if (rules == NULL) {
+		snprintf(why, SHARES_WHY, "no memory");
+	} else {
+		rule = share_rules_find(rules, who, state.ops->names, why,
+					SHARES_WHY); /* may ask a name server */
+		if (rule != NULL && share_change(&rule->share, key, value, why, SHARES_WHY))
+			done = install(rules, old, why);
+		else
+			share_rules_drop(rules);
+	}
+	share_rules_drop(old);
+	return done;
+}
+
+bool shares_change_export(uint16_t export_id, enum share_key key, uint64_t value,
+			  char why[SHARES_WHY])
+{
+	const struct share *now;
+	struct share share = {0};
+	bool done = false;
+
+	lock_take(&state.lock);
+	now = export_share_of(&state.shares, export_id);
+	if (now != NULL)
+		share = *now;
+	if (!is_known(export_id))
+		snprintf(why, SHARES_WHY, "no export %u has FSAL RA", export_id);
+	else
+		done = share_change(&share, key, value, why, SHARES_WHY) &&
+		       has_room(export_id, &share, why) &&
+		       admitted(state.rules, export_id, &share, why);
+	if (done) {
+		export_share_keep(&state.shares, export_id, &share);
+		publish();
+	}
+	lock_drop(&state.lock);
+	return done;
+}
+
+struct share_rules *shares_look(struct sched_shares *shares)
+{
+	struct share_rules *rules = NULL;
+
+	lock_take(&state.lock);
+	if (state.ops != NULL) {
+		rules = share_rules_use(state.rules);
+		*shares = state.shares;
+	}
+	lock_drop(&state.lock);
+	return rules;
+}
+
+/* ---- life ------------------------------------------------------------------------------- */
+
+int shares_start(const struct shares_ops *ops, uint32_t clients_max)
+{
+	struct client_table *clients = client_table_new(clients_max, match, NULL);
+	int err = clients != NULL ? 0 : ENOMEM;
+
+	lock_take(&state.lock);
+	if (state.rules == NULL)
+		state.rules = share_rules_new();
+	if (state.rules == NULL)
+		err = ENOMEM;
+	state.clients = clients;
+	if (!err) {
+		state.ops = ops;
+		publish();
+	}
+	lock_drop(&state.lock);
+	return err;
+}
+
+void shares_stop(void)
+{
+	client_table_free(state.clients);
+	state.clients = NULL;
+	lock_take(&state.lock);
+	share_rules_drop(state.rules);
+	state.rules = NULL;
+	state.ops = NULL;
+	state.shares.n_exports = 0;
+	memset(state.known, 0, sizeof(state.known));
+	lock_drop(&state.lock);
 }

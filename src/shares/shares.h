@@ -4,7 +4,11 @@
  *
  *   request --> address --> client table --> struct flow_id, with the request to the disk's queue
  *
- * One for the server, as its devices are.
+ *   configuration, ractl --> rules of clients, shares of exports --> checked --> struct sched_shares,
+ *                                                                    published to all devices
+ *
+ * One for the server, as its devices are. What ractl changed holds until the configuration is read
+ * again. Functions that change or look may be called by any thread that holds no lock.
  */
 #ifndef SHARES_SHARES_H
 #define SHARES_SHARES_H
@@ -14,11 +18,23 @@
 #include <sys/socket.h>
 
 #include "sched/flow.h"
+#include "shares/admission.h"
 #include "shares/client_table.h"
+#include "shares/rules.h"
+#include "shares/share_keys.h"
 
-/* The host's. */
+#define SHARES_WHY 256
+
+/* The host's; all but now() and names are called with the lock of shares. */
 struct shares_ops {
 	uint64_t (*now)(void); /* ns */
+	const struct client_names *names;
+	/* From now on these are in force, on all devices; to be copied. */
+	void (*publish)(const struct sched_shares *shares);
+	/* Up to SHARE_DISKS_MAX disks in use; returns how many. */
+	unsigned int (*disks)(struct share_disk *disks);
+	/* Bit n: the export is on the nth of these. */
+	uint64_t (*disks_of)(uint16_t export_id);
 };
 
 /* Before the first request; for CLIENTS_MAX clients. 0 or ENOMEM. */
@@ -40,5 +56,35 @@ static inline struct flow_id shares_flow_own(uint16_t export_id)
 
 /* The address of flow_id.client; false: the table knows it no more, or it is 0. */
 bool shares_client_text(uint64_t client, char text[CLIENT_TEXT_MAX]);
+
+/* ---- the configuration ------------------------------------------------------------------ */
+
+/*
+ * RULES, whose one use it takes, hold from now on; also before shares_start(). False, and WHY: their
+ * floors cannot be kept by any disk; then the old ones stay.
+ */
+bool shares_set_rules(struct share_rules *rules, char why[SHARES_WHY]);
+/*
+ * The export is there, with a share (nothing set: none of its own). False, and WHY: its floors cannot
+ * be kept by any disk, or too many exports have shares; then it is as it was.
+ */
+bool shares_set_export(uint16_t export_id, const struct share *share, char why[SHARES_WHY]);
+/* The export is gone. */
+void shares_drop_export(uint16_t export_id);
+/* About once a second: tells once of a disk that has shown that it cannot keep the floors. */
+void shares_watch(void);
+
+/* ---- operators -------------------------------------------------------------------------- */
+
+/*
+ * For the clients of a rule (WHO is its number, from 1) or for one address. False, and WHY: no such
+ * rule, value out of range, contradicting floor and ceiling, or floors that the disks cannot keep.
+ */
+bool shares_change_client(const char *who, enum share_key key, uint64_t value,
+			  char why[SHARES_WHY]);
+bool shares_change_export(uint16_t export_id, enum share_key key, uint64_t value,
+			  char why[SHARES_WHY]);
+/* The rules in force, to be dropped; *SHARES is filled. NULL: not started. */
+struct share_rules *shares_look(struct sched_shares *shares);
 
 #endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Rules, tried in their order. See rules.h. */
+#include "shares/rules.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/text.h"
+
+struct share_rules *share_rules_new(void)
+{
+	struct share_rules *rules = calloc(1, sizeof(*rules));
+
+	if (rules == NULL)
+		return NULL;
+	atomic_store(&rules->uses, 1);
+	rules->n = 1;
+	return rules;
+}
+
+struct share_rules *share_rules_use(struct share_rules *rules)
+{
+	atomic_fetch_add(&rules->uses, 1);
+	return rules;
+}
+
+void share_rules_drop(struct share_rules *rules)
+{
+	if (rules == NULL || atomic_fetch_sub(&rules->uses, 1) != 1)
+		return;
+	for (uint32_t i = 0; i < rules->n; i++)
+		client_list_free(&rules->rule[i].clients);
+	free(rules);
+}
+
+bool share_rules_add(struct share_rules *rules, struct share_rule *rule)
+{
+	if (rules->n == SHARE_RULES_MAX)
+		return false;
+	rules->rule[rules->n++] = *rule;
+	rule->clients = (struct client_list){0};
+	return true;
+}
+
+struct share_rules *share_rules_copy(const struct share_rules *rules)
+{
+	struct share_rules *copy = share_rules_new();
+
+	if (copy == NULL)
+		return NULL;
+	copy->rule[0].share = rules->rule[0].share;
+	for (uint32_t i = 1; i < rules->n; i++) {
+		copy->rule[i] = rules->rule[i];
+		if (!client_list_copy(&copy->rule[i].clients, &rules->rule[i].clients)) {
+			share_rules_drop(copy);
+			return NULL;
+		}
+		copy->n++;
+	}
+	return copy;
+}
+
+uint16_t share_rules_match(const struct share_rules *rules, const struct client_address *a,
+			   const struct client_names *names)
+{
+	struct client_query q = {.address = a, .names = names};
+
+	for (int by_operator = 1; by_operator >= 0; by_operator--)
+		for (uint32_t i = 1; i < rules->n; i++)
+			if (rules->rule[i].by_operator == by_operator &&
+			    client_list_has(&rules->rule[i].clients, &q))
+				return (uint16_t)i;
+	return 0;
+}
+
+/* The number of the rule that an operator made for this address alone; 0: none. */
+static uint32_t own_rule(const struct share_rules *rules, const char *address)
+{
+	for (uint32_t i = 1; i < rules->n; i++)
+		if (rules->rule[i].by_operator &&
+		    !strcmp(rules->rule[i].clients.pattern[0].text, address))
+			return i;
+	return 0;
+}
+
+/* The rule for one address, made if need be: it begins as what holds for the address without it. */
+static struct share_rule *rule_of_address(struct share_rules *rules, const char *who,
+					  const struct client_names *names, char *why, size_t size)
+{
+	struct share_rule fresh = {.by_operator = true};
+	struct client_address a;
+	char text[CLIENT_TEXT_MAX];
+	uint32_t n;
+
+	if (!client_address_parse(who, &a)) {
+		snprintf(why, size,
+			 "\"%.64s\" is neither an address nor the number of a rule: there "
+			 "are %" PRIu32,
+			 who, rules->n - 1);
+		return NULL;
+	}
+	client_address_text(&a, text);
+	n = own_rule(rules, text);
+	if (n != 0)
+		return &rules->rule[n];
+	fresh.share = rules->rule[share_rules_match(rules, &a, names)].share;
+	if (!client_list_add(&fresh.clients, text, names, why, size))
+		return NULL;
+	if (share_rules_add(rules, &fresh))
+		return &rules->rule[rules->n - 1];
+	client_list_free(&fresh.clients);
+	snprintf(why, size, "there are %d rules: no more can be", SHARE_RULES_MAX - 1);
+	return NULL;
+}
+
+struct share_rule *share_rules_find(struct share_rules *rules, const char *who,
+				    const struct client_names *names, char *why, size_t size)
+{
+	const char *at = who;
+	uint64_t number;
+
+	if (text_number(&at, &number) && *at == '\0' && number >= 1 && number < rules->n)
+		return &rules->rule[number];
+	return rule_of_address(rules, who, names, why, size);
+}

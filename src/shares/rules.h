@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Which clients may have how much: an ordered set of rules, made once and then only read.
+ *
+ *   rule 0     clients that no other names: weight 100
+ *   rule 1...  of the configuration's CLIENT blocks, in their order; the first that names a client holds
+ *   ...        of ractl, each for one address: tried before those, so that the numbers of those stay
+ *
+ * A set is counted: it lives as long as somebody matches by it, which may take a name server's time.
+ */
+#ifndef SHARES_RULES_H
+#define SHARES_RULES_H
+
+#include <stdatomic.h>
+
+#include "shares/client_list.h"
+#include "shares/share_keys.h"
+
+struct share_rule {
+	struct client_list clients;
+	struct share share; /* weight 0: SHARE_WEIGHT_DEFAULT */
+	bool by_operator;   /* not of the configuration */
+};
+
+struct share_rules {
+	_Atomic uint32_t uses;
+	uint32_t n; /* at least 1 */
+	struct share_rule rule[SHARE_RULES_MAX];
+};
+
+/* Only rule 0, used once; NULL: no memory. */
+struct share_rules *share_rules_new(void);
+struct share_rules *share_rules_use(struct share_rules *rules);
+/* The last one's frees it. NULL does nothing. */
+void share_rules_drop(struct share_rules *rules);
+/* The same rules, to be changed; NULL: no memory. */
+struct share_rules *share_rules_copy(const struct share_rules *rules);
+/* Before it is used by others: one more rule, whose clients it takes; false: there are too many. */
+bool share_rules_add(struct share_rules *rules, struct share_rule *rule);
+/* The number of the rule that holds for A. May block. */
+uint16_t share_rules_match(const struct share_rules *rules, const struct client_address *a,
+			   const struct client_names *names);
+/*
+ * Before it is used by others, of a copy: the rule WHO, by its number from 1, or that of one address;
+ * made if need be, and begun as what holds for the address without it, which may block. NULL, and WHY:
+ * there is none.
+ */
+struct share_rule *share_rules_find(struct share_rules *rules, const char *who,
+				    const struct client_names *names, char *why, size_t size);
+
+#endif

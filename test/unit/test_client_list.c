@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Clients as a configuration names them: which addresses each form has. */
+#include "fake_names.h"
+
+static struct client_list list_of(const char *pattern)
+{
+	struct client_list l = {0};
+	char why[256];
+
+	if (!client_list_add(&l, pattern, &fake_names, why, sizeof(why)))
+		fail_msg("%s: %s", pattern, why);
+	return l;
+}
+
+static bool has(const char *pattern, const char *address)
+{
+	struct client_list l = list_of(pattern);
+	struct client_address a;
+	struct client_query q = {.address = &a, .names = &fake_names};
+	bool found;
+
+	assert_true(client_address_parse(address, &a));
+	found = client_list_has(&l, &q);
+	client_list_free(&l);
+	return found;
+}
+
+static void test_addresses_and_networks(void **state)
+{
+	(void)state;
+	assert_true(has("10.1.2.3", "10.1.2.3"));
+	assert_true(has("10.1.2.3", "::ffff:10.1.2.3"));
+	assert_false(has("10.1.2.3", "10.1.2.4"));
+	assert_true(has("10.1.0.0/16", "10.1.255.1"));
+	assert_false(has("10.1.0.0/16", "10.2.0.1"));
+	assert_true(has("10.1.2.0/23", "10.1.3.9"));
+	assert_false(has("10.1.2.0/23", "10.1.4.9"));
+	assert_true(has("10.1.2.77/23", "10.1.3.9")); /* what is behind the prefix does not count */
+	assert_true(has("0.0.0.0/0", "192.0.2.1"));
+	assert_false(has("0.0.0.0/0", "2001:db8::1"));
+	assert_true(has("::/0", "192.0.2.1"));
+	assert_true(has("2001:db8::/33", "2001:db8:7fff::1"));
+	assert_false(has("2001:db8::/33", "2001:db8:8000::1"));
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	assert_true(has("*", "10.0.0.1"));
+	assert_true(has("@lab", "10.0.0.7"));
+	assert_false(has("@lab", "10.0.0.8"));
+	assert_false(has("@office", "10.0.0.7"));
+	assert_true(has("*.example.org", "10.0.0.8"));
+	assert_false(has("*.example.org", "10.0.0.200")); /* has no name */
+	assert_true(has("10.0.0.*", "10.0.0.200"));
+	assert_true(has("lab[78].example.org", "10.0.0.8"));
+	assert_false(has("lab[78].example.org", "10.0.0.9"));
+	assert_true(has("pair", "10.9.9.1"));
+	assert_true(has("pair", "2001:db8::9"));
+	assert_false(has("pair", "10.9.9.2"));
+}
+
+static void test_what_names_nobody(void **state)
+{
+	static const char *const wrong[] = {"",
+					    "@",
+					    "10.1.0.0/33",
+					    "10.1.0.0/",
+					    "10.1.0.0/-1",
+					    "10.1.0.0/16x",
+					    "10.1.0.0/ 16",
+					    "nonesuch",
+					    "2001:db8::/129"};
+	struct client_list l = {0};
+	char why[256], longest[300];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		assert_false(client_list_add(&l, wrong[i], &fake_names, why, sizeof(why)));
+		assert_non_null(strstr(why, wrong[i]));
+	}
+	memset(longest, 'x', sizeof(longest));
+	longest[sizeof(longest) - 1] = '\0';
+	assert_false(client_list_add(&l, longest, &fake_names, why, sizeof(why)));
+	assert_int_equal(l.n, 0);
+}
+
+static void test_the_name_server_is_asked_once_and_only_where_it_matters(void **state)
+{
+	struct client_list l = list_of("10.0.0.1");
+	struct client_address a;
+	struct client_query q = {.address = &a, .names = &fake_names};
+	char why[256];
+
+	(void)state;
+	assert_true(client_list_add(&l, "@office", &fake_names, why, sizeof(why)));
+	assert_true(client_list_add(&l, "@home", &fake_names, why, sizeof(why)));
+	names_asked = 0;
+	client_address_parse("10.0.0.1", &a);
+	assert_true(client_list_has(&l, &q));
+	assert_int_equal(names_asked, 0);
+	client_address_parse("10.0.0.2", &a);
+	assert_false(client_list_has(&l, &q));
+	assert_false(client_list_has(&l, &q));
+	assert_int_equal(names_asked, 1);
+	client_list_free(&l);
+}
+
+static void test_text_and_number(void **state)
+{
+	struct client_list l = list_of("pair"), copy;
+	char why[256], text[64], tight[12];
+
+	(void)state;
+	assert_int_equal(client_list_least(&l), 2);
+	client_list_add(&l, "10.1.0.0/16", &fake_names, why, sizeof(why));
+	assert_int_equal(client_list_least(&l), 1);
+	client_list_add(&l, "@lab", &fake_names, why, sizeof(why));
+	client_list_text(&l, text, sizeof(text));
+	assert_string_equal(text, "pair, 10.1.0.0/16, @lab");
+	client_list_text(&l, tight, sizeof(tight));
+	assert_string_equal(tight, "pair, 10...");
+	assert_true(client_list_copy(&copy, &l));
+	client_list_free(&l);
+	client_list_text(&copy, text, sizeof(text));
+	assert_string_equal(text, "pair, 10.1.0.0/16, @lab");
+	client_list_free(&copy);
+}
+
+static void test_a_list_is_bounded(void **state)
+{
+	struct client_list l = {0};
+	char why[256];
+
+	(void)state;
+	for (int i = 0; i < CLIENT_PATTERNS_MAX; i++)
+		assert_true(client_list_add(&l, "@lab", &fake_names, why, sizeof(why)));
+	assert_false(client_list_add(&l, "@lab", &fake_names, why, sizeof(why)));
+	assert_non_null(strstr(why, "1024"));
+	client_list_free(&l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_addresses_and_networks),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_what_names_nobody),
+		cmocka_unit_test(test_the_name_server_is_asked_once_and_only_where_it_matters),
+		cmocka_unit_test(test_text_and_number),
+		cmocka_unit_test(test_a_list_is_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What is in force: rules and shares of exports, changed by the configuration and by operators. */
+#include <pthread.h>
+
+#include "common/log.h"
+#include "fake_names.h"
+#include "shares/shares.h"
+
+static struct {
+	struct sched_shares shares; /* published last */
+	unsigned int published, logged;
+	struct share_disk disk[2];
+	unsigned int disks;
+	uint64_t disks_of[16];
+	char log[512], why[SHARES_WHY];
+} world;
+
+static uint64_t now(void)
+{
+	return 1000;
+}
+
+static void publish(const struct sched_shares *shares)
+{
+	world.shares = *shares;
+	world.published++;
+}
+
+static unsigned int disks(struct share_disk *d)
+{
+	memcpy(d, world.disk, sizeof(world.disk));
+	return world.disks;
+}
+
+static uint64_t disks_of(uint16_t export_id)
+{
+	return world.disks_of[export_id];
+}
+
+static const struct shares_ops ops = {
+	.now = now,
+	.names = &fake_names,
+	.publish = publish,
+	.disks = disks,
+	.disks_of = disks_of,
+};
+
+static void keep_log(enum log_level level, const char *format, va_list args)
+{
+	(void)level;
+	world.logged++;
+	vsnprintf(world.log, sizeof(world.log), format, args);
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	memset(&world, 0, sizeof(world));
+	log_set_writer(keep_log);
+	return shares_start(&ops, 64);
+}
+
+static int end(void **state)
+{
+	(void)state;
+	shares_stop();
+	return 0;
+}
+
+/* One more rule for these clients. */
+static void add(struct share_rules *rules, const char *clients, struct share share)
+{
+	struct share_rule rule = {.share = share};
+
+	assert_true(client_list_add(&rule.clients, clients, &fake_names, world.why, SHARES_WHY));
+	assert_true(share_rules_add(rules, &rule));
+}
+
+/* 1: 10.1.0.0/16, weight 200; 2: the netgroup lab; 3: 10.1.2.3, never reached. */
+static void set_three(void)
+{
+	struct share_rules *rules = share_rules_new();
+
+	add(rules, "10.1.0.0/16", (struct share){.weight = 200});
+	add(rules, "@lab", (struct share){.ceiling.time = 50});
+	add(rules, "10.1.2.3", (struct share){.weight = 7});
+	assert_true(shares_set_rules(rules, world.why));
+}
+
+static struct flow_id flow(const char *address)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET};
+	struct client_address a;
+
+	assert_true(client_address_parse(address, &a));
+	memcpy(&in.sin_addr, &a.byte[12], 4);
+	return shares_flow((struct sockaddr *)&in, 7);
+}
+
+static void test_the_first_rule_that_names_a_client_holds(void **state)
+{
+	struct flow_id f;
+	char text[CLIENT_TEXT_MAX];
+
+	(void)state;
+	assert_int_equal(world.shares.n_rules, 1);
+	assert_int_equal(world.shares.rules[0].weight, SHARE_WEIGHT_DEFAULT);
+	f = flow("10.1.2.3");
+	assert_int_equal(f.rule, 0);
+	set_three();
+	assert_int_equal(world.shares.n_rules, 4);
+	assert_int_equal(world.shares.rules[1].weight, 200);
+	assert_int_equal(world.shares.rules[2].weight, SHARE_WEIGHT_DEFAULT);
+	assert_int_equal(flow("10.1.2.3").rule, 1);
+	assert_int_equal(flow("10.1.2.3").client, f.client);
+	assert_int_equal(flow("10.2.0.7").rule, 2);
+	assert_int_equal(flow("10.2.0.8").rule, 0);
+	assert_int_equal(f.export_id, 7);
+	assert_true(shares_client_text(f.client, text));
+	assert_string_equal(text, "10.1.2.3");
+	assert_false(shares_client_text(0, text));
+	assert_int_equal(shares_flow(NULL, 7).client, 0);
+}
+
+static void test_rules_may_come_before_the_start(void **state)
+{
+	shares_stop();
+	set_three();
+	assert_int_equal(begin(state), 0);
+	assert_int_equal(world.shares.n_rules, 4);
+}
+
+static void test_exports_are_listed_by_number_while_they_have_a_share(void **state)
+{
+	static const uint16_t ids[] = {7, 3, 9, 5};
+	const struct share share = {.weight = 300}, none = {0};
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		assert_true(shares_set_export(ids[i], &share, world.why));
+	assert_int_equal(world.shares.n_exports, 4);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(world.shares.exports[i].export_id, 3 + 2 * i);
+	assert_true(shares_set_export(5, &none, world.why)); /* is there, without one */
+	shares_drop_export(9);
+	assert_int_equal(world.shares.n_exports, 2);
+	assert_int_equal(world.shares.exports[1].export_id, 7);
+	assert_true(shares_change_export(5, SHARE_WEIGHT, 50, world.why));
+	assert_int_equal(world.shares.exports[1].export_id, 5);
+	assert_false(shares_change_export(9, SHARE_WEIGHT, 50, world.why));
+	assert_string_equal(world.why, "no export 9 has FSAL RA");
+	assert_true(shares_change_export(5, SHARE_WEIGHT, 0, world.why));
+	assert_int_equal(world.shares.n_exports, 2);
+}
+
+static void test_so_many_exports_can_have_shares(void **state)
+{
+	const struct share share = {.weight = 300}, none = {0};
+
+	(void)state;
+	for (uint16_t id = 0; id < SHARE_EXPORTS_MAX; id++)
+		assert_true(shares_set_export(id, &share, world.why));
+	assert_true(shares_set_export(3, &share, world.why));
+	assert_true(shares_set_export(2000, &none, world.why));
+	assert_false(shares_set_export(2000, &share, world.why));
+	assert_non_null(strstr(world.why, "1024"));
+	assert_false(shares_change_export(2000, SHARE_WEIGHT, 1, world.why));
+	assert_int_equal(world.shares.n_exports, SHARE_EXPORTS_MAX);
+}
+
+static void test_an_operator_changes_a_rule(void **state)
+{
+	(void)state;
+	set_three();
+	assert_true(shares_change_client("2", SHARE_CEILING_IOPS, 70, world.why));
+	assert_int_equal(world.shares.rules[2].ceiling.iops, 70);
+	assert_int_equal(world.shares.rules[2].ceiling.time, 50);
+	assert_false(shares_change_client("2", SHARE_FLOOR_IOPS, 71, world.why));
+	assert_int_equal(world.shares.rules[2].floor.iops, 0);
+	assert_false(shares_change_client("4", SHARE_WEIGHT, 71, world.why));
+	assert_string_equal(world.why,
+			    "\"4\" is neither an address nor the number of a rule: there are 3");
+	assert_false(shares_change_client("0", SHARE_WEIGHT, 71, world.why));
+	set_three(); /* the configuration is read again */
+	assert_int_equal(world.shares.rules[2].ceiling.iops, 0);
+}
+
+static void test_an_operator_changes_one_address(void **state)
+{
+	struct sched_shares *shares = calloc(1, sizeof(*shares));
+	struct share_rules *rules;
+
+	(void)state;
+	set_three();
+	assert_int_equal(flow("10.1.2.3").rule, 1);
+	assert_true(shares_change_client("10.1.2.3", SHARE_FLOOR_TIME, 10, world.why));
+	assert_true(shares_change_client("::ffff:10.1.2.3", SHARE_CEILING_TIME, 20, world.why));
+	assert_int_equal(world.shares.n_rules, 5);
+	assert_int_equal(world.shares.rules[4].weight, 200); /* as before */
+	assert_int_equal(world.shares.rules[4].floor.time, 10);
+	assert_int_equal(world.shares.rules[4].ceiling.time, 20);
+	assert_int_equal(flow("10.1.2.3").rule, 4);
+	assert_int_equal(flow("10.1.2.4").rule, 1); /* the others keep their numbers */
+	rules = shares_look(shares);
+	assert_int_equal(shares->n_rules, 5);
+	assert_true(rules->rule[4].by_operator);
+	assert_false(rules->rule[1].by_operator);
+	share_rules_drop(rules);
+	free(shares);
+}
+
+static void test_so_many_rules_can_be(void **state)
+{
+	char address[32];
+
+	(void)state;
+	for (int i = 1; i < SHARE_RULES_MAX; i++) {
+		snprintf(address, sizeof(address), "10.3.0.%d", i);
+		assert_true(shares_change_client(address, SHARE_WEIGHT, 50, world.why));
+	}
+	assert_false(shares_change_client("10.3.1.1", SHARE_WEIGHT, 50, world.why));
+	assert_string_equal(world.why, "there are 63 rules: no more can be");
+	assert_true(shares_change_client("10.3.0.1", SHARE_WEIGHT, 60, world.why));
+}
+
+/* 100 MB/s, 10 ms a seek; exports 1 and 2 on the first disk, 3 on the second, 4 nobody knows. */
+static void give_disks(void)
+{
+	world.disks = 2;
+	for (int i = 0; i < 2; i++)
+		snprintf(world.disk[i].name, sizeof(world.disk[i].name), "8:%d", 16 * i);
+	world.disk[0].ns_per_byte = 10;
+	world.disk[0].seek = 10e6;
+	world.disks_of[1] = world.disks_of[2] = 1;
+	world.disks_of[3] = 2;
+	for (uint16_t id = 1; id <= 4; id++)
+		assert_true(shares_set_export(id, &(struct share){0}, world.why));
+}
+
+static void test_floors_that_a_disk_cannot_keep_are_refused(void **state)
+{
+	(void)state;
+	give_disks();
+	assert_true(shares_change_export(1, SHARE_FLOOR_TIME, 50, world.why));
+	assert_true(shares_change_export(3, SHARE_FLOOR_TIME, 50, world.why));
+	assert_true(shares_change_export(4, SHARE_FLOOR_TIME, 90, world.why));
+	assert_true(shares_change_export(2, SHARE_FLOOR_BANDWIDTH, 40, world.why));
+	assert_false(shares_change_export(2, SHARE_FLOOR_BANDWIDTH, 41, world.why));
+	assert_string_equal(world.why,
+			    "the floors come to 91 percent of the disk's time (8:0, of 100 MB/s "
+			    "and 10.0 ms a seek): 90 percent is the most");
+	assert_int_equal(world.shares.exports[1].share.floor.bandwidth, 40000000);
+	assert_false(shares_change_export(2, SHARE_FLOOR_IOPS, 41, world.why));
+	assert_false(shares_change_client("10.0.0.1", SHARE_FLOOR_TIME, 1, world.why));
+	assert_int_equal(world.shares.n_rules, 1);
+	assert_true(shares_change_export(1, SHARE_FLOOR_TIME, 0, world.why));
+	assert_true(shares_change_client("10.0.0.1", SHARE_FLOOR_TIME, 40, world.why));
+}
+
+static void test_floors_of_rules_count_for_each_address(void **state)
+{
+	struct share_rules *rules = share_rules_new();
+
+	(void)state;
+	add(rules, "pair", (struct share){.floor.time = 30});
+	add(rules, "10.1.0.0/16", (struct share){.floor.time = 31});
+	assert_false(shares_set_rules(rules, world.why));
+	assert_string_equal(world.why, "the floors come to 91 percent of the disk's time: 90 "
+				       "percent is the most");
+	assert_int_equal(world.shares.n_rules, 1);
+	rules = share_rules_new();
+	add(rules, "pair", (struct share){.floor.time = 30});
+	assert_true(shares_set_rules(rules, world.why));
+	assert_false(shares_set_export(1, &(struct share){.floor.time = 31}, world.why));
+	assert_true(shares_set_export(1, &(struct share){.floor.time = 30}, world.why));
+}
+
+static void test_what_turns_out_to_be_too_much_is_told_once(void **state)
+{
+	(void)state;
+	give_disks();
+	world.disk[0].ns_per_byte = world.disk[0].seek = 0; /* not known at the start */
+	assert_true(shares_set_export(1, &(struct share){.floor.bandwidth = 95000000}, world.why));
+	shares_watch();
+	assert_int_equal(world.logged, 0);
+	world.disk[0].ns_per_byte = 10;
+	shares_watch();
+	shares_watch();
+	assert_int_equal(world.logged, 1);
+	assert_non_null(strstr(world.log, "device 8:0: the floors come to 95 percent"));
+	assert_true(shares_set_export(1, &(struct share){.floor.bandwidth = 80000000}, world.why));
+	shares_watch();
+	assert_int_equal(world.logged, 1);
+}
+
+/* While rules come and go, clients are matched by one set or another, whole. */
+static void *match_clients(void *arg)
+{
+	for (int i = 0; i < 2000; i++) {
+		uint16_t rule = flow(i % 2 ? "10.1.2.3" : "10.2.0.8").rule;
+
+		if (rule != 0 && rule != 1 && rule < 4)
+			return arg;
+	}
+	return NULL;
+}
+
+static void test_rules_change_while_clients_are_matched(void **state)
+{
+	pthread_t threads[4];
+	void *wrong;
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, match_clients, &world), 0);
+	for (int i = 0; i < 50; i++) {
+		set_three();
+		assert_true(shares_change_client("10.1.2.3", SHARE_WEIGHT, 50, world.why));
+	}
+	for (int i = 0; i < 4; i++) {
+		pthread_join(threads[i], &wrong);
+		assert_null(wrong);
+	}
+	assert_int_equal(flow("10.1.2.3").rule, 4);
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_the_first_rule_that_names_a_client_holds),
+		TEST(test_rules_may_come_before_the_start),
+		TEST(test_exports_are_listed_by_number_while_they_have_a_share),
+		TEST(test_so_many_exports_can_have_shares),
+		TEST(test_an_operator_changes_a_rule),
+		TEST(test_an_operator_changes_one_address),
+		TEST(test_so_many_rules_can_be),
+		TEST(test_floors_that_a_disk_cannot_keep_are_refused),
+		TEST(test_floors_of_rules_count_for_each_address),
+		TEST(test_what_turns_out_to_be_too_much_is_told_once),
+		TEST(test_rules_change_while_clients_are_matched),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
