@@ -30,6 +30,7 @@ static struct {
 	struct device *device[DEVICES_MAX];
 	unsigned int n;
 	_Atomic uint64_t price_k;
+	struct sched_shares shares; /* n_rules 0: none were set */
 } table = {.lock = LOCK_INITIALIZER(LOCK_DEVICES), .price_k = 100};
 
 /* What the block layer says of the device, or of the disk a partition is on; false: flash, or none.
@@ -112,6 +113,13 @@ static void take(struct device *d, dev_t dev, const struct device_settings *s)
 	say_taken(d, s);
 }
 
+static void share(struct device *d)
+{
+	if (table.shares.n_rules != 0 && dispatcher_set_shares(&d->dispatcher, &table.shares))
+		log_line(LOG_LEVEL_CRIT, "device %u:%u: no memory for other shares", major(d->dev),
+			 minor(d->dev));
+}
+
 /* A new entry at the table's end. */
 static struct device *append(dev_t dev, const struct device_settings *s, int *err)
 {
@@ -132,6 +140,7 @@ static struct device *append(dev_t dev, const struct device_settings *s, int *er
 	}
 	lock_init(&d->evidence_lock, LOCK_LEAF);
 	take(d, dev, s);
+	share(d);
 	table.device[table.n++] = d;
 	return d;
 }
@@ -213,6 +222,15 @@ void device_configure(uint64_t devices, const struct device_settings *s)
 	for (unsigned int i = 0; i < table.n; i++)
 		if (devices & (UINT64_C(1) << i))
 			configure(table.device[i], s);
+	lock_drop(&table.lock);
+}
+
+void device_set_shares(const struct sched_shares *shares)
+{
+	lock_take(&table.lock);
+	table.shares = *shares;
+	for (unsigned int i = 0; i < table.n; i++)
+		share(table.device[i]);
 	lock_drop(&table.lock);
 }
 

@@ -90,6 +90,8 @@ void device_observe(struct device *d, uint64_t block, uint64_t len, uint64_t ser
 bool device_sample_due(struct device *d, uint64_t now);
 /* Applies S to the devices whose bits are set. */
 void device_configure(uint64_t devices, const struct device_settings *s);
+/* Shares in force on all devices, also those to come. Copied. */
+void device_set_shares(const struct sched_shares *shares);
 /* The Nth device, NULL beyond the last. */
 struct device *device_nth(unsigned int n);
 /*

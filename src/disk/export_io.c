@@ -306,6 +306,18 @@ unsigned int exports_stats(struct export_stats *stats, unsigned int max)
 	return n;
 }
 
+uint64_t exports_devices(uint16_t export_id)
+{
+	uint64_t devices = 0;
+
+	lock_take(&exports.lock);
+	for (struct export_io *io = exports.first; io != NULL; io = io->next)
+		if (io->export_id == export_id)
+			devices |= atomic_load(&io->devices);
+	lock_drop(&exports.lock);
+	return devices;
+}
+
 void exports_sum(struct readahead_counters *sum)
 {
 	memset(sum, 0, sizeof(*sum));

@@ -96,6 +96,8 @@ struct export_stats {
 };
 /* Fills up to MAX entries; returns how many exports there are. */
 unsigned int exports_stats(struct export_stats *stats, unsigned int max);
+/* The devices of the export, as in export_io; 0: there is none of this id, or it has none. */
+uint64_t exports_devices(uint16_t export_id);
 /* The counters of all exports, past ones included. */
 void exports_sum(struct readahead_counters *sum);
 /* Where counts go that belong to no export any more. */

@@ -21,7 +21,7 @@
 #include "params.h"
 #include "prices.h"
 #include "control_host.h"
-#include "shares/shares.h"
+#include "shares_host.h"
 #include "writeback/dirty_memory.h"
 #include "writeback/pacer.h"
 #include "writeback/writeback.h"
@@ -111,6 +111,7 @@ static uint64_t sweep(uint64_t now)
 static void maintain(uint64_t now)
 {
 	readahead_sweep(module.engine, exports_past(), now);
+	shares_watch();
 	if (now > SCRATCH_IDLE)
 		scratch_trim(now - SCRATCH_IDLE);
 }
@@ -224,10 +225,6 @@ void ra_io_module_update(void)
 	ra_prices_update();
 }
 
-static const struct shares_ops shares_ops = {
-	.now = clock_now,
-};
-
 /* What no read can do without; a failure undoes what was done. */
 static int start_reading(void)
 {
@@ -237,7 +234,7 @@ static int start_reading(void)
 		return err;
 	module.engine = make_engine();
 	err = module.engine != NULL
-		      ? shares_start(&shares_ops, (uint32_t)ra_module_params.clients_max)
+		      ? shares_start(&ra_shares_ops, (uint32_t)ra_module_params.clients_max)
 		      : ENOMEM;
 	if (!err)
 		err = maintainer_start();

@@ -113,19 +113,26 @@ static bool has_room(uint16_t export_id, const struct share *share, char *why)
 
 /* ---- admission; with the lock ------------------------------------------------------------ */
 
-/* What floors of exports come to on the Nth disk; SHARE in place of that of the export ID. */
+/* What FLOOR of an export comes to on the Nth disk, if it is on that. */
+static double floor_on(unsigned int n, const struct share_disk *d, uint16_t export_id,
+		       const struct share_limit *floor)
+{
+	double time = floor_time(floor, d);
+
+	return time > 0 && state.ops->disks_of(export_id) >> n & 1 ? time : 0;
+}
+
+/* What those of all exports do; SHARE in place of that of the export ID (< 0: of none). */
 static double floors_of_exports(unsigned int n, const struct share_disk *d, int32_t id,
 				const struct share *share)
 {
-	double sum = id >= 0 && state.ops->disks_of((uint16_t)id) >> n & 1
-			     ? floor_time(&share->floor, d)
-			     : 0;
+	double sum = id >= 0 ? floor_on(n, d, (uint16_t)id, &share->floor) : 0;
 
 	for (uint32_t i = 0; i < state.shares.n_exports; i++) {
 		const struct export_share *e = &state.shares.exports[i];
 
-		if (e->export_id != id && state.ops->disks_of(e->export_id) >> n & 1)
-			sum += floor_time(&e->share.floor, d);
+		if (e->export_id != id)
+			sum += floor_on(n, d, e->export_id, &e->share.floor);
 	}
 	return sum;
 }
