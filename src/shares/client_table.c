@@ -236,6 +236,19 @@ struct client client_table_find(struct client_table *t, const struct client_addr
 	return c;
 }
 
+uint64_t client_table_number(struct client_table *t, const struct client_address *a)
+{
+	uint32_t bucket = bucket_of(t, a);
+	const struct slot *s;
+	uint64_t number;
+
+	lock_take(lock_of(t, bucket));
+	s = chain_find(t, bucket, a);
+	number = s != NULL ? atomic_load(&s->number) : 0;
+	lock_drop(lock_of(t, bucket));
+	return number;
+}
+
 void client_table_rematch(struct client_table *t)
 {
 	atomic_fetch_add(&t->generation, 1);

@@ -58,6 +58,8 @@ void client_table_free(struct client_table *t);
 /* Any thread, without a lock of rank LOCK_CLIENTS or above. NOW: ns. */
 struct client client_table_find(struct client_table *t, const struct client_address *a,
 				uint64_t now);
+/* Its number, if it is known: it is not entered, and that was no request of its own. 0: it is not. */
+uint64_t client_table_number(struct client_table *t, const struct client_address *a);
 /* The rules are others: each client is matched anew, when it next asks. */
 void client_table_rematch(struct client_table *t);
 /* Whose number it is; false: nobody's any more. */

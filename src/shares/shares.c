@@ -57,6 +57,13 @@ struct flow_id shares_flow(const struct sockaddr *addr, uint16_t export_id)
 	return flow;
 }
 
+uint64_t shares_known_client(const struct sockaddr *addr)
+{
+	struct client_address a;
+
+	return client_address_of(addr, &a) ? client_table_number(state.clients, &a) : 0;
+}
+
 bool shares_client_text(uint64_t client, char text[CLIENT_TEXT_MAX])
 {
 	struct client_address a;

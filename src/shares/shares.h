@@ -48,6 +48,8 @@ void shares_stop(void);
  * lock that other clients want, but may ask a name server when a client is new: hold no lock.
  */
 struct flow_id shares_flow(const struct sockaddr *addr, uint16_t export_id);
+/* Its client alone, if it is known already: one that only asks for prices is not. 0: it is not. */
+uint64_t shares_known_client(const struct sockaddr *addr);
 /* The server's own work on the export. */
 static inline struct flow_id shares_flow_own(uint16_t export_id)
 {

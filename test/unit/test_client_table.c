@@ -79,6 +79,26 @@ static void test_a_client_keeps_its_number(void **state)
 	client_table_free(t);
 }
 
+/* Who asks for it changes nothing: neither who is known, nor who makes room. */
+static void test_the_number_of_a_known_client(void **state)
+{
+	struct client_table *t = client_table_new(2, match, NULL);
+	struct client_address a = v4(1), b = v4(2), c = v4(3);
+	uint64_t first;
+
+	(void)state;
+	assert_int_equal(client_table_number(t, &a), 0);
+	assert_int_equal(client_table_count(t), 0);
+	first = find(t, 1, 10).number;
+	find(t, 2, 20);
+	assert_int_equal(client_table_number(t, &a), first);
+	assert_true(client_table_number(t, &b) != first);
+	find(t, 3, 30);
+	assert_int_equal(client_table_number(t, &a), 0);
+	assert_true(client_table_number(t, &c) != 0);
+	client_table_free(t);
+}
+
 static void test_the_one_silent_for_longest_makes_room(void **state)
 {
 	struct client_table *t = client_table_new(16, match, NULL);
@@ -220,6 +240,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_address_is_one_client_by_whatever_family),
 		cmocka_unit_test(test_a_client_keeps_its_number),
+		cmocka_unit_test(test_the_number_of_a_known_client),
 		cmocka_unit_test(test_the_one_silent_for_longest_makes_room),
 		cmocka_unit_test(test_numbers_are_never_given_again),
 		cmocka_unit_test(test_rules_are_asked_for_at_first_sight_and_after_a_change),
