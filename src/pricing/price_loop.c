@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* One turn: meet new devices, sample some, sample what is shared, publish. See price_loop.h. */
+/* One turn: meet new devices, sample some, sample what is shared, publish for all and for each. See price_loop.h. */
 #include "pricing/price_loop.h"
 
 #include <stdio.h>
@@ -41,7 +41,14 @@ void price_loop_set(struct price_loop *l, const struct price_settings *s)
 {
 	l->settings.sample = s->sample;
 	l->settings.interval = s->interval;
+	l->settings.memory = s->memory;
 	memcpy(l->settings.k, s->k, sizeof(l->settings.k));
+}
+
+void price_loop_fini(struct price_loop *l)
+{
+	for (unsigned int i = 0; i < l->n; i++)
+		ledger_free(l->disks[i].ledger);
 }
 
 double price_loop_saturation(double saturation, uint32_t depth)
@@ -65,6 +72,8 @@ static bool describe(struct price_loop *l, unsigned int n, bool *changed)
 	limits.saturation_length = price_loop_saturation(l->settings.saturation, d.depth);
 	if (n >= l->n || d.taken != p->device.taken) {
 		meter_disk_init(&p->meter, d.major, d.minor, &limits);
+		ledger_free(p->ledger);
+		p->ledger = NULL;
 		*changed = true;
 	}
 	p->meter.limits.saturation_length = limits.saturation_length; /* depths change */
@@ -137,6 +146,26 @@ static uint64_t permille(double price)
 	return (uint64_t)(price * 1000 + 0.5);
 }
 
+/* What each client is told of the Nth device, where that is not the device's own price. */
+static void publish_clients(struct price_loop *l, unsigned int i, const struct price_snapshot *s)
+{
+	struct priced_disk *p = &l->disks[i];
+	unsigned int n;
+
+	if (l->hosts->flows == NULL || p->device.clients == NULL)
+		return;
+	n = l->hosts->flows(l->hosts->arg, i, l->flows, LEDGER_FLOWS);
+	if (p->ledger == NULL && n != 0)
+		p->ledger = ledger_new(); /* without memory all are told the same */
+	if (p->ledger == NULL) {
+		client_board_publish(p->device.clients, NULL, 0);
+		return;
+	}
+	ledger_feed(p->ledger, l->flows, n, s->time, l->settings.memory);
+	n = ledger_quotes(p->ledger, s, l->settings.k, l->quotes);
+	client_board_publish(p->device.clients, l->quotes, n);
+}
+
 static void publish(struct price_loop *l, uint64_t now)
 {
 	struct price_snapshot shared = {.time = now};
@@ -152,6 +181,7 @@ static void publish(struct price_loop *l, uint64_t now)
 		s.utilization[PRICE_DISK] = l->disks[i].meter.utilization;
 		price_combine(&s, l->settings.k);
 		board_publish(d->board, &s);
+		publish_clients(l, i, &s);
 		trace(TRACE_PRICE, 0, makedev(d->major, d->minor), permille(s.write),
 		      permille(s.readahead), s.write_by);
 	}

@@ -8,13 +8,16 @@
  *                              |
  *                              v
  *                           the device's board (board.h) ---> whoever wants a price
+ *                              |  + who used it lately (ledger.h)
+ *                              v
+ *                           its clients' board (client_board.h) ---> FSSTAT
  *
  * One turn of the loop is a function of the time; price_thread.h turns it in real time, a
  * simulation in its own. At most PRICE_DEVICES_A_TURN devices are looked at in a turn, the others
  * in the next ones, so that the cost does not grow with their number; the kernel's counters are
  * sums over time and miss nothing.
  *
- * The devices are the host's, described through a table of two functions: this knows neither a
+ * The devices are the host's, described through a table of functions: this knows neither a
  * queue nor a file system. Not thread-safe.
  */
 #ifndef PRICING_PRICE_LOOP_H
@@ -24,7 +27,9 @@
 #include <stdint.h>
 
 #include "pricing/board.h"
+#include "pricing/client_board.h"
 #include "pricing/ghost_cache.h"
+#include "pricing/ledger.h"
 #include "pricing/meter_cpu.h"
 #include "pricing/meter_disk.h"
 #include "pricing/meter_memory.h"
@@ -40,9 +45,10 @@
 /* A device as its host describes it. */
 struct priced_device {
 	unsigned int major, minor;
-	uint32_t taken;		   /* another number: its place was given to another device */
-	uint32_t depth;		   /* requests that may be on it at once */
-	struct price_board *board; /* where its prices are posted; stays as long as the loop */
+	uint32_t taken;		      /* another number: its place was given to another device */
+	uint32_t depth;		      /* requests that may be on it at once */
+	struct price_board *board;    /* where its prices are posted; stays as long as the loop */
+	struct client_board *clients; /* ... and those of clients that have their own; NULL: none */
 };
 
 struct price_hosts {
@@ -50,11 +56,14 @@ struct price_hosts {
 	bool (*device)(void *arg, unsigned int n, struct priced_device *d);
 	/* Its queue with the host as it is now. */
 	void (*queue)(void *arg, unsigned int n, struct disk_sample *now);
+	/* What its flows used so far: fills up to MAX; returns how many. NULL: nobody counts. */
+	unsigned int (*flows)(void *arg, unsigned int n, struct flow_use *flows, unsigned int max);
 	void *arg;
 };
 
 struct price_settings {
 	uint64_t sample, interval; /* ns; sample <= interval */
+	uint64_t memory;	   /* ns: how long use counts; see ledger.h */
 	double k[PRICE_RESOURCES];
 	enum disk_method method;
 	double saturation;	 /* requests that saturate a disk; 0: eight for each of its depth */
@@ -75,17 +84,22 @@ struct price_loop {
 	struct priced_disk {
 		struct priced_device device;
 		struct meter_disk meter;
+		struct ledger *ledger; /* NULL: nobody used it yet */
 	} disks[PRICE_DEVICES_MAX];
 	unsigned int n;	   /* disks known */
 	unsigned int next; /* to be looked at */
 	uint32_t told;	   /* bit 1 << resource: the log has said that it is unknown */
+	/* For a moment. */
+	struct flow_use flows[LEDGER_FLOWS];
+	struct client_quote quotes[LEDGER_ENTRIES];
 };
 
 /* HOSTS, SOURCE and GHOST stay the caller's, as long as the loop. */
 void price_loop_init(struct price_loop *l, const struct price_settings *s,
 		     const struct price_hosts *hosts, struct price_source *source,
 		     struct ghost_cache *ghost);
-/* New intervals and k, from the next turn on; how disks and the network are measured stays. */
+void price_loop_fini(struct price_loop *l);
+/* New intervals, memory and k, from the next turn on; how disks and the network are measured stays. */
 void price_loop_set(struct price_loop *l, const struct price_settings *s);
 /* One turn at NOW (ns); returns when the next one is due. */
 uint64_t price_loop_turn(struct price_loop *l, uint64_t now);

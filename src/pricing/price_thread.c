@@ -39,6 +39,7 @@ static void *run(void *arg)
 
 static void destroy(struct price_thread *t)
 {
+	price_loop_fini(&t->loop);
 	pthread_cond_destroy(&t->wake);
 	lock_fini(&t->lock);
 	free(t);
@@ -84,6 +85,18 @@ double price_thread_length(struct price_thread *t, unsigned int n)
 		length = t->loop.disks[n].meter.length;
 	lock_drop(&t->lock);
 	return length;
+}
+
+unsigned int price_thread_clients(struct price_thread *t, unsigned int n,
+				  struct ledger_entry *entries, unsigned int max)
+{
+	unsigned int found = 0;
+
+	lock_take(&t->lock);
+	if (n < t->loop.n && t->loop.disks[n].ledger != NULL)
+		found = ledger_top(t->loop.disks[n].ledger, entries, max);
+	lock_drop(&t->lock);
+	return found;
 }
 
 void price_thread_k(struct price_thread *t, double k[PRICE_RESOURCES])

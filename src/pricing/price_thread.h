@@ -25,6 +25,12 @@ struct price_thread *price_thread_start(const struct price_settings *s,
 void price_thread_set(struct price_thread *t, const struct price_settings *s);
 /* Requests waiting and running on the Nth device, averaged; 0 where it is not known yet. */
 double price_thread_length(struct price_thread *t, unsigned int n);
+/*
+ * Copies up to MAX entries of the Nth device's ledger, those that used most lately first; returns how
+ * many there are.
+ */
+unsigned int price_thread_clients(struct price_thread *t, unsigned int n,
+				  struct ledger_entry *entries, unsigned int max);
 /* The k of each resource in force. */
 void price_thread_k(struct price_thread *t, double k[PRICE_RESOURCES]);
 /* Ends and frees it; NULL is none. */

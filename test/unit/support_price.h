@@ -19,6 +19,9 @@ struct fake_devices {
 	uint32_t taken[HOST_DEVICES];
 	struct disk_sample queue[HOST_DEVICES];
 	struct price_board boards[HOST_DEVICES];
+	/* Of the first device. */
+	struct flow_use flows[2];
+	struct client_board clients;
 };
 
 static bool fake_device(void *arg, unsigned int n, struct priced_device *d)
@@ -31,7 +34,8 @@ static bool fake_device(void *arg, unsigned int n, struct priced_device *d)
 				    .minor = h->minors[n],
 				    .taken = h->taken[n],
 				    .depth = h->depth,
-				    .board = &h->boards[n]};
+				    .board = &h->boards[n],
+				    .clients = n == 0 ? &h->clients : NULL};
 	return true;
 }
 
@@ -43,10 +47,24 @@ static void fake_queue(void *arg, unsigned int n, struct disk_sample *now)
 	*now = h->queue[n];
 }
 
+/* Those with a client. */
+static inline unsigned int fake_flows(void *arg, unsigned int n, struct flow_use *flows,
+				      unsigned int max)
+{
+	struct fake_devices *h = arg;
+	unsigned int found = 0;
+
+	for (unsigned int i = 0; n == 0 && i < 2 && found < max; i++)
+		if (h->flows[i].client)
+			flows[found++] = h->flows[i];
+	return found;
+}
+
 static inline struct price_settings usual_settings(void)
 {
 	return (struct price_settings){.sample = 50 * MS,
 				       .interval = SECOND,
+				       .memory = 60 * SECOND,
 				       .k = {1000, 1000, 100, 10},
 				       .saturation_delay = 0.1,
 				       .network_capacity = 1000};
@@ -75,14 +93,16 @@ static inline struct fixture *make(unsigned int n)
 		 "nr_writeback 0\nnr_dirty_threshold 2000\nnr_dirty_background_threshold 1000\n");
 	f->hosts.n = n;
 	f->hosts.depth = 1;
-	f->table =
-		(struct price_hosts){.device = fake_device, .queue = fake_queue, .arg = &f->hosts};
+	f->table = (struct price_hosts){
+		.device = fake_device, .queue = fake_queue, .flows = fake_flows, .arg = &f->hosts};
 	price_loop_init(&f->loop, &s, &f->table, &f->source.source, NULL);
 	return f;
 }
 
 static inline void destroy(struct fixture *f)
 {
+	price_loop_fini(&f->loop);
+	client_board_fini(&f->hosts.clients);
 	free(f);
 }
 

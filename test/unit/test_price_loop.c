@@ -205,9 +205,62 @@ static void test_prices_can_be_seen(void **state)
 	destroy(f);
 }
 
+/* Seconds in which the two flows of the first device use these shares of its time. */
+static void use(struct fixture *f, unsigned int from, unsigned int seconds, double a, double b)
+{
+	for (unsigned int t = from; t < from + seconds; t++) {
+		f->hosts.flows[0].disk_time += (uint64_t)(a * SECOND);
+		f->hosts.flows[1].disk_time += (uint64_t)(b * SECOND);
+		run(f, t * SECOND, (t + 1) * SECOND);
+	}
+}
+
+/* Who used much lately is told more than the device's price, who used little less; the loop forgets. */
+static void test_clients_have_prices_of_their_own(void **state)
+{
+	struct fixture *f = make(2);
+	struct client_prices much, little;
+	double price;
+
+	f->hosts.queue[0].waiting = 4;
+	for (unsigned int i = 0; i < 2; i++)
+		f->hosts.flows[i] = (struct flow_use){
+			.client = 5 + i, .weight = 100, .group_weight = 1, .backlogged = true};
+	use(f, 1, 100, 0.8, 0.2);
+	price = board_write_price(&f->hosts.boards[0]);
+	assert_true(client_board_find(&f->hosts.clients, 5, 1, &much));
+	assert_true(client_board_find(&f->hosts.clients, 6, 1, &little));
+	assert_true(much.write > 1.5 * price && little.write < price / 1.5);
+	assert_false(client_board_find(&f->hosts.clients, 7, 1, &little));
+	use(f, 101, 300, 0.5, 0.5);
+	assert_false(client_board_find(&f->hosts.clients, 5, 1, &much));
+	destroy(f);
+}
+
+/* What is known of clients is of the device that was there. */
+static void test_clients_of_another_device(void **state)
+{
+	struct fixture *f = make(1);
+	struct client_prices p;
+
+	f->hosts.queue[0].waiting = 4;
+	for (unsigned int i = 0; i < 2; i++)
+		f->hosts.flows[i] = (struct flow_use){
+			.client = 5 + i, .weight = 100, .group_weight = 1, .backlogged = true};
+	use(f, 1, 100, 0.8, 0.2);
+	assert_true(client_board_find(&f->hosts.clients, 5, 1, &p));
+	f->hosts.taken[0]++;
+	memset(f->hosts.flows, 0, sizeof(f->hosts.flows));
+	run(f, 101 * SECOND, 103 * SECOND);
+	assert_false(client_board_find(&f->hosts.clients, 5, 1, &p));
+	destroy(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_clients_have_prices_of_their_own),
+		cmocka_unit_test(test_clients_of_another_device),
 		cmocka_unit_test(test_everything_known_at_the_first_turn),
 		cmocka_unit_test(test_who_is_looked_at_when),
 		cmocka_unit_test(test_many_devices_take_turns),

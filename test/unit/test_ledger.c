@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Who used how much lately: fed with made-up counters of flows, a second at a time. */
+#include "support.h"
+
+#include <math.h>
+
+#include "pricing/ledger.h"
+
+#define MEMORY (60 * SEC)
+#define FLOWS  8
+
+static const double k[PRICE_RESOURCES] = {1000, 1000, 100, 10};
+
+/* A disk whose flows use some share of each second: what a scheduler would count. */
+struct shop {
+	struct ledger *ledger;
+	uint64_t now, step;
+	struct flow_use flows[FLOWS];
+	double rate[FLOWS];
+	unsigned int n;
+};
+
+static struct shop open_shop(unsigned int n)
+{
+	struct shop s = {.ledger = ledger_new(), .now = SEC, .step = SEC, .n = n};
+
+	assert_non_null(s.ledger);
+	for (unsigned int i = 0; i < n; i++)
+		s.flows[i] = (struct flow_use){.client = i + 1, .weight = 100, .group_weight = 100};
+	return s;
+}
+
+static void run(struct shop *s, double seconds)
+{
+	for (uint64_t end = s->now + (uint64_t)(seconds * 1e9); s->now < end; s->now += s->step) {
+		for (unsigned int i = 0; i < s->n; i++) {
+			s->flows[i].disk_time += (uint64_t)(s->rate[i] * (double)s->step);
+			s->flows[i].backlogged = s->rate[i] > 0;
+		}
+		ledger_feed(s->ledger, s->flows, s->n, s->now, MEMORY);
+	}
+}
+
+/* All zero: it is not known. */
+static struct ledger_entry entry(const struct shop *s, uint64_t client, uint32_t place)
+{
+	static struct ledger_entry all[LEDGER_ENTRIES];
+	unsigned int n = ledger_top(s->ledger, all, LEDGER_ENTRIES);
+
+	for (unsigned int i = 0; i < n; i++)
+		if (all[i].client == client && all[i].place == place)
+			return all[i];
+	return (struct ledger_entry){0};
+}
+
+static double ratio(const struct shop *s, uint64_t client)
+{
+	return entry(s, client, PLACE_ALL).ratio;
+}
+
+static unsigned int quotes_of(const struct shop *s)
+{
+	static struct client_quote quotes[LEDGER_ENTRIES];
+	struct price_snapshot snapshot = {.utilization = {[PRICE_DISK] = 0.7}};
+
+	price_combine(&snapshot, k);
+	return ledger_quotes(s->ledger, &snapshot, k, quotes);
+}
+
+/* At any time, also at the first; nothing is posted for it. */
+static void test_a_client_alone(void **state)
+{
+	struct shop s = open_shop(1);
+
+	s.rate[0] = 0.37;
+	for (int i = 0; i < 300; i++) {
+		run(&s, 1);
+		assert_true(ratio(&s, 1) == 1);
+		assert_int_equal(quotes_of(&s), 0);
+	}
+	ledger_free(s.ledger);
+}
+
+static void test_equal_clients(void **state)
+{
+	struct shop s = open_shop(FLOWS);
+
+	for (int i = 0; i < FLOWS; i++)
+		s.rate[i] = 1.0 / FLOWS;
+	for (int i = 0; i < 120; i++) {
+		run(&s, 1);
+		assert_int_equal(quotes_of(&s), 0);
+	}
+	ledger_free(s.ledger);
+}
+
+/* The disk's time is divided by weight: nobody is over his share, and the heavier pays less. */
+static void test_weights(void **state)
+{
+	struct shop s = open_shop(2);
+
+	s.flows[1].weight = s.flows[1].group_weight = 400;
+	s.rate[0] = 0.2;
+	s.rate[1] = 0.8;
+	run(&s, 120);
+	assert_true(fabs(entry(&s, 1, PLACE_ALL).standing.entitled - 0.2) < 0.01);
+	assert_true(fabs(entry(&s, 2, PLACE_ALL).standing.use - 0.8) < 0.01);
+	assert_true(ratio(&s, 1) > 1.15 && ratio(&s, 2) < 0.95);
+	/* the same use: much less */
+	s.rate[1] = 0.2;
+	run(&s, 300);
+	assert_true(ratio(&s, 1) > 1.8 && ratio(&s, 2) < 0.65);
+	ledger_free(s.ledger);
+}
+
+/* Much used lately: dearer, and after Price_Memory without a third of it is left. */
+static void test_decay(void **state)
+{
+	struct shop s = open_shop(2);
+	double after;
+
+	s.rate[0] = 0.9;
+	s.rate[1] = 0.1;
+	run(&s, 600);
+	assert_true(ratio(&s, 1) > 1.6 && ratio(&s, 2) < 0.3);
+	assert_true(fabs(entry(&s, 1, PLACE_ALL).use / 1e9 - 0.9 * 60) < 1);
+	s.rate[0] = s.rate[1] = 0;
+	run(&s, 60);
+	after = entry(&s, 1, PLACE_ALL).use / 1e9;
+	assert_true(fabs(after - 0.9 * 60 * exp(-1)) < 1);
+	s.rate[0] = s.rate[1] = 0.5;
+	run(&s, 240);
+	assert_true(ratio(&s, 1) == 1 && ratio(&s, 2) == 1);
+	ledger_free(s.ledger);
+}
+
+/* When one comes or goes the other's price moves little, by and by. */
+static void test_coming_and_going(void **state)
+{
+	struct shop s = open_shop(2);
+	double last = 1;
+
+	s.rate[0] = 1;
+	run(&s, 120);
+	s.rate[0] = s.rate[1] = 0.5; /* the newcomer pays less for a while */
+	for (int i = 0; i < 300; i++) {
+		run(&s, 1);
+		assert_true(fabs(ratio(&s, 1) - last) < 0.05 && ratio(&s, 2) <= 1);
+		last = ratio(&s, 1);
+	}
+	assert_true(ratio(&s, 1) == 1 && ratio(&s, 2) == 1);
+	s.rate[0] = 1;
+	s.rate[1] = 0;
+	for (int i = 0; i < 600; i++) {
+		run(&s, 1);
+		assert_true(ratio(&s, 1) < 1.15);
+		s.n = i < 60 ? 2 : 1; /* the scheduler forgets it sooner */
+	}
+	assert_true(ratio(&s, 1) == 1);
+	assert_int_equal(entry(&s, 2, PLACE_ALL).client, 0); /* forgotten */
+	ledger_free(s.ledger);
+}
+
+/* One that asks for a moment each minute takes next to nothing from what others are entitled to. */
+static void test_who_asks_seldom(void **state)
+{
+	struct shop s = open_shop(2);
+
+	s.rate[0] = 0.95;
+	for (int i = 0; i < 5; i++) {
+		s.rate[1] = 0.05;
+		run(&s, 1);
+		s.rate[1] = 0;
+		run(&s, 59);
+	}
+	assert_true(ratio(&s, 1) == 1 && ratio(&s, 2) <= 1);
+	ledger_free(s.ledger);
+}
+
+/* An export with a share of its own: its clients divide that, and have prices of their own there. */
+static void test_exports_with_shares(void **state)
+{
+	struct shop s = open_shop(4);
+
+	/* client 1 on all exports; clients 1, 2, 3 on export 7, with as much as three clients */
+	for (int i = 1; i < 4; i++)
+		s.flows[i] = (struct flow_use){.client = (uint64_t)i,
+					       .export_id = 7,
+					       .of_export = true,
+					       .weight = 100,
+					       .group_weight = 300};
+	for (int i = 0; i < 4; i++)
+		s.rate[i] = 0.25;
+	run(&s, 200);
+	for (uint64_t i = 1; i < 4; i++) {
+		struct ledger_entry e = entry(&s, i, PLACE_OF_EXPORT(7));
+
+		assert_true(fabs(e.standing.entitled - 0.25) < 0.01 && e.ratio == 1);
+	}
+	assert_true(fabs(entry(&s, 1, PLACE_ALL).standing.entitled - 0.25) < 0.01);
+	/* two of them go: what they leave is the third's */
+	s.rate[1] = s.rate[2] = 0;
+	s.rate[3] = 0.75;
+	run(&s, 1000);
+	assert_true(fabs(entry(&s, 3, PLACE_OF_EXPORT(7)).standing.entitled - 0.75) < 0.01);
+	ledger_free(s.ledger);
+}
+
+/* A client's flows over exports without shares are one. */
+static void test_flows_of_one_client(void **state)
+{
+	struct shop s = open_shop(3);
+
+	s.flows[1].client = 1;
+	s.flows[1].export_id = 9;
+	s.rate[0] = s.rate[1] = 0.25;
+	s.rate[2] = 0.5;
+	run(&s, 100);
+	assert_true(fabs(entry(&s, 1, PLACE_ALL).standing.use - 0.5) < 0.01);
+	assert_true(ratio(&s, 1) == 1 && ratio(&s, 3) == 1);
+	ledger_free(s.ledger);
+}
+
+/* The scheduler forgets a flow and knows it again: neither counts twice, nor does what was before. */
+static void test_counters_that_begin_anew(void **state)
+{
+	struct shop s = open_shop(2);
+	double before;
+
+	s.flows[0].disk_time = 3600 * SEC; /* long before the ledger */
+	s.rate[0] = s.rate[1] = 0.5;
+	run(&s, 200);
+	before = entry(&s, 1, PLACE_ALL).use;
+	assert_true(before < 31e9);
+	s.flows[0].disk_time = 0;
+	run(&s, 1);
+	assert_true(entry(&s, 1, PLACE_ALL).use <= before);
+	run(&s, 10);
+	assert_true(ratio(&s, 1) == 1);
+	ledger_free(s.ledger);
+}
+
+/* The server's own work is nobody's. */
+static void test_the_servers_own_work(void **state)
+{
+	struct shop s = open_shop(2);
+
+	s.flows[1].client = 0;
+	s.rate[0] = 0.1;
+	s.rate[1] = 0.9;
+	run(&s, 100);
+	assert_true(ratio(&s, 1) == 1);
+	assert_true(entry(&s, 1, PLACE_ALL).standing.use == 1);
+	ledger_free(s.ledger);
+}
+
+/* Fed more or less often, and after a pause: the same. */
+static void test_intervals_do_not_matter(void **state)
+{
+	static const uint64_t steps[] = {100 * MSEC, SEC, 7 * SEC};
+
+	for (int i = 0; i < 3; i++) {
+		struct shop s = open_shop(2);
+
+		s.step = steps[i];
+		s.rate[0] = 0.6;
+		s.rate[1] = 0.3;
+		run(&s, 210);
+		assert_true(fabs(ratio(&s, 1) - 1.25) < 0.03);
+		assert_true(fabs(ratio(&s, 2) - 0.72) < 0.03);
+		ledger_feed(s.ledger, s.flows, s.n, s.now, MEMORY);
+		ledger_feed(s.ledger, s.flows, s.n, s.now, MEMORY); /* no time has passed */
+		assert_true(fabs(ratio(&s, 1) - 1.25) < 0.03);
+		ledger_free(s.ledger);
+	}
+}
+
+/* As many flows as there may be, of other clients each time: no more entries than there may be. */
+static void test_bounded(void **state)
+{
+	static struct flow_use flows[LEDGER_FLOWS];
+	struct ledger *l = ledger_new();
+	struct ledger_entry one;
+
+	for (uint64_t t = 1; t < 100; t++) {
+		for (unsigned int i = 0; i < LEDGER_FLOWS; i++)
+			flows[i] = (struct flow_use){.client = t * LEDGER_FLOWS + i,
+						     .disk_time = t * SEC,
+						     .weight = 1 + i,
+						     .group_weight = 1,
+						     .export_id = (uint16_t)i,
+						     .of_export = i % 3 == 0,
+						     .backlogged = i % 5 == 0};
+		ledger_feed(l, flows, LEDGER_FLOWS, t * SEC, 10 * SEC);
+		assert_in_range(ledger_top(l, &one, 1), 1, LEDGER_ENTRIES);
+		assert_true(isfinite(one.standing.weight) && one.ratio >= CLIENT_RATIO_MIN);
+	}
+	ledger_feed(l, flows, 0, 100 * 60 * SEC, 10 * SEC);
+	assert_int_equal(ledger_top(l, &one, 1), 0);
+	ledger_free(l);
+	ledger_free(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_client_alone),
+		cmocka_unit_test(test_equal_clients),
+		cmocka_unit_test(test_weights),
+		cmocka_unit_test(test_decay),
+		cmocka_unit_test(test_coming_and_going),
+		cmocka_unit_test(test_who_asks_seldom),
+		cmocka_unit_test(test_exports_with_shares),
+		cmocka_unit_test(test_flows_of_one_client),
+		cmocka_unit_test(test_counters_that_begin_anew),
+		cmocka_unit_test(test_the_servers_own_work),
+		cmocka_unit_test(test_intervals_do_not_matter),
+		cmocka_unit_test(test_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
