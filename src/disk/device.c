@@ -252,6 +252,7 @@ void device_stop_all(void)
 	lock_take(&table.lock);
 	for (unsigned int i = 0; i < table.n; i++) {
 		lock_fini(&table.device[i]->evidence_lock);
+		client_board_fini(&table.device[i]->client_prices);
 		free(table.device[i]);
 	}
 	table.n = 0;
@@ -260,16 +261,26 @@ void device_stop_all(void)
 
 /* ---- prices ------------------------------------------------------------------------------ */
 
-bool device_prices(uint64_t devices, double *write, double *readahead)
+bool device_client_prices(uint64_t devices, uint64_t client, uint16_t export_id, double *write,
+			  double *readahead)
 {
 	*write = *readahead = 0;
 	for (uint64_t left = devices; left != 0; left &= left - 1) {
-		const struct price_board *b = &table.device[__builtin_ctzll(left)]->prices;
+		const struct device *d = table.device[__builtin_ctzll(left)];
+		struct client_prices p = {.write = board_write_price(&d->prices),
+					  .readahead = board_readahead_price(&d->prices)};
 
-		*write = fmax(*write, board_write_price(b));
-		*readahead = fmax(*readahead, board_readahead_price(b));
+		if (client != 0)
+			client_board_find(&d->client_prices, client, export_id, &p);
+		*write = fmax(*write, p.write);
+		*readahead = fmax(*readahead, p.readahead);
 	}
 	return devices != 0;
+}
+
+bool device_prices(uint64_t devices, double *write, double *readahead)
+{
+	return device_client_prices(devices, 0, 0, write, readahead);
 }
 
 void device_set_price_k(uint64_t k)

@@ -17,6 +17,7 @@
 #include "disk/device_mode.h"
 #include "disk/seek_evidence.h"
 #include "pricing/board.h"
+#include "pricing/client_board.h"
 #include "sched/dispatcher.h"
 
 #define DEVICES_MAX 64
@@ -43,8 +44,9 @@ struct device {
 	struct lock evidence_lock;    /* a leaf; of: */
 	struct seek_evidence evidence;
 	struct dispatcher dispatcher;
-	struct price_board prices; /* what its use costs */
-	double reads;		   /* queued or running, averaged: device_price() */
+	struct price_board prices;	   /* what its use costs */
+	struct client_board client_prices; /* ... clients that have used it much or little */
+	double reads;			   /* queued or running, averaged: device_price() */
 };
 
 /* Whether a demand read is better off in our queue than with the kernel at once. */
@@ -99,6 +101,9 @@ struct device *device_nth(unsigned int n);
  * lock: such an entry stays to the end.
  */
 bool device_prices(uint64_t devices, double *write, double *readahead);
+/* The same for this client on this export, 0: one that nothing is known of. */
+bool device_client_prices(uint64_t devices, uint64_t client, uint16_t export_id, double *write,
+			  double *readahead);
 /* The K by which prices of disks rise (pricing/price.h), from now on. */
 void device_set_price_k(uint64_t k);
 /* What reads would pay for the disk now, 0..1; looked at by one thread, at regular times. */

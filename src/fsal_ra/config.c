@@ -254,6 +254,7 @@ int ra_config_module(config_file_t config, struct config_error_type *err_type)
 		live->descriptor_idle = fresh.descriptor_idle;
 		live->drain_timeout = fresh.drain_timeout;
 		live->price_sample = fresh.price_sample;
+		live->price_memory = fresh.price_memory;
 		live->k_cpu = fresh.k_cpu;
 		live->k_network = fresh.k_network;
 		live->k_disk = fresh.k_disk;

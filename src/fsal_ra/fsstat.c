@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * FSSTAT, which carries the prices to NFSv3 clients: in the low bits of its counts of files
- * (doc/fsstat-prices.md). Byte counts are untouched, and where a price cannot be hidden all counts
+ * (doc/fsstat-prices.md), to each its own. Byte counts are untouched, and where a price cannot be hidden all counts
  * are the file system's own.
  */
 #include "prices.h"
@@ -10,6 +10,7 @@
 #include "nfs_exports.h"
 
 #include "pricing/fsstat_price.h"
+#include "shares/shares.h"
 
 const char *const fsstat_said_text[FSSTAT_SAID] = {
 	[FSSTAT_UNASKED] = "no FSSTAT yet",
@@ -20,7 +21,16 @@ const char *const fsstat_said_text[FSSTAT_SAID] = {
 	[FSSTAT_FEW_FILES] = "exact: too few inodes",
 };
 
-/* Puts the prices of the export's dearest device into the counts. Any thread; waits for nothing. */
+/* Of the export's dearest device, for the client that asks. */
+static bool prices_for_caller(struct ra_export *exp, struct fsstat_prices *now)
+{
+	return device_client_prices(
+		atomic_load(&exp->io->devices),
+		shares_known_client((const struct sockaddr *)op_ctx->caller_addr),
+		exp->io->export_id, &now->write, &now->readahead);
+}
+
+/* Puts the prices into the counts. Any thread; waits for nothing but who enters a new client. */
 static enum fsstat_said encode(struct ra_export *exp, fsal_dynamicfsinfo_t *info)
 {
 	struct fsstat_files counts = {
@@ -37,7 +47,7 @@ static enum fsstat_said encode(struct ra_export *exp, fsal_dynamicfsinfo_t *info
 	default:
 		break;
 	}
-	if (!device_prices(atomic_load(&exp->io->devices), &now.write, &now.readahead))
+	if (!prices_for_caller(exp, &now))
 		return FSSTAT_NO_DEVICE;
 	now.turn = atomic_fetch_add_explicit(&exp->io->fsstat_turn, 1, memory_order_relaxed);
 	if (!fsstat_price_encode(&counts, &now))

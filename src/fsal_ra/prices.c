@@ -2,6 +2,7 @@
 /* Our devices and parameters for the price thread. See prices.h. */
 #include "prices.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/sysmacros.h>
@@ -20,6 +21,7 @@ struct ghost_cache *ra_ghost;
 
 static struct price_thread *thread;
 static struct proc_source proc;
+static struct flow_stats *flows; /* LEDGER_FLOWS of them: the price thread's */
 
 static bool describe_device(void *arg, unsigned int n, struct priced_device *p)
 {
@@ -32,7 +34,8 @@ static bool describe_device(void *arg, unsigned int n, struct priced_device *p)
 				    .major = major(d->dev),
 				    .minor = minor(d->dev),
 				    .depth = device_depth(d),
-				    .board = &d->prices};
+				    .board = &d->prices,
+				    .clients = &d->client_prices};
 	return true;
 }
 
@@ -50,7 +53,39 @@ static void look_at_queue(void *arg, unsigned int n, struct disk_sample *now)
 		now->ended += s.counted.served[i];
 }
 
-static const struct price_hosts hosts = {.device = describe_device, .queue = look_at_queue};
+static struct flow_use use_of(const struct flow_stats *f)
+{
+	struct flow_use use = {
+		.client = f->id.client,
+		.export_id = f->id.export_id,
+		.of_export = f->of_export,
+		.weight = f->of_export ? f->weight : f->group_weight,
+		.group_weight = f->group_weight,
+		.backlogged = f->backlogged,
+	};
+
+	for (int i = 0; i < FLOW_CLASSES; i++)
+		use.disk_time += f->disk_time[i];
+	return use;
+}
+
+static unsigned int look_at_flows(void *arg, unsigned int n, struct flow_use *use, unsigned int max)
+{
+	unsigned int found;
+
+	(void)arg;
+	if (flows == NULL)
+		return 0;
+	found = dispatcher_flows(&device_nth(n)->dispatcher, flows, max);
+	if (found > max)
+		found = max;
+	for (unsigned int i = 0; i < found; i++)
+		use[i] = use_of(&flows[i]);
+	return found;
+}
+
+static const struct price_hosts hosts = {
+	.device = describe_device, .queue = look_at_queue, .flows = look_at_flows};
 
 static void look_for_interface(const char *name)
 {
@@ -68,6 +103,7 @@ static struct price_settings settings(void)
 	struct price_settings s = {
 		.sample = p->price_sample * CLOCK_MS,
 		.interval = p->price_interval * CLOCK_MS,
+		.memory = p->price_memory * CLOCK_SECOND,
 		.method = strcasecmp(p->disk_meter, "delay") ? DISK_QUEUE : DISK_DELAY,
 		.saturation = (double)p->disk_saturation,
 		.saturation_delay = (double)p->disk_delay / 1e3,
@@ -106,6 +142,9 @@ void ra_prices_start(void)
 	if (s.network_interface[0] != '\0')
 		look_for_interface(s.network_interface);
 	proc_source_init(&proc);
+	flows = calloc(LEDGER_FLOWS, sizeof(*flows));
+	if (flows == NULL)
+		LogWarn(COMPONENT_FSAL, "RA: prices: no memory: all clients are told the same");
 	thread = price_thread_start(&s, &hosts, &proc.source, ra_ghost, name_thread, &err);
 	if (thread == NULL)
 		LogCrit(COMPONENT_FSAL, "RA: no thread for prices: %s; all are 0", strerror(err));
@@ -124,6 +163,8 @@ void ra_prices_stop(void)
 	price_thread_stop(thread);
 	thread = NULL;
 	proc_source_fini(&proc);
+	free(flows);
+	flows = NULL;
 }
 
 void ra_prices_free(void)

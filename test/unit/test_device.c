@@ -218,6 +218,28 @@ static void test_prices(void **state)
 	assert_true(device_price(d) == 0);
 }
 
+static void test_prices_of_a_client(void **state)
+{
+	struct price_snapshot first = {.time = 1, .write = 0.5, .readahead = 0.25},
+			      second = {.time = 1, .write = 0.375};
+	const struct client_quote q = {
+		.client = 7, .place = PLACE_ALL, .write = 0.125F, .readahead = 0.0625F};
+	double write, readahead;
+
+	board_publish(&use(DEV, 1)->prices, &first);
+	client_board_publish(&device_nth(0)->client_prices, &q, 1);
+	assert_true(device_client_prices(1, 7, 1, &write, &readahead));
+	assert_true(write == 0.125 && readahead == 0.0625);
+	assert_true(device_client_prices(1, 8, 1, &write, &readahead));
+	assert_true(write == 0.5 && readahead == 0.25);
+	assert_true(device_prices(1, &write, &readahead) && write == 0.5);
+	/* of two devices the dearest, by the client's own price where it has one */
+	board_publish(&use(DEV + 1, 1)->prices, &second);
+	assert_true(device_client_prices(3, 7, 1, &write, &readahead));
+	assert_true(write == 0.375 && readahead == 0.0625);
+	assert_false(device_client_prices(0, 7, 1, &write, &readahead));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -231,6 +253,7 @@ int main(void)
 		TEST(test_a_full_table_reuses_what_nobody_uses),
 		TEST(test_threads_and_memory_that_are_not_there),
 		TEST(test_prices),
+		TEST(test_prices_of_a_client),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
