@@ -14,6 +14,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "control/client_prices.h"
 #include "control/command_clients.h"
 #include "control/command_trace.h"
 #include "control/describe.h"
@@ -264,6 +265,7 @@ static void prices(struct control_call *call)
 			continue;
 		o = json_object_new_object();
 		describe_device_prices(o, &f, &p, k);
+		client_prices_describe(o, state.host, i);
 		json_object_array_add(list, o);
 	}
 	describe_exports(call->answer, describe_export_prices);

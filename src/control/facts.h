@@ -18,8 +18,10 @@
 
 #define FACTS_DEVICES_MAX 64
 /* Flows of which an answer tells: a device's lock is held while they are copied, so not many. */
-#define FACTS_FLOWS_MAX	  256
-#define FACTS_CLIENT_NAME 48 /* bytes: an address with its NUL */
+#define FACTS_FLOWS_MAX 256
+/* Clients of a device whose prices are told: those that used it most lately. */
+#define FACTS_CLIENT_PRICES_MAX 64
+#define FACTS_CLIENT_NAME	48 /* bytes: an address with its NUL */
 
 struct device_facts {
 	unsigned int major, minor;
@@ -33,6 +35,17 @@ struct device_price_facts {
 	double length;	   /* requests waiting and running, averaged */
 	double saturation; /* so many of them saturate the device */
 	struct price_snapshot snapshot;
+};
+
+/* How a client stands with a device, and what it is told for that. */
+struct client_price_facts {
+	uint64_t client;
+	bool of_export;	    /* only on this export, which has a share of its own */
+	uint16_t export_id; /* ... this */
+	uint32_t weight;
+	double use, entitled; /* of the time that clients used lately */
+	double ratio;	      /* pricing/client_price.h */
+	double write, readahead;
 };
 
 struct export_facts {
@@ -81,6 +94,9 @@ struct control_host {
 	/* The Nth device, in an order that never changes; false beyond the last. */
 	bool (*device)(unsigned int n, struct device_facts *f);
 	bool (*device_prices)(unsigned int n, struct device_price_facts *f);
+	/* Fills up to MAX, those that used it most lately first; returns how many are known. */
+	unsigned int (*client_prices)(unsigned int n, struct client_price_facts *f,
+				      unsigned int max);
 	/* As dispatcher_flows(), of the Nth device, which is there. */
 	unsigned int (*flows)(unsigned int n, struct flow_stats *f, unsigned int max);
 	/* The address of the client that has this number (not 0); false: it is not known any more. */

@@ -211,6 +211,26 @@ void show_heuristic(struct json_object *answer)
 	printf("%s for %" PRId64 " export%s\n", text_of(answer, "heuristic"), n, n == 1 ? "" : "s");
 }
 
+/* What clients are told: who used much of the device, who little. */
+static void show_client_prices(struct json_object *device)
+{
+	static const struct column columns[] = {
+		{"CLIENT", "client", TEXT},	 {"EXPORT", "export", COUNT},
+		{"WEIGHT", "weight", COUNT},	 {"USED", "use", SHARE},
+		{"SHARE", "entitled", SHARE},	 {"RATIO", "ratio", SHARE},
+		{"WRITE", "write_price", SHARE}, {"READ-AHEAD", "readahead_price", SHARE},
+	};
+	struct json_object *clients = array_of(device, "clients");
+	size_t listed = clients ? json_object_array_length(clients) : 0;
+
+	if (!clients)
+		return;
+	printf("told to clients, by what they used of the disk's time lately:\n");
+	PRINT_TABLE(clients, columns);
+	if ((uint64_t)number_of(device, "clients_total") > listed)
+		printf("... of %s clients\n", text_of(device, "clients_total"));
+}
+
 /* A row for each resource: the table has the device's members beside them. */
 static void show_device_prices(struct json_object *device)
 {
@@ -238,6 +258,7 @@ static void show_device_prices(struct json_object *device)
 					      &value))
 			printf("the use of the %s cannot be measured here: it costs nothing\n",
 			       text_of(json_object_array_get_idx(resources, r), "resource"));
+	show_client_prices(device);
 	printf("\n");
 }
 

@@ -16,6 +16,7 @@
 #include "params.h"
 #include "prices.h"
 #include "control_host.h"
+#include "shares/shares.h"
 #include "writeback/dirty_memory.h"
 #include "writeback/pacer.h"
 #include "writeback/writeback.h"
@@ -46,12 +47,11 @@ static unsigned int device_flows(unsigned int n, struct flow_stats *f, unsigned 
 	return dispatcher_flows(&device_nth(n)->dispatcher, f, max);
 }
 
-/* Nobody keeps a table of clients yet. */
 static bool client_name(uint64_t client, char name[FACTS_CLIENT_NAME])
 {
-	(void)client;
-	name[0] = '\0';
-	return false;
+	_Static_assert(FACTS_CLIENT_NAME >= CLIENT_TEXT_MAX, "an address fits");
+
+	return shares_client_text(client, name);
 }
 
 static bool device_price_facts(unsigned int n, struct device_price_facts *f)
@@ -65,6 +65,36 @@ static bool device_price_facts(unsigned int n, struct device_price_facts *f)
 					 .saturation = view.saturation,
 					 .snapshot = view.snapshot};
 	return true;
+}
+
+/* At the prices in force, of which there are some once anything is known of clients. */
+static unsigned int client_price_facts(unsigned int n, struct client_price_facts *f,
+				       unsigned int max)
+{
+	struct ledger_entry *entries = gsh_calloc(max, sizeof(*entries));
+	unsigned int known = ra_prices_clients(n, entries, max);
+	double k[PRICE_RESOURCES];
+	struct prices_view view;
+
+	ra_prices_k(k);
+	if (!ra_prices_view(n, &view))
+		known = 0;
+	for (unsigned int i = 0; i < known && i < max; i++) {
+		const struct ledger_entry *e = &entries[i];
+		struct client_prices p = client_price(&view.snapshot, k, e->ratio);
+
+		f[i] = (struct client_price_facts){.client = e->client,
+						   .of_export = e->place != PLACE_ALL,
+						   .export_id = (uint16_t)(e->place - 1),
+						   .weight = e->weight,
+						   .use = e->standing.use,
+						   .entitled = e->standing.entitled,
+						   .ratio = e->ratio,
+						   .write = p.write,
+						   .readahead = p.readahead};
+	}
+	gsh_free(entries);
+	return known;
 }
 
 static void export_facts(const struct export_stats *v, struct export_facts *f)
@@ -150,6 +180,7 @@ static struct control_host host = {
 	.now = clock_now,
 	.device = device_facts,
 	.device_prices = device_price_facts,
+	.client_prices = client_price_facts,
 	.flows = device_flows,
 	.client_name = client_name,
 	.exports = exports_facts,

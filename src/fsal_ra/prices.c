@@ -182,6 +182,11 @@ void ra_prices_k(double k[PRICE_RESOURCES])
 		price_thread_k(thread, k);
 }
 
+unsigned int ra_prices_clients(unsigned int n, struct ledger_entry *entries, unsigned int max)
+{
+	return thread != NULL ? price_thread_clients(thread, n, entries, max) : 0;
+}
+
 bool ra_prices_view(unsigned int n, struct prices_view *view)
 {
 	struct device *d = device_nth(n);

@@ -11,6 +11,7 @@
 
 #include "disk/export_io.h"
 #include "pricing/ghost_cache.h"
+#include "pricing/ledger.h"
 
 /* For people: "no FSSTAT yet", ... (fsstat.c) */
 extern const char *const fsstat_said_text[FSSTAT_SAID];
@@ -24,6 +25,8 @@ struct prices_view {
 };
 /* Of the Nth device; false: there is none. */
 bool ra_prices_view(unsigned int n, struct prices_view *view);
+/* As price_thread_clients(). */
+unsigned int ra_prices_clients(unsigned int n, struct ledger_entry *entries, unsigned int max);
 /* The k of each resource in force. */
 void ra_prices_k(double k[PRICE_RESOURCES]);
 

@@ -17,6 +17,8 @@ static struct {
 	unsigned int devices, exports;
 	struct device_facts device[2];
 	struct device_price_facts price[2];
+	struct client_price_facts client_price[2];
+	unsigned int client_prices; /* how many the first device has, also beyond 2 */
 	struct flow_stats flow[2][FAKE_FLOWS];
 	unsigned int flows[2]; /* how many a device has, also beyond FAKE_FLOWS */
 	struct export_facts export[2];
@@ -43,6 +45,15 @@ static bool device_prices(unsigned int n, struct device_price_facts *f)
 {
 	*f = world.price[n];
 	return true;
+}
+
+static unsigned int client_prices(unsigned int n, struct client_price_facts *f, unsigned int max)
+{
+	if (n != 0)
+		return 0;
+	for (unsigned int i = 0; i < world.client_prices && i < max; i++)
+		f[i] = world.client_price[i % 2];
+	return world.client_prices;
 }
 
 static unsigned int flows(unsigned int n, struct flow_stats *f, unsigned int max)
@@ -118,6 +129,7 @@ static const struct control_host host = {
 	.now = now,
 	.device = device,
 	.device_prices = device_prices,
+	.client_prices = client_prices,
 	.flows = flows,
 	.client_name = client_name,
 	.exports = exports,

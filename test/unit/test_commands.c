@@ -269,6 +269,44 @@ static void prices_of_devices_and_exports(void **unused)
 	json_object_put(a);
 }
 
+static void prices_of_clients(void **unused)
+{
+	struct json_object *a, *d, *c;
+
+	world.client_prices = 1;
+	world.client_price[0] = (struct client_price_facts){.client = 205,
+							    .of_export = true,
+							    .export_id = 7,
+							    .weight = 300,
+							    .use = 0.75,
+							    .entitled = 0.5,
+							    .ratio = 1.4,
+							    .write = 0.9,
+							    .readahead = 0.8};
+	world.price[0].age = 1;
+	a = ask("{\"command\":\"prices\"}");
+	d = nth(a, "devices", 0);
+	c = nth(d, "clients", 0);
+	assert_text(c, "client", "10.0.2.5");
+	assert_int_equal(number(c, "export"), 7);
+	assert_int_equal(number(c, "weight"), 300);
+	assert_true(json_object_get_double(member(c, "use")) == 0.75);
+	assert_true(json_object_get_double(member(c, "write_price")) == 0.9);
+	assert_int_equal(number(d, "clients_total"), 1);
+	assert_false(json_object_object_get_ex(nth(a, "devices", 1), "clients", &c));
+	json_object_put(a);
+	/* more than are listed, and one that nobody knows any more */
+	world.client_prices = FACTS_CLIENT_PRICES_MAX + 9;
+	world.client_price[1].client = 5000;
+	a = ask("{\"command\":\"prices\"}");
+	d = nth(a, "devices", 0);
+	assert_int_equal(json_object_array_length(member(d, "clients")), FACTS_CLIENT_PRICES_MAX);
+	assert_int_equal(number(d, "clients_total"), FACTS_CLIENT_PRICES_MAX + 9);
+	assert_text(nth(d, "clients", 1), "client", "");
+	assert_false(json_object_object_get_ex(nth(d, "clients", 1), "export", &c));
+	json_object_put(a);
+}
+
 /* Each member of PART is in WHOLE. */
 static void assert_has_all(struct json_object *whole, struct json_object *part)
 {
@@ -543,6 +581,7 @@ int main(void)
 		cmocka_unit_test_setup(throughput_is_of_the_last_ticks, setup),
 		cmocka_unit_test_setup(a_reset_begins_anew_and_sets_nothing_to_zero, setup),
 		cmocka_unit_test_setup(prices_of_devices_and_exports, setup),
+		cmocka_unit_test_setup(prices_of_clients, setup),
 		cmocka_unit_test_setup(the_log_has_the_same_members_and_fits, setup),
 		cmocka_unit_test_setup(trace_tells_what_was_decided, setup),
 		cmocka_unit_test_setup(trace_is_bounded_and_says_what_was_missed, setup),

@@ -161,8 +161,19 @@ static void test_prices(void **state)
 			     .utilization = {0.2, 0, 0.75, 0.1},
 			     .price = {0, 0, 0.309, 0.1}},
 	};
+	world.client_prices = 2;
+	world.client_price[0] = (struct client_price_facts){.client = 205,
+							    .weight = 100,
+							    .use = 0.8,
+							    .entitled = 0.5,
+							    .ratio = 1.5,
+							    .write = 0.7};
+	world.client_price[1] = (struct client_price_facts){
+		.client = 6, .of_export = true, .export_id = 7, .weight = 50, .write = 0.1};
 	serve();
 	assert_int_equal(ractl("prices"), 0);
+	assert_prints("10.0.2.5       -     100  0.800  0.500  1.500  0.700       0.000\n");
+	assert_prints("10.0.0.6       7      50  0.000  0.000  0.000  0.100       0.000\n");
 	assert_prints("412 ms ago: writes 0.309 (disk), read-ahead 0.309 (disk)\n");
 	assert_prints("disk            0.750  0.309  30\n");
 	assert_prints("requests waiting and under way: 6.0, saturated at 8\n");
