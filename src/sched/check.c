@@ -44,7 +44,7 @@ static const char *check_read(const struct sched_queue *q, const struct sched_re
 static const char *check_reads(const struct sched_queue *q, struct counts *c)
 {
 	const struct sched_req *r, *last = NULL;
-	uint32_t wanted = 0, waiting = 0, parked = 0;
+	uint32_t parked = 0;
 	const char *wrong;
 
 	TAILQ_FOREACH(r, &q->aged, age) {
@@ -55,39 +55,110 @@ static const char *check_reads(const struct sched_queue *q, struct counts *c)
 			return "reads are not by submission";
 		if (is_parked(q, r) != file_hangs(q, r->file))
 			return "a read of a file that hangs is not parked, or one of another is";
-		wanted += r->wanted && !is_parked(q, r);
 		parked += is_parked(q, r);
 		last = r;
 	}
 	if (parked != q->parked.n)
 		return "parked ones have lost count";
-	last = NULL;
-	TAILQ_FOREACH(r, &q->waiting, wait) {
-		if (!r->wanted || is_parked(q, r) || (last && last->arrival > r->arrival))
-			return "those waited for are not by arrival";
-		waiting++;
-		last = r;
-	}
-	return wanted == waiting ? NULL : "not all that is wanted is waited for";
+	return NULL;
 }
 
-static const char *check_writebacks(const struct sched_queue *q, struct counts *c)
+/* What one flow has queued; READS, WAITING: counted up. */
+static const char *check_flow(const struct sched_flow *f, uint32_t *reads, uint32_t *waiting)
+{
+	const struct sched_req *r, *last = NULL;
+	uint32_t mine = 0;
+
+	TAILQ_FOREACH(r, &f->reads, mine) {
+		if (r->in != f || r->state != REQ_QUEUED)
+			return "a flow has a read that is not its own";
+		*waiting += r->wanted;
+		mine++;
+	}
+	if (mine != f->node.n[FLOW_SMALL] + f->node.n[FLOW_CHUNK])
+		return "a flow has lost count of its reads";
+	*reads += mine;
+	mine = 0;
+	TAILQ_FOREACH(r, &f->waiting, wait) {
+		if (!r->wanted || r->in != f || (last && last->arrival > r->arrival))
+			return "those waited for are not by arrival";
+		*waiting -= 1;
+		last = r;
+	}
+	if (f->requests > f->refs)
+		return "a flow has more queued than there is";
+	return NULL;
+}
+
+static const char *check_writebacks(const struct sched_flow *f, struct counts *c)
 {
 	const struct sched_req *r, *last = NULL;
 	struct order_node *at;
+	uint32_t wanted = 0;
 
-	for (at = order_first(&q->writeback.queued); at; at = order_next(at)) {
+	for (at = order_first(&f->writebacks); at; at = order_next(at)) {
 		r = ordered_req(at);
-		if (r->state != REQ_QUEUED || r->class != SCHED_WRITEBACK)
+		if (r->state != REQ_QUEUED || r->class != SCHED_WRITEBACK || r->wanted)
 			return "what is queued to be written back is no write-back";
-		c->queued[SCHED_WRITEBACK]++;
 	}
-	TAILQ_FOREACH(r, &q->writeback.wanted, wait) {
-		if (!r->wanted || r->order.in != &q->writeback.queued ||
+	TAILQ_FOREACH(r, &f->wanted, wait) {
+		if (!r->wanted || r->state != REQ_QUEUED || r->class != SCHED_WRITEBACK ||
 		    (last && last->arrival > r->arrival))
 			return "wanted write-backs are not by arrival";
+		wanted++;
 		last = r;
 	}
+	if (wanted != f->node.n[FLOW_COMMIT] || f->writebacks.n != f->node.n[FLOW_WRITE])
+		return "a flow has lost count of its write-backs";
+	c->queued[SCHED_WRITEBACK] += wanted + f->writebacks.n;
+	return NULL;
+}
+
+static const char *check_order(const struct order *o)
+{
+	struct order_node *last = NULL, *at;
+	uint32_t n = 0;
+
+	for (at = order_first(o); at; last = at, at = order_next(at), n++)
+		if (at->in != o || (last && (last->high > at->high ||
+					     (last->high == at->high && last->low > at->low))))
+			return "an order is out of order";
+	return n == o->n ? NULL : "an order has lost count";
+}
+
+static const char *check_set(const struct flow_set *set)
+{
+	const char *wrong = NULL;
+
+	for (int kind = 0; !wrong && kind < FLOW_KINDS; kind++)
+		wrong = check_order(&set->backlogged[kind]);
+	return wrong;
+}
+
+static const char *check_flows(const struct sched_queue *q, struct counts *c)
+{
+	uint32_t reads = 0, waiting = 0, reading = 0, n = 0;
+	const char *wrong = check_set(&q->flows.groups);
+	const struct sched_flow *f;
+
+	TAILQ_FOREACH(f, &q->flows.recent, recent) {
+		n++;
+		reading += f->node.n[FLOW_SMALL] || f->node.n[FLOW_CHUNK];
+		if (!wrong)
+			wrong = check_flow(f, &reads, &waiting);
+		if (!wrong)
+			wrong = check_writebacks(f, c);
+		if (!wrong)
+			wrong = check_set(&f->group->flows);
+		if (!wrong)
+			wrong = check_order(&f->overdue.batch);
+	}
+	if (wrong)
+		return wrong;
+	if (waiting)
+		return "not all that is wanted is waited for";
+	if (n != q->flows.n || reading != q->flows.reading || reads + q->parked.n != sched_reads(q))
+		return "flows have lost count";
 	return NULL;
 }
 
@@ -113,18 +184,6 @@ static const char *check_running(const struct sched_queue *q, struct counts *c)
 		}
 	}
 	return NULL;
-}
-
-static const char *check_order(const struct order *o)
-{
-	struct order_node *last = NULL, *at;
-	uint32_t n = 0;
-
-	for (at = order_first(o); at; last = at, at = order_next(at), n++)
-		if (at->in != o || (last && (last->high > at->high ||
-					     (last->high == at->high && last->low > at->low))))
-			return "an order is out of order";
-	return n == o->n ? NULL : "an order has lost count";
 }
 
 static const char *check_counts(const struct sched_queue *q, const struct counts *c)
@@ -161,7 +220,7 @@ const char *sched_check(const struct sched_queue *q)
 	const char *wrong = check_reads(q, &c);
 
 	if (!wrong)
-		wrong = check_writebacks(q, &c);
+		wrong = check_flows(q, &c);
 	if (!wrong)
 		wrong = check_running(q, &c);
 	if (!wrong)
@@ -170,9 +229,5 @@ const char *sched_check(const struct sched_queue *q)
 		wrong = check_bounds(q);
 	if (!wrong)
 		wrong = check_order(&q->places);
-	if (!wrong)
-		wrong = check_order(&q->parked);
-	if (!wrong)
-		wrong = check_order(&q->writeback.queued);
-	return wrong ? wrong : check_order(&q->overdue.batch);
+	return wrong ? wrong : check_order(&q->parked);
 }

@@ -65,15 +65,20 @@ struct sched_limits dispatcher_limits(struct dispatcher *d)
 
 int dispatcher_set_shares(struct dispatcher *d, const struct sched_shares *shares)
 {
-	(void)d;
-	(void)shares;
-	return 0;
+	int err;
+
+	lock_take(&d->lock);
+	err = sched_set_shares(&d->queue, shares);
+	lock_drop(&d->lock);
+	return err;
 }
 
 unsigned int dispatcher_flows(struct dispatcher *d, struct flow_stats *stats, unsigned int max)
 {
-	(void)d;
-	(void)stats;
-	(void)max;
-	return 0;
+	unsigned int n;
+
+	lock_take(&d->lock);
+	n = sched_flows(&d->queue, stats, max);
+	lock_drop(&d->lock);
+	return n;
 }

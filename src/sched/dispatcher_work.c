@@ -95,7 +95,7 @@ static void answer_unlock(struct dispatcher *d, struct sched_list *woken)
 
 	if (!d->stopping && are_many(woken) && keep_spare(d)) {
 		TAILQ_FOREACH(r, woken, link)
-			sched_answer_later(&d->queue, r->len);
+			sched_answer_later(&d->queue, r);
 		TAILQ_CONCAT(&d->answers, woken, link);
 		pthread_cond_signal(&d->work);
 	}
@@ -107,18 +107,20 @@ static void answer_unlock(struct dispatcher *d, struct sched_list *woken)
 static bool answer_one(struct dispatcher *d)
 {
 	struct sched_req *r = TAILQ_FIRST(&d->answers);
+	struct sched_flow *f;
 	uint64_t len;
 
 	if (!r || d->answerers == DISPATCHER_ANSWERERS_MAX)
 		return false;
 	TAILQ_REMOVE(&d->answers, r, link);
 	len = r->len;
+	f = r->in;
 	d->answerers++;
 	lock_drop(&d->lock);
 	r->ops->complete(r);
 	lock_take(&d->lock);
 	d->answerers--;
-	sched_answered(&d->queue, len);
+	sched_answered(&d->queue, f, len);
 	return true;
 }
 
@@ -237,7 +239,7 @@ bool dispatcher_gap(struct dispatcher *d, struct sched_req *r, uint64_t slice)
 	bool served = false;
 
 	lock_take(&d->lock);
-	while ((small = sched_next_in_gap(&d->queue, slice, !served, d->ops->now()))) {
+	while ((small = sched_next_in_gap(&d->queue, r, slice, !served, d->ops->now()))) {
 		served = true;
 		serve(d, small);
 		dispatcher_sign(d, r);

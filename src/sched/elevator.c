@@ -13,7 +13,7 @@ struct elevator {
 	struct order all; /* by address */
 };
 
-static void add(void *state, struct sched_req *r)
+static void add(void *state, void *shared, struct sched_req *r)
 {
 	struct elevator *e = state;
 

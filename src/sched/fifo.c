@@ -6,7 +6,7 @@ struct fifo {
 	struct order all; /* by arrival */
 };
 
-static void add(void *state, struct sched_req *r)
+static void add(void *state, void *shared, struct sched_req *r)
 {
 	struct fifo *f = state;
 

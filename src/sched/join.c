@@ -47,21 +47,58 @@ struct sched_req *chunk_for(struct sched_queue *q, const struct sched_req *r)
 	return first ? last : NULL;
 }
 
+/* TO, which is queued, goes over to the flow of R: that one waits, and pays. */
+static void rehome(struct sched_queue *q, struct sched_req *to, const struct sched_req *r)
+{
+	queue_delist(q, to);
+	to->in->stats.queued[to->class]--;
+	to->in->refs--;
+	to->in->requests--;
+	to->in = r->in;
+	to->in->stats.queued[to->class]++;
+	to->in->refs++;
+	to->in->requests++;
+	to->wanted = false; /* promote() puts it in its place */
+	queue_enlist(q, to);
+}
+
+/* The last one of TO's flow that waits came at this time, or R did. */
+static uint64_t last_arrival(const struct sched_req *to, const struct sched_req *r)
+{
+	const struct sched_req *last = TAILQ_LAST(&to->in->waiting, sched_list);
+
+	return last && last->arrival > r->arrival ? last->arrival : r->arrival;
+}
+
+/* TO is waited for since R's arrival, as far as that is of its flow: it has its place. */
+static void place(struct sched_req *to, struct sched_req *r)
+{
+	struct sched_list *waiting = &to->in->waiting;
+
+	if (to->wanted)
+		TAILQ_REMOVE(waiting, to, wait);
+	if (r->state == REQ_QUEUED && r->in == to->in) { /* TO absorbs it */
+		to->arrival = r->arrival;
+		TAILQ_INSERT_BEFORE(r, to, wait);
+	} else {
+		to->arrival = last_arrival(to, r);
+		TAILQ_INSERT_TAIL(waiting, to, wait);
+	}
+}
+
 /* The demand R waits for TO: for TO's place among those waited for the older of the two counts. */
 static void promote(struct sched_queue *q, struct sched_req *to, struct sched_req *r)
 {
-	if (to->wanted && to->arrival <= r->arrival)
+	bool listed = to->state == REQ_QUEUED && !is_parked(q, to);
+
+	if (listed && to->in != r->in && flow_is_behind(r->in, to->in))
+		rehome(q, to, r);
+	if (to->wanted && (to->arrival <= r->arrival || to->in != r->in))
 		return;
-	if (to->state == REQ_QUEUED && !is_parked(q, to)) {
-		if (to->wanted)
-			TAILQ_REMOVE(&q->waiting, to, wait);
-		if (r->state == REQ_QUEUED &&
-		    !is_parked(q, r)) /* it takes the place of R, which is absorbed */
-			TAILQ_INSERT_BEFORE(r, to, wait);
-		else
-			TAILQ_INSERT_TAIL(&q->waiting, to, wait);
-	}
-	to->arrival = r->arrival;
+	if (listed)
+		place(to, r);
+	else
+		to->arrival = r->arrival;
 	to->wanted = true;
 }
 
@@ -128,6 +165,8 @@ void wake(struct sched_queue *q, struct sched_req *r, uint64_t upto, uint64_t no
 		q->joined--;
 		q->held -= w->len;
 		account_wait(q, w, now);
+		flow_unqueue(w);
+		flow_leave(w, now);
 		TAILQ_INSERT_TAIL(woken, w, link);
 	}
 }

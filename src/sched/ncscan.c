@@ -10,7 +10,7 @@ struct ncscan {
 	unsigned int current;
 };
 
-static void add(void *state, struct sched_req *r)
+static void add(void *state, void *shared, struct sched_req *r)
 {
 	struct ncscan *s = state;
 

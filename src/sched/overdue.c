@@ -13,7 +13,8 @@
  * of their addresses, beginning with the oldest. While the disk bears the load that is a handful,
  * which is over before the next one is overdue, and a handful goes oldest first; beyond it, half the
  * queue, whose scan is as dense as the policy's. After a batch the policy has the disk for as long
- * as the batch took: what is overdue gets half of the time that reads have.
+ * as the batch took: what is overdue gets half of the time that reads have. All this is of one flow, and
+ * goes on in its visits: nobody waits for the thousands of another.
  */
 #include <assert.h>
 
@@ -23,12 +24,13 @@
 #define OVERDUE_FEW 8
 
 /* Reads, of those that somebody waits for, that have waited half of Max_Wait; counts to MAX. */
-static uint32_t count_old(const struct sched_queue *q, uint64_t now, uint32_t max)
+static uint32_t count_old(const struct sched_queue *q, const struct sched_flow *f, uint64_t now,
+			  uint32_t max)
 {
 	const struct sched_req *r;
 	uint32_t n = 0;
 
-	TAILQ_FOREACH(r, &q->waiting, wait) {
+	TAILQ_FOREACH(r, &f->waiting, wait) {
 		if (n == max || now - r->arrival < q->limits.cost.max_wait / 2)
 			break; /* by arrival: nor have those behind it */
 		n++;
@@ -36,25 +38,25 @@ static uint32_t count_old(const struct sched_queue *q, uint64_t now, uint32_t ma
 	return n;
 }
 
-static void freeze(struct sched_queue *q, uint64_t now)
+static void freeze(struct sched_queue *q, struct sched_flow *f, uint64_t now)
 {
-	bool few = count_old(q, now, OVERDUE_FEW + 1) <= OVERDUE_FEW;
-	struct sched_req *r = TAILQ_FIRST(&q->waiting);
+	bool few = count_old(q, f, now, OVERDUE_FEW + 1) <= OVERDUE_FEW;
+	struct sched_req *r = TAILQ_FIRST(&f->waiting);
 
-	q->overdue.at = few ? 0 : r->block;
-	q->overdue.begun = now;
-	q->overdue.open = true;
+	f->overdue.at = few ? 0 : r->block;
+	f->overdue.begun = now;
+	f->overdue.open = true;
 	for (; r && now - r->arrival >= q->limits.cost.max_wait / 2; r = TAILQ_NEXT(r, wait)) {
-		q->policy->remove(q->policy_state, r);
-		order_insert(&q->overdue.batch, &r->order, few ? r->arrival : r->block,
+		q->policy->remove(f->policy_state, r);
+		order_insert(&f->overdue.batch, &r->order, few ? r->arrival : r->block,
 			     r->sequence);
 	}
 }
 
-struct sched_req *overdue_pick(struct sched_queue *q, uint64_t now)
+struct sched_req *overdue_pick(struct sched_queue *q, struct sched_flow *f, uint64_t now)
 {
-	struct sched_overdue *o = &q->overdue;
-	const struct sched_req *oldest = TAILQ_FIRST(&q->waiting);
+	struct sched_overdue *o = &f->overdue;
+	const struct sched_req *oldest = TAILQ_FIRST(&f->waiting);
 	struct sched_req *r;
 
 	if (!o->batch.n && o->open) {
@@ -64,7 +66,7 @@ struct sched_req *overdue_pick(struct sched_queue *q, uint64_t now)
 	if (!o->batch.n) {
 		if (!oldest || now - oldest->arrival < q->limits.cost.max_wait || now < o->resume)
 			return NULL;
-		freeze(q, now);
+		freeze(q, f, now);
 	}
 	r = ordered_req(order_scan(&o->batch, o->at));
 	assert(r);

@@ -21,7 +21,12 @@ static inline uint32_t sched_reads(const struct sched_queue *q)
 	return q->queued - q->by_class[SCHED_WRITEBACK];
 }
 
-/* remove.c: takes a queued request out of all that is queued. */
+/* enlist.c: what R is under POLICY. */
+enum flow_kind flow_kind_of(const struct sched_policy *policy, const struct sched_req *r);
+/* R is queued in its flow's lists and the policy's order; or no more, parked or not. */
+void queue_enlist(struct sched_queue *q, struct sched_req *r);
+void queue_delist(struct sched_queue *q, struct sched_req *r);
+/* ... takes a queued request out of all that is queued. */
 void queue_remove(struct sched_queue *q, struct sched_req *r);
 
 /* join.c */
@@ -40,12 +45,70 @@ void merge(struct sched_queue *q, struct sched_req *r);
 void wake(struct sched_queue *q, struct sched_req *r, uint64_t upto, uint64_t now,
 	  struct sched_list *woken);
 
-/* overdue.c: the read beyond Max_Wait that goes to the disk now, without removing it; NULL: none. */
-struct sched_req *overdue_pick(struct sched_queue *q, uint64_t now);
-static inline bool is_overdue(const struct sched_queue *q, const struct sched_req *r)
+/* overdue.c: F's read beyond Max_Wait that goes to the disk now, without removing it; NULL: none. */
+struct sched_req *overdue_pick(struct sched_queue *q, struct sched_flow *f, uint64_t now);
+static inline bool is_overdue(const struct sched_req *r)
 {
-	return r->order.in == &q->overdue.batch;
+	return r->order.in == &r->in->overdue.batch;
 }
+
+/* flow_tree.c: 0 or ENOMEM. */
+int flows_init(struct sched_queue *q);
+/* What is queued is lost from it. */
+void flows_fini(struct sched_queue *q);
+/* The flow of ID, made if new; where there is no memory, nobody's. */
+struct sched_flow *flow_get(struct sched_queue *q, const struct flow_id *id);
+/* A request of KIND is queued for F, or is no more. */
+void flow_backlog_add(struct sched_queue *q, struct sched_flow *f, enum flow_kind kind);
+void flow_backlog_remove(struct sched_queue *q, struct sched_flow *f, enum flow_kind kind);
+/* Those with something of KIND, by virtual time: the first, the next; NULL: none. */
+struct sched_group *group_first(const struct sched_queue *q, enum flow_kind kind);
+struct sched_group *group_next(const struct sched_group *g, enum flow_kind kind);
+struct sched_flow *flow_first(const struct sched_group *g, enum flow_kind kind);
+uint32_t group_weight(const struct sched_group *g); /* as it counts now */
+bool group_is_export(const struct sched_group *g);
+/* NS of disk time at WEIGHT, as virtual time. */
+uint64_t flow_virtual(uint64_t ns, uint32_t weight);
+/* F is served next: newcomers begin where it stands. */
+void flow_serve(struct sched_queue *q, struct sched_flow *f);
+/* F has had NS of disk time. */
+void flow_charge(struct sched_queue *q, struct sched_flow *f, uint64_t ns);
+
+/* flow_visit.c: F, a small read of which came at SINCE (ns), has small reads queued, or no more. */
+void flow_promise(struct sched_queue *q, struct sched_flow *f, uint64_t since);
+/* The read to serve next, without removing it; NULL: none, or the disk waits. */
+struct sched_req *flow_pick(struct sched_queue *q, uint64_t now);
+/* The same within CHUNK. */
+struct sched_req *flow_pick_in_gap(struct sched_queue *q, struct sched_req *chunk, bool first,
+				   uint64_t now);
+/* How many reads such a gap would serve, as far as that makes turns longer. */
+uint32_t flow_gap_reads(const struct sched_queue *q, const struct sched_req *chunk);
+/* The disk waits for the next read of whom it has just served. */
+bool flow_waits(struct sched_queue *q, uint64_t now);
+/* R is the only read queued: whether it may go now, which it then does. */
+bool flow_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now);
+/* R has left the disk. */
+void flow_served(struct sched_queue *q, const struct sched_req *r, uint64_t now);
+/* F asks for a read. */
+void flow_thought(struct sched_flow *f, uint64_t now);
+/* A group other than G has reads queued and is further behind. */
+bool flow_reads_behind(const struct sched_queue *q, const struct sched_group *g);
+/* F comes before G. */
+bool flow_is_behind(const struct sched_flow *f, const struct sched_flow *g);
+
+/* flow_account.c: R runs, or is out of the disk's way for a while: nothing happens a second time. */
+void clock_start(struct sched_queue *q, struct sched_req *r, uint64_t now);
+void clock_stop(struct sched_queue *q, struct sched_req *r, uint64_t now);
+/* Disk time that R has had (ns). */
+uint64_t clock_had(struct sched_queue *q, const struct sched_req *r, uint64_t now);
+/* R, of the flow R->in, comes; has waited for WAIT ns; was served; leaves the queue; has gone. */
+void flow_enter(struct sched_queue *q, struct sched_req *r, uint64_t now);
+void flow_count_wait(const struct sched_req *r, unsigned int bucket, uint64_t wait);
+void flow_count_served(const struct sched_req *r);
+void flow_unqueue(const struct sched_req *r);
+void flow_leave(const struct sched_req *r, uint64_t now);
+/* Whether the flow of R may have it too: no more than is free, READS of queue_max being taken. */
+bool flow_has_room(const struct sched_queue *q, const struct sched_req *r, uint32_t reads);
 
 /* stall.c: whether reads of FILE hang, more than one. */
 bool file_hangs(const struct sched_queue *q, uint64_t file);
@@ -56,12 +119,8 @@ static inline bool is_parked(const struct sched_queue *q, const struct sched_req
 	return r->order.in == &q->parked;
 }
 
-/* writeback_turn.c: R was queued. */
-void writeback_add(struct sched_queue *q, struct sched_req *r);
-/* The write-back that goes to the disk now, without removing it; NULL: none is due. */
+/* writeback_turn.c: the write-back that goes to the disk now, without removing it; NULL: none is due. */
 struct sched_req *writeback_pick(struct sched_queue *q, uint64_t now);
-/* R leaves the queue for the disk. */
-void writeback_remove(struct sched_queue *q, struct sched_req *r);
 /* R, of any class, has left the disk (or was dropped). */
 void writeback_account(struct sched_queue *q, const struct sched_req *r, uint64_t now);
 

@@ -8,14 +8,16 @@
 
 /*
  * A policy sees reads only, and keeps each in an order of its own with the node `order` of the
- * request. Its state is its own: SIZE bytes of zeros when the policy is set, freed when another one
- * is; of the queue it may look at all and change nothing.
+ * request. Its state is its own, SIZE bytes for each flow: zeros when the policy is set or the flow
+ * begins, freed when another one is set or it is forgotten; it sees the reads of its flow only. Of the
+ * queue it may look at all and change nothing.
  */
 struct sched_policy {
 	const char *name;
 	size_t size;
-	/* R was queued. */
-	void (*add)(void *state, struct sched_req *r);
+	size_t shared;
+	/* R was queued. SHARED: SHARED bytes for all flows together, zeros at first. */
+	void (*add)(void *state, void *shared, struct sched_req *r);
 	/* R leaves the policy: picked, absorbed by a chunk, merged, or past Max_Wait. */
 	void (*remove)(void *state, struct sched_req *r);
 	/* The request to serve next, without removing it; NULL only if it has none. */

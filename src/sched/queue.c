@@ -20,24 +20,24 @@ int sched_queue_init(struct sched_queue *q, const struct sched_policy *policy,
 {
 	memset(q, 0, sizeof(*q));
 	q->policy = policy;
-	q->policy_state = calloc(1, policy->size);
-	if (!q->policy_state)
-		return ENOMEM;
 	q->limits = *limits;
 	TAILQ_INIT(&q->aged);
-	TAILQ_INIT(&q->waiting);
 	TAILQ_INIT(&q->active);
 	TAILQ_INIT(&q->stuck);
-	TAILQ_INIT(&q->writeback.wanted);
 	for (int i = 0; i < SCHED_FILE_HASH; i++)
 		TAILQ_INIT(&q->chunks[i]);
-	return 0;
+	q->policy_shared = calloc(1, policy->shared + 1);
+	if (q->policy_shared && !flows_init(q))
+		return 0;
+	sched_queue_fini(q);
+	return ENOMEM;
 }
 
 void sched_queue_fini(struct sched_queue *q)
 {
-	free(q->policy_state);
-	q->policy_state = NULL;
+	flows_fini(q);
+	free(q->policy_shared);
+	q->policy_shared = NULL;
 }
 
 /* ---- coming ------------------------------------------------------------------------------ */
@@ -45,41 +45,45 @@ void sched_queue_fini(struct sched_queue *q)
 static bool has_room(const struct sched_queue *q, const struct sched_req *r)
 {
 	const struct sched_limits *l = &q->limits;
+	uint32_t reads = sched_reads(q) + q->joined + q->answering;
 
 	/* write-backs that are held back must not leave reads without a place, nor a COMMIT that waits */
 	if (r->class == SCHED_WRITEBACK)
 		return r->wanted || q->by_class[SCHED_WRITEBACK] < l->queue_max;
-	if (sched_reads(q) + q->joined + q->answering >= l->queue_max)
+	if (reads >= l->queue_max)
 		return false;
 	/* one goes in however long it is */
-	return r->class != SCHED_DEMAND || !q->held || q->held + r->len <= l->queue_bytes;
+	if (r->class == SCHED_DEMAND && q->held && q->held + r->len > l->queue_bytes)
+		return false;
+	return flow_has_room(q, r, reads);
 }
 
 static void add_read(struct sched_queue *q, struct sched_req *r)
 {
 	TAILQ_INSERT_TAIL(&q->aged, r, age);
+	if (q->stalled && file_hangs(q, r->file))
+		park(q, r);
+	else
+		queue_enlist(q, r);
 	if (r->class == SCHED_PREFETCH) {
 		absorb(q, r); /* may bring it among those waited for */
 		chunk_add(q, r);
 	} else {
-		TAILQ_INSERT_TAIL(&q->waiting, r, wait);
 		order_insert(&q->places, &r->place, r->file, r->offset);
 	}
-	if (q->stalled && file_hangs(q, r->file))
-		park(q, r);
-	else
-		q->policy->add(q->policy_state, r);
 }
 
-static enum sched_verdict enter(struct sched_queue *q, struct sched_req *r)
+static enum sched_verdict enter(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
 	struct sched_req *chunk = r->class == SCHED_DEMAND ? chunk_for(q, r) : NULL;
 
 	if (chunk && chunk->state == REQ_RUNNING && chunk->progress >= req_end(r))
 		return SCHED_RESIDENT;
+	r->in = flow_get(q, &r->flow);
 	if (!has_room(q, r))
 		return SCHED_FULL;
 	q->stats.submitted[r->class]++;
+	flow_enter(q, r, now);
 	if (r->class == SCHED_DEMAND)
 		q->held += r->len;
 	if (chunk) {
@@ -91,8 +95,9 @@ static enum sched_verdict enter(struct sched_queue *q, struct sched_req *r)
 	r->state = REQ_QUEUED;
 	q->queued++;
 	q->by_class[r->class]++;
+	r->in->stats.queued[r->class]++;
 	if (r->class == SCHED_WRITEBACK)
-		writeback_add(q, r);
+		queue_enlist(q, r);
 	else
 		add_read(q, r);
 	return SCHED_ADDED;
@@ -104,6 +109,7 @@ enum sched_verdict sched_submit(struct sched_queue *q, struct sched_req *r, uint
 
 	if (verdict == SCHED_FULL) {
 		q->stats.refused++;
+		r->in->stats.refused++;
 		trace(TRACE_SUBMIT, r->file, r->offset, r->len, r->class, verdict);
 	}
 	return verdict;
@@ -117,14 +123,20 @@ enum sched_verdict sched_submit_again(struct sched_queue *q, struct sched_req *r
 	r->arrival = r->submitted = now;
 	if (r->class != SCHED_WRITEBACK)
 		r->wanted = r->class == SCHED_DEMAND;
-	r->dropped = r->in_gap = r->stalled = r->hung = false;
+	r->dropped = r->in_gap = r->stalled = r->hung = r->on_clock = false;
+	r->disk_time = 0;
 	r->progress = r->offset;
 	r->io_len = r->len;
 	r->order.in = r->place.in = NULL;
 	TAILQ_INIT(&r->waiters);
+<<<<<<< HEAD
 	verdict = enter(q, r);
 	if (verdict != SCHED_FULL)
 		trace(TRACE_SUBMIT, r->file, r->offset, r->len, r->class, verdict);
+=======
+	verdict = enter(q, r, now);
+	trace(TRACE_SUBMIT, r->file, r->offset, r->len, r->class, verdict);
+>>>>>>> b06c90f (sched: flows: disk time divided among clients and exports, by weight)
 	return verdict;
 }
 
@@ -140,12 +152,17 @@ static struct sched_req *hand_out(struct sched_queue *q, struct sched_req *r, ui
 {
 	r->dropped = is_too_old(q, r, now);
 	q->stats.dropped += r->dropped;
+	if (r->class == SCHED_WRITEBACK)
+		flow_serve(q, r->in);
 	queue_remove(q, r);
 	r->state = REQ_RUNNING;
 	r->started = r->sign = now;
+	clock_start(q, r, now);
+	r->in->stats.running++;
 	TAILQ_INSERT_TAIL(&q->active, r, age);
 	if (r->class == SCHED_DEMAND)
 		merge(q, r);
+	flow_unqueue(r);
 	q->running++;
 	if (!r->dropped)
 		q->head = r->block + r->io_len;
@@ -163,35 +180,43 @@ struct sched_req *sched_next(struct sched_queue *q, uint64_t now)
 		return hand_out(q, r, now);
 	r = writeback_pick(q, now);
 	if (!r)
-		r = overdue_pick(q, now);
-	if (!r && sched_reads(q) > q->parked.n)
-		r = q->policy->pick(q->policy_state, q);
+		r = flow_pick(q, now);
 	return r ? hand_out(q, r, now) : NULL; /* write-backs are queued, and held back */
 }
 
 bool sched_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
 	if (r->state != REQ_QUEUED || is_parked(q, r) || sched_reads(q) != 1 ||
-	    writeback_pick(q, now))
+	    writeback_pick(q, now) || !flow_next_is(q, r, now))
 		return false;
-	q->policy->pick(q->policy_state, q); /* what it notes of its picks */
+	q->policy->pick(r->in->policy_state, q); /* what it notes of its picks */
 	hand_out(q, r, now);
 	return true;
 }
 
-struct sched_req *sched_next_in_gap(struct sched_queue *q, uint64_t slice, bool first, uint64_t now)
+static struct sched_req *pick_in_gap(struct sched_queue *q, struct sched_req *chunk, uint64_t slice,
+				     bool first, uint64_t now)
 {
-	struct sched_req *r;
+	uint32_t n = q->policy->gap ? flow_gap_reads(q, chunk) : 0;
 
-	if (!q->policy->gap || !q->by_class[SCHED_DEMAND])
-		return NULL;
-	if (first && slice < cost_slice(&q->cost, &q->limits.cost, q->by_class[SCHED_DEMAND]))
+	if (!n || (first && slice < cost_slice(&q->cost, &q->limits.cost, n)))
 		return NULL;
 	if (!first && writeback_pick(q, now)) /* its turn comes after this one */
 		return NULL;
-	r = q->policy->gap(q->policy_state, q, first);
-	if (!r)
+	return flow_pick_in_gap(q, chunk, first, now);
+}
+
+struct sched_req *sched_next_in_gap(struct sched_queue *q, struct sched_req *chunk, uint64_t slice,
+				    bool first, uint64_t now)
+{
+	struct sched_req *r = pick_in_gap(q, chunk, slice, first, now);
+
+	if (!r) {
+		if (!chunk->on_clock && !chunk->stalled) /* it goes on */
+			clock_start(q, chunk, now);
 		return NULL;
+	}
+	clock_stop(q, chunk, now); /* the disk goes elsewhere */
 	q->gap_opened = true;
 	r->in_gap = true;
 	return hand_out(q, r, now);
@@ -237,7 +262,11 @@ void sched_done(struct sched_queue *q, struct sched_req *r, uint64_t now, struct
 {
 	assert(r->state == REQ_RUNNING);
 	sched_sign(q, r, now);
+	clock_stop(q, r, now);
+	r->in->stats.running--;
 	writeback_account(q, r, now);
+	flow_served(q, r, now);
+	flow_count_served(r);
 	TAILQ_REMOVE(&q->active, r, age);
 	q->running--;
 	if (r->class == SCHED_DEMAND) {
@@ -249,21 +278,30 @@ void sched_done(struct sched_queue *q, struct sched_req *r, uint64_t now, struct
 	}
 	if (!r->dropped)
 		q->stats.bytes[r->class] += r->io_len;
+	flow_leave(r, now);
 	wake(q, r, UINT64_MAX, now, woken);
 	r->state = REQ_IDLE;
 }
 
-void sched_answer_later(struct sched_queue *q, uint64_t len)
+void sched_answer_later(struct sched_queue *q, struct sched_req *r)
 {
+	struct sched_flow *f = r->in;
+
 	q->answering++;
-	q->held += len;
+	q->held += r->len;
+	f->refs++;
+	f->requests++;
+	f->held += r->len;
 }
 
-void sched_answered(struct sched_queue *q, uint64_t len)
+void sched_answered(struct sched_queue *q, struct sched_flow *f, uint64_t len)
 {
-	assert(q->answering && q->held >= len);
+	assert(q->answering && q->held >= len && f->refs && f->requests && f->held >= len);
 	q->answering--;
 	q->held -= len;
+	f->refs--;
+	f->requests--;
+	f->held -= len;
 }
 
 /* ---- what it advises --------------------------------------------------------------------- */
@@ -289,28 +327,4 @@ uint64_t sched_chunk(const struct sched_queue *q)
 {
 	return cost_chunk(&q->cost, &q->limits.cost, sched_streams(q),
 			  q->gap_demand > DEMANDS_ABOUT);
-}
-
-int sched_set_policy(struct sched_queue *q, const struct sched_policy *policy)
-{
-	struct sched_req *r;
-	void *state;
-
-	if (policy == q->policy)
-		return 0;
-	state = calloc(1, policy->size);
-	if (!state)
-		return ENOMEM;
-	/* all start level: being queued again is no turn had */
-	TAILQ_FOREACH(r, &q->aged, age) {
-		if (is_overdue(q, r) || is_parked(q, r))
-			continue;
-		q->policy->remove(q->policy_state, r);
-		policy->add(state, r);
-	}
-	free(q->policy_state);
-	q->policy = policy;
-	q->policy_state = state;
-	q->stats.switches++;
-	return 0;
 }

@@ -3,7 +3,8 @@
  * The dispatch queue of one device: what waits for the disk, and in which order it gets it.
  *
  *            submit                     next                        progress / done
- *   request ---------> [ policy's order ] ---------> running on disk ---------> waiters woken
+ *   request ---------> [ policy's order, ] --------> running on disk ---------> waiters woken
+ *              |         |  a flow's own                  |
  *              |         |     ^       ^                  |
  *              |         |     |       |                  '--> stalled: no sign of life for Stall_Time,
  *              |         |     |       |                       others pass it (stall.c)
@@ -24,10 +25,12 @@
  * that has grown older than Prefetch_Max_Age is dropped.
  *
  * What next() chooses from, in this order: prefetches to be dropped; a write-back that is due, with
- * its share of the disk's time; overdue reads, at most half of the rest; what the policy picks.
+ * its share of the disk's time; of the flow whose visit it is (flow_visit.c) overdue reads, at most
+ * half of its time, else what the policy picks.
  *
  * Bounded: reads queued, joined and being answered by queue_max, and by queue_bytes of replies, for
- * each READ owns its reply buffer; write-backs queued by queue_max; stalled ones by
+ * each READ owns its reply buffer (and one client may hold as much as is free: one alone half, two a
+ * third each; Choudhury & Hahne's dynamic threshold, 1998); write-backs queued by queue_max; stalled by
  * SCHED_STALLED_MAX. Beyond a bound the verdict is SCHED_FULL: the caller does without the queue, on
  * its own thread, which holds its client back.
  *
@@ -44,15 +47,12 @@
 #include <sys/queue.h>
 
 #include "sched/cost.h"
-#include "sched/flow.h"
+#include "sched/flows.h"
 #include "sched/order.h"
 
 enum sched_class { SCHED_DEMAND, SCHED_PREFETCH, SCHED_WRITEBACK, SCHED_CLASSES };
 
-TAILQ_HEAD(sched_list, sched_req);
-
 struct dispatcher;
-struct sched_req;
 
 /* What "doing" a request means, by its class: the submitter's. Called without any lock. */
 struct sched_req_ops {
@@ -83,10 +83,16 @@ struct sched_req {
 	/* The queue's. */
 	enum sched_state state;
 	bool wanted; /* a demand read waits: it is one, or it was joined by one; or a COMMIT does */
-	bool dropped;	    /* handed out to be finished without I/O: too old */
-	bool in_gap;	    /* handed out in a gap of another */
-	bool stalled;	    /* running, and no sign of life for Stall_Time */
-	bool hung;	    /* it has stalled, now or before */
+	bool dropped;  /* handed out to be finished without I/O: too old */
+	bool in_gap;   /* handed out in a gap of another */
+	bool stalled;  /* running, and no sign of life for Stall_Time */
+	bool hung;     /* it has stalled, now or before */
+	bool on_clock; /* running, and the disk is not elsewhere: in a gap of it, or past it */
+	enum flow_kind kind;   /* queued */
+	struct sched_flow *in; /* whom it is charged to */
+	struct flow_id behind; /* who had the disk when it came; 0: nobody else */
+	uint64_t disk_time;    /* ns that it has had of the disk; ... up to this sum of the clock */
+	uint64_t clock_from;
 	uint64_t arrival;   /* ns; of the oldest demand that waits for it, if one does */
 	uint64_t submitted; /* ns */
 	uint64_t started;   /* ns; running */
@@ -101,6 +107,8 @@ struct sched_req {
 	struct order_node place;
 	/* Reads queued, by submission; running: by sign of life. */
 	TAILQ_ENTRY(sched_req) age;
+	/* The same of one flow, without those parked. */
+	TAILQ_ENTRY(sched_req) mine;
 	/* Reads queued that somebody waits for, by arrival; write-backs that a COMMIT waits for. */
 	TAILQ_ENTRY(sched_req) wait;
 	/* The waiters of another, or woken. */
@@ -137,8 +145,6 @@ struct sched_policy;
 
 /* writeback_turn.c's. */
 struct sched_writeback {
-	struct order queued;	  /* by device address */
-	struct sched_list wanted; /* those of them that a COMMIT waits for, by its arrival */
 	double share;	  /* of the disk's time while reads use it: 0 defers, set from outside */
 	uint32_t running; /* and not stalled */
 	bool hurry;	  /* no more holding back: the end is near */
@@ -147,21 +153,12 @@ struct sched_writeback {
 	uint64_t demand_ended;	/* ... a demand read */
 };
 
-/* overdue.c's. */
-struct sched_overdue {
-	struct order batch; /* by device address, or by arrival where it is a handful */
-	bool open;	    /* a batch is being served, or its last one is */
-	uint64_t at;	    /* where its scan goes on */
-	uint64_t begun;	    /* ns: the present or last batch */
-	uint64_t resume;    /* ns: no batch before */
-};
-
 /* Requests that may count as stalled at a time: so many more are let to the disk. */
 #define SCHED_STALLED_MAX 16
 #define SCHED_FILE_HASH	  256
 struct sched_queue {
 	const struct sched_policy *policy;
-	void *policy_state; /* the policy's own */
+	void *policy_shared; /* what the policy keeps for all flows together */
 	struct sched_limits limits;
 	struct sched_stats stats;
 	struct cost_model cost;
@@ -175,13 +172,13 @@ struct sched_queue {
 	uint32_t joined;		 /* demands that wait for a chunk, or merged into another */
 	uint32_t answering;		 /* woken ones handed over to be answered */
 	uint64_t held;			 /* bytes of demands queued, joined, running, answering */
-	struct sched_list aged, waiting; /* reads queued: all, by submission; wanted, by arrival */
+	struct sched_list aged;		 /* reads queued, by submission */
 	struct sched_list active, stuck; /* running, by sign of life; stalled */
 	struct sched_list chunks[SCHED_FILE_HASH];
 	struct order places; /* queued demands, by file and offset */
 	struct order parked; /* reads queued of files that hang, by file: stall.c */
 	struct sched_writeback writeback;
-	struct sched_overdue overdue;
+	struct sched_flows flows;
 };
 
 enum sched_verdict {
@@ -209,12 +206,12 @@ struct sched_req *sched_next(struct sched_queue *q, uint64_t now);
 /* The same if that is R, the only read queued; else false, and nothing happens. */
 bool sched_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now);
 /*
- * A small demand read to serve in a gap of a chunk that has been running for SLICE ns; NULL when
+ * A small demand read to serve in a gap of CHUNK, which has been running for SLICE ns; NULL when
  * none waits, it is too early, a write-back's turn has come, or the policy has no gaps. FIRST: of
  * this gap. Handed out as by sched_next().
  */
-struct sched_req *sched_next_in_gap(struct sched_queue *q, uint64_t slice, bool first,
-				    uint64_t now);
+struct sched_req *sched_next_in_gap(struct sched_queue *q, struct sched_req *chunk, uint64_t slice,
+				    bool first, uint64_t now);
 /*
  * Of the running R all up to the file offset UPTO has arrived: moves waiters served by it to WOKEN.
  */
@@ -225,11 +222,11 @@ uint64_t sched_shorten(struct sched_queue *q, struct sched_req *r, uint64_t len)
 /* R is over: all its waiters move to WOKEN, and R is the caller's again. */
 void sched_done(struct sched_queue *q, struct sched_req *r, uint64_t now, struct sched_list *woken);
 /*
- * A woken one that is not answered at once keeps its place, and its bytes, until it is: LEN bytes.
- * The two are called in pairs.
+ * A woken one that is not answered at once keeps its place, and its bytes, until it is: LEN bytes of
+ * its flow, R->in. The two are called in pairs.
  */
-void sched_answer_later(struct sched_queue *q, uint64_t len);
-void sched_answered(struct sched_queue *q, uint64_t len);
+void sched_answer_later(struct sched_queue *q, struct sched_req *r);
+void sched_answered(struct sched_queue *q, struct sched_flow *f, uint64_t len);
 /* One read of LEN bytes at device address BLOCK took SERVICE ns: for the cost model. */
 void sched_observe(struct sched_queue *q, uint64_t block, uint64_t len, uint64_t service);
 /* Bytes a chunk should have now. */
@@ -253,6 +250,10 @@ void sched_want(struct sched_queue *q, struct sched_req *r, uint64_t now);
  * clock); UINT64_MAX: not until then.
  */
 uint64_t sched_hold_until(const struct sched_queue *q, uint64_t now);
+/* Who may have how much, copied. ENOMEM: as before. Without it all clients are alike. */
+int sched_set_shares(struct sched_queue *q, const struct sched_shares *shares);
+/* Up to MAX flows, the most lately active first; returns how many there are. */
+unsigned int sched_flows(const struct sched_queue *q, struct flow_stats *stats, unsigned int max);
 /* How long one write-back should keep the disk now (ns): short while demand reads are about. */
 uint64_t sched_writeback_slice(const struct sched_queue *q, uint64_t now);
 /* stall.c: a running one that has given no sign of life for Stall_Time, and is stalled from now on;

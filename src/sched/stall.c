@@ -38,18 +38,13 @@ bool file_hangs(const struct sched_queue *q, uint64_t file)
 void park(struct sched_queue *q, struct sched_req *r)
 {
 	order_insert(&q->parked, &r->order, r->file, r->sequence);
-	if (r->wanted)
-		TAILQ_REMOVE(&q->waiting, r, wait);
 }
 
 static void park_one(struct sched_queue *q, struct sched_req *r)
 {
 	if (r->state != REQ_QUEUED || is_parked(q, r))
 		return;
-	if (is_overdue(q, r))
-		order_remove(&r->order);
-	else
-		q->policy->remove(q->policy_state, r);
+	queue_delist(q, r);
 	park(q, r);
 }
 
@@ -72,11 +67,9 @@ static void unpark_file(struct sched_queue *q, uint64_t file, uint64_t now)
 
 	while ((r = ordered_req(order_from(&q->parked, file, 0))) && r->file == file) {
 		order_remove(&r->order);
-		if (r->wanted) {
+		if (r->wanted)
 			r->arrival = now;
-			TAILQ_INSERT_TAIL(&q->waiting, r, wait);
-		}
-		q->policy->add(q->policy_state, r);
+		queue_enlist(q, r);
 	}
 }
 
@@ -99,6 +92,7 @@ struct sched_req *sched_stall(struct sched_queue *q, uint64_t now)
 		return NULL;
 	assert(r && r->state == REQ_RUNNING && !r->stalled);
 	r->stalled = r->hung = true;
+	clock_stop(q, r, now); /* the disk is others' */
 	TAILQ_REMOVE(&q->active, r, age);
 	TAILQ_INSERT_TAIL(&q->stuck, r, age);
 	q->running--;
@@ -121,6 +115,7 @@ bool sched_sign(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	if (!stalled)
 		return false;
 	r->stalled = false;
+	clock_start(q, r, now);
 	q->stalled--;
 	q->running++;
 	q->writeback.running += r->class == SCHED_WRITEBACK;

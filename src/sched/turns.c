@@ -31,9 +31,13 @@ struct turns {
 	unsigned int batch; /* which of the two is the present gap's */
 	bool gap_used;
 	uint64_t level; /* what the streams of the present scan have had, bytes */
+};
+
+/* What streams have had, of all flows: as far as there is room. */
+struct turns_streams {
 	struct {
 		uint64_t owner, had; /* bytes */
-	} streams[TURNS_STREAMS];    /* as far as there is room */
+	} stream[TURNS_STREAMS];
 };
 
 static struct order *gap_batch(struct turns *t)
@@ -42,18 +46,19 @@ static struct order *gap_batch(struct turns *t)
 }
 
 /* What its stream had before the chunk R, which it now has too. */
-static uint64_t had_before(struct turns *t, const struct sched_req *r)
+static uint64_t had_before(const struct turns *t, struct turns_streams *s,
+			   const struct sched_req *r)
 {
 	uint64_t slot = r->owner % TURNS_STREAMS, had = t->level;
 
-	if (t->streams[slot].owner == r->owner && t->streams[slot].had > had)
-		had = t->streams[slot].had;
-	t->streams[slot].owner = r->owner;
-	t->streams[slot].had = had + r->len;
+	if (s->stream[slot].owner == r->owner && s->stream[slot].had > had)
+		had = s->stream[slot].had;
+	s->stream[slot].owner = r->owner;
+	s->stream[slot].had = had + r->len;
 	return had;
 }
 
-static void add(void *state, struct sched_req *r)
+static void add(void *state, void *shared, struct sched_req *r)
 {
 	struct turns *t = state;
 
@@ -61,7 +66,7 @@ static void add(void *state, struct sched_req *r)
 		order_insert(&t->small[!t->batch], &r->order, r->block, r->sequence);
 		return;
 	}
-	r->tag = had_before(t, r);
+	r->tag = had_before(t, shared, r);
 	order_insert(&t->next, &r->order, r->tag, r->sequence);
 }
 
@@ -122,6 +127,7 @@ static struct sched_req *gap(void *state, const struct sched_queue *q, bool firs
 const struct sched_policy sched_turns = {
 	.name = "turns",
 	.size = sizeof(struct turns),
+	.shared = sizeof(struct turns_streams),
 	.add = add,
 	.remove = remove_req,
 	.pick = pick,

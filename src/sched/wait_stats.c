@@ -13,6 +13,7 @@ void account_wait(struct sched_queue *q, const struct sched_req *r, uint64_t now
 	if (wait > q->stats.wait_max)
 		q->stats.wait_max = wait;
 	q->stats.served[SCHED_DEMAND]++;
+	flow_count_wait(r, (unsigned int)bucket, wait);
 }
 
 uint64_t sched_wait_percentile(const struct sched_stats *s, double percent)

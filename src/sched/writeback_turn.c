@@ -32,7 +32,7 @@ static double share_of(const struct sched_queue *q)
 {
 	double share = q->writeback.share;
 
-	if (!TAILQ_EMPTY(&q->writeback.wanted) && q->limits.writeback_share > share)
+	if (q->flows.groups.backlogged[FLOW_COMMIT].n && q->limits.writeback_share > share)
 		share = q->limits.writeback_share;
 	return share;
 }
@@ -64,28 +64,29 @@ static uint64_t due_at(const struct sched_queue *q)
 	return idle < earned ? idle : earned;
 }
 
+/* The group whose write-back is next: the one that has had least, of those a COMMIT waits for first. */
+static struct sched_group *writer(const struct sched_queue *q)
+{
+	struct sched_group *g = group_first(q, FLOW_COMMIT);
+
+	return g ? g : group_first(q, FLOW_WRITE);
+}
+
 struct sched_req *writeback_pick(struct sched_queue *q, uint64_t now)
 {
-	if (!q->writeback.queued.n || now < due_at(q))
+	struct sched_group *g;
+	struct sched_flow *f;
+
+	if (!q->by_class[SCHED_WRITEBACK] || now < due_at(q))
 		return NULL;
-	if (!TAILQ_EMPTY(&q->writeback.wanted))
-		return TAILQ_FIRST(&q->writeback.wanted);
-	return ordered_req(order_scan(&q->writeback.queued, q->head));
-}
-
-void writeback_add(struct sched_queue *q, struct sched_req *r)
-{
-	order_insert(&q->writeback.queued, &r->order, r->block, r->sequence);
-	if (r->wanted)
-		TAILQ_INSERT_TAIL(&q->writeback.wanted, r, wait);
-}
-
-void writeback_remove(struct sched_queue *q, struct sched_req *r)
-{
-	order_remove(&r->order);
-	if (r->wanted)
-		TAILQ_REMOVE(&q->writeback.wanted, r, wait);
-	q->writeback.running++; /* whoever removes one runs it */
+	g = writer(q);
+	/* its share of the disk is its group's, too: others who wait come first while they are behind */
+	if (!q->writeback.hurry && flow_reads_behind(q, g))
+		return NULL;
+	if (g->node.n[FLOW_COMMIT])
+		return TAILQ_FIRST(&flow_first(g, FLOW_COMMIT)->wanted);
+	f = flow_first(g, FLOW_WRITE);
+	return ordered_req(order_scan(&f->writebacks, q->head));
 }
 
 void writeback_account(struct sched_queue *q, const struct sched_req *r, uint64_t now)
@@ -117,19 +118,22 @@ void sched_want(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
 	if (r->wanted)
 		return;
+	if (r->state == REQ_QUEUED)
+		queue_delist(q, r);
 	r->wanted = true;
 	r->arrival = now;
 	if (r->state == REQ_QUEUED)
-		TAILQ_INSERT_TAIL(&q->writeback.wanted, r, wait);
+		queue_enlist(q, r);
 }
 
 uint64_t sched_hold_until(const struct sched_queue *q, uint64_t now)
 {
-	uint64_t due;
+	uint64_t due = UINT64_MAX, again = q->flows.visit.wait_until;
 
-	if (!q->writeback.queued.n)
-		return UINT64_MAX;
-	due = due_at(q);
+	if (q->by_class[SCHED_WRITEBACK])
+		due = due_at(q);
+	if (again && again < due)
+		due = again;
 	return due > now ? due : now;
 }
 

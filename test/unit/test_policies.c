@@ -44,7 +44,7 @@ static void serve(struct sched_queue *q, struct disk *d, struct sched_req *r)
 		sched_observe(q, r->block, r->len / 2, disk_read(d, r->block, r->len / 2));
 		sched_progress(q, r, r->offset + r->len / 2, d->now, &woken);
 		end_all(&woken);
-		while ((in_gap = sched_next_in_gap(q, SEC, first, d->now))) {
+		while ((in_gap = sched_next_in_gap(q, r, SEC, first, d->now))) {
 			first = false;
 			assert_int_equal(in_gap->class, SCHED_DEMAND);
 			serve(q, d, in_gap);

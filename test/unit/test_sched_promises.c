@@ -159,9 +159,9 @@ static void test_bytes_of_replies_are_bounded(void **state)
 	assert_int_equal(sched_submit(q, &r[1], 5), SCHED_FULL);
 	assert_int_equal(q->held, 3 * MIB);
 	assert_non_null(sched_next(q, 6));
-	sched_answer_later(q, MIB); /* as if one more were on its way to its client */
+	sched_answer_later(q, &r[2]); /* as if one more were on its way to its client */
 	assert_int_equal(sched_submit(q, &r[1], 7), SCHED_FULL);
-	sched_answered(q, MIB);
+	sched_answered(q, r[2].in, MIB);
 	assert_null(sched_check(q));
 	queue_free(q);
 }

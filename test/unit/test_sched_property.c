@@ -16,6 +16,9 @@
 
 /* ---- any order of calls ------------------------------------------------------------------ */
 
+#define CLIENTS 5
+#define EXPORTS 3
+
 struct item {
 	struct sched_req req; /* first */
 	bool out;	      /* submitted and not over */
@@ -26,6 +29,7 @@ struct world {
 	struct item items[ITEMS];
 	struct sched_req *running[RUNNING];
 	unsigned int n_running, depth, out;
+	unsigned int clients; /* 0: all is of one flow */
 	uint64_t seed, now, submitted, ended;
 };
 
@@ -50,6 +54,25 @@ static void end_woken(struct world *w, struct sched_list *woken)
 	}
 }
 
+static struct flow_id random_flow(struct world *w)
+{
+	if (!w->clients)
+		return (struct flow_id){0};
+	return (struct flow_id){.client = random_below(&w->seed, w->clients),
+				.export_id = (uint16_t)random_below(&w->seed, EXPORTS),
+				.rule = (uint16_t)random_below(&w->seed, 2)};
+}
+
+/* Holds more than is free: so it may be refused where others are not. */
+static bool is_greedy(const struct world *w, const struct sched_req *r, uint64_t reads)
+{
+	const struct sched_limits *l = &w->q->limits;
+	const struct sched_flow *f = r->in;
+
+	return r->flow.client && ((f->requests && f->requests + reads >= l->queue_max) ||
+				  (f->held && f->held + w->q->held + r->len > l->queue_bytes));
+}
+
 static void submit(struct world *w, enum sched_class class)
 {
 	struct item *i = &w->items[random_below(&w->seed, ITEMS)];
@@ -66,6 +89,7 @@ static void submit(struct world *w, enum sched_class class)
 	i->req.block = i->req.file * 1024 * MIB + i->req.offset;
 	i->req.owner = class == SCHED_PREFETCH ? 1 + random_below(&w->seed, 9) : 0;
 	i->req.wanted = class == SCHED_WRITEBACK && random_below(&w->seed, 3) == 0;
+	i->req.flow = random_flow(w);
 	reads = w->q->by_class[SCHED_DEMAND] + w->q->by_class[SCHED_PREFETCH] + w->q->joined;
 	switch (sched_submit(w->q, &i->req, w->now)) {
 	case SCHED_ADDED:
@@ -79,7 +103,7 @@ static void submit(struct world *w, enum sched_class class)
 		break;
 	case SCHED_FULL:
 		assert_true(class == SCHED_WRITEBACK || reads >= l->queue_max ||
-			    held + i->req.len > l->queue_bytes);
+			    held + i->req.len > l->queue_bytes || is_greedy(w, &i->req, reads));
 		break;
 	default:
 		assert_int_equal(class, SCHED_DEMAND);
@@ -118,7 +142,7 @@ static void go_on(struct world *w, unsigned int what)
 	} else if (what == 1 && r->class == SCHED_PREFETCH && r->progress == r->offset) {
 		sched_shorten(w->q, r, 4 * BLOCK);
 	} else if (what == 2 && r->class == SCHED_PREFETCH && w->n_running < RUNNING) {
-		run(w, sched_next_in_gap(w->q, SEC, random_below(&w->seed, 2), w->now));
+		run(w, sched_next_in_gap(w->q, r, SEC, random_below(&w->seed, 2), w->now));
 	} else if (what > 2) {
 		sched_done(w->q, r, w->now, &woken);
 		w->running[n] = w->running[--w->n_running];
@@ -135,11 +159,25 @@ static void want(struct world *w)
 		sched_want(w->q, &i->req, w->now);
 }
 
+static void random_shares(struct world *w)
+{
+	static struct sched_shares s;
+
+	s = (struct sched_shares){.n_rules = 2};
+	for (int i = 0; i < 2; i++)
+		s.rules[i].weight = (uint32_t)(1 + random_below(&w->seed, 300));
+	for (uint16_t id = 0; id < EXPORTS; id++)
+		if (random_below(&w->seed, 2))
+			s.exports[s.n_exports++] = (struct export_share){
+				id, {.weight = (uint32_t)random_below(&w->seed, 300)}};
+	assert_int_equal(sched_set_shares(w->q, &s), 0);
+}
+
 static void change(struct world *w)
 {
 	struct sched_limits *l = &w->q->limits;
 
-	switch (random_below(&w->seed, 8)) {
+	switch (random_below(&w->seed, 9)) {
 	case 0:
 		l->queue_max = (uint32_t)(4 + random_below(&w->seed, ITEMS));
 		break;
@@ -156,6 +194,9 @@ static void change(struct world *w)
 		w->depth = (unsigned int)(1 + random_below(&w->seed, 5));
 		break;
 	case 5:
+		random_shares(w);
+		break;
+	case 6:
 		sched_set_writeback_share(w->q, (double)random_below(&w->seed, 100) / 100);
 		break;
 	default:
@@ -222,7 +263,8 @@ static void random_calls(uint64_t seed)
 	l.cost.max_wait = 100 * MSEC;
 	l.stall_time = 50 * MSEC;
 	l.writeback_share = 0.5;
-	*w = (struct world){.seed = seed, .now = SEC, .depth = 2};
+	*w = (struct world){
+		.seed = seed, .now = SEC, .depth = 2, .clients = seed % 3 ? CLIENTS : 0};
 	w->q = queue_new(sched_policy_nth((unsigned int)(seed % 4)), &l);
 	for (int i = 0; i < STEPS; i++) {
 		const char *wrong;
@@ -306,7 +348,7 @@ static void serve_read(struct disk_world *d, struct sched_req *r)
 	if (!r->dropped)
 		d->w.now += DISK_SEEK + DISK_NS(r->io_len);
 	while (r->class == SCHED_PREFETCH &&
-	       (small = sched_next_in_gap(d->w.q, SEC, first, d->w.now))) {
+	       (small = sched_next_in_gap(d->w.q, r, SEC, first, d->w.now))) {
 		first = false;
 		serve_read(d, small);
 	}
@@ -398,7 +440,7 @@ static void test_the_check_sees_damage(void **state)
 		{&q->held, 8},
 		{&q->stalled, 4},
 		{&q->places.n, 4},
-		{&q->overdue.batch.n, 4},
+		{&q->flows.common->overdue.batch.n, 4},
 		{&q->writeback.running, 4},
 		{&r[0].state, 4},
 		{&r[0].class, 4},
@@ -410,7 +452,10 @@ static void test_the_check_sees_damage(void **state)
 		{&r[2].state, 4},
 		{&r[2].class, 4},
 		{&q->parked.n, 4},
-		{&q->writeback.queued.n, 4},
+		{&q->flows.common->writebacks.n, 4},
+		{&q->flows.common->node.n[FLOW_SMALL], 4},
+		{&q->flows.groups.backlogged[FLOW_CHUNK].n, 4},
+		{&q->flows.reading, 4},
 	};
 
 	for (uint64_t i = 0; i < 3; i++)

@@ -125,11 +125,11 @@ static void test_wanted_goes_first(void **state)
 	sched_want(q, &b, SEC);
 	sched_want(q, &b, SEC);
 	assert_ptr_equal(sched_next(q, SEC), &b);
-	assert_true(TAILQ_EMPTY(&q->writeback.wanted));
+	assert_int_equal(q->flows.groups.backlogged[FLOW_COMMIT].n, 0);
 	done(q, &b, 2 * SEC);
 	assert_ptr_equal(sched_next(q, 2 * SEC), &a);
 	sched_want(q, &a, 2 * SEC); /* running: nothing to count */
-	assert_true(TAILQ_EMPTY(&q->writeback.wanted));
+	assert_int_equal(q->flows.groups.backlogged[FLOW_COMMIT].n, 0);
 	done(q, &a, 3 * SEC);
 	queue_free(q);
 }
@@ -201,11 +201,11 @@ static void test_a_gap_ends_when_a_turn_is_due(void **state)
 		small[i] = demand(10 + i);
 		sched_submit(q, &small[i], SEC);
 	}
-	assert_ptr_equal(sched_next_in_gap(q, SEC, true, SEC), &small[0]);
+	assert_ptr_equal(sched_next_in_gap(q, &c, SEC, true, SEC), &small[0]);
 	done(q, &small[0], SEC + MSEC);
 	sched_submit(q, &w, SEC + MSEC);
 	sched_want(q, &w, SEC + MSEC);
-	assert_null(sched_next_in_gap(q, SEC, false, SEC + MSEC));
+	assert_null(sched_next_in_gap(q, &c, SEC, false, SEC + MSEC));
 	done(q, &c, SEC + 2 * MSEC);
 	assert_ptr_equal(sched_next(q, SEC + 2 * MSEC), &w);
 	done(q, &w, SEC + 3 * MSEC);

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What flows have queued and have had: their requests from submission to the end, disk time where
+ * several are under way at once, and the figures that operators see.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "sched/parts.h"
+
+/* ---- disk time --------------------------------------------------------------------------- */
+
+static void clock_advance(struct flow_clock *c, uint64_t now)
+{
+	if (c->n)
+		c->sum += (now - c->last) / c->n;
+	c->last = now;
+}
+
+void clock_start(struct sched_queue *q, struct sched_req *r, uint64_t now)
+{
+	assert(!r->on_clock);
+	clock_advance(&q->flows.clock, now);
+	q->flows.clock.n++;
+	r->on_clock = true;
+	r->clock_from = q->flows.clock.sum;
+}
+
+void clock_stop(struct sched_queue *q, struct sched_req *r, uint64_t now)
+{
+	if (!r->on_clock)
+		return;
+	clock_advance(&q->flows.clock, now);
+	assert(q->flows.clock.n);
+	q->flows.clock.n--;
+	r->on_clock = false;
+	r->disk_time += q->flows.clock.sum - r->clock_from;
+}
+
+uint64_t clock_had(struct sched_queue *q, const struct sched_req *r, uint64_t now)
+{
+	clock_advance(&q->flows.clock, now);
+	return r->disk_time + (r->on_clock ? q->flows.clock.sum - r->clock_from : 0);
+}
+
+/* ---- requests ---------------------------------------------------------------------------- */
+
+void flow_enter(struct sched_queue *q, struct sched_req *r, uint64_t now)
+{
+	struct sched_flow *f = r->in, *on_disk = q->flows.visit.flow;
+
+	f->refs++;
+	if (r->class == SCHED_WRITEBACK)
+		return;
+	r->behind = on_disk && on_disk != f ? on_disk->id : (struct flow_id){0};
+	f->requests++;
+	if (r->class != SCHED_DEMAND)
+		return;
+	f->held += r->len;
+	flow_thought(f, now);
+}
+
+/* It is queued, joined or being answered no more. */
+void flow_unqueue(const struct sched_req *r)
+{
+	if (r->class == SCHED_WRITEBACK)
+		return;
+	assert(r->in->requests);
+	r->in->requests--;
+}
+
+void flow_leave(const struct sched_req *r, uint64_t now)
+{
+	struct sched_flow *f = r->in;
+
+	assert(f->refs);
+	f->refs--;
+	if (r->class != SCHED_DEMAND)
+		return;
+	assert(f->held >= r->len);
+	f->held -= r->len;
+	if (!f->held)
+		f->think.since = now;
+}
+
+bool flow_has_room(const struct sched_queue *q, const struct sched_req *r, uint32_t reads)
+{
+	const struct sched_limits *l = &q->limits;
+	const struct sched_flow *f = r->in;
+
+	if (!f->id.client) /* nobody's */
+		return true;
+	if (f->requests && f->requests >= l->queue_max - reads)
+		return false;
+	return r->class != SCHED_DEMAND || !f->held || f->held + r->len <= l->queue_bytes - q->held;
+}
+
+/* ---- figures ----------------------------------------------------------------------------- */
+
+/* Who kept F waiting most: the majority by time, found in one pass (Boyer & Moore). */
+static void count_behind(struct flow_stats *s, const struct flow_id *id, uint64_t wait)
+{
+	bool same = s->behind.client == id->client && s->behind.export_id == id->export_id;
+
+	if (same) {
+		s->behind_time += wait;
+	} else if (s->behind_time > wait) {
+		s->behind_time -= wait;
+	} else {
+		s->behind = *id;
+		s->behind_time = wait - s->behind_time;
+	}
+}
+
+void flow_count_wait(const struct sched_req *r, unsigned int bucket, uint64_t wait)
+{
+	struct flow_stats *s = &r->in->stats;
+
+	s->waits[bucket]++;
+	if (wait > s->wait_max)
+		s->wait_max = wait;
+	if (r->behind.client || r->behind.export_id)
+		count_behind(s, &r->behind, wait);
+}
+
+void flow_count_served(const struct sched_req *r)
+{
+	struct flow_stats *s = &r->in->stats;
+
+	if (r->dropped)
+		return;
+	s->served[r->class]++;
+	s->bytes[r->class] += r->io_len;
+	s->disk_time[r->class] += r->disk_time;
+}
+
+static void describe(const struct sched_flow *f, struct flow_stats *s)
+{
+	*s = f->stats;
+	s->id = f->id;
+	s->weight = f->node.weight;
+	s->group_weight = group_weight(f->group);
+	s->of_export = group_is_export(f->group);
+	s->backlogged = f->refs;
+	s->held = f->held;
+}
+
+unsigned int sched_flows(const struct sched_queue *q, struct flow_stats *stats, unsigned int max)
+{
+	const struct sched_flow *f;
+	unsigned int n = 0;
+
+	TAILQ_FOREACH(f, &q->flows.recent, recent) {
+		if (n == max)
+			break;
+		describe(f, &stats[n++]);
+	}
+	return q->flows.n;
+}

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Which flow has the disk next, and for how long.
+ *
+ *   round    | a's visit | b's visit |     c's visit     | ...     groups not ahead of the others,
+ *            |  chunk    |  chunk    |       chunk       |         in the order of the disk
+ *   gaps     ^           ^           ^   |---gap---|     ^
+ *            d e         d           e       d e               small reads of groups that are
+ *                                                              behind, as a batch
+ *
+ * Who has had most for its weight waits. Those within half a slice of whoever has had least are alike,
+ * and are visited in the disk's order: a round, frozen. A visit lasts for a slice of disk time, or
+ * one request if that is longer, and ends early when its flow has nothing left. So a flow keeps its
+ * own efficiency, and fairness is by virtual time: who had too much misses rounds.
+ *
+ * Small reads of a group that is no further ahead than that are served between the visits, and
+ * within a long chunk (sched_next_in_gap), a batch of groups sharing one slice. Of one that is further
+ * ahead one small read in Demand_Wait goes with them, and is not held against it: a promise.
+ *
+ * Anticipation (Iyer & Druschel, SOSP 2001): a client that reads one block after the other has
+ * nothing queued at the moment its read is over. If it is behind by a read's time and was quick to ask
+ * for the next one before, the disk waits for that; else it would get one read for each visit of the
+ * others.
+ *
+ * With one flow there is nothing to choose: the policy's order, as if there were no flows.
+ */
+#include <assert.h>
+
+#include "common/container.h"
+#include "sched/parts.h"
+
+/* The disk waits for a client's next read so many times its usual think time (ns). */
+#define ANTICIPATE_TIMES 2
+#define ANTICIPATE_LEAST UINT64_C(500000)
+/* Who takes longer is not waited for (ns). */
+#define THINK_MAX     UINT64_C(3000000)
+#define THINK_SAMPLES 4
+/* So many promises are kept in one gap. */
+#define PROMISED_MAX 8
+
+/* ---- how long, how far ------------------------------------------------------------------- */
+
+/* Disk time of a visit while others wait (ns). */
+static uint64_t slice_of(const struct sched_queue *q)
+{
+	uint64_t slice = cost_slice(&q->cost, &q->limits.cost, 1);
+	uint64_t fit = q->limits.cost.max_wait / (2 * (uint64_t)(q->flows.reading + 1));
+
+	return slice < fit ? slice : fit;
+}
+
+/* How far ahead of NODE, of WEIGHT, another may be and still go with it (virtual ns). */
+static uint64_t slack_of(const struct sched_queue *q, uint32_t weight)
+{
+	return flow_virtual(slice_of(q) / 2, weight);
+}
+
+static uint64_t group_vtime(const struct sched_group *g)
+{
+	return g ? g->node.vtime : UINT64_MAX;
+}
+
+/* How far (virtual time) groups may be that go next, of all that have reads. */
+static uint64_t level_of_reads(const struct sched_queue *q)
+{
+	const struct sched_group *small = group_first(q, FLOW_SMALL);
+	const struct sched_group *chunk = group_first(q, FLOW_CHUNK);
+	const struct sched_group *least = group_vtime(small) < group_vtime(chunk) ? small : chunk;
+
+	return least ? least->node.vtime + slack_of(q, group_weight(least)) : 0;
+}
+
+bool flow_reads_behind(const struct sched_queue *q, const struct sched_group *g)
+{
+	uint64_t bound = g->node.vtime;
+
+	for (int kind = 0; kind < FLOW_READ_KINDS; kind++) {
+		const struct sched_group *other = group_first(q, kind);
+
+		if (other == g)
+			other = group_next(other, kind);
+		if (other && other->node.vtime + slack_of(q, group_weight(other)) < bound)
+			return true;
+	}
+	return false;
+}
+
+bool flow_is_behind(const struct sched_flow *f, const struct sched_flow *g)
+{
+	if (f->group == g->group)
+		return f->node.vtime < g->node.vtime;
+	return f->group->node.vtime < g->group->node.vtime;
+}
+
+/* ---- places on the disk ------------------------------------------------------------------- */
+
+static struct sched_group *group_of_round(struct order_node *node, enum flow_kind kind)
+{
+	return node ? CONTAINER_OF(node - kind, struct sched_group, round[0]) : NULL;
+}
+
+static uint64_t where(const struct sched_group *g, enum flow_kind kind)
+{
+	const struct sched_req *r = TAILQ_FIRST(&flow_first(g, kind)->reads);
+
+	assert(r);
+	return r->block;
+}
+
+/* ---- promises ---------------------------------------------------------------------------- */
+
+void flow_promise(struct sched_queue *q, struct sched_flow *f, uint64_t since)
+{
+	if (!f->node.n[FLOW_SMALL]) {
+		if (f->promise.in)
+			order_remove(&f->promise);
+		return;
+	}
+	if (f->promise.in)
+		return;
+	if (since < f->small_served)
+		since = f->small_served;
+	order_insert(&q->flows.promises, &f->promise, since + q->limits.cost.demand_wait, 0);
+}
+
+/* The small read R of F is over: the next one has time. */
+static void keep_promise(struct sched_queue *q, struct sched_flow *f, uint64_t now)
+{
+	f->small_served = now;
+	if (f->promise.in)
+		order_remove(&f->promise);
+	flow_promise(q, f, now);
+}
+
+/* Those whose promise would be broken by a turn of a slice go into the gap too. */
+static void freeze_promised(struct sched_queue *q, uint64_t now)
+{
+	struct order_node *at = order_first(&q->flows.promises);
+	uint64_t until = now + slice_of(q);
+
+	for (int n = 0; at && at->high <= until && n < PROMISED_MAX; n++, at = order_next(at)) {
+		struct sched_flow *f = CONTAINER_OF(at, struct sched_flow, promise);
+		struct order_node *place = &f->group->round[FLOW_SMALL];
+
+		if (!place->in)
+			order_insert(&q->flows.round[FLOW_SMALL], place,
+				     where(f->group, FLOW_SMALL), 0);
+	}
+}
+
+/* ---- rounds ------------------------------------------------------------------------------ */
+
+/* The groups of KIND that have had no more than UPTO make a round. */
+static void freeze(struct sched_queue *q, enum flow_kind kind, uint64_t upto)
+{
+	struct sched_group *g = group_first(q, kind);
+
+	for (; g && g->node.vtime <= upto; g = group_next(g, kind))
+		order_insert(&q->flows.round[kind], &g->round[kind], where(g, kind), 0);
+}
+
+/* The next group of the round of KIND, which leaves it; NULL: none is left. */
+static struct sched_group *next_of_round(struct sched_queue *q, enum flow_kind kind)
+{
+	struct order *round = &q->flows.round[kind];
+
+	while (round->n) {
+		struct order_node *at = order_scan(round, q->head);
+
+		order_remove(at);
+		if (group_of_round(at, kind)->node.n[kind])
+			return group_of_round(at, kind);
+	}
+	return NULL;
+}
+
+/* Whether small reads go before chunks now. */
+static bool gap_is_due(const struct sched_queue *q)
+{
+	const struct sched_group *small = group_first(q, FLOW_SMALL);
+	const struct sched_group *chunk = group_first(q, FLOW_CHUNK);
+	uint64_t upto = level_of_reads(q);
+
+	if (!small || !chunk)
+		return small;
+	if (q->flows.after_gap && chunk->node.vtime <= upto)
+		return false;
+	return small->node.vtime <= upto;
+}
+
+static void begin(struct sched_queue *q, struct flow_visit *v, struct sched_group *g,
+		  enum flow_kind kind, uint64_t budget)
+{
+	struct sched_flow *f = flow_first(g, kind);
+
+	*v = (struct flow_visit){.flow = f, .kind = kind, .budget = budget};
+	v->promised = kind == FLOW_SMALL && g->node.vtime > level_of_reads(q);
+	if (!v->promised)
+		flow_serve(q, f);
+}
+
+/* The next of a batch of small reads; what is left of the slice is shared by those to come. */
+static bool begin_small(struct sched_queue *q, struct flow_visit *v)
+{
+	uint64_t budget = slice_of(q) / (q->flows.round[FLOW_SMALL].n + 1);
+	struct sched_group *g = next_of_round(q, FLOW_SMALL);
+
+	if (g)
+		begin(q, v, g, FLOW_SMALL, budget);
+	return g;
+}
+
+/* Somebody has reads queued: his is the next visit. */
+static void begin_next(struct sched_queue *q, uint64_t now)
+{
+	struct flow_visit *v = &q->flows.visit;
+	struct sched_group *g;
+
+	if (q->flows.round[FLOW_SMALL].n && begin_small(q, v))
+		return;
+	if (gap_is_due(q))
+		freeze(q, FLOW_SMALL, level_of_reads(q));
+	if (!q->flows.after_gap)
+		freeze_promised(q, now);
+	if (q->flows.round[FLOW_SMALL].n) {
+		q->flows.after_gap = true;
+		if (begin_small(q, v))
+			return;
+	}
+	g = next_of_round(q, FLOW_CHUNK);
+	if (!g) {
+		g = group_first(q, FLOW_CHUNK);
+		freeze(q, FLOW_CHUNK, g->node.vtime + slack_of(q, group_weight(g)));
+		g = next_of_round(q, FLOW_CHUNK);
+	}
+	q->flows.after_gap = false;
+	begin(q, v, g, FLOW_CHUNK, slice_of(q));
+}
+
+/* ---- visits ------------------------------------------------------------------------------ */
+
+static bool has_reads(const struct sched_flow *f)
+{
+	return f->node.n[FLOW_SMALL] || f->node.n[FLOW_CHUNK];
+}
+
+/* One more request of the usual length ends nearer to the budget than none. */
+static bool has_budget(const struct flow_visit *v)
+{
+	if (v->promised && v->served)
+		return false;
+	return !v->served || v->used + v->used / v->served / 2 < v->budget;
+}
+
+static bool goes_on(const struct sched_queue *q, const struct flow_visit *v)
+{
+	if (!v->flow || !has_reads(v->flow))
+		return false;
+	return q->flows.reading == 1 || (v->flow->node.n[v->kind] && has_budget(v));
+}
+
+/* The read of F to serve in a visit of KIND, not removed. */
+static struct sched_req *pick_in(struct sched_queue *q, struct sched_flow *f, enum flow_kind kind,
+				 uint64_t now)
+{
+	struct sched_req *r = overdue_pick(q, f, now);
+
+	if (!r && kind == FLOW_SMALL && f->node.n[FLOW_SMALL])
+		r = q->policy->gap(f->policy_state, q, true);
+	return r ? r : q->policy->pick(f->policy_state, q);
+}
+
+bool flow_waits(struct sched_queue *q, uint64_t now)
+{
+	struct flow_visit *v = &q->flows.visit;
+
+	if (v->wait_until && (now >= v->wait_until || has_reads(v->flow)))
+		v->wait_until = 0;
+	return v->wait_until;
+}
+
+struct sched_req *flow_pick(struct sched_queue *q, uint64_t now)
+{
+	struct flow_visit *v = &q->flows.visit;
+
+	if (!q->flows.reading || flow_waits(q, now))
+		return NULL;
+	if (!goes_on(q, v)) {
+		if (q->flows.reading == 1 && group_first(q, FLOW_CHUNK))
+			begin(q, v, group_first(q, FLOW_CHUNK), FLOW_CHUNK, slice_of(q));
+		else
+			begin_next(q, now);
+	}
+	/* alone, all that it has is the policy's */
+	return pick_in(q, v->flow, q->flows.reading == 1 ? FLOW_CHUNK : v->kind, now);
+}
+
+bool flow_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now)
+{
+	struct flow_visit *v = &q->flows.visit;
+
+	if (q->flows.reading != 1 || (flow_waits(q, now) && v->flow != r->in))
+		return false;
+	if (v->flow != r->in)
+		begin(q, v, r->in->group, r->kind, slice_of(q));
+	return true;
+}
+
+/* ---- gaps within a chunk ----------------------------------------------------------------- */
+
+uint32_t flow_gap_reads(const struct sched_queue *q, const struct sched_req *chunk)
+{
+	uint32_t own = chunk->in->node.n[FLOW_SMALL];
+
+	/* others count as one each: who has thousands queued does not lengthen the turn */
+	return q->flows.groups.backlogged[FLOW_SMALL].n > 1 || !own
+		       ? q->flows.groups.backlogged[FLOW_SMALL].n
+		       : own;
+}
+
+/* Who is served in a gap of CHUNK: groups not ahead of its own, and its own. */
+static void freeze_gap(struct sched_queue *q, struct sched_req *chunk, uint64_t now)
+{
+	struct sched_group *own = chunk->in->group;
+	uint32_t weight = group_weight(own);
+	uint64_t had = flow_virtual(clock_had(q, chunk, now), weight);
+
+	freeze(q, FLOW_SMALL, own->node.vtime + had + slack_of(q, weight));
+	if (own->node.n[FLOW_SMALL] && !own->round[FLOW_SMALL].in)
+		order_insert(&q->flows.round[FLOW_SMALL], &own->round[FLOW_SMALL],
+			     where(own, FLOW_SMALL), 0);
+	freeze_promised(q, now);
+}
+
+struct sched_req *flow_pick_in_gap(struct sched_queue *q, struct sched_req *chunk, bool first,
+				   uint64_t now)
+{
+	struct flow_visit *v = &q->flows.gap;
+	bool alone = q->flows.groups.backlogged[FLOW_SMALL].n <= 1 && chunk->in->node.n[FLOW_SMALL];
+
+	if (alone)
+		return q->policy->gap(chunk->in->policy_state, q, first);
+	if (first) {
+		*v = (struct flow_visit){0};
+		if (!q->flows.round[FLOW_SMALL].n)
+			freeze_gap(q, chunk, now);
+	}
+	do {
+		struct sched_req *r = NULL;
+
+		if (v->flow && v->flow->node.n[FLOW_SMALL] && has_budget(v))
+			r = q->policy->gap(v->flow->policy_state, q, true);
+		if (r) /* else all that it has is overdue */
+			return r;
+	} while (begin_small(q, v));
+	return NULL;
+}
+
+/* ---- what was had ------------------------------------------------------------------------ */
+
+static void add_to(struct flow_visit *v, const struct sched_flow *f, uint64_t ns)
+{
+	if (v->flow != f)
+		return;
+	v->used += ns;
+	v->served++;
+}
+
+/* Whether the disk should wait for the next read of F, which has none. */
+static bool worth_waiting(const struct sched_queue *q, const struct flow_visit *v,
+			  const struct sched_flow *f)
+{
+	uint64_t read = v->used / v->served, bound = f->group->node.vtime;
+
+	if (!f->think.n || f->think.mean > THINK_MAX || 2 * f->think.mean > read)
+		return false;
+	if (v->promised || v->used + read / 2 >= slice_of(q))
+		return false;
+	bound += flow_virtual(read, group_weight(f->group));
+	return group_vtime(group_first(q, FLOW_SMALL)) > bound &&
+	       group_vtime(group_first(q, FLOW_CHUNK)) > bound;
+}
+
+void flow_served(struct sched_queue *q, const struct sched_req *r, uint64_t now)
+{
+	struct sched_flow *f = r->in;
+	struct flow_visit *v = &q->flows.visit, *of = r->in_gap ? &q->flows.gap : v;
+	uint64_t wait;
+
+	if (r->class == SCHED_WRITEBACK) {
+		flow_charge(q, f, r->disk_time);
+		return;
+	}
+	if (!of->promised || of->flow != f)
+		flow_charge(q, f, r->disk_time);
+	if (flow_kind_of(q->policy, r) == FLOW_SMALL)
+		keep_promise(q, f, now);
+	add_to(of, f, r->disk_time);
+	if (r->in_gap || r->class != SCHED_DEMAND || v->flow != f || !v->served)
+		return;
+	if (has_reads(f) || !q->flows.reading || !worth_waiting(q, v, f))
+		return;
+	wait = ANTICIPATE_TIMES * f->think.mean;
+	v->wait_until = now + (wait > ANTICIPATE_LEAST ? wait : ANTICIPATE_LEAST);
+}
+
+void flow_thought(struct sched_flow *f, uint64_t now)
+{
+	struct flow_think *t = &f->think;
+	uint64_t took = now - t->since;
+
+	if (!t->since)
+		return;
+	t->since = 0;
+	if (took > 4 * THINK_MAX)
+		took = 4 * THINK_MAX;
+	if (t->n < THINK_SAMPLES)
+		t->n++;
+	t->mean = (t->mean * (t->n - 1) + took) / t->n;
+}

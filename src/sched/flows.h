@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The flows of one dispatch queue: groups, flows in them, and who of them has the disk. What they are
+ * is told in flow.h; how the next one is chosen in flow_visit.c. Their fields are src/sched's own.
+ */
+#ifndef SCHED_FLOWS_H
+#define SCHED_FLOWS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "sched/flow.h"
+#include "sched/order.h"
+
+struct sched_req;
+TAILQ_HEAD(sched_list, sched_req);
+
+/* What can be queued, as far as it matters to who goes next. */
+enum flow_kind {
+	FLOW_SMALL,  /* demand reads that the policy serves in gaps */
+	FLOW_CHUNK,  /* all other reads */
+	FLOW_COMMIT, /* write-backs that a COMMIT waits for */
+	FLOW_WRITE,  /* all other write-backs */
+	FLOW_KINDS
+};
+#define FLOW_READ_KINDS 2 /* the first so many are reads */
+
+/* Groups of a queue, or flows of a group: those with something queued, by how much they have had. */
+struct flow_set {
+	struct order backlogged[FLOW_KINDS]; /* by virtual time */
+	uint64_t level;	 /* virtual time of who was served last: where newcomers begin */
+	uint32_t weight; /* of a group's flows backlogged, in sum */
+};
+
+/* What a group and a flow have in common. */
+struct flow_node {
+	struct order_node place[FLOW_KINDS]; /* in its set's orders */
+	uint32_t n[FLOW_KINDS];		     /* requests queued beneath it, not parked */
+	uint64_t vtime;	 /* ns of disk time had, as if its weight were SHARE_WEIGHT_DEFAULT */
+	uint32_t weight; /* of a group also 0: its backlogged flows' */
+};
+
+struct sched_group {
+	struct flow_node node;
+	struct flow_set flows;
+	uint64_t key; /* flow_tree.c */
+	uint32_t n_flows;
+	struct order_node round[FLOW_READ_KINDS]; /* its place in a round, by disk address */
+	LIST_ENTRY(sched_group) hash;
+};
+
+/* overdue.c's. */
+struct sched_overdue {
+	struct order batch; /* by device address, or by arrival where it is a handful */
+	bool open;	    /* a batch is being served, or its last one is */
+	uint64_t at;	    /* where its scan goes on */
+	uint64_t begun;	    /* ns: the present or last batch */
+	uint64_t resume;    /* ns: no batch before */
+};
+
+/* How long a client takes to ask for the next read, as far as it asks for one after the other. */
+struct flow_think {
+	uint64_t since; /* ns: its last read was over; 0: one is under way */
+	uint64_t mean;	/* ns */
+	uint32_t n;	/* samples in it, up to a few */
+};
+
+struct sched_flow {
+	struct flow_node node;
+	struct sched_group *group;
+	struct flow_id id;
+	void *policy_state;	   /* of its reads in the policy's order */
+	void *next_state;	   /* policy_switch.c's */
+	struct sched_list reads;   /* queued, not parked, by submission */
+	struct sched_list waiting; /* those that somebody waits for, by arrival */
+	struct sched_overdue overdue;
+	struct order writebacks;  /* queued, not wanted, by device address */
+	struct sched_list wanted; /* queued write-backs that a COMMIT waits for, by its arrival */
+	uint32_t requests;	  /* reads queued, joined, being answered */
+	uint32_t refs;		  /* requests of any state */
+	uint64_t held;		  /* bytes of demands queued, joined, running, being answered */
+	struct flow_think think;
+	struct order_node
+		promise;       /* has small reads queued: by when the next one goes to the disk */
+	uint64_t small_served; /* ns: the last one did */
+	struct flow_stats stats;
+	LIST_ENTRY(sched_flow) hash;
+	TAILQ_ENTRY(sched_flow) recent;
+};
+
+/* The time for which one flow has the disk, while others wait. */
+struct flow_visit {
+	struct sched_flow *flow; /* NULL: nobody */
+	enum flow_kind kind;
+	bool promised;	       /* its group is ahead of the others: one read */
+	uint32_t served;       /* requests */
+	uint64_t used, budget; /* ns of the disk */
+	uint64_t wait_until;   /* ns: the disk waits for its next read; 0: it does not */
+};
+
+/*
+ * Disk time where several requests are under way: each of N has a Nth of it. `sum` is what one that
+ * was under way all the time would have had.
+ */
+struct flow_clock {
+	uint64_t sum, last; /* ns */
+	uint32_t n;
+};
+
+LIST_HEAD(sched_group_list, sched_group);
+LIST_HEAD(sched_flow_list, sched_flow);
+TAILQ_HEAD(sched_flow_tail, sched_flow);
+
+#define FLOW_HASH 1024
+/* Flows that are remembered though they have nothing to do. */
+#define FLOWS_IDLE_MAX 4096
+
+struct sched_flows {
+	struct flow_set groups;
+	uint32_t n, reading;		     /* flows; those with reads queued */
+	struct sched_flow *common;	     /* of client 0: always there */
+	struct sched_flow_tail recent;	     /* all, by their last submission, the latest first */
+	struct sched_shares *shares;	     /* NULL: all alike */
+	struct order round[FLOW_READ_KINDS]; /* groups still to be visited, by disk address */
+	bool after_gap;			     /* small reads were served since the last chunk */
+	struct order promises;		     /* flows with small reads queued */
+	struct flow_visit visit, gap;	     /* who has the disk; and within that one's chunk */
+	struct flow_clock clock;
+	struct sched_flow_list hash[FLOW_HASH];
+	struct sched_group_list group_hash[FLOW_HASH];
+};
+
+#endif
