@@ -393,7 +393,7 @@ void flow_served(struct sched_queue *q, const struct sched_req *r, uint64_t now)
 	}
 	if (!of->promised || of->flow != f)
 		flow_charge(q, f, r->disk_time);
-	if (flow_kind_of(q->policy, r) == FLOW_SMALL)
+	if (r->kind == FLOW_SMALL)
 		keep_promise(q, f, now);
 	add_to(of, f, r->disk_time);
 	if (r->in_gap || r->class != SCHED_DEMAND || v->flow != f || !v->served)

@@ -96,12 +96,12 @@ bool flow_reads_behind(const struct sched_queue *q, const struct sched_group *g)
 /* F comes before G. */
 bool flow_is_behind(const struct sched_flow *f, const struct sched_flow *g);
 
-/* flow_account.c: R runs, or is out of the disk's way for a while: nothing happens a second time. */
+/* flow_clock.c: R runs, or is out of the disk's way for a while: nothing happens a second time. */
 void clock_start(struct sched_queue *q, struct sched_req *r, uint64_t now);
 void clock_stop(struct sched_queue *q, struct sched_req *r, uint64_t now);
 /* Disk time that R has had (ns). */
 uint64_t clock_had(struct sched_queue *q, const struct sched_req *r, uint64_t now);
-/* R, of the flow R->in, comes; has waited for WAIT ns; was served; leaves the queue; has gone. */
+/* flow_account.c: R, of the flow R->in, comes; has waited for WAIT ns; was served; leaves the queue; has gone. */
 void flow_enter(struct sched_queue *q, struct sched_req *r, uint64_t now);
 void flow_count_wait(const struct sched_req *r, unsigned int bucket, uint64_t wait);
 void flow_count_served(const struct sched_req *r);

@@ -129,14 +129,9 @@ enum sched_verdict sched_submit_again(struct sched_queue *q, struct sched_req *r
 	r->io_len = r->len;
 	r->order.in = r->place.in = NULL;
 	TAILQ_INIT(&r->waiters);
-<<<<<<< HEAD
-	verdict = enter(q, r);
+	verdict = enter(q, r, now);
 	if (verdict != SCHED_FULL)
 		trace(TRACE_SUBMIT, r->file, r->offset, r->len, r->class, verdict);
-=======
-	verdict = enter(q, r, now);
-	trace(TRACE_SUBMIT, r->file, r->offset, r->len, r->class, verdict);
->>>>>>> b06c90f (sched: flows: disk time divided among clients and exports, by weight)
 	return verdict;
 }
 
