@@ -174,6 +174,7 @@ static struct json_object *describe_user(unsigned int n, const struct device_fac
 	struct json_object *o = json_object_new_object();
 
 	describe_device_names(o, facts);
+	describe_flag(o, "demand_queued", facts->demand_queued);
 	describe_device_state(o, &facts->queue);
 	describe_busy(o, facts);
 	describe_price(o, n);

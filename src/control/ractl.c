@@ -3,20 +3,23 @@
  * ractl: the operator's command line to a running server. It turns arguments into a request and
  * shows the answer; which names are right is the server's knowledge, and comes in its answer.
  *
- * `trace` asks again and again on one connection: the server traces as long as that lasts.
+ * `trace` asks again and again on one connection: the server traces as long as that lasts. `clients`
+ * and `top` compare two answers (top.h).
  *
  * Exit status: 0 done, 1 refused or no answer, 2 wrong usage.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "control/client.h"
+#include "control/options.h"
 #include "control/show.h"
+#include "control/top.h"
 
 #define TIMEOUT_S 10
 /* Between two looks at the decisions, and the time that one look alone takes. */
@@ -25,11 +28,7 @@
 
 enum { EXIT_DONE, EXIT_REFUSED, EXIT_USAGE };
 
-struct options {
-	const char *socket;
-	bool json, reset, follow;
-	const char *events;
-};
+#define INTERVAL_DEFAULT 1000 /* ms, of top */
 
 struct verb {
 	const char *name;
@@ -39,7 +38,9 @@ struct verb {
 	/* The request's members that the arguments become, the first one required. */
 	const char *members[2];
 	bool second_is_number;
-	bool takes_reset, is_trace;
+	bool is_trace;
+	unsigned int takes;			      /* TAKES_... */
+	bool (*compare)(const struct top_options *o); /* two answers, in place of showing one */
 };
 
 static const struct verb verbs[] = {
@@ -58,20 +59,27 @@ static const struct verb verbs[] = {
 	 true},
 	{"prices", "", "what the resources cost, and what FSSTAT says of it", show_prices},
 	{"stats", "[--reset]", "counters since the start or the last reset", show_stats,
-	 .takes_reset = true},
+	 .takes = TAKES_RESET},
+	{"clients", "[--interval S] [--by WHAT] [--sort WHAT]", "who uses the devices",
+	 .takes = TAKES_ROWS | TAKES_INTERVAL | TAKES_BY, .compare = top_clients},
+	{"top", "[--batch] [-n N] [as clients]", "the same, live",
+	 .takes = TAKES_ROWS | TAKES_INTERVAL | TAKES_BY | TAKES_BATCH, .compare = top_live},
 	{"trace", "[--follow] [--events NAME,...]", "decisions as they are taken", show_trace,
-	 .is_trace = true},
+	 .takes = TAKES_TRACE, .is_trace = true},
 };
 
 static void usage(FILE *out)
 {
 	fprintf(out, "usage: ractl [--socket PATH] [--json] COMMAND\n");
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		fprintf(out, "  %-10s %-30s %s\n", verbs[i].name, verbs[i].arguments,
+		fprintf(out, "  %-10s %-40s %s\n", verbs[i].name, verbs[i].arguments,
 			verbs[i].help);
 	fprintf(out,
 		"  --socket PATH  where the server listens (%s)\n"
-		"  --json         the server's answer as it is\n"
+		"  --json         the server's answer as it is; of clients and top the rows\n"
+		"  --interval S   compare two answers, 0.1 to 3600 s apart (top: 1)\n"
+		"  --by WHAT      client, export, device or flow (client and export)\n"
+		"  --sort WHAT    share, bandwidth, iops or latency\n"
 		"See ractl(8).\n",
 		CLIENT_SOCKET);
 }
@@ -119,12 +127,8 @@ static struct json_object *request_of(const struct verb *verb, const struct opti
 	} else if (most && !argc) {
 		wrong = "missing argument: ";
 		what = verb->arguments;
-	} else if (o->reset && !verb->takes_reset) {
-		wrong = "--reset is for ";
-		what = "stats";
-	} else if ((o->follow || o->events) && !verb->is_trace) {
-		wrong = "--follow and --events are for ";
-		what = "trace";
+	} else if (o->given & ~verb->takes) {
+		wrong = options_only_for(o->given & ~verb->takes);
 	}
 	for (int i = 0; i < argc && !wrong; i++) {
 		struct json_object *value = i == 1 && verb->second_is_number
@@ -223,12 +227,30 @@ static bool trace(struct client *c, const struct verb *verb, const struct option
 	return false;
 }
 
+static bool compare(const struct verb *verb, const struct options *o)
+{
+	struct top_options top = o->top;
+
+	top.socket = o->socket;
+	top.timeout_s = TIMEOUT_S;
+	top.json = o->json;
+	if (!(o->given & TAKES_BY) && !(verb->takes & TAKES_BATCH))
+		top.by = ROWS_FLOW;
+	if (!(verb->takes & TAKES_BATCH))
+		return verb->compare(&top);
+	if (!(o->given & TAKES_INTERVAL))
+		top.interval = INTERVAL_DEFAULT;
+	return o->batch || o->json ? top_batch(&top) : verb->compare(&top);
+}
+
 /* The exit status. */
 static int carry_out(const struct verb *verb, const struct options *o, struct json_object *request)
 {
 	struct client c;
 	bool done;
 
+	if (verb->compare && (o->given & TAKES_INTERVAL || !o->json || verb->takes & TAKES_BATCH))
+		return compare(verb, o) ? EXIT_DONE : EXIT_REFUSED;
 	if (!client_open(&c, o->socket, TIMEOUT_S)) {
 		fprintf(stderr, "ractl: %s\n", c.error);
 		return EXIT_REFUSED;
@@ -238,57 +260,20 @@ static int carry_out(const struct verb *verb, const struct options *o, struct js
 	return done ? EXIT_DONE : EXIT_REFUSED;
 }
 
-/* Fills O from the command line; returns an exit status, or -1 to go on at optind. */
-static int parse_options(struct options *o, int argc, char **argv)
-{
-	static const struct option long_options[] = {
-		{"socket", required_argument, NULL, 's'},
-		{"json", no_argument, NULL, 'j'},
-		{"reset", no_argument, NULL, 'r'},
-		{"follow", no_argument, NULL, 'f'},
-		{"events", required_argument, NULL, 'e'},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0},
-	};
-	int option;
-
-	while ((option = getopt_long(argc, argv, "s:jfe:h", long_options, NULL)) != -1) {
-		switch (option) {
-		case 's':
-			o->socket = optarg;
-			break;
-		case 'j':
-			o->json = true;
-			break;
-		case 'r':
-			o->reset = true;
-			break;
-		case 'f':
-			o->follow = true;
-			break;
-		case 'e':
-			o->events = optarg;
-			break;
-		case 'h':
-			usage(stdout);
-			return EXIT_DONE;
-		default:
-			usage(stderr);
-			return EXIT_USAGE;
-		}
-	}
-	return -1;
-}
-
 int main(int argc, char **argv)
 {
 	struct options o = {.socket = CLIENT_SOCKET};
-	int status = parse_options(&o, argc, argv);
+	enum options_read options = options_parse(&o, argc, argv);
 	struct json_object *request;
 	const struct verb *verb;
+	int status;
 
-	if (status >= 0)
-		return status;
+	if (options == OPTIONS_WRONG && o.wrong)
+		return usage_error(o.wrong, o.argument);
+	if (options != OPTIONS_READ) {
+		usage(options == OPTIONS_HELP ? stdout : stderr);
+		return options == OPTIONS_HELP ? EXIT_DONE : EXIT_USAGE;
+	}
 	if (optind >= argc)
 		return usage_error("no command", "");
 	verb = verb_find(argv[optind]);

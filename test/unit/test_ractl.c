@@ -13,10 +13,15 @@
 
 #include <cmocka.h>
 
+#include <pty.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
+#include <utmp.h>
 
 #include "common/log.h"
 #include "common/trace.h"
@@ -210,6 +215,14 @@ static void test_wrong_usage(void **state)
 		{"stats --follow", "--follow and --events are for trace"},
 		{"stats --events plan", "--follow and --events are for trace"},
 		{"--frob", "usage"},
+		{"stats --interval 1", "--interval, --by and --sort are for clients and top"},
+		{"clients --batch", "--batch and -n are for top"},
+		{"top --interval 0.01", "--interval is 0.1 to 3600 s, not 0.01"},
+		{"top --interval nan", "--interval is 0.1 to 3600 s, not nan"},
+		{"top -n 0", "-n is 1 to 1000000000, not 0"},
+		{"top --by name", "--by is client, export, device or flow, not name"},
+		{"clients --sort name", "--sort is share, bandwidth, iops or latency, not name"},
+		{"top x", "too many arguments: x"},
 	};
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
@@ -303,17 +316,208 @@ static void test_follow_json(void **state)
 	follow("--json", lines, 1);
 }
 
+/* ---- clients and top -------------------------------------------------------------------- */
+
+static void add_flows(void)
+{
+	world.flows[0] = 2;
+	for (unsigned int i = 0; i < 2; i++)
+		world.flow[0][i] = (struct flow_stats){
+			.id = {.client = 17 + i, .export_id = 7},
+			.weight = 100,
+			.group_weight = 100,
+			.backlogged = true,
+			.queued = {3},
+			.served = {[SCHED_DEMAND] = 4},
+			.disk_time = {[SCHED_DEMAND] = (i + 1) * CLOCK_SECOND},
+			.behind = {.client = 18, .export_id = 7},
+			.behind_time = CLOCK_SECOND,
+		};
+}
+
+static void test_clients(void **state)
+{
+	add_flows();
+	serve();
+	assert_int_equal(ractl("clients"), 0);
+	assert_prints("flows by share, since the start, 2 flows");
+	assert_prints("10.0.0.18            7 4095:0 ");
+	assert_prints("10.0.0.18 7\n");
+	assert_int_equal(ractl("clients --by export --sort iops"), 0);
+	assert_prints("     7       2 ");
+	assert_int_equal(ractl("clients --json"), 0);
+	assert_prints("\"client_number\":17,"); /* the server's answer */
+	assert_int_equal(ractl("clients --json --interval 0.1"), 0);
+	assert_prints("\"from_start\":false,");
+	assert_prints("\"rows\":[{\"client\":\"10.0.0.17\",\"export\":7,\"device\":\"4095:0\"");
+}
+
+static void test_batch(void **state)
+{
+	add_flows();
+	serve();
+	assert_int_equal(ractl("top --batch -n 1 --interval 0.1"), 0);
+	assert_prints("  clients by share, ");
+	assert_prints("\n10.0.0.18 ");
+	assert_int_equal(ractl("top -n 1 --interval 0.1 --by flow"), 0);
+	assert_prints("ractl: not a terminal: going on as with --batch\n");
+	assert_prints("  flows by share, ");
+	assert_int_equal(ractl("--json top -n 1 --interval 0.1"), 0);
+	assert_int_equal(place.output[0], '{');
+	assert_int_equal(ractl("top --batch -n 1 --interval 0.1 3>&1 >/dev/full 2>&3 #"), 1);
+	assert_prints("cannot write");
+	control_stop(place.control);
+	place.control = NULL;
+	assert_int_equal(ractl("top --batch"), 1);
+	assert_prints("no server");
+}
+
+/* `ractl top` on a terminal of its own. */
+struct live {
+	pid_t pid;
+	int fd;
+	struct termios before;
+	size_t seen; /* of place.output */
+};
+
+static void live_start(struct live *l, const char *interval)
+{
+	struct winsize size = {.ws_row = 24, .ws_col = 80};
+	int inner;
+
+	assert_int_equal(openpty(&l->fd, &inner, NULL, NULL, &size), 0);
+	assert_int_equal(tcgetattr(inner, &l->before), 0);
+	l->pid = fork();
+	assert_true(l->pid >= 0);
+	if (l->pid == 0) {
+		login_tty(inner);
+		setenv("TERM", "xterm", 1);
+		execl(RACTL, "ractl", "--socket", place.path, "top", "--interval", interval, NULL);
+		_exit(127);
+	}
+	close(inner);
+	place.output[0] = '\0';
+	l->seen = 0;
+}
+
+/* Reads what it shows until PART is there; what came before and with it is forgotten next time. */
+static void live_until(struct live *l, const char *part)
+{
+	char *found, *rest = place.output + l->seen;
+	size_t n = strlen(rest);
+
+	memmove(place.output, rest, n + 1);
+	while (!(found = strstr(place.output, part))) {
+		ssize_t got = read(l->fd, place.output + n, sizeof(place.output) - 1 - n);
+
+		if (got <= 0)
+			fail_msg("\"%s\" is not in:\n%s", part, place.output);
+		n += (size_t)got;
+		place.output[n] = '\0';
+	}
+	l->seen = (size_t)(found - place.output) + strlen(part);
+}
+
+static void live_type(struct live *l, const char *keys)
+{
+	assert_int_equal(write(l->fd, keys, strlen(keys)), (ssize_t)strlen(keys));
+}
+
+/* It has ended, and the terminal is as it was. Returns its status. */
+static int live_end(struct live *l)
+{
+	struct termios after;
+	int status;
+
+	live_until(l, "\033[?25h\033[?1049l");
+	assert_int_equal(waitpid(l->pid, &status, 0), l->pid);
+	assert_int_equal(tcgetattr(l->fd, &after), 0);
+	assert_int_equal(after.c_lflag, l->before.c_lflag);
+	close(l->fd);
+	return status;
+}
+
+static void test_live(void **state)
+{
+	struct winsize size = {.ws_row = 12, .ws_col = 60};
+	struct live l;
+
+	add_flows();
+	serve();
+	live_start(&l, "3600");
+	live_until(&l, "q quit");
+	assert_prints("\033[?1049h");
+	assert_prints("clients by share, since the start");
+	assert_prints("10.0.0.18 ");
+	live_type(&l, "\033[A"); /* an arrow is no key of ours */
+	live_type(&l, "el");
+	live_until(&l, "exports by latency");
+	live_until(&l, "q quit");
+	assert_int_equal(ioctl(l.fd, TIOCSWINSZ, &size), 0);
+	live_until(&l, "p99ms QUEUE\033[K");
+	live_type(&l, "q");
+	assert_int_equal(live_end(&l), 0);
+}
+
+static void test_live_is_stopped_and_goes_on(void **state)
+{
+	struct termios after;
+	struct live l;
+	int status;
+
+	serve();
+	live_start(&l, "3600");
+	live_until(&l, "q quit");
+	kill(l.pid, SIGTSTP);
+	live_until(&l, "\033[?25h\033[?1049l");
+	assert_int_equal(waitpid(l.pid, &status, WUNTRACED), l.pid);
+	assert_true(WIFSTOPPED(status));
+	assert_int_equal(tcgetattr(l.fd, &after), 0);
+	assert_int_equal(after.c_lflag, l.before.c_lflag);
+	kill(l.pid, SIGCONT);
+	live_until(&l, "\033[?1049h");
+	live_until(&l, "q quit");
+	live_type(&l, "q");
+	assert_int_equal(live_end(&l), 0);
+}
+
+static void test_live_is_ended(void **state)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	struct live l;
+	int status;
+
+	serve();
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		live_start(&l, "3600");
+		live_until(&l, "q quit");
+		kill(l.pid, signals[i]);
+		status = live_end(&l);
+		assert_true(WIFSIGNALED(status));
+		assert_int_equal(WTERMSIG(status), signals[i]);
+	}
+	live_start(&l, "0.1");
+	live_until(&l, "q quit");
+	control_stop(place.control);
+	place.control = NULL;
+	status = live_end(&l);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 1);
+}
+
 #define WITH_PLACE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH_PLACE(test_status),      WITH_PLACE(test_nothing_there),
-		WITH_PLACE(test_devices),     WITH_PLACE(test_changes),
-		WITH_PLACE(test_prices),      WITH_PLACE(test_stats),
-		WITH_PLACE(test_wrong_usage), WITH_PLACE(test_refused),
-		WITH_PLACE(test_follow),      WITH_PLACE(test_follow_events),
-		WITH_PLACE(test_follow_json),
+		WITH_PLACE(test_status),	WITH_PLACE(test_nothing_there),
+		WITH_PLACE(test_devices),	WITH_PLACE(test_changes),
+		WITH_PLACE(test_prices),	WITH_PLACE(test_stats),
+		WITH_PLACE(test_wrong_usage),	WITH_PLACE(test_refused),
+		WITH_PLACE(test_follow),	WITH_PLACE(test_follow_events),
+		WITH_PLACE(test_follow_json),	WITH_PLACE(test_clients),
+		WITH_PLACE(test_batch),		WITH_PLACE(test_live),
+		WITH_PLACE(test_live_is_ended), WITH_PLACE(test_live_is_stopped_and_goes_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
