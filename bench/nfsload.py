@@ -61,10 +61,10 @@ class Bench:
             output = self.child.communicate()[1] + f"killed after {timeout:.0f} s"
         return self.child.returncode, output.strip()
 
-    def layout(self, directory, files, size):
+    def layout(self, directory, first, files, size):
         os.makedirs(directory, exist_ok=True)
-        status, output = self.call(["--layout", directory, "--files", files, "--size", size,
-                                    "--quiet"], 600)
+        status, output = self.call(["--layout", directory, "--first-file", first, "--files", files,
+                                    "--size", size, "--quiet"], 600)
         if status:
             raise RuntimeError(f"laying out {directory}: {output}")
 

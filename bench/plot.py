@@ -11,6 +11,7 @@ import json
 import statistics
 import sys
 
+import isolation
 import workloads
 
 
@@ -63,6 +64,8 @@ class Results:
         plain = {"slowest/fastest": "slowest_fastest", "worst ms": "worst_ms",
                  "random p99 ms": "random_p99_ms", "random p50 ms": "random_p50_ms",
                  "random/s": "random_requests_s", "MB/s": "mb_s"}
+        if ":" in what:
+            return isolation.measure(self.runs, work, server, what)
         if what in plain:
             return self.value(work, server, plain[what])
         if what == "ops/s x peak":
@@ -152,7 +155,7 @@ def _lines(header, rows, markdown):
     header = [header[i] for i in keep]
     rows = [[r[i] for i in keep] for r in rows]
     widths = [max(len(r[i]) for r in [header] + rows) for i in range(len(header))]
-    left = {"work", "server", "measure", "verdict", "limit"}
+    left = {"work", "server", "measure", "verdict", "limit", "client"}
 
     def line(cells):
         parts = [c.ljust(w) if h in left else c.rjust(w)
@@ -169,6 +172,24 @@ def _lines(header, rows, markdown):
 def table(results, markdown=False):
     rows = [_cells(r) for r in results.summary()]
     return "\n".join(_lines([c[0] for c in COLUMNS], rows, markdown)) if rows else "no results"
+
+
+CLIENT_COLUMNS = (
+    ("work", "work", "{}"), ("server", "server", "{}"), ("client", "client", "{}"),
+    ("n", "n", "{}"), ("MB/s", "mb_s", "{:.1f}"), ("requests/s", "requests_s", "{:.1f}"),
+    ("alone", "alone_mb_s", "{:.1f}"), ("R least", "R_least", "{:.2f}"),
+    ("R most", "R_most", "{:.2f}"), ("fast/slow", "fast_slow", "{:.2f}"),
+    ("entitled", "entitled", "{:.3f}"), ("disk time", "time_share", "{:.3f}"),
+    ("p50 ms", "p50_ms", "{:.1f}"), ("p99 ms", "p99_ms", "{:.0f}"),
+    ("worst ms", "worst_ms", "{:.0f}"), ("floor held", "floor_held", "{:.2f}"),
+)
+
+
+def client_table(results, markdown=False):
+    """What the clients of the works of isolation.py got; empty without such a work."""
+    rows = [["" if row.get(key) is None else form.format(row[key])
+             for _, key, form in CLIENT_COLUMNS] for row in isolation.by_shape(results.runs)]
+    return "\n".join(_lines([c[0] for c in CLIENT_COLUMNS], rows, markdown)) if rows else ""
 
 
 def verdict_table(results, markdown=False):

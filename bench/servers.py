@@ -13,6 +13,9 @@ import os
 import re
 import sys
 
+import isolation
+import testbed
+
 MIB = 1024 * 1024
 STRICT_BYTES = 8 * MIB
 NAMES = ("stock", "tuned", "ra", "bfq", "strict")
@@ -93,6 +96,28 @@ def prepare(setting, disk):
     disk.set_scheduler(setting.get("scheduler"))
     disk.set_strict_limit(setting.get("strict", 0))
     disk.set_read_ahead(setting["read_ahead_kb"])
+
+
+def knows_shares(plugin):
+    """Whether that build of the plugin has weights and floors."""
+    with open(plugin, "rb") as file:
+        return b"Floor_Bandwidth" in file.read()
+
+
+def start(setting, disk, work, plugin):
+    """A server as the setting says, not yet started; it is told of the work's weights and floors if
+    it can have any."""
+    exports, rules = [], ""
+    if work.clients:
+        rules, second = isolation.shares_config(work.clients, disk.mount)
+        shared = setting["kind"] == "ra" and knows_shares(plugin)
+        rules = rules if shared else ""
+        if second:
+            floor = {"Floor_Bandwidth": second["floor"]} if shared else {}
+            exports = [{"id": 2, "path": second["path"], "pseudo": second["path"],
+                        "params": {**setting["fsal"], **floor}}]
+    return testbed.Server(kind=setting["kind"], path=disk.mount, fsal=setting["fsal"],
+                          ra=setting["ra"], plugin=plugin, exports=exports, ra_rules=rules)
 
 
 def labels(servers):

@@ -36,6 +36,7 @@ class PlainDirectory:
 
     def __init__(self, path):
         self.parent = path
+        self.modelled = False
         self.mount = None
 
     def up(self):
@@ -79,12 +80,14 @@ class Server(e2e.Server):
     in the export's block and `ra` in the global one."""
 
     def __init__(self, kind="stock", path=None, fsal=None, ra=None, plugin=None, sub="VFS",
-                 workdir=None, extra_conf=""):
+                 workdir=None, extra_conf="", exports=(), ra_rules=""):
+        """`exports`: more of them, as of e2e.Server; `ra_rules`: blocks within the global one."""
         self.own_work = e2e.temporary("ra-server-", workdir)
         e2e.at_exit(lambda: shutil.rmtree(self.own_work, ignore_errors=True))
         export = {"id": 1, "path": path, "pseudo": path, "sub": sub, "params": fsal or {}}
-        block = " ".join(f"{name} = {value};" for name, value in (ra or {}).items())
-        super().__init__(kind, [export], self.own_work, plugin, ra=block, extra=extra_conf)
+        block = " ".join(f"{name} = {value};" for name, value in (ra or {}).items()) + ra_rules
+        super().__init__(kind, [export, *exports], self.own_work, plugin, ra=block,
+                         extra=extra_conf)
 
     @property
     def pid(self):

@@ -16,6 +16,8 @@ ones ample.
 """
 import re
 
+import isolation
+
 KIB = 1024
 MIB = 1024 * KIB
 
@@ -32,6 +34,9 @@ GROUPS = {
     "writeback": ["write0+1", "write1+1", "lazy1+1", "mixed4+1w2"],
     "oltp": ["oltp1", "oltp4", "oltp12", "oltp23", "oltp32"],
     "cached": ["cached4k", "cached64k"],
+    "fair": ["fair2", "fair4", "fair8", "fair8+1", "fair8+4"],
+    "isolation": ["fair8", "fair8+1", "flood", "pack32+1", "weights3", "commit+16", "floor16",
+                  "apart1+1"],
 }
 GROUPS["table"] = (GROUPS["one"] + GROUPS["two"] + GROUPS["readers"] + GROUPS["strides"]
                    + GROUPS["reorder"] + GROUPS["random"])
@@ -39,20 +44,23 @@ GROUPS["prices"] = GROUPS["writeback"] + GROUPS["oltp"] + ["fsstat"]
 GROUPS["all"] = GROUPS["table"] + GROUPS["shared"] + GROUPS["mixed"]
 
 FORMS = "seqN strideN sharedN reorderP randomSk randomSkxN mixedN+M mixedN+MwW writeN+M lazyN+M " \
-    "oltpN cachedSk fsstat"
+    "oltpN cachedSk fsstat " + isolation.FORMS
 
 
 class Workload:
     """One named work. `files` files of `file_size` bytes in the set (directory) `set`;
     `arguments` for nfsbench; `cached`: the files are read once before, and stay resident.
     `writers`: number of the first file written, how many are, bytes of each; `written`: bytes of
-    files that it makes; `rewrites`: it changes the set's files too."""
+    files that it makes; `rewrites`: it changes the set's files too. `clients`: those of a work of
+    isolation.py, each of which runs for `alone` seconds by itself before; 0: none does."""
 
     def __init__(self, name, files, file_size, arguments, cached=False, streams=None,
-                 writers=(0, 0, 0), written=0, rewrites=False, memory="host"):
+                 writers=(0, 0, 0), written=0, rewrites=False, memory="host", clients=(),
+                 alone=0):
         self.name = name
-        self.files = files
-        self.file_size = file_size
+        self.files, self.file_size = files, file_size
+        self.clients, self.alone = clients, alone
+        self.sets = [(0, files, file_size)]  # number of the first, how many, bytes of each
         self.set = f"{files}x{file_size // KIB}k" + ("-rewritten" if rewrites else "")
         self.arguments = ["--dir", f"sets/{self.set}"] + [str(a) for a in arguments]
         self.cached = cached
@@ -60,7 +68,22 @@ class Workload:
         self.written = written or writers[1] * writers[2]
         self.rewrites = rewrites
         self.memory = memory
+        self.together = []  # arguments of the load that is measured, beside those of each alone
         self.streams = streams  # the group whose throughput counts, None: all
+
+    @classmethod
+    def of_clients(cls, name, clients, sets, seconds, alone, written=0, memory="host"):
+        """A work of isolation.py."""
+        work = cls(name, 0, 0, ["--work", "clients"], written=written, memory=memory,
+                   clients=clients, alone=alone)
+        work.sets = sets
+        work.set = "clients-" + "-".join(f"{n}x{size // KIB}k" for _, n, size in sets)
+        work.arguments[1] = f"sets/{work.set}"
+        work.together = ["--duration", str(seconds), "--warm-up", "1"]
+        return work
+
+    def bytes_laid_out(self):
+        return sum(files * size for _, files, size in self.sets)
 
     def __repr__(self):
         return self.name
@@ -132,7 +155,7 @@ def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_co
                     streams="streams", writers=(n + m, w, each), memory="small")
 
     def write(match):
-        lazy = match[1] == "lazy"
+        lazy, apart = match[1] == "lazy", match[1] == "apart"
         n = _number(match[2], 0, 128, name)
         m = _number(match[3], 0 if n else 1, 128, name)
         count = min(random_count or 1500, size // (8 * KIB))
@@ -149,7 +172,8 @@ def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_co
                     arguments=["--work", "write", "--readers", n, "--size", each * n,
                                "--request", 256 * KIB, "--outstanding", outstanding,
                                "--random-readers", m, "--random-size", size, "--count", count,
-                               "--random-finish"] + (["--no-commit"] if lazy else []))
+                               "--random-finish"] + (["--no-commit"] if lazy else [])
+                    + (["--random-from", "127.0.0.12"] if apart else []))
 
     def oltp(match):
         n = _number(match[1], 1, 85, name)
@@ -167,6 +191,9 @@ def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_co
                     arguments=["--work", "fsstat", "--count", 25000,
                                "--outstanding", outstanding])
 
+    def clients(match):
+        return Workload.of_clients(name, **isolation.make(match))
+
     def cached(match):
         kib = _number(match[1], 1, 1024, name)
         return Workload(name, 1, size,
@@ -176,7 +203,7 @@ def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_co
     for form, maker in ((r"seq(\d+)", seq), (r"stride(\d+)", stride), (r"shared(\d+)", shared),
                         (r"reorder(\d+)", reorder), (r"random(\d+)k(?:x(\d+))?", random),
                         (r"mixed(\d+)\+(\d+)(?:w(\d+))?", mixed),
-                        (r"(write|lazy)(\d+)\+(\d+)", write),
+                        (r"(write|lazy|apart)(\d+)\+(\d+)", write), (isolation.FORM, clients),
                         (r"oltp(\d+)", oltp), (r"cached(\d+)k", cached),
                         (r"fsstat", fsstat)):
         match = re.fullmatch(form, name)
@@ -199,6 +226,7 @@ def expand(text):
 # "cpu x stock" (server's processor time a READ, the minimum of the rounds); of workloads with
 # writers, while they run: "random/s", "random p50 ms" and "x stock" of random readers,
 # "COMMIT x stock", "all done x stock", and of the whole run "random/s x alone" (the stock server's write0+1); of
+# "SHAPE:KEY" of works of clients: isolation.measure(). Of
 # requests of all kinds a second "ops/s x stock" and "ops/s x peak" (the server's best of the oltp
 # workloads in the same run).
 TARGETS = [
@@ -246,6 +274,25 @@ TARGETS = [
     ("oltp32", "at least", "ops/s x peak", 0.95),
     ("fsstat", "at most", "cpu x stock", 1.05),
     ("fsstat", "at least", "ops/s x stock", 0.95),
+    *((f"fair{n}", "at least", "stream:R_least", 0.9) for n in (2, 4, 8)),
+    *((f"fair{n}", "at most", "stream:fast_slow", 1.1) for n in (2, 4, 8)),
+    ("fair8+1", "at least", "stream:mb_s", 80),
+    ("fair8+1", "at most", "random:p99_ms", 75),
+    ("fair8+4", "at least", "stream:mb_s", 65),
+    ("fair8+4", "at most", "random:p99_ms", 110),
+    ("flood", "at most", "small:p99_ms", 150),
+    ("flood", "at most", "small:worst_ms", 2000),
+    ("flood", "at least", "big:of_rest", 0.9),
+    ("pack32+1", "at least", "one:of_alone", 0.4),
+    ("pack32+1", "at least", "one:all_of_one", 0.9),
+    *(("weights3", "at most", f"weight {w}:share_error", 0.05) for w in (100, 200, 400)),
+    ("commit+16", "at most", "writer:share_error", 0.1),
+    ("commit+16", "at most", "reader:share_error", 0.1),
+    ("floor16", "at least", "floor:floor_held", 0.95),
+    ("apart1+1", "at least", "random/s x stock", 2.5),
+    ("apart1+1", "at most", "random p99 x stock", 0.4),
+    ("apart1+1", "at most", "COMMIT x stock", 1.15),
+    ("apart1+1", "at most", "all done x stock", 0.97),
 ]
 
 # What it aims at beyond: printed in the same table, and missing it fails nothing.

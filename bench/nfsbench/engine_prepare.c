@@ -32,12 +32,16 @@ static int prepare_flow(struct engine *e, struct flow *f)
 	return 0;
 }
 
-/* Where connection number `index` comes from: in work clients each flow has one. */
+/* Where connection number `index` comes from: in works with more than one address each flow has one. */
 static const char *address_of(const struct engine *e, unsigned int index)
 {
 	const struct load *load = e->load;
 
-	return load->groups[0].spec ? load->groups[load->flows[index].group].spec->from : NULL;
+	const struct group *g = &load->groups[load->flows[index % load->flow_count].group];
+
+	if (g->spec)
+		return g->spec->from;
+	return strcmp(g->name, "random") == 0 ? load->options->random_from : NULL;
 }
 
 static int connect_all(struct engine *e)

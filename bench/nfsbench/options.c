@@ -65,6 +65,8 @@ static const struct option_def defs[] = {
 	 "bytes of the file of each (as much as each of the others reads)"},
 	{"random-finish", ON, FIELD(random_finish), 0, 0,
 	 "they do all their --count reads instead of stopping with the others"},
+	{"random-from", TEXT, FIELD(random_from), 0, 0,
+	 "numeric address that they come from (whichever the kernel takes)"},
 	{"writers", NUMBER, FIELD(writers), 0, MAX_READERS,
 	 "mixed: writers beside; all the others then stop with them (0)"},
 	{"write-size", NUMBER, FIELD(write_size), 4096, 1024 * GIB,
@@ -245,6 +247,8 @@ static int check(const struct options *o)
 			      "oltp");
 	if (o->work == WORK_CLIENTS)
 		return check_clients(o);
+	if (o->random_from && o->connections)
+		return refuse("--random-from: not with --connections");
 	if (o->work == WORK_MIXED && !o->random_readers)
 		return refuse("--random-readers must be from 1 to 256 for work mixed");
 	if (o->work != WORK_MIXED && o->writers)

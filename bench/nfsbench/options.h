@@ -41,8 +41,9 @@ struct options {
 	uint64_t percent, distance; /* reorder */
 	uint64_t count; /* random reads, FSSTATs, transactions of each; 0: see options.c */
 	uint64_t random_readers, random_request, random_outstanding; /* mixed, write */
-	uint64_t random_size; /* bytes of each file they read; 0: as the others' */
-	bool random_finish;   /* they do all their reads, however long the others take */
+	uint64_t random_size;	 /* bytes of each file they read; 0: as the others' */
+	const char *random_from; /* the address they come from, NULL: as the others */
+	bool random_finish;	 /* they do all their reads, however long the others take */
 	uint64_t writers, write_size, write_request,
 		write_outstanding; /* mixed: beside the streams */
 	bool commit;		   /* writers end with COMMIT */

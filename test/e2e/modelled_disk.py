@@ -61,6 +61,7 @@ class Disk:
         self.read_ahead_kb, self.scheduler = read_ahead_kb, scheduler
         self.workdir, self.mechdisk, self.record = workdir, mechdisk, record
         self.options = f"noatime,{options}".strip(",")  # of mount
+        self.modelled = True
         self.work = self.process = self.loop = self.mount = self.dev = None
 
     def up(self):

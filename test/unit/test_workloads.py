@@ -12,12 +12,14 @@ sys.dont_write_bytecode = True
 BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench")
 sys.path.insert(0, BENCH)
 
+import disktime  # noqa: E402
+import isolation  # noqa: E402
 import plot  # noqa: E402
 import servers  # noqa: E402
 import workloads  # noqa: E402
 
 NFSBENCH_WORKS = {"seq", "stride", "shared", "random", "reorder", "mixed",
-                  "write", "oltp", "fsstat"}
+                  "write", "oltp", "fsstat", "clients"}
 
 
 def run(work, server, mb_s, **more):
@@ -34,7 +36,7 @@ class Works(unittest.TestCase):
                 + [t[0] for t in workloads.TARGETS + workloads.AIMS]:
             work = workloads.make(name)
             self.assertIn(argument(work, "--work"), NFSBENCH_WORKS)
-            self.assertGreater(work.files * work.file_size, 0)
+            self.assertGreater(work.bytes_laid_out(), 0)
 
     def test_names_carry_their_numbers(self):
         self.assertEqual(argument(workloads.make("mixed8+4"), "--random-readers"), "4")
@@ -122,6 +124,69 @@ class Verdicts(unittest.TestCase):
         self.assertIn("96.0", text)
         self.assertIn("met", plot.verdict_table(self.results(96.0)))
         self.assertTrue(plot.table(self.results(96.0), True).startswith("| work"))
+
+
+def of_client(mb_s, **more):
+    latency = {"count": 1, "p50": 1, "p99": 1, "max": 1}
+    return {"mb_s": mb_s, "requests_s": mb_s, "from_s": 1, "to_s": 3, "commits": 0,
+            "latency_ms": latency, "windows_mb": [mb_s, mb_s], **more}
+
+
+class Clients(unittest.TestCase):
+    """Works of several clients: what each got over what it gets alone on its share."""
+
+    def test_works_name_every_file_once(self):
+        for name in workloads.GROUPS["fair"] + workloads.GROUPS["isolation"]:
+            work = workloads.make(name)
+            files = [f for c in work.clients for f in c.files()]
+            self.assertEqual(len(files), len(set(files)))
+            laid_out = {n for first, count, _ in work.sets for n in range(first, first + count)}
+            self.assertLessEqual({n for letter, n in files if letter == "f"},
+                                 laid_out if work.clients else set())
+
+    def test_groups_of_a_client_add_up_and_weights_count(self):
+        clients = [isolation.Client("weight", 1, 100), isolation.Client("weight", 2, 300)]
+        together = isolation.merge({"clients": [
+            of_client(10, name="weight1.0"), of_client(5, name="weight1.1"),
+            of_client(45, name="weight2.0")]})
+        alone = {"weight1": {"mb_s": 60, "requests_s": 1}, "weight2": {"mb_s": 60, "requests_s": 1}}
+        one, three = isolation.judge(clients, together, alone)
+        self.assertAlmostEqual(one["mb_s"], 15)
+        self.assertAlmostEqual(one["R"], 1)
+        self.assertAlmostEqual(three["R"], 1)
+
+    def test_rest_of_a_flooder(self):
+        records = [{"work": "flood", "server": "ra", "run": 1, "clients": [
+            {"shape": "big", "of_alone": 0.72, "mb_s": 3, "entitled": 0.5, "time_share": 0.8},
+            {"shape": "small", "of_alone": 0.2, "mb_s": 1, "entitled": 0.5, "time_share": 0.2}]}]
+        self.assertAlmostEqual(isolation.measure(records, "flood", "ra", "big:of_rest"), 0.9)
+        self.assertAlmostEqual(isolation.measure(records, "flood", "ra", "small:share_error"), 0.6)
+        self.assertIsNone(isolation.measure(records, "flood", "stock", "big:of_rest"))
+
+    def test_weights_are_told_and_floors_have_an_export(self):
+        rules, second = isolation.shares_config(workloads.make("weights3").clients, "/m")
+        self.assertIn("CLIENT { Clients = 127.0.0.13; Weight = 400; }", rules)
+        self.assertIsNone(second)
+        rules, second = isolation.shares_config(workloads.make("floor16").clients, "/m")
+        self.assertEqual(("", {"path": "/m/sets", "floor": 40}), (rules, second))
+
+
+class DiskTime(unittest.TestCase):
+    def test_time_goes_to_whose_place_it_was(self):
+        trace = disktime.Trace.__new__(disktime.Trace)
+        trace.began = 0
+        # (begin, seconds, offset); a's second follows so soon that the pause is a's, c is nobody's
+        trace._commands = lambda: [(0.9, 0.2, 0), (1.105, 0.095, 4096), (1.2, 0.4, 1 << 20),
+                                   (1.7, 0.1, 1 << 30), (1.9, 0.5, 1 << 20)]
+        found, extents = {"a": [(0, 8192)], "b": [(1 << 20, 2 << 20)]}, disktime.extents
+        disktime.extents = found.get
+        try:
+            shares, busy = trace.shares({"a": "A", "b": "B"}, 1, 2)
+        finally:
+            disktime.extents = extents
+        self.assertAlmostEqual(shares["A"], 0.2 / 0.7)
+        self.assertAlmostEqual(shares["B"], 0.5 / 0.7)
+        self.assertAlmostEqual(busy, 0.8)
 
 
 class Servers(unittest.TestCase):
