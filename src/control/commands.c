@@ -289,6 +289,8 @@ static void subtract(struct sched_stats *now, const struct sched_stats *base)
 	now->overdue -= base->overdue;
 	now->dropped -= base->dropped;
 	now->refused -= base->refused;
+	now->full_waits -= base->full_waits;
+	now->full_delays -= base->full_delays;
 	now->switches -= base->switches;
 	now->stalls -= base->stalls;
 	for (int i = 0; i < SCHED_WAIT_BUCKETS; i++)

@@ -104,6 +104,7 @@ void describe_device_state(struct json_object *o, const struct dispatcher_stats 
 	describe_number(o, "queued_demand", q->queued[SCHED_DEMAND]);
 	describe_number(o, "queued_prefetch", q->queued[SCHED_PREFETCH]);
 	describe_number(o, "queued_writeback", q->queued[SCHED_WRITEBACK]);
+	describe_number(o, "full_waiting", q->full_waiting);
 	describe_real(o, "writeback_share", q->writeback_share);
 	describe_number(o, "seek_us", (uint64_t)(q->cost.seek_ns / (double)NS_PER_US));
 	describe_number(o, "media_bytes_per_s",
@@ -144,6 +145,8 @@ void describe_device_stats(struct json_object *o, const struct device_facts *f)
 	describe_number(o, "overdue", s->overdue);
 	describe_number(o, "dropped", s->dropped);
 	describe_number(o, "refused", s->refused);
+	describe_number(o, "full_waits", s->full_waits);
+	describe_number(o, "full_delays", s->full_delays);
 	describe_number(o, "switches", s->switches);
 	describe_number(o, "stalls", s->stalls);
 	describe_waits(o, s);

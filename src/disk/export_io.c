@@ -110,16 +110,26 @@ void export_io_close(struct export_io *io)
 	lock_drop(&io->lock);
 }
 
+/* With the lock. */
+static void wait_drained(struct export_io *io, uint64_t until)
+{
+	int err = 0;
+
+	while (io->pending && !err)
+		err = clock_cond_wait_until(&io->drained, &io->lock.mutex, until);
+}
+
 uint32_t export_io_drain(struct export_io *io, uint64_t timeout)
 {
-	uint64_t until = clock_now() + timeout;
+	uint64_t now = clock_now();
 	uint32_t left;
-	int err = 0;
 
 	lock_take(&io->lock);
 	atomic_store(&io->closing, true);
-	while (io->pending && !err)
-		err = clock_cond_wait_until(&io->drained, &io->lock.mutex, until);
+	wait_drained(io, now + timeout / 2);
+	if (io->pending)
+		atomic_store(&io->hurries, true);
+	wait_drained(io, now + timeout);
 	left = io->pending;
 	lock_drop(&io->lock);
 	return left;
@@ -171,6 +181,14 @@ enum fsstat_rule export_io_fsstat_rule(struct export_io *io)
 
 	export_settings_end();
 	return rule;
+}
+
+uint64_t export_io_full_wait(struct export_io *io)
+{
+	uint64_t wait = export_settings_begin(&io->settings)->full_wait;
+
+	export_settings_end();
+	return atomic_load(&io->closing) ? 0 : wait;
 }
 
 /* One export that has another heuristic gets H; its old settings, NULL: there was none, or no memory. */

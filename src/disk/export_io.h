@@ -4,7 +4,8 @@
  * until the last prefetch is over.
  *
  *   request:  enter ---> queued or running ---> leave        ref: keeps the memory
- *   the end:  close (enter says no from now on), drain (waits, bounded, until all have left)
+ *   the end:  close (enter says no from now on), drain (waits, bounded, until all have left; when half
+ *             of the bound is over, hurries: reads still queued are to end without I/O)
  *
  * Settings are replaced as a whole (export_settings.h): no request reads what a reload writes.
  */
@@ -37,7 +38,7 @@ struct export_io {
 	struct lock lock;
 	pthread_cond_t drained;
 	uint32_t pending; /* requests queued or running; lock */
-	atomic_bool closing;
+	atomic_bool closing, hurries;
 	_Atomic uint32_t said; /* bits: causes of missing descriptors that the log has */
 	/* bit n: its root, or files of it that were used, are on the nth device */
 	_Atomic uint64_t devices;
@@ -63,9 +64,15 @@ void export_io_leave(struct export_io *io);
 void export_io_close(struct export_io *io);
 /*
  * Closes and waits, up to TIMEOUT ns, until all requests have left: returns how many have not. Not on
- * a thread that such a request needs.
+ * a thread that such a request needs. After half of that export_io_hurries().
  */
 uint32_t export_io_drain(struct export_io *io, uint64_t timeout);
+
+/* Whether reads of the export are to end without I/O, lest they outlast it: their clients ask again. */
+static inline bool export_io_hurries(struct export_io *io)
+{
+	return atomic_load_explicit(&io->hurries, memory_order_relaxed);
+}
 
 /* New settings, copied. Waits for readers: not with a lock. ENOMEM: the old ones stay. */
 int export_io_configure(struct export_io *io, const struct export_settings *s);
@@ -74,6 +81,8 @@ uint64_t export_io_tuning(struct export_io *io, struct readahead_tuning *t); /* 
 void export_io_writeback(struct export_io *io, struct writeback_settings *w);
 void export_io_settings(struct export_io *io, struct export_settings *s);
 enum fsstat_rule export_io_fsstat_rule(struct export_io *io);
+/* How long (ns) a read may wait for room in the queue: not at all while the export goes. */
+uint64_t export_io_full_wait(struct export_io *io);
 
 /*
  * The device that the file of FD is on, from now on among those of the export; NULL and *ERR: as by

@@ -34,6 +34,7 @@ struct writeback_settings {
 struct export_settings {
 	struct readahead_tuning tuning;
 	uint64_t prefetch_step; /* bytes, at most SCRATCH_MAX */
+	uint64_t full_wait;	/* ns that a read waits for room in the queue */
 	struct device_settings device;
 	struct writeback_settings writeback;
 	enum fsstat_rule fsstat_rule;

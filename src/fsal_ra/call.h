@@ -31,7 +31,7 @@ struct call {
 	struct sched_req req;
 	struct backing *backing;
 	struct fsal_io_arg *read_arg;
-	bool bypass;
+	bool bypass, fetched;
 	/* Only of a write. */
 	struct fsal_io_arg *write_arg;
 	bool stable;

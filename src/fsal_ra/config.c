@@ -253,6 +253,7 @@ int ra_config_module(config_file_t config, struct config_error_type *err_type)
 		live->descriptors_max = fresh.descriptors_max;
 		live->descriptor_idle = fresh.descriptor_idle;
 		live->drain_timeout = fresh.drain_timeout;
+		live->full_threads = fresh.full_threads;
 		live->price_sample = fresh.price_sample;
 		live->price_memory = fresh.price_memory;
 		live->k_cpu = fresh.k_cpu;

@@ -21,6 +21,7 @@
 #include "params.h"
 #include "prices.h"
 #include "control_host.h"
+#include "sched/room_gate.h"
 #include "shares_host.h"
 #include "writeback/dirty_memory.h"
 #include "writeback/pacer.h"
@@ -219,6 +220,7 @@ void ra_io_module_update(void)
 
 	backing_set_limits((uint32_t)p->descriptors_max, p->descriptor_idle * CLOCK_MS);
 	device_set_price_k(p->k_disk);
+	room_gate_set_max((uint32_t)p->full_threads);
 	atomic_store(&module.drain_timeout, p->drain_timeout * CLOCK_MS);
 	if (module.engine != NULL)
 		readahead_set_memory(module.engine, p->readahead_memory);

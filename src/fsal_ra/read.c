@@ -13,6 +13,8 @@
  * READ is answered, as it keeps the handle: a file closed meanwhile, or a client that is gone, leave
  * the state without descriptor, and the sub-FSAL then takes the one that it has for NFSv3.
  */
+#include <errno.h>
+
 #include "call.h"
 #include "common/clock.h"
 #include "common/container.h"
@@ -22,6 +24,12 @@
 
 /* ---- a read that goes to the disk ------------------------------------------------------- */
 
+/* The client is to ask again later. */
+static void answer_later(struct call *call)
+{
+	call_done(NULL, fsalstat(ERR_FSAL_DELAY, EAGAIN), call->read_arg, call);
+}
+
 /* On a dispatcher thread: the data should be in memory now; the sub-FSAL answers the client. */
 static void demand_complete(struct sched_req *r)
 {
@@ -30,7 +38,10 @@ static void demand_complete(struct sched_req *r)
 	struct req_op_context ctx;
 	struct export_io *io = call_resume(call, &ctx);
 
-	SUB_OBJ(call->obj_hdl, read2, call->bypass, call_done, call->read_arg, call);
+	if (!call->fetched && export_io_hurries(io))
+		answer_later(call);
+	else
+		SUB_OBJ(call->obj_hdl, read2, call->bypass, call_done, call->read_arg, call);
 	backing_release(b);
 	call_resumed(io);
 }
@@ -39,7 +50,10 @@ static void demand_execute(struct dispatcher *d, struct sched_req *r)
 {
 	struct call *call = CONTAINER_OF(r, struct call, req);
 
+	if (export_io_hurries(call->io))
+		return;
 	demand_fetch(d, call->backing, r->offset, r->io_len);
+	call->fetched = true;
 }
 
 static void demand_finish(struct dispatcher *d, struct sched_req *r)
@@ -78,6 +92,7 @@ static void describe_demand(struct call *call, struct backing *b)
 	const struct fsal_io_arg *arg = call->read_arg;
 
 	call->backing = backing_hold(b);
+	call->fetched = false;
 	call->req = (struct sched_req){.ops = &demand_ops,
 				       .class = SCHED_DEMAND,
 				       .file = b->file,
@@ -87,51 +102,68 @@ static void describe_demand(struct call *call, struct backing *b)
 				       .flow = ra_flow_of_op()};
 }
 
-/* False: it must be answered by the caller, its I/O done or not. */
-static bool demand_queue(struct call *call, struct export_io *io, const struct readahead_plan *plan,
-			 const struct readahead_tuning *tuning)
+/* Into the queue; waits for room, for a while, where its client has too much there. */
+static enum sched_verdict submit(struct dispatcher *d, struct sched_req *r, struct export_io *io)
+{
+	enum sched_verdict verdict = dispatcher_submit_or_run(d, r);
+
+	return verdict == SCHED_FULL ? dispatcher_wait_room(d, r, export_io_full_wait(io))
+				     : verdict;
+}
+
+/* What becomes of a read that was submitted. */
+enum fate { READ_QUEUED, READ_NOW, READ_LATER };
+
+/* READ_NOW: it must be answered by the caller, its I/O done or not. READ_LATER: the client must ask again. */
+static enum fate demand_queue(struct call *call, struct export_io *io,
+			      const struct readahead_plan *plan,
+			      const struct readahead_tuning *tuning)
 {
 	struct dispatcher *d = &call->backing->device->dispatcher;
 	uint64_t offset = call->read_arg->offset;
 
-	switch (dispatcher_submit_or_run(d, &call->req)) {
+	switch (submit(d, &call->req, io)) {
 	case SCHED_ADDED:
 		count_demand(io, plan, tuning, offset);
-		return true;
+		return READ_QUEUED;
 	case SCHED_WAITS:
 		count_joined(io, plan, tuning);
-		return true;
+		return READ_QUEUED;
 	case SCHED_RUN:
 		count_demand(io, plan, tuning, offset);
 		demand_execute(d, &call->req);
 		dispatcher_ran(d, &call->req);
-		return false;
+		return READ_NOW;
+	case SCHED_FULL:
+		return READ_LATER;
 	default:
-		return false;
+		return READ_NOW;
 	}
 }
 
 /*
- * Queues the read, or does its I/O at once if the disk has nothing else to do; false: the caller must
- * answer it itself, now. Once queued, the call, its read_arg and the export may be over at any time.
+ * Queues the read, or does its I/O at once if the disk has nothing else to do, or refuses it; false: the
+ * caller must answer it itself, now. Else the call, its read_arg and the export may be over at any time.
  */
 static bool demand_submit(struct call *call, struct backing *b, const struct readahead_plan *plan,
 			  const struct readahead_tuning *tuning)
 {
 	struct export_io *io;
-	bool queued;
+	enum fate fate;
 
 	if (!call_park(call))
 		return false;
 	io = export_io_ref(call->io);
 	describe_demand(call, b);
-	queued = demand_queue(call, io, plan, tuning);
-	if (!queued) {
+	fate = demand_queue(call, io, plan, tuning);
+	if (fate != READ_QUEUED) {
 		backing_release(call->backing);
 		call_unpark(call);
 	}
 	export_io_put(io);
-	return queued;
+	if (fate == READ_LATER)
+		answer_later(call);
+	return fate != READ_NOW;
 }
 
 /* ---- every read ------------------------------------------------------------------------- */

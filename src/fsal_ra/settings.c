@@ -72,6 +72,7 @@ void ra_settings_of(const struct ra_export_params *p, struct export_settings *s)
 {
 	*s = (struct export_settings){
 		.prefetch_step = p->prefetch_step,
+		.full_wait = p->full_wait * CLOCK_MS,
 		.device = {.policy = sched_policy_find(p->scheduler),
 			   .depth = (uint32_t)p->queue_depth},
 		.fsstat_rule = fsstat_rule_of(p),

@@ -36,6 +36,7 @@ int dispatcher_init(struct dispatcher *d, const struct dispatcher_ops *ops, uint
 	*d = (struct dispatcher){.ops = ops};
 	TAILQ_INIT(&d->answers);
 	TAILQ_INIT(&d->finishing);
+	TAILQ_INIT(&d->waiting);
 	err = sched_queue_init(&d->queue, policy, limits);
 	if (err)
 		return err;
@@ -64,7 +65,8 @@ void dispatcher_fini(struct dispatcher *d)
 	lock_drop(&d->lock);
 	for (uint32_t i = 0; i < d->n_threads; i++)
 		pthread_join(d->threads[i], NULL);
-	assert(!d->queue.queued && !d->queue.running && TAILQ_EMPTY(&d->answers));
+	assert(!d->queue.queued && !d->queue.running && TAILQ_EMPTY(&d->answers) &&
+	       TAILQ_EMPTY(&d->waiting));
 	pthread_cond_destroy(&d->work);
 	lock_fini(&d->lock);
 	sched_queue_fini(&d->queue);
@@ -72,13 +74,25 @@ void dispatcher_fini(struct dispatcher *d)
 
 /* ---- requests --------------------------------------------------------------------------- */
 
+/* Lock held: times in the queue never go back. */
+static enum sched_verdict submit(struct dispatcher *d, struct sched_req *r, uint64_t now)
+{
+	enum sched_verdict verdict = SCHED_FULL;
+
+	if (dispatcher_must_wait(d, r))
+		d->queue.stats.refused++;
+	else
+		verdict = sched_submit(&d->queue, r, now);
+	dispatcher_advise(d);
+	return verdict;
+}
+
 enum sched_verdict dispatcher_submit(struct dispatcher *d, struct sched_req *r)
 {
 	enum sched_verdict verdict;
 
 	lock_take(&d->lock);
-	verdict = sched_submit(&d->queue, r, d->ops->now());
-	dispatcher_advise(d);
+	verdict = submit(d, r, d->ops->now());
 	if (verdict == SCHED_ADDED)
 		dispatcher_wake(d);
 	lock_drop(&d->lock);
@@ -91,15 +105,30 @@ enum sched_verdict dispatcher_submit_or_run(struct dispatcher *d, struct sched_r
 	uint64_t now;
 
 	lock_take(&d->lock);
-	now = d->ops->now(); /* under the lock: times in the queue never go back */
-	verdict = sched_submit(&d->queue, r, now);
-	dispatcher_advise(d);
+	now = d->ops->now();
+	verdict = submit(d, r, now);
 	if (verdict == SCHED_ADDED && d->busy < d->depth && sched_next_is(&d->queue, r, now)) {
 		d->busy++;
 		verdict = SCHED_RUN;
 	} else if (verdict == SCHED_ADDED) {
 		dispatcher_wake(d);
 	}
+	lock_drop(&d->lock);
+	return verdict;
+}
+
+enum sched_verdict dispatcher_wait_room(struct dispatcher *d, struct sched_req *r, uint64_t timeout)
+{
+	enum sched_verdict verdict = SCHED_FULL;
+
+	lock_take(&d->lock);
+	if (!dispatcher_must_wait(d, r)) /* there may be room meanwhile */
+		verdict = sched_submit_again(&d->queue, r, d->ops->now());
+	dispatcher_advise(d);
+	if (verdict == SCHED_FULL)
+		verdict = dispatcher_queue_up(d, r, timeout);
+	else if (verdict == SCHED_ADDED)
+		dispatcher_wake(d);
 	lock_drop(&d->lock);
 	return verdict;
 }
@@ -179,6 +208,7 @@ void dispatcher_set_limits(struct dispatcher *d, const struct sched_limits *limi
 	lock_take(&d->lock);
 	d->queue.limits = *limits;
 	dispatcher_advise(d);
+	dispatcher_let_in(d);		  /* those woken look for what to do */
 	pthread_cond_broadcast(&d->work); /* Stall_Time may be another */
 	lock_drop(&d->lock);
 }

@@ -10,7 +10,7 @@
  *
  * What "doing" a request means comes with it (sched_req_ops). A worker calls execute() without any
  * lock held; during it a chunk reports its parts with dispatcher_progress(). Submission never blocks
- * beyond the lock, which nobody else takes.
+ * beyond the lock, which nobody else takes; what is refused may wait (dispatcher_room.c).
  *
  * There are Queue_Depth workers, and one to spare from the first moment at which somebody has to
  * wait. The spare one keeps the disk from standing still: it answers waiters where they are so many
@@ -48,6 +48,7 @@ struct dispatcher_ops {
 };
 
 TAILQ_HEAD(finishing_list, finishing);
+TAILQ_HEAD(room_wait_list, room_wait);
 
 /* Its fields are the dispatcher's; look through the functions below. */
 struct dispatcher {
@@ -65,8 +66,10 @@ struct dispatcher {
 	bool stopping;
 	uint32_t passed; /* workers that hang while they answer; those that do not: */
 	struct finishing_list finishing;
-	uint32_t answerers;	   /* workers that answer one of ... */
-	struct sched_list answers; /* woken requests, to be completed by who is idle */
+	uint32_t answerers;	       /* workers that answer one of ... */
+	struct sched_list answers;     /* woken requests, to be completed by who is idle */
+	struct room_wait_list waiting; /* reads that wait for room, oldest first */
+	uint32_t n_waiting;
 	_Atomic uint64_t chunk;
 	_Atomic uint32_t streams;
 };
@@ -76,6 +79,7 @@ struct dispatcher_stats {
 	const struct sched_policy *policy;
 	uint32_t depth;
 	uint32_t running, queued[SCHED_CLASSES];
+	uint32_t full_waiting; /* threads that wait for room */
 	double writeback_share;
 	uint64_t chunk; /* bytes that one should have now */
 	struct cost_model cost;
@@ -98,6 +102,14 @@ enum sched_verdict dispatcher_submit(struct dispatcher *d, struct sched_req *r);
  */
 enum sched_verdict dispatcher_submit_or_run(struct dispatcher *d, struct sched_req *r);
 void dispatcher_ran(struct dispatcher *d, struct sched_req *r);
+/*
+ * R, a read, was refused: SCHED_FULL. Waits for room on the caller's thread, up to TIMEOUT ns (0:
+ * not at all), if a thread may be spared (room_gate.h): that holds R's client back, and no other. The
+ * verdict is then as of dispatcher_submit(), R gone as after it; or SCHED_FULL again: the client is to
+ * be told to come again. Not on a thread that requests in the queue need.
+ */
+enum sched_verdict dispatcher_wait_room(struct dispatcher *d, struct sched_req *r,
+					uint64_t timeout);
 /* From execute(): as sched_progress(), and completes the waiters. */
 void dispatcher_progress(struct dispatcher *d, struct sched_req *r, uint64_t upto);
 /*

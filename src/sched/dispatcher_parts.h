@@ -20,6 +20,13 @@ void dispatcher_wake(struct dispatcher *d);
 /* R's I/O is over: wakes who waited for it. Lock held before, not after. */
 void dispatcher_end_unlock(struct dispatcher *d, struct sched_req *r);
 
+/* dispatcher_room.c: whether reads of R's client wait for room, which R must not overtake. */
+bool dispatcher_must_wait(const struct dispatcher *d, const struct sched_req *r);
+/* There may be room: submits those that wait for it, as far as there is. True: a worker may be needed. */
+bool dispatcher_let_in(struct dispatcher *d);
+/* As dispatcher_wait_room(), behind the others. Drops the lock meanwhile. */
+enum sched_verdict dispatcher_queue_up(struct dispatcher *d, struct sched_req *r, uint64_t timeout);
+
 /* dispatcher_stall.c: what a line of the log says of a request; taken while the request is there. */
 struct subject {
 	const char *what;

@@ -34,6 +34,7 @@ void dispatcher_stats(struct dispatcher *d, struct dispatcher_stats *s)
 		.policy = q->policy,
 		.depth = dispatcher_depth(d),
 		.running = q->running,
+		.full_waiting = d->n_waiting,
 		.writeback_share = q->writeback.share,
 		.chunk = sched_chunk(q),
 		.cost = q->cost,

@@ -63,6 +63,13 @@ void dispatcher_wake(struct dispatcher *d)
 	pthread_cond_signal(&d->work);
 }
 
+/* There may be room in the queue for who waits for it. */
+static void let_in(struct dispatcher *d)
+{
+	if (dispatcher_let_in(d))
+		dispatcher_wake(d);
+}
+
 /* ---- answers ----------------------------------------------------------------------------- */
 
 static void complete_all(struct sched_list *woken)
@@ -99,6 +106,7 @@ static void answer_unlock(struct dispatcher *d, struct sched_list *woken)
 		TAILQ_CONCAT(&d->answers, woken, link);
 		pthread_cond_signal(&d->work);
 	}
+	let_in(d);
 	lock_drop(&d->lock);
 	complete_all(woken);
 }
@@ -121,6 +129,7 @@ static bool answer_one(struct dispatcher *d)
 	lock_take(&d->lock);
 	d->answerers--;
 	sched_answered(&d->queue, f, len);
+	let_in(d);
 	return true;
 }
 
@@ -173,6 +182,7 @@ static void serve(struct dispatcher *d, struct sched_req *r)
 {
 	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
 
+	let_in(d); /* R's place in the queue is free */
 	lock_drop(&d->lock);
 	r->ops->execute(d, r);
 	lock_take(&d->lock);

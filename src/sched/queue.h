@@ -31,8 +31,8 @@
  * Bounded: reads queued, joined and being answered by queue_max, and by queue_bytes of replies, for
  * each READ owns its reply buffer (and one client may hold as much as is free: one alone half, two a
  * third each; Choudhury & Hahne's dynamic threshold, 1998); write-backs queued by queue_max; stalled by
- * SCHED_STALLED_MAX. Beyond a bound the verdict is SCHED_FULL: the caller does without the queue, on
- * its own thread, which holds its client back.
+ * SCHED_STALLED_MAX. Beyond a bound the verdict is SCHED_FULL: a read waits for room on its caller's
+ * thread, or its client is told to come again (dispatcher_wait_room()); a prefetch is dropped.
  *
  * Pure: the clock is handed in, there is no lock (dispatcher.h has it) and no I/O. n requests
  * queued, no operation takes more than O(log n), but for those of a chunk, which look at the other
@@ -137,6 +137,8 @@ struct sched_limits {
 struct sched_stats {
 	uint64_t submitted[SCHED_CLASSES], served[SCHED_CLASSES], bytes[SCHED_CLASSES];
 	uint64_t joined, absorbed, merged, overdue, dropped, refused, switches, stalls;
+	/* the dispatcher's: reads that waited for room; whose clients were told to come again */
+	uint64_t full_waits, full_delays;
 	uint64_t wait_max; /* ns, of a demand */
 	uint64_t waits[SCHED_WAIT_BUCKETS];
 };
@@ -185,7 +187,7 @@ enum sched_verdict {
 	SCHED_ADDED,	/* queued: it will be handed out */
 	SCHED_WAITS,	/* joined another: it will be woken */
 	SCHED_RESIDENT, /* what it asks for has arrived meanwhile: read it now */
-	SCHED_FULL,	/* refused: do without the queue */
+	SCHED_FULL,	/* refused: its client has too much queued */
 	SCHED_RUN,	/* dispatcher only: the disk is free, the caller runs it itself */
 };
 

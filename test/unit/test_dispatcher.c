@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "disk.h"
 #include "sched/dispatcher.h"
+#include "sched/room_gate.h"
 
 #define SUBMITTERS 4
 #define EACH	   5000
@@ -88,24 +89,22 @@ static const struct sched_req_ops item_ops = {
 static void submit(struct item *i, uint64_t *seed)
 {
 	struct sched_req *r = &i->req;
+	enum sched_verdict verdict;
 
 	r->ops = &item_ops;
 	r->class = random_below(seed, 4) ? SCHED_DEMAND : SCHED_PREFETCH;
 	r->file = random_below(seed, 8);
 	r->len = r->class == SCHED_DEMAND ? 8 * KIB : 256 * KIB;
 	r->offset = random_below(seed, 4 * MIB / r->len) * r->len;
+	r->flow.client = 1 + random_below(seed, 3);
 	r->block = r->file * 64 * MIB + r->offset;
-	switch (dispatcher_submit(&dispatcher, r)) {
-	case SCHED_RESIDENT:
-		count(i);
-		break;
-	case SCHED_FULL: /* done without the queue */
+	verdict = dispatcher_submit(&dispatcher, r);
+	if (verdict == SCHED_FULL) {
 		atomic_fetch_add(&refused, 1);
-		count(i);
-		break;
-	default:
-		break;
+		verdict = dispatcher_wait_room(&dispatcher, r, SEC);
 	}
+	if (verdict == SCHED_RESIDENT || verdict == SCHED_FULL) /* the queue does not have it */
+		count(i);
 }
 
 static void *submitter(void *arg)
@@ -166,6 +165,7 @@ static void test_each_once_while_everything_changes(void **state)
 	l.queue_max = 200;
 	l.prefetch_max_age = 2 * MSEC;
 	l.stall_time = 20 * MSEC / 1000; /* often: whenever others are quick */
+	room_gate_set_max(2);
 	log_set_writer(no_line);
 	assert_int_equal(dispatcher_init(&dispatcher, &ops, 2, &sched_turns, &l), 0);
 	pthread_create(&changer, NULL, meddler, NULL);
