@@ -177,10 +177,10 @@ void dispatcher_set_writeback_share(struct dispatcher *d, double share)
 	lock_drop(&d->lock);
 }
 
-void dispatcher_want(struct dispatcher *d, struct sched_req *r)
+void dispatcher_want(struct dispatcher *d, struct sched_req *r, const struct flow_id *by)
 {
 	lock_take(&d->lock);
-	sched_want(&d->queue, r, d->ops->now());
+	sched_want(&d->queue, r, by, d->ops->now());
 	pthread_cond_broadcast(&d->work);
 	lock_drop(&d->lock);
 }

@@ -125,7 +125,7 @@ uint64_t dispatcher_shorten(struct dispatcher *d, struct sched_req *r, uint64_t 
 /* As sched_writeback_slice(), sched_set_writeback_share() and sched_want(). */
 uint64_t dispatcher_writeback_slice(struct dispatcher *d);
 void dispatcher_set_writeback_share(struct dispatcher *d, double share);
-void dispatcher_want(struct dispatcher *d, struct sched_req *r);
+void dispatcher_want(struct dispatcher *d, struct sched_req *r, const struct flow_id *by);
 void dispatcher_observe(struct dispatcher *d, uint64_t block, uint64_t len, uint64_t service);
 /* The device is another one: what the old one cost is void. */
 void dispatcher_forget_cost(struct dispatcher *d);

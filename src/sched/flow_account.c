@@ -25,6 +25,19 @@ void flow_enter(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	flow_thought(f, now);
 }
 
+void flow_rehome(struct sched_req *r, struct sched_flow *f)
+{
+	bool read = r->class != SCHED_WRITEBACK;
+
+	r->in->stats.queued[r->class]--;
+	r->in->refs--;
+	r->in->requests -= read;
+	r->in = f;
+	f->stats.queued[r->class]++;
+	f->refs++;
+	f->requests += read;
+}
+
 /* It is queued, joined or being answered no more. */
 void flow_unqueue(const struct sched_req *r)
 {

@@ -165,6 +165,22 @@ struct sched_flow *flow_first(const struct sched_group *g, enum flow_kind kind)
 	return node ? CONTAINER_OF(node, struct sched_flow, node) : NULL;
 }
 
+/*
+ * Newcomers begin where who is served stands; but who was served ahead of others, by its round or by a
+ * share of its own, does not take them along.
+ */
+static void raise_level(struct flow_set *set, uint64_t vtime)
+{
+	for (int kind = 0; kind < FLOW_WRITE; kind++) {
+		const struct order_node *first = order_first(&set->backlogged[kind]);
+
+		if (first && first->high < vtime)
+			vtime = first->high;
+	}
+	if (vtime > set->level)
+		set->level = vtime;
+}
+
 void flow_serve(struct sched_queue *q, struct sched_flow *f)
 {
 	struct sched_group *g = f->group;
@@ -173,10 +189,8 @@ void flow_serve(struct sched_queue *q, struct sched_flow *f)
 		forget_idleness(q, &g->flows, &f->node, f->node.weight);
 	if (can_wait(&g->node))
 		forget_idleness(q, &q->flows.groups, &g->node, group_weight(g));
-	if (f->node.vtime > g->flows.level)
-		g->flows.level = f->node.vtime;
-	if (g->node.vtime > q->flows.groups.level)
-		q->flows.groups.level = g->node.vtime;
+	raise_level(&g->flows, f->node.vtime);
+	raise_level(&q->flows.groups, g->node.vtime);
 }
 
 void flow_charge(struct sched_queue *q, struct sched_flow *f, uint64_t ns)
@@ -265,18 +279,20 @@ static struct sched_group *group_for(struct sched_queue *q, const struct sched_f
 /* F goes to the group G, with all that it has queued. */
 static void join_group(struct sched_queue *q, struct sched_flow *f, struct sched_group *g)
 {
+	struct sched_group *old = f->group;
 	uint32_t n[FLOW_KINDS];
 
 	memcpy(n, f->node.n, sizeof(n));
-	for (int kind = 0; f->group && kind < FLOW_KINDS; kind++)
+	for (int kind = 0; old && kind < FLOW_KINDS; kind++)
 		while (f->node.n[kind])
 			flow_backlog_remove(q, f, kind);
 	g->n_flows++;
-	if (f->group)
-		group_put(f->group);
+	if (old)
+		group_put(old);
 	f->group = g;
 	f->node.weight = weight_of_client(q->flows.shares, &f->id);
-	f->node.vtime = g->flows.level;
+	if (g != old)
+		f->node.vtime = g->flows.level;
 	for (int kind = 0; kind < FLOW_KINDS; kind++)
 		while (f->node.n[kind] < n[kind])
 			flow_backlog_add(q, f, kind);

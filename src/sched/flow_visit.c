@@ -195,8 +195,6 @@ static void begin(struct sched_queue *q, struct flow_visit *v, struct sched_grou
 
 	*v = (struct flow_visit){.flow = f, .kind = kind, .budget = budget};
 	v->promised = kind == FLOW_SMALL && g->node.vtime > level_of_reads(q);
-	if (!v->promised)
-		flow_serve(q, f);
 }
 
 /* The next of a batch of small reads; what is left of the slice is shared by those to come. */
@@ -274,7 +272,7 @@ bool flow_waits(struct sched_queue *q, uint64_t now)
 {
 	struct flow_visit *v = &q->flows.visit;
 
-	if (v->wait_until && (now >= v->wait_until || has_reads(v->flow)))
+	if (v->wait_until && (now >= v->wait_until || has_reads(v->flow) || q->writeback.hurry))
 		v->wait_until = 0;
 	return v->wait_until;
 }
@@ -291,6 +289,8 @@ struct sched_req *flow_pick(struct sched_queue *q, uint64_t now)
 		else
 			begin_next(q, now);
 	}
+	if (!v->promised)
+		flow_serve(q, v->flow);
 	/* alone, all that it has is the policy's */
 	return pick_in(q, v->flow, q->flows.reading == 1 ? FLOW_CHUNK : v->kind, now);
 }
@@ -299,10 +299,13 @@ bool flow_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
 	struct flow_visit *v = &q->flows.visit;
 
-	if (q->flows.reading != 1 || (flow_waits(q, now) && v->flow != r->in))
+	if (v->wait_until && v->flow == r->in) /* it is the one that the disk waits for */
+		return !(v->wait_until = 0);
+	if (q->flows.reading != 1 || sched_reads(q) != 1 || flow_waits(q, now))
 		return false;
 	if (v->flow != r->in)
 		begin(q, v, r->in->group, r->kind, slice_of(q));
+	flow_serve(q, r->in);
 	return true;
 }
 
@@ -350,8 +353,11 @@ struct sched_req *flow_pick_in_gap(struct sched_queue *q, struct sched_req *chun
 
 		if (v->flow && v->flow->node.n[FLOW_SMALL] && has_budget(v))
 			r = q->policy->gap(v->flow->policy_state, q, true);
-		if (r) /* else all that it has is overdue */
-			return r;
+		if (!r) /* all that it has is overdue */
+			continue;
+		if (!v->promised)
+			flow_serve(q, v->flow);
+		return r;
 	} while (begin_small(q, v));
 	return NULL;
 }

@@ -112,7 +112,7 @@ LIST_HEAD(sched_group_list, sched_group);
 LIST_HEAD(sched_flow_list, sched_flow);
 TAILQ_HEAD(sched_flow_tail, sched_flow);
 
-#define FLOW_HASH 1024
+#define FLOW_HASH 4096
 /* Flows that are remembered though they have nothing to do. */
 #define FLOWS_IDLE_MAX 4096
 

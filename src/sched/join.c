@@ -51,13 +51,7 @@ struct sched_req *chunk_for(struct sched_queue *q, const struct sched_req *r)
 static void rehome(struct sched_queue *q, struct sched_req *to, const struct sched_req *r)
 {
 	queue_delist(q, to);
-	to->in->stats.queued[to->class]--;
-	to->in->refs--;
-	to->in->requests--;
-	to->in = r->in;
-	to->in->stats.queued[to->class]++;
-	to->in->refs++;
-	to->in->requests++;
+	flow_rehome(to, r->in);
 	to->wanted = false; /* promote() puts it in its place */
 	queue_enlist(q, to);
 }

@@ -85,7 +85,7 @@ struct sched_req *flow_pick_in_gap(struct sched_queue *q, struct sched_req *chun
 uint32_t flow_gap_reads(const struct sched_queue *q, const struct sched_req *chunk);
 /* The disk waits for the next read of whom it has just served. */
 bool flow_waits(struct sched_queue *q, uint64_t now);
-/* R is the only read queued: whether it may go now, which it then does. */
+/* Whether R is the one to go next, and nothing else would come first: then it does. */
 bool flow_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now);
 /* R has left the disk. */
 void flow_served(struct sched_queue *q, const struct sched_req *r, uint64_t now);
@@ -105,6 +105,8 @@ uint64_t clock_had(struct sched_queue *q, const struct sched_req *r, uint64_t no
 void flow_enter(struct sched_queue *q, struct sched_req *r, uint64_t now);
 void flow_count_wait(const struct sched_req *r, unsigned int bucket, uint64_t wait);
 void flow_count_served(const struct sched_req *r);
+/* ... queued but not enlisted, and no demand read, goes over to F; */
+void flow_rehome(struct sched_req *r, struct sched_flow *f);
 void flow_unqueue(const struct sched_req *r);
 void flow_leave(const struct sched_req *r, uint64_t now);
 /* Whether the flow of R may have it too: no more than is free, READS of queue_max being taken. */

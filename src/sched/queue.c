@@ -181,8 +181,8 @@ struct sched_req *sched_next(struct sched_queue *q, uint64_t now)
 
 bool sched_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
-	if (r->state != REQ_QUEUED || is_parked(q, r) || sched_reads(q) != 1 ||
-	    writeback_pick(q, now) || !flow_next_is(q, r, now))
+	if (r->state != REQ_QUEUED || is_parked(q, r) || writeback_pick(q, now) ||
+	    !flow_next_is(q, r, now))
 		return false;
 	q->policy->pick(r->in->policy_state, q); /* what it notes of its picks */
 	hand_out(q, r, now);

@@ -205,7 +205,10 @@ enum sched_verdict sched_submit(struct sched_queue *q, struct sched_req *r, uint
 enum sched_verdict sched_submit_again(struct sched_queue *q, struct sched_req *r, uint64_t now);
 /* The next request for the disk, now running; NULL when none is queued. */
 struct sched_req *sched_next(struct sched_queue *q, uint64_t now);
-/* The same if that is R, the only read queued; else false, and nothing happens. */
+/*
+ * The same if that is R, the only read queued or the one that the disk waits for; else false, and
+ * nothing happens.
+ */
 bool sched_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now);
 /*
  * A small demand read to serve in a gap of CHUNK, which has been running for SLICE ns; NULL when
@@ -241,12 +244,13 @@ int sched_set_policy(struct sched_queue *q, const struct sched_policy *policy);
  * them. */
 void sched_set_writeback_share(struct sched_queue *q, double share);
 /*
- * A COMMIT waits for the write-back R, which is queued or running. Queued, it is handed out after
+ * A COMMIT of BY waits for the write-back R, which is queued or running. Queued, it is charged to BY
+ * from now on, and it is handed out after
  * the request that is on the disk, those that COMMITs wanted before it, and before each of them and
  * it the rest of the pause of a share of writeback_share: with k wanted before it, turns of t and a
  * share of s that is (k + 1) t / s at most, whatever reads are queued.
  */
-void sched_want(struct sched_queue *q, struct sched_req *r, uint64_t now);
+void sched_want(struct sched_queue *q, struct sched_req *r, const struct flow_id *by, uint64_t now);
 /*
  * sched_next() returned NULL: when to ask again though nothing was submitted (ns of the same
  * clock); UINT64_MAX: not until then.

@@ -114,12 +114,14 @@ void sched_set_writeback_share(struct sched_queue *q, double share)
 	q->writeback.share = share < 0 ? 0 : share > SHARE_MAX ? SHARE_MAX : share;
 }
 
-void sched_want(struct sched_queue *q, struct sched_req *r, uint64_t now)
+void sched_want(struct sched_queue *q, struct sched_req *r, const struct flow_id *by, uint64_t now)
 {
 	if (r->wanted)
 		return;
-	if (r->state == REQ_QUEUED)
+	if (r->state == REQ_QUEUED) {
 		queue_delist(q, r);
+		flow_rehome(r, flow_get(q, by));
+	}
 	r->wanted = true;
 	r->arrival = now;
 	if (r->state == REQ_QUEUED)

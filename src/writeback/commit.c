@@ -72,8 +72,8 @@ static void leave(struct dirty_file *f, struct commit_wait *w)
 	TAILQ_REMOVE(&f->commits, w, link);
 }
 
-/* Queues F, if it should be and is not; the lock is dropped meanwhile. */
-static void push(struct dirty_file *f)
+/* Queues F for a COMMIT of BY, if it should be and is not; the lock is dropped meanwhile. */
+static void push(struct dirty_file *f, const struct flow_id *by)
 {
 	if (!f->busy && turn_wanted(f) && turn_claim(f, 1, wb.ops->now())) {
 		lock_drop(&wb.lock);
@@ -82,7 +82,7 @@ static void push(struct dirty_file *f)
 	}
 	/* else, or if the queue is full, the flusher does it, and the turn wakes us */
 	if (f->busy)
-		wb.ops->want(&f->backing->device->dispatcher, &f->req);
+		wb.ops->want(&f->backing->device->dispatcher, &f->req, by);
 }
 
 static void wait_clean(struct dirty_file *f, struct commit_wait *w, uint64_t until)
@@ -91,7 +91,7 @@ static void wait_clean(struct dirty_file *f, struct commit_wait *w, uint64_t unt
 
 	enter(f, w);
 	while (!is_clean(f, w) && !f->gone && !err) {
-		push(f);
+		push(f, &w->flow);
 		if (!is_clean(f, w) && !f->gone)
 			err = wb.ops->wait(&f->progress, &wb.lock.mutex, until);
 	}

@@ -174,7 +174,7 @@ struct abandoned dirty_file_abandon(struct dirty_file *f, bool removed)
 		w->own.n = 0;
 	wb.ops->wake(&f->progress);
 	if (f->busy)
-		wb.ops->want(&f->backing->device->dispatcher, &f->req);
+		wb.ops->want(&f->backing->device->dispatcher, &f->req, &f->flow);
 	if (dirty_file_take_out(f))
 		a.file = f;
 	return a;

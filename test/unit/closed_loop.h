@@ -45,7 +45,7 @@ static inline void loop_commit(struct loop *l)
 		.class = SCHED_WRITEBACK, .file = 2, .block = block, .len = 4 * MIB};
 	assert_int_equal(sched_submit(l->q, &l->write, l->now), SCHED_ADDED);
 	if (!l->unasked)
-		sched_want(l->q, &l->write, l->now);
+		sched_want(l->q, &l->write, &l->write.flow, l->now);
 	l->wished = l->now;
 }
 

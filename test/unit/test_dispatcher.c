@@ -350,7 +350,7 @@ static void test_a_wish_wakes_a_worker(void **state)
 	assert_int_equal(dispatcher_init(&dispatcher, &ops, 1, &sched_turns, &l), 0);
 	assert_int_equal(dispatcher_submit(&dispatcher, &chunk.req), SCHED_ADDED);
 	assert_int_equal(dispatcher_submit(&dispatcher, &write.req), SCHED_ADDED);
-	dispatcher_want(&dispatcher, &write.req);
+	dispatcher_want(&dispatcher, &write.req, &write.req.flow);
 	while (!atomic_load(&write.executed))
 		sched_yield();
 	dispatcher_fini(&dispatcher);

@@ -156,7 +156,7 @@ static void want(struct world *w)
 	struct item *i = &w->items[random_below(&w->seed, ITEMS)];
 
 	if (i->out && i->req.class == SCHED_WRITEBACK)
-		sched_want(w->q, &i->req, w->now);
+		sched_want(w->q, &i->req, &i->req.flow, w->now);
 }
 
 static void random_shares(struct world *w)
@@ -318,7 +318,7 @@ static void commit(struct disk_world *d)
 				.len = 4 * MIB,
 				.wanted = random_below(&d->w.seed, 2)};
 	assert_int_equal(sched_submit(d->w.q, r, d->w.now), SCHED_ADDED);
-	sched_want(d->w.q, r, d->w.now);
+	sched_want(d->w.q, r, &r->flow, d->w.now);
 	d->wished[n] = d->w.now;
 	d->bound[n] = d->longest + (uint64_t)((ahead + 1) * (double)TURN / d->share);
 }

@@ -81,7 +81,7 @@ static double share_reached(double share, bool wanted)
 	sched_submit(q, &w, now);
 	sched_submit(q, &r, now);
 	if (wanted)
-		sched_want(q, &w, now);
+		sched_want(q, &w, &w.flow, now);
 	while (now < 11 * SEC) {
 		uint64_t took;
 
@@ -93,7 +93,7 @@ static double share_reached(double share, bool wanted)
 		done(q, next, now);
 		sched_submit(q, next, now);
 		if (next == &w && wanted)
-			sched_want(q, &w, now);
+			sched_want(q, &w, &w.flow, now);
 	}
 	queue_free(q);
 	return (double)writing / (10.0 * SEC);
@@ -122,13 +122,13 @@ static void test_wanted_goes_first(void **state)
 
 	sched_submit(q, &a, SEC);
 	sched_submit(q, &b, SEC);
-	sched_want(q, &b, SEC);
-	sched_want(q, &b, SEC);
+	sched_want(q, &b, &b.flow, SEC);
+	sched_want(q, &b, &b.flow, SEC);
 	assert_ptr_equal(sched_next(q, SEC), &b);
 	assert_int_equal(q->flows.groups.backlogged[FLOW_COMMIT].n, 0);
 	done(q, &b, 2 * SEC);
 	assert_ptr_equal(sched_next(q, 2 * SEC), &a);
-	sched_want(q, &a, 2 * SEC); /* running: nothing to count */
+	sched_want(q, &a, &a.flow, 2 * SEC); /* running: nothing to count */
 	assert_int_equal(q->flows.groups.backlogged[FLOW_COMMIT].n, 0);
 	done(q, &a, 3 * SEC);
 	queue_free(q);
@@ -204,7 +204,7 @@ static void test_a_gap_ends_when_a_turn_is_due(void **state)
 	assert_ptr_equal(sched_next_in_gap(q, &c, SEC, true, SEC), &small[0]);
 	done(q, &small[0], SEC + MSEC);
 	sched_submit(q, &w, SEC + MSEC);
-	sched_want(q, &w, SEC + MSEC);
+	sched_want(q, &w, &w.flow, SEC + MSEC);
 	assert_null(sched_next_in_gap(q, &c, SEC, false, SEC + MSEC));
 	done(q, &c, SEC + 2 * MSEC);
 	assert_ptr_equal(sched_next(q, SEC + 2 * MSEC), &w);

@@ -203,7 +203,7 @@ static enum sched_verdict world_submit(struct dispatcher *d, struct sched_req *r
 	return SCHED_ADDED;
 }
 
-static void world_want(struct dispatcher *d, struct sched_req *r)
+static void world_want(struct dispatcher *d, struct sched_req *r, const struct flow_id *by)
 {
 	r->wanted = true;
 }
