@@ -27,8 +27,8 @@ const char *const rows_order_names[ORDERS] = {
 struct use {
 	bool active;
 	uint64_t served, bytes[SAMPLE_CLASSES], refused, disk_us;
-	uint64_t waits[SAMPLE_BUCKETS], waited_for_us;
-	double fair; /* of its device's time */
+	uint64_t waits[SAMPLE_BUCKETS], waited_us; /* about, in all */
+	double fair;				   /* of its device's time */
 };
 
 /* ---- what each flow used ---------------------------------------------------------------- */
@@ -77,11 +77,11 @@ static void use_between(struct use *u, const struct sample_flow *was, const stru
 	}
 	u->refused = since(is->refused, was->refused);
 	u->disk_us = since(is->disk_us, was->disk_us);
-	for (int b = 0; b < SAMPLE_BUCKETS; b++)
+	u->waited_us = is->backlogged;
+	for (int b = 0; b < SAMPLE_BUCKETS; b++) {
 		u->waits[b] = since(is->waits[b], was->waits[b]);
-	u->waited_for_us = same_who(&is->waited_for, &was->waited_for)
-				   ? since(is->waited_for_us, was->waited_for_us)
-				   : is->waited_for_us;
+		u->waited_us += u->waits[b] << b;
+	}
 	u->active = is->backlogged || u->served || u->disk_us;
 }
 
@@ -197,8 +197,8 @@ static void add_use(struct client_row *r, enum rows_by by, const struct sample_f
 		r->waits[b] += u->waits[b];
 	if (f->wait_max_us > r->wait_max_us)
 		r->wait_max_us = f->wait_max_us;
-	if (u->waited_for_us > r->waited_for_us) {
-		r->waited_for_us = u->waited_for_us;
+	if (f->waited_for_us && u->waited_us > r->waited_us) {
+		r->waited_us = u->waited_us;
 		name_waited_for(r, by, f);
 	}
 }

@@ -43,8 +43,9 @@ struct client_row {
 	/* Of demand reads: by their wait; the waits, us, that so many percent did not exceed. */
 	uint64_t waits[SAMPLE_BUCKETS], wait_max_us;
 	double p50_us, p99_us;
-	char waited_for[SAMPLE_NAME + 8]; /* who had a device longest while it waited, or empty */
-	uint64_t waited_for_us;
+	/* Who had a device while it waited, or empty: of its flows the one that waited for longest. */
+	char waited_for[SAMPLE_NAME + 8];
+	uint64_t waited_us;
 };
 
 struct client_rows {

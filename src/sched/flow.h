@@ -75,8 +75,8 @@ struct flow_stats {
 	uint64_t disk_time[FLOW_CLASSES];  /* ns */
 	uint64_t wait_max;		   /* ns, of a demand read */
 	uint64_t waits[FLOW_WAIT_BUCKETS]; /* demand reads, by their wait */
-	struct flow_id behind; /* the flow that had the disk for longest while it waited */
-	uint64_t behind_time;  /* ns of that; 0: none */
+	struct flow_id behind; /* the flow that had the disk for longest while it waited, lately */
+	uint64_t behind_time;  /* ns by which; goes up and down; 0: none */
 };
 
 #endif

@@ -75,7 +75,13 @@ bool flow_has_room(const struct sched_queue *q, const struct sched_req *r, uint3
 
 /* ---- figures ----------------------------------------------------------------------------- */
 
-/* Who kept F waiting most: the majority by time, found in one pass (Boyer & Moore). */
+/* So much waiting, ns, in the name of another makes who was it before forgotten. */
+#define BEHIND_MAX (2 * UINT64_C(1000000000))
+
+/*
+ * Who kept F waiting most lately: the majority by time, found in one pass (Boyer & Moore), with votes up
+ * to a bound, so that who has had the disk for an hour and has left is not it for another hour.
+ */
 static void count_behind(struct flow_stats *s, const struct flow_id *id, uint64_t wait)
 {
 	bool same = s->behind.client == id->client && s->behind.export_id == id->export_id;
@@ -88,6 +94,8 @@ static void count_behind(struct flow_stats *s, const struct flow_id *id, uint64_
 		s->behind = *id;
 		s->behind_time = wait - s->behind_time;
 	}
+	if (s->behind_time > BEHIND_MAX)
+		s->behind_time = BEHIND_MAX;
 }
 
 void flow_count_wait(const struct sched_req *r, unsigned int bucket, uint64_t wait)
@@ -121,6 +129,7 @@ static void describe(const struct sched_flow *f, struct flow_stats *s)
 	s->of_export = group_is_export(f->group);
 	s->backlogged = f->refs;
 	s->held = f->held;
+	s->joined = f->requests - s->queued[SCHED_DEMAND] - s->queued[SCHED_PREFETCH];
 }
 
 unsigned int sched_flows(const struct sched_queue *q, struct flow_stats *stats, unsigned int max)

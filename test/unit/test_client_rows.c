@@ -230,22 +230,30 @@ static void wait_for(struct sample_flow *f, unsigned int client, unsigned int ex
 
 static void whom_one_waited_for_most_is_named(void **unused)
 {
-	wait_for(add_flow(&before, 0, 1, 7), 2, 7, 5000);
-	wait_for(add_flow(&before, 0, 1, 8), 3, 9, 5000);
-	wait_for(add_flow(&after, 0, 1, 7), 2, 7, 5010);
-	wait_for(add_flow(&after, 0, 1, 8), 3, 9, 5800);
-	wait_for(add_flow(&after, 0, 2, 7), 2, 8, 10);
-	wait_for(add_flow(&after, 0, 4, 7), 0, 0, 0);
+	struct sample_flow *f = add_flow(&after, 0, 1, 7);
+
+	add_flow(&before, 0, 1, 7)->waits[20] = 5;
+	wait_for(f, 2, 7, 9000000);
+	f->waits[20] = 5; /* long ago */
+	f->waits[10] = 1;
+	f = add_flow(&after, 0, 1, 8);
+	wait_for(f, 3, 9, 5000);
+	f->waits[13] = 1;
+	f = add_flow(&after, 0, 2, 7);
+	wait_for(f, 2, 8, 10);
+	f->backlogged = true; /* and has waited since before */
+	wait_for(add_flow(&after, 0, 4, 7), 2, 7, 1000);
 	client_rows_between(&rows, &before, &after, ROWS_CLIENT);
 	assert_string_equal(row("10.0.0.1")->waited_for, "10.0.0.3");
 	assert_string_equal(row("10.0.0.2")->waited_for, "itself");
-	assert_string_equal(row("10.0.0.4")->waited_for, "");
+	assert_string_equal(row("10.0.0.4")->waited_for, ""); /* it did not wait */
 	client_rows_between(&rows, &before, &after, ROWS_FLOW);
 	client_rows_sort(&rows, ORDER_SHARE);
-	assert_string_equal(rows.row[0].waited_for, "10.0.0.2 7");
-	assert_string_equal(rows.row[1].waited_for, "10.0.0.3 9");
+	assert_string_equal(row("10.0.0.1")->waited_for, "10.0.0.2 7");
+	assert_string_equal(row("10.0.0.2")->waited_for, "itself");
 	client_rows_between(&rows, &before, &after, ROWS_EXPORT);
 	client_rows_sort(&rows, ORDER_SHARE);
+	assert_string_equal(rows.row[0].waited_for, "7");
 	assert_string_equal(rows.row[1].waited_for, "9");
 }
 
@@ -366,6 +374,7 @@ static void programs_get_the_same_rows(void **unused)
 	after.device[0].priced = true;
 	add_flow(&after, 0, 1, 7)->disk_us = 3;
 	wait_for(add_flow(&after, 0, 2, 7), 1, 7, 5);
+	after.flow[1].backlogged = true;
 	client_rows_between(&rows, &before, &after, ROWS_FLOW);
 	client_rows_sort(&rows, ORDER_SHARE);
 	o = client_rows_json(&rows, &after);
