@@ -15,6 +15,7 @@
 
 #include "disk/device.h"
 #include "readahead/readahead.h"
+#include "sched/flow.h"
 
 /* Whether FSSTAT carries prices: the parameter Fsstat_Prices. */
 enum fsstat_rule { FSSTAT_AUTO, FSSTAT_ALWAYS, FSSTAT_NEVER };
@@ -38,6 +39,7 @@ struct export_settings {
 	struct device_settings device;
 	struct writeback_settings writeback;
 	enum fsstat_rule fsstat_rule;
+	struct share share; /* of the disks' time; nothing set: none of its own */
 };
 
 /* A copy to be published, or freed; NULL: no memory. */

@@ -75,6 +75,13 @@ typedef utf8string ra_link_content;
 typedef struct gsh_buffdesc ra_link_content;
 #endif
 
+/* An item of a configuration whose tokens are handed to a function one by one. */
+#if FSAL_MAJOR_VERSION >= RA_API_6_5
+#define RA_CONF_ITEM_TOKENS CONF_ITEM_PROC_MULT
+#else
+#define RA_CONF_ITEM_TOKENS CONF_ITEM_PROC
+#endif
+
 /* export_ops::free_state went away with API 13: the state's own callback does it. */
 #define RA_HAVE_FREE_STATE	 (FSAL_MAJOR_VERSION < RA_API_6_5)
 #define RA_HAVE_READDIR_MODE	 (FSAL_MAJOR_VERSION >= RA_API_9_14)

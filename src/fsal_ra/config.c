@@ -15,6 +15,8 @@
 #include "pricing/ghost_cache.h"
 #include "readahead/heuristic.h"
 #include "sched/policy.h"
+#include "config_clients.h"
+#include "shares/shares.h"
 
 /* Heuristics or policies that a message lists. */
 #define NAMES_MAX 16
@@ -25,6 +27,11 @@ struct ra_module_params ra_module_params;
 struct export_args {
 	struct ra_subfsal subfsal;
 	struct ra_export_params params;
+};
+
+struct module_args {
+	struct ra_module_params params;
+	struct share_rules *rules; /* of its CLIENT blocks */
 };
 
 _Static_assert(sizeof(struct ra_subfsal) == sizeof(struct subfsal_args), "subfsal_commit's view");
@@ -56,12 +63,13 @@ static struct config_item export_items[] = {
 
 /* The longest text is a socket's path. */
 static struct config_item module_items[] = {
+	CONF_ITEM_BLOCK("CLIENT", ra_client_items, ra_client_init, ra_client_commit, module_args, rules),
 #define RA_NUMBER(scope, Name, field, unit, min, max, def, help) \
-	MODULE_##scope(CONF_ITEM_UI64(#Name, 0, UINT64_MAX, def, ra_module_params, field))
+	MODULE_##scope(CONF_ITEM_UI64(#Name, 0, UINT64_MAX, def, module_args, params.field))
 #define RA_NAME(scope, Name, field, def, help) \
-	MODULE_##scope(CONF_ITEM_STR(#Name, 0, 107, def, ra_module_params, field))
+	MODULE_##scope(CONF_ITEM_STR(#Name, 0, 107, def, module_args, params.field))
 #define RA_BOOL(scope, Name, field, def, help) \
-	MODULE_##scope(CONF_ITEM_BOOL(#Name, def, ra_module_params, field))
+	MODULE_##scope(CONF_ITEM_BOOL(#Name, def, module_args, params.field))
 #include "params.def"
 	CONFIG_EOL,
 };
@@ -143,6 +151,13 @@ static int check_order(const char *where, const char *low_name, uint64_t low, co
 	LogCrit(COMPONENT_CONFIG, "RA, %s: %s = %" PRIu64 " is above %s = %" PRIu64, where,
 		low_name, low, high_name, high);
 	return 1;
+}
+
+/* A ceiling of 0 is none. */
+static int check_floor(const char *where, const char *floor_name, uint64_t floor,
+		       const char *ceiling_name, uint64_t ceiling)
+{
+	return ceiling == 0 ? 0 : check_order(where, floor_name, floor, ceiling_name, ceiling);
 }
 
 static int check_ranges(const char *where, const struct number *numbers, const void *params)
@@ -227,44 +242,78 @@ static int check_module(const struct ra_module_params *p)
 	return errors;
 }
 
-/*
- * At the start, and again at SIGHUP where the core rereads module blocks (6.5): then only what can
- * change on a running server is taken over.
- */
-int ra_config_module(config_file_t config, struct config_error_type *err_type)
+/* What can change on a running server. */
+static void take_live(const struct ra_module_params *fresh)
 {
-	struct ra_module_params *live = &ra_module_params, fresh;
-	int errors = 0;
+	struct ra_module_params *live = &ra_module_params;
 
-	memset(&fresh, 0, sizeof(fresh));
-	(void)load_config_from_parse(config, &module_block, &fresh, true, err_type);
-	if (!config_error_is_harmless(err_type)) {
+	live->readahead_memory = fresh->readahead_memory;
+	live->descriptors_max = fresh->descriptors_max;
+	live->descriptor_idle = fresh->descriptor_idle;
+	live->drain_timeout = fresh->drain_timeout;
+	live->full_threads = fresh->full_threads;
+	live->price_sample = fresh->price_sample;
+	live->price_memory = fresh->price_memory;
+	live->k_cpu = fresh->k_cpu;
+	live->k_network = fresh->k_network;
+	live->k_disk = fresh->k_disk;
+	live->k_memory = fresh->k_memory;
+	/* the one that others look at here; the rest reaches them by ra_io_module_update() */
+	__atomic_store_n(&live->price_interval, fresh->price_interval, __ATOMIC_RELAXED);
+}
+
+/* What was parsed, with ERRORS; takes all that ARGS owns. Returns the number of errors. */
+static int take_module(struct module_args *args, int errors)
+{
+	char why[SHARES_WHY];
+
+	if (errors != 0)
 		LogCrit(COMPONENT_CONFIG, "RA: errors in the block RA { }: see the lines above");
+	else
+		errors = check_module(&args->params);
+	if (errors == 0 && !shares_set_rules(share_rules_use(args->rules), why)) {
+		LogCrit(COMPONENT_CONFIG, "RA, block RA: %s", why);
 		errors++;
-	} else {
-		errors = check_module(&fresh);
 	}
-	if (errors == 0 && live->residency_probe == NULL) {
-		*live = fresh;
+	share_rules_drop(args->rules);
+	if (errors == 0 && ra_module_params.residency_probe == NULL) {
+		ra_module_params = args->params;
 		return 0;
 	}
-	if (errors == 0) {
-		live->readahead_memory = fresh.readahead_memory;
-		live->descriptors_max = fresh.descriptors_max;
-		live->descriptor_idle = fresh.descriptor_idle;
-		live->drain_timeout = fresh.drain_timeout;
-		live->full_threads = fresh.full_threads;
-		live->price_sample = fresh.price_sample;
-		live->price_memory = fresh.price_memory;
-		live->k_cpu = fresh.k_cpu;
-		live->k_network = fresh.k_network;
-		live->k_disk = fresh.k_disk;
-		live->k_memory = fresh.k_memory;
-		/* the one that others look at here; the rest reaches them by ra_io_module_update() */
-		__atomic_store_n(&live->price_interval, fresh.price_interval, __ATOMIC_RELAXED);
-	}
-	ra_module_params_free(&fresh);
+	if (errors == 0)
+		take_live(&args->params);
+	ra_module_params_free(&args->params);
 	return errors;
+}
+
+static bool module_args_init(struct module_args *args)
+{
+	memset(args, 0, sizeof(*args));
+	args->rules = share_rules_new();
+	return args->rules != NULL;
+}
+
+int ra_config_module(config_file_t config, struct config_error_type *err_type)
+{
+	struct module_args args;
+
+	if (!module_args_init(&args))
+		return 1;
+	(void)load_config_from_parse(config, &module_block, &args, true, err_type);
+	return take_module(&args, config_error_is_harmless(err_type) ? 0 : 1);
+}
+
+int ra_config_module_again(struct config_error_type *err_type)
+{
+	/* what is wrong with exports is not ours, nor theirs what is wrong here */
+	struct config_error_type own = {.fp = err_type->fp};
+	void *node = config_GetBlockNode("RA");
+	struct module_args args;
+
+	if (node == NULL || !module_args_init(&args))
+		return node == NULL ? 0 : 1;
+	(void)load_config_from_node(node, &module_block, &args, true, &own);
+	return take_module(&args, config_error_is_harmless(&own) ? 0 : 1);
 }
 
 static int check_names(const char *where, const struct ra_export_params *p)
@@ -300,7 +349,11 @@ static int check_params(const struct ra_export_params *p)
 	return check_names(where, p) + check_ranges(where, export_numbers, p) +
 	       check_order(where, "Chunk_Min", p->chunk_min, "Chunk_Max", p->chunk_max) +
 	       check_order(where, "Window_Init", p->window_init, "Window_Max", p->window_max) +
-	       check_order(where, "Seq_Threshold", p->seq_threshold, "Seq_Max", p->seq_max);
+	       check_order(where, "Seq_Threshold", p->seq_threshold, "Seq_Max", p->seq_max) +
+	       check_floor(where, "Floor_Bandwidth", p->floor_bandwidth, "Ceiling_Bandwidth",
+			   p->ceiling_bandwidth) +
+	       check_floor(where, "Floor_Iops", p->floor_iops, "Ceiling_Iops", p->ceiling_iops) +
+	       check_floor(where, "Floor_Time", p->floor_time, "Ceiling_Time", p->ceiling_time);
 }
 
 /* The parser has said which line is wrong; this says which export it costs, and what would help. */

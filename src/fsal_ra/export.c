@@ -310,6 +310,18 @@ static void release_sub_export(struct ra_export *exp, struct fsal_module *sub_mo
 	fsal_put(sub_module);
 }
 
+static int start_io(struct ra_export *exp, const struct export_settings *settings)
+{
+	int err = ra_io_export_start(exp, settings);
+
+	if (err != 0)
+		LogCrit(COMPONENT_FSAL, "RA, export of %s: cannot start: %s", export_path(),
+			strerror(err));
+	else
+		ra_reload_export_new(exp->export.export_id);
+	return err;
+}
+
 fsal_status_t ra_create_export(struct fsal_module *module, void *parse_node,
 			       struct config_error_type *err_type,
 			       const struct fsal_up_vector *up_ops)
@@ -337,10 +349,8 @@ fsal_status_t ra_create_export(struct fsal_module *module, void *parse_node,
 	exp->export.up_ops = up_ops;
 	exp->export.fsal = module;
 
-	err = ra_io_export_start(exp, &settings);
+	err = start_io(exp, &settings);
 	if (err != 0) {
-		LogCrit(COMPONENT_FSAL, "RA, export of %s: cannot start: %s", export_path(),
-			strerror(err));
 		status = posix2fsal_status(err);
 		release_sub_export(exp, sub_module);
 		goto err_free;
@@ -369,6 +379,7 @@ fsal_status_t ra_update_export(struct fsal_module *module, void *parse_node,
 	struct fsal_module *sub_module;
 	fsal_status_t status;
 
+	ra_reload_export_update(original->export_id, err_type);
 	status = update_export(module, parse_node, err_type, original, updated_super);
 	if (FSAL_IS_ERROR(status))
 		return status;
@@ -379,9 +390,7 @@ fsal_status_t ra_update_export(struct fsal_module *module, void *parse_node,
 		forget_subfsal(exp);
 		return fsalstat(ERR_FSAL_INVAL, EINVAL);
 	}
-	if (export_io_configure(exp->io, &settings) != 0)
-		LogCrit(COMPONENT_FSAL, "RA, export of %s: no memory for the new parameters",
-			export_path());
+	ra_io_export_update(exp, &settings);
 	status = sub_module->m_ops.update_export(sub_module, exp->subfsal.fsal_node, err_type,
 						 original->sub_export, module);
 	if (FSAL_IS_ERROR(status))

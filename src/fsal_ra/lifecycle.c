@@ -49,10 +49,43 @@ static struct {
 
 /* ---- exports ---------------------------------------------------------------------------- */
 
+/* False, after a line in the log: its floors cannot be kept. */
+static bool set_share(struct ra_export *exp, const struct export_settings *settings)
+{
+	char why[SHARES_WHY];
+
+	if (shares_set_export(exp->export.export_id, &settings->share, why)) {
+		exp->shares = true;
+		return true;
+	}
+	LogCrit(COMPONENT_CONFIG, "RA, export %u: %s", exp->export.export_id, why);
+	return false;
+}
+
+static void drop_share(struct ra_export *exp)
+{
+	if (exp->shares)
+		shares_drop_export(exp->export.export_id);
+	exp->shares = false;
+}
+
 int ra_io_export_start(struct ra_export *exp, const struct export_settings *settings)
 {
+	if (!set_share(exp, settings))
+		return EINVAL;
 	exp->io = export_io_new(exp->export.export_id, module.engine, settings);
-	return exp->io != NULL ? 0 : ENOMEM;
+	if (exp->io != NULL)
+		return 0;
+	drop_share(exp);
+	return ENOMEM;
+}
+
+void ra_io_export_update(struct ra_export *exp, const struct export_settings *settings)
+{
+	if (export_io_configure(exp->io, settings) != 0)
+		LogCrit(COMPONENT_FSAL, "RA, export %u: no memory for the new parameters",
+			exp->export.export_id);
+	(void)set_share(exp, settings);
 }
 
 void ra_io_export_root(struct ra_export *exp, const char *path)
@@ -76,6 +109,7 @@ void ra_io_export_drain(struct ra_export *exp)
 
 	if (exp->io == NULL)
 		return;
+	drop_share(exp); /* before an export of the same number may come */
 	writeback_leave(exp->io);
 	left = export_io_drain(exp->io, timeout);
 	if (left != 0)
@@ -89,6 +123,7 @@ void ra_io_export_release(struct ra_export *exp)
 {
 	if (exp->io == NULL)
 		return;
+	drop_share(exp);
 	writeback_leave(exp->io);
 	export_io_close(exp->io);
 	ra_stats_log_export(exp->io->export_id, &exp->io->counters);

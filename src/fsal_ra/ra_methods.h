@@ -38,6 +38,7 @@ struct ra_export {
 	struct fsal_export export;
 	struct ra_subfsal subfsal;
 	struct export_io *io; /* its part of the data path */
+	bool shares;	      /* its share is in force */
 };
 
 /* One per object known to MDCACHE. */
@@ -85,8 +86,17 @@ fsal_status_t ra_create_handle(struct fsal_export *exp_hdl, struct gsh_buffdesc 
  * were. It serves create_export and update_export (SIGHUP).
  */
 int ra_config_module(config_file_t config, struct config_error_type *err_type);
+/*
+ * At SIGHUP where the core does not do that itself (4.3): the same with the block RA of the file that
+ * is being read; a file without one changes nothing.
+ */
+int ra_config_module_again(struct config_error_type *err_type);
 int ra_config_export(void *parse_node, struct ra_subfsal *subfsal, struct export_settings *settings,
 		     struct config_error_type *err_type);
+
+/* reload.c: an export came, or is updated: the block RA is read again once in a round of updates. */
+void ra_reload_export_new(uint16_t export_id);
+void ra_reload_export_update(uint16_t export_id, struct config_error_type *err_type);
 
 /* read.c, write.c: the data path */
 void ra_read2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_cb,
@@ -96,6 +106,8 @@ void ra_write2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_
 
 /* lifecycle.c: life of an export. start returns 0 or an errno, which fails create_export. */
 int ra_io_export_start(struct ra_export *exp, const struct export_settings *settings);
+/* SIGHUP: other settings. What is wrong with them is logged, and stays as it was. */
+void ra_io_export_update(struct ra_export *exp, const struct export_settings *settings);
 /* No new I/O is coming: wait, bounded, for what is queued. Comes more than once. */
 void ra_io_export_drain(struct ra_export *exp);
 /* The export's memory goes next. May run on a dispatcher thread: waits for nothing. */

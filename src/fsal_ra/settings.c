@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "common/clock.h"
+#include "shares/share_keys.h"
 
 static void tuning_of(const struct ra_export_params *p, struct readahead_tuning *t)
 {
@@ -61,6 +62,17 @@ static void writeback_of(const struct ra_export_params *p, struct writeback_sett
 	};
 }
 
+static void share_of(const struct ra_export_params *p, struct share *s)
+{
+	share_set(s, SHARE_WEIGHT, p->weight);
+	share_set(s, SHARE_FLOOR_BANDWIDTH, p->floor_bandwidth);
+	share_set(s, SHARE_FLOOR_IOPS, p->floor_iops);
+	share_set(s, SHARE_FLOOR_TIME, p->floor_time);
+	share_set(s, SHARE_CEILING_BANDWIDTH, p->ceiling_bandwidth);
+	share_set(s, SHARE_CEILING_IOPS, p->ceiling_iops);
+	share_set(s, SHARE_CEILING_TIME, p->ceiling_time);
+}
+
 static enum fsstat_rule fsstat_rule_of(const struct ra_export_params *p)
 {
 	if (!strcasecmp(p->fsstat_prices, "auto"))
@@ -80,4 +92,5 @@ void ra_settings_of(const struct ra_export_params *p, struct export_settings *s)
 	tuning_of(p, &s->tuning);
 	limits_of(p, &s->device.limits);
 	writeback_of(p, &s->writeback);
+	share_of(p, &s->share);
 }

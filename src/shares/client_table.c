@@ -29,7 +29,7 @@ struct shard {
 };
 
 struct client_table {
-	client_match match;
+	client_matcher match;
 	void *arg;
 	uint32_t max, buckets; /* buckets: a power of two, at least SHARDS */
 	_Atomic uint64_t generation;
@@ -277,7 +277,7 @@ uint32_t client_table_count(struct client_table *t)
 
 /* ---- life ------------------------------------------------------------------------------- */
 
-struct client_table *client_table_new(uint32_t max, client_match match, void *arg)
+struct client_table *client_table_new(uint32_t max, client_matcher match, void *arg)
 {
 	struct client_table *t = aligned_alloc(64, sizeof(*t));
 

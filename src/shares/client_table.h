@@ -40,7 +40,7 @@ struct client {
 };
 
 /* Which rule holds for A: 0 is none. May block; called from any thread that looks. */
-typedef uint16_t (*client_match)(const struct client_address *a, void *arg);
+typedef uint16_t (*client_matcher)(const struct client_address *a, void *arg);
 
 struct client_table;
 
@@ -52,7 +52,7 @@ bool client_address_parse(const char *text, struct client_address *a);
 void client_address_text(const struct client_address *a, char text[CLIENT_TEXT_MAX]);
 
 /* For MAX clients, at least 1; NULL: no memory. */
-struct client_table *client_table_new(uint32_t max, client_match match, void *arg);
+struct client_table *client_table_new(uint32_t max, client_matcher match, void *arg);
 /* Nobody looks any more; NULL does nothing. */
 void client_table_free(struct client_table *t);
 /* Any thread, without a lock of rank LOCK_CLIENTS or above. NOW: ns. */

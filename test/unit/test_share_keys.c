@@ -21,6 +21,36 @@ static void test_each_key_is_one_field(void **state)
 	assert_int_equal(share_key_find("Floor"), SHARE_KEYS);
 }
 
+/* clang-format off */
+#define EXPORT_ONLY_EXPORT(...) __VA_ARGS__,
+#define EXPORT_ONLY_MODULE(...)
+
+static const struct { const char *name, *unit; uint64_t min, max, preset; } params[] = {
+#define RA_NUMBER(scope, Name, field, unit, min, max, def, help) \
+	EXPORT_ONLY_##scope({#Name, unit, min, max, def})
+#include "fsal_ra/params.def"
+};
+/* clang-format on */
+
+static void test_they_are_parameters_of_exports(void **state)
+{
+	enum share_key found = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(params) / sizeof(params[0]); i++) {
+		const struct share_key_kind *kind = &share_keys[found];
+
+		if (found == SHARE_KEYS || strcmp(params[i].name, kind->name) != 0)
+			continue;
+		assert_string_equal(params[i].unit, kind->unit);
+		assert_int_equal(params[i].max, kind->max);
+		assert_int_equal(params[i].min, 0);
+		assert_int_equal(params[i].preset, 0);
+		found++;
+	}
+	assert_int_equal(found, SHARE_KEYS);
+}
+
 static void test_units(void **state)
 {
 	struct share s = {0};
@@ -49,6 +79,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_key_is_one_field),
+		cmocka_unit_test(test_they_are_parameters_of_exports),
 		cmocka_unit_test(test_units),
 		cmocka_unit_test(test_what_is_refused),
 	};
