@@ -23,7 +23,7 @@ FORMS = "fairN fairN+M flood pack32+1 weights3 commit+16 floor16 apartN+M"
 
 class Client:
     """A client of a work: its groups of flows. `shape`: what it is like, equal ones are counted
-    together; `weight` as the server is told, `floor` in MB/s of its export, None: the shared one."""
+    together; `weight` as the server is told; `floor` of its own export in MB/s, or None."""
 
     def __init__(self, shape, number, weight=100, floor=None):
         self.shape, self.weight, self.floor = shape, weight, floor
@@ -152,7 +152,8 @@ def _together(groups):
     return {"mb_s": sum(g["mb_s"] for g in groups),
             "requests_s": sum(g["requests_s"] for g in groups),
             "groups_mb_s": [g["mb_s"] for g in groups],
-            "seconds": first["to_s"] - first["from_s"], "commits": sum(g["commits"] for g in groups),
+            "seconds": first["to_s"] - first["from_s"],
+            "commits": sum(g["commits"] for g in groups),
             "count": sum(x["count"] for x in latency),
             "p50_ms": max(x["p50"] for x in latency), "p99_ms": max(x["p99"] for x in latency),
             "worst_ms": max(x["max"] for x in latency), "windows_mb": windows}

@@ -24,15 +24,15 @@
  *
  * Writes go through to the medium. A write that continues the one before within a revolution
  * streams on as if it had been there in time: a drive's write cache has acknowledged the first one
- * early, which lets the second arrive before the head has passed.
+ * early, which lets the second arrive before the head has passed. With write-extra each takes longer.
  */
 #include "disk_model.h"
+#include "flash.h"
+#include "seek_curve.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #define NS_PER_MS 1000000.0
-
 struct zone {
 	uint64_t start; /* first byte */
 	uint64_t track_bytes;
@@ -58,8 +58,10 @@ struct disk_model {
 	uint32_t zone_count, segment_count;
 	uint64_t zone_bytes, tracks, lookahead;
 	int64_t revolution_ns, switch_ns, overhead_ns;
-	double seek_min_ns, seek_max_ns, host_ns_per_byte;
-	bool write_join;
+	struct seek_curve seek;
+	double host_ns_per_byte;
+	bool write_join, solid;
+	struct flash flash;
 
 	int64_t free_ns; /* the arm is free from here on */
 	uint64_t head;	 /* where the head stands when no stream is active */
@@ -108,11 +110,13 @@ struct disk_model *disk_model_new(const struct disk_params *params)
 	model->revolution_ns = (int64_t)(60e9 / params->rpm);
 	model->switch_ns = (int64_t)(params->switch_ms * NS_PER_MS);
 	model->overhead_ns = (int64_t)(params->overhead_us * 1000);
-	model->seek_min_ns = params->seek_min_ms * NS_PER_MS;
-	model->seek_max_ns = params->seek_max_ms * NS_PER_MS;
+	model->seek = (struct seek_curve){params->seek_min_ms * NS_PER_MS,
+					  params->seek_max_ms * NS_PER_MS, params->seek_knee};
 	model->host_ns_per_byte = 1e3 / params->interface_rate;
 	model->lookahead = (uint64_t)params->lookahead_kb << 10;
 	model->write_join = params->write_join >= 0.5;
+	model->solid = params->solid >= 0.5;
+	model->flash = flash_of(params);
 	model->segment_count = (uint32_t)params->segments;
 	model->zone_count = (uint32_t)params->zones;
 	model->zone_bytes = (model->size / model->zone_count + 4095) / 4096 * 4096;
@@ -194,27 +198,16 @@ int64_t disk_model_media_ns(const struct disk_model *model, uint64_t from, uint6
 	return media_clock(model, to) - media_clock(model, from);
 }
 
-/*
- * The seek curve: below a third of the stroke the arm accelerates and brakes (square root of the
- * distance), beyond it coasts (linear). Both parts meet with the same slope.
- */
 int64_t disk_model_seek_ns(const struct disk_model *model, uint64_t from, uint64_t to)
 {
-	const double knee = 1.0 / 3;
 	uint64_t a = track_of(model, from), b = track_of(model, to);
 	uint64_t tracks = a > b ? a - b : b - a;
-	double part, factor, x;
+	double part;
 
 	if (!tracks)
 		return 0;
-	x = model->tracks > 2 ? (double)(tracks - 1) / (double)(model->tracks - 2) : 0;
-	factor = (model->seek_max_ns - model->seek_min_ns) /
-		 (sqrt(knee) + (1 - knee) / (2 * sqrt(knee)));
-	if (x <= knee)
-		part = sqrt(x);
-	else
-		part = sqrt(knee) + (x - knee) / (2 * sqrt(knee));
-	return (int64_t)(model->seek_min_ns + factor * part);
+	part = (double)(tracks - 1) / (double)(model->tracks > 2 ? model->tracks - 2 : 1);
+	return (int64_t)seek_curve(&model->seek, part);
 }
 
 static int64_t rotation_wait(const struct disk_model *model, uint64_t offset, int64_t at_ns)
@@ -448,7 +441,8 @@ static int64_t write_through(struct disk_model *model, uint64_t offset, uint64_t
 	forget(model, offset, end);
 	model->head = end;
 	model->write_end = end;
-	model->write_end_ns = at_ns + disk_model_media_ns(model, offset, end);
+	model->write_end_ns =
+		at_ns + disk_model_media_ns(model, offset, end) + model->flash.write_extra_ns;
 	return model->write_end_ns;
 }
 
@@ -463,6 +457,10 @@ void disk_model_serve(struct disk_model *model, enum disk_op op, uint64_t offset
 	if (now_ns < model->free_ns)
 		now_ns = model->free_ns;
 	service->start_ns = now_ns;
+	if (model->solid) {
+		model->free_ns = service->end_ns = now_ns + flash_ns(&model->flash, op, length);
+		return;
+	}
 	host_ns = now_ns + model->overhead_ns + (int64_t)(length * model->host_ns_per_byte);
 	advance(model, now_ns);
 	if (op == DISK_WRITE) {
@@ -485,6 +483,8 @@ int64_t disk_model_estimate(const struct disk_model *model, enum disk_op op, uin
 {
 	const struct segment *segment;
 
+	if (model->solid)
+		return 0;
 	if (now_ns < model->free_ns)
 		now_ns = model->free_ns;
 	if (op == DISK_WRITE)

@@ -32,6 +32,10 @@ const struct disk_option disk_options[] = {
 	       "commands the drive chooses from (1: no tagged queue)"),
 	OPTION("age", "ms", 1, 60000, 500, age_ms, "a command that waited so long is served next"),
 	OPTION("write-join", "0|1", 0, 1, 1, write_join, "join consecutive writes (write cache)"),
+	OPTION("write-extra", "ms", 0, 50, 0, write_extra_ms, "each write takes so much longer"),
+	OPTION("seek-knee", "", 0.01, 1, 1.0 / 3, seek_knee,
+	       "part of the stroke over which seeks grow by the square root"),
+	OPTION("solid", "0|1", 0, 1, 0, solid, "flash: no arm; --overhead and --rate-outer count"),
 	{.name = NULL},
 };
 

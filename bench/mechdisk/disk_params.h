@@ -30,6 +30,9 @@ struct disk_params {
 	double age_ms; /* a command that waited so long is served next */
 	/* 1: consecutive writes stream as through a write cache; 0: they do not */
 	double write_join;
+	double write_extra_ms; /* each write takes so much longer, joined ones too */
+	double seek_knee;      /* part of the stroke where the seek curve goes on as a line */
+	double solid; /* 1: flash, nothing moves: each command takes overhead and transfer */
 };
 
 struct disk_option {

@@ -50,14 +50,16 @@ def _quietly(*command):
 class Disk:
     """A mechanical disk of `size_mb` MiB whose drive orders up to `queue` requests itself (1: no
     tagged queue), with a fresh file system, anybody's to write, in .mount. What is written goes
-    into the file `record` too, see power_cut.py."""
+    into the file `record` too, see power_cut.py. `model`: more options of mechdisk, by
+    name."""
 
     def __init__(self, size_mb=4096, fs="ext4", queue=1, read_ahead_kb=128,
                  scheduler="mq-deadline", workdir=None, mechdisk="mechdisk", record=None,
-                 options=""):
+                 options="", model=None):
         if fs not in MKFS:
             raise ValueError(f"file system {fs}: must be one of {', '.join(MKFS)}")
-        self.size_mb, self.fs, self.queue = size_mb, fs, queue
+        self.size_mb, self.fs = size_mb, fs
+        self.model = {"size": size_mb, "depth": queue, **(model or {})}
         self.read_ahead_kb, self.scheduler = read_ahead_kb, scheduler
         self.workdir, self.mechdisk, self.record = workdir, mechdisk, record
         self.options = f"noatime,{options}".strip(",")  # of mount
@@ -85,7 +87,7 @@ class Disk:
     def _attach(self):
         self.loop = run("losetup", "-f", "--show", "--direct-io=on", f"{self.work}/fuse/disk")
         self.dev = os.path.basename(self.loop)
-        self.tune("rotational", 1)
+        self.tune("rotational", 0 if self.model.get("solid") else 1)
         self.set_scheduler()
         self.set_read_ahead(self.read_ahead_kb)  # last: the kernel raises it when limits change
 
@@ -111,7 +113,7 @@ class Disk:
     def _start_drive(self):
         try:
             self.process = subprocess.Popen(
-                [self.mechdisk, "--size", str(self.size_mb), "--depth", str(self.queue),
+                [self.mechdisk, *(f"--{k}={v}" for k, v in self.model.items()),
                  f"{self.work}/fuse"], stderr=subprocess.PIPE, text=True)
         except OSError as error:
             raise Unavailable(f"cannot run {self.mechdisk}: {error.strerror}") from error

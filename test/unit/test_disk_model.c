@@ -194,6 +194,42 @@ static void add(struct disk_queue *queue, struct disk_command *command, uint64_t
 	disk_queue_add(queue, command);
 }
 
+/* Every write takes so much longer, whether it joins the one before or not. */
+static void test_writes_may_take_longer(void **state)
+{
+	struct disk_params params = defaults();
+	struct disk_model *plain = disk_model_new(&params), *slow;
+	int64_t first, extra;
+
+	params.write_extra_ms = 2;
+	slow = disk_model_new(&params);
+	first = serve(plain, DISK_WRITE, MIB, MIB, 0).end_ns;
+	extra = serve(slow, DISK_WRITE, MIB, MIB, 0).end_ns - first;
+	assert_int_equal(extra, 2 * MS);
+	extra = serve(slow, DISK_WRITE, 2 * MIB, MIB, first + 2 * MS).end_ns -
+		serve(plain, DISK_WRITE, 2 * MIB, MIB, first).end_ns;
+	assert_int_equal(extra, 4 * MS);
+	disk_model_free(plain);
+	disk_model_free(slow);
+}
+
+static void test_flash_takes_the_same_everywhere(void **state)
+{
+	struct disk_params params = defaults();
+	struct disk_model *model;
+	int64_t near, far;
+
+	params.solid = 1;
+	params.overhead_us = 100;
+	model = disk_model_new(&params);
+	near = serve(model, DISK_READ, 0, 8192, 0).end_ns;
+	far = serve(model, DISK_READ, 4000 * MIB, 8192, near).end_ns;
+	assert_int_equal(far - near, near);
+	assert_in_range(near, 150000, 160000);
+	assert_int_equal(disk_model_estimate(model, DISK_READ, 2000 * MIB, 8192, far), 0);
+	disk_model_free(model);
+}
+
 static void test_depth_one_is_first_come_first_served(void **state)
 {
 	struct disk_params params = defaults();
@@ -252,6 +288,8 @@ int main(void)
 		cmocka_unit_test(test_small_gap_is_read_through),
 		cmocka_unit_test(test_segments_keep_several_streams),
 		cmocka_unit_test(test_writes_join_and_spoil_segments),
+		cmocka_unit_test(test_writes_may_take_longer),
+		cmocka_unit_test(test_flash_takes_the_same_everywhere),
 		cmocka_unit_test(test_depth_one_is_first_come_first_served),
 		cmocka_unit_test(test_tagged_queue_takes_the_nearest_until_one_is_old),
 	};
