@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* A prefetch: steps, and gaps between them, as src/disk/prefetch.c and dispatcher_gap() have them. */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "sim.h"
+
+struct chunk {
+	struct sched_req req; /* first */
+	struct sim_client *client;
+	struct readahead_plan plan;
+	uint64_t upto, slice; /* offset; ns */
+	bool started;
+	struct sim_io io;
+};
+
+static void step(struct chunk *c);
+
+void chunk_submit(struct sim_client *client, const struct readahead_plan *plan)
+{
+	struct chunk *c = calloc(1, sizeof(*c));
+	struct sim *s = client->sim;
+
+	if (!c)
+		abort();
+	c->client = client;
+	c->plan = *plan;
+	c->upto = plan->offset;
+	c->req = (struct sched_req){
+		.class = SCHED_PREFETCH,
+		.file = client->file,
+		.owner = plan->cursor.index + 1,
+		.offset = plan->offset,
+		.len = plan->len,
+		.block = client->base + plan->offset,
+		.flow = {.client = client->kind.address + 1},
+	};
+	if (sched_submit(&s->queue, &c->req, s->events.now) == SCHED_ADDED)
+		return;
+	readahead_finished(s->engine, &s->counters, plan, plan->offset, false, false);
+	free(c);
+}
+
+static void start(struct chunk *c)
+{
+	struct sim *s = c->client->sim;
+	uint64_t turn = sched_chunk(&s->queue);
+	struct readahead_read at = {.size = c->client->kind.size,
+				    .now = s->events.now,
+				    .chunk = turn,
+				    .streams = sched_streams(&s->queue),
+				    .file = c->client->file};
+	struct readahead_plan next;
+
+	if (c->plan.len > turn + turn / 2)
+		readahead_shorten(s->engine, &s->counters, &c->plan,
+				  sched_shorten(&s->queue, &c->req, turn));
+	readahead_started(s->engine, &s->tuning, &s->counters, &c->plan, &at, &next);
+	c->started = true;
+	if (next.len)
+		chunk_submit(c->client, &next);
+}
+
+static void end(struct chunk *c)
+{
+	struct sim *s = c->client->sim;
+
+	server_end(s, &c->req);
+	readahead_finished(s->engine, &s->counters, &c->plan, c->upto, c->started, false);
+	free(c);
+	assert(s->busy);
+	s->busy--;
+	server_dispatch(s);
+}
+
+static bool gap(struct chunk *c, bool first);
+
+static void gap_done(struct sim_io *io)
+{
+	struct sim_request *r = io->arg;
+	struct sim *s = r->client->sim;
+	struct chunk *c = (struct chunk *)(uintptr_t)r->req.owner;
+
+	sched_observe(&s->queue, io->offset, io->len, s->events.now - io->begun);
+	server_end(s, &r->req);
+	client_answer(r);
+	if (!gap(c, false)) {
+		c->slice = s->events.now;
+		step(c);
+	}
+}
+
+/* A small read within the chunk: true where one has gone to the disk. */
+static bool gap(struct chunk *c, bool first)
+{
+	struct sim *s = c->client->sim;
+	struct sched_req *r =
+		sched_next_in_gap(&s->queue, s->events.now - c->slice, first, s->events.now);
+
+	if (!r)
+		return false;
+	r->owner = (uintptr_t)c; /* of no stream: free for us */
+	server_demand(s, (struct sim_request *)r, gap_done);
+	return true;
+}
+
+static void arrived(struct chunk *c, uint64_t n)
+{
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+	struct sim *s = c->client->sim;
+
+	client_arrived(c->client, c->upto, n);
+	c->upto += n;
+	readahead_arrived(s->engine, &c->plan, c->upto, s->events.now);
+	sched_progress(&s->queue, &c->req, c->upto, s->events.now, &woken);
+	server_wake(s, &woken);
+}
+
+static void step_done(struct sim_io *io)
+{
+	struct chunk *c = io->arg;
+	struct sim *s = c->client->sim;
+
+	sched_observe(&s->queue, io->offset, io->len, s->events.now - io->begun);
+	arrived(c, io->len);
+	if (c->upto == c->plan.offset + c->plan.len)
+		end(c);
+	else if (!gap(c, true))
+		step(c);
+}
+
+static void step(struct chunk *c)
+{
+	struct sim *s = c->client->sim;
+	uint64_t left = c->plan.offset + c->plan.len - c->upto;
+
+	c->io.op = DISK_READ;
+	c->io.offset = c->client->base + c->upto;
+	c->io.len = left < s->params.prefetch_step ? left : s->params.prefetch_step;
+	c->io.client = c->client->n;
+	c->io.done = step_done;
+	c->io.arg = c;
+	sim_disk_submit(&s->disk, &c->io);
+}
+
+static void end_dropped(void *arg)
+{
+	end(arg);
+}
+
+void chunk_execute(struct sim *s, struct sched_req *r)
+{
+	struct chunk *c = (struct chunk *)r;
+
+	if (r->dropped) {
+		events_at(&s->events, s->events.now, end_dropped, c);
+		return;
+	}
+	c->slice = s->events.now;
+	start(c);
+	step(c);
+}

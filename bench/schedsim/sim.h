@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * A server over one disk in virtual time, and its clients: the real dispatch queue, read-ahead engine
+ * and rules of write-back, over modelled disks; or, for comparison, a kernel without them.
+ *
+ *   clients.c      random readers, streams, writers: closed loops with a time to think
+ *     | reads, writes, COMMIT                                            ^ answers
+ *     v                                                                  |
+ *   server.c       submit -> [ src/sched's queue ] -> chunk.c, turn.c: steps and gaps
+ *   stock.c        the kernel's read-ahead of 128 KiB, its flusher and its throttling
+ *     | sim_io
+ *     v
+ *   sim_disk.c     arms
+ *
+ * No thread, no clock, no file: the same settings give the same figures. What a CPU and a network
+ * take is a constant (THINK_NS). What the simulation leaves out: the journal but for the end of a
+ * COMMIT, memory other than dirty data, the kernel's io scheduler (a loop device's tags let all
+ * through to the drive).
+ */
+#ifndef SCHEDSIM_SIM_H
+#define SCHEDSIM_SIM_H
+
+#include <stdbool.h>
+
+#include "events.h"
+#include "readahead/readahead.h"
+#include "sched/policy.h"
+#include "sim_disk.h"
+#include "writeback/dirty_set.h"
+#include "writeback/pacing.h"
+
+#define KIB   UINT64_C(1024)
+#define MIB   (1024 * KIB)
+#define MS    UINT64_C(1000000)
+#define SEC   (1000 * MS)
+#define NEVER UINT64_MAX
+
+/* From an answer to the next request: network and processors of both sides (ns). */
+#define THINK_NS 250000
+/* What a WRITE of 256 KiB takes of them. */
+#define WRITE_NS 400000
+/* A file's pages, as far as residency is known here. */
+#define PAGE (8 * KIB)
+
+/* Defaults of src/fsal_ra/params.def, changed by --set. */
+struct sim_params {
+/* clang-format off */
+#define RA_NUMBER(scope, Name, field, unit, min, max, def, help) uint64_t field;
+#include "fsal_ra/params.def"
+	/* clang-format on */
+};
+
+enum sim_work { SIM_RANDOM, SIM_STREAM, SIM_WRITE };
+
+struct sim_client_kind {
+	enum sim_work work;
+	uint64_t request, size; /* bytes; size: of its file */
+	uint32_t outstanding;
+	uint64_t count;	      /* requests; 0: for ever (of a stream: to the end, again and again) */
+	uint64_t think;	      /* ns more */
+	unsigned int address; /* clients of one address are one client of the server */
+};
+
+struct sim;
+struct sim_client;
+
+struct sim_request {
+	struct sched_req req; /* first */
+	struct sim_client *client;
+	uint64_t issued; /* ns */
+	struct sim_io io;
+};
+
+/* What a client had. */
+struct sim_figures {
+	uint64_t answers, bytes;
+	struct sim_answer {
+		uint64_t at, latency; /* ns */
+	} * answer;
+	uint64_t room;
+	uint64_t ended;		/* ns: all its requests were answered */
+	uint64_t acked, stable; /* ns: of a writer: the last WRITE, the COMMIT */
+};
+
+struct sim_client {
+	struct sim *sim;
+	struct sim_client_kind kind;
+	unsigned int n;
+	uint64_t file, base; /* base: of its file on the device */
+	uint64_t seed, next, sent, running;
+	struct sim_request *requests;
+	uint8_t *resident; /* by PAGE */
+	struct sim_figures got;
+	/* A writer's file. */
+	struct dirty_set dirty, own; /* own: what its COMMIT waits for */
+	bool busy, committing;
+	struct sched_req req;
+	struct sim_turn *turn;
+	uint64_t written; /* bytes the kernel's flusher took, in order */
+	/* A stream's read-ahead in the kernel. */
+	uint64_t ahead, mark;
+};
+
+/* The kernel's memory and its flusher. */
+struct sim_memory {
+	uint64_t background, limit; /* bytes of vm.dirty_* */
+	uint64_t dirty, flying;	    /* bytes: dirty, and under write-back */
+	double rate;		    /* bytes/s to the disk, averaged */
+	uint64_t out, measured;	    /* bytes written out in the present span; ns: its begin */
+	int32_t scale;		    /* of wbt */
+	uint64_t read_least;	    /* ns: the least latency of a read in wbt's window */
+	uint32_t commands;	    /* write commands the flusher has on the way */
+};
+
+#define SIM_WRITERS_MAX 64
+struct sim {
+	struct events events;
+	struct sim_disk disk;
+	struct sim_params params;
+	bool stock;
+	bool first; /* the first client that is done ends the run */
+	/* The plugin's. */
+	struct sched_queue queue;
+	struct readahead *engine;
+	struct readahead_tuning tuning;
+	struct readahead_counters counters;
+	struct pacing pacing;
+	struct sim_memory memory;
+	uint32_t busy, depth;
+	double reads; /* queued and running, averaged: the disk's price */
+	uint64_t timer;
+	/* The clients. */
+	struct sim_client *clients;
+	unsigned int n;
+};
+
+/* sim.c: all of it, with N clients of KINDS. 0, or an errno. */
+int sim_init(struct sim *s, const struct sim_disk_kind *disk, const struct sim_params *params,
+	     bool stock, const struct sim_client_kind *kinds, unsigned int n);
+/* Until NS have passed, or every client with a count is done. */
+void sim_run(struct sim *s, uint64_t ns);
+void sim_fini(struct sim *s);
+void sim_params_default(struct sim_params *p);
+/* "Name=number"; false: no such parameter. */
+bool sim_params_set(struct sim_params *p, const char *text);
+
+/* clients.c */
+void client_start(struct sim_client *c);
+/* A read's data, or the leave to send the next write, has come. */
+void client_answer(struct sim_request *r);
+void client_stable(struct sim_client *c);
+bool client_resident(const struct sim_client *c, uint64_t offset, uint64_t len);
+void client_arrived(struct sim_client *c, uint64_t offset, uint64_t len);
+
+/* server.c */
+void server_read(struct sim *s, struct sim_request *r);
+void server_dispatch(struct sim *s);
+void server_wake(struct sim *s, struct sched_list *woken);
+/* R, handed out, has left the disk. */
+void server_end(struct sim *s, struct sched_req *r);
+/* R's own I/O; DONE: when it is over. */
+void server_demand(struct sim *s, struct sim_request *r, void (*done)(struct sim_io *io));
+
+/* chunk.c */
+void chunk_submit(struct sim_client *c, const struct readahead_plan *plan);
+void chunk_execute(struct sim *s, struct sched_req *r);
+
+/* turn.c */
+void turn_execute(struct sim *s, struct sched_req *r);
+/* Queues C's file if it should be. */
+void turn_claim(struct sim_client *c, double level);
+/* The range is written out: what fsync adds. */
+void turn_settle(struct sim_client *c);
+
+/* memory.c */
+double memory_level(const struct sim *s);
+uint64_t memory_budget(const struct sim *s);
+void memory_start(struct sim *s);
+/* A WRITE has come, or a COMMIT. */
+void server_write(struct sim *s, struct sim_request *r);
+void server_commit(struct sim_client *c);
+void memory_cleaned(struct sim *s, uint64_t bytes);
+
+/* stock.c */
+void stock_read(struct sim *s, struct sim_request *r);
+void stock_read_took(struct sim *s, uint64_t ns);
+void stock_flush(struct sim *s);
+void stock_tick(struct sim *s);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The works. Sizes and counts are those of bench/workloads.py. */
+#include "works.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* clang-format off */
+#define STREAM(mib)  {SIM_STREAM, 32 * KIB, (mib)*MIB, 4, (mib)*MIB / (32 * KIB), 0, 0}
+#define WRITER(mib)  {SIM_WRITE, 256 * KIB, (mib)*MIB, 4, (mib)*MIB / (256 * KIB), 0, 0}
+#define RANDOM(n)    {SIM_RANDOM, 8 * KIB, 256 * MIB, n, 0, 0, 0}
+#define COUNTED(n)   {SIM_RANDOM, 8 * KIB, 256 * MIB, 1, n, 0, 0}
+
+const struct sim_work_kind sim_works[] = {
+	{"seq1", "one stream", 100, false, {{1, false, STREAM(256)}}},
+	{"seq8", "eight streams", 100, false, {{8, false, STREAM(32)}}},
+	{"random1", "a random reader", 100, false, {{1, false, COUNTED(1500)}}},
+	{"mixed8+1", "eight streams, a random reader", 20, true,
+	 {{8, false, STREAM(128)}, {1, false, RANDOM(1)}}},
+	{"mixed8+4", "eight streams, four random readers", 20, true,
+	 {{8, false, STREAM(128)}, {4, false, RANDOM(1)}}},
+	{"write1", "a writer that commits", 300, false, {{1, false, WRITER(512)}}},
+	{"write1+1", "the same beside a random reader", 300, false,
+	 {{1, false, WRITER(512)}, {1, false, COUNTED(1500)}}},
+	{"write1+16", "a writer that commits beside 16 random readers of one other client", 60, true,
+	 {{1, false, WRITER(256)}, {16, true, RANDOM(1)}}},
+	{"flood", "4,000 reads outstanding beside one", 30, false,
+	 {{1, false, RANDOM(4000)}, {1, false, RANDOM(1)}}},
+	{"32+1", "32 streams of one client beside one of another", 30, true,
+	 {{32, true, STREAM(64)}, {1, false, STREAM(256)}}},
+	{NULL},
+};
+/* clang-format on */
+
+const struct sim_work_kind *sim_work_find(const char *name)
+{
+	for (const struct sim_work_kind *w = sim_works; w->name; w++)
+		if (!strcmp(w->name, name))
+			return w;
+	return NULL;
+}
+
+struct sim_client_kind *sim_work_clients(const struct sim_work_kind *w, unsigned int *n)
+{
+	struct sim_client_kind *kinds;
+	unsigned int all = 0, at = 0, address = 0;
+
+	for (int g = 0; g < WORK_GROUPS; g++)
+		all += w->group[g].clients;
+	kinds = calloc(all, sizeof(*kinds));
+	for (int g = 0; kinds && g < WORK_GROUPS; g++) {
+		for (unsigned int i = 0; i < w->group[g].clients; i++) {
+			kinds[at] = w->group[g].kind;
+			kinds[at++].address = address;
+			address += !w->group[g].together;
+		}
+		address += w->group[g].together;
+	}
+	*n = all;
+	return kinds;
+}
