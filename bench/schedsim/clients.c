@@ -37,11 +37,9 @@ static void send(void *arg)
 
 	r->issued = s->events.now;
 	if (r->client->kind.work == SIM_WRITE)
-		server_write(s, r);
-	else if (s->stock)
-		stock_read(s, r);
+		s->ops->write(s, r);
 	else
-		server_read(s, r);
+		s->ops->read(s, r);
 }
 
 static bool has_more(const struct sim_client *c)
@@ -112,7 +110,7 @@ void client_answer(struct sim_request *r)
 		return;
 	c->got.acked = now;
 	if (c->kind.work == SIM_WRITE)
-		server_commit(c);
+		c->sim->ops->commit(c);
 	else
 		c->got.ended = now;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The plugin's way of a read: engine, queue, dispatcher; without threads. */
+/* The queue and its dispatcher, without threads. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -17,17 +17,6 @@ void server_wake(struct sim *s, struct sched_list *woken)
 	}
 }
 
-/* A read that the queue refused, or whose disk needs no queue: on its own. */
-static void direct_done(struct sim_io *io)
-{
-	client_answer(io->arg);
-}
-
-static void direct(struct sim *s, struct sim_request *r)
-{
-	server_demand(s, r, direct_done);
-}
-
 void server_demand(struct sim *s, struct sim_request *r, void (*done)(struct sim_io *io))
 {
 	r->io.op = DISK_READ;
@@ -37,50 +26,6 @@ void server_demand(struct sim *s, struct sim_request *r, void (*done)(struct sim
 	r->io.done = done;
 	r->io.arg = r;
 	sim_disk_submit(&s->disk, &r->io);
-}
-
-static void observe(struct sim *s, const struct sim_request *r, struct readahead_plan *plan)
-{
-	const struct sim_client *c = r->client;
-	struct readahead_read read = {
-		.key = &c->file,
-		.key_len = sizeof(c->file),
-		.offset = r->req.offset,
-		.size = c->kind.size,
-		.len = (uint32_t)r->req.len,
-		.now = s->events.now,
-		.chunk = sched_chunk(&s->queue),
-		.streams = sched_streams(&s->queue),
-		.file = c->file,
-	};
-
-	readahead_observe(s->engine, &s->tuning, &s->counters, &read, plan);
-}
-
-void server_read(struct sim *s, struct sim_request *r)
-{
-	struct readahead_plan plan;
-
-	observe(s, r, &plan);
-	if (plan.len)
-		chunk_submit(r->client, &plan);
-	if (client_resident(r->client, r->req.offset, r->req.len)) {
-		client_answer(r);
-	} else if (!s->disk.kind->arms) {
-		direct(s, r);
-	} else {
-		switch (sched_submit(&s->queue, &r->req, s->events.now)) {
-		case SCHED_RESIDENT:
-			client_answer(r);
-			break;
-		case SCHED_FULL:
-			direct(s, r);
-			break;
-		default:
-			break;
-		}
-	}
-	server_dispatch(s);
 }
 
 void server_end(struct sim *s, struct sched_req *r)
@@ -105,14 +50,9 @@ static void demand_done(struct sim_io *io)
 	server_dispatch(s);
 }
 
-static void execute(struct sim *s, struct sched_req *r)
+void server_execute(struct sim *s, struct sched_req *r)
 {
-	if (r->class == SCHED_DEMAND)
-		server_demand(s, (struct sim_request *)r, demand_done);
-	else if (r->class == SCHED_PREFETCH)
-		chunk_execute(s, r);
-	else
-		turn_execute(s, r);
+	server_demand(s, (struct sim_request *)r, demand_done);
 }
 
 static void timer(void *arg)
@@ -130,7 +70,7 @@ void server_dispatch(struct sim *s)
 
 	while (s->busy < s->depth && (r = sched_next(&s->queue, now))) {
 		s->busy++;
-		execute(s, r);
+		s->ops->execute[r->class](s, r);
 	}
 	if (s->busy == s->depth)
 		return;

@@ -9,6 +9,8 @@
 
 /* Files lie behind one another, from the outer edge on (bytes apart). */
 #define FILE_SPACE (4 * MIB)
+/* The first one (bytes): the file system is in front. */
+#define FIRST_FILE (384 * MIB)
 /* The small server's. */
 #define DIRTY_BACKGROUND (32 * MIB)
 #define DIRTY_LIMIT	 (128 * MIB)
@@ -99,7 +101,7 @@ static int init_client(struct sim *s, unsigned int n, const struct sim_client_ki
 
 static int init_clients(struct sim *s, const struct sim_client_kind *kinds, unsigned int n)
 {
-	uint64_t base = 0;
+	uint64_t base = FIRST_FILE;
 	int err = 0;
 
 	s->clients = calloc(n, sizeof(*s->clients));
@@ -112,6 +114,21 @@ static int init_clients(struct sim *s, const struct sim_client_kind *kinds, unsi
 	return err ? err : base > s->disk.size ? ENOSPC : 0;
 }
 
+static const struct sim_ops plugin = {
+	.read = reader_read,
+	.write = writer_write,
+	.commit = writer_commit,
+	.execute = {[SCHED_DEMAND] = server_execute,
+		    [SCHED_PREFETCH] = chunk_execute,
+		    [SCHED_WRITEBACK] = turn_execute},
+};
+
+static const struct sim_ops kernel = {
+	.read = stock_read,
+	.write = writer_write,
+	.commit = writer_commit,
+};
+
 int sim_init(struct sim *s, const struct sim_disk_kind *disk, const struct sim_params *params,
 	     bool stock, const struct sim_client_kind *kinds, unsigned int n)
 {
@@ -121,6 +138,7 @@ int sim_init(struct sim *s, const struct sim_disk_kind *disk, const struct sim_p
 	memset(s, 0, sizeof(*s));
 	s->params = *params;
 	s->stock = stock;
+	s->ops = stock ? &kernel : &plugin;
 	s->events.now = SEC;
 	s->timer = NEVER;
 	s->depth = params->queue_depth ? (uint32_t)params->queue_depth : disk->arms ? 1 : 8;
@@ -149,7 +167,7 @@ void sim_run(struct sim *s, uint64_t ns)
 {
 	uint64_t end = s->events.now + ns;
 
-	memory_start(s);
+	writer_start(s);
 	for (unsigned int i = 0; i < s->n; i++)
 		client_start(&s->clients[i]);
 	while (!is_over(s) && events_step(&s->events, end))

@@ -6,7 +6,7 @@
  *   clients.c      random readers, streams, writers: closed loops with a time to think
  *     | reads, writes, COMMIT                                            ^ answers
  *     v                                                                  |
- *   server.c       submit -> [ src/sched's queue ] -> chunk.c, turn.c: steps and gaps
+ *   reader.c, writer.c -> server.c: [ src/sched's queue ] -> chunk.c, turn.c: steps and gaps
  *   stock.c        the kernel's read-ahead of 128 KiB, its flusher and its throttling
  *     | sim_io
  *     v
@@ -36,7 +36,7 @@
 #define NEVER UINT64_MAX
 
 /* From an answer to the next request: network and processors of both sides (ns). */
-#define THINK_NS 250000
+#define THINK_NS 450000
 /* What a WRITE of 256 KiB takes of them. */
 #define WRITE_NS 400000
 /* A file's pages, as far as residency is known here. */
@@ -112,11 +112,20 @@ struct sim_memory {
 	uint32_t commands;	    /* write commands the flusher has on the way */
 };
 
-#define SIM_WRITERS_MAX 64
+/* Who does what: of the plugin, or of the kernel alone. */
+struct sim_ops {
+	void (*read)(struct sim *s, struct sim_request *r);
+	void (*write)(struct sim *s, struct sim_request *r);
+	void (*commit)(struct sim_client *c);
+	/* Carries out what the queue handed out. */
+	void (*execute[SCHED_CLASSES])(struct sim *s, struct sched_req *r);
+};
+
 struct sim {
 	struct events events;
 	struct sim_disk disk;
 	struct sim_params params;
+	const struct sim_ops *ops;
 	bool stock;
 	bool first; /* the first client that is done ends the run */
 	/* The plugin's. */
@@ -153,13 +162,16 @@ bool client_resident(const struct sim_client *c, uint64_t offset, uint64_t len);
 void client_arrived(struct sim_client *c, uint64_t offset, uint64_t len);
 
 /* server.c */
-void server_read(struct sim *s, struct sim_request *r);
 void server_dispatch(struct sim *s);
 void server_wake(struct sim *s, struct sched_list *woken);
 /* R, handed out, has left the disk. */
 void server_end(struct sim *s, struct sched_req *r);
 /* R's own I/O; DONE: when it is over. */
 void server_demand(struct sim *s, struct sim_request *r, void (*done)(struct sim_io *io));
+void server_execute(struct sim *s, struct sched_req *r);
+
+/* reader.c */
+void reader_read(struct sim *s, struct sim_request *r);
 
 /* chunk.c */
 void chunk_submit(struct sim_client *c, const struct readahead_plan *plan);
@@ -175,11 +187,14 @@ void turn_settle(struct sim_client *c);
 /* memory.c */
 double memory_level(const struct sim *s);
 uint64_t memory_budget(const struct sim *s);
-void memory_start(struct sim *s);
-/* A WRITE has come, or a COMMIT. */
-void server_write(struct sim *s, struct sim_request *r);
-void server_commit(struct sim_client *c);
 void memory_cleaned(struct sim *s, uint64_t bytes);
+/* How fast the disk takes it, looked at now. */
+void memory_measure(struct sim *s);
+
+/* writer.c */
+void writer_start(struct sim *s);
+void writer_write(struct sim *s, struct sim_request *r);
+void writer_commit(struct sim_client *c);
 
 /* stock.c */
 void stock_read(struct sim *s, struct sim_request *r);

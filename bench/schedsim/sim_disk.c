@@ -231,6 +231,7 @@ static void add(struct sim_disk *d, struct sim_io *io, uint64_t at, uint64_t n)
 	disk_queue_add(&a->queue, &c->command);
 	if (is_cacheable(a, c))
 		TAILQ_INSERT_TAIL(&a->uncached, c, link);
+	serve(a); /* they come one by one: an arm that is idle takes the first */
 }
 
 void sim_disk_submit(struct sim_disk *d, struct sim_io *io)
@@ -245,8 +246,6 @@ void sim_disk_submit(struct sim_disk *d, struct sim_io *io)
 		io->left++;
 		add(d, io, at, n);
 	}
-	for (uint32_t i = 0; i < d->arms; i++) {
+	for (uint32_t i = 0; i < d->arms; i++)
 		fill_cache(&d->arm[i]);
-		serve(&d->arm[i]);
-	}
 }

@@ -5,9 +5,11 @@
 
 #include "sim.h"
 
-#define STEP_BYTES (2 * MIB)
-#define STEP_RUNS  4
-#define LEVEL_HIGH 0.5
+/* From a turn's begin to its first command (ns). */
+#define BEGIN_NS    2000000
+#define STEP_RUNS   4
+#define STEPS_AHEAD 16
+#define LEVEL_HIGH  0.5
 /* The journal's place, and what a COMMIT of it writes: the descriptor block and the commit block. */
 #define JOURNAL	     (1024 * MIB)
 #define JOURNAL_LEN  (64 * KIB)
@@ -22,10 +24,11 @@ struct step {
 
 struct sim_turn {
 	struct sim_client *client;
-	uint64_t begun, last, took, slice, bytes; /* ns; bytes */
-	bool more;
-	struct step step[2];
-	unsigned int next, first; /* of step: to begin, to wait for */
+	struct sched_turn may;
+	uint64_t begun, last, took; /* ns */
+	uint64_t bytes, taken;
+	struct step step[STEPS_AHEAD];
+	uint64_t first, next; /* steps: waited for, to begin */
 };
 
 static bool is_wanted(const struct sim_client *c)
@@ -63,13 +66,14 @@ static void step_done(struct sim_io *io);
 /* Hands the next step to the disk; false: there is none. */
 static bool begin_step(struct sim_turn *t)
 {
-	struct step *step = &t->step[t->next];
+	struct step *step = &t->step[t->next % STEPS_AHEAD];
 	struct sim_client *c = t->client;
 	struct sim *s = c->sim;
 
-	if (!dirty_take(is_wanted(c) ? &c->own : &c->dirty, STEP_BYTES, STEP_RUNS, &step->range))
+	if (!dirty_take(is_wanted(c) ? &c->own : &c->dirty, t->may.step, STEP_RUNS, &step->range))
 		return false;
-	t->next = !t->next;
+	t->next++;
+	t->taken += step->range.end - step->range.offset;
 	step->turn = t;
 	step->running = true;
 	step->io.op = DISK_WRITE;
@@ -102,40 +106,57 @@ static void end_turn(struct sim_turn *t)
 	server_dispatch(s);
 }
 
-/* The next step, if it is sure to fit, while the one before is on its way. */
+static bool fits(const struct sim_turn *t)
+{
+	uint64_t now = t->client->sim->events.now;
+
+	if (t->may.bytes != UINT64_MAX)
+		return t->taken + t->may.step <= t->may.bytes && now - t->begun < t->may.slice;
+	return t->last + (t->next - t->first + 1) * t->took - t->begun <= t->may.slice;
+}
+
+/* More steps, as far as they are sure to fit behind those on their way. */
 static void begin_more(struct sim_turn *t)
 {
-	t->more = t->last + 2 * t->took - t->begun <= t->slice && begin_step(t);
+	unsigned int ahead = t->may.bytes == UINT64_MAX ? 2 : STEPS_AHEAD;
+
+	while (t->next - t->first < ahead && fits(t) && begin_step(t))
+		;
 }
 
 /* The step waited for is out; the one begun ahead is waited for next. */
 static void account_step(struct sim_turn *t, uint64_t len)
 {
-	struct sim *s = t->client->sim;
-
-	t->first = !t->first;
+	t->first++;
 	t->bytes += len;
-	t->took = s->events.now - t->last;
-	t->last = s->events.now;
+	t->took = t->client->sim->events.now - t->last;
+	t->last = t->client->sim->events.now;
 }
 
 static void step_done(struct sim_io *io)
 {
-	struct step *step = io->arg;
+	struct step *step = io->arg, *first;
 	struct sim_turn *t = step->turn;
 
 	step->running = false;
 	memory_cleaned(t->client->sim, io->len);
-	if (step != &t->step[t->first]) /* a drive with a queue: it overtook the first */
-		return;
-	do {
-		account_step(t, t->step[t->first].io.len);
-		if (!t->more) {
-			end_turn(t);
-			return;
-		}
+	/* a drive with a queue: one may have overtaken the first */
+	while (t->first < t->next && !(first = &t->step[t->first % STEPS_AHEAD])->running) {
+		account_step(t, first->io.len);
 		begin_more(t);
-	} while (!t->step[t->first].running);
+	}
+	if (t->first == t->next)
+		end_turn(t);
+}
+
+static void begin_turn(void *arg)
+{
+	struct sim_turn *t = arg;
+
+	if (begin_step(t))
+		begin_more(t);
+	else
+		end_turn(t);
 }
 
 void turn_execute(struct sim *s, struct sched_req *r)
@@ -148,17 +169,9 @@ void turn_execute(struct sim *s, struct sched_req *r)
 	c->turn = t;
 	t->client = c;
 	t->begun = t->last = s->events.now;
-	t->slice = sched_writeback_slice(&s->queue, s->events.now);
-	if (begin_step(t)) {
-		begin_more(t);
-		return;
-	}
-	c->busy = false;
-	c->turn = NULL;
-	free(t);
-	c->req.io_len = 0;
-	server_end(s, r);
-	s->busy--;
+	t->may = sched_writeback_turn(&s->queue, s->events.now);
+	/* the file system finds room first */
+	events_at(&s->events, s->events.now + BEGIN_NS, begin_turn, t);
 }
 
 /* ---- fsync --------------------------------------------------------------------------------- */

@@ -158,14 +158,14 @@ void dispatcher_observe(struct dispatcher *d, uint64_t block, uint64_t len, uint
 	lock_drop(&d->lock);
 }
 
-uint64_t dispatcher_writeback_slice(struct dispatcher *d)
+struct sched_turn dispatcher_writeback_turn(struct dispatcher *d)
 {
-	uint64_t slice;
+	struct sched_turn turn;
 
 	lock_take(&d->lock);
-	slice = sched_writeback_slice(&d->queue, d->ops->now());
+	turn = sched_writeback_turn(&d->queue, d->ops->now());
 	lock_drop(&d->lock);
-	return slice;
+	return turn;
 }
 
 void dispatcher_set_writeback_share(struct dispatcher *d, double share)

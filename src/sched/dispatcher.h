@@ -122,8 +122,8 @@ bool dispatcher_gap(struct dispatcher *d, struct sched_req *r, uint64_t slice);
  * waiters need. Returns its length.
  */
 uint64_t dispatcher_shorten(struct dispatcher *d, struct sched_req *r, uint64_t len);
-/* As sched_writeback_slice(), sched_set_writeback_share() and sched_want(). */
-uint64_t dispatcher_writeback_slice(struct dispatcher *d);
+/* As sched_writeback_turn(), sched_set_writeback_share() and sched_want(). */
+struct sched_turn dispatcher_writeback_turn(struct dispatcher *d);
 void dispatcher_set_writeback_share(struct dispatcher *d, double share);
 void dispatcher_want(struct dispatcher *d, struct sched_req *r, const struct flow_id *by);
 void dispatcher_observe(struct dispatcher *d, uint64_t block, uint64_t len, uint64_t service);

@@ -49,6 +49,7 @@
 #include "sched/cost.h"
 #include "sched/flows.h"
 #include "sched/order.h"
+#include "sched/writeback_cost.h"
 
 enum sched_class { SCHED_DEMAND, SCHED_PREFETCH, SCHED_WRITEBACK, SCHED_CLASSES };
 
@@ -153,6 +154,7 @@ struct sched_writeback {
 	uint64_t ended, lasted; /* ns: the last one's end and length */
 	uint64_t read_ended;	/* ns: when a read last left the disk */
 	uint64_t demand_ended;	/* ... a demand read */
+	struct writeback_cost cost;
 };
 
 /* Requests that may count as stalled at a time: so many more are let to the disk. */
@@ -260,8 +262,13 @@ uint64_t sched_hold_until(const struct sched_queue *q, uint64_t now);
 int sched_set_shares(struct sched_queue *q, const struct sched_shares *shares);
 /* Up to MAX flows, the most lately active first; returns how many there are. */
 unsigned int sched_flows(const struct sched_queue *q, struct flow_stats *stats, unsigned int max);
-/* How long one write-back should keep the disk now (ns): short while demand reads are about. */
-uint64_t sched_writeback_slice(const struct sched_queue *q, uint64_t now);
+/* What a write-back that begins now may have: short while demand reads are about. */
+struct sched_turn {
+	uint64_t slice; /* ns of the disk, with what the drive needs after it */
+	uint64_t bytes; /* that cost as much, as observed; UINT64_MAX: not known yet */
+	uint64_t step;	/* bytes of one step of it */
+};
+struct sched_turn sched_writeback_turn(const struct sched_queue *q, uint64_t now);
 /* stall.c: a running one that has given no sign of life for Stall_Time, and is stalled from now on;
  * NULL: none has, or too many have. */
 struct sched_req *sched_stall(struct sched_queue *q, uint64_t now);

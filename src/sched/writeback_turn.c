@@ -25,6 +25,8 @@
 #define DEMANDS_RECENT UINT64_C(1000000000)
 /* ... and this long without them (ns): a stream's turn is alike. */
 #define TURN_ALONE UINT64_C(150000000)
+/* What a seek costs until that is known (ns): a read may come after each turn, and only then. */
+#define SEEK_PRIOR 9e6
 /* A longer share would be no share. */
 #define SHARE_MAX 0.95
 
@@ -89,11 +91,28 @@ struct sched_req *writeback_pick(struct sched_queue *q, uint64_t now)
 	return ordered_req(order_scan(&f->writebacks, q->head));
 }
 
+/*
+ * A read is over. The first one after a turn waited for what the drive still had to write, which the
+ * turn cost as well.
+ */
+static void account_drain(struct sched_queue *q, const struct sched_req *r, uint64_t now)
+{
+	double seek = cost_seek_known(&q->cost) ? q->cost.seek_ns : SEEK_PRIOR;
+	double expected = seek + (double)r->io_len * q->cost.ns_per_byte;
+	bool alone = r->class == SCHED_DEMAND && !r->hung && q->running == 1 &&
+		     r->started >= q->writeback.ended;
+	uint64_t drain = writeback_cost_read(&q->writeback.cost, now - r->started, expected, alone);
+
+	q->writeback.ended += drain;
+	q->writeback.lasted += drain;
+}
+
 void writeback_account(struct sched_queue *q, const struct sched_req *r, uint64_t now)
 {
 	if (r->class != SCHED_WRITEBACK) {
 		if (r->dropped)
 			return;
+		account_drain(q, r, now);
 		q->writeback.read_ended = now;
 		if (r->class == SCHED_DEMAND)
 			q->writeback.demand_ended = now;
@@ -107,6 +126,7 @@ void writeback_account(struct sched_queue *q, const struct sched_req *r, uint64_
 		return;
 	q->writeback.ended = now;
 	q->writeback.lasted = now - r->started;
+	writeback_cost_turn(&q->writeback.cost, r->io_len, q->writeback.lasted);
 }
 
 void sched_set_writeback_share(struct sched_queue *q, double share)
@@ -139,11 +159,15 @@ uint64_t sched_hold_until(const struct sched_queue *q, uint64_t now)
 	return due > now ? due : now;
 }
 
-uint64_t sched_writeback_slice(const struct sched_queue *q, uint64_t now)
+struct sched_turn sched_writeback_turn(const struct sched_queue *q, uint64_t now)
 {
-	uint64_t last = q->writeback.demand_ended;
+	uint64_t last = q->writeback.demand_ended, slice = TURN_ALONE;
 
 	if (q->by_class[SCHED_DEMAND] || (last && now - last < DEMANDS_RECENT))
-		return q->limits.writeback_turn;
-	return TURN_ALONE;
+		slice = q->limits.writeback_turn;
+	return (struct sched_turn){
+		.slice = slice,
+		.bytes = writeback_cost_bytes(&q->writeback.cost, slice),
+		.step = writeback_cost_step(&q->writeback.cost, slice),
+	};
 }

@@ -42,5 +42,5 @@ const struct writeback_ops writeback_linux_ops = {
 	.find_place = backing_place,
 	.submit = dispatcher_submit,
 	.want = dispatcher_want,
-	.slice = dispatcher_writeback_slice,
+	.allowance = dispatcher_writeback_turn,
 };

@@ -29,10 +29,10 @@ struct writeback_ops {
 	uint64_t (*place)(struct backing *b, uint64_t offset);
 	/* backing_place(): asks the file system, which may hold the inode's lock. In a turn only. */
 	uint64_t (*find_place)(struct backing *b, uint64_t offset);
-	/* dispatcher_submit(), dispatcher_want(), dispatcher_writeback_slice() */
+	/* dispatcher_submit(), dispatcher_want(), dispatcher_writeback_turn() */
 	enum sched_verdict (*submit)(struct dispatcher *d, struct sched_req *r);
 	void (*want)(struct dispatcher *d, struct sched_req *r, const struct flow_id *by);
-	uint64_t (*slice)(struct dispatcher *d);
+	struct sched_turn (*allowance)(struct dispatcher *d);
 };
 extern const struct writeback_ops writeback_linux_ops;
 

@@ -8,9 +8,11 @@
 #include "common/trace.h"
 #include "writeback/dirty_memory.h"
 
-/* One step covers at most this much, and about so many separate writes. */
-#define STEP_BYTES (UINT64_C(2) << 20)
-#define STEP_RUNS  4
+/* One step covers at most about so many separate writes. */
+#define STEP_RUNS 4
+/* As many steps are begun and not waited for, at most; and before it is known what they cost. */
+#define STEPS_AHEAD	  16
+#define STEPS_AHEAD_FIRST 2
 /* Part of the budget beyond which any dirty data is worth a turn. */
 #define LEVEL_HIGH 0.5
 
@@ -112,8 +114,8 @@ static void note_step(struct commit_wait *w, const struct dirty_range *step, uin
 			w->until = number;
 }
 
-/* Begins the next step: false when there is none, or somebody waits for the turn's end. */
-static bool next_step(struct dirty_file *f, struct dirty_range *step)
+/* The next step, of at most MAX bytes: false when there is none, or somebody waits for the turn's end. */
+static bool next_step(struct dirty_file *f, struct dirty_range *step, uint64_t max)
 {
 	struct commit_wait *w;
 	bool got = false;
@@ -121,7 +123,7 @@ static bool next_step(struct dirty_file *f, struct dirty_range *step)
 	lock_take(&wb.lock);
 	if (!f->gone && !f->hurried) {
 		w = next_commit(f);
-		got = dirty_take(w != NULL ? &w->own : &f->dirty, STEP_BYTES, STEP_RUNS, step);
+		got = dirty_take(w != NULL ? &w->own : &f->dirty, max, STEP_RUNS, step);
 		f->begun += got;
 		if (got && w != NULL) {
 			w->served = 2 * f->turn;
@@ -136,7 +138,7 @@ static void step_done(struct dirty_file *f)
 {
 	lock_take(&wb.lock);
 	f->done++;
-	assert(f->done <= f->begun && f->begun <= f->done + 1);
+	assert(f->done <= f->begun && f->begun < f->done + STEPS_AHEAD);
 	if (f->waiters)
 		wb.ops->wake(&f->progress);
 	lock_drop(&wb.lock);
@@ -182,33 +184,71 @@ static bool begin_turn(struct dirty_file *f)
 	return f->running;
 }
 
-/* Steps until the slice is over: a step is begun only if it will fit. *LAST: an errno, or 0. */
-static uint64_t run_steps(struct dirty_file *f, uint64_t slice, int *last_err)
+/* A turn under way: steps are begun in order, and waited for in order. */
+struct steps {
+	struct sched_turn may;
+	struct dirty_range ahead[STEPS_AHEAD];
+	uint64_t n_begun, n_done;
+	uint64_t taken, bytes;	    /* begun; out */
+	uint64_t begun, last, took; /* ns: the turn, the last step's end; its time */
+	int err;
+};
+
+/* Whether one more step will fit behind those on their way; the first one may always go. */
+static bool fits(const struct steps *s)
 {
-	uint64_t begun = wb.ops->now(), last = begun, took = 0, bytes = 0, now;
-	struct dirty_range ahead, step;
-	bool more = next_step(f, &ahead);
+	uint64_t ahead = s->n_begun - s->n_done;
 
-	if (more)
-		*last_err = sync_step(f, &ahead, SYNC_FILE_RANGE_WRITE);
-	while (more) {
-		int err;
+	if (!s->n_begun)
+		return true;
+	if (s->may.bytes == UINT64_MAX) /* by how long the last one took */
+		return ahead < STEPS_AHEAD_FIRST &&
+		       s->last + (ahead + 1) * s->took - s->begun <= s->may.slice;
+	return ahead < STEPS_AHEAD && s->taken + s->may.step <= s->may.bytes &&
+	       s->last - s->begun < s->may.slice;
+}
 
-		step = ahead;
-		more = last + 2 * took - begun <= slice && next_step(f, &ahead);
-		if (more)
-			sync_step(f, &ahead, SYNC_FILE_RANGE_WRITE);
-		err = sync_step(f, &step,
-				SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-					SYNC_FILE_RANGE_WAIT_AFTER);
-		*last_err = err ? err : *last_err;
-		step_done(f);
-		now = wb.ops->now();
-		took = now - last;
-		last = now;
-		bytes += step.end - step.offset;
+/* Begins as many steps as may be on their way. */
+static void begin_steps(struct dirty_file *f, struct steps *s)
+{
+	struct dirty_range *step = &s->ahead[s->n_begun % STEPS_AHEAD];
+
+	while (fits(s) && next_step(f, step, s->may.step)) {
+		int err = sync_step(f, step, SYNC_FILE_RANGE_WRITE);
+
+		s->err = err ? err : s->err;
+		s->taken += step->end - step->offset;
+		step = &s->ahead[++s->n_begun % STEPS_AHEAD];
 	}
-	return bytes;
+}
+
+/* Waits for the oldest step. */
+static void end_step(struct dirty_file *f, struct steps *s)
+{
+	const struct dirty_range *step = &s->ahead[s->n_done++ % STEPS_AHEAD];
+	int err = sync_step(f, step,
+			    SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+				    SYNC_FILE_RANGE_WAIT_AFTER);
+	uint64_t now;
+
+	s->err = err ? err : s->err;
+	step_done(f);
+	now = wb.ops->now();
+	s->took = now - s->last;
+	s->last = now;
+	s->bytes += step->end - step->offset;
+}
+
+/* Steps until the slice is over. Returns their bytes. */
+static uint64_t run_steps(struct dirty_file *f, const struct sched_turn *may, int *err)
+{
+	struct steps s = {.may = *may, .begun = wb.ops->now()};
+
+	s.last = s.begun;
+	for (begin_steps(f, &s); s.n_done < s.n_begun; begin_steps(f, &s))
+		end_step(f, &s);
+	*err = s.err;
+	return s.bytes;
 }
 
 /*
@@ -231,17 +271,18 @@ static void find_place(struct dirty_file *f)
 static void turn_execute(struct dispatcher *d, struct sched_req *r)
 {
 	struct dirty_file *f = file_of(r);
-	uint64_t slice = wb.ops->slice(d), begun = wb.ops->now();
+	struct sched_turn may = wb.ops->allowance(d);
+	uint64_t begun = wb.ops->now();
 	int err = 0;
 
 	r->io_len = 0;
 	if (!begin_turn(f))
 		return;
-	r->io_len = run_steps(f, slice, &err);
+	r->io_len = run_steps(f, &may, &err);
 	find_place(f);
 	backing_unuse(f->backing);
-	trace(TRACE_TURN, f->backing->file, r->io_len, (wb.ops->now() - begun) / 1000, slice / 1000,
-	      (uint64_t)err);
+	trace(TRACE_TURN, f->backing->file, r->io_len, (wb.ops->now() - begun) / 1000,
+	      may.slice / 1000, (uint64_t)err);
 }
 
 static void turn_finish(struct dispatcher *d, struct sched_req *r)

@@ -302,7 +302,7 @@ static void test_looking_and_setting(void **state)
 	l.writeback_share = 0.3;
 	assert_int_equal(dispatcher_init(&dispatcher, &ops, 2, &sched_turns, &l), 0);
 	assert_true(dispatcher_limits(&dispatcher).writeback_share == 0.3);
-	assert_int_equal(dispatcher_writeback_slice(&dispatcher), 150 * MSEC);
+	assert_int_equal(dispatcher_writeback_turn(&dispatcher).slice, 150 * MSEC);
 	assert_int_equal(dispatcher_depth(&dispatcher), 2);
 	dispatcher_set_writeback_share(&dispatcher, 0.2);
 	assert_int_equal(dispatcher_set_policy(&dispatcher, &sched_ncscan), 0);

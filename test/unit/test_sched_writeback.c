@@ -115,6 +115,34 @@ static void test_commit_gets_its_share(void **state)
 	assert_true(share > 0.45 && share < 0.52);
 }
 
+/* What the first read after a turn waits for is the turn's: the pause is longer, the next one shorter. */
+static void test_a_turn_pays_for_what_its_drive_does_later(void **state)
+{
+	struct sched_queue *q = make();
+	struct sched_req w = writeback(1), r = demand(2);
+	uint64_t now = SEC, bytes;
+
+	sched_set_writeback_share(q, 0.5);
+	learn_disk(&q->cost);
+	sched_submit(q, &w, now);
+	assert_ptr_equal(sched_next(q, now), &w);
+	w.io_len = 8 * MIB;
+	done(q, &w, now += 50 * MSEC);
+	bytes = sched_writeback_turn(q, now).bytes;
+	sched_submit(q, &r, now);
+	assert_ptr_equal(sched_next(q, now), &r);
+	sched_submit(q, &w, now);
+	done(q, &r, now += 39 * MSEC + DISK_NS(8 * KIB)); /* 30 of these are no read's */
+	sched_submit(q, &r, now);
+	/* 80 ms were the turn's, and end now less a read's 9 */
+	assert_ptr_equal(sched_next(q, now + 70 * MSEC), &r);
+	done(q, &r, now + 71 * MSEC);
+	assert_ptr_equal(sched_next(q, now + 72 * MSEC), &w);
+	assert_true(sched_writeback_turn(q, now).bytes < bytes * 2 / 3);
+	done(q, &w, now + 80 * MSEC);
+	queue_free(q);
+}
+
 static void test_wanted_goes_first(void **state)
 {
 	struct sched_queue *q = make();
@@ -175,15 +203,15 @@ static void test_short_for_demand_reads(void **state)
 {
 	struct sched_queue *q = make();
 	struct sched_req r = demand(2);
-	uint64_t alone = sched_writeback_slice(q, SEC), beside;
+	uint64_t alone = sched_writeback_turn(q, SEC).slice, beside;
 
 	sched_submit(q, &r, SEC);
-	beside = sched_writeback_slice(q, SEC);
+	beside = sched_writeback_turn(q, SEC).slice;
 	assert_true(beside < alone);
 	assert_ptr_equal(sched_next(q, SEC), &r);
 	done(q, &r, SEC + MSEC);
-	assert_int_equal(sched_writeback_slice(q, SEC + 2 * MSEC), beside);
-	assert_int_equal(sched_writeback_slice(q, 10 * SEC), alone);
+	assert_int_equal(sched_writeback_turn(q, SEC + 2 * MSEC).slice, beside);
+	assert_int_equal(sched_writeback_turn(q, 10 * SEC).slice, alone);
 	queue_free(q);
 }
 
@@ -269,6 +297,7 @@ int main(void)
 		cmocka_unit_test(test_deferred_while_reads_use_the_disk),
 		cmocka_unit_test(test_share_of_the_time),
 		cmocka_unit_test(test_commit_gets_its_share),
+		cmocka_unit_test(test_a_turn_pays_for_what_its_drive_does_later),
 		cmocka_unit_test(test_wanted_goes_first),
 		cmocka_unit_test(test_wanted_finds_a_place),
 		cmocka_unit_test(test_reads_pass_a_held_one_under_every_policy),

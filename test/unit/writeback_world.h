@@ -70,10 +70,10 @@ static struct {
 	struct world_file *of[WORLD_FDS];
 	struct sched_req *queue[WORLD_QUEUE];
 	unsigned int queued, queue_max;
-	uint64_t slice;
-	int open_error;	    /* errno, or 0 */
-	unsigned int looks; /* at names of files */
-	unsigned int turns; /* being executed */
+	uint64_t slice, turn_bytes, step; /* what a turn may have */
+	int open_error;			  /* errno, or 0 */
+	unsigned int looks;		  /* at names of files */
+	unsigned int turns;		  /* being executed */
 } world;
 
 /* ---- the kernel's errors of write-out ---- */
@@ -208,9 +208,10 @@ static void world_want(struct dispatcher *d, struct sched_req *r, const struct f
 	r->wanted = true;
 }
 
-static uint64_t world_slice(struct dispatcher *d)
+static struct sched_turn world_allowance(struct dispatcher *d)
 {
-	return world.slice;
+	return (struct sched_turn){
+		.slice = world.slice, .bytes = world.turn_bytes, .step = world.step};
 }
 
 static const struct writeback_ops world_ops = {
@@ -224,7 +225,7 @@ static const struct writeback_ops world_ops = {
 	.find_place = world_find_place,
 	.submit = world_submit,
 	.want = world_want,
-	.slice = world_slice,
+	.allowance = world_allowance,
 };
 
 static int world_open(struct backing_slot *slot, int access, int *err)
@@ -394,6 +395,8 @@ static inline void world_reset(void)
 	world.queued = 0;
 	world.queue_max = WORLD_QUEUE;
 	world.slice = SEC;
+	world.turn_bytes = UINT64_MAX;
+	world.step = 2 * MIB;
 	world.open_error = 0;
 	world.flow = (struct flow_id){0};
 }

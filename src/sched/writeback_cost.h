@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What a write-back's turn costs on this device, as observed.
+ *
+ *   disk   [ step ][ step ][ step ] . . . . . [ r ][ r ][ r ] [ step ]...
+ *          |<------- turn ------->|<- drain ->|
+ *
+ * A turn is over for us when the drive says so. A drive with a write cache says so before the data is
+ * on the platter: the first read waits for the rest (drain), and for the heads to come back. That wait
+ * is the writers': it is part of the turn whose share is counted, and of the time that a read may have
+ * to wait behind one. How fast a drive takes writes says how large a step may be, so that a turn ends
+ * when it should. Pure; no locking of its own.
+ */
+#ifndef SCHED_WRITEBACK_COST_H
+#define SCHED_WRITEBACK_COST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Turns lately, the more the later. */
+struct writeback_sum {
+	double ns, bytes;
+};
+
+struct writeback_cost {
+	struct writeback_sum rough; /* of all turns, without their drain */
+	struct writeback_sum whole; /* of those that a read came after, with it */
+	/* The last turn, whose drain the next read shows. */
+	uint64_t bytes, ns;
+	bool fresh;
+};
+
+/* A turn wrote BYTES in NS. */
+void writeback_cost_turn(struct writeback_cost *c, uint64_t bytes, uint64_t ns);
+/*
+ * A read is over; the first one after a turn took NS, and EXPECTED it would have elsewhere. ALONE:
+ * nothing else was on the disk meanwhile. Returns what it took longer (ns), which the turn cost too.
+ */
+uint64_t writeback_cost_read(struct writeback_cost *c, uint64_t ns, double expected, bool alone);
+/* Bytes of a turn that, with its drain, should cost SLICE ns; UINT64_MAX: not known yet. */
+uint64_t writeback_cost_bytes(const struct writeback_cost *c, uint64_t slice);
+/* Bytes of one step of it. */
+uint64_t writeback_cost_step(const struct writeback_cost *c, uint64_t slice);
+
+#endif

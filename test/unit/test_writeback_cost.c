@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What a turn of write-back costs: its rate, its drain, and how many bytes and which steps follow. */
+#include "sched/writeback_cost.h"
+
+#include "disk.h"
+
+#define SLICE (120 * MSEC)
+
+static void test_nothing_is_known_at_first(void **state)
+{
+	struct writeback_cost c = {0};
+
+	assert_int_equal(writeback_cost_bytes(&c, SLICE), UINT64_MAX);
+	assert_int_equal(writeback_cost_step(&c, SLICE), MIB);
+	assert_int_equal(writeback_cost_read(&c, 50 * MSEC, 9e6, true), 0); /* after no turn */
+	assert_int_equal(writeback_cost_bytes(&c, SLICE), UINT64_MAX);
+}
+
+/* A turn is as many bytes as fit, and of steps that are a part of it, on fast and slow disks. */
+static void test_bytes_follow_from_the_rate(void **state)
+{
+	static const struct {
+		uint64_t mb_s, step;
+	} disk[] = {{130, MIB}, {60, MIB}, {25, 512 * KIB}, {6, 128 * KIB}, {1, 64 * KIB}};
+
+	for (unsigned int i = 0; i < 5; i++) {
+		struct writeback_cost c = {0};
+		uint64_t rate = disk[i].mb_s * 1000000, bytes;
+
+		for (int k = 0; k < 20; k++)
+			writeback_cost_turn(&c, 4 * MIB, 4 * MIB * SEC / rate);
+		bytes = writeback_cost_bytes(&c, SLICE);
+		assert_true(bytes > rate / 1000 * 119 && bytes < rate / 1000 * 121);
+		assert_int_equal(writeback_cost_step(&c, SLICE), disk[i].step);
+	}
+}
+
+/*
+ * A drive with a write cache of 4 MiB takes them in 8 ms, and lets the next read wait for the rest:
+ * what the turn and that wait take together becomes the slice.
+ */
+static void test_a_drives_cache_is_counted(void **state)
+{
+	struct writeback_cost c = {0};
+	uint64_t bytes = 16 * MIB, all = 0;
+
+	for (int k = 0; k < 30; k++) {
+		uint64_t cached = bytes < 4 * MIB ? bytes : 4 * MIB;
+		uint64_t told = 8 * MSEC + DISK_NS(bytes - cached), drain = DISK_NS(cached);
+
+		writeback_cost_turn(&c, bytes, told);
+		assert_in_range(writeback_cost_read(&c, drain + DISK_SEEK, DISK_SEEK, true),
+				drain - 1000, drain);
+		all = told + drain;
+		bytes = writeback_cost_bytes(&c, SLICE);
+	}
+	assert_in_range(all, SLICE * 95 / 100, SLICE * 105 / 100);
+}
+
+/* Only the first read shows it, and only where nothing else kept it waiting. */
+static void test_the_drain_is_the_first_reads(void **state)
+{
+	struct writeback_cost c = {0};
+
+	writeback_cost_turn(&c, 8 * MIB, 60 * MSEC);
+	assert_int_equal(writeback_cost_read(&c, 500 * MSEC, DISK_SEEK, false), 0);
+	assert_int_equal(writeback_cost_read(&c, 500 * MSEC, DISK_SEEK, true), 0);
+	assert_in_range(writeback_cost_bytes(&c, 60 * MSEC), 8 * MIB - KIB, 8 * MIB + KIB);
+	writeback_cost_turn(&c, 8 * MIB, 60 * MSEC);
+	assert_int_equal(writeback_cost_read(&c, 4 * MSEC, DISK_SEEK, true), 0); /* by luck */
+}
+
+/* COMMITs of small files, all seek, say nothing of the next large one. */
+static void test_small_turns_say_nothing(void **state)
+{
+	struct writeback_cost c = {0};
+	uint64_t before;
+
+	writeback_cost_turn(&c, 8 * MIB, 60 * MSEC);
+	before = writeback_cost_bytes(&c, SLICE);
+	for (int k = 0; k < 100; k++) {
+		writeback_cost_turn(&c, 64 * KIB, 15 * MSEC);
+		assert_int_equal(writeback_cost_read(&c, 50 * MSEC, DISK_SEEK, true), 0);
+	}
+	assert_int_equal(writeback_cost_bytes(&c, SLICE), before);
+}
+
+/* The zone changes, or the disk is another one: it is learnt anew within some turns. */
+static void test_it_forgets(void **state)
+{
+	struct writeback_cost c = {0};
+
+	for (int k = 0; k < 50; k++)
+		writeback_cost_turn(&c, 16 * MIB, 120 * MSEC);
+	for (int k = 0; k < 30; k++)
+		writeback_cost_turn(&c, 4 * MIB, 120 * MSEC);
+	assert_in_range(writeback_cost_bytes(&c, SLICE), 4 * MIB, 5 * MIB);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nothing_is_known_at_first),
+		cmocka_unit_test(test_bytes_follow_from_the_rate),
+		cmocka_unit_test(test_a_drives_cache_is_counted),
+		cmocka_unit_test(test_the_drain_is_the_first_reads),
+		cmocka_unit_test(test_small_turns_say_nothing),
+		cmocka_unit_test(test_it_forgets),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
