@@ -94,8 +94,8 @@ static void gap_done(struct sim_io *io)
 static bool gap(struct chunk *c, bool first)
 {
 	struct sim *s = c->client->sim;
-	struct sched_req *r =
-		sched_next_in_gap(&s->queue, s->events.now - c->slice, first, s->events.now);
+	struct sched_req *r = sched_next_in_gap(&s->queue, &c->req, s->events.now - c->slice, first,
+						s->events.now);
 
 	if (!r)
 		return false;

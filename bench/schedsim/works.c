@@ -8,7 +8,7 @@
 /* clang-format off */
 #define STREAM(mib)  {SIM_STREAM, 32 * KIB, (mib)*MIB, 4, (mib)*MIB / (32 * KIB), 0, 0}
 #define WRITER(mib)  {SIM_WRITE, 256 * KIB, (mib)*MIB, 4, (mib)*MIB / (256 * KIB), 0, 0}
-#define RANDOM(n)    {SIM_RANDOM, 8 * KIB, 256 * MIB, n, 0, 0, 0}
+#define RANDOM(n)    {SIM_RANDOM, 8 * KIB, 128 * MIB, n, 0, 0, 0}
 #define COUNTED(n)   {SIM_RANDOM, 8 * KIB, 256 * MIB, 1, n, 0, 0}
 
 const struct sim_work_kind sim_works[] = {
