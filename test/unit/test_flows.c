@@ -133,7 +133,7 @@ static void serve(struct loop *l, struct sched_req *r)
 	if (r->class == SCHED_PREFETCH) {
 		serve_chunk(l, r);
 	} else if (r->class == SCHED_WRITEBACK) {
-		pass(l, l->disk.now + DISK_SEEK + sched_writeback_slice(l->q, l->disk.now));
+		pass(l, l->disk.now + DISK_SEEK + sched_writeback_turn(l->q, l->disk.now).slice);
 		l->disk.head = UINT64_MAX;
 	} else {
 		fetch(l, r->block, r->io_len);
