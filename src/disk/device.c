@@ -105,7 +105,8 @@ static void take(struct device *d, dev_t dev, const struct device_settings *s)
 	dispatcher_set_name(&d->dispatcher, name);
 	atomic_store(&d->dev, dev);
 	atomic_fetch_add(&d->taken, 1);
-	device_mode_init(&d->mode, is_rotating(dev), s->depth);
+	d->drive = drive_queue_of(table.sysfs, dev);
+	device_mode_init(&d->mode, is_rotating(dev), d->drive.bound, s->depth);
 	lock_take(&d->evidence_lock);
 	d->evidence = (struct seek_evidence){0};
 	lock_drop(&d->evidence_lock);
@@ -129,7 +130,7 @@ static struct device *append(dev_t dev, const struct device_settings *s, int *er
 	*err = ENOMEM;
 	if (d == NULL)
 		return NULL;
-	device_mode_init(&m, is_rotating(dev), s->depth);
+	device_mode_init(&m, is_rotating(dev), 1, s->depth);
 	*err = dispatcher_init(&d->dispatcher, table.ops, device_mode_depth(&m), s->policy,
 			       &s->limits);
 	if (*err) {

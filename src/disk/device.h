@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "disk/device_mode.h"
+#include "disk/drive_queue.h"
 #include "disk/seek_evidence.h"
 #include "pricing/board.h"
 #include "pricing/client_board.h"
@@ -34,6 +35,7 @@ struct device {
 	_Atomic uint32_t taken; /* how often the entry was given to a device: it may be another */
 	_Atomic uint32_t backings; /* that are on it */
 	uint32_t exports;	   /* that use it; the table's lock */
+	struct drive_queue drive;  /* the table's lock */
 	struct device_mode mode;   /* the table's lock; of it, for any thread: */
 	atomic_bool rotating;
 	atomic_bool queues, own_queues;

@@ -2,9 +2,11 @@
 /* What a device is taken for. See device_mode.h. */
 #include "disk/device_mode.h"
 
-void device_mode_init(struct device_mode *m, bool rotating, uint32_t configured)
+void device_mode_init(struct device_mode *m, bool rotating, uint32_t drive_queue,
+		      uint32_t configured)
 {
-	*m = (struct device_mode){.rotating = rotating, .configured = configured};
+	*m = (struct device_mode){
+		.rotating = rotating, .drive_queue = drive_queue, .configured = configured};
 }
 
 void device_mode_configure(struct device_mode *m, uint32_t configured)
@@ -71,4 +73,11 @@ uint32_t device_mode_depth(const struct device_mode *m)
 	uint32_t depth = device_mode_own_depth(m);
 
 	return m->foreign_writes && depth < DEVICE_DEPTH_FOREIGN ? DEVICE_DEPTH_FOREIGN : depth;
+}
+
+uint32_t device_mode_scattered(const struct device_mode *m)
+{
+	bool seeks = !m->configured && device_mode_queues(m);
+
+	return seeks && m->drive_queue ? m->drive_queue : 1;
 }

@@ -15,6 +15,9 @@
  *
  *   over each of these, while others than us write to the device: at least 32, direct
  *
+ * A disk that seeks may be given several scattered reads at once, up to what its drive can take: the
+ * dispatcher tries what that is worth. Of the other modes the depth is the depth.
+ *
  * "Direct" reads go to the kernel at once, past the queue. Reads that are still queued when others
  * begin to write must not wait one by one behind those that now go to the disk directly: therefore 32,
  * as many as the kernel would have without us.
@@ -46,13 +49,15 @@ enum device_learns { DEVICE_LEARNS_NOTHING, DEVICE_LEARNS_FREE, DEVICE_LEARNS_DE
 
 struct device_mode {
 	bool rotating;	      /* says the kernel */
+	uint32_t drive_queue; /* what its drive can be given at once: drive_queue.h's bound */
 	uint32_t configured;  /* Queue_Depth; 0: by what it is */
 	bool seeks_free;      /* says it rotates, but seeks cost next to nothing */
 	bool foreign_writes;  /* others are writing to it */
 	double foreign_share; /* of the looks lately that found it so */
 };
 
-void device_mode_init(struct device_mode *m, bool rotating, uint32_t configured);
+void device_mode_init(struct device_mode *m, bool rotating, uint32_t drive_queue,
+		      uint32_t configured);
 /* Another Queue_Depth. What was learnt of seeks stays, writes of others are found out anew. */
 void device_mode_configure(struct device_mode *m, uint32_t configured);
 /* Seeks were found to be what WHAT says. True: that changed the mode. */
@@ -65,7 +70,9 @@ bool device_mode_forget(struct device_mode *m);
 
 /* Requests at once, as the dispatcher should have them. */
 uint32_t device_mode_depth(const struct device_mode *m);
-/* ... and as they would be if nobody else wrote: what the device can do. */
+/* Scattered reads at once, at most, while nothing else is under way; 1: no more than that depth. */
+uint32_t device_mode_scattered(const struct device_mode *m);
+/* Requests at once as they would be if nobody else wrote: what the device can do. */
 uint32_t device_mode_own_depth(const struct device_mode *m);
 /* Whether demand reads queue; and whether they would if nobody else wrote. */
 bool device_mode_queues(const struct device_mode *m);

@@ -19,9 +19,9 @@ static void test_what_the_kernel_says(void **state)
 {
 	struct device_mode m;
 
-	device_mode_init(&m, true, 0);
+	device_mode_init(&m, true, 32, 0);
 	is(&m, 1, true);
-	device_mode_init(&m, false, 0);
+	device_mode_init(&m, false, 32, 0);
 	is(&m, DEVICE_DEPTH_FLASH, false);
 }
 
@@ -29,12 +29,12 @@ static void test_a_configured_depth_insists(void **state)
 {
 	struct device_mode m;
 
-	device_mode_init(&m, false, 1);
+	device_mode_init(&m, false, 32, 1);
 	is(&m, 1, true);
 	assert_int_equal(device_mode_learns(&m), DEVICE_LEARNS_NOTHING);
 	assert_false(device_mode_learn(&m, DEVICE_LEARNS_FREE));
 	is(&m, 1, true);
-	device_mode_init(&m, true, 5);
+	device_mode_init(&m, true, 32, 5);
 	assert_false(device_mode_learn(&m, DEVICE_LEARNS_FREE));
 	is(&m, 5, true);
 }
@@ -43,7 +43,7 @@ static void test_seeks_that_cost_nothing(void **state)
 {
 	struct device_mode m;
 
-	device_mode_init(&m, true, 0);
+	device_mode_init(&m, true, 32, 0);
 	assert_int_equal(device_mode_learns(&m), DEVICE_LEARNS_FREE);
 	assert_false(device_mode_learn(&m, DEVICE_LEARNS_NOTHING));
 	assert_false(device_mode_learn(&m, DEVICE_LEARNS_DEAR));
@@ -54,16 +54,39 @@ static void test_seeks_that_cost_nothing(void **state)
 	is(&m, DEVICE_DEPTH_FLASH, false);
 	assert_true(device_mode_learn(&m, DEVICE_LEARNS_DEAR));
 	is(&m, 1, true);
-	device_mode_init(&m, false, 0);
+	device_mode_init(&m, false, 32, 0);
 	assert_false(device_mode_learn(&m, DEVICE_LEARNS_DEAR));
 	is(&m, DEVICE_DEPTH_FLASH, false);
+}
+
+/* A drive's own queue is for the reads of a disk with seeks, while the order is ours. */
+static void test_scattered_reads_may_go_together(void **state)
+{
+	struct device_mode m;
+
+	device_mode_init(&m, true, 31, 0);
+	assert_int_equal(device_mode_scattered(&m), 31);
+	is(&m, 1, true);
+	looks(&m, 8, true); /* they go directly */
+	assert_int_equal(device_mode_scattered(&m), 1);
+	device_mode_forget(&m);
+	assert_int_equal(device_mode_scattered(&m), 31);
+	device_mode_configure(&m, 1); /* insists */
+	assert_int_equal(device_mode_scattered(&m), 1);
+	device_mode_configure(&m, 0);
+	assert_true(device_mode_learn(&m, DEVICE_LEARNS_FREE));
+	assert_int_equal(device_mode_scattered(&m), 1);
+	device_mode_init(&m, false, 31, 0);
+	assert_int_equal(device_mode_scattered(&m), 1);
+	device_mode_init(&m, true, 0, 0); /* nothing is known of it */
+	assert_int_equal(device_mode_scattered(&m), 1);
 }
 
 static void test_what_was_learnt_outlives_a_reload(void **state)
 {
 	struct device_mode m;
 
-	device_mode_init(&m, true, 0);
+	device_mode_init(&m, true, 32, 0);
 	device_mode_learn(&m, DEVICE_LEARNS_FREE);
 	device_mode_configure(&m, 0);
 	is(&m, DEVICE_DEPTH_FLASH, false);
@@ -77,7 +100,7 @@ static void test_writes_of_others(void **state)
 {
 	struct device_mode m;
 
-	device_mode_init(&m, true, 0);
+	device_mode_init(&m, true, 32, 0);
 	assert_false(device_mode_look(&m, true));
 	is(&m, 1, true);
 	looks(&m, 8, true);
@@ -96,7 +119,7 @@ static void test_writes_of_others_begin_and_end_once(void **state)
 	struct device_mode m;
 	int changes = 0;
 
-	device_mode_init(&m, true, 0);
+	device_mode_init(&m, true, 32, 0);
 	for (int i = 0; i < 40; i++)
 		changes += device_mode_look(&m, i < 20);
 	assert_int_equal(changes, 2);
@@ -111,7 +134,7 @@ static void test_a_larger_depth_stays_while_others_write(void **state)
 {
 	struct device_mode m;
 
-	device_mode_init(&m, true, 100);
+	device_mode_init(&m, true, 32, 100);
 	looks(&m, 20, true);
 	is(&m, 100, false);
 }
@@ -120,7 +143,7 @@ static void test_a_reload_looks_anew(void **state)
 {
 	struct device_mode m;
 
-	device_mode_init(&m, true, 0);
+	device_mode_init(&m, true, 32, 0);
 	looks(&m, 20, true);
 	device_mode_configure(&m, 4);
 	is(&m, 4, true);
@@ -131,7 +154,7 @@ static void test_a_lesson_during_others_writes_stays(void **state)
 {
 	struct device_mode m;
 
-	device_mode_init(&m, true, 0);
+	device_mode_init(&m, true, 32, 0);
 	looks(&m, 20, true);
 	assert_true(device_mode_learn(&m, DEVICE_LEARNS_FREE));
 	is(&m, DEVICE_DEPTH_FOREIGN, false);
@@ -150,6 +173,7 @@ int main(void)
 		cmocka_unit_test(test_what_the_kernel_says),
 		cmocka_unit_test(test_a_configured_depth_insists),
 		cmocka_unit_test(test_seeks_that_cost_nothing),
+		cmocka_unit_test(test_scattered_reads_may_go_together),
 		cmocka_unit_test(test_what_was_learnt_outlives_a_reload),
 		cmocka_unit_test(test_writes_of_others),
 		cmocka_unit_test(test_writes_of_others_begin_and_end_once),
