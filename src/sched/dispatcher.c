@@ -33,7 +33,7 @@ int dispatcher_init(struct dispatcher *d, const struct dispatcher_ops *ops, uint
 {
 	int err;
 
-	*d = (struct dispatcher){.ops = ops};
+	*d = (struct dispatcher){.ops = ops, .together = 1};
 	TAILQ_INIT(&d->answers);
 	TAILQ_INIT(&d->finishing);
 	TAILQ_INIT(&d->waiting);
@@ -42,8 +42,10 @@ int dispatcher_init(struct dispatcher *d, const struct dispatcher_ops *ops, uint
 		return err;
 	lock_init(&d->lock, LOCK_DISPATCHER);
 	clock_cond_init(&d->work);
+	clock_cond_init(&d->closed);
 	err = dispatcher_set_depth(d, depth);
 	if (err) {
+		pthread_cond_destroy(&d->closed);
 		pthread_cond_destroy(&d->work);
 		lock_fini(&d->lock);
 		sched_queue_fini(&d->queue);
@@ -67,6 +69,7 @@ void dispatcher_fini(struct dispatcher *d)
 		pthread_join(d->threads[i], NULL);
 	assert(!d->queue.queued && !d->queue.running && TAILQ_EMPTY(&d->answers) &&
 	       TAILQ_EMPTY(&d->waiting));
+	pthread_cond_destroy(&d->closed);
 	pthread_cond_destroy(&d->work);
 	lock_fini(&d->lock);
 	sched_queue_fini(&d->queue);
@@ -107,8 +110,10 @@ enum sched_verdict dispatcher_submit_or_run(struct dispatcher *d, struct sched_r
 	lock_take(&d->lock);
 	now = d->ops->now();
 	verdict = submit(d, r, now);
-	if (verdict == SCHED_ADDED && d->busy < d->depth && sched_next_is(&d->queue, r, now)) {
-		d->busy++;
+	if (verdict == SCHED_ADDED && dispatcher_room(d) != ROOM_NONE &&
+	    sched_next_is(&d->queue, r, now)) {
+		dispatcher_take_place(d, is_scattered(r));
+		dispatcher_to_drive(d, r);
 		verdict = SCHED_RUN;
 	} else if (verdict == SCHED_ADDED) {
 		dispatcher_wake(d);
@@ -137,8 +142,7 @@ void dispatcher_ran(struct dispatcher *d, struct sched_req *r)
 {
 	lock_take(&d->lock);
 	dispatcher_sign(d, r);
-	assert(d->busy);
-	d->busy--;
+	dispatcher_give_place(d, is_scattered(r));
 	dispatcher_wake(d);
 	dispatcher_end_unlock(d, r);
 }
@@ -154,6 +158,7 @@ uint64_t dispatcher_shorten(struct dispatcher *d, struct sched_req *r, uint64_t 
 void dispatcher_observe(struct dispatcher *d, uint64_t block, uint64_t len, uint64_t service)
 {
 	lock_take(&d->lock);
+	service = dispatcher_came(d, len, service);
 	sched_observe(&d->queue, block, len, service);
 	lock_drop(&d->lock);
 }
@@ -189,6 +194,7 @@ void dispatcher_forget_cost(struct dispatcher *d)
 {
 	lock_take(&d->lock);
 	d->queue.cost = (struct cost_model){0};
+	depth_evidence_init(&d->evidence, d->together);
 	dispatcher_advise(d);
 	lock_drop(&d->lock);
 }

@@ -12,6 +12,10 @@
  * lock held; during it a chunk reports its parts with dispatcher_progress(). Submission never blocks
  * beyond the lock, which nobody else takes; what is refused may wait (dispatcher_room.c).
  *
+ * A drive with a queue of its own is given several scattered reads at once, if that was found to be
+ * faster (depth_evidence.h): beyond Queue_Depth, but only beside each other (room.h), and in the gaps
+ * of a chunk. The workers for that are started when they are first needed.
+ *
  * There are Queue_Depth workers, and one to spare from the first moment at which somebody has to
  * wait. The spare one keeps the disk from standing still: it answers waiters where they are so many
  * that copying them takes time the disk could have used (a handful is answered faster than a thread
@@ -29,6 +33,7 @@
 #include <stdint.h>
 
 #include "common/lock.h"
+#include "sched/depth_evidence.h"
 #include "sched/policy.h"
 #include "sched/queue.h"
 
@@ -49,6 +54,7 @@ struct dispatcher_ops {
 
 TAILQ_HEAD(finishing_list, finishing);
 TAILQ_HEAD(room_wait_list, room_wait);
+struct dispatcher_opening;
 
 /* Its fields are the dispatcher's; look through the functions below. */
 struct dispatcher {
@@ -61,8 +67,16 @@ struct dispatcher {
 	uint32_t n_threads;
 	_Atomic uint32_t depth; /* how many of them may work */
 	uint32_t busy;		/* ... and do, on requests that have not stalled */
-	uint32_t idle;		/* wait for work */
-	bool watched;		/* one of these looks for stalled requests */
+	uint32_t scattered;	/* of these: on scattered reads */
+	uint32_t together;	/* scattered reads that may go together at most; 1: never */
+	uint32_t at_drive;	/* scattered reads there, also in gaps */
+	uint64_t came;		/* ns: when one of them last came */
+	struct depth_evidence evidence;
+	struct dispatcher_opening *opening; /* a gap in which others help */
+	uint32_t helping;		    /* those others, in any gap */
+	pthread_cond_t closed;		    /* ... and they have all ended */
+	uint32_t idle;			    /* wait for work */
+	bool watched;			    /* one of these looks for stalled requests */
 	bool stopping;
 	uint32_t passed; /* workers that hang while they answer; those that do not: */
 	struct finishing_list finishing;
@@ -74,12 +88,22 @@ struct dispatcher {
 	_Atomic uint32_t streams;
 };
 
+/* What is known of the drive's own queue. */
+struct dispatcher_drive {
+	uint32_t max; /* scattered reads together at most; 1: never more than the depth */
+	uint32_t now; /* ... as it is at present */
+	bool decided; /* on evidence */
+	bool faster;  /* together it is, and so it is done */
+	double ns[2]; /* a read took lately one by one, together; 0: not known */
+};
+
 /* A dispatcher at one moment. */
 struct dispatcher_stats {
 	const struct sched_policy *policy;
 	uint32_t depth;
 	uint32_t running, queued[SCHED_CLASSES];
 	uint32_t full_waiting; /* threads that wait for room */
+	struct dispatcher_drive drive;
 	double writeback_share;
 	uint64_t chunk; /* bytes that one should have now */
 	struct cost_model cost;
@@ -134,6 +158,12 @@ int dispatcher_set_policy(struct dispatcher *d, const struct sched_policy *polic
 void dispatcher_set_limits(struct dispatcher *d, const struct sched_limits *limits);
 /* More threads are started as needed; fewer just stay idle; 0 is 1. Returns 0 or an errno. */
 int dispatcher_set_depth(struct dispatcher *d, uint32_t depth);
+
+/*
+ * Up to MAX scattered reads may go to the drive together, if that turns out to be faster; 0 and 1: no
+ * more than the depth. What was found out is kept until there is another MAX above 1.
+ */
+void dispatcher_set_together(struct dispatcher *d, uint32_t max);
 
 /* For whoever looks; each is true of one moment, and takes the lock for that long. */
 void dispatcher_stats(struct dispatcher *d, struct dispatcher_stats *s);

@@ -3,7 +3,10 @@
 #ifndef SCHED_DISPATCHER_PARTS_H
 #define SCHED_DISPATCHER_PARTS_H
 
+#include <assert.h>
+
 #include "sched/dispatcher.h"
+#include "sched/room.h"
 
 /* Publishes what the queue advises. */
 static inline void dispatcher_advise(struct dispatcher *d)
@@ -12,6 +15,50 @@ static inline void dispatcher_advise(struct dispatcher *d)
 	atomic_store_explicit(&d->chunk, sched_chunk(&d->queue), memory_order_relaxed);
 	atomic_store_explicit(&d->streams, sched_streams(&d->queue), memory_order_relaxed);
 }
+
+/* Scattered reads that may be at the drive together now. */
+static inline uint32_t dispatcher_together(const struct dispatcher *d)
+{
+	uint32_t level = d->together > 1 ? depth_evidence_level(&d->evidence) : 1;
+
+	return level < d->together ? level : d->together;
+}
+
+/* For what the disk has room; the queue is told. */
+static inline enum sched_room dispatcher_room(struct dispatcher *d)
+{
+	enum sched_room room = sched_room(d->depth, d->busy, d->scattered, dispatcher_together(d));
+
+	d->queue.scattered_only = room != ROOM_ANY;
+	return room;
+}
+
+/* R takes one of the places at the disk, or gives it back. */
+static inline void dispatcher_take_place(struct dispatcher *d, bool scattered)
+{
+	d->busy++;
+	d->scattered += scattered;
+}
+
+static inline void dispatcher_give_place(struct dispatcher *d, bool scattered)
+{
+	assert(d->busy && d->scattered >= scattered);
+	d->busy--;
+	d->scattered -= scattered;
+}
+
+/* A gap in which others than the chunk's thread serve reads. */
+struct dispatcher_opening {
+	struct sched_req *chunk;
+	uint64_t slice;	  /* ns */
+	uint32_t helpers; /* those others, now */
+};
+
+/* dispatcher_drive.c: R, which was handed out, goes to the drive; it has left it. */
+void dispatcher_to_drive(struct dispatcher *d, const struct sched_req *r);
+void dispatcher_from_drive(struct dispatcher *d, const struct sched_req *r);
+/* LEN bytes came in SERVICE ns; returns how long the drive was at it, as one among others. */
+uint64_t dispatcher_came(struct dispatcher *d, uint64_t len, uint64_t service);
 
 /* dispatcher_work.c: returns 0 or an errno. */
 int dispatcher_start_worker(struct dispatcher *d);
@@ -39,6 +86,7 @@ struct finishing {
 	struct subject subject;
 	uint64_t since; /* ns */
 	bool in_gap;	/* of a chunk, which is watched in its stead */
+	bool scattered; /* its place is that of a scattered read */
 	bool passed;	/* it hangs, and others have its place */
 };
 

@@ -36,7 +36,9 @@ void dispatcher_sign(struct dispatcher *d, struct sched_req *r)
 	for (; sched_sign(&d->queue, r, now); now = d->ops->now(), silent = now - r->sign) {
 		struct subject s = subject_of(r, silent);
 
-		d->busy += !r->in_gap;		  /* in a gap it is the chunk that has the place */
+		dispatcher_to_drive(d, r);
+		if (!r->in_gap) /* in a gap it is the chunk that has the place */
+			dispatcher_take_place(d, is_scattered(r));
 		pthread_cond_broadcast(&d->work); /* reads of its file were parked */
 		dispatcher_log_stall(d, &s, true);
 	}
@@ -58,9 +60,12 @@ bool dispatcher_free_place(struct dispatcher *d, uint64_t now, struct subject *s
 	struct sched_req *r = sched_stall(&d->queue, now);
 
 	if (r) {
-		assert(r->in_gap || d->busy);
 		*s = subject_of(r, now - r->sign);
-		d->busy -= !r->in_gap;
+		dispatcher_from_drive(d, r);
+		if (d->opening && d->opening->chunk == r) /* others have the disk */
+			d->opening = NULL;
+		if (!r->in_gap)
+			dispatcher_give_place(d, is_scattered(r));
 		return true;
 	}
 	if (!f || now < dispatcher_stall_at(d))
@@ -71,14 +76,16 @@ bool dispatcher_free_place(struct dispatcher *d, uint64_t now, struct subject *s
 	f->passed = true;
 	d->queue.stats.stalls++;
 	d->passed++;
-	d->busy--;
+	dispatcher_give_place(d, f->scattered);
 	return true;
 }
 
 void dispatcher_finish_begin(struct dispatcher *d, const struct sched_req *r, struct finishing *f)
 {
-	*f = (struct finishing){
-		.subject = subject_of(r, 0), .since = d->ops->now(), .in_gap = r->in_gap};
+	*f = (struct finishing){.subject = subject_of(r, 0),
+				.since = d->ops->now(),
+				.in_gap = r->in_gap,
+				.scattered = is_scattered(r)};
 	if (!f->in_gap) /* else it is the chunk that is watched */
 		TAILQ_INSERT_TAIL(&d->finishing, f, link);
 }
@@ -87,7 +94,7 @@ void dispatcher_finish_end(struct dispatcher *d, struct finishing *f)
 {
 	if (f->passed) {
 		d->passed--;
-		d->busy++;
+		dispatcher_take_place(d, f->scattered);
 		f->subject.silent = d->ops->now() - f->since;
 		dispatcher_log_stall(d, &f->subject, true);
 	} else if (!f->in_gap) {

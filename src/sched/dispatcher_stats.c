@@ -2,7 +2,7 @@
 /* Looking at a dispatcher: copies of one moment, so that nobody else takes its lock. */
 #include <string.h>
 
-#include "sched/dispatcher.h"
+#include "sched/dispatcher_parts.h"
 
 uint32_t dispatcher_writes(struct dispatcher *d)
 {
@@ -35,6 +35,11 @@ void dispatcher_stats(struct dispatcher *d, struct dispatcher_stats *s)
 		.depth = dispatcher_depth(d),
 		.running = q->running,
 		.full_waiting = d->n_waiting,
+		.drive = {.max = d->together,
+			  .now = dispatcher_together(d),
+			  .decided = d->evidence.decided,
+			  .faster = d->evidence.together,
+			  .ns = {d->evidence.ns[0], d->evidence.ns[1]}},
 		.writeback_share = q->writeback.share,
 		.chunk = sched_chunk(q),
 		.cost = q->cost,

@@ -5,6 +5,15 @@
  *
  *   the disk has room, and something is queued: do it    else: an answer is left to give: give it
  *   else: one of those on the disk has stalled: it loses its place      else: wait
+ *
+ * A gap of a chunk, where the drive takes several reads together:
+ *
+ *   the chunk's thread   step step | open: r          r       wait | step step ...
+ *   one with nothing to do         |   help: r   r             |
+ *   another                        |     help: r     r  -------'  the last that helps closes the gap
+ *
+ * Who helps takes the gap's reads as the chunk's thread does, and has no place at the disk: the chunk
+ * has. That gives no sign of life while it waits: what hangs here hangs the chunk.
  */
 #include <assert.h>
 #include <errno.h>
@@ -48,15 +57,26 @@ int dispatcher_start_worker(struct dispatcher *d)
 static bool keep_spare(struct dispatcher *d)
 {
 	uint32_t away = d->queue.stalled + d->passed + d->answerers;
+	uint32_t working = d->busy + d->helping;
 
-	if (d->idle || d->n_threads > d->depth + away)
+	if (working < d->depth)
+		working = d->depth;
+	if (d->idle || d->n_threads > working + away)
 		return true;
 	return !d->stopping && d->n_threads < DISPATCHER_THREADS_MAX && !dispatcher_start_worker(d);
 }
 
+/* Whether one more could serve a read of the open gap. */
+static bool may_help(const struct dispatcher *d)
+{
+	return d->opening && d->opening->helpers + 1 < dispatcher_together(d);
+}
+
 void dispatcher_wake(struct dispatcher *d)
 {
-	if (!sched_held_up(&d->queue) || (d->busy >= d->depth && d->watched))
+	bool none = dispatcher_room(d) == ROOM_NONE && !may_help(d);
+
+	if (!sched_held_up(&d->queue) || (none && d->watched))
 		return;
 	if (d->busy >= d->depth)
 		keep_spare(d);
@@ -166,6 +186,7 @@ static void finish(struct dispatcher *d, struct sched_req *r, struct sched_list 
 static void end(struct dispatcher *d, struct sched_req *r, struct sched_list *woken)
 {
 	dispatcher_sign(d, r);
+	dispatcher_from_drive(d, r);
 	sched_done(&d->queue, r, d->ops->now(), woken);
 	dispatcher_advise(d);
 }
@@ -182,6 +203,7 @@ static void serve(struct dispatcher *d, struct sched_req *r)
 {
 	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
 
+	dispatcher_to_drive(d, r);
 	let_in(d); /* R's place in the queue is free */
 	lock_drop(&d->lock);
 	r->ops->execute(d, r);
@@ -217,20 +239,56 @@ static void wait_for_work(struct dispatcher *d)
 	d->idle--;
 }
 
+/* Serves a read of the open gap; false: there is none. */
+static bool help(struct dispatcher *d)
+{
+	struct dispatcher_opening *o = d->opening;
+	struct sched_req *small;
+
+	if (!may_help(d))
+		return false;
+	d->queue.scattered_only = true;
+	small = sched_next_in_gap(&d->queue, o->chunk, o->slice, false, d->ops->now());
+	if (!small)
+		return false;
+	o->helpers++;
+	d->helping++;
+	if (may_help(d) && d->queue.by_class[SCHED_DEMAND])
+		dispatcher_wake(d);
+	serve(d, small);
+	d->helping--;
+	if (!--o->helpers)
+		pthread_cond_broadcast(&d->closed);
+	return true;
+}
+
+/* The next request that the disk has room for; NULL: none. */
+static struct sched_req *next(struct dispatcher *d)
+{
+	enum sched_room room = dispatcher_room(d);
+
+	if (d->stopping) /* everybody helps: what a last chunk submits must not be left behind */
+		d->queue.scattered_only = false;
+	else if (room == ROOM_NONE)
+		return NULL;
+	return sched_next(&d->queue, d->ops->now());
+}
+
 /* The disk first: who has answers to give is never kept from giving them for long. Lock held. */
 static bool work(struct dispatcher *d)
 {
-	struct sched_req *r;
+	struct sched_req *r = next(d);
 
-	/* at the end everybody helps: what a last chunk submits must not be left behind */
-	if ((d->busy < d->depth || d->stopping) && (r = sched_next(&d->queue, d->ops->now()))) {
-		d->busy++;
-		serve(d, r);
-		assert(d->busy);
-		d->busy--;
-		return true;
-	}
-	return answer_one(d) || pass_stalled(d);
+	bool scattered = r && is_scattered(r);
+
+	if (!r)
+		return help(d) || answer_one(d) || pass_stalled(d);
+	dispatcher_take_place(d, scattered);
+	if (dispatcher_room(d) == ROOM_SCATTERED)
+		dispatcher_wake(d); /* it may have company */
+	serve(d, r);
+	dispatcher_give_place(d, scattered);
+	return true;
 }
 
 void dispatcher_progress(struct dispatcher *d, struct sched_req *r, uint64_t upto)
@@ -243,17 +301,49 @@ void dispatcher_progress(struct dispatcher *d, struct sched_req *r, uint64_t upt
 	answer_unlock(d, &woken);
 }
 
+/* Others help in O from now on, unless they do elsewhere, or R needs the disk for itself. */
+static void open_gap(struct dispatcher *d, struct dispatcher_opening *o, const struct sched_req *r)
+{
+	if (!is_scattered(r) && d->opening == o)
+		d->opening = NULL;
+	if (!is_scattered(r) || d->opening || dispatcher_together(d) <= 1)
+		return;
+	d->opening = o;
+	if (d->queue.by_class[SCHED_DEMAND])
+		dispatcher_wake(d);
+}
+
+/* The next read of the gap O, or NULL: then those who help in it have ended too. */
+static struct sched_req *next_in_gap(struct dispatcher *d, struct dispatcher_opening *o, bool first)
+{
+	struct sched_req *r;
+
+	for (;;) {
+		d->queue.scattered_only = o->helpers != 0;
+		r = sched_next_in_gap(&d->queue, o->chunk, o->slice, first, d->ops->now());
+		if (r || !o->helpers)
+			return r;
+		pthread_cond_wait(&d->closed, &d->lock.mutex);
+	}
+}
+
 bool dispatcher_gap(struct dispatcher *d, struct sched_req *r, uint64_t slice)
 {
+	struct dispatcher_opening o = {.chunk = r, .slice = slice};
 	struct sched_req *small;
 	bool served = false;
 
 	lock_take(&d->lock);
-	while ((small = sched_next_in_gap(&d->queue, r, slice, !served, d->ops->now()))) {
+	while ((small = next_in_gap(d, &o, !served))) {
 		served = true;
+		open_gap(d, &o, small);
 		serve(d, small);
 		dispatcher_sign(d, r);
 	}
+	if (d->opening == &o)
+		d->opening = NULL;
+	if (served)
+		dispatcher_sign(d, r);
 	lock_drop(&d->lock);
 	return served;
 }

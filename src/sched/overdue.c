@@ -71,6 +71,5 @@ struct sched_req *overdue_pick(struct sched_queue *q, struct sched_flow *f, uint
 	r = ordered_req(order_scan(&o->batch, o->at));
 	assert(r);
 	o->at = r->order.high;
-	q->stats.overdue++;
 	return r;
 }

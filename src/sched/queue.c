@@ -9,6 +9,7 @@
 
 #include "common/trace.h"
 #include "sched/parts.h"
+#include "sched/room.h"
 
 /* Small demand reads wait at this share of the chunks or more: there are random readers about. */
 #define DEMANDS_ABOUT 0.4
@@ -176,13 +177,16 @@ struct sched_req *sched_next(struct sched_queue *q, uint64_t now)
 	r = writeback_pick(q, now);
 	if (!r)
 		r = flow_pick(q, now);
-	return r ? hand_out(q, r, now) : NULL; /* write-backs are queued, and held back */
+	if (!r || (q->scattered_only && !is_scattered(r)))
+		return NULL; /* write-backs are queued, and held back; or it needs the disk for itself */
+	q->stats.overdue += is_overdue(r);
+	return hand_out(q, r, now);
 }
 
 bool sched_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
 	if (r->state != REQ_QUEUED || is_parked(q, r) || writeback_pick(q, now) ||
-	    !flow_next_is(q, r, now))
+	    (q->scattered_only && !is_scattered(r)) || !flow_next_is(q, r, now))
 		return false;
 	q->policy->pick(r->in->policy_state, q); /* what it notes of its picks */
 	hand_out(q, r, now);
@@ -193,12 +197,14 @@ static struct sched_req *pick_in_gap(struct sched_queue *q, struct sched_req *ch
 				     bool first, uint64_t now)
 {
 	uint32_t n = q->policy->gap ? flow_gap_reads(q, chunk) : 0;
+	struct sched_req *r;
 
 	if (!n || (first && slice < cost_slice(&q->cost, &q->limits.cost, n)))
 		return NULL;
 	if (!first && writeback_pick(q, now)) /* its turn comes after this one */
 		return NULL;
-	return flow_pick_in_gap(q, chunk, first, now);
+	r = flow_pick_in_gap(q, chunk, first, now);
+	return r && q->scattered_only && !is_scattered(r) ? NULL : r;
 }
 
 struct sched_req *sched_next_in_gap(struct sched_queue *q, struct sched_req *chunk, uint64_t slice,
@@ -207,7 +213,7 @@ struct sched_req *sched_next_in_gap(struct sched_queue *q, struct sched_req *chu
 	struct sched_req *r = pick_in_gap(q, chunk, slice, first, now);
 
 	if (!r) {
-		if (!chunk->on_clock && !chunk->stalled) /* it goes on */
+		if (!q->scattered_only && !chunk->on_clock && !chunk->stalled) /* it goes on */
 			clock_start(q, chunk, now);
 		return NULL;
 	}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Whether another request may start beside those that run. Pure.
+ *
+ *   depth 1:                    [ chunk ]   [ write-back ]   [ chunk r r r chunk ]
+ *   a drive with a queue:         r r r                             '-- a gap
+ *                               r r r         only scattered reads go together, up to as many as
+ *                                 r r r       are of use; a chunk waits until the last has ended
+ *
+ * Streams keep their turns: beside a chunk or a write-back nothing starts beyond the depth, and none
+ * of these starts beside scattered reads.
+ */
+#ifndef SCHED_ROOM_H
+#define SCHED_ROOM_H
+
+#include "sched/queue.h"
+
+/* A longer read (bytes) is a stream's part: it has the disk for itself. */
+#define SCATTERED_MAX (UINT64_C(128) << 10)
+
+enum sched_room { ROOM_NONE, ROOM_SCATTERED, ROOM_ANY };
+
+/* DEPTH requests may run, BUSY do, SCATTERED of them scattered reads, TOGETHER so many of these. */
+static inline enum sched_room sched_room(uint32_t depth, uint32_t busy, uint32_t scattered,
+					 uint32_t together)
+{
+	if (busy < depth)
+		return ROOM_ANY;
+	return busy == scattered && busy < together ? ROOM_SCATTERED : ROOM_NONE;
+}
+
+/* The same before it is queued, queued and running. */
+static inline bool is_scattered(const struct sched_req *r)
+{
+	return r->class == SCHED_DEMAND && r->len <= SCATTERED_MAX;
+}
+
+#endif

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Scattered reads that a dispatcher lets go to the drive together, and what it never lets beside them.
+ * Threads meet in execute(): nobody leaves before as many are there as must be.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "disk.h"
+#include "sched/dispatcher.h"
+#include "sched/room.h"
+
+#define TOGETHER 8
+#define READS	 64
+
+static struct dispatcher dispatcher;
+static struct sched_req reads[READS], chunk, write_back, long_read;
+static _Atomic uint64_t ticks;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static unsigned int must_meet; /* so many small reads are let go on */
+static unsigned int small_now, small_most, others_now, ended, broken;
+static bool met, gap_open, in_chunk, chunk_may_go, gap_over;
+
+static uint64_t now(void)
+{
+	return atomic_fetch_add(&ticks, 1000) + 1000;
+}
+
+/* A read comes: nothing else may be there, but a chunk in its gap. */
+static void meet(void)
+{
+	pthread_mutex_lock(&lock);
+	small_now++;
+	if (small_now > small_most)
+		small_most = small_now;
+	broken += others_now > (gap_open ? 1 : 0);
+	met |= small_now >= must_meet;
+	pthread_cond_broadcast(&cond);
+	while (!met)
+		pthread_cond_wait(&cond, &lock);
+	small_now--;
+	pthread_mutex_unlock(&lock);
+}
+
+static void alone(struct dispatcher *d, struct sched_req *r)
+{
+	pthread_mutex_lock(&lock);
+	broken += small_now || others_now > (gap_open ? 1 : 0);
+	others_now++;
+	in_chunk = true;
+	pthread_cond_broadcast(&cond);
+	while (r == &chunk && !chunk_may_go)
+		pthread_cond_wait(&cond, &lock);
+	gap_open |= r == &chunk;
+	pthread_mutex_unlock(&lock);
+	if (r == &chunk)
+		dispatcher_gap(d, r, SEC);
+	pthread_mutex_lock(&lock);
+	gap_open &= r != &chunk;
+	broken += small_now; /* the gap is over once all have ended */
+	gap_over = true;
+	others_now--;
+	pthread_mutex_unlock(&lock);
+}
+
+static void execute(struct dispatcher *d, struct sched_req *r)
+{
+	if (is_scattered(r))
+		meet();
+	else
+		alone(d, r);
+}
+
+static void finish(struct dispatcher *d, struct sched_req *r)
+{
+	pthread_mutex_lock(&lock);
+	ended++;
+	pthread_cond_broadcast(&cond);
+	pthread_mutex_unlock(&lock);
+}
+
+static const struct sched_req_ops item_ops = {.execute = execute, .finish = finish};
+static const struct dispatcher_ops host = {.now = now};
+
+static void await_ended(unsigned int n)
+{
+	pthread_mutex_lock(&lock);
+	while (ended < n)
+		pthread_cond_wait(&cond, &lock);
+	pthread_mutex_unlock(&lock);
+}
+
+static enum sched_verdict submit(struct sched_req *r, enum sched_class class, uint64_t at,
+				 uint64_t len)
+{
+	*r = (struct sched_req){.ops = &item_ops,
+				.class = class,
+				.file = at / MIB,
+				.offset = at,
+				.block = at,
+				.len = len};
+	return dispatcher_submit(&dispatcher, r);
+}
+
+static void submit_small(unsigned int i)
+{
+	submit(&reads[i], SCHED_DEMAND, (i * 37 % READS + 1) * 16 * MIB, 8 * KIB);
+}
+
+/* FASTER: it is known of the drive that together is. */
+static void start(bool faster)
+{
+	struct sched_limits l = default_limits();
+
+	small_now = small_most = others_now = ended = broken = must_meet = 0;
+	met = gap_open = in_chunk = gap_over = false;
+	chunk_may_go = true;
+	assert_int_equal(dispatcher_init(&dispatcher, &host, 1, sched_policy_find("turns"), &l), 0);
+	dispatcher_set_together(&dispatcher, TOGETHER);
+	lock_take(&dispatcher.lock);
+	dispatcher.evidence.together = faster;
+	lock_drop(&dispatcher.lock);
+}
+
+static void stop(void)
+{
+	dispatcher_fini(&dispatcher);
+	assert_int_equal(broken, 0);
+	assert_int_equal(dispatcher.at_drive, 0);
+	assert_int_equal(dispatcher.busy, 0);
+	assert_int_equal(dispatcher.scattered, 0);
+	assert_int_equal(dispatcher.helping, 0);
+}
+
+static void test_small_reads_go_together(void **state)
+{
+	start(true);
+	must_meet = TOGETHER;
+	for (unsigned int i = 0; i < READS; i++)
+		submit_small(i);
+	await_ended(READS);
+	assert_int_equal(small_most, TOGETHER);
+	stop();
+}
+
+static void test_one_by_one_where_that_is_as_fast(void **state)
+{
+	start(false);
+	assert_int_equal(dispatcher.n_threads, 1);
+	for (unsigned int i = 0; i < READS; i++)
+		submit_small(i);
+	await_ended(READS);
+	assert_int_equal(small_most, 1);
+	assert_in_range(dispatcher.n_threads, 1,
+			2); /* the others are not there before they are of use */
+	stop();
+}
+
+/* The caller's own thread is one of those that go together. */
+static void test_a_caller_runs_beside_another(void **state)
+{
+	struct sched_req *mine = &reads[1];
+
+	start(true);
+	must_meet = 2;
+	submit_small(0);
+	pthread_mutex_lock(&lock);
+	while (!small_now)
+		pthread_cond_wait(&cond, &lock);
+	pthread_mutex_unlock(&lock);
+	*mine = (struct sched_req){
+		.ops = &item_ops, .file = 1, .offset = MIB, .block = MIB, .len = 8 * KIB};
+	assert_int_equal(dispatcher_submit_or_run(&dispatcher, mine), SCHED_RUN);
+	execute(&dispatcher, mine);
+	dispatcher_ran(&dispatcher, mine);
+	await_ended(1);
+	assert_int_equal(small_most, 2);
+	stop();
+}
+
+static void test_a_chunk_waits_for_all_of_them(void **state)
+{
+	start(true);
+	must_meet = 3;
+	submit_small(0);
+	submit_small(1);
+	pthread_mutex_lock(&lock);
+	while (small_now < 2)
+		pthread_cond_wait(&cond, &lock);
+	pthread_mutex_unlock(&lock);
+	submit(&chunk, SCHED_PREFETCH, 0, MIB);
+	submit(&write_back, SCHED_WRITEBACK, 2048 * MIB, MIB);
+	submit(&long_read, SCHED_DEMAND, 4096 * MIB, MIB);
+	pthread_mutex_lock(&lock);
+	met = true;
+	pthread_cond_broadcast(&cond);
+	pthread_mutex_unlock(&lock);
+	await_ended(5);
+	stop();
+}
+
+static void test_in_a_gap_others_help(void **state)
+{
+	start(true);
+	must_meet = 4;
+	chunk_may_go = false;
+	submit(&chunk, SCHED_PREFETCH, 0, MIB);
+	pthread_mutex_lock(&lock);
+	while (!in_chunk)
+		pthread_cond_wait(&cond, &lock);
+	pthread_mutex_unlock(&lock);
+	for (unsigned int i = 0; i < 4; i++)
+		submit_small(i);
+	assert_int_equal(small_now, 0); /* beside the chunk none goes */
+	pthread_mutex_lock(&lock);
+	chunk_may_go = true;
+	pthread_cond_broadcast(&cond);
+	pthread_mutex_unlock(&lock);
+	await_ended(5);
+	assert_int_equal(small_most, 4);
+	assert_true(gap_over);
+	stop();
+}
+
+static void *submit_half(void *arg)
+{
+	unsigned int from = *(unsigned int *)arg;
+
+	for (unsigned int i = from; i < from + READS / 2; i++)
+		submit_small(i);
+	return NULL;
+}
+
+/* Chunks come among reads while the depth, and what is known of the drive, change. */
+static void test_all_end_whatever_changes(void **state)
+{
+	unsigned int from[2] = {0, READS / 2};
+	pthread_t t[2];
+
+	for (int round = 0; round < 20; round++) {
+		start(round % 2);
+		met = true;
+		for (int i = 0; i < 2; i++)
+			assert_int_equal(pthread_create(&t[i], NULL, submit_half, &from[i]), 0);
+		submit(&chunk, SCHED_PREFETCH, 0, MIB);
+		dispatcher_set_together(&dispatcher, 1);
+		submit(&long_read, SCHED_DEMAND, 4096 * MIB, MIB);
+		dispatcher_set_together(&dispatcher, TOGETHER);
+		for (int i = 0; i < 2; i++)
+			pthread_join(t[i], NULL);
+		await_ended(READS + 2);
+		stop();
+	}
+}
+
+static void test_what_is_shown(void **state)
+{
+	struct dispatcher_stats s;
+
+	start(true);
+	dispatcher_stats(&dispatcher, &s);
+	assert_int_equal(s.depth, 1);
+	assert_int_equal(s.drive.max, TOGETHER);
+	assert_int_equal(s.drive.now, TOGETHER);
+	assert_true(s.drive.faster);
+	dispatcher_set_together(&dispatcher, 0);
+	dispatcher_stats(&dispatcher, &s);
+	assert_int_equal(s.drive.max, 1);
+	assert_int_equal(s.drive.now, 1);
+	dispatcher_set_together(&dispatcher, TOGETHER); /* nothing is forgotten */
+	dispatcher_stats(&dispatcher, &s);
+	assert_int_equal(s.drive.now, TOGETHER);
+	dispatcher_forget_cost(&dispatcher);
+	dispatcher_stats(&dispatcher, &s);
+	assert_int_equal(s.drive.now, 1);
+	stop();
+}
+
+static void test_the_room(void **state)
+{
+	struct sched_req r = {.class = SCHED_DEMAND, .len = SCATTERED_MAX};
+
+	assert_int_equal(sched_room(1, 0, 0, 1), ROOM_ANY);
+	assert_int_equal(sched_room(1, 1, 0, 8), ROOM_NONE); /* a chunk */
+	assert_int_equal(sched_room(1, 1, 1, 8), ROOM_SCATTERED);
+	assert_int_equal(sched_room(1, 8, 8, 8), ROOM_NONE);
+	assert_int_equal(sched_room(1, 1, 1, 1), ROOM_NONE);
+	assert_int_equal(sched_room(4, 3, 1, 1), ROOM_ANY);
+	assert_int_equal(sched_room(4, 4, 3, 8), ROOM_NONE);
+	assert_int_equal(sched_room(1, 0, 0, 8), ROOM_ANY);
+	assert_true(is_scattered(&r));
+	r.len++;
+	assert_false(is_scattered(&r));
+	r.len = 1;
+	r.class = SCHED_PREFETCH;
+	assert_false(is_scattered(&r));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_small_reads_go_together),
+		cmocka_unit_test(test_one_by_one_where_that_is_as_fast),
+		cmocka_unit_test(test_a_caller_runs_beside_another),
+		cmocka_unit_test(test_a_chunk_waits_for_all_of_them),
+		cmocka_unit_test(test_in_a_gap_others_help),
+		cmocka_unit_test(test_all_end_whatever_changes),
+		cmocka_unit_test(test_what_is_shown),
+		cmocka_unit_test(test_the_room),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
