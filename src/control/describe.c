@@ -112,6 +112,28 @@ void describe_device_state(struct json_object *o, const struct dispatcher_stats 
 	describe_number(o, "chunk_bytes", q->chunk);
 }
 
+/* Why scattered reads go to the drive together, or do not. */
+static const char *why_together(const struct dispatcher_drive *drive)
+{
+	if (drive->max <= 1)
+		return "no more than the depth";
+	if (!drive->decided)
+		return "not tried yet";
+	return drive->faster ? "faster together" : "not faster together";
+}
+
+static void describe_drive(struct json_object *o, const struct device_facts *f)
+{
+	const struct dispatcher_drive *drive = &f->queue.drive;
+
+	describe_number(o, "drive_queue", f->drive_queue);
+	describe_number(o, "together_max", drive->max);
+	describe_number(o, "together", drive->now);
+	describe_text(o, "together_why", why_together(drive));
+	describe_number(o, "alone_read_us", (uint64_t)(drive->ns[0] / (double)NS_PER_US));
+	describe_number(o, "together_read_us", (uint64_t)(drive->ns[1] / (double)NS_PER_US));
+}
+
 void describe_device(struct json_object *o, const struct device_facts *f,
 		     const uint64_t per_s[SCHED_CLASSES])
 {
@@ -119,6 +141,7 @@ void describe_device(struct json_object *o, const struct device_facts *f,
 	describe_flag(o, "rotating", f->rotating);
 	describe_flag(o, "demand_queued", f->demand_queued);
 	describe_device_state(o, &f->queue);
+	describe_drive(o, f);
 	describe_number(o, "demand_bytes_per_s", per_s[SCHED_DEMAND]);
 	describe_number(o, "prefetch_bytes_per_s", per_s[SCHED_PREFETCH]);
 	describe_number(o, "writeback_bytes_per_s", per_s[SCHED_WRITEBACK]);

@@ -27,6 +27,8 @@ struct device_facts {
 	unsigned int major, minor;
 	bool rotating;	    /* says the kernel */
 	bool demand_queued; /* false: demand reads go to it directly */
+	uint32_t
+		drive_queue; /* requests the drive takes at once, says the kernel; 0: it does not say */
 	struct dispatcher_stats queue;
 };
 

@@ -154,6 +154,23 @@ void show_status(struct json_object *answer)
 		printf("... of %s exports\n", text_of(answer, "exports_total"));
 }
 
+/* The drives' own queues, and what is made of them. */
+static void show_drives(struct json_object *devices)
+{
+	static const struct column drives[] = {
+		{"DEVICE", "device", TEXT},
+		{"DRIVE QUEUE", "drive_queue", COUNT},
+		{"TOGETHER", "together", COUNT},
+		{"MOST", "together_max", COUNT},
+		{"A READ ms: ALONE", "alone_read_us", MILLISECONDS},
+		{"TOGETHER", "together_read_us", MILLISECONDS},
+		{"WHY", "together_why", TEXT},
+	};
+
+	printf("\n");
+	PRINT_TABLE(devices, drives);
+}
+
 void show_devices(struct json_object *answer)
 {
 	static const struct column queues[] = {
@@ -188,6 +205,7 @@ void show_devices(struct json_object *answer)
 	PRINT_TABLE(devices, queues);
 	printf("\n");
 	PRINT_TABLE(devices, waits);
+	show_drives(devices);
 }
 
 void show_scheduler(struct json_object *answer)

@@ -100,14 +100,15 @@ static void say_taken(struct device *d, const struct device_settings *s)
 
 static void take(struct device *d, dev_t dev, const struct device_settings *s)
 {
+	struct drive_queue drive = drive_queue_of(table.sysfs, dev);
 	char name[DISPATCHER_NAME_MAX];
 
 	snprintf(name, sizeof(name), "%u:%u", major(dev), minor(dev));
 	dispatcher_set_name(&d->dispatcher, name);
 	atomic_store(&d->dev, dev);
 	atomic_fetch_add(&d->taken, 1);
-	d->drive = drive_queue_of(table.sysfs, dev);
-	device_mode_init(&d->mode, is_rotating(dev), d->drive.bound, s->depth);
+	atomic_store(&d->drive_stated, drive.stated);
+	device_mode_init(&d->mode, is_rotating(dev), drive.bound, s->depth);
 	lock_take(&d->evidence_lock);
 	d->evidence = (struct seek_evidence){0};
 	lock_drop(&d->evidence_lock);

@@ -35,11 +35,11 @@ struct device {
 	_Atomic uint32_t taken; /* how often the entry was given to a device: it may be another */
 	_Atomic uint32_t backings; /* that are on it */
 	uint32_t exports;	   /* that use it; the table's lock */
-	struct drive_queue drive;  /* the table's lock */
 	struct device_mode mode;   /* the table's lock; of it, for any thread: */
 	atomic_bool rotating;
 	atomic_bool queues, own_queues;
 	_Atomic uint32_t own_depth;
+	_Atomic uint32_t drive_stated; /* drive_queue.h's */
 	_Atomic enum device_learns learns;
 	_Atomic uint32_t reading;     /* reads that we know of, at the device now */
 	_Atomic uint64_t next_sample; /* ns: when a READ past the queue is measured again */

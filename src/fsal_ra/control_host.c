@@ -38,6 +38,7 @@ static bool device_facts(unsigned int n, struct device_facts *f)
 	f->minor = minor(d->dev);
 	f->rotating = d->rotating;
 	f->demand_queued = device_queues_demand(d);
+	f->drive_queue = atomic_load(&d->drive_stated);
 	dispatcher_stats(&d->dispatcher, &f->queue);
 	return true;
 }

@@ -92,6 +92,39 @@ static void test_seeks_that_cost_nothing_make_flash(void **state)
 	assert_non_null(strstr(host_log, "a rotating disk again"));
 }
 
+static uint32_t together_max(struct device *d)
+{
+	struct dispatcher_stats s;
+
+	dispatcher_stats(&d->dispatcher, &s);
+	return s.drive.max;
+}
+
+static void test_a_drives_own_queue(void **state)
+{
+	struct device *d;
+	char path[256];
+
+	kernel_says(DEV, true, 0);
+	snprintf(path, sizeof(path), "%s/250:1/device", host_dir);
+	mkdir(path, 0700);
+	snprintf(path, sizeof(path), "%s/250:1/device/queue_depth", host_dir);
+	host_write_text(path, "31\n");
+	d = use(DEV, 0);
+	assert_int_equal(atomic_load(&d->drive_stated), 31);
+	assert_int_equal(together_max(d), 31);
+	assert_int_equal(dispatcher_depth(&d->dispatcher), 1);
+	kernel_says(DEV, true, 7); /* reads go directly while others write */
+	for (int i = 0; i < 20; i++)
+		device_watch_writes(d);
+	assert_int_equal(together_max(d), 1);
+	device_forget_writes();
+	assert_int_equal(together_max(d), 31);
+	/* one that says nothing, nor its kernel */
+	kernel_says(makedev(250, 2), true, 0);
+	assert_int_equal(together_max(use(makedev(250, 2), 0)), 1);
+}
+
 static void test_a_configured_depth_learns_nothing(void **state)
 {
 	struct device *d;
@@ -246,6 +279,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_disk_and_a_flash),
 		TEST(test_seeks_that_cost_nothing_make_flash),
+		TEST(test_a_drives_own_queue),
 		TEST(test_a_configured_depth_learns_nothing),
 		TEST(test_writes_of_others_let_reads_go),
 		TEST(test_a_lesson_during_others_writes_stays),
