@@ -110,7 +110,7 @@ enum sched_verdict dispatcher_submit_or_run(struct dispatcher *d, struct sched_r
 	lock_take(&d->lock);
 	now = d->ops->now();
 	verdict = submit(d, r, now);
-	if (verdict == SCHED_ADDED && dispatcher_room(d) != ROOM_NONE &&
+	if (verdict == SCHED_ADDED && dispatcher_place(d) != PLACE_NONE &&
 	    sched_next_is(&d->queue, r, now)) {
 		dispatcher_take_place(d, is_scattered(r));
 		dispatcher_to_drive(d, r);

@@ -13,7 +13,7 @@
  * beyond the lock, which nobody else takes; what is refused may wait (dispatcher_room.c).
  *
  * A drive with a queue of its own is given several scattered reads at once, if that was found to be
- * faster (depth_evidence.h): beyond Queue_Depth, but only beside each other (room.h), and in the gaps
+ * faster (depth_evidence.h): beyond Queue_Depth, but only beside each other (place.h), and in the gaps
  * of a chunk. The workers for that are started when they are first needed.
  *
  * There are Queue_Depth workers, and one to spare from the first moment at which somebody has to
@@ -72,6 +72,8 @@ struct dispatcher {
 	uint32_t at_drive;	/* scattered reads there, also in gaps */
 	uint64_t came;		/* ns: when one of them last came */
 	struct depth_evidence evidence;
+	struct flow_id last;		    /* whose the last of them was */
+	uint64_t crowded_until;		    /* ns: others than his were there lately */
 	struct dispatcher_opening *opening; /* a gap in which others help */
 	uint32_t helping;		    /* those others, in any gap */
 	pthread_cond_t closed;		    /* ... and they have all ended */

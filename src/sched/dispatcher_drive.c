@@ -2,6 +2,9 @@
 /* Scattered reads at the drive, as depth_evidence.h is told of them. See dispatcher.h. */
 #include "sched/dispatcher_parts.h"
 
+/* Reads of several clients so lately (ns) that there will be more. */
+#define CROWD_RECENT UINT64_C(1000000000)
+
 void dispatcher_set_together(struct dispatcher *d, uint32_t max)
 {
 	if (!max)
@@ -13,12 +16,20 @@ void dispatcher_set_together(struct dispatcher *d, uint32_t max)
 	lock_drop(&d->lock);
 }
 
+static bool is_same(const struct flow_id *a, const struct flow_id *b)
+{
+	return a->client == b->client && a->export_id == b->export_id;
+}
+
 void dispatcher_to_drive(struct dispatcher *d, const struct sched_req *r)
 {
 	if (!is_scattered(r))
 		return;
 	depth_evidence_pass(&d->evidence, d->at_drive, d->ops->now());
 	d->at_drive++;
+	if (d->last.client && !is_same(&d->last, &r->flow))
+		d->crowded_until = d->ops->now() + CROWD_RECENT;
+	d->last = r->flow;
 }
 
 void dispatcher_from_drive(struct dispatcher *d, const struct sched_req *r)

@@ -6,7 +6,7 @@
 #include <assert.h>
 
 #include "sched/dispatcher.h"
-#include "sched/room.h"
+#include "sched/place.h"
 
 /* Publishes what the queue advises. */
 static inline void dispatcher_advise(struct dispatcher *d)
@@ -16,21 +16,38 @@ static inline void dispatcher_advise(struct dispatcher *d)
 	atomic_store_explicit(&d->streams, sched_streams(&d->queue), memory_order_relaxed);
 }
 
-/* Scattered reads that may be at the drive together now. */
+/* Whether lately scattered reads of several clients, or of several exports, went to the drive. */
+static inline bool dispatcher_crowded(const struct dispatcher *d)
+{
+	return d->ops->now() < d->crowded_until;
+}
+
+/*
+ * Scattered reads that may be at the drive together now. What is there the drive serves as it likes: a
+ * client's read may come last. So that one client's many do not keep another's waiting for long, there
+ * are no more then than are served in Demand_Wait.
+ */
 static inline uint32_t dispatcher_together(const struct dispatcher *d)
 {
 	uint32_t level = d->together > 1 ? depth_evidence_level(&d->evidence) : 1;
+	double each = d->evidence.ns[1] > 0 ? d->evidence.ns[1] : d->evidence.ns[0];
 
-	return level < d->together ? level : d->together;
+	if (level > d->together)
+		level = d->together;
+	if (level > 1 && dispatcher_crowded(d) &&
+	    level * each > (double)d->queue.limits.cost.demand_wait)
+		level = (uint32_t)((double)d->queue.limits.cost.demand_wait / each);
+	return level ? level : 1;
 }
 
-/* For what the disk has room; the queue is told. */
-static inline enum sched_room dispatcher_room(struct dispatcher *d)
+/* For what the disk has a place; the queue is told. */
+static inline enum sched_place dispatcher_place(struct dispatcher *d)
 {
-	enum sched_room room = sched_room(d->depth, d->busy, d->scattered, dispatcher_together(d));
+	enum sched_place place =
+		sched_place(d->depth, d->busy, d->scattered, dispatcher_together(d));
 
-	d->queue.scattered_only = room != ROOM_ANY;
-	return room;
+	d->queue.scattered_only = place != PLACE_ANY;
+	return place;
 }
 
 /* R takes one of the places at the disk, or gives it back. */

@@ -74,7 +74,7 @@ static bool may_help(const struct dispatcher *d)
 
 void dispatcher_wake(struct dispatcher *d)
 {
-	bool none = dispatcher_room(d) == ROOM_NONE && !may_help(d);
+	bool none = dispatcher_place(d) == PLACE_NONE && !may_help(d);
 
 	if (!sched_held_up(&d->queue) || (none && d->watched))
 		return;
@@ -262,14 +262,14 @@ static bool help(struct dispatcher *d)
 	return true;
 }
 
-/* The next request that the disk has room for; NULL: none. */
+/* The next request that the disk has a place for; NULL: none. */
 static struct sched_req *next(struct dispatcher *d)
 {
-	enum sched_room room = dispatcher_room(d);
+	enum sched_place place = dispatcher_place(d);
 
 	if (d->stopping) /* everybody helps: what a last chunk submits must not be left behind */
 		d->queue.scattered_only = false;
-	else if (room == ROOM_NONE)
+	else if (place == PLACE_NONE)
 		return NULL;
 	return sched_next(&d->queue, d->ops->now());
 }
@@ -284,7 +284,7 @@ static bool work(struct dispatcher *d)
 	if (!r)
 		return help(d) || answer_one(d) || pass_stalled(d);
 	dispatcher_take_place(d, scattered);
-	if (dispatcher_room(d) == ROOM_SCATTERED)
+	if (dispatcher_place(d) == PLACE_SCATTERED)
 		dispatcher_wake(d); /* it may have company */
 	serve(d, r);
 	dispatcher_give_place(d, scattered);

@@ -242,19 +242,22 @@ static bool has_reads(const struct sched_flow *f)
 	return f->node.n[FLOW_SMALL] || f->node.n[FLOW_CHUNK];
 }
 
-/* One more request of the usual length ends nearer to the budget than none. */
-static bool has_budget(const struct flow_visit *v)
+/* One more request of the usual length ends nearer to the budget than none, those under way too. */
+static bool has_budget(const struct sched_queue *q, const struct flow_visit *v)
 {
-	if (v->promised && v->served)
-		return false;
-	return !v->served || v->used + v->used / v->served / 2 < v->budget;
+	uint32_t under_way = v->started > v->served ? v->started - v->served : 0;
+	uint64_t each = v->served ? v->used / v->served : (uint64_t)q->cost.seek_ns;
+
+	if (!v->started)
+		return true;
+	return !v->promised && v->used + under_way * each + each / 2 < v->budget;
 }
 
 static bool goes_on(const struct sched_queue *q, const struct flow_visit *v)
 {
 	if (!v->flow || !has_reads(v->flow))
 		return false;
-	return q->flows.reading == 1 || (v->flow->node.n[v->kind] && has_budget(v));
+	return q->flows.reading == 1 || (v->flow->node.n[v->kind] && has_budget(q, v));
 }
 
 /* The read of F to serve in a visit of KIND, not removed. */
@@ -351,7 +354,7 @@ struct sched_req *flow_pick_in_gap(struct sched_queue *q, struct sched_req *chun
 	do {
 		struct sched_req *r = NULL;
 
-		if (v->flow && v->flow->node.n[FLOW_SMALL] && has_budget(v))
+		if (v->flow && v->flow->node.n[FLOW_SMALL] && has_budget(q, v))
 			r = q->policy->gap(v->flow->policy_state, q, true);
 		if (!r) /* all that it has is overdue */
 			continue;
@@ -363,6 +366,14 @@ struct sched_req *flow_pick_in_gap(struct sched_queue *q, struct sched_req *chun
 }
 
 /* ---- what was had ------------------------------------------------------------------------ */
+
+void flow_started(struct sched_queue *q, const struct sched_req *r)
+{
+	struct flow_visit *v = r->in_gap ? &q->flows.gap : &q->flows.visit;
+
+	if (r->class != SCHED_WRITEBACK && v->flow == r->in)
+		v->started++;
+}
 
 static void add_to(struct flow_visit *v, const struct sched_flow *f, uint64_t ns)
 {
@@ -404,7 +415,7 @@ void flow_served(struct sched_queue *q, const struct sched_req *r, uint64_t now)
 	add_to(of, f, r->disk_time);
 	if (r->in_gap || r->class != SCHED_DEMAND || v->flow != f || !v->served)
 		return;
-	if (has_reads(f) || !q->flows.reading || !worth_waiting(q, v, f))
+	if (has_reads(f) || f->stats.running || !q->flows.reading || !worth_waiting(q, v, f))
 		return;
 	wait = ANTICIPATE_TIMES * f->think.mean;
 	v->wait_until = now + (wait > ANTICIPATE_LEAST ? wait : ANTICIPATE_LEAST);

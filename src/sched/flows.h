@@ -93,10 +93,10 @@ struct sched_flow {
 struct flow_visit {
 	struct sched_flow *flow; /* NULL: nobody */
 	enum flow_kind kind;
-	bool promised;	       /* its group is ahead of the others: one read */
-	uint32_t served;       /* requests */
-	uint64_t used, budget; /* ns of the disk */
-	uint64_t wait_until;   /* ns: the disk waits for its next read; 0: it does not */
+	bool promised;		  /* its group is ahead of the others: one read */
+	uint32_t started, served; /* requests: handed out; over */
+	uint64_t used, budget;	  /* ns of the disk */
+	uint64_t wait_until;	  /* ns: the disk waits for its next read; 0: it does not */
 };
 
 /*

@@ -9,7 +9,7 @@
 
 #include "common/trace.h"
 #include "sched/parts.h"
-#include "sched/room.h"
+#include "sched/place.h"
 
 /* Small demand reads wait at this share of the chunks or more: there are random readers about. */
 #define DEMANDS_ABOUT 0.4
@@ -159,6 +159,7 @@ static struct sched_req *hand_out(struct sched_queue *q, struct sched_req *r, ui
 	if (r->class == SCHED_DEMAND)
 		merge(q, r);
 	flow_unqueue(r);
+	flow_started(q, r);
 	q->running++;
 	if (!r->dropped)
 		q->head = r->block + r->io_len;

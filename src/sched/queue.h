@@ -171,7 +171,7 @@ struct sched_queue {
 	uint64_t sequence;
 	double gap_demand; /* share of chunks lately within or behind which demand reads waited */
 	bool gap_opened;   /* within the present chunk */
-	/* Set by whoever runs it: the disk has room for small reads only (room.h), so that nothing else
+	/* Set by whoever runs it: the disk has a place for small reads only (place.h), so that nothing else
 	 * is handed out, nor what would come behind it. */
 	bool scattered_only;
 	uint32_t queued, running, stalled;

@@ -8,7 +8,7 @@
 
 #include "disk.h"
 #include "sched/dispatcher.h"
-#include "sched/room.h"
+#include "sched/place.h"
 
 #define TOGETHER 8
 #define READS	 64
@@ -18,6 +18,7 @@ static struct sched_req reads[READS], chunk, write_back, long_read;
 static _Atomic uint64_t ticks;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static uint64_t client;	       /* whose those to come are */
 static unsigned int must_meet; /* so many small reads are let go on */
 static unsigned int small_now, small_most, others_now, ended, broken;
 static bool met, gap_open, in_chunk, chunk_may_go, gap_over;
@@ -99,7 +100,8 @@ static enum sched_verdict submit(struct sched_req *r, enum sched_class class, ui
 				.file = at / MIB,
 				.offset = at,
 				.block = at,
-				.len = len};
+				.len = len,
+				.flow = {.client = client}};
 	return dispatcher_submit(&dispatcher, r);
 }
 
@@ -114,6 +116,7 @@ static void start(bool faster)
 	struct sched_limits l = default_limits();
 
 	small_now = small_most = others_now = ended = broken = must_meet = 0;
+	client = 0;
 	met = gap_open = in_chunk = gap_over = false;
 	chunk_may_go = true;
 	assert_int_equal(dispatcher_init(&dispatcher, &host, 1, sched_policy_find("turns"), &l), 0);
@@ -254,6 +257,31 @@ static void test_all_end_whatever_changes(void **state)
 	}
 }
 
+/* Beside another client's, no more than Demand_Wait's worth. */
+static void test_clients_keep_each_other_waiting_for_a_bounded_time(void **state)
+{
+	struct dispatcher_stats s;
+
+	start(true);
+	met = true;
+	lock_take(&dispatcher.lock);
+	dispatcher.evidence.ns[1] = (double)default_limits().cost.demand_wait / 4.5;
+	lock_drop(&dispatcher.lock);
+	for (unsigned int i = 0; i < 2; i++) {
+		dispatcher_stats(&dispatcher, &s);
+		assert_int_equal(s.drive.now, TOGETHER);
+		client = 1 + i;
+		submit_small(i);
+		await_ended(i + 1);
+	}
+	dispatcher_stats(&dispatcher, &s);
+	assert_int_equal(s.drive.now, 4);
+	atomic_fetch_add(&ticks, 2 * SEC);
+	dispatcher_stats(&dispatcher, &s);
+	assert_int_equal(s.drive.now, TOGETHER);
+	stop();
+}
+
 static void test_what_is_shown(void **state)
 {
 	struct dispatcher_stats s;
@@ -277,18 +305,18 @@ static void test_what_is_shown(void **state)
 	stop();
 }
 
-static void test_the_room(void **state)
+static void test_the_places(void **state)
 {
 	struct sched_req r = {.class = SCHED_DEMAND, .len = SCATTERED_MAX};
 
-	assert_int_equal(sched_room(1, 0, 0, 1), ROOM_ANY);
-	assert_int_equal(sched_room(1, 1, 0, 8), ROOM_NONE); /* a chunk */
-	assert_int_equal(sched_room(1, 1, 1, 8), ROOM_SCATTERED);
-	assert_int_equal(sched_room(1, 8, 8, 8), ROOM_NONE);
-	assert_int_equal(sched_room(1, 1, 1, 1), ROOM_NONE);
-	assert_int_equal(sched_room(4, 3, 1, 1), ROOM_ANY);
-	assert_int_equal(sched_room(4, 4, 3, 8), ROOM_NONE);
-	assert_int_equal(sched_room(1, 0, 0, 8), ROOM_ANY);
+	assert_int_equal(sched_place(1, 0, 0, 1), PLACE_ANY);
+	assert_int_equal(sched_place(1, 1, 0, 8), PLACE_NONE); /* a chunk */
+	assert_int_equal(sched_place(1, 1, 1, 8), PLACE_SCATTERED);
+	assert_int_equal(sched_place(1, 8, 8, 8), PLACE_NONE);
+	assert_int_equal(sched_place(1, 1, 1, 1), PLACE_NONE);
+	assert_int_equal(sched_place(4, 3, 1, 1), PLACE_ANY);
+	assert_int_equal(sched_place(4, 4, 3, 8), PLACE_NONE);
+	assert_int_equal(sched_place(1, 0, 0, 8), PLACE_ANY);
 	assert_true(is_scattered(&r));
 	r.len++;
 	assert_false(is_scattered(&r));
@@ -306,8 +334,9 @@ int main(void)
 		cmocka_unit_test(test_a_chunk_waits_for_all_of_them),
 		cmocka_unit_test(test_in_a_gap_others_help),
 		cmocka_unit_test(test_all_end_whatever_changes),
+		cmocka_unit_test(test_clients_keep_each_other_waiting_for_a_bounded_time),
 		cmocka_unit_test(test_what_is_shown),
-		cmocka_unit_test(test_the_room),
+		cmocka_unit_test(test_the_places),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

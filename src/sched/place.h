@@ -10,23 +10,23 @@
  * Streams keep their turns: beside a chunk or a write-back nothing starts beyond the depth, and none
  * of these starts beside scattered reads.
  */
-#ifndef SCHED_ROOM_H
-#define SCHED_ROOM_H
+#ifndef SCHED_PLACE_H
+#define SCHED_PLACE_H
 
 #include "sched/queue.h"
 
 /* A longer read (bytes) is a stream's part: it has the disk for itself. */
 #define SCATTERED_MAX (UINT64_C(128) << 10)
 
-enum sched_room { ROOM_NONE, ROOM_SCATTERED, ROOM_ANY };
+enum sched_place { PLACE_NONE, PLACE_SCATTERED, PLACE_ANY };
 
 /* DEPTH requests may run, BUSY do, SCATTERED of them scattered reads, TOGETHER so many of these. */
-static inline enum sched_room sched_room(uint32_t depth, uint32_t busy, uint32_t scattered,
-					 uint32_t together)
+static inline enum sched_place sched_place(uint32_t depth, uint32_t busy, uint32_t scattered,
+					   uint32_t together)
 {
 	if (busy < depth)
-		return ROOM_ANY;
-	return busy == scattered && busy < together ? ROOM_SCATTERED : ROOM_NONE;
+		return PLACE_ANY;
+	return busy == scattered && busy < together ? PLACE_SCATTERED : PLACE_NONE;
 }
 
 /* The same before it is queued, queued and running. */
