@@ -3,6 +3,7 @@
  * The queue's invariants, looked at from outside: each request in the lists of its state and in no
  * other, the counts those of the lists, the orders in order.
  */
+#include "sched/flow_limit.h"
 #include "sched/parts.h"
 
 struct counts {
@@ -135,15 +136,37 @@ static const char *check_set(const struct flow_set *set)
 	return wrong;
 }
 
+/* Who is over a ceiling is nowhere but among those; who has a floor and reads is among those. */
+static const char *check_node(const struct sched_queue *q, const struct flow_node *node)
+{
+	bool reads = node->n[FLOW_SMALL] || node->n[FLOW_CHUNK];
+	bool first = node->released || rate_limit_deadline(&node->limit) != UINT64_MAX;
+
+	for (int kind = 0; kind < FLOW_KINDS; kind++)
+		if ((node->place[kind].in != NULL) != (node->n[kind] && !node->held.in))
+			return "who may go has no place, or another one has";
+	if (node->held.in && (node->held.in != &q->flows.held || !node->limited))
+		return "who is held has no ceiling";
+	if ((node->due.in != NULL) != (node->limited && first && reads && !node->held.in))
+		return "who should go first is not where it should be";
+	return NULL;
+}
+
 static const char *check_flows(const struct sched_queue *q, struct counts *c)
 {
-	uint32_t reads = 0, waiting = 0, reading = 0, n = 0;
+	uint32_t reads = 0, waiting = 0, reading = 0, ready = 0, n = 0;
 	const char *wrong = check_set(&q->flows.groups);
 	const struct sched_flow *f;
 
 	TAILQ_FOREACH(f, &q->flows.recent, recent) {
 		n++;
-		reading += f->node.n[FLOW_SMALL] || f->node.n[FLOW_CHUNK];
+		reading += !flow_is_held(f) && (f->node.n[FLOW_SMALL] || f->node.n[FLOW_CHUNK]);
+		for (int kind = 0; kind < FLOW_KINDS; kind++)
+			ready += flow_is_held(f) ? 0 : f->node.n[kind];
+		if (!wrong)
+			wrong = check_node(q, &f->node);
+		if (!wrong)
+			wrong = check_node(q, &f->group->node);
 		if (!wrong)
 			wrong = check_flow(f, &reads, &waiting);
 		if (!wrong)
@@ -157,6 +180,8 @@ static const char *check_flows(const struct sched_queue *q, struct counts *c)
 		return wrong;
 	if (waiting)
 		return "not all that is wanted is waited for";
+	if (ready != sched_held_up(q))
+		return "those that may go have lost count";
 	if (n != q->flows.n || reading != q->flows.reading || reads + q->parked.n != sched_reads(q))
 		return "flows have lost count";
 	return NULL;
@@ -229,5 +254,9 @@ const char *sched_check(const struct sched_queue *q)
 		wrong = check_bounds(q);
 	if (!wrong)
 		wrong = check_order(&q->places);
+	if (!wrong)
+		wrong = check_order(&q->flows.held);
+	if (!wrong)
+		wrong = check_order(&q->flows.due);
 	return wrong ? wrong : check_order(&q->parked);
 }

@@ -155,6 +155,16 @@ uint64_t dispatcher_shorten(struct dispatcher *d, struct sched_req *r, uint64_t 
 	return len;
 }
 
+uint64_t dispatcher_chunk_of(struct dispatcher *d, struct sched_req *r)
+{
+	uint64_t chunk;
+
+	lock_take(&d->lock);
+	chunk = sched_chunk_of(&d->queue, r);
+	lock_drop(&d->lock);
+	return chunk;
+}
+
 void dispatcher_observe(struct dispatcher *d, uint64_t block, uint64_t len, uint64_t service)
 {
 	lock_take(&d->lock);

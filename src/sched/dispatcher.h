@@ -148,6 +148,8 @@ bool dispatcher_gap(struct dispatcher *d, struct sched_req *r, uint64_t slice);
  * waiters need. Returns its length.
  */
 uint64_t dispatcher_shorten(struct dispatcher *d, struct sched_req *r, uint64_t len);
+/* Bytes that the chunk R should have, at its begin: dispatcher_chunk(), or less for its client's sake. */
+uint64_t dispatcher_chunk_of(struct dispatcher *d, struct sched_req *r);
 /* As sched_writeback_turn(), sched_set_writeback_share() and sched_want(). */
 struct sched_turn dispatcher_writeback_turn(struct dispatcher *d);
 void dispatcher_set_writeback_share(struct dispatcher *d, double share);

@@ -74,7 +74,8 @@ int dispatcher_set_shares(struct dispatcher *d, const struct sched_shares *share
 	int err;
 
 	lock_take(&d->lock);
-	err = sched_set_shares(&d->queue, shares);
+	err = sched_set_shares(&d->queue, shares, d->ops->now());
+	pthread_cond_broadcast(&d->work); /* who was held may go */
 	lock_drop(&d->lock);
 	return err;
 }

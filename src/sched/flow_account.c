@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "sched/flow_limit.h"
 #include "sched/parts.h"
 
 /* ---- requests ---------------------------------------------------------------------------- */
@@ -128,6 +129,7 @@ static void describe(const struct sched_flow *f, struct flow_stats *s)
 	s->group_weight = group_weight(f->group);
 	s->of_export = group_is_export(f->group);
 	s->backlogged = f->refs;
+	s->throttled = flow_is_held(f);
 	s->held = f->held;
 	s->joined = f->requests - s->queued[SCHED_DEMAND] - s->queued[SCHED_PREFETCH];
 }

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "common/container.h"
+#include "sched/flow_limit.h"
 #include "sched/parts.h"
 
 /* A group's key: a client's number, or an export's with this bit. */
@@ -78,7 +79,7 @@ static void place_all(struct flow_set *set, struct flow_node *node)
 	for (int kind = 0; kind < FLOW_KINDS; kind++) {
 		if (node->place[kind].in)
 			order_remove(&node->place[kind]);
-		if (node->n[kind])
+		if (node->n[kind] && !node->held.in)
 			order_insert(&set->backlogged[kind], &node->place[kind], node->vtime, 0);
 	}
 }
@@ -101,14 +102,14 @@ static void node_add(const struct sched_queue *q, struct flow_set *set, struct f
 {
 	if (can_wait(node) && kind != FLOW_WRITE)
 		forget_idleness(q, set, node, weight);
-	if (!node->n[kind]++)
+	if (!node->n[kind]++ && !node->held.in)
 		order_insert(&set->backlogged[kind], &node->place[kind], node->vtime, 0);
 }
 
 static void node_remove(struct flow_set *set, struct flow_node *node, enum flow_kind kind)
 {
 	assert(node->n[kind]);
-	if (!--node->n[kind])
+	if (!--node->n[kind] && node->place[kind].in)
 		order_remove(&node->place[kind]);
 }
 
@@ -117,26 +118,52 @@ static bool reads_in(const struct sched_flow *f)
 	return f->node.n[FLOW_SMALL] || f->node.n[FLOW_CHUNK];
 }
 
+/* Who has a floor is among those with reads, or no more. */
+static void limits_follow(struct sched_queue *q, struct sched_flow *f)
+{
+	if (f->node.limited)
+		flow_limit_backlog(q, &f->node);
+	if (f->group->node.limited)
+		flow_limit_backlog(q, &f->group->node);
+}
+
 void flow_backlog_add(struct sched_queue *q, struct sched_flow *f, enum flow_kind kind)
 {
 	struct sched_group *g = f->group;
+	bool begins = kind < FLOW_READ_KINDS && !reads_in(f), idle = is_idle(&f->node);
 
-	q->flows.reading += kind < FLOW_READ_KINDS && !reads_in(f);
-	if (is_idle(&f->node))
-		g->flows.weight += f->node.weight;
 	node_add(q, &g->flows, &f->node, f->node.weight, kind);
-	node_add(q, &q->flows.groups, &g->node, group_weight(g), kind);
+	if (!f->node.held.in) {
+		g->reading += begins;
+		if (idle)
+			g->flows.weight += f->node.weight;
+		node_add(q, &q->flows.groups, &g->node, group_weight(g), kind);
+	}
+	if (!flow_is_held(f)) {
+		q->flows.reading += begins;
+		q->flows.ready[kind]++;
+	}
+	limits_follow(q, f);
 }
 
 void flow_backlog_remove(struct sched_queue *q, struct sched_flow *f, enum flow_kind kind)
 {
 	struct sched_group *g = f->group;
+	bool ends;
 
-	node_remove(&q->flows.groups, &g->node, kind);
 	node_remove(&g->flows, &f->node, kind);
-	if (is_idle(&f->node))
-		g->flows.weight -= f->node.weight;
-	q->flows.reading -= kind < FLOW_READ_KINDS && !reads_in(f);
+	ends = kind < FLOW_READ_KINDS && !reads_in(f);
+	if (!f->node.held.in) {
+		node_remove(&q->flows.groups, &g->node, kind);
+		g->reading -= ends;
+		if (is_idle(&f->node))
+			g->flows.weight -= f->node.weight;
+	}
+	if (!flow_is_held(f)) {
+		q->flows.reading -= ends;
+		q->flows.ready[kind]--;
+	}
+	limits_follow(q, f);
 }
 
 static struct flow_node *node_of(struct order_node *place, enum flow_kind kind)
@@ -193,14 +220,25 @@ void flow_serve(struct sched_queue *q, struct sched_flow *f)
 	raise_level(&q->flows.groups, g->node.vtime);
 }
 
+/* With a floor no further ahead than this: what it had by that must not be held against it for long. */
+static void advance(struct sched_queue *q, struct flow_set *set, struct flow_node *node,
+		    uint64_t by)
+{
+	uint32_t weight = node->weight ? node->weight : SHARE_WEIGHT_DEFAULT;
+	uint64_t to = node->vtime + by, most = set->level + flow_virtual(2 * credit(q), weight);
+
+	if (node->limited && to > most && rate_limit_deadline(&node->limit) != UINT64_MAX)
+		to = node->vtime > most ? node->vtime : most;
+	node->vtime = to;
+	place_all(set, node);
+}
+
 void flow_charge(struct sched_queue *q, struct sched_flow *f, uint64_t ns)
 {
 	struct sched_group *g = f->group;
 
-	f->node.vtime += flow_virtual(ns, f->node.weight);
-	place_all(&g->flows, &f->node);
-	g->node.vtime += flow_virtual(ns, group_weight(g));
-	place_all(&q->flows.groups, &g->node);
+	advance(q, &g->flows, &f->node, flow_virtual(ns, f->node.weight));
+	advance(q, &q->flows.groups, &g->node, flow_virtual(ns, group_weight(g)));
 }
 
 /* ---- shares ------------------------------------------------------------------------------ */
@@ -219,11 +257,17 @@ static const struct share *share_of_export(const struct sched_shares *s, uint16_
 	return found ? &found->share : NULL;
 }
 
+static const struct share *share_of_client(const struct sched_shares *s, const struct flow_id *id)
+{
+	/* for a moment it may be of the rules before */
+	return s ? &s->rules[id->rule < s->n_rules ? id->rule : 0] : NULL;
+}
+
 static uint32_t weight_of_client(const struct sched_shares *s, const struct flow_id *id)
 {
-	uint32_t weight = s && id->rule < s->n_rules ? s->rules[id->rule].weight : 0;
+	const struct share *share = share_of_client(s, id);
 
-	return weight ? weight : SHARE_WEIGHT_DEFAULT;
+	return share && share->weight ? share->weight : SHARE_WEIGHT_DEFAULT;
 }
 
 static struct sched_group *group_find(struct sched_queue *q, uint64_t key)
@@ -259,6 +303,7 @@ static void group_put(struct sched_group *g)
 	for (int kind = 0; kind < FLOW_READ_KINDS; kind++)
 		if (g->round[kind].in)
 			order_remove(&g->round[kind]);
+	flow_limit_forget(&g->node);
 	LIST_REMOVE(g, hash);
 	free(g);
 }
@@ -296,9 +341,11 @@ static void join_group(struct sched_queue *q, struct sched_flow *f, struct sched
 	for (int kind = 0; kind < FLOW_KINDS; kind++)
 		while (f->node.n[kind] < n[kind])
 			flow_backlog_add(q, f, kind);
+	flow_limit_set(q, f, share_of_client(q->flows.shares, &f->id),
+		       share_of_export(q->flows.shares, f->id.export_id));
 }
 
-int sched_set_shares(struct sched_queue *q, const struct sched_shares *shares)
+int sched_set_shares(struct sched_queue *q, const struct sched_shares *shares, uint64_t now)
 {
 	struct sched_shares *copy = malloc(sizeof(*copy));
 	struct sched_flow *f;
@@ -308,6 +355,7 @@ int sched_set_shares(struct sched_queue *q, const struct sched_shares *shares)
 	*copy = *shares;
 	free(q->flows.shares);
 	q->flows.shares = copy;
+	q->flows.now = now;
 	TAILQ_FOREACH(f, &q->flows.recent, recent) {
 		struct sched_group *g = group_for(q, f);
 
@@ -336,6 +384,7 @@ static void flow_free(struct sched_queue *q, struct sched_flow *f)
 		q->flows.visit = (struct flow_visit){0};
 	if (q->flows.gap.flow == f)
 		q->flows.gap = (struct flow_visit){0};
+	flow_limit_forget(&f->node);
 	if (f->group)
 		group_put(f->group);
 	if (f->promise.in)
@@ -355,6 +404,7 @@ static struct sched_flow *flow_make(struct sched_queue *q, const struct flow_id 
 	if (!f)
 		return NULL;
 	f->id = *id;
+	f->node.flow = f;
 	TAILQ_INIT(&f->reads);
 	TAILQ_INIT(&f->waiting);
 	TAILQ_INIT(&f->wanted);
@@ -377,7 +427,8 @@ static void forget_one(struct sched_queue *q)
 	struct sched_flow *f = TAILQ_LAST(&q->flows.recent, sched_flow_tail);
 
 	for (int i = 0; f && i < 8; i++, f = TAILQ_PREV(f, sched_flow_tail, recent)) {
-		if (f->refs || f == q->flows.common)
+		if (f->refs || f == q->flows.common ||
+		    flow_is_held(f)) /* a ceiling is not forgotten */
 			continue;
 		flow_free(q, f);
 		return;
@@ -421,6 +472,7 @@ int flows_init(struct sched_queue *q)
 	static const struct flow_id nobody;
 
 	TAILQ_INIT(&q->flows.recent);
+	flow_limits_init(q);
 	q->flows.common = flow_make(q, &nobody);
 	return q->flows.common ? 0 : ENOMEM;
 }

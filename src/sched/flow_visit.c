@@ -27,6 +27,7 @@
 #include <assert.h>
 
 #include "common/container.h"
+#include "sched/flow_limit.h"
 #include "sched/parts.h"
 
 /* The disk waits for a client's next read so many times its usual think time (ns). */
@@ -87,6 +88,8 @@ bool flow_reads_behind(const struct sched_queue *q, const struct sched_group *g)
 
 bool flow_is_behind(const struct sched_flow *f, const struct sched_flow *g)
 {
+	if (flow_is_held(f) != flow_is_held(g))
+		return flow_is_held(g);
 	if (f->group == g->group)
 		return f->node.vtime < g->node.vtime;
 	return f->group->node.vtime < g->group->node.vtime;
@@ -142,9 +145,24 @@ static void freeze_promised(struct sched_queue *q, uint64_t now)
 		struct sched_flow *f = CONTAINER_OF(at, struct sched_flow, promise);
 		struct order_node *place = &f->group->round[FLOW_SMALL];
 
-		if (!place->in)
+		if (!place->in && !flow_is_held(f))
 			order_insert(&q->flows.round[FLOW_SMALL], place,
 				     where(f->group, FLOW_SMALL), 0);
+	}
+}
+
+/* The same of whoever is behind a floor. */
+static void freeze_due(struct sched_queue *q, uint64_t now)
+{
+	uint64_t upto = level_of_reads(q);
+	const struct flow_node *node = flow_due(q, NULL, upto, now);
+	struct sched_group *g;
+
+	for (int n = 0; node && n < PROMISED_MAX; n++, node = flow_due(q, node, upto, now)) {
+		g = node->flow ? node->flow->group : CONTAINER_OF(node, struct sched_group, node);
+		if (g->node.place[FLOW_SMALL].in && !g->round[FLOW_SMALL].in)
+			order_insert(&q->flows.round[FLOW_SMALL], &g->round[FLOW_SMALL],
+				     where(g, FLOW_SMALL), 0);
 	}
 }
 
@@ -168,7 +186,7 @@ static struct sched_group *next_of_round(struct sched_queue *q, enum flow_kind k
 		struct order_node *at = order_scan(round, q->head);
 
 		order_remove(at);
-		if (group_of_round(at, kind)->node.n[kind])
+		if (group_of_round(at, kind)->node.place[kind].in)
 			return group_of_round(at, kind);
 	}
 	return NULL;
@@ -208,12 +226,33 @@ static bool begin_small(struct sched_queue *q, struct flow_visit *v)
 	return g;
 }
 
+/* Who is behind its floor is before all others. */
+static bool begin_due(struct sched_queue *q, struct flow_visit *v, uint64_t now)
+{
+	const struct flow_node *node = flow_due(q, NULL, level_of_reads(q), now);
+	enum flow_kind kind;
+
+	if (!node)
+		return false;
+	kind = node->n[FLOW_CHUNK] ? FLOW_CHUNK : FLOW_SMALL;
+	*v = (struct flow_visit){
+		.flow = node->flow ? node->flow
+				   : flow_first(CONTAINER_OF(node, struct sched_group, node), kind),
+		.kind = kind,
+		.budget = slice_of(q),
+	};
+	v->reserved = flow_behind_floor(v->flow, now);
+	return true;
+}
+
 /* Somebody has reads queued: his is the next visit. */
 static void begin_next(struct sched_queue *q, uint64_t now)
 {
 	struct flow_visit *v = &q->flows.visit;
 	struct sched_group *g;
 
+	if (begin_due(q, v, now))
+		return;
 	if (q->flows.round[FLOW_SMALL].n && begin_small(q, v))
 		return;
 	if (gap_is_due(q))
@@ -239,7 +278,7 @@ static void begin_next(struct sched_queue *q, uint64_t now)
 
 static bool has_reads(const struct sched_flow *f)
 {
-	return f->node.n[FLOW_SMALL] || f->node.n[FLOW_CHUNK];
+	return !flow_is_held(f) && (f->node.n[FLOW_SMALL] || f->node.n[FLOW_CHUNK]);
 }
 
 /* One more request of the usual length ends nearer to the budget than none, those under way too. */
@@ -253,9 +292,11 @@ static bool has_budget(const struct sched_queue *q, const struct flow_visit *v)
 	return !v->promised && v->used + under_way * each + each / 2 < v->budget;
 }
 
-static bool goes_on(const struct sched_queue *q, const struct flow_visit *v)
+static bool goes_on(const struct sched_queue *q, const struct flow_visit *v, uint64_t now)
 {
 	if (!v->flow || !has_reads(v->flow))
+		return false;
+	if (v->reserved && !flow_behind_floor(v->flow, now))
 		return false;
 	return q->flows.reading == 1 || (v->flow->node.n[v->kind] && has_budget(q, v));
 }
@@ -286,7 +327,7 @@ struct sched_req *flow_pick(struct sched_queue *q, uint64_t now)
 
 	if (!q->flows.reading || flow_waits(q, now))
 		return NULL;
-	if (!goes_on(q, v)) {
+	if (!goes_on(q, v, now)) {
 		if (q->flows.reading == 1 && group_first(q, FLOW_CHUNK))
 			begin(q, v, group_first(q, FLOW_CHUNK), FLOW_CHUNK, slice_of(q));
 		else
@@ -302,6 +343,8 @@ bool flow_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
 	struct flow_visit *v = &q->flows.visit;
 
+	if (flow_is_held(r->in))
+		return false;
 	if (v->wait_until && v->flow == r->in) /* it is the one that the disk waits for */
 		return !(v->wait_until = 0);
 	if (q->flows.reading != 1 || sched_reads(q) != 1 || flow_waits(q, now))
@@ -316,7 +359,7 @@ bool flow_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now)
 
 uint32_t flow_gap_reads(const struct sched_queue *q, const struct sched_req *chunk)
 {
-	uint32_t own = chunk->in->node.n[FLOW_SMALL];
+	uint32_t own = flow_is_held(chunk->in) ? 0 : chunk->in->node.n[FLOW_SMALL];
 
 	/* others count as one each: who has thousands queued does not lengthen the turn */
 	return q->flows.groups.backlogged[FLOW_SMALL].n > 1 || !own
@@ -332,17 +375,19 @@ static void freeze_gap(struct sched_queue *q, struct sched_req *chunk, uint64_t 
 	uint64_t had = flow_virtual(clock_had(q, chunk, now), weight);
 
 	freeze(q, FLOW_SMALL, own->node.vtime + had + slack_of(q, weight));
-	if (own->node.n[FLOW_SMALL] && !own->round[FLOW_SMALL].in)
+	if (own->node.place[FLOW_SMALL].in && !own->round[FLOW_SMALL].in)
 		order_insert(&q->flows.round[FLOW_SMALL], &own->round[FLOW_SMALL],
 			     where(own, FLOW_SMALL), 0);
 	freeze_promised(q, now);
+	freeze_due(q, now);
 }
 
 struct sched_req *flow_pick_in_gap(struct sched_queue *q, struct sched_req *chunk, bool first,
 				   uint64_t now)
 {
 	struct flow_visit *v = &q->flows.gap;
-	bool alone = q->flows.groups.backlogged[FLOW_SMALL].n <= 1 && chunk->in->node.n[FLOW_SMALL];
+	bool alone = q->flows.groups.backlogged[FLOW_SMALL].n <= 1 && !flow_is_held(chunk->in) &&
+		     chunk->in->node.n[FLOW_SMALL];
 
 	if (alone)
 		return q->policy->gap(chunk->in->policy_state, q, first);
@@ -354,7 +399,8 @@ struct sched_req *flow_pick_in_gap(struct sched_queue *q, struct sched_req *chun
 	do {
 		struct sched_req *r = NULL;
 
-		if (v->flow && v->flow->node.n[FLOW_SMALL] && has_budget(q, v))
+		if (v->flow && v->flow->node.n[FLOW_SMALL] && !flow_is_held(v->flow) &&
+		    has_budget(q, v))
 			r = q->policy->gap(v->flow->policy_state, q, true);
 		if (!r) /* all that it has is overdue */
 			continue;
@@ -404,6 +450,7 @@ void flow_served(struct sched_queue *q, const struct sched_req *r, uint64_t now)
 	struct flow_visit *v = &q->flows.visit, *of = r->in_gap ? &q->flows.gap : v;
 	uint64_t wait;
 
+	flow_limit_charge(q, r, now);
 	if (r->class == SCHED_WRITEBACK) {
 		flow_charge(q, f, r->disk_time);
 		return;
@@ -415,7 +462,8 @@ void flow_served(struct sched_queue *q, const struct sched_req *r, uint64_t now)
 	add_to(of, f, r->disk_time);
 	if (r->in_gap || r->class != SCHED_DEMAND || v->flow != f || !v->served)
 		return;
-	if (has_reads(f) || f->stats.running || !q->flows.reading || !worth_waiting(q, v, f))
+	if (has_reads(f) || f->stats.running || flow_is_held(f) || !q->flows.reading ||
+	    !worth_waiting(q, v, f))
 		return;
 	wait = ANTICIPATE_TIMES * f->think.mean;
 	v->wait_until = now + (wait > ANTICIPATE_LEAST ? wait : ANTICIPATE_LEAST);

@@ -12,6 +12,7 @@
 
 #include "sched/flow.h"
 #include "sched/order.h"
+#include "sched/rate_limit.h"
 
 struct sched_req;
 TAILQ_HEAD(sched_list, sched_req);
@@ -26,7 +27,8 @@ enum flow_kind {
 };
 #define FLOW_READ_KINDS 2 /* the first so many are reads */
 
-/* Groups of a queue, or flows of a group: those with something queued, by how much they have had. */
+/* Groups of a queue, or flows of a group: those with something queued that are not over their ceiling, by
+ * how much they have had. */
 struct flow_set {
 	struct order backlogged[FLOW_KINDS]; /* by virtual time */
 	uint64_t level;	 /* virtual time of who was served last: where newcomers begin */
@@ -36,16 +38,24 @@ struct flow_set {
 /* What a group and a flow have in common. */
 struct flow_node {
 	struct order_node place[FLOW_KINDS]; /* in its set's orders */
-	uint32_t n[FLOW_KINDS];		     /* requests queued beneath it, not parked */
-	uint64_t vtime;	 /* ns of disk time had, as if its weight were SHARE_WEIGHT_DEFAULT */
-	uint32_t weight; /* of a group also 0: its backlogged flows' */
+	uint32_t n
+		[FLOW_KINDS]; /* requests queued beneath it, not parked; of a group, not of flows held */
+	uint64_t vtime;	      /* ns of disk time had, as if its weight were SHARE_WEIGHT_DEFAULT */
+	uint32_t weight;      /* of a group also 0: its backlogged flows' */
+	bool limited;	      /* has a floor or a ceiling: flow_limit.c */
+	bool released;	      /* it was over its ceiling, and was not served since */
+	struct rate_limit limit;
+	struct order_node held; /* over its ceiling: in `held`, by when it may go */
+	struct order_node
+		due; /* has reads, and a floor or was released: in `due`, by when it should go */
+	struct sched_flow *flow; /* that it is of; NULL: a group's */
 };
 
 struct sched_group {
 	struct flow_node node;
 	struct flow_set flows;
-	uint64_t key; /* flow_tree.c */
-	uint32_t n_flows;
+	uint64_t key;				  /* flow_tree.c */
+	uint32_t n_flows, reading;		  /* those with reads queued that are not held */
 	struct order_node round[FLOW_READ_KINDS]; /* its place in a round, by disk address */
 	LIST_ENTRY(sched_group) hash;
 };
@@ -97,6 +107,7 @@ struct flow_visit {
 	uint32_t started, served; /* requests: handed out; over */
 	uint64_t used, budget;	  /* ns of the disk */
 	uint64_t wait_until;	  /* ns: the disk waits for its next read; 0: it does not */
+	bool reserved;		  /* it was behind its floor */
 };
 
 /*
@@ -118,10 +129,14 @@ TAILQ_HEAD(sched_flow_tail, sched_flow);
 
 struct sched_flows {
 	struct flow_set groups;
-	uint32_t n, reading;		     /* flows; those with reads queued */
-	struct sched_flow *common;	     /* of client 0: always there */
-	struct sched_flow_tail recent;	     /* all, by their last submission, the latest first */
-	struct sched_shares *shares;	     /* NULL: all alike */
+	uint32_t n, reading;	       /* flows; those with reads queued that are not held */
+	uint32_t ready[FLOW_KINDS];    /* requests queued, neither parked nor held */
+	struct order held, due;	       /* flow_limit.c: nodes over their ceiling; with a floor */
+	struct rate_limit floors;      /* what these may take of the disk, in sum */
+	uint64_t now;		       /* ns: of the last call that told */
+	struct sched_flow *common;     /* of client 0: always there */
+	struct sched_flow_tail recent; /* all, by their last submission, the latest first */
+	struct sched_shares *shares;   /* NULL: all alike */
 	struct order round[FLOW_READ_KINDS]; /* groups still to be visited, by disk address */
 	bool after_gap;			     /* small reads were served since the last chunk */
 	struct order promises;		     /* flows with small reads queued */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/trace.h"
+#include "sched/flow_limit.h"
 #include "sched/parts.h"
 #include "sched/place.h"
 
@@ -121,7 +122,7 @@ enum sched_verdict sched_submit_again(struct sched_queue *q, struct sched_req *r
 	enum sched_verdict verdict;
 
 	assert(r->state == REQ_IDLE);
-	r->arrival = r->submitted = now;
+	r->arrival = r->submitted = q->flows.now = now;
 	if (r->class != SCHED_WRITEBACK)
 		r->wanted = r->class == SCHED_DEMAND;
 	r->dropped = r->in_gap = r->stalled = r->hung = r->on_clock = false;
@@ -153,6 +154,7 @@ static struct sched_req *hand_out(struct sched_queue *q, struct sched_req *r, ui
 	queue_remove(q, r);
 	r->state = REQ_RUNNING;
 	r->started = r->sign = now;
+	r->reserved = flow_behind_floor(r->in, now);
 	clock_start(q, r, now);
 	r->in->stats.running++;
 	TAILQ_INSERT_TAIL(&q->active, r, age);
@@ -175,6 +177,7 @@ struct sched_req *sched_next(struct sched_queue *q, uint64_t now)
 		return NULL;
 	if (r && is_too_old(q, r, now))
 		return hand_out(q, r, now);
+	flow_release(q, now);
 	r = writeback_pick(q, now);
 	if (!r)
 		r = flow_pick(q, now);
@@ -186,6 +189,7 @@ struct sched_req *sched_next(struct sched_queue *q, uint64_t now)
 
 bool sched_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
+	flow_release(q, now);
 	if (r->state != REQ_QUEUED || is_parked(q, r) || writeback_pick(q, now) ||
 	    (q->scattered_only && !is_scattered(r)) || !flow_next_is(q, r, now))
 		return false;
@@ -211,7 +215,10 @@ static struct sched_req *pick_in_gap(struct sched_queue *q, struct sched_req *ch
 struct sched_req *sched_next_in_gap(struct sched_queue *q, struct sched_req *chunk, uint64_t slice,
 				    bool first, uint64_t now)
 {
-	struct sched_req *r = pick_in_gap(q, chunk, slice, first, now);
+	struct sched_req *r;
+
+	flow_release(q, now);
+	r = pick_in_gap(q, chunk, slice, first, now);
 
 	if (!r) {
 		if (!q->scattered_only && !chunk->on_clock && !chunk->stalled) /* it goes on */
@@ -250,7 +257,7 @@ uint64_t sched_shorten(struct sched_queue *q, struct sched_req *r, uint64_t len)
 /* A chunk is over: were small demand reads about? */
 static void end_chunk(struct sched_queue *q, struct sched_req *r)
 {
-	double waited = q->gap_opened || q->by_class[SCHED_DEMAND] ? 1 : 0;
+	double waited = q->gap_opened || flows_demands(q) ? 1 : 0;
 
 	chunk_remove(q, r);
 	q->gap_demand += (waited - q->gap_demand) / DEMAND_CHUNKS;
@@ -320,7 +327,8 @@ void sched_observe(struct sched_queue *q, uint64_t block, uint64_t len, uint64_t
 
 uint32_t sched_streams(const struct sched_queue *q)
 {
-	uint32_t n = q->by_class[SCHED_PREFETCH] + (q->running ? 1 : 0);
+	uint32_t chunks = q->flows.ready[FLOW_CHUNK], all = q->by_class[SCHED_PREFETCH];
+	uint32_t n = (chunks < all ? chunks : all) + (q->running ? 1 : 0);
 
 	return n ? n : 1;
 }

@@ -89,6 +89,7 @@ struct sched_req {
 	bool stalled;  /* running, and no sign of life for Stall_Time */
 	bool hung;     /* it has stalled, now or before */
 	bool on_clock; /* running, and the disk is not elsewhere: in a gap of it, or past it */
+	bool reserved; /* handed out while its flow was behind a floor */
 	enum flow_kind kind;   /* queued */
 	struct sched_flow *in; /* whom it is charged to */
 	struct flow_id behind; /* who had the disk when it came; 0: nobody else */
@@ -241,6 +242,8 @@ void sched_answered(struct sched_queue *q, struct sched_flow *f, uint64_t len);
 void sched_observe(struct sched_queue *q, uint64_t block, uint64_t len, uint64_t service);
 /* Bytes a chunk should have now. */
 uint64_t sched_chunk(const struct sched_queue *q);
+/* ... that is R, which is running: less where a ceiling or a floor of its flow is small. */
+uint64_t sched_chunk_of(const struct sched_queue *q, const struct sched_req *r);
 /* Streams competing for the disk at present, at least 1. */
 uint32_t sched_streams(const struct sched_queue *q);
 /* Changes the policy; everything queued stays queued. ENOMEM: the old one stays. */
@@ -262,7 +265,7 @@ void sched_want(struct sched_queue *q, struct sched_req *r, const struct flow_id
  */
 uint64_t sched_hold_until(const struct sched_queue *q, uint64_t now);
 /* Who may have how much, copied. ENOMEM: as before. Without it all clients are alike. */
-int sched_set_shares(struct sched_queue *q, const struct sched_shares *shares);
+int sched_set_shares(struct sched_queue *q, const struct sched_shares *shares, uint64_t now);
 /* Up to MAX flows, the most lately active first; returns how many there are. */
 unsigned int sched_flows(const struct sched_queue *q, struct flow_stats *stats, unsigned int max);
 /* What a write-back that begins now may have: short while demand reads are about. */
@@ -275,10 +278,14 @@ struct sched_turn sched_writeback_turn(const struct sched_queue *q, uint64_t now
 /* stall.c: a running one that has given no sign of life for Stall_Time, and is stalled from now on;
  * NULL: none has, or too many have. */
 struct sched_req *sched_stall(struct sched_queue *q, uint64_t now);
-/* Requests queued that could go to the disk if it had room: not parked. */
+/* Requests queued that could go to the disk if it had room: not parked, nor over a ceiling. */
 static inline uint32_t sched_held_up(const struct sched_queue *q)
 {
-	return q->queued - q->parked.n;
+	uint32_t n = 0;
+
+	for (int kind = 0; kind < FLOW_KINDS; kind++)
+		n += q->flows.ready[kind];
+	return n;
 }
 /* When the next one will have stalled (ns); UINT64_MAX: none can. */
 uint64_t sched_stall_at(const struct sched_queue *q);

@@ -145,11 +145,9 @@ uint64_t rate_limit_deadline(const struct rate_limit *l)
 	return deadline;
 }
 
-uint64_t rate_limit_units(const struct rate_limit *l, enum rate_resource what, uint64_t ns)
+uint64_t rate_limit_units(const struct rate_tag *t, uint64_t ns)
 {
-	uint64_t rate = l->ceiling[what].rate;
-
-	if (!rate)
+	if (!t->rate)
 		return UINT64_MAX;
-	return after(0, (double)rate * (double)ns / NS_PER_SECOND, TAG_MAX);
+	return after(0, (double)t->rate * (double)ns / NS_PER_SECOND, TAG_MAX);
 }

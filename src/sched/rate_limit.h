@@ -38,7 +38,7 @@
 
 #include "sched/flow.h"
 
-#define RATE_BURST	 UINT64_C(50000000)	 /* ns */
+#define RATE_BURST	 UINT64_C(75000000)	 /* ns */
 #define RATE_IDLE_CREDIT UINT64_C(100000000)	 /* ns */
 #define RATE_LAG_MAX	 UINT64_C(1000000000)	 /* ns */
 #define RATE_LEAD_MAX	 UINT64_C(100000000)	 /* ns */
@@ -78,8 +78,8 @@ void rate_limit_charge(struct rate_limit *l, const struct rate_cost *cost, uint6
 uint64_t rate_limit_opens(const struct rate_limit *l);
 /* If it is served nothing, it is behind its floor from this time (ns) on; UINT64_MAX: no floor. */
 uint64_t rate_limit_deadline(const struct rate_limit *l);
-/* How much of WHAT the ceiling lets through in NS; UINT64_MAX: no ceiling of that. */
-uint64_t rate_limit_units(const struct rate_limit *l, enum rate_resource what, uint64_t ns);
+/* How much that is in NS, of what the tag counts; UINT64_MAX: no limit. */
+uint64_t rate_limit_units(const struct rate_tag *t, uint64_t ns);
 
 static inline bool rate_limit_may_go(const struct rate_limit *l, uint64_t now)
 {

@@ -19,6 +19,7 @@
  */
 #include <assert.h>
 
+#include "sched/flow_limit.h"
 #include "sched/parts.h"
 
 /* Demand reads were here so lately that write-backs keep short for them (ns). */
@@ -42,7 +43,7 @@ static double share_of(const struct sched_queue *q)
 /* When the disk counts as idle if no read comes (ns); UINT64_MAX: a read is there. */
 static uint64_t idle_from(const struct sched_queue *q)
 {
-	if (sched_reads(q) || q->running > q->writeback.running)
+	if (q->flows.reading || q->parked.n || q->running > q->writeback.running)
 		return UINT64_MAX;
 	return q->writeback.read_ended ? q->writeback.read_ended + q->limits.writeback_idle : 0;
 }
@@ -82,6 +83,8 @@ struct sched_req *writeback_pick(struct sched_queue *q, uint64_t now)
 	if (!q->by_class[SCHED_WRITEBACK] || now < due_at(q))
 		return NULL;
 	g = writer(q);
+	if (!g) /* all over their ceilings */
+		return NULL;
 	/* its share of the disk is its group's, too: others who wait come first while they are behind */
 	if (!q->writeback.hurry && flow_reads_behind(q, g))
 		return NULL;
@@ -151,11 +154,14 @@ void sched_want(struct sched_queue *q, struct sched_req *r, const struct flow_id
 uint64_t sched_hold_until(const struct sched_queue *q, uint64_t now)
 {
 	uint64_t due = UINT64_MAX, again = q->flows.visit.wait_until;
+	uint64_t release = q->queued ? flow_release_at(q) : UINT64_MAX;
 
-	if (q->by_class[SCHED_WRITEBACK])
+	if (writer(q))
 		due = due_at(q);
 	if (again && again < due)
 		due = again;
+	if (release < due)
+		due = release;
 	return due > now ? due : now;
 }
 
@@ -163,7 +169,7 @@ struct sched_turn sched_writeback_turn(const struct sched_queue *q, uint64_t now
 {
 	uint64_t last = q->writeback.demand_ended, slice = TURN_ALONE;
 
-	if (q->by_class[SCHED_DEMAND] || (last && now - last < DEMANDS_RECENT))
+	if (flows_demands(q) || (last && now - last < DEMANDS_RECENT))
 		slice = q->limits.writeback_turn;
 	return (struct sched_turn){
 		.slice = slice,

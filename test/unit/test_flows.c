@@ -301,7 +301,7 @@ static void test_weights(void **state)
 			     {{.client = 3, .rule = 2}, WRITER, 3}};
 	struct loop *l = loop_new("turns", c, 3);
 
-	assert_int_equal(sched_set_shares(l->q, &s), 0);
+	assert_int_equal(sched_set_shares(l->q, &s, l->disk.now), 0);
 	run(l, 20 * SEC);
 	show("1 : 2 : 4", c, 3);
 	for (unsigned int i = 0; i < 3; i++) {

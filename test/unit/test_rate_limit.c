@@ -36,7 +36,7 @@ static void test_without_limits_nothing_holds(void **state)
 	take(&l, UINT64_MAX, SEC);
 	assert_true(rate_limit_may_go(&l, 0));
 	assert_false(rate_limit_is_behind(&l, UINT64_MAX - 1));
-	assert_int_equal(rate_limit_units(&l, RATE_BYTES, SEC), UINT64_MAX);
+	assert_int_equal(rate_limit_units(&l.ceiling[RATE_BYTES], SEC), UINT64_MAX);
 }
 
 static void test_each_resource_has_its_ceiling(void **state)
@@ -47,14 +47,14 @@ static void test_each_resource_has_its_ceiling(void **state)
 	assert_int_equal(rate_limit_opens(&l), SEC + 100 * MSEC);
 	assert_false(rate_limit_may_go(&l, SEC + 99 * MSEC));
 	assert_true(rate_limit_may_go(&l, SEC + 100 * MSEC));
-	assert_int_equal(rate_limit_units(&l, RATE_BYTES, 50 * MSEC), MB / 2);
+	assert_int_equal(rate_limit_units(&l.ceiling[RATE_BYTES], 50 * MSEC), MB / 2);
 	l = with_ceiling((struct share_limit){.iops = 20});
 	take(&l, MB, SEC);
 	assert_int_equal(rate_limit_opens(&l), SEC + 50 * MSEC);
 	l = with_ceiling((struct share_limit){.time = 5}); /* 10 ms of the disk */
 	take(&l, MB, SEC);
 	assert_int_equal(rate_limit_opens(&l), SEC + 200 * MSEC);
-	assert_int_equal(rate_limit_units(&l, RATE_TIME, SEC), 50 * MSEC);
+	assert_int_equal(rate_limit_units(&l.ceiling[RATE_TIME], SEC), 50 * MSEC);
 	l = with_ceiling((struct share_limit){.bandwidth = 10 * MB, .iops = 20, .time = 5});
 	take(&l, MB, SEC);
 	assert_int_equal(rate_limit_opens(&l), SEC + 200 * MSEC); /* the strictest */

@@ -170,7 +170,7 @@ static void random_shares(struct world *w)
 		if (random_below(&w->seed, 2))
 			s.exports[s.n_exports++] = (struct export_share){
 				id, {.weight = (uint32_t)random_below(&w->seed, 300)}};
-	assert_int_equal(sched_set_shares(w->q, &s), 0);
+	assert_int_equal(sched_set_shares(w->q, &s, w->now), 0);
 }
 
 static void change(struct world *w)

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Floors and ceilings of groups and flows, for the files of the dispatch queue. */
+#ifndef SCHED_FLOW_LIMIT_H
+#define SCHED_FLOW_LIMIT_H
+
+#include "sched/policy.h"
+#include "sched/queue.h"
+
+/* Once, before all else. */
+void flow_limits_init(struct sched_queue *q);
+/* F has the limits of its client's share, and its group those of the EXPORT's; NULL: has none of its own. */
+void flow_limit_set(struct sched_queue *q, struct sched_flow *f, const struct share *client,
+		    const struct share *export);
+/* NODE will be freed. */
+void flow_limit_forget(struct flow_node *node);
+/* Reads were queued beneath NODE, which has limits, or are no more. */
+void flow_limit_backlog(struct sched_queue *q, struct flow_node *node);
+/* R has left the disk: counts, and holds whom it brought to a ceiling. */
+void flow_limit_charge(struct sched_queue *q, const struct sched_req *r, uint64_t now);
+/* Who was held may go when its time has come. */
+void flow_release(struct sched_queue *q, uint64_t now);
+/* When the next one may (ns); UINT64_MAX: nobody is held. */
+uint64_t flow_release_at(const struct sched_queue *q);
+/*
+ * Who should go before the others, with reads queued: the first (AFTER: NULL), the next; NULL: nobody.
+ * Groups that have had more than UPTO (virtual time) only by their floors.
+ */
+const struct flow_node *flow_due(const struct sched_queue *q, const struct flow_node *after,
+				 uint64_t upto, uint64_t now);
+bool flow_behind_floor(const struct sched_flow *f, uint64_t now);
+/* Demand reads queued that may go. */
+static inline uint32_t flows_demands(const struct sched_queue *q)
+{
+	return q->policy->gap ? q->flows.ready[FLOW_SMALL] : q->by_class[SCHED_DEMAND];
+}
+
+/* It or its group is over its ceiling: nothing of its goes. */
+static inline bool flow_is_held(const struct sched_flow *f)
+{
+	return f->node.held.in || f->group->node.held.in;
+}
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Ceilings in the dispatch queue: held, live, at no cost to others, and not at the end. */
+#include "limited_loop.h"
+
+static void test_a_ceiling_is_held_in_every_window(void **state)
+{
+	for (unsigned int others = 0; others < 3; others++) {
+		struct loop *l = loop_new();
+		struct client *c = add(l, STREAM, 1, 2);
+
+		for (unsigned int i = 0; i < others; i++)
+			add(l, i ? RANDOM : STREAM, 0, 2);
+		l->shares.rules[1].ceiling.bandwidth = 10 * MB;
+		set_shares(l);
+		run(l, 31 * SEC);
+		assert_true(windows_within(c, 2 * SEC, 31 * SEC, 2 * SEC, 19 * MB, 21 * MB) == 100);
+		assert_true(others || l->looks < 2000); /* it waits, it does not spin */
+		loop_free(l);
+	}
+}
+
+static void test_ceilings_of_requests_and_of_time(void **state)
+{
+	struct loop *l = loop_new();
+	struct client *iops = add(l, RANDOM, 1, 4), *time = add(l, RANDOM, 2, 4),
+		      *chunks = add(l, STREAM, 3, 2);
+
+	add(l, RANDOM, 0, 4);
+	l->shares.rules[1].ceiling.iops = 20;
+	l->shares.rules[2].ceiling.time = 10;
+	l->shares.rules[3].ceiling.time = 20;
+	set_shares(l);
+	run(l, 51 * SEC);
+	print_message("%lu requests, %.1f %% and %.1f %% of the disk\n", iops->requests,
+		      (double)time->disk_time / 50e7, (double)chunks->disk_time / 50e7);
+	assert_in_range(iops->requests, 990, 1010);
+	assert_in_range(time->disk_time / MSEC, 4950, 5050);
+	assert_in_range(chunks->disk_time / MSEC, 9900, 10100);
+	loop_free(l);
+}
+
+/* What one may not have the others get: no time is lost. */
+static void test_ceilings_cost_the_others_nothing(void **state)
+{
+	struct loop *l = loop_new();
+	struct client *other;
+
+	add(l, STREAM, 1, 2);
+	add(l, RANDOM, 1, 16);
+	add(l, WRITER, 1, 2);
+	other = add(l, STREAM, 0, 2);
+	l->shares.rules[1].ceiling.time = 5;
+	set_shares(l);
+	run(l, 31 * SEC);
+	print_message("the other: %.1f MB/s\n", (double)bytes_between(other, SEC, 31 * SEC) / 30e6);
+	assert_true(l->idle < 100 * MSEC);
+	assert_true(bytes_between(other, SEC, 31 * SEC) > 30 * 90 * MB);
+	loop_free(l);
+}
+
+static void test_a_ceiling_changes_live(void **state)
+{
+	struct loop *l = loop_new();
+	struct client *c = add(l, STREAM, 1, 2);
+
+	add(l, STREAM, 0, 2);
+	for (uint64_t i = 0; i < 5; i++) {
+		static const uint64_t mb[] = {20, 2, 0, 5, 40};
+		uint64_t from = l->disk.now / SLOT * SLOT + SLOT, had; /* after what is under way */
+
+		l->shares.rules[1].ceiling.bandwidth = mb[i] * MB;
+		set_shares(l);
+		run(l, from + 10 * SEC);
+		had = bytes_between(c, from, from + 10 * SEC);
+		print_message("%lu MB/s: %.1f\n", mb[i], (double)had / 10e6);
+		if (mb[i])
+			assert_in_range(had, 10 * mb[i] * MB * 94 / 100,
+					10 * mb[i] * MB * 106 / 100);
+		else
+			assert_true(had > 10 * 40 * MB);
+	}
+	loop_free(l);
+}
+
+static void test_a_ceiling_of_a_writer(void **state)
+{
+	struct loop *l = loop_new();
+	struct client *c = add(l, WRITER, 1, 1);
+
+	add(l, STREAM, 0, 2);
+	l->shares.rules[1].ceiling.bandwidth = 8 * MB;
+	set_shares(l);
+	run(l, 31 * SEC);
+	/* its COMMITs end, as soon as the ceiling allows */
+	assert_true(c->wait_max < 1000 * MSEC);
+	assert_in_range(bytes_between(c, SEC, 31 * SEC), 30 * 78 * MB / 10, 30 * 82 * MB / 10);
+	loop_free(l);
+}
+
+/* The server ends: what is queued goes, whatever the ceilings say. */
+static void test_the_end_knows_no_ceiling(void **state)
+{
+	struct loop *l = loop_new();
+	uint64_t now;
+
+	add(l, RANDOM, 1, 8);
+	add(l, WRITER, 1, 4);
+	add(l, STREAM, 2, 2);
+	l->shares.rules[1].ceiling.iops = 1;
+	l->shares.rules[2].ceiling.bandwidth = 1;
+	set_shares(l);
+	run(l, 20 * SEC);
+	for (int i = 0; i < 100; i++) {
+		struct sched_req *r = sched_next(l->q, l->disk.now);
+
+		ask_all(l);
+		if (!r)
+			break;
+		serve(l, (struct item *)r);
+	}
+	assert_null(sched_next(l->q, l->disk.now));
+	assert_true(l->q->queued > 10);
+	l->q->writeback.hurry = true;
+	now = l->disk.now;
+	while (l->q->queued) {
+		struct sched_req *r = sched_next(l->q, l->disk.now);
+
+		assert_non_null(r);
+		if (!r->dropped)
+			disk_read(&l->disk, r->block, r->io_len);
+		end(l, (struct item *)r);
+	}
+	assert_true(l->disk.now - now < SEC);
+	loop_free(l);
+}
+
+/* ---- joins ------------------------------------------------------------------------------- */
+
+/* A read of another client's inside the chunk of one that is held: the chunk goes, as that client's. */
+static void test_a_held_chunk_goes_for_who_waits(void **state)
+{
+	struct loop *l = loop_new();
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+	struct sched_req one = {.class = SCHED_DEMAND, .file = 9, .len = MIB, .flow = {1, 1, 1}};
+	struct sched_req chunk = {
+		.class = SCHED_PREFETCH, .file = 1, .len = 4 * MIB, .owner = 1, .flow = {1, 1, 1}};
+	struct sched_req read = {.class = SCHED_DEMAND, .file = 1, .len = 4 * KIB};
+
+	read.flow = (struct flow_id){2, 1, 0};
+	l->shares.rules[1].ceiling.bandwidth = MB;
+	set_shares(l);
+	assert_int_equal(sched_submit(l->q, &one, 10 * SEC), SCHED_ADDED);
+	assert_ptr_equal(sched_next(l->q, 10 * SEC), &one);
+	sched_done(l->q, &one, 10 * SEC + 10 * MSEC, &woken);
+	assert_int_equal(sched_submit(l->q, &chunk, 10 * SEC + 10 * MSEC), SCHED_ADDED);
+	assert_null(sched_next(l->q, 10 * SEC + 20 * MSEC));
+	assert_in_range(sched_hold_until(l->q, 10 * SEC + 20 * MSEC), 10 * SEC + 900 * MSEC,
+			11 * SEC + 50 * MSEC);
+	assert_int_equal(sched_submit(l->q, &read, 10 * SEC + 20 * MSEC), SCHED_WAITS);
+	assert_null(sched_check(l->q));
+	assert_ptr_equal(sched_next(l->q, 10 * SEC + 20 * MSEC), &chunk);
+	assert_int_equal(chunk.in->id.client, 2);
+	sched_done(l->q, &chunk, 10 * SEC + 60 * MSEC, &woken);
+	assert_ptr_equal(TAILQ_FIRST(&woken), &read);
+	assert_null(sched_check(l->q));
+	loop_free(l);
+}
+
+/* ---- any order of changes ---------------------------------------------------------------- */
+
+static struct share_limit random_limit(struct loop *l, uint32_t time)
+{
+	struct share_limit limit = {0};
+
+	if (random_below(&l->seed, 2))
+		limit.bandwidth = 1 + random_below(&l->seed, 50 * MB);
+	if (!random_below(&l->seed, 3))
+		limit.iops = 1 + (uint32_t)random_below(&l->seed, 200);
+	if (!random_below(&l->seed, 3))
+		limit.time = 1 + (uint32_t)random_below(&l->seed, time);
+	return limit;
+}
+
+static void random_shares(struct loop *l)
+{
+	struct export_share *e = &l->shares.exports[0];
+
+	for (int i = 0; i < 4; i++) {
+		l->shares.rules[i].weight = 1 + (uint32_t)random_below(&l->seed, 1000);
+		l->shares.rules[i].floor = random_limit(l, 20);
+		l->shares.rules[i].ceiling = random_limit(l, 100);
+	}
+	l->shares.n_exports = (uint32_t)random_below(&l->seed, 2);
+	e->export_id = 1 + (uint16_t)random_below(&l->seed, 2);
+	e->share = (struct share){(uint32_t)random_below(&l->seed, 500), random_limit(l, 40),
+				  random_limit(l, 100)};
+	set_shares(l);
+}
+
+static void test_shares_that_change_under_any_load(void **state)
+{
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct loop *l = loop_new();
+		uint64_t served = 0;
+
+		l->seed = seed;
+		for (unsigned int i = 0; i < 8; i++) {
+			struct client *c = add(l, i % 3, (uint16_t)(i % 4), 2);
+
+			c->id.client = 1 + i % 5;
+			c->id.export_id = (uint16_t)(1 + i % 2);
+			c->think = random_below(&l->seed, 3) * 20 * MSEC;
+		}
+		for (int i = 0; i < 30; i++) {
+			random_shares(l);
+			if (!random_below(&l->seed, 3)) /* another rule for one of them */
+				l->clients[i % 8].id.rule = (uint16_t)random_below(&l->seed, 4);
+			run(l, l->disk.now + random_below(&l->seed, SEC));
+		}
+		for (unsigned int i = 0; i < 8; i++)
+			served += l->clients[i].requests;
+		assert_true(served > 30);
+		loop_free(l);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_ceiling_is_held_in_every_window),
+		cmocka_unit_test(test_ceilings_of_requests_and_of_time),
+		cmocka_unit_test(test_ceilings_cost_the_others_nothing),
+		cmocka_unit_test(test_a_ceiling_changes_live),
+		cmocka_unit_test(test_a_ceiling_of_a_writer),
+		cmocka_unit_test(test_the_end_knows_no_ceiling),
+		cmocka_unit_test(test_a_held_chunk_goes_for_who_waits),
+		cmocka_unit_test(test_shares_that_change_under_any_load),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
