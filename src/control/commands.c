@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "control/client_prices.h"
 #include "control/command_clients.h"
+#include "control/command_shares.h"
 #include "control/command_trace.h"
 #include "control/describe.h"
 
@@ -372,6 +373,14 @@ static const struct control_command commands[] = {
 	{"stats", "counters since the start or the last reset", stats, {{"reset", CONTROL_FLAG}}},
 	{"clients", "who uses the devices, and waits for whom: counters of each flow",
 	 command_clients},
+	{"shares", "shares of clients and exports in force", command_shares},
+	{"share",
+	 "another weight, floor or ceiling for clients or an export",
+	 command_share,
+	 {{"client", CONTROL_TEXT},
+	  {"export", CONTROL_NUMBER},
+	  {"key", CONTROL_TEXT, true},
+	  {"value", CONTROL_NUMBER, true}}},
 	{"trace",
 	 "decisions as they are taken, after the number of one",
 	 command_trace,
@@ -389,6 +398,7 @@ const struct control_command *commands_start(const struct control_host *host)
 	memset(&state, 0, sizeof(state));
 	state.host = host;
 	command_clients_start(host);
+	command_shares_start(host);
 	state.started = state.reset = host->now();
 	return commands;
 }

@@ -89,6 +89,14 @@ struct writing_facts {
 	uint64_t pacing_refused;   /* not delayed, for want of room */
 };
 
+#define FACTS_CLIENTS_TEXT 512
+/* A rule of which clients have what share; the first is that of all whom no other names. */
+struct rule_facts {
+	char clients[FACTS_CLIENTS_TEXT]; /* as they are named */
+	bool by_operator;		  /* made by ractl, not by the configuration */
+	struct share share;
+};
+
 /* The plugin as commands.h sees it. All are called on the channel's one thread. */
 struct control_host {
 	const char *ganesha_api;
@@ -103,6 +111,15 @@ struct control_host {
 	unsigned int (*flows)(unsigned int n, struct flow_stats *f, unsigned int max);
 	/* The address of the client that has this number (not 0); false: it is not known any more. */
 	bool (*client_name)(uint64_t client, char name[FACTS_CLIENT_NAME]);
+	/* Fills up to SHARE_RULES_MAX, up to SHARE_EXPORTS_MAX; return how many there are. */
+	unsigned int (*rules)(struct rule_facts *f);
+	unsigned int (*export_shares)(struct export_share *f);
+	/*
+	 * The setting KEY, by its name, of the client (an address, or a rule's number) or, where that is
+	 * NULL, of the export. False, and WHY of SIZE bytes: it cannot be.
+	 */
+	bool (*set_share)(const char *client, uint16_t export_id, const char *key, uint64_t value,
+			  char *why, size_t size);
 	/* Fills up to MAX; returns how many exports there are. */
 	unsigned int (*exports)(struct export_facts *f, unsigned int max);
 	void (*counters)(uint64_t counted[READAHEAD_COUNTERS]); /* of all exports, past ones too */

@@ -38,7 +38,7 @@ struct verb {
 	/* The request's members that the arguments become, the first one required. */
 	const char *members[2];
 	bool second_is_number;
-	bool is_trace;
+	bool is_trace, is_share;
 	unsigned int takes;			      /* TAKES_... */
 	bool (*compare)(const struct top_options *o); /* two answers, in place of showing one */
 };
@@ -64,6 +64,9 @@ static const struct verb verbs[] = {
 	 .takes = TAKES_ROWS | TAKES_INTERVAL | TAKES_BY, .compare = top_clients},
 	{"top", "[--batch] [-n N] [as clients]", "the same, live",
 	 .takes = TAKES_ROWS | TAKES_INTERVAL | TAKES_BY | TAKES_BATCH, .compare = top_live},
+	{"shares", "", "weights, floors and ceilings in force", show_shares},
+	{"share", "client|export WHICH KEY VALUE", "change one of them", show_shares,
+	 .is_share = true},
 	{"trace", "[--follow] [--events NAME,...]", "decisions as they are taken", show_trace,
 	 .takes = TAKES_TRACE, .is_trace = true},
 };
@@ -112,6 +115,27 @@ static struct json_object *number(const char *text)
 	return json_object_new_uint64(n);
 }
 
+/* share client|export WHO KEY VALUE: adds the members to REQUEST; NULL, or what is wrong. */
+static const char *share_members(struct json_object *request, int argc, char **argv)
+{
+	bool client = argc > 0 && !strcmp(argv[0], "client");
+	struct json_object *who = argc == 4 && !client ? number(argv[1]) : NULL;
+	struct json_object *value = argc == 4 ? number(argv[3]) : NULL;
+
+	if (client && argc == 4)
+		who = json_object_new_string(argv[1]);
+	if (who)
+		json_object_object_add(request, argv[0], who);
+	if (value)
+		json_object_object_add(request, "value", value);
+	if (argc != 4 || (!client && strcmp(argv[0], "export")))
+		return "share takes: client ADDRESS|RULE, or export ID; and KEY VALUE";
+	if (!who)
+		return "not the number of an export";
+	json_object_object_add(request, "key", json_object_new_string(argv[2]));
+	return value ? NULL : "VALUE is not a number";
+}
+
 /* The request of VERB with ARGC arguments, or NULL after a message. */
 static struct json_object *request_of(const struct verb *verb, const struct options *o, int argc,
 				      char **argv)
@@ -121,15 +145,18 @@ static struct json_object *request_of(const struct verb *verb, const struct opti
 	const char *wrong = NULL, *what = "";
 
 	json_object_object_add(request, "command", json_object_new_string(verb->name));
-	if (argc > most) {
+	if (verb->is_share) {
+		wrong = share_members(request, argc, argv);
+		argc = 0;
+	} else if (argc > most) {
 		wrong = "too many arguments: ";
 		what = argv[most];
 	} else if (most && !argc) {
 		wrong = "missing argument: ";
 		what = verb->arguments;
-	} else if (o->given & ~verb->takes) {
-		wrong = options_only_for(o->given & ~verb->takes);
 	}
+	if (!wrong && o->given & ~verb->takes)
+		wrong = options_only_for(o->given & ~verb->takes);
 	for (int i = 0; i < argc && !wrong; i++) {
 		struct json_object *value = i == 1 && verb->second_is_number
 						    ? number(argv[i])

@@ -20,7 +20,7 @@ struct column {
 };
 
 #define COLUMNS_MAX 12
-#define CELL_MAX    64
+#define CELL_MAX    256
 
 static void format_cell(char *cell, struct json_object *row, const struct column *c)
 {
@@ -300,6 +300,35 @@ void show_prices(struct json_object *answer)
 		show_device_prices(json_object_array_get_idx(devices, i));
 	if (exports)
 		PRINT_TABLE(exports, columns);
+}
+
+void show_shares(struct json_object *answer)
+{
+	static const struct column columns[] = {
+		{"RULE", "rule", COUNT},
+		{"WEIGHT", "weight", COUNT},
+		{"FLOOR MB/s", "floor_bytes_per_s", MEGABYTES},
+		{"req/s", "floor_iops", COUNT},
+		{"time", "floor_time", SHARE},
+		{"CEILING MB/s", "ceiling_bytes_per_s", MEGABYTES},
+		{"req/s", "ceiling_iops", COUNT},
+		{"time", "ceiling_time", SHARE},
+		{"BY", "by", TEXT},
+		{"CLIENTS", "clients", TEXT},
+	};
+	struct column of_export[8];
+	struct json_object *rules = array_of(answer, "rules"),
+			   *exports = array_of(answer, "exports");
+
+	memcpy(of_export, columns, sizeof(of_export));
+	of_export[0] = (struct column){"EXPORT", "export", COUNT};
+	if (rules)
+		PRINT_TABLE(rules, columns);
+	printf("\n");
+	if (exports)
+		PRINT_TABLE(exports, of_export);
+	else
+		printf("no export has a share of its own\n");
 }
 
 static void print_members(struct json_object *object, const char *title)

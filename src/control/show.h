@@ -11,6 +11,7 @@ void show_scheduler(struct json_object *answer);
 void show_heuristic(struct json_object *answer);
 void show_prices(struct json_object *answer);
 void show_stats(struct json_object *answer);
+void show_shares(struct json_object *answer);
 void show_trace(struct json_object *answer);
 
 #endif /* CONTROL_SHOW_H */

@@ -16,7 +16,7 @@
 #include "params.h"
 #include "prices.h"
 #include "control_host.h"
-#include "shares/shares.h"
+#include "shares_host.h"
 #include "writeback/dirty_memory.h"
 #include "writeback/pacer.h"
 #include "writeback/writeback.h"
@@ -184,6 +184,9 @@ static struct control_host host = {
 	.client_prices = client_price_facts,
 	.flows = device_flows,
 	.client_name = client_name,
+	.rules = ra_rules_facts,
+	.export_shares = ra_export_shares_facts,
+	.set_share = ra_set_share,
 	.exports = exports_facts,
 	.counters = counters,
 	.engine = engine_facts,

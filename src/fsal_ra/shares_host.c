@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What src/shares asks of the server: which disks there are, what they have shown, who is on which. */
+/*
+ * What src/shares asks of the server: which disks there are, what they have shown, who is on which; and
+ * its rules and shares as operators see and turn them.
+ */
 #include "shares_host.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/sysmacros.h>
 
 #include "common/clock.h"
@@ -34,3 +39,51 @@ const struct shares_ops ra_shares_ops = {
 	.disks = disks,
 	.disks_of = exports_devices,
 };
+
+/* ---- operators -------------------------------------------------------------------------- */
+
+unsigned int ra_rules_facts(struct rule_facts *f)
+{
+	struct sched_shares *shares = calloc(1, sizeof(*shares));
+	struct share_rules *rules = shares != NULL ? shares_look(shares) : NULL;
+	unsigned int n = rules != NULL ? rules->n : 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		client_list_text(&rules->rule[i].clients, f[i].clients, sizeof(f[i].clients));
+		f[i].by_operator = rules->rule[i].by_operator;
+		f[i].share = shares->rules[i];
+	}
+	share_rules_drop(rules);
+	free(shares);
+	return n;
+}
+
+unsigned int ra_export_shares_facts(struct export_share *f)
+{
+	struct sched_shares *shares = calloc(1, sizeof(*shares));
+	struct share_rules *rules = shares != NULL ? shares_look(shares) : NULL;
+	unsigned int n = rules != NULL ? shares->n_exports : 0;
+
+	if (n > 0)
+		memcpy(f, shares->exports, n * sizeof(*f));
+	share_rules_drop(rules);
+	free(shares);
+	return n;
+}
+
+bool ra_set_share(const char *client, uint16_t export_id, const char *key, uint64_t value,
+		  char *why, size_t size)
+{
+	enum share_key found = share_key_find(key);
+	char text[SHARES_WHY] = "";
+	bool done = false;
+
+	if (found == SHARE_KEYS)
+		share_keys_text(key, text, sizeof(text));
+	else if (client != NULL)
+		done = shares_change_client(client, found, value, text);
+	else
+		done = shares_change_export(export_id, found, value, text);
+	snprintf(why, size, "%s", text);
+	return done;
+}

@@ -25,6 +25,15 @@ enum share_key share_key_find(const char *name)
 	return key;
 }
 
+void share_keys_text(const char *name, char *text, size_t size)
+{
+	size_t used = (size_t)snprintf(text, size, "\"%.32s\" is none of ", name);
+
+	for (enum share_key key = 0; key < SHARE_KEYS && used < size; key++)
+		used += (size_t)snprintf(text + used, size - used, "%s%s", key ? ", " : "",
+					 share_keys[key].name);
+}
+
 uint64_t share_get(const struct share *s, enum share_key key)
 {
 	const struct share_limit *l = key < SHARE_CEILING_BANDWIDTH ? &s->floor : &s->ceiling;

@@ -37,6 +37,8 @@ extern const struct share_key_kind share_keys[SHARE_KEYS];
 
 /* The key of this name, in capitals or not; SHARE_KEYS: there is none. */
 enum share_key share_key_find(const char *name);
+/* That NAME is none of them, for people. */
+void share_keys_text(const char *name, char *text, size_t size);
 /* In the key's unit. */
 uint64_t share_get(const struct share *s, enum share_key key);
 /* VALUE is at most the key's max. */

@@ -20,7 +20,9 @@ static struct {
 	struct client_price_facts client_price[2];
 	unsigned int client_prices; /* how many the first device has, also beyond 2 */
 	struct flow_stats flow[2][FAKE_FLOWS];
-	unsigned int flows[2]; /* how many a device has, also beyond FAKE_FLOWS */
+	struct rule_facts rule[2];
+	struct export_share share; /* none where its export is 0 */
+	unsigned int flows[2];	   /* how many a device has, also beyond FAKE_FLOWS */
 	struct export_facts export[2];
 	uint64_t counted[READAHEAD_COUNTERS];
 	struct writing_facts writing;
@@ -69,6 +71,34 @@ static bool client_name(uint64_t client, char name[FACTS_CLIENT_NAME])
 	snprintf(name, FACTS_CLIENT_NAME, "10.0.%u.%u", (unsigned int)client / 100,
 		 (unsigned int)client % 100);
 	return client < 1000;
+}
+
+static unsigned int rules(struct rule_facts *f)
+{
+	memcpy(f, world.rule, sizeof(world.rule));
+	return 2;
+}
+
+static unsigned int export_shares(struct export_share *f)
+{
+	f[0] = world.share;
+	return world.share.export_id != 0;
+}
+
+/* Only the Weight of 10.1.2.3 and of export 7 can be changed. */
+static bool set_share(const char *client, uint16_t export_id, const char *key, uint64_t value,
+		      char *why, size_t size)
+{
+	if (strcmp(key, "Weight") != 0 ||
+	    (client ? strcmp(client, "10.1.2.3") != 0 : export_id != 7)) {
+		snprintf(why, size, "%s of %s cannot be", key, client ? client : "that export");
+		return false;
+	}
+	if (client != NULL)
+		world.rule[1].share.weight = (uint32_t)value;
+	else
+		world.share = (struct export_share){7, {.weight = (uint32_t)value}};
+	return true;
 }
 
 static unsigned int exports(struct export_facts *f, unsigned int max)
@@ -132,6 +162,9 @@ static const struct control_host host = {
 	.client_prices = client_prices,
 	.flows = flows,
 	.client_name = client_name,
+	.rules = rules,
+	.export_shares = export_shares,
+	.set_share = set_share,
 	.exports = exports,
 	.counters = counters,
 	.engine = engine,
@@ -148,6 +181,11 @@ static void fake_host_reset(void)
 	memset(&world, 0, sizeof(world));
 	world.now = 1000 * CLOCK_SECOND;
 	world.devices = world.exports = 2;
+	world.rule[0].share.weight = 100;
+	world.rule[1] = (struct rule_facts){
+		.clients = "10.1.2.3",
+		.by_operator = true,
+		.share = {.weight = 200, .floor.time = 5, .ceiling.bandwidth = 40000000}};
 	for (unsigned int i = 0; i < 2; i++) {
 		world.device[i] = (struct device_facts){
 			.major = 4095, /* nothing has it */

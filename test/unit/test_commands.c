@@ -555,6 +555,69 @@ static void an_answer_has_places_for_some_flows(void **unused)
 	json_object_put(a);
 }
 
+/* ---- shares ----------------------------------------------------------------------------- */
+
+static bool has(struct json_object *o, const char *name)
+{
+	return json_object_object_get_ex(o, name, NULL);
+}
+
+static void shares_in_force_are_listed(void **unused)
+{
+	struct json_object *a = ask("{\"command\":\"shares\"}"), *r;
+
+	assert_int_equal(json_object_array_length(member(a, "exports")), 0);
+	assert_text(nth(a, "rules", 0), "clients", "all others");
+	r = nth(a, "rules", 1);
+	assert_int_equal(number(r, "rule"), 1);
+	assert_int_equal(number(r, "weight"), 200);
+	assert_text(r, "clients", "10.1.2.3");
+	assert_text(r, "by", "operator");
+	assert_int_equal(number(r, "ceiling_bytes_per_s"), 40000000);
+	assert_true(json_object_get_double(member(r, "floor_time")) == 0.05);
+	assert_false(has(r, "ceiling_time"));
+	assert_false(has(r, "floor_iops"));
+	json_object_put(a);
+}
+
+static void a_share_is_changed(void **unused)
+{
+	struct json_object *a = ask("{\"command\":\"share\",\"client\":\"10.1.2.3\","
+				    "\"key\":\"Weight\",\"value\":70}");
+
+	assert_true(is_ok(a));
+	assert_int_equal(number(nth(a, "rules", 1), "weight"), 70);
+	json_object_put(a);
+	a = ask("{\"command\":\"share\",\"export\":7,\"key\":\"Weight\",\"value\":71}");
+	assert_int_equal(number(nth(a, "exports", 0), "export"), 7);
+	assert_int_equal(number(nth(a, "exports", 0), "weight"), 71);
+	assert_int_equal(world.logged, 2);
+	json_object_put(a);
+}
+
+static void a_share_that_cannot_be_is_refused(void **unused)
+{
+	static const char *const wrong[][2] = {
+		{"\"export\":8", "that export"},
+		{"\"export\":70000", "no export 70000 has FSAL RA"},
+		{"\"client\":\"10.1.2.4\"", "10.1.2.4"},
+		{"\"client\":\"10.1.2.3\",\"export\":7", "either client or export"},
+	};
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct json_object *a;
+		char request[256];
+
+		snprintf(request, sizeof(request),
+			 "{\"command\":\"share\",%s,\"key\":\"Weight\",\"value\":1}", wrong[i][0]);
+		a = ask(request);
+		assert_false(is_ok(a));
+		assert_non_null(strstr(json_object_get_string(member(a, "error")), wrong[i][1]));
+		json_object_put(a);
+	}
+	assert_int_equal(world.logged, 0);
+}
+
 static void names_of_devices(void **unused)
 {
 	struct device_names names = {"8:1", "sda1"};
@@ -590,6 +653,9 @@ int main(void)
 		cmocka_unit_test_setup(a_flow_is_told_with_whom_it_waits_for, setup),
 		cmocka_unit_test_setup(the_server_and_the_forgotten_are_clients_too, setup),
 		cmocka_unit_test_setup(an_answer_has_places_for_some_flows, setup),
+		cmocka_unit_test_setup(shares_in_force_are_listed, setup),
+		cmocka_unit_test_setup(a_share_is_changed, setup),
+		cmocka_unit_test_setup(a_share_that_cannot_be_is_refused, setup),
 		cmocka_unit_test(names_of_devices),
 	};
 

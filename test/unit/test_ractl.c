@@ -202,6 +202,26 @@ static void test_stats(void **state)
 	assert_int_equal(place.output[0], '{');
 }
 
+static void test_shares(void **state)
+{
+	serve();
+	assert_int_equal(ractl("shares"), 0);
+	assert_prints("RULE  WEIGHT  FLOOR MB/s  req/s   time  CEILING MB/s  req/s  time  BY"
+		      "             CLIENTS\n");
+	assert_prints("   0     100           -      -      -             -      -     -  "
+		      "configuration  all others\n");
+	assert_prints("   1     200           -      -  0.050          40.0      -     -  "
+		      "operator       10.1.2.3\n");
+	assert_prints("no export has a share of its own");
+	assert_int_equal(ractl("share client 10.1.2.3 Weight 55"), 0);
+	assert_prints("   1      55 ");
+	assert_int_equal(ractl("share export 7 Weight 66"), 0);
+	assert_prints("EXPORT  WEIGHT");
+	assert_prints("     7      66 ");
+	assert_int_equal(ractl("share export 7 Floor 66"), 1);
+	assert_prints("Floor of that export cannot be");
+}
+
 static void test_wrong_usage(void **state)
 {
 	static const char *const wrong[][2] = {
@@ -223,6 +243,10 @@ static void test_wrong_usage(void **state)
 		{"top --by name", "--by is client, export, device or flow, not name"},
 		{"clients --sort name", "--sort is share, bandwidth, iops or latency, not name"},
 		{"top x", "too many arguments: x"},
+		{"share client 10.1.2.3 Weight", "share takes: client ADDRESS|RULE, or export ID"},
+		{"share all 7 Weight 5", "share takes: client ADDRESS|RULE, or export ID"},
+		{"share export x7 Weight 5", "not the number of an export"},
+		{"share export 7 Weight much", "VALUE is not a number"},
 	};
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
@@ -510,14 +534,23 @@ static void test_live_is_ended(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH_PLACE(test_status),	WITH_PLACE(test_nothing_there),
-		WITH_PLACE(test_devices),	WITH_PLACE(test_changes),
-		WITH_PLACE(test_prices),	WITH_PLACE(test_stats),
-		WITH_PLACE(test_wrong_usage),	WITH_PLACE(test_refused),
-		WITH_PLACE(test_follow),	WITH_PLACE(test_follow_events),
-		WITH_PLACE(test_follow_json),	WITH_PLACE(test_clients),
-		WITH_PLACE(test_batch),		WITH_PLACE(test_live),
-		WITH_PLACE(test_live_is_ended), WITH_PLACE(test_live_is_stopped_and_goes_on),
+		WITH_PLACE(test_status),
+		WITH_PLACE(test_nothing_there),
+		WITH_PLACE(test_devices),
+		WITH_PLACE(test_changes),
+		WITH_PLACE(test_prices),
+		WITH_PLACE(test_stats),
+		WITH_PLACE(test_shares),
+		WITH_PLACE(test_wrong_usage),
+		WITH_PLACE(test_refused),
+		WITH_PLACE(test_follow),
+		WITH_PLACE(test_follow_events),
+		WITH_PLACE(test_follow_json),
+		WITH_PLACE(test_clients),
+		WITH_PLACE(test_batch),
+		WITH_PLACE(test_live),
+		WITH_PLACE(test_live_is_ended),
+		WITH_PLACE(test_live_is_stopped_and_goes_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
