@@ -3,17 +3,21 @@
 """The control channel of a live server: test_control.py RACTL PLUGIN NFSBENCH
 
 A small ext4 on a loop device is served through RA over VFS. Every command of ractl works and every
-wrong name is refused; 200 changes of policy under load lose and repeat nothing; SIGHUP applies the
+wrong name is refused; `clients` and `top` show who uses the disk, on a terminal too; 200 changes of policy under load lose and repeat nothing; SIGHUP applies the
 configuration again; sockets of dead and of live servers are treated as they should be.
 """
 import itertools
 import json
 import os
+import pty
+import select
 import shutil
 import signal
 import subprocess
 import sys
+import termios
 import threading
+import time
 
 import control_client
 import e2e
@@ -44,6 +48,10 @@ class Ractl:
         answer = json.loads(done.stdout)
         assert (done.returncode == 0) == answer["ok"], (done, answer)
         return answer
+
+    def json_of_rows(self, *arguments):
+        """What ractl computes itself: it has no "ok"."""
+        return json.loads(self.run("--json", *arguments).stdout)
 
     def refused(self, what, arguments, status, *parts, user=None):
         done = self.run(*arguments, user=user)
@@ -128,6 +136,9 @@ def wrong_is_refused(ractl):
     ractl.refused("too many arguments", ("status", "x"), 2, "x")
     ractl.refused("an export that is no number", ("heuristic", "off", "x7"), 2, "x7")
     ractl.refused("--reset where it says nothing", ("devices", "--reset"), 2, "--reset")
+    ractl.refused("--batch where it says nothing", ("clients", "--batch"), 2, "--batch", "top")
+    ractl.refused("an interval too short", ("top", "--interval", "0"), 2, "0.1 to 3600 s")
+    ractl.refused("a view that is none", ("top", "--by", "name"), 2, "client, export, device or flow")
     ractl.refused("an unknown option", ("--frob", "status"), 2, "usage")
     ractl.refused("no server", ("--socket", "/run/none.sock", "status"), 1, "/run/none.sock")
     ractl.refused("not root", ("status",), 1, "permission", user=65534)
@@ -186,6 +197,77 @@ def switches_under_load(ractl, nfsbench, server, disk):
               f"{read} bytes for {rounds} x {SIZE}")
     e2e.check(ractl.json("status")["exports"][0]["pending"] == 0, "nothing is left queued")
     return rounds * SIZE
+
+
+class Live:
+    """`ractl top` on a terminal of its own."""
+    ENTER, LEAVE = "\033[?1049h", "\033[?25h\033[?1049l"
+
+    def __init__(self, ractl, *arguments):
+        self.terminal, inner = pty.openpty()
+        self.before = termios.tcgetattr(inner)
+        self.process = subprocess.Popen(
+            ["setsid", "--ctty", ractl.path, "top", *arguments], stdin=inner, stdout=inner, stderr=inner,
+            env=dict(os.environ, TERM="xterm"))
+        e2e.at_exit(lambda: e2e.end_process(self.process))
+        self.inner = inner  # open: what the terminal is set to can be asked for when ractl has ended
+        self.shown = ""
+
+    def until(self, *parts, seconds=20):
+        """Whether it shows all of them in time, from now on."""
+        self.shown, end = "", time.monotonic() + seconds
+        while not all(p in self.shown for p in parts):
+            if not select.select([self.terminal], [], [], max(0, end - time.monotonic()))[0]:
+                return False
+            self.shown += os.read(self.terminal, 65536).decode()
+        return True
+
+    def type(self, keys):
+        os.write(self.terminal, keys.encode())
+
+    def ended(self, *parts):
+        """Its exit status, when it said the parts and the terminal is as it was; else None."""
+        restored = self.until(self.LEAVE, *parts)
+        status = self.process.wait(20)
+        same = termios.tcgetattr(self.inner)[3] == self.before[3]
+        os.close(self.inner)
+        os.close(self.terminal)
+        return status if restored and same else None
+
+
+def who_uses_the_disk(ractl, nfsbench, server, disk):
+    """While a load runs: rows for programs and people, a log, and the live screen."""
+    load = Load(nfsbench, server, "/full")
+    rows = ractl.json_of_rows("clients", "--interval", "0.3")
+    row = next((r for r in rows["rows"] if r["client"] == e2e.HOST), {})
+    e2e.check(row.get("export") == 7 and row["active"] and row["prefetch_bytes_per_s"] > 0 and
+              row["share"] > 0.9 and row["fair_share"] > 0.9,
+              "clients: the load's address and export have the disk's time", rows)
+    device = rows["devices"][0]
+    e2e.check(device["name"] == disk.name and 0 < device["busy"] <= 1,
+              "clients: the device is busy", device)
+    live = Live(ractl, "--interval", "0.2")
+    e2e.check(live.until(Live.ENTER, disk.name, "last 0.2 s", e2e.HOST), "top: the client is seen",
+              live.shown)
+    for key, title in zip("edfsbil", ("exports", "devices", "flows", "share", "bandwidth", "iops",
+                                      "latency")):
+        live.type(key)
+        e2e.check(live.until(title), f"top: key {key}: {title}", live.shown)
+    live.type("q")
+    e2e.check(live.ended() == 0, "top: q ends it, and the terminal is as it was", live.shown)
+    while load.running(30):
+        pass
+    done = ractl.run("top", "--batch", "-n", "2", "--interval", "0.1")
+    e2e.check(done.returncode == 0 and done.stdout.count("clients by share") == 2 and not done.stderr,
+              "top --batch: so many intervals", done)
+    done = ractl.run("top", "-n", "1", "--interval", "0.1")
+    e2e.check(done.returncode == 0 and "not a terminal" in done.stderr and
+              "clients by share" in done.stdout, "top without a terminal says so", done)
+    snapshot = ractl.json("clients")
+    flow = snapshot["devices"][0]["flows"][0]
+    e2e.check(flow["client"] == e2e.HOST and flow["export"] == 7 and flow["prefetch_bytes"] >= SIZE and
+              flow["disk_time_prefetch_us"] > 0 and sum(flow["waits"]) > 0,
+              "clients: the counters since the start", snapshot)
 
 
 def write_and_commit(server):
@@ -259,7 +341,11 @@ def another_server(ractl, server, work, path, plugin):
 
 def after_a_crash(ractl, work, path, plugin):
     server = e2e.Server("ra", exports_of(path), work, plugin).start()
+    live = Live(ractl, "--interval", "0.2")
+    e2e.check(live.until("q quit"), "top: live", live.shown)
     server.process.send_signal(signal.SIGKILL)
+    e2e.check(live.ended("nobody listens") == 1,
+              "top ends with the server, says so, and the terminal is as it was", live.shown)
     server.process.wait()
     e2e.check(os.path.exists(control_client.SOCKET), "a killed server leaves its socket")
     ractl.refused("a dead server", ("status",), 1, "nobody listens")
@@ -325,7 +411,8 @@ def main():
     wrong_is_refused(ractl)
     read = stats_since_the_reset(ractl, nfsbench, server)
     decisions_are_seen(ractl, nfsbench, server)
-    read += SIZE
+    who_uses_the_disk(ractl, nfsbench, server, disk)
+    read += 2 * SIZE
     read += switches_under_load(ractl, nfsbench, server, disk)
     sighup_applies_the_configuration(ractl, server)
     another_server(ractl, server, work, path, plugin)
