@@ -39,10 +39,10 @@ static uint64_t chunk_most(const struct sched_queue *q, const struct flow_node *
 	return reserved && more < bytes ? more : bytes;
 }
 
-uint64_t sched_chunk_of(const struct sched_queue *q, const struct sched_req *r)
+uint64_t flow_chunk(const struct sched_queue *q, const struct sched_req *r, uint64_t chunk)
 {
 	const struct flow_node *nodes[] = {&r->in->node, &r->in->group->node};
-	uint64_t chunk = sched_chunk(q), most = UINT64_MAX;
+	uint64_t most = UINT64_MAX;
 
 	for (int i = 0; i < 2; i++) {
 		uint64_t its = nodes[i]->limited ? chunk_most(q, nodes[i], r->reserved) : most;

@@ -11,10 +11,14 @@
  *   groups by virtual time   [ a | b |   | d ]        held, by time   [ c ]
  *                                  `-- c is over its ceiling --^
  *
- * (Tags: rate_limit.h.) Ceilings come first: who is behind its floor and over its ceiling is held. A
- * flow that is held takes its requests out of its group's counts, and a group all of its own out of the
- * queue's: what is left in the orders may go at any moment. So the rest goes on as if these were not
- * there, and nobody looks at them until the first one's time has come.
+ * Tags are in rate_limit.h. Bytes and requests are charged when they go to the disk, so that no more go
+ * however many it takes at once; time when it is known.
+ *
+ * Ceilings come first: who is behind its floor and over its ceiling is held. A flow that is held takes
+ * its requests out of its group's counts, and a group all of its own out of the queue's: what is left
+ * in the orders may go at any moment. So the rest goes on as if these were not there, and nobody looks
+ * at them until the first one's time has come. Only who waits in another's chunk that is held takes it
+ * over (join.c).
  *
  * Floors have FLOORS_PERCENT of the disk's time at most, all together and however much is asked: for
  * what takes longer than was thought when they were promised must not leave the rest without anything.
@@ -239,15 +243,30 @@ static void charge(struct sched_queue *q, struct flow_node *node, const struct r
 	ceiling_changed(q, node);
 }
 
-void flow_limit_charge(struct sched_queue *q, const struct sched_req *r, uint64_t now)
+static void charge_both(struct sched_queue *q, const struct rate_cost *cost,
+			const struct sched_req *r, uint64_t now)
 {
-	struct rate_cost cost = {.bytes = r->io_len, .requests = 1, .time = r->disk_time};
-
 	q->flows.now = now;
+	charge(q, &r->in->node, cost, r);
+	charge(q, &r->in->group->node, cost, r);
+}
+
+void flow_limit_begin(struct sched_queue *q, struct sched_req *r, uint64_t bytes, uint64_t now)
+{
+	r->charged = bytes;
+	if (!r->dropped)
+		charge_both(q, &(struct rate_cost){.bytes = bytes, .requests = 1}, r, now);
+}
+
+void flow_limit_end(struct sched_queue *q, const struct sched_req *r, uint64_t now)
+{
+	struct rate_cost cost = {.time = r->disk_time};
+
 	if (r->dropped)
 		return;
-	charge(q, &r->in->node, &cost, r);
-	charge(q, &r->in->group->node, &cost, r);
+	if (r->io_len > r->charged)
+		cost.bytes = r->io_len - r->charged;
+	charge_both(q, &cost, r, now);
 	if (r->reserved)
 		rate_limit_charge(&q->flows.floors, &cost, r->started, false);
 }

@@ -15,8 +15,9 @@ void flow_limit_set(struct sched_queue *q, struct sched_flow *f, const struct sh
 void flow_limit_forget(struct flow_node *node);
 /* Reads were queued beneath NODE, which has limits, or are no more. */
 void flow_limit_backlog(struct sched_queue *q, struct flow_node *node);
-/* R has left the disk: counts, and holds whom it brought to a ceiling. */
-void flow_limit_charge(struct sched_queue *q, const struct sched_req *r, uint64_t now);
+/* R goes to the disk for about BYTES, R has left it: charges, and holds whom that brought to a ceiling. */
+void flow_limit_begin(struct sched_queue *q, struct sched_req *r, uint64_t bytes, uint64_t now);
+void flow_limit_end(struct sched_queue *q, const struct sched_req *r, uint64_t now);
 /* Who was held may go when its time has come. */
 void flow_release(struct sched_queue *q, uint64_t now);
 /* When the next one may (ns); UINT64_MAX: nobody is held. */
@@ -33,6 +34,9 @@ static inline uint32_t flows_demands(const struct sched_queue *q)
 {
 	return q->policy->gap ? q->flows.ready[FLOW_SMALL] : q->by_class[SCHED_DEMAND];
 }
+
+/* flow_chunk.c: bytes of a chunk, at most CHUNK, that R should be for the limits of its flow. */
+uint64_t flow_chunk(const struct sched_queue *q, const struct sched_req *r, uint64_t chunk);
 
 /* It or its group is over its ceiling: nothing of its goes. */
 static inline bool flow_is_held(const struct sched_flow *f)

@@ -450,7 +450,7 @@ void flow_served(struct sched_queue *q, const struct sched_req *r, uint64_t now)
 	struct flow_visit *v = &q->flows.visit, *of = r->in_gap ? &q->flows.gap : v;
 	uint64_t wait;
 
-	flow_limit_charge(q, r, now);
+	flow_limit_end(q, r, now);
 	if (r->class == SCHED_WRITEBACK) {
 		flow_charge(q, f, r->disk_time);
 		return;

@@ -145,6 +145,20 @@ static bool is_too_old(const struct sched_queue *q, const struct sched_req *r, u
 	       now - r->submitted > q->limits.prefetch_max_age;
 }
 
+uint64_t sched_chunk_of(const struct sched_queue *q, const struct sched_req *r)
+{
+	return flow_chunk(q, r, sched_chunk(q));
+}
+
+/* Bytes that R, which goes to the disk, will be: a chunk is going to be shortened. */
+static uint64_t bytes_of(const struct sched_queue *q, const struct sched_req *r)
+{
+	bool limited = r->in->node.limited || r->in->group->node.limited;
+	uint64_t chunk = limited && r->class == SCHED_PREFETCH ? sched_chunk_of(q, r) : UINT64_MAX;
+
+	return chunk < r->io_len ? chunk : r->io_len;
+}
+
 static struct sched_req *hand_out(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
 	r->dropped = is_too_old(q, r, now);
@@ -162,6 +176,7 @@ static struct sched_req *hand_out(struct sched_queue *q, struct sched_req *r, ui
 		merge(q, r);
 	flow_unqueue(r);
 	flow_started(q, r);
+	flow_limit_begin(q, r, bytes_of(q, r), now);
 	q->running++;
 	if (!r->dropped)
 		q->head = r->block + r->io_len;

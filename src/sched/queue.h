@@ -95,6 +95,7 @@ struct sched_req {
 	struct flow_id behind; /* who had the disk when it came; 0: nobody else */
 	uint64_t disk_time;    /* ns that it has had of the disk; ... up to this sum of the clock */
 	uint64_t clock_from;
+	uint64_t charged;   /* bytes, to its flow's floor and ceiling */
 	uint64_t arrival;   /* ns; of the oldest demand that waits for it, if one does */
 	uint64_t submitted; /* ns */
 	uint64_t started;   /* ns; running */

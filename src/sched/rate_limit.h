@@ -12,10 +12,10 @@
  *
  * These are mClock's tags (Gulati, Merchant & Varman, OSDI 2010, 3.1: R of the reservation, L of the
  * limit), with differences. A cost is what the request took, not one: bytes, requests and ns of the
- * disk each have a tag, of which the strictest counts. It is charged when it is known, which is when
- * the request is over: so one request more than its ceiling lets through may go for each place on the
- * disk, and is paid for before the next one; in the long run the rate is exact. Tags lag behind the
- * clock, for what was not used, and run ahead of it no more than by a bound:
+ * disk each have a tag, of which the strictest counts. It is charged in full when it is known: so the
+ * last request may go beyond what is allowed, and is paid for before the next one; in the long run the
+ * rate is exact. Tags lag behind the clock, for what was not used, and run ahead of it no more than by
+ * a bound:
  *
  *   ceiling    lags by RATE_BURST, as a token bucket: tag = max(tag, start - burst) + cost / ceiling.
  *              From the start of the request, so that a long one does not lose what passed during it
@@ -69,7 +69,7 @@ void rate_limit_set(struct rate_limit *l, const struct share_limit *floor,
 /* It has something to be served, and had nothing just before. */
 void rate_limit_wakes(struct rate_limit *l, uint64_t now);
 /*
- * It was given COST, by a request that went to the disk at START. RESERVED: because it was behind its
+ * It is given COST, by a request that went to the disk at START. RESERVED: because it was behind its
  * floor, before its turn.
  */
 void rate_limit_charge(struct rate_limit *l, const struct rate_cost *cost, uint64_t start,

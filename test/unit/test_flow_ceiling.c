@@ -97,6 +97,29 @@ static void test_a_ceiling_of_a_writer(void **state)
 	loop_free(l);
 }
 
+/* Where the disk takes many at once, they count when they go, not when they are over. */
+static void test_many_at_once_keep_to_it(void **state)
+{
+	struct loop *l = loop_new();
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+	struct sched_req *r, *last = NULL;
+	unsigned int n = 0;
+
+	add(l, RANDOM, 1, 32);
+	add(l, RANDOM, 2, 16);
+	l->shares.rules[1].ceiling.iops = 20;
+	l->shares.rules[2].ceiling.bandwidth = MB;
+	set_shares(l);
+	ask_all(l);
+	for (; (r = sched_next(l->q, l->disk.now)); n++)
+		last = r;
+	assert_int_equal(n, 2);				    /* nothing was saved: one each */
+	sched_done(l->q, last, l->disk.now + MSEC, &woken); /* and not again */
+	assert_in_range(sched_hold_until(l->q, l->disk.now), l->disk.now, l->disk.now + 50 * MSEC);
+	assert_null(sched_check(l->q));
+	loop_free(l);
+}
+
 /* The server ends: what is queued goes, whatever the ceilings say. */
 static void test_the_end_knows_no_ceiling(void **state)
 {
@@ -232,6 +255,7 @@ int main(void)
 		cmocka_unit_test(test_ceilings_cost_the_others_nothing),
 		cmocka_unit_test(test_a_ceiling_changes_live),
 		cmocka_unit_test(test_a_ceiling_of_a_writer),
+		cmocka_unit_test(test_many_at_once_keep_to_it),
 		cmocka_unit_test(test_the_end_knows_no_ceiling),
 		cmocka_unit_test(test_a_held_chunk_goes_for_who_waits),
 		cmocka_unit_test(test_shares_that_change_under_any_load),

@@ -159,17 +159,33 @@ static void want(struct world *w)
 		sched_want(w->q, &i->req, &i->req.flow, w->now);
 }
 
+/* Mostly none; else one that matters here, or not. */
+static struct share_limit random_limit(struct world *w)
+{
+	struct share_limit l = {0};
+
+	if (random_below(&w->seed, 3))
+		return l;
+	l.bandwidth = random_below(&w->seed, 2) * random_below(&w->seed, 1000 * BLOCK);
+	l.iops = (uint32_t)(random_below(&w->seed, 2) * random_below(&w->seed, 1000));
+	l.time = (uint32_t)(random_below(&w->seed, 2) * random_below(&w->seed, 101));
+	return l;
+}
+
 static void random_shares(struct world *w)
 {
 	static struct sched_shares s;
 
 	s = (struct sched_shares){.n_rules = 2};
 	for (int i = 0; i < 2; i++)
-		s.rules[i].weight = (uint32_t)(1 + random_below(&w->seed, 300));
+		s.rules[i] = (struct share){(uint32_t)(1 + random_below(&w->seed, 300)),
+					    random_limit(w), random_limit(w)};
 	for (uint16_t id = 0; id < EXPORTS; id++)
 		if (random_below(&w->seed, 2))
-			s.exports[s.n_exports++] = (struct export_share){
-				id, {.weight = (uint32_t)random_below(&w->seed, 300)}};
+			s.exports[s.n_exports++] =
+				(struct export_share){id,
+						      {(uint32_t)random_below(&w->seed, 300),
+						       random_limit(w), random_limit(w)}};
 	assert_int_equal(sched_set_shares(w->q, &s, w->now), 0);
 }
 
