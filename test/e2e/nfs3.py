@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""A small NFSv3 client for the Python tests: raw calls over TCP, AUTH_UNIX as root.
+"""A small NFSv3 client for the Python tests: raw calls over TCP, AUTH_UNIX as root. With a `source`,
+127.0.0.N, it is another client to the server.
 
 Statuses are returned, not raised; ConnectionError and socket.timeout mean there was no answer.
 """
@@ -8,7 +9,7 @@ import socket
 import struct
 
 MOUNT, NFS = 100005, 100003
-OK, NOENT, IO, NOSPC, STALE = 0, 2, 5, 28, 70
+OK, NOENT, IO, NOSPC, STALE, JUKEBOX = 0, 2, 5, 28, 70, 10008
 GETATTR, SETATTR, LOOKUP, READ, WRITE, CREATE = 1, 2, 3, 6, 7, 8
 REMOVE, RENAME, FSSTAT, COMMIT = 12, 14, 18, 21
 UNSTABLE, DATA_SYNC, FILE_SYNC = 0, 1, 2
@@ -73,8 +74,9 @@ class Reply:
 
 
 class Connection:
-    def __init__(self, port, program, host="127.0.0.1", timeout=30, version=3):
-        self.sock = socket.create_connection((host, port), timeout=timeout)
+    def __init__(self, port, program, host="127.0.0.1", timeout=30, version=3, source=None):
+        source = source and (source, 0)
+        self.sock = socket.create_connection((host, port), timeout, source)
         self.program, self.version, self.xid = program, version, 1
         self.buffer = b""
         self.unanswered = 0
@@ -136,15 +138,15 @@ class Connection:
 class Client:
     """One mounted export."""
 
-    def __init__(self, server, export, timeout=30):
-        mount = Connection(server.mport, MOUNT, timeout=timeout)
+    def __init__(self, server, export, timeout=30, source=None):
+        mount = Connection(server.mport, MOUNT, timeout=timeout, source=source)
         reply = mount.call(1, opaque(export.encode()))
         mount.close()
         status = reply.u32()
         if status:
             raise ConnectionError(f"mount of {export}: status {status}")
         self.root = reply.opaque()
-        self.nfs = Connection(server.port, NFS, timeout=timeout)
+        self.nfs = Connection(server.port, NFS, timeout=timeout, source=source)
 
     def close(self):
         self.nfs.close()

@@ -6,8 +6,9 @@ What it proves: extreme offsets and counts get the answers of stock VFS; thousan
 READs and WRITEs are all answered, and rightly; clients that disconnect in the middle, send half a
 record or never read their replies leave neither descriptors nor threads behind, and the server's
 memory, descriptors and threads stay below stated ceilings while they flood. A victim beside each
-flood gets all its answers in the end, with the right bytes; how long it waits is printed only: the
-server does not tell clients apart, so nothing is promised of it.
+flood gets all its answers in the end, with the right bytes; beside one of the same address how long it
+waits is printed only. Beside another address with five times more READs on the way than it may have
+queued it goes on as before, and each of these READs is answered: with its data, or JUKEBOX.
 
 All on the loopback, bounded in requests and seconds. The modelled disk is slow, so queues fill.
 """
@@ -27,6 +28,8 @@ import server_usage
 FILES, FILE_SIZE = 6, 4 << 20
 PIPELINE = 4000  # requests on the way at once
 READ_SIZE = 8192
+MAX_WAIT = 2  # seconds, as shipped
+GREED, GREEDY_SIZE = 20000, 192 << 20  # READs of another client on the way at once, in one file
 CEILING_MIB = 384  # of memory beyond what the server had before: 4,000 replies are 32 MiB
 CEILING_DESCRIPTORS = 64  # beyond those of the connections, and what the caches keep
 CEILING_THREADS = 300  # beyond the first number: stock alone starts up to 200 workers
@@ -191,6 +194,76 @@ def take_pipelined(client, sent):
     return wrong
 
 
+class Greedy:
+    """A client of an address of its own that sends all its READs, whatever is answered."""
+
+    def __init__(self, server):
+        self.client = nfs3.Client(server, "/e1", timeout=120, source="127.0.0.2")
+        self.fh = self.client.lookup("greedy0")[1]
+        self.sent, self.statuses, self.wrong = {}, {}, []
+        self.threads = [in_background(self.send), in_background(self.take)]
+
+    def send(self):
+        blocks = GREEDY_SIZE // READ_SIZE
+        for number in range(GREED):
+            at = number * 7919 % blocks * READ_SIZE
+            self.sent[self.client.nfs.xid + 1] = at
+            self.client.nfs.send(nfs3.READ, self.client.read_body(self.fh, at, READ_SIZE))
+
+    def take(self):
+        for _ in range(GREED):
+            xid, reply = self.client.nfs.receive()
+            status, data = self.client.read_result(reply)
+            self.statuses[status] = self.statuses.get(status, 0) + 1
+            at = self.sent.pop(xid)
+            if status == nfs3.OK and data != e2e.pattern(0, at, READ_SIZE):
+                self.wrong.append(at)
+
+    def answered(self):
+        return sum(self.statuses.values())
+
+
+def is_full():
+    return control_client.stats("devices")[0]["full_delays"] > 0
+
+
+def greedy_client(server):
+    what = f"another client with {GREED} READs on the way"
+    usage, victim = server_usage.Usage(server.process.pid), Victim(server)
+    greedy = Greedy(server)
+    e2e.check(e2e.wait_for(is_full, 60, 0.01), f"{what}: it has more than it may have queued",
+              control_client.device())
+    before = len(victim.waits)
+    e2e.wait_for(lambda: len(victim.waits) >= before + 100, 20, 0.01)
+    waits, queued = victim.waits[before:], control_client.device()["queued_demand"]
+    e2e.check(len(waits) >= 100 and max(waits) < MAX_WAIT,
+              f"{what}: others have 100 answers, each within Max_Wait", (len(waits), max(waits)))
+    e2e.check(queued > 1000, f"{what}: meanwhile it had them queued", queued)
+    for thread in greedy.threads:
+        thread.join(120)
+    e2e.note(f"{what}: statuses {greedy.statuses}, {control_client.stats('devices')[0]['full_waits']} "
+             "waited for room")
+    e2e.check(greedy.answered() == GREED and not greedy.wrong
+              and set(greedy.statuses) == {nfs3.OK, nfs3.JUKEBOX},
+              f"{what}: each is answered", (greedy.statuses, greedy.wrong[:5]))
+    within_ceilings(what, usage, 2)
+    victim.told(what)
+    greedy.client.close()
+
+
+def end_while_full(work, path, plugin):
+    """What is queued would take longer than a server that ends may wait for it."""
+    what = "SIGTERM with a full queue"
+    server = serve("ra", work, path, plugin, "Drain_Timeout = 1000;")
+    e2e.drop_caches()
+    greedy = Greedy(server)
+    e2e.check(e2e.wait_for(is_full, 60, 0.01), f"{what}: it is full", control_client.device())
+    e2e.check(server.stop(20) == 0, f"{what}: the server ends cleanly", server.log_text()[-2000:])
+    e2e.check("still queued" not in server.log_text() and not greedy.wrong,
+              f"{what}: no READ outlasts its export", (server.log_text()[-2000:], greedy.wrong[:5]))
+    greedy.client.close()
+
+
 def pipelined_writes(server):
     """WRITEs and COMMITs without waiting, to many places; then every byte is read back."""
     count, what = PIPELINE // 4, f"{PIPELINE // 4} pipelined WRITEs"
@@ -284,12 +357,13 @@ def broken_records(server):
     cool_down(server, usage, what)
 
 
-FLOODS = {f.__name__: f for f in (pipelined_reads, pipelined_writes, never_read, disconnects,
-                                  broken_records)}
+FLOODS = {f.__name__: f for f in (pipelined_reads, greedy_client, pipelined_writes, never_read,
+                                  disconnects, broken_records)}
 
 
-def serve(kind, work, path, plugin):
-    return e2e.Server(kind, [{"id": 1, "path": path, "pseudo": "/e1"}], work, plugin).start()
+def serve(kind, work, path, plugin, ra=""):
+    listed = [{"id": 1, "path": path, "pseudo": "/e1"}]
+    return e2e.Server(kind, listed, work, plugin, ra=ra).start()
 
 
 def main():
@@ -300,6 +374,7 @@ def main():
     work = e2e.work_directory()
     disk = modelled_disk.for_test(work, sys.argv[1], 512)
     e2e.make_files(disk.mount, FILES, FILE_SIZE)
+    e2e.make_files(disk.mount, 1, GREEDY_SIZE, "greedy")
     if not sys.argv[3:]:
         extreme_numbers(work, disk.mount, plugin)
     disk.timing(True)
@@ -312,6 +387,7 @@ def main():
         e2e.note(f"{name}: {time.monotonic() - began:.1f} s; {control_client.device()}")
     e2e.check(server.stop() == 0, "the server ends cleanly", server.log_text()[-2000:])
     e2e.note(f"RA_STATS {server.stats()}")
+    end_while_full(work, disk.mount, plugin)
     e2e.finish()
 
 
