@@ -14,7 +14,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,6 +29,8 @@ _Static_assert(FLOW_CLASSES == SCHED_CLASSES, "one order of classes");
 static struct {
 	const struct control_host *host;
 	uint64_t started; /* ns */
+	/* Here and touched at the start, so that no page is made while a device's lock is held. */
+	struct flow_stats flows[FACTS_FLOWS_MAX];
 } state;
 
 static const char *const class_names[FLOW_CLASSES] = {
@@ -152,9 +153,9 @@ static void describe_price(struct json_object *o, unsigned int n)
 	describe_text(o, "readahead_by", price_resource_names[p.snapshot.readahead_by]);
 }
 
-static void describe_flows(struct json_object *o, unsigned int n, struct flow_stats *f,
-			   unsigned int max)
+static void describe_flows(struct json_object *o, unsigned int n, unsigned int max)
 {
+	struct flow_stats *f = state.flows;
 	unsigned int total = state.host->flows(n, f, max);
 	struct json_object *list;
 
@@ -169,7 +170,7 @@ static void describe_flows(struct json_object *o, unsigned int n, struct flow_st
 }
 
 static struct json_object *describe_user(unsigned int n, const struct device_facts *facts,
-					 struct flow_stats *f, unsigned int max)
+					 unsigned int max)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -178,7 +179,7 @@ static struct json_object *describe_user(unsigned int n, const struct device_fac
 	describe_device_state(o, &facts->queue);
 	describe_busy(o, facts);
 	describe_price(o, n);
-	describe_flows(o, n, f, max);
+	describe_flows(o, n, max);
 	return o;
 }
 
@@ -198,28 +199,24 @@ static unsigned int places(const unsigned int *flows, unsigned int devices)
 
 void command_clients(struct control_call *call)
 {
-	struct flow_stats *f = calloc(FACTS_FLOWS_MAX, sizeof(*f));
-	struct device_facts *facts = calloc(FACTS_DEVICES_MAX, sizeof(*facts));
 	unsigned int flows[FACTS_DEVICES_MAX], n = 0, most;
 	uint64_t now = state.host->now();
 	struct json_object *list;
+	struct device_facts f;
 
 	describe_number(call->answer, "uptime_s", (now - state.started) / CLOCK_SECOND);
 	describe_number(call->answer, "time_us", now / NS_PER_US);
 	list = describe_array(call->answer, "devices");
-	while (f && facts && n < FACTS_DEVICES_MAX && state.host->device(n, &facts[n])) {
-		flows[n] = state.host->flows(n, f, 0);
-		n++;
-	}
+	for (; n < FACTS_DEVICES_MAX && state.host->device(n, &f); n++)
+		flows[n] = state.host->flows(n, state.flows, 0);
 	most = places(flows, n);
-	for (unsigned int i = 0; i < n; i++)
-		json_object_array_add(list, describe_user(i, &facts[i], f, most));
-	free(facts);
-	free(f);
+	for (unsigned int i = 0; i < n && state.host->device(i, &f); i++)
+		json_object_array_add(list, describe_user(i, &f, most));
 }
 
 void command_clients_start(const struct control_host *host)
 {
+	memset(&state, 0, sizeof(state));
 	state.host = host;
 	state.started = host->now();
 }
