@@ -180,7 +180,7 @@ static const char *check_flows(const struct sched_queue *q, struct counts *c)
 		return wrong;
 	if (waiting)
 		return "not all that is wanted is waited for";
-	if (ready != sched_held_up(q))
+	if (ready != sched_ready(q))
 		return "those that may go have lost count";
 	if (n != q->flows.n || reading != q->flows.reading || reads + q->parked.n != sched_reads(q))
 		return "flows have lost count";

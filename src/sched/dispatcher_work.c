@@ -284,8 +284,10 @@ static bool work(struct dispatcher *d)
 	if (!r)
 		return help(d) || answer_one(d) || pass_stalled(d);
 	dispatcher_take_place(d, scattered);
-	if (dispatcher_place(d) == PLACE_SCATTERED)
-		dispatcher_wake(d); /* it may have company */
+	/* it may have company; or this one waited until somebody is over his ceiling no more */
+	if (dispatcher_place(d) == PLACE_SCATTERED ||
+	    sched_held_up(&d->queue) > sched_ready(&d->queue))
+		dispatcher_wake(d);
 	serve(d, r);
 	dispatcher_give_place(d, scattered);
 	return true;

@@ -279,8 +279,13 @@ struct sched_turn sched_writeback_turn(const struct sched_queue *q, uint64_t now
 /* stall.c: a running one that has given no sign of life for Stall_Time, and is stalled from now on;
  * NULL: none has, or too many have. */
 struct sched_req *sched_stall(struct sched_queue *q, uint64_t now);
-/* Requests queued that could go to the disk if it had room: not parked, nor over a ceiling. */
+/* Requests queued that could go to the disk if it had room: not parked. */
 static inline uint32_t sched_held_up(const struct sched_queue *q)
+{
+	return q->queued - q->parked.n;
+}
+/* Those of them that could go now: over no ceiling. */
+static inline uint32_t sched_ready(const struct sched_queue *q)
 {
 	uint32_t n = 0;
 
