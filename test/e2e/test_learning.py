@@ -5,9 +5,11 @@
 What it proves, on a running server, by its log and by ractl: a disk that says it does not rotate
 is treated as flash from the start; one that says it does, and whose seeks cost nothing, soon after
 the first streams, and as a rotating one again once seeks cost; while a local program writes beside
-NFS clients, READs go to the disk directly, and are queued again when it has ended.
+NFS clients, READs go to the disk directly, and are queued again when it has ended; scattered reads
+go together to a drive that has a queue of its own, and one by one to one that has none.
 """
 import os
+import random
 import re
 import subprocess
 import sys
@@ -15,6 +17,7 @@ import threading
 
 import control_client
 import e2e
+import modelled_disk
 import nfs3
 import server_configs
 
@@ -171,7 +174,61 @@ def others_write(mechdisk, plugin):
     place.close()
 
 
-TESTS = {f.__name__: f for f in (flash, seeks_cost_nothing, depth_insisted, others_write)}
+class Scattered:
+    """Readers of 8 KiB blocks anywhere in one file, one outstanding each."""
+
+    def __init__(self, server, count, size):
+        self.server, self.size, self.stopping = server, size, threading.Event()
+        self.failed = []
+        self.threads = [threading.Thread(target=self._read, args=(n,), daemon=True)
+                        for n in range(count)]
+        for thread in self.threads:
+            thread.start()
+
+    def _read(self, number):
+        choose = random.Random(number)
+        client = nfs3.Client(self.server, "/e1")
+        _, fh = client.lookup("f0")
+        while not self.stopping.is_set():
+            offset = choose.randrange(self.size // 8192) * 8192
+            status, data = client.read(fh, offset, 8192)
+            if status != nfs3.OK or data != e2e.pattern(0, offset, 8192):
+                self.failed.append((status, offset))
+        client.close()
+
+    def stop(self, what):
+        self.stopping.set()
+        for thread in self.threads:
+            thread.join(30)
+        e2e.check(not self.failed, f"{what}: every READ was right", self.failed[:3])
+
+
+def found(mechdisk, plugin, queue, why):
+    """What is found of a drive with that queue, by eight readers of scattered blocks."""
+    work, what = e2e.work_directory(), f"drive queue {queue}"
+    disk = modelled_disk.for_test(work, mechdisk, 768, queue=queue)
+    e2e.make_files(disk.mount, 1, 256 << 20)
+    server = serve(work, disk.mount, plugin)
+    disk.timing(True)
+    load = Scattered(server, 8, 256 << 20)
+    seen = control_client.wait_for_stats(lambda d: d["together_why"] == why, 30, "device")
+    e2e.check(seen[0], f"{what}: scattered reads are {why}", seen[1])
+    load.stop(what)
+    state_is(what, depth=1, together_max=32, drive_queue=0)
+    server_configs.ends_well(server, what)
+    disk.down()
+
+
+def drive_queue(mechdisk, plugin):
+    found(mechdisk, plugin, 32, "faster together")
+
+
+def no_drive_queue(mechdisk, plugin):
+    found(mechdisk, plugin, 1, "not faster together")
+
+
+TESTS = {f.__name__: f for f in (flash, seeks_cost_nothing, depth_insisted, others_write,
+                                 drive_queue, no_drive_queue)}
 
 
 def main():
