@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * schedsim [--disk KIND[,KIND…]] [--work WORK[,WORK…]] [--seconds N] [--set NAME=NUMBER]… [--json]
+ * schedsim [--disk KIND[,KIND…]] [--work WORK[,WORK…]] [--seconds N] [--set NAME=NUMBER]… [--clients] [--json]
  *
  * A line for each disk, work and server: the plugin (ra) beside the kernel alone (stock). Of readers
- * and streams, while writers are at work if there are any.
+ * and streams, while writers are at work if there are any. --clients: what each address had, too.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 struct options {
 	const char *disks, *works, *servers;
 	uint64_t seconds;
-	bool json;
+	bool json, clients;
 	struct sim_params params;
 };
 
@@ -33,7 +33,9 @@ struct row {
 	double least, most;			  /* bytes of one of them */
 };
 
-static void sum(const struct sim *s, enum sim_work work, uint64_t until, struct row *row)
+/* Of all clients of WORK; of ADDRESS, or all. */
+static void sum(const struct sim *s, enum sim_work work, int address, uint64_t until,
+		struct row *row)
 {
 	uint64_t *all, n = 0;
 
@@ -46,7 +48,8 @@ static void sum(const struct sim *s, enum sim_work work, uint64_t until, struct 
 	for (unsigned int i = 0; i < s->n; i++) {
 		const struct sim_client *c = &s->clients[i];
 
-		if (c->kind.work != work)
+		if (c->kind.work != work ||
+		    (address >= 0 && c->kind.address != (unsigned int)address))
 			continue;
 		row->bytes += c->got.bytes;
 		row->least = (double)c->got.bytes < row->least ? (double)c->got.bytes : row->least;
@@ -96,9 +99,9 @@ static void print(const struct options *o, const struct sim *s, const char *work
 			: "%-13s %-10s %-6s %7.1f %6.2f %8.1f %8.1f %8.1f %8.1f %7.2f %7.2f "
 			  "%7.2f\n";
 
-	sum(s, SIM_RANDOM, until, &random);
-	sum(s, SIM_STREAM, until, &stream);
-	sum(s, SIM_WRITE, until, &writer);
+	sum(s, SIM_RANDOM, -1, until, &random);
+	sum(s, SIM_STREAM, -1, until, &stream);
+	sum(s, SIM_WRITE, -1, until, &writer);
 	printf(form, s->disk.kind->name, work, s->stock ? "stock" : "ra",
 	       (double)stream.bytes / 1e6 / seconds,
 	       stream.bytes && stream.least > 0 ? stream.most / stream.least : 0,
@@ -106,6 +109,33 @@ static void print(const struct options *o, const struct sim *s, const char *work
 	       (double)random.p99 / 1e6, (double)random.worst / 1e6,
 	       stable ? (double)(acked_at(s) - SEC) / 1e9 : 0,
 	       stable ? (double)(stable - SEC) / 1e9 : 0, seconds);
+}
+
+/* A line for each address. */
+static void print_clients(const struct sim *s)
+{
+	static const char *const names[] = {"random", "stream", "writer"};
+	double seconds = (double)(s->events.now - SEC) / 1e9;
+	unsigned int last = s->clients[s->n - 1].kind.address;
+
+	for (unsigned int a = 0; a <= last; a++) {
+		uint64_t arms = 0;
+		struct row row;
+		enum sim_work work = SIM_RANDOM;
+
+		for (unsigned int i = 0; i < s->n; i++)
+			if (s->clients[i].kind.address == a) {
+				arms += s->disk.time[i];
+				work = s->clients[i].kind.work;
+			}
+		sum(s, work, (int)a, s->events.now, &row);
+		printf("    client %-3u %s %7.1f MB/s %7.1f /s, p50 %.1f ms, p99 %.1f ms, worst "
+		       "%.1f "
+		       "ms, share of the disk %.3f\n",
+		       a, names[work], (double)row.bytes / 1e6 / seconds,
+		       (double)row.answers / seconds, (double)row.p50 / 1e6, (double)row.p99 / 1e6,
+		       (double)row.worst / 1e6, (double)arms / 1e9 / seconds / s->disk.arms);
+	}
 }
 
 static int run(const struct options *o, const struct sim_disk_kind *disk,
@@ -122,6 +152,8 @@ static int run(const struct options *o, const struct sim_disk_kind *disk,
 		s->first = work->first;
 		sim_run(s, (o->seconds ? o->seconds : work->seconds) * SEC);
 		print(o, s, work->name);
+		if (o->clients)
+			print_clients(s);
 	}
 	if (s)
 		sim_fini(s);
@@ -163,8 +195,9 @@ static int run_all(const struct options *o)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: schedsim [--disk KIND,...] [--work WORK,...] [--server ra,stock] "
-			"[--seconds N] [--set NAME=NUMBER] [--json]\nKIND, all or some of:");
+	fprintf(stderr,
+		"usage: schedsim [--disk KIND,...] [--work WORK,...] [--server ra,stock] "
+		"[--seconds N] [--set NAME=NUMBER] [--clients] [--json]\nKIND, all or some of:");
 	for (const struct sim_disk_kind *d = sim_disk_kinds; d->name; d++)
 		fprintf(stderr, "\n  %-13s %s", d->name, d->about);
 	fprintf(stderr, "\nWORK, all or some of:");
@@ -199,6 +232,8 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--json"))
 			o.json = true;
+		else if (!strcmp(argv[i], "--clients"))
+			o.clients = true;
 		else if (i + 1 == argc || !option(&o, argv[i], argv[i + 1]))
 			return usage();
 		else

@@ -115,6 +115,6 @@ void writer_commit(struct sim_client *c)
 	}
 	turn_claim(c, 1);
 	if (c->busy)
-		sched_want(&s->queue, &c->req, NULL, s->events.now);
+		sched_want(&s->queue, &c->req, &c->req.flow, s->events.now);
 	server_dispatch(s);
 }
