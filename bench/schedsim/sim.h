@@ -29,10 +29,12 @@
 #include "writeback/dirty_set.h"
 #include "writeback/pacing.h"
 
-#define KIB   UINT64_C(1024)
-#define MIB   (1024 * KIB)
+#ifndef KIB /* as test/unit/support.h */
+#define KIB UINT64_C(1024)
+#define MIB (1024 * KIB)
+#define SEC UINT64_C(1000000000)
+#endif
 #define MS    UINT64_C(1000000)
-#define SEC   (1000 * MS)
 #define NEVER UINT64_MAX
 
 /* From an answer to the next request: network and processors of both sides (ns). */

@@ -123,7 +123,7 @@ LIST_HEAD(sched_group_list, sched_group);
 LIST_HEAD(sched_flow_list, sched_flow);
 TAILQ_HEAD(sched_flow_tail, sched_flow);
 
-#define FLOW_HASH 4096
+#define FLOW_HASH 16384
 /* Flows that are remembered though they have nothing to do. */
 #define FLOWS_IDLE_MAX 4096
 

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Rules and defaults on many disks: bench/schedsim's simulation of the queue, of read-ahead and of
+ * write-back over models with and without a write cache, slow and fast, with a drive's queue and
+ * without. See doc/simulation.md.
+ */
+#include <errno.h>
+
+#include "support.h"
+#include "works.h"
+
+/* What one client had. */
+struct had {
+	double per_s, mb_s, p99_ms, worst_ms, commit_s, share; /* share: of the arms' time */
+};
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Latencies of C's answers up to UNTIL. */
+static void latencies(const struct sim_client *c, uint64_t until, struct had *had)
+{
+	uint64_t *all = calloc(c->got.answers + 1, sizeof(*all)), n = 0;
+
+	assert_non_null(all);
+	while (n < c->got.answers && c->got.answer[n].at <= until) {
+		all[n] = c->got.answer[n].latency;
+		n++;
+	}
+	qsort(all, n, sizeof(*all), by_value);
+	had->per_s = (double)n * 1e9 / (double)(until - SEC);
+	if (n) {
+		had->p99_ms = (double)all[n * 99 / 100] / 1e6;
+		had->worst_ms = (double)all[n - 1] / 1e6;
+	}
+	free(all);
+}
+
+/* WORK on DISK: what the clients of each ADDRESS had, up to MAX, while writers were at work. */
+static void simulate(const char *disk, const char *work, bool stock, struct had *had,
+		     unsigned int max)
+{
+	const struct sim_work_kind *kind = sim_work_find(work);
+	uint64_t arms[8] = {0}, all = 0, until = 0;
+	struct sim_client_kind *clients;
+	struct sim *s = calloc(1, sizeof(*s));
+	struct sim_params params;
+	unsigned int n;
+
+	assert_true(kind && s && max <= 8);
+	sim_params_default(&params);
+	clients = sim_work_clients(kind, &n);
+	assert_int_equal(sim_init(s, sim_disk_find(disk), &params, stock, clients, n), 0);
+	s->first = kind->first;
+	sim_run(s, kind->seconds * SEC);
+	for (unsigned int i = 0; i < n; i++)
+		until = s->clients[i].got.stable > until ? s->clients[i].got.stable : until;
+	until = until ? until : s->events.now;
+	memset(had, 0, max * sizeof(*had));
+	for (unsigned int i = 0; i < n; i++) {
+		const struct sim_client *c = &s->clients[i];
+		struct had *h = &had[c->kind.address];
+
+		assert_true(c->kind.address < max);
+		latencies(c, until, h);
+		h->mb_s += (double)c->got.bytes * 1e3 / (double)(s->events.now - SEC);
+		if (c->got.stable)
+			h->commit_s = (double)(c->got.stable - SEC) / 1e9;
+		arms[c->kind.address] += s->disk.time[i];
+		all += s->disk.time[i];
+	}
+	for (unsigned int a = 0; a < max; a++)
+		had[a].share = (double)arms[a] / (double)all;
+	sim_fini(s);
+	free(s);
+	free(clients);
+}
+
+/* The rows that were measured on the modelled disk of bench/mechdisk (doc/measurements.md). */
+static void test_it_says_what_was_measured(void **state)
+{
+	struct had had[8], mixed[8];
+
+	simulate("own", "random1", false, had, 1);
+	assert_true(had[0].per_s > 0.9 * 144 && had[0].per_s < 1.1 * 144);
+	simulate("own", "seq8", false, mixed, 8);
+	for (int i = 0; i < 8; i++)
+		assert_true(mixed[i].mb_s > 0.9 * 120 / 8 && mixed[i].mb_s < 1.15 * 120 / 8);
+	simulate("own", "seq8", true, mixed, 8);
+	for (int i = 0; i < 8; i++)
+		assert_true(mixed[i].mb_s > 0.7 * 23.7 / 8 && mixed[i].mb_s < 1.15 * 23.7 / 8);
+	simulate("own", "write1+1", true, had, 2);
+	assert_true(had[0].per_s > 0.85 * 11.5 && had[0].per_s < 1.15 * 11.5);
+}
+
+/*
+ * A writer that commits beside a random reader: on each disk the reader fares far better than with
+ * stock, and the writer little worse.
+ */
+static void test_a_writer_beside_a_random_reader(void **state)
+{
+	static const struct {
+		const char *disk;
+		double reads, p99, commit; /* x stock */
+	} model[] = {
+		{"own", 2.5, 0.42, 1.22},	  {"nojoin", 2.5, 0.4, 1.15},
+		{"nojoin-small", 2.5, 0.4, 1.15}, {"slow", 2.5, 0.4, 1.15},
+		{"cache", 2.5, 0.42, 1.22},	  {"cache-slow", 2.5, 0.4, 1.15},
+	};
+
+	for (unsigned int i = 0; i < sizeof(model) / sizeof(*model); i++) {
+		struct had stock[2], ra[2];
+
+		simulate(model[i].disk, "write1+1", true, stock, 2);
+		simulate(model[i].disk, "write1+1", false, ra, 2);
+		print_message("%-12s reads/s %.2f x, p99 %.0f ms %.2f x, COMMIT %.2f x stock's\n",
+			      model[i].disk, ra[0].per_s / stock[0].per_s, ra[0].p99_ms,
+			      ra[0].p99_ms / stock[0].p99_ms, ra[1].commit_s / stock[1].commit_s);
+		assert_true(ra[0].per_s > model[i].reads * stock[0].per_s);
+		assert_true(ra[0].p99_ms < model[i].p99 * stock[0].p99_ms);
+		assert_true(ra[1].commit_s < model[i].commit * stock[1].commit_s);
+	}
+}
+
+/* Whatever the disk: a turn with its drain is as long as Writeback_Turn says, and a read more. */
+static void test_a_turn_keeps_its_bound(void **state)
+{
+	struct sim_params params;
+
+	sim_params_default(&params);
+	for (const struct sim_disk_kind *d = sim_disk_kinds; d->name; d++) {
+		struct had had[2];
+
+		if (!d->arms)
+			continue;
+		simulate(d->name, "write1+1", false, had, 2);
+		assert_true(had[0].p99_ms < 1.2 * (double)params.writeback_turn);
+	}
+}
+
+static void test_a_writer_beside_sixteen_readers(void **state)
+{
+	static const char *const disks[] = {"own", "nojoin", "slow", "cache"};
+
+	for (unsigned int i = 0; i < 4; i++) {
+		struct had had[2];
+
+		simulate(disks[i], "write1+16", false, had, 2);
+		print_message("%-12s readers %.3f, writer %.3f of the arm\n", disks[i],
+			      had[0].share, had[1].share);
+		assert_true(had[1].share > 0.4 && had[1].share < 0.6);
+	}
+}
+
+/* 4,000 reads outstanding, and one: Max_Wait and less for the small one. */
+static void test_a_flood(void **state)
+{
+	static const char *const disks[] = {"own", "slow", "fast"};
+
+	for (unsigned int i = 0; i < 3; i++) {
+		struct had had[2];
+
+		simulate(disks[i], "flood", false, had, 2);
+		print_message(
+			"%-12s small: p99 %.0f ms, worst %.0f ms, %.3f of the arm; flood %.3f\n",
+			disks[i], had[1].p99_ms, had[1].worst_ms, had[1].share, had[0].share);
+		assert_true(had[1].p99_ms < 150 && had[1].worst_ms < 2000);
+		assert_true(had[1].share > 0.35);
+	}
+}
+
+static void test_thirty_two_streams_beside_one(void **state)
+{
+	static const char *const disks[] = {"own", "slow", "fast"};
+
+	for (unsigned int i = 0; i < 3; i++) {
+		struct had had[2];
+
+		simulate(disks[i], "32+1", false, had, 2);
+		print_message("%-12s 32 streams %.3f of the arm, one %.3f\n", disks[i],
+			      had[0].share, had[1].share);
+		assert_true(had[1].share > 0.4);
+	}
+}
+
+/* The same settings, the same figures. */
+static void test_it_is_repeatable(void **state)
+{
+	struct had a[2], b[2];
+
+	simulate("cache", "write1+1", false, a, 2);
+	simulate("cache", "write1+1", false, b, 2);
+	assert_memory_equal(a, b, sizeof(a));
+}
+
+static void test_parameters_by_name(void **state)
+{
+	struct sim_params p;
+
+	sim_params_default(&p);
+	assert_true(sim_params_set(&p, "Writeback_Share=7"));
+	assert_int_equal(p.writeback_share, 7);
+	assert_false(sim_params_set(&p, "Writeback_Shar=7"));
+	assert_false(sim_params_set(&p, "Writeback_Share"));
+	assert_null(sim_disk_find("own-"));
+	assert_null(sim_work_find(""));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_it_says_what_was_measured),
+		cmocka_unit_test(test_a_writer_beside_a_random_reader),
+		cmocka_unit_test(test_a_turn_keeps_its_bound),
+		cmocka_unit_test(test_a_writer_beside_sixteen_readers),
+		cmocka_unit_test(test_a_flood),
+		cmocka_unit_test(test_thirty_two_streams_beside_one),
+		cmocka_unit_test(test_it_is_repeatable),
+		cmocka_unit_test(test_parameters_by_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
