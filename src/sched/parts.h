@@ -126,7 +126,7 @@ static inline bool is_parked(const struct sched_queue *q, const struct sched_req
 /* writeback_turn.c: the write-back that goes to the disk now, without removing it; NULL: none is due. */
 struct sched_req *writeback_pick(struct sched_queue *q, uint64_t now);
 /* R, of any class, has left the disk (or was dropped). */
-void writeback_account(struct sched_queue *q, const struct sched_req *r, uint64_t now);
+void writeback_account(struct sched_queue *q, struct sched_req *r, uint64_t now);
 
 /* wait_stats.c: a demand read is over. */
 void account_wait(struct sched_queue *q, const struct sched_req *r, uint64_t now);

@@ -15,7 +15,9 @@
  * (anticipation; Iyer & Druschel, SOSP 2001).
  *
  * The share is the submitter's business: dirty memory has a price, and so has the disk (CA-NFS,
- * FAST 2009, 2.1). A COMMIT that waits is a client that waits: then at least writeback_share.
+ * FAST 2009, 2.1). A COMMIT that waits is a client that waits: then at least writeback_share. So is one
+ * whose data has nearly filled memory, for its WRITEs are held back then: beside other clients' reads it
+ * has as much as a COMMIT, while it has had less than each of these.
  */
 #include <assert.h>
 
@@ -28,16 +30,48 @@
 #define TURN_ALONE UINT64_C(150000000)
 /* What a seek costs until that is known (ns): a read may come after each turn, and only then. */
 #define SEEK_PRIOR 9e6
+/* So large a part of writeback_share is bought only where memory is nearly full, or reads are few. */
+#define SHARE_PRESSED 0.25
 /* A longer share would be no share. */
 #define SHARE_MAX 0.95
 
+/* The group whose write-back is next: the one that has had least, of those a COMMIT waits for first. */
+static struct sched_group *writer(const struct sched_queue *q)
+{
+	struct sched_group *g = group_first(q, FLOW_COMMIT);
+
+	return g ? g : group_first(q, FLOW_WRITE);
+}
+
+/* Others have reads queued, and each of them has had more than G. */
+static bool has_had_least(const struct sched_queue *q, const struct sched_group *g)
+{
+	bool others = false;
+
+	for (int kind = 0; kind < FLOW_READ_KINDS; kind++) {
+		const struct sched_group *other = group_first(q, kind);
+
+		if (other && other == g)
+			other = group_next(other, kind);
+		if (other && other->node.vtime <= g->node.vtime)
+			return false;
+		others |= other != NULL;
+	}
+	return others;
+}
+
 static double share_of(const struct sched_queue *q)
 {
-	double share = q->writeback.share;
+	double share = q->writeback.share, most = q->limits.writeback_share;
+	const struct sched_group *g;
 
-	if (q->flows.groups.backlogged[FLOW_COMMIT].n && q->limits.writeback_share > share)
-		share = q->limits.writeback_share;
-	return share;
+	if (share >= most)
+		return share;
+	if (q->flows.groups.backlogged[FLOW_COMMIT].n)
+		return most;
+	/* the claim of many reads is theirs against their own client's data, not against another's */
+	g = share >= most * SHARE_PRESSED ? writer(q) : NULL;
+	return g && has_had_least(q, g) ? most : share;
 }
 
 /* When the disk counts as idle if no read comes (ns); UINT64_MAX: a read is there. */
@@ -67,14 +101,6 @@ static uint64_t due_at(const struct sched_queue *q)
 	return idle < earned ? idle : earned;
 }
 
-/* The group whose write-back is next: the one that has had least, of those a COMMIT waits for first. */
-static struct sched_group *writer(const struct sched_queue *q)
-{
-	struct sched_group *g = group_first(q, FLOW_COMMIT);
-
-	return g ? g : group_first(q, FLOW_WRITE);
-}
-
 struct sched_req *writeback_pick(struct sched_queue *q, uint64_t now)
 {
 	struct sched_group *g;
@@ -94,11 +120,22 @@ struct sched_req *writeback_pick(struct sched_queue *q, uint64_t now)
 	return ordered_req(order_scan(&f->writebacks, q->head));
 }
 
+/* Of the time that R had the disk, NS were the last write-back's: its writer had them. */
+static void charge_drain(struct sched_queue *q, struct sched_req *r, uint64_t ns)
+{
+	struct sched_flow *writer = flow_get(q, &q->writeback.by);
+
+	ns = ns < r->disk_time ? ns : r->disk_time;
+	r->disk_time -= ns;
+	flow_charge(q, writer, ns);
+	writer->stats.disk_time[SCHED_WRITEBACK] += ns;
+}
+
 /*
  * A read is over. The first one after a turn waited for what the drive still had to write, which the
  * turn cost as well.
  */
-static void account_drain(struct sched_queue *q, const struct sched_req *r, uint64_t now)
+static void account_drain(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
 	double seek = cost_seek_known(&q->cost) ? q->cost.seek_ns : SEEK_PRIOR;
 	double expected = seek + (double)r->io_len * q->cost.ns_per_byte;
@@ -108,9 +145,11 @@ static void account_drain(struct sched_queue *q, const struct sched_req *r, uint
 
 	q->writeback.ended += drain;
 	q->writeback.lasted += drain;
+	if (drain)
+		charge_drain(q, r, drain);
 }
 
-void writeback_account(struct sched_queue *q, const struct sched_req *r, uint64_t now)
+void writeback_account(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
 	if (r->class != SCHED_WRITEBACK) {
 		if (r->dropped)
@@ -129,6 +168,7 @@ void writeback_account(struct sched_queue *q, const struct sched_req *r, uint64_
 		return;
 	q->writeback.ended = now;
 	q->writeback.lasted = now - r->started;
+	q->writeback.by = r->in->id;
 	writeback_cost_turn(&q->writeback.cost, r->io_len, q->writeback.lasted);
 }
 

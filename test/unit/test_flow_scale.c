@@ -59,7 +59,7 @@ static struct crowd *crowd_new(unsigned int clients, unsigned int exports)
 	l.cost.max_wait = 1000000 * SEC; /* what is overdue is another matter */
 	l.max_io = READ;
 	c->q = queue_new(sched_policy_find("turns"), &l);
-	assert_int_equal(sched_set_shares(c->q, &shares), 0);
+	assert_int_equal(sched_set_shares(c->q, &shares, c->now), 0);
 	c->reads = calloc(clients * exports, sizeof(*c->reads));
 	assert_non_null(c->reads);
 	c->clients = clients;
