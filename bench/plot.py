@@ -264,6 +264,26 @@ def finish_chart(results, work, path):
     figure.savefig(path, dpi=150)
 
 
+def tradeoff_chart(points, path, title):
+    """Of bench/tradeoff: share of solo throughput against the small reader's p99, a point a value."""
+    figure, axes = _figure(7, 4.5)
+    for key, label, colour in (("streams_R", "streams (the least of them)", COLOURS[2]),
+                               ("random_R", "small reader", COLOURS[1])):
+        axes.plot([p["random_p99_ms"] for p in points], [p[key] for p in points], marker="o",
+                  markersize=4, label=label, color=colour)
+    for p in points:
+        axes.annotate(f"{p['demand_wait_ms']} ms", (p["random_p99_ms"], p["streams_R"]),
+                      xytext=(4, -10), textcoords="offset points", fontsize=7)
+    axes.set_ylim(bottom=0)
+    axes.set_xlim(left=0)
+    axes.set_xlabel("p99 of the small reader, ms (labels: Demand_Wait)")
+    axes.set_ylabel("R: of its solo throughput, by its share")
+    axes.set_title(title, fontsize=10)
+    axes.legend(frameon=False, fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path, dpi=150)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("results")
