@@ -80,16 +80,15 @@ static void price(char text[CELL_MAX], bool priced, double value, const char *by
 
 static void add_device(struct screen *s, const struct sample_device *d, double busy)
 {
-	char name[CELL_MAX], reads[16], running[32], write[CELL_MAX], readahead[CELL_MAX];
+	char name[CELL_MAX], reads[16], write[CELL_MAX], readahead[CELL_MAX];
 
 	fit(name, d->name[0] ? d->name : d->number, 9);
 	snprintf(reads, sizeof(reads), "%" PRIu32, d->queued[SAMPLE_DEMAND]);
-	snprintf(running, sizeof(running), "%" PRIu32 "/%" PRIu32, d->running, d->depth);
 	price(write, d->priced, d->write_price, d->write_by);
 	price(readahead, d->priced, d->readahead_price, d->readahead_by);
-	add_line(s, "%-9s %5.1f %6s %8" PRIu32 " %6" PRIu32 " %7s  %-14s %s", name, 100 * busy,
-		 d->demand_queued ? reads : "direct", d->queued[SAMPLE_PREFETCH],
-		 d->queued[SAMPLE_WRITEBACK], running, write, readahead);
+	add_line(s, "%-9s %5.1f %6s %8" PRIu32 " %6" PRIu32 " %7" PRIu32 "  %-14s %s", name,
+		 100 * busy, d->demand_queued ? reads : "direct", d->queued[SAMPLE_PREFETCH],
+		 d->queued[SAMPLE_WRITEBACK], d->running, write, readahead);
 }
 
 /* At most half of the height that is left. */

@@ -4,7 +4,7 @@
  *
  *   title    ractl top  up 3 d 04:05  clients by share  last 1.0 s  12 flows
  *   devices  DEVICE   BUSY%  READS PREFETCH WRITES RUNNING  WRITE PRICE    READ-AHEAD PRICE
- *            sdb       97.1     12        4      1     1/1  0.31 disk      0.31 disk
+ *            sdb       97.1     12        4      1       1  0.31 disk      0.31 disk
  *
  *   heading  CLIENT            MB/s   IOPS SHARE% FAIR%  p50ms  p99ms QUEUE WAITS FOR
  *   rows     10.0.0.17         43.1   1234   45.0  33.3    8.2   33.0     4 10.0.0.18

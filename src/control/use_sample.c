@@ -142,7 +142,6 @@ static void read_device(struct sample_device *d, struct json_object *o)
 	for (int c = 0; c < SAMPLE_CLASSES; c++)
 		d->queued[c] = (uint32_t)of_class(o, "queued_", c, "");
 	d->running = small(o, "running");
-	d->depth = small(o, "depth");
 	d->timed = json_object_object_get_ex(o, "busy_ms", NULL);
 	d->busy_ms = number(o, "busy_ms");
 	d->flows_total = small(o, "flows_total");

@@ -41,7 +41,7 @@ struct sample_flow {
 struct sample_device {
 	char number[SAMPLE_NAME], name[SAMPLE_NAME]; /* "8:16", "sdb" or empty */
 	bool demand_queued; /* else reads go to it directly, and their clients are not known */
-	uint32_t queued[SAMPLE_CLASSES], running, depth;
+	uint32_t queued[SAMPLE_CLASSES], running;
 	bool timed; /* busy_ms holds */
 	uint64_t busy_ms;
 	bool priced; /* these hold: */

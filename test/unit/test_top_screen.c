@@ -28,7 +28,6 @@ static void add_device(const char *name)
 		.demand_queued = true,
 		.queued = {12, 4, 1},
 		.running = 1,
-		.depth = 1,
 		.priced = true,
 		.write_price = 0.309,
 		.readahead_price = 0.25,
@@ -103,7 +102,7 @@ static void a_screen_of_80_by_24(void **unused)
 			    "ractl top  up 3 d 04:05  clients by share, last 1.0 s, 2 flows");
 	assert_string_equal(screen.line[1], "DEVICE    BUSY%  READS PREFETCH WRITES RUNNING  "
 					    "WRITE PRICE    READ-AHEAD PRICE");
-	assert_string_equal(screen.line[2], "sdb        97.1     12        4      1     1/1  "
+	assert_string_equal(screen.line[2], "sdb        97.1     12        4      1       1  "
 					    "0.309 disk     0.250 network");
 	assert_string_equal(screen.line[3], "");
 	assert_int_equal(screen.heading, 4);
@@ -230,7 +229,7 @@ static void what_is_not_there_is_said(void **unused)
 	assert_string_equal(screen.line[0],
 			    "ractl top  up 3 d 04:05  clients by share, since the start, "
 			    "2 of 4000 flows");
-	assert_string_equal(screen.line[2], "sdb        97.1 direct        4      1     1/1  "
+	assert_string_equal(screen.line[2], "sdb        97.1 direct        4      1       1  "
 					    "-              -");
 	assert_string_equal(screen.line[5], "no client has used a device yet");
 	sample.devices = 0;
