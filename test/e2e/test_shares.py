@@ -81,13 +81,15 @@ def read_again(server):
     e2e.check(e2e.wait_for(lambda: "Weight = 40000 is out of range" in server.log_text(), 10) and
               weights() == ([100, 400, 100], {2: 50}),
               "SIGHUP with a wrong rule: said, and the old ones stay", server.log_text()[-2000:])
-    server.ra = "Price_Interval = 900;"
+    server.ra = "Price_Interval = 900;" + CLIENTS
+    server.reload()
+    e2e.check(control_client.ask(command="prices")["interval_ms"] == 900,
+              "other parameters of RA { } that can change do", server.log_text()[-2000:])
+    server.ra = " "  # an empty block
     gone = server.exports.pop()
     server.reload()
     e2e.check(e2e.wait_for(lambda: weights() == ([100], {}), 10),
               "SIGHUP without rules, and without the export: none", shares())
-    e2e.check(control_client.ask(command="prices")["interval_ms"] == 900,
-              "other parameters of RA { } that can change did", server.log_text()[-2000:])
     server.exports.append(gone)
     server.ra = CLIENTS
     server.reload()
