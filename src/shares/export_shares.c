@@ -23,12 +23,14 @@ const struct share *export_share_of(const struct sched_shares *s, uint16_t expor
 	return has ? &s->exports[n].share : NULL;
 }
 
-void export_share_keep(struct sched_shares *s, uint16_t export_id, const struct share *share)
+bool export_share_keep(struct sched_shares *s, uint16_t export_id, const struct share *share)
 {
 	uint32_t n = place_of(s, export_id);
 	struct export_share *at = &s->exports[n];
 	bool has = export_share_of(s, export_id) != NULL, wants = share_is_set(share);
 
+	if (wants == has && (!wants || share_equals(&at->share, share)))
+		return false;
 	if (wants && !has) {
 		memmove(at + 1, at, (s->n_exports - n) * sizeof(*at));
 		s->n_exports++;
@@ -38,4 +40,5 @@ void export_share_keep(struct sched_shares *s, uint16_t export_id, const struct 
 	}
 	if (wants)
 		*at = (struct export_share){.export_id = export_id, .share = *share};
+	return true;
 }

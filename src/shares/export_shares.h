@@ -10,7 +10,10 @@
 
 /* The export's share; NULL: none of its own. */
 const struct share *export_share_of(const struct sched_shares *s, uint16_t export_id);
-/* The export has SHARE, or none of its own if nothing is set in it. There must be room for it. */
-void export_share_keep(struct sched_shares *s, uint16_t export_id, const struct share *share);
+/*
+ * The export has SHARE, or none of its own if nothing is set in it. There must be room for it. False: it
+ * had the same before.
+ */
+bool export_share_keep(struct sched_shares *s, uint16_t export_id, const struct share *share);
 
 #endif

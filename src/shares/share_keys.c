@@ -83,6 +83,14 @@ bool share_is_set(const struct share *s)
 	return false;
 }
 
+bool share_equals(const struct share *a, const struct share *b)
+{
+	for (enum share_key key = 0; key < SHARE_KEYS; key++)
+		if (share_get(a, key) != share_get(b, key))
+			return false;
+	return true;
+}
+
 bool share_check(const struct share *s, char *why, size_t size)
 {
 	const enum share_key ceilings = SHARE_CEILING_BANDWIDTH - SHARE_FLOOR_BANDWIDTH;

@@ -76,21 +76,32 @@ bool shares_client_text(uint64_t client, char text[CLIENT_TEXT_MAX])
 
 /* ---- what is in force; with the lock ----------------------------------------------------- */
 
-static void publish(void)
+/* The rules' shares become those in force; false: they are the same as before. */
+static bool take_rules(void)
 {
 	struct sched_shares *s = &state.shares;
+	bool changed = s->n_rules != state.rules->n;
 
-	lock_assert_held(&state.lock);
-	if (state.ops == NULL)
-		return;
 	s->n_rules = state.rules->n;
 	for (uint32_t i = 0; i < s->n_rules; i++) {
-		s->rules[i] = state.rules->rule[i].share;
-		if (s->rules[i].weight == 0)
-			s->rules[i].weight = SHARE_WEIGHT_DEFAULT;
+		struct share share = state.rules->rule[i].share;
+
+		if (share.weight == 0)
+			share.weight = SHARE_WEIGHT_DEFAULT;
+		changed = changed || !share_equals(&share, &s->rules[i]);
+		s->rules[i] = share;
 	}
+	return changed;
+}
+
+/* Where nothing CHANGED, a reload does not disturb those who have something queued. */
+static void publish(bool changed)
+{
+	lock_assert_held(&state.lock);
+	if (state.ops == NULL || !changed)
+		return;
 	state.told = 0;
-	state.ops->publish(s);
+	state.ops->publish(&state.shares);
 }
 
 /* RULES, which it takes, instead of those in force. */
@@ -100,7 +111,7 @@ static void replace_rules(struct share_rules *rules)
 	state.rules = rules;
 	if (state.clients != NULL)
 		client_table_rematch(state.clients);
-	publish();
+	publish(take_rules());
 }
 
 static bool is_known(uint16_t export_id)
@@ -212,8 +223,7 @@ bool shares_set_export(uint16_t export_id, const struct share *share, char why[S
 	       has_room(export_id, share, why);
 	if (done) {
 		state.known[export_id / 8] |= (uint8_t)(1 << export_id % 8);
-		export_share_keep(&state.shares, export_id, share);
-		publish();
+		publish(export_share_keep(&state.shares, export_id, share));
 	}
 	lock_drop(&state.lock);
 	return done;
@@ -225,10 +235,7 @@ void shares_drop_export(uint16_t export_id)
 
 	lock_take(&state.lock);
 	state.known[export_id / 8] &= (uint8_t) ~(1 << export_id % 8);
-	if (export_share_of(&state.shares, export_id) != NULL) {
-		export_share_keep(&state.shares, export_id, &none);
-		publish();
-	}
+	publish(export_share_keep(&state.shares, export_id, &none));
 	lock_drop(&state.lock);
 }
 
@@ -293,10 +300,8 @@ bool shares_change_export(uint16_t export_id, enum share_key key, uint64_t value
 		done = share_change(&share, key, value, why, SHARES_WHY) &&
 		       has_room(export_id, &share, why) &&
 		       admitted(state.rules, export_id, &share, why);
-	if (done) {
-		export_share_keep(&state.shares, export_id, &share);
-		publish();
-	}
+	if (done)
+		publish(export_share_keep(&state.shares, export_id, &share));
 	lock_drop(&state.lock);
 	return done;
 }
@@ -329,7 +334,8 @@ int shares_start(const struct shares_ops *ops, uint32_t clients_max)
 	state.clients = clients;
 	if (!err) {
 		state.ops = ops;
-		publish();
+		(void)take_rules();
+		publish(true);
 	}
 	lock_drop(&state.lock);
 	return err;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Clients as a configuration names them: which addresses each form has. */
 #include "fake_names.h"
+#include "shares/system_names.h"
 
 static struct client_list list_of(const char *pattern)
 {
@@ -140,6 +141,18 @@ static void test_a_list_is_bounded(void **state)
 	client_list_free(&l);
 }
 
+/* Only what no name server is asked for. */
+static void test_names_of_this_machine(void **state)
+{
+	struct client_address a, wanted;
+
+	(void)state;
+	assert_int_equal(system_names.addresses_of("192.0.2.7", &a, 1), 1);
+	assert_true(client_address_parse("192.0.2.7", &wanted));
+	assert_memory_equal(&a, &wanted, sizeof(a));
+	assert_false(system_names.in_netgroup("", "192.0.2.7"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -149,6 +162,7 @@ int main(void)
 		cmocka_unit_test(test_the_name_server_is_asked_once_and_only_where_it_matters),
 		cmocka_unit_test(test_text_and_number),
 		cmocka_unit_test(test_a_list_is_bounded),
+		cmocka_unit_test(test_names_of_this_machine),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -168,6 +168,31 @@ static void test_so_many_exports_can_have_shares(void **state)
 	assert_int_equal(world.shares.n_exports, SHARE_EXPORTS_MAX);
 }
 
+static void test_what_does_not_change_is_not_published(void **state)
+{
+	const struct share share = {.weight = 300}, none = {0};
+	unsigned int published;
+
+	(void)state;
+	published = world.published;
+	assert_true(shares_set_export(1, &none, world.why));
+	shares_drop_export(1);
+	assert_int_equal(world.published, published);
+	set_three();
+	assert_true(shares_set_export(1, &share, world.why));
+	assert_int_equal(world.published, published + 2);
+	set_three();
+	assert_true(shares_set_export(1, &share, world.why));
+	assert_int_equal(world.published, published + 2);
+	names_asked = 0;
+	assert_int_equal(flow("10.2.0.7").rule, 2);
+	set_three(); /* the netgroup may have become another */
+	assert_int_equal(flow("10.2.0.7").rule, 2);
+	assert_int_equal(names_asked, 2);
+	shares_drop_export(1);
+	assert_int_equal(world.published, published + 3);
+}
+
 static void test_an_operator_changes_a_rule(void **state)
 {
 	(void)state;
@@ -333,6 +358,7 @@ int main(void)
 		TEST(test_rules_may_come_before_the_start),
 		TEST(test_exports_are_listed_by_number_while_they_have_a_share),
 		TEST(test_so_many_exports_can_have_shares),
+		TEST(test_what_does_not_change_is_not_published),
 		TEST(test_an_operator_changes_a_rule),
 		TEST(test_an_operator_changes_one_address),
 		TEST(test_so_many_rules_can_be),
