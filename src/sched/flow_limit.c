@@ -32,6 +32,8 @@
 #include "sched/flow_limit.h"
 #include "sched/parts.h"
 
+/* So many are looked at to find one that may go first. */
+#define LOOKS_MAX 64
 /* What floors may take of the disk's time, in sum. */
 #define FLOORS_PERCENT 90
 /* Floors are kept with so much to spare (percent): a second that has one visit less is not short. */
@@ -109,7 +111,7 @@ const struct flow_node *flow_due(const struct sched_queue *q, const struct flow_
 {
 	const struct order_node *at = after ? order_next(&after->due) : order_first(&q->flows.due);
 
-	for (; at && at->high <= now; at = order_next(at)) {
+	for (int n = 0; at && at->high <= now && n < LOOKS_MAX; n++, at = order_next(at)) {
 		const struct flow_node *node = CONTAINER_OF(at, struct flow_node, due);
 
 		if (goes_first(q, node, upto, now))

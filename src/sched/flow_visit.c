@@ -138,16 +138,22 @@ static void keep_promise(struct sched_queue *q, struct sched_flow *f, uint64_t n
 /* Those whose promise would be broken by a turn of a slice go into the gap too. */
 static void freeze_promised(struct sched_queue *q, uint64_t now)
 {
-	struct order_node *at = order_first(&q->flows.promises);
+	struct order_node *at = order_first(&q->flows.promises), *next;
 	uint64_t until = now + slice_of(q);
 
-	for (int n = 0; at && at->high <= until && n < PROMISED_MAX; n++, at = order_next(at)) {
+	for (int n = 0; at && at->high <= until && n < PROMISED_MAX; at = next) {
 		struct sched_flow *f = CONTAINER_OF(at, struct sched_flow, promise);
 		struct order_node *place = &f->group->round[FLOW_SMALL];
 
-		if (!place->in && !flow_is_held(f))
+		next = order_next(at);
+		if (flow_is_held(f)) { /* over its ceiling it has none */
+			order_remove(at);
+			continue;
+		}
+		if (!place->in)
 			order_insert(&q->flows.round[FLOW_SMALL], place,
 				     where(f->group, FLOW_SMALL), 0);
+		n++;
 	}
 }
 

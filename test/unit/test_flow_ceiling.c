@@ -58,6 +58,36 @@ static void test_ceilings_cost_the_others_nothing(void **state)
 	loop_free(l);
 }
 
+/* Nor patience: many that are held, with reads that wait for long, and a small reader beside streams. */
+static void test_who_is_held_keeps_nobody_waiting(void **state)
+{
+	uint64_t waits[2];
+
+	for (unsigned int with = 0; with < 2; with++) {
+		struct loop *l = loop_new();
+		struct client *small;
+
+		add(l, STREAM, 0, 2);
+		add(l, STREAM, 0, 2);
+		small = add(l, RANDOM, 0, 1);
+		small->id.client = 1; /* the first stream's: ahead of the other client */
+		small->id.export_id = 2;
+		small->think = 5 * MSEC;
+		for (unsigned int i = 0; i < 12 * with; i++)
+			add(l, RANDOM, 1, 4);
+		l->shares.rules[1].ceiling = (struct share_limit){.bandwidth = 1};
+		set_shares(l);
+		run(l, 4 * SEC); /* each of them has had one read, and no other for hours */
+		small->wait_max = 0;
+		run(l, 34 * SEC);
+		waits[with] = small->wait_max;
+		loop_free(l);
+	}
+	print_message("waits for %.0f ms at most, beside those that are held %.0f\n",
+		      (double)waits[0] / 1e6, (double)waits[1] / 1e6);
+	assert_true(waits[1] * 10 < waits[0] * 12);
+}
+
 static void test_a_ceiling_changes_live(void **state)
 {
 	struct loop *l = loop_new();
@@ -253,6 +283,7 @@ int main(void)
 		cmocka_unit_test(test_a_ceiling_is_held_in_every_window),
 		cmocka_unit_test(test_ceilings_of_requests_and_of_time),
 		cmocka_unit_test(test_ceilings_cost_the_others_nothing),
+		cmocka_unit_test(test_who_is_held_keeps_nobody_waiting),
 		cmocka_unit_test(test_a_ceiling_changes_live),
 		cmocka_unit_test(test_a_ceiling_of_a_writer),
 		cmocka_unit_test(test_many_at_once_keep_to_it),
