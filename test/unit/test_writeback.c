@@ -145,6 +145,36 @@ static void test_a_turn_ends_with_its_slice(void **state)
 	assert_int_equal(pages(file, DIRTY), 0);
 }
 
+/* All that a turn may write is on its way before the first of it is waited for. */
+static void test_a_turn_has_its_bytes(void **state)
+{
+	world.turn_bytes = 4 * MIB;
+	world.step = 512 * KIB;
+	world_wrote(file, 0, 128); /* 8 MiB */
+	world_finish(world_execute());
+	assert_int_equal(pages(file, DIRTY), 64);
+	assert_int_equal(world.steps_max, 8);
+	assert_int_equal(world.steps, 0);
+	world.step = 64 * KIB; /* 64 of them: no more than so many at a time */
+	world_finish(world_execute());
+	assert_int_equal(pages(file, DIRTY), 0);
+	assert_int_equal(world.steps_max, 16);
+}
+
+/* Less than one step may go, or the slice is over: one step, and the next turn has the rest. */
+static void test_a_turn_has_one_step_at_least(void **state)
+{
+	world.turn_bytes = 1;
+	world.step = 512 * KIB;
+	world_wrote(file, 0, 64);
+	for (unsigned int left = 56; world.queued; left -= 8) {
+		world_finish(world_execute());
+		assert_int_equal(pages(file, DIRTY), left);
+	}
+	assert_int_equal(pages(file, DIRTY), 0);
+	assert_int_equal(world.steps_max, 1);
+}
+
 static void test_scattered_writes_are_the_kernels(void **state)
 {
 	world.settings.delay = 10 * SEC;
@@ -820,6 +850,8 @@ int main(void)
 		TEST(test_a_turn_for_a_commit_is_charged_to_who_asked),
 		TEST(test_less_goes_when_it_is_old),
 		TEST(test_a_turn_ends_with_its_slice),
+		TEST(test_a_turn_has_its_bytes),
+		TEST(test_a_turn_has_one_step_at_least),
 		TEST(test_scattered_writes_are_the_kernels),
 		TEST(test_gaps_are_not_waited_for),
 		TEST(test_off_is_off),

@@ -128,6 +128,8 @@ static void trouble(void *arg)
 			kernel_writes(f);
 		}
 		world.slice = chance(2) ? SEC : 0;
+		world.turn_bytes = chance(2) ? UINT64_MAX : random_below(&seed, 8 * MIB);
+		world.step = 64 * KIB << random_below(&seed, 6);
 		check_bounds();
 		baton_pause();
 	}

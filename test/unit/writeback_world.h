@@ -71,6 +71,7 @@ static struct {
 	struct sched_req *queue[WORLD_QUEUE];
 	unsigned int queued, queue_max;
 	uint64_t slice, turn_bytes, step; /* what a turn may have */
+	unsigned int steps, steps_max;	  /* begun and not waited for: now, ever */
 	int open_error;			  /* errno, or 0 */
 	unsigned int looks;		  /* at names of files */
 	unsigned int turns;		  /* being executed */
@@ -153,6 +154,10 @@ static int world_sync(const struct backing *b, uint64_t offset, uint64_t len, un
 	struct world_file *f = world.of[b->fd];
 	int err = 0;
 
+	if (flags == SYNC_FILE_RANGE_WRITE && ++world.steps > world.steps_max)
+		world.steps_max = world.steps;
+	if (flags & SYNC_FILE_RANGE_WAIT_AFTER)
+		world.steps--;
 	if (flags & SYNC_FILE_RANGE_WAIT_BEFORE)
 		world_range(f, offset, len, WRITING, false);
 	if (flags & SYNC_FILE_RANGE_WRITE)
@@ -397,6 +402,7 @@ static inline void world_reset(void)
 	world.slice = SEC;
 	world.turn_bytes = UINT64_MAX;
 	world.step = 2 * MIB;
+	world.steps = world.steps_max = 0;
 	world.open_error = 0;
 	world.flow = (struct flow_id){0};
 }
