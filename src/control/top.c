@@ -36,6 +36,14 @@ static int64_t now_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
+/* When the interval after LAST ends. One that is over, for ractl was stopped meanwhile, begins anew. */
+static int64_t next_end(const struct top_options *o, int64_t last)
+{
+	int64_t next = last + (int64_t)o->interval, now = now_ms();
+
+	return next > now ? next : now + (int64_t)o->interval;
+}
+
 /* ---- samples ---------------------------------------------------------------------------- */
 
 /* The answer to "clients", to be put; NULL: top.error says why not. */
@@ -159,7 +167,7 @@ bool top_batch(const struct top_options *o)
 		return complain();
 	top.two = true;
 	for (uint64_t n = 1; o->count == 0 || n <= o->count; n++) {
-		next += (int64_t)o->interval;
+		next = next_end(o, next);
 		pause_until(next);
 		if (!take_sample(o) || !print(o, true))
 			return complain();
@@ -227,7 +235,7 @@ static bool run_live(struct top_options *o)
 	int64_t next = now_ms();
 
 	for (uint64_t n = 1;; n++) {
-		next += (int64_t)o->interval;
+		next = next_end(o, next);
 		if (!show(o) || !wait_and_show(o, next))
 			return true;
 		if (n == o->count)
