@@ -61,7 +61,7 @@ SMALL = {"request": 8 * KIB, "outstanding": 1}
 
 def fair(n, m):
     """The files of the streams are as long as the measurement needs, 1 GB at least in all."""
-    size = 256 * MIB if m else max(128 * MIB, 1024 * MIB // n)
+    size = max(128 * MIB, 1024 * MIB // n)
     clients = []
     for i in range(n):
         clients.append(Client("stream", i + 1))

@@ -5,7 +5,8 @@
 What it proves, with clients that come from addresses of their own, on a modelled disk and with the
 settings as shipped: beside a client with 4,000 random READs on the way, one that reads block after
 block waits less than Max_Wait for each, and hardly ever long; the flooder goes on meanwhile. A
-client with one stream and one with four have the same share of the disk. Every byte is compared.
+client with one stream and one with four have the same share of the disk, and one with three times
+the weight has three times as much. Every byte is compared.
 
 The bounds are loose: this machine may be busy. What is reached on an idle one, bench/compare shows.
 """
@@ -23,6 +24,9 @@ FLOOD = ("big,from=127.0.0.11,work=random,flows=16,outstanding=250,request=8K,fi
          "small,from=127.0.0.12,work=random,request=8K,first=1,size=128M")
 STREAMS = ("one,from=127.0.0.11,outstanding=4,first=0,size=512M",
            "four,from=127.0.0.12,flows=4,outstanding=4,first=1,size=128M")
+WEIGHTS = ("heavy,from=127.0.0.14,outstanding=4,first=0,size=512M",
+           "light,from=127.0.0.13,outstanding=4,first=1,size=128M")
+RULES = "CLIENT { Clients = 127.0.0.14; Weight = 300; }"
 
 
 class Bench:
@@ -85,6 +89,16 @@ def streams(bench):
     e2e.check(one + four > 50, f"{what}: together they keep the disk streaming", one + four)
 
 
+def weights(bench):
+    what = "weights 3 : 1"
+    seen = bench.load(what, WEIGHTS, 6)
+    if not seen:
+        return
+    heavy, light = seen["heavy"]["mb_s"], seen["light"]["mb_s"]
+    e2e.check(abs(heavy / (heavy + light) - 0.75) < 0.75 * SHARE_TOLERANCE,
+              f"{what}: the heavier client has three times as much", (heavy, light))
+
+
 def main():
     if len(sys.argv) < 4:
         sys.exit(__doc__.splitlines()[0])
@@ -97,9 +111,10 @@ def main():
     lay_out(nfsbench, disk)
     disk.timing(True)
     server = e2e.Server("ra", [{"id": 1, "path": disk.mount, "pseudo": disk.mount}], work,
-                        plugin).start()
+                        plugin, ra=RULES).start()
     bench = Bench(nfsbench, server, disk.mount, work)
     streams(bench)
+    weights(bench)
     flood(bench)
     e2e.check(server.stop() == 0, "the server ends cleanly", server.log_text()[-2000:])
     e2e.finish()
