@@ -141,6 +141,34 @@ static void test_a_list_is_bounded(void **state)
 	client_list_free(&l);
 }
 
+/* Whatever text is given, the list stays whole, and what it took it can be asked about. */
+static void test_any_text(void **state)
+{
+	static const char letters[] = "0123456789abcdef:./@*?[]-x ";
+	struct client_list l = {0};
+	struct client_address a;
+	struct client_query q = {.address = &a, .names = &fake_names};
+	char text[40], why[64], all[4096];
+	uint64_t seed = 9;
+
+	(void)state;
+	client_address_parse("10.1.2.3", &a);
+	for (int i = 0; i < 20000; i++) {
+		size_t n = random_below(&seed, sizeof(text));
+
+		for (size_t at = 0; at < n; at++)
+			text[at] = letters[random_below(&seed, sizeof(letters) - 1)];
+		text[n] = '\0';
+		if (!client_list_add(&l, text, &fake_names, why, sizeof(why)))
+			assert_true(strlen(why) < sizeof(why));
+	}
+	assert_in_range(l.n, 100, CLIENT_PATTERNS_MAX);
+	(void)client_list_has(&l, &q);
+	client_list_text(&l, all, sizeof(all));
+	assert_true(strlen(all) < sizeof(all));
+	client_list_free(&l);
+}
+
 /* Only what no name server is asked for. */
 static void test_names_of_this_machine(void **state)
 {
@@ -162,6 +190,7 @@ int main(void)
 		cmocka_unit_test(test_the_name_server_is_asked_once_and_only_where_it_matters),
 		cmocka_unit_test(test_text_and_number),
 		cmocka_unit_test(test_a_list_is_bounded),
+		cmocka_unit_test(test_any_text),
 		cmocka_unit_test(test_names_of_this_machine),
 	};
 
