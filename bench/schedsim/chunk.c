@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* A prefetch: steps, and gaps between them, as src/disk/prefetch.c and dispatcher_gap() have them. */
 #include <assert.h>
-#include <stdlib.h>
 
 #include "sim.h"
 
@@ -18,11 +17,9 @@ static void step(struct chunk *c);
 
 void chunk_submit(struct sim_client *client, const struct readahead_plan *plan)
 {
-	struct chunk *c = calloc(1, sizeof(*c));
 	struct sim *s = client->sim;
+	struct chunk *c = block_new(&s->blocks, sizeof(*c));
 
-	if (!c)
-		abort();
 	c->client = client;
 	c->plan = *plan;
 	c->upto = plan->offset;
@@ -38,7 +35,7 @@ void chunk_submit(struct sim_client *client, const struct readahead_plan *plan)
 	if (sched_submit(&s->queue, &c->req, s->events.now) == SCHED_ADDED)
 		return;
 	readahead_finished(s->engine, &s->counters, plan, plan->offset, false, false);
-	free(c);
+	block_free(c);
 }
 
 static void start(struct chunk *c)
@@ -67,7 +64,7 @@ static void end(struct chunk *c)
 
 	server_end(s, &c->req);
 	readahead_finished(s->engine, &s->counters, &c->plan, c->upto, c->started, false);
-	free(c);
+	block_free(c);
 	assert(s->busy);
 	s->busy--;
 	server_dispatch(s);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The plugin's way of a READ: the engine is told, then memory, the queue, or the disk itself. */
-#include <stdlib.h>
 
 #include "sim.h"
 

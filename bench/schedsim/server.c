@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The queue and its dispatcher, without threads. */
 #include <assert.h>
-#include <stdlib.h>
 
 #include "sched/parts.h"
 #include "sim.h"

@@ -180,12 +180,12 @@ void sim_fini(struct sim *s)
 		free(s->clients[i].requests);
 		free(s->clients[i].resident);
 		free(s->clients[i].got.answer);
-		free(s->clients[i].turn);
 	}
 	free(s->clients);
 	if (s->engine)
 		readahead_destroy(s->engine);
 	sched_queue_fini(&s->queue);
 	sim_disk_fini(&s->disk);
+	blocks_fini(&s->blocks);
 	events_fini(&s->events);
 }

@@ -126,6 +126,7 @@ struct sim_ops {
 struct sim {
 	struct events events;
 	struct sim_disk disk;
+	struct blocks blocks; /* what is under way */
 	struct sim_params params;
 	const struct sim_ops *ops;
 	bool stock;

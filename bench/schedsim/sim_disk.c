@@ -104,6 +104,7 @@ void sim_disk_fini(struct sim_disk *d)
 {
 	for (uint32_t i = 0; i < d->arms; i++)
 		disk_model_free(d->arm[i].model);
+	blocks_fini(&d->blocks);
 }
 
 static void told(void *arg)
@@ -150,7 +151,7 @@ static void served(void *arg)
 		acknowledge(a, c, 0);
 	else
 		a->cached -= c->command.length;
-	free(c);
+	block_free(c);
 	fill_cache(a);
 	serve(a);
 }
@@ -218,11 +219,9 @@ static uint64_t piece(const struct sim_disk *d, const struct sim_io *io, uint64_
 
 static void add(struct sim_disk *d, struct sim_io *io, uint64_t at, uint64_t n)
 {
-	struct sim_command *c = calloc(1, sizeof(*c));
+	struct sim_command *c = block_new(&d->blocks, sizeof(*c));
 	struct sim_arm *a = place(d, &at);
 
-	if (!c)
-		abort();
 	c->io = io;
 	c->client = io->client;
 	c->stable = io->stable;

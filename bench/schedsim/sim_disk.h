@@ -12,6 +12,7 @@
 
 #include <sys/queue.h>
 
+#include "blocks.h"
 #include "disk_queue.h"
 #include "events.h"
 
@@ -61,6 +62,7 @@ struct sim_arm {
 #define SIM_CLIENTS_MAX 1100
 struct sim_disk {
 	struct events *events;
+	struct blocks blocks; /* commands */
 	const struct sim_disk_kind *kind;
 	struct sim_arm arm[SIM_ARMS_MAX];
 	uint32_t arms, depth;

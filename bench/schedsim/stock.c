@@ -8,7 +8,6 @@
  *
  * A loop device takes whatever mq-deadline has, so a read waits for all the writes before it.
  */
-#include <stdlib.h>
 
 #include "sim.h"
 
@@ -50,16 +49,14 @@ static void ahead_done(struct sim_io *io)
 
 	stock_read_took(a->client->sim, a->client->sim->events.now - io->begun);
 	client_arrived(a->client, io->offset - a->client->base, io->len);
-	free(a);
+	block_free(a);
 }
 
 /* The next window of a stream. */
 static void read_ahead(struct sim_client *c)
 {
-	struct ahead *a = calloc(1, sizeof(*a));
+	struct ahead *a = block_new(&c->sim->blocks, sizeof(*a));
 
-	if (!a)
-		abort();
 	if (c->ahead >= c->kind.size)
 		c->ahead = 0;
 	a->client = c;
@@ -125,7 +122,7 @@ static void flushed(struct sim_io *io)
 	memory_cleaned(s, io->len);
 	s->memory.commands--;
 	c->written--;
-	free(f);
+	block_free(f);
 	stock_flush(s);
 	if (c->committing && !c->dirty.n && !c->written)
 		turn_settle(c);
@@ -134,15 +131,12 @@ static void flushed(struct sim_io *io)
 /* One command of C's data; false: there is none. */
 static bool flush_one(struct sim *s, struct sim_client *c)
 {
-	struct flush *f = calloc(1, sizeof(*f));
 	struct dirty_range range;
+	struct flush *f;
 
-	if (!f)
-		abort();
-	if (!dirty_take(&c->dirty, FLUSH, 1, &range)) {
-		free(f);
+	if (!dirty_take(&c->dirty, FLUSH, 1, &range))
 		return false;
-	}
+	f = block_new(&s->blocks, sizeof(*f));
 	f->client = c;
 	f->io = (struct sim_io){.op = DISK_WRITE,
 				.offset = c->base + range.offset,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* A write-back's turn, as src/writeback/turn.c has it, and what fsync adds at the end of a COMMIT. */
 #include <assert.h>
-#include <stdlib.h>
 
 #include "sim.h"
 
@@ -94,7 +93,7 @@ static void end_turn(struct sim_turn *t)
 	struct sim *s = c->sim;
 
 	c->req.io_len = t->bytes;
-	free(t);
+	block_free(t);
 	c->turn = NULL;
 	c->busy = false;
 	server_end(s, &c->req);
@@ -162,10 +161,8 @@ static void begin_turn(void *arg)
 void turn_execute(struct sim *s, struct sched_req *r)
 {
 	struct sim_client *c = (struct sim_client *)((char *)r - offsetof(struct sim_client, req));
-	struct sim_turn *t = calloc(1, sizeof(*t));
+	struct sim_turn *t = block_new(&s->blocks, sizeof(*t));
 
-	if (!t)
-		abort();
 	c->turn = t;
 	t->client = c;
 	t->begun = t->last = s->events.now;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* WRITEs, their pacing, COMMITs, and the ticks of src/writeback/flusher.c. */
-#include <stdlib.h>
 
 #include "pricing/price.h"
 #include "sim.h"
