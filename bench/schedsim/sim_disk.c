@@ -18,49 +18,44 @@
 /* Into a drive's cache (ns). */
 #define CACHE_NS_PER_BYTE 2
 
-#define KIB   UINT64_C(1024)
-#define SPLIT (1280 * KIB)
+#define KIB	    UINT64_C(1024)
+#define MIB	    (1024 * KIB)
+#define SPLIT	    (1280 * KIB)
+#define COMMAND_MAX MIB
+
+#define NOJOIN "write-join", "0"
+#define SLOW                                                                                       \
+	"seek-min", "1.2", "seek-max", "19", "track-switch", "1.5", "rate-outer", "110",           \
+		"rate-inner", "60"
+#define FAST                                                                                       \
+	"rpm", "10000", "seek-min", "0.4", "seek-max", "9", "rate-outer", "220", "rate-inner",     \
+		"120", "depth", "32"
 
 const struct sim_disk_kind sim_disk_kinds[] = {
-	{"own", "bench/mechdisk's defaults", {NULL}, 1, 1024 * KIB},
-	{"own-q32", "the same, a drive queue of 32", {"depth", "32", NULL}, 1, 1024 * KIB},
-	{"nojoin",
-	 "no write cache: each write waits for its place",
-	 {"write-join", "0", NULL},
-	 1,
-	 1024 * KIB},
-	{"nojoin-q32",
-	 "the same, a drive queue of 32",
-	 {"write-join", "0", "depth", "32", NULL},
-	 1,
-	 1024 * KIB},
-	{"nojoin-small", "the same, commands of 64 KiB", {"write-join", "0", NULL}, 1, 64 * KIB},
-	{"slow",
-	 "slow seeks and platters, no write cache",
-	 {"write-join", "0", "seek-min", "1.2", "seek-max", "19", "track-switch", "1.5",
-	  "rate-outer", "110", "rate-inner", "60", NULL},
-	 1,
-	 1024 * KIB},
-	{"fast",
-	 "fast seeks and platters, a drive queue of 32",
-	 {"rpm", "10000", "seek-min", "0.4", "seek-max", "9", "rate-outer", "220", "rate-inner",
-	  "120", "depth", "32", NULL},
-	 1,
-	 1024 * KIB},
+	{"own", "bench/mechdisk's defaults", {NULL}, .arms = 1},
+	{"own-q32", "the same, a drive queue of 32", {"depth", "32", NULL}, .arms = 1},
+	{"own-busy", "own, a host that takes 1 ms a command", {NULL}, .arms = 1, .pause = 1000000},
+	{"nojoin", "no write cache: each write waits for its place", {NOJOIN, NULL}, .arms = 1},
+	{"nojoin-q32", "the same, a drive queue of 32", {NOJOIN, "depth", "32", NULL}, .arms = 1},
+	{"nojoin-small",
+	 "no write cache, commands of 64 KiB",
+	 {NOJOIN, NULL},
+	 .arms = 1,
+	 .command_max = 64 * KIB},
+	{"slow", "slow seeks and platters, no write cache", {NOJOIN, SLOW, NULL}, .arms = 1},
+	{"fast", "fast seeks and platters, a drive queue of 32", {FAST, NULL}, .arms = 1},
 	{"cache",
-	 "a drive's write cache of 4 MiB, which reads wait for",
+	 "a write cache of 4 MiB, which reads wait for",
 	 {NULL},
-	 1,
-	 1024 * KIB,
-	 4096 * KIB},
+	 .arms = 1,
+	 .cache = 4 * MIB},
 	{"cache-slow",
-	 "one of 8 MiB, on slow platters without joining",
-	 {"write-join", "0", "seek-max", "19", "rate-outer", "120", "rate-inner", "60", NULL},
-	 1,
-	 1024 * KIB,
-	 8192 * KIB},
-	{"raid4", "four arms side by side", {NULL}, 4, 1024 * KIB},
-	{"flash", "no arms", {NULL}, 0, 1024 * KIB},
+	 "one of 8 MiB, slow platters, no joining",
+	 {NOJOIN, SLOW, NULL},
+	 .arms = 1,
+	 .cache = 8 * MIB},
+	{"raid4", "four arms side by side", {NULL}, .arms = 4},
+	{"flash", "no arms", {NULL}},
 	{NULL},
 };
 
@@ -153,7 +148,8 @@ static void served(void *arg)
 		a->cached -= c->command.length;
 	block_free(c);
 	fill_cache(a);
-	serve(a);
+	a->resume = a->disk->events->now + a->disk->kind->pause;
+	events_at(a->disk->events, a->resume, serve, a);
 }
 
 static uint64_t service_ns(struct sim_arm *a, const struct disk_command *c, uint64_t now)
@@ -178,7 +174,7 @@ static void serve(void *arg)
 	struct disk_command *c;
 	uint64_t took;
 
-	if (a->serving)
+	if (a->serving || e->now < a->resume)
 		return;
 	c = disk_queue_take(&a->queue, a->model, (int64_t)e->now);
 	if (!c)
@@ -213,7 +209,7 @@ static uint64_t piece(const struct sim_disk *d, const struct sim_io *io, uint64_
 {
 	uint64_t left = least(io->offset + io->len - at, SPLIT - (at - io->offset) % SPLIT);
 
-	left = least(left, d->kind->command_max);
+	left = least(left, d->kind->command_max ? d->kind->command_max : COMMAND_MAX);
 	return d->arms > 1 ? least(left, STRIPE - at % STRIPE) : left;
 }
 

@@ -20,11 +20,12 @@
 
 struct sim_disk_kind {
 	const char *name, *about;
-	/* "--option value" of mechdisk, as pairs, NULL at the end */
+	/* "option", "value" of mechdisk, NULL at the end */
 	const char *options[16];
 	uint32_t arms;	      /* 0: flash */
-	uint64_t command_max; /* bytes */
+	uint64_t command_max; /* bytes; 0: 1 MiB */
 	uint64_t cache; /* bytes of writes that a drive acknowledges before it has written them */
+	uint64_t pause; /* ns from a command's end to the next one's begin: a slow host */
 };
 
 struct sim_io;
@@ -55,6 +56,7 @@ struct sim_arm {
 	struct disk_model *model;
 	struct disk_queue queue;
 	struct sim_command *serving;
+	uint64_t resume; /* ns: no command before */
 	uint64_t cached; /* bytes acknowledged and not written */
 	struct sim_commands uncached;
 };
