@@ -23,6 +23,8 @@
 /* READs past the queue of a device that may seek after all are measured so far apart (ns). */
 #define SAMPLE_INTERVAL UINT64_C(50000000)
 
+_Static_assert(DRIVE_QUEUE_MAX < SCHED_STALLED_MAX, "a drive that hangs can be passed");
+
 static struct {
 	struct lock lock;
 	const struct dispatcher_ops *ops;
@@ -75,12 +77,22 @@ static void apply_mode(struct device *d)
 			 major(d->dev), minor(d->dev), dispatcher_depth(&d->dispatcher), depth);
 }
 
+/* What its drive takes at once, which can be changed while we run. */
+static void ask_drive(struct device *d)
+{
+	struct drive_queue drive = drive_queue_of(table.sysfs, atomic_load(&d->dev));
+
+	atomic_store(&d->drive_stated, drive.stated);
+	d->mode.drive_queue = drive.bound;
+}
+
 static void configure(struct device *d, const struct device_settings *s)
 {
 	dispatcher_set_limits(&d->dispatcher, &s->limits);
 	if (dispatcher_set_policy(&d->dispatcher, s->policy))
 		log_line(LOG_LEVEL_CRIT, "device %u:%u: no memory for another scheduler",
 			 major(d->dev), minor(d->dev));
+	ask_drive(d);
 	device_mode_configure(&d->mode, s->depth);
 	apply_mode(d);
 }
@@ -100,15 +112,14 @@ static void say_taken(struct device *d, const struct device_settings *s)
 
 static void take(struct device *d, dev_t dev, const struct device_settings *s)
 {
-	struct drive_queue drive = drive_queue_of(table.sysfs, dev);
 	char name[DISPATCHER_NAME_MAX];
 
 	snprintf(name, sizeof(name), "%u:%u", major(dev), minor(dev));
 	dispatcher_set_name(&d->dispatcher, name);
 	atomic_store(&d->dev, dev);
 	atomic_fetch_add(&d->taken, 1);
-	atomic_store(&d->drive_stated, drive.stated);
-	device_mode_init(&d->mode, is_rotating(dev), drive.bound, s->depth);
+	device_mode_init(&d->mode, is_rotating(dev), 1, s->depth);
+	ask_drive(d);
 	lock_take(&d->evidence_lock);
 	d->evidence = (struct seek_evidence){0};
 	lock_drop(&d->evidence_lock);

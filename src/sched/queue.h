@@ -160,8 +160,11 @@ struct sched_writeback {
 	struct writeback_cost cost;
 };
 
-/* Requests that may count as stalled at a time: so many more are let to the disk. */
-#define SCHED_STALLED_MAX 16
+/*
+ * Requests that may count as stalled at a time: so many more are let to the disk. All that a drive was
+ * given together (disk/drive_queue.h) may be among them, and a few others.
+ */
+#define SCHED_STALLED_MAX 48
 #define SCHED_FILE_HASH	  256
 struct sched_queue {
 	const struct sched_policy *policy;

@@ -102,6 +102,7 @@ static uint32_t together_max(struct device *d)
 
 static void test_a_drives_own_queue(void **state)
 {
+	struct export_settings s = host_settings(0);
 	struct device *d;
 	char path[256];
 
@@ -120,6 +121,9 @@ static void test_a_drives_own_queue(void **state)
 	assert_int_equal(together_max(d), 1);
 	device_forget_writes();
 	assert_int_equal(together_max(d), 31);
+	host_write_text(path, "1\n"); /* switched off: seen at the next SIGHUP */
+	device_configure(atomic_load(&devices), &s.device);
+	assert_int_equal(together_max(d), 1);
 	/* one that says nothing, nor its kernel */
 	kernel_says(makedev(250, 2), true, 0);
 	assert_int_equal(together_max(use(makedev(250, 2), 0)), 1);

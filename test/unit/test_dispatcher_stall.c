@@ -295,6 +295,27 @@ static void test_no_more_pass_than_may(void **state)
 	check_over(n, SCHED_STALLED_MAX);
 }
 
+/* All that went to a drive together hangs: what must be alone passes them too. */
+static void test_others_pass_all_that_hang_together(void **state)
+{
+	struct sched_req slow[32], chunk = item(SCHED_PREFETCH, 100, 0);
+
+	start(1);
+	dispatcher_set_together(&dispatcher, 32);
+	lock_take(&dispatcher.lock);
+	dispatcher.evidence.together = true;
+	lock_drop(&dispatcher.lock);
+	for (unsigned int i = 0; i < 32; i++) {
+		slow[i] = item(SCHED_DEMAND, i, HANGS(IN_EXECUTE));
+		assert_int_equal(dispatcher_submit(&dispatcher, &slow[i]), SCHED_ADDED);
+	}
+	await(&inside, 32);
+	atomic_fetch_add(&clock_ns, STALL);
+	assert_int_equal(dispatcher_submit(&dispatcher, &chunk), SCHED_ADDED);
+	await(&ended, 1);
+	check_over(33, 32);
+}
+
 /* Without somebody who waits nobody is passed, and what hangs is no news. */
 static void test_alone_it_may_take_its_time(void **state)
 {
@@ -410,6 +431,7 @@ int main(void)
 		cmocka_unit_test(test_others_pass_a_gap),
 		cmocka_unit_test(test_reads_of_a_file_that_hangs_wait_for_it),
 		cmocka_unit_test(test_no_more_pass_than_may),
+		cmocka_unit_test(test_others_pass_all_that_hang_together),
 		cmocka_unit_test(test_alone_it_may_take_its_time),
 		cmocka_unit_test(test_the_chunk_goes_on_while_its_readers_are_answered),
 		cmocka_unit_test(test_answers_to_be_given_are_bounded),
