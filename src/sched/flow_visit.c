@@ -38,16 +38,32 @@
 #define THINK_SAMPLES 4
 /* So many promises are kept in one gap. */
 #define PROMISED_MAX 8
+/*
+ * Among small reads alone a visit is so many slices long: what it costs to come and go is a small part
+ * of it then.
+ */
+#define VISIT_SLICES 2
 
 /* ---- how long, how far ------------------------------------------------------------------- */
 
-/* Disk time of a visit while others wait (ns). */
-static uint64_t slice_of(const struct sched_queue *q)
+/* What one visit may have so that all that have reads come within Max_Wait (ns). */
+static uint64_t fair_time(const struct sched_queue *q, uint64_t time)
 {
-	uint64_t slice = cost_slice(&q->cost, &q->limits.cost, 1);
 	uint64_t fit = q->limits.cost.max_wait / (2 * (uint64_t)(q->flows.reading + 1));
 
-	return slice < fit ? slice : fit;
+	return time < fit ? time : fit;
+}
+
+/* Disk time without a break while small reads wait (ns). */
+static uint64_t slice_of(const struct sched_queue *q)
+{
+	return fair_time(q, cost_slice(&q->cost, &q->limits.cost, 1));
+}
+
+/* Disk time of a visit where there are small reads only (ns). */
+static uint64_t visit_of(const struct sched_queue *q)
+{
+	return fair_time(q, VISIT_SLICES * cost_slice(&q->cost, &q->limits.cost, 1));
 }
 
 /* How far ahead of NODE, of WEIGHT, another may be and still go with it (virtual ns). */
@@ -226,6 +242,10 @@ static bool begin_small(struct sched_queue *q, struct flow_visit *v)
 {
 	uint64_t budget = slice_of(q) / (q->flows.round[FLOW_SMALL].n + 1);
 	struct sched_group *g = next_of_round(q, FLOW_SMALL);
+
+	if (!group_first(q, FLOW_CHUNK) &&
+	    v == &q->flows.visit) /* no turn waits for the gap's end */
+		budget = visit_of(q);
 
 	if (g)
 		begin(q, v, g, FLOW_SMALL, budget);
@@ -443,7 +463,7 @@ static bool worth_waiting(const struct sched_queue *q, const struct flow_visit *
 
 	if (!f->think.n || f->think.mean > THINK_MAX || 2 * f->think.mean > read)
 		return false;
-	if (v->promised || v->used + read / 2 >= slice_of(q))
+	if (v->promised || v->used + read / 2 >= visit_of(q))
 		return false;
 	bound += flow_virtual(read, group_weight(f->group));
 	return group_vtime(group_first(q, FLOW_SMALL)) > bound &&
