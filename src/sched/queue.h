@@ -257,8 +257,8 @@ int sched_set_policy(struct sched_queue *q, const struct sched_policy *policy);
  * them. */
 void sched_set_writeback_share(struct sched_queue *q, double share);
 /*
- * A COMMIT of BY waits for the write-back R, which is queued or running. Queued, it is charged to BY
- * from now on, and it is handed out after
+ * A COMMIT of BY (NULL: of who wrote) waits for the write-back R, which is queued or running. Queued,
+ * it is charged to BY from now on, and it is handed out after
  * the request that is on the disk, those that COMMITs wanted before it, and before each of them and
  * it the rest of the pause of a share of writeback_share: with k wanted before it, turns of t and a
  * share of s that is (k + 1) t / s at most, whatever reads are queued.

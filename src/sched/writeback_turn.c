@@ -183,7 +183,7 @@ void sched_want(struct sched_queue *q, struct sched_req *r, const struct flow_id
 		return;
 	if (r->state == REQ_QUEUED) {
 		queue_delist(q, r);
-		flow_rehome(r, flow_get(q, by));
+		flow_rehome(r, by ? flow_get(q, by) : r->in);
 	}
 	r->wanted = true;
 	r->arrival = now;
