@@ -33,9 +33,6 @@
 /* The disk waits for a client's next read so many times its usual think time (ns). */
 #define ANTICIPATE_TIMES 2
 #define ANTICIPATE_LEAST UINT64_C(500000)
-/* Who takes longer is not waited for (ns). */
-#define THINK_MAX     UINT64_C(3000000)
-#define THINK_SAMPLES 4
 /* So many promises are kept in one gap. */
 #define PROMISED_MAX 8
 /*
@@ -461,7 +458,7 @@ static bool worth_waiting(const struct sched_queue *q, const struct flow_visit *
 {
 	uint64_t read = v->used / v->served, bound = f->group->node.vtime;
 
-	if (!f->think.n || f->think.mean > THINK_MAX || 2 * f->think.mean > read)
+	if (!flow_is_quick(f) || 2 * f->think.mean > read)
 		return false;
 	if (v->promised || v->used + read / 2 >= visit_of(q))
 		return false;
@@ -493,19 +490,4 @@ void flow_served(struct sched_queue *q, const struct sched_req *r, uint64_t now)
 		return;
 	wait = ANTICIPATE_TIMES * f->think.mean;
 	v->wait_until = now + (wait > ANTICIPATE_LEAST ? wait : ANTICIPATE_LEAST);
-}
-
-void flow_thought(struct sched_flow *f, uint64_t now)
-{
-	struct flow_think *t = &f->think;
-	uint64_t took = now - t->since;
-
-	if (!t->since)
-		return;
-	t->since = 0;
-	if (took > 4 * THINK_MAX)
-		took = 4 * THINK_MAX;
-	if (t->n < THINK_SAMPLES)
-		t->n++;
-	t->mean = (t->mean * (t->n - 1) + took) / t->n;
 }

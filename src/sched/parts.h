@@ -91,12 +91,15 @@ bool flow_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now);
 void flow_started(struct sched_queue *q, const struct sched_req *r);
 /* R has left the disk. */
 void flow_served(struct sched_queue *q, const struct sched_req *r, uint64_t now);
-/* F asks for a read. */
-void flow_thought(struct sched_flow *f, uint64_t now);
 /* A group other than G has reads queued and is further behind. */
 bool flow_reads_behind(const struct sched_queue *q, const struct sched_group *g);
 /* F comes before G. */
 bool flow_is_behind(const struct sched_flow *f, const struct sched_flow *g);
+
+/* flow_think.c: F asks for a read. */
+void flow_thought(struct sched_flow *f, uint64_t now);
+/* It has asked for the next one so soon that the disk may wait for it. */
+bool flow_is_quick(const struct sched_flow *f);
 
 /* flow_clock.c: R runs, or is out of the disk's way for a while: nothing happens a second time. */
 void clock_start(struct sched_queue *q, struct sched_req *r, uint64_t now);

@@ -38,7 +38,7 @@
 
 #include "sched/flow.h"
 
-#define RATE_BURST	 UINT64_C(75000000)	 /* ns */
+#define RATE_BURST	 UINT64_C(125000000)	 /* ns */
 #define RATE_IDLE_CREDIT UINT64_C(100000000)	 /* ns */
 #define RATE_LAG_MAX	 UINT64_C(1000000000)	 /* ns */
 #define RATE_LEAD_MAX	 UINT64_C(100000000)	 /* ns */

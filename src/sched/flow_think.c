@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* How long a client takes to ask for its next read, where it asks for one after the other. */
+#include "sched/parts.h"
+
+/* Who takes longer is not waited for (ns). */
+#define THINK_MAX     UINT64_C(3000000)
+#define THINK_SAMPLES 4
+
+bool flow_is_quick(const struct sched_flow *f)
+{
+	return f->think.n && f->think.mean <= THINK_MAX;
+}
+
+void flow_thought(struct sched_flow *f, uint64_t now)
+{
+	struct flow_think *t = &f->think;
+	uint64_t took = now - t->since;
+
+	if (!t->since)
+		return;
+	t->since = 0;
+	if (took > 4 * THINK_MAX)
+		took = 4 * THINK_MAX;
+	if (t->n < THINK_SAMPLES)
+		t->n++;
+	t->mean = (t->mean * (t->n - 1) + took) / t->n;
+}
