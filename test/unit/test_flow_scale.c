@@ -14,7 +14,7 @@
 #define SERVICE (8 * MSEC) /* of a read */
 #define WEIGHTS 3
 /* Reads of a client of the least weight: shares are that exact. */
-#define READS 25
+#define READS 50
 
 struct crowd {
 	struct sched_queue *q;
