@@ -56,8 +56,8 @@ static struct crowd *crowd_new(unsigned int clients, unsigned int exports)
 	assert_non_null(c);
 	l.queue_max = 2 * clients * exports; /* a client may have as much as is free */
 	l.queue_bytes = 2ull * clients * exports * READ;
-	l.cost.max_wait = 1000000 * SEC; /* what is overdue is another matter */
-	l.cost.demand_wait = SERVICE; /* visits as short as Max_Wait would make them */
+	l.cost.max_wait = 1000000 * SEC;  /* what is overdue is another matter */
+	l.cost.demand_wait = SERVICE / 2; /* visits as short as Max_Wait would make them */
 	l.max_io = READ;
 	c->q = queue_new(sched_policy_find("turns"), &l);
 	assert_int_equal(sched_set_shares(c->q, &shares, c->now), 0);
