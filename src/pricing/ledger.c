@@ -145,7 +145,7 @@ static void add_flow(struct ledger *l, const struct flow_use *f)
 		return;
 	e->sum += f->disk_time;
 	e->weight = f->weight;
-	e->group_weight = f->group_weight;
+	e->group_weight_now = f->group_weight;
 	e->busy |= f->backlogged;
 	e->found = true;
 }
@@ -156,6 +156,10 @@ static void count(struct ledger_entry *e, uint64_t now, double share)
 	bool fresh = e->active_at == NEVER;
 	uint64_t grown = e->sum > e->counted && !fresh ? e->sum - e->counted : 0;
 
+	if (fresh)
+		e->group_weight = e->group_weight_now;
+	if (e->busy)
+		e->group_weight += (e->group_weight_now - e->group_weight) * share;
 	e->counted = e->sum;
 	e->use += (double)grown;
 	if (grown != 0 || e->busy)

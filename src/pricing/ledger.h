@@ -46,7 +46,8 @@ struct flow_use {
 struct ledger_entry {
 	uint64_t client;
 	uint32_t place; /* PLACE_ALL, or of an export with a share of its own */
-	uint32_t weight, group_weight;
+	uint32_t weight;
+	double group_weight; /* decayed: that of an export without a Weight changes with who is there */
 	uint64_t counted;   /* ns: its flows' disk time when last looked at */
 	uint64_t active_at; /* ns: when it last was */
 	double use;	    /* ns, decayed */
@@ -55,6 +56,7 @@ struct ledger_entry {
 	struct client_standing standing;
 	/* While it is fed. */
 	uint64_t sum; /* ns */
+	uint32_t group_weight_now;
 	bool found, busy;
 };
 

@@ -206,6 +206,28 @@ static void test_exports_with_shares(void **state)
 	ledger_free(s.ledger);
 }
 
+/* Without a Weight it has that of its clients, as they come and go: prices do not jump with it. */
+static void test_exports_with_the_weight_of_their_clients(void **state)
+{
+	struct shop s = open_shop(3);
+	double last = 0;
+
+	for (int i = 1; i < 3; i++) {
+		s.flows[i].export_id = 7;
+		s.flows[i].of_export = true;
+	}
+	for (int i = 0; i < 3; i++)
+		s.rate[i] = 1.0 / 3;
+	for (int i = 0; i < 200; i++) {
+		s.flows[1].group_weight = s.flows[2].group_weight = i % 2 ? 100 : 300;
+		run(&s, 1);
+		assert_true(i == 0 || fabs(entry(&s, 2, PLACE_OF_EXPORT(7)).ratio - last) < 0.03);
+		last = entry(&s, 2, PLACE_OF_EXPORT(7)).ratio;
+	}
+	assert_true(fabs(entry(&s, 2, PLACE_OF_EXPORT(7)).standing.entitled - 1.0 / 3) < 0.01);
+	ledger_free(s.ledger);
+}
+
 /* A client's flows over exports without shares are one. */
 static void test_flows_of_one_client(void **state)
 {
@@ -311,6 +333,7 @@ int main(void)
 		cmocka_unit_test(test_coming_and_going),
 		cmocka_unit_test(test_who_asks_seldom),
 		cmocka_unit_test(test_exports_with_shares),
+		cmocka_unit_test(test_exports_with_the_weight_of_their_clients),
 		cmocka_unit_test(test_flows_of_one_client),
 		cmocka_unit_test(test_counters_that_begin_anew),
 		cmocka_unit_test(test_the_servers_own_work),
