@@ -7,27 +7,30 @@
 
 /* clang-format off */
 #define STREAM(mib)  {SIM_STREAM, 32 * KIB, (mib)*MIB, 4, (mib)*MIB / (32 * KIB), 0, 0}
+#define ENDLESS(mib) {SIM_STREAM, 32 * KIB, (mib)*MIB, 4, 0, 0, 0}
 #define WRITER(mib)  {SIM_WRITE, 256 * KIB, (mib)*MIB, 4, (mib)*MIB / (256 * KIB), 0, 0}
 #define RANDOM(n)    {SIM_RANDOM, 8 * KIB, 128 * MIB, n, 0, 0, 0}
 #define COUNTED(n)   {SIM_RANDOM, 8 * KIB, 256 * MIB, 1, n, 0, 0}
 
 const struct sim_work_kind sim_works[] = {
-	{"seq1", "one stream", 100, false, {{1, false, STREAM(256)}}},
-	{"seq8", "eight streams", 100, false, {{8, false, STREAM(32)}}},
-	{"random1", "a random reader", 100, false, {{1, false, COUNTED(1500)}}},
+	{"seq1", "one stream", 100, false, {{1, SIM_EACH, STREAM(256)}}},
+	{"seq8", "eight streams", 100, false, {{8, SIM_EACH, STREAM(32)}}},
+	{"random1", "a random reader", 100, false, {{1, SIM_EACH, COUNTED(1500)}}},
 	{"mixed8+1", "eight streams, a random reader", 20, true,
-	 {{8, false, STREAM(128)}, {1, false, RANDOM(1)}}},
+	 {{8, SIM_EACH, STREAM(128)}, {1, SIM_EACH, RANDOM(1)}}},
 	{"mixed8+4", "eight streams, four random readers", 20, true,
-	 {{8, false, STREAM(128)}, {4, false, RANDOM(1)}}},
-	{"write1", "a writer that commits", 300, false, {{1, false, WRITER(512)}}},
+	 {{8, SIM_EACH, STREAM(128)}, {4, SIM_EACH, RANDOM(1)}}},
+	{"write1", "a writer that commits", 300, false, {{1, SIM_EACH, WRITER(512)}}},
 	{"write1+1", "the same beside a random reader", 300, false,
-	 {{1, false, COUNTED(1500)}, {1, false, WRITER(512)}}},
+	 {{1, SIM_EACH, COUNTED(1500)}, {1, SIM_EACH, WRITER(512)}}},
+	{"mixed4+1w2", "four streams, a random reader and two writers, all of one client", 300, false,
+	 {{4, SIM_ONE, ENDLESS(512)}, {1, SIM_SAME, RANDOM(1)}, {2, SIM_SAME, WRITER(256)}}},
 	{"write1+16", "a writer that commits beside 16 random readers of one other client", 60, true,
-	 {{16, true, RANDOM(1)}, {1, false, WRITER(256)}}},
+	 {{16, SIM_ONE, RANDOM(1)}, {1, SIM_EACH, WRITER(256)}}},
 	{"flood", "4,000 reads outstanding beside one", 30, false,
-	 {{1, false, RANDOM(4000)}, {1, false, RANDOM(1)}}},
+	 {{1, SIM_EACH, RANDOM(4000)}, {1, SIM_EACH, RANDOM(1)}}},
 	{"32+1", "32 streams of one client beside one of another", 30, true,
-	 {{32, true, STREAM(64)}, {1, false, STREAM(256)}}},
+	 {{32, SIM_ONE, STREAM(64)}, {1, SIM_EACH, STREAM(256)}}},
 	{NULL},
 };
 /* clang-format on */
@@ -43,18 +46,18 @@ const struct sim_work_kind *sim_work_find(const char *name)
 struct sim_client_kind *sim_work_clients(const struct sim_work_kind *w, unsigned int *n)
 {
 	struct sim_client_kind *kinds;
-	unsigned int all = 0, at = 0, address = 0;
+	unsigned int all = 0, at = 0, addresses = 0;
 
 	for (int g = 0; g < WORK_GROUPS; g++)
 		all += w->group[g].clients;
 	kinds = calloc(all, sizeof(*kinds));
 	for (int g = 0; kinds && g < WORK_GROUPS; g++) {
+		addresses += w->group[g].clients && w->group[g].addresses == SIM_ONE;
 		for (unsigned int i = 0; i < w->group[g].clients; i++) {
+			addresses += w->group[g].addresses == SIM_EACH;
 			kinds[at] = w->group[g].kind;
-			kinds[at++].address = address;
-			address += !w->group[g].together;
+			kinds[at++].address = addresses - 1;
 		}
-		address += w->group[g].together;
 	}
 	*n = all;
 	return kinds;

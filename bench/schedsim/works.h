@@ -7,13 +7,16 @@
 
 #define WORK_GROUPS 4
 
+/* Of a group: an address each, one for all, that of the group before. */
+enum sim_addresses { SIM_EACH, SIM_ONE, SIM_SAME };
+
 struct sim_work_kind {
 	const char *name, *about;
 	uint64_t seconds; /* at most */
 	bool first;	  /* it ends with the first client that is done; else with the last */
 	struct {
 		unsigned int clients; /* alike, each with a file of its own */
-		bool together;	      /* of one address */
+		enum sim_addresses addresses;
 		struct sim_client_kind kind;
 	} group[WORK_GROUPS];
 };

@@ -143,6 +143,75 @@ static void test_a_turn_pays_for_what_its_drive_does_later(void **state)
 	queue_free(q);
 }
 
+/* ... and it is charged to who wrote, not to who waited for it. */
+static void test_the_drain_is_the_writers(void **state)
+{
+	struct sched_queue *q = make();
+	struct sched_req w = writeback(1), r = demand(2);
+	struct flow_stats flows[3];
+	uint64_t now = SEC;
+
+	learn_disk(&q->cost);
+	w.flow.client = 1;
+	r.flow.client = 2;
+	sched_submit(q, &w, now);
+	assert_ptr_equal(sched_next(q, now), &w);
+	w.io_len = 8 * MIB;
+	done(q, &w, now += 50 * MSEC);
+	sched_submit(q, &r, now);
+	assert_ptr_equal(sched_next(q, now), &r);
+	done(q, &r, now += 30 * MSEC + DISK_SEEK + DISK_NS(8 * KIB));
+	assert_int_equal(sched_flows(q, flows, 3), 3); /* and the server's own */
+	for (int i = 0; i < 3; i++) {
+		const uint64_t *had = flows[i].disk_time;
+
+		if (flows[i].id.client == 1)
+			assert_in_range(had[SCHED_WRITEBACK], 80 * MSEC - 1000, 80 * MSEC + 1000);
+		if (flows[i].id.client == 2)
+			assert_in_range(had[SCHED_DEMAND], DISK_SEEK, DISK_SEEK + MSEC / 5);
+	}
+	queue_free(q);
+}
+
+/*
+ * A writer whose data has nearly filled memory, beside another client's reads: no pause of the claim
+ * of many reads, while he has had less than they have; and that pause beside his own.
+ */
+static uint64_t pause_beside(uint64_t reader)
+{
+	struct sched_queue *q = make();
+	struct sched_req w = writeback(1), r = demand(2), *next;
+	uint64_t now = SEC, ended;
+
+	sched_set_writeback_share(q, 0.2); /* writeback_share: 0.5 */
+	w.flow.client = 1;
+	r.flow.client = reader;
+	for (int i = 0; i < 100; i++) { /* the reader has had a second */
+		sched_submit(q, &r, now);
+		assert_ptr_equal(sched_next(q, now), &r);
+		done(q, &r, now += 10 * MSEC);
+	}
+	sched_submit(q, &r, now);
+	sched_submit(q, &w, now);
+	assert_ptr_equal(sched_next(q, now), &w);
+	done(q, &w, ended = now += 60 * MSEC);
+	sched_submit(q, &w, now);
+	while ((next = sched_next(q, now)) == &r) {
+		done(q, &r, now += 10 * MSEC);
+		sched_submit(q, &r, now);
+	}
+	assert_ptr_equal(next, &w);
+	done(q, &w, now);
+	queue_free(q);
+	return now - ended;
+}
+
+static void test_a_writer_held_back_has_his_share_beside_others(void **state)
+{
+	assert_in_range(pause_beside(2), 60 * MSEC, 70 * MSEC);
+	assert_in_range(pause_beside(1), 240 * MSEC, 250 * MSEC);
+}
+
 static void test_wanted_goes_first(void **state)
 {
 	struct sched_queue *q = make();
@@ -298,6 +367,8 @@ int main(void)
 		cmocka_unit_test(test_share_of_the_time),
 		cmocka_unit_test(test_commit_gets_its_share),
 		cmocka_unit_test(test_a_turn_pays_for_what_its_drive_does_later),
+		cmocka_unit_test(test_the_drain_is_the_writers),
+		cmocka_unit_test(test_a_writer_held_back_has_his_share_beside_others),
 		cmocka_unit_test(test_wanted_goes_first),
 		cmocka_unit_test(test_wanted_finds_a_place),
 		cmocka_unit_test(test_reads_pass_a_held_one_under_every_policy),
