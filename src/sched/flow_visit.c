@@ -43,10 +43,10 @@
 
 /* ---- how long, how far ------------------------------------------------------------------- */
 
-/* What one visit may have so that all that have reads come within Max_Wait (ns). */
+/* What one visit may have so that all that have reads come within three quarters of Max_Wait (ns). */
 static uint64_t fair_time(const struct sched_queue *q, uint64_t time)
 {
-	uint64_t fit = q->limits.cost.max_wait / (2 * (uint64_t)(q->flows.reading + 1));
+	uint64_t fit = q->limits.cost.max_wait * 3 / (4 * (uint64_t)(q->flows.reading + 1));
 
 	return time < fit ? time : fit;
 }
