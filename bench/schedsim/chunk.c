@@ -41,10 +41,10 @@ void chunk_submit(struct sim_client *client, const struct readahead_plan *plan)
 static void start(struct chunk *c)
 {
 	struct sim *s = c->client->sim;
-	uint64_t turn = sched_chunk(&s->queue);
+	uint64_t turn = sched_chunk_of(&s->queue, &c->req);
 	struct readahead_read at = {.size = c->client->kind.size,
 				    .now = s->events.now,
-				    .chunk = turn,
+				    .chunk = sched_chunk(&s->queue),
 				    .streams = sched_streams(&s->queue),
 				    .file = c->client->file};
 	struct readahead_plan next;

@@ -113,9 +113,9 @@ void prefetch_submit(struct prefetch *p)
  * A chunk planned when few streams competed is too long a turn once there are many: what the disk
  * wants now counts, and what its client may have. The rest is planned anew behind it.
  */
-static void shorten(struct dispatcher *d, struct prefetch *p, uint64_t turn)
+static void shorten(struct dispatcher *d, struct prefetch *p)
 {
-	uint64_t len;
+	uint64_t turn = dispatcher_chunk_of(d, &p->req), len;
 
 	if (p->plan.len <= turn + turn / 2)
 		return;
@@ -124,11 +124,11 @@ static void shorten(struct dispatcher *d, struct prefetch *p, uint64_t turn)
 }
 
 /* Tells the engine that the chunk goes to the disk, and queues what it wants behind it. */
-static void start(struct dispatcher *d, struct prefetch *p, uint64_t turn)
+static void start(struct dispatcher *d, struct prefetch *p)
 {
 	struct readahead_read at = {.now = dispatcher_now(d),
 				    .size = backing_refresh_size(p->backing),
-				    .chunk = turn,
+				    .chunk = dispatcher_chunk(d),
 				    .streams = dispatcher_streams(d),
 				    .price = board_readahead_price(&p->backing->device->prices),
 				    .file = p->backing->file};
@@ -211,10 +211,8 @@ static void execute(struct dispatcher *d, struct sched_req *r)
 		return;
 	buffer = scratch_take(p->step);
 	if (buffer != NULL) {
-		uint64_t turn = dispatcher_chunk_of(d, r);
-
-		shorten(d, p, turn);
-		start(d, p, turn);
+		shorten(d, p);
+		start(d, p);
 	}
 	while (buffer != NULL && goes_on(p)) {
 		uint64_t left = end_of(p) - p->upto;

@@ -32,12 +32,14 @@
 #include "sched/flow_limit.h"
 #include "sched/parts.h"
 
+/* Nearly a ceiling (percent of it): flow_chunk.c. */
+#define MOST_PERCENT 90
 /* So many are looked at to find one that may go first. */
 #define LOOKS_MAX 64
 /* What floors may take of the disk's time, in sum. */
 #define FLOORS_PERCENT 90
 /* Floors are kept with so much to spare (percent): a second that has one visit less is not short. */
-#define FLOOR_MARGIN 10
+#define FLOOR_MARGIN 12
 
 static bool is_held(const struct flow_node *node)
 {
@@ -242,6 +244,7 @@ static void charge(struct sched_queue *q, struct flow_node *node, const struct r
 		return;
 	node->released = false;
 	rate_limit_charge(&node->limit, cost, r->started, r->reserved);
+	rate_limit_charge(&node->most, cost, r->started, false);
 	ceiling_changed(q, node);
 }
 
@@ -280,9 +283,14 @@ static bool is_limit(const struct share_limit *l)
 	return l->bandwidth || l->iops || l->time;
 }
 
+static uint64_t percent_of(uint64_t limit, uint64_t percent)
+{
+	return limit / 100 * percent + limit % 100 * percent / 100;
+}
+
 static uint64_t with_margin(uint64_t floor)
 {
-	uint64_t margin = floor / 100 * FLOOR_MARGIN + floor % 100 * FLOOR_MARGIN / 100;
+	uint64_t margin = percent_of(floor, FLOOR_MARGIN);
 
 	return floor < UINT64_MAX - margin ? floor + margin : UINT64_MAX;
 }
@@ -298,10 +306,19 @@ static struct share_limit kept(const struct share_limit *floor)
 	};
 }
 
+static struct share_limit most_of(const struct share_limit *ceiling)
+{
+	return (struct share_limit){
+		.bandwidth = percent_of(ceiling->bandwidth, MOST_PERCENT),
+		.iops = (uint32_t)percent_of(ceiling->iops, MOST_PERCENT),
+		.time = (uint32_t)percent_of(ceiling->time, MOST_PERCENT),
+	};
+}
+
 static void set(struct sched_queue *q, struct flow_node *node, const struct share *share)
 {
 	static const struct share none;
-	struct share_limit floor;
+	struct share_limit floor, most;
 
 	share = share ? share : &none;
 	if (!node->limited && !is_limit(&share->floor) && !is_limit(&share->ceiling))
@@ -310,6 +327,8 @@ static void set(struct sched_queue *q, struct flow_node *node, const struct shar
 	node->limited = is_limit(&share->floor) || is_limit(&share->ceiling);
 	floor = kept(&share->floor);
 	rate_limit_set(&node->limit, &floor, &share->ceiling, q->flows.now);
+	most = most_of(&share->ceiling);
+	rate_limit_set(&node->most, &most, &none.ceiling, q->flows.now);
 	ceiling_changed(q, node);
 }
 

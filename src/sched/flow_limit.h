@@ -35,8 +35,9 @@ static inline uint32_t flows_demands(const struct sched_queue *q)
 	return q->policy->gap ? q->flows.ready[FLOW_SMALL] : q->by_class[SCHED_DEMAND];
 }
 
-/* flow_chunk.c: bytes of a chunk, at most CHUNK, that R should be for the limits of its flow. */
-uint64_t flow_chunk(const struct sched_queue *q, const struct sched_req *r, uint64_t chunk);
+/* flow_chunk.c: bytes, at most CHUNK, that the chunk R should have if it goes now, by its flow's limits. */
+uint64_t flow_chunk(const struct sched_queue *q, const struct sched_req *r, uint64_t chunk,
+		    uint64_t now);
 
 /* It or its group is over its ceiling: nothing of its goes. */
 static inline bool flow_is_held(const struct sched_flow *f)

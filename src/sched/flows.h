@@ -45,6 +45,8 @@ struct flow_node {
 	bool limited;	      /* has a floor or a ceiling: flow_limit.c */
 	bool released;	      /* it was over its ceiling, and was not served since */
 	struct rate_limit limit;
+	struct rate_limit
+		most; /* as floors: what is nearly its ceiling; behind that it is at ease */
 	struct order_node held; /* over its ceiling: in `held`, by when it may go */
 	struct order_node
 		due; /* has reads, and a floor or was released: in `due`, by when it should go */

@@ -147,15 +147,19 @@ static bool is_too_old(const struct sched_queue *q, const struct sched_req *r, u
 
 uint64_t sched_chunk_of(const struct sched_queue *q, const struct sched_req *r)
 {
-	return flow_chunk(q, r, sched_chunk(q));
+	uint64_t chunk = sched_chunk(q);
+
+	return r->charged < r->io_len && r->charged < chunk ? r->charged : chunk;
 }
 
-/* Bytes that R, which goes to the disk, will be: a chunk is going to be shortened. */
-static uint64_t bytes_of(const struct sched_queue *q, const struct sched_req *r)
+/* Bytes that R, which goes to the disk, will have: a chunk is going to be shortened. */
+static uint64_t bytes_of(const struct sched_queue *q, const struct sched_req *r, uint64_t now)
 {
 	bool limited = r->in->node.limited || r->in->group->node.limited;
-	uint64_t chunk = limited && r->class == SCHED_PREFETCH ? sched_chunk_of(q, r) : UINT64_MAX;
+	uint64_t chunk = r->io_len;
 
+	if (limited && r->class == SCHED_PREFETCH)
+		chunk = flow_chunk(q, r, sched_chunk(q), now);
 	return chunk < r->io_len ? chunk : r->io_len;
 }
 
@@ -176,7 +180,7 @@ static struct sched_req *hand_out(struct sched_queue *q, struct sched_req *r, ui
 		merge(q, r);
 	flow_unqueue(r);
 	flow_started(q, r);
-	flow_limit_begin(q, r, bytes_of(q, r), now);
+	flow_limit_begin(q, r, bytes_of(q, r, now), now);
 	q->running++;
 	if (!r->dropped)
 		q->head = r->block + r->io_len;

@@ -88,6 +88,28 @@ static void test_who_is_held_keeps_nobody_waiting(void **state)
 	assert_true(waits[1] * 10 < waits[0] * 12);
 }
 
+/* Who has less than his ceiling anyway, because others are about, is not cut short by it. */
+static void test_a_ceiling_that_is_not_reached_costs_nothing(void **state)
+{
+	uint64_t had[2];
+
+	for (unsigned int with = 0; with < 2; with++) {
+		struct loop *l = loop_new();
+		struct client *c = add(l, STREAM, 1, 2);
+
+		for (unsigned int i = 0; i < 9; i++)
+			add(l, STREAM, 0, 2);
+		l->shares.rules[1].ceiling.bandwidth = with ? 12 * MB : 0;
+		set_shares(l);
+		run(l, 21 * SEC);
+		had[with] = bytes_between(c, SEC, 21 * SEC);
+		loop_free(l);
+	}
+	print_message("%.1f MB/s, with a ceiling of 12 %.1f\n", (double)had[0] / 20e6,
+		      (double)had[1] / 20e6);
+	assert_true(had[1] * 100 > had[0] * 95);
+}
+
 static void test_a_ceiling_changes_live(void **state)
 {
 	struct loop *l = loop_new();
@@ -284,6 +306,7 @@ int main(void)
 		cmocka_unit_test(test_ceilings_of_requests_and_of_time),
 		cmocka_unit_test(test_ceilings_cost_the_others_nothing),
 		cmocka_unit_test(test_who_is_held_keeps_nobody_waiting),
+		cmocka_unit_test(test_a_ceiling_that_is_not_reached_costs_nothing),
 		cmocka_unit_test(test_a_ceiling_changes_live),
 		cmocka_unit_test(test_a_ceiling_of_a_writer),
 		cmocka_unit_test(test_many_at_once_keep_to_it),

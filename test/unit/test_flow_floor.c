@@ -65,6 +65,21 @@ static void test_a_floor_of_requests(void **state)
 	loop_free(l);
 }
 
+static void test_a_floor_of_time(void **state)
+{
+	for (enum work work = RANDOM; work <= STREAM; work++) {
+		struct client *c;
+		struct loop *l = greedy(work, 4, &c);
+
+		l->shares.rules[1].floor.time = 30;
+		set_shares(l);
+		run(l, 21 * SEC);
+		print_message("%.1f %% of the disk\n", (double)c->disk_time / 20e7);
+		assert_in_range(c->disk_time / MSEC, 6000, 7500);
+		loop_free(l);
+	}
+}
+
 /* A floor that asks for less costs nothing; nor is it lost by that: it is there when it is wanted. */
 static void test_a_floor_that_is_not_used_costs_nothing(void **state)
 {
@@ -131,6 +146,7 @@ int main(void)
 		cmocka_unit_test(test_a_floor_under_16_greedy_others),
 		cmocka_unit_test(test_a_floor_of_an_export),
 		cmocka_unit_test(test_a_floor_of_requests),
+		cmocka_unit_test(test_a_floor_of_time),
 		cmocka_unit_test(test_a_floor_that_is_not_used_costs_nothing),
 		cmocka_unit_test(test_floors_never_have_all),
 		cmocka_unit_test(test_a_floor_that_goes_leaves_no_debt),
