@@ -9,7 +9,7 @@
  *                                                              behind, as a batch
  *
  * Who has had most for its weight waits. Those within half a slice of whoever has had least are alike,
- * and are visited in the disk's order: a round, frozen. A visit lasts for a slice of disk time, or
+ * and are visited in the disk's order: a round, frozen. A visit lasts for a slice or two of disk time, or
  * one request if that is longer, and ends early when its flow has nothing left. So a flow keeps its
  * own efficiency, and fairness is by virtual time: who had too much misses rounds.
  *
@@ -36,8 +36,8 @@
 /* So many promises are kept in one gap. */
 #define PROMISED_MAX 8
 /*
- * Among small reads alone a visit is so many slices long: what it costs to come and go is a small part
- * of it then.
+ * Where no small read waits for the end of a turn a visit is so many slices long: what it costs to come
+ * and go is a small part of it then.
  */
 #define VISIT_SLICES 2
 
@@ -57,7 +57,7 @@ static uint64_t slice_of(const struct sched_queue *q)
 	return fair_time(q, cost_slice(&q->cost, &q->limits.cost, 1));
 }
 
-/* Disk time of a visit where there are small reads only (ns). */
+/* Disk time of a visit where no small read waits for the end of a turn (ns). */
 static uint64_t visit_of(const struct sched_queue *q)
 {
 	return fair_time(q, VISIT_SLICES * cost_slice(&q->cost, &q->limits.cost, 1));
@@ -294,7 +294,7 @@ static void begin_next(struct sched_queue *q, uint64_t now)
 		g = next_of_round(q, FLOW_CHUNK);
 	}
 	q->flows.after_gap = false;
-	begin(q, v, g, FLOW_CHUNK, slice_of(q));
+	begin(q, v, g, FLOW_CHUNK, demands_about(q) ? slice_of(q) : visit_of(q));
 }
 
 /* ---- visits ------------------------------------------------------------------------------ */

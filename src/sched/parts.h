@@ -15,6 +15,13 @@ static inline uint64_t req_end(const struct sched_req *r)
 	return r->offset + r->len;
 }
 
+/* Small demand reads wait at this share of the chunks or more: there are random readers about. */
+#define DEMANDS_ABOUT 0.4
+static inline bool demands_about(const struct sched_queue *q)
+{
+	return q->gap_demand > DEMANDS_ABOUT;
+}
+
 /* Reads queued. */
 static inline uint32_t sched_reads(const struct sched_queue *q)
 {

@@ -12,8 +12,6 @@
 #include "sched/parts.h"
 #include "sched/place.h"
 
-/* Small demand reads wait at this share of the chunks or more: there are random readers about. */
-#define DEMANDS_ABOUT 0.4
 /* ... averaged over about this many chunks. */
 #define DEMAND_CHUNKS 4
 
@@ -354,6 +352,5 @@ uint32_t sched_streams(const struct sched_queue *q)
 
 uint64_t sched_chunk(const struct sched_queue *q)
 {
-	return cost_chunk(&q->cost, &q->limits.cost, sched_streams(q),
-			  q->gap_demand > DEMANDS_ABOUT);
+	return cost_chunk(&q->cost, &q->limits.cost, sched_streams(q), demands_about(q));
 }
