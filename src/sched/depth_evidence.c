@@ -4,8 +4,8 @@
 
 /* The challenger must be faster by so much: what is subtracted from each pair's ratio. */
 #define MARGIN 0.06
-/* A pair counts this much at most. */
-#define PAIR_MAX 0.2
+/* A pair counts this much at most: one that is clear decides, one that is not needs others. */
+#define PAIR_MAX 0.36
 /* Sums that end a trial. */
 #define WON  0.28
 #define LOST (-0.1)
@@ -26,9 +26,17 @@ uint32_t depth_evidence_level(const struct depth_evidence *e)
 	return e->trying ? e->trial : e->bound;
 }
 
+/* What a read takes (ns), as far as it is known; 0: it is not. */
+static double usual(const struct depth_evidence *e)
+{
+	if (e->used > 0)
+		return e->used;
+	return e->reads >= PAUSE ? (double)e->busy / e->reads : 0;
+}
+
 void depth_evidence_pass(struct depth_evidence *e, uint32_t running, uint64_t now)
 {
-	uint64_t ns = now - e->at, most = (uint64_t)(PAUSE * e->used);
+	uint64_t ns = now - e->at, most = (uint64_t)(PAUSE * usual(e));
 
 	if (running)
 		e->busy += most && ns > most ? most : ns;

@@ -13,7 +13,7 @@
  * a read takes are summed, each less a margin. Few pairs that say the same replace what is used; the
  * challenger loses sooner, and is tried again after so many reads that trials are a few in a hundred;
  * or at once when twice as many reads are outstanding as when it lost, for then there is more to be
- * put in order. A pair counts only so much, so that no accident decides.
+ * put in order. Pauses do not count, so that no accident decides.
  *
  * Together is tried with half of what is outstanding: of a drive without a queue the rest is still
  * sorted here, so that a trial costs it next to nothing. With fewer than three outstanding there is
