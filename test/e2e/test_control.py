@@ -49,9 +49,13 @@ class Ractl:
         assert (done.returncode == 0) == answer["ok"], (done, answer)
         return answer
 
-    def json_of_rows(self, *arguments):
-        """What ractl computes itself: it has no "ok"."""
-        return json.loads(self.run("--json", *arguments).stdout)
+    def rows_while(self, seconds, begin):
+        """What begin() gave, and what was used in so many seconds from just before it on."""
+        process = subprocess.Popen([self.path, "--json", "clients", "--interval", str(seconds)],
+                                   text=True, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        e2e.at_exit(lambda: e2e.end_process(process))
+        begun = begin()
+        return begun, json.loads(process.communicate(timeout=30)[0])
 
     def refused(self, what, arguments, status, *parts, user=None):
         done = self.run(*arguments, user=user)
@@ -237,11 +241,10 @@ class Live:
 
 def who_uses_the_disk(ractl, nfsbench, server, disk):
     """While a load runs: rows for programs and people, a log, and the live screen."""
-    load = Load(nfsbench, server, "/full")
-    rows = ractl.json_of_rows("clients", "--interval", "0.3")
+    load, rows = ractl.rows_while(2, lambda: Load(nfsbench, server, "/full"))
     row = next((r for r in rows["rows"] if r["client"] == e2e.HOST), {})
     e2e.check(row.get("export") == 7 and row["active"] and row["prefetch_bytes_per_s"] > 0 and
-              row["share"] > 0.9 and row["fair_share"] > 0.9,
+              row["share"] > 0.9 and row["fair_share"] > 0.9 and row["group_weight"] == 100,
               "clients: the load's address and export have the disk's time", rows)
     device = rows["devices"][0]
     e2e.check(device["name"] == disk.name and 0 < device["busy"] <= 1,
