@@ -75,10 +75,12 @@ typedef utf8string ra_link_content;
 typedef struct gsh_buffdesc ra_link_content;
 #endif
 
-/* An item of a configuration whose tokens are handed to a function one by one. */
+/* Items of a configuration that may come more than once: blocks; tokens, handed on one by one. */
 #if FSAL_MAJOR_VERSION >= RA_API_6_5
+#define RA_CONF_ITEM_BLOCKS CONF_ITEM_BLOCK_MULT
 #define RA_CONF_ITEM_TOKENS CONF_ITEM_PROC_MULT
 #else
+#define RA_CONF_ITEM_BLOCKS CONF_ITEM_BLOCK
 #define RA_CONF_ITEM_TOKENS CONF_ITEM_PROC
 #endif
 

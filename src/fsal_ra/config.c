@@ -63,7 +63,8 @@ static struct config_item export_items[] = {
 
 /* The longest text is a socket's path. */
 static struct config_item module_items[] = {
-	CONF_ITEM_BLOCK("CLIENT", ra_client_items, ra_client_init, ra_client_commit, module_args, rules),
+	RA_CONF_ITEM_BLOCKS("CLIENT", ra_client_items, ra_client_init, ra_client_commit, module_args,
+			    rules),
 #define RA_NUMBER(scope, Name, field, unit, min, max, def, help) \
 	MODULE_##scope(CONF_ITEM_UI64(#Name, 0, UINT64_MAX, def, module_args, params.field))
 #define RA_NAME(scope, Name, field, def, help) \
