@@ -81,18 +81,23 @@ static void start(uint32_t queue_max, uint64_t queue_bytes)
 		sched_yield();
 }
 
-static void end(int reads)
-{
-	atomic_store(&disk_goes_on, true);
-	wait_until_finished(reads);
-	dispatcher_fini(&dispatcher);
-}
-
 static struct dispatcher_stats stats(void)
 {
 	struct dispatcher_stats s;
 
 	dispatcher_stats(&dispatcher, &s);
+	return s;
+}
+
+/* When so many READS are through: what was counted. */
+static struct dispatcher_stats end(int reads)
+{
+	struct dispatcher_stats s;
+
+	atomic_store(&disk_goes_on, true);
+	wait_until_finished(reads);
+	s = stats();
+	dispatcher_fini(&dispatcher);
 	return s;
 }
 
@@ -160,6 +165,7 @@ static void test_a_client_may_have_what_is_left(void **state)
 
 static void test_room_goes_to_who_waits(void **state)
 {
+	struct dispatcher_stats s;
 	struct waiter a, b;
 	struct sched_req first = read_of(1, 2, KIB);
 
@@ -171,10 +177,10 @@ static void test_room_goes_to_who_waits(void **state)
 	atomic_store(&disk_goes_on, true);
 	assert_let_in(&a);
 	assert_let_in(&b);
-	end(4);
-	assert_int_equal(stats().counted.full_waits, 2);
-	assert_int_equal(stats().counted.full_delays, 0);
-	assert_int_equal(stats().full_waiting, 0);
+	s = end(4);
+	assert_int_equal(s.counted.full_waits, 2);
+	assert_int_equal(s.counted.full_delays, 0);
+	assert_int_equal(s.full_waiting, 0);
 }
 
 static void test_nobody_overtakes_a_read_of_its_client_that_waits(void **state)
@@ -190,8 +196,7 @@ static void test_nobody_overtakes_a_read_of_its_client_that_waits(void **state)
 	assert_int_equal(dispatcher_submit(&dispatcher, &others), SCHED_ADDED);
 	atomic_store(&disk_goes_on, true);
 	assert_let_in(&large);
-	end(4);
-	assert_int_equal(stats().counted.refused, 2);
+	assert_int_equal(end(4).counted.refused, 2);
 }
 
 static void test_wider_limits_let_them_in(void **state)
@@ -241,8 +246,7 @@ static void test_threads_are_kept_for_others(void **state)
 	assert_let_in(&a);
 	assert_let_in(&b);
 	assert_let_in(&c);
-	end(5);
-	assert_int_equal(stats().counted.full_delays, 1);
+	assert_int_equal(end(5).counted.full_delays, 1);
 }
 
 /* Room came between the refusal and the wait. */
