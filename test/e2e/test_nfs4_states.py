@@ -6,7 +6,8 @@ What it proves: READs that carry an open state are queued, fetched ahead and ans
 bytes as those of NFSv3 are. While they wait their file is closed, opened for writing too, its export
 is removed, their client cuts the connection and comes back as another instance (so that the server
 throws its states away), or the server is told to end: each READ of a client that is still there gets
-an answer, right bytes or an error, and the server goes on, or ends cleanly.
+an answer, right bytes or an error, and the server goes on, or ends cleanly. In a queue that is full for
+their client they wait as long as Full_Wait says, and are told to come again then.
 """
 import random
 import socket
@@ -27,7 +28,7 @@ def serve(work, path, plugin, exports=1):
     listed = [{"id": n, "path": path, "pseudo": f"/e{n}", "protocols": "3, 4",
                "params": {"Queue_Depth": 1}} for n in range(1, exports + 1)]
     e2e.drop_caches()
-    return e2e.Server("ra", listed, work, plugin).start()
+    return e2e.Server("ra", listed, work, plugin, ra="Full_Threads = 128;").start()
 
 
 def scattered(count, seed):
@@ -159,8 +160,33 @@ def export_removed(server):
     other.close()
 
 
+def with_params(server, **params):
+    for export in server.exports:
+        export["params"] = {"Queue_Depth": 1, **params}
+    server.reload(40)
+
+
+def full_queue(server):
+    what = "READs with an open state, more than may be queued"
+    client = nfs4.Client(server)
+    fh, stateid = opened(client, 3)
+    with_params(server, Queue_Limit=16, Full_Wait=10000)
+    e2e.drop_caches()
+    statuses, wrong, _ = Flight(client, 3, fh, stateid).land()
+    e2e.check(statuses == {nfs3.OK: MANY} and not wrong, f"{what}: wait for room", (statuses, wrong))
+    device = control_client.stats("devices")[0]
+    e2e.check(device["full_waits"] > 0, f"{what}: some did", device)
+    with_params(server, Queue_Limit=16, Full_Wait=0)
+    e2e.drop_caches()
+    statuses, wrong, _ = Flight(client, 3, fh, stateid).land()
+    e2e.check(set(statuses) == {nfs3.OK, nfs3.JUKEBOX} and sum(statuses.values()) == MANY
+              and not wrong, f"{what}, with Full_Wait = 0: DELAY", (statuses, wrong))
+    with_params(server)
+    client.close()
+
+
 TESTS = {f.__name__: f for f in (queued_and_right, closed_meanwhile, opened_meanwhile, client_gone,
-                                 export_removed)}
+                                 full_queue, export_removed)}
 
 
 def end_while_queued(server):
