@@ -6,9 +6,9 @@ What it proves: extreme offsets and counts get the answers of stock VFS; thousan
 READs and WRITEs are all answered, and rightly; clients that disconnect in the middle, send half a
 record or never read their replies leave neither descriptors nor threads behind, and the server's
 memory, descriptors and threads stay below stated ceilings while they flood. A victim beside each
-flood gets all its answers in the end, with the right bytes; beside one of the same address how long it
-waits is printed only. Beside another address with five times more READs on the way than it may have
-queued it goes on as before, and each of these READs is answered: with its data, or JUKEBOX.
+flood, from another address, gets all its answers in the end, with the right bytes, and is never told to
+come again; how long it waits is printed. Beside 20,000 READs on the way, more than one client may have
+queued, each of its reads is answered within Max_Wait, and each of theirs with its data, or JUKEBOX.
 
 All on the loopback, bounded in requests and seconds. The modelled disk is slow, so queues fill.
 """
@@ -51,7 +51,7 @@ class Victim(threading.Thread):
 
     def run(self):
         try:
-            client = nfs3.Client(self.server, "/e1", timeout=120)
+            client = nfs3.Client(self.server, "/e1", timeout=120, source="127.0.0.3")
             _, fh = client.lookup(self.name)
             at = 0
             while not self.stopping.is_set():
