@@ -110,7 +110,7 @@ static bool fits(const struct sim_turn *t)
 	uint64_t now = t->client->sim->events.now;
 
 	if (t->may.bytes != UINT64_MAX)
-		return t->taken + t->may.step <= t->may.bytes && now - t->begun < t->may.slice;
+		return t->taken + t->may.step / 2 <= t->may.bytes && now - t->begun < t->may.slice;
 	return t->last + (t->next - t->first + 1) * t->took - t->begun <= t->may.slice;
 }
 

@@ -6,47 +6,45 @@
 #define STEP_MIN (UINT64_C(64) << 10)
 #define STEP_MAX (UINT64_C(1) << 20)
 /* A turn is made of so many steps at least, where they may be so small. */
-#define STEPS 4
+#define STEPS 3
 /* Turns of less than this are all seek (bytes). */
 #define TURN_LEAST (UINT64_C(256) << 10)
 /* A sum forgets this share with each turn. */
 #define FORGETS 0.125
 
-static void add(struct writeback_sum *sum, double bytes, double ns)
+/* The last turn is over, and cost DRAIN (ns) more than it took; of one that nobody read after, 0. */
+static void add_last(struct writeback_cost *c, double drain)
 {
-	sum->ns += ns - sum->ns * FORGETS;
-	sum->bytes += bytes - sum->bytes * FORGETS;
+	if (!c->fresh)
+		return;
+	c->fresh = false;
+	c->ns += (double)c->last_ns + drain - c->ns * FORGETS;
+	c->bytes += (double)c->last_bytes - c->bytes * FORGETS;
 }
 
 void writeback_cost_turn(struct writeback_cost *c, uint64_t bytes, uint64_t ns)
 {
+	add_last(c, 0);
 	c->fresh = bytes >= TURN_LEAST;
-	c->bytes = bytes;
-	c->ns = ns;
-	if (c->fresh)
-		add(&c->rough, (double)bytes, (double)ns);
+	c->last_bytes = bytes;
+	c->last_ns = ns;
 }
 
 uint64_t writeback_cost_read(struct writeback_cost *c, uint64_t ns, double expected, bool alone)
 {
 	/* one may also be faster than most: only the mean says what the drive does */
-	double drain = (double)ns - expected;
+	double drain = c->fresh && alone ? (double)ns - expected : 0;
 
-	if (!c->fresh)
-		return 0;
-	c->fresh = false;
-	if (!alone)
-		return 0;
-	add(&c->whole, (double)c->bytes, (double)c->ns + drain);
+	add_last(c, drain);
 	return drain > 0 ? (uint64_t)drain : 0;
 }
 
 /* ns for a byte; 0: not known. */
 static double price(const struct writeback_cost *c)
 {
-	const struct writeback_sum *sum = c->whole.bytes > 0 ? &c->whole : &c->rough;
-
-	return sum->bytes > 0 && sum->ns > 0 ? sum->ns / sum->bytes : 0;
+	if (c->bytes > 0)
+		return c->ns > 0 ? c->ns / c->bytes : 0;
+	return c->fresh ? (double)c->last_ns / (double)c->last_bytes : 0;
 }
 
 uint64_t writeback_cost_bytes(const struct writeback_cost *c, uint64_t slice)

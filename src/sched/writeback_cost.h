@@ -17,16 +17,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Turns lately, the more the later. */
-struct writeback_sum {
-	double ns, bytes;
-};
-
 struct writeback_cost {
-	struct writeback_sum rough; /* of all turns, without their drain */
-	struct writeback_sum whole; /* of those that a read came after, with it */
-	/* The last turn, whose drain the next read shows. */
-	uint64_t bytes, ns;
+	/* Of turns lately, the more the later; with their drain, where a read showed it. */
+	double ns, bytes;
+	/* The last turn, as long as no read has shown its drain. */
+	uint64_t last_ns, last_bytes;
 	bool fresh;
 };
 

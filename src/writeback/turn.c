@@ -204,7 +204,7 @@ static bool fits(const struct steps *s)
 	if (s->may.bytes == UINT64_MAX) /* by how long the last one took */
 		return ahead < STEPS_AHEAD_FIRST &&
 		       s->last + (ahead + 1) * s->took - s->begun <= s->may.slice;
-	return ahead < STEPS_AHEAD && s->taken + s->may.step <= s->may.bytes &&
+	return ahead < STEPS_AHEAD && s->taken + s->may.step / 2 <= s->may.bytes &&
 	       s->last - s->begun < s->may.slice;
 }
 

@@ -97,6 +97,21 @@ static void test_it_forgets(void **state)
 	assert_in_range(writeback_cost_bytes(&c, SLICE), 4 * MIB, 5 * MIB);
 }
 
+/* With nobody reading any more, what a slow disk once cost is forgotten too. */
+static void test_it_forgets_without_reads(void **state)
+{
+	struct writeback_cost c = {0};
+
+	for (int k = 0; k < 30; k++) {
+		writeback_cost_turn(&c, MIB, 100 * MSEC);
+		writeback_cost_read(&c, 500 * MSEC, DISK_SEEK, true);
+	}
+	assert_true(writeback_cost_bytes(&c, SLICE) < MIB / 4);
+	for (int k = 0; k < 50; k++)
+		writeback_cost_turn(&c, writeback_cost_bytes(&c, SLICE) + MIB, 10 * MSEC);
+	assert_true(writeback_cost_bytes(&c, SLICE) > 8 * MIB);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -106,6 +121,7 @@ int main(void)
 		cmocka_unit_test(test_the_drain_is_the_first_reads),
 		cmocka_unit_test(test_small_turns_say_nothing),
 		cmocka_unit_test(test_it_forgets),
+		cmocka_unit_test(test_it_forgets_without_reads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
