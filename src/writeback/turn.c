@@ -239,21 +239,10 @@ static void end_step(struct dirty_file *f, struct steps *s)
 	s->bytes += step->end - step->offset;
 }
 
-/* Steps until the slice is over. Returns their bytes. */
-static uint64_t run_steps(struct dirty_file *f, const struct sched_turn *may, int *err)
-{
-	struct steps s = {.may = *may, .begun = wb.ops->now()};
-
-	s.last = s.begun;
-	for (begin_steps(f, &s); s.n_done < s.n_begun; begin_steps(f, &s))
-		end_step(f, &s);
-	*err = s.err;
-	return s.bytes;
-}
-
 /*
  * Where the file's next turn begins: asked here, since whoever submits must wait for nobody, the
- * flusher of all disks least. A turn that waits is seen to stall, and others pass it.
+ * flusher of all disks least; and while the disk has the turn's last step, for the disk should wait for
+ * nobody either. A turn that waits is seen to stall, and others pass it.
  */
 static void find_place(struct dirty_file *f)
 {
@@ -268,6 +257,24 @@ static void find_place(struct dirty_file *f)
 		wb.ops->find_place(f->backing, next);
 }
 
+/* Steps until the slice is over. Returns their bytes. */
+static uint64_t run_steps(struct dirty_file *f, const struct sched_turn *may, int *err)
+{
+	struct steps s = {.may = *may, .begun = wb.ops->now()};
+	bool placed = false;
+
+	s.last = s.begun;
+	for (begin_steps(f, &s); s.n_done < s.n_begun; begin_steps(f, &s)) {
+		if (s.n_done + 1 == s.n_begun && !placed) {
+			find_place(f);
+			placed = true;
+		}
+		end_step(f, &s);
+	}
+	*err = s.err;
+	return s.bytes;
+}
+
 static void turn_execute(struct dispatcher *d, struct sched_req *r)
 {
 	struct dirty_file *f = file_of(r);
@@ -279,7 +286,6 @@ static void turn_execute(struct dispatcher *d, struct sched_req *r)
 	if (!begin_turn(f))
 		return;
 	r->io_len = run_steps(f, &may, &err);
-	find_place(f);
 	backing_unuse(f->backing);
 	trace(TRACE_TURN, f->backing->file, r->io_len, (wb.ops->now() - begun) / 1000,
 	      may.slice / 1000, (uint64_t)err);
