@@ -38,18 +38,17 @@ struct flow_set {
 /* What a group and a flow have in common. */
 struct flow_node {
 	struct order_node place[FLOW_KINDS]; /* in its set's orders */
-	uint32_t n
-		[FLOW_KINDS]; /* requests queued beneath it, not parked; of a group, not of flows held */
-	uint64_t vtime;	      /* ns of disk time had, as if its weight were SHARE_WEIGHT_DEFAULT */
-	uint32_t weight;      /* of a group also 0: its backlogged flows' */
-	bool limited;	      /* has a floor or a ceiling: flow_limit.c */
-	bool released;	      /* it was over its ceiling, and was not served since */
+	/* Requests queued beneath it, not parked; of a group, not of flows that are held. */
+	uint32_t n[FLOW_KINDS];
+	uint64_t vtime;	 /* ns of disk time had, as if its weight were SHARE_WEIGHT_DEFAULT */
+	uint32_t weight; /* of a group also 0: its backlogged flows' */
+	/* flow_limit.c's. */
+	bool limited;  /* has a floor or a ceiling */
+	bool released; /* it was over its ceiling, and was not served since */
 	struct rate_limit limit;
-	struct rate_limit
-		most; /* as floors: what is nearly its ceiling; behind that it is at ease */
-	struct order_node held; /* over its ceiling: in `held`, by when it may go */
-	struct order_node
-		due; /* has reads, and a floor or was released: in `due`, by when it should go */
+	struct rate_limit most;	 /* as floors: nearly its ceiling; flow_chunk.c */
+	struct order_node held;	 /* over its ceiling: in `held`, by when it may go */
+	struct order_node due;	 /* has reads, and a floor or was released: by when it should go */
 	struct sched_flow *flow; /* that it is of; NULL: a group's */
 };
 
