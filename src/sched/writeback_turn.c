@@ -195,8 +195,10 @@ uint64_t sched_hold_until(const struct sched_queue *q, uint64_t now)
 {
 	uint64_t due = UINT64_MAX, again = q->flows.visit.wait_until;
 	uint64_t release = q->queued ? flow_release_at(q) : UINT64_MAX;
+	const struct sched_group *g = writer(q);
 
-	if (writer(q))
+	/* while others are before it nothing is due: they go first, or the disk waits for one of them */
+	if (g && (q->writeback.hurry || !flow_reads_behind(q, g)))
 		due = due_at(q);
 	if (again && again < due)
 		due = again;

@@ -274,7 +274,7 @@ static void random_shares(struct loop *l)
 
 static void test_shares_that_change_under_any_load(void **state)
 {
-	for (uint64_t seed = 1; seed <= 20; seed++) {
+	for (uint64_t seed = 1; seed <= 240; seed++) {
 		struct loop *l = loop_new();
 		uint64_t served = 0;
 
