@@ -2,21 +2,23 @@
 /* Trying scattered reads one by one and together. See depth_evidence.h. */
 #include "sched/depth_evidence.h"
 
-/* The challenger must be faster by so much: what is subtracted from each pair's ratio. */
+/* The challenger must be faster by so much: what is subtracted from each ratio. */
 #define MARGIN 0.06
-/* A pair counts this much at most: one that is clear decides, one that is not needs others. */
+/* A trial counts this much at most: one that is clear decides, one that is not needs others. */
 #define PAIR_MAX 0.36
 /* Sums that end a trial. */
 #define WON  0.28
 #define LOST (-0.1)
 /* So many times as long as a read lately: the drive was elsewhere, or hung. */
 #define PAUSE 4
-/* A pair whose windows differ in load by more says nothing: it counts as equal. */
+/* One whose windows differ in load by more says nothing: it counts as equal. */
 #define LOAD_RATIO 1.5
 
 void depth_evidence_init(struct depth_evidence *e, uint32_t bound)
 {
-	*e = (struct depth_evidence){.bound = bound ? bound : 1, .trial = 1};
+	/* the first ones come while the queue is being filled */
+	*e = (struct depth_evidence){
+		.bound = bound ? bound : 1, .trial = 1, .settling = DEPTH_WINDOW};
 }
 
 uint32_t depth_evidence_level(const struct depth_evidence *e)
@@ -82,7 +84,6 @@ static double gain(double a, double b)
 static void won(struct depth_evidence *e)
 {
 	e->together = !e->together;
-	e->trying = false; /* what it is at is what is used now, or near it */
 	e->decided = true;
 	e->lost = 0;
 	e->lost_at = 0;
@@ -92,11 +93,16 @@ static void won(struct depth_evidence *e)
 static void lost(struct depth_evidence *e, double load)
 {
 	e->decided = true;
-	e->quiet = (uint64_t)DEPTH_QUIET << e->lost;
+	e->quiet = (uint64_t)(e->together ? DEPTH_QUIET : DEPTH_QUIET_ALONE) << e->lost;
 	if (e->lost < DEPTH_QUIET_DOUBLED)
 		e->lost++;
 	if (load > e->lost_at)
 		e->lost_at = load;
+}
+
+static bool are_alike(double load, double other)
+{
+	return load < other * LOAD_RATIO && other < load * LOAD_RATIO;
 }
 
 static bool is_due(const struct depth_evidence *e, double load)
@@ -106,14 +112,35 @@ static bool is_due(const struct depth_evidence *e, double load)
 	return !e->together && e->lost_at > 0 && load >= 2 * e->lost_at;
 }
 
+/* A trial lies between two windows of what is used: counts it. */
+static void judge(struct depth_evidence *e, double ns, double load)
+{
+	double best = ns < e->used ? ns : e->used;
+	bool alike = are_alike(load, e->tried_load) && are_alike(e->used_load, e->tried_load);
+
+	e->sum += (alike ? gain(best, e->tried) : 0) - MARGIN;
+	if (e->sum > LOST && e->sum < WON)
+		return;
+	if (e->sum >= WON)
+		won(e);
+	else
+		lost(e, e->tried_load);
+	e->sum = 0;
+}
+
 /* What is used has had a window: is it the challenger's turn? */
 static void used_window(struct depth_evidence *e, double ns, double load)
 {
-	e->ns[e->together] = ns;
+	bool together = e->together;
+
+	e->ns[together] = ns;
 	e->quiet -= e->quiet < DEPTH_WINDOW ? e->quiet : DEPTH_WINDOW;
-	e->used = ns;
+	if (e->tried > 0)
+		judge(e, ns, load);
+	e->tried = 0;
+	e->used = e->ns[e->together];
 	e->used_load = load;
-	if (e->sum == 0 && !is_due(e, load)) {
+	if (e->together != together || (e->sum == 0 && !is_due(e, load))) {
 		begin_window(e, false, load);
 		return;
 	}
@@ -122,20 +149,11 @@ static void used_window(struct depth_evidence *e, double ns, double load)
 	begin_window(e, true, load);
 }
 
-/* The challenger has had one: counts the pair. */
+/* The challenger has had one. */
 static void trial_window(struct depth_evidence *e, double ns, double load)
 {
-	bool alike = load < e->used_load * LOAD_RATIO && e->used_load < load * LOAD_RATIO;
-
-	e->ns[!e->together] = ns;
-	e->sum += (alike ? gain(e->used, ns) : 0) - MARGIN;
-	if (e->sum >= WON) {
-		won(e);
-		e->sum = 0;
-	} else if (e->sum <= LOST) {
-		lost(e, load);
-		e->sum = 0;
-	}
+	e->ns[!e->together] = e->tried = ns;
+	e->tried_load = load;
 	begin_window(e, false, load);
 }
 
@@ -165,4 +183,10 @@ void depth_evidence_read(struct depth_evidence *e, uint32_t running, uint32_t ou
 		if (++e->reads == DEPTH_WINDOW)
 			end_window(e);
 	}
+}
+
+void depth_evidence_pause(struct depth_evidence *e)
+{
+	begin_window(e, false, 0);
+	e->tried = e->sum = 0;
 }

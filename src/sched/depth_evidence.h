@@ -10,8 +10,10 @@
  *                         '- settling: until the drive has as many as it is to have
  *
  * What is not used is the challenger: it is tried in every other window, and the ratios of the times
- * a read takes are summed, each less a margin. Few pairs that say the same replace what is used; the
- * challenger loses sooner, and is tried again after so many reads that trials are a few in a hundred;
+ * a read takes are summed, each less a margin, against the better of the windows before and after:
+ * what else changes meanwhile, as a queue that grows and is then served in denser order, is no gain of
+ * the challenger's. Few that say the same replace what is used; the challenger
+ * loses sooner, and is tried again after so many reads that trials are a few in a hundred;
  * or at once when twice as many reads are outstanding as when it lost, for then there is more to be
  * put in order. Pauses do not count, so that no accident decides.
  *
@@ -34,10 +36,14 @@
 #define DEPTH_LOAD_MIN 3
 /* Together is tried with at least so many. */
 #define DEPTH_TRIAL_MIN 8
-/* Reads from a trial that was won until what it replaced may say that this was a mistake. */
-#define DEPTH_CONFIRM 300
-/* ... from one that was lost to the next; so many times twice as many at most. */
+/*
+ * Reads until the next trial: after one that was won, when what it replaced may say that this was a
+ * mistake; after one that was lost, where together is used, and where it is not. With each that is
+ * lost it is twice as many, so many times.
+ */
+#define DEPTH_CONFIRM	    300
 #define DEPTH_QUIET	    2400
+#define DEPTH_QUIET_ALONE   300
 #define DEPTH_QUIET_DOUBLED 4
 
 struct depth_evidence {
@@ -54,10 +60,12 @@ struct depth_evidence {
 	uint64_t quiet;	   /* reads until the next trial */
 	uint32_t lost;	   /* trials in a row */
 	double lost_at;	   /* outstanding, at most, when one was */
-	double used;	   /* ns a read, of what is used: of the window before the challenger's */
+	double used;	   /* ns a read, of what is used: of the last window */
 	double used_load;  /* outstanding then */
-	double sum;	   /* for the challenger, against it */
-	double ns[2];	   /* a read took lately one by one, together; 0: not known */
+	double tried; /* ns a read, of the challenger's window before the present one; 0: none */
+	double tried_load;
+	double sum;   /* for the challenger, against it */
+	double ns[2]; /* a read took lately one by one, together; 0: not known */
 };
 
 /* A drive that may be given BOUND reads at once. Nothing is known of it. */
@@ -72,5 +80,8 @@ void depth_evidence_pass(struct depth_evidence *e, uint32_t running, uint64_t no
  */
 void depth_evidence_read(struct depth_evidence *e, uint32_t running, uint32_t outstanding,
 			 uint64_t now);
+
+/* What comes for a while is not alike, and says nothing: no trial. */
+void depth_evidence_pause(struct depth_evidence *e);
 
 #endif

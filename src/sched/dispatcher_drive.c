@@ -48,7 +48,10 @@ uint64_t dispatcher_came(struct dispatcher *d, uint64_t len, uint64_t service)
 	if (d->together <= 1 || !d->at_drive || len > SCATTERED_MAX)
 		return service;
 	d->came = now;
-	depth_evidence_read(&d->evidence, d->at_drive,
-			    d->at_drive + d->queue.by_class[SCHED_DEMAND], now);
+	if (dispatcher_crowded(d)) /* whose they are says more of their time than the drive does */
+		depth_evidence_pause(&d->evidence);
+	else
+		depth_evidence_read(&d->evidence, d->at_drive,
+				    d->at_drive + d->queue.by_class[SCHED_DEMAND], now);
 	return d->at_drive > 1 && since < service ? since : service;
 }

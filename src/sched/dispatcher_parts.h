@@ -16,6 +16,9 @@ static inline void dispatcher_advise(struct dispatcher *d)
 	atomic_store_explicit(&d->streams, sched_streams(&d->queue), memory_order_relaxed);
 }
 
+/* Of Demand_Wait, what a client's reads at the drive may take while others have some too. */
+#define CROWD_PART 4
+
 /* Whether lately scattered reads of several clients, or of several exports, went to the drive. */
 static inline bool dispatcher_crowded(const struct dispatcher *d)
 {
@@ -25,18 +28,19 @@ static inline bool dispatcher_crowded(const struct dispatcher *d)
 /*
  * Scattered reads that may be at the drive together now. What is there the drive serves as it likes: a
  * client's read may come last. So that one client's many do not keep another's waiting for long, there
- * are no more then than are served in Demand_Wait.
+ * are no more then than are served in a part of Demand_Wait: three or four put most of a long queue
+ * into the drive's order already.
  */
 static inline uint32_t dispatcher_together(const struct dispatcher *d)
 {
 	uint32_t level = d->together > 1 ? depth_evidence_level(&d->evidence) : 1;
 	double each = d->evidence.ns[1] > 0 ? d->evidence.ns[1] : d->evidence.ns[0];
+	double wait = (double)d->queue.limits.cost.demand_wait / CROWD_PART;
 
 	if (level > d->together)
 		level = d->together;
-	if (level > 1 && dispatcher_crowded(d) &&
-	    level * each > (double)d->queue.limits.cost.demand_wait)
-		level = (uint32_t)((double)d->queue.limits.cost.demand_wait / each);
+	if (level > 1 && each > 0 && dispatcher_crowded(d) && level * each > wait)
+		level = (uint32_t)(wait / each);
 	return level ? level : 1;
 }
 

@@ -351,6 +351,8 @@ struct sched_req *flow_pick(struct sched_queue *q, uint64_t now)
 	if (!q->flows.reading || flow_waits(q, now))
 		return NULL;
 	if (!goes_on(q, v, now)) {
+		if (q->scattered_only) /* beside each other go the reads of one visit */
+			return NULL;
 		if (q->flows.reading == 1 && group_first(q, FLOW_CHUNK))
 			begin(q, v, group_first(q, FLOW_CHUNK), FLOW_CHUNK, slice_of(q));
 		else
@@ -372,8 +374,11 @@ bool flow_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now)
 		return !(v->wait_until = 0);
 	if (q->flows.reading != 1 || sched_reads(q) != 1 || flow_waits(q, now))
 		return false;
-	if (v->flow != r->in)
+	if (v->flow != r->in) {
+		if (q->scattered_only)
+			return false;
 		begin(q, v, r->in->group, r->kind, slice_of(q));
+	}
 	flow_serve(q, r->in);
 	return true;
 }

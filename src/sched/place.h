@@ -7,7 +7,7 @@
  *                               r r r         only scattered reads go together, up to as many as
  *                                 r r r       are of use; a chunk waits until the last has ended
  *
- * Streams keep their turns: beside a chunk or a write-back nothing starts beyond the depth, and none
+ * Those that go together are of one flow's visit, or of one gap. Streams keep their turns: beside a chunk or a write-back nothing starts beyond the depth, and none
  * of these starts beside scattered reads.
  */
 #ifndef SCHED_PLACE_H

@@ -257,7 +257,7 @@ static void test_all_end_whatever_changes(void **state)
 	}
 }
 
-/* Beside another client's, no more than Demand_Wait's worth. */
+/* While another client has reads too, no more than a quarter of Demand_Wait's worth. */
 static void test_clients_keep_each_other_waiting_for_a_bounded_time(void **state)
 {
 	struct dispatcher_stats s;
@@ -265,7 +265,7 @@ static void test_clients_keep_each_other_waiting_for_a_bounded_time(void **state
 	start(true);
 	met = true;
 	lock_take(&dispatcher.lock);
-	dispatcher.evidence.ns[1] = (double)default_limits().cost.demand_wait / 4.5;
+	dispatcher.evidence.ns[1] = (double)default_limits().cost.demand_wait / 4 / 4.5;
 	lock_drop(&dispatcher.lock);
 	for (unsigned int i = 0; i < 2; i++) {
 		dispatcher_stats(&dispatcher, &s);
@@ -279,6 +279,31 @@ static void test_clients_keep_each_other_waiting_for_a_bounded_time(void **state
 	atomic_fetch_add(&ticks, 2 * SEC);
 	dispatcher_stats(&dispatcher, &s);
 	assert_int_equal(s.drive.now, TOGETHER);
+	stop();
+}
+
+/* A visit of another flow begins when the drive has none of this one left. */
+static void test_two_clients_reads_never_mix(void **state)
+{
+	start(true);
+	must_meet = READS;
+	for (unsigned int i = 0; i < 2; i++) {
+		client = 1 + i;
+		submit_small(i);
+	}
+	pthread_mutex_lock(&lock);
+	while (!small_now)
+		pthread_cond_wait(&cond, &lock);
+	pthread_mutex_unlock(&lock);
+	client = 2;
+	submit_small(2); /* all look again */
+	assert_int_equal(dispatcher_set_depth(&dispatcher, 1), 0);
+	pthread_mutex_lock(&lock);
+	assert_int_equal(small_now, 1);
+	met = true;
+	pthread_cond_broadcast(&cond);
+	pthread_mutex_unlock(&lock);
+	await_ended(3);
 	stop();
 }
 
@@ -335,6 +360,7 @@ int main(void)
 		cmocka_unit_test(test_in_a_gap_others_help),
 		cmocka_unit_test(test_all_end_whatever_changes),
 		cmocka_unit_test(test_clients_keep_each_other_waiting_for_a_bounded_time),
+		cmocka_unit_test(test_two_clients_reads_never_mix),
 		cmocka_unit_test(test_what_is_shown),
 		cmocka_unit_test(test_the_places),
 	};
