@@ -36,13 +36,13 @@ class Client:
         self.groups.append({"work": work, "first": first, "flows": flows, **keys})
         return first + (1 if work == "random" else flows)
 
-    def arguments(self, mount):
-        """Of nfsbench. The group's own export is the directory below the mount that it names."""
+    def arguments(self, mount, name_of_set):
+        """Of nfsbench. A client with a floor has an export of its own, the directory of all sets."""
         found = []
         for i, group in enumerate(self.groups):
             keys = dict(group)
             if self.floor:
-                keys["export"] = f"{mount}/sets"
+                keys.update(export=f"{mount}/sets", dir=name_of_set)
             found += ["--client", f"{self.name}.{i},from={self.address}," + ",".join(
                 f"{k}={v}" for k, v in keys.items())]
         return found

@@ -169,6 +169,9 @@ class Clients(unittest.TestCase):
         self.assertIsNone(second)
         rules, second = isolation.shares_config(workloads.make("floor16").clients, "/m")
         self.assertEqual(("", {"path": "/m/sets", "floor": 40}), (rules, second))
+        floor, other = workloads.make("floor16").clients[:2]
+        self.assertIn(",export=/m/sets,dir=SET", floor.arguments("/m", "SET")[1])
+        self.assertNotIn("export", other.arguments("/m", "SET")[1])
 
 
 class DiskTime(unittest.TestCase):
