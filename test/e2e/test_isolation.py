@@ -6,7 +6,8 @@ What it proves, with clients that come from addresses of their own, on a modelle
 settings as shipped: beside a client with 4,000 random READs on the way, one that reads block after
 block waits less than Max_Wait for each, and hardly ever long; the flooder goes on meanwhile. A
 client with one stream and one with four have the same share of the disk, and one with three times
-the weight has three times as much. Every byte is compared.
+the weight has three times as much. Of two others, beside three greedy streams, one has its floor, and
+one no more than its ceiling. Every byte is compared.
 
 The bounds are loose: this machine may be busy. What is reached on an idle one, bench/compare shows.
 """
@@ -26,7 +27,14 @@ STREAMS = ("one,from=127.0.0.11,outstanding=4,first=0,size=512M",
            "four,from=127.0.0.12,flows=4,outstanding=4,first=1,size=128M")
 WEIGHTS = ("heavy,from=127.0.0.14,outstanding=4,first=0,size=512M",
            "light,from=127.0.0.13,outstanding=4,first=1,size=128M")
-RULES = "CLIENT { Clients = 127.0.0.14; Weight = 300; }"
+LIMITS = ("floor,from=127.0.0.15,outstanding=4,first=0,size=512M",
+          "ceiling,from=127.0.0.16,outstanding=4,first=1,size=128M",
+          "greedy,from=127.0.0.11,flows=2,outstanding=4,first=2,size=128M",
+          "other,from=127.0.0.12,outstanding=4,first=4,size=128M")
+FLOOR, CEILING = 50, 10  # MB/s
+RULES = f"""CLIENT {{ Clients = 127.0.0.14; Weight = 300; }}
+    CLIENT {{ Clients = 127.0.0.15; Floor_Bandwidth = {FLOOR}; }}
+    CLIENT {{ Clients = 127.0.0.16; Ceiling_Bandwidth = {CEILING}; }}"""
 
 
 class Bench:
@@ -99,6 +107,18 @@ def weights(bench):
               f"{what}: the heavier client has three times as much", (heavy, light))
 
 
+def limits(bench):
+    what = "a floor and a ceiling"
+    seen = bench.load(what, LIMITS, 6)
+    if not seen:
+        return
+    floor, ceiling = seen["floor"]["mb_s"], seen["ceiling"]["mb_s"]
+    e2e.check(floor > FLOOR * 0.9, f"{what}: the floor is kept", floor)
+    e2e.check(CEILING * 0.5 < ceiling < CEILING * 1.15, f"{what}: so is the ceiling", ceiling)
+    e2e.check(seen["greedy"]["mb_s"] > 5 and seen["other"]["mb_s"] > 5,
+              f"{what}: and the others have the rest", (seen["greedy"], seen["other"]))
+
+
 def main():
     if len(sys.argv) < 4:
         sys.exit(__doc__.splitlines()[0])
@@ -115,6 +135,7 @@ def main():
     bench = Bench(nfsbench, server, disk.mount, work)
     streams(bench)
     weights(bench)
+    limits(bench)
     flood(bench)
     e2e.check(server.stop() == 0, "the server ends cleanly", server.log_text()[-2000:])
     e2e.finish()
