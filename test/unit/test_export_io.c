@@ -53,7 +53,9 @@ static void test_draining_is_bounded_and_late_leavers_are_harmless(void **state)
 {
 	assert_true(export_io_enter(io));
 	assert_true(export_io_enter(io));
+	assert_false(export_io_hurries(io));
 	assert_int_equal(export_io_drain(io, MSEC), 2);
+	assert_true(export_io_hurries(io)); /* since half of it was over */
 	export_io_leave(io);
 	assert_int_equal(export_io_drain(io, 0), 1);
 	/* the export's own part is gone before the last request leaves */
@@ -79,6 +81,18 @@ static void test_the_last_leaver_ends_the_drain(void **state)
 	export_io_leave(io);
 	pthread_join(thread, &left);
 	assert_null(left);
+	assert_false(export_io_hurries(io));
+}
+
+static void test_a_read_waits_for_room_unless_its_export_goes(void **state)
+{
+	struct export_settings s = host_settings(1);
+
+	s.full_wait = 7 * MSEC;
+	assert_int_equal(export_io_configure(io, &s), 0);
+	assert_int_equal(export_io_full_wait(io), 7 * MSEC);
+	export_io_close(io);
+	assert_int_equal(export_io_full_wait(io), 0);
 }
 
 /* ---- settings ---------------------------------------------------------------------------- */
@@ -229,6 +243,7 @@ int main(void)
 		TEST(test_closing_waits_for_nothing),
 		TEST(test_draining_is_bounded_and_late_leavers_are_harmless),
 		TEST(test_the_last_leaver_ends_the_drain),
+		TEST(test_a_read_waits_for_room_unless_its_export_goes),
 		TEST(test_settings_are_replaced_as_a_whole),
 		TEST(test_without_memory_the_old_settings_stay),
 		TEST(test_no_reader_sees_half_of_a_reload),
