@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """NFSv4.1 READs in the disk's queue: test_nfs4_states.py PLUGIN MECHDISK [TEST...]
 
-What it proves: READs that carry an open state are queued, fetched ahead and answered with the right
-bytes as those of NFSv3 are. While they wait their file is closed, opened for writing too, its export
+What it proves: READs that carry an open state are queued, charged to their client, fetched ahead and
+answered with the right bytes as those of NFSv3 are. While they wait their file is closed, opened for writing too, its export
 is removed, their client cuts the connection and comes back as another instance (so that the server
 throws its states away), or the server is told to end: each READ of a client that is still there gets
 an answer, right bytes or an error, and the server goes on, or ends cleanly. In a queue that is full for
@@ -91,6 +91,10 @@ def queued_and_right(server):
     e2e.check(now["demand"] - before["demand"] >= MANY // 2, f"{what}: queued", (before, now))
     e2e.check(now["prefetched_bytes"] - before["prefetched_bytes"] >= FILE_SIZE // 4,
               f"{what}: fetched ahead", (before, now))
+    flows = control_client.ask(command="clients")["devices"][0]["flows"]
+    mine = [f for f in flows if f["client"] == e2e.HOST and f["export"] == 1]
+    e2e.check(len(mine) == 1 and mine[0]["served_demand"] >= MANY // 2
+              and mine[0]["served_prefetch"] > 0, f"{what}: charged to their client", flows)
     client.close()
 
 
