@@ -88,7 +88,5 @@ typedef struct gsh_buffdesc ra_link_content;
 #define RA_HAVE_FREE_STATE	 (FSAL_MAJOR_VERSION < RA_API_6_5)
 #define RA_HAVE_READDIR_MODE	 (FSAL_MAJOR_VERSION >= RA_API_9_14)
 #define RA_HAVE_DELEG_TRANSITION (FSAL_MAJOR_VERSION >= RA_API_9_14)
-/* Module blocks are reread on SIGHUP. */
-#define RA_HAVE_UPDATE_CONFIG (FSAL_MAJOR_VERSION >= RA_API_6_5)
 
 #endif /* RA_COMPAT_H */

@@ -55,17 +55,6 @@ static fsal_status_t init_config(struct fsal_module *module, config_file_t confi
 	return fsalstat(ERR_FSAL_NO_ERROR, 0);
 }
 
-#if RA_HAVE_UPDATE_CONFIG
-static fsal_status_t update_config(struct fsal_module *module, config_file_t config,
-				   struct config_error_type *err_type)
-{
-	if (ra_config_module(config, err_type) != 0)
-		return fsalstat(ERR_FSAL_INVAL, 0);
-	ra_io_module_update();
-	return fsalstat(ERR_FSAL_NO_ERROR, 0);
-}
-#endif
-
 #if RA_HAVE_DELEG_TRANSITION
 /* orig is MDCACHE's export, and the FSAL that acts on it expects that one: only the vector is
  * below. */
@@ -90,9 +79,6 @@ MODULE_INIT static void ra_load(void)
 		return;
 	}
 	module->m_ops.init_config = init_config;
-#if RA_HAVE_UPDATE_CONFIG
-	module->m_ops.update_config = update_config;
-#endif
 #if RA_HAVE_DELEG_TRANSITION
 	module->m_ops.handle_deleg_transition = handle_deleg_transition;
 #endif

@@ -87,8 +87,8 @@ fsal_status_t ra_create_handle(struct fsal_export *exp_hdl, struct gsh_buffdesc 
  */
 int ra_config_module(config_file_t config, struct config_error_type *err_type);
 /*
- * At SIGHUP where the core does not do that itself (4.3): the same with the block RA of the file that
- * is being read; a file without one changes nothing.
+ * At SIGHUP: the same with the block RA of the file that is being read; a file without one changes
+ * nothing, nor does one that is wrong.
  */
 int ra_config_module_again(struct config_error_type *err_type);
 int ra_config_export(void *parse_node, struct ra_subfsal *subfsal, struct export_settings *settings,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The block RA at SIGHUP on servers that do not read blocks of modules again (4.3): they update each
- * export, and while they do, the file's parse tree is there. Nothing says that the first export of a
- * reload is the first. But each is updated once, so one that was updated before begins the next round:
+ * The block RA at SIGHUP. 4.3 does not read blocks of modules again; 6.5 and later do so once for each export, and
+ * what is wrong with the block would cost all exports. All update each export, and while they do, the file's
+ * parse tree is there. Nothing says that the first export of a reload is the first. But each is updated once,
+ * so one that was updated before begins the next round:
  *
  *   start        SIGHUP         SIGHUP, 2 gone    SIGHUP
  *   1 2 3        1 2 3 4(new)   3 4 1             1 3 4
@@ -10,50 +11,33 @@
  */
 #include "ra_methods.h"
 
-#if RA_HAVE_UPDATE_CONFIG
-
-void ra_reload_export_new(uint16_t export_id)
-{
-	(void)export_id;
-}
-
-void ra_reload_export_update(uint16_t export_id, struct config_error_type *err_type)
-{
-	(void)export_id;
-	(void)err_type;
-}
-
-#else
-
 static struct {
 	pthread_mutex_t lock;
 	uint8_t round[(UINT16_MAX + 1) / 8]; /* bit n: the export n had its turn */
 } reload = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Notes that the export had its turn; true: for the second time, which begins a round. */
-static bool note(uint16_t export_id)
+/* The export has its turn; true: for the second time, which begins a round. A NEW one does not. */
+static bool note(uint16_t export_id, bool new)
 {
 	uint8_t *byte = &reload.round[export_id / 8], bit = (uint8_t)(1 << export_id % 8);
-	bool again;
+	bool begins;
 
 	pthread_mutex_lock(&reload.lock);
-	again = (*byte & bit) != 0;
-	if (again)
+	begins = !new && (*byte & bit) != 0;
+	if (begins)
 		memset(reload.round, 0, sizeof(reload.round));
 	*byte |= bit;
 	pthread_mutex_unlock(&reload.lock);
-	return again;
+	return begins;
 }
 
 void ra_reload_export_new(uint16_t export_id)
 {
-	(void)note(export_id);
+	(void)note(export_id, true);
 }
 
 void ra_reload_export_update(uint16_t export_id, struct config_error_type *err_type)
 {
-	if (note(export_id) && ra_config_module_again(err_type) == 0)
+	if (note(export_id, false) && ra_config_module_again(err_type) == 0)
 		ra_io_module_update();
 }
-
-#endif
