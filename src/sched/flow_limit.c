@@ -12,7 +12,7 @@
  *                                  `-- c is over its ceiling --^
  *
  * Tags are in rate_limit.h. Bytes and requests are charged when they go to the disk, so that no more go
- * however many it takes at once; time when it is known.
+ * however many it takes at once; time, and what a write-back wrote, when it is known.
  *
  * Ceilings come first: who is behind its floor and over its ceiling is held. A flow that is held takes
  * its requests out of its group's counts, and a group all of its own out of the queue's: what is left
@@ -233,6 +233,17 @@ uint64_t flow_release_at(const struct sched_queue *q)
 	const struct order_node *first = order_first(&q->flows.held);
 
 	return first ? first->high : UINT64_MAX;
+}
+
+void flow_promise_later(struct sched_queue *q, struct sched_flow *f, uint64_t least)
+{
+	const struct order_node *own = &f->node.held, *its = &f->group->node.held;
+	uint64_t opens = own->in ? own->high : 0;
+
+	if (its->in && its->high > opens)
+		opens = its->high;
+	order_remove(&f->promise);
+	order_insert(&q->flows.promises, &f->promise, opens > least ? opens : least, 0);
 }
 
 /* ---- charges ----------------------------------------------------------------------------- */

@@ -160,7 +160,7 @@ static void freeze_promised(struct sched_queue *q, uint64_t now)
 
 		next = order_next(at);
 		if (flow_is_held(f)) { /* over its ceiling it has none */
-			order_remove(at);
+			flow_promise_later(q, f, until + 1);
 			continue;
 		}
 		if (!place->in)

@@ -150,12 +150,15 @@ uint64_t sched_chunk_of(const struct sched_queue *q, const struct sched_req *r)
 	return r->charged < r->io_len && r->charged < chunk ? r->charged : chunk;
 }
 
-/* Bytes that R, which goes to the disk, will have: a chunk is going to be shortened. */
+/* Bytes that R, which goes to the disk, will have, as far as known: a chunk is going to be shortened, and
+ * a write-back says when it is over. */
 static uint64_t bytes_of(const struct sched_queue *q, const struct sched_req *r, uint64_t now)
 {
 	bool limited = r->in->node.limited || r->in->group->node.limited;
 	uint64_t chunk = r->io_len;
 
+	if (r->class == SCHED_WRITEBACK)
+		return 0;
 	if (limited && r->class == SCHED_PREFETCH)
 		chunk = flow_chunk(q, r, sched_chunk(q), now);
 	return chunk < r->io_len ? chunk : r->io_len;

@@ -172,6 +172,51 @@ static void test_many_at_once_keep_to_it(void **state)
 	loop_free(l);
 }
 
+/* A write-back's turn writes what fits into it: that counts, not what it might have written. */
+static void test_what_was_not_written_does_not_count(void **state)
+{
+	struct loop *l = loop_new();
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+	struct sched_req *r;
+
+	add(l, WRITER, 1, 2);
+	l->shares.rules[1].ceiling.bandwidth = MB;
+	set_shares(l);
+	ask_all(l);
+	r = sched_next(l->q, l->disk.now);
+	assert_non_null(r);
+	r->io_len = MB / 2; /* of 4 MiB, as the host says when it is over */
+	sched_done(l->q, r, l->disk.now + 10 * MSEC, &woken);
+	assert_null(sched_next(l->q, l->disk.now + 11 * MSEC));
+	assert_in_range(sched_hold_until(l->q, l->disk.now + 11 * MSEC), l->disk.now + 400 * MSEC,
+			l->disk.now + 510 * MSEC);
+	loop_free(l);
+}
+
+/* One read outstanding, held for long, and of little weight: when it may go it is not forgotten. */
+static void test_who_was_held_is_not_forgotten(void **state)
+{
+	uint64_t waits[2];
+
+	for (int with = 0; with < 2; with++) {
+		struct loop *l = loop_new();
+		struct client *c = add(l, RANDOM, 1, 1);
+
+		for (int i = 0; i < 4; i++)
+			add(l, STREAM, 0, 2);
+		l->shares.rules[1].weight = 1;
+		l->shares.rules[1].ceiling.iops = with ? 2 : 0;
+		c->think = with ? 0 : 500 * MSEC;
+		set_shares(l);
+		run(l, 30 * SEC);
+		waits[with] = c->wait_max;
+		print_message("%lu reads, one waits for %.0f ms at most\n", c->requests,
+			      (double)c->wait_max / 1e6);
+		loop_free(l);
+	}
+	assert_true(waits[1] < waits[0] + 700 * MSEC);
+}
+
 /* The server ends: what is queued goes, whatever the ceilings say. */
 static void test_the_end_knows_no_ceiling(void **state)
 {
@@ -310,6 +355,8 @@ int main(void)
 		cmocka_unit_test(test_a_ceiling_changes_live),
 		cmocka_unit_test(test_a_ceiling_of_a_writer),
 		cmocka_unit_test(test_many_at_once_keep_to_it),
+		cmocka_unit_test(test_what_was_not_written_does_not_count),
+		cmocka_unit_test(test_who_was_held_is_not_forgotten),
 		cmocka_unit_test(test_the_end_knows_no_ceiling),
 		cmocka_unit_test(test_a_held_chunk_goes_for_who_waits),
 		cmocka_unit_test(test_shares_that_change_under_any_load),
