@@ -5,7 +5,7 @@
  *   over its ceiling    out of the order by virtual time, into `held` until its time has come: no visit,
  *                       no gap, no write-back of its, and the disk does not wait for it
  *   behind its floor    before all others, earliest deadline first: `due`, of those with reads queued
- *   back from that      at the next visit, if it has not had more than others: were it to wait for a
+ *   was over, is not    at the next visit, if it has not had more than others: were it to wait for a
  *                       round it would not come to what its ceiling allows
  *
  *   groups by virtual time   [ a | b |   | d ]        held, by time   [ c ]
@@ -22,7 +22,7 @@
  *
  * Floors have FLOORS_PERCENT of the disk's time at most, all together and however much is asked: for
  * what takes longer than was thought when they were promised must not leave the rest without anything.
- * What a floor gave counts in virtual time as well, but no more than flow_visit's bound ahead.
+ * What a floor gave counts in virtual time as well, but takes it no more than two Demand_Wait ahead.
  *
  * At the end (writeback.hurry) nothing is held.
  */
