@@ -35,78 +35,6 @@
 #define ANTICIPATE_LEAST UINT64_C(500000)
 /* So many promises are kept in one gap. */
 #define PROMISED_MAX 8
-/*
- * Where no small read waits for the end of a turn a visit is so many slices long: what it costs to come
- * and go is a small part of it then.
- */
-#define VISIT_SLICES 2
-
-/* ---- how long, how far ------------------------------------------------------------------- */
-
-/* What one visit may have so that all that have reads come within three quarters of Max_Wait (ns). */
-static uint64_t fair_time(const struct sched_queue *q, uint64_t time)
-{
-	uint64_t fit = q->limits.cost.max_wait * 3 / (4 * (uint64_t)(q->flows.reading + 1));
-
-	return time < fit ? time : fit;
-}
-
-/* Disk time without a break while small reads wait (ns). */
-static uint64_t slice_of(const struct sched_queue *q)
-{
-	return fair_time(q, cost_slice(&q->cost, &q->limits.cost, 1));
-}
-
-/* Disk time of a visit where no small read waits for the end of a turn (ns). */
-static uint64_t visit_of(const struct sched_queue *q)
-{
-	return fair_time(q, VISIT_SLICES * cost_slice(&q->cost, &q->limits.cost, 1));
-}
-
-/* How far ahead of NODE, of WEIGHT, another may be and still go with it (virtual ns). */
-static uint64_t slack_of(const struct sched_queue *q, uint32_t weight)
-{
-	return flow_virtual(slice_of(q) / 2, weight);
-}
-
-static uint64_t group_vtime(const struct sched_group *g)
-{
-	return g ? g->node.vtime : UINT64_MAX;
-}
-
-/* How far (virtual time) groups may be that go next, of all that have reads. */
-static uint64_t level_of_reads(const struct sched_queue *q)
-{
-	const struct sched_group *small = group_first(q, FLOW_SMALL);
-	const struct sched_group *chunk = group_first(q, FLOW_CHUNK);
-	const struct sched_group *least = group_vtime(small) < group_vtime(chunk) ? small : chunk;
-
-	return least ? least->node.vtime + slack_of(q, group_weight(least)) : 0;
-}
-
-bool flow_reads_behind(const struct sched_queue *q, const struct sched_group *g)
-{
-	uint64_t bound = g->node.vtime;
-
-	for (int kind = 0; kind < FLOW_READ_KINDS; kind++) {
-		const struct sched_group *other = group_first(q, kind);
-
-		if (other == g)
-			other = group_next(other, kind);
-		if (other && other->node.vtime + slack_of(q, group_weight(other)) < bound)
-			return true;
-	}
-	return false;
-}
-
-bool flow_is_behind(const struct sched_flow *f, const struct sched_flow *g)
-{
-	if (flow_is_held(f) != flow_is_held(g))
-		return flow_is_held(g);
-	if (f->group == g->group)
-		return f->node.vtime < g->node.vtime;
-	return f->group->node.vtime < g->group->node.vtime;
-}
 
 /* ---- places on the disk ------------------------------------------------------------------- */
 
@@ -152,7 +80,7 @@ static void keep_promise(struct sched_queue *q, struct sched_flow *f, uint64_t n
 static void freeze_promised(struct sched_queue *q, uint64_t now)
 {
 	struct order_node *at = order_first(&q->flows.promises), *next;
-	uint64_t until = now + slice_of(q);
+	uint64_t until = now + flow_slice(q);
 
 	for (int n = 0; at && at->high <= until && n < PROMISED_MAX; at = next) {
 		struct sched_flow *f = CONTAINER_OF(at, struct sched_flow, promise);
@@ -173,7 +101,7 @@ static void freeze_promised(struct sched_queue *q, uint64_t now)
 /* The same of whoever is behind a floor. */
 static void freeze_due(struct sched_queue *q, uint64_t now)
 {
-	uint64_t upto = level_of_reads(q);
+	uint64_t upto = flow_level_of_reads(q);
 	const struct flow_node *node = flow_due(q, NULL, upto, now);
 	struct sched_group *g;
 
@@ -216,7 +144,7 @@ static bool gap_is_due(const struct sched_queue *q)
 {
 	const struct sched_group *small = group_first(q, FLOW_SMALL);
 	const struct sched_group *chunk = group_first(q, FLOW_CHUNK);
-	uint64_t upto = level_of_reads(q);
+	uint64_t upto = flow_level_of_reads(q);
 
 	if (!small || !chunk)
 		return small;
@@ -231,18 +159,18 @@ static void begin(struct sched_queue *q, struct flow_visit *v, struct sched_grou
 	struct sched_flow *f = flow_first(g, kind);
 
 	*v = (struct flow_visit){.flow = f, .kind = kind, .budget = budget};
-	v->promised = kind == FLOW_SMALL && g->node.vtime > level_of_reads(q);
+	v->promised = kind == FLOW_SMALL && g->node.vtime > flow_level_of_reads(q);
 }
 
 /* The next of a batch of small reads; what is left of the slice is shared by those to come. */
 static bool begin_small(struct sched_queue *q, struct flow_visit *v)
 {
-	uint64_t budget = slice_of(q) / (q->flows.round[FLOW_SMALL].n + 1);
+	uint64_t budget = flow_slice(q) / (q->flows.round[FLOW_SMALL].n + 1);
 	struct sched_group *g = next_of_round(q, FLOW_SMALL);
 
 	if (!group_first(q, FLOW_CHUNK) &&
 	    v == &q->flows.visit) /* no turn waits for the gap's end */
-		budget = visit_of(q);
+		budget = flow_visit_time(q);
 
 	if (g)
 		begin(q, v, g, FLOW_SMALL, budget);
@@ -252,7 +180,7 @@ static bool begin_small(struct sched_queue *q, struct flow_visit *v)
 /* Who is behind its floor is before all others. */
 static bool begin_due(struct sched_queue *q, struct flow_visit *v, uint64_t now)
 {
-	const struct flow_node *node = flow_due(q, NULL, level_of_reads(q), now);
+	const struct flow_node *node = flow_due(q, NULL, flow_level_of_reads(q), now);
 	enum flow_kind kind;
 
 	if (!node)
@@ -262,7 +190,7 @@ static bool begin_due(struct sched_queue *q, struct flow_visit *v, uint64_t now)
 		.flow = node->flow ? node->flow
 				   : flow_first(CONTAINER_OF(node, struct sched_group, node), kind),
 		.kind = kind,
-		.budget = slice_of(q),
+		.budget = flow_slice(q),
 	};
 	v->reserved = flow_behind_floor(v->flow, now);
 	return true;
@@ -279,7 +207,7 @@ static void begin_next(struct sched_queue *q, uint64_t now)
 	if (q->flows.round[FLOW_SMALL].n && begin_small(q, v))
 		return;
 	if (gap_is_due(q))
-		freeze(q, FLOW_SMALL, level_of_reads(q));
+		freeze(q, FLOW_SMALL, flow_level_of_reads(q));
 	if (!q->flows.after_gap)
 		freeze_promised(q, now);
 	if (q->flows.round[FLOW_SMALL].n) {
@@ -290,11 +218,11 @@ static void begin_next(struct sched_queue *q, uint64_t now)
 	g = next_of_round(q, FLOW_CHUNK);
 	if (!g) {
 		g = group_first(q, FLOW_CHUNK);
-		freeze(q, FLOW_CHUNK, g->node.vtime + slack_of(q, group_weight(g)));
+		freeze(q, FLOW_CHUNK, g->node.vtime + flow_slack(q, group_weight(g)));
 		g = next_of_round(q, FLOW_CHUNK);
 	}
 	q->flows.after_gap = false;
-	begin(q, v, g, FLOW_CHUNK, demands_about(q) ? slice_of(q) : visit_of(q));
+	begin(q, v, g, FLOW_CHUNK, demands_about(q) ? flow_slice(q) : flow_visit_time(q));
 }
 
 /* ---- visits ------------------------------------------------------------------------------ */
@@ -339,7 +267,8 @@ bool flow_waits(struct sched_queue *q, uint64_t now)
 {
 	struct flow_visit *v = &q->flows.visit;
 
-	if (v->wait_until && (now >= v->wait_until || has_reads(v->flow) || q->writeback.hurry))
+	if (v->wait_until &&
+	    (now >= v->wait_until || has_reads(v->flow) || !q->flows.reading || q->writeback.hurry))
 		v->wait_until = 0;
 	return v->wait_until;
 }
@@ -354,7 +283,7 @@ struct sched_req *flow_pick(struct sched_queue *q, uint64_t now)
 		if (q->scattered_only) /* beside each other go the reads of one visit */
 			return NULL;
 		if (q->flows.reading == 1 && group_first(q, FLOW_CHUNK))
-			begin(q, v, group_first(q, FLOW_CHUNK), FLOW_CHUNK, slice_of(q));
+			begin(q, v, group_first(q, FLOW_CHUNK), FLOW_CHUNK, flow_slice(q));
 		else
 			begin_next(q, now);
 	}
@@ -377,7 +306,7 @@ bool flow_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	if (v->flow != r->in) {
 		if (q->scattered_only)
 			return false;
-		begin(q, v, r->in->group, r->kind, slice_of(q));
+		begin(q, v, r->in->group, r->kind, flow_slice(q));
 	}
 	flow_serve(q, r->in);
 	return true;
@@ -402,7 +331,7 @@ static void freeze_gap(struct sched_queue *q, struct sched_req *chunk, uint64_t 
 	uint32_t weight = group_weight(own);
 	uint64_t had = flow_virtual(clock_had(q, chunk, now), weight);
 
-	freeze(q, FLOW_SMALL, own->node.vtime + had + slack_of(q, weight));
+	freeze(q, FLOW_SMALL, own->node.vtime + had + flow_slack(q, weight));
 	if (own->node.place[FLOW_SMALL].in && !own->round[FLOW_SMALL].in)
 		order_insert(&q->flows.round[FLOW_SMALL], &own->round[FLOW_SMALL],
 			     where(own, FLOW_SMALL), 0);
@@ -465,7 +394,7 @@ static bool worth_waiting(const struct sched_queue *q, const struct flow_visit *
 
 	if (!flow_is_quick(f) || 2 * f->think.mean > read)
 		return false;
-	if (v->promised || v->used + read / 2 >= visit_of(q))
+	if (v->promised || v->used + read / 2 >= flow_visit_time(q))
 		return false;
 	bound += flow_virtual(read, group_weight(f->group));
 	return group_vtime(group_first(q, FLOW_SMALL)) > bound &&
@@ -485,6 +414,8 @@ void flow_served(struct sched_queue *q, const struct sched_req *r, uint64_t now)
 	}
 	if (!of->promised || of->flow != f)
 		flow_charge(q, f, r->disk_time);
+	else
+		flow_charge_within(q, f, r->disk_time);
 	if (r->kind == FLOW_SMALL)
 		keep_promise(q, f, now);
 	add_to(of, f, r->disk_time);

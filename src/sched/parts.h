@@ -59,13 +59,13 @@ static inline bool is_overdue(const struct sched_req *r)
 	return r->order.in == &r->in->overdue.batch;
 }
 
-/* flow_tree.c: 0 or ENOMEM. */
+/* flow_table.c: 0 or ENOMEM. */
 int flows_init(struct sched_queue *q);
 /* What is queued is lost from it. */
 void flows_fini(struct sched_queue *q);
 /* The flow of ID, made if new; where there is no memory, nobody's. */
 struct sched_flow *flow_get(struct sched_queue *q, const struct flow_id *id);
-/* A request of KIND is queued for F, or is no more. */
+/* flow_tree.c: a request of KIND is queued for F, or is no more. */
 void flow_backlog_add(struct sched_queue *q, struct sched_flow *f, enum flow_kind kind);
 void flow_backlog_remove(struct sched_queue *q, struct sched_flow *f, enum flow_kind kind);
 /* Those with something of KIND, by virtual time: the first, the next; NULL: none. */
@@ -78,8 +78,22 @@ bool group_is_export(const struct sched_group *g);
 uint64_t flow_virtual(uint64_t ns, uint32_t weight);
 /* F is served next: newcomers begin where it stands. */
 void flow_serve(struct sched_queue *q, struct sched_flow *f);
-/* F has had NS of disk time. */
+/* F has had NS of disk time; ... as promised: that counts among the flows of its group alone. */
 void flow_charge(struct sched_queue *q, struct sched_flow *f, uint64_t ns);
+void flow_charge_within(struct sched_queue *q, struct sched_flow *f, uint64_t ns);
+
+/* flow_level.c: disk time without a break while small reads wait (ns); ... of a visit else. */
+uint64_t flow_slice(const struct sched_queue *q);
+uint64_t flow_visit_time(const struct sched_queue *q);
+/* How far ahead of a group of WEIGHT another may be and still go with it (virtual ns). */
+uint64_t flow_slack(const struct sched_queue *q, uint32_t weight);
+uint64_t group_vtime(const struct sched_group *g); /* NULL: the end of time */
+/* How far (virtual time) groups may be that go next, of all that have reads. */
+uint64_t flow_level_of_reads(const struct sched_queue *q);
+/* A group other than G has reads queued and is further behind. */
+bool flow_reads_behind(const struct sched_queue *q, const struct sched_group *g);
+/* F comes before G. */
+bool flow_is_behind(const struct sched_flow *f, const struct sched_flow *g);
 
 /* flow_visit.c: F, a small read of which came at SINCE (ns), has small reads queued, or no more. */
 void flow_promise(struct sched_queue *q, struct sched_flow *f, uint64_t since);
@@ -98,10 +112,6 @@ bool flow_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now);
 void flow_started(struct sched_queue *q, const struct sched_req *r);
 /* R has left the disk. */
 void flow_served(struct sched_queue *q, const struct sched_req *r, uint64_t now);
-/* A group other than G has reads queued and is further behind. */
-bool flow_reads_behind(const struct sched_queue *q, const struct sched_group *g);
-/* F comes before G. */
-bool flow_is_behind(const struct sched_flow *f, const struct sched_flow *g);
 
 /* flow_think.c: F asks for a read. */
 void flow_thought(struct sched_flow *f, uint64_t now);

@@ -35,12 +35,31 @@
 /* A longer share would be no share. */
 #define SHARE_MAX 0.95
 
-/* The group whose write-back is next: the one that has had least, of those a COMMIT waits for first. */
+/* So many groups are looked at for one whose write-back may go. */
+#define WRITERS_LOOKED 16
+
+/* Beside others, G's own reads come first: what its write-backs may have is a part of its group's. */
+static bool owes_reads(const struct sched_queue *q, const struct sched_group *g)
+{
+	return g->owed && g->reading && (q->writeback.beside || q->flows.reading > g->reading);
+}
+
+/* The group with a write-back of KIND that has had least. */
+static struct sched_group *writer_of(const struct sched_queue *q, enum flow_kind kind)
+{
+	struct sched_group *g = group_first(q, kind);
+
+	for (int n = 1; g && owes_reads(q, g); n++)
+		g = n < WRITERS_LOOKED ? group_next(g, kind) : NULL;
+	return g;
+}
+
+/* The group whose write-back is next; those a COMMIT waits for first. */
 static struct sched_group *writer(const struct sched_queue *q)
 {
-	struct sched_group *g = group_first(q, FLOW_COMMIT);
+	struct sched_group *g = writer_of(q, FLOW_COMMIT);
 
-	return g ? g : group_first(q, FLOW_WRITE);
+	return g ? g : writer_of(q, FLOW_WRITE);
 }
 
 /* Others have reads queued, and each of them has had more than G. */
@@ -111,8 +130,9 @@ struct sched_req *writeback_pick(struct sched_queue *q, uint64_t now)
 	g = writer(q);
 	if (!g) /* all over their ceilings */
 		return NULL;
-	/* its share of the disk is its group's, too: others who wait come first while they are behind */
-	if (!q->writeback.hurry && flow_reads_behind(q, g))
+	/* its share of the disk is its group's, too: others who wait come first while they are behind, as
+	 * does the one that the disk waits for */
+	if (!q->writeback.hurry && (flow_reads_behind(q, g) || flow_waits(q, now)))
 		return NULL;
 	if (g->node.n[FLOW_COMMIT])
 		return TAILQ_FIRST(&flow_first(g, FLOW_COMMIT)->wanted);
@@ -149,15 +169,34 @@ static void account_drain(struct sched_queue *q, struct sched_req *r, uint64_t n
 		charge_drain(q, r, drain);
 }
 
+static void account_read(struct sched_queue *q, struct sched_req *r, uint64_t now)
+{
+	struct sched_group *g = r->in->group;
+
+	if (r->dropped)
+		return;
+	account_drain(q, r, now);
+	g->owed -= g->owed < r->disk_time ? g->owed : r->disk_time;
+	q->writeback.beside |= g->key != q->writeback.group;
+	q->writeback.read_ended = now;
+	if (r->class == SCHED_DEMAND)
+		q->writeback.demand_ended = now;
+}
+
+/* What reads of its own group have before the next one of NS. */
+static uint64_t owed_for(const struct sched_queue *q, uint64_t ns)
+{
+	double share = q->limits.writeback_share;
+
+	if (share < q->writeback.share)
+		share = q->writeback.share;
+	return share > 0 ? (uint64_t)((double)ns * (1 - share) / share) : 0;
+}
+
 void writeback_account(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
 	if (r->class != SCHED_WRITEBACK) {
-		if (r->dropped)
-			return;
-		account_drain(q, r, now);
-		q->writeback.read_ended = now;
-		if (r->class == SCHED_DEMAND)
-			q->writeback.demand_ended = now;
+		account_read(q, r, now);
 		return;
 	}
 	assert(q->writeback.running);
@@ -169,6 +208,9 @@ void writeback_account(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	q->writeback.ended = now;
 	q->writeback.lasted = now - r->started;
 	q->writeback.by = r->in->id;
+	q->writeback.group = r->in->group->key;
+	q->writeback.beside = false;
+	r->in->group->owed = owed_for(q, q->writeback.lasted);
 	writeback_cost_turn(&q->writeback.cost, r->io_len, q->writeback.lasted);
 }
 
@@ -193,15 +235,15 @@ void sched_want(struct sched_queue *q, struct sched_req *r, const struct flow_id
 
 uint64_t sched_hold_until(const struct sched_queue *q, uint64_t now)
 {
-	uint64_t due = UINT64_MAX, again = q->flows.visit.wait_until;
+	uint64_t due = UINT64_MAX, again = q->flows.reading ? q->flows.visit.wait_until : 0;
 	uint64_t release = q->queued ? flow_release_at(q) : UINT64_MAX;
 	const struct sched_group *g = writer(q);
 
 	/* while others are before it nothing is due: they go first, or the disk waits for one of them */
-	if (g && (q->writeback.hurry || !flow_reads_behind(q, g)))
-		due = due_at(q);
-	if (again && again < due)
+	if (again > now && !q->writeback.hurry)
 		due = again;
+	else if (g && (q->writeback.hurry || !flow_reads_behind(q, g)))
+		due = due_at(q);
 	if (release < due)
 		due = release;
 	return due > now ? due : now;
