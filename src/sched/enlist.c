@@ -34,8 +34,10 @@ void queue_enlist(struct sched_queue *q, struct sched_req *r)
 		return;
 	}
 	TAILQ_INSERT_TAIL(&f->reads, r, mine);
-	if (r->wanted)
+	if (r->wanted) {
 		TAILQ_INSERT_TAIL(&f->waiting, r, wait);
+		flow_late_watch(q, f, r->arrival);
+	}
 	q->policy->add(f->policy_state, q->policy_shared, r);
 }
 

@@ -175,6 +175,8 @@ static void flow_free(struct sched_queue *q, struct sched_flow *f)
 		group_put(f->group);
 	if (f->promise.in)
 		order_remove(&f->promise);
+	if (f->late.in)
+		order_remove(&f->late);
 	TAILQ_REMOVE(&q->flows.recent, f, recent);
 	LIST_REMOVE(f, hash);
 	q->flows.n--;

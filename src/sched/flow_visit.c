@@ -22,6 +22,8 @@
  * for the next one before, the disk waits for that; else it would get one read for each visit of the
  * others.
  *
+ * Whose weight is so little that its turn would come after Max_Wait has one read then: flow_late.c.
+ *
  * With one flow there is nothing to choose: the policy's order, as if there were no flows.
  */
 #include <assert.h>
@@ -196,13 +198,30 @@ static bool begin_due(struct sched_queue *q, struct flow_visit *v, uint64_t now)
 	return true;
 }
 
+/* Who was kept from the disk for too long has one read. */
+static bool begin_late(struct sched_queue *q, struct flow_visit *v, uint64_t now)
+{
+	struct sched_flow *f = flow_late(q, now);
+
+	if (!f)
+		return false;
+	*v = (struct flow_visit){
+		.flow = f,
+		.kind = TAILQ_FIRST(&f->waiting)->kind,
+		.promised = true,
+		.late = true,
+	};
+	flow_late_served(q, flow_slice(q), now);
+	return true;
+}
+
 /* Somebody has reads queued: his is the next visit. */
 static void begin_next(struct sched_queue *q, uint64_t now)
 {
 	struct flow_visit *v = &q->flows.visit;
 	struct sched_group *g;
 
-	if (begin_due(q, v, now))
+	if (begin_due(q, v, now) || begin_late(q, v, now))
 		return;
 	if (q->flows.round[FLOW_SMALL].n && begin_small(q, v))
 		return;
@@ -374,7 +393,10 @@ void flow_started(struct sched_queue *q, const struct sched_req *r)
 {
 	struct flow_visit *v = r->in_gap ? &q->flows.gap : &q->flows.visit;
 
-	if (r->class != SCHED_WRITEBACK && v->flow == r->in)
+	if (r->class == SCHED_WRITEBACK)
+		return;
+	r->in->started = r->started;
+	if (v->flow == r->in)
 		v->started++;
 }
 
@@ -418,6 +440,8 @@ void flow_served(struct sched_queue *q, const struct sched_req *r, uint64_t now)
 		flow_charge_within(q, f, r->disk_time);
 	if (r->kind == FLOW_SMALL)
 		keep_promise(q, f, now);
+	if (of->late && of->flow == f)
+		flow_late_served(q, r->disk_time, now);
 	add_to(of, f, r->disk_time);
 	if (r->in_gap || r->class != SCHED_DEMAND || v->flow != f || !v->served)
 		return;

@@ -96,6 +96,9 @@ struct sched_flow {
 	struct order_node
 		promise;       /* has small reads queued: by when the next one goes to the disk */
 	uint64_t small_served; /* ns: the last one did */
+	struct order_node
+		late; /* somebody waits: since when nothing of it has gone to the disk, or later */
+	uint64_t started; /* ns: its last read went there */
 	struct flow_stats stats;
 	LIST_ENTRY(sched_flow) hash;
 	TAILQ_ENTRY(sched_flow) recent;
@@ -106,6 +109,7 @@ struct flow_visit {
 	struct sched_flow *flow; /* NULL: nobody */
 	enum flow_kind kind;
 	bool promised;		  /* its group is ahead of the others: one read */
+	bool late;		  /* ... and it was kept waiting for too long */
 	uint32_t started, served; /* requests: handed out; over */
 	uint64_t used, budget;	  /* ns of the disk */
 	uint64_t wait_until;	  /* ns: the disk waits for its next read; 0: it does not */
@@ -142,7 +146,9 @@ struct sched_flows {
 	struct order round[FLOW_READ_KINDS]; /* groups still to be visited, by disk address */
 	bool after_gap;			     /* small reads were served since the last chunk */
 	struct order promises;		     /* flows with small reads queued */
-	struct flow_visit visit, gap;	     /* who has the disk; and within that one's chunk */
+	struct order late;	      /* flows with reads that somebody waits for: flow_late.c */
+	uint64_t late_resume;	      /* ns: none of these before */
+	struct flow_visit visit, gap; /* who has the disk; and within that one's chunk */
 	struct flow_clock clock;
 	struct sched_flow_list hash[FLOW_HASH];
 	struct sched_group_list group_hash[FLOW_HASH];

@@ -93,6 +93,8 @@ static void promote(struct sched_queue *q, struct sched_req *to, struct sched_re
 		place(to, r);
 	else
 		to->arrival = r->arrival;
+	if (listed)
+		flow_late_watch(q, to->in, to->arrival);
 	to->wanted = true;
 }
 

@@ -113,6 +113,13 @@ void flow_started(struct sched_queue *q, const struct sched_req *r);
 /* R has left the disk. */
 void flow_served(struct sched_queue *q, const struct sched_req *r, uint64_t now);
 
+/* flow_late.c: somebody waits for a read of F since SINCE (ns). */
+void flow_late_watch(struct sched_queue *q, struct sched_flow *f, uint64_t since);
+/* A flow that was kept from the disk for too long, and may have a read now; NULL: none. */
+struct sched_flow *flow_late(struct sched_queue *q, uint64_t now);
+/* It begins to have one (about NS), or has had it. */
+void flow_late_served(struct sched_queue *q, uint64_t ns, uint64_t now);
+
 /* flow_think.c: F asks for a read. */
 void flow_thought(struct sched_flow *f, uint64_t now);
 /* It has asked for the next one so soon that the disk may wait for it. */

@@ -111,6 +111,27 @@ static void test_nobody_looks_again_when_no_reads_are_there(void **state)
 	loop_free(l);
 }
 
+/* Little weight beside much: a share of nearly nothing, but a read now and then. */
+static void test_nobody_is_kept_from_the_disk_for_long(void **state)
+{
+	static const struct sched_shares s = {.n_rules = 2, .rules = {{1}, {10000}}};
+
+	for (unsigned int p = 0; sched_policy_nth(p); p++)
+		for (unsigned int streams = 0; streams < 2; streams++) {
+			struct client c[] = {{{.client = 1}, RANDOM, 1},
+					     {{.client = 2, .rule = 1}, RANDOM, 16},
+					     {{.client = 3, .rule = 1}, STREAM, 2 * streams}};
+			struct loop *l = loop_new(sched_policy_nth(p)->name, c, 2 + streams);
+
+			assert_int_equal(sched_set_shares(l->q, &s, l->disk.now), 0);
+			run(l, 40 * SEC);
+			show(sched_policy_nth(p)->name, c, 2 + streams);
+			check_waits(l, &c[0], 2500 * MSEC);
+			assert_true(streams || share(c, 2, 0) < 0.06);
+			loop_free(l);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -118,6 +139,7 @@ int main(void)
 		cmocka_unit_test(test_random_reads_beside_commits_of_the_same_client),
 		cmocka_unit_test(test_random_readers_of_one_client_on_many_exports),
 		cmocka_unit_test(test_an_export_weighs_as_much_as_its_clients),
+		cmocka_unit_test(test_nobody_is_kept_from_the_disk_for_long),
 		cmocka_unit_test(test_nobody_looks_again_when_no_reads_are_there),
 	};
 
