@@ -11,6 +11,20 @@
 
 /* ---- requests ---------------------------------------------------------------------------- */
 
+void flow_hold(struct sched_flow *f, uint32_t requests, uint64_t bytes)
+{
+	f->requests += requests;
+	f->group->requests += requests;
+	f->held += bytes;
+	f->group->held += bytes;
+}
+
+void flow_free_room(struct sched_flow *f, uint32_t requests, uint64_t bytes)
+{
+	assert(f->requests >= requests && f->held >= bytes);
+	flow_hold(f, -requests, -bytes);
+}
+
 void flow_enter(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
 	struct sched_flow *f = r->in, *on_disk = q->flows.visit.flow;
@@ -19,11 +33,9 @@ void flow_enter(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	if (r->class == SCHED_WRITEBACK)
 		return;
 	r->behind = on_disk && on_disk != f ? on_disk->id : (struct flow_id){0};
-	f->requests++;
-	if (r->class != SCHED_DEMAND)
-		return;
-	f->held += r->len;
-	flow_thought(f, now);
+	flow_hold(f, 1, r->class == SCHED_DEMAND ? r->len : 0);
+	if (r->class == SCHED_DEMAND)
+		flow_thought(f, now);
 }
 
 void flow_rehome(struct sched_req *r, struct sched_flow *f)
@@ -32,11 +44,11 @@ void flow_rehome(struct sched_req *r, struct sched_flow *f)
 
 	r->in->stats.queued[r->class]--;
 	r->in->refs--;
-	r->in->requests -= read;
+	flow_free_room(r->in, read, 0);
 	r->in = f;
 	f->stats.queued[r->class]++;
 	f->refs++;
-	f->requests += read;
+	flow_hold(f, read, 0);
 }
 
 /* It is queued, joined or being answered no more. */
@@ -44,8 +56,7 @@ void flow_unqueue(const struct sched_req *r)
 {
 	if (r->class == SCHED_WRITEBACK)
 		return;
-	assert(r->in->requests);
-	r->in->requests--;
+	flow_free_room(r->in, 1, 0);
 }
 
 void flow_leave(const struct sched_req *r, uint64_t now)
@@ -56,8 +67,7 @@ void flow_leave(const struct sched_req *r, uint64_t now)
 	f->refs--;
 	if (r->class != SCHED_DEMAND)
 		return;
-	assert(f->held >= r->len);
-	f->held -= r->len;
+	flow_free_room(f, 0, r->len);
 	if (!f->held)
 		f->think.since = now;
 }
@@ -66,12 +76,15 @@ bool flow_has_room(const struct sched_queue *q, const struct sched_req *r, uint3
 {
 	const struct sched_limits *l = &q->limits;
 	const struct sched_flow *f = r->in;
+	bool shared = group_is_export(f->group); /* others are in the group */
+	uint32_t requests = shared ? f->requests : f->group->requests;
+	uint64_t held = shared ? f->held : f->group->held;
 
 	if (!f->id.client) /* nobody's */
 		return true;
-	if (f->requests && f->requests >= l->queue_max - reads)
+	if (requests && requests >= l->queue_max - reads)
 		return false;
-	return r->class != SCHED_DEMAND || !f->held || f->held + r->len <= l->queue_bytes - q->held;
+	return r->class != SCHED_DEMAND || !held || held + r->len <= l->queue_bytes - q->held;
 }
 
 /* ---- figures ----------------------------------------------------------------------------- */

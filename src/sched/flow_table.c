@@ -15,6 +15,8 @@
 
 /* A group's key: a client's number, or an export's with this bit. */
 #define KEY_EXPORT (UINT64_C(1) << 63)
+/* So many are looked at for one to forget. */
+#define FORGET_LOOKS 8
 
 static uint64_t mix(uint64_t x)
 {
@@ -118,8 +120,13 @@ static void join_group(struct sched_queue *q, struct sched_flow *f, struct sched
 		while (f->node.n[kind])
 			flow_backlog_remove(q, f, kind);
 	g->n_flows++;
-	if (old)
+	g->requests += f->requests;
+	g->held += f->held;
+	if (old) {
+		old->requests -= f->requests;
+		old->held -= f->held;
 		group_put(old);
+	}
 	f->group = g;
 	f->node.weight = weight_of_client(q->flows.shares, &f->id);
 	if (g != old)
@@ -209,17 +216,24 @@ static struct sched_flow *flow_make(struct sched_queue *q, const struct flow_id 
 	return f;
 }
 
-/* Forgets the one that has been idle for longest, if one of the oldest few is. */
+static void make_latest(struct sched_queue *q, struct sched_flow *f)
+{
+	TAILQ_REMOVE(&q->flows.recent, f, recent);
+	TAILQ_INSERT_HEAD(&q->flows.recent, f, recent);
+}
+
+/* Forgets the one that has been idle for longest, if one of the oldest few is: else others are next. */
 static void forget_one(struct sched_queue *q)
 {
-	struct sched_flow *f = TAILQ_LAST(&q->flows.recent, sched_flow_tail);
+	for (int i = 0; i < FORGET_LOOKS; i++) {
+		struct sched_flow *f = TAILQ_LAST(&q->flows.recent, sched_flow_tail);
 
-	for (int i = 0; f && i < 8; i++, f = TAILQ_PREV(f, sched_flow_tail, recent)) {
-		if (f->refs || f == q->flows.common ||
-		    flow_is_held(f)) /* a ceiling is not forgotten */
-			continue;
-		flow_free(q, f);
-		return;
+		/* a ceiling is not forgotten */
+		if (!f->refs && f != q->flows.common && !flow_is_held(f)) {
+			flow_free(q, f);
+			return;
+		}
+		make_latest(q, f);
 	}
 }
 
@@ -248,10 +262,7 @@ struct sched_flow *flow_get(struct sched_queue *q, const struct flow_id *id)
 		return q->flows.common;
 	if (f->id.rule != id->rule)
 		change_rule(q, f, id->rule);
-	if (f != TAILQ_FIRST(&q->flows.recent)) {
-		TAILQ_REMOVE(&q->flows.recent, f, recent);
-		TAILQ_INSERT_HEAD(&q->flows.recent, f, recent);
-	}
+	make_latest(q, f);
 	return f;
 }
 

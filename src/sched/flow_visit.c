@@ -37,6 +37,8 @@
 #define ANTICIPATE_LEAST UINT64_C(500000)
 /* So many promises are kept in one gap. */
 #define PROMISED_MAX 8
+/* ... of so many that are looked at. */
+#define PROMISES_LOOKED 64
 
 /* ---- places on the disk ------------------------------------------------------------------- */
 
@@ -55,6 +57,15 @@ static uint64_t where(const struct sched_group *g, enum flow_kind kind)
 
 /* ---- promises ---------------------------------------------------------------------------- */
 
+/* Whom more is due by weight needs no promise; whom less is due has them less often (ns). */
+static uint64_t promise_time(const struct sched_queue *q, const struct sched_flow *f)
+{
+	uint32_t weight = group_weight(f->group);
+
+	return weight < SHARE_WEIGHT_DEFAULT ? flow_virtual(q->limits.cost.demand_wait, weight)
+					     : q->limits.cost.demand_wait;
+}
+
 void flow_promise(struct sched_queue *q, struct sched_flow *f, uint64_t since)
 {
 	if (!f->node.n[FLOW_SMALL]) {
@@ -66,7 +77,7 @@ void flow_promise(struct sched_queue *q, struct sched_flow *f, uint64_t since)
 		return;
 	if (since < f->small_served)
 		since = f->small_served;
-	order_insert(&q->flows.promises, &f->promise, since + q->limits.cost.demand_wait, 0);
+	order_insert(&q->flows.promises, &f->promise, since + promise_time(q, f), 0);
 }
 
 /* The small read R of F is over: the next one has time. */
@@ -84,7 +95,9 @@ static void freeze_promised(struct sched_queue *q, uint64_t now)
 	struct order_node *at = order_first(&q->flows.promises), *next;
 	uint64_t until = now + flow_slice(q);
 
-	for (int n = 0; at && at->high <= until && n < PROMISED_MAX; at = next) {
+	for (int n = 0, looks = 0;
+	     at && at->high <= until && n < PROMISED_MAX && looks < PROMISES_LOOKED;
+	     at = next, looks++) {
 		struct sched_flow *f = CONTAINER_OF(at, struct sched_flow, promise);
 		struct order_node *place = &f->group->round[FLOW_SMALL];
 
@@ -93,9 +106,9 @@ static void freeze_promised(struct sched_queue *q, uint64_t now)
 			flow_promise_later(q, f, until + 1);
 			continue;
 		}
-		if (!place->in)
-			order_insert(&q->flows.round[FLOW_SMALL], place,
-				     where(f->group, FLOW_SMALL), 0);
+		if (place->in) /* another flow of its group goes first */
+			continue;
+		order_insert(&q->flows.round[FLOW_SMALL], place, where(f->group, FLOW_SMALL), 0);
 		n++;
 	}
 }

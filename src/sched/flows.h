@@ -57,6 +57,8 @@ struct sched_group {
 	struct flow_set flows;
 	uint64_t key;		   /* flow_table.c */
 	uint32_t n_flows, reading; /* those with reads queued that are not held */
+	uint32_t requests;	   /* of its flows, in sum */
+	uint64_t held;
 	uint64_t owed; /* ns of the disk that its reads have before its next write-back */
 	struct order_node round[FLOW_READ_KINDS]; /* its place in a round, by disk address */
 	LIST_ENTRY(sched_group) hash;

@@ -130,7 +130,10 @@ void clock_start(struct sched_queue *q, struct sched_req *r, uint64_t now);
 void clock_stop(struct sched_queue *q, struct sched_req *r, uint64_t now);
 /* Disk time that R has had (ns). */
 uint64_t clock_had(struct sched_queue *q, const struct sched_req *r, uint64_t now);
-/* flow_account.c: R, of the flow R->in, comes; has waited for WAIT ns; was served; leaves the queue; has gone. */
+/* flow_account.c: F has so many reads more in the queue, and bytes of replies; or less. */
+void flow_hold(struct sched_flow *f, uint32_t requests, uint64_t bytes);
+void flow_free_room(struct sched_flow *f, uint32_t requests, uint64_t bytes);
+/* R, of the flow R->in, comes; has waited for WAIT ns; was served; leaves the queue; has gone. */
 void flow_enter(struct sched_queue *q, struct sched_req *r, uint64_t now);
 void flow_count_wait(const struct sched_req *r, unsigned int bucket, uint64_t wait);
 void flow_count_served(const struct sched_req *r);
@@ -138,7 +141,7 @@ void flow_count_served(const struct sched_req *r);
 void flow_rehome(struct sched_req *r, struct sched_flow *f);
 void flow_unqueue(const struct sched_req *r);
 void flow_leave(const struct sched_req *r, uint64_t now);
-/* Whether the flow of R may have it too: no more than is free, READS of queue_max being taken. */
+/* Whether the client of R may have it too: no more than is free, READS of queue_max being taken. */
 bool flow_has_room(const struct sched_queue *q, const struct sched_req *r, uint32_t reads);
 
 /* stall.c: whether reads of FILE hang, more than one. */

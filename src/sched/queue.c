@@ -319,18 +319,16 @@ void sched_answer_later(struct sched_queue *q, struct sched_req *r)
 	q->answering++;
 	q->held += r->len;
 	f->refs++;
-	f->requests++;
-	f->held += r->len;
+	flow_hold(f, 1, r->len);
 }
 
 void sched_answered(struct sched_queue *q, struct sched_flow *f, uint64_t len)
 {
-	assert(q->answering && q->held >= len && f->refs && f->requests && f->held >= len);
+	assert(q->answering && q->held >= len && f->refs);
 	q->answering--;
 	q->held -= len;
 	f->refs--;
-	f->requests--;
-	f->held -= len;
+	flow_free_room(f, 1, len);
 }
 
 /* ---- what it advises --------------------------------------------------------------------- */

@@ -30,7 +30,7 @@
  *
  * Bounded: reads queued, joined and being answered by queue_max, and by queue_bytes of replies, for
  * each READ owns its reply buffer (and one client may hold as much as is free: one alone half, two a
- * third each; Choudhury & Hahne's dynamic threshold, 1998); write-backs queued by queue_max; stalled by
+ * third each; what it has of an export that is a group counts by itself; Choudhury & Hahne's dynamic threshold, 1998); write-backs queued by queue_max; stalled by
  * SCHED_STALLED_MAX. Beyond a bound the verdict is SCHED_FULL: a read waits for room on its caller's
  * thread, or its client is told to come again (dispatcher_wait_room()); a prefetch is dropped.
  *

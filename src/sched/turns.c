@@ -36,7 +36,8 @@ struct turns {
 /* What streams have had, of all flows: as far as there is room. */
 struct turns_streams {
 	struct {
-		uint64_t owner, had; /* bytes */
+		uint64_t owner, had;	/* bytes */
+		const struct turns *of; /* ... as counted in this flow: others are elsewhere */
 	} stream[TURNS_STREAMS];
 };
 
@@ -51,10 +52,12 @@ static uint64_t had_before(const struct turns *t, struct turns_streams *s,
 {
 	uint64_t slot = r->owner % TURNS_STREAMS, had = t->level;
 
-	if (s->stream[slot].owner == r->owner && s->stream[slot].had > had)
+	if (s->stream[slot].owner == r->owner && s->stream[slot].of == t &&
+	    s->stream[slot].had > had)
 		had = s->stream[slot].had;
 	s->stream[slot].owner = r->owner;
 	s->stream[slot].had = had + r->len;
+	s->stream[slot].of = t;
 	return had;
 }
 

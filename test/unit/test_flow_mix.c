@@ -132,6 +132,120 @@ static void test_nobody_is_kept_from_the_disk_for_long(void **state)
 		}
 }
 
+static struct sched_req demand(uint64_t client, uint16_t export_id, uint64_t file)
+{
+	return (struct sched_req){.flow = {.client = client, .export_id = export_id},
+				  .class = SCHED_DEMAND,
+				  .file = file,
+				  .len = 8 * KIB,
+				  .block = file * 64 * MIB};
+}
+
+static void done(struct sched_queue *q, struct sched_req *r, uint64_t now)
+{
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+
+	sched_done(q, r, now, &woken);
+	assert_true(TAILQ_EMPTY(&woken));
+}
+
+/* One client may have half of the queue, over however many exports. */
+static void test_one_client_has_no_more_by_more_exports(void **state)
+{
+	static struct sched_req r[64];
+	struct sched_limits lim = default_limits();
+	struct sched_queue *q;
+	unsigned int had = 0;
+
+	lim.queue_max = 64;
+	q = queue_new(&sched_turns, &lim);
+	for (unsigned int i = 0; i < 64; i++) {
+		r[i] = demand(1, (uint16_t)i, i + 1);
+		had += sched_submit(q, &r[i], SEC) == SCHED_ADDED;
+	}
+	assert_int_equal(had, 32);
+	assert_null(sched_check(q));
+	queue_free(q);
+}
+
+/* Those that have been here for longest hang; of all others no more are remembered than shall be. */
+static void test_flows_are_forgotten_behind_some_that_hang(void **state)
+{
+	static struct sched_req hung[32];
+	struct sched_limits lim = default_limits();
+	struct sched_queue *q = queue_new(&sched_turns, &lim);
+
+	for (unsigned int i = 0; i < 32; i++) {
+		hung[i] = demand(1 + i, 0, i + 1);
+		sched_submit(q, &hung[i], SEC);
+		assert_ptr_equal(sched_next(q, SEC), &hung[i]);
+	}
+	for (unsigned int i = 0; i < 3 * FLOWS_IDLE_MAX; i++) {
+		struct sched_req r = demand(1000 + i, 0, 1000);
+
+		sched_submit(q, &r, 2 * SEC + i);
+		assert_ptr_equal(sched_next(q, 2 * SEC + i), &r);
+		done(q, &r, 2 * SEC + i);
+	}
+	assert_true(q->flows.n <= FLOWS_IDLE_MAX + 32);
+	for (unsigned int i = 0; i < 32; i++)
+		done(q, &hung[i], 3 * SEC);
+	queue_free(q);
+}
+
+static struct sched_req chunk(uint64_t client, uint64_t stream, uint64_t n)
+{
+	struct sched_req r = demand(client, 0, stream);
+
+	r.class = SCHED_PREFETCH;
+	r.owner = stream;
+	r.len = 4 * MIB;
+	r.offset = n * r.len;
+	r.block += r.offset;
+	return r;
+}
+
+/* Client 2 waits for a chunk of a stream that has had much as client 1's: its own streams do not go first. */
+static void test_a_chunk_taken_over_is_level_with_those_there(void **state)
+{
+	struct sched_limits lim = default_limits();
+	struct sched_queue *q = queue_new(&sched_turns, &lim);
+	struct sched_req one, other = chunk(1, 3, 0), own[2], waits;
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+	uint64_t now = SEC;
+	unsigned int before = 0;
+
+	for (unsigned int n = 0; n < 100; n++) {
+		one = chunk(1, 1, n);
+		sched_submit(q, &one, now);
+		assert_ptr_equal(sched_next(q, now), &one);
+		done(q, &one, now += 10 * MSEC);
+	}
+	sched_submit(q, &other, now);
+	one = chunk(1, 1, 100);
+	sched_submit(q, &one, now);
+	for (unsigned int n = 0; n < 2; n++) {
+		own[n] = chunk(2, 2, n);
+		sched_submit(q, &own[n], now);
+	}
+	waits = demand(2, 0, 1);
+	waits.offset = one.offset;
+	assert_int_equal(sched_submit(q, &waits, now), SCHED_WAITS);
+	assert_int_equal(one.in->id.client, 2);
+	while (one.state == REQ_QUEUED && before < 50) {
+		struct sched_req *r = sched_next(q, now);
+
+		assert_non_null(r);
+		sched_done(q, r, now += 10 * MSEC, &woken);
+		if (r == &own[0] || r == &own[1]) {
+			*r = chunk(2, 2, ++before + 2);
+			sched_submit(q, r, now);
+		}
+	}
+	assert_true(before <= 4);
+	queue_free(q);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -140,6 +254,9 @@ int main(void)
 		cmocka_unit_test(test_random_readers_of_one_client_on_many_exports),
 		cmocka_unit_test(test_an_export_weighs_as_much_as_its_clients),
 		cmocka_unit_test(test_nobody_is_kept_from_the_disk_for_long),
+		cmocka_unit_test(test_one_client_has_no_more_by_more_exports),
+		cmocka_unit_test(test_flows_are_forgotten_behind_some_that_hang),
+		cmocka_unit_test(test_a_chunk_taken_over_is_level_with_those_there),
 		cmocka_unit_test(test_nobody_looks_again_when_no_reads_are_there),
 	};
 

@@ -67,10 +67,10 @@ static struct flow_id random_flow(struct world *w)
 static bool is_greedy(const struct world *w, const struct sched_req *r, uint64_t reads)
 {
 	const struct sched_limits *l = &w->q->limits;
-	const struct sched_flow *f = r->in;
+	const struct sched_group *g = r->in->group;
 
-	return r->flow.client && ((f->requests && f->requests + reads >= l->queue_max) ||
-				  (f->held && f->held + w->q->held + r->len > l->queue_bytes));
+	return r->flow.client && ((g->requests && g->requests + reads >= l->queue_max) ||
+				  (g->held && g->held + w->q->held + r->len > l->queue_bytes));
 }
 
 static void submit(struct world *w, enum sched_class class)
