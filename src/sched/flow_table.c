@@ -238,8 +238,10 @@ static void forget_one(struct sched_queue *q)
 }
 
 /* The client's rule is another one. */
-static void change_rule(struct sched_queue *q, struct sched_flow *f, uint16_t rule)
+void flow_set_rule(struct sched_queue *q, struct sched_flow *f, uint16_t rule)
 {
+	if (f->id.rule == rule || f == q->flows.common)
+		return;
 	f->id.rule = rule;
 	join_group(q, f, f->group);
 	if (!group_is_export(f->group))
@@ -260,8 +262,6 @@ struct sched_flow *flow_get(struct sched_queue *q, const struct flow_id *id)
 	}
 	if (!f)
 		return q->flows.common;
-	if (f->id.rule != id->rule)
-		change_rule(q, f, id->rule);
 	make_latest(q, f);
 	return f;
 }

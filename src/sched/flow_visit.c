@@ -93,7 +93,8 @@ static void keep_promise(struct sched_queue *q, struct sched_flow *f, uint64_t n
 static void freeze_promised(struct sched_queue *q, uint64_t now)
 {
 	struct order_node *at = order_first(&q->flows.promises), *next;
-	uint64_t until = now + flow_slice(q);
+	/* what a turn of a slice would keep waiting, with the seek that comes before the read */
+	uint64_t until = now + flow_slice(q) + (uint64_t)q->cost.seek_ns;
 
 	for (int n = 0, looks = 0;
 	     at && at->high <= until && n < PROMISED_MAX && looks < PROMISES_LOOKED;

@@ -65,6 +65,8 @@ int flows_init(struct sched_queue *q);
 void flows_fini(struct sched_queue *q);
 /* The flow of ID, made if new; where there is no memory, nobody's. */
 struct sched_flow *flow_get(struct sched_queue *q, const struct flow_id *id);
+/* RULE holds for F's client from now on. */
+void flow_set_rule(struct sched_queue *q, struct sched_flow *f, uint16_t rule);
 /* flow_tree.c: a request of KIND is queued for F, or is no more. */
 void flow_backlog_add(struct sched_queue *q, struct sched_flow *f, enum flow_kind kind);
 void flow_backlog_remove(struct sched_queue *q, struct sched_flow *f, enum flow_kind kind);

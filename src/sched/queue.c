@@ -80,6 +80,8 @@ static enum sched_verdict enter(struct sched_queue *q, struct sched_req *r, uint
 	if (chunk && chunk->state == REQ_RUNNING && chunk->progress >= req_end(r))
 		return SCHED_RESIDENT;
 	r->in = flow_get(q, &r->flow);
+	if (r->class != SCHED_PREFETCH) /* which may have been planned by rules of before */
+		flow_set_rule(q, r->in, r->flow.rule);
 	if (!has_room(q, r))
 		return SCHED_FULL;
 	q->stats.submitted[r->class]++;

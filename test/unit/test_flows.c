@@ -176,6 +176,23 @@ static void test_a_commit_is_charged_to_who_asked(void **state)
 	queue_free(q);
 }
 
+/* A chunk planned before the rules changed does not bring the old one back. */
+static void test_a_rule_is_that_of_the_last_read(void **state)
+{
+	struct sched_limits lim = default_limits();
+	struct sched_queue *q = queue_new(&sched_turns, &lim);
+	struct sched_req read = read_of(1, 1, SCHED_DEMAND), chunk = read_of(1, 2, SCHED_PREFETCH);
+
+	read.flow.rule = 2;
+	sched_submit(q, &read, SEC);
+	assert_int_equal(read.in->id.rule, 2);
+	chunk.flow.rule = 1;
+	sched_submit(q, &chunk, SEC);
+	assert_ptr_equal(chunk.in, read.in);
+	assert_int_equal(read.in->id.rule, 2);
+	queue_free(q);
+}
+
 /* One may hold as much as is free; the others have room then. */
 static void test_one_client_leaves_room_for_others(void **state)
 {
@@ -210,6 +227,7 @@ int main(void)
 		cmocka_unit_test(test_idleness_earns_no_more_than_the_credit),
 		cmocka_unit_test(test_who_waits_for_a_chunk_pays_for_it),
 		cmocka_unit_test(test_a_commit_is_charged_to_who_asked),
+		cmocka_unit_test(test_a_rule_is_that_of_the_last_read),
 		cmocka_unit_test(test_one_client_leaves_room_for_others),
 	};
 
