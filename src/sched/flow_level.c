@@ -70,6 +70,18 @@ bool flow_reads_behind(const struct sched_queue *q, const struct sched_group *g)
 	return false;
 }
 
+bool flow_reads_behind_within(const struct sched_queue *q, const struct sched_flow *f)
+{
+	for (int kind = 0; kind < FLOW_READ_KINDS; kind++) {
+		const struct sched_flow *other = flow_first(f->group, kind);
+
+		if (other && other != f &&
+		    other->node.vtime + flow_slack(q, other->node.weight) < f->node.vtime)
+			return true;
+	}
+	return false;
+}
+
 bool flow_is_behind(const struct sched_flow *f, const struct sched_flow *g)
 {
 	if (flow_is_held(f) != flow_is_held(g))

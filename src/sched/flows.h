@@ -59,7 +59,6 @@ struct sched_group {
 	uint32_t n_flows, reading; /* those with reads queued that are not held */
 	uint32_t requests;	   /* of its flows, in sum */
 	uint64_t held;
-	uint64_t owed; /* ns of the disk that its reads have before its next write-back */
 	struct order_node round[FLOW_READ_KINDS]; /* its place in a round, by disk address */
 	LIST_ENTRY(sched_group) hash;
 };
@@ -101,6 +100,8 @@ struct sched_flow {
 	struct order_node
 		late; /* somebody waits: since when nothing of it has gone to the disk, or later */
 	uint64_t started; /* ns: its last read went there */
+	uint64_t owed;	  /* ns of the disk that its reads have before its next write-back */
+	uint64_t written; /* ns: the end of its last write-back */
 	struct flow_stats stats;
 	LIST_ENTRY(sched_flow) hash;
 	TAILQ_ENTRY(sched_flow) recent;

@@ -67,6 +67,10 @@ void flows_fini(struct sched_queue *q);
 struct sched_flow *flow_get(struct sched_queue *q, const struct flow_id *id);
 /* RULE holds for F's client from now on. */
 void flow_set_rule(struct sched_queue *q, struct sched_flow *f, uint16_t rule);
+static inline bool flow_has_reads(const struct sched_flow *f)
+{
+	return f->node.n[FLOW_SMALL] || f->node.n[FLOW_CHUNK];
+}
 /* flow_tree.c: a request of KIND is queued for F, or is no more. */
 void flow_backlog_add(struct sched_queue *q, struct sched_flow *f, enum flow_kind kind);
 void flow_backlog_remove(struct sched_queue *q, struct sched_flow *f, enum flow_kind kind);
@@ -94,6 +98,8 @@ uint64_t group_vtime(const struct sched_group *g); /* NULL: the end of time */
 uint64_t flow_level_of_reads(const struct sched_queue *q);
 /* A group other than G has reads queued and is further behind. */
 bool flow_reads_behind(const struct sched_queue *q, const struct sched_group *g);
+/* Another flow of F's group has. */
+bool flow_reads_behind_within(const struct sched_queue *q, const struct sched_flow *f);
 /* F comes before G. */
 bool flow_is_behind(const struct sched_flow *f, const struct sched_flow *g);
 

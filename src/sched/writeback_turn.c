@@ -38,10 +38,29 @@
 /* So many groups are looked at for one whose write-back may go. */
 #define WRITERS_LOOKED 16
 
-/* Beside others, G's own reads come first: what its write-backs may have is a part of its group's. */
-static bool owes_reads(const struct sched_queue *q, const struct sched_group *g)
+/* A COMMIT waits, and none of F's turns has ended for Max_Wait. */
+static bool is_late(const struct sched_queue *q, const struct sched_flow *f)
 {
-	return g->owed && g->reading && (q->writeback.beside || q->flows.reading > g->reading);
+	uint64_t since = TAILQ_FIRST(&f->wanted)->arrival;
+
+	since = since > f->written ? since : f->written;
+	return q->flows.now > since + q->limits.cost.max_wait;
+}
+
+/*
+ * What the first flow of G with a write-back of KIND reads itself goes before that, and what the others of
+ * the group do that have had less: what write-backs may have beside others is a part of their group's.
+ */
+static bool owes_reads(const struct sched_queue *q, const struct sched_group *g,
+		       enum flow_kind kind)
+{
+	const struct sched_flow *f = flow_first(g, kind);
+
+	if (!g->reading || (!q->writeback.beside && q->flows.reading == g->reading))
+		return false;
+	if (kind == FLOW_COMMIT && is_late(q, f))
+		return false;
+	return (f->owed && flow_has_reads(f)) || flow_reads_behind_within(q, f);
 }
 
 /* The group with a write-back of KIND that has had least. */
@@ -49,7 +68,7 @@ static struct sched_group *writer_of(const struct sched_queue *q, enum flow_kind
 {
 	struct sched_group *g = group_first(q, kind);
 
-	for (int n = 1; g && owes_reads(q, g); n++)
+	for (int n = 1; g && owes_reads(q, g, kind); n++)
 		g = n < WRITERS_LOOKED ? group_next(g, kind) : NULL;
 	return g;
 }
@@ -171,19 +190,19 @@ static void account_drain(struct sched_queue *q, struct sched_req *r, uint64_t n
 
 static void account_read(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
-	struct sched_group *g = r->in->group;
+	struct sched_flow *f = r->in;
 
 	if (r->dropped)
 		return;
 	account_drain(q, r, now);
-	g->owed -= g->owed < r->disk_time ? g->owed : r->disk_time;
-	q->writeback.beside |= g->key != q->writeback.group;
+	f->owed -= f->owed < r->disk_time ? f->owed : r->disk_time;
+	q->writeback.beside |= f->group->key != q->writeback.group;
 	q->writeback.read_ended = now;
 	if (r->class == SCHED_DEMAND)
 		q->writeback.demand_ended = now;
 }
 
-/* What reads of its own group have before the next one of NS. */
+/* What reads of its own flow have after one of NS. */
 static uint64_t owed_for(const struct sched_queue *q, uint64_t ns)
 {
 	double share = q->limits.writeback_share;
@@ -201,6 +220,7 @@ void writeback_account(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	}
 	assert(q->writeback.running);
 	q->writeback.running--;
+	r->in->written = now;
 	q->stats.served[SCHED_WRITEBACK]++;
 	q->observed = AFTER_WRITEBACK;
 	if (r->hung) /* the disk was not its: others passed it */
@@ -210,7 +230,7 @@ void writeback_account(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	q->writeback.by = r->in->id;
 	q->writeback.group = r->in->group->key;
 	q->writeback.beside = false;
-	r->in->group->owed = owed_for(q, q->writeback.lasted);
+	r->in->owed = owed_for(q, q->writeback.lasted);
 	writeback_cost_turn(&q->writeback.cost, r->io_len, q->writeback.lasted);
 }
 

@@ -132,6 +132,25 @@ static void test_nobody_is_kept_from_the_disk_for_long(void **state)
 		}
 }
 
+/* Within a client, one export's COMMITs and another one's many reads: neither keeps the others away. */
+static void test_commits_and_reads_of_one_client_on_two_exports(void **state)
+{
+	for (unsigned int p = 0; sched_policy_nth(p); p++) {
+		struct client c[] = {{{.client = 1, .export_id = 1}, WRITER, 1},
+				     {{.client = 1, .export_id = 1}, STREAM, 2},
+				     {{.client = 1, .export_id = 2}, RANDOM, 32},
+				     {{.client = 2}, STREAM, 2}};
+		struct loop *l = loop_of(sched_policy_nth(p), c, 4);
+
+		check_waits(l, &c[0], 2500 * MSEC);
+		check_waits(l, &c[1], 6 * SEC);
+		for (unsigned int i = 0; i < 3; i++)
+			assert_true(share(c, 4, i) > 0.05);
+		assert_true(share(c, 4, 3) > 0.45 && share(c, 4, 3) < 0.55);
+		loop_free(l);
+	}
+}
+
 static struct sched_req demand(uint64_t client, uint16_t export_id, uint64_t file)
 {
 	return (struct sched_req){.flow = {.client = client, .export_id = export_id},
@@ -252,6 +271,7 @@ int main(void)
 		cmocka_unit_test(test_a_writer_leaves_its_own_client_its_reads),
 		cmocka_unit_test(test_random_reads_beside_commits_of_the_same_client),
 		cmocka_unit_test(test_random_readers_of_one_client_on_many_exports),
+		cmocka_unit_test(test_commits_and_reads_of_one_client_on_two_exports),
 		cmocka_unit_test(test_an_export_weighs_as_much_as_its_clients),
 		cmocka_unit_test(test_nobody_is_kept_from_the_disk_for_long),
 		cmocka_unit_test(test_one_client_has_no_more_by_more_exports),
