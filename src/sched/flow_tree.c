@@ -173,6 +173,13 @@ struct sched_flow *flow_first(const struct sched_group *g, enum flow_kind kind)
 	return node ? CONTAINER_OF(node, struct sched_flow, node) : NULL;
 }
 
+struct sched_flow *flow_next(const struct sched_flow *f, enum flow_kind kind)
+{
+	struct flow_node *node = node_of(order_next(&f->node.place[kind]), kind);
+
+	return node ? CONTAINER_OF(node, struct sched_flow, node) : NULL;
+}
+
 /*
  * Newcomers begin where who is served stands; but who was served ahead of others, by its round or by a
  * share of its own, does not take them along.

@@ -78,6 +78,7 @@ void flow_backlog_remove(struct sched_queue *q, struct sched_flow *f, enum flow_
 struct sched_group *group_first(const struct sched_queue *q, enum flow_kind kind);
 struct sched_group *group_next(const struct sched_group *g, enum flow_kind kind);
 struct sched_flow *flow_first(const struct sched_group *g, enum flow_kind kind);
+struct sched_flow *flow_next(const struct sched_flow *f, enum flow_kind kind);
 uint32_t group_weight(const struct sched_group *g); /* as it counts now */
 bool group_is_export(const struct sched_group *g);
 /* NS of disk time at WEIGHT, as virtual time. */

@@ -155,8 +155,7 @@ struct sched_writeback {
 	bool hurry;	  /* no more holding back: the end is near */
 	uint64_t ended, lasted; /* ns: the last one's end and length */
 	struct flow_id by;	/* ... and whose it was */
-	uint64_t group;		/* ... by its group's key */
-	bool beside;		/* since then another group has had reads */
+	bool beside;		/* since then another flow has had reads */
 	uint64_t read_ended;	/* ns: when a read last left the disk */
 	uint64_t demand_ended;	/* ... a demand read */
 	struct writeback_cost cost;

@@ -48,37 +48,48 @@ static bool is_late(const struct sched_queue *q, const struct sched_flow *f)
 }
 
 /*
- * What the first flow of G with a write-back of KIND reads itself goes before that, and what the others of
- * the group do that have had less: what write-backs may have beside others is a part of their group's.
+ * What F reads goes before its next write-back, and what other flows of its group do that have had less:
+ * what write-backs may have beside others is a part of their group's.
  */
-static bool owes_reads(const struct sched_queue *q, const struct sched_group *g,
-		       enum flow_kind kind)
+static bool owes_reads(const struct sched_queue *q, const struct sched_flow *f)
 {
-	const struct sched_flow *f = flow_first(g, kind);
-
-	if (!g->reading || (!q->writeback.beside && q->flows.reading == g->reading))
-		return false;
-	if (kind == FLOW_COMMIT && is_late(q, f))
+	if (!q->writeback.beside && q->flows.reading == flow_has_reads(f))
 		return false;
 	return (f->owed && flow_has_reads(f)) || flow_reads_behind_within(q, f);
 }
 
-/* The group with a write-back of KIND that has had least. */
-static struct sched_group *writer_of(const struct sched_queue *q, enum flow_kind kind)
+/* The flow of G whose write-back of KIND may go; NULL: none, reads come first. */
+static struct sched_flow *writer_in(const struct sched_queue *q, const struct sched_group *g,
+				    enum flow_kind kind)
 {
-	struct sched_group *g = group_first(q, kind);
+	struct sched_flow *f = flow_first(g, kind), *may = NULL;
 
-	for (int n = 1; g && owes_reads(q, g, kind); n++)
-		g = n < WRITERS_LOOKED ? group_next(g, kind) : NULL;
-	return g;
+	for (int n = 0; f && n < WRITERS_LOOKED; n++, f = flow_next(f, kind)) {
+		if (kind == FLOW_COMMIT && is_late(q, f))
+			return f;
+		if (!may && !owes_reads(q, f))
+			may = f;
+	}
+	return may;
 }
 
-/* The group whose write-back is next; those a COMMIT waits for first. */
-static struct sched_group *writer(const struct sched_queue *q)
+/* The flow whose write-back of KIND is next: of the group that has had least. */
+static struct sched_flow *writer_of(const struct sched_queue *q, enum flow_kind kind)
 {
-	struct sched_group *g = writer_of(q, FLOW_COMMIT);
+	struct sched_group *g = group_first(q, kind);
+	struct sched_flow *f = NULL;
 
-	return g ? g : writer_of(q, FLOW_WRITE);
+	for (int n = 0; g && !f && n < WRITERS_LOOKED; n++, g = group_next(g, kind))
+		f = writer_in(q, g, kind);
+	return f;
+}
+
+/* The flow whose write-back is next; those a COMMIT waits for first. */
+static struct sched_flow *writer(const struct sched_queue *q)
+{
+	struct sched_flow *f = writer_of(q, FLOW_COMMIT);
+
+	return f ? f : writer_of(q, FLOW_WRITE);
 }
 
 /* Others have reads queued, and each of them has had more than G. */
@@ -101,15 +112,15 @@ static bool has_had_least(const struct sched_queue *q, const struct sched_group 
 static double share_of(const struct sched_queue *q)
 {
 	double share = q->writeback.share, most = q->limits.writeback_share;
-	const struct sched_group *g;
+	const struct sched_flow *f;
 
 	if (share >= most)
 		return share;
 	if (q->flows.groups.backlogged[FLOW_COMMIT].n)
 		return most;
 	/* the claim of many reads is theirs against their own client's data, not against another's */
-	g = share >= most * SHARE_PRESSED ? writer(q) : NULL;
-	return g && has_had_least(q, g) ? most : share;
+	f = share >= most * SHARE_PRESSED ? writer(q) : NULL;
+	return f && has_had_least(q, f->group) ? most : share;
 }
 
 /* When the disk counts as idle if no read comes (ns); UINT64_MAX: a read is there. */
@@ -141,21 +152,19 @@ static uint64_t due_at(const struct sched_queue *q)
 
 struct sched_req *writeback_pick(struct sched_queue *q, uint64_t now)
 {
-	struct sched_group *g;
 	struct sched_flow *f;
 
 	if (!q->by_class[SCHED_WRITEBACK] || now < due_at(q))
 		return NULL;
-	g = writer(q);
-	if (!g) /* all over their ceilings */
+	f = writer(q);
+	if (!f) /* all over their ceilings */
 		return NULL;
 	/* its share of the disk is its group's, too: others who wait come first while they are behind, as
 	 * does the one that the disk waits for */
-	if (!q->writeback.hurry && (flow_reads_behind(q, g) || flow_waits(q, now)))
+	if (!q->writeback.hurry && (flow_reads_behind(q, f->group) || flow_waits(q, now)))
 		return NULL;
-	if (g->node.n[FLOW_COMMIT])
-		return TAILQ_FIRST(&flow_first(g, FLOW_COMMIT)->wanted);
-	f = flow_first(g, FLOW_WRITE);
+	if (f->node.n[FLOW_COMMIT])
+		return TAILQ_FIRST(&f->wanted);
 	return ordered_req(order_scan(&f->writebacks, q->head));
 }
 
@@ -196,7 +205,8 @@ static void account_read(struct sched_queue *q, struct sched_req *r, uint64_t no
 		return;
 	account_drain(q, r, now);
 	f->owed -= f->owed < r->disk_time ? f->owed : r->disk_time;
-	q->writeback.beside |= f->group->key != q->writeback.group;
+	q->writeback.beside |= f->id.client != q->writeback.by.client ||
+			       f->id.export_id != q->writeback.by.export_id;
 	q->writeback.read_ended = now;
 	if (r->class == SCHED_DEMAND)
 		q->writeback.demand_ended = now;
@@ -228,7 +238,6 @@ void writeback_account(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	q->writeback.ended = now;
 	q->writeback.lasted = now - r->started;
 	q->writeback.by = r->in->id;
-	q->writeback.group = r->in->group->key;
 	q->writeback.beside = false;
 	r->in->owed = owed_for(q, q->writeback.lasted);
 	writeback_cost_turn(&q->writeback.cost, r->io_len, q->writeback.lasted);
@@ -257,12 +266,12 @@ uint64_t sched_hold_until(const struct sched_queue *q, uint64_t now)
 {
 	uint64_t due = UINT64_MAX, again = q->flows.reading ? q->flows.visit.wait_until : 0;
 	uint64_t release = q->queued ? flow_release_at(q) : UINT64_MAX;
-	const struct sched_group *g = writer(q);
+	const struct sched_flow *f = writer(q);
 
 	/* while others are before it nothing is due: they go first, or the disk waits for one of them */
 	if (again > now && !q->writeback.hurry)
 		due = again;
-	else if (g && (q->writeback.hurry || !flow_reads_behind(q, g)))
+	else if (f && (q->writeback.hurry || !flow_reads_behind(q, f->group)))
 		due = due_at(q);
 	if (release < due)
 		due = release;

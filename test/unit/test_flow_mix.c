@@ -151,6 +151,25 @@ static void test_commits_and_reads_of_one_client_on_two_exports(void **state)
 	}
 }
 
+/* COMMITs on several exports, one of which has reads too: these are not held against its COMMITs. */
+static void test_commits_of_one_client_on_several_exports(void **state)
+{
+	struct client c[] = {{{.client = 1, .export_id = 1}, WRITER, 1},
+			     {{.client = 1, .export_id = 1}, STREAM, 2},
+			     {{.client = 1, .export_id = 2}, WRITER, 1},
+			     {{.client = 1, .export_id = 3}, STREAM, 2},
+			     {{.client = 2, .export_id = 1}, STREAM, 2}};
+
+	for (unsigned int p = 0; sched_policy_nth(p); p++)
+		for (unsigned int n = 4; n <= 5; n++) { /* alone, and beside another */
+			struct loop *l = loop_of(sched_policy_nth(p), c, n);
+
+			for (unsigned int i = 0; i < n; i++)
+				check_waits(l, &c[i], 10 * SEC); /* prefetches of a scan */
+			loop_free(l);
+		}
+}
+
 static struct sched_req demand(uint64_t client, uint16_t export_id, uint64_t file)
 {
 	return (struct sched_req){.flow = {.client = client, .export_id = export_id},
@@ -272,6 +291,7 @@ int main(void)
 		cmocka_unit_test(test_random_reads_beside_commits_of_the_same_client),
 		cmocka_unit_test(test_random_readers_of_one_client_on_many_exports),
 		cmocka_unit_test(test_commits_and_reads_of_one_client_on_two_exports),
+		cmocka_unit_test(test_commits_of_one_client_on_several_exports),
 		cmocka_unit_test(test_an_export_weighs_as_much_as_its_clients),
 		cmocka_unit_test(test_nobody_is_kept_from_the_disk_for_long),
 		cmocka_unit_test(test_one_client_has_no_more_by_more_exports),
