@@ -102,9 +102,14 @@ void ra_io_export_root(struct ra_export *exp, const char *path)
 	close(fd);
 }
 
+uint64_t ra_io_drain_timeout(void)
+{
+	return atomic_load(&module.drain_timeout);
+}
+
 void ra_io_export_drain(struct ra_export *exp)
 {
-	uint64_t timeout = atomic_load(&module.drain_timeout);
+	uint64_t timeout = ra_io_drain_timeout();
 	uint32_t left;
 
 	if (exp->io == NULL)

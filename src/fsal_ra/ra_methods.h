@@ -108,6 +108,8 @@ void ra_write2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_
 int ra_io_export_start(struct ra_export *exp, const struct export_settings *settings);
 /* SIGHUP: other settings. What is wrong with them is logged, and stays as it was. */
 void ra_io_export_update(struct ra_export *exp, const struct export_settings *settings);
+/* Drain_Timeout, ns. */
+uint64_t ra_io_drain_timeout(void);
 /* No new I/O is coming: wait, bounded, for what is queued. Comes more than once. */
 void ra_io_export_drain(struct ra_export *exp);
 /* The export's memory goes next. May run on a dispatcher thread: waits for nothing. */

@@ -102,13 +102,20 @@ static void describe_demand(struct call *call, struct backing *b)
 				       .flow = ra_flow_of_op()};
 }
 
+/* How long a read may wait for room (ns): an export that goes waits for it in turn. */
+static uint64_t room_wait_max(struct export_io *io)
+{
+	uint64_t wait = export_io_full_wait(io), drain = ra_io_drain_timeout() / 2;
+
+	return wait < drain ? wait : drain;
+}
+
 /* Into the queue; waits for room, for a while, where its client has too much there. */
 static enum sched_verdict submit(struct dispatcher *d, struct sched_req *r, struct export_io *io)
 {
 	enum sched_verdict verdict = dispatcher_submit_or_run(d, r);
 
-	return verdict == SCHED_FULL ? dispatcher_wait_room(d, r, export_io_full_wait(io))
-				     : verdict;
+	return verdict == SCHED_FULL ? dispatcher_wait_room(d, r, room_wait_max(io)) : verdict;
 }
 
 /* What becomes of a read that was submitted. */

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ROOM_GATE_MAX 256
+#define ROOM_GATE_MAX 128
 
 /* From now on; at most ROOM_GATE_MAX. */
 void room_gate_set_max(uint32_t max);
