@@ -55,6 +55,13 @@ static uint64_t where(const struct sched_group *g, enum flow_kind kind)
 	return r->block;
 }
 
+/* G, which has something of KIND, is to be visited in the round under way. */
+static void join_round(struct sched_queue *q, struct sched_group *g, enum flow_kind kind)
+{
+	if (!g->round[kind].in)
+		order_insert(&q->flows.round[kind], &g->round[kind], where(g, kind), 0);
+}
+
 /* ---- promises ---------------------------------------------------------------------------- */
 
 /* Whom more is due by weight needs no promise; whom less is due has them less often (ns). */
@@ -80,7 +87,7 @@ void flow_promise(struct sched_queue *q, struct sched_flow *f, uint64_t since)
 	order_insert(&q->flows.promises, &f->promise, since + promise_time(q, f), 0);
 }
 
-/* The small read R of F is over: the next one has time. */
+/* A small read of F is over: the next one has time. */
 static void keep_promise(struct sched_queue *q, struct sched_flow *f, uint64_t now)
 {
 	f->small_served = now;
@@ -100,16 +107,15 @@ static void freeze_promised(struct sched_queue *q, uint64_t now)
 	     at && at->high <= until && n < PROMISED_MAX && looks < PROMISES_LOOKED;
 	     at = next, looks++) {
 		struct sched_flow *f = CONTAINER_OF(at, struct sched_flow, promise);
-		struct order_node *place = &f->group->round[FLOW_SMALL];
 
 		next = order_next(at);
 		if (flow_is_held(f)) { /* over its ceiling it has none */
 			flow_promise_later(q, f, until + 1);
 			continue;
 		}
-		if (place->in) /* another flow of its group goes first */
+		if (f->group->round[FLOW_SMALL].in) /* another flow of its group goes first */
 			continue;
-		order_insert(&q->flows.round[FLOW_SMALL], place, where(f->group, FLOW_SMALL), 0);
+		join_round(q, f->group, FLOW_SMALL);
 		n++;
 	}
 }
@@ -123,9 +129,8 @@ static void freeze_due(struct sched_queue *q, uint64_t now)
 
 	for (int n = 0; node && n < PROMISED_MAX; n++, node = flow_due(q, node, upto, now)) {
 		g = node->flow ? node->flow->group : CONTAINER_OF(node, struct sched_group, node);
-		if (g->node.place[FLOW_SMALL].in && !g->round[FLOW_SMALL].in)
-			order_insert(&q->flows.round[FLOW_SMALL], &g->round[FLOW_SMALL],
-				     where(g, FLOW_SMALL), 0);
+		if (g->node.place[FLOW_SMALL].in)
+			join_round(q, g, FLOW_SMALL);
 	}
 }
 
@@ -137,7 +142,7 @@ static void freeze(struct sched_queue *q, enum flow_kind kind, uint64_t upto)
 	struct sched_group *g = group_first(q, kind);
 
 	for (; g && g->node.vtime <= upto; g = group_next(g, kind))
-		order_insert(&q->flows.round[kind], &g->round[kind], where(g, kind), 0);
+		join_round(q, g, kind);
 }
 
 /* The next group of the round of KIND, which leaves it; NULL: none is left. */
@@ -365,9 +370,8 @@ static void freeze_gap(struct sched_queue *q, struct sched_req *chunk, uint64_t 
 	uint64_t had = flow_virtual(clock_had(q, chunk, now), weight);
 
 	freeze(q, FLOW_SMALL, own->node.vtime + had + flow_slack(q, weight));
-	if (own->node.place[FLOW_SMALL].in && !own->round[FLOW_SMALL].in)
-		order_insert(&q->flows.round[FLOW_SMALL], &own->round[FLOW_SMALL],
-			     where(own, FLOW_SMALL), 0);
+	if (own->node.place[FLOW_SMALL].in)
+		join_round(q, own, FLOW_SMALL);
 	freeze_promised(q, now);
 	freeze_due(q, now);
 }
