@@ -5,13 +5,15 @@
     machine.set_memory("small")     # or "ample", or "host": as they were
     machine.steal_percent(before, after)    # of two processor_ticks()
 
-The settings (vm.dirty_*) are the whole machine's, not a namespace's, so two measurements that
-change them must not run at once. A child process holds the reading end of a pipe whose writing
-end is ours; it writes the old settings back when that closes, which it does at our exit, at an
-exception, and when we are killed.
+The settings (vm.dirty_*) are the whole machine's, not a namespace's: of two measurements at once
+the first changes them, the other goes on with what it finds, and says so. A child process holds the
+reading end of a pipe whose writing end is ours; it writes the old settings back when that closes,
+which it does at our exit, at an exception, and when we are killed; then it lets go of the lock.
 """
+import fcntl
 import os
 import signal
+import sys
 
 import e2e
 
@@ -25,7 +27,11 @@ MEMORY = {
 }
 NAMES = ("host", *MEMORY)
 
+# A lock that namespaces share and that leaves no file: a directory of the kernel's.
+LOCK = "/sys/class/bdi"
+
 _kept = None
+_said = set()
 
 
 def processor_ticks():
@@ -65,11 +71,32 @@ def _guard(settings, reader):
     _write(settings)
 
 
+def _say_once(text):
+    if text not in _said:
+        _said.add(text)
+        print(f"vm.dirty_*: {text}", file=sys.stderr, flush=True)
+
+
+def _lock():
+    """The settings are ours alone: a descriptor that holds the lock, None when they are another's."""
+    lock = os.open(LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return lock
+    except BlockingIOError:
+        os.close(lock)
+        return None
+
+
 def keep_settings():
-    """Remembers the settings; the end of this process brings them back, whatever it is."""
+    """Remembers the settings; the end of this process brings them back, whatever it is. False: they
+    are another measurement's."""
     global _kept
     if _kept is not None:
-        return
+        return True
+    lock = _lock()
+    if lock is None:
+        return False
     _kept = _read()
     reader, writer = os.pipe()
     child = os.fork()
@@ -80,16 +107,27 @@ def keep_settings():
         finally:
             os._exit(0)
     os.close(reader)
+    os.close(lock)  # the child has it
 
     def restore():
         os.close(writer)
         os.waitpid(child, 0)
 
     e2e.at_exit(restore)
+    return True
 
 
 def set_memory(name):
+    """False when the settings stay as they are, for a reason that is said."""
     if name not in NAMES:
         raise ValueError(f"memory {name}: must be of {', '.join(NAMES)}")
-    keep_settings()
-    _write(MEMORY.get(name, _kept))
+    if _kept is None and name == "host":
+        return True
+    try:
+        if keep_settings():
+            _write(MEMORY.get(name, _kept))
+            return True
+        _say_once("another measurement on this machine changes them: left as it has them")
+    except OSError as error:  # in a container /proc/sys may only be read
+        _say_once(f"left as they are: {error.strerror}")
+    return False

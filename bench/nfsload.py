@@ -53,7 +53,7 @@ class Bench:
     def call(self, arguments, timeout):
         command = [self.path] + [str(a) for a in arguments] + ["--seed", str(self.seed)]
         self.child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                      text=True)
+                                      text=True, start_new_session=True)
         try:
             output = self.child.communicate(timeout=timeout)[1]
         except subprocess.TimeoutExpired:

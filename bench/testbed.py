@@ -10,8 +10,8 @@
             ... load server.port, server.mport
 
 The disk is that of the end-to-end tests (test/e2e/modelled_disk.py), as are namespaces, processes
-and their end (test/e2e/e2e.py). Whatever was started is ended at exit, also after an exception or
-a signal.
+and their end (test/e2e/place.py, processes.py). Whatever was started is ended at exit, also after
+an exception or a signal.
 """
 import os
 import shutil
@@ -22,13 +22,27 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "test", "e2e"))
 
 import e2e  # noqa: E402
+import handles  # noqa: E402
+import place  # noqa: E402
 from modelled_disk import Disk, Unavailable as TestbedUnavailable, run  # noqa: E402, F401
 
 
 def enter_namespace(shared=False):
     """Runs this program again in namespaces of its own, where it returns. SHARED: where there are
-    none it goes on in the machine's."""
-    e2e.enter(shared=shared)
+    none it goes on in the machine's. Where servers cannot run it says why, and ends."""
+    try:
+        place.settle(shared=shared)
+    except place.Unable as reason:
+        name = os.path.basename(sys.argv[0])
+        print(f"{name}: no servers can be measured here: {reason}", file=sys.stderr)
+        sys.exit(e2e.SKIP)
+
+
+def drop_file(path):
+    file = os.open(path, os.O_RDONLY)
+    os.fsync(file)
+    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(file)
 
 
 class PlainDirectory:
@@ -40,7 +54,11 @@ class PlainDirectory:
         self.mount = None
 
     def up(self):
+        lacking = handles.lacking(self.parent)
+        if lacking:
+            raise TestbedUnavailable(f"{self.parent}: {lacking}")
         self.mount = tempfile.mkdtemp(prefix="ra-compare-", dir=self.parent)
+        e2e.at_exit(self.down)
 
     def down(self):
         if self.mount:
@@ -57,7 +75,13 @@ class PlainDirectory:
         return {}
 
     def drop_caches(self):
-        e2e.drop_caches()
+        """Of all the machine; where that is not permitted, of the files here."""
+        try:
+            e2e.drop_caches()
+        except OSError:
+            for directory, _, names in os.walk(self.mount):
+                for name in names:
+                    drop_file(os.path.join(directory, name))
 
     def has_scheduler(self, _):
         return False

@@ -4,16 +4,31 @@
 # The distribution's archive, out of apt's own configuration, so that no script names a host. To be sourced
 # by scripts/setup and scripts/matrix; $work, where it is used, is a directory of the caller's.
 
+# targets FORMAT: a line for each index of packages that apt is configured for. Before the first apt-get
+# update, as in an image of a container, apt knows of none.
+targets()
+{
+	[ -n "$(apt-get indextargets 'Created-By: Packages' 2>/dev/null)" ] || [ "$(id -u)" != 0 ] ||
+		apt-get -q update >/dev/null 2>&1 || true
+	apt-get indextargets --format "$1" 'Created-By: Packages' 2>/dev/null
+}
+
+# This system's suite. Unstable says that it is the next release: then it is the one that apt knows.
 codename()
 {
-	( . /etc/os-release && echo "${VERSION_CODENAME:-}" )
+	local said
+
+	said=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+	targets '$(CODENAME)' | awk -v said="$said" '
+		!/-/ && first == "" { first = $1 }
+		$1 == said { found = 1 }
+		END { print found || first == "" ? said : first }'
 }
 
 # "URI COMPONENT SOURCESENTRY" of each index of packages of this distribution's own suite
 own_targets()
 {
-	apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(RELEASE) $(COMPONENT) $(SOURCESENTRY)' \
-		'Created-By: Packages' 2>/dev/null |
+	targets '$(REPO_URI) $(CODENAME) $(RELEASE) $(COMPONENT) $(SOURCESENTRY)' |
 		awk -v code="$1" '$3 == code || ($2 == code && $3 !~ /-/) { print $1, $4, $5 }'
 }
 

@@ -217,6 +217,7 @@ static void status(struct control_call *call)
 {
 	describe_text(call->answer, "version", control_version());
 	describe_text(call->answer, "ganesha_api", state.host->ganesha_api);
+	describe_text(call->answer, "plugin_file", state.host->plugin_file());
 	describe_number(call->answer, "pid", (uint64_t)getpid());
 	describe_number(call->answer, "uptime_s",
 			(state.host->now() - state.started) / CLOCK_SECOND);

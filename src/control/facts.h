@@ -100,6 +100,7 @@ struct rule_facts {
 /* The plugin as commands.h sees it. All are called on the channel's one thread. */
 struct control_host {
 	const char *ganesha_api;
+	const char *(*plugin_file)(void); /* as own_file_state() */
 	uint64_t (*now)(void);
 	/* The Nth device, in an order that never changes; false beyond the last. */
 	bool (*device)(unsigned int n, struct device_facts *f);

@@ -132,6 +132,19 @@ static void print_duration(int64_t s)
 	printf("%" PRId64 " s", s % 60);
 }
 
+/* ractl comes with the plugin, so its version is that of the one installed. */
+static void show_plugin_file(struct json_object *answer)
+{
+	const char *is = text_of(answer, "plugin_file");
+
+	if (strcmp(is, "replaced") == 0)
+		printf("another one (%s) was installed since: it is used from the server's next "
+		       "start on\n",
+		       RA_VERSION);
+	else if (strcmp(is, "removed") == 0)
+		printf("its file was removed since: the server's next start will not find it\n");
+}
+
 void show_status(struct json_object *answer)
 {
 	static const struct column columns[] = {
@@ -145,6 +158,7 @@ void show_status(struct json_object *answer)
 	       text_of(answer, "ganesha_api"), text_of(answer, "pid"));
 	print_duration(number_of(answer, "uptime_s"));
 	printf("\n");
+	show_plugin_file(answer);
 	if (!exports) {
 		printf("no exports\n");
 		return;

@@ -3,7 +3,8 @@
  * A file descriptor of our own for a file of the sub-FSAL: for residency, prefetch and FIEMAP.
  *
  * It is read-only, with the kernel's own read-ahead off, so that what the disk does is what the
- * scheduler decided. A handle has at most one, in its slot; all of them together are bounded (least
+ * scheduler decided, and leaves the file's access time alone. Clients' own reads count as access: they
+ * have a second descriptor, from the first of them on. A handle has at most one backing, in its slot; all of them together are bounded (least
  * recently used first) and closed when idle. Who can open one is handed in with the slot.
  *
  *        slot ----use----> +---------+ <----hold---- request in a queue
@@ -26,10 +27,15 @@
 #include <stdint.h>
 #include <sys/queue.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 
 #include "disk/device.h"
 #include "disk/extents.h"
+#include "disk/hot.h"
 #include "disk/residency.h"
+
+/* Descriptors of a backing, at most. */
+#define BACKING_DESCRIPTORS 2
 
 struct backing_slot;
 
@@ -41,10 +47,13 @@ struct backing {
 	_Atomic uint64_t used; /* ns */
 	_Atomic uint64_t size; /* of the file as last seen, bytes */
 	int fd;
+	_Atomic int reply_fd; /* for clients' own reads: backing_read() */
 	uint64_t file; /* identity on the device: the inode number, mixed with its subvolume */
 	struct device *device;
 	struct extent_map extents;
 	struct residency residency;
+	struct hot hot;
+	bool seen_hot; /* by readers without a use, under RCU; the slot's lock */
 };
 
 /*
@@ -62,6 +71,19 @@ void backing_release(struct backing *b);
 bool backing_use(struct backing *b);
 void backing_unuse(struct backing *b);
 
+/*
+ * A client's read from OFFSET on into the N parts of IOV, as preadv(2), from the page cache or the
+ * device; the caller has a use.
+ */
+ssize_t backing_read(struct backing *b, const struct iovec *iov, int n, uint64_t offset);
+/*
+ * The same if all of it is in memory, without waiting and without counting as access; 0: it is not, or
+ * cannot be read so. Needs no use: under RCU (common/rcu.h).
+ */
+size_t backing_read_cached(struct backing *b, const struct iovec *iov, int n, uint64_t offset,
+			   uint64_t len);
+/* Whether the whole file is in the page cache, which is looked at once; *TOOK ns. */
+bool backing_resident_whole(struct backing *b, uint64_t *took);
 /* Whether [offset, offset + len) is in the page cache; false if unsure. Never starts I/O. */
 bool backing_resident(struct backing *b, uint64_t offset, uint64_t len);
 /* The device address of OFFSET; where unmapped, one that keeps file order. */

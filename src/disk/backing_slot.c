@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/rcu.h"
 
 /* After an error that may pass no descriptor is asked for so long (ns). */
 #define RETRY CLOCK_SECOND
@@ -39,6 +40,17 @@ uint32_t backing_count(void)
 	return atomic_load(&all.n);
 }
 
+/* What SLOT has, which it has no longer; with its lock. */
+static struct backing *detach(struct backing_slot *slot)
+{
+	struct backing *b = slot->backing;
+
+	lock_assert_held(&slot->lock);
+	slot->backing = NULL;
+	rcu_publish(slot->hot, NULL);
+	return b;
+}
+
 /* ---- the list of open ones --------------------------------------------------------------- */
 
 static void unlink_backing(struct backing *b)
@@ -62,7 +74,7 @@ static bool steal(struct backing *b)
 	lock_take(&slot->lock);
 	mine = slot->backing == b;
 	if (mine)
-		slot->backing = NULL;
+		detach(slot);
 	lock_drop(&slot->lock);
 	if (mine) {
 		atomic_store(&b->gone, true);
@@ -92,10 +104,16 @@ static void make_room(struct backing_list *out)
 	}
 }
 
+/* Gives back the slots' uses of what was stolen from them. */
 static void put_all(struct backing_list *list)
 {
+	bool seen_hot = false;
 	struct backing *b;
 
+	TAILQ_FOREACH(b, list, link)
+		seen_hot |= b->seen_hot;
+	if (seen_hot)
+		rcu_wait();
 	while ((b = TAILQ_FIRST(list))) {
 		TAILQ_REMOVE(list, b, link);
 		backing_put(b);
@@ -180,7 +198,7 @@ void backing_slot_init(struct backing_slot *slot, backing_opener open, const voi
 	const uint8_t *bytes = key;
 
 	lock_init(&slot->lock, LOCK_SLOT);
-	slot->backing = NULL;
+	slot->backing = slot->hot = NULL;
 	slot->open = open;
 	slot->key_len = 0;
 	slot->file_hash = UINT64_C(0xcbf29ce484222325);
@@ -218,6 +236,60 @@ struct backing *backing_get(struct backing_slot *slot, struct export_io *io, uin
 	return b;
 }
 
+/* ---- hot ones ---------------------------------------------------------------------------- */
+
+/* Readers may find B in its slot, if it is still there. */
+static void show_hot(struct backing_slot *slot, struct backing *b)
+{
+	lock_take(&slot->lock);
+	if (slot->backing == b) {
+		b->seen_hot = true;
+		rcu_publish(slot->hot, b);
+	}
+	lock_drop(&slot->lock);
+}
+
+void backing_found_cached(struct backing_slot *slot, struct backing *b, uint64_t now)
+{
+	uint64_t took = 0;
+	bool whole;
+
+	if (!hot_read(&b->hot, now))
+		return;
+	whole = backing_resident_whole(b, &took);
+	hot_looked(&b->hot, whole, took, now);
+	if (whole)
+		show_hot(slot, b);
+}
+
+/* Least recently used goes first; to the second will do. */
+static void note_use(struct backing *b, uint64_t now)
+{
+	if (now - atomic_load_explicit(&b->used, memory_order_relaxed) > CLOCK_SECOND)
+		atomic_store_explicit(&b->used, now, memory_order_relaxed);
+}
+
+size_t backing_read_hot(struct backing_slot *slot, const struct iovec *iov, int n, uint64_t offset,
+			uint64_t len, uint64_t now)
+{
+	struct backing *b;
+	size_t got = 0;
+
+	if (__atomic_load_n(&slot->hot, __ATOMIC_RELAXED) == NULL)
+		return 0; /* most are not */
+	rcu_begin();
+	b = rcu_read(slot->hot);
+	if (b != NULL && hot_is(&b->hot, now)) {
+		got = backing_read_cached(b, iov, n, offset, len);
+		if (got != 0)
+			note_use(b, now);
+		else
+			hot_forget(&b->hot);
+	}
+	rcu_end();
+	return got;
+}
+
 struct backing *backing_peek(struct backing_slot *slot)
 {
 	struct backing *b;
@@ -236,6 +308,7 @@ void backing_invalidate(struct backing_slot *slot)
 
 	if (!b)
 		return;
+	hot_forget(&b->hot);		    /* the next READ counts as access of what was written */
 	extent_map_invalidate(&b->extents); /* may wait for FIEMAP: not under the slot's lock */
 	backing_release(b);
 }
@@ -245,8 +318,7 @@ void backing_drop(struct backing_slot *slot)
 	struct backing *b;
 
 	lock_take(&slot->lock);
-	b = slot->backing;
-	slot->backing = NULL;
+	b = detach(slot);
 	lock_drop(&slot->lock);
 	if (!b)
 		return;
@@ -254,6 +326,8 @@ void backing_drop(struct backing_slot *slot)
 	lock_take(&all.lock);
 	unlink_backing(b);
 	lock_drop(&all.lock);
+	if (b->seen_hot)
+		rcu_wait();
 	backing_put(b);
 }
 

@@ -19,7 +19,7 @@
 struct backing_slot;
 
 /*
- * Opens the file of SLOT for ACCESS (O_RDONLY, O_RDWR), without touching its access time; the
+ * Opens the file of SLOT for ACCESS (O_RDONLY, O_RDWR); without touching its access time; the
  * caller closes it. -1 and *ERR: EOPNOTSUPP or EPERM where it can never be had, EXDEV or
  * EUCLEAN where the handle leads to a file that is not the FSAL's (file_identity.h), else what
  * open(2) said.
@@ -31,7 +31,8 @@ typedef int (*backing_opener)(struct backing_slot *slot, int access, int *err);
 /* The part of a handle that is ours. */
 struct backing_slot {
 	struct lock lock;
-	struct backing *backing;     /* lock */
+	struct backing *backing; /* lock */
+	struct backing *hot;	 /* the same while it is hot, under RCU; written with the lock */
 	_Atomic uint64_t not_before; /* ns: no descriptor is asked for sooner; UINT64_MAX: never */
 	backing_opener open;
 	uint64_t file_hash; /* of the key: the file, to the ghost caches */
@@ -39,7 +40,7 @@ struct backing_slot {
 	uint8_t key[BACKING_KEY_MAX]; /* the sub-FSAL's key of the file: the nfsheur table's too */
 };
 
-/* MAX descriptors at a time, closed when unused for IDLE ns. Holds at once; any thread. */
+/* MAX backings at a time, closed when unused for IDLE ns. Holds at once; any thread. */
 void backing_set_limits(uint32_t max, uint64_t idle);
 /* Closes everything idle or deleted (all of it at the end: EVERYTHING). One thread at a time. */
 void backing_sweep(uint64_t now, bool everything);
@@ -57,6 +58,16 @@ void backing_slot_fini(struct backing_slot *slot);
  * or ever. Any thread on which the opener works.
  */
 struct backing *backing_get(struct backing_slot *slot, struct export_io *io, uint64_t now);
+/*
+ * B, of which the caller has a use, was read at NOW, and the bytes found in memory: it may be hot from now on.
+ */
+void backing_found_cached(struct backing_slot *slot, struct backing *b, uint64_t now);
+/*
+ * Reads LEN bytes at OFFSET into the N parts of IOV if the slot's backing is hot: without a lock and a use.
+ * Returns how many, fewer at the end of the file; 0: it is not hot, or they are not in memory.
+ */
+size_t backing_read_hot(struct backing_slot *slot, const struct iovec *iov, int n, uint64_t offset,
+			uint64_t len, uint64_t now);
 /* A hold of what the slot has, NULL if it has none. */
 struct backing *backing_peek(struct backing_slot *slot);
 /* Detaches the slot's backing: its descriptor closes as soon as nobody reads through it. */

@@ -118,6 +118,7 @@ static void take(struct device *d, dev_t dev, const struct device_settings *s)
 	dispatcher_set_name(&d->dispatcher, name);
 	atomic_store(&d->dev, dev);
 	atomic_fetch_add(&d->taken, 1);
+	atomic_store(&d->piece, 0);
 	device_mode_init(&d->mode, is_rotating(dev), 1, s->depth);
 	ask_drive(d);
 	lock_take(&d->evidence_lock);

@@ -41,7 +41,9 @@ struct device {
 	_Atomic uint32_t own_depth;
 	_Atomic uint32_t drive_stated; /* drive_queue.h's */
 	_Atomic enum device_learns learns;
-	_Atomic uint32_t reading;     /* reads that we know of, at the device now */
+	_Atomic uint32_t reading; /* reads that we know of, at the device now */
+	_Atomic uint32_t
+		piece; /* bytes that the kernel starts at one call, 0: not known: fetch.h */
 	_Atomic uint64_t next_sample; /* ns: when a READ past the queue is measured again */
 	struct lock evidence_lock;    /* a leaf; of: */
 	struct seek_evidence evidence;
@@ -55,6 +57,13 @@ struct device {
 static inline bool device_queues_demand(struct device *d)
 {
 	return atomic_load_explicit(&d->queues, memory_order_relaxed);
+}
+
+/* Whether reads go past the queue, and nothing is to be learnt from them. */
+static inline bool device_is_plain(struct device *d)
+{
+	return !device_queues_demand(d) &&
+	       atomic_load_explicit(&d->learns, memory_order_relaxed) != DEVICE_LEARNS_DEAR;
 }
 
 /* ... and whether it would be if nobody else wrote: then write-back is worth turns with reads. */

@@ -71,7 +71,7 @@ void export_io_put(struct export_io *io)
 {
 	if (atomic_fetch_sub_explicit(&io->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	assert(io->pending == 0);
+	assert(atomic_load(&io->pending) == 0);
 	leave_list(io);
 	device_unuse(atomic_load(&io->devices));
 	lock_fini(&io->lock);
@@ -82,32 +82,34 @@ void export_io_put(struct export_io *io)
 
 /* ---- requests ---------------------------------------------------------------------------- */
 
+/*
+ * Who enters counts itself, then looks whether the export is closing; who closes it says so, then looks
+ * at the count: one of them sees the other. The lock is only for the last one to wake whoever waits.
+ */
 bool export_io_enter(struct export_io *io)
 {
-	bool open;
-
-	lock_take(&io->lock);
-	open = !atomic_load(&io->closing);
-	if (open)
-		io->pending++;
-	lock_drop(&io->lock);
-	return open;
+	atomic_fetch_add(&io->pending, 1);
+	if (!atomic_load(&io->closing))
+		return true;
+	export_io_leave(io);
+	return false;
 }
 
 void export_io_leave(struct export_io *io)
 {
+	uint32_t before = atomic_fetch_sub(&io->pending, 1);
+
+	assert(before > 0);
+	if (before != 1 || !atomic_load(&io->closing))
+		return;
 	lock_take(&io->lock);
-	assert(io->pending > 0);
-	if (--io->pending == 0)
-		pthread_cond_broadcast(&io->drained);
+	pthread_cond_broadcast(&io->drained);
 	lock_drop(&io->lock);
 }
 
 void export_io_close(struct export_io *io)
 {
-	lock_take(&io->lock);
 	atomic_store(&io->closing, true);
-	lock_drop(&io->lock);
 }
 
 /* With the lock. */
@@ -115,7 +117,7 @@ static void wait_drained(struct export_io *io, uint64_t until)
 {
 	int err = 0;
 
-	while (io->pending && !err)
+	while (atomic_load(&io->pending) && !err)
 		err = clock_cond_wait_until(&io->drained, &io->lock.mutex, until);
 }
 
@@ -124,13 +126,13 @@ uint32_t export_io_drain(struct export_io *io, uint64_t timeout)
 	uint64_t now = clock_now();
 	uint32_t left;
 
+	export_io_close(io);
 	lock_take(&io->lock);
-	atomic_store(&io->closing, true);
 	wait_drained(io, now + timeout / 2);
-	if (io->pending)
+	if (atomic_load(&io->pending))
 		atomic_store(&io->hurries, true);
 	wait_drained(io, now + timeout);
-	left = io->pending;
+	left = atomic_load(&io->pending);
 	lock_drop(&io->lock);
 	return left;
 }
@@ -301,13 +303,11 @@ static void describe(struct export_io *io, struct export_stats *s)
 {
 	*s = (struct export_stats){.export_id = io->export_id,
 				   .closing = atomic_load(&io->closing),
+				   .pending = atomic_load(&io->pending),
 				   .heuristic = io->settings->tuning.heuristic,
 				   .devices = atomic_load(&io->devices),
 				   .priced = io->settings->tuning.priced,
 				   .fsstat = atomic_load(&io->fsstat_said)};
-	lock_take(&io->lock);
-	s->pending = io->pending;
-	lock_drop(&io->lock);
 	for (int i = 0; i < READAHEAD_COUNTERS; i++)
 		s->counted[i] = readahead_counted(&io->counters, i);
 }

@@ -37,7 +37,7 @@ struct export_io {
 	uint16_t export_id;
 	struct lock lock;
 	pthread_cond_t drained;
-	uint32_t pending; /* requests queued or running; lock */
+	_Atomic uint32_t pending; /* requests queued or running */
 	atomic_bool closing, hurries;
 	_Atomic uint32_t said; /* bits: causes of missing descriptors that the log has */
 	/* bit n: its root, or files of it that were used, are on the nth device */
@@ -57,7 +57,7 @@ struct export_io *export_io_ref(struct export_io *io);
 /* Any thread; waits for nothing. */
 void export_io_put(struct export_io *io);
 
-/* A request enters; false: the export is closing, do without the queue. */
+/* A request enters; false: the export is closing, do without the queue. Both: with a reference. */
 bool export_io_enter(struct export_io *io);
 void export_io_leave(struct export_io *io);
 /* No request enters any more. Waits for nothing. */

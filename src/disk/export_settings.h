@@ -5,7 +5,7 @@
  *   reader:  begin --> the settings in force, whole --> end          no lock, no waiting
  *   reload:  copy, publish --> the old ones --> reclaim (waits until no reader has them)
  *
- * Where they are published is a pointer of the export's; RCU (liburcu-bp) is known only here.
+ * Where they are published is a pointer of the export's, under RCU (common/rcu.h).
  */
 #ifndef DISK_EXPORT_SETTINGS_H
 #define DISK_EXPORT_SETTINGS_H

@@ -3,15 +3,11 @@
 #include "disk/prefetch.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "common/container.h"
+#include "disk/fetch.h"
 #include "disk/scratch.h"
-
-/* A demand read is fetched in steps of at most this (bytes). */
-#define DEMAND_STEP (UINT64_C(1) << 20)
 
 struct prefetch {
 	struct sched_req req;
@@ -142,39 +138,8 @@ static void start(struct dispatcher *d, struct prefetch *p)
 		prefetch_submit(prefetch_new(p->io, p->backing, &next, p->step, p->req.flow));
 }
 
-/* pread(), again when a signal came between. */
-static ssize_t read_at(int fd, char *buffer, uint64_t len, uint64_t offset)
-{
-	ssize_t got;
-
-	do
-		got = pread(fd, buffer, len, (off_t)offset);
-	while (got < 0 && errno == EINTR);
-	return got;
-}
-
-/*
- * LEN bytes of B at OFFSET into the page cache. What comes out of memory takes microseconds and must
- * not pass for a seek that costs nothing: holes, what was never written, what arrived while the
- * request waited. Only what the device has read is observed.
- */
-static ssize_t fetch_at(struct dispatcher *d, struct backing *b, char *buffer, uint64_t len,
-			uint64_t offset)
-{
-	bool resident = backing_resident(b, offset, len);
-	uint32_t readers = atomic_fetch_add(&b->device->reading, 1) + 1;
-	uint64_t begun = dispatcher_now(d), service, block;
-	ssize_t got = read_at(b->fd, buffer, len, offset);
-
-	service = dispatcher_now(d) - begun;
-	atomic_fetch_sub(&b->device->reading, 1);
-	if (got > 0 && !resident && backing_written(b, offset, (uint64_t)got, &block))
-		device_observe(b->device, block, (uint64_t)got, service, readers);
-	return got;
-}
-
 /* Brings N bytes from p->upto on into memory, if they are not; false: error or end of file. */
-static bool step(struct dispatcher *d, struct prefetch *p, char *buffer, uint64_t n)
+static bool step(struct dispatcher *d, struct prefetch *p, uint64_t n)
 {
 	struct readahead *engine = p->io->engine;
 	ssize_t got;
@@ -183,7 +148,7 @@ static bool step(struct dispatcher *d, struct prefetch *p, char *buffer, uint64_
 		readahead_already(engine, &p->io->counters, &p->plan, p->upto, p->upto + n);
 		p->upto += n;
 	} else {
-		got = fetch_at(d, p->backing, buffer, n, p->upto);
+		got = fetch_cache(d, p->backing, p->upto, n);
 		p->failed = got < 0;
 		if (got <= 0)
 			return false;
@@ -205,24 +170,19 @@ static void execute(struct dispatcher *d, struct sched_req *r)
 {
 	struct prefetch *p = CONTAINER_OF(r, struct prefetch, req);
 	uint64_t slice = dispatcher_now(d); /* when the present one began */
-	char *buffer;
 
 	if (r->dropped || !backing_use(p->backing))
 		return;
-	buffer = scratch_take(p->step);
-	if (buffer != NULL) {
-		shorten(d, p);
-		start(d, p);
-	}
-	while (buffer != NULL && goes_on(p)) {
+	shorten(d, p);
+	start(d, p);
+	while (goes_on(p)) {
 		uint64_t left = end_of(p) - p->upto;
 
-		if (!step(d, p, buffer, left < p->step ? left : p->step))
+		if (!step(d, p, left < p->step ? left : p->step))
 			break;
 		if (p->upto < end_of(p) && dispatcher_gap(d, &p->req, dispatcher_now(d) - slice))
 			slice = dispatcher_now(d);
 	}
-	scratch_give(buffer, p->step, dispatcher_now(d));
 	backing_unuse(p->backing);
 }
 
@@ -243,22 +203,33 @@ static const struct sched_req_ops prefetch_ops = {
 
 void demand_fetch(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len)
 {
-	uint64_t size = len < DEMAND_STEP ? len : DEMAND_STEP, done = 0;
-	char *buffer;
-
 	if (!len || !backing_use(b))
 		return;
-	buffer = scratch_take(size);
-	while (buffer != NULL && done < len) {
-		uint64_t n = len - done < size ? len - done : size;
-		ssize_t got = fetch_at(d, b, buffer, n, offset + done);
-
-		if (got <= 0)
-			break;
-		done += (uint64_t)got;
-	}
-	scratch_give(buffer, size, dispatcher_now(d));
+	fetch_cache(d, b, offset, len);
 	backing_unuse(b);
+}
+
+size_t demand_reply(struct dispatcher *d, struct backing *b, const struct iovec *iov, int n,
+		    uint64_t offset, uint64_t len)
+{
+	ssize_t got;
+
+	if (!len || !backing_use(b))
+		return 0;
+	got = fetch_reply(d, b, iov, n, offset, len);
+	backing_unuse(b);
+	return got > 0 ? (size_t)got : 0;
+}
+
+size_t cached_reply(struct backing *b, const struct iovec *iov, int n, uint64_t offset)
+{
+	ssize_t got;
+
+	if (!backing_use(b))
+		return 0;
+	got = backing_read(b, iov, n, offset);
+	backing_unuse(b);
+	return got > 0 ? (size_t)got : 0;
 }
 
 /* ---- past the queue ---------------------------------------------------------------------- */

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * A prefetch: one chunk of a file, read into the page cache by a dispatcher thread.
+ * A prefetch: one chunk of a file, brought into the page cache by a dispatcher thread.
  *
  *   plan --new--> prefetch --submit--> the disk's queue --> step, step, step ... --> over
  *                                              |               |
  *                             plan behind it is queued     waiters of a step are answered
  *
- * It is read in steps with pread into a buffer that is thrown away, through a descriptor without
- * kernel read-ahead: that brings exactly these bytes, and says when they are there, which
- * readahead(2) does not. The plan behind a chunk is queued when the chunk starts, so that a stream
- * has one chunk at the disk and one behind it.
+ * It comes in steps, through a descriptor without kernel read-ahead, so that these bytes come and no
+ * others (fetch.h). The plan behind a chunk is queued when the chunk starts, so that a stream has one
+ * chunk at the disk and one behind it.
  *
  * A failed prefetch is counted and forgotten; the reader meets the error itself, as without us.
  */
 #ifndef DISK_PREFETCH_H
 #define DISK_PREFETCH_H
+
+#include <sys/uio.h>
 
 #include "disk/backing.h"
 #include "disk/export_io.h"
@@ -32,10 +33,18 @@ struct prefetch *prefetch_new(struct export_io *io, struct backing *b,
 void prefetch_submit(struct prefetch *p);
 
 /*
- * What a demand read does at the disk: brings [offset, offset + len) into the page cache, in steps
- * that a scratch buffer holds. Errors are left for whoever reads then.
+ * What a demand read does at the disk: brings [offset, offset + len) into the page cache. Errors are
+ * left for whoever reads then. The caller has a hold at least.
  */
 void demand_fetch(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len);
+/*
+ * The same into the N parts of IOV, LEN bytes together. Returns how many are there, fewer at the end of
+ * the file; 0: none, for whichever reason.
+ */
+size_t demand_reply(struct dispatcher *d, struct backing *b, const struct iovec *iov, int n,
+		    uint64_t offset, uint64_t len);
+/* ... of what should be in memory: no request of the disk's. */
+size_t cached_reply(struct backing *b, const struct iovec *iov, int n, uint64_t offset);
 
 /*
  * Around a read of B, not in memory, that goes to the kernel at once. Where that is because seeks

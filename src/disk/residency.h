@@ -21,8 +21,8 @@
 
 #include "common/lock.h"
 
-/* The most that is mapped of one file (bytes). */
-#define RESIDENCY_WINDOW (UINT64_C(64) << 20)
+/* The most that is mapped of one file (bytes): most whole, where addresses are plenty. */
+#define RESIDENCY_WINDOW (sizeof(void *) > 4 ? UINT64_C(1) << 30 : UINT64_C(64) << 20)
 
 /* Of one descriptor. */
 struct residency {

@@ -2,69 +2,56 @@
 /* Call records and their free lists. See call.h. */
 #include "call.h"
 
-/* Records that a thread keeps. */
-#define CALLS_KEPT 64
+#include "common/container.h"
+#include "common/thread_shard.h"
 
-struct call_list {
-	struct call *head;
-	unsigned int kept;
-};
-
+static struct home_lists lists = HOME_LISTS_INITIALIZER;
 static pthread_key_t list_key;
 static bool list_key_made;
-static _Thread_local struct call_list *my_list;
+static _Thread_local struct home_list *my_list THREAD_LOCAL_FAST;
 
-static void call_list_free(void *arg)
+static void list_leave(void *list)
 {
-	struct call_list *list = arg;
-
-	while (list->head != NULL) {
-		struct call *call = list->head;
-
-		list->head = call->next;
-		gsh_free(call);
-	}
-	gsh_free(list);
+	home_list_leave(&lists, list);
 	my_list = NULL;
 }
 
-static struct call_list *this_threads_list(void)
+static struct home_list *new_list(void)
 {
+	my_list = home_list_adopt(&lists);
 	if (my_list == NULL) {
 		my_list = gsh_calloc(1, sizeof(*my_list));
-		pthread_setspecific(list_key, my_list);
+		home_list_enter(&lists, my_list);
 	}
+	pthread_setspecific(list_key, my_list);
 	return my_list;
+}
+
+static struct home_list *this_threads_list(void)
+{
+	return my_list != NULL ? my_list : new_list();
 }
 
 static struct call *call_get(void)
 {
-	struct call_list *list = this_threads_list();
-	struct call *call = list->head;
+	struct home_list *list = this_threads_list();
+	struct home_record *r = home_get(list);
 
-	if (call == NULL)
-		return gsh_malloc(sizeof(*call));
-	list->head = call->next;
-	list->kept--;
-	return call;
+	if (r == NULL) {
+		r = gsh_malloc(sizeof(struct call));
+		home_own(list, r);
+	}
+	return CONTAINER_OF(r, struct call, record);
 }
 
 static void call_put(struct call *call)
 {
-	struct call_list *list = this_threads_list();
-
-	if (list->kept >= CALLS_KEPT) {
-		gsh_free(call);
-		return;
-	}
-	call->next = list->head;
-	list->head = call;
-	list->kept++;
+	home_put(this_threads_list(), &call->record);
 }
 
 int calls_start(void)
 {
-	int err = list_key_made ? 0 : pthread_key_create(&list_key, call_list_free);
+	int err = list_key_made ? 0 : pthread_key_create(&list_key, list_leave);
 
 	list_key_made = err == 0;
 	return err;
@@ -72,11 +59,11 @@ int calls_start(void)
 
 void calls_stop(void)
 {
-	if (my_list != NULL)
-		call_list_free(my_list);
 	if (list_key_made)
 		pthread_key_delete(list_key);
 	list_key_made = false;
+	my_list = NULL;
+	home_lists_free(&lists);
 }
 
 struct call *call_new(struct fsal_obj_handle *obj_hdl, fsal_async_cb done_cb, void *caller_arg)

@@ -3,8 +3,8 @@
  * A client's read or write on its way through the sub-FSAL.
  *
  * A call record stands in for the caller's argument while the sub-FSAL works, since the sub-FSAL
- * completes with its own handle. Records come from a small free list per thread: no malloc per read
- * once a thread has warmed up.
+ * completes with its own handle. Records come from a small free list per thread, to which the thread
+ * that answers gives them back: no malloc per read once a thread has warmed up.
  *
  *   answered on the request's thread:   call_new --> sub-FSAL --> call_done
  *   answered later by another thread:   call_new --> call_park ... call_resume --> call_done
@@ -13,12 +13,13 @@
 #ifndef RA_CALL_H
 #define RA_CALL_H
 
+#include "common/home_list.h"
 #include "disk/backing_slot.h"
 #include "subcall.h"
 #include "writeback/pacer.h"
 
 struct call {
-	struct call *next;
+	struct home_record record; /* first */
 	struct ra_export *exp;
 	struct fsal_obj_handle *obj_hdl;
 	fsal_async_cb done_cb;
@@ -32,6 +33,8 @@ struct call {
 	struct backing *backing;
 	struct fsal_io_arg *read_arg;
 	bool bypass, fetched;
+	bool own;      /* it may be answered from our own descriptor */
+	size_t amount; /* bytes that are in its reply already */
 	/* Only of a write. */
 	struct fsal_io_arg *write_arg;
 	bool stable;
@@ -39,7 +42,7 @@ struct call {
 	struct paced paced;
 };
 
-/* Life of the free lists; 0 or an errno. stop: of the calling thread's list too. */
+/* Life of the free lists; 0 or an errno. stop: when no call is under way, nor will be. */
 int calls_start(void);
 void calls_stop(void);
 

@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Every difference between the Ganesha versions we build against, and nothing else.
+ * Every difference between the Ganesha versions we build against, and nothing else. The key is
+ * Ganesha's own version: 15 still says FSAL API 14, and has two more methods.
  *
- *   Ganesha  4.3   API 11   Debian 12
- *   Ganesha  6.5   API 13   Debian 13
- *   Ganesha  9.14  API 14   Debian forky
+ *   version       RA_GANESHA_VERSION  API  slots of obj, export, module
+ *    4.3          403                 11   53  34  12   Debian 12
+ *    5.9          509                 12   54  34  12   its backports
+ *    6.5          605                 13   54  34  13   Debian 13
+ *    7.2          702                 13 or 14          headers not seen: as the API says
+ *    9.14         914                 14   54  35  17   its backports, forky
+ *   10 to 14                                            unknown: refused
+ *   15.2         1502                14   56  35  17   unstable; headers not seen
  *
- * The API number is FSAL_MAJOR_VERSION. Include this header after nothing: it pulls in fsal.h.
+ * The counts of slots are checked below: a table of another size does not compile. What stands
+ * in a slot is checked by the compiler (-Werror=incompatible-pointer-types) and by
+ * scripts/abi-check. The build defines RA_GANESHA_VERSION, 100 * major + minor, from the server's
+ * library (cmake/FindGanesha.cmake). Include this header after nothing: it pulls in fsal.h.
  */
 #ifndef RA_COMPAT_H
 #define RA_COMPAT_H
@@ -21,19 +30,40 @@
 #include "config_parsing.h"
 #include "export_mgr.h"
 
-#define RA_API_4_3  11
-#define RA_API_6_5  13
-#define RA_API_9_14 14
-
-#if FSAL_MAJOR_VERSION < RA_API_4_3 || FSAL_MAJOR_VERSION > RA_API_9_14
-#error "This Ganesha's FSAL API is not one of 11 (4.3) to 14 (9.14)"
+#ifndef RA_GANESHA_VERSION
+#error "RA_GANESHA_VERSION is not defined: 100 * major + minor of the server's version"
 #endif
 
+/* Which generation of the API: what a version adds stays in those after it. */
+#define RA_FROM_5_9 (RA_GANESHA_VERSION >= 500)
+#define RA_FROM_6_5 (RA_GANESHA_VERSION >= 600)
+/* 7 and 8 belong before or behind this change. */
+#define RA_FROM_9_14                                                                               \
+	(RA_GANESHA_VERSION >= 900 || (RA_GANESHA_VERSION >= 700 && FSAL_MAJOR_VERSION >= 14))
+#define RA_FROM_15_2 (RA_GANESHA_VERSION >= 1500)
+
+#if RA_GANESHA_VERSION < 403 || (RA_GANESHA_VERSION >= 1000 && RA_GANESHA_VERSION < 1500) ||       \
+	RA_GANESHA_VERSION >= 1600
+#error "Ganesha's version is none of 4.3 to 9 and 15: what it changed is not known here"
+#endif
+#if FSAL_MAJOR_VERSION != 11 + RA_FROM_5_9 + RA_FROM_6_5 + RA_FROM_9_14
+#error "The headers' FSAL API is not that of RA_GANESHA_VERSION: headers of another version"
+#endif
+
+#define RA_SLOTS(type) (sizeof(type) / sizeof(void (*)(void)))
+#define RA_OBJ_SLOTS   (53 + RA_FROM_5_9 + 2 * RA_FROM_15_2)
+_Static_assert(RA_SLOTS(struct fsal_obj_ops) == RA_OBJ_SLOTS,
+	       "struct fsal_obj_ops is not that of RA_GANESHA_VERSION");
+_Static_assert(RA_SLOTS(struct export_ops) == 34 + RA_FROM_9_14,
+	       "struct export_ops is not that of RA_GANESHA_VERSION");
+_Static_assert(RA_SLOTS(struct fsal_ops) == 12 + RA_FROM_6_5 + 4 * RA_FROM_9_14,
+	       "struct fsal_ops is not that of RA_GANESHA_VERSION");
+
 /*
- * Attributes of the directory before and after a change (API 13): parameters at the end of the
+ * Attributes of the directory before and after a change (6.5): parameters at the end of the
  * methods that change a directory. RA_DIR_PARAMS declares them, RA_DIR_ARGS hands them on.
  */
-#if FSAL_MAJOR_VERSION >= RA_API_6_5
+#if RA_FROM_6_5
 #define RA_DIR_PARAMS , struct fsal_attrlist *dir_pre, struct fsal_attrlist *dir_post
 #define RA_DIR_ARGS   , dir_pre, dir_post
 #define RA_DIR2_PARAMS                                                                             \
@@ -46,8 +76,8 @@
 #define RA_DIR2_ARGS
 #endif
 
-/* Handles join their module's list; from API 13 that is the caller's choice. */
-#if FSAL_MAJOR_VERSION >= RA_API_6_5
+/* Handles join their module's list; from 6.5 that is the caller's choice. */
+#if RA_FROM_6_5
 #define ra_obj_handle_init(obj, exp, type) fsal_obj_handle_init(obj, exp, type, true)
 #define ra_obj_handle_fini(obj)		   fsal_obj_handle_fini(obj, true)
 #else
@@ -56,27 +86,27 @@
 #endif
 
 /*
- * From API 13 open files are in a list of the core's, which ends before a FSAL's handles do: a file that a
+ * From 5 open files are in a list of the core's, which ends before a FSAL's handles do: a file that a
  * request still referred to at SIGTERM is closed after that, and the server aborts.
  */
-#define RA_MUST_CLOSE_FILES (FSAL_MAJOR_VERSION >= RA_API_6_5)
+#define RA_MUST_CLOSE_FILES RA_FROM_5_9
 
 /* The lock of struct fsal_module. */
-#if FSAL_MAJOR_VERSION >= RA_API_6_5
+#if RA_FROM_5_9
 #define RA_MODULE_LOCK fsm_lock
 #else
 #define RA_MODULE_LOCK lock
 #endif
 
 /* What readlink fills. */
-#if FSAL_MAJOR_VERSION >= RA_API_9_14
+#if RA_FROM_9_14
 typedef utf8string ra_link_content;
 #else
 typedef struct gsh_buffdesc ra_link_content;
 #endif
 
 /* Items of a configuration that may come more than once: blocks; tokens, handed on one by one. */
-#if FSAL_MAJOR_VERSION >= RA_API_6_5
+#if RA_FROM_5_9
 #define RA_CONF_ITEM_BLOCKS CONF_ITEM_BLOCK_MULT
 #define RA_CONF_ITEM_TOKENS CONF_ITEM_PROC_MULT
 #else
@@ -84,9 +114,12 @@ typedef struct gsh_buffdesc ra_link_content;
 #define RA_CONF_ITEM_TOKENS CONF_ITEM_PROC
 #endif
 
-/* export_ops::free_state went away with API 13: the state's own callback does it. */
-#define RA_HAVE_FREE_STATE	 (FSAL_MAJOR_VERSION < RA_API_6_5)
-#define RA_HAVE_READDIR_MODE	 (FSAL_MAJOR_VERSION >= RA_API_9_14)
-#define RA_HAVE_DELEG_TRANSITION (FSAL_MAJOR_VERSION >= RA_API_9_14)
+/* export_ops::free_state went away with 5: the state's own callback does it. */
+#define RA_HAVE_FREE_STATE	 (!RA_FROM_5_9)
+#define RA_HAVE_READDIR_MODE	 RA_FROM_9_14
+#define RA_HAVE_DELEG_TRANSITION RA_FROM_9_14
+
+/* fsal_obj_ops::control, which FSALs may leave at the default, and ::copy_file_range (COPY of 4.2) */
+#define RA_HAVE_CONTROL_AND_COPY RA_FROM_15_2
 
 #endif /* RA_COMPAT_H */

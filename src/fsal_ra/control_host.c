@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 
 #include "common/clock.h"
+#include "common/own_file.h"
 #include "control/commands.h"
 #include "control/describe.h"
 #include "disk/export_io.h"
@@ -25,8 +26,14 @@ _Static_assert(DEVICES_MAX <= FACTS_DEVICES_MAX, "operators see all devices");
 
 static struct control *server;
 static struct readahead *readahead;
+static struct own_file file; /* libfsalra.so */
 
 /* ---- facts ------------------------------------------------------------------------------ */
+
+static const char *plugin_file(void)
+{
+	return own_file_state(&file);
+}
 
 static bool device_facts(unsigned int n, struct device_facts *f)
 {
@@ -178,6 +185,7 @@ static int set_policy(unsigned int n, const struct sched_policy *policy)
 }
 
 static struct control_host host = {
+	.plugin_file = plugin_file,
 	.now = clock_now,
 	.device = device_facts,
 	.device_prices = device_price_facts,
@@ -228,6 +236,7 @@ void ra_control_start(struct readahead *engine)
 		return;
 	snprintf(api, sizeof(api), "%d.%d", FSAL_MAJOR_VERSION, FSAL_MINOR_VERSION);
 	host.ganesha_api = api;
+	own_file_note_address(&file, &file);
 	settings.commands = commands_start(&host);
 	if (control_start(&settings, &server) != 0)
 		LogWarn(COMPONENT_FSAL, "RA: the server goes on without control channel");

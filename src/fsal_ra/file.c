@@ -4,11 +4,13 @@
  */
 #include <errno.h>
 
+#include "own_answer.h"
 #include "request_flow.h"
 #include "writeback/commit.h"
 
 static fsal_status_t close_(struct fsal_obj_handle *obj_hdl)
 {
+	own_answer_closed(ra_handle_of(obj_hdl));
 	backing_drop(&ra_handle_of(obj_hdl)->slot);
 	return SUB_OBJ(obj_hdl, close);
 }
@@ -144,6 +146,14 @@ static fsal_status_t fallocate_(struct fsal_obj_handle *obj_hdl, struct state_t 
 	return status;
 }
 
+#if RA_HAVE_CONTROL_AND_COPY
+/* What it does is the FSAL's affair (keys of fscrypt); stock FSALs have none. */
+static fsal_status_t control(struct fsal_obj_handle *obj_hdl, int operation, void *data)
+{
+	return SUB_OBJ(obj_hdl, control, operation, data);
+}
+#endif
+
 void ra_file_ops_init(struct fsal_obj_ops *ops)
 {
 	ops->close = close_;
@@ -160,4 +170,8 @@ void ra_file_ops_init(struct fsal_obj_ops *ops)
 	ops->lock_op2 = lock_op2;
 	ops->lease_op2 = lease_op2;
 	ops->fallocate = fallocate_;
+#if RA_HAVE_CONTROL_AND_COPY
+	ops->control = control;
+	ops->copy_file_range = ra_copy_file_range;
+#endif
 }

@@ -5,6 +5,7 @@
  * links tell the data path afterwards.
  */
 #include "open_handle.h"
+#include "own_answer.h"
 #include "subcall.h"
 #include "writeback/writeback.h"
 
@@ -74,8 +75,10 @@ void ra_handles_close(struct ra_module *module)
 	{
 		struct fsal_obj_handle *obj = glist_entry(at, struct fsal_obj_handle, handles);
 
-		if (obj->type == REGULAR_FILE)
-			(void)SUB_OBJ(obj, close);
+		if (obj->type != REGULAR_FILE)
+			continue;
+		own_answer_closed(ra_handle_of(obj));
+		(void)SUB_OBJ(obj, close);
 	}
 	PTHREAD_RWLOCK_unlock(&module->module.RA_MODULE_LOCK);
 #endif

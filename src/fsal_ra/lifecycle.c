@@ -258,7 +258,8 @@ void ra_io_module_update(void)
 {
 	const struct ra_module_params *p = &ra_module_params;
 
-	backing_set_limits((uint32_t)p->descriptors_max, p->descriptor_idle * CLOCK_MS);
+	backing_set_limits((uint32_t)p->descriptors_max / BACKING_DESCRIPTORS,
+			   p->descriptor_idle * CLOCK_MS);
 	device_set_price_k(p->k_disk);
 	room_gate_set_max((uint32_t)p->full_threads);
 	atomic_store(&module.drain_timeout, p->drain_timeout * CLOCK_MS);

@@ -45,6 +45,7 @@ struct ra_export {
 struct ra_handle {
 	struct fsal_obj_handle obj_handle;
 	struct fsal_obj_handle *sub_handle; /* owned: released with us */
+	atomic_bool read_below;		    /* own_answer.h */
 	struct backing_slot slot;
 };
 
@@ -103,6 +104,12 @@ void ra_read2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_c
 	      struct fsal_io_arg *read_arg, void *caller_arg);
 void ra_write2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_cb,
 	       struct fsal_io_arg *write_arg, void *caller_arg);
+#if RA_HAVE_CONTROL_AND_COPY
+fsal_status_t ra_copy_file_range(struct fsal_obj_handle *src_hdl, struct state_t *src_state,
+				 struct fsal_obj_handle *dst_hdl, struct state_t *dst_state,
+				 uint64_t src_offset, uint64_t dst_offset, uint64_t count,
+				 uint64_t *copied);
+#endif
 
 /* lifecycle.c: life of an export. start returns 0 or an errno, which fails create_export. */
 int ra_io_export_start(struct ra_export *exp, const struct export_settings *settings);

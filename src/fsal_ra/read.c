@@ -2,12 +2,14 @@
 /*
  * The data path of a client's read.
  *
- *   READ -> tell the engine (readahead/), which may plan a prefetch
- *     in memory?  -> the sub-FSAL answers at once, on this thread; then the prefetch is queued
+ *   READ of a file that is in memory as a whole (disk/hot.h): answered, and that is all
+ *   any other -> tell the engine (readahead/), which may plan a prefetch
+ *     in memory?  -> answered at once, on this thread; then the prefetch is queued
  *     not?        -> the prefetch is queued, then the read: it joins a chunk or goes by itself; a
- *                    dispatcher thread answers through the sub-FSAL, with an op context of its own
+ *                    dispatcher thread answers, with an op context of its own
  *
- * The bytes always come from the sub-FSAL, out of the page cache: nothing here can be stale.
+ * The bytes come out of the kernel's page cache, so nothing here can be stale: through the sub-FSAL, or
+ * where it cannot be told apart (own_answer.h) from our own descriptor, straight into the reply.
  *
  * NFSv4's READs carry a state (open, lock, delegation), of which the server keeps a reference until the
  * READ is answered, as it keeps the handle: a file closed meanwhile, or a client that is gone, leave
@@ -19,8 +21,41 @@
 #include "common/clock.h"
 #include "common/container.h"
 #include "disk/prefetch.h"
+#include "own_answer.h"
 #include "prices.h"
 #include "request_flow.h"
+
+/* A read that took no longer came out of memory: ns, and so many bytes more a ns. */
+#define QUICK	    20000
+#define QUICK_BYTES 4
+
+/* ---- the answer ------------------------------------------------------------------------- */
+
+static void answered_below(struct fsal_obj_handle *sub, fsal_status_t status, void *obj_data,
+			   void *caller_data)
+{
+	struct call *call = caller_data;
+
+	if (!FSAL_IS_ERROR(status) && call->read_arg->state == NULL)
+		own_answer_read_below(ra_handle_of(call->obj_hdl));
+	call_done(sub, status, obj_data, call);
+}
+
+/* What should be in memory now is the client's; B, its backing, may be NULL. */
+static void answer(struct call *call, struct backing *b)
+{
+	struct fsal_io_arg *arg = call->read_arg;
+
+	if (call->amount == 0 && call->own && b != NULL)
+		call->amount = cached_reply(b, arg->iov, arg->iov_count, arg->offset);
+	if (call->amount == 0) {
+		SUB_OBJ(call->obj_hdl, read2, call->bypass, answered_below, arg, call);
+		return;
+	}
+	arg->io_amount = call->amount;
+	arg->end_of_file = false;
+	call_done(NULL, fsalstat(ERR_FSAL_NO_ERROR, 0), arg, call);
+}
 
 /* ---- a read that goes to the disk ------------------------------------------------------- */
 
@@ -41,7 +76,7 @@ static void demand_complete(struct sched_req *r)
 	if (!call->fetched && export_io_hurries(io))
 		answer_later(call);
 	else
-		SUB_OBJ(call->obj_hdl, read2, call->bypass, call_done, call->read_arg, call);
+		answer(call, b);
 	backing_release(b);
 	call_resumed(io);
 }
@@ -52,7 +87,13 @@ static void demand_execute(struct dispatcher *d, struct sched_req *r)
 
 	if (export_io_hurries(call->io))
 		return;
-	demand_fetch(d, call->backing, r->offset, r->io_len);
+	if (call->own && r->io_len == r->len) {
+		call->amount = demand_reply(d, call->backing, call->read_arg->iov,
+					    call->read_arg->iov_count, r->offset, r->len);
+		call->own = false; /* nothing there, or a bad sector: not another try of ours */
+	} else {
+		demand_fetch(d, call->backing, r->offset, r->io_len); /* neighbours' too */
+	}
 	call->fetched = true;
 }
 
@@ -178,10 +219,13 @@ static bool demand_submit(struct call *call, struct backing *b, const struct rea
 /* A client's read as far as it is judged. */
 struct read {
 	struct backing *backing; /* a use; NULL: just read */
-	uint64_t len;
+	uint64_t len, now;	 /* bytes, ns */
 	uint64_t prefetch_step;
 	struct readahead_tuning tuning;
 	struct readahead_plan plan;
+	bool own; /* it may be answered from our own descriptor */
+	bool resident;
+	bool unasked;	       /* whether it is: it makes no difference */
 	struct device *direct; /* of one at the disk past the queue, or NULL */
 };
 
@@ -205,7 +249,7 @@ static void observe(struct read *read, struct ra_handle *hdl, struct export_io *
 				   .key_len = hdl->slot.key_len,
 				   .offset = arg->offset,
 				   .len = (uint32_t)read->len,
-				   .now = clock_now()};
+				   .now = read->now};
 
 	read->prefetch_step = export_io_tuning(io, &read->tuning);
 	if (read->tuning.heuristic->off || arg->info != NULL || !read->len ||
@@ -226,13 +270,31 @@ static struct prefetch *planned(const struct read *read, struct export_io *io)
 	return prefetch_new(io, read->backing, &read->plan, read->prefetch_step, ra_flow_of_op());
 }
 
+/*
+ * Whether the data is in memory. A file of which that is found again and again may be hot, but for one that
+ * streams are fetched ahead in: the engine is to see their reads.
+ */
+static bool is_resident(struct read *read, struct ra_handle *hdl, uint64_t offset)
+{
+	if (!read->plan.known_resident && !backing_resident(read->backing, offset, read->len))
+		return false;
+	if (!read->plan.unread)
+		backing_found_cached(&hdl->slot, read->backing, read->now);
+	return true;
+}
+
 /* Whether the read waits for the disk in our queue, which answers it; it takes *P along. */
 static bool goes_to_disk(struct call *call, struct read *read, struct prefetch **p)
 {
 	struct backing *b = read->backing;
 
-	if (read->plan.known_resident || backing_resident(b, call->read_arg->offset, read->len)) {
+	if (!read->plan.known_resident && device_is_plain(b->device)) {
+		read->unasked = true;
+		return false;
+	}
+	if (is_resident(read, ra_handle_of(call->obj_hdl), call->read_arg->offset)) {
 		readahead_count(&call->exp->io->counters, READAHEAD_RESIDENT, 1);
+		read->resident = true;
 		return false;
 	}
 	if (!device_queues_demand(b->device)) {
@@ -244,27 +306,78 @@ static bool goes_to_disk(struct call *call, struct read *read, struct prefetch *
 	return demand_submit(call, b, &read->plan, &read->tuning);
 }
 
-void ra_read2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_cb,
-	      struct fsal_io_arg *read_arg, void *caller_arg)
+/* Where nobody asked whether the data was in memory, the time that the answer took says it. */
+static void judge_time(const struct read *read, struct ra_handle *hdl, struct export_io *io)
 {
-	struct call *call = call_new(obj_hdl, done_cb, caller_arg);
-	struct ra_handle *hdl = ra_handle_of(obj_hdl);
-	struct read read = {.len = call_length(read_arg)};
+	if (clock_now() - read->now > QUICK + read->len / QUICK_BYTES)
+		return;
+	readahead_count(&io->counters, READAHEAD_RESIDENT, 1);
+	if (!read->plan.unread)
+		backing_found_cached(&hdl->slot, read->backing, read->now);
+}
+
+/* Of a file that is in memory as a whole: answers at once, with nothing to note but that it was read. */
+static bool answer_hot(struct ra_handle *hdl, const struct read *read, fsal_async_cb done_cb,
+		       struct fsal_io_arg *arg, void *caller_arg)
+{
+	struct readahead_counters *counters = &ra_export_of_op()->io->counters;
+	size_t got;
+
+	if (!read->own)
+		return false;
+	got = backing_read_hot(&hdl->slot, arg->iov, arg->iov_count, arg->offset, read->len,
+			       read->now);
+	if (got == 0)
+		return false;
+	readahead_count_read(counters, read->len);
+	readahead_count(counters, READAHEAD_RESIDENT, 1);
+	ra_prices_read(hdl->slot.file_hash, arg->offset, read->len);
+	arg->io_amount = got;
+	arg->end_of_file = false;
+	done_cb(&hdl->obj_handle, fsalstat(ERR_FSAL_NO_ERROR, 0), arg, caller_arg);
+	return true;
+}
+
+/* ... of any other. */
+static void answer_or_queue(struct call *call, struct ra_handle *hdl, struct read *read)
+{
+	struct export_io *io = call->exp->io;
 	struct prefetch *p = NULL;
 	bool queued = false;
 
-	call->read_arg = read_arg;
-	call->bypass = bypass;
-	observe(&read, hdl, call->exp->io, read_arg);
-	ra_prices_read(hdl->slot.file_hash, read_arg->offset, read.len);
-	if (read.backing != NULL) {
-		p = planned(&read, call->exp->io);
-		queued = goes_to_disk(call, &read, &p);
-		backing_put(read.backing);
+	observe(read, hdl, io, call->read_arg);
+	ra_prices_read(hdl->slot.file_hash, call->read_arg->offset, read->len);
+	call->own = read->own;
+	if (read->backing != NULL) {
+		p = planned(read, io);
+		queued = goes_to_disk(call, read, &p);
 	}
+	if (!queued)
+		answer(call, read->resident ? read->backing : NULL);
+	if (read->unasked)
+		judge_time(read, hdl, io);
+	if (read->backing != NULL)
+		backing_put(read->backing);
 	if (queued)
 		return;
-	SUB_OBJ(obj_hdl, read2, bypass, call_done, read_arg, call);
-	direct_read_end(read.direct);
+	direct_read_end(read->direct);
 	prefetch_submit(p); /* after the answer: a resident read waits for nothing */
+}
+
+void ra_read2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_cb,
+	      struct fsal_io_arg *read_arg, void *caller_arg)
+{
+	struct ra_handle *hdl = ra_handle_of(obj_hdl);
+	struct read read = {.len = call_length(read_arg),
+			    .now = clock_now(),
+			    .own = own_answer_allowed(hdl, bypass, read_arg)};
+	struct call *call;
+
+	if (answer_hot(hdl, &read, done_cb, read_arg, caller_arg))
+		return;
+	call = call_new(obj_hdl, done_cb, caller_arg);
+	call->read_arg = read_arg;
+	call->bypass = bypass;
+	call->amount = 0;
+	answer_or_queue(call, hdl, &read);
 }

@@ -4,6 +4,7 @@
  *
  *   WRITE -> the sub-FSAL puts it into the page cache; write-back is told, and the reply may be held
  *            back a little while too much is dirty (writeback/pacer.h)
+ *   COPY  -> the sub-FSAL copies; what it changed is treated as a WRITE, without delay
  */
 #include <errno.h>
 
@@ -35,6 +36,14 @@ static bool hold(struct call *call, fsal_status_t status, uint64_t delay)
 	return false;
 }
 
+/* With op_ctx: AMOUNT bytes at OFFSET of HDL are in the page cache. S: the settings; true: remembered as dirty. */
+static bool dirtied(struct ra_handle *hdl, struct export_io *io, uint64_t offset, uint64_t amount,
+		    struct writeback_settings *s)
+{
+	export_io_writeback(io, s);
+	return s->on && writeback_wrote(&hdl->slot, io, s, ra_flow_of_op(), offset, amount);
+}
+
 /* CALL's write has succeeded: its ranges are dirty. For how long (ns) to hold back the reply. */
 static uint64_t account(struct call *call)
 {
@@ -43,16 +52,13 @@ static uint64_t account(struct call *call)
 	struct writeback_settings s;
 
 	backing_invalidate(&hdl->slot);
-	export_io_writeback(call->exp->io, &s);
-	if (call->stable || !s.on ||
-	    !writeback_wrote(&hdl->slot, call->exp->io, &s, ra_flow_of_op(), arg->offset,
-			     arg->io_amount))
+	if (call->stable || !dirtied(hdl, call->exp->io, arg->offset, arg->io_amount, &s))
 		return 0;
 	return pacer_delay((uint64_t)(uintptr_t)op_ctx->client, arg->io_amount, s.reply_delay_max);
 }
 
 /*
- * FSAL_VFS from 6.5 on puts the error of its fsync where nobody looks: a stable write then succeeds
+ * FSAL_VFS from 5.9 on puts the error of its fsync where nobody looks: a stable write then succeeds
  * and says that it was not stable, and the kernel tells of the error no second time.
  */
 static bool lost_its_error(const struct call *call, fsal_status_t status)
@@ -85,3 +91,31 @@ void ra_write2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_
 	backing_invalidate(&ra_handle_of(obj_hdl)->slot);
 	SUB_OBJ(obj_hdl, write2, bypass, written, write_arg, call);
 }
+
+#if RA_HAVE_CONTROL_AND_COPY
+/*
+ * With op_ctx of the source's export. MDCACHE asks us for two handles of ours, which may stand on FSALs
+ * that know nothing of each other: a client that is told EXDEV reads and writes by itself.
+ * The copy may have been made stable: then it is dirty here until write-back finds nothing to do.
+ */
+fsal_status_t ra_copy_file_range(struct fsal_obj_handle *src_hdl, struct state_t *src_state,
+				 struct fsal_obj_handle *dst_hdl, struct state_t *dst_state,
+				 uint64_t src_offset, uint64_t dst_offset, uint64_t count,
+				 uint64_t *copied)
+{
+	struct ra_handle *dst = ra_handle_of(dst_hdl);
+	struct writeback_settings s;
+	fsal_status_t status;
+
+	if (ra_sub_of(src_hdl)->fsal != dst->sub_handle->fsal)
+		return fsalstat(ERR_FSAL_XDEV, EXDEV);
+	backing_invalidate(&dst->slot);
+	status = SUB_OBJ(src_hdl, copy_file_range, src_state, dst->sub_handle, dst_state,
+			 src_offset, dst_offset, count, copied);
+	/* An error may have come after a part of it. */
+	backing_invalidate(&dst->slot);
+	if (!FSAL_IS_ERROR(status) && *copied > 0)
+		(void)dirtied(dst, ra_export_of_op()->io, dst_offset, *copied, &s);
+	return status;
+}
+#endif

@@ -15,6 +15,7 @@
 #include <stdalign.h>
 #include <stdlib.h>
 
+#include "common/thread_shard.h"
 #include "pricing/ghost_cache.h"
 
 #define ENTRIES_MIN (1u << 10)
@@ -48,8 +49,10 @@ struct ghost_cache {
 	struct ghost_limits limits;
 	atomic_uint shift; /* R = 2^-shift: units of at least that depth are followed */
 
-	alignas(64) _Atomic uint64_t pages_read;
-	_Atomic uint64_t dropped, dropped_pages;
+	struct {
+		alignas(64) _Atomic uint64_t pages;
+	} read[THREAD_SHARDS];
+	alignas(64) _Atomic uint64_t dropped, dropped_pages;
 	alignas(64) _Atomic uint64_t head; /* where readers fill */
 
 	/* the draining thread's */
@@ -127,8 +130,13 @@ static bool ring_put(struct ghost_cache *g, uint64_t hash, unsigned int pages, u
 	return true;
 }
 
-static void follow(struct ghost_cache *g, uint64_t file, uint64_t unit, unsigned int pages)
+/* A unit of those that are followed, of which pages FIRST to LAST were read. */
+static __attribute__((noinline)) void follow(struct ghost_cache *g, uint64_t file, uint64_t unit,
+					     uint64_t first, uint64_t last)
 {
+	unsigned int from = unit == first / GHOST_PAGES ? first % GHOST_PAGES : 0;
+	unsigned int upto = unit == last / GHOST_PAGES ? last % GHOST_PAGES : GHOST_PAGES - 1;
+	unsigned int pages = (2u << upto) - (1u << from);
 	uint64_t hash = mix(mix(file) + unit);
 
 	if (ring_put(g, hash, pages, depth_of(file, unit, DEPTH_MAX)))
@@ -146,19 +154,12 @@ void ghost_read(struct ghost_cache *g, uint64_t file, uint64_t offset, uint64_t 
 	if (!length)
 		return;
 	last = (length - 1 > UINT64_MAX - offset ? UINT64_MAX : offset + length - 1) / GHOST_PAGE;
-	atomic_fetch_add_explicit(&g->pages_read, last - first + 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&g->read[thread_shard()].pages, last - first + 1,
+				  memory_order_relaxed);
 	file = mix(file);
-	for (uint64_t unit = first / GHOST_PAGES; unit <= last / GHOST_PAGES; unit++) {
-		unsigned int from = 0, upto = GHOST_PAGES - 1;
-
-		if (depth_of(file, unit, shift) < shift)
-			continue;
-		if (unit == first / GHOST_PAGES)
-			from = first % GHOST_PAGES;
-		if (unit == last / GHOST_PAGES)
-			upto = last % GHOST_PAGES;
-		follow(g, file, unit, (2u << upto) - (1u << from));
-	}
+	for (uint64_t unit = first / GHOST_PAGES; unit <= last / GHOST_PAGES; unit++)
+		if (depth_of(file, unit, shift) >= shift)
+			follow(g, file, unit, first, last);
 }
 
 /* ---- the list ---- */
@@ -348,8 +349,10 @@ void ghost_resize(struct ghost_cache *g, uint64_t pages)
 
 void ghost_counts(const struct ghost_cache *g, struct ghost_counts *counts)
 {
-	uint64_t read = atomic_load_explicit(&g->pages_read, memory_order_relaxed);
+	uint64_t read = 0;
 
+	for (int i = 0; i < THREAD_SHARDS; i++)
+		read += atomic_load_explicit(&g->read[i].pages, memory_order_relaxed);
 	counts->pages = (double)(read > g->pages_lost ? read - g->pages_lost : 0);
 	counts->missed_small = (double)g->missed_small;
 	counts->missed_large = (double)g->missed_large;

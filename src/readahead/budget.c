@@ -3,15 +3,59 @@
 #include "readahead/budget.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
 
 #include "readahead/cursor.h"
+#include "readahead/heur_file.h"
 
-void budget_init(struct budget *b, uint64_t memory)
+#define WORD_BITS 64
+
+int budget_init(struct budget *b, uint64_t memory, const struct cursor *cursors, uint32_t n)
 {
 	atomic_init(&b->memory, memory);
 	atomic_init(&b->unread, 0);
 	atomic_init(&b->unread_max, 0);
 	atomic_init(&b->streams, 0);
+	b->cursors = cursors;
+	b->n = n;
+	b->holders = calloc(n / WORD_BITS + 1, sizeof(*b->holders));
+	return b->holders != NULL ? 0 : ENOMEM;
+}
+
+void budget_fini(struct budget *b)
+{
+	free(b->holders);
+	b->holders = NULL;
+}
+
+/* C begins or ceases to hold some. */
+static void mark(struct budget *b, const struct cursor *c, bool holds)
+{
+	uint32_t i = (uint32_t)(c - b->cursors);
+	uint64_t bit = UINT64_C(1) << i % WORD_BITS;
+
+	if (holds)
+		atomic_fetch_or_explicit(&b->holders[i / WORD_BITS], bit, memory_order_relaxed);
+	else
+		atomic_fetch_and_explicit(&b->holders[i / WORD_BITS], ~bit, memory_order_relaxed);
+	atomic_fetch_add_explicit(&b->streams, holds ? 1 : -1, memory_order_relaxed);
+	if (c->file != NULL)
+		c->file->holders += holds ? 1 : -1;
+}
+
+uint32_t budget_holder(const struct budget *b, uint32_t from)
+{
+	while (from < b->n) {
+		uint64_t word =
+			atomic_load_explicit(&b->holders[from / WORD_BITS], memory_order_relaxed) >>
+			from % WORD_BITS;
+
+		if (word != 0)
+			return from + (uint32_t)__builtin_ctzll(word);
+		from += WORD_BITS - from % WORD_BITS;
+	}
+	return b->n;
 }
 
 /*
@@ -41,7 +85,7 @@ bool budget_charge(struct budget *b, struct cursor *c, uint64_t len)
 	if (!add(b, len))
 		return false;
 	if (!c->charged)
-		atomic_fetch_add_explicit(&b->streams, 1, memory_order_relaxed);
+		mark(b, c, true);
 	c->charged += len;
 	return true;
 }
@@ -56,7 +100,7 @@ uint64_t budget_discharge(struct budget *b, struct cursor *c, uint64_t len)
 		return 0;
 	c->charged -= len;
 	if (!c->charged)
-		atomic_fetch_sub_explicit(&b->streams, 1, memory_order_relaxed);
+		mark(b, c, false);
 	held = atomic_fetch_sub(&b->unread, len);
 	assert(held >= len);
 	(void)held;

@@ -18,26 +18,29 @@ const char *const readahead_counter_names[READAHEAD_COUNTERS] = {
 	[READAHEAD_CURBED] = "curbed",
 };
 
-static unsigned int thread_shard(void)
+static void add(_Atomic uint64_t *value, uint64_t n)
 {
-	static atomic_uint threads;
-	static _Thread_local unsigned int mine;
-
-	if (!mine)
-		mine = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) + 1;
-	return mine % READAHEAD_COUNTER_SHARDS;
+	atomic_fetch_add_explicit(value, n, memory_order_relaxed);
 }
 
 void readahead_count(struct readahead_counters *c, enum readahead_counter which, uint64_t n)
 {
-	atomic_fetch_add_explicit(&c->shard[thread_shard()].value[which], n, memory_order_relaxed);
+	add(&c->shard[thread_shard()].value[which], n);
+}
+
+void readahead_count_read(struct readahead_counters *c, uint64_t bytes)
+{
+	_Atomic uint64_t *value = c->shard[thread_shard()].value;
+
+	add(&value[READAHEAD_READS], 1);
+	add(&value[READAHEAD_READ_BYTES], bytes);
 }
 
 uint64_t readahead_counted(const struct readahead_counters *c, enum readahead_counter which)
 {
 	uint64_t sum = 0;
 
-	for (int i = 0; i < READAHEAD_COUNTER_SHARDS; i++)
+	for (int i = 0; i < THREAD_SHARDS; i++)
 		sum += atomic_load_explicit(&c->shard[i].value[which], memory_order_relaxed);
 	return sum;
 }

@@ -13,6 +13,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "common/thread_shard.h"
+
 enum readahead_counter {
 	READAHEAD_READS,
 	READAHEAD_READ_BYTES,
@@ -32,14 +34,15 @@ enum readahead_counter {
 
 extern const char *const readahead_counter_names[READAHEAD_COUNTERS];
 
-/* Counters of one export: spread over lines of the cache, so that threads do not share one. */
-#define READAHEAD_COUNTER_SHARDS 8
+/* Counters of one export: a thread has lines of the cache of its own, as far as there are. */
 struct readahead_counters {
 	struct {
 		_Atomic uint64_t value[READAHEAD_COUNTERS];
-	} __attribute__((aligned(64))) shard[READAHEAD_COUNTER_SHARDS];
+	} __attribute__((aligned(64))) shard[THREAD_SHARDS];
 };
 
+/* A read of so many bytes. */
+void readahead_count_read(struct readahead_counters *c, uint64_t bytes);
 void readahead_count(struct readahead_counters *c, enum readahead_counter which, uint64_t n);
 uint64_t readahead_counted(const struct readahead_counters *c, enum readahead_counter which);
 

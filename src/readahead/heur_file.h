@@ -9,10 +9,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <urcu-bp.h>
-#include <urcu/rculfhash.h>
 
 #include "common/lock.h"
+#include "common/rcu.h"
 #include "readahead/cursor_set.h"
 #include "readahead/effectiveness.h"
 
@@ -27,7 +26,8 @@ struct heur_file {
 	uint8_t penalty;	/* windows of this file are smaller by 2^penalty: it wasted bytes */
 	uint16_t matches;	/* share of reads that continued a cursor exactly, in 1/65536 */
 	struct effectiveness effectiveness; /* of what was read ahead in it */
-	uint32_t streak; /* reads in a row that continued one or another cursor exactly */
+	uint32_t streak;  /* reads in a row that continued one or another cursor exactly */
+	uint32_t holders; /* its cursors that hold unread bytes: budget.h */
 	struct cursor_set set;
 	uint16_t key_len;
 	uint8_t key[];

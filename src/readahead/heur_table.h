@@ -17,10 +17,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <urcu-bp.h>
-#include <urcu/rculfhash.h>
 
 #include "common/lock.h"
+#include "common/rcu.h"
 #include "readahead/cursor_pool.h"
 #include "readahead/heur_file.h"
 

@@ -28,12 +28,13 @@ struct readahead *readahead_create(const struct readahead_limits *limits)
 		free(ra);
 		return NULL;
 	}
-	if (heur_table_init(&ra->table, limits->table_size, &ra->pool)) {
+	if (budget_init(&ra->budget, limits->memory, ra->pool.cursors, ra->pool.size) ||
+	    heur_table_init(&ra->table, limits->table_size, &ra->pool)) {
+		budget_fini(&ra->budget);
 		cursor_pool_fini(&ra->pool);
 		free(ra);
 		return NULL;
 	}
-	budget_init(&ra->budget, limits->memory);
 	ra->idle_time = limits->idle_time;
 	return ra;
 }
@@ -43,6 +44,7 @@ void readahead_destroy(struct readahead *ra)
 	if (!ra)
 		return;
 	heur_table_fini(&ra->table);
+	budget_fini(&ra->budget);
 	cursor_pool_fini(&ra->pool);
 	free(ra);
 }
@@ -60,14 +62,14 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 	struct cursor *c;
 
 	*plan = (struct readahead_plan){0};
-	readahead_count(counters, READAHEAD_READS, 1);
-	readahead_count(counters, READAHEAD_READ_BYTES, read->len);
+	readahead_count_read(counters, read->len);
 	if (!read->len || read->len > UINT64_MAX - read->offset)
 		return; /* no file has anything there */
 	f = heur_file_get(&ra->table, read->key, read->key_len, true);
 	if (!f)
 		return;
 	c = follow(ra, t, counters, f, read);
+	plan->unread = f->holders != 0;
 	if (c) {
 		cursor_check(c);
 		plan->cursor = heur_cursor_ref(&ra->table, c);
@@ -274,9 +276,8 @@ void readahead_sweep(struct readahead *ra, struct readahead_counters *counters, 
 
 	if (retired)
 		readahead_count(counters, READAHEAD_WASTED, retired);
-	if (!atomic_load(&ra->budget.streams))
-		return;
-	for (uint32_t i = 0; i < ra->pool.size; i++) {
+	for (uint32_t i = budget_holder(&ra->budget, 0); i < ra->pool.size;
+	     i = budget_holder(&ra->budget, i + 1)) {
 		struct cursor *c = heur_cursor_nth(&ra->table, i);
 
 		if (!c)

@@ -39,9 +39,10 @@ struct readahead_read {
 
 struct readahead_plan {
 	struct cursor_ref cursor;
-	uint32_t run;	      /* of the cursor: for the engine only */
-	uint32_t count;	      /* the sequentiality count used */
-	bool known_resident;  /* the range arrived by a prefetch a moment ago */
+	uint32_t run;	     /* of the cursor: for the engine only */
+	uint32_t count;	     /* the sequentiality count used */
+	bool known_resident; /* the range arrived by a prefetch a moment ago */
+	bool unread; /* something of the file was asked for ahead of a reader, and not read yet */
 	uint64_t offset, len; /* fetch this; len 0: nothing */
 	uint64_t ahead;	      /* ... of which the last so many bytes lie ahead of the reader */
 };

@@ -42,30 +42,35 @@ struct client_table {
 
 /* ---- addresses -------------------------------------------------------------------------- */
 
-bool client_address_of(const struct sockaddr *addr, struct client_address *a)
+/* An IPv4 address, as IPv6 writes it. */
+static void of_ipv4(const struct in_addr *in, struct client_address *a)
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 
+	memcpy(a->byte, mapped, sizeof(mapped));
+	memcpy(a->byte + sizeof(mapped), in, sizeof(*in));
+}
+
+bool client_address_of(const struct sockaddr *addr, struct client_address *a)
+{
 	if (addr != NULL && addr->sa_family == AF_INET6) {
 		memcpy(a, &((const struct sockaddr_in6 *)addr)->sin6_addr, sizeof(*a));
 		return true;
 	}
 	if (addr == NULL || addr->sa_family != AF_INET)
 		return false;
-	memcpy(a->byte, mapped, sizeof(mapped));
-	memcpy(a->byte + sizeof(mapped), &((const struct sockaddr_in *)addr)->sin_addr, 4);
+	of_ipv4(&((const struct sockaddr_in *)addr)->sin_addr, a);
 	return true;
 }
 
 bool client_address_parse(const char *text, struct client_address *a)
 {
-	struct sockaddr_in in = {.sin_family = AF_INET};
-	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
+	struct in_addr in;
 
-	if (inet_pton(AF_INET, text, &in.sin_addr) == 1)
-		return client_address_of((struct sockaddr *)&in, a);
-	return inet_pton(AF_INET6, text, &in6.sin6_addr) == 1 &&
-	       client_address_of((struct sockaddr *)&in6, a);
+	if (inet_pton(AF_INET, text, &in) != 1)
+		return inet_pton(AF_INET6, text, a->byte) == 1;
+	of_ipv4(&in, a);
+	return true;
 }
 
 void client_address_text(const struct client_address *a, char text[CLIENT_TEXT_MAX])

@@ -7,29 +7,25 @@ A test calls enter() first: it runs itself again in network and mount namespaces
 a port mapper there, because ganesha.nfsd insists on registering and must not touch this machine's.
 Everything started is ended at exit, also after an exception or a signal.
 """
-import atexit
 import functools
 import json
 import os
 import re
 import shutil
 import signal
-import socket
 import struct
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
 import nfs3
+from place import Unable, settle  # noqa: F401
+from processes import (HOST, answers, at_exit, end_process, run, temporary,  # noqa: F401
+                       wait_for)
 
 SKIP = 77
-HOST = "127.0.0.1"
-NEEDED = ("unshare", "ip", "ganesha.nfsd", "rpcbind", "mkfs.ext4", "losetup", "mount",
-          "findmnt")
 
-_undo = []  # called in reverse order at exit
 _count = 0
 _failed = 0
 _skipped = []  # parts
@@ -67,95 +63,12 @@ def finish():
     sys.exit(1 if _failed or not _count else SKIP if _skipped else 0)
 
 
-def at_exit(action):
-    _undo.append(action)
-
-
-def _clean_up():
-    while _undo:
-        try:
-            _undo.pop()()
-        except Exception as error:  # the rest must be undone too
-            print(f"# clean-up: {error}", flush=True)
-
-
-def run(*command, **kw):
-    return subprocess.run(command, check=True, text=True, capture_output=True, **kw).stdout
-
-
-def wait_for(condition, seconds, step=0.05):
-    """True as soon as condition() is, False when `seconds` have passed."""
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(step)
-    return True
-
-
-def answers(port):
+def enter(needed=()):
+    """As settle(), of a test: which is skipped where servers cannot run."""
     try:
-        socket.create_connection((HOST, port), timeout=1).close()
-        return True
-    except OSError:
-        return False
-
-
-def _own_namespaces(shared):
-    """Runs this program again in network and mount namespaces of its own, where it returns true.
-    Where they are not to be had it skips, or if SHARED will do returns false."""
-    if os.environ.get("RA_E2E_INSIDE") == str(os.getpid()):
-        return True
-    os.environ["PATH"] += ":/usr/sbin:/sbin"
-    if subprocess.run(["unshare", "-n", "-m", "true"], check=False,
-                      stderr=subprocess.DEVNULL).returncode:
-        if not shared:
-            skip("cannot make namespaces here")
-        return False
-    os.environ["RA_E2E_INSIDE"] = str(os.getpid())  # unshare execs: the number stays
-    os.execvp("unshare", ["unshare", "-n", "-m", sys.executable] + sys.argv)
-
-
-def enter(needed=(), shared=False):
-    """Continues in namespaces of our own; skips the test where that cannot be. SHARED: the
-    machine's own will do then, as in an unprivileged container."""
-    for tool in NEEDED + tuple(needed):
-        if not shutil.which(tool, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin"):
-            skip(f"{tool} is not installed")
-    if os.geteuid() != 0:
-        skip("needs root (namespaces, loop devices, file handles)")
-    private = _own_namespaces(shared)
-    for sig in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(sig, lambda number, frame: sys.exit(128 + number))
-    atexit.register(_clean_up)
-    if private:
-        run("ip", "link", "set", "lo", "up")
-        run("mount", "-t", "tmpfs", "none", "/run")
-    os.makedirs("/run/ganesha", exist_ok=True)
-    if answers(111):
-        return
-    mapper = subprocess.Popen(["rpcbind", "-f", "-w"], stderr=subprocess.DEVNULL)
-    at_exit(lambda: end_process(mapper))
-    if not wait_for(lambda: answers(111), 5):
-        skip("rpcbind does not start here")
-
-
-def end_process(process, seconds=10):
-    """SIGTERM, then SIGKILL; the exit status, or None when it had to be killed."""
-    if process.poll() is None:
-        process.terminate()
-        try:
-            process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            return None
-    return process.returncode
-
-
-def temporary(prefix, parent=None):
-    """A new directory in `parent`, or else where $TMPDIR says, or in /var/tmp: images are large."""
-    return tempfile.mkdtemp(prefix=prefix, dir=parent or os.environ.get("TMPDIR") or "/var/tmp")
+        settle(needed)
+    except Unable as reason:
+        skip(str(reason))
 
 
 def work_directory():
@@ -187,19 +100,27 @@ def core_params():
     return "Allow_Set_IO_Flusher_Fail = true;" if ganesha_version() >= (6, 0) else ""
 
 
+def empty_read_is_fatal():
+    """From 6.0 to 6.5 at least, and no more in 9.14: a READ of 0 bytes ends a stock server too."""
+    return (6, 0) <= ganesha_version() < (9, 0)
+
+
 class Server:
     """One ganesha.nfsd. `exports` is a list of dicts: id, path, pseudo, squash, params (of the RA
-    block, kind 'ra' only; what is not named is as shipped), sub and protocols ("3"). see_as=(mount,
+    block, kind 'ra' only; what is not named is as shipped), sub ("NULL/VFS": one above the other),
+    protocols ("3") and more (parameters of the EXPORT itself). see_as=(mount,
     path) binds `mount` to `path` in a mount namespace of the server's own and hides `hide`: two
-    servers can so export one path."""
+    servers can so export one path. lock_manager: NLM too, on .lock_port."""
 
     next_port = 20490
 
     def __init__(self, kind, exports, work, plugin=None, ra="", see_as=None, hide=(), wrap=(),
-                 extra=""):
+                 extra="", lock_manager=False):
+        self.lock_manager = lock_manager
         self.kind, self.exports, self.work, self.plugin = kind, exports, work, plugin
         self.ra, self.see_as, self.hide, self.wrap, self.extra = ra, see_as, hide, wrap, extra
         self.port, self.mport = Server.next_port, Server.next_port + 1
+        self.lock_port = Server.next_port + 2
         Server.next_port += 10
         name = f"{kind}-{self.port}"
         self.conf, self.log = f"{work}/{name}.conf", f"{work}/{name}.log"
@@ -213,8 +134,9 @@ class Server:
         return f"{HOST}:{self.port}:{self.mport}"
 
     def fsal(self, export):
-        sub = export.get("sub", "VFS")
-        below = f"FSAL {{ Name = {sub}; }}" if sub else ""
+        below = ""
+        for name in reversed(list(filter(None, (export.get("sub", "VFS") or "").split("/")))):
+            below = f"FSAL {{ Name = {name}; {below} }}"
         if self.kind != "ra":
             return below
         params = " ".join(f"{k} = {v};" for k, v in export.get("params", {}).items())
@@ -230,11 +152,12 @@ class Server:
             for lib in distribution_fsals():
                 os.symlink(lib, f"{directory}/{os.path.basename(lib)}")
             os.symlink(os.path.realpath(self.plugin), f"{directory}/libfsalra.so")
-        return f"Plugins_Dir = {directory};"
+        return f"Plugins_Dir = \"{directory}\";"
 
     def write_config(self):
         all_protocols = max((e.get("protocols", "3") for e in self.exports), key=len, default="3")
-        text = (f"NFS_CORE_PARAM {{ Protocols = {all_protocols}; Enable_NLM = false;"
+        text = (f"NFS_CORE_PARAM {{ Protocols = {all_protocols}; "
+                f"Enable_NLM = {str(self.lock_manager).lower()}; NLM_Port = {self.lock_port};"
                 " Enable_RQUOTA = false; Enable_UDP = false; mount_path_pseudo = true;"
                 f" {core_params()} NFS_Port = {self.port}; MNT_Port = {self.mport};"
                 f" {self.plugins()} }}\n"
@@ -244,9 +167,10 @@ class Server:
         if self.kind == "ra" and self.ra:
             text += f"RA {{ {self.ra} }}\n"
         for e in self.exports:
-            text += (f"EXPORT {{ Export_Id = {e['id']}; Path = {e['path']};"
-                     f" Pseudo = {e['pseudo']}; Squash = {e.get('squash', 'none')};"
-                     f" Protocols = {e.get('protocols', '3')}; {self.fsal(e)} }}\n")
+            text += (f"EXPORT {{ Export_Id = {e['id']}; Path = \"{e['path']}\";"
+                     f" Pseudo = \"{e['pseudo']}\"; Squash = {e.get('squash', 'none')};"
+                     f" Protocols = {e.get('protocols', '3')}; {e.get('more', '')}"
+                     f" {self.fsal(e)} }}\n")
         with open(self.conf + ".new", "w", encoding="utf-8") as conf:
             conf.write(text)
         os.rename(self.conf + ".new", self.conf)  # a reload under way reads one or the other
@@ -270,7 +194,8 @@ class Server:
         wait_for(lambda: int(time.time()) > self.second, 2)
         self.second = int(time.time())
         self.process = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                        start_new_session=True)
         at_exit(self.stop)
 
     def start(self, seconds=20):

@@ -16,6 +16,7 @@ import shutil
 import signal
 import subprocess
 
+import dirty_share
 import e2e
 
 WBT_USEC = 75000  # write-back throttling as on a rotating disk
@@ -78,7 +79,10 @@ class Disk:
         self.ctl("timing off")
         if self.record:
             self.ctl(f"record {self.record}")
-        self._attach()
+        try:
+            self._attach()
+        except OSError as error:  # as where /sys may only be read
+            raise Unavailable(f"{error.filename}: {error.strerror}") from error
         run(*MKFS[self.fs], self.loop)
         self._mount()
         os.chmod(self.mount, 0o777)
@@ -91,6 +95,20 @@ class Disk:
         self.set_scheduler()
         self.set_read_ahead(self.read_ahead_kb)  # last: the kernel raises it when limits change
 
+    def _detach(self):
+        """The device goes with all that was set of it, for it would keep that for its next user."""
+        try:
+            dirty_share.DirtyShare(self.dev).reset()
+        except OSError as error:
+            dirty_share.tell_once(f"{self.dev} keeps its settings: {error}")
+        _quietly("losetup", "-d", self.loop)
+        self.loop = None
+        with open("/dev/loop-control", "rb") as control:
+            try:
+                fcntl.ioctl(control, LOOP_CTL_REMOVE, int(self.dev.removeprefix("loop")))
+            except OSError:
+                pass  # somebody took it in the meantime, or has yet to let it go
+
     def _mount(self):
         run("mount", "-o", self.options, self.loop, f"{self.work}/fs")
         self.mount = f"{self.work}/fs"
@@ -100,12 +118,7 @@ class Disk:
         to and which share of all writing it had, and makes the next writer wait accordingly."""
         self.ctl("timing off")
         run("umount", self.mount)
-        run("losetup", "-d", self.loop)
-        with open("/dev/loop-control", "rb") as control:
-            try:
-                fcntl.ioctl(control, LOOP_CTL_REMOVE, int(self.dev.removeprefix("loop")))
-            except OSError:
-                pass  # somebody else took it in the meantime: then it is not the one we get
+        self._detach()
         self._attach()
         self._mount()
         self.ctl("timing on")
@@ -114,7 +127,8 @@ class Disk:
         try:
             self.process = subprocess.Popen(
                 [self.mechdisk, *(f"--{k}={v}" for k, v in self.model.items()),
-                 f"{self.work}/fuse"], stderr=subprocess.PIPE, text=True)
+                 f"{self.work}/fuse"], stderr=subprocess.PIPE, text=True,
+                start_new_session=True)  # ^C is ours: the disk must outlive what is on it
         except OSError as error:
             raise Unavailable(f"cannot run {self.mechdisk}: {error.strerror}") from error
         if not e2e.wait_for(lambda: os.path.exists(f"{self.work}/fuse/disk")
@@ -134,11 +148,11 @@ class Disk:
         if self.process:
             self.go_on()
         if self.loop:
-            self.ctl("timing off")  # umount need not wait for a slow disk
+            self._make_haste()
         if self.mount and _quietly("umount", self.mount):
             _quietly("umount", "-l", self.mount)
         if self.loop:
-            _quietly("losetup", "-d", self.loop)
+            self._detach()
         if self.work:
             _quietly("umount", "-l", f"{self.work}/fuse")
         if self.process:
@@ -147,6 +161,13 @@ class Disk:
         if self.work:
             shutil.rmtree(self.work, ignore_errors=True)
         self.mount = self.loop = self.process = self.work = None
+
+    def _make_haste(self):
+        """umount need not wait for a slow disk."""
+        try:
+            self.ctl("timing off")
+        except OSError:
+            pass  # it ended by itself
 
     def __enter__(self):
         return self.up()
@@ -194,24 +215,17 @@ class Disk:
         if os.path.exists(f"/sys/block/{self.dev}/queue/wbt_lat_usec"):
             self.tune("wbt_lat_usec", 0 if name == "bfq" else WBT_USEC)
 
-    def _bdi(self, name):
-        with open(f"/sys/block/{self.dev}/dev", encoding="ascii") as file:
-            return f"/sys/class/bdi/{file.read().strip()}/{name}"
-
     def has_strict_limit(self):
-        return all(os.path.exists(self._bdi(n)) for n in ("strict_limit", "max_bytes"))
+        return dirty_share.DirtyShare(self.dev).has_limit()
 
     def set_strict_limit(self, limit):
-        """At most `limit` bytes of the device's data dirty. The kernel makes a share of the present
-        vm.dirty_* out of it: set those first. 0: no limit of its own, and all of the machine's,
-        as if no other device were written to."""
-        if not self.has_strict_limit():
-            return
-        values = {"min_ratio": 0, "max_bytes": limit, "strict_limit": 1} if limit else \
-            {"strict_limit": 0, "max_ratio": 100, "min_ratio": 99}
-        for name, value in values.items():
-            with open(self._bdi(name), "w", encoding="ascii") as file:
-                file.write(str(value))
+        """At most `limit` bytes of the device's data dirty, of the present vm.dirty_*: set those
+        first. 0: no limit of its own, and all of the machine's as far as others leave it."""
+        share = dirty_share.DirtyShare(self.dev)
+        if not limit:
+            share.all()
+        elif share.has_limit():
+            share.limit(limit)
 
 
 def physical(path, offset):

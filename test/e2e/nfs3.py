@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""A small NFSv3 client for the Python tests: raw calls over TCP, AUTH_UNIX as root. With a `source`,
-127.0.0.N, it is another client to the server.
+"""A small NFSv3 client for the Python tests: raw calls over TCP, AUTH_UNIX as root or as another user.
+With a `source`, 127.0.0.N, it is another client to the server.
 
 Statuses are returned, not raised; ConnectionError and socket.timeout mean there was no answer.
 """
@@ -20,6 +20,8 @@ Attributes = collections.namedtuple("Attributes", "type mode nlink uid gid size 
                                     "fileid atime mtime ctime")
 # An answer to WRITE; to COMMIT, where count and committed are 0. before: (size, mtime, ctime).
 Written = collections.namedtuple("Written", "status before after count committed verifier")
+# An answer to READ, whole.
+Got = collections.namedtuple("Got", "status attributes count eof data")
 
 
 def opaque(data):
@@ -75,8 +77,8 @@ class Reply:
 
 
 class Connection:
-    def __init__(self, port, program, host="127.0.0.1", timeout=30, version=3, source=None):
-        source = source and (source, 0)
+    def __init__(self, port, program, host="127.0.0.1", timeout=30, version=3, source=None, uid=0):
+        source, self.uid = source and (source, 0), uid
         self.sock = socket.create_connection((host, port), timeout, source)
         self.program, self.version, self.xid = program, version, 1
         self.buffer = b""
@@ -91,7 +93,8 @@ class Connection:
     def send(self, procedure, body):
         """Queues one call and returns its xid."""
         self.xid += 1
-        cred = struct.pack(">I", 0) + opaque(b"e2e") + struct.pack(">III", 0, 0, 0)
+        cred = struct.pack(">I", 0) + opaque(b"e2e")
+        cred += struct.pack(">III", self.uid, self.uid, 0)
         head = struct.pack(">IIIIII", self.xid, 0, 2, self.program, self.version, procedure)
         call = head + struct.pack(">I", 1) + opaque(cred) + struct.pack(">II", 0, 0) + body
         self.sock.sendall(struct.pack(">I", 0x80000000 | len(call)) + call)
@@ -139,7 +142,7 @@ class Connection:
 class Client:
     """One mounted export."""
 
-    def __init__(self, server, export, timeout=30, source=None):
+    def __init__(self, server, export, timeout=30, source=None, uid=0):
         mount = Connection(server.mport, MOUNT, timeout=timeout, source=source)
         reply = mount.call(1, opaque(export.encode()))
         mount.close()
@@ -147,7 +150,7 @@ class Client:
         if status:
             raise ConnectionError(f"mount of {export}: status {status}")
         self.root = reply.opaque()
-        self.nfs = Connection(server.port, NFS, timeout=timeout, source=source)
+        self.nfs = Connection(server.port, NFS, timeout=timeout, source=source, uid=uid)
 
     def close(self):
         self.nfs.close()
@@ -212,6 +215,13 @@ class Client:
 
     def read(self, fh, offset, count):
         return self.read_result(self.nfs.call(READ, self.read_body(fh, offset, count)))
+
+    def read_whole(self, fh, offset, count):
+        reply = self.nfs.call(READ, self.read_body(fh, offset, count))
+        status, attributes = reply.u32(), reply.attributes()
+        if status != OK:
+            return Got(status, attributes, 0, None, b"")
+        return Got(status, attributes, reply.u32(), reply.u32(), reply.opaque())
 
     @staticmethod
     def write_body(fh, offset, data, stable=UNSTABLE):

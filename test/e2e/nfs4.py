@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""A small NFSv4.1 client for the Python tests: one session, raw COMPOUNDs over TCP, AUTH_UNIX as root.
+"""A small NFSv4.1 (or 4.2) client for the Python tests: one session, raw COMPOUNDs over TCP, AUTH_UNIX as root.
 
 Each COMPOUND under way has a slot of the session. Statuses are returned, not raised, where a test may
 expect others than OK; what must not fail raises ConnectionError.
@@ -8,9 +8,12 @@ import struct
 
 from nfs3 import NFS, OK, Connection, opaque
 
-CLOSE, GETFH, LOOKUP, OPEN, PUTFH, PUTROOTFH, READ = 4, 10, 15, 18, 22, 24, 25
-EXCHANGE_ID, CREATE_SESSION, SEQUENCE, RECLAIM_COMPLETE = 42, 43, 53, 58
-FOR_READ, FOR_BOTH, NO_DELEGATION = 1, 3, 0x400
+CLOSE, GETFH, LOOKUP, OPEN, PUTFH, PUTROOTFH, READ, SAVEFH = 4, 10, 15, 18, 22, 24, 25, 32
+EXCHANGE_ID, CREATE_SESSION, SEQUENCE, RECLAIM_COMPLETE, COPY = 42, 43, 53, 58, 60
+FOR_READ, FOR_WRITE, FOR_BOTH, NO_DELEGATION = 1, 2, 3, 0x400
+DENY_READ, DENY_WRITE = 1, 2
+# Stateids that stand for none: READs without an OPEN; the second kind heeds no denial.
+ANONYMOUS, BYPASS = b"\0" * 16, b"\xff" * 16
 SLOTS = 64
 CHANNEL = struct.pack(">7I", 0, 1 << 20, 1 << 20, 4096, 16, SLOTS, 0)
 
@@ -22,7 +25,8 @@ def op(number, body=b""):
 class Client:
     """A session; `instance` tells a client that has restarted from the one that it was before."""
 
-    def __init__(self, server, name="e2e", instance=1, timeout=60):
+    def __init__(self, server, name="e2e", instance=1, timeout=60, minor=1):
+        self.minor = minor
         self.rpc = Connection(server.port, NFS, timeout=timeout, version=4)
         self.name = name
         owner = struct.pack(">Q", instance) + opaque(name.encode())
@@ -46,9 +50,9 @@ class Client:
             raise ConnectionError(f"{self.name}: no session: status {status}")
         return reply
 
-    @staticmethod
-    def _compound(operations):
-        return opaque(b"") + struct.pack(">II", 1, len(operations)) + b"".join(operations)
+    def _compound(self, operations):
+        head = struct.pack(">II", self.minor, len(operations))
+        return opaque(b"") + head + b"".join(operations)
 
     @staticmethod
     def _result(reply):
@@ -83,14 +87,14 @@ class Client:
             raise ConnectionError("an answer to another call")
         return status, reply
 
-    def open(self, path, access=FOR_READ):
+    def open(self, path, access=FOR_READ, deny=0):
         """(status, file handle, stateid) of a file that is there."""
         names = path.strip("/").split("/")
-        return self.opened(self.call(*self.open_operations(names, access)), len(names))
+        return self.opened(self.call(*self.open_operations(names, access, deny)), len(names))
 
-    def open_operations(self, names, access=FOR_READ):
+    def open_operations(self, names, access=FOR_READ, deny=0):
         owner = struct.pack(">Q", self.clientid) + opaque(b"owner")
-        body = struct.pack(">III", 0, access | NO_DELEGATION, 0) + owner
+        body = struct.pack(">III", 0, access | NO_DELEGATION, deny) + owner
         body += struct.pack(">II", 0, 0) + opaque(names[-1].encode())
         down = [op(LOOKUP, opaque(name.encode())) for name in names[:-1]]
         return [op(PUTROOTFH), *down, op(OPEN, body), op(GETFH)]
@@ -125,3 +129,16 @@ class Client:
     @staticmethod
     def close_operations(fh, stateid):
         return [op(PUTFH, opaque(fh)), op(CLOSE, struct.pack(">I", 0) + stateid)]
+
+    def copy(self, source, target, source_offset, target_offset, count):
+        """(status, bytes copied) of a synchronous COPY from `source` to `target`, each (fh, stateid)."""
+        body = source[1] + target[1] + struct.pack(">QQQ", source_offset, target_offset, count)
+        status, reply = self.call(op(PUTFH, opaque(source[0])), op(SAVEFH),
+                                  op(PUTFH, opaque(target[0])),
+                                  op(COPY, body + struct.pack(">III", 0, 1, 0)))
+        if status != OK:
+            return status, 0
+        reply.take(3 * 8 + 8)  # PUTFH, SAVEFH, PUTFH; COPY
+        if reply.u32():
+            raise ConnectionError("a COPY that was to be synchronous is not")
+        return status, reply.u64()

@@ -35,7 +35,7 @@
 struct side {
 	struct nfsc_server server;
 	struct rpc_context *rpc[CONNS];
-	struct answer answer[BURST_MAX];
+	struct answer answer[AGAIN]; /* the longest burst */
 	uint64_t root_fsid;
 	bool has_verf;
 	writeverf3 verf;
@@ -524,15 +524,21 @@ static const char usage[] =
 	"  --squash PATH   the same tree with root squash (default /squash)\n"
 	"  --evict DIR     drop the cached data of files below DIR now and then; once per side\n"
 	"  --tolerate N    stop at the Nth difference (default 1)\n"
+	"  --read-min N    bytes that a READ asks for, at least (default 0)\n"
 	"  --no-coverage   do not fail when some procedure or status was never reached\n";
 
 static bool parse(int argc, char **argv, struct options *opt)
 {
 	static const struct option longs[] = {
-		{"seed", required_argument, NULL, 's'},	 {"ops", required_argument, NULL, 'n'},
-		{"full", required_argument, NULL, 'f'},	 {"squash", required_argument, NULL, 'q'},
-		{"evict", required_argument, NULL, 'e'}, {"tolerate", required_argument, NULL, 't'},
-		{"no-coverage", no_argument, NULL, 'c'}, {NULL, 0, NULL, 0},
+		{"seed", required_argument, NULL, 's'},
+		{"ops", required_argument, NULL, 'n'},
+		{"full", required_argument, NULL, 'f'},
+		{"squash", required_argument, NULL, 'q'},
+		{"evict", required_argument, NULL, 'e'},
+		{"tolerate", required_argument, NULL, 't'},
+		{"no-coverage", no_argument, NULL, 'c'},
+		{"read-min", required_argument, NULL, 'r'},
+		{NULL, 0, NULL, 0},
 	};
 	int c;
 
@@ -549,6 +555,8 @@ static bool parse(int argc, char **argv, struct options *opt)
 			opt->evict[opt->evict[0] != NULL] = optarg;
 		else if (c == 't')
 			opt->tolerate = atoi(optarg);
+		else if (c == 'r')
+			draw.read_min = strtoul(optarg, NULL, 0);
 		else if (c == 'c')
 			opt->coverage = false;
 		else

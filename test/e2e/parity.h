@@ -14,6 +14,7 @@
 #define SIDES	  2    /* side 0 is the reference */
 #define CONNS	  2    /* connections to each side, used in turn at random */
 #define BURST_MAX 16   /* READs of one operation that are outstanding at once */
+#define AGAIN	  40   /* ... of one place, so often that it counts as hot */
 #define NAME_SIZE 2304 /* bytes, longest name or link text drawn, with its NUL */
 #define NODES_MAX 192  /* pairs of handles remembered */
 #define WRITE_MAX (1024u * 1024)
@@ -84,6 +85,7 @@ struct op {
 	uint64_t offset; /* bytes; of burst member 0 */
 	uint32_t count;	 /* bytes */
 	int burst;	 /* READ: how many consecutive ones at once; others 1 */
+	bool again;	 /* ... not consecutive: all of the same place */
 	int stable;
 	char *data; /* WRITE: count bytes; owned by the drawing state */
 	uint32_t mask;
@@ -140,7 +142,8 @@ struct draw {
 	struct node node[NODES_MAX];
 	int nodes;
 	struct listing listing;
-	char *noise; /* WRITE_MAX + 4096 random bytes */
+	char *noise;	   /* WRITE_MAX + 4096 random bytes */
+	uint32_t read_min; /* bytes of a READ, at least */
 };
 
 extern const char *const proc_name[PROCS];

@@ -297,14 +297,19 @@ static void draw_read(struct draw *draw, struct op *op)
 	use_object(draw, op, pick_node(draw, NF3REG));
 	op->offset = draw_offset(draw);
 	op->count = draw_count(draw);
+	if (op->count < draw->read_min)
+		op->count = draw->read_min;
 	if (chance(draw, 20)) {
 		op->offset = 0;
 		op->count = 8192u << draw_below(draw, 4);
 		op->burst = 2 + (int)draw_below(draw, BURST_MAX - 1);
+	} else if (op->count <= 65536 && chance(draw, 12)) {
+		op->burst = AGAIN;
+		op->again = true;
 	}
 	text_add(&op->what, " offset=%llu count=%u", (unsigned long long)op->offset, op->count);
 	if (op->burst > 1)
-		text_add(&op->what, " x%d", op->burst);
+		text_add(&op->what, " x%d%s", op->burst, op->again ? " again" : "");
 }
 
 static void draw_write(struct draw *draw, struct op *op)
@@ -505,7 +510,8 @@ static int send_data(const struct op *op, int side, int i, struct rpc_context *r
 	nfs_fh3 fh = nfsc_wire(&op->fh[side]);
 
 	if (op->proc == P_READ) {
-		READ3args args = {fh, op->offset + (uint64_t)i * op->count, op->count};
+		uint64_t ahead = op->again ? 0 : (uint64_t)i * op->count;
+		READ3args args = {fh, op->offset + ahead, op->count};
 
 		return rpc_nfs3_read_async(rpc, answer_cb, &args, a);
 	}

@@ -42,10 +42,10 @@ FAULTS = [Fault(call, error, told, shared, module) for call, errors, told, share
     ("cachestat", ("EINTR", "ENOSYS"), False, False, ""),
     # not ENOMEM: Ganesha then gives no answer at all
     ("open_by_handle_at", ("EMFILE", "EIO", "ESTALE"), None, True, ""),
-    ("newfstatat", ("EIO",), None, True, ""),
+    ("%fstat", ("EIO",), None, True, ""),  # newfstatat, or with newer C libraries fstat
     ("fsync", ("EIO", "ENOSPC"), True, True, ""),
 ) for error in errors]
-ONLY_OUR_FILES = ("mmap", "newfstatat", "ioctl")  # others have such calls of their own
+ONLY_OUR_FILES = ("mmap", "%fstat", "ioctl")  # others have such calls of their own
 
 
 class Scene:

@@ -14,6 +14,7 @@ The bounds are loose: this machine may be busy. What is reached on an idle one, 
 import json
 import subprocess
 import sys
+import time
 
 import e2e
 import modelled_disk
@@ -21,6 +22,9 @@ import modelled_disk
 MAX_WAIT = 2000  # ms, as shipped
 SMALL_P99 = 300  # ms: a third of the way to what a user notices; alone it is 13
 SHARE_TOLERANCE = 0.2
+TRIES = 3
+CROWDED = 0.7  # of the time some thread of the machine waited for a processor: then clients do not
+               # ask for what is theirs, and their shares say nothing of the disk
 FLOOD = ("big,from=127.0.0.11,work=random,flows=16,outstanding=250,request=8K,first=0,size=512M",
          "small,from=127.0.0.12,work=random,request=8K,first=1,size=128M")
 STREAMS = ("one,from=127.0.0.11,outstanding=4,first=0,size=512M",
@@ -64,6 +68,32 @@ class Bench:
                      f"longest {c['latency_ms']['max']:.0f} ms")
         return found
 
+    def judge(self, what, clients, seconds, claims):
+        """Checks claims(figures): a list of (holds, claim, detail). Where one does not, and the
+        machine was crowded, the load runs again."""
+        for left in reversed(range(TRIES)):
+            began, waited = time.monotonic(), processor_waits()
+            seen = self.load(what, clients, seconds)
+            if not seen:
+                return
+            crowded = (processor_waits() - waited) / (time.monotonic() - began)
+            found = claims(seen)
+            if all(holds for holds, _, _ in found) or not left or crowded < CROWDED:
+                break
+            e2e.note(f"{what}: again: threads waited for a processor in {crowded:.0%} of the time")
+        for holds, claim, detail in found:
+            e2e.check(holds, f"{what}: {claim}", detail)
+
+
+def processor_waits():
+    """Seconds in which some thread of the machine waited for a processor; 0: the kernel does not
+    count."""
+    try:
+        with open("/proc/pressure/cpu", encoding="ascii") as file:
+            return int(file.readline().rsplit("=", 1)[1]) / 1e6
+    except OSError:
+        return 0
+
 
 def lay_out(nfsbench, disk):
     """f0000 of 512 MiB, f0001 to f0004 of 128 MiB."""
@@ -72,51 +102,34 @@ def lay_out(nfsbench, disk):
                 "--files", str(files), "--size", size, "--quiet")
 
 
-def flood(bench):
-    what = "beside a flood"
-    seen = bench.load(what, FLOOD, 8)
-    if not seen:
-        return
-    latency = seen["small"]["latency_ms"]
-    e2e.check(latency["count"] >= 20 and latency["max"] < MAX_WAIT,
-              f"{what}: a small client's READ waits less than Max_Wait", latency)
-    e2e.check(latency["count"] >= 20 and latency["p99"] < SMALL_P99,
-              f"{what}: and 99 of 100 less than {SMALL_P99} ms", latency)
-    e2e.check(seen["big"]["requests_s"] > 40, f"{what}: the flooder is served meanwhile",
-              seen["big"]["requests_s"])
+def flood(seen):
+    latency, big = seen["small"]["latency_ms"], seen["big"]["requests_s"]
+    return [(latency["count"] >= 20 and latency["max"] < MAX_WAIT,
+             "a small client's READ waits less than Max_Wait", latency),
+            (latency["count"] >= 20 and latency["p99"] < SMALL_P99,
+             f"and 99 of 100 less than {SMALL_P99} ms", latency),
+            (big > 40, "the flooder is served meanwhile", big)]
 
 
-def streams(bench):
-    what = "one stream and four"
-    seen = bench.load(what, STREAMS, 6)
-    if not seen:
-        return
+def streams(seen):
     one, four = seen["one"]["mb_s"], seen["four"]["mb_s"]
-    e2e.check(abs(one / (one + four) - 0.5) < SHARE_TOLERANCE / 2,
-              f"{what}: their clients have the same", (one, four))
-    e2e.check(one + four > 50, f"{what}: together they keep the disk streaming", one + four)
+    return [(abs(one / (one + four) - 0.5) < SHARE_TOLERANCE / 2, "their clients have the same",
+             (one, four)),
+            (one + four > 50, "together they keep the disk streaming", one + four)]
 
 
-def weights(bench):
-    what = "weights 3 : 1"
-    seen = bench.load(what, WEIGHTS, 6)
-    if not seen:
-        return
+def weights(seen):
     heavy, light = seen["heavy"]["mb_s"], seen["light"]["mb_s"]
-    e2e.check(abs(heavy / (heavy + light) - 0.75) < 0.75 * SHARE_TOLERANCE,
-              f"{what}: the heavier client has three times as much", (heavy, light))
+    return [(abs(heavy / (heavy + light) - 0.75) < 0.75 * SHARE_TOLERANCE,
+             "the heavier client has three times as much", (heavy, light))]
 
 
-def limits(bench):
-    what = "a floor and a ceiling"
-    seen = bench.load(what, LIMITS, 6)
-    if not seen:
-        return
+def limits(seen):
     floor, ceiling = seen["floor"]["mb_s"], seen["ceiling"]["mb_s"]
-    e2e.check(floor > FLOOR * 0.9, f"{what}: the floor is kept", floor)
-    e2e.check(CEILING * 0.5 < ceiling < CEILING * 1.15, f"{what}: so is the ceiling", ceiling)
-    e2e.check(seen["greedy"]["mb_s"] > 5 and seen["other"]["mb_s"] > 5,
-              f"{what}: and the others have the rest", (seen["greedy"], seen["other"]))
+    greedy, other = seen["greedy"]["mb_s"], seen["other"]["mb_s"]
+    return [(floor > FLOOR * 0.9, "the floor is kept", floor),
+            (CEILING * 0.5 < ceiling < CEILING * 1.15, "so is the ceiling", ceiling),
+            (greedy > 5 and other > 5, "and the others have the rest", (greedy, other))]
 
 
 def main():
@@ -133,10 +146,10 @@ def main():
     server = e2e.Server("ra", [{"id": 1, "path": disk.mount, "pseudo": disk.mount}], work,
                         plugin, ra=RULES).start()
     bench = Bench(nfsbench, server, disk.mount, work)
-    streams(bench)
-    weights(bench)
-    limits(bench)
-    flood(bench)
+    bench.judge("one stream and four", STREAMS, 6, streams)
+    bench.judge("weights 3 : 1", WEIGHTS, 6, weights)
+    bench.judge("a floor and a ceiling", LIMITS, 6, limits)
+    bench.judge("beside a flood", FLOOD, 8, flood)
     e2e.check(server.stop() == 0, "the server ends cleanly", server.log_text()[-2000:])
     e2e.finish()
 

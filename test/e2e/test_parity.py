@@ -92,6 +92,14 @@ def check_file_systems(work):
         e2e.check(fsck.returncode == 0, f"file system {side} is sound", fsck.stdout)
 
 
+def sparing():
+    """Arguments that leave out what ends even the stock server of this version."""
+    if e2e.empty_read_is_fatal():
+        e2e.note(f"no READ of 0 bytes: it kills a stock server {e2e.ganesha_version()}")
+        return ["--read-min", "1"]
+    return []
+
+
 def main():
     parity, more = sys.argv[1], sys.argv[3:]
     plugin, config = server_configs.chosen(sys.argv[2])
@@ -100,7 +108,7 @@ def main():
     make_pair(work)
     _, stock = server_configs.chosen("stock")
     servers = [serve(stock, "a", work, None), serve(config, "b", work, plugin)]
-    done = subprocess.run([parity, "--evict", f"{work}/a", "--evict", f"{work}/b", *more,
+    done = subprocess.run([parity, *sparing(), "--evict", f"{work}/a", "--evict", f"{work}/b", *more,
                            servers[0].address, servers[1].address], check=False)
     e2e.check(done.returncode == 0, "every answer agrees", f"parity ended with {done.returncode}")
     for server in servers:

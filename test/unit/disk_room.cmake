@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 # Programs with faults.h: the calls that it may fail or hold up.
 function(ra_wrap name)
-  foreach(call calloc malloc aligned_alloc pthread_create pthread_mutex_lock pread64 fstat64)
+  foreach(call calloc malloc aligned_alloc pthread_create pthread_mutex_lock pread64 posix_fadvise64 fstat64)
     target_link_options(test_${name} PRIVATE -Wl,--wrap=${call})
   endforeach()
 endfunction()
@@ -10,6 +10,8 @@ ra_unit_test(backing ra_disk)
 ra_wrap(backing)
 ra_unit_test(export_io ra_disk)
 ra_wrap(export_io)
+ra_unit_test(hot ra_disk)
+ra_unit_test(backing_hot ra_disk)
 ra_unit_test(prefetch ra_disk)
 ra_wrap(prefetch)
 ra_unit_test(block_device ra_disk)

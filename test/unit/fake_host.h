@@ -13,6 +13,7 @@
 #define FAKE_FLOWS 300
 
 static struct {
+	const char *plugin_file; /* NULL: "loaded" */
 	uint64_t now;
 	unsigned int devices, exports;
 	struct device_facts device[2];
@@ -154,8 +155,14 @@ static unsigned int set_heuristic(const struct heuristic_ops *h, int64_t export_
 	return n;
 }
 
+static const char *plugin_file(void)
+{
+	return world.plugin_file != NULL ? world.plugin_file : "loaded";
+}
+
 static const struct control_host host = {
 	.ganesha_api = "11.0",
+	.plugin_file = plugin_file,
 	.now = now,
 	.device = device,
 	.device_prices = device_prices,

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
-#include <cmocka.h>
+#include "unit_cmocka.h"
 #include <stdio.h>
 #include <string.h>
 

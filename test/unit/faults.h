@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/types.h>
 
@@ -19,6 +20,9 @@ static _Atomic int fail_calloc, fail_malloc, fail_aligned_alloc, fail_pthread_cr
 static _Atomic int fail_pread, fail_pread_errno;
 /* Called before each pread and fstat, on its thread. */
 static void (*on_pread)(int fd, size_t len, off_t offset);
+/* ... and before each posix_fadvise, of which the kernel gets no more than advice_max bytes. */
+static void (*on_advice)(int fd, size_t len, off_t offset);
+static _Atomic size_t advice_max = SIZE_MAX;
 static void (*on_fstat)(int fd);
 
 static inline bool fault_due(_Atomic int *left)
@@ -66,6 +70,17 @@ ssize_t __wrap_pread64(int fd, void *buffer, size_t len, off_t offset)
 		return -1;
 	}
 	return __real_pread64(fd, buffer, len, offset);
+}
+
+int __real_posix_fadvise64(int fd, off_t offset, off_t len, int advice);
+int __wrap_posix_fadvise64(int fd, off_t offset, off_t len, int advice);
+int __wrap_posix_fadvise64(int fd, off_t offset, off_t len, int advice)
+{
+	size_t max = atomic_load(&advice_max);
+
+	if (on_advice)
+		on_advice(fd, (size_t)len, offset);
+	return __real_posix_fadvise64(fd, offset, (size_t)len < max ? len : (off_t)max, advice);
 }
 
 struct stat;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "unit_cmocka.h"
 
 #define KIB  1024ull
 #define MIB  (1024 * KIB)

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
-#include <cmocka.h>
+#include "unit_cmocka.h"
 #include <errno.h>
 #include <ftw.h>
 #include <stdio.h>

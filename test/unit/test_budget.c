@@ -11,13 +11,19 @@
 #define THREADS 4
 #define ROUNDS	20000
 
-static struct budget *make(uint64_t memory)
+static struct budget *make(uint64_t memory, const struct cursor *cursors, uint32_t n)
 {
 	struct budget *b = malloc(sizeof(*b));
 
 	assert_non_null(b);
-	budget_init(b, memory);
+	assert_int_equal(budget_init(b, memory, cursors, n), 0);
 	return b;
+}
+
+static void unmake(struct budget *b)
+{
+	budget_fini(b);
+	free(b);
 }
 
 static void check_sums(const struct budget *b, const struct cursor *cursors, unsigned int n)
@@ -34,11 +40,25 @@ static void check_sums(const struct budget *b, const struct cursor *cursors, uns
 	assert_true(atomic_load(&b->unread_max) <= MEMORY);
 }
 
+/* Those that hold some are found, in order, and no others. */
+static void check_holders(const struct budget *b, const struct cursor *cursors, uint32_t n)
+{
+	uint32_t found = budget_holder(b, 0);
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (cursors[i].charged == 0)
+			continue;
+		assert_int_equal(found, i);
+		found = budget_holder(b, i + 1);
+	}
+	assert_int_equal(found, n);
+}
+
 /* A charge is refused if and only if it would pass the bound; also when that was lowered. */
 static void test_charged_as_long_as_there_is_room(void **state)
 {
-	struct budget *b = make(MEMORY);
 	struct cursor cursors[CURSORS] = {{.charged = 0}};
+	struct budget *b = make(MEMORY, cursors, CURSORS);
 	uint64_t seed = 1;
 
 	for (int i = 0; i < 100000; i++) {
@@ -53,14 +73,16 @@ static void test_charged_as_long_as_there_is_room(void **state)
 		else
 			assert_int_equal(budget_charge(b, c, len), !len || held + len <= memory);
 		check_sums(b, cursors, CURSORS);
+		if (i % 100 == 0)
+			check_holders(b, cursors, CURSORS);
 	}
-	free(b);
+	unmake(b);
 }
 
 static void test_numbers_that_would_wrap(void **state)
 {
-	struct budget *b = make(MEMORY);
 	struct cursor c = {.charged = 0};
+	struct budget *b = make(MEMORY, &c, 1);
 
 	assert_true(budget_charge(b, &c, 1));
 	assert_false(budget_charge(b, &c, UINT64_MAX));
@@ -69,24 +91,24 @@ static void test_numbers_that_would_wrap(void **state)
 	assert_int_equal(budget_share(b), MEMORY);
 	atomic_store(&b->streams, UINT32_MAX);
 	assert_int_equal(budget_share(b), 0);
-	free(b);
+	unmake(b);
 }
 
 static void test_short_beyond_three_quarters(void **state)
 {
-	struct budget *b = make(MEMORY);
 	struct cursor c = {.charged = 0};
+	struct budget *b = make(MEMORY, &c, 1);
 
 	assert_true(budget_charge(b, &c, MEMORY / 4 * 3));
 	assert_false(budget_is_short(b));
 	assert_true(budget_charge(b, &c, 1));
 	assert_true(budget_is_short(b));
-	free(b);
+	unmake(b);
 }
 
 struct shared {
 	struct budget *b;
-	struct cursor cursors[CURSORS]; /* this thread's */
+	struct cursor *cursors; /* this thread's, next to another's */
 	uint64_t seed, charged;
 };
 
@@ -110,15 +132,15 @@ static void *hammer(void *arg)
 
 static void test_many_threads_never_pass_it(void **state)
 {
-	struct shared *shared = aligned_alloc(_Alignof(struct shared), THREADS * sizeof(*shared));
-	struct budget *b = make(MEMORY);
+	static struct cursor cursors[THREADS * CURSORS];
+	struct shared shared[THREADS] = {{.charged = 0}};
+	struct budget *b = make(MEMORY, cursors, THREADS * CURSORS);
 	pthread_t threads[THREADS];
 	uint64_t held = 0, charged = 0;
 
-	assert_non_null(shared);
-	memset(shared, 0, THREADS * sizeof(*shared));
 	for (uint64_t i = 0; i < THREADS; i++) {
 		shared[i].b = b;
+		shared[i].cursors = &cursors[i * CURSORS];
 		shared[i].seed = i;
 		assert_int_equal(pthread_create(&threads[i], NULL, hammer, &shared[i]), 0);
 	}
@@ -131,8 +153,8 @@ static void test_many_threads_never_pass_it(void **state)
 	assert_int_equal(held, atomic_load(&b->unread));
 	assert_true(charged > 0 && charged < THREADS * ROUNDS);
 	assert_true(atomic_load(&b->unread_max) > MEMORY / 4 * 3); /* it was full, and no more */
-	free(b);
-	free(shared);
+	check_holders(b, cursors, THREADS * CURSORS);
+	unmake(b);
 }
 
 int main(void)

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <string.h>
-#include <cmocka.h>
+#include "unit_cmocka.h"
 
 #include "shares/client_table.h"
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "unit_cmocka.h"
 
 #include <inttypes.h>
 #include <sys/sysmacros.h>
@@ -97,6 +97,7 @@ static void status_tells_versions_and_exports(void **unused)
 	world.export[1].closing = true;
 	a = ask("{\"command\":\"status\"}");
 	assert_text(a, "ganesha_api", "11.0");
+	assert_text(a, "plugin_file", "loaded");
 	assert_int_equal(number(a, "uptime_s"), 5);
 	assert_int_equal(number(a, "exports_total"), 2);
 	assert_int_equal(number(nth(a, "exports", 1), "export"), 8);

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
+#include "unit_cmocka.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
+#include "unit_cmocka.h"
 #include <string.h>
 
 #include "disk_queue.h"

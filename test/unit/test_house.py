@@ -23,6 +23,7 @@ ARROWS = {
     "disk": ("common", "readahead", "sched", "pricing"),
     "writeback": ("common", "sched", "pricing", "disk", "readahead"),
     "control": ("common", "readahead", "sched", "pricing"),
+    "gate": (),
     "fsal_ra": ("common", "readahead", "sched", "shares", "pricing", "disk", "writeback", "control"),
     "client": ("pricing", "common"),
 }

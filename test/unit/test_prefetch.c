@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * Prefetches and demand reads at a real file, by a real dispatcher with a clock of its own; what goes
- * wrong goes wrong at pread().
+ * wrong goes wrong at pread() and posix_fadvise().
  */
 #include "disk/prefetch.h"
 
@@ -20,8 +20,8 @@ static struct export_io *io;
 static struct host_file file;
 static struct backing *b;
 static _Atomic uint64_t now;
-static _Atomic int preads;
-static _Atomic uint64_t longest, pread_bytes;
+static _Atomic int fetches, copies; /* what the kernel was asked to bring; what was copied */
+static _Atomic uint64_t longest, fetched_bytes;
 
 static const struct flow_id reader = {.client = 3, .export_id = 7, .rule = 1};
 static uint64_t chunk; /* that the engine takes the disk to want */
@@ -33,12 +33,20 @@ static uint64_t fake_now(void)
 
 static const struct dispatcher_ops dispatcher_ops = {.now = fake_now};
 
-static void count_pread(int fd, size_t len, off_t offset)
+static void count_fetch(int fd, size_t len, off_t offset)
 {
-	atomic_fetch_add(&preads, 1);
-	atomic_fetch_add(&pread_bytes, len);
+	if (len == 0)
+		return; /* advice for the whole file */
+	atomic_fetch_add(&fetches, 1);
+	atomic_fetch_add(&fetched_bytes, len);
 	if (len > atomic_load(&longest))
 		atomic_store(&longest, len);
+}
+
+static void count_copy(int fd, size_t len, off_t offset)
+{
+	if (len > 1) /* else it waits */
+		atomic_fetch_add(&copies, 1);
 }
 
 static int start(void **state)
@@ -54,10 +62,12 @@ static int start(void **state)
 	host_make_dir();
 	log_set_writer(host_log_write);
 	atomic_store(&now, 1000 * SEC);
-	atomic_store(&preads, 0);
+	atomic_store(&fetches, 0);
+	atomic_store(&copies, 0);
 	atomic_store(&longest, 0);
-	atomic_store(&pread_bytes, 0);
-	on_pread = count_pread;
+	atomic_store(&fetched_bytes, 0);
+	on_advice = count_fetch;
+	on_pread = count_copy;
 	chunk = 256 * KIB;
 	device_start(&dispatcher_ops, NULL);
 	backing_set_limits(8, 30 * SEC);
@@ -77,7 +87,8 @@ static int stop(void **state)
 {
 	atomic_store(&fail_pread, 0);
 	assert_int_equal(export_io_drain(io, 30 * SEC), 0);
-	on_pread = NULL;
+	on_pread = on_advice = NULL;
+	atomic_store(&advice_max, SIZE_MAX);
 	if (b != NULL)
 		backing_put(b);
 	backing_slot_fini(&file.slot);
@@ -231,7 +242,8 @@ static void test_a_chunk_is_read_in_steps(void **state)
 	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	wait_idle();
 	assert_int_equal(atomic_load(&longest), STEP);
-	assert_true(atomic_load(&pread_bytes) >= plan.len);
+	assert_true(atomic_load(&fetched_bytes) >= plan.len);
+	assert_int_equal(atomic_load(&copies), 0);
 	assert_int_equal(counted(READAHEAD_PREFETCH_ERRORS), 0);
 	assert_true(counted(READAHEAD_PREFETCHED) >= plan.ahead);
 	assert_true(served() >= 1);
@@ -249,7 +261,7 @@ static void test_what_is_in_memory_is_not_fetched(void **state)
 	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	wait_idle();
 	assert_int_equal(served(), 0);
-	assert_int_equal(atomic_load(&preads), 0);
+	assert_int_equal(atomic_load(&fetches), 0);
 	assert_int_equal(counted(READAHEAD_PREFETCHED), 0);
 	close(fd);
 	free(page);
@@ -268,9 +280,40 @@ static void test_steps_in_memory_are_skipped(void **state)
 	wait_idle();
 	assert_true(served() >= 1);
 	assert_true(counted(READAHEAD_PREFETCHED) % STEP == 0);
-	assert_int_equal(counted(READAHEAD_PREFETCHED), atomic_load(&pread_bytes));
+	assert_int_equal(counted(READAHEAD_PREFETCHED), atomic_load(&fetched_bytes));
 	close(fd);
 	free(page);
+}
+
+/* A device that starts less at a call than it is asked for: copied, until the pieces are small enough. */
+static void test_what_was_cut_short_is_copied(void **state)
+{
+	struct dispatcher *d = &b->device->dispatcher;
+
+	atomic_store(&advice_max, 256 * KIB);
+	demand_fetch(d, b, 0, MIB);
+	assert_true(backing_resident(b, 0, MIB));
+	assert_int_equal(atomic_load(&copies), 1);
+	demand_fetch(d, b, MIB, MIB);
+	assert_int_equal(atomic_load(&copies), 2);
+	demand_fetch(d, b, 2 * MIB, MIB);
+	assert_true(backing_resident(b, 0, 3 * MIB));
+	assert_int_equal(atomic_load(&copies), 2);
+	assert_int_equal(atomic_load(&b->device->piece), 256 * KIB);
+}
+
+static void test_a_reply_is_filled(void **state)
+{
+	struct dispatcher *d = &b->device->dispatcher;
+	char first[100], second[200];
+	struct iovec iov[2] = {{first, sizeof(first)}, {second, sizeof(second)}};
+
+	assert_int_equal(demand_reply(d, b, iov, 2, FILE_LEN / 2, 300), 300);
+	assert_int_equal(demand_reply(d, b, iov, 2, FILE_LEN - 150, 300), 150);
+	assert_int_equal(demand_reply(d, b, iov, 2, FILE_LEN, 300), 0);
+	assert_int_equal(demand_reply(d, b, iov, 2, UINT64_MAX - 300, 300), 0);
+	assert_int_equal(cached_reply(b, iov, 2, FILE_LEN / 2), 300);
+	assert_int_equal(atomic_load(&fetches), 0);
 }
 
 static void test_a_chunk_too_long_for_now_is_shortened(void **state)
@@ -282,7 +325,7 @@ static void test_a_chunk_too_long_for_now_is_shortened(void **state)
 	assert_true(plan.len >= MIB);
 	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	wait_idle();
-	assert_true(atomic_load(&pread_bytes) <= served() * 384 * KIB);
+	assert_true(atomic_load(&fetched_bytes) <= served() * 384 * KIB);
 }
 
 static atomic_int chunks_seen, strangers_seen;
@@ -312,7 +355,7 @@ static void test_chunks_are_for_the_client_whose_read_planned_them(void **state)
 
 	atomic_store(&chunks_seen, 0);
 	atomic_store(&strangers_seen, 0);
-	on_pread = look_at_flows;
+	on_advice = look_at_flows;
 	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	wait_idle();
 	assert_true(served() >= 2);
@@ -356,10 +399,11 @@ static void test_no_memory(void **state)
 	assert_int_equal(counted(READAHEAD_PREFETCH_ERRORS), 1);
 	plan = observe(FILE_LEN / 2, STEP);
 	plan = plan_some();
-	atomic_store(&fail_aligned_alloc, 1); /* no scratch */
+	atomic_store(&advice_max, 4 * KIB);
+	atomic_store(&fail_aligned_alloc, 1); /* no scratch for the rest */
 	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	wait_idle();
-	assert_int_equal(atomic_load(&preads), 0);
+	assert_int_equal(counted(READAHEAD_PREFETCH_ERRORS), 2);
 	atomic_store(&fail_aligned_alloc, 0);
 }
 
@@ -375,7 +419,7 @@ static void test_a_closing_export_takes_none(void **state)
 
 static void close_export(int fd, size_t len, off_t offset)
 {
-	count_pread(fd, len, offset);
+	count_fetch(fd, len, offset);
 	export_io_close(io);
 }
 
@@ -383,15 +427,15 @@ static void test_an_export_that_closes_stops_it(void **state)
 {
 	struct readahead_plan plan = plan_some();
 
-	on_pread = close_export;
+	on_advice = close_export;
 	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	wait_idle();
-	assert_int_equal(atomic_load(&preads), 1);
+	assert_int_equal(atomic_load(&fetches), 1);
 }
 
 static void drop_file(int fd, size_t len, off_t offset)
 {
-	count_pread(fd, len, offset);
+	count_fetch(fd, len, offset);
 	backing_drop(&file.slot);
 }
 
@@ -399,10 +443,10 @@ static void test_a_removed_file_stops_it(void **state)
 {
 	struct readahead_plan plan = plan_some();
 
-	on_pread = drop_file;
+	on_advice = drop_file;
 	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	wait_idle();
-	assert_int_equal(atomic_load(&preads), 1);
+	assert_int_equal(atomic_load(&fetches), 1);
 }
 
 static void test_a_file_removed_before_its_turn(void **state)
@@ -416,7 +460,7 @@ static void test_a_file_removed_before_its_turn(void **state)
 	assert_int_equal(fcntl(b->fd, F_GETFD), -1);
 	hog_end();
 	wait_idle();
-	assert_int_equal(atomic_load(&preads), 0);
+	assert_int_equal(atomic_load(&fetches), 0);
 	backing_release(b);
 	b = NULL;
 }
@@ -430,7 +474,7 @@ static void test_one_too_old_is_dropped(void **state)
 	atomic_fetch_add(&now, 11 * SEC); /* Prefetch_Max_Age */
 	hog_end();
 	wait_idle();
-	assert_int_equal(atomic_load(&preads), 0);
+	assert_int_equal(atomic_load(&fetches), 0);
 }
 
 static void test_a_full_queue_takes_none(void **state)
@@ -511,16 +555,16 @@ static void test_the_last_prefetch_outlives_its_export(void **state)
 
 /* ---- readers beside it ------------------------------------------------------------------- */
 
-static _Atomic int small_after; /* preads before the small read was served */
+static _Atomic int small_after; /* fetches before the small read was served */
 static enum sched_verdict verdict;
 
 static void submit_at_first(int fd, size_t len, off_t offset)
 {
-	if (!atomic_load(&preads))
+	if (!atomic_load(&fetches))
 		verdict = submit_small(2, 0, 0);
 	if (!atomic_load(&small_done))
-		atomic_store(&small_after, atomic_load(&preads) + 1);
-	count_pread(fd, len, offset);
+		atomic_store(&small_after, atomic_load(&fetches) + 1);
+	count_fetch(fd, len, offset);
 	atomic_fetch_add(&now, 40 * MSEC); /* what a step takes */
 }
 
@@ -530,7 +574,7 @@ static void test_a_small_read_is_served_in_a_gap(void **state)
 	struct readahead_plan plan = plan_some();
 
 	atomic_store(&small_done, 0);
-	on_pread = submit_at_first;
+	on_advice = submit_at_first;
 	plan.len = 512 * KIB;
 	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	wait_idle();
@@ -543,11 +587,11 @@ static uint64_t join_at;
 
 static void join_at_first(int fd, size_t len, off_t offset)
 {
-	if (!atomic_load(&preads))
+	if (!atomic_load(&fetches))
 		verdict = submit_small(b->file, join_at, backing_block(b, join_at));
 	if (!atomic_load(&small_done))
-		atomic_store(&small_after, atomic_load(&preads) + 1);
-	count_pread(fd, len, offset);
+		atomic_store(&small_after, atomic_load(&fetches) + 1);
+	count_fetch(fd, len, offset);
 }
 
 /* A reader of the chunk gets its step at once, not the chunk's end. */
@@ -556,7 +600,7 @@ static void test_a_reader_gets_its_step(void **state)
 	struct readahead_plan plan = plan_some();
 
 	atomic_store(&small_done, 0);
-	on_pread = join_at_first;
+	on_advice = join_at_first;
 	join_at = plan.offset + STEP;
 	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	wait_idle();
@@ -573,10 +617,11 @@ static void test_a_long_read_needs_no_long_buffer(void **state)
 
 	demand_fetch(d, b, 100, FILE_LEN - 200);
 	assert_int_equal(atomic_load(&longest), MIB);
-	assert_int_equal(atomic_load(&preads), 4);
+	assert_int_equal(atomic_load(&fetches), 4);
+	assert_int_equal(atomic_load(&copies), 0);
 	assert_true(scratch_free_bytes() <= MIB);
 	demand_fetch(d, b, 0, UINT64_C(64) << 20); /* ends with the file */
-	assert_true(atomic_load(&preads) <= 9);
+	assert_true(atomic_load(&fetches) <= 9);
 }
 
 static void test_a_demand_read_that_cannot_be_fetched(void **state)
@@ -584,17 +629,17 @@ static void test_a_demand_read_that_cannot_be_fetched(void **state)
 	struct dispatcher *d = &b->device->dispatcher;
 
 	demand_fetch(d, b, 0, 0);
-	atomic_store(&fail_aligned_alloc, 1);
-	demand_fetch(d, b, 0, STEP);
-	assert_int_equal(atomic_load(&preads), 0);
+	assert_int_equal(atomic_load(&fetches), 0);
 	atomic_store(&fail_pread_errno, EIO);
 	atomic_store(&fail_pread, 1);
+	atomic_store(&fail_aligned_alloc, 1); /* what failed is not read again */
 	demand_fetch(d, b, 0, FILE_LEN);
-	assert_int_equal(atomic_load(&preads), 1);
+	assert_int_equal(atomic_load(&copies), 0);
+	atomic_store(&fetches, 1);
 	backing_drop(&file.slot);
 	backing_unuse(b);
 	demand_fetch(d, b, 0, STEP);
-	assert_int_equal(atomic_load(&preads), 1);
+	assert_int_equal(atomic_load(&fetches), 1);
 	backing_release(b);
 	b = NULL;
 }
@@ -679,10 +724,10 @@ static void test_some_reads_past_the_queue_are_measured(void **state)
 		assert_int_equal(atomic_load(&d->reading), 1);
 		direct_read_end(d);
 	}
-	assert_int_equal(atomic_load(&preads), 1);
+	assert_int_equal(atomic_load(&fetches), 1);
 	atomic_fetch_add(&now, SEC);
-	direct_read_end(direct_read_begin(b, 0, STEP));
-	assert_int_equal(atomic_load(&preads), 2);
+	direct_read_end(direct_read_begin(b, FILE_LEN / 2, STEP));
+	assert_int_equal(atomic_load(&fetches), 2);
 	assert_int_equal(atomic_load(&d->reading), 0);
 	atomic_store(&d->learns, DEVICE_LEARNS_NOTHING);
 }
@@ -694,6 +739,8 @@ int main(void)
 		TEST(test_a_chunk_is_read_in_steps),
 		TEST(test_what_is_in_memory_is_not_fetched),
 		TEST(test_steps_in_memory_are_skipped),
+		TEST(test_what_was_cut_short_is_copied),
+		TEST(test_a_reply_is_filled),
 		TEST(test_a_chunk_too_long_for_now_is_shortened),
 		TEST(test_chunks_are_for_the_client_whose_read_planned_them),
 		TEST(test_a_failed_read_is_counted_and_forgotten),

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "unit_cmocka.h"
 
 #include "control/protocol.h"
 #include "control_table.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "unit_cmocka.h"
 
 #include <pty.h>
 #include <sched.h>
@@ -107,6 +107,14 @@ static void test_status(void **state)
 	assert_prints("Ganesha FSAL API 11.0");
 	assert_prints(
 		"EXPORT  PENDING  HEURISTIC\n     7        0  cursor\n     8       17  cursor\n");
+}
+
+static void test_status_after_an_update(void **state)
+{
+	world.plugin_file = "replaced";
+	serve();
+	assert_int_equal(ractl("status"), 0);
+	assert_prints("was installed since: it is used from the server's next start on\n");
 }
 
 static void test_nothing_there(void **state)
@@ -534,23 +542,15 @@ static void test_live_is_ended(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH_PLACE(test_status),
-		WITH_PLACE(test_nothing_there),
-		WITH_PLACE(test_devices),
-		WITH_PLACE(test_changes),
-		WITH_PLACE(test_prices),
-		WITH_PLACE(test_stats),
-		WITH_PLACE(test_shares),
-		WITH_PLACE(test_wrong_usage),
-		WITH_PLACE(test_refused),
-		WITH_PLACE(test_follow),
-		WITH_PLACE(test_follow_events),
-		WITH_PLACE(test_follow_json),
-		WITH_PLACE(test_clients),
-		WITH_PLACE(test_batch),
-		WITH_PLACE(test_live),
-		WITH_PLACE(test_live_is_ended),
-		WITH_PLACE(test_live_is_stopped_and_goes_on),
+		WITH_PLACE(test_status),	WITH_PLACE(test_status_after_an_update),
+		WITH_PLACE(test_nothing_there), WITH_PLACE(test_devices),
+		WITH_PLACE(test_changes),	WITH_PLACE(test_prices),
+		WITH_PLACE(test_stats),		WITH_PLACE(test_shares),
+		WITH_PLACE(test_wrong_usage),	WITH_PLACE(test_refused),
+		WITH_PLACE(test_follow),	WITH_PLACE(test_follow_events),
+		WITH_PLACE(test_follow_json),	WITH_PLACE(test_clients),
+		WITH_PLACE(test_batch),		WITH_PLACE(test_live),
+		WITH_PLACE(test_live_is_ended), WITH_PLACE(test_live_is_stopped_and_goes_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

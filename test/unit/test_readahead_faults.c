@@ -10,7 +10,7 @@ static void test_an_engine_is_made_whole_or_not(void **state)
 {
 	struct readahead *ra;
 
-	for (int n = 1; n <= 2; n++) { /* itself, its table */
+	for (int n = 1; n <= 3; n++) { /* itself, its budget, its table */
 		fail_calloc = n;
 		assert_null(readahead_create(&limits));
 		assert_int_equal(fail_calloc, 0);

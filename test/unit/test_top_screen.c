@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "unit_cmocka.h"
 
 #include "control/top_screen.h"
 

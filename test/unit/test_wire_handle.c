@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "unit_cmocka.h"
 
 #include "disk/wire_handle.h"
 

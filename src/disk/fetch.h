@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What a request does at the disk: timed, and told to the device's model of what its reads cost.
+ *
+ *   fetch_reply()  straight into a client's reply: a READ that nobody shares is copied once
+ *   fetch_cache()  into the page cache and nowhere else: what is fetched ahead is not copied at all
+ *
+ *       WILLNEED    [ piece ][ piece ][ piece ]   the kernel starts them all, and returns
+ *       pread       |...x|...x|...x|...x|...x|   a byte of each unit: waits until that is there
+ *       residency   [.........................]   all of it? else it is read into a scratch buffer
+ *
+ * One call of WILLNEED starts no more than the device's read_ahead_kb or max_sectors_kb, the larger, and
+ * does not say so. Hence pieces, smaller by half each time that one turns out to be cut short; and hence
+ * the look at what arrived. An error of the device that no unit's byte meets is met by who reads then.
+ *
+ * The descriptor is a backing's (backing.h), without the kernel's own read-ahead. Any thread.
+ */
+#ifndef DISK_FETCH_H
+#define DISK_FETCH_H
+
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "disk/backing.h"
+
+/* Bytes that one call of WILLNEED is asked for: at first, and at least. */
+#define FETCH_PIECE_MAX (UINT32_C(1) << 20)
+#define FETCH_PIECE_MIN (UINT32_C(64) << 10)
+/* ... of which one byte is read. */
+#define FETCH_UNIT (UINT64_C(64) << 10)
+
+/*
+ * LEN bytes of B, of which the caller has a use, at OFFSET. Returns how many are there from OFFSET on:
+ * fewer at the end of the file, 0 beyond it, -1 where none could be read.
+ */
+ssize_t fetch_cache(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len);
+/* The same into the N parts of IOV, LEN bytes together. */
+ssize_t fetch_reply(struct dispatcher *d, struct backing *b, const struct iovec *iov, int n,
+		    uint64_t offset, uint64_t len);
+
+#endif
