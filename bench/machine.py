@@ -3,7 +3,7 @@
 
     machine.keep_settings()         # once: from now on the end of this process restores them
     machine.set_memory("small")     # or "ample", or "host": as they were
-    machine.steal_percent(before, after)    # of two processor_ticks()
+    machine.describe()              # the machine and the code, for what is kept of a measurement
 
 The settings (vm.dirty_*) are the whole machine's, not a namespace's: of two measurements at once
 the first changes them, the other goes on with what it finds, and says so. A child process holds the
@@ -12,8 +12,12 @@ which it does at our exit, at an exception, and when we are killed; then it lets
 """
 import fcntl
 import os
+import platform
+import re
 import signal
+import subprocess
 import sys
+import time
 
 import e2e
 
@@ -30,20 +34,48 @@ NAMES = ("host", *MEMORY)
 # A lock that namespaces share and that leaves no file: a directory of the kernel's.
 LOCK = "/sys/class/bdi"
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+
 _kept = None
-_said = set()
+_told = set()
 
 
-def processor_ticks():
-    """(stolen, all) ticks of all processors since the start of the machine."""
-    with open("/proc/stat", encoding="ascii") as file:
-        ticks = [int(n) for n in file.readline().split()[1:9]]
-    return ticks[7], sum(ticks)
+def cpu_seconds(pid):
+    """Processor time of all threads of a process, to the nanosecond (Linux's per-process clock)."""
+    return time.clock_gettime((~pid << 3) | 2)
 
 
-def steal_percent(before, after):
-    """Share of the processors that other machines on this one's host had between two looks."""
-    return 100 * (after[0] - before[0]) / max(1, after[1] - before[1])
+def _first(path, pattern):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            found = re.search(pattern, file.read(), re.M)
+        return found[1].strip().strip('"') if found else None
+    except OSError:
+        return None
+
+
+def _said(*command):
+    try:
+        told = subprocess.run(command, capture_output=True, text=True, check=False, cwd=HERE)
+    except OSError:
+        return None
+    return told.stdout.strip() or None
+
+
+def commit():
+    """The code's, "-dirty" behind it where files differ; None outside of a repository."""
+    return _said("git", "describe", "--always", "--dirty", "--exclude", "*")
+
+
+def describe():
+    """What a reader must know of the machine to judge a figure; None where it cannot be told."""
+    memory = _first("/proc/meminfo", r"^MemTotal:\s+(\d+)")
+    version = re.search(r"V([\d.]+)", _said("ganesha.nfsd", "-v") or "")
+    return {"cpu": _first("/proc/cpuinfo", r"^(?:model name|Processor)\s*:\s*(.+)"),
+            "processors": os.cpu_count(), "memory_mb": int(memory) // 1024 if memory else None,
+            "kernel": platform.release(), "architecture": platform.machine(),
+            "distribution": _first("/etc/os-release", r"^PRETTY_NAME=(.+)"),
+            "ganesha": version and version[1], "commit": commit()}
 
 
 def _read():
@@ -72,8 +104,8 @@ def _guard(settings, reader):
 
 
 def _say_once(text):
-    if text not in _said:
-        _said.add(text)
+    if text not in _told:
+        _told.add(text)
         print(f"vm.dirty_*: {text}", file=sys.stderr, flush=True)
 
 

@@ -264,6 +264,64 @@ def finish_chart(results, work, path):
     figure.savefig(path, dpi=150)
 
 
+def _bar_of(value):
+    """(median, (down, up)) of a number or an interval of experiments/rounds.py."""
+    if not isinstance(value, dict):
+        return value, (0, 0)
+    return value["median"], (value["median"] - value["low"], value["high"] - value["median"])
+
+
+def bars(path, title, ylabel, values):
+    """{label: interval or number}, or {group: {label: …}} for bars in groups."""
+    grouped = any(isinstance(v, dict) and "median" not in v for v in values.values())
+    groups = values if grouped else {"": values}
+    labels = list(dict.fromkeys(label for group in groups.values() for label in group))
+    figure, axes = _figure(max(5.0, 1.5 + 0.4 * len(groups) * (len(labels) + 1)), 4.2)
+    width = 0.85 / len(labels)
+    for x, group in enumerate(groups.values()):
+        for i, label in enumerate(labels):
+            if group.get(label) is None:
+                continue
+            value, error = _bar_of(group[label])
+            at = x + (i - (len(labels) - 1) / 2) * width
+            axes.bar(at, value, width * 0.94, color=COLOURS[i % len(COLOURS)],
+                     yerr=[[error[0]], [error[1]]], ecolor="#404040", capsize=2,
+                     label=label if grouped and not x else None)
+            if not grouped:
+                axes.annotate(f"{value:.3g}", (at, value + error[1]), xytext=(0, 2),
+                              textcoords="offset points", ha="center", fontsize=8)
+    if grouped:
+        axes.set_xticks(range(len(groups)), groups, fontsize=9)
+        axes.legend(frameon=False, fontsize=8)
+    else:
+        axes.set_xticks([(i - (len(labels) - 1) / 2) * width for i in range(len(labels))], labels)
+    _finish(figure, axes, path, title, ylabel)
+
+
+def lines(path, title, xlabel, ylabel, curves, log=False):
+    """{label: [(x, interval or number)]}, each a curve; `log`: the x axis is logarithmic."""
+    figure, axes = _figure(7, 4.5)
+    for i, (label, points) in enumerate(curves.items()):
+        points = [(x, *_bar_of(y)) for x, y in points if y is not None]
+        axes.errorbar([p[0] for p in points], [p[1] for p in points],
+                      yerr=list(zip(*(p[2] for p in points))) or None, marker="o", markersize=4,
+                      capsize=2, label=label, color=COLOURS[i % len(COLOURS)],
+                      linestyle="-" if i < len(COLOURS) else "--")
+    if log:
+        axes.set_xscale("log")
+    axes.set_xlabel(xlabel)
+    axes.legend(frameon=False, fontsize=8)
+    _finish(figure, axes, path, title, ylabel)
+
+
+def _finish(figure, axes, path, title, ylabel):
+    axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))
+    axes.set_ylabel(ylabel)
+    axes.set_title(title, fontsize=10)
+    figure.tight_layout()
+    figure.savefig(path, dpi=150)
+
+
 def tradeoff_chart(points, path, title):
     """Of bench/tradeoff: share of solo throughput against the small reader's p99, a point a value."""
     figure, axes = _figure(7, 4.5)

@@ -18,6 +18,7 @@ import testbed
 
 MIB = 1024 * 1024
 STRICT_BYTES = 8 * MIB
+TUNED_KB = 2560  # the read_ahead_kb that administrators choose for such disks
 NAMES = ("stock", "tuned", "ra", "bfq", "strict")
 PARAMETERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "src", "fsal_ra",
                           "params.def")

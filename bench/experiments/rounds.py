@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""Rounds: the same measurements again and again in turns, each with what went on beside it.
+
+    done = rounds.run(bed, ["stock", "ra"], once)       # once(name, number) -> {figure: number}
+    done.point("ra", "mb_s")        # {"series": "ra", "mb_s": {"median": …, "low": …, "high": …}}
+    done.ratio("ra", "stock", "mb_s")                   # the same of the rounds' ratios
+
+Within a round the series take turns, and another goes first each time, so that slow changes of the
+machine hit all alike. A machine may be shared: its host gives processor time to others (steal), and
+its kernel may take pages away that were just read. So each round is kept with its circumstances; one
+with more than STEAL_MOST percent of steal is made again, TRIES times at most, and marked if others
+had the processors each time. A marked round does not count where the series has others; a figure
+that only marked ones have is marked itself, and no page takes it (page.py).
+
+The interval beside a median is exact and asks nothing of the distribution: of n values, the k-th
+least and the k-th largest enclose the true median unless fewer than k values lie on one side of it.
+Each lies on either side with probability 1/2, so that the interval covers it with
+1 - 2 * P(Binomial(n, 1/2) < k). The largest k that still covers 95 % is taken. For that n must be 6
+(96.9 %); with five rounds the whole range covers 93.75 %. What it covers is kept beside it.
+"""
+import glob
+import math
+import os
+import statistics
+import time
+
+STEAL_MOST = 5     # percent of the processors' time that others may have had during a round
+TRIES = 3          # of a round
+CALM_WINDOW = 2    # seconds over which steal is looked at before a round is made again
+CALM_MOST = 30     # seconds that a round waits for others to let go of the processors
+LEVEL = 0.95       # that an interval shall cover
+ROUNDS_QUICK, ROUNDS_FULL = 1, 6
+
+
+def coverage(n, k):
+    """Probability that the k-th least and k-th largest of n values enclose the median."""
+    return 1 - 2 * sum(math.comb(n, i) for i in range(k)) / 2 ** n
+
+
+def median_interval(values, level=LEVEL):
+    """{median, low, high, coverage, rounds} of the values; None of none."""
+    values = sorted(v for v in values if v is not None)
+    n = len(values)
+    if not n:
+        return None
+    k = max((k for k in range(1, (n + 1) // 2 + 1) if coverage(n, k) >= level), default=1)
+    return {"median": statistics.median(values), "low": values[k - 1], "high": values[n - k],
+            "coverage": round(max(0.0, coverage(n, k)), 4), "rounds": n}
+
+
+class Watch:
+    """What goes on beside a measurement: `look()` before and after, `between(…)` the two. `root`, the
+    clock and sleeping are another's in tests."""
+
+    def __init__(self, root="/", clock=time.monotonic, sleep=time.sleep):
+        self.root, self.clock, self.sleep = root, clock, sleep
+
+    def _text(self, path):
+        try:
+            with open(os.path.join(self.root, path), encoding="ascii") as file:
+                return file.read()
+        except OSError:
+            return ""
+
+    def _steal(self):
+        ticks = [int(n) for n in self._text("proc/stat").split("\n", 1)[0].split()[1:9]]
+        return (ticks[7], sum(ticks)) if len(ticks) == 8 else (0, 0)
+
+    def _pages(self):
+        """(evicted, of those read again) since the machine started."""
+        counted = [line.split() for line in self._text("proc/vmstat").splitlines()]
+        counted = {name: int(value) for name, value in counted}
+        who = ("pgsteal_kswapd", "pgsteal_direct", "pgsteal_khugepaged", "pgsteal_proactive")
+        return (sum(counted.get(name, 0) for name in who),
+                counted.get("workingset_refault_file", counted.get("workingset_refault", 0)))
+
+    def _damon(self):
+        """DAMON's threads: how many, ns that they ran, bytes that they say to have acted on (many
+        kernels tell these only when asked; the pages read again tell more)."""
+        base = os.path.join(self.root, "sys/kernel/mm/damon/admin/kdamonds")
+        found = {"threads": 0, "ran_ns": 0, "applied_bytes": 0}
+        pids = [self._text(f"{d}/pid").strip() for d in glob.glob(f"{base}/[0-9]*")]
+        pids += [self._text(f).strip() for f in glob.glob(
+            os.path.join(self.root, "sys/module/damon_*/parameters/kdamond_pid"))]
+        for pid in (p for p in set(pids) if p.isdigit() and p != "0"):
+            ran = self._text(f"proc/{pid}/schedstat").split()
+            found["threads"] += 1
+            found["ran_ns"] += int(ran[0]) if ran else 0
+        for path in glob.glob(f"{base}/*/contexts/*/schemes/*/stats/sz_applied"):
+            found["applied_bytes"] += int(self._text(path) or 0)
+        return found
+
+    def look(self):
+        load = self._text("proc/loadavg").split()
+        return {"at": self.clock(), "steal": self._steal(), "pages": self._pages(),
+                "damon": self._damon(), "load": float(load[0]) if load else None}
+
+    @staticmethod
+    def between(before, after):
+        stolen, ticks = (b - a for a, b in zip(before["steal"], after["steal"]))
+        evicted, refaulted = (b - a for a, b in zip(before["pages"], after["pages"]))
+        damon = {key: value - before["damon"][key] for key, value in after["damon"].items()}
+        return {"steal_percent": 100 * stolen / max(1, ticks),
+                "seconds": after["at"] - before["at"],
+                "load_average": after["load"], "evicted_pages": evicted,
+                "read_again_pages": refaulted, "damon_threads": after["damon"]["threads"],
+                "damon_ran_ms": damon["ran_ns"] / 1e6, "damon_bytes": damon["applied_bytes"]}
+
+    def calm(self):
+        """Waits until others let go of the processors, CALM_MOST seconds at most."""
+        end = self.clock() + CALM_MOST
+        while self.clock() < end:
+            before = self.look()
+            self.sleep(CALM_WINDOW)
+            if self.between(before, self.look())["steal_percent"] <= STEAL_MOST:
+                return
+
+
+def is_marked(circumstances):
+    return circumstances["steal_percent"] > STEAL_MOST
+
+
+def undisturbed(once, say=lambda text: None, watch=None):
+    """(what `once()` returned, its circumstances): again while others take the processors; marked if
+    they always did."""
+    watch = watch or Watch()
+    for attempt in range(1, TRIES + 1):
+        before = watch.look()
+        figures = once()
+        circumstances = watch.between(before, watch.look())
+        circumstances.update(tries=attempt, marked=is_marked(circumstances))
+        if not circumstances["marked"]:
+            break
+        last = attempt == TRIES
+        say(f"steal {circumstances['steal_percent']:.1f} %" + (", marked" if last else ", again"))
+        if not last:
+            watch.calm()
+    return figures, circumstances
+
+
+class Rounds:
+    """Records {series, round, figures or failed, circumstances} and what follows from them."""
+
+    def __init__(self, records):
+        self.records = records
+
+    def _of(self, name, key):
+        """{round: (value, whether it is of a marked round)}"""
+        return {r["round"]: (r["figures"][key], r["circumstances"]["marked"])
+                for r in self.records if r["series"] == name
+                and (r.get("figures") or {}).get(key) is not None}
+
+    @staticmethod
+    def _interval(pairs):
+        """Of (value, marked): without the marked ones, where there are others."""
+        good = [value for value, marked in pairs if not marked]
+        found = median_interval(good or [value for value, _ in pairs])
+        if found:
+            found["marked"] = not good
+        return found
+
+    def interval(self, name, key):
+        """{median, low, high, coverage, rounds, marked} of one figure; None where there is none."""
+        return self._interval(self._of(name, key).values())
+
+    def values(self, name, key):
+        """Of the rounds that count."""
+        pairs = self._of(name, key).values()
+        return [v for v, marked in pairs if not marked] or [v for v, _ in pairs]
+
+    def median(self, name, key):
+        found = self.interval(name, key)
+        return found and found["median"]
+
+    def ratio(self, name, other, key):
+        """The same of the ratio of two series, round by round: what both met falls out of it."""
+        above, below = self._of(name, key), self._of(other, key)
+        pairs = [(above[n][0] / below[n][0], above[n][1] or below[n][1])
+                 for n in above if n in below and below[n][0]]
+        return self._interval(pairs)
+
+    def point(self, name, *keys, **more):
+        """A point for an Outcome: the series' name, `more` (where it lies), an interval a key."""
+        return {"series": name, **more, **{key: self.interval(name, key) for key in keys}}
+
+    def series(self):
+        return list(dict.fromkeys(r["series"] for r in self.records))
+
+    def __add__(self, other):
+        return Rounds(self.records + other.records)
+
+
+def _left(bed, began, done, total):
+    return f"{(bed.watch.clock() - began) / done * (total - done):.0f} s left" if done else ""
+
+
+def _short(figures):
+    numbers = [(k, v) for k, v in figures.items() if isinstance(v, (int, float))]
+    return ", ".join(f"{k} {v:.4g}" for k, v in numbers[:5])
+
+
+def run(bed, series, once, rounds=None):
+    """Interleaved rounds of `once(name, number)` over the names in `series` (text; a dict's keys), as
+    many as the bed says or `rounds`. `once` returns {figure: number, or what JSON can hold}; numbers
+    come first in the progress. RuntimeError and OSError of one round are kept as its failure, the
+    other rounds go on. All records are the bed's too, so they are kept whatever comes after."""
+    names, rounds = list(series), rounds or bed.rounds
+    records, began = [], bed.watch.clock()
+    for number in range(rounds):
+        turn = number % len(names)
+        for name in names[turn:] + names[:turn]:
+            record = {"series": name, "round": number + 1}
+            try:
+                record["figures"], record["circumstances"] = undisturbed(
+                    lambda name=name, number=number: once(name, number), bed.say, bed.watch)
+                text = _short(record["figures"])
+            except (RuntimeError, OSError) as error:
+                record["failed"] = text = f"{type(error).__name__}: {error}"
+                bed.failures.append(f"{name}, round {number + 1}: {text}")
+            records.append(record)
+            bed.records.append(record)
+            bed.say(f"[{len(records)}/{rounds * len(names)}, "
+                    f"{_left(bed, began, len(records), rounds * len(names))}] "
+                    f"round {number + 1} {name}: {text}")
+    return Rounds(records)
