@@ -8,6 +8,10 @@
     fast       another 7200 rpm drive: short seeks, 250 to 120 MB/s, more zones and segments
     slow       5400 rpm: long seeks that grow nearly as a line, 110 to 50 MB/s, few zones
     flash      nothing moves: 100 us a command and 500 MB/s
+    flash8     eight channels of 100 us and 300 MB/s, striped by 64 KiB: as an SSD, faster with
+               many outstanding
+    raid4      four of the default striped by 64 KiB, each ordering up to 32 commands by itself
+    raid4fifo  the same without tagged queues: an arm serves its commands as they come
 """
 
 MODELS = {
@@ -20,4 +24,8 @@ MODELS = {
     "slow": {"rpm": 5400, "seek-min": 1, "seek-max": 22, "seek-knee": 0.2, "rate-outer": 110,
              "rate-inner": 50, "zones": 8},
     "flash": {"solid": 1, "overhead": 100, "rate-outer": 500, "rate-inner": 500},
+    "flash8": {"solid": 1, "overhead": 100, "rate-outer": 300, "rate-inner": 300, "spindles": 8,
+               "stripe": 64, "depth": 32, "interface": 3000},
+    "raid4": {"spindles": 4, "stripe": 64, "depth": 32},
+    "raid4fifo": {"spindles": 4, "stripe": 64},
 }

@@ -36,6 +36,9 @@ const struct disk_option disk_options[] = {
 	OPTION("seek-knee", "", 0.01, 1, 1.0 / 3, seek_knee,
 	       "part of the stroke over which seeks grow by the square root"),
 	OPTION("solid", "0|1", 0, 1, 0, solid, "flash: no arm; --overhead and --rate-outer count"),
+	OPTION("spindles", "", 1, DISK_SPINDLES_MAX, 1, spindles,
+	       "drives striped together; rates, depth and the like are each one's"),
+	OPTION("stripe", "KiB", 4, 65536, 64, stripe_kb, "lies together on a spindle"),
 	{.name = NULL},
 };
 
@@ -85,6 +88,20 @@ int disk_params_check(const struct disk_params *params, char *err, size_t err_si
 		snprintf(err, err_size,
 			 "--rate-inner (%g MB/s) must not be above --rate-outer (%g)",
 			 params->rate_inner, params->rate_outer);
+		return -1;
+	}
+	if (params->spindles != (uint32_t)params->spindles ||
+	    params->stripe_kb != (uint32_t)params->stripe_kb || (uint32_t)params->stripe_kb % 4) {
+		snprintf(err, err_size,
+			 "--spindles (%g) must be whole, --stripe (%g KiB) a multiple of 4",
+			 params->spindles, params->stripe_kb);
+		return -1;
+	}
+	if (params->spindles > 1 &&
+	    fmod(params->size_mb * 1024, params->spindles * params->stripe_kb) != 0) {
+		snprintf(err, err_size,
+			 "--size (%g MiB) must be a multiple of %g stripes of %g KiB",
+			 params->size_mb, params->spindles, params->stripe_kb);
 		return -1;
 	}
 	return 0;

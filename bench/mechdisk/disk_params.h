@@ -12,6 +12,7 @@
 #define DISK_SEGMENTS_MAX 32
 #define DISK_ZONES_MAX	  256
 #define DISK_DEPTH_MAX	  256
+#define DISK_SPINDLES_MAX 16
 
 struct disk_params {
 	double size_mb;	       /* MiB */
@@ -32,7 +33,9 @@ struct disk_params {
 	double write_join;
 	double write_extra_ms; /* each write takes so much longer, joined ones too */
 	double seek_knee;      /* part of the stroke where the seek curve goes on as a line */
-	double solid; /* 1: flash, nothing moves: each command takes overhead and transfer */
+	double solid;	  /* 1: flash, nothing moves: each command takes overhead and transfer */
+	double spindles;  /* drives behind one address, each with its own arm and queue */
+	double stripe_kb; /* KiB that lie together on a spindle */
 };
 
 struct disk_option {

@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "disk_array.h"
 #include "disk_queue.h"
 
 #define HOST_NS	 100000
@@ -203,6 +204,144 @@ static void check_turns(struct check *check, const struct disk_params *params, u
 	}
 }
 
+/* One stream over all spindles, `chunk` bytes at a time, the next sent when the last piece is had. */
+static double array_stream_rate(const struct disk_params *params, uint64_t total, uint64_t chunk)
+{
+	struct disk_array array = disk_array_of(params);
+	struct disk_params one = disk_array_spindle(params);
+	struct disk_model *model[DISK_SPINDLES_MAX];
+	int64_t now_ns = 0, first = 0;
+
+	for (uint32_t i = 0; i < array.spindles; i++)
+		model[i] = disk_model_new(&one);
+	for (uint64_t at = 0; at < total; at += chunk) {
+		int64_t end_ns = now_ns;
+
+		for (uint32_t i = 0; i < array.spindles; i++) {
+			struct disk_part part = disk_array_part(&array, i, at, chunk);
+			struct disk_service service = {0};
+
+			if (part.length)
+				disk_model_serve(model[i], DISK_READ, part.offset, part.length,
+						 now_ns, &service);
+			if (service.end_ns > end_ns)
+				end_ns = service.end_ns;
+		}
+		now_ns = end_ns + HOST_NS;
+		first = first ? first : end_ns;
+	}
+	for (uint32_t i = 0; i < array.spindles; i++)
+		disk_model_free(model[i]);
+	return (double)(total - chunk) * 1e3 / (double)(now_ns - HOST_NS - first);
+}
+
+struct spindle_line {
+	struct disk_model *model;
+	struct disk_queue queue;
+};
+
+/* The spindle that begins its next command first; NULL when none waits. */
+static struct spindle_line *next_spindle(struct spindle_line *lines, uint32_t count)
+{
+	struct spindle_line *best = NULL;
+	int64_t best_ns = INT64_MAX;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct disk_command *first = lines[i].queue.first;
+		int64_t at_ns = first ? first->arrival_ns : INT64_MAX;
+
+		if (at_ns < disk_model_free_at(lines[i].model))
+			at_ns = disk_model_free_at(lines[i].model);
+		if (first && at_ns < best_ns) {
+			best_ns = at_ns;
+			best = &lines[i];
+		}
+	}
+	return best;
+}
+
+static void add_anywhere(struct spindle_line *lines, const struct disk_array *array,
+			 struct disk_command *command, uint64_t span, uint64_t *seed)
+{
+	uint64_t offset = draw(seed, span / 8192) * 8192;
+
+	for (uint32_t i = 0; i < array->spindles; i++) {
+		struct disk_part part = disk_array_part(array, i, offset, 8192);
+
+		if (!part.length)
+			continue;
+		command->offset = part.offset;
+		command->length = part.length;
+		disk_queue_add(&lines[i].queue, command);
+		return;
+	}
+}
+
+/* 8 KiB reads a second anywhere in `span` bytes, `outstanding` of them always sent. */
+static double array_random_rate(const struct disk_params *params, uint64_t span,
+				uint32_t outstanding)
+{
+	struct disk_array array = disk_array_of(params);
+	struct disk_params one = disk_array_spindle(params);
+	struct spindle_line lines[DISK_SPINDLES_MAX];
+	struct disk_command command[DISK_DEPTH_MAX] = {0};
+	struct disk_service service = {0};
+	uint64_t seed = 1;
+	int64_t last_ns = 0;
+
+	for (uint32_t i = 0; i < array.spindles; i++) {
+		lines[i].model = disk_model_new(&one);
+		disk_queue_init(&lines[i].queue, (uint32_t)one.depth, (int64_t)(one.age_ms * 1e6));
+	}
+	for (uint32_t i = 0; i < outstanding; i++)
+		add_anywhere(lines, &array, &command[i], span, &seed);
+	for (int i = 0; i < COMMANDS; i++) {
+		struct spindle_line *line = next_spindle(lines, array.spindles);
+		int64_t at_ns = disk_model_free_at(line->model);
+		struct disk_command *next = disk_queue_take(&line->queue, line->model, at_ns);
+
+		disk_model_serve(line->model, DISK_READ, next->offset, next->length,
+				 next->arrival_ns, &service);
+		next->arrival_ns = service.end_ns;
+		last_ns = service.end_ns > last_ns ? service.end_ns : last_ns;
+		add_anywhere(lines, &array, next, span, &seed);
+	}
+	for (uint32_t i = 0; i < array.spindles; i++)
+		disk_model_free(lines[i].model);
+	return COMMANDS * 1e9 / (double)last_ns;
+}
+
+/*
+ * N spindles that serve in turn of arrival: a stream of commands that reach all of them is N times
+ * one's; of Q random reads outstanding Q / (Q + N - 1) of the arms are busy (a closed network; the
+ * formula is for service times that vary as an exponential's, so a little more is had).
+ */
+static void check_array(struct check *check, struct disk_params params)
+{
+	struct disk_params one = disk_array_spindle(&params);
+	double n = params.spindles, rate = sustained(&one, one.rate_outer), single;
+	uint64_t span = 256 * (uint64_t)MIB * (uint64_t)n, row;
+	char what[64];
+
+	params.depth = one.depth = 1;
+	row = (uint64_t)(params.stripe_kb * n) << 10;
+	if (params.solid >= 0.5) {
+		double each = 16 * params.stripe_kb * 1024; /* bytes of a command on a spindle */
+
+		rate = each / (params.overhead_us + each / params.rate_outer);
+	}
+	expect(check, "array: one stream, 16 rows of stripes at a time", "MB/s",
+	       array_stream_rate(&params, 1024 * row, 16 * row), n * rate * .85, n * rate * 1.05);
+	single = array_random_rate(&one, span / (uint64_t)n, 1);
+	for (uint32_t q = 1; q <= 32; q *= 4) {
+		double busy = n * q / (q + n - 1);
+
+		snprintf(what, sizeof(what), "array: random 8 KiB, %u outstanding", q);
+		expect(check, what, "IO/s", array_random_rate(&params, span, q),
+		       single * busy * .93, single * busy * 1.3);
+	}
+}
+
 /* Flash: the overhead and the transfer, wherever the read is and however many wait. */
 static void check_solid(struct check *check, struct disk_params params, uint64_t span)
 {
@@ -223,6 +362,16 @@ int disk_selftest(const struct disk_params *params, FILE *out)
 	struct check check = {.out = out};
 
 	fprintf(out, "mechdisk self-test, in the model's time (accepted range):\n");
+	if (params->spindles > 1) {
+		struct disk_params one = disk_array_spindle(params);
+		int failed = disk_selftest(&one, out);
+
+		check_array(&check, *params);
+		check.failed += failed;
+		fprintf(out, check.failed ? "%d checks FAILED\n" : "all checks passed\n",
+			check.failed);
+		return check.failed;
+	}
 	if (params->solid >= 0.5) {
 		check_solid(&check, *params, span);
 		fprintf(out, check.failed ? "%d checks FAILED\n" : "all checks passed\n",

@@ -7,8 +7,8 @@
  *   stats  the drive's counters as JSON
  *
  * This thread receives requests and queues them; the drive's thread (drive.c) answers when the
- * model says so. With depth 1 the kernel is asked for synchronous direct I/O: then the loop device
- * sends one request at a time, and what waits can still be ordered above.
+ * model says so. With depth 1, and one spindle, the kernel is asked for synchronous direct I/O: then
+ * the loop device sends one request at a time, and what waits can still be ordered above.
  */
 #define FUSE_USE_VERSION 35
 
@@ -61,9 +61,12 @@ static int fill_attr(fuse_ino_t ino, struct stat *st)
 
 static void op_init(void *userdata, struct fuse_conn_info *conn)
 {
-	if (params.depth <= 1)
+	if (params.depth <= 1 && params.spindles <= 1)
 		conn->want &= ~(unsigned)FUSE_CAP_ASYNC_DIO;
 	conn->max_readahead = 0;
+	/* The kernel sends no more than so many at once, 12 by itself: fewer than a drive's queue holds. */
+	if (conn->max_background < params.depth * params.spindles)
+		conn->max_background = (unsigned)(params.depth * params.spindles);
 }
 
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)

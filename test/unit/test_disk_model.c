@@ -7,6 +7,7 @@
 #include "unit_cmocka.h"
 #include <string.h>
 
+#include "disk_array.h"
 #include "disk_queue.h"
 #include "disk_selftest.h"
 
@@ -36,6 +37,61 @@ static void test_self_test_passes(void **state)
 	struct disk_params params = defaults();
 
 	assert_int_equal(disk_selftest(&params, stdout), 0);
+}
+
+static void test_self_test_of_an_array_passes(void **state)
+{
+	struct disk_params params = defaults();
+
+	params.spindles = 4;
+	assert_int_equal(disk_selftest(&params, stdout), 0);
+	params.solid = 1;
+	params.overhead_us = 100;
+	assert_int_equal(disk_selftest(&params, stdout), 0);
+}
+
+/* Each byte of the host's is on one spindle, and is found again. */
+static void test_an_array_holds_each_byte_once(void **state)
+{
+	static const uint64_t length[] = {1, 4096, 64 * KIB, 100 * KIB, MIB, 3 * MIB + 5};
+	struct disk_array array = {.spindles = 5, .stripe = 64 * KIB};
+
+	for (uint64_t offset = 0; offset < 2 * MIB; offset += 12345) {
+		for (size_t n = 0; n < sizeof(length) / sizeof(length[0]); n++) {
+			uint64_t sum = 0;
+
+			for (uint32_t i = 0; i < array.spindles; i++) {
+				struct disk_part part =
+					disk_array_part(&array, i, offset, length[n]);
+				uint64_t host = disk_array_host(&array, i, part.offset);
+
+				sum += part.length;
+				if (part.length) {
+					assert_in_range(host, offset, offset + length[n] - 1);
+					host = disk_array_host(&array, i,
+							       part.offset + part.length - 1);
+					assert_in_range(host, offset, offset + length[n] - 1);
+				}
+			}
+			assert_int_equal(sum, length[n]);
+		}
+	}
+}
+
+static void test_an_array_needs_whole_stripes(void **state)
+{
+	struct disk_params params = defaults();
+	char err[256];
+
+	params.spindles = 4;
+	assert_int_equal(disk_params_check(&params, err, sizeof(err)), 0);
+	assert_true(disk_array_spindle(&params).size_mb == 1024);
+	params.spindles = 3;
+	assert_int_equal(disk_params_check(&params, err, sizeof(err)), -1);
+	assert_non_null(strstr(err, "--size"));
+	params.spindles = 2.5;
+	assert_int_equal(disk_params_check(&params, err, sizeof(err)), -1);
+	assert_non_null(strstr(err, "--spindles"));
 }
 
 static void test_options_have_ranges(void **state)
@@ -279,6 +335,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_self_test_passes),
+		cmocka_unit_test(test_self_test_of_an_array_passes),
+		cmocka_unit_test(test_an_array_holds_each_byte_once),
+		cmocka_unit_test(test_an_array_needs_whole_stripes),
 		cmocka_unit_test(test_options_have_ranges),
 		cmocka_unit_test(test_seek_curve),
 		cmocka_unit_test(test_zones_slow_down_inwards),
