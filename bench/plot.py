@@ -13,6 +13,7 @@ import sys
 
 import isolation
 import workloads
+from experiments import rounds
 
 
 def median(values):
@@ -36,9 +37,9 @@ class Results:
         values = [r[key] for r in self.of(work, server) if r.get(key) is not None]
         return how(values) if values else None
 
-    def spread(self, work, server, key="mb_s"):
-        values = [r[key] for r in self.of(work, server)]
-        return (min(values), max(values)) if values else None
+    def interval(self, work, server, key="mb_s"):
+        """Of the median, see experiments/rounds.py; None where there is no value."""
+        return rounds.median_interval([r.get(key) for r in self.of(work, server)])
 
     def ratio(self, work, server, key, other_work, other_server, how=median):
         above = self.value(work, server, key, how)
@@ -86,10 +87,10 @@ class Results:
             for server in self.servers:
                 if not self.of(work, server):
                     continue
-                low, high = self.spread(work, server)
-                row = {"work": work, "server": server, "runs": len(self.of(work, server)),
-                       "mb_s": self.value(work, server, "mb_s"), "mb_s_min": low,
-                       "mb_s_max": high}
+                found = self.interval(work, server)
+                row = {"work": work, "server": server, "runs": found["rounds"],
+                       "mb_s": found["median"], "mb_s_low": found["low"],
+                       "mb_s_high": found["high"], "covers": found["coverage"]}
                 for what in ("x stock", "x tuned", "x single"):
                     row[what] = self.measure(work, server, what)
                 for key in ("slowest_fastest", "p50_ms", "p99_ms", "worst_ms", "random_p50_ms",
@@ -119,9 +120,16 @@ class Results:
         return found
 
 
+def coverage_text(results):
+    """What the intervals beside the medians cover: less of works with fewer rounds."""
+    found = sorted({(r["runs"], r["covers"]) for r in results.summary()})
+    return "of median: an interval that encloses the true median with " + ", ".join(
+        f"{100 * covers:.1f} % ({runs} rounds)" for runs, covers in found)
+
+
 COLUMNS = (
     ("work", "work", "{}"), ("server", "server", "{}"), ("MB/s", "mb_s", "{:.1f}"),
-    ("min-max", None, None), ("x stock", "x stock", "{:.2f}"),
+    ("of median", None, None), ("x stock", "x stock", "{:.2f}"),
     ("x tuned", "x tuned", "{:.2f}"), ("x single", "x single", "{:.2f}"),
     ("slow/fast", "slowest_fastest", "{:.2f}"), ("p50 ms", "p50_ms", "{:.1f}"),
     ("p99 ms", "p99_ms", "{:.0f}"), ("worst ms", "worst_ms", "{:.0f}"),
@@ -141,8 +149,8 @@ COLUMNS = (
 def _cells(row):
     cells = []
     for title, key, form in COLUMNS:
-        if title == "min-max":
-            cells.append(f"{row['mb_s_min']:.1f}-{row['mb_s_max']:.1f}")
+        if title == "of median":
+            cells.append(f"{row['mb_s_low']:.1f}-{row['mb_s_high']:.1f}")
         else:
             value = row.get(key)
             cells.append("" if value is None else form.format(value))
@@ -216,7 +224,7 @@ def _figure(width, height):
 
 
 def chart(results, path, title, labels=None):
-    """Bars: throughput by work and server, with the spread of the runs."""
+    """Bars: throughput by work and server, with the median's interval."""
     labels = labels or {}
     names = [w for w in results.workloads if any(results.of(w, s) for s in results.servers)]
     figure, axes = _figure(max(6.0, 1.5 + 0.32 * len(names) * (len(results.servers) + 1)), 4.5)
@@ -226,7 +234,8 @@ def chart(results, path, title, labels=None):
             value = results.value(work, server, "mb_s")
             if value is None:
                 continue
-            low, high = results.spread(work, server)
+            found = results.interval(work, server)
+            low, high = found["low"], found["high"]
             at = x + (i - (len(results.servers) - 1) / 2) * width
             axes.bar(at, value, width * 0.94, color=COLOURS[i % len(COLOURS)],
                      yerr=[[value - low], [high - value]], ecolor="#404040", capsize=2)
@@ -323,7 +332,7 @@ def _finish(figure, axes, path, title, ylabel):
 
 
 def tradeoff_chart(points, path, title):
-    """Of bench/tradeoff: share of solo throughput against the small reader's p99, a point a value."""
+    """Of bench/tradeoff: share of solo throughput against the small reader's p99."""
     figure, axes = _figure(7, 4.5)
     for key, label, colour in (("streams_R", "streams (the least of them)", COLOURS[2]),
                                ("random_R", "small reader", COLOURS[1])):

@@ -7,7 +7,7 @@ A module of this package has EXPERIMENTS, a list of classes or objects like
         name = "e3"
         paper = "Ellard & Seltzer 2003, figure 3"
         did = "Eight readers of 32 MB each, by elevator and N-step C-SCAN, on two disks."
-        ours = "The same over NFSv3 on the modelled disk: a drive of today is 20 times as fast."
+        ours = "The same over NFSv3, on the modelled disk: drives of today are others."
         paper_figure = "elevator 38 MB/s, last reader 6 x the first; N-step 1.1 x, a third slower"
         seconds_quick, seconds_full = 60, 900
         needs = ("ip",)                      # programs beside those of the bed, by name
@@ -25,14 +25,15 @@ A module of this package has EXPERIMENTS, a list of classes or objects like
         def draw(self, outcome, path):       # optional: plot.lines() and plot.bars() help
             plot.bars(path, self.paper, "MB/s", {p["series"]: p["mb_s"] for p in outcome.points})
 
-`name` is a letter of the paper, t for a table, and the number; tables and figures of the page are made
-of `points` (dicts of text, numbers and intervals of rounds.py) and `figure`, so no figure is in the
+`name` is a letter of the paper, t for a table, and the number; what the page shows is made of
+`points` (dicts of text, numbers and intervals of rounds.py) and `figure`, so no figure is in the
 code. `verdict` is one of VERDICTS; "not reproduced" and "not run" need a `why`. Experiments that
 cannot run here raise NotRun, and testbed.TestbedUnavailable counts as that.
 
-An experiment without servers and disks (a model, a simulation) says servers = False: it is run without
-root and namespaces. With them it is in network and mount namespaces of its own, in a process of its
-own: what it leaves behind ends with it. run() may raise whatever it likes: the experiment failed.
+An experiment without servers and disks (a model, a simulation) says servers = False: it is run
+without root and namespaces. With them it is in network and mount namespaces of its own, in a process
+of its own: what it leaves behind ends with it. run() may raise whatever it likes: the experiment
+failed.
 """
 import contextlib
 import dataclasses
@@ -66,8 +67,8 @@ class NotRun(Exception):
 
 @dataclasses.dataclass
 class Outcome:
-    """points: dicts, a row or a point of a curve each; figure: ours in one line; more: whatever else
-    shall be kept as JSON."""
+    """points: dicts, a row or a point of a curve each; figure: ours in one line; more: whatever
+    else shall be kept as JSON."""
     points: list
     verdict: str
     why: str = ""

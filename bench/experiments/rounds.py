@@ -2,15 +2,15 @@
 """Rounds: the same measurements again and again in turns, each with what went on beside it.
 
     done = rounds.run(bed, ["stock", "ra"], once)       # once(name, number) -> {figure: number}
-    done.point("ra", "mb_s")        # {"series": "ra", "mb_s": {"median": …, "low": …, "high": …}}
-    done.ratio("ra", "stock", "mb_s")                   # the same of the rounds' ratios
+    done.point("ra", "mb_s")    # {"series": "ra", "mb_s": {"median": 1, "low": 1, "high": 1, …}}
+    done.ratio("ra", "stock", "mb_s")           # the same of the ratios round by round
 
-Within a round the series take turns, and another goes first each time, so that slow changes of the
-machine hit all alike. A machine may be shared: its host gives processor time to others (steal), and
-its kernel may take pages away that were just read. So each round is kept with its circumstances; one
-with more than STEAL_MOST percent of steal is made again, TRIES times at most, and marked if others
-had the processors each time. A marked round does not count where the series has others; a figure
-that only marked ones have is marked itself, and no page takes it (page.py).
+Within a round the series take turns, and another goes first each time, so that slow changes of
+the machine hit all alike. Machines are shared: the host gives processor time to others (steal),
+and its kernel may take pages away that were just read. Each round is kept with its circumstances;
+one with more than STEAL_MOST percent of steal is made again, up to TRIES times, and marked if
+others had the processors each time. A marked round does not count where the series has others; a
+figure that only marked ones have is marked itself, and no page takes it (page.py).
 
 The interval beside a median is exact and asks nothing of the distribution: of n values, the k-th
 least and the k-th largest enclose the true median unless fewer than k values lie on one side of it.
@@ -25,7 +25,7 @@ import statistics
 import time
 
 STEAL_MOST = 5     # percent of the processors' time that others may have had during a round
-TRIES = 3          # of a round
+TRIES = 4          # of a round
 CALM_WINDOW = 2    # seconds over which steal is looked at before a round is made again
 CALM_MOST = 30     # seconds that a round waits for others to let go of the processors
 LEVEL = 0.95       # that an interval shall cover
@@ -49,8 +49,8 @@ def median_interval(values, level=LEVEL):
 
 
 class Watch:
-    """What goes on beside a measurement: `look()` before and after, `between(…)` the two. `root`, the
-    clock and sleeping are another's in tests."""
+    """What goes on beside a measurement: `look()` before and after, `between(...)` the two. `root`,
+    the clock and sleeping are another's in tests."""
 
     def __init__(self, root="/", clock=time.monotonic, sleep=time.sleep):
         self.root, self.clock, self.sleep = root, clock, sleep
@@ -121,8 +121,8 @@ def is_marked(circumstances):
 
 
 def undisturbed(once, say=lambda text: None, watch=None):
-    """(what `once()` returned, its circumstances): again while others take the processors; marked if
-    they always did."""
+    """(what `once()` returned, its circumstances): again while others take the processors; marked
+    if they always did."""
     watch = watch or Watch()
     for attempt in range(1, TRIES + 1):
         before = watch.look()
@@ -139,7 +139,8 @@ def undisturbed(once, say=lambda text: None, watch=None):
 
 
 class Rounds:
-    """Records {series, round, figures or failed, circumstances} and what follows from them."""
+    """Records {run, series, round, figures or failed, circumstances} and what follows. `run`: the
+    how-manieth call of run() on the bed."""
 
     def __init__(self, records):
         self.records = records
@@ -190,6 +191,15 @@ class Rounds:
         return Rounds(self.records + other.records)
 
 
+def disturbed(records):
+    """The (run, series) that have marked rounds only: nothing can be said of them."""
+    cells = {}
+    for r in records:
+        if "circumstances" in r:
+            cells.setdefault((r["run"], r["series"]), []).append(r["circumstances"]["marked"])
+    return [cell for cell, marks in cells.items() if all(marks)]
+
+
 def _left(bed, began, done, total):
     return f"{(bed.watch.clock() - began) / done * (total - done):.0f} s left" if done else ""
 
@@ -200,16 +210,17 @@ def _short(figures):
 
 
 def run(bed, series, once, rounds=None):
-    """Interleaved rounds of `once(name, number)` over the names in `series` (text; a dict's keys), as
-    many as the bed says or `rounds`. `once` returns {figure: number, or what JSON can hold}; numbers
-    come first in the progress. RuntimeError and OSError of one round are kept as its failure, the
-    other rounds go on. All records are the bed's too, so they are kept whatever comes after."""
+    """Interleaved rounds of `once(name, number)` over the names in `series` (text; a dict's keys),
+    as many as the bed says or `rounds`. `once` returns {figure: number, or what JSON can hold}; the
+    first numbers show in the progress. RuntimeError and OSError of one round are kept as its failure,
+    the other rounds go on. All records are the bed's too, so they are kept whatever comes after."""
     names, rounds = list(series), rounds or bed.rounds
     records, began = [], bed.watch.clock()
+    call = 1 + max((r["run"] for r in bed.records), default=-1)
     for number in range(rounds):
         turn = number % len(names)
         for name in names[turn:] + names[:turn]:
-            record = {"series": name, "round": number + 1}
+            record = {"run": call, "series": name, "round": number + 1}
             try:
                 record["figures"], record["circumstances"] = undisturbed(
                     lambda name=name, number=number: once(name, number), bed.say, bed.watch)

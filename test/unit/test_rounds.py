@@ -1,0 +1,217 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""bench/experiments/rounds.py: intervals against known values, and which rounds count, with a clock
+and a /proc of the test's own."""
+import os
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench"))
+
+from experiments import rounds  # noqa: E402
+
+
+class Intervals(unittest.TestCase):
+    def test_coverage_is_that_of_the_tables(self):
+        # Conover, Practical Nonparametric Statistics: intervals of a median by the sign test
+        for n, k, percent in ((5, 1, 93.75), (6, 1, 96.88), (9, 2, 96.09), (10, 2, 97.85),
+                              (15, 4, 96.48), (20, 6, 95.86)):
+            self.assertAlmostEqual(100 * rounds.coverage(n, k), percent, places=2)
+
+    def test_the_narrowest_that_covers_enough(self):
+        found = rounds.median_interval(range(1, 11))
+        self.assertEqual((found["median"], found["low"], found["high"]), (5.5, 2, 9))
+        found = rounds.median_interval([30, 10, 20, 60, 50, 40])
+        self.assertEqual((found["median"], found["low"], found["high"]), (35, 10, 60))
+        self.assertEqual(found["coverage"], 0.9688)
+
+    def test_too_few_give_their_range_and_say_what_it_covers(self):
+        found = rounds.median_interval([3, 1, 2, 5, 4])
+        self.assertEqual((found["median"], found["low"], found["high"]), (3, 1, 5))
+        self.assertEqual(found["coverage"], 0.9375)
+        one = rounds.median_interval([7])
+        self.assertEqual((one["low"], one["high"], one["coverage"]), (7, 7, 0))
+
+    def test_of_nothing_there_is_none(self):
+        self.assertIsNone(rounds.median_interval([]))
+        self.assertIsNone(rounds.median_interval([None]))
+
+
+class Machine:
+    """A /proc and a clock; a measurement takes 10 s, of which others have `stolen` percent."""
+
+    def __init__(self, stolen=()):
+        self.directory = tempfile.TemporaryDirectory(prefix="rounds-")
+        self.now, self.ticks, self.taken, self.calls = 0.0, 0, 0, 0
+        self.stolen, self.slept, self.evicted = list(stolen), 0, 0
+        self.damon = False
+        self.write()
+
+    def file(self, path, text):
+        path = os.path.join(self.directory.name, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+
+    def write(self):
+        idle = self.ticks - self.taken
+        self.file("proc/stat", f"cpu  0 0 0 {idle} 0 0 0 {self.taken} 0 0\ncpu0 1 1\n")
+        self.file("proc/vmstat", f"pgsteal_kswapd {self.evicted}\npgsteal_direct 0\n"
+                                 f"pgsteal_file {self.evicted}\nworkingset_refault_file 7\n")
+        self.file("proc/loadavg", "1.50 0 0 1/1 1\n")
+        if self.damon:
+            self.file("sys/kernel/mm/damon/admin/kdamonds/0/pid", "77\n")
+            self.file("proc/77/schedstat", f"{int(self.now * 1e6)} 0 0\n")
+
+    def pass_by(self, seconds, percent):
+        self.now += seconds
+        self.ticks += int(1000 * seconds)
+        self.taken += int(10 * seconds * percent)
+        self.write()
+
+    def once(self):
+        self.calls += 1
+        self.evicted += 100
+        self.pass_by(10, self.stolen.pop(0) if self.stolen else 0)
+        return {"mb_s": 100 + self.calls}
+
+    def sleep(self, seconds):
+        self.slept += seconds
+        self.pass_by(seconds, 0)
+
+    def watch(self):
+        return rounds.Watch(self.directory.name, lambda: self.now, self.sleep)
+
+
+class WithMachine(unittest.TestCase):
+    def machine(self, stolen=()):
+        found = Machine(stolen)
+        self.addCleanup(found.directory.cleanup)
+        return found
+
+
+class Undisturbed(WithMachine):
+    def test_a_quiet_round_is_made_once(self):
+        machine = self.machine([4.9])
+        figures, beside = rounds.undisturbed(machine.once, watch=machine.watch())
+        self.assertEqual(figures, {"mb_s": 101})
+        self.assertEqual((beside["tries"], beside["marked"]), (1, False))
+        self.assertAlmostEqual(beside["steal_percent"], 4.9)
+        self.assertEqual((beside["evicted_pages"], beside["read_again_pages"]), (100, 0))
+        self.assertEqual((beside["seconds"], beside["load_average"]), (10, 1.5))
+        self.assertEqual(beside["damon_threads"], 0)
+        self.assertEqual(machine.slept, 0)
+
+    def test_a_disturbed_round_is_made_again(self):
+        machine, said = self.machine([30, 0]), []
+        figures, beside = rounds.undisturbed(machine.once, said.append, machine.watch())
+        self.assertEqual(figures, {"mb_s": 102})
+        self.assertEqual((beside["tries"], beside["marked"]), (2, False))
+        self.assertEqual(said, ["steal 30.0 %, again"])
+        self.assertEqual(machine.slept, rounds.CALM_WINDOW)  # calm at the first look
+
+    def test_and_marked_when_it_always_is(self):
+        machine = self.machine([10] * 99)
+        _, beside = rounds.undisturbed(machine.once, watch=machine.watch())
+        self.assertEqual((beside["tries"], beside["marked"]), (rounds.TRIES, True))
+        self.assertEqual(machine.calls, rounds.TRIES)
+
+    def test_waiting_for_calm_is_bounded(self):
+        machine = self.machine()
+        machine.sleep = lambda seconds: machine.pass_by(seconds, 50)
+        machine.watch().calm()
+        self.assertEqual(machine.now, rounds.CALM_MOST)
+
+    def test_damon_is_told(self):
+        machine = self.machine()
+        machine.damon = True
+        machine.write()
+        beside = rounds.undisturbed(machine.once, watch=machine.watch())[1]
+        self.assertEqual((beside["damon_threads"], beside["damon_ran_ms"]), (1, 10))
+
+    def test_a_machine_that_tells_nothing(self):
+        with tempfile.TemporaryDirectory() as empty:
+            beside = rounds.undisturbed(lambda: {}, watch=rounds.Watch(empty))[1]
+        self.assertEqual((beside["steal_percent"], beside["marked"]), (0, False))
+        self.assertIsNone(beside["load_average"])
+
+
+class Bed:
+    def __init__(self, machine, count):
+        self.rounds, self.watch = count, machine.watch()
+        self.records, self.failures, self.said = [], [], []
+
+    def say(self, text):
+        self.said.append(text)
+
+
+def record(series, number, marked=False, **figures):
+    return {"series": series, "round": number, "figures": figures,
+            "circumstances": {"marked": marked}}
+
+
+class Rounds(WithMachine):
+    def test_series_take_turns(self):
+        machine, order = self.machine(), []
+        bed = Bed(machine, 2)
+
+        def once(name, number):
+            order.append((name, number))
+            return machine.once()
+
+        done = rounds.run(bed, ["a", "b", "c"], once)
+        self.assertEqual(order, [("a", 0), ("b", 0), ("c", 0), ("b", 1), ("c", 1), ("a", 1)])
+        self.assertEqual(bed.records, done.records)
+        self.assertEqual(done.series(), ["a", "b", "c"])
+        self.assertEqual(done.values("a", "mb_s"), [101, 106])
+        self.assertIn("[1/6, 50 s left] round 1 a: mb_s 101", bed.said)
+
+    def test_a_failed_round_stops_no_other(self):
+        machine = self.machine()
+        bed = Bed(machine, 2)
+
+        def once(name, number):
+            if (name, number) == ("a", 0):
+                raise RuntimeError("nfsbench: mismatch")
+            return machine.once()
+
+        done = rounds.run(bed, ["a", "b"], once)
+        self.assertEqual(len(done.records), 4)
+        self.assertEqual(bed.failures, ["a, round 1: RuntimeError: nfsbench: mismatch"])
+        self.assertEqual(done.interval("a", "mb_s")["rounds"], 1)
+
+    def test_cells_of_two_calls_are_told_apart(self):
+        machine = self.machine()
+        bed = Bed(machine, 1)
+        for _ in range(2):
+            rounds.run(bed, ["a"], lambda name, number: machine.once())
+        self.assertEqual([r["run"] for r in bed.records], [0, 1])
+
+    def test_marked_rounds_do_not_count_beside_others(self):
+        done = rounds.Rounds([record("a", 1, True, x=900), record("a", 2, x=10),
+                              record("a", 3, x=20), record("b", 1, True, x=5)])
+        self.assertEqual(done.interval("a", "x")["median"], 15)
+        self.assertFalse(done.interval("a", "x")["marked"])
+        self.assertTrue(done.interval("b", "x")["marked"])
+        self.assertEqual(done.point("a", "x", "y", readers=8)["readers"], 8)
+        self.assertIsNone(done.point("a", "x", "y")["y"])
+
+    def test_ratios_are_of_each_round(self):
+        done = rounds.Rounds([record("a", n, x=2 * n) for n in range(1, 4)]
+                             + [record("b", n, n == 3, x=n) for n in range(1, 4)])
+        found = done.ratio("a", "b", "x")
+        self.assertEqual((found["low"], found["median"], found["high"]), (2, 2, 2))
+        self.assertEqual((found["rounds"], found["marked"]), (2, False))
+        self.assertIsNone(done.ratio("a", "c", "x"))
+
+    def test_disturbed_cells(self):
+        records = [{**record("a", 1, True), "run": 0}, {**record("a", 2), "run": 0},
+                   {**record("a", 1, True), "run": 1}, {"series": "f", "round": 1, "run": 1,
+                                                        "failed": "x"}]
+        self.assertEqual(rounds.disturbed(records), [(1, "a")])
+
+
+if __name__ == "__main__":
+    unittest.main()
