@@ -11,7 +11,8 @@ import os
 
 # Modules in the order in which they are run; the blind set comes last, whatever was tuned before.
 MODULES = {"ellard": "e", "canfs": "c", "macklem": "m", "baselines": "b", "ablation": "a",
-           "blind": "x"}
+           "measured": "d", "blind": "x"}
+BY_NAME_ONLY = ("measured",)
 
 
 class Unknown(ValueError):
@@ -39,10 +40,10 @@ def catalogue():
 
 
 def choose(found, names):
-    """The experiments meant by names and groups, each once, in the catalogue's order; all where
-    none is named. Unknown where a name means nothing."""
+    """The experiments meant by names and groups, each once, in the catalogue's order; where none is
+    named all but those of BY_NAME_ONLY. Unknown where a name means nothing."""
     if not names:
-        return list(found.values())
+        return [e for e in found.values() if e.module not in BY_NAME_ONLY]
     wanted = set()
     for name in names:
         group = [e.name for e in found.values() if name in (e.module, MODULES[e.module])]

@@ -1,6 +1,223 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""doc/papers.md and the marked parts of doc/measurements.md, made of what bench/papers kept."""
+"""The pages made of what bench/papers kept: doc/papers.md, and in doc/measurements.md what stands
+between <!-- figures: NAME begin --> and <!-- figures: NAME end -->.
+
+No figure is typed: each comes out of the kept JSON, with its date, commit and steal. Of an
+experiment of which some series has rounds only in which others had the processors, no figure and no
+picture is taken: on the first page it is named as disturbed, on the second the old text stays.
+"""
+import json
+import os
+import re
+import shutil
+
+from experiments import MODULES, measured
+from experiments import rounds as rounds_of
+
+DOC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "doc")
+TITLES = {
+    "ellard": "Ellard and Seltzer: NFS Tricks and Benchmarking Traps (2003)",
+    "canfs": "Batsakis and others: CA-NFS: A Congestion-Aware Network File System (2009)",
+    "macklem": "Macklem: Lessons Learned Tuning the 4.3BSD Reno Implementation of the NFS Protocol "
+               "(1991)",
+    "baselines": "Beside the kernel's server and I/O schedulers",
+    "ablation": "What each mechanism is worth",
+    "blind": "Works that no default was tuned on",
+}
+HEAD = """<!-- SPDX-License-Identifier: LGPL-3.0-or-later -->
+<!-- made by bench/papers --page: what is typed here is lost -->
+# The papers again
+
+Each experiment of the papers that this work comes from, made again on one machine by
+
+    sudo scripts/setup && cmake --preset release && cmake --build build-release
+    sudo bench/papers && bench/papers --page
+
+`bench/papers --list` names them; `--quick` makes them all smaller. The disk is `mechdisk`, a model of a 7200 rpm drive
+below a loop device, unless an experiment says otherwise: figures compare servers on one disk and do
+not foretell a machine's throughput. `stock` is Ganesha's VFS, `ra` the plugin above it with its
+defaults, `tuned` stock with a read_ahead_kb chosen by hand. MB/s are 10^6 bytes a second.
+
+A figure is a median of rounds in which the servers take turns; the range beside it is an interval
+that encloses the true median with at least 95 % where there are six rounds, and with what
+`bench/experiments/rounds.py` says where there are fewer. Rounds in which others had more than 5 % of the
+processors were made again, and do not count.
+"""
 
 
-def write_pages(out, experiments):
-    raise NotImplementedError
+def load(out):
+    """{name: what is kept of it}"""
+    found = {}
+    for name in sorted(os.listdir(out) if os.path.isdir(out) else []):
+        if name.endswith(".json") and not name.endswith(".failed.json"):
+            with open(os.path.join(out, name), encoding="utf-8") as file:
+                stored = json.load(file)
+            found[stored["name"]] = stored
+    return found
+
+
+def disturbed(stored):
+    """The most steal of a series that has marked rounds only; None where there is no such series."""
+    cells = set(rounds_of.disturbed(stored["rounds"]))
+    return max((r["circumstances"]["steal_percent"] for r in stored["rounds"]
+                if "circumstances" in r and (r["run"], r["series"]) in cells), default=None)
+
+
+def provenance(stored):
+    """When, of which code, on what, and what went on beside the rounds that count."""
+    machine = stored["machine"]
+    counted = [r["circumstances"] for r in stored["rounds"]
+               if "circumstances" in r and not r["circumstances"]["marked"]]
+    parts = [stored["date"][:10], f"commit {machine['commit'] or 'unknown'}",
+             f"{machine['cpu'] or machine['architecture']}, {machine['processors']} processors",
+             f"{machine['memory_mb'] or 0} MB", machine["distribution"],
+             f"Linux {machine['kernel']}", f"Ganesha {machine['ganesha'] or 'unknown'}"]
+    if stored["quick"]:
+        parts.append("quick")
+    if counted:
+        parts.append(f"{len(counted)} rounds, steal at most "
+                     f"{max(c['steal_percent'] for c in counted):.1f} %")
+        again = sum(c["read_again_pages"] for c in counted)
+        if again:
+            parts.append(f"{again} pages evicted and read again")
+    if stored["marked_rounds"]:
+        parts.append(f"{stored['marked_rounds']} disturbed rounds left out")
+    if stored["failures"]:
+        parts.append(f"{len(stored['failures'])} rounds failed")
+    return "; ".join(str(p) for p in parts)
+
+
+def cell(value, form):
+    """A table's cell: of an interval the median and its range."""
+    if value is None:
+        return ""
+    if not isinstance(value, dict):
+        return form.format(value)
+    text = form.format(value["median"])
+    if value["low"] == value["high"]:
+        return text
+    return f"{text} ({form.format(value['low'])} to {form.format(value['high'])})"
+
+
+def table(columns, points):
+    """Markdown; columns without any value are left out."""
+    rows = [[cell(p.get(key), form) for _, key, form in columns] for p in points]
+    keep = [i for i in range(len(columns)) if any(r[i] for r in rows)]
+    lines = ["| " + " | ".join(columns[i][0] for i in keep) + " |",
+             "|" + "|".join("---" for _ in keep) + "|"]
+    return lines + ["| " + " | ".join(r[i] for i in keep) + " |" for r in rows]
+
+
+def verdict(stored):
+    """(verdict, why or figure) for the summary."""
+    if not stored:
+        return "not run", "nothing is kept of it"
+    if disturbed(stored) is not None:
+        return "disturbed", f"others had up to {disturbed(stored):.0f} % of the processors"
+    outcome = stored["outcome"]
+    return outcome["verdict"], outcome["figure"] or outcome["why"]
+
+
+def section(experiment, stored, picture):
+    """Of one experiment."""
+    found, text = verdict(stored)
+    lines = [f"### {experiment.name}: {experiment.paper}", ""]
+    for title, what in (("The paper", experiment.did), ("Here", experiment.ours),
+                        ("The paper's figure", experiment.paper_figure)):
+        if what.strip("- "):
+            lines += [f"**{title}.** {what}", ""]
+    if stored and found not in ("disturbed", "not run"):
+        outcome = stored["outcome"]
+        lines += [f"**Ours.** {outcome['figure']}", "", f"**Verdict: {found}.** {outcome['why']}", ""]
+        if experiment.columns and outcome["points"]:
+            lines += [*table(experiment.columns, outcome["points"]), ""]
+        if picture:
+            lines += [f"![{experiment.name}: {experiment.paper}](papers/{experiment.name}.png)", ""]
+    else:
+        lines += [f"**Verdict: {found}.** {text}", ""]
+    if stored:
+        lines += [f"*{provenance(stored)}.*", ""]
+    return [line.rstrip() for line in lines]
+
+
+def papers(experiments, kept, pictures):
+    """The text of doc/papers.md. `pictures`: names of experiments that have one."""
+    shown = [e for e in experiments if e.module != "measured"]
+    lines = [HEAD, "| experiment | of | verdict | ours |", "|---|---|---|---|"]
+    for e in shown:
+        found, text = verdict(kept.get(e.name))
+        lines.append(f"| [{e.name}](#{anchor(e)}) | {e.paper} | {found} | {text} |")
+    for module in MODULES:
+        of_module = [e for e in shown if e.module == module]
+        if of_module:
+            lines += ["", f"## {TITLES.get(module, module)}", ""]
+        for e in of_module:
+            lines += section(e, kept.get(e.name), e.name in pictures)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def anchor(experiment):
+    """As Markdown's renderers make it of the heading."""
+    text = f"{experiment.name}: {experiment.paper}".lower()
+    return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+
+
+def measurements(text, kept):
+    """(the text of doc/measurements.md with the kept blocks in it, complaints)"""
+    said, seen = [], set()
+
+    def put(match):
+        name, old = match[1], match[0]
+        seen.add(name)
+        stored = kept.get(name)
+        if not stored or stored.get("module") != "measured":
+            said.append(f"{name}: nothing is kept of it, the old text stays")
+            return old
+        if disturbed(stored) is not None or stored["outcome"]["verdict"] == "not run":
+            said.append(f"{name}: {' '.join(verdict(stored))}; the old text stays")
+            return old
+        return (f"<!-- figures: {name} begin -->\n{provenance(stored)}.\n\n"
+                f"{measured.render(stored)}\n<!-- figures: {name} end -->")
+
+    text = re.sub(r"<!-- figures: (\S+) begin -->\n.*?<!-- figures: \1 end -->", put, text,
+                  flags=re.S)
+    said += [f"{name}: doc/measurements.md has no place for it" for name, stored in kept.items()
+             if stored.get("module") == "measured" and name not in seen]
+    return text, said
+
+
+def take_pictures(out, kept, doc):
+    """Copies the charts of what is not disturbed. The names of the experiments that have one."""
+    found = set()
+    os.makedirs(os.path.join(doc, "papers"), exist_ok=True)
+    for name, stored in kept.items():
+        path = os.path.join(out, name + ".png")
+        if not os.path.exists(path) or disturbed(stored) is not None:
+            continue
+        found.add(name)
+        target = stored["outcome"]["more"].get("picture") or f"papers/{name}.png"
+        shutil.copyfile(path, os.path.join(doc, target))
+    return found
+
+
+def write_pages(out, experiments, doc=DOC):
+    """Both pages of what is kept in the directory `out`. The exit status."""
+    kept = load(out)
+    if not kept:
+        print(f"papers: nothing is kept in {out}")
+        return 1
+    pictures = take_pictures(out, kept, doc)
+    with open(os.path.join(doc, "papers.md"), "w", encoding="utf-8") as file:
+        file.write(papers(experiments, kept, pictures))
+    path = os.path.join(doc, "measurements.md")
+    with open(path, encoding="utf-8") as file:
+        text, said = measurements(file.read(), kept)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    for line in said:
+        print(f"measurements.md: {line}")
+    for e in experiments:
+        found, text = verdict(kept.get(e.name))
+        if found == "disturbed" and e.module != "measured":
+            print(f"papers.md: {e.name}: {found}: {text}: its figures are not shown")
+    return 0

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""The figures of doc/measurements.md: which commands make each block, and how it is shown.
+
+    sudo bench/papers measured && bench/papers --page
+
+A block is what stands between <!-- figures: NAME begin --> and end. `Compared` is made by one or
+more calls of bench/compare, whose rounds are the block's; `Told` by a program whose words are shown
+as they are, run once in all, and again while others have the processors; PLUGIN and MECHDISK in its
+command are what was built.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import plot
+import testbed
+from experiments import rounds
+from experiments.experiment import Experiment, NotRun, Outcome
+
+BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+TOP = os.path.join(BENCH, "..")
+
+
+def call(command, more=()):
+    """Its standard output. NotRun where it says that it cannot run here, RuntimeError elsewhere."""
+    done = subprocess.run([*command.split(), *more], cwd=TOP, stdout=subprocess.PIPE, text=True,
+                          check=False)
+    if done.returncode == testbed.e2e.SKIP:
+        raise NotRun(f"{command}: cannot run here")
+    if done.returncode:
+        raise RuntimeError(f"{command}: exit status {done.returncode}:\n{done.stdout[-2000:]}")
+    return done.stdout
+
+
+class Measured(Experiment):
+    """A block of doc/measurements.md."""
+    servers = False  # what it calls has namespaces of its own
+
+    def __init__(self, name, commands, minutes, picture=None):
+        self.name, self.commands, self.picture = name, commands, picture
+        self.paper = f"doc/measurements.md: {'; '.join(commands)}"
+        self.seconds_quick, self.seconds_full = 10 * minutes, 60 * minutes
+
+    def outcome(self, more):
+        return Outcome([], "reproduced", "", "see doc/measurements.md",
+                       {"kind": type(self).__name__, "picture": self.picture, "calls": more})
+
+
+class Compared(Measured):
+    def run(self, bed):
+        found = []
+        for number, command in enumerate(self.commands):
+            with tempfile.TemporaryDirectory(prefix="measured-") as directory:
+                path = os.path.join(directory, "compare.json")
+                fewer = ("--runs", str(bed.rounds)) if bed.quick or "--runs" not in command else ()
+                call(f"{sys.executable} {command}", ("--json", path, *fewer))
+                with open(path, encoding="utf-8") as file:
+                    stored = json.load(file)
+            found.append({"command": command, **{key: stored[key] for key in (
+                "title", "servers", "works", "targets", "runs")}})
+            bed.records += [{"run": number, "series": f"{r['work']} {r['server']}",
+                             "round": r["run"], "circumstances": r["circumstances"]}
+                            for r in stored["runs"]]
+            bed.failures += [f"{r['work']} {r['server']}: {r['failed']}" for r in stored["runs"]
+                             if r.get("failed")]
+        return self.outcome(found)
+
+    def draw(self, outcome, path):
+        if self.picture:
+            one = outcome.more["calls"][0]
+            plot.chart(results_of(one), path, one["title"], one["servers"])
+
+
+class Told(Measured):
+    def run(self, bed):
+        found = []
+        for number, command in enumerate(self.commands):
+            built = command
+            for name in ("PLUGIN", "MECHDISK"):
+                if name in built.split():
+                    built = built.replace(name, getattr(bed, name.lower()))
+            text, beside = rounds.undisturbed(lambda c=built: call(c), bed.say, bed.watch)
+            bed.records.append({"run": number, "series": command, "round": 1,
+                                "circumstances": beside})
+            found.append({"command": command, "text": text})
+        return self.outcome(found)
+
+
+def results_of(one):
+    good = [r for r in one["runs"] if not r["circumstances"]["marked"]]
+    return plot.Results(good, list(one["servers"]), one["works"])
+
+
+def render(stored):
+    """The block's text."""
+    parts = []
+    for one in stored["outcome"]["more"]["calls"]:
+        parts.append(f"    {'sudo ' if stored['outcome']['more']['kind'] == 'Compared' else ''}"
+                     f"{one['command']}")
+        if "text" in one:
+            parts.append("```\n" + one["text"].rstrip() + "\n```")
+            continue
+        results = results_of(one)
+        parts += [plot.table(results, True), plot.coverage_text(results) + "."]
+        parts += filter(None, [plot.client_table(results, True),
+                               plot.verdict_table(results, True)])
+    if stored["outcome"]["more"]["picture"]:
+        parts.append(f"![{stored['name']} as a chart]({stored['outcome']['more']['picture']})")
+    return "\n\n".join(parts)
+
+
+OFF = "Seq_Max=65535,Seq_Threshold=65535"
+POLICIES = "--variant elevator:Scheduler=elevator --variant ncscan:Scheduler=ncscan " \
+    f"--variant elevator_off:Scheduler=elevator,{OFF} --variant ncscan_off:Scheduler=ncscan,{OFF}"
+COMPARE = "bench/compare"
+EXPERIMENTS = [
+    Compared("table-q1", [f"{COMPARE} --work table"], 30, "table.png"),
+    Compared("table-q32", [f"{COMPARE} --work table --servers stock,ra --drive-queue 32"], 20),
+    Compared("table-xfs", [f"{COMPARE} --work table --servers stock,ra --fs xfs"], 20),
+    Compared("cached", [f"{COMPARE} --work cached --servers stock,ra --runs 10"], 10),
+    Told("read-cost", ["bench/read_cost"], 20),
+    Compared("read-time", [
+        f"{COMPARE} --servers stock,ra --work random8k,seq1,stride2 --random-count 500",
+        f"{COMPARE} --servers stock,ra --work random8kx32 --random-count 50 --size 128M",
+        f"{COMPARE} --servers stock,ra --work seq1,random8k,random8kx32 --disk flash "
+        "--random-count 2000"], 20),
+    Told("table-lookup", ["build-release/bench/bench_heur_table/bench_heur_table"], 1),
+    Compared("order", [f"{COMPARE} --work mixed --servers stock,ra",
+                       f"{COMPARE} --work mixed --servers stock,ra --drive-queue 32"], 20),
+    Compared("policies", [f"{COMPARE} --work seq8 --servers ra {POLICIES}"], 8),
+    Compared("max-wait", [f"{COMPARE} --work seq1,seq32,seq64 --servers ra "
+                          "--variant wait1s:Max_Wait=1000"], 10),
+    Compared("isolation", [f"{COMPARE} --work isolation --servers stock,bfq,ra"], 180),
+    Compared("apart", [f"{COMPARE} --work apart1+1 --servers stock,ra --disk {disk}"
+                       for disk in ("default", "nojoin", "slowwrite", "queue32", "fast")], 60),
+    Told("tradeoff", ["bench/tradeoff --values 30,65,130,300"], 60),
+    Compared("writes", [f"{COMPARE} --work write1+1,write1+0,mixed4+1w2 --servers "
+                        "stock,ra,bfq,strict",
+                        f"{COMPARE} --work write0+1,lazy1+1 --servers stock,ra",
+                        f"{COMPARE} --work oltp1,oltp12,oltp32 --servers stock,ra"], 120),
+    Told("prices", ["bench/figure5 --step 6"], 8),
+    Compared("fsstat", [f"{COMPARE} --work fsstat --servers stock,ra"], 5),
+    Told("previews", ["bench/previews"], 15),
+    Told("guest", ["test/e2e/test_guest.py PLUGIN MECHDISK 256"], 5),
+    Told("soak", ["scripts/soak --minutes 60 --seed 7"], 65),
+]

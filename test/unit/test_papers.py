@@ -1,0 +1,254 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""bench/papers: names and groups, what is kept of an experiment that runs, fails or cannot run, and
+the pages made of it."""
+import argparse
+import importlib.machinery
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench")
+sys.path.insert(0, BENCH)
+
+import experiments  # noqa: E402
+from experiments import measured, page, rounds  # noqa: E402
+from experiments.experiment import Experiment, NotRun, Outcome  # noqa: E402
+
+CALM = {"steal_percent": 1.0, "marked": False, "read_again_pages": 0}
+BUSY = {"steal_percent": 12.0, "marked": True, "read_again_pages": 0}
+MACHINE = {"cpu": "Example", "processors": 2, "memory_mb": 4096, "kernel": "6.1", "architecture":
+           "x86_64", "distribution": "Debian", "ganesha": "4.3", "commit": "abc1234"}
+
+
+def load_papers():
+    loader = importlib.machinery.SourceFileLoader("papers", os.path.join(BENCH, "papers"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("papers", loader))
+    loader.exec_module(module)
+    return module
+
+
+class Small(Experiment):
+    """Two servers; how it ends is set by the test."""
+    name, module, paper = "e9", "ellard", "A paper 1999, figure 9"
+    did, ours, paper_figure = "Something.", "Something else.", "3 times"
+    servers = False
+    columns = (("server", "series", "{}"), ("MB/s", "mb_s", "{:.1f}"))
+    error, verdict, why = None, "reproduced", ""
+
+    def run(self, bed):
+        done = rounds.run(bed, ["stock", "ra"], lambda name, number: {"mb_s": 10.0 + number})
+        if self.error:
+            raise self.error
+        return Outcome([done.point(s, "mb_s") for s in done.series()], self.verdict, self.why,
+                       "3.5 times")
+
+    def draw(self, outcome, path):
+        with open(path, "wb") as file:
+            file.write(b"a picture")
+
+
+class Names(unittest.TestCase):
+    def setUp(self):
+        self.found = {}
+        for name, module in (("e1", "ellard"), ("et1", "ellard"), ("c2", "canfs"),
+                             ("order", "measured"), ("blind1", "blind")):
+            self.found[name] = type("Named", (Experiment,), {"name": name, "module": module})()
+
+    def names(self, *wanted):
+        return [e.name for e in experiments.choose(self.found, wanted)]
+
+    def test_names_groups_and_all(self):
+        self.assertEqual(self.names("c2", "e1"), ["e1", "c2"])
+        self.assertEqual(self.names("e"), ["e1", "et1"])
+        self.assertEqual(self.names("blind", "ellard"), ["e1", "et1", "blind1"])
+        self.assertEqual(self.names("d"), ["order"])
+        self.assertEqual(self.names(), ["e1", "et1", "c2", "blind1"])
+
+    def test_unknown_names_tell_what_there_is(self):
+        with self.assertRaises(experiments.Unknown) as caught:
+            self.names("e1", "e77")
+        for text in ("e77", "et1", "blind1", "e (ellard)"):
+            self.assertIn(text, str(caught.exception))
+
+    def test_every_experiment_is_complete(self):
+        found, broken = experiments.catalogue()
+        self.assertEqual(broken, {})
+        self.assertEqual(list(found)[-1][:5], "blind")
+        for e in found.values():
+            for key in ("paper", "did", "ours", "paper_figure"):
+                self.assertTrue(getattr(e, key) or e.module == "measured", f"{e.name}: no {key}")
+            self.assertLess(0, e.seconds_quick, e.name)
+
+    def test_the_program_refuses(self):
+        for arguments, text in ((["e77"], "no such experiment"), (["--rounds", "0"], "1 to 100")):
+            done = subprocess.run([os.path.join(BENCH, "papers"), *arguments], text=True,
+                                  capture_output=True, check=False)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(text, done.stderr)
+
+
+class Kept(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="papers-")
+        self.addCleanup(directory.cleanup)
+        self.out, self.said = directory.name, []
+        self.papers = load_papers()
+        self.papers.say = self.said.append
+        self.options = argparse.Namespace(out=self.out, quick=True, rounds=3)
+
+    def run_one(self, **how):
+        experiment = type("Shaped", (Small,), how)()
+        bed_of = self.papers.frame.Bed
+        self.papers.frame.Bed = lambda quick, count: bed_of(quick, count, self.said.append)
+        try:
+            return self.papers.run_here(experiment, self.options)
+        finally:
+            self.papers.frame.Bed = bed_of
+
+    def kept(self, name):
+        with open(os.path.join(self.out, name), encoding="utf-8") as file:
+            return json.load(file)
+
+    def test_one_that_runs(self):
+        self.assertEqual(self.run_one(), 0)
+        stored = self.kept("e9.json")
+        self.assertEqual(stored["outcome"]["verdict"], "reproduced")
+        self.assertEqual(stored["outcome"]["points"][1]["mb_s"]["median"], 11)
+        self.assertEqual(len(stored["rounds"]), 6)
+        self.assertIn("steal_percent", stored["rounds"][0]["circumstances"])
+        self.assertIn("processors", stored["machine"])
+        self.assertEqual(sorted(os.listdir(self.out)), ["e9.json", "e9.png"])
+
+    def test_one_that_fails_keeps_its_rounds_and_what_was_before(self):
+        self.run_one()
+        self.assertEqual(self.run_one(error=KeyError("mb_s")), 1)
+        self.assertEqual(self.kept("e9.json")["outcome"]["verdict"], "reproduced")
+        stored = self.kept("e9.failed.json")
+        self.assertIn("KeyError", stored["failed"])
+        self.assertEqual(len(stored["rounds"]), 6)
+        self.run_one()
+        self.assertNotIn("e9.failed.json", os.listdir(self.out))
+
+    def test_one_that_cannot_run(self):
+        self.assertEqual(self.run_one(error=NotRun("no such module")), 77)
+        self.assertEqual(self.kept("e9.json")["outcome"]["why"], "no such module")
+        self.assertEqual(self.run_one(needs=("no-such-program",)), 77)
+
+    def test_a_verdict_is_one_of_them_and_has_a_why(self):
+        for how in ({"verdict": "splendid"}, {"verdict": "not reproduced"}):
+            self.assertEqual(self.run_one(**how), 1)
+        self.assertEqual(self.run_one(verdict="not reproduced", why="the disk has a queue"), 0)
+
+
+def stored_of(name="e9", beside=CALM, **more):
+    records = [{"run": 0, "series": "ra", "round": n, "figures": {"mb_s": 5},
+                "circumstances": beside} for n in (1, 2)]
+    return {"name": name, "module": "ellard", "quick": False, "date": "2026-11-22T10:00:00Z",
+            "machine": MACHINE, "failures": [], "marked_rounds": 0, "rounds": records,
+            "outcome": {"points": [{"series": "ra", "mb_s": {"median": 5, "low": 4, "high": 6}},
+                                   {"series": "stock", "mb_s": None}], "verdict": "better",
+                        "why": "", "figure": "118.7 MB/s", "more": {}}, **more}
+
+
+class Papers(unittest.TestCase):
+    def test_a_section_has_all_that_is_known(self):
+        text = page.papers([Small()], {"e9": stored_of()}, {"e9"})
+        for part in ("Something else.", "3 times", "**Ours.** 118.7 MB/s", "**Verdict: better.**",
+                     "| ra | 5.0 (4.0 to 6.0) |", "![e9: A paper 1999, figure 9](papers/e9.png)",
+                     "2026-11-22; commit abc1234; Example, 2 processors", "steal at most 1.0 %",
+                     "| [e9](#e9-a-paper-1999-figure-9) |", page.TITLES["ellard"]):
+            self.assertIn(part, text)
+        self.assertNotIn("\n\n\n", text)
+
+    def test_no_figure_of_a_disturbed_round(self):
+        text = page.papers([Small()], {"e9": stored_of(beside=BUSY)}, {"e9"})
+        self.assertIn("disturbed", text)
+        for part in ("118.7", "5.0 (4.0", "e9.png"):
+            self.assertNotIn(part, text)
+
+    def test_what_was_not_run_says_so(self):
+        self.assertIn("**Verdict: not run.**", page.papers([Small()], {}, set()))
+
+    def test_marked_rounds_beside_others_are_left_out(self):
+        stored = stored_of()
+        stored["rounds"].append({**stored["rounds"][0], "round": 3, "circumstances": BUSY})
+        self.assertIsNone(page.disturbed(stored))
+        self.assertIn("2 rounds, steal at most 1.0 %", page.provenance(stored))
+
+
+BEFORE = "# Title\n<!-- figures: cached begin -->\nold\n<!-- figures: cached end -->\nend\n"
+
+
+def compared(beside):
+    runs = [{"work": "seq1", "server": s, "run": n, "mb_s": v, "circumstances": beside}
+            for s, v in (("stock", 100.0), ("ra", 120.0)) for n in (1, 2)]
+    call = {"command": "bench/compare --work seq1", "title": "t", "servers": {"stock": "", "ra": ""},
+            "works": ["seq1"], "targets": [], "runs": runs}
+    records = [{"run": 0, "series": f"seq1 {r['server']}", "round": r["run"],
+                "circumstances": beside} for r in runs]
+    return stored_of("cached", module="measured", rounds=records, outcome={
+        "points": [], "verdict": "reproduced", "why": "", "figure": "",
+        "more": {"kind": "Compared", "picture": None, "calls": [call]}})
+
+
+class Measurements(unittest.TestCase):
+    def test_a_block_is_made_of_what_is_kept(self):
+        text, said = page.measurements(BEFORE, {"cached": compared(CALM)})
+        self.assertEqual(said, [])
+        self.assertTrue(text.startswith("# Title\n") and text.endswith("end -->\nend\n"))
+        self.assertNotIn("old", text)
+        for part in ("commit abc1234", "    sudo bench/compare --work seq1", "| seq1 | ra ",
+                     "120.0", "50.0 % (2 rounds)"):
+            self.assertIn(part, text)
+        self.assertEqual(page.measurements(text, {"cached": compared(CALM)})[0], text)
+
+    def test_disturbed_ones_leave_the_old(self):
+        text, said = page.measurements(BEFORE, {"cached": compared(BUSY)})
+        self.assertEqual(text, BEFORE)
+        self.assertIn("disturbed", said[0])
+
+    def test_without_a_place_or_without_figures_it_says_so(self):
+        said = page.measurements(BEFORE, {"order": {**compared(CALM), "name": "order"}})[1]
+        self.assertEqual(len(said), 2)
+
+    def test_every_block_has_its_command(self):
+        names = [e.name for e in measured.EXPERIMENTS]
+        self.assertEqual(len(names), len(set(names)))
+        for e in measured.EXPERIMENTS:
+            for command in e.commands:
+                program = command.split()[0]
+                if not program.startswith("build"):
+                    self.assertTrue(os.access(os.path.join(BENCH, "..", program), os.X_OK), command)
+
+    def test_words_are_shown_as_they_are(self):
+        stored = compared(CALM)
+        stored["outcome"]["more"].update(kind="Told", calls=[{"command": "bench/x", "text": "a  1\n"}])
+        self.assertIn("```\na  1\n```", measured.render(stored))
+
+
+class Pages(unittest.TestCase):
+    def test_both_pages_are_written(self):
+        with tempfile.TemporaryDirectory() as out, tempfile.TemporaryDirectory() as doc:
+            for stored in (stored_of(), compared(CALM)):
+                with open(f"{out}/{stored['name']}.json", "w", encoding="utf-8") as file:
+                    json.dump(stored, file)
+            for path, text in ((f"{out}/e9.png", "png"), (f"{out}/e9.failed.json", "{"),
+                               (f"{doc}/measurements.md", BEFORE)):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+            self.assertEqual(page.write_pages(out, [Small()], doc), 0)
+            self.assertEqual(sorted(os.listdir(doc)), ["measurements.md", "papers", "papers.md"])
+            self.assertEqual(os.listdir(f"{doc}/papers"), ["e9.png"])
+
+    def test_of_nothing_no_page_is_made(self):
+        self.assertEqual(page.write_pages("/nowhere", [], "/nowhere"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
