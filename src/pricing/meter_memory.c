@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Dirty pages against the kernel's limits, and what cached data is worth. See meter_memory.h. */
-#include <math.h>
 #include <string.h>
 
 #include "pricing/meter.h"
@@ -45,20 +44,10 @@ static bool sample_dirty(struct meter_memory *m, struct price_source *s)
 
 static void sample_reads(struct meter_memory *m, uint64_t now, const struct ghost_counts *c)
 {
-	uint64_t window = m->limits.window;
-	double pages, small, large, seconds;
-
-	rate_add(&m->pages, window, now, c->pages);
-	rate_add(&m->missed_small, window, now, c->missed_small);
-	rate_add(&m->missed_large, window, now, c->missed_large);
-	pages = rate_growth(&m->pages, window, &seconds);
-	small = rate_growth(&m->missed_small, window, &seconds);
-	large = rate_growth(&m->missed_large, window, &seconds);
-
-	m->hit_small = pages > 0 ? 1 - meter_share(small, pages) : 0;
-	m->hit_large = pages > 0 ? 1 - meter_share(large, pages) : 0;
-	m->worth = meter_share(m->hit_large - m->hit_small, log(c->ratio)) *
-		   meter_share(pages, m->limits.reads_min * seconds);
+	ghost_worth_sample(&m->reads, m->limits.window, m->limits.reads_min, now, c);
+	m->hit_small = m->reads.hit_small;
+	m->hit_large = m->reads.hit_large;
+	m->worth = m->reads.worth;
 }
 
 void meter_memory_sample(struct meter_memory *m, struct price_source *s, uint64_t now,

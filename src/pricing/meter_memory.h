@@ -31,7 +31,7 @@
 #include <stdint.h>
 
 #include "pricing/ghost_cache.h"
-#include "pricing/rate.h"
+#include "pricing/ghost_worth.h"
 #include "pricing/source.h"
 
 struct memory_limits {
@@ -41,7 +41,7 @@ struct memory_limits {
 
 struct meter_memory {
 	struct memory_limits limits;
-	struct rate pages, missed_small, missed_large;
+	struct ghost_worth reads;
 
 	uint64_t read_pages; /* the kernel's pages that can hold read data: cached or free,
 			      * and not dirty */
