@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+if(TARGET canfs_pure)
+  ra_unit_test(canfs_cache canfs_pure)
+  ra_unit_test(canfs_client canfs_pure)
+endif()
