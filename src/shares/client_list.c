@@ -40,27 +40,30 @@ static bool parse_network(const char *text, struct client_pattern *p)
 }
 
 /* P, with a copy of TEXT, becomes the last of L. */
-static bool append(struct client_list *l, struct client_pattern p, const char *text, char *why,
-		   size_t size)
+static bool append(struct client_list *l, struct client_pattern p, const char *text)
 {
-	struct client_pattern *more;
+	struct client_pattern *more = realloc(l->pattern, (l->n + 1) * sizeof(*more));
 
-	if (l->n == CLIENT_PATTERNS_MAX) {
-		snprintf(why, size, "%s: more than %d clients are named", text,
-			 CLIENT_PATTERNS_MAX);
-		return false;
-	}
-	more = realloc(l->pattern, (l->n + 1) * sizeof(*more));
-	p.text = strdup(text);
 	if (more != NULL)
 		l->pattern = more;
-	if (more == NULL || p.text == NULL) {
-		free(p.text);
+	p.text = more != NULL ? strdup(text) : NULL;
+	if (p.text != NULL)
+		l->pattern[l->n++] = p;
+	return p.text != NULL;
+}
+
+/* The same, with WHY not. */
+static bool append_or_say(struct client_list *l, struct client_pattern p, const char *text,
+			  char *why, size_t size)
+{
+	if (l->n == CLIENT_PATTERNS_MAX)
+		snprintf(why, size, "%s: more than %d clients are named", text,
+			 CLIENT_PATTERNS_MAX);
+	else if (!append(l, p, text))
 		snprintf(why, size, "%s: no memory", text);
-		return false;
-	}
-	l->pattern[l->n++] = p;
-	return true;
+	else
+		return true;
+	return false;
 }
 
 static bool append_host(struct client_list *l, const char *text, const struct client_names *names,
@@ -74,7 +77,7 @@ static bool append_host(struct client_list *l, const char *text, const struct cl
 	for (unsigned int i = 0; i < n; i++) {
 		struct client_pattern p = {CLIENT_NETWORK, a[i], V6_BITS, NULL};
 
-		if (!append(l, p, text, why, size))
+		if (!append_or_say(l, p, text, why, size))
 			return false;
 	}
 	return n != 0;
@@ -98,7 +101,7 @@ bool client_list_add(struct client_list *l, const char *text, const struct clien
 		p.kind = CLIENT_WILDCARD;
 	else if (!parse_network(text, &p))
 		return append_host(l, text, names, why, size);
-	return append(l, p, text, why, size);
+	return append_or_say(l, p, text, why, size);
 }
 
 /* ---- asking ----------------------------------------------------------------------------- */
@@ -166,11 +169,9 @@ bool client_list_has(const struct client_list *l, struct client_query *q)
 
 bool client_list_copy(struct client_list *to, const struct client_list *from)
 {
-	char why[16];
-
 	*to = (struct client_list){0};
 	for (unsigned int i = 0; i < from->n; i++)
-		if (!append(to, from->pattern[i], from->pattern[i].text, why, sizeof(why))) {
+		if (!append(to, from->pattern[i], from->pattern[i].text)) {
 			client_list_free(to);
 			return false;
 		}
