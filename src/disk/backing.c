@@ -37,6 +37,7 @@ struct backing *backing_new(int fd, const struct stat *st, struct device *device
 	atomic_init(&b->reply_fd, FD_UNKNOWN);
 	b->file = identity(st, device);
 	b->device = device;
+	b->own_queue = st->st_dev == atomic_load(&device->dev);
 	atomic_fetch_add(&device->backings, 1);
 	atomic_init(&b->holds, 2);
 	atomic_init(&b->uses, 2);
@@ -102,13 +103,19 @@ struct backing *backing_ref(struct backing *b)
 
 /* ---- the file ---------------------------------------------------------------------------- */
 
-/* The same file once more, with an access time. */
-static int open_again(int fd)
+int backing_open_again(struct backing *b, int flags)
 {
 	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", b->fd);
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
+}
+
+/* With an access time. */
+static int open_for_replies(struct backing *b)
+{
+	int fd = backing_open_again(b, 0);
+
 	if (fd < 0)
 		return FD_NEVER;
 	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* the kernel's read-ahead off */
@@ -122,7 +129,7 @@ static int reply_fd(struct backing *b)
 
 	if (fd != FD_UNKNOWN)
 		return fd;
-	fd = open_again(b->fd);
+	fd = open_for_replies(b);
 	if (atomic_compare_exchange_strong(&b->reply_fd, &was, fd))
 		return fd;
 	if (fd >= 0)

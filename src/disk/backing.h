@@ -53,7 +53,8 @@ struct backing {
 	struct extent_map extents;
 	struct residency residency;
 	struct hot hot;
-	bool seen_hot; /* by readers without a use, under RCU; the slot's lock */
+	bool own_queue; /* no file system over several devices, with read-ahead of its own */
+	bool seen_hot;	/* by readers without a use, under RCU; the slot's lock */
 };
 
 /*
@@ -71,6 +72,11 @@ void backing_release(struct backing *b);
 bool backing_use(struct backing *b);
 void backing_unuse(struct backing *b);
 
+/*
+ * The same file once more, with FLAGS of open(2) beside O_RDONLY, as the kernel reads ahead of it; -1: it
+ * cannot be had. For who has a use.
+ */
+int backing_open_again(struct backing *b, int flags);
 /*
  * A client's read from OFFSET on into the N parts of IOV, as preadv(2), from the page cache or the
  * device; the caller has a use.

@@ -14,6 +14,7 @@
 #include "common/clock.h"
 #include "common/lock.h"
 #include "common/log.h"
+#include "disk/block_queue.h"
 #include "pricing/price.h"
 
 /* So many reads for each that the disk does at once ask the highest price of write-back. */
@@ -22,6 +23,8 @@
 #define READS_AVERAGED 16
 /* READs past the queue of a device that may seek after all are measured so far apart (ns). */
 #define SAMPLE_INTERVAL UINT64_C(50000000)
+/* The kernel's read-ahead, which can be changed while we run, is asked for so often (ns). */
+#define WINDOW_INTERVAL UINT64_C(1000000000)
 
 _Static_assert(DRIVE_QUEUE_MAX < SCHED_STALLED_MAX, "a drive that hangs can be passed");
 
@@ -35,26 +38,10 @@ static struct {
 	struct sched_shares shares; /* n_rules 0: none were set */
 } table = {.lock = LOCK_INITIALIZER(LOCK_DEVICES), .price_k = 100};
 
-/* What the block layer says of the device, or of the disk a partition is on; false: flash, or none.
- */
+/* What the block layer says of the device; false: flash, or none. */
 static bool is_rotating(dev_t dev)
 {
-	static const char *const formats[] = {"%s/%u:%u/queue/rotational",
-					      "%s/%u:%u/../queue/rotational"};
-	char path[PATH_MAX], c;
-
-	for (int i = 0; i < 2; i++) {
-		FILE *f;
-
-		snprintf(path, sizeof(path), formats[i], table.sysfs, major(dev), minor(dev));
-		f = fopen(path, "re");
-		if (f == NULL)
-			continue;
-		c = (char)fgetc(f);
-		fclose(f);
-		return c == '1';
-	}
-	return false;
+	return block_queue_number(table.sysfs, dev, "rotational") == 1;
 }
 
 /* ---- modes; with the table's lock -------------------------------------------------------- */
@@ -119,6 +106,7 @@ static void take(struct device *d, dev_t dev, const struct device_settings *s)
 	atomic_store(&d->dev, dev);
 	atomic_fetch_add(&d->taken, 1);
 	atomic_store(&d->piece, 0);
+	atomic_store(&d->next_window, 0);
 	device_mode_init(&d->mode, is_rotating(dev), 1, s->depth);
 	ask_drive(d);
 	lock_take(&d->evidence_lock);
@@ -372,6 +360,20 @@ bool device_sample_due(struct device *d, uint64_t now)
 
 	return now >= next &&
 	       atomic_compare_exchange_strong(&d->next_sample, &next, now + SAMPLE_INTERVAL);
+}
+
+uint32_t device_window(struct device *d, uint64_t now)
+{
+	uint64_t next = atomic_load_explicit(&d->next_window, memory_order_relaxed), bytes;
+
+	if (now >= next &&
+	    atomic_compare_exchange_strong(&d->next_window, &next, now + WINDOW_INTERVAL)) {
+		bytes = (uint64_t)block_queue_number(table.sysfs, atomic_load(&d->dev),
+						     "read_ahead_kb")
+			<< 10;
+		atomic_store(&d->window, bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX);
+	}
+	return atomic_load_explicit(&d->window, memory_order_relaxed);
 }
 
 /* Writes that the kernel has given to the device; 0 where it does not say. */

@@ -44,6 +44,8 @@ struct device {
 	_Atomic uint32_t reading; /* reads that we know of, at the device now */
 	_Atomic uint32_t
 		piece; /* bytes that the kernel starts at one call, 0: not known: fetch.h */
+	_Atomic uint32_t window;      /* bytes: device_window() */
+	_Atomic uint64_t next_window; /* ns: when it is asked for again */
 	_Atomic uint64_t next_sample; /* ns: when a READ past the queue is measured again */
 	struct lock evidence_lock;    /* a leaf; of: */
 	struct seek_evidence evidence;
@@ -101,6 +103,8 @@ void device_observe(struct device *d, uint64_t block, uint64_t len, uint64_t ser
 		    uint32_t readers);
 /* Whether a READ that goes past the queue should be measured now. */
 bool device_sample_due(struct device *d, uint64_t now);
+/* The kernel's own read-ahead on D's files, in bytes, as of the last second; 0: none. */
+uint32_t device_window(struct device *d, uint64_t now);
 /* Applies S to the devices whose bits are set. */
 void device_configure(uint64_t devices, const struct device_settings *s);
 /* Shares in force on all devices, also those to come. Copied. */

@@ -22,9 +22,9 @@ struct timed {
  * what was never written, what arrived while the request waited. Only what the device has read is
  * observed.
  */
-static struct timed begin(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len)
+static struct timed begin(struct dispatcher *d, struct backing *b, bool resident)
 {
-	struct timed t = {.resident = backing_resident(b, offset, len)};
+	struct timed t = {.resident = resident};
 
 	t.readers = atomic_fetch_add(&b->device->reading, 1) + 1;
 	t.begun = dispatcher_now(d);
@@ -46,7 +46,7 @@ static void end(const struct timed *t, struct dispatcher *d, struct backing *b, 
 ssize_t fetch_reply(struct dispatcher *d, struct backing *b, const struct iovec *iov, int n,
 		    uint64_t offset, uint64_t len)
 {
-	struct timed t = begin(d, b, offset, len);
+	struct timed t = begin(d, b, backing_resident(b, offset, len));
 	ssize_t got = backing_read(b, iov, n, offset);
 
 	end(&t, d, b, offset, got);
@@ -124,11 +124,17 @@ static bool wait_for(struct backing *b, uint64_t offset, uint64_t upto)
 }
 
 /* Whether [offset, upto), which is within the file, is there now, without having been copied. */
-static bool populate(struct backing *b, uint64_t offset, uint64_t upto)
+static bool populate(struct backing *b, struct kernel_windows *w, uint64_t offset, uint64_t upto)
 {
 	uint32_t piece = piece_of(b->device);
+	uint64_t rest = offset;
 
-	if (!will_need(b, offset, upto, piece) || !wait_for(b, offset, upto))
+	if (w != NULL) {
+		kernel_windows_start(w, b, upto);
+		if (w->begun > rest)
+			rest = w->begun;
+	}
+	if (!will_need(b, rest, upto, piece) || !wait_for(b, offset, upto))
 		return false;
 	if (backing_resident(b, offset, upto - offset))
 		return true;
@@ -137,24 +143,55 @@ static bool populate(struct backing *b, uint64_t offset, uint64_t upto)
 }
 
 /* As fetch_cache(), of what is not all there. */
-static ssize_t bring(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len)
+static ssize_t bring(struct dispatcher *d, struct backing *b, struct kernel_windows *w,
+		     uint64_t offset, uint64_t len)
 {
 	uint64_t size = atomic_load_explicit(&b->size, memory_order_relaxed), upto = offset + len;
 
 	if (upto > size)
 		upto = size;
-	if (upto > offset && populate(b, offset, upto))
+	if (upto > offset && populate(b, w, offset, upto))
 		return (ssize_t)(upto - offset);
 	return read_copying(d, b, offset, len);
 }
 
-ssize_t fetch_cache(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len)
+static ssize_t bring_timed(struct dispatcher *d, struct backing *b, struct kernel_windows *w,
+			   uint64_t offset, uint64_t len)
 {
-	struct timed t = begin(d, b, offset, len);
-	ssize_t got = (ssize_t)len;
+	struct timed t = begin(d, b, false);
+	ssize_t got = bring(d, b, w, offset, len);
 
-	if (!t.resident)
-		got = bring(d, b, offset, len);
 	end(&t, d, b, offset, got);
 	return got;
+}
+
+ssize_t fetch_cache(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len)
+{
+	if (backing_resident(b, offset, len))
+		return (ssize_t)len;
+	return bring_timed(d, b, NULL, offset, len);
+}
+
+/* ---- a chunk in steps -------------------------------------------------------------------- */
+
+void fetch_chunk_begin(struct fetch_chunk *c, struct dispatcher *d, struct backing *b,
+		       uint64_t offset, uint64_t len)
+{
+	uint64_t size = atomic_load_explicit(&b->size, memory_order_relaxed), upto = offset + len;
+
+	c->d = d;
+	c->b = b;
+	kernel_windows_open(&c->windows, b, offset, upto < size ? upto : size, dispatcher_now(d));
+}
+
+ssize_t fetch_chunk_next(struct fetch_chunk *c, uint64_t offset, uint64_t len, bool *already)
+{
+	/* What is on its way may count as resident. */
+	*already = c->windows.begun <= offset && backing_resident(c->b, offset, len);
+	return *already ? (ssize_t)len : bring_timed(c->d, c->b, &c->windows, offset, len);
+}
+
+void fetch_chunk_end(struct fetch_chunk *c)
+{
+	kernel_windows_close(&c->windows);
 }

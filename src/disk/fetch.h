@@ -3,11 +3,13 @@
  * What a request does at the disk: timed, and told to the device's model of what its reads cost.
  *
  *   fetch_reply()  straight into a client's reply: a READ that nobody shares is copied once
- *   fetch_cache()  into the page cache and nowhere else: what is fetched ahead is not copied at all
+ *   fetch_cache()  into the page cache and nowhere else: not copied at all
+ *   fetch_chunk_*  the same for what is fetched ahead, step by step
  *
- *       WILLNEED    [ piece ][ piece ][ piece ]   the kernel starts them all, and returns
- *       pread       |...x|...x|...x|...x|...x|   a byte of each unit: waits until that is there
- *       residency   [.........................]   all of it? else it is read into a scratch buffer
+ *       windows     [ window ][ window ][ window ]   of a chunk: large folios (kernel_windows.h)
+ *       WILLNEED                         [ piece ]   of the rest: single pages
+ *       pread       |...x|...x|...x|...x|...x|...x   a byte of each unit: waits until that is there
+ *       residency   [............................]   all of it? else it is read into a scratch buffer
  *
  * One call of WILLNEED starts no more than the device's read_ahead_kb or max_sectors_kb, the larger, and
  * does not say so. Hence pieces, smaller by half each time that one turns out to be cut short; and hence
@@ -22,6 +24,7 @@
 #include <sys/uio.h>
 
 #include "disk/backing.h"
+#include "disk/kernel_windows.h"
 
 /* Bytes that one call of WILLNEED is asked for: at first, and at least. */
 #define FETCH_PIECE_MAX (UINT32_C(1) << 20)
@@ -37,5 +40,19 @@ ssize_t fetch_cache(struct dispatcher *d, struct backing *b, uint64_t offset, ui
 /* The same into the N parts of IOV, LEN bytes together. */
 ssize_t fetch_reply(struct dispatcher *d, struct backing *b, const struct iovec *iov, int n,
 		    uint64_t offset, uint64_t len);
+
+/* [offset, offset + len) of B, to be brought in steps. One thread. */
+struct fetch_chunk {
+	struct dispatcher *d;
+	struct backing *b;
+	struct kernel_windows windows;
+};
+
+/* B is in use until the end. */
+void fetch_chunk_begin(struct fetch_chunk *c, struct dispatcher *d, struct backing *b,
+		       uint64_t offset, uint64_t len);
+/* As fetch_cache(), of the step behind the last one. *ALREADY: all of it was there before. */
+ssize_t fetch_chunk_next(struct fetch_chunk *c, uint64_t offset, uint64_t len, bool *already);
+void fetch_chunk_end(struct fetch_chunk *c);
 
 #endif

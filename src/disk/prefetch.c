@@ -139,21 +139,18 @@ static void start(struct dispatcher *d, struct prefetch *p)
 }
 
 /* Brings N bytes from p->upto on into memory, if they are not; false: error or end of file. */
-static bool step(struct dispatcher *d, struct prefetch *p, uint64_t n)
+static bool step(struct dispatcher *d, struct prefetch *p, struct fetch_chunk *c, uint64_t n)
 {
 	struct readahead *engine = p->io->engine;
-	ssize_t got;
+	bool already;
+	ssize_t got = fetch_chunk_next(c, p->upto, n, &already);
 
-	if (backing_resident(p->backing, p->upto, n)) {
+	p->failed = got < 0;
+	if (got <= 0)
+		return false;
+	if (already)
 		readahead_already(engine, &p->io->counters, &p->plan, p->upto, p->upto + n);
-		p->upto += n;
-	} else {
-		got = fetch_cache(d, p->backing, p->upto, n);
-		p->failed = got < 0;
-		if (got <= 0)
-			return false;
-		p->upto += (uint64_t)got;
-	}
+	p->upto += (uint64_t)got;
 	readahead_arrived(engine, &p->plan, p->upto, dispatcher_now(d));
 	dispatcher_progress(d, &p->req, p->upto);
 	return true;
@@ -170,19 +167,22 @@ static void execute(struct dispatcher *d, struct sched_req *r)
 {
 	struct prefetch *p = CONTAINER_OF(r, struct prefetch, req);
 	uint64_t slice = dispatcher_now(d); /* when the present one began */
+	struct fetch_chunk chunk;
 
 	if (r->dropped || !backing_use(p->backing))
 		return;
 	shorten(d, p);
 	start(d, p);
+	fetch_chunk_begin(&chunk, d, p->backing, p->upto, end_of(p) - p->upto);
 	while (goes_on(p)) {
 		uint64_t left = end_of(p) - p->upto;
 
-		if (!step(d, p, left < p->step ? left : p->step))
+		if (!step(d, p, &chunk, left < p->step ? left : p->step))
 			break;
 		if (p->upto < end_of(p) && dispatcher_gap(d, &p->req, dispatcher_now(d) - slice))
 			slice = dispatcher_now(d);
 	}
+	fetch_chunk_end(&chunk);
 	backing_unuse(p->backing);
 }
 

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What is asked of the kernel's read-ahead for a chunk: here it is a made-up one, at preadv2(), which
+ * brings windows as versions of the kernel do, or fails.
+ */
+#include "disk/kernel_windows.h"
+
+#include "disk/fetch.h"
+#include "disk_host.h"
+
+#define WINDOW	 (128 * KIB)
+#define FROM	 (MIB)
+#define FILE_LEN (16 * MIB)
+
+static struct export_io *io;
+static struct host_file file;
+static struct backing *b;
+
+/* The made-up kernel's: where in a stream's first window the mark is, and what it answers instead. */
+static uint64_t first_mark;
+static int refuses; /* an errno; 0: none */
+static bool idle;   /* it starts nothing */
+
+static uint64_t marks[2]; /* of the first window, and of those behind; UINT64_MAX: none */
+static uint64_t reached;  /* brought so far */
+static unsigned int touches;
+
+/* A window behind what was brought, as the kernel brings it: by reading. */
+static void bring_window(void)
+{
+	static char buffer[WINDOW];
+	int fd = open(file.path, O_RDONLY | O_CLOEXEC);
+
+	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+	assert_true(pread(fd, buffer, WINDOW, (off_t)reached) > 0);
+	close(fd);
+	reached += WINDOW;
+}
+
+ssize_t __wrap_preadv64v2(int fd, const struct iovec *iov, int n, off_t offset, int flags);
+ssize_t __wrap_preadv64v2(int fd, const struct iovec *iov, int n, off_t offset, int flags)
+{
+	uint64_t at = (uint64_t)offset, len = 0;
+
+	assert_int_equal(flags, RWF_NOWAIT);
+	for (int i = 0; i < n; i++)
+		len += iov[i].iov_len;
+	touches++;
+	errno = refuses ? refuses : EAGAIN;
+	if (refuses || idle || at < FROM)
+		return -1;
+	if (len == WINDOW) { /* a stream begins */
+		reached = at;
+		bring_window();
+		marks[0] = at + first_mark;
+		marks[1] = UINT64_MAX;
+	}
+	for (int i = 0; i < 2; i++)
+		if (at <= marks[i] && marks[i] < at + HOST_PAGE) {
+			marks[i] = UINT64_MAX;
+			marks[1] = reached;
+			bring_window();
+		}
+	return -1;
+}
+
+static int start(void **state)
+{
+	struct export_settings s = host_settings(1);
+	int fd;
+
+	host_make_dir();
+	log_set_writer(host_log_write);
+	device_start(&host_dispatcher_ops, host_dir);
+	backing_set_limits(8, 30 * SEC);
+	io = export_io_new(7, NULL, &s);
+	host_file_make(&file, "f", 0);
+	fd = open(file.path, O_WRONLY | O_CLOEXEC);
+	assert_int_equal(ftruncate(fd, FILE_LEN), 0); /* a hole: nothing of it is in memory */
+	close(fd);
+	b = backing_get(&file.slot, io, SEC);
+	assert_non_null(b);
+	atomic_store(&b->device->window, WINDOW);
+	atomic_store(&b->device->next_window, UINT64_MAX);
+	first_mark = touches = 0;
+	refuses = 0;
+	idle = false;
+	return 0;
+}
+
+static int stop(void **state)
+{
+	backing_put(b);
+	backing_slot_fini(&file.slot);
+	export_io_put(io);
+	device_stop_all();
+	log_set_writer(NULL);
+	host_remove_dir();
+	return 0;
+}
+
+static bool resident(uint64_t from, uint64_t end)
+{
+	return backing_resident(b, from, end - from);
+}
+
+static bool nothing_at(uint64_t offset)
+{
+	return !backing_resident(b, offset, 1);
+}
+
+/* ---- windows ----------------------------------------------------------------------------- */
+
+/* Step by step to the end of a chunk of LEN bytes, and not a page further. */
+static void expect_a_chunk_and_no_more(uint64_t len)
+{
+	struct kernel_windows w;
+	uint64_t end = FROM + len;
+
+	kernel_windows_open(&w, b, FROM, end, SEC);
+	assert_true(w.fd >= 0);
+	for (uint64_t upto = FROM + 512 * KIB; w.begun < end; upto += 512 * KIB) {
+		kernel_windows_start(&w, b, upto < end ? upto : end);
+		assert_true(w.begun >= (upto < end ? upto : end));
+		assert_true(w.begun <= upto + 2 * WINDOW);
+	}
+	assert_int_equal(w.begun, end);
+	assert_true(reached < end); /* the tail has no mark */
+	assert_true(nothing_at((end + HOST_PAGE - 1) / HOST_PAGE * HOST_PAGE));
+	kernel_windows_close(&w);
+	assert_int_equal(w.fd, -1);
+}
+
+static void test_whole_windows(void **state)
+{
+	expect_a_chunk_and_no_more(2 * MIB);
+}
+
+static void test_a_chunk_that_ends_within_a_window(void **state)
+{
+	expect_a_chunk_and_no_more(2 * MIB + 40 * KIB + 1);
+}
+
+static void test_the_smallest_chunk(void **state)
+{
+	expect_a_chunk_and_no_more(KERNEL_WINDOWS_MIN * WINDOW);
+}
+
+static void test_a_mark_in_the_middle_of_the_first_window(void **state)
+{
+	first_mark = WINDOW / 2;
+	expect_a_chunk_and_no_more(2 * MIB);
+}
+
+/* A touch for each window, one for the byte before the chunk, no more. */
+static void test_few_calls(void **state)
+{
+	expect_a_chunk_and_no_more(4 * MIB);
+	assert_true(touches <= 4 * MIB / WINDOW + 1);
+}
+
+/* ---- where it cannot be had -------------------------------------------------------------- */
+
+static void expect_none(uint64_t from, uint64_t end)
+{
+	struct kernel_windows w;
+
+	kernel_windows_open(&w, b, from, end, SEC);
+	assert_int_equal(w.fd, -1);
+	kernel_windows_start(&w, b, end);
+	assert_int_equal(w.begun, from);
+	kernel_windows_close(&w);
+}
+
+static void test_a_chunk_too_small(void **state)
+{
+	expect_none(FROM, FROM + KERNEL_WINDOWS_MIN * WINDOW - 1);
+	expect_none(FROM, FROM);
+	expect_none(FROM, FROM - 1);
+	assert_int_equal(touches, 0);
+}
+
+static void test_no_windows_or_too_large_ones(void **state)
+{
+	atomic_store(&b->device->window, 0);
+	expect_none(FROM, FROM + 8 * MIB);
+	atomic_store(&b->device->window, UINT32_MAX);
+	expect_none(FROM, FROM + 8 * MIB);
+	atomic_store(&b->device->window, WINDOW);
+	b->own_queue = false;
+	expect_none(FROM, FROM + 8 * MIB);
+}
+
+static void test_calls_that_are_refused(void **state)
+{
+	refuses = EOPNOTSUPP;
+	expect_none(FROM, FROM + 2 * MIB);
+	assert_int_equal(touches, 1);
+}
+
+/* What a kernel does not begin is left to others, at once. */
+static void test_a_kernel_that_begins_nothing(void **state)
+{
+	struct kernel_windows w;
+
+	idle = true;
+	kernel_windows_open(&w, b, FROM, FROM + 2 * MIB, SEC);
+	kernel_windows_start(&w, b, FROM + 512 * KIB);
+	assert_int_equal(w.fd, -1);
+	assert_int_equal(w.begun, FROM);
+	assert_true(nothing_at(FROM));
+}
+
+/* ---- a chunk ----------------------------------------------------------------------------- */
+
+/* Whatever the kernel does, all of it comes, and bytes under way are not taken for found ones. */
+static void expect_a_chunk_fetched(void)
+{
+	struct fetch_chunk c;
+	bool already;
+
+	fetch_chunk_begin(&c, &b->device->dispatcher, b, FROM, 2 * MIB);
+	for (uint64_t at = FROM; at < FROM + 2 * MIB; at += 256 * KIB) {
+		assert_int_equal(fetch_chunk_next(&c, at, 256 * KIB, &already), 256 * KIB);
+		assert_false(already);
+		assert_true(resident(at, at + 256 * KIB));
+	}
+	fetch_chunk_end(&c);
+	assert_true(nothing_at(FROM + 2 * MIB));
+	fetch_chunk_begin(&c, &b->device->dispatcher, b, FROM, MIB);
+	assert_int_equal(fetch_chunk_next(&c, FROM, MIB, &already), MIB);
+	assert_true(already);
+	fetch_chunk_end(&c);
+}
+
+static void test_a_chunk_by_windows(void **state)
+{
+	expect_a_chunk_fetched();
+	assert_true(touches > 4);
+}
+
+static void test_a_chunk_without_windows(void **state)
+{
+	refuses = EOPNOTSUPP;
+	expect_a_chunk_fetched();
+}
+
+static void test_a_chunk_that_windows_leave(void **state)
+{
+	idle = true;
+	expect_a_chunk_fetched();
+}
+
+/* ---- the device -------------------------------------------------------------------------- */
+
+static void test_the_window_is_the_devices(void **state)
+{
+	struct device *d = b->device;
+	dev_t dev = atomic_load(&d->dev);
+	char path[256];
+
+	snprintf(path, sizeof(path), "mkdir -p %s/%u:%u/queue", host_dir, major(dev), minor(dev));
+	assert_int_equal(system(path), 0);
+	snprintf(path, sizeof(path), "%s/%u:%u/queue/read_ahead_kb", host_dir, major(dev),
+		 minor(dev));
+	atomic_store(&d->next_window, 0);
+	assert_int_equal(device_window(d, 10 * SEC), 0); /* it does not say */
+	host_write_text(path, "256\n");
+	assert_int_equal(device_window(d, 10 * SEC + MSEC), 0);
+	assert_int_equal(device_window(d, 11 * SEC), 256 * KIB);
+	host_write_text(path, "4294967295\n");
+	assert_int_equal(device_window(d, 12 * SEC), UINT32_MAX);
+	host_write_text(path, "none\n");
+	assert_int_equal(device_window(d, 13 * SEC), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_whole_windows),
+		TEST(test_a_chunk_that_ends_within_a_window),
+		TEST(test_the_smallest_chunk),
+		TEST(test_a_mark_in_the_middle_of_the_first_window),
+		TEST(test_few_calls),
+		TEST(test_a_chunk_too_small),
+		TEST(test_no_windows_or_too_large_ones),
+		TEST(test_calls_that_are_refused),
+		TEST(test_a_kernel_that_begins_nothing),
+		TEST(test_a_chunk_by_windows),
+		TEST(test_a_chunk_without_windows),
+		TEST(test_a_chunk_that_windows_leave),
+		TEST(test_the_window_is_the_devices),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
