@@ -199,6 +199,7 @@ int main(int argc, char **argv)
 	tuning = (struct readahead_tuning){
 		.heuristic =
 			heuristic_find("slowdown"), /* one cursor a file, updated by each read */
+		.rules = &rules_extended,
 		.match_window = 65536,
 		.match_requests = 8,
 		.seq_max = 127,

@@ -75,6 +75,7 @@ static int init_engine(struct sim *s)
 
 	s->tuning = (struct readahead_tuning){
 		.heuristic = heuristic_find("cursor"),
+		.rules = &rules_extended,
 		.match_window = (uint32_t)p->match_window,
 		.match_requests = (uint32_t)p->match_requests,
 		.seq_max = (uint32_t)p->seq_max,

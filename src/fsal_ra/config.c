@@ -14,11 +14,12 @@
 #include "params.h"
 #include "pricing/ghost_cache.h"
 #include "readahead/heuristic.h"
+#include "readahead/rules.h"
 #include "sched/policy.h"
 #include "config_clients.h"
 #include "shares/shares.h"
 
-/* Heuristics or policies that a message lists. */
+/* Heuristics, rules or policies that a message lists. */
 #define NAMES_MAX 16
 
 struct ra_module_params ra_module_params;
@@ -322,6 +323,7 @@ static int check_names(const char *where, const struct ra_export_params *p)
 	static const char *const prices[] = {"auto", "true", "false", NULL};
 	const char *names[NAMES_MAX + 1] = {NULL};
 	const struct heuristic_ops *h;
+	const struct readahead_rules *r;
 	const struct sched_policy *s;
 	int errors = 0;
 
@@ -329,6 +331,12 @@ static int check_names(const char *where, const struct ra_export_params *p)
 		for (int i = 0; i < NAMES_MAX && (h = heuristic_nth(i)) != NULL; i++)
 			names[i] = h->name;
 		errors += wrong_name(where, "Heuristic", p->heuristic, names);
+	}
+	if (rules_find(p->rules) == NULL) {
+		memset(names, 0, sizeof(names));
+		for (int i = 0; i < NAMES_MAX && (r = rules_nth(i)) != NULL; i++)
+			names[i] = r->name;
+		errors += wrong_name(where, "Rules", p->rules, names);
 	}
 	if (sched_policy_find(p->scheduler) == NULL) {
 		memset(names, 0, sizeof(names));

@@ -245,6 +245,7 @@ static struct readahead *make_engine(void)
 	const struct ra_module_params *p = &ra_module_params;
 	struct readahead_limits limits = {
 		.table_size = (uint32_t)p->table_size,
+		.table_probes = (uint32_t)p->table_probes,
 		.cursors = (uint32_t)p->cursor_pool,
 		.cursors_per_file = (uint32_t)p->cursors_per_file,
 		.memory = p->readahead_memory,

@@ -11,6 +11,7 @@ static void tuning_of(const struct ra_export_params *p, struct readahead_tuning 
 {
 	*t = (struct readahead_tuning){
 		.heuristic = heuristic_find(p->heuristic),
+		.rules = rules_find(p->rules),
 		.match_window = (uint32_t)p->match_window,
 		.match_requests = (uint32_t)p->match_requests,
 		.seq_max = (uint32_t)p->seq_max,

@@ -167,3 +167,12 @@ struct cursor *cursor_set_oldest(const struct cursor_set *set)
 
 	return c ? c : TAILQ_FIRST(&set->proven);
 }
+
+struct cursor *cursor_set_least_recent(const struct cursor_set *set)
+{
+	struct cursor *unproven = TAILQ_FIRST(&set->unproven), *proven = TAILQ_FIRST(&set->proven);
+
+	if (!unproven || !proven)
+		return unproven ? unproven : proven;
+	return unproven->used <= proven->used ? unproven : proven;
+}

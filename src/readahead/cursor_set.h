@@ -47,5 +47,7 @@ void cursor_set_move(struct cursor_set *set, struct cursor *c, uint64_t next);
 void cursor_set_use(struct cursor_set *set, struct cursor *c, uint32_t count, uint64_t now);
 /* The one to be given up first, an unproven one if there is any; NULL: the set is empty. */
 struct cursor *cursor_set_oldest(const struct cursor_set *set);
+/* The one that was not used for longest, proven or not; NULL: the set is empty. */
+struct cursor *cursor_set_least_recent(const struct cursor_set *set);
 
 #endif

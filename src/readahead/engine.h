@@ -2,7 +2,7 @@
 /*
  * What the parts of the engine share. Only src/readahead includes this; others see readahead.h.
  *
- *   readahead_observe --> follow.c    which cursor is it, and how sequential?
+ *   readahead_observe --> rules_*.c   which cursor is it, and how sequential?
  *                           |  evidence.c  what became of what was fetched before?
  *                         plan.c      what to fetch next? --> budget.c  does the memory allow it?
  */

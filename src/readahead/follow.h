@@ -1,43 +1,50 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Which cursor a read belongs to, and whether what that cursor follows is a stream.
+ * The steps by which any rules (rules.h) bring a read to its cursor. All with the file's lock.
  *
- *   read --> nearest cursor of its file?  -- none --> a new one, count 1
+ *   read --> follow_match: a cursor of its file?  -- none --> a new one
  *              |
- *            how does it stand to it?  (heuristic.h)
- *              exact    count + 1, on to its end
- *              repeat   nothing
- *              near     count as it is; on to its end, unless it lags behind
- *              jump     what was fetched is wasted; the cursor starts anew here
- *
- * A young run is believed too when its first Seq_Threshold requests have all come, in any order.
- * All with the file's lock.
+ *            how does the read stand to it?  (the rules; heuristic.h: what that does to its count)
+ *              |
+ *            goes on with it: follow_move      is elsewhere: follow_elsewhere
  */
 #ifndef READAHEAD_FOLLOW_H
 #define READAHEAD_FOLLOW_H
 
-#include <stdbool.h>
-
-struct cursor;
-struct heur_file;
-struct readahead;
-struct readahead_counters;
-struct readahead_read;
-struct readahead_tuning;
-
-/* The cursor of F that READ belongs to, updated by it; NULL where none can be had. */
-struct cursor *follow(struct readahead *ra, const struct readahead_tuning *t,
-		      struct readahead_counters *counters, struct heur_file *f,
-		      const struct readahead_read *read);
+#include "readahead/engine.h"
+#include "readahead/evidence.h"
 
 /*
- * Whether C has earned read-ahead. Its count says so; or, for a young cursor, that the last reads
- * of the file all continued one or another: a stride reader need not prove each cursor anew. Chance
- * puts some reads of a random reader behind earlier ones, the more often the more cursors there
- * are: that many halvings longer must the streak be. And where a file's reads seldom continue a
- * cursor, a run must be four times as long before it is believed.
+ * The cursor that READ may belong to, NULL: none. Where the heuristic has no cursors, the only one.
  */
-bool follow_sequential(const struct readahead_tuning *t, const struct heur_file *f,
-		       const struct cursor *c);
+static inline struct cursor *follow_match(struct readahead *ra, const struct readahead_tuning *t,
+					  struct heur_file *f, const struct readahead_read *read,
+					  uint64_t near)
+{
+	if (t->heuristic->cursors)
+		return cursor_set_match(&f->set, read->offset, near);
+	if (f->set.n > 1)
+		cursor_release_all(&ra->pool, f); /* the heuristic was changed: one stream again */
+	return f->set.root;
+}
+
+/* C expects NEXT from now on; where its read-ahead was withheld, it would have been read. */
+static inline void follow_move(struct readahead *ra, struct cursor *c, uint64_t next)
+{
+	if (next > c->next && c->withheld && c->next >= c->ra_end)
+		evidence_missed(ra, c->file, next - c->next);
+	cursor_set_move(&c->file->set, c, next);
+}
+
+/* The run of C is over, and what it asked for of no use any more: a new one begins with READ. */
+static inline void follow_elsewhere(struct readahead *ra, struct readahead_counters *counters,
+				    struct cursor *c, const struct readahead_read *read)
+{
+	evidence_wasted(ra, counters, c);
+	cursor_end_run(c);
+	c->start = c->read_end = read->offset;
+	c->seen = c->unit = 0;
+	cursor_set_move(&c->file->set, c, read->offset + read->len);
+}
 
 #endif

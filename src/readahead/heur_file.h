@@ -19,12 +19,13 @@ struct heur_file {
 	struct cds_lfht_node node;
 	struct rcu_head rcu;
 	struct heur_table *table;
-	atomic_bool referenced; /* second chance */
-	uint32_t slot;		/* place in the clock; insert lock */
-	struct lock lock;	/* guards all below; held for nanoseconds, never over I/O */
-	bool dead;		/* ejected: look the key up again */
-	uint8_t penalty;	/* windows of this file are smaller by 2^penalty: it wasted bytes */
-	uint16_t matches;	/* share of reads that continued a cursor exactly, in 1/65536 */
+	_Atomic uint64_t
+		used;	  /* 0: not since the clock's hand passed; with probes its time, in uses */
+	uint32_t slot;	  /* its place; insert lock */
+	struct lock lock; /* guards all below; held for nanoseconds, never over I/O */
+	bool dead;	  /* ejected: look the key up again */
+	uint8_t penalty;  /* windows of this file are smaller by 2^penalty: it wasted bytes */
+	uint16_t matches; /* share of reads that continued a cursor exactly, in 1/65536 */
 	struct effectiveness effectiveness; /* of what was read ahead in it */
 	uint32_t streak;  /* reads in a row that continued one or another cursor exactly */
 	uint32_t holders; /* its cursors that hold unread bytes: budget.h */

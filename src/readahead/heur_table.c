@@ -46,23 +46,24 @@ static int key_match(struct cds_lfht_node *node, const void *arg)
 	return f->key_len == k->len && !memcmp(f->key, k->data, k->len);
 }
 
-int heur_table_init(struct heur_table *t, uint32_t size, struct cursor_pool *pool)
+int heur_table_init(struct heur_table *t, uint32_t size, uint32_t probes, struct cursor_pool *pool)
 {
 	unsigned long buckets = 1;
 
 	memset(t, 0, sizeof(*t));
 	while (buckets < size)
 		buckets <<= 1;
-	t->clock = calloc(size, sizeof(*t->clock));
+	t->place = calloc(size, sizeof(*t->place));
 	t->hash = cds_lfht_new_flavor(buckets, buckets, buckets, 0, &urcu_bp_flavor, NULL);
-	if (!t->clock || !t->hash) {
-		free(t->clock);
+	if (!t->place || !t->hash) {
+		free(t->place);
 		if (t->hash)
 			cds_lfht_destroy(t->hash, NULL);
 		return ENOMEM;
 	}
 	lock_init(&t->insert_lock, LOCK_TABLE);
 	t->size = size;
+	t->probes = probes < size ? probes : size;
 	t->pool = pool;
 	return 0;
 }
@@ -104,35 +105,91 @@ static void eject(struct heur_table *t, struct heur_file *f)
 
 void heur_table_fini(struct heur_table *t)
 {
-	for (uint32_t i = 0; i < t->used; i++)
-		eject(t, t->clock[i]);
+	for (uint32_t i = 0; i < t->size; i++)
+		if (t->place[i])
+			eject(t, t->place[i]);
 	urcu_bp_barrier();
 	cds_lfht_destroy(t->hash, NULL);
 	lock_fini(&t->insert_lock);
-	free(t->clock);
+	free(t->place);
 }
 
-/*
- * A free slot of the clock: where there is none, that of the first entry not referenced since the
- * hand last passed. *EJECTED is that one, for bury() without the insert lock; or NULL.
- */
-static uint32_t take_slot(struct heur_table *t, struct heur_file **ejected)
+/* The place by the clock: of the first entry not used since the hand last passed. */
+static uint32_t by_clock(struct heur_table *t)
 {
-	*ejected = NULL;
 	if (t->used < t->size)
 		return t->used++;
 	for (;;) {
-		struct heur_file *f = t->clock[t->hand];
+		struct heur_file *f = t->place[t->hand];
 		uint32_t slot = t->hand;
 
 		t->hand = (t->hand + 1) % t->size;
-		if (atomic_exchange_explicit(&f->referenced, false, memory_order_relaxed))
-			continue; /* ends: after one turn every entry has lost its bit */
-		unlink_file(t, f);
-		*ejected = f;
-		atomic_fetch_add_explicit(&t->evictions, 1, memory_order_relaxed);
-		return slot;
+		if (!atomic_exchange_explicit(&f->used, 0, memory_order_relaxed))
+			return slot; /* ends: after one turn every entry is unused */
 	}
+}
+
+static uint64_t last_use(const struct heur_file *f)
+{
+	return atomic_load_explicit(&f->used, memory_order_relaxed);
+}
+
+/* The place by probes: of those of HASH a free one, else that of the least recently used. */
+static uint32_t by_probes(const struct heur_table *t, unsigned long hash)
+{
+	uint32_t home = (uint32_t)(hash % t->size), found = home;
+
+	for (uint32_t i = 0; i < t->probes; i++) {
+		uint32_t slot = (home + i) % t->size;
+
+		if (!t->place[slot])
+			return slot;
+		if (last_use(t->place[slot]) < last_use(t->place[found]))
+			found = slot;
+	}
+	return found;
+}
+
+/*
+ * A place for an entry of HASH. *EJECTED is the one that had it, for bury() without the insert
+ * lock; or NULL.
+ */
+static uint32_t take_slot(struct heur_table *t, unsigned long hash, struct heur_file **ejected)
+{
+	uint32_t slot = t->probes ? by_probes(t, hash) : by_clock(t);
+
+	*ejected = t->place[slot];
+	if (*ejected) {
+		unlink_file(t, *ejected);
+		atomic_fetch_add_explicit(&t->evictions, 1, memory_order_relaxed);
+	}
+	return slot;
+}
+
+/* F's place is free, and the clock dense. */
+static void leave_slot(struct heur_table *t, const struct heur_file *f)
+{
+	uint32_t free = f->slot;
+
+	if (!t->probes) {
+		free = --t->used;
+		t->place[f->slot] = t->place[free];
+		t->place[f->slot]->slot = f->slot;
+		if (t->hand >= t->used)
+			t->hand = 0;
+	}
+	t->place[free] = NULL;
+}
+
+/* F was found. */
+static inline void note_use(struct heur_table *t, struct heur_file *f)
+{
+	if (t->probes)
+		atomic_store_explicit(
+			&f->used, 1 + atomic_fetch_add_explicit(&t->uses, 1, memory_order_relaxed),
+			memory_order_relaxed);
+	else if (!last_use(f))
+		atomic_store_explicit(&f->used, 1, memory_order_relaxed);
 }
 
 static struct heur_file *lookup(struct heur_table *t, unsigned long hash, const struct key *k)
@@ -167,7 +224,7 @@ static struct heur_file *make_file(struct heur_table *t, const struct key *k)
 	memcpy(f->key, k->data, k->len);
 	lock_init(&f->lock, LOCK_FILE);
 	cursor_set_init(&f->set);
-	atomic_init(&f->referenced, true);
+	note_use(t, f);
 	cds_lfht_node_init(&f->node);
 	return f;
 }
@@ -177,8 +234,8 @@ static struct heur_file *enter(struct heur_table *t, unsigned long hash, struct 
 {
 	struct heur_file *ejected;
 
-	f->slot = take_slot(t, &ejected);
-	t->clock[f->slot] = f;
+	f->slot = take_slot(t, hash, &ejected);
+	t->place[f->slot] = f;
 	atomic_fetch_add(&t->entries, 1);
 	urcu_bp_read_lock();
 	cds_lfht_add(t->hash, hash, &f->node);
@@ -222,8 +279,7 @@ struct heur_file *heur_file_get(struct heur_table *t, const void *key, size_t ke
 		urcu_bp_read_lock();
 		f = lookup(t, hash, &k);
 		if (f) {
-			if (!atomic_load_explicit(&f->referenced, memory_order_relaxed))
-				atomic_store_explicit(&f->referenced, true, memory_order_relaxed);
+			note_use(t, f);
 			lock_take(&f->lock);
 			if (!f->dead)
 				return f; /* the RCU read lock is kept until heur_file_put() */
@@ -253,12 +309,7 @@ void heur_table_forget(struct heur_table *t, const void *key, size_t key_len)
 	lock_take(&t->insert_lock);
 	f = find(t, hash, &k);
 	if (f) {
-		struct heur_file *last = t->clock[--t->used];
-
-		t->clock[f->slot] = last; /* keep the clock dense */
-		last->slot = f->slot;
-		if (t->hand >= t->used)
-			t->hand = 0;
+		leave_slot(t, f);
 		unlink_file(t, f);
 	}
 	lock_drop(&t->insert_lock);

@@ -8,6 +8,10 @@
  * by second chance (CLOCK). Lookups take no lock (liburcu's lock-free hash table); an insertion
  * takes one. Each file has a lock of its own for its cursors.
  *
+ * The table that the paper found is to be had too, for comparison: with PROBES a file has so many
+ * places, from that of its hash on, as where a hash table is searched by a limited number of probes;
+ * when all are taken the least recently used of these goes, however empty the others are.
+ *
  * The table outlives Ganesha's own handles: an entry is found again when the handle is recreated.
  */
 #ifndef READAHEAD_HEUR_TABLE_H
@@ -26,15 +30,17 @@
 struct heur_table {
 	struct cds_lfht *hash;
 	struct lock insert_lock;
-	struct heur_file **clock; /* every entry; insert lock */
-	uint32_t size, used, hand;
+	struct heur_file **place;  /* every entry; insert lock */
+	uint32_t size, used, hand; /* used, hand: of the clock */
+	uint32_t probes;	   /* 0: any place will do */
+	_Atomic uint64_t uses;	   /* with probes: lookups so far */
 	struct cursor_pool *pool;
 	_Atomic uint64_t evictions;
 	_Atomic uint32_t entries, pending; /* pending: ejected, not yet freed by RCU */
 };
 
-/* A table of at most SIZE files (>= 1). Returns 0 or ENOMEM. */
-int heur_table_init(struct heur_table *t, uint32_t size, struct cursor_pool *pool);
+/* A table of at most SIZE files (>= 1), with PROBES or, if 0, without. Returns 0 or ENOMEM. */
+int heur_table_init(struct heur_table *t, uint32_t size, uint32_t probes, struct cursor_pool *pool);
 void heur_table_fini(struct heur_table *t);
 
 /*

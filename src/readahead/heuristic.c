@@ -56,6 +56,8 @@ static const struct heuristic_ops heuristics[] = {
 	{.name = "always", .count = always_count},
 	/* count unchanged by jitter, halved by a jump */
 	{.name = "slowdown", .jitter = true, .count = slowdown_count},
+	/* several cursors a file, each by the rules of default */
+	{.name = "strict", .cursors = true, .jitter = true, .count = default_count},
 	/* several cursors a file, each by the rules of slowdown */
 	{.name = "cursor", .cursors = true, .jitter = true, .count = slowdown_count},
 };

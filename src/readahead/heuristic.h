@@ -7,16 +7,17 @@
  *   always   the highest count for every read (the paper's "Always Read-ahead")
  *   slowdown Ellard & Seltzer 2003, section 6.2: +1 on a match, unchanged within 64 KiB, halved
  *            beyond it
+ *   strict   several cursors a file, each by default: what SlowDown adds to cursors
  *   cursor   section 7: several cursors a file, found by the same approximate match, each with its
  *            own count by the rules of slowdown
  *
- * The last two also believe a young run whose first Seq_Threshold requests have all come, in
- * whatever order: a server's own threads reorder what a client sends at once, and its count is then
- * what it would have been in order.
+ * With the extended rules (rules.h) the last three also believe a young run whose first Seq_Threshold
+ * requests have all come, in whatever order: a server's own threads reorder what a client sends at
+ * once, and its count is then what it would have been in order.
  *
  * The paper's 64 KiB are "eight 8k NFS blocks": with larger requests the window of the approximate
- * match is eight requests. A request that repeats or overlaps what was just read (a retransmission)
- * changes nothing.
+ * match is eight requests. With the extended rules a request that repeats or overlaps what was just
+ * read (a retransmission) changes nothing.
  */
 #ifndef READAHEAD_HEURISTIC_H
 #define READAHEAD_HEURISTIC_H
@@ -39,7 +40,7 @@ struct heuristic_ops {
 	const char *name;
 	bool off;     /* reads are not looked at */
 	bool cursors; /* several cursors a file */
-	bool jitter;  /* the first requests of a run may come in any order */
+	bool jitter;  /* extended rules: the first requests of a run may come in any order */
 	/* The cursor's new count after a read that stands to it as MATCH says. */
 	uint32_t (*count)(const struct readahead_tuning *t, uint32_t count,
 			  enum heuristic_match match);
@@ -50,7 +51,7 @@ const struct heuristic_ops *heuristic_find(const char *name);
 /* The Nth ops, NULL beyond the last: for lists of the right names. */
 const struct heuristic_ops *heuristic_nth(unsigned int n);
 
-/* How a read of LEN at OFFSET stands to C. */
+/* How a read of LEN at OFFSET stands to C by the extended rules. */
 enum heuristic_match heuristic_classify(const struct readahead_tuning *t, const struct cursor *c,
 					uint64_t offset, uint32_t len);
 /* The bytes either side of the expected offset that still match approximately. */

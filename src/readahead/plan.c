@@ -5,6 +5,7 @@
 #include "common/trace.h"
 #include "readahead/engine.h"
 #include "readahead/evidence.h"
+#include "readahead/rules.h"
 #include "readahead/window.h"
 
 /* The limits in force for one cursor now: its share of the memory bounds its window. */
@@ -27,9 +28,10 @@ static struct window_limits limits_now(struct readahead *ra, const struct readah
 }
 
 /*
- * C's window now. Chunks may have grown since it opened: room for two, unless its file wasted some.
+ * C's window now, as learnt. Chunks may have grown since it opened: room for two, unless its file
+ * wasted some.
  */
-static uint64_t window_now(const struct window_limits *l, struct cursor *c)
+static uint64_t window_learnt(const struct window_limits *l, struct cursor *c)
 {
 	uint64_t window;
 
@@ -85,7 +87,7 @@ static uint64_t length(struct readahead *ra, const struct readahead_tuning *t,
 		       const struct readahead_read *read, uint64_t from)
 {
 	struct window_limits l = limits_now(ra, t, read);
-	uint64_t window = window_now(&l, c);
+	uint64_t window = t->rules->window ? t->rules->window(&l, c) : window_learnt(&l, c);
 	uint64_t granted = grant(ra, t, c, read->price, &l, window);
 	uint64_t len = granted ? window_next_chunk(&l, granted, c->next, from, read->size) : 0;
 

@@ -4,7 +4,7 @@
  *
  *   where from    behind what was asked for already; where the reader is beyond that, from where
  *                 his run began, or from where he is
- *   how far       the window: what it has grown to, a stream's share of the memory at most
+ *   how far       the window by the rules (rules.h), a stream's share of the memory at most
  *   at what price less of it where the disk is dear and the file wastes  (effectiveness.h)
  *   in one piece  a chunk                                               (window.h)
  *   may it        as long as the memory allows                          (budget.h)

@@ -10,8 +10,8 @@
 #include "common/trace.h"
 #include "readahead/engine.h"
 #include "readahead/evidence.h"
-#include "readahead/follow.h"
 #include "readahead/plan.h"
+#include "readahead/rules.h"
 #include "readahead/window.h"
 
 /* A range that arrived this long ago or less is taken to be in memory still (ns). */
@@ -29,7 +29,7 @@ struct readahead *readahead_create(const struct readahead_limits *limits)
 		return NULL;
 	}
 	if (budget_init(&ra->budget, limits->memory, ra->pool.cursors, ra->pool.size) ||
-	    heur_table_init(&ra->table, limits->table_size, &ra->pool)) {
+	    heur_table_init(&ra->table, limits->table_size, limits->table_probes, &ra->pool)) {
 		budget_fini(&ra->budget);
 		cursor_pool_fini(&ra->pool);
 		free(ra);
@@ -68,7 +68,7 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 	f = heur_file_get(&ra->table, read->key, read->key_len, true);
 	if (!f)
 		return;
-	c = follow(ra, t, counters, f, read);
+	c = t->rules->follow(ra, t, counters, f, read);
 	plan->unread = f->holders != 0;
 	if (c) {
 		cursor_check(c);
@@ -79,7 +79,7 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 		plan->known_resident = read->offset + read->len <= c->done_end &&
 				       read->offset >= c->start &&
 				       elapsed(c->done_time, read->now) < ARRIVAL_TRUST;
-		if (follow_sequential(t, f, c))
+		if (t->rules->sequential(t, f, c))
 			plan_chunk(ra, t, counters, c, read, plan);
 	}
 	heur_file_put(f);

@@ -24,14 +24,16 @@
 #include "readahead/counters.h"
 #include "readahead/cursor.h"
 #include "readahead/heuristic.h"
+#include "readahead/rules.h"
 #include "readahead/types.h"
 
 struct readahead;
 
 /* What the whole engine may use; fixed when it is made, but for memory. */
 struct readahead_limits {
-	uint32_t table_size; /* files */
-	uint32_t cursors;    /* in all files together */
+	uint32_t table_size;   /* files */
+	uint32_t table_probes; /* places that a file may have; 0: any (heur_table.h) */
+	uint32_t cursors;      /* in all files together */
 	uint32_t cursors_per_file;
 	uint64_t memory;    /* bytes asked for and not yet read, over all cursors */
 	uint64_t idle_time; /* ns without a read after which a cursor's unread bytes are given up */

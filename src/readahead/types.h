@@ -10,10 +10,12 @@
 #include "readahead/cursor.h"
 
 struct heuristic_ops;
+struct readahead_rules;
 
 /* The rules of one export. Plain numbers: copy, change, hand in again at any time. */
 struct readahead_tuning {
 	const struct heuristic_ops *heuristic;
+	const struct readahead_rules *rules; /* rules.h */
 	uint32_t match_window;	 /* bytes of the approximate match (the paper: 64 KiB) */
 	uint32_t match_requests; /* ... or this many requests, if more (the paper: 8) */
 	uint32_t seq_max;	 /* highest count (the paper: 127) */

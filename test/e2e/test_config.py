@@ -16,6 +16,7 @@ import nfs3
 ROWS = [
     ("unknown parameter", {"Heuristik": "cursor"}, "", "VFS", r"(?i)heuristik", None),
     ("unknown heuristic", {"Heuristic": "nonesuch"}, "", "VFS", r"nonesuch.*cursor", False),
+    ("unknown rules", {"Rules": "nonesuch"}, "", "VFS", r"nonesuch.*extended, ordered, streakless, paper", False),
     ("unknown scheduler", {"Scheduler": "nonesuch"}, "", "VFS", r"nonesuch.*turns", False),
     ("number too large", {"Queue_Depth": "100000"}, "", "VFS", r"(?i)queue_depth.*100000.*256",
      False),
@@ -30,6 +31,8 @@ ROWS = [
     ("itself below", {}, "", "RA", r"RA", None),
     ("unknown parameter in RA { }", {}, "Tabel_Size = 5;", "VFS", r"(?i)tabel_size", None),
     ("Table_Size too small", {}, "Table_Size = 0;", "VFS", r"(?i)table_size.*4194304", None),
+    ("Table_Probes above its range", {}, "Table_Probes = 4194305;", "VFS",
+     r"Table_Probes = 4194305 .*0 to 4194304 places", None),
     ("Fsstat_Prices neither on nor off", {"Fsstat_Prices": "maybe"}, "", "VFS",
      r"Fsstat_Prices = maybe is none of auto, true, false", False),
     ("a switch that is neither true nor false", {"Price_Readahead": "perhaps"}, "", "VFS",

@@ -28,7 +28,7 @@ SWITCHES, ROUNDS_MAX = 200, 20
 POLICIES = ("fifo", "elevator", "ncscan", "turns")
 # What the rooms trace: all of common/trace.h.
 EVENTS = {"observe", "plan", "submit", "pick", "turn", "commit", "price"}
-HEURISTICS = ("off", "default", "always", "slowdown", "cursor")
+HEURISTICS = ("off", "default", "always", "slowdown", "strict", "cursor")
 
 
 class Ractl:

@@ -43,6 +43,7 @@ static inline struct export_settings host_settings(uint32_t depth)
 {
 	return (struct export_settings){
 		.tuning = {.heuristic = heuristic_find("cursor"),
+			   .rules = &rules_extended,
 			   .match_window = 65536,
 			   .match_requests = 8,
 			   .seq_max = 127,

@@ -26,6 +26,7 @@ static inline struct engine *engine_make_limited(const char *heuristic,
 	assert_non_null(e->ra);
 	e->tuning = (struct readahead_tuning){
 		.heuristic = heuristic_find(heuristic),
+		.rules = &rules_extended,
 		.match_window = 64 * KIB,
 		.match_requests = 8,
 		.seq_max = 127,

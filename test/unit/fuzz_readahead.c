@@ -173,7 +173,8 @@ static void planned(struct world *w, uint8_t file, const struct readahead_plan *
 	MUST(plan->len <= w->size[file] && plan->offset <= w->size[file] - plan->len);
 	MUST(plan->ahead <= plan->len);
 	end = asked(w, plan);
-	if (w->t.heuristic->cursors) /* one cursor a file jumps, and asks again */
+	/* one cursor a file, and one recycled within it, begins elsewhere and asks again */
+	if (w->t.heuristic->cursors && w->t.rules != &rules_paper)
 		MUST(plan->offset >= *end);
 	*end = plan->offset + plan->len;
 	for (int i = 0; i < UNDERWAY; i++)
@@ -313,7 +314,8 @@ static void silence(struct world *w)
 
 static void settings(struct world *w)
 {
-	w->t.heuristic = heuristic_nth(1 + byte(w) % 4);
+	w->t.heuristic = heuristic_nth(1 + byte(w) % 5);
+	w->t.rules = rules_nth(byte(w) % 2 ? 0 : byte(w) % 4);
 	w->t.match_window = 1u << (byte(w) % 4 ? 16 : byte(w) % 31);
 	w->t.match_requests = byte(w) % 4 ? 8 : (uint32_t)below(w, 1025);
 	w->t.seq_max = 2 + byte(w);

@@ -160,7 +160,7 @@ static void wrong_names_are_refused_with_choices(void **unused)
 	json_object_put(a);
 	a = ask("{\"command\":\"heuristic\",\"name\":\"guess\"}");
 	assert_false(is_ok(a));
-	assert_int_equal(json_object_array_length(member(a, "choices")), 5);
+	assert_int_equal(json_object_array_length(member(a, "choices")), 6);
 	json_object_put(a);
 	assert_string_equal(world.device[0].queue.policy->name, "turns");
 }

@@ -24,7 +24,7 @@ static struct fixture *make_bounded(uint32_t cursors, uint32_t per_file)
 
 	assert_non_null(f);
 	assert_int_equal(cursor_pool_init(&f->pool, cursors, per_file, count_retired, f), 0);
-	assert_int_equal(heur_table_init(&f->table, 1024, &f->pool), 0);
+	assert_int_equal(heur_table_init(&f->table, 1024, 0, &f->pool), 0);
 	return f;
 }
 

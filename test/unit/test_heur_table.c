@@ -10,14 +10,19 @@ struct fixture {
 	struct heur_table table;
 };
 
-static struct fixture *make(uint32_t size)
+static struct fixture *make_probed(uint32_t size, uint32_t probes)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	assert_non_null(f);
 	assert_int_equal(cursor_pool_init(&f->pool, 64, 64, NULL, NULL), 0);
-	assert_int_equal(heur_table_init(&f->table, size, &f->pool), 0);
+	assert_int_equal(heur_table_init(&f->table, size, probes, &f->pool), 0);
 	return f;
+}
+
+static struct fixture *make(uint32_t size)
+{
+	return make_probed(size, 0);
 }
 
 static void destroy(struct fixture *f)
@@ -84,7 +89,7 @@ static void test_second_chance(void **state)
 
 	for (uint64_t key = 0; key < 4; key++)
 		use(f, key);
-	use(f, 4); /* all were referenced: one turn takes their bits, and 0 goes */
+	use(f, 4); /* all were used: one turn forgets that, and 0 goes */
 	assert_false(has(f, 0));
 	use(f, 1); /* 1 is used again, 2 and 3 are not */
 	use(f, 5);
@@ -113,7 +118,7 @@ static void test_forget_keeps_the_clock_whole(void **state)
 		assert_true(f->table.hand < 50);
 	}
 	for (uint32_t i = 0; i < f->table.used; i++)
-		assert_int_equal(f->table.clock[i]->slot, i);
+		assert_int_equal(f->table.place[i]->slot, i);
 	destroy(f);
 }
 
@@ -127,6 +132,89 @@ static void test_a_table_of_one(void **state)
 	}
 	assert_int_equal(f->table.entries, 1);
 	assert_int_equal(f->table.evictions, 99);
+	destroy(f);
+}
+
+/* Section 6.3: "the least recently used file handle from among those probed is ejected". */
+static void test_probes_all_over_the_table_are_lru(void **state)
+{
+	struct fixture *f = make_probed(4, 4);
+
+	for (uint64_t key = 0; key < 4; key++)
+		use(f, key);
+	assert_int_equal(f->table.entries, 4);
+	use(f, 0);
+	use(f, 2);
+	use(f, 4); /* 1 was used first, then 3, 0, 2 */
+	assert_false(has(f, 1));
+	use(f, 5);
+	assert_false(has(f, 3));
+	use(f, 0);
+	use(f, 6);
+	assert_false(has(f, 2));
+	assert_true(has(f, 0) && has(f, 4) && has(f, 5) && has(f, 6));
+	assert_int_equal(f->table.entries, 4);
+	assert_int_equal(f->table.evictions, 3);
+	destroy(f);
+}
+
+/* "Entries can be ejected from the table even when it is less than full." */
+static void test_few_probes_eject_before_it_is_full(void **state)
+{
+	struct fixture *one = make_probed(64, 1), *four = make_probed(64, 4), *all = make(64);
+
+	for (uint64_t key = 0; key < 64; key++) {
+		use(one, key);
+		use(four, key);
+		use(all, key);
+	}
+	assert_true(one->table.evictions > 10 && one->table.entries < 54);
+	assert_true(four->table.evictions > 0 && four->table.evictions < one->table.evictions);
+	assert_int_equal(all->table.evictions, 0);
+	assert_int_equal(one->table.entries + one->table.evictions, 64);
+	assert_int_equal(four->table.entries + four->table.evictions, 64);
+	destroy(one);
+	destroy(four);
+	destroy(all);
+}
+
+/* Section 6.3: "in the worst case a small number of active files can thrash nfsheur". */
+static void test_two_files_can_thrash_a_large_table(void **state)
+{
+	struct fixture *f = make_probed(64, 1);
+	uint64_t other = 1;
+
+	use(f, 0);
+	for (; has(f, 0); other++) /* until one hashes to the same place */
+		use(f, other);
+	for (uint64_t before = f->table.evictions, i = 1; i <= 10; i++) {
+		use(f, i % 2 ? 0 : other - 1);
+		assert_int_equal(f->table.evictions, before + i);
+	}
+	destroy(f);
+}
+
+static void test_forget_leaves_a_hole_for_probes(void **state)
+{
+	struct fixture *f = make_probed(50, 5);
+	uint64_t seed = 9;
+
+	for (int i = 0; i < 20000; i++) {
+		uint64_t key = random_below(&seed, 80);
+		uint32_t entries = 0;
+
+		if (random_below(&seed, 3))
+			use(f, key);
+		else
+			heur_table_forget(&f->table, &key, sizeof(key));
+		for (uint32_t slot = 0; slot < 50; slot++) {
+			struct heur_file *file = f->table.place[slot];
+
+			assert_true(!file || file->slot == slot);
+			entries += file != NULL;
+		}
+		assert_int_equal(f->table.entries, entries);
+	}
 	destroy(f);
 }
 
@@ -187,9 +275,8 @@ static void *hammer(void *arg)
 	return NULL;
 }
 
-static void test_threads(void **state)
+static void run_threads(struct fixture *f)
 {
-	struct fixture *f = make(100);
 	pthread_t threads[THREADS];
 	uint64_t used = 0;
 
@@ -198,11 +285,20 @@ static void test_threads(void **state)
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	assert_true(f->table.entries <= 100);
-	assert_int_equal(f->table.entries, f->table.used);
-	for (uint32_t i = 0; i < f->table.used; i++)
-		used += f->table.clock[i]->set.n;
+	for (uint32_t i = 0; i < f->table.size; i++)
+		used += f->table.place[i] ? f->table.place[i]->set.n : 0;
 	assert_int_equal(used, f->pool.n_probation + f->pool.n_proven);
 	destroy(f);
+}
+
+static void test_threads(void **state)
+{
+	run_threads(make(100));
+}
+
+static void test_threads_with_probes(void **state)
+{
+	run_threads(make_probed(100, 4));
 }
 
 int main(void)
@@ -214,7 +310,12 @@ int main(void)
 		cmocka_unit_test(test_forget_keeps_the_clock_whole),
 		cmocka_unit_test(test_a_table_of_one),
 		cmocka_unit_test(test_a_small_table_thrashes),
+		cmocka_unit_test(test_probes_all_over_the_table_are_lru),
+		cmocka_unit_test(test_few_probes_eject_before_it_is_full),
+		cmocka_unit_test(test_two_files_can_thrash_a_large_table),
+		cmocka_unit_test(test_forget_leaves_a_hole_for_probes),
 		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_threads_with_probes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

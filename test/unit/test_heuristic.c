@@ -83,6 +83,12 @@ static void test_cursor_counts_each_run_by_itself(void **state)
 	    {5004, 3}, {5003, 3}, {5005, 4}, {9001, 2});
 }
 
+static void test_strict_cursors_bear_no_jitter(void **state)
+{
+	RUN("strict", {0, 1}, {5000, 1}, {1, 2}, {5001, 2}, {2, 3}, {5004, 1}, {3, 4}, {5005, 2},
+	    {6, 1}, {7, 2});
+}
+
 static void test_repeats_and_overlaps_do_not_disturb(void **state)
 {
 	static const char *const counting[] = {"default", "slowdown", "cursor"};
@@ -123,13 +129,14 @@ static void test_match_grows_with_the_request(void **state)
 
 static void test_names(void **state)
 {
-	static const char *const names[] = {"off", "default", "always", "slowdown", "cursor"};
+	static const char *const names[] = {"off",	"default", "always",
+					    "slowdown", "strict",  "cursor"};
 
-	for (unsigned int i = 0; i < 5; i++) {
+	for (unsigned int i = 0; i < 6; i++) {
 		assert_string_equal(heuristic_nth(i)->name, names[i]);
 		assert_ptr_equal(heuristic_find(names[i]), heuristic_nth(i));
 	}
-	assert_null(heuristic_nth(5));
+	assert_null(heuristic_nth(6));
 	assert_null(heuristic_find(""));
 	assert_ptr_equal(heuristic_find("Cursor"),
 			 heuristic_find("cursor")); /* capitals do not matter */
@@ -171,6 +178,7 @@ int main(void)
 		cmocka_unit_test(test_slowdown_survives_reordering),
 		cmocka_unit_test(test_count_stops_at_127),
 		cmocka_unit_test(test_cursor_counts_each_run_by_itself),
+		cmocka_unit_test(test_strict_cursors_bear_no_jitter),
 		cmocka_unit_test(test_repeats_and_overlaps_do_not_disturb),
 		cmocka_unit_test(test_match_grows_with_the_request),
 		cmocka_unit_test(test_names),

@@ -74,10 +74,12 @@ static void test_names(void **state)
 	struct export_settings s;
 
 	p.heuristic = (char *)"off";
+	p.rules = (char *)"Paper";
 	p.scheduler = (char *)"elevator";
 	p.fsstat_prices = (char *)"True";
 	s = of(&p);
 	assert_string_equal(s.tuning.heuristic->name, "off");
+	assert_ptr_equal(s.tuning.rules, &rules_paper);
 	assert_string_equal(s.device.policy->name, "elevator");
 	assert_int_equal(s.fsstat_rule, FSSTAT_ALWAYS);
 	p.fsstat_prices = (char *)"false";

@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Reads to cursors. See follow.h. */
+/*
+ * The extended rules (rules.h): which cursor a read belongs to, and whether what that cursor follows
+ * is a stream.
+ *
+ *   read --> nearest cursor of its file?  -- none --> a new one, count 1
+ *              |
+ *            how does it stand to it?  (heuristic.h)
+ *              exact    count + 1, on to its end
+ *              repeat   nothing
+ *              near     count as it is; on to its end, unless it lags behind
+ *              jump     what was fetched is wasted; the cursor starts anew here
+ *
+ * A young run is believed too when its first Seq_Threshold requests have all come, in any order.
+ */
 #include "readahead/follow.h"
-
-#include "readahead/engine.h"
-#include "readahead/evidence.h"
+#include "readahead/rules.h"
 
 /* The share of exact matches of a file is averaged over about this many reads. */
 #define MATCH_SHIFT 5
@@ -68,17 +79,6 @@ static struct cursor *begin(struct readahead *ra, const struct readahead_tuning 
 	return c;
 }
 
-/* The read is elsewhere: what C has asked for is of no use any more. */
-static void jump(struct readahead *ra, struct readahead_counters *counters, struct cursor *c,
-		 const struct readahead_read *read)
-{
-	evidence_wasted(ra, counters, c);
-	cursor_end_run(c);
-	c->start = c->read_end = read->offset;
-	c->seen = c->unit = 0;
-	cursor_set_move(&c->file->set, c, read->offset + read->len);
-}
-
 /* On to the read's end, but never backwards: laggards are jitter. Nor with one far ahead. */
 static void advance(struct readahead *ra, struct cursor *c, const struct readahead_read *read,
 		    uint64_t near)
@@ -87,52 +87,79 @@ static void advance(struct readahead *ra, struct cursor *c, const struct readahe
 
 	if (end <= c->next || (read->offset > c->next && read->offset - c->next > near))
 		return;
-	if (c->withheld && c->next >= c->ra_end)
-		evidence_missed(ra, c->file, end - c->next);
-	cursor_set_move(&c->file->set, c, end);
+	follow_move(ra, c, end);
 }
 
-static struct cursor *match(struct readahead *ra, const struct readahead_tuning *t,
-			    struct heur_file *f, const struct readahead_read *read, uint64_t near)
-{
-	if (t->heuristic->cursors)
-		return cursor_set_match(&f->set, read->offset, near);
-	if (f->set.n > 1)
-		cursor_release_all(&ra->pool, f); /* the heuristic was changed: one stream again */
-	return f->set.root;
-}
-
-struct cursor *follow(struct readahead *ra, const struct readahead_tuning *t,
-		      struct readahead_counters *counters, struct heur_file *f,
-		      const struct readahead_read *read)
+static struct cursor *follow(struct readahead *ra, const struct readahead_tuning *t,
+			     struct readahead_counters *counters, struct heur_file *f,
+			     const struct readahead_read *read)
 {
 	uint64_t near = heuristic_near(t, read->len);
 	enum heuristic_match how;
-	struct cursor *c = match(ra, t, f, read, near);
+	struct cursor *c = follow_match(ra, t, f, read, near);
 
 	if (!c)
 		return begin(ra, t, f, read);
-	how = heuristic_classify(t, c, read->offset, read->len);
+	how = read->offset == c->next /* most are */
+		      ? HEURISTIC_EXACT
+		      : heuristic_classify(t, c, read->offset, read->len);
 	note_match(f, how);
 	cursor_set_use(&f->set, c, t->heuristic->count(t, c->count, how), read->now);
 	if (how == HEURISTIC_JUMP)
-		jump(ra, counters, c, read);
+		follow_elsewhere(ra, counters, c, read);
 	else
 		advance(ra, c, read, near);
-	if (t->heuristic->jitter && c->count < t->seq_threshold && all_there(t, c, read))
+	if (c->count < t->seq_threshold && t->heuristic->jitter && t->rules->any_order &&
+	    all_there(t, c, read))
 		cursor_set_use(&f->set, c, t->seq_threshold, read->now);
 	evidence_used(ra, counters, c, read->offset + read->len);
 	return c;
 }
 
-bool follow_sequential(const struct readahead_tuning *t, const struct heur_file *f,
+/*
+ * Chance puts some reads of a random reader behind earlier ones, the more often the more cursors
+ * there are: that many halvings longer must the streak be.
+ */
+static bool on_a_streak(const struct readahead_tuning *t, const struct heur_file *f)
+{
+	uint32_t chance = 31 - (uint32_t)__builtin_clz(f->set.n);
+
+	return t->rules->streaks && f->streak >= t->seq_threshold + chance;
+}
+
+/*
+ * The count of C says so; or, for a young cursor, that the last reads of the file all continued one
+ * or another: a stride reader need not prove each cursor anew. And where a file's reads seldom
+ * continue a cursor, a run must be four times as long before it is believed.
+ */
+static bool sequential(const struct readahead_tuning *t, const struct heur_file *f,
 		       const struct cursor *c)
 {
-	uint32_t threshold = t->seq_threshold, chance = 31 - (uint32_t)__builtin_clz(f->set.n);
+	uint32_t needed = t->seq_threshold;
 
-	if (c->count >= 2 && f->streak >= threshold + chance)
-		return true;
 	if (f->set.n > 1 && f->matches < MATCHES_FEW)
-		threshold = threshold * 4 < t->seq_max ? threshold * 4 : t->seq_max;
-	return c->count >= threshold;
+		needed = needed * 4 < t->seq_max ? needed * 4 : t->seq_max;
+	return c->count >= needed || (c->count >= 2 && on_a_streak(t, f));
 }
+
+const struct readahead_rules rules_extended = {
+	.name = "extended",
+	.any_order = true,
+	.streaks = true,
+	.follow = follow,
+	.sequential = sequential,
+};
+
+const struct readahead_rules rules_ordered = {
+	.name = "ordered",
+	.streaks = true,
+	.follow = follow,
+	.sequential = sequential,
+};
+
+const struct readahead_rules rules_streakless = {
+	.name = "streakless",
+	.any_order = true,
+	.follow = follow,
+	.sequential = sequential,
+};
