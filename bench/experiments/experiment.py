@@ -31,10 +31,11 @@ code. `verdict` is one of VERDICTS; "not reproduced" and "not run" need a `why`.
 cannot run here raise NotRun, and testbed.TestbedUnavailable counts as that.
 
 An experiment without servers and disks (a model, a simulation) says servers = False: it is run
-without root and namespaces. With them it is in network and mount namespaces of its own, in a process
-of its own: what it leaves behind ends with it. run() may raise whatever it likes: the experiment
+without root and namespaces. With them it is in network and mount namespaces of its own, in a
+process of its own: what it leaves behind ends with it. run() may raise whatever it likes: the experiment
 failed.
 """
+import concurrent.futures
 import contextlib
 import dataclasses
 import glob
@@ -85,12 +86,13 @@ class Outcome:
 
 class Experiment:
     """See above. `columns`: of the page's table, (title, key of a point, format) each; without them
-    the page shows `figure` alone."""
+    the page shows `figure` alone. `words`: what the page calls a verdict where no paper is."""
     name = paper = did = ours = paper_figure = ""
     seconds_quick, seconds_full = 60, 600
     needs = ()
     servers = True
     columns = ()
+    words = {}
     module = None  # filled by the catalogue
 
     def run(self, bed):
@@ -111,7 +113,7 @@ class Bed:
         disk(model, …)      a modelled disk as a context
         layout(disk, files, size)       files on it, in no time, on the disk and not cached
         server(kind, disk, …)           a server as a context; settings below
-        load(server, arguments)         nfsbench's JSON
+        load(server, arguments)         nfsbench's JSON; together(server, [arguments, ...]): at once
         once(disk, kind, arguments, …)  all of it: a fresh server, cold caches, one load
         say(text)           progress, on standard error
         records, failures   all rounds made by rounds.run, and what failed in them
@@ -180,8 +182,11 @@ class Bed:
                                      args=["--dir", name, "--size", files * size])
 
     def cold(self, disk):
-        """Nothing of the disk's files is in memory afterwards, which is proved (fincore)."""
+        """Nothing of the disk's files is in memory afterwards, which is proved (fincore). What is
+        dirty gets to the disk in no time."""
+        disk.timing(False)
         disk.drop_caches()
+        disk.timing(True)
         paths = [p for p in glob.glob(f"{disk.mount}/**", recursive=True) if os.path.isfile(p)]
         if not paths or not shutil.which("fincore"):
             return
@@ -227,6 +232,23 @@ class Bed:
         if wrong:
             raise RuntimeError(f"nfsbench: {wrong}")
         return results
+
+    def together(self, server, loads, max_time=300):
+        """The results of several loads at once: each a list of arguments, a program of its own."""
+        benches = [nfsload.Bench(self.nfsbench, max_time, self.seed) for _ in loads]
+        try:
+            with concurrent.futures.ThreadPoolExecutor(len(loads)) as pool:
+                calls = [pool.submit(b.load, server, server.exports[0]["path"],
+                                     [str(a) for a in arguments])
+                         for b, arguments in zip(benches, loads)]
+                found = [c.result() for c in calls]
+        finally:
+            for bench in benches:
+                bench.close()
+        wrong = [text for _, text in found if text]
+        if wrong:
+            raise RuntimeError(f"nfsbench: {'; '.join(wrong)}")
+        return [results for results, _ in found]
 
     def once(self, disk, kind, arguments, max_time=300, **settings):
         """A fresh server, cold caches, one load: nfsbench's results, and as "server" its processor

@@ -8,30 +8,10 @@ more calls of bench/compare, whose rounds are the block's; `Told` by a program w
 as they are, run once in all, and again while others have the processors; PLUGIN and MECHDISK in its
 command are what was built.
 """
-import json
-import os
-import subprocess
-import sys
-import tempfile
-
 import plot
-import testbed
 from experiments import rounds
-from experiments.experiment import Experiment, NotRun, Outcome
-
-BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-TOP = os.path.join(BENCH, "..")
-
-
-def call(command, more=()):
-    """Its standard output. NotRun where it says that it cannot run here, RuntimeError elsewhere."""
-    done = subprocess.run([*command.split(), *more], cwd=TOP, stdout=subprocess.PIPE, text=True,
-                          check=False)
-    if done.returncode == testbed.e2e.SKIP:
-        raise NotRun(f"{command}: cannot run here")
-    if done.returncode:
-        raise RuntimeError(f"{command}: exit status {done.returncode}:\n{done.stdout[-2000:]}")
-    return done.stdout
+from experiments.comparing import call, compare
+from experiments.experiment import Experiment, Outcome
 
 
 class Measured(Experiment):
@@ -51,20 +31,10 @@ class Measured(Experiment):
 class Compared(Measured):
     def run(self, bed):
         found = []
-        for number, command in enumerate(self.commands):
-            with tempfile.TemporaryDirectory(prefix="measured-") as directory:
-                path = os.path.join(directory, "compare.json")
-                fewer = ("--runs", str(bed.rounds)) if bed.quick or "--runs" not in command else ()
-                call(f"{sys.executable} {command}", ("--json", path, *fewer))
-                with open(path, encoding="utf-8") as file:
-                    stored = json.load(file)
+        for command in self.commands:
+            stored, _ = compare(bed, command)
             found.append({"command": command, **{key: stored[key] for key in (
                 "title", "servers", "works", "targets", "runs")}})
-            bed.records += [{"run": number, "series": f"{r['work']} {r['server']}",
-                             "round": r["run"], "circumstances": r["circumstances"]}
-                            for r in stored["runs"]]
-            bed.failures += [f"{r['work']} {r['server']}: {r['failed']}" for r in stored["runs"]
-                             if r.get("failed")]
         return self.outcome(found)
 
     def draw(self, outcome, path):

@@ -33,14 +33,15 @@ Each experiment of the papers that this work comes from, made again on one machi
     sudo scripts/setup && cmake --preset release && cmake --build build-release
     sudo bench/papers && bench/papers --page
 
-`bench/papers --list` names them; `--quick` makes them all smaller. The disk is `mechdisk`, a model of a 7200 rpm drive
-below a loop device, unless an experiment says otherwise: figures compare servers on one disk and do
-not foretell a machine's throughput. `stock` is Ganesha's VFS, `ra` the plugin above it with its
-defaults, `tuned` stock with a read_ahead_kb chosen by hand. MB/s are 10^6 bytes a second.
+`bench/papers --list` names them; `--quick` makes them all smaller. The disk is `mechdisk`, a model
+of a 7200 rpm drive below a loop device, unless an experiment says otherwise: figures compare
+servers on one disk and do not foretell a machine's throughput. `stock` is Ganesha's VFS, `ra` the
+plugin above it with its defaults, `tuned` stock with a read_ahead_kb chosen by hand. MB/s are 10^6
+bytes a second.
 
 A figure is a median of rounds in which the servers take turns; the range beside it is an interval
-that encloses the true median with at least 95 % where there are six rounds, and with what
-`bench/experiments/rounds.py` says where there are fewer. Rounds in which others had more than 5 % of the
+that encloses the true median with at least 95 % where there are six rounds, and with less where
+there are fewer (`bench/experiments/rounds.py`). Rounds in which others had more than 5 % of the
 processors were made again, and do not count.
 """
 
@@ -57,21 +58,25 @@ def load(out):
 
 
 def disturbed(stored):
-    """The most steal of a series that has marked rounds only; None where there is no such series."""
+    """The most steal of a series that has marked rounds only; None where there is none."""
     cells = set(rounds_of.disturbed(stored["rounds"]))
     return max((r["circumstances"]["steal_percent"] for r in stored["rounds"]
                 if "circumstances" in r and (r["run"], r["series"]) in cells), default=None)
 
 
-def provenance(stored):
-    """When, of which code, on what, and what went on beside the rounds that count."""
+def machine_of(stored):
     machine = stored["machine"]
+    return ", ".join(str(part) for part in (
+        machine["cpu"] or machine["architecture"], f"{machine['processors']} processors",
+        f"{machine['memory_mb'] or 0} MB", machine["distribution"],
+        f"Linux {machine['kernel']}", f"Ganesha {machine['ganesha'] or 'unknown'}"))
+
+
+def provenance(stored):
+    """When, of which code, and what went on beside the rounds that count."""
     counted = [r["circumstances"] for r in stored["rounds"]
                if "circumstances" in r and not r["circumstances"]["marked"]]
-    parts = [stored["date"][:10], f"commit {machine['commit'] or 'unknown'}",
-             f"{machine['cpu'] or machine['architecture']}, {machine['processors']} processors",
-             f"{machine['memory_mb'] or 0} MB", machine["distribution"],
-             f"Linux {machine['kernel']}", f"Ganesha {machine['ganesha'] or 'unknown'}"]
+    parts = [stored["date"][:10], f"commit {stored['machine']['commit'] or 'unknown'}"]
     if stored["quick"]:
         parts.append("quick")
     if counted:
@@ -108,19 +113,20 @@ def table(columns, points):
     return lines + ["| " + " | ".join(r[i] for i in keep) + " |" for r in rows]
 
 
-def verdict(stored):
-    """(verdict, why or figure) for the summary."""
+def verdict(stored, words=None):
+    """(verdict, in the experiment's words, and why or figure) for the summary."""
     if not stored:
         return "not run", "nothing is kept of it"
     if disturbed(stored) is not None:
         return "disturbed", f"others had up to {disturbed(stored):.0f} % of the processors"
     outcome = stored["outcome"]
-    return outcome["verdict"], outcome["figure"] or outcome["why"]
+    return (words or {}).get(outcome["verdict"], outcome["verdict"]), \
+        outcome["figure"] or outcome["why"]
 
 
 def section(experiment, stored, picture):
     """Of one experiment."""
-    found, text = verdict(stored)
+    found, text = verdict(stored, experiment.words)
     lines = [f"### {experiment.name}: {experiment.paper}", ""]
     for title, what in (("The paper", experiment.did), ("Here", experiment.ours),
                         ("The paper's figure", experiment.paper_figure)):
@@ -128,7 +134,8 @@ def section(experiment, stored, picture):
             lines += [f"**{title}.** {what}", ""]
     if stored and found not in ("disturbed", "not run"):
         outcome = stored["outcome"]
-        lines += [f"**Ours.** {outcome['figure']}", "", f"**Verdict: {found}.** {outcome['why']}", ""]
+        lines += [f"**Ours.** {outcome['figure']}", "", f"**Verdict: {found}.** {outcome['why']}",
+                  ""]
         if experiment.columns and outcome["points"]:
             lines += [*table(experiment.columns, outcome["points"]), ""]
         if picture:
@@ -143,9 +150,11 @@ def section(experiment, stored, picture):
 def papers(experiments, kept, pictures):
     """The text of doc/papers.md. `pictures`: names of experiments that have one."""
     shown = [e for e in experiments if e.module != "measured"]
-    lines = [HEAD, "| experiment | of | verdict | ours |", "|---|---|---|---|"]
+    machines = dict.fromkeys(machine_of(kept[e.name]) for e in shown if e.name in kept)
+    lines = [HEAD, *(f"Measured on: {m}." for m in machines), "",
+             "| experiment | of | verdict | ours |", "|---|---|---|---|"]
     for e in shown:
-        found, text = verdict(kept.get(e.name))
+        found, text = verdict(kept.get(e.name), e.words)
         lines.append(f"| [{e.name}](#{anchor(e)}) | {e.paper} | {found} | {text} |")
     for module in MODULES:
         of_module = [e for e in shown if e.module == module]
@@ -176,7 +185,7 @@ def measurements(text, kept):
         if disturbed(stored) is not None or stored["outcome"]["verdict"] == "not run":
             said.append(f"{name}: {' '.join(verdict(stored))}; the old text stays")
             return old
-        return (f"<!-- figures: {name} begin -->\n{provenance(stored)}.\n\n"
+        return (f"<!-- figures: {name} begin -->\n{provenance(stored)}; {machine_of(stored)}.\n\n"
                 f"{measured.render(stored)}\n<!-- figures: {name} end -->")
 
     text = re.sub(r"<!-- figures: (\S+) begin -->\n.*?<!-- figures: \1 end -->", put, text,

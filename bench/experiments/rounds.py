@@ -212,8 +212,8 @@ def _short(figures):
 def run(bed, series, once, rounds=None):
     """Interleaved rounds of `once(name, number)` over the names in `series` (text; a dict's keys),
     as many as the bed says or `rounds`. `once` returns {figure: number, or what JSON can hold}; the
-    first numbers show in the progress. RuntimeError and OSError of one round are kept as its failure,
-    the other rounds go on. All records are the bed's too, so they are kept whatever comes after."""
+    first numbers show in the progress. RuntimeError and OSError of one round are kept as its
+    failure, the other rounds go on. All records are the bed's too: they are kept whatever comes."""
     names, rounds = list(series), rounds or bed.rounds
     records, began = [], bed.watch.clock()
     call = 1 + max((r["run"] for r in bed.records), default=-1)

@@ -161,10 +161,11 @@ class Papers(unittest.TestCase):
         text = page.papers([Small()], {"e9": stored_of()}, {"e9"})
         for part in ("Something else.", "3 times", "**Ours.** 118.7 MB/s", "**Verdict: better.**",
                      "| ra | 5.0 (4.0 to 6.0) |", "![e9: A paper 1999, figure 9](papers/e9.png)",
-                     "2026-11-22; commit abc1234; Example, 2 processors", "steal at most 1.0 %",
+                     "2026-11-22; commit abc1234; 2 rounds, steal at most 1.0 %",
+                     "Measured on: Example, 2 processors",
                      "| [e9](#e9-a-paper-1999-figure-9) |", page.TITLES["ellard"]):
             self.assertIn(part, text)
-        self.assertNotIn("\n\n\n", text)
+        self.assertNotIn("**Our**", text)
 
     def test_no_figure_of_a_disturbed_round(self):
         text = page.papers([Small()], {"e9": stored_of(beside=BUSY)}, {"e9"})
@@ -188,8 +189,8 @@ BEFORE = "# Title\n<!-- figures: cached begin -->\nold\n<!-- figures: cached end
 def compared(beside):
     runs = [{"work": "seq1", "server": s, "run": n, "mb_s": v, "circumstances": beside}
             for s, v in (("stock", 100.0), ("ra", 120.0)) for n in (1, 2)]
-    call = {"command": "bench/compare --work seq1", "title": "t", "servers": {"stock": "", "ra": ""},
-            "works": ["seq1"], "targets": [], "runs": runs}
+    call = {"command": "bench/compare --work seq1", "title": "t",
+            "servers": {"stock": "", "ra": ""}, "works": ["seq1"], "targets": [], "runs": runs}
     records = [{"run": 0, "series": f"seq1 {r['server']}", "round": r["run"],
                 "circumstances": beside} for r in runs]
     return stored_of("cached", module="measured", rounds=records, outcome={
@@ -228,7 +229,8 @@ class Measurements(unittest.TestCase):
 
     def test_words_are_shown_as_they_are(self):
         stored = compared(CALM)
-        stored["outcome"]["more"].update(kind="Told", calls=[{"command": "bench/x", "text": "a  1\n"}])
+        stored["outcome"]["more"].update(
+            kind="Told", calls=[{"command": "bench/x", "text": "a  1\n"}])
         self.assertIn("```\na  1\n```", measured.render(stored))
 
 

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""What each mechanism is worth: the plugin with one of them off at a time, over the main table.
+
+A row is a mechanism, a column a work; the figure is what is left without it, as a part of what the
+plugin reaches with all of them in the same round: 1 means that it does nothing there, 0.5 that half
+of the throughput is its doing. Of latencies and times more than 1 is worse.
+"""
+import os
+import re
+
+import plot
+from experiments.comparing import TOP, compare
+from experiments.experiment import Experiment, Outcome
+
+PARAMETERS = os.path.join(TOP, "src", "fsal_ra", "params.def")
+ONE_MIB, TWELVE_MIB = 1 << 20, 12 << 20
+
+
+def fixed(size):
+    return {"Chunk_Min": size, "Chunk_Max": size, "Chunk_Default": size}
+
+
+# (name, the mechanism, what turns it off); a list holds what may do so, the first one that there is
+# counts: parameters of either block by name, or None where no parameter does.
+MECHANISMS = (
+    ("slowdown", "SlowDown: a jump halves the count", None),
+    ("cursors", "several cursors a file", {"Heuristic": "slowdown"}),
+    ("any-order", "a run may start in any order", None),
+    ("streak", "a young run beside random reads must be longer", None),
+    ("chunk1m", "chunks as long as a seek is dear: 1 MiB instead", fixed(ONE_MIB)),
+    ("chunk12m", "the same: 12 MiB instead", fixed(TWELVE_MIB)),
+    ("elevator", "turns: the elevator instead", {"Scheduler": "elevator"}),
+    ("ncscan", "turns: N-step C-SCAN instead", {"Scheduler": "ncscan"}),
+    ("joining", "reads join the prefetch that brings their bytes", None),
+    ("writeback", "write-back in turns with reads", {"Writeback": "false"}),
+    ("pacing", "replies to writes delayed while memory is short", {"Write_Delay_Max": 0}),
+    ("prices", "read-ahead obeys its price", {"Price_Readahead": "false"}),
+    ("all", "all of it: no read-ahead, no turns, no write-back",
+     {"Heuristic": "off", "Scheduler": "elevator", "Writeback": "false",
+      "Write_Delay_Max": 0, "Price_Readahead": "false"}),
+)
+FULL = "table,mixed8+1,write1+1"
+QUICK = "seq8,stride4,reorder10,mixed8+1"
+SMALL = ("--size", "64M", "--mixed-size", "32M", "--mixed-seconds", "6", "--random-count", "300")
+# (title, work, figure of bench/compare's rounds)
+FIGURES = (
+    *((work, work, "mb_s") for work in ("seq1", "seq2", "seq8", "seq32", "stride2", "stride4",
+                                        "stride8", "reorder10", "random8k", "mixed8+1")),
+    ("mixed8+1 p99", "mixed8+1", "random_p99_ms"),
+    ("write1+1 reads/s", "write1+1", "random_requests_s"),
+    ("write1+1 p99", "write1+1", "random_p99_ms"),
+    ("write1+1 COMMIT", "write1+1", "committed_s"),
+)
+WORTH = 0.97  # of what is reached with it: less is left without it where it is worth something
+
+
+def known():
+    """Names of parameters that the plugin has."""
+    with open(PARAMETERS, encoding="utf-8") as table:
+        return set(re.findall(r"^RA_\w+\(\w+, (\w+),", table.read(), re.M))
+
+
+def variants(mechanisms=MECHANISMS):
+    """{name: settings} of those that can be turned off."""
+    names = known()
+    return {name: off for name, _, off in mechanisms if off and set(off) <= names}
+
+
+def is_worth(point):
+    """Whether without it something is surely less: the whole interval says so."""
+    for title, _, key in FIGURES:
+        left = point.get(title)
+        if left and (left["high"] < WORTH if key in ("mb_s", "random_requests_s")
+                     else left["low"] > 1 / WORTH):
+            return True
+    return False
+
+
+class Ablation(Experiment):
+    name = "ablation"
+    paper = "each mechanism off in turn"
+    words = {"reproduced": "each is worth something", "not reproduced": "not each is"}
+    did = "-"
+    ours = "The plugin as shipped beside the plugin with one mechanism off, in the same rounds. " \
+        "What is left without it, as a part of what is reached with it; of p99 and COMMIT more " \
+        "than 1 is worse."
+    paper_figure = "-"
+    seconds_quick, seconds_full = 200, 3 * 3600
+    servers = False
+    columns = (("off", "series", "{}"), ("mechanism", "mechanism", "{}"), ("by", "by", "{}"),
+               *((title, title, "{:.2f}") for title, _, _ in FIGURES))
+
+    def run(self, bed):
+        off = variants()
+        more = []
+        for name, settings in off.items():
+            more += ["--variant", f"{name}:" + ",".join(f"{k}={v}" for k, v in settings.items())]
+        command = f"bench/compare --servers ra --work {QUICK if bed.quick else FULL}"
+        stored, done = compare(bed, command, (*more, *(SMALL if bed.quick else ())))
+        points = []
+        for name, mechanism, settings in MECHANISMS:
+            point = {"series": name, "mechanism": mechanism,
+                     "by": "no parameter turns it off" if name not in off else
+                     ", ".join(f"{k} = {v}" for k, v in settings.items())}
+            for title, work, key in FIGURES:
+                if name in off and work in stored["works"]:
+                    point[title] = done.ratio(f"{work} {name}", f"{work} ra", key)
+            points.append(point)
+        return self.outcome(points, off)
+
+    @staticmethod
+    def outcome(points, off):
+        idle = [p["series"] for p in points if p["series"] in off and not is_worth(p)]
+        missing = [p["series"] for p in points if p["series"] not in off]
+        why = f"without worth on these works: {', '.join(idle)}" if idle else ""
+        if missing:
+            why += f"{'; ' if why else ''}not measured: {', '.join(missing)}"
+        return Outcome(points, "not reproduced" if idle else "reproduced", why,
+                       f"{len(off) - len(idle)} of {len(off)} mechanisms are worth more than "
+                       f"{100 * (1 - WORTH):.0f} % somewhere")
+
+    def draw(self, outcome, path):
+        titles = [t for t, _, key in FIGURES if key == "mb_s"]
+        plot.bars(path, "what is left of the throughput without a mechanism", "of the plugin's",
+                  {p["series"]: {t: p[t] for t in titles if p.get(t)} for p in outcome.points
+                   if any(p.get(t) for t in titles)})
+
+
+EXPERIMENTS = [Ablation]

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""bench/compare, called by an experiment: its rounds become the experiment's.
+
+    stored, done = compare(bed, "bench/compare --work seq8 --servers stock,ra")
+    done.ratio("seq8 ra", "seq8 stock", "mb_s")
+
+An experiment that only calls it says servers = False: compare has namespaces of its own.
+"""
+import json
+import os
+import subprocess
+import tempfile
+
+import testbed
+from experiments import rounds
+from experiments.experiment import NotRun
+
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+UNDO = 60  # seconds that a program gets to undo what it did
+
+
+def call(command, more=(), statuses=(0,)):
+    """Its standard output. NotRun where it says that it cannot run here, RuntimeError where its
+    exit status is none of `statuses`. It undoes what it did also when we are ended."""
+    child = subprocess.Popen([*command.split(), *more], cwd=TOP, stdout=subprocess.PIPE, text=True)
+    try:
+        told = child.communicate()[0]
+    finally:
+        testbed.e2e.end_process(child, UNDO)
+    if child.returncode == testbed.e2e.SKIP:
+        raise NotRun(f"{command}: cannot run here")
+    if child.returncode not in statuses:
+        raise RuntimeError(f"{command}: exit status {child.returncode}:\n{told[-2000:]}")
+    return told
+
+
+def compare(bed, command, more=()):
+    """(what compare stores as JSON, its rounds with series "WORK SERVER"). A round that failed is a
+    failure of the bed's; the others count."""
+    run = 1 + max((r["run"] for r in bed.records), default=-1)
+    runs = () if "--runs" in command and not bed.quick else ("--runs", str(bed.rounds))
+    with tempfile.TemporaryDirectory(prefix="comparing-") as directory:
+        path = os.path.join(directory, "compare.json")
+        call(command, ("--json", path, *runs, *more), (0, 1))
+        if not os.path.exists(path):
+            raise RuntimeError(f"{command}: it stored nothing")
+        with open(path, encoding="utf-8") as file:
+            stored = json.load(file)
+    records = []
+    for r in stored["runs"]:
+        record = {"run": run, "series": f"{r['work']} {r['server']}", "round": r["run"],
+                  "circumstances": r["circumstances"]}
+        if r.get("failed"):
+            record["failed"] = r["failed"]
+            bed.failures.append(f"{record['series']}, round {r['run']}: {r['failed']}")
+        else:
+            record["figures"] = {k: v for k, v in r.items() if k != "circumstances"}
+        records.append(record)
+    bed.records += records
+    return stored, rounds.Rounds(records)
