@@ -8,6 +8,7 @@
  * flight, so nothing is allocated while the load runs.
  */
 #include "engine.h"
+#include "transport.h"
 #include "turns.h"
 
 #include <poll.h>
@@ -80,6 +81,18 @@ static bool held_back(const struct flow *f, uint64_t ns)
 	       (f->client && f->next >= (f->client->transactions + 1) * f->per_transaction);
 }
 
+/* What is left of the block of F's request S, as much as one READ may ask for. */
+static void take_part(const struct engine *e, struct flow *f, struct slot *s)
+{
+	s->offset += f->part;
+	s->len -= f->part;
+	f->part = 0;
+	if (s->len > e->load->read_size.size) {
+		s->len = e->load->read_size.size;
+		f->part = (uint32_t)(s->offset % f->request) + s->len;
+	}
+}
+
 /* The next request of F, described by a slot. */
 static struct slot *next_request(struct engine *e, struct flow *f)
 {
@@ -92,6 +105,8 @@ static struct slot *next_request(struct engine *e, struct flow *f)
 	s->offset = (uint64_t)block * f->request;
 	left = f->size - s->offset;
 	s->len = left < f->request ? (uint32_t)left : f->request;
+	if (e->load->adapts && f->op == FLOW_READ && !f->client)
+		take_part(e, f, s);
 	return s;
 }
 
@@ -118,7 +133,7 @@ static void issue(struct engine *e, struct flow *f, uint64_t ns)
 			f->next = f->blocks;
 			return;
 		}
-		f->next++;
+		f->next += f->part == 0;
 		f->uncommitted += f->commit_every != 0;
 		/* What it is behind is caught up with, but not what a stall of the server took. */
 		if (f->interval)
@@ -218,20 +233,15 @@ static void answered(struct engine *e, struct slot *s)
 
 /* ---- the loop ---- */
 
-static void service(struct engine *e, unsigned int i)
+static void service(struct engine *e, unsigned int i, uint64_t ns)
 {
-	struct rpc_context *rpc = e->connections[i];
-	int rc = rpc_service(rpc, e->polls[i].revents);
+	struct connection *c = &e->connections[i];
 
-	/* Requests queued by the callbacks go out now, without another turn of the loop. */
-	if (rc == 0 && (rpc_which_events(rpc) & POLLOUT))
-		rc = rpc_service(rpc, POLLOUT);
-	if (rc < 0) {
-		engine_problem(e, "connection %u: %s", i,
-			       rpc_get_error(rpc) ? rpc_get_error(rpc) : "lost");
-		e->load->timed_out = true;
-		e->stop = true;
-	}
+	if (connection_service(c, e->polls + (size_t)i * CONNECTION_POLLS, ns) == 0)
+		return;
+	engine_problem(e, "connection %u: %s", i, connection_problem(c));
+	e->load->timed_out = true;
+	e->stop = true;
 }
 
 /* Milliseconds until a flow that waits for its time may go on, at most POLL_MS. */
@@ -245,22 +255,24 @@ static int poll_time(const struct engine *e, uint64_t ns)
 		if (f->interval && !f->done && f->in_flight < f->outstanding && f->due < ns + wait)
 			wait = f->due > ns ? f->due - ns : 0;
 	}
+	for (unsigned int i = 0; i < e->connection_count; i++) {
+		uint64_t due = connection_due(&e->connections[i]);
+
+		if (due < ns + wait)
+			wait = due > ns ? due - ns : 0;
+	}
 	return (int)((wait + 999999) / 1000000);
 }
 
 static void poll_once(struct engine *e, uint64_t ns)
 {
-	for (unsigned int i = 0; i < e->connection_count; i++) {
-		e->polls[i].fd = rpc_get_fd(e->connections[i]);
-		e->polls[i].events = (short)rpc_which_events(e->connections[i]);
-		e->polls[i].revents = 0;
-	}
-	if (poll(e->polls, e->connection_count, poll_time(e, ns)) <= 0)
+	for (unsigned int i = 0; i < e->connection_count; i++)
+		connection_polls(&e->connections[i], e->polls + (size_t)i * CONNECTION_POLLS);
+	if (poll(e->polls, e->connection_count * CONNECTION_POLLS, poll_time(e, ns)) < 0)
 		return;
-	for (unsigned int i = 0; i < e->connection_count && !e->load->timed_out; i++) {
-		if (e->polls[i].revents)
-			service(e, i);
-	}
+	ns = engine_now();
+	for (unsigned int i = 0; i < e->connection_count && !e->load->timed_out; i++)
+		service(e, i, ns);
 }
 
 /* Flows whose time has come go on, and those that wait for it end when the load was stopped. */
@@ -343,11 +355,13 @@ static void loop(struct engine *e)
 		ns = engine_now();
 		wake(e, ns);
 		next_turn(e, ns);
+		transport_learn(e->load, e->connections, e->connection_count);
 		if (!e->load->options->quiet)
 			progress_update(&e->progress, engine_seconds(e, ns), e->foreground_bytes,
 					e->load->planned_bytes);
 	}
 	e->load->total = engine_seconds(e, e->last_answer);
+	transport_total(&e->load->transport, e->connections, e->connection_count);
 	/* Flows cut off by an error or a bound count up to the last answer. */
 	for (unsigned int i = 0; i < e->load->flow_count; i++) {
 		if (!e->load->flows[i].done)
@@ -364,9 +378,11 @@ static void tear_down(struct engine *e)
 	for (unsigned int i = 0; i < e->load->flow_count; i++)
 		e->load->flows[i].committing = true;
 	for (unsigned int i = 0; i < e->connection_count; i++)
-		rpc_destroy_context(e->connections[i]);
+		connection_close(&e->connections[i]);
 	if (e->prices)
 		fclose(e->prices);
+	if (e->trace)
+		fclose(e->trace);
 	free(e->connections);
 	free(e->polls);
 	free(e->slots);

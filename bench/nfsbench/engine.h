@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "connection.h"
 #include "load.h"
 #include "progress.h"
 
@@ -27,9 +28,9 @@ struct slot {
 
 struct engine {
 	struct load *load;
-	struct rpc_context **connections;
+	struct connection *connections;
 	unsigned int connection_count;
-	struct pollfd *polls;
+	struct pollfd *polls; /* CONNECTION_POLLS of each */
 	struct slot *slots;
 	struct slot *free_slots;
 	char *write_buffer; /* the RPC layer copies out of it when a call is queued */
@@ -44,6 +45,7 @@ struct engine {
 	bool turn_ending;	      /* of those whose turn it is; they are to be told */
 	bool stopped;		      /* and flows that wait for their turn were told */
 	FILE *prices;		      /* of --prices, or NULL */
+	FILE *trace;		      /* of --udp-trace, or NULL */
 	struct progress progress;
 	/* requests.c calls these: S was answered, rightly or not, and its flow goes on; */
 	void (*answered)(struct engine *e, struct slot *s);

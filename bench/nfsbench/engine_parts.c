@@ -40,6 +40,6 @@ struct rpc_context *engine_connection(struct engine *e, const struct flow *f)
 	unsigned int each = e->connection_count / owners;
 
 	if (each < 2)
-		return e->connections[index % e->connection_count];
-	return e->connections[index + owners * (f->next % each)];
+		return e->connections[index % e->connection_count].rpc;
+	return e->connections[index + owners * (f->next % each)].rpc;
 }

@@ -13,7 +13,7 @@
 static int prepare_flow(struct engine *e, struct flow *f)
 {
 	const struct handle *dir = &e->load->groups[f->group].dir;
-	struct rpc_context *nfs = e->connections[0];
+	struct connection *nfs = &e->connections[0];
 	char name[16];
 	uint64_t size = 0;
 
@@ -44,6 +44,22 @@ static const char *address_of(const struct engine *e, unsigned int index)
 	return strcmp(g->name, "random") == 0 ? load->options->random_from : NULL;
 }
 
+static struct udp_options udp_options(const struct engine *e, const char *from, unsigned int number)
+{
+	const struct options *o = e->load->options;
+
+	return (struct udp_options){
+		.server = o->server,
+		.from = from,
+		.port = (int)o->port,
+		.dynamic = o->transport == TRANSPORT_UDP_DYNAMIC,
+		.constant = o->timeo * UINT64_C(1000000),
+		.drop = (double)o->drop / 100,
+		.seed = o->order_seed * 1024 + number,
+		.trace = e->trace,
+	};
+}
+
 static int connect_all(struct engine *e)
 {
 	const struct options *o = e->load->options;
@@ -52,17 +68,21 @@ static int connect_all(struct engine *e)
 								      : e->load->flow_count;
 
 	e->connections = calloc(want, sizeof(*e->connections));
-	e->polls = calloc(want, sizeof(*e->polls));
+	e->polls = calloc((size_t)want * CONNECTION_POLLS, sizeof(*e->polls));
 	if (!e->connections || !e->polls)
 		return -1;
 	while (e->connection_count < want) {
-		struct rpc_context *rpc =
-			session_connect(o->server, (int)o->port, address_of(e, e->connection_count),
-					CONNECT_SECONDS);
+		struct connection *c = &e->connections[e->connection_count++];
+		const char *from = address_of(e, e->connection_count - 1);
+		struct udp_options udp = udp_options(e, from, e->connection_count);
+		bool tcp = o->transport == TRANSPORT_TCP;
 
-		if (!rpc)
+		if (connection_open(c, o->server, (int)o->port, from, tcp ? NULL : &udp,
+				    CONNECT_SECONDS)) {
+			connection_close(c);
+			e->connection_count--;
 			return -1;
-		e->connections[e->connection_count++] = rpc;
+		}
 	}
 	return 0;
 }
@@ -85,18 +105,17 @@ static int make_slots(struct engine *e)
 	return 0;
 }
 
-static int open_prices(struct engine *e)
+/* A file for lines of text, *file; NULL where none is wanted. */
+static int open_lines(const char *path, FILE **file)
 {
-	const char *path = e->load->options->prices;
-
 	if (!path)
 		return 0;
-	e->prices = fopen(path, "w");
-	if (!e->prices) {
+	*file = fopen(path, "w");
+	if (!*file) {
 		fprintf(stderr, "nfsbench: cannot write %s: %s\n", path, strerror(errno));
 		return -1;
 	}
-	return setvbuf(e->prices, NULL, _IOLBF, 0);
+	return setvbuf(*file, NULL, _IOLBF, 0);
 }
 
 /* The directory `dir` below the exported `path`; NULL: as the options say. */
@@ -111,7 +130,7 @@ static int find_directory(struct engine *e, const char *path, const char *dir, s
 		return -1;
 	if (!dir)
 		dir = o->dir ? o->dir : "";
-	return session_lookup(e->connections[0], &root, dir, CONNECT_SECONDS, found, &size);
+	return session_lookup(&e->connections[0], &root, dir, CONNECT_SECONDS, found, &size);
 }
 
 static int find_directories(struct engine *e)
@@ -132,7 +151,8 @@ int engine_prepare(struct engine *e)
 {
 	int rc;
 
-	if (make_slots(e) || open_prices(e) || connect_all(e))
+	if (make_slots(e) || open_lines(e->load->options->prices, &e->prices) ||
+	    open_lines(e->load->options->udp_trace, &e->trace) || connect_all(e))
 		return -1;
 	rc = find_directories(e);
 	for (unsigned int i = 0; i < e->load->flow_count && !rc; i++)

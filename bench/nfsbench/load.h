@@ -12,6 +12,8 @@
 #include "blocks.h"
 #include "latency.h"
 #include "options.h"
+#include "read_size.h"
+#include "rto.h"
 #include "session.h"
 #include "steady.h"
 
@@ -66,6 +68,7 @@ struct flow {
 	uint32_t in_flight;
 	uint64_t due;	      /* ns: not before, with an interval */
 	uint32_t uncommitted; /* WRITEs since its last COMMIT, with commit_every */
+	uint32_t part;	      /* bytes of that block that were asked for already, with read_size */
 	bool committing;
 	bool done;
 
@@ -80,6 +83,19 @@ struct flow {
 	uint64_t errors, mismatches; /* failed requests; answers with wrong bytes */
 };
 
+/* What UDP did, of each class of calls. */
+struct transport_class {
+	uint64_t answered, retransmitted, rtt_samples;
+	double rtt_sum; /* ns */
+	uint64_t rto;	/* ns, the last */
+};
+
+struct transport_counts {
+	struct transport_class class[RPC_CLASSES];
+	uint64_t late, unknown, dropped;
+	double window; /* of the last connection, calls */
+};
+
 struct load {
 	const struct options *options;
 	struct group groups[MAX_GROUPS];
@@ -90,10 +106,13 @@ struct load {
 	unsigned int flow_count;
 	struct client *clients;
 	unsigned int client_count;
-	unsigned int turns;	/* clients that take turns, 0: all flows run at once */
-	unsigned int turn;	/* whose it is */
-	double turn_began;	/* seconds */
-	bool turn_ended;	/* nobody of it issues any more */
+	unsigned int turns; /* clients that take turns, 0: all flows run at once */
+	unsigned int turn;  /* whose it is */
+	double turn_began;  /* seconds */
+	bool turn_ended;    /* nobody of it issues any more */
+	bool adapts;	    /* READs may be smaller than the flow's requests, of UDP: */
+	struct read_size read_size;
+	struct transport_counts transport;
 	uint64_t planned_bytes; /* of the flows that are not in the background */
 
 	uint64_t began;	 /* CLOCK_MONOTONIC, ns; the times below count from it */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * nfsbench: an NFSv3 load over TCP that measures and verifies. See nfsbench --help.
+ * nfsbench: an NFSv3 load, over TCP or UDP, that measures and verifies. See nfsbench --help.
  * Exit status: 0 all well; 1 a request failed, bytes differed, or the load could not run;
  * 2 bad options.
  */

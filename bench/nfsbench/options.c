@@ -2,6 +2,7 @@
 /* The command line: one table of options with their ranges, which also prints the help. */
 #include "options.h"
 #include "number.h"
+#include "udp.h"
 
 #include <getopt.h>
 #include <stddef.h>
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { NUMBER, SECONDS, TEXT, ON, OFF, WORK, CLIENT };
+enum kind { NUMBER, SECONDS, TEXT, ON, OFF, WORK, CLIENT, TRANSPORT };
 
 struct option_def {
 	const char *name;
@@ -26,10 +27,22 @@ struct option_def {
 
 static const struct option_def defs[] = {
 	{"server", TEXT, FIELD(server), 0, 0, "host of the server (127.0.0.1)"},
-	{"port", NUMBER, FIELD(port), 1, 65535, "TCP port of NFS (2049)"},
+	{"port", NUMBER, FIELD(port), 1, 65535, "port of NFS (2049)"},
 	{"mount-port", NUMBER, FIELD(mount_port), 1, 65535, "TCP port of MOUNT (20048)"},
 	{"export", TEXT, FIELD(export_path), 0, 0, "exported path to mount"},
 	{"dir", TEXT, FIELD(dir), 0, 0, "directory below the export that holds the files"},
+	{"transport", TRANSPORT, 0, 0, 0,
+	 "of NFS (MOUNT is over TCP): tcp; udp, which sends again after --timeo; or udp-dynamic, "
+	 "after A + 4D of the round trips, with a window on what is unanswered (tcp)"},
+	{"timeo", NUMBER, FIELD(timeo), 20, 60000,
+	 "udp: ms until a call without an answer is sent again, then twice as many (1000)"},
+	{"drop", NUMBER, FIELD(drop), 0, 90,
+	 "udp: percent of the datagrams, each way, that are lost on purpose (0)"},
+	{"adapt-request", ON, FIELD(adapt_request), 0, 0,
+	 "udp: READs become smaller than --request where fragments are lost"},
+	{"udp-trace", TEXT, FIELD(udp_trace), 0, 0,
+	 "udp: write to this file, for each answer, CLOCK_MONOTONIC's seconds, read, write, "
+	 "getattr, lookup or other, the round trip and the time to wait in ms, and sendings"},
 	{"work", WORK, 0, 0, 0, WORK_NAMES},
 	{"readers", NUMBER, FIELD(readers), 1, MAX_READERS,
 	 "readers, or writers of work write, or clients of oltp (1)"},
@@ -41,7 +54,7 @@ static const struct option_def defs[] = {
 	 "bytes of a request, a multiple of 8 (32K)"},
 	{"outstanding", NUMBER, FIELD(outstanding), 1, 256, "requests in flight of a reader (4)"},
 	{"connections", NUMBER, FIELD(connections), 1, MAX_CONNECTIONS,
-	 "TCP connections (one for each reader)"},
+	 "connections, or sockets of UDP (one for each reader)"},
 	{"first-file", NUMBER, FIELD(first_file), 0, 9999, "number of the first file used (0)"},
 	{"seed", NUMBER, FIELD(seed), 0, UINT32_MAX, "seed of the files' content (1)"},
 	{"order-seed", NUMBER, FIELD(order_seed), 0, UINT32_MAX, "seed of random orders (1)"},
@@ -122,7 +135,7 @@ static const char *const work_names[] = {
 
 static void help(void)
 {
-	puts("nfsbench --export PATH --work WORK [options]: load an NFSv3 server over TCP\n"
+	puts("nfsbench --export PATH --work WORK [options]: load an NFSv3 server\n"
 	     "nfsbench --layout DIR --files N --size BYTES [--seed S]: create the files to read\n"
 	     "nfsbench --check DIR --files N --size BYTES [--seed S]: compare the files written\n");
 	for (size_t i = 0; i < DEFS; i++) {
@@ -147,6 +160,23 @@ static int set_work(struct options *o, const char *text)
 		}
 	}
 	fprintf(stderr, "nfsbench: --work %s: must be " WORK_NAMES "\n", text);
+	return -1;
+}
+
+static int set_transport(struct options *o, const char *text)
+{
+	static const char *const names[] = {[TRANSPORT_TCP] = "tcp",
+					    [TRANSPORT_UDP_FIXED] = "udp",
+					    [TRANSPORT_UDP_DYNAMIC] = "udp-dynamic"};
+
+	for (int t = TRANSPORT_TCP; t <= TRANSPORT_UDP_DYNAMIC; t++) {
+		if (strcmp(text, names[t]) == 0) {
+			o->transport = (enum transport)t;
+			o->transport_name = names[t];
+			return 0;
+		}
+	}
+	fprintf(stderr, "nfsbench: --transport %s: must be tcp, udp or udp-dynamic\n", text);
 	return -1;
 }
 
@@ -200,6 +230,8 @@ static int set(struct options *o, const struct option_def *d, const char *text)
 		return 0;
 	case WORK:
 		return set_work(o, text);
+	case TRANSPORT:
+		return set_transport(o, text);
 	case CLIENT:
 		return add_client(o, text);
 	case ON:
@@ -229,6 +261,21 @@ static int check_clients(const struct options *o)
 	return 0;
 }
 
+static int check_transport(const struct options *o)
+{
+	uint64_t most = UDP_LARGEST_REQUEST;
+
+	if (o->transport == TRANSPORT_TCP)
+		return !o->drop && !o->adapt_request && !o->udp_trace
+			       ? 0
+			       : refuse("--drop, --adapt-request and --udp-trace are for "
+					"--transport "
+					"udp and udp-dynamic");
+	if (o->request > most || o->random_request > most)
+		return refuse("--request and its like must be at most 57344 over UDP");
+	return 0;
+}
+
 static int check(const struct options *o)
 {
 	uint64_t flows = o->work == WORK_OLTP ? 3 * o->readers : o->readers;
@@ -236,6 +283,8 @@ static int check(const struct options *o)
 
 	if (o->layout || o->check)
 		return 0;
+	if (check_transport(o))
+		return -1;
 	if (o->work == WORK_NONE)
 		return refuse("--work is missing: " WORK_NAMES);
 	if (!o->export_path)
@@ -282,6 +331,8 @@ static void defaults(struct options *o)
 	*o = (struct options){
 		.server = "127.0.0.1",
 		.port = 2049,
+		.transport_name = "tcp",
+		.timeo = 1000,
 		.mount_port = 20048,
 		.readers = 1,
 		.stride = 2,

@@ -26,12 +26,20 @@ enum work {
 	WORK_CLIENTS,
 };
 
+enum transport { TRANSPORT_TCP, TRANSPORT_UDP_FIXED, TRANSPORT_UDP_DYNAMIC };
+
 struct options {
 	/* The server: numeric or resolvable host, ports, exported path, directory below it. */
 	const char *server;
 	uint64_t port, mount_port;
 	const char *export_path;
 	const char *dir;
+
+	enum transport transport;
+	const char *transport_name;
+	uint64_t timeo, drop; /* ms; percent: of UDP */
+	bool adapt_request;
+	const char *udp_trace;
 
 	enum work work;
 	const char *work_name;

@@ -270,7 +270,8 @@ int load_plan(struct load *load, const struct options *o)
 {
 	int rc = 0;
 
-	*load = (struct load){.options = o};
+	*load = (struct load){.options = o, .adapts = o->adapt_request};
+	read_size_init(&load->read_size, (uint32_t)o->request);
 	if (allocate(load, o))
 		return -1;
 	if (o->work == WORK_CLIENTS)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The results of a load, as a table and as JSON. Throughput is in 10^6 bytes a second. */
 #include "report_parts.h"
+#include "transport.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -113,6 +114,7 @@ void report_table(const struct load *load)
 	for (unsigned int i = 0; i < load->group_count && !load->groups[0].spec; i++)
 		table_group(load, i);
 	table_clients(load);
+	transport_table(load);
 	if (errors || mismatches)
 		printf("FAILED: %llu errors, %llu answers with wrong bytes\n",
 		       (unsigned long long)errors, (unsigned long long)mismatches);
@@ -196,6 +198,7 @@ static void json_all(FILE *f, const struct load *load)
 	fprintf(f, ",\n  \"complete\": %s,\n  \"total\": {", load->timed_out ? "false" : "true");
 	json_summary(f, &s, &all);
 	fprintf(f, "},\n");
+	transport_json(f, load);
 	json_clients(f, load);
 	json_groups(f, load);
 	json_flows(f, load);

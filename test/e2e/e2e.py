@@ -113,6 +113,7 @@ class Server:
     servers can so export one path. lock_manager: NLM too, on .lock_port."""
 
     next_port = 20490
+    udp = False  # NFS over it too
 
     def __init__(self, kind, exports, work, plugin=None, ra="", see_as=None, hide=(), wrap=(),
                  extra="", lock_manager=False):
@@ -158,12 +159,13 @@ class Server:
         all_protocols = max((e.get("protocols", "3") for e in self.exports), key=len, default="3")
         text = (f"NFS_CORE_PARAM {{ Protocols = {all_protocols}; "
                 f"Enable_NLM = {str(self.lock_manager).lower()}; NLM_Port = {self.lock_port};"
-                " Enable_RQUOTA = false; Enable_UDP = false; mount_path_pseudo = true;"
+                " Enable_RQUOTA = false;"
+                f" Enable_UDP = {str(self.udp).lower()}; mount_path_pseudo = true;"
                 f" {core_params()} NFS_Port = {self.port}; MNT_Port = {self.mport};"
                 f" {self.plugins()} }}\n"
                 "NFSV4 { Graceless = true; }\n"
-                "EXPORT_DEFAULTS { Access_Type = RW; SecType = sys; Transports = TCP; }\n"
-                + self.extra)
+                "EXPORT_DEFAULTS { Access_Type = RW; SecType = sys; Transports ="
+                f" {'TCP, UDP' if self.udp else 'TCP'}; }}\n" + self.extra)
         if self.kind == "ra" and self.ra:
             text += f"RA {{ {self.ra} }}\n"
         for e in self.exports:
