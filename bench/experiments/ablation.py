@@ -20,13 +20,13 @@ def fixed(size):
     return {"Chunk_Min": size, "Chunk_Max": size, "Chunk_Default": size}
 
 
-# (name, the mechanism, what turns it off); a list holds what may do so, the first one that there is
-# counts: parameters of either block by name, or None where no parameter does.
+# (name, the mechanism, what turns it off: parameters of either block by name, or None where none
+# does)
 MECHANISMS = (
-    ("slowdown", "SlowDown: a jump halves the count", None),
+    ("slowdown", "SlowDown: a jump halves the count", {"Heuristic": "strict"}),
     ("cursors", "several cursors a file", {"Heuristic": "slowdown"}),
-    ("any-order", "a run may start in any order", None),
-    ("streak", "a young run beside random reads must be longer", None),
+    ("any-order", "a run may start in any order", {"Rules": "ordered"}),
+    ("streak", "a young run beside random reads must be longer", {"Rules": "streakless"}),
     ("chunk1m", "chunks as long as a seek is dear: 1 MiB instead", fixed(ONE_MIB)),
     ("chunk12m", "the same: 12 MiB instead", fixed(TWELVE_MIB)),
     ("elevator", "turns: the elevator instead", {"Scheduler": "elevator"}),
@@ -35,13 +35,17 @@ MECHANISMS = (
     ("writeback", "write-back in turns with reads", {"Writeback": "false"}),
     ("pacing", "replies to writes delayed while memory is short", {"Write_Delay_Max": 0}),
     ("prices", "read-ahead obeys its price", {"Price_Readahead": "false"}),
-    ("all", "all of it: no read-ahead, no turns, no write-back",
-     {"Heuristic": "off", "Scheduler": "elevator", "Writeback": "false",
-      "Write_Delay_Max": 0, "Price_Readahead": "false"}),
+    ("paper", "all rules that are not Ellard & Seltzer's", {
+        "Rules": "paper", "Seq_Threshold": 2, "Match_Requests": 0, "Chunk_Min": 65536,
+        "Chunk_Max": 65536, "Chunk_Default": 65536, "Price_Readahead": "false",
+        "Scheduler": "elevator"}),
+    ("all", "all of it: no read-ahead, no turns, no write-back", {
+        "Heuristic": "off", "Scheduler": "elevator", "Writeback": "false", "Write_Delay_Max": 0,
+        "Price_Readahead": "false"}),
 )
 FULL = "table,mixed8+1,write1+1"
 QUICK = "seq8,stride4,reorder10,mixed8+1"
-SMALL = ("--size", "64M", "--mixed-size", "32M", "--mixed-seconds", "6", "--random-count", "300")
+SMALL = ("--size", "64M", "--mixed-size", "24M", "--mixed-seconds", "4", "--random-count", "300")
 # (title, work, figure of bench/compare's rounds)
 FIGURES = (
     *((work, work, "mb_s") for work in ("seq1", "seq2", "seq8", "seq32", "stride2", "stride4",

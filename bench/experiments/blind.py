@@ -27,7 +27,8 @@ class Blind(Experiment):
     writes = False
     columns = (("server", "series", "{}"), ("MB/s", "mb_s", "{:.1f}"),
                ("small files' MB/s", "small_mb_s", "{:.1f}"),
-               ("requests/s", "requests_s", "{:.1f}"), ("commits/s", "commits_s", "{:.2f}"), ("p99 ms", "p99_ms", "{:.1f}"),
+               ("requests/s", "requests_s", "{:.1f}"), ("commits/s", "commits_s", "{:.2f}"),
+               ("p99 ms", "p99_ms", "{:.1f}"),
                ("worst ms", "worst_ms", "{:.0f}"), ("seeks", "seeks", "{:.0f}"),
                ("disk bytes/byte", "disk_per_byte", "{:.2f}"), ("CPU s", "cpu_s", "{:.2f}"))
 

@@ -32,8 +32,8 @@ cannot run here raise NotRun, and testbed.TestbedUnavailable counts as that.
 
 An experiment without servers and disks (a model, a simulation) says servers = False: it is run
 without root and namespaces. With them it is in network and mount namespaces of its own, in a
-process of its own: what it leaves behind ends with it. run() may raise whatever it likes: the experiment
-failed.
+process of its own: what it leaves behind ends with it. run() may raise whatever it likes: then the
+experiment failed.
 """
 import concurrent.futures
 import contextlib

@@ -5,9 +5,13 @@
 
 A block is what stands between <!-- figures: NAME begin --> and end. `Compared` is made by one or
 more calls of bench/compare, whose rounds are the block's; `Told` by a program whose words are shown
-as they are, run once in all, and again while others have the processors; PLUGIN and MECHDISK in its
-command are what was built.
+as they are, run once in all, and again while others have the processors. In its command PLUGIN and
+MECHDISK are what was built, PNG is the block's picture.
 """
+import os
+import shutil
+import tempfile
+
 import plot
 from experiments import rounds
 from experiments.comparing import call, compare
@@ -18,8 +22,9 @@ class Measured(Experiment):
     """A block of doc/measurements.md."""
     servers = False  # what it calls has namespaces of its own
 
-    def __init__(self, name, commands, minutes, picture=None):
-        self.name, self.commands, self.picture = name, commands, picture
+    def __init__(self, name, commands, minutes, picture=None, finish=None):
+        """`picture`: where it belongs in doc; `finish`: the work whose finish it shows."""
+        self.name, self.commands, self.picture, self.finish = name, commands, picture, finish
         self.paper = f"doc/measurements.md: {'; '.join(commands)}"
         self.seconds_quick, self.seconds_full = 10 * minutes, 60 * minutes
 
@@ -38,24 +43,32 @@ class Compared(Measured):
         return self.outcome(found)
 
     def draw(self, outcome, path):
-        if self.picture:
-            one = outcome.more["calls"][0]
+        one = outcome.more["calls"][0]
+        if self.finish:
+            plot.finish_chart(results_of(one), self.finish, path)
+        elif self.picture:
             plot.chart(results_of(one), path, one["title"], one["servers"])
 
 
 class Told(Measured):
     def run(self, bed):
         found = []
+        self.drawn = os.path.join(tempfile.mkdtemp(prefix="measured-"), "picture.png")
         for number, command in enumerate(self.commands):
-            built = command
-            for name in ("PLUGIN", "MECHDISK"):
-                if name in built.split():
-                    built = built.replace(name, getattr(bed, name.lower()))
+            known = {"PNG": self.drawn, "PLUGIN": lambda: bed.plugin, "MECHDISK":
+                     lambda: bed.mechdisk}
+            words = [known.get(word, word) for word in command.split()]
+            built = " ".join(word() if callable(word) else word for word in words)
             text, beside = rounds.undisturbed(lambda c=built: call(c), bed.say, bed.watch)
             bed.records.append({"run": number, "series": command, "round": 1,
                                 "circumstances": beside})
             found.append({"command": command, "text": text})
         return self.outcome(found)
+
+    def draw(self, outcome, path):
+        if os.path.exists(self.drawn):
+            shutil.move(self.drawn, path)
+        shutil.rmtree(os.path.dirname(self.drawn))
 
 
 def results_of(one):
@@ -99,18 +112,24 @@ EXPERIMENTS = [
     Told("table-lookup", ["build-release/bench/bench_heur_table/bench_heur_table"], 1),
     Compared("order", [f"{COMPARE} --work mixed --servers stock,ra",
                        f"{COMPARE} --work mixed --servers stock,ra --drive-queue 32"], 20),
-    Compared("policies", [f"{COMPARE} --work seq8 --servers ra {POLICIES}"], 8),
+    Compared("policies", [f"{COMPARE} --work seq8 --servers ra {POLICIES}"], 8, "figure3.png",
+             "seq8"),
     Compared("max-wait", [f"{COMPARE} --work seq1,seq32,seq64 --servers ra "
                           "--variant wait1s:Max_Wait=1000"], 10),
     Compared("isolation", [f"{COMPARE} --work isolation --servers stock,bfq,ra"], 180),
     Compared("apart", [f"{COMPARE} --work apart1+1 --servers stock,ra --disk {disk}"
-                       for disk in ("default", "nojoin", "slowwrite", "queue32", "fast")], 60),
-    Told("tradeoff", ["bench/tradeoff --values 30,65,130,300"], 60),
+                       for disk in ("default", "nojoin", "slowwrite", "queue32", "fast")]
+             + [f"{COMPARE} --work random8k,random8kx4,random8kx32,random8kx128 --servers "
+                "stock,ra --disk queue32"], 60),
+    Told("tradeoff", ["bench/tradeoff --values 30,65,130,300 --png PNG"], 60, "tradeoff.png"),
     Compared("writes", [f"{COMPARE} --work write1+1,write1+0,mixed4+1w2 --servers "
                         "stock,ra,bfq,strict",
                         f"{COMPARE} --work write0+1,lazy1+1 --servers stock,ra",
                         f"{COMPARE} --work oltp1,oltp12,oltp32 --servers stock,ra"], 120),
-    Told("prices", ["bench/figure5 --step 6"], 8),
+    Told("prices-network", ["bench/figure5 --parts calls,network,cpu --step 6 --png PNG"], 3,
+         "figure5-network.png"),
+    Told("prices-memory-disk", ["bench/figure5 --parts memory,disk --step 6 --png PNG"], 4,
+         "figure5-memory-disk.png"),
     Compared("fsstat", [f"{COMPARE} --work fsstat --servers stock,ra"], 5),
     Told("previews", ["bench/previews"], 15),
     Told("guest", ["test/e2e/test_guest.py PLUGIN MECHDISK 256"], 5),

@@ -227,6 +227,13 @@ class Measurements(unittest.TestCase):
                 if not program.startswith("build"):
                     self.assertTrue(os.access(os.path.join(BENCH, "..", program), os.X_OK), command)
 
+    def test_every_command_has_its_place(self):
+        with open(os.path.join(BENCH, "..", "doc", "measurements.md"), encoding="utf-8") as file:
+            text = file.read()
+        for e in measured.EXPERIMENTS:
+            self.assertIn(f"<!-- figures: {e.name} begin -->", text)
+            self.assertIn(f"<!-- figures: {e.name} end -->", text)
+
     def test_words_are_shown_as_they_are(self):
         stored = compared(CALM)
         stored["outcome"]["more"].update(
