@@ -1,0 +1,136 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""Traces that are made, and those out of nfsdump's text: nfsreplay (the only argument) takes both."""
+import collections
+import importlib.machinery
+import importlib.util
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+DIRECTORY = os.path.join(HERE, "..", "..", "bench", "nfsreplay")
+SAMPLE = os.path.join(HERE, "sample.nfsdump")
+NFSREPLAY = None
+
+
+def program(name):
+    """A program of bench/nfsreplay as a module."""
+    loader = importlib.machinery.SourceFileLoader(name.replace("-", "_"), f"{DIRECTORY}/{name}")
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+make_trace = program("make-trace")
+from_nfsdump = program("from-nfsdump")
+import nfsdump  # noqa: E402  found by what these two put into sys.path
+import tracetext  # noqa: E402
+
+
+def run(*command):
+    return subprocess.run(command, check=False, text=True, capture_output=True, timeout=60)
+
+
+def refused(text):
+    """Why nfsreplay does not take a trace, "" when it does."""
+    with tempfile.NamedTemporaryFile("w", suffix=".trace", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        done = run(NFSREPLAY, "--plan", file.name)
+    return done.stderr if done.returncode else ""
+
+
+def converted(lines):
+    """(text of the trace, what was left out)"""
+    left_out, converter = collections.Counter(), from_nfsdump.Converter()
+    for exchange in nfsdump.exchanges(lines, left_out):
+        try:
+            converter.convert(exchange)
+        except from_nfsdump.LeftOut as reason:
+            left_out[str(reason)] += 1
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as file:
+        tracetext.write(file, (), *converter.before(), converter.lines)
+        file.seek(0)
+        return file.read(), left_out
+
+
+class Made(unittest.TestCase):
+    def test_the_shipped_one_is_what_its_command_makes(self):
+        with open(f"{DIRECTORY}/small.trace", encoding="utf-8") as file:
+            text = file.read()
+        arguments = text.splitlines()[1].split("make-trace ")[1].split()
+        self.assertEqual(run(f"{DIRECTORY}/make-trace", *arguments).stdout, text)
+
+    def test_days_are_taken_and_differ_by_seed(self):
+        days = [run(f"{DIRECTORY}/make-trace", "--seed", str(seed), "--seconds", "8").stdout
+                for seed in range(3)]
+        self.assertEqual([refused(day) for day in days], [""] * 3)
+        self.assertEqual(len(set(days)), 3)
+
+    def test_actors_can_be_left_out(self):
+        for kind in ("users", "builders", "pages", "data"):
+            others = [x for k in ("users", "builders", "pages", "data") if k != kind
+                      for x in (f"--{k}", "0")]
+            day = run(f"{DIRECTORY}/make-trace", "--seconds", "5", *others).stdout
+            self.assertEqual(refused(day), "", kind)
+
+    def test_bad_measures_are_told(self):
+        for option, value, said in (("--users", "201", "from 0 to 200"), ("--seed", "x", "4294967295"),
+                                    ("--seconds", "0", "from 1 to 86400")):
+            done = run(f"{DIRECTORY}/make-trace", option, value)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(said, done.stderr)
+
+
+class FromNfsdump(unittest.TestCase):
+    def setUp(self):
+        with open(SAMPLE, encoding="utf-8") as file:
+            self.lines = file.readlines()
+
+    def test_the_sample(self):
+        text, left_out = converted(self.lines)
+        self.assertEqual(refused(text), "")
+        for line in ("file handles/d1/inbox 200000", "file handles/f2 73728",
+                     "0.0003 c45 read handles/d1/inbox 0 32768 took=1500",
+                     "0.0099 c46 lookup handles/d1/inbox.lock took=200 status=2",
+                     "0.0129 c46 write handles/d1/inbox 200000 3121 stable=file took=4500",
+                     "1.0219 c47 fsstat . took=100"):
+            self.assertIn(line + "\n", text)
+        self.assertEqual(left_out, {"a call repeated": 1, "getattr answered with status 70": 1,
+                                    "readlink": 1, "NFSv2": 1, "a line that is none of nfsdump": 1,
+                                    "a call without an answer": 1,
+                                    "time went back: taken as that of the line above": 1})
+
+    def test_the_program(self):
+        done = run(f"{DIRECTORY}/from-nfsdump", "--from", "0.5", "--operations", "2", SAMPLE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("2 operations of 1 clients", done.stderr)
+        self.assertEqual(run(f"{DIRECTORY}/from-nfsdump", "/dev/null").returncode, 1)
+
+    def test_whatever_is_missing_what_comes_out_is_taken(self):
+        draw = random.Random(1)
+        kept = 0
+        for _ in range(120):
+            lines = [line for line in self.lines * 2 if draw.random() < 0.8]
+            for _ in range(draw.randrange(4)):
+                at = draw.randrange(len(lines))
+                words = lines[at].split(" ")
+                other = draw.choice(self.lines).split(" ")
+                i = draw.randrange(len(words))
+                words[i] = draw.choice(other)
+                lines[at] = " ".join(words)
+            text, _ = converted(lines)
+            kept += len(text.splitlines())
+            if text.count("\n") > 1 and "\n0 " in text:
+                self.assertEqual(refused(text), "", text)
+        self.assertGreater(kept, 60 * 10)
+
+
+if __name__ == "__main__":
+    NFSREPLAY = sys.argv.pop(1)
+    unittest.main()
