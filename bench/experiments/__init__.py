@@ -11,7 +11,7 @@ import os
 
 # Modules in the order in which they are run; the blind set comes last, whatever was tuned before.
 MODULES = {"ellard": "e", "canfs": "c", "macklem": "m", "baselines": "b", "ablation": "a",
-           "measured": "d", "blind": "x"}
+           "measured": "d", "traces": "t", "blind": "x"}
 BY_NAME_ONLY = ("measured",)
 
 

@@ -29,6 +29,9 @@ def program(name):
 make_trace = program("make-trace")
 from_nfsdump = program("from-nfsdump")
 import nfsdump  # noqa: E402  found by what these two put into sys.path
+sys.path.insert(0, os.path.join(DIRECTORY, ".."))
+import testbed  # noqa: E402, F401  finds what the others import
+from experiments import rounds, traces  # noqa: E402
 import tracetext  # noqa: E402
 
 
@@ -129,6 +132,39 @@ class FromNfsdump(unittest.TestCase):
             if text.count("\n") > 1 and "\n0 " in text:
                 self.assertEqual(refused(text), "", text)
         self.assertGreater(kept, 60 * 10)
+
+
+def replayed(read_ms, **more):
+    """The figures of one round."""
+    return {"elapsed_s": 9.0, "requests_s": 5.0, "late_ms": 0.1, "cpu_s": 1.0, "read_ms": read_ms,
+            "read_p99_ms": 2 * read_ms, **more}
+
+
+class Verdicts(unittest.TestCase):
+    """Of bench/papers t1 and t2: no kind of operation below 0.97 of stock."""
+
+    def outcome(self, **of_server):
+        records = [{"series": name, "round": 1, "circumstances": {"marked": False}, "figures": f}
+                   for name, f in of_server.items()]
+        return traces.AsRecorded().outcome(rounds.Rounds(records))
+
+    def test_worse_is_by_more_than_noise(self):
+        self.assertTrue(traces.worse(9.6, 10))
+        self.assertFalse(traces.worse(9.8, 10))
+        self.assertFalse(traces.worse(0.10, 0.19))
+
+    def test_faster_reads_are_better(self):
+        found = self.outcome(stock=replayed(8.0), ra=replayed(4.0))
+        self.assertEqual((found.verdict, found.more["gains"]), ("better", {"read": 2.0}))
+        self.assertIn("read 2.00", found.figure)
+
+    def test_what_is_slower_is_named(self):
+        found = self.outcome(stock=replayed(8.0, write_ms=1.0), ra=replayed(4.0, write_ms=2.0))
+        self.assertEqual((found.verdict, found.why),
+                         ("not reproduced", "write 2.00 ms, stock 1.00"))
+
+    def test_without_a_round_nothing_is_said(self):
+        self.assertEqual(self.outcome(stock=replayed(8.0)).verdict, "not run")
 
 
 if __name__ == "__main__":

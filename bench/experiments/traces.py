@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""A recorded day, replayed: the same small trace against stock, tuned and ra (doc/traces.md).
+
+The trace is made (bench/nfsreplay/make-trace), for nothing recorded may be shipped; whoever has a capture
+replays that, see doc/traces.md.
+"""
+import json
+import os
+import shutil
+import subprocess
+
+import machine
+import plot
+from experiments import rounds
+from experiments.experiment import HERE, Experiment, Outcome
+
+SERVERS = ("stock", "tuned", "ra")
+NOT_BELOW = 0.97   # of stock: the least that any kind of operation may get
+TOLD_APART_MS = 0.1  # a smaller difference is the machine's, not the server's
+ANSWERS_LEAST = 50  # of a kind, to say anything about it
+MAX_TIME = 300      # seconds of one replay
+MAKE_TRACE = os.path.join(os.path.dirname(HERE), "nfsreplay", "make-trace")
+
+
+def replay(program, server, directory, trace, out, arguments):
+    """One replay: nfsreplay's JSON. RuntimeError where it was not as the trace has it."""
+    done = subprocess.run(
+        [program, "--export", server.exports[0]["path"], "--dir", directory, "--port",
+         str(server.port), "--mount-port", str(server.mport), "--from", "127.0.1.1", "--json", out,
+         "--quiet", "--max-time", str(MAX_TIME), *arguments, trace],
+        capture_output=True, text=True, check=False, timeout=MAX_TIME + 60)
+    if done.returncode:
+        raise RuntimeError(f"nfsreplay: {done.stderr.strip() or done.returncode}")
+    with open(out, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def figures(told):
+    """Of a replay: its time, and by kind of operation the mean and the 99th percentile in ms."""
+    found = {"elapsed_s": told["elapsed_s"], "late_ms": told["total"]["late_ms"]["mean"],
+             "requests_s": told["total"]["count"] / told["elapsed_s"]}
+    for kind, row in told["operations"].items():
+        if row["count"] >= ANSWERS_LEAST:
+            found[f"{kind}_ms"] = row["latency_ms"]["mean"]
+            found[f"{kind}_p99_ms"] = row["latency_ms"]["p99"]
+    return found
+
+
+def worse(stock_ms, ours_ms):
+    """Whether a kind of operation is below NOT_BELOW of stock, by more than can be told apart."""
+    return stock_ms < NOT_BELOW * ours_ms and ours_ms - stock_ms > TOLD_APART_MS
+
+
+class Replayed(Experiment):
+    """One made day at one pace."""
+    paper = "none: traces as of Ellard, Ledlie, Malkani & Seltzer, FAST 2003"
+    did = "-"
+    paper_figure = "-"
+    pace, measures_quick, measures_full = (), (), ()
+
+    def run(self, bed):
+        program, number = bed.program("nfsreplay"), [0]
+        measures = self.measures_quick if bed.quick else self.measures_full
+        with bed.disk(size_mb=4096) as disk:
+            trace, out = f"{disk.work}/day.trace", f"{disk.work}/day.json"
+            with open(trace, "w", encoding="utf-8") as file:
+                subprocess.run([MAKE_TRACE, *map(str, measures)], stdout=file, check=True)
+
+            def once(name, _):
+                number[0] += 1
+                self.lay_out(program, disk, trace, f"day{number[0]}")
+                with bed.server(name, disk) as server:
+                    bed.cold(disk)
+                    cpu = machine.cpu_seconds(server.pid)
+                    told = replay(program, server, f"day{number[0]}", trace, out, self.pace)
+                    return {**figures(told), "cpu_s": machine.cpu_seconds(server.pid) - cpu}
+
+            done = rounds.run(bed, list(SERVERS), once)
+        return self.outcome(done)
+
+    @staticmethod
+    def lay_out(program, disk, trace, name):
+        """The day's files, fresh, on the disk; those of the replay before are gone."""
+        disk.timing(False)
+        for old in os.listdir(disk.mount):
+            if old.startswith("day"):
+                shutil.rmtree(f"{disk.mount}/{old}")
+        os.sync()
+        subprocess.run([program, "--prepare", f"{disk.mount}/{name}", trace], check=True)
+        os.sync()
+        disk.renew()
+        disk.timing(True)
+
+    def outcome(self, done):
+        kinds = sorted({key for name in SERVERS for r in done.records
+                        if r["series"] == name for key in r.get("figures", {})
+                        if key.endswith("_ms") and not key.endswith("_p99_ms") and key != "late_ms"})
+        points = [done.point(s, "elapsed_s", "requests_s", "late_ms", "cpu_s", *kinds,
+                             *(k.replace("_ms", "_p99_ms") for k in kinds))
+                  for s in done.series()]
+        medians = {k: (done.median("stock", k), done.median("ra", k)) for k in kinds}
+        bad = [f"{k[:-3]} {ra:.2f} ms, stock {stock:.2f}" for k, (stock, ra) in medians.items()
+               if stock and ra and worse(stock, ra)]
+        gains = {k[:-3]: stock / ra for k, (stock, ra) in medians.items() if stock and ra}
+        if not gains:
+            return Outcome(points, "not run", "no server replayed the trace", "-")
+        says = ", ".join(f"{kind} {gain:.2f}" for kind, gain in
+                         sorted(gains.items(), key=lambda pair: -pair[1]))
+        return Outcome(points, "not reproduced" if bad else
+                       "better" if gains.get("read", 0) > 1 else "reproduced",
+                       "; ".join(bad), f"speed of answers x stock: {says}", {"gains": gains})
+
+    def draw(self, outcome, path):
+        plot.bars(path, self.ours, "READ, ms in the mean",
+                  {p["series"]: p["read_ms"] for p in outcome.points if p.get("read_ms")})
+
+
+class AsRecorded(Replayed):
+    """Open loop."""
+    name = "t1"
+    ours = "A made day of mail, builds, web and data at its recorded times (open loop)."
+    seconds_quick, seconds_full = 120, 1500
+    columns = (("server", "series", "{}"), ("READ ms", "read_ms", "{:.2f}"),
+               ("READ p99", "read_p99_ms", "{:.1f}"), ("WRITE ms", "write_ms", "{:.2f}"),
+               ("LOOKUP ms", "lookup_ms", "{:.2f}"), ("GETATTR ms", "getattr_ms", "{:.2f}"),
+               ("late ms", "late_ms", "{:.2f}"))
+    measures_quick = ("--seconds", 20, "--data", 256, "--pages", 1500, "--users", 8)
+    measures_full = ("--seconds", 60, "--data", 768, "--pages", 4000, "--users", 12)
+
+
+class AsFast(Replayed):
+    """Each client as fast as it is answered."""
+    name = "t2"
+    ours = "The same, each client as fast as it is answered."
+    seconds_quick, seconds_full = 120, 1500
+    columns = (("server", "series", "{}"), ("s", "elapsed_s", "{:.1f}"),
+               ("requests/s", "requests_s", "{:.0f}"), ("READ ms", "read_ms", "{:.2f}"),
+               ("READ p99", "read_p99_ms", "{:.1f}"), ("WRITE ms", "write_ms", "{:.2f}"))
+    pace = ("--pace", "fast")
+    measures_quick, measures_full = AsRecorded.measures_quick, AsRecorded.measures_full
+
+
+EXPERIMENTS = [AsRecorded, AsFast]
