@@ -198,10 +198,11 @@ class Bed:
 
     @contextlib.contextmanager
     def server(self, kind, disk, fsal=None, ra=None, read_ahead_kb=128, scheduler=None, strict=0,
-               memory="host", plugin=None, **more):
+               memory="host", plugin=None, udp=False, **more):
         """A started testbed.Server that exports the disk: "stock", "tuned" (read_ahead_kb 2560) or
         "ra" with `fsal` in the export's block and `ra` in the global one; the block device's
-        `scheduler` and `strict` bytes of dirty data; `memory`: machine.set_memory's. `more`: sub,
+        `scheduler` and `strict` bytes of dirty data; `memory`: machine.set_memory's; `udp`: NFS over
+        that too. `more`: sub,
         exports, ra_rules, extra_conf of testbed.Server. RuntimeError where it ends badly."""
         unknown = set(more) - set(SERVER_KEYS)
         if unknown:
@@ -217,6 +218,7 @@ class Bed:
         servers.prepare(setting, disk)
         server = testbed.Server(kind, disk.mount, fsal=fsal, ra=ra,
                                 plugin=(plugin or self.plugin) if kind == "ra" else None, **more)
+        server.udp = udp
         try:
             yield server.start()
         finally:

@@ -1,0 +1,384 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""Ellard & Seltzer, NFS Tricks and Benchmarking Traps (FREENIX 2003): eight figures and a table.
+
+What they have in common, and how a verdict is found, is in ellard_bed.py.
+"""
+import contextlib
+import functools
+
+import plot
+from experiments.ellard_bed import (MIB, Claim, CURSORS, client_apart, curves_of, fill, judge,
+                                    lay_out, local, nfs, paper, readers, sweep, table, total)
+from experiments.experiment import Experiment
+
+PAPER = "Ellard & Seltzer 2003, "
+SAME = 0.95        # two curves that are this near count as one
+REORDERED = 6      # percent of a client's READs, the most that theirs did over UDP
+REORDERED_BUSY = 10  # ... and clients that are busy, in their traces
+LOOPS = 4          # of a busy client
+STRIDES = (2, 4, 8)
+UDP = ("--transport", "udp")
+TCP = ()
+DISKS = {"ide": "default", "scsi": "fast"}  # ours in their disks' places
+FAST_DISK = "The two disks are bench/disks.py's default and fast. "
+COLUMNS = (("curve", "curve", "{}"), ("readers", "x", "{}"), ("MB/s", "mb_s", "{:.1f}"),
+           ("seeks/MB", "seeks_mb", "{:.2f}"))
+
+
+class Readers(Experiment):
+    """A figure of curves over readers."""
+    columns = COLUMNS
+
+    def draw(self, outcome, path):
+        plot.lines(path, self.paper, "concurrent readers", "MB/s", curves_of(outcome.points),
+                   log=True)
+
+
+def size_mb(bed):
+    """Of a disk on which all sets of files lie within its outermost quarter."""
+    return 1536 if bed.quick else 8192
+
+
+@contextlib.contextmanager
+def zones(bed, counts, **model):
+    """A disk, and its files in the outermost and in the innermost quarter: (disk, outer, inner)."""
+    with bed.disk(size_mb=size_mb(bed), **model) as disk:
+        outer = lay_out(bed, disk, counts, "outer")
+        fill(disk, 0.75)
+        yield disk, outer, lay_out(bed, disk, counts, "inner")
+
+
+class Zcav(Readers):
+    name = "e1"
+    paper = PAPER + "figure 1"
+    did = "Two disks in four partitions each: local readers in the outermost and the innermost."
+    ours = FAST_DISK + "Files lie in the outermost and the innermost quarter of one file system."
+    paper_figure = "outer zones 1.2 to 2 times as fast as inner ones, at any number of readers"
+    seconds_quick, seconds_full = 75, 1500
+
+    def run(self, bed):
+        points, claims = [], []
+        for name, model in DISKS.items():
+            with zones(bed, readers(bed), model=model) as (disk, outer, inner):
+                sets = {f"{name}, outer": outer, f"{name}, inner": inner}
+                found, more = sweep(bed, sets, readers(bed), lambda curve, n, sets=sets, disk=disk:
+                                    local(bed, disk, sets[curve][n]))
+            points += more
+            claims += [Claim(f"{name}: outer over inner, {n} readers:", "1.2 to 2",
+                             found.ratio(f"{name}, outer", f"{name}, inner", n), low, 2.1)
+                       for n, low in ((1, 1.2), (readers(bed)[-1], 1.05))]
+        return judge(points, claims)
+
+
+class TaggedQueue(Readers):
+    name = "e2"
+    paper = PAPER + "figure 2"
+    did = "Local readers on the SCSI disk, its tagged queue switched on and off."
+    ours = "The drive orders up to 32 commands by itself, or serves them as they come. Locally, " \
+        "and over NFS, where the server's elevator stands for the kernel's: the loop device of a " \
+        "modelled disk takes all requests at once, so that the kernel orders nothing."
+    paper_figure = "from 8 readers on 15 MB/s with, 27 without; one reader the same in both"
+    seconds_quick, seconds_full = 90, 1800
+
+    def run(self, bed):
+        counts = readers(bed)
+        kinds = {"local": None, "NFS": (paper("default", 1), paper("default", 32)),
+                 "NFS, defaults": ({}, {})}
+        with bed.disk(size_mb=size_mb(bed)) as plain, \
+                bed.disk(size_mb=size_mb(bed), queue=32) as tagged:
+            sets = [(disk, lay_out(bed, disk, counts)) for disk in (plain, tagged)]
+            curves = {f"{kind}, {text}": (queue, kind) for kind in kinds
+                      for queue, text in enumerate(("no queue", "queue"))}
+
+            def once(curve, n):
+                queue, kind = curves[curve]
+                disk, works = sets[queue]
+                if kind == "local":
+                    return local(bed, disk, works[n])
+                return nfs(bed, disk, works[n], fsal=kinds[kind][queue],
+                           ra=table() if kind == "NFS" else None)
+
+            found, points = sweep(bed, curves, counts, once, "queued_most")
+        many = counts[-1]
+        claims = [Claim(f"{kind}: queue over none, {n} readers:", theirs,
+                        found.ratio(f"{kind}, queue", f"{kind}, no queue", n), low, high)
+                  for kind in ("local", "NFS")
+                  for n, theirs, low, high in ((1, "1", 0.9, 1.1), (8, "0.56", 0, 0.8),
+                                               (many, "0.56", 0, 0.8))]
+        return judge(points, claims, [found.told(c, many) for c in curves],
+                     [found.ratio("NFS, defaults, no queue", "NFS, no queue", n) for n in counts])
+
+
+class Policies(Experiment):
+    name = "e3"
+    paper = PAPER + "figure 3"
+    did = "Eight local readers of 32 MB each; elevator and N-step C-SCAN in the kernel, with and " \
+        "without the SCSI disk's queue: when the k-th of them was done."
+    ours = "Over NFS, the policies being the server's. The drive's queue: 32 requests at once on " \
+        "a drive that orders them. Beside it turns, the plugin's default policy, with its defaults."
+    paper_figure = "elevator: last 5.7 x the first (IDE), 7.2 (SCSI); N-CSCAN below 1.2, at less " \
+        "than half the throughput; with the drive's queue as fair and slower still"
+    seconds_quick, seconds_full = 60, 600
+    columns = (("policy", "curve", "{}"), ("MB/s", "mb_s", "{:.1f}"),
+               ("first done, s", "first_s", "{:.2f}"), ("last done, s", "last_s", "{:.2f}"),
+               ("last/first", "last_first", "{:.2f}"), ("seeks/MB", "seeks_mb", "{:.2f}"))
+    READERS = 8
+
+    def run(self, bed):
+        cases = {"elevator": (0, paper(scheduler="elevator")),
+                 "N-CSCAN": (0, paper(scheduler="ncscan")),
+                 "elevator, queue": (1, paper(scheduler="elevator", depth=32)),
+                 "N-CSCAN, queue": (1, paper(scheduler="ncscan", depth=32)),
+                 "turns (defaults)": (0, {}), "turns (defaults), queue": (1, {})}
+        with bed.disk(size_mb=1024) as plain, bed.disk(size_mb=1024, queue=32) as tagged:
+            sets = [(d, lay_out(bed, d, [self.READERS])[self.READERS]) for d in (plain, tagged)]
+
+            def once(curve, _):
+                queue, fsal = cases[curve]
+                found = nfs(bed, *sets[queue], fsal=fsal, ra=table() if fsal else None)
+                ends = found["finish_s"]
+                return {**found, "first_s": ends[0], "last_s": ends[-1],
+                        "last_first": ends[-1] / ends[0],
+                        **{f"done_{k + 1}": end for k, end in enumerate(ends)}}
+
+            found, points = sweep(bed, cases, [self.READERS], once, "first_s", "last_s",
+                                  "last_first", *(f"done_{k + 1}" for k in range(self.READERS)))
+        value = functools.partial(found.value, x=self.READERS)
+        ratio = functools.partial(found.ratio, x=self.READERS)
+        claims = [
+            Claim("elevator: last over first", "5.7", value("elevator", key="last_first"), 3),
+            Claim("N-CSCAN: last over first", "below 1.2", value("N-CSCAN", key="last_first"),
+                  1, 1.2),
+            Claim("N-CSCAN over elevator, MB/s", "below 0.5", ratio("N-CSCAN", "elevator"),
+                  0, 0.55),
+            Claim("with the queue: last over first", "below 1.2",
+                  value("elevator, queue", key="last_first"), 1, 1.2),
+            Claim("with the queue over elevator, MB/s", "below 0.5",
+                  ratio("elevator, queue", "elevator"), 0, 0.55)]
+        outcome = judge(points, claims, [found.told(c, self.READERS) for c in cases])
+        outcome.figure += f"; turns: {value('turns (defaults)', key='last_first'):.2f} at " \
+            f"{ratio('turns (defaults)', 'elevator'):.2f} x the elevator's throughput"
+        return outcome
+
+    def draw(self, outcome, path):
+        curves = {p["curve"]: [(k + 1, p[f"done_{k + 1}"]) for k in range(self.READERS)]
+                  for p in outcome.points}
+        plot.lines(path, self.paper, "readers done", "seconds", curves)
+
+
+class Transport(Readers):
+    """Figures 4 and 5: their server over one transport, beside local readers and the other one."""
+    transport, other = UDP, TCP
+    ours = "Their server on the default disk, requests as their clients'; the network is the " \
+        "loopback device."
+
+    def curves(self, bed, sets, tagged):
+        """{curve: (disk, works, fsal, ra, arguments), or without a server (disk, works)}"""
+        disk, outer, inner = sets
+        own = (paper(), table(), self.transport)
+        return {"outer": (disk, outer, *own), "inner": (disk, inner, *own),
+                "outer, drive's queue": (*tagged, paper(depth=32), table(), self.transport),
+                "outer, defaults": (disk, outer, {}, None, self.transport),
+                "local": (disk, outer), "outer, other transport": (disk, outer, paper(), table(),
+                                                                   self.other)}
+
+    def run(self, bed):
+        counts = readers(bed)
+        with zones(bed, counts) as sets, bed.disk(size_mb=size_mb(bed), queue=32) as tagged:
+            curves = self.curves(bed, sets, (tagged, lay_out(bed, tagged, counts, "outer")))
+
+            def once(curve, n):
+                disk, works, *rest = curves[curve]
+                if not rest:
+                    return local(bed, disk, works[n])
+                fsal, ra, transport = rest
+                return nfs(bed, disk, works[n], fsal=fsal, ra=ra, arguments=transport)
+
+            found, points = sweep(bed, curves, counts, once)
+        return judge(points, self.claims(found, counts),
+                     [found.told(c, n) for c in ("outer", "local") for n in (1, counts[-1])],
+                     [found.ratio("outer, defaults", "outer", n) for n in counts])
+
+
+class OverUdp(Transport):
+    name = "e4"
+    paper = PAPER + "figure 4"
+    did = "Readers over UDP, in outer and inner partitions of both disks, with and without the " \
+        "drive's queue."
+    paper_figure = "drops quickly as readers increase, to about half of the local file system's; " \
+        "better than TCP for few readers and not for many; zones still visible"
+    seconds_quick, seconds_full = 120, 2400
+
+    @staticmethod
+    def claims(found, counts):
+        one, many = counts[0], counts[-1]
+        many_over_one = found.value("outer", many) / found.value("outer", one)
+        return [Claim(f"{many} readers over one:", "drops quickly", many_over_one, 0, 0.75),
+                Claim(f"of local, {many} readers:", "about 0.5",
+                      found.ratio("outer", "local", many), 0.3, 0.8),
+                Claim("over TCP, one reader:", "substantially better",
+                      found.ratio("outer", "outer, other transport", one), 1.1),
+                Claim(f"over TCP, {many} readers:", "no advantage",
+                      found.ratio("outer", "outer, other transport", many), 0.8, 1.1),
+                Claim("outer over inner, one reader:", "visible",
+                      found.ratio("outer", "inner", one), 1.05)]
+
+
+class OverTcp(Transport):
+    name = "e5"
+    paper = PAPER + "figure 5"
+    did = "The same over TCP."
+    paper_figure = "relatively constant as readers increase, parallel to the local file system " \
+        "and always slower"
+    seconds_quick, seconds_full = 120, 2400
+    transport, other = TCP, UDP
+
+    @staticmethod
+    def claims(found, counts):
+        one, many = counts[0], counts[-1]
+        curve = [found.value("outer", n) for n in counts]
+        return [Claim("least over most along the readers:", "relatively constant",
+                      min(curve) / max(curve), 0.7),
+                Claim(f"of local, {many} readers:", "always slower",
+                      found.ratio("outer", "local", many), 0.3, 1),
+                Claim("of local, one reader:", "always slower", found.ratio("outer", "local", one),
+                      0.3, 1)]
+
+
+def reorder(n, percent):
+    """A client whose nfsiods deliver some of its READs out of order."""
+    return ["--work", "reorder", "--readers", n, "--percent", percent]
+
+
+class Always(Readers):
+    name = "e6"
+    paper = PAPER + "figure 6"
+    did = "The default heuristic and read-ahead always, over UDP, on an idle client and one that " \
+        "also runs four endless loops."
+    ours = f"{REORDERED} % of the READs out of order, the most that their clients did over UDP, " \
+        f"and {REORDERED_BUSY} % of the busy one's, as in their traces; it shares its processor " \
+        "with four loops, and the server has the others."
+    paper_figure = "no difference up to four readers, then they diverge; less so on the busy client"
+    seconds_quick, seconds_full = 90, 1500
+
+    def run(self, bed):
+        counts = readers(bed)
+        curves = {f"{h}, {client}": (h, client) for client in ("idle", "busy")
+                  for h in ("always", "default")}
+        with bed.disk(size_mb=size_mb(bed)) as disk:
+            works = lay_out(bed, disk, counts)
+
+            def once(curve, n):
+                heuristic, client = curves[curve]
+                busy = client == "busy"
+                return nfs(bed, disk, works[n], fsal=paper(heuristic), ra=table(), arguments=[
+                    *UDP, *reorder(n, REORDERED_BUSY if busy else REORDERED)],
+                    beside=functools.partial(client_apart, loops=LOOPS if busy else 0))
+
+            found, points = sweep(bed, curves, counts, once, "evictions")
+        gap = {(client, n): found.ratio(f"default, {client}", f"always, {client}", n)
+               for client in ("idle", "busy") for n in counts}
+        many = counts[-1]
+        return judge(points, [
+            Claim("default over always, idle, one reader:", "1", gap["idle", counts[0]],
+                  SAME, 1.1),
+            Claim(f"default over always, idle, {many} readers:", "diverge", gap["idle", many],
+                  0, SAME),
+            Claim(f"the busy client's over that, {many} readers:", "a smaller gap",
+                  gap["busy", many] / gap["idle", many], 1)], [found.told(c, many) for c in curves])
+
+
+class SlowDown(Readers):
+    name = "e7"
+    paper = PAPER + "figure 7"
+    did = "Default and SlowDown with FreeBSD's nfsheur table and an enlarged one, beside " \
+        "read-ahead always, over UDP."
+    ours = f"{REORDERED} % of the READs out of order. The tables have 64 and 1017 places, of " \
+        "which a file may have 4 and 32, as FreeBSD's had before and after."
+    paper_figure = "with the new table as always, SlowDown or not; with the old one slower from " \
+        "8 readers on, SlowDown or not"
+    seconds_quick, seconds_full = 100, 2000
+    CURVES = {"always": ("always", False), "SlowDown, new table": ("slowdown", True),
+              "default, new table": ("default", True), "SlowDown": ("slowdown", False),
+              "default": ("default", False), "plugin's defaults": None}
+
+    def run(self, bed):
+        counts = readers(bed)
+        with bed.disk(size_mb=size_mb(bed)) as disk:
+            works = lay_out(bed, disk, counts)
+
+            def once(curve, n):
+                case, arguments = self.CURVES[curve], [*UDP, *reorder(n, REORDERED)]
+                if not case:
+                    return nfs(bed, disk, works[n], arguments=arguments)
+                return nfs(bed, disk, works[n], fsal=paper(case[0]), ra=table(case[1]),
+                           arguments=arguments)
+
+            found, points = sweep(bed, self.CURVES, counts, once, "evictions")
+        many = counts[-1]
+
+        def of_always(curve, theirs, low, high):
+            return Claim(f"{curve} over always, {many} readers:", theirs,
+                         found.ratio(curve, "always", many), low, high)
+
+        return judge(points, [of_always("SlowDown, new table", "1", SAME, 1.2),
+                              of_always("default, new table", "1", SAME, 1.2),
+                              of_always("SlowDown", "below 1", 0, SAME),
+                              of_always("default", "below 1", 0, SAME)],
+                     [found.told(c, many) for c in self.CURVES],
+                     [found.ratio("plugin's defaults", "SlowDown, new table", n) for n in counts])
+
+
+class Strides(Experiment):
+    name = "e8"
+    paper = PAPER + "figure 8"
+    did = "One reader of a 256 MB file by 2, 4 and 8 strides over UDP: default against cursors, " \
+        "on both disks."
+    ours = FAST_DISK + f"A file has {CURSORS} cursors, as many as there are strides at most."
+    paper_figure = "cursors 1.50, 1.81, 2.41 x default (IDE), 1.62, 1.81, 1.72 x (SCSI)"
+    seconds_quick, seconds_full = 100, 1800
+    columns = (("disk", "disk", "{}"), ("heuristic", "curve", "{}"), ("strides", "x", "{}"),
+               ("MB/s", "mb_s", "{:.1f}"), ("seeks/MB", "seeks_mb", "{:.2f}"))
+    CURVES = {"default": "default", "cursor": "cursor", "plugin's defaults": None}
+    GAIN = {"ide": (1.50, 1.81, 2.41), "scsi": (1.62, 1.81, 1.72)}
+    OF_PAPER = 0.9  # of their gain is a gain like theirs
+
+    def run(self, bed):
+        points, claims, causes, ours = [], [], [], []
+        for name, model in DISKS.items():
+            with bed.disk(model, size_mb=size_mb(bed)) as disk:
+                work = bed.layout(disk, 1, total(bed))
+
+                def once(curve, n, disk=disk, work=work):
+                    case = self.CURVES[curve]
+                    return nfs(bed, disk, work, fsal=paper(case) if case else {},
+                               ra=table() if case else None,
+                               arguments=[*UDP, "--work", "stride", "--stride", n])
+
+                found, more = sweep(bed, self.CURVES, STRIDES, once)
+            points += [dict(p, disk=name) for p in more]
+            claims += [Claim(f"{name}, {n} strides: cursors over default", f"{gain:.2f}",
+                             found.ratio("cursor", "default", n), gain * self.OF_PAPER)
+                       for n, gain in zip(STRIDES, self.GAIN[name])]
+            causes += [f"{name}: {found.told(c, n)}" for c in ("default", "cursor")
+                       for n in STRIDES]
+            ours += [found.ratio("plugin's defaults", "cursor", n) for n in STRIDES]
+        return judge(points, claims, causes, ours)
+
+    def draw(self, outcome, path):
+        plot.bars(path, self.paper, "MB/s", {
+            f"{name}, s={n}": {p["curve"]: p["mb_s"] for p in outcome.points
+                               if (p["disk"], p["x"]) == (name, n) and p["mb_s"]}
+            for name in DISKS for n in STRIDES})
+
+
+class StrideTable(Strides):
+    name = "et1"
+    paper = PAPER + "table 1"
+    did = "The mean of ten such reads, and their standard deviation."
+    paper_figure = "IDE: default 7.66, 7.83, 5.26 MB/s, cursors 11.49, 14.15, 12.66; SCSI: 9.49, " \
+        "8.52, 8.21 and 15.39, 15.38, 14.12"
+
+
+EXPERIMENTS = [Zcav, TaggedQueue, Policies, OverUdp, OverTcp, Always, SlowDown, Strides,
+               StrideTable]
