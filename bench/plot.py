@@ -21,6 +21,13 @@ def median(values):
     return statistics.median(values) if values else None
 
 
+def counted(runs):
+    """Without marked rounds (experiments/rounds.py), where the same work and server has others."""
+    good = [r for r in runs if not r.get("circumstances", {}).get("marked")]
+    cells = {(r["work"], r["server"]) for r in good}
+    return good + [r for r in runs if (r["work"], r["server"]) not in cells]
+
+
 class Results:
     """Runs (dicts as bench/compare records them) and what follows from them."""
 
@@ -360,7 +367,7 @@ def main():
     options = parser.parse_args()
     with open(options.results, encoding="utf-8") as file:
         stored = json.load(file)
-    results = Results(stored["runs"], list(stored["servers"]), stored["works"])
+    results = Results(counted(stored["runs"]), list(stored["servers"]), stored["works"])
     print(table(results, options.markdown))
     print(verdict_table(results, options.markdown))
     if options.png and options.finish:

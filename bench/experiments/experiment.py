@@ -122,6 +122,7 @@ class Bed:
     def __init__(self, quick=False, rounds=None, say=None, seed=SEED):
         self.quick = quick
         self.rounds = rounds or (rounds_of.ROUNDS_QUICK if quick else rounds_of.ROUNDS_FULL)
+        self.tries = rounds_of.TRIES_QUICK if quick else rounds_of.TRIES
         self.say = say or (lambda text: print(text, file=sys.stderr, flush=True))
         self.seed = seed
         self.records, self.failures = [], []

@@ -59,7 +59,8 @@ class Told(Measured):
                      lambda: bed.mechdisk}
             words = [known.get(word, word) for word in command.split()]
             built = " ".join(word() if callable(word) else word for word in words)
-            text, beside = rounds.undisturbed(lambda c=built: call(c), bed.say, bed.watch)
+            text, beside = rounds.undisturbed(lambda c=built: call(c), bed.say, bed.watch,
+                                              bed.tries)
             bed.records.append({"run": number, "series": command, "round": 1,
                                 "circumstances": beside})
             found.append({"command": command, "text": text})
@@ -72,8 +73,7 @@ class Told(Measured):
 
 
 def results_of(one):
-    good = [r for r in one["runs"] if not r["circumstances"]["marked"]]
-    return plot.Results(good, list(one["servers"]), one["works"])
+    return plot.Results(plot.counted(one["runs"]), list(one["servers"]), one["works"])
 
 
 def render(stored):

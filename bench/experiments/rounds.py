@@ -25,7 +25,7 @@ import statistics
 import time
 
 STEAL_MOST = 5     # percent of the processors' time that others may have had during a round
-TRIES = 4          # of a round
+TRIES, TRIES_QUICK = 4, 2   # of a round
 CALM_WINDOW = 2    # seconds over which steal is looked at before a round is made again
 CALM_MOST = 30     # seconds that a round waits for others to let go of the processors
 LEVEL = 0.95       # that an interval shall cover
@@ -120,18 +120,18 @@ def is_marked(circumstances):
     return circumstances["steal_percent"] > STEAL_MOST
 
 
-def undisturbed(once, say=lambda text: None, watch=None):
+def undisturbed(once, say=lambda text: None, watch=None, tries=TRIES):
     """(what `once()` returned, its circumstances): again while others take the processors; marked
     if they always did."""
     watch = watch or Watch()
-    for attempt in range(1, TRIES + 1):
+    for attempt in range(1, tries + 1):
         before = watch.look()
         figures = once()
         circumstances = watch.between(before, watch.look())
         circumstances.update(tries=attempt, marked=is_marked(circumstances))
         if not circumstances["marked"]:
             break
-        last = attempt == TRIES
+        last = attempt == tries
         say(f"steal {circumstances['steal_percent']:.1f} %" + (", marked" if last else ", again"))
         if not last:
             watch.calm()
@@ -223,7 +223,8 @@ def run(bed, series, once, rounds=None):
             record = {"run": call, "series": name, "round": number + 1}
             try:
                 record["figures"], record["circumstances"] = undisturbed(
-                    lambda name=name, number=number: once(name, number), bed.say, bed.watch)
+                    lambda name=name, number=number: once(name, number), bed.say, bed.watch,
+                    bed.tries)
                 text = _short(record["figures"])
             except (RuntimeError, OSError) as error:
                 record["failed"] = text = f"{type(error).__name__}: {error}"

@@ -140,7 +140,7 @@ class Undisturbed(WithMachine):
 
 class Bed:
     def __init__(self, machine, count):
-        self.rounds, self.watch = count, machine.watch()
+        self.rounds, self.watch, self.tries = count, machine.watch(), rounds.TRIES
         self.records, self.failures, self.said = [], [], []
 
     def say(self, text):

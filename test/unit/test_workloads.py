@@ -104,6 +104,12 @@ class Verdicts(unittest.TestCase):
         results.runs.append(run("seq2", "ra", 1.0, failed="mismatch"))
         self.assertEqual(results.value("seq2", "ra", "mb_s"), 96.0)
 
+    def test_marked_runs_count_only_where_there_are_no_others(self):
+        marked = {"circumstances": {"marked": True}}
+        runs = [run("seq1", "ra", 1.0, **marked), run("seq1", "ra", 2.0),
+                run("seq1", "stock", 3.0, **marked)]
+        self.assertEqual([r["mb_s"] for r in plot.counted(runs)], [2.0, 3.0])
+
     def test_oltp_against_its_peak(self):
         runs = [run(f"oltp{n}", "ra", 1.0, ops_s=ops) for n, ops in ((1, 80.0), (4, 200.0),
                                                                      (32, 190.0))]
