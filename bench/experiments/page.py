@@ -24,6 +24,7 @@ TITLES = {
     "ablation": "What each mechanism is worth",
     "blind": "Works that no default was tuned on",
 }
+UNMEASURED = ("failed", "disturbed", "not run")  # verdicts without a figure
 HEAD = """<!-- SPDX-License-Identifier: LGPL-3.0-or-later -->
 <!-- made by bench/papers --page: what is typed here is lost -->
 # The papers again
@@ -47,13 +48,13 @@ processors were made again, and do not count.
 
 
 def load(out):
-    """{name: what is kept of it}"""
+    """{name: what is kept of it}; of one that only failed, how it did."""
     found = {}
-    for name in sorted(os.listdir(out) if os.path.isdir(out) else []):
-        if name.endswith(".json") and not name.endswith(".failed.json"):
-            with open(os.path.join(out, name), encoding="utf-8") as file:
-                stored = json.load(file)
-            found[stored["name"]] = stored
+    names = [n for n in (os.listdir(out) if os.path.isdir(out) else []) if n.endswith(".json")]
+    for name in sorted(names, key=lambda n: (not n.endswith(".failed.json"), n)):
+        with open(os.path.join(out, name), encoding="utf-8") as file:
+            stored = json.load(file)
+        found[stored["name"]] = stored
     return found
 
 
@@ -117,6 +118,8 @@ def verdict(stored, words=None):
     """(verdict, in the experiment's words, and why or figure) for the summary."""
     if not stored:
         return "not run", "nothing is kept of it"
+    if stored["failed"] or not stored["outcome"]:
+        return "failed", (stored["failed"] or "it has no outcome").strip().splitlines()[-1]
     if disturbed(stored) is not None:
         return "disturbed", f"others had up to {disturbed(stored):.0f} % of the processors"
     outcome = stored["outcome"]
@@ -132,7 +135,7 @@ def section(experiment, stored, picture):
                         ("The paper's figure", experiment.paper_figure)):
         if what.strip("- "):
             lines += [f"**{title}.** {what}", ""]
-    if stored and found not in ("disturbed", "not run"):
+    if stored and found not in UNMEASURED:
         outcome = stored["outcome"]
         lines += [f"**Ours.** {outcome['figure']}", "", f"**Verdict: {found}.** {outcome['why']}",
                   ""]
@@ -182,7 +185,7 @@ def measurements(text, kept):
         if not stored or stored.get("module") != "measured":
             said.append(f"{name}: nothing is kept of it, the old text stays")
             return old
-        if disturbed(stored) is not None or stored["outcome"]["verdict"] == "not run":
+        if verdict(stored)[0] in UNMEASURED:
             said.append(f"{name}: {' '.join(verdict(stored))}; the old text stays")
             return old
         return (f"<!-- figures: {name} begin -->\n{provenance(stored)}; {machine_of(stored)}.\n\n"
@@ -201,7 +204,7 @@ def take_pictures(out, kept, doc):
     os.makedirs(os.path.join(doc, "papers"), exist_ok=True)
     for name, stored in kept.items():
         path = os.path.join(out, name + ".png")
-        if not os.path.exists(path) or disturbed(stored) is not None:
+        if not os.path.exists(path) or verdict(stored)[0] in UNMEASURED:
             continue
         found.add(name)
         target = stored["outcome"]["more"].get("picture") or f"papers/{name}.png"
@@ -227,6 +230,6 @@ def write_pages(out, experiments, doc=DOC):
         print(f"measurements.md: {line}")
     for e in experiments:
         found, text = verdict(kept.get(e.name))
-        if found == "disturbed" and e.module != "measured":
-            print(f"papers.md: {e.name}: {found}: {text}: its figures are not shown")
+        if found in UNMEASURED and e.module != "measured":
+            print(f"papers.md: {e.name}: {found}: {text}")
     return 0

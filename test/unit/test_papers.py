@@ -150,7 +150,7 @@ def stored_of(name="e9", beside=CALM, **more):
     records = [{"run": 0, "series": "ra", "round": n, "figures": {"mb_s": 5},
                 "circumstances": beside} for n in (1, 2)]
     return {"name": name, "module": "ellard", "quick": False, "date": "2026-11-22T10:00:00Z",
-            "machine": MACHINE, "failures": [], "marked_rounds": 0, "rounds": records,
+            "machine": MACHINE, "failures": [], "failed": None, "marked_rounds": 0, "rounds": records,
             "outcome": {"points": [{"series": "ra", "mb_s": {"median": 5, "low": 4, "high": 6}},
                                    {"series": "stock", "mb_s": None}], "verdict": "better",
                         "why": "", "figure": "118.7 MB/s", "more": {}}, **more}
@@ -175,6 +175,11 @@ class Papers(unittest.TestCase):
 
     def test_what_was_not_run_says_so(self):
         self.assertIn("**Verdict: not run.**", page.papers([Small()], {}, set()))
+
+    def test_one_that_failed_says_how(self):
+        stored = stored_of(failed="Traceback\nKeyError: 'mb_s'\n", outcome=None)
+        text = page.papers([Small()], {"e9": stored}, set())
+        self.assertIn("**Verdict: failed.** KeyError: 'mb_s'", text)
 
     def test_marked_rounds_beside_others_are_left_out(self):
         stored = stored_of()
@@ -247,7 +252,8 @@ class Pages(unittest.TestCase):
             for stored in (stored_of(), compared(CALM)):
                 with open(f"{out}/{stored['name']}.json", "w", encoding="utf-8") as file:
                     json.dump(stored, file)
-            for path, text in ((f"{out}/e9.png", "png"), (f"{out}/e9.failed.json", "{"),
+            failed = json.dumps(stored_of(failed="x", outcome=None))
+            for path, text in ((f"{out}/e9.png", "png"), (f"{out}/e9.failed.json", failed),
                                (f"{doc}/measurements.md", BEFORE)):
                 with open(path, "w", encoding="utf-8") as file:
                     file.write(text)
