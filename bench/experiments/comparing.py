@@ -39,9 +39,10 @@ def compare(bed, command, more=()):
     failure of the bed's; the others count."""
     run = 1 + max((r["run"] for r in bed.records), default=-1)
     runs = () if "--runs" in command and not bed.quick else ("--runs", str(bed.rounds))
+    more = ("--tries", str(bed.tries), *runs, *more)
     with tempfile.TemporaryDirectory(prefix="comparing-") as directory:
         path = os.path.join(directory, "compare.json")
-        call(command, ("--json", path, *runs, *more), (0, 1))
+        call(command, ("--json", path, *more), (0, 1))
         if not os.path.exists(path):
             raise RuntimeError(f"{command}: it stored nothing")
         with open(path, encoding="utf-8") as file:

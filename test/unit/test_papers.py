@@ -17,7 +17,7 @@ BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "be
 sys.path.insert(0, BENCH)
 
 import experiments  # noqa: E402
-from experiments import measured, page, rounds  # noqa: E402
+from experiments import ablation, blind, measured, page, rounds  # noqa: E402
 from experiments.experiment import Experiment, NotRun, Outcome  # noqa: E402
 
 CALM = {"steal_percent": 1.0, "marked": False, "read_again_pages": 0}
@@ -244,6 +244,45 @@ class Measurements(unittest.TestCase):
         stored["outcome"]["more"].update(
             kind="Told", calls=[{"command": "bench/x", "text": "a  1\n"}])
         self.assertIn("```\na  1\n```", measured.render(stored))
+
+
+class Ablations(unittest.TestCase):
+    def points(self, low, high):
+        return [{"series": "turns", "seq8": {"median": low, "low": low, "high": high}},
+                {"series": "joining"}]
+
+    def test_worth_is_what_the_whole_interval_says(self):
+        for low, high, verdict in ((0.5, 0.9, "reproduced"), (0.9, 1.02, "not reproduced")):
+            found = ablation.Ablation.outcome(self.points(low, high), {"turns": {}})
+            self.assertEqual(found.verdict, verdict)
+            self.assertIn("not measured: joining", found.why)
+            found.check()
+
+    def test_latencies_are_worse_when_more(self):
+        self.assertTrue(ablation.is_worth({"mixed8+1 p99": {"low": 1.2, "high": 1.5}}))
+        self.assertFalse(ablation.is_worth({"mixed8+1 p99": {"low": 0.5, "high": 0.9}}))
+
+    def test_each_is_turned_off_by_parameters_that_there_are(self):
+        names = ablation.known()
+        for name, _, off in ablation.MECHANISMS:
+            self.assertLessEqual(set(off or ()), names, name)
+
+
+class Blinds(unittest.TestCase):
+    def judge(self, ours, better):
+        done = rounds.Rounds([
+            {"run": 0, "series": s, "round": n, "circumstances": {"marked": False},
+             "figures": {"mb_s": v, "worst_ms": v, "seeks": 1, "disk_per_byte": 1}}
+            for s, v in (("stock", 100.0), ("tuned", 100.0), ("ra", ours)) for n in range(6)])
+        work = blind.Blind()
+        work.better = {better[0]: better[1]}
+        return work.judge(done).check().verdict
+
+    def test_better_as_stock_or_worse(self):
+        self.assertEqual([self.judge(v, ("mb_s", 1)) for v in (120.0, 98.0, 90.0)],
+                         ["better", "reproduced", "not reproduced"])
+        self.assertEqual([self.judge(v, ("worst_ms", -1)) for v in (80.0, 102.0, 110.0)],
+                         ["better", "reproduced", "not reproduced"])
 
 
 class Pages(unittest.TestCase):
