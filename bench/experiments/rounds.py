@@ -224,7 +224,7 @@ def run(bed, series, once, rounds=None):
             try:
                 record["figures"], record["circumstances"] = undisturbed(
                     lambda name=name, number=number: once(name, number), bed.say, bed.watch,
-                    bed.tries)
+                    getattr(bed, "tries", TRIES))
                 text = _short(record["figures"])
             except (RuntimeError, OSError) as error:
                 record["failed"] = text = f"{type(error).__name__}: {error}"
