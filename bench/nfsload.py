@@ -79,7 +79,8 @@ class Bench:
         with open(self.json, "w", encoding="utf-8"):
             pass
         status, output = self.call(
-            ["--port", server.port, "--mount-port", server.mport, "--export", export,
+            ["--server", getattr(server, "host", "127.0.0.1"), "--port", server.port,
+             "--mount-port", server.mport, "--export", export,
              "--max-time", self.max_time, "--json", self.json, "--quiet"] + arguments,
             self.max_time + 60)
         try:

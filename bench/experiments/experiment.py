@@ -50,6 +50,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 
 import testbed  # noqa: E402
+import ageing  # noqa: E402
 import disks  # noqa: E402
 import machine  # noqa: E402
 import nfsload  # noqa: E402
@@ -171,11 +172,12 @@ class Bed:
         return testbed.Disk(**own, model={**disks.MODELS[model], **options},
                             mechdisk=self.mechdisk)
 
-    def layout(self, disk, files, size, name="set", first=0):
+    def layout(self, disk, files, size, name="set", first=0, place="fresh"):
         """`files` files of `size` bytes that nfsbench can read and check, f0000 and on, in the
-        directory `name`. Returns .directory (of the server's machine) and .args, nfsbench's."""
+        directory `name`. Returns .directory (of the server's machine) and .args, nfsbench's.
+        `place`: of ageing.LAYOUTS, on a disk that has nothing else on it yet."""
         directory = os.path.join(disk.mount, name)
-        disk.timing(False)
+        ageing.prepare(disk, place, files * size, self.seed)
         self.bench().layout(directory, first, files, size)
         os.sync()
         disk.timing(True)

@@ -21,9 +21,11 @@ import e2e
 
 WBT_USEC = 75000  # write-back throttling as on a rotating disk
 LOOP_CTL_REMOVE = 0x4C81
-# ext4 with one flex group: files begin at the outer edge, where every set starts equal.
+# ext4 with one flex group: files begin at the outer edge, where every set starts equal; directories
+# are spread by a hash, which is the same each time.
+HASH_SEED = "6d656368-6469-736b-0000-000000000001"
 MKFS = {"ext4": ("mkfs.ext4", "-q", "-F", "-b", "4096", "-G", "256",
-                 "-E", "lazy_itable_init=0,lazy_journal_init=0"),
+                 "-E", f"lazy_itable_init=0,lazy_journal_init=0,hash_seed={HASH_SEED}"),
         "xfs": ("mkfs.xfs", "-q", "-f"),
         "btrfs": ("mkfs.btrfs", "-q", "-f", "-d", "single", "-m", "single")}
 
@@ -122,6 +124,24 @@ class Disk:
         self._attach()
         self._mount()
         self.ctl("timing on")
+
+    @property
+    def file(self):
+        """The medium, as mechdisk shows it: for who brings a block device of his own."""
+        return f"{self.work}/fuse/disk"
+
+    def lend(self):
+        """To another user of .file, until take_back(): nothing of it is mounted or cached here."""
+        self.timing(False)
+        run("umount", self.mount)
+        self._detach()
+        self.timing(True)
+
+    def take_back(self):
+        self.timing(False)
+        self._attach()
+        self._mount()
+        self.timing(True)
 
     def _start_drive(self):
         try:

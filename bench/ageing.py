@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""File systems that are not fresh (bench/compare --layout): where the files to be measured will lie.
+
+    fresh   at the beginning of an empty file system: on the outer tracks, in few pieces
+    aged    in what a run of creating and deleting files has left free: in many pieces, all over
+    inner   at the end of the disk: on the inner tracks (ZCAV), in few pieces
+
+    ageing.prepare(disk, "aged", 256 << 20)      # before the files are laid out, so many bytes
+    ageing.pieces(paths)                         # afterwards: {"extents": …, "bytes": …, …}
+
+What fills the disk takes its place by fallocate() only: no byte of it is written, or read. The run is
+seeded, and made on one processor, for ext4 allocates small files by processor; it frees nothing that
+a commit has yet to make free. So it leaves the same places free each time.
+"""
+import os
+import random
+import re
+import shutil
+
+import disktime
+import testbed
+
+LAYOUTS = ("fresh", "aged", "inner")
+MIB = 1 << 20
+SEED = 1
+FILLER = ".filler"  # hidden: what looks for files to be measured does not find it
+FULL = 0.03  # of the file system stays free of the ageing run's files
+GENERATIONS, RENEWED = 4, 0.25  # times of so much deleted, and files made in its place
+SIZES = [4096 << n for n in range(9)]  # 4 KiB to 1 MiB, each as likely: most bytes are in large ones
+IN_DIRECTORY = 64
+INNER_PIECE = 16 * MIB
+SLACK = 1.15  # room left for the files, over their bytes: metadata, rounding
+
+
+class Place:
+    """The filler's files below a mount: made, and deleted by chance."""
+
+    def __init__(self, mount, seed):
+        self.top = os.path.join(mount, FILLER)
+        self.chance = random.Random(seed)
+        self.files, self.made = [], 0  # (path, bytes)
+        os.mkdir(self.top)
+
+    def room(self):
+        """(free, all) bytes; free for root, as the servers are."""
+        found = os.statvfs(self.top)
+        return found.f_bfree * found.f_frsize, found.f_blocks * found.f_frsize
+
+    def make(self, size):
+        """One more file; False where there is no room."""
+        directory = os.path.join(self.top, f"{self.made // IN_DIRECTORY:04d}")
+        if self.made % IN_DIRECTORY == 0:
+            os.makedirs(directory, exist_ok=True)
+        path = os.path.join(directory, f"{self.made:06d}")
+        self.made += 1
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        try:
+            os.posix_fallocate(file, 0, size)
+        except OSError:
+            os.unlink(path)
+            return False
+        finally:
+            os.close(file)
+        self.files.append((path, size))
+        return True
+
+    def fill(self):
+        free, whole = self.room()
+        while free > FULL * whole:
+            size = self.chance.choice(SIZES)
+            if not self.make(size):
+                break
+            free -= size
+        os.sync()
+
+    def delete_until(self, free):
+        """By chance, until so many bytes are free."""
+        missing = free - self.room()[0]
+        while missing > 0 and self.files:
+            at = self.chance.randrange(len(self.files))
+            self.files[at], self.files[-1] = self.files[-1], self.files[at]
+            path, size = self.files.pop()
+            os.unlink(path)
+            missing -= size
+        os.sync()  # what a transaction frees can be used when it is committed
+
+
+def _age(mount, room, seed):
+    place = Place(mount, seed)
+    place.fill()
+    for _ in range(GENERATIONS):
+        place.delete_until(RENEWED * place.room()[1])
+        place.fill()
+    place.delete_until(room)
+
+
+def _leave_end(mount, room):
+    """All is taken, then what lies furthest inside is given back."""
+    place = Place(mount, 0)
+    while place.room()[0] > INNER_PIECE and place.make(INNER_PIECE):
+        pass
+    os.sync()
+    ends = [(max((stop for _, stop in disktime.extents(path)), default=0), path, size)
+            for path, size in place.files]
+    missing = room - place.room()[0]
+    for _, path, size in sorted(ends, reverse=True):
+        if missing <= 0:
+            break
+        os.unlink(path)
+        missing -= size
+    os.sync()
+
+
+def prepare(disk, layout, need, seed=SEED):
+    """Room for `need` bytes of files where the layout says; the disk is up, and empty. Time does not
+    pass on it meanwhile, and is left stopped. RuntimeError where it is too small."""
+    if layout not in LAYOUTS:
+        raise ValueError(f"layout {layout}: must be one of {', '.join(LAYOUTS)}")
+    disk.timing(False)
+    if layout == "fresh":
+        return
+    room = int(need * SLACK) + 16 * MIB
+    if room > shutil.disk_usage(disk.mount).free / 2:
+        raise RuntimeError(f"layout {layout}: {need / MIB:.0f} MB of files need a disk of more than "
+                           f"{3 * room / MIB:.0f} MB")
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        if layout == "aged":
+            _age(disk.mount, room, seed)
+        else:
+            _leave_end(disk.mount, room)
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+def pieces(paths):
+    """How the files lie: filefrag's count of extents, those that do not follow the one before on the
+    disk, their mean bytes, and where the first and last byte is."""
+    counted = sum(int(n) for n in re.findall(r": (\d+) extents? found",
+                                             testbed.run("filefrag", *paths)))
+    apart, whole, places = 0, 0, []
+    for path in paths:
+        before = None
+        for start, stop in disktime.extents(path):
+            apart += start != before
+            before = stop
+            whole += stop - start
+            places += [start, stop]
+    return {"files": len(paths), "extents": counted, "apart": apart, "bytes": whole,
+            "mean_kib": whole / max(1, apart) / 1024,
+            "from_mb": min(places, default=0) / 1e6, "to_mb": max(places, default=0) / 1e6}
+
+
+def describe(found):
+    """In a line, of pieces()."""
+    return (f"{found['files']} files in {found['extents']} extents, {found['mean_kib']:.0f} KiB in "
+            f"the mean, between {found['from_mb']:.0f} and {found['to_mb']:.0f} MB")
