@@ -11,6 +11,7 @@
  *   machine.c      what mounts share: memory        state.c        the record in /run
  *   wakeup.c       what it sleeps on                run_lock.c     there is one agent
  *   notify.c       tells the service manager        log_sink.c     where its lines go
+ *   metrics.c      for Prometheus                   live.c         --watch
  *
  * It never blocks on a mount, and it leaves every knob as it found it.
  */
@@ -23,6 +24,7 @@
 
 #include "common/log.h"
 #include "daemon.h"
+#include "live.h"
 #include "log_sink.h"
 #include "run_lock.h"
 #include "settings.h"
@@ -138,6 +140,10 @@ int main(int argc, char **argv)
 	}
 	if (s.status)
 		return show_status(s.root);
+	if (s.watch) {
+		live_watch(s.root, 0, isatty(STDOUT_FILENO), stdout);
+		return EXIT_SUCCESS;
+	}
 	if (s.stop)
 		return stop(s.root);
 	if (s.restore)

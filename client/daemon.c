@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "daemon.h"
 #include "log_sink.h"
+#include "metrics.h"
 #include "notify.h"
 #include "state.h"
 #include "wakeup.h"
@@ -25,9 +26,12 @@ static struct daemon {
 	struct watch_host host;
 	struct wakeup wakeup;
 	struct notify notify;
-	char *recorded;	 /* the text that stands in /run; NULL: unknown */
-	double looked;	 /* s: when the machine was looked at */
-	bool unrecorded; /* the last record could not be written, which was said */
+	char *recorded;		     /* the text that stands in /run; NULL: unknown */
+	double looked;		     /* s: when the machine was looked at */
+	bool unrecorded;	     /* the last record could not be written, which was said */
+	char metrics[SETTINGS_FILE]; /* stands there; "": none */
+	double metered;		     /* s: when they were written */
+	bool unmetered;		     /* they could not be, which was said */
 } agent;
 
 /* ---- the record -------------------------------------------------------------------------- */
@@ -85,6 +89,36 @@ static bool record(void *arg)
 		log_line(LOG_LEVEL_WARN, "%s: no knob is turned: %s", STATE_FILE, strerror(err));
 	d->unrecorded = err != 0;
 	return err == 0;
+}
+
+/* ---- metrics ----------------------------------------------------------------------------- */
+
+static void remove_metrics(struct daemon *d)
+{
+	if (*d->metrics)
+		unlink(d->metrics);
+	*d->metrics = '\0';
+}
+
+/* Once in each interval; what another setting names no more is removed. */
+static void write_metrics(struct daemon *d, double now)
+{
+	const char *path = d->host.settings.metrics;
+	int err;
+
+	if (strcmp(path, d->metrics) != 0) {
+		remove_metrics(d);
+		strcpy(d->metrics, path);
+		d->metered = -INFINITY;
+		d->unmetered = false;
+	}
+	if (!*path || now - d->metered < d->host.settings.interval)
+		return;
+	d->metered = now;
+	err = metrics_write(&d->host, now, path);
+	if (err && !d->unmetered)
+		log_line(LOG_LEVEL_WARN, "metrics %s: %s", path, strerror(err));
+	d->unmetered = err != 0;
 }
 
 /* ---- running ----------------------------------------------------------------------------- */
@@ -172,6 +206,7 @@ static void run(struct daemon *d, int argc, char **argv)
 		const double now = wakeup_now(), next = look_after(d, now);
 
 		record(d);
+		write_metrics(d, now);
 		notify_alive(&d->notify);
 		wakeup_wait(&d->wakeup, fmin(next, now + longest));
 		if (d->wakeup.reload)
@@ -194,6 +229,7 @@ int daemon_run(const struct settings *settings, int argc, char **argv)
 	for (unsigned int i = 0; i < h->settings.mount_count; i++)
 		watch_release(h, &h->watches[i]);
 	machine_flush_point(&h->machine, false, &h->hand.recorder);
+	remove_metrics(d);
 	if (!h->settings.dry_run)
 		state_remove(h->settings.root);
 	return 0;

@@ -13,6 +13,7 @@ enum kind {
 	NUMBER, /* double */
 	WHOLE,	/* uint32_t */
 	SWITCH, /* bool: yes or no */
+	FILE_,	/* char [SETTINGS_FILE]: an absolute path */
 	FLAG,	/* bool: of the command line only, by being there */
 };
 
@@ -56,10 +57,13 @@ static const struct setting table[] = {
 	 "look after the mounts too that have the option x-ca-nfs in /etc/fstab"},
 	{"syslog", SWITCH, AT(syslog), "", 0, 1, 0,
 	 "messages to syslog, not to the standard output"},
+	{"metrics", FILE_, AT(metrics), "", 0, 0, 0,
+	 "write metrics to this file for Prometheus (its name should end with .prom)"},
 	{"dry-run", FLAG, AT(dry_run), "", 0, 1, 0, "say what would be done, and do nothing"},
 	{"once", FLAG, AT(once), "", 0, 1, 0,
 	 "find out what each server states, say it, and end; changes nothing"},
 	{"status", FLAG, AT(status), "", 0, 1, 0, "show what the running agent does"},
+	{"watch", FLAG, AT(watch), "", 0, 1, 0, "show it again and again, until interrupted"},
 	{"restore", FLAG, AT(restore), "", 0, 1, 0,
 	 "put back what an agent changed that was killed"},
 	{"stop", FLAG, AT(stop), "", 0, 1, 0,
@@ -95,7 +99,8 @@ void settings_init(struct settings *s)
 {
 	*s = (struct settings){.root = ""};
 	for (size_t i = 0; i < SETTINGS; i++)
-		put(s, &table[i], table[i].preset);
+		if (table[i].kind != FILE_)
+			put(s, &table[i], table[i].preset);
 }
 
 void settings_free(struct settings *s)
@@ -127,6 +132,17 @@ static bool set_switch(struct settings *s, const struct setting *e, const char *
 	if (!yes && strcmp(text, "no") != 0)
 		return settings_wrong(error, size, "%s = %s: must be yes or no", e->name, text);
 	put(s, e, yes);
+	return true;
+}
+
+static bool set_file(struct settings *s, const struct setting *e, const char *text, char *error,
+		     size_t size)
+{
+	if (text[0] != '/' || strlen(text) >= SETTINGS_FILE)
+		return settings_wrong(error, size,
+				      "%s = %.60s: must be an absolute path of at most %d bytes",
+				      e->name, text, SETTINGS_FILE - 1);
+	strcpy((char *)s + e->at, text);
 	return true;
 }
 
@@ -201,6 +217,8 @@ bool settings_set(struct settings *s, const char *name, const char *value, char 
 		return add_mount(s, value, error, size);
 	if (!e || e->kind == FLAG)
 		return settings_wrong(error, size, "%s: there is no such setting", name);
+	if (e->kind == FILE_)
+		return set_file(s, e, value, error, size);
 	if (e->kind == SWITCH)
 		return set_switch(s, e, value, error, size);
 	return set_number(s, e, value, error, size);
@@ -236,7 +254,7 @@ void settings_help(const char *program)
 	for (size_t i = 0; i < SETTINGS; i++) {
 		const struct setting *e = &table[i];
 
-		if (e->kind == FLAG)
+		if (e->kind == FLAG || e->kind == FILE_)
 			printf("  --%-16s %s\n", e->name, e->help);
 		else if (e->kind == SWITCH)
 			printf("  --%-16s %s (yes or no; %s)\n", e->name, e->help,

@@ -17,6 +17,8 @@
 #define MOUNTS_MAX 32
 /* Longest line of the file, with its newline. */
 #define SETTINGS_LINE 4352
+/* Longest name of a file in a setting, with its 0. */
+#define SETTINGS_FILE 256
 
 struct settings {
 	struct decide_limits decide;
@@ -27,9 +29,10 @@ struct settings {
 	char *mounts[MOUNTS_MAX]; /* absolute, no slash at the end; allocated */
 	unsigned int mount_count;
 	bool fstab, syslog;
+	char metrics[SETTINGS_FILE]; /* a file to write them to, absolute; "": none */
 
 	/* Of the command line only. */
-	bool dry_run, once, status, restore, stop, help;
+	bool dry_run, once, status, watch, restore, stop, help;
 	const char *root;    /* before all paths of /proc, /sys and /run: "" */
 	const char *replies; /* a file to take replies from in place of statfs, NULL */
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The text in /run. See state.h. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +8,11 @@
 
 #include "common/log.h"
 #include "state.h"
+#include "whole_file.h"
 
-static void path_of(char path[KNOB_PATH], const char *root, const char *suffix)
+static void path_of(char path[KNOB_PATH], const char *root)
 {
-	snprintf(path, KNOB_PATH, "%s" STATE_FILE "%s", root, suffix);
+	snprintf(path, KNOB_PATH, "%s" STATE_FILE, root);
 }
 
 void state_head(FILE *out)
@@ -31,44 +31,19 @@ void state_knob(FILE *out, const struct knob *k)
 		fprintf(out, "%" PRIu64 "\n", k->ours);
 }
 
-static int write_file(const char *path, const char *text)
-{
-	const size_t length = strlen(text);
-	size_t done = 0;
-	ssize_t n = 0;
-	int err = 0, fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-
-	if (fd < 0)
-		return errno;
-	while (done < length && (n = write(fd, text + done, length - done)) > 0)
-		done += (size_t)n;
-	if (done < length)
-		err = n < 0 ? errno : EIO;
-	if (close(fd) && !err)
-		err = errno;
-	return err;
-}
-
 int state_write(const char *root, const char *text)
 {
-	char made[KNOB_PATH], path[KNOB_PATH];
-	int err;
+	char path[KNOB_PATH];
 
-	path_of(made, root, ".new");
-	path_of(path, root, "");
-	err = write_file(made, text);
-	if (!err && rename(made, path))
-		err = errno;
-	if (err)
-		unlink(made);
-	return err;
+	path_of(path, root);
+	return whole_file_write(path, text, 0);
 }
 
 bool state_stands(const char *root)
 {
 	char path[KNOB_PATH];
 
-	path_of(path, root, "");
+	path_of(path, root);
 	return access(path, F_OK) == 0;
 }
 
@@ -76,7 +51,7 @@ void state_remove(const char *root)
 {
 	char path[KNOB_PATH];
 
-	path_of(path, root, "");
+	path_of(path, root);
 	unlink(path);
 }
 
@@ -84,21 +59,35 @@ static FILE *state_open(const char *root)
 {
 	char path[KNOB_PATH];
 
-	path_of(path, root, "");
+	path_of(path, root);
 	return fopen(path, "re");
+}
+
+char *state_text(const char *root)
+{
+	FILE *in = state_open(root);
+	char *text = NULL;
+	size_t size = 0;
+
+	if (!in)
+		return NULL;
+	if (getdelim(&text, &size, 0, in) < 0) { /* all of it: it has no 0 */
+		free(text);
+		text = NULL;
+	}
+	fclose(in);
+	return text;
 }
 
 bool state_print(const char *root)
 {
-	FILE *in = state_open(root);
-	int c;
+	char *text = state_text(root);
+	const bool is_there = text != NULL;
 
-	if (!in)
-		return false;
-	while ((c = getc(in)) != EOF)
-		putchar(c);
-	fclose(in);
-	return true;
+	if (text)
+		fputs(text, stdout);
+	free(text);
+	return is_there;
 }
 
 static bool is_ours(const char *root, const char *path)

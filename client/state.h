@@ -29,6 +29,8 @@ int state_write(const char *root, const char *text);
 /* Some text stands there. */
 bool state_stands(const char *root);
 void state_remove(const char *root);
+/* All of it, to be freed; NULL: there is none, or no memory. */
+char *state_text(const char *root);
 /* To the standard output. False: there is none. */
 bool state_print(const char *root);
 /* Reads a line of a knob that an agent turns: any bytes may come. False: it is none. */

@@ -108,8 +108,9 @@ static void accelerate(struct watch_host *h, struct watch *w)
 	    (double)machine_dirty(&h->machine, w->mount.device) < fmax(least, 1))
 		return;
 	w->pushed = true;
-	if (!h->settings.dry_run && w->calls.mount == w->mount.id)
-		mount_calls_push(&w->calls, &at);
+	if (!h->settings.dry_run && w->calls.mount == w->mount.id &&
+	    mount_calls_push(&w->calls, &at))
+		w->totals.pushes++;
 }
 
 static void after_push(struct watch *w)
@@ -122,7 +123,7 @@ static void after_push(struct watch *w)
 	log_line(LOG_LEVEL_EVENT, "%s: syncfs: %s", w->path, strerror(error));
 }
 
-static bool fresh(const struct watch_host *h, const struct watch *w, double now)
+bool watch_priced(const struct watch_host *h, const struct watch *w, double now)
 {
 	return w->mount.kind == MOUNT_NFS3 && w->detector.believed &&
 	       now - w->answered < h->settings.answer;
@@ -131,7 +132,7 @@ static bool fresh(const struct watch_host *h, const struct watch *w, double now)
 static struct decide_input input_of(struct watch_host *h, struct watch *w, double now)
 {
 	struct decide_input in = {
-		.priced = fresh(h, w, now),
+		.priced = watch_priced(h, w, now),
 		.write = w->detector.prices.write,
 		.readahead = w->detector.prices.readahead,
 		.dirty = h->machine.dirty,
@@ -165,12 +166,22 @@ static void set_readahead(struct watch_host *h, struct watch *w, double price)
 	mount_knobs_readahead(&w->knobs, kib, why, &h->hand);
 }
 
+static void count_deferral(struct watch *w, enum write_way was, double now)
+{
+	if (was == WRITE_DEFER)
+		w->totals.deferred += now - w->acted;
+	else if (w->decision.way == WRITE_DEFER)
+		w->totals.deferrals++;
+	w->acted = now;
+}
+
 static void act(struct watch_host *h, struct watch *w, double now)
 {
 	const struct decide_input in = input_of(h, w, now);
 	const enum write_way was = w->decision.way;
 
 	decide(&w->decision, &h->settings.decide, &in, now);
+	count_deferral(w, was, now);
 	if (w->decision.way != was)
 		log_line(LOG_LEVEL_EVENT, "%s: writes: %s (the server's price %.3g, ours %.3g)",
 			 w->path, write_way_names[w->decision.way], in.priced ? in.write : 0,
@@ -190,6 +201,7 @@ bool watch_feed(struct watch *w, double now)
 		return false;
 	w->answered = now;
 	w->pushed = false;
+	w->totals.replies++;
 	fsstat_detector_feed(&w->detector, reply.total, reply.avail);
 	return true;
 }

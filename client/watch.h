@@ -49,6 +49,12 @@ enum news {
 	NEWS_NOT_MOUNTED
 };
 
+/* Since the path is looked after. */
+struct watch_totals {
+	uint64_t replies, deferrals, pushes;
+	double deferred; /* s */
+};
+
 struct watch {
 	const char *path; /* one of the settings' */
 	struct mount mount;
@@ -58,7 +64,9 @@ struct watch {
 	struct decision decision;
 	enum news news;		 /* last said */
 	double ask_at, answered; /* s: when to ask; the last reply, or the mount */
+	double acted;		 /* s: when it was judged last */
 	bool pushed, push_told;	 /* since the last reply; an error of it */
+	struct watch_totals totals;
 };
 
 /* What all watches share. */
@@ -85,6 +93,8 @@ bool watch_feed(struct watch *w, double now);
 void watch_ask(struct watch_host *h, struct watch *w, double now);
 /* The knobs as they were found. */
 void watch_release(struct watch_host *h, struct watch *w);
+/* Its server states prices that count: believed, and fresh. */
+bool watch_priced(const struct watch_host *h, const struct watch *w, double now);
 /* One line for people. */
 void watch_show(const struct watch *w, FILE *out);
 

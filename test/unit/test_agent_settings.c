@@ -37,6 +37,23 @@ static void test_wrong_settings(void **state)
 	refused("dry-run", "yes", "dry-run: there is no such setting");
 	refused("wait", "yes", "wait: there is no such setting");
 	refused("mount", "data", "mount = data: must be an absolute path");
+	refused("metrics", "a.prom",
+		"metrics = a.prom: must be an absolute path of at most 255 bytes");
+}
+
+static void test_metrics(void **state)
+{
+	struct settings s;
+	char error[256], path[SETTINGS_FILE + 1];
+
+	settings_init(&s);
+	assert_string_equal(s.metrics, "");
+	memset(path, '/', SETTINGS_FILE);
+	path[SETTINGS_FILE] = 0;
+	assert_false(settings_set(&s, "metrics", path, error, sizeof(error)));
+	assert_true(settings_set(&s, "metrics", path + 1, error, sizeof(error)));
+	assert_string_equal(s.metrics, path + 1);
+	settings_free(&s);
 }
 
 static void test_mounts_of_settings(void **state)
@@ -209,6 +226,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_wrong_settings),
+		cmocka_unit_test(test_metrics),
 		cmocka_unit_test(test_mounts_of_settings),
 		cmocka_unit_test(test_command_line),
 		cmocka_unit_test(test_file),

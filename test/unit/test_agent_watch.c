@@ -121,8 +121,11 @@ static void test_prices_turn_the_knobs(void **state)
 	assert_int_equal(w->decision.way, WRITE_DEFER);
 	assert_int_equal(files_number(RATIO), 50);
 	assert_int_equal(files_number(READAHEAD), 16);
+	assert_int_equal(w->totals.deferrals, 1);
+	assert_in_range(w->totals.replies, 20, 40);
 	now += host.settings.answer; /* no answer */
 	watch_tick(&host, w, now);
+	assert_true(w->totals.deferred > host.settings.answer && w->totals.deferred < now - 1000);
 	assert_int_equal(files_number(RATIO), 0);
 	assert_int_equal(files_number(READAHEAD), 128);
 }

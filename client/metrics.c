@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Metrics as text. See metrics.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metrics.h"
+#include "whole_file.h"
+
+struct subject {
+	struct watch_host *host;
+	struct watch *watch; /* NULL: of the machine */
+	double now;
+};
+
+/* False: there is none at present. */
+typedef bool (*value_of)(const struct subject *s, double *value);
+
+struct metric {
+	const char *name, *type, *label, *help; /* label: beside those of the mount, "" */
+	value_of value;
+	bool of_machine;
+};
+
+/* ---- values ------------------------------------------------------------------------------ */
+
+static bool priced(const struct subject *s)
+{
+	return watch_priced(s->host, s->watch, s->now);
+}
+
+static bool mounted(const struct subject *s, double *value)
+{
+	*value = s->watch->mount.kind == MOUNT_NFS3;
+	return true;
+}
+
+static bool believed(const struct subject *s, double *value)
+{
+	*value = priced(s);
+	return true;
+}
+
+static bool write_price(const struct subject *s, double *value)
+{
+	*value = s->watch->detector.prices.write;
+	return priced(s);
+}
+
+static bool readahead_price(const struct subject *s, double *value)
+{
+	*value = s->watch->detector.prices.readahead;
+	return priced(s);
+}
+
+static bool own_price(const struct subject *s, double *value)
+{
+	*value = s->watch->decision.ours;
+	return priced(s);
+}
+
+static bool way_normal(const struct subject *s, double *value)
+{
+	*value = s->watch->decision.way == WRITE_NORMAL;
+	return true;
+}
+
+static bool way_defer(const struct subject *s, double *value)
+{
+	*value = s->watch->decision.way == WRITE_DEFER;
+	return true;
+}
+
+static bool way_accelerate(const struct subject *s, double *value)
+{
+	*value = s->watch->decision.way == WRITE_ACCELERATE;
+	return true;
+}
+
+static bool deferred_bytes(const struct subject *s, double *value)
+{
+	*value = 0;
+	if (s->watch->decision.way == WRITE_DEFER)
+		*value = (double)machine_dirty(&s->host->machine, s->watch->mount.device);
+	return true;
+}
+
+static bool readahead_bytes(const struct subject *s, double *value)
+{
+	*value = 1024.0 * s->watch->decision.readahead;
+	return s->watch->decision.readahead != 0;
+}
+
+static bool deferred_seconds(const struct subject *s, double *value)
+{
+	*value = s->watch->totals.deferred;
+	return true;
+}
+
+static bool deferrals(const struct subject *s, double *value)
+{
+	*value = (double)s->watch->totals.deferrals;
+	return true;
+}
+
+static bool pushes(const struct subject *s, double *value)
+{
+	*value = (double)s->watch->totals.pushes;
+	return true;
+}
+
+static bool replies(const struct subject *s, double *value)
+{
+	*value = (double)s->watch->totals.replies;
+	return true;
+}
+
+static bool dirty_ratio(const struct subject *s, double *value)
+{
+	*value = s->host->machine.dirty;
+	return true;
+}
+
+static bool memory_short(const struct subject *s, double *value)
+{
+	*value = s->host->machine.memory_short;
+	return true;
+}
+
+static const struct metric metrics[] = {
+	{"mounted", "gauge", "", "Whether an NFSv3 mount is there.", mounted, false},
+	{"priced", "gauge", "", "Whether its server states prices that count at present.", believed,
+	 false},
+	{"write_price", "gauge", "", "The server's price of asynchronous writes, 0 to 1.",
+	 write_price, false},
+	{"readahead_price", "gauge", "", "The server's price of read-ahead, 0 to 1.",
+	 readahead_price, false},
+	{"own_price", "gauge", "", "Our price of the memory where written data waits.", own_price,
+	 false},
+	{"writes", "gauge", "way=\"normal\"", "What is done about writes: 1 at one of the ways.",
+	 way_normal, false},
+	{"writes", "gauge", "way=\"defer\"", "", way_defer, false},
+	{"writes", "gauge", "way=\"accelerate\"", "", way_accelerate, false},
+	{"deferred_bytes", "gauge", "",
+	 "Dirty bytes held back: the mount's, or the machine's where debugfs is not mounted.",
+	 deferred_bytes, false},
+	{"readahead_bytes", "gauge", "",
+	 "What read-ahead is set to; none where it is as it was found.", readahead_bytes, false},
+	{"deferred_seconds_total", "counter", "", "Time for which writes were held back.",
+	 deferred_seconds, false},
+	{"deferrals_total", "counter", "", "How often writes began to be held back.", deferrals,
+	 false},
+	{"syncfs_total", "counter", "", "How often written data was sent at once.", pushes, false},
+	{"replies_total", "counter", "", "Replies to FSSTAT that were looked at.", replies, false},
+	{"dirty_ratio", "gauge", "",
+	 "The machine's dirty memory; 1 half-way between the kernel's two limits.", dirty_ratio,
+	 true},
+	{"memory_short", "gauge", "", "Whether little memory is left for data read ahead.",
+	 memory_short, true},
+};
+
+/* ---- text -------------------------------------------------------------------------------- */
+
+static void print_label(FILE *out, const char *name, const char *text)
+{
+	fprintf(out, "%s=\"", name);
+	for (; *text; text++) {
+		if (*text == '\n')
+			fputs("\\n", out);
+		else if (*text == '"' || *text == '\\')
+			fprintf(out, "\\%c", *text);
+		else
+			putc(*text, out);
+	}
+	putc('"', out);
+}
+
+static void print_value(FILE *out, const struct metric *m, const struct subject *s)
+{
+	double value;
+
+	if (!m->value(s, &value))
+		return;
+	fprintf(out, "ca_nfs_agent_%s", m->name);
+	if (s->watch) {
+		putc('{', out);
+		print_label(out, "mount", s->watch->path);
+		fprintf(out, "%s%s}", *m->label ? "," : "", m->label);
+	}
+	fprintf(out, " %.15g\n", value);
+}
+
+static void print_metric(struct watch_host *h, double now, const struct metric *m, FILE *out)
+{
+	struct subject s = {h, NULL, now};
+
+	if (*m->help)
+		fprintf(out, "# HELP ca_nfs_agent_%s %s\n# TYPE ca_nfs_agent_%s %s\n", m->name,
+			m->help, m->name, m->type);
+	if (m->of_machine) {
+		print_value(out, m, &s);
+		return;
+	}
+	for (unsigned int i = 0; i < h->settings.mount_count; i++) {
+		s.watch = &h->watches[i];
+		print_value(out, m, &s);
+	}
+}
+
+void metrics_print(struct watch_host *h, double now, FILE *out)
+{
+	for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++)
+		print_metric(h, now, &metrics[i], out);
+}
+
+int metrics_write(struct watch_host *h, double now, const char *path)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int err;
+
+	if (!out)
+		return ENOMEM;
+	metrics_print(h, now, out);
+	err = fclose(out) ? ENOMEM : whole_file_write(path, text, 1);
+	free(text);
+	return err;
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* A file that others read while we write it: they see all of the old text or all of the new one. */
+#ifndef CLIENT_WHOLE_FILE_H
+#define CLIENT_WHOLE_FILE_H
+
+/* Replaces PATH by way of PATH.new; READABLE: by everybody, whatever the umask. 0, or an errno and what
+ * was there stays. Any thread; two writers of one path would take each other's PATH.new. */
+int whole_file_write(const char *path, const char *text, int readable);
+
+#endif
