@@ -33,7 +33,6 @@
 #include <stdint.h>
 
 #include "cache.h"
-#include "latency.h"
 #include "pricing/auction.h"
 #include "pricing/fsstat_price.h"
 #include "pricing/ghost_worth.h"
@@ -77,8 +76,8 @@ struct file {
 	struct client *client;
 	TAILQ_ENTRY(file) next; /* of those with unsaved data */
 	bool listed;
-	uint32_t id; /* for the ghost caches */
-	char *name;
+	uint32_t id;	   /* for the ghost caches */
+	char *name, *base; /* base: the last part of it, in dir */
 	struct nfs_handle dir, handle;
 	bool known; /* handle is valid */
 	uint64_t size;
@@ -154,6 +153,12 @@ struct client_counts {
 	char error[160]; /* the first */
 };
 
+/* How long pages were kept, from write() to their COMMIT's beginning (figure 8). */
+#define WRITE_BACK_SECONDS 60
+struct write_back_times {
+	uint64_t pages, in_second[WRITE_BACK_SECONDS]; /* the last one: and later */
+};
+
 struct io_ops {
 	/* Sends it; client_answer() follows, later, once. */
 	void (*send)(void *io, struct rpc *rpc);
@@ -189,7 +194,7 @@ struct client {
 	uint64_t last_expiry;
 	uint32_t file_ids;
 	struct client_counts n;
-	struct latency write_back; /* from write() to COMMIT, a sample a page */
+	struct write_back_times write_back;
 };
 
 /* 0, or -1 without memory. `settings` as they are good: client_settings_bad(). */
@@ -200,7 +205,7 @@ void client_free(struct client *c);
 /* What is wrong with them, with the range; NULL: nothing. */
 const char *client_settings_bad(const struct client_settings *s);
 
-/* `name` is copied. NULL: no memory. */
+/* `name` is copied; what is before its last slash is dir's. NULL: no memory. */
 struct file *file_new(struct client *c, const struct nfs_handle *dir, const char *name);
 void file_free(struct file *f);
 

@@ -102,6 +102,7 @@ struct file *file_new(struct client *c, const struct nfs_handle *dir, const char
 		free(f);
 		return NULL;
 	}
+	f->base = strrchr(f->name, '/') ? strrchr(f->name, '/') + 1 : f->name;
 	cached_file_init(&f->cached);
 	TAILQ_INIT(&f->sync_waiters);
 	f->client = c;

@@ -71,7 +71,10 @@ static struct page *run_of(const struct client *c, const struct file *f, uint32_
 
 static void sample(struct client *c, const struct page *p, uint64_t now)
 {
-	latency_add(&c->write_back, (now - p->dirtied) / 1000);
+	uint64_t second = (now - p->dirtied) / SECOND;
+
+	c->write_back.pages++;
+	c->write_back.in_second[second < WRITE_BACK_SECONDS ? second : WRITE_BACK_SECONDS - 1]++;
 }
 
 static void unlist(struct client *c, struct file *f)
