@@ -4,7 +4,7 @@
  * 3.4): page cache, read-ahead, write-behind, close-to-open; without a kernel.
  *
  *                        name.c  \                                +--------- slots ---------+
- *    programs --> op.c --> read.c  >-- writeback.c --> calls.c --> | demand ahead background | --> io
+ *    programs --> op.c --> read.c  >-- writeback.c --> slots.c --> | demand ahead background | --> io
  *      ^                  write.c /         ^                      +-------------------------+
  *      |                  cache.c        market.c <------- FSSTAT -------- answers <-----------------+
  *      +-- waits.c <--------------------------------------------------------+
@@ -141,7 +141,7 @@ struct op {
 };
 
 struct client_counts {
-	uint64_t calls[RPC_KINDS], bytes[RPC_KINDS];
+	uint64_t calls[CALL_KINDS], bytes[CALL_KINDS];
 	uint64_t pages_hit, pages_hit_ahead,
 		pages_missed;	 /* hit_ahead: of the hits, just read ahead */
 	uint64_t ahead_wasted;	 /* pages */
@@ -172,7 +172,7 @@ struct client {
 	struct nfs_handle root; /* FSSTAT asks for it */
 	struct file_list
 		dirty; /* files with unsaved data, those first that have had it for longest */
-	TAILQ_HEAD(, rpc) queued[RPC_CLASSES];
+	TAILQ_HEAD(, rpc) queued[CALL_CLASSES];
 	uint32_t inflight, background; /* calls under way; of write-back, queued ones included */
 	struct op_list blocked;	       /* wait for memory */
 	bool waking, running;

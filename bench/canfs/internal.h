@@ -20,14 +20,14 @@ void op_done(struct op *op, int status, uint64_t now);
 /* Those that wait for memory go on, as far as there is some. */
 void wake_blocked(struct client *c, uint64_t now);
 
-/* calls.c */
-struct rpc *rpc_new(struct client *c, enum rpc_kind kind, answered_fn *answered, struct file *f,
+/* slots.c */
+struct rpc *rpc_new(struct client *c, enum call_kind kind, answered_fn *answered, struct file *f,
 		    uint64_t offset, uint32_t length);
-void rpc_send(struct rpc *rpc, enum rpc_class class, uint64_t now);
+void rpc_send(struct rpc *rpc, enum call_class class, uint64_t now);
 void rpc_free(struct rpc *rpc);
-void calls_pump(struct client *c, uint64_t now);
+void slots_pump(struct client *c, uint64_t now);
 /* Handles the answer and wakes those that wait for it. */
-void calls_answered(struct rpc *rpc, const struct answer *a, uint64_t now);
+void slots_answered(struct rpc *rpc, const struct answer *a, uint64_t now);
 void client_problem(struct client *c, const char *what, const struct file *f, const char *why);
 
 /* attr.c */
@@ -43,7 +43,7 @@ bool sync_step(struct op *op, uint64_t now);
 
 /* A READ of pages that are not there, from `index` to `last` at most; NULL: no room. */
 struct rpc *read_pages(struct client *c, struct file *f, uint64_t index, uint64_t last,
-		       enum rpc_class class, uint64_t now);
+		       enum call_class class, uint64_t now);
 
 void writeback_run(struct client *c, uint64_t now);
 void writeback_tick(struct client *c, uint64_t now);

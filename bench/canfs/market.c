@@ -97,7 +97,7 @@ static void ask(struct client *c, uint64_t now)
 	c->asking = true;
 	c->asked = now;
 	c->since_fsstat = 0;
-	rpc_send(rpc_new(c, RPC_FSSTAT, fsstat_answered, NULL, 0, 0), CLASS_DEMAND, now);
+	rpc_send(rpc_new(c, CALL_FSSTAT, fsstat_answered, NULL, 0, 0), CLASS_DEMAND, now);
 }
 
 void market_run(struct client *c, uint64_t now)

@@ -9,17 +9,17 @@
 
 enum { BEGIN, ASKED };
 
-static enum rpc_kind call_of(const struct op *op)
+static enum call_kind call_of(const struct op *op)
 {
 	switch (op->kind) {
 	case OP_CREATE:
-		return RPC_CREATE;
+		return CALL_CREATE;
 	case OP_REMOVE:
-		return RPC_REMOVE;
+		return CALL_REMOVE;
 	case OP_STAT:
-		return op->file->known ? RPC_GETATTR : RPC_LOOKUP;
+		return op->file->known ? CALL_GETATTR : CALL_LOOKUP;
 	default:
-		return RPC_LOOKUP;
+		return CALL_LOOKUP;
 	}
 }
 
@@ -67,21 +67,21 @@ static void name_answered(struct rpc *rpc, const struct answer *a, uint64_t now)
 
 	op->status = a->status;
 	if (a->status != ANSWER_OK) {
-		client_problem(rpc->client, rpc_kind_names[rpc->kind], f, a->error);
+		client_problem(rpc->client, call_kind_names[rpc->kind], f, a->error);
 		return;
 	}
 	switch (rpc->kind) {
-	case RPC_LOOKUP:
+	case CALL_LOOKUP:
 		looked_up(f, a);
 		break;
-	case RPC_CREATE:
+	case CALL_CREATE:
 		created(f, a);
 		break;
-	case RPC_REMOVE:
+	case CALL_REMOVE:
 		f->known = false;
 		f->size = 0;
 		break;
-	case RPC_GETATTR:
+	case CALL_GETATTR:
 		if (a->has_after && !attr_revalidate(f, &a->after))
 			cache_invalidate(&f->client->cache, &f->cached, 0);
 		break;

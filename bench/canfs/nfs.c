@@ -75,7 +75,7 @@ static struct answer begin(struct rpc *call, int rpc_status, const void *data)
 	nfsstat3 status;
 
 	if (rpc_status != RPC_STATUS_SUCCESS) {
-		fprintf(stderr, "canfs: %s: connection lost\n", rpc_kind_names[call->kind]);
+		fprintf(stderr, "canfs: %s: connection lost\n", call_kind_names[call->kind]);
 		exit(1);
 	}
 	status = *(const nfsstat3 *)data; /* the first member of every answer */
@@ -206,8 +206,8 @@ static int send_name(struct rpc_context *rpc, struct rpc *call)
 	LOOKUP3args look = {.what = what};
 	REMOVE3args remove = {.object = what};
 
-	return call->kind == RPC_LOOKUP ? rpc_nfs3_lookup_async(rpc, looked_up, &look, call)
-					: rpc_nfs3_remove_async(rpc, removed, &remove, call);
+	return call->kind == CALL_LOOKUP ? rpc_nfs3_lookup_async(rpc, looked_up, &look, call)
+					 : rpc_nfs3_remove_async(rpc, removed, &remove, call);
 }
 
 static int send_io(struct rpc_context *rpc, struct rpc *call)
@@ -217,10 +217,10 @@ static int send_io(struct rpc_context *rpc, struct rpc *call)
 	COMMIT3args commit = {.file = fh_of(&call->file->handle)};
 
 	switch (call->kind) {
-	case RPC_READ:
+	case CALL_READ:
 		read.file = fh_of(&call->file->handle);
 		return rpc_nfs3_read_async(rpc, was_read, &read, call);
-	case RPC_WRITE:
+	case CALL_WRITE:
 		write.file = fh_of(&call->file->handle);
 		write.stable = call->stable ? FILE_SYNC : UNSTABLE;
 		write.data.data_len = call->length;
@@ -237,18 +237,18 @@ static int send_call(struct edge *c, struct rpc *call)
 	FSSTAT3args fsstat = {.fsroot = fh_of(&c->client->root)};
 
 	switch (call->kind) {
-	case RPC_LOOKUP:
-	case RPC_REMOVE:
-		return send_name(c->rpc, call);
-	case RPC_GETATTR:
+	case CALL_LOOKUP:
+	case CALL_REMOVE:
+		return send_name(c->nfs.rpc, call);
+	case CALL_GETATTR:
 		attr.object = fh_of(&call->file->handle);
-		return rpc_nfs3_getattr_async(c->rpc, got_attr, &attr, call);
-	case RPC_CREATE:
-		return send_create(c->rpc, call);
-	case RPC_FSSTAT:
-		return rpc_nfs3_fsstat_async(c->rpc, got_fsstat, &fsstat, call);
+		return rpc_nfs3_getattr_async(c->nfs.rpc, got_attr, &attr, call);
+	case CALL_CREATE:
+		return send_create(c->nfs.rpc, call);
+	case CALL_FSSTAT:
+		return rpc_nfs3_fsstat_async(c->nfs.rpc, got_fsstat, &fsstat, call);
 	default:
-		return send_io(c->rpc, call);
+		return send_io(c->nfs.rpc, call);
 	}
 }
 
@@ -257,8 +257,8 @@ static void nfs_send(void *io, struct rpc *call)
 	struct edge *c = io;
 
 	if (send_call(c, call) < 0) {
-		fprintf(stderr, "canfs: %s cannot be sent: %s\n", rpc_kind_names[call->kind],
-			rpc_get_error(c->rpc));
+		fprintf(stderr, "canfs: %s cannot be sent: %s\n", call_kind_names[call->kind],
+			rpc_get_error(c->nfs.rpc));
 		exit(1);
 	}
 }

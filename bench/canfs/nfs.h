@@ -6,11 +6,10 @@
 #include <stdint.h>
 
 #include "client.h"
-
-struct rpc_context;
+#include "connection.h"
 
 struct edge {
-	struct rpc_context *rpc;
+	struct connection nfs;
 	struct client *client;
 };
 

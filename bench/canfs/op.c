@@ -77,7 +77,7 @@ int client_init(struct client *c, const struct client_settings *settings, const 
 	c->io = io;
 	TAILQ_INIT(&c->dirty);
 	TAILQ_INIT(&c->blocked);
-	for (int class = 0; class < RPC_CLASSES; class ++)
+	for (int class = 0; class < CALL_CLASSES; class ++)
 		TAILQ_INIT(&c->queued[class]);
 	if (!cache_init(&c->cache, settings->memory))
 		return -1;
@@ -138,11 +138,11 @@ void client_submit(struct client *c, struct op *op, uint64_t now)
 
 void client_answer(struct client *c, struct rpc *rpc, const struct answer *answer, uint64_t now)
 {
-	calls_answered(rpc, answer, now);
+	slots_answered(rpc, answer, now);
 	writeback_run(c, now);
 	wake_blocked(c, now);
 	market_run(c, now);
-	calls_pump(c, now);
+	slots_pump(c, now);
 }
 
 void client_tick(struct client *c, uint64_t now)
@@ -151,5 +151,5 @@ void client_tick(struct client *c, uint64_t now)
 	writeback_tick(c, now);
 	writeback_run(c, now);
 	wake_blocked(c, now);
-	calls_pump(c, now);
+	slots_pump(c, now);
 }

@@ -46,14 +46,14 @@ static void read_answered(struct rpc *rpc, const struct answer *a, uint64_t now)
 
 /* As much of a READ as there is room and need for; its pages are READING. */
 struct rpc *read_pages(struct client *c, struct file *f, uint64_t index, uint64_t last,
-		       enum rpc_class class, uint64_t now)
+		       enum call_class class, uint64_t now)
 {
 	uint32_t most = c->set.rsize / PAGE_BYTES, n = 0;
 	struct rpc *rpc;
 
 	if (!cache_has_room(&c->cache, 1))
 		return NULL;
-	rpc = rpc_new(c, RPC_READ, read_answered, f, index * PAGE_BYTES, 0);
+	rpc = rpc_new(c, CALL_READ, read_answered, f, index * PAGE_BYTES, 0);
 	while (n < most && index + n <= last && !cache_find(&c->cache, &f->cached, index + n)) {
 		struct page *p = cache_add(&c->cache, &f->cached, index + n);
 

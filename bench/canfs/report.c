@@ -69,8 +69,8 @@ static void cdf_json(const struct write_back_times *t, FILE *out)
 static void calls_json(const struct client_counts *n, const struct client_counts *from, FILE *out)
 {
 	fprintf(out, "\"calls\": {");
-	for (int k = 0; k < RPC_KINDS; k++)
-		fprintf(out, "%s\"%s\": %llu", k ? ", " : "", rpc_kind_names[k],
+	for (int k = 0; k < CALL_KINDS; k++)
+		fprintf(out, "%s\"%s\": %llu", k ? ", " : "", call_kind_names[k],
 			(unsigned long long)(n->calls[k] - from->calls[k]));
 	fprintf(out, "}, \"ways_s\": {");
 	for (int w = 0; w < AUCTION_WAYS; w++)
@@ -120,8 +120,8 @@ static void client_json(const struct run *run, const struct member *m, FILE *out
 		"\"cancelled_mb\": %.3f, \"blocked_s\": %.4f, \"evicted\": %llu, ",
 		m->client.detector.believed ? "true" : "false", share(hits + ahead, all),
 		share(hits, all), (unsigned long long)all,
-		(double)(n->bytes[RPC_READ] - from->bytes[RPC_READ]) / 1e6,
-		(double)(n->bytes[RPC_WRITE] - from->bytes[RPC_WRITE]) / 1e6,
+		(double)(n->bytes[CALL_READ] - from->bytes[CALL_READ]) / 1e6,
+		(double)(n->bytes[CALL_WRITE] - from->bytes[CALL_WRITE]) / 1e6,
 		(double)(n->written - from->written) / 1e6, (double)(n->saved - from->saved) / 1e6,
 		(double)(n->cancelled - from->cancelled) / 1e6,
 		1e-9 * (double)(n->blocked_ns - from->blocked_ns),

@@ -19,21 +19,21 @@ struct nfs_handle {
 	char data[HANDLE_MAX];
 };
 
-enum rpc_kind {
-	RPC_LOOKUP,
-	RPC_GETATTR,
-	RPC_CREATE,
-	RPC_REMOVE,
-	RPC_READ,
-	RPC_WRITE,
-	RPC_COMMIT,
-	RPC_FSSTAT,
-	RPC_KINDS
+enum call_kind {
+	CALL_LOOKUP,
+	CALL_GETATTR,
+	CALL_CREATE,
+	CALL_REMOVE,
+	CALL_READ,
+	CALL_WRITE,
+	CALL_COMMIT,
+	CALL_FSSTAT,
+	CALL_KINDS
 };
-extern const char *const rpc_kind_names[RPC_KINDS];
+extern const char *const call_kind_names[CALL_KINDS];
 
 /* In which order calls get a slot: what a program waits for, what was read ahead, the rest. */
-enum rpc_class { CLASS_DEMAND, CLASS_AHEAD, CLASS_BACKGROUND, RPC_CLASSES };
+enum call_class { CLASS_DEMAND, CLASS_AHEAD, CLASS_BACKGROUND, CALL_CLASSES };
 
 /* What tells one state of a file from another. */
 struct file_attr {
@@ -64,8 +64,8 @@ TAILQ_HEAD(op_list, op);
 struct rpc {
 	TAILQ_ENTRY(rpc) next; /* of those that wait for a slot */
 	struct client *client;
-	enum rpc_kind kind;
-	enum rpc_class class;
+	enum call_kind kind;
+	enum call_class class;
 	void (*answered)(struct rpc *rpc, const struct answer *answer, uint64_t now);
 	struct file *file; /* NULL: FSSTAT */
 	uint64_t offset;

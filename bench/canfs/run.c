@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <nfsc/libnfs.h>
-#include <nfsc/libnfs-raw.h>
-
 #include "session.h"
 #include "tasks.h"
 
@@ -33,11 +30,12 @@ static int connect_one(struct run *run, struct member *m, const char *from,
 {
 	const struct run_options *o = run->o;
 
-	m->connection.rpc = session_connect(o->server, o->port, *from ? from : NULL, PATIENCE);
-	m->connection.client = &m->client;
+	m->edge.client = &m->client;
 	m->samples = calloc(RUN_SECONDS, sizeof(*m->samples));
-	if (!m->connection.rpc || !m->samples ||
-	    client_init(&m->client, &o->settings, &nfs_ops, &m->connection, nfs_now()))
+	if (!m->samples ||
+	    connection_open(&m->edge.nfs, o->server, o->port, *from ? from : NULL, NULL,
+			    PATIENCE) ||
+	    client_init(&m->client, &o->settings, &nfs_ops, &m->edge, nfs_now()))
 		return 1;
 	m->client.root.len = root->len;
 	memcpy(m->client.root.data, root->data, root->len);
@@ -65,21 +63,19 @@ int run_connect(struct run *run)
 
 void run_turn(struct run *run, int ms)
 {
-	struct pollfd fds[RUN_CLIENTS];
+	static struct pollfd polls[RUN_CLIENTS][CONNECTION_POLLS];
 	uint64_t n = run->o->clients;
 
 	for (uint64_t i = 0; i < n; i++)
-		fds[i] = (struct pollfd){
-			.fd = rpc_get_fd(run->members[i].connection.rpc),
-			.events = (short)rpc_which_events(run->members[i].connection.rpc)};
-	if (poll(fds, n, ms) <= 0)
+		connection_polls(&run->members[i].edge.nfs, polls[i]);
+	if (poll(polls[0], n * CONNECTION_POLLS, ms) <= 0)
 		return;
 	for (uint64_t i = 0; i < n; i++) {
-		struct rpc_context *rpc = run->members[i].connection.rpc;
+		struct connection *c = &run->members[i].edge.nfs;
 
-		if (fds[i].revents && rpc_service(rpc, fds[i].revents) < 0) {
+		if (connection_service(c, polls[i], nfs_now()) < 0) {
 			fprintf(stderr, "canfs: client %llu: %s\n", (unsigned long long)i,
-				rpc_get_error(rpc));
+				connection_problem(c));
 			exit(1);
 		}
 	}
@@ -102,7 +98,7 @@ static void note(struct member *m, uint32_t second, const struct client_counts *
 		.worth = (float)c->worth.worth,
 		.unsaved_mb = (float)cache_unsaved(c->cache.count) * PAGE_BYTES / 1e6f,
 		.limit_mb = (float)c->limit * PAGE_BYTES / 1e6f,
-		.read_mb = (float)(c->n.bytes[RPC_READ] - last->bytes[RPC_READ]) / 1e6f,
+		.read_mb = (float)(c->n.bytes[CALL_READ] - last->bytes[CALL_READ]) / 1e6f,
 		.written_mb = (float)(c->n.written - last->written) / 1e6f,
 		.saved_mb = (float)(c->n.saved - last->saved) / 1e6f,
 		.blocked_s = (float)(c->n.blocked_ns - last->blocked_ns) / 1e9f,

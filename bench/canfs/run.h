@@ -51,7 +51,7 @@ struct sample {
 };
 
 struct member {
-	struct edge connection;
+	struct edge edge;
 	struct client client;
 	struct client_counts counted_from; /* at the end of the warm-up */
 	struct sample *samples;

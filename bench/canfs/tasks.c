@@ -204,7 +204,7 @@ static int look_up_dirs(struct run *run, unsigned int group, unsigned int client
 	for (uint64_t d = 0; d < g->dirs; d++) {
 		snprintf(path, sizeof(path), "%s/c%02u/d%02llu", g->dir, client,
 			 (unsigned long long)d);
-		if (session_lookup(m->connection.rpc, &root, path, PATIENCE, &found, &size))
+		if (session_lookup(&m->edge.nfs, &root, path, PATIENCE, &found, &size))
 			return 1;
 		dirs[d].len = found.len;
 		memcpy(dirs[d].data, found.data, found.len);

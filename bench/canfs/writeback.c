@@ -108,7 +108,7 @@ static void lost(struct client *c, struct rpc *rpc, const char *why)
 	struct page *p;
 
 	rpc->file->failed = true;
-	client_problem(c, rpc_kind_names[rpc->kind], rpc->file, why);
+	client_problem(c, call_kind_names[rpc->kind], rpc->file, why);
 	while ((p = TAILQ_FIRST(&rpc->pages)))
 		cache_drop(&c->cache, p);
 }
@@ -174,7 +174,7 @@ static void send_run(struct client *c, struct file *f, struct page *first, uint3
 
 	if (offset + length > f->size)
 		length = f->size > offset ? f->size - offset : 0;
-	rpc = rpc_new(c, RPC_WRITE, write_answered, f, offset, (uint32_t)length);
+	rpc = rpc_new(c, CALL_WRITE, write_answered, f, offset, (uint32_t)length);
 	rpc->stable = all_of_it(f, pages);
 	rpc->data = malloc((size_t)pages * PAGE_BYTES);
 	if (!rpc->data)
@@ -220,7 +220,7 @@ static bool commit_wanted(const struct client *c, const struct file *f)
 
 static void commit(struct client *c, struct file *f, uint64_t now)
 {
-	struct rpc *rpc = rpc_new(c, RPC_COMMIT, commit_answered, f, 0, 0);
+	struct rpc *rpc = rpc_new(c, CALL_COMMIT, commit_answered, f, 0, 0);
 	struct page *p;
 
 	while ((p = TAILQ_FIRST(&f->cached.unstable))) {

@@ -30,7 +30,7 @@ struct world {
 	struct client clients[WORLD_CLIENTS];
 	struct rpc *calls[WORLD_CALLS];
 	unsigned int n_calls, done, failed, turn;
-	uint64_t n[RPC_KINDS];
+	uint64_t n[CALL_KINDS];
 	uint64_t disk_writes; /* bytes of WRITE that came */
 	double price, price_ahead;
 	bool priced, fail_writes, unordered, again;
@@ -131,37 +131,38 @@ static void world_write(struct rpc *rpc, struct world_file *f, struct answer *a)
 
 static void world_do(struct rpc *rpc, struct answer *a)
 {
-	bool names = rpc->kind == RPC_LOOKUP || rpc->kind == RPC_CREATE || rpc->kind == RPC_REMOVE;
+	bool names =
+		rpc->kind == CALL_LOOKUP || rpc->kind == CALL_CREATE || rpc->kind == CALL_REMOVE;
 	struct world_file *f;
 
-	if (rpc->kind == RPC_FSSTAT) {
+	if (rpc->kind == CALL_FSSTAT) {
 		world_fsstat(a);
 		return;
 	}
-	f = names ? world_find(rpc->file->name, rpc->kind == RPC_CREATE) : by_handle(rpc);
-	if (!f || (rpc->kind == RPC_WRITE && world.fail_writes)) {
+	f = names ? world_find(rpc->file->name, rpc->kind == CALL_CREATE) : by_handle(rpc);
+	if (!f || (rpc->kind == CALL_WRITE && world.fail_writes)) {
 		a->status = f ? ANSWER_FAILED : ANSWER_STALE;
 		a->error = "it is told to";
 		return;
 	}
 	a->has_before = true;
 	attr_of(f, &a->before);
-	if (rpc->kind == RPC_WRITE)
+	if (rpc->kind == CALL_WRITE)
 		world_write(rpc, f, a);
-	if (rpc->kind == RPC_COMMIT)
+	if (rpc->kind == CALL_COMMIT)
 		a->verifier = world.verifier;
-	if (rpc->kind == RPC_CREATE) {
+	if (rpc->kind == CALL_CREATE) {
 		f->size = 0;
 		f->changed = ++world.now;
 	}
-	if (rpc->kind == RPC_READ) {
+	if (rpc->kind == CALL_READ) {
 		a->data = f->data + rpc->offset;
 		a->length = rpc->offset >= f->size ? 0
 			    : f->size - rpc->offset < rpc->length
 				    ? (uint32_t)(f->size - rpc->offset)
 				    : rpc->length;
 	}
-	if (rpc->kind == RPC_REMOVE)
+	if (rpc->kind == CALL_REMOVE)
 		f->exists = false;
 	handle_of(f, &a->handle);
 	a->has_after = true;

@@ -61,7 +61,7 @@ static void test_read_in_order_is_read_ahead(void **state)
 		assert_int_equal(op.length, 16 * KIB);
 	}
 	assert_true(c->n.pages_hit_ahead > 500 && c->n.pages_missed < 12);
-	assert_int_equal(world.n[RPC_WRITE] + world.n[RPC_FSSTAT], 0);
+	assert_int_equal(world.n[CALL_WRITE] + world.n[CALL_FSSTAT], 0);
 	finish(c, f);
 }
 
@@ -95,7 +95,7 @@ static void test_read_at_random_is_not(void **state)
 			world_answer();
 	}
 	assert_int_equal(c->n.pages_hit_ahead, 0);
-	assert_true(c->n.bytes[RPC_READ] <= 50 * 8 * KIB);
+	assert_true(c->n.bytes[CALL_READ] <= 50 * 8 * KIB);
 	finish(c, f);
 }
 
@@ -146,13 +146,13 @@ static void test_plain_sends_whole_writes_and_commits_at_the_flush_point(void **
 	perform(c, OP_WRITE, f, 0, 40 * KIB, 9);
 	world_run(0.1);
 	assert_int_equal(world.disk_writes, 32 * KIB); /* what is a whole WRITE */
-	assert_int_equal(world.n[RPC_COMMIT], 0);
+	assert_int_equal(world.n[CALL_COMMIT], 0);
 	perform(c, OP_WRITE, f, 40 * KIB, 344 * KIB, 9); /* 384 of 409 KiB */
 	world_run(0.1);
-	assert_int_equal(world.n[RPC_COMMIT], 0);
+	assert_int_equal(world.n[CALL_COMMIT], 0);
 	perform(c, OP_WRITE, f, 384 * KIB, 64 * KIB, 9);
 	world_run(0.1);
-	assert_true(world.n[RPC_COMMIT] > 0);
+	assert_true(world.n[CALL_COMMIT] > 0);
 	assert_int_equal(perform(c, OP_CLOSE, f, 0, 0, 0), ANSWER_OK);
 	assert_int_equal(unsaved(c), 0);
 	assert_int_equal(content_differences(9, 0, world_find("new", false)->data, 448 * KIB), 0);
@@ -194,7 +194,7 @@ static void test_one_write_says_it_all(void **state)
 	perform(c, OP_CREATE, f, 0, 0, 0);
 	perform(c, OP_WRITE, f, 0, 16 * KIB, 9);
 	perform(c, OP_FSYNC, f, 0, 0, 0);
-	assert_true(world.n[RPC_WRITE] == 1 && world.n[RPC_COMMIT] == 0 && unsaved(c) == 0);
+	assert_true(world.n[CALL_WRITE] == 1 && world.n[CALL_COMMIT] == 0 && unsaved(c) == 0);
 	finish(c, f);
 }
 
@@ -216,11 +216,11 @@ static void test_defers_while_dear(void **state)
 	assert_int_equal(c->way, AUCTION_DEFER);
 	perform(c, OP_WRITE, f, 0, 2 * MIB, 9);
 	world_run(1);
-	assert_int_equal(world.n[RPC_WRITE], 0);
+	assert_int_equal(world.n[CALL_WRITE], 0);
 	assert_int_equal(c->n.blocked, 0);
 	perform(c, OP_WRITE, f, 2 * MIB, 2 * MIB,
 		9); /* more than may be dirty: the server gets it */
-	assert_true(world.n[RPC_WRITE] > 0 && c->n.blocked > 0);
+	assert_true(world.n[CALL_WRITE] > 0 && c->n.blocked > 0);
 	world.price = 0;
 	world_run(11);
 	assert_int_equal(perform(c, OP_CLOSE, f, 0, 0, 0), ANSWER_OK);
@@ -282,13 +282,13 @@ static void test_asks_every_ten_calls_or_ten_seconds(void **state)
 	f = named(c, "a");
 	perform(c, OP_OPEN, f, 0, 0, 0);
 	world_run(3);
-	before = world.n[RPC_FSSTAT];
+	before = world.n[CALL_FSSTAT];
 	world_run(100);
-	assert_in_range(world.n[RPC_FSSTAT] - before, 9, 10);
-	before = world.n[RPC_FSSTAT];
+	assert_in_range(world.n[CALL_FSSTAT] - before, 9, 10);
+	before = world.n[CALL_FSSTAT];
 	for (int i = 0; i < 100; i++)
 		perform(c, OP_READ, f, (uint64_t)(i * 37 % 128) * 16 * KIB, 4 * KIB, 5);
-	assert_in_range(world.n[RPC_FSSTAT] - before, 9, 11);
+	assert_in_range(world.n[CALL_FSSTAT] - before, 9, 11);
 	finish(c, f);
 }
 
@@ -313,8 +313,8 @@ static void test_close_to_open(void **state)
 		perform(a, OP_WRITE, fa, 0, 256 * KIB, round + 1);
 		perform(a, OP_CLOSE, fa, 0, 0, 0);
 	}
-	assert_int_equal(a->n.bytes[RPC_READ], 256 * KIB); /* its own changes cost it no cache */
-	assert_int_equal(b->n.bytes[RPC_READ], 5 * 256 * KIB);
+	assert_int_equal(a->n.bytes[CALL_READ], 256 * KIB); /* its own changes cost it no cache */
+	assert_int_equal(b->n.bytes[CALL_READ], 5 * 256 * KIB);
 	assert_int_equal(b->n.wrong, 0);
 	file_free(fb);
 	client_free(b);
@@ -402,7 +402,7 @@ static void test_removed_data_is_not_sent(void **state)
 	world_run(3);
 	perform(c, OP_WRITE, f, 0, 1 * MIB, 4);
 	perform(c, OP_REMOVE, f, 0, 0, 0);
-	assert_true(world.n[RPC_WRITE] == 0 && unsaved(c) == 0 && !world_find("f", false));
+	assert_true(world.n[CALL_WRITE] == 0 && unsaved(c) == 0 && !world_find("f", false));
 	assert_int_equal(c->n.cancelled, 1 * MIB);
 	perform(c, OP_CREATE, f, 0, 0, 0);
 	perform(c, OP_APPEND, f, 0, 8 * KIB, 6);

@@ -10,10 +10,10 @@
 
 #include "internal.h"
 
-const char *const rpc_kind_names[RPC_KINDS] = {
-	[RPC_LOOKUP] = "lookup", [RPC_GETATTR] = "getattr", [RPC_CREATE] = "create",
-	[RPC_REMOVE] = "remove", [RPC_READ] = "read",	    [RPC_WRITE] = "write",
-	[RPC_COMMIT] = "commit", [RPC_FSSTAT] = "fsstat",
+const char *const call_kind_names[CALL_KINDS] = {
+	[CALL_LOOKUP] = "lookup", [CALL_GETATTR] = "getattr", [CALL_CREATE] = "create",
+	[CALL_REMOVE] = "remove", [CALL_READ] = "read",	      [CALL_WRITE] = "write",
+	[CALL_COMMIT] = "commit", [CALL_FSSTAT] = "fsstat",
 };
 
 void client_problem(struct client *c, const char *what, const struct file *f, const char *why)
@@ -23,7 +23,7 @@ void client_problem(struct client *c, const char *what, const struct file *f, co
 			 why);
 }
 
-struct rpc *rpc_new(struct client *c, enum rpc_kind kind, answered_fn *answered, struct file *f,
+struct rpc *rpc_new(struct client *c, enum call_kind kind, answered_fn *answered, struct file *f,
 		    uint64_t offset, uint32_t length)
 {
 	struct rpc *rpc = calloc(1, sizeof(*rpc));
@@ -50,7 +50,7 @@ void rpc_free(struct rpc *rpc)
 
 static struct rpc *take(struct client *c)
 {
-	for (int class = 0; class < RPC_CLASSES; class ++) {
+	for (int class = 0; class < CALL_CLASSES; class ++) {
 		struct rpc *rpc = TAILQ_FIRST(&c->queued[class]);
 
 		if (rpc) {
@@ -61,7 +61,7 @@ static struct rpc *take(struct client *c)
 	return NULL;
 }
 
-void calls_pump(struct client *c, uint64_t now)
+void slots_pump(struct client *c, uint64_t now)
 {
 	struct rpc *rpc;
 
@@ -69,7 +69,7 @@ void calls_pump(struct client *c, uint64_t now)
 		c->inflight++;
 		rpc->sent = now;
 		c->n.calls[rpc->kind]++;
-		c->since_fsstat += rpc->kind == RPC_READ || rpc->kind == RPC_WRITE;
+		c->since_fsstat += rpc->kind == CALL_READ || rpc->kind == CALL_WRITE;
 		c->ops->send(c->io, rpc);
 	}
 }
@@ -80,13 +80,13 @@ static void enqueue(struct rpc *rpc)
 	TAILQ_INSERT_TAIL(&rpc->client->queued[rpc->class], rpc, next);
 }
 
-void rpc_send(struct rpc *rpc, enum rpc_class class, uint64_t now)
+void rpc_send(struct rpc *rpc, enum call_class class, uint64_t now)
 {
 	rpc->class = class;
-	if (rpc->kind == RPC_WRITE || rpc->kind == RPC_COMMIT)
+	if (rpc->kind == CALL_WRITE || rpc->kind == CALL_COMMIT)
 		rpc->client->background++;
 	enqueue(rpc);
-	calls_pump(rpc->client, now);
+	slots_pump(rpc->client, now);
 }
 
 /* Those that waited for this answer, or for the file's being saved. */
@@ -96,7 +96,7 @@ static void go_on(struct rpc *rpc, int status, uint64_t now)
 	struct op *op;
 
 	TAILQ_CONCAT(&waiters, &rpc->waiters, next);
-	if (rpc->file && (rpc->kind == RPC_WRITE || rpc->kind == RPC_COMMIT))
+	if (rpc->file && (rpc->kind == CALL_WRITE || rpc->kind == CALL_COMMIT))
 		TAILQ_CONCAT(&waiters, &rpc->file->sync_waiters, next);
 	rpc_free(rpc);
 	while ((op = TAILQ_FIRST(&waiters))) {
@@ -108,7 +108,7 @@ static void go_on(struct rpc *rpc, int status, uint64_t now)
 	}
 }
 
-void calls_answered(struct rpc *rpc, const struct answer *a, uint64_t now)
+void slots_answered(struct rpc *rpc, const struct answer *a, uint64_t now)
 {
 	struct client *c = rpc->client;
 
@@ -117,9 +117,9 @@ void calls_answered(struct rpc *rpc, const struct answer *a, uint64_t now)
 		enqueue(rpc);
 		return;
 	}
-	if (rpc->kind == RPC_WRITE || rpc->kind == RPC_COMMIT)
+	if (rpc->kind == CALL_WRITE || rpc->kind == CALL_COMMIT)
 		c->background--;
-	if (a->status == ANSWER_OK && (rpc->kind == RPC_READ || rpc->kind == RPC_WRITE)) {
+	if (a->status == ANSWER_OK && (rpc->kind == CALL_READ || rpc->kind == CALL_WRITE)) {
 		c->n.bytes[rpc->kind] += a->length;
 		c->net_bytes += a->length;
 	}
