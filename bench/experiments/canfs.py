@@ -4,174 +4,19 @@ bench/canfs. Figures 2 to 10 and table 1, each with four columns:
 
     plain stock    a plain client on Ganesha's VFS
     plain ours     a plain client on our server
-    ca prices      a CA-NFS client on our server, without the server's own acts (write-back by turns,
-                   pacing): what is gained comes from prices alone, as in the paper
+    ca prices      a CA-NFS client on our server, without the server's own acts (write-back by
+                   turns, pacing): what is gained comes from prices alone, as in the paper
     ca all         all together
 
 Everything is smaller than the paper's, by the same factor: its clients had 2 GB, its files up to 4;
 the server keeps as little dirty data (machine.MEMORY's "small") beside them as its own did.
 """
-import contextlib
-import json
-import os
-import subprocess
-import tempfile
-
 import plot
-import testbed
 from experiments import rounds
-from experiments.experiment import Experiment, Outcome
-
-MIB = 1 << 20
-FIRST_CLIENT = "127.0.1.1"
-NO_ACTS = {"Writeback": "false", "Write_Delay_Max": 0}
-COLUMNS = {  # server, its settings, clients' mode
-    "plain stock": ("stock", {}, "plain"),
-    "plain ours": ("ra", {}, "plain"),
-    "ca prices": ("ra", NO_ACTS, "ca"),
-    "ca all": ("ra", {}, "ca"),
-}
-PAPER = "Batsakis and others 2009 (CA-NFS)"
-WHOLE = 0.98  # of plain stock: the least that a work without asynchronous operations may get
-
-
-class Failed(RuntimeError):
-    """canfs, or what it says, is not as it must be; the text says how."""
-
-
-def groups_of(specs):
-    return [part for spec in specs for part in ("--group", spec)]
-
-
-def load(bed, disk, server, mode, specs, options=(), host="127.0.0.1", inside=(), seconds=300):
-    """canfs' results; Failed where a byte was wrong or, of ca, no price was believed."""
-    out = tempfile.mkstemp(prefix="canfs-", suffix=".json")[1]
-    try:
-        command = [*inside, bed.program("canfs"), "--server", host, "--port", server.port,
-                   "--mount-port", server.mport, "--export", disk.mount, "--mode", mode,
-                   "--seed", bed.seed, "--json", out, *groups_of(specs), *options]
-        if not inside:
-            command += ["--from", FIRST_CLIENT]
-        done = subprocess.run([str(c) for c in command], capture_output=True, text=True,
-                              check=False, timeout=seconds)
-        if done.returncode:
-            raise Failed(f"canfs: {done.stderr.strip()[-500:]}")
-        with open(out, encoding="ascii") as file:
-            found = json.load(file)
-    finally:
-        os.unlink(out)
-    if mode == "ca" and not any(c["believed"] for c in found["clients"]):
-        raise Failed("no client believed the server's prices")
-    return found
-
-
-def lay_out(bed, disk, specs):
-    disk.timing(False)
-    subprocess.run([bed.program("canfs"), "--layout", disk.mount, "--seed", str(bed.seed),
-                    *groups_of(specs)], check=True)
-    os.sync()
-    disk.timing(True)
-
-
-@contextlib.contextmanager
-def scene(bed, column, specs, ra=None, **disk_settings):
-    """A new disk with the works' files, cold, and the column's server: (disk, server, mode)."""
-    kind, fsal, mode = COLUMNS[column]
-    with bed.disk(**{"size_mb": 2048, **disk_settings}) as disk:
-        lay_out(bed, disk, specs)
-        with bed.server(kind, disk, fsal=fsal, ra=ra if kind == "ra" else None,
-                        memory="small") as server:
-            bed.cold(disk)
-            yield disk, server, mode
-
-
-def disk_figures(before, after):
-    wanted = {"disk_read_mb": "read_bytes", "disk_written_mb": "write_bytes", "seeks": "seeks"}
-    return {name: (after[key] - before[key]) / (1e6 if name.endswith("mb") else 1)
-            for name, key in wanted.items() if key in after}
-
-
-def measure(bed, column, specs, options=(), ra=None, **disk_settings):
-    """canfs' results of a column, with what its disk did."""
-    with scene(bed, column, specs, ra, **disk_settings) as (disk, server, mode):
-        before = disk.stats()
-        found = load(bed, disk, server, mode, specs, options)
-        found["disk"] = disk_figures(before, disk.stats())
-    return found
-
-
-def group(found, name):
-    return next(g for g in found["groups"] if g["name"] == name)
-
-
-def total(found, key):
-    return sum(c[key] for c in found["clients"])
-
-
-def ways(found):
-    """Of the clients' time, the share that each way had."""
-    spent = {w: sum(c["ways_s"][w] for c in found["clients"])
-             for w in ("send", "defer", "accelerate")}
-    whole = sum(spent.values()) or 1
-    return {f"{w}_share": s / whole for w, s in spent.items()}
-
-
-def judge(gain, target):
-    """By rule: better where even the interval's low end is above the target, of more than one round;
-    reproduced where the median is not below it."""
-    if gain is None:
-        return "not reproduced"
-    if gain["rounds"] > 1 and gain["low"] > target:
-        return "better"
-    return "reproduced" if gain["median"] >= target else "not reproduced"
-
-
-class Compared(Experiment):
-    """The four columns of one work. A gain is a ratio to plain stock, above 1 where it is better."""
-    columns_of = COLUMNS
-    metric, less = "time_s", True
-    target = 1.0
-    disk = {}
-    cause = ""  # of what is not reproduced, as traced
-    extra = ()  # figures to keep beside
-
-    def specs(self, quick):
-        raise NotImplementedError
-
-    def options(self, quick):
-        return ()
-
-    def figures(self, found):
-        raise NotImplementedError
-
-    def once(self, bed, column):
-        found = measure(bed, column, self.specs(bed.quick), self.options(bed.quick), **self.disk)
-        return {**self.figures(found), **found["disk"], **ways(found)}
-
-    def gain(self, done, column, metric=None, base="plain stock"):
-        metric = metric or self.metric
-        return done.ratio(base, column, metric) if self.less else done.ratio(column, base, metric)
-
-    def outcome(self, done, more=None):
-        gains = {c: self.gain(done, c) for c in self.columns_of if c != "plain stock"}
-        best = gains["ca all"]
-        verdict = judge(best, self.target)
-        text = ", ".join(f"{c} {g['median']:.2f}" for c, g in gains.items() if g)
-        points = [done.point(c, self.metric, *self.extra) for c in done.series()]
-        for point in points:
-            point["gain"] = gains.get(point["series"])
-        why = f"{self.cause or 'the cause is not traced'} ({text} x plain stock; " \
-              f"{self.target:.2f} asked for)" if verdict == "not reproduced" else ""
-        return Outcome(points, verdict, why, f"{text} x plain stock",
-                       {"gains": gains, "target": self.target, **(more or {})})
-
-    def run(self, bed):
-        return self.outcome(rounds.run(bed, self.columns_of,
-                                       lambda column, _: self.once(bed, column)))
-
-    def draw(self, outcome, path):
-        plot.bars(path, self.paper, self.metric, {p["series"]: p[self.metric]
-                                                  for p in outcome.points if p[self.metric]})
+from experiments.canfs_bed import (COLUMNS, PAPER, WHOLE, Compared, disk_figures, group, judge,
+                                   load, measure, scene, ways)
+from experiments.canfs_prices import Prices, Sensitivity
+from experiments.experiment import Outcome
 
 
 class Copy(Compared):
@@ -244,9 +89,9 @@ class Defer(Compared):
     name = "c4"
     paper = f"{PAPER}, figure 4"
     did = "One client reads at random from the disk, another writes 1 GB; time of each."
-    ours = "8 KB at random beside a writer of 128 MB, half of its memory; its time is that of its " \
-        "write() calls, as IOzone's; the file stays open until the reader is done, and is closed " \
-        "then."
+    ours = "8 KB at random beside a writer of 128 MB, half of its memory; its time is that of " \
+        "its write() calls, as IOzone's; the file stays open until the reader is done, and is " \
+        "closed then."
     paper_figure = "reader 18 % faster, writer 6 %"
     seconds_quick, seconds_full = 110, 900
     target = 1.18
@@ -286,8 +131,8 @@ class Fileserver(Compared):
     paper = f"{PAPER}, figure 7"
     did = "filebench's fileserver on one and eight clients: creates, deletes, appends, reads, " \
         "writes; operations a second of each client."
-    ours = "The same by its published parameters, written anew: 16 threads a client, 200 files of " \
-        "128 KB in the mean, in 64 MB of memory."
+    ours = "The same by its published parameters, written anew: 16 threads a client, 200 files " \
+        "of 128 KB in the mean, in 64 MB of memory."
     paper_figure = "10 % more with one client, 20 % with eight"
     seconds_quick, seconds_full = 170, 2400
     metric, less = "ops_s", False
@@ -408,10 +253,10 @@ class Oltp(Fileserver):
     paper = f"{PAPER}, figure 9"
     did = "filebench's oltp (Oracle 9i's I/O) on 1 to 23 clients: 200 readers, 10 asynchronous " \
         "writers and a log of 128 KB synchronous writes each."
-    ours = "The same with 2 KB reads and writes of two files of 10 MB a client, 40 readers, 16 MB " \
-        "of memory."
-    paper_figure = "a little better with 1 and 4 clients, more with 12 and 23; NFS falls from 12 to " \
-        "23, CA-NFS does not"
+    ours = "The same with 2 KB reads and writes of two files of 10 MB a client, 40 readers, " \
+        "16 MB of memory."
+    paper_figure = "a little better with 1 and 4 clients, more with 12 and 23; NFS falls from " \
+        "12 to 23, CA-NFS does not"
     seconds_quick, seconds_full = 180, 2400
     targets = {1: WHOLE, 12: WHOLE, 23: WHOLE}
     full_targets = {1: WHOLE, 4: WHOLE, 12: WHOLE, 23: WHOLE}
@@ -434,7 +279,8 @@ class Oltp(Fileserver):
             f"{c} {r:.2f}" for c, r in crash.items())
         if crash.get("ca all", 1) < WHOLE:
             found.verdict = "not reproduced"
-            found.why = found.why or f"throughput falls from 12 to 23 clients: {crash['ca all']:.2f}"
+            found.why = found.why or \
+                f"throughput falls from 12 to 23 clients: {crash['ca all']:.2f}"
         return found
 
     def one(self, bed, column, clients):
@@ -471,8 +317,8 @@ class Burst(Compared):
     disk = {"rate_outer": 60, "rate_inner": 60, "size_mb": 8192}
     extra = ("blocked", "blocked_s", "first_blocked_s")
     columns = (("", "series", "{}"), ("MB written", "written_mb", "{:.0f}"),
-               ("blocked from s", "first_blocked_s", "{:.0f}"), ("blocked s", "blocked_s", "{:.1f}"),
-               ("gain", "gain", "{:.2f}"))
+               ("blocked from s", "first_blocked_s", "{:.0f}"),
+               ("blocked s", "blocked_s", "{:.1f}"), ("gain", "gain", "{:.2f}"))
 
     def specs(self, quick):
         return ["name=burst,work=seqwrite,clients=0-1,size=3G,io=64K,rate=200000000,start=1500"]
@@ -489,54 +335,5 @@ class Burst(Compared):
                                         len(blocked)), "history": blocked}
 
 
-class Sensitivity(Experiment):
-    """k of the server's resources and of the clients' memory, one at a time."""
-    name = "c6"
-    paper = f"{PAPER}, figure 6"
-    did = "Two clients read and write a file of 2 GB; k of one resource is wrong by orders."
-    ours = "The running system, a reader at random and a writer on each of two clients; the model " \
-        "(bench/sweep_k) has more works and resources."
-    paper_figure = "small errors of k do not matter, orders of magnitude do; the disk most"
-    seconds_quick, seconds_full = 130, 2400
-    columns = (("k of", "resource", "{}"), ("k", "k", "{}"), ("reads/s", "reads_s", "{:.0f}"),
-               ("MB/s written", "written_mb_s", "{:.1f}"), ("of the default", "of_default", "{:.2f}"))
-    SWEPT = {"disk": (1, 10, 1000, 1e9), "memory": (1, 100, 1e9), "client": (1, 100, 1e6)}
-
-    def once(self, bed, name):
-        resource, _, k = name.partition(" ")
-        ra = {f"K_{resource.capitalize()}": int(float(k))} if resource in ("disk", "memory") else {}
-        specs = ["name=reader,work=randread,clients=0-1,size=256M,io=8K,count=0",
-                 "name=writer,work=seqwrite,clients=0-1,size=256M,io=64K,rate=15000000"]
-        options = ["--memory", "64M", "--warmup", 2, "--seconds", 8 if bed.quick else 40]
-        options += ["--k-dirty", k] if resource == "client" else []
-        found = measure(bed, "ca prices", specs, options, ra=ra)
-        return {"reads_s": group(found, "reader")["ops_s"],
-                "written_mb_s": total(found, "saved_mb") / found["seconds"], **ways(found)}
-
-    def run(self, bed):
-        names = ["default"] + [f"{r} {k:g}" for r, ks in self.SWEPT.items()
-                               for k in (ks if not bed.quick else ks[::2])]
-        done = rounds.run(bed, names, lambda name, _: self.once(bed, name))
-        points = []
-        for name in done.series():
-            reads = done.ratio(name, "default", "reads_s")
-            writes = done.ratio(name, "default", "written_mb_s")
-            resource, _, k = name.partition(" ")
-            points.append({**done.point(name, "reads_s", "written_mb_s", "defer_share"),
-                           "resource": resource, "k": k or "-",
-                           "of_default": (reads["median"] + writes["median"]) / 2
-                           if reads and writes else None})
-        scores = {p["series"]: p["of_default"] for p in points if p["of_default"]}
-        best = max(scores.values())
-        good = scores.get("default", 0) / best
-        return Outcome(points, "reproduced" if good >= 0.9 else "not reproduced",
-                       "" if good >= 0.9 else f"the defaults reach {good:.2f} of the best k",
-                       f"the defaults reach {good:.2f} of the best k; the worst "
-                       f"{min(scores.values()) / best:.2f}", {"scores": scores})
-
-    def draw(self, outcome, path):
-        plot.bars(path, self.paper, "of the defaults (mean of reads and writes)",
-                  {p["series"]: p["of_default"] for p in outcome.points if p["of_default"]})
-
-
-EXPERIMENTS = [Copy, Accelerate, Defer, Sensitivity, Fileserver, WriteBack, Oltp, Burst, Webserver]
+EXPERIMENTS = [Copy, Accelerate, Defer, Prices, Sensitivity, Fileserver, WriteBack, Oltp, Burst,
+               Webserver]

@@ -2,4 +2,5 @@
 if(TARGET canfs_pure)
   ra_unit_test(canfs_cache canfs_pure)
   ra_unit_test(canfs_client canfs_pure)
+  ra_unit_test(canfs_work canfs_pure)
 endif()

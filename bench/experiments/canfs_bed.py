@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""What the experiments of CA-NFS share: the four columns, a scene with a new disk and a server, the
+clients of bench/canfs on it, and the rule by which a verdict is found."""
+import contextlib
+import json
+import os
+import subprocess
+import tempfile
+
+import plot
+from experiments import rounds
+from experiments.experiment import Experiment, Outcome
+
+MIB = 1 << 20
+FIRST_CLIENT = "127.0.1.1"
+NO_ACTS = {"Writeback": "false", "Write_Delay_Max": 0}
+COLUMNS = {  # server, its settings, clients' mode
+    "plain stock": ("stock", {}, "plain"),
+    "plain ours": ("ra", {}, "plain"),
+    "ca prices": ("ra", NO_ACTS, "ca"),
+    "ca all": ("ra", {}, "ca"),
+}
+PAPER = "Batsakis and others 2009 (CA-NFS)"
+DEFER = 1  # of a client's ways, as in src/pricing/auction.h
+WHOLE = 0.98  # of plain stock: the least that a work without asynchronous operations may get
+
+
+class Failed(RuntimeError):
+    """canfs, or what it says, is not as it must be; the text says how."""
+
+
+def groups_of(specs):
+    return [part for spec in specs for part in ("--group", spec)]
+
+
+def load(bed, disk, server, mode, specs, options=(), host="127.0.0.1", inside=(), seconds=300):
+    """canfs' results; Failed where a byte was wrong or, of ca, no price was believed."""
+    out = tempfile.mkstemp(prefix="canfs-", suffix=".json")[1]
+    try:
+        command = [*inside, bed.program("canfs"), "--server", host, "--port", server.port,
+                   "--mount-port", server.mport, "--export", disk.mount, "--mode", mode,
+                   "--seed", bed.seed, "--json", out, *groups_of(specs), *options]
+        if not inside:
+            command += ["--from", FIRST_CLIENT]
+        done = subprocess.run([str(c) for c in command], capture_output=True, text=True,
+                              check=False, timeout=seconds)
+        if done.returncode:
+            raise Failed(f"canfs: {done.stderr.strip()[-500:]}")
+        with open(out, encoding="ascii") as file:
+            found = json.load(file)
+    finally:
+        os.unlink(out)
+    if mode == "ca" and not any(c["believed"] for c in found["clients"]):
+        raise Failed("no client believed the server's prices")
+    return found
+
+
+def lay_out(bed, disk, specs):
+    disk.timing(False)
+    subprocess.run([bed.program("canfs"), "--layout", disk.mount, "--seed", str(bed.seed),
+                    *groups_of(specs)], check=True)
+    os.sync()
+    disk.timing(True)
+
+
+@contextlib.contextmanager
+def scene(bed, column, specs, ra=None, **disk_settings):
+    """A new disk with the works' files, cold, and the column's server: (disk, server, mode)."""
+    kind, fsal, mode = COLUMNS[column]
+    with bed.disk(**{"size_mb": 2048, **disk_settings}) as disk:
+        lay_out(bed, disk, specs)
+        with bed.server(kind, disk, fsal=fsal, ra=ra if kind == "ra" else None,
+                        memory="small") as server:
+            bed.cold(disk)
+            yield disk, server, mode
+
+
+def disk_figures(before, after):
+    wanted = {"disk_read_mb": "read_bytes", "disk_written_mb": "write_bytes", "seeks": "seeks"}
+    return {name: (after[key] - before[key]) / (1e6 if name.endswith("mb") else 1)
+            for name, key in wanted.items() if key in after}
+
+
+def measure(bed, column, specs, options=(), ra=None, **disk_settings):
+    """canfs' results of a column, with what its disk did."""
+    with scene(bed, column, specs, ra, **disk_settings) as (disk, server, mode):
+        before = disk.stats()
+        found = load(bed, disk, server, mode, specs, options)
+        found["disk"] = disk_figures(before, disk.stats())
+    return found
+
+
+def group(found, name):
+    return next(g for g in found["groups"] if g["name"] == name)
+
+
+def total(found, key):
+    return sum(c[key] for c in found["clients"])
+
+
+def ways(found):
+    """Of the clients' time, the share that each way had."""
+    spent = {w: sum(c["ways_s"][w] for c in found["clients"])
+             for w in ("send", "defer", "accelerate")}
+    whole = sum(spent.values()) or 1
+    return {f"{w}_share": s / whole for w, s in spent.items()}
+
+
+def judge(gain, target):
+    """By rule: better where even the low end of more than one round is above the target, reproduced
+    where the median is not below it."""
+    if gain is None:
+        return "not reproduced"
+    if gain["rounds"] > 1 and gain["low"] > target:
+        return "better"
+    return "reproduced" if gain["median"] >= target else "not reproduced"
+
+
+class Compared(Experiment):
+    """The four columns of one work. A gain is a ratio to plain stock: above 1 it is better."""
+    columns_of = COLUMNS
+    metric, less = "time_s", True
+    target = 1.0
+    disk = {}
+    cause = ""  # of what is not reproduced, as traced
+    extra = ()  # figures to keep beside
+
+    def specs(self, quick):
+        raise NotImplementedError
+
+    def options(self, quick):
+        return ()
+
+    def figures(self, found):
+        raise NotImplementedError
+
+    def once(self, bed, column):
+        found = measure(bed, column, self.specs(bed.quick), self.options(bed.quick), **self.disk)
+        return {**self.figures(found), **found["disk"], **ways(found)}
+
+    def gain(self, done, column, metric=None, base="plain stock"):
+        metric = metric or self.metric
+        return done.ratio(base, column, metric) if self.less else done.ratio(column, base, metric)
+
+    def outcome(self, done, more=None):
+        gains = {c: self.gain(done, c) for c in self.columns_of if c != "plain stock"}
+        best = gains["ca all"]
+        verdict = judge(best, self.target)
+        text = ", ".join(f"{c} {g['median']:.2f}" for c, g in gains.items() if g)
+        points = [done.point(c, self.metric, *self.extra) for c in done.series()]
+        for point in points:
+            point["gain"] = gains.get(point["series"])
+        why = f"{self.cause or 'the cause is not traced'} ({text} x plain stock; " \
+              f"{self.target:.2f} asked for)" if verdict == "not reproduced" else ""
+        return Outcome(points, verdict, why, f"{text} x plain stock",
+                       {"gains": gains, "target": self.target, **(more or {})})
+
+    def run(self, bed):
+        return self.outcome(rounds.run(bed, self.columns_of,
+                                       lambda column, _: self.once(bed, column)))
+
+    def draw(self, outcome, path):
+        plot.bars(path, self.paper, self.metric, {p["series"]: p[self.metric]
+                                                  for p in outcome.points if p[self.metric]})
