@@ -21,7 +21,8 @@ class Prices(Experiment):
     seconds_quick, seconds_full = 100, 400
     needs = ("ip", "tc")
     columns = (("load", "series", "{}"), ("MB/s", "mb_s", "{:.1f}"),
-               ("reads/s", "reads_s", "{:.0f}"), ("price", "price", "{:.2f}"), ("writer defers", "defers", "{:.2f}"))
+               ("reads/s", "reads_s", "{:.0f}"), ("price", "price", "{:.2f}"),
+               ("writer defers", "defers", "{:.2f}"))
     LINK = 400  # Mbit/s
     SPANS = (1, 16, 256, 1024)  # MiB
     WRITER = "name=writer,work=seqwrite,size=256M,io=64K,rate=2000000,background=1,clients="
