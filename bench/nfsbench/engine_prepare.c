@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Before a load begins: memory, connections, and the handles of its directories and files. */
 #include "engine.h"
+#include "dial.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CONNECT_SECONDS 10.0
 
 static int prepare_flow(struct engine *e, struct flow *f)
 {
@@ -44,22 +42,6 @@ static const char *address_of(const struct engine *e, unsigned int index)
 	return strcmp(g->name, "random") == 0 ? load->options->random_from : NULL;
 }
 
-static struct udp_options udp_options(const struct engine *e, const char *from, unsigned int number)
-{
-	const struct options *o = e->load->options;
-
-	return (struct udp_options){
-		.server = o->server,
-		.from = from,
-		.port = (int)o->port,
-		.dynamic = o->transport == TRANSPORT_UDP_DYNAMIC,
-		.constant = o->timeo * UINT64_C(1000000),
-		.drop = (double)o->drop / 100,
-		.seed = o->order_seed * 1024 + number,
-		.trace = e->trace,
-	};
-}
-
 static int connect_all(struct engine *e)
 {
 	const struct options *o = e->load->options;
@@ -74,12 +56,8 @@ static int connect_all(struct engine *e)
 	while (e->connection_count < want) {
 		struct connection *c = &e->connections[e->connection_count++];
 		const char *from = address_of(e, e->connection_count - 1);
-		struct udp_options udp = udp_options(e, from, e->connection_count);
-		bool tcp = o->transport == TRANSPORT_TCP;
 
-		if (connection_open(c, o->server, (int)o->port, from, tcp ? NULL : &udp,
-				    CONNECT_SECONDS)) {
-			connection_close(c);
+		if (dial(c, o, from, e->connection_count, e->trace)) {
 			e->connection_count--;
 			return -1;
 		}
@@ -105,44 +83,17 @@ static int make_slots(struct engine *e)
 	return 0;
 }
 
-/* A file for lines of text, *file; NULL where none is wanted. */
-static int open_lines(const char *path, FILE **file)
-{
-	if (!path)
-		return 0;
-	*file = fopen(path, "w");
-	if (!*file) {
-		fprintf(stderr, "nfsbench: cannot write %s: %s\n", path, strerror(errno));
-		return -1;
-	}
-	return setvbuf(*file, NULL, _IOLBF, 0);
-}
-
-/* The directory `dir` below the exported `path`; NULL: as the options say. */
-static int find_directory(struct engine *e, const char *path, const char *dir, struct handle *found)
-{
-	const struct options *o = e->load->options;
-	struct handle root;
-	uint64_t size;
-
-	if (session_mount(o->server, (int)o->mount_port, path ? path : o->export_path,
-			  CONNECT_SECONDS, &root))
-		return -1;
-	if (!dir)
-		dir = o->dir ? o->dir : "";
-	return session_lookup(&e->connections[0], &root, dir, CONNECT_SECONDS, found, &size);
-}
-
 static int find_directories(struct engine *e)
 {
-	int rc = find_directory(e, NULL, NULL, &e->dir);
+	int rc = dial_directory(&e->connections[0], e->load->options, NULL, NULL, &e->dir);
 
 	for (unsigned int i = 0; i < e->load->group_count && !rc; i++) {
 		struct group *g = &e->load->groups[i];
 
 		g->dir = e->dir;
 		if (g->spec && (g->spec->export_path || g->spec->dir))
-			rc = find_directory(e, g->spec->export_path, g->spec->dir, &g->dir);
+			rc = dial_directory(&e->connections[0], e->load->options,
+					    g->spec->export_path, g->spec->dir, &g->dir);
 	}
 	return rc;
 }
@@ -151,8 +102,8 @@ int engine_prepare(struct engine *e)
 {
 	int rc;
 
-	if (make_slots(e) || open_lines(e->load->options->prices, &e->prices) ||
-	    open_lines(e->load->options->udp_trace, &e->trace) || connect_all(e))
+	if (make_slots(e) || dial_lines(e->load->options->prices, &e->prices) ||
+	    dial_lines(e->load->options->udp_trace, &e->trace) || connect_all(e))
 		return -1;
 	rc = find_directories(e);
 	for (unsigned int i = 0; i < e->load->flow_count && !rc; i++)

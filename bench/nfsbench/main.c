@@ -6,6 +6,7 @@
  */
 #include "layout.h"
 #include "load.h"
+#include "mix.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +40,10 @@ int main(int argc, char **argv)
 	if (rc)
 		rc = rc < 0 ? 2 : 0;
 	else
-		rc = o.layout ? layout(&o) != 0 : o.check ? layout_check(&o) != 0 : run(&o);
+		rc = o.layout		  ? layout(&o) != 0
+		     : o.check		  ? layout_check(&o) != 0
+		     : o.work == WORK_MIX ? mix_run(&o) != 0
+					  : run(&o);
 	free(o.command);
 	return rc;
 }

@@ -20,7 +20,8 @@ struct option_def {
 	const char *help;
 };
 
-#define WORK_NAMES "seq, stride, shared, random, reorder, mixed, write, oltp, fsstat or clients"
+#define WORK_NAMES                                                                                 \
+	"seq, stride, shared, random, reorder, mixed, write, oltp, fsstat, clients or mix"
 
 #define FIELD(name) offsetof(struct options, name)
 #define GIB	    (UINT64_C(1) << 30)
@@ -100,10 +101,15 @@ static const struct option_def defs[] = {
 	 "oltp: how often the files were written, with this run, since --layout (1)"},
 	{"client", CLIENT, 0, 0, 0, CLIENT_HELP},
 	{"warm-up", SECONDS, FIELD(warm_up), 0, 3600,
-	 "clients: what is answered before is not in the figures (0)"},
+	 "clients, mix: what is answered before is not in the figures (0)"},
 	{"alone", SECONDS, FIELD(alone), 0, 3600,
 	 "clients: one after another, each for so long; a tenth of it is its warm-up (0: all at "
 	 "once)"},
+	{"mix", TEXT, FIELD(mix), 0, 0,
+	 "mix: lookup, read-lookup (50/50), default (of Nhfsstone), or weights of operations such "
+	 "as lookup=34,read=22 (lookup); on --files files of --size, in blocks of --request"},
+	{"offered", NUMBER, FIELD(offered), 1, 1000000, "mix: calls a second (100)"},
+	{"even", OFF, FIELD(poisson), 0, 0, "mix: calls at equal distances, not by chance"},
 	{"rate", NUMBER, FIELD(rate), 1, 1000000,
 	 "requests a second of each reader (as fast as they are answered)"},
 	{"duration", SECONDS, FIELD(duration), 0, 86400,
@@ -120,7 +126,7 @@ static const struct option_def defs[] = {
 	{"layout", TEXT, FIELD(layout), 0, 0, "only create files f0000 … in this local directory"},
 	{"check", TEXT, FIELD(check), 0, 0,
 	 "only compare the files w0000 … in this local directory with what writers write"},
-	{"files", NUMBER, FIELD(files), 1, 10000, "layout, check: number of files (1)"},
+	{"files", NUMBER, FIELD(files), 1, 10000, "layout, check, mix: number of files (1)"},
 	{"help", ON, 0, 0, 0, "this text"},
 };
 
@@ -130,7 +136,7 @@ static const char *const work_names[] = {
 	[WORK_SEQ] = "seq",	    [WORK_STRIDE] = "stride",	[WORK_SHARED] = "shared",
 	[WORK_RANDOM] = "random",   [WORK_REORDER] = "reorder", [WORK_MIXED] = "mixed",
 	[WORK_WRITE] = "write",	    [WORK_OLTP] = "oltp",	[WORK_FSSTAT] = "fsstat",
-	[WORK_CLIENTS] = "clients",
+	[WORK_CLIENTS] = "clients", [WORK_MIX] = "mix",
 };
 
 static void help(void)
@@ -152,7 +158,7 @@ static void help(void)
 
 static int set_work(struct options *o, const char *text)
 {
-	for (int w = WORK_SEQ; w <= WORK_CLIENTS; w++) {
+	for (int w = WORK_SEQ; w <= WORK_MIX; w++) {
 		if (strcmp(text, work_names[w]) == 0) {
 			o->work = (enum work)w;
 			o->work_name = work_names[w];
@@ -296,6 +302,11 @@ static int check(const struct options *o)
 			      "oltp");
 	if (o->work == WORK_CLIENTS)
 		return check_clients(o);
+	if (o->work == WORK_MIX)
+		return o->duration > o->warm_up && o->connections <= 64
+			       ? 0
+			       : refuse("work mix needs --duration above --warm-up, and at most 64 "
+					"--connections");
 	if (o->random_from && o->connections)
 		return refuse("--random-from: not with --connections");
 	if (o->work == WORK_MIXED && !o->random_readers)
@@ -356,6 +367,9 @@ static void defaults(struct options *o)
 		.log_request = 128u << 10,
 		.log_size = 64u << 20,
 		.generation = 1,
+		.mix = "lookup",
+		.offered = 100,
+		.poisson = true,
 		.verify = true,
 		.max_time = 600,
 		.stall = 60,

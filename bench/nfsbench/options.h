@@ -24,6 +24,7 @@ enum work {
 	WORK_OLTP,
 	WORK_FSSTAT,
 	WORK_CLIENTS,
+	WORK_MIX,
 };
 
 enum transport { TRANSPORT_TCP, TRANSPORT_UDP_FIXED, TRANSPORT_UDP_DYNAMIC };
@@ -61,6 +62,9 @@ struct options {
 	double duration, max_time, stall;	 /* seconds; duration 0: until done */
 	struct client_spec clients[MAX_CLIENTS]; /* work clients */
 	unsigned int client_count;
+	const char *mix;  /* work mix: see offered.h */
+	uint64_t offered; /* calls a second */
+	bool poisson;
 	double warm_up, alone; /* seconds; alone 0: all at once */
 	const char *json, *prices;
 
