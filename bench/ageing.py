@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""File systems that are not fresh (bench/compare --layout): where the files to be measured will lie.
+"""File systems that are not fresh (bench/compare --layout): where the files to be measured lie.
 
     fresh   at the beginning of an empty file system: on the outer tracks, in few pieces
     aged    in what a run of creating and deleting files has left free: in many pieces, all over
@@ -8,9 +8,9 @@
     ageing.prepare(disk, "aged", 256 << 20)      # before the files are laid out, so many bytes
     ageing.pieces(paths)                         # afterwards: {"extents": …, "bytes": …, …}
 
-What fills the disk takes its place by fallocate() only: no byte of it is written, or read. The run is
-seeded, and made on one processor, for ext4 allocates small files by processor; it frees nothing that
-a commit has yet to make free. So it leaves the same places free each time.
+What fills the disk takes its place by fallocate() only: no byte of it is written, or read. The run
+is seeded, and made on one processor, for ext4 allocates small files by processor; it uses nothing
+that a commit has yet to make free. So it leaves the same places free each time.
 """
 import os
 import random
@@ -26,7 +26,7 @@ SEED = 1
 FILLER = ".filler"  # hidden: what looks for files to be measured does not find it
 FULL = 0.03  # of the file system stays free of the ageing run's files
 GENERATIONS, RENEWED = 4, 0.25  # times of so much deleted, and files made in its place
-SIZES = [4096 << n for n in range(9)]  # 4 KiB to 1 MiB, each as likely: most bytes are in large ones
+SIZES = [4096 << n for n in range(9)]  # 4 KiB to 1 MiB, each as likely
 IN_DIRECTORY = 64
 INNER_PIECE = 16 * MIB
 SLACK = 1.15  # room left for the files, over their bytes: metadata, rounding
@@ -112,8 +112,8 @@ def _leave_end(mount, room):
 
 
 def prepare(disk, layout, need, seed=SEED):
-    """Room for `need` bytes of files where the layout says; the disk is up, and empty. Time does not
-    pass on it meanwhile, and is left stopped. RuntimeError where it is too small."""
+    """Room for `need` bytes of files where the layout says; the disk is up, and empty. Time does
+    not pass on it meanwhile, and is left stopped. RuntimeError where it is too small."""
     if layout not in LAYOUTS:
         raise ValueError(f"layout {layout}: must be one of {', '.join(LAYOUTS)}")
     disk.timing(False)
@@ -121,8 +121,8 @@ def prepare(disk, layout, need, seed=SEED):
         return
     room = int(need * SLACK) + 16 * MIB
     if room > shutil.disk_usage(disk.mount).free / 2:
-        raise RuntimeError(f"layout {layout}: {need / MIB:.0f} MB of files need a disk of more than "
-                           f"{3 * room / MIB:.0f} MB")
+        raise RuntimeError(f"layout {layout}: {need / MIB:.0f} MB of files need a disk of "
+                           f"more than {3 * room / MIB:.0f} MB")
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(allowed)})
     try:
@@ -135,8 +135,8 @@ def prepare(disk, layout, need, seed=SEED):
 
 
 def pieces(paths):
-    """How the files lie: filefrag's count of extents, those that do not follow the one before on the
-    disk, their mean bytes, and where the first and last byte is."""
+    """How the files lie: filefrag's count of extents, those that do not follow the one before on
+    the disk, their mean bytes, and where the first and last byte is."""
     counted = sum(int(n) for n in re.findall(r": (\d+) extents? found",
                                              testbed.run("filefrag", *paths)))
     apart, whole, places = 0, 0, []

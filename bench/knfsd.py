@@ -4,8 +4,8 @@
     with knfsd.Server(disk, scheduler="bfq", read_ahead_kb=2560) as server:
         ... load server.host, server.port, server.mport ...
 
-It has what bench/compare and bench/papers use of testbed.Server. The disk is lent to the guest for the
-time: not mounted here, and without its loop device. Nothing of it is in any cache then:
+It has what bench/compare and bench/papers use of testbed.Server. The disk is lent to the guest for
+the time: not mounted here, and without its loop device. Nothing of it is in any cache then:
 
     nfsbench -- tap --> nfsd -> ext4, XFS -> mq-deadline, bfq -> virtio-blk      in the guest
                                                                      |
@@ -13,9 +13,10 @@ time: not mounted here, and without its loop device. Nothing of it is in any cac
 
 the guest is booted for each measurement, the daemon opens the file for direct I/O, and mechdisk has
 FUSE keep nothing. (The guest's own ubd driver would do: but it reads 4 KiB at a time.) The virtual
-drive takes as many requests at once as the modelled one orders, so with a drive queue of 1 the guest's
-elevator orders all that waits. Network and processor of a guest are slower than this machine's: only
-where the disk is what is waited for may it be compared; cost_of_guest() says what the rest is.
+drive takes as many requests at once as the modelled one orders, so with a drive queue of 1 the
+guest's elevator orders all that waits. (A loop device takes 128 whatever is below.) Network and
+processor of a guest are slower than this machine's: only where the disk is what is waited for may it
+be compared; experiment bg of bench/papers says what the rest is.
 """
 import json
 import os
@@ -23,8 +24,8 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 
+import testbed  # noqa: F401: where e2e is
 import e2e
 import machine
 from modelled_disk import Unavailable
@@ -71,6 +72,11 @@ busybox poweroff -f
 """
 
 
+def _has_module(listed, module):
+    with open(listed, encoding="ascii") as file:
+        return f"/{module}.ko" in file.read()
+
+
 def lacking():
     """What this machine lacks for such a guest, in words; None if nothing."""
     for program, package in PROGRAMS.items():
@@ -80,8 +86,7 @@ def lacking():
         return "no /dev/net/tun"
     releases = os.listdir(MODULES) if os.path.isdir(MODULES) else []
     for module in ("nfsd", "bfq", "virtio_blk"):
-        if not any(f"/{module}.ko" in line for release in releases
-                   for line in open(f"{MODULES}/{release}/modules.dep", encoding="ascii")):
+        if not any(_has_module(f"{MODULES}/{release}/modules.dep", module) for release in releases):
             return f"User-mode Linux has no module {module}"
     return None
 
@@ -109,7 +114,6 @@ class Server:
         self.host, self.port, self.mport = f"{NETWORK}.2", PORTS["port"], PORTS["mport"]
         self.exports = [{"id": 1, "path": disk.mount, "pseudo": disk.mount}]
         self.process = self.daemon = self.work = None
-        self.lent = False
 
     @property
     def pid(self):
@@ -135,7 +139,6 @@ class Server:
         e2e.at_exit(self.stop)
         _make_tap()
         self.disk.lend()
-        self.lent = True
         self._start_daemon()
         self._boot()
         return self
@@ -211,12 +214,11 @@ class Server:
             self._end(self.process)
         if self.daemon:
             e2e.end_process(self.daemon, seconds)
-        if self.lent:
+        if self.disk.lent:
             self.disk.take_back()
         if self.work and status == 0:
             shutil.rmtree(self.work, ignore_errors=True)
         self.process = self.daemon = None
-        self.lent = False
         return status
 
     def final_stats(self):
@@ -228,13 +230,3 @@ class Server:
     def __exit__(self, *_):
         self.stop()
 
-
-def cost_of_guest(bed, disk, work):
-    """What a guest costs where the disk is idle: one client reads files that are in memory, MB/s of
-    knfsd in it and of Ganesha here. `work`: of bed.layout()."""
-    found = {}
-    for kind in ("stock", "knfsd"):
-        with bed.server(kind, disk) as server:
-            for _ in range(2):
-                found[kind] = bed.load(server, ["--work", "seq", *work.args])["total"]["mb_s"]
-    return found

@@ -5,9 +5,9 @@
     knfsd_guest.py SETTINGS        a JSON file, see knfsd.Server.settings()
 
 It mounts the block device, tells the kernel what is exported, starts its threads, answers MOUNT
-itself (one file handle, whatever path is asked for) and waits for a word on the control port: "stop"
-unmounts and ends. What the kernel asks mountd for in other set-ups it is told beforehand, by the same
-files of /proc/net/rpc; so no daemon but the port mapper is needed.
+itself (one file handle, whatever path is asked for) and waits for a word on the control port:
+"stop" unmounts and ends. What the kernel asks mountd for in other set-ups it is told beforehand, by
+the same files of /proc/net/rpc; so no daemon but the port mapper is needed.
 """
 import json
 import os
@@ -32,7 +32,7 @@ def write(path, text):
 
 def tune(device, settings):
     queue = f"/sys/block/{device}/queue"
-    for name in ("rotational", "scheduler", "read_ahead_kb"):  # in this order: limits change the last
+    for name in ("rotational", "scheduler", "read_ahead_kb"):  # limits change the last
         write(f"{queue}/{name}", str(settings[name]))
     for name, value in settings["vm"].items():
         write(f"/proc/sys/vm/{name}", str(value))

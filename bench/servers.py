@@ -4,6 +4,8 @@
     stock   Ganesha's VFS                tuned   with a read_ahead_kb chosen by hand
     ra      the plugin above it          bfq     stock, the device under the kernel's BFQ
     strict  stock, the kernel keeping at most STRICT_BYTES of the device's data dirty
+    tuned16 stock with a read_ahead_kb of 16384
+    knfsd   the kernel's own server, in a guest (knfsd.py), and knfsdbfq under BFQ: for works that read
 
 A setting is a dict: kind (of testbed.Server), read_ahead_kb, fsal and ra (parameters), and where they
 differ from the disk's own: scheduler (of the block device), strict (bytes), plugin (the file, where it
@@ -14,12 +16,13 @@ import re
 import sys
 
 import isolation
+import knfsd
 import testbed
 
 MIB = 1024 * 1024
 STRICT_BYTES = 8 * MIB
 TUNED_KB = 2560  # the read_ahead_kb that administrators choose for such disks
-NAMES = ("stock", "tuned", "ra", "bfq", "strict")
+NAMES = ("stock", "tuned", "ra", "bfq", "strict", "tuned16", "knfsd", "knfsdbfq")
 PARAMETERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "src", "fsal_ra",
                           "params.def")
 
@@ -61,6 +64,9 @@ def settings(options):
         "ra": {"kind": "ra", "fsal": fsal, "ra": block},
         "bfq": {"scheduler": "bfq"},
         "strict": {"strict": STRICT_BYTES},
+        "tuned16": {"read_ahead_kb": 16384},
+        "knfsd": {"kind": "knfsd"},
+        "knfsdbfq": {"kind": "knfsd", "scheduler": "bfq"},
     }
     found = {}
     for name in options.servers.split(","):
@@ -85,6 +91,8 @@ def settings(options):
 
 def missing(setting, disk):
     """What this machine lacks for the setting, None if nothing; `disk` is up."""
+    if setting["kind"] == "knfsd":
+        return knfsd.lacking() or (None if disk.modelled else "a guest needs a modelled disk")
     if setting.get("scheduler") and not disk.has_scheduler(setting["scheduler"]):
         return f"no I/O scheduler {setting['scheduler']} for the disk"
     if setting.get("strict") and not disk.has_strict_limit():
@@ -94,6 +102,8 @@ def missing(setting, disk):
 
 def prepare(setting, disk):
     """The disk as the server wants it; limits first, for the kernel may change what follows."""
+    if setting["kind"] == "knfsd":
+        return  # the guest has a device of its own
     disk.set_scheduler(setting.get("scheduler"))
     disk.set_strict_limit(setting.get("strict", 0))
     disk.set_read_ahead(setting["read_ahead_kb"])
@@ -108,6 +118,8 @@ def knows_shares(plugin):
 def start(setting, disk, work, plugin):
     """A server as the setting says, not yet started; it is told of the work's weights and floors if
     it can have any."""
+    if setting["kind"] == "knfsd":
+        return knfsd.Server(disk, setting["read_ahead_kb"], setting.get("scheduler"))
     exports, rules = [], ""
     if work.clients:
         rules, second = isolation.shares_config(work.clients, disk.mount)
@@ -125,7 +137,8 @@ def labels(servers):
     """Names for a legend."""
     texts = {}
     for name, s in servers.items():
-        kind = "stock VFS" if s["kind"] == "stock" else "read-ahead plugin"
+        kind = {"stock": "stock VFS", "knfsd": "Linux's nfsd in a guest"}.get(
+            s["kind"], "read-ahead plugin")
         if s.get("plugin"):
             kind += f" of {s['plugin']}"
         extra = [f"{k} {v}" for k, v in {**s["fsal"], **s["ra"]}.items()]

@@ -52,6 +52,7 @@ sys.path.insert(0, os.path.dirname(HERE))
 import testbed  # noqa: E402
 import ageing  # noqa: E402
 import disks  # noqa: E402
+import knfsd  # noqa: E402
 import machine  # noqa: E402
 import nfsload  # noqa: E402
 import servers  # noqa: E402
@@ -206,7 +207,8 @@ class Bed:
         "ra" with `fsal` in the export's block and `ra` in the global one; the block device's
         `scheduler` and `strict` bytes of dirty data; `memory`: machine.set_memory's; `udp`: NFS over
         that too. `more`: sub,
-        exports, ra_rules, extra_conf of testbed.Server. RuntimeError where it ends badly."""
+        exports, ra_rules, extra_conf of testbed.Server. "knfsd" is the kernel's server (knfsd.py).
+        RuntimeError where it ends badly."""
         unknown = set(more) - set(SERVER_KEYS)
         if unknown:
             raise ValueError(f"server: {', '.join(sorted(unknown))}: no such setting")
@@ -219,8 +221,11 @@ class Bed:
             raise NotRun(lack)
         machine.set_memory(memory)
         servers.prepare(setting, disk)
-        server = testbed.Server(kind, disk.mount, fsal=fsal, ra=ra,
-                                plugin=(plugin or self.plugin) if kind == "ra" else None, **more)
+        if kind == "knfsd":
+            server = knfsd.Server(disk, read_ahead_kb, scheduler, memory)
+        else:
+            server = testbed.Server(kind, disk.mount, fsal=fsal, ra=ra, **more,
+                                    plugin=(plugin or self.plugin) if kind == "ra" else None)
         server.udp = udp
         try:
             yield server.start()

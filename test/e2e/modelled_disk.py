@@ -66,7 +66,7 @@ class Disk:
         self.read_ahead_kb, self.scheduler = read_ahead_kb, scheduler
         self.workdir, self.mechdisk, self.record = workdir, mechdisk, record
         self.options = f"noatime,{options}".strip(",")  # of mount
-        self.modelled = True
+        self.modelled, self.lent = True, False
         self.work = self.process = self.loop = self.mount = self.dev = None
 
     def up(self):
@@ -135,12 +135,14 @@ class Disk:
         self.timing(False)
         run("umount", self.mount)
         self._detach()
+        self.lent = True
         self.timing(True)
 
     def take_back(self):
         self.timing(False)
         self._attach()
         self._mount()
+        self.lent = False
         self.timing(True)
 
     def _start_drive(self):

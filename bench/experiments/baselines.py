@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""The plugin beside the best that there is without it, on disks that it was not tuned on.
+
+b1 to b9 are reads on a disk each: stock Ganesha as it comes, with 2,560 and 16,384 KiB of
+read-ahead, and under BFQ, the kernel's own server in a guest with mq-deadline and with BFQ, and the
+plugin. bw is a reader beside a writer, bg what the guest costs where no disk is waited for. The
+question is whether anything is slower than stock: less than LEAST of its throughput is a defect,
+random reads included.
+"""
+from experiments.experiment import Experiment, NotRun, Outcome
+from experiments import rounds
+
+import ageing
+import nfsload
+import plot
+import servers
+import workloads
+
+LEAST = 0.97  # of stock's throughput
+BETTER = 1.03
+CPU_MOST = 1.05  # times stock's processor time a READ, where rounds enough tell it from noise
+CPU_ROUNDS = 3
+MIB = 1 << 20
+GANESHA = {"stock": {}, "tuned": {"read_ahead_kb": 2560}, "tuned16": {"read_ahead_kb": 16384},
+           "bfq": {"scheduler": "bfq"}, "ra": {"kind": "ra"}}
+KERNEL = {"knfsd": {"kind": "knfsd"}, "knfsdbfq": {"kind": "knfsd", "scheduler": "bfq"}}
+DISK_COUNTERS = ("reads", "read_bytes", "seeks", "busy_ms", "lookahead_hits")
+
+
+def possible(bed, settings, disk):
+    """Of the settings, those that this machine can run."""
+    found = {}
+    for name, setting in settings.items():
+        lack = servers.missing({"kind": "stock", **setting}, disk)
+        if lack:
+            bed.say(f"server {name} is left out: {lack}")
+        else:
+            found[name] = setting
+    if "ra" not in found or "stock" not in found:
+        raise NotRun("neither stock nor plugin can be measured here")
+    return found
+
+
+def lay_out(bed, disk, works, place):
+    """The files of the works, and how they lie."""
+    sets = {work.set: work for work in works}
+    need = sum(w.bytes_laid_out() for w in sets.values()) + max(w.written for w in works)
+    ageing.prepare(disk, place, need, bed.seed)
+    paths = []
+    for name, work in sets.items():
+        for first, files, size in work.sets:
+            bed.layout(disk, files, size, name=f"sets/{name}", first=first)
+            paths += [f"{disk.mount}/sets/{name}/f{n:04d}" for n in range(first, first + files)]
+    return ageing.pieces(paths)
+
+
+def measured(bed, disk, work, setting):
+    """One load of a fresh server: the tables' figures, the disk's counters, processor time a READ."""
+    kind, rest = setting.get("kind", "stock"), {k: v for k, v in setting.items() if k != "kind"}
+    if work.written:
+        disk.renew()
+    results = bed.once(disk, kind, work.arguments, memory=work.memory, **rest)
+    found = nfsload.figures(work, results)
+    kept = {k: found[k] for k in ("mb_s", "p50_ms", "p99_ms", "worst_ms", "slowest_fastest",
+                                  "random_requests_s", "random_p99_ms", "committed_s",
+                                  "all_done_s") if found.get(k) is not None}
+    if kind != "knfsd":  # a guest's is the whole kernel's
+        kept["cpu_us"] = 1e6 * results["server"]["cpu_s"] / results["total"]["requests"]
+    kept["disk"] = {k: results["server"]["disk"].get(k, 0) for k in DISK_COUNTERS}
+    if work.written:
+        disk.timing(False)
+        disk.drop_caches()
+        disk.timing(True)
+    return kept
+
+
+def disk_text(done, work, name):
+    """What the disk did for a server, over what it did for stock: where a ratio comes from."""
+    def mean(server, key):
+        values = [v[key] for v in done.values(f"{work} {server}", "disk")]
+        return sum(values) / max(1, len(values))
+    texts = []
+    for key, text in (("reads", "commands"), ("read_bytes", "bytes"), ("seeks", "seeks"),
+                      ("busy_ms", "busy")):
+        stock = mean("stock", key)
+        texts += [f"{text} {mean(name, key) / stock:.2f}"] if stock else []
+    cpu = done.ratio(f"{work} {name}", f"{work} stock", "cpu_us")
+    texts += [f"processor {cpu['median']:.2f}"] if cpu else []
+    return ", ".join(texts)
+
+
+def judged(done, works, names, key="mb_s"):
+    """(verdict, why, figure) over the works: ratios to stock, and to the best of the others."""
+    ratios, best, below, others = {}, {}, [], {}
+    for work in works:
+        ratio = done.ratio(f"{work} ra", f"{work} stock", key)
+        if not ratio:
+            return "not run", f"no round of {work} with stock and plugin came to its end", ""
+        ratios[work] = ratio["median"]
+        rivals = {n: done.median(f"{work} {n}", key) for n in names if n != "ra"}
+        others[work] = max((n for n in rivals if rivals[n]), key=rivals.get)
+        best[work] = done.median(f"{work} ra", key) / rivals[others[work]]
+        cpu = done.ratio(f"{work} ra", f"{work} stock", "cpu_us")
+        dear = cpu and cpu["rounds"] >= CPU_ROUNDS and cpu["median"] > CPU_MOST
+        if ratios[work] < LEAST or dear:
+            below.append(f"{work} {ratios[work]:.2f} x stock (at the disk, x stock: "
+                         f"{disk_text(done, work, 'ra')})")
+    figure = ", ".join(f"{w} {ratios[w]:.2f} x stock, {best[w]:.2f} x {others[w]}" for w in works)
+    if below:
+        return "not reproduced", "; ".join(below), figure
+    return ("better" if max(ratios.values()) > BETTER else "reproduced"), "", figure
+
+
+class Reads(Experiment):
+    """Reads on one disk."""
+    did = "Servers of today, as they come and as an administrator tunes them; no paper's figure."
+    paper_figure = f"nothing below {LEAST} x stock"
+    columns = (("work", "work", "{}"), ("server", "server", "{}"), ("MB/s", "mb_s", "{:.1f}"),
+               ("p99 ms", "p99_ms", "{:.1f}"), ("CPU us a READ", "cpu_us", "{:.1f}"))
+    works = ("seq1", "seq8", "stride8", "reorder10", "random8k", "random8kx16")
+    works_quick = ("seq1", "seq8", "stride8", "random8k")
+    seconds_quick, seconds_full = 90, 3600
+
+    def __init__(self, name, model, place="fresh", fs="ext4", kernel=False, random=300, **disk):
+        self.name, self.model, self.place, self.fs = name, model, place, fs
+        self.kernel, self.random, self.disk = kernel, random, disk
+        self.seconds_quick = 240 if kernel else 90
+        self.paper = f"Baselines: reads, disk {model}, {fs}, {place} layout"
+        self.ours = (f"Modelled disk {model}, {fs}, {place} layout: stock Ganesha with "
+                     "read_ahead_kb 128, 2,560 and 16,384 and under BFQ, Linux's nfsd in a guest "
+                     "with mq-deadline and BFQ, the plugin with its defaults.")
+
+    def servers_of(self, bed):
+        few = {k: GANESHA[k] for k in ("stock", "tuned", "ra")}
+        if bed.quick:
+            return {**GANESHA, **KERNEL} if self.kernel else few
+        return {**GANESHA, **KERNEL}
+
+    def run(self, bed):
+        size = (128 if bed.quick else 256) * MIB
+        count = self.random if bed.quick else 4 * self.random
+        works = [workloads.make(n, size=size, random_count=count)
+                 for n in (self.works_quick if bed.quick else self.works)]
+        by_name = {w.name: w for w in works}
+        with bed.disk(self.model, fs=self.fs, **self.disk) as disk:
+            settings = possible(bed, self.servers_of(bed), disk)
+            pieces = lay_out(bed, disk, works, self.place)
+            bed.say(ageing.describe(pieces))
+
+            def once(series, _):
+                work, server = series.split()
+                return measured(bed, disk, by_name[work], settings[server])
+
+            done = rounds.run(bed, [f"{w} {s}" for w in by_name for s in settings], once)
+        points = [done.point(f"{w} {s}", "mb_s", "p99_ms", "cpu_us", work=w, server=s)
+                  for w in by_name for s in settings]
+        return Outcome(points, *judged(done, by_name, settings), more={"pieces": pieces})
+
+    def draw(self, outcome, path):
+        groups = {}
+        for p in outcome.points:
+            groups.setdefault(p["work"], {})[p["server"]] = p["mb_s"]
+        plot.bars(path, self.paper, "MB/s", groups)
+
+
+class BesideWriter(Experiment):
+    """A random reader while another client writes, small memory."""
+    name, paper = "bw", "Baselines: a random reader beside a writer"
+    did = Reads.did
+    ours = ("Random reads of 8 KiB while another client writes 512 MB and commits, on a server "
+            "with little memory for dirty data: the same servers as b1.")
+    paper_figure = f"nothing below {LEAST} x stock"
+    seconds_quick, seconds_full = 240, 3600
+    columns = (("server", "server", "{}"), ("reads/s beside", "random_requests_s", "{:.1f}"),
+               ("p99 ms", "random_p99_ms", "{:.0f}"), ("COMMIT s", "committed_s", "{:.1f}"),
+               ("all done s", "all_done_s", "{:.1f}"))
+
+    def run(self, bed):
+        work = workloads.make("write1+1", size=(64 if bed.quick else 256) * MIB,
+                              random_count=400 if bed.quick else 1500)
+        with bed.disk() as disk:
+            settings = possible(bed, {**GANESHA, **KERNEL}, disk)
+            settings.pop("tuned16", None)  # read-ahead is not what differs here
+            lay_out(bed, disk, [work], "fresh")
+            done = rounds.run(bed, [f"{work} {s}" for s in settings],
+                              lambda series, _: measured(bed, disk, work,
+                                                         settings[series.split()[1]]))
+        points = [done.point(f"{work} {s}", "random_requests_s", "random_p99_ms", "committed_s",
+                             "all_done_s", server=s) for s in settings]
+        return Outcome(points, *judged(done, [work.name], settings, "random_requests_s"))
+
+    def draw(self, outcome, path):
+        plot.bars(path, self.paper, "random reads/s", {
+            p["server"]: p["random_requests_s"] for p in outcome.points
+            if p.get("random_requests_s")})
+
+
+class Guest(Experiment):
+    """What a guest costs where the disk is not waited for."""
+    name, paper = "bg", "Baselines: what User-mode Linux costs"
+    did = Reads.did
+    ours = ("One client reads a file that is in memory: stock Ganesha here, Linux's nfsd in a "
+            "guest. Rows near the guest's figure say nothing about the kernel's server.")
+    paper_figure = "none: it bounds where knfsd may be compared"
+    seconds_quick, seconds_full = 60, 300
+    columns = (("server", "server", "{}"), ("MB/s from memory", "mb_s", "{:.0f}"))
+
+    def run(self, bed):
+        size = 128 * MIB
+        with bed.disk(size_mb=1024) as disk:
+            names = [n for n in ("stock", "knfsd")
+                     if not servers.missing({"kind": n}, disk)]
+            if "knfsd" not in names:
+                raise NotRun(servers.missing({"kind": "knfsd"}, disk))
+            work = bed.layout(disk, 1, size)
+
+            def once(kind, _):
+                with bed.server(kind, disk) as server:
+                    for _ in range(2):  # the second time from memory
+                        found = bed.load(server, ["--work", "seq", *work.args])
+                return {"mb_s": found["total"]["mb_s"]}
+
+            done = rounds.run(bed, names, once)
+        return Outcome([done.point(n, "mb_s", server=n) for n in names], "reproduced", "",
+                       f"a guest gives {done.median('knfsd', 'mb_s'):.0f} MB/s from memory, "
+                       f"stock Ganesha {done.median('stock', 'mb_s'):.0f}")
+
+
+EXPERIMENTS = [
+    Guest,
+    Reads("b1", "default", kernel=True),
+    Reads("b2", "queue32"),
+    Reads("b3", "default", fs="xfs"),
+    Reads("b4", "default", place="aged"),
+    Reads("b5", "default", place="inner"),
+    Reads("b6", "raid4"),
+    Reads("b7", "flash", random=4000),
+    Reads("b8", "flash8", random=4000),
+    Reads("b9", "queue32", place="aged", fs="xfs"),
+    BesideWriter,
+]

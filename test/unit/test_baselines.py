@@ -1,0 +1,80 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""Verdicts over baselines, what the kernel's server as a guest is told, and who may be measured."""
+import os
+import sys
+import types
+import unittest
+
+sys.dont_write_bytecode = True
+BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench")
+sys.path.insert(0, BENCH)
+
+import disks  # noqa: E402
+import knfsd  # noqa: E402
+import servers  # noqa: E402
+from experiments import baselines, rounds  # noqa: E402
+
+
+def done(**mb_s):
+    """Rounds of the work seq1: {server: [MB/s of each round]}."""
+    calm = {"marked": False}
+    disk = {key: 100 for key in baselines.DISK_COUNTERS}
+    return rounds.Rounds([
+        {"series": f"seq1 {server}", "round": n, "circumstances": calm,
+         "figures": {"mb_s": value, "cpu_us": 50, "disk": disk}}
+        for server, values in mb_s.items() for n, value in enumerate(values)])
+
+
+class Verdicts(unittest.TestCase):
+    def test_better_than_stock(self):
+        verdict, why, figure = baselines.judged(done(stock=[10] * 3, bfq=[40] * 3, ra=[80] * 3),
+                                                ["seq1"], ["stock", "bfq", "ra"])
+        self.assertEqual((verdict, why), ("better", ""))
+        self.assertIn("8.00 x stock, 2.00 x bfq", figure)
+
+    def test_as_good_as_stock(self):
+        found = baselines.judged(done(stock=[100] * 3, ra=[98] * 3), ["seq1"], ["stock", "ra"])
+        self.assertEqual(found[0], "reproduced")
+
+    def test_below_says_what_the_disk_did(self):
+        verdict, why, _ = baselines.judged(done(stock=[100] * 3, ra=[90] * 3), ["seq1"],
+                                           ["stock", "ra"])
+        self.assertEqual(verdict, "not reproduced")
+        self.assertIn("seq1 0.90 x stock (at the disk, x stock: commands 1.00", why)
+        self.assertIn("processor 1.00", why)
+
+    def test_a_work_without_rounds_is_no_verdict(self):
+        self.assertEqual(baselines.judged(done(stock=[1]), ["seq1"], ["stock", "ra"])[0],
+                         "not run")
+
+    def test_names_differ_and_disks_exist(self):
+        listed = baselines.EXPERIMENTS
+        self.assertEqual(len({e.name for e in listed}), len(listed))
+        for reads in (e for e in listed if isinstance(e, baselines.Reads)):
+            self.assertIn(reads.model, disks.MODELS)
+
+
+class Guest(unittest.TestCase):
+    @staticmethod
+    def server(**model):
+        disk = types.SimpleNamespace(model=model, fs="ext4", scheduler="mq-deadline", mount="/m")
+        return knfsd.Server(disk, read_ahead_kb=2560)
+
+    def test_its_drive_orders_as_many_requests_as_the_modelled_one(self):
+        self.assertEqual(self.server(depth=1).depth(), 1)
+        self.assertEqual(self.server(depth=32).depth(), 32)
+        self.assertEqual(self.server(depth=32, spindles=8).depth(), knfsd.QUEUE_MAX)
+
+    def test_what_it_is_told(self):
+        told = self.server(solid=1).settings()
+        self.assertEqual((told["rotational"], told["read_ahead_kb"], told["scheduler"]),
+                         (0, 2560, "mq-deadline"))
+
+    def test_a_plain_directory_has_no_guest(self):
+        plain = types.SimpleNamespace(modelled=False)
+        self.assertIsNotNone(servers.missing({"kind": "knfsd"}, plain))
+
+
+if __name__ == "__main__":
+    unittest.main()
