@@ -48,8 +48,8 @@ def no_further(server, loop, kib):
     client = nfs3.Client(server, "/e1")
     before, asked = loop.read_bytes(), control_client.stats("counters")
     right = all(stream(client, number) for number in range(FILES))
-    idle, _ = control_client.wait_for_stats(lambda d: not d["queued"] and not d["running"], 10,
-                                            "device")
+    idle = e2e.wait_for(
+        lambda: not control_client.ask(command="status")["exports"][0]["pending"], 10)
     after = control_client.stats("counters")
     client.close()
     read = loop.read_bytes() - before
