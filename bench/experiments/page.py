@@ -93,12 +93,17 @@ def provenance(stored):
     return "; ".join(str(p) for p in parts)
 
 
+def flat(text):
+    """As a table's cell may hold it."""
+    return " ".join(str(text).split()).replace("|", "\\|")
+
+
 def cell(value, form):
     """A table's cell: of an interval the median and its range."""
     if value is None:
         return ""
     if not isinstance(value, dict):
-        return form.format(value)
+        return flat(form.format(value))
     text = form.format(value["median"])
     if value["low"] == value["high"]:
         return text
@@ -153,12 +158,14 @@ def section(experiment, stored, picture):
 def papers(experiments, kept, pictures):
     """The text of doc/papers.md. `pictures`: names of experiments that have one."""
     shown = [e for e in experiments if e.module != "measured"]
-    machines = dict.fromkeys(machine_of(kept[e.name]) for e in shown if e.name in kept)
+    verdicts, machines = {}, dict.fromkeys(machine_of(kept[e.name]) for e in shown if e.name in kept)
     lines = [HEAD, *(f"Measured on: {m}." for m in machines), "",
              "| experiment | of | verdict | ours |", "|---|---|---|---|"]
     for e in shown:
         found, text = verdict(kept.get(e.name), e.words)
-        lines.append(f"| [{e.name}](#{anchor(e)}) | {e.paper} | {found} | {text} |")
+        verdicts[found] = verdicts.get(found, 0) + 1
+        lines.append(f"| [{e.name}](#{anchor(e)}) | {e.paper} | {found} | {flat(text)} |")
+    lines += ["", ", ".join(f"{n} {found}" for found, n in verdicts.items()) + "."]
     for module in MODULES:
         of_module = [e for e in shown if e.module == module]
         if of_module:

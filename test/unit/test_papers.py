@@ -165,7 +165,12 @@ class Papers(unittest.TestCase):
                      "Measured on: Example, 2 processors",
                      "| [e9](#e9-a-paper-1999-figure-9) |", page.TITLES["ellard"]):
             self.assertIn(part, text)
-        self.assertNotIn("**Our**", text)
+        self.assertIn("\n1 better.\n", text)
+
+    def test_no_text_breaks_a_table(self):
+        stored = stored_of()
+        stored["outcome"]["figure"] = "a | b\nc"
+        self.assertIn("| better | a \\| b c |", page.papers([Small()], {"e9": stored}, set()))
 
     def test_no_figure_of_a_disturbed_round(self):
         text = page.papers([Small()], {"e9": stored_of(beside=BUSY)}, {"e9"})
