@@ -21,6 +21,7 @@ TITLES = {
     "macklem": "Macklem: Lessons Learned Tuning the 4.3BSD Reno Implementation of the NFS Protocol "
                "(1991)",
     "baselines": "Beside the kernel's server and I/O schedulers",
+    "traces": "Traces replayed",
     "ablation": "What each mechanism is worth",
     "blind": "Works that no default was tuned on",
 }
@@ -158,7 +159,8 @@ def section(experiment, stored, picture):
 def papers(experiments, kept, pictures):
     """The text of doc/papers.md. `pictures`: names of experiments that have one."""
     shown = [e for e in experiments if e.module != "measured"]
-    verdicts, machines = {}, dict.fromkeys(machine_of(kept[e.name]) for e in shown if e.name in kept)
+    verdicts = {}
+    machines = dict.fromkeys(machine_of(kept[e.name]) for e in shown if e.name in kept)
     lines = [HEAD, *(f"Measured on: {m}." for m in machines), "",
              "| experiment | of | verdict | ours |", "|---|---|---|---|"]
     for e in shown:
@@ -172,7 +174,7 @@ def papers(experiments, kept, pictures):
             lines += ["", f"## {TITLES.get(module, module)}", ""]
         for e in of_module:
             lines += section(e, kept.get(e.name), e.name in pictures)
-    return "\n".join(lines).rstrip() + "\n"
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
 
 
 def anchor(experiment):
