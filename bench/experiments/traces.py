@@ -43,6 +43,8 @@ def figures(told):
         if row["count"] >= ANSWERS_LEAST:
             found[f"{kind}_ms"] = row["latency_ms"]["mean"]
             found[f"{kind}_p99_ms"] = row["latency_ms"]["p99"]
+    for client, row in told["clients"].items():
+        found[f"{client} client"] = row["latency_ms"]["mean"]
     return found
 
 

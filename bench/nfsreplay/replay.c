@@ -111,6 +111,7 @@ static void answered(struct replay_slot *s, int status)
 		r->kinds[op->kind].count++;
 		r->clients[op->client].count++;
 		latency_add(&r->latency[op->kind], (now - s->sent) / 1000);
+		latency_add(&r->of_client[op->client], (now - s->sent) / 1000);
 		latency_add(&r->late[op->kind], (s->sent - s->due) / 1000);
 	}
 	snprintf(text, sizeof(text), "%d", status);

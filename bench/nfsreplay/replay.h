@@ -63,8 +63,9 @@ struct replay {
 	struct replay_figures kinds[TRACE_KINDS];
 	struct latency latency[TRACE_KINDS], late[TRACE_KINDS]; /* µs */
 	struct replay_figures clients[TRACE_CLIENTS_MAX];
-	uint64_t began;	      /* CLOCK_MONOTONIC, ns */
-	uint64_t last_answer; /* ns since then */
+	struct latency of_client[TRACE_CLIENTS_MAX]; /* of all its operations */
+	uint64_t began;				     /* CLOCK_MONOTONIC, ns */
+	uint64_t last_answer;			     /* ns since then */
 	uint32_t under_way;
 	bool stop;	   /* send nothing more */
 	bool failed;	   /* connection lost or a bound reached: the loop ends */

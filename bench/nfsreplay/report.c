@@ -132,6 +132,8 @@ static void json_by_client(FILE *f, const struct replay *r)
 	for (uint32_t c = 0; c < r->trace->client_count; c++) {
 		fprintf(f, "%s\n    \"%s\": {", c ? "," : "", r->trace->clients[c].name);
 		json_figures(f, &r->clients[c]);
+		fprintf(f, ", \"latency_ms\": ");
+		json_latency(f, &r->of_client[c]);
 		fprintf(f, "}");
 	}
 	fprintf(f, "\n  }\n");

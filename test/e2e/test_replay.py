@@ -96,6 +96,8 @@ def in_order(bench):
               "every READ brought what the trace read, and the file's bytes", read)
     e2e.check(len(log) == sum(map(len, wanted.values()))
               and all(line["status"] == "0" for line in log), "each is in the log", log[-3:])
+    counts = {client: row["latency_ms"]["count"] for client, row in told["clients"].items()}
+    e2e.check(counts == {c: len(ops) for c, ops in wanted.items()}, "and counted by client", counts)
     left = bench.call("--check", bench.place, TRACE)
     e2e.check(left.returncode == 0, "what it left is what was written", left.stderr)
 
