@@ -12,6 +12,7 @@
  *   wakeup.c       what it sleeps on                run_lock.c     there is one agent
  *   notify.c       tells the service manager        log_sink.c     where its lines go
  *   metrics.c      for Prometheus                   live.c         --watch
+ *   history.c      the last decisions: --explain
  *
  * It never blocks on a mount, and it leaves every knob as it found it.
  */
@@ -24,6 +25,7 @@
 
 #include "common/log.h"
 #include "daemon.h"
+#include "history.h"
 #include "live.h"
 #include "log_sink.h"
 #include "run_lock.h"
@@ -97,6 +99,23 @@ static int show_status(const char *root)
 	return EXIT_SUCCESS;
 }
 
+static int explain(const char *root)
+{
+	pid_t holder;
+	int err = run_lock_holder(root, &holder);
+	char *text;
+
+	if (err)
+		return fail(EXIT_FAILURE, "%s: %s", RUN_LOCK, strerror(err));
+	if (!holder)
+		return fail(EXIT_FAILURE, "is not running");
+	text = state_text(root);
+	if (!text || !history_show(text, HISTORY_MAX, stdout))
+		puts("no decision yet");
+	free(text);
+	return EXIT_SUCCESS;
+}
+
 static int once(struct settings *s)
 {
 	int err;
@@ -140,6 +159,8 @@ int main(int argc, char **argv)
 	}
 	if (s.status)
 		return show_status(s.root);
+	if (s.explain)
+		return explain(s.root);
 	if (s.watch) {
 		live_watch(s.root, 0, isatty(STDOUT_FILENO), stdout);
 		return EXIT_SUCCESS;

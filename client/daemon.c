@@ -53,6 +53,7 @@ static char *record_text(const struct watch_host *h)
 	}
 	state_knob(out, &h->machine.background);
 	state_knob(out, &h->machine.limit);
+	history_print(&h->history, out);
 	if (fclose(out) == 0)
 		return text;
 	free(text);

@@ -11,6 +11,17 @@ const char *const write_way_names[WRITE_WAYS] = {
 	[WRITE_ACCELERATE] = "accelerate",
 };
 
+const char *const decide_why_texts[DECIDE_WHYS] = {
+	[WHY_NO_PRICES] = "there are no prices that count",
+	[WHY_EVEN] = "neither server nor memory is much cheaper",
+	[WHY_MEMORY] = "our memory is full of written data: the server bears that better",
+	[WHY_REST] = "data was held back for long enough: the kernel has its way",
+	[WHY_NOT_WANTED] = "the server is dearer than our memory, but deferral is off",
+	[WHY_DEARER] = "the server is dearer than our memory",
+	[WHY_DWELL] = "the server was dearer a moment ago",
+	[WHY_CHEAP] = "the server is far cheaper than our memory",
+};
+
 double decide_price(const struct decide_limits *l, double dirty)
 {
 	if (dirty >= 1)
@@ -41,20 +52,38 @@ static bool may_defer(struct decision *d, const struct decide_limits *l, double 
 	return l->defer && now >= d->rest_until;
 }
 
-static enum write_way write_way(struct decision *d, const struct decide_limits *l,
-				const struct decide_input *in, double now)
+/* Of writes that go their normal way though there are prices. */
+static enum decide_why why_normal(const struct decision *d, const struct decide_limits *l,
+				  double ratio, double now)
+{
+	if (d->ours >= DECIDE_CEILING)
+		return WHY_MEMORY;
+	if (!above(ratio, 1, false))
+		return WHY_EVEN;
+	return !l->defer ? WHY_NOT_WANTED : now < d->rest_until ? WHY_REST : WHY_EVEN;
+}
+
+static enum decide_why judge(struct decision *d, const struct decide_limits *l,
+			     const struct decide_input *in, double now)
 {
 	double ratio = in->write / d->ours;
 
 	if (!in->priced)
-		return WRITE_NORMAL;
+		return WHY_NO_PRICES;
 	if (may_defer(d, l, now) && above(ratio, 1, d->way == WRITE_DEFER))
-		return WRITE_DEFER;
+		return WHY_DEARER;
 	if (d->way == WRITE_DEFER && now < d->since + DECIDE_DWELL && now >= d->rest_until)
-		return WRITE_DEFER; /* only the server's price fell: not for long, perhaps */
+		return WHY_DWELL; /* only the server's price fell: not for long, perhaps */
 	if (l->accelerate && !above(ratio, DECIDE_CHEAP, d->way != WRITE_ACCELERATE))
-		return WRITE_ACCELERATE;
-	return WRITE_NORMAL;
+		return WHY_CHEAP;
+	return why_normal(d, l, ratio, now);
+}
+
+static enum write_way way_of(enum decide_why why)
+{
+	return why == WHY_CHEAP			       ? WRITE_ACCELERATE
+	       : why == WHY_DEARER || why == WHY_DWELL ? WRITE_DEFER
+						       : WRITE_NORMAL;
 }
 
 /* A power of two times readahead_min; another one only when it is off by more than half a step. */
@@ -83,7 +112,8 @@ void decide(struct decision *d, const struct decide_limits *l, const struct deci
 	enum write_way way;
 
 	d->ours = decide_price(l, in->dirty);
-	way = write_way(d, l, in, now);
+	d->why = judge(d, l, in, now);
+	way = way_of(d->why);
 	if (way != d->way)
 		d->since = now;
 	d->way = way;

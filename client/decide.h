@@ -39,6 +39,21 @@ enum write_way { WRITE_NORMAL, WRITE_DEFER, WRITE_ACCELERATE, WRITE_WAYS };
 /* "normal", "defer", "accelerate" */
 extern const char *const write_way_names[WRITE_WAYS];
 
+/* Why writes go as they go. */
+enum decide_why {
+	WHY_NO_PRICES,	/* normal: none that count */
+	WHY_EVEN,	/* normal: neither is much cheaper */
+	WHY_MEMORY,	/* normal: our memory is as full as it may be */
+	WHY_REST,	/* normal: data was held back for long enough */
+	WHY_NOT_WANTED, /* normal: it is dearer, but deferral is off */
+	WHY_DEARER,	/* defer: it is dearer than our memory */
+	WHY_DWELL,	/* defer: it was, less than DECIDE_DWELL ago */
+	WHY_CHEAP,	/* accelerate: it is far cheaper */
+	DECIDE_WHYS
+};
+/* In words. */
+extern const char *const decide_why_texts[DECIDE_WHYS];
+
 /* After defer_max the kernel has its way this long (s): longer than its flusher sleeps. */
 #define DECIDE_REST 6
 /* Deferral is not given up earlier for a lower price (s): prices of a busy server jump. */
@@ -68,6 +83,7 @@ struct decide_input {
 
 struct decision {
 	enum write_way way;
+	enum decide_why why;
 	uint32_t readahead; /* KiB; 0: as found */
 	double ours;	    /* our price of a write */
 	double since;	    /* s: when this way began */

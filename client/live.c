@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "history.h"
 #include "live.h"
 #include "run_lock.h"
 #include "state.h"
@@ -34,7 +35,9 @@ static void show(const char *text, int terminal, FILE *out)
 
 	if (localtime_r(&now, &local))
 		strftime(clock, sizeof(clock), "%H:%M:%S", &local);
-	fprintf(out, "%s%s\n%s", terminal ? CLEAR : "", clock, text);
+	fprintf(out, "%s%s\n", terminal ? CLEAR : "", clock);
+	history_leave_out(text, out);
+	history_show(text, LIVE_DECISIONS, out);
 	fflush(out);
 }
 

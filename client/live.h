@@ -7,6 +7,8 @@
 
 /* Seconds between two looks. */
 #define LIVE_INTERVAL 1
+/* Decisions that are shown, the last ones. */
+#define LIVE_DECISIONS 8
 
 /*
  * Looks LOOKS times (0: until the process is ended). On a TERMINAL each look is the screen anew; else

@@ -64,6 +64,8 @@ static const struct setting table[] = {
 	 "find out what each server states, say it, and end; changes nothing"},
 	{"status", FLAG, AT(status), "", 0, 1, 0, "show what the running agent does"},
 	{"watch", FLAG, AT(watch), "", 0, 1, 0, "show it again and again, until interrupted"},
+	{"explain", FLAG, AT(explain), "", 0, 1, 0,
+	 "show the running agent's last decisions, with their reasons"},
 	{"restore", FLAG, AT(restore), "", 0, 1, 0,
 	 "put back what an agent changed that was killed"},
 	{"stop", FLAG, AT(stop), "", 0, 1, 0,

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "history.h"
 #include "state.h"
 #include "whole_file.h"
 
@@ -85,7 +86,7 @@ bool state_print(const char *root)
 	const bool is_there = text != NULL;
 
 	if (text)
-		fputs(text, stdout);
+		history_leave_out(text, stdout);
 	free(text);
 	return is_there;
 }

@@ -8,6 +8,7 @@
  *   mount /srv/data 0:47: believed, ...
  *   knob /sys/class/bdi/0:47/min_ratio found 0 set 50       put back if it stands at 50
  *   knob /sys/class/bdi/0:47/min_ratio found 0 set any      being turned: put back in any case
+ *   decision 2026-11-22 10:31:07 /srv/data: defer ...       the last ones (history.h)
  *
  * A new text replaces the old one whole or not at all.
  */
@@ -31,7 +32,7 @@ bool state_stands(const char *root);
 void state_remove(const char *root);
 /* All of it, to be freed; NULL: there is none, or no memory. */
 char *state_text(const char *root);
-/* To the standard output. False: there is none. */
+/* To the standard output, without the decisions. False: there is none. */
 bool state_print(const char *root);
 /* Reads a line of a knob that an agent turns: any bytes may come. False: it is none. */
 bool state_parse(const char *root, const char *line, struct knob *k);

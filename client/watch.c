@@ -166,6 +166,17 @@ static void set_readahead(struct watch_host *h, struct watch *w, double price)
 	mount_knobs_readahead(&w->knobs, kib, why, &h->hand);
 }
 
+static void tell_decision(struct watch_host *h, const struct watch *w, double price)
+{
+	const char *way = write_way_names[w->decision.way],
+		   *why = decide_why_texts[w->decision.why];
+
+	log_line(LOG_LEVEL_EVENT, "%s: writes: %s (the server's price %.3g, ours %.3g): %s",
+		 w->path, way, price, w->decision.ours, why);
+	history_add(&h->history, "%s: %s (the server's price %.3g, ours %.3g): %s", w->path, way,
+		    price, w->decision.ours, why);
+}
+
 static void count_deferral(struct watch *w, enum write_way was, double now)
 {
 	if (was == WRITE_DEFER)
@@ -183,9 +194,7 @@ static void act(struct watch_host *h, struct watch *w, double now)
 	decide(&w->decision, &h->settings.decide, &in, now);
 	count_deferral(w, was, now);
 	if (w->decision.way != was)
-		log_line(LOG_LEVEL_EVENT, "%s: writes: %s (the server's price %.3g, ours %.3g)",
-			 w->path, write_way_names[w->decision.way], in.priced ? in.write : 0,
-			 w->decision.ours);
+		tell_decision(h, w, in.priced ? in.write : 0);
 	set_ratio(h, w);
 	set_readahead(h, w, in.readahead);
 	accelerate(h, w);
@@ -278,8 +287,8 @@ void watch_show(const struct watch *w, FILE *out)
 	else
 		fputs(text[w->news], out);
 	if (w->news == NEWS_BELIEVED)
-		fprintf(out, ", write %.3g, read-ahead %.3g, ours %.3g, %s",
+		fprintf(out, ", write %.3g, read-ahead %.3g, ours %.3g, %s: %s",
 			w->detector.prices.write, w->detector.prices.readahead, w->decision.ours,
-			write_way_names[w->decision.way]);
+			write_way_names[w->decision.way], decide_why_texts[w->decision.why]);
 	fputc('\n', out);
 }

@@ -23,6 +23,7 @@
 #include <stdio.h>
 
 #include "decide.h"
+#include "history.h"
 #include "machine.h"
 #include "mount_calls.h"
 #include "mount_knobs.h"
@@ -75,6 +76,7 @@ struct watch_host {
 	struct machine machine;
 	struct knob_hand hand;
 	struct async_stuck stuck;
+	struct history history;
 	uint64_t draw;			  /* random numbers: the state, any */
 	struct watch watches[MOUNTS_MAX]; /* settings.mount_count of them, in their order */
 };

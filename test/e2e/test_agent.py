@@ -49,10 +49,20 @@ def test_errors(agent, work):
     e2e.check(result.returncode == 0 and "--readahead-max" in result.stdout, "--help")
 
 
+def text_of(path):
+    """"" where there is no such file."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+
+
 def test_knobs(agent, work):
     machine = Machine(work, "knobs")
     server = Server(machine, 0.9, 1.0)
-    a = Agent(machine, agent, "--flush-point", "60")
+    metrics = f"{work}/knobs.prom"
+    a = Agent(machine, agent, "--flush-point", "60", "--metrics", metrics)
     e2e.check(a.waits("states prices"), "a server with prices is believed", a.text)
     e2e.check(a.waits("defer") and e2e.wait_for(lambda: machine.min_ratio == 50, 2),
               "a dear server: writes are deferred, min_ratio 50", a.text)
@@ -63,6 +73,11 @@ def test_knobs(agent, work):
     status = run(machine.command(agent, "--status")).stdout
     e2e.check(f"mount {MOUNT} 0:47: believed" in status and "defer" in status and
               "min_ratio found 0 set 50" in status, "--status shows it", status)
+    explained = run(machine.command(agent, "--explain")).stdout
+    e2e.check(f"{MOUNT}: defer (the server's price 0.9" in explained
+              and "dearer than our memory" in explained, "--explain says why", explained)
+    e2e.check(e2e.wait_for(lambda: f'_deferrals_total{{mount="{MOUNT}"}} 1\n' in text_of(metrics),
+                           3), "its metrics count it", text_of(metrics))
     second = run(machine.command(agent, MOUNT))
     e2e.check(second.returncode == 1 and "another agent is running" in second.stderr,
               "there is one agent", second.stderr)
@@ -82,7 +97,8 @@ def test_knobs(agent, work):
     e2e.check(took < 1 and a.process.returncode == 0, f"SIGTERM ends it ({took:.2f} s)",
               a.process.returncode)
     e2e.check(machine.untouched(), "every knob is as it was found", a.text)
-    e2e.check(not os.path.exists(f"{machine.root}/run/ca-nfs-agent.state"), "nothing is left")
+    e2e.check(not os.path.exists(f"{machine.root}/run/ca-nfs-agent.state")
+              and not os.path.exists(metrics), "nothing is left")
     server.stop()
 
 

@@ -39,6 +39,37 @@ static void test_our_price(void **state)
 	assert_true(decide_price(&limits, NAN) == 0.05);
 }
 
+static enum decide_why why_at(struct decision *a, const struct decide_limits *l, double write,
+			      double dirty, double now)
+{
+	struct decide_input view = {.priced = write >= 0, .write = write, .dirty = dirty};
+
+	decide(a, l, &view, now);
+	return a->why;
+}
+
+static void test_each_way_has_its_reason(void **state)
+{
+	struct decide_limits timid = limits;
+	struct decision a = {0};
+
+	timid.defer = false;
+	assert_int_equal(why_at(&a, &limits, -1, 0, 100), WHY_NO_PRICES);
+	assert_int_equal(why_at(&a, &limits, 0.05, 0, 101), WHY_EVEN);
+	assert_int_equal(why_at(&a, &timid, 0.9, 0, 102), WHY_NOT_WANTED);
+	assert_int_equal(why_at(&a, &limits, 0.01, 0, 103), WHY_CHEAP);
+	assert_int_equal(why_at(&a, &limits, 0.9, 0, 104), WHY_DEARER);
+	assert_int_equal(why_at(&a, &limits, 0.03, 0, 105), WHY_DWELL);
+	assert_int_equal(why_at(&a, &limits, 0.9, 0, 106), WHY_DEARER);
+	assert_int_equal(why_at(&a, &limits, 0.9, 0, 104 + 24), WHY_REST);
+	assert_int_equal(a.way, WRITE_NORMAL);
+	assert_int_equal(why_at(&a, &limits, 0.9, 0, 104 + 24 + DECIDE_REST), WHY_DEARER);
+	assert_int_equal(why_at(&a, &limits, 0.9, 1, 140), WHY_MEMORY);
+	assert_int_equal(why_at(&a, &limits, 0.9, 0, 141), WHY_REST);
+	for (int i = 0; i < DECIDE_WHYS; i++)
+		assert_non_null(decide_why_texts[i]);
+}
+
 static void test_idle_server_gets_the_writes(void **state)
 {
 	struct decision a = {0};
@@ -217,6 +248,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_our_price),
+		cmocka_unit_test(test_each_way_has_its_reason),
 		cmocka_unit_test(test_idle_server_gets_the_writes),
 		cmocka_unit_test(test_dear_server_and_memory_to_spare),
 		cmocka_unit_test(test_both_dear_the_server_writes),

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "agent_files.h"
+#include "history.h"
 #include "live.h"
 #include "metrics.h"
 #include "state.h"
@@ -137,6 +138,39 @@ static void test_a_file_that_cannot_be_replaced_stays(void **state)
 	assert_int_equal(files_number("/whole"), 8);
 }
 
+static void print_history(const struct history *h, unsigned int most, char *into, size_t size)
+{
+	char record[HISTORY_MAX * (HISTORY_TEXT + 16)] = "agent 7\n";
+	FILE *out = fmemopen(record + 8, sizeof(record) - 8, "w");
+
+	history_print(h, out);
+	fclose(out);
+	strcat(record, "knob x\n");
+	memset(into, 0, size);
+	out = fmemopen(into, size, "w");
+	history_show(record, most, out);
+	fputs("--\n", out);
+	history_leave_out(record, out);
+	fclose(out);
+}
+
+static void test_decisions_are_remembered(void **state)
+{
+	static struct history h;
+
+	print_history(&h, 5, text, sizeof(text));
+	assert_string_equal(text, "--\nagent 7\nknob x\n");
+	for (unsigned int i = 0; i < HISTORY_MAX + 3; i++)
+		history_add(&h, "/mnt/%u: a\nb", i);
+	print_history(&h, HISTORY_MAX, text, sizeof(text));
+	assert_null(strstr(text, "/mnt/2:"));
+	assert_non_null(strstr(text, " /mnt/3: a b\n"));
+	assert_non_null(strstr(text, " /mnt/34: a b\n--\nagent 7\nknob x\n"));
+	print_history(&h, 2, text, sizeof(text));
+	assert_null(strstr(text, "/mnt/32:"));
+	assert_non_null(strstr(text, "/mnt/33:"));
+}
+
 static void watch_once(int terminal)
 {
 	FILE *out = fmemopen(text, sizeof(text), "w");
@@ -164,6 +198,7 @@ int main(void)
 		cmocka_unit_test_setup(test_the_format, machine),
 		cmocka_unit_test_setup(test_the_file, machine),
 		cmocka_unit_test(test_a_file_that_cannot_be_replaced_stays),
+		cmocka_unit_test(test_decisions_are_remembered),
 		cmocka_unit_test(test_the_live_view),
 	};
 

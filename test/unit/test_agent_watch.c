@@ -255,7 +255,7 @@ static void test_knobs_that_cannot_be_turned(void **state)
 
 static void test_what_is_shown(void **state)
 {
-	char text[256] = "";
+	char text[512] = "";
 	FILE *out;
 
 	rounds(20, 0.9, 1.0);
@@ -263,6 +263,7 @@ static void test_what_is_shown(void **state)
 	watch_show(host.watches, out);
 	fclose(out);
 	assert_non_null(strstr(text, "mount /mnt/n 0:47: believed, write 0.9"));
+	assert_non_null(strstr(text, "defer: the server is dearer than our memory\n"));
 	files_put("/proc/self/mountinfo", "\n");
 	watch_look(&host, host.watches, now);
 	now += 1;
