@@ -11,6 +11,7 @@ from experiments.experiment import Experiment, NotRun, Outcome
 from experiments import rounds
 
 import ageing
+import isolation
 import nfsload
 import plot
 import servers
@@ -20,6 +21,7 @@ LEAST = 0.97  # of stock's throughput
 BETTER = 1.03
 CPU_MOST = 1.05  # times stock's processor time a READ, where rounds enough tell it from noise
 CPU_ROUNDS = 3
+APART_SECONDS = 6
 MIB = 1 << 20
 GANESHA = {"stock": {}, "tuned": {"read_ahead_kb": 2560}, "tuned16": {"read_ahead_kb": 16384},
            "bfq": {"scheduler": "bfq"}, "ra": {"kind": "ra"}}
@@ -41,6 +43,19 @@ def possible(bed, settings, disk):
     return found
 
 
+def make(name, size, count):
+    """A work of workloads.py, or apartN: N clients, each from an address of its own, that read 8 KiB
+    at random places, one at a time."""
+    if not name.startswith("apart"):
+        return workloads.make(name, size=size, random_count=count)
+    clients = []
+    for number in range(int(name.removeprefix("apart"))):
+        clients.append(isolation.Client("random", number + 1))
+        clients[-1].add("random", number, size=size // 8, **isolation.SMALL)
+    return workloads.Workload.of_clients(name, clients, [(0, 8, size // 8)],
+                                         APART_SECONDS, 0)
+
+
 def lay_out(bed, disk, works, place):
     """The files of the works, and how they lie."""
     sets = {work.set: work for work in works}
@@ -59,7 +74,9 @@ def measured(bed, disk, work, setting):
     kind, rest = setting.get("kind", "stock"), {k: v for k, v in setting.items() if k != "kind"}
     if work.written:
         disk.renew()
-    results = bed.once(disk, kind, work.arguments, memory=work.memory, **rest)
+    clients = [a for c in work.clients for a in c.arguments(disk.mount, work.set)]
+    arguments = work.arguments + clients + work.together
+    results = bed.once(disk, kind, arguments, memory=work.memory, **rest)
     found = nfsload.figures(work, results)
     kept = {k: found[k] for k in ("mb_s", "p50_ms", "p99_ms", "worst_ms", "slowest_fastest",
                                   "random_requests_s", "random_p99_ms", "committed_s",
@@ -117,8 +134,9 @@ class Reads(Experiment):
     paper_figure = f"nothing below {LEAST} x stock"
     columns = (("work", "work", "{}"), ("server", "server", "{}"), ("MB/s", "mb_s", "{:.1f}"),
                ("p99 ms", "p99_ms", "{:.1f}"), ("CPU us a READ", "cpu_us", "{:.1f}"))
-    works = ("seq1", "seq8", "stride8", "reorder10", "random8k", "random8kx16")
-    works_quick = ("seq1", "seq8", "stride8", "random8k")
+    works = ("seq1", "seq8", "stride8", "reorder10", "random8k", "random8kx2", "random8kx16",
+             "apart4")
+    works_quick = ("seq1", "seq8", "stride8", "random8k", "random8kx2", "apart4")
     seconds_quick, seconds_full = 90, 3600
 
     def __init__(self, name, model, place="fresh", fs="ext4", kernel=False, random=300, **disk):
@@ -139,7 +157,7 @@ class Reads(Experiment):
     def run(self, bed):
         size = (128 if bed.quick else 256) * MIB
         count = self.random if bed.quick else 4 * self.random
-        works = [workloads.make(n, size=size, random_count=count)
+        works = [make(n, size, count)
                  for n in (self.works_quick if bed.quick else self.works)]
         by_name = {w.name: w for w in works}
         with bed.disk(self.model, fs=self.fs, **self.disk) as disk:
