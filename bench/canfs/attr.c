@@ -4,7 +4,8 @@
  * (weak cache consistency). What was there before one call is what another call of ours, or
  * somebody else, has left. Answers come in any order, so a state that is seen before a call and not
  * yet known as made by us is kept until the answer that made it is there; if none is when nothing is
- * under way any more, it was somebody else's.
+ * under way any more, it was somebody else's. A server that does not tell what was before (Ganesha's
+ * WRITE) hides changes between two calls of ours, from this client as from Linux'.
  */
 #include <string.h>
 

@@ -9,7 +9,8 @@
  *   CLIENT create|open|stat|fsync|close|remove NAME        ok
  *   CLIENT write|append NAME OFFSET LENGTH CONTENT         ok LENGTH
  *   CLIENT read NAME OFFSET LENGTH CONTENT                 ok LENGTH WRONG-WORDS
- *   CLIENT counts                                          ok reads writes commits unsaved hits way
+ *   CLIENT counts                                          ok reads writes commits unsaved-pages hits
+ *                                                          way server's-price
  *   wait MS                                                ok
  *
  * NAME: in the export's root. CONTENT: content.h's first word. "failed" where it failed.

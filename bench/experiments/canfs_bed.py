@@ -4,10 +4,14 @@ clients of bench/canfs on it, and the rule by which a verdict is found."""
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 
+import machine
 import plot
+import servers
+import testbed
 from experiments import rounds
 from experiments.experiment import Experiment, Outcome
 
@@ -64,13 +68,32 @@ def lay_out(bed, disk, specs):
 
 
 @contextlib.contextmanager
+def server_of(bed, disk, kind, fsal, ra):
+    """As bed.server(), with little memory; but the processors, which here are also the clients', are
+    not the server's to price: it sees a /proc/stat in which nothing happens."""
+    setting = {"kind": kind, "read_ahead_kb": 128}
+    machine.set_memory("small")
+    servers.prepare(setting, disk)
+    server = testbed.Server(kind, disk.mount, fsal=fsal, ra=ra if kind == "ra" else None,
+                            plugin=bed.plugin if kind == "ra" else None)
+    still = f"{server.own_work}/stat"
+    shutil.copyfile("/proc/stat", still)
+    server.wrap = ("unshare", "-m", "bash", "-c", 'mount --bind "$0" /proc/stat && exec "$@"', still)
+    try:
+        yield server.start()
+    finally:
+        status = server.stop()
+    if status:
+        raise Failed(f"the server's exit status is {status}:\n{server.log_text()[-1000:]}")
+
+
+@contextlib.contextmanager
 def scene(bed, column, specs, ra=None, **disk_settings):
     """A new disk with the works' files, cold, and the column's server: (disk, server, mode)."""
     kind, fsal, mode = COLUMNS[column]
     with bed.disk(**{"size_mb": 2048, **disk_settings}) as disk:
         lay_out(bed, disk, specs)
-        with bed.server(kind, disk, fsal=fsal, ra=ra if kind == "ra" else None,
-                        memory="small") as server:
+        with server_of(bed, disk, kind, fsal, ra) as server:
             bed.cold(disk)
             yield disk, server, mode
 

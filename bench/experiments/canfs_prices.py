@@ -4,8 +4,8 @@ import link as links
 import plot
 import testbed
 from experiments import rounds
-from experiments.canfs_bed import (DEFER, NO_ACTS, PAPER, group, lay_out, load, measure, total,
-                                   ways)
+from experiments.canfs_bed import (DEFER, NO_ACTS, PAPER, group, lay_out, load, measure,
+                                   server_of, total, ways)
 from experiments.experiment import Experiment, Outcome
 
 
@@ -36,7 +36,7 @@ class Prices(Experiment):
         with bed.disk(size_mb=2048) as disk:
             lay_out(bed, disk, specs)
             ra = {"Network_Interface": link.interface, "Network_Capacity": self.LINK}
-            with bed.server("ra", disk, ra=ra, fsal=NO_ACTS, memory="small") as server:
+            with server_of(bed, disk, "ra", NO_ACTS, ra) as server:
                 for n in range(4):
                     testbed.run("cat", f"{disk.mount}/r{n}/c{n:02}/d00/f000000")
                 link.limit(self.LINK)
