@@ -69,7 +69,7 @@ def lay_out(bed, disk, specs):
 
 @contextlib.contextmanager
 def server_of(bed, disk, kind, fsal, ra):
-    """As bed.server(), with little memory; but the processors, which here are also the clients', are
+    """As bed.server(), with little memory; but the processors, which here are the clients' too, are
     not the server's to price: it sees a /proc/stat in which nothing happens."""
     setting = {"kind": kind, "read_ahead_kb": 128}
     machine.set_memory("small")
@@ -78,7 +78,8 @@ def server_of(bed, disk, kind, fsal, ra):
                             plugin=bed.plugin if kind == "ra" else None)
     still = f"{server.own_work}/stat"
     shutil.copyfile("/proc/stat", still)
-    server.wrap = ("unshare", "-m", "bash", "-c", 'mount --bind "$0" /proc/stat && exec "$@"', still)
+    script = 'mount --bind "$0" /proc/stat && exec "$@"'
+    server.wrap = ("unshare", "-m", "bash", "-c", script, still)
     try:
         yield server.start()
     finally:

@@ -3,10 +3,10 @@
 """The reference client tells the truth: test_canfs.py CANFS PLUGIN
 
 Two clients of bench/canfs, plain and with the auction, on a real server: what one writes and closes
-the other reads, and so do a raw NFSv3 client and the file system below; what somebody else wrote is
-seen at the next open and never mixed with what was cached; parts of pages, appends, removals. Random
-operations of both against a model, with a cache smaller than the files. And works of many threads,
-each byte compared.
+the other reads, and so does the file system below; what a raw NFSv3 client wrote is seen at the
+next open and never mixed with what was cached; parts of pages, appends, removals. Random operations
+of both against a model, with a cache smaller than the files. And works of many threads, each byte
+compared.
 """
 import json
 import os
@@ -104,8 +104,8 @@ def beside_others(clients, server, export, mode):
     clients(0, "open", "f")
     wrong = [clients.wrong(0, "f", *part) for part in
              ((131072, 65536, 7), (0, 40000, 9), (200000, 90000, 1005))]
-    e2e.check(wrong == [0, 0, 0], f"{mode}: another's change beside our own is seen at the next open",
-              str(wrong))
+    e2e.check(wrong == [0, 0, 0],
+              f"{mode}: another's change beside our own is seen at the next open", str(wrong))
     clients(0, "close", "f")
     raw.close()
 
@@ -159,8 +159,8 @@ def at_random(clients, export, mode):
 
 
 def behind(clients, export, mode):
-    """What is written is kept for a while; with prices it is saved at once or kept, as they say. (The
-    price is the machine's, which may be busy.)"""
+    """What is written is kept for a while; with prices it is saved at once or kept, as they say.
+    (The price is the machine's, which may be busy.)"""
     clients(0, "create", "h")
     clients(0, "write", "h", 0, 20000, "6")
     clients("wait", 1000)
