@@ -179,7 +179,8 @@ struct client {
 
 	/* market.c */
 	struct ghost_cache *ghost;
-	struct ghost_worth worth;
+	struct ghost_worth reads;
+	double worth; /* of the read cache, 0..1 */
 	struct rate net;
 	uint64_t net_bytes;
 	struct fsstat_detector detector;

@@ -3,32 +3,47 @@
  * The client's part in the market: asks for prices, knows its own, and judges.
  * (CA-NFS, sections 3.2 to 3.4; the arithmetic is pricing/auction.h.)
  */
+#include <math.h>
 #include <string.h>
 
 #include "internal.h"
 
-#define SECOND		   UINT64_C(1000000000)
-#define NET_WINDOW	   (SECOND / 2)	 /* "a few hundreds of milliseconds" (3.3) */
-#define READ_WINDOW	   (10 * SECOND) /* reads by which the cache's worth is known */
-#define READS_MIN	   256		 /* pages a second: below it the cache is worth less */
-#define LATE		   (2 * SECOND)	 /* an answer may be later than the interval by this */
-#define FIND_OUT	   (SECOND / 4)	 /* between two questions until the server is believed */
-#define GHOST_BYTES_A_PAGE 32
-#define SURE_PAGES	   64 /* read of a file before its confidence counts */
-#define ROOM_SHARE	   8  /* read-ahead may take this part of what can be had */
+#define SECOND	    UINT64_C(1000000000)
+#define NET_WINDOW  (SECOND / 2)  /* "a few hundreds of milliseconds" (3.3) */
+#define READ_WINDOW (10 * SECOND) /* reads by which the cache's worth is known */
+#define READS_MIN   256		  /* pages a second: below it the cache is worth less */
+#define LATE	    (2 * SECOND)  /* an answer may be later than the interval by this */
+#define FIND_OUT    (SECOND / 4)  /* between two questions until the server is believed */
+#define GHOST_RING  4096
+#define GHOST_SPAN  0.5 /* the ghost caches are 0.3 and 0.9 of the memory */
+#define GHOST_SIZE  0.6
+#define STAKE_FULL  0.25 /* so many hits of all reads are worth all memory */
+#define SURE_PAGES  64	 /* read of a file before its confidence counts */
+#define ROOM_SHARE  8	 /* read-ahead may take this part of what can be had */
+
+/*
+ * Of two ghost caches one is as large as the read cache where hardly anything is unsaved, the other
+ * where as much as may be is. What hits in the larger one only is at stake: with much of that
+ * "deferring writes is not of particular benefit" (3.3).
+ */
+static struct ghost_cache *ghosts(uint32_t pages)
+{
+	const struct ghost_limits limits = {
+		.entries = pages < 1024 ? 1024 : pages, .ring = GHOST_RING, .nearby = GHOST_SPAN};
+	struct ghost_cache *g = ghost_new(&limits);
+
+	if (g)
+		ghost_resize(g, (uint64_t)(GHOST_SIZE * pages));
+	return g;
+}
 
 void market_init(struct client *c, uint64_t now)
 {
-	uint64_t bytes = (uint64_t)c->cache.limit * GHOST_BYTES_A_PAGE * 3 / 2;
-
 	c->limit = c->set.dirty_limit * c->cache.limit;
 	c->judged = c->asked = c->last_expiry = now;
 	c->bid = c->set.terms.price_min;
-	if (!c->set.ca)
-		return;
-	c->ghost = ghost_new_within(bytes < GHOST_MEMORY_MIN ? GHOST_MEMORY_MIN : bytes);
-	if (c->ghost)
-		ghost_resize(c->ghost, c->cache.limit);
+	if (c->set.ca)
+		c->ghost = ghosts(c->cache.limit);
 }
 
 static bool priced(const struct client *c, uint64_t now)
@@ -41,7 +56,7 @@ static double dirty_limit(const struct client *c)
 {
 	double spare = c->set.dirty_most - c->set.flush_point;
 
-	return (c->set.flush_point + spare * (1 - c->worth.worth)) * c->cache.limit;
+	return (c->set.flush_point + spare * (1 - c->worth)) * c->cache.limit;
 }
 
 static enum auction_way decide(struct client *c)
@@ -57,7 +72,7 @@ static enum auction_way decide(struct client *c)
 
 void market_judge(struct client *c, uint64_t now)
 {
-	struct auction_state state = {.worth = c->worth.worth};
+	struct auction_state state = {.worth = c->worth};
 
 	c->n.way_ns[c->way] += now - c->judged;
 	c->judged = now;
@@ -109,12 +124,13 @@ void market_run(struct client *c, uint64_t now)
 static void look_at_reads(struct client *c, uint64_t now)
 {
 	struct ghost_counts counts;
-	uint32_t kept = unsaved(c);
+	double stake;
 
 	ghost_drain(c->ghost);
-	ghost_resize(c->ghost, c->cache.limit > kept ? c->cache.limit - kept : 1);
 	ghost_counts(c->ghost, &counts);
-	ghost_worth_sample(&c->worth, READ_WINDOW, READS_MIN, now, &counts);
+	ghost_worth_sample(&c->reads, READ_WINDOW, READS_MIN, now, &counts);
+	stake = c->reads.worth * log(counts.ratio); /* hits a read, less where reads are few */
+	c->worth = stake < STAKE_FULL ? stake / STAKE_FULL : 1;
 }
 
 void market_tick(struct client *c, uint64_t now)

@@ -95,7 +95,7 @@ static void note(struct member *m, uint32_t second, const struct client_counts *
 		.price = (float)c->price,
 		.price_ahead = (float)c->price_ahead,
 		.bid = (float)c->bid,
-		.worth = (float)c->worth.worth,
+		.worth = (float)c->worth,
 		.unsaved_mb = (float)cache_unsaved(c->cache.count) * PAGE_BYTES / 1e6f,
 		.limit_mb = (float)c->limit * PAGE_BYTES / 1e6f,
 		.read_mb = (float)(c->n.bytes[CALL_READ] - last->bytes[CALL_READ]) / 1e6f,

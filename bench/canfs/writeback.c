@@ -23,6 +23,8 @@
 #define EXPIRY_TICK    (5 * SECOND) /* Linux' dirty_writeback_centisecs */
 #define ACCELERATE_AGE (SECOND / 5) /* a part of a WRITE waits so long for the rest */
 
+#define BATCH_SHARE 0.25 /* of what may be unsaved: a COMMIT of more is not waited for */
+
 enum reason { NOTHING, WHOLE, WHOLE_OR_OLD, ALL };
 
 static uint32_t flush_point(const struct client *c)
@@ -204,6 +206,15 @@ static bool send_some(struct client *c, struct file *f, uint64_t now)
 	return true;
 }
 
+/* Pages; with little memory less, so that some can be sent while others are committed. */
+static uint32_t commit_batch(const struct client *c)
+{
+	double share = c->limit * BATCH_SHARE;
+	uint32_t batch = c->set.commit_batch / PAGE_BYTES;
+
+	return share < batch ? (uint32_t)share : batch;
+}
+
 static bool commit_wanted(const struct client *c, const struct file *f)
 {
 	uint32_t ready = f->cached.count[PAGE_UNSTABLE];
@@ -214,7 +225,7 @@ static bool commit_wanted(const struct client *c, const struct file *f)
 	if (f->syncing || f->expired)
 		return all;
 	if (c->way == AUCTION_ACCELERATE || unsaved(c) > flush_point(c))
-		return all || ready >= c->set.commit_batch / PAGE_BYTES;
+		return all || ready >= commit_batch(c);
 	return false;
 }
 
