@@ -103,8 +103,10 @@ def cell(value, form):
     """A table's cell: of an interval the median and its range."""
     if value is None:
         return ""
+    if isinstance(value, str):
+        return flat(value)
     if not isinstance(value, dict):
-        return flat(form.format(value))
+        return form.format(value)
     text = form.format(value["median"])
     if value["low"] == value["high"]:
         return text
