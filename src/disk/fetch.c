@@ -123,6 +123,15 @@ static bool wait_for(struct backing *b, uint64_t offset, uint64_t upto)
 	return true;
 }
 
+/*
+ * How much of what follows a step of STEP bytes is asked for with it, so that the device does not stand
+ * still between steps: another one. Where reads wait for their turn in between, that is theirs.
+ */
+static uint64_t ahead_of(struct device *device, uint64_t step)
+{
+	return device_queues_demand(device) ? 0 : step;
+}
+
 /* Whether [offset, upto), which is within the file, is there now, without having been copied. */
 static bool populate(struct backing *b, struct kernel_windows *w, uint64_t offset, uint64_t upto)
 {
@@ -130,7 +139,7 @@ static bool populate(struct backing *b, struct kernel_windows *w, uint64_t offse
 	uint64_t rest = offset;
 
 	if (w != NULL) {
-		kernel_windows_start(w, b, upto);
+		kernel_windows_start(w, b, upto + ahead_of(b->device, upto - offset));
 		if (w->begun > rest)
 			rest = w->begun;
 	}
