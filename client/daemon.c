@@ -116,6 +116,7 @@ static void write_metrics(struct daemon *d, double now)
 	if (!*path || now - d->metered < d->host.settings.interval)
 		return;
 	d->metered = now;
+	metrics_look(&d->host);
 	err = metrics_write(&d->host, now, path);
 	if (err && !d->unmetered)
 		log_line(LOG_LEVEL_WARN, "metrics %s: %s", path, strerror(err));

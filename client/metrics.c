@@ -115,6 +115,42 @@ static bool replies(const struct subject *s, double *value)
 	return true;
 }
 
+static bool counted(const struct subject *s, uint64_t count, double *value)
+{
+	*value = (double)count;
+	return s->watch->counted.there;
+}
+
+static bool programs_read(const struct subject *s, double *value)
+{
+	return counted(s, s->watch->counted.programs_read, value);
+}
+
+static bool programs_written(const struct subject *s, double *value)
+{
+	return counted(s, s->watch->counted.programs_written, value);
+}
+
+static bool server_read(const struct subject *s, double *value)
+{
+	return counted(s, s->watch->counted.server_read, value);
+}
+
+static bool server_written(const struct subject *s, double *value)
+{
+	return counted(s, s->watch->counted.server_written, value);
+}
+
+static bool reads(const struct subject *s, double *value)
+{
+	return counted(s, s->watch->counted.reads, value);
+}
+
+static bool writes(const struct subject *s, double *value)
+{
+	return counted(s, s->watch->counted.writes, value);
+}
+
 static bool dirty_ratio(const struct subject *s, double *value)
 {
 	*value = s->host->machine.dirty;
@@ -152,6 +188,16 @@ static const struct metric metrics[] = {
 	 false},
 	{"syncfs_total", "counter", "", "How often written data was sent at once.", pushes, false},
 	{"replies_total", "counter", "", "Replies to FSSTAT that were looked at.", replies, false},
+	{"programs_read_bytes_total", "counter", "",
+	 "What programs have read, but by mmap, since it was mounted.", programs_read, false},
+	{"programs_written_bytes_total", "counter", "",
+	 "What programs have written, but by mmap, since it was mounted.", programs_written, false},
+	{"server_read_bytes_total", "counter", "", "What came from the server.", server_read,
+	 false},
+	{"server_written_bytes_total", "counter", "", "What went to the server.", server_written,
+	 false},
+	{"reads_total", "counter", "", "READs that were sent.", reads, false},
+	{"writes_total", "counter", "", "WRITEs that were sent.", writes, false},
 	{"dirty_ratio", "gauge", "",
 	 "The machine's dirty memory; 1 half-way between the kernel's two limits.", dirty_ratio,
 	 true},
@@ -205,6 +251,25 @@ static void print_metric(struct watch_host *h, double now, const struct metric *
 		s.watch = &h->watches[i];
 		print_value(out, m, &s);
 	}
+}
+
+void metrics_look(struct watch_host *h)
+{
+	const char *paths[MOUNTS_MAX];
+	struct mountstats found[MOUNTS_MAX] = {{0}};
+	char name[KNOB_PATH];
+	FILE *in;
+
+	snprintf(name, sizeof(name), "%s/proc/self/mountstats", h->settings.root);
+	in = fopen(name, "re");
+	for (unsigned int i = 0; i < h->settings.mount_count; i++)
+		paths[i] = h->watches[i].path;
+	if (in) {
+		mountstats_read(in, paths, h->settings.mount_count, found);
+		fclose(in);
+	}
+	for (unsigned int i = 0; i < h->settings.mount_count; i++)
+		h->watches[i].counted = found[i];
 }
 
 void metrics_print(struct watch_host *h, double now, FILE *out)

@@ -13,17 +13,6 @@
 #include "mounts.h"
 #include "octal.h"
 
-/* Whether the escaped text of LENGTH is NAME. */
-static bool same(const char *escaped, int length, const char *name)
-{
-	const char *end = escaped + length;
-
-	while (escaped < end && *name)
-		if (octal_next(&escaped, end) != *name++)
-			return false;
-	return escaped == end && *name == '\0';
-}
-
 static bool is_version_3(const char *options)
 {
 	const size_t length = strcspn(options, " \n");
@@ -78,7 +67,7 @@ bool mount_parse(const char *line, const char *path, struct mount *m)
 
 	if (sscanf(line, "%u %*u %23[0-9:] %*s %n%*s%n", &found.id, found.device, &point, &behind) <
 		    2 ||
-	    behind <= point || !same(line + point, behind - point, path))
+	    behind <= point || !octal_same(line + point, line + behind, path))
 		return false;
 	dash = strstr(line + behind, " - ");
 	if (!dash || sscanf(dash, " - %23s %n%*s %n", found.type, &at, &options) < 1 ||

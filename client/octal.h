@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Names in fstab(5) and mountinfo: blanks and backslashes are a "\" and three octal digits. */
+/* Names in fstab(5), mountinfo and mountstats: blanks and backslashes are a "\" and three octal digits. */
 #ifndef CLIENT_OCTAL_H
 #define CLIENT_OCTAL_H
 
@@ -20,6 +20,15 @@ static inline char octal_next(const char **at, const char *end)
 	}
 	*at = c + 1;
 	return *c;
+}
+
+/* Whether what is escaped there, up to END, is NAME. */
+static inline int octal_same(const char *escaped, const char *end, const char *name)
+{
+	while (escaped < end && *name)
+		if (octal_next(&escaped, end) != *name++)
+			return 0;
+	return escaped == end && *name == '\0';
 }
 
 #endif

@@ -28,6 +28,7 @@
 #include "mount_calls.h"
 #include "mount_knobs.h"
 #include "mounts.h"
+#include "mountstats.h"
 #include "pricing/fsstat_price.h"
 #include "settings.h"
 
@@ -68,6 +69,7 @@ struct watch {
 	double acted;		 /* s: when it was judged last */
 	bool pushed, push_told;	 /* since the last reply; an error of it */
 	struct watch_totals totals;
+	struct mountstats counted; /* by the kernel, as metrics_look() saw it */
 };
 
 /* What all watches share. */

@@ -21,6 +21,7 @@ if(RA_CLIENT)
   agent_fuzzed_test(agent_fstab fuzz_fstab client/fstab.c)
   agent_fuzzed_test(agent_knobs fuzz_state client/state.c client/history.c client/whole_file.c
                     client/knob.c src/common/log.c)
+  agent_fuzzed_test(agent_mountstats fuzz_mountstats client/mountstats.c)
   ra_unit_test(agent_decide ra_client)
   ra_unit_test(agent_calls ra_client)
   ra_unit_test(agent_machine ra_client)
