@@ -314,6 +314,9 @@ def bars(path, title, ylabel, values):
     _finish(figure, axes, path, title, ylabel)
 
 
+TICKS_MOST = 10  # a logarithmic axis with no more places than that names them
+
+
 def lines(path, title, xlabel, ylabel, curves, log=False):
     """{label: [(x, interval or number)]}, each a curve; `log`: the x axis is logarithmic."""
     figure, axes = _figure(7, 4.5)
@@ -325,6 +328,10 @@ def lines(path, title, xlabel, ylabel, curves, log=False):
                       linestyle="-" if i < len(COLOURS) else "--")
     if log:
         axes.set_xscale("log")
+        places = sorted({x for points in curves.values() for x, _ in points})
+        if len(places) <= TICKS_MOST:
+            axes.set_xticks(places, [f"{x:g}" for x in places])
+            axes.minorticks_off()
     axes.set_xlabel(xlabel)
     axes.legend(frameon=False, fontsize=8)
     _finish(figure, axes, path, title, ylabel)

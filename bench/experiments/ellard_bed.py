@@ -36,6 +36,7 @@ AHEAD = 32 * BLOCK
 SAME_TABLE = {"Table_Size": 64, "Table_Probes": 4}     # FreeBSD 4.6
 NEW_TABLE = {"Table_Size": 1017, "Table_Probes": 32}   # theirs, as it went into FreeBSD
 NEVER = 600000         # ms, the most that Max_Wait can be
+FAIR_MS = 10           # longest wait in their drive's queue
 CURSORS = 8             # of a file; "a small and constant number"
 BETTER = 0.97           # of the best of the paper's curves, at each point
 
@@ -66,6 +67,12 @@ def total(bed):
 def lay_out(bed, disk, counts, name="n", size=None):
     """{n: n files of equal size}, of `size` bytes in all."""
     return {n: bed.layout(disk, n, (size or total(bed)) // n, f"{name}{n}") for n in counts}
+
+
+def their_drive(bed, **settings):
+    """A disk that orders up to 32 commands by itself, but lets none wait for long: the paper's SCSI
+    drive was fairer than N-step C-SCAN. mechdisk's own firmware goes by positioning time."""
+    return bed.disk(queue=32, age=FAIR_MS, **settings)
 
 
 def fill(disk, share):
@@ -104,11 +111,12 @@ def local(bed, disk, work):
             **counted(disk, before)}
 
 
-def nfs(bed, disk, work, kind="ra", fsal=None, ra=None, arguments=(), beside=None):
-    """The readers over NFS: the same figures. `beside(server)`: a context around the load."""
+def nfs(bed, disk, work, fsal=None, ra=None, arguments=(), beside=None):
+    """The readers over NFS: the same figures. `beside(server)`: a context around the load. Of two
+    `arguments` of one name the last holds."""
     own = ["--work", "seq", "--readers", work.files] if "--work" not in arguments else []
     udp = "udp" in arguments
-    with bed.server(kind, disk, fsal=fsal, ra=ra, udp=udp) as server:
+    with bed.server("ra", disk, fsal=fsal, ra=ra, udp=udp) as server:
         bed.cold(disk)
         with beside(server) if beside else contextlib.nullcontext():
             before = disk.stats()
