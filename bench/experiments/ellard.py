@@ -7,9 +7,9 @@ import contextlib
 import functools
 
 import plot
-from experiments.ellard_bed import (KIB, MIB, Claim, CURSORS, client_apart, curves_of, fill, judge,
-                                    lay_out, local, nfs, paper, readers, sweep, table, their_drive,
-                                    total)
+from experiments.ellard_bed import (CURSORS, DISKS, KIB, Claim, client_apart, curves_of, fill,
+                                    judge, lay_out, local, nfs, paper, readers, sweep, table,
+                                    their_disk, total)
 from experiments.experiment import Experiment
 
 PAPER = "Ellard & Seltzer 2003, "
@@ -20,8 +20,6 @@ LOOPS = 4          # of a busy client
 STRIDES = (2, 4, 8)
 UDP = ("--transport", "udp")
 TCP = ()
-DISKS = {"ide": "default", "scsi": "fast"}  # ours in their disks' places
-FAST_DISK = "The two disks are bench/disks.py's default and fast. "
 COLUMNS = (("curve", "curve", "{}"), ("readers", "x", "{}"), ("MB/s", "mb_s", "{:.1f}"),
            ("seeks/MB", "seeks_mb", "{:.2f}"))
 
@@ -35,15 +33,10 @@ class Readers(Experiment):
                    log=True)
 
 
-def size_mb(bed):
-    """Of a disk on which all sets of files lie within its outermost quarter."""
-    return 1536 if bed.quick else 8192
-
-
 @contextlib.contextmanager
-def zones(bed, counts, **model):
+def zones(bed, counts, name):
     """A disk, and its files in the outermost and in the innermost quarter: (disk, outer, inner)."""
-    with bed.disk(size_mb=size_mb(bed), **model) as disk:
+    with their_disk(bed, name) as disk:
         outer = lay_out(bed, disk, counts, "outer")
         fill(disk, 0.75)
         yield disk, outer, lay_out(bed, disk, counts, "inner")
@@ -53,14 +46,14 @@ class Zcav(Readers):
     name = "e1"
     paper = PAPER + "figure 1"
     did = "Two disks in four partitions each: local readers in the outermost and the innermost."
-    ours = FAST_DISK + "Files lie in the outermost and the innermost quarter of one file system."
+    ours = "Files lie in the outermost and the innermost quarter of one file system on each disk."
     paper_figure = "outer zones 1.2 to 2 times as fast as inner ones, at any number of readers"
     seconds_quick, seconds_full = 75, 1500
 
     def run(self, bed):
         points, claims = [], []
-        for name, model in DISKS.items():
-            with zones(bed, readers(bed), model=model) as (disk, outer, inner):
+        for name in DISKS:
+            with zones(bed, readers(bed), name) as (disk, outer, inner):
                 sets = {f"{name}, outer": outer, f"{name}, inner": inner}
                 found, more = sweep(bed, sets, readers(bed), lambda curve, n, sets=sets, disk=disk:
                                     local(bed, disk, sets[curve][n]))
@@ -75,22 +68,19 @@ class TaggedQueue(Readers):
     name = "e2"
     paper = PAPER + "figure 2"
     did = "Local readers on the SCSI disk, its tagged queue switched on and off."
-    ours = "The drive orders up to 32 commands by itself, fairly as theirs, or serves them as " \
-        "they come. Locally, and over NFS, where the server's elevator stands for the kernel's: the " \
-        "loop device of a modelled disk takes all requests at once, so that the kernel orders " \
-        "none. The plugin's defaults meet a drive that goes by positioning time."
+    ours = "The drive orders up to 32 commands by itself, or serves them as they come. Locally, " \
+        "and over NFS, where the server's elevator stands for the kernel's: the loop device of a " \
+        "modelled disk takes all requests at once, so that the kernel orders none."
     paper_figure = "from 8 readers on 15 MB/s with, 27 without; one reader the same in both"
     seconds_quick, seconds_full = 90, 1800
 
     def run(self, bed):
         counts = readers(bed)
-        size = size_mb(bed)
-        with bed.disk(size_mb=size) as plain, their_drive(bed, size_mb=size) as fair, \
-                bed.disk(size_mb=size, queue=32) as tagged:
-            sets = [(disk, lay_out(bed, disk, counts)) for disk in (plain, fair, tagged)]
+        with their_disk(bed, "scsi") as plain, their_disk(bed, "scsi", queue=True) as tagged:
+            sets = [(disk, lay_out(bed, disk, counts)) for disk in (plain, tagged)]
             curves = {"local, no queue": (0, None), "local, queue": (1, None),
                       "NFS, no queue": (0, paper(depth=1)), "NFS, queue": (1, paper(depth=32)),
-                      "defaults, no queue": (0, {}), "defaults, queue": (2, {})}
+                      "defaults, no queue": (0, {}), "defaults, queue": (1, {})}
 
             def once(curve, n):
                 place, fsal = curves[curve]
@@ -116,9 +106,8 @@ class Policies(Experiment):
     did = "Eight local readers of 32 MB each; elevator and N-step C-SCAN in the kernel, with and " \
         "without the SCSI disk's queue: when the k-th of them was done."
     ours = "Over NFS, the policies being the server's, by four requests of 32 KiB at a time, so " \
-        "that readers are faster than the disk, as local ones are. The drive's queue: 32 at once " \
-        "on a drive that orders them, fairly as theirs or by positioning time. Beside it turns, " \
-        "the plugin's default policy, with its defaults."
+        "that readers are faster than the disk, as local ones are. The drive's queue: the server " \
+        "hands on 32 at once. Beside them turns, the plugin's default policy, with its defaults."
     paper_figure = "elevator: last 5.7 x the first (IDE), 7.2 (SCSI); N-CSCAN below 1.2, at less " \
         "than half the throughput; with the drive's queue as fair and slower still"
     seconds_quick, seconds_full = 60, 600
@@ -128,20 +117,15 @@ class Policies(Experiment):
     READERS = 8
     LIKE_LOCAL = ("--request", 32 * KIB, "--outstanding", 4)
 
-    @staticmethod
-    def size(bed):
-        return (128 if bed.quick else 256) * MIB
-
     def run(self, bed):
-        cases = {"elevator": (0, paper(scheduler="elevator")),
-                 "N-CSCAN": (0, paper(scheduler="ncscan")),
-                 "elevator, fair queue": (1, paper(scheduler="elevator", depth=32)),
-                 "elevator, queue": (2, paper(scheduler="elevator", depth=32)),
-                 "turns (defaults)": (0, {}), "turns (defaults), queue": (2, {})}
-        with bed.disk(size_mb=1024) as plain, their_drive(bed, size_mb=1024) as fair, \
-                bed.disk(size_mb=1024, queue=32) as tagged:
-            sets = [(disk, lay_out(bed, disk, [self.READERS], size=self.size(bed))[self.READERS])
-                    for disk in (plain, fair, tagged)]
+        cases = {"ide, elevator": (0, paper()), "ide, N-CSCAN": (0, paper(scheduler="ncscan")),
+                 "ide, turns": (0, {}),
+                 "scsi, elevator": (1, paper()), "scsi, N-CSCAN": (1, paper(scheduler="ncscan")),
+                 "scsi, elevator, queue": (2, paper(depth=32)), "scsi, turns, queue": (2, {})}
+        with their_disk(bed, "ide") as ide, their_disk(bed, "scsi") as scsi, \
+                their_disk(bed, "scsi", queue=True) as tagged:
+            sets = [(disk, lay_out(bed, disk, [self.READERS])[self.READERS])
+                    for disk in (ide, scsi, tagged)]
 
             def once(curve, _):
                 place, fsal = cases[curve]
@@ -155,24 +139,27 @@ class Policies(Experiment):
             found, points = sweep(bed, cases, [self.READERS], once, "first_s", "last_s",
                                   "last_first", *(f"done_{k + 1}" for k in range(self.READERS)))
         outcome = judge(points, self.claims(found), [found.told(c, self.READERS) for c in cases])
-        spread = found.value("turns (defaults)", self.READERS, "last_first")
-        gain = found.ratio("turns (defaults)", "elevator", self.READERS)
+        spread = found.value("ide, turns", self.READERS, "last_first")
+        gain = found.ratio("ide, turns", "ide, elevator", self.READERS)
         outcome.figure += f"; turns: {spread:.2f} at {gain:.2f} x the elevator's throughput"
         return outcome
 
     def claims(self, found):
         value = functools.partial(found.value, x=self.READERS)
         ratio = functools.partial(found.ratio, x=self.READERS)
-        return [
-            Claim("elevator: last over first", "5.7", value("elevator", key="last_first"), 3),
-            Claim("N-CSCAN: last over first", "below 1.2", value("N-CSCAN", key="last_first"),
-                  1, 1.2),
-            Claim("N-CSCAN over elevator, MB/s", "below 0.5", ratio("N-CSCAN", "elevator"),
-                  0, 0.55),
-            Claim("with the queue: last over first", "below 1.2",
-                  value("elevator, fair queue", key="last_first"), 1, 1.2),
-            Claim("with the queue over elevator, MB/s", "below 0.5",
-                  ratio("elevator, fair queue", "elevator"), 0, 0.55)]
+        found = []
+        for disk, theirs in (("ide", "5.7"), ("scsi", "7.2")):
+            elevator, ncscan = f"{disk}, elevator", f"{disk}, N-CSCAN"
+            found += [Claim(f"{elevator}: last over first", theirs,
+                            value(elevator, key="last_first"), 3),
+                      Claim(f"{ncscan}: last over first", "below 1.2",
+                            value(ncscan, key="last_first"), 1, 1.2),
+                      Claim(f"{disk}, N-CSCAN over elevator, MB/s", "below 0.5",
+                            ratio(ncscan, elevator), 0, 0.55)]
+        return found + [Claim("scsi, queue: last over first", "below N-CSCAN's",
+                              value("scsi, elevator, queue", key="last_first"), 1, 1.2),
+                        Claim("scsi, queue over elevator, MB/s", "below 0.5",
+                              ratio("scsi, elevator, queue", "scsi, elevator"), 0, 0.55)]
     def draw(self, outcome, path):
         curves = {p["curve"]: [(k + 1, p[f"done_{k + 1}"]) for k in range(self.READERS)]
                   for p in outcome.points}
@@ -182,22 +169,22 @@ class Policies(Experiment):
 class Transport(Readers):
     """Figures 4 and 5: their server over one transport, beside local readers and the other one."""
     transport, other = UDP, TCP
-    ours = "Their server on the default disk, requests as their clients'; the network is the " \
-        "loopback device."
+    ours = "Requests as their clients'; the network is the loopback device. Zones of the IDE " \
+        "disk, the queue of the SCSI one."
 
     def curves(self, bed, sets, tagged):
         """{curve: (disk, works, fsal, ra, arguments), or without a server (disk, works)}"""
         disk, outer, inner = sets
         own = (paper(), table(), self.transport)
-        return {"outer": (disk, outer, *own), "inner": (disk, inner, *own),
-                "outer, drive's queue": (*tagged, paper(depth=32), table(), self.transport),
-                "outer, defaults": (disk, outer, {}, None, self.transport),
-                "local": (disk, outer), "outer, other transport": (disk, outer, paper(), table(),
-                                                                   self.other)}
+        return {"ide, outer": (disk, outer, *own), "ide, inner": (disk, inner, *own),
+                "scsi, queue": (*tagged, paper(depth=32), table(), self.transport),
+                "ide, defaults": (disk, outer, {}, None, self.transport),
+                "ide, local": (disk, outer),
+                "ide, other transport": (disk, outer, paper(), table(), self.other)}
 
     def run(self, bed):
         counts = readers(bed)
-        with zones(bed, counts) as sets, their_drive(bed, size_mb=size_mb(bed)) as tagged:
+        with zones(bed, counts, "ide") as sets, their_disk(bed, "scsi", queue=True) as tagged:
             curves = self.curves(bed, sets, (tagged, lay_out(bed, tagged, counts, "outer")))
 
             def once(curve, n):
@@ -209,8 +196,9 @@ class Transport(Readers):
 
             found, points = sweep(bed, curves, counts, once)
         return judge(points, self.claims(found, counts),
-                     [found.told(c, n) for c in ("outer", "local") for n in (1, counts[-1])],
-                     [found.ratio("outer, defaults", "outer", n) for n in counts])
+                     [found.told(f"ide, {c}", n) for c in ("outer", "local")
+                      for n in (1, counts[-1])],
+                     [found.ratio("ide, defaults", "ide, outer", n) for n in counts])
 
 
 class OverUdp(Transport):
@@ -225,16 +213,16 @@ class OverUdp(Transport):
     @staticmethod
     def claims(found, counts):
         one, many = counts[0], counts[-1]
-        many_over_one = found.value("outer", many) / found.value("outer", one)
+        many_over_one = found.value("ide, outer", many) / found.value("ide, outer", one)
         return [Claim(f"{many} readers over one:", "drops quickly", many_over_one, 0, 0.75),
                 Claim(f"of local, {many} readers:", "about 0.5",
-                      found.ratio("outer", "local", many), 0.3, 0.8),
+                      found.ratio("ide, outer", "ide, local", many), 0.3, 0.8),
                 Claim("over TCP, one reader:", "substantially better",
-                      found.ratio("outer", "outer, other transport", one), 1.1),
+                      found.ratio("ide, outer", "ide, other transport", one), 1.1),
                 Claim(f"over TCP, {many} readers:", "no advantage",
-                      found.ratio("outer", "outer, other transport", many), 0.8, 1.1),
+                      found.ratio("ide, outer", "ide, other transport", many), 0.8, 1.1),
                 Claim("outer over inner, one reader:", "visible",
-                      found.ratio("outer", "inner", one), 1.05)]
+                      found.ratio("ide, outer", "ide, inner", one), 1.05)]
 
 
 class OverTcp(Transport):
@@ -249,13 +237,13 @@ class OverTcp(Transport):
     @staticmethod
     def claims(found, counts):
         one, many = counts[0], counts[-1]
-        curve = [found.value("outer", n) for n in counts]
+        curve = [found.value("ide, outer", n) for n in counts]
         return [Claim("least over most along the readers:", "relatively constant",
                       min(curve) / max(curve), 0.7),
                 Claim(f"of local, {many} readers:", "always slower",
-                      found.ratio("outer", "local", many), 0.3, 1),
-                Claim("of local, one reader:", "always slower", found.ratio("outer", "local", one),
-                      0.3, 1)]
+                      found.ratio("ide, outer", "ide, local", many), 0.3, 1),
+                Claim("of local, one reader:", "always slower",
+                      found.ratio("ide, outer", "ide, local", one), 0.3, 1)]
 
 
 def reorder(n, percent):
@@ -278,7 +266,7 @@ class Always(Readers):
         counts = readers(bed)
         curves = {f"{h}, {client}": (h, client) for client in ("idle", "busy")
                   for h in ("always", "default")}
-        with bed.disk(size_mb=size_mb(bed)) as disk:
+        with their_disk(bed, "ide") as disk:
             works = lay_out(bed, disk, counts)
 
             def once(curve, n):
@@ -317,7 +305,7 @@ class SlowDown(Readers):
 
     def run(self, bed):
         counts = readers(bed)
-        with bed.disk(size_mb=size_mb(bed)) as disk:
+        with their_disk(bed, "ide") as disk:
             works = lay_out(bed, disk, counts)
 
             def once(curve, n):
@@ -347,7 +335,7 @@ class Strides(Experiment):
     paper = PAPER + "figure 8"
     did = "One reader of a 256 MB file by 2, 4 and 8 strides over UDP: default against cursors, " \
         "on both disks."
-    ours = FAST_DISK + f"A file has {CURSORS} cursors, as many as there are strides at most."
+    ours = f"A file has {CURSORS} cursors, as many as there are strides at most."
     paper_figure = "cursors 1.50, 1.81, 2.41 x default (IDE), 1.62, 1.81, 1.72 x (SCSI)"
     seconds_quick, seconds_full = 100, 1800
     columns = (("disk", "disk", "{}"), ("heuristic", "curve", "{}"), ("strides", "x", "{}"),
@@ -358,8 +346,8 @@ class Strides(Experiment):
 
     def run(self, bed):
         points, claims, causes, ours = [], [], [], []
-        for name, model in DISKS.items():
-            with bed.disk(model, size_mb=size_mb(bed)) as disk:
+        for name in DISKS:
+            with their_disk(bed, name) as disk:
                 work = bed.layout(disk, 1, total(bed))
 
                 def once(curve, n, disk=disk, work=work):

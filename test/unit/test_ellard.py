@@ -28,8 +28,8 @@ class Bed:
         self.say = self.said.append
 
     @contextlib.contextmanager
-    def disk(self, model="default", **settings):
-        yield types.SimpleNamespace(model=model, queue=settings.get("queue", 1))
+    def disk(self, **settings):
+        yield types.SimpleNamespace(rpm=settings["rpm"], queue=settings.get("queue", 1))
 
     def layout(self, disk, files, size, name="set"):
         return types.SimpleNamespace(files=files, size=size, directory=name, disk=disk)
@@ -45,7 +45,7 @@ def in_paper(work, fsal, arguments, over_nfs):
     heuristic, depth = fsal.get("Heuristic"), fsal.get("Queue_Depth")
     if "stride" in arguments:
         place = ellard.STRIDES.index(arguments[-1])
-        name = "ide" if work.disk.model == "default" else "scsi"
+        name = "ide" if work.disk.rpm == 7200 else "scsi"
         return 7 * ellard.Strides.GAIN[name][place] if heuristic == "cursor" else 7
     value = 30 if work.directory.startswith("outer") or "n" in work.directory[:1] else 20
     if work.disk.queue > 1 and many:
