@@ -8,7 +8,7 @@ import functools
 
 import plot
 from experiments.ellard_bed import (CURSORS, DISKS, KIB, Claim, client_apart, curves_of, fill,
-                                    judge, lay_out, local, nfs, paper, readers, sweep, table,
+                                    judge, lay_out, local, nfs, over, paper, readers, sweep, table,
                                     their_disk, total)
 from experiments.experiment import Experiment
 
@@ -141,7 +141,8 @@ class Policies(Experiment):
         outcome = judge(points, self.claims(found), [found.told(c, self.READERS) for c in cases])
         spread = found.value("ide, turns", self.READERS, "last_first")
         gain = found.ratio("ide, turns", "ide, elevator", self.READERS)
-        outcome.figure += f"; turns: {spread:.2f} at {gain:.2f} x the elevator's throughput"
+        if spread and gain:
+            outcome.figure += f"; turns: {spread:.2f} at {gain:.2f} x the elevator's throughput"
         return outcome
 
     def claims(self, found):
@@ -213,7 +214,7 @@ class OverUdp(Transport):
     @staticmethod
     def claims(found, counts):
         one, many = counts[0], counts[-1]
-        many_over_one = found.value("ide, outer", many) / found.value("ide, outer", one)
+        many_over_one = over(found.value("ide, outer", many), found.value("ide, outer", one))
         return [Claim(f"{many} readers over one:", "drops quickly", many_over_one, 0, 0.75),
                 Claim(f"of local, {many} readers:", "about 0.5",
                       found.ratio("ide, outer", "ide, local", many), 0.3, 0.8),
@@ -237,9 +238,9 @@ class OverTcp(Transport):
     @staticmethod
     def claims(found, counts):
         one, many = counts[0], counts[-1]
-        curve = [found.value("ide, outer", n) for n in counts]
+        curve = [v for v in (found.value("ide, outer", n) for n in counts) if v]
         return [Claim("least over most along the readers:", "relatively constant",
-                      min(curve) / max(curve), 0.7),
+                      over(min(curve, default=None), max(curve, default=None)), 0.7),
                 Claim(f"of local, {many} readers:", "always slower",
                       found.ratio("ide, outer", "ide, local", many), 0.3, 1),
                 Claim("of local, one reader:", "always slower",
@@ -288,7 +289,8 @@ class Always(Readers):
             Claim(f"default over always, idle, {many} readers:", "diverge", gap["idle", many],
                   0, SAME),
             Claim(f"the busy client's over that, {many} readers:", "a smaller gap",
-                  gap["busy", many] / gap["idle", many], 1)], [found.told(c, many) for c in curves])
+                  over(gap["busy", many], gap["idle", many]), 1)],
+            [found.told(c, many) for c in curves])
 
 
 class SlowDown(Readers):
@@ -297,8 +299,8 @@ class SlowDown(Readers):
     did = "Default and SlowDown with FreeBSD's nfsheur table and an enlarged one, beside " \
         "read-ahead always, over UDP."
     ours = f"{REORDERED} % of the READs out of order. The new table has 1017 places, of which a " \
-        "file may have 32, as FreeBSD's got then. The old one has 8, for theirs supported a few " \
-        "readers only; with our hash one of 64 places, as FreeBSD's had, ejects none of 32 files."
+        "file may have 32, as FreeBSD's got then. The old one has 64, as theirs, and one for a file: " \
+        "theirs supported a few readers only, and by our hash 4 would eject none of 32 files."
     paper_figure = "with the new table as always, SlowDown or not; with the old one slower from " \
         "8 readers on, SlowDown or not"
     seconds_quick, seconds_full = 100, 2000

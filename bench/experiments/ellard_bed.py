@@ -38,9 +38,9 @@ BLOCK = 8 * KIB         # of their NFS READs
 OUTSTANDING = 2         # of each reader: the one it waits for, and one of read-ahead
 CLUSTER = 64 * KIB
 AHEAD = 2 * CLUSTER
-# FreeBSD's table had 64 places and 4 probes. By our hash such a one ejects none of 32 files; theirs
-# was "too small to support more than a few readers", so one of 8 places stands for it.
-OLD_TABLE = {"Table_Size": 8, "Table_Probes": 4}
+# FreeBSD's table had 64 places and 4 probes. By our hash such a one ejects none of 32 files, but
+# theirs was "too small to support more than a few readers": so a file has one place of those 64.
+OLD_TABLE = {"Table_Size": 64, "Table_Probes": 1}
 NEW_TABLE = {"Table_Size": 1017, "Table_Probes": 32}  # theirs, as it went into FreeBSD
 NEVER = 600000         # ms, the most that Max_Wait can be
 DISKS = {"ide": {"rpm": 7200, "seek_min": 2, "seek_max": 20, "rate_outer": 44, "rate_inner": 28,
@@ -162,6 +162,11 @@ def client_apart(server, loops=0):
         for loop in busy:
             loop.kill()
             loop.wait()
+
+
+def over(above, below):
+    """The ratio, None where one of the two is not there."""
+    return above / below if above is not None and below else None
 
 
 @dataclasses.dataclass

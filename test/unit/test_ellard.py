@@ -100,6 +100,14 @@ class Verdicts(unittest.TestCase):
                 self.assertIn(outcome.verdict, ("reproduced", "better"), outcome.why)
                 self.assertTrue(outcome.points and outcome.figure)
 
+    def test_rounds_that_fail_leave_claims_unmeasured(self):
+        failing = mock.Mock(side_effect=RuntimeError("not cold"))
+        with mock.patch.multiple(ellard, local=failing, nfs=failing, fill=lambda *_: None):
+            for experiment in ellard.EXPERIMENTS:
+                outcome = experiment().run(Bed()).check()
+                self.assertEqual(outcome.verdict, "not reproduced")
+                self.assertIn("not measured", outcome.why)
+
     def test_where_nothing_makes_a_difference_nothing_is_reproduced(self):
         for name, outcome in self.run_all(lambda *_: 30).items():
             with self.subTest(name):
