@@ -45,6 +45,7 @@ struct client_settings {
 	bool ca;		  /* obeys prices */
 	bool defer, accelerate;	  /* ca: what it may do; both is the paper's */
 	bool price_readahead;	  /* ca */
+	bool lazy_close;	  /* close saves nothing: as if nobody else opened the file */
 	bool eager;		  /* plain and send: WRITE as soon as there is a whole one */
 	uint64_t memory;	  /* bytes of page cache */
 	double flush_point;	  /* share of memory: write-back begins */

@@ -27,6 +27,7 @@ static const char usage[] =
 	"  --no-eager            plain: data goes out at the flush point, not when there is a "
 	"WRITE\n"
 	"  --no-defer, --no-accelerate, --no-price-readahead   ca: without that\n"
+	"  --lazy-close          close saves nothing: as with a delegation, not close-to-open\n"
 	"  --k-dirty, --k-worth, --k-network K   steepness of a client's own prices\n"
 	"  --price-min P         a client's lowest price (0.05)\n"
 	"  --link BYTES          a second, of a client's network (0: not known)\n"
@@ -57,6 +58,7 @@ enum {
 	NO_DEFER,
 	NO_ACCELERATE,
 	NO_PRICE_READAHEAD,
+	LAZY_CLOSE,
 	K_DIRTY,
 	K_WORTH,
 	K_NETWORK,
@@ -94,6 +96,7 @@ static const struct option table[] = {
 	{"no-defer", 0, NULL, NO_DEFER},
 	{"no-accelerate", 0, NULL, NO_ACCELERATE},
 	{"no-price-readahead", 0, NULL, NO_PRICE_READAHEAD},
+	{"lazy-close", 0, NULL, LAZY_CLOSE},
 	{"k-dirty", 1, NULL, K_DIRTY},
 	{"k-worth", 1, NULL, K_WORTH},
 	{"k-network", 1, NULL, K_NETWORK},
@@ -257,6 +260,7 @@ static void set_flag(struct options *o, int key)
 	s->defer = s->defer && key != NO_DEFER;
 	s->accelerate = s->accelerate && key != NO_ACCELERATE;
 	s->price_readahead = s->price_readahead && key != NO_PRICE_READAHEAD;
+	s->lazy_close = s->lazy_close || key == LAZY_CLOSE;
 	o->run.verify = o->run.verify && key != NO_VERIFY;
 	o->script = o->script || key == SCRIPT;
 }

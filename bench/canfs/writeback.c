@@ -290,6 +290,8 @@ bool sync_step(struct op *op, uint64_t now)
 {
 	struct file *f = op->file;
 
+	if (op->kind == OP_CLOSE && op->client->set.lazy_close)
+		return true;
 	if (!op->waited)
 		f->syncing++;
 	if (file_unsaved(f)) {

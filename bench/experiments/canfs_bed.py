@@ -18,12 +18,15 @@ from experiments.experiment import Experiment, Outcome
 MIB = 1 << 20
 FIRST_CLIENT = "127.0.1.1"
 NO_ACTS = {"Writeback": "false", "Write_Delay_Max": 0}
-COLUMNS = {  # server, its settings, clients' mode
-    "plain stock": ("stock", {}, "plain"),
-    "plain ours": ("ra", {}, "plain"),
-    "ca prices": ("ra", NO_ACTS, "ca"),
-    "ca all": ("ra", {}, "ca"),
+COLUMNS = {  # server, its settings, clients' mode, whether clients have addresses of their own
+    "plain stock": ("stock", {}, "plain", True),
+    "plain ours": ("ra", {}, "plain", True),
+    "ca prices": ("ra", NO_ACTS, "ca", False),
+    "ca all": ("ra", {}, "ca", True),
 }
+# What may follow the name of a column, and the clients' options by it. A lazy close saves nothing:
+# no close-to-open, as if nobody else could open the file (with a delegation).
+VARIANTS = {"writes only": ("--no-price-readahead",), "lazy close": ("--lazy-close",)}
 PAPER = "Batsakis and others 2009 (CA-NFS)"
 DEFER = 1  # of a client's ways, as in src/pricing/auction.h
 WHOLE = 0.98  # of plain stock: the least that a work without asynchronous operations may get
@@ -33,19 +36,26 @@ class Failed(RuntimeError):
     """canfs, or what it says, is not as it must be; the text says how."""
 
 
+def kind_of(column):
+    """Of COLUMNS, and the options of the variant."""
+    name, _, variant = column.partition(", ")
+    return COLUMNS[name], VARIANTS.get(variant, ())
+
+
 def groups_of(specs):
     return [part for spec in specs for part in ("--group", spec)]
 
 
-def load(bed, disk, server, mode, specs, options=(), host="127.0.0.1", inside=(), seconds=300):
-    """canfs' results; Failed where a byte was wrong or, of ca, no price was believed."""
+def load(bed, disk, server, column, specs, options=(), host="127.0.0.1", inside=(), seconds=300):
+    """canfs' results. Without addresses of their own all clients are one to the server, and told
+    one price, as in the paper; Failed where a byte was wrong or, of ca, no price was believed."""
+    (*_, mode, apart), more = kind_of(column)
     out = tempfile.mkstemp(prefix="canfs-", suffix=".json")[1]
     try:
         command = [*inside, bed.program("canfs"), "--server", host, "--port", server.port,
                    "--mount-port", server.mport, "--export", disk.mount, "--mode", mode,
-                   "--seed", bed.seed, "--json", out, *groups_of(specs), *options]
-        if not inside:
-            command += ["--from", FIRST_CLIENT]
+                   "--seed", bed.seed, "--json", out, *groups_of(specs), *options, *more]
+        command += ["--from", FIRST_CLIENT] if apart and not inside else []
         done = subprocess.run([str(c) for c in command], capture_output=True, text=True,
                               check=False, timeout=seconds)
         if done.returncode:
@@ -90,13 +100,13 @@ def server_of(bed, disk, kind, fsal, ra):
 
 @contextlib.contextmanager
 def scene(bed, column, specs, ra=None, **disk_settings):
-    """A new disk with the works' files, cold, and the column's server: (disk, server, mode)."""
-    kind, fsal, mode = COLUMNS[column]
+    """A new disk with the works' files, cold, and the column's server: (disk, server)."""
+    kind, fsal = kind_of(column)[0][:2]
     with bed.disk(**{"size_mb": 2048, **disk_settings}) as disk:
         lay_out(bed, disk, specs)
         with server_of(bed, disk, kind, fsal, ra) as server:
             bed.cold(disk)
-            yield disk, server, mode
+            yield disk, server
 
 
 def disk_figures(before, after):
@@ -107,9 +117,9 @@ def disk_figures(before, after):
 
 def measure(bed, column, specs, options=(), ra=None, **disk_settings):
     """canfs' results of a column, with what its disk did."""
-    with scene(bed, column, specs, ra, **disk_settings) as (disk, server, mode):
+    with scene(bed, column, specs, ra, **disk_settings) as (disk, server):
         before = disk.stats()
-        found = load(bed, disk, server, mode, specs, options)
+        found = load(bed, disk, server, column, specs, options)
         found["disk"] = disk_figures(before, disk.stats())
     return found
 

@@ -40,7 +40,7 @@ class Prices(Experiment):
                 for n in range(4):
                     testbed.run("cat", f"{disk.mount}/r{n}/c{n:02}/d00/f000000")
                 link.limit(self.LINK)
-                found = load(bed, disk, server, "ca", specs, ("--memory", "8M", "--seconds",
+                found = load(bed, disk, server, "ca prices", specs, ("--memory", "8M", "--seconds",
                                                               5 * step), link.server, link.inside)
         link.down()
         return found

@@ -387,6 +387,28 @@ static void test_failed_write_is_told_at_close(void **state)
 	finish(c, f);
 }
 
+/* As an option: nobody else is to open the file. */
+static void test_lazy_close_saves_nothing(void **state)
+{
+	struct client_settings s = small(false);
+	struct client *c;
+	struct file *f;
+
+	s.lazy_close = true;
+	world_begin();
+	c = world_client(0, &s);
+	f = named(c, "f");
+	perform(c, OP_CREATE, f, 0, 0, 0);
+	perform(c, OP_WRITE, f, 0, 20 * KIB, 4);
+	assert_int_equal(perform(c, OP_CLOSE, f, 0, 0, 0), ANSWER_OK);
+	assert_int_equal(world.n[CALL_WRITE], 0);
+	perform(c, OP_OPEN, f, 0, 0, 0);
+	perform(c, OP_READ, f, 0, 20 * KIB, 4);
+	assert_int_equal(perform(c, OP_FSYNC, f, 0, 0, 0), ANSWER_OK);
+	assert_int_equal(content_differences(4, 0, world_find("f", false)->data, 20 * KIB), 0);
+	finish(c, f);
+}
+
 static void test_removed_data_is_not_sent(void **state)
 {
 	struct client_settings s = small(true);
@@ -505,6 +527,7 @@ int main(void)
 		cmocka_unit_test(test_a_change_in_between_is_seen),
 		cmocka_unit_test(test_server_that_began_anew),
 		cmocka_unit_test(test_failed_write_is_told_at_close),
+		cmocka_unit_test(test_lazy_close_saves_nothing),
 		cmocka_unit_test(test_removed_data_is_not_sent),
 		cmocka_unit_test(test_a_part_of_a_page),
 		cmocka_unit_test(test_random_loads),
