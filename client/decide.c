@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "decide.h"
-#include "pricing/price.h"
+#include "pricing/auction.h"
 
 const char *const write_way_names[WRITE_WAYS] = {
 	[WRITE_NORMAL] = "normal",
@@ -24,9 +24,10 @@ const char *const decide_why_texts[DECIDE_WHYS] = {
 
 double decide_price(const struct decide_limits *l, double dirty)
 {
-	if (dirty >= 1)
-		return DECIDE_CEILING;
-	return fmax(l->price_min, price_of(l->k, dirty));
+	const struct auction_terms terms = {.k_dirty = l->k, .price_min = l->price_min};
+	const struct auction_state state = {.dirty = dirty};
+
+	return auction_bid(&terms, &state);
 }
 
 /* Was X above EDGE, is it now? The edge is a band. */

@@ -35,6 +35,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "pricing/auction.h"
+
 enum write_way { WRITE_NORMAL, WRITE_DEFER, WRITE_ACCELERATE, WRITE_WAYS };
 /* "normal", "defer", "accelerate" */
 extern const char *const write_way_names[WRITE_WAYS];
@@ -59,7 +61,7 @@ extern const char *const decide_why_texts[DECIDE_WHYS];
 /* Deferral is not given up earlier for a lower price (s): prices of a busy server jump. */
 #define DECIDE_DWELL 3
 /* Dearer than any server: Pmax + epsilon. */
-#define DECIDE_CEILING	  1.001
+#define DECIDE_CEILING	  AUCTION_CEILING
 #define DECIDE_HYSTERESIS 1.25
 /* The server's price below this share of ours: accelerate. */
 #define DECIDE_CHEAP 0.5
