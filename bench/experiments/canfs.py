@@ -52,7 +52,7 @@ class Accelerate(Compared):
     paper = f"{PAPER}, figure 3"
     did = "A client writes 2 GB in order; on the same client another program re-reads."
     ours = "64 KB at random, again and again, from a set of four fifths of the client's memory " \
-        "(128 MB), beside a writer of twice that memory."
+        "(128 MB), as long as the writer writes twice that memory; time of 20,000 reads."
     paper_figure = "hit rate 70 -> 90 %, reader 21 % faster, writer not slower"
     seconds_quick, seconds_full = 90, 900
     target = 1.21
@@ -61,17 +61,21 @@ class Accelerate(Compared):
                ("hit rate", "hit_rate", "{:.2f}"), ("writer s", "writer_s", "{:.2f}"),
                ("gain", "gain", "{:.2f}"))
 
+    THINK, BEFORE = 200, 3  # us after each read; seconds of reading before the writer begins
+
     def specs(self, quick):
-        reads, writes = (20000, 256) if quick else (80000, 1024)
-        return [f"name=reader,work=randread,size=100M,io=64K,warm=1,count={reads},think=200",
-                f"name=writer,work=seqwrite,size={writes}M,io=64K,count=1,start=2500"]
+        return ["name=reader,work=randread,size=100M,io=64K,warm=1,background=1,"
+                f"think={self.THINK}", f"name=writer,work=seqwrite,size={256 if quick else 1024}M,"
+                f"io=64K,count=1,start={1000 * self.BEFORE}"]
 
     def options(self, quick):
-        return ("--memory", "128M")
+        return ("--memory", "128M", "--warmup", self.BEFORE)
 
     def figures(self, found):
         reader = group(found, "reader")
-        return {"time_s": reader["last_end_s"], "writer_s": group(found, "writer")["last_end_s"],
+        mean = reader["operations"]["read"]["latency_ms"]["mean"]
+        return {"time_s": 20 * (mean + self.THINK / 1000),
+                "writer_s": group(found, "writer")["last_end_s"] - self.BEFORE,
                 "hit_rate": found["clients"][0]["hit_rate"],
                 "read_p99_ms": reader["operations"]["read"]["latency_ms"]["p99"]}
 
