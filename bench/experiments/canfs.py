@@ -13,8 +13,8 @@ the server keeps as little dirty data (machine.MEMORY's "small") beside them as 
 """
 import plot
 from experiments import rounds
-from experiments.canfs_bed import (COLUMNS, PAPER, WHOLE, Compared, group, judge,
-                                   measure, ways)
+from experiments.canfs_bed import (COLUMNS, PAPER, WHOLE, Compared, counters, group,
+                                   judge, measure, ways)
 from experiments.canfs_prices import Prices, Sensitivity
 from experiments.experiment import Outcome
 
@@ -169,7 +169,8 @@ class Fileserver(Compared):
         verdict = next(v for v in ("not reproduced", "reproduced", "better") if v in verdicts)
         text = "; ".join(texts) + " x plain stock"
         return Outcome(points, verdict,
-                       f"{self.cause or 'the cause is not traced'}: {text}"
+                       f"{self.cause} {text}; {counters(done, 'ca prices')}; "
+                       f"{counters(done, 'ca all')}".strip()
                        if verdict == "not reproduced" else "", text, {"gains": gains})
 
     def draw(self, outcome, path):
@@ -206,7 +207,9 @@ class WriteBack(Fileserver):
         ratio = late.get("ca prices", 0) / max(late.get("plain stock", 0), 1e-3)
         verdict = "reproduced" if ratio > 1 else "not reproduced"
         text = ", ".join(f"{c} {late[c]:.2f} s" for c in late)
-        return Outcome(points, verdict, self.cause if verdict[0] == "n" else "",
+        return Outcome(points, verdict, "" if verdict == "reproduced" else
+                       f"pages are not kept longer than by the plain client: {text}; "
+                       + counters(done, "ca prices"),
                        f"mean age at COMMIT (whole seconds): {text}", {"curves": curves})
 
     def draw(self, outcome, path):

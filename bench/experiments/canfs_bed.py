@@ -150,13 +150,27 @@ def judge(gain, target):
     return "reproduced" if gain["median"] >= target else "not reproduced"
 
 
+COUNTERS = {"seeks": "seeks", "disk_read_mb": "MB read from the disk",
+            "disk_written_mb": "MB written", "defer_share": "of the time deferring"}
+
+
+def counters(done, column, base="plain stock"):
+    """What the disk and the clients counted there, and in the base: where a gain may have gone."""
+    told = []
+    for key, words in COUNTERS.items():
+        ours, theirs = done.median(column, key), done.median(base, key)
+        if ours is not None and theirs is not None:
+            told.append(f"{ours:.3g} {words} ({theirs:.3g})" if theirs else f"{ours:.2f} {words}")
+    return f"{column}: " + ", ".join(told)
+
+
 class Compared(Experiment):
     """The four columns of one work. A gain is a ratio to plain stock: above 1 it is better."""
     columns_of = COLUMNS
     metric, less = "time_s", True
     target = 1.0
     disk = {}
-    cause = ""  # of what is not reproduced, as traced
+    cause = ""  # of what is not reproduced, where it is known from a trace
     extra = ()  # figures to keep beside
 
     def specs(self, quick):
@@ -184,8 +198,9 @@ class Compared(Experiment):
         points = [done.point(c, self.metric, *self.extra) for c in done.series()]
         for point in points:
             point["gain"] = gains.get(point["series"])
-        why = f"{self.cause or 'the cause is not traced'} ({text} x plain stock; " \
-              f"{self.target:.2f} asked for)" if verdict == "not reproduced" else ""
+        why = f"{self.cause} {text} x plain stock, {self.target:.2f} asked for; " \
+            f"{counters(done, 'ca prices')}; {counters(done, 'ca all')}".strip() \
+            if verdict == "not reproduced" else ""
         return Outcome(points, verdict, why, f"{text} x plain stock",
                        {"gains": gains, "target": self.target, **(more or {})})
 

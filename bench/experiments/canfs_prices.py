@@ -49,7 +49,7 @@ class Prices(Experiment):
     def of_step(found, first, last):
         """What the seconds from first to last were in the mean."""
         histories = [c["history"] for c in found["clients"]]
-        seconds = range(first + 1, last)
+        seconds = range(first + 1, min(last, histories[0]["seconds"]))
         mean = len(seconds) or 1
         writer = histories[-1]
         return {"mb_s": sum(h["read_mb"][s] for h in histories for s in seconds) / mean,
