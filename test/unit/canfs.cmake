@@ -5,3 +5,8 @@ if(TARGET canfs_pure)
   ra_unit_test(canfs_work canfs_pure)
   ra_unit_test(canfs_market canfs_pure)
 endif()
+if(TARGET canfs)
+  add_test(NAME unit.canfs_experiments
+           COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/test_canfs_experiments.py $<TARGET_FILE:canfs>)
+  set_tests_properties(unit.canfs_experiments PROPERTIES TIMEOUT 60 LABELS unit)
+endif()
