@@ -95,7 +95,9 @@ def _write(values):
 
 
 def _guard(settings, reader):
-    """The child: waits for the end of its parent, restores, ends."""
+    """The child: waits for the end of its parent, restores, ends. In a session of its own, so that
+    who kills all of the parent's leaves it."""
+    os.setsid()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     while os.read(reader, 1):
