@@ -4,7 +4,7 @@ ra_unit_test(commands ra_commands)
 add_executable(test_fuzz_control test_fuzz_control.c fuzz_control.c)
 target_link_libraries(test_fuzz_control PRIVATE ra_commands)
 add_test(NAME unit.fuzz_control COMMAND test_fuzz_control)
-set_tests_properties(unit.fuzz_control PROPERTIES TIMEOUT 180 LABELS unit)
+set_tests_properties(unit.fuzz_control PROPERTIES TIMEOUT 300 LABELS unit)
 
 # fuzz_control [libFuzzer's options]
 if(CMAKE_C_COMPILER_ID MATCHES Clang)

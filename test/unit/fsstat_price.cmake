@@ -6,7 +6,7 @@ target_compile_definitions(test_fsstat_price PRIVATE
 add_test(NAME unit.fsstat_document
          COMMAND ${CMAKE_CURRENT_LIST_DIR}/test_fsstat_document.py
                  ${PROJECT_SOURCE_DIR}/doc/fsstat-prices.md)
-set_tests_properties(unit.fsstat_document PROPERTIES TIMEOUT 60 LABELS unit)
+set_tests_properties(unit.fsstat_document PROPERTIES TIMEOUT 240 LABELS unit)
 
 # fuzz_fsstat_price [libFuzzer's options]
 if(CMAKE_C_COMPILER_ID MATCHES Clang)

@@ -14,7 +14,8 @@
 #define SERVICE (8 * MSEC) /* of a read */
 #define WEIGHTS 3
 /* Reads of a client of the least weight: shares are that exact. */
-#define READS 25
+#define READS	25
+#define BATCHES 5
 
 struct crowd {
 	struct sched_queue *q;
@@ -86,7 +87,7 @@ static double elapsed(const struct timespec *since)
 	return (double)(now.tv_sec - since->tv_sec) * 1e9 + (double)(now.tv_nsec - since->tv_nsec);
 }
 
-/* Serves N reads, each asked for again; returns the processor's time for a choice (ns). */
+/* Serves N reads, each asked for again; returns the time for a choice (ns). */
 static double serve(struct crowd *c, unsigned int n)
 {
 	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
@@ -112,6 +113,19 @@ static double serve(struct crowd *c, unsigned int n)
 		ask(c, (unsigned int)(r - c->reads));
 	}
 	return took / n;
+}
+
+/* Of several batches the fastest, for others use the machine. */
+static double quickest(struct crowd *c, unsigned int n)
+{
+	double best = 0;
+
+	for (int i = 0; i < BATCHES; i++) {
+		double took = serve(c, n / BATCHES);
+
+		best = i == 0 || took < best ? took : best;
+	}
+	return best;
 }
 
 static void begin_count(struct crowd *c)
@@ -154,8 +168,8 @@ static void test_a_crowd_costs_little_more_than_a_few(void **state)
 
 	serve(few, 1000);
 	serve(many, 5000);
-	a = serve(few, 20000);
-	b = serve(many, 20000);
+	a = quickest(few, 20000);
+	b = quickest(many, 20000);
 	print_message("a choice: %.0f ns among 16 flows, %.0f ns among %d\n", a, b, CLIENTS);
 	assert_true(b < 10 * a + 10000);
 	crowd_free(few);
