@@ -93,7 +93,7 @@ class Machine:
         os.mkfifo(f"{self.root}/fifo")
         os.rename(f"{self.root}/fifo", self.replies)
 
-    def looks(self, count, seconds=15):
+    def looks(self, count, seconds=30):
         """Waits until the agent has looked so often what is mounted."""
         opens = Opens(f"{self.root}/proc/self/mountinfo")
         return e2e.wait_for(lambda: opens.count() >= count, seconds)
@@ -156,7 +156,7 @@ class Agent:
     def said(self, text):
         return any(text in line for line in list(self.lines))
 
-    def waits(self, text, seconds=15):
+    def waits(self, text, seconds=30):
         return e2e.wait_for(lambda: self.said(text), seconds)
 
     def said_after(self, text, seen):
@@ -173,7 +173,7 @@ class Agent:
     def end(self, number=signal.SIGTERM):
         began = time.monotonic()
         self.process.send_signal(number)
-        self.process.wait(10)
+        self.process.wait(15)
         self.reader.join(5)
         return time.monotonic() - began
 

@@ -15,7 +15,7 @@ SOCKET = "/run/ganesha/ra.sock"
 class Channel:
     def __init__(self, path=SOCKET):
         self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(30)
+        self.socket.settimeout(120)
         self.socket.connect(path)
         self.lines = self.socket.makefile("r")
 

@@ -200,19 +200,19 @@ class Server:
                                         start_new_session=True)
         at_exit(self.stop)
 
-    def start(self, seconds=20):
+    def start(self, seconds=60):
         self.launch()
         up = wait_for(lambda: self.process.poll() is not None or
                       "NFS SERVER INITIALIZED" in self.log_text(), seconds)
         if not up or self.process.poll() is not None or not answers(self.port):
             raise RuntimeError(f"{self.kind} server did not start:\n" + self.log_text()[-3000:])
         self.second = int(time.time())  # it looked at the clock some time after launch()
-        unknown = re.findall(r".*Unknown (?:parameter|block).*", self.log_text())
+        unknown = re.findall(r".*Unknown (?:parameter|block|token)\b.*", self.log_text())
         if unknown:  # the test would not test what it says
             raise RuntimeError(f"{self.kind} server does not know:\n" + "\n".join(unknown))
         return self
 
-    def stop(self, seconds=30):
+    def stop(self, seconds=60):
         if self.process:
             self.status = end_process(self.process, seconds)
             self.process = None
@@ -227,7 +227,7 @@ class Server:
     def sighup(self):
         self.process.send_signal(signal.SIGHUP)
 
-    def reload(self, seconds=20):
+    def reload(self, seconds=60):
         """Writes the configuration, and returns when the server has read it."""
         done = "Reread exports complete"
         before = self.log_text().count(done)

@@ -77,7 +77,7 @@ class Reply:
 
 
 class Connection:
-    def __init__(self, port, program, host="127.0.0.1", timeout=30, version=3, source=None, uid=0):
+    def __init__(self, port, program, host="127.0.0.1", timeout=60, version=3, source=None, uid=0):
         source, self.uid = source and (source, 0), uid
         self.sock = socket.create_connection((host, port), timeout, source)
         self.program, self.version, self.xid = program, version, 1
@@ -142,7 +142,7 @@ class Connection:
 class Client:
     """One mounted export."""
 
-    def __init__(self, server, export, timeout=30, source=None, uid=0):
+    def __init__(self, server, export, timeout=60, source=None, uid=0):
         mount = Connection(server.mport, MOUNT, timeout=timeout, source=source)
         reply = mount.call(1, opaque(export.encode()))
         mount.close()

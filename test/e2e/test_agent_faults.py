@@ -68,14 +68,14 @@ def test_killed_in_a_call_that_cannot_be(agent, work):
     e2e.check(machine.looks(1), "killed: another agent starts though a call still hangs", b.text)
     b.end()
     hung.end()
-    a.process.wait(10)
+    a.process.wait(15)
 
 
 def test_ended_in_a_call_that_cannot_be_killed(agent, work):
     machine, hung, a = in_call_that_cannot_be_killed(agent, work, "ended")
     a.process.terminate()
     try:
-        status = a.process.wait(5)
+        status = a.process.wait(15)
     except subprocess.TimeoutExpired:
         status = None
     e2e.check(status == 0 and machine.untouched(), "ended: it ends, knobs as they were", a.text)
@@ -91,7 +91,7 @@ def test_so_many_calls_may_hang(agent, work):
     machine.replies = f"{machine.root}/mnt/n/replies"
     a = Agent(machine, agent)
     for number in range(17):
-        e2e.wait_for(lambda wanted=number + 1: len(a.children()) >= wanted, 10)
+        e2e.wait_for(lambda wanted=number + 1: len(a.children()) >= wanted, 15)
         machine.write("proc/self/mountinfo", NFS.replace("36 ", f"{100 + number} ", 1))
     e2e.check(a.waits("not asked: too many calls hang in mounts that are gone") and
               len(a.children()) == 17, "16 calls may hang in mounts that are gone, and that of the "
@@ -150,7 +150,7 @@ def test_killed_while_run_is_full(agent, work):
     server.stop()
     machine.reply("6553600 6000000\n")
     a = Agent(machine, agent)
-    e2e.check(e2e.wait_for(machine.untouched, 5),
+    e2e.check(e2e.wait_for(machine.untouched, 15),
               "killed: the next agent puts back what was turned, with /run full", a.text)
     a.end()
 
@@ -186,7 +186,7 @@ def test_reload(agent, work):
     e2e.check(e2e.wait_for(lambda: knobs(machine) == (50, 32), 15), "settings of a file", a.text)
     machine.write("agent.conf", f"mount {MOUNT}\nreadahead-min 64\ndefer no\nmount /mnt/o\n")
     a.process.send_signal(signal.SIGHUP)
-    e2e.check(e2e.wait_for(lambda: knobs(machine) == (0, 64), 5), "SIGHUP: they are read again",
+    e2e.check(e2e.wait_for(lambda: knobs(machine) == (0, 64), 15), "SIGHUP: they are read again",
               a.text)
     e2e.check(a.waits("/mnt/o: nothing is mounted there"), "a mount more", a.text)
     for text, why in ((f"mount {MOUNT}\nreadahead-min 1\n", "line 2: readahead-min = 1: must be"),
@@ -195,13 +195,13 @@ def test_reload(agent, work):
         machine.write("agent.conf", text)
         seen = len(a.lines)
         a.process.send_signal(signal.SIGHUP)
-        e2e.check(e2e.wait_for(lambda: a.said_after(why, seen), 5) and a.said("stay as they are"),
+        e2e.check(e2e.wait_for(lambda: a.said_after(why, seen), 15) and a.said("stay as they are"),
                   f"bad settings are not taken: {why}", a.text)
         e2e.check(machine.looks(2) and knobs(machine) == (0, 64) and a.process.poll() is None,
                   "those from before hold", knobs(machine))
     machine.write("agent.conf", "mount /mnt/o\n")
     a.process.send_signal(signal.SIGHUP)
-    e2e.check(e2e.wait_for(machine.untouched, 5), "a mount that is not listed any more is let go",
+    e2e.check(e2e.wait_for(machine.untouched, 15), "a mount that is not listed any more is let go",
               a.text)
     a.end()
     server.stop()
@@ -224,7 +224,7 @@ def test_fstab(agent, work):
     e2e.check(turned(machine), "the mount that fstab names is looked after", a.text)
     machine.write("etc/fstab", line.replace(MOUNT, "/mnt/o"))
     a.process.send_signal(signal.SIGHUP)
-    e2e.check(e2e.wait_for(machine.untouched, 5) and a.waits("/mnt/o: nothing is mounted there"),
+    e2e.check(e2e.wait_for(machine.untouched, 15) and a.waits("/mnt/o: nothing is mounted there"),
               "SIGHUP reads it again", a.text)
     a.end()
     server.stop()
@@ -244,7 +244,7 @@ class Manager(threading.Thread):
         while True:
             self.heard.append(self.socket.recv(4096).decode())
 
-    def waits(self, text, seen=0, seconds=10):
+    def waits(self, text, seen=0, seconds=15):
         return e2e.wait_for(lambda: any(text in line for line in self.heard[seen:]), seconds)
 
 
@@ -254,7 +254,7 @@ def test_service_manager(agent, work):
     a = Agent(machine, agent, "--interval", "10", "--answer", "10",
               environment={"NOTIFY_SOCKET": f"{machine.root}/notify", "WATCHDOG_USEC": "500000"})
     e2e.check(manager.waits("READY=1\nSTATUS=mounts: 1"), "it says that it is ready", manager.heard)
-    e2e.check(e2e.wait_for(lambda: manager.heard.count("WATCHDOG=1\n") >= 6, 10),
+    e2e.check(e2e.wait_for(lambda: manager.heard.count("WATCHDOG=1\n") >= 6, 15),
               "and that it lives, more often than it asks", manager.heard)
     seen = len(manager.heard)
     a.process.send_signal(signal.SIGHUP)
@@ -274,7 +274,7 @@ def test_lock(agent, work):
               and "--stop ends it" in result.stderr and knobs(machine) == TURNED,
               "--restore beside a living agent: says which, and how to go on", result.stderr)
     result = run(machine.command(agent, "--stop"))
-    e2e.check(result.returncode == 0 and machine.untouched() and a.process.wait(5) == 0,
+    e2e.check(result.returncode == 0 and machine.untouched() and a.process.wait(15) == 0,
               "--stop ends it, knobs as they were", result.stdout + result.stderr)
     a = Agent(machine, agent)
     turned(machine)

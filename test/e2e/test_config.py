@@ -97,7 +97,7 @@ CRASHES = r"(?i)signal (6|11)|segmentation|assert"
 
 def answers(server):
     """Whether a file can be read through the export."""
-    client = nfs3.Client(server, "/e1", timeout=10)
+    client = nfs3.Client(server, "/e1", timeout=30)
     status, fh = client.lookup("f0")
     if status == nfs3.OK:
         status, data = client.read(fh, 0, 4096)
@@ -125,10 +125,10 @@ def try_row(work, path, plugin, row):
     server = e2e.Server("ra", [{"id": 1, "path": path, "pseudo": "/e1", "params": params,
                                 "sub": sub}], work, plugin, ra=ra)
     server.launch()
-    e2e.wait_for(lambda: not server.alive() or "NFS SERVER INITIALIZED" in server.log_text(), 20)
-    up = server.alive() and e2e.wait_for(lambda: e2e.answers(server.port), 5)
+    e2e.wait_for(lambda: not server.alive() or "NFS SERVER INITIALIZED" in server.log_text(), 60)
+    up = server.alive() and e2e.wait_for(lambda: e2e.answers(server.port), 20)
     works = up and served(server)
-    status = server.stop(20)
+    status = server.stop()
     log = server.log_text()
     e2e.note(f"{name}: server {'up' if up else 'refused'}, export "
              f"{'served' if works else 'not served'}, exit status {status}")
@@ -156,7 +156,7 @@ def memory_fsal(work, plugin):
     got = [(status, len(part)) for _, status, part in client.stream(fh, 1 << 20)]
     e2e.check(not any(status for status, _ in got), "FSAL MEM below: READ", got)
     client.close()
-    e2e.check(server.stop(20) == 0, "FSAL MEM below: ends cleanly", server.log_text()[-2000:])
+    e2e.check(server.stop() == 0, "FSAL MEM below: ends cleanly", server.log_text()[-2000:])
     e2e.note(f"RA_STATS {server.stats()}")
     e2e.check(re.search(r"(?i)RA.*(no .*descriptor|(without|no) read-ahead|not read ahead)",
                         server.log_text()),

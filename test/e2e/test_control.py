@@ -40,7 +40,7 @@ class Ractl:
         os.chmod(self.path, 0o755)
 
     def run(self, *arguments, user=None):
-        return subprocess.run([self.path, *arguments], check=False, text=True, timeout=30,
+        return subprocess.run([self.path, *arguments], check=False, text=True, timeout=120,
                               capture_output=True, user=user, stdin=subprocess.DEVNULL)
 
     def json(self, *arguments):
@@ -55,7 +55,7 @@ class Ractl:
                                    text=True, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
         e2e.at_exit(lambda: e2e.end_process(process))
         begun = begin()
-        return begun, json.loads(process.communicate(timeout=30)[0])
+        return begun, json.loads(process.communicate(timeout=120)[0])
 
     def refused(self, what, arguments, status, *parts, user=None):
         done = self.run(*arguments, user=user)
@@ -217,7 +217,7 @@ class Live:
         self.inner = inner  # open: what the terminal is set to can be asked for when ractl has ended
         self.shown = ""
 
-    def until(self, *parts, seconds=20):
+    def until(self, *parts, seconds=60):
         """Whether it shows all of them in time, from now on."""
         self.shown, end = "", time.monotonic() + seconds
         while not all(p in self.shown for p in parts):
@@ -232,7 +232,7 @@ class Live:
     def ended(self, *parts):
         """Its exit status, when it said the parts and the terminal is as it was; else None."""
         restored = self.until(self.LEAVE, *parts)
-        status = self.process.wait(20)
+        status = self.process.wait(60)
         same = termios.tcgetattr(self.inner)[3] == self.before[3]
         os.close(self.inner)
         os.close(self.terminal)
@@ -328,7 +328,7 @@ def sighup_applies_the_configuration(ractl, server):
     ractl.json("heuristic", "default")
     e2e.check(not configured(), "ractl changed both")
     server.sighup()
-    e2e.check(e2e.wait_for(configured, 10), "SIGHUP with the same file: both as configured",
+    e2e.check(e2e.wait_for(configured, 30), "SIGHUP with the same file: both as configured",
               server.log_text()[-2000:])
 
 

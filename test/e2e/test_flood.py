@@ -23,6 +23,7 @@ import control_client
 import e2e
 import modelled_disk
 import nfs3
+import quiet
 import server_usage
 
 FILES, FILE_SIZE = 6, 4 << 20
@@ -91,7 +92,7 @@ def within_ceilings(what, usage, connections):
 def cool_down(server, usage, what):
     """Everything that the flood took is given back."""
     limit = usage.first.descriptors + CEILING_DESCRIPTORS
-    back = e2e.wait_for(lambda: usage.now().descriptors <= limit, 60)
+    back = e2e.wait_for(lambda: usage.now().descriptors <= limit, 120)
     e2e.check(server.alive() and back, f"{what}: the server lives, connections are gone",
               (usage.first, server.alive() and usage.now()))
 
@@ -223,24 +224,35 @@ class Greedy:
         return sum(self.statuses.values())
 
 
-def is_full():
-    return control_client.stats("devices")[0]["full_delays"] > 0
+def full_delays():
+    return control_client.stats("devices")[0]["full_delays"]
 
 
 def greedy_client(server):
     what = f"another client with {GREED} READs on the way"
+    quiet.judge(what, lambda: beside_the_greedy(server, what), within_max_wait)
+
+
+def within_max_wait(seen):
+    waits, queued = seen
+    return [(len(waits) >= 100 and max(waits) < MAX_WAIT,
+             "others have 100 answers, each within Max_Wait", (len(waits), max(waits, default=0))),
+            (queued > 1000, "meanwhile it had them queued", queued)]
+
+
+def beside_the_greedy(server, what):
+    """(how long the victim's next answers took, READs then queued), all else being checked."""
+    e2e.drop_caches()
     usage, victim = server_usage.Usage(server.process.pid), Victim(server)
+    delays = full_delays()
     greedy = Greedy(server)
-    e2e.check(e2e.wait_for(is_full, 60, 0.01), f"{what}: it has more than it may have queued",
-              control_client.device())
+    e2e.check(e2e.wait_for(lambda: full_delays() > delays, 120, 0.01),
+              f"{what}: it has more than it may have queued", control_client.device())
     before = len(victim.waits)
     e2e.wait_for(lambda: len(victim.waits) >= before + 100, 20, 0.01)
-    waits, queued = victim.waits[before:], control_client.device()["queued_demand"]
-    e2e.check(len(waits) >= 100 and max(waits) < MAX_WAIT,
-              f"{what}: others have 100 answers, each within Max_Wait", (len(waits), max(waits)))
-    e2e.check(queued > 1000, f"{what}: meanwhile it had them queued", queued)
+    seen = victim.waits[before:], control_client.device()["queued_demand"]
     for thread in greedy.threads:
-        thread.join(120)
+        thread.join(240)
     e2e.note(f"{what}: statuses {greedy.statuses}, {control_client.stats('devices')[0]['full_waits']} "
              "waited for room")
     e2e.check(greedy.answered() == GREED and not greedy.wrong
@@ -249,6 +261,7 @@ def greedy_client(server):
     within_ceilings(what, usage, 2)
     victim.told(what)
     greedy.client.close()
+    return seen
 
 
 def end_while_full(work, path, plugin):
@@ -257,8 +270,8 @@ def end_while_full(work, path, plugin):
     server = serve("ra", work, path, plugin, "Drain_Timeout = 1000;")
     e2e.drop_caches()
     greedy = Greedy(server)
-    e2e.check(e2e.wait_for(is_full, 60, 0.01), f"{what}: it is full", control_client.device())
-    e2e.check(server.stop(20) == 0, f"{what}: the server ends cleanly", server.log_text()[-2000:])
+    e2e.check(e2e.wait_for(full_delays, 120, 0.01), f"{what}: it is full", control_client.device())
+    e2e.check(server.stop() == 0, f"{what}: the server ends cleanly", server.log_text()[-2000:])
     e2e.check("still queued" not in server.log_text() and not greedy.wrong,
               f"{what}: no READ outlasts its export", (server.log_text()[-2000:], greedy.wrong[:5]))
     greedy.client.close()
@@ -306,12 +319,12 @@ def never_read(server):
     clients = [nfs3.Client(server, "/e1", timeout=120) for _ in range(4)]
     senders = [in_background(lambda c=c: flood_reads(c, PIPELINE)) for c in clients]
     answers = len(victim.waits)
-    e2e.wait_for(lambda: len(victim.waits) >= answers + 50, 20)
+    e2e.wait_for(lambda: len(victim.waits) >= answers + 50, 60)
     for client in clients:
         client.nfs.sock.shutdown(socket.SHUT_RDWR)
         client.close()
     for sender in senders:
-        sender.join(30)
+        sender.join(60)
     within_ceilings(what, usage, 5)
     victim.told(what)
     cool_down(server, usage, what)
@@ -349,7 +362,7 @@ def broken_records(server):
             pass  # it may have gone already
         sockets.append(sock)
     answers = len(victim.waits)
-    e2e.wait_for(lambda: len(victim.waits) >= answers + 20, 30)
+    e2e.wait_for(lambda: len(victim.waits) >= answers + 20, 60)
     for sock in sockets:
         sock.close()
     within_ceilings(what, usage, len(sockets) + 2)

@@ -23,7 +23,7 @@ def read_in_guest(server, name, stride):
     done = subprocess.run([f"{HERE}/guest", "/usr/bin/python3", f"{HERE}/guest_read.py",
                            str(server.port), str(server.mport), "/e1", name, str(stride)],
                           check=False, capture_output=True, text=True,
-                          env={**os.environ, "GUEST_SECONDS": "90"})
+                          env={**os.environ, "GUEST_SECONDS": "150"})
     if done.returncode == 77:
         e2e.skip(done.stdout.strip().splitlines()[-1])
     found = re.search(r"RESULT (\S+) (\d+) (\w+)", done.stdout)

@@ -19,7 +19,7 @@ import nfs3
 
 READERS, SIZE = 16, 1 << 20
 SECONDS = 4  # of each test
-STOP_SECONDS = 25
+STOP_SECONDS = 40
 
 
 class Dropper(threading.Thread):
@@ -59,7 +59,7 @@ def load(server, path, during, what, readers=READERS, exports=1):
         during()
     dropper.stop()
     for group in groups:
-        e2e.check(e2e.wait_for(lambda g=group: g.reads > 500, 30), f"{what}: readers get on",
+        e2e.check(e2e.wait_for(lambda g=group: g.reads > 500, 90), f"{what}: readers get on",
                   group.reads)
         group.stop()
         e2e.check(not group.wrong and not group.errors() and not group.broken,
@@ -151,7 +151,7 @@ def stopped(work, path, plugin):
     for _ in range(3):
         server = serve(work, path, plugin)
         readers, dropper = e2e.Readers(server, "/e1", READERS, SIZE), Dropper(path, READERS)
-        e2e.check(e2e.wait_for(lambda r=readers: r.reads > 300, 30), "stopped: readers get on")
+        e2e.check(e2e.wait_for(lambda r=readers: r.reads > 300, 90), "stopped: readers get on")
         ends_well(server, "stopped")
         dropper.stop()
         readers.stop()

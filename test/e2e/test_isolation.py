@@ -14,17 +14,14 @@ The bounds are loose: this machine may be busy. What is reached on an idle one, 
 import json
 import subprocess
 import sys
-import time
 
 import e2e
 import modelled_disk
+import quiet
 
 MAX_WAIT = 2000  # ms, as shipped
 SMALL_P99 = 300  # ms: a third of the way to what a user notices; alone it is 13
 SHARE_TOLERANCE = 0.2
-TRIES = 3
-CROWDED = 0.7  # of the time some thread of the machine waited for a processor: then clients do not
-               # ask for what is theirs, and their shares say nothing of the disk
 FLOOD = ("big,from=127.0.0.11,work=random,flows=16,outstanding=250,request=8K,first=0,size=512M",
          "small,from=127.0.0.12,work=random,request=8K,first=1,size=128M")
 STREAMS = ("one,from=127.0.0.11,outstanding=4,first=0,size=512M",
@@ -48,7 +45,7 @@ class Bench:
         self.path, self.server, self.mount, self.json = path, server, mount, f"{work}/load.json"
 
     def load(self, what, clients, seconds):
-        """{name: figures} of the clients, together for so long; {} when something went wrong."""
+        """{name: figures} of the clients, together for so long; None when something went wrong."""
         e2e.drop_caches()
         command = [self.path, "--port", str(self.server.port), "--mount-port",
                    str(self.server.mport), "--export", self.mount, "--dir", "files", "--work",
@@ -59,7 +56,7 @@ class Bench:
         done = subprocess.run(command, text=True, capture_output=True, check=False, timeout=200)
         if not e2e.check(done.returncode == 0, f"{what}: all READs are answered, rightly",
                          done.stderr):
-            return {}
+            return None
         with open(self.json, encoding="utf-8") as file:
             found = {c["name"]: c for c in json.load(file)["clients"]}
         for name, c in found.items():
@@ -69,30 +66,8 @@ class Bench:
         return found
 
     def judge(self, what, clients, seconds, claims):
-        """Checks claims(figures): a list of (holds, claim, detail). Where one does not, and the
-        machine was crowded, the load runs again."""
-        for left in reversed(range(TRIES)):
-            began, waited = time.monotonic(), processor_waits()
-            seen = self.load(what, clients, seconds)
-            if not seen:
-                return
-            crowded = (processor_waits() - waited) / (time.monotonic() - began)
-            found = claims(seen)
-            if all(holds for holds, _, _ in found) or not left or crowded < CROWDED:
-                break
-            e2e.note(f"{what}: again: threads waited for a processor in {crowded:.0%} of the time")
-        for holds, claim, detail in found:
-            e2e.check(holds, f"{what}: {claim}", detail)
-
-
-def processor_waits():
-    """Seconds in which some thread of the machine waited for a processor; 0: the kernel does not
-    count."""
-    try:
-        with open("/proc/pressure/cpu", encoding="ascii") as file:
-            return int(file.readline().rsplit("=", 1)[1]) / 1e6
-    except OSError:
-        return 0
+        """Checks claims(figures): a list of (holds, claim, detail)."""
+        quiet.judge(what, lambda: self.load(what, clients, seconds), claims)
 
 
 def lay_out(nfsbench, disk):

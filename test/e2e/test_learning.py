@@ -54,7 +54,7 @@ def serve(work, path, plugin):
     return e2e.Server("ra", [{"id": 1, "path": path, "pseudo": "/e1"}], work, plugin).start()
 
 
-def awaits_log(server, pattern, what, seconds=30):
+def awaits_log(server, pattern, what, seconds=90):
     found = e2e.wait_for(lambda: re.search(pattern, server.log_text()), seconds, 0.2)
     e2e.check(found, what, server.log_text()[-1500:] + str(control_client.device()))
     return found
@@ -62,7 +62,7 @@ def awaits_log(server, pattern, what, seconds=30):
 
 def state_is(what, **wanted):
     right, seen = control_client.wait_for_stats(
-        lambda d: all(d[name] == value for name, value in wanted.items()), 10, "device")
+        lambda d: all(d[name] == value for name, value in wanted.items()), 30, "device")
     e2e.check(right, f"{what}: {wanted}", seen)
 
 
@@ -105,10 +105,10 @@ def depth_insisted(mechdisk, plugin):
                                 "params": {"Queue_Depth": 1}}], place.work, plugin).start()
     place.servers.append(server)
     load = Cold(server)
-    known = control_client.wait_for_stats(lambda d: 0 < d["seek_us"] < 1000, 30, "device")
+    known = control_client.wait_for_stats(lambda d: 0 < d["seek_us"] < 1000, 90, "device")
     e2e.check(known[0], "Queue_Depth = 1: seeks are seen to cost nothing", known[1])
     reads = load.readers.reads
-    e2e.wait_for(lambda: load.readers.reads > reads + 2000, 30)
+    e2e.wait_for(lambda: load.readers.reads > reads + 2000, 90)
     e2e.check(not re.search(LEARNT, server.log_text()), "Queue_Depth = 1: it insists",
               server.log_text()[-500:])
     state_is("Queue_Depth = 1", depth=1, demand_queued=True)
@@ -155,18 +155,18 @@ def others_write(mechdisk, plugin):
     place.servers.append(server)
     place.disk.timing(True)
     load, trickle = Cold(server), Trickle(server)
-    e2e.wait_for(lambda: load.readers.reads > 200, 30)
+    e2e.wait_for(lambda: load.readers.reads > 200, 90)
     state_is("before others write", depth=1, demand_queued=True)
     writer = LocalWriter(place.mount)
-    seen = control_client.wait_for_stats(lambda d: not d["demand_queued"], 30, "device")
+    seen = control_client.wait_for_stats(lambda d: not d["demand_queued"], 90, "device")
     e2e.check(seen[0], "others write: READs are not queued", seen[1])
     e2e.check(seen[1]["depth"] > 8, "others write: those that were go at once", seen[1])
     writer.stop()
-    seen = control_client.wait_for_stats(lambda d: d["demand_queued"] and d["depth"] == 1, 30,
+    seen = control_client.wait_for_stats(lambda d: d["demand_queued"] and d["depth"] == 1, 90,
                                          "device")
     e2e.check(seen[0], "others have written: READs are queued again, one at once", seen[1])
     trickle.stopping.set()
-    trickle.join(30)
+    trickle.join(90)
     e2e.check(not trickle.failed, "others write: WRITEs were right", trickle.failed[:3])
     load.stop("others write")
     os.truncate(f"{place.mount}/local", 0)
@@ -199,7 +199,7 @@ class Scattered:
     def stop(self, what):
         self.stopping.set()
         for thread in self.threads:
-            thread.join(30)
+            thread.join(90)
         e2e.check(not self.failed, f"{what}: every READ was right", self.failed[:3])
 
 
@@ -211,7 +211,7 @@ def found(mechdisk, plugin, queue, why):
     server = serve(work, disk.mount, plugin)
     disk.timing(True)
     load = Scattered(server, 8, 256 << 20)
-    seen = control_client.wait_for_stats(lambda d: d["together_why"] == why, 30, "device")
+    seen = control_client.wait_for_stats(lambda d: d["together_why"] == why, 90, "device")
     e2e.check(seen[0], f"{what}: scattered reads are {why}", seen[1])
     load.stop(what)
     state_is(what, depth=1, together_max=32, drive_queue=0)

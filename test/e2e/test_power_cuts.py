@@ -25,7 +25,7 @@ CELLS = (64 << 20) // verifying_client.CELL  # of each file
 MIB = (1 << 20) // verifying_client.CELL  # in cells
 RANGE = 8 * MIB  # of a partial COMMIT
 CUTS = 6
-SECONDS = 40  # longest time of writing
+SECONDS = 120  # longest time of writing
 FILE_SYSTEMS = {"ext4": ("ext4", "data=ordered"), "ext4-writeback": ("ext4", "data=writeback"),
                 "ext4-journal": ("ext4", "data=journal"), "xfs": ("xfs", ""),
                 "btrfs": ("btrfs", "")}

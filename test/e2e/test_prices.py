@@ -15,8 +15,10 @@ import time
 
 import e2e
 import nfs3
+import quiet
 
 HERE = os.path.dirname(os.path.realpath(__file__))
+INTERVAL = 500  # ms, of prices
 INODES, FEW_INODES = 200000, 20000
 MORE, LESS = 8190, 8191  # inodes: how much the total may be above, the free ones below the truth
 CODEC = {}  # the program of the specification
@@ -53,27 +55,27 @@ def near(coded, shown):
 
 
 def prices_of(ractl, export):
-    """(the export's row, the snapshot's time to a few ms) as ractl tells."""
-    before = time.monotonic()
+    """(the export's row, the snapshot's age in ms) as ractl tells."""
     answer = json.loads(e2e.run(ractl, "--json", "prices"))
-    age = min(d["age_ms"] for d in answer["devices"]) / 1e3
-    return [e for e in answer["exports"] if e["export"] == export][0], before - age
+    age = min(d["age_ms"] for d in answer["devices"])
+    return [e for e in answer["exports"] if e["export"] == export][0], age
 
 
 def same_as_ractl(ractl, client):
     """Compares while one snapshot is in force, with the processor's price moving from 0."""
-    good = []
-    for _ in range(40):
-        row, born = prices_of(ractl, 1)
+    good, end = [], time.monotonic() + 60
+    while len(good) < 40 and time.monotonic() < end:
+        began = time.monotonic()
+        row, age = prices_of(ractl, 1)
         status, counts = client.fsstat()
         again = prices_of(ractl, 1)[1]
-        if abs(again - born) > 0.05 or status != nfs3.OK:
-            continue  # another one came between
+        if again < age or time.monotonic() - began > INTERVAL / 1e3 or status != nfs3.OK:
+            continue  # another one came between, or may have
         write, readahead, _ = decode(counts) or (-1, -1, 0)
         good.append((near(write, row["write_price"]) and near(readahead, row["readahead_price"]),
                      write, row["write_price"]))
         time.sleep(0.05)
-    e2e.check(len(good) > 10 and all(g for g, _, _ in good),
+    e2e.check(len(good) == 40 and all(g for g, _, _ in good),
               "a raw client decodes what ractl shows", good)
     e2e.check(any(shown > 0 for _, _, shown in good), "... of prices above 0", good)
 
@@ -177,7 +179,7 @@ def in_a_guest(kind, server):
     """What the Linux kernel and its programs see: ([statvfs], {program: numbers})."""
     done = subprocess.run([f"{HERE}/guest", "/usr/bin/python3", f"{HERE}/guest_statfs.py",
                            str(server.port), str(server.mport), "/e1"], check=False,
-                          capture_output=True, text=True, env={**os.environ, "GUEST_SECONDS": "90"})
+                          capture_output=True, text=True, env={**os.environ, "GUEST_SECONDS": "150"})
     if done.returncode == 77:
         e2e.skip_part(f"guest: {done.stdout.strip().splitlines()[-1]}")
         return None, None
@@ -250,9 +252,9 @@ def main():
 
     # Even prices: so that this machine's small load can be seen in them.
     server = e2e.Server("ra", exports_of(path, small), work, plugin,
-                    ra="K_Cpu = 1; Price_Interval = 500;").start()
+                    ra=f"K_Cpu = 1; Price_Interval = {INTERVAL};").start()
     clients = {e["id"]: nfs3.Client(server, e["pseudo"]) for e in server.exports}
-    e2e.check(e2e.wait_for(lambda: "no prices yet" not in e2e.run(ractl, "prices"), 5),
+    e2e.check(e2e.wait_for(lambda: "no prices yet" not in e2e.run(ractl, "prices"), 30),
               "prices of all devices soon after the start", e2e.run(ractl, "prices"))
     same_as_ractl(ractl, clients[1])
     counts_are_right(clients[1], path, "NFSv3 only, auto")
@@ -270,9 +272,9 @@ def main():
 
     both = [e2e.Server(kind, [{"id": 1, "path": path, "pseudo": "/e1"}], work, plugin).start()
             for kind in ("stock", "ra")]
-    spent = cheapest(both)
+    spent = quiet.judge("processor time", lambda: cheapest(both), lambda spent: [
+        (spent[1] < 1.3 * spent[0], "FSSTAT with prices costs about the same", spent)])
     e2e.note(f"processor time an FSSTAT: stock {spent[0]:.2f} us, RA with prices {spent[1]:.2f}")
-    e2e.check(spent[1] < 1.3 * spent[0], "FSSTAT with prices costs about the same", spent)
     guests_agree(*both)
     for one in both:
         e2e.check(one.stop() == 0, f"{one.kind} ends cleanly", one.log_text()[-2000:])

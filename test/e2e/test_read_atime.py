@@ -75,7 +75,7 @@ def settled(server):
     """Nothing is read any more."""
     if server.kind == "ra":
         done, seen = control_client.wait_for_stats(
-            lambda d: not d["running"] + d["queued_demand"] + d["queued_prefetch"], 20, "device")
+            lambda d: not d["running"] + d["queued_demand"] + d["queued_prefetch"], 60, "device")
         e2e.check(done, "RA has read what it wanted", seen)
     time.sleep(0.1)
 

@@ -112,7 +112,7 @@ def settings_of_the_machine():
     e2e.check(settings() == small, "also at its end", settings())
     first.send_signal(signal.SIGKILL)
     first.wait()
-    e2e.check(e2e.wait_for(lambda: settings() == before, 5),
+    e2e.check(e2e.wait_for(lambda: settings() == before, 30),
               "the first brings them back, killed too", settings())
 
 

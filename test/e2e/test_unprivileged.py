@@ -25,7 +25,7 @@ def without_privileges(capabilities, *command):
     bounds = ",".join(["-all", *(f"+{name}" for name in capabilities)])
     result = subprocess.run(
         ["setpriv", f"--bounding-set={bounds}", "--inh-caps=-all", *command], check=False,
-        text=True, capture_output=True, timeout=100)
+        text=True, capture_output=True, timeout=400)
     return result.returncode, result.stdout + result.stderr
 
 

@@ -34,7 +34,7 @@ def work_a_little(server, path):
     readers = e2e.Readers(server, "/e1", FILES, FILE_SIZE)
     writers = verifying_client.Writers(server, "/e1", count=2, cells=1024).start()
     works = e2e.wait_for(lambda: readers.reads > 300 and
-                         all(w.commits > 3 for w in writers.writers), 60)
+                         all(w.commits > 3 for w in writers.writers), 120)
     e2e.check(works, "readers and writers get on under valgrind",
               (readers.reads, [w.commits for w in writers.writers]))
     client = nfs3.Client(server, "/e1", timeout=120)
@@ -51,9 +51,9 @@ def work_a_little(server, path):
                    lambda: server.exports[0].update(params={"Heuristic": "nonesuch"})):
         change()
         before = readers.reads, sum(w.commits for w in writers.writers)
-        server.reload(60)
+        server.reload(120)
         e2e.check(e2e.wait_for(lambda: readers.reads > before[0] + 100 and
-                               sum(w.commits for w in writers.writers) > before[1] + 2, 60),
+                               sum(w.commits for w in writers.writers) > before[1] + 2, 120),
                   "... and after a reload", readers.reads)
     writers.finish()
     e2e.check(not writers.failed and not writers.statuses(), "writes are right under valgrind",

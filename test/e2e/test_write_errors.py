@@ -97,7 +97,7 @@ class Scene:
     def wait(self):
         """Until RA has met the error, where it writes out by itself."""
         if self.config.name in server_configs.EARLY:
-            met, seen = control_client.wait_for_stats(lambda w: w["writeback_errors"], 20)
+            met, seen = control_client.wait_for_stats(lambda w: w["writeback_errors"], 60)
             e2e.check(met, "the error is met before COMMIT", seen)
 
     def reload_without_writeback(self):
@@ -291,7 +291,7 @@ def export_comes_back(mechdisk, plugin, config):
     for listed in ([{**exports[0], "id": 2, "pseudo": "/e2"}], exports):
         scene.server.exports = listed
         scene.server.reload()
-        mounted = e2e.wait_for(lambda: scene.can_mount(scene.server.exports[0]["pseudo"]), 10)
+        mounted = e2e.wait_for(lambda: scene.can_mount(scene.server.exports[0]["pseudo"]), 60)
         e2e.check(mounted, f"the export {scene.server.exports[0]['pseudo']} can be mounted")
     scene.commit()
     hold.close()
@@ -348,14 +348,14 @@ def full_disk(mechdisk, plugin, config):
     scene.write(0, 0, UNIT)  # in place
     scene.commit()
     scene.note("REMOVE", scene.clients[0].remove("full"))
-    gone = e2e.wait_for(lambda: abs(before - free_bytes(scene.place.mount)) < before // 20, 3)
+    gone = e2e.wait_for(lambda: abs(before - free_bytes(scene.place.mount)) < before // 20, 30)
     e2e.check(gone, "a full disk: space comes back with REMOVE", free_bytes(scene.place.mount))
     fh, answered, status = fill(scene, "again")
     e2e.check(abs(before - answered) < before // 20, "a full disk: and can be used again",
               f"{answered} of {before} bytes")
     # Removed with all of it dirty: the space must not wait for what is never to be written.
     scene.note("REMOVE of a dirty file", scene.clients[0].remove("again"))
-    gone = e2e.wait_for(lambda: abs(before - free_bytes(scene.place.mount)) < before // 20, 3)
+    gone = e2e.wait_for(lambda: abs(before - free_bytes(scene.place.mount)) < before // 20, 30)
     e2e.check(gone, "a full disk: a dirty file's space comes back too",
               free_bytes(scene.place.mount))
     scene.end("full_disk")

@@ -40,7 +40,7 @@ def progress(writers, lives, commits):
     """Waits until every writer has heard from that many servers, and so many more COMMITs."""
     enough = sum(w.commits for w in writers.writers) + commits
     e2e.check(e2e.wait_for(lambda: all(len(set(w.verifiers)) >= lives for w in writers.writers) and
-                           sum(w.commits for w in writers.writers) >= enough, 60),
+                           sum(w.commits for w in writers.writers) >= enough, 120),
               f"server {lives}: writers get on", [w.verifiers for w in writers.writers])
 
 
@@ -104,10 +104,10 @@ def power_cuts(mechdisk, plugin, config, fs="ext4"):
     place.disk.timing(True)
     writers.start()
     what = f"power cut, {fs}"
-    few = e2e.wait_for(lambda: len(moments.taken) >= PROMISES // 2, 60)
+    few = e2e.wait_for(lambda: len(moments.taken) >= PROMISES // 2, 120)
     for writer in writers.writers:  # not from the start: each of them is a flush for all
         writer.stable = 0.1
-    many = e2e.wait_for(lambda: len(moments.taken) >= PROMISES, 60)
+    many = e2e.wait_for(lambda: len(moments.taken) >= PROMISES, 120)
     e2e.check(few and many, f"{what}: {PROMISES} promises are made", len(moments.taken))
     writers.finish()
     server_configs.ends_well(server, what)
@@ -179,7 +179,7 @@ def seen_at_once(mechdisk, plugin, config):
             wrong.append(f"WRITE {number}: {after} {seen}")
     e2e.check(not wrong, "a WRITE is seen at once by all", "\n".join(wrong[:5]))
     if config.name in server_configs.EARLY:
-        done, seen_last = control_client.wait_for_stats(lambda w: not w["dirty_files"], 20)
+        done, seen_last = control_client.wait_for_stats(lambda w: not w["dirty_files"], 60)
         e2e.check(done, "it is written out without COMMIT", seen_last)
     first = one.commit(fh)
     e2e.check(steady(first.after) == steady(seen) == steady(other.attributes(fh)),

@@ -98,7 +98,7 @@ class Writer:
         self.verifiers, self.statuses = [], {}
         self.resent = self.commits = 0
         self.promised = lambda: None  # called when more has become safe
-        self.give_up = 60  # seconds without a server
+        self.give_up = 120  # seconds without a server
 
     # -- the server may go away at any time
 
@@ -295,7 +295,7 @@ class Writers:
         except Exception as error:  # whatever it is, the test must not pass
             self.failed.append(repr(error))
 
-    def finish(self, seconds=120):
+    def finish(self, seconds=240):
         self.stopping.set()
         for thread in self.threads:
             thread.join(seconds)
