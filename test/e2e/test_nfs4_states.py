@@ -40,8 +40,17 @@ class Flight:
 
     def __init__(self, client, number, fh, stateid, count=MANY):
         self.client, self.number = client, number
+        self.before = control_client.stats()["reads"]
         self.at = {client.send(*client.read_operations(fh, stateid, at, UNIT)): at
                    for at in scattered(count, number)}
+
+    def in_the_queue(self):
+        """Waits until the server has begun with all of them and most wait for the disk, which is
+        stopped: a CLOSE that comes now overtakes none."""
+        wanted = self.before + len(self.at)
+        here = e2e.wait_for(lambda: control_client.stats()["reads"] >= wanted, 30, 0.01)
+        e2e.check(here, "all READs have reached the plugin", control_client.stats())
+        queue_is_long()
 
     def land(self, others=()):
         """Takes all answers; ({status: READs}, places with wrong bytes, answers by xid of others)."""
@@ -102,9 +111,11 @@ def closed_meanwhile(server):
     what = "CLOSE while READs are queued"
     client = nfs4.Client(server)
     fh, stateid = opened(client, 1)
+    server.disk.stop()
     flight = Flight(client, 1, fh, stateid)
-    queue_is_long()
+    flight.in_the_queue()
     closing = client.send(*client.close_operations(fh, stateid))
+    server.disk.go_on()
     statuses, wrong, answers = flight.land([closing])
     e2e.check(answers[closing][0] == nfs3.OK, f"{what}: is done", answers[closing])
     e2e.check(statuses == {nfs3.OK: MANY} and not wrong, f"{what}: they bring right bytes",
@@ -118,9 +129,11 @@ def opened_meanwhile(server):
     what = "OPEN for writing while READs are queued"
     client = nfs4.Client(server)
     fh, stateid = opened(client, 2)
+    server.disk.stop()
     flight = Flight(client, 2, fh, stateid)
-    queue_is_long()
+    flight.in_the_queue()
     opening = client.send(*client.open_operations(["e1", "f2"], nfs4.FOR_BOTH))
+    server.disk.go_on()
     statuses, wrong, answers = flight.land([opening])
     e2e.check(answers[opening][0] == nfs3.OK, f"{what}: is done", answers[opening])
     e2e.check(statuses == {nfs3.OK: MANY} and not wrong, f"{what}: they bring right bytes",
@@ -212,6 +225,7 @@ def main():
     e2e.make_files(disk.mount, FILES, FILE_SIZE)
     disk.timing(True)
     server = serve(work, disk.mount, plugin, 2)
+    server.disk = disk
     for name in sys.argv[3:] or TESTS:
         e2e.drop_caches()
         TESTS[name](server)
