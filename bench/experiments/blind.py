@@ -5,10 +5,11 @@ They are what file servers meet beside the works of bench/workloads.py: requests
 sizes, programs that map files, streams at a fixed rate, users who think, several exports, writers
 that append and commit. Nothing here may ever become the reason for a default.
 """
-import machine
+import time
+
 import plot
 from experiments import rounds
-from experiments.experiment import Experiment, Outcome
+from experiments.experiment import Experiment, Outcome, machine
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -30,6 +31,7 @@ class Blind(Experiment):
                ("requests/s", "requests_s", "{:.1f}"), ("commits/s", "commits_s", "{:.2f}"),
                ("p99 ms", "p99_ms", "{:.1f}"),
                ("worst ms", "worst_ms", "{:.0f}"), ("seeks", "seeks", "{:.0f}"),
+               ("disk busy", "disk_busy", "{:.2f}"),
                ("disk bytes/byte", "disk_per_byte", "{:.2f}"), ("CPU s", "cpu_s", "{:.2f}"))
 
     def loads(self, seconds, mount):
@@ -58,11 +60,16 @@ class Blind(Experiment):
                 with bed.server(kind, disk, **self.settings(disk)) as server:
                     bed.cold(disk)
                     before, cpu = disk.stats(), machine.cpu_seconds(server.pid)
+                    began = time.monotonic()
                     results = bed.together(server, self.loads(seconds, disk.mount))
+                    took = time.monotonic() - began
                     after, cpu = disk.stats(), machine.cpu_seconds(server.pid) - cpu
                 moved = sum(r["total"]["bytes"] for r in results)
                 return {**self.figures(results), "cpu_s": cpu,
                         "seeks": after["seeks"] - before["seeks"],
+                        "disk_busy": (after["busy_ms"] - before["busy_ms"]) / 1e3 / took,
+                        "disk_seeking": (after["seek_ms"] - before["seek_ms"]) / 1e3 / took,
+                        "stats": server.final_stats(),  # of the plugin: what its turns did
                         "disk_per_byte": (after["read_bytes"] - before["read_bytes"]) / moved}
 
             return self.judge(rounds.run(bed, ["stock", "tuned", "ra"], once))
@@ -78,7 +85,8 @@ class Blind(Experiment):
 
         def counted(server):
             return f"{done.median(server, 'seeks'):.0f} seeks, " \
-                f"{done.median(server, 'disk_per_byte'):.2f} bytes for each that clients moved"
+                f"{done.median(server, 'disk_busy'):.2f} of the time busy, " \
+                f"{done.median(server, 'disk_per_byte'):.2f} bytes read for each that clients moved"
 
         text = ", ".join(f"{k} {g['median']:.2f} x stock" for k, g in gains.items())
         why = "" if not bad else \

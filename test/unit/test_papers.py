@@ -277,7 +277,8 @@ class Blinds(unittest.TestCase):
     def judge(self, ours, better):
         done = rounds.Rounds([
             {"run": 0, "series": s, "round": n, "circumstances": {"marked": False},
-             "figures": {"mb_s": v, "worst_ms": v, "seeks": 1, "disk_per_byte": 1}}
+             "figures": {"mb_s": v, "worst_ms": v, "seeks": 1, "disk_busy": 1,
+                         "disk_per_byte": 1}}
             for s, v in (("stock", 100.0), ("tuned", 100.0), ("ra", ours)) for n in range(6)])
         work = blind.Blind()
         work.better = {better[0]: better[1]}
