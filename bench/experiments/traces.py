@@ -97,8 +97,10 @@ class Replayed(Experiment):
         kinds = sorted({key for name in SERVERS for r in done.records
                         if r["series"] == name for key in r.get("figures", {})
                         if key.endswith("_ms") and not key.endswith("_p99_ms") and key != "late_ms"})
+        clients = sorted({key for r in done.records for key in r.get("figures", {})
+                          if key.endswith(" client")})
         points = [done.point(s, "elapsed_s", "requests_s", "late_ms", "cpu_s", *kinds,
-                             *(k.replace("_ms", "_p99_ms") for k in kinds))
+                             *(k.replace("_ms", "_p99_ms") for k in kinds), *clients)
                   for s in done.series()]
         medians = {k: (done.median("stock", k), done.median("ra", k)) for k in kinds}
         bad = [f"{k[:-3]} {ra:.2f} ms, stock {stock:.2f}" for k, (stock, ra) in medians.items()
@@ -121,12 +123,13 @@ class AsRecorded(Replayed):
     """Open loop."""
     name = "t1"
     ours = "A made day of mail, builds, web and data at its recorded times (open loop)."
-    seconds_quick, seconds_full = 120, 1500
+    seconds_quick, seconds_full = 55, 1500
     columns = (("server", "series", "{}"), ("READ ms", "read_ms", "{:.2f}"),
                ("READ p99", "read_p99_ms", "{:.1f}"), ("WRITE ms", "write_ms", "{:.2f}"),
                ("LOOKUP ms", "lookup_ms", "{:.2f}"), ("GETATTR ms", "getattr_ms", "{:.2f}"),
-               ("late ms", "late_ms", "{:.2f}"))
-    measures_quick = ("--seconds", 20, "--data", 256, "--pages", 1500, "--users", 8)
+               ("a builder, ms", "builder0 client", "{:.2f}"),
+               ("data, ms", "analysis client", "{:.2f}"), ("late ms", "late_ms", "{:.2f}"))
+    measures_quick = ("--seconds", 12, "--data", 160, "--pages", 1500, "--users", 8)
     measures_full = ("--seconds", 60, "--data", 768, "--pages", 4000, "--users", 12)
 
 
@@ -134,7 +137,7 @@ class AsFast(Replayed):
     """Each client as fast as it is answered."""
     name = "t2"
     ours = "The same, each client as fast as it is answered."
-    seconds_quick, seconds_full = 120, 1500
+    seconds_quick, seconds_full = 45, 900
     columns = (("server", "series", "{}"), ("s", "elapsed_s", "{:.1f}"),
                ("requests/s", "requests_s", "{:.0f}"), ("READ ms", "read_ms", "{:.2f}"),
                ("READ p99", "read_p99_ms", "{:.1f}"), ("WRITE ms", "write_ms", "{:.2f}"))
