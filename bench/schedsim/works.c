@@ -10,6 +10,7 @@
 #define ENDLESS(mib) {SIM_STREAM, 32 * KIB, (mib)*MIB, 4, 0, 0, 0}
 #define WRITER(mib)  {SIM_WRITE, 256 * KIB, (mib)*MIB, 4, (mib)*MIB / (256 * KIB), 0, 0}
 #define RANDOM(n)    {SIM_RANDOM, 8 * KIB, 128 * MIB, n, 0, 0, 0}
+#define CLOSE(n)     {SIM_RANDOM, 8 * KIB, 2 * MIB, n, 0, 0, 0}
 #define COUNTED(n)   {SIM_RANDOM, 8 * KIB, 256 * MIB, 1, n, 0, 0}
 
 const struct sim_work_kind sim_works[] = {
@@ -24,6 +25,10 @@ const struct sim_work_kind sim_works[] = {
 	 {{8, SIM_EACH, STREAM(128)}, {1, SIM_EACH, RANDOM(1)}}},
 	{"mixed8+4", "eight streams, four random readers", 20, true,
 	 {{8, SIM_EACH, STREAM(128)}, {4, SIM_EACH, RANDOM(1)}}},
+	{"close16", "16 reads outstanding of neighbouring small files", 20, true,
+	 {{1, SIM_EACH, STREAM(128)}, {1, SIM_EACH, CLOSE(16)}}},
+	{"mixed8+close16", "eight streams beside them", 20, true,
+	 {{8, SIM_EACH, STREAM(128)}, {1, SIM_EACH, CLOSE(16)}}},
 	{"write1", "a writer that commits", 300, false, {{1, SIM_EACH, WRITER(512)}}},
 	{"write1+1", "the same beside a random reader", 300, false,
 	 {{1, SIM_EACH, COUNTED(1500)}, {1, SIM_EACH, WRITER(512)}}},
