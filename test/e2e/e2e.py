@@ -105,6 +105,11 @@ def empty_read_is_fatal():
     return (6, 0) <= ganesha_version() < (9, 0)
 
 
+def udp_is_broken():
+    """Debian 13's ntirpc (6.3, below Ganesha 6.5) answers nothing over UDP, without any plugin too."""
+    return (6, 0) <= ganesha_version() < (9, 0)
+
+
 class Server:
     """One ganesha.nfsd. `exports` is a list of dicts: id, path, pseudo, squash, params (of the RA
     block, kind 'ra' only; what is not named is as shipped), sub ("NULL/VFS": one above the other),

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""Macklem, "Lessons Learned Tuning the 4.3BSD Reno Implementation of the NFS Protocol" (USENIX, winter
+1991): which transport serves NFS over which network, and what it costs. Those of the server's disk are
+in macklem_disk.py, what he left as further work and today's questions in macklem_today.py.
+"""
+import csv
+import os
+import statistics
+import tempfile
+
+import machine
+import plot
+from experiments import macklem_bed as base
+from experiments import macklem_disk, macklem_today, rounds
+from experiments.experiment import Experiment, Outcome
+from experiments.macklem_bed import DYNAMIC, FIXED, TCP
+
+PAPER = "Macklem 1991"
+SAME = 1.15  # two means of round trips that differ by no more count as equal
+
+
+class Curves(Experiment):
+    """Mean round trip over the offered load, over one link, of one mix."""
+    configuration = mix = ""
+    rates_quick = rates_full = ()
+    seconds_point = 3, 30  # quick, full
+    seconds_quick, seconds_full = 75, 3600
+    columns = (("transport", "series", "{}"), ("calls/s offered", "rate", "{}"),
+               ("mean RTT ms", "rtt", "{:.2f}"), ("sent again %", "again", "{:.2f}"))
+
+    def claims(self, done, rates):
+        """({text: whether it holds}, ours in one line)"""
+        raise NotImplementedError
+
+    def run(self, bed):
+        rates = self.rates_quick if bed.quick else self.rates_full
+        seconds = self.seconds_point[not bed.quick]
+        with base.cached(bed) as server, base.link(bed, self.configuration) as at:
+            done = base.curves(bed, server, at, base.MIXES[self.mix], rates, seconds)
+        claims, figure = self.claims(done, rates)
+        found, why = base.verdict(claims)
+        return Outcome(base.points(done, rates), found, why and f"{why} ({figure})", figure,
+                       {"link": at.counted, "hops": at.hops})
+
+    def draw(self, outcome, path):
+        curves = {name: [(p["rate"], p["rtt"]) for p in outcome.points if p["series"] == name]
+                  for name in base.TRANSPORTS}
+        plot.lines(path, f"{self.name}: {self.mix} mix, {self.configuration}", "calls/s offered",
+                   "mean RTT, ms", curves)
+
+
+def _lan_claims(done, rates):
+    both = base.mean_ratio(done, DYNAMIC, FIXED, rates)
+    tcp = base.mean_ratio(done, TCP, FIXED, rates)
+    return ({"the way of setting the RTO matters": 1 / SAME <= both <= SAME,
+             "TCP is not behind UDP: its cost was his processor's (m6)": tcp > 1.02},
+            f"RTO A+4D {both:.2f} x RTO 1 s, TCP {tcp:.2f} x")
+
+
+class LanLookup(Curves):
+    name, paper = "m1", f"{PAPER}, graph 1"
+    configuration, mix = "lan", "lookup"
+    rates_quick, rates_full = (50, 400, 1500), (25, 50, 100, 200, 400, 800, 1600, 2400)
+    did = "Nhfsstone, lookups only, on one Ethernet: mean RTT over the load, by transport."
+    ours = "The same, open loop, over an emulated Ethernet of 10 Mbit/s (bench/linkemu), Linux' TCP."
+    paper_figure = "both ways of UDP alike; TCP 7 ms more, until the server is loaded"
+
+    def claims(self, done, rates):
+        return _lan_claims(done, rates)
+
+
+class LanRead(LanLookup):
+    name, paper = "m2", f"{PAPER}, graph 2"
+    mix = "read"
+    rates_quick, rates_full = (20, 80, 160), (10, 20, 40, 60, 80, 120, 160, 200, 240)
+    did = "Nhfsstone, half lookups and half reads of 8 KB, on one Ethernet."
+    paper_figure = "both ways of UDP alike; TCP 10 ms more, until the server is loaded"
+
+
+class RingLookup(Curves):
+    name, paper = "m3", f"{PAPER}, graph 3"
+    configuration, mix = "80mbit", "lookup"
+    rates_quick, rates_full = (50, 200, 600), (25, 50, 100, 200, 400, 600)
+    did = "Lookups across two Ethernets, an 80 Mbit/s token ring and two routers, with others on them."
+    ours = "The same over emulated hops with bursts of others; how much others sent then is not known."
+    paper_figure = "TCP stable; UDP with A+4D as good or better; UDP with 1 s erratic"
+
+    def claims(self, done, rates):
+        dynamic = base.mean_ratio(done, DYNAMIC, TCP, rates)
+        fixed = base.worst_ratio(done, FIXED, DYNAMIC, rates)
+        return ({"A+4D is worse than TCP": dynamic <= SAME,
+                 "RTO 1 s is not worse than A+4D": fixed > SAME},
+                f"A+4D {dynamic:.2f} x TCP; RTO 1 s up to {fixed:.1f} x A+4D")
+
+
+class RingRead(RingLookup):
+    name, paper = "m4", f"{PAPER}, graph 4"
+    mix = "read"
+    rates_quick, rates_full = (10, 40, 80), (5, 10, 20, 30, 40, 60, 80, 100)
+    did = "Half lookups and half reads of 8 KB over the same way."
+
+
+class SerialLookup(RingLookup):
+    name, paper = "m5", f"{PAPER}, graph 5"
+    configuration = "56kbit"
+    rates_quick, rates_full = (3, 10, 20), (1, 2, 4, 6, 8, 10, 12, 15, 18, 21)
+    seconds_point = 6, 60
+    seconds_full = 6000
+    did = "Lookups over a line of 56 kbit/s: reads of 8 KB would take more than a second each."
+    ours = "The same over emulated hops."
+    paper_figure = "RTO 1 s worse than both; A+4D often equal to TCP, at times unstable"
+
+
+class ServerCpu(Experiment):
+    name, paper = "m6", f"{PAPER}, graph 6"
+    did = "The server's processor under the read mix, over UDP and TCP."
+    ours = ("Processor time of the server process a call, over an emulated link of 1 Gbit/s; softirqs, "
+            "which are nobody's, are not in it.")
+    paper_figure = "TCP takes about 20 % more than UDP (7 ms a READ at 0.9 MIPS)"
+    seconds_quick, seconds_full = 60, 1500
+    columns = (("server and transport", "series", "{}"), ("calls/s offered", "rate", "{}"),
+               ("processor us a call", "cpu_us", "{:.1f}"))
+    RATES = (200, 800)
+
+    def run(self, bed):
+        kinds = ("ra",) if bed.quick else ("ra", "stock")
+        total = rounds.Rounds([])
+        for kind in kinds:
+            total += self._measure(bed, kind)
+        least = min(self.RATES)
+        ratio = total.ratio("ra TCP", "ra UDP", f"us_{max(self.RATES)}")
+        claims = {"TCP takes no more processor than UDP": ratio["median"] > 1.05}
+        found, why = base.verdict(claims)
+        figure = f"TCP {ratio['median']:.2f} x UDP at {max(self.RATES)} calls/s"
+        return Outcome([{"series": name, "rate": rate, "cpu_us": total.interval(name, f"us_{rate}")}
+                        for name in total.series() for rate in self.RATES],
+                       found, why and f"{why}: {figure}", figure, {"ratio": ratio, "least": least})
+
+    def _measure(self, bed, kind):
+        seconds = 4 if bed.quick else 20
+        with base.cached(bed, kind) as server, base.link(bed, "gigabit") as at:
+            def once(name, number):
+                transport = "tcp" if name.endswith("TCP") else "udp-dynamic"
+                figures = {}
+                for rate in self.RATES:
+                    cpu = machine.cpu_seconds(server.pid)
+                    found = base.offered(bed, server, "read-lookup", rate, seconds, transport, at,
+                                         ["--order-seed", 1 + number])
+                    cpu = machine.cpu_seconds(server.pid) - cpu
+                    figures[f"us_{rate}"] = 1e6 * cpu / found["issued"]
+                return figures
+
+            return rounds.run(bed, [f"{kind} UDP", f"{kind} TCP"], once)
+
+    def draw(self, outcome, path):
+        groups = {f"{rate} calls/s": {p["series"]: p["cpu_us"] for p in outcome.points
+                                      if p["rate"] == rate} for rate in self.RATES}
+        plot.bars(path, f"{self.name}: server's processor, read mix", "us a call", groups)
+
+
+class Trace(Experiment):
+    name, paper = "m7", f"{PAPER}, graph 7"
+    did = "A trace of RTT and of RTO = A+4D of reads."
+    ours = "The same of READs of 8 KiB in the read mix over the emulated 80 Mbit/s way."
+    paper_figure = "the RTO stays above nearly all round trips and follows them"
+    seconds_quick, seconds_full = 35, 120
+    RATE = 40
+    BELOW = 0.95  # share of round trips that must be
+
+    def run(self, bed):
+        seconds = 20 if bed.quick else 60
+        with base.cached(bed) as server, base.link(bed, "80mbit") as at, \
+                tempfile.TemporaryDirectory(prefix="ra-m7-", dir="/var/tmp") as work:
+            path = os.path.join(work, "trace.csv")
+
+            def once(_, number):
+                base.offered(bed, server, "read-lookup", self.RATE, seconds, "udp-dynamic", at,
+                             ["--udp-trace", path, "--order-seed", 1 + number])
+                return self._judge(path)
+
+            done = rounds.run(bed, [DYNAMIC], once, 1)
+        found = done.records[0]["figures"]
+        good, why = base.verdict({"round trips beyond the RTO are common":
+                                  found["below"] >= self.BELOW})
+        figure = (f"{100 * found['below']:.1f} % of round trips below the RTO; medians "
+                  f"{found['rtt_ms']:.1f} and {found['rto_ms']:.1f} ms")
+        return Outcome([{"series": "READ", "rtt": found["rtt_ms"], "rto": found["rto_ms"]}], good,
+                       why and f"{why}: {figure}", figure, {"trace": found["trace"]})
+
+    @staticmethod
+    def _judge(path):
+        with open(path, encoding="ascii") as file:
+            rows = [(float(at), float(rtt), float(rto), int(sendings))
+                    for at, kind, rtt, rto, sendings in csv.reader(file) if kind == "read"]
+        once = [r for r in rows if r[3] == 1]
+        return {"below": sum(r[1] <= r[2] for r in once) / max(1, len(rows)),
+                "rtt_ms": statistics.median(r[1] for r in once),
+                "rto_ms": statistics.median(r[2] for r in once),
+                "trace": [(round(at - rows[0][0], 4), rtt, rto, n) for at, rtt, rto, n in rows]}
+
+    def draw(self, outcome, path):
+        trace = outcome.more["trace"]
+        plot.lines(path, f"{self.name}: round trips of READs and RTO = A+4D", "seconds", "ms",
+                   {"RTT": [(t, rtt) for t, rtt, _, n in trace if n == 1],
+                    "RTO": [(t, rto) for t, _, rto, n in trace if n == 1]})
+
+
+class ReadRates(Experiment):
+    name, paper = "mt1", f"{PAPER}, table 1"
+    did = "Read rate of a large file, with one block of read-ahead, over three ways and transports."
+    ours = "READs of 8 KiB, two outstanding, over the emulated ways."
+    paper_figure = ("KB/s on LAN, 80 Mbit, 56 kbit: RTO A+4D 202, 154, 6.21; RTO 1 s 198, 117, 1.77; "
+                    "TCP 177, 106, 6.38")
+    seconds_quick, seconds_full = 130, 2400
+    columns = (("way", "way", "{}"), ("transport", "series", "{}"), ("KB/s", "kb_s", "{:.2f}"),
+               ("READs sent again", "again", "{:.0f}"))
+    WAYS = {"lan": 4 * base.MIB, "80mbit": 2 * base.MIB, "56kbit": 96 * base.KIB}
+
+    def run(self, bed):
+        found, all_points = {}, []
+        with base.cached(bed, files=1, size=16 * base.MIB) as server:
+            for way, size in self.WAYS.items():
+                size = size if bed.quick else 2 * size
+                with base.link(bed, way) as at:
+                    found[way] = self._rates(bed, server, at, size)
+                all_points += [found[way].point(name, "kb_s", "again", way=way)
+                               for name in base.TRANSPORTS]
+        ratio = {way: {name: done.ratio(name, FIXED, "kb_s")["median"] for name in (DYNAMIC, TCP)}
+                 for way, done in found.items()}
+        claims = {
+            "on the LAN the way of setting the RTO matters":
+                1 / SAME <= ratio["lan"][DYNAMIC] <= SAME,
+            "over 80 Mbit/s A+4D gains less than 15 %": ratio["80mbit"][DYNAMIC] >= 1.15,
+            "over 56 kbit/s A+4D or TCP are less than twice RTO 1 s":
+                min(ratio["56kbit"].values()) >= 2,
+        }
+        good, why = base.verdict(claims)
+        figure = "; ".join(f"{way}: A+4D {r[DYNAMIC]:.2f} x RTO 1 s, TCP {r[TCP]:.2f} x"
+                           for way, r in ratio.items())
+        return Outcome(all_points, good, why and f"{why} ({figure})", figure)
+
+    @staticmethod
+    def _rates(bed, server, at, size):
+        def once(name, number):
+            got = base.load(bed, server, ["--work", "seq", "--size", size, "--request", base.BLOCK,
+                                          "--outstanding", 2, "--order-seed", 1 + number,
+                                          "--transport", base.TRANSPORTS[name]], at, 100)
+            if got["total"]["errors"] or not got["total"]["bytes"]:
+                raise RuntimeError(f"nfsbench: {got['problem']}")
+            return {"kb_s": 1000 * got["total"]["mb_s"],
+                    "again": got["transport"].get("retransmitted", 0)}
+
+        return rounds.run(bed, base.TRANSPORTS, once)
+
+    def draw(self, outcome, path):
+        best = {p["way"]: max(q["kb_s"]["median"] for q in outcome.points
+                              if q["way"] == p["way"] and q["kb_s"])
+                for p in outcome.points}
+        groups = {way: {p["series"]: p["kb_s"]["median"] / best[way] for p in outcome.points
+                        if p["way"] == way and p["kb_s"]} for way in best}
+        plot.bars(path, f"{self.name}: read rate", "of the best over that way", groups)
+
+
+EXPERIMENTS = [LanLookup, LanRead, RingLookup, RingRead, SerialLookup, ServerCpu, Trace, ReadRates,
+               *macklem_disk.EXPERIMENTS, *macklem_today.EXPERIMENTS]

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""What the experiments of Macklem's paper share: a server that also serves UDP, a link of one of his
+three kinds before it, an offered load over each transport, and the pictures of that.
+
+His machines were of 0.9 MIPS on Ethernets of 10 Mbit/s; the links are emulated (bench/link.py,
+bench/linkemu), the machine is not: where his curves came from the processor, ours will differ, and
+the verdict says so. His files fitted the server's cache; ours are read once before.
+"""
+import contextlib
+import glob
+import json
+import math
+import os
+import subprocess
+
+import link as links
+import testbed
+from experiments import rounds
+from experiments.experiment import NotRun
+
+KIB = 1024
+MIB = 1024 * KIB
+BLOCK = 8 * KIB     # of his READs
+FILES = 16
+FILE_SIZE = 512 * KIB
+TRANSPORTS = {"UDP, RTO 1 s": "udp", "UDP, RTO A+4D": "udp-dynamic", "TCP": "tcp"}
+FIXED, DYNAMIC, TCP = TRANSPORTS
+MIXES = {"lookup": "lookup", "read": "read-lookup"}
+WARM_UP = 1         # seconds
+STALL = 60
+
+
+class Server(testbed.Server):
+    udp = True
+
+
+@contextlib.contextmanager
+def cached(bed, kind="ra", files=FILES, size=FILE_SIZE):
+    """A started server whose files are all in memory; `.set` is their directory."""
+    with bed.disk("flash", size_mb=512 + files * size // MIB) as disk:
+        bed.layout(disk, files, size)
+        disk.timing(False)
+        with Server(kind, disk.mount, plugin=bed.plugin if kind == "ra" else None) as server:
+            for path in sorted(glob.glob(f"{disk.mount}/set/f*")):
+                with open(path, "rb") as file:
+                    while file.read(MIB):
+                        pass
+            yield server
+
+
+@contextlib.contextmanager
+def link(bed, name, loss=0, seed=1):
+    """An emulated link that is up; its counters are in .counted afterwards."""
+    if not os.path.exists("/dev/net/tun"):
+        raise NotRun("no /dev/net/tun: links cannot be emulated")
+    emulated = links.Emulated(links.hops_of(name, loss), bed.program("linkemu"), seed)
+    try:
+        yield emulated.up()
+    finally:
+        emulated.counted = emulated.down()
+
+
+def load(bed, server, arguments, at=None, max_time=120):
+    """nfsbench's results; `at`: the link that its client is behind, None: this machine."""
+    command = [*(at.inside if at else ()), bed.nfsbench,
+               "--server", at.server if at else getattr(server, "host", "127.0.0.1"),
+               "--port", server.port, "--mount-port", server.mport,
+               "--export", server.exports[0]["path"], "--dir", "set", "--seed", bed.seed,
+               "--stall", STALL, "--max-time", max_time, "--quiet", "--json", "-", *arguments]
+    try:
+        done = subprocess.run([str(c) for c in command], capture_output=True, text=True,
+                              check=False, timeout=max_time + 60)
+    except subprocess.TimeoutExpired as late:
+        raise RuntimeError(f"nfsbench: nothing in {late.timeout:.0f} s") from late
+    if not done.stdout:
+        raise RuntimeError(f"nfsbench: {done.stderr.strip()[-300:]}")
+    return json.loads(done.stdout)
+
+
+def offered(bed, server, mix, rate, seconds, transport="tcp", at=None, more=()):
+    """Results of work mix at so many calls a second."""
+    found = load(bed, server, ["--work", "mix", "--mix", mix, "--offered", rate, "--files", FILES,
+                               "--size", FILE_SIZE, "--request", BLOCK, "--transport", transport,
+                               "--warm-up", WARM_UP, "--duration", WARM_UP + seconds, *more], at)
+    if found["errors"] or found["mismatches"]:
+        raise RuntimeError(f"nfsbench: {found['problem']}")
+    return found
+
+
+def again_percent(found):
+    """Calls sent again, of a hundred."""
+    sent = found["transport"].get("retransmitted", 0)
+    return 100 * sent / max(1, found["issued"])
+
+
+def curves(bed, server, at, mix, rates, seconds):
+    """Rounds over the transports, each over all rates: rtt_RATE (ms, the mean as a client sees it)
+    and again_RATE (percent sent again)."""
+    def once(name, number):
+        figures = {}
+        for rate in rates:
+            found = offered(bed, server, mix, rate, seconds, TRANSPORTS[name], at,
+                            ["--order-seed", 1 + number])
+            figures[f"rtt_{rate}"] = found["total"]["mean"] if found["total"]["count"] else None
+            figures[f"again_{rate}"] = again_percent(found)
+        return figures
+
+    return rounds.run(bed, TRANSPORTS, once)
+
+
+def points(done, rates):
+    """A point of a curve each: series, rate, rtt, again."""
+    return [{"series": name, "rate": rate, "rtt": done.interval(name, f"rtt_{rate}"),
+             "again": done.interval(name, f"again_{rate}")}
+            for name in done.series() for rate in rates]
+
+
+def mean_ratio(done, above, below, rates):
+    """Geometric mean over the rates of the ratio of two transports' mean round trips."""
+    found = [done.ratio(above, below, f"rtt_{rate}") for rate in rates]
+    logs = [math.log(f["median"]) for f in found if f and f["median"] > 0]
+    return math.exp(sum(logs) / len(logs)) if logs else None
+
+
+def worst_ratio(done, above, below, rates):
+    """The largest of them."""
+    found = [done.ratio(above, below, f"rtt_{rate}") for rate in rates]
+    return max((f["median"] for f in found if f), default=None)
+
+
+def verdict(claims):
+    """(verdict, why) of {text: whether it holds}: all must."""
+    wrong = [text for text, holds in claims.items() if not holds]
+    return ("not reproduced", "; ".join(wrong)) if wrong else ("reproduced", "")

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""What Macklem left as further work, and what his question is today: READs whose size follows the loss
+of fragments; and clients with several connections (nconnect) and READs of up to 1 MiB, whose requests
+come to the server in another order than they were sent."""
+import json
+import subprocess
+
+import plot
+from experiments import macklem_bed as base
+from experiments import rounds
+from experiments.experiment import Experiment, Outcome
+
+PAPER = "Macklem 1991"
+
+
+class FragmentLoss(Experiment):
+    name, paper = "m10", f"{PAPER}, section 4, further work"
+    did = "Not tried: the size of READs adjusted by the loss of IP fragments."
+    ours = ("Read rate over an Ethernet that loses packets by chance: READs of 8 KiB over UDP with A+4D, the "
+            "same with a size that follows the loss (bench/nfsbench/read_size.h), and TCP.")
+    paper_figure = "none; smaller READs are \"a last ditch action when all else fails\""
+    seconds_quick, seconds_full = 100, 1800
+    columns = (("packets lost %", "loss", "{}"), ("transport", "series", "{}"),
+               ("KB/s", "kb_s", "{:.1f}"), ("READs sent again", "again", "{:.0f}"),
+               ("bytes of a READ at the end", "bytes", "{:.0f}"))
+    SERIES = {"UDP, 8 KiB": ("udp-dynamic",), "UDP, adapted": ("udp-dynamic", "--adapt-request"),
+              "TCP": ("tcp",)}
+    LOSSES = 0.1, 1, 5          # percent
+    LOSSES_FULL = 0.1, 0.5, 1, 2, 3, 5
+    KEEPS, GAINS = 0.9, 1.1     # of fixed READs: at the least loss, at the largest
+
+    def run(self, bed):
+        losses = self.LOSSES if bed.quick else self.LOSSES_FULL
+        size = (2 if bed.quick else 8) * base.MIB
+        found = {}
+        with base.cached(bed, files=1, size=16 * base.MIB) as server:
+            for loss in losses:
+                with base.link(bed, "lan", loss / 100) as at:
+                    found[loss] = rounds.run(bed, self.SERIES, lambda name, n, at=at: self._once(
+                        bed, server, at, size, self.SERIES[name], n))
+        ratio = {loss: done.ratio("UDP, adapted", "UDP, 8 KiB", "kb_s")["median"]
+                 for loss, done in found.items()}
+        good, why = base.verdict({
+            f"at {losses[0]} % loss it costs more than a tenth": ratio[losses[0]] >= self.KEEPS,
+            f"at {losses[-1]} % it gains less than a tenth": ratio[losses[-1]] >= self.GAINS})
+        figure = "adapted " + ", ".join(f"{r:.2f} x at {loss} %" for loss, r in ratio.items())
+        points = [done.point(name, "kb_s", "again", "bytes", loss=loss)
+                  for loss, done in found.items() for name in self.SERIES]
+        return Outcome(points, good, why and f"{why} ({figure})", figure)
+
+    @staticmethod
+    def _once(bed, server, at, size, transport, number):
+        got = base.load(bed, server, ["--work", "seq", "--size", size, "--request", base.BLOCK,
+                                      "--outstanding", 2, "--order-seed", 1 + number,
+                                      "--transport", *transport], at, 60)
+        if not got["total"]["bytes"]:
+            raise RuntimeError(f"nfsbench: {got['problem']}")
+        return {"kb_s": 1000 * got["total"]["mb_s"],
+                "again": got["transport"].get("retransmitted"),
+                "bytes": got["transport"].get("read_bytes") or None}
+
+    def draw(self, outcome, path):
+        plot.lines(path, f"{self.name}: read rate over lossy Ethernet", "packets lost, %", "KB/s",
+                   {name: [(p["loss"], p["kb_s"]) for p in outcome.points if p["series"] == name]
+                    for name in self.SERIES}, log=True)
+
+
+class Arrivals:
+    """The order in which READs come to the plugin, by `ractl trace` while it is open: the share that
+    comes behind one of a higher offset, and by how much at most."""
+
+    def __init__(self, ractl):
+        self.process = subprocess.Popen(
+            [ractl, "--json", "trace", "--follow", "--events", "observe"], text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+
+    def end(self):
+        self.process.terminate()
+        told, wrong = self.process.communicate(timeout=10)
+        records = []
+        for line in told.splitlines():
+            try:
+                record = json.loads(line)
+            except ValueError:
+                continue
+            if record.get("event") == "observe":
+                records.append(record)
+        if not records:
+            raise RuntimeError(f"ractl trace told of no READ: {wrong.strip()[-200:]}")
+        return self.judge([(r["number"], r["offset"]) for r in records])
+
+    @staticmethod
+    def judge(seen):
+        furthest, behind, most = -1, 0, 0
+        for _, offset in seen:
+            behind += offset < furthest
+            most = max(most, furthest - offset)
+            furthest = max(furthest, offset)
+        told = seen[-1][0] - seen[0][0] + 1
+        return {"behind_percent": 100 * behind / len(seen), "most_kib": most / 1024,
+                "seen": len(seen), "missed": max(0, told - len(seen))}
+
+
+class Connections(Experiment):
+    name, paper = "m11", "none: the transports' question of today"
+    did = "-"
+    ours = ("One reader with 16 READs outstanding of a cold file on the modelled disk, over 1, 4 and 16 "
+            "TCP connections in turn (as nconnect does it), READs of 32 KiB to 1 MiB; the order of arrival "
+            "as the plugin saw it.")
+    paper_figure = "-"
+    seconds_quick, seconds_full = 75, 1500
+    columns = (("connections", "connections", "{}"), ("READ KiB", "kib", "{}"),
+               ("server", "server", "{}"), ("MB/s", "mb_s", "{:.1f}"),
+               ("out of order %", "behind_percent", "{:.1f}"), ("at most KiB", "most_kib", "{:.0f}"))
+    CONNECTIONS = 1, 4, 16
+    REQUESTS = 32, 256, 1024
+    KEEPS = 0.95  # of its own rate in order, which is with one connection
+
+    def run(self, bed):
+        size = (48 if bed.quick else 256) * base.MIB
+        kinds = ("ra",) if bed.quick else ("ra", "stock")
+        series = {f"{kind} {n} x {kib} KiB": (kind, n, kib) for kind in kinds
+                  for kib in self.REQUESTS for n in self.CONNECTIONS}
+        with bed.disk(size_mb=1024) as disk:
+            bed.layout(disk, 1, size)
+            done = rounds.run(bed, series, lambda name, _: self._once(
+                bed, disk, size, *series[name]))
+        points = [done.point(name, "mb_s", "behind_percent", "most_kib", server=kind, connections=n,
+                             kib=kib) for name, (kind, n, kib) in series.items()]
+        kept = {(n, kib): done.ratio(f"ra {n} x {kib} KiB", f"ra 1 x {kib} KiB", "mb_s")["median"]
+                for n in self.CONNECTIONS for kib in self.REQUESTS}
+        least = min(kept, key=kept.get)
+        most = max(p["behind_percent"]["median"] for p in points if p["behind_percent"])
+        figure = (f"up to {most:.0f} % of READs out of order; never below {kept[least]:.2f} of one "
+                  f"connection ({least[0]} connections, {least[1]} KiB)")
+        found, why = base.verdict({"connections cost throughput": kept[least] >= self.KEEPS})
+        return Outcome(points, found, why and f"{why}: {figure}", figure)
+
+    @staticmethod
+    def _once(bed, disk, size, kind, connections, kib):
+        with bed.server(kind, disk) as server:
+            bed.cold(disk)
+            arrivals = Arrivals(bed.program("ractl")) if kind == "ra" else None
+            got = base.load(bed, server, ["--work", "seq", "--size", size, "--request", f"{kib}K",
+                                          "--outstanding", 16, "--connections", connections])
+            seen = arrivals.end() if arrivals else {}
+        if got["total"]["errors"] or got["total"]["mismatches"]:
+            raise RuntimeError(f"nfsbench: {got['problem']}")
+        return {"mb_s": got["total"]["mb_s"], **seen}
+
+    def draw(self, outcome, path):
+        groups = {f"{kib} KiB": {f"{p['connections']}": p["behind_percent"] for p in outcome.points
+                                 if p["kib"] == kib and p["server"] == "ra"}
+                  for kib in self.REQUESTS}
+        plot.bars(path, f"{self.name}: READs out of order at the server, by connections",
+                  "% of READs", groups)
+
+
+EXPERIMENTS = [FragmentLoss, Connections]
