@@ -197,7 +197,7 @@ class Transport(Readers):
 
             found, points = sweep(bed, curves, counts, once)
         return judge(points, self.claims(found, counts),
-                     [found.told(f"ide, {c}", n) for c in ("outer", "local")
+                     [found.told(f"ide, {c}", n) for c in ("outer", "local", "other transport")
                       for n in (1, counts[-1])],
                      [found.ratio("ide, defaults", "ide, outer", n) for n in counts])
 
@@ -299,8 +299,8 @@ class SlowDown(Readers):
     did = "Default and SlowDown with FreeBSD's nfsheur table and an enlarged one, beside " \
         "read-ahead always, over UDP."
     ours = f"{REORDERED} % of the READs out of order. The new table has 1017 places, of which a " \
-        "file may have 32, as FreeBSD's got then. The old one has 64, as theirs, and one for a file: " \
-        "theirs supported a few readers only, and by our hash 4 would eject none of 32 files."
+        "file may have 32, as FreeBSD's got then. The old one has 64 as theirs, and one for a " \
+        "file: theirs supported a few readers, and by our hash 4 would eject none of 32 files."
     paper_figure = "with the new table as always, SlowDown or not; with the old one slower from " \
         "8 readers on, SlowDown or not"
     seconds_quick, seconds_full = 100, 2000

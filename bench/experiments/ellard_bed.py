@@ -96,13 +96,14 @@ def fill(disk, share):
     os.sync()
 
 
-def counted(disk, before):
-    """What the disk did since then, for a figure and to trace its cause."""
+def counted(disk, before, seconds):
+    """What the disk did in these seconds, for a figure and to trace its cause."""
     after = disk.stats()
     read = after["read_bytes"] - before["read_bytes"]
     return {"disk_bytes": read, "seeks": after["seeks"] - before["seeks"],
             "commands": after["reads"] - before["reads"],
             "queued_most": after.get("queue_max", 0),
+            "busy_percent": (after["busy_ms"] - before["busy_ms"]) / 10 / seconds,
             "seeks_mb": (after["seeks"] - before["seeks"]) / max(1, read / 1e6),
             "command_kb": read / 1e3 / max(1, after["reads"] - before["reads"])}
 
@@ -119,7 +120,7 @@ def local(bed, disk, work):
     with concurrent.futures.ThreadPoolExecutor(work.files) as pool:
         ends = sorted(pool.map(one, range(work.files)))
     return {"mb_s": work.files * work.size / 1e6 / ends[-1], "finish_s": ends,
-            **counted(disk, before)}
+            **counted(disk, before, ends[-1])}
 
 
 def nfs(bed, disk, work, fsal=None, ra=None, arguments=(), beside=None):
@@ -133,7 +134,7 @@ def nfs(bed, disk, work, fsal=None, ra=None, arguments=(), beside=None):
             before = disk.stats()
             found = bed.load(server, [*own, *work.args, "--request", BLOCK,
                                       "--outstanding", OUTSTANDING, *arguments])
-            did = counted(disk, before)
+            did = counted(disk, before, found["elapsed_s"])
     stats = server.final_stats()
     return {"mb_s": found["total"]["mb_s"], **did,
             "finish_s": sorted(r["end_s"] for r in found["readers"]),
@@ -187,8 +188,9 @@ class Curves:
 
     def told(self, curve, x):
         """What was counted there, in words."""
-        parts = (("seeks_mb", "{:.2f} seeks/MB"), ("command_kb", "{:.0f} KB a command"),
-                 ("evictions", "{:.0f} ejections"), ("demand", "{:.0f} READs to the disk"))
+        parts = (("busy_percent", "disk {:.0f} % busy"), ("seeks_mb", "{:.2f} seeks/MB"),
+                 ("command_kb", "{:.0f} KB a command"), ("evictions", "{:.0f} ejections"),
+                 ("demand", "{:.0f} READs to the disk"))
         said = [text.format(self.value(curve, x, key)) for key, text in parts
                 if self.value(curve, x, key) is not None]
         return f"{self.name(curve, x)}: {', '.join(said)}"
