@@ -18,6 +18,8 @@ from experiments.canfs_bed import (COLUMNS, PAPER, WHOLE, Compared, counters, gr
 from experiments.canfs_prices import Prices, Sensitivity
 from experiments.experiment import Outcome
 
+BEFORE = 4  # seconds until a work begins that needs clients which know that there are prices
+
 
 class Copy(Compared):
     name = "c2"
@@ -61,21 +63,21 @@ class Accelerate(Compared):
                ("hit rate", "hit_rate", "{:.2f}"), ("writer s", "writer_s", "{:.2f}"),
                ("gain", "gain", "{:.2f}"))
 
-    THINK, BEFORE = 200, 3  # us after each read; seconds of reading before the writer begins
+    THINK = 200  # us after each read
 
     def specs(self, quick):
         return ["name=reader,work=randread,size=100M,io=64K,warm=1,background=1,"
                 f"think={self.THINK}", f"name=writer,work=seqwrite,size={256 if quick else 1024}M,"
-                f"io=64K,count=1,start={1000 * self.BEFORE}"]
+                f"io=64K,count=1,start={1000 * BEFORE}"]
 
     def options(self, quick):
-        return ("--memory", "128M", "--warmup", self.BEFORE)
+        return ("--memory", "128M", "--warmup", BEFORE)
 
     def figures(self, found):
         reader = group(found, "reader")
         mean = reader["operations"]["read"]["latency_ms"]["mean"]
         return {"time_s": 20 * (mean + self.THINK / 1000),
-                "writer_s": group(found, "writer")["last_end_s"] - self.BEFORE,
+                "writer_s": group(found, "writer")["last_end_s"] - BEFORE,
                 "hit_rate": found["clients"][0]["hit_rate"],
                 "read_p99_ms": reader["operations"]["read"]["latency_ms"]["p99"]}
 
@@ -98,17 +100,17 @@ class Defer(Compared):
     def specs(self, quick):
         reads, writes = (1000, 128) if quick else (3000, 256)
         return [f"name=reader,work=randread,clients=0,size=512M,io=8K,threads=8,"
-                f"count={reads // 8}",
+                f"count={reads // 8},start={1000 * BEFORE}",
                 f"name=writer,work=seqwrite,clients=1,size={writes}M,io=64K,count=1,hold=1,"
-                "start=1000"]
+                f"start={1000 * BEFORE}"]
 
     def options(self, quick):
         return ("--memory", "256M" if quick else "512M")
 
     def figures(self, found):
         reader, writer = group(found, "reader"), group(found, "writer")
-        return {"time_s": reader["last_end_s"], "writer_s": writer["held_s"] - 1,
-                "saved_s": writer["last_end_s"],
+        return {"time_s": reader["last_end_s"] - BEFORE, "writer_s": writer["held_s"] - BEFORE,
+                "saved_s": writer["last_end_s"] - BEFORE,
                 "read_p99_ms": reader["operations"]["read"]["latency_ms"]["p99"]}
 
     def outcome(self, done, more=None):
@@ -321,10 +323,12 @@ class Burst(Compared):
                ("blocked s", "blocked_s", "{:.1f}"), ("gain", "gain", "{:.2f}"))
 
     def specs(self, quick):
-        return ["name=burst,work=seqwrite,clients=0-1,size=3G,io=64K,rate=200000000,start=1500"]
+        return ["name=burst,work=seqwrite,clients=0-1,size=3G,io=64K,rate=200000000,"
+                f"start={1000 * BEFORE}"]
 
     def options(self, quick):
-        return ("--memory", "512M" if quick else "1280M", "--seconds", 7.5 if quick else 16.5)
+        return ("--memory", "512M" if quick else "1280M", "--seconds",
+                BEFORE + (6 if quick else 15))
 
     def figures(self, found):
         did = group(found, "burst")
@@ -332,7 +336,7 @@ class Burst(Compared):
                    for s in range(found["clients"][0]["history"]["seconds"])]
         return {"written_mb": did["mb"], "blocked": did["blocked"], "blocked_s": did["blocked_s"],
                 "first_blocked_s": next((s for s, b in enumerate(blocked) if b > 0.05),
-                                        len(blocked)), "history": blocked}
+                                        len(blocked)) - BEFORE, "history": blocked}
 
 
 EXPERIMENTS = [Copy, Accelerate, Defer, Prices, Sensitivity, Fileserver, WriteBack, Oltp, Burst,
