@@ -32,10 +32,12 @@ def made_up(specs, scale):
     parsed = [dict(part.split("=") for part in spec.split(",")) for spec in specs]
     groups = []
     for g in parsed:
+        began = int(g.get("start", 0)) / 1000
         latency = {key: scale * (1 + dice()) for key in ("mean", "p50", "p90", "p99", "max")}
         groups.append({
             "name": g.get("name", g["work"]), "ops_s": 100 / scale, "mb": 100 / scale,
-            "blocked": 3, "blocked_s": scale, "last_end_s": 10 * scale, "held_s": 1 + scale,
+            "blocked": 3, "blocked_s": scale, "last_end_s": began + 10 * scale,
+            "held_s": began + scale,
             "operations": {k: {"ops_s": 10 / scale, "latency_ms": latency} for k in OPERATIONS}})
     history = {"seconds": SECONDS, "way": [1] * SECONDS, **{s: [0.5] * SECONDS for s in SERIES}}
     clients = 1 + max(int(g.get("clients", "0").split("-")[-1]) for g in parsed)
