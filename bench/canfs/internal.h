@@ -19,6 +19,7 @@ void op_step(struct op *op, uint64_t now);
 void op_done(struct op *op, int status, uint64_t now);
 /* Those that wait for memory go on, as far as there is some. */
 void wake_blocked(struct client *c, uint64_t now);
+void count_blocked(struct client *c, uint64_t now);
 
 /* slots.c */
 struct rpc *rpc_new(struct client *c, enum call_kind kind, answered_fn *answered, struct file *f,

@@ -151,5 +151,6 @@ void client_tick(struct client *c, uint64_t now)
 	writeback_tick(c, now);
 	writeback_run(c, now);
 	wake_blocked(c, now);
+	count_blocked(c, now);
 	slots_pump(c, now);
 }

@@ -103,10 +103,10 @@ static void note(struct member *m, uint32_t second, const struct client_counts *
 		.saved_mb = (float)(c->n.saved - last->saved) / 1e6f,
 		.blocked_s = (float)(c->n.blocked_ns - last->blocked_ns) / 1e9f,
 		.ops = m->ops,
-		.blocked = m->blocked,
+		.blocked = (uint32_t)(c->n.blocked - last->blocked),
 		.way = (uint8_t)c->way,
 	};
-	m->ops = m->blocked = 0;
+	m->ops = 0;
 }
 
 static void note_all(struct run *run, struct client_counts *last)

@@ -55,7 +55,7 @@ struct member {
 	struct client client;
 	struct client_counts counted_from; /* at the end of the warm-up */
 	struct sample *samples;
-	uint32_t ops, blocked; /* of the second that goes on */
+	uint32_t ops; /* of the second that goes on */
 };
 
 struct run {

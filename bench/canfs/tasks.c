@@ -10,6 +10,9 @@
 
 #define PATIENCE 20.0 /* seconds for an answer before the load */
 
+/* ns: a thread that came late keeps its rate nevertheless; after a longer wait it begins anew. */
+#define CATCH_UP UINT64_C(50000000)
+
 struct task {
 	TAILQ_ENTRY(task) next;
 	struct run *run;
@@ -76,7 +79,6 @@ static void account(struct task *t, uint64_t now)
 	enum op_kind kind = t->op.kind;
 
 	m->ops += !t->step.quiet;
-	m->blocked += t->op.blocked != 0;
 	if (t->step.quiet || t->run->stopping || !t->run->counted || t->op.began < t->run->counted)
 		return;
 	g->ops[kind]++;
@@ -93,7 +95,7 @@ static uint64_t pause_after(struct task *t, uint64_t now)
 	uint64_t wake = now + g->think * 1000;
 
 	if (g->rate && t->op.length && (t->op.kind == OP_READ || t->op.kind == OP_WRITE)) {
-		uint64_t due = t->op.began > t->due ? t->op.began : t->due;
+		uint64_t due = t->op.began > t->due + CATCH_UP ? t->op.began : t->due;
 
 		t->due = due + (uint64_t)(1e9 * (double)t->op.length / (double)g->rate);
 		if (t->due > wake)

@@ -48,6 +48,23 @@ void op_step(struct op *op, uint64_t now)
 		op_done(op, op->status, now);
 }
 
+static void settle(struct client *c, struct op *op, uint64_t now)
+{
+	op->blocked += now - op->blocked_since;
+	if (op->kind != OP_READ)
+		c->n.blocked_ns += now - op->blocked_since;
+	op->blocked_since = now;
+}
+
+/* Those that still wait have waited too. */
+void count_blocked(struct client *c, uint64_t now)
+{
+	struct op *op;
+
+	TAILQ_FOREACH(op, &c->blocked, next)
+		settle(c, op, now);
+}
+
 /* In their order, until one has to wait again. */
 void wake_blocked(struct client *c, uint64_t now)
 {
@@ -59,9 +76,7 @@ void wake_blocked(struct client *c, uint64_t now)
 	while ((op = TAILQ_FIRST(&c->blocked)) && cache_has_room(&c->cache, 1) &&
 	       (op->kind == OP_READ || unsaved(c) < c->limit)) {
 		TAILQ_REMOVE(&c->blocked, op, next);
-		op->blocked += now - op->blocked_since;
-		if (op->kind != OP_READ)
-			c->n.blocked_ns += now - op->blocked_since;
+		settle(c, op, now);
 		op_step(op, now);
 	}
 	c->waking = false;

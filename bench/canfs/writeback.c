@@ -23,7 +23,7 @@
 #define EXPIRY_TICK    (5 * SECOND) /* Linux' dirty_writeback_centisecs */
 #define ACCELERATE_AGE (SECOND / 5) /* a part of a WRITE waits so long for the rest */
 
-#define BATCH_SHARE 0.25 /* of what may be unsaved: a COMMIT of more is not waited for */
+#define BATCH_SHARE 0.5 /* of what may be unsaved: a COMMIT of more is not waited for */
 
 enum reason { NOTHING, WHOLE, WHOLE_OR_OLD, ALL };
 
