@@ -21,7 +21,7 @@ from experiments.experiment import Bed  # noqa: E402
 
 CANFS = sys.argv.pop(1) if len(sys.argv) > 1 and not sys.argv[1].startswith("-") else ""
 SERIES = ("price", "price_readahead", "bid", "worth", "unsaved_mb", "limit_mb", "read_mb",
-          "written_mb", "saved_mb", "blocked_s")
+          "written_mb", "saved_mb", "blocked_s", "blocked")
 OPERATIONS = ("open", "create", "read", "write", "append", "fsync", "close", "stat", "remove")
 SECONDS = 49
 
