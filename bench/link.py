@@ -10,7 +10,7 @@ interfaces, the far one in a network namespace where the clients run.
 
 An Emulated link has any rate, delay, loss and other users, by bench/linkemu: a process between two
 TUN devices, which carries the kernels' own packets. It stands in for the kernel's netem, which many
-kernels are built without (has_netem() tells). What it is not: it keeps packets in order, loses them
+kernels are built without; so it is the same everywhere. What it is not: it keeps packets in order, loses them
 one by one at random and in full queues only, and a busy machine makes it late by its scheduling.
 
 Call testbed.enter_namespace() first: the names are then nobody else's.
@@ -79,14 +79,6 @@ CONFIGURATIONS = {
 def hops_of(name, loss=0):
     """The hops of one of CONFIGURATIONS; `loss`: share of packets lost by chance besides, 0 to 1."""
     return (*CONFIGURATIONS[name], *((f"loss={100 * loss:g}%",) if loss else ()))
-
-
-def has_netem():
-    """Whether the kernel could do it itself; tried in a namespace of its own."""
-    tried = subprocess.run(["unshare", "-n", "sh", "-c",
-                            "ip link set lo up && tc qdisc add dev lo root netem delay 1ms"],
-                           check=False, capture_output=True)
-    return tried.returncode == 0
 
 
 class Emulated(Link):
