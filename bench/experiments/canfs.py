@@ -145,9 +145,10 @@ class Fileserver(Compared):
     ours = "The same by its published parameters, written anew: 16 threads a client, 1,000 files " \
         "of 128 KB in the mean, in 32 MB of memory."
     paper_figure = "10 % more with one client, 20 % with eight"
-    seconds_quick, seconds_full = 170, 2400
+    seconds_quick, seconds_full = 190, 3600
     metric, less = "ops_s", False
     targets = {1: 1.10, 8: 1.20}
+    shown = [*COLUMNS, "plain stock, lazy close", "ca prices, lazy close"]
     target = 1.20
     extra = ("read_p99_ms", "seeks", "disk_written_mb", "disk_read_mb", "defer_share")
     columns = (("", "series", "{}"), ("clients", "clients", "{}"),
@@ -160,7 +161,7 @@ class Fileserver(Compared):
 
     @staticmethod
     def lasting(quick):
-        return ("--memory", "32M", "--warmup", 2, "--seconds", 10 if quick else 60)
+        return ("--memory", "32M", "--warmup", 2, "--seconds", 8 if quick else 60)
 
     def one(self, bed, column, clients):
         found = measure(bed, column, self.work(clients), self.lasting(bed.quick), size_mb=4096)
@@ -173,14 +174,14 @@ class Fileserver(Compared):
     def run(self, bed):
         points, gains, verdicts, texts = [], {}, [], []
         for clients, target in self.targets.items():
-            done = rounds.run(bed, COLUMNS, lambda c, _, n=clients: self.one(bed, c, n))
+            done = rounds.run(bed, self.shown, lambda c, _, n=clients: self.one(bed, c, n))
             for column in done.series():
                 gain = self.gain(done, column) if column != "plain stock" else None
                 gains[f"{clients} {column}"] = gain
                 points.append(done.point(column, "ops_s", *self.extra, clients=clients, gain=gain))
             verdicts.append(judge(self.gain(done, "ca all"), target))
             texts.append(f"{clients}: " + ", ".join(
-                f"{c} {g['median']:.2f}" for c in COLUMNS if (g := gains.get(f"{clients} {c}"))))
+                f"{c} {g['median']:.2f}" for c in self.shown if (g := gains.get(f"{clients} {c}"))))
         verdict = next(v for v in ("not reproduced", "reproduced", "better") if v in verdicts)
         text = "; ".join(texts) + " x plain stock"
         return Outcome(points, verdict,
@@ -198,19 +199,20 @@ class WriteBack(Fileserver):
     name = "c8"
     paper = f"{PAPER}, figure 8"
     did = "Of the fileserver's eight clients: the time from write() until the page is committed."
-    ours = "The same of figure 7's work, of all clients together."
+    ours = "The same of figure 7's work, of all clients together. Close-to-open commits within a " \
+        "second; the paper's NFS, up to 12 s late, is a lazy close: those two are compared."
     paper_figure = "NFS: none later than 12 s, many at once; CA-NFS: evenly over 30 s"
-    seconds_quick, seconds_full = 100, 900
+    seconds_quick, seconds_full = 150, 3000
     extra = ()
     columns = (("", "series", "{}"), ("half of it within s", "half_s", "{}"),
                ("99 % within s", "most_s", "{}"))
 
     @staticmethod
     def lasting(quick):
-        return ("--memory", "32M", "--seconds", 15 if quick else 60)
+        return ("--memory", "32M", "--seconds", 30 if quick else 90)
 
     def run(self, bed):
-        columns = [*COLUMNS, "plain stock, lazy close", "ca prices, lazy close"]
+        columns = ["plain stock", "ca prices", "plain stock, lazy close", "ca prices, lazy close"]
         done = rounds.run(bed, columns, lambda c, _: self.one(bed, c, 8))
         curves = {}
         for r in done.records:
@@ -219,8 +221,8 @@ class WriteBack(Fileserver):
         points = [{"series": c, "half_s": within(curves[c], 0.5), "most_s": within(curves[c], 0.99)}
                   for c in columns if c in curves]
         late = {c: sum(1 - share for share in curves[c]) for c in curves}
-        ratio = late.get("ca prices", 0) / max(late.get("plain stock", 0), 1e-3)
-        verdict = "reproduced" if ratio > 1 else "not reproduced"
+        kept, plain = (late.get(c, 0) for c in columns[:1:-1])
+        verdict = "reproduced" if kept > 1.1 * plain else "not reproduced"
         text = ", ".join(f"{c} {late[c]:.2f} s" for c in late)
         return Outcome(points, verdict, "" if verdict == "reproduced" else
                        f"pages are not kept longer than by the plain client: {text}; "
@@ -274,6 +276,7 @@ class Oltp(Fileserver):
         "12 to 23, CA-NFS does not"
     seconds_quick, seconds_full = 180, 2400
     targets = {1: WHOLE, 12: WHOLE, 23: WHOLE}
+    shown = list(COLUMNS)
     full_targets = {1: WHOLE, 4: WHOLE, 12: WHOLE, 23: WHOLE}
     extra = ("read_p99_ms", "seeks", "defer_share", "log_ms")
     columns = (("", "series", "{}"), ("clients", "clients", "{}"),
