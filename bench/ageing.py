@@ -28,7 +28,7 @@ FULL = 0.03  # of the file system stays free of the ageing run's files
 GENERATIONS, RENEWED = 4, 0.25  # times of so much deleted, and files made in its place
 SIZES = [4096 << n for n in range(9)]  # 4 KiB to 1 MiB, each as likely
 IN_DIRECTORY = 64
-INNER_PIECE = 16 * MIB
+INNER_PIECES = (16 * MIB, MIB, 64 << 10)  # the small ones for what the large ones leave over
 SLACK = 1.15  # room left for the files, over their bytes: metadata, rounding
 
 
@@ -95,15 +95,16 @@ def _age(mount, room, seed):
 
 
 def _leave_end(mount, room):
-    """All is taken, then what lies furthest inside is given back."""
+    """All is taken, then what lies furthest inside, with all its pieces, is given back."""
     place = Place(mount, 0)
-    while place.room()[0] > INNER_PIECE and place.make(INNER_PIECE):
-        pass
+    for size in INNER_PIECES:
+        while place.room()[0] > size and place.make(size):
+            pass
     os.sync()
-    ends = [(max((stop for _, stop in disktime.extents(path)), default=0), path, size)
-            for path, size in place.files]
+    begins = [(min((start for start, _ in disktime.extents(path)), default=0), path, size)
+              for path, size in place.files]
     missing = room - place.room()[0]
-    for _, path, size in sorted(ends, reverse=True):
+    for _, path, size in sorted(begins, reverse=True):
         if missing <= 0:
             break
         os.unlink(path)

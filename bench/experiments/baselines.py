@@ -52,8 +52,10 @@ def make(name, size, count):
     for number in range(int(name.removeprefix("apart"))):
         clients.append(isolation.Client("random", number + 1))
         clients[-1].add("random", number, size=size // 8, **isolation.SMALL)
-    return workloads.Workload.of_clients(name, clients, [(0, 8, size // 8)],
-                                         APART_SECONDS, 0)
+    work = workloads.Workload.of_clients(name, clients, [(0, 8, size // 8)], APART_SECONDS, 0)
+    work.set = workloads.make("seq8", size=size).set  # the same files
+    work.arguments[1] = f"sets/{work.set}"
+    return work
 
 
 def lay_out(bed, disk, works, place):
