@@ -105,10 +105,11 @@ EXPERIMENTS = [
     Compared("cached", [f"{COMPARE} --work cached --servers stock,ra --runs 10"], 10),
     Told("read-cost", ["bench/read_cost"], 20),
     Compared("read-time", [
-        f"{COMPARE} --servers stock,ra --work random8k,seq1,stride2 --random-count 500",
-        f"{COMPARE} --servers stock,ra --work random8kx32 --random-count 50 --size 128M",
-        f"{COMPARE} --servers stock,ra --work seq1,random8k,random8kx32 --disk flash "
-        "--random-count 2000"], 20),
+        f"{COMPARE} --servers stock,ra --runs 8 --work random8k,seq1,stride2,cached4k,cached64k "
+        "--random-count 500",
+        f"{COMPARE} --servers stock,ra --runs 8 --work random8kx32 --random-count 50 --size 128M",
+        f"{COMPARE} --servers stock,ra --runs 8 --work seq1,random8k,random8kx32 --disk flash "
+        "--random-count 4000"], 20),
     Told("table-lookup", ["build-release/bench/bench_heur_table/bench_heur_table"], 1),
     Compared("order", [f"{COMPARE} --work mixed --servers stock,ra",
                        f"{COMPARE} --work mixed --servers stock,ra --drive-queue 32"], 20),
