@@ -19,7 +19,7 @@ REORDERED_BUSY = 10  # ... and clients that are busy, in their traces
 LOOPS = 4          # of a busy client
 STRIDES = (2, 4, 8)
 UDP = ("--transport", "udp")
-ASSUMED = " The drive's queue is assumed to be fair (no command waits for more than 10 ms), as the " \
+ASSUMED = " The drive's queue is assumed to be fair (no command waits more than 10 ms), as the " \
     "paper found theirs; with mechdisk's own, by positioning time, it gains in place of losing."
 TCP = ()
 COLUMNS = (("curve", "curve", "{}"), ("readers", "x", "{}"), ("MB/s", "mb_s", "{:.1f}"),
