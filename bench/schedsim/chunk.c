@@ -2,6 +2,7 @@
 /* A prefetch: steps, and gaps between them, as src/disk/prefetch.c and dispatcher_gap() have them. */
 #include <assert.h>
 
+#include "sched/place.h"
 #include "sim.h"
 
 struct chunk {
@@ -10,6 +11,7 @@ struct chunk {
 	struct readahead_plan plan;
 	uint64_t upto, slice; /* offset; ns */
 	bool started;
+	uint32_t beside; /* small reads of its gap that run */
 	struct sim_io io;
 };
 
@@ -70,7 +72,7 @@ static void end(struct chunk *c)
 	server_dispatch(s);
 }
 
-static bool gap(struct chunk *c, bool first);
+static void gap(struct chunk *c, bool first);
 
 static void gap_done(struct sim_io *io)
 {
@@ -78,27 +80,33 @@ static void gap_done(struct sim_io *io)
 	struct sim *s = r->client->sim;
 	struct chunk *c = (struct chunk *)(uintptr_t)r->req.owner;
 
-	sched_observe(&s->queue, io->offset, io->len, s->events.now - io->begun);
-	server_end(s, &r->req);
-	client_answer(r);
-	if (!gap(c, false)) {
+	c->beside--;
+	server_end_demand(s, r);
+	gap(c, false);
+	if (!c->beside) {
 		c->slice = s->events.now;
 		step(c);
 	}
 }
 
-/* A small read within the chunk: true where one has gone to the disk. */
-static bool gap(struct chunk *c, bool first)
+/* Small reads within the chunk, as many as go together. */
+static void gap(struct chunk *c, bool first)
 {
 	struct sim *s = c->client->sim;
-	struct sched_req *r = sched_next_in_gap(&s->queue, &c->req, s->events.now - c->slice, first,
-						s->events.now);
+	struct sched_req *r;
 
-	if (!r)
-		return false;
-	r->owner = (uintptr_t)c; /* of no stream: free for us */
-	server_demand(s, (struct sim_request *)r, gap_done);
-	return true;
+	while (c->beside < drive_reads_level(&s->drive)) {
+		server_beside(s, c->beside, c->beside != 0);
+		r = sched_next_in_gap(&s->queue, &c->req, s->events.now - c->slice,
+				      first && !c->beside, s->events.now);
+		if (!r)
+			return;
+		r->owner = (uintptr_t)c; /* of no stream: free for us */
+		c->beside++;
+		server_demand(s, (struct sim_request *)r, gap_done);
+		if (!is_scattered(r))
+			return;
+	}
 }
 
 static void arrived(struct chunk *c, uint64_t n)
@@ -122,7 +130,7 @@ static void step_done(struct sim_io *io)
 	arrived(c, io->len);
 	if (c->upto == c->plan.offset + c->plan.len)
 		end(c);
-	else if (!gap(c, true))
+	else if (gap(c, true), !c->beside)
 		step(c);
 }
 

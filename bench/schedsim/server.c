@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "sched/parts.h"
+#include "sched/place.h"
 #include "sim.h"
 
 void server_wake(struct sim *s, struct sched_list *woken)
@@ -18,6 +19,8 @@ void server_wake(struct sim *s, struct sched_list *woken)
 
 void server_demand(struct sim *s, struct sim_request *r, void (*done)(struct sim_io *io))
 {
+	if (r->req.state == REQ_RUNNING)
+		drive_reads_to(&s->drive, &r->req, s->events.now);
 	r->io.op = DISK_READ;
 	r->io.offset = r->req.block;
 	r->io.len = r->req.io_len ? r->req.io_len : r->req.len;
@@ -35,23 +38,52 @@ void server_end(struct sim *s, struct sched_req *r)
 	server_wake(s, &woken);
 }
 
+void server_beside(struct sim *s, uint32_t there, bool scattered_only)
+{
+	s->queue.scattered_only = scattered_only;
+	s->queue.one_each =
+		there && there >= drive_reads_of_one(&s->drive, &s->queue, s->events.now);
+}
+
+void server_end_demand(struct sim *s, struct sim_request *r)
+{
+	uint64_t now = s->events.now, len = r->io.len;
+	uint64_t service = drive_reads_came(&s->drive, s->queue.by_class[SCHED_DEMAND], len,
+					    now - r->io.begun, now);
+
+	sched_observe(&s->queue, r->io.offset, len, service);
+	drive_reads_from(&s->drive, &r->req, now);
+	server_end(s, &r->req);
+	client_answer(r);
+}
+
 static void demand_done(struct sim_io *io)
 {
 	struct sim_request *r = io->arg;
 	struct sim *s = r->client->sim;
+	bool scattered = is_scattered(&r->req);
 
-	if (s->busy == 1)
-		sched_observe(&s->queue, io->offset, io->len, s->events.now - io->begun);
-	server_end(s, &r->req);
-	client_answer(r);
+	server_end_demand(s, r);
 	assert(s->busy);
+	s->scattered -= scattered;
 	s->busy--;
 	server_dispatch(s);
 }
 
 void server_execute(struct sim *s, struct sched_req *r)
 {
+	s->scattered += is_scattered(r);
 	server_demand(s, (struct sim_request *)r, demand_done);
+}
+
+/* The next request that the disk has a place for; NULL: none. */
+static struct sched_req *next(struct sim *s)
+{
+	enum sched_place place =
+		sched_place(s->depth, s->busy, s->scattered, drive_reads_level(&s->drive));
+
+	server_beside(s, place == PLACE_SCATTERED ? s->scattered : 0, place != PLACE_ANY);
+	return place == PLACE_NONE ? NULL : sched_next(&s->queue, s->events.now);
 }
 
 static void timer(void *arg)
@@ -67,11 +99,11 @@ void server_dispatch(struct sim *s)
 	uint64_t now = s->events.now, until;
 	struct sched_req *r;
 
-	while (s->busy < s->depth && (r = sched_next(&s->queue, now))) {
+	while ((r = next(s))) {
 		s->busy++;
 		s->ops->execute[r->class](s, r);
 	}
-	if (s->busy == s->depth)
+	if (s->busy >= s->depth)
 		return;
 	until = sched_hold_until(&s->queue, now);
 	if (until == NEVER || (s->timer > now && s->timer <= until))

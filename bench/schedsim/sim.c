@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "disk/drive_queue.h"
+
 /* Files lie behind one another, from the outer edge on (bytes apart). */
 #define FILE_SPACE (4 * MIB)
 /* The first one (bytes): the file system is in front. */
@@ -143,6 +145,8 @@ int sim_init(struct sim *s, const struct sim_disk_kind *disk, const struct sim_p
 	s->events.now = SEC;
 	s->timer = NEVER;
 	s->depth = params->queue_depth ? (uint32_t)params->queue_depth : disk->arms ? 1 : 8;
+	drive_reads_init(&s->drive);
+	drive_reads_set_max(&s->drive, disk->arms ? DRIVE_QUEUE_MAX : 1);
 	s->memory.background = DIRTY_BACKGROUND;
 	s->memory.limit = DIRTY_LIMIT;
 	err = sim_disk_init(&s->disk, &s->events, disk);

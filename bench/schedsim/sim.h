@@ -24,6 +24,7 @@
 
 #include "events.h"
 #include "readahead/readahead.h"
+#include "sched/drive_reads.h"
 #include "sched/policy.h"
 #include "sim_disk.h"
 #include "writeback/dirty_set.h"
@@ -139,7 +140,9 @@ struct sim {
 	struct pacing pacing;
 	struct sim_memory memory;
 	uint32_t busy, depth;
-	double reads; /* queued and running, averaged: the disk's price */
+	struct drive_reads drive;
+	uint32_t scattered; /* of those busy: on scattered reads */
+	double reads;	    /* queued and running, averaged: the disk's price */
 	uint64_t timer;
 	/* The clients. */
 	struct sim_client *clients;
@@ -169,6 +172,10 @@ void server_dispatch(struct sim *s);
 void server_wake(struct sim *s, struct sched_list *woken);
 /* R, handed out, has left the disk. */
 void server_end(struct sim *s, struct sched_req *r);
+/* THERE scattered reads are at the drive: what the queue may hand out beside them. */
+void server_beside(struct sim *s, uint32_t there, bool scattered_only);
+/* The small read R has come: it leaves the disk, and is answered. */
+void server_end_demand(struct sim *s, struct sim_request *r);
 /* R's own I/O; DONE: when it is over. */
 void server_demand(struct sim *s, struct sim_request *r, void (*done)(struct sim_io *io));
 void server_execute(struct sim *s, struct sched_req *r);

@@ -11,6 +11,9 @@
 #define LOST (-0.1)
 /* So many times as long as a read lately: the drive was elsewhere, or hung. */
 #define PAUSE 4
+/* A challenger that takes so many times as long for its first few reads loses at once. */
+#define HOPELESS       1.5
+#define HOPELESS_READS (DEPTH_WINDOW / 4)
 /* One whose windows differ in load by more says nothing: it counts as equal. */
 #define LOAD_RATIO 1.5
 
@@ -159,7 +162,7 @@ static void trial_window(struct depth_evidence *e, double ns, double load)
 
 static void end_window(struct depth_evidence *e)
 {
-	double load = (double)e->load / DEPTH_WINDOW, ns = (double)e->busy / DEPTH_WINDOW;
+	double load = (double)e->load / e->reads, ns = (double)e->busy / e->reads;
 
 	if (load < DEPTH_LOAD_MIN || !e->busy)
 		begin_window(e, false, load);
@@ -167,6 +170,12 @@ static void end_window(struct depth_evidence *e)
 		trial_window(e, ns, load);
 	else
 		used_window(e, ns, load);
+}
+
+static bool is_hopeless(const struct depth_evidence *e)
+{
+	return e->trying && e->reads == HOPELESS_READS &&
+	       (double)e->busy > HOPELESS * e->used * HOPELESS_READS;
 }
 
 void depth_evidence_read(struct depth_evidence *e, uint32_t running, uint32_t outstanding,
@@ -180,13 +189,7 @@ void depth_evidence_read(struct depth_evidence *e, uint32_t running, uint32_t ou
 		clear_window(e);
 	} else {
 		e->load += outstanding;
-		if (++e->reads == DEPTH_WINDOW)
+		if (++e->reads == DEPTH_WINDOW || is_hopeless(e))
 			end_window(e);
 	}
-}
-
-void depth_evidence_pause(struct depth_evidence *e)
-{
-	begin_window(e, false, 0);
-	e->tried = e->sum = 0;
 }

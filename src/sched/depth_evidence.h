@@ -17,9 +17,10 @@
  * or at once when twice as many reads are outstanding as when it lost, for then there is more to be
  * put in order. Pauses do not count, so that no accident decides.
  *
- * Together is tried with half of what is outstanding: of a drive without a queue the rest is still
- * sorted here, so that a trial costs it next to nothing. With fewer than three outstanding there is
- * nothing to choose from, and nothing is learnt.
+ * Together is tried with half of what is outstanding, DEPTH_TRIAL_MIN at least: of a drive without a
+ * queue the rest is still sorted here, so that a trial costs it next to nothing. A challenger that is far
+ * slower is left after a quarter of a window. Of two outstanding one may be for another arm of an array;
+ * with one there is nothing to choose from, and nothing is learnt.
  *
  * Time counts only while scattered reads are at the drive: streams and write-backs between them do
  * not matter. Pure: the clock is handed in, no lock.
@@ -32,8 +33,8 @@
 
 /* Reads that are timed together. */
 #define DEPTH_WINDOW 32
-/* Outstanding on the average: with fewer a window says nothing. */
-#define DEPTH_LOAD_MIN 3
+/* Outstanding on the average: with fewer a window says nothing. Two that ask again at once are nearly 2. */
+#define DEPTH_LOAD_MIN 1.6
 /* Together is tried with at least so many. */
 #define DEPTH_TRIAL_MIN 8
 /*
@@ -80,8 +81,5 @@ void depth_evidence_pass(struct depth_evidence *e, uint32_t running, uint64_t no
  */
 void depth_evidence_read(struct depth_evidence *e, uint32_t running, uint32_t outstanding,
 			 uint64_t now);
-
-/* What comes for a while is not alike, and says nothing: no trial. */
-void depth_evidence_pause(struct depth_evidence *e);
 
 #endif

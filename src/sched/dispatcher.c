@@ -33,7 +33,8 @@ int dispatcher_init(struct dispatcher *d, const struct dispatcher_ops *ops, uint
 {
 	int err;
 
-	*d = (struct dispatcher){.ops = ops, .together = 1};
+	*d = (struct dispatcher){.ops = ops};
+	drive_reads_init(&d->drive);
 	TAILQ_INIT(&d->answers);
 	TAILQ_INIT(&d->finishing);
 	TAILQ_INIT(&d->waiting);
@@ -113,7 +114,7 @@ enum sched_verdict dispatcher_submit_or_run(struct dispatcher *d, struct sched_r
 	if (verdict == SCHED_ADDED && dispatcher_place(d) != PLACE_NONE &&
 	    sched_next_is(&d->queue, r, now)) {
 		dispatcher_take_place(d, is_scattered(r));
-		dispatcher_to_drive(d, r);
+		drive_reads_to(&d->drive, r, d->ops->now());
 		verdict = SCHED_RUN;
 	} else if (verdict == SCHED_ADDED) {
 		dispatcher_wake(d);
@@ -168,7 +169,8 @@ uint64_t dispatcher_chunk_of(struct dispatcher *d, struct sched_req *r)
 void dispatcher_observe(struct dispatcher *d, uint64_t block, uint64_t len, uint64_t service)
 {
 	lock_take(&d->lock);
-	service = dispatcher_came(d, len, service);
+	service = drive_reads_came(&d->drive, d->queue.by_class[SCHED_DEMAND], len, service,
+				   d->ops->now());
 	sched_observe(&d->queue, block, len, service);
 	lock_drop(&d->lock);
 }
@@ -204,7 +206,7 @@ void dispatcher_forget_cost(struct dispatcher *d)
 {
 	lock_take(&d->lock);
 	d->queue.cost = (struct cost_model){0};
-	depth_evidence_init(&d->evidence, d->together);
+	drive_reads_forget(&d->drive);
 	dispatcher_advise(d);
 	lock_drop(&d->lock);
 }
@@ -217,6 +219,13 @@ int dispatcher_set_policy(struct dispatcher *d, const struct sched_policy *polic
 	err = sched_set_policy(&d->queue, policy);
 	lock_drop(&d->lock);
 	return err;
+}
+
+void dispatcher_set_together(struct dispatcher *d, uint32_t max)
+{
+	lock_take(&d->lock);
+	drive_reads_set_max(&d->drive, max);
+	lock_drop(&d->lock);
 }
 
 void dispatcher_set_limits(struct dispatcher *d, const struct sched_limits *limits)

@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 #include "common/lock.h"
-#include "sched/depth_evidence.h"
+#include "sched/drive_reads.h"
 #include "sched/policy.h"
 #include "sched/queue.h"
 
@@ -68,12 +68,7 @@ struct dispatcher {
 	_Atomic uint32_t depth; /* how many of them may work */
 	uint32_t busy;		/* ... and do, on requests that have not stalled */
 	uint32_t scattered;	/* of these: on scattered reads */
-	uint32_t together;	/* scattered reads that may go together at most; 1: never */
-	uint32_t at_drive;	/* scattered reads there, also in gaps */
-	uint64_t came;		/* ns: when one of them last came */
-	struct depth_evidence evidence;
-	struct flow_id last;		    /* whose the last of them was */
-	uint64_t crowded_until;		    /* ns: others than his were there lately */
+	struct drive_reads drive;
 	struct dispatcher_opening *opening; /* a gap in which others help */
 	uint32_t helping;		    /* those others, in any gap */
 	pthread_cond_t closed;		    /* ... and they have all ended */

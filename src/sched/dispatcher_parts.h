@@ -16,41 +16,21 @@ static inline void dispatcher_advise(struct dispatcher *d)
 	atomic_store_explicit(&d->streams, sched_streams(&d->queue), memory_order_relaxed);
 }
 
-/* Of Demand_Wait, what a client's reads at the drive may take while others have some too. */
-#define CROWD_PART 4
-
-/* Whether lately scattered reads of several clients, or of several exports, went to the drive. */
-static inline bool dispatcher_crowded(const struct dispatcher *d)
+/* Up to so many are at the drive now: whether a flow that has one there may have another. */
+static inline void dispatcher_crowd(struct dispatcher *d, uint32_t there)
 {
-	return d->ops->now() < d->crowded_until;
-}
-
-/*
- * Scattered reads that may be at the drive together now. What is there the drive serves as it likes: a
- * client's read may come last. So that one client's many do not keep another's waiting for long, there
- * are no more then than are served in a part of Demand_Wait: three or four put most of a long queue
- * into the drive's order already.
- */
-static inline uint32_t dispatcher_together(const struct dispatcher *d)
-{
-	uint32_t level = d->together > 1 ? depth_evidence_level(&d->evidence) : 1;
-	double each = d->evidence.ns[1] > 0 ? d->evidence.ns[1] : d->evidence.ns[0];
-	double wait = (double)d->queue.limits.cost.demand_wait / CROWD_PART;
-
-	if (level > d->together)
-		level = d->together;
-	if (level > 1 && each > 0 && dispatcher_crowded(d) && level * each > wait)
-		level = (uint32_t)(wait / each);
-	return level ? level : 1;
+	d->queue.one_each =
+		there && there >= drive_reads_of_one(&d->drive, &d->queue, d->ops->now());
 }
 
 /* For what the disk has a place; the queue is told. */
 static inline enum sched_place dispatcher_place(struct dispatcher *d)
 {
 	enum sched_place place =
-		sched_place(d->depth, d->busy, d->scattered, dispatcher_together(d));
+		sched_place(d->depth, d->busy, d->scattered, drive_reads_level(&d->drive));
 
 	d->queue.scattered_only = place != PLACE_ANY;
+	dispatcher_crowd(d, place == PLACE_SCATTERED ? d->scattered : 0);
 	return place;
 }
 
@@ -74,12 +54,6 @@ struct dispatcher_opening {
 	uint64_t slice;	  /* ns */
 	uint32_t helpers; /* those others, now */
 };
-
-/* dispatcher_drive.c: R, which was handed out, goes to the drive; it has left it. */
-void dispatcher_to_drive(struct dispatcher *d, const struct sched_req *r);
-void dispatcher_from_drive(struct dispatcher *d, const struct sched_req *r);
-/* LEN bytes came in SERVICE ns; returns how long the drive was at it, as one among others. */
-uint64_t dispatcher_came(struct dispatcher *d, uint64_t len, uint64_t service);
 
 /* dispatcher_work.c: returns 0 or an errno. */
 int dispatcher_start_worker(struct dispatcher *d);

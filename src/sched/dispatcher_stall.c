@@ -36,7 +36,7 @@ void dispatcher_sign(struct dispatcher *d, struct sched_req *r)
 	for (; sched_sign(&d->queue, r, now); now = d->ops->now(), silent = now - r->sign) {
 		struct subject s = subject_of(r, silent);
 
-		dispatcher_to_drive(d, r);
+		drive_reads_to(&d->drive, r, now);
 		if (!r->in_gap) /* in a gap it is the chunk that has the place */
 			dispatcher_take_place(d, is_scattered(r));
 		pthread_cond_broadcast(&d->work); /* reads of its file were parked */
@@ -61,7 +61,7 @@ bool dispatcher_free_place(struct dispatcher *d, uint64_t now, struct subject *s
 
 	if (r) {
 		*s = subject_of(r, now - r->sign);
-		dispatcher_from_drive(d, r);
+		drive_reads_from(&d->drive, r, now);
 		if (d->opening && d->opening->chunk == r) /* others have the disk */
 			d->opening = NULL;
 		if (!r->in_gap)

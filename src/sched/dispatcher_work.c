@@ -69,7 +69,7 @@ static bool keep_spare(struct dispatcher *d)
 /* Whether one more could serve a read of the open gap. */
 static bool may_help(const struct dispatcher *d)
 {
-	return d->opening && d->opening->helpers + 1 < dispatcher_together(d);
+	return d->opening && d->opening->helpers + 1 < drive_reads_level(&d->drive);
 }
 
 void dispatcher_wake(struct dispatcher *d)
@@ -186,7 +186,7 @@ static void finish(struct dispatcher *d, struct sched_req *r, struct sched_list 
 static void end(struct dispatcher *d, struct sched_req *r, struct sched_list *woken)
 {
 	dispatcher_sign(d, r);
-	dispatcher_from_drive(d, r);
+	drive_reads_from(&d->drive, r, d->ops->now());
 	sched_done(&d->queue, r, d->ops->now(), woken);
 	dispatcher_advise(d);
 }
@@ -203,7 +203,7 @@ static void serve(struct dispatcher *d, struct sched_req *r)
 {
 	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
 
-	dispatcher_to_drive(d, r);
+	drive_reads_to(&d->drive, r, d->ops->now());
 	let_in(d); /* R's place in the queue is free */
 	lock_drop(&d->lock);
 	r->ops->execute(d, r);
@@ -248,6 +248,7 @@ static bool help(struct dispatcher *d)
 	if (!may_help(d))
 		return false;
 	d->queue.scattered_only = true;
+	dispatcher_crowd(d, o->helpers + 1);
 	small = sched_next_in_gap(&d->queue, o->chunk, o->slice, false, d->ops->now());
 	if (!small)
 		return false;
@@ -268,7 +269,7 @@ static struct sched_req *next(struct dispatcher *d)
 	enum sched_place place = dispatcher_place(d);
 
 	if (d->stopping) /* everybody helps: what a last chunk submits must not be left behind */
-		d->queue.scattered_only = false;
+		d->queue.scattered_only = d->queue.one_each = false;
 	else if (place == PLACE_NONE)
 		return NULL;
 	return sched_next(&d->queue, d->ops->now());
@@ -308,7 +309,7 @@ static void open_gap(struct dispatcher *d, struct dispatcher_opening *o, const s
 {
 	if (!is_scattered(r) && d->opening == o)
 		d->opening = NULL;
-	if (!is_scattered(r) || d->opening || dispatcher_together(d) <= 1)
+	if (!is_scattered(r) || d->opening || drive_reads_level(&d->drive) <= 1)
 		return;
 	d->opening = o;
 	if (d->queue.by_class[SCHED_DEMAND])
@@ -322,6 +323,7 @@ static struct sched_req *next_in_gap(struct dispatcher *d, struct dispatcher_ope
 
 	for (;;) {
 		d->queue.scattered_only = o->helpers != 0;
+		dispatcher_crowd(d, o->helpers);
 		r = sched_next_in_gap(&d->queue, o->chunk, o->slice, first, d->ops->now());
 		if (r || !o->helpers)
 			return r;

@@ -22,6 +22,9 @@
  * for the next one before, the disk waits for that; else it would get one read for each visit of the
  * others.
  *
+ * Where small reads of several flows are at the drive together (place.h) there is no visit to keep whole:
+ * who has had least has the next place there. Each is charged its part of the time (flow_clock.c).
+ *
  * Whose weight is so little that its turn would come after Max_Wait has one read then: flow_late.c.
  *
  * With one flow there is nothing to choose: the policy's order, as if there were no flows.
@@ -145,7 +148,13 @@ static void freeze(struct sched_queue *q, enum flow_kind kind, uint64_t upto)
 		join_round(q, g, kind);
 }
 
-/* The next group of the round of KIND, which leaves it; NULL: none is left. */
+static bool is_next(const struct sched_queue *q, const struct sched_group *g, enum flow_kind kind)
+{
+	return g->node.place[kind].in &&
+	       (kind != FLOW_SMALL || !flow_is_kept(q, flow_first(g, kind)));
+}
+
+/* The next group of the round of KIND that may go, which leaves it; NULL: none is left. */
 static struct sched_group *next_of_round(struct sched_queue *q, enum flow_kind kind)
 {
 	struct order *round = &q->flows.round[kind];
@@ -154,7 +163,7 @@ static struct sched_group *next_of_round(struct sched_queue *q, enum flow_kind k
 		struct order_node *at = order_scan(round, q->head);
 
 		order_remove(at);
-		if (group_of_round(at, kind)->node.place[kind].in)
+		if (is_next(q, group_of_round(at, kind), kind))
 			return group_of_round(at, kind);
 	}
 	return NULL;
@@ -234,16 +243,16 @@ static bool begin_late(struct sched_queue *q, struct flow_visit *v, uint64_t now
 	return true;
 }
 
-/* Somebody has reads queued: his is the next visit. */
-static void begin_next(struct sched_queue *q, uint64_t now)
+/* Somebody has reads queued: his is the next visit. False: they wait for those of theirs that run. */
+static bool begin_next(struct sched_queue *q, uint64_t now)
 {
 	struct flow_visit *v = &q->flows.visit;
 	struct sched_group *g;
 
 	if (begin_due(q, v, now) || begin_late(q, v, now))
-		return;
+		return true;
 	if (q->flows.round[FLOW_SMALL].n && begin_small(q, v))
-		return;
+		return true;
 	if (gap_is_due(q))
 		freeze(q, FLOW_SMALL, flow_level_of_reads(q));
 	if (!q->flows.after_gap)
@@ -251,16 +260,19 @@ static void begin_next(struct sched_queue *q, uint64_t now)
 	if (q->flows.round[FLOW_SMALL].n) {
 		q->flows.after_gap = true;
 		if (begin_small(q, v))
-			return;
+			return true;
 	}
 	g = next_of_round(q, FLOW_CHUNK);
 	if (!g) {
 		g = group_first(q, FLOW_CHUNK);
+		if (!g)
+			return false;
 		freeze(q, FLOW_CHUNK, g->node.vtime + flow_slack(q, group_weight(g)));
 		g = next_of_round(q, FLOW_CHUNK);
 	}
 	q->flows.after_gap = false;
 	begin(q, v, g, FLOW_CHUNK, demands_about(q) ? flow_slice(q) : flow_visit_time(q));
+	return true;
 }
 
 /* ---- visits ------------------------------------------------------------------------------ */
@@ -281,9 +293,20 @@ static bool has_budget(const struct sched_queue *q, const struct flow_visit *v)
 	return !v->promised && v->used + under_way * each + each / 2 < v->budget;
 }
 
+/* Beside reads at the drive that orders them a visit has nothing to keep together: who is behind goes. */
+static bool gives_way(const struct sched_queue *q, const struct flow_visit *v)
+{
+	const struct sched_group *g = group_first(q, FLOW_SMALL);
+
+	if (!q->scattered_only || v->kind != FLOW_SMALL || !v->started || !g)
+		return false;
+	return flow_is_kept(q, v->flow) ||
+	       (g != v->flow->group && g->node.vtime < v->flow->group->node.vtime);
+}
+
 static bool goes_on(const struct sched_queue *q, const struct flow_visit *v, uint64_t now)
 {
-	if (!v->flow || !has_reads(v->flow))
+	if (!v->flow || !has_reads(v->flow) || gives_way(q, v))
 		return false;
 	if (v->reserved && !flow_behind_floor(v->flow, now))
 		return false;
@@ -318,12 +341,10 @@ struct sched_req *flow_pick(struct sched_queue *q, uint64_t now)
 	if (!q->flows.reading || flow_waits(q, now))
 		return NULL;
 	if (!goes_on(q, v, now)) {
-		if (q->scattered_only) /* beside each other go the reads of one visit */
-			return NULL;
 		if (q->flows.reading == 1 && group_first(q, FLOW_CHUNK))
 			begin(q, v, group_first(q, FLOW_CHUNK), FLOW_CHUNK, flow_slice(q));
-		else
-			begin_next(q, now);
+		else if (!begin_next(q, now))
+			return NULL;
 	}
 	if (!v->promised)
 		flow_serve(q, v->flow);
@@ -341,11 +362,8 @@ bool flow_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now)
 		return !(v->wait_until = 0);
 	if (q->flows.reading != 1 || sched_reads(q) != 1 || flow_waits(q, now))
 		return false;
-	if (v->flow != r->in) {
-		if (q->scattered_only)
-			return false;
+	if (v->flow != r->in)
 		begin(q, v, r->in->group, r->kind, flow_slice(q));
-	}
 	flow_serve(q, r->in);
 	return true;
 }
@@ -407,13 +425,15 @@ struct sched_req *flow_pick_in_gap(struct sched_queue *q, struct sched_req *chun
 
 /* ---- what was had ------------------------------------------------------------------------ */
 
-void flow_started(struct sched_queue *q, const struct sched_req *r)
+void flow_started(struct sched_queue *q, struct sched_req *r)
 {
 	struct flow_visit *v = r->in_gap ? &q->flows.gap : &q->flows.visit;
 
 	if (r->class == SCHED_WRITEBACK)
 		return;
 	r->in->started = r->started;
+	r->promised = v->flow == r->in && v->promised;
+	r->late = r->promised && v->late;
 	if (v->flow == r->in)
 		v->started++;
 }
@@ -452,18 +472,18 @@ void flow_served(struct sched_queue *q, const struct sched_req *r, uint64_t now)
 		flow_charge(q, f, r->disk_time);
 		return;
 	}
-	if (!of->promised || of->flow != f)
+	if (!r->promised)
 		flow_charge(q, f, r->disk_time);
 	else
 		flow_charge_within(q, f, r->disk_time);
 	if (r->kind == FLOW_SMALL)
 		keep_promise(q, f, now);
-	if (of->late && of->flow == f)
+	if (r->late)
 		flow_late_served(q, r->disk_time, now);
 	add_to(of, f, r->disk_time);
 	if (r->in_gap || r->class != SCHED_DEMAND || v->flow != f || !v->served)
 		return;
-	if (has_reads(f) || f->stats.running || flow_is_held(f) || !q->flows.reading ||
+	if (has_reads(f) || q->flows.clock.n || flow_is_held(f) || !q->flows.reading ||
 	    !worth_waiting(q, v, f))
 		return;
 	wait = ANTICIPATE_TIMES * f->think.mean;

@@ -92,6 +92,7 @@ struct sched_flow {
 	struct sched_list wanted; /* queued write-backs that a COMMIT waits for, by its arrival */
 	uint32_t requests;	  /* reads queued, joined, being answered */
 	uint32_t refs;		  /* requests of any state */
+	uint32_t demands;	  /* demand reads running */
 	uint64_t held;		  /* bytes of demands queued, joined, running, being answered */
 	struct flow_think think;
 	struct order_node

@@ -71,6 +71,11 @@ static inline bool flow_has_reads(const struct sched_flow *f)
 {
 	return f->node.n[FLOW_SMALL] || f->node.n[FLOW_CHUNK];
 }
+/* Beside what runs no read of F goes: it has one there (drive_reads.h). */
+static inline bool flow_is_kept(const struct sched_queue *q, const struct sched_flow *f)
+{
+	return q->one_each && f->demands;
+}
 /* flow_tree.c: a request of KIND is queued for F, or is no more. */
 void flow_backlog_add(struct sched_queue *q, struct sched_flow *f, enum flow_kind kind);
 void flow_backlog_remove(struct sched_queue *q, struct sched_flow *f, enum flow_kind kind);
@@ -118,7 +123,7 @@ bool flow_waits(struct sched_queue *q, uint64_t now);
 /* Whether R is the one to go next, and nothing else would come first: then it does. */
 bool flow_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now);
 /* R goes to the disk. */
-void flow_started(struct sched_queue *q, const struct sched_req *r);
+void flow_started(struct sched_queue *q, struct sched_req *r);
 /* R has left the disk. */
 void flow_served(struct sched_queue *q, const struct sched_req *r, uint64_t now);
 

@@ -7,8 +7,9 @@
  *                               r r r         only scattered reads go together, up to as many as
  *                                 r r r       are of use; a chunk waits until the last has ended
  *
- * Those that go together are of one flow's visit, or of one gap. Streams keep their turns: beside a chunk or a write-back nothing starts beyond the depth, and none
- * of these starts beside scattered reads.
+ * Those that go together are of whoever is next, one flow or several, or of one gap. Streams keep their
+ * turns: beside a chunk or a write-back nothing starts beyond the depth, and none of these starts beside
+ * scattered reads; nor does a scattered read once one of these is next.
  */
 #ifndef SCHED_PLACE_H
 #define SCHED_PLACE_H

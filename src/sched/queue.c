@@ -166,6 +166,12 @@ static uint64_t bytes_of(const struct sched_queue *q, const struct sched_req *r,
 	return chunk < r->io_len ? chunk : r->io_len;
 }
 
+/* Whether R may go now, beside what runs. */
+static bool has_place(const struct sched_queue *q, const struct sched_req *r)
+{
+	return (!q->scattered_only || is_scattered(r)) && !flow_is_kept(q, r->in);
+}
+
 static struct sched_req *hand_out(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
 	r->dropped = is_too_old(q, r, now);
@@ -178,6 +184,7 @@ static struct sched_req *hand_out(struct sched_queue *q, struct sched_req *r, ui
 	r->reserved = flow_behind_floor(r->in, now);
 	clock_start(q, r, now);
 	r->in->stats.running++;
+	r->in->demands += r->class == SCHED_DEMAND;
 	TAILQ_INSERT_TAIL(&q->active, r, age);
 	if (r->class == SCHED_DEMAND)
 		merge(q, r);
@@ -203,7 +210,7 @@ struct sched_req *sched_next(struct sched_queue *q, uint64_t now)
 	r = writeback_pick(q, now);
 	if (!r)
 		r = flow_pick(q, now);
-	if (!r || (q->scattered_only && !is_scattered(r)))
+	if (!r || !has_place(q, r))
 		return NULL; /* write-backs are queued, and held back; or it needs the disk for itself */
 	q->stats.overdue += is_overdue(r);
 	return hand_out(q, r, now);
@@ -213,7 +220,7 @@ bool sched_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
 	flow_release(q, now);
 	if (r->state != REQ_QUEUED || is_parked(q, r) || writeback_pick(q, now) ||
-	    (q->scattered_only && !is_scattered(r)) || !flow_next_is(q, r, now))
+	    !has_place(q, r) || !flow_next_is(q, r, now))
 		return false;
 	q->policy->pick(r->in->policy_state, q); /* what it notes of its picks */
 	hand_out(q, r, now);
@@ -231,7 +238,7 @@ static struct sched_req *pick_in_gap(struct sched_queue *q, struct sched_req *ch
 	if (!first && writeback_pick(q, now)) /* its turn comes after this one */
 		return NULL;
 	r = flow_pick_in_gap(q, chunk, first, now);
-	return r && q->scattered_only && !is_scattered(r) ? NULL : r;
+	return r && has_place(q, r) ? r : NULL;
 }
 
 struct sched_req *sched_next_in_gap(struct sched_queue *q, struct sched_req *chunk, uint64_t slice,
@@ -295,6 +302,7 @@ void sched_done(struct sched_queue *q, struct sched_req *r, uint64_t now, struct
 	sched_sign(q, r, now);
 	clock_stop(q, r, now);
 	r->in->stats.running--;
+	r->in->demands -= r->class == SCHED_DEMAND;
 	writeback_account(q, r, now);
 	flow_served(q, r, now);
 	flow_count_served(r);

@@ -90,6 +90,8 @@ struct sched_req {
 	bool hung;     /* it has stalled, now or before */
 	bool on_clock; /* running, and the disk is not elsewhere: in a gap of it, or past it */
 	bool reserved; /* handed out while its flow was behind a floor */
+	bool promised; /* ... though it is ahead of the others: not held against it */
+	bool late;     /* ... and it was kept waiting for too long */
 	enum flow_kind kind;   /* queued */
 	struct sched_flow *in; /* whom it is charged to */
 	struct flow_id behind; /* who had the disk when it came; 0: nobody else */
@@ -181,6 +183,7 @@ struct sched_queue {
 	/* Set by whoever runs it: the disk has a place for small reads only (place.h), so that nothing else
 	 * is handed out, nor what would come behind it. */
 	bool scattered_only;
+	bool one_each; /* ... and none of a flow that has one running (drive_reads.h) */
 	uint32_t queued, running, stalled;
 	uint32_t by_class[SCHED_CLASSES]; /* queued */
 	uint32_t joined;		 /* demands that wait for a chunk, or merged into another */

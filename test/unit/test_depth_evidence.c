@@ -233,12 +233,38 @@ static void test_the_bound_holds(void **state)
 	end_world();
 }
 
-static void test_two_outstanding_say_nothing(void **state)
+static void test_one_outstanding_says_nothing(void **state)
 {
-	start_world(32, 2, 32);
+	start_world(32, 1, 32);
 	serve(5000);
 	assert_false(w.e.decided);
 	assert_int_equal(w.trials, 0);
+	end_world();
+}
+
+/* Of two reads one may be of another arm: that is found, and trials cost a single arm nothing. */
+static void test_two_outstanding_tell_an_array(void **state)
+{
+	start_constant(4, 8 * MSEC, 2);
+	serve(300);
+	assert_true(w.e.together);
+	serve(10000);
+	assert_true(w.e.together);
+	end_world();
+	for (unsigned int s = 0; s < LENGTH(spans); s++) {
+		uint64_t without = time_of(2, spans[s], 1);
+
+		assert_true(time_of(2, spans[s], 32) < without + without / 100);
+	}
+}
+
+/* A challenger that is far slower is left after a quarter of a window. */
+static void test_what_is_hopeless_ends_soon(void **state)
+{
+	start_constant(4, 8 * MSEC, 16);
+	serve(10000);
+	assert_true(w.e.together);
+	assert_true(w.trials < 200);
 	end_world();
 }
 
@@ -307,7 +333,9 @@ int main(void)
 		cmocka_unit_test(test_one_without_keeps_our_order),
 		cmocka_unit_test(test_trials_cost_little),
 		cmocka_unit_test(test_the_bound_holds),
-		cmocka_unit_test(test_two_outstanding_say_nothing),
+		cmocka_unit_test(test_one_outstanding_says_nothing),
+		cmocka_unit_test(test_two_outstanding_tell_an_array),
+		cmocka_unit_test(test_what_is_hopeless_ends_soon),
 		cmocka_unit_test(test_without_an_arm),
 		cmocka_unit_test(test_pauses_do_not_decide),
 		cmocka_unit_test(test_more_load_asks_again),

@@ -303,7 +303,7 @@ static void test_others_pass_all_that_hang_together(void **state)
 	start(1);
 	dispatcher_set_together(&dispatcher, 32);
 	lock_take(&dispatcher.lock);
-	dispatcher.evidence.together = true;
+	dispatcher.drive.evidence.together = true;
 	lock_drop(&dispatcher.lock);
 	for (unsigned int i = 0; i < 32; i++) {
 		slow[i] = item(SCHED_DEMAND, i, HANGS(IN_EXECUTE));

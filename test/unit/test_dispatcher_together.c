@@ -122,7 +122,7 @@ static void start(bool faster)
 	assert_int_equal(dispatcher_init(&dispatcher, &host, 1, sched_policy_find("turns"), &l), 0);
 	dispatcher_set_together(&dispatcher, TOGETHER);
 	lock_take(&dispatcher.lock);
-	dispatcher.evidence.together = faster;
+	dispatcher.drive.evidence.together = faster;
 	lock_drop(&dispatcher.lock);
 }
 
@@ -130,7 +130,7 @@ static void stop(void)
 {
 	dispatcher_fini(&dispatcher);
 	assert_int_equal(broken, 0);
-	assert_int_equal(dispatcher.at_drive, 0);
+	assert_int_equal(dispatcher.drive.there, 0);
 	assert_int_equal(dispatcher.busy, 0);
 	assert_int_equal(dispatcher.scattered, 0);
 	assert_int_equal(dispatcher.helping, 0);
@@ -257,53 +257,66 @@ static void test_all_end_whatever_changes(void **state)
 	}
 }
 
-/* While another client has reads too, no more than a quarter of Demand_Wait's worth. */
-static void test_clients_keep_each_other_waiting_for_a_bounded_time(void **state)
+static void await_small(unsigned int n)
 {
-	struct dispatcher_stats s;
+	pthread_mutex_lock(&lock);
+	while (small_now < n)
+		pthread_cond_wait(&cond, &lock);
+	pthread_mutex_unlock(&lock);
+}
 
+static void let_go(void)
+{
+	pthread_mutex_lock(&lock);
+	met = true;
+	pthread_cond_broadcast(&cond);
+	pthread_mutex_unlock(&lock);
+}
+
+/* Beside a client with few reads another's many are no more than a quarter of Demand_Wait's worth. */
+static void test_many_leave_room_for_few(void **state)
+{
 	start(true);
 	met = true;
 	lock_take(&dispatcher.lock);
-	dispatcher.evidence.ns[1] = (double)default_limits().cost.demand_wait / 4 / 4.5;
+	dispatcher.drive.evidence.ns[1] = (double)default_limits().cost.demand_wait / 4 / 4.5;
 	lock_drop(&dispatcher.lock);
 	for (unsigned int i = 0; i < 2; i++) {
-		dispatcher_stats(&dispatcher, &s);
-		assert_int_equal(s.drive.now, TOGETHER);
 		client = 1 + i;
 		submit_small(i);
 		await_ended(i + 1);
 	}
-	dispatcher_stats(&dispatcher, &s);
-	assert_int_equal(s.drive.now, 4);
-	atomic_fetch_add(&ticks, 2 * SEC);
-	dispatcher_stats(&dispatcher, &s);
-	assert_int_equal(s.drive.now, TOGETHER);
+	met = false;
+	must_meet = READS;
+	client = 1;
+	for (unsigned int i = 2; i < 18; i++)
+		submit_small(i);
+	await_small(4);
+	assert_int_equal(dispatcher_set_depth(&dispatcher, 1), 0); /* all look again */
+	assert_int_equal(small_now, 4);
+	client = 2;
+	submit_small(18);
+	await_small(5);
+	let_go();
+	await_ended(19);
 	stop();
 }
 
-/* A visit of another flow begins when the drive has none of this one left. */
-static void test_two_clients_reads_never_mix(void **state)
+/* Each of several clients has one read there; a chunk of one more waits for all. */
+static void test_reads_of_several_clients_go_together(void **state)
 {
 	start(true);
 	must_meet = READS;
-	for (unsigned int i = 0; i < 2; i++) {
+	for (unsigned int i = 0; i < TOGETHER; i++) {
 		client = 1 + i;
 		submit_small(i);
 	}
-	pthread_mutex_lock(&lock);
-	while (!small_now)
-		pthread_cond_wait(&cond, &lock);
-	pthread_mutex_unlock(&lock);
-	client = 2;
-	submit_small(2); /* all look again */
-	assert_int_equal(dispatcher_set_depth(&dispatcher, 1), 0);
-	pthread_mutex_lock(&lock);
-	assert_int_equal(small_now, 1);
-	met = true;
-	pthread_cond_broadcast(&cond);
-	pthread_mutex_unlock(&lock);
-	await_ended(3);
+	await_small(TOGETHER);
+	client = TOGETHER + 1;
+	submit(&chunk, SCHED_PREFETCH, 0, MIB);
+	assert_int_equal(others_now, 0);
+	let_go();
+	await_ended(TOGETHER + 1);
 	stop();
 }
 
@@ -359,8 +372,8 @@ int main(void)
 		cmocka_unit_test(test_a_chunk_waits_for_all_of_them),
 		cmocka_unit_test(test_in_a_gap_others_help),
 		cmocka_unit_test(test_all_end_whatever_changes),
-		cmocka_unit_test(test_clients_keep_each_other_waiting_for_a_bounded_time),
-		cmocka_unit_test(test_two_clients_reads_never_mix),
+		cmocka_unit_test(test_many_leave_room_for_few),
+		cmocka_unit_test(test_reads_of_several_clients_go_together),
 		cmocka_unit_test(test_what_is_shown),
 		cmocka_unit_test(test_the_places),
 	};

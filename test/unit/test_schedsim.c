@@ -187,6 +187,58 @@ static void test_thirty_two_streams_beside_one(void **state)
 	}
 }
 
+static double per_second(const char *disk, const char *work, bool stock, unsigned int clients)
+{
+	struct had had[8];
+	double sum = 0;
+
+	simulate(disk, work, stock, had, clients);
+	for (unsigned int i = 0; i < clients; i++)
+		sum += had[i].per_s;
+	return sum;
+}
+
+/* A drive, or several, that orders reads by itself has those of all clients: what it does is learnt. */
+static void test_random_readers_beside_each_other(void **state)
+{
+	static const char *const disks[] = {"own", "own-q32", "fast", "raid4"};
+	static const struct {
+		const char *name;
+		unsigned int clients;
+	} work[] = {{"random2one", 1}, {"random4one", 1}, {"random16one", 1}, {"random2", 2},
+		    {"random4", 4},    {"random8x4", 8},  {"random2x16", 2}};
+
+	for (unsigned int i = 0; i < sizeof(disks) / sizeof(*disks); i++) {
+		for (unsigned int k = 0; k < sizeof(work) / sizeof(*work); k++) {
+			unsigned int n = work[k].clients;
+			double stock = per_second(disks[i], work[k].name, true, n);
+			double ra = per_second(disks[i], work[k].name, false, n);
+
+			print_message("%-12s %-10s %.2f x stock's reads/s\n", disks[i],
+				      work[k].name, ra / stock);
+			assert_true(ra >
+				    0.92 * stock); /* in 20 s or so: with what learning takes */
+		}
+	}
+}
+
+/* One client's many leave the others what they had of stock, and more. */
+static void test_few_reads_beside_many(void **state)
+{
+	static const char *const disks[] = {"own-q32", "raid4"};
+
+	for (unsigned int i = 0; i < 2; i++) {
+		struct had stock[5], ra[5];
+
+		simulate(disks[i], "random32+4", true, stock, 5);
+		simulate(disks[i], "random32+4", false, ra, 5);
+		for (unsigned int c = 1; c < 5; c++) {
+			assert_true(ra[c].per_s > 1.5 * stock[c].per_s);
+			assert_true(ra[c].p99_ms < 0.7 * stock[c].p99_ms);
+		}
+	}
+}
+
 /* The same settings, the same figures. */
 static void test_it_is_repeatable(void **state)
 {
@@ -219,6 +271,8 @@ int main(void)
 		cmocka_unit_test(test_a_writer_beside_sixteen_readers),
 		cmocka_unit_test(test_a_flood),
 		cmocka_unit_test(test_thirty_two_streams_beside_one),
+		cmocka_unit_test(test_random_readers_beside_each_other),
+		cmocka_unit_test(test_few_reads_beside_many),
 		cmocka_unit_test(test_it_is_repeatable),
 		cmocka_unit_test(test_parameters_by_name),
 	};
