@@ -58,13 +58,15 @@ def losses(nfsbench, server):
 
 
 def lossy_link(nfsbench, server, linkemu):
+    ways = (("tcp",), ("udp-dynamic",), ("udp-dynamic", "--adapt-request"))
+    ways = ways if server.udp else ways[:1]
     with links.Emulated(("rate=200M,delay=1ms,loss=3%",), linkemu) as at:
-        for way in ("tcp",), ("udp-dynamic",), ("udp-dynamic", "--adapt-request"):
+        for way in ways:
             right(run(nfsbench, server, "--timeo", "100", "--transport", *way, inside=at.inside,
                       host=at.server), f"{' '.join(way)} over a link that loses")
         counted = at.down()
     e2e.check(counted["up"]["lost_by_chance"] > 0, "the link lost packets", counted)
-    e2e.check(counted["up"]["bytes"] > 2 * SIZE, "all data passed it", counted)
+    e2e.check(counted["up"]["bytes"] > 2 * SIZE * len(ways) / 3, "all data passed it", counted)
 
 
 def without_udp(nfsbench, work, path):
@@ -84,14 +86,15 @@ def main():
     work = e2e.work_directory()
     path = e2e.loop_export(work, 32 << 20)
     e2e.run(nfsbench, "--layout", path, "--size", str(SIZE), "--quiet")
-    if e2e.udp_is_broken():
-        e2e.skip_part("NFS over UDP is broken in this Ganesha's ntirpc")
-        e2e.finish()
-    without_udp(nfsbench, work, path)
     server = e2e.Server("ra", [{"id": 1, "path": path, "pseudo": "/full"}], work, plugin)
-    server.udp = True
-    server.start()
-    losses(nfsbench, server)
+    server.udp = not e2e.udp_is_broken()
+    if server.udp:
+        without_udp(nfsbench, work, path)
+        server.start()
+        losses(nfsbench, server)
+    else:
+        e2e.note("UDP is broken in this Ganesha's ntirpc, without the plugin too: TCP alone")
+        server.start()
     if os.path.exists("/dev/net/tun") and os.path.exists(linkemu):
         try:
             lossy_link(nfsbench, server, linkemu)
