@@ -525,20 +525,17 @@ static const char usage[] =
 	"  --evict DIR     drop the cached data of files below DIR now and then; once per side\n"
 	"  --tolerate N    stop at the Nth difference (default 1)\n"
 	"  --read-min N    bytes that a READ asks for, at least (default 0)\n"
+	"  --fsstat-root   FSSTAT asks of the root, never of what may be gone\n"
 	"  --no-coverage   do not fail when some procedure or status was never reached\n";
 
 static bool parse(int argc, char **argv, struct options *opt)
 {
 	static const struct option longs[] = {
-		{"seed", required_argument, NULL, 's'},
-		{"ops", required_argument, NULL, 'n'},
-		{"full", required_argument, NULL, 'f'},
-		{"squash", required_argument, NULL, 'q'},
-		{"evict", required_argument, NULL, 'e'},
-		{"tolerate", required_argument, NULL, 't'},
-		{"no-coverage", no_argument, NULL, 'c'},
-		{"read-min", required_argument, NULL, 'r'},
-		{NULL, 0, NULL, 0},
+		{"seed", required_argument, NULL, 's'},	 {"ops", required_argument, NULL, 'n'},
+		{"full", required_argument, NULL, 'f'},	 {"squash", required_argument, NULL, 'q'},
+		{"evict", required_argument, NULL, 'e'}, {"tolerate", required_argument, NULL, 't'},
+		{"no-coverage", no_argument, NULL, 'c'}, {"read-min", required_argument, NULL, 'r'},
+		{"fsstat-root", no_argument, NULL, 'o'}, {NULL, 0, NULL, 0},
 	};
 	int c;
 
@@ -557,6 +554,8 @@ static bool parse(int argc, char **argv, struct options *opt)
 			opt->tolerate = atoi(optarg);
 		else if (c == 'r')
 			draw.read_min = strtoul(optarg, NULL, 0);
+		else if (c == 'o')
+			draw.fsstat_root = true;
 		else if (c == 'c')
 			opt->coverage = false;
 		else

@@ -144,6 +144,7 @@ struct draw {
 	struct listing listing;
 	char *noise;	   /* WRITE_MAX + 4096 random bytes */
 	uint32_t read_min; /* bytes of a READ, at least */
+	bool fsstat_root;  /* FSSTAT asks of the root only */
 };
 
 extern const char *const proc_name[PROCS];

@@ -277,6 +277,11 @@ static void draw_any(struct draw *draw, struct op *op)
 	op->mask = chance(draw, 70) ? 0x3f : draw_below(draw, 128);
 }
 
+static void draw_fsstat(struct draw *draw, struct op *op)
+{
+	use_object(draw, op, draw->fsstat_root ? &draw->node[0] : pick_node(draw, 0));
+}
+
 static void draw_setattr(struct draw *draw, struct op *op)
 {
 	use_object(draw, op, pick_node(draw, chance(draw, 70) ? NF3REG : 0));
@@ -443,7 +448,7 @@ static void (*const draw_proc[PROCS])(struct draw *, struct op *) = {
 	[P_MKDIR] = draw_mkdir,	    [P_SYMLINK] = draw_symlink, [P_MKNOD] = draw_mknod,
 	[P_REMOVE] = draw_dir_name, [P_RMDIR] = draw_dir_name,	[P_RENAME] = draw_rename,
 	[P_LINK] = draw_link,	    [P_READDIR] = draw_listing, [P_READDIRPLUS] = draw_listing,
-	[P_FSSTAT] = draw_any,	    [P_FSINFO] = draw_any,	[P_PATHCONF] = draw_any,
+	[P_FSSTAT] = draw_fsstat,   [P_FSINFO] = draw_any,	[P_PATHCONF] = draw_any,
 	[P_COMMIT] = draw_commit,
 };
 

@@ -93,11 +93,17 @@ def check_file_systems(work):
 
 
 def sparing():
-    """Arguments that leave out what ends even the stock server of this version."""
+    """Arguments that leave out what ends even the stock server of this version, or what two of them
+    answer differently."""
+    version, spared = e2e.ganesha_version(), []
     if e2e.empty_read_is_fatal():
-        e2e.note(f"no READ of 0 bytes: it kills a stock server {e2e.ganesha_version()}")
-        return ["--read-min", "1"]
-    return []
+        e2e.note(f"no READ of 0 bytes: it kills a stock server {version}")
+        spared += ["--read-min", "1"]
+    if e2e.fsstat_of_gone_is_noise():
+        e2e.note(f"FSSTAT of the root only: of a file that is gone a stock server {version} says "
+                 "OK, and whatever is in its memory")
+        spared += ["--fsstat-root"]
+    return spared
 
 
 def main():
