@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The command line: one table of options with their ranges, which also prints the help. */
 #include "options.h"
+#include "command_line.h"
 #include "number.h"
 #include "udp.h"
 
@@ -321,22 +322,6 @@ static int check(const struct options *o)
 	return 0;
 }
 
-static char *join(int argc, char **argv)
-{
-	size_t len = 1;
-	char *all;
-
-	for (int i = 0; i < argc; i++)
-		len += strlen(argv[i]) + 1;
-	all = calloc(1, len);
-	for (int i = 0; all && i < argc; i++) {
-		if (i)
-			strcat(all, " ");
-		strcat(all, argv[i]);
-	}
-	return all;
-}
-
 static void defaults(struct options *o)
 {
 	*o = (struct options){
@@ -409,8 +394,7 @@ int options_parse(struct options *o, int argc, char **argv)
 	int rc;
 
 	defaults(o);
-	/* Before getopt_long, which reorders its arguments. */
-	o->command = join(argc, argv);
+	o->command = command_line_text(argc, argv);
 	rc = parse_all(o, argc, argv);
 	if (rc)
 		return rc;

@@ -2,6 +2,7 @@
 /* The command line: one table of options with their ranges, which also prints the help. */
 #include "options.h"
 
+#include "nfsbench/command_line.h"
 #include "nfsbench/number.h"
 
 #include <arpa/inet.h>
@@ -151,22 +152,6 @@ static int check(const struct replay_options *o)
 	return 0;
 }
 
-static char *join(int argc, char **argv)
-{
-	size_t length = 1;
-	char *all;
-
-	for (int i = 0; i < argc; i++)
-		length += strlen(argv[i]) + 1;
-	all = calloc(1, length);
-	for (int i = 0; all && i < argc; i++) {
-		if (i)
-			strcat(all, " ");
-		strcat(all, argv[i]);
-	}
-	return all;
-}
-
 static int parse_all(struct replay_options *o, int argc, char **argv)
 {
 	struct option longs[DEFS + 1] = {{0}};
@@ -207,8 +192,7 @@ int replay_options_parse(struct replay_options *o, int argc, char **argv)
 		.max_time = 86400,
 		.stall = 60,
 	};
-	/* Before getopt_long, which reorders its arguments. */
-	o->command = join(argc, argv);
+	o->command = command_line_text(argc, argv);
 	rc = parse_all(o, argc, argv);
 	return rc ? rc : check(o);
 }

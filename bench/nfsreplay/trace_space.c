@@ -171,19 +171,29 @@ static int looked_up(struct change *c)
 	return 0;
 }
 
+/* 1: the change of *O was made; 0: it failed, and only refers to it; -1: it is wrong. */
+static int was_done(struct change *c, struct trace_object **o)
+{
+	struct trace_op *op = c->op;
+
+	if (named(c, op->object))
+		return -1;
+	*o = &c->t->objects[op->object];
+	if (!op->status)
+		return 1;
+	refer(c, op->object, false);
+	return 0;
+}
+
 static int made(struct change *c)
 {
 	struct trace_op *op = c->op;
 	const int kind = op->kind == TRACE_MKDIR ? TRACE_DIR : TRACE_FILE;
 	struct trace_object *o;
+	int rc = was_done(c, &o);
 
-	if (named(c, op->object))
-		return -1;
-	o = &c->t->objects[op->object];
-	if (op->status) {
-		refer(c, op->object, false);
-		return 0;
-	}
+	if (rc <= 0)
+		return rc;
 	/* An UNCHECKED create of a file that is there empties it. */
 	if (o->kind == TRACE_DIR || (o->kind && kind == TRACE_DIR))
 		return bad(c, op->object, "something is there already");
@@ -202,14 +212,10 @@ static int removed(struct change *c)
 	struct trace_op *op = c->op;
 	const int kind = op->kind == TRACE_RMDIR ? TRACE_DIR : TRACE_FILE;
 	struct trace_object *o;
+	int rc = was_done(c, &o);
 
-	if (named(c, op->object))
-		return -1;
-	o = &c->t->objects[op->object];
-	if (op->status) {
-		refer(c, op->object, false);
-		return 0;
-	}
+	if (rc <= 0)
+		return rc;
 	if (o->kind != kind)
 		return bad(c, op->object,
 			   !o->kind	       ? "nothing is there then"
