@@ -4,8 +4,9 @@
  *
  * It is read-only, with the kernel's own read-ahead off, so that what the disk does is what the
  * scheduler decided, and leaves the file's access time alone. Clients' own reads count as access: they
- * have a second descriptor, from the first of them on. A handle has at most one backing, in its slot; all of them together are bounded (least
- * recently used first) and closed when idle. Who can open one is handed in with the slot.
+ * have a second descriptor, from the first of them on. A handle has at most one backing, in its slot;
+ * all of them together are bounded (least recently used first) and closed when idle. Who can open one is
+ * handed in with the slot.
  *
  *        slot ----use----> +---------+ <----hold---- request in a queue
  *     (a handle's)         | backing |

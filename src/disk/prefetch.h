@@ -6,9 +6,8 @@
  *                                              |               |
  *                             plan behind it is queued     waiters of a step are answered
  *
- * It comes in steps, through a descriptor without kernel read-ahead, so that these bytes come and no
- * others (fetch.h). The plan behind a chunk is queued when the chunk starts, so that a stream has one
- * chunk at the disk and one behind it.
+ * It comes in steps, and these bytes come and no others (fetch.h). The plan behind a chunk is queued when
+ * the chunk starts, so that a stream has one chunk at the disk and one behind it.
  *
  * A failed prefetch is counted and forgotten; the reader meets the error itself, as without us.
  */
