@@ -130,6 +130,8 @@ class Results:
 def coverage_text(results):
     """What the intervals beside the medians cover: less of works with fewer rounds."""
     found = sorted({(r["runs"], r["covers"]) for r in results.summary()})
+    if all(runs == 1 for runs, _ in found):
+        return "one round: the figures are its own"
     return "of median: an interval that encloses the true median with " + ", ".join(
         f"{100 * covers:.1f} % ({runs} rounds)" for runs, covers in found)
 
