@@ -89,14 +89,15 @@ class File:
 class Writer:
     """One connection; its files are its own. Call run() until done, then settle()."""
 
-    def __init__(self, server, export, files, seed, stable=0.1, commit=0.05):
+    def __init__(self, server, export, files, seed, stable=0.1, commit=0.05, may_delay=False):
         self.server, self.export, self.files = server, export, files
         self.random = random.Random(seed)
         self.stable, self.commit = stable, commit  # how often
         self.client = self.verifier = None
         self.calls = {}  # xid -> what to do with the answer
         self.verifiers, self.statuses = [], {}
-        self.resent = self.commits = 0
+        self.may_delay = may_delay  # a COMMIT may be told to come again: doc/write-back.md
+        self.resent = self.commits = self.delayed = 0
         self.promised = lambda: None  # called when more has become safe
         self.give_up = 120  # seconds without a server
 
@@ -173,6 +174,9 @@ class Writer:
 
     def committed(self, file, kept, reply):
         result = self.client.commit_result(reply)
+        if result.status == nfs3.JUKEBOX and self.may_delay:
+            self.delayed += 1
+            return
         self.note(result)
         if result.status != nfs3.OK:
             return
