@@ -25,6 +25,8 @@
  * Where small reads of several flows are at the drive together (place.h) there is no visit to keep whole:
  * who has had least has the next place there. Each is charged its part of the time (flow_clock.c).
  *
+ * A visit of small reads whose time is over takes neighbours along: flow_along.c.
+ *
  * Whose weight is so little that its turn would come after Max_Wait has one read then: flow_late.c.
  *
  * With one flow there is nothing to choose: the policy's order, as if there were no flows.
@@ -304,13 +306,14 @@ static bool gives_way(const struct sched_queue *q, const struct flow_visit *v)
 	       (g != v->flow->group && g->node.vtime < v->flow->group->node.vtime);
 }
 
-static bool goes_on(const struct sched_queue *q, const struct flow_visit *v, uint64_t now)
+static bool goes_on(const struct sched_queue *q, struct flow_visit *v, uint64_t now)
 {
 	if (!v->flow || !has_reads(v->flow) || gives_way(q, v))
 		return false;
 	if (v->reserved && !flow_behind_floor(v->flow, now))
 		return false;
-	return q->flows.reading == 1 || (v->flow->node.n[v->kind] && has_budget(q, v));
+	return q->flows.reading == 1 ||
+	       (v->flow->node.n[v->kind] && (has_budget(q, v) || flow_takes_along(q, v)));
 }
 
 /* The read of F to serve in a visit of KIND, not removed. */
@@ -412,7 +415,7 @@ struct sched_req *flow_pick_in_gap(struct sched_queue *q, struct sched_req *chun
 		struct sched_req *r = NULL;
 
 		if (v->flow && v->flow->node.n[FLOW_SMALL] && !flow_is_held(v->flow) &&
-		    has_budget(q, v))
+		    (has_budget(q, v) || flow_takes_along(q, v)))
 			r = q->policy->gap(v->flow->policy_state, q, true);
 		if (!r) /* all that it has is overdue */
 			continue;
@@ -432,7 +435,7 @@ void flow_started(struct sched_queue *q, struct sched_req *r)
 	if (r->class == SCHED_WRITEBACK)
 		return;
 	r->in->started = r->started;
-	r->promised = v->flow == r->in && v->promised;
+	r->promised = v->flow == r->in && v->promised && !v->along;
 	r->late = r->promised && v->late;
 	if (v->flow == r->in)
 		v->started++;

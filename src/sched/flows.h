@@ -118,6 +118,8 @@ struct flow_visit {
 	uint64_t used, budget;	  /* ns of the disk */
 	uint64_t wait_until;	  /* ns: the disk waits for its next read; 0: it does not */
 	bool reserved;		  /* it was behind its floor */
+	uint32_t along;		  /* requests handed out after its time was over: neighbours */
+	double way;		  /* ns: what it takes to read on to them */
 };
 
 /*

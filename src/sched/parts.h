@@ -127,6 +127,9 @@ void flow_started(struct sched_queue *q, struct sched_req *r);
 /* R has left the disk. */
 void flow_served(struct sched_queue *q, const struct sched_req *r, uint64_t now);
 
+/* flow_along.c: whether a visit whose time is over has one read more, a neighbour. It counts it. */
+bool flow_takes_along(const struct sched_queue *q, struct flow_visit *v);
+
 /* flow_late.c: somebody waits for a read of F since SINCE (ns). */
 void flow_late_watch(struct sched_queue *q, struct sched_flow *f, uint64_t since);
 /* A flow that was kept from the disk for too long, and may have a read now; NULL: none. */

@@ -9,6 +9,9 @@
 #include "support.h"
 #include "works.h"
 
+/* Clients of a work, at most. */
+#define MANY 16
+
 /* What one client had. */
 struct had {
 	double per_s, mb_s, p99_ms, worst_ms, commit_s, share; /* share: of the arms' time */
@@ -45,13 +48,13 @@ static void simulate(const char *disk, const char *work, bool stock, struct had 
 		     unsigned int max)
 {
 	const struct sim_work_kind *kind = sim_work_find(work);
-	uint64_t arms[8] = {0}, all = 0, until = 0;
+	uint64_t arms[MANY] = {0}, all = 0, until = 0;
 	struct sim_client_kind *clients;
 	struct sim *s = calloc(1, sizeof(*s));
 	struct sim_params params;
 	unsigned int n;
 
-	assert_true(kind && s && max <= 8);
+	assert_true(kind && s && max <= MANY);
 	sim_params_default(&params);
 	clients = sim_work_clients(kind, &n);
 	assert_int_equal(sim_init(s, sim_disk_find(disk), &params, stock, clients, n), 0);
@@ -239,6 +242,26 @@ static void test_few_reads_beside_many(void **state)
 	}
 }
 
+/*
+ * Small files near each other beside streams: who reads them is not kept waiting for each by itself. He
+ * has a ninth of the disk by right, and had most of it from stock where the drive orders requests.
+ */
+static void test_neighbours_are_taken_along(void **state)
+{
+	static const char *const disks[] = {"own", "own-q32", "slow", "fast", "raid4"};
+
+	for (unsigned int i = 0; i < sizeof(disks) / sizeof(*disks); i++) {
+		struct had stock[9], ra[9];
+
+		simulate(disks[i], "mixed8+close16", true, stock, 9);
+		simulate(disks[i], "mixed8+close16", false, ra, 9);
+		print_message("%-12s neighbours: worst %.0f ms, stock's %.0f\n", disks[i],
+			      ra[8].worst_ms, stock[8].worst_ms);
+		assert_true(ra[8].worst_ms < 1.8 * stock[8].worst_ms);
+		assert_true(ra[8].share > 1.0 / 9);
+	}
+}
+
 /* The same settings, the same figures. */
 static void test_it_is_repeatable(void **state)
 {
@@ -273,6 +296,7 @@ int main(void)
 		cmocka_unit_test(test_thirty_two_streams_beside_one),
 		cmocka_unit_test(test_random_readers_beside_each_other),
 		cmocka_unit_test(test_few_reads_beside_many),
+		cmocka_unit_test(test_neighbours_are_taken_along),
 		cmocka_unit_test(test_it_is_repeatable),
 		cmocka_unit_test(test_parameters_by_name),
 	};
