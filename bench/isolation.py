@@ -55,6 +55,7 @@ class Client:
                 yield "w" if group["work"] == "write" else "f", number
 
 
+CLIENTS_MAX = 64  # of a kind in fairN+M
 STREAM = {"request": 32 * KIB, "outstanding": 4}
 SMALL = {"request": 8 * KIB, "outstanding": 1}
 
@@ -120,6 +121,9 @@ def floor():
 def make(match):
     """What describes the work of that name, matched by workloads.py."""
     if match[1]:
+        for number, low in ((match[1], 1), (match[2] or "0", 0)):
+            if not low <= int(number) <= CLIENTS_MAX:
+                raise ValueError(f"work {match[0]}: {number} must be {low} to {CLIENTS_MAX}")
         return fair(int(match[1]), int(match[2] or 0))
     return {"flood": flood, "pack32+1": pack, "weights3": weights, "commit+16": commit,
             "floor16": floor}[match[0]]()

@@ -74,8 +74,9 @@ class Works(unittest.TestCase):
         self.assertEqual(workloads.make("mixed8+1").set, workloads.make("mixed8+4").set)
 
     def test_bad_names_are_refused(self):
-        for name in ("", "seq", "seq0", "seq257", "stride", "mixed8", "mixed0+1", "mixed4+1w0", "write0+0", "reorder101",
-                     "seq8 ", "random8"):
+        for name in ("", "seq", "seq0", "seq257", "stride", "mixed8", "mixed0+1",
+                     "mixed4+1w0", "write0+0", "reorder101", "seq8 ", "random8", "fair0", "fair0+1",
+                     "fair65"):
             with self.assertRaises(ValueError, msg=name):
                 workloads.make(name)
 
