@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* One blocking call in a child process. See async_call.h. */
+/* Blocking calls in child processes. See async_call.h. */
 #include <errno.h>
+#include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,81 +13,188 @@
 
 #include "async_call.h"
 
-static void __attribute__((noreturn))
-child(pid_t parent, async_run run, const void *arg, void *result)
+/* What a worker and its owner share. */
+struct async_job {
+	sem_t begin;
+	_Atomic bool done;
+	async_run run;
+	char result[ASYNC_RESULT_MAX];
+	char arg[ASYNC_ARG_MAX];
+};
+
+/* ---- the child --------------------------------------------------------------------------- */
+
+static void __attribute__((noreturn)) child(pid_t parent, struct async_job *job)
 {
-	sigset_t none;
+	sigset_t all;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(EXIT_FAILURE);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
 	close_range(0, ~0U, 0); /* who reads our output must not wait for this child */
-	run(arg, result);
-	_exit(EXIT_SUCCESS);
+	for (;;) {
+		while (sem_wait(&job->begin))
+			continue;
+		job->run(job->arg, job->result);
+		job->done = true;
+		kill(parent, SIGCHLD);
+	}
 }
 
-static void release(struct async_call *c)
+/* ---- workers ----------------------------------------------------------------------------- */
+
+static void forget(struct async_worker *w)
 {
-	munmap(c->shared, c->size);
-	*c = (struct async_call){0};
+	munmap(w->job, sizeof(*w->job));
+	*w = (struct async_worker){0};
 }
 
-bool async_call_start(struct async_call *c, async_run run, const void *arg, size_t size)
+/* True: it has ended. */
+static bool has_ended(const struct async_worker *w)
+{
+	return waitpid(w->child, NULL, WNOHANG) != 0;
+}
+
+static bool make(struct async_worker *w)
 {
 	const pid_t parent = getpid();
-	void *shared;
+	struct async_job *job =
+		mmap(NULL, sizeof(*job), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-	if (c->child)
+	if (job == MAP_FAILED)
 		return false;
-	shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (shared == MAP_FAILED)
-		return false;
-	*c = (struct async_call){.child = fork(), .shared = shared, .size = size};
-	if (c->child == 0)
-		child(parent, run, arg, shared);
-	if (c->child > 0)
+	sem_init(&job->begin, 1, 0);
+	*w = (struct async_worker){.child = fork(), .job = job};
+	if (w->child == 0)
+		child(parent, job);
+	if (w->child > 0)
 		return true;
-	release(c);
+	forget(w);
 	return false;
 }
 
-bool async_call_done(struct async_call *c, void *result)
+/* An idle one, else a new one; NULL: none can be had. */
+static struct async_worker *find(struct async_pool *pool, uint32_t group)
 {
-	int status;
-	bool good;
+	struct async_worker *idle = NULL, *place = NULL;
+	unsigned int busy = 0;
 
-	if (!c->child || waitpid(c->child, &status, WNOHANG) != c->child)
-		return false;
-	good = WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS;
-	if (good)
-		memcpy(result, c->shared, c->size);
-	release(c);
-	return good; /* else somebody has killed it: there is no result */
+	for (unsigned int i = 0; i < ASYNC_WORKERS_MAX; i++) {
+		struct async_worker *w = &pool->workers[i];
+
+		if (!w->child)
+			place = place ? place : w;
+		else if (w->state == ASYNC_IDLE)
+			idle = w;
+		else if (w->state == ASYNC_BUSY)
+			busy += w->group == group;
+	}
+	if (busy >= ASYNC_GROUP_MAX)
+		return NULL;
+	if (idle)
+		return idle;
+	return place && make(place) ? place : NULL;
 }
 
-bool async_call_drop(struct async_call *c, struct async_stuck *stuck)
+bool async_call_start(struct async_call *c, struct async_pool *pool, uint32_t group, async_run run,
+		      const void *arg, size_t size)
 {
-	if (!c->child)
-		return true;
-	kill(c->child, SIGKILL);
-	async_stuck_reap(stuck);
-	if (waitpid(c->child, NULL, WNOHANG) == 0) {
-		if (stuck->count == ASYNC_STUCK_MAX)
-			return false;
-		stuck->children[stuck->count++] = c->child;
-	}
-	release(c);
+	struct async_worker *w;
+
+	if (c->worker || size > ASYNC_ARG_MAX)
+		return false;
+	w = find(pool, group);
+	if (!w)
+		return false;
+	w->state = ASYNC_BUSY;
+	w->group = group;
+	w->job->done = false;
+	w->job->run = run;
+	memset(w->job->result, 0, sizeof(w->job->result));
+	if (size)
+		memcpy(w->job->arg, arg, size);
+	sem_post(&w->job->begin);
+	c->worker = w;
 	return true;
 }
 
-void async_stuck_reap(struct async_stuck *stuck)
+bool async_call_done(struct async_call *c, void *result, size_t size)
 {
-	unsigned int left = 0;
+	struct async_worker *w = c->worker;
 
-	for (unsigned int i = 0; i < stuck->count; i++)
-		if (waitpid(stuck->children[i], NULL, WNOHANG) == 0)
-			stuck->children[left++] = stuck->children[i];
-	stuck->count = left;
+	if (!w)
+		return false;
+	if (w->job->done) {
+		memcpy(result, w->job->result, size);
+		w->state = ASYNC_IDLE;
+		c->worker = NULL;
+		return true;
+	}
+	if (has_ended(w)) { /* somebody has killed it: there is no result */
+		forget(w);
+		c->worker = NULL;
+	}
+	return false;
+}
+
+bool async_call_drop(struct async_call *c, struct async_pool *pool)
+{
+	struct async_worker *w = c->worker;
+
+	if (!w)
+		return true;
+	kill(w->child, SIGKILL);
+	async_pool_reap(pool);
+	if (has_ended(w))
+		forget(w);
+	else if (async_pool_stuck(pool) < ASYNC_STUCK_MAX)
+		w->state = ASYNC_STUCK;
+	else
+		return false;
+	c->worker = NULL;
+	return true;
+}
+
+/* ---- all of them ------------------------------------------------------------------------- */
+
+unsigned int async_pool_stuck(const struct async_pool *pool)
+{
+	unsigned int stuck = 0;
+
+	for (unsigned int i = 0; i < ASYNC_WORKERS_MAX; i++)
+		stuck += pool->workers[i].child && pool->workers[i].state == ASYNC_STUCK;
+	return stuck;
+}
+
+static void end_idle(struct async_pool *pool, unsigned int keep)
+{
+	unsigned int idle = 0;
+
+	for (unsigned int i = 0; i < ASYNC_WORKERS_MAX; i++) {
+		struct async_worker *w = &pool->workers[i];
+
+		if (!w->child || w->state != ASYNC_IDLE || ++idle <= keep)
+			continue;
+		kill(w->child, SIGKILL);
+		waitpid(w->child, NULL, 0); /* it is in no call: at once */
+		forget(w);
+	}
+}
+
+void async_pool_reap(struct async_pool *pool)
+{
+	for (unsigned int i = 0; i < ASYNC_WORKERS_MAX; i++) {
+		struct async_worker *w = &pool->workers[i];
+
+		if (w->child && w->state == ASYNC_STUCK && has_ended(w))
+			forget(w);
+	}
+	end_idle(pool, ASYNC_IDLE_MAX);
+}
+
+void async_pool_end(struct async_pool *pool)
+{
+	end_idle(pool, 0);
 }

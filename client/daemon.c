@@ -4,11 +4,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "common/log.h"
 #include "daemon.h"
+#include "fstab.h"
 #include "log_sink.h"
 #include "metrics.h"
 #include "notify.h"
@@ -19,16 +21,22 @@
 /* --once: more replies than that do not help (one in four million servers with prices needs more).
  */
 #define ONCE_REPLIES 40
-/* Memory is not looked at sooner again (s), however many calls return. */
-#define LOOK_PACE 0.1
+/* However many mounts there are, and calls return: not sooner again (s) does a round begin, is memory
+ * looked at, is the record written for what --status shows (for a knob it is at once). */
+#define ROUND_PACE  0.1
+#define LOOK_PACE   0.25
+#define RECORD_PACE 0.5
 
 static struct daemon {
 	struct watch_host host;
 	struct wakeup wakeup;
 	struct notify notify;
-	char *recorded;		     /* the text that stands in /run; NULL: unknown */
-	double looked;		     /* s: when the machine was looked at */
-	bool unrecorded;	     /* the last record could not be written, which was said */
+	char *recorded;	    /* the text that stands in /run; NULL: unknown */
+	double record_at;   /* s: when the next one is due */
+	double looked;	    /* s: when the machine was looked at */
+	struct stat utab;   /* of UTAB_FILE then; all zero: there was none */
+	unsigned int first; /* watch that a round begins with, so that none is always last */
+	bool unrecorded;    /* the last record could not be written, which was said */
 	char metrics[SETTINGS_FILE]; /* stands there; "": none */
 	double metered;		     /* s: when they were written */
 	bool unmetered;		     /* they could not be, which was said */
@@ -149,7 +157,7 @@ static void read_again(struct daemon *d, int argc, char **argv)
 	struct settings old = d->host.settings, fresh;
 	char error[SETTINGS_LINE + 512];
 
-	if (d->host.stuck.count == ASYNC_STUCK_MAX) { /* no place for those of mounts let go */
+	if (async_pool_stuck(&d->host.pool) == ASYNC_STUCK_MAX) { /* no place for what is let go */
 		log_line(LOG_LEVEL_WARN, "SIGHUP: too many calls hang in mounts that are gone: the "
 					 "settings stay as they are");
 		return;
@@ -172,7 +180,48 @@ static void reload(struct daemon *d, int argc, char **argv)
 	d->wakeup.reload = false;
 	notify_reloading(&d->notify);
 	read_again(d, argc, argv);
+	d->record_at = 0;
 	notify_ready(&d->notify, d->host.settings.mount_count);
+}
+
+/* Mounts that were made with the option, or are no more, come and go as they do. */
+static void follow_utab(struct daemon *d)
+{
+	struct settings *old = &d->host.settings, fresh;
+	char path[KNOB_PATH];
+	struct stat now = {0};
+
+	if (!old->fstab || async_pool_stuck(&d->host.pool) == ASYNC_STUCK_MAX)
+		return;
+	snprintf(path, sizeof(path), "%s" UTAB_FILE, old->root);
+	if (stat(path, &now))
+		now = (struct stat){0};
+	if (now.st_ino == d->utab.st_ino && now.st_size == d->utab.st_size &&
+	    now.st_mtim.tv_sec == d->utab.st_mtim.tv_sec &&
+	    now.st_mtim.tv_nsec == d->utab.st_mtim.tv_nsec)
+		return;
+	d->utab = now;
+	if (settings_follow(old, &fresh)) {
+		struct settings gone = *old;
+
+		watch_list(&d->host, &fresh);
+		settings_free(&gone);
+		log_line(LOG_LEVEL_EVENT, "%s: mounts: %u", UTAB_FILE, fresh.mount_count);
+	} else {
+		settings_free(&fresh);
+	}
+}
+
+static void look(struct daemon *d, double now)
+{
+	struct watch_host *h = &d->host;
+
+	async_pool_reap(&h->pool);
+	if (now - d->looked < LOOK_PACE)
+		return;
+	d->looked = now;
+	machine_look(&h->machine);
+	follow_utab(d);
 }
 
 /* When there is something to do again. */
@@ -182,13 +231,10 @@ static double look_after(struct daemon *d, double now)
 	double next = now + h->settings.interval;
 	bool defers = false;
 
-	async_stuck_reap(&h->stuck);
-	if (now - d->looked >= LOOK_PACE) {
-		machine_look(&h->machine);
-		d->looked = now;
-	}
+	look(d, now);
+	d->first++;
 	for (unsigned int i = 0; i < h->settings.mount_count; i++) {
-		struct watch *w = &h->watches[i];
+		struct watch *w = &h->watches[(d->first + i) % h->settings.mount_count];
 
 		watch_tick(h, w, now);
 		defers |= w->decision.way == WRITE_DEFER;
@@ -205,11 +251,18 @@ static void run(struct daemon *d, int argc, char **argv)
 
 	notify_ready(&d->notify, d->host.settings.mount_count);
 	while (!d->wakeup.end) {
-		const double now = wakeup_now(), next = look_after(d, now);
+		const double now = wakeup_now();
+		double next = look_after(d, now);
 
-		record(d);
+		if (now >= d->record_at) {
+			record(d);
+			d->record_at = now + RECORD_PACE;
+		} else {
+			next = fmin(next, d->record_at);
+		}
 		write_metrics(d, now);
 		notify_alive(&d->notify);
+		wakeup_rest(&d->wakeup, now + fmin(ROUND_PACE, longest));
 		wakeup_wait(&d->wakeup, fmin(next, now + longest));
 		if (d->wakeup.reload)
 			reload(d, argc, argv);
@@ -226,6 +279,8 @@ int daemon_run(const struct settings *settings, int argc, char **argv)
 	if (err)
 		return err;
 	sink(settings);
+	if (!settings->mount_count)
+		log_line(LOG_LEVEL_EVENT, "no mount has the option %s yet", FSTAB_OPTION);
 	notify_init(&d->notify);
 	run(d, argc, argv);
 	for (unsigned int i = 0; i < h->settings.mount_count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Lines of fstab. See fstab.h. */
+/* Lines of fstab and of utab. See fstab.h. */
 #include <string.h>
 
 #include "fstab.h"
@@ -55,4 +55,31 @@ bool fstab_parse(const char *line, char *path, size_t size)
 	options_length = next_field(&at, &options);
 	return options_length && has_option(options, options + options_length) &&
 	       unescape(point, point + point_length, path, size);
+}
+
+/* FIELD is NAME=value: where the value begins; NULL: it is another one. */
+static const char *value_of(const char *field, size_t length, const char *name)
+{
+	const size_t n = strlen(name);
+
+	return length > n && strncmp(field, name, n) == 0 ? field + n : NULL;
+}
+
+bool utab_parse(const char *line, char *path, size_t size)
+{
+	const char *field, *at = line, *value, *target = NULL, *target_end = NULL;
+	bool ours = false;
+	size_t length;
+
+	while ((length = next_field(&at, &field))) {
+		value = value_of(field, length, "TARGET=");
+		if (value) {
+			target = value;
+			target_end = at;
+		}
+		value = value_of(field, length, "OPTS=");
+		if (value)
+			ours = has_option(value, at);
+	}
+	return ours && target && unescape(target, target_end, path, size);
 }

@@ -11,11 +11,28 @@
 
 #include "mount_calls.h"
 
+/* What a child has to know; names that do not fit fail there. */
+struct request {
+	char path[PATH_MAX];
+	char replies[ASYNC_ARG_MAX - PATH_MAX]; /* "": none */
+};
+
 /* ---- in children ------------------------------------------------------------------------- */
 
-static void take_reply(const char *path, struct mount_reply *reply)
+/* The file of replies; where that is a directory, the mount's there. */
+static FILE *open_replies(const struct request *at)
 {
-	FILE *file = fopen(path, "re");
+	char path[ASYNC_ARG_MAX];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s%s", at->replies, at->path);
+	file = fopen(path, "re");
+	return file ? file : fopen(at->replies, "re");
+}
+
+static void take_reply(const struct request *at, struct mount_reply *reply)
+{
+	FILE *file = open_replies(at);
 
 	reply->error = file ? 0 : errno;
 	if (!file)
@@ -27,12 +44,12 @@ static void take_reply(const char *path, struct mount_reply *reply)
 
 static void ask(const void *arg, void *result)
 {
-	const struct mount_place *at = arg;
+	const struct request *at = arg;
 	struct mount_reply *reply = result;
 	struct statfs fs;
 
-	if (at->replies) {
-		take_reply(at->replies, reply);
+	if (*at->replies) {
+		take_reply(at, reply);
 		return;
 	}
 	reply->error = statfs(at->path, &fs) ? errno : 0;
@@ -44,43 +61,52 @@ static void ask(const void *arg, void *result)
 
 static void push(const void *arg, void *result)
 {
-	const struct mount_place *at = arg;
-	char path[PATH_MAX];
-	int *error = result, fd;
+	const struct request *at = arg;
+	int *error = result, fd = open(at->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	snprintf(path, sizeof(path), "%s%s", at->root, at->path);
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	*error = fd < 0 || syncfs(fd) ? errno : 0;
+	if (fd >= 0)
+		close(fd); /* it would keep the mount busy */
 }
 
 /* ------------------------------------------------------------------------------------------ */
 
-bool mount_calls_adopt(struct mount_calls *c, unsigned int id, struct async_stuck *stuck)
+bool mount_calls_adopt(struct mount_calls *c, unsigned int id, struct async_pool *pool)
 {
 	if (c->mount == id)
 		return true;
-	if (!async_call_drop(&c->ask, stuck) || !async_call_drop(&c->push, stuck))
+	if (!async_call_drop(&c->ask, pool) || !async_call_drop(&c->push, pool))
 		return false;
 	c->mount = id;
 	return true;
 }
 
-bool mount_calls_ask(struct mount_calls *c, const struct mount_place *at)
+static bool start(struct async_call *c, async_run run, const struct mount_place *at,
+		  const char *root, struct async_pool *pool)
 {
-	return async_call_start(&c->ask, ask, at, sizeof(struct mount_reply));
+	struct request r = {0};
+
+	snprintf(r.path, sizeof(r.path), "%s%s", root, at->path);
+	snprintf(r.replies, sizeof(r.replies), "%s", at->replies ? at->replies : "");
+	return async_call_start(c, pool, at->server, run, &r, sizeof(r));
 }
 
-bool mount_calls_push(struct mount_calls *c, const struct mount_place *at)
+bool mount_calls_ask(struct mount_calls *c, const struct mount_place *at, struct async_pool *pool)
 {
-	return async_call_start(&c->push, push, at, sizeof(int));
+	return start(&c->ask, ask, at, "", pool);
+}
+
+bool mount_calls_push(struct mount_calls *c, const struct mount_place *at, struct async_pool *pool)
+{
+	return start(&c->push, push, at, at->root, pool);
 }
 
 bool mount_calls_asked(struct mount_calls *c, struct mount_reply *reply)
 {
-	return async_call_done(&c->ask, reply);
+	return async_call_done(&c->ask, reply, sizeof(*reply));
 }
 
 bool mount_calls_pushed(struct mount_calls *c, int *error)
 {
-	return async_call_done(&c->push, error);
+	return async_call_done(&c->push, error, sizeof(*error));
 }

@@ -18,9 +18,11 @@
 #include "async_call.h"
 
 struct mount_place {
-	const char *root;    /* before PATH: "" but in tests */
-	const char *path;    /* where it is mounted */
-	const char *replies; /* a file to take replies from in place of statfs, NULL */
+	const char *root; /* before PATH: "" but in tests */
+	const char *path; /* where it is mounted */
+	const char *
+		replies; /* a file to take replies from in place of statfs, or a directory of them; NULL */
+	uint32_t server; /* of struct mount */
 };
 
 struct mount_reply {
@@ -35,10 +37,10 @@ struct mount_calls {
 };
 
 /* From now on of mount ID. False: the calls of the one before hang, as too many others do. */
-bool mount_calls_adopt(struct mount_calls *c, unsigned int id, struct async_stuck *stuck);
-/* Begins a call, where that kind is not under way. */
-bool mount_calls_ask(struct mount_calls *c, const struct mount_place *at);
-bool mount_calls_push(struct mount_calls *c, const struct mount_place *at);
+bool mount_calls_adopt(struct mount_calls *c, unsigned int id, struct async_pool *pool);
+/* Begins a call, where that kind is not under way. False: it is, or too many to its server are. */
+bool mount_calls_ask(struct mount_calls *c, const struct mount_place *at, struct async_pool *pool);
+bool mount_calls_push(struct mount_calls *c, const struct mount_place *at, struct async_pool *pool);
 /* True once for each call that has returned. */
 bool mount_calls_asked(struct mount_calls *c, struct mount_reply *reply);
 bool mount_calls_pushed(struct mount_calls *c, int *error);

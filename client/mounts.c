@@ -6,9 +6,11 @@
  *   id    device  mount point              optional -  type source       of the file system
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "mounts.h"
 #include "octal.h"
@@ -59,6 +61,19 @@ bool mount_same(const struct mount *a, const struct mount *b)
 	return a->id == b->id && a->kind == b->kind && strcmp(a->device, b->device) == 0;
 }
 
+/* FNV-1a of "server" of "server:/export"; of any other source all of it. */
+static uint32_t number_of_server(const char *source, size_t length)
+{
+	const char *path = memmem(source, length, ":/", 2);
+	uint32_t number = UINT32_C(2166136261);
+
+	if (path)
+		length = (size_t)(path - source);
+	while (length--)
+		number = (number ^ (unsigned char)*source++) * UINT32_C(16777619);
+	return number;
+}
+
 bool mount_parse(const char *line, const char *path, struct mount *m)
 {
 	struct mount found = {0};
@@ -74,22 +89,89 @@ bool mount_parse(const char *line, const char *path, struct mount *m)
 	    options <= at)
 		return false;
 	found.kind = kind_of(found.type, dash + options);
+	found.server = number_of_server(dash + at, strcspn(dash + at, " \n"));
 	*m = found;
 	return true;
 }
 
-int mount_find(const char *mountinfo, const char *path, struct mount *m)
+/* Bytes that there is room for at first, and at most. */
+#define ROOM	 16384
+#define ROOM_MAX (1 << 24)
+
+/* All of FD, with a 0; NULL: errno says why. */
+static char *read_all(int fd, size_t *room, size_t *size)
 {
-	char *line = NULL;
-	size_t size = 0;
-	FILE *file = fopen(mountinfo, "re");
+	char *text = malloc(*room), *larger;
+	ssize_t n = 1;
+
+	*size = 0;
+	while (text && (n = read(fd, text + *size, *room - 1 - *size)) > 0) {
+		*size += (size_t)n;
+		if (*size < *room - 1)
+			continue; /* mountinfo comes in pieces */
+		larger = *room < ROOM_MAX ? realloc(text, 2 * *room) : NULL;
+		if (!larger)
+			free(text);
+		text = larger;
+		*room *= 2;
+	}
+	if (text && n == 0) {
+		text[*size] = '\0';
+		return text;
+	}
+	if (!text)
+		errno = ENOMEM;
+	free(text);
+	return NULL;
+}
+
+int mount_table_read(struct mount_table *t, const char *mountinfo)
+{
+	size_t size, room = t->room ? t->room : ROOM;
+	int err, fd = open(mountinfo, O_RDONLY | O_CLOEXEC);
+	char *text;
+
+	if (fd < 0)
+		return errno;
+	text = read_all(fd, &room, &size);
+	err = errno;
+	close(fd);
+	if (!text)
+		return err;
+	for (char *end = text; (end = strchr(end, '\n'));)
+		*end++ = '\0';
+	if (t->text && t->size == size && memcmp(t->text, text, size) == 0) {
+		free(text);
+		return 0;
+	}
+	free(t->text);
+	*t = (struct mount_table){text, size, room, t->changes + 1};
+	return 0;
+}
+
+/* Looks at the fifth field only, which most often is another mount's. */
+static bool is_at(const char *line, const char *path)
+{
+	for (int field = 0; field < 4; field++) {
+		line = strchr(line, ' ');
+		if (!line++)
+			return false;
+	}
+	return octal_same(line, line + strcspn(line, " "), path);
+}
+
+void mount_table_find(const struct mount_table *t, const char *path, struct mount *m)
+{
+	const char *end = t->text + t->size;
 
 	memset(m, 0, sizeof(*m));
-	if (!file)
-		return errno;
-	while (getline(&line, &size, file) > 0)
-		mount_parse(line, path, m); /* a later one is on top */
-	free(line);
-	fclose(file);
-	return 0;
+	for (const char *line = t->text; line < end; line += strlen(line) + 1)
+		if (is_at(line, path))
+			mount_parse(line, path, m); /* a later one is on top */
+}
+
+void mount_table_free(struct mount_table *t)
+{
+	free(t->text);
+	*t = (struct mount_table){0};
 }

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum mount_kind {
 	MOUNT_NONE,   /* nothing is mounted there */
@@ -22,6 +23,14 @@ struct mount {
 	unsigned int id; /* another one for each mount */
 	char device[24]; /* major:minor, the name of its bdi */
 	char type[24];	 /* of file system */
+	uint32_t server; /* a number made of the server's name; servers seldom share one */
+};
+
+/* The text of mountinfo, read again from time to time. All zero: not yet. */
+struct mount_table {
+	char *text;	   /* its lines, with a 0 behind each; NULL: none */
+	size_t size, room; /* bytes: of the text without its 0, and allocated */
+	uint64_t changes;  /* how often another text was read */
 };
 
 /* What keeps this mount from carrying prices, in words; "": nothing. */
@@ -33,9 +42,12 @@ bool mount_same(const struct mount *a, const struct mount *b);
 bool mount_parse(const char *line, const char *path, struct mount *m);
 
 /*
- * What is mounted at PATH, in the file MOUNTINFO; of several mounts the one on top. 0, or an errno
- * when the file cannot be read.
+ * Reads the file MOUNTINFO into T, once for all mounts. 0; or an errno when it cannot be read, and T
+ * is as before.
  */
-int mount_find(const char *mountinfo, const char *path, struct mount *m);
+int mount_table_read(struct mount_table *t, const char *mountinfo);
+/* What is mounted at PATH; of several mounts the one on top. */
+void mount_table_find(const struct mount_table *t, const char *path, struct mount *m);
+void mount_table_free(struct mount_table *t);
 
 #endif

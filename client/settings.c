@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fstab.h"
 #include "settings.h"
 
 enum kind {
@@ -54,7 +53,7 @@ static const struct setting table[] = {
 	{"k-memory", NUMBER, AT(decide.k), "", 1, 1e9, 10000,
 	 "how late our price of memory rises with what is dirty, and how steeply then"},
 	{"fstab", SWITCH, AT(fstab), "", 0, 1, 0,
-	 "look after the mounts too that have the option x-ca-nfs in /etc/fstab"},
+	 "look after the mounts too that have the option x-ca-nfs, in /etc/fstab or when mounted"},
 	{"syslog", SWITCH, AT(syslog), "", 0, 1, 0,
 	 "messages to syslog, not to the standard output"},
 	{"metrics", FILE_, AT(metrics), "", 0, 0, 0,
@@ -235,10 +234,7 @@ bool settings_check(const struct settings *s, char *error, size_t size)
 	if (s->answer < s->interval)
 		return settings_wrong(error, size, "answer = %g: must not be below interval = %g",
 				      s->answer, s->interval);
-	if (!s->mount_count && s->fstab)
-		return settings_wrong(error, size, "which mounts? none in %s has the option %s",
-				      FSTAB_FILE, FSTAB_OPTION);
-	if (!s->mount_count)
+	if (!s->mount_count && !s->fstab)
 		return settings_wrong(error, size,
 				      "which mounts? name them, or a file with --config");
 	return true;

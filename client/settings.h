@@ -14,7 +14,7 @@
 #include "decide.h"
 
 /* Mounts that one agent looks after. */
-#define MOUNTS_MAX 32
+#define MOUNTS_MAX 512
 /* Longest line of the file, with its newline. */
 #define SETTINGS_LINE 4352
 /* Longest name of a file in a setting, with its 0. */
@@ -22,12 +22,12 @@
 
 struct settings {
 	struct decide_limits decide;
-	double interval;	  /* s between two questions */
-	double answer;		  /* s without an answer after which prices are not fresh */
-	double dirty_min;	  /* KiB: with less there is nothing to accelerate */
-	double flush_point;	  /* percent; 0: the machine's limits stay as they are */
-	char *mounts[MOUNTS_MAX]; /* absolute, no slash at the end; allocated */
-	unsigned int mount_count;
+	double interval;		 /* s between two questions */
+	double answer;			 /* s without an answer after which prices are not fresh */
+	double dirty_min;		 /* KiB: with less there is nothing to accelerate */
+	double flush_point;		 /* percent; 0: the machine's limits stay as they are */
+	char *mounts[MOUNTS_MAX];	 /* absolute, no slash at the end; allocated */
+	unsigned int mount_count, named; /* the first of them are named, the others mounted so */
 	bool fstab, syslog;
 	char metrics[SETTINGS_FILE]; /* a file to write them to, absolute; "": none */
 
@@ -44,9 +44,13 @@ bool settings_set(struct settings *s, const char *name, const char *value, char 
 		  size_t size);
 /* It is among the mounts, whatever slashes it ends with. */
 bool settings_has_mount(const struct settings *s, const char *path);
-/* Adds the mounts that a file as fstab(5) names as ours (fstab.h); NAME is for the error. */
-bool settings_read_fstab(struct settings *s, FILE *file, const char *name, char *error,
-			 size_t size);
+/* Reads a line of a file that names mounts as ours: fstab_parse(), utab_parse() of fstab.h. */
+typedef bool (*settings_mount_line)(const char *line, char *path, size_t size);
+/* Adds the mounts that such a file names. What cannot be one is left out, and said: NAME has it. */
+void settings_add_mounts(struct settings *s, FILE *file, const char *name,
+			 settings_mount_line parse);
+/* *FRESH is as S, with the mounts as they are mounted now. True: they are others. */
+bool settings_follow(const struct settings *s, struct settings *fresh);
 /* A flag of the command line. False: there is none of that name. */
 bool settings_flag(struct settings *s, const char *name);
 /* A setting of that name there is. */

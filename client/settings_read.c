@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/log.h"
 #include "fstab.h"
 #include "settings.h"
 
@@ -59,34 +60,68 @@ bool settings_read(struct settings *s, const char *path, char *error, size_t siz
 	return good;
 }
 
-bool settings_read_fstab(struct settings *s, FILE *file, const char *name, char *error, size_t size)
+void settings_add_mounts(struct settings *s, FILE *file, const char *name,
+			 settings_mount_line parse)
 {
 	char line[SETTINGS_LINE], path[PATH_MAX], why[PATH_MAX + 100];
-	unsigned int number = 0;
+	unsigned int number = 0, more = 0;
 
 	while (fgets(line, sizeof(line), file)) {
 		number++;
-		if (!fstab_parse(line, path, sizeof(path)) || settings_has_mount(s, path))
+		if (!parse(line, path, sizeof(path)) || settings_has_mount(s, path))
 			continue;
-		if (!settings_set(s, "mount", path, why, sizeof(why)))
-			return settings_wrong(error, size, "%s, line %u: %s", name, number, why);
+		if (s->mount_count == MOUNTS_MAX)
+			more++;
+		else if (!settings_set(s, "mount", path, why, sizeof(why)))
+			log_line(LOG_LEVEL_WARN, "%s, line %u: %s: not this one", name, number,
+				 why);
 	}
-	return !ferror(file) || settings_wrong(error, size, "%s: cannot be read", name);
+	if (more)
+		log_line(LOG_LEVEL_WARN, "%s: not looked after, more than %d mounts: %u", name,
+			 MOUNTS_MAX, more);
 }
 
-static bool add_fstab(struct settings *s, char *error, size_t size)
+/* A file that is not there names no mount. */
+static void add_file(struct settings *s, const char *name, settings_mount_line parse)
 {
 	char path[PATH_MAX];
 	FILE *file;
-	bool good;
 
-	snprintf(path, sizeof(path), "%s" FSTAB_FILE, s->root);
+	snprintf(path, sizeof(path), "%s%s", s->root, name);
 	file = fopen(path, "re");
-	if (!file)
-		return settings_wrong(error, size, "%s: %s", path, strerror(errno));
-	good = settings_read_fstab(s, file, path, error, size);
-	fclose(file);
-	return good;
+	if (file) {
+		settings_add_mounts(s, file, path, parse);
+		fclose(file);
+	} else if (errno != ENOENT) {
+		log_line(LOG_LEVEL_WARN, "%s: %s", path, strerror(errno));
+	}
+}
+
+/* Mounts that have the option: those of fstab, and those mounted with it now. */
+static void add_opted_in(struct settings *s)
+{
+	if (s->fstab)
+		add_file(s, FSTAB_FILE, fstab_parse);
+	s->named = s->mount_count;
+	if (s->fstab)
+		add_file(s, UTAB_FILE, utab_parse);
+}
+
+bool settings_follow(const struct settings *s, struct settings *fresh)
+{
+	bool same;
+	char why[PATH_MAX + 100];
+
+	*fresh = *s;
+	fresh->mount_count = 0;
+	for (unsigned int i = 0; i < s->named; i++)
+		settings_set(fresh, "mount", s->mounts[i], why, sizeof(why));
+	if (s->fstab)
+		add_file(fresh, UTAB_FILE, utab_parse);
+	same = fresh->mount_count == s->mount_count;
+	for (unsigned int i = 0; same && i < s->mount_count; i++)
+		same = strcmp(fresh->mounts[i], s->mounts[i]) == 0;
+	return !same;
 }
 
 /* Options that are no settings. */
@@ -147,5 +182,6 @@ bool settings_parse(struct settings *s, int argc, char **argv, char *error, size
 		else if (!settings_set(s, "mount", argv[i], error, size))
 			return false;
 	}
-	return !s->fstab || add_fstab(s, error, size);
+	add_opted_in(s);
+	return true;
 }

@@ -32,7 +32,7 @@ int wakeup_init(struct wakeup *w)
 	return w->fd < 0 ? errno : 0;
 }
 
-void wakeup_wait(struct wakeup *w, double until)
+static void take(struct wakeup *w, double until)
 {
 	struct pollfd fd = {.fd = w->fd, .events = POLLIN};
 	struct signalfd_siginfo info;
@@ -41,7 +41,22 @@ void wakeup_wait(struct wakeup *w, double until)
 	while (read(w->fd, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGHUP)
 			w->reload = true;
-		else if (info.ssi_signo != SIGCHLD)
+		else if (info.ssi_signo == SIGCHLD)
+			w->child = true;
+		else
 			w->end = true;
 	}
+}
+
+void wakeup_wait(struct wakeup *w, double until)
+{
+	if (!w->child && !w->end && !w->reload)
+		take(w, until);
+	w->child = false;
+}
+
+void wakeup_rest(struct wakeup *w, double until)
+{
+	while (!w->end && !w->reload && wakeup_now() < until)
+		take(w, until);
 }

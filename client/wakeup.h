@@ -12,12 +12,15 @@ struct wakeup {
 	int fd;
 	bool end;    /* SIGTERM or SIGINT has come */
 	bool reload; /* SIGHUP has come; the owner clears it */
+	bool child;  /* SIGCHLD has come since the last wakeup_wait() */
 };
 
 /* From now on these signals come here. 0 or an errno. */
 int wakeup_init(struct wakeup *w);
-/* Until something comes, or the time UNTIL of wakeup_now(). */
+/* Until something comes, or the time UNTIL of wakeup_now(). What came while we rested has come. */
 void wakeup_wait(struct wakeup *w, double until);
+/* The same, but a child's end does not end it. */
+void wakeup_rest(struct wakeup *w, double until);
 /* Seconds of a clock that only goes forward. */
 double wakeup_now(void);
 

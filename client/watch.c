@@ -70,16 +70,28 @@ static void adopt_mount(struct watch_host *h, struct watch *w, const struct moun
 			 w->path, owner->path);
 }
 
-void watch_look(struct watch_host *h, struct watch *w, double now)
+static void read_mounts(struct watch_host *h, double now)
 {
 	char path[KNOB_PATH];
+
+	if (now - h->mounts_read < h->settings.interval / MOUNTS_PACE)
+		return;
+	h->mounts_read = now;
+	snprintf(path, sizeof(path), "%s/proc/self/mountinfo", h->settings.root);
+	mount_table_read(&h->mounts, path);
+}
+
+void watch_look(struct watch_host *h, struct watch *w, double now)
+{
 	struct mount m;
 
-	snprintf(path, sizeof(path), "%s/proc/self/mountinfo", h->settings.root);
-	if (mount_find(path, w->path, &m) != 0)
-		return;
-	if (!mount_same(&m, &w->mount))
-		adopt_mount(h, w, &m, now);
+	read_mounts(h, now);
+	if (w->looked != h->mounts.changes) {
+		mount_table_find(&h->mounts, w->path, &m);
+		if (!mount_same(&m, &w->mount))
+			adopt_mount(h, w, &m, now);
+		w->looked = h->mounts.changes;
+	}
 	claim_knobs(h, w);
 }
 
@@ -96,7 +108,8 @@ static int64_t ratio_of(const struct watch_host *h, const struct watch *w)
 
 static struct mount_place place_of(const struct watch_host *h, const struct watch *w)
 {
-	return (struct mount_place){h->settings.root, w->path, h->settings.replies};
+	return (struct mount_place){h->settings.root, w->path, h->settings.replies,
+				    w->mount.server};
 }
 
 static void accelerate(struct watch_host *h, struct watch *w)
@@ -109,7 +122,7 @@ static void accelerate(struct watch_host *h, struct watch *w)
 		return;
 	w->pushed = true;
 	if (!h->settings.dry_run && w->calls.mount == w->mount.id &&
-	    mount_calls_push(&w->calls, &at))
+	    mount_calls_push(&w->calls, &at, &h->pool))
 		w->totals.pushes++;
 }
 
@@ -238,10 +251,10 @@ void watch_ask(struct watch_host *h, struct watch *w, double now)
 	if (now < w->ask_at)
 		return;
 	w->ask_at = next_ask(h, w, now);
-	if (!mount_calls_adopt(&w->calls, w->mount.id, &h->stuck))
+	if (!mount_calls_adopt(&w->calls, w->mount.id, &h->pool))
 		tell_news(w, NEWS_STUCK);
-	else if (w->mount.kind == MOUNT_NFS3)
-		mount_calls_ask(&w->calls, &at);
+	else if (w->mount.kind == MOUNT_NFS3 && !mount_calls_ask(&w->calls, &at, &h->pool))
+		w->ask_at = fmin(w->ask_at, now + ASK_SOON); /* when others have returned */
 }
 
 static void tell(const struct watch_host *h, struct watch *w, double now)

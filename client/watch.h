@@ -37,6 +37,8 @@
 /* A question comes that part of the interval early at most, at random: clients that ask at the same
  * moments would act at the same moments. */
 #define ASK_EARLY 0.25
+/* What is mounted is read at most so often in an interval. */
+#define MOUNTS_PACE 4
 /* min_ratio of a mount that defers (percent): half of what may be dirty. All of them together must
  * stay below 100. */
 #define DEFER_RATIO	50
@@ -60,6 +62,7 @@ struct watch_totals {
 struct watch {
 	const char *path; /* one of the settings' */
 	struct mount mount;
+	uint64_t looked; /* changes of the table of mounts, when it was looked up there */
 	struct mount_calls calls;
 	struct mount_knobs knobs;
 	struct fsstat_detector detector;
@@ -77,7 +80,9 @@ struct watch_host {
 	struct settings settings;
 	struct machine machine;
 	struct knob_hand hand;
-	struct async_stuck stuck;
+	struct mount_table mounts; /* what is mounted */
+	double mounts_read;	   /* s: when that was read */
+	struct async_pool pool;
 	struct history history;
 	uint64_t draw;			  /* random numbers: the state, any */
 	struct watch watches[MOUNTS_MAX]; /* settings.mount_count of them, in their order */
@@ -88,7 +93,7 @@ struct watch_host {
  * of one that is not named any more are put back.
  */
 void watch_list(struct watch_host *h, const struct settings *settings);
-/* Looks what is mounted. */
+/* Looks what is mounted, which is read once for many watches: MOUNTS_PACE. */
 void watch_look(struct watch_host *h, struct watch *w, double now);
 /* Looks, takes a reply if there is one, judges, acts, and asks again when it is time. */
 void watch_tick(struct watch_host *h, struct watch *w, double now);

@@ -22,14 +22,19 @@
  * which leaves turn 2 alone at most. Totals of other kinds may pass now and then by chance; struct
  * fsstat_detector is what a client asks before it acts.
  *
- * doc/fsstat-prices.md specifies the format, with test vectors. Plain C, no other header of ours,
- * no state, no allocation; any thread.
+ * doc/fsstat-prices.md specifies the format, doc/fsstat-prices.vectors tests who writes or reads it.
+ * A client wants fsstat_reader.h too; both are installed, with a library (lib/). Plain C, no other
+ * header of ours, no state, no allocation; any thread.
  */
 #ifndef PRICING_FSSTAT_PRICE_H
 #define PRICING_FSSTAT_PRICE_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #define FSSTAT_QUANTUM UINT64_C(4096)
 /* Fewer inodes than these stay exact, and no price goes out. */
@@ -101,5 +106,9 @@ struct fsstat_detector {
 
 /* A reply came, as statvfs(2) gives it. Returns d->believed. */
 bool fsstat_detector_feed(struct fsstat_detector *d, uint64_t total, uint64_t avail);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -212,13 +212,10 @@ def test_fstab(agent, work):
     machine = Machine(work, "fstab")
     os.mkdir(f"{machine.root}/etc")
     line = f"server:/export {MOUNT} nfs vers=3,hard,x-ca-nfs 0 0\n"
-    result = run(machine.command(agent, "--fstab", "yes"))
-    e2e.check(result.returncode == 2 and "/etc/fstab: No such file" in result.stderr,
-              "no fstab", result.stderr)
-    machine.write("etc/fstab", "/dev/sda1 / ext4 defaults 0 1\n")
-    result = run(machine.command(agent, "--fstab", "yes"))
-    e2e.check(result.returncode == 2 and "none in /etc/fstab has the option x-ca-nfs" in
-              result.stderr, "none of fstab is for the agent", result.stderr)
+    a = Agent(machine, agent, "--fstab", "yes", mounts=())
+    e2e.check(a.waits("no mount has the option x-ca-nfs yet"), "no fstab, no mount: not yet", a.text)
+    a.end()
+    e2e.check(a.process.returncode == 0, "and no error", a.text)
     machine.write("etc/fstab", line)
     server = Server(machine, 0.9, 1.0)
     a = Agent(machine, agent, "--fstab", "yes", mounts=())
@@ -227,6 +224,17 @@ def test_fstab(agent, work):
     a.process.send_signal(signal.SIGHUP)
     e2e.check(e2e.wait_for(machine.untouched, 15) and a.waits("/mnt/o: nothing is mounted there"),
               "SIGHUP reads it again", a.text)
+    os.mkdir(f"{machine.root}/run/mount")
+    machine.write("run/mount/utab", f"SRC=server:/export TARGET={MOUNT} ROOT=/ OPTS=x-ca-nfs\n")
+    e2e.check(e2e.wait_for(lambda: machine.read_ahead == 16, 15),
+              "one that is mounted with the option is looked after from then on", a.text)
+    machine.write("run/mount/utab", "SRC=server:/other TARGET=/mnt/p ROOT=/ OPTS=user=root\n")
+    e2e.check(e2e.wait_for(machine.untouched, 15) and a.waits("/run/mount/utab: mounts: 1"),
+              "and let go when it is not mounted so any more", a.text)
+    os.unlink(f"{machine.root}/etc/fstab")
+    a.process.send_signal(signal.SIGHUP)
+    e2e.check(a.waits("settings read again; mounts: 0") and a.process.poll() is None,
+              "with no mount left it waits", a.text)
     a.end()
     server.stop()
 

@@ -17,7 +17,7 @@ if(RA_CLIENT)
 
   agent_fuzzed_test(agent_mounts fuzz_mountinfo client/mounts.c)
   agent_fuzzed_test(agent_settings fuzz_settings client/settings.c client/settings_read.c
-                    client/fstab.c)
+                    client/fstab.c src/common/log.c)
   agent_fuzzed_test(agent_fstab fuzz_fstab client/fstab.c)
   agent_fuzzed_test(agent_knobs fuzz_state client/state.c client/history.c client/whole_file.c
                     client/knob.c src/common/log.c)

@@ -2,10 +2,16 @@
 ra_unit_test(fsstat_price ra_pricing)
 target_sources(test_fsstat_price PRIVATE fuzz_fsstat_price.c)
 target_compile_definitions(test_fsstat_price PRIVATE
-                           DOCUMENT="${PROJECT_SOURCE_DIR}/doc/fsstat-prices.md")
+                           VECTORS="${PROJECT_SOURCE_DIR}/doc/fsstat-prices.vectors")
+if(RA_CLIENT)
+  ra_unit_test(fsstat_reader fsstat_price)
+  target_compile_definitions(test_fsstat_reader PRIVATE
+                             VECTORS="${PROJECT_SOURCE_DIR}/doc/fsstat-prices.vectors")
+endif()
 add_test(NAME unit.fsstat_document
          COMMAND ${CMAKE_CURRENT_LIST_DIR}/test_fsstat_document.py
-                 ${PROJECT_SOURCE_DIR}/doc/fsstat-prices.md)
+                 ${PROJECT_SOURCE_DIR}/doc/fsstat-prices.md
+                 ${PROJECT_SOURCE_DIR}/doc/fsstat-prices.vectors ${PROJECT_SOURCE_DIR}/lib/fsstat_price.py)
 set_tests_properties(unit.fsstat_document PROPERTIES TIMEOUT 240 LABELS unit)
 
 # fuzz_fsstat_price [libFuzzer's options]

@@ -23,6 +23,8 @@
 
 static struct wakeup wakeup;
 
+static struct async_pool pool;
+
 static void twice(const void *arg, void *result)
 {
 	*(int *)result = 2 * *(const int *)arg;
@@ -36,15 +38,35 @@ static void hang(const void *arg, void *result)
 		pause();
 }
 
-/* Waits for the child's end. False: it had no result. */
-static bool returns(struct async_call *c, void *result)
+static bool start(struct async_call *c, async_run run, const int *arg)
 {
-	while (!async_call_done(c, result)) {
-		if (!c->child)
+	return async_call_start(c, &pool, 1, run, arg, arg ? sizeof(*arg) : 0);
+}
+
+/* Waits for the child. False: it had no result. */
+static bool returns(struct async_call *c, int *result)
+{
+	while (!async_call_done(c, result, sizeof(*result))) {
+		if (!c->worker)
 			return false;
 		wakeup_wait(&wakeup, wakeup_now() + 10);
 	}
 	return true;
+}
+
+static unsigned int children(void)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < ASYNC_WORKERS_MAX; i++)
+		n += pool.workers[i].child != 0;
+	return n;
+}
+
+static void forget_killed(void)
+{
+	for (async_pool_reap(&pool); async_pool_stuck(&pool); async_pool_reap(&pool))
+		wakeup_wait(&wakeup, wakeup_now() + 10);
 }
 
 static void test_a_call_returns(void **state)
@@ -52,42 +74,58 @@ static void test_a_call_returns(void **state)
 	struct async_call c = {0};
 	int arg = 21, result = 0;
 
-	assert_false(async_call_done(&c, &result));
-	assert_true(async_call_start(&c, twice, &arg, sizeof(result)));
+	assert_false(async_call_done(&c, &result, sizeof(result)));
+	assert_true(start(&c, twice, &arg));
 	assert_true(returns(&c, &result));
 	assert_int_equal(result, 42);
-	assert_false(async_call_done(&c, &result)); /* once */
-	assert_true(async_call_start(&c, twice, &result, sizeof(result)));
+	assert_false(async_call_done(&c, &result, sizeof(result))); /* once */
+	assert_true(start(&c, twice, &result));
 	assert_true(returns(&c, &result));
 	assert_int_equal(result, 84);
+}
+
+/* A process is made once, not for each call. */
+static void test_children_are_used_again(void **state)
+{
+	struct async_call c = {0};
+	int arg = 1, result = 0;
+
+	assert_true(start(&c, twice, &arg));
+	assert_true(returns(&c, &result));
+	for (unsigned int i = 0; i < 100; i++) {
+		const struct async_worker *w;
+
+		assert_true(start(&c, twice, &arg));
+		w = c.worker;
+		assert_true(returns(&c, &result));
+		assert_true(w->child != 0 && w->state == ASYNC_IDLE);
+	}
+	assert_int_equal(children(), 1);
 }
 
 static void test_one_at_a_time(void **state)
 {
 	struct async_call c = {0};
-	struct async_stuck stuck = {0};
 	int result = 7;
 
-	assert_true(async_call_start(&c, hang, NULL, sizeof(result)));
-	assert_false(async_call_start(&c, hang, NULL, sizeof(result)));
-	assert_false(async_call_done(&c, &result));
-	assert_true(async_call_drop(&c, &stuck));
-	assert_int_equal(c.child, 0);
+	assert_true(start(&c, hang, NULL));
+	assert_false(start(&c, hang, NULL));
+	assert_false(async_call_done(&c, &result, sizeof(result)));
+	assert_true(async_call_drop(&c, &pool));
+	assert_null(c.worker);
 }
 
 static void test_a_dropped_call_makes_room(void **state)
 {
 	struct async_call c = {0};
-	struct async_stuck stuck = {0};
 	int arg = 4, result = 0;
 
-	assert_true(async_call_start(&c, hang, NULL, sizeof(result)));
-	assert_true(async_call_drop(&c, &stuck));
-	assert_true(async_call_start(&c, twice, &arg, sizeof(result)));
+	assert_true(start(&c, hang, NULL));
+	assert_true(async_call_drop(&c, &pool));
+	assert_true(start(&c, twice, &arg));
 	assert_true(returns(&c, &result));
 	assert_int_equal(result, 8);
-	for (async_stuck_reap(&stuck); stuck.count; async_stuck_reap(&stuck))
-		wakeup_wait(&wakeup, wakeup_now() + 10); /* for the killed one */
+	forget_killed();
 }
 
 static void test_a_killed_child_has_no_result(void **state)
@@ -95,30 +133,97 @@ static void test_a_killed_child_has_no_result(void **state)
 	struct async_call c = {0};
 	int result = 7;
 
-	assert_true(async_call_start(&c, hang, NULL, sizeof(result)));
-	kill(c.child, SIGKILL);
+	assert_true(start(&c, hang, NULL));
+	kill(c.worker->child, SIGKILL);
 	assert_false(returns(&c, &result));
 	assert_int_equal(result, 7);
+}
+
+/* Somebody has killed one that was idle: the next call has no result, the one after it has. */
+static void test_an_idle_child_is_killed(void **state)
+{
+	struct async_call c = {0};
+	int arg = 3, result = 0;
+
+	assert_true(start(&c, twice, &arg));
+	assert_true(returns(&c, &result));
+	async_pool_end(&pool);
+	assert_int_equal(children(), 0);
+	assert_true(start(&c, twice, &arg));
+	assert_true(returns(&c, &result));
+	kill(pool.workers[0].child, SIGKILL);
+	assert_true(start(&c, twice, &arg));
+	returns(&c, &result);
+	assert_null(c.worker);
+	assert_true(start(&c, twice, &arg));
+	assert_true(returns(&c, &result));
+}
+
+/* One server hangs: others are still asked, and the next call to it waits. */
+static void test_a_group_leaves_room_for_others(void **state)
+{
+	struct async_call hung[ASYNC_GROUP_MAX] = {0}, c = {0};
+	int arg = 5, result = 0;
+
+	for (unsigned int i = 0; i < ASYNC_GROUP_MAX; i++)
+		assert_true(start(&hung[i], hang, NULL));
+	assert_false(start(&c, twice, &arg));
+	assert_true(async_call_start(&c, &pool, 2, twice, &arg, sizeof(arg)));
+	assert_true(returns(&c, &result));
+	assert_int_equal(result, 10);
+	assert_true(async_call_drop(&hung[0], &pool));
+	assert_true(start(&c, twice, &arg));
+	assert_true(returns(&c, &result));
+	for (unsigned int i = 1; i < ASYNC_GROUP_MAX; i++)
+		assert_true(async_call_drop(&hung[i], &pool));
+	forget_killed();
+}
+
+/* Many at once, then few are kept. */
+static void test_idle_children_end(void **state)
+{
+	struct async_call calls[2 * ASYNC_IDLE_MAX] = {0};
+	int arg = 5, result = 0;
+
+	for (uint32_t i = 0; i < 2 * ASYNC_IDLE_MAX; i++)
+		assert_true(async_call_start(&calls[i], &pool, i, hang, NULL, 0));
+	assert_true(children() >= 2 * ASYNC_IDLE_MAX);
+	for (uint32_t i = 0; i < ASYNC_IDLE_MAX; i++)
+		assert_true(async_call_drop(&calls[i], &pool));
+	forget_killed();
+	for (uint32_t i = 0; i < ASYNC_IDLE_MAX; i++)
+		assert_true(async_call_start(&calls[i], &pool, i, twice, &arg, sizeof(arg)));
+	for (uint32_t i = 0; i < ASYNC_IDLE_MAX; i++)
+		assert_true(returns(&calls[i], &result));
+	for (uint32_t i = ASYNC_IDLE_MAX; i < 2 * ASYNC_IDLE_MAX; i++)
+		assert_true(async_call_drop(&calls[i], &pool));
+	forget_killed();
+	assert_true(children() <= ASYNC_IDLE_MAX);
+	async_pool_end(&pool);
+	assert_int_equal(children(), 0);
 }
 
 /* A child of ours that lives takes each place: what the table holds when none of them ends. */
 static void test_so_many_may_be_stuck(void **state)
 {
 	struct async_call lasting = {0}, c = {0};
-	struct async_stuck stuck = {.count = ASYNC_STUCK_MAX};
+	struct async_pool full = {0};
 
-	assert_true(async_call_start(&lasting, hang, NULL, 1));
-	for (unsigned int i = 0; i < ASYNC_STUCK_MAX; i++)
-		stuck.children[i] = lasting.child;
-	assert_true(async_call_start(&c, hang, NULL, 1));
-	if (!async_call_drop(&c, &stuck)) { /* else it had ended already: no place needed */
-		assert_true(c.child != 0);
-		assert_int_equal(stuck.count, ASYNC_STUCK_MAX);
+	assert_true(start(&lasting, hang, NULL));
+	for (unsigned int i = 0; i < ASYNC_STUCK_MAX; i++) {
+		full.workers[i] = *lasting.worker;
+		full.workers[i].state = ASYNC_STUCK;
 	}
-	stuck.count = 0;
-	assert_true(async_call_drop(&c, &stuck));
-	stuck.count = 0;
-	assert_true(async_call_drop(&lasting, &stuck));
+	assert_int_equal(async_pool_stuck(&full), ASYNC_STUCK_MAX);
+	assert_true(async_call_start(&c, &full, 1, hang, NULL, 0));
+	if (!async_call_drop(&c, &full)) { /* else it had ended already: no place needed */
+		assert_non_null(c.worker);
+		assert_int_equal(async_pool_stuck(&full), ASYNC_STUCK_MAX);
+		while (!async_call_drop(&c, &full))
+			wakeup_wait(&wakeup, wakeup_now() + 0.01);
+	}
+	assert_true(async_call_drop(&lasting, &pool));
+	forget_killed();
 }
 
 /* ---- the lock ---------------------------------------------------------------------------- */
@@ -173,7 +278,6 @@ static void test_the_lock_tells_who_has_it(void **state)
 static void test_a_child_does_not_keep_the_lock(void **state)
 {
 	struct async_call c = {0};
-	struct async_stuck stuck = {0};
 	pid_t holder, pid = fork();
 	char wanted = 'n';
 	int told;
@@ -184,14 +288,14 @@ static void test_a_child_does_not_keep_the_lock(void **state)
 	}
 	waitpid(pid, &told, 0);
 	assert_true(WIFEXITED(told) && WEXITSTATUS(told) == EXIT_SUCCESS);
-	assert_true(async_call_start(&c, hang, NULL, 1));
+	assert_true(start(&c, hang, NULL));
 	assert_int_equal(run_lock_holder(root, &holder), 0); /* closes it: ours is given up */
 	pid = another_agent(&told);
 	assert_true(read(told, &wanted, 1) == 1 && wanted == 'y');
 	close(told);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	assert_true(async_call_drop(&c, &stuck));
+	assert_true(async_call_drop(&c, &pool));
 }
 
 static int begin(void **state)
@@ -219,9 +323,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_call_returns),
+		cmocka_unit_test(test_children_are_used_again),
 		cmocka_unit_test(test_one_at_a_time),
 		cmocka_unit_test(test_a_dropped_call_makes_room),
 		cmocka_unit_test(test_a_killed_child_has_no_result),
+		cmocka_unit_test(test_an_idle_child_is_killed),
+		cmocka_unit_test(test_a_group_leaves_room_for_others),
+		cmocka_unit_test(test_idle_children_end),
 		cmocka_unit_test(test_so_many_may_be_stuck),
 		cmocka_unit_test(test_the_lock_tells_who_has_it),
 		cmocka_unit_test(test_a_child_does_not_keep_the_lock),

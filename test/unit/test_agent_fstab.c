@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Mounts that fstab names as the agent's. */
+/* Mounts that have the agent's option, in fstab or in utab. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent_files.h"
 #include "fstab.h"
 #include "fuzz_texts.h"
 #include "settings.h"
@@ -40,13 +41,42 @@ static void test_lines(void **state)
 	}
 }
 
-static bool read_text(struct settings *s, const char *text, char *error, size_t size)
+static void test_lines_of_utab(void **state)
+{
+	static const struct {
+		const char *line, *path; /* NULL: not ours */
+	} cases[] = {
+		{"SRC=s:/e TARGET=/mnt/n ROOT=/ OPTS=x-ca-nfs\n", "/mnt/n"},
+		{"ID=61 UNIQID=4294969 SRC=s:/e TARGET=/my\\040data OPTS=user=a,x-ca-nfs,_netdev\n",
+		 "/my data"},
+		{"OPTS=x-ca-nfs TARGET=/mnt/n", "/mnt/n"},
+		{"SRC=s:/e TARGET=/mnt/n ROOT=/ OPTS=user=x-ca-nfs\n", NULL},
+		{"SRC=s:/e TARGET=/mnt/n ROOT=/ ATTRS=x-ca-nfs\n", NULL},
+		{"SRC=s:/e TARGET=/mnt/n ROOT=/\n", NULL},
+		{"SRC=s:/e ROOT=/ OPTS=x-ca-nfs\n", NULL},
+		{"SRC=s:/e TARGET= ROOT=/ OPTS=x-ca-nfs\n", NULL},
+		{"TARGET=/longer/than/fits/into/the/path OPTS=x-ca-nfs\n", NULL},
+		{"s:/e /mnt/n nfs x-ca-nfs\n", NULL},
+		{"\n", NULL},
+		{"", NULL},
+	};
+	char path[24];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(utab_parse(cases[i].line, path, sizeof(path)),
+				 cases[i].path != NULL);
+		if (cases[i].path)
+			assert_string_equal(path, cases[i].path);
+	}
+}
+
+static void add_text(struct settings *s, const char *text, settings_mount_line parse)
 {
 	FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
-	bool good = settings_read_fstab(s, file, "fstab", error, size);
 
+	*files_said = '\0';
+	settings_add_mounts(s, file, "tab", parse);
 	fclose(file);
-	return good;
 }
 
 static void test_mounts_join_those_of_the_settings(void **state)
@@ -56,17 +86,37 @@ static void test_mounts_join_those_of_the_settings(void **state)
 
 	settings_init(&s);
 	assert_true(settings_set(&s, "mount", "/mnt/n", error, sizeof(error)));
-	assert_true(read_text(&s,
-			      "/dev/sda1 / ext4 defaults 0 1\n"
-			      "s:/e /mnt/n/ nfs x-ca-nfs 0 0\ns:/f /mnt/o nfs x-ca-nfs 0 0\n",
-			      error, sizeof(error)));
+	add_text(&s,
+		 "/dev/sda1 / ext4 defaults 0 1\n"
+		 "s:/e /mnt/n/ nfs x-ca-nfs 0 0\ns:/f /mnt/o nfs x-ca-nfs 0 0\n",
+		 fstab_parse);
 	assert_int_equal(s.mount_count, 2);
 	assert_string_equal(s.mounts[1], "/mnt/o");
-	assert_false(read_text(&s, "\ns:/f none nfs x-ca-nfs 0 0\n", error, sizeof(error)));
-	assert_string_equal(error, "fstab, line 2: mount = none: must be an absolute path");
+	assert_string_equal(files_said, "");
 	settings_free(&s);
 }
 
+/* One that cannot be looked after never keeps the others from being. */
+static void test_not_this_one(void **state)
+{
+	char line[64];
+	struct settings s;
+
+	settings_init(&s);
+	add_text(&s, "\ns:/f none nfs x-ca-nfs 0 0\ns:/f /mnt/o nfs x-ca-nfs 0 0\n", fstab_parse);
+	assert_string_equal(files_said, "tab, line 2: mount = none: must be an absolute path: "
+					"not this one");
+	assert_int_equal(s.mount_count, 1);
+	for (int i = 0; i <= MOUNTS_MAX; i++) {
+		snprintf(line, sizeof(line), "TARGET=/mnt/%d OPTS=x-ca-nfs\n", i);
+		add_text(&s, line, utab_parse);
+	}
+	assert_int_equal(s.mount_count, MOUNTS_MAX);
+	assert_string_equal(files_said, "tab: not looked after, more than 512 mounts: 1");
+	settings_free(&s);
+}
+
+/* None yet is no error. */
 static void test_none_is_ours(void **state)
 {
 	struct settings s;
@@ -74,29 +124,63 @@ static void test_none_is_ours(void **state)
 
 	settings_init(&s);
 	assert_true(settings_set(&s, "fstab", "yes", error, sizeof(error)));
-	assert_true(read_text(&s, "/dev/sda1 / ext4 defaults 0 1\n", error, sizeof(error)));
-	assert_false(settings_check(&s, error, sizeof(error)));
-	assert_string_equal(error, "which mounts? none in /etc/fstab has the option x-ca-nfs");
+	assert_true(settings_check(&s, error, sizeof(error)));
+}
+
+#define UTAB_O "SRC=s:/f TARGET=/mnt/o ROOT=/ OPTS=x-ca-nfs\n"
+
+static void test_what_is_mounted_so_comes_and_goes(void **state)
+{
+	char *argv[] = {"agent", "--fstab", "yes", "--root", files_root};
+	char error[256];
+	struct settings s, fresh;
+
+	settings_init(&s);
+	assert_true(settings_parse(&s, 5, argv, error, sizeof(error))); /* neither file is there */
+	assert_int_equal(s.mount_count, 0);
+	assert_int_equal(mkdir(files_path("/etc"), 0700), 0);
+	assert_int_equal(mkdir(files_path("/run/mount"), 0700), 0);
+	files_put("/etc/fstab", "s:/e /mnt/n nfs x-ca-nfs 0 0\n");
+	files_put("/run/mount/utab", UTAB_O);
+	assert_true(settings_parse(&s, 5, argv, error, sizeof(error)));
+	assert_int_equal(s.mount_count, 2);
+	assert_int_equal(s.named, 1);
+	assert_false(settings_follow(&s, &fresh));
+	settings_free(&fresh);
+	files_put("/run/mount/utab", "SRC=s:/f TARGET=/mnt/p OPTS=x-ca-nfs\n" UTAB_O);
+	assert_true(settings_follow(&s, &fresh));
+	assert_int_equal(fresh.mount_count, 3);
+	settings_free(&s);
+	unlink(files_path("/run/mount/utab"));
+	assert_true(settings_follow(&fresh, &s));
+	assert_int_equal(s.mount_count, 1);
+	assert_string_equal(s.mounts[0], "/mnt/n");
+	settings_free(&fresh);
+	settings_free(&s);
 }
 
 static void test_the_fuzzers_short_run(void **state)
 {
 	static const char *const seeds[] = {
 		"s:/e /mnt/n nfs vers=3,x-ca-nfs 0 0\n# comment\ns:/f /my\\040x nfs x-ca-nfs\n",
+		"SRC=s:/e TARGET=/my\\040x ROOT=/ OPTS=a,x-ca-nfs\nTARGET=/ OPTS=x-ca-nfs",
 		"/dev/sda1 / ext4 defaults 0 1\ns:/e\t/mnt/n\tnfs\tx-ca-nfs,vers=3",
 	};
 
-	fuzz_texts(seeds, 2, 20000);
+	fuzz_texts(seeds, 3, 20000);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_lines_of_utab),
 		cmocka_unit_test(test_mounts_join_those_of_the_settings),
+		cmocka_unit_test(test_not_this_one),
+		cmocka_unit_test(test_what_is_mounted_so_comes_and_goes),
 		cmocka_unit_test(test_none_is_ours),
 		cmocka_unit_test(test_the_fuzzers_short_run),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, files_begin, files_end);
 }

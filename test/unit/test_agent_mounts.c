@@ -5,9 +5,11 @@
 #include <stdint.h>
 #include <setjmp.h>
 #include "unit_cmocka.h"
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "agent_files.h"
 #include "fuzz_texts.h"
 #include "mounts.h"
 
@@ -105,6 +107,91 @@ static void test_mountinfo_malformed(void **state)
 		assert_int_equal(kind_of(lines[i], "/mnt/n", &m), MOUNT_NONE);
 }
 
+static void test_servers(void **state)
+{
+	struct mount a, b;
+
+	kind_of("36 35 0:47 / /mnt/n rw - nfs [fe80::1]:/e rw,vers=3,x\n", "/mnt/n", &a);
+	kind_of("37 35 0:48 / /mnt/n rw - nfs [fe80::1]:/f rw,vers=3,x\n", "/mnt/n", &b);
+	assert_int_equal(a.server, b.server);
+	kind_of("37 35 0:48 / /mnt/n rw - nfs other:/e rw,vers=3,x\n", "/mnt/n", &b);
+	assert_int_not_equal(a.server, b.server);
+}
+
+/* ---- the table --------------------------------------------------------------------------- */
+
+#define LINE_N "36 35 0:47 / /mnt/n rw - nfs s:/e rw,vers=3,x\n"
+#define LINE_O "37 35 0:48 / /mnt/o rw - nfs s:/f rw,vers=3,x\n"
+
+static void test_the_table(void **state)
+{
+	struct mount_table t = {0};
+	struct mount m;
+
+	mount_table_find(&t, "/mnt/n", &m); /* not read yet */
+	assert_int_equal(m.kind, MOUNT_NONE);
+	files_put("/mountinfo", LINE_N LINE_O "40 36 0:49 / /mnt/n rw - ext4 /dev/a rw\n");
+	assert_int_equal(mount_table_read(&t, files_path("/mountinfo")), 0);
+	assert_int_equal(t.changes, 1);
+	mount_table_find(&t, "/mnt/n", &m);
+	assert_int_equal(m.id, 40); /* the one on top */
+	mount_table_find(&t, "/mnt/o", &m);
+	assert_int_equal(m.id, 37);
+	mount_table_find(&t, "/mnt", &m);
+	assert_int_equal(m.kind, MOUNT_NONE);
+	assert_int_equal(mount_table_read(&t, files_path("/mountinfo")), 0);
+	assert_int_equal(t.changes, 1); /* as it was */
+	files_put("/mountinfo", LINE_N LINE_O);
+	assert_int_equal(mount_table_read(&t, files_path("/mountinfo")), 0);
+	assert_int_equal(t.changes, 2);
+	mount_table_find(&t, "/mnt/n", &m);
+	assert_int_equal(m.id, 36);
+	unlink(files_path("/mountinfo"));
+	assert_int_equal(mount_table_read(&t, files_path("/mountinfo")), ENOENT);
+	mount_table_find(&t, "/mnt/n", &m); /* what was read last */
+	assert_int_equal(m.id, 36);
+	mount_table_free(&t);
+}
+
+static void test_a_long_table(void **state)
+{
+	struct mount_table t = {0};
+	char path[32], *text = NULL;
+	struct mount m;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	for (int i = 0; i < 1000; i++)
+		fprintf(out, "%d 35 0:%d / /mnt/%d rw,noatime - nfs s:/e rw,vers=3,x\n", i, i, i);
+	fclose(out);
+	files_put("/mountinfo", "%s", text);
+	free(text);
+	assert_int_equal(mount_table_read(&t, files_path("/mountinfo")), 0);
+	for (int i = 0; i < 1000; i += 37) {
+		snprintf(path, sizeof(path), "/mnt/%d", i);
+		mount_table_find(&t, path, &m);
+		assert_int_equal(m.id, i);
+		assert_int_equal(m.kind, MOUNT_NFS3);
+	}
+	mount_table_free(&t);
+}
+
+static void test_a_damaged_table(void **state)
+{
+	static const char *const texts[] = {
+		"", "\n", "\n\n\n", "36 35", "36 35 0:47 / ", LINE_O "36 35 0:47 / /mnt/n"};
+	struct mount_table t = {0};
+	struct mount m;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		files_put("/mountinfo", "%s", texts[i]);
+		assert_int_equal(mount_table_read(&t, files_path("/mountinfo")), 0);
+		mount_table_find(&t, "/mnt/n", &m);
+		assert_int_equal(m.kind, MOUNT_NONE);
+	}
+	mount_table_free(&t);
+}
+
 static void test_the_fuzzers_short_run(void **state)
 {
 	static const char *const seeds[] = {
@@ -124,8 +211,12 @@ int main(void)
 		cmocka_unit_test(test_kinds_of_mount),
 		cmocka_unit_test(test_mountinfo_escapes),
 		cmocka_unit_test(test_mountinfo_malformed),
+		cmocka_unit_test(test_servers),
+		cmocka_unit_test(test_the_table),
+		cmocka_unit_test(test_a_long_table),
+		cmocka_unit_test(test_a_damaged_table),
 		cmocka_unit_test(test_the_fuzzers_short_run),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, files_begin, files_end);
 }

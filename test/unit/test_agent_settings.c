@@ -70,7 +70,7 @@ static void test_mounts_of_settings(void **state)
 		assert_true(settings_set(&s, "mount", path, error, sizeof(error)));
 	}
 	assert_false(settings_set(&s, "mount", "/c", error, sizeof(error)));
-	assert_string_equal(error, "mount = /c: more than 32 mounts");
+	assert_string_equal(error, "mount = /c: more than 512 mounts");
 	settings_free(&s);
 }
 
@@ -176,8 +176,8 @@ static void test_files_of_the_command_line(void **state)
 	assert_true(parse(&s, error, sizeof(error), "--config", path, "--fstab=no", NULL));
 	assert_string_equal(s.mounts[0], "/a");
 	settings_free(&s);
-	assert_false(parse(&s, error, sizeof(error), "--config", path, "--root=/nowhere", NULL));
-	assert_string_equal(error, "/nowhere/etc/fstab: No such file or directory");
+	assert_true(parse(&s, error, sizeof(error), "--config", path, "--root=/nowhere", NULL));
+	assert_int_equal(s.mount_count, 1); /* no fstab there: no mount more */
 	assert_string_equal(s.root, "/nowhere");
 	settings_free(&s);
 	assert_true(parse(&s, error, sizeof(error), "--replies", path, "/b", NULL));

@@ -84,9 +84,11 @@ static int machine(void **state)
 static int machine_ends(void **state)
 {
 	for (unsigned int i = 0; i < host.settings.mount_count; i++)
-		mount_calls_adopt(&host.watches[i].calls, 0, &host.stuck);
-	for (async_stuck_reap(&host.stuck); host.stuck.count; async_stuck_reap(&host.stuck))
+		mount_calls_adopt(&host.watches[i].calls, 0, &host.pool);
+	for (async_pool_reap(&host.pool); async_pool_stuck(&host.pool); async_pool_reap(&host.pool))
 		wakeup_wait(&wakeup, wakeup_now() + 10);
+	async_pool_end(&host.pool);
+	mount_table_free(&host.mounts);
 	settings_free(&host.settings);
 	return 0;
 }
@@ -102,7 +104,7 @@ static void rounds(unsigned int n, double write, double readahead)
 		state_prices(write, readahead);
 		now += host.settings.interval;
 		watch_tick(&host, w, now);
-		while (w->calls.ask.child && w->answered == answered) {
+		while (w->calls.ask.worker && w->answered == answered) {
 			wakeup_wait(&wakeup, wakeup_now() + 10);
 			now += 0.001;
 			watch_tick(&host, w, now);
@@ -138,7 +140,7 @@ static void test_a_new_mount_is_asked_while_the_old_one_hangs(void **state)
 	unlink(replies);
 	assert_int_equal(mkfifo(replies, 0600), 0); /* who opens it waits for a writer */
 	watch_tick(&host, w, now);
-	assert_true(w->calls.ask.child != 0);
+	assert_true(w->calls.ask.worker != NULL);
 	now += host.settings.answer;
 	watch_tick(&host, w, now);
 	assert_int_equal(w->news, NEWS_NO_ANSWER);
@@ -167,7 +169,7 @@ static void test_what_carries_no_prices_is_not_asked(void **state)
 		now += host.settings.interval;
 		watch_tick(&host, w, now);
 		assert_int_equal(w->news, NEWS_NOT_MOUNTED);
-		assert_int_equal(w->calls.ask.child, 0);
+		assert_null(w->calls.ask.worker);
 	}
 	files_put("/proc/self/mountinfo", NFS);
 	rounds(20, 0.9, 1.0);
@@ -224,6 +226,7 @@ static void test_mounts_of_one_export(void **state)
 	watch_look(&host, &host.watches[1], now);
 	assert_true(host.watches[0].knobs.owns && !host.watches[1].knobs.owns);
 	files_put("/proc/self/mountinfo", NFS2);
+	now += 1;
 	watch_look(&host, &host.watches[0], now);
 	watch_look(&host, &host.watches[1], now);
 	assert_true(!host.watches[0].knobs.owns && host.watches[1].knobs.owns);
@@ -265,8 +268,8 @@ static void test_what_is_shown(void **state)
 	assert_non_null(strstr(text, "mount /mnt/n 0:47: believed, write 0.9"));
 	assert_non_null(strstr(text, "defer: the server is dearer than our memory\n"));
 	files_put("/proc/self/mountinfo", "\n");
-	watch_look(&host, host.watches, now);
 	now += 1;
+	watch_look(&host, host.watches, now);
 	watch_tick(&host, host.watches, now);
 	out = fmemopen(text, sizeof(text), "w");
 	watch_show(host.watches, out);

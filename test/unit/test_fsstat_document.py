@@ -1,13 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""The specification of prices in FSSTAT is what it says: its programs are run over its test vectors.
+"""The specification of prices in FSSTAT is what it says, and so is the Python module: the vectors are run over
+the programs of the one and the other, and the tables of the specification are those vectors.
 
-usage: test_fsstat_document.py fsstat-prices.md
-The C codec and detector are tested with the same vectors (test_fsstat_price.c).
+usage: test_fsstat_document.py fsstat-prices.md fsstat-prices.vectors fsstat_price.py
+The C library is tested with the same vectors (test_fsstat_price.c, test_fsstat_reader.c).
 """
+import collections
+import importlib.util
 import re
 import sys
 
+LEAST = {"encode": 8, "refuse": 8, "belief": 6, "age": 5, "wait": 10}
 failures = 0
 
 
@@ -21,53 +25,102 @@ def near(got, meant):
     return abs(got - float(meant)) <= max(0.0175 * float(meant), 0.00015)
 
 
-def code(names, text):
-    vectors = re.findall(r"^\| ((?:\d\S* \| ){8}\d+) \|$", text, re.M)
-    for vector in vectors:
-        total, free, avail, write, readahead, turn, *out = vector.split(" | ")
-        shown = names["encode"](int(total), int(free), int(avail), float(write),
-                                float(readahead), int(turn))
-        good = list(shown) == [int(n) for n in out]
-        prices = names["decode"](shown[0], shown[2])
-        if int(turn):
-            good &= prices is not None and prices[2] == int(turn)
-            good &= near(prices[0], write) and near(prices[1], readahead)
+def reply(names, turn):
+    """tfiles and afiles of a reply of this turn; 0: one without prices."""
+    counts = names["encode"](6553600, 6000000, 6000000, 0.5, 0.25, turn)
+    return (counts[0], counts[2]) if turn else (6553600, 6000000)
+
+
+def encode(names, total, free, avail, write, readahead, turn, *out):
+    shown = names["encode"](int(total), int(free), int(avail), float(write), float(readahead),
+                            int(turn))
+    good = list(shown) == [int(n) for n in out]
+    prices = names["decode"](shown[0], shown[2])
+    if not int(turn):
+        return good and prices is None
+    return (good and prices is not None and prices[2] == int(turn) and near(prices[0], write)
+            and near(prices[1], readahead))
+
+
+def refuse(names, tfiles, afiles):
+    return names["decode"](int(tfiles), int(afiles)) is None
+
+
+def belief(names, replies, wanted):
+    detector = names["Detector"]()
+    return wanted == "".join("ny"[detector.feed(*reply(names, int(turn)))] for turn in replies)
+
+
+def age(names, *events):
+    reader, good = names["Reader"](), True
+    for event in events:
+        time, kind, what = re.fullmatch(r"(\d+)([:?])(\w)", event).groups()
+        if kind == ":":
+            reader.reply(int(time) * 10**6, *reply(names, int(what)))
         else:
-            good &= prices is None
-        check(good, vector, shown, prices)
-    check(len(vectors) >= 8, len(vectors), "vectors")
+            good &= (reader.prices(int(time) * 10**6) is not None) == (what == "y")
+    return good
 
 
-def refusals(names, text):
-    vectors = re.findall(r"^\| (\d+) \| (\d+) \| [^|]* \|$", text, re.M)
-    for tfiles, afiles in vectors:
-        check(names["decode"](int(tfiles), int(afiles)) is None, "must not decode:", tfiles, afiles)
-    check(len(vectors) >= 8, len(vectors), "vectors that must not decode")
+def wait(names, replies, interval, random, wanted):
+    reader = names["Reader"]()
+    for turn in replies.replace("-", ""):
+        reader.reply(0, *reply(names, int(turn)))
+    return reader.wait(int(interval), int(random)) == int(wanted)
 
 
-def belief(names, text):
-    vectors = re.findall(r"^\| `([0-3]+)` \| `([yn]+)` \|$", text, re.M)
-    for replies, wanted in vectors:
-        detector, got = names["Detector"](), ""
-        for turn in map(int, replies):
-            counts = names["encode"](6553600, 6000000, 6000000, 0.5, 0.25, turn)
-            believed = detector.feed(*((counts[0], counts[2]) if turn else (6553600, 6000000)))
-            got += "y" if believed else "n"
-        check(got == wanted, replies, wanted, got)
-    check(len(vectors) >= 6, len(vectors), "vectors of belief")
+KINDS = {"encode": encode, "refuse": refuse, "belief": belief, "age": age, "wait": wait}
+
+
+def read_vectors(path):
+    """Of each kind a list of (fields, comment)."""
+    vectors = collections.defaultdict(list)
+    with open(path, encoding="ascii") as file:
+        for line in file:
+            fields, _, comment = line.partition("#")
+            if fields.strip():
+                kind, *fields = fields.split()
+                vectors[kind].append((fields, comment.strip()))
+    return vectors
+
+
+def tables(text, vectors):
+    """The document shows those of three kinds, in their order."""
+    shown = {"encode": [row.split(" | ") for row in
+                        re.findall(r"^\| ((?:\d\S* \| ){8}\d+) \|$", text, re.M)],
+             "refuse": [list(row) for row in
+                        re.findall(r"^\| (\d+) \| (\d+) \| ([^|]*) \|$", text, re.M)],
+             "belief": [list(row) for row in
+                        re.findall(r"^\| `([0-3]+)` \| `([yn]+)` \|$", text, re.M)]}
+    for kind, rows in shown.items():
+        wanted = [fields + ([comment] if comment else []) for fields, comment in vectors[kind]]
+        check(rows == wanted, f"the document shows the vectors of kind {kind}")
+
+
+def run(name, names, vectors):
+    for kind, rows in vectors.items():
+        for fields, comment in rows:
+            check(KINDS[kind](names, *fields), f"{name}: {kind}", *fields, comment and f"# {comment}")
 
 
 def main():
-    if len(sys.argv) != 2:
+    if len(sys.argv) != 4:
         sys.exit(__doc__)
     with open(sys.argv[1], encoding="utf-8") as document:
         text = document.read()
+    vectors = read_vectors(sys.argv[2])
+    for kind, least in LEAST.items():
+        check(len(vectors[kind]) >= least, len(vectors[kind]), f"vectors of kind {kind}")
+    tables(text, vectors)
     names = {}
     for program in re.findall(r"^```python\n(.*?)^```", text, re.M | re.S):
         exec(program, names)
-    code(names, text)
-    refusals(names, text)
-    belief(names, text)
+    run("the document's program", names, vectors)
+    specification = importlib.util.spec_from_file_location("fsstat_price", sys.argv[3])
+    module = importlib.util.module_from_spec(specification)
+    sys.dont_write_bytecode = True
+    specification.loader.exec_module(module)
+    run("the module", vars(module), vectors)
     sys.exit(1 if failures else 0)
 
 

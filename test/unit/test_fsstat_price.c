@@ -8,7 +8,6 @@
 #include <stdint.h>
 #include <setjmp.h>
 #include "unit_cmocka.h"
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -265,22 +264,22 @@ static void test_fuzz(void **state)
 	}
 }
 
-/* The table of doc/fsstat-prices.md, which others test their implementation with. */
-static void test_vectors_of_the_document(void **state)
+/* doc/fsstat-prices.vectors, which others test their implementation with. */
+static void test_vectors(void **state)
 {
 	char line[512];
 	unsigned int vectors = 0;
-	FILE *doc = fopen(DOCUMENT, "r");
+	FILE *file = fopen(VECTORS, "r");
 
-	assert_non_null(doc);
-	while (fgets(line, sizeof(line), doc)) {
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file)) {
 		struct fsstat_files in, out;
 		struct fsstat_prices p, got;
 		uint32_t turn;
 
 		if (sscanf(line,
-			   "| %" SCNu64 " | %" SCNu64 " | %" SCNu64 " | %lf | %lf | %" SCNu32
-			   " | %" SCNu64 " | %" SCNu64 " | %" SCNu64,
+			   "encode %" SCNu64 " %" SCNu64 " %" SCNu64 " %lf %lf %" SCNu32 " %" SCNu64
+			   " %" SCNu64 " %" SCNu64,
 			   &in.total, &in.free, &in.avail, &p.write, &p.readahead, &turn,
 			   &out.total, &out.free, &out.avail) != 9)
 			continue;
@@ -296,29 +295,27 @@ static void test_vectors_of_the_document(void **state)
 		assert_memory_equal(&in, &out, sizeof(in));
 		vectors++;
 	}
-	fclose(doc);
+	fclose(file);
 	assert_true(vectors >= 8);
 }
 
-/* The document's vectors that must not decode. */
-static void test_refusals_of_the_document(void **state)
+static void test_refusals(void **state)
 {
-	char line[512], why;
+	char line[512];
 	unsigned int vectors = 0;
 	uint64_t total, avail;
-	FILE *doc = fopen(DOCUMENT, "r");
+	FILE *file = fopen(VECTORS, "r");
 
-	assert_non_null(doc);
-	while (fgets(line, sizeof(line), doc)) {
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file)) {
 		struct fsstat_prices p;
 
-		if (sscanf(line, "| %" SCNu64 " | %" SCNu64 " | %c", &total, &avail, &why) != 3 ||
-		    isdigit((unsigned char)why))
+		if (sscanf(line, "refuse %" SCNu64 " %" SCNu64, &total, &avail) != 2)
 			continue;
 		assert_false(fsstat_price_decode_statvfs(total, avail, &p));
 		vectors++;
 	}
-	fclose(doc);
+	fclose(file);
 	assert_true(vectors >= 8);
 }
 
@@ -351,17 +348,17 @@ static struct fsstat_files reply_of_turn(uint32_t turn)
 	return f;
 }
 
-static void test_belief_of_the_document(void **state)
+static void test_belief(void **state)
 {
 	char line[512], replies[64], believed[64];
 	unsigned int vectors = 0;
-	FILE *doc = fopen(DOCUMENT, "r");
+	FILE *file = fopen(VECTORS, "r");
 
-	assert_non_null(doc);
-	while (fgets(line, sizeof(line), doc)) {
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file)) {
 		struct fsstat_detector d = {0};
 
-		if (sscanf(line, "| `%63[0-3]` | `%63[yn]`", replies, believed) != 2)
+		if (sscanf(line, "belief %63[0-3] %63[yn]", replies, believed) != 2)
 			continue;
 		for (unsigned int i = 0; replies[i]; i++) {
 			struct fsstat_files f = reply_of_turn((uint32_t)(replies[i] - '0'));
@@ -371,7 +368,7 @@ static void test_belief_of_the_document(void **state)
 		}
 		vectors++;
 	}
-	fclose(doc);
+	fclose(file);
 	assert_true(vectors >= 6);
 }
 
@@ -603,9 +600,9 @@ int main(void)
 		cmocka_unit_test(test_decode_wants_room),
 		cmocka_unit_test(test_check_sees_every_bit),
 		cmocka_unit_test(test_fuzz),
-		cmocka_unit_test(test_vectors_of_the_document),
-		cmocka_unit_test(test_refusals_of_the_document),
-		cmocka_unit_test(test_belief_of_the_document),
+		cmocka_unit_test(test_vectors),
+		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_belief),
 		cmocka_unit_test(test_a_quiet_server_is_believed),
 		cmocka_unit_test(test_one_reply_without_ends_belief),
 		cmocka_unit_test(test_what_never_changes_is_not_believed),
