@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * A file descriptor of our own for a file of the sub-FSAL: for residency, prefetch and FIEMAP.
+ * What we have of our own of a file of the sub-FSAL, to ask what is in memory, to fetch ahead, and to know
+ * where it is. There are two kinds, behind one table of functions; who uses a backing need not know which:
  *
- * It is read-only, with the kernel's own read-ahead off, so that what the disk does is what the
+ *   local    a descriptor, the page cache, FIEMAP (backing_local.c)
+ *   remote   a handle of the sub-FSAL of our own, read through it into what it caches (backing_remote.h)
+ *
+ * A local one is read-only, with the kernel's own read-ahead off, so that what the disk does is what the
  * scheduler decided, and leaves the file's access time alone. Clients' own reads count as access: they
  * have a second descriptor, from the first of them on. A handle has at most one backing, in its slot;
  * all of them together are bounded (least recently used first) and closed when idle. Who can open one is
@@ -13,9 +17,9 @@
  *     reading now --use--> +---------+ ----------> device (stays to the end)
  *                            |     |
  *             last use gone: |     | last hold gone:
- *                close(fd)  <+     +> free
+ *                    close  <+     +> free
  *
- * There are two kinds of reference. A use keeps the descriptor open: the slot's own, and that of
+ * There are two sorts of reference. A use keeps the descriptor or handle open: the slot's own, and that of
  * whoever does I/O just now. A hold keeps only the memory: a queued request has one, so that a file
  * removed meanwhile is closed, and its space free, at once and not when its turn comes. Each use is
  * a hold too.
@@ -39,39 +43,84 @@
 #define BACKING_DESCRIPTORS 2
 
 struct backing_slot;
+struct export_io;
+struct kernel_windows;
+
+struct backing;
+
+/* What a kind of backing does. The caller has a use, but for place_known() and changed(): a hold. */
+struct backing_ops {
+	/* As the functions below of the same name. */
+	bool (*resident)(struct backing *b, uint64_t offset, uint64_t len);
+	/* The device address of OFFSET into *BLOCK; false: none. The same as far as known, without waiting. */
+	bool (*block)(struct backing *b, uint64_t offset, uint64_t *block);
+	bool (*place_known)(struct backing *b, uint64_t offset, uint64_t *block);
+	/* *BLOCK is in file order before. */
+	bool (*written)(struct backing *b, uint64_t offset, uint64_t len, uint64_t *block);
+	/* The size as it is now, into b->size; an error leaves that. */
+	void (*refresh_size)(struct backing *b);
+	/* Whether the file has lost its last name, as far as that can be asked. */
+	bool (*is_removed)(struct backing *b);
+	/* [offset, offset + len) is not what it was; LEN UINT64_MAX: to the end. */
+	void (*changed)(struct backing *b, uint64_t offset, uint64_t len);
+	/*
+	 * Brings [offset, offset + len), which is not all there, into memory for the dispatcher D; W: windows
+	 * of a chunk or NULL. Returns how many bytes are there from OFFSET on, -1: none could be read.
+	 */
+	ssize_t (*fetch)(struct dispatcher *d, struct backing *b, struct kernel_windows *w,
+			 uint64_t offset, uint64_t len);
+	/*
+	 * Whether prefetching makes sense at NOW; a read of LEN bytes at OFFSET was answered in TOOK ns, and
+	 * should have been in memory, RESIDENT, or was not. NULL: always; nobody wants to know. A hold will do.
+	 */
+	bool (*prefetches)(struct backing *b, uint64_t now);
+	void (*answered)(struct backing *b, uint64_t offset, uint64_t len, bool resident,
+			 uint64_t took);
+	/* The last use is gone: what is open is closed. The last hold is, NULL: nothing to do. */
+	void (*close)(struct backing *b);
+	void (*fini)(struct backing *b);
+};
 
 struct backing {
+	const struct backing_ops *ops;
 	TAILQ_ENTRY(backing) link; /* of all open ones; the list's lock */
 	struct backing_slot *slot; /* its owner while linked; the list's lock */
 	atomic_uint holds, uses;
-	atomic_bool gone;      /* closed or unlinked: stop prefetching */
-	_Atomic uint64_t used; /* ns */
-	_Atomic uint64_t size; /* of the file as last seen, bytes */
-	int fd;
-	_Atomic int reply_fd; /* for clients' own reads: backing_read() */
+	atomic_bool gone;	    /* closed or unlinked: stop prefetching */
+	_Atomic uint64_t used;	    /* ns */
+	_Atomic uint64_t size;	    /* of the file as last seen, bytes */
+	const struct export_io *io; /* whose FSAL's handle it has; NULL: none, a local one */
 	uint64_t file; /* identity on the device: the inode number, mixed with its subvolume */
 	struct device *device;
+	struct hot hot; /* of a remote one: never */
+	bool seen_hot;	/* by readers without a use, under RCU; the slot's lock */
+	/* Of a local one only. */
+	int fd;
+	_Atomic int reply_fd; /* for clients' own reads: backing_read() */
+	bool own_queue;	      /* no file system over several devices, with read-ahead of its own */
 	struct extent_map extents;
 	struct residency residency;
-	struct hot hot;
-	bool own_queue; /* no file system over several devices, with read-ahead of its own */
-	bool seen_hot;	/* by readers without a use, under RCU; the slot's lock */
 };
 
 /*
- * A backing of FD on DEVICE, of which fstat says ST: with two uses, the slot's and the caller's. FD is
+ * A local backing of FD on DEVICE, of which fstat says ST: with two uses, the slot's and the caller's. FD is
  * its own from now on. NULL: no memory, FD stays the caller's.
  */
 struct backing *backing_new(int fd, const struct stat *st, struct device *device);
+/* For a kind of backing: fills what all have of B, which is zero, with two uses. */
+void backing_init(struct backing *b, const struct backing_ops *ops, struct device *device,
+		  uint64_t file, uint64_t size);
 /* Another use by somebody who has one; backing_put() gives it back. */
 struct backing *backing_ref(struct backing *b);
 void backing_put(struct backing *b);
 /* A hold by somebody who has a use or hold; backing_release() gives it back. */
 struct backing *backing_hold(struct backing *b);
 void backing_release(struct backing *b);
-/* Makes a use of a hold, to be ended by backing_unuse(); false when the descriptor is closed. */
+/* Makes a use of a hold, to be ended by backing_unuse(); false when it is closed. */
 bool backing_use(struct backing *b);
 void backing_unuse(struct backing *b);
+
+/* ---- of a local one (backing_fd.c) --------------------------------------------------------- */
 
 /*
  * The same file once more, with FLAGS of open(2) beside O_RDONLY, as the kernel reads ahead of it; -1: it
@@ -91,9 +140,12 @@ size_t backing_read_cached(struct backing *b, const struct iovec *iov, int n, ui
 			   uint64_t len);
 /* Whether the whole file is in the page cache, which is looked at once; *TOOK ns. */
 bool backing_resident_whole(struct backing *b, uint64_t *took);
-/* Whether [offset, offset + len) is in the page cache; false if unsure. Never starts I/O. */
+
+/* ---- of any -------------------------------------------------------------------------------- */
+
+/* Whether [offset, offset + len) is in memory; false if unsure. Never starts I/O. */
 bool backing_resident(struct backing *b, uint64_t offset, uint64_t len);
-/* The device address of OFFSET; where unmapped, one that keeps file order. */
+/* The device address of OFFSET; where unmapped or not known, one that keeps file order. */
 uint64_t backing_block(struct backing *b, uint64_t offset);
 /* Whether LEN bytes at OFFSET are written on the device, as far as known; then *BLOCK is where. */
 bool backing_written(struct backing *b, uint64_t offset, uint64_t len, uint64_t *block);
@@ -103,5 +155,14 @@ uint64_t backing_place(struct backing *b, uint64_t offset);
 uint64_t backing_place_known(struct backing *b, uint64_t offset);
 /* Asks the file system for the size again. */
 uint64_t backing_refresh_size(struct backing *b);
+/* Whether what is fetched ahead of it at NOW (ns) will be there for its readers. */
+bool backing_prefetches(struct backing *b, uint64_t now);
+/* A client's read was answered, as by backing_ops. */
+void backing_answered(struct backing *b, uint64_t offset, uint64_t len, bool resident,
+		      uint64_t took);
+/* Whether the file has lost its last name. */
+bool backing_is_removed(struct backing *b);
+/* [offset, offset + len) was written, or cut off (LEN UINT64_MAX): what is known of it is void. A hold will do. */
+void backing_changed(struct backing *b, uint64_t offset, uint64_t len);
 
 #endif

@@ -157,6 +157,8 @@ static struct backing *open_backing(struct backing_slot *slot, struct export_io 
 	struct stat st;
 	int fd = slot->open(slot, O_RDONLY, err);
 
+	if (fd < 0 && *err == EOPNOTSUPP && slot->open_remote != NULL)
+		return slot->open_remote(slot, io, now, err);
 	if (fd < 0)
 		return NULL;
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
@@ -200,6 +202,7 @@ void backing_slot_init(struct backing_slot *slot, backing_opener open, const voi
 	lock_init(&slot->lock, LOCK_SLOT);
 	slot->backing = slot->hot = NULL;
 	slot->open = open;
+	slot->open_remote = NULL;
 	slot->key_len = 0;
 	slot->file_hash = UINT64_C(0xcbf29ce484222325);
 	atomic_init(&slot->not_before, UINT64_MAX);
@@ -210,6 +213,11 @@ void backing_slot_init(struct backing_slot *slot, backing_opener open, const voi
 	for (size_t i = 0; i < key_len; i++) /* FNV-1a */
 		slot->file_hash = (slot->file_hash ^ bytes[i]) * UINT64_C(0x100000001b3);
 	atomic_store(&slot->not_before, 0);
+}
+
+void backing_slot_set_remote(struct backing_slot *slot, backing_remote_opener open)
+{
+	slot->open_remote = open;
 }
 
 void backing_slot_fini(struct backing_slot *slot)
@@ -302,14 +310,13 @@ struct backing *backing_peek(struct backing_slot *slot)
 	return b;
 }
 
-void backing_invalidate(struct backing_slot *slot)
+void backing_invalidate(struct backing_slot *slot, uint64_t offset, uint64_t len)
 {
 	struct backing *b = backing_peek(slot);
 
 	if (!b)
 		return;
-	hot_forget(&b->hot);		    /* the next READ counts as access of what was written */
-	extent_map_invalidate(&b->extents); /* may wait for FIEMAP: not under the slot's lock */
+	backing_changed(b, offset, len); /* may wait: not under the slot's lock */
 	backing_release(b);
 }
 
@@ -365,21 +372,13 @@ static uint32_t take_some(uint64_t now, bool everything, uint32_t max, struct ba
 	return looked;
 }
 
-/* Whether the file of B, of which the caller has a use, has lost its last name. */
-static bool is_removed(const struct backing *b)
-{
-	struct stat st;
-
-	return !fstat(b->fd, &st) && st.st_nlink == 0;
-}
-
 /* Gives the uses of SOME back; removed files go to OUT. */
 static void close_removed(struct backing **some, unsigned int n, struct backing_list *out)
 {
 	for (unsigned int i = 0; i < n; i++) {
 		struct backing *b = some[i];
 
-		if (is_removed(b)) {
+		if (backing_is_removed(b)) {
 			lock_take(&all.lock);
 			if (b->slot != NULL && steal(b))
 				TAILQ_INSERT_TAIL(out, b, link);
@@ -402,4 +401,30 @@ void backing_sweep(uint64_t now, bool everything)
 		close_removed(some, n, &out);
 		put_all(&out);
 	} while (left && looked);
+}
+
+/* A batch of those of the export IO goes to OUT; false: there was none. */
+static bool take_of_export(const struct export_io *io, struct backing_list *out)
+{
+	struct backing *b, *next;
+	int n = 0;
+
+	lock_take(&all.lock);
+	for (b = TAILQ_FIRST(&all.open); b != NULL && n < BATCH; b = next) {
+		next = TAILQ_NEXT(b, link);
+		if (b->io != io || !steal(b))
+			continue;
+		TAILQ_INSERT_TAIL(out, b, link);
+		n++;
+	}
+	lock_drop(&all.lock);
+	return n != 0;
+}
+
+void backing_sweep_export(const struct export_io *io)
+{
+	struct backing_list out = TAILQ_HEAD_INITIALIZER(out);
+
+	while (take_of_export(io, &out))
+		put_all(&out);
 }

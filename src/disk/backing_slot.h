@@ -26,6 +26,13 @@ struct backing_slot;
  */
 typedef int (*backing_opener)(struct backing_slot *slot, int access, int *err);
 
+/*
+ * Opens a remote backing (backing_remote.h) of SLOT's file for the export IO at NOW (ns), where there is no
+ * descriptor; NULL and *ERR: EOPNOTSUPP where there can never be one.
+ */
+typedef struct backing *(*backing_remote_opener)(struct backing_slot *slot, struct export_io *io,
+						 uint64_t now, int *err);
+
 #define BACKING_KEY_MAX 64 /* bytes */
 
 /* The part of a handle that is ours. */
@@ -35,13 +42,16 @@ struct backing_slot {
 	struct backing *hot;	 /* the same while it is hot, under RCU; written with the lock */
 	_Atomic uint64_t not_before; /* ns: no descriptor is asked for sooner; UINT64_MAX: never */
 	backing_opener open;
-	uint64_t file_hash; /* of the key: the file, to the ghost caches */
+	backing_remote_opener open_remote; /* NULL: only descriptors */
+	uint64_t file_hash;		   /* of the key: the file, to the ghost caches */
 	uint8_t key_len;
 	uint8_t key[BACKING_KEY_MAX]; /* the sub-FSAL's key of the file: the nfsheur table's too */
 };
 
 /* MAX backings at a time, closed when unused for IDLE ns. Holds at once; any thread. */
 void backing_set_limits(uint32_t max, uint64_t idle);
+/* Closes those of handles of the export IO: what is open of it then is in use. */
+void backing_sweep_export(const struct export_io *io);
 /* Closes everything idle or deleted (all of it at the end: EVERYTHING). One thread at a time. */
 void backing_sweep(uint64_t now, bool everything);
 /* How many are open. */
@@ -50,6 +60,8 @@ uint32_t backing_count(void);
 /* KEY: of the file; NULL, or longer than BACKING_KEY_MAX: there is never a backing. */
 void backing_slot_init(struct backing_slot *slot, backing_opener open, const void *key,
 		       size_t key_len);
+/* Where the first opener says EOPNOTSUPP this one is asked. */
+void backing_slot_set_remote(struct backing_slot *slot, backing_remote_opener open);
 /* The handle goes. */
 void backing_slot_fini(struct backing_slot *slot);
 
@@ -73,7 +85,10 @@ struct backing *backing_peek(struct backing_slot *slot);
 /* Detaches the slot's backing: its descriptor closes as soon as nobody reads through it. */
 void backing_drop(struct backing_slot *slot);
 
-/* The file changed: what is known of its place on the disk is void. */
-void backing_invalidate(struct backing_slot *slot);
+/*
+ * [offset, offset + len) of the file changes or has changed, LEN UINT64_MAX: to the end: what is known of
+ * it is void.
+ */
+void backing_invalidate(struct backing_slot *slot, uint64_t offset, uint64_t len);
 
 #endif

@@ -46,6 +46,19 @@ static bool is_rotating(dev_t dev)
 
 /* ---- modes; with the table's lock -------------------------------------------------------- */
 
+static bool is_cluster(dev_t dev)
+{
+	return major(dev) == DEVICE_CLUSTER_MAJOR;
+}
+
+/* What DEV is, as far as it says. */
+static void init_mode(struct device_mode *m, dev_t dev, uint32_t depth)
+{
+	device_mode_init(m, !is_cluster(dev) && is_rotating(dev), 1, depth);
+	if (is_cluster(dev))
+		device_mode_set_cluster(m);
+}
+
 /* What follows from D's mode, for the threads that take no lock, and for the dispatcher. */
 static void apply_mode(struct device *d)
 {
@@ -67,8 +80,11 @@ static void apply_mode(struct device *d)
 /* What its drive takes at once, which can be changed while we run. */
 static void ask_drive(struct device *d)
 {
-	struct drive_queue drive = drive_queue_of(table.sysfs, atomic_load(&d->dev));
+	struct drive_queue drive;
 
+	if (is_cluster(atomic_load(&d->dev)))
+		return;
+	drive = drive_queue_of(table.sysfs, atomic_load(&d->dev));
 	atomic_store(&d->drive_stated, drive.stated);
 	d->mode.drive_queue = drive.bound;
 }
@@ -90,9 +106,14 @@ static void say_taken(struct device *d, const struct device_settings *s)
 
 	log_line(LOG_LEVEL_EVENT,
 		 "device %u:%u (%s): scheduler %s, %u request%s at once, demand reads %s",
-		 major(d->dev), minor(d->dev), d->rotating ? "rotating" : "not rotating",
+		 major(d->dev), minor(d->dev),
+		 d->cluster    ? "a cluster"
+		 : d->rotating ? "rotating"
+			       : "not rotating",
 		 s->policy->name, depth, depth == 1 ? "" : "s",
-		 device_queues_demand(d) ? "queued" : "not queued");
+		 d->cluster		   ? "join prefetches and are not queued"
+		 : device_queues_demand(d) ? "queued"
+					   : "not queued");
 }
 
 /* ---- the table; with its lock ------------------------------------------------------------ */
@@ -107,10 +128,12 @@ static void take(struct device *d, dev_t dev, const struct device_settings *s)
 	atomic_fetch_add(&d->taken, 1);
 	atomic_store(&d->piece, 0);
 	atomic_store(&d->next_window, 0);
-	device_mode_init(&d->mode, is_rotating(dev), 1, s->depth);
+	init_mode(&d->mode, dev, s->depth);
+	atomic_store(&d->cluster, d->mode.cluster);
 	ask_drive(d);
 	lock_take(&d->evidence_lock);
 	d->evidence = (struct seek_evidence){0};
+	depth_search_init(&d->search, SEARCH_DEPTH_MAX);
 	lock_drop(&d->evidence_lock);
 	apply_mode(d);
 	say_taken(d, s);
@@ -132,7 +155,7 @@ static struct device *append(dev_t dev, const struct device_settings *s, int *er
 	*err = ENOMEM;
 	if (d == NULL)
 		return NULL;
-	device_mode_init(&m, is_rotating(dev), 1, s->depth);
+	init_mode(&m, dev, s->depth);
 	*err = dispatcher_init(&d->dispatcher, table.ops, device_mode_depth(&m), s->policy,
 			       &s->limits);
 	if (*err) {
@@ -206,6 +229,13 @@ struct device *device_use(dev_t dev, const struct device_settings *s, _Atomic ui
 		mark(d, devices);
 	lock_drop(&table.lock);
 	return d;
+}
+
+struct device *device_use_cluster(unsigned int minor, const struct device_settings *s,
+				  _Atomic uint64_t *devices, int *err)
+{
+	assert(minor < DEVICE_CLUSTER_MINORS);
+	return device_use(makedev(DEVICE_CLUSTER_MAJOR, minor), s, devices, err);
 }
 
 void device_unuse(uint64_t devices)
@@ -354,6 +384,29 @@ void device_observe(struct device *d, uint64_t block, uint64_t len, uint64_t ser
 		learn(d, verdict, mean);
 }
 
+/* The depth found out, which changed, is in force from now on, where none is configured. */
+static void set_learnt(struct device *d, uint32_t depth)
+{
+	lock_take(&table.lock);
+	d->mode.learnt = depth;
+	apply_mode(d);
+	lock_drop(&table.lock);
+}
+
+void device_brought(struct device *d, uint64_t bytes, uint64_t now)
+{
+	uint32_t depth;
+	bool changed;
+
+	atomic_fetch_add_explicit(&d->brought, bytes, memory_order_relaxed);
+	lock_take(&d->evidence_lock);
+	changed = depth_search_brought(&d->search, bytes, now);
+	depth = depth_search_depth(&d->search);
+	lock_drop(&d->evidence_lock);
+	if (changed)
+		set_learnt(d, depth);
+}
+
 bool device_sample_due(struct device *d, uint64_t now)
 {
 	uint64_t next = atomic_load_explicit(&d->next_sample, memory_order_relaxed);
@@ -397,7 +450,7 @@ void device_watch_writes(struct device *d)
 {
 	bool writing;
 
-	if (dispatcher_writes(&d->dispatcher))
+	if (dispatcher_writes(&d->dispatcher) || is_cluster(d->dev))
 		return; /* ours */
 	writing = writes_in_flight(d->dev) != 0;
 	lock_take(&table.lock);

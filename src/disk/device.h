@@ -19,9 +19,17 @@
 #include "disk/seek_evidence.h"
 #include "pricing/board.h"
 #include "pricing/client_board.h"
+#include "sched/depth_search.h"
 #include "sched/dispatcher.h"
 
 #define DEVICES_MAX 64
+
+/*
+ * A cluster that a FSAL reaches by itself has a number with this major one, which no block device has, and
+ * a minor one below the bound (20 bits, as the kernel's).
+ */
+#define DEVICE_CLUSTER_MAJOR  65536u
+#define DEVICE_CLUSTER_MINORS (1u << 20)
 
 /* What exports say of their devices; of several the last one counts. Immutable. */
 struct device_settings {
@@ -47,8 +55,11 @@ struct device {
 	_Atomic uint32_t window;      /* bytes: device_window() */
 	_Atomic uint64_t next_window; /* ns: when it is asked for again */
 	_Atomic uint64_t next_sample; /* ns: when a READ past the queue is measured again */
+	atomic_bool cluster;	      /* it is one: reads join what is fetched, and never queue */
+	_Atomic uint64_t brought;     /* bytes that came from a cluster into its client's cache */
 	struct lock evidence_lock;    /* a leaf; of: */
 	struct seek_evidence evidence;
+	struct depth_search search; /* of a cluster */
 	struct dispatcher dispatcher;
 	struct price_board prices;	   /* what its use costs */
 	struct client_board client_prices; /* ... clients that have used it much or little */
@@ -61,10 +72,16 @@ static inline bool device_queues_demand(struct device *d)
 	return atomic_load_explicit(&d->queues, memory_order_relaxed);
 }
 
+/* Whether a read joins a chunk that covers it, and else goes past the queue. */
+static inline bool device_joins_only(struct device *d)
+{
+	return atomic_load_explicit(&d->cluster, memory_order_relaxed);
+}
+
 /* Whether reads go past the queue, and nothing is to be learnt from them. */
 static inline bool device_is_plain(struct device *d)
 {
-	return !device_queues_demand(d) &&
+	return !device_queues_demand(d) && !device_joins_only(d) &&
 	       atomic_load_explicit(&d->learns, memory_order_relaxed) != DEVICE_LEARNS_DEAR;
 }
 
@@ -92,6 +109,11 @@ void device_start(const struct dispatcher_ops *ops, const char *sysfs);
  */
 struct device *device_use(dev_t dev, const struct device_settings *s, _Atomic uint64_t *devices,
 			  int *err);
+/* The same of the cluster of this MINOR, below DEVICE_CLUSTER_MINORS. */
+struct device *device_use_cluster(unsigned int minor, const struct device_settings *s,
+				  _Atomic uint64_t *devices, int *err);
+/* BYTES came from the cluster D at NOW, by a prefetch: its depth may change. Not with a lock. */
+void device_brought(struct device *d, uint64_t bytes, uint64_t now);
 /* The export with these bits is gone. */
 void device_unuse(uint64_t devices);
 /*

@@ -9,6 +9,13 @@ void device_mode_init(struct device_mode *m, bool rotating, uint32_t drive_queue
 		.rotating = rotating, .drive_queue = drive_queue, .configured = configured};
 }
 
+void device_mode_set_cluster(struct device_mode *m)
+{
+	m->rotating = false;
+	m->cluster = true;
+	m->learnt = 1;
+}
+
 void device_mode_configure(struct device_mode *m, uint32_t configured)
 {
 	m->configured = configured;
@@ -53,7 +60,7 @@ bool device_mode_forget(struct device_mode *m)
 
 bool device_mode_own_queues(const struct device_mode *m)
 {
-	return m->configured || (m->rotating && !m->seeks_free);
+	return !m->cluster && (m->configured || (m->rotating && !m->seeks_free));
 }
 
 bool device_mode_queues(const struct device_mode *m)
@@ -65,6 +72,8 @@ uint32_t device_mode_own_depth(const struct device_mode *m)
 {
 	if (m->configured)
 		return m->configured;
+	if (m->cluster)
+		return m->learnt;
 	return device_mode_own_queues(m) ? 1 : DEVICE_DEPTH_FLASH;
 }
 

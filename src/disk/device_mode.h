@@ -15,6 +15,8 @@
  *
  *   over each of these, while others than us write to the device: at least 32, direct
  *
+ *   a cluster (device_use_cluster()): as many as were found to bring most, direct; others' writes are not seen
+ *
  * A disk that seeks may be given several scattered reads at once, up to what its drive can take: the
  * dispatcher tries what that is worth. Of the other modes the depth is the depth.
  *
@@ -48,6 +50,8 @@
 enum device_learns { DEVICE_LEARNS_NOTHING, DEVICE_LEARNS_FREE, DEVICE_LEARNS_DEAR };
 
 struct device_mode {
+	bool cluster;	      /* no block device: a FSAL's, by way of a network */
+	uint32_t learnt;      /* its depth */
 	bool rotating;	      /* says the kernel */
 	uint32_t drive_queue; /* what its drive can be given at once: drive_queue.h's bound */
 	uint32_t configured;  /* Queue_Depth; 0: by what it is */
@@ -58,6 +62,8 @@ struct device_mode {
 
 void device_mode_init(struct device_mode *m, bool rotating, uint32_t drive_queue,
 		      uint32_t configured);
+/* It is a cluster, at first for one request at once. */
+void device_mode_set_cluster(struct device_mode *m);
 /* Another Queue_Depth. What was learnt of seeks stays, writes of others are found out anew. */
 void device_mode_configure(struct device_mode *m, uint32_t configured);
 /* Seeks were found to be what WHAT says. True: that changed the mode. */

@@ -71,7 +71,7 @@ void export_io_put(struct export_io *io)
 {
 	if (atomic_fetch_sub_explicit(&io->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	assert(atomic_load(&io->pending) == 0);
+	assert(atomic_load(&io->pending) == 0 && atomic_load(&io->handles) == 0);
 	leave_list(io);
 	device_unuse(atomic_load(&io->devices));
 	lock_fini(&io->lock);
@@ -133,6 +133,42 @@ uint32_t export_io_drain(struct export_io *io, uint64_t timeout)
 		atomic_store(&io->hurries, true);
 	wait_drained(io, now + timeout);
 	left = atomic_load(&io->pending);
+	lock_drop(&io->lock);
+	return left;
+}
+
+/* As export_io_enter(): who closes sees the handle, or who opens sees that. */
+bool export_io_handle_opens(struct export_io *io)
+{
+	atomic_fetch_add(&io->handles, 1);
+	if (!atomic_load(&io->closing))
+		return true;
+	export_io_handle_closed(io);
+	return false;
+}
+
+void export_io_handle_closed(struct export_io *io)
+{
+	uint32_t before = atomic_fetch_sub(&io->handles, 1);
+
+	assert(before > 0);
+	if (before != 1 || !atomic_load(&io->closing))
+		return;
+	lock_take(&io->lock);
+	pthread_cond_broadcast(&io->drained);
+	lock_drop(&io->lock);
+}
+
+uint32_t export_io_handles_closed(struct export_io *io, uint64_t timeout)
+{
+	uint64_t until = clock_now() + timeout;
+	uint32_t left;
+	int err = 0;
+
+	lock_take(&io->lock);
+	while (atomic_load(&io->handles) && !err)
+		err = clock_cond_wait_until(&io->drained, &io->lock.mutex, until);
+	left = atomic_load(&io->handles);
 	lock_drop(&io->lock);
 	return left;
 }
@@ -240,6 +276,14 @@ struct device *export_io_device(struct export_io *io, int fd, uint64_t now, int 
 	}
 	export_io_settings(io, &s);
 	return device_use(block_device_of(fd, st.st_dev, now), &s.device, &io->devices, err);
+}
+
+struct device *export_io_cluster(struct export_io *io, unsigned int minor, int *err)
+{
+	struct export_settings s;
+
+	export_io_settings(io, &s);
+	return device_use_cluster(minor, &s.device, &io->devices, err);
 }
 
 /* ERR as a bit of `said`; 0: not worth a line (the file went meanwhile). */

@@ -38,6 +38,7 @@ struct export_io {
 	struct lock lock;
 	pthread_cond_t drained;
 	_Atomic uint32_t pending; /* requests queued or running */
+	_Atomic uint32_t handles; /* of a remote FSAL that our backings have open */
 	atomic_bool closing, hurries;
 	_Atomic uint32_t said; /* bits: causes of missing descriptors that the log has */
 	/* bit n: its root, or files of it that were used, are on the nth device */
@@ -89,6 +90,16 @@ uint64_t export_io_full_wait(struct export_io *io);
  * device_use(), or by stat. NOW: ns.
  */
 struct device *export_io_device(struct export_io *io, int fd, uint64_t now, int *err);
+/* The same of the cluster of number MINOR: device_use_cluster(). */
+struct device *export_io_cluster(struct export_io *io, unsigned int minor, int *err);
+/*
+ * A handle of the FSAL below is opened for a backing; false: the export is closing, none may be. When it is
+ * closed handle_closed() says so; export_io_handles_closed() waits for that up to TIMEOUT ns, and returns
+ * how many are open still. The backings must have been dropped before.
+ */
+bool export_io_handle_opens(struct export_io *io);
+void export_io_handle_closed(struct export_io *io);
+uint32_t export_io_handles_closed(struct export_io *io, uint64_t timeout);
 /* Says in the log, once for each cause, that its files have no descriptors because of ERR. */
 void export_io_say_degraded(struct export_io *io, int err);
 

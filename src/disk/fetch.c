@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Reads at the disk, with few copies. See fetch.h. */
+/* Reads at the disk, timed. See fetch.h. */
 #include "disk/fetch.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
-
-#include "disk/scratch.h"
 
 /* ---- timing ------------------------------------------------------------------------------ */
 
@@ -53,122 +47,13 @@ ssize_t fetch_reply(struct dispatcher *d, struct backing *b, const struct iovec 
 	return got;
 }
 
-/* ---- into the page cache ----------------------------------------------------------------- */
-
-static ssize_t read_at(int fd, char *buffer, uint64_t len, uint64_t offset)
-{
-	ssize_t got;
-
-	do
-		got = pread(fd, buffer, len, (off_t)offset);
-	while (got < 0 && errno == EINTR);
-	return got;
-}
-
-/* Through a buffer that is thrown away, for which the size is no matter. */
-static ssize_t read_copying(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len)
-{
-	size_t size = len < SCRATCH_MAX ? len : SCRATCH_MAX;
-	char *buffer = scratch_take(size);
-	uint64_t done = 0;
-	ssize_t got = -1;
-
-	while (buffer != NULL && done < len) {
-		got = read_at(b->fd, buffer, len - done < size ? len - done : size, offset + done);
-		if (got <= 0)
-			break;
-		done += (uint64_t)got;
-	}
-	scratch_give(buffer, size, dispatcher_now(d));
-	return done ? (ssize_t)done : got;
-}
-
-static uint32_t piece_of(const struct device *device)
-{
-	uint32_t piece = atomic_load_explicit(&device->piece, memory_order_relaxed);
-
-	return piece != 0 ? piece : FETCH_PIECE_MAX;
-}
-
-/* A PIECE was cut short: by the device's limit, or memory is. */
-static void halve_pieces(struct device *device, uint32_t piece)
-{
-	if (piece > FETCH_PIECE_MIN)
-		atomic_store_explicit(&device->piece, piece / 2, memory_order_relaxed);
-}
-
-/* The kernel starts to bring [offset, upto). */
-static bool will_need(struct backing *b, uint64_t offset, uint64_t upto, uint32_t piece)
-{
-	for (uint64_t at = offset; at < upto; at += piece)
-		if (posix_fadvise(b->fd, (off_t)at, upto - at < piece ? upto - at : piece,
-				  POSIX_FADV_WILLNEED))
-			return false;
-	return true;
-}
-
-/* Waits for it: a byte of each unit, at its end or that of the file's part. */
-static bool wait_for(struct backing *b, uint64_t offset, uint64_t upto)
-{
-	uint64_t end;
-	char byte;
-
-	for (uint64_t at = offset; at < upto; at = end) {
-		end = at - at % FETCH_UNIT + FETCH_UNIT;
-		if (end > upto)
-			end = upto;
-		if (read_at(b->fd, &byte, 1, end - 1) != 1)
-			return false;
-	}
-	return true;
-}
-
-/*
- * How much of what follows a step of STEP bytes is asked for with it, so that the device does not stand
- * still between steps: another one. Where reads wait for their turn in between, that is theirs.
- */
-static uint64_t ahead_of(struct device *device, uint64_t step)
-{
-	return device_queues_demand(device) ? 0 : step;
-}
-
-/* Whether [offset, upto), which is within the file, is there now, without having been copied. */
-static bool populate(struct backing *b, struct kernel_windows *w, uint64_t offset, uint64_t upto)
-{
-	uint32_t piece = piece_of(b->device);
-	uint64_t rest = offset;
-
-	if (w != NULL) {
-		kernel_windows_start(w, b, upto + ahead_of(b->device, upto - offset));
-		if (w->begun > rest)
-			rest = w->begun;
-	}
-	if (!will_need(b, rest, upto, piece) || !wait_for(b, offset, upto))
-		return false;
-	if (backing_resident(b, offset, upto - offset))
-		return true;
-	halve_pieces(b->device, piece);
-	return false;
-}
-
-/* As fetch_cache(), of what is not all there. */
-static ssize_t bring(struct dispatcher *d, struct backing *b, struct kernel_windows *w,
-		     uint64_t offset, uint64_t len)
-{
-	uint64_t size = atomic_load_explicit(&b->size, memory_order_relaxed), upto = offset + len;
-
-	if (upto > size)
-		upto = size;
-	if (upto > offset && populate(b, w, offset, upto))
-		return (ssize_t)(upto - offset);
-	return read_copying(d, b, offset, len);
-}
+/* ---- into memory ------------------------------------------------------------------------- */
 
 static ssize_t bring_timed(struct dispatcher *d, struct backing *b, struct kernel_windows *w,
 			   uint64_t offset, uint64_t len)
 {
 	struct timed t = begin(d, b, false);
-	ssize_t got = bring(d, b, w, offset, len);
+	ssize_t got = b->ops->fetch(d, b, w, offset, len);
 
 	end(&t, d, b, offset, got);
 	return got;

@@ -81,6 +81,12 @@ static bool is_resident(struct prefetch *p)
 	return false;
 }
 
+/* Whether what it brings will be there for its reader. */
+static bool is_worth(const struct prefetch *p)
+{
+	return backing_prefetches(p->backing, dispatcher_now(&p->backing->device->dispatcher));
+}
+
 void prefetch_submit(struct prefetch *p)
 {
 	bool wanted = false;
@@ -88,7 +94,7 @@ void prefetch_submit(struct prefetch *p)
 	if (p == NULL)
 		return;
 	if (backing_use(p->backing)) {
-		wanted = !is_resident(p);
+		wanted = is_worth(p) && !is_resident(p);
 		backing_unuse(p->backing);
 	}
 	if (!wanted || !export_io_enter(p->io)) {
@@ -160,7 +166,7 @@ static bool step(struct dispatcher *d, struct prefetch *p, struct fetch_chunk *c
 static bool goes_on(const struct prefetch *p)
 {
 	return p->upto < end_of(p) && !atomic_load(&p->backing->gone) &&
-	       !atomic_load(&p->io->closing);
+	       !atomic_load(&p->io->closing) && is_worth(p);
 }
 
 static void execute(struct dispatcher *d, struct sched_req *r)

@@ -21,6 +21,9 @@
 #define RA_COMPAT_H
 
 #include "config.h"
+
+#include <string.h>
+
 #include "fsal.h"
 #include "fsal_api.h"
 #include "FSAL/fsal_init.h"
@@ -90,6 +93,59 @@ _Static_assert(RA_SLOTS(struct fsal_ops) == 12 + RA_FROM_6_5 + 4 * RA_FROM_9_14,
  * request still referred to at SIGTERM is closed after that, and the server aborts.
  */
 #define RA_MUST_CLOSE_FILES RA_FROM_5_9
+
+/* A READ of our own: its argument, with room for one part. From 6.5 a FSAL may want a second call to end it. */
+#if RA_FROM_6_5
+struct ra_io_arg {
+	struct fsal_io_arg arg;
+	struct iovec iov[1];
+	size_t last;
+};
+#else
+struct ra_io_arg {
+	union {
+		struct fsal_io_arg arg;
+		char room[sizeof(struct fsal_io_arg) + sizeof(struct iovec)];
+	};
+};
+#endif
+
+static inline struct fsal_io_arg *ra_io_arg_init(struct ra_io_arg *io, void *buffer, size_t len,
+						 uint64_t offset)
+{
+	struct fsal_io_arg *arg = &io->arg;
+
+	memset(io, 0, sizeof(*io));
+#if RA_FROM_6_5
+	arg->iov = io->iov;
+	arg->io_request = len;
+	arg->last_iov_buf_size = &io->last;
+#endif
+	arg->offset = offset;
+	arg->iov_count = 1;
+	arg->iov[0].iov_base = buffer;
+	arg->iov[0].iov_len = len;
+	return arg;
+}
+
+static inline bool ra_io_wants_resume(const struct fsal_io_arg *arg)
+{
+#if RA_FROM_6_5
+	return arg->fsal_resume != 0;
+#else
+	(void)arg;
+	return false;
+#endif
+}
+
+/* A FSAL that brought buffers of its own has them back. */
+static inline void ra_io_arg_fini(struct fsal_io_arg *arg)
+{
+#if RA_FROM_6_5
+	if (arg->iov_release != NULL && arg->release_data != NULL)
+		arg->iov_release(arg->release_data);
+#endif
+}
 
 /* The lock of struct fsal_module. */
 #if RA_FROM_5_9

@@ -37,7 +37,7 @@ static fsal_status_t open2(struct fsal_obj_handle *obj_hdl, struct state_t *stat
 		opened = *new_obj;
 	}
 	if (truncate)
-		backing_invalidate(&ra_handle_of(opened)->slot);
+		backing_invalidate(&ra_handle_of(opened)->slot, 0, UINT64_MAX);
 	return status;
 }
 
@@ -57,7 +57,7 @@ static fsal_status_t reopen2(struct fsal_obj_handle *obj_hdl, struct state_t *st
 	fsal_status_t status = SUB_OBJ(obj_hdl, reopen2, state, openflags);
 
 	if (!FSAL_IS_ERROR(status) && (openflags & FSAL_O_TRUNC) != 0)
-		backing_invalidate(&ra_handle_of(obj_hdl)->slot);
+		backing_invalidate(&ra_handle_of(obj_hdl)->slot, 0, UINT64_MAX);
 	return status;
 }
 
@@ -142,7 +142,7 @@ static fsal_status_t fallocate_(struct fsal_obj_handle *obj_hdl, struct state_t 
 	fsal_status_t status = SUB_OBJ(obj_hdl, fallocate, state, offset, length, allocate);
 
 	if (!FSAL_IS_ERROR(status))
-		backing_invalidate(&ra_handle_of(obj_hdl)->slot);
+		backing_invalidate(&ra_handle_of(obj_hdl)->slot, offset, length);
 	return status;
 }
 

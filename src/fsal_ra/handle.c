@@ -6,6 +6,7 @@
  */
 #include "open_handle.h"
 #include "own_answer.h"
+#include "remote_io.h"
 #include "subcall.h"
 #include "writeback/writeback.h"
 
@@ -23,6 +24,7 @@ static void init_slot(struct ra_handle *hdl)
 	if (hdl->obj_handle.type == REGULAR_FILE)
 		hdl->sub_handle->obj_ops->handle_to_key(hdl->sub_handle, &key);
 	backing_slot_init(&hdl->slot, open_handle, key.addr, key.len);
+	backing_slot_set_remote(&hdl->slot, remote_open);
 }
 
 static struct ra_handle *alloc_handle(struct ra_export *exp, struct fsal_obj_handle *sub)
@@ -99,6 +101,8 @@ fsal_status_t ra_lookup_path(struct fsal_export *exp_hdl, const char *path,
 
 	if (!FSAL_IS_ERROR(status) && sub->fs != NULL && sub->fs->path != NULL)
 		ra_io_export_root(ra_export_of(exp_hdl), sub->fs->path);
+	else if (!FSAL_IS_ERROR(status))
+		remote_export_root(ra_export_of(exp_hdl));
 	return ra_wrap(ra_export_of(exp_hdl), status, sub, handle);
 }
 
@@ -309,7 +313,7 @@ static fsal_status_t setattr2(struct fsal_obj_handle *obj_hdl, bool bypass, stru
 	fsal_status_t status = SUB_OBJ(obj_hdl, setattr2, bypass, state, attrs);
 
 	if (resize && !FSAL_IS_ERROR(status))
-		backing_invalidate(&ra_handle_of(obj_hdl)->slot);
+		backing_invalidate(&ra_handle_of(obj_hdl)->slot, 0, UINT64_MAX);
 	return status;
 }
 

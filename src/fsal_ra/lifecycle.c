@@ -20,6 +20,7 @@
 #include "disk/scratch.h"
 #include "params.h"
 #include "prices.h"
+#include "remote_io.h"
 #include "control_host.h"
 #include "sched/room_gate.h"
 #include "shares_host.h"
@@ -117,6 +118,7 @@ void ra_io_export_drain(struct ra_export *exp)
 	drop_share(exp); /* before an export of the same number may come */
 	writeback_leave(exp->io);
 	left = export_io_drain(exp->io, timeout);
+	remote_drain(exp, timeout / 2);
 	if (left != 0)
 		LogWarn(COMPONENT_FSAL,
 			"RA: export %u goes with %u requests still queued after Drain_Timeout = "
@@ -131,6 +133,7 @@ void ra_io_export_release(struct ra_export *exp)
 	drop_share(exp);
 	writeback_leave(exp->io);
 	export_io_close(exp->io);
+	remote_drain(exp, 0);
 	ra_stats_log_export(exp->io->export_id, &exp->io->counters);
 	export_io_put(exp->io);
 	exp->io = NULL;

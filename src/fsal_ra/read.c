@@ -214,6 +214,32 @@ static bool demand_submit(struct call *call, struct backing *b, const struct rea
 	return fate != READ_NOW;
 }
 
+/*
+ * The read waits for what is being fetched anyway, if that covers it; false: the caller must answer it
+ * itself, now: it is not queued. As demand_submit().
+ */
+static bool demand_join(struct call *call, struct backing *b, const struct readahead_plan *plan,
+			const struct readahead_tuning *tuning)
+{
+	struct export_io *io = call->exp->io;
+	enum sched_verdict verdict;
+
+	if (!call_park(call))
+		return false;
+	export_io_ref(io);
+	describe_demand(call, b);
+	verdict = dispatcher_join(&b->device->dispatcher, &call->req);
+	if (verdict == SCHED_WAITS) {
+		count_joined(io, plan, tuning);
+	} else {
+		count_demand(io, plan, tuning, call->read_arg->offset);
+		backing_release(call->backing);
+		call_unpark(call);
+	}
+	export_io_put(io);
+	return verdict == SCHED_WAITS;
+}
+
 /* ---- every read ------------------------------------------------------------------------- */
 
 /* A client's read as far as it is judged. */
@@ -297,6 +323,11 @@ static bool goes_to_disk(struct call *call, struct read *read, struct prefetch *
 		read->resident = true;
 		return false;
 	}
+	if (device_joins_only(b->device)) {
+		prefetch_submit(*p);
+		*p = NULL;
+		return demand_join(call, b, &read->plan, &read->tuning);
+	}
 	if (!device_queues_demand(b->device)) {
 		read->direct = direct_read_begin(b, call->read_arg->offset, read->len);
 		return false;
@@ -338,6 +369,21 @@ static bool answer_hot(struct ra_handle *hdl, const struct read *read, fsal_asyn
 	return true;
 }
 
+/* On this thread; the backing may want to know how long it took. */
+static void answer_now(struct call *call, const struct read *read)
+{
+	struct backing *b = read->backing;
+	uint64_t offset = call->read_arg->offset, begun;
+
+	if (b == NULL || !device_joins_only(b->device)) {
+		answer(call, read->resident ? b : NULL);
+		return;
+	}
+	begun = clock_now();
+	answer(call, NULL); /* CALL is gone */
+	backing_answered(b, offset, read->len, read->resident, clock_now() - begun);
+}
+
 /* ... of any other. */
 static void answer_or_queue(struct call *call, struct ra_handle *hdl, struct read *read)
 {
@@ -353,7 +399,7 @@ static void answer_or_queue(struct call *call, struct ra_handle *hdl, struct rea
 		queued = goes_to_disk(call, read, &p);
 	}
 	if (!queued)
-		answer(call, read->resident ? read->backing : NULL);
+		answer_now(call, read);
 	if (read->unasked)
 		judge_time(read, hdl, io);
 	if (read->backing != NULL)

@@ -41,7 +41,9 @@ static bool dirtied(struct ra_handle *hdl, struct export_io *io, uint64_t offset
 		    struct writeback_settings *s)
 {
 	export_io_writeback(io, s);
-	return s->on && writeback_wrote(&hdl->slot, io, s, ra_flow_of_op(), offset, amount);
+	/* where there is no local file system, writing out is the FSAL's affair */
+	return s->on && hdl->sub_handle->fs != NULL &&
+	       writeback_wrote(&hdl->slot, io, s, ra_flow_of_op(), offset, amount);
 }
 
 /* CALL's write has succeeded: its ranges are dirty. For how long (ns) to hold back the reply. */
@@ -51,7 +53,7 @@ static uint64_t account(struct call *call)
 	struct fsal_io_arg *arg = call->write_arg;
 	struct writeback_settings s;
 
-	backing_invalidate(&hdl->slot);
+	backing_invalidate(&hdl->slot, arg->offset, arg->io_amount);
 	if (call->stable || !dirtied(hdl, call->exp->io, arg->offset, arg->io_amount, &s))
 		return 0;
 	return pacer_delay((uint64_t)(uintptr_t)op_ctx->client, arg->io_amount, s.reply_delay_max);
@@ -88,7 +90,7 @@ void ra_write2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_
 
 	call->write_arg = write_arg;
 	call->stable = write_arg->fsal_stable;
-	backing_invalidate(&ra_handle_of(obj_hdl)->slot);
+	backing_invalidate(&ra_handle_of(obj_hdl)->slot, write_arg->offset, call_length(write_arg));
 	SUB_OBJ(obj_hdl, write2, bypass, written, write_arg, call);
 }
 
@@ -109,11 +111,11 @@ fsal_status_t ra_copy_file_range(struct fsal_obj_handle *src_hdl, struct state_t
 
 	if (ra_sub_of(src_hdl)->fsal != dst->sub_handle->fsal)
 		return fsalstat(ERR_FSAL_XDEV, EXDEV);
-	backing_invalidate(&dst->slot);
+	backing_invalidate(&dst->slot, dst_offset, count);
 	status = SUB_OBJ(src_hdl, copy_file_range, src_state, dst->sub_handle, dst_state,
 			 src_offset, dst_offset, count, copied);
 	/* An error may have come after a part of it. */
-	backing_invalidate(&dst->slot);
+	backing_invalidate(&dst->slot, dst_offset, count);
 	if (!FSAL_IS_ERROR(status) && *copied > 0)
 		(void)dirtied(dst, ra_export_of_op()->io, dst_offset, *copied, &s);
 	return status;

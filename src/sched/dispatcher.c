@@ -123,6 +123,16 @@ enum sched_verdict dispatcher_submit_or_run(struct dispatcher *d, struct sched_r
 	return verdict;
 }
 
+enum sched_verdict dispatcher_join(struct dispatcher *d, struct sched_req *r)
+{
+	enum sched_verdict verdict;
+
+	lock_take(&d->lock);
+	verdict = sched_join(&d->queue, r, d->ops->now());
+	lock_drop(&d->lock);
+	return verdict;
+}
+
 enum sched_verdict dispatcher_wait_room(struct dispatcher *d, struct sched_req *r, uint64_t timeout)
 {
 	enum sched_verdict verdict = SCHED_FULL;

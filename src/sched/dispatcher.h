@@ -123,6 +123,8 @@ enum sched_verdict dispatcher_submit(struct dispatcher *d, struct sched_req *r);
  */
 enum sched_verdict dispatcher_submit_or_run(struct dispatcher *d, struct sched_req *r);
 void dispatcher_ran(struct dispatcher *d, struct sched_req *r);
+/* As sched_join(). */
+enum sched_verdict dispatcher_join(struct dispatcher *d, struct sched_req *r);
 /*
  * R, a read, was refused: SCHED_FULL. Waits for room on the caller's thread, up to TIMEOUT ns (0:
  * not at all), if a thread may be spared (room_gate.h): that holds R's client back, and no other. The

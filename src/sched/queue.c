@@ -137,6 +137,12 @@ enum sched_verdict sched_submit_again(struct sched_queue *q, struct sched_req *r
 	return verdict;
 }
 
+enum sched_verdict sched_join(struct sched_queue *q, struct sched_req *r, uint64_t now)
+{
+	assert(r->class == SCHED_DEMAND);
+	return chunk_for(q, r) ? sched_submit_again(q, r, now) : SCHED_FULL;
+}
+
 /* ---- going ------------------------------------------------------------------------------- */
 
 static bool is_too_old(const struct sched_queue *q, const struct sched_req *r, uint64_t now)

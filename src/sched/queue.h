@@ -218,6 +218,11 @@ void sched_queue_fini(struct sched_queue *q);
 enum sched_verdict sched_submit(struct sched_queue *q, struct sched_req *r, uint64_t now);
 /* The same of one that was refused, and waits for room: if it is again, that does not count. */
 enum sched_verdict sched_submit_again(struct sched_queue *q, struct sched_req *r, uint64_t now);
+/*
+ * The same of a demand read that is to be queued in no case: SCHED_WAITS or SCHED_RESIDENT, if a chunk
+ * covers it, else SCHED_FULL and nothing has happened.
+ */
+enum sched_verdict sched_join(struct sched_queue *q, struct sched_req *r, uint64_t now);
 /* The next request for the disk, now running; NULL when none is queued. */
 struct sched_req *sched_next(struct sched_queue *q, uint64_t now);
 /*

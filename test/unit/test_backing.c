@@ -388,7 +388,7 @@ static void *race(void *arg)
 			backing_sweep(random_below(&seed, 100) * SEC, false);
 			break;
 		case 2:
-			backing_invalidate(&f->slot);
+			backing_invalidate(&f->slot, 0, UINT64_MAX);
 			break;
 		default:
 			b = backing_get(&f->slot, io, random_below(&seed, 50) * SEC);
@@ -439,11 +439,11 @@ static void test_size_and_place(void **state)
 	assert_true(backing_place(b, 0) == first);
 	/* behind the end there is no place: it goes behind the byte before, or keeps file order */
 	assert_true(backing_place(b, 4 * HOST_PAGE) != 0);
-	backing_invalidate(&f.slot);
+	backing_invalidate(&f.slot, 0, UINT64_MAX);
 	assert_int_equal(backing_block(b, 0), first);
 	backing_put(b);
 	backing_drop(&f.slot);
-	backing_invalidate(&f.slot); /* there is none */
+	backing_invalidate(&f.slot, 0, UINT64_MAX); /* there is none */
 	backing_slot_fini(&f.slot);
 }
 

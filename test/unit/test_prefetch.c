@@ -654,7 +654,7 @@ static uint32_t observed(void)
 	struct dispatcher *d = &b->device->dispatcher;
 	struct cost_model cost;
 
-	backing_invalidate(&file.slot);
+	backing_invalidate(&file.slot, 0, UINT64_MAX);
 	dispatcher_forget_cost(d);
 	for (uint64_t i = 1; i <= 8; i++)
 		demand_fetch(d, b, i * 5 % 8 * (FILE_LEN / 8), 4 * KIB);
@@ -708,7 +708,7 @@ static void test_what_the_disk_read_is_observed(void **state)
 
 	write_all();
 	host_file_evict(&file);
-	backing_invalidate(&file.slot);
+	backing_invalidate(&file.slot, 0, UINT64_MAX);
 	if (!backing_written(b, 0, FILE_LEN, &block) || backing_resident(b, 0, 4 * KIB))
 		skip(); /* a file system without places, or without a disk */
 	assert_int_equal(observed(), 8);

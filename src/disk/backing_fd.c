@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Reads through a local backing's descriptors. See backing.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "disk/backing_local.h"
+
+int backing_open_again(struct backing *b, int flags)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", b->fd);
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
+}
+
+/* With an access time. */
+static int open_for_replies(struct backing *b)
+{
+	int fd = backing_open_again(b, 0);
+
+	if (fd < 0)
+		return FD_NEVER;
+	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* the kernel's read-ahead off */
+	return fd;
+}
+
+/* Two threads may open it at once: the first one's stays. */
+static int reply_fd(struct backing *b)
+{
+	int fd = atomic_load_explicit(&b->reply_fd, memory_order_relaxed), was = FD_UNKNOWN;
+
+	if (fd != FD_UNKNOWN)
+		return fd;
+	fd = open_for_replies(b);
+	if (atomic_compare_exchange_strong(&b->reply_fd, &was, fd))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return was;
+}
+
+ssize_t backing_read(struct backing *b, const struct iovec *iov, int n, uint64_t offset)
+{
+	int fd = reply_fd(b);
+	ssize_t got;
+
+	do
+		got = preadv(fd, iov, n, (off_t)offset);
+	while (got < 0 && errno == EINTR);
+	return got;
+}
+
+/* Whether the file ended at END when it was read. */
+static bool ends_at(int fd, uint64_t end)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && (uint64_t)st.st_size == end;
+}
+
+size_t backing_read_cached(struct backing *b, const struct iovec *iov, int n, uint64_t offset,
+			   uint64_t len)
+{
+	ssize_t got;
+
+	if (offset > INT64_MAX)
+		return 0; /* -1 would be the descriptor's position to preadv2 */
+	got = preadv2(b->fd, iov, n, (off_t)offset, RWF_NOWAIT);
+	if (got < 0 && errno == EOPNOTSUPP)
+		hot_never(&b->hot);
+	if (got <= 0)
+		return 0;
+	/* short: the file ends, or a page is not there */
+	return (uint64_t)got == len || ends_at(b->fd, offset + (uint64_t)got) ? (size_t)got : 0;
+}
+
+/* Whether each READ moves the access time. */
+static bool is_strictatime(int fd)
+{
+	struct statvfs fs;
+
+	return fstatvfs(fd, &fs) || (fs.f_flag & (ST_NOATIME | ST_RELATIME)) == 0;
+}
+
+bool backing_resident_whole(struct backing *b, uint64_t *took)
+{
+	struct dispatcher *d = &b->device->dispatcher;
+	uint64_t begun = dispatcher_now(d), size = backing_refresh_size(b);
+	bool whole = size <= HOT_FILE_MAX && !is_strictatime(b->fd) && backing_resident(b, 0, size);
+
+	*took = dispatcher_now(d) - begun;
+	return whole;
+}

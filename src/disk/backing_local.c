@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The local kind of backing: a descriptor, the page cache, extents. See backing.h. */
+#include "disk/backing_local.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static bool local_resident(struct backing *b, uint64_t offset, uint64_t len)
+{
+	return residency_of(&b->residency, b->fd,
+			    atomic_load_explicit(&b->size, memory_order_relaxed), offset, len);
+}
+
+static bool local_block(struct backing *b, uint64_t offset, uint64_t *block)
+{
+	return extent_map_lookup(&b->extents, offset, extent_fetch_fiemap, &b->fd, block);
+}
+
+static bool local_written(struct backing *b, uint64_t offset, uint64_t len, uint64_t *block)
+{
+	return extent_map_written(&b->extents, offset, len, extent_fetch_fiemap, &b->fd, block);
+}
+
+static bool local_place_known(struct backing *b, uint64_t offset, uint64_t *block)
+{
+	return extent_map_peek(&b->extents, offset, block);
+}
+
+static void local_refresh_size(struct backing *b)
+{
+	struct stat st;
+
+	if (!fstat(b->fd, &st))
+		atomic_store_explicit(&b->size, (uint64_t)st.st_size, memory_order_relaxed);
+}
+
+static bool local_is_removed(struct backing *b)
+{
+	struct stat st;
+
+	return !fstat(b->fd, &st) && st.st_nlink == 0;
+}
+
+/* What the page cache has is what was written; only its place on the disk may be another. */
+static void local_changed(struct backing *b, uint64_t offset, uint64_t len)
+{
+	(void)offset;
+	(void)len;
+	extent_map_invalidate(&b->extents); /* may wait for FIEMAP */
+}
+
+static void local_close(struct backing *b)
+{
+	residency_fini(&b->residency);
+	if (atomic_load(&b->reply_fd) >= 0)
+		close(b->reply_fd);
+	close(b->fd);
+}
+
+static const struct backing_ops local_ops = {
+	.resident = local_resident,
+	.block = local_block,
+	.place_known = local_place_known,
+	.written = local_written,
+	.refresh_size = local_refresh_size,
+	.is_removed = local_is_removed,
+	.changed = local_changed,
+	.fetch = fetch_local,
+	.close = local_close,
+};
+
+/* Subvolumes that share a disk have the same inode numbers. */
+static uint64_t identity(const struct stat *st, const struct device *device)
+{
+	uint64_t subvolume = st->st_dev == device->dev ? 0 : (uint64_t)st->st_dev;
+
+	return (uint64_t)st->st_ino ^ subvolume * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+struct backing *backing_new(int fd, const struct stat *st, struct device *device)
+{
+	struct backing *b = calloc(1, sizeof(*b));
+
+	if (b == NULL)
+		return NULL;
+	backing_init(b, &local_ops, device, identity(st, device), (uint64_t)st->st_size);
+	b->fd = fd;
+	atomic_init(&b->reply_fd, FD_UNKNOWN);
+	b->own_queue = st->st_dev == atomic_load(&device->dev);
+	residency_init(&b->residency);
+	return b;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The remote kind of backing: reading ahead into a FSAL's own cache. See backing_remote.h. */
+#include "disk/backing_remote.h"
+
+#include <stdlib.h>
+#include <sys/sysmacros.h>
+
+#include "common/clock.h"
+#include "common/container.h"
+#include "common/log.h"
+#include "disk/scratch.h"
+#include "remote/hint.h"
+#include "remote/self_check.h"
+
+/* The size is asked for no sooner than this after the last time (ns). */
+#define SIZE_AGE CLOCK_SECOND
+
+struct remote {
+	struct backing base;
+	struct export_io *io; /* referenced */
+	struct remote_file f;
+	_Atomic uint64_t size_asked; /* ns */
+	struct self_check check;
+	struct hint hint;
+};
+
+static struct remote *remote_of(struct backing *b)
+{
+	return CONTAINER_OF(b, struct remote, base);
+}
+
+static uint64_t now_of(const struct backing *b)
+{
+	return dispatcher_now(&b->device->dispatcher);
+}
+
+static uint64_t brought(struct backing *b)
+{
+	return atomic_load_explicit(&b->device->brought, memory_order_relaxed);
+}
+
+static uint64_t size_of(const struct backing *b)
+{
+	return atomic_load_explicit(&b->size, memory_order_relaxed);
+}
+
+static bool remote_resident(struct backing *b, uint64_t offset, uint64_t len)
+{
+	struct remote *r = remote_of(b);
+	uint64_t size = size_of(b);
+	uint64_t end = len < size && offset < size - len ? offset + len : size;
+
+	if (offset >= end)
+		return true; /* nothing to read there */
+	return hint_has(&r->hint, offset, end - offset, brought(b), r->f.cache);
+}
+
+/* Where a cluster puts what nobody knows: file order. */
+static bool remote_block(struct backing *b, uint64_t offset, uint64_t *block)
+{
+	(void)b;
+	(void)offset;
+	(void)block;
+	return false;
+}
+
+/* What was read took the cluster's time: the caller has filled in the order. */
+static bool remote_written(struct backing *b, uint64_t offset, uint64_t len, uint64_t *block)
+{
+	(void)b;
+	(void)offset;
+	(void)len;
+	(void)block;
+	return true;
+}
+
+static void remote_refresh_size(struct backing *b)
+{
+	struct remote *r = remote_of(b);
+	uint64_t now = now_of(b), asked = atomic_load(&r->size_asked), size;
+
+	if (now - asked < SIZE_AGE || !atomic_compare_exchange_strong(&r->size_asked, &asked, now))
+		return;
+	if (r->f.calls->size(r->f.handle, &size))
+		atomic_store_explicit(&b->size, size, memory_order_relaxed);
+}
+
+/* The FSAL drops a handle of a removed file with the last of its names, as ever. */
+static bool remote_is_removed(struct backing *b)
+{
+	(void)b;
+	return false;
+}
+
+static void remote_changed(struct backing *b, uint64_t offset, uint64_t len)
+{
+	hint_drop(&remote_of(b)->hint, offset, len);
+}
+
+static bool remote_prefetches(struct backing *b, uint64_t now)
+{
+	return !self_check_stopped(&remote_of(b)->check, now);
+}
+
+/* What a read of LEN bytes takes on the cluster (ns); 0: not known yet. */
+static uint64_t expected(struct backing *b, uint64_t len)
+{
+	struct cost_model cost = dispatcher_cost(&b->device->dispatcher);
+
+	if (!cost_seek_known(&cost))
+		return 0;
+	return (uint64_t)(cost.seek_ns + (double)len * cost.ns_per_byte);
+}
+
+static void say_stopped(const struct backing *b, const struct remote *r)
+{
+	log_line(LOG_LEVEL_EVENT,
+		 "device %u:%u: what was fetched ahead of file %llu is not kept (another writes to "
+		 "it, or the "
+		 "cache is too small): not fetched ahead for %llu s",
+		 major(b->device->dev), minor(b->device->dev), (unsigned long long)b->file,
+		 (unsigned long long)(atomic_load(&r->check.pause) / CLOCK_SECOND));
+}
+
+static void remote_answered(struct backing *b, uint64_t offset, uint64_t len, bool resident,
+			    uint64_t took)
+{
+	struct remote *r = remote_of(b);
+
+	if (!resident) { /* the FSAL has it now */
+		hint_add(&r->hint, offset, len, offset + len >= size_of(b), brought(b));
+		return;
+	}
+	if (!self_check_read(&r->check, took, expected(b, len), now_of(b)))
+		return;
+	hint_drop(&r->hint, 0, UINT64_MAX);
+	say_stopped(b, r);
+}
+
+/* One read of our handle, noted. */
+static ssize_t read_one(struct dispatcher *d, struct remote *r, char *buffer, size_t len,
+			uint64_t offset)
+{
+	ssize_t got = r->f.calls->read(r->f.handle, buffer, len, offset);
+
+	if (got < 0)
+		self_check_failed(&r->check, dispatcher_now(d));
+	if (got <= 0)
+		return got;
+	device_brought(r->base.device, (uint64_t)got, dispatcher_now(d));
+	hint_add(&r->hint, offset, (uint64_t)got, (uint64_t)got < len, brought(&r->base));
+	return got;
+}
+
+/* Through a buffer that is thrown away. */
+static ssize_t remote_fetch(struct dispatcher *d, struct backing *b, struct kernel_windows *w,
+			    uint64_t offset, uint64_t len)
+{
+	size_t room = len < SCRATCH_MAX ? len : SCRATCH_MAX;
+	char *buffer = scratch_take(room);
+	uint64_t done = 0;
+	ssize_t got = -1;
+
+	(void)w;
+	while (buffer != NULL && done < len) {
+		size_t n = len - done < room ? len - done : room;
+
+		got = read_one(d, remote_of(b), buffer, n, offset + done);
+		if (got <= 0)
+			break;
+		done += (uint64_t)got;
+	}
+	scratch_give(buffer, room, dispatcher_now(d));
+	return done ? (ssize_t)done : got;
+}
+
+static void remote_close(struct backing *b)
+{
+	struct remote *r = remote_of(b);
+	struct export_io *io = r->io;
+
+	r->f.calls->close(r->f.handle);
+	export_io_handle_closed(io);
+	export_io_put(io);
+}
+
+static void remote_fini(struct backing *b)
+{
+	hint_fini(&remote_of(b)->hint);
+}
+
+static const struct backing_ops remote_ops = {
+	.resident = remote_resident,
+	.block = remote_block,
+	.place_known = remote_block,
+	.written = remote_written,
+	.refresh_size = remote_refresh_size,
+	.is_removed = remote_is_removed,
+	.changed = remote_changed,
+	.fetch = remote_fetch,
+	.prefetches = remote_prefetches,
+	.answered = remote_answered,
+	.close = remote_close,
+	.fini = remote_fini,
+};
+
+struct backing *backing_remote_new(const struct remote_file *f, struct export_io *io,
+				   struct device *device)
+{
+	struct remote *r = calloc(1, sizeof(*r));
+
+	if (r == NULL)
+		return NULL;
+	backing_init(&r->base, &remote_ops, device, f->file, f->size);
+	r->base.fd = -1;
+	r->base.io = io;
+	r->io = export_io_ref(io);
+	r->f = *f;
+	hot_never(&r->base.hot);
+	atomic_init(&r->size_asked, now_of(&r->base));
+	hint_init(&r->hint);
+	return &r->base;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The remote kind of backing: a file of a FSAL that reaches a cluster by itself (CephFS) and has a cache of
+ * its own in this process. What is fetched ahead goes into that cache, by reading it on a second handle and
+ * throwing the bytes away; clients' reads go the FSAL's way, and find them there.
+ *
+ *   prefetch: steps ---> read() of our handle ---> scratch            [ the FSAL's cache ]
+ *                                    '------------------- fills ------->    |
+ *   client's READ ------------------> the FSAL's read2 <---- from it -------'
+ *
+ * So what a client gets is what the FSAL says, always. Whether something is in that cache nobody can ask:
+ * hint.h remembers what went in, and self_check.h notices when it does not stay there.
+ *
+ * The calls are handed in; each may wait for the cluster. Never with a lock. read() on dispatcher threads,
+ * size() and close() on any.
+ */
+#ifndef DISK_BACKING_REMOTE_H
+#define DISK_BACKING_REMOTE_H
+
+#include "disk/backing.h"
+#include "disk/export_io.h"
+
+struct remote_calls {
+	/* LEN bytes at OFFSET into BUFFER; how many, fewer at the end of the file only; -1: an error. */
+	ssize_t (*read)(void *handle, void *buffer, size_t len, uint64_t offset);
+	/* The size of the file as it is now. */
+	bool (*size)(void *handle, uint64_t *size);
+	void (*close)(void *handle);
+};
+
+/* What is known of a file when it is opened. */
+struct remote_file {
+	const struct remote_calls *calls;
+	void *handle;	/* the calls' */
+	uint64_t file;	/* identity on the device */
+	uint64_t size;	/* bytes */
+	uint64_t cache; /* bytes that the FSAL's cache holds, about */
+};
+
+/*
+ * A backing of F on DEVICE, for which export_io_handle_opens() has said yes: with two uses, the slot's and
+ * the caller's. The handle is its own from now on. NULL: no memory, the handle stays the caller's.
+ */
+struct backing *backing_remote_new(const struct remote_file *f, struct export_io *io,
+				   struct device *device);
+
+#endif

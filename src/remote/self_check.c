@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* When prefetching of a file is stopped for a while. See self_check.h. */
+#include "remote/self_check.h"
+
+static uint64_t get(const _Atomic uint64_t *value)
+{
+	return atomic_load_explicit(value, memory_order_relaxed);
+}
+
+void self_check_failed(struct self_check *c, uint64_t now)
+{
+	uint64_t pause = get(&c->pause) * 2;
+
+	if (self_check_stopped(c, now))
+		return;
+	if (pause < CHECK_PAUSE_MIN)
+		pause = CHECK_PAUSE_MIN;
+	if (pause > CHECK_PAUSE_MAX)
+		pause = CHECK_PAUSE_MAX;
+	atomic_store(&c->pause, pause);
+	atomic_store(&c->until, now + pause);
+	atomic_store(&c->reads, 0);
+	atomic_store(&c->slow, 0);
+}
+
+/* So many were judged. */
+static bool judge(struct self_check *c, uint64_t now)
+{
+	uint32_t slow = atomic_exchange(&c->slow, 0);
+
+	atomic_store(&c->reads, 0);
+	if (slow < CHECK_SLOW) {
+		atomic_store(&c->pause, 0);
+		return false;
+	}
+	self_check_failed(c, now);
+	return true;
+}
+
+bool self_check_read(struct self_check *c, uint64_t took, uint64_t expected, uint64_t now)
+{
+	if (expected == 0 || self_check_stopped(c, now))
+		return false;
+	if (took > CHECK_QUICK && took > expected / 2)
+		atomic_fetch_add_explicit(&c->slow, 1, memory_order_relaxed);
+	if (atomic_fetch_add_explicit(&c->reads, 1, memory_order_relaxed) + 1 < CHECK_READS)
+		return false;
+	return judge(c, now);
+}

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+ra_unit_test(hint ra_remote)
+ra_unit_test(self_check ra_remote)
+ra_unit_test(depth_search ra_sched)
+ra_unit_test(backing_remote ra_disk)

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Backings without a descriptor: a made-up cluster's files, whose client keeps what is read or does not. */
+#include "disk/backing_remote.h"
+
+#include "backing_host.h"
+#include "disk/fetch.h"
+
+#define FILE_SIZE (4 * MIB + 100)
+
+/* The made-up cluster, with one file. */
+static struct {
+	struct backing_slot slot;
+	uint64_t size;
+	unsigned int opened, closed, reads, sizes;
+	bool refuses, fails;
+} cluster;
+
+static ssize_t cluster_read(void *handle, void *buffer, size_t len, uint64_t offset)
+{
+	assert_ptr_equal(handle, &cluster);
+	cluster.reads++;
+	if (cluster.fails)
+		return -1;
+	if (offset >= cluster.size)
+		return 0;
+	if (len > cluster.size - offset)
+		len = cluster.size - offset;
+	memset(buffer, 'c', len);
+	return (ssize_t)len;
+}
+
+static bool cluster_size(void *handle, uint64_t *size)
+{
+	cluster.sizes++;
+	*size = cluster.size;
+	return !cluster.fails;
+}
+
+static void cluster_close(void *handle)
+{
+	assert_ptr_equal(handle, &cluster);
+	cluster.closed++;
+}
+
+static const struct remote_calls calls = {
+	.read = cluster_read, .size = cluster_size, .close = cluster_close};
+
+static int no_descriptor(struct backing_slot *slot, int access, int *err)
+{
+	*err = EOPNOTSUPP;
+	return -1;
+}
+
+static struct backing *open_cluster(struct backing_slot *slot, struct export_io *of, uint64_t now,
+				    int *err)
+{
+	struct remote_file f = {.calls = &calls,
+				.handle = &cluster,
+				.file = 17,
+				.size = cluster.size,
+				.cache = 16 * MIB};
+
+	*err = EOPNOTSUPP;
+	if (cluster.refuses || !export_io_handle_opens(of))
+		return NULL;
+	cluster.opened++;
+	return backing_remote_new(&f, of, export_io_cluster(of, 5, err));
+}
+
+static int begin(void **state)
+{
+	int err = start(state);
+
+	memset(&cluster, 0, sizeof(cluster));
+	cluster.size = FILE_SIZE;
+	backing_slot_init(&cluster.slot, no_descriptor, "file", 4);
+	backing_slot_set_remote(&cluster.slot, open_cluster);
+	return err;
+}
+
+static int end(void **state)
+{
+	backing_slot_fini(&cluster.slot);
+	assert_int_equal(cluster.opened, cluster.closed);
+	return stop(state);
+}
+
+static struct backing *get_remote(void)
+{
+	struct backing *b = backing_get(&cluster.slot, io, clock_now());
+
+	assert_non_null(b);
+	return b;
+}
+
+static ssize_t fetch(struct backing *b, uint64_t offset, uint64_t len)
+{
+	return fetch_cache(&b->device->dispatcher, b, offset, len);
+}
+
+static void test_what_was_fetched_is_resident(void **state)
+{
+	struct backing *b = get_remote();
+
+	assert_false(backing_resident(b, 0, MIB));
+	assert_int_equal(fetch(b, 0, MIB), MIB);
+	assert_true(backing_resident(b, 0, MIB));
+	assert_int_equal(cluster.reads, 1);
+	assert_int_equal(fetch(b, 0, MIB), MIB); /* not once more */
+	assert_int_equal(cluster.reads, 1);
+	assert_int_equal(fetch(b, 4 * MIB, MIB), 100); /* to the end */
+	assert_true(backing_resident(b, 4 * MIB, 100));
+	assert_true(backing_resident(b, 5 * MIB, 100)); /* nothing to read there */
+	backing_put(b);
+}
+
+static void test_a_device_of_its_own(void **state)
+{
+	struct backing *b = get_remote();
+
+	assert_true(device_joins_only(b->device));
+	assert_false(device_queues_demand(b->device));
+	assert_false(device_queues_writeback(b->device));
+	assert_false(device_is_plain(b->device));
+	assert_int_equal(major(b->device->dev), DEVICE_CLUSTER_MAJOR);
+	assert_true(backing_block(b, 5) < backing_block(b, 6)); /* the order of the file */
+	assert_non_null(strstr(host_log, "a cluster"));
+	backing_put(b);
+}
+
+static void test_writes_and_the_ends_of_pauses(void **state)
+{
+	struct backing *b = get_remote();
+
+	fetch(b, 0, MIB);
+	backing_invalidate(&cluster.slot, 0, 10);
+	assert_false(backing_resident(b, 0, 1));
+	assert_true(backing_resident(b, 64 * KIB, MIB - 64 * KIB));
+	backing_invalidate(&cluster.slot, 0, UINT64_MAX);
+	assert_false(backing_resident(b, 64 * KIB, 1));
+	backing_put(b);
+}
+
+static void test_a_client_that_keeps_nothing(void **state)
+{
+	struct backing *b = get_remote();
+
+	for (int i = 0; i < 20; i++) /* what the cluster takes is known */
+		device_observe(b->device, (uint64_t)i * 50 * MIB, 64 * KIB, 5 * MSEC, 1);
+	fetch(b, 0, MIB);
+	for (int i = 0; i < 16; i++)
+		backing_answered(b, 0, 64 * KIB, true, 5 * MSEC);
+	assert_false(backing_prefetches(b, clock_now()));
+	assert_false(backing_resident(b, 0, MIB));
+	assert_non_null(strstr(host_log, "is not kept"));
+	assert_true(backing_prefetches(b, clock_now() + 6 * SEC));
+	backing_put(b);
+}
+
+static void test_a_failure_stops_it(void **state)
+{
+	struct backing *b = get_remote();
+
+	cluster.fails = true;
+	assert_int_equal(fetch(b, 0, MIB), -1);
+	assert_false(backing_prefetches(b, clock_now()));
+	assert_false(backing_resident(b, 0, 1));
+	backing_put(b);
+}
+
+static void test_the_size_is_asked_for_now_and_then(void **state)
+{
+	struct backing *b = get_remote();
+
+	cluster.size = 9 * MIB;
+	assert_int_equal(backing_refresh_size(b), FILE_SIZE);
+	assert_int_equal(cluster.sizes, 0); /* it was known a moment ago */
+	backing_put(b);
+}
+
+static void test_an_export_that_goes(void **state)
+{
+	struct backing *b = get_remote();
+
+	assert_int_equal(export_io_drain(io, MSEC), 0);
+	backing_sweep_export(io);
+	assert_int_equal(cluster.closed, 0);
+	assert_int_equal(export_io_handles_closed(io, MSEC), 1);
+	backing_put(b);
+	assert_int_equal(cluster.closed, 1);
+	assert_int_equal(export_io_handles_closed(io, MSEC), 0);
+	assert_null(backing_get(&cluster.slot, io, clock_now())); /* none is opened any more */
+	assert_int_equal(cluster.opened, 1);
+}
+
+static void test_others_stay(void **state)
+{
+	struct host_file local;
+	struct backing *b;
+
+	host_file_make(&local, "local", MIB);
+	b = get(&local, SEC);
+	backing_put(get_remote());
+	backing_sweep_export(io);
+	assert_int_equal(backing_count(), 1);
+	assert_int_equal(cluster.closed, 1);
+	backing_put(b);
+	backing_slot_fini(&local.slot);
+}
+
+static void test_a_fsal_that_is_not_one(void **state)
+{
+	cluster.refuses = true;
+	assert_null(backing_get(&cluster.slot, io, SEC));
+	assert_non_null(strstr(host_log, "not one of local files"));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+	const struct CMUnitTest tests[] = {
+		TEST(test_what_was_fetched_is_resident),
+		TEST(test_a_device_of_its_own),
+		TEST(test_writes_and_the_ends_of_pauses),
+		TEST(test_a_client_that_keeps_nothing),
+		TEST(test_a_failure_stops_it),
+		TEST(test_the_size_is_asked_for_now_and_then),
+		TEST(test_an_export_that_goes),
+		TEST(test_others_stay),
+		TEST(test_a_fsal_that_is_not_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
