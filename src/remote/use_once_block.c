@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Units of a block, a bit each. See use_once_block.h. */
+#include "remote/use_once_block.h"
+
+#include <string.h>
+
+#define UNITS (USE_ONCE_BLOCK / USE_ONCE_UNIT)
+
+_Static_assert(UNITS == 16, "a unit's bit must have a place in the block");
+
+struct use_once_part use_once_part(uint64_t offset, uint64_t end)
+{
+	uint64_t index = offset / USE_ONCE_BLOCK, begin = index * USE_ONCE_BLOCK;
+	uint64_t upto = end - begin < USE_ONCE_BLOCK ? end - begin : USE_ONCE_BLOCK;
+
+	return (struct use_once_part){
+		.index = index, .from = (uint32_t)(offset - begin), .upto = (uint32_t)upto};
+}
+
+/* Bits of the units FIRST to LAST - 1. */
+static uint16_t bits(uint32_t first, uint32_t last)
+{
+	return first < last ? (uint16_t)((1u << last) - (1u << first)) : 0;
+}
+
+static uint32_t units_up(uint32_t bytes)
+{
+	return (bytes + USE_ONCE_UNIT - 1) / USE_ONCE_UNIT;
+}
+
+void use_once_block_init(struct use_once_block *b, uint64_t file, uint64_t index, uint64_t now)
+{
+	b->file = file;
+	b->index = index;
+	b->since = now;
+	b->there = b->read = 0;
+	b->end = USE_ONCE_BLOCK;
+	atomic_init(&b->holds, 1);
+}
+
+void use_once_block_fill(struct use_once_block *b, const struct use_once_part *p,
+			 const unsigned char *data)
+{
+	uint32_t first = units_up(p->from), begin = first * USE_ONCE_UNIT;
+
+	if (p->upto <= begin)
+		return;
+	b->there = bits(first, units_up(p->upto));
+	if (p->upto % USE_ONCE_UNIT)
+		b->end = p->upto;
+	memcpy(b->data + begin, data + (begin - p->from), p->upto - begin);
+}
+
+void use_once_block_join(struct use_once_block *b, const struct use_once_block *old)
+{
+	uint16_t more = old->there & bits(0, old->end / USE_ONCE_UNIT) & (uint16_t)~b->there;
+
+	more &= bits(0, b->end / USE_ONCE_UNIT);
+	for (uint32_t u = 0; u < UNITS; u++)
+		if (more & 1u << u)
+			memcpy(b->data + u * USE_ONCE_UNIT, old->data + u * USE_ONCE_UNIT,
+			       USE_ONCE_UNIT);
+	b->there |= more;
+	b->read |= more & old->read;
+}
+
+bool use_once_block_has(const struct use_once_block *b, const struct use_once_part *p)
+{
+	uint16_t wanted = bits(p->from / USE_ONCE_UNIT, units_up(p->upto));
+
+	return p->upto <= b->end && (b->there & wanted) == wanted;
+}
+
+bool use_once_block_read(struct use_once_block *b, const struct use_once_part *p)
+{
+	uint32_t last = p->upto == b->end ? units_up(p->upto) : p->upto / USE_ONCE_UNIT;
+
+	b->read |= bits(p->from / USE_ONCE_UNIT, last);
+	return (b->there & (uint16_t)~b->read) == 0;
+}
+
+void use_once_copy(struct use_once_reply *r, const unsigned char *data, size_t len)
+{
+	while (len > 0) {
+		size_t n = r->iov->iov_len - r->done;
+
+		if (n > len)
+			n = len;
+		memcpy((char *)r->iov->iov_base + r->done, data, n);
+		data += n;
+		len -= n;
+		r->done += n;
+		if (r->done == r->iov->iov_len) {
+			r->iov++;
+			r->done = 0;
+		}
+	}
+}

@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""What is tried above a cluster, each by the name that test_cluster.py knows it by: a function of its Bed."""
+import os
+import re
+import subprocess
+import threading
+import time
+
+import e2e
+import gateway
+import nfs3
+import versions
+
+READS = 10000
+SECONDS = 45  # at most, for so many
+FILES, BLOCKS = 4, 2048  # of versions.File
+STREAMS, STREAM_SIZE = 8, 4 << 20
+CONFIGS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "config")
+
+
+# ---- streams -----------------------------------------------------------------------------------
+
+def lay_out_streams(bed, count=STREAMS, size=STREAM_SIZE):
+    """Files f0 ... for e2e.Readers, once."""
+    native, path = bed.cluster.native, bed.cluster.path.rstrip("/")
+    for number in range(count):
+        file = native.open(f"{path}/f{number}", create=True)
+        for at in range(0, size, 1 << 20):
+            native.write(file, at, e2e.pattern(number, at, min(1 << 20, size - at)))
+        native.settle(file)
+        native.shut(file)
+    bed.cluster.drop_caches()
+
+
+def reads_were_right(readers, what):
+    e2e.check(not readers.wrong, f"{what}: every byte was right", "\n".join(readers.wrong[:5]))
+    e2e.check(not readers.errors() and not readers.broken, f"{what}: no READ failed",
+              f"{readers.errors()} {readers.broken}")
+
+
+def streams(bed):
+    """Eight readers in order, each byte compared; what is written through the gateway is read again."""
+    lay_out_streams(bed)
+    server = bed.gateway()
+    readers = e2e.Readers(server, gateway.PSEUDO, STREAMS, STREAM_SIZE)
+    e2e.wait_for(lambda: readers.reads > 1500 or readers.broken, 30)
+    readers.stop()
+    reads_were_right(readers, "streams")
+    e2e.check(readers.reads > 500, "streams: they did read", readers.reads)
+    client = gateway.client(server)
+    status, fh = client.create("written")
+    data = e2e.pattern(9, 0, 1 << 20)
+    for at in range(0, 1 << 20, 1 << 16):
+        status = status or client.write(fh, at, data[at:at + (1 << 16)])
+    status = status or client.commit(fh).status
+    got = b"".join(d for _, _, d in sorted(client.stream(fh, 1 << 20)))
+    e2e.check(status == nfs3.OK and got == data, "streams: what was written is read again", status)
+    client.truncate(fh, 100000)
+    e2e.check(client.read(fh, 65536, 65536) == (nfs3.OK, data[65536:100000]),
+              "streams: ... and ends where it was cut off")
+    client.remove("written")
+    client.close()
+    gateway.ends_well(server, "streams")
+
+
+def parity(bed):
+    """Answers of the stock FSAL and of the plugin above it, to the same random calls on two directories."""
+    sides = {}
+    for side, kind in (("a", "stock"), ("b", bed.kind)):
+        full = f"{bed.cluster.path.rstrip('/')}/{side}"
+        bed.cluster.native.make_directory(full)
+        sides[side] = bed.gateway(kind, paths={"/full": full, "/squash": full})
+    done = subprocess.run(
+        [bed.parity, "--ops", "3000", "--no-coverage", "--fsstat-root", "--read-min", "1",
+         *(s.address for s in sides.values())],
+        check=False, text=True, capture_output=True, timeout=120)
+    e2e.check(done.returncode == 0, "parity: every answer agrees",
+              f"parity ended with {done.returncode}\n{done.stdout[-3000:]}{done.stderr[-1000:]}")
+    for server in sides.values():
+        gateway.ends_well(server, f"parity, {server.kind}")
+
+
+# ---- others that write -------------------------------------------------------------------------
+
+def coherence(bed):
+    """Readers that judge each block, while a native client, a second gateway and their own overwrite, truncate
+    and append ahead of them."""
+    files = [versions.File(number, BLOCKS) for number in range(1, FILES + 1)]
+    versions.lay_out(bed.cluster, files)
+    server, second = bed.gateway(), bed.gateway()
+    ways = [versions.native_way(bed.cluster, held=False),
+            versions.nfs_way("second gateway", second), versions.nfs_way("own gateway", server)]
+    began = time.monotonic()
+    readers, changers = versions.run(server, files, ways, READS, SECONDS)
+    judged(bed, "coherence", readers, changers, time.monotonic() - began, READS)
+    gateway.ends_well(second, "coherence, second gateway")
+    stats = gateway.ends_well(server, "coherence")
+    if bed.kind == "ra":
+        e2e.check(stats.get("prefetched_bytes", 0) > 0, "coherence: read-ahead did run", stats)
+
+
+def judged(bed, what, readers, changers, took, at_least):
+    reads, stale = sum(r.reads for r in readers), sum(r.stale for r in readers)
+    oldest = max(r.oldest for r in readers)
+    changes = {c.way.name: (c.changes, c.truncations) for c in changers}
+    e2e.note(f"{what}: {reads} READs in {took:.1f} s, {stale} showed something old, by {oldest:.3f} s "
+             f"at most; changes and truncations: {changes}")
+    wrong = [w for r in readers for w in r.wrong] + [f for c in changers for f in c.failed]
+    e2e.check(not wrong, f"{what}: nothing that was never written", "\n".join(wrong[:5]))
+    statuses = {k: v for r in readers for k, v in r.statuses.items()}
+    e2e.check(not statuses, f"{what}: no READ failed", statuses)
+    e2e.check(oldest <= bed.cluster.bound_s, f"{what}: nothing older than {bed.cluster.bound_s} s", oldest)
+    if not bed.cluster.bound_s:
+        e2e.check(stale == 0, f"{what}: nothing stale", stale)
+    e2e.check(reads >= at_least, f"{what}: {at_least} READs were judged", reads)
+
+
+def held_writer(bed):
+    """A native client that keeps the files open takes the capabilities: nothing may be stale, and no more may be
+    fetched than the readers read, about."""
+    files = [versions.File(number, BLOCKS) for number in range(11, 11 + FILES)]
+    versions.lay_out(bed.cluster, files)
+    server = bed.gateway()
+    readers, changers = versions.run(server, files, [versions.native_way(bed.cluster, held=True)],
+                                     READS // 4, SECONDS / 2, seed=7)
+    judged(bed, "held writer", readers, changers, 0, READS // 10)
+    stats = gateway.ends_well(server, "held writer")
+    if bed.kind == "ra":
+        read = sum(r.reads for r in readers) * versions.RUN * versions.BLOCK
+        fetched = stats.get("prefetched_bytes", 0)
+        e2e.check(fetched < 0.5 * read, "held writer: the traffic is not doubled",
+                  f"{fetched} bytes fetched ahead, {read} read")
+
+
+# ---- things that go wrong ----------------------------------------------------------------------
+
+class Load:
+    """Streams and a writer, with what became of each of their calls."""
+
+    def __init__(self, server):
+        self.server, self.stopping = server, threading.Event()
+        self.readers = e2e.Readers(server, gateway.PSEUDO, STREAMS, STREAM_SIZE)
+        self.written, self.statuses, self.broken = 0, set(), []
+        self.thread = threading.Thread(target=self._write, daemon=True)
+        self.thread.start()
+
+    def _write(self):
+        try:
+            client = gateway.client(self.server)
+            _, fh = client.create("load")
+            while not self.stopping.is_set():
+                status = client.write(fh, self.written % 64 << 16, b"x" * 65536)
+                self.statuses.add(status)
+                self.written += 1
+        except OSError as error:
+            self.broken.append(str(error))
+
+    def stop(self):
+        self.stopping.set()
+        self.thread.join(60)
+        self.readers.stop()
+
+
+def lose_storage(bed, kind):
+    """The statuses of READs meanwhile, and whether all went on well afterwards."""
+    what = f"storage lost, {kind}"
+    bed.cluster.drop_caches()
+    server = bed.gateway(kind)
+    load = Load(server)
+    e2e.wait_for(lambda: load.readers.reads > 100 and load.written > 5, 30)
+    bed.cluster.stop_storage()
+    time.sleep(2)  # of calls that meet it
+    bed.cluster.start_storage()
+    up = e2e.wait_for(bed.cluster.storage_is_up, 60)
+    e2e.check(up, f"{what}: it comes back")
+    before = load.readers.reads
+    good = load.readers.statuses.get(nfs3.OK, 0)
+    went_on = e2e.wait_for(lambda: load.readers.statuses.get(nfs3.OK, 0) > good + 200, 90)
+    e2e.check(went_on, f"{what}: reads go on", f"{load.readers.reads - before} since, "
+              f"{load.readers.statuses} {load.readers.broken}\n{server.log_text()[-1500:]}")
+    load.stop()
+    e2e.check(not load.readers.wrong, f"{what}: every byte was right", load.readers.wrong[:3])
+    e2e.check(server.alive(), f"{what}: the gateway is alive", server.log_text()[-1500:])
+    statuses = set(load.readers.statuses) | load.statuses
+    e2e.note(f"{what}: statuses {load.readers.statuses} of READs, {load.statuses} of WRITEs")
+    gateway.ends_well(server, what)
+    return statuses
+
+
+def storage_lost(bed):
+    """An OSD or a brick is killed and started again under load: as the stock FSAL behaves."""
+    lay_out_streams(bed)
+    stock = lose_storage(bed, "stock")
+    if bed.kind == "ra":
+        ours = lose_storage(bed, "ra")
+        e2e.check(ours <= stock | {nfs3.OK}, "storage lost: no status that stock does not give",
+                  f"{ours} {stock}")
+
+
+def shutdown(bed):
+    """SIGTERM with prefetches under way, three times at another moment."""
+    lay_out_streams(bed)
+    for number, reads in enumerate((20, 60, 200)):
+        bed.cluster.drop_caches()
+        server = bed.gateway()
+        readers = e2e.Readers(server, gateway.PSEUDO, STREAMS, STREAM_SIZE)
+        e2e.wait_for(lambda: readers.reads > reads, 30, step=0.002)
+        stats = gateway.ends_well(server, f"shutdown {number + 1}")
+        readers.stop()
+        e2e.check(not readers.wrong, f"shutdown {number + 1}: every byte was right",
+                  readers.wrong[:3])
+    if bed.kind == "ra":
+        e2e.check(stats.get("prefetched_bytes", 0) > 0, "shutdown: prefetches were under way", stats)
+
+
+# ---- under valgrind ----------------------------------------------------------------------------
+
+def reports(text):
+    """Those with a frame of the plugin, but for what is still reachable."""
+    lines = [re.sub(r"^==\d+== ?", "", line) for line in text.splitlines()
+             if re.match(r"^==\d+==", line)]
+    return [r for r in re.split(r"\n\s*\n", "\n".join(lines))
+            if " at 0x" in r and "libfsalra" in r and "still reachable" not in r]
+
+
+def valgrind(bed):
+    """The gateway's whole life under it: only what has a frame of the plugin counts."""
+    if bed.kind != "ra":
+        return
+    lay_out_streams(bed, 2, 2 << 20)
+    output = f"{bed.work}/valgrind"
+    server = gateway.Gateway("ra", bed.cluster, bed.work, bed.plugin,
+                             wrap=("valgrind", "--leak-check=full", "--keep-debuginfo=yes",
+                                   "--num-callers=30", f"--log-file={output}"))
+    server.start(240)
+    readers = e2e.Readers(server, gateway.PSEUDO, 2, 2 << 20)
+    works = e2e.wait_for(lambda: readers.reads > 150 or readers.broken, 60)
+    e2e.check(works, "valgrind: readers get on", readers.reads)
+    client = gateway.client(server, timeout=120)
+    for n in range(5):
+        _, fh = client.create(f"new{n}")
+        client.write(fh, 0, b"x" * 65536, stable=n % 3)
+        client.read(fh, 0, 65536)
+        client.truncate(fh, 1000)
+        client.remove(f"new{n}")
+    client.close()
+    readers.stop()
+    reads_were_right(readers, "valgrind")
+    gateway.ends_well(server, "valgrind", 120)
+    with open(output, errors="replace", encoding="utf-8") as file:
+        text = file.read()
+    e2e.check("LEAK SUMMARY" in text, "valgrind: it did report", text[-2000:])
+    found = reports(text)
+    e2e.check(not found, "valgrind: no memory error or leak of the plugin", "\n\n".join(found[:5]))
+
+
+# ---- the example that users start from ---------------------------------------------------------
+
+class Example(gateway.Gateway):
+    """The configuration of config/, but for what is this test's: where the cluster is, and the ports."""
+
+    def write_config(self):
+        with open(f"{CONFIGS}/ganesha-{self.cluster.name}.conf", encoding="utf-8") as file:
+            text = file.read()
+        for theirs, ours in self.cluster.example.items():
+            e2e.check(theirs in text, f"example: it says {theirs}")
+            text = text.replace(theirs, ours)
+        opening = "NFS_CORE_PARAM {"
+        own = f"{opening} NFS_Port = {self.port}; MNT_Port = {self.mport}; {e2e.core_params()} "
+        with open(self.conf, "w", encoding="utf-8") as conf:
+            conf.write(text.replace(opening, own + self.plugins(), 1))
+
+
+def config_example(bed):
+    """config/ganesha-ceph.conf or ganesha-gluster.conf: a server starts with it and reads."""
+    if bed.kind != "ra":
+        return
+    lay_out_streams(bed, 1)
+    server = Example("ra", bed.cluster, bed.work, bed.plugin).start(120)
+    client = nfs3.Client(server, bed.cluster.example_pseudo)
+    status, fh = client.lookup("f0")
+    data = b"".join(d for _, _, d in sorted(client.stream(fh, STREAM_SIZE)))
+    e2e.check(status == nfs3.OK and data == e2e.pattern(0, 0, STREAM_SIZE), "example: it serves",
+              server.log_text()[-1500:])
+    client.close()
+    gateway.ends_well(server, "example")

@@ -1,0 +1,92 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""Gateways above a cluster: test_cluster.py CLUSTER PLUGIN MECHDISK PARITY [PART...]
+
+CLUSTER: ceph (in memory, with latency), ceph-disk (BlueStore on the modelled disk), ceph-two (two OSDs in memory),
+gluster (one brick on the modelled disk), gluster-replica (two bricks, with latency). Each part is run above the
+plugin, and where it says how the stock FSAL behaves, above that too: with PLUGIN `stock` above that alone.
+"""
+import os
+import sys
+import time
+
+import daemons
+import ceph
+import e2e
+import gateway
+import gluster
+import modelled_disk
+import parts
+
+DELAY_MS = 2
+
+
+
+class Bed:
+    """What the parts work with: a cluster, and gateways above it."""
+
+    def __init__(self, cluster, work, plugin, parity, disk=None):
+        self.cluster, self.work, self.plugin, self.parity = cluster, work, plugin, parity
+        self.disk = disk
+        self.kind = "ra" if plugin else "stock"
+
+    def gateway(self, kind=None, **more):
+        kind = kind or self.kind
+        return gateway.Gateway(kind, self.cluster, self.work, self.plugin, **more).start(120)
+
+
+def memory(work):
+    """An ext4 without a disk's time below it, for a brick."""
+    return e2e.loop_export(work, 2 << 30, name=f"brick{len(os.listdir(work))}", options="loop")
+
+
+def make_cluster(name, work, mechdisk):
+    """(the cluster, not up; the modelled disk below it or None)"""
+    if name == "ceph":
+        return ceph.Ceph(work, delay_ms=DELAY_MS), None
+    if name == "ceph-two":
+        return ceph.Ceph(work, osds=2), None
+    if name == "gluster-replica":
+        return gluster.Gluster(work, [memory(work), memory(work)], delay_ms=DELAY_MS), None
+    disk = modelled_disk.for_test(work, mechdisk, 4096)
+    if name == "gluster":
+        return gluster.Gluster(work, [disk.mount]), disk
+    e2e.run("umount", disk.mount)
+    return ceph.Ceph(work, devices=[disk.loop]), disk
+
+
+CLUSTERS = {
+    "ceph": ("config_example", "streams", "coherence", "held_writer", "shutdown", "valgrind"),
+    "ceph-two": ("parity", "storage_lost"),
+    "ceph-disk": ("coherence", "shutdown"),
+    "gluster": ("config_example", "parity", "coherence", "shutdown", "storage_lost"),
+    "gluster-replica": ("streams", "coherence", "storage_lost", "shutdown", "valgrind"),
+}
+
+
+def main():
+    if len(sys.argv) < 5 or sys.argv[1] not in CLUSTERS:
+        sys.exit(__doc__)
+    name, plugin, mechdisk, parity = sys.argv[1:5]
+    plugin = None if plugin == "stock" else e2e.plugin_from([plugin], __doc__)
+    e2e.enter()
+    work = e2e.work_directory()
+    began = time.monotonic()
+    try:
+        cluster, disk = make_cluster(name, work, mechdisk)
+        cluster.up()
+    except daemons.Unavailable as reason:
+        e2e.skip(f"no cluster {name}: {reason}")
+    if disk:
+        disk.timing(True)
+    e2e.note(f"{name}: up after {time.monotonic() - began:.1f} s")
+    bed = Bed(cluster, work, plugin, parity, disk)
+    for part in sys.argv[5:] or CLUSTERS[name]:
+        began = time.monotonic()
+        getattr(parts, part)(bed)
+        e2e.note(f"{name}: {part}: {time.monotonic() - began:.1f} s")
+    e2e.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Bytes that are given once: never after a drop, never unvouched for, never beyond the bound. */
+#include "remote/use_once.h"
+
+#include "support.h"
+
+#define MAX    (4 * MIB)
+#define AGE    (5 * SEC)
+#define FILE_A 7u
+#define FILE_B 8u
+#define BLOCK  USE_ONCE_BLOCK
+
+static unsigned char data[8 * MIB], got[8 * MIB];
+
+static int set_up(void **state)
+{
+	uint64_t seed = 1;
+
+	for (size_t i = 0; i < sizeof(data); i += 8)
+		memcpy(data + i, &(uint64_t){random_next(&seed)}, 8);
+	*state = use_once_new(MAX, AGE);
+	return *state == NULL;
+}
+
+static int tear_down(void **state)
+{
+	use_once_free(*state);
+	return 0;
+}
+
+/* A cache that vouches for both files at 1 s. */
+static struct use_once *vouching(void **state)
+{
+	for (uint64_t file = FILE_A; file <= FILE_B; file++) {
+		assert_true(use_once_asks(*state, file, SEC));
+		use_once_told(*state, file, 100, SEC);
+	}
+	return *state;
+}
+
+static void put(struct use_once *c, uint64_t file, uint64_t offset, uint64_t len, uint64_t now)
+{
+	use_once_put(c, file, use_once_mark(c, file), offset, data + offset, len, now);
+}
+
+/* Whether it was there, in which case the bytes are right, in two parts of a reply. */
+static bool take(struct use_once *c, uint64_t file, uint64_t offset, uint64_t len, uint64_t now)
+{
+	struct iovec iov[2] = {{got, len / 3}, {got + len / 3, len - len / 3}};
+	bool has = use_once_has(c, file, offset, len, now);
+
+	memset(got, 0, len);
+	assert_int_equal(use_once_take(c, file, iov, 2, offset, len, now), has);
+	if (has)
+		assert_memory_equal(got, data + offset, len);
+	return has;
+}
+
+static void test_bytes_leave_when_read(void **state)
+{
+	struct use_once *c = vouching(state);
+
+	put(c, FILE_A, 0, MIB, SEC);
+	assert_in_range(use_once_held(c), MIB, MIB + MIB / 16);
+	assert_true(take(c, FILE_A, 0, 32 * KIB, SEC));
+	assert_true(take(c, FILE_A, 32 * KIB, 32 * KIB, SEC));
+	assert_false(take(c, FILE_A, 0, 32 * KIB, SEC));
+	assert_true(take(c, FILE_A, 64 * KIB, MIB - 64 * KIB, SEC));
+	assert_int_equal(use_once_held(c), 0);
+	assert_false(take(c, FILE_B, 0, 4096, SEC));
+}
+
+static void test_all_or_nothing(void **state)
+{
+	struct use_once *c = vouching(state);
+
+	put(c, FILE_A, 0, 128 * KIB, SEC);
+	assert_false(take(c, FILE_A, 64 * KIB, 128 * KIB, SEC));
+	assert_true(take(c, FILE_A, 64 * KIB, 64 * KIB, SEC)); /* it is still there */
+	assert_false(use_once_take(c, FILE_A, &(struct iovec){got, 100}, 1, 0, 4096, SEC));
+	assert_false(take(c, FILE_A, 0, 0, SEC));
+	assert_false(use_once_has(c, FILE_A, UINT64_MAX - 10, 4096, SEC));
+	assert_false(use_once_has(c, FILE_A, 0, UINT64_MAX, SEC));
+}
+
+static void test_reads_of_any_offset(void **state)
+{
+	struct use_once *c = vouching(state);
+
+	put(c, FILE_A, 0, 128 * KIB, SEC);
+	for (uint64_t at = 0; at < 128 * KIB; at += 1000)
+		assert_true(
+			take(c, FILE_A, at, at + 1000 > 128 * KIB ? 128 * KIB - at : 1000, SEC));
+	assert_int_equal(use_once_held(c), 0);
+}
+
+static void test_strips_of_one_block_come_one_by_one(void **state)
+{
+	struct use_once *c = vouching(state);
+
+	put(c, FILE_A, 0, 8 * KIB, SEC);
+	put(c, FILE_A, 16 * KIB, 8 * KIB, SEC);
+	assert_false(take(c, FILE_A, 0, 24 * KIB, SEC));
+	put(c, FILE_A, 8 * KIB, 8 * KIB, SEC);
+	assert_true(take(c, FILE_A, 0, 24 * KIB, SEC));
+	assert_int_equal(use_once_held(c), 0);
+}
+
+static void test_the_end_of_the_file(void **state)
+{
+	struct use_once *c = vouching(state);
+
+	put(c, FILE_A, 0, 70001, SEC);
+	assert_true(use_once_has(c, FILE_A, 65536, 70001 - 65536, SEC));
+	assert_false(use_once_has(c, FILE_A, 65536, 70002 - 65536, SEC));
+	/* Another client's append, fetched in another part of the block: the old end does not hide it. */
+	put(c, FILE_A, 72 * KIB, 8 * KIB, SEC);
+	assert_true(use_once_has(c, FILE_A, 72 * KIB, 8 * KIB, SEC));
+	assert_false(use_once_has(c, FILE_A, 64 * KIB, 16 * KIB, SEC));
+	assert_true(take(c, FILE_A, 64 * KIB, 4 * KIB, SEC));
+}
+
+static void test_an_own_append_drops_the_old_end(void **state)
+{
+	struct use_once *c = vouching(state);
+
+	put(c, FILE_A, 0, 70001, SEC);
+	use_once_drop(c, FILE_A, MIB, 4096);
+	assert_false(take(c, FILE_A, 65536, 1000, SEC));
+	assert_true(take(c, FILE_A, 0, 65536, SEC));
+}
+
+static void test_a_write_drops_its_range(void **state)
+{
+	struct use_once *c = vouching(state);
+
+	put(c, FILE_A, 0, 256 * KIB, SEC);
+	put(c, FILE_B, 0, 256 * KIB, SEC);
+	use_once_drop(c, FILE_A, 100 * KIB, 1);
+	assert_false(take(c, FILE_A, 64 * KIB, 4096, SEC));
+	assert_true(take(c, FILE_A, 128 * KIB, 64 * KIB, SEC));
+	use_once_drop(c, FILE_A, 0, UINT64_MAX);
+	assert_false(take(c, FILE_A, 0, 4096, SEC));
+	assert_true(take(c, FILE_B, 64 * KIB, 4096, SEC));
+}
+
+static void test_what_was_under_way_at_a_drop_is_refused(void **state)
+{
+	struct use_once *c = vouching(state);
+	uint64_t mark = use_once_mark(c, FILE_A);
+
+	use_once_drop(c, FILE_A, 0, 4096);
+	use_once_put(c, FILE_A, mark, MIB, data + MIB, 64 * KIB, SEC);
+	assert_false(take(c, FILE_A, MIB, 64 * KIB, SEC));
+	assert_int_equal(use_once_held(c), 0);
+	mark = use_once_mark(c, FILE_A);
+	use_once_forget(c, FILE_A);
+	use_once_put(c, FILE_A, mark, 0, data, 64 * KIB, SEC);
+	assert_int_equal(use_once_held(c), 0);
+}
+
+static void test_nothing_is_given_that_is_not_vouched_for(void **state)
+{
+	struct use_once *c = *state;
+
+	put(c, FILE_A, 0, 64 * KIB, SEC);
+	assert_false(take(c, FILE_A, 0, 4096, SEC)); /* nobody asked yet */
+	assert_true(use_once_asks(c, FILE_A, SEC));
+	assert_false(use_once_asks(c, FILE_A, SEC + 1)); /* somebody does */
+	use_once_told(c, FILE_A, 100, SEC);
+	assert_false(take(c, FILE_A, 0, 4096, SEC)); /* it came before anything was known */
+	put(c, FILE_A, 0, 64 * KIB, SEC);
+	assert_true(take(c, FILE_A, 0, 4096, SEC + USE_ONCE_VOUCHED - 1));
+	assert_false(take(c, FILE_A, 0, 4096, SEC + USE_ONCE_VOUCHED));
+	assert_true(use_once_asks(c, FILE_A, SEC + USE_ONCE_ASKS));
+	use_once_told(c, FILE_A, 100, SEC + USE_ONCE_ASKS);
+	assert_true(take(c, FILE_A, 4096, 4096, SEC + USE_ONCE_VOUCHED));
+}
+
+static void test_another_change_drops_the_file(void **state)
+{
+	struct use_once *c = vouching(state);
+	uint64_t mark = use_once_mark(c, FILE_A);
+
+	put(c, FILE_A, 0, 64 * KIB, SEC);
+	put(c, FILE_B, 0, 64 * KIB, SEC);
+	assert_true(use_once_asks(c, FILE_A, 2 * SEC));
+	use_once_told(c, FILE_A, 101, 2 * SEC);
+	use_once_put(c, FILE_A, mark, 0, data, 64 * KIB, 2 * SEC);
+	assert_false(take(c, FILE_A, 0, 4096, 2 * SEC));
+	assert_true(take(c, FILE_B, 0, 4096, 2 * SEC));
+	use_once_told(c, FILE_A, 99, SEC); /* an answer that was long under way says nothing */
+	put(c, FILE_A, 0, 64 * KIB, 2 * SEC);
+	assert_true(take(c, FILE_A, 0, 4096, 2 * SEC));
+}
+
+static void test_an_answer_that_never_comes_is_asked_for_again(void **state)
+{
+	struct use_once *c = *state;
+
+	assert_true(use_once_asks(c, FILE_A, SEC));
+	assert_false(use_once_asks(c, FILE_A, SEC + USE_ONCE_ASKS - 1));
+	assert_true(use_once_asks(c, FILE_A, SEC + USE_ONCE_ASKS));
+}
+
+static void test_what_is_held_is_bounded(void **state)
+{
+	struct use_once *c = vouching(state);
+
+	for (uint64_t at = 0; at < 2 * MAX; at += 256 * KIB) {
+		put(c, FILE_A, at, 256 * KIB, SEC);
+		assert_in_range(use_once_held(c), 0, MAX);
+	}
+	assert_false(take(c, FILE_A, 0, 4096, SEC)); /* what came first went first */
+	assert_true(take(c, FILE_A, 2 * MAX - 64 * KIB, 64 * KIB, SEC));
+	put(c, FILE_B, 0, MIB, SEC + 1); /* another file's go too */
+	assert_true(take(c, FILE_B, 0, MIB, SEC + 1));
+	use_once_limit(c, 128 * KIB);
+	assert_in_range(use_once_held(c), 0, 128 * KIB);
+	use_once_limit(c, 0);
+	put(c, FILE_A, 0, 64 * KIB, SEC);
+	assert_int_equal(use_once_held(c), 0);
+}
+
+static void test_what_is_too_old_goes(void **state)
+{
+	struct use_once *c = vouching(state);
+
+	put(c, FILE_A, 0, 64 * KIB, SEC);
+	put(c, FILE_A, 64 * KIB, 64 * KIB, 3 * SEC);
+	for (uint64_t now = 2 * SEC; now <= SEC + AGE; now += SEC) {
+		assert_true(use_once_asks(c, FILE_A, now));
+		use_once_told(c, FILE_A, 100, now);
+	}
+	assert_false(take(c, FILE_A, 0, 4096, SEC + AGE));
+	use_once_sweep(c, SEC + AGE);
+	assert_in_range(use_once_held(c), 64 * KIB, 66 * KIB);
+	assert_true(take(c, FILE_A, 64 * KIB, 64 * KIB, SEC + AGE));
+}
+
+/* Against a model: which byte may be given at all. */
+static void test_random_works(void **state)
+{
+	enum { UNITS = 256 };
+	struct use_once *c = vouching(state);
+	bool may[UNITS] = {false};
+	uint64_t seed = 3, given = 0;
+
+	for (int i = 0; i < 20000; i++) {
+		uint64_t first = random_below(&seed, UNITS), n = 1 + random_below(&seed, 40);
+		uint64_t len = first + n > UNITS ? (UNITS - first) * 4096 : n * 4096;
+
+		switch (random_below(&seed, 4)) {
+		case 0:
+			use_once_drop(c, FILE_A, first * 4096, len);
+			for (uint64_t u = first; u < first + len / 4096; u++)
+				may[u] = false;
+			break;
+		case 1:
+			put(c, FILE_A, first * 4096, len, SEC);
+			for (uint64_t u = first; u < first + len / 4096; u++)
+				may[u] = true;
+			break;
+		default:
+			if (!take(c, FILE_A, first * 4096, len, SEC))
+				break;
+			for (uint64_t u = first; u < first + len / 4096; u++)
+				assert_true(may[u]);
+			given++;
+		}
+	}
+	assert_in_range(given, 100, 20000);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_bytes_leave_when_read),
+		TEST(test_all_or_nothing),
+		TEST(test_reads_of_any_offset),
+		TEST(test_strips_of_one_block_come_one_by_one),
+		TEST(test_the_end_of_the_file),
+		TEST(test_an_own_append_drops_the_old_end),
+		TEST(test_a_write_drops_its_range),
+		TEST(test_what_was_under_way_at_a_drop_is_refused),
+		TEST(test_nothing_is_given_that_is_not_vouched_for),
+		TEST(test_another_change_drops_the_file),
+		TEST(test_an_answer_that_never_comes_is_asked_for_again),
+		TEST(test_what_is_held_is_bounded),
+		TEST(test_what_is_too_old_goes),
+		TEST(test_random_works),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
