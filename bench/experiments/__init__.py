@@ -10,8 +10,8 @@ import importlib
 import os
 
 # Modules in the order in which they are run; the blind set comes last, whatever was tuned before.
-MODULES = {"ellard": "e", "canfs": "c", "macklem": "m", "baselines": "b", "ablation": "a",
-           "measured": "d", "traces": "t", "blind": "x"}
+MODULES = {"ellard": "e", "canfs": "c", "macklem": "m", "agent": "a", "baselines": "b",
+           "ablation": "ab", "measured": "d", "traces": "t", "blind": "x"}
 BY_NAME_ONLY = ("measured",)
 
 

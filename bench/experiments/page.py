@@ -20,6 +20,7 @@ TITLES = {
     "canfs": "Batsakis and others: CA-NFS: A Congestion-Aware Network File System (2009)",
     "macklem": "Macklem: Lessons Learned Tuning the 4.3BSD Reno Implementation of the NFS Protocol "
                "(1991)",
+    "agent": "ca-nfs-agent on Linux clients",
     "baselines": "Beside the kernel's server and I/O schedulers",
     "traces": "Traces replayed",
     "ablation": "What each mechanism is worth",

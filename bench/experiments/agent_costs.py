@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""ca-nfs-agent: weights of mounts, prices that are no good, and what an agent costs. See
+agent.py."""
+import subprocess
+import time
+
+import plot
+from experiments import rounds
+from experiments.agent_bed import (COLUMNS, MIB, MOUNT, PAPER, ROOM, Asked, Mounted, NotRun, Shown,
+                                   clients, outcome, scene)
+from experiments.canfs_bed import disk_figures
+
+LEAD = 5  # s: so long others are at work before, and the price is known
+REPLIES = "/tmp/replies"  # as guest_client.py has it
+
+
+def knows(program, option):
+    """Whether that agent has such an option."""
+    return f"--{option}" in subprocess.run([program, "--help"], check=True, capture_output=True,
+                                           text=True).stdout
+
+
+class Weights(Shown):
+    name = "a6"
+    paper = f"{PAPER}: a backup of weight 0.1 beside an interactive client"
+    did = "CA-NFS, section 5: who is willing to pay more goes first."
+    ours = "In one guest a program reads 8 KiB at random and thinks; in another a backup writes " \
+        "files of 32 MB and closes each. What is left for the backup: its rate alone, less the " \
+        "share of the disk's time that the interactive one takes alone."
+    paper_figure = "asked: the interactive one within 15 % of being alone; the backup gets 0.8 " \
+        "of what is left"
+    seconds_quick, seconds_full = 170, 1500
+    keys = ("reads_s", "read_p50_ms", "backup_mb_s", "busy", "of_left")
+    columns = (("", "series", "{}"), ("reads/s", "reads_s", "{:.1f}"),
+               ("p50 ms", "read_p50_ms", "{:.1f}"), ("backup MB/s", "backup_mb_s", "{:.1f}"),
+               ("disk busy", "busy", "{:.2f}"), ("of what is left", "of_left", "{:.2f}"))
+    ALONE, BACKUP = "interactive alone", "backup alone"
+    WEIGHT, CGROUP = 0.1, "backup"
+    MOUNT_WEIGHS = (*ROOM, "--weight", f"{WEIGHT} {MOUNT}")
+    # What the backup's agent is told; the interactive client's has its defaults.
+    columns_of = {ALONE: ("ra", None), BACKUP: ("ra", None), "RA off": ("ra", None),
+                  "RA on, mount only": ("ra", (ROOM, MOUNT_WEIGHS)),
+                  "RA on": ("ra", (ROOM, (*MOUNT_WEIGHS, "--halt", f"{WEIGHT} /{CGROUP}")))}
+    asked = (Asked("the interactive one, beside alone", "reads_s", by=ALONE, least=0.85),
+             Asked("the backup, of what is left", "of_left", least=0.8))
+    THINK = 0.02
+
+    def lay_out(self, bed, disk):
+        bed.layout(disk, 1, 512 * MIB)
+
+    def once(self, bed, booted, column):
+        self.column = column
+        for option in ("weight", "halt"):
+            if not knows(bed.program("ca-nfs-agent"), option):
+                raise NotRun(f"this agent has no --{option}")
+        if not booted[1].call("agent_works.cgroup", name=self.CGROUP):
+            raise NotRun("the guest's kernel has no cgroups of version 2")
+        return super().once(bed, booted, column)
+
+    def work(self, bed, at):
+        reading, saving = at.guests
+        seconds = 15 if bed.quick else 60
+        jobs = []
+        if self.column != self.BACKUP:
+            jobs.append(reading.start("agent_works.read_random", path=f"{MOUNT}/set/f0000", count=0,
+                                      threads=1, think=self.THINK, lead=LEAD))
+        if self.column != self.ALONE:
+            jobs.append(saving.start("agent_works.save_files", directory=MOUNT, size=32 * MIB,
+                                     lead=LEAD, within=self.CGROUP))
+        time.sleep(LEAD)
+        before = at.disk.stats()
+        time.sleep(seconds)
+        after = at.disk.stats()
+        found = {"busy": (after["busy_ms"] - before["busy_ms"]) / 1000 / seconds,
+                 **disk_figures(before, after)}
+        for job in jobs:
+            job.stop()
+        for told in (job.value() for job in jobs):
+            found.update({"reads_s": told["reads_s"], "read_p50_ms": told["p50_ms"]}
+                         if "reads_s" in told else {"backup_mb_s": told["mb_s"]})
+        return found
+
+    def run(self, bed):
+        with clients(self.number, self.mb) as booted:
+            done = rounds.run(bed, self.columns_of, lambda c, _: self.once(bed, booted, c))
+        self.share(done)
+        return outcome(done, self.asked, self.keys, self.columns_of)
+
+    def share(self, done):
+        """What the backup got of what was left for it, round by round."""
+        of = {(r["series"], r["round"]): r["figures"] for r in done.records if r.get("figures")}
+        for (column, number), figures in of.items():
+            alone, free = of.get((self.BACKUP, number)), of.get((self.ALONE, number))
+            if column.startswith("RA") and alone and free:
+                left = alone["backup_mb_s"] * max(0.05, 1 - free["busy"])
+                figures["of_left"] = figures["backup_mb_s"] / left
+
+
+class Prices(Shown):
+    name = "a7"
+    paper = f"{PAPER}: prices that are no good, and none"
+    did = "-"
+    ours = "One guest writes a file and closes it, reads one in order and one at random, again " \
+        "and again; the server is idle beside it, states no prices (stock), or prices come from " \
+        "one that always says the highest, jumps from second to second, or has stopped."
+    paper_figure = "asked: the time of the work within 1 % of agent off; no knob leaves its range"
+    seconds_quick, seconds_full = 170, 1800
+    number, mb = 1, 512
+    TOLD = ("--replies", REPLIES)
+    columns_of = {**COLUMNS, "prices always high": ("ra", (*ROOM, *TOLD)),
+                  "prices jump": ("ra", (*ROOM, *TOLD)), "prices frozen": ("ra", (*ROOM, *TOLD))}
+    SAID = {"prices always high": "high", "prices jump": "jumping", "prices frozen": "frozen"}
+    keys = ("time_s", "strayed")
+    columns = (("", "series", "{}"), ("s", "time_s", "{:.3f}"),
+               ("knobs astray", "strayed", "{:.0f}"))
+    asked = (Asked("an idle server", "time_s", by="RA off", most=1.01),
+             Asked("no prices", "time_s", of="stock on", by="stock off", most=1.01),
+             *(Asked(name, "time_s", of=name, by="RA off", most=1.01) for name in SAID),
+             *(Asked(f"knobs out of their range, {name}", "strayed", of=name, most=0)
+               for name in ("RA on", "stock on", *SAID)))
+    # What the manual says that they may be, and what a guest has without an agent.
+    RANGES = {"min_ratio": (0, 90), "read_ahead_kb": (16, 1024), "max_ratio": (1, 100),
+              "dirty_background_ratio": (1, 80), "dirty_ratio": (1, 100)}
+
+    def lay_out(self, bed, disk):
+        bed.layout(disk, 4, 32 * MIB)
+
+    def once(self, bed, booted, column):
+        kind, arguments = self.columns_of[column]
+        with scene(bed, kind, lambda disk: self.lay_out(bed, disk)) as (disk, server):
+            said = self.SAID.get(column)
+            saying = said and booted[0].start("client.say_prices", kind=said)
+            at = Mounted(bed, booted, disk, server, arguments,
+                         believed=kind == "ra" and said != "frozen")
+            try:
+                with at:
+                    found = booted[0].call("agent_works.little_works", directory=MOUNT,
+                                           times=3, seconds=300)
+            finally:
+                if saying:
+                    saying.stop()
+            found["strayed"] = sum(
+                not low <= span[0] <= span[1] <= high for told in at.ranges
+                for name, (low, high) in self.RANGES.items() if (span := told.get(name)))
+            found.update(decisions=at.decisions, ranges=at.ranges)
+            return found
+
+
+class Costs(Shown):
+    name = "a8"
+    paper = f"{PAPER}: a hundred mounts"
+    did = "-"
+    ours = "An agent looks after 100 mounts with knobs of their own, its defaults, a server that " \
+        "states prices, nothing else to do; processor time of it and its children, and its " \
+        "memory. A system call of User-mode Linux costs several of a machine's, so the " \
+        "processor's share is an upper bound; the column of one mount tells how much of it is " \
+        "for each."
+    paper_figure = "asked: below 1 % of a processor, below 20 MB"
+    seconds_quick, seconds_full = 120, 900
+    number, mb = 1, 512
+    columns_of = {"100 mounts": 100, "1 mount": 1}
+    keys = ("cpu_percent", "rss_mb", "pss_mb", "children")
+    columns = (("", "series", "{}"), ("% of a processor", "cpu_percent", "{:.2f}"),
+               ("MB", "rss_mb", "{:.1f}"), ("MB, shared parts by share", "pss_mb", "{:.1f}"))
+    asked = (Asked("% of a processor", "cpu_percent", of="100 mounts", most=1),
+             Asked("MB", "rss_mb", of="100 mounts", most=20))
+
+    def once(self, bed, booted, column):
+        guest, program = booted[0], bed.program("ca-nfs-agent")
+        with scene(bed, "ra", lambda disk: None) as (disk, server):
+            paths = guest.call("agent_works.mount_many", count=self.columns_of[column],
+                               port=server.port, mport=server.mport, export=disk.mount)
+            try:
+                guest.call("client.agent_start", program=program, at=paths)
+                if not guest.call("client.agent_waits", text="states prices", seconds=20):
+                    raise RuntimeError(f"the agent: {guest.call('client.agent_end')}")
+                time.sleep(LEAD)
+                seconds = 20 if bed.quick else 60
+                cost = guest.call("client.agent_cost", seconds_long=seconds, seconds=seconds + 60)
+                guest.call("client.agent_end")
+            finally:
+                guest.call("agent_works.unmount_many", paths=paths)
+        return {"cpu_percent": 100 * cost["cpu_s"] / seconds, "rss_mb": cost["rss"] / 1e6,
+                "pss_mb": cost["pss"] / 1e6, "children": cost["children"]}
+
+    def draw(self, found, path):
+        plot.bars(path, f"{self.name}: {self.paper}", "% of a processor",
+                  {p["series"]: p["cpu_percent"] for p in found.points if p["cpu_percent"]})

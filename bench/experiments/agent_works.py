@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""What the clients of agent.py do, in their guests: readers and writers that count by the clock of
+the program which waits. Runs in User-mode Linux (test/e2e/guest_worker.py), so it knows nothing of
+bench.
+"""
+import ctypes
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+
+KIB = 1024
+BLOCK = 64 * KIB
+# A write() that took longer was made to wait: copying into memory takes a millisecond at most.
+BLOCKED = 0.020
+WRITE_BLOCK = 256 * KIB
+COMPILE = 12  # source files
+
+
+def _in_threads(run, number):
+    """run(0), run(1), ... at once; what they raise is raised."""
+    wrong = []
+
+    def one(index):
+        try:
+            run(index)
+        except Exception as error:  # it ends the whole work
+            wrong.append(error)
+
+    threads = [threading.Thread(target=one, args=(index,)) for index in range(number)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if wrong:
+        raise wrong[0]
+
+
+def _percentile(values, share):
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))] if values else None
+
+
+def read_random(path, count, request=8 * KIB, threads=8, lead=0.0, seed=1, think=0.0, stop=None):
+    """`count` reads of `threads` readers, or (0) until it is stopped; what they read in the first
+    `lead` seconds does not count."""
+    fd = os.open(path, os.O_RDONLY)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+    blocks = os.fstat(fd).st_size // request
+    took, lock, begin = [], threading.Lock(), time.monotonic() + lead
+
+    def ended():
+        return stop.is_set() or count and len(took) >= count
+
+    def reader(index):
+        draw, buffer = random.Random(seed * 1000 + index), bytearray(request)
+        while not ended():
+            before = time.monotonic()
+            os.preadv(fd, [buffer], draw.randrange(blocks) * request)
+            after = time.monotonic()
+            with lock:
+                if before >= begin and not ended():
+                    took.append(after - before)
+            time.sleep(think)
+
+    _in_threads(reader, threads)
+    seconds = time.monotonic() - begin
+    os.close(fd)
+    return {"seconds": seconds, "reads": len(took), "reads_s": len(took) / max(seconds, 1e-9),
+            "p50_ms": _percentile(took, 0.5) and 1e3 * _percentile(took, 0.5),
+            "p99_ms": _percentile(took, 0.99) and 1e3 * _percentile(took, 0.99)}
+
+
+def write_file(path, stop, size=0, seconds=0.0, rate=0, hold=False):
+    """Writes `size` bytes or for so many seconds, at most `rate` bytes a second: one that was made
+    to wait does not catch up. With `hold` the file stays open until it is stopped. Times are since
+    the beginning: of the last write() and of close(); blocked_s is what the write()s waited."""
+    block, written, blocked, first = os.urandom(WRITE_BLOCK), 0, 0.0, None
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    began = next_at = time.monotonic()
+    history = []
+    while (written < size) if size else (time.monotonic() - began < seconds):
+        if rate:
+            time.sleep(max(0.0, next_at - time.monotonic()))
+            next_at = max(next_at, time.monotonic()) + WRITE_BLOCK / rate
+        before = time.monotonic()
+        written += os.write(fd, block)
+        took = time.monotonic() - before
+        history += [0.0] * (int(before - began) + 1 - len(history))
+        if took > BLOCKED:
+            blocked += took
+            history[-1] += took
+            first = before - began if first is None else first
+    write_s = time.monotonic() - began
+    if hold:
+        stop.wait()
+    closing = time.monotonic()
+    os.close(fd)
+    ended = time.monotonic()
+    return {"written": written, "write_s": write_s, "close_s": ended - closing,
+            "total_s": ended - began, "blocked_s": blocked,
+            "first_blocked_s": write_s if first is None else first,
+            "blocked_by_second": [round(s, 3) for s in history]}
+
+
+def read_whole(paths, block=BLOCK):
+    """Each file from its beginning to its end, all at once: seconds until the last is done."""
+    began = time.monotonic()
+    sizes = [0] * len(paths)
+
+    def reader(index):
+        with open(paths[index], "rb", buffering=0) as file:
+            buffer = bytearray(block)
+            while count := file.readinto(buffer):
+                sizes[index] += count
+
+    _in_threads(reader, len(paths))
+    seconds = time.monotonic() - began
+    return {"seconds": seconds, "bytes": sum(sizes), "mb_s": sum(sizes) / 1e6 / seconds}
+
+
+def previews(paths, stop, length, block=16 * KIB, think=0.05):
+    """The first `length` bytes of one file after the other, until it is stopped or all were
+    seen."""
+    seen = 0
+    for path in paths:
+        if stop.is_set():
+            break
+        with open(path, "rb", buffering=0) as file:
+            for _ in range(0, length, block):
+                file.read(block)
+        seen += 1
+        time.sleep(think)
+    return {"files": seen, "bytes": seen * length}
+
+
+def warm(path):
+    """Twice, so that the kernel takes it for what is used often."""
+    for _ in range(2):
+        read_whole([path])
+
+
+# ---- a tree of files ---------------------------------------------------------------------------
+
+def timed(command, cwd="/"):
+    began = time.monotonic()
+    done = subprocess.run(command, cwd=cwd, check=False, capture_output=True, text=True,
+                          env={**os.environ, "HOME": "/tmp"})
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)}: {done.stderr[-500:]}")
+    return time.monotonic() - began
+
+
+def tree_works(mount, archive):
+    """Seconds of each: copying a tree within the mount, unpacking one, git's look at a work tree
+    and a compile; all on the mount, whose tree `repo` is a git repository."""
+    found = {"copy_s": timed(["cp", "-r", "repo", "copied"], mount)}
+    os.mkdir(f"{mount}/unpacked")
+    found["untar_s"] = timed(["tar", "-xf", archive, "-C", "unpacked"], mount)
+    found["status_s"] = timed(["git", "-c", "safe.directory=*", "status", "--short"],
+                              f"{mount}/repo")
+    found["compile_s"] = timed(["make", "-s", "-C", "sources"], mount)
+    return found
+
+
+def little_works(directory, megabytes=32, reads=200, times=3):
+    """Median seconds of a small work of all kinds: a file written and closed, one read in order,
+    one at random; and of the whole."""
+    took = []
+    for number in range(times):
+        began = time.monotonic()
+        with open(f"{directory}/written{number}", "wb", buffering=0) as file:
+            block = bytes(1 << 20)
+            for _ in range(megabytes):
+                file.write(block)
+        read_whole([f"{directory}/set/f{number:04}"])
+        read_random(f"{directory}/set/f{times:04}", reads, threads=1, seed=number,
+                    stop=threading.Event())
+        took.append(time.monotonic() - began)
+    return {"time_s": sorted(took)[len(took) // 2]}
+
+
+# ---- many mounts -------------------------------------------------------------------------------
+
+def mount_many(count, port, mport, export):
+    """/mnt/many/0 and on: of one export, each with knobs of its own. The paths."""
+    libc, server = ctypes.CDLL(None, use_errno=True), os.environ["SERVER"]
+    made = []
+    for number in range(count):
+        at = f"/mnt/many/{number}"
+        os.makedirs(at)
+        options = f"vers=3,proto=tcp,nolock,nosharecache,noresvport,port={port},addr={server}," \
+            f"mountproto=tcp,mountport={mport},mountaddr={server},mountvers=3"
+        if libc.mount(f"{server}:{export}".encode(), at.encode(), b"nfs", 0, options.encode()):
+            error = ctypes.get_errno()
+            raise OSError(error, f"mount number {number}: {os.strerror(error)}")
+        made.append(at)
+    return made
+
+
+def unmount_many(paths):
+    for path in paths:
+        subprocess.run(["umount", path], check=True)
+
+
+
+# ---- a backup, a process of its own --------------------------------------------------------------
+
+PROGRESS = "/tmp/saved"  # bytes so far
+CGROUPS = "/sys/fs/cgroup"
+
+
+def cgroup(name):
+    """Makes a cgroup (version 2), also where nothing has mounted them. False: this kernel has
+    none."""
+    if not os.path.exists(f"{CGROUPS}/cgroup.controllers"):
+        done = subprocess.run(["mount", "-t", "cgroup2", "cgroup2", CGROUPS], check=False)
+        if done.returncode:
+            return False
+    os.makedirs(f"{CGROUPS}/{name}", exist_ok=True)
+    return os.path.exists(f"{CGROUPS}/{name}/cgroup.freeze")
+
+
+def save_files(directory, size, stop, lead=0.0, within=None):
+    """A backup: files of `size` bytes, written and closed one after the other, by a process in the
+    cgroup `within`; MB/s of what it wrote after `lead` seconds."""
+    with open(PROGRESS, "w", encoding="ascii") as file:
+        file.write("0")
+    child = subprocess.Popen([sys.executable, "-B", __file__, directory, str(size)])
+    try:
+        if within:
+            with open(f"{CGROUPS}/{within}/cgroup.procs", "w", encoding="ascii") as file:
+                file.write(str(child.pid))
+        stop.wait(lead)
+        begin, before = time.monotonic(), _saved()
+        stop.wait()
+        seconds, after = time.monotonic() - begin, _saved()
+    finally:
+        child.kill()
+        child.wait()
+    return {"mb_s": (after - before) / 1e6 / max(seconds, 1e-9)}
+
+
+def _saved():
+    with open(PROGRESS, encoding="ascii") as file:
+        return int(file.read())
+
+
+def _save(directory, size):
+    block, saved, number = os.urandom(1 << 20), 0, 0
+    with open(PROGRESS, "r+b", buffering=0) as progress:
+        while True:
+            with open(f"{directory}/saved{number % 4}", "wb", buffering=0) as file:
+                for _ in range(size >> 20):
+                    saved += file.write(block)
+                    os.pwrite(progress.fileno(), b"%d" % saved, 0)
+            number += 1
+
+
+if __name__ == "__main__":
+    _save(sys.argv[1], int(sys.argv[2]))

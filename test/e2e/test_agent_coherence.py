@@ -1,0 +1,336 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""Two clients whose agents come and go: test_agent_coherence.py AGENT PLUGIN MECHDISK [--ops N]
+[--seed S]
+
+Two real Linux clients (User-mode Linux) write, close and read each other's files, N operations in
+all (400; as a soak 100000), while ca-nfs-agent on both is started, ended, killed, and told prices
+that jump. A model of every file says what must be seen:
+
+- close-to-open: whoever opens a file sees all that was written before the last close, byte for
+  byte;
+- fsync, fdatasync, sync: the other client sees it too, though the file is still open;
+- COMMIT: at some of these moments the power is cut (power_cut.py), and it is on the disk.
+
+Both clients are at work at the same time, each on files that the other leaves alone at that moment.
+"""
+import argparse
+import base64
+import os
+import random
+import signal
+import sys
+import time
+import zlib
+
+import e2e
+import guests
+import modelled_disk
+import power_cut
+from guest_files import content
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+FILES, SIZE_MOST = 24, 1 << 20
+LENGTHS = (1, 100, 4096, 5000, 65536, 200000)
+PIECES = (1000, 4096, 65536, 1 << 20)
+SIZE_MB = 512
+CUTS = 4
+TOGGLE = 0.06  # chance that an agent is turned off or on before a step
+# Names and sizes are not for COMMIT to promise: stock Ganesha leaves them to the file system.
+UNPROMISED = ("cut", "replace")
+SHOWN = 64  # bytes, of a difference
+REPLIES = ("--replies", "/tmp/replies")
+AGENTS = ((), ("--flush-point", "60"), ("--flush-point", "60", "--defer-max", "2"),
+          ("--dirty-min", "0", "--readahead-max", "4096"))
+# From Linux 6.13 on, or thereabouts, a server's file never has one time for two contents.
+FINE_TIMES = (6, 13)
+TIME_STEP = 0.012  # s, of coarser ones
+
+
+def fine_times():
+    release = os.uname().release.split(".")
+    return (int(release[0]), int(release[1])) >= FINE_TIMES
+
+
+class Toggled:
+    """A guest whose agent is turned off and on."""
+
+    def __init__(self, guest, agent, draw):
+        self.guest, self.agent, self.draw, self.on = guest, agent, draw, False
+        self.saying = guest.start("client.say_prices", kind="jumping", seed=draw.randrange(1000),
+                                  lasting=0.7)
+        self.counts = {"started": 0, "ended": 0, "killed": 0, "read again": 0}
+
+    def toggle(self):
+        if not self.on:
+            self.guest.call("client.agent_start", program=self.agent, arguments=[
+                "--interval", "0.25", "--answer", "1", *self.draw.choice(AGENTS),
+                *(REPLIES if self.draw.random() < 0.8 else ())])
+            self._count("started", True)
+        elif self.draw.random() < 0.3:
+            self.guest.call("client.agent_signal", number=int(signal.SIGHUP))
+            self._count("read again", True)
+        elif self.draw.random() < 0.5:
+            self.end()
+        else:
+            self.guest.call("client.agent_end", number=int(signal.SIGKILL))
+            if self.draw.random() < 0.5:
+                self.guest.call("client.agent_run", program=self.agent, arguments=["--restore"])
+            self._count("killed", False)
+
+    def _count(self, what, on):
+        self.counts[what] += 1
+        self.on = on
+
+    def end(self):
+        status, lines, _ = self.guest.call("client.agent_end")
+        self._count("ended", False)
+        if status:
+            e2e.check(False, "an agent that is told to ends well", (status, lines[-5:]))
+
+
+class File:
+    """What it must hold. `saved`: that of the last moment at which it had to be on the server."""
+
+    def __init__(self, name):
+        self.name, self.data, self.holder, self.dirty = name, bytearray(), None, False
+        self.there = False
+
+    def write(self, offset, data):
+        if offset > len(self.data):
+            self.data += bytes(offset - len(self.data))
+        self.data[offset:offset + len(data)] = data
+        self.there = True
+
+
+class Load:
+    def __init__(self, clients, seed, record):
+        self.clients, self.draw, self.record = clients, random.Random(seed), record
+        self.files = [File(f"c{n:02}") for n in range(FILES)]
+        self.done, self.wrong, self.moments, self.counts = 0, [], [], {}
+        self.seeds, self.rest = seed * 1000003, 0 if fine_times() else TIME_STEP
+
+    # ---- what may be done to a file: (the call, what becomes of the model)
+
+    def _bytes(self):
+        self.seeds += 1
+        return {"seed": self.seeds, "length": self.draw.choice(LENGTHS)}
+
+    def _offset(self, file):
+        return self.draw.choice((0, self.draw.randrange(len(file.data) + 1), len(file.data)))
+
+    def put(self, file, _):
+        new = {**self._bytes(), "offset": self._offset(file), "piece": self.draw.choice(PIECES),
+               "truncate": len(file.data) > SIZE_MOST or self.draw.random() < 0.1}
+
+        def become():
+            if new["truncate"]:
+                file.data.clear()
+            file.write(new["offset"], content(new["seed"], new["length"]))
+        return "put", new, become
+
+    def append(self, file, _):
+        new = self._bytes()
+        return "append", new, lambda: file.write(len(file.data), content(**new))
+
+    def mapped(self, file, _):
+        if not file.data:
+            return self.append(file, _)
+        offset = self.draw.randrange(len(file.data))
+        new = self._bytes()
+        new.update(offset=offset, length=min(new["length"], len(file.data) - offset))
+        return "mapped", new, lambda: file.write(offset, content(new["seed"], new["length"]))
+
+    def cut(self, file, _):
+        if not file.there:
+            return self.append(file, _)
+        size = self.draw.randrange(len(file.data) + 5000)
+
+        def become():
+            del file.data[size:]
+            file.data += bytes(size - len(file.data))
+        return "cut", {"size": size}, become
+
+    def replace(self, file, _):
+        new = self._bytes()
+
+        def become():
+            file.data[:] = content(**new)
+            file.there = True
+        return "replace", new, become
+
+    def write_held(self, file, client):
+        new = {**self._bytes(), "offset": self._offset(file), "piece": self.draw.choice(PIECES)}
+
+        def become():
+            file.write(new["offset"], content(new["seed"], new["length"]))
+            file.holder, file.dirty = client, True
+        return "write_held", new, become
+
+    def save(self, file, _):
+        def become():
+            file.dirty = False
+        return "save", {"how": self.draw.choice(("fsync", "fsync", "fdatasync", "sync"))}, become
+
+    def release(self, file, _):
+        def become():
+            file.holder, file.dirty = None, False
+        return "release", {}, become
+
+    def look(self, file, client):
+        return "look", {}, lambda: None
+
+    def choose(self, client, taken):
+        """(file, call, arguments, what becomes) for that client; a file that the other one holds
+        open may be looked at once it is saved."""
+        file = self.draw.choice([f for f in self.files if f.name not in taken and (
+            f.holder in (None, client) or f.there and not f.dirty)])
+        if file.holder not in (None, client):
+            return (file, *self.look(file, client))
+        if file.holder is client:
+            ways = (self.write_held, self.save, self.save, self.release)
+        elif not file.there:
+            ways = (self.put, self.append, self.replace, self.write_held)
+        else:
+            ways = (self.look, self.look, self.look, self.put, self.put, self.append, self.mapped,
+                    self.cut, self.replace, self.write_held)
+        return (file, *self.draw.choice(ways)(file, client))
+
+    # ---- a step: each client does one thing, at the same time
+
+    def step(self):
+        taken, doing = set(), []
+        for client in self.draw.sample(self.clients, len(self.clients)):
+            file, call, arguments, become = self.choose(client, taken)
+            taken.add(file.name)
+            job = client.guest.start(f"files.{call}", name=file.name, **arguments)
+            doing.append((client, file, call, job, become))
+        for client, file, call, job, become in doing:
+            seen = job.value()
+            become()
+            self.done += 1
+            self.counts[call] = self.counts.get(call, 0) + 1
+            if call == "look":
+                self.compare(client, file, seen)
+        for _, file, call, _, _ in doing:
+            if call not in ("look", "write_held"):
+                self.note(file, call)
+        time.sleep(self.rest)
+
+    def compare(self, client, file, seen):
+        if tuple(seen) == (len(file.data), zlib.crc32(file.data)):
+            return
+        told = base64.b64decode(client.guest.call("files.part", name=file.name, offset=0,
+                                                  length=2 * SIZE_MOST))
+        at = next((i for i, (a, b) in enumerate(zip(told, file.data)) if a != b),
+                  min(len(told), len(file.data)))
+        self.wrong.append(
+            f"after {self.done} operations guest {client.guest.number} saw {seen[0]} bytes of "
+            f"{file.name}, {len(file.data)} were right; different from {at} on: "
+            f"{told[at:at + SHOWN].hex()} for {bytes(file.data[at:at + SHOWN]).hex()}; "
+            f"{'' if file.holder is None else 'held open, '}agents {[c.on for c in self.clients]}")
+
+    def note(self, file, call):
+        """Now it must be on the disk: close(), fsync and their like have promised it."""
+        if call not in UNPROMISED:
+            self.moments.append((os.path.getsize(self.record), file.name, bytes(file.data)))
+            # few are cut, and of a soak each moment would be too much
+            if len(self.moments) > 4 * CUTS:
+                del self.moments[self.draw.randrange(len(self.moments) - 1)]
+
+    def run(self, operations):
+        while self.done < operations and len(self.wrong) < 5:
+            for client in self.clients:
+                if self.draw.random() < TOGGLE:
+                    client.toggle()
+            self.step()
+            if self.done % 5000 < 2:
+                e2e.note(f"{self.done} operations")
+
+    def finish(self):
+        """All is closed; each client looks at each file."""
+        for file in self.files:
+            if file.holder:
+                file.holder.guest.call("files.release", name=file.name)
+                file.holder = None
+        for file in (f for f in self.files if f.there):
+            for client in self.clients:
+                self.compare(client, file, client.guest.call("files.look", name=file.name))
+
+
+def cut_power(record, work, moments):
+    """What was promised is on the disk. Of a file that was changed later only that moment
+    counts."""
+    cuts = power_cut.PowerCuts(record, SIZE_MB << 20, e2e.temporary("cuts-", work), "ext4")
+    wrong = []
+    for at, name, data in moments[-CUTS:]:
+        with cuts.mounted(at) as path:
+            with open(f"{path}/{name}", "rb") as file:
+                found = file.read()
+        if found != data:
+            wrong.append(f"{name}: {len(found)} bytes, {len(data)} were promised")
+    cuts.close()
+    e2e.check(not wrong, f"what close, fsync and their like promised is on the disk after "
+              f"{min(CUTS, len(moments))} power cuts", "\n".join(wrong))
+
+
+def run(options, server, record):
+    with guests.boot(2, modules=(guests.CLIENT, f"{HERE}/guest_files.py")) as booted:
+        for guest in booted:
+            guest.call("client.mount", port=server.port, mport=server.mport, export="/e1")
+        before = [g.call("client.knobs") for g in booted]
+        draw = random.Random(options.seed)
+        clients = [Toggled(g, options.agent, draw) for g in booted]
+        for client in clients:
+            client.toggle()
+        load = Load(clients, options.seed, record)
+        load.run(options.ops)
+        load.finish()
+        for client in clients:
+            if client.on:
+                client.end()
+            else:  # a killed one may have left knobs turned
+                client.guest.call("client.agent_run", program=options.agent,
+                                  arguments=["--restore"])
+            client.saying.stop()
+        after = [g.call("client.knobs") for g in booted]
+        for guest in booted:
+            guest.call("client.unmount")
+    e2e.check(not load.wrong, f"{load.done} operations, seed {options.seed}: each byte is what it "
+              "must be", "\n".join(load.wrong))
+    e2e.check(before == after, "knobs are as they were", (before, after))
+    e2e.check(all(client.counts["started"] for client in clients), "both agents ran",
+              [client.counts for client in clients])
+    e2e.note(f"operations {load.counts}, agents {[client.counts for client in clients]}")
+    return load
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("agent", type=os.path.realpath)
+    parser.add_argument("plugin")
+    parser.add_argument("mechdisk")
+    parser.add_argument("--ops", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    if not 1 <= options.ops <= 10 ** 7:
+        parser.error(f"--ops {options.ops}: must be 1 to 10000000")
+    plugin = e2e.plugin_from([options.plugin], "")
+    e2e.enter(("linux.uml", "mount.nfs", "busybox"))
+    work = e2e.work_directory()
+    record = f"{work}/record"
+    disk = modelled_disk.for_test(work, options.mechdisk, SIZE_MB, record=record)
+    server = e2e.Server("ra", [{"id": 1, "path": disk.mount, "pseudo": "/e1",
+                                "params": {"Fsstat_Prices": "true"}}], work, plugin).start()
+    try:
+        load = run(options, server, record)
+    except guests.Unavailable as reason:
+        e2e.skip(str(reason))
+    e2e.check(server.stop() == 0, "the server ends cleanly", server.log_text()[-2000:])
+    disk.down()
+    cut_power(record, work, sorted(load.moments))
+    e2e.finish()
+
+
+if __name__ == "__main__":
+    main()

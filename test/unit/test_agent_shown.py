@@ -1,0 +1,94 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""How the experiments of ca-nfs-agent are judged, with made-up figures, and what is read of a
+guest's kernel."""
+import os
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench"))
+
+from experiments import agent, agent_bed, agent_costs, rounds  # noqa: E402
+import guest_client  # noqa: E402
+
+CALM = {"marked": False}
+STATS = """device rootfs mounted on / with fstype rootfs
+device server:/srv mounted on /mnt/nfs with fstype nfs statvers=1.1
+	opts:	rw,vers=3
+	age:	7
+	events:	1 2 3
+	bytes:	4096 8192 0 0 65536 8192 16 2
+	per-op statistics
+	       NULL: 1 1 0 44 24 0 0 1 0
+	       READ: 12 12 0 1 2 3 4 5 0
+	      WRITE: 3 3 0 1 2 3 4 5 0
+device server:/srv mounted on /mnt/other with fstype nfs statvers=1.1
+	bytes:	1 1 0 0 1 1 1 1
+"""
+
+
+def rounds_of(**series):
+    """{series: [a figure "x" of each round]}"""
+    return rounds.Rounds([{"run": 0, "series": name, "round": n, "circumstances": CALM,
+                           "figures": {"x": value}}
+                          for name, values in series.items() for n, value in enumerate(values)])
+
+
+class Verdicts(unittest.TestCase):
+    def verdict(self, done, *asked):
+        return agent_bed.outcome(done, asked, ("x",), done.series()).check()
+
+    def test_at_least_and_at_most(self):
+        least = agent_bed.Asked("reads", "x", of="on", by="off", least=1.35)
+        most = agent_bed.Asked("time", "x", of="on", by="off", most=1.02)
+        for values, of_least, of_most in (([1.34], "not reproduced", "not reproduced"),
+                                          ([1.35], "reproduced", "not reproduced"),
+                                          ([1.02], "not reproduced", "reproduced"),
+                                          ([1.4, 1.5], "better", "not reproduced"),
+                                          ([1.0, 1.01], "not reproduced", "better")):
+            done = rounds_of(on=values, off=[1.0] * len(values))
+            self.assertEqual(self.verdict(done, least).verdict, of_least, values)
+            self.assertEqual(self.verdict(done, most).verdict, of_most, values)
+
+    def test_the_worst_decides_and_is_told(self):
+        good = agent_bed.Asked("good", "x", of="on", least=1)
+        bad = agent_bed.Asked("bad", "x", of="on", most=1)
+        found = self.verdict(rounds_of(on=[2.0]), good, bad)
+        self.assertEqual(found.verdict, "not reproduced")
+        self.assertIn("bad 2 (at most 1 asked)", found.why)
+        self.assertNotIn("good", found.why)
+        self.assertIn("good 2", found.figure)
+
+    def test_a_column_that_failed_is_not_met(self):
+        found = self.verdict(rounds_of(off=[1.0]), agent_bed.Asked("x", "x", by="off", least=1))
+        self.assertEqual(found.verdict, "not reproduced")
+        self.assertIn("no figure", found.why)
+
+    def test_each_names_columns_that_there_are(self):
+        for experiment in agent.EXPERIMENTS:
+            for asked in experiment.asked:
+                self.assertIn(asked.of, experiment.columns_of, experiment.name)
+                self.assertIn(asked.by, (None, *experiment.columns_of), experiment.name)
+                self.assertNotEqual(asked.least is None, asked.most is None, asked.what)
+
+    def test_what_is_left_for_a_backup(self):
+        w = agent_costs.Weights
+        figures = {w.ALONE: {"busy": 0.5}, w.BACKUP: {"backup_mb_s": 80.0},
+                   "RA on": {"backup_mb_s": 30.0}}
+        done = rounds.Rounds([{"run": 0, "series": name, "round": 1, "circumstances": CALM,
+                               "figures": dict(f)} for name, f in figures.items()])
+        w().share(done)
+        self.assertAlmostEqual(done.median("RA on", "of_left"), 0.75)
+
+
+class Kernel(unittest.TestCase):
+    def test_mountstats(self):
+        found = guest_client.parse_mountstats(STATS, "/mnt/nfs")
+        self.assertEqual((found["programs_read"], found["server_read"]), (4096, 65536))
+        self.assertEqual(found["ops"], {"NULL": 1, "READ": 12, "WRITE": 3})
+        self.assertIsNone(guest_client.parse_mountstats(STATS, "/mnt"))
+
+
+if __name__ == "__main__":
+    unittest.main()
