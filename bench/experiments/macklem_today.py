@@ -77,17 +77,22 @@ class Arrivals:
     def end(self):
         self.process.terminate()
         told, wrong = self.process.communicate(timeout=10)
-        records = []
+        seen = self.reads(told)
+        if not seen:
+            raise RuntimeError(f"ractl trace told of no READ: {wrong.strip()[-200:]}")
+        return self.judge(seen)
+
+    @staticmethod
+    def reads(told):
+        """[(number, offset)] of READs out of ractl's answers, one a line; the last may be cut off."""
+        seen = []
         for line in told.splitlines():
             try:
-                record = json.loads(line)
+                records = json.loads(line).get("records", ())
             except ValueError:
                 continue
-            if record.get("event") == "observe":
-                records.append(record)
-        if not records:
-            raise RuntimeError(f"ractl trace told of no READ: {wrong.strip()[-200:]}")
-        return self.judge([(r["number"], r["offset"]) for r in records])
+            seen += [(r["number"], r["offset"]) for r in records if r["event"] == "observe"]
+        return seen
 
     @staticmethod
     def judge(seen):
@@ -127,8 +132,11 @@ class Connections(Experiment):
                 bed, disk, size, *series[name]))
         points = [done.point(name, "mb_s", "behind_percent", "most_kib", server=kind, connections=n,
                              kib=kib) for name, (kind, n, kib) in series.items()]
-        kept = {(n, kib): done.ratio(f"ra {n} x {kib} KiB", f"ra 1 x {kib} KiB", "mb_s")["median"]
-                for n in self.CONNECTIONS for kib in self.REQUESTS}
+        ratios = {(n, kib): done.ratio(f"ra {n} x {kib} KiB", f"ra 1 x {kib} KiB", "mb_s")
+                  for n in self.CONNECTIONS for kib in self.REQUESTS}
+        kept = {key: ratio["median"] for key, ratio in ratios.items() if ratio}
+        if not kept:
+            raise RuntimeError(f"no round ended; the last one: {bed.failures[-1]}")
         least = min(kept, key=kept.get)
         most = max(p["behind_percent"]["median"] for p in points if p["behind_percent"])
         figure = (f"up to {most:.0f} % of READs out of order; never below {kept[least]:.2f} of one "

@@ -61,6 +61,12 @@ class Arrivals(unittest.TestCase):
         found = macklem_today.Arrivals.judge([(1, 0), (2, 4096), (3, 8192)])
         self.assertEqual((found["behind_percent"], found["most_kib"], found["missed"]), (0, 0, 0))
 
+    def test_reads_are_found_in_answers(self):
+        told = ('{"ok": true, "last": 6}\n'
+                '{"ok": true, "last": 8, "records": [{"number": 7, "event": "observe", "offset": 0},'
+                ' {"number": 8, "event": "plan", "offset": 0}]}\n{"ok": true, "rec')
+        self.assertEqual(macklem_today.Arrivals.reads(told), [(7, 0)])
+
     def test_behind_and_missed(self):
         found = macklem_today.Arrivals.judge([(1, 0), (2, 8192), (3, 4096), (5, 12288)])
         self.assertEqual((found["behind_percent"], found["most_kib"]), (25, 4))
