@@ -60,6 +60,7 @@ class Results:
             "x tuned": ("mb_s", work, "tuned", median),
             "x single": ("mb_s", "seq1", "stock", median),
             "x in order": ("mb_s", "seq1", server, median),
+            "x forward": ("mb_s", work.replace("backward", "forward"), server, median),
             "disk x stock": ("disk_bytes", work, "stock", median),
             "cpu x stock": ("cpu_us_per_read", work, "stock", min),
             "random/s x stock": ("random_requests_s", work, "stock", median),

@@ -4,7 +4,10 @@ what a server must reach.
 
 A name says everything: seq8 is eight sequential readers, stride4 one reader of four components,
 shared8 eight readers of one file, reorder10 a sequential reader with 10 % of its requests out of
-order, random8k one random reader of 8 KiB, random8kx4 four of them, mixed8+1 eight streams beside
+order, forward4k and backward4k a reader of 4 KiB from the beginning and from the end, sparse64k1m a
+reader of 64 KiB of each MiB, ior47008 one of 47,008 bytes of each MiB, tiles8x8 a reader of a matrix
+of 8 x 8 tiles that takes a request of each in turn, cursors2000 64 readers of one file that have
+2,000 sequential components together, random8k one random reader of 8 KiB, random8kx4 four of them, mixed8+1 eight streams beside
 one random reader, mixed4+1w2 four streams and a random reader as long as two writers write and
 COMMIT, write1+1 a writer (then COMMIT) beside a random reader that does all its reads, lazy1+1 the
 same without COMMIT, write0+1 the reader of these workloads alone, oltp12 twelve clients with
@@ -26,6 +29,8 @@ GROUPS = {
     "two": ["seq2"],
     "readers": ["seq8", "seq32"],
     "strides": ["stride2", "stride4", "stride8"],
+    "within": ["seq1", "forward32k", "backward32k", "forward4k", "backward4k", "sparse64k1m", "ior47008",
+               "tiles8x8", "cursors2000"],
     "reorder": ["reorder10"],
     "random": ["random8k"],
     "shared": ["shared8"],
@@ -43,7 +48,8 @@ GROUPS["table"] = (GROUPS["one"] + GROUPS["two"] + GROUPS["readers"] + GROUPS["s
 GROUPS["prices"] = GROUPS["writeback"] + GROUPS["oltp"] + ["fsstat"]
 GROUPS["all"] = GROUPS["table"] + GROUPS["shared"] + GROUPS["mixed"]
 
-FORMS = "seqN strideN sharedN reorderP randomSk randomSkxN mixedN+M mixedN+MwW writeN+M lazyN+M " \
+FORMS = "seqN strideN sharedN reorderP forwardSk backwardSk sparseSkPm iorB tilesNxN cursorsN " \
+    "randomSk randomSkxN mixedN+M mixedN+MwW writeN+M lazyN+M " \
     "oltpN cachedSk fsstat " + isolation.FORMS
 
 
@@ -124,6 +130,38 @@ def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_co
         return Workload(name, 1, size,
                     ["--work", "reorder", "--percent", n, "--size", size] + common)
 
+    def one_way(match):
+        kib = _number(match[2], 1, 1024, name)
+        work = "seq" if match[1] == "forward" else "backward"
+        return Workload(name, 1, size,
+                    ["--work", work, "--size", size, "--request", kib * KIB,
+                     "--outstanding", outstanding])
+
+    def records(match):
+        """One reader, of each record its beginning."""
+        length = _number(match[1], 1, 1024, name) * KIB if match[2] \
+            else _number(match[3], 512, MIB, name)
+        every = _number(match[2] or "1", 1, 64, name) * MIB
+        if length % 8:
+            raise ValueError(f"work {name}: {length} must be a multiple of 8")
+        unit = length if not match[2] else request
+        return Workload(name, 1, size,
+                    ["--work", "records", "--size", size, "--record", length, "--every", every,
+                     "--request", unit, "--outstanding", outstanding])
+
+    def tiles(match):
+        n = _number(match[1], 1, 32, name)
+        if match[2] != match[1]:
+            raise ValueError(f"work {name}: must be as many tiles beside as below each other")
+        return Workload(name, 1, size,
+                    ["--work", "tiles", "--tiles", n, "--every", MIB, "--size", size] + common)
+
+    def cursors(match):
+        n = _number(match[1], 64, 4096, name)
+        return Workload(name, 1, size,
+                    ["--work", "cursors", "--stride", n, "--readers", 64, "--size", size]
+                    + common)
+
     def random(match):
         kib = _number(match[1], 1, 1024, name)
         n = _number(match[2] or "1", 1, 256, name)
@@ -201,7 +239,10 @@ def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_co
                      "--outstanding", outstanding], cached=True)
 
     for form, maker in ((r"seq(\d+)", seq), (r"stride(\d+)", stride), (r"shared(\d+)", shared),
-                        (r"reorder(\d+)", reorder), (r"random(\d+)k(?:x(\d+))?", random),
+                        (r"reorder(\d+)", reorder), (r"(forward|backward)(\d+)k", one_way),
+                        (r"sparse(\d+)k(\d+)m|ior(\d+)", records),
+                        (r"tiles(\d+)x(\d+)", tiles), (r"cursors(\d+)", cursors),
+                        (r"random(\d+)k(?:x(\d+))?", random),
                         (r"mixed(\d+)\+(\d+)(?:w(\d+))?", mixed),
                         (r"(write|lazy|apart)(\d+)\+(\d+)", write), (isolation.FORM, clients),
                         (r"oltp(\d+)", oltp), (r"cached(\d+)k", cached),
@@ -221,7 +262,7 @@ def expand(text):
 
 
 # What the plugin must reach: (work, what, measure, limit). Measures: "x stock", "x tuned",
-# "x single" (the stock server's seq1 in the same run), "x in order" (the server's own seq1),
+# "x single" (the stock server's seq1 in the same run), "x in order" (the server's own seq1), "x forward" (the server's own forwardSk of that S),
 # "disk x stock" (bytes from the disk), "slowest/fastest", "worst ms", "random p99 ms", "MB/s",
 # "cpu x stock" (server's processor time a READ, the minimum of the rounds); of workloads with
 # writers, while they run: "random/s", "random p50 ms" and "x stock" of random readers,
@@ -252,6 +293,12 @@ TARGETS = [
     ("stride8", "at least", "x tuned", 1.0),
     ("stride8", "at least", "x single", 0.78),
     ("reorder10", "at least", "x in order", 0.95),
+    ("backward32k", "at least", "x forward", 0.9),
+    ("backward4k", "at least", "x forward", 0.9),
+    ("sparse64k1m", "at least", "x stock", 2.0),
+    ("ior47008", "at least", "x stock", 2.0),
+    ("tiles8x8", "at least", "x stock", 5.0),
+    ("cursors2000", "at least", "x single", 0.85),
     ("random8k", "at least", "x stock", 0.95),
     ("random8k", "at most", "disk x stock", 1.05),
     ("mixed8+1", "at least", "MB/s", 70),

@@ -89,7 +89,7 @@ static void take_part(const struct engine *e, struct flow *f, struct slot *s)
 	f->part = 0;
 	if (s->len > e->load->read_size.size) {
 		s->len = e->load->read_size.size;
-		f->part = (uint32_t)(s->offset % f->request) + s->len;
+		f->part = (uint32_t)(s->offset % f->unit) + s->len;
 	}
 }
 
@@ -102,7 +102,7 @@ static struct slot *next_request(struct engine *e, struct flow *f)
 
 	if (f->client && !f->creates)
 		block = blocks_take(&f->client->blocks, block, f->op == FLOW_WRITE);
-	s->offset = (uint64_t)block * f->request;
+	s->offset = block * f->unit;
 	left = f->size - s->offset;
 	s->len = left < f->request ? (uint32_t)left : f->request;
 	if (e->load->adapts && f->op == FLOW_READ && !f->client)

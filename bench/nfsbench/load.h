@@ -53,6 +53,7 @@ struct flow {
 	bool background;  /* stops when all flows that are not have finished */
 	uint64_t size;	  /* bytes of the file that the flow visits */
 	uint32_t request; /* bytes */
+	uint64_t unit;	  /* bytes that a number of `order` stands for */
 	uint32_t outstanding;
 	uint32_t commit_every; /* WRITEs between COMMITs, 0: no matter */
 	uint64_t interval;     /* ns between requests at least, 0: no matter */

@@ -22,7 +22,8 @@ struct option_def {
 };
 
 #define WORK_NAMES                                                                                 \
-	"seq, stride, shared, random, reorder, mixed, write, oltp, fsstat, clients or mix"
+	"seq, stride, shared, random, reorder, backward, records, tiles, cursors, mixed, write, "  \
+	"oltp, fsstat, clients or mix"
 
 #define FIELD(name) offsetof(struct options, name)
 #define GIB	    (UINT64_C(1) << 30)
@@ -48,7 +49,9 @@ static const struct option_def defs[] = {
 	{"work", WORK, 0, 0, 0, WORK_NAMES},
 	{"readers", NUMBER, FIELD(readers), 1, MAX_READERS,
 	 "readers, or writers of work write, or clients of oltp (1)"},
-	{"stride", NUMBER, FIELD(stride), 1, 4096, "sequential components of a stride reader (2)"},
+	{"stride", NUMBER, FIELD(stride), 1, 4096,
+	 "sequential components of a stride reader, or of the one file of work cursors, a part of "
+	 "them for each reader (2)"},
 	{"size", NUMBER, FIELD(size), 4096, 1024 * GIB,
 	 "bytes in all, divided among the readers; of the one file for shared; of each file for "
 	 "random and --layout (256M)"},
@@ -63,6 +66,13 @@ static const struct option_def defs[] = {
 	{"percent", NUMBER, FIELD(percent), 0, 100, "reorder: share of requests displaced (10)"},
 	{"distance", NUMBER, FIELD(distance), 1, 1024,
 	 "reorder: largest displacement in requests (4)"},
+	{"record", NUMBER, FIELD(record), 512, GIB,
+	 "records: bytes read at the beginning of every --every, a multiple of --request or less "
+	 "(64K)"},
+	{"every", NUMBER, FIELD(every), 512, GIB,
+	 "records: bytes from one to the next; tiles: of a row of the matrix (1M)"},
+	{"tiles", NUMBER, FIELD(tiles), 1, 64,
+	 "tiles: so many beside and below each other, visited in turn, a request of each (8)"},
 	{"count", NUMBER, FIELD(count), 1, MAX_BLOCKS,
 	 "random: reads of each reader (all blocks of the file); fsstat: calls (10000); oltp: "
 	 "transactions of each client (10000)"},
@@ -135,9 +145,10 @@ static const struct option_def defs[] = {
 
 static const char *const work_names[] = {
 	[WORK_SEQ] = "seq",	    [WORK_STRIDE] = "stride",	[WORK_SHARED] = "shared",
-	[WORK_RANDOM] = "random",   [WORK_REORDER] = "reorder", [WORK_MIXED] = "mixed",
-	[WORK_WRITE] = "write",	    [WORK_OLTP] = "oltp",	[WORK_FSSTAT] = "fsstat",
-	[WORK_CLIENTS] = "clients", [WORK_MIX] = "mix",
+	[WORK_RANDOM] = "random",   [WORK_REORDER] = "reorder", [WORK_BACKWARD] = "backward",
+	[WORK_RECORDS] = "records", [WORK_TILES] = "tiles",	[WORK_CURSORS] = "cursors",
+	[WORK_MIXED] = "mixed",	    [WORK_WRITE] = "write",	[WORK_OLTP] = "oltp",
+	[WORK_FSSTAT] = "fsstat",   [WORK_CLIENTS] = "clients", [WORK_MIX] = "mix",
 };
 
 static void help(void)
@@ -317,7 +328,7 @@ static int check(const struct options *o)
 	if (total > MAX_READERS)
 		return refuse("--readers, --random-readers and --writers must not exceed 256 "
 			      "together");
-	if (o->work != WORK_SHARED && o->first_file + total > 10000)
+	if (o->work != WORK_SHARED && o->work != WORK_CURSORS && o->first_file + total > 10000)
 		return refuse("--first-file: the last file used must be at most f9999");
 	return 0;
 }
@@ -333,6 +344,9 @@ static void defaults(struct options *o)
 		.readers = 1,
 		.stride = 2,
 		.passes = 1,
+		.record = 64u << 10,
+		.every = 1u << 20,
+		.tiles = 8,
 		.size = 256u << 20,
 		.request = 32u << 10,
 		.outstanding = 4,

@@ -19,6 +19,10 @@ enum work {
 	WORK_SHARED,
 	WORK_RANDOM,
 	WORK_REORDER,
+	WORK_BACKWARD,
+	WORK_RECORDS,
+	WORK_TILES,
+	WORK_CURSORS,
 	WORK_MIXED,
 	WORK_WRITE,
 	WORK_OLTP,
@@ -45,9 +49,10 @@ struct options {
 	enum work work;
 	const char *work_name;
 	uint64_t readers, stride, passes, size, request, outstanding, connections;
-	uint64_t first_file;	    /* number of the first file used */
-	uint64_t seed, order_seed;  /* of the files' content; of the patterns drawn */
-	uint64_t percent, distance; /* reorder */
+	uint64_t first_file;	       /* number of the first file used */
+	uint64_t seed, order_seed;     /* of the files' content; of the patterns drawn */
+	uint64_t percent, distance;    /* reorder */
+	uint64_t record, every, tiles; /* records, tiles */
 	uint64_t count; /* random reads, FSSTATs, transactions of each; 0: see options.c */
 	uint64_t random_readers, random_request, random_outstanding; /* mixed, write */
 	uint64_t random_size;	 /* bytes of each file they read; 0: as the others' */

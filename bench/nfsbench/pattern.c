@@ -16,19 +16,63 @@ static uint32_t component_start(uint32_t blocks, uint32_t stride, uint32_t compo
 	return (uint32_t)((uint64_t)component * blocks / stride);
 }
 
-void pattern_stride(uint32_t *order, uint32_t blocks, uint32_t stride)
+/* The components `from` to `to` of `n`, in turn. */
+static uint32_t components(uint32_t *order, uint32_t blocks, uint32_t n, uint32_t from, uint32_t to)
 {
+	uint32_t first = component_start(blocks, n, from), end = component_start(blocks, n, to);
 	uint32_t filled = 0;
 
 	/* Components differ by one block at most; the shorter ones drop out of the last round. */
-	for (uint32_t round = 0; filled < blocks; round++) {
-		for (uint32_t c = 0; c < stride; c++) {
-			uint32_t block = component_start(blocks, stride, c) + round;
+	for (uint32_t round = 0; filled < end - first; round++) {
+		for (uint32_t c = from; c < to; c++) {
+			uint32_t block = component_start(blocks, n, c) + round;
 
-			if (block < component_start(blocks, stride, c + 1))
+			if (block < component_start(blocks, n, c + 1))
 				order[filled++] = block;
 		}
 	}
+	return filled;
+}
+
+void pattern_stride(uint32_t *order, uint32_t blocks, uint32_t stride)
+{
+	components(order, blocks, stride, 0, stride);
+}
+
+uint32_t pattern_cursors(uint32_t *order, uint32_t blocks, uint32_t cursors, uint32_t index,
+			 uint32_t readers)
+{
+	return components(order, blocks, cursors, component_start(cursors, readers, index),
+			  component_start(cursors, readers, index + 1));
+}
+
+void pattern_backward(uint32_t *order, uint32_t blocks)
+{
+	for (uint32_t i = 0; i < blocks; i++)
+		order[i] = blocks - 1 - i;
+}
+
+uint32_t pattern_records(uint32_t *order, uint32_t blocks, uint32_t record, uint32_t every)
+{
+	uint32_t filled = 0;
+
+	for (uint64_t at = 0; at < blocks; at += every)
+		for (uint32_t i = 0; i < record && at + i < blocks; i++)
+			order[filled++] = (uint32_t)(at + i);
+	return filled;
+}
+
+uint32_t pattern_tiles(uint32_t *order, uint32_t blocks, uint32_t row, uint32_t tiles)
+{
+	uint32_t width = row / tiles, height = blocks / row / tiles, filled = 0;
+
+	for (uint32_t in = 0; in < width * height; in++)
+		for (uint32_t tile = 0; tile < tiles * tiles; tile++) {
+			uint32_t y = tile / tiles * height + in / width;
+
+			order[filled++] = y * row + tile % tiles * width + in % width;
+		}
+	return filled;
 }
 
 uint32_t pattern_reorder(uint32_t *order, uint32_t blocks, uint32_t percent, uint32_t distance,

@@ -21,6 +21,26 @@ void pattern_sequential(uint32_t *order, uint32_t blocks, uint32_t first);
  */
 void pattern_stride(uint32_t *order, uint32_t blocks, uint32_t stride);
 
+/* The last one first. */
+void pattern_backward(uint32_t *order, uint32_t blocks);
+
+/* Of every `every` blocks the first `record`, 1 to `every`. Returns how many those are. */
+uint32_t pattern_records(uint32_t *order, uint32_t blocks, uint32_t record, uint32_t every);
+
+/*
+ * A matrix of `row` blocks a row, in tiles x tiles tiles, which are visited in turn, a block of
+ * each: nested strides. What is left over beside and below the tiles is left out. Returns how many
+ * blocks are visited.
+ */
+uint32_t pattern_tiles(uint32_t *order, uint32_t blocks, uint32_t row, uint32_t tiles);
+
+/*
+ * Of `cursors` sequential components of the file those that reader `index` of `readers` has: a run
+ * of neighbours, visited in turn. Returns how many blocks those are.
+ */
+uint32_t pattern_cursors(uint32_t *order, uint32_t blocks, uint32_t cursors, uint32_t index,
+			 uint32_t readers);
+
 /*
  * Sequential, with `percent` of all requests exchanged in pairs that are at most `distance`
  * apart. Returns how many requests left their place (always even; a little less than asked

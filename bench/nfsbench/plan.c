@@ -42,6 +42,66 @@ static int order_stride(struct flow *f, const struct options *o)
 	return 0;
 }
 
+/* Whether the options of works records and tiles fit the file; says what does not. */
+static bool records_fit(const struct flow *f, const struct options *o)
+{
+	uint64_t unit = o->record <= o->request ? o->every : o->request;
+
+	if (o->work == WORK_RECORDS && o->record <= o->every && o->every % unit == 0 &&
+	    (o->record <= o->request || o->record % o->request == 0))
+		return true;
+	if (o->work == WORK_TILES && o->every % (o->request * o->tiles) == 0 &&
+	    f->size >= o->every * o->tiles)
+		return true;
+	fprintf(stderr,
+		"nfsbench: --record, --every, --request: a record at most --every, in whole "
+		"requests "
+		"or in one; a row in as many requests as --tiles or a multiple, as many rows\n");
+	return false;
+}
+
+static int order_records(struct flow *f, const struct options *o)
+{
+	if (o->record <= o->request) {
+		f->request = (uint32_t)o->record;
+		f->unit = o->every;
+		f->blocks = (uint32_t)((f->size - f->request) / f->unit + 1);
+		pattern_sequential(f->order, f->blocks, 0);
+	} else {
+		f->blocks = pattern_records(f->order, f->blocks, (uint32_t)(o->record / o->request),
+					    (uint32_t)(o->every / o->request));
+	}
+	return 0;
+}
+
+/* Works within one file that are neither forward nor random. */
+static int order_within(struct flow *f, const struct options *o, unsigned int index)
+{
+	if (o->work == WORK_BACKWARD) {
+		pattern_backward(f->order, f->blocks);
+		return 0;
+	}
+	if (o->work == WORK_CURSORS) {
+		if (o->stride < o->readers || o->stride > f->blocks) {
+			fprintf(stderr,
+				"nfsbench: --stride %llu: must be --readers to the file's %u "
+				"requests\n",
+				(unsigned long long)o->stride, f->blocks);
+			return -1;
+		}
+		f->blocks = pattern_cursors(f->order, f->blocks, (uint32_t)o->stride, index,
+					    (uint32_t)o->readers);
+		return 0;
+	}
+	if (!records_fit(f, o))
+		return -1;
+	if (o->work == WORK_RECORDS)
+		return order_records(f, o);
+	f->blocks = pattern_tiles(f->order, f->blocks, (uint32_t)(o->every / o->request),
+				  (uint32_t)o->tiles);
+	return 0;
+}
+
 static int order_passes(struct flow *f, uint64_t passes)
 {
 	uint32_t blocks = block_count(f);
@@ -65,6 +125,8 @@ static int order_flow(struct flow *f, const struct options *o, unsigned int inde
 		return -1;
 	if (o->work == WORK_STRIDE)
 		return order_stride(f, o);
+	if (o->work >= WORK_BACKWARD && o->work <= WORK_CURSORS)
+		return order_within(f, o, index);
 	if (o->work == WORK_REORDER)
 		pattern_reorder(f->order, f->blocks, (uint32_t)o->percent, (uint32_t)o->distance,
 				prng);
@@ -86,7 +148,8 @@ static void make_writer(struct flow *f, const struct options *o)
 static int plan_main(struct load *load, struct flow *f, unsigned int index)
 {
 	const struct options *o = load->options;
-	bool whole = o->work == WORK_SHARED || o->work == WORK_RANDOM;
+	bool one = o->work == WORK_SHARED || o->work == WORK_CURSORS;
+	bool whole = one || o->work == WORK_RANDOM;
 	struct prng prng;
 
 	prng_init(&prng, o->order_seed * 1024 + index);
@@ -94,7 +157,7 @@ static int plan_main(struct load *load, struct flow *f, unsigned int index)
 	if (o->work == WORK_WRITE)
 		make_writer(f, o);
 	f->background = o->writers > 0;
-	f->file = (uint32_t)(o->first_file + (o->work == WORK_SHARED ? 0 : index));
+	f->file = (uint32_t)(o->first_file + (one ? 0 : index));
 	f->size = whole ? o->size : o->size / o->readers / 8 * 8;
 	f->request = (uint32_t)o->request;
 	f->outstanding = (uint32_t)o->outstanding;
@@ -283,6 +346,8 @@ int load_plan(struct load *load, const struct options *o)
 		struct flow *f = &load->flows[i];
 
 		rc = plan_flow(load, i);
+		if (!f->unit)
+			f->unit = f->request;
 		f->content = content_of(o, f);
 		f->interval = o->rate ? 1000000000u / o->rate : 0;
 		if (!rc && !f->background)

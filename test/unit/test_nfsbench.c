@@ -63,6 +63,47 @@ static void test_stride_permutes(void **state)
 	}
 }
 
+static void test_backward_and_records(void **state)
+{
+	uint32_t order[8];
+	const uint32_t backward[5] = {4, 3, 2, 1, 0}, records[5] = {0, 1, 3, 4, 6};
+
+	pattern_backward(order, 5);
+	assert_memory_equal(order, backward, sizeof(backward));
+	assert_int_equal(pattern_records(order, 7, 2, 3), 5);
+	assert_memory_equal(order, records, sizeof(records));
+}
+
+/* Two by two tiles of two by two blocks; three columns and rows in tiles of one are the same. */
+static void test_tiles_are_visited_in_turn(void **state)
+{
+	uint32_t order[16];
+	const uint32_t want[16] = {0, 2, 8, 10, 1, 3, 9, 11, 4, 6, 12, 14, 5, 7, 13, 15};
+
+	assert_int_equal(pattern_tiles(order, 16, 4, 2), 16);
+	assert_memory_equal(order, want, sizeof(want));
+	assert_int_equal(pattern_tiles(order, 9, 3, 3), 9);
+	assert_distinct(order, 9, 9);
+}
+
+/* The readers' parts are all of the file together, whatever the numbers. */
+static void test_cursors_are_divided_among_readers(void **state)
+{
+	static uint32_t order[MANY];
+	const uint32_t second[4] = {4, 6, 5, 7};
+
+	assert_int_equal(pattern_cursors(order, 8, 4, 1, 2), 4);
+	assert_memory_equal(order, second, sizeof(second));
+	for (uint32_t readers = 1; readers <= 7; readers++) {
+		uint32_t n = 0;
+
+		for (uint32_t i = 0; i < readers; i++)
+			n += pattern_cursors(order + n, 61, 13, i, readers);
+		assert_int_equal(n, 61);
+		assert_distinct(order, 61, 61);
+	}
+}
+
 static void test_reorder(void **state)
 {
 	static uint32_t order[MANY];
@@ -263,6 +304,9 @@ int main(void)
 		cmocka_unit_test(test_sequential_wraps),
 		cmocka_unit_test(test_stride_is_the_papers),
 		cmocka_unit_test(test_stride_permutes),
+		cmocka_unit_test(test_backward_and_records),
+		cmocka_unit_test(test_tiles_are_visited_in_turn),
+		cmocka_unit_test(test_cursors_are_divided_among_readers),
 		cmocka_unit_test(test_reorder),
 		cmocka_unit_test(test_reorder_small),
 		cmocka_unit_test(test_random),

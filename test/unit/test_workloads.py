@@ -19,6 +19,7 @@ import servers  # noqa: E402
 import workloads  # noqa: E402
 
 NFSBENCH_WORKS = {"seq", "stride", "shared", "random", "reorder", "mixed",
+                  "backward", "records", "tiles", "cursors",
                   "write", "oltp", "fsstat", "clients"}
 
 
@@ -42,6 +43,19 @@ class Works(unittest.TestCase):
         self.assertEqual(argument(workloads.make("mixed8+4"), "--random-readers"), "4")
         self.assertEqual(workloads.make("seq32").file_size, 8 * workloads.MIB)
         self.assertEqual(workloads.make("random4kx3").files, 3)
+
+    def test_works_within_one_file(self):
+        for name, key, value in (("backward4k", "--request", 4096), ("forward4k", "--request", 4096),
+                                 ("sparse64k2m", "--every", 2 << 20),
+                                 ("sparse64k1m", "--record", 64 << 10),
+                                 ("ior47008", "--request", 47008), ("ior47008", "--record", 47008),
+                                 ("tiles8x8", "--tiles", 8), ("cursors2000", "--stride", 2000)):
+            work = workloads.make(name)
+            self.assertEqual(argument(work, key), str(value))
+            self.assertEqual(work.files, 1)
+        for name in ("tiles8x4", "ior47009", "cursors20", "sparse64k0m"):
+            with self.assertRaises(ValueError):
+                workloads.make(name)
 
     def test_workloads_that_write(self):
         for name, first, files in (("write1+1", 0, 1), ("lazy2+1", 0, 2), ("mixed4+1w2", 5, 2)):
