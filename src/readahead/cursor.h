@@ -17,7 +17,7 @@ struct heur_file;
 
 /*
  * Where a cursor stands in its file. What was asked for begins at or behind the start of its run
- * and is read, and arrives, from left to right:
+ * and is read, and arrives, from left to right (of one that goes backward: in the mirror, way.h):
  *
  *      start      read_end          done_end           ra_end
  *   ......|===========|=================|-----------------|............
@@ -58,8 +58,10 @@ struct cursor {
 	uint64_t charged;   /* bytes asked for and not yet read, held against Readahead_Memory */
 	uint64_t doubted;   /* of them, bytes taken for wasted since the reader has fallen silent */
 	uint32_t run;	    /* grows when a new run begins: a chunk of an earlier one shows */
-	bool queued;	    /* a chunk is submitted and not yet started */
-	bool withheld;	    /* the last chunk was not planned, for the price */
+	uint8_t down;  /* reads of a young run that came below all others since one came above */
+	bool backward; /* it goes towards offset 0: the offsets above are positions of way.h */
+	bool queued;   /* a chunk is submitted and not yet started */
+	bool withheld; /* the last chunk was not planned, for the price */
 
 	/* In the pool: the pool's lock. */
 	bool proven_list;	  /* on the proven list */

@@ -208,8 +208,10 @@ static void reset(struct cursor *c, uint64_t offset, uint64_t now)
 	c->window = 0;
 	c->ra_end = c->done_end = c->done_time = 0;
 	c->charged = c->doubted = 0;
+	c->down = 0;
 	c->queued = false;
 	c->withheld = false;
+	c->backward = false;
 }
 
 struct cursor *cursor_new(struct cursor_pool *p, struct heur_file *file, uint64_t offset,

@@ -125,6 +125,19 @@ void cursor_set_move(struct cursor_set *set, struct cursor *c, uint64_t next)
 	tree_insert(set, c);
 }
 
+void cursor_set_turn(struct cursor_set *set, struct cursor *c, uint64_t next)
+{
+	set->n_backward += !c->backward;
+	c->backward = true;
+	cursor_set_move(set, c, next);
+}
+
+void cursor_set_straighten(struct cursor_set *set, struct cursor *c)
+{
+	set->n_backward -= c->backward;
+	c->backward = false;
+}
+
 static struct cursor_list *age_list(struct cursor_set *set, const struct cursor *c)
 {
 	return c->count < CURSOR_PROVEN ? &set->unproven : &set->proven;
@@ -143,6 +156,7 @@ void cursor_set_remove(struct cursor_set *set, struct cursor *c)
 	tree_remove(set, c);
 	TAILQ_REMOVE(age_list(set, c), c, age);
 	set->n--;
+	set->n_backward -= c->backward;
 	set->n_unproven -= c->count < CURSOR_PROVEN;
 }
 

@@ -23,7 +23,7 @@ static inline struct cursor *follow_match(struct readahead *ra, const struct rea
 {
 	if (t->heuristic->cursors)
 		return cursor_set_match(&f->set, read->offset, near);
-	if (f->set.n > 1)
+	if (f->set.n > 1 || f->set.n_backward)
 		cursor_release_all(&ra->pool, f); /* the heuristic was changed: one stream again */
 	return f->set.root;
 }
@@ -44,7 +44,24 @@ static inline void follow_elsewhere(struct readahead *ra, struct readahead_count
 	cursor_end_run(c);
 	c->start = c->read_end = read->offset;
 	c->seen = c->unit = 0;
+	c->down = 0;
+	cursor_set_straighten(&c->file->set, c);
 	cursor_set_move(&c->file->set, c, read->offset + read->len);
+}
+
+/* The share of exact matches of a file is averaged over about this many reads, as a power of 2. */
+#define FOLLOW_MATCH_SHIFT 5
+
+/* Averages over F's reads whether each continued a cursor exactly. A repetition is no evidence. */
+static inline void follow_note(struct heur_file *f, enum heuristic_match match)
+{
+	f->matches -= f->matches >> FOLLOW_MATCH_SHIFT;
+	if (match == HEURISTIC_EXACT) {
+		f->matches += 65535 >> FOLLOW_MATCH_SHIFT;
+		f->streak++;
+	} else if (match != HEURISTIC_REPEAT) {
+		f->streak = 0;
+	}
 }
 
 #endif

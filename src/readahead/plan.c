@@ -6,6 +6,7 @@
 #include "readahead/engine.h"
 #include "readahead/evidence.h"
 #include "readahead/rules.h"
+#include "readahead/way.h"
 #include "readahead/window.h"
 
 /* The limits in force for one cursor now: its share of the memory bounds its window. */
@@ -89,7 +90,9 @@ static uint64_t length(struct readahead *ra, const struct readahead_tuning *t,
 	struct window_limits l = limits_now(ra, t, read);
 	uint64_t window = t->rules->window ? t->rules->window(&l, c) : window_learnt(&l, c);
 	uint64_t granted = grant(ra, t, c, read->price, &l, window);
-	uint64_t len = granted ? window_next_chunk(&l, granted, c->next, from, read->size) : 0;
+	uint64_t len = granted ? window_next_chunk(&l, granted, c->next, from,
+						   way_end(c->backward, read->size))
+			       : 0;
 
 	if (granted < window && (len || !granted))
 		readahead_count(counters, READAHEAD_CURBED, 1);
@@ -102,10 +105,13 @@ void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 {
 	bool anew = c->ra_end < c->next; /* the reader is beyond it */
 	uint64_t from = anew ? begin_anew(t, c, read) : c->ra_end;
+	uint64_t begin = way_begin(c->backward, read->size);
 	uint64_t read_end = anew ? c->next : c->read_end, len, unread;
 
 	if (c->queued)
 		return;
+	if (from < begin)
+		from = begin; /* the file has become smaller */
 	len = length(ra, t, counters, c, read, from);
 	if (!len)
 		return;
@@ -124,10 +130,11 @@ void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 	cursor_check(c);
 	plan->cursor = heur_cursor_ref(&ra->table, c);
 	plan->run = c->run;
-	plan->offset = from;
+	plan->backward = c->backward;
+	plan->offset = way_from(c->backward, from, from + len);
 	plan->len = len;
 	plan->ahead = unread;
-	trace(TRACE_PLAN, read->file, from, len, unread, c->window);
+	trace(TRACE_PLAN, read->file, plan->offset, len, unread, c->window);
 	readahead_count(counters, READAHEAD_CHUNKS, 1);
 	readahead_count(counters, READAHEAD_PREFETCHED, unread);
 }

@@ -21,7 +21,10 @@ struct readahead_plan;
 struct readahead_read;
 struct readahead_tuning;
 
-/* Plans C's next chunk; *plan is left as it is where there is none. */
+/*
+ * Plans C's next chunk. READ's offset is a position of C (way.h); its size, and the plan's offset, are the
+ * file's. *plan is left as it is where there is none.
+ */
 void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 		struct readahead_counters *counters, struct cursor *c,
 		const struct readahead_read *read, struct readahead_plan *plan);

@@ -12,6 +12,7 @@
 #include "readahead/evidence.h"
 #include "readahead/plan.h"
 #include "readahead/rules.h"
+#include "readahead/way.h"
 #include "readahead/window.h"
 
 /* A range that arrived this long ago or less is taken to be in memory still (ns). */
@@ -54,6 +55,30 @@ void readahead_set_memory(struct readahead *ra, uint64_t bytes)
 	atomic_store(&ra->budget.memory, bytes);
 }
 
+/* READ as C sees it: by its positions. */
+static struct readahead_read seen_by(const struct cursor *c, const struct readahead_read *read)
+{
+	struct readahead_read at = *read;
+
+	at.offset = way_from(c->backward, read->offset, read->offset + read->len);
+	return at;
+}
+
+/* What C says of READ, which it has followed. */
+static void plan_for(struct readahead *ra, const struct readahead_tuning *t,
+		     struct readahead_counters *counters, struct cursor *c,
+		     const struct readahead_read *read, struct readahead_plan *plan)
+{
+	cursor_check(c);
+	plan->cursor = heur_cursor_ref(&ra->table, c);
+	plan->count = c->count;
+	plan->known_resident = read->offset + read->len <= c->done_end &&
+			       read->offset >= c->start &&
+			       elapsed(c->done_time, read->now) < ARRIVAL_TRUST;
+	if (t->rules->sequential(t, c->file, c))
+		plan_chunk(ra, t, counters, c, read, plan);
+}
+
 void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 		       struct readahead_counters *counters, const struct readahead_read *read,
 		       struct readahead_plan *plan)
@@ -63,7 +88,7 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 
 	*plan = (struct readahead_plan){0};
 	readahead_count_read(counters, read->len);
-	if (!read->len || read->len > UINT64_MAX - read->offset)
+	if (!read->len || read->offset > WAY_OFFSETS - read->len)
 		return; /* no file has anything there */
 	f = heur_file_get(&ra->table, read->key, read->key_len, true);
 	if (!f)
@@ -71,18 +96,36 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 	c = t->rules->follow(ra, t, counters, f, read);
 	plan->unread = f->holders != 0;
 	if (c) {
-		cursor_check(c);
-		plan->cursor = heur_cursor_ref(&ra->table, c);
-		plan->count = c->count;
 		trace(TRACE_OBSERVE, read->file, read->offset, read->len, c->count,
-		      plan->cursor.index);
-		plan->known_resident = read->offset + read->len <= c->done_end &&
-				       read->offset >= c->start &&
-				       elapsed(c->done_time, read->now) < ARRIVAL_TRUST;
-		if (t->rules->sequential(t, f, c))
-			plan_chunk(ra, t, counters, c, read, plan);
+		      heur_cursor_ref(&ra->table, c).index);
+		if (c->backward) {
+			struct readahead_read at = seen_by(c, read);
+
+			plan_for(ra, t, counters, c, &at, plan);
+		} else {
+			plan_for(ra, t, counters, c, read, plan);
+		}
 	}
 	heur_file_put(f);
+}
+
+/* The position where the chunk of PLAN ends. */
+static uint64_t plan_to(const struct readahead_plan *plan)
+{
+	return way_to(plan->backward, plan->offset, plan->offset + plan->len);
+}
+
+/*
+ * Up to which position PLAN's reader finds it in memory when it is there up to the offset UPTO. One
+ * that comes from its end has nothing of it before all is there.
+ */
+static uint64_t arrived_to(const struct readahead_plan *plan, uint64_t upto)
+{
+	uint64_t end = plan->offset + plan->len;
+
+	if (!plan->backward)
+		return upto;
+	return upto >= end ? plan_to(plan) : way_from(true, plan->offset, end);
 }
 
 /*
@@ -105,7 +148,7 @@ void readahead_shorten(struct readahead *ra, struct readahead_counters *counters
 
 	if (!c)
 		return;
-	if (c->run == plan->run && c->ra_end == end && len < plan->len) {
+	if (c->run == plan->run && !plan->backward && c->ra_end == end && len < plan->len) {
 		uint64_t from = end - plan->ahead > cut ? end - plan->ahead : cut;
 
 		if (c->read_end > from)
@@ -124,13 +167,14 @@ void readahead_started(struct readahead *ra, const struct readahead_tuning *t,
 		       const struct readahead_read *read, struct readahead_plan *next)
 {
 	struct cursor *c = heur_cursor_get(&ra->table, plan->cursor);
+	uint64_t end = plan_to(plan);
 
 	*next = (struct readahead_plan){0};
 	if (!c)
 		return;
 	c->queued = false;
 	/* a reader that fell silent gets no more than what its window held */
-	if (c->run == plan->run && c->ra_end == plan->offset + plan->len && c->ra_end >= c->next &&
+	if (c->run == plan->run && c->ra_end == end && c->ra_end >= c->next &&
 	    elapsed(c->used, read->now) < ra->idle_time) {
 		struct readahead_read at = *read;
 
@@ -147,7 +191,8 @@ void readahead_arrived(struct readahead *ra, const struct readahead_plan *plan, 
 
 	if (!c)
 		return;
-	if (c->run == plan->run && c->ra_end >= plan->offset + plan->len && upto > c->done_end) {
+	upto = arrived_to(plan, upto);
+	if (c->run == plan->run && c->ra_end >= plan_to(plan) && upto > c->done_end) {
 		c->done_end = upto;
 		c->done_time = now;
 		cursor_check(c);
@@ -159,12 +204,14 @@ void readahead_already(struct readahead *ra, struct readahead_counters *counters
 		       const struct readahead_plan *plan, uint64_t from, uint64_t to)
 {
 	struct cursor *c = heur_cursor_get(&ra->table, plan->cursor);
-	uint64_t charged_from = plan->offset + plan->len - plan->ahead;
+	uint64_t charged_from = plan_to(plan) - plan->ahead;
+	uint64_t first = way_from(plan->backward, from, to);
 
 	if (!c)
 		return;
 	if (c->run == plan->run)
-		take_back(ra, counters, c, from > charged_from ? from : charged_from, to);
+		take_back(ra, counters, c, first > charged_from ? first : charged_from,
+			  way_to(plan->backward, from, to));
 	heur_file_put(c->file);
 }
 
@@ -190,8 +237,9 @@ void readahead_finished(struct readahead *ra, struct readahead_counters *counter
 			const struct readahead_plan *plan, uint64_t upto, bool started, bool error)
 {
 	struct cursor *c = heur_cursor_get(&ra->table, plan->cursor);
-	uint64_t end = plan->offset + plan->len;
+	uint64_t end = plan_to(plan);
 
+	upto = arrived_to(plan, upto);
 	if (error)
 		readahead_count(counters, READAHEAD_PREFETCH_ERRORS, 1);
 	if (!c)
@@ -236,6 +284,7 @@ void readahead_lost(struct readahead *ra, const struct readahead_tuning *t,
 
 	if (!c)
 		return;
+	offset = way_from(c->backward, offset, offset + 1);
 	if (offset < c->done_end && c->ra_end) {
 		struct window_limits l = {.max = t->window_max};
 

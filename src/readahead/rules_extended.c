@@ -11,13 +11,13 @@
  *              near     count as it is; on to its end, unless it lags behind
  *              jump     what was fetched is wasted; the cursor starts anew here
  *
- * A young run is believed too when its first Seq_Threshold requests have all come, in any order.
+ * A young run is believed too when its first Seq_Threshold requests have all come, in any order. One
+ * whose requests come below each other instead goes backward (backward.h).
  */
+#include "readahead/backward.h"
 #include "readahead/follow.h"
 #include "readahead/rules.h"
 
-/* The share of exact matches of a file is averaged over about this many reads. */
-#define MATCH_SHIFT 5
 /* Below this share of exact matches, in 1/65536, runs of a file are seldom more than chance. */
 #define MATCHES_FEW (65536 / 8 * 3)
 
@@ -52,24 +52,12 @@ static bool all_there(const struct readahead_tuning *t, struct cursor *c,
 	return t->seq_threshold <= 64 && (c->seen & first) == first;
 }
 
-/* Averages over F's reads whether each continued a cursor exactly. A repetition is no evidence. */
-static void note_match(struct heur_file *f, enum heuristic_match match)
-{
-	f->matches -= f->matches >> MATCH_SHIFT;
-	if (match == HEURISTIC_EXACT) {
-		f->matches += 65535 >> MATCH_SHIFT;
-		f->streak++;
-	} else if (match != HEURISTIC_REPEAT) {
-		f->streak = 0;
-	}
-}
-
 static struct cursor *begin(struct readahead *ra, const struct readahead_tuning *t,
 			    struct heur_file *f, const struct readahead_read *read)
 {
 	struct cursor *c;
 
-	note_match(f, HEURISTIC_JUMP);
+	follow_note(f, HEURISTIC_JUMP);
 	c = cursor_new(&ra->pool, f, read->offset, read->now);
 	if (!c)
 		return NULL;
@@ -90,6 +78,23 @@ static void advance(struct readahead *ra, struct cursor *c, const struct readahe
 	follow_move(ra, c, end);
 }
 
+/* C goes on with READ, which is at its `next` or near it. */
+static void go_on(struct readahead *ra, const struct readahead_tuning *t, struct cursor *c,
+		  const struct readahead_read *read, uint64_t near)
+{
+	bool young = c->count < t->seq_threshold && t->heuristic->jitter && t->rules->any_order;
+
+	if (young)
+		backward_note(c, read);
+	advance(ra, c, read, near);
+	if (!young || !all_there(t, c, read))
+		return;
+	if (!t->rules->backward || !t->heuristic->cursors || !backward_may_be(c))
+		cursor_set_use(&c->file->set, c, t->seq_threshold, read->now);
+	else if (backward_is(t, c))
+		backward_turn(t, c, read);
+}
+
 static struct cursor *follow(struct readahead *ra, const struct readahead_tuning *t,
 			     struct readahead_counters *counters, struct heur_file *f,
 			     const struct readahead_read *read)
@@ -98,20 +103,23 @@ static struct cursor *follow(struct readahead *ra, const struct readahead_tuning
 	enum heuristic_match how;
 	struct cursor *c = follow_match(ra, t, f, read, near);
 
+	if (f->set.n_backward && (!c || c->next != read->offset)) {
+		struct cursor *back = backward_match(&f->set, read, near, c);
+
+		if (back)
+			return backward_follow(ra, t, counters, back, read);
+	}
 	if (!c)
 		return begin(ra, t, f, read);
 	how = read->offset == c->next /* most are */
 		      ? HEURISTIC_EXACT
 		      : heuristic_classify(t, c, read->offset, read->len);
-	note_match(f, how);
+	follow_note(f, how);
 	cursor_set_use(&f->set, c, t->heuristic->count(t, c->count, how), read->now);
 	if (how == HEURISTIC_JUMP)
 		follow_elsewhere(ra, counters, c, read);
 	else
-		advance(ra, c, read, near);
-	if (c->count < t->seq_threshold && t->heuristic->jitter && t->rules->any_order &&
-	    all_there(t, c, read))
-		cursor_set_use(&f->set, c, t->seq_threshold, read->now);
+		go_on(ra, t, c, read, near);
 	evidence_used(ra, counters, c, read->offset + read->len);
 	return c;
 }
@@ -146,6 +154,15 @@ const struct readahead_rules rules_extended = {
 	.name = "extended",
 	.any_order = true,
 	.streaks = true,
+	.backward = true,
+	.follow = follow,
+	.sequential = sequential,
+};
+
+const struct readahead_rules rules_forward = {
+	.name = "forward",
+	.any_order = true,
+	.streaks = true,
 	.follow = follow,
 	.sequential = sequential,
 };
@@ -160,6 +177,7 @@ const struct readahead_rules rules_ordered = {
 const struct readahead_rules rules_streakless = {
 	.name = "streakless",
 	.any_order = true,
+	.backward = true,
 	.follow = follow,
 	.sequential = sequential,
 };

@@ -44,7 +44,8 @@ struct readahead_plan {
 	uint32_t run;	     /* of the cursor: for the engine only */
 	uint32_t count;	     /* the sequentiality count used */
 	bool known_resident; /* the range arrived by a prefetch a moment ago */
-	bool unread; /* something of the file was asked for ahead of a reader, and not read yet */
+	bool backward; /* its reader comes from the end: of use to him when all of it has arrived */
+	bool unread;   /* something of the file was asked for ahead of a reader, and not read yet */
 	uint64_t offset, len; /* fetch this; len 0: nothing */
 	uint64_t ahead;	      /* ... of which the last so many bytes lie ahead of the reader */
 };

@@ -172,7 +172,7 @@ static void planned(struct world *w, uint8_t file, const struct readahead_plan *
 		return;
 	MUST(plan->len <= w->size[file] && plan->offset <= w->size[file] - plan->len);
 	MUST(plan->ahead <= plan->len);
-	end = asked(w, plan);
+	end = plan->backward ? &(uint64_t){0} : asked(w, plan);
 	/* one cursor a file, and one recycled within it, begins elsewhere and asks again */
 	if (w->t.heuristic->cursors && w->t.rules != &rules_paper)
 		MUST(plan->offset >= *end);
@@ -206,7 +206,9 @@ static void read_at(struct world *w, uint8_t file, uint64_t offset, uint32_t len
 	struct readahead_plan plan;
 
 	readahead_observe(w->ra, &w->t, &w->counters, &read, &plan);
-	if (plan.len)
+	if (plan.len && plan.backward)
+		MUST(plan.offset < offset + len);
+	else if (plan.len)
 		MUST(plan.offset + plan.len > offset);
 	planned(w, file, &plan);
 }
@@ -218,6 +220,16 @@ static void read_on(struct world *w, uint8_t file)
 	for (uint64_t n = 1 + byte(w) % 8; n; n--) {
 		read_at(w, file, w->at[file], len);
 		w->at[file] += len;
+	}
+}
+
+static void read_back(struct world *w, uint8_t file)
+{
+	uint32_t len = length(w);
+
+	for (uint64_t n = 1 + byte(w) % 8; n && w->at[file] >= len; n--) {
+		w->at[file] -= len;
+		read_at(w, file, w->at[file], len);
 	}
 }
 
@@ -248,7 +260,9 @@ static void start(struct world *w, struct prefetch *p)
 	}
 	p->started = true;
 	readahead_started(w->ra, &w->t, &w->counters, &p->plan, &at, &next);
-	if (next.len)
+	if (next.len && next.backward)
+		MUST(next.offset + next.len <= p->plan.offset); /* less: the file has shrunk */
+	else if (next.len)
 		MUST(next.offset == p->plan.offset + p->plan.len);
 	planned(w, p->file, &next);
 }
@@ -315,7 +329,7 @@ static void silence(struct world *w)
 static void settings(struct world *w)
 {
 	w->t.heuristic = heuristic_nth(1 + byte(w) % 5);
-	w->t.rules = rules_nth(byte(w) % 2 ? 0 : byte(w) % 4);
+	w->t.rules = rules_nth(byte(w) % 2 ? 0 : byte(w) % 5);
 	w->t.match_window = 1u << (byte(w) % 4 ? 16 : byte(w) % 31);
 	w->t.match_requests = byte(w) % 4 ? 8 : (uint32_t)below(w, 1025);
 	w->t.seq_max = 2 + byte(w);
@@ -362,6 +376,10 @@ static void step(struct world *w)
 	case 9:
 	case 10:
 		disk(w);
+		break;
+	case 11:
+	case 12:
+		read_back(w, file);
 		break;
 	default:
 		read_on(w, file);

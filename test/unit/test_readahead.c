@@ -461,7 +461,7 @@ static void test_the_account_is_exact_whatever_happens(void **state)
 				if (random_below(&seed, 40) == 0)
 					e->tuning.heuristic =
 						heuristic_find(any[random_below(&seed, 4)]);
-				e->tuning.rules = rules_nth((uint32_t)random_below(&seed, 4));
+				e->tuning.rules = rules_nth((uint32_t)random_below(&seed, 5));
 				e->chunk = (1 + random_below(&seed, 64)) * 64 * KIB;
 				break;
 			case 7:

@@ -294,7 +294,7 @@ static void test_rules_change_while_running(void **state)
 	for (int i = 0; i < 20000; i++) {
 		uint64_t run = random_below(&seed, 12), jitter = random_below(&seed, 4);
 
-		e->tuning.rules = rules_nth((uint32_t)random_below(&seed, 4));
+		e->tuning.rules = rules_nth((uint32_t)random_below(&seed, 5));
 		e->tuning.heuristic = heuristic_nth(1 + (uint32_t)(i / 4000));
 		count_of(e, run * 8000 + (uint64_t)i / 20 + jitter);
 	}
@@ -307,8 +307,8 @@ static void test_names(void **state)
 	assert_ptr_equal(rules_find("extended"), &rules_extended);
 	assert_ptr_equal(rules_find("PAPER"), &rules_paper);
 	assert_ptr_equal(rules_nth(0), &rules_extended);
-	assert_ptr_equal(rules_nth(3), &rules_paper);
-	assert_null(rules_nth(4));
+	assert_ptr_equal(rules_nth(4), &rules_paper);
+	assert_null(rules_nth(5));
 	assert_null(rules_find(""));
 	assert_null(rules_find("papers"));
 }
