@@ -26,7 +26,7 @@ TAILQ_HEAD(block_list, use_once_block);
 struct file {
 	TAILQ_ENTRY(file) link;
 	uint64_t serial;
-	uint64_t mark; /* counts drops */
+	uint64_t mark; /* another with each drop */
 	uint64_t change, checked, asked;
 	bool known; /* ... the first two */
 	struct block_list blocks;
@@ -35,11 +35,12 @@ TAILQ_HEAD(file_list, file);
 
 struct shard {
 	_Alignas(CACHE_LINE) struct lock lock; /* LOCK_LEAF: all of this */
+	uint64_t marks;			       /* given to files: none comes twice */
 	struct file_list files;
 	struct block_list by_age;
 	struct use_once_block *bucket[BUCKETS];
-	_Atomic uint64_t
-		oldest; /* since when the first by age is there, UINT64_MAX: none; read without */
+	/* Since when its first block by age is there, UINT64_MAX: none; read without the lock. */
+	_Atomic uint64_t oldest;
 };
 
 struct use_once {
@@ -229,7 +230,7 @@ static struct file *file_made(struct shard *s, uint64_t serial)
 	if (f != NULL || (f = calloc(1, sizeof(*f))) == NULL)
 		return f;
 	f->serial = serial;
-	f->mark = 1;
+	f->mark = ++s->marks;
 	TAILQ_INIT(&f->blocks);
 	TAILQ_INSERT_HEAD(&s->files, f, link);
 	return f;
@@ -351,7 +352,7 @@ static void drop_blocks(struct use_once *c, struct shard *s, struct file *f, uin
 {
 	struct use_once_block *b, *next;
 
-	f->mark++;
+	f->mark = ++s->marks;
 	for (b = TAILQ_FIRST(&f->blocks); b != NULL; b = next) {
 		uint64_t begin = b->index * USE_ONCE_BLOCK;
 
