@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """A Ceph cluster on this machine: one monitor, one MDS, OSDs in memory or on block devices.
 
-    with ceph.Ceph(work, delay_ms=2) as cluster:           # in memory, each reply 2 ms late, in the mean
+    with ceph.Ceph(work, delay_ms=2) as cluster:    # in memory, replies 2 ms late in the mean
     with ceph.Ceph(work, devices=["/dev/loop0"]) as cluster:
 
-It listens at 127.0.0.1 of the namespace that it is started in. It is asked and told by librados, for the program
-`ceph` takes half a second each time. Without a manager, which only statistics need.
+It listens at 127.0.0.1 of the namespace that it is started in. It is asked and told by librados,
+for the program `ceph` takes half a second each time. Without a manager, which only statistics need.
 """
 import json
 import os
@@ -18,6 +18,7 @@ PORTS = "[v2:127.0.0.1:3300,v1:127.0.0.1:6789]"
 UP_SECONDS = 60
 NO_READ_AHEAD = "client_readahead_max_bytes = 1\n"  # 0: without a limit
 ALL = "allow *"
+BEST = "client_readahead_min = 4194304\n"
 CONF = """[global]
 fsid = {fsid}
 mon_host = {ports}
@@ -170,7 +171,8 @@ class Ceph:
     # ---- what a test does with it ----
 
     def stop_storage(self):
-        """The last of the OSDs goes, as in a crash; in memory it keeps its data only by ending well."""
+        """The last of the OSDs goes, as in a crash; in memory it keeps its data only by ending
+        well."""
         daemon = self.daemons[f"osd.{self.osds - 1}"]
         if self.devices:
             daemon.kill()
@@ -190,8 +192,17 @@ class Ceph:
         """The FSAL block of an export, without what stands around it."""
         return 'FSAL { Name = CEPH; User_Id = "admin"; }'
 
+    def tune(self, on):
+        """Gateways without the plugin that start from now on: the library's own read-ahead at its
+        best here."""
+        with open(self.conf, encoding="utf-8") as conf:
+            text = conf.read().replace(BEST, "")
+        with open(self.conf, "w", encoding="utf-8") as conf:
+            conf.write(text.replace("[client]\n", f"[client]\n{BEST if on else ''}", 1))
+
     def blocks(self, kind):
-        """Of a configuration, beside the exports. Above the plugin the library does not read ahead itself."""
+        """Of a configuration, beside the exports. Above the plugin the library does not read ahead
+        itself."""
         return f"CEPH {{ Ceph_Conf = {self.ra_conf if kind == 'ra' else self.conf}; }}\n"
 
     def another_client(self):
@@ -215,8 +226,8 @@ def cephfs_module():
 
 
 class Native:
-    """A client of the cluster's own, which knows nothing of a gateway. What it wrote is seen by all others when
-    write() returns: whoever reads it makes it give up its capability first."""
+    """A client of the cluster's own, which knows nothing of a gateway. What it wrote is seen by
+    all others when write() returns: whoever reads it makes it give up its capability first."""
 
     def __init__(self, conf):
         self.fs = cephfs_module().LibCephFS(conffile=conf)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """Daemons of a cluster as children of a test: they end with it, whatever becomes of it.
 
-Each is told to stay in the foreground, and the kernel kills it when the test is gone (PR_SET_PDEATHSIG). What
-starts children of its own that leave it (glusterd its bricks) gets a namespace of processes.
+Each is told to stay in the foreground, and the kernel kills it when the test is gone
+(PR_SET_PDEATHSIG). What starts children of its own that leave it (glusterd its bricks) gets a
+namespace of processes.
 """
 import ctypes
 import os
@@ -36,12 +37,16 @@ def _die_with_parent():
 
 
 class Daemon:
-    """One of a cluster's processes. `apart`: in a namespace of processes, all of which is killed."""
+    """One of a cluster's processes. `apart`: in a namespace of processes, all of which is
+    killed."""
 
     def __init__(self, log, *command, apart=False):
         self.log, self.command = log, command
         if apart:
-            self.command = ("unshare", "-p", "--fork", "--kill-child", "--mount-proc", *command)
+            # The shell takes leave of those whose parents ended before them: a brick that was killed
+            # must be gone, or glusterd takes it for running.
+            self.command = ("unshare", "-p", "--fork", "--kill-child", "--mount-proc", "bash", "-c",
+                            '"$@" & wait $!', "bash", *command)
         self.process = None
 
     def start(self):
@@ -72,7 +77,8 @@ class Daemon:
 
 
 def await_or_tell(condition, seconds, what, *daemons):
-    """Unavailable, with what the daemons said, where CONDITION does not come or one of them ends."""
+    """Unavailable, with what the daemons said, where CONDITION does not come or one of them
+    ends."""
     end = time.monotonic() + seconds
     while not condition():
         gone = [d for d in daemons if not d.alive()]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""ganesha.nfsd above a cluster: a gateway, as the end-to-end tests' servers are above a local file system.
+"""ganesha.nfsd above a cluster: a gateway, as the end-to-end tests' servers are above a local file
+system.
 
     server = gateway.Gateway("ra", cluster, work, plugin).start()        # "stock": without ours
     client = gateway.client(server)
@@ -9,6 +10,8 @@ import e2e
 import nfs3
 
 PSEUDO = "/e1"
+COUNTERS = ("reads", "resident", "joined", "demand", "prefetched_bytes", "used_bytes",
+            "wasted_bytes")
 
 
 class Gateway(e2e.Server):
@@ -16,10 +19,13 @@ class Gateway(e2e.Server):
 
     def __init__(self, kind, cluster, work, plugin=None, paths=None, params=None, **more):
         self.cluster = cluster
+        # FSAL_CEPH takes a gateway of the same host name and number for this one, started again,
+        # and ends its session.
+        first = e2e.Server.next_port
         exports = [{"id": number, "path": path, "pseudo": pseudo, "params": params or {},
                     "squash": "root_squash" if pseudo == "/squash" else "none"}
                    for number, (pseudo, path)
-                   in enumerate((paths or {PSEUDO: cluster.path}).items(), 1)]
+                   in enumerate((paths or {PSEUDO: cluster.path}).items(), first)]
         super().__init__(kind, exports, work, plugin, extra=cluster.blocks(kind), **more)
 
     def fsal(self, export):
@@ -41,7 +47,6 @@ def ends_well(server, what, seconds=60):
     stats = server.stats() or {}
     if server.kind == "ra":
         e2e.check(stats, f"{what}: RA_STATS is logged", server.log_text()[-1500:])
-        told = {k: stats.get(k) for k in ("reads", "resident", "joined", "demand", "prefetched_bytes",
-                                          "used_bytes", "wasted_bytes")}
+        told = {k: stats.get(k) for k in COUNTERS}
         e2e.note(f"{what}: {told}")
     return stats

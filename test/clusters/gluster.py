@@ -4,8 +4,8 @@
     with gluster.Gluster(work, [directory]) as cluster:
     with gluster.Gluster(work, [one, other], delay_ms=2) as cluster:     # a replica of two
 
-glusterd refuses localhost as a brick's host: it listens at 127.0.0.2. The bricks are its children, in a namespace
-of processes that ends with it.
+glusterd refuses localhost as a brick's host: it listens at 127.0.0.2. The bricks are its children,
+in a namespace of processes that ends with it.
 """
 import ctypes
 import ctypes.util
@@ -20,6 +20,8 @@ import e2e
 HOST = "127.0.0.2"
 VOLUME = "gv"
 UP_SECONDS = 60
+BEST = {"performance.read-ahead": "on", "performance.read-ahead-page-count": "16",
+        "performance.io-cache": "on"}
 CONF = """volume management
   type mgmt/glusterd
   option working-directory {work}/work
@@ -35,8 +37,8 @@ end-volume
 class Gluster:
     """`delay_ms`: what each read of a brick takes longer. `options`: of the volume."""
     name, path, fsal_name = "gluster", "/", "GLUSTER"
-    # How old a byte may be that a read shows: vouched for so long (src/remote/use_once.h), by an attribute that the
-    # client library keeps for a second.
+    # How old a byte may be that a read shows: vouched for so long (src/remote/use_once.h), by an
+    # attribute that the client library keeps for a second.
     bound_s = 1.25 + 1
     example = {"gluster1.example.net": HOST, "Volume = media": f"Volume = {VOLUME}"}
     example_pseudo = "/media"
@@ -45,6 +47,7 @@ class Gluster:
         self.work, self.bricks = f"{work}/gluster", [f"{b}/brick" for b in bricks]
         self.delay_ms, self.options = delay_ms, options or {}
         self.daemon = self.native = None
+        self.tuned = False
 
     def _cli(self, *words):
         done = subprocess.run(
@@ -136,7 +139,17 @@ class Gluster:
         e2e.drop_caches()
 
     def fsal(self):
-        return f'FSAL {{ Name = GLUSTER; Hostname = "{HOST}"; Volume = "{VOLUME}"; Volpath = "/"; }}'
+        return (f'FSAL {{ Name = GLUSTER; Hostname = "{HOST}"; Volume = "{VOLUME}";'
+                ' Volpath = "/"; }')
+
+    def tune(self, on):
+        """Gateways that start from now on: Gluster's own read-ahead and cache at their best, or as
+        shipped."""
+        if on != self.tuned:
+            for option, best in BEST.items():
+                self._cli("volume", *(("set", VOLUME, option, best) if on else
+                                      ("reset", VOLUME, option)))
+        self.tuned = on
 
     def blocks(self, _):
         return ""
@@ -158,8 +171,8 @@ def library():
 
 
 class Native:
-    """A client of the volume's own, by libgfapi. write() and truncate() return when the bricks have it: the
-    library writes behind unless told to wait."""
+    """A client of the volume's own, by libgfapi. write() and truncate() return when the bricks
+    have it: the library writes behind unless told to wait."""
 
     def __init__(self, work):
         self.lib = library()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""What is tried above a cluster, each by the name that test_cluster.py knows it by: a function of its Bed."""
+"""What is tried above a cluster, each by the name that test_cluster.py knows it by: a function of
+its Bed."""
 import os
+import random
 import re
-import subprocess
 import threading
 import time
 
@@ -12,6 +13,7 @@ import nfs3
 import versions
 
 READS = 10000
+PARITY_CALLS = 2500
 SECONDS = 45  # at most, for so many
 FILES, BLOCKS = 4, 2048  # of versions.File
 STREAMS, STREAM_SIZE = 8, 4 << 20
@@ -39,7 +41,8 @@ def reads_were_right(readers, what):
 
 
 def streams(bed):
-    """Eight readers in order, each byte compared; what is written through the gateway is read again."""
+    """Eight readers in order, each byte compared; what is written through the gateway is read
+    again."""
     lay_out_streams(bed)
     server = bed.gateway()
     readers = e2e.Readers(server, gateway.PSEUDO, STREAMS, STREAM_SIZE)
@@ -47,6 +50,8 @@ def streams(bed):
     readers.stop()
     reads_were_right(readers, "streams")
     e2e.check(readers.reads > 500, "streams: they did read", readers.reads)
+    if not e2e.check(server.alive(), "streams: the gateway is alive", server.log_text()[-3000:]):
+        return
     client = gateway.client(server)
     status, fh = client.create("written")
     data = e2e.pattern(9, 0, 1 << 20)
@@ -63,28 +68,79 @@ def streams(bed):
     gateway.ends_well(server, "streams")
 
 
+class Side:
+    """One of two gateways that are asked the same, over directories of their own."""
+
+    def __init__(self, bed, name, kind):
+        path = f"{bed.cluster.path.rstrip('/')}/{name}"
+        bed.cluster.native.make_directory(path)
+        self.server = bed.gateway(kind, paths={gateway.PSEUDO: path})
+        self.client = gateway.client(self.server)
+        self.handles = {}
+
+    def _handle(self, name):
+        status, fh = self.client.lookup(name)
+        return (status, fh) if status == nfs3.OK else (status, self.handles.get(name, b"\0" * 8))
+
+    def ask(self, what, name, offset, count, other):
+        """All of the answer that two servers must have in common."""
+        client, (status, fh) = self.client, self._handle(name)
+        if what == "create":
+            status, self.handles[name] = client.create(name)
+            return status, client.lookup(name)[0]
+        if what == "remove":
+            return client.remove(name), client.lookup(name)[0]
+        if what == "rename":
+            return client.rename(name, other), client.lookup(other)[0]
+        if status != nfs3.OK:
+            return (status,)
+        return status, *self._of_file(what, fh, offset, count)
+
+    def _of_file(self, what, fh, offset, count):
+        client = self.client
+        if what == "read":
+            got = client.read_whole(fh, offset, count)
+            return got.status, got.count, got.eof, got.data
+        if what == "write":
+            stable = offset // 7 % 3
+            got = client.write_whole(fh, offset, e2e.pattern(offset % 251, 0, count), stable)
+            return got.status, got.count
+        if what == "truncate":
+            return (client.truncate(fh, offset),)
+        if what == "commit":
+            return (client.commit(fh).status,)
+        found = client.attributes(fh)
+        return found and (found.type, found.mode, found.nlink, found.uid, found.size)
+
+
 def parity(bed):
-    """Answers of the stock FSAL and of the plugin above it, to the same random calls on two directories."""
-    sides = {}
-    for side, kind in (("a", "stock"), ("b", bed.kind)):
-        full = f"{bed.cluster.path.rstrip('/')}/{side}"
-        bed.cluster.native.make_directory(full)
-        sides[side] = bed.gateway(kind, paths={"/full": full, "/squash": full})
-    done = subprocess.run(
-        [bed.parity, "--ops", "3000", "--no-coverage", "--fsstat-root", "--read-min", "1",
-         *(s.address for s in sides.values())],
-        check=False, text=True, capture_output=True, timeout=120)
-    e2e.check(done.returncode == 0, "parity: every answer agrees",
-              f"parity ended with {done.returncode}\n{done.stdout[-3000:]}{done.stderr[-1000:]}")
-    for server in sides.values():
-        gateway.ends_well(server, f"parity, {server.kind}")
+    """Answers of the stock FSAL and of the plugin above it to the same random calls."""
+    chance = random.Random(1)
+    sides = [Side(bed, "a", "stock"), Side(bed, "b", bed.kind)]
+    names, at, differ = [f"p{n}" for n in range(6)], {}, []
+    for number in range(PARITY_CALLS):
+        what = chance.choices(("read", "write", "getattr", "truncate", "commit", "create", "remove",
+                               "rename"), (60, 16, 6, 3, 4, 6, 1, 1))[0]
+        name, other = chance.choice(names), chance.choice(names)
+        offset, count = chance.randrange(0, 2 << 20, 512), chance.choice((1, 4096, 32768, 65536))
+        if what == "read" and chance.random() < 0.8:  # in order, so that it is read ahead
+            offset, count = at.get(name, 0), 65536
+            at[name] = (offset + count) % (2 << 20)
+        one, two = (side.ask(what, name, offset, count, other) for side in sides)
+        if one != two:
+            differ.append(f"call {number}, {what} of {name} at {offset}, {count} bytes: "
+                          f"{str(one)[:200]} is stock's, {str(two)[:200]}")
+    e2e.check(not differ, f"parity: {PARITY_CALLS} answers agree", "\n".join(differ[:5]))
+    for side in sides:
+        side.client.close()
+        gateway.ends_well(side.server, f"parity, {side.server.kind}")
 
 
 # ---- others that write -------------------------------------------------------------------------
 
 def coherence(bed):
-    """Readers that judge each block, while a native client, a second gateway and their own overwrite, truncate
-    and append ahead of them."""
+    """Readers that judge each block, while a native client, a second gateway and their own
+    overwrite, truncate and append ahead of them."""
     files = [versions.File(number, BLOCKS) for number in range(1, FILES + 1)]
     versions.lay_out(bed.cluster, files)
     server, second = bed.gateway(), bed.gateway()
@@ -103,21 +159,22 @@ def judged(bed, what, readers, changers, took, at_least):
     reads, stale = sum(r.reads for r in readers), sum(r.stale for r in readers)
     oldest = max(r.oldest for r in readers)
     changes = {c.way.name: (c.changes, c.truncations) for c in changers}
-    e2e.note(f"{what}: {reads} READs in {took:.1f} s, {stale} showed something old, by {oldest:.3f} s "
-             f"at most; changes and truncations: {changes}")
+    e2e.note(f"{what}: {reads} READs in {took:.1f} s, {stale} showed something old, by "
+             f"{oldest:.3f} s at most; changes and truncations: {changes}")
     wrong = [w for r in readers for w in r.wrong] + [f for c in changers for f in c.failed]
     e2e.check(not wrong, f"{what}: nothing that was never written", "\n".join(wrong[:5]))
     statuses = {k: v for r in readers for k, v in r.statuses.items()}
     e2e.check(not statuses, f"{what}: no READ failed", statuses)
-    e2e.check(oldest <= bed.cluster.bound_s, f"{what}: nothing older than {bed.cluster.bound_s} s", oldest)
-    if not bed.cluster.bound_s:
+    bound = bed.cluster.bound_s
+    e2e.check(oldest <= bound, f"{what}: nothing older than {bound} s", oldest)
+    if not bound:
         e2e.check(stale == 0, f"{what}: nothing stale", stale)
     e2e.check(reads >= at_least, f"{what}: {at_least} READs were judged", reads)
 
 
 def held_writer(bed):
-    """A native client that keeps the files open takes the capabilities: nothing may be stale, and no more may be
-    fetched than the readers read, about."""
+    """A native client that keeps the files open takes the capabilities: nothing may be stale, and
+    no more may be fetched than the readers read, about."""
     files = [versions.File(number, BLOCKS) for number in range(11, 11 + FILES)]
     versions.lay_out(bed.cluster, files)
     server = bed.gateway()
@@ -210,7 +267,8 @@ def shutdown(bed):
         e2e.check(not readers.wrong, f"shutdown {number + 1}: every byte was right",
                   readers.wrong[:3])
     if bed.kind == "ra":
-        e2e.check(stats.get("prefetched_bytes", 0) > 0, "shutdown: prefetches were under way", stats)
+        e2e.check(stats.get("prefetched_bytes", 0) > 0, "shutdown: prefetches were under way",
+                  stats)
 
 
 # ---- under valgrind ----------------------------------------------------------------------------
@@ -257,7 +315,8 @@ def valgrind(bed):
 # ---- the example that users start from ---------------------------------------------------------
 
 class Example(gateway.Gateway):
-    """The configuration of config/, but for what is this test's: where the cluster is, and the ports."""
+    """The configuration of config/, but for what is this test's: where the cluster is, and the
+    ports."""
 
     def write_config(self):
         with open(f"{CONFIGS}/ganesha-{self.cluster.name}.conf", encoding="utf-8") as file:

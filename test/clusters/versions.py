@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""Files of which each block has versions, who changes them by several ways, and readers that judge what they
-are given: how old it was when the READ was sent.
+"""Files of which each block has versions, who changes them by several ways, and readers that judge
+what they are given: how old it was when the READ was sent.
 
-    changer:  number = next; begun          -> WRITE, truncation by a native client or a gateway -> done, when?
-    reader:   t0 = now; READ of 16 blocks   -> block shows version v; v + 1 was done before t0? stale by t0 - that
+    changer:  number = next; begun    -> WRITE, truncation: native, or of a gateway -> done, when?
+    reader:   t0 = now; READ          -> block shows v; v + 1 was done before t0? stale by t0 - that
 
-What a READ shows of a block must be a version that was begun by its answer. A block may be torn only where a
-change of it ran beside the READ.
+What a READ shows of a block must be a version that was begun by its answer. A block may be torn
+only where a change of it ran beside the READ.
 """
 import random
 import struct
@@ -21,6 +21,7 @@ BLOCK = 4096
 RUN = 16  # blocks of a READ
 OUTSTANDING = 4
 GONE = 0  # in place of a version: beyond the file's end
+CHANGES = 40
 AHEAD = (RUN, 20 * RUN)  # blocks before a reader, in which changes are made
 
 
@@ -37,7 +38,8 @@ def shown(file, block, data):
 
 
 class File:
-    """history[block]: [version, done at or None] in the order of their beginning; done None: under way."""
+    """history[block]: [version, done at or None] in the order of their beginning; done None: under
+    way."""
 
     def __init__(self, number, blocks):
         self.number, self.blocks, self.name = number, blocks, f"v{number}"
@@ -104,7 +106,7 @@ class Reader(threading.Thread):
 
     def _read(self):
         client = gateway.client(self.server)
-        _, fh = client.lookup(self.file.name)
+        fh = found(client, self.file)
         while not self.stopping.is_set():
             waiting, at = {}, 0
             while at < self.file.blocks or waiting:
@@ -161,6 +163,13 @@ def native_way(cluster, held):
                lambda file, size: with_file(file, lambda h: cluster.native.truncate(h, size)))
 
 
+def found(client, file):
+    status, fh = client.lookup(file.name)
+    if status != nfs3.OK:
+        raise OSError(f"LOOKUP of {file.name}: status {status}")
+    return fh
+
+
 def nfs_way(name, server):
     client = gateway.client(server)
 
@@ -169,9 +178,9 @@ def nfs_way(name, server):
             raise OSError(f"{name}: status {status}")
 
     return Way(name,
-               lambda file, at, data: good(client.write(client.lookup(file.name)[1], at, data,
+               lambda file, at, data: good(client.write(found(client, file), at, data,
                                                         nfs3.FILE_SYNC)),
-               lambda file, size: good(client.truncate(client.lookup(file.name)[1], size)))
+               lambda file, size: good(client.truncate(found(client, file), size)))
 
 
 class Changer(threading.Thread):
@@ -226,14 +235,15 @@ def lay_out(cluster, files):
 
 
 def run(server, files, ways, reads, seconds, seed=1):
-    """Readers of all files until they have `reads` together, or `seconds` have passed, while each of `ways`
-    changes them: (readers, changers)."""
+    """Readers of all files until they have `reads` together and each of `ways` has made CHANGES,
+    or `seconds` have passed: (readers, changers)."""
     stopping = threading.Event()
     readers = [Reader(server, file, stopping) for file in files]
     changers = [Changer(way, files, stopping, seed + n) for n, way in enumerate(ways)]
     for thread in readers + changers:
         thread.start()
-    e2e.wait_for(lambda: sum(r.reads for r in readers) >= reads or any(r.wrong for r in readers)
+    e2e.wait_for(lambda: sum(r.reads for r in readers) >= reads and
+                 all(c.changes >= CHANGES for c in changers) or any(r.wrong for r in readers)
                  or any(c.failed for c in changers), seconds)
     stopping.set()
     for thread in readers + changers:
