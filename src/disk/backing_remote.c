@@ -180,7 +180,6 @@ static void remote_close(struct backing *b)
 	struct export_io *io = r->io;
 
 	r->f.calls->close(r->f.handle);
-	export_io_handle_closed(io);
 	export_io_put(io);
 }
 

@@ -25,6 +25,7 @@ struct remote_calls {
 	ssize_t (*read)(void *handle, void *buffer, size_t len, uint64_t offset);
 	/* The size of the file as it is now. */
 	bool (*size)(void *handle, uint64_t *size);
+	/* ... and says export_io_handle_closed(). */
 	void (*close)(void *handle);
 };
 

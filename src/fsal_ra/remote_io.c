@@ -5,9 +5,10 @@
  *   handle --handle_to_wire--> wire_to_host --> create_handle --> a second sub-handle: ours
  *
  * The FSAL must not see what we read as a client's, nor share that one's state, so the handle is a private
- * one. It belongs to the FSAL's export, which must outlive it: each is counted (export_io), and the end of
- * an export waits for them. Every call has an op context of its own, of the FSAL's export and nobody's
- * request: it may come on any thread, with another's context or none.
+ * one. It belongs to the FSAL's export, which must outlive it: each has a reference on the export, and is
+ * counted (export_io), and the end of an export gives all back and waits for them. Every call has an op
+ * context of its own, of the FSAL's export (FSALs look into it) and nobody's request: it may come on any
+ * thread, with another's context or none.
  *
  * Which FSALs: those whose client keeps what was read, else everything would be moved twice.
  */
@@ -46,7 +47,9 @@ static const struct remote_kind *kind_of(const struct fsal_module *fsal)
 
 struct remote_handle {
 	struct fsal_obj_handle *own;
-	struct fsal_export *export; /* the FSAL's */
+	struct fsal_export *export;    /* the FSAL's */
+	struct gsh_export *gsh_export; /* referenced */
+	struct export_io *io;	       /* that counts it */
 };
 
 /* Runs on scope exit. */
@@ -56,10 +59,16 @@ static void leave(struct req_op_context *ctx)
 	release_op_context();
 }
 
-/* The rest of the scope runs as nobody's request, in the FSAL's export EXP. */
-#define AS_NOBODY(exp)                                                                             \
+static void enter(struct req_op_context *ctx, const struct remote_handle *h)
+{
+	get_gsh_export_ref(h->gsh_export); /* the context's */
+	init_op_context_simple(ctx, h->gsh_export, h->export);
+}
+
+/* The rest of the scope runs as nobody's request, in the FSAL's export of H. */
+#define AS_NOBODY(h)                                                                               \
 	struct req_op_context ctx __attribute__((cleanup(leave)));                                 \
-	init_op_context_simple(&ctx, NULL, exp)
+	enter(&ctx, h)
 
 /* A read under way, which may end on another thread. */
 struct pending {
@@ -104,7 +113,7 @@ static ssize_t remote_read(void *handle, void *buffer, size_t len, uint64_t offs
 	struct fsal_io_arg *arg = ra_io_arg_init(&io, buffer, len, offset);
 	fsal_status_t status;
 
-	AS_NOBODY(h->export);
+	AS_NOBODY(h);
 	do
 		status = read_round(h->own, arg);
 	while (!FSAL_IS_ERROR(status) && ra_io_wants_resume(arg));
@@ -118,7 +127,7 @@ static bool remote_size(void *handle, uint64_t *size)
 	struct fsal_attrlist attrs;
 	bool good;
 
-	AS_NOBODY(h->export);
+	AS_NOBODY(h);
 	fsal_prepare_attrs(&attrs, ATTR_SIZE);
 	good = !FSAL_IS_ERROR(h->own->obj_ops->getattrs(h->own, &attrs)) &&
 	       (attrs.valid_mask & ATTR_SIZE) != 0;
@@ -127,19 +136,23 @@ static bool remote_size(void *handle, uint64_t *size)
 	return good;
 }
 
-static void give_back(struct fsal_export *export, struct fsal_obj_handle *own)
+static void give_back(const struct remote_handle *h)
 {
-	AS_NOBODY(export);
-	if (own->type == REGULAR_FILE)
-		(void)own->obj_ops->close(own);
-	own->obj_ops->release(own);
+	AS_NOBODY(h);
+	if (h->own->type == REGULAR_FILE)
+		(void)h->own->obj_ops->close(h->own);
+	h->own->obj_ops->release(h->own);
 }
 
 static void remote_close(void *handle)
 {
 	struct remote_handle *h = handle;
 
-	give_back(h->export, h->own);
+	AS_NOBODY(
+		h); /* with it the export's last reference may go, when the handle does not count any more */
+	give_back(h);
+	export_io_handle_closed(h->io);
+	put_gsh_export(h->gsh_export);
 	free(h);
 }
 
@@ -151,75 +164,88 @@ static const struct remote_calls calls = {
 
 /* ---- opening ----------------------------------------------------------------------------- */
 
-/* A second handle *OWN of SUB's file, with its ATTRS; 0 or an errno: ESTALE where the file is gone. */
-static int second_handle(struct fsal_export *export, const struct fsal_obj_handle *sub,
-			 struct fsal_obj_handle **own, struct fsal_attrlist *attrs)
+/* A second handle of SUB's file, h->own, with its ATTRS; 0 or an errno: ESTALE where the file is gone. */
+static int second_handle(struct remote_handle *h, const struct fsal_obj_handle *sub,
+			 struct fsal_attrlist *attrs)
 {
+	struct fsal_export *export = h->export;
 	unsigned char wire[NFS4_FHSIZE];
 	struct gsh_buffdesc desc = {.addr = wire, .len = sizeof(wire)};
 	fsal_status_t status;
 
-	AS_NOBODY(export);
+	AS_NOBODY(h);
 	status = sub->obj_ops->handle_to_wire(sub, FSAL_DIGEST_NFSV3, &desc);
 	if (!FSAL_IS_ERROR(status))
 		status = export->exp_ops.wire_to_host(export, FSAL_DIGEST_NFSV3, &desc, 0);
 	if (!FSAL_IS_ERROR(status))
-		status = export->exp_ops.create_handle(export, &desc, own, attrs);
+		status = export->exp_ops.create_handle(export, &desc, &h->own, attrs);
 	if (!FSAL_IS_ERROR(status))
 		return 0;
 	return status.major == ERR_FSAL_STALE || status.major == ERR_FSAL_NOENT ? ESTALE : EIO;
 }
 
-/* As backing_remote_new(), of the handle OWN, which is given back where that fails. */
-static struct backing *backing_of(struct fsal_export *export, struct fsal_obj_handle *own,
-				  uint64_t size, const struct remote_kind *kind,
-				  struct export_io *io, int *err)
+/* H with a second handle of SUB's file, which has *SIZE bytes; 0 or an errno. */
+static int open_second(struct remote_handle *h, const struct fsal_obj_handle *sub, uint64_t *size)
 {
-	struct remote_handle *h = calloc(1, sizeof(*h));
-	struct remote_file f = {.calls = &calls,
-				.handle = h,
-				.file = own->fileid,
-				.size = size,
-				.cache = kind->cache};
-	struct device *device = NULL;
+	struct fsal_attrlist attrs;
+	int err;
+
+	fsal_prepare_attrs(&attrs, ATTR_SIZE | ATTR_FILEID);
+	err = second_handle(h, sub, &attrs);
+	*size = attrs.filesize;
+	fsal_release_attrs(&attrs);
+	if (err)
+		return err;
+	/* one that all share is not ours to read ahead on */
+	if (h->own != sub && h->own->type == REGULAR_FILE)
+		return 0;
+	give_back(h);
+	return EOPNOTSUPP;
+}
+
+/* A backing of SUB's file, of a FSAL of KIND, for the export IO, which has said that a handle may be opened. */
+static struct backing *open_backing(const struct fsal_obj_handle *sub,
+				    const struct remote_kind *kind, struct export_io *io, int *err)
+{
+	struct remote_file f = {.calls = &calls, .cache = kind->cache};
+	struct device *device = export_io_cluster(io, kind->minor, err);
+	struct remote_handle *h = device != NULL ? calloc(1, sizeof(*h)) : NULL;
 	struct backing *b = NULL;
 
-	*err = ENOMEM;
-	if (h != NULL) {
-		*h = (struct remote_handle){.own = own, .export = export};
-		device = export_io_cluster(io, kind->minor, err);
-	}
-	if (device != NULL)
+	if (h == NULL)
+		return NULL;
+	h->export = op_ctx->fsal_export->sub_export;
+	h->gsh_export = op_ctx->ctx_export;
+	h->io = io;
+	*err = open_second(h, sub, &f.size);
+	if (*err == 0) {
+		f.handle = h;
+		f.file = h->own->fileid;
 		b = backing_remote_new(&f, io, device);
-	if (b != NULL)
-		return b;
-	free(h);
-	give_back(export, own);
-	return NULL;
+	}
+	if (b == NULL && *err == 0)
+		give_back(h);
+	if (b == NULL)
+		free(h);
+	else
+		get_gsh_export_ref(h->gsh_export);
+	return b;
 }
 
 struct backing *remote_open(struct backing_slot *slot, struct export_io *io, uint64_t now, int *err)
 {
-	struct fsal_obj_handle *sub = container_of(slot, struct ra_handle, slot)->sub_handle;
-	struct fsal_obj_handle *own = NULL;
-	struct fsal_export *export = op_ctx->fsal_export->sub_export;
+	const struct fsal_obj_handle *sub = container_of(slot, struct ra_handle, slot)->sub_handle;
 	const struct remote_kind *kind = kind_of(sub->fsal);
-	struct fsal_attrlist attrs;
-	struct backing *b = NULL;
+	struct backing *b;
 
 	*err = EOPNOTSUPP;
 	if (kind == NULL)
 		return NULL;
 	*err = ESTALE; /* it closes: no line in the log */
-	if (!export_io_handle_opens(io))
+	if (op_ctx->ctx_export == NULL || !export_io_handle_opens(io))
 		return NULL;
-	fsal_prepare_attrs(&attrs, ATTR_SIZE | ATTR_FILEID);
-	*err = second_handle(export, sub, &own, &attrs);
-	if (own != NULL && own != sub && own->type == REGULAR_FILE)
-		b = backing_of(export, own, attrs.filesize, kind, io, err);
-	else if (own != NULL)
-		give_back(export, own);
-	fsal_release_attrs(&attrs);
+	*err = ENOMEM;
+	b = open_backing(sub, kind, io, err);
 	if (b == NULL)
 		export_io_handle_closed(io);
 	return b;

@@ -40,6 +40,7 @@ static void cluster_close(void *handle)
 {
 	assert_ptr_equal(handle, &cluster);
 	cluster.closed++;
+	export_io_handle_closed(io);
 }
 
 static const struct remote_calls calls = {
