@@ -168,15 +168,16 @@ unsigned int async_pool_stuck(const struct async_pool *pool)
 	return stuck;
 }
 
-static void end_idle(struct async_pool *pool, unsigned int keep)
+static void end_idle(struct async_pool *pool, unsigned int keep, unsigned int most)
 {
 	unsigned int idle = 0;
 
 	for (unsigned int i = 0; i < ASYNC_WORKERS_MAX; i++) {
 		struct async_worker *w = &pool->workers[i];
 
-		if (!w->child || w->state != ASYNC_IDLE || ++idle <= keep)
+		if (!w->child || w->state != ASYNC_IDLE || ++idle <= keep || !most)
 			continue;
+		most--;
 		kill(w->child, SIGKILL);
 		waitpid(w->child, NULL, 0); /* it is in no call: at once */
 		forget(w);
@@ -191,10 +192,10 @@ void async_pool_reap(struct async_pool *pool)
 		if (w->child && w->state == ASYNC_STUCK && has_ended(w))
 			forget(w);
 	}
-	end_idle(pool, ASYNC_IDLE_MAX);
+	end_idle(pool, ASYNC_IDLE_MAX, 1);
 }
 
 void async_pool_end(struct async_pool *pool)
 {
-	end_idle(pool, 0);
+	end_idle(pool, 0, ASYNC_WORKERS_MAX);
 }

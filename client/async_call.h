@@ -29,8 +29,8 @@
 #define ASYNC_GROUP_MAX	  8
 /* Children that were killed and do not end. */
 #define ASYNC_STUCK_MAX 16
-/* Children that are kept for the next call; more of them end. */
-#define ASYNC_IDLE_MAX 8
+/* Children that are kept for the next call; more of them end, one after the other. */
+#define ASYNC_IDLE_MAX 16
 /* Bytes. */
 #define ASYNC_ARG_MAX	 8192
 #define ASYNC_RESULT_MAX 64

@@ -32,6 +32,7 @@ static struct daemon {
 	struct wakeup wakeup;
 	struct notify notify;
 	char *recorded;	    /* the text that stands in /run; NULL: unknown */
+	bool added;	    /* with lines of knobs behind it */
 	double record_at;   /* s: when the next one is due */
 	double looked;	    /* s: when the machine was looked at */
 	struct stat utab;   /* of UTAB_FILE then; all zero: there was none */
@@ -44,8 +45,25 @@ static struct daemon {
 
 /* ---- the record -------------------------------------------------------------------------- */
 
-/* The text of the record; NULL: no memory. To be freed. */
-static char *record_text(const struct watch_host *h)
+static void put_knob(const struct knob *k, bool turning, FILE *out)
+{
+	if (!turning || k->turning)
+		state_knob(out, k);
+}
+
+/* All that are held, or only what is being turned now. */
+static void put_knobs(const struct watch_host *h, bool turning, FILE *out)
+{
+	for (unsigned int i = 0; i < h->settings.mount_count; i++) {
+		put_knob(&h->watches[i].knobs.ratio, turning, out);
+		put_knob(&h->watches[i].knobs.readahead, turning, out);
+	}
+	put_knob(&h->machine.background, turning, out);
+	put_knob(&h->machine.limit, turning, out);
+}
+
+/* The text of the record, or what is to be added to it; NULL: no memory. To be freed. */
+static char *record_text(const struct watch_host *h, bool turning)
 {
 	char *text = NULL;
 	size_t size;
@@ -53,51 +71,76 @@ static char *record_text(const struct watch_host *h)
 
 	if (!out)
 		return NULL;
-	state_head(out);
-	for (unsigned int i = 0; i < h->settings.mount_count; i++) {
+	if (!turning)
+		state_head(out);
+	for (unsigned int i = 0; !turning && i < h->settings.mount_count; i++)
 		watch_show(&h->watches[i], out);
-		state_knob(out, &h->watches[i].knobs.ratio);
-		state_knob(out, &h->watches[i].knobs.readahead);
-	}
-	state_knob(out, &h->machine.background);
-	state_knob(out, &h->machine.limit);
-	history_print(&h->history, out);
+	put_knobs(h, turning, out);
+	if (!turning)
+		history_print(&h->history, out);
 	if (fclose(out) == 0)
 		return text;
 	free(text);
 	return NULL;
 }
 
-/* Only where it says something new, which it seldom does. */
+/* Only where it says something new. */
 static int write_record(struct daemon *d)
 {
 	const char *root = d->host.settings.root;
-	char *text = record_text(&d->host);
+	char *text = record_text(&d->host, false);
 	int err;
 
 	if (!text)
 		return ENOMEM;
-	if (d->recorded && strcmp(text, d->recorded) == 0 && state_stands(root)) {
+	if (d->recorded && !d->added && strcmp(text, d->recorded) == 0 && state_stands(root)) {
 		free(text);
 		return 0;
 	}
 	err = state_write(root, text);
 	free(d->recorded);
 	d->recorded = err ? NULL : text;
+	d->added = false;
 	if (err)
 		free(text);
 	return err;
 }
 
-static bool record(void *arg)
+/* False: what is being turned could not be added to the record. */
+static bool add_to_record(struct daemon *d)
 {
-	struct daemon *d = arg;
-	int err = d->host.settings.dry_run ? 0 : write_record(d);
+	char *lines = d->recorded ? record_text(&d->host, true) : NULL;
+	const bool good = lines && state_add(d->host.settings.root, lines) == 0;
 
+	d->added = true;
+	free(lines);
+	if (!good) { /* behind part of a line there is no room for another */
+		free(d->recorded);
+		d->recorded = NULL;
+	}
+	return good;
+}
+
+static bool told(struct daemon *d, int err)
+{
 	if (err && !d->unrecorded)
 		log_line(LOG_LEVEL_WARN, "%s: no knob is turned: %s", STATE_FILE, strerror(err));
 	d->unrecorded = err != 0;
 	return err == 0;
+}
+
+static void record(struct daemon *d)
+{
+	if (!d->host.settings.dry_run)
+		told(d, write_record(d));
+}
+
+/* Before a knob is turned. */
+static bool record_knob(void *arg)
+{
+	struct daemon *d = arg;
+
+	return d->host.settings.dry_run || add_to_record(d) || told(d, write_record(d));
 }
 
 /* ---- metrics ----------------------------------------------------------------------------- */
@@ -139,7 +182,7 @@ static int start(struct daemon *d, const struct settings *s)
 
 	machine_init(&h->machine, s->root, (uint32_t)s->flush_point, s->dry_run);
 	h->draw = clock_now() ^ (uint64_t)getpid() << 32;
-	h->hand = (struct knob_hand){{record, d}, s->dry_run};
+	h->hand = (struct knob_hand){{record_knob, d}, s->dry_run};
 	watch_list(h, s);
 	return wakeup_init(&d->wakeup);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The text in /run. See state.h. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,23 @@ int state_write(const char *root, const char *text)
 
 	path_of(path, root);
 	return whole_file_write(path, text, 0);
+}
+
+int state_add(const char *root, const char *lines)
+{
+	const size_t length = strlen(lines);
+	char path[KNOB_PATH];
+	ssize_t n;
+	int fd, err;
+
+	path_of(path, root);
+	fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	n = write(fd, lines, length);
+	err = n < 0 ? errno : n < (ssize_t)length ? ENOSPC : 0;
+	close(fd);
+	return err;
 }
 
 bool state_stands(const char *root)
@@ -135,21 +153,29 @@ static bool put_back(struct knob *k)
 	return true;
 }
 
+/* LINE, up to the knob's name, is found again further on. */
+static bool is_said_again(const char *line, const char *rest)
+{
+	const size_t length = strcspn(line + strlen("knob "), " ") + strlen("knob ") + 1;
+
+	for (; *rest; rest += strcspn(rest, "\n"), rest += *rest == '\n')
+		if (strncmp(rest, line, length) == 0)
+			return true;
+	return false;
+}
+
 unsigned int state_restore(const char *root)
 {
-	FILE *in = state_open(root);
+	char *text = state_text(root), *rest = text, *line;
 	unsigned int count = 0;
-	char *line = NULL;
 	struct knob k;
-	size_t size = 0;
 
-	if (!in)
-		return 0;
-	while (getline(&line, &size, in) > 0)
-		if (state_parse(root, line, &k))
+	while (rest && *rest) {
+		line = strsep(&rest, "\n");
+		if (state_parse(root, line, &k) && !(rest && is_said_again(line, rest)))
 			count += put_back(&k);
-	free(line);
-	fclose(in);
+	}
+	free(text);
 	state_remove(root);
 	return count;
 }

@@ -10,7 +10,8 @@
  *   knob /sys/class/bdi/0:47/min_ratio found 0 set any      being turned: put back in any case
  *   decision 2026-11-22 10:31:07 /srv/data: defer ...       the last ones (history.h)
  *
- * A new text replaces the old one whole or not at all.
+ * A new text replaces the old one whole or not at all. Lines of knobs may be added to it, which is
+ * cheaper: of several about one knob the last counts.
  */
 #ifndef CLIENT_STATE_H
 #define CLIENT_STATE_H
@@ -27,6 +28,8 @@ void state_head(FILE *out);
 void state_knob(FILE *out, const struct knob *k);
 /* 0: TEXT stands there. Or an errno, and the text from before stays. */
 int state_write(const char *root, const char *text);
+/* Adds LINES to the text that stands there. Or an errno; then a part of them may stand there too. */
+int state_add(const char *root, const char *lines);
 /* Some text stands there. */
 bool state_stands(const char *root);
 void state_remove(const char *root);

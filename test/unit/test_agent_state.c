@@ -102,6 +102,27 @@ static void test_a_full_run(void **state)
 	assert_int_equal(rename("/tmp/ra-no-run", files_path("/run")), 0);
 }
 
+/* What is being turned is added; the last line about a knob counts, and part of one says nothing. */
+static void test_lines_are_added(void **state)
+{
+	struct knob ratio = held(RATIO, 0, 40), readahead = held(READAHEAD, 128, 16);
+	char lines[256];
+
+	assert_int_equal(state_add(files_root, "knob\n"), ENOENT); /* there is no text yet */
+	assert_int_equal(write_record(&ratio, &readahead), 0);
+	snprintf(lines, sizeof(lines), "knob %s" RATIO " found 0 set any\nknob %s" READAHEAD,
+		 files_root, files_root);
+	assert_int_equal(state_add(files_root, lines), 0);
+	*files_said = '\0';
+	assert_int_equal(state_restore(files_root), 2);
+	assert_null(strstr(files_said, "somebody else"));
+	assert_int_equal(files_number(RATIO), 0);
+	assert_int_equal(files_number(READAHEAD), 128);
+	assert_int_equal(symlink("/dev/full", files_path(STATE_FILE)), 0);
+	assert_int_equal(state_add(files_root, lines), ENOSPC);
+	state_remove(files_root);
+}
+
 static void test_it_is_shown(void **state)
 {
 	struct knob ratio = held(RATIO, 0, 50);
@@ -118,6 +139,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_what_was_turned_is_put_back, knobs),
 		cmocka_unit_test_setup(test_being_turned, knobs),
+		cmocka_unit_test_setup(test_lines_are_added, knobs),
 		cmocka_unit_test_setup(test_somebody_elses, knobs),
 		cmocka_unit_test_setup(test_a_mount_that_is_gone, knobs),
 		cmocka_unit_test_setup(test_a_full_run, knobs),

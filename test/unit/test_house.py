@@ -28,6 +28,7 @@ ARROWS = {
     "gate": (),
     "fsal_ra": ("common", "readahead", "sched", "shares", "pricing", "disk", "writeback", "control"),
     "client": ("pricing", "common"),
+    "lib": ("pricing",),
 }
 GANESHA = re.compile(r"fsal|FSAL|ganesha|gsh_|nfs_|sal_|log\.h|config_parsing|avltree|abstract_mem")
 LINES_MAX = 500
@@ -128,7 +129,7 @@ def links():
 
 def main():
     os.chdir(sys.argv[1])
-    files = sorted(p for d in ("src", "client", "bench") for e in ("c", "h", "def")
+    files = sorted(p for d in ("src", "client", "lib", "bench") for e in ("c", "h", "def")
                    for p in glob.glob(f"{d}/**/*.{e}", recursive=True))
     lines = collections.Counter()
     for path in files:
