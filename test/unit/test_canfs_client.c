@@ -22,6 +22,18 @@ static struct file *named(struct client *c, const char *name)
 	return f;
 }
 
+/* The first client of the world, *C, opens or makes the file NAME. */
+static struct file *first_client(struct client **c, const struct client_settings *s,
+				 const char *name, enum op_kind kind)
+{
+	struct file *f;
+
+	*c = world_client(0, s);
+	f = named(*c, name);
+	assert_int_equal(perform(*c, kind, f, 0, 0, 0), ANSWER_OK);
+	return f;
+}
+
 static void finish(struct client *c, struct file *f)
 {
 	world_run(0.2);
@@ -41,9 +53,7 @@ static void test_read_in_order_is_read_ahead(void **state)
 
 	world_begin();
 	world_file("a", 2 * MIB, 5);
-	c = world_client(0, &s);
-	f = named(c, "a");
-	assert_int_equal(perform(c, OP_OPEN, f, 0, 0, 0), ANSWER_OK);
+	f = first_client(&c, &s, "a", OP_OPEN);
 	for (uint64_t at = 0; at < 2 * MIB; at += 16 * KIB) {
 		struct op op = {.kind = OP_READ,
 				.file = f,
@@ -75,9 +85,7 @@ static void test_read_at_random_is_not(void **state)
 
 	world_begin();
 	world_file("a", 2 * MIB, 5);
-	c = world_client(0, &s);
-	f = named(c, "a");
-	perform(c, OP_OPEN, f, 0, 0, 0);
+	f = first_client(&c, &s, "a", OP_OPEN);
 	for (int i = 0; i < 50; i++) {
 		uint64_t at = (1 + random_below(&seed, 250)) * 8 * KIB;
 		struct op op = {.kind = OP_READ,
@@ -107,9 +115,7 @@ static void test_read_ends_at_the_end(void **state)
 
 	world_begin();
 	world_file("a", 10000, 5);
-	c = world_client(0, &s);
-	f = named(c, "a");
-	perform(c, OP_OPEN, f, 0, 0, 0);
+	f = first_client(&c, &s, "a", OP_OPEN);
 	assert_int_equal(perform(c, OP_READ, f, 0, 64 * KIB, 5), ANSWER_OK);
 	assert_int_equal(perform(c, OP_READ, f, 8192, 64 * KIB, 5), ANSWER_OK);
 	assert_int_equal(perform(c, OP_READ, f, 64 * KIB, 64 * KIB, 5), ANSWER_OK);
@@ -124,9 +130,7 @@ static void test_wrong_data_is_seen(void **state)
 
 	world_begin();
 	world_file("a", 64 * KIB, 5)->data[30000] ^= 1;
-	c = world_client(0, &s);
-	f = named(c, "a");
-	perform(c, OP_OPEN, f, 0, 0, 0);
+	f = first_client(&c, &s, "a", OP_OPEN);
 	perform(c, OP_READ, f, 0, 64 * KIB, 5);
 	assert_int_equal(c->n.wrong, 1);
 	c->n.wrong = 0;
@@ -140,9 +144,7 @@ static void test_plain_sends_whole_writes_and_commits_at_the_flush_point(void **
 	struct file *f;
 
 	world_begin();
-	c = world_client(0, &s);
-	f = named(c, "new");
-	perform(c, OP_CREATE, f, 0, 0, 0);
+	f = first_client(&c, &s, "new", OP_CREATE);
 	perform(c, OP_WRITE, f, 0, 40 * KIB, 9);
 	world_run(0.1);
 	assert_int_equal(world.disk_writes, 32 * KIB); /* what is a whole WRITE */
@@ -189,9 +191,7 @@ static void test_one_write_says_it_all(void **state)
 	struct file *f;
 
 	world_begin();
-	c = world_client(0, &s);
-	f = named(c, "log");
-	perform(c, OP_CREATE, f, 0, 0, 0);
+	f = first_client(&c, &s, "log", OP_CREATE);
 	perform(c, OP_WRITE, f, 0, 16 * KIB, 9);
 	perform(c, OP_FSYNC, f, 0, 0, 0);
 	assert_true(world.n[CALL_WRITE] == 1 && world.n[CALL_COMMIT] == 0 && unsaved(c) == 0);
@@ -208,9 +208,7 @@ static void test_defers_while_dear(void **state)
 	world_begin();
 	world.priced = true;
 	world.price = 1;
-	c = world_client(0, &s);
-	f = named(c, "new");
-	perform(c, OP_CREATE, f, 0, 0, 0);
+	f = first_client(&c, &s, "new", OP_CREATE);
 	world_run(3);
 	assert_true(c->detector.believed);
 	assert_int_equal(c->way, AUCTION_DEFER);
@@ -237,9 +235,7 @@ static void test_accelerates_while_cheap(void **state)
 
 	world_begin();
 	world.priced = true;
-	c = world_client(0, &s);
-	f = named(c, "new");
-	perform(c, OP_CREATE, f, 0, 0, 0);
+	f = first_client(&c, &s, "new", OP_CREATE);
 	world_run(3);
 	assert_int_equal(c->way, AUCTION_ACCELERATE);
 	perform(c, OP_WRITE, f, 0, 100 * KIB, 9); /* far below the flush point */
@@ -257,9 +253,7 @@ static void test_without_prices_as_plain(void **state)
 	struct file *f;
 
 	world_begin();
-	c = world_client(0, &s);
-	f = named(c, "new");
-	perform(c, OP_CREATE, f, 0, 0, 0);
+	f = first_client(&c, &s, "new", OP_CREATE);
 	world_run(20);
 	assert_false(c->detector.believed);
 	perform(c, OP_WRITE, f, 0, 100 * KIB, 9);
@@ -278,9 +272,7 @@ static void test_asks_every_ten_calls_or_ten_seconds(void **state)
 	world_begin();
 	world.priced = true;
 	world_file("a", 2 * MIB, 5);
-	c = world_client(0, &s);
-	f = named(c, "a");
-	perform(c, OP_OPEN, f, 0, 0, 0);
+	f = first_client(&c, &s, "a", OP_OPEN);
 	world_run(3);
 	before = world.n[CALL_FSSTAT];
 	world_run(100);
@@ -332,9 +324,7 @@ static void test_a_change_in_between_is_seen(void **state)
 
 	world_begin();
 	w = world_file("f", 512 * KIB, 1);
-	c = world_client(0, &s);
-	f = named(c, "f");
-	perform(c, OP_OPEN, f, 0, 0, 0);
+	f = first_client(&c, &s, "f", OP_OPEN);
 	perform(c, OP_READ, f, 0, 512 * KIB, 1);
 	perform(c, OP_WRITE, f, 0, 64 * KIB, 1);
 	world_run(0.1);
@@ -355,9 +345,7 @@ static void test_server_that_began_anew(void **state)
 	struct file *f;
 
 	world_begin();
-	c = world_client(0, &s);
-	f = named(c, "f");
-	perform(c, OP_CREATE, f, 0, 0, 0);
+	f = first_client(&c, &s, "f", OP_CREATE);
 	perform(c, OP_WRITE, f, 0, 256 * KIB, 4);
 	world_run(0.1);
 	assert_true(f->cached.count[PAGE_UNSTABLE] == 64);
@@ -376,9 +364,7 @@ static void test_failed_write_is_told_at_close(void **state)
 	struct file *f;
 
 	world_begin();
-	c = world_client(0, &s);
-	f = named(c, "f");
-	perform(c, OP_CREATE, f, 0, 0, 0);
+	f = first_client(&c, &s, "f", OP_CREATE);
 	world.fail_writes = true;
 	perform(c, OP_WRITE, f, 0, 256 * KIB, 4);
 	assert_int_equal(perform(c, OP_CLOSE, f, 0, 0, 0), ANSWER_FAILED);
@@ -396,9 +382,7 @@ static void test_lazy_close_saves_nothing(void **state)
 
 	s.lazy_close = true;
 	world_begin();
-	c = world_client(0, &s);
-	f = named(c, "f");
-	perform(c, OP_CREATE, f, 0, 0, 0);
+	f = first_client(&c, &s, "f", OP_CREATE);
 	perform(c, OP_WRITE, f, 0, 20 * KIB, 4);
 	assert_int_equal(perform(c, OP_CLOSE, f, 0, 0, 0), ANSWER_OK);
 	assert_int_equal(world.n[CALL_WRITE], 0);
@@ -418,9 +402,7 @@ static void test_removed_data_is_not_sent(void **state)
 	world_begin();
 	world.priced = true;
 	world.price = 1;
-	c = world_client(0, &s);
-	f = named(c, "f");
-	perform(c, OP_CREATE, f, 0, 0, 0);
+	f = first_client(&c, &s, "f", OP_CREATE);
 	world_run(3);
 	perform(c, OP_WRITE, f, 0, 1 * MIB, 4);
 	perform(c, OP_REMOVE, f, 0, 0, 0);
@@ -443,9 +425,7 @@ static void test_a_part_of_a_page(void **state)
 
 	world_begin();
 	w = world_file("f", 64 * KIB, 1);
-	c = world_client(0, &s);
-	f = named(c, "f");
-	perform(c, OP_OPEN, f, 0, 0, 0);
+	f = first_client(&c, &s, "f", OP_OPEN);
 	perform(c, OP_WRITE, f, 10 * KIB, 2 * KIB, 2);
 	perform(c, OP_WRITE, f, 64 * KIB, 1 * KIB, 1);
 	perform(c, OP_CLOSE, f, 0, 0, 0);
