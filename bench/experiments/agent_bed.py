@@ -224,8 +224,9 @@ class Shown(Experiment):
 
     def draw(self, found, path):
         first = self.asked[0]
-        plot.bars(path, f"{self.name}: {self.paper}", first.what,
-                  {p["series"]: p[first.key] for p in found.points if p.get(first.key)})
+        shown = {p["series"]: p[first.key] for p in found.points if p.get(first.key)}
+        if shown:
+            plot.bars(path, f"{self.name}: {self.paper}", first.what, shown)
 
 
 __all__ = ["Asked", "COLUMNS", "MIB", "MOUNT", "Mounted", "NotRun", "PAPER", "ROOM", "SETTLE",

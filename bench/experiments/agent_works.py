@@ -104,15 +104,16 @@ def write_file(path, stop, size=0, seconds=0.0, rate=0, hold=False):
             "blocked_by_second": [round(s, 3) for s in history]}
 
 
-def read_whole(paths, block=BLOCK):
-    """Each file from its beginning to its end, all at once: seconds until the last is done."""
+def read_whole(paths, block=BLOCK, stop=None):
+    """Each file from its beginning to its end, or until it is stopped, all at once: seconds until
+    the last is done."""
     began = time.monotonic()
     sizes = [0] * len(paths)
 
     def reader(index):
         with open(paths[index], "rb", buffering=0) as file:
             buffer = bytearray(block)
-            while count := file.readinto(buffer):
+            while not (stop and stop.is_set()) and (count := file.readinto(buffer)):
                 sizes[index] += count
 
     _in_threads(reader, len(paths))
@@ -189,7 +190,7 @@ def mount_many(count, port, mport, export):
     made = []
     for number in range(count):
         at = f"/mnt/many/{number}"
-        os.makedirs(at)
+        os.makedirs(at, exist_ok=True)
         options = f"vers=3,proto=tcp,nolock,nosharecache,noresvport,port={port},addr={server}," \
             f"mountproto=tcp,mountport={mport},mountaddr={server},mountvers=3"
         if libc.mount(f"{server}:{export}".encode(), at.encode(), b"nfs", 0, options.encode()):

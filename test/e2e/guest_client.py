@@ -165,12 +165,12 @@ def agent_run(program, arguments):
     return done.returncode, done.stdout + done.stderr
 
 
-def agent_cost(seconds_long):
-    """Of a running agent and its children over `seconds_long`: processor time in s, and the
+def agent_cost(seconds):
+    """Of a running agent and its children over so many seconds: processor time in s, and the
     memory that is its own in the end (bytes; also all that is mapped in)."""
     pid = _agent.process.pid
     before = _spent(pid)
-    time.sleep(seconds_long)
+    time.sleep(seconds)
     rolled = dict(re.findall(r"^(\w+):\s+(\d+) kB", _read(f"/proc/{pid}/smaps_rollup"), re.M))
     status = dict(re.findall(r"^(\w+):\s+(\d+) kB", _read(f"/proc/{pid}/status"), re.M))
     children = [_rss(child) for child in _children(pid)]

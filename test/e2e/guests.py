@@ -123,8 +123,9 @@ class Guest:
         self.send({"id": job.number, "call": call, "with": arguments})
         return job
 
-    def call(self, call, seconds=CALL_SECONDS, **arguments):
-        return self.start(call, **arguments).value(seconds)
+    def call(self, call, patience=CALL_SECONDS, **arguments):
+        """Waits so many seconds for what it returns."""
+        return self.start(call, **arguments).value(patience)
 
     def _processes(self):
         """All that it started, by /proc: `timeout` has made a group of its own."""
