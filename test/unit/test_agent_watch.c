@@ -99,12 +99,10 @@ static void rounds(unsigned int n, double write, double readahead)
 	struct watch *w = host.watches;
 
 	for (unsigned int i = 0; i < n; i++) {
-		const double answered = w->answered;
-
 		state_prices(write, readahead);
 		now += host.settings.interval;
 		watch_tick(&host, w, now);
-		while (w->calls.ask.worker && w->answered == answered) {
+		while (w->calls.ask.worker) {
 			wakeup_wait(&wakeup, wakeup_now() + 10);
 			now += 0.001;
 			watch_tick(&host, w, now);
