@@ -2,7 +2,8 @@
 /*
  * Fills a template with the parameters of params.def: the manual, or a configuration in which each
  * stands at its default. A line that is only @EXPORT_PARAMETERS@ or @MODULE_PARAMETERS@ (perhaps
- * indented) is replaced by the parameters of that scope; all other lines are copied.
+ * indented) is replaced by the parameters of that scope; in the manual without those of class ADMIN, which
+ * take the place of @ADMIN_PARAMETERS@. All other lines are copied.
  *
  * usage: fill-params man|conf TEMPLATE OUTPUT
  */
@@ -17,8 +18,21 @@
 #define COLUMNS 96
 
 enum scope { EXPORT, MODULE };
+#define ADMIN_MARK 2 /* beside them */
 
 enum kind { NUMBER, NAME, BOOL };
+
+enum class { EXPERIMENT, ADMIN, LEARNT };
+
+/* clang-format off */
+enum {
+#define RA_NUMBER(scope, Name, field, unit, min, max, def, help) PARAM_##Name,
+#define RA_NAME(scope, Name, field, def, help) PARAM_##Name,
+#define RA_BOOL(scope, Name, field, def, help) PARAM_##Name,
+#include "params.def"
+	PARAMS
+};
+/* clang-format on */
 
 struct param {
 	enum scope scope;
@@ -26,6 +40,12 @@ struct param {
 	const char *name, *unit, *text; /* text: the default of a name, or true or false */
 	uint64_t min, max, value;
 	const char *help;
+};
+
+struct note {
+	enum class class;
+	const char *source;
+	bool of_device, live;
 };
 
 /* clang-format off */
@@ -39,10 +59,28 @@ static const struct param params[] = {
 #include "params.def"
 };
 
-static const size_t n_params = sizeof(params) / sizeof(params[0]);
+/* What params.def says of some of them besides. */
+static struct note notes[PARAMS];
+
+static void read_notes(void)
+{
+	/* clang-format off */
+#define RA_CLASS(Name, class_, source_) \
+	notes[PARAM_##Name].class = class_; notes[PARAM_##Name].source = source_;
+#define RA_OF_DEVICE(Name, field) notes[PARAM_##Name].of_device = true;
+#define RA_LIVE(Name) notes[PARAM_##Name].live = true;
+#include "params.def"
+	/* clang-format on */
+}
+
+static const struct note *note_of(const struct param *p)
+{
+	return &notes[p - params];
+}
 
 struct style {
 	const char *name;
+	bool admin_apart;
 	void (*print)(FILE *out, const struct param *p, const char *indent);
 };
 
@@ -80,6 +118,25 @@ static void roff_text(FILE *out, const char *text)
 	fputc('\n', out);
 }
 
+static void print_notes(FILE *out, const struct param *p)
+{
+	const struct note *n = note_of(p);
+
+	if (n->class == LEARNT)
+		fputs("The server finds it out by itself; a value other than the default overrides "
+		      "that.\n",
+		      out);
+	if (n->source != NULL && n->source[0] != '\0')
+		fprintf(out, "See %s.\n", n->source);
+	if (n->class == ADMIN)
+		fprintf(out, ".br\nIn %s; %s.\n",
+			p->scope == MODULE ? "the block RA"
+			: n->of_device	   ? "the FSAL block of an export, or a block DEVICE"
+					   : "the FSAL block of an export",
+			p->scope == EXPORT || n->live ? "changes on the running server"
+						      : "changes at the next start");
+}
+
 static void print_man(FILE *out, const struct param *p, const char *indent)
 {
 	char a[64], b[64], c[64];
@@ -98,6 +155,7 @@ static void print_man(FILE *out, const struct param *p, const char *indent)
 		fprintf(out, "name, default %s\n", p->text != NULL && *p->text ? p->text : "none");
 	fputs(".br\n", out);
 	roff_text(out, p->help);
+	print_notes(out, p);
 }
 
 /* TEXT as comment lines of at most COLUMNS. */
@@ -139,21 +197,30 @@ static void print_conf(FILE *out, const struct param *p, const char *indent)
 	}
 }
 
-static const struct style styles[] = {{"man", print_man}, {"conf", print_conf}};
+static const struct style styles[] = {{"man", true, print_man}, {"conf", false, print_conf}};
+
+/* Whether P takes the place of MARK: 0 and 1 stand for the scopes, 2 for class ADMIN. */
+static bool belongs(const struct style *style, const struct param *p, int mark)
+{
+	bool admin = style->admin_apart && note_of(p)->class == ADMIN;
+
+	return mark == ADMIN_MARK ? admin : !admin && (int)p->scope == mark;
+}
 
 static void fill_line(FILE *out, const struct style *style, const char *line)
 {
-	static const char *const marks[] = {
-		[EXPORT] = "@EXPORT_PARAMETERS@\n", [MODULE] = "@MODULE_PARAMETERS@\n"};
+	static const char *const marks[] = {[EXPORT] = "@EXPORT_PARAMETERS@\n",
+					    [MODULE] = "@MODULE_PARAMETERS@\n",
+					    [ADMIN_MARK] = "@ADMIN_PARAMETERS@\n"};
 	size_t blank = strspn(line, " \t");
 	char indent[64];
 
 	snprintf(indent, sizeof(indent), "%.*s", (int)blank, line);
-	for (int scope = EXPORT; scope <= MODULE; scope++) {
-		if (strcmp(line + blank, marks[scope]) != 0)
+	for (int mark = EXPORT; mark <= ADMIN_MARK; mark++) {
+		if (strcmp(line + blank, marks[mark]) != 0)
 			continue;
-		for (size_t i = 0; i < n_params; i++)
-			if ((int)params[i].scope == scope)
+		for (size_t i = 0; i < PARAMS; i++)
+			if (belongs(style, &params[i], mark))
 				style->print(out, &params[i], indent);
 		return;
 	}
@@ -184,6 +251,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: fill-params man|conf TEMPLATE OUTPUT\n");
 		return 2;
 	}
+	read_notes();
 	in = open_file(argv[2], "re");
 	out = open_file(argv[3], "we");
 	while (fgets(line, sizeof(line), in) != NULL)

@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "control/client_prices.h"
 #include "control/command_clients.h"
+#include "control/command_parameters.h"
 #include "control/command_shares.h"
 #include "control/command_trace.h"
 #include "control/describe.h"
@@ -39,21 +40,7 @@ static struct {
 	unsigned int next;
 } state;
 
-/* ---- small helpers ---------------------------------------------------------------------- */
-
-static const char *heuristic_name(unsigned int n)
-{
-	const struct heuristic_ops *h = heuristic_nth(n);
-
-	return h != NULL ? h->name : NULL;
-}
-
-static const char *policy_name(unsigned int n)
-{
-	const struct sched_policy *p = sched_policy_nth(n);
-
-	return p != NULL ? p->name : NULL;
-}
+/* ---- devices ---------------------------------------------------------------------------- */
 
 /* The next device of the host: for (n = 0; device(n, &f); n++). */
 static bool device(unsigned int n, struct device_facts *f)
@@ -61,32 +48,6 @@ static bool device(unsigned int n, struct device_facts *f)
 	memset(f, 0, sizeof(*f));
 	return n < FACTS_DEVICES_MAX && state.host->device(n, f);
 }
-
-/* One more of the right names, in "choices" and in the text LIST of SIZE bytes. */
-static void add_choice(struct json_object *choices, char *list, size_t size, const char *choice,
-		       const char *alias)
-{
-	size_t used = strlen(list);
-
-	snprintf(list + used, size - used, "%s%s%s%s%s", used ? ", " : "", choice,
-		 alias[0] ? " (" : "", alias, alias[0] ? ")" : "");
-	json_object_array_add(choices, json_object_new_string(choice));
-}
-
-/* Refuses a wrong name, with the list of the right ones in the text and as "choices". */
-static void refuse_name(struct control_call *call, const char *what, const char *name,
-			const char *(*nth)(unsigned int n))
-{
-	struct json_object *choices = describe_array(call->answer, "choices");
-	char list[256] = "";
-	const char *right;
-
-	for (unsigned int i = 0; (right = nth(i)) != NULL; i++)
-		add_choice(choices, list, sizeof(list), right, "");
-	control_refuse(call, "%s \"%.64s\" is none of %s", what, name, list);
-}
-
-/* ---- devices ---------------------------------------------------------------------------- */
 
 void commands_tick(void)
 {
@@ -129,69 +90,6 @@ static void devices(struct control_call *call)
 	}
 }
 
-/* ---- scheduler -------------------------------------------------------------------------- */
-
-static void set_policy(struct control_call *call, unsigned int n, const struct device_facts *f,
-		       const struct sched_policy *policy, struct json_object *changes)
-{
-	const char *before = f->queue.policy->name;
-	struct json_object *change;
-	int err = state.host->set_policy(n, policy);
-
-	if (err) {
-		control_refuse(call, "device %u:%u keeps %s: %s", f->major, f->minor, before,
-			       strerror(err));
-		return;
-	}
-	log_line(LOG_LEVEL_EVENT, "device %u:%u: scheduler %s, was %s (control channel)", f->major,
-		 f->minor, policy->name, before);
-	change = json_object_new_object();
-	describe_device_names(change, f);
-	describe_text(change, "before", before);
-	describe_text(change, "scheduler", policy->name);
-	json_object_array_add(changes, change);
-}
-
-static void refuse_device(struct control_call *call, const char *wanted)
-{
-	struct json_object *choices = describe_array(call->answer, "choices");
-	struct device_names names;
-	struct device_facts f;
-	char list[256] = "";
-
-	for (unsigned int i = 0; device(i, &f); i++) {
-		device_names(&f, &names);
-		add_choice(choices, list, sizeof(list), names.number, names.name);
-	}
-	if (list[0] == '\0')
-		control_refuse(call, "no device is in use: no export is on a local file system");
-	else
-		control_refuse(call, "device \"%.64s\" is none of %s", wanted, list);
-}
-
-static void scheduler(struct control_call *call)
-{
-	const char *name = control_text(call, "name"), *wanted = control_text(call, "device");
-	const struct sched_policy *policy = sched_policy_find(name);
-	struct json_object *changes;
-	struct device_names names;
-	struct device_facts f;
-
-	if (policy == NULL) {
-		refuse_name(call, "scheduler", name, policy_name);
-		return;
-	}
-	changes = json_object_new_array();
-	for (unsigned int i = 0; device(i, &f); i++) {
-		device_names(&f, &names);
-		if (wanted == NULL || device_names_match(&names, wanted))
-			set_policy(call, i, &f, policy, changes);
-	}
-	if (json_object_array_length(changes) == 0 && !call->error[0])
-		refuse_device(call, wanted != NULL ? wanted : "");
-	json_object_object_add(call->answer, "devices", changes);
-}
-
 /* ---- exports ---------------------------------------------------------------------------- */
 
 /* Adds "exports", each as DESCRIBE does it; returns how many there are. */
@@ -223,32 +121,6 @@ static void status(struct control_call *call)
 			(state.host->now() - state.started) / CLOCK_SECOND);
 	describe_number(call->answer, "exports_total",
 			describe_exports(call->answer, describe_export));
-}
-
-static void heuristic(struct control_call *call)
-{
-	const char *name = control_text(call, "name");
-	int64_t export_id = control_number(call, "export");
-	const struct heuristic_ops *h = heuristic_find(name);
-	unsigned int n;
-
-	if (h == NULL) {
-		refuse_name(call, "heuristic", name, heuristic_name);
-		return;
-	}
-	n = state.host->set_heuristic(h, export_id);
-	if (n == 0) {
-		if (export_id >= 0)
-			control_refuse(call, "no export %" PRId64 " has FSAL RA", export_id);
-		else
-			control_refuse(call, "there is no export with FSAL RA");
-		describe_exports(call->answer, describe_export);
-		return;
-	}
-	log_line(LOG_LEVEL_EVENT, "heuristic %s for %u export%s (control channel)", h->name, n,
-		 n == 1 ? "" : "s");
-	describe_text(call->answer, "heuristic", h->name);
-	describe_number(call->answer, "exports_changed", n);
 }
 
 /* ---- prices ----------------------------------------------------------------------------- */
@@ -364,12 +236,18 @@ static const struct control_command commands[] = {
 	{"devices", "the devices' queues: policy, lengths, throughput, waits", devices},
 	{"scheduler",
 	 "another policy for a device, or for all",
-	 scheduler,
+	 command_scheduler,
 	 {{"name", CONTROL_TEXT, true}, {"device", CONTROL_TEXT}}},
 	{"heuristic",
 	 "another heuristic for an export, or for all",
-	 heuristic,
+	 command_heuristic,
 	 {{"name", CONTROL_TEXT, true}, {"export", CONTROL_NUMBER}}},
+	{"get", "parameters: now, in the file, by default", command_get, {{"name", CONTROL_TEXT}}},
+	{"diff", "parameters that differ from the file, or from their default", command_diff},
+	{"set",
+	 "another value for a parameter, of an export or device, or of all",
+	 command_set,
+	 {{"name", CONTROL_TEXT, true}, {"value", CONTROL_TEXT, true}, {"of", CONTROL_TEXT}}},
 	{"prices", "what resources cost, and what FSSTAT says of it", prices},
 	{"stats", "counters since the start or the last reset", stats, {{"reset", CONTROL_FLAG}}},
 	{"clients", "who uses the devices, and waits for whom: counters of each flow",
@@ -399,6 +277,7 @@ const struct control_command *commands_start(const struct control_host *host)
 	memset(&state, 0, sizeof(state));
 	state.host = host;
 	command_clients_start(host);
+	command_parameters_start(host);
 	command_shares_start(host);
 	state.started = state.reset = host->now();
 	return commands;

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "control/parameter.h"
 #include "pricing/price.h"
 #include "readahead/readahead.h"
 #include "sched/dispatcher.h"
@@ -97,6 +98,13 @@ struct rule_facts {
 	struct share share;
 };
 
+/* Whose value of a parameter: one export's, one device's, or the server's. */
+struct parameter_target {
+	enum parameter_of of;
+	int64_t export_id;
+	unsigned int device; /* as of control_host's device() */
+};
+
 /* The plugin as commands.h sees it. All are called on the channel's one thread. */
 struct control_host {
 	const char *ganesha_api;
@@ -128,10 +136,17 @@ struct control_host {
 	void (*writing)(struct writing_facts *f);
 	void (*price_k)(double k[PRICE_RESOURCES]);
 	uint64_t (*price_interval)(void); /* ms */
-	/* 0, or an errno: the old one stays. */
-	int (*set_policy)(unsigned int device, const struct sched_policy *policy);
-	/* Of the export with this id, or of all (< 0); returns how many have it now. */
-	unsigned int (*set_heuristic)(const struct heuristic_ops *h, int64_t export_id);
+	/* All of them, *N. */
+	const struct parameter *(*parameters)(unsigned int *n);
+	/* What P is now, and what the file had when it was read last; false: there is no such target. */
+	bool (*get_parameter)(const struct parameter *p, const struct parameter_target *t,
+			      struct parameter_value *now, struct parameter_value *file);
+	/*
+	 * Until the configuration is read again; P can change live, V is in its range. False, and WHY of
+	 * SIZE bytes: it cannot be, and nothing was changed.
+	 */
+	bool (*set_parameter)(const struct parameter *p, const struct parameter_target *t,
+			      const struct parameter_value *v, char *why, size_t size);
 };
 
 #endif

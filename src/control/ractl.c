@@ -35,8 +35,9 @@ struct verb {
 	const char *arguments; /* for the help */
 	const char *help;
 	void (*show)(struct json_object *answer);
-	/* The request's members that the arguments become, the first one required. */
-	const char *members[2];
+	/* The request's members that the arguments become, so many of them required. */
+	const char *members[3];
+	int required;
 	bool second_is_number;
 	bool is_trace, is_share;
 	unsigned int takes;			      /* TAKES_... */
@@ -50,13 +51,23 @@ static const struct verb verbs[] = {
 	 "NAME [DEVICE]",
 	 "change the policy of a device, or of all",
 	 show_scheduler,
-	 {"name", "device"}},
+	 {"name", "device"},
+	 1},
 	{"heuristic",
 	 "NAME [EXPORT]",
 	 "change the heuristic of an export, or of all",
 	 show_heuristic,
 	 {"name", "export"},
+	 1,
 	 true},
+	{"get", "[NAME]", "parameters: now, in the file, by default", show_get, {"name"}},
+	{"set",
+	 "NAME VALUE [EXPORT|DEVICE]",
+	 "change one on the running server",
+	 show_set,
+	 {"name", "value", "of"},
+	 2},
+	{"diff", "", "parameters that differ from file or default", show_diff},
 	{"prices", "", "what the resources cost, and what FSSTAT says of it", show_prices},
 	{"stats", "[--reset]", "counters since the start or the last reset", show_stats,
 	 .takes = TAKES_RESET},
@@ -136,14 +147,29 @@ static const char *share_members(struct json_object *request, int argc, char **a
 	return value ? NULL : "VALUE is not a number";
 }
 
+/* The Ith argument; NULL, or what is wrong with it. */
+static const char *add_member(struct json_object *request, const struct verb *verb, int i,
+			      const char *text)
+{
+	struct json_object *value;
+
+	value = i == 1 && verb->second_is_number ? number(text) : json_object_new_string(text);
+	if (!value)
+		return "not the number of an export: ";
+	json_object_object_add(request, verb->members[i], value);
+	return NULL;
+}
+
 /* The request of VERB with ARGC arguments, or NULL after a message. */
 static struct json_object *request_of(const struct verb *verb, const struct options *o, int argc,
 				      char **argv)
 {
 	struct json_object *request = json_object_new_object();
-	int most = !verb->members[0] ? 0 : !verb->members[1] ? 1 : 2;
+	int most = 0;
 	const char *wrong = NULL, *what = "";
 
+	while (most < 3 && verb->members[most])
+		most++;
 	json_object_object_add(request, "command", json_object_new_string(verb->name));
 	if (verb->is_share) {
 		wrong = share_members(request, argc, argv);
@@ -151,22 +177,15 @@ static struct json_object *request_of(const struct verb *verb, const struct opti
 	} else if (argc > most) {
 		wrong = "too many arguments: ";
 		what = argv[most];
-	} else if (most && !argc) {
+	} else if (argc < verb->required) {
 		wrong = "missing argument: ";
 		what = verb->arguments;
 	}
 	if (!wrong && o->given & ~verb->takes)
 		wrong = options_only_for(o->given & ~verb->takes);
 	for (int i = 0; i < argc && !wrong; i++) {
-		struct json_object *value = i == 1 && verb->second_is_number
-						    ? number(argv[i])
-						    : json_object_new_string(argv[i]);
-
-		if (!value) {
-			wrong = "not the number of an export: ";
-			what = argv[i];
-		}
-		json_object_object_add(request, verb->members[i], value);
+		wrong = add_member(request, verb, i, argv[i]);
+		what = argv[i];
 	}
 	if (o->reset)
 		json_object_object_add(request, "reset", json_object_new_boolean(true));

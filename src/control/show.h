@@ -14,4 +14,9 @@ void show_stats(struct json_object *answer);
 void show_shares(struct json_object *answer);
 void show_trace(struct json_object *answer);
 
+/* show_parameters.c */
+void show_get(struct json_object *answer);
+void show_diff(struct json_object *answer);
+void show_set(struct json_object *answer);
+
 #endif /* CONTROL_SHOW_H */

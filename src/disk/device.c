@@ -36,6 +36,7 @@ static struct {
 	unsigned int n;
 	_Atomic uint64_t price_k;
 	struct sched_shares shares; /* n_rules 0: none were set */
+	void (*adjust)(dev_t dev, struct device_settings *s);
 } table = {.lock = LOCK_INITIALIZER(LOCK_DEVICES), .price_k = 100};
 
 /* What the block layer says of the device; false: flash, or none. */
@@ -212,6 +213,32 @@ void device_start(const struct dispatcher_ops *ops, const char *sysfs)
 	table.ops = ops;
 }
 
+void device_set_adjust(void (*adjust)(dev_t dev, struct device_settings *s))
+{
+	lock_take(&table.lock);
+	table.adjust = adjust;
+	lock_drop(&table.lock);
+}
+
+static struct device_settings adjusted(dev_t dev, const struct device_settings *s)
+{
+	struct device_settings copy = *s;
+
+	if (table.adjust != NULL)
+		table.adjust(dev, &copy);
+	return copy;
+}
+
+static struct device *make(dev_t dev, const struct device_settings *asked, int *err)
+{
+	struct device_settings s = adjusted(dev, asked);
+
+	if (table.n < DEVICES_MAX)
+		return append(dev, &s, err);
+	*err = ENOSPC;
+	return take_over(dev, &s);
+}
+
 struct device *device_use(dev_t dev, const struct device_settings *s, _Atomic uint64_t *devices,
 			  int *err)
 {
@@ -219,12 +246,8 @@ struct device *device_use(dev_t dev, const struct device_settings *s, _Atomic ui
 
 	lock_take(&table.lock);
 	d = find(dev);
-	if (d == NULL && table.n < DEVICES_MAX) {
-		d = append(dev, s, err);
-	} else if (d == NULL) {
-		d = take_over(dev, s);
-		*err = ENOSPC;
-	}
+	if (d == NULL)
+		d = make(dev, s, err);
 	if (d != NULL)
 		mark(d, devices);
 	lock_drop(&table.lock);
@@ -251,10 +274,15 @@ void device_unuse(uint64_t devices)
 
 void device_configure(uint64_t devices, const struct device_settings *s)
 {
+	struct device_settings own;
+
 	lock_take(&table.lock);
-	for (unsigned int i = 0; i < table.n; i++)
-		if (devices & (UINT64_C(1) << i))
-			configure(table.device[i], s);
+	for (unsigned int i = 0; i < table.n; i++) {
+		if (!(devices & (UINT64_C(1) << i)))
+			continue;
+		own = adjusted(table.device[i]->dev, s);
+		configure(table.device[i], &own);
+	}
 	lock_drop(&table.lock);
 }
 

@@ -103,6 +103,11 @@ static inline uint32_t device_depth(struct device *d)
  */
 void device_start(const struct dispatcher_ops *ops, const char *sysfs);
 /*
+ * ADJUST may change the settings that a device is made or configured with, before they hold; with the
+ * table's lock: it waits for nothing. NULL, as at first: they hold as they are.
+ */
+void device_set_adjust(void (*adjust)(dev_t dev, struct device_settings *s));
+/*
  * The device DEV, made with the settings S if new; its bit in *DEVICES is set, and stands for an
  * export's use of it. NULL with *ERR: ENOSPC where the table is full of used ones, or why no thread
  * could be started.

@@ -175,7 +175,7 @@ uint32_t export_io_handles_closed(struct export_io *io, uint64_t timeout)
 
 /* ---- settings ---------------------------------------------------------------------------- */
 
-int export_io_configure(struct export_io *io, const struct export_settings *s)
+int export_io_tune(struct export_io *io, const struct export_settings *s)
 {
 	struct export_settings *fresh = export_settings_copy(s), *old;
 
@@ -185,8 +185,16 @@ int export_io_configure(struct export_io *io, const struct export_settings *s)
 	old = export_settings_publish(&io->settings, fresh);
 	lock_drop(&exports.lock);
 	export_settings_reclaim(old);
-	device_configure(atomic_load(&io->devices), &s->device);
 	return 0;
+}
+
+int export_io_configure(struct export_io *io, const struct export_settings *s)
+{
+	int err = export_io_tune(io, s);
+
+	if (err == 0)
+		device_configure(atomic_load(&io->devices), &s->device);
+	return err;
 }
 
 uint64_t export_io_tuning(struct export_io *io, struct readahead_tuning *t)
@@ -227,40 +235,6 @@ uint64_t export_io_full_wait(struct export_io *io)
 
 	export_settings_end();
 	return atomic_load(&io->closing) ? 0 : wait;
-}
-
-/* One export that has another heuristic gets H; its old settings, NULL: there was none, or no memory. */
-static struct export_settings *change_one(const struct heuristic_ops *h, int64_t export_id,
-					  unsigned int *have)
-{
-	struct export_settings *old = NULL, *fresh;
-
-	*have = 0;
-	lock_take(&exports.lock);
-	for (struct export_io *io = exports.first; io != NULL; io = io->next) {
-		if (export_id >= 0 && io->export_id != export_id)
-			continue;
-		if (io->settings->tuning.heuristic == h) {
-			(*have)++;
-		} else if (old == NULL && (fresh = export_settings_copy(io->settings)) != NULL) {
-			fresh->tuning.heuristic = h;
-			old = export_settings_publish(&io->settings, fresh);
-			(*have)++;
-		}
-	}
-	lock_drop(&exports.lock);
-	return old;
-}
-
-unsigned int exports_set_heuristic(const struct heuristic_ops *h, int64_t export_id)
-{
-	struct export_settings *old;
-	unsigned int have;
-
-	/* One a round: the grace period is waited for without the lock. */
-	while ((old = change_one(h, export_id, &have)) != NULL)
-		export_settings_reclaim(old);
-	return have;
 }
 
 /* ---- devices ----------------------------------------------------------------------------- */

@@ -77,6 +77,8 @@ static inline bool export_io_hurries(struct export_io *io)
 
 /* New settings, copied. Waits for readers: not with a lock. ENOMEM: the old ones stay. */
 int export_io_configure(struct export_io *io, const struct export_settings *s);
+/* The same, but its devices stay as they are. */
+int export_io_tune(struct export_io *io, const struct export_settings *s);
 /* Those in force, copied: what a READ needs, what a write needs, all. */
 uint64_t export_io_tuning(struct export_io *io, struct readahead_tuning *t); /* prefetch_step */
 void export_io_writeback(struct export_io *io, struct writeback_settings *w);
@@ -122,10 +124,4 @@ uint64_t exports_devices(uint16_t export_id);
 void exports_sum(struct readahead_counters *sum);
 /* Where counts go that belong to no export any more. */
 struct readahead_counters *exports_past(void);
-/*
- * Another heuristic for the export of EXPORT_ID, or for all (< 0), until their next reload. Returns
- * how many have it now.
- */
-unsigned int exports_set_heuristic(const struct heuristic_ops *h, int64_t export_id);
-
 #endif

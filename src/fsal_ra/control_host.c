@@ -14,7 +14,7 @@
 #include "control/commands.h"
 #include "control/describe.h"
 #include "disk/export_io.h"
-#include "params.h"
+#include "live_params.h"
 #include "prices.h"
 #include "control_host.h"
 #include "shares_host.h"
@@ -177,13 +177,6 @@ static uint64_t price_interval(void)
 	return __atomic_load_n(&ra_module_params.price_interval, __ATOMIC_RELAXED);
 }
 
-/* ---- what operators turn ---------------------------------------------------------------- */
-
-static int set_policy(unsigned int n, const struct sched_policy *policy)
-{
-	return dispatcher_set_policy(&device_nth(n)->dispatcher, policy);
-}
-
 static struct control_host host = {
 	.plugin_file = plugin_file,
 	.now = clock_now,
@@ -201,8 +194,9 @@ static struct control_host host = {
 	.writing = writing_facts,
 	.price_k = ra_prices_k,
 	.price_interval = price_interval,
-	.set_policy = set_policy,
-	.set_heuristic = exports_set_heuristic,
+	.parameters = ra_parameters,
+	.get_parameter = live_params_get,
+	.set_parameter = live_params_set,
 };
 
 /* ---- life ------------------------------------------------------------------------------- */

@@ -281,8 +281,9 @@ static struct fsal_module *sub_module_of(struct ra_export *exp)
 	return module;
 }
 
-static void forget_subfsal(struct ra_export *exp)
+static void forget_parsed(struct ra_export *exp)
 {
+	ra_export_params_drop(&exp->params);
 	gsh_free(exp->subfsal.name);
 	memset(&exp->subfsal, 0, sizeof(exp->subfsal));
 }
@@ -310,9 +311,9 @@ static void release_sub_export(struct ra_export *exp, struct fsal_module *sub_mo
 	fsal_put(sub_module);
 }
 
-static int start_io(struct ra_export *exp, const struct export_settings *settings)
+static int start_io(struct ra_export *exp)
 {
-	int err = ra_io_export_start(exp, settings);
+	int err = ra_io_export_start(exp);
 
 	if (err != 0)
 		LogCrit(COMPONENT_FSAL, "RA, export of %s: cannot start: %s", export_path(),
@@ -329,11 +330,10 @@ fsal_status_t ra_create_export(struct fsal_module *module, void *parse_node,
 	struct fsal_export *saved = op_ctx->fsal_export;
 	struct ra_export *exp = gsh_calloc(1, sizeof(*exp));
 	struct fsal_module *sub_module = NULL;
-	struct export_settings settings;
 	fsal_status_t status = fsalstat(ERR_FSAL_INVAL, EINVAL);
 	int err;
 
-	if (ra_config_export(parse_node, &exp->subfsal, &settings, err_type) == 0)
+	if (ra_config_export(parse_node, &exp->subfsal, &exp->params, err_type) == 0)
 		sub_module = sub_module_of(exp);
 	if (sub_module == NULL)
 		goto err_free;
@@ -349,19 +349,19 @@ fsal_status_t ra_create_export(struct fsal_module *module, void *parse_node,
 	exp->export.up_ops = up_ops;
 	exp->export.fsal = module;
 
-	err = start_io(exp, &settings);
+	err = start_io(exp);
 	if (err != 0) {
 		status = posix2fsal_status(err);
 		release_sub_export(exp, sub_module);
 		goto err_free;
 	}
-	forget_subfsal(exp);
+	forget_parsed(exp);
 	op_ctx->fsal_export = &exp->export;
 	return fsalstat(ERR_FSAL_NO_ERROR, 0);
 
 err_free:
 	op_ctx->fsal_export = saved;
-	forget_subfsal(exp);
+	forget_parsed(exp);
 	gsh_free(exp);
 	return status;
 }
@@ -375,7 +375,6 @@ fsal_status_t ra_update_export(struct fsal_module *module, void *parse_node,
 			       struct fsal_module *updated_super)
 {
 	struct ra_export *exp = ra_export_of(original);
-	struct export_settings settings;
 	struct fsal_module *sub_module;
 	fsal_status_t status;
 
@@ -383,20 +382,20 @@ fsal_status_t ra_update_export(struct fsal_module *module, void *parse_node,
 	status = update_export(module, parse_node, err_type, original, updated_super);
 	if (FSAL_IS_ERROR(status))
 		return status;
-	if (ra_config_export(parse_node, &exp->subfsal, &settings, err_type) != 0)
+	if (ra_config_export(parse_node, &exp->subfsal, &exp->params, err_type) != 0)
 		return fsalstat(ERR_FSAL_INVAL, EINVAL);
 	sub_module = sub_module_of(exp);
 	if (sub_module == NULL) {
-		forget_subfsal(exp);
+		forget_parsed(exp);
 		return fsalstat(ERR_FSAL_INVAL, EINVAL);
 	}
-	ra_io_export_update(exp, &settings);
+	ra_io_export_update(exp);
 	status = sub_module->m_ops.update_export(sub_module, exp->subfsal.fsal_node, err_type,
 						 original->sub_export, module);
 	if (FSAL_IS_ERROR(status))
 		LogCrit(COMPONENT_FSAL, "RA, export of %s: the FSAL %s below refuses the update",
 			export_path(), sub_module->name);
 	fsal_put(sub_module);
-	forget_subfsal(exp);
+	forget_parsed(exp);
 	return status;
 }

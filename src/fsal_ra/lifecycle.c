@@ -17,8 +17,9 @@
 
 #include "call.h"
 #include "common/clock.h"
+#include "device_params.h"
 #include "disk/scratch.h"
-#include "params.h"
+#include "live_params.h"
 #include "prices.h"
 #include "remote_io.h"
 #include "control_host.h"
@@ -70,23 +71,40 @@ static void drop_share(struct ra_export *exp)
 	exp->shares = false;
 }
 
-int ra_io_export_start(struct ra_export *exp, const struct export_settings *settings)
+/* What operators see and turn of it, and its share, are gone. */
+static void forget(struct ra_export *exp)
 {
-	if (!set_share(exp, settings))
-		return EINVAL;
-	exp->io = export_io_new(exp->export.export_id, module.engine, settings);
-	if (exp->io != NULL)
-		return 0;
 	drop_share(exp);
-	return ENOMEM;
+	if (exp->kept)
+		live_params_export_drop(exp->io);
+	exp->kept = false;
 }
 
-void ra_io_export_update(struct ra_export *exp, const struct export_settings *settings)
+int ra_io_export_start(struct ra_export *exp)
 {
-	if (export_io_configure(exp->io, settings) != 0)
+	struct export_settings settings;
+
+	ra_settings_of(&exp->params, &settings);
+	if (!set_share(exp, &settings))
+		return EINVAL;
+	exp->io = export_io_new(exp->export.export_id, module.engine, &settings);
+	if (exp->io == NULL) {
+		drop_share(exp);
+		return ENOMEM;
+	}
+	live_params_export_new(exp->io, &exp->params);
+	exp->kept = true;
+	return 0;
+}
+
+void ra_io_export_update(struct ra_export *exp)
+{
+	struct export_settings settings;
+
+	if (live_params_export_update(exp->io, &exp->params, &settings) != 0)
 		LogCrit(COMPONENT_FSAL, "RA, export %u: no memory for the new parameters",
 			exp->export.export_id);
-	(void)set_share(exp, settings);
+	(void)set_share(exp, &settings);
 }
 
 void ra_io_export_root(struct ra_export *exp, const char *path)
@@ -115,7 +133,7 @@ void ra_io_export_drain(struct ra_export *exp)
 
 	if (exp->io == NULL)
 		return;
-	drop_share(exp); /* before an export of the same number may come */
+	forget(exp); /* before an export of the same number may come */
 	writeback_leave(exp->io);
 	left = export_io_drain(exp->io, timeout);
 	remote_drain(exp, timeout / 2);
@@ -130,7 +148,7 @@ void ra_io_export_release(struct ra_export *exp)
 {
 	if (exp->io == NULL)
 		return;
-	drop_share(exp);
+	forget(exp);
 	writeback_leave(exp->io);
 	export_io_close(exp->io);
 	remote_drain(exp, 0);
@@ -348,10 +366,12 @@ int ra_io_module_start(void)
 		LogWarn(COMPONENT_FSAL, "RA: Residency_Probe = cachestat: this kernel has none "
 					"(Linux 6.5 does); using mincore");
 	device_start(&dispatcher_ops, NULL);
+	device_set_adjust(device_params_adjust);
 	err = start_reading();
 	if (err)
 		return err;
 	ra_io_module_update();
+	live_params_on_change(ra_io_module_update);
 	module.running = true;
 	ra_prices_start();
 	start_writing();
@@ -379,5 +399,5 @@ void ra_io_module_stop(void)
 	module.engine = NULL;
 	shares_stop();
 	calls_stop();
-	ra_module_params_free(&ra_module_params);
+	live_params_end();
 }

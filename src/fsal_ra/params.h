@@ -31,10 +31,8 @@ struct ra_module_params {
 };
 /* clang-format on */
 
+/* live_params.c: those in force. */
 extern struct ra_module_params ra_module_params;
-
-/* config.c: their names; the numbers stay. */
-void ra_module_params_free(struct ra_module_params *p);
 
 /* settings.c: P, whose names are right, as the data path wants it. */
 void ra_settings_of(const struct ra_export_params *p, struct export_settings *s);

@@ -14,6 +14,7 @@
 
 #include "disk/backing_slot.h"
 #include "disk/export_io.h"
+#include "params_table.h"
 
 /* The module: one per server. */
 struct ra_module {
@@ -37,8 +38,10 @@ struct ra_subfsal {
 struct ra_export {
 	struct fsal_export export;
 	struct ra_subfsal subfsal;
-	struct export_io *io; /* its part of the data path */
-	bool shares;	      /* its share is in force */
+	struct ra_export_params params; /* as parsed, until they are handed on */
+	struct export_io *io;		/* its part of the data path */
+	bool shares;			/* its share is in force */
+	bool kept;			/* live_params.h knows of it */
 };
 
 /* One per object known to MDCACHE. */
@@ -83,8 +86,8 @@ fsal_status_t ra_create_handle(struct fsal_export *exp_hdl, struct gsh_buffdesc 
 
 /*
  * config.c. Both return the number of errors, 0 for success; messages go to err_type and the log.
- * ra_config_export fills subfsal (name and node) and settings; on failure it leaves them as they
- * were. It serves create_export and update_export (SIGHUP).
+ * ra_config_export fills subfsal (name and node) and params, whose names are the caller's then; on
+ * failure it leaves them as they were. It serves create_export and update_export (SIGHUP).
  */
 int ra_config_module(config_file_t config, struct config_error_type *err_type);
 /*
@@ -92,7 +95,7 @@ int ra_config_module(config_file_t config, struct config_error_type *err_type);
  * nothing, nor does one that is wrong.
  */
 int ra_config_module_again(struct config_error_type *err_type);
-int ra_config_export(void *parse_node, struct ra_subfsal *subfsal, struct export_settings *settings,
+int ra_config_export(void *parse_node, struct ra_subfsal *subfsal, struct ra_export_params *params,
 		     struct config_error_type *err_type);
 
 /* reload.c: an export came, or is updated: the block RA is read again once in a round of updates. */
@@ -112,9 +115,9 @@ fsal_status_t ra_copy_file_range(struct fsal_obj_handle *src_hdl, struct state_t
 #endif
 
 /* lifecycle.c: life of an export. start returns 0 or an errno, which fails create_export. */
-int ra_io_export_start(struct ra_export *exp, const struct export_settings *settings);
-/* SIGHUP: other settings. What is wrong with them is logged, and stays as it was. */
-void ra_io_export_update(struct ra_export *exp, const struct export_settings *settings);
+int ra_io_export_start(struct ra_export *exp);
+/* SIGHUP: other parameters. What is wrong with them is logged, and stays as it was. */
+void ra_io_export_update(struct ra_export *exp);
 /* Drain_Timeout, ns. */
 uint64_t ra_io_drain_timeout(void);
 /* No new I/O is coming: wait, bounded, for what is queued. Comes more than once. */

@@ -11,6 +11,9 @@
  */
 #include "ra_methods.h"
 
+#include "device_params.h"
+#include "live_params.h"
+
 static struct {
 	pthread_mutex_t lock;
 	uint8_t round[(UINT16_MAX + 1) / 8]; /* bit n: the export n had its turn */
@@ -38,6 +41,11 @@ void ra_reload_export_new(uint16_t export_id)
 
 void ra_reload_export_update(uint16_t export_id, struct config_error_type *err_type)
 {
-	if (note(export_id, false) && ra_config_module_again(err_type) == 0)
+	if (!note(export_id, false))
+		return;
+	/* also where there is no block RA, or it is wrong */
+	device_params_forget();
+	live_params_restore();
+	if (ra_config_module_again(err_type) == 0)
 		ra_io_module_update();
 }

@@ -3,7 +3,6 @@
 #ifndef UNIT_FAKE_HOST_H
 #define UNIT_FAKE_HOST_H
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,6 +28,8 @@ static struct {
 	struct writing_facts writing;
 	unsigned int logged;
 	bool no_memory, held;
+	bool is_set[8], file_is_newer; /* of the parameters; Table_Size in the file is */
+	uint64_t number[8];
 } world;
 
 static uint64_t now(void)
@@ -135,24 +136,98 @@ static uint64_t price_interval(void)
 	return 1000;
 }
 
-static int set_policy(unsigned int n, const struct sched_policy *policy)
+/* Of each kind of owner one, and one that cannot change live. */
+static const struct parameter fake_parameters[] = {
+	{.name = "Scheduler",
+	 .kind = PARAMETER_NAME,
+	 .of = PARAMETER_OF_DEVICE,
+	 .unit = "",
+	 .live = true,
+	 .preset_name = "turns"},
+	{.name = "Heuristic",
+	 .kind = PARAMETER_NAME,
+	 .of = PARAMETER_OF_EXPORT,
+	 .unit = "",
+	 .live = true,
+	 .preset_name = "cursor"},
+	{.name = "Max_Wait",
+	 .kind = PARAMETER_NUMBER,
+	 .of = PARAMETER_OF_DEVICE,
+	 .class = PARAMETER_ADMIN,
+	 .unit = "ms",
+	 .live = true,
+	 .min = 10,
+	 .max = 600000,
+	 .preset = 2000},
+	{.name = "Writeback",
+	 .kind = PARAMETER_FLAG,
+	 .of = PARAMETER_OF_EXPORT,
+	 .unit = "",
+	 .live = true,
+	 .preset = 1},
+	{.name = "Price_Memory",
+	 .kind = PARAMETER_NUMBER,
+	 .of = PARAMETER_OF_SERVER,
+	 .unit = "s",
+	 .live = true,
+	 .min = 1,
+	 .max = 86400,
+	 .preset = 60},
+	{.name = "Table_Size",
+	 .kind = PARAMETER_NUMBER,
+	 .of = PARAMETER_OF_SERVER,
+	 .unit = "files",
+	 .min = 1,
+	 .max = 4194304,
+	 .preset = 65536},
+};
+
+static const struct parameter *parameters(unsigned int *n)
 {
-	if (world.no_memory)
-		return ENOMEM;
-	world.device[n].queue.policy = policy;
-	return 0;
+	*n = sizeof(fake_parameters) / sizeof(fake_parameters[0]);
+	return fake_parameters;
 }
 
-static unsigned int set_heuristic(const struct heuristic_ops *h, int64_t export_id)
+/* Numbers and flags are world.number's; names those of the device or export. */
+static bool get_parameter(const struct parameter *p, const struct parameter_target *t,
+			  struct parameter_value *now_, struct parameter_value *file)
 {
-	unsigned int n = 0;
+	parameter_default(p, file);
+	*now_ = *file;
+	if (p->kind != PARAMETER_NAME) {
+		if (world.is_set[p - fake_parameters])
+			now_->number = world.number[p - fake_parameters];
+		file->number += (uint64_t)(p - fake_parameters == 5 && world.file_is_newer);
+	} else if (p->of == PARAMETER_OF_DEVICE) {
+		snprintf(now_->name, sizeof(now_->name), "%s",
+			 world.device[t->device].queue.policy->name);
+	} else {
+		for (unsigned int i = 0; i < world.exports; i++)
+			if (world.export[i].id == t->export_id)
+				snprintf(now_->name, sizeof(now_->name), "%s",
+					 world.export[i].heuristic);
+	}
+	return true;
+}
 
-	for (unsigned int i = 0; i < world.exports; i++)
-		if (export_id < 0 || world.export[i].id == export_id) {
-			world.export[i].heuristic = h->name;
-			n++;
-		}
-	return n;
+static bool set_parameter(const struct parameter *p, const struct parameter_target *t,
+			  const struct parameter_value *v, char *why, size_t size)
+{
+	if (world.no_memory) {
+		snprintf(why, size, "out of memory");
+		return false;
+	}
+	if (p->kind != PARAMETER_NAME) {
+		world.is_set[p - fake_parameters] = true;
+		world.number[p - fake_parameters] = v->number;
+	} else if (p->of == PARAMETER_OF_DEVICE) {
+		world.device[t->device].queue.policy = sched_policy_find(v->name);
+	} else {
+		for (unsigned int i = 0; i < world.exports; i++)
+			if (world.export[i].id == t->export_id)
+				world.export[i].heuristic = heuristic_find(v->name)->name;
+	}
+	return true;
 }
 
 static const char *plugin_file(void)
@@ -178,8 +253,9 @@ static const struct control_host host = {
 	.writing = writing,
 	.price_k = price_k,
 	.price_interval = price_interval,
-	.set_policy = set_policy,
-	.set_heuristic = set_heuristic,
+	.parameters = parameters,
+	.get_parameter = get_parameter,
+	.set_parameter = set_parameter,
 };
 
 /* Two devices and two exports, at 1000 s. */

@@ -141,7 +141,7 @@ static void what_could_not_be_changed_is_said(void **unused)
 	world.no_memory = true;
 	a = ask("{\"command\":\"scheduler\",\"name\":\"fifo\",\"device\":\"4095:1\"}");
 	assert_false(is_ok(a));
-	assert_text(a, "error", "device 4095:1 keeps turns: Cannot allocate memory");
+	assert_text(a, "error", "device 4095:1: out of memory");
 	assert_int_equal(world.logged, 0);
 	json_object_put(a);
 }
@@ -191,7 +191,7 @@ static void a_heuristic_is_changed_for_one_or_all(void **unused)
 	json_object_put(a);
 	a = ask("{\"command\":\"heuristic\",\"name\":\"always\",\"export\":9}");
 	assert_text(a, "error", "no export 9 has FSAL RA");
-	assert_int_equal(json_object_array_length(member(a, "exports")), 2);
+	assert_int_equal(json_object_array_length(member(a, "choices")), 2);
 	json_object_put(a);
 }
 

@@ -167,25 +167,31 @@ static void test_no_reader_sees_half_of_a_reload(void **state)
 	assert_null(torn);
 }
 
-static void test_heuristics_of_one_or_all(void **state)
-{
-	const struct heuristic_ops *off = heuristic_find("off"), *always = heuristic_find("always");
-	struct export_settings s = host_settings(1);
-	struct export_io *second = export_io_new(8, NULL, &s);
-	struct export_stats stats[2];
+static struct device_settings adjusted_to;
 
-	assert_int_equal(exports_set_heuristic(off, 8), 1);
-	assert_int_equal(exports_set_heuristic(off, 9), 0);
-	assert_int_equal(exports_stats(stats, 2), 2);
-	assert_ptr_equal(stats[0].heuristic, off); /* the newest first */
-	assert_string_equal(stats[1].heuristic->name, "cursor");
-	assert_int_equal(exports_set_heuristic(always, -1), 2);
-	exports_stats(stats, 2);
-	assert_ptr_equal(stats[0].heuristic, always);
-	assert_ptr_equal(stats[1].heuristic, always);
+static void adjust(dev_t dev, struct device_settings *s)
+{
+	adjusted_to = *s;
+}
+
+static void test_tuning_leaves_devices_alone(void **state)
+{
+	struct export_settings s = host_settings(1), now;
+
+	adjusted_to.depth = 99;
+	device_set_adjust(adjust);
+	s.tuning.window_max = 4 << 20;
+	s.device.depth = 7;
+	assert_int_equal(export_io_tune(io, &s), 0);
+	export_io_settings(io, &now);
+	assert_int_equal(now.tuning.window_max, 4 << 20);
+	assert_int_equal(adjusted_to.depth, 99);
 	atomic_store(&fail_malloc, 1);
-	assert_int_equal(exports_set_heuristic(off, 8), 0); /* no memory: as before */
-	export_io_put(second);
+	s.tuning.window_max = 8 << 20;
+	assert_int_equal(export_io_tune(io, &s), ENOMEM); /* as before */
+	export_io_settings(io, &now);
+	assert_int_equal(now.tuning.window_max, 4 << 20);
+	device_set_adjust(NULL);
 }
 
 /* ---- operators --------------------------------------------------------------------------- */
@@ -247,7 +253,7 @@ int main(void)
 		TEST(test_settings_are_replaced_as_a_whole),
 		TEST(test_without_memory_the_old_settings_stay),
 		TEST(test_no_reader_sees_half_of_a_reload),
-		TEST(test_heuristics_of_one_or_all),
+		TEST(test_tuning_leaves_devices_alone),
 		TEST(test_what_operators_see),
 		TEST(test_devices_belong_to_exports),
 	};

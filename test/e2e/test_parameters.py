@@ -1,0 +1,159 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""Parameters of a live server: test_parameters.py RACTL PLUGIN
+
+Two exports on one ext4. `ractl set` changes what each owner has, also while reads run, with the ranges and
+messages of the file; `diff` says what differs; SIGHUP brings the file back; a block DEVICE holds over
+what the exports say, and what is wrong in one is refused with its name.
+"""
+import json
+import os
+import subprocess
+import sys
+
+import e2e
+
+COUNT, SIZE = 4, 4 << 20  # files, and bytes of each
+
+
+class Ractl:
+    def __init__(self, path):
+        self.path = path
+
+    def run(self, *arguments):
+        return subprocess.run([self.path, *arguments], check=False, text=True, timeout=120,
+                              capture_output=True, stdin=subprocess.DEVNULL)
+
+    def json(self, *arguments):
+        return json.loads(self.run("--json", *arguments).stdout)
+
+    def value(self, name, **owner):
+        """Now, of the owner; in the file."""
+        rows = [r for r in self.json("get", name)["parameters"] if owner.items() <= r.items()]
+        return (rows[0]["value"], rows[0]["file"]) if rows else None
+
+    def refused(self, arguments, *parts):
+        done = self.run(*arguments)
+        e2e.check(done.returncode == 1 and all(p in done.stderr for p in parts),
+                  f"{' '.join(arguments)}: refused, and says why", done)
+
+
+def exports_of(path):
+    def export(number, **params):
+        return {"id": number, "path": path, "pseudo": f"/e{number}", "params": params,
+                "more": f"Tag = e{number};"}
+
+    return [export(7, Queue_Depth=1, Max_Wait=3000), export(8, Window_Max=16777216)]
+
+
+def each_owner(ractl):
+    every = ractl.json("get")
+    e2e.check(every["ok"] and every["parameters_total"] == len(every["parameters"]) >= 90,
+              "get: every parameter of two exports, a device and the server", every["parameters_total"])
+    e2e.check(ractl.value("Window_Max", export=8) == (16777216, 16777216) and
+              ractl.value("Window_Max", export=7) == (33554432, 33554432), "get: each export's own")
+    e2e.check(ractl.value("Max_Wait") == (3000, 3000), "get: the device's, as its first export says")
+    for name, value, of in (("Window_Max", "8388608", ("7",)), ("Seek_Share", "20", ()),
+                            ("Writeback", "false", ("8",)), ("Price_Memory", "30", ()),
+                            ("Weight", "300", ("7",)), ("Heuristic", "off", ())):
+        done = ractl.run("set", name, value, *of)
+        e2e.check(done.returncode == 0 and value in done.stdout, f"set {name} {value} {' '.join(of)}",
+                  done)
+    e2e.check(ractl.value("Window_Max", export=7) == (8388608, 33554432) and
+              ractl.value("Window_Max", export=8) == (16777216, 16777216) and
+              ractl.value("Seek_Share") == (20, 10) and
+              ractl.value("Writeback", export=8) == (False, True) and
+              ractl.value("Price_Memory") == (30, 60) and
+              ractl.value("Weight", export=7) == (300, 0), "each has what was set, beside the file's",
+              ractl.json("diff"))
+    e2e.check({e["heuristic"] for e in ractl.json("status")["exports"]} == {"off"},
+              "Heuristic for all exports")
+    shares = ractl.json("shares")["exports"]
+    e2e.check([s["weight"] for s in shares if s["export"] == 7] == [300], "Weight is in force", shares)
+
+
+def differences(ractl):
+    rows = {(r["parameter"], r.get("export")): r["because"] for r in ractl.json("diff")["parameters"]}
+    e2e.check(rows[("Window_Max", 7)] == "set since" and rows[("Window_Max", 8)] == "configured" and
+              ("Window_Init", 7) not in rows, "diff: set, configured, and not what is by default", rows)
+
+
+def wrong(ractl):
+    ractl.refused(("set", "Seek_Share", "91"), "Seek_Share = 91 is out of range: 1 to 90 percent")
+    ractl.refused(("set", "Window_Max", "65536"), "Window_Init = 8388608 is above Window_Max = 65536")
+    ractl.refused(("set", "Chunk_Min", "33554432"), "Chunk_Min = 33554432 is above Chunk_Max")
+    ractl.refused(("set", "Scheduler", "lift"), "none of fifo, elevator, ncscan, turns")
+    ractl.refused(("set", "Price_Sample", "1000", "7"), "whole server's")
+    ractl.refused(("set", "Table_Size", "9"), "when the server starts")
+    ractl.refused(("set", "Max_Wait", "100", "9:99"), "9:99", "none of")
+    ractl.refused(("set", "Floor_Time", "95", "7"), "Floor_Time")
+
+
+def under_load(ractl, server):
+    readers = e2e.Readers(server, "/e8", COUNT, SIZE)
+    for n in range(8):
+        for name, value in (("Window_Max", 16777216 + 65536 * n), ("Max_Wait", 1000 + n),
+                            ("Chunk_Max", 8388608 + n), ("Heuristic", ("off", "cursor")[n % 2])):
+            if ractl.run("set", name, str(value)).returncode:
+                e2e.check(False, f"set {name} {value} while reads run")
+    readers.stop()
+    e2e.check(not readers.wrong and not readers.errors() and not readers.broken and readers.reads,
+              "32 changes while reads run: every byte right", (readers.wrong, readers.errors()))
+
+
+def reload_brings_the_file(ractl, server):
+    server.reload()
+    rows = ractl.json("diff")["parameters"]
+    e2e.check(e2e.wait_for(lambda: not [r for r in ractl.json("diff")["parameters"]
+                                        if r["value"] != r["file"]], 30),
+              "SIGHUP: nothing differs from the file", rows)
+
+
+def device_blocks(ractl, server, path):
+    server.ra = f'DEVICE {{ Path = "{path}"; Max_Wait = 700; Scheduler = elevator; }} Table_Size = 99;'
+    server.reload()
+    device = ractl.json("devices")["devices"][0]
+    e2e.check(ractl.value("Max_Wait") == (700, 700) and device["scheduler"] == "elevator",
+              "a block DEVICE holds over both exports", device)
+    e2e.check(ractl.value("Table_Size") == (65536, 99) and
+              any(r["parameter"] == "Table_Size" and "next start" in r["because"]
+                  for r in ractl.json("diff")["parameters"]), "diff: what waits for the next start")
+    ractl.run("set", "Max_Wait", "50", device["device"])
+    e2e.check(ractl.value("Max_Wait") == (50, 700), "set over the block")
+    server.ra = f'DEVICE {{ Path = "{path}"; Max_Wait = 5; }}'
+    server.reload()
+    e2e.check("DEVICE of " in server.log_text() and
+              "Max_Wait = 5 is out of range: 10 to 600000 ms" in server.log_text() and
+              ractl.value("Max_Wait") == (700, 700), "a wrong block is named, and the old one stays",
+              server.log_text()[-2000:])
+    server.ra = 'DEVICE { Path = "/dev/none-of-ours"; Max_Wait = 500; }'
+    server.reload()
+    e2e.check("No such file" in server.log_text() and ractl.value("Max_Wait")[0] in (3000, 2000),
+              "a device that is not there is logged, and the exports decide", ractl.value("Max_Wait"))
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__.splitlines()[0])
+    ractl, plugin = sys.argv[1:]
+    for built in (ractl, plugin):
+        if not os.path.exists(built):
+            e2e.skip(f"{built} was not built")
+    e2e.enter(("findmnt",))
+    work = e2e.work_directory()
+    path = e2e.loop_export(work, 128 << 20, rotating=True)
+    e2e.make_files(path, COUNT, SIZE)
+    ractl = Ractl(ractl)
+    server = e2e.Server("ra", exports_of(path), work, plugin).start()
+    each_owner(ractl)
+    differences(ractl)
+    wrong(ractl)
+    under_load(ractl, server)
+    reload_brings_the_file(ractl, server)
+    device_blocks(ractl, server, path)
+    e2e.check(server.stop() == 0, "the server ends cleanly", server.log_text()[-2000:])
+    e2e.finish()
+
+
+if __name__ == "__main__":
+    main()
