@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "control/client_prices.h"
 #include "control/command_clients.h"
+#include "control/command_files.h"
 #include "control/command_parameters.h"
 #include "control/command_shares.h"
 #include "control/command_trace.h"
@@ -248,6 +249,15 @@ static const struct control_command commands[] = {
 	 "another value for a parameter, of an export or device, or of all",
 	 command_set,
 	 {{"name", CONTROL_TEXT, true}, {"value", CONTROL_TEXT, true}, {"of", CONTROL_TEXT}}},
+	{"files",
+	 "files read lately, and what is fetched ahead of them",
+	 command_files,
+	 {{"limit", CONTROL_NUMBER}}},
+	{"cursors", "the streams of a file", command_cursors, {{"file", CONTROL_NUMBER, true}}},
+	{"explain",
+	 "why a file is or is not fetched ahead, why a client waits",
+	 command_explain,
+	 {{"file", CONTROL_NUMBER}, {"client", CONTROL_TEXT}}},
 	{"prices", "what resources cost, and what FSSTAT says of it", prices},
 	{"stats", "counters since the start or the last reset", stats, {{"reset", CONTROL_FLAG}}},
 	{"clients", "who uses the devices, and waits for whom: counters of each flow",
@@ -277,6 +287,7 @@ const struct control_command *commands_start(const struct control_host *host)
 	memset(&state, 0, sizeof(state));
 	state.host = host;
 	command_clients_start(host);
+	command_files_start(host);
 	command_parameters_start(host);
 	command_shares_start(host);
 	state.started = state.reset = host->now();

@@ -14,6 +14,7 @@
 
 #include "control/parameter.h"
 #include "pricing/price.h"
+#include "readahead/look.h"
 #include "readahead/readahead.h"
 #include "sched/dispatcher.h"
 
@@ -90,6 +91,17 @@ struct writing_facts {
 	uint64_t pacing_refused;   /* not delayed, for want of room */
 };
 
+#define FACTS_FILES_MAX LOOK_FILES_MAX
+#define FACTS_PATH	256
+/* A file of which the read-ahead engine knows. */
+struct file_facts {
+	struct readahead_file_look look;
+	char path[FACTS_PATH]; /* empty: it is not open here, or has no name */
+	bool has_device, has_export;
+	unsigned int major, minor;
+	uint16_t export_id; /* one that is on its device */
+};
+
 #define FACTS_CLIENTS_TEXT 512
 /* A rule of which clients have what share; the first is that of all whom no other names. */
 struct rule_facts {
@@ -134,6 +146,11 @@ struct control_host {
 	void (*counters)(uint64_t counted[READAHEAD_COUNTERS]); /* of all exports, past ones too */
 	void (*engine)(struct engine_facts *f);
 	void (*writing)(struct writing_facts *f);
+	/* Fills up to MAX, those read last first; returns how many are known. */
+	unsigned int (*files)(struct file_facts *f, unsigned int max);
+	/* As readahead_cursors(). */
+	int (*cursors)(uint64_t file, struct file_facts *f, struct readahead_cursor_look *c,
+		       unsigned int max);
 	void (*price_k)(double k[PRICE_RESOURCES]);
 	uint64_t (*price_interval)(void); /* ms */
 	/* All of them, *N. */

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,7 +41,8 @@ struct verb {
 	int required;
 	bool second_is_number;
 	bool is_trace, is_share;
-	unsigned int takes;			      /* TAKES_... */
+	bool subject;	    /* the argument is a file or, by its address, a client */
+	unsigned int takes; /* TAKES_... */
 	bool (*compare)(const struct top_options *o); /* two answers, in place of showing one */
 };
 
@@ -60,6 +62,21 @@ static const struct verb verbs[] = {
 	 {"name", "export"},
 	 1,
 	 true},
+	{"files", "", "files read lately, and what is fetched ahead of them", show_files},
+	{"cursors",
+	 "FILE",
+	 "its streams: by inode number or path",
+	 show_cursors,
+	 {"file"},
+	 1,
+	 .subject = true},
+	{"explain",
+	 "FILE|CLIENT",
+	 "in words: why it is fetched ahead or not, or waits",
+	 show_explain,
+	 {"file"},
+	 1,
+	 .subject = true},
 	{"get", "[NAME]", "parameters: now, in the file, by default", show_get, {"name"}},
 	{"set",
 	 "NAME VALUE [EXPORT|DEVICE]",
@@ -147,12 +164,35 @@ static const char *share_members(struct json_object *request, int argc, char **a
 	return value ? NULL : "VALUE is not a number";
 }
 
+/* A path's file is the inode that it leads to; what holds a dot or colon, and no slash, a client. */
+static const char *add_subject(struct json_object *request, const char *text)
+{
+	struct stat st;
+
+	if (text[0] == '/' || text[0] == '.') {
+		if (stat(text, &st))
+			return "no such file: ";
+		json_object_object_add(request, "file", json_object_new_uint64(st.st_ino));
+	} else if (strpbrk(text, ".:")) {
+		json_object_object_add(request, "client", json_object_new_string(text));
+	} else {
+		struct json_object *file = number(text);
+
+		if (!file)
+			return "neither a path, an inode number nor an address: ";
+		json_object_object_add(request, "file", file);
+	}
+	return NULL;
+}
+
 /* The Ith argument; NULL, or what is wrong with it. */
 static const char *add_member(struct json_object *request, const struct verb *verb, int i,
 			      const char *text)
 {
 	struct json_object *value;
 
+	if (verb->subject)
+		return add_subject(request, text);
 	value = i == 1 && verb->second_is_number ? number(text) : json_object_new_string(text);
 	if (!value)
 		return "not the number of an export: ";

@@ -14,6 +14,11 @@ void show_stats(struct json_object *answer);
 void show_shares(struct json_object *answer);
 void show_trace(struct json_object *answer);
 
+/* show_files.c */
+void show_files(struct json_object *answer);
+void show_cursors(struct json_object *answer);
+void show_explain(struct json_object *answer);
+
 /* show_parameters.c */
 void show_get(struct json_object *answer);
 void show_diff(struct json_object *answer);

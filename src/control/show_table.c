@@ -26,6 +26,7 @@ static void format_cell(char *cell, struct json_object *row, const struct column
 		snprintf(cell, CELL_MAX, "%" PRId64, n);
 		break;
 	case MILLISECONDS: /* of us */
+	case THOUSANDTHS:
 		snprintf(cell, CELL_MAX, "%.1f", (double)n / 1e3);
 		break;
 	case MEGABYTES: /* of bytes */

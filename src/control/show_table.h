@@ -12,7 +12,7 @@
 
 #include <json-c/json.h>
 
-enum unit { TEXT, COUNT, MILLISECONDS, MEGABYTES, KIBIBYTES, SHARE };
+enum unit { TEXT, COUNT, MILLISECONDS, MEGABYTES, KIBIBYTES, THOUSANDTHS, SHARE };
 
 struct column {
 	const char *heading, *member;

@@ -428,3 +428,16 @@ void backing_sweep_export(const struct export_io *io)
 	while (take_of_export(io, &out))
 		put_all(&out);
 }
+
+void backings_find(const uint64_t *file, struct backing **found, unsigned int n)
+{
+	struct backing *b;
+
+	memset(found, 0, n * sizeof(*found));
+	lock_take(&all.lock);
+	TAILQ_FOREACH(b, &all.open, link)
+		for (unsigned int i = 0; i < n; i++)
+			if (b->file == file[i] && found[i] == NULL)
+				found[i] = backing_ref(b);
+	lock_drop(&all.lock);
+}

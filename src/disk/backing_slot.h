@@ -57,6 +57,12 @@ void backing_sweep(uint64_t now, bool everything);
 /* How many are open. */
 uint32_t backing_count(void);
 
+/*
+ * Of the N files at FILE (backing.h's identity) those that are open: each with a use, to be put, at its place in
+ * FOUND; NULL: it is not. The list's lock is held for one pass over what is open.
+ */
+void backings_find(const uint64_t *file, struct backing **found, unsigned int n);
+
 /* KEY: of the file; NULL, or longer than BACKING_KEY_MAX: there is never a backing. */
 void backing_slot_init(struct backing_slot *slot, backing_opener open, const void *key,
 		       size_t key_len);

@@ -14,6 +14,7 @@
 #include "control/commands.h"
 #include "control/describe.h"
 #include "disk/export_io.h"
+#include "file_facts.h"
 #include "live_params.h"
 #include "prices.h"
 #include "control_host.h"
@@ -192,6 +193,8 @@ static struct control_host host = {
 	.counters = counters,
 	.engine = engine_facts,
 	.writing = writing_facts,
+	.files = ra_files_facts,
+	.cursors = ra_cursors_facts,
 	.price_k = ra_prices_k,
 	.price_interval = price_interval,
 	.parameters = ra_parameters,
@@ -226,6 +229,7 @@ void ra_control_start(struct readahead *engine)
 	};
 
 	readahead = engine;
+	ra_file_facts_start(engine);
 	if (server != NULL || !p->control_socket[0] || !strcmp(p->control_socket, "none"))
 		return;
 	snprintf(api, sizeof(api), "%d.%d", FSAL_MAJOR_VERSION, FSAL_MINOR_VERSION);

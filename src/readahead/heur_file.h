@@ -30,6 +30,7 @@ struct heur_file {
 	uint32_t streak;  /* reads in a row that continued one or another cursor exactly */
 	uint32_t holders; /* its cursors that hold unread bytes: budget.h */
 	struct cursor_set set;
+	uint64_t name; /* readahead_read's `file`: what people call it by */
 	uint16_t key_len;
 	uint8_t key[];
 };

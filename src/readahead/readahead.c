@@ -93,6 +93,7 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 	f = heur_file_get(&ra->table, read->key, read->key_len, true);
 	if (!f)
 		return;
+	f->name = read->file;
 	c = t->rules->follow(ra, t, counters, f, read);
 	plan->unread = f->holders != 0;
 	if (c) {

@@ -4,7 +4,7 @@
 
 Two exports on one ext4. `ractl set` changes what each owner has, also while reads run, with the ranges and
 messages of the file; `diff` says what differs; SIGHUP brings the file back; a block DEVICE holds over
-what the exports say, and what is wrong in one is refused with its name.
+what the exports say, and what is wrong in one is refused with its name. `files`, `cursors` and `explain` know what was read.
 """
 import json
 import os
@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 import e2e
+import nfs3
 
 COUNT, SIZE = 4, 4 << 20  # files, and bytes of each
 
@@ -101,6 +102,34 @@ def under_load(ractl, server):
               "32 changes while reads run: every byte right", (readers.wrong, readers.errors()))
 
 
+def files_are_explained(ractl, server, path):
+    """Reads past the page cache, of which the engine knows; by path, by inode number, by address."""
+    client = nfs3.Client(server, "/e8", timeout=30)
+    ractl.run("set", "Heuristic", "cursor")
+    e2e.drop_caches()
+    fh = client.lookup("f0")[1]
+    for offset in range(0, 1 << 20, 32768):
+        client.read(fh, offset, 32768)
+    client.close()
+    inode = os.stat(f"{path}/f0").st_ino
+    first = ractl.json("files")["files"][0]
+    e2e.check(first["file"] == inode and first["path"] == f"{path}/f0" and first["count"] > 4,
+              "files: the one read last, with its path", first)
+    for name in (str(inode), f"{path}/f0"):
+        answer = ractl.json("cursors", name)
+        e2e.check(answer["file"] == inode and answer["listed"][0]["offset"] == 1 << 20,
+                  f"cursors {name}: where its next read should be", answer)
+    words = ractl.run("explain", f"{path}/f0").stdout
+    e2e.check("fetched ahead" in words and "[Window_Max]" in words, "explain FILE", words)
+    words = ractl.run("explain", e2e.HOST).stdout
+    e2e.check("of the disk's time" in words and "Dirty_Budget" in words, "explain CLIENT", words)
+    ractl.run("set", "Heuristic", "off")
+    words = ractl.run("explain", str(inode)).stdout
+    e2e.check("read-ahead is off" in words and "[Heuristic]" in words, "explain: it is off", words)
+    ractl.refused(("explain", "1"), "no file 1 is known")
+    e2e.check(ractl.run("cursors", f"{path}/none").returncode == 2, "cursors: no such file")
+
+
 def reload_brings_the_file(ractl, server):
     server.reload()
     rows = ractl.json("diff")["parameters"]
@@ -149,6 +178,7 @@ def main():
     differences(ractl)
     wrong(ractl)
     under_load(ractl, server)
+    files_are_explained(ractl, server, path)
     reload_brings_the_file(ractl, server)
     device_blocks(ractl, server, path)
     e2e.check(server.stop() == 0, "the server ends cleanly", server.log_text()[-2000:])

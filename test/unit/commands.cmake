@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 ra_unit_test(commands ra_commands)
+ra_unit_test(command_files ra_commands)
 ra_unit_test(command_parameters ra_commands)
 
 add_executable(test_fuzz_control test_fuzz_control.c fuzz_control.c)

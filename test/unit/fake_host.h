@@ -26,6 +26,9 @@ static struct {
 	struct export_facts export[2];
 	uint64_t counted[READAHEAD_COUNTERS];
 	struct writing_facts writing;
+	struct file_facts file[2];
+	unsigned int files;
+	struct readahead_cursor_look cursor; /* the one that each file has */
 	unsigned int logged;
 	bool no_memory, held;
 	bool is_set[8], file_is_newer; /* of the parameters; Table_Size in the file is */
@@ -123,6 +126,25 @@ static void engine(struct engine_facts *f)
 static void writing(struct writing_facts *f)
 {
 	*f = world.writing;
+}
+
+static unsigned int files(struct file_facts *f, unsigned int max)
+{
+	for (unsigned int i = 0; i < world.files && i < max; i++)
+		f[i] = world.file[i];
+	return world.files;
+}
+
+static int cursors(uint64_t file, struct file_facts *f, struct readahead_cursor_look *c,
+		   unsigned int max)
+{
+	for (unsigned int i = 0; i < world.files; i++)
+		if (world.file[i].look.file == file) {
+			*f = world.file[i];
+			c[0] = world.cursor;
+			return max > 0;
+		}
+	return -1;
 }
 
 static void price_k(double k[PRICE_RESOURCES])
@@ -251,6 +273,8 @@ static const struct control_host host = {
 	.counters = counters,
 	.engine = engine,
 	.writing = writing,
+	.files = files,
+	.cursors = cursors,
 	.price_k = price_k,
 	.price_interval = price_interval,
 	.parameters = parameters,

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Files are kept from being freed by RCU while their table's lock is let go. See look.h. */
+#include "readahead/look.h"
+
+#include <string.h>
+
+#include "common/rcu.h"
+#include "readahead/engine.h"
+
+/* Cursors of a file that are summed up: of more, those used last. */
+#define SUMMED 64
+
+/* ---- one file; with its lock ------------------------------------------------------------- */
+
+static void add_cursor(struct readahead_file_look *l, const struct cursor *c)
+{
+	if (c->count > l->count)
+		l->count = c->count;
+	if (c->window > l->window)
+		l->window = c->window;
+	if (c->used > l->used)
+		l->used = c->used;
+	l->unread += c->charged;
+	l->withheld |= c->withheld;
+}
+
+static void look_at(const struct heur_file *f, struct readahead_file_look *l)
+{
+	const struct cursor_list *lists[] = {&f->set.proven, &f->set.unproven};
+	const struct cursor *c;
+	int summed = 0;
+
+	*l = (struct readahead_file_look){
+		.file = f->name,
+		.cursors = f->set.n,
+		.streams = f->holders,
+		.penalty = f->penalty,
+		.exact = f->matches / 65536.0,
+		.read = f->effectiveness.used,
+		.wasted = f->effectiveness.wasted,
+	};
+	for (int i = 0; i < 2; i++)
+		TAILQ_FOREACH_REVERSE(c, lists[i], cursor_list, age) {
+			if (summed++ == SUMMED)
+				return;
+			add_cursor(l, c);
+		}
+}
+
+static unsigned int copy_cursors(const struct heur_file *f, struct readahead_cursor_look *out,
+				 unsigned int max)
+{
+	const struct cursor_list *lists[] = {&f->set.proven, &f->set.unproven};
+	const struct cursor *c;
+	unsigned int n = 0;
+
+	for (int i = 0; i < 2; i++)
+		TAILQ_FOREACH_REVERSE(c, lists[i], cursor_list, age) {
+			if (n == max)
+				return n;
+			out[n++] = (struct readahead_cursor_look){.next = c->next,
+								  .start = c->start,
+								  .asked = c->ra_end,
+								  .arrived = c->done_end,
+								  .unread = c->charged,
+								  .used = c->used,
+								  .count = c->count,
+								  .window = c->window,
+								  .queued = c->queued,
+								  .withheld = c->withheld};
+		}
+	return n;
+}
+
+/* ---- all files --------------------------------------------------------------------------- */
+
+/* The files in the places from *AT on; under RCU. Returns how many; *AT is the next place, 0: none. */
+static unsigned int batch(struct heur_table *t, uint32_t *at, struct heur_file **files)
+{
+	unsigned int n = 0;
+
+	lock_take(&t->insert_lock);
+	for (int i = 0; i < LOOK_BATCH && *at < t->size; i++, ++*at)
+		if (t->place[*at] != NULL)
+			files[n++] = t->place[*at];
+	if (*at >= t->size)
+		*at = 0;
+	lock_drop(&t->insert_lock);
+	return n;
+}
+
+/* L takes its place among the N best, the latest first; returns how many there are now. */
+static unsigned int enter(struct readahead_file_look *best, unsigned int n, unsigned int max,
+			  const struct readahead_file_look *l)
+{
+	unsigned int at = n;
+
+	while (at > 0 && best[at - 1].used < l->used)
+		at--;
+	if (at == max)
+		return n;
+	if (n == max)
+		n--;
+	memmove(&best[at + 1], &best[at], (n - at) * sizeof(*best));
+	best[at] = *l;
+	return n + 1;
+}
+
+unsigned int readahead_files(struct readahead *ra, struct readahead_file_look *f, unsigned int max)
+{
+	struct heur_file *files[LOOK_BATCH];
+	struct readahead_file_look l;
+	unsigned int n = 0, known = 0, got;
+	uint32_t at = 0;
+
+	do {
+		rcu_begin();
+		got = batch(&ra->table, &at, files);
+		for (unsigned int i = 0; i < got; i++) {
+			lock_take(&files[i]->lock);
+			look_at(files[i], &l);
+			lock_drop(&files[i]->lock);
+			if (max > 0)
+				n = enter(f, n, max, &l);
+			known++;
+		}
+		rcu_end();
+	} while (at != 0);
+	return known;
+}
+
+/* The file of this name among the GOT; what is known of it is copied with its lock. -1: none is it. */
+static int find_among(struct heur_file **files, unsigned int got, uint64_t file,
+		      struct readahead_file_look *f, struct readahead_cursor_look *c,
+		      unsigned int max)
+{
+	for (unsigned int i = 0; i < got; i++) {
+		int n = -1;
+
+		lock_take(&files[i]->lock);
+		if (!files[i]->dead && files[i]->name == file) {
+			look_at(files[i], f);
+			n = (int)copy_cursors(files[i], c, max < LOOK_CURSORS ? max : LOOK_CURSORS);
+		}
+		lock_drop(&files[i]->lock);
+		if (n >= 0)
+			return n;
+	}
+	return -1;
+}
+
+int readahead_cursors(struct readahead *ra, uint64_t file, struct readahead_file_look *f,
+		      struct readahead_cursor_look *c, unsigned int max)
+{
+	struct heur_file *files[LOOK_BATCH];
+	uint32_t at = 0;
+	int found = -1;
+
+	do {
+		rcu_begin();
+		found = find_among(files, batch(&ra->table, &at, files), file, f, c, max);
+		rcu_end();
+	} while (at != 0 && found < 0);
+	return found;
+}
