@@ -28,7 +28,11 @@ static void explain_connect(const char *path, int err, char *error, size_t size)
 		break;
 	case EACCES:
 	case EPERM:
-		snprintf(error, size, "no permission to connect to %s: it is root's", path);
+		snprintf(error, size,
+			 "no permission to connect to %s: it is root's, and of the group "
+			 "Control_Group "
+			 "if one is set",
+			 path);
 		break;
 	case EAGAIN:
 		snprintf(error, size, "%s: the server has too many peers", path);

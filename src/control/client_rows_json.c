@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "control/client_rows.h"
+#include "control/control.h"
 
 static void add_text(struct json_object *o, const char *name, const char *value)
 {
@@ -92,6 +93,7 @@ struct json_object *client_rows_json(const struct client_rows *rows, const struc
 {
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
 
+	add_number(o, "schema", CONTROL_SCHEMA);
 	add_number(o, "time_us", now->time_us);
 	add_real(o, "seconds", rows->seconds);
 	add_flag(o, "from_start", rows->from_start);

@@ -11,14 +11,11 @@
  */
 #include "control/command_clients.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/clock.h"
-#include "common/text.h"
 #include "control/describe.h"
 
 #define NS_PER_US UINT64_C(1000)
@@ -121,38 +118,6 @@ static void describe_flow(struct json_object *o, const struct flow_stats *f)
 
 /* ---- a device --------------------------------------------------------------------------- */
 
-/* The time for which the kernel saw something under way on it; not for what is no block device. */
-static void describe_busy(struct json_object *o, const struct device_facts *f)
-{
-	enum { IO_TICKS = 9, FIELDS };
-	uint64_t fields[FIELDS];
-	char text[512];
-	ssize_t n;
-	int fd;
-
-	snprintf(text, sizeof(text), "/sys/dev/block/%u:%u/stat", f->major, f->minor);
-	fd = open(text, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	n = text_read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	if (text_numbers(text, fields, FIELDS))
-		describe_number(o, "busy_ms", fields[IO_TICKS]);
-}
-
-static void describe_price(struct json_object *o, unsigned int n)
-{
-	struct device_price_facts p;
-
-	if (!state.host->device_prices(n, &p) || p.age == UINT64_MAX)
-		return;
-	describe_real(o, "write_price", p.snapshot.write);
-	describe_text(o, "write_by", price_resource_names[p.snapshot.write_by]);
-	describe_real(o, "readahead_price", p.snapshot.readahead);
-	describe_text(o, "readahead_by", price_resource_names[p.snapshot.readahead_by]);
-}
-
 static void describe_flows(struct json_object *o, unsigned int n, unsigned int max)
 {
 	struct flow_stats *f = state.flows;
@@ -178,7 +143,7 @@ static struct json_object *describe_user(unsigned int n, const struct device_fac
 	describe_flag(o, "demand_queued", facts->demand_queued);
 	describe_device_state(o, &facts->queue);
 	describe_busy(o, facts);
-	describe_price(o, n);
+	describe_price_of(o, state.host, n);
 	describe_flows(o, n, max);
 	return o;
 }

@@ -17,6 +17,7 @@
 #include "control/client_prices.h"
 #include "control/command_clients.h"
 #include "control/command_files.h"
+#include "control/command_metrics.h"
 #include "control/command_parameters.h"
 #include "control/command_shares.h"
 #include "control/command_trace.h"
@@ -158,6 +159,7 @@ static void subtract(struct sched_stats *now, const struct sched_stats *base)
 		now->served[i] -= base->served[i];
 		now->bytes[i] -= base->bytes[i];
 	}
+	now->waited -= base->waited;
 	now->joined -= base->joined;
 	now->absorbed -= base->absorbed;
 	now->merged -= base->merged;
@@ -218,6 +220,10 @@ static void stats(struct control_call *call)
 	struct engine_facts engine;
 	struct writing_facts writing;
 
+	if (reset && call->read_only) {
+		control_refuse(call, CONTROL_READ_ONLY);
+		return;
+	}
 	describe_number(call->answer, "seconds", (state.host->now() - state.reset) / CLOCK_SECOND);
 	describe_counters_since(describe_object(call->answer, "counters"), reset);
 	state.host->engine(&engine);
@@ -238,17 +244,20 @@ static const struct control_command commands[] = {
 	{"scheduler",
 	 "another policy for a device, or for all",
 	 command_scheduler,
-	 {{"name", CONTROL_TEXT, true}, {"device", CONTROL_TEXT}}},
+	 {{"name", CONTROL_TEXT, true}, {"device", CONTROL_TEXT}},
+	 true},
 	{"heuristic",
 	 "another heuristic for an export, or for all",
 	 command_heuristic,
-	 {{"name", CONTROL_TEXT, true}, {"export", CONTROL_NUMBER}}},
+	 {{"name", CONTROL_TEXT, true}, {"export", CONTROL_NUMBER}},
+	 true},
 	{"get", "parameters: now, in the file, by default", command_get, {{"name", CONTROL_TEXT}}},
 	{"diff", "parameters that differ from the file, or from their default", command_diff},
 	{"set",
 	 "another value for a parameter, of an export or device, or of all",
 	 command_set,
-	 {{"name", CONTROL_TEXT, true}, {"value", CONTROL_TEXT, true}, {"of", CONTROL_TEXT}}},
+	 {{"name", CONTROL_TEXT, true}, {"value", CONTROL_TEXT, true}, {"of", CONTROL_TEXT}},
+	 true},
 	{"files",
 	 "files read lately, and what is fetched ahead of them",
 	 command_files,
@@ -260,6 +269,7 @@ static const struct control_command commands[] = {
 	 {{"file", CONTROL_NUMBER}, {"client", CONTROL_TEXT}}},
 	{"prices", "what resources cost, and what FSSTAT says of it", prices},
 	{"stats", "counters since the start or the last reset", stats, {{"reset", CONTROL_FLAG}}},
+	{"metrics", "all counters since the start, for monitoring", command_metrics},
 	{"clients", "who uses the devices, and waits for whom: counters of each flow",
 	 command_clients},
 	{"shares", "shares of clients and exports in force", command_shares},
@@ -269,7 +279,8 @@ static const struct control_command commands[] = {
 	 {{"client", CONTROL_TEXT},
 	  {"export", CONTROL_NUMBER},
 	  {"key", CONTROL_TEXT, true},
-	  {"value", CONTROL_NUMBER, true}}},
+	  {"value", CONTROL_NUMBER, true}},
+	 true},
 	{"trace",
 	 "decisions as they are taken, after the number of one",
 	 command_trace,
@@ -288,6 +299,7 @@ const struct control_command *commands_start(const struct control_host *host)
 	state.host = host;
 	command_clients_start(host);
 	command_files_start(host);
+	command_metrics_start(host);
 	command_parameters_start(host);
 	command_shares_start(host);
 	state.started = state.reset = host->now();

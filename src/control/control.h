@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <json-c/json.h>
 
@@ -47,6 +48,7 @@ struct control_command {
 	 * all other peers up, so it must not take long. */
 	void (*handler)(struct control_call *call);
 	struct control_member members[CONTROL_MEMBERS_MAX]; /* unused ones are zero */
+	bool changes;					    /* not for a peer that may only look */
 };
 
 /* One request being answered. Its members were checked against the command's table. */
@@ -55,6 +57,7 @@ struct control_call {
 	struct json_object *request;
 	struct json_object *answer; /* an object: add to it */
 	char error[512];	    /* empty: not refused */
+	bool read_only;		    /* the peer may only look */
 	bool held; /* set it: what the command switched on is the peer's, until it goes */
 };
 
@@ -68,8 +71,14 @@ bool control_flag(struct control_call *call, const char *member);
 void control_refuse(struct control_call *call, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+#define CONTROL_READ_ONLY "only root may change anything: members of Control_Group may look"
+
+/* The version of the answers' shape, their member "schema": another one is a major change. */
+#define CONTROL_SCHEMA 1
+
 struct control_settings {
 	const char *path;	 /* of the socket: absolute, at most 107 bytes */
+	gid_t group;		 /* whose members may look, and change nothing; (gid_t)-1: none */
 	unsigned int peers;	 /* at once, 1..CONTROL_PEERS_MAX */
 	unsigned int timeout_ms; /* for a request to arrive, and for its answer to be taken */
 	/* Up to one without name; lives as long as the server. */

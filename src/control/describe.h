@@ -38,6 +38,10 @@ void describe_export_prices(struct json_object *o, const struct export_facts *f)
 /* PER_S: bytes/s served of each class lately. */
 void describe_device(struct json_object *o, const struct device_facts *f,
 		     const uint64_t per_s[SCHED_CLASSES]);
+/* busy_ms; nothing for what is no block device. */
+void describe_busy(struct json_object *o, const struct device_facts *f);
+/* Of the host's Nth device; nothing before there are prices. */
+void describe_price_of(struct json_object *o, const struct control_host *host, unsigned int n);
 /* What the device and its queue are like now: a part of describe_device(). */
 void describe_device_state(struct json_object *o, const struct dispatcher_stats *q);
 void describe_waits(struct json_object *o, const struct sched_stats *s);

@@ -18,7 +18,8 @@
 #include "readahead/readahead.h"
 #include "sched/dispatcher.h"
 
-#define FACTS_DEVICES_MAX 64
+#define FACTS_DEVICES_MAX  64
+#define FACTS_WAIT_BUCKETS 40 /* bucket b: less than 2^b us */
 /* Flows of which an answer tells: a device's lock is held while they are copied, for some 20 us. */
 #define FACTS_FLOWS_MAX 256
 /* Clients of a device whose prices are told: those that used it most lately. */
@@ -89,6 +90,7 @@ struct writing_facts {
 	uint64_t replies_paced;	   /* that were delayed */
 	uint64_t paced, paced_max; /* by how much: in all, at most */
 	uint64_t pacing_refused;   /* not delayed, for want of room */
+	uint64_t commit_waits[FACTS_WAIT_BUCKETS], commit_waited; /* by 2^b us; in all */
 };
 
 #define FACTS_FILES_MAX LOOK_FILES_MAX

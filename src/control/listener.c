@@ -110,7 +110,16 @@ static int make_room(struct listener *l, void (*log)(const char *))
 	return 0;
 }
 
-static int bind_and_listen(struct listener *l, void (*log)(const char *))
+/* Nobody can connect yet: that takes listen(). */
+static int give_to(struct listener *l, gid_t group)
+{
+	if (group == (gid_t)-1)
+		return 0;
+	return fchownat(l->dir, l->name, (uid_t)-1, group, AT_SYMLINK_NOFOLLOW) ||
+	       fchmodat(l->dir, l->name, 0660, 0);
+}
+
+static int bind_and_listen(struct listener *l, gid_t group, void (*log)(const char *))
 {
 	struct sockaddr_un address = address_of(l);
 	struct stat st;
@@ -123,7 +132,7 @@ static int bind_and_listen(struct listener *l, void (*log)(const char *))
 	if (!fstatat(l->dir, l->name, &st, AT_SYMLINK_NOFOLLOW)) {
 		l->dev = st.st_dev;
 		l->ino = st.st_ino;
-		if (!(st.st_mode & 077) && !listen(l->fd, BACKLOG))
+		if (!(st.st_mode & 077) && !give_to(l, group) && !listen(l->fd, BACKLOG))
 			return 0;
 	}
 	err = errno ? errno : EPERM;
@@ -131,7 +140,7 @@ static int bind_and_listen(struct listener *l, void (*log)(const char *))
 	return say(log, err, "%s: cannot listen: %s", l->path, strerror(err));
 }
 
-int listener_open(struct listener *l, const char *path, void (*log)(const char *line))
+int listener_open(struct listener *l, const char *path, gid_t group, void (*log)(const char *line))
 {
 	int err;
 
@@ -150,7 +159,7 @@ int listener_open(struct listener *l, const char *path, void (*log)(const char *
 	if (!err)
 		err = make_room(l, log);
 	if (!err)
-		err = bind_and_listen(l, log);
+		err = bind_and_listen(l, group, log);
 	if (l->dir >= 0)
 		flock(l->dir, LOCK_UN);
 	if (err) {

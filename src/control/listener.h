@@ -16,8 +16,11 @@ struct listener {
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 };
 
-/* Opens it, mode 0600, non-blocking. Returns 0, or an errno after LOG was told why. */
-int listener_open(struct listener *l, const char *path, void (*log)(const char *line));
+/*
+ * Opens it, non-blocking, mode 0600, or 0660 of GROUP where that is not (gid_t)-1. Returns 0, or an errno after
+ * LOG was told why.
+ */
+int listener_open(struct listener *l, const char *path, gid_t group, void (*log)(const char *line));
 /* Closes it and removes its file, unless that is another's by now. */
 void listener_close(struct listener *l);
 

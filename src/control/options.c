@@ -12,6 +12,10 @@ static const char *const only_for[] = {
 	"--follow and --events are for trace",
 	"--interval, --by and --sort are for clients and top",
 	"--batch and -n are for top",
+	"", /* those of --interval and --by alone: TAKES_ROWS is given too */
+	"",
+	"--output is for metrics",
+	"--root is for advise",
 };
 
 const char *options_only_for(unsigned int given)
@@ -110,6 +114,14 @@ static bool parse_option(struct options *o, int option)
 		o->given |= TAKES_TRACE;
 		o->events = optarg;
 		return true;
+	case 'w':
+		o->given |= TAKES_OUTPUT;
+		o->output = optarg;
+		return true;
+	case 'R':
+		o->given |= TAKES_ROOT;
+		o->root = optarg;
+		return true;
 	case 'b':
 		o->given |= TAKES_BATCH;
 		return o->batch = true;
@@ -141,6 +153,8 @@ enum options_read options_parse(struct options *o, int argc, char **argv)
 		{"by", required_argument, NULL, 'y'},
 		{"sort", required_argument, NULL, 'o'},
 		{"batch", no_argument, NULL, 'b'},
+		{"output", required_argument, NULL, 'w'},
+		{"root", required_argument, NULL, 'R'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};

@@ -11,6 +11,7 @@ struct options {
 	const char *socket; /* where it is not given, as it was */
 	bool json, reset, follow, batch;
 	const char *events;
+	const char *output, *root; /* of metrics, NULL: standard output; of advise */
 	struct top_options top;
 	unsigned int given;	      /* those of TAKES_... */
 	const char *wrong, *argument; /* what was wrong, for people; the argument may be "" */
@@ -23,6 +24,8 @@ struct options {
 #define TAKES_BATCH    (1u << 3)
 #define TAKES_INTERVAL (1u << 4)
 #define TAKES_BY       (1u << 5)
+#define TAKES_OUTPUT   (1u << 6)
+#define TAKES_ROOT     (1u << 7)
 
 enum options_read { OPTIONS_READ, OPTIONS_HELP, OPTIONS_WRONG };
 

@@ -182,6 +182,8 @@ static void carry_out(struct control_call *call, const struct control_command *c
 		return;
 	}
 	check_members(call);
+	if (!call->error[0] && call->read_only && call->command->changes)
+		control_refuse(call, CONTROL_READ_ONLY);
 	if (call->error[0])
 		return;
 	if (call->command == &help_command)
@@ -258,6 +260,7 @@ char *protocol_error(const char *text, size_t *answer_len)
 	char *line;
 
 	json_object_object_add(answer, "ok", json_object_new_boolean(false));
+	json_object_object_add(answer, "schema", json_object_new_int(CONTROL_SCHEMA));
 	json_object_object_add(answer, "error", json_object_new_string(text));
 	line = line_of(answer, answer_len);
 	json_object_put(answer);
@@ -267,7 +270,13 @@ char *protocol_error(const char *text, size_t *answer_len)
 char *protocol_answer(const struct control_command *commands, const char *line, size_t len,
 		      size_t *answer_len, bool *held)
 {
-	struct control_call call = {.error = ""};
+	return protocol_answer_as(commands, line, len, answer_len, held, false);
+}
+
+char *protocol_answer_as(const struct control_command *commands, const char *line, size_t len,
+			 size_t *answer_len, bool *held, bool read_only)
+{
+	struct control_call call = {.error = "", .read_only = read_only};
 	char *text;
 
 	if (len && line[len - 1] == '\r')
@@ -276,6 +285,7 @@ char *protocol_answer(const struct control_command *commands, const char *line, 
 		return protocol_error("the request contains a NUL byte", answer_len);
 	call.answer = json_object_new_object();
 	json_object_object_add(call.answer, "ok", json_object_new_boolean(true));
+	json_object_object_add(call.answer, "schema", json_object_new_int(CONTROL_SCHEMA));
 	call.request = parse(&call, line, len);
 	if (call.request)
 		carry_out(&call, commands);

@@ -14,6 +14,9 @@
  */
 char *protocol_answer(const struct control_command *commands, const char *line, size_t len,
 		      size_t *answer_len, bool *held);
+/* The same for a peer that may only look. */
+char *protocol_answer_as(const struct control_command *commands, const char *line, size_t len,
+			 size_t *answer_len, bool *held, bool read_only);
 /* An answer that only says what is wrong; as protocol_answer(). */
 char *protocol_error(const char *text, size_t *answer_len);
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "control/client.h"
+#include "control/local.h"
 #include "control/options.h"
 #include "control/show.h"
 #include "control/top.h"
@@ -40,7 +41,7 @@ struct verb {
 	const char *members[3];
 	int required;
 	bool second_is_number;
-	bool is_trace, is_share;
+	bool is_trace, is_share, is_metrics, is_advise;
 	bool subject;	    /* the argument is a file or, by its address, a client */
 	unsigned int takes; /* TAKES_... */
 	bool (*compare)(const struct top_options *o); /* two answers, in place of showing one */
@@ -95,6 +96,10 @@ static const struct verb verbs[] = {
 	{"shares", "", "weights, floors and ceilings in force", show_shares},
 	{"share", "client|export WHICH KEY VALUE", "change one of them", show_shares,
 	 .is_share = true},
+	{"metrics", "[--output FILE]", "for Prometheus: text, also into a file", NULL,
+	 .takes = TAKES_OUTPUT, .is_metrics = true},
+	{"advise", "[--root DIR]", "what one would change on this machine; changes nothing", NULL,
+	 .takes = TAKES_ROOT, .is_advise = true},
 	{"trace", "[--follow] [--events NAME,...]", "decisions as they are taken", show_trace,
 	 .takes = TAKES_TRACE, .is_trace = true},
 };
@@ -246,6 +251,8 @@ static bool show(const struct verb *verb, const struct options *o, struct json_o
 
 	if (o->json) {
 		puts(json_object_to_json_string_ext(answer, JSON_C_TO_STRING_PLAIN));
+	} else if (ok && verb->is_metrics) {
+		ok = local_metrics(answer, o->output);
 	} else if (ok) {
 		verb->show(answer);
 	} else {
@@ -329,6 +336,18 @@ static bool compare(const struct verb *verb, const struct options *o)
 	return o->batch || o->json ? top_batch(&top) : verb->compare(&top);
 }
 
+/* The server may be away: then it is the machine alone. */
+static bool advise_machine(const struct options *o)
+{
+	struct client c;
+	bool server = client_open(&c, o->socket, TIMEOUT_S);
+	bool done = local_advise(server ? &c : NULL, o->root ? o->root : "", o->json);
+
+	if (server)
+		client_close(&c);
+	return done;
+}
+
 /* The exit status. */
 static int carry_out(const struct verb *verb, const struct options *o, struct json_object *request)
 {
@@ -337,6 +356,8 @@ static int carry_out(const struct verb *verb, const struct options *o, struct js
 
 	if (verb->compare && (o->given & TAKES_INTERVAL || !o->json || verb->takes & TAKES_BATCH))
 		return compare(verb, o) ? EXIT_DONE : EXIT_REFUSED;
+	if (verb->is_advise)
+		return advise_machine(o) ? EXIT_DONE : EXIT_REFUSED;
 	if (!client_open(&c, o->socket, TIMEOUT_S)) {
 		fprintf(stderr, "ractl: %s\n", c.error);
 		return EXIT_REFUSED;

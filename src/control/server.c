@@ -32,6 +32,7 @@ _Static_assert(CONTROL_LINE_MAX == 4096, "TOO_LONG says so");
 
 struct peer {
 	int fd;		   /* -1: a free place */
+	bool read_only;	   /* it may look, and change nothing */
 	bool last;	   /* closes when its answer is taken */
 	bool held;	   /* what a command of its switched on stays on until it goes */
 	uint64_t deadline; /* ms */
@@ -140,7 +141,8 @@ static void peer_serve(struct control *c, struct peer *p, uint64_t now)
 
 		if (!end)
 			break;
-		text = protocol_answer(c->settings.commands, p->in, line, &len, &p->held);
+		text = protocol_answer_as(c->settings.commands, p->in, line, &len, &p->held,
+					  p->read_only);
 		p->in_len -= line + 1;
 		memmove(p->in, end + 1, p->in_len);
 		peer_send(c, p, text, len, now);
@@ -194,6 +196,16 @@ static void turn_away(int fd)
 	close(fd);
 }
 
+/* Root, and whoever the server runs as. */
+static bool may_change(int fd)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 &&
+	       (peer.uid == 0 || peer.uid == geteuid());
+}
+
 static void accept_peer(struct control *c, uint64_t now)
 {
 	int fd = accept4(c->listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -210,6 +222,7 @@ static void accept_peer(struct control *c, uint64_t now)
 		return;
 	}
 	p->fd = fd;
+	p->read_only = !may_change(fd);
 	p->last = false;
 	p->in_len = 0;
 	p->deadline = now + c->settings.timeout_ms;
@@ -317,7 +330,7 @@ int control_start(const struct control_settings *settings, struct control **cont
 	}
 	for (unsigned int i = 0; i < settings->peers; i++)
 		c->peers[i].fd = -1;
-	err = listener_open(&c->listener, settings->path, settings->log);
+	err = listener_open(&c->listener, settings->path, settings->group, settings->log);
 	if (!err) {
 		c->settings.path = c->listener.path;
 		err = start_thread(c);

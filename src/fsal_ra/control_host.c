@@ -5,8 +5,10 @@
  */
 #include "ra_methods.h"
 
+#include <grp.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/sysmacros.h>
 
 #include "common/clock.h"
@@ -19,10 +21,12 @@
 #include "prices.h"
 #include "control_host.h"
 #include "shares_host.h"
+#include "writeback/commit.h"
 #include "writeback/dirty_memory.h"
 #include "writeback/pacer.h"
 #include "writeback/writeback.h"
 
+_Static_assert(COMMIT_WAIT_BUCKETS == FACTS_WAIT_BUCKETS, "one histogram");
 _Static_assert(DEVICES_MAX <= FACTS_DEVICES_MAX, "operators see all devices");
 
 static struct control *server;
@@ -171,6 +175,7 @@ static void writing_facts(struct writing_facts *f)
 		.paced_max = p.delay_max,
 		.pacing_refused = p.refused,
 	};
+	writeback_commit_waits(f->commit_waits, &f->commit_waited);
 }
 
 static uint64_t price_interval(void)
@@ -214,12 +219,27 @@ static void thread_start(void)
 	SetNameFunction("ra_control");
 }
 
+/* Control_Group's number; (gid_t)-1: there is none, or nobody knows it. */
+static gid_t group_of(const char *name)
+{
+	struct group g, *found = NULL;
+	char buffer[4096];
+
+	if (name == NULL || name[0] == '\0' || strcasecmp(name, "none") == 0)
+		return (gid_t)-1;
+	if (getgrnam_r(name, &g, buffer, sizeof(buffer), &found) == 0 && found != NULL)
+		return g.gr_gid;
+	LogWarn(COMPONENT_FSAL, "RA: Control_Group = %s: no such group: only root may look", name);
+	return (gid_t)-1;
+}
+
 void ra_control_start(struct readahead *engine)
 {
 	static char api[32];
 	const struct ra_module_params *p = &ra_module_params;
 	struct control_settings settings = {
 		.path = p->control_socket,
+		.group = group_of(p->control_group),
 		.peers = (unsigned int)p->control_peers,
 		.timeout_ms = (unsigned int)p->control_timeout,
 		.log = log_error,

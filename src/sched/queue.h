@@ -144,7 +144,7 @@ struct sched_stats {
 	uint64_t joined, absorbed, merged, overdue, dropped, refused, switches, stalls;
 	/* the dispatcher's: reads that waited for room; whose clients were told to come again */
 	uint64_t full_waits, full_delays;
-	uint64_t wait_max; /* ns, of a demand */
+	uint64_t wait_max, waited; /* ns, of a demand; of all of them */
 	uint64_t waits[SCHED_WAIT_BUCKETS];
 };
 

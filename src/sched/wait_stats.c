@@ -10,6 +10,7 @@ void account_wait(struct sched_queue *q, const struct sched_req *r, uint64_t now
 	if (bucket >= SCHED_WAIT_BUCKETS)
 		bucket = SCHED_WAIT_BUCKETS - 1;
 	q->stats.waits[bucket]++;
+	q->stats.waited += wait;
 	if (wait > q->stats.wait_max)
 		q->stats.wait_max = wait;
 	q->stats.served[SCHED_DEMAND]++;

@@ -270,10 +270,32 @@ static int stabilize(const struct commit *c, const struct file_key *key)
 	return !err && hangs ? EAGAIN : err;
 }
 
+static struct {
+	_Atomic uint64_t taken[COMMIT_WAIT_BUCKETS], sum; /* ns */
+} commit_waits;
+
+static void count_wait(uint64_t ns)
+{
+	uint64_t us = ns / 1000;
+	int bucket = us ? 64 - __builtin_clzll(us) : 0;
+
+	if (bucket >= COMMIT_WAIT_BUCKETS)
+		bucket = COMMIT_WAIT_BUCKETS - 1;
+	atomic_fetch_add_explicit(&commit_waits.taken[bucket], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&commit_waits.sum, ns, memory_order_relaxed);
+}
+
+void writeback_commit_waits(uint64_t waits[COMMIT_WAIT_BUCKETS], uint64_t *sum)
+{
+	for (int b = 0; b < COMMIT_WAIT_BUCKETS; b++)
+		waits[b] = atomic_load_explicit(&commit_waits.taken[b], memory_order_relaxed);
+	*sum = atomic_load_explicit(&commit_waits.sum, memory_order_relaxed);
+}
+
 int writeback_commit(const struct commit *c)
 {
 	struct file_key key;
-	uint64_t begun;
+	uint64_t begun, took;
 	int err;
 
 	if (!wb.running || !c->slot->key_len)
@@ -282,7 +304,8 @@ int writeback_commit(const struct commit *c)
 	begun = wb.ops->now();
 	wait_range(c, &key, begun + c->wait);
 	err = stabilize(c, &key);
-	trace(TRACE_COMMIT, c->slot->file_hash, c->offset, c->len, (wb.ops->now() - begun) / 1000,
-	      (uint64_t)err);
+	took = wb.ops->now() - begun;
+	count_wait(took);
+	trace(TRACE_COMMIT, c->slot->file_hash, c->offset, c->len, took / 1000, (uint64_t)err);
 	return err;
 }

@@ -34,4 +34,8 @@ struct commit {
  */
 int writeback_commit(const struct commit *c);
 
+/* How many COMMITs took less than 2^b us, for each b, since the start; *SUM: ns, all together. */
+#define COMMIT_WAIT_BUCKETS 40
+void writeback_commit_waits(uint64_t waits[COMMIT_WAIT_BUCKETS], uint64_t *sum);
+
 #endif

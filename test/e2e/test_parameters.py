@@ -2,28 +2,36 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """Parameters of a live server: test_parameters.py RACTL PLUGIN
 
-Two exports on one ext4. `ractl set` changes what each owner has, also while reads run, with the ranges and
-messages of the file; `diff` says what differs; SIGHUP brings the file back; a block DEVICE holds over
-what the exports say, and what is wrong in one is refused with its name. `files`, `cursors` and `explain` know what was read.
+Two exports on one ext4. `ractl set` changes what each owner has, also while reads run, with the
+ranges and messages of the file; `diff` says what differs; SIGHUP brings the file back; a block
+DEVICE holds over what the exports say, and what is wrong in one is refused with its name.
+`files`, `cursors` and `explain` know what was read.
 """
+import grp
 import json
 import os
+import shutil
 import subprocess
 import sys
 
 import e2e
 import nfs3
 
+NOBODY = 65534
 COUNT, SIZE = 4, 4 << 20  # files, and bytes of each
 
 
 class Ractl:
-    def __init__(self, path):
-        self.path = path
+    """The program, where also another user may run it."""
 
-    def run(self, *arguments):
+    def __init__(self, path):
+        self.path = "/run/ractl"
+        shutil.copy(path, self.path)
+        os.chmod(self.path, 0o755)
+
+    def run(self, *arguments, **who):
         return subprocess.run([self.path, *arguments], check=False, text=True, timeout=120,
-                              capture_output=True, stdin=subprocess.DEVNULL)
+                              capture_output=True, stdin=subprocess.DEVNULL, **who)
 
     def json(self, *arguments):
         return json.loads(self.run("--json", *arguments).stdout)
@@ -50,38 +58,45 @@ def exports_of(path):
 def each_owner(ractl):
     every = ractl.json("get")
     e2e.check(every["ok"] and every["parameters_total"] == len(every["parameters"]) >= 90,
-              "get: every parameter of two exports, a device and the server", every["parameters_total"])
+              "get: every parameter of two exports, a device and the server", len(every))
     e2e.check(ractl.value("Window_Max", export=8) == (16777216, 16777216) and
               ractl.value("Window_Max", export=7) == (33554432, 33554432), "get: each export's own")
-    e2e.check(ractl.value("Max_Wait") == (3000, 3000), "get: the device's, as its first export says")
+    e2e.check(ractl.value("Max_Wait") == (3000, 3000),
+              "get: the device's, as its first export says")
     for name, value, of in (("Window_Max", "8388608", ("7",)), ("Seek_Share", "20", ()),
                             ("Writeback", "false", ("8",)), ("Price_Memory", "30", ()),
                             ("Weight", "300", ("7",)), ("Heuristic", "off", ())):
         done = ractl.run("set", name, value, *of)
-        e2e.check(done.returncode == 0 and value in done.stdout, f"set {name} {value} {' '.join(of)}",
+        e2e.check(done.returncode == 0 and value in done.stdout,
+                  f"set {name} {value} {' '.join(of)}",
                   done)
     e2e.check(ractl.value("Window_Max", export=7) == (8388608, 33554432) and
               ractl.value("Window_Max", export=8) == (16777216, 16777216) and
               ractl.value("Seek_Share") == (20, 10) and
               ractl.value("Writeback", export=8) == (False, True) and
               ractl.value("Price_Memory") == (30, 60) and
-              ractl.value("Weight", export=7) == (300, 0), "each has what was set, beside the file's",
+              ractl.value("Weight", export=7) == (300, 0),
+              "each has what was set, beside the file's",
               ractl.json("diff"))
     e2e.check({e["heuristic"] for e in ractl.json("status")["exports"]} == {"off"},
               "Heuristic for all exports")
     shares = ractl.json("shares")["exports"]
-    e2e.check([s["weight"] for s in shares if s["export"] == 7] == [300], "Weight is in force", shares)
+    e2e.check([s["weight"] for s in shares if s["export"] == 7] == [300], "Weight is in force",
+              shares)
 
 
 def differences(ractl):
-    rows = {(r["parameter"], r.get("export")): r["because"] for r in ractl.json("diff")["parameters"]}
+    rows = {(r["parameter"],
+             r.get("export")): r["because"] for r in ractl.json("diff")["parameters"]}
     e2e.check(rows[("Window_Max", 7)] == "set since" and rows[("Window_Max", 8)] == "configured" and
-              ("Window_Init", 7) not in rows, "diff: set, configured, and not what is by default", rows)
+              ("Window_Init", 7) not in rows, "diff: set, configured, and not what is by default",
+              rows)
 
 
 def wrong(ractl):
     ractl.refused(("set", "Seek_Share", "91"), "Seek_Share = 91 is out of range: 1 to 90 percent")
-    ractl.refused(("set", "Window_Max", "65536"), "Window_Init = 8388608 is above Window_Max = 65536")
+    ractl.refused(("set", "Window_Max", "65536"),
+                  "Window_Init = 8388608 is above Window_Max = 65536")
     ractl.refused(("set", "Chunk_Min", "33554432"), "Chunk_Min = 33554432 is above Chunk_Max")
     ractl.refused(("set", "Scheduler", "lift"), "none of fifo, elevator, ncscan, turns")
     ractl.refused(("set", "Price_Sample", "1000", "7"), "whole server's")
@@ -103,7 +118,7 @@ def under_load(ractl, server):
 
 
 def files_are_explained(ractl, server, path):
-    """Reads past the page cache, of which the engine knows; by path, by inode number, by address."""
+    """Reads past the page cache: by path, by inode number, by address."""
     client = nfs3.Client(server, "/e8", timeout=30)
     ractl.run("set", "Heuristic", "cursor")
     e2e.drop_caches()
@@ -139,7 +154,8 @@ def reload_brings_the_file(ractl, server):
 
 
 def device_blocks(ractl, server, path):
-    server.ra = f'DEVICE {{ Path = "{path}"; Max_Wait = 700; Scheduler = elevator; }} Table_Size = 99;'
+    server.ra = (f'DEVICE {{ Path = "{path}"; Max_Wait = 700; Scheduler = elevator; }}'
+                 " Table_Size = 99;")
     server.reload()
     device = ractl.json("devices")["devices"][0]
     e2e.check(ractl.value("Max_Wait") == (700, 700) and device["scheduler"] == "elevator",
@@ -153,12 +169,37 @@ def device_blocks(ractl, server, path):
     server.reload()
     e2e.check("DEVICE of " in server.log_text() and
               "Max_Wait = 5 is out of range: 10 to 600000 ms" in server.log_text() and
-              ractl.value("Max_Wait") == (700, 700), "a wrong block is named, and the old one stays",
+              ractl.value("Max_Wait") == (700, 700),
+              "a wrong block is named, and the old one stays",
               server.log_text()[-2000:])
     server.ra = 'DEVICE { Path = "/dev/none-of-ours"; Max_Wait = 500; }'
     server.reload()
     e2e.check("No such file" in server.log_text() and ractl.value("Max_Wait")[0] in (3000, 2000),
-              "a device that is not there is logged, and the exports decide", ractl.value("Max_Wait"))
+              "a device that is not there is logged, and the exports decide",
+              ractl.value("Max_Wait"))
+
+
+def group_may_look(ractl, work, path, plugin):
+    """Control_Group: its members see all and change nothing; others see nothing."""
+    group = next(g.gr_name for g in grp.getgrall() if g.gr_gid == NOBODY)
+    server = e2e.Server("ra", exports_of(path), work, plugin,
+                        ra=f"Control_Group = {group};").start()
+    looks = ractl.run("get", "Max_Wait", user=NOBODY, group=NOBODY)
+    turns = ractl.run("set", "Max_Wait", "50", user=NOBODY, group=NOBODY)
+    other = ractl.run("get", "Max_Wait", user=NOBODY, group=NOBODY - 1)
+    e2e.check(looks.returncode == 0 and turns.returncode == 1 and "only root" in turns.stderr and
+              other.returncode == 1 and "no permission" in other.stderr and
+              ractl.value("Max_Wait") == (3000, 3000), "Control_Group: looks, and changes nothing",
+              (looks, turns, other))
+    metrics = f"{work}/ra.prom"
+    done = ractl.run("metrics", "--output", metrics)
+    with open(metrics, encoding="ascii") as f:
+        text = f.read()
+    e2e.check(done.returncode == 0 and
+              "nfs_ganesha_ra_device_busy_seconds_total" in text and
+              'nfs_ganesha_ra_reads_total{export="8"}' in text, "metrics, into a file", text[:2000])
+    e2e.check(ractl.json("advise")["schema"] == 1, "advise, with a server")
+    e2e.check(server.stop() == 0, "the server ends cleanly", server.log_text()[-2000:])
 
 
 def main():
@@ -182,6 +223,7 @@ def main():
     reload_brings_the_file(ractl, server)
     device_blocks(ractl, server, path)
     e2e.check(server.stop() == 0, "the server ends cleanly", server.log_text()[-2000:])
+    group_may_look(ractl, work, path, plugin)
     e2e.finish()
 
 

@@ -53,6 +53,7 @@ static inline struct control_settings settings_of(const struct place *p, unsigne
 						  unsigned int timeout_ms)
 {
 	return (struct control_settings){.path = p->path,
+					 .group = (gid_t)-1,
 					 .peers = peers,
 					 .timeout_ms = timeout_ms,
 					 .commands = commands,
@@ -153,7 +154,8 @@ static inline void echo_once(int fd, int n)
 	char line[128], want[128];
 
 	snprintf(line, sizeof(line), "{\"command\":\"echo\",\"text\":\"t\",\"n\":%d}\n", n);
-	snprintf(want, sizeof(want), "{\"ok\":true,\"text\":\"t\",\"n\":%d,\"flag\":false}", n);
+	snprintf(want, sizeof(want),
+		 "{\"ok\":true,\"schema\":1,\"text\":\"t\",\"n\":%d,\"flag\":false}", n);
 	send_all(fd, line, strlen(line));
 	assert_true(read_line(fd, line, sizeof(line)));
 	assert_string_equal(line, want);

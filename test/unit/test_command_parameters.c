@@ -136,6 +136,32 @@ static void what_cannot_be_is_refused(void **state)
 	assert_int_equal(world.logged, 0);
 }
 
+static void who_may_only_look_changes_nothing(void **state)
+{
+	static const char *const requests[] = {
+		"{\"command\":\"set\",\"name\":\"Max_Wait\",\"value\":\"50\"}",
+		"{\"command\":\"scheduler\",\"name\":\"fifo\"}",
+		"{\"command\":\"heuristic\",\"name\":\"off\"}",
+		"{\"command\":\"share\",\"export\":7,\"key\":\"Weight\",\"value\":5}",
+		"{\"command\":\"stats\",\"reset\":true}",
+	};
+	bool held = false;
+	size_t len;
+	char *text;
+
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+		text = protocol_answer_as(commands, requests[i], strlen(requests[i]), &len, &held,
+					  true);
+		text[len - 1] = '\0';
+		assert_non_null(strstr(text, CONTROL_READ_ONLY));
+		free(text);
+	}
+	assert_string_equal(world.device[0].queue.policy->name, "turns");
+	text = protocol_answer_as(commands, "{\"command\":\"get\"}", 17, &len, &held, true);
+	assert_non_null(strstr(text, "\"ok\":true,\"schema\":1"));
+	free(text);
+}
+
 static void diff_says_why(void **state)
 {
 	struct json_object *a = ask("{\"command\":\"diff\"}");
@@ -159,6 +185,7 @@ int main(void)
 		cmocka_unit_test_setup(get_lists_each_parameter_of_each_owner, setup),
 		cmocka_unit_test_setup(set_changes_one_or_all, setup),
 		cmocka_unit_test_setup(what_cannot_be_is_refused, setup),
+		cmocka_unit_test_setup(who_may_only_look_changes_nothing, setup),
 		cmocka_unit_test_setup(diff_says_why, setup),
 	};
 

@@ -42,7 +42,7 @@ static void hold_once(int fd)
 
 	send_all(fd, ask, sizeof(ask) - 1);
 	assert_true(read_line(fd, line, sizeof(line)));
-	assert_string_equal(line, "{\"ok\":true}");
+	assert_string_equal(line, "{\"ok\":true,\"schema\":1}");
 }
 
 /* Told once, when the last of those that hold something is gone; not of others, nor before. */

@@ -46,8 +46,8 @@ static void test_sent_ahead(void **state)
 	send_all(fd, all, len);
 	shutdown(fd, SHUT_WR);
 	for (int i = 0; i < n; i++) {
-		snprintf(all, sizeof(all), "{\"ok\":true,\"text\":\"\",\"n\":%d,\"flag\":false}",
-			 i);
+		snprintf(all, sizeof(all),
+			 "{\"ok\":true,\"schema\":1,\"text\":\"\",\"n\":%d,\"flag\":false}", i);
 		assert_true(read_line(fd, line, sizeof(line)));
 		assert_string_equal(line, all);
 	}
@@ -178,7 +178,7 @@ static void test_long_answer(void **state)
 		if (bite[n - 1] == '\n')
 			break;
 	} while (got < 2000000);
-	assert_int_equal(got, strlen("{\"ok\":true,\"text\":\"\"}\n") + 1000000);
+	assert_int_equal(got, strlen("{\"ok\":true,\"schema\":1,\"text\":\"\"}\n") + 1000000);
 	echo_once(fd, 5);
 	close(fd);
 }

@@ -56,6 +56,7 @@ static int set_up(void **state)
 static void serve(void)
 {
 	struct control_settings settings = {.path = place.path,
+					    .group = (gid_t)-1,
 					    .peers = 4,
 					    .timeout_ms = 10000,
 					    .commands = commands_start(&host),

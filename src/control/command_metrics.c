@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Counters never go back here: no reset of `stats` is seen. See command_metrics.h. */
+#include "control/command_metrics.h"
+
+#include <stdlib.h>
+
+#include "common/clock.h"
+#include "control/command_clients.h"
+#include "control/describe.h"
+
+#define EXPORTS_MAX 512 /* listed, in an answer of 1 MiB */
+
+static const struct control_host *host;
+static uint64_t started; /* ns */
+
+/* Counts by power of two of us, up to the last that is not 0. */
+static void describe_buckets(struct json_object *o, const char *name, const uint64_t *count, int n)
+{
+	struct json_object *list = describe_array(o, name);
+
+	while (n > 0 && count[n - 1] == 0)
+		n--;
+	for (int b = 0; b < n; b++)
+		json_object_array_add(list, json_object_new_uint64(count[b]));
+}
+
+static void describe_largest(struct json_object *o, unsigned int n)
+{
+	struct client_price_facts f;
+	unsigned int known = host->client_prices(n, &f, 1);
+	char name[FACTS_CLIENT_NAME];
+
+	describe_number(o, "clients_total", known);
+	if (known == 0 || !host->client_name(f.client, name))
+		return;
+	describe_text(o, "largest_client", name);
+	describe_real(o, "largest_share", f.use);
+}
+
+static struct json_object *describe_one_device(unsigned int n, const struct device_facts *f)
+{
+	const struct sched_stats *s = &f->queue.counted;
+	struct json_object *o = json_object_new_object();
+
+	describe_device_stats(o, f);
+	describe_device_state(o, &f->queue);
+	describe_buckets(o, "waits", s->waits, SCHED_WAIT_BUCKETS);
+	describe_number(o, "waited_us", s->waited / 1000);
+	describe_busy(o, f);
+	describe_price_of(o, host, n);
+	describe_largest(o, n);
+	return o;
+}
+
+static void describe_all_exports(struct json_object *answer)
+{
+	struct json_object *list = describe_array(answer, "exports"), *o;
+	struct export_facts *f = calloc(EXPORTS_MAX, sizeof(*f));
+	unsigned int n = f != NULL ? host->exports(f, EXPORTS_MAX) : 0;
+
+	for (unsigned int i = 0; i < n && i < EXPORTS_MAX; i++) {
+		o = json_object_new_object();
+		describe_export(o, &f[i]);
+		json_object_array_add(list, o);
+	}
+	free(f);
+	describe_number(answer, "exports_total", n);
+}
+
+static struct json_object *add_object(struct json_object *o, const char *name)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_object_object_add(o, name, object);
+	return object;
+}
+
+void command_metrics(struct control_call *call)
+{
+	struct writing_facts writing;
+	struct engine_facts engine;
+	struct device_facts f = {0};
+	struct json_object *list, *o;
+
+	describe_text(call->answer, "version", control_version());
+	describe_number(call->answer, "uptime_s", (host->now() - started) / CLOCK_SECOND);
+	describe_all_exports(call->answer);
+	host->engine(&engine);
+	describe_engine(add_object(call->answer, "engine"), &engine);
+	host->writing(&writing);
+	o = add_object(call->answer, "writing");
+	describe_writing(o, &writing);
+	describe_buckets(o, "commit_waits", writing.commit_waits, FACTS_WAIT_BUCKETS);
+	describe_number(o, "commit_waited_us", writing.commit_waited / 1000);
+	list = describe_array(call->answer, "devices");
+	for (unsigned int i = 0; i < FACTS_DEVICES_MAX && host->device(i, &f); i++)
+		json_object_array_add(list, describe_one_device(i, &f));
+}
+
+void command_metrics_start(const struct control_host *h)
+{
+	host = h;
+	started = h->now();
+}
