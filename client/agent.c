@@ -6,7 +6,9 @@
  *   daemon.c       the loop                         settings*.c    options and files
  *    '- watch.c    one mount: ask, believe, judge, act
  *        |- mounts.c       mountinfo                mount_calls.c  statfs, syncfs
- *        |- decide.c       the judgement            async_call.c   calls that may hang
+ *        |- decide.c       the table of decisions   async_call.c   calls that may hang
+ *        |- mount_use.c    the kernel's counters    doubt.c        prices that cannot be
+ *        |- halt.c         groups that halt         group_memory.c their limits
  *        '- mount_knobs.c  what is turned           knob.c         a number in /sys, put back
  *   machine.c      what mounts share: memory        state.c        the record in /run
  *   wakeup.c       what it sleeps on                run_lock.c     there is one agent

@@ -23,9 +23,10 @@
 #define ONCE_REPLIES 40
 /* However many mounts there are, and calls return: not sooner again (s) does a round begin, is memory
  * looked at, is the record written for what --status shows (for a knob it is at once). */
-#define ROUND_PACE  0.1
-#define LOOK_PACE   0.25
-#define RECORD_PACE 0.5
+#define ROUND_PACE    0.1
+#define ROUND_LONGEST 0.5 /* a burst of writes is seen so soon */
+#define LOOK_PACE     0.25
+#define RECORD_PACE   0.5
 
 static struct daemon {
 	struct watch_host host;
@@ -60,6 +61,8 @@ static void put_knobs(const struct watch_host *h, bool turning, FILE *out)
 	}
 	put_knob(&h->machine.background, turning, out);
 	put_knob(&h->machine.limit, turning, out);
+	for (unsigned int i = 0; i < h->settings.halts.count; i++)
+		put_knob(&h->groups[i].knob, turning, out);
 }
 
 /* The text of the record, or what is to be added to it; NULL: no memory. To be freed. */
@@ -75,6 +78,8 @@ static char *record_text(const struct watch_host *h, bool turning)
 		state_head(out);
 	for (unsigned int i = 0; !turning && i < h->settings.mount_count; i++)
 		watch_show(&h->watches[i], out);
+	if (!turning)
+		watch_groups_show(h, out);
 	put_knobs(h, turning, out);
 	if (!turning)
 		history_print(&h->history, out);
@@ -167,7 +172,6 @@ static void write_metrics(struct daemon *d, double now)
 	if (!*path || now - d->metered < d->host.settings.interval)
 		return;
 	d->metered = now;
-	metrics_look(&d->host);
 	err = metrics_write(&d->host, now, path);
 	if (err && !d->unmetered)
 		log_line(LOG_LEVEL_WARN, "metrics %s: %s", path, strerror(err));
@@ -271,19 +275,20 @@ static void look(struct daemon *d, double now)
 static double look_after(struct daemon *d, double now)
 {
 	struct watch_host *h = &d->host;
-	double next = now + h->settings.interval;
+	double next = now + fmin(h->settings.interval, ROUND_LONGEST);
 	bool defers = false;
 
 	look(d, now);
-	d->first++;
+	watch_round(h, now);
 	for (unsigned int i = 0; i < h->settings.mount_count; i++) {
 		struct watch *w = &h->watches[(d->first + i) % h->settings.mount_count];
 
 		watch_tick(h, w, now);
 		defers |= w->decision.way == WRITE_DEFER;
-		next = fmin(next, w->ask_at);
+		next = fmin(next, watch_next(w, now));
 	}
-	machine_flush_point(&h->machine, defers, &h->hand.recorder);
+	d->first++;
+	machine_flush_follow(&h->machine, defers, &h->hand.recorder);
 	return next;
 }
 
@@ -328,6 +333,7 @@ int daemon_run(const struct settings *settings, int argc, char **argv)
 	run(d, argc, argv);
 	for (unsigned int i = 0; i < h->settings.mount_count; i++)
 		watch_release(h, &h->watches[i]);
+	watch_groups_release(h);
 	machine_flush_point(&h->machine, false, &h->hand.recorder);
 	remove_metrics(d);
 	if (!h->settings.dry_run)

@@ -1,31 +1,46 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * The client's side of the auction: whose resources are cheaper now, the server's or our own?
- * (CA-NFS, sections 2.1, 2.2 and 3.2.)
+ * (CA-NFS, sections 2.1, 2.2 and 3.1 to 3.3.) What follows from the prices is one table, decide_rules in
+ * decide.c: of each half, writes and read-ahead, the first rule that holds decides. doc/ca-nfs-agent.8
+ * shows the same table.
  *
- * For each mount the server states a price for asynchronous writes. Ours is that of the memory in
- * which written data would wait instead:
+ * For each mount the server states a price for asynchronous writes and one for read-ahead. Data has to
+ * take the way over our own network too, so what a way costs is the dearer of both:
  *
- *   u = (dirty + under write-back) / ((background limit + dirty limit) / 2)
- *   ours = P(u), at least price_min; and Pmax + epsilon from u = 1 on
+ *   theirs = max(the server's price, P(u of our network, by others than its mounts))
+ *
+ * Ours, of writes, is the price of the memory in which written data would wait instead, the dearer of what
+ * is dirty and of what cached data is worth:
+ *
+ *   ours = weight * max(P(u of dirty memory), P(worth), price_min);   Pmax + epsilon from u = 1 on
  *
  * price_min: if neither is congested, the server writes. Pmax + epsilon: if both are, the server
  * writes too, for it bears that better.
  *
- *   server's price / ours     0    1/2.5  1/2  1/1.6    1/1.25   1   1.25
+ *   theirs / ours             0    1/2.5  1/2  1/1.6    1/1.25   1   1.25
  *                             |------|-----|-----|---------|-----|-----|------
  *     accelerate         <====*=====>      |     |         |     |     |
  *     normal                         <=====*=====*=========*=====>     |
  *     defer                                                <=====*=====*====>
  *
- * Accelerate: have data written now, while that costs the server little. Defer: hold it back. Where
- * two overlap we stay with what we do (hysteresis). Deferral lasts DWELL seconds at least and
+ * Accelerate: have data written now, while that costs the server little; beside ours without dirty memory,
+ * for where that is full the kernel writes already, and everything at once makes others wait. Defer: hold
+ * it back. Where
+ * two overlap we stay with what we do (hysteresis). A deferral lasts DWELL seconds at least and
  * defer_max at most, and then the kernel has its way for REST seconds, so that with its own 5 s
- * between two looks no data waits longer than the 30 s that it would at most without us. The same,
- * and at once, where dirty memory has reached u = 1.
+ * between two looks no data waits longer than the 30 s that it would at most without us. It ends at once
+ * where dirty memory has reached u = 1. Where the server is dear again within TURNS seconds, clients go
+ * by turns: each further deferral lasts HOLD seconds, whatever the price does meanwhile, and the turn
+ * after it REST seconds at least. So two clients have the same number of turns in a minute, whoever began
+ * (unit.agent_turns), where ends that follow the price make their numbers differ by half.
  *
- * Read-ahead is not written off or on, but turned: readahead_max where it costs up to price_min,
- * readahead_min at Pmax, by equal factors between, in powers of two.
+ * Ours, of read-ahead, is what it is worth: the less is fetched for nothing, the more.
+ *
+ *   ours = weight * price_min / (1 - effectiveness)          from 0.95 on: more than any price
+ *
+ * The same ratio makes it half as long (where writes are deferred), twice as long (where they are
+ * accelerated), or leaves it; a step every STEP seconds, and what it is good for is measured between two.
  *
  * Pure: plain numbers, times handed in. No lock: one thread.
  */
@@ -34,41 +49,90 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
+#include "mount_use.h"
 #include "pricing/auction.h"
 
 enum write_way { WRITE_NORMAL, WRITE_DEFER, WRITE_ACCELERATE, WRITE_WAYS };
 /* "normal", "defer", "accelerate" */
 extern const char *const write_way_names[WRITE_WAYS];
 
-/* Why writes go as they go. */
+/* What is done about read-ahead. */
+enum readahead_way {
+	READAHEAD_FOUND, /* as it was found */
+	READAHEAD_STAY,	 /* as it is */
+	READAHEAD_LESS,	 /* half of it, readahead_min at least */
+	READAHEAD_MORE,	 /* twice as much, readahead_max at most */
+	READAHEAD_BACK,	 /* half of it, what was found at least */
+	READAHEAD_WAYS
+};
+
+/* Which rule decided: its line in the table. */
 enum decide_why {
 	WHY_NO_PRICES,	/* normal: none that count */
-	WHY_EVEN,	/* normal: neither is much cheaper */
+	WHY_DOUBT,	/* normal: they do not move, or jump about (doubt.h) */
+	WHY_UNUSED,	/* normal: nothing was written lately */
 	WHY_MEMORY,	/* normal: our memory is as full as it may be */
-	WHY_REST,	/* normal: data was held back for long enough */
-	WHY_NOT_WANTED, /* normal: it is dearer, but deferral is off */
+	WHY_LONG,	/* normal: a deferral has lasted defer_max */
 	WHY_DEARER,	/* defer: it is dearer than our memory */
 	WHY_DWELL,	/* defer: it was, less than DECIDE_DWELL ago */
-	WHY_CHEAP,	/* accelerate: it is far cheaper */
-	DECIDE_WHYS
+	WHY_CHEAP,	/* accelerate: it is far cheaper, for DECIDE_CALM */
+	WHY_REST,	/* normal: data was held back for long enough */
+	WHY_NOT_WANTED, /* normal: it is dearer, but deferral is off */
+	WHY_EVEN,	/* normal: neither is much cheaper */
+	WRITE_RULES,
+	AHEAD_NO_PRICES = WRITE_RULES,
+	AHEAD_DOUBT,
+	AHEAD_OFF,     /* found: read-ahead is not ours to turn */
+	AHEAD_UNUSED,  /* found: nothing was read lately */
+	AHEAD_SHORT,   /* found: little memory is left */
+	AHEAD_CHEAP,   /* found: it was made shorter, and the server is cheap now */
+	AHEAD_WAIT,    /* stay: a step was made less than DECIDE_STEP ago */
+	AHEAD_UNKNOWN, /* stay: it is not known yet what it is good for */
+	AHEAD_DEARER,  /* less */
+	AHEAD_WORTH,   /* more */
+	AHEAD_WASTE,   /* back: longer than found, and not worth that */
+	AHEAD_EVEN,    /* stay */
+	DECIDE_RULES
 };
-/* In words. */
-extern const char *const decide_why_texts[DECIDE_WHYS];
+
+/* A line of the table, in words. */
+struct decide_text {
+	const char *when, *then, *why;
+};
+extern const struct decide_text decide_texts[DECIDE_RULES];
+/* Both halves as the manual has them. */
+void decide_print_rules(FILE *out);
 
 /* After defer_max the kernel has its way this long (s): longer than its flusher sleeps. */
 #define DECIDE_REST 6
 /* Deferral is not given up earlier for a lower price (s): prices of a busy server jump. */
 #define DECIDE_DWELL 3
+/* So soon (s) after the last deferral's rest clients go by turns, held for so long (s): with DECIDE_REST a
+ * quarter of a minute. */
+#define DECIDE_TURNS 60
+#define DECIDE_HOLD  9
+/* The server has been cheap for so long (s) before data is sent at once: what was just held back would
+ * else all come together. */
+#define DECIDE_CALM 3
+/* Between two steps of read-ahead (s). */
+#define DECIDE_STEP 2
+/* What was neither read nor written for so long (s) is not used; the kernel keeps no written data longer. */
+#define DECIDE_UNUSED 30
 /* Dearer than any server: Pmax + epsilon. */
 #define DECIDE_CEILING	  AUCTION_CEILING
 #define DECIDE_HYSTERESIS 1.25
 /* The server's price below this share of ours: accelerate. */
 #define DECIDE_CHEAP 0.5
+/* k of our own network: as the server's K_Network. */
+#define DECIDE_K_NETWORK 1000
+/* Of what was read ahead, taken as used where nobody counts it. */
+#define DECIDE_EFFECTIVENESS 0.8
 
 struct decide_limits {
 	bool defer, accelerate, readahead;     /* what may be done */
-	double k;			       /* of our memory: see pricing/price.h */
+	double k, k_cache;		       /* of our memory: see pricing/price.h */
 	double price_min;		       /* > 0 */
 	double defer_max;		       /* s */
 	uint32_t readahead_min, readahead_max; /* KiB */
@@ -76,29 +140,44 @@ struct decide_limits {
 
 /* What there is to judge. */
 struct decide_input {
-	bool priced;		  /* the server states prices, we believe it, and they are fresh */
-	double write, readahead;  /* the server's, 0..1 */
-	double dirty;		  /* our u, from 0 on */
-	bool memory_short;	  /* little memory is left for data read ahead */
-	uint32_t readahead_found; /* KiB, as the mount had it before us */
+	bool priced;		 /* the server states prices, we believe it, and they are fresh */
+	bool doubted;		 /* but they are not what prices are */
+	double write, readahead; /* the server's, 0..1 */
+	double dirty, worth;	 /* our u: of written data from 0 on, of cached data 0..1 */
+	double network;		 /* u of our network, by others, 0..1 */
+	double weight;		 /* of the mount, > 0; 0: 1 */
+	bool writes_unused;	 /* nothing was written for DECIDE_UNUSED */
+	bool reads_unused;	 /* nothing was read for so long */
+	bool memory_short;	 /* little memory is left for data read ahead */
+	enum use_evidence evidence; /* what is known of read-ahead: mount_use.h */
+	double effectiveness;	    /* 0..1, where it is known */
+	uint32_t readahead_found;   /* KiB, as the mount had it before us; 0: not known */
 };
 
 struct decision {
 	enum write_way way;
-	enum decide_why why;
-	uint32_t readahead; /* KiB; 0: as found */
-	double ours;	    /* our price of a write */
-	double since;	    /* s: when this way began */
-	double rest_until;  /* s: no deferral before */
+	enum decide_why why, ahead_why;
+	uint32_t readahead;	  /* KiB; 0: as found */
+	double theirs, ours;	  /* prices of a write */
+	double ahead, ahead_ours; /* and of read-ahead */
+	double since;		  /* s: when this way began */
+	double hold, dwell;	  /* s: how long this deferral lasts at most and at least */
+	double rest_until;	  /* s: no deferral before; 0: there was none */
+	double cheap_since;	  /* s: since when it is cheap; 0: it is not */
+	double stepped;		  /* s: when read-ahead was turned last */
 };
 
-/* Ours, price_min to DECIDE_CEILING. */
-double decide_price(const struct decide_limits *l, double dirty);
+/* Ours of writes, weight 1, price_min to DECIDE_CEILING. */
+double decide_price(const struct decide_limits *l, double dirty, double worth);
 
 /*
  * NOW: seconds, of any clock that only goes forward. The result is in D. All zero is the beginning.
+ * True: read-ahead has made a step.
  */
-void decide(struct decision *d, const struct decide_limits *l, const struct decide_input *in,
+bool decide(struct decision *d, const struct decide_limits *l, const struct decide_input *in,
 	    double now);
+
+/* When (s) the table says something else though no price moves: to be judged then, or turns are uneven. */
+double decide_due(const struct decision *d, double now);
 
 #endif

@@ -2,6 +2,7 @@
 /* Memory and its limits. See machine.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,6 +31,7 @@ static ssize_t read_text(struct price_source *s, const char *name, char *buf, si
 void machine_init(struct machine *m, const char *root, uint32_t flush_point, bool dry_run)
 {
 	static const struct memory_limits unused = {.reads_min = 1, .window = 1};
+	static const struct net_limits net = {.full = 0.95, .window = NETWORK_WINDOW};
 
 	memset(m, 0, sizeof(*m));
 	m->source.read = read_text;
@@ -37,6 +39,7 @@ void machine_init(struct machine *m, const char *root, uint32_t flush_point, boo
 	m->flush_point = flush_point;
 	m->dry_run = dry_run;
 	meter_memory_init(&m->meter, &unused);
+	meter_net_init(&m->net, &net);
 	knob_init(&m->background, root, "/proc/sys/vm/dirty_background_ratio");
 	knob_init(&m->limit, root, "/proc/sys/vm/dirty_ratio");
 }
@@ -48,15 +51,82 @@ static bool number_of(struct machine *m, const char *key, uint64_t *number)
 	return at && text_numbers(at, number, 1);
 }
 
+/* The two limits as they are in force: of the text that the meter has just read. */
+static void look_at_limits(struct machine *m)
+{
+	if (!number_of(m, "nr_dirty_background_threshold ", &m->background_pages) ||
+	    !number_of(m, "nr_dirty_threshold ", &m->limit_pages))
+		m->background_pages = m->limit_pages = 0;
+}
+
+/* Percent of memory that the limit in force is; 0: it is a number of bytes, or cannot be read. */
+static double limit_ratio(struct machine *m)
+{
+	uint64_t now;
+
+	if (m->limit.held)
+		return (double)m->limit.ours;
+	return knob_read(&m->limit, &now) ? (double)now : 0;
+}
+
+/* Pages that may be dirty: where a deferral would raise the limits, as many as then. */
+static double full_pages(struct machine *m)
+{
+	const double full = (double)m->meter.full_pages;
+	const double ratio = m->flush_point && m->limit_pages ? limit_ratio(m) : 0;
+	const double raised = m->flush_point + FLUSH_POINT_ROOM / 2.0;
+
+	return ratio > 0 ? fmax(full, (double)m->limit_pages / ratio * raised) : full;
+}
+
+/* Control groups, where SHARE of a memory may be dirty. */
+static struct group_memory look_at_groups(struct machine *m, double share)
+{
+	struct group_memory g = GROUP_MEMORY_NONE;
+
+	group_memory_above(&g, &m->source, share);
+	for (unsigned int i = 0; m->groups && i < m->groups->count; i++)
+		group_memory_add(&g, &m->source, m->groups->at[i].name, share);
+	return g;
+}
+
 void machine_look(struct machine *m)
 {
-	uint64_t total, available;
+	const double page = (double)sysconf(_SC_PAGESIZE);
+	uint64_t total, available, idle;
+	struct group_memory g;
+	double full;
 
 	meter_memory_sample(&m->meter, &m->source, 0, NULL);
-	m->dirty = m->meter.dirty;
-	m->memory_short =
-		source_read(&m->source, "/proc/meminfo") && number_of(m, "MemTotal:", &total) &&
-		number_of(m, "MemAvailable:", &available) && available < total / MEMORY_SHORT;
+	look_at_limits(m);
+	m->memory_short = false;
+	m->pressed = 1;
+	full = full_pages(m) * page;
+	m->dirty = full > 0 ? fmin((double)m->meter.dirty_pages * page / full, 1) : 0;
+	if (!source_read(&m->source, "/proc/meminfo") || !number_of(m, "MemTotal:", &total) ||
+	    !number_of(m, "MemAvailable:", &available) || !total)
+		return;
+	if (number_of(m, "MemFree:", &idle) && full > 0)
+		m->pressed = fmax(1 - (double)idle * 1024 / full, 0);
+	g = look_at_groups(m, full / ((double)total * 1024));
+	m->dirty = fmin(fmax(m->dirty, g.dirty), 1);
+	m->memory_short = available < total / MEMORY_SHORT || g.available * MEMORY_SHORT < 1;
+}
+
+void machine_network(struct machine *m, double sent, uint64_t now)
+{
+	double use = 0;
+
+	m->now = (double)now / 1e9;
+	meter_net_sample(&m->net, &m->source, now);
+	for (unsigned int i = 0; i < m->net.n; i++) {
+		const struct net_interface *in = &m->net.interfaces[i];
+
+		if (strcmp(in->name, m->net.busiest) == 0)
+			use = m->net.utilization -
+			      sent * 8 / ((double)in->speed * 1e6 * m->net.limits.full);
+	}
+	m->network = fmax(use, 0);
 }
 
 uint64_t machine_dirty(struct machine *m, const char *device)
@@ -136,6 +206,35 @@ void machine_flush_point(struct machine *m, bool raise, const struct knob_record
 	m->raised = raise;
 	log_line(LOG_LEVEL_EVENT, "dirty memory: %s%s", m->dry_run ? "would " : "",
 		 raise ? "raise the flushing point" : "put the flushing point back");
+}
+
+/* Below the point where the kernel would make writers wait with the limit as it was. */
+static bool drained(const struct machine *m)
+{
+	const double limit =
+		(double)m->limit_pages * (double)m->limit.found / fmax((double)m->limit.ours, 1);
+
+	return !m->limit_pages ||
+	       (double)m->meter.dirty_pages < ((double)m->background_pages + limit) / 2;
+}
+
+void machine_flush_follow(struct machine *m, bool raise, const struct knob_recorder *recorder)
+{
+	if (raise || !m->raised || m->dry_run) {
+		m->drain_until = 0;
+		if (raise && m->raised && !m->background.held) /* it drained: the other again */
+			m->raised = false;
+		machine_flush_point(m, raise, recorder);
+		return;
+	}
+	if (m->drain_until <= 0) {
+		knob_restore(&m->background);
+		m->drain_until = m->now + FLUSH_DRAIN_MAX;
+	}
+	if (drained(m) || m->now >= m->drain_until) {
+		m->drain_until = 0;
+		machine_flush_point(m, false, recorder);
+	}
 }
 
 void machine_set_flush_point(struct machine *m, uint32_t percent)

@@ -1,10 +1,20 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What the mounts of a machine share: its memory, out of /proc, and its limits on dirty memory.
+ * What the mounts of a machine share: its memory, out of /proc and the limits of control groups
+ * (group_memory.h), its network, and its limits on dirty memory.
+ *
+ *   dirty     u of written data that waits, of the machine's memory or of a group's, the fuller one; with the
+ *             limits that a deferral raises, where it may
+ *   pressed   how little memory is free beside what may be dirty: 0 where written data can wait without
+ *             taking memory from cached data
+ *   network   u of its network by others than NFS mounts: data that is held back would not make room for
+ *             itself
  *
  * The flushing point: where dirty memory makes the kernel write, whatever a single mount may hold.
  * While a mount defers it can be raised (CA-NFS, section 2.1); without that deferral holds little
- * more than the limit as it is.
+ * more than the limit as it is. When deferral ends, the point from where the kernel writes is put back at
+ * once, and the limit where writers wait when what is dirty has drained below it, FLUSH_DRAIN_MAX later at
+ * most: put back at once it would stop all writers for as long as draining takes.
  */
 #ifndef CLIENT_MACHINE_H
 #define CLIENT_MACHINE_H
@@ -12,33 +22,49 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "group_memory.h"
 #include "knob.h"
 #include "pricing/meter_memory.h"
+#include "pricing/meter_net.h"
+#include "weights.h"
 
 /* The limit where writers wait is so much above the flushing point (percent of memory). */
 #define FLUSH_POINT_ROOM 20
 /* Less than one part in so many of the memory available: memory is short. */
 #define MEMORY_SHORT 8
+/* s */
+#define FLUSH_DRAIN_MAX 60
+/* ns: over which the network's use is averaged. */
+#define NETWORK_WINDOW 2000000000u
 
 struct machine {
 	struct price_source source; /* first: its reader finds the machine */
 	const char *root;	    /* before all paths */
 	struct meter_memory meter;
-	double dirty; /* u of decide.h; 0 where /proc does not tell */
+	struct meter_net net;
+	double dirty, pressed, network; /* u, as above; 0 where nothing tells */
 	bool memory_short;
+	const struct weights *groups; /* that are halted: theirs count too; NULL: none */
 
 	bool dry_run;
 	uint32_t flush_point; /* percent, 0: left alone */
 	bool raised;
+	double now;	    /* s: when the network was looked at */
+	double drain_until; /* s: the limit is put back then; 0: it is not raised alone */
+	uint64_t background_pages, limit_pages; /* in force */
 	struct knob background, limit;
 };
 
 void machine_init(struct machine *m, const char *root, uint32_t flush_point, bool dry_run);
 void machine_look(struct machine *m);
+/* NOW: ns. SENT: bytes a second that NFS mounts send or receive, the busier direction. */
+void machine_network(struct machine *m, double sent, uint64_t now);
 /* Bytes that wait to be written to this bdi; where debugfs is not mounted, to all. */
 uint64_t machine_dirty(struct machine *m, const char *device);
-/* Raises the limits, where they were recorded, or puts them back; says what it does. */
+/* Raises the limits, where they were recorded, or puts them back at once; says what it does. */
 void machine_flush_point(struct machine *m, bool raise, const struct knob_recorder *recorder);
+/* The same, but the limit goes back when what is dirty has drained. For each round. */
+void machine_flush_follow(struct machine *m, bool raise, const struct knob_recorder *recorder);
 /* Another setting: first the limits go back to what they were. */
 void machine_set_flush_point(struct machine *m, uint32_t percent);
 

@@ -118,37 +118,80 @@ static bool replies(const struct subject *s, double *value)
 static bool counted(const struct subject *s, uint64_t count, double *value)
 {
 	*value = (double)count;
-	return s->watch->counted.there;
+	return s->watch->use.last.there;
 }
 
 static bool programs_read(const struct subject *s, double *value)
 {
-	return counted(s, s->watch->counted.programs_read, value);
+	return counted(s, s->watch->use.last.programs_read, value);
 }
 
 static bool programs_written(const struct subject *s, double *value)
 {
-	return counted(s, s->watch->counted.programs_written, value);
+	return counted(s, s->watch->use.last.programs_written, value);
 }
 
 static bool server_read(const struct subject *s, double *value)
 {
-	return counted(s, s->watch->counted.server_read, value);
+	return counted(s, s->watch->use.last.server_read, value);
 }
 
 static bool server_written(const struct subject *s, double *value)
 {
-	return counted(s, s->watch->counted.server_written, value);
+	return counted(s, s->watch->use.last.server_written, value);
 }
 
 static bool reads(const struct subject *s, double *value)
 {
-	return counted(s, s->watch->counted.reads, value);
+	return counted(s, s->watch->use.last.reads, value);
 }
 
 static bool writes(const struct subject *s, double *value)
 {
-	return counted(s, s->watch->counted.writes, value);
+	return counted(s, s->watch->use.last.writes, value);
+}
+
+static bool hit_ratio(const struct subject *s, double *value)
+{
+	*value = use_hit_rate(&s->watch->use.soon);
+	return s->watch->use.last.there && s->watch->use.soon.read > 0;
+}
+
+static bool effectiveness(const struct subject *s, double *value)
+{
+	return mount_use_evidence(&s->watch->use, value) == USE_KNOWN;
+}
+
+static bool weight(const struct subject *s, double *value)
+{
+	*value = weights_of(&s->host->settings.weights, s->watch->path);
+	return true;
+}
+
+static bool doubted(const struct subject *s, double *value)
+{
+	*value = s->watch->doubt.frozen || s->watch->doubt.jumping;
+	return priced(s);
+}
+
+static bool cache_worth(const struct subject *s, double *value)
+{
+	*value = s->host->worth;
+	return true;
+}
+
+static bool network_ratio(const struct subject *s, double *value)
+{
+	*value = s->host->machine.network;
+	return s->host->machine.net.n > 0;
+}
+
+static bool halted(const struct subject *s, double *value)
+{
+	*value = 0;
+	for (unsigned int i = 0; i < s->host->settings.halts.count; i++)
+		*value += s->host->groups[i].halt.halted;
+	return true;
 }
 
 static bool dirty_ratio(const struct subject *s, double *value)
@@ -198,6 +241,19 @@ static const struct metric metrics[] = {
 	 false},
 	{"reads_total", "counter", "", "READs that were sent.", reads, false},
 	{"writes_total", "counter", "", "WRITEs that were sent.", writes, false},
+	{"hit_ratio", "gauge", "", "Of what programs read of late, what the cache had.", hit_ratio,
+	 false},
+	{"readahead_effectiveness", "gauge", "",
+	 "Of what was fetched since read-ahead was turned, what was read.", effectiveness, false},
+	{"weight", "gauge", "", "What our prices of the mount are multiplied by.", weight, false},
+	{"doubted", "gauge", "", "Whether its prices stand still or jump, and do not count.",
+	 doubted, false},
+	{"cache_worth", "gauge", "",
+	 "The u of cached data: the hit rate of all mounts, as far as memory is short.",
+	 cache_worth, true},
+	{"network_ratio", "gauge", "", "Use of the network by others than these mounts.",
+	 network_ratio, true},
+	{"halted_groups", "gauge", "", "Control groups that halt at present.", halted, true},
 	{"dirty_ratio", "gauge", "",
 	 "The machine's dirty memory; 1 half-way between the kernel's two limits.", dirty_ratio,
 	 true},
@@ -251,25 +307,6 @@ static void print_metric(struct watch_host *h, double now, const struct metric *
 		s.watch = &h->watches[i];
 		print_value(out, m, &s);
 	}
-}
-
-void metrics_look(struct watch_host *h)
-{
-	const char *paths[MOUNTS_MAX];
-	struct mountstats found[MOUNTS_MAX] = {{0}};
-	char name[KNOB_PATH];
-	FILE *in;
-
-	snprintf(name, sizeof(name), "%s/proc/self/mountstats", h->settings.root);
-	in = fopen(name, "re");
-	for (unsigned int i = 0; i < h->settings.mount_count; i++)
-		paths[i] = h->watches[i].path;
-	if (in) {
-		mountstats_read(in, paths, h->settings.mount_count, found);
-		fclose(in);
-	}
-	for (unsigned int i = 0; i < h->settings.mount_count; i++)
-		h->watches[i].counted = found[i];
 }
 
 void metrics_print(struct watch_host *h, double now, FILE *out)

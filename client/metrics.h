@@ -13,8 +13,6 @@
 
 #include "watch.h"
 
-/* Looks what the kernel counts of the mounts (mountstats.h). */
-void metrics_look(struct watch_host *h);
 /* All metrics of all mounts at NOW. What a mount has not at present is left out. */
 void metrics_print(struct watch_host *h, double now, FILE *out);
 /* The same into the file PATH, whole or not at all. 0, or an errno. */

@@ -77,6 +77,8 @@ uint32_t mount_knobs_readahead_found(struct mount_knobs *m)
 {
 	uint64_t found = m->readahead.found;
 
+	if (!m->readahead.path[0])
+		return 0;
 	return m->readahead.held || knob_read(&m->readahead, &found) ? (uint32_t)found : 0;
 }
 

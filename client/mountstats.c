@@ -44,6 +44,7 @@ static void take_bytes(const char *text, struct mountstats *m)
 		return;
 	m->programs_read = n[0] + n[2];
 	m->programs_written = n[1] + n[3];
+	m->direct_read = n[2];
 	m->server_read = n[4];
 	m->server_written = n[5];
 }

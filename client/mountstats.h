@@ -15,6 +15,7 @@
 struct mountstats {
 	bool there;
 	uint64_t programs_read, programs_written; /* bytes, by read(2), write(2) and their like */
+	uint64_t direct_read;			  /* of these: past the cache (O_DIRECT) */
 	uint64_t server_read, server_written;	  /* bytes */
 	uint64_t reads, writes;			  /* READs and WRITEs that were sent */
 };

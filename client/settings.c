@@ -12,6 +12,7 @@ enum kind {
 	NUMBER, /* double */
 	WHOLE,	/* uint32_t */
 	SWITCH, /* bool: yes or no */
+	NAMED,	/* struct weights: "NUMBER NAME", as often as wanted */
 	FILE_,	/* char [SETTINGS_FILE]: an absolute path */
 	FLAG,	/* bool: of the command line only, by being there */
 };
@@ -52,6 +53,14 @@ static const struct setting table[] = {
 	 "our least price: below it the server's counts as low"},
 	{"k-memory", NUMBER, AT(decide.k), "", 1, 1e9, 10000,
 	 "how late our price of memory rises with what is dirty, and how steeply then"},
+	{"k-cache", NUMBER, AT(decide.k_cache), "", 1, 1e9, 10,
+	 "the same for what cached data is worth, by its hit rate"},
+	{"network-capacity", NUMBER, AT(network_capacity), "Mbit/s", 0, 1e6, 0,
+	 "of network cards that state no speed; 0: what those do is not known"},
+	{"weight", NAMED, AT(weights), "", 0, 0, 0,
+	 "NUMBER MOUNT: what this mount would pay, 0.01 to 100 times the others"},
+	{"halt", NAMED, AT(halts), "", 0, 0, 0,
+	 "NUMBER CGROUP: its programs halt while the server is dearer than NUMBER times price-min"},
 	{"fstab", SWITCH, AT(fstab), "", 0, 1, 0,
 	 "look after the mounts too that have the option x-ca-nfs, in /etc/fstab or when mounted"},
 	{"syslog", SWITCH, AT(syslog), "", 0, 1, 0,
@@ -100,7 +109,7 @@ void settings_init(struct settings *s)
 {
 	*s = (struct settings){.root = ""};
 	for (size_t i = 0; i < SETTINGS; i++)
-		if (table[i].kind != FILE_)
+		if (table[i].kind != FILE_ && table[i].kind != NAMED)
 			put(s, &table[i], table[i].preset);
 }
 
@@ -220,6 +229,8 @@ bool settings_set(struct settings *s, const char *name, const char *value, char 
 		return settings_wrong(error, size, "%s: there is no such setting", name);
 	if (e->kind == FILE_)
 		return set_file(s, e, value, error, size);
+	if (e->kind == NAMED)
+		return weights_set((struct weights *)((char *)s + e->at), name, value, error, size);
 	if (e->kind == SWITCH)
 		return set_switch(s, e, value, error, size);
 	return set_number(s, e, value, error, size);
@@ -252,7 +263,7 @@ void settings_help(const char *program)
 	for (size_t i = 0; i < SETTINGS; i++) {
 		const struct setting *e = &table[i];
 
-		if (e->kind == FLAG || e->kind == FILE_)
+		if (e->kind == FLAG || e->kind == FILE_ || e->kind == NAMED)
 			printf("  --%-16s %s\n", e->name, e->help);
 		else if (e->kind == SWITCH)
 			printf("  --%-16s %s (yes or no; %s)\n", e->name, e->help,

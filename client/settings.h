@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "decide.h"
+#include "weights.h"
 
 /* Mounts that one agent looks after. */
 #define MOUNTS_MAX 512
@@ -28,6 +29,9 @@ struct settings {
 	double flush_point;		 /* percent; 0: the machine's limits stay as they are */
 	char *mounts[MOUNTS_MAX];	 /* absolute, no slash at the end; allocated */
 	unsigned int mount_count, named; /* the first of them are named, the others mounted so */
+	double network_capacity; /* Mbit/s of a network card that states no speed; 0: unknown */
+	struct weights weights;	 /* of mounts, by their paths */
+	struct weights halts;	 /* of control groups, which halt: halt.h */
 	bool fstab, syslog;
 	char metrics[SETTINGS_FILE]; /* a file to write them to, absolute; "": none */
 

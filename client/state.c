@@ -109,6 +109,14 @@ bool state_print(const char *root)
 	return is_there;
 }
 
+/* The knob of halt.h; PATH ends with it. */
+static bool is_group(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	return strncmp(path, "/sys/fs/cgroup/", 15) == 0 && strcmp(name, "/cgroup.freeze") == 0;
+}
+
 static bool is_ours(const char *root, const char *path)
 {
 	size_t length = strlen(root);
@@ -116,7 +124,7 @@ static bool is_ours(const char *root, const char *path)
 	if (strncmp(path, root, length) != 0 || strstr(path, ".."))
 		return false;
 	path += length;
-	return strncmp(path, "/sys/class/bdi/", 15) == 0 ||
+	return is_group(path) || strncmp(path, "/sys/class/bdi/", 15) == 0 ||
 	       strncmp(path, "/proc/sys/vm/dirty_", 19) == 0;
 }
 

@@ -15,6 +15,10 @@
  * Nothing but those two calls touches the mount, so a server that hangs stops them and nothing
  * else. When prices end - not stated, not fresh, not mounted - the knobs are put back.
  *
+ *   watch.c      mounted, asked, believed     watch_use.c    counters: what is asked about, and worth
+ *   watch_act.c  judged, and knobs turned     watch_groups.c control groups that halt
+ *   watch_show.c said                         watch_list.c   which mounts there are
+ *
  * NOW is seconds of a clock that only goes forward. One thread.
  */
 #ifndef CLIENT_WATCH_H
@@ -23,22 +27,37 @@
 #include <stdio.h>
 
 #include "decide.h"
+#include "doubt.h"
+#include "halt.h"
 #include "history.h"
 #include "machine.h"
 #include "mount_calls.h"
 #include "mount_knobs.h"
 #include "mounts.h"
+#include "mount_use.h"
 #include "mountstats.h"
 #include "pricing/fsstat_price.h"
 #include "settings.h"
 
 /* Time between questions (s) to a server that may be one with prices, until it is believed. */
-#define ASK_SOON 0.25
+#define ASK_SOON (1.0 / 3)
+/* Not sooner again (s): doc/fsstat-prices.md. */
+#define ASK_LEAST 0.25
 /* A question comes that part of the interval early at most, at random: clients that ask at the same
  * moments would act at the same moments. */
 #define ASK_EARLY 0.25
 /* What is mounted is read at most so often in an interval. */
 #define MOUNTS_PACE 4
+/* So many READs and WRITEs make a new question (CA-NFS, section 3.4), or so many s without; half of the
+ * time for which an answer counts, if that is less. */
+#define ASK_CALLS 10
+#define ASK_IDLE  10
+/* Where control groups may halt prices are asked for so often (s). */
+#define ASK_HALTS 1
+/* After so long (s) where programs write: a burst may be over before the interval is. */
+#define ASK_BURST 0.5
+/* The kernel's counters are not looked at sooner again (s). */
+#define USE_PACE 0.5
 /* min_ratio of a mount that defers (percent): half of what may be dirty. All of them together must
  * stay below 100. */
 #define DEFER_RATIO	50
@@ -66,13 +85,25 @@ struct watch {
 	struct mount_calls calls;
 	struct mount_knobs knobs;
 	struct fsstat_detector detector;
+	struct doubt doubt;
 	struct decision decision;
-	enum news news;		 /* last said */
-	double ask_at, answered; /* s: when to ask; the last reply, or the mount */
-	double acted;		 /* s: when it was judged last */
-	bool pushed, push_told;	 /* since the last reply; an error of it */
+	struct mount_use use;
+	enum news news;		  /* last said */
+	double ask_at, asked;	  /* s: when to ask; when it was asked last */
+	double answered;	  /* s: the question of the last reply, or the mount */
+	double look_at;		  /* s: when to look what is mounted */
+	uint32_t readahead_found; /* KiB: then */
+	double acted;		  /* s: when it was judged last */
+	bool pushed, push_told;	  /* since the last reply; an error of it */
 	struct watch_totals totals;
-	struct mountstats counted; /* by the kernel, as metrics_look() saw it */
+};
+
+/* A control group of the settings' `halt'. */
+struct watch_group {
+	const char *path; /* one of the settings' */
+	struct knob knob;
+	struct halt halt;
+	bool refused; /* it cannot be halted, which was said */
 };
 
 /* What all watches share. */
@@ -84,8 +115,12 @@ struct watch_host {
 	double mounts_read;	   /* s: when that was read */
 	struct async_pool pool;
 	struct history history;
-	uint64_t draw;			  /* random numbers: the state, any */
-	struct watch watches[MOUNTS_MAX]; /* settings.mount_count of them, in their order */
+	double used;	    /* s: when counters were looked at */
+	double dirty_pages; /* the machine's, then */
+	double worth;	    /* of cached data, 0..1: mount_use.h, with machine.pressed */
+	struct watch_group groups[WEIGHTS_MAX]; /* settings.halts.count of them */
+	uint64_t draw;				/* random numbers: the state, any */
+	struct watch watches[MOUNTS_MAX];	/* settings.mount_count of them, in their order */
 };
 
 /*
@@ -93,18 +128,38 @@ struct watch_host {
  * of one that is not named any more are put back.
  */
 void watch_list(struct watch_host *h, const struct settings *settings);
+/* Once a round, before the ticks: counters, network, control groups. */
+void watch_round(struct watch_host *h, double now);
+/* Reads the counters, and what they say of all mounts together. */
+void watch_use_look(struct watch_host *h, double now);
+/* So often (s) may it be asked for prices; and whether there is a reason to now. */
+double watch_use_interval(const struct watch_host *h, const struct watch *w);
+bool watch_use_asks(const struct watch_host *h, const struct watch *w, double now);
+/* Groups of other settings; what they halt at the end; lines for people. */
+void watch_groups_list(struct watch_host *h, const struct settings *settings);
+void watch_groups_tick(struct watch_host *h, double now);
+void watch_groups_release(struct watch_host *h);
+void watch_groups_show(const struct watch_host *h, FILE *out);
+/* Judges, and turns the knobs. */
+void watch_act(struct watch_host *h, struct watch *w, double now);
 /* Looks what is mounted, which is read once for many watches: MOUNTS_PACE. */
 void watch_look(struct watch_host *h, struct watch *w, double now);
 /* Looks, takes a reply if there is one, judges, acts, and asks again when it is time. */
 void watch_tick(struct watch_host *h, struct watch *w, double now);
+/* When (s) there is something to do again, unless a call returns. */
+double watch_next(const struct watch *w, double now);
 /* Only asks and believes: what --once needs. */
 bool watch_feed(struct watch *w, double now);
 void watch_ask(struct watch_host *h, struct watch *w, double now);
 /* The knobs as they were found. */
 void watch_release(struct watch_host *h, struct watch *w);
+/* No answer to any question that is not too old. */
+bool watch_stale(const struct watch_host *h, const struct watch *w, double now);
 /* Its server states prices that count: believed, and fresh. */
 bool watch_priced(const struct watch_host *h, const struct watch *w, double now);
-/* One line for people. */
+/* How it is asked and pushed. */
+struct mount_place watch_place(const struct watch_host *h, const struct watch *w);
+/* For people: a line of the mount, and one of its use where prices count. */
 void watch_show(const struct watch *w, FILE *out);
 
 #endif

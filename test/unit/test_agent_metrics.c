@@ -75,6 +75,8 @@ static void test_all_of_a_mount(void **state)
 	assert_true(has("ca_nfs_agent_syncfs_total" A "3"));
 	assert_true(has("ca_nfs_agent_replies_total" A "9"));
 	assert_true(has("ca_nfs_agent_dirty_ratio 0.25"));
+	assert_true(has("ca_nfs_agent_weight" A "1"));
+	assert_true(has("ca_nfs_agent_halted_groups 0"));
 }
 
 static void test_what_the_kernel_counts(void **state)
@@ -83,7 +85,7 @@ static void test_what_the_kernel_counts(void **state)
 	files_put("/proc/self/mountstats",
 		  "device s:/e mounted on /mnt/a with fstype nfs statvers=1.1\n"
 		  "\tbytes:\t100 20 3 4 50 60 7 8\n\t  READ: 5 5\n\t  WRITE: 6 6\n");
-	metrics_look(&host);
+	watch_use_look(&host, 101);
 	print(101);
 	assert_true(has("ca_nfs_agent_programs_read_bytes_total{mount=\"/mnt/a\"} 103"));
 	assert_true(has("ca_nfs_agent_programs_written_bytes_total{mount=\"/mnt/a\"} 24"));
@@ -93,7 +95,7 @@ static void test_what_the_kernel_counts(void **state)
 	assert_true(has("ca_nfs_agent_writes_total{mount=\"/mnt/a\"} 6"));
 	assert_null(strstr(text, "ca_nfs_agent_reads_total" N));
 	unlink(files_path("/proc/self/mountstats"));
-	metrics_look(&host);
+	watch_use_look(&host, 102);
 	print(101);
 	assert_null(strstr(text, "ca_nfs_agent_reads_total{"));
 }

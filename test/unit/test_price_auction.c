@@ -31,7 +31,7 @@ static const struct decide_limits limits = {
 struct agent {
 	double writing;	      /* its application, disk seconds a second */
 	double memory, dirty; /* disk seconds */
-	double ask_at;	      /* s */
+	double ask_at, told;  /* s; the price then */
 	struct decision decision;
 	/* What came out. */
 	double served, deferred; /* s */
@@ -96,17 +96,18 @@ static void state_prices(struct world *w)
 static void act(struct world *w, int i)
 {
 	struct agent *a = &w->agents[i];
-	struct decide_input in = {
-		.priced = true, .write = w->price[i], .dirty = a->dirty / a->memory};
+	struct decide_input in = {.priced = true, .dirty = a->dirty / a->memory};
 	enum write_way before = a->decision.way;
 	double sent;
 
 	a->dirty = fmin(a->dirty + a->writing * STEP, a->memory);
 	if (w->now >= a->ask_at) {
-		decide(&a->decision, &limits, &in, w->now);
-		a->changes += a->decision.way != before;
+		a->told = w->price[i];
 		a->ask_at = w->now + 1.5 + (double)random_below(&w->seed, 500) / 1000;
 	}
+	in.write = a->told;
+	decide(&a->decision, &limits, &in, w->now);
+	a->changes += a->decision.way != before;
 	if (a->decision.way == WRITE_DEFER) {
 		a->deferred += STEP;
 		return;
@@ -188,18 +189,13 @@ static void for_each_load(double weight,
 		}
 }
 
-/*
- * In the mean of ten minutes 10 % apart at most. In one minute the agents' 24 s of deferral count more
- * than any price; where data comes faster than that can hold, each minute is even.
- */
+/* In every minute 10 % apart at most, as they go by turns (decide.h). */
 static void are_even(const struct world w[2], const double uneven[2])
 {
 	const struct agent *a = w[0].agents;
 
 	assert_true(fabs(a[0].served - a[1].served) < 0.05 * (a[0].served + a[1].served));
-	if (a[0].writing >= 0.6)
-		assert_true(uneven[0] < 0.12);
-	assert_true(uneven[0] < 0.55);
+	assert_true(uneven[0] < 0.1 && uneven[1] < 0.1);
 }
 
 static void test_equal_weights(void **state)
@@ -212,7 +208,7 @@ static void heavier_is_deferred_less(const struct world w[2], const double uneve
 {
 	const struct agent *a = w[0].agents, *plain = w[1].agents;
 
-	assert_true(a[1].deferred <= a[0].deferred);
+	assert_true(a[1].deferred <= a[0].deferred * 1.02);
 	assert_true(a[1].served > 0.97 * a[0].served);
 	assert_true(a[1].served > 0.97 * plain[1].served);
 	/* what it needs is less than its share: not at all */

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* A mount is judged, and its knobs turned. See watch.h. */
+#include <math.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "watch.h"
+
+struct mount_place watch_place(const struct watch_host *h, const struct watch *w)
+{
+	return (struct mount_place){h->settings.root, w->path, h->settings.replies,
+				    w->mount.server};
+}
+
+static struct decide_input input_of(struct watch_host *h, struct watch *w, double now)
+{
+	struct decide_input in = {
+		.priced = watch_priced(h, w, now),
+		.doubted = w->doubt.frozen || w->doubt.jumping,
+		.write = w->detector.prices.write,
+		.readahead = w->detector.prices.readahead,
+		.dirty = h->machine.dirty,
+		.worth = h->worth,
+		.network = h->machine.network,
+		.weight = weights_of(&h->settings.weights, w->path),
+		.memory_short = h->machine.memory_short,
+		.readahead_found = w->readahead_found,
+		.evidence = mount_use_evidence(&w->use, &in.effectiveness),
+	};
+
+	if (w->use.last.there) {
+		in.writes_unused = now - w->use.written_at >= DECIDE_UNUSED;
+		in.reads_unused = now - w->use.read_at >= DECIDE_UNUSED;
+	}
+	return in;
+}
+
+/* ---- min_ratio: all of them together stay below 100 -------------------------------------- */
+
+static bool holds_ratio(const struct watch *w)
+{
+	return w->knobs.owns && w->decision.way == WRITE_DEFER;
+}
+
+static int64_t share_of_ratio(const struct watch_host *h)
+{
+	unsigned int count = 0, share;
+
+	for (unsigned int i = 0; i < h->settings.mount_count; i++)
+		count += holds_ratio(&h->watches[i]);
+	share = DEFER_RATIO_SUM / (count ? count : 1);
+	return share < 1 ? 1 : share < DEFER_RATIO ? share : DEFER_RATIO;
+}
+
+static void turn_ratio(struct watch_host *h, struct watch *w, int64_t percent)
+{
+	char why[64];
+
+	if (percent == w->knobs.ratio_set)
+		return;
+	snprintf(why, sizeof(why), "writes: %s", write_way_names[w->decision.way]);
+	mount_knobs_ratio(&w->knobs, percent, why, &h->hand);
+}
+
+/* Where one more defers, the others first give of theirs: the kernel refuses a sum of 100. */
+static void set_ratio(struct watch_host *h, struct watch *w)
+{
+	const int64_t share = share_of_ratio(h);
+
+	if (w->decision.way != WRITE_DEFER) {
+		turn_ratio(h, w, KNOB_AS_FOUND);
+		return;
+	}
+	for (unsigned int i = 0; i < h->settings.mount_count; i++)
+		if (h->watches[i].knobs.ratio_set > share)
+			turn_ratio(h, &h->watches[i], share);
+	turn_ratio(h, w, share);
+}
+
+/* ---- read_ahead_kb, syncfs --------------------------------------------------------------- */
+
+static void set_readahead(struct watch_host *h, struct watch *w)
+{
+	const struct decision *d = &w->decision;
+	const int64_t kib = d->readahead ? (int64_t)d->readahead : KNOB_AS_FOUND;
+	char why[96];
+
+	if (kib == w->knobs.readahead_set)
+		return;
+	snprintf(why, sizeof(why), "price of read-ahead %.3g, ours %.3g", d->ahead, d->ahead_ours);
+	mount_knobs_readahead(&w->knobs, kib, why, &h->hand);
+}
+
+static void accelerate(struct watch_host *h, struct watch *w)
+{
+	const double least = h->settings.dirty_min * 1024;
+	const struct mount_place at = watch_place(h, w);
+
+	if (w->decision.way != WRITE_ACCELERATE || w->pushed ||
+	    (double)machine_dirty(&h->machine, w->mount.device) < fmax(least, 1))
+		return;
+	w->pushed = true;
+	if (!h->settings.dry_run && w->calls.mount == w->mount.id &&
+	    mount_calls_push(&w->calls, &at, &h->pool))
+		w->totals.pushes++;
+}
+
+/* ---- what is said ------------------------------------------------------------------------ */
+
+static void tell_way(struct watch_host *h, const struct watch *w)
+{
+	const struct decision *d = &w->decision;
+	const char *way = write_way_names[d->way], *why = decide_texts[d->why].why;
+	const double theirs = d->why == WHY_NO_PRICES ? 0 : d->theirs;
+
+	log_line(LOG_LEVEL_EVENT, "%s: writes: %s (the server's price %.3g, ours %.3g): %s",
+		 w->path, way, theirs, d->ours, why);
+	history_add(&h->history, "%s: %s (the server's price %.3g, ours %.3g): %s", w->path, way,
+		    theirs, d->ours, why);
+}
+
+/* The first of steps in one direction. */
+static void tell_step(struct watch_host *h, const struct watch *w)
+{
+	const struct decision *d = &w->decision;
+	char size[32] = "as found";
+
+	if (d->readahead)
+		snprintf(size, sizeof(size), "%u KiB", d->readahead);
+	history_add(&h->history, "%s: read-ahead %s (the server's price %.3g, ours %.3g): %s",
+		    w->path, size, d->ahead, d->ahead_ours, decide_texts[d->ahead_why].why);
+}
+
+static void count_deferral(struct watch *w, enum write_way was, double now)
+{
+	if (was == WRITE_DEFER)
+		w->totals.deferred += now - w->acted;
+	else if (w->decision.way == WRITE_DEFER)
+		w->totals.deferrals++;
+	w->acted = now;
+}
+
+void watch_act(struct watch_host *h, struct watch *w, double now)
+{
+	const struct decide_input in = input_of(h, w, now);
+	const enum write_way was = w->decision.way;
+	const enum decide_why ahead_was = w->decision.ahead_why;
+
+	if (decide(&w->decision, &h->settings.decide, &in, now)) {
+		mount_use_turned(&w->use);
+		if (w->decision.ahead_why != ahead_was)
+			tell_step(h, w);
+	}
+	count_deferral(w, was, now);
+	if (w->decision.way != was)
+		tell_way(h, w);
+	set_ratio(h, w);
+	set_readahead(h, w);
+	accelerate(h, w);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Control groups that halt while the server is dear. See watch.h and halt.h. */
+#include <errno.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "watch.h"
+
+/* The mount whose server is dearest now, NULL: none states prices that count. */
+static const struct watch *dearest(const struct watch_host *h, double now)
+{
+	const struct watch *found = NULL;
+
+	for (unsigned int i = 0; i < h->settings.mount_count; i++) {
+		const struct watch *w = &h->watches[i];
+
+		if (watch_priced(h, w, now) && !w->doubt.frozen && !w->doubt.jumping &&
+		    (!found || w->detector.prices.write > found->detector.prices.write))
+			found = w;
+	}
+	return found;
+}
+
+static void tell(struct watch_host *h, const struct watch_group *g, double price, double bid)
+{
+	const char *way = g->halt.halted ? "halted" : "goes on";
+	const char *why = halt_why_texts[g->halt.why], *would = h->hand.dry_run ? "would be " : "";
+
+	log_line(LOG_LEVEL_EVENT, "%s: %s%s (the server's price %.3g, its %.3g): %s", g->path,
+		 would, way, price, bid, why);
+	history_add(&h->history, "%s: %s%s (the server's price %.3g, its %.3g): %s", g->path, would,
+		    way, price, bid, why);
+}
+
+static void refuse(struct watch_group *g, const char *why)
+{
+	g->refused = true;
+	log_line(LOG_LEVEL_WARN, "halt %s: %s: it is left alone", g->path, why);
+}
+
+/* False: it is not there now, or somebody else has halted it. */
+static bool is_free(struct watch_group *g)
+{
+	uint64_t now;
+
+	return g->knob.held || (knob_read(&g->knob, &now) && now == 0);
+}
+
+static void turn(struct watch_host *h, struct watch_group *g)
+{
+	if (h->hand.dry_run)
+		return;
+	if (!g->halt.halted)
+		knob_restore(&g->knob);
+	else if (!knob_turn(&g->knob, 1, &h->hand.recorder)) {
+		g->halt = (struct halt){0};
+		if (g->knob.error != ECANCELED && g->knob.error != ENOENT &&
+		    g->knob.error != ENODEV)
+			refuse(g, strerror(g->knob.error));
+		knob_restore(&g->knob);
+	}
+}
+
+static void tick(struct watch_host *h, struct watch_group *g, const struct watch *w, double bid,
+		 double now)
+{
+	const double price = w ? w->detector.prices.write : 0;
+	const bool was = g->halt.halted;
+
+	if (g->refused || !g->knob.path[0] || !is_free(g))
+		return;
+	if (halt_judge(&g->halt, w != NULL, price, bid, w ? w->answered : 0, now) == was)
+		return;
+	turn(h, g);
+	if (g->halt.halted != was)
+		tell(h, g, price, bid);
+}
+
+void watch_groups_tick(struct watch_host *h, double now)
+{
+	const struct watch *w = h->settings.halts.count ? dearest(h, now) : NULL;
+
+	for (unsigned int i = 0; i < h->settings.halts.count; i++)
+		tick(h, &h->groups[i], w,
+		     h->settings.halts.at[i].weight * h->settings.decide.price_min, now);
+}
+
+void watch_groups_release(struct watch_host *h)
+{
+	for (unsigned int i = 0; i < WEIGHTS_MAX; i++)
+		if (h->groups[i].path)
+			knob_restore(&h->groups[i].knob);
+}
+
+void watch_groups_list(struct watch_host *h, const struct settings *settings)
+{
+	const struct weights *halts = &settings->halts;
+
+	watch_groups_release(h);
+	memset(h->groups, 0, sizeof(h->groups));
+	for (unsigned int i = 0; i < halts->count; i++) {
+		struct watch_group *g = &h->groups[i];
+
+		g->path = h->settings.halts.at[i].name;
+		knob_init(&g->knob, settings->root, "/sys/fs/cgroup%s/cgroup.freeze",
+			  halts->at[i].name);
+		if (strchr(halts->at[i].name, ' ') || strstr(halts->at[i].name, ".."))
+			refuse(g, "is no name of a control group");
+		else if (group_holds_us(&h->machine.source, halts->at[i].name))
+			refuse(g, "the agent itself is in it");
+	}
+	h->machine.groups = &h->settings.halts;
+}
+
+void watch_groups_show(const struct watch_host *h, FILE *out)
+{
+	for (unsigned int i = 0; i < h->settings.halts.count; i++) {
+		const struct watch_group *g = &h->groups[i];
+
+		fprintf(out, "group %s: %s: %s\n", g->path,
+			g->refused	 ? "left alone"
+			: g->halt.halted ? "halted"
+					 : "runs",
+			g->refused ? "it cannot be halted" : halt_why_texts[g->halt.why]);
+	}
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* A mount in words: what --status and --watch show. See watch.h. */
+#include "watch.h"
+
+/* Its read-ahead, and what the kernel's counters say of its use. */
+static void show_use(const struct watch *w, FILE *out)
+{
+	const struct decision *d = &w->decision;
+	double effectiveness;
+
+	fputs("  read-ahead ", out);
+	if (d->readahead)
+		fprintf(out, "%u KiB", d->readahead);
+	else
+		fputs("as found", out);
+	fprintf(out, ": %s", decide_texts[d->ahead_why].why);
+	if (mount_use_evidence(&w->use, &effectiveness) == USE_KNOWN)
+		fprintf(out, "; of what was fetched %.0f %% was read", 100 * effectiveness);
+	if (w->use.last.there)
+		fprintf(out, "; hit rate %.2f, before %.2f", use_hit_rate(&w->use.soon),
+			use_hit_rate(&w->use.late));
+	fputc('\n', out);
+}
+
+void watch_show(const struct watch *w, FILE *out)
+{
+	static const char *const text[] = {"not asked yet", "believed", "no prices", "no answer",
+					   "not asked: too many calls hang"};
+	const struct decision *d = &w->decision;
+	char obstacle[64];
+
+	fprintf(out, "mount %s %s: ", w->path, w->mount.device);
+	if (w->news == NEWS_NOT_MOUNTED)
+		fputs(mount_obstacle(&w->mount, obstacle, sizeof(obstacle)), out);
+	else
+		fputs(text[w->news], out);
+	if (w->news == NEWS_BELIEVED)
+		fprintf(out, ", write %.3g, read-ahead %.3g, ours %.3g, %s: %s",
+			w->detector.prices.write, w->detector.prices.readahead, d->ours,
+			write_way_names[d->way], decide_texts[d->why].why);
+	fputc('\n', out);
+	if (w->news == NEWS_BELIEVED)
+		show_use(w, out);
+}

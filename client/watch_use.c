@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The kernel's counters of all mounts, and what follows from them. See watch.h. */
+#include <math.h>
+#include <unistd.h>
+
+#include "watch.h"
+
+static bool read_counters(struct watch_host *h, struct mountstats found[MOUNTS_MAX])
+{
+	const char *paths[MOUNTS_MAX];
+	char name[KNOB_PATH];
+	FILE *in;
+
+	snprintf(name, sizeof(name), "%s/proc/self/mountstats", h->settings.root);
+	in = fopen(name, "re");
+	if (!in)
+		return false;
+	for (unsigned int i = 0; i < h->settings.mount_count; i++)
+		paths[i] = h->watches[i].path;
+	mountstats_read(in, paths, h->settings.mount_count, found);
+	fclose(in);
+	return true;
+}
+
+static double bytes_of(const struct mountstats *s)
+{
+	return (double)s->server_read + (double)s->server_written;
+}
+
+/* Of mounts with knobs, so that two of one export, which are counted together, count once. Returns what
+ * they have sent and received (bytes). */
+static double add_up(struct watch_host *h, const struct mountstats *found, double now)
+{
+	struct use_bytes soon = {0}, late = {0};
+	double moved = 0;
+
+	for (unsigned int i = 0; i < h->settings.mount_count; i++) {
+		struct watch *w = &h->watches[i];
+		const double before = bytes_of(&w->use.last);
+
+		mount_use_feed(&w->use, &found[i], now);
+		if (!w->knobs.owns)
+			continue;
+		if (bytes_of(&found[i]) > before && before > 0)
+			moved += bytes_of(&found[i]) - before;
+		soon.read += w->use.soon.read;
+		soon.fetched += w->use.soon.fetched;
+		late.read += w->use.late.read;
+		late.fetched += w->use.late.fetched;
+	}
+	h->worth = use_worth(&soon, &late) * h->machine.pressed;
+	return moved;
+}
+
+/* What programs wrote since the last question: deferred, it makes no WRITEs. */
+static bool has_written(const struct watch_host *h, const struct watch *w)
+{
+	return (double)(w->use.last.programs_written - w->use.asked_written) >=
+	       fmax(h->settings.dirty_min * 1024, 1);
+}
+
+/* A mount whose programs begin to write is asked sooner than the interval: a burst is short. */
+static void hasten(struct watch_host *h)
+{
+	for (unsigned int i = 0; i < h->settings.mount_count; i++) {
+		struct watch *w = &h->watches[i];
+
+		if (w->use.last.there && w->decision.way != WRITE_DEFER && has_written(h, w))
+			w->ask_at = fmin(w->ask_at, w->asked + ASK_BURST);
+	}
+}
+
+/* Without a new look: not yet, unless the machine's dirty memory has grown meanwhile. */
+static bool is_due(struct watch_host *h, double now)
+{
+	const double grown = ((double)h->machine.meter.dirty_pages - h->dirty_pages) *
+			     (double)sysconf(_SC_PAGESIZE) / 1024;
+
+	if (now - h->used < USE_PACE)
+		return false;
+	return now - h->used >= h->settings.interval * (1 - ASK_EARLY) ||
+	       grown >= fmax(h->settings.dirty_min, 1);
+}
+
+void watch_use_look(struct watch_host *h, double now)
+{
+	static const struct mountstats none;
+	struct mountstats found[MOUNTS_MAX];
+	const double since = now - h->used;
+	double moved;
+
+	if (!is_due(h, now))
+		return;
+	h->used = now;
+	h->dirty_pages = (double)h->machine.meter.dirty_pages;
+	if (!read_counters(h, found))
+		for (unsigned int i = 0; i < h->settings.mount_count; i++)
+			found[i] = none;
+	moved = add_up(h, found, now);
+	hasten(h);
+	h->machine.net.limits.capacity = (uint64_t)h->settings.network_capacity;
+	machine_network(&h->machine, moved / since, (uint64_t)(now * 1e9));
+}
+
+double watch_use_interval(const struct watch_host *h, const struct watch *w)
+{
+	const double interval = h->settings.interval;
+	const bool promising = w->detector.turns && !w->detector.disproofs && !w->detector.believed;
+
+	/* So that it does not take long to believe. */
+	if (promising)
+		return fmin(ASK_SOON, interval);
+	return h->settings.halts.count ? fmin(ASK_HALTS, interval) : interval;
+}
+
+bool watch_use_asks(const struct watch_host *h, const struct watch *w, double now)
+{
+	if (!w->use.last.there || !(w->detector.believed || w->detector.disproofs))
+		return true;
+	return mount_use_calls(&w->use) >= ASK_CALLS || has_written(h, w) ||
+	       w->decision.way == WRITE_DEFER || h->settings.halts.count ||
+	       w->answered < w->asked || now - w->asked >= fmin(ASK_IDLE, h->settings.answer / 2);
+}
+
+bool watch_stale(const struct watch_host *h, const struct watch *w, double now)
+{
+	return now - w->answered >= h->settings.answer;
+}
+
+bool watch_priced(const struct watch_host *h, const struct watch *w, double now)
+{
+	return w->mount.kind == MOUNT_NFS3 && w->detector.believed && !watch_stale(h, w, now);
+}
