@@ -182,12 +182,21 @@ static void hear(struct watch_host *h, struct watch *w, double now)
 		w->doubt = (struct doubt){0};
 }
 
+/* What it stands at without us may change: looked at again where it is used. */
+static void look_at_readahead(struct watch *w, double now)
+{
+	const bool unused = w->use.last.there && now - w->use.read_at >= DECIDE_UNUSED;
+
+	if (w->detector.believed && !unused)
+		w->readahead_found = mount_knobs_readahead_found(&w->knobs);
+}
+
 void watch_tick(struct watch_host *h, struct watch *w, double now)
 {
 	if (now >= w->look_at || now >= w->ask_at) {
 		watch_look(h, w, now);
 		w->look_at = now + h->settings.interval;
-		w->readahead_found = mount_knobs_readahead_found(&w->knobs);
+		look_at_readahead(w, now);
 	}
 	hear(h, w, now);
 	after_push(w);

@@ -133,6 +133,98 @@ static void test_limits_that_are_left_alone(void **state)
 	assert_int_equal(records, 0);
 }
 
+/* The limit where writers wait stays until what is dirty has drained; the point from where the kernel
+ * writes does not. */
+static void test_the_limit_follows_when_it_has_drained(void **state)
+{
+	struct machine m;
+
+	machine_init(&m, files_root, 60, false);
+	machine_flush_follow(&m, true, &recorder);
+	set_dirty(300000, 0);
+	machine_look(&m);
+	machine_network(&m, 0, 1000000000);
+	machine_flush_follow(&m, false, &recorder);
+	assert_int_equal(files_number(BACKGROUND), 10);
+	assert_int_equal(files_number(LIMIT), 80);
+	machine_flush_follow(&m, true, &recorder); /* again, before it has drained */
+	assert_int_equal(files_number(BACKGROUND), 60);
+	machine_flush_follow(&m, false, &recorder);
+	assert_int_equal(files_number(LIMIT), 80);
+	set_dirty(1000, 0);
+	machine_look(&m);
+	machine_flush_follow(&m, false, &recorder);
+	assert_int_equal(files_number(LIMIT), 20);
+	assert_false(m.limit.held || m.background.held);
+}
+
+/* Where writers never stop it goes back all the same. */
+static void test_the_limit_follows_at_last(void **state)
+{
+	struct machine m;
+
+	machine_init(&m, files_root, 60, false);
+	machine_flush_follow(&m, true, &recorder);
+	set_dirty(300000, 0);
+	machine_look(&m);
+	machine_network(&m, 0, 1000000000);
+	machine_flush_follow(&m, false, &recorder);
+	machine_network(&m, 0, (1 + FLUSH_DRAIN_MAX) * UINT64_C(1000000000));
+	machine_flush_follow(&m, false, &recorder);
+	assert_int_equal(files_number(LIMIT), 20);
+}
+
+/* With room that a deferral would make, memory is not full yet. */
+static void test_room_that_a_deferral_makes(void **state)
+{
+	struct machine m;
+
+	set_dirty(300000, 0);
+	machine_init(&m, files_root, 0, false);
+	machine_look(&m);
+	assert_true(m.dirty >= 1);
+	machine_init(&m, files_root, 60, false);
+	machine_look(&m); /* 400000 are 20 %, so 70 % are 1400000 */
+	assert_true(m.dirty > 0.21 && m.dirty < 0.22);
+	files_put(LIMIT, "0\n"); /* bytes: it cannot be raised */
+	machine_look(&m);
+	assert_true(m.dirty >= 1);
+}
+
+static void net(unsigned int received, unsigned int sent)
+{
+	files_put("/proc/net/dev",
+		  "Inter-|   Receive | Transmit\n face |bytes packets\n"
+		  "  eth0: %u 0 0 0 0 0 0 0 %u 0 0 0 0 0 0 0\n",
+		  received, sent);
+}
+
+/* What our own mounts send does not make the way dear: it would wait for itself. */
+static void test_network_of_others(void **state)
+{
+	const double full = 1e9 * 0.95 / 8; /* bytes a second */
+	struct machine m;
+
+	mkdir(files_path("/proc/net"), 0700);
+	mkdir(files_path("/sys/class/net"), 0700);
+	mkdir(files_path("/sys/class/net/eth0"), 0700);
+	mkdir(files_path("/sys/class/net/eth0/device"), 0700);
+	files_put("/sys/class/net/eth0/device/uevent", "DRIVER=x\n");
+	files_put("/sys/class/net/eth0/speed", "1000\n");
+	machine_init(&m, files_root, 0, false);
+	for (unsigned int i = 0; i < 9;
+	     i++) { /* others send half of what the link can, we a quarter */
+		net(0, (unsigned int)(0.75 * full * i));
+		machine_network(&m, 0.25 * full, (1 + i) * UINT64_C(1000000000));
+	}
+	assert_true(m.network > 0.49 && m.network < 0.51);
+	machine_network(&m, full, UINT64_C(10500000000));
+	assert_true(m.network == 0);
+	unlink(files_path("/proc/net/dev"));
+	machine_network(&m, 0, UINT64_C(12000000000));
+	assert_true(m.network == 0);
+}
+
 static void test_dry_run(void **state)
 {
 	struct machine m;
@@ -153,6 +245,10 @@ int main(void)
 		cmocka_unit_test_setup(test_flush_point_is_raised_and_put_back, files),
 		cmocka_unit_test_setup(test_flush_point_without_a_record, files),
 		cmocka_unit_test_setup(test_limits_that_are_left_alone, files),
+		cmocka_unit_test_setup(test_the_limit_follows_when_it_has_drained, files),
+		cmocka_unit_test_setup(test_the_limit_follows_at_last, files),
+		cmocka_unit_test_setup(test_room_that_a_deferral_makes, files),
+		cmocka_unit_test_setup(test_network_of_others, files),
 		cmocka_unit_test_setup(test_dry_run, files),
 	};
 

@@ -297,6 +297,121 @@ static void test_accelerate(void **state)
 	assert_int_equal(files_number(READAHEAD), 128); /* memory is short: not above what it was */
 }
 
+/* ---- what must be as without the agent ----------------------------------------------------- */
+
+/* The mount's counters: bytes read and written by programs, READs. */
+static void count(unsigned int read, unsigned int written, unsigned int reads)
+{
+	files_put("/proc/self/mountstats",
+		  "device s:/e mounted on /mnt/n with fstype nfs statvers=1.1\n"
+		  "\tbytes:\t%u %u 0 0 %u %u 7 8\n\t  READ: %u 5\n\t  WRITE: 6 6\n",
+		  read, written, read, written, reads);
+}
+
+static bool untouched(void)
+{
+	return files_number(RATIO) == 0 && files_number(READAHEAD) == 128;
+}
+
+/* A mount that nobody uses, whatever its server says; it is hardly asked either. */
+static void test_an_unused_mount_is_left_alone(void **state)
+{
+	struct watch *w = host.watches;
+	uint64_t heard;
+
+	count(1000, 1000, 5);
+	for (unsigned int i = 0; i < 200; i++) {
+		state_prices(i % 2 ? 0.9 : 0.01, i % 3 ? 1 : 0);
+		now += 0.25;
+		watch_round(&host, now);
+		rounds(1, i % 2 ? 0.9 : 0.01, i % 3 ? 1 : 0);
+		if (now > 1000 + DECIDE_UNUSED + 1) {
+			assert_int_equal(w->decision.why, WHY_UNUSED);
+			assert_true(untouched());
+		}
+	}
+	heard = w->totals.replies;
+	for (double end = now + 50; now < end; now += 0.25)
+		rounds(1, 0.9, 1);
+	assert_in_range(w->totals.replies - heard, 5, 12);
+	assert_true(untouched());
+	unlink(files_path("/proc/self/mountstats"));
+}
+
+static void test_ten_reads_make_a_question(void **state)
+{
+	struct watch *w = host.watches;
+	uint64_t heard;
+
+	count(1000, 1000, 5);
+	watch_round(&host, now);
+	rounds(40, 0.01, 0.01);
+	assert_true(w->detector.believed);
+	heard = w->totals.replies;
+	for (unsigned int i = 1; i < 20; i++) { /* 20 READs a second */
+		count(1000 * i, 1000, 5 + 10 * i);
+		watch_round(&host, now += 0.5);
+		rounds(1, 0.01, 0.01);
+	}
+	assert_in_range(w->totals.replies - heard, 15, 20);
+	unlink(files_path("/proc/self/mountstats"));
+}
+
+static void test_prices_that_stand_still(void **state)
+{
+	struct watch *w = host.watches;
+
+	host.settings.interval = 2;
+	rounds(20, 0.6, 0.9);
+	assert_false(untouched());
+	rounds(60, 0.6, 0.9);
+	assert_int_equal(w->decision.why, WHY_DOUBT);
+	assert_true(untouched());
+	rounds(8, 0.5, 0.9); /* it moves: it counts */
+	assert_false(untouched());
+	watch_release(&host, w);
+}
+
+/* 90 mounts that defer have one per cent each, and never a sum that the kernel would refuse. */
+static void test_many_that_defer_share(void **state)
+{
+	static char lines[64 * 1024], name[64], path[32], error[64];
+	struct settings s = settings_of("/mnt/n", NULL);
+	size_t length = 0;
+
+	for (unsigned int i = 0; i < 60; i++) {
+		snprintf(path, sizeof(path), "/mnt/m%u", i);
+		assert_true(settings_set(&s, "mount", path, error, sizeof(error)));
+		length += (size_t)snprintf(lines + length, sizeof(lines) - length,
+					   "%u 35 0:%u / %s rw - nfs s:/e%u rw,vers=3,x\n", 100 + i,
+					   100 + i, path, i);
+		snprintf(name, sizeof(name), "/sys/class/bdi/0:%u", 100 + i);
+		mkdir(files_path(name), 0700);
+		snprintf(name, sizeof(name), "/sys/class/bdi/0:%u/min_ratio", 100 + i);
+		files_put(name, "0\n");
+	}
+	files_put("/proc/self/mountinfo", "%s", lines);
+	list(s);
+	for (unsigned int i = 1; i <= 60; i++) {
+		struct watch *w = &host.watches[i];
+		int sum = 0;
+
+		watch_look(&host, w, now);
+		w->detector.believed = true;
+		w->detector.prices.write = 0.9;
+		w->answered = now;
+		watch_act(&host, w, now);
+		assert_int_equal(w->decision.way, WRITE_DEFER);
+		for (unsigned int j = 0; j < 60; j++) {
+			snprintf(name, sizeof(name), "/sys/class/bdi/0:%u/min_ratio", 100 + j);
+			sum += files_number(name);
+		}
+		assert_in_range(sum, i, DEFER_RATIO_SUM);
+	}
+	for (unsigned int i = 1; i <= 60; i++)
+		watch_release(&host, &host.watches[i]);
+}
+
 /* Two clients that were started together do not go on asking together. */
 static void test_questions_come_at_moments_of_their_own(void **state)
 {
@@ -339,6 +454,10 @@ int main(void)
 		ON_A_MACHINE(test_knobs_that_cannot_be_turned),
 		ON_A_MACHINE(test_what_is_shown),
 		ON_A_MACHINE(test_accelerate),
+		ON_A_MACHINE(test_an_unused_mount_is_left_alone),
+		ON_A_MACHINE(test_ten_reads_make_a_question),
+		ON_A_MACHINE(test_prices_that_stand_still),
+		ON_A_MACHINE(test_many_that_defer_share),
 		ON_A_MACHINE(test_questions_come_at_moments_of_their_own),
 	};
 
