@@ -54,8 +54,6 @@
 #define ASK_IDLE  10
 /* Where control groups may halt prices are asked for so often (s). */
 #define ASK_HALTS 1
-/* After so long (s) where programs write: a burst may be over before the interval is. */
-#define ASK_BURST 0.5
 /* The kernel's counters are not looked at sooner again (s). */
 #define USE_PACE 0.5
 /* min_ratio of a mount that defers (percent): half of what may be dirty. All of them together must

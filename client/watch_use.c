@@ -59,14 +59,15 @@ static bool has_written(const struct watch_host *h, const struct watch *w)
 	       fmax(h->settings.dirty_min * 1024, 1);
 }
 
-/* A mount whose programs begin to write is asked sooner than the interval: a burst is short. */
+/* A mount whose programs begin to write is asked as soon as it may be: a burst is short. */
 static void hasten(struct watch_host *h)
 {
 	for (unsigned int i = 0; i < h->settings.mount_count; i++) {
 		struct watch *w = &h->watches[i];
 
 		if (w->use.last.there && w->decision.way != WRITE_DEFER && has_written(h, w))
-			w->ask_at = fmin(w->ask_at, w->asked + ASK_BURST);
+			w->ask_at =
+				fmin(w->ask_at, w->asked + h->settings.interval * (1 - ASK_EARLY));
 	}
 }
 
