@@ -76,6 +76,11 @@ struct backing_ops {
 	bool (*prefetches)(struct backing *b, uint64_t now);
 	void (*answered)(struct backing *b, uint64_t offset, uint64_t len, bool resident,
 			 uint64_t took);
+	/*
+	 * Fills the N parts of IOV with what lies at OFFSET, if all of it is kept here and may be given, and the
+	 * file goes on behind it: how many bytes, or 0. NULL: nothing is kept.
+	 */
+	size_t (*take)(struct backing *b, const struct iovec *iov, int n, uint64_t offset);
 	/* The last use is gone: what is open is closed. The last hold is, NULL: nothing to do. */
 	void (*close)(struct backing *b);
 	void (*fini)(struct backing *b);

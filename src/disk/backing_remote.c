@@ -11,6 +11,7 @@
 #include "disk/scratch.h"
 #include "remote/hint.h"
 #include "remote/self_check.h"
+#include "remote/use_once.h"
 
 /* The size is asked for no sooner than this after the last time (ns). */
 #define SIZE_AGE CLOCK_SECOND
@@ -22,6 +23,7 @@ struct remote {
 	_Atomic uint64_t size_asked; /* ns */
 	struct self_check check;
 	struct hint hint;
+	uint64_t serial; /* of all that were ever open: the file to `keep` */
 };
 
 static struct remote *remote_of(struct backing *b)
@@ -44,6 +46,40 @@ static uint64_t size_of(const struct backing *b)
 	return atomic_load_explicit(&b->size, memory_order_relaxed);
 }
 
+/* ---- bytes kept here --------------------------------------------------------------------- */
+
+/* Asks for the change attribute where that is due. */
+static void vouch(struct remote *r, uint64_t now)
+{
+	uint64_t change;
+
+	if (use_once_asks(r->f.keep, r->serial, now) && r->f.calls->change(r->f.handle, &change))
+		use_once_told(r->f.keep, r->serial, change, now);
+}
+
+static bool is_kept(struct remote *r, uint64_t offset, uint64_t len)
+{
+	vouch(r, now_of(&r->base));
+	return use_once_has(r->f.keep, r->serial, offset, len, now_of(&r->base));
+}
+
+static size_t remote_take(struct backing *b, const struct iovec *iov, int n, uint64_t offset)
+{
+	struct remote *r = remote_of(b);
+	uint64_t len = 0;
+
+	if (r->f.keep == NULL)
+		return 0;
+	for (int i = 0; i < n; i++)
+		len += iov[i].iov_len;
+	if (len >= size_of(b) || offset >= size_of(b) - len)
+		return 0; /* the file's end is the FSAL's to tell */
+	vouch(r, now_of(b));
+	return use_once_take(r->f.keep, r->serial, iov, n, offset, len, now_of(b)) ? len : 0;
+}
+
+/* ---- what is known ----------------------------------------------------------------------- */
+
 static bool remote_resident(struct backing *b, uint64_t offset, uint64_t len)
 {
 	struct remote *r = remote_of(b);
@@ -52,6 +88,8 @@ static bool remote_resident(struct backing *b, uint64_t offset, uint64_t len)
 
 	if (offset >= end)
 		return true; /* nothing to read there */
+	if (r->f.keep != NULL)
+		return is_kept(r, offset, end - offset);
 	return hint_has(&r->hint, offset, end - offset, brought(b), r->f.cache);
 }
 
@@ -94,7 +132,11 @@ static bool remote_is_removed(struct backing *b)
 
 static void remote_changed(struct backing *b, uint64_t offset, uint64_t len)
 {
-	hint_drop(&remote_of(b)->hint, offset, len);
+	struct remote *r = remote_of(b);
+
+	hint_drop(&r->hint, offset, len);
+	if (r->f.keep != NULL)
+		use_once_drop(r->f.keep, r->serial, offset, len);
 }
 
 static bool remote_prefetches(struct backing *b, uint64_t now)
@@ -127,6 +169,8 @@ static void remote_answered(struct backing *b, uint64_t offset, uint64_t len, bo
 {
 	struct remote *r = remote_of(b);
 
+	if (r->f.keep != NULL)
+		return;
 	if (!resident) { /* the FSAL has it now */
 		hint_add(&r->hint, offset, len, offset + len >= size_of(b), brought(b));
 		return;
@@ -137,10 +181,20 @@ static void remote_answered(struct backing *b, uint64_t offset, uint64_t len, bo
 	say_stopped(b, r);
 }
 
+/* Before a read whose bytes are to be kept: what use_once_put() wants to know. */
+static uint64_t mark(struct remote *r)
+{
+	if (r->f.keep == NULL)
+		return 0;
+	vouch(r, now_of(&r->base));
+	return use_once_mark(r->f.keep, r->serial);
+}
+
 /* One read of our handle, noted. */
 static ssize_t read_one(struct dispatcher *d, struct remote *r, char *buffer, size_t len,
 			uint64_t offset)
 {
+	uint64_t marked = mark(r);
 	ssize_t got = r->f.calls->read(r->f.handle, buffer, len, offset);
 
 	if (got < 0)
@@ -148,7 +202,11 @@ static ssize_t read_one(struct dispatcher *d, struct remote *r, char *buffer, si
 	if (got <= 0)
 		return got;
 	device_brought(r->base.device, (uint64_t)got, dispatcher_now(d));
-	hint_add(&r->hint, offset, (uint64_t)got, (uint64_t)got < len, brought(&r->base));
+	if (r->f.keep != NULL)
+		use_once_put(r->f.keep, r->serial, marked, offset, buffer, (uint64_t)got,
+			     dispatcher_now(d));
+	else
+		hint_add(&r->hint, offset, (uint64_t)got, (uint64_t)got < len, brought(&r->base));
 	return got;
 }
 
@@ -179,6 +237,8 @@ static void remote_close(struct backing *b)
 	struct remote *r = remote_of(b);
 	struct export_io *io = r->io;
 
+	if (r->f.keep != NULL)
+		use_once_forget(r->f.keep, r->serial);
 	r->f.calls->close(r->f.handle);
 	export_io_put(io);
 }
@@ -199,6 +259,7 @@ static const struct backing_ops remote_ops = {
 	.fetch = remote_fetch,
 	.prefetches = remote_prefetches,
 	.answered = remote_answered,
+	.take = remote_take,
 	.close = remote_close,
 	.fini = remote_fini,
 };
@@ -206,10 +267,12 @@ static const struct backing_ops remote_ops = {
 struct backing *backing_remote_new(const struct remote_file *f, struct export_io *io,
 				   struct device *device)
 {
+	static _Atomic uint64_t serials;
 	struct remote *r = calloc(1, sizeof(*r));
 
 	if (r == NULL)
 		return NULL;
+	r->serial = atomic_fetch_add(&serials, 1) + 1;
 	backing_init(&r->base, &remote_ops, device, f->file, f->size);
 	r->base.fd = -1;
 	r->base.io = io;

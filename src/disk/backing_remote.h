@@ -8,7 +8,10 @@
  *                                    '------------------- fills ------->    |
  *   client's READ ------------------> the FSAL's read2 <---- from it -------'
  *
- * So what a client gets is what the FSAL says, always. Whether something is in that cache nobody can ask:
+ * Where the FSAL has no such cache (GLUSTER) the bytes are kept here, for one READ (remote/use_once.h), and given
+ * only while the file's change attribute is vouched for. It is asked for on the same handle.
+ *
+ * So what a client of the first kind gets is what the FSAL says, always. Whether something is in that cache nobody can ask:
  * hint.h remembers what went in, and self_check.h notices when it does not stay there.
  *
  * The calls are handed in; each may wait for the cluster. Never with a lock. read() on dispatcher threads,
@@ -25,6 +28,8 @@ struct remote_calls {
 	ssize_t (*read)(void *handle, void *buffer, size_t len, uint64_t offset);
 	/* The size of the file as it is now. */
 	bool (*size)(void *handle, uint64_t *size);
+	/* Its change attribute: another one where bytes or size are others. Only of files with `keep`. */
+	bool (*change)(void *handle, uint64_t *change);
 	/* ... and says export_io_handle_closed(). */
 	void (*close)(void *handle);
 };
@@ -32,10 +37,11 @@ struct remote_calls {
 /* What is known of a file when it is opened. */
 struct remote_file {
 	const struct remote_calls *calls;
-	void *handle;	/* the calls' */
-	uint64_t file;	/* identity on the device */
-	uint64_t size;	/* bytes */
-	uint64_t cache; /* bytes that the FSAL's cache holds, about */
+	void *handle;	       /* the calls' */
+	uint64_t file;	       /* identity on the device */
+	uint64_t size;	       /* bytes */
+	uint64_t cache;	       /* bytes that the FSAL's cache holds, about */
+	struct use_once *keep; /* where bytes are kept instead, NULL: in the FSAL's cache */
 };
 
 /*

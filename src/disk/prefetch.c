@@ -233,7 +233,10 @@ size_t cached_reply(struct backing *b, const struct iovec *iov, int n, uint64_t 
 
 	if (!backing_use(b))
 		return 0;
-	got = backing_read(b, iov, n, offset);
+	if (b->ops->take != NULL)
+		got = (ssize_t)b->ops->take(b, iov, n, offset);
+	else
+		got = backing_read(b, iov, n, offset);
 	backing_unuse(b);
 	return got > 0 ? (size_t)got : 0;
 }

@@ -173,6 +173,7 @@ static uint64_t sweep(uint64_t now)
 static void maintain(uint64_t now)
 {
 	readahead_sweep(module.engine, exports_past(), now);
+	remote_sweep(now);
 	shares_watch();
 	if (now > SCRATCH_IDLE)
 		scratch_trim(now - SCRATCH_IDLE);
@@ -287,6 +288,7 @@ void ra_io_module_update(void)
 	atomic_store(&module.drain_timeout, p->drain_timeout * CLOCK_MS);
 	if (module.engine != NULL)
 		readahead_set_memory(module.engine, p->readahead_memory);
+	remote_set_memory(p->readahead_memory);
 	ra_prices_update();
 }
 
@@ -397,6 +399,7 @@ void ra_io_module_stop(void)
 	ra_prices_free();
 	readahead_destroy(module.engine);
 	module.engine = NULL;
+	remote_stop();
 	shares_stop();
 	calls_stop();
 	live_params_end();

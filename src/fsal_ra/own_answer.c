@@ -4,10 +4,13 @@
 
 #include "FSAL/fsal_localfs.h"
 
-/* The sub-FSAL refuses a handle whose file system another FSAL has claimed since. */
+/*
+ * The sub-FSAL refuses a handle whose file system another FSAL has claimed since. One that reaches a cluster
+ * by itself has none.
+ */
 static bool is_claimed(const struct fsal_obj_handle *sub)
 {
-	return sub->fs != NULL && sub->fs->fsal == sub->fsal;
+	return sub->fs == NULL || sub->fs->fsal == sub->fsal;
 }
 
 static bool has_buffers(const struct fsal_io_arg *arg)

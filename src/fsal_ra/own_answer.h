@@ -3,7 +3,8 @@
  * Answering a READ from our own descriptor: its bytes are copied once, and the sub-FSAL is not asked.
  *
  * Both read the same page cache of the same file, so a client cannot tell, as long as
- *   - the sub-FSAL is VFS or XFS, of which alone there is a backing, and the file system still its own;
+ *   - the sub-FSAL is VFS or XFS, and the file system still its own, or one of a cluster, of whose files we
+ *     keep what was fetched ahead (disk/backing_remote.h);
  *   - the READ is NFSv3's: no state, and past any open's denial (those the sub-FSAL counts);
  *   - the sub-FSAL has answered one since the file was last closed: it has the file open, and goes on
  *     serving it after its last name is gone, with its attributes;

@@ -380,7 +380,7 @@ static void answer_now(struct call *call, const struct read *read)
 		return;
 	}
 	begun = clock_now();
-	answer(call, NULL); /* CALL is gone */
+	answer(call, read->resident ? b : NULL); /* CALL is gone */
 	backing_answered(b, offset, read->len, read->resident, clock_now() - begun);
 }
 

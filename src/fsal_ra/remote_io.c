@@ -10,7 +10,8 @@
  * context of its own, of the FSAL's export (FSALs look into it) and nobody's request: it may come on any
  * thread, with another's context or none.
  *
- * Which FSALs: those whose client keeps what was read, else everything would be moved twice.
+ * Which FSALs: those whose client keeps what was read, and GLUSTER, for which what is fetched ahead is kept here
+ * (remote/use_once.h), else everything would be moved twice.
  */
 #include "remote_io.h"
 
@@ -21,9 +22,13 @@
 #include "common/clock.h"
 #include "common/lock.h"
 #include "disk/backing_remote.h"
+#include "remote/use_once.h"
 #include "subcall.h"
 
-/* What is known of a FSAL's client: how much it keeps (bytes); 0: nothing, or it is nearer than a cache. */
+/* What nobody came for is kept no longer (ns). */
+#define KEPT_AGE (30 * CLOCK_SECOND)
+
+/* What is known of a FSAL's client: how much it keeps (bytes); 0: nothing, we do. */
 struct remote_kind {
 	const char *name;
 	unsigned int minor; /* of its device */
@@ -33,7 +38,11 @@ struct remote_kind {
 /* client_oc_size is 200 MiB where nobody changed it, of which some is written data. */
 static const struct remote_kind kinds[] = {
 	{"CEPH", 1, UINT64_C(160) << 20},
+	{"GLUSTER", 2, 0},
 };
+
+/* Of all files of FSALs that keep nothing; NULL: no module, or no memory. */
+static struct use_once *kept;
 
 static const struct remote_kind *kind_of(const struct fsal_module *fsal)
 {
@@ -136,6 +145,21 @@ static bool remote_size(void *handle, uint64_t *size)
 	return good;
 }
 
+static bool remote_change(void *handle, uint64_t *change)
+{
+	struct remote_handle *h = handle;
+	struct fsal_attrlist attrs;
+	bool good;
+
+	AS_NOBODY(h);
+	fsal_prepare_attrs(&attrs, ATTR_CHANGE);
+	good = !FSAL_IS_ERROR(h->own->obj_ops->getattrs(h->own, &attrs)) &&
+	       (attrs.valid_mask & ATTR_CHANGE) != 0;
+	*change = attrs.change;
+	fsal_release_attrs(&attrs);
+	return good;
+}
+
 static void give_back(const struct remote_handle *h)
 {
 	AS_NOBODY(h);
@@ -159,6 +183,7 @@ static void remote_close(void *handle)
 static const struct remote_calls calls = {
 	.read = remote_read,
 	.size = remote_size,
+	.change = remote_change,
 	.close = remote_close,
 };
 
@@ -207,7 +232,8 @@ static int open_second(struct remote_handle *h, const struct fsal_obj_handle *su
 static struct backing *open_backing(const struct fsal_obj_handle *sub,
 				    const struct remote_kind *kind, struct export_io *io, int *err)
 {
-	struct remote_file f = {.calls = &calls, .cache = kind->cache};
+	struct remote_file f = {
+		.calls = &calls, .cache = kind->cache, .keep = kind->cache == 0 ? kept : NULL};
 	struct device *device = export_io_cluster(io, kind->minor, err);
 	struct remote_handle *h = device != NULL ? calloc(1, sizeof(*h)) : NULL;
 	struct backing *b = NULL;
@@ -239,7 +265,7 @@ struct backing *remote_open(struct backing_slot *slot, struct export_io *io, uin
 	struct backing *b;
 
 	*err = EOPNOTSUPP;
-	if (kind == NULL)
+	if (kind == NULL || (kind->cache == 0 && kept == NULL))
 		return NULL;
 	*err = ESTALE; /* it closes: no line in the log */
 	if (op_ctx->ctx_export == NULL || !export_io_handle_opens(io))
@@ -262,10 +288,11 @@ void remote_export_root(struct ra_export *exp)
 	    export_io_cluster(exp->io, kind->minor, &err) == NULL)
 		return;
 	LogEvent(COMPONENT_FSAL,
-		 "RA: export %u: files of FSAL %s are fetched ahead into its client's own cache; "
-		 "their writing "
-		 "out is its affair (no turns of write-back, no pacing)",
-		 exp->export.export_id, exp->export.sub_export->fsal->name);
+		 "RA: export %u: files of FSAL %s are fetched ahead into %s; their writing out is "
+		 "its "
+		 "affair (no turns of write-back, no pacing)",
+		 exp->export.export_id, exp->export.sub_export->fsal->name,
+		 kind->cache != 0 ? "its client's own cache" : "memory of ours");
 }
 
 void remote_drain(struct ra_export *exp, uint64_t timeout)
@@ -278,4 +305,26 @@ void remote_drain(struct ra_export *exp, uint64_t timeout)
 		LogWarn(COMPONENT_FSAL,
 			"RA: export %u goes while %u of our handles of the FSAL below are in use",
 			exp->io->export_id, left);
+}
+
+/* ---- memory ------------------------------------------------------------------------------ */
+
+void remote_set_memory(uint64_t memory)
+{
+	if (kept == NULL)
+		kept = use_once_new(memory, KEPT_AGE);
+	else
+		use_once_limit(kept, memory);
+}
+
+void remote_sweep(uint64_t now)
+{
+	if (kept != NULL)
+		use_once_sweep(kept, now);
+}
+
+void remote_stop(void)
+{
+	use_once_free(kept);
+	kept = NULL;
 }

@@ -10,6 +10,12 @@ struct backing *remote_open(struct backing_slot *slot, struct export_io *io, uin
 			    int *err);
 /* With op_ctx: the export's root was looked up, and has no local file system: what that means is logged. */
 void remote_export_root(struct ra_export *exp);
+/* What is fetched ahead and kept here takes MEMORY bytes at most. */
+void remote_set_memory(uint64_t memory);
+/* Every now and then: what nobody came for goes. */
+void remote_sweep(uint64_t now);
+/* When no export is left. */
+void remote_stop(void);
 /*
  * The export goes, and is closed: our handles of the FSAL below are given back, which waits up to TIMEOUT
  * ns for those in use. What is in use longer is left as it is, and never given back. Comes more than once.

@@ -26,7 +26,8 @@ ARROWS = {
     "writeback": ("common", "sched", "pricing", "disk", "readahead"),
     "control": ("common", "readahead", "sched", "pricing"),
     "gate": (),
-    "fsal_ra": ("common", "readahead", "sched", "shares", "pricing", "disk", "writeback", "control"),
+    "fsal_ra": ("common", "readahead", "sched", "shares", "pricing", "remote", "disk", "writeback",
+                "control"),
     "client": ("pricing", "common"),
     "lib": ("pricing",),
 }
