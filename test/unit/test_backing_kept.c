@@ -44,6 +44,7 @@ static bool cluster_change(void *handle, uint64_t *change)
 
 static void cluster_close(void *handle)
 {
+	export_io_handle_closed(io);
 }
 
 static const struct remote_calls calls = {.read = cluster_read,
