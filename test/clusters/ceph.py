@@ -185,6 +185,14 @@ class Ceph:
     def storage_is_up(self):
         return all(osd["up"] for osd in self.tell("osd dump")["osds"])
 
+    def forget_ended(self):
+        """FSAL_CEPH leaves its sessions, so that it can go on where it was; for minutes nobody gets
+        what they hold. Those of gateways that have ended go."""
+        for session in self.native.tell("session ls"):
+            pid = session["client_metadata"].get("pid")
+            if pid and not os.path.exists(f"/proc/{pid}"):
+                self.native.tell("session evict", filters=[f"id={session['id']}"])
+
     def drop_caches(self):
         """Nothing is cached but by the clients: BlueStore reads past the page cache, unbuffered."""
 
@@ -236,6 +244,14 @@ class Native:
     def make_directory(self, path):
         self.fs.mkdirs(path, 0o777)
         self.fs.chmod(path, 0o777)
+
+    def tell(self, prefix, **arguments):
+        """The answer of a command of the MDS."""
+        status, out, said = self.fs.mds_command(
+            "a", json.dumps({"prefix": prefix, "format": "json", **arguments}), b"")
+        if status:
+            raise OSError(-status, f"mds {prefix}: {said}")
+        return json.loads(out) if out.strip() else None
 
     def open(self, path, create=False):
         return self.fs.open(path, os.O_RDWR | (os.O_CREAT if create else 0), 0o666)

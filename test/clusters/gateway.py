@@ -44,6 +44,7 @@ def ends_well(server, what, seconds=60):
     status = server.stop(seconds)
     e2e.check(status == 0, f"{what}: the gateway ends cleanly",
               f"status {status} (None: had to be killed)\n{server.log_text()[-3000:]}")
+    server.cluster.forget_ended()
     stats = server.stats() or {}
     if server.kind == "ra":
         e2e.check(stats, f"{what}: RA_STATS is logged", server.log_text()[-1500:])

@@ -134,6 +134,9 @@ class Gluster:
     def storage_is_up(self):
         return all(self._brick_process(brick) for brick in self.bricks)
 
+    def forget_ended(self):
+        """Of a gateway that has ended nothing is left."""
+
     def drop_caches(self):
         """The bricks' page cache."""
         e2e.drop_caches()
