@@ -150,17 +150,21 @@ class Ceph:
         self._start("mds", "a")
         self._file_system()
         self.native = Native(self.conf)
+        e2e.at_exit(self.leave)  # before the daemons end: it waits for them
         self.native.make_directory(self.path)
         return self
 
-    def down(self):
+    def leave(self):
         if self.native:
             self.native.close()
         if self.rados:
             self.rados.shutdown()
+        self.native = self.rados = None
+
+    def down(self):
+        self.leave()
         for name in sorted(self.daemons):  # none waits for another: all of it is thrown away
             self.daemons[name].kill()
-        self.native = self.rados = None
 
     def __enter__(self):
         return self.up()
@@ -196,8 +200,8 @@ class Ceph:
     def drop_caches(self):
         """Nothing is cached but by the clients: BlueStore reads past the page cache, unbuffered."""
 
-    def fsal(self):
-        """The FSAL block of an export, without what stands around it."""
+    def fsal(self, _):
+        """The FSAL block of an export of that path."""
         return 'FSAL { Name = CEPH; User_Id = "admin"; }'
 
     def tune(self, on):

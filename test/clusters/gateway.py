@@ -29,7 +29,7 @@ class Gateway(e2e.Server):
         super().__init__(kind, exports, work, plugin, extra=cluster.blocks(kind), **more)
 
     def fsal(self, export):
-        below = self.cluster.fsal()
+        below = self.cluster.fsal(export["path"])
         if self.kind != "ra":
             return below
         params = " ".join(f"{k} = {v};" for k, v in export.get("params", {}).items())

@@ -97,14 +97,19 @@ class Gluster:
         self._cli("volume", "start", VOLUME)
         daemons.await_or_tell(self.storage_is_up, UP_SECONDS, "the bricks are up", self.daemon)
         self.native = Native(self.work)
+        e2e.at_exit(self.leave)  # before the daemons end: it waits for them
         return self
 
-    def down(self):
+    def leave(self):
         if self.native:
             self.native.close()
+        self.native = None
+
+    def down(self):
+        self.leave()
         if self.daemon:
             self.daemon.kill()
-        self.native = self.daemon = None
+        self.daemon = None
 
     def __enter__(self):
         return self.up()
@@ -141,9 +146,9 @@ class Gluster:
         """The bricks' page cache."""
         e2e.drop_caches()
 
-    def fsal(self):
+    def fsal(self, path):
         return (f'FSAL {{ Name = GLUSTER; Hostname = "{HOST}"; Volume = "{VOLUME}";'
-                ' Volpath = "/"; }')
+                f' Volpath = "{path}"; }}')
 
     def tune(self, on):
         """Gateways that start from now on: Gluster's own read-ahead and cache at their best, or as
