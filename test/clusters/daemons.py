@@ -43,8 +43,8 @@ class Daemon:
     def __init__(self, log, *command, apart=False):
         self.log, self.command = log, command
         if apart:
-            # The shell takes leave of those whose parents ended before them: a brick that was killed
-            # must be gone, or glusterd takes it for running.
+            # The shell takes leave of those whose parents ended before them: a brick that was
+            # killed must be gone, or glusterd takes it for running.
             self.command = ("unshare", "-p", "--fork", "--kill-child", "--mount-proc", "bash", "-c",
                             '"$@" & wait $!', "bash", *command)
         self.process = None

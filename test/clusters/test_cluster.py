@@ -64,8 +64,8 @@ CLUSTERS = {
     "ceph": ("config_example", "streams", "coherence", "held_writer", "shutdown", "valgrind"),
     "ceph-two": ("parity", "storage_lost"),
     "ceph-disk": ("coherence", "shutdown"),
-    "gluster": ("config_example", "parity", "coherence", "shutdown", "storage_lost"),
-    "gluster-replica": ("streams", "coherence", "storage_lost", "shutdown", "valgrind"),
+    "gluster": ("config_example", "streams", "parity", "shutdown"),
+    "gluster-replica": ("coherence", "storage_lost", "valgrind"),
 }
 
 
