@@ -113,13 +113,14 @@ void prefetch_submit(struct prefetch *p)
 
 /*
  * A chunk planned when few streams competed is too long a turn once there are many: what the disk
- * wants now counts, and what its client may have. The rest is planned anew behind it.
+ * wants now counts, and what its client may have. The rest is planned anew behind it. One whose reader
+ * wants its right end first stays as it is.
  */
 static void shorten(struct dispatcher *d, struct prefetch *p)
 {
 	uint64_t turn = dispatcher_chunk_of(d, &p->req), len;
 
-	if (p->plan.len <= turn + turn / 2)
+	if (p->plan.backward || p->plan.len <= turn + turn / 2)
 		return;
 	len = dispatcher_shorten(d, &p->req, turn);
 	readahead_shorten(p->io->engine, &p->io->counters, &p->plan, len);
