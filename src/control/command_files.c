@@ -235,7 +235,8 @@ static unsigned int explain_flows(const struct explain *e, const char *name,
 	device_names(d, &names);
 	for (unsigned int i = 0; i < n; i++) {
 		time += time_of(&flows[i]);
-		weights += flows[i].group_weight;
+		if (flows[i].id.client != 0 && time_of(&flows[i]) != 0)
+			weights += flows[i].group_weight;
 	}
 	for (unsigned int i = 0; i < n; i++) {
 		struct explain_flow f = {

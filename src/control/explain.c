@@ -114,7 +114,7 @@ static void explain_device(const struct explain *e, const struct explain_file *f
 		    "what is not in memory is read from the device directly, past the queue");
 	else if (q->queued[SCHED_DEMAND] != 0)
 		say(e, "Max_Wait",
-		    "%u reads of clients and %u prefetches wait for the device: see ractl top for "
+		    "reads of clients that wait for the device: %u, prefetches: %u; ractl top says "
 		    "whom it serves",
 		    q->queued[SCHED_DEMAND], q->queued[SCHED_PREFETCH]);
 }
@@ -124,7 +124,8 @@ void explain_file(const struct explain *e, const struct explain_file *f)
 	const struct readahead_file_look *l = &f->file->look;
 
 	if (f->now > l->used && l->used != 0)
-		say(e, NULL, "it was last read from the disk's side %.1f s ago",
+		say(e, NULL,
+		    "it was last read %.1f s ago (reads that memory alone answers are not seen)",
 		    (double)(f->now - l->used) / 1e9);
 	if (!is_on(e, f))
 		return;
@@ -173,8 +174,9 @@ void explain_flow(const struct explain *e, const struct explain_flow *f)
 		    s->queued[SCHED_DEMAND] + s->joined, s->running);
 	if (wait_ms(s, 50) > 0)
 		say(e, "Max_Wait",
-		    "%s: its reads waited %.1f ms in the queue in the middle, and one in a hundred "
-		    "%.1f ms",
+		    "%s: half of its reads waited less than %.1f ms in the queue, and all but one "
+		    "in a "
+		    "hundred less than %.1f ms",
 		    f->device, wait_ms(s, 50), wait_ms(s, 99));
 	if (f->behind != NULL)
 		say(e, "CLIENT", "%s: while it waited, %s had the disk for longest", f->device,

@@ -174,7 +174,7 @@ static void test_a_client(void **state)
 	ask("{\"command\":\"explain\",\"client\":\"10.0.1.1\"}");
 	assert_says("it had 25 % of the disk's time, by its weight of 100 it is entitled to 25 %");
 	assert_says("3 of its reads wait now");
-	assert_says("one in a hundred 32.8 ms");
+	assert_says("all but one in a hundred less than 32.8 ms");
 	assert_says("while it waited, 10.0.1.2 had the disk for longest");
 	assert_says("a ceiling holds it back");
 	assert_says("5 of its requests were refused at first");
