@@ -8,6 +8,7 @@
 #include "own_answer.h"
 #include "remote_io.h"
 #include "subcall.h"
+#include "walk.h"
 #include "writeback/writeback.h"
 
 #include <string.h>
@@ -130,7 +131,10 @@ static fsal_status_t lookup(struct fsal_obj_handle *dir_hdl, const char *name,
 	struct fsal_obj_handle *sub = NULL;
 	fsal_status_t status = SUB_OBJ(dir_hdl, lookup, name, &sub, attrs_out);
 
-	return ra_wrap(ra_export_of_op(), status, sub, handle);
+	status = ra_wrap(ra_export_of_op(), status, sub, handle);
+	if (!FSAL_IS_ERROR(status))
+		walk_found(walk_dir(dir_hdl), *handle);
+	return status;
 }
 
 static fsal_status_t mkdir_(struct fsal_obj_handle *dir_hdl, const char *name,
@@ -179,6 +183,7 @@ struct readdir_call {
 	struct ra_export *exp;
 	fsal_readdir_cb cb;
 	void *dir_state;
+	uint64_t dir; /* walk.h */
 };
 
 static enum fsal_dir_result readdir_entry(const char *name, struct fsal_obj_handle *sub,
@@ -190,6 +195,7 @@ static enum fsal_dir_result readdir_entry(const char *name, struct fsal_obj_hand
 
 	if (sub != NULL)
 		obj = &alloc_handle(call->exp, sub)->obj_handle;
+	walk_found(call->dir, obj);
 	return SUPERCALL(call->exp, call->cb(name, obj, attrs, call->dir_state, cookie));
 }
 
@@ -200,6 +206,7 @@ static fsal_status_t readdir_(struct fsal_obj_handle *dir_hdl, fsal_cookie_t *wh
 		.exp = ra_export_of_op(),
 		.cb = cb,
 		.dir_state = dir_state,
+		.dir = walk_dir(dir_hdl),
 	};
 
 	return SUB_OBJ(dir_hdl, readdir, whence, &call, readdir_entry, attrmask, eof);

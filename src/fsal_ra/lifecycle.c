@@ -25,6 +25,7 @@
 #include "control_host.h"
 #include "sched/room_gate.h"
 #include "shares_host.h"
+#include "walk.h"
 #include "writeback/dirty_memory.h"
 #include "writeback/pacer.h"
 #include "writeback/writeback.h"
@@ -174,6 +175,7 @@ static void maintain(uint64_t now)
 {
 	readahead_sweep(module.engine, exports_past(), now);
 	remote_sweep(now);
+	walk_sweep(now);
 	shares_watch();
 	if (now > SCRATCH_IDLE)
 		scratch_trim(now - SCRATCH_IDLE);
@@ -303,10 +305,13 @@ static int start_reading(void)
 	err = module.engine != NULL
 		      ? shares_start(&ra_shares_ops, (uint32_t)ra_module_params.clients_max)
 		      : ENOMEM;
-	if (!err)
+	if (!err) {
+		walk_start(module.engine);
 		err = maintainer_start();
+	}
 	if (!err)
 		return 0;
+	walk_stop();
 	shares_stop();
 	if (module.engine != NULL)
 		readahead_destroy(module.engine);
@@ -395,6 +400,7 @@ void ra_io_module_stop(void)
 	backing_sweep(clock_now(), true);
 	ra_stats_log();
 	device_stop_all();
+	walk_stop();
 	scratch_trim(UINT64_MAX);
 	ra_prices_free();
 	readahead_destroy(module.engine);

@@ -32,6 +32,11 @@ static bool decode(struct fsal_obj_handle *sub, struct kernel_handle *kh)
 	return wire_handle_decode(sub->fsal->name, wire, desc.len, kh);
 }
 
+bool open_handle_decode(struct fsal_obj_handle *sub, struct kernel_handle *kh)
+{
+	return SUBCALL(ra_export_of_op(), decode(sub, kh));
+}
+
 /* The file that the sub-FSAL means. */
 static void identify(const struct fsal_obj_handle *sub, const struct kernel_handle *kh,
 		     struct file_identity *id)
@@ -73,8 +78,7 @@ int open_handle(struct backing_slot *slot, int access, int *err)
 	int mount_fd, fd;
 
 	*err = 0;
-	if (sub->fs == NULL || sub->fs->path == NULL ||
-	    !SUBCALL(ra_export_of_op(), decode(sub, &kh))) {
+	if (sub->fs == NULL || sub->fs->path == NULL || !open_handle_decode(sub, &kh)) {
 		*err = EOPNOTSUPP;
 		return -1;
 	}

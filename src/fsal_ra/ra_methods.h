@@ -49,6 +49,7 @@ struct ra_handle {
 	struct fsal_obj_handle obj_handle;
 	struct fsal_obj_handle *sub_handle; /* owned: released with us */
 	atomic_bool read_below;		    /* own_answer.h */
+	uint64_t parent;		    /* walk.h; 0: not known */
 	struct backing_slot slot;
 };
 

@@ -23,7 +23,9 @@
 #include "disk/prefetch.h"
 #include "own_answer.h"
 #include "prices.h"
+#include "readahead/first_read.h"
 #include "request_flow.h"
+#include "walk.h"
 
 /* A read that took no longer came out of memory: ns, and so many bytes more a ns. */
 #define QUICK	    20000
@@ -87,12 +89,12 @@ static void demand_execute(struct dispatcher *d, struct sched_req *r)
 
 	if (export_io_hurries(call->io))
 		return;
-	if (call->own && r->io_len == r->len) {
+	if (call->own && r->io_len == call_length(call->read_arg)) {
 		call->amount = demand_reply(d, call->backing, call->read_arg->iov,
 					    call->read_arg->iov_count, r->offset, r->len);
 		call->own = false; /* nothing there, or a bad sector: not another try of ours */
 	} else {
-		demand_fetch(d, call->backing, r->offset, r->io_len); /* neighbours' too */
+		demand_fetch(d, call->backing, r->offset, r->io_len); /* more than its own */
 	}
 	call->fetched = true;
 }
@@ -128,7 +130,22 @@ static void count_joined(struct export_io *io, const struct readahead_plan *plan
 	readahead_late(io->engine, tuning, &plan->cursor);
 }
 
-static void describe_demand(struct call *call, struct backing *b)
+/* What it brings along, before there is a stream. */
+static uint64_t demand_length(const struct call *call, struct backing *b,
+			      const struct readahead_plan *plan)
+{
+	struct first_read r = {.offset = call->read_arg->offset,
+			       .len = call_length(call->read_arg),
+			       .size = atomic_load_explicit(&b->size, memory_order_relaxed),
+			       .count = plan->count};
+
+	if (plan->len != 0)
+		return r.len;
+	r.window = device_window(b->device, dispatcher_now(&b->device->dispatcher));
+	return first_read_length(&r);
+}
+
+static void describe_demand(struct call *call, struct backing *b, const struct readahead_plan *plan)
 {
 	const struct fsal_io_arg *arg = call->read_arg;
 
@@ -138,7 +155,7 @@ static void describe_demand(struct call *call, struct backing *b)
 				       .class = SCHED_DEMAND,
 				       .file = b->file,
 				       .offset = arg->offset,
-				       .len = call_length(arg),
+				       .len = demand_length(call, b, plan),
 				       .block = backing_block(b, arg->offset),
 				       .flow = ra_flow_of_op()};
 }
@@ -202,7 +219,7 @@ static bool demand_submit(struct call *call, struct backing *b, const struct rea
 	if (!call_park(call))
 		return false;
 	io = export_io_ref(call->io);
-	describe_demand(call, b);
+	describe_demand(call, b, plan);
 	fate = demand_queue(call, io, plan, tuning);
 	if (fate != READ_QUEUED) {
 		backing_release(call->backing);
@@ -388,9 +405,11 @@ static void answer_now(struct call *call, const struct read *read)
 static void answer_or_queue(struct call *call, struct ra_handle *hdl, struct read *read)
 {
 	struct export_io *io = call->exp->io;
+	struct walk_read walk = {0};
 	struct prefetch *p = NULL;
 	bool queued = false;
 
+	walk_read_begin(&walk, hdl, call->read_arg->offset);
 	observe(read, hdl, io, call->read_arg);
 	ra_prices_read(hdl->slot.file_hash, call->read_arg->offset, read->len);
 	call->own = read->own;
@@ -402,6 +421,7 @@ static void answer_or_queue(struct call *call, struct ra_handle *hdl, struct rea
 		answer_now(call, read);
 	if (read->unasked)
 		judge_time(read, hdl, io);
+	walk_read_end(&walk, read->backing, read->resident, read->now);
 	if (read->backing != NULL)
 		backing_put(read->backing);
 	if (queued)

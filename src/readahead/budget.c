@@ -107,6 +107,19 @@ uint64_t budget_discharge(struct budget *b, struct cursor *c, uint64_t len)
 	return len;
 }
 
+bool budget_hold(struct budget *b, uint64_t len)
+{
+	return add(b, len);
+}
+
+void budget_give(struct budget *b, uint64_t len)
+{
+	uint64_t held = atomic_fetch_sub(&b->unread, len);
+
+	assert(held >= len);
+	(void)held;
+}
+
 uint64_t budget_share(const struct budget *b)
 {
 	uint64_t memory = atomic_load_explicit(&b->memory, memory_order_relaxed);

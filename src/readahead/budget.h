@@ -35,6 +35,9 @@ void budget_fini(struct budget *b);
 bool budget_charge(struct budget *b, struct cursor *c, uint64_t len);
 /* Releases up to LEN bytes of what C holds; returns how many. */
 uint64_t budget_discharge(struct budget *b, struct cursor *c, uint64_t len);
+/* The same for nobody's cursor: for who remembers what it holds. */
+bool budget_hold(struct budget *b, uint64_t len);
+void budget_give(struct budget *b, uint64_t len);
 /* The number of the first cursor from FROM on that holds some of it; of none: that of all cursors. */
 uint32_t budget_holder(const struct budget *b, uint32_t from);
 /* Bytes that one more stream may hold, if all hold as much. */

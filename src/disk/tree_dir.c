@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Opening and reading directories. See tree_dir.h. */
+#include "disk/tree_dir.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "disk/wire_handle.h"
+
+/* Bytes of entries asked for at a time. */
+#define READ_SIZE ((size_t)64 << 10)
+
+/* ---- opening ----------------------------------------------------------------------------- */
+
+/* FD is its own from now on. */
+static bool take(struct tree_dir *dir, int fd)
+{
+	struct stat st;
+
+	dir->fd = -1;
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &st) || !S_ISDIR(st.st_mode)) {
+		close(fd);
+		return false;
+	}
+	dir->fd = fd;
+	dir->dev = st.st_dev;
+	dir->inode = st.st_ino;
+	dir->id = tree_id(st.st_dev, st.st_ino);
+	dir->stamp = (uint64_t)st.st_mtim.tv_sec * CLOCK_SECOND + (uint64_t)st.st_mtim.tv_nsec;
+	return true;
+}
+
+bool tree_dir_open(struct tree_dir *dir, int mount_fd, const struct dir_handle *h)
+{
+	struct kernel_handle kh;
+
+	_Static_assert(DIR_HANDLE_MAX <= KERNEL_HANDLE_MAX, "a handle fits");
+	kh.fh.handle_type = h->type;
+	kh.fh.handle_bytes = h->len;
+	memcpy(kh.bytes, h->bytes, h->len);
+	return take(dir, open_by_handle_at(mount_fd, &kh.fh,
+					   O_RDONLY | O_DIRECTORY | O_NOATIME | O_CLOEXEC));
+}
+
+bool tree_dir_open_at(struct tree_dir *dir, const struct tree_dir *at, const char *name)
+{
+	return take(dir, openat(at->fd, name,
+				O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC)) &&
+	       dir->dev == at->dev;
+}
+
+void tree_dir_close(struct tree_dir *dir)
+{
+	if (dir->fd >= 0)
+		close(dir->fd);
+	dir->fd = -1;
+}
+
+/*
+ * First without opening it: whoever put something else in the file's place meanwhile (a device, a pipe) must
+ * not have that opened.
+ */
+int tree_file_open(const struct tree_dir *dir, const char *name, uint64_t inode, uint64_t *size)
+{
+	int at = openat(dir->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC), fd = -1;
+	struct stat st;
+	char path[32];
+
+	if (at < 0)
+		return -1;
+	if (!fstat(at, &st) && S_ISREG(st.st_mode) && st.st_ino == inode && st.st_dev == dir->dev) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", at);
+		fd = open(path, O_RDONLY | O_NOATIME | O_NONBLOCK | O_CLOEXEC);
+		*size = (uint64_t)st.st_size;
+	}
+	close(at);
+	if (fd >= 0)
+		posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* the kernel's read-ahead off */
+	return fd;
+}
+
+/* ---- reading ----------------------------------------------------------------------------- */
+
+static bool is_dots(const char *name)
+{
+	return name[0] == '.' && (name[1] == 0 || (name[1] == '.' && name[2] == 0));
+}
+
+/* The entries in BUFFER; those that there is no room for are left out. */
+static void add_entries(const char *buffer, ssize_t len, struct dir_list *files,
+			struct dir_list *dirs)
+{
+	const struct dirent64 *e;
+
+	for (ssize_t at = 0; at < len; at += e->d_reclen) {
+		e = (const struct dirent64 *)(const void *)(buffer + at);
+		if (e->d_type == DT_REG)
+			(void)dir_list_add(files, e->d_name, e->d_ino);
+		else if (e->d_type == DT_DIR && !is_dots(e->d_name))
+			(void)dir_list_add(dirs, e->d_name, e->d_ino);
+	}
+}
+
+static bool read_all(int fd, struct dir_list *files, struct dir_list *dirs)
+{
+	char *buffer = malloc(READ_SIZE);
+	ssize_t got = -1;
+
+	if (buffer == NULL || lseek(fd, 0, SEEK_SET) < 0) {
+		free(buffer);
+		return false;
+	}
+	while ((got = getdents64(fd, buffer, READ_SIZE)) > 0 &&
+	       dir_list_count(files) < DIR_LIST_MAX && dir_list_count(dirs) < DIR_LIST_MAX)
+		add_entries(buffer, got, files, dirs);
+	free(buffer);
+	return got >= 0;
+}
+
+bool tree_dir_read(const struct tree_dir *dir, struct dir_list **files, struct dir_list **dirs)
+{
+	*files = dir_list_new();
+	*dirs = dir_list_new();
+	if (*files != NULL && *dirs != NULL && read_all(dir->fd, *files, *dirs) &&
+	    dir_list_end(*files) && dir_list_end(*dirs))
+		return true;
+	dir_list_free(*files);
+	dir_list_free(*dirs);
+	*files = *dirs = NULL;
+	return false;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Directories as the fetcher of trees opens and reads them: as the server, to fetch ahead and for nothing
+ * else. Access times stay. On dispatcher threads: each call may wait for the disk.
+ */
+#ifndef DISK_TREE_DIR_H
+#define DISK_TREE_DIR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "readahead/dir_walk.h"
+
+/* What a directory is called in dir_walk.h: its inode, told apart from that of another file system. */
+static inline uint64_t tree_id(dev_t dev, uint64_t inode)
+{
+	uint64_t id = inode ^ (uint64_t)dev * UINT64_C(0x9e3779b97f4a7c15);
+
+	return id != 0 ? id : 1;
+}
+
+struct tree_dir {
+	int fd;
+	dev_t dev;
+	uint64_t id, inode;
+	uint64_t stamp; /* another one when its content has changed */
+};
+
+/*
+ * The directory of handle H, on the file system of MOUNT_FD (any file of it); or NAME within DIR. False:
+ * it is not there, or is none. To be closed.
+ */
+bool tree_dir_open(struct tree_dir *dir, int mount_fd, const struct dir_handle *h);
+bool tree_dir_open_at(struct tree_dir *dir, const struct tree_dir *at, const char *name);
+void tree_dir_close(struct tree_dir *dir);
+/*
+ * Its files, and its subdirectories: as far as DIR_LIST_MAX goes. False: it cannot be read. To be given to
+ * dir_walks_enlist().
+ */
+bool tree_dir_read(const struct tree_dir *dir, struct dir_list **files, struct dir_list **dirs);
+/* A regular file of that inode in DIR, for reading, *SIZE bytes; -1: there is none. */
+int tree_file_open(const struct tree_dir *dir, const char *name, uint64_t inode, uint64_t *size);
+
+#endif

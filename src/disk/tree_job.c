@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Fetching ahead of walks, in turns. See tree_job.h. */
+#include "disk/tree_job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/container.h"
+#include "disk/tree_pieces.h"
+
+/* Directories of one job: the walk's own and siblings after it. */
+#define DIRS 5
+/* Files of one job that more siblings are added for. */
+#define FILES_ENOUGH 48
+#define FILES_MAX    DIR_WINDOW_MAX
+/* A turn (ns) where the device's cost is not known yet, and at least. */
+#define TURN_DEFAULT (100 * CLOCK_MS)
+#define TURN_MIN     (20 * CLOCK_MS)
+
+struct tree_job {
+	struct sched_req req;
+	struct dir_walks *walks;
+	struct export_io *io;
+	struct device *device;
+	struct tree_dir dirs[DIRS]; /* dirs[0]: the walk's */
+	unsigned int n_dirs;
+	bool planned;
+	struct tree_file *files;
+	uint32_t n_files;
+	struct tree_pieces pieces;
+	uint64_t slice; /* when the present one began */
+	uint64_t turn;	/* ... and the turn */
+};
+
+static const struct sched_req_ops tree_ops;
+
+/* ---- life -------------------------------------------------------------------------------- */
+
+static struct tree_job *job_new(struct dir_walks *w, struct export_io *io, struct device *device)
+{
+	struct tree_job *job = calloc(1, sizeof(*job));
+
+	if (job == NULL)
+		return NULL;
+	job->files = malloc(FILES_MAX * sizeof(*job->files));
+	if (job->files == NULL) {
+		free(job);
+		return NULL;
+	}
+	job->walks = w;
+	job->device = device;
+	job->io = export_io_ref(io);
+	return job;
+}
+
+static void job_free(struct tree_job *job)
+{
+	for (uint32_t i = 0; i < job->n_files; i++)
+		if (job->files[i].left != 0)
+			dir_walks_unhold(job->walks, &job->io->counters, job->files[i].dir->id,
+					 job->files[i].index);
+	tree_pieces_fini(&job->pieces);
+	for (unsigned int i = 0; i < job->n_dirs; i++) {
+		dir_walks_end(job->walks, job->dirs[i].id);
+		tree_dir_close(&job->dirs[i]);
+	}
+	export_io_put(job->io);
+	free(job->files);
+	free(job);
+}
+
+/* Ends a job that has entered its export. */
+static void leave(struct tree_job *job)
+{
+	struct export_io *io = export_io_ref(job->io);
+
+	job_free(job);
+	export_io_leave(io);
+	export_io_put(io);
+}
+
+/* One more turn. It is charged as a chunk, which takes as long. */
+static void queue_turn(struct tree_job *job)
+{
+	struct dispatcher *d = &job->device->dispatcher;
+	struct flow_id flow = job->req.flow;
+	uint64_t block = job->pieces.next < job->pieces.n
+				 ? job->pieces.pieces[job->pieces.next].block
+				 : job->req.block;
+
+	job->req = (struct sched_req){.ops = &tree_ops,
+				      .class = SCHED_PREFETCH,
+				      .file = job->dirs[0].inode,
+				      .len = dispatcher_chunk(d),
+				      .block = block,
+				      .owner = job->dirs[0].id,
+				      .flow = flow};
+	if (dispatcher_submit(d, &job->req) != SCHED_ADDED)
+		leave(job);
+}
+
+void tree_job_submit(struct dir_walks *w, uint64_t id, const struct dir_handle *handle,
+		     struct backing *b, struct export_io *io, struct flow_id flow)
+{
+	struct tree_job *job = job_new(w, io, b->device);
+
+	if (job == NULL || !tree_dir_open(&job->dirs[0], b->fd, handle) || job->dirs[0].id != id ||
+	    !export_io_enter(io)) {
+		if (job != NULL) {
+			tree_dir_close(&job->dirs[0]);
+			job_free(job);
+		}
+		dir_walks_end(w, id);
+		return;
+	}
+	job->n_dirs = 1;
+	job->req.flow = flow;
+	job->req.block = backing_block(b, 0);
+	queue_turn(job);
+}
+
+/* ---- a turn ------------------------------------------------------------------------------ */
+
+/* Whether anybody can still want the rest. */
+static bool goes_on(const struct tree_job *job)
+{
+	return !job->req.dropped && !atomic_load(&job->io->closing);
+}
+
+/* How long a turn is (ns): what a chunk would take. */
+static uint64_t turn_length(struct dispatcher *d)
+{
+	struct cost_model cost = dispatcher_cost(d);
+	double length = (double)dispatcher_chunk(d) * cost.ns_per_byte + cost.seek_ns;
+
+	if (!cost_run_known(&cost))
+		return TURN_DEFAULT;
+	return length > TURN_MIN ? (uint64_t)length : TURN_MIN;
+}
+
+/* Between two waits for the disk: small reads may have it, and it is told that we live. */
+static void pause_for_others(struct tree_job *job, struct dispatcher *d)
+{
+	if (dispatcher_gap(d, &job->req, dispatcher_now(d) - job->slice))
+		job->slice = dispatcher_now(d);
+	else
+		dispatcher_progress(d, &job->req, 0);
+}
+
+/* ---- what to fetch ----------------------------------------------------------------------- */
+
+/* DIR's list is known after this, if it can be had. MINE: it is part of the job. */
+static void know(struct tree_job *job, const struct tree_dir *dir, bool mine)
+{
+	struct dir_list *files, *dirs;
+
+	if (dir_walks_listed(job->walks, dir->id, dir->stamp))
+		return;
+	if (tree_dir_read(dir, &files, &dirs))
+		dir_walks_enlist(job->walks, dir->id, dir->stamp, files, dirs, mine);
+}
+
+static int by_inode(const void *a, const void *b)
+{
+	const struct tree_file *one = a, *other = b;
+
+	return (one->inode > other->inode) - (one->inode < other->inode);
+}
+
+/* The files of DIR that are wanted now. */
+static void pick(struct tree_job *job, const struct tree_dir *dir, bool sibling)
+{
+	uint32_t indices[FILES_MAX], n;
+	const struct dir_list *list = NULL;
+
+	n = dir_walks_pick(job->walks, dir->id, sibling, indices, FILES_MAX - job->n_files, &list);
+	for (uint32_t i = 0; i < n; i++)
+		job->files[job->n_files++] =
+			(struct tree_file){.dir = dir,
+					   .name = dir_list_name(list, indices[i]),
+					   .inode = dir_list_inode(list, indices[i]),
+					   .index = indices[i]};
+}
+
+/* One more sibling becomes part of the job. False: there is none to be had. */
+static bool add_sibling(struct tree_job *job, struct dispatcher *d, const struct tree_dir *parent)
+{
+	struct tree_dir *dir = &job->dirs[job->n_dirs];
+	char name[DIR_NAME_MAX];
+	struct dir_name of;
+	uint64_t inode;
+
+	if (!dir_walks_sibling(job->walks, parent->id, name, &inode))
+		return false;
+	if (!tree_dir_open_at(dir, parent, name)) {
+		tree_dir_close(dir);
+		return true; /* it is gone, or another file system: what comes after? */
+	}
+	of = (struct dir_name){.id = dir->id, .parent = parent->id, .inode = dir->inode};
+	if (!dir_walks_begin(job->walks, &of, dispatcher_now(d))) {
+		tree_dir_close(dir);
+		return true;
+	}
+	job->n_dirs++;
+	know(job, dir, true);
+	pick(job, dir, true);
+	return true;
+}
+
+static void add_siblings(struct tree_job *job, struct dispatcher *d)
+{
+	uint64_t id = dir_walks_parent(job->walks, job->dirs[0].id);
+	struct tree_dir parent;
+
+	if (id == 0)
+		return;
+	if (tree_dir_open_at(&parent, &job->dirs[0], "..") && parent.id == id) {
+		know(job, &parent, false);
+		while (goes_on(job) && job->n_dirs < DIRS && job->n_files < FILES_ENOUGH &&
+		       add_sibling(job, d, &parent))
+			pause_for_others(job, d);
+	}
+	tree_dir_close(&parent);
+}
+
+/* Which files, and where they are. */
+static void plan(struct tree_job *job, struct dispatcher *d)
+{
+	struct readahead_counters *counters = &job->io->counters;
+
+	know(job, &job->dirs[0], true);
+	pick(job, &job->dirs[0], false);
+	add_siblings(job, d);
+	if (job->n_files != 0)
+		qsort(job->files, job->n_files, sizeof(*job->files), by_inode);
+	for (uint32_t i = 0; i < job->n_files && goes_on(job); i++) {
+		struct tree_file *file = &job->files[i];
+		uint32_t len = tree_pieces_add(&job->pieces, file, i);
+
+		if (len != 0 &&
+		    !dir_walks_hold(job->walks, counters, file->dir->id, file->index, len)) {
+			job->pieces.n -= file->left;
+			file->left = 0;
+			break;
+		}
+		pause_for_others(job, d);
+	}
+	tree_pieces_sort(&job->pieces);
+	if (job->pieces.n != 0)
+		readahead_count(counters, READAHEAD_CHUNKS, 1);
+	job->planned = true;
+}
+
+/* ---- the request ------------------------------------------------------------------------- */
+
+static void execute(struct dispatcher *d, struct sched_req *r)
+{
+	struct tree_job *job = CONTAINER_OF(r, struct tree_job, req);
+	uint64_t end = dispatcher_now(d) + turn_length(d);
+	const struct tree_piece *piece;
+
+	job->slice = dispatcher_now(d);
+	if (!job->planned && goes_on(job))
+		plan(job, d);
+	tree_pieces_pause(&job->pieces, !goes_on(job));
+	while ((piece = tree_pieces_next(&job->pieces, job->files)) != NULL) {
+		job->files[piece->file].left--;
+		pause_for_others(job, d);
+		if (dispatcher_now(d) > end || !goes_on(job))
+			tree_pieces_pause(&job->pieces, true);
+	}
+}
+
+static void finish(struct dispatcher *d, struct sched_req *r)
+{
+	struct tree_job *job = CONTAINER_OF(r, struct tree_job, req);
+
+	(void)d;
+	if (goes_on(job) && job->pieces.next < job->pieces.n)
+		queue_turn(job);
+	else
+		leave(job);
+}
+
+static const struct sched_req_ops tree_ops = {
+	.execute = execute,
+	.finish = finish,
+};

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * A job: fetching ahead of a walk (readahead/dir_walk.h), on the disk's threads.
+ *
+ *   submit --> turn: which directories and files? inodes by number, data by block --> turn --> turn ...
+ *                                                                                      |
+ *                        the walk's own, then the siblings after it               all is there: over
+ *
+ * Each turn is a request of class prefetch in the disk's queue: as long as a stream's chunk takes, of the
+ * client whose read asked for it, with gaps for small reads. What comes is in the page cache, of files as
+ * they are then; an error is nobody's.
+ */
+#ifndef DISK_TREE_JOB_H
+#define DISK_TREE_JOB_H
+
+#include "disk/backing.h"
+#include "disk/export_io.h"
+#include "readahead/dir_walk.h"
+
+/*
+ * For what dir_walks_read() asked: the directory of identity ID and HANDLE, on the file system of B, of
+ * which the caller has a use.
+ */
+void tree_job_submit(struct dir_walks *w, uint64_t id, const struct dir_handle *handle,
+		     struct backing *b, struct export_io *io, struct flow_id flow);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Hooks of walks over directories. See walk.h. */
+#include "walk.h"
+
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "common/clock.h"
+#include "disk/tree_dir.h"
+#include "disk/tree_job.h"
+#include "disk/wire_handle.h"
+#include "open_handle.h"
+#include "params.h"
+#include "request_flow.h"
+
+#include "FSAL/fsal_localfs.h"
+
+static struct dir_walks *walks; /* NULL: off */
+
+/* ---- life ------------------------------------------------------------------------------- */
+
+void walk_start(struct readahead *engine)
+{
+	if (ra_module_params.walk_memory != 0)
+		walks = dir_walks_create(ra_module_params.walk_memory, engine, exports_past());
+}
+
+void walk_stop(void)
+{
+	dir_walks_destroy(walks);
+	walks = NULL;
+}
+
+void walk_sweep(uint64_t now)
+{
+	if (walks != NULL)
+		dir_walks_sweep(walks, exports_past(), now,
+				ra_module_params.cursor_idle * CLOCK_MS);
+}
+
+/* ---- what is where ---------------------------------------------------------------------- */
+
+static uint64_t id_of(const struct fsal_obj_handle *obj)
+{
+	return tree_id(makedev(obj->fs->dev.major, obj->fs->dev.minor), obj->fileid);
+}
+
+/* The walks learn how the kernel finds the directory. */
+static void tell(struct fsal_obj_handle *dir_hdl, const struct dir_name *name)
+{
+	struct dir_handle handle = {0};
+	struct kernel_handle kh;
+
+	if (!open_handle_decode(ra_sub_of(dir_hdl), &kh) || kh.fh.handle_bytes > DIR_HANDLE_MAX)
+		return;
+	handle.type = kh.fh.handle_type;
+	handle.len = (uint8_t)kh.fh.handle_bytes;
+	memcpy(handle.bytes, kh.bytes, handle.len);
+	dir_walks_seen(walks, name, &handle, clock_now());
+}
+
+uint64_t walk_dir(struct fsal_obj_handle *dir_hdl)
+{
+	struct dir_name name;
+
+	if (walks == NULL || dir_hdl->fs == NULL)
+		return 0;
+	name = (struct dir_name){.id = id_of(dir_hdl),
+				 .parent = ra_handle_of(dir_hdl)->parent,
+				 .inode = dir_hdl->fileid};
+	if (!dir_walks_known(walks, name.id, name.parent))
+		tell(dir_hdl, &name);
+	return name.id;
+}
+
+void walk_found(uint64_t dir, struct fsal_obj_handle *obj)
+{
+	if (obj != NULL)
+		ra_handle_of(obj)->parent = dir;
+}
+
+/* ---- reads ------------------------------------------------------------------------------ */
+
+void walk_read_begin(struct walk_read *read, const struct ra_handle *hdl, uint64_t offset)
+{
+	if (walks == NULL || offset != 0 || hdl->parent == 0)
+		return;
+	read->dir = hdl->parent;
+	read->inode = hdl->obj_handle.fileid;
+	read->io = export_io_ref(ra_export_of_op()->io);
+	read->flow = ra_flow_of_op();
+}
+
+void walk_read_end(struct walk_read *read, struct backing *b, bool resident, uint64_t now)
+{
+	struct dir_read at = {
+		.dir = read->dir, .inode = read->inode, .now = now, .resident = resident};
+	struct dir_handle handle;
+
+	if (read->dir == 0)
+		return;
+	if (b != NULL && device_queues_demand(b->device)) {
+		at.price = board_readahead_price(&b->device->prices);
+		if (dir_walks_read(walks, &read->io->counters, &at, &handle))
+			tree_job_submit(walks, at.dir, &handle, b, read->io, read->flow);
+	}
+	export_io_put(read->io);
+}

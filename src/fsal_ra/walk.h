@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Walks over directories (readahead/dir_walk.h), as Ganesha's calls tell of them.
+ *
+ *   READDIR, LOOKUP that MDCACHE cannot answer --> the directory, and each file's parent in its handle
+ *   READ of a file from its beginning          --> was it the next of a walk? then perhaps a job
+ *
+ * A file that is known by its handle only (after a restart, to a client that keeps it) has no parent, and
+ * belongs to no walk until it is listed or looked up again.
+ */
+#ifndef RA_WALK_H
+#define RA_WALK_H
+
+#include "disk/backing.h"
+#include "subcall.h"
+
+/* Life, with the module; ENGINE outlives it. Without memory, or with Walk_Memory = 0, nothing is done. */
+void walk_start(struct readahead *engine);
+/* No READ, nor the disk's threads, are there any more. */
+void walk_stop(void);
+/* About once a second. */
+void walk_sweep(uint64_t now);
+
+/* DIR_HDL is listed, or a name looked up in it; its number, for walk_found(). With op_ctx. */
+uint64_t walk_dir(struct fsal_obj_handle *dir_hdl);
+/* OBJ, just made, was found in the directory of that number. */
+void walk_found(uint64_t dir, struct fsal_obj_handle *obj);
+
+/* A READ that may belong to a walk; dir 0: it does not. */
+struct walk_read {
+	uint64_t dir, inode;
+	struct export_io *io; /* a reference */
+	struct flow_id flow;
+};
+
+/* Before the READ of HDL is answered, after which the handle may be gone. With op_ctx. */
+void walk_read_begin(struct walk_read *read, const struct ra_handle *hdl, uint64_t offset);
+/* Once it is answered or queued. B: its backing, a use, or NULL. */
+void walk_read_end(struct walk_read *read, struct backing *b, bool resident, uint64_t now);
+
+#endif /* RA_WALK_H */

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Where clients are in the order of a directory's entries: the cursors of a file (cursor.h), over places
+ * in place of offsets. A cursor is followed on each axis, since nobody says which order a client keeps.
+ *
+ *   places   . . R R . R R . . .        R: read    count 4, span 5: most of what it passed was read
+ *                      ^at
+ *
+ * A read up to DIR_AHEAD places further, or DIR_BACK places back, is the same walk's: clients skip some, and
+ * several requests are under way at once. With half of the places that it passed, and no fewer, read, a
+ * cursor is a stream. Plain values; the owner's lock.
+ */
+#ifndef READAHEAD_DIR_CURSOR_H
+#define READAHEAD_DIR_CURSOR_H
+
+#include "readahead/dir_list.h"
+
+#define DIR_CURSORS 8 /* walks of one directory at a time, on each axis */
+#define DIR_AHEAD   8 /* places */
+#define DIR_BACK    8 /* places */
+#define DIR_COUNT   4 /* reads before a cursor is a stream */
+
+struct dir_cursor {
+	uint32_t at;	/* the furthest place read */
+	uint32_t tail;	/* below this place what was fetched and not read has been given up */
+	uint32_t count; /* reads, each further than the last; 0: none */
+	uint32_t span;	/* places passed */
+	uint64_t used;	/* ns */
+};
+
+struct dir_cursors {
+	struct dir_cursor of[DIR_AXES][DIR_CURSORS];
+};
+
+/*
+ * The entry INDEX of L is read at NOW. Returns the axis, and its cursor in *C, that tells most: the one with
+ * the highest count that it matches; the axis as listed with a new cursor where it matches none.
+ */
+enum dir_axis dir_cursors_read(struct dir_cursors *cs, const struct dir_list *l, uint32_t index,
+			       uint64_t now, struct dir_cursor **c);
+/* Whether C is a stream: COUNT reads, DIR_COUNT as a rule, and half of what it passed. */
+bool dir_cursor_streams(const struct dir_cursor *c, uint32_t count);
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Walks, entry by entry, and what a directory's siblings tell of it. See dir_follow.h. */
+#include "readahead/dir_follow.h"
+
+#include <string.h>
+
+#include "readahead/dir_held.h"
+
+/* Beyond so many walks of its subdirectories a directory's old ones fade. */
+#define CHILDREN_MEMORY 64
+/* Directories above one that are asked whether walks of their children are to be expected. */
+#define TRUST_LEVELS 3
+
+/* ---- what is held ------------------------------------------------------------------------ */
+
+/* P's entry INDEX holds nothing more; how much it did. */
+static uint32_t release(struct dir_part *p, uint32_t index)
+{
+	uint32_t held = p->held[index];
+
+	p->held[index] = 0;
+	p->bytes -= held;
+	return held;
+}
+
+void dir_follow_waste(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
+		      struct dir_part *p, uint32_t index)
+{
+	uint32_t held = release(p, index);
+
+	if (p->state[index] == DIR_ASKED) {
+		p->state[index] = 0;
+		p->n_ahead--;
+		p->n_left++;
+	}
+	if (held == 0)
+		return;
+	dir_held_wasted(w->engine, counters, held);
+	effectiveness_add(&d->effectiveness, 0, held);
+	effectiveness_add(&w->all, 0, held);
+}
+
+void dir_follow_drop(void *arg, struct dir *d, struct dir_part *p)
+{
+	struct dir_walks *w = arg;
+
+	for (uint32_t i = 0; p->bytes != 0 && i < dir_list_count(p->list); i++)
+		dir_follow_waste(w, w->lost, d, p, i);
+}
+
+/* ---- walks ------------------------------------------------------------------------------- */
+
+/* What was read may be read again; what is held still is ahead. */
+static void part_restart(struct dir_part *p)
+{
+	uint32_t n;
+
+	if (p == NULL)
+		return;
+	n = dir_list_count(p->list);
+	p->n_read = p->n_ahead = p->n_left = p->window = 0;
+	p->whole = p->late = false;
+	memset(&p->cursors, 0, sizeof(p->cursors));
+	for (uint32_t i = 0; i < n; i++) {
+		p->state[i] = p->held[i] != 0 ? DIR_ASKED : 0;
+		if (p->held[i] != 0)
+			p->n_ahead++;
+		else
+			p->n_left++;
+	}
+}
+
+void dir_follow_visit(struct dir_walks *w, struct dir *d, uint64_t now)
+{
+	bool over = w->reads - d->turn > DIR_GAP || (now > d->used && now - d->used > DIR_IDLE);
+
+	d->turn = w->reads;
+	d->used = now > d->used ? now : d->used;
+	if (!over || d->busy)
+		return;
+	d->begun = d->walked = d->refused = false;
+	memset(d->n_recent, 0, sizeof(d->n_recent));
+	part_restart(d->files);
+	part_restart(d->dirs);
+}
+
+struct dir_cursor *dir_follow_cursor(struct dir_part *p, uint32_t index, uint64_t now)
+{
+	struct dir_cursor *c;
+
+	p->axis = dir_cursors_read(&p->cursors, p->list, index, now, &c);
+	p->at = c->at;
+	return c;
+}
+
+bool dir_follow_read(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
+		     struct dir_part *p, uint32_t index)
+{
+	uint32_t held = release(p, index);
+
+	if (held != 0) {
+		dir_held_used(w->engine, counters, held);
+		effectiveness_add(&d->effectiveness, held, 0);
+		effectiveness_add(&w->all, held, 0);
+	}
+	if (p->state[index] & DIR_READ)
+		return false;
+	if (p->state[index] & DIR_ASKED)
+		p->n_ahead--;
+	else
+		p->n_left--;
+	p->state[index] |= DIR_READ;
+	p->n_read++;
+	return true;
+}
+
+void dir_follow_note(struct dir *d, int kind, uint64_t inode)
+{
+	uint8_t n = d->n_recent[kind];
+
+	for (uint8_t i = 0; i < n && i < DIR_RECENT; i++)
+		if (d->recent[kind][i] == inode)
+			return;
+	if (n == DIR_RECENT) {
+		memmove(&d->recent[kind][0], &d->recent[kind][1],
+			(DIR_RECENT - 1) * sizeof(d->recent[kind][0]));
+		n--;
+	}
+	d->recent[kind][n] = inode;
+	d->n_recent[kind] = (uint8_t)(n + 1);
+}
+
+/* ---- parents ----------------------------------------------------------------------------- */
+
+void dir_follow_begun(struct dir_walks *w, struct dir *d, uint64_t now)
+{
+	struct dir *parent = dir_table_find(&w->table, d->parent);
+	uint32_t index;
+
+	d->begun = true;
+	if (parent == NULL)
+		return;
+	if (++parent->children > CHILDREN_MEMORY) {
+		parent->children /= 2;
+		parent->walked_children /= 2;
+	}
+	if (!parent->begun)
+		dir_follow_begun(w, parent, now);
+	if (parent->dirs == NULL) {
+		dir_follow_note(parent, 1, d->inode);
+		return;
+	}
+	index = dir_list_find(parent->dirs->list, d->inode);
+	if (index == DIR_NOWHERE)
+		return;
+	(void)dir_follow_read(w, w->lost, parent, parent->dirs, index);
+	(void)dir_follow_cursor(parent->dirs, index, now);
+}
+
+void dir_follow_walked(struct dir_walks *w, struct dir *d)
+{
+	struct dir *parent = dir_table_find(&w->table, d->parent);
+
+	d->walked = true;
+	if (parent == NULL)
+		return;
+	parent->walked_children++;
+	if (!parent->walked && parent->walked_children >= DIR_TRUST)
+		dir_follow_walked(w, parent);
+}
+
+bool dir_follow_trusted(struct dir_walks *w, const struct dir *d)
+{
+	for (int level = 0; level < TRUST_LEVELS; level++) {
+		const struct dir *parent = dir_table_find(&w->table, d->parent);
+
+		if (parent == NULL)
+			return false;
+		if (parent->walked_children >= DIR_TRUST)
+			return parent->walked_children * 3 >= (parent->children - 1) * 2;
+		if (parent->children > DIR_TRUST + 1)
+			return false;
+		d = parent;
+	}
+	return false;
+}
+
+uint32_t dir_follow_next(const struct dir *parent)
+{
+	const struct dir_part *p = parent->dirs;
+	uint32_t n = p != NULL ? dir_list_count(p->list) : 0;
+
+	if (n == 0 || p->n_read < DIR_TRUST)
+		return DIR_NOWHERE;
+	for (int i = 0; i < DIR_CURSORS; i++) {
+		const struct dir_cursor *c = &p->cursors.of[p->axis][i];
+
+		if (c->at != p->at || !dir_cursor_streams(c, DIR_TRUST))
+			continue;
+		for (uint32_t place = c->at + 1; place < n; place++)
+			if (p->state[dir_list_at(p->list, p->axis, place)] == 0)
+				return place;
+	}
+	return DIR_NOWHERE;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What walks come to, one entry after the other. Of src/readahead/dir_*.c only; all with the lock. */
+#ifndef READAHEAD_DIR_FOLLOW_H
+#define READAHEAD_DIR_FOLLOW_H
+
+#include "common/lock.h"
+#include "readahead/dir_table.h"
+
+/* A walk that is silent for so long (ns) is over. */
+#define DIR_IDLE UINT64_C(30000000000)
+/* Walks of subdirectories that came to most of their files before others are expected to. */
+#define DIR_TRUST 2
+/* Where so few subdirectories are ahead of a walk, more are fetched. */
+#define DIR_SIBLINGS_MIN 1
+/* Below this share of what was fetched being read a directory's files are fetched no more. */
+#define DIR_EFFECTIVENESS_MIN 0.5
+
+struct dir_walks {
+	struct lock lock;
+	struct readahead *engine;
+	struct readahead_counters *lost;
+	uint64_t reads;		  /* files read from their beginning */
+	struct effectiveness all; /* of all directories: the example for new ones */
+	struct dir_table table;
+};
+
+/* A dir_drop; ARG: the walks. */
+void dir_follow_drop(void *arg, struct dir *d, struct dir_part *p);
+/* What P holds of the entry INDEX was not read. */
+void dir_follow_waste(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
+		      struct dir_part *p, uint32_t index);
+/* D is visited at NOW: if its last walk is over, another one begins. */
+void dir_follow_visit(struct dir_walks *w, struct dir *d, uint64_t now);
+/* A walk of D begins, or it came to most files, as its parent sees it. */
+void dir_follow_begun(struct dir_walks *w, struct dir *d, uint64_t now);
+void dir_follow_walked(struct dir_walks *w, struct dir *d);
+/* The entry INDEX of P is read: true for the first time in this walk. */
+bool dir_follow_read(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
+		     struct dir_part *p, uint32_t index);
+/* Whether a walk of D will come to most files, as those of its siblings did. */
+bool dir_follow_trusted(struct dir_walks *w, const struct dir *d);
+/* The place of the subdirectory of PARENT that is walked next, DIR_NOWHERE: not known. */
+uint32_t dir_follow_next(const struct dir *parent);
+/* Reads that came before the list was known, of files (0) or subdirectories (1). */
+void dir_follow_note(struct dir *d, int kind, uint64_t inode);
+/* The cursors are told of the entry INDEX, and where the walk is. Returns the cursor. */
+struct dir_cursor *dir_follow_cursor(struct dir_part *p, uint32_t index, uint64_t now);
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What a job that fetches ahead of a walk asks and tells. See dir_walk.h. */
+#include <assert.h>
+#include <string.h>
+
+#include "readahead/dir_follow.h"
+#include "readahead/dir_held.h"
+
+bool dir_walks_begin(struct dir_walks *w, const struct dir_name *name, uint64_t now)
+{
+	bool mine;
+	struct dir *d;
+
+	lock_take(&w->lock);
+	d = dir_table_get(&w->table, name->id, now, dir_follow_drop, w);
+	mine = d != NULL && !d->busy;
+	if (mine) {
+		dir_follow_visit(w, d, now);
+		d->busy = true;
+		d->inode = name->inode;
+		d->parent = name->parent;
+		if (d->share <= 0)
+			d->share = 1;
+	}
+	lock_drop(&w->lock);
+	return mine;
+}
+
+void dir_walks_end(struct dir_walks *w, uint64_t id)
+{
+	struct dir *d;
+
+	lock_take(&w->lock);
+	d = dir_table_find(&w->table, id);
+	assert(d != NULL && d->busy);
+	d->busy = false;
+	lock_drop(&w->lock);
+}
+
+bool dir_walks_listed(struct dir_walks *w, uint64_t id, uint64_t stamp)
+{
+	const struct dir *d;
+	bool listed;
+
+	lock_take(&w->lock);
+	d = dir_table_find(&w->table, id);
+	listed = d != NULL && (d->files != NULL || d->dirs != NULL) && d->stamp == stamp;
+	lock_drop(&w->lock);
+	return listed;
+}
+
+/* The cursors hear of what was read before there was a list. */
+static void replay(struct dir_walks *w, struct dir *d, int kind, uint64_t now)
+{
+	struct dir_part *p = kind == 0 ? d->files : d->dirs;
+
+	for (uint8_t i = 0; p != NULL && i < d->n_recent[kind]; i++) {
+		uint32_t index = dir_list_find(p->list, d->recent[kind][i]);
+
+		if (index == DIR_NOWHERE || !dir_follow_read(w, w->lost, d, p, index))
+			continue;
+		(void)dir_follow_cursor(p, index, now);
+	}
+	d->n_recent[kind] = 0;
+}
+
+static void free_both(struct dir_list *files, struct dir_list *dirs)
+{
+	dir_list_free(files);
+	dir_list_free(dirs);
+}
+
+void dir_walks_enlist(struct dir_walks *w, uint64_t id, uint64_t stamp, struct dir_list *files,
+		      struct dir_list *dirs, bool mine)
+{
+	struct dir *d;
+
+	lock_take(&w->lock);
+	d = dir_table_find(&w->table, id);
+	if (d == NULL || (d->busy && !mine)) {
+		free_both(files, dirs);
+	} else if (dir_table_enlist(&w->table, d, files, dirs, dir_follow_drop, w)) {
+		d->stamp = stamp;
+		replay(w, d, 0, d->used);
+		replay(w, d, 1, d->used);
+	} else {
+		d->refused = true;
+	}
+	lock_drop(&w->lock);
+}
+
+/* How many entries of P are to be asked for: the window, grown where one came late. */
+static uint32_t window_of(struct dir_part *p, double share, bool trusted)
+{
+	uint32_t proven = 4 * p->n_read > DIR_WINDOW_MIN ? 4 * p->n_read : DIR_WINDOW_MIN;
+	uint32_t window = p->window != 0 ? p->window : DIR_WINDOW_MIN;
+
+	if (p->late)
+		window *= 4;
+	if (window > proven)
+		window = proven;
+	if (trusted || window > DIR_WINDOW_MAX)
+		window = DIR_WINDOW_MAX;
+	p->late = false;
+	p->window = window;
+	return (uint32_t)(window * share);
+}
+
+/* Asks for the entry at PLACE, if nobody has. */
+static bool ask(struct dir_part *p, uint32_t place, uint32_t *index)
+{
+	*index = dir_list_at(p->list, p->axis, place);
+	if (p->state[*index] != 0)
+		return false;
+	p->state[*index] = DIR_ASKED;
+	p->n_ahead++;
+	p->n_left--;
+	return true;
+}
+
+/* Up to MAX entries behind where the walk is, and if all will be read those before it. */
+static uint32_t take(struct dir_part *p, uint32_t from, uint32_t *indices, uint32_t max)
+{
+	uint32_t count = dir_list_count(p->list), n = 0;
+
+	for (uint32_t place = from; place < count && n < max; place++)
+		n += ask(p, place, &indices[n]);
+	for (uint32_t place = 0; p->whole && place < from && place < count && n < max; place++)
+		n += ask(p, place, &indices[n]);
+	return n;
+}
+
+/* Whether the walk of D is recognised: its list may be known only now. */
+static bool recognised(struct dir_part *p)
+{
+	for (int i = 0; i < DIR_CURSORS; i++) {
+		const struct dir_cursor *c = &p->cursors.of[p->axis][i];
+
+		if (c->at == p->at && dir_cursor_streams(c, DIR_COUNT))
+			return true;
+	}
+	p->whole = p->n_read >= DIR_COUNT && 2 * p->n_read >= dir_list_count(p->list);
+	return p->whole;
+}
+
+uint32_t dir_walks_pick(struct dir_walks *w, uint64_t id, bool sibling, uint32_t *indices,
+			uint32_t max, const struct dir_list **list)
+{
+	uint32_t n = 0, window;
+	struct dir_part *p;
+	struct dir *d;
+	bool trusted;
+
+	lock_take(&w->lock);
+	d = dir_table_find(&w->table, id);
+	assert(d != NULL && d->busy);
+	p = d->files;
+	trusted = sibling || dir_follow_trusted(w, d);
+	if (p != NULL && trusted)
+		p->whole = true;
+	if (p != NULL && (trusted || recognised(p))) {
+		window = window_of(p, d->share, trusted);
+		*list = p->list;
+		n = take(p, p->n_read != 0 ? p->at + 1 : 0, indices, window < max ? window : max);
+	}
+	lock_drop(&w->lock);
+	return n;
+}
+
+bool dir_walks_sibling(struct dir_walks *w, uint64_t parent, char *name, uint64_t *inode)
+{
+	uint32_t place = DIR_NOWHERE, index;
+	struct dir *d;
+
+	lock_take(&w->lock);
+	d = dir_table_find(&w->table, parent);
+	if (d != NULL)
+		place = dir_follow_next(d);
+	if (place != DIR_NOWHERE && ask(d->dirs, place, &index)) {
+		strncpy(name, dir_list_name(d->dirs->list, index), DIR_NAME_MAX - 1);
+		name[DIR_NAME_MAX - 1] = 0;
+		*inode = dir_list_inode(d->dirs->list, index);
+	} else {
+		place = DIR_NOWHERE;
+	}
+	lock_drop(&w->lock);
+	return place != DIR_NOWHERE;
+}
+
+uint64_t dir_walks_parent(struct dir_walks *w, uint64_t id)
+{
+	uint64_t parent = 0;
+	const struct dir *d;
+
+	lock_take(&w->lock);
+	d = dir_table_find(&w->table, id);
+	if (d != NULL && dir_follow_trusted(w, d))
+		parent = d->parent;
+	lock_drop(&w->lock);
+	return parent;
+}
+
+bool dir_walks_hold(struct dir_walks *w, struct readahead_counters *counters, uint64_t id,
+		    uint32_t index, uint32_t len)
+{
+	bool held = true;
+	struct dir *d;
+
+	lock_take(&w->lock);
+	d = dir_table_find(&w->table, id);
+	assert(d != NULL && d->busy && d->files != NULL && d->files->held[index] == 0);
+	if (!(d->files->state[index] & DIR_READ)) {
+		held = dir_held_take(w->engine, counters, len);
+		if (held) {
+			d->files->held[index] = len;
+			d->files->bytes += len;
+		}
+	}
+	lock_drop(&w->lock);
+	return held;
+}
+
+void dir_walks_unhold(struct dir_walks *w, struct readahead_counters *counters, uint64_t id,
+		      uint32_t index)
+{
+	struct dir_part *p;
+	struct dir *d;
+
+	lock_take(&w->lock);
+	d = dir_table_find(&w->table, id);
+	assert(d != NULL && d->busy && d->files != NULL);
+	p = d->files;
+	if (p->held[index] != 0)
+		dir_held_returned(w->engine, counters, p->held[index]);
+	p->bytes -= p->held[index];
+	p->held[index] = 0;
+	lock_drop(&w->lock);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The directories that are known: a fixed table of records, found by their identity.
+ *
+ *   record   identity, parent, handle; what became of its children's walks        always there
+ *   parts    its files, its subdirectories: a list, cursors, what is fetched      of those being walked
+ *
+ * The least recently used record goes when one more is needed, the least recently used parts when those of
+ * all come to more than their memory. Those of a job under way stay. The owner's lock.
+ */
+#ifndef READAHEAD_DIR_TABLE_H
+#define READAHEAD_DIR_TABLE_H
+
+#include "readahead/dir_cursor.h"
+#include "readahead/dir_walk.h"
+#include "readahead/effectiveness.h"
+
+#define DIRS_MAX   4096 /* records: a power of two */
+#define DIR_RECENT 8	/* reads kept of a directory whose list is not known yet */
+
+/* Of an entry. */
+enum { DIR_READ = 1, DIR_ASKED = 2 };
+
+/* The files, or the subdirectories, of a directory. */
+struct dir_part {
+	struct dir_list *list;
+	uint8_t *state; /* of each entry: DIR_READ, DIR_ASKED */
+	uint32_t *held; /* bytes fetched of it and not read */
+	struct dir_cursors cursors;
+	/* Where the walk is that was read last. */
+	enum dir_axis axis;
+	uint32_t at;
+	bool whole;	  /* it will come round to what lies before that */
+	uint32_t n_read;  /* in this walk */
+	uint32_t n_ahead; /* asked for, and not read */
+	uint32_t n_left;  /* neither */
+	uint64_t bytes;	  /* held */
+	uint32_t window;  /* entries to be ahead; 0: none was asked for */
+	bool late;	  /* one came late since the window was last used */
+};
+
+struct dir {
+	uint64_t id; /* 0: free */
+	uint64_t parent, inode;
+	uint64_t used, turn; /* ns, reads: its last read */
+	uint64_t stamp;	     /* of its list */
+	struct dir_part *files, *dirs;
+	uint64_t recent[2][DIR_RECENT]; /* inodes: files, subdirectories */
+	uint8_t n_recent[2];
+	bool busy;    /* a job is under way */
+	bool begun;   /* its parent counts this walk, */
+	bool walked;  /* ... and that most files were read */
+	bool refused; /* its list is not to be had */
+	uint32_t children,
+		walked_children; /* walks of subdirectories: begun, and come to most files */
+	struct effectiveness effectiveness;
+	double share; /* of its window that it gets, 0..1 */
+	struct dir_handle handle;
+	uint32_t next; /* in its bucket: number + 1 */
+};
+
+struct dir_table {
+	struct dir dirs[DIRS_MAX];
+	uint32_t bucket[DIRS_MAX]; /* number + 1 */
+	uint32_t hand;
+	uint64_t memory, parts; /* bytes that parts may take, and do */
+};
+
+/* Gives up what a part holds before it goes. */
+typedef void (*dir_drop)(void *arg, struct dir *d, struct dir_part *p);
+
+struct dir *dir_table_find(struct dir_table *t, uint64_t id);
+/* The same, made if need be. NULL: all that were looked at are busy. */
+struct dir *dir_table_get(struct dir_table *t, uint64_t id, uint64_t now, dir_drop drop, void *arg);
+/* D has these parts from now on (either NULL: none). False: no memory, or too large; LISTs are gone then. */
+bool dir_table_enlist(struct dir_table *t, struct dir *d, struct dir_list *files,
+		      struct dir_list *dirs, dir_drop drop, void *arg);
+/* D has none. */
+void dir_table_delist(struct dir_table *t, struct dir *d, dir_drop drop, void *arg);
+
+#endif

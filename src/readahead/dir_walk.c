@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Walks as reads tell of them: is something to be fetched ahead? See dir_walk.h. */
+#include "readahead/dir_walk.h"
+
+#include <stdlib.h>
+
+#include "readahead/dir_follow.h"
+
+struct dir_walks *dir_walks_create(uint64_t memory, struct readahead *engine,
+				   struct readahead_counters *lost)
+{
+	struct dir_walks *w = calloc(1, sizeof(*w));
+
+	if (w == NULL)
+		return NULL;
+	lock_init(&w->lock, LOCK_LEAF);
+	w->engine = engine;
+	w->lost = lost;
+	w->table.memory = memory;
+	return w;
+}
+
+void dir_walks_destroy(struct dir_walks *w)
+{
+	if (w == NULL)
+		return;
+	for (uint32_t i = 0; i < DIRS_MAX; i++)
+		dir_table_delist(&w->table, &w->table.dirs[i], dir_follow_drop, w);
+	lock_fini(&w->lock);
+	free(w);
+}
+
+bool dir_walks_known(struct dir_walks *w, uint64_t id, uint64_t parent)
+{
+	const struct dir *d;
+	bool known;
+
+	lock_take(&w->lock);
+	d = dir_table_find(&w->table, id);
+	known = d != NULL && d->handle.len != 0 && (parent == 0 || d->parent == parent);
+	lock_drop(&w->lock);
+	return known;
+}
+
+void dir_walks_seen(struct dir_walks *w, const struct dir_name *name, const struct dir_handle *h,
+		    uint64_t now)
+{
+	struct dir *d;
+
+	lock_take(&w->lock);
+	d = dir_table_get(&w->table, name->id, now, dir_follow_drop, w);
+	if (d != NULL) {
+		d->inode = name->inode;
+		d->handle = *h;
+		if (name->parent != 0)
+			d->parent = name->parent;
+	}
+	lock_drop(&w->lock);
+}
+
+/* ---- is something to be fetched? --------------------------------------------------------- */
+
+/* Fetched for the walk of C, passed by, and not read: it will not be. */
+static void give_up_passed(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
+			   struct dir_cursor *c)
+{
+	struct dir_part *p = d->files;
+
+	for (; !p->whole && c->tail + 2 * DIR_BACK < c->at; c->tail++) {
+		uint32_t index = dir_list_at(p->list, p->axis, c->tail);
+
+		if (p->state[index] == DIR_ASKED)
+			dir_follow_waste(w, counters, d, p, index);
+	}
+}
+
+/* Whether within half of the window something was neither read nor asked for. */
+static bool runs_out(const struct dir_part *p)
+{
+	uint32_t n = dir_list_count(p->list), window = p->window / 2;
+
+	if (p->n_left == 0)
+		return false;
+	if (p->whole && p->n_ahead <= window)
+		return true;
+	for (uint32_t place = p->at + 1; place < n && place <= p->at + window + 1; place++)
+		if (p->state[dir_list_at(p->list, p->axis, place)] == 0)
+			return true;
+	return false;
+}
+
+/* Whether D's siblings are to be fetched: the next one is known, or would be if the list were. */
+static bool sibling_wanted(struct dir_walks *w, const struct dir *d)
+{
+	const struct dir *parent = dir_table_find(&w->table, d->parent);
+
+	if (parent == NULL || parent->refused || parent->busy)
+		return false;
+	if (parent->dirs == NULL)
+		return true;
+	return parent->dirs->n_ahead <= DIR_SIBLINGS_MIN && dir_follow_next(parent) != DIR_NOWHERE;
+}
+
+/* The share of its window that D gets. */
+static double share_of(const struct dir_walks *w, const struct dir *d, double price)
+{
+	double e = effectiveness_of(&d->effectiveness, effectiveness_of(&w->all, 1));
+
+	return e < DIR_EFFECTIVENESS_MIN ? 0 : effectiveness_share(price, e);
+}
+
+/* The entry INDEX of D's files is read. */
+static bool judge(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
+		  const struct dir_read *read, uint32_t index)
+{
+	struct dir_part *p = d->files;
+	bool asked = p->state[index] & DIR_ASKED, trusted, stream;
+	struct dir_cursor *c;
+
+	if (!dir_follow_read(w, counters, d, p, index))
+		return false;
+	c = dir_follow_cursor(p, index, read->now);
+	if (!read->resident && (asked || p->window != 0))
+		p->late = true;
+	give_up_passed(w, counters, d, c);
+	if (!d->walked && 2 * p->n_read > dir_list_count(p->list))
+		dir_follow_walked(w, d);
+	trusted = dir_follow_trusted(w, d);
+	if (trusted || (p->n_read >= DIR_COUNT && 2 * p->n_read >= dir_list_count(p->list)))
+		p->whole = true;
+	stream = p->whole || dir_cursor_streams(c, DIR_COUNT);
+	d->share = share_of(w, d, read->price);
+	if (d->share <= 0)
+		return false;
+	return (stream && runs_out(p)) || (trusted && sibling_wanted(w, d));
+}
+
+/* The files of D are not known yet. */
+static bool judge_unlisted(struct dir_walks *w, struct dir *d, const struct dir_read *read)
+{
+	dir_follow_note(d, 0, read->inode);
+	d->share = share_of(w, d, read->price);
+	return !d->refused && d->share > 0 &&
+	       (d->n_recent[0] >= DIR_COUNT || dir_follow_trusted(w, d));
+}
+
+static bool read_in(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
+		    const struct dir_read *read)
+{
+	struct dir *parent = dir_table_find(&w->table, d->parent);
+	uint32_t index;
+
+	if (parent != NULL)
+		dir_follow_visit(w, parent, read->now);
+	dir_follow_visit(w, d, read->now);
+	if (!d->begun)
+		dir_follow_begun(w, d, read->now);
+	if (d->files == NULL)
+		return judge_unlisted(w, d, read);
+	index = dir_list_find(d->files->list, read->inode);
+	return index != DIR_NOWHERE && judge(w, counters, d, read, index);
+}
+
+bool dir_walks_read(struct dir_walks *w, struct readahead_counters *counters,
+		    const struct dir_read *read, struct dir_handle *handle)
+{
+	bool wanted = false;
+	struct dir *d;
+
+	lock_take(&w->lock);
+	w->reads++;
+	d = dir_table_find(&w->table, read->dir);
+	if (d != NULL)
+		wanted = read_in(w, counters, d, read) && !d->busy && d->handle.len != 0;
+	if (wanted) {
+		d->busy = true;
+		*handle = d->handle;
+	}
+	lock_drop(&w->lock);
+	return wanted;
+}
+
+void dir_walks_sweep(struct dir_walks *w, struct readahead_counters *counters, uint64_t now,
+		     uint64_t idle)
+{
+	lock_take(&w->lock);
+	for (uint32_t i = 0; i < DIRS_MAX; i++) {
+		struct dir *d = &w->table.dirs[i];
+		struct dir_part *p = d->files;
+
+		if (p == NULL || p->bytes == 0 || d->busy || now <= d->used || now - d->used < idle)
+			continue;
+		for (uint32_t n = 0; p->bytes != 0 && n < dir_list_count(p->list); n++)
+			dir_follow_waste(w, counters, d, p, n);
+	}
+	lock_drop(&w->lock);
+}

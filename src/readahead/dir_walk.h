@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Walks: clients that read the files of a directory one after the other, as backups, searches and copies
+ * of trees do. A directory is a list of files as a file is a list of blocks, and is read ahead the same way.
+ *
+ *   dir_walks_seen()   a directory was listed, or a name looked up in it
+ *   dir_walks_read()   a file is read from its beginning  -> perhaps a job: fetch ahead in its directory
+ *
+ *   the job:  dir_walks_begin() -> enlist(), where the list is not known: the directory is read
+ *                               -> pick(): files to fetch now          --.  for the directory, then for the
+ *                               -> sibling(): the directory after this --'  sibling, ...
+ *                               -> fetched() for each file; end()
+ *
+ * A walk is recognised when DIR_COUNT files were read in an order (dir_cursor.h), or half of all in
+ * any order. Where most subdirectories of a parent came to be walked, the next one's walk is known at its first
+ * read; where they were walked in an order, the next sibling is fetched before. What is asked for in between
+ * elsewhere must not be more than DIR_GAP reads, so that opens by chance come to nothing.
+ *
+ * The window (entries ahead of the client) begins at DIR_WINDOW_MIN, grows where a file came late, to as much
+ * as is proven by reads; what was fetched and not read makes it smaller (effectiveness.h).
+ *
+ * No I/O and no clock. All that is known here is a hint: entries renamed, removed or made anew cost a
+ * fetch for nothing. Any thread; one lock, a leaf, for a microsecond at most but for lists that go.
+ */
+#ifndef READAHEAD_DIR_WALK_H
+#define READAHEAD_DIR_WALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "readahead/counters.h"
+#include "readahead/dir_list.h"
+
+#define DIR_HANDLE_MAX 40   /* bytes of a kernel's handle that are kept */
+#define DIR_NAME_MAX   256  /* with its end */
+#define DIR_GAP	       64   /* reads elsewhere between two of a walk */
+#define DIR_WINDOW_MIN 16   /* files */
+#define DIR_WINDOW_MAX 1024 /* files */
+
+struct readahead;
+struct dir_walks;
+
+/* How the kernel finds a directory: open_by_handle_at(2). len 0: not known. */
+struct dir_handle {
+	int type;
+	uint8_t len;
+	uint8_t bytes[DIR_HANDLE_MAX];
+};
+
+/* A read of the file of inode INODE in the directory DIR, from its beginning. */
+struct dir_read {
+	uint64_t dir, inode;
+	uint64_t now;  /* ns */
+	double price;  /* of read-ahead there, 0..1 */
+	bool resident; /* it was in memory */
+};
+
+/*
+ * MEMORY: bytes for lists; what is fetched and not read is held against ENGINE's. What directories that go
+ * held counts with LOST. NULL: no memory.
+ */
+struct dir_walks *dir_walks_create(uint64_t memory, struct readahead *engine,
+				   struct readahead_counters *lost);
+/* No job may be under way. */
+void dir_walks_destroy(struct dir_walks *w);
+
+/* A directory. Ids are never 0. */
+struct dir_name {
+	uint64_t id, parent; /* parent 0: not known */
+	uint64_t inode;
+};
+
+/* The directory D is there. */
+void dir_walks_seen(struct dir_walks *w, const struct dir_name *d, const struct dir_handle *h,
+		    uint64_t now);
+/* Whether ID's handle is known: then its being seen need not be told again. */
+bool dir_walks_known(struct dir_walks *w, uint64_t id, uint64_t parent);
+/* True: a job for *HANDLE is to be run, which ends with dir_walks_end(). */
+bool dir_walks_read(struct dir_walks *w, struct readahead_counters *counters,
+		    const struct dir_read *read, struct dir_handle *handle);
+/* What was fetched for walks that went silent IDLE ns ago is given up; about once a second. */
+void dir_walks_sweep(struct dir_walks *w, struct readahead_counters *counters, uint64_t now,
+		     uint64_t idle);
+
+/* ---- within a job ------------------------------------------------------------------------ */
+
+/* Another directory becomes part of a job; false: it is part of one, or there is no room. */
+bool dir_walks_begin(struct dir_walks *w, const struct dir_name *d, uint64_t now);
+/* The directory takes part no more. */
+void dir_walks_end(struct dir_walks *w, uint64_t id);
+/* Whether the list of ID as of STAMP (any number that another content has not) is known. */
+bool dir_walks_listed(struct dir_walks *w, uint64_t id, uint64_t stamp);
+/*
+ * ID has these files and subdirectories, whose lists are the callee's from now on. Of a directory that is
+ * not part of the caller's job (a parent) nothing happens while it is part of another.
+ */
+void dir_walks_enlist(struct dir_walks *w, uint64_t id, uint64_t stamp, struct dir_list *files,
+		      struct dir_list *dirs, bool mine);
+/*
+ * Up to MAX files of ID, part of the job, to be fetched now: their indices in *LIST, which stays until
+ * dir_walks_end(). A SIBLING's are all.
+ */
+uint32_t dir_walks_pick(struct dir_walks *w, uint64_t id, bool sibling, uint32_t *indices,
+			uint32_t max, const struct dir_list **list);
+/* The subdirectory of PARENT after those walked and asked for: its name (DIR_NAME_MAX), its inode. */
+bool dir_walks_sibling(struct dir_walks *w, uint64_t parent, char *name, uint64_t *inode);
+/* Where siblings of ID are expected to be walked: the parent. 0: they are not. */
+uint64_t dir_walks_parent(struct dir_walks *w, uint64_t id);
+/* LEN bytes of the file INDEX of ID, part of the job, are held from now on: false where memory is full. */
+bool dir_walks_hold(struct dir_walks *w, struct readahead_counters *counters, uint64_t id,
+		    uint32_t index, uint32_t len);
+/* ... and are not fetched after all. */
+void dir_walks_unhold(struct dir_walks *w, struct readahead_counters *counters, uint64_t id,
+		      uint32_t index);
+
+#endif

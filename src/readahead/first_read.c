@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What a read brings along. See first_read.h. */
+#include "readahead/first_read.h"
+
+/* A first read is multiplied by this where it is at most so small a part of the window. */
+#define TINY_PART   32
+#define TINY_TIMES  4
+#define SMALL_PART  4
+#define SMALL_TIMES 2
+
+static uint64_t initial(const struct first_read *r)
+{
+	uint64_t len = 4096;
+
+	while (len < r->len)
+		len *= 2;
+	if (len <= r->window / TINY_PART)
+		return len * TINY_TIMES;
+	return len <= r->window / SMALL_PART ? len * SMALL_TIMES : r->window;
+}
+
+uint64_t first_read_length(const struct first_read *r)
+{
+	uint64_t want = 0;
+
+	if (r->len >= r->window || r->offset >= r->size)
+		return r->len;
+	if (r->offset == 0)
+		want = initial(r);
+	else if (r->count > 1 && r->offset <= r->len * r->count)
+		want = r->offset < r->window ? r->offset : r->window;
+	if (want > r->size - r->offset)
+		want = r->size - r->offset;
+	return want > r->len ? want : r->len;
+}

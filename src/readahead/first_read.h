@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * How much a read brings along that is not in memory, before there is a stream: as much as the kernel's own
+ * read-ahead would. A small file comes in one or two requests, and of a larger one no more than without us.
+ *
+ *   [ read |  as much again  ]                      the first read of a file, from its beginning
+ *   [ what was read so far   | read ... as much ]   one that goes on where that ended
+ */
+#ifndef READAHEAD_FIRST_READ_H
+#define READAHEAD_FIRST_READ_H
+
+#include <stdint.h>
+
+struct first_read {
+	uint64_t offset, len, size; /* bytes; size: of the file */
+	uint64_t window;	    /* the kernel's, read_ahead_kb, in bytes */
+	uint32_t count;		    /* the sequentiality count of its cursor */
+};
+
+/* Bytes to fetch from the offset on: LEN at least. */
+uint64_t first_read_length(const struct first_read *r);
+
+#endif

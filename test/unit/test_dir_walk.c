@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Walks over directories: recognised in any order, not where there is none; bounded, and all accounted for. */
+#include "readahead/dir_walk.h"
+
+#include "readahead/readahead.h"
+#include "support.h"
+
+#define MEMORY	(64 * MIB)
+#define FILE_KB (8 * KIB)
+#define DIRS	512
+#define FILES	2000
+#define TOP	1 /* the directory of directories */
+
+/* A tree of one level, and the host that fetches at once. */
+static struct world {
+	struct readahead *ra;
+	struct dir_walks *w;
+	struct readahead_counters counters;
+	uint64_t now;
+	uint32_t dirs, files;
+	bool there[DIRS][FILES]; /* in memory */
+	uint32_t fetched;	 /* files, ahead */
+	uint32_t demand;	 /* reads that waited for the disk */
+	uint32_t jobs;
+} t;
+
+static uint64_t dir_id(uint32_t dir)
+{
+	return 1000 + dir;
+}
+
+/* Names, inodes and places are three different orders. */
+static uint32_t scrambled(uint32_t i, uint32_t n, uint32_t by)
+{
+	return (uint32_t)((uint64_t)i * by % n);
+}
+
+static uint64_t inode_of(uint32_t dir, uint32_t file)
+{
+	return 1000000 + (uint64_t)dir * FILES + scrambled(file, t.files, 7);
+}
+
+static uint32_t name_of(uint32_t file)
+{
+	return scrambled(file, t.files, 11);
+}
+
+static void start(uint32_t dirs, uint32_t files, uint64_t memory, uint64_t lists)
+{
+	static const struct readahead_limits limits = {
+		.table_size = 16, .cursors = 16, .cursors_per_file = 4, .idle_time = 10 * SEC};
+	struct readahead_limits l = limits;
+	struct dir_handle h = {.type = 1, .len = 8};
+
+	memset(&t, 0, sizeof(t));
+	l.memory = memory;
+	t.ra = readahead_create(&l);
+	t.w = dir_walks_create(lists, t.ra, &t.counters);
+	t.now = SEC;
+	t.dirs = dirs;
+	t.files = files;
+	dir_walks_seen(t.w, &(struct dir_name){.id = TOP, .inode = TOP}, &h, t.now);
+	for (uint32_t d = 0; d < dirs; d++)
+		dir_walks_seen(
+			t.w, &(struct dir_name){.id = dir_id(d), .parent = TOP, .inode = dir_id(d)},
+			&h, t.now);
+}
+
+static void check_sums(void)
+{
+	struct readahead_stats s;
+
+	readahead_stats(t.ra, &s);
+	assert_int_equal(readahead_counted(&t.counters, READAHEAD_PREFETCHED),
+			 readahead_counted(&t.counters, READAHEAD_USED) +
+				 readahead_counted(&t.counters, READAHEAD_WASTED) + s.unread);
+	assert_true(s.unread_max <= s.memory);
+}
+
+static void end(void)
+{
+	struct readahead_stats s;
+
+	check_sums();
+	dir_walks_destroy(t.w);
+	readahead_stats(t.ra, &s);
+	assert_int_equal(s.unread, 0);
+	readahead_destroy(t.ra);
+}
+
+static void know_files(uint32_t dir)
+{
+	struct dir_list *files = dir_list_new(), *dirs = dir_list_new();
+	char name[16];
+
+	if (dir_walks_listed(t.w, dir_id(dir), 1)) {
+		dir_list_free(files);
+		dir_list_free(dirs);
+		return;
+	}
+	for (uint32_t i = 0; i < t.files; i++) {
+		snprintf(name, sizeof(name), "f%06u", name_of(i));
+		assert_true(dir_list_add(files, name, inode_of(dir, i)));
+	}
+	assert_true(dir_list_end(files) && dir_list_end(dirs));
+	dir_walks_enlist(t.w, dir_id(dir), 1, files, dirs, true);
+}
+
+static void know_top(void)
+{
+	struct dir_list *files = dir_list_new(), *dirs = dir_list_new();
+	char name[16];
+
+	for (uint32_t i = 0; i < t.dirs; i++) {
+		snprintf(name, sizeof(name), "d%06u", i);
+		assert_true(dir_list_add(dirs, name, dir_id(i)));
+	}
+	assert_true(dir_list_end(files) && dir_list_end(dirs));
+	if (dir_walks_listed(t.w, TOP, 1)) {
+		dir_list_free(files);
+		dir_list_free(dirs);
+	} else {
+		dir_walks_enlist(t.w, TOP, 1, files, dirs, false);
+	}
+}
+
+static void fetch(uint32_t dir, bool sibling)
+{
+	uint32_t indices[DIR_WINDOW_MAX], n;
+	const struct dir_list *list;
+
+	know_files(dir);
+	n = dir_walks_pick(t.w, dir_id(dir), sibling, indices, DIR_WINDOW_MAX, &list);
+	for (uint32_t i = 0; i < n; i++) {
+		if (t.there[dir][indices[i]])
+			continue; /* nothing to fetch */
+		if (!dir_walks_hold(t.w, &t.counters, dir_id(dir), indices[i], FILE_KB))
+			break;
+		t.there[dir][indices[i]] = true;
+		t.fetched++;
+	}
+	dir_walks_end(t.w, dir_id(dir));
+}
+
+static void run_job(uint32_t dir)
+{
+	uint64_t parent, inode;
+	char name[DIR_NAME_MAX];
+
+	t.jobs++;
+	parent = dir_walks_parent(t.w, dir_id(dir));
+	fetch(dir, false);
+	if (parent == 0)
+		return;
+	assert_int_equal(parent, TOP);
+	know_top();
+	for (int i = 0; i < 2 && dir_walks_sibling(t.w, TOP, name, &inode); i++) {
+		struct dir_name of = {.id = inode, .parent = TOP, .inode = inode};
+
+		assert_true(dir_walks_begin(t.w, &of, t.now));
+		fetch((uint32_t)(inode - dir_id(0)), true);
+	}
+}
+
+/* A client reads the file whole; returns whether it was there. */
+static bool read_file(uint32_t dir, uint32_t file)
+{
+	struct dir_read read = {.dir = dir_id(dir),
+				.inode = inode_of(dir, file),
+				.now = t.now += MSEC,
+				.resident = t.there[dir][file]};
+	struct dir_handle h;
+
+	t.demand += !read.resident;
+	t.there[dir][file] = true;
+	if (dir_walks_read(t.w, &t.counters, &read, &h)) {
+		assert_int_equal(h.len, 8);
+		run_job(dir);
+	}
+	check_sums();
+	return read.resident;
+}
+
+/* The file at a place by name, by inode. */
+static uint32_t find(uint32_t place, uint32_t (*order)(uint32_t))
+{
+	for (uint32_t i = 0; i < t.files; i++)
+		if (order(i) == place)
+			return i;
+	fail();
+	return 0;
+}
+
+static uint32_t by_name(uint32_t file)
+{
+	return name_of(file);
+}
+
+static uint32_t by_inode(uint32_t file)
+{
+	return scrambled(file, t.files, 7);
+}
+
+static uint32_t as_listed(uint32_t file)
+{
+	return file;
+}
+
+static void test_each_order_is_recognised(void **state)
+{
+	uint32_t (*const orders[])(uint32_t) = {as_listed, by_name, by_inode};
+
+	for (int o = 0; o < 3; o++) {
+		start(1, 500, MEMORY, 16 * MIB);
+		for (uint32_t i = 0; i < t.files; i++)
+			assert_true(read_file(0, find(i, orders[o])) || t.demand <= 4);
+		assert_true(t.demand >= 4);
+		assert_int_equal(t.fetched + t.demand, t.files);
+		assert_int_equal(readahead_counted(&t.counters, READAHEAD_WASTED), 0);
+		end();
+	}
+}
+
+/* Half of the files in no order at all: the others too. */
+static void test_no_order_but_most(void **state)
+{
+	start(1, 101, MEMORY, 16 * MIB);
+	for (uint32_t i = 0; i < t.files; i++)
+		read_file(0, scrambled(i, t.files, 37));
+	assert_true(t.demand <= 55);
+	end();
+}
+
+static void test_skips_are_tolerated(void **state)
+{
+	start(1, 500, MEMORY, 16 * MIB);
+	for (uint32_t i = 0; i < t.files; i++)
+		if (i % 4 != 3)
+			read_file(0, i);
+	assert_true(t.demand <= 20);
+	end();
+}
+
+/* Four clients, each a quarter of the directory, and another walk elsewhere. */
+static void test_several_walks(void **state)
+{
+	start(2, 800, MEMORY, 16 * MIB);
+	for (uint32_t i = 0; i < 200; i++) {
+		for (uint32_t client = 0; client < 4; client++)
+			read_file(0, client * 200 + i);
+		read_file(1, i);
+	}
+	assert_true(t.demand <= 60);
+	end();
+}
+
+static void test_one_in_ten_is_no_walk(void **state)
+{
+	start(20, 20, MEMORY, 16 * MIB);
+	for (uint32_t d = 0; d < t.dirs; d++)
+		for (uint32_t i = 0; i < t.files; i += 10)
+			read_file(d, i);
+	assert_int_equal(t.fetched, 0);
+	end();
+	start(1, 1500, MEMORY, 16 * MIB);
+	for (uint32_t i = 0; i < t.files; i += 10)
+		read_file(0, i);
+	assert_int_equal(t.fetched, 0);
+	end();
+}
+
+static void test_opens_by_chance_fetch_next_to_nothing(void **state)
+{
+	uint64_t x = 88172645463325252u;
+	static const struct {
+		uint32_t dirs, files;
+	} trees[] = {{400, 20}, {4, 1500}, {40, 200}};
+
+	for (int k = 0; k < 3; k++) {
+		start(trees[k].dirs, trees[k].files, MEMORY, 16 * MIB);
+		for (int i = 0; i < 3000; i++) {
+			x ^= x << 13;
+			x ^= x >> 7;
+			x ^= x << 17;
+			read_file((uint32_t)(x % t.dirs), (uint32_t)((x >> 32) % t.files));
+		}
+		if (t.fetched * 50 > t.demand)
+			print_message("k %d fetched %u demand %u jobs %u\n", k, t.fetched, t.demand,
+				      t.jobs);
+		assert_true(t.fetched * 50 <= t.demand);
+		end();
+	}
+}
+
+/* Three siblings in turn: those after them come before their client does. */
+static void test_siblings(void **state)
+{
+	start(40, 20, MEMORY, 16 * MIB);
+	for (uint32_t d = 0; d < t.dirs; d++)
+		for (uint32_t i = 0; i < t.files; i++)
+			read_file(d, i);
+	assert_true(t.demand <= 12);
+	assert_int_equal(t.fetched + t.demand, 40 * 20);
+	end();
+}
+
+/* In no order of the siblings: each is known for a walk at its first read. */
+static void test_siblings_in_no_order(void **state)
+{
+	start(40, 20, MEMORY, 16 * MIB);
+	for (uint32_t d = 0; d < t.dirs; d++)
+		for (uint32_t i = 0; i < t.files; i++)
+			read_file(scrambled(d, t.dirs, 17), i);
+	assert_true(t.demand <= 8 + t.dirs);
+	end();
+}
+
+/* The client goes away: what it left is given up, and the next walk is not believed so soon. */
+static void test_what_is_not_read_is_given_up(void **state)
+{
+	uint32_t fetched;
+
+	start(1, 500, MEMORY, 16 * MIB);
+	for (uint32_t i = 0; i < 8; i++)
+		read_file(0, i);
+	fetched = t.fetched;
+	assert_true(fetched >= 16);
+	dir_walks_sweep(t.w, &t.counters, t.now + SEC, 10 * SEC);
+	assert_int_equal(readahead_counted(&t.counters, READAHEAD_WASTED), 0);
+	dir_walks_sweep(t.w, &t.counters, t.now + 11 * SEC, 10 * SEC);
+	assert_int_equal(readahead_counted(&t.counters, READAHEAD_WASTED), (fetched - 4) * FILE_KB);
+	end();
+}
+
+static void test_memory_is_kept(void **state)
+{
+	start(1, 2000, 2 * MIB, 16 * MIB);
+	for (uint32_t i = 0; i < t.files; i++)
+		read_file(0, i);
+	assert_true(t.fetched > 1000);
+	end();
+	start(512, 200, MEMORY, 64 * KIB); /* a few lists at a time */
+	for (uint32_t d = 0; d < t.dirs; d++)
+		for (uint32_t i = 0; i < 10; i++)
+			read_file(d, i);
+	end();
+	start(1, 2000, MEMORY, KIB); /* not one */
+	for (uint32_t i = 0; i < t.files; i++)
+		read_file(0, i);
+	assert_int_equal(t.fetched, 0);
+	assert_int_equal(t.jobs, 1);
+	end();
+}
+
+/* What is not fetched after all is held no more. */
+static void test_unheld(void **state)
+{
+	uint32_t indices[DIR_WINDOW_MAX], n;
+	const struct dir_list *list;
+
+	start(1, 100, MEMORY, 16 * MIB);
+	for (uint32_t i = 0; i < 4; i++) {
+		struct dir_read read = {.dir = dir_id(0), .inode = inode_of(0, i), .now = t.now};
+		struct dir_handle h;
+
+		assert_int_equal(dir_walks_read(t.w, &t.counters, &read, &h), i == 3);
+	}
+	know_files(0);
+	n = dir_walks_pick(t.w, dir_id(0), false, indices, DIR_WINDOW_MAX, &list);
+	assert_int_equal(n, 16);
+	assert_true(dir_walks_hold(t.w, &t.counters, dir_id(0), indices[0], FILE_KB));
+	assert_true(dir_walks_hold(t.w, &t.counters, dir_id(0), indices[1], FILE_KB));
+	dir_walks_unhold(t.w, &t.counters, dir_id(0), indices[0]);
+	assert_int_equal(readahead_counted(&t.counters, READAHEAD_PREFETCHED), FILE_KB);
+	dir_walks_end(t.w, dir_id(0));
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_order_is_recognised),
+		cmocka_unit_test(test_no_order_but_most),
+		cmocka_unit_test(test_skips_are_tolerated),
+		cmocka_unit_test(test_several_walks),
+		cmocka_unit_test(test_one_in_ten_is_no_walk),
+		cmocka_unit_test(test_opens_by_chance_fetch_next_to_nothing),
+		cmocka_unit_test(test_siblings),
+		cmocka_unit_test(test_siblings_in_no_order),
+		cmocka_unit_test(test_what_is_not_read_is_given_up),
+		cmocka_unit_test(test_memory_is_kept),
+		cmocka_unit_test(test_unheld),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

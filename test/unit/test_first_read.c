@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What a read brings along: small files whole, and never more than the kernel would. */
+#include "readahead/first_read.h"
+
+#include "support.h"
+
+static uint64_t length(uint64_t offset, uint64_t len, uint64_t size, uint32_t count)
+{
+	struct first_read r = {
+		.offset = offset, .len = len, .size = size, .window = 128 * KIB, .count = count};
+
+	return first_read_length(&r);
+}
+
+static void test_the_first(void **state)
+{
+	assert_int_equal(length(0, 4 * KIB, MIB, 1), 16 * KIB);
+	assert_int_equal(length(0, 8 * KIB, MIB, 1), 16 * KIB);
+	assert_int_equal(length(0, 32 * KIB, MIB, 1), 64 * KIB);
+	assert_int_equal(length(0, 64 * KIB, MIB, 1), 128 * KIB);
+	assert_int_equal(length(0, 128 * KIB, MIB, 1), 128 * KIB);
+	assert_int_equal(length(0, MIB, 4 * MIB, 1), MIB);
+	assert_int_equal(length(0, 32 * KIB, 40 * KIB, 1), 40 * KIB); /* to its end */
+	assert_int_equal(length(0, 32 * KIB, 300, 1), 32 * KIB);
+}
+
+static void test_what_goes_on(void **state)
+{
+	assert_int_equal(length(64 * KIB, 32 * KIB, MIB, 3), 64 * KIB);
+	assert_int_equal(length(128 * KIB, 32 * KIB, MIB, 5), 128 * KIB);
+	assert_int_equal(length(256 * KIB, 32 * KIB, MIB, 9), 128 * KIB);
+	assert_int_equal(length(64 * KIB, 32 * KIB, 100 * KIB, 3), 36 * KIB);
+}
+
+/* A read somewhere else brings nothing along; nor does any without the kernel's read-ahead. */
+static void test_what_does_not(void **state)
+{
+	struct first_read r = {.len = 8 * KIB, .size = MIB, .window = 0, .count = 1};
+
+	assert_int_equal(length(64 * KIB, 8 * KIB, MIB, 1), 8 * KIB);
+	assert_int_equal(length(512 * KIB, 8 * KIB, MIB, 3), 8 * KIB);
+	assert_int_equal(length(2 * MIB, 8 * KIB, MIB, 300), 8 * KIB);
+	assert_int_equal(first_read_length(&r), 8 * KIB);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_first),
+		cmocka_unit_test(test_what_goes_on),
+		cmocka_unit_test(test_what_does_not),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
