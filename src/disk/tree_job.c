@@ -91,7 +91,7 @@ static void queue_turn(struct tree_job *job)
 
 	job->req = (struct sched_req){.ops = &tree_ops,
 				      .class = SCHED_PREFETCH,
-				      .file = job->dirs[0].inode,
+				      .file = job->dirs[0].id, /* no file's */
 				      .len = dispatcher_chunk(d),
 				      .block = block,
 				      .owner = job->dirs[0].id,

@@ -204,17 +204,22 @@ bool dir_walks_hold(struct dir_walks *w, struct readahead_counters *counters, ui
 		    uint32_t index, uint32_t len)
 {
 	bool held = true;
+	struct dir_part *p;
 	struct dir *d;
 
 	lock_take(&w->lock);
 	d = dir_table_find(&w->table, id);
-	assert(d != NULL && d->busy && d->files != NULL && d->files->held[index] == 0);
-	if (!(d->files->state[index] & DIR_READ)) {
+	assert(d != NULL && d->busy && d->files != NULL);
+	p = d->files;
+	if (p->state[index] == 0) { /* passed by meanwhile */
+		p->state[index] = DIR_ASKED;
+		p->n_ahead++;
+		p->n_left--;
+	}
+	if (p->state[index] == DIR_ASKED && p->held[index] == 0) {
 		held = dir_held_take(w->engine, counters, len);
-		if (held) {
-			d->files->held[index] = len;
-			d->files->bytes += len;
-		}
+		p->held[index] = held ? len : 0;
+		p->bytes += p->held[index];
 	}
 	lock_drop(&w->lock);
 	return held;

@@ -180,6 +180,21 @@ bool dir_walks_read(struct dir_walks *w, struct readahead_counters *counters,
 	return wanted;
 }
 
+/*
+ * Whether what D holds is still wanted: it was read lately, or stands ready for a walk that is still with a
+ * sibling before it.
+ */
+static bool is_awaited(struct dir_walks *w, const struct dir *d, uint64_t now, uint64_t idle)
+{
+	const struct dir *parent = dir_table_find(&w->table, d->parent);
+
+	if (d->busy || now <= d->used || now - d->used < idle)
+		return true;
+	if (parent == NULL || d->files->n_read != 0 || now - d->used > DIR_IDLE)
+		return false;
+	return now <= parent->used || now - parent->used < idle;
+}
+
 void dir_walks_sweep(struct dir_walks *w, struct readahead_counters *counters, uint64_t now,
 		     uint64_t idle)
 {
@@ -188,7 +203,7 @@ void dir_walks_sweep(struct dir_walks *w, struct readahead_counters *counters, u
 		struct dir *d = &w->table.dirs[i];
 		struct dir_part *p = d->files;
 
-		if (p == NULL || p->bytes == 0 || d->busy || now <= d->used || now - d->used < idle)
+		if (p == NULL || p->bytes == 0 || is_awaited(w, d, now, idle))
 			continue;
 		for (uint32_t n = 0; p->bytes != 0 && n < dir_list_count(p->list); n++)
 			dir_follow_waste(w, counters, d, p, n);

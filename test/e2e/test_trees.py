@@ -1,0 +1,204 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""Walks over trees of small files: test_trees.py PLUGIN
+
+Directories are walked in several orders: every byte is right, and most files are there before they
+are asked for. What happens to files that were fetched ahead (written, removed, renamed) is seen at
+once. A server ends in the middle of walks; opens by chance fetch next to nothing.
+"""
+import os
+import random
+import sys
+import threading
+
+import control_client
+import e2e
+import nfs3
+
+DIRS, FILES, WIDE = 12, 20, 300
+REQUEST = 32 << 10
+
+
+def content(directory, number, version=0):
+    """Of a few hundred bytes to some 40 KiB."""
+    size = 300 + (directory * 7919 + number * 104729) % 40000
+    return (f"{directory}/{number}/{version} ".encode() * (size // 4))[:size]
+
+
+def names(directory):
+    return [f"f{n:04d}" for n in range(WIDE if directory == DIRS else FILES)]
+
+
+def make_tree(top):
+    for directory in range(DIRS + 1):
+        os.makedirs(f"{top}/tree/d{directory:02d}")
+        for number, name in enumerate(names(directory)):
+            with open(f"{top}/tree/d{directory:02d}/{name}", "wb") as file:
+                file.write(content(directory, number))
+    os.mkfifo(f"{top}/tree/d00/pipe")
+    os.symlink("f0000", f"{top}/tree/d00/link")
+
+
+def start(work, path, plugin):
+    server = e2e.Server("ra", [{"id": 1, "path": path, "pseudo": "/e1",
+                                "params": {"Queue_Depth": 1}}], work, plugin).start()
+    e2e.drop_caches()
+    return server
+
+
+def find(client, *path):
+    fh = client.root
+    for name in path:
+        fh = client.lookup(name, fh)[1]
+    return fh
+
+
+def read_file(client, directory, name):
+    """All of it; None where a call failed."""
+    status, fh = client.lookup(name, directory)
+    data = b""
+    while status == nfs3.OK:
+        status, part = client.read(fh, len(data), REQUEST)
+        data += part
+        if len(part) < REQUEST:
+            return data if status == nfs3.OK else None
+    return None
+
+
+def walk(client, directory, order):
+    """Whether all was right."""
+    fh = find(client, "tree", f"d{directory:02d}")
+    return all(read_file(client, fh, f"f{n:04d}") == content(directory, n) for n in order)
+
+
+def counted(before):
+    after = control_client.stats("counters")
+    return {name: after[name] - before[name] for name in after}
+
+
+def settled():
+    """No job is under way."""
+    return e2e.wait_for(
+        lambda: not control_client.ask(command="status")["exports"][0]["pending"], 10)
+
+
+def all_is_accounted():
+    counters, engine = control_client.stats("counters"), control_client.stats("engine")
+    e2e.check(counters["prefetched_bytes"] == counters["used_bytes"] + counters["wasted_bytes"]
+              + engine["unread_bytes"], "what was fetched is used, wasted or unread",
+              (counters, engine))
+
+
+def walks(server):
+    client, before = nfs3.Client(server, "/e1"), control_client.stats("counters")
+    right = all(walk(client, d, range(FILES)) for d in range(DIRS))
+    found = counted(before)
+    e2e.check(right, "directories in turn: every byte right")
+    e2e.check(found["used_bytes"] > 0 and found["demand"] < DIRS * FILES / 2,
+              "most files were there before they were asked for", found)
+    order, before = list(range(WIDE)), control_client.stats("counters")
+    random.Random(1).shuffle(order)
+    e2e.check(walk(client, DIRS, order), "a wide one in no order: every byte right")
+    found = counted(before)
+    e2e.check(found["demand"] < WIDE * 0.75, "half of it was fetched for the other half", found)
+    settled()
+    all_is_accounted()
+    client.close()
+
+
+def changes(server, path):
+    """The first files are read, so that the others are fetched; then these change."""
+    e2e.drop_caches()
+    client = nfs3.Client(server, "/e1")
+    walk(client, 3, range(8))
+    settled()
+    fh, here = find(client, "tree", "d03"), f"{path}/tree/d03"
+    _, written = client.lookup("f0010", fh)
+    client.write(written, 0, b"new" * 50)
+    with open(f"{here}/other", "wb") as file:
+        file.write(content(3, 11, version=1))
+    os.rename(f"{here}/other", f"{here}/f0011")
+    os.unlink(f"{here}/f0012")
+    os.rename(f"{here}/f0013", f"{here}/g0013")
+    data = read_file(client, fh, "f0010")
+    e2e.check(data[:150] == b"new" * 50 and data[150:] == content(3, 10)[150:],
+              "a file written after it was fetched")
+    fresh = nfs3.Client(server, "/e1")
+    e2e.check(read_file(fresh, fh, "g0013") == content(3, 13), "one that has another name")
+    e2e.check(walk(fresh, 3, range(14, FILES)), "and the walk goes on")
+    fresh.close()
+    client.close()
+
+
+def opens_by_chance(server):
+    e2e.drop_caches()
+    client, before = nfs3.Client(server, "/e1"), control_client.stats("counters")
+    chance, right = random.Random(2), True
+    for _ in range(60):
+        n = chance.randrange(WIDE)
+        right &= walk(client, DIRS, [n])
+    settled()
+    found = counted(before)
+    e2e.check(right and found["prefetched_bytes"] <= found["read_bytes"] / 20,
+              "opens by chance fetch next to nothing", found)
+    client.close()
+
+
+class Walkers:
+    """Threads that walk for as long as the server answers."""
+
+    def __init__(self, server, count):
+        self.wrong = 0
+        self.threads = [threading.Thread(target=self._walk, args=(server, n)) for n in range(count)]
+        for thread in self.threads:
+            thread.start()
+
+    def _walk(self, server, seed):
+        chance = random.Random(seed)
+        try:
+            client = nfs3.Client(server, "/e1", timeout=20)
+            while True:
+                directory = chance.choice([4, 5, 6, 7, 8, DIRS])
+                fh = find(client, "tree", f"d{directory:02d}")
+                for n, name in enumerate(names(directory)):
+                    data = read_file(client, fh, name)
+                    if data is None:
+                        return
+                    self.wrong += data != content(directory, n)
+        except (OSError, IndexError):
+            pass  # the server is gone
+
+    def join(self):
+        for thread in self.threads:
+            thread.join()
+        return self.wrong
+
+
+def ends_in_the_middle(work, path, plugin):
+    for seconds in (0.1, 0.4):
+        server = start(work, path, plugin)
+        walkers = Walkers(server, 4)
+        e2e.wait_for(lambda: control_client.stats("counters")["read_bytes"] > 1000000 * seconds, 20)
+        e2e.drop_caches()
+        status = server.stop()
+        e2e.check(status == 0, "a server ends in the middle of walks", server.log_text()[-2000:])
+        e2e.check(walkers.join() == 0, "and all that it answered was right")
+
+
+def main():
+    plugin = e2e.plugin_from(sys.argv[1:], __doc__)
+    e2e.enter(("findmnt",))
+    work = e2e.work_directory()
+    path = e2e.loop_export(work, 128 << 20, rotating=True)
+    make_tree(path)
+    server = start(work, path, plugin)
+    walks(server)
+    changes(server, path)
+    opens_by_chance(server)
+    e2e.check(server.stop() == 0, "the server ends cleanly", server.log_text()[-2000:])
+    ends_in_the_middle(work, path, plugin)
+    e2e.finish()
+
+
+if __name__ == "__main__":
+    main()
