@@ -145,7 +145,7 @@ static uint64_t demand_length(const struct call *call, struct backing *b,
 	return first_read_length(&r);
 }
 
-static void describe_demand(struct call *call, struct backing *b, const struct readahead_plan *plan)
+static void describe_demand(struct call *call, struct backing *b, uint64_t len)
 {
 	const struct fsal_io_arg *arg = call->read_arg;
 
@@ -155,7 +155,7 @@ static void describe_demand(struct call *call, struct backing *b, const struct r
 				       .class = SCHED_DEMAND,
 				       .file = b->file,
 				       .offset = arg->offset,
-				       .len = demand_length(call, b, plan),
+				       .len = len,
 				       .block = backing_block(b, arg->offset),
 				       .flow = ra_flow_of_op()};
 }
@@ -219,7 +219,7 @@ static bool demand_submit(struct call *call, struct backing *b, const struct rea
 	if (!call_park(call))
 		return false;
 	io = export_io_ref(call->io);
-	describe_demand(call, b, plan);
+	describe_demand(call, b, demand_length(call, b, plan));
 	fate = demand_queue(call, io, plan, tuning);
 	if (fate != READ_QUEUED) {
 		backing_release(call->backing);
@@ -244,7 +244,7 @@ static bool demand_join(struct call *call, struct backing *b, const struct reada
 	if (!call_park(call))
 		return false;
 	export_io_ref(io);
-	describe_demand(call, b);
+	describe_demand(call, b, call_length(call->read_arg));
 	verdict = dispatcher_join(&b->device->dispatcher, &call->req);
 	if (verdict == SCHED_WAITS) {
 		count_joined(io, plan, tuning);
