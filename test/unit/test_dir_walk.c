@@ -284,9 +284,6 @@ static void test_opens_by_chance_fetch_next_to_nothing(void **state)
 			x ^= x << 17;
 			read_file((uint32_t)(x % t.dirs), (uint32_t)((x >> 32) % t.files));
 		}
-		if (t.fetched * 50 > t.demand)
-			print_message("k %d fetched %u demand %u jobs %u\n", k, t.fetched, t.demand,
-				      t.jobs);
 		assert_true(t.fetched * 50 <= t.demand);
 		end();
 	}
@@ -329,6 +326,25 @@ static void test_what_is_not_read_is_given_up(void **state)
 	assert_int_equal(readahead_counted(&t.counters, READAHEAD_WASTED), 0);
 	dir_walks_sweep(t.w, &t.counters, t.now + 11 * SEC, 10 * SEC);
 	assert_int_equal(readahead_counted(&t.counters, READAHEAD_WASTED), (fetched - 4) * FILE_KB);
+	end();
+}
+
+/* A sibling fetched before its turn waits for a walk that is still with those before it. */
+static void test_a_sibling_waits(void **state)
+{
+	start(40, 40, MEMORY, 16 * MIB);
+	for (uint32_t d = 0; d < 4; d++)
+		for (uint32_t i = 0; i < t.files && (d < 3 || i < 2); i++)
+			read_file(d, i);
+	for (uint32_t i = 2; i < 12; i++) { /* a slow client */
+		t.now += 2 * SEC;
+		read_file(3, i);
+		dir_walks_sweep(t.w, &t.counters, t.now, 10 * SEC);
+		assert_int_equal(readahead_counted(&t.counters, READAHEAD_WASTED), 0);
+	}
+	t.now += 31 * SEC; /* and then gone */
+	dir_walks_sweep(t.w, &t.counters, t.now, 10 * SEC);
+	assert_true(readahead_counted(&t.counters, READAHEAD_WASTED) > 0);
 	end();
 }
 
@@ -388,6 +404,7 @@ int main(void)
 		cmocka_unit_test(test_siblings),
 		cmocka_unit_test(test_siblings_in_no_order),
 		cmocka_unit_test(test_what_is_not_read_is_given_up),
+		cmocka_unit_test(test_a_sibling_waits),
 		cmocka_unit_test(test_memory_is_kept),
 		cmocka_unit_test(test_unheld),
 	};
