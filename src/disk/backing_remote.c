@@ -169,6 +169,8 @@ static void remote_answered(struct backing *b, uint64_t offset, uint64_t len, bo
 {
 	struct remote *r = remote_of(b);
 
+	if (!resident)
+		meter_delay_add(&b->device->delay, delay_kind_of_read(len), took);
 	if (r->f.keep != NULL)
 		return;
 	if (!resident) { /* the FSAL has it now */
@@ -195,8 +197,10 @@ static ssize_t read_one(struct dispatcher *d, struct remote *r, char *buffer, si
 			uint64_t offset)
 {
 	uint64_t marked = mark(r);
+	uint64_t begun = dispatcher_now(d);
 	ssize_t got = r->f.calls->read(r->f.handle, buffer, len, offset);
 
+	meter_delay_add(&r->base.device->delay, delay_kind_of_read(len), dispatcher_now(d) - begun);
 	if (got < 0)
 		self_check_failed(&r->check, dispatcher_now(d));
 	if (got <= 0)

@@ -135,6 +135,7 @@ static void take(struct device *d, dev_t dev, const struct device_settings *s)
 	lock_take(&d->evidence_lock);
 	d->evidence = (struct seek_evidence){0};
 	depth_search_init(&d->search, SEARCH_DEPTH_MAX);
+	d->delay = (struct meter_delay){.begun = 0};
 	lock_drop(&d->evidence_lock);
 	apply_mode(d);
 	say_taken(d, s);

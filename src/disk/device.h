@@ -19,6 +19,7 @@
 #include "disk/seek_evidence.h"
 #include "pricing/board.h"
 #include "pricing/client_board.h"
+#include "pricing/meter_delay.h"
 #include "sched/depth_search.h"
 #include "sched/dispatcher.h"
 
@@ -60,6 +61,7 @@ struct device {
 	struct lock evidence_lock;    /* a leaf; of: */
 	struct seek_evidence evidence;
 	struct depth_search search; /* of a cluster */
+	struct meter_delay delay;   /* of a cluster; sampled by the price thread */
 	struct dispatcher dispatcher;
 	struct price_board prices;	   /* what its use costs */
 	struct client_board client_prices; /* ... clients that have used it much or little */

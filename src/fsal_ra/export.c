@@ -3,6 +3,7 @@
  * The export: creation on top of the sub-FSAL's export, reconfiguration, and its methods, which all
  * answer what the sub-FSAL answers. FSSTAT passes through a hook of the data path.
  */
+#include "remote_io.h"
 #include "subcall.h"
 
 #include <string.h>
@@ -29,6 +30,7 @@ static void release(struct fsal_export *exp_hdl)
 	if (op_ctx == NULL)
 		ra_io_export_drain(exp);
 	ra_io_export_release(exp);
+	remote_export_gone(exp);
 	if (op_ctx != NULL)
 		SUBCALL(exp, sub->exp_ops.release(sub));
 	else

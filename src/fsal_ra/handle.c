@@ -39,6 +39,7 @@ static struct ra_handle *alloc_handle(struct ra_export *exp, struct fsal_obj_han
 	hdl->obj_handle.fileid = sub->fileid;
 	hdl->obj_handle.state_hdl = sub->state_hdl;
 	hdl->sub_handle = sub;
+	hdl->far = remote_is_far(sub);
 	init_slot(hdl);
 	return hdl;
 }
@@ -54,7 +55,8 @@ fsal_status_t ra_wrap(struct ra_export *exp, fsal_status_t status, struct fsal_o
 
 /*
  * At shutdown the core walks each module's handles without an op_ctx, in no order that we could
- * know: the sub-FSAL's handle may be freed by then, or will be, by its own module's walk.
+ * know: the sub-FSAL's handle may be freed by then, or will be, by its own module's walk. FSAL_CEPH cannot
+ * release one without a context: it is hidden from that walk, and goes with the process.
  */
 static void release(struct fsal_obj_handle *obj_hdl)
 {
@@ -65,6 +67,8 @@ static void release(struct fsal_obj_handle *obj_hdl)
 	ra_obj_handle_fini(&hdl->obj_handle);
 	if (op_ctx != NULL && op_ctx->fsal_export != NULL)
 		SUB_OBJ(obj_hdl, release);
+	else if (hdl->far)
+		remote_hide(hdl->sub_handle);
 	gsh_free(hdl);
 }
 

@@ -408,5 +408,6 @@ void ra_io_module_stop(void)
 	remote_stop();
 	shares_stop();
 	calls_stop();
+	remote_exports_end();
 	live_params_end();
 }

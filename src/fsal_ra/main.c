@@ -4,6 +4,7 @@
  *
  * The file must be named libfsalra.so: the server derives the name from the FSAL's.
  */
+#include "ceph_client.h"
 #include "ra_methods.h"
 
 #include <stdio.h>
@@ -46,6 +47,7 @@ static fsal_status_t init_config(struct fsal_module *module, config_file_t confi
 
 	if (ra_config_module(config, err_type) != 0)
 		return fsalstat(ERR_FSAL_INVAL, 0);
+	ceph_client_configure(config);
 	err = ra_io_module_start();
 	if (err != 0) {
 		LogCrit(COMPONENT_FSAL, "RA: cannot start: %s", strerror(err));

@@ -42,6 +42,7 @@ struct ra_export {
 	struct export_io *io;		/* its part of the data path */
 	bool shares;			/* its share is in force */
 	bool kept;			/* live_params.h knows of it */
+	struct ra_export *next_far;	/* remote_io.c's: its exports that are not released */
 };
 
 /* One per object known to MDCACHE. */
@@ -50,6 +51,7 @@ struct ra_handle {
 	struct fsal_obj_handle *sub_handle; /* owned: released with us */
 	atomic_bool read_below;		    /* own_answer.h */
 	uint64_t parent;		    /* walk.h; 0: not known */
+	bool far;			    /* remote_is_far() */
 	struct backing_slot slot;
 };
 

@@ -301,6 +301,8 @@ static void observe(struct read *read, struct ra_handle *hdl, struct export_io *
 	read->backing = backing_get(&hdl->slot, io, r.now);
 	if (read->backing == NULL)
 		return;
+	if (!backing_prefetches(read->backing, r.now))
+		read->tuning.window_max = 0; /* for this read: nothing is planned */
 	ask_device(&r, read->backing);
 	readahead_observe(io->engine, &read->tuning, &io->counters, &r, &read->plan);
 }
@@ -401,6 +403,21 @@ static void answer_now(struct call *call, const struct read *read)
 	backing_answered(b, offset, read->len, read->resident, clock_now() - begun);
 }
 
+/*
+ * The same where the FSAL below has no local file system: it may take long, and the FSAL must not go
+ * meanwhile, so an export that ends waits for it.
+ */
+static void answer_far(struct call *call, const struct read *read)
+{
+	struct export_io *io = export_io_ref(call->exp->io);
+	bool entered = export_io_enter(io);
+
+	answer_now(call, read);
+	if (entered)
+		export_io_leave(io);
+	export_io_put(io);
+}
+
 /* ... of any other. */
 static void answer_or_queue(struct call *call, struct ra_handle *hdl, struct read *read)
 {
@@ -417,7 +434,9 @@ static void answer_or_queue(struct call *call, struct ra_handle *hdl, struct rea
 		p = planned(read, io);
 		queued = goes_to_disk(call, read, &p);
 	}
-	if (!queued)
+	if (!queued && hdl->sub_handle->fs == NULL)
+		answer_far(call, read);
+	else if (!queued)
 		answer_now(call, read);
 	if (read->unasked)
 		judge_time(read, hdl, io);

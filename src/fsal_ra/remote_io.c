@@ -22,34 +22,47 @@
 #include "common/clock.h"
 #include "common/lock.h"
 #include "disk/backing_remote.h"
+#include "ceph_client.h"
+#include "params.h"
 #include "remote/use_once.h"
 #include "subcall.h"
 
 /* What nobody came for is kept no longer (ns). */
 #define KEPT_AGE (30 * CLOCK_SECOND)
+/* While an export drains its handles are looked for so often (ns). */
+#define DRAIN_LOOK (10 * CLOCK_MS)
 
-/* What is known of a FSAL's client: how much it keeps (bytes); 0: nothing, we do. */
+/* What is known of a FSAL's client: how much it keeps (bytes); 0: nothing, we do. OFF: nor do we. */
 struct remote_kind {
 	const char *name;
 	unsigned int minor; /* of its device */
 	uint64_t cache;
+	bool off;
+	bool by_us; /* what is left of it at the end it cannot release by itself: it needs a context */
 };
 
-/* client_oc_size is 200 MiB where nobody changed it, of which some is written data. */
-static const struct remote_kind kinds[] = {
-	{"CEPH", 1, UINT64_C(160) << 20},
+/* CEPH's is asked for when its first export is made; before, what client_oc_size is where nobody set it. */
+static struct remote_kind kinds[] = {
+	{"CEPH", 1, UINT64_C(200) << 20, .by_us = true},
 	{"GLUSTER", 2, 0},
 };
 
 /* Of all files of FSALs that keep nothing; NULL: no module, or no memory. */
 static struct use_once *kept;
 
-static const struct remote_kind *kind_of(const struct fsal_module *fsal)
+static struct remote_kind *kind_of(const struct fsal_module *fsal)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (strcasecmp(kinds[i].name, fsal->name) == 0)
 			return &kinds[i];
 	return NULL;
+}
+
+bool remote_is_far(const struct fsal_obj_handle *sub)
+{
+	const struct remote_kind *kind = kind_of(sub->fsal);
+
+	return kind != NULL && kind->by_us;
 }
 
 /* ---- calls into the FSAL below ----------------------------------------------------------- */
@@ -265,7 +278,7 @@ struct backing *remote_open(struct backing_slot *slot, struct export_io *io, uin
 	struct backing *b;
 
 	*err = EOPNOTSUPP;
-	if (kind == NULL || (kind->cache == 0 && kept == NULL))
+	if (kind == NULL || kind->off || (kind->cache == 0 && kept == NULL))
 		return NULL;
 	*err = ESTALE; /* it closes: no line in the log */
 	if (op_ctx->ctx_export == NULL || !export_io_handle_opens(io))
@@ -279,14 +292,78 @@ struct backing *remote_open(struct backing_slot *slot, struct export_io *io, uin
 
 /* ---- exports ----------------------------------------------------------------------------- */
 
+/* Exports that have a cluster below, until they are released. */
+static struct {
+	pthread_mutex_t lock;
+	struct ra_export *first;
+} far = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void remember(struct ra_export *exp)
+{
+	pthread_mutex_lock(&far.lock);
+	exp->next_far = far.first;
+	far.first = exp;
+	pthread_mutex_unlock(&far.lock);
+}
+
+void remote_export_gone(const struct ra_export *exp)
+{
+	pthread_mutex_lock(&far.lock);
+	for (struct ra_export **at = &far.first; *at != NULL; at = &(*at)->next_far)
+		if (*at == exp) {
+			*at = exp->next_far;
+			break;
+		}
+	pthread_mutex_unlock(&far.lock);
+}
+
+void remote_hide(struct fsal_obj_handle *sub)
+{
+	PTHREAD_RWLOCK_wrlock(&sub->fsal->RA_MODULE_LOCK);
+	glist_del(&sub->handles);
+	glist_init(&sub->handles); /* its FSAL may still take it out */
+	PTHREAD_RWLOCK_unlock(&sub->fsal->RA_MODULE_LOCK);
+}
+
+void remote_exports_end(void)
+{
+	for (struct ra_export *exp = far.first; exp != NULL; exp = exp->next_far) {
+		struct fsal_export *sub = exp->export.sub_export;
+
+		LogEvent(COMPONENT_FSAL, "RA: a request of export %u has never ended",
+			 exp->export.export_id);
+		sub->exp_ops.release(sub);
+	}
+	far.first = NULL;
+}
+
+/* Once: exports are made one by one. */
+static void ask_client(struct remote_kind *kind)
+{
+	static bool asked;
+	struct ceph_client c;
+
+	if (asked || kind->cache == 0)
+		return;
+	asked = true;
+	ceph_client_ask(&c);
+	ceph_client_say(&c, ra_module_params.readahead_memory);
+	if (c.known && c.cache != 0)
+		kind->cache = c.cache;
+	kind->off = c.known && (!c.caches || c.cache == 0);
+}
+
 void remote_export_root(struct ra_export *exp)
 {
-	const struct remote_kind *kind = kind_of(exp->export.sub_export->fsal);
+	struct remote_kind *kind = kind_of(exp->export.sub_export->fsal);
 	int err;
 
 	if (kind == NULL || atomic_load(&exp->io->devices) != 0 ||
 	    export_io_cluster(exp->io, kind->minor, &err) == NULL)
 		return;
+	if (kind->by_us)
+		remember(exp);
+	ask_client(kind);
 	LogEvent(COMPONENT_FSAL,
 		 "RA: export %u: files of FSAL %s are fetched ahead into %s; their writing out is "
 		 "its "
@@ -297,10 +374,13 @@ void remote_export_root(struct ra_export *exp)
 
 void remote_drain(struct ra_export *exp, uint64_t timeout)
 {
+	uint64_t until = clock_now() + timeout;
 	uint32_t left;
 
-	backing_sweep_export(exp->io);
-	left = export_io_handles_closed(exp->io, timeout);
+	do { /* one that was being opened comes into its slot late */
+		backing_sweep_export(exp->io);
+		left = export_io_handles_closed(exp->io, timeout != 0 ? DRAIN_LOOK : 0);
+	} while (left != 0 && clock_now() < until);
 	if (left != 0)
 		LogWarn(COMPONENT_FSAL,
 			"RA: export %u goes while %u of our handles of the FSAL below are in use",

@@ -8,6 +8,17 @@
 /* A backing_remote_opener for the slot of a struct ra_handle. With op_ctx. */
 struct backing *remote_open(struct backing_slot *slot, struct export_io *io, uint64_t now,
 			    int *err);
+/* Whether SUB is of a FSAL that cannot release it at the end by itself. */
+bool remote_is_far(const struct fsal_obj_handle *sub);
+/* At the end: the walk of SUB's module through its handles will not meet SUB. */
+void remote_hide(struct fsal_obj_handle *sub);
+/* The export is released. */
+void remote_export_gone(const struct ra_export *exp);
+/*
+ * At the end of the module: exports that were never released, for a request of theirs never ended, let the
+ * FSAL's go: what its client has not written yet is written, and no handle is left to its module.
+ */
+void remote_exports_end(void);
 /* With op_ctx: the export's root was looked up, and has no local file system: what that means is logged. */
 void remote_export_root(struct ra_export *exp);
 /* What is fetched ahead and kept here takes MEMORY bytes at most. */

@@ -104,4 +104,5 @@ void meter_disk_sample(struct meter_disk *m, struct price_source *s, uint64_t no
 	m->by_length = meter_share(m->length, m->limits.saturation_length);
 	m->by_delay = meter_share(m->delay, m->limits.saturation_delay);
 	m->utilization = m->limits.method == DISK_DELAY ? m->by_delay : m->by_length;
+	m->utilization = higher(m->utilization, ours->longer);
 }

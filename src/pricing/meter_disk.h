@@ -48,6 +48,7 @@ struct disk_sample {
 	uint32_t waiting; /* requests queued with us and not given to the kernel yet */
 	uint32_t running; /* given to the kernel */
 	uint64_t ended;	  /* requests done since the start */
+	double longer; /* of a cluster: 0..1, meter_delay.h's; it counts where it is the higher */
 };
 
 struct meter_disk {

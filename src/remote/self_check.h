@@ -7,7 +7,7 @@
  * Nobody says so; but a read of what was fetched a moment ago then takes as long as one of what was not.
  *
  *   reads that should be in memory   q q q s q ...      quick: go on
- *                                    s s q s s s s ...  slow, 12 of 16: nothing is fetched ahead of this
+ *                                    s s q s s s s ...  slow, 26 of 32: nothing is fetched ahead of this
  *                                                       file for a while, then it is tried again
  *
  * Slow is what takes more than half of what the cluster would take for it, as measured on it, and more
@@ -24,8 +24,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CHECK_READS	16
-#define CHECK_SLOW	12
+#define CHECK_READS	32
+#define CHECK_SLOW	26
 #define CHECK_QUICK	UINT64_C(150000)      /* ns */
 #define CHECK_PAUSE_MIN UINT64_C(5000000000)  /* ns */
 #define CHECK_PAUSE_MAX UINT64_C(60000000000) /* ns */

@@ -2,4 +2,5 @@
 ra_unit_test(hint ra_remote)
 ra_unit_test(self_check ra_remote)
 ra_unit_test(depth_search ra_sched)
+ra_unit_test(meter_delay ra_pricing)
 ra_unit_test(backing_remote ra_disk)

@@ -149,7 +149,7 @@ static void test_a_client_that_keeps_nothing(void **state)
 	for (int i = 0; i < 20; i++) /* what the cluster takes is known */
 		device_observe(b->device, (uint64_t)i * 50 * MIB, 64 * KIB, 5 * MSEC, 1);
 	fetch(b, 0, MIB);
-	for (int i = 0; i < 16; i++)
+	for (int i = 0; i < 32; i++)
 		backing_answered(b, 0, 64 * KIB, true, 5 * MSEC);
 	assert_false(backing_prefetches(b, clock_now()));
 	assert_false(backing_resident(b, 0, MIB));

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * How busy a cluster is, by how much longer its requests take than when it is calm.
+ *
+ * Whoever reads from a cluster sees neither its disks nor their queues, only how long it takes. Where
+ * requests wait in a queue of utilization u (M/M/1) they take 1 / (1 - u) times as long as alone, so
+ *
+ *   u = 1 - calm / now
+ *
+ *   now    mean time of the window's requests of a kind
+ *   calm   the least such mean, which rises by a part in DELAY_DRIFT with each window, so that a cluster
+ *          that became another one is found out within minutes
+ *
+ * Kinds are kept apart, for a read of 8 KiB and one of 512 KiB do not compare; the slowest kind counts. A
+ * window with fewer than DELAY_SAMPLES requests of a kind says nothing of it, and one without any that
+ * nothing is waited for.
+ *
+ * meter_delay_add() by any thread, the others by one.
+ */
+#ifndef PRICING_METER_DELAY_H
+#define PRICING_METER_DELAY_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define DELAY_WINDOW  UINT64_C(500000000) /* ns */
+#define DELAY_SAMPLES 4
+#define DELAY_DRIFT   200
+
+/* By length: up to 64 KiB, up to 256 KiB, longer; writes. */
+enum delay_kind { DELAY_SMALL, DELAY_MIDDLE, DELAY_LARGE, DELAY_WRITE, DELAY_KINDS };
+
+/* Zero: nothing is known. */
+struct meter_delay {
+	struct {
+		_Atomic uint64_t sum; /* ns, since the start */
+		_Atomic uint32_t n;
+		uint64_t sum_before; /* at the window's begin */
+		uint32_t n_before;
+		double calm; /* ns; 0: not known */
+	} kind[DELAY_KINDS];
+	uint64_t begun;	    /* ns: the window */
+	double utilization; /* 0..1, of the last whole window */
+};
+
+static inline enum delay_kind delay_kind_of_read(uint64_t len)
+{
+	return len <= UINT64_C(64) << 10    ? DELAY_SMALL
+	       : len <= UINT64_C(256) << 10 ? DELAY_MIDDLE
+					    : DELAY_LARGE;
+}
+
+/* A request took TOOK ns. */
+void meter_delay_add(struct meter_delay *m, enum delay_kind kind, uint64_t took);
+/* The utilization (0..1) as of NOW. At regular times, several a window. */
+double meter_delay_sample(struct meter_delay *m, uint64_t now);
+
+#endif

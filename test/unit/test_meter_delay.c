@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* A cluster's use, by made-up delays. */
+#include "pricing/meter_delay.h"
+
+#include "support.h"
+
+static struct meter_delay m;
+static uint64_t now;
+
+static int setup(void **state)
+{
+	m = (struct meter_delay){.begun = 0};
+	now = SEC;
+	meter_delay_sample(&m, now);
+	return 0;
+}
+
+/* A window with N requests of KIND that took NS each. */
+static double window(enum delay_kind kind, unsigned int n, uint64_t ns)
+{
+	for (unsigned int i = 0; i < n; i++)
+		meter_delay_add(&m, kind, ns);
+	now += DELAY_WINDOW;
+	return meter_delay_sample(&m, now);
+}
+
+static void test_calm_is_idle(void **state)
+{
+	for (int i = 0; i < 100; i++)
+		assert_true(window(DELAY_SMALL, 20, 2 * MSEC) < 0.02);
+}
+
+static void test_longer_is_busier(void **state)
+{
+	window(DELAY_LARGE, 20, 2 * MSEC);
+	assert_true(window(DELAY_LARGE, 20, 4 * MSEC) > 0.48);
+	assert_true(window(DELAY_LARGE, 20, 40 * MSEC) > 0.94);
+	assert_true(window(DELAY_LARGE, 20, 2 * MSEC) < 0.05); /* over */
+}
+
+static void test_nothing_waits(void **state)
+{
+	window(DELAY_SMALL, 20, 2 * MSEC);
+	window(DELAY_SMALL, 20, 200 * MSEC);
+	assert_true(window(DELAY_SMALL, 0, 0) == 0);
+	assert_true(window(DELAY_SMALL, DELAY_SAMPLES - 1, SEC) == 0);
+}
+
+static void test_kinds_do_not_compare(void **state)
+{
+	window(DELAY_SMALL, 20, MSEC);
+	assert_true(window(DELAY_LARGE, 20, 20 * MSEC) == 0);
+	assert_true(window(DELAY_WRITE, 20, 200 * MSEC) == 0);
+	assert_int_equal(delay_kind_of_read(64 * KIB), DELAY_SMALL);
+	assert_int_equal(delay_kind_of_read(64 * KIB + 1), DELAY_MIDDLE);
+	assert_int_equal(delay_kind_of_read(512 * KIB), DELAY_LARGE);
+}
+
+static void test_a_slower_cluster_becomes_the_rule(void **state)
+{
+	double u = 1;
+
+	window(DELAY_SMALL, 20, MSEC);
+	for (int i = 0; i < 240; i++) /* two minutes */
+		u = window(DELAY_SMALL, 20, 2 * MSEC);
+	assert_true(u < 0.05);
+}
+
+static void test_between_windows_it_stays(void **state)
+{
+	window(DELAY_SMALL, 20, MSEC);
+	window(DELAY_SMALL, 20, 10 * MSEC);
+	assert_true(meter_delay_sample(&m, now + DELAY_WINDOW - 1) > 0.8);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup(name, setup)
+	const struct CMUnitTest tests[] = {
+		TEST(test_calm_is_idle),
+		TEST(test_longer_is_busier),
+		TEST(test_nothing_waits),
+		TEST(test_kinds_do_not_compare),
+		TEST(test_a_slower_cluster_becomes_the_rule),
+		TEST(test_between_windows_it_stays),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
