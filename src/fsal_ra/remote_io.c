@@ -329,10 +329,13 @@ void remote_exports_end(void)
 {
 	for (struct ra_export *exp = far.first; exp != NULL; exp = exp->next_far) {
 		struct fsal_export *sub = exp->export.sub_export;
+		struct req_op_context ctx;
 
 		LogEvent(COMPONENT_FSAL, "RA: a request of export %u has never ended",
 			 exp->export.export_id);
+		init_op_context_simple(&ctx, NULL, sub); /* it looks for its client there */
 		sub->exp_ops.release(sub);
+		release_op_context();
 	}
 	far.first = NULL;
 }
