@@ -60,8 +60,11 @@ static bool will_need(struct backing *b, uint64_t offset, uint64_t upto, uint32_
 	return true;
 }
 
-/* Waits for it: a byte of each unit, at its end or that of the file's part. */
-static bool wait_for(struct backing *b, uint64_t offset, uint64_t upto)
+/*
+ * Waits for it: a byte of each unit, at its end or that of the file's part. Returns UPTO, or where the byte
+ * is that cannot be read.
+ */
+static uint64_t wait_for(struct backing *b, uint64_t offset, uint64_t upto)
 {
 	uint64_t end;
 	char byte;
@@ -71,9 +74,9 @@ static bool wait_for(struct backing *b, uint64_t offset, uint64_t upto)
 		if (end > upto)
 			end = upto;
 		if (read_at(b->fd, &byte, 1, end - 1) != 1)
-			return false;
+			return end - 1;
 	}
-	return true;
+	return upto;
 }
 
 /*
@@ -85,19 +88,48 @@ static uint64_t ahead_of(struct device *device, uint64_t step)
 	return device_queues_demand(device) ? 0 : step;
 }
 
+/* The largest folio that a window of SIZE bytes can be in, a power of two. */
+static uint64_t folio_max(uint64_t size)
+{
+	uint64_t folio = 1;
+
+	while (folio <= size / 2)
+		folio *= 2;
+	return folio;
+}
+
+/*
+ * The byte at BAD cannot be read, nor can any of its folio, by nobody, for as long as that is in memory: it is
+ * brought again by pages, of which only those of the bad sector fail. They stay, so that nobody asks for them
+ * ahead once more.
+ */
+static void split_folio(struct backing *b, uint64_t window, uint64_t bad)
+{
+	uint64_t folio = folio_max(window), from = bad - bad % folio;
+
+	posix_fadvise(b->fd, (off_t)from, (off_t)folio, POSIX_FADV_DONTNEED);
+	posix_fadvise(b->fd, (off_t)from, (off_t)folio, POSIX_FADV_WILLNEED);
+}
+
 /* Whether [offset, upto), which is within the file, is there now, without having been copied. */
 static bool populate(struct backing *b, struct kernel_windows *w, uint64_t offset, uint64_t upto)
 {
 	uint32_t piece = piece_of(b->device);
-	uint64_t rest = offset;
+	uint64_t rest = offset, there;
 
 	if (w != NULL) {
 		kernel_windows_start(w, b, upto + ahead_of(b->device, upto - offset));
 		if (w->begun > rest)
 			rest = w->begun;
 	}
-	if (!will_need(b, rest, upto, piece) || !wait_for(b, offset, upto))
+	if (!will_need(b, rest, upto, piece))
 		return false;
+	there = wait_for(b, offset, upto);
+	if (there < upto) {
+		if (w != NULL && w->size != 0)
+			split_folio(b, w->size, there);
+		return false;
+	}
 	if (backing_resident(b, offset, upto - offset))
 		return true;
 	halve_pieces(b->device, piece);
