@@ -12,6 +12,7 @@ import sys
 import control_client
 import e2e
 import nfs3
+import quiet
 
 FILES, SIZE, READ = 2, 64 << 20, 24 << 20  # bytes; how far each file is read
 REQUEST = 32 << 10
@@ -43,8 +44,9 @@ def stream(client, number):
     return right
 
 
-def no_further(server, loop, kib):
-    what = f"read_ahead_kb {kib}"
+def fetch(server, loop):
+    """(right, idle, bytes the disk read, of them ahead, waited for at most) of cold files."""
+    e2e.drop_caches()
     client = nfs3.Client(server, "/e1")
     before, asked = loop.read_bytes(), control_client.stats("counters")
     right = all(stream(client, number) for number in range(FILES))
@@ -52,14 +54,26 @@ def no_further(server, loop, kib):
         lambda: not control_client.ask(command="status")["exports"][0]["pending"], 10)
     after = control_client.stats("counters")
     client.close()
-    read = loop.read_bytes() - before
-    ahead = after["prefetched_bytes"] - asked["prefetched_bytes"]
-    waited = (after["demand"] - asked["demand"]) * REQUEST
-    e2e.note(f"{what}: {read} bytes read, {ahead} of them ahead, at most {waited} waited for")
-    e2e.check(right and idle, f"{what}: every byte right")
-    e2e.check(ahead > FILES * READ / 2, f"{what}: it is fetched ahead", after)
-    e2e.check(ahead <= read <= ahead + waited + METADATA, f"{what}: and no more than that is read",
-              f"{read} bytes; {ahead} ahead, at most {waited} besides")
+    return (right, idle, loop.read_bytes() - before,
+            after["prefetched_bytes"] - asked["prefetched_bytes"],
+            (after["demand"] - asked["demand"]) * REQUEST)
+
+
+def no_further(server, loop, kib):
+    what = f"read_ahead_kb {kib}"
+
+    def claims(seen):
+        right, idle, read, ahead, waited = seen
+        e2e.note(f"{what}: {read} bytes read, {ahead} of them ahead, at most {waited} waited for")
+        e2e.check(right and idle, f"{what}: every byte right")
+        return [(ahead > FILES * READ / 2, f"{what}: it is fetched ahead", ahead),
+                (ahead <= read <= ahead + waited + METADATA,
+                 f"{what}: and no more than that is read",
+                 f"{read} bytes; {ahead} ahead, at most {waited} besides")]
+
+    # A client on the heels of what is being fetched, as on a busy machine, meets the last mark before
+    # there is something behind it, and the kernel goes on from there.
+    quiet.judge(what, lambda: fetch(server, loop), claims)
 
 
 def main():
@@ -73,7 +87,6 @@ def main():
         loop.read_ahead(kib)
         server = e2e.Server("ra", [{"id": 1, "path": path, "pseudo": "/e1", "params": {}}], work,
                             plugin).start()
-        e2e.drop_caches()
         no_further(server, loop, kib)
         e2e.check(server.stop() == 0, f"read_ahead_kb {kib}: the server ends cleanly",
                   server.log_text()[-2000:])
