@@ -123,7 +123,9 @@ def agent_start(program, arguments=(), at=MOUNT):
     global _agent
     if _agent:
         raise RuntimeError("an agent is running already")
-    _agent = Agent(program, [*arguments, *([at] if isinstance(at, str) else at)])
+    mounts = [at] if isinstance(at, str) else at
+    _agent = Agent(program, [*arguments, *mounts])
+    agent_waits(mounts[0], 10)  # before it speaks of a mount a signal would end it
 
 
 def agent_waits(text, seconds):

@@ -20,6 +20,7 @@ from agent_machine import (MOUNT, NFS, Agent, HungMount, Machine, Server, at_onc
 AUTOFS = f"30 35 0:40 / {MOUNT} rw,relatime - autofs auto.direct rw,fd=6,timeout=300,direct\n"
 NFS4 = NFS.replace("vers=3", "vers=4.2").replace("nfs server", "nfs4 server")
 TURNED = (50, 16)  # by a server that is dear
+FOUND = 128  # KiB of read-ahead, by agent_machine.py
 
 
 def knobs(machine):
@@ -145,7 +146,9 @@ def test_killed_while_run_is_full(agent, work):
     e2e.check(turned(machine), "knobs are turned, then /run fills up", a.text)
     fill(machine)
     server.prices = (0.9, 0.0)  # would be 1024 KiB
-    e2e.check(a.waits("no knob is turned: No space left on device") and knobs(machine) == TURNED,
+    # to what was found it may go without a record
+    e2e.check(a.waits("no knob is turned: No space left on device") and
+              knobs(machine) in (TURNED, (TURNED[0], FOUND)),
               "no knob is turned further than its record says", knobs(machine))
     a.end(signal.SIGKILL)
     server.stop()
