@@ -16,69 +16,18 @@
 #include <inttypes.h>
 #include <sys/sysmacros.h>
 
-#include "common/log.h"
 #include "common/trace.h"
 #include "control/command_trace.h"
-#include "control/commands.h"
 #include "control/describe.h"
-#include "control/protocol.h"
-#include "fake_host.h"
+#include "asking.h"
 
 #define LOG_LINE_MAX 2000 /* of Ganesha's 2048, with its own heading */
 
-static void keep_quiet(enum log_level level, const char *format, va_list args)
-{
-	world.logged++;
-}
-
-static const struct control_command *commands;
-
-static int setup(void **unused)
-{
-	fake_host_reset();
-	log_set_writer(keep_quiet);
-	commands = commands_start(&host);
-	return 0;
-}
-
 /* ---- asking ----------------------------------------------------------------------------- */
-
-static struct json_object *ask(const char *request)
-{
-	size_t len;
-	char *text = protocol_answer(commands, request, strlen(request), &len, &world.held);
-	struct json_object *answer;
-
-	assert_non_null(text);
-	text[len - 1] = '\0';
-	answer = json_tokener_parse(text);
-	free(text);
-	assert_non_null(answer);
-	return answer;
-}
-
-static struct json_object *member(struct json_object *o, const char *name)
-{
-	struct json_object *value;
-
-	if (!json_object_object_get_ex(o, name, &value))
-		fail_msg("no member %s in %s", name, json_object_to_json_string(o));
-	return value;
-}
 
 static int64_t number(struct json_object *o, const char *name)
 {
 	return json_object_get_int64(member(o, name));
-}
-
-static struct json_object *nth(struct json_object *o, const char *array, size_t n)
-{
-	return json_object_array_get_idx(member(o, array), n);
-}
-
-static void assert_text(struct json_object *o, const char *name, const char *text)
-{
-	assert_string_equal(json_object_get_string(member(o, name)), text);
 }
 
 static bool is_ok(struct json_object *answer)
