@@ -4,7 +4,7 @@
 
 Directories are walked in several orders: every byte is right, and most files are there before they
 are asked for. What happens to files that were fetched ahead (written, removed, renamed) is seen at
-once. A server ends in the middle of walks; opens by chance fetch next to nothing.
+once. A server, and an export, end in the middle of walks; opens by chance fetch next to nothing.
 """
 import os
 import random
@@ -185,6 +185,31 @@ def ends_in_the_middle(work, path, plugin):
         e2e.check(walkers.join() == 0, "and all that it answered was right")
 
 
+def export_goes(work, path, plugin):
+    """... and comes back, while it is walked."""
+    listed = [{"id": n, "path": where, "pseudo": f"/e{n}", "params": {"Queue_Depth": 1}}
+              for n, where in ((1, path), (2, f"{path}/tree/d01"))]
+    server = e2e.Server("ra", listed, work, plugin).start()
+    first = server.exports[0]
+    for number in range(3):
+        e2e.drop_caches()
+        before = control_client.stats("counters")["read_bytes"]
+        walkers = Walkers(server, 4)
+        e2e.wait_for(lambda before=before:
+                     control_client.stats("counters")["read_bytes"] > before + 300000, 20)
+        e2e.drop_caches()
+        server.exports = listed[1:]
+        server.reload()
+        e2e.check(walkers.join() == 0 and server.alive(), f"export gone {number}: all was right",
+                  server.log_text()[-2000:])
+        server.exports = [first, *listed[1:]]
+        server.reload()
+        client = nfs3.Client(server, "/e1")
+        e2e.check(walk(client, 2, range(FILES)), f"export back {number}: it is walked again")
+        client.close()
+    e2e.check(server.stop() == 0, "the server ends cleanly", server.log_text()[-2000:])
+
+
 def main():
     plugin = e2e.plugin_from(sys.argv[1:], __doc__)
     e2e.enter(("findmnt",))
@@ -197,6 +222,7 @@ def main():
     opens_by_chance(server)
     e2e.check(server.stop() == 0, "the server ends cleanly", server.log_text()[-2000:])
     ends_in_the_middle(work, path, plugin)
+    export_goes(work, path, plugin)
     e2e.finish()
 
 
