@@ -86,18 +86,9 @@ void export_io_put(struct export_io *io)
  * Who enters counts itself, then looks whether the export is closing; who closes it says so, then looks
  * at the count: one of them sees the other. The lock is only for the last one to wake whoever waits.
  */
-bool export_io_enter(struct export_io *io)
+static void count_out(struct export_io *io, _Atomic uint32_t *count)
 {
-	atomic_fetch_add(&io->pending, 1);
-	if (!atomic_load(&io->closing))
-		return true;
-	export_io_leave(io);
-	return false;
-}
-
-void export_io_leave(struct export_io *io)
-{
-	uint32_t before = atomic_fetch_sub(&io->pending, 1);
+	uint32_t before = atomic_fetch_sub(count, 1);
 
 	assert(before > 0);
 	if (before != 1 || !atomic_load(&io->closing))
@@ -107,18 +98,39 @@ void export_io_leave(struct export_io *io)
 	lock_drop(&io->lock);
 }
 
+/* False: the export is closing, nothing is counted. */
+static bool count_in(struct export_io *io, _Atomic uint32_t *count)
+{
+	atomic_fetch_add(count, 1);
+	if (!atomic_load(&io->closing))
+		return true;
+	count_out(io, count);
+	return false;
+}
+
+bool export_io_enter(struct export_io *io)
+{
+	return count_in(io, &io->pending);
+}
+
+void export_io_leave(struct export_io *io)
+{
+	count_out(io, &io->pending);
+}
+
 void export_io_close(struct export_io *io)
 {
 	atomic_store(&io->closing, true);
 }
 
-/* With the lock. */
-static void wait_drained(struct export_io *io, uint64_t until)
+/* Until COUNT is 0, with the lock. Returns what it is. */
+static uint32_t wait_drained(struct export_io *io, const _Atomic uint32_t *count, uint64_t until)
 {
 	int err = 0;
 
-	while (atomic_load(&io->pending) && !err)
+	while (atomic_load(count) && !err)
 		err = clock_cond_wait_until(&io->drained, &io->lock.mutex, until);
+	return atomic_load(count);
 }
 
 uint32_t export_io_drain(struct export_io *io, uint64_t timeout)
@@ -128,47 +140,30 @@ uint32_t export_io_drain(struct export_io *io, uint64_t timeout)
 
 	export_io_close(io);
 	lock_take(&io->lock);
-	wait_drained(io, now + timeout / 2);
-	if (atomic_load(&io->pending))
+	if (wait_drained(io, &io->pending, now + timeout / 2))
 		atomic_store(&io->hurries, true);
-	wait_drained(io, now + timeout);
-	left = atomic_load(&io->pending);
+	left = wait_drained(io, &io->pending, now + timeout);
 	lock_drop(&io->lock);
 	return left;
 }
 
-/* As export_io_enter(): who closes sees the handle, or who opens sees that. */
 bool export_io_handle_opens(struct export_io *io)
 {
-	atomic_fetch_add(&io->handles, 1);
-	if (!atomic_load(&io->closing))
-		return true;
-	export_io_handle_closed(io);
-	return false;
+	return count_in(io, &io->handles);
 }
 
 void export_io_handle_closed(struct export_io *io)
 {
-	uint32_t before = atomic_fetch_sub(&io->handles, 1);
-
-	assert(before > 0);
-	if (before != 1 || !atomic_load(&io->closing))
-		return;
-	lock_take(&io->lock);
-	pthread_cond_broadcast(&io->drained);
-	lock_drop(&io->lock);
+	count_out(io, &io->handles);
 }
 
 uint32_t export_io_handles_closed(struct export_io *io, uint64_t timeout)
 {
 	uint64_t until = clock_now() + timeout;
 	uint32_t left;
-	int err = 0;
 
 	lock_take(&io->lock);
-	while (atomic_load(&io->handles) && !err)
-		err = clock_cond_wait_until(&io->drained, &io->lock.mutex, until);
-	left = atomic_load(&io->handles);
+	left = wait_drained(io, &io->handles, until);
 	lock_drop(&io->lock);
 	return left;
 }
