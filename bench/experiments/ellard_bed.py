@@ -151,7 +151,8 @@ def client_apart(server, loops=0):
     if not rest:
         raise NotRun("one processor: client and server cannot be kept apart")
     for thread in os.listdir(f"/proc/{server.pid}/task"):
-        os.sched_setaffinity(int(thread), rest)
+        with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+            os.sched_setaffinity(int(thread), rest)
     os.sched_setaffinity(0, {last})
     busy = []
     try:

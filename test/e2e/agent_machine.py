@@ -166,9 +166,7 @@ class Agent:
         return sum(text in line for line in list(self.lines))
 
     def children(self):
-        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children",
-                  encoding="ascii") as file:
-            return file.read().split()
+        return e2e.children_of(self.process.pid)
 
     def end(self, number=signal.SIGTERM):
         began = time.monotonic()
@@ -202,15 +200,6 @@ def at_once(tests, *arguments):
         thread.start()
     for thread in threads:
         thread.join()
-
-
-def lives(process):
-    """Also a process that nobody has waited for yet is dead."""
-    try:
-        with open(f"/proc/{process}/stat", encoding="ascii") as file:
-            return file.read().rpartition(")")[2].split()[0] not in "ZX"
-    except FileNotFoundError:
-        return False
 
 
 class HungMount(threading.Thread):

@@ -21,8 +21,8 @@ import time
 
 import nfs3
 from place import Unable, settle  # noqa: F401
-from processes import (HOST, answers, at_exit, end_process, run, temporary,  # noqa: F401
-                       wait_for)
+from processes import (HOST, answers, at_exit, children_of, end_process, lives,  # noqa: F401
+                       run, temporary, proc_text, wait_for)
 
 SKIP = 77
 

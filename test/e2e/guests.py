@@ -133,9 +133,7 @@ class Guest:
         while look:
             pid = look.pop()
             found.append(pid)
-            with contextlib.suppress(OSError):
-                with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-                    look += [int(p) for p in file.read().split()]
+            look += e2e.children_of(pid)
         return found
 
     def end(self):

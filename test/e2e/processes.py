@@ -52,6 +52,27 @@ def wait_for(condition, seconds, step=0.05):
     return True
 
 
+def proc_text(process, name):
+    """The text of /proc/PROCESS/NAME; "" where it has ended, also between open() and read(): then
+    the kernel says ESRCH."""
+    try:
+        with open(f"/proc/{process}/{name}", encoding="ascii", errors="replace") as file:
+            return file.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def children_of(process):
+    """Their numbers; of those that its first thread made."""
+    return [int(child) for child in proc_text(process, f"task/{process}/children").split()]
+
+
+def lives(process):
+    """Also a process that nobody has waited for yet is dead."""
+    state = proc_text(process, "stat").rpartition(")")[2].split()[:1]
+    return bool(state) and state[0] not in ("Z", "X")
+
+
 def answers(port):
     try:
         socket.create_connection((HOST, port), timeout=1).close()

@@ -15,7 +15,7 @@ import threading
 
 import e2e
 import nfs3
-from agent_machine import (MOUNT, NFS, Agent, Machine, Opens, Server, at_once, lives, load_codec,
+from agent_machine import (MOUNT, NFS, Agent, Machine, Opens, Server, at_once, load_codec,
                            machine_ratio_is, priced, run)
 
 HERE = os.path.dirname(os.path.realpath(__file__))
@@ -164,7 +164,7 @@ def test_hanging_server(agent, work):
               "one call hangs, no more are made", children)
     took = a.end()
     e2e.check(took < PROMPT and a.process.returncode == 0, f"the agent does not hang ({took:.2f} s)")
-    e2e.check(e2e.wait_for(lambda: not any(map(lives, children)), 15),
+    e2e.check(e2e.wait_for(lambda: not any(map(e2e.lives, children)), 15),
               "nor does it leave a child behind", children)
 
 

@@ -70,13 +70,9 @@ def paths():
 
 
 def pss(process):
-    with open(f"/proc/{process}/smaps_rollup", encoding="ascii") as file:
-        return int(re.search(r"^Pss:\s+(\d+)", file.read(), re.M)[1])
-
-
-def children_of(process):
-    with open(f"/proc/{process}/task/{process}/children", encoding="ascii") as file:
-        return [int(child) for child in file.read().split()]
+    """KiB; 0 of a child that has ended since it was listed."""
+    found = re.search(r"^Pss:\s+(\d+)", e2e.proc_text(process, "smaps_rollup"), re.M)
+    return int(found[1]) if found else 0
 
 
 def counted(text):
@@ -94,12 +90,12 @@ def test_cost(agent, work):
          *machine.command(agent, *PACE, *paths())], stdout=subprocess.DEVNULL)
     e2e.at_exit(lambda: e2e.end_process(tracer))
     e2e.check(e2e.wait_for(lambda: not machine.untouched(), 20), "a hundred mounts are looked after")
-    process = children_of(tracer.pid)[0]
+    process = e2e.children_of(tracer.pid)[0]
     memory = 0
     for _ in range(SECONDS):
         looked = opens.count()
         e2e.wait_for(lambda seen=looked: opens.count() >= seen + 2, 20)
-        memory = max(memory, sum(map(pss, [process, *children_of(process)])))
+        memory = max(memory, sum(map(pss, [process, *e2e.children_of(process)])))
     os.kill(process, signal.SIGTERM)
     e2e.check(tracer.wait(20) == 0 and machine.untouched(), "and left as they were")
     server.stop()
