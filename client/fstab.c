@@ -18,18 +18,25 @@ static size_t next_field(const char **at, const char **field)
 	return length;
 }
 
-static bool has_option(const char *options, const char *end)
+/* Whether one of the options is ours; what the mount is to weigh. */
+static bool has_option(const char *options, const char *end, struct fstab_mount *m)
 {
-	const size_t wanted = strlen(FSTAB_OPTION);
+	const size_t wanted = strlen(FSTAB_OPTION), named = strlen(FSTAB_WEIGHT);
+	bool ours = false;
 
 	while (options < end) {
 		size_t length = strcspn(options, "," BLANKS);
 
-		if (length == wanted && strncmp(options, FSTAB_OPTION, wanted) == 0)
-			return true;
+		if (length == wanted && strncmp(options, FSTAB_OPTION, wanted) == 0) {
+			ours = true;
+		} else if (length >= named && strncmp(options, FSTAB_WEIGHT, named) == 0) {
+			ours = true;
+			m->weight = options + named;
+			m->weight_length = length - named;
+		}
 		options += length + 1;
 	}
-	return false;
+	return ours;
 }
 
 static bool unescape(const char *field, const char *end, char *path, size_t size)
@@ -42,19 +49,20 @@ static bool unescape(const char *field, const char *end, char *path, size_t size
 	return field == end;
 }
 
-bool fstab_parse(const char *line, char *path, size_t size)
+bool fstab_parse(const char *line, struct fstab_mount *m)
 {
 	const char *source, *point, *type, *options, *at = line;
 	size_t point_length, options_length;
 
+	m->weight = NULL;
 	if (!next_field(&at, &source) || *source == '#')
 		return false;
 	point_length = next_field(&at, &point);
 	if (!next_field(&at, &type))
 		return false;
 	options_length = next_field(&at, &options);
-	return options_length && has_option(options, options + options_length) &&
-	       unescape(point, point + point_length, path, size);
+	return options_length && has_option(options, options + options_length, m) &&
+	       unescape(point, point + point_length, m->path, m->size);
 }
 
 /* FIELD is NAME=value: where the value begins; NULL: it is another one. */
@@ -65,12 +73,13 @@ static const char *value_of(const char *field, size_t length, const char *name)
 	return length > n && strncmp(field, name, n) == 0 ? field + n : NULL;
 }
 
-bool utab_parse(const char *line, char *path, size_t size)
+bool utab_parse(const char *line, struct fstab_mount *m)
 {
 	const char *field, *at = line, *value, *target = NULL, *target_end = NULL;
 	bool ours = false;
 	size_t length;
 
+	m->weight = NULL;
 	while ((length = next_field(&at, &field))) {
 		value = value_of(field, length, "TARGET=");
 		if (value) {
@@ -79,7 +88,7 @@ bool utab_parse(const char *line, char *path, size_t size)
 		}
 		value = value_of(field, length, "OPTS=");
 		if (value)
-			ours = has_option(value, at);
+			ours = has_option(value, at, m);
 	}
-	return ours && target && unescape(target, target_end, path, size);
+	return ours && target && unescape(target, target_end, m->path, m->size);
 }

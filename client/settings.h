@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "decide.h"
+#include "fstab.h"
 #include "weights.h"
 
 /* Mounts that one agent looks after. */
@@ -29,6 +30,7 @@ struct settings {
 	double flush_point;		 /* percent; 0: the machine's limits stay as they are */
 	char *mounts[MOUNTS_MAX];	 /* absolute, no slash at the end; allocated */
 	unsigned int mount_count, named; /* the first of them are named, the others mounted so */
+	unsigned int weights_named;	 /* the same of weights */
 	double network_capacity; /* Mbit/s of a network card that states no speed; 0: unknown */
 	struct weights weights;	 /* of mounts, by their paths */
 	struct weights halts;	 /* of control groups, which halt: halt.h */
@@ -49,11 +51,12 @@ bool settings_set(struct settings *s, const char *name, const char *value, char 
 /* It is among the mounts, whatever slashes it ends with. */
 bool settings_has_mount(const struct settings *s, const char *path);
 /* Reads a line of a file that names mounts as ours: fstab_parse(), utab_parse() of fstab.h. */
-typedef bool (*settings_mount_line)(const char *line, char *path, size_t size);
-/* Adds the mounts that such a file names. What cannot be one is left out, and said: NAME has it. */
+typedef bool (*settings_mount_line)(const char *line, struct fstab_mount *m);
+/* Adds the mounts that such a file names, and the weights of those that have none yet. What cannot be one
+ * is left out, and said: NAME has it. */
 void settings_add_mounts(struct settings *s, FILE *file, const char *name,
 			 settings_mount_line parse);
-/* *FRESH is as S, with the mounts as they are mounted now. True: they are others. */
+/* *FRESH is as S, with the mounts as they are mounted now. True: they, or their weights, are others. */
 bool settings_follow(const struct settings *s, struct settings *fresh);
 /* A flag of the command line. False: there is none of that name. */
 bool settings_flag(struct settings *s, const char *name);

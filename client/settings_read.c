@@ -60,21 +60,43 @@ bool settings_read(struct settings *s, const char *path, char *error, size_t siz
 	return good;
 }
 
+/* A weight that was given by name comes before that of an option. */
+static void add_weight(struct settings *s, const struct fstab_mount *m, const char *name,
+		       unsigned int number)
+{
+	char value[SETTINGS_LINE + PATH_MAX], why[SETTINGS_LINE];
+
+	if (!m->weight || weights_has(&s->weights, m->path))
+		return;
+	snprintf(value, sizeof(value), "%.*s %s", (int)m->weight_length, m->weight, m->path);
+	if (!settings_set(s, "weight", value, why, sizeof(why)))
+		log_line(LOG_LEVEL_WARN, "%s, line %u: " FSTAB_WEIGHT "%.*s: %s: it weighs 1", name,
+			 number, (int)m->weight_length, m->weight, why);
+}
+
 void settings_add_mounts(struct settings *s, FILE *file, const char *name,
 			 settings_mount_line parse)
 {
 	char line[SETTINGS_LINE], path[PATH_MAX], why[PATH_MAX + 100];
+	struct fstab_mount m = {.path = path, .size = sizeof(path)};
 	unsigned int number = 0, more = 0;
 
 	while (fgets(line, sizeof(line), file)) {
 		number++;
-		if (!parse(line, path, sizeof(path)) || settings_has_mount(s, path))
+		if (!parse(line, &m))
 			continue;
-		if (s->mount_count == MOUNTS_MAX)
-			more++;
-		else if (!settings_set(s, "mount", path, why, sizeof(why)))
-			log_line(LOG_LEVEL_WARN, "%s, line %u: %s: not this one", name, number,
-				 why);
+		if (!settings_has_mount(s, path)) {
+			if (s->mount_count == MOUNTS_MAX) {
+				more++;
+				continue;
+			}
+			if (!settings_set(s, "mount", path, why, sizeof(why))) {
+				log_line(LOG_LEVEL_WARN, "%s, line %u: %s: not this one", name,
+					 number, why);
+				continue;
+			}
+		}
+		add_weight(s, &m, name, number);
 	}
 	if (more)
 		log_line(LOG_LEVEL_WARN, "%s: not looked after, more than %d mounts: %u", name,
@@ -103,8 +125,19 @@ static void add_opted_in(struct settings *s)
 	if (s->fstab)
 		add_file(s, FSTAB_FILE, fstab_parse);
 	s->named = s->mount_count;
+	s->weights_named = s->weights.count;
 	if (s->fstab)
 		add_file(s, UTAB_FILE, utab_parse);
+}
+
+static bool same_weights(const struct weights *a, const struct weights *b)
+{
+	bool same = a->count == b->count;
+
+	for (unsigned int i = 0; same && i < a->count; i++)
+		same = strcmp(a->at[i].name, b->at[i].name) == 0 &&
+		       a->at[i].weight == b->at[i].weight;
+	return same;
 }
 
 bool settings_follow(const struct settings *s, struct settings *fresh)
@@ -114,11 +147,12 @@ bool settings_follow(const struct settings *s, struct settings *fresh)
 
 	*fresh = *s;
 	fresh->mount_count = 0;
+	fresh->weights.count = s->weights_named;
 	for (unsigned int i = 0; i < s->named; i++)
 		settings_set(fresh, "mount", s->mounts[i], why, sizeof(why));
 	if (s->fstab)
 		add_file(fresh, UTAB_FILE, utab_parse);
-	same = fresh->mount_count == s->mount_count;
+	same = fresh->mount_count == s->mount_count && same_weights(&fresh->weights, &s->weights);
 	for (unsigned int i = 0; same && i < s->mount_count; i++)
 		same = strcmp(fresh->mounts[i], s->mounts[i]) == 0;
 	return !same;

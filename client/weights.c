@@ -55,6 +55,16 @@ bool weights_set(struct weights *w, const char *what, const char *value, char *e
 	return true;
 }
 
+bool weights_has(const struct weights *w, const char *name)
+{
+	const size_t length = length_of(name);
+
+	for (unsigned int i = 0; i < w->count; i++)
+		if (strlen(w->at[i].name) == length && strncmp(w->at[i].name, name, length) == 0)
+			return true;
+	return false;
+}
+
 double weights_of(const struct weights *w, const char *name)
 {
 	const unsigned int place = place_of(w, name);

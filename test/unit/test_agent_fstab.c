@@ -32,10 +32,10 @@ static void test_lines(void **state)
 		{"s:/e /longer/than/fits/into/the/path nfs x-ca-nfs\n", NULL},
 	};
 	char path[24];
+	struct fstab_mount m = {.path = path, .size = sizeof(path)};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		assert_int_equal(fstab_parse(cases[i].line, path, sizeof(path)),
-				 cases[i].path != NULL);
+		assert_int_equal(fstab_parse(cases[i].line, &m), cases[i].path != NULL);
 		if (cases[i].path)
 			assert_string_equal(path, cases[i].path);
 	}
@@ -61,12 +61,42 @@ static void test_lines_of_utab(void **state)
 		{"", NULL},
 	};
 	char path[24];
+	struct fstab_mount m = {.path = path, .size = sizeof(path)};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		assert_int_equal(utab_parse(cases[i].line, path, sizeof(path)),
-				 cases[i].path != NULL);
+		assert_int_equal(utab_parse(cases[i].line, &m), cases[i].path != NULL);
 		if (cases[i].path)
 			assert_string_equal(path, cases[i].path);
+	}
+}
+
+/* Said alone it is enough; the last of two counts; whatever stands there is handed on. */
+static void test_weights_in_lines(void **state)
+{
+	static const struct {
+		const char *line, *weight; /* NULL: none */
+	} cases[] = {
+		{"s:/e /mnt/n nfs vers=3,x-ca-nfs,x-ca-nfs.weight=0.1,hard 0 0\n", "0.1"},
+		{"s:/e /mnt/n nfs x-ca-nfs.weight=10", "10"},
+		{"s:/e /mnt/n nfs x-ca-nfs.weight=2,x-ca-nfs.weight=3 0 0\n", "3"},
+		{"s:/e /mnt/n nfs x-ca-nfs.weight=,x-ca-nfs 0 0\n", ""},
+		{"s:/e /mnt/n nfs x-ca-nfs,x-ca-nfs.weights=2 0 0\n", NULL},
+		{"SRC=s:/e TARGET=/mnt/n ROOT=/ OPTS=user=a,x-ca-nfs.weight=0.5\n", "0.5"},
+		{"SRC=s:/e TARGET=/mnt/n ROOT=/ OPTS=x-ca-nfs\n", NULL},
+	};
+	char path[24];
+	struct fstab_mount m = {.path = path, .size = sizeof(path)};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		settings_mount_line parse = cases[i].line[0] == 'S' ? utab_parse : fstab_parse;
+
+		assert_true(parse(cases[i].line, &m));
+		assert_string_equal(path, "/mnt/n");
+		assert_int_equal(m.weight != NULL, cases[i].weight != NULL);
+		if (m.weight) {
+			assert_int_equal(m.weight_length, strlen(cases[i].weight));
+			assert_memory_equal(m.weight, cases[i].weight, m.weight_length);
+		}
 	}
 }
 
@@ -116,6 +146,44 @@ static void test_not_this_one(void **state)
 	settings_free(&s);
 }
 
+static void test_weights_join_those_of_the_settings(void **state)
+{
+	struct settings s;
+	char error[256] = "";
+
+	settings_init(&s);
+	assert_true(settings_set(&s, "weight", "4 /mnt/n", error, sizeof(error)));
+	assert_true(settings_set(&s, "mount", "/mnt/o", error, sizeof(error)));
+	add_text(&s,
+		 "s:/e /mnt/n/ nfs x-ca-nfs.weight=0.5 0 0\ns:/f /mnt/o nfs x-ca-nfs.weight=0.1 0 "
+		 "0\n",
+		 fstab_parse);
+	assert_string_equal(files_said, "");
+	assert_true(weights_of(&s.weights, "/mnt/n") == 4); /* the setting's */
+	assert_true(weights_of(&s.weights, "/mnt/o") == 0.1);
+	settings_free(&s);
+}
+
+/* The mount is looked after all the same. */
+static void test_bad_weights(void **state)
+{
+	static const char *const bad[] = {"0", "101", "-1", "much", "", "0.1x", "nan", "0x1p900"};
+	char line[128];
+	struct settings s;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		settings_init(&s);
+		snprintf(line, sizeof(line), "s:/e /mnt/n nfs x-ca-nfs.weight=%s 0 0\n", bad[i]);
+		add_text(&s, line, fstab_parse);
+		snprintf(line, sizeof(line), "tab, line 1: x-ca-nfs.weight=%s: ", bad[i]);
+		assert_int_equal(strncmp(files_said, line, strlen(line)), 0);
+		assert_non_null(strstr(files_said, "a number from 0.01 to 100"));
+		assert_int_equal(s.mount_count, 1);
+		assert_true(weights_of(&s.weights, "/mnt/n") == 1);
+		settings_free(&s);
+	}
+}
+
 /* None yet is no error. */
 static void test_none_is_ours(void **state)
 {
@@ -151,8 +219,16 @@ static void test_what_is_mounted_so_comes_and_goes(void **state)
 	assert_true(settings_follow(&s, &fresh));
 	assert_int_equal(fresh.mount_count, 3);
 	settings_free(&s);
+	files_put("/run/mount/utab",
+		  "SRC=s:/f TARGET=/mnt/p OPTS=x-ca-nfs,x-ca-nfs.weight=0.1\n" UTAB_O);
+	assert_true(settings_follow(&fresh, &s)); /* mounted again, with another weight */
+	assert_true(weights_of(&s.weights, "/mnt/p") == 0.1);
+	settings_free(&fresh);
+	assert_false(settings_follow(&s, &fresh));
+	settings_free(&s);
 	unlink(files_path("/run/mount/utab"));
 	assert_true(settings_follow(&fresh, &s));
+	assert_true(weights_of(&s.weights, "/mnt/p") == 1);
 	assert_int_equal(s.mount_count, 1);
 	assert_string_equal(s.mounts[0], "/mnt/n");
 	settings_free(&fresh);
@@ -163,7 +239,7 @@ static void test_the_fuzzers_short_run(void **state)
 {
 	static const char *const seeds[] = {
 		"s:/e /mnt/n nfs vers=3,x-ca-nfs 0 0\n# comment\ns:/f /my\\040x nfs x-ca-nfs\n",
-		"SRC=s:/e TARGET=/my\\040x ROOT=/ OPTS=a,x-ca-nfs\nTARGET=/ OPTS=x-ca-nfs",
+		"SRC=s:/e TARGET=/my\\040x ROOT=/ OPTS=a,x-ca-nfs\nTARGET=/ OPTS=x-ca-nfs.weight=2",
 		"/dev/sda1 / ext4 defaults 0 1\ns:/e\t/mnt/n\tnfs\tx-ca-nfs,vers=3",
 	};
 
@@ -175,7 +251,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_lines_of_utab),
+		cmocka_unit_test(test_weights_in_lines),
 		cmocka_unit_test(test_mounts_join_those_of_the_settings),
+		cmocka_unit_test(test_weights_join_those_of_the_settings),
+		cmocka_unit_test(test_bad_weights),
 		cmocka_unit_test(test_not_this_one),
 		cmocka_unit_test(test_what_is_mounted_so_comes_and_goes),
 		cmocka_unit_test(test_none_is_ours),
