@@ -21,7 +21,10 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 MOUNT = "/mnt/n"
 NFS = f"36 35 0:47 / {MOUNT} rw,noatime - nfs server:/export rw,vers=3,rsize=1048576\n"
 IN_OPEN, IN_CLOSE = 0x20, 0x10  # inotify(7)
-QUICK = ("--interval", "0.25", "--answer", "1")
+# s: for what comes at once, as a rule.
+LONG = 60
+# Often asked; but a machine that is busy with other things for a second must not end prices.
+QUICK = ("--interval", "0.25", "--answer", "4")
 # The program of the specification
 CODEC = {}
 
@@ -93,7 +96,7 @@ class Machine:
         os.mkfifo(f"{self.root}/fifo")
         os.rename(f"{self.root}/fifo", self.replies)
 
-    def looks(self, count, seconds=30):
+    def looks(self, count, seconds=LONG):
         """Waits until the agent has looked so often what is mounted."""
         opens = Opens(f"{self.root}/proc/self/mountinfo")
         return e2e.wait_for(lambda: opens.count() >= count, seconds)
@@ -156,7 +159,7 @@ class Agent:
     def said(self, text):
         return any(text in line for line in list(self.lines))
 
-    def waits(self, text, seconds=30):
+    def waits(self, text, seconds=LONG):
         return e2e.wait_for(lambda: self.said(text), seconds)
 
     def said_after(self, text, seen):
@@ -171,7 +174,7 @@ class Agent:
     def end(self, number=signal.SIGTERM):
         began = time.monotonic()
         self.process.send_signal(number)
-        self.process.wait(15)
+        self.process.wait(LONG)
         self.reader.join(5)
         return time.monotonic() - began
 
@@ -181,7 +184,7 @@ class Agent:
 
 
 def run(command):
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=LONG)
 
 
 def machine_ratio_is(machine, value):

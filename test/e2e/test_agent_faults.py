@@ -14,7 +14,7 @@ import sys
 import threading
 
 import e2e
-from agent_machine import (MOUNT, NFS, Agent, HungMount, Machine, Server, at_once, load_codec,
+from agent_machine import (LONG, MOUNT, NFS, Agent, HungMount, Machine, Server, at_once, load_codec,
                            machine_ratio_is, priced, run)
 
 AUTOFS = f"30 35 0:40 / {MOUNT} rw,relatime - autofs auto.direct rw,fd=6,timeout=300,direct\n"
@@ -28,7 +28,7 @@ def knobs(machine):
 
 
 def turned(machine):
-    return e2e.wait_for(lambda: knobs(machine) == TURNED, 15)
+    return e2e.wait_for(lambda: knobs(machine) == TURNED, LONG)
 
 
 def test_mounted_again_while_the_old_one_hangs(agent, work):
@@ -53,7 +53,7 @@ def in_call_that_cannot_be_killed(agent, work, name):
     hung = HungMount(f"{machine.root}/mnt/n")
     server = Server(machine, 0.0, 1.0)
     a = Agent(machine, agent, "--dirty-min", "0")
-    e2e.check(hung.hangs.wait(15) and e2e.wait_for(lambda: machine.read_ahead == 16, 15),
+    e2e.check(hung.hangs.wait(LONG) and e2e.wait_for(lambda: machine.read_ahead == 16, LONG),
               f"{name}: it hangs where it cannot be killed", a.text)
     server.stop()
     return machine, hung, a
@@ -70,14 +70,14 @@ def test_killed_in_a_call_that_cannot_be(agent, work):
     e2e.check(machine.looks(1), "killed: another agent starts though a call still hangs", b.text)
     b.end()
     hung.end()
-    a.process.wait(15)
+    a.process.wait(LONG)
 
 
 def test_ended_in_a_call_that_cannot_be_killed(agent, work):
     machine, hung, a = in_call_that_cannot_be_killed(agent, work, "ended")
     a.process.terminate()
     try:
-        status = a.process.wait(15)
+        status = a.process.wait(LONG)
     except subprocess.TimeoutExpired:
         status = None
     e2e.check(status == 0 and machine.untouched(), "ended: it ends, knobs as they were", a.text)
@@ -93,9 +93,9 @@ def test_so_many_calls_may_hang(agent, work):
     machine.replies = f"{machine.root}/mnt/n/replies"
     a = Agent(machine, agent)
     for number in range(17):
-        e2e.wait_for(lambda wanted=number + 1: len(a.children()) >= wanted, 60)
+        e2e.wait_for(lambda wanted=number + 1: len(a.children()) >= wanted, LONG)
         machine.write("proc/self/mountinfo", NFS.replace("36 ", f"{100 + number} ", 1))
-    e2e.check(a.waits("not asked: too many calls hang in mounts that are gone", 60) and
+    e2e.check(a.waits("not asked: too many calls hang in mounts that are gone", LONG) and
               len(a.children()) == 17, "16 calls may hang in mounts that are gone, and that of the "
               "last one", a.children())
     e2e.check(machine.looks(4) and len(a.children()) == 17, "no more are made", a.children())
@@ -154,7 +154,7 @@ def test_killed_while_run_is_full(agent, work):
     server.stop()
     machine.reply("6553600 6000000\n")
     a = Agent(machine, agent)
-    e2e.check(e2e.wait_for(machine.untouched, 15),
+    e2e.check(e2e.wait_for(machine.untouched, LONG),
               "killed: the next agent puts back what was turned, with /run full", a.text)
     a.end()
 
@@ -172,7 +172,7 @@ def test_not_yet_and_not_this_one(agent, work):
                  "/mnt/q: is ext4, not NFS"):
         e2e.check(a.waits(what), what, a.text)
     machine.write("proc/self/mountinfo", "".join(other) + local + NFS)
-    e2e.check(e2e.wait_for(machine_ratio_is(machine, 50), 15),
+    e2e.check(e2e.wait_for(machine_ratio_is(machine, 50), LONG),
               "the one that comes is looked after", a.text)
     status = run(machine.command(agent, "--status")).stdout
     e2e.check("/mnt/p" in status and "waits to be mounted" in status, "--status says which wait",
@@ -187,10 +187,10 @@ def test_reload(agent, work):
     machine.write("agent.conf", f"mount {MOUNT}\nreadahead-min 32\n")
     server = Server(machine, 0.9, 1.0)
     a = Agent(machine, agent, "--config", f"{machine.root}/agent.conf", mounts=())
-    e2e.check(e2e.wait_for(lambda: knobs(machine) == (50, 32), 15), "settings of a file", a.text)
+    e2e.check(e2e.wait_for(lambda: knobs(machine) == (50, 32), LONG), "settings of a file", a.text)
     machine.write("agent.conf", f"mount {MOUNT}\nreadahead-min 64\ndefer no\nmount /mnt/o\n")
     a.process.send_signal(signal.SIGHUP)
-    e2e.check(e2e.wait_for(lambda: knobs(machine) == (0, 64), 15), "SIGHUP: they are read again",
+    e2e.check(e2e.wait_for(lambda: knobs(machine) == (0, 64), LONG), "SIGHUP: they are read again",
               a.text)
     e2e.check(a.waits("/mnt/o: nothing is mounted there"), "a mount more", a.text)
     for text, why in ((f"mount {MOUNT}\nreadahead-min 1\n", "line 2: readahead-min = 1: must be"),
@@ -199,14 +199,14 @@ def test_reload(agent, work):
         machine.write("agent.conf", text)
         seen = len(a.lines)
         a.process.send_signal(signal.SIGHUP)
-        e2e.check(e2e.wait_for(lambda: a.said_after(why, seen), 15) and a.said("stay as they are"),
-                  f"bad settings are not taken: {why}", a.text)
+        e2e.check(e2e.wait_for(lambda: a.said_after(why, seen), LONG) and
+                  a.said("stay as they are"), f"bad settings are not taken: {why}", a.text)
         e2e.check(machine.looks(2) and knobs(machine) == (0, 64) and a.process.poll() is None,
                   "those from before hold", knobs(machine))
     machine.write("agent.conf", "mount /mnt/o\n")
     a.process.send_signal(signal.SIGHUP)
-    e2e.check(e2e.wait_for(machine.untouched, 15), "a mount that is not listed any more is let go",
-              a.text)
+    e2e.check(e2e.wait_for(machine.untouched, LONG),
+              "a mount that is not listed any more is let go", a.text)
     a.end()
     server.stop()
 
@@ -225,14 +225,14 @@ def test_fstab(agent, work):
     e2e.check(turned(machine), "the mount that fstab names is looked after", a.text)
     machine.write("etc/fstab", line.replace(MOUNT, "/mnt/o"))
     a.process.send_signal(signal.SIGHUP)
-    e2e.check(e2e.wait_for(machine.untouched, 15) and a.waits("/mnt/o: nothing is mounted there"),
+    e2e.check(e2e.wait_for(machine.untouched, LONG) and a.waits("/mnt/o: nothing is mounted there"),
               "SIGHUP reads it again", a.text)
     os.mkdir(f"{machine.root}/run/mount")
     machine.write("run/mount/utab", f"SRC=server:/export TARGET={MOUNT} ROOT=/ OPTS=x-ca-nfs\n")
-    e2e.check(e2e.wait_for(lambda: machine.read_ahead == 16, 15),
+    e2e.check(e2e.wait_for(lambda: machine.read_ahead == 16, LONG),
               "one that is mounted with the option is looked after from then on", a.text)
     machine.write("run/mount/utab", "SRC=server:/other TARGET=/mnt/p ROOT=/ OPTS=user=root\n")
-    e2e.check(e2e.wait_for(machine.untouched, 15) and a.waits("/run/mount/utab: mounts: 1"),
+    e2e.check(e2e.wait_for(machine.untouched, LONG) and a.waits("/run/mount/utab: mounts: 1"),
               "and let go when it is not mounted so any more", a.text)
     os.unlink(f"{machine.root}/etc/fstab")
     a.process.send_signal(signal.SIGHUP)
@@ -266,7 +266,7 @@ def test_service_manager(agent, work):
     a = Agent(machine, agent, "--interval", "10", "--answer", "10",
               environment={"NOTIFY_SOCKET": f"{machine.root}/notify", "WATCHDOG_USEC": "500000"})
     e2e.check(manager.waits("READY=1\nSTATUS=mounts: 1"), "it says that it is ready", manager.heard)
-    e2e.check(e2e.wait_for(lambda: manager.heard.count("WATCHDOG=1\n") >= 6, 15),
+    e2e.check(e2e.wait_for(lambda: manager.heard.count("WATCHDOG=1\n") >= 6, LONG),
               "and that it lives, more often than it asks", manager.heard)
     seen = len(manager.heard)
     a.process.send_signal(signal.SIGHUP)
@@ -286,7 +286,7 @@ def test_lock(agent, work):
               and "--stop ends it" in result.stderr and knobs(machine) == TURNED,
               "--restore beside a living agent: says which, and how to go on", result.stderr)
     result = run(machine.command(agent, "--stop"))
-    e2e.check(result.returncode == 0 and machine.untouched() and a.process.wait(15) == 0,
+    e2e.check(result.returncode == 0 and machine.untouched() and a.process.wait(LONG) == 0,
               "--stop ends it, knobs as they were", result.stdout + result.stderr)
     a = Agent(machine, agent)
     turned(machine)

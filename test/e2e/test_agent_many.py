@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 import e2e
-from agent_machine import Agent, Machine, Opens, Server, at_once, load_codec, priced, run
+from agent_machine import LONG, Agent, Machine, Opens, Server, at_once, load_codec, priced, run
 
 MOUNTS, SERVERS = 100, 4
 PACE = ("--interval", "2", "--answer", "10")  # the defaults
@@ -89,15 +89,16 @@ def test_cost(agent, work):
         ["strace", "-f", "-qq", "-c", "-o", f"{work}/calls",
          *machine.command(agent, *PACE, *paths())], stdout=subprocess.DEVNULL)
     e2e.at_exit(lambda: e2e.end_process(tracer))
-    e2e.check(e2e.wait_for(lambda: not machine.untouched(), 20), "a hundred mounts are looked after")
+    e2e.check(e2e.wait_for(lambda: not machine.untouched(), LONG),
+              "a hundred mounts are looked after")
     process = e2e.children_of(tracer.pid)[0]
     memory = 0
     for _ in range(SECONDS):
         looked = opens.count()
-        e2e.wait_for(lambda seen=looked: opens.count() >= seen + 2, 20)
+        e2e.wait_for(lambda seen=looked: opens.count() >= seen + 2, LONG)
         memory = max(memory, sum(map(pss, [process, *e2e.children_of(process)])))
     os.kill(process, signal.SIGTERM)
-    e2e.check(tracer.wait(20) == 0 and machine.untouched(), "and left as they were")
+    e2e.check(tracer.wait(LONG) == 0 and machine.untouched(), "and left as they were")
     server.stop()
     with open(f"{work}/calls", encoding="ascii") as file:
         calls = counted(file.read())
@@ -120,20 +121,20 @@ def test_a_server_hangs_with_all_its_mounts(agent, work):
     def turned():
         values = machine.read_aheads()
         return all((values[n] == 16) == (n in live) for n in range(MOUNTS))
-    e2e.check(e2e.wait_for(turned, 40), "those of the other servers are looked after",
+    e2e.check(e2e.wait_for(turned, LONG), "those of the other servers are looked after",
               machine.read_aheads())
     most = CHILDREN_OF_A_SERVER + IDLE_CHILDREN + (SERVERS - 1) * CHILDREN_OF_A_SERVER
     e2e.check(len(a.children()) <= most, "few children wait for the one that hangs", a.children())
-    e2e.check(a.waits("/mnt/0: no answer", 30), "which is said", a.text)
+    e2e.check(a.waits("/mnt/0: no answer", LONG), "which is said", a.text)
     machine.mounted(live)  # umount -l
     e2e.check(a.waits("/mnt/0: nothing is mounted there"), "its mounts go", a.text)
     machine.hangs(())
     machine.mounted(range(MOUNTS))
-    e2e.check(e2e.wait_for(lambda: set(machine.read_aheads()) == {16}, 40),
+    e2e.check(e2e.wait_for(lambda: set(machine.read_aheads()) == {16}, LONG),
               "and come back: all are looked after", machine.read_aheads())
     def shown():
         return run(machine.command(agent, "--status")).stdout.count(": believed, ") == MOUNTS
-    e2e.check(e2e.wait_for(shown, 20), "--status shows a hundred")
+    e2e.check(e2e.wait_for(shown, LONG), "--status shows a hundred")
     a.end()
     e2e.check(a.process.returncode == 0 and machine.untouched(), "and it ends well", a.text[-500:])
     server.stop()
