@@ -138,9 +138,20 @@ static bool is_young(const struct view *v)
 	return defers(v) && v->now < v->d->since + v->d->dwell && v->d->ours < DECIDE_CEILING;
 }
 
+static bool is_lost(const struct view *v)
+{
+	return v->l->accelerate && v->in->cache_lost;
+}
+
+/* While memory is free nobody gains by it. */
+static bool is_pressed(const struct view *v)
+{
+	return above(v->in->pressed, DECIDE_PRESSED, v->d->way == WRITE_ACCELERATE);
+}
+
 static bool may_accelerate(const struct view *v)
 {
-	return v->l->accelerate && write_cheap(v) &&
+	return v->l->accelerate && is_pressed(v) && write_cheap(v) &&
 	       (v->d->way == WRITE_ACCELERATE || v->now - v->d->cheap_since >= DECIDE_CALM);
 }
 
@@ -219,6 +230,7 @@ static const struct rule {
 	[WHY_NO_PRICES] = {has_no_prices, WRITE_NORMAL},
 	[WHY_DOUBT] = {is_doubted, WRITE_NORMAL},
 	[WHY_UNUSED] = {no_writes, WRITE_NORMAL},
+	[WHY_LOST] = {is_lost, WRITE_ACCELERATE},
 	[WHY_MEMORY] = {is_full, WRITE_NORMAL},
 	[WHY_LONG] = {was_long, WRITE_NORMAL},
 	[WHY_DEARER] = {may_defer, WRITE_DEFER},

@@ -25,9 +25,10 @@
  *     defer                                                <=====*=====*====>
  *
  * Accelerate: have data written now, while that costs the server little; beside ours without dirty memory,
- * for where that is full the kernel writes already, and everything at once makes others wait. Defer: hold
- * it back. Where
- * two overlap we stay with what we do (hysteresis). A deferral lasts DWELL seconds at least and
+ * for where that is full the kernel writes already, and everything at once makes others wait; and not while
+ * memory is free in which it can wait, for then nobody gains. Accelerate as well, whatever the server asks,
+ * where programs read again what memory has no room for beside written data: our price is Pmax + epsilon
+ * then. Defer: hold it back. Where two overlap we stay with what we do (hysteresis). A deferral lasts DWELL seconds at least and
  * defer_max at most, and then the kernel has its way for REST seconds, so that with its own 5 s
  * between two looks no data waits longer than the 30 s that it would at most without us. It ends at once
  * where dirty memory has reached u = 1. Where the server is dear again within TURNS seconds, clients go
@@ -73,11 +74,12 @@ enum decide_why {
 	WHY_NO_PRICES,	/* normal: none that count */
 	WHY_DOUBT,	/* normal: they do not move, or jump about (doubt.h) */
 	WHY_UNUSED,	/* normal: nothing was written lately */
+	WHY_LOST,	/* accelerate: cached data is lost to what is written */
 	WHY_MEMORY,	/* normal: our memory is as full as it may be */
 	WHY_LONG,	/* normal: a deferral has lasted defer_max */
 	WHY_DEARER,	/* defer: it is dearer than our memory */
 	WHY_DWELL,	/* defer: it was, less than DECIDE_DWELL ago */
-	WHY_CHEAP,	/* accelerate: it is far cheaper, for DECIDE_CALM */
+	WHY_CHEAP,	/* accelerate: it is far cheaper, for DECIDE_CALM, and memory is taken */
 	WHY_REST,	/* normal: data was held back for long enough */
 	WHY_NOT_WANTED, /* normal: it is dearer, but deferral is off */
 	WHY_EVEN,	/* normal: neither is much cheaper */
@@ -125,6 +127,8 @@ void decide_print_rules(FILE *out);
 #define DECIDE_HYSTERESIS 1.25
 /* The server's price below this share of ours: accelerate. */
 #define DECIDE_CHEAP 0.5
+/* Accelerate where memory is taken by more than this. */
+#define DECIDE_PRESSED 0.5
 /* k of our own network: as the server's K_Network. */
 #define DECIDE_K_NETWORK 1000
 /* Of what was read ahead, taken as used where nobody counts it. */
@@ -144,10 +148,12 @@ struct decide_input {
 	bool doubted;		 /* but they are not what prices are */
 	double write, readahead; /* the server's, 0..1 */
 	double dirty, worth;	 /* our u: of written data from 0 on, of cached data 0..1 */
+	double pressed;		 /* how little memory is free for it, 0..1: machine.h */
 	double network;		 /* u of our network, by others, 0..1 */
 	double weight;		 /* of the mount, > 0; 0: 1 */
 	bool writes_unused;	 /* nothing was written for DECIDE_UNUSED */
 	bool reads_unused;	 /* nothing was read for so long */
+	bool cache_lost;	 /* programs read again what there is no room for: mount_use.h */
 	bool memory_short;	 /* little memory is left for data read ahead */
 	enum use_evidence evidence; /* what is known of read-ahead: mount_use.h */
 	double effectiveness;	    /* 0..1, where it is known */

@@ -7,6 +7,8 @@ const struct decide_text decide_texts[DECIDE_RULES] = {
 	[WHY_DOUBT] = {"prices stand still or jump about: see Belief", "normal",
 		       "the prices are not what prices are"},
 	[WHY_UNUSED] = {"nothing was written for 30 s", "normal", "nothing was written lately"},
+	[WHY_LOST] = {"cached data is lost to what is written", "accelerate",
+		      "programs read again what memory has no room for"},
 	[WHY_MEMORY] = {"our memory is full, and the server is not far cheaper", "normal",
 			"our memory is full of written data: the server bears that better"},
 	[WHY_LONG] = {"deferred for \\-\\-defer\\-max; by turns for 9 s", "normal",
@@ -15,7 +17,9 @@ const struct decide_text decide_texts[DECIDE_RULES] = {
 			"the server is dearer than our memory"},
 	[WHY_DWELL] = {"deferred for less than 3 s, by turns 9 s, and memory not full", "defer",
 		       "the server was dearer a moment ago"},
-	[WHY_CHEAP] = {"ratio to cached data alone at most 0.4 for 3 s; while accelerated 0.625",
+	[WHY_CHEAP] = {"ratio to cached data alone at most 0.4 for 3 s, while accelerated 0.625; "
+		       "and memory "
+		       "pressed above 0.625, while accelerated 0.4",
 		       "accelerate", "the server is far cheaper than what is cached"},
 	[WHY_REST] = {"ratio above 1.25, but a deferral ended less than 6 s ago", "normal",
 		      "data was held back for long enough: the kernel has its way"},

@@ -80,6 +80,14 @@ double use_worth(const struct use_bytes *soon, const struct use_bytes *late)
 	return fmax(worth_over(soon, USE_SOON), worth_over(late, USE_LATE));
 }
 
+bool use_lost(const struct use_bytes *soon, bool was)
+{
+	const double hits = use_hit_rate(soon);
+
+	return soon->read >= USE_READS_MIN * USE_SOON && hits > USE_AGAIN &&
+	       hits < (was ? USE_WHOLE : USE_FITS);
+}
+
 enum use_evidence mount_use_evidence(const struct mount_use *u, double *effectiveness)
 {
 	const struct use_bytes *b = &u->turned;

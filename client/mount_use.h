@@ -9,6 +9,9 @@
  *   hit rate       = 1 - fetched / read             over USE_SOON, and over USE_LATE
  *   worth          = the higher of the two: while it falls, what is being lost counts as before;
  *                    in proportion less below USE_READS_MIN
+ *   lost           = USE_READS_MIN and more are read, of which part hits and part does not: programs read again
+ *                    what is not there any more. Where nothing hits nothing is read again; where all but
+ *                    USE_WHOLE does, all fits
  *   effectiveness  = read / fetched, at most 1, since read-ahead was turned last
  *
  * Reads past the cache (O_DIRECT) are in none of them. What programs read by mmap is in `fetched', not
@@ -28,6 +31,11 @@
 #define USE_LATE 60
 /* With fewer bytes a second read by programs a cache is worth less in proportion. */
 #define USE_READS_MIN 1048576.0
+/* Programs read again what is cached above the first hit rate (soon); and not all of it fits, below the
+ * second; below the third once that was so. */
+#define USE_AGAIN 0.2
+#define USE_FITS  0.9
+#define USE_WHOLE 0.98
 /* Bytes from the server before the effectiveness of read-ahead is known. */
 #define USE_EVIDENCE 1048576.0
 /* Of so many times that old evidence counts half. */
@@ -63,6 +71,8 @@ void mount_use_feed(struct mount_use *u, const struct mountstats *s, double now)
 double use_hit_rate(const struct use_bytes *b);
 /* What the cached data of several mounts is worth, 0..1: the sums of their bytes. */
 double use_worth(const struct use_bytes *soon, const struct use_bytes *late);
+/* Cached data is lost; WAS: it was until now. */
+bool use_lost(const struct use_bytes *soon, bool was);
 /* *EFFECTIVENESS: 0..1, where it is known. */
 enum use_evidence mount_use_evidence(const struct mount_use *u, double *effectiveness);
 /* Read-ahead was turned: its effectiveness from now on. */

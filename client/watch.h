@@ -116,6 +116,7 @@ struct watch_host {
 	double used;	    /* s: when counters were looked at */
 	double dirty_pages; /* the machine's, then */
 	double worth;	    /* of cached data, 0..1: mount_use.h, with machine.pressed */
+	bool cache_lost;    /* and it is lost: the same */
 	struct watch_group groups[WEIGHTS_MAX]; /* settings.halts.count of them */
 	uint64_t draw;				/* random numbers: the state, any */
 	struct watch watches[MOUNTS_MAX];	/* settings.mount_count of them, in their order */

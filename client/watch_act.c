@@ -21,6 +21,8 @@ static struct decide_input input_of(struct watch_host *h, struct watch *w, doubl
 		.readahead = w->detector.prices.readahead,
 		.dirty = h->machine.dirty,
 		.worth = h->worth,
+		.pressed = h->machine.pressed,
+		.cache_lost = h->cache_lost,
 		.network = h->machine.network,
 		.weight = weights_of(&h->settings.weights, w->path),
 		.memory_short = h->machine.memory_short,

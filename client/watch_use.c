@@ -49,6 +49,7 @@ static double add_up(struct watch_host *h, const struct mountstats *found, doubl
 		late.fetched += w->use.late.fetched;
 	}
 	h->worth = use_worth(&soon, &late) * h->machine.pressed;
+	h->cache_lost = h->machine.pressed > DECIDE_PRESSED && use_lost(&soon, h->cache_lost);
 	return moved;
 }
 

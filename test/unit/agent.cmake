@@ -25,6 +25,7 @@ if(RA_CLIENT)
   ra_unit_test(agent_decide ra_client)
   target_compile_definitions(test_agent_decide PRIVATE
                              MANUAL="${PROJECT_SOURCE_DIR}/doc/ca-nfs-agent.8")
+  ra_unit_test(agent_accelerate ra_client)
   ra_unit_test(agent_use ra_client)
   ra_unit_test(agent_doubt ra_client)
   ra_unit_test(agent_halt ra_client)

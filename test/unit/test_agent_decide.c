@@ -26,7 +26,7 @@ static const struct decide_limits limits = {
 
 static enum write_way way_at(struct decision *a, double write, double dirty, double now)
 {
-	struct decide_input view = {.priced = true, .write = write, .dirty = dirty};
+	struct decide_input view = {.priced = true, .write = write, .dirty = dirty, .pressed = 1};
 
 	decide(a, &limits, &view, now);
 	return a->way;
@@ -47,7 +47,8 @@ static void test_our_price(void **state)
 static enum decide_why why_at(struct decision *a, const struct decide_limits *l, double write,
 			      double dirty, double now)
 {
-	struct decide_input view = {.priced = write >= 0, .write = write, .dirty = dirty};
+	struct decide_input view = {
+		.priced = write >= 0, .write = write, .dirty = dirty, .pressed = 1};
 
 	decide(a, l, &view, now);
 	return a->why;
@@ -191,7 +192,7 @@ static void test_switches(void **state)
 /* A cache that hits is worth more than a server that is half busy asks: written data goes out. */
 static void test_cached_data_is_worth_something(void **state)
 {
-	struct decide_input view = {.priced = true, .write = 0.2};
+	struct decide_input view = {.priced = true, .write = 0.2, .pressed = 1};
 	struct decision a = {0};
 
 	decide(&a, &limits, &view, 100);

@@ -72,13 +72,23 @@ class Verdicts(unittest.TestCase):
                 self.assertIn(asked.by, (None, *experiment.columns_of), experiment.name)
                 self.assertNotEqual(asked.least is None, asked.most is None, asked.what)
 
+    def test_what_a_quick_run_has(self):
+        for experiment in agent.EXPERIMENTS:
+            columns, asked = experiment().chosen(True)
+            self.assertTrue(set(experiment.columns_quick) <= set(experiment.columns_of))
+            self.assertTrue(columns and asked, experiment.name)
+            used = {name for a in asked for name in (a.of, a.by)}
+            self.assertTrue("RA on" not in columns or "RA on" in used, experiment.name)
+            columns, asked = experiment().chosen(False)
+            self.assertEqual((columns, asked), (list(experiment.columns_of), list(experiment.asked)))
+
     def test_what_is_left_for_a_backup(self):
         w = agent_costs.Weights
         figures = {w.ALONE: {"busy": 0.5}, w.BACKUP: {"backup_mb_s": 80.0},
                    "RA on": {"backup_mb_s": 30.0}}
         done = rounds.Rounds([{"run": 0, "series": name, "round": 1, "circumstances": CALM,
                                "figures": dict(f)} for name, f in figures.items()])
-        w().share(done)
+        w().add(done)
         self.assertAlmostEqual(done.median("RA on", "of_left"), 0.75)
 
 

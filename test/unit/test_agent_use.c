@@ -51,6 +51,21 @@ static void test_hit_rate_and_its_change(void **state)
 	assert_true(use_worth(&use.soon, &use.late) > 0.85);
 }
 
+static void test_what_is_lost(void **state)
+{
+	reads(300, 10e6, 10e6); /* once each: nothing is read again */
+	assert_false(use_lost(&use.soon, false));
+	reads(300, 10e6, 5e6);
+	assert_true(use_lost(&use.soon, false));
+	reads(300, 10e6, 0.5e6); /* once it was so it is until all fits */
+	assert_true(use_lost(&use.soon, true));
+	assert_false(use_lost(&use.soon, false));
+	reads(300, 10e6, 0.1e6);
+	assert_false(use_lost(&use.soon, true));
+	reads(300, 0.5 * USE_READS_MIN, 0.25 * USE_READS_MIN); /* too little to matter */
+	assert_false(use_lost(&use.soon, true));
+}
+
 static void test_few_reads_are_worth_little(void **state)
 {
 	reads(300, 0.1 * USE_READS_MIN, 0);
@@ -145,6 +160,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_hit_rate_and_its_change, begin),
+		cmocka_unit_test_setup(test_what_is_lost, begin),
 		cmocka_unit_test_setup(test_few_reads_are_worth_little, begin),
 		cmocka_unit_test_setup(test_effectiveness, begin),
 		cmocka_unit_test_setup(test_mmap_is_not_known, begin),
