@@ -7,9 +7,8 @@ import subprocess
 import tempfile
 import time
 
-from experiments import rounds
 from experiments.agent_bed import (COLUMNS, MIB, MOUNT, PAPER, ROOM, Asked, Mounted, NotRun, Shown,
-                                   clients, outcome, scene)
+                                   scene)
 from experiments.canfs_bed import disk_figures
 
 import agent_machine  # noqa: E402
@@ -47,6 +46,7 @@ class Weights(Shown):
     columns_of = {ALONE: ("ra", None), BACKUP: ("ra", None), "RA off": ("ra", None),
                   "RA on, mount only": ("ra", (ROOM, MOUNT_WEIGHS)),
                   "RA on": ("ra", (ROOM, (*MOUNT_WEIGHS, "--halt", f"{WEIGHT} /{CGROUP}")))}
+    columns_quick = (ALONE, BACKUP, "RA on")
     asked = (Asked("the interactive one, beside alone", "reads_s", by=ALONE, least=0.85),
              Asked("the backup, of what is left", "of_left", least=0.8))
     THINK = 0.02
@@ -86,13 +86,7 @@ class Weights(Shown):
                          if "reads_s" in told else {"backup_mb_s": told["mb_s"]})
         return found
 
-    def run(self, bed):
-        with clients(self.number, self.mb) as booted:
-            done = rounds.run(bed, self.columns_of, lambda c, _: self.once(bed, booted, c))
-        self.share(done)
-        return outcome(done, self.asked, self.keys, self.columns_of)
-
-    def share(self, done):
+    def add(self, done):
         """What the backup got of what was left for it, round by round."""
         of = {(r["series"], r["round"]): r["figures"] for r in done.records if r.get("figures")}
         for (column, number), figures in of.items():
@@ -116,6 +110,7 @@ class Prices(Shown):
     columns_of = {**COLUMNS, "prices always high": ("ra", (*ROOM, *TOLD)),
                   "prices jump": ("ra", (*ROOM, *TOLD)), "prices frozen": ("ra", (*ROOM, *TOLD))}
     SAID = {"prices always high": "high", "prices jump": "jumping", "prices frozen": "frozen"}
+    columns_quick = ("RA off", "RA on", *SAID)
     keys = ("time_s", "strayed")
     columns = (("", "series", "{}"), ("s", "time_s", "{:.3f}"),
                ("knobs astray", "strayed", "{:.0f}"))
@@ -168,6 +163,7 @@ class Costs(Shown):
     keys = ("cpu_percent", "rss_mb", "pss_mb", "children")
     columns = (("", "series", "{}"), ("% of a processor", "cpu_percent", "{:.2f}"),
                ("MB", "rss_mb", "{:.1f}"), ("MB, shared parts by share", "pss_mb", "{:.1f}"))
+    columns_quick = ("100 mounts", NATIVE)
     asked = (Asked("% of a processor", "cpu_percent", of=NATIVE, most=1),
              Asked("MB", "rss_mb", of="100 mounts", most=20))
 
