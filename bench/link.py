@@ -62,15 +62,15 @@ class Link:
 
 # The three ways between client and server of Macklem's section 4, in hops (bench/linkemu). Nobody
 # knows how much others sent on his networks: the shares are ours, chosen so that queues of his
-# routers' size (some dozens of packets) lose now and then, as his did.
+# routers' size (some dozens of packets, whatever their bytes) lose now and then, as his did.
 ETHERNET = "rate=10M,delay=100us,queue=64K"
-SHARED_ETHERNET = "rate=10M,delay=500us,queue=24K,cross=40%,burst=12"
-TOKEN_RING = "rate=80M,delay=500us,queue=24K,cross=60%,burst=16"
-SERIAL_LINE = "rate=56k,delay=5ms,queue=24K"
+SHARED_ETHERNET = "rate=10M,delay=500us,queue=64K,slots=24,cross=40%,burst=12"
+TOKEN_RING = "rate=80M,delay=500us,queue=64K,slots=24,cross=60%,burst=16"
+SERIAL_LINE = "rate=56k,delay=5ms,queue=64K,slots=24"
 CONFIGURATIONS = {
     "lan": (ETHERNET,),
     "80mbit": (SHARED_ETHERNET, TOKEN_RING),
-    "56kbit": (ETHERNET, SERIAL_LINE),  # after hours: almost no others
+    "56kbit": (SHARED_ETHERNET, TOKEN_RING, SERIAL_LINE),  # on this line almost no others
     # Today's: nothing but the loss that is asked for.
     "gigabit": ("rate=1G,delay=100us,queue=512K",),
 }

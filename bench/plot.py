@@ -10,6 +10,7 @@ import argparse
 import json
 import statistics
 import sys
+import textwrap
 
 import isolation
 import workloads
@@ -283,6 +284,11 @@ def finish_chart(results, work, path):
     figure.savefig(path, dpi=150)
 
 
+def is_left_out(value):
+    """Nothing, or of rounds in which others had the processors (experiments/rounds.py)."""
+    return value is None or isinstance(value, dict) and bool(value.get("marked"))
+
+
 def _bar_of(value):
     """(median, (down, up)) of a number or an interval of experiments/rounds.py."""
     if not isinstance(value, dict):
@@ -290,16 +296,29 @@ def _bar_of(value):
     return value["median"], (value["median"] - value["low"], value["high"] - value["median"])
 
 
+LABEL_ROOM = 0.95    # inches of a bar that has its own label below it
+LABEL_LETTERS = 12   # of a line of such a label
+
+
+def wrapped(label):
+    return textwrap.fill(str(label), LABEL_LETTERS)
+
+
+def _legend_below(axes, at):
+    axes.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, at), ncol=3)
+
+
 def bars(path, title, ylabel, values):
     """{label: interval or number}, or {group: {label: …}} for bars in groups."""
     grouped = any(isinstance(v, dict) and "median" not in v for v in values.values())
     groups = values if grouped else {"": values}
     labels = list(dict.fromkeys(label for group in groups.values() for label in group))
-    figure, axes = _figure(max(5.0, 1.5 + 0.4 * len(groups) * (len(labels) + 1)), 4.2)
+    room = 0.4 * len(groups) * (len(labels) + 1) if grouped else LABEL_ROOM * len(labels)
+    figure, axes = _figure(max(5.0, 1.5 + room), 4.5)
     width = 0.85 / len(labels)
     for x, group in enumerate(groups.values()):
         for i, label in enumerate(labels):
-            if group.get(label) is None:
+            if is_left_out(group.get(label)):
                 continue
             value, error = _bar_of(group[label])
             at = x + (i - (len(labels) - 1) / 2) * width
@@ -310,25 +329,27 @@ def bars(path, title, ylabel, values):
                 axes.annotate(f"{value:.3g}", (at, value + error[1]), xytext=(0, 2),
                               textcoords="offset points", ha="center", fontsize=8)
     if grouped:
-        axes.set_xticks(range(len(groups)), groups, fontsize=9)
-        axes.legend(frameon=False, fontsize=8)
+        axes.set_xticks(range(len(groups)), [wrapped(g) for g in groups], fontsize=9)
+        _legend_below(axes, -0.12)
     else:
-        axes.set_xticks([(i - (len(labels) - 1) / 2) * width for i in range(len(labels))], labels)
+        axes.set_xticks([(i - (len(labels) - 1) / 2) * width for i in range(len(labels))],
+                        [wrapped(label) for label in labels], fontsize=9)
     _finish(figure, axes, path, title, ylabel)
 
 
 TICKS_MOST = 10  # a logarithmic axis with no more places than that names them
 
 
-def lines(path, title, xlabel, ylabel, curves, log=False):
-    """{label: [(x, interval or number)]}, each a curve; `log`: the x axis is logarithmic."""
+def lines(path, title, xlabel, ylabel, curves, log=False, marker="o"):
+    """{label: [(x, interval or number)]}, each a curve; `log`: the x axis is logarithmic;
+    `marker`: of each point, "" where there are too many for one."""
     figure, axes = _figure(7, 4.5)
     for i, (label, points) in enumerate(curves.items()):
-        points = [(x, *_bar_of(y)) for x, y in points if y is not None]
+        points = [(x, *_bar_of(y)) for x, y in points if not is_left_out(y)]
         axes.errorbar([p[0] for p in points], [p[1] for p in points],
-                      yerr=list(zip(*(p[2] for p in points))) or None, marker="o", markersize=4,
-                      capsize=2, label=label, color=COLOURS[i % len(COLOURS)],
-                      linestyle="-" if i < len(COLOURS) else "--")
+                      yerr=list(zip(*(p[2] for p in points))) if marker and points else None,
+                      marker=marker, markersize=4, capsize=2, label=label,
+                      color=COLOURS[i % len(COLOURS)], linestyle="-" if i < len(COLOURS) else "--")
     if log:
         axes.set_xscale("log")
         places = sorted({x for points in curves.values() for x, _ in points})
@@ -336,7 +357,7 @@ def lines(path, title, xlabel, ylabel, curves, log=False):
             axes.set_xticks(places, [f"{x:g}" for x in places])
             axes.minorticks_off()
     axes.set_xlabel(xlabel)
-    axes.legend(frameon=False, fontsize=8)
+    _legend_below(axes, -0.14)
     _finish(figure, axes, path, title, ylabel)
 
 

@@ -197,10 +197,11 @@ class Curves:
         return f"{self.name(curve, x)}: {', '.join(said)}"
 
 
-def sweep(bed, curves, along, once, *keys):
-    """(Curves, their points): `once(curve, x)` at each x of `along` for each of the curves."""
+def sweep(bed, curves, along, once, *keys, times=None):
+    """(Curves, their points): `once(curve, x)` at each x of `along` for each of the curves, in as many
+    rounds as the bed says, or `times`."""
     where = {Curves.name(c, x): (c, x) for x in along for c in curves}
-    done = rounds.run(bed, where, lambda name, _: once(*where[name]))
+    done = rounds.run(bed, where, lambda name, _: once(*where[name]), times)
     keys = ("mb_s", "seeks_mb", *keys)
     return Curves(done), [done.point(n, *keys, curve=c, x=x) for n, (c, x) in where.items()]
 
@@ -217,6 +218,15 @@ class Claim:
     def holds(self):
         return self.value is not None and self.low <= self.value <= self.high
 
+    def missed(self):
+        """In words, of one that does not hold."""
+        text = self.text.removesuffix(":")
+        if self.value is None:
+            return f"{text}: not measured"
+        asked = f"at least {self.low:g}" if self.high == float("inf") else \
+            f"{self.low:g} to {self.high:g}" if self.low else f"at most {self.high:g}"
+        return f"{text} is {self.value:.2f}, {asked} was to be expected"
+
     def __str__(self):
         ours = "not measured" if self.value is None else f"{self.value:.2f}"
         return f"{self.text} {ours} (paper: {self.theirs})"
@@ -232,9 +242,9 @@ def judge(points, claims, causes=(), ours=None):
         figure += f"; the plugin's defaults {min(ours):.2f} to {max(ours):.2f} x that"
         if not missed and min(ours) >= BETTER and max(ours) > 1 / BETTER:
             verdict = "better"
-    why = "; ".join([f"{c.text} is {c.value:.2f}, to hold it must be {c.low:g} to {c.high:g}"
-                     if c.value is not None else f"{c.text}: not measured" for c in missed]
-                    + (list(causes) if missed else []))
+    why = "; ".join(c.missed() for c in missed)
+    if missed and causes:
+        why += f". Counted meanwhile: {'; '.join(causes)}"
     return Outcome(points, verdict, why, figure,
                    {"claims": [dict(dataclasses.asdict(c), holds=c.holds()) for c in claims]})
 

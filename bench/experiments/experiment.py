@@ -122,12 +122,14 @@ class Bed:
         records, failures   all rounds made by rounds.run, and what failed in them
     """
 
-    def __init__(self, quick=False, rounds=None, say=None, seed=SEED):
+    def __init__(self, quick=False, rounds=None, say=None, seed=SEED, spare=None):
+        """`spare`: seconds for rounds that are made again (rounds.Spare); None: any."""
         self.quick = quick
         self.rounds = rounds or (rounds_of.ROUNDS_QUICK if quick else rounds_of.ROUNDS_FULL)
         self.tries = rounds_of.TRIES_QUICK if quick else rounds_of.TRIES
         self.say = say or (lambda text: print(text, file=sys.stderr, flush=True))
         self.seed = seed
+        self.spare = rounds_of.Spare(spare)
         self.records, self.failures = [], []
         self.watch = rounds_of.Watch()
         self._bench = None

@@ -93,6 +93,11 @@ def again_percent(found):
     return 100 * sent / max(1, found["issued"])
 
 
+def needless_percent(found):
+    """Calls that were sent again and answered twice, so that none had been lost, of a hundred."""
+    return 100 * found["transport"].get("late", 0) / max(1, found["issued"])
+
+
 def curves(bed, server, at, mix, rates, seconds):
     """Rounds over the transports, each over all rates: rtt_RATE (ms, the mean as a client sees it)
     and again_RATE (percent sent again)."""
@@ -103,6 +108,7 @@ def curves(bed, server, at, mix, rates, seconds):
                             ["--order-seed", 1 + number])
             figures[f"rtt_{rate}"] = found["total"]["mean"] if found["total"]["count"] else None
             figures[f"again_{rate}"] = again_percent(found)
+            figures[f"needless_{rate}"] = needless_percent(found)
         return figures
 
     return rounds.run(bed, TRANSPORTS, once)
@@ -126,6 +132,26 @@ def worst_ratio(done, above, below, rates):
     """The largest of them."""
     found = [done.ratio(above, below, f"rtt_{rate}") for rate in rates]
     return max((f["median"] for f in found if f), default=None)
+
+
+def sent_again(done, rates):
+    """In words: what each transport sent again, over the rates."""
+    told = []
+    for name in done.series():
+        shares = [[done.median(name, f"{key}_{rate}") for rate in rates]
+                  for key in ("again", "needless")]
+        if name != TCP:
+            again, needless = (", ".join(f"{s:.1f}" for s in of if s is not None) for of in shares)
+            told.append(f"{name} {again} % ({needless} % though nothing was lost)")
+    return f"sent again at {', '.join(map(str, rates))} calls/s: " + "; ".join(told)
+
+
+def lost_on(counted):
+    """In words: what the link lost, of link.Emulated's counters."""
+    ways = [(w["lost_in_queue"] + w["lost_by_chance"], max(1, w["packets"]))
+            for w in (counted.get(k) for k in ("up", "down")) if w]
+    return "the link lost " + " and ".join(f"{100 * lost / packets:.1f} %" for lost, packets in ways) \
+        + " of packets to the client and from it" if ways else "the link counted nothing"
 
 
 def verdict(claims):

@@ -2,9 +2,10 @@
 """The pages made of what bench/papers kept: doc/papers.md, and in doc/measurements.md what stands
 between <!-- figures: NAME begin --> and <!-- figures: NAME end -->.
 
-No figure is typed: each comes out of the kept JSON, with its date, commit and steal. Of an
-experiment of which some series has rounds only in which others had the processors, no figure and no
-picture is taken: on the first page it is named as disturbed, on the second the old text stays.
+No figure is typed: each comes out of the kept JSON, with its date, commit and steal. Where a series
+has rounds only in which others had the processors, the experiment is disturbed: on the first page its
+verdict is marked, the text of figures is left out, and of its table and picture what is of such rounds
+(plot.py leaves that out); on the second page the old text stays.
 """
 import json
 import os
@@ -27,6 +28,9 @@ TITLES = {
     "blind": "Works that no default was tuned on",
 }
 UNMEASURED = ("failed", "disturbed", "not run")  # verdicts without a figure
+DISTURBED = "disturbed"
+NAMES_MOST = 3  # of disturbed series that are named
+MARK = "\\*"  # of a verdict that rests on disturbed rounds too
 HEAD = """<!-- SPDX-License-Identifier: LGPL-3.0-or-later -->
 <!-- made by bench/papers --page: what is typed here is lost -->
 # The papers again
@@ -45,7 +49,8 @@ bytes a second.
 A figure is a median of rounds in which the servers take turns; the range beside it is an interval
 that encloses the true median with at least 95 % where there are six rounds, and with less where
 there are fewer (`bench/experiments/rounds.py`). Rounds in which others had more than 5 % of the
-processors were made again, and do not count.
+processors were made again, and do not count. What has no other rounds is called disturbed and its
+figures are not shown; a verdict that rests on such rounds too is marked with an asterisk.
 """
 
 
@@ -65,6 +70,22 @@ def disturbed(stored):
     cells = set(rounds_of.disturbed(stored["rounds"]))
     return max((r["circumstances"]["steal_percent"] for r in stored["rounds"]
                 if "circumstances" in r and (r["run"], r["series"]) in cells), default=None)
+
+
+def wholly_disturbed(stored):
+    """Whether nothing was measured while others left the processors alone."""
+    cells = {(r["run"], r["series"]) for r in stored["rounds"] if "circumstances" in r}
+    return bool(cells) and len(rounds_of.disturbed(stored["rounds"])) == len(cells)
+
+
+def disturbance(stored):
+    """In words: which series, and by how much."""
+    cells = rounds_of.disturbed(stored["rounds"])
+    every = {(r["run"], r["series"]) for r in stored["rounds"] if "circumstances" in r}
+    names = list(dict.fromkeys(series for _, series in cells))
+    named = "" if len(names) > NAMES_MOST else f" ({', '.join(names)})"
+    return f"Others had up to {disturbed(stored):.0f} % of the processors in all rounds of " \
+        f"{len(cells)} of {len(every)} series{named}."
 
 
 def machine_of(stored):
@@ -108,6 +129,8 @@ def cell(value, form):
         return flat(value)
     if not isinstance(value, dict):
         return form.format(value)
+    if value.get("marked"):
+        return DISTURBED
     text = form.format(value["median"])
     if value["low"] == value["high"]:
         return text
@@ -129,31 +152,41 @@ def verdict(stored, words=None):
         return "not run", "nothing is kept of it"
     if stored["failed"] or not stored["outcome"]:
         return "failed", (stored["failed"] or "it has no outcome").strip().splitlines()[-1]
-    if disturbed(stored) is not None:
-        return "disturbed", f"others had up to {disturbed(stored):.0f} % of the processors"
     outcome = stored["outcome"]
-    return (words or {}).get(outcome["verdict"], outcome["verdict"]), \
-        outcome["figure"] or outcome["why"]
+    found = (words or {}).get(outcome["verdict"], outcome["verdict"])
+    if disturbed(stored) is None:
+        return found, outcome["figure"] or outcome["why"]
+    return DISTURBED if wholly_disturbed(stored) else found + MARK, disturbance(stored)
+
+
+def sentence(text):
+    """Words that an experiment says of itself, with a full stop."""
+    text = " ".join(text.split())
+    return text + "." if text and text[-1] not in ".?!" else text
 
 
 def section(experiment, stored, picture):
     """Of one experiment."""
     found, text = verdict(stored, experiment.words)
     lines = [f"### {experiment.name}: {experiment.paper}", ""]
-    for title, what in (("The paper", experiment.did), ("Here", experiment.ours),
-                        ("The paper's figure", experiment.paper_figure)):
+    for title, what in (("The paper.", experiment.did), ("Here.", experiment.ours),
+                        ("The paper's figure:", experiment.paper_figure)):
         if what.strip("- "):
-            lines += [f"**{title}.** {what}", ""]
+            lines += [f"**{title}** {sentence(what)}", ""]
     if stored and found not in UNMEASURED:
         outcome = stored["outcome"]
-        lines += [f"**Ours.** {outcome['figure']}", "", f"**Verdict: {found}.** {outcome['why']}",
-                  ""]
+        if found.endswith(MARK):
+            lines += [f"**Verdict: {found}.** {text}", ""]
+        else:
+            why = sentence(outcome["why"])
+            lines += [f"**Ours:** {sentence(outcome['figure'])}", "",
+                      f"**Verdict: {found}{':' if why else '.'}** {why}", ""]
         if experiment.columns and outcome["points"]:
             lines += [*table(experiment.columns, outcome["points"]), ""]
         if picture:
             lines += [f"![{experiment.name}: {experiment.paper}](papers/{experiment.name}.png)", ""]
     else:
-        lines += [f"**Verdict: {found}.** {text}", ""]
+        lines += [f"**Verdict: {found}:** {sentence(text)}", ""]
     if stored:
         lines += [f"*{provenance(stored)}.*", ""]
     return [line.rstrip() for line in lines]
@@ -197,7 +230,7 @@ def measurements(text, kept):
         if not stored or stored.get("module") != "measured":
             said.append(f"{name}: nothing is kept of it, the old text stays")
             return old
-        if verdict(stored)[0] in UNMEASURED:
+        if verdict(stored)[0] in UNMEASURED or disturbed(stored) is not None:
             said.append(f"{name}: {' '.join(verdict(stored))}; the old text stays")
             return old
         return (f"<!-- figures: {name} begin -->\n{provenance(stored)}; {machine_of(stored)}.\n\n"
@@ -216,7 +249,8 @@ def take_pictures(out, kept, doc):
     os.makedirs(os.path.join(doc, "papers"), exist_ok=True)
     for name, stored in kept.items():
         path = os.path.join(out, name + ".png")
-        if not os.path.exists(path) or verdict(stored)[0] in UNMEASURED:
+        marked = stored.get("module") == "measured" and disturbed(stored) is not None
+        if not os.path.exists(path) or verdict(stored)[0] in UNMEASURED or marked:
             continue
         found.add(name)
         target = stored["outcome"]["more"].get("picture") or f"papers/{name}.png"

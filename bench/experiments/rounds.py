@@ -9,8 +9,9 @@ Within a round the series take turns, and another goes first each time, so that 
 the machine hit all alike. Machines are shared: the host gives processor time to others (steal),
 and its kernel may take pages away that were just read. Each round is kept with its circumstances;
 one with more than STEAL_MOST percent of steal is made again, up to TRIES times, and marked if
-others had the processors each time. A marked round does not count where the series has others; a
-figure that only marked ones have is marked itself, and no page takes it (page.py).
+others had the processors each time. What is made again in a quick experiment may take as long as the
+experiment itself in all (Spare). A marked round does not count where the series has others; a figure
+that only marked ones have is marked itself, and no page shows it (page.py).
 
 The interval beside a median is exact and asks nothing of the distribution: of n values, the k-th
 least and the k-th largest enclose the true median unless fewer than k values lie on one side of it.
@@ -25,7 +26,7 @@ import statistics
 import time
 
 STEAL_MOST = 5     # percent of the processors' time that others may have had during a round
-TRIES, TRIES_QUICK = 4, 2   # of a round
+TRIES, TRIES_QUICK = 4, 3   # of a round
 CALM_WINDOW = 2    # seconds over which steal is looked at before a round is made again
 CALM_MOST = 30     # seconds that a round waits for others to let go of the processors
 LEVEL = 0.95       # that an interval shall cover
@@ -106,9 +107,9 @@ class Watch:
                 "read_again_pages": refaulted, "damon_threads": after["damon"]["threads"],
                 "damon_ran_ms": damon["ran_ns"] / 1e6, "damon_bytes": damon["applied_bytes"]}
 
-    def calm(self):
-        """Waits until others let go of the processors, CALM_MOST seconds at most."""
-        end = self.clock() + CALM_MOST
+    def calm(self, most=CALM_MOST):
+        """Waits until others let go of the processors, `most` seconds at most."""
+        end = self.clock() + most
         while self.clock() < end:
             before = self.look()
             self.sleep(CALM_WINDOW)
@@ -120,21 +121,39 @@ def is_marked(circumstances):
     return circumstances["steal_percent"] > STEAL_MOST
 
 
-def undisturbed(once, say=lambda text: None, watch=None, tries=TRIES):
-    """(what `once()` returned, its circumstances): again while others take the processors; marked
-    if they always did."""
-    watch = watch or Watch()
+class Spare:
+    """Seconds that all rounds of an experiment may take which are made again, and waiting for calm
+    before them; None: any number."""
+
+    def __init__(self, seconds=None):
+        self.seconds = float("inf") if seconds is None else seconds
+
+    def take(self, seconds):
+        self.seconds = max(0.0, self.seconds - seconds)
+
+
+def undisturbed(once, say=lambda text: None, watch=None, tries=TRIES, spare=None):
+    """(what `once()` returned, its circumstances): again while others take the processors and
+    `spare` lets, which is asked whether another round of that length fits; marked if they always
+    did."""
+    watch, spare = watch or Watch(), spare or Spare()
     for attempt in range(1, tries + 1):
         before = watch.look()
         figures = once()
         circumstances = watch.between(before, watch.look())
         circumstances.update(tries=attempt, marked=is_marked(circumstances))
+        took = circumstances.get("seconds", 0)
+        if attempt > 1:
+            spare.take(took)
         if not circumstances["marked"]:
             break
-        last = attempt == tries
+        last = attempt == tries or spare.seconds < took
         say(f"steal {circumstances['steal_percent']:.1f} %" + (", marked" if last else ", again"))
-        if not last:
-            watch.calm()
+        if last:
+            break
+        began = watch.clock()
+        watch.calm(min(CALM_MOST, spare.seconds - took))
+        spare.take(watch.clock() - began)
     return figures, circumstances
 
 
@@ -224,7 +243,7 @@ def run(bed, series, once, rounds=None):
             try:
                 record["figures"], record["circumstances"] = undisturbed(
                     lambda name=name, number=number: once(name, number), bed.say, bed.watch,
-                    getattr(bed, "tries", TRIES))
+                    getattr(bed, "tries", TRIES), getattr(bed, "spare", None))
                 text = _short(record["figures"])
             except (RuntimeError, OSError) as error:
                 record["failed"] = text = f"{type(error).__name__}: {error}"

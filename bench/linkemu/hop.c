@@ -47,9 +47,13 @@ static bool enqueue(struct hop *h, uint32_t bytes, uint64_t now)
 	uint64_t begins = h->busy_until > now ? h->busy_until : now;
 	double waiting = (double)(begins - now) * p->rate / 8 / NS;
 
-	if (waiting + bytes > (double)p->queue)
+	if (waiting + bytes > (double)p->queue || (p->slots && h->left[h->oldest] > now))
 		return false;
 	h->busy_until = begins + (uint64_t)(8.0 * bytes / p->rate * NS);
+	if (p->slots) {
+		h->left[h->oldest] = h->busy_until;
+		h->oldest = (h->oldest + 1) % p->slots;
+	}
 	return true;
 }
 

@@ -8,7 +8,7 @@
  * and carries packets between them until SIGTERM; then it writes what it counted as one line of JSON.
  * Both ways pass the same hops, each way with queues of its own:
  *
- *	rate=80M,delay=1ms,queue=64K,loss=1%,cross=50%,burst=20
+ *	rate=80M,delay=1ms,queue=64K,slots=24,loss=1%,cross=50%,burst=20
  *
  * Where the kernel has no netem this is what stands in for it: the packets are the kernel's own, IP
  * fragments and TCP segments, so that its reassembly, retransmission and congestion control meet what
@@ -56,7 +56,7 @@ static const struct unit bytes[] = {{"", 1}, {"K", 1024}, {"M", 1 << 20}, {NULL,
 static const struct unit shares[] = {{"%", 0.01}, {"", 1}, {NULL, 0}};
 static const struct unit plain[] = {{"", 1}, {NULL, 0}};
 
-enum { RATE, DELAY, QUEUE, LOSS, CROSS, BURST, KEYS };
+enum { RATE, DELAY, QUEUE, SLOTS, LOSS, CROSS, BURST, KEYS };
 
 static const struct key {
 	const char *name;
@@ -67,6 +67,7 @@ static const struct key {
 	[RATE] = {"rate", bits, 1e3, 1e11, "bits a second, 1k to 100G"},
 	[DELAY] = {"delay", times, 0, 1e10, "0ms to 10s"},
 	[QUEUE] = {"queue", bytes, 1500, 1 << 30, "bytes, 1500 to 1024M"},
+	[SLOTS] = {"slots", plain, 0, HOP_SLOTS_MAX, "packets, 0 to 256"},
 	[LOSS] = {"loss", shares, 0, 1, "0% to 100%"},
 	[CROSS] = {"cross", shares, 0, 0.95, "0% to 95%"},
 	[BURST] = {"burst", plain, 1, 10000, "packets, 1 to 10000"},
@@ -97,7 +98,9 @@ static int set_key(double *values, char *pair)
 		    keys[k].name[equals - pair] == '\0')
 			return value_of(&keys[k], equals + 1, &values[k]);
 	}
-	fprintf(stderr, "linkemu: %s: must be rate=, delay=, queue=, loss=, cross= or burst=\n",
+	fprintf(stderr,
+		"linkemu: %s: must be rate=, delay=, queue=, slots=, loss=, cross= or "
+		"burst=\n",
 		pair);
 	return -1;
 }
@@ -115,6 +118,7 @@ static int parse_hop(char *text, struct hop_params *hop)
 		.rate = values[RATE],
 		.delay = (uint64_t)values[DELAY],
 		.queue = (uint64_t)values[QUEUE],
+		.slots = (uint32_t)values[SLOTS],
 		.loss = values[LOSS],
 		.cross = values[CROSS],
 		.burst = (uint32_t)values[BURST],

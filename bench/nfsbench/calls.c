@@ -77,18 +77,35 @@ struct call *calls_add(struct calls *c, uint32_t xid, uint32_t procedure, uint64
 	return call;
 }
 
-uint64_t calls_rto(const struct calls *c, enum rpc_class class)
+static uint64_t doubled(const struct calls *c, enum rpc_class class, unsigned int doublings)
 {
 	const struct calls_policy *p = &c->policy;
+	uint64_t once =
+		p->dynamic ? rto_value(&c->rto[class], class, p->constant, p->least) : p->constant;
 
-	if (!p->dynamic)
-		return p->constant;
-	return rto_value(&c->rto[class], class, p->constant, p->least);
+	return rto_backed_off(once, doublings, p->most);
+}
+
+uint64_t calls_rto(const struct calls *c, enum rpc_class class)
+{
+	return doubled(c, class, c->doublings[class]);
 }
 
 static uint64_t time_to_wait(const struct calls *c, const struct call *call)
 {
-	return rto_backed_off(calls_rto(c, call->class), call->sendings - 1, c->policy.most);
+	return doubled(c, call->class, call->doublings);
+}
+
+static void timed_out(struct calls *c, struct call *call)
+{
+	call->is_again = true;
+	call->doublings++;
+	c->counts[call->class].retransmitted++;
+	if (!c->policy.dynamic)
+		return;
+	window_timed_out(&c->window);
+	if (c->doublings[call->class] < call->doublings)
+		c->doublings[call->class] = call->doublings;
 }
 
 static void tick(struct calls *c, uint64_t now)
@@ -102,10 +119,7 @@ static void tick(struct calls *c, uint64_t now)
 			continue;
 		detach(&c->sent, call);
 		append(&c->again, call);
-		call->is_again = true;
-		c->counts[call->class].retransmitted++;
-		if (c->policy.dynamic)
-			window_timed_out(&c->window);
+		timed_out(c, call);
 	}
 }
 
@@ -116,7 +130,8 @@ static struct call *send(struct calls *c, struct calls_list *from, uint64_t now)
 	detach(from, call);
 	append(&c->sent, call);
 	call->is_again = false;
-	call->sendings++;
+	if (!call->sendings++)
+		call->doublings = c->doublings[call->class];
 	call->sent = now;
 	return call;
 }
@@ -143,6 +158,7 @@ static void measure(struct calls *c, const struct call *call, uint64_t now)
 		window_answered(&c->window);
 	if (call->sendings > 1)
 		return;
+	c->doublings[call->class] = 0;
 	counts->rtt_samples++;
 	counts->rtt_sum += (double)(now - call->sent);
 	rto_measured(&c->rto[call->class], now - call->sent);

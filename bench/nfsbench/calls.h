@@ -11,6 +11,11 @@
  * NFS clock tick"), not by those of when they were sent. A call that is sent again has the xid that it
  * had, so that the server can tell; an answer that comes after the first one is late, and counted.
  *
+ * A call that was sent again measures nothing (Karn and Partridge, "Improving Round-Trip Time Estimates
+ * in Reliable Transport Protocols", 1987), and so its time to wait, doubled with each sending, is kept
+ * for the calls of its class that follow, until one is answered that was sent once. Else an answer that
+ * always takes longer than the constant would never be measured.
+ *
  * Times are nanoseconds, handed in, and never go back. One thread.
  */
 #ifndef NFSBENCH_CALLS_H
@@ -35,10 +40,10 @@ struct calls_policy {
 struct call {
 	uint32_t xid;
 	enum rpc_class class;
-	unsigned int sendings;
-	uint64_t added, sent; /* ns; sent: for the last time */
-	uint64_t rto;	      /* ns: what was in force when it was answered */
-	char *datagram;	      /* the owner's */
+	unsigned int sendings, doublings; /* of its time to wait */
+	uint64_t added, sent;		  /* ns; sent: for the last time */
+	uint64_t rto;			  /* ns: what was in force when it was answered */
+	char *datagram;			  /* the owner's */
 	size_t length;
 	/* The table's own. */
 	bool is_again;
@@ -58,6 +63,7 @@ struct calls_counts {
 struct calls {
 	struct calls_policy policy;
 	struct rto rto[RPC_CLASSES];
+	unsigned int doublings[RPC_CLASSES]; /* that are kept, see above */
 	struct window window;
 	struct calls_counts counts[RPC_CLASSES];
 	uint64_t late, unknown; /* answers */
@@ -86,7 +92,7 @@ struct call *calls_next(struct calls *c, uint64_t now);
 /* An answer with this xid came. ANSWER_FIRST: *call is a copy of the call, which is forgotten. */
 enum calls_answer calls_answered(struct calls *c, uint32_t xid, uint64_t now, struct call *call);
 
-/* How long the next sending of a class without retransmissions would wait. */
+/* How long the next call of a class would wait. */
 uint64_t calls_rto(const struct calls *c, enum rpc_class class);
 
 /* When calls_next() is to be asked again if nothing comes; UINT64_MAX: no matter. */

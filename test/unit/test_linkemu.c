@@ -58,6 +58,20 @@ static void test_a_full_queue_loses(void **state)
 	assert_int_equal(h.packets, 5);
 }
 
+static void test_a_queue_of_so_many_packets_loses_small_ones_too(void **state)
+{
+	struct hop h = hop_of((struct hop_params){.rate = 8e6, .queue = 1 << 20, .slots = 3});
+	uint64_t leaves;
+
+	for (int i = 0; i < 3; i++)
+		assert_true(hop_pass(&h, 1000, 0, &leaves));
+	assert_false(hop_pass(&h, 40, 0, &leaves));
+	assert_true(hop_pass(&h, 40, MS, &leaves)); /* one has left */
+	assert_false(hop_pass(&h, 40, MS, &leaves));
+	assert_true(hop_pass(&h, 40, 4 * MS, &leaves));
+	assert_int_equal(h.lost_in_queue, 2);
+}
+
 static void test_loss_is_the_share_that_was_asked_for(void **state)
 {
 	struct hop h = hop_of((struct hop_params){.loss = 0.05, .queue = 1500});
@@ -103,6 +117,7 @@ int main(void)
 		cmocka_unit_test(test_a_packet_takes_its_time_on_the_line_and_the_delay),
 		cmocka_unit_test(test_without_a_rate_there_is_the_delay_only),
 		cmocka_unit_test(test_a_full_queue_loses),
+		cmocka_unit_test(test_a_queue_of_so_many_packets_loses_small_ones_too),
 		cmocka_unit_test(test_loss_is_the_share_that_was_asked_for),
 		cmocka_unit_test(test_others_take_their_share_and_delay_ours),
 		cmocka_unit_test(test_bursts_of_others_lose_ours_where_the_queue_is_short),

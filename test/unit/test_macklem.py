@@ -109,7 +109,9 @@ class Bed:
 
 @contextlib.contextmanager
 def fake_link(_, name, loss=0, seed=1):
-    yield types.SimpleNamespace(name=name, loss=loss, counted={}, hops=())
+    counted = {way: {"packets": 100, "lost_in_queue": 1, "lost_by_chance": 0}
+               for way in ("up", "down")}
+    yield types.SimpleNamespace(name=name, loss=loss, counted=counted, hops=())
 
 
 @contextlib.contextmanager
@@ -158,7 +160,7 @@ class Runs(unittest.TestCase):
                 mock.patch.object(macklem_disk.knfsd, "lacking", lambda: "no guest"), \
                 mock.patch.object(macklem_disk.nfs3, "Client", mock.Mock()), \
                 mock.patch.object(macklem_disk, "create_delete", self.create_delete), \
-                mock.patch.object(macklem.machine, "cpu_seconds", lambda _: next(clock) ** 1.1):
+                mock.patch.object(macklem, "cpu_of", lambda _: (1e6 * next(clock) ** 1.1, 5, 7)):
             outcome = experiment.run(Bed(place)).check()
             if importlib.util.find_spec("matplotlib"):
                 experiment.draw(outcome, f"{place}/picture.png")

@@ -110,6 +110,27 @@ static void test_fixed_waits_one_second_then_twice_as_long(void **state)
 	calls_free(c);
 }
 
+/* A line so slow that a READ takes longer than the constant: each would be sent twice for ever. */
+static void test_the_doubled_time_is_kept_until_a_round_trip_is_measured(void **state)
+{
+	struct calls *c = begin(true);
+	uint64_t at = 0;
+
+	for (uint32_t xid = 1; xid <= 3; xid++, at += 10000 * MS) {
+		struct call done;
+
+		assert_non_null(calls_add(c, xid, READ, at));
+		for (uint64_t t = at; t < at + 2400 * MS; t += 10 * MS)
+			calls_next(c, t);
+		assert_int_equal(calls_answered(c, xid, at + 2400 * MS, &done), ANSWER_FIRST);
+		assert_int_equal(done.sendings, xid == 3 ? 1 : 2);
+	}
+	assert_int_equal(c->counts[RPC_READ].rtt_samples, 1);
+	assert_int_equal(calls_rto(c, RPC_READ), 7200 * MS); /* A + 4D, not doubled */
+	assert_int_equal(calls_rto(c, RPC_LOOKUP), 1000 * MS);
+	calls_free(c);
+}
+
 static void test_fixed_has_no_window(void **state)
 {
 	struct calls *c = begin(false);
@@ -189,7 +210,7 @@ static void test_a_call_not_answered_halves_the_window_and_keeps_its_xid(void **
 	assert_int_equal(done.sendings, 2);
 	/* Nobody knows which of the two was answered: nothing is learnt of it. */
 	assert_int_equal(c->counts[RPC_READ].rtt_samples, 0);
-	assert_int_equal(calls_rto(c, RPC_READ), 1000 * MS);
+	assert_int_equal(calls_rto(c, RPC_READ), 2000 * MS);
 	calls_free(c);
 }
 
@@ -316,6 +337,7 @@ int main(void)
 			test_big_calls_wait_for_4d_small_ones_for_2d_others_for_the_constant),
 		cmocka_unit_test(test_each_class_has_an_estimate_of_its_own),
 		cmocka_unit_test(test_fixed_waits_one_second_then_twice_as_long),
+		cmocka_unit_test(test_the_doubled_time_is_kept_until_a_round_trip_is_measured),
 		cmocka_unit_test(test_fixed_has_no_window),
 		cmocka_unit_test(test_the_time_to_wait_is_that_of_each_tick_not_of_the_sending),
 		cmocka_unit_test(test_the_window_bounds_what_is_unanswered),

@@ -105,7 +105,8 @@ class Kept(unittest.TestCase):
     def run_one(self, **how):
         experiment = type("Shaped", (Small,), how)()
         bed_of = self.papers.frame.Bed
-        self.papers.frame.Bed = lambda quick, count: bed_of(quick, count, self.said.append)
+        self.papers.frame.Bed = lambda quick, count, spare: bed_of(
+            quick, count, self.said.append, spare=spare)
         try:
             return self.papers.run_here(experiment, self.options)
         finally:
@@ -159,7 +160,7 @@ def stored_of(name="e9", beside=CALM, **more):
 class Papers(unittest.TestCase):
     def test_a_section_has_all_that_is_known(self):
         text = page.papers([Small()], {"e9": stored_of()}, {"e9"})
-        for part in ("Something else.", "3 times", "**Ours.** 118.7 MB/s", "**Verdict: better.**",
+        for part in ("Something else.", "3 times", "**Ours:** 118.7 MB/s.", "**Verdict: better.**",
                      "| ra | 5.0 (4.0 to 6.0) |", "![e9: A paper 1999, figure 9](papers/e9.png)",
                      "2026-11-22; commit abc1234; 2 rounds, steal at most 1.0 %",
                      "Measured on: Example, 2 processors",
@@ -179,12 +180,28 @@ class Papers(unittest.TestCase):
             self.assertNotIn(part, text)
 
     def test_what_was_not_run_says_so(self):
-        self.assertIn("**Verdict: not run.**", page.papers([Small()], {}, set()))
+        self.assertIn("**Verdict: not run:**", page.papers([Small()], {}, set()))
 
     def test_one_that_failed_says_how(self):
         stored = stored_of(failed="Traceback\nKeyError: 'mb_s'\n", outcome=None)
         text = page.papers([Small()], {"e9": stored}, set())
-        self.assertIn("**Verdict: failed.** KeyError: 'mb_s'", text)
+        self.assertIn("**Verdict: failed:** KeyError: 'mb_s'.", text)
+
+    def test_one_disturbed_series_marks_the_verdict_and_is_not_shown(self):
+        stored = stored_of()
+        stored["outcome"]["points"] += [{"series": "tuned", "mb_s": {
+            "median": 77.7, "low": 77.7, "high": 77.7, "marked": True}}]
+        stored["rounds"].append({**stored["rounds"][0], "series": "tuned", "circumstances": BUSY})
+        text = page.papers([Small()], {"e9": stored}, {"e9"})
+        for part in ("| tuned | disturbed |", "**Verdict: better\\*.** Others had up to 12 %",
+                     "1 of 2 series (tuned).", "| ra | 5.0 (4.0 to 6.0) |", "e9.png"):
+            self.assertIn(part, text)
+        for part in ("118.7", "77.7"):
+            self.assertNotIn(part, text)
+
+    def test_sentences(self):
+        for text, told in (("118 MB/s", "118 MB/s."), ("the same.", "the same."), ("", "")):
+            self.assertEqual(page.sentence(text), told)
 
     def test_marked_rounds_beside_others_are_left_out(self):
         stored = stored_of()

@@ -118,6 +118,19 @@ class Undisturbed(WithMachine):
         self.assertEqual((beside["tries"], beside["marked"]), (rounds.TRIES, True))
         self.assertEqual(machine.calls, rounds.TRIES)
 
+    def test_what_is_made_again_is_bounded_in_all(self):
+        machine, spare = self.machine([10] * 99), rounds.Spare(25)
+        calls = []
+        for _ in range(3):
+            beside = rounds.undisturbed(machine.once, watch=machine.watch(), spare=spare)[1]
+            self.assertTrue(beside["marked"])
+            calls.append(beside["tries"])
+        # 2 s of calm and 10 of the round: two of them fit, then none
+        self.assertEqual(calls, [3, 1, 1])
+        machine = self.machine()
+        rounds.undisturbed(machine.once, watch=machine.watch(), spare=spare)
+        self.assertEqual(machine.calls, 1)
+
     def test_waiting_for_calm_is_bounded(self):
         machine = self.machine()
         machine.sleep = lambda seconds: machine.pass_by(seconds, 50)

@@ -277,8 +277,12 @@ class Stolen:
     def between(self, *_):
         return {"steal_percent": self.percent.pop(0)}
 
-    def calm(self):
+    def calm(self, most=None):
         pass
+
+    @staticmethod
+    def clock():
+        return 0
 
 
 class Compare(unittest.TestCase):
