@@ -11,10 +11,12 @@ bench/canfs. Figures 2 to 10 and table 1, each with four columns:
 Everything is smaller than the paper's, by the same factor: its clients had 2 GB, its files up to 4;
 the server keeps as little dirty data (machine.MEMORY's "small") beside them as its own did.
 """
+import contextlib
+
 import plot
 from experiments import rounds
 from experiments.canfs_bed import (COLUMNS, PAPER, WHOLE, Compared, counters, group,
-                                   judge, measure, ways)
+                                   judge, laid_out, measure, ways)
 from experiments.canfs_prices import Prices, Sensitivity
 from experiments.experiment import Outcome
 
@@ -164,7 +166,12 @@ class Fileserver(Compared):
     def lasting(quick):
         return ("--memory", "32M", "--warmup", 2, "--seconds", 5 if quick else 60)
 
-    def one(self, bed, column, clients):
+    @staticmethod
+    def place(_, __):
+        """A disk for all columns with so many clients; None: one each, as files come and go."""
+        return contextlib.nullcontext()
+
+    def one(self, bed, column, clients, _=None):
         found = measure(bed, column, self.work(clients), self.lasting(bed.quick), size_mb=4096)
         did = group(found, "fileserver")
         return {"ops_s": did["ops_s"] / clients, **found["disk"], **ways(found),
@@ -176,7 +183,9 @@ class Fileserver(Compared):
         points, gains, verdicts, texts = [], {}, [], []
         shown = self.shown_quick if bed.quick else self.shown
         for clients, target in self.targets.items():
-            done = rounds.run(bed, shown, lambda c, _, n=clients: self.one(bed, c, n))
+            with self.place(bed, clients) as laid:
+                done = rounds.run(bed, shown, lambda c, _, n=clients, on=laid: self.one(
+                    bed, c, n, on))
             for column in done.series():
                 gain = self.gain(done, column) if column != "plain stock" else None
                 gains[f"{clients} {column}"] = gain
@@ -279,7 +288,7 @@ class Oltp(Fileserver):
     paper_figure = "a little better with 1 and 4 clients, more with 12 and 23; NFS falls from " \
         "12 to 23, CA-NFS does not"
     seconds_quick, seconds_full = 180, 2400
-    targets = {1: WHOLE, 12: WHOLE, 23: WHOLE}
+    targets = {12: WHOLE, 23: WHOLE}
     shown = shown_quick = list(COLUMNS)
     full_targets = {1: WHOLE, 4: WHOLE, 12: WHOLE, 23: WHOLE}
     extra = ("read_p99_ms", "seeks", "defer_share", "log_ms")
@@ -305,15 +314,20 @@ class Oltp(Fileserver):
                 f"throughput falls from 12 to 23 clients: {crash['ca all']:.2f}"
         return found
 
-    def one(self, bed, column, clients):
+    @classmethod
+    def specs_of(cls, bed, clients):
         upto = f"clients=0-{clients - 1}"
-        readers = self.READERS_QUICK if bed.quick else self.READERS
-        specs = [f"name=reader,work=randread,{upto},threads={readers},files=4,size=12M,io=2K",
-                 f"name=writer,work=randwrite,{upto},threads=10,size=12M,io=2K,"
-                 "think=200000",
-                 f"work=log,{upto},size=10M,io=128K,think=100000"]
-        found = measure(bed, column, specs, ("--memory", "4M", "--warmup", 2, "--seconds",
-                                             5 if bed.quick else 60), size_mb=4096)
+        readers = cls.READERS_QUICK if bed.quick else cls.READERS
+        return [f"name=reader,work=randread,{upto},threads={readers},files=4,size=12M,io=2K",
+                f"name=writer,work=randwrite,{upto},threads=10,size=12M,io=2K,think=200000",
+                f"work=log,{upto},size=10M,io=128K,think=100000"]
+
+    def place(self, bed, clients):
+        return laid_out(bed, self.specs_of(bed, clients), size_mb=4096)
+
+    def one(self, bed, column, clients, laid=None):
+        found = measure(bed, column, self.specs_of(bed, clients), (
+            "--memory", "4M", "--warmup", 2, "--seconds", 5 if bed.quick else 60), laid=laid)
         ops = sum(g["ops_s"] for g in found["groups"])
         log = group(found, "log")["operations"].get("fsync")
         read = group(found, "reader")["operations"].get("read")

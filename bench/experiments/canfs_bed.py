@@ -99,11 +99,26 @@ def server_of(bed, disk, kind, fsal, ra):
 
 
 @contextlib.contextmanager
-def scene(bed, column, specs, ra=None, **disk_settings):
-    """A new disk with the works' files, cold, and the column's server: (disk, server)."""
-    kind, fsal = kind_of(column)[0][:2]
+def laid_out(bed, specs, **disk_settings):
+    """A new disk with the works' files."""
     with bed.disk(**{"size_mb": 2048, **disk_settings}) as disk:
         lay_out(bed, disk, specs)
+        yield disk
+
+
+@contextlib.contextmanager
+def again(disk):
+    """A disk that was laid out before, for works that leave their files where they are."""
+    disk.renew()
+    yield disk
+
+
+@contextlib.contextmanager
+def scene(bed, column, specs, ra=None, laid=None, **disk_settings):
+    """A new disk with the works' files, or the one that is `laid` out, cold, and the server:
+    (disk, server)."""
+    kind, fsal = kind_of(column)[0][:2]
+    with again(laid) if laid else laid_out(bed, specs, **disk_settings) as disk:
         with server_of(bed, disk, kind, fsal, ra) as server:
             bed.cold(disk)
             yield disk, server
@@ -115,9 +130,9 @@ def disk_figures(before, after):
             for name, key in wanted.items() if key in after}
 
 
-def measure(bed, column, specs, options=(), ra=None, **disk_settings):
+def measure(bed, column, specs, options=(), ra=None, laid=None, **disk_settings):
     """canfs' results of a column, with what its disk did."""
-    with scene(bed, column, specs, ra, **disk_settings) as (disk, server):
+    with scene(bed, column, specs, ra, laid, **disk_settings) as (disk, server):
         before = disk.stats()
         found = load(bed, disk, server, column, specs, options)
         found["disk"] = disk_figures(before, disk.stats())

@@ -49,7 +49,7 @@ def made_up(specs, scale):
 
 
 @contextlib.contextmanager
-def nowhere(bed, column, specs, ra=None, **disk):
+def nowhere(bed, column, specs, ra=None, laid=None, **disk):
     canfs_bed.kind_of(column)
     yield types.SimpleNamespace(mount="/x", stats=lambda: {
         "read_bytes": 1, "write_bytes": 2, "seeks": 3}), None
@@ -62,6 +62,7 @@ def outcome(experiment, quick, scale):
 
     bed = Bed(quick, 2, say=lambda text: None)
     with mock.patch.object(canfs_bed, "scene", nowhere), \
+            mock.patch.object(canfs, "laid_out", lambda *_, **__: contextlib.nullcontext()), \
             mock.patch.object(canfs_bed, "load", load), \
             mock.patch.object(rounds.Watch, "_steal", lambda self: (0, 0)), \
             mock.patch.object(canfs_prices.Prices, "network", lambda self, bed, step: made_up(
