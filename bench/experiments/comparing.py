@@ -12,6 +12,8 @@ import subprocess
 import tempfile
 
 import testbed
+import keeping
+import machine
 from experiments import rounds
 from experiments.experiment import NotRun
 
@@ -34,28 +36,67 @@ def call(command, more=(), statuses=(0,)):
     return told
 
 
-def compare(bed, command, more=()):
-    """(what compare stores as JSON, its rounds with series "WORK SERVER"). A round that failed is a
-    failure of the bed's; the others count."""
-    run = 1 + max((r["run"] for r in bed.records), default=-1)
-    runs = () if "--runs" in command and not bed.quick else ("--runs", str(bed.rounds))
-    more = ("--tries", str(bed.tries), *runs, *more)
-    with tempfile.TemporaryDirectory(prefix="comparing-") as directory:
-        path = os.path.join(directory, "compare.json")
-        call(command, ("--json", path, *more), (0, 1))
-        if not os.path.exists(path):
-            raise RuntimeError(f"{command}: it stored nothing")
-        with open(path, encoding="utf-8") as file:
-            stored = json.load(file)
+def records_of(stored, run):
+    """The rounds that bench/compare stored, as those of experiments/rounds.py."""
     records = []
     for r in stored["runs"]:
         record = {"run": run, "series": f"{r['work']} {r['server']}", "round": r["run"],
                   "circumstances": r["circumstances"]}
         if r.get("failed"):
             record["failed"] = r["failed"]
-            bed.failures.append(f"{record['series']}, round {r['run']}: {r['failed']}")
         else:
             record["figures"] = {k: v for k, v in r.items() if k != "circumstances"}
         records.append(record)
+    return records
+
+
+def take(bed, path, run):
+    """What was stored at `path`, whose rounds become the bed's; None where nothing was."""
+    if not os.path.exists(path):
+        return None
+    with open(path, encoding="utf-8") as file:
+        stored = json.load(file)
+    records = records_of(stored, run)
     bed.records += records
-    return stored, rounds.Rounds(records)
+    bed.failures += [f"{r['series']}, round {r['round']}: {r['failed']}" for r in records
+                     if "failed" in r]
+    return stored
+
+
+def may_go_on(bed, path, words):
+    """Whether rounds of this very command and code are at `path`; any others are removed."""
+    if not os.path.exists(path):
+        return False
+    try:
+        stored = keeping.read(path)
+    except ValueError:
+        stored = None
+    if bed.go_on and stored and stored["machine"]["commit"] == machine.commit() \
+            and [w for w in stored["command"].split() if w != "--go-on"] == words:
+        return True
+    os.unlink(path)
+    return False
+
+
+def compare(bed, command, more=()):
+    """(what compare stores as JSON, its rounds with series "WORK SERVER"). A round that failed is a
+    failure of the bed's; the others count. What was measured before compare was cut off is the
+    bed's too, and another call goes on from there where the bed has a place for its file."""
+    run = 1 + max((r["run"] for r in bed.records), default=-1)
+    runs = () if "--runs" in command and not bed.quick else ("--runs", str(bed.rounds))
+    more = ["--tries", str(bed.tries), *runs, *more]
+    with tempfile.TemporaryDirectory(prefix="comparing-") as directory:
+        path = bed.part(run) or os.path.join(directory, "compare.json")
+        more += ["--json", path]
+        more += ["--go-on"] if may_go_on(bed, path, command.split() + more) else []
+        try:
+            call(command, more, (0, 1))
+        except BaseException:
+            take(bed, path, run)
+            raise
+        stored = take(bed, path, run)
+        if not stored:
+            raise RuntimeError(f"{command}: it stored nothing")
+    if stored["incomplete"]:
+        bed.failures.append(f"{command}: incomplete: {stored['incomplete']}")
+    return stored, rounds.Rounds([r for r in bed.records if r["run"] == run])

@@ -120,7 +120,9 @@ class Bed:
         once(disk, kind, arguments, …)  all of it: a fresh server, cold caches, one load
         say(text)           progress, on standard error
         records, failures   all rounds made by rounds.run, and what failed in them
+        part(number)        where a program that it calls keeps what it has measured until now
     """
+    prefix, go_on = None, False  # of those files, None: nowhere; whether to go on from them
 
     def __init__(self, quick=False, rounds=None, say=None, seed=SEED, spare=None):
         """`spare`: seconds for rounds that are made again (rounds.Spare); None: any."""
@@ -133,6 +135,14 @@ class Bed:
         self.records, self.failures = [], []
         self.watch = rounds_of.Watch()
         self._bench = None
+
+    def part(self, number):
+        return self.prefix and f"{self.prefix}.part{number}"
+
+    def forget_parts(self):
+        """The experiment is whole: what it was made of is in its own file."""
+        for path in glob.glob(f"{glob.escape(self.prefix)}.part*") if self.prefix else ():
+            os.unlink(path)
 
     @staticmethod
     def program(name):

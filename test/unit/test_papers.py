@@ -100,7 +100,7 @@ class Kept(unittest.TestCase):
         self.out, self.said = directory.name, []
         self.papers = load_papers()
         self.papers.say = self.said.append
-        self.options = argparse.Namespace(out=self.out, quick=True, rounds=3)
+        self.options = argparse.Namespace(out=self.out, quick=True, rounds=3, go_on=False)
 
     def run_one(self, **how):
         experiment = type("Shaped", (Small,), how)()
@@ -135,6 +135,25 @@ class Kept(unittest.TestCase):
         self.assertEqual(len(stored["rounds"]), 6)
         self.run_one()
         self.assertNotIn("e9.failed.json", os.listdir(self.out))
+
+    def test_one_that_is_interrupted_keeps_its_rounds(self):
+        for error, status in ((SystemExit(143), 143), (KeyboardInterrupt(), 130),
+                              (SystemExit("no such program"), 1)):
+            self.assertEqual(self.run_one(error=error), status)
+            stored = self.kept("e9.failed.json")
+            self.assertIn("incomplete", stored["failed"])
+            self.assertEqual(len(stored["rounds"]), 6)
+
+    def test_what_is_there_need_not_be_made_again(self):
+        there = self.papers.is_there
+        self.assertFalse(there(Small(), self.options))
+        self.run_one()
+        self.assertTrue(there(Small(), self.options))
+        for key, value in (("quick", False), ("rounds", 4)):
+            other = argparse.Namespace(**{**vars(self.options), key: value})
+            self.assertFalse(there(Small(), other))
+        self.run_one(error=SystemExit(143))
+        self.assertTrue(there(Small(), self.options))
 
     def test_one_that_cannot_run(self):
         self.assertEqual(self.run_one(error=NotRun("no such module")), 77)

@@ -265,60 +265,6 @@ def program(name):
     return module
 
 
-class Stolen:
-    """A watch that says so much steal of one measurement after the other."""
-
-    def __init__(self, *percent):
-        self.percent = list(percent)
-
-    def look(self):
-        return None
-
-    def between(self, *_):
-        return {"steal_percent": self.percent.pop(0)}
-
-    def calm(self, most=None):
-        pass
-
-    @staticmethod
-    def clock():
-        return 0
-
-
-class Compare(unittest.TestCase):
-    def measured(self, steal, rounds):
-        """(measurements, of what each gets alone, records) of so many rounds."""
-        compare = program("compare")
-        compare.say = lambda text: None
-        plan = compare.Comparison.__new__(compare.Comparison)
-        plan.alone, plan.records, plan.watch = {}, [], Stolen(*steal)
-        plan.options, plan.tell = types.SimpleNamespace(tries=2), lambda record: None
-        calls, alone = [], []
-
-        def measure(work, name, number):
-            calls.append(number)
-            if (work.name, name) not in plan.alone:
-                alone.append(number)
-                plan.alone[work.name, name] = len(calls)
-            return {"mb_s": len(calls)}
-
-        plan.measure = measure
-        for number in range(rounds):
-            plan.measure_undisturbed(types.SimpleNamespace(name="fair2"), "ra", number)
-        return calls, alone, plan.records
-
-    def test_a_disturbed_round_is_made_again(self):
-        calls, alone, records = self.measured([0, 9, 0], 2)
-        self.assertEqual((calls, alone), ([0, 1, 1], [0]))
-        self.assertEqual([r["mb_s"] for r in records], [1, 3])
-        self.assertEqual([r["circumstances"]["tries"] for r in records], [1, 2])
-
-    def test_so_is_what_each_got_alone(self):
-        calls, alone, records = self.measured([9, 9, 0, 0], 3)
-        self.assertEqual((calls, alone), ([0, 0, 1, 2], [0, 0, 1]))
-        self.assertEqual([r["circumstances"]["marked"] for r in records], [True, False, False])
-
-
 class Figure5(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

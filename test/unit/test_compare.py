@@ -1,0 +1,278 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""bench/compare and those who call it: disturbed rounds, what is kept of a run that is cut off, and
+going on from there, with servers and disks that are made up."""
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import json
+import os
+import sys
+import tempfile
+import types
+import unittest
+
+sys.dont_write_bytecode = True
+BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench")
+sys.path.insert(0, BENCH)
+
+import testbed  # noqa: E402, F401
+import keeping  # noqa: E402
+from experiments import comparing, experiment  # noqa: E402
+
+
+def program(name):
+    """A program of bench as a module."""
+    loader = importlib.machinery.SourceFileLoader(name, os.path.join(BENCH, name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    return module
+
+
+class Stolen:
+    """A watch that says so much steal of one measurement after the other."""
+
+    def __init__(self, *percent):
+        self.percent = list(percent)
+
+    def look(self):
+        return None
+
+    def between(self, *_):
+        return {"steal_percent": self.percent.pop(0)}
+
+    def calm(self, most=None):
+        pass
+
+    @staticmethod
+    def clock():
+        return 0
+
+
+class Disturbed(unittest.TestCase):
+    def measured(self, steal, rounds):
+        """(measurements, of what each gets alone, records) of so many rounds."""
+        compare = program("compare")
+        compare.say = lambda text: None
+        plan = compare.Comparison.__new__(compare.Comparison)
+        plan.alone, plan.records, plan.watch = {}, [], Stolen(*steal)
+        plan.options, plan.tell = types.SimpleNamespace(tries=2, json=None), lambda record: None
+        calls, alone = [], []
+
+        def measure(work, name, number):
+            calls.append(number)
+            if (work.name, name) not in plan.alone:
+                alone.append(number)
+                plan.alone[work.name, name] = len(calls)
+            return {"mb_s": len(calls)}
+
+        plan.measure = measure
+        for number in range(rounds):
+            plan.measure_undisturbed(types.SimpleNamespace(name="fair2"), "ra", number)
+        return calls, alone, plan.records
+
+    def test_a_disturbed_round_is_made_again(self):
+        calls, alone, records = self.measured([0, 9, 0], 2)
+        self.assertEqual((calls, alone), ([0, 1, 1], [0]))
+        self.assertEqual([r["mb_s"] for r in records], [1, 3])
+        self.assertEqual([r["circumstances"]["tries"] for r in records], [1, 2])
+
+    def test_so_is_what_each_got_alone(self):
+        calls, alone, records = self.measured([9, 9, 0, 0], 3)
+        self.assertEqual((calls, alone), ([0, 0, 1, 2], [0, 0, 1]))
+        self.assertEqual([r["circumstances"]["marked"] for r in records], [True, False, False])
+
+
+class CutOff(unittest.TestCase):
+    """Three works of two sets, two servers, two rounds: twelve measurements."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="compare-")
+        self.addCleanup(directory.cleanup)
+        self.path = os.path.join(directory.name, "found.json")
+        self.compare = program("compare")
+        self.compare.say = lambda text: None
+        for name, made_up in (("commit", lambda: self.commit),
+                              ("describe", lambda: {"commit": self.commit})):
+            self.addCleanup(setattr, self.compare.machine, name,
+                            getattr(self.compare.machine, name))
+            setattr(self.compare.machine, name, made_up)
+        self.compare.make_disk = lambda options: types.SimpleNamespace(
+            up=lambda: None, down=self.down)
+        self.commit, self.downs = "abc", 0
+
+    def down(self):
+        self.downs += 1
+
+    def options(self, *more):
+        before = sys.argv
+        sys.argv = ["compare", "--work", "seq1,seq2,cached4k", "--servers", "stock,tuned",
+                    "--runs", "2", "--json", self.path, *more]
+        try:
+            return self.compare.parse_options("-")
+        finally:
+            sys.argv = before
+
+    def run_until(self, end, *more):
+        """(exit status, what it measured) of a run that after so many measurements ends by that."""
+        options, measured = self.options(*more), []
+        plan = self.compare.Comparison(options, None)
+        plan.watch = Stolen(*[0] * 99)
+        plan.leave_out_impossible = plan.lay_out = lambda sharing: None
+
+        def measure(work, name, number):
+            key = (work.name, name, number + 1)
+            if end and len(measured) == end[0]:
+                raise end[1]
+            measured.append(key)
+            return {"work": work.name, "server": name, "run": number + 1, "mb_s": 5.0}
+
+        plan.measure = measure
+        earlier = self.compare.kept_before(options)
+        if earlier:
+            plan.go_on(earlier)
+        with contextlib.redirect_stdout(io.StringIO()) as told:
+            status = self.compare.measure_and_report(options, plan)
+        self.told = told.getvalue()
+        return status, measured
+
+    def kept(self):
+        with open(self.path, encoding="utf-8") as file:
+            return json.load(file)
+
+    def test_a_whole_run_says_so(self):
+        self.assertEqual(self.run_until(None)[0], 0)
+        self.assertEqual(len(self.kept()["runs"]), 12)
+        self.assertIsNone(self.kept()["incomplete"])
+        self.assertNotIn("INCOMPLETE", self.told)
+
+    def test_a_signal_leaves_what_was_measured(self):
+        for status in (130, 143):
+            self.assertEqual(self.run_until((5, SystemExit(status)))[0], status)
+            self.assertEqual(len(self.kept()["runs"]), 5)
+            self.assertEqual(self.kept()["incomplete"], "interrupted")
+            self.assertIn("INCOMPLETE, 5 of 12", self.told)
+            self.assertIn("seq1", self.told)
+        self.assertGreater(self.downs, 1)
+
+    def test_of_nothing_nothing_is_kept(self):
+        self.assertEqual(self.run_until((0, SystemExit(143)))[0], 143)
+        self.assertFalse(os.path.exists(self.path))
+
+    def test_whatever_ends_it_the_measurements_are_there(self):
+        with self.assertRaises(ZeroDivisionError):
+            self.run_until((3, ZeroDivisionError()))
+        self.assertEqual(len(self.kept()["runs"]), 3)
+        self.assertTrue(self.kept()["incomplete"])
+
+    def test_a_measurement_that_fails_stops_no_other(self):
+        status, measured = self.run_until((11, RuntimeError("no server")))
+        self.assertEqual((status, len(measured)), (1, 11))
+        self.assertIn("no server", self.kept()["runs"][11]["failed"])
+        self.assertIsNone(self.kept()["incomplete"])
+
+    def test_a_set_that_fails_stops_no_other(self):
+        whole = self.compare.Comparison.measure_set
+
+        def measure_set(plan, sharing):
+            if sharing[0].name == "seq2":
+                raise RuntimeError("the disk is too small")
+            whole(plan, sharing)
+
+        self.compare.Comparison.measure_set = measure_set
+        status, measured = self.run_until(None)
+        self.assertEqual((status, {key[0] for key in measured}), (1, {"seq1", "cached4k"}))
+        self.assertIn("too small", self.kept()["incomplete"])
+
+    def test_a_later_run_goes_on(self):
+        first = self.run_until((5, SystemExit(143)))[1]
+        status, second = self.run_until(None, "--go-on")
+        self.assertEqual((status, len(second)), (0, 7))
+        self.assertFalse(set(first) & set(second))
+        self.assertEqual(len(self.kept()["runs"]), 12)
+        self.assertIsNone(self.kept()["incomplete"])
+        self.assertEqual(self.run_until(None, "--go-on"), (0, []))
+
+    def test_with_more_rounds_or_from_nothing_too(self):
+        self.assertEqual(len(self.run_until(None, "--go-on")[1]), 12)
+        self.assertEqual(len(self.run_until(None, "--go-on", "--runs", "3")[1]), 6)
+
+    def test_what_failed_or_was_disturbed_is_made_again(self):
+        self.run_until(None)
+        stored = self.kept()
+        stored["runs"][3]["failed"] = "no"
+        stored["runs"][4]["circumstances"]["marked"] = True
+        keeping.write(self.path, stored)
+        self.assertEqual(len(self.run_until(None, "--go-on")[1]), 2)
+
+    def test_other_code_or_another_disk_is_refused(self):
+        self.run_until((5, SystemExit(143)))
+        for more, commit in ((("--disk", "fast"), "abc"), (("--size", "64M"), "abc"), ((), "xyz")):
+            self.commit = commit
+            with self.assertRaises(SystemExit) as refused:
+                self.run_until(None, "--go-on", *more)
+            self.assertIn(self.path, str(refused.exception))
+        self.assertEqual(len(self.kept()["runs"]), 5)
+
+    def test_another_file_is_refused(self):
+        for text in ("", "[]", "{}", "{\"runs\": 1"):
+            with open(self.path, "w", encoding="ascii") as file:
+                file.write(text)
+            with self.assertRaises(SystemExit):
+                self.compare.kept_before(self.options("--go-on"))
+
+
+class Called(unittest.TestCase):
+    """comparing.compare() above a bench/compare that is made up."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="called-")
+        self.addCleanup(directory.cleanup)
+        self.bed = experiment.Bed(True, say=lambda text: None)
+        self.bed.prefix = os.path.join(directory.name, "e9")
+        self.calls, before = [], comparing.call
+        self.addCleanup(setattr, comparing, "call", before)
+
+    def call_that(self, end, incomplete, n):
+        def call(command, more, statuses):
+            self.calls.append(list(more))
+            stored = {"command": " ".join([command, *more]), "incomplete": incomplete,
+                      "options": {}, "machine": {"commit": comparing.machine.commit()},
+                      "runs": [{"work": "seq1", "server": "ra", "run": 1 + i, "mb_s": 1,
+                                "circumstances": {"marked": False}} for i in range(n)]}
+            keeping.write(more[list(more).index("--json") + 1], stored)
+            if end:
+                raise end
+        comparing.call = call
+
+    def test_rounds_of_one_that_is_cut_off_are_the_beds(self):
+        self.call_that(SystemExit(143), "interrupted", 3)
+        with self.assertRaises(SystemExit):
+            comparing.compare(self.bed, "bench/compare --work seq1")
+        self.assertEqual(len(self.bed.records), 3)
+
+    def test_another_call_goes_on_where_it_may(self):
+        self.call_that(SystemExit(143), "interrupted", 3)
+        for go_on, command, expected in (
+                (False, "seq1", False), (True, "seq1", True), (True, "seq2", False)):
+            self.bed.records, self.bed.go_on = [], go_on
+            with self.assertRaises(SystemExit):
+                comparing.compare(self.bed, f"bench/compare --work {command}")
+            self.assertEqual("--go-on" in self.calls[-1], expected)
+
+    def test_a_whole_one_leaves_nothing_beside(self):
+        self.call_that(None, None, 2)
+        stored, done = comparing.compare(self.bed, "bench/compare --work seq1")
+        self.assertEqual((len(stored["runs"]), done.series()), (2, ["seq1 ra"]))
+        self.bed.forget_parts()
+        self.assertEqual(os.listdir(os.path.dirname(self.bed.prefix)), [])
+
+    def test_one_that_is_incomplete_is_a_failure(self):
+        self.call_that(None, "set x: too small", 2)
+        comparing.compare(self.bed, "bench/compare --work seq1")
+        self.assertIn("too small", self.bed.failures[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
