@@ -21,7 +21,6 @@ LEAST = 0.97  # of stock's throughput
 BETTER = 1.03
 CPU_MOST = 1.05  # times stock's processor time a READ, where rounds enough tell it from noise
 CPU_ROUNDS = 3
-APART_SECONDS = 6
 MIB = 1 << 20
 GANESHA = {"stock": {}, "tuned": {"read_ahead_kb": 2560}, "tuned16": {"read_ahead_kb": 16384},
            "bfq": {"scheduler": "bfq"}, "ra": {"kind": "ra"}}
@@ -43,16 +42,16 @@ def possible(bed, settings, disk):
     return found
 
 
-def make(name, size, count):
+def make(name, size, count, seconds=6):
     """A work of workloads.py, or apartN: N clients, each from an address of its own, that read 8 KiB
-    at random places, one at a time."""
+    at random places, one at a time, for `seconds`."""
     if not name.startswith("apart"):
         return workloads.make(name, size=size, random_count=count)
     clients = []
     for number in range(int(name.removeprefix("apart"))):
         clients.append(isolation.Client("random", number + 1))
         clients[-1].add("random", number, size=size // 8, **isolation.SMALL)
-    work = workloads.Workload.of_clients(name, clients, [(0, 8, size // 8)], APART_SECONDS, 0)
+    work = workloads.Workload.of_clients(name, clients, [(0, 8, size // 8)], seconds, 0)
     work.set = workloads.make("seq8", size=size).set  # the same files
     work.arguments[1] = f"sets/{work.set}"
     return work
@@ -138,29 +137,35 @@ class Reads(Experiment):
                ("p99 ms", "p99_ms", "{:.1f}"), ("CPU us a READ", "cpu_us", "{:.1f}"))
     works = ("seq1", "seq8", "stride8", "reorder10", "random8k", "random8kx2", "random8kx16",
              "apart4")
-    works_quick = ("seq1", "seq8", "stride8", "random8k", "random8kx2", "apart4")
-    seconds_quick, seconds_full = 90, 3600
+    works_quick = ("seq1", "seq8", "stride8", "random8k", "apart4")
+    works_deep = ("random8kx2",)  # quick: where several arms, or a queue, make a difference
+    seconds_quick, seconds_full = 60, 3600
 
     def __init__(self, name, model, place="fresh", fs="ext4", kernel=False, random=300, **disk):
         self.name, self.model, self.place, self.fs = name, model, place, fs
         self.kernel, self.random, self.disk = kernel, random, disk
-        self.seconds_quick = 240 if kernel else 90
+        self.seconds_quick = 150 if kernel else 60
         self.paper = f"Baselines: reads, disk {model}, {fs}, {place} layout"
         self.ours = (f"Modelled disk {model}, {fs}, {place} layout: stock Ganesha with "
                      "read_ahead_kb 128, 2,560 and 16,384 and under BFQ, Linux's nfsd in a guest "
                      "with mq-deadline and BFQ, the plugin with its defaults.")
 
     def servers_of(self, bed):
-        few = {k: GANESHA[k] for k in ("stock", "tuned", "ra")}
+        few = {k: GANESHA[k] for k in ("stock", "ra")}
         if bed.quick:
             return {**GANESHA, **KERNEL} if self.kernel else few
         return {**GANESHA, **KERNEL}
 
+    def names_of_works(self, bed):
+        if not bed.quick:
+            return self.works
+        deep = self.model in ("queue32", "raid4", "flash", "flash8")
+        return self.works_quick + (self.works_deep if deep else ())
+
     def run(self, bed):
-        size = (128 if bed.quick else 256) * MIB
+        size = (64 if bed.quick else 256) * MIB
         count = self.random if bed.quick else 4 * self.random
-        works = [make(n, size, count)
-                 for n in (self.works_quick if bed.quick else self.works)]
+        works = [make(n, size, count, 4 if bed.quick else 6) for n in self.names_of_works(bed)]
         by_name = {w.name: w for w in works}
         with bed.disk(self.model, fs=self.fs, **self.disk) as disk:
             settings = possible(bed, self.servers_of(bed), disk)
@@ -190,7 +195,7 @@ class BesideWriter(Experiment):
     ours = ("Random reads of 8 KiB while another client writes 512 MB and commits, on a server "
             "with little memory for dirty data: the same servers as b1.")
     paper_figure = f"nothing below {LEAST} x stock"
-    seconds_quick, seconds_full = 240, 3600
+    seconds_quick, seconds_full = 120, 3600
     columns = (("server", "server", "{}"), ("reads/s beside", "random_requests_s", "{:.1f}"),
                ("p99 ms", "random_p99_ms", "{:.0f}"), ("COMMIT s", "committed_s", "{:.1f}"),
                ("all done s", "all_done_s", "{:.1f}"))
@@ -199,8 +204,11 @@ class BesideWriter(Experiment):
         work = workloads.make("write1+1", size=(64 if bed.quick else 256) * MIB,
                               random_count=400 if bed.quick else 1500)
         with bed.disk() as disk:
-            settings = possible(bed, {**GANESHA, **KERNEL}, disk)
-            settings.pop("tuned16", None)  # read-ahead is not what differs here
+            known = {**GANESHA, **KERNEL}
+            # read-ahead is not what differs here
+            for name in ("tuned16", "tuned", "knfsdbfq") if bed.quick else ("tuned16",):
+                known.pop(name)
+            settings = possible(bed, known, disk)
             lay_out(bed, disk, [work], "fresh")
             done = rounds.run(bed, [f"{work} {s}" for s in settings],
                               lambda series, _: measured(bed, disk, work,
