@@ -5,6 +5,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "common/clock.h"
+
 /* Unmapped parts of a file get addresses up here, by inode: file order, after everything mapped. */
 #define UNMAPPED_BASE (UINT64_C(1) << 62)
 
@@ -149,4 +151,9 @@ void backing_answered(struct backing *b, uint64_t offset, uint64_t len, bool res
 {
 	if (b->ops->answered != NULL)
 		b->ops->answered(b, offset, len, resident, took);
+}
+
+struct overdue *backing_asks(struct backing *b, struct overdue_read *r)
+{
+	return b->ops->asks != NULL ? b->ops->asks(b, r, clock_now()) : NULL;
 }

@@ -45,6 +45,8 @@
 struct backing_slot;
 struct export_io;
 struct kernel_windows;
+struct overdue;
+struct overdue_read;
 
 struct backing;
 
@@ -76,6 +78,11 @@ struct backing_ops {
 	bool (*prefetches)(struct backing *b, uint64_t now);
 	void (*answered)(struct backing *b, uint64_t offset, uint64_t len, bool resident,
 			 uint64_t took);
+	/*
+	 * The FSAL below is asked to read, from NOW (ns) on until overdue_end() of *O, which is returned; who
+	 * sees that it takes too long does something about it. NULL: nobody does, there is nothing to end.
+	 */
+	struct overdue *(*asks)(struct backing *b, struct overdue_read *r, uint64_t now);
 	/*
 	 * Fills the N parts of IOV with what lies at OFFSET, if all of it is kept here and may be given, and the
 	 * file goes on behind it: how many bytes, or 0. NULL: nothing is kept.
@@ -165,6 +172,8 @@ bool backing_prefetches(struct backing *b, uint64_t now);
 /* A client's read was answered, as by backing_ops. */
 void backing_answered(struct backing *b, uint64_t offset, uint64_t len, bool resident,
 		      uint64_t took);
+/* The FSAL below is asked to read: as by backing_ops; NULL: there is nothing to end. A hold will do. */
+struct overdue *backing_asks(struct backing *b, struct overdue_read *r);
 /* Whether the file has lost its last name. */
 bool backing_is_removed(struct backing *b);
 /* [offset, offset + len) was written, or cut off (LEN UINT64_MAX): what is known of it is void. A hold will do. */

@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "disk/scratch.h"
 #include "remote/hint.h"
+#include "remote/overdue.h"
 #include "remote/self_check.h"
 #include "remote/use_once.h"
 
@@ -25,6 +26,9 @@ struct remote {
 	struct hint hint;
 	uint64_t serial; /* of all that were ever open: the file to `keep` */
 };
+
+/* Reads through the FSALs' clients that keep what was read. */
+static struct overdue under_way = OVERDUE_INITIALIZER(under_way);
 
 static struct remote *remote_of(struct backing *b)
 {
@@ -183,6 +187,64 @@ static void remote_answered(struct backing *b, uint64_t offset, uint64_t len, bo
 	say_stopped(b, r);
 }
 
+/* ---- reads that wait for too long --------------------------------------------------------- */
+
+static struct overdue *remote_asks(struct backing *b, struct overdue_read *r, uint64_t now)
+{
+	if (remote_of(b)->f.keep != NULL)
+		return NULL; /* its client is not known to forget readers */
+	overdue_begin(&under_way, r, b, now);
+	return &under_way;
+}
+
+static bool hold_overdue(void *file)
+{
+	if (!backing_use(file))
+		return false; /* closed: nothing to ask with */
+	backing_hold(file);
+	return true;
+}
+
+/* The first time: most clusters never have one. */
+static void say_overdue(const struct backing *b)
+{
+	static atomic_flag said = ATOMIC_FLAG_INIT;
+
+	if (!atomic_flag_test_and_set(&said))
+		log_line(LOG_LEVEL_EVENT,
+			 "device %u:%u: a read of file %llu takes longer than %llu ms: the cluster "
+			 "is "
+			 "asked for its size, lest the client library has forgotten the reader",
+			 major(b->device->dev), minor(b->device->dev), (unsigned long long)b->file,
+			 (unsigned long long)(OVERDUE_AFTER / CLOCK_MS));
+}
+
+void backings_wake_overdue(uint64_t now)
+{
+	struct backing *b;
+	uint64_t size;
+
+	while ((b = overdue_next(&under_way, now, hold_overdue)) != NULL) {
+		say_overdue(b);
+		(void)remote_of(b)->f.calls->size(remote_of(b)->f.handle, &size);
+		backing_put(b);
+	}
+}
+
+/* ---- reading ahead ------------------------------------------------------------------------- */
+
+/* Through our handle. */
+static ssize_t read_watched(struct remote *r, char *buffer, size_t len, uint64_t offset)
+{
+	struct overdue_read here;
+	struct overdue *watched = backing_asks(&r->base, &here);
+	ssize_t got = r->f.calls->read(r->f.handle, buffer, len, offset);
+
+	if (watched != NULL)
+		overdue_end(watched, &here);
+	return got;
+}
+
 /* Before a read whose bytes are to be kept: what use_once_put() wants to know. */
 static uint64_t mark(struct remote *r)
 {
@@ -198,7 +260,7 @@ static ssize_t read_one(struct dispatcher *d, struct remote *r, char *buffer, si
 {
 	uint64_t marked = mark(r);
 	uint64_t begun = dispatcher_now(d);
-	ssize_t got = r->f.calls->read(r->f.handle, buffer, len, offset);
+	ssize_t got = read_watched(r, buffer, len, offset);
 
 	meter_delay_add(&r->base.device->delay, delay_kind_of_read(len), dispatcher_now(d) - begun);
 	if (got < 0)
@@ -263,6 +325,7 @@ static const struct backing_ops remote_ops = {
 	.fetch = remote_fetch,
 	.prefetches = remote_prefetches,
 	.answered = remote_answered,
+	.asks = remote_asks,
 	.take = remote_take,
 	.close = remote_close,
 	.fini = remote_fini,

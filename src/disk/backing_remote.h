@@ -51,4 +51,11 @@ struct remote_file {
 struct backing *backing_remote_new(const struct remote_file *f, struct export_io *io,
 				   struct device *device);
 
+/*
+ * Files of which a read waits for the FSAL's client for too long: its attributes are asked for, which wakes
+ * it (remote/overdue.h). At NOW (ns), every OVERDUE_LOOK or so, on a thread that may wait for the cluster.
+ */
+#define OVERDUE_LOOK UINT64_C(100000000) /* ns */
+void backings_wake_overdue(uint64_t now);
+
 #endif

@@ -24,6 +24,7 @@
 #include "own_answer.h"
 #include "prices.h"
 #include "readahead/first_read.h"
+#include "remote/overdue.h"
 #include "request_flow.h"
 #include "walk.h"
 
@@ -59,6 +60,17 @@ static void answer(struct call *call, struct backing *b)
 	call_done(NULL, fsalstat(ERR_FSAL_NO_ERROR, 0), arg, call);
 }
 
+/* The same of a file of which B is the backing, known to be in memory or not. */
+static void answer_watched(struct call *call, struct backing *b, bool resident)
+{
+	struct overdue_read here;
+	struct overdue *watched = backing_asks(b, &here);
+
+	answer(call, resident ? b : NULL); /* CALL is gone */
+	if (watched != NULL)
+		overdue_end(watched, &here);
+}
+
 /* ---- a read that goes to the disk ------------------------------------------------------- */
 
 /* The client is to ask again later. */
@@ -78,7 +90,7 @@ static void demand_complete(struct sched_req *r)
 	if (!call->fetched && export_io_hurries(io))
 		answer_later(call);
 	else
-		answer(call, b);
+		answer_watched(call, b, true);
 	backing_release(b);
 	call_resumed(io);
 }
@@ -399,7 +411,7 @@ static void answer_now(struct call *call, const struct read *read)
 		return;
 	}
 	begun = clock_now();
-	answer(call, read->resident ? b : NULL); /* CALL is gone */
+	answer_watched(call, b, read->resident); /* CALL is gone */
 	backing_answered(b, offset, read->len, read->resident, clock_now() - begun);
 }
 

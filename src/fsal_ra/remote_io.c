@@ -25,10 +25,13 @@
 #include "ceph_client.h"
 #include "params.h"
 #include "remote/use_once.h"
+#include "remote_watch.h"
 #include "subcall.h"
 
 /* What nobody came for is kept no longer (ns). */
 #define KEPT_AGE (30 * CLOCK_SECOND)
+/* The end waits so long for a call into a cluster (ns). */
+#define WATCH_END (5 * CLOCK_SECOND)
 /* While an export drains its handles are looked for so often (ns). */
 #define DRAIN_LOOK (10 * CLOCK_MS)
 
@@ -364,8 +367,10 @@ void remote_export_root(struct ra_export *exp)
 	if (kind == NULL || atomic_load(&exp->io->devices) != 0 ||
 	    export_io_cluster(exp->io, kind->minor, &err) == NULL)
 		return;
-	if (kind->by_us)
+	if (kind->by_us) {
 		remember(exp);
+		remote_watch_start();
+	}
 	ask_client(kind);
 	LogEvent(COMPONENT_FSAL,
 		 "RA: export %u: files of FSAL %s are fetched ahead into %s; their writing out is "
@@ -408,6 +413,7 @@ void remote_sweep(uint64_t now)
 
 void remote_stop(void)
 {
+	remote_watch_stop(WATCH_END);
 	use_once_free(kept);
 	kept = NULL;
 }

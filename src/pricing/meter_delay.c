@@ -2,28 +2,49 @@
 /* What longer delays say of a cluster's use. See meter_delay.h. */
 #include "pricing/meter_delay.h"
 
+#include <stdbool.h>
+
 void meter_delay_add(struct meter_delay *m, enum delay_kind kind, uint64_t took)
 {
 	atomic_fetch_add_explicit(&m->kind[kind].sum, took, memory_order_relaxed);
 	atomic_fetch_add_explicit(&m->kind[kind].n, 1, memory_order_relaxed);
 }
 
-/* What the window says by requests of a kind. */
+/* What requests say that took MEAN ns. */
+static double judge(struct meter_delay *m, enum delay_kind kind, double mean)
+{
+	m->kind[kind].calm += m->kind[kind].calm / DELAY_DRIFT;
+	if (m->kind[kind].calm <= 0 || mean < m->kind[kind].calm)
+		m->kind[kind].calm = mean;
+	return 1 - m->kind[kind].calm / mean;
+}
+
+/* Whether there is something to wait for before a kind is judged of which N requests have come. */
+static bool too_early(struct meter_delay *m, enum delay_kind kind, uint32_t n)
+{
+	m->kind[kind].silent = n == m->kind[kind].n_last ? m->kind[kind].silent + 1 : 0;
+	m->kind[kind].n_last = n;
+	m->kind[kind].windows++;
+	return n - m->kind[kind].n_before < DELAY_SAMPLES && m->kind[kind].silent < DELAY_SILENT &&
+	       m->kind[kind].windows < DELAY_WINDOWS;
+}
+
+/* A window of a kind is over: how busy the cluster is by that. */
 static double end_window(struct meter_delay *m, enum delay_kind kind)
 {
 	uint32_t n = atomic_load_explicit(&m->kind[kind].n, memory_order_relaxed);
 	uint64_t sum = atomic_load_explicit(&m->kind[kind].sum, memory_order_relaxed);
 	uint32_t came = n - m->kind[kind].n_before;
-	double mean = came ? (double)(sum - m->kind[kind].sum_before) / came : 0;
+	uint64_t took = sum - m->kind[kind].sum_before;
 
+	if (too_early(m, kind, n))
+		return m->kind[kind].utilization;
 	m->kind[kind].n_before = n;
 	m->kind[kind].sum_before = sum;
-	if (came < DELAY_SAMPLES || mean <= 0)
-		return 0;
-	m->kind[kind].calm += m->kind[kind].calm / DELAY_DRIFT;
-	if (m->kind[kind].calm <= 0 || mean < m->kind[kind].calm)
-		m->kind[kind].calm = mean;
-	return 1 - m->kind[kind].calm / mean;
+	m->kind[kind].windows = 0;
+	m->kind[kind].utilization =
+		came >= DELAY_SAMPLES && took > 0 ? judge(m, kind, (double)took / came) : 0;
+	return m->kind[kind].utilization;
 }
 
 double meter_delay_sample(struct meter_delay *m, uint64_t now)

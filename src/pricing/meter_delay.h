@@ -11,9 +11,10 @@
  *   calm   the least such mean, which rises by a part in DELAY_DRIFT with each window, so that a cluster
  *          that became another one is found out within minutes
  *
- * Kinds are kept apart, for a read of 8 KiB and one of 512 KiB do not compare; the slowest kind counts. A
- * window with fewer than DELAY_SAMPLES requests of a kind says nothing of it, and one without any that
- * nothing is waited for.
+ * Kinds are kept apart, for a read of 8 KiB and one of 512 KiB do not compare; the slowest kind counts.
+ * Where a kind has fewer than DELAY_SAMPLES requests in a window the next ones are taken along, up to
+ * DELAY_WINDOWS, for the busier a cluster is the fewer requests end; until then it is as busy as it was.
+ * Still fewer say nothing, and DELAY_SILENT windows without any that nothing is waited for.
  *
  * meter_delay_add() by any thread, the others by one.
  */
@@ -25,6 +26,8 @@
 
 #define DELAY_WINDOW  UINT64_C(500000000) /* ns */
 #define DELAY_SAMPLES 4
+#define DELAY_WINDOWS 4
+#define DELAY_SILENT  2
 #define DELAY_DRIFT   200
 
 /* By length: up to 64 KiB, up to 256 KiB, longer; writes. */
@@ -35,9 +38,11 @@ struct meter_delay {
 	struct {
 		_Atomic uint64_t sum; /* ns, since the start */
 		_Atomic uint32_t n;
-		uint64_t sum_before; /* at the window's begin */
-		uint32_t n_before;
-		double calm; /* ns; 0: not known */
+		uint64_t sum_before; /* at the begin of what is judged next */
+		uint32_t n_before, n_last;
+		uint32_t windows, silent; /* since then; of these, the last ones without any */
+		double calm;		  /* ns; 0: not known */
+		double utilization;	  /* 0..1, as judged last */
 	} kind[DELAY_KINDS];
 	uint64_t begun;	    /* ns: the window */
 	double utilization; /* 0..1, of the last whole window */

@@ -9,6 +9,7 @@ for the program `ceph` takes half a second each time. Without a manager, which o
 """
 import json
 import os
+import re
 import uuid
 
 import daemons
@@ -136,6 +137,7 @@ class Ceph:
         daemons.await_or_tell(active, UP_SECONDS, "no active MDS", *self.daemons.values())
 
     def up(self):
+        daemons.need_fsal(self.fsal_name)
         daemons.need("ceph-mon, ceph-osd, ceph-mds", "ceph-mon", "ceph-osd", "ceph-mds",
                      "ceph-authtool")
         rados_module(), cephfs_module()
@@ -207,6 +209,15 @@ class Ceph:
     def fsal(self, _):
         """The FSAL block of an export of that path."""
         return 'FSAL { Name = CEPH; User_Id = "admin"; }'
+
+    def delay(self, ms):
+        """Gateways that start from now on get their answers so late, in the mean; only of a cluster
+        that had a delay."""
+        for path in self.conf, self.ra_conf:
+            with open(path, encoding="utf-8") as conf:
+                text = conf.read()
+            with open(path, "w", encoding="utf-8") as conf:
+                conf.write(re.sub(r"(ms_inject_delay_max) = .*", rf"\1 = {ms * 2 / 1000}", text))
 
     def tune(self, on):
         """Gateways without the plugin that start from now on: the library's own read-ahead at its

@@ -32,6 +32,13 @@ def need(package, *programs):
             raise Unavailable(f"{program} is not installed (package {package})")
 
 
+def need_fsal(name):
+    """Ganesha's FSAL of that name, which is a package of its own."""
+    library = f"libfsal{name.lower()}.so"
+    if not any(path.endswith(f"/{library}") for path in e2e.distribution_fsals()):
+        raise Unavailable(f"{library} is not installed (package nfs-ganesha-{name.lower()})")
+
+
 def _die_with_parent():
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 

@@ -76,6 +76,7 @@ class Gluster:
         return [word for pair in chosen.items() for word in pair]
 
     def up(self):
+        daemons.need_fsal(self.fsal_name)
         daemons.need("glusterfs-server", "glusterd", "gluster")
         library()
         for name in ("work", "run", "log"):

@@ -26,7 +26,6 @@ DELAY_MS = 2
 MOST_SECONDS = float(os.environ.get("RA_CLUSTER_SECONDS", 150))
 
 
-
 class Bed:
     """What the parts work with: a cluster, and gateways above it."""
 
@@ -61,7 +60,8 @@ def make_cluster(name, work, mechdisk):
 
 
 CLUSTERS = {
-    "ceph": ("config_example", "streams", "coherence", "held_writer", "shutdown", "valgrind"),
+    "ceph": ("config_example", "streams", "coherence", "held_writer", "idle_writer",
+             "shutdown", "valgrind"),
     "ceph-two": ("parity", "storage_lost"),
     "ceph-disk": ("coherence", "shutdown"),
     "gluster": ("config_example", "streams", "parity", "shutdown"),

@@ -1,102 +1,19 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Backings without a descriptor: a made-up cluster's files, whose client keeps what is read or does not. */
-#include "disk/backing_remote.h"
-
-#include "backing_host.h"
-#include "disk/fetch.h"
+#include "cluster_host.h"
+#include "remote/overdue.h"
 
 #define FILE_SIZE (4 * MIB + 100)
 
-/* The made-up cluster, with one file. */
-static struct {
-	struct backing_slot slot;
-	uint64_t size;
-	unsigned int opened, closed, reads, sizes;
-	bool refuses, fails;
-} cluster;
-
-static ssize_t cluster_read(void *handle, void *buffer, size_t len, uint64_t offset)
-{
-	assert_ptr_equal(handle, &cluster);
-	cluster.reads++;
-	if (cluster.fails)
-		return -1;
-	if (offset >= cluster.size)
-		return 0;
-	if (len > cluster.size - offset)
-		len = cluster.size - offset;
-	memset(buffer, 'c', len);
-	return (ssize_t)len;
-}
-
-static bool cluster_size(void *handle, uint64_t *size)
-{
-	cluster.sizes++;
-	*size = cluster.size;
-	return !cluster.fails;
-}
-
-static void cluster_close(void *handle)
-{
-	assert_ptr_equal(handle, &cluster);
-	cluster.closed++;
-	export_io_handle_closed(io);
-}
-
-static const struct remote_calls calls = {
-	.read = cluster_read, .size = cluster_size, .close = cluster_close};
-
-static int no_descriptor(struct backing_slot *slot, int access, int *err)
-{
-	*err = EOPNOTSUPP;
-	return -1;
-}
-
-static struct backing *open_cluster(struct backing_slot *slot, struct export_io *of, uint64_t now,
-				    int *err)
-{
-	struct remote_file f = {.calls = &calls,
-				.handle = &cluster,
-				.file = 17,
-				.size = cluster.size,
-				.cache = 16 * MIB};
-
-	*err = EOPNOTSUPP;
-	if (cluster.refuses || !export_io_handle_opens(of))
-		return NULL;
-	cluster.opened++;
-	return backing_remote_new(&f, of, export_io_cluster(of, 5, err));
-}
-
 static int begin(void **state)
 {
-	int err = start(state);
-
-	memset(&cluster, 0, sizeof(cluster));
-	cluster.size = FILE_SIZE;
-	backing_slot_init(&cluster.slot, no_descriptor, "file", 4);
-	backing_slot_set_remote(&cluster.slot, open_cluster);
-	return err;
+	return cluster_start(state, FILE_SIZE);
 }
 
 static int end(void **state)
 {
-	backing_slot_fini(&cluster.slot);
-	assert_int_equal(cluster.opened, cluster.closed);
+	cluster_close_file();
 	return stop(state);
-}
-
-static struct backing *get_remote(void)
-{
-	struct backing *b = backing_get(&cluster.slot, io, clock_now());
-
-	assert_non_null(b);
-	return b;
-}
-
-static ssize_t fetch(struct backing *b, uint64_t offset, uint64_t len)
-{
-	return fetch_cache(&b->device->dispatcher, b, offset, len);
 }
 
 static void test_what_was_fetched_is_resident(void **state)
@@ -179,6 +96,34 @@ static void test_the_size_is_asked_for_now_and_then(void **state)
 	backing_put(b);
 }
 
+/* A reader sleeps until the cluster is asked something. */
+static void wake(void)
+{
+	backings_wake_overdue(clock_now() + SEC);
+}
+
+static void test_a_read_that_sleeps_is_woken(void **state)
+{
+	struct backing *b = get_remote();
+	struct overdue_read r;
+	struct overdue *watched;
+
+	fetch(b, 0, MIB);
+	backings_wake_overdue(clock_now() + SEC);
+	assert_int_equal(cluster.sizes, 0); /* no read is under way */
+	cluster.while_read = wake;
+	fetch(b, MIB, MIB);
+	assert_int_equal(cluster.sizes, 1);
+	watched = backing_asks(b, &r); /* a client's */
+	assert_non_null(watched);
+	backings_wake_overdue(clock_now());
+	assert_int_equal(cluster.sizes, 1);
+	backings_wake_overdue(clock_now() + SEC);
+	assert_int_equal(cluster.sizes, 2);
+	overdue_end(watched, &r);
+	backing_put(b);
+}
+
 static void test_an_export_that_goes(void **state)
 {
 	struct backing *b = get_remote();
@@ -226,6 +171,7 @@ int main(void)
 		TEST(test_a_client_that_keeps_nothing),
 		TEST(test_a_failure_stops_it),
 		TEST(test_the_size_is_asked_for_now_and_then),
+		TEST(test_a_read_that_sleeps_is_woken),
 		TEST(test_an_export_that_goes),
 		TEST(test_others_stay),
 		TEST(test_a_fsal_that_is_not_one),

@@ -42,8 +42,22 @@ static void test_nothing_waits(void **state)
 {
 	window(DELAY_SMALL, 20, 2 * MSEC);
 	window(DELAY_SMALL, 20, 200 * MSEC);
+	for (int i = 1; i < DELAY_SILENT; i++)
+		assert_true(window(DELAY_SMALL, 0, 0) > 0.9); /* one may be under way */
 	assert_true(window(DELAY_SMALL, 0, 0) == 0);
-	assert_true(window(DELAY_SMALL, DELAY_SAMPLES - 1, SEC) == 0);
+	for (int i = 0; i < DELAY_WINDOWS; i++) /* too few */
+		assert_true(window(DELAY_SMALL, i % 2, SEC) == 0);
+}
+
+/* Behind a long queue one reader gets few answers in a window. */
+static void test_few_that_take_long(void **state)
+{
+	window(DELAY_SMALL, 20, 10 * MSEC);
+	assert_true(window(DELAY_SMALL, 2, 300 * MSEC) < 0.05); /* not judged yet */
+	assert_true(window(DELAY_SMALL, 2, 300 * MSEC) > 0.9);
+	assert_true(window(DELAY_SMALL, 1, 300 * MSEC) > 0.9); /* as before */
+	assert_true(window(DELAY_SMALL, 20, 10 * MSEC) < 0.7); /* the one as well */
+	assert_true(window(DELAY_SMALL, 20, 10 * MSEC) < 0.05);
 }
 
 static void test_kinds_do_not_compare(void **state)
@@ -80,6 +94,7 @@ int main(void)
 		TEST(test_calm_is_idle),
 		TEST(test_longer_is_busier),
 		TEST(test_nothing_waits),
+		TEST(test_few_that_take_long),
 		TEST(test_kinds_do_not_compare),
 		TEST(test_a_slower_cluster_becomes_the_rule),
 		TEST(test_between_windows_it_stays),

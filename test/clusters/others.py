@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""Parts of test_cluster.py: what a gateway's clients see while others use the same cluster by
+themselves."""
+import random
+import threading
+import time
+
+import control_client
+import e2e
+import gateway
+import nfs3
+
+
+# ---- a writer that is idle ---------------------------------------------------------------------
+
+IDLE_ROUNDS, IDLE_FILES, IDLE_SIZE = 4, 6, 4 << 20
+IDLE_SECONDS, IDLE_DELAY_MS = 2, 15  # nearly always a READ is under way
+MOST_WAIT_S = 5  # of a READ; one that its client has forgotten waits until somebody asks
+
+
+class Patient(threading.Thread):
+    """Reads a file in order, again and again, with eight READs outstanding; how long each takes."""
+
+    def __init__(self, server, name, at=0):
+        super().__init__(daemon=True)
+        self.server, self.name, self.at, self.stopping = server, name, at, threading.Event()
+        self.reads, self.longest, self.broken = 0, 0.0, ""
+
+    def run(self):
+        try:
+            self._read()
+        except OSError as error:
+            self.broken = str(error)
+
+    def _read(self):
+        client = gateway.client(self.server, timeout=25)
+        _, fh = client.lookup(self.name)
+        sent, at = {}, self.at
+        while not self.stopping.is_set() or sent:
+            while len(sent) < 8 and not self.stopping.is_set():
+                xid = client.nfs.send(nfs3.READ, client.read_body(fh, at, 65536))
+                sent[xid] = time.monotonic()
+                at = (at + 65536) % IDLE_SIZE
+            xid, reply = client.nfs.receive()
+            client.read_result(reply)
+            self.longest = max(self.longest, time.monotonic() - sent.pop(xid))
+            self.reads += 1
+        client.close()
+
+
+def idle_round(bed, server, number):
+    """Readers of files that a native client opens for writing meanwhile, and leaves at that; or has
+    open since it wrote them."""
+    native, path = bed.cluster.native, bed.cluster.path.rstrip("/")
+    names = [f"i{number}_{n}" for n in range(IDLE_FILES)]
+    held = []
+    for number, name in enumerate(names):
+        file = native.open(f"{path}/{name}", create=True)
+        native.write(file, 0, b"x" * IDLE_SIZE)
+        if number % 3 == 0:
+            held.append(file)
+            continue
+        native.settle(file)
+        native.shut(file)
+    # two of each file: a READ under way of one, and one that comes of the other
+    readers = [Patient(server, name, at) for name in names for at in (0, IDLE_SIZE // 2)]
+    for reader in readers:
+        reader.start()
+    for reader in readers[::2]:
+        e2e.wait_for(lambda r=reader: r.reads > 20 or r.broken, 20, step=0.002)
+        held.append(native.open(f"{path}/{reader.name}"))
+    time.sleep(IDLE_SECONDS)  # of READs that meet it
+    for reader in readers:
+        reader.stopping.set()
+    for reader in readers:
+        reader.join(40)
+    for file in held:
+        native.shut(file)
+    return readers
+
+
+def idle_writer(bed):
+    """No READ hangs of a file that a native client keeps open for writing, and is idle. The stock
+    FSAL's may (src/remote/overdue.h)."""
+    bed.cluster.delay(IDLE_DELAY_MS)
+    server = bed.gateway()
+    bed.cluster.delay(bed.cluster.delay_ms)
+    readers = [r for number in range(IDLE_ROUNDS) for r in idle_round(bed, server, number)]
+    waits = sorted(r.longest for r in readers)
+    hung = [r for r in readers if r.broken]
+    e2e.note(f"idle writer: {len(hung)} of {len(readers)} hung for 25 s; of the others the longest "
+             f"READ took {max([0] + [r.longest for r in readers if not r.broken]):.2f} s, half of them {waits[len(waits) // 2]:.2f} s at most; "
+             f"{sum(r.reads for r in readers)} READs")
+    if bed.kind == "ra":
+        e2e.check(not hung, "idle writer: no READ hangs", [r.broken for r in hung])
+        e2e.check(waits[-1] < MOST_WAIT_S, f"idle writer: none takes {MOST_WAIT_S} s", waits[-1])
+    gateway.ends_well(server, "idle writer")
+
+
+# ---- the price of a cluster --------------------------------------------------------------------
+
+PRICE_FILE, PRICE_READ = 192 << 20, 65536
+FOLLOWS_S = 3  # within so many the price has followed
+IDLE_PRICE, BUSY_PRICE = 0.05, 0.3
+
+
+def price():
+    """That of the cluster's storage, on the gateway."""
+    answer = control_client.ask(command="prices") or {}
+    for device in answer.get("devices", ()):
+        for resource in device.get("resources", ()):
+            if resource["resource"] == "disk":
+                return resource["price"]
+    return None
+
+
+class Scattered(threading.Thread):
+    """Reads of a file's parts in no order, none twice, until stop() or the end."""
+
+    def __init__(self, read, parts):
+        super().__init__(daemon=True)
+        self.read, self.parts, self.stopping = read, parts, threading.Event()
+        self.reads, self.broken = 0, ""
+
+    def run(self):
+        try:
+            for part in self.parts:
+                if self.stopping.is_set():
+                    return
+                self.read(part * PRICE_READ, PRICE_READ)
+                self.reads += 1
+        except OSError as error:
+            self.broken = str(error)
+
+    def stop(self):
+        self.stopping.set()
+        self.join(60)
+
+
+def follows(condition):
+    """Seconds until it holds, or None."""
+    began = time.monotonic()
+    done = e2e.wait_for(lambda: condition(price() or 0), 4 * FOLLOWS_S, step=0.1)
+    return time.monotonic() - began if done else None
+
+
+def price_follows(bed):
+    """The price of the storage is low while one reader has it, and follows when others use it
+    up."""
+    native, name = bed.cluster.native, "priced"
+    file = native.open(f"{bed.cluster.path.rstrip('/')}/{name}", create=True)
+    for at in range(0, PRICE_FILE, 4 << 20):
+        native.write(file, at, b"p" * (4 << 20))
+    native.settle(file)
+    native.shut(file)
+    bed.cluster.drop_caches()
+    server, other = bed.gateway(), bed.cluster.another_client()
+    client = gateway.client(server)
+    _, fh = client.lookup(name)
+    parts = random.Random(3).sample(range(PRICE_FILE // PRICE_READ), PRICE_FILE // PRICE_READ)
+    light = Scattered(lambda at, n: client.read(fh, at, n), parts[::2])
+    light.start()
+    time.sleep(4)  # what is calm is learnt
+    idle = []
+    e2e.wait_for(lambda: idle.append(price() or 0), 4, step=0.25)
+    file = other.open(f"{bed.cluster.path.rstrip('/')}/{name}")
+    rest = parts[1::2]
+    heavy = [Scattered(lambda at, n: other.read(file, at, n), rest[n::12]) for n in range(12)]
+    for reader in heavy:
+        reader.start()
+    rose = follows(lambda p: p > BUSY_PRICE)
+    highest = []
+    e2e.wait_for(lambda: highest.append(price() or 0), 3, step=0.25)
+    for reader in heavy:
+        reader.stop()
+    fell = follows(lambda p: p < IDLE_PRICE)
+    light.stop()
+    e2e.note(f"price: one reader alone {sorted(idle)}, saturated above {BUSY_PRICE} after {rose} s "
+             f"and then {highest}, afterwards below {IDLE_PRICE} after {fell} s; READs "
+             f"{light.reads}, {sum(r.reads for r in heavy)} of others {light.broken}")
+    e2e.check(sorted(idle)[len(idle) // 2] < IDLE_PRICE, "price: low with one reader", idle)
+    e2e.check(rose is not None and rose < FOLLOWS_S, "price: it follows", rose)
+    e2e.check(fell is not None and fell < FOLLOWS_S, "price: and back", fell)
+    other.shut(file)
+    other.close()
+    client.close()
+    gateway.ends_well(server, "price")
