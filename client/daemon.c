@@ -276,7 +276,7 @@ static double look_after(struct daemon *d, double now)
 {
 	struct watch_host *h = &d->host;
 	double next = now + fmin(h->settings.interval, ROUND_LONGEST);
-	bool defers = false, lost = false;
+	bool defers = false;
 
 	look(d, now);
 	watch_round(h, now);
@@ -285,12 +285,10 @@ static double look_after(struct daemon *d, double now)
 
 		watch_tick(h, w, now);
 		defers |= w->decision.way == WRITE_DEFER;
-		lost |= w->decision.way == WRITE_ACCELERATE && w->decision.why == WHY_LOST;
 		next = fmin(next, watch_next(w, now));
 	}
 	d->first++;
 	machine_flush_follow(&h->machine, defers, &h->hand.recorder);
-	machine_flush_lower(&h->machine, lost && !defers, &h->hand.recorder);
 	return next;
 }
 
@@ -336,7 +334,6 @@ int daemon_run(const struct settings *settings, int argc, char **argv)
 	for (unsigned int i = 0; i < h->settings.mount_count; i++)
 		watch_release(h, &h->watches[i]);
 	watch_groups_release(h);
-	machine_flush_lower(&h->machine, false, &h->hand.recorder);
 	machine_flush_point(&h->machine, false, &h->hand.recorder);
 	remove_metrics(d);
 	if (!h->settings.dry_run)

@@ -148,35 +148,39 @@ static bool leave_alone(struct machine *m)
 	return false;
 }
 
-static bool left_alone(struct machine *m)
+static bool may_raise(struct machine *m)
 {
-	log_line(LOG_LEVEL_EVENT,
-		 "flush-point: vm.dirty_background_ratio is %u and vm.dirty_ratio %u: left alone",
-		 (unsigned int)m->background.found, (unsigned int)m->limit.found);
-	return leave_alone(m);
-}
+	const uint32_t background = m->flush_point, limit = background + FLUSH_POINT_ROOM;
 
-static bool may_turn(struct machine *m)
-{
 	if (!knob_hold(&m->background) || !knob_hold(&m->limit)) {
 		log_line(LOG_LEVEL_EVENT, "flush-point: %s cannot be read: left alone",
 			 m->background.path);
 		return leave_alone(m);
 	}
 	/* 0: somebody has set a number of bytes in its place. */
-	return m->background.found && m->limit.found ? true : left_alone(m);
+	if (!m->background.found || !m->limit.found || m->background.found >= background ||
+	    m->limit.found >= limit) {
+		log_line(LOG_LEVEL_EVENT,
+			 "flush-point: vm.dirty_background_ratio is %u and vm.dirty_ratio %u: left "
+			 "alone",
+			 (unsigned int)m->background.found, (unsigned int)m->limit.found);
+		return leave_alone(m);
+	}
+	return true;
 }
 
 /* Both or none. */
-static bool turn_both(struct machine *m, struct knob *first, uint32_t to, struct knob *second,
-		      uint32_t second_to, const struct knob_recorder *recorder)
+static bool raise_limits(struct machine *m, const struct knob_recorder *recorder)
 {
 	struct knob *failed = NULL;
 
-	if (!knob_turn(first, to, recorder))
-		failed = first;
-	else if (!knob_turn(second, second_to, recorder))
-		failed = second;
+	if (!may_raise(m))
+		return false;
+	/* The limit first: the other must stay below it. */
+	if (!knob_turn(&m->limit, m->flush_point + FLUSH_POINT_ROOM, recorder))
+		failed = &m->limit;
+	else if (!knob_turn(&m->background, m->flush_point, recorder))
+		failed = &m->background;
 	if (!failed)
 		return true;
 	if (failed->error == ECANCELED) { /* no record: tried again */
@@ -189,36 +193,10 @@ static bool turn_both(struct machine *m, struct knob *first, uint32_t to, struct
 	return leave_alone(m);
 }
 
-/* The limit first: the other must stay below it. */
-static bool raise_limits(struct machine *m, const struct knob_recorder *recorder)
-{
-	const uint32_t background = m->flush_point, limit = background + FLUSH_POINT_ROOM;
-
-	if (!may_turn(m))
-		return false;
-	if (m->background.found >= background || m->limit.found >= limit)
-		return left_alone(m);
-	return turn_both(m, &m->limit, limit, &m->background, background, recorder);
-}
-
-/* Where they are that low already, they are as wanted. */
-static bool lower_limits(struct machine *m, const struct knob_recorder *recorder)
-{
-	if (!may_turn(m))
-		return false;
-	if (m->background.found > FLUSH_LOW && m->limit.found > FLUSH_LOW_LIMIT)
-		return turn_both(m, &m->background, FLUSH_LOW, &m->limit, FLUSH_LOW_LIMIT,
-				 recorder);
-	knob_restore(&m->limit);
-	knob_restore(&m->background);
-	return true;
-}
-
 void machine_flush_point(struct machine *m, bool raise, const struct knob_recorder *recorder)
 {
 	if (raise == m->raised || !m->flush_point)
 		return;
-	machine_flush_lower(m, false, recorder);
 	if (!m->dry_run && raise && !raise_limits(m, recorder))
 		return;
 	if (!m->dry_run && !raise) {
@@ -228,21 +206,6 @@ void machine_flush_point(struct machine *m, bool raise, const struct knob_record
 	m->raised = raise;
 	log_line(LOG_LEVEL_EVENT, "dirty memory: %s%s", m->dry_run ? "would " : "",
 		 raise ? "raise the flushing point" : "put the flushing point back");
-}
-
-void machine_flush_lower(struct machine *m, bool lower, const struct knob_recorder *recorder)
-{
-	if (lower == m->lowered || !m->flush_point || (lower && m->raised))
-		return;
-	if (!m->dry_run && lower && !lower_limits(m, recorder))
-		return;
-	if (!m->dry_run && !lower) {
-		knob_restore(&m->limit);
-		knob_restore(&m->background);
-	}
-	m->lowered = lower;
-	log_line(LOG_LEVEL_EVENT, "dirty memory: %s%s", m->dry_run ? "would " : "",
-		 lower ? "lower the flushing point" : "put the flushing point back");
 }
 
 /* Below the point where the kernel would make writers wait with the limit as it was. */
@@ -278,7 +241,6 @@ void machine_set_flush_point(struct machine *m, uint32_t percent)
 {
 	if (percent == m->flush_point)
 		return;
-	machine_flush_lower(m, false, NULL);
 	machine_flush_point(m, false, NULL);
 	m->flush_point = percent;
 }

@@ -15,8 +15,6 @@
  * more than the limit as it is. When deferral ends, the point from where the kernel writes is put back at
  * once, and the limit where writers wait when what is dirty has drained below it, FLUSH_DRAIN_MAX later at
  * most: put back at once it would stop all writers for as long as draining takes.
- *
- * While cached data is lost to what is written, and nothing is deferred, it can be lowered to FLUSH_LOW.
  */
 #ifndef CLIENT_MACHINE_H
 #define CLIENT_MACHINE_H
@@ -32,9 +30,6 @@
 
 /* The limit where writers wait is so much above the flushing point (percent of memory). */
 #define FLUSH_POINT_ROOM 20
-/* Both while cached data is lost (percent). */
-#define FLUSH_LOW	2
-#define FLUSH_LOW_LIMIT 5
 /* Less than one part in so many of the memory available: memory is short. */
 #define MEMORY_SHORT 8
 /* s */
@@ -53,7 +48,7 @@ struct machine {
 
 	bool dry_run;
 	uint32_t flush_point; /* percent, 0: left alone */
-	bool raised, lowered;
+	bool raised;
 	double now;	    /* s: when the network was looked at */
 	double drain_until; /* s: the limit is put back then; 0: it is not raised alone */
 	uint64_t background_pages, limit_pages; /* in force */
@@ -70,8 +65,6 @@ uint64_t machine_dirty(struct machine *m, const char *device);
 void machine_flush_point(struct machine *m, bool raise, const struct knob_recorder *recorder);
 /* The same, but the limit goes back when what is dirty has drained. For each round. */
 void machine_flush_follow(struct machine *m, bool raise, const struct knob_recorder *recorder);
-/* Lowers them, once they are not raised any more, or puts them back. For each round. */
-void machine_flush_lower(struct machine *m, bool lower, const struct knob_recorder *recorder);
 /* Another setting: first the limits go back to what they were. */
 void machine_set_flush_point(struct machine *m, uint32_t percent);
 

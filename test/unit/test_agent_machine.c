@@ -111,54 +111,6 @@ static void test_flush_point_without_a_record(void **state)
 	machine_flush_point(&m, false, &recorder);
 }
 
-static void test_flush_point_is_lowered_and_put_back(void **state)
-{
-	struct machine m;
-
-	machine_init(&m, files_root, 60, false);
-	machine_flush_lower(&m, true, &recorder);
-	assert_int_equal(files_number(BACKGROUND), FLUSH_LOW);
-	assert_int_equal(files_number(LIMIT), FLUSH_LOW_LIMIT);
-	assert_int_equal(records, 2);
-	machine_flush_follow(&m, true, &recorder); /* a deferral */
-	assert_int_equal(files_number(BACKGROUND), 60);
-	assert_int_equal(files_number(LIMIT), 80);
-	machine_flush_lower(&m, true, &recorder); /* not before what was held back has drained */
-	assert_int_equal(files_number(LIMIT), 80);
-	machine_look(&m);
-	machine_flush_follow(&m, false, &recorder);
-	assert_int_equal(files_number(LIMIT), 20);
-	machine_flush_lower(&m, true, &recorder);
-	assert_int_equal(files_number(LIMIT), FLUSH_LOW_LIMIT);
-	machine_flush_lower(&m, false, &recorder);
-	assert_int_equal(files_number(BACKGROUND), 10);
-	assert_int_equal(files_number(LIMIT), 20);
-	machine_flush_lower(&m, true, &recorder);
-	machine_set_flush_point(&m, 0); /* by SIGHUP */
-	assert_int_equal(files_number(LIMIT), 20);
-	machine_flush_lower(&m, true, &recorder); /* the machine's are not ours to turn */
-	assert_int_equal(files_number(LIMIT), 20);
-}
-
-static void test_limits_that_are_low_already(void **state)
-{
-	struct machine m;
-
-	files_put(BACKGROUND, "1\n");
-	files_put(LIMIT, "3\n");
-	machine_init(&m, files_root, 60, false);
-	machine_flush_lower(&m, true, &recorder);
-	assert_int_equal(files_number(BACKGROUND), 1);
-	assert_int_equal(records, 0);
-	machine_flush_lower(&m, false, &recorder);
-	recordable = false;
-	files_put(BACKGROUND, "10\n");
-	files_put(LIMIT, "20\n");
-	machine_flush_lower(&m, true, &recorder);
-	assert_int_equal(files_number(BACKGROUND), 10);
-	assert_true(!m.lowered && !m.limit.held && !m.background.held);
-}
-
 /* Set in bytes, higher already, not there: left alone, and said once. */
 static void test_limits_that_are_left_alone(void **state)
 {
@@ -292,8 +244,6 @@ int main(void)
 		cmocka_unit_test_setup(test_memory_is_short, files),
 		cmocka_unit_test_setup(test_flush_point_is_raised_and_put_back, files),
 		cmocka_unit_test_setup(test_flush_point_without_a_record, files),
-		cmocka_unit_test_setup(test_flush_point_is_lowered_and_put_back, files),
-		cmocka_unit_test_setup(test_limits_that_are_low_already, files),
 		cmocka_unit_test_setup(test_limits_that_are_left_alone, files),
 		cmocka_unit_test_setup(test_the_limit_follows_when_it_has_drained, files),
 		cmocka_unit_test_setup(test_the_limit_follows_at_last, files),
