@@ -25,7 +25,7 @@ static bool went_back(const struct mountstats *from, const struct mountstats *to
 	       to->server_read < from->server_read ||
 	       to->programs_written < from->programs_written ||
 	       to->server_written < from->server_written || to->reads < from->reads ||
-	       to->writes < from->writes;
+	       to->writes < from->writes || to->opens < from->opens;
 }
 
 static double less(double a, double b)
@@ -45,6 +45,12 @@ static void grow(struct mount_use *u, const struct mountstats *s, double now)
 	add(&u->turned, read, fetched);
 	if (u->turned.fetched > USE_FADE * USE_EVIDENCE)
 		u->turned = (struct use_bytes){u->turned.read / 2, u->turned.fetched / 2};
+	add(&u->opened, read, fetched);
+	u->opens += (double)(s->opens - l->opens);
+	if (u->opens > USE_FADE * USE_OPENS) {
+		u->opened = (struct use_bytes){u->opened.read / 2, u->opened.fetched / 2};
+		u->opens /= 2;
+	}
 	if (read > 0 || fetched > 0)
 		u->read_at = now;
 	if (s->programs_written != l->programs_written || s->server_written != l->server_written)
@@ -88,6 +94,15 @@ bool use_lost(const struct use_bytes *soon, bool was)
 	       hits < (was ? USE_WHOLE : USE_FITS);
 }
 
+/* What of a read-ahead is used where files end early; 1 where few were opened. */
+static double used_of_each(const struct mount_use *u)
+{
+	const double length = u->readahead * 1024.0;
+	const double waste = less(u->opened.fetched, u->opened.read);
+
+	return u->opens >= USE_OPENS && length > 0 ? length / (length + waste / u->opens) : 1;
+}
+
 enum use_evidence mount_use_evidence(const struct mount_use *u, double *effectiveness)
 {
 	const struct use_bytes *b = &u->turned;
@@ -96,13 +111,14 @@ enum use_evidence mount_use_evidence(const struct mount_use *u, double *effectiv
 		return USE_NOT_COUNTED;
 	if (b->fetched < USE_EVIDENCE || b->read * USE_MAPPED < b->fetched)
 		return USE_TOO_LITTLE;
-	*effectiveness = fmin(b->read / b->fetched, 1);
+	*effectiveness = fmin(b->read / b->fetched, used_of_each(u));
 	return USE_KNOWN;
 }
 
 void mount_use_turned(struct mount_use *u)
 {
-	u->turned = (struct use_bytes){0};
+	u->turned = u->opened = (struct use_bytes){0};
+	u->opens = 0;
 }
 
 uint64_t mount_use_calls(const struct mount_use *u)

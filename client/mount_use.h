@@ -12,7 +12,11 @@
  *   lost           = USE_READS_MIN and more are read, of which part hits and part does not: programs read again
  *                    what is not there any more. Where nothing hits nothing is read again; where all but
  *                    USE_WHOLE does, all fits
- *   effectiveness  = read / fetched, at most 1, since read-ahead was turned last
+ *   effectiveness  = read / fetched, at most 1, since read-ahead was turned last; or what of a read-ahead is
+ *                    used where files end early, if that is less:
+ *                    length / (length + (fetched - read) / opens), of USE_OPENS files and more. The knob
+ *                    holds for files that are opened from then on, and beside a few long streams it does
+ *                    not show in the sums how much of each of these is for nothing
  *
  * Reads past the cache (O_DIRECT) are in none of them. What programs read by mmap is in `fetched', not
  * in `read': so is all that is not read at all. Less than 1 part in USE_MAPPED can hardly be read-ahead,
@@ -39,7 +43,9 @@
 /* Bytes from the server before the effectiveness of read-ahead is known. */
 #define USE_EVIDENCE 1048576.0
 /* Of so many times that old evidence counts half. */
-#define USE_FADE   8
+#define USE_FADE 8
+/* So many files opened. */
+#define USE_OPENS  16
 #define USE_MAPPED 64
 
 /* Bytes, forgotten with time. */
@@ -53,6 +59,9 @@ struct mount_use {
 	double at;		     /* s: when that was */
 	struct use_bytes soon, late; /* over USE_SOON and USE_LATE */
 	struct use_bytes turned;     /* since mount_use_turned() */
+	struct use_bytes opened;     /* the same, that fades by opens */
+	double opens;		     /* in that time */
+	uint32_t readahead;	     /* KiB of the mount's now; 0: not known; its owner sets it */
 	double read_at, written_at;  /* s: when something was last; a mount begins with both */
 	uint64_t asked_calls;	     /* READs and WRITEs when it was asked for prices last */
 	uint64_t asked_written;	     /* bytes that programs had written by then */

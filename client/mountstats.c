@@ -3,6 +3,7 @@
  * Counters of mounts:
  *
  *   device server:/export mounted on /mnt/my\040data with fstype nfs statvers=1.1
+ *           events: 9 8 7 6 5 ...                 the fifth: open(2) of files and directories
  *           bytes:  4096 0 0 0 65536 0 16 0       programs: read, written, both again with O_DIRECT;
  *           per-op statistics                     then server: read, written; pages
  *                   READ: 16 16 0 2176 67000 0 12 12 0         the first is how many were sent
@@ -49,11 +50,21 @@ static void take_bytes(const char *text, struct mountstats *m)
 	m->server_written = n[5];
 }
 
+static void take_events(const char *text, struct mountstats *m)
+{
+	uint64_t opens;
+
+	if (sscanf(text, "%*u %*u %*u %*u %" SCNu64, &opens) == 1)
+		m->opens = opens;
+}
+
 static void take(const char *line, struct mountstats *m)
 {
 	line += strspn(line, " \t");
 	if (strncmp(line, "bytes:", 6) == 0)
 		take_bytes(line + 6, m);
+	else if (strncmp(line, "events:", 7) == 0)
+		take_events(line + 7, m);
 	else if (strncmp(line, "READ:", 5) == 0)
 		m->reads = strtoull(line + 5, NULL, 10);
 	else if (strncmp(line, "WRITE:", 6) == 0)

@@ -14,6 +14,7 @@ struct mount_place watch_place(const struct watch_host *h, const struct watch *w
 
 static struct decide_input input_of(struct watch_host *h, struct watch *w, double now)
 {
+	const uint32_t turned = w->decision.readahead;
 	struct decide_input in = {
 		.priced = watch_priced(h, w, now),
 		.doubted = w->doubt.frozen || w->doubt.jumping,
@@ -27,9 +28,10 @@ static struct decide_input input_of(struct watch_host *h, struct watch *w, doubl
 		.weight = weights_of(&h->settings.weights, w->path),
 		.memory_short = h->machine.memory_short,
 		.readahead_found = w->readahead_found,
-		.evidence = mount_use_evidence(&w->use, &in.effectiveness),
 	};
 
+	w->use.readahead = turned ? turned : w->readahead_found;
+	in.evidence = mount_use_evidence(&w->use, &in.effectiveness);
 	if (w->use.last.there) {
 		in.writes_unused = now - w->use.written_at >= DECIDE_UNUSED;
 		in.reads_unused = now - w->use.read_at >= DECIDE_UNUSED;

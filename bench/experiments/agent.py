@@ -149,7 +149,7 @@ class Previews(Shown):
                ("streams MB/s", "streams_mb_s", "{:.1f}"), ("previews/s", "previews_s", "{:.1f}"))
     asked = (Asked("fetched for nothing", "waste_kib", by="RA off", most=0.5),
              Asked("the streams", "streams_mb_s", by="RA off", least=WHOLE))
-    disk = {"size_mb": 4096}
+    disk = {"rate_outer": 40, "rate_inner": 40, "size_mb": 4096}  # so that it is waited for
     FILES, LENGTH, EVERY = 600, 64 << 10, 0.25
 
     def lay_out(self, bed, disk):

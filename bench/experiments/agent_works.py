@@ -170,14 +170,15 @@ def warm_programs():
 
 def tree_works(mount, archive):
     """Seconds of each: copying a tree within the mount, unpacking one, git's look at a work tree
-    and a compile; all on the mount, whose tree `repo` is a git repository."""
+    and a compile, the least of three and of two, for they wait for processors; all on the mount,
+    whose tree `repo` is a git repository."""
     warm_programs()
     found = {"copy_s": timed(["cp", "-r", "repo", "copied"], mount)}
     os.mkdir(f"{mount}/unpacked")
     found["untar_s"] = timed(["tar", "-xf", archive, "-C", "unpacked"], mount)
-    found["status_s"] = timed(["git", "-c", "safe.directory=*", "status", "--short"],
-                              f"{mount}/repo")
-    found["compile_s"] = timed(["make", "-s", "-C", "sources"], mount)
+    status = ["git", "-c", "safe.directory=*", "status", "--short"]
+    found["status_s"] = min(timed(status, f"{mount}/repo") for _ in range(3))
+    found["compile_s"] = min(timed(["make", "-B", "-s", "-C", "sources"], mount) for _ in range(2))
     return found
 
 

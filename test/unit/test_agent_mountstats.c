@@ -13,7 +13,7 @@
 #define HEAD "device proc mounted on /proc with fstype proc\n"
 #define MOUNT(path)                                                                                \
 	"device s:/e mounted on " path " with fstype nfs statvers=1.1\n"                           \
-	"\topts:\trw,vers=3,rsize=1048576\n\tage:\t7\n"
+	"\topts:\trw,vers=3,rsize=1048576\n\tage:\t7\n\tevents:\t1 2 3 4 55 6\n"
 #define BYTES "\tbytes:\t100 20 3 4 50000 600 16 2 \n"
 #define OPS                                                                                        \
 	"\tper-op statistics\n\t        NULL: 1 1 0 44 24 0 0 0 0\n"                               \
@@ -42,6 +42,7 @@ static void test_counters(void **state)
 	assert_int_equal(found[0].server_written, 600);
 	assert_int_equal(found[0].reads, 12);
 	assert_int_equal(found[0].writes, 5);
+	assert_int_equal(found[0].opens, 55);
 	assert_false(found[1].there);
 	assert_int_equal(found[1].server_read, 0);
 }

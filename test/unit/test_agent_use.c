@@ -94,6 +94,31 @@ static void test_effectiveness(void **state)
 	assert_true(e < 0.55);
 }
 
+/* Beside a long stream files of which 64 KiB are read, and 160 KiB more come. */
+static void test_files_that_end_early(void **state)
+{
+	double e;
+
+	use.readahead = 128;
+	reads(10, 35e6, 35e6 + 8 * 160 * 1024);
+	assert_int_equal(mount_use_evidence(&use, &e), USE_KNOWN);
+	assert_true(e > 0.95); /* none was opened */
+	for (int i = 0; i < 100; i++) {
+		counters.opens += 8;
+		reads(1, 35e6, 35e6 + 8 * 160 * 1024);
+	}
+	assert_int_equal(mount_use_evidence(&use, &e), USE_KNOWN);
+	assert_true(e > 0.4 && e < 0.5);
+	mount_use_turned(&use);
+	use.readahead = 64;
+	for (int i = 0; i < 100; i++) {
+		counters.opens += 8;
+		reads(1, 35e6, 35e6);
+	}
+	mount_use_evidence(&use, &e);
+	assert_true(e == 1); /* they are read to their end */
+}
+
 static void test_mmap_is_not_known(void **state)
 {
 	double e;
@@ -163,6 +188,7 @@ int main(void)
 		cmocka_unit_test_setup(test_what_is_lost, begin),
 		cmocka_unit_test_setup(test_few_reads_are_worth_little, begin),
 		cmocka_unit_test_setup(test_effectiveness, begin),
+		cmocka_unit_test_setup(test_files_that_end_early, begin),
 		cmocka_unit_test_setup(test_mmap_is_not_known, begin),
 		cmocka_unit_test_setup(test_reads_past_the_cache_do_not_count, begin),
 		cmocka_unit_test_setup(test_counters_that_go_back_or_end, begin),
