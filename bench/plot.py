@@ -315,7 +315,7 @@ def bars(path, title, ylabel, values):
     labels = list(dict.fromkeys(label for group in groups.values() for label in group))
     room = 0.4 * len(groups) * (len(labels) + 1) if grouped else LABEL_ROOM * len(labels)
     figure, axes = _figure(max(5.0, 1.5 + room), 4.5)
-    width = 0.85 / len(labels)
+    width, named = 0.85 / len(labels), set()
     for x, group in enumerate(groups.values()):
         for i, label in enumerate(labels):
             if is_left_out(group.get(label)):
@@ -324,7 +324,8 @@ def bars(path, title, ylabel, values):
             at = x + (i - (len(labels) - 1) / 2) * width
             axes.bar(at, value, width * 0.94, color=COLOURS[i % len(COLOURS)],
                      yerr=[[error[0]], [error[1]]], ecolor="#404040", capsize=2,
-                     label=label if grouped and not x else None)
+                     label=label if grouped and label not in named else None)
+            named.add(label)
             if not grouped:
                 axes.annotate(f"{value:.3g}", (at, value + error[1]), xytext=(0, 2),
                               textcoords="offset points", ha="center", fontsize=8)

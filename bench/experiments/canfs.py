@@ -202,7 +202,7 @@ class Fileserver(Compared):
 
     def draw(self, outcome, path):
         plot.bars(path, self.paper, "operations/s a client", {
-            f"{n} clients": {p["series"]: p["ops_s"] for p in outcome.points
+            f"{n} client{'s' if n > 1 else ''}": {p["series"]: p["ops_s"] for p in outcome.points
                              if p["clients"] == n and p["ops_s"]} for n in self.targets})
 
 

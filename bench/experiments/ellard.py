@@ -8,9 +8,9 @@ import functools
 import statistics
 
 import plot
-from experiments.ellard_bed import (CURSORS, DISKS, KIB, Claim, client_apart, curves_of, fill,
+from experiments.ellard_bed import (CURSORS, DISKS, KIB, MIB, Claim, client_apart, curves_of, fill,
                                     judge, lay_out, local, nfs, over, paper, readers, sweep, table,
-                                    their_disk, total)
+                                    their_disk)
 from experiments.experiment import Experiment
 
 PAPER = "Ellard & Seltzer 2003, "
@@ -128,7 +128,8 @@ class Policies(Experiment):
                  "scsi, elevator, queue": (2, paper(depth=32)), "scsi, turns, queue": (2, {})}
         with their_disk(bed, "ide") as ide, their_disk(bed, "scsi") as scsi, \
                 their_disk(bed, "scsi", queue=True) as tagged:
-            sets = [(disk, lay_out(bed, disk, [self.READERS])[self.READERS])
+            size = (64 if bed.quick else 256) * MIB
+            sets = [(disk, lay_out(bed, disk, [self.READERS], size=size)[self.READERS])
                     for disk in (ide, scsi, tagged)]
 
             def once(curve, _):
@@ -357,7 +358,9 @@ class Strides(Experiment):
     paper = PAPER + "figure 8"
     did = "One reader of a 256 MB file by 2, 4 and 8 strides over UDP: default against cursors, " \
         "on both disks."
-    ours = f"A file of 64 MB. It has {CURSORS} cursors, as many as there are strides at most."
+    SIZE, SECONDS_QUICK = 64 * MIB, 1.5
+    ours = f"A file of 64 MB (quick: its first {SECONDS_QUICK} seconds, for strides must be as " \
+        f"far apart). It has {CURSORS} cursors, as many as there are strides at most."
     paper_figure = "cursors 1.50, 1.81, 2.41 x default (IDE), 1.62, 1.81, 1.72 x (SCSI)"
     seconds_quick, seconds_full = 100, 1800
     columns = (("disk", "disk", "{}"), ("heuristic", "curve", "{}"), ("strides", "x", "{}"),
@@ -367,24 +370,21 @@ class Strides(Experiment):
     OF_PAPER = 0.9  # of their gain is a gain like theirs
 
     @staticmethod
-    def size(bed):
-        return total(bed) // 4
-
-    @staticmethod
     def times(_):
         return None  # as many rounds as the bed says
 
     def run(self, bed):
         points, claims, causes, ours = [], [], [], []
+        so_long = ("--duration", self.SECONDS_QUICK) if bed.quick else ()
         for name in DISKS:
             with their_disk(bed, name) as disk:
-                work = bed.layout(disk, 1, self.size(bed))
+                work = bed.layout(disk, 1, self.SIZE)
 
                 def once(curve, n, disk=disk, work=work):
                     case = self.CURVES[curve]
                     return nfs(bed, disk, work, fsal=paper(case) if case else {},
                                ra=table() if case else None,
-                               arguments=[*UDP, "--work", "stride", "--stride", n])
+                               arguments=[*UDP, "--work", "stride", "--stride", n, *so_long])
 
                 found, more = sweep(bed, self.CURVES, STRIDES, once, times=self.times(bed))
             points += [dict(p, disk=name, **self.spread(found, p)) for p in more]
@@ -412,7 +412,7 @@ class StrideTable(Strides):
     name = "et1"
     paper = PAPER + "table 1"
     did = "The mean of ten such reads, and their standard deviation."
-    ours = "The same reads again, ten of each, all from cold caches; quick: two, of 8 MB."
+    ours = "The same reads again, ten of each, all from cold caches; quick: two, for so long."
     seconds_quick, seconds_full = 85, 3000
     CURVES = {"default": "default", "cursor": "cursor"}
     TIMES_QUICK, TIMES = 2, 10
@@ -421,10 +421,6 @@ class StrideTable(Strides):
                ("reads", "reads", "{}"))
     paper_figure = "IDE: default 7.66, 7.83, 5.26 MB/s, cursors 11.49, 14.15, 12.66; SCSI: 9.49, " \
         "8.52, 8.21 and 15.39, 15.38, 14.12"
-
-    @staticmethod
-    def size(bed):
-        return 8 * KIB * KIB if bed.quick else total(bed) // 4
 
     def times(self, bed):
         return self.TIMES_QUICK if bed.quick else self.TIMES

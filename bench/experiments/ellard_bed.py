@@ -72,7 +72,7 @@ def readers(bed):
 
 def total(bed):
     """Bytes that all readers of a run read together."""
-    return (64 if bed.quick else 256) * MIB
+    return (32 if bed.quick else 256) * MIB
 
 
 def lay_out(bed, disk, counts, name="n", size=None):
@@ -198,8 +198,8 @@ class Curves:
 
 
 def sweep(bed, curves, along, once, *keys, times=None):
-    """(Curves, their points): `once(curve, x)` at each x of `along` for each of the curves, in as many
-    rounds as the bed says, or `times`."""
+    """(Curves, their points): `once(curve, x)` at each x of `along` for each of the curves, in as
+    many rounds as the bed says, or `times`."""
     where = {Curves.name(c, x): (c, x) for x in along for c in curves}
     done = rounds.run(bed, where, lambda name, _: once(*where[name]), times)
     keys = ("mb_s", "seeks_mb", *keys)

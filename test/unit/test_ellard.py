@@ -43,8 +43,8 @@ def in_paper(work, fsal, arguments, over_nfs):
     """MB/s as of the paper's figures, roughly."""
     n, many = work.files, work.files >= 8
     heuristic, depth = fsal.get("Heuristic"), fsal.get("Queue_Depth")
-    if "stride" in arguments:
-        place = ellard.STRIDES.index(arguments[-1])
+    if "--stride" in arguments:
+        place = ellard.STRIDES.index(arguments[arguments.index("--stride") + 1])
         name = "ide" if work.disk.rpm == 7200 else "scsi"
         return 7 * ellard.Strides.GAIN[name][place] if heuristic == "cursor" else 7
     value = 30 if work.directory.startswith("outer") or "n" in work.directory[:1] else 20
