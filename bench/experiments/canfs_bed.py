@@ -183,6 +183,7 @@ class Compared(Experiment):
     """The four columns of one work. A gain is a ratio to plain stock: above 1 it is better."""
     columns_of = COLUMNS
     metric, less = "time_s", True
+    axis = "seconds"  # of the chart: what the metric is
     target = 1.0
     disk = {}
     cause = ""  # of what is not reproduced, where it is known from a trace
@@ -224,5 +225,5 @@ class Compared(Experiment):
                                        lambda column, _: self.once(bed, column)))
 
     def draw(self, outcome, path):
-        plot.bars(path, self.paper, self.metric, {p["series"]: p[self.metric]
+        plot.bars(path, self.paper, self.axis, {p["series"]: p[self.metric]
                                                   for p in outcome.points if p[self.metric]})

@@ -9,8 +9,8 @@ import statistics
 
 import plot
 from experiments.ellard_bed import (CURSORS, DISKS, KIB, MIB, Claim, client_apart, curves_of, fill,
-                                    judge, lay_out, local, nfs, over, paper, readers, sweep, table,
-                                    their_disk)
+                                    judge, lay_out, local, nfs, over, paper, readers, so_many, sweep,
+                                    table, their_disk)
 from experiments.experiment import Experiment
 
 PAPER = "Ellard & Seltzer 2003, "
@@ -61,7 +61,7 @@ class Zcav(Readers):
                 found, more = sweep(bed, sets, readers(bed), lambda curve, n, sets=sets, disk=disk:
                                     local(bed, disk, sets[curve][n]))
             points += more
-            claims += [Claim(f"{name}: outer over inner, {n} readers:", "1.2 to 2",
+            claims += [Claim(f"{name}: outer over inner, {so_many(n)}:", "1.2 to 2",
                              found.ratio(f"{name}, outer", f"{name}, inner", n), low, 2.1)
                        for n, low in ((1, 1.2), (readers(bed)[-1], 1.05))]
         return judge(points, claims)
@@ -95,7 +95,7 @@ class TaggedQueue(Readers):
 
             found, points = sweep(bed, curves, counts, once, "queued_most")
         many = counts[-1]
-        claims = [Claim(f"NFS: queue over none, {n} readers:", theirs,
+        claims = [Claim(f"NFS: queue over none, {so_many(n)}:", theirs,
                         found.ratio("NFS, queue", "NFS, no queue", n), low, high)
                   for n, theirs, low, high in ((1, "1", 0.9, 1.1), (8, "0.56", 0, 0.8),
                                                (many, "0.56", 0, 0.8))]
@@ -232,12 +232,12 @@ class OverUdp(Transport):
     def claims(found, counts):
         one, many = counts[0], counts[-1]
         many_over_one = over(found.value("ide, outer", many), found.value("ide, outer", one))
-        return [Claim(f"{many} readers over one:", "drops quickly", many_over_one, 0, 0.75),
-                Claim(f"of local, {many} readers:", "about 0.5",
+        return [Claim(f"{so_many(many)} over one:", "drops quickly", many_over_one, 0, 0.75),
+                Claim(f"of local, {so_many(many)}:", "about 0.5",
                       found.ratio("ide, outer", "ide, local", many), 0.3, 0.8),
                 Claim("over TCP, one reader:", "substantially better",
                       found.ratio("ide, outer", "ide, over TCP", one), 1.1),
-                Claim(f"over TCP, {many} readers:", "no advantage",
+                Claim(f"over TCP, {so_many(many)}:", "no advantage",
                       found.ratio("ide, outer", "ide, over TCP", many), 0.8, 1.1),
                 Claim("outer over inner, one reader:", "visible",
                       found.ratio("ide, outer", "ide, inner", one), 1.05)]
@@ -258,7 +258,7 @@ class OverTcp(Transport):
         curve = [v for v in (found.value("ide, outer", n) for n in counts) if v]
         return [Claim("least over most along the readers:", "relatively constant",
                       over(min(curve, default=None), max(curve, default=None)), 0.7),
-                Claim(f"of local, {many} readers:", "always slower",
+                Claim(f"of local, {so_many(many)}:", "always slower",
                       found.ratio("ide, outer", "ide, local", many), 0.3, 1),
                 Claim("of local, one reader:", "always slower",
                       found.ratio("ide, outer", "ide, local", one), 0.3, 1)]
@@ -303,9 +303,9 @@ class Always(Readers):
         return judge(points, [
             Claim("default over always, idle, one reader:", "1", gap["idle", counts[0]],
                   SAME, 1.1),
-            Claim(f"default over always, idle, {many} readers:", "diverge", gap["idle", many],
+            Claim(f"default over always, idle, {so_many(many)}:", "diverge", gap["idle", many],
                   0, SAME),
-            Claim(f"the busy client's over that, {many} readers:", "a smaller gap",
+            Claim(f"the busy client's over that, {so_many(many)}:", "a smaller gap",
                   over(gap["busy", many], gap["idle", many]), 1)],
             [found.told(c, many) for c in curves])
 
@@ -342,7 +342,7 @@ class SlowDown(Readers):
         many = counts[-1]
 
         def of_always(curve, theirs, low, high):
-            return Claim(f"{curve} over always, {many} readers:", theirs,
+            return Claim(f"{curve} over always, {so_many(many)}:", theirs,
                          found.ratio(curve, "always", many), low, high)
 
         return judge(points, [of_always("SlowDown, new table", "1", SAME, 1.2),

@@ -70,6 +70,10 @@ def readers(bed):
     return READERS_QUICK if bed.quick else READERS
 
 
+def so_many(n):
+    return "one reader" if n == 1 else f"{n} readers"
+
+
 def total(bed):
     """Bytes that all readers of a run read together."""
     return (32 if bed.quick else 256) * MIB

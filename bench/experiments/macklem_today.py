@@ -113,7 +113,7 @@ class Arrivals:
 
 
 class Connections(Experiment):
-    name, paper = "m11", "none: the transports' question of today"
+    name, paper = "m11", "the transports' question of today (no paper)"
     did = "-"
     ours = ("One reader with 16 READs outstanding of a cold file on the modelled disk, over 1, 4 and 16 "
             "TCP connections in turn (as nconnect does it), READs of 32 KiB to 1 MiB; the order of arrival "

@@ -29,6 +29,7 @@ TITLES = {
 }
 UNMEASURED = ("failed", "disturbed", "not run")  # verdicts without a figure
 DISTURBED = "disturbed"
+SHORT = 160  # letters of a row of the summary
 NAMES_MOST = 3  # of disturbed series that are named
 MARK = "\\*"  # of a verdict that rests on disturbed rounds too
 HEAD = """<!-- SPDX-License-Identifier: LGPL-3.0-or-later -->
@@ -194,23 +195,43 @@ def section(experiment, stored, picture):
 
 def papers(experiments, kept, pictures):
     """The text of doc/papers.md. `pictures`: names of experiments that have one."""
-    shown = [e for e in experiments if e.module != "measured"]
+    every = [e for e in experiments if e.module != "measured"]
+    shown = [e for e in every if e.name in kept]
     verdicts = {}
-    machines = dict.fromkeys(machine_of(kept[e.name]) for e in shown if e.name in kept)
-    lines = [HEAD, *(f"Measured on: {m}." for m in machines), "",
+    machines = dict.fromkeys(machine_of(kept[e.name]) for e in shown)
+    lines = [HEAD, *(f"Measured on: {m}." for m in machines), "", *quickness(shown, kept),
              "| experiment | of | verdict | ours |", "|---|---|---|---|"]
     for e in shown:
-        found, text = verdict(kept.get(e.name), e.words)
+        found, text = verdict(kept[e.name], e.words)
         verdicts[found] = verdicts.get(found, 0) + 1
-        lines.append(f"| [{e.name}](#{anchor(e)}) | {e.paper} | {found} | {flat(text)} |")
+        lines.append(f"| [{e.name}](#{anchor(e)}) | {e.paper} | {found} | {short(flat(text))} |")
     lines += ["", ", ".join(f"{n} {found}" for found, n in verdicts.items()) + "."]
+    others = [e.name for e in every if e.name not in kept]
+    lines += ["", f"Not made in this run: {', '.join(others)}."] if others else []
     for module in MODULES:
         of_module = [e for e in shown if e.module == module]
         if of_module:
             lines += ["", f"## {TITLES.get(module, module)}", ""]
         for e in of_module:
-            lines += section(e, kept.get(e.name), e.name in pictures)
+            lines += section(e, kept[e.name], e.name in pictures)
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
+
+
+def quickness(shown, kept):
+    """In words: how much was measured."""
+    quick = [e.name for e in shown if kept[e.name]["quick"]]
+    if not quick:
+        return []
+    whose = "All of them" if len(quick) == len(shown) else f"{len(quick)} of them"
+    return [f"{whose} were made by `--quick`: small, and of one round mostly, so that a figure is its "
+            "own median and no range stands beside it.", ""]
+
+
+def short(text):
+    """For a row of the summary; all of it stands in the experiment's section."""
+    if len(text) <= SHORT:
+        return text
+    return text[:SHORT].rsplit(" ", 1)[0].rstrip(" ;,:") + " …"
 
 
 def anchor(experiment):

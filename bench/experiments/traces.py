@@ -55,7 +55,7 @@ def worse(stock_ms, ours_ms):
 
 class Replayed(Experiment):
     """One made day at one pace."""
-    paper = "none: traces as of Ellard, Ledlie, Malkani & Seltzer, FAST 2003"
+    TRACES = "traces as of Ellard, Ledlie, Malkani & Seltzer, FAST 2003"
     did = "-"
     paper_figure = "-"
     pace, measures_quick, measures_full = (), (), ()
@@ -122,6 +122,7 @@ class Replayed(Experiment):
 class AsRecorded(Replayed):
     """Open loop."""
     name = "t1"
+    paper = f"{Replayed.TRACES}, at their recorded times"
     ours = "A made day of mail, builds, web and data at its recorded times (open loop)."
     seconds_quick, seconds_full = 55, 1500
     columns = (("server", "series", "{}"), ("READ ms", "read_ms", "{:.2f}"),
@@ -136,6 +137,7 @@ class AsRecorded(Replayed):
 class AsFast(Replayed):
     """Each client as fast as it is answered."""
     name = "t2"
+    paper = f"{Replayed.TRACES}, as fast as they are answered"
     ours = "The same, each client as fast as it is answered."
     seconds_quick, seconds_full = 45, 900
     columns = (("server", "series", "{}"), ("s", "elapsed_s", "{:.1f}"),

@@ -199,7 +199,18 @@ class Papers(unittest.TestCase):
             self.assertNotIn(part, text)
 
     def test_what_was_not_run_says_so(self):
-        self.assertIn("**Verdict: not run:**", page.papers([Small()], {}, set()))
+        self.assertIn("Not made in this run: e9.", page.papers([Small()], {}, set()))
+        stored = stored_of(outcome={"points": [], "verdict": "not run", "why": "no such module",
+                                    "figure": "", "more": {}})
+        self.assertIn("**Verdict: not run:** no such module.",
+                      page.papers([Small()], {"e9": stored}, set()))
+
+    def test_quick_ones_are_called_so_and_rows_are_short(self):
+        stored = stored_of(quick=True)
+        stored["outcome"]["figure"] = "word " * 100
+        text = page.papers([Small()], {"e9": stored}, set())
+        self.assertIn("All of them were made by `--quick`", text)
+        self.assertIn("word word … |", text)
 
     def test_one_that_failed_says_how(self):
         stored = stored_of(failed="Traceback\nKeyError: 'mb_s'\n", outcome=None)
