@@ -131,7 +131,8 @@ class Sensitivity(Experiment):
     def once(self, bed, name):
         resource, _, k = name.partition(" ")
         ra = {f"K_{resource.capitalize()}": int(float(k))} if resource in ("disk", "memory") else {}
-        specs = ["name=reader,work=randread,clients=0-1,size=256M,io=8K,count=0",
+        size = "128M" if bed.quick else "256M"
+        specs = [f"name=reader,work=randread,clients=0-1,size={size},io=8K,count=0",
                  "name=writer,work=seqwrite,clients=0-1,size=256M,io=64K,rate=15000000"]
         options = ["--memory", "64M", "--warmup", 2, "--seconds", 5 if bed.quick else 40]
         options += ["--k-dirty", k] if resource == "client" else []

@@ -2,7 +2,7 @@
 /* The command line: one table of options with their ranges, which also prints the help. */
 #include "options.h"
 #include "command_line.h"
-#include "number.h"
+#include "option_table.h"
 #include "udp.h"
 
 #include <getopt.h>
@@ -11,137 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { NUMBER, SECONDS, TEXT, ON, OFF, WORK, CLIENT, TRANSPORT };
-
-struct option_def {
-	const char *name;
-	enum kind kind;
-	size_t field;
-	uint64_t min, max;
-	const char *help;
-};
-
 #define WORK_NAMES                                                                                 \
 	"seq, stride, shared, random, reorder, backward, records, tiles, cursors, mixed, write, "  \
 	"oltp, fsstat, clients or mix"
 
 #define FIELD(name) offsetof(struct options, name)
 #define GIB	    (UINT64_C(1) << 30)
-
-static const struct option_def defs[] = {
-	{"server", TEXT, FIELD(server), 0, 0, "host of the server (127.0.0.1)"},
-	{"port", NUMBER, FIELD(port), 1, 65535, "port of NFS (2049)"},
-	{"mount-port", NUMBER, FIELD(mount_port), 1, 65535, "TCP port of MOUNT (20048)"},
-	{"export", TEXT, FIELD(export_path), 0, 0, "exported path to mount"},
-	{"dir", TEXT, FIELD(dir), 0, 0, "directory below the export that holds the files"},
-	{"transport", TRANSPORT, 0, 0, 0,
-	 "of NFS (MOUNT is over TCP): tcp; udp, which sends again after --timeo; or udp-dynamic, "
-	 "after A + 4D of the round trips, with a window on what is unanswered (tcp)"},
-	{"timeo", NUMBER, FIELD(timeo), 20, 60000,
-	 "udp: ms until a call without an answer is sent again, then twice as many (1000)"},
-	{"drop", NUMBER, FIELD(drop), 0, 90,
-	 "udp: percent of the datagrams, each way, that are lost on purpose (0)"},
-	{"adapt-request", ON, FIELD(adapt_request), 0, 0,
-	 "udp: READs become smaller than --request where fragments are lost"},
-	{"udp-trace", TEXT, FIELD(udp_trace), 0, 0,
-	 "udp: write to this file, for each answer, CLOCK_MONOTONIC's seconds, read, write, "
-	 "getattr, lookup or other, the round trip and the time to wait in ms, and sendings"},
-	{"work", WORK, 0, 0, 0, WORK_NAMES},
-	{"readers", NUMBER, FIELD(readers), 1, MAX_READERS,
-	 "readers, or writers of work write, or clients of oltp (1)"},
-	{"stride", NUMBER, FIELD(stride), 1, 4096,
-	 "sequential components of a stride reader, or of the one file of work cursors, a part of "
-	 "them for each reader (2)"},
-	{"size", NUMBER, FIELD(size), 4096, 1024 * GIB,
-	 "bytes in all, divided among the readers; of the one file for shared; of each file for "
-	 "random and --layout (256M)"},
-	{"request", NUMBER, FIELD(request), 512, MAX_REQUEST,
-	 "bytes of a request, a multiple of 8 (32K)"},
-	{"outstanding", NUMBER, FIELD(outstanding), 1, 256, "requests in flight of a reader (4)"},
-	{"connections", NUMBER, FIELD(connections), 1, MAX_CONNECTIONS,
-	 "connections, or sockets of UDP (one for each reader)"},
-	{"first-file", NUMBER, FIELD(first_file), 0, 9999, "number of the first file used (0)"},
-	{"seed", NUMBER, FIELD(seed), 0, UINT32_MAX, "seed of the files' content (1)"},
-	{"order-seed", NUMBER, FIELD(order_seed), 0, UINT32_MAX, "seed of random orders (1)"},
-	{"percent", NUMBER, FIELD(percent), 0, 100, "reorder: share of requests displaced (10)"},
-	{"distance", NUMBER, FIELD(distance), 1, 1024,
-	 "reorder: largest displacement in requests (4)"},
-	{"record", NUMBER, FIELD(record), 512, GIB,
-	 "records: bytes read at the beginning of every --every, a multiple of --request or less "
-	 "(64K)"},
-	{"every", NUMBER, FIELD(every), 512, GIB,
-	 "records: bytes from one to the next; tiles: of a row of the matrix (1M)"},
-	{"tiles", NUMBER, FIELD(tiles), 1, 64,
-	 "tiles: so many beside and below each other, visited in turn, a request of each (8)"},
-	{"count", NUMBER, FIELD(count), 1, MAX_BLOCKS,
-	 "random: reads of each reader (all blocks of the file); fsstat: calls (10000); oltp: "
-	 "transactions of each client (10000)"},
-	{"repeat", ON, FIELD(repeat), 0, 0, "random: offsets may come more than once"},
-	{"spread", ON, FIELD(spread), 0, 0,
-	 "shared: readers start at equal distances and wrap, instead of all at 0"},
-	{"passes", NUMBER, FIELD(passes), 1, 1000000, "seq: each file is read so often (1)"},
-	{"random-readers", NUMBER, FIELD(random_readers), 0, MAX_READERS,
-	 "mixed, write: random readers beside, on the files after the others (mixed 1, write 0)"},
-	{"random-request", NUMBER, FIELD(random_request), 512, MAX_REQUEST,
-	 "bytes of their requests (8K)"},
-	{"random-outstanding", NUMBER, FIELD(random_outstanding), 1, 256,
-	 "requests in flight of each (1)"},
-	{"random-size", NUMBER, FIELD(random_size), 4096, 1024 * GIB,
-	 "bytes of the file of each (as much as each of the others reads)"},
-	{"random-finish", ON, FIELD(random_finish), 0, 0,
-	 "they do all their --count reads instead of stopping with the others"},
-	{"random-from", TEXT, FIELD(random_from), 0, 0,
-	 "numeric address that they come from (whichever the kernel takes)"},
-	{"writers", NUMBER, FIELD(writers), 0, MAX_READERS,
-	 "mixed: writers beside; all the others then stop with them (0)"},
-	{"write-size", NUMBER, FIELD(write_size), 4096, 1024 * GIB,
-	 "bytes that each of them writes (256M)"},
-	{"write-request", NUMBER, FIELD(write_request), 512, MAX_REQUEST,
-	 "bytes of their requests (256K)"},
-	{"write-outstanding", NUMBER, FIELD(write_outstanding), 1, 256,
-	 "requests in flight of each (4)"},
-	{"no-commit", OFF, FIELD(commit), 0, 0, "writers do not end with COMMIT"},
-	{"txn-reads", NUMBER, FIELD(txn_reads), 1, 1024, "oltp: random reads of a transaction (4)"},
-	{"txn-writes", NUMBER, FIELD(txn_writes), 1, 1024,
-	 "oltp: random UNSTABLE writes of a transaction (8)"},
-	{"log-request", NUMBER, FIELD(log_request), 512, MAX_REQUEST,
-	 "oltp: bytes of the FILE_SYNC write to the client's log that ends it (128K)"},
-	{"log-size", NUMBER, FIELD(log_size), 4096, 1024 * GIB,
-	 "oltp: bytes of a log, which then begins again (64M)"},
-	{"generation", NUMBER, FIELD(generation), 1, 65535,
-	 "oltp: how often the files were written, with this run, since --layout (1)"},
-	{"client", CLIENT, 0, 0, 0, CLIENT_HELP},
-	{"warm-up", SECONDS, FIELD(warm_up), 0, 3600,
-	 "clients, mix: what is answered before is not in the figures (0)"},
-	{"alone", SECONDS, FIELD(alone), 0, 3600,
-	 "clients: one after another, each for so long; a tenth of it is its warm-up (0: all at "
-	 "once)"},
-	{"mix", TEXT, FIELD(mix), 0, 0,
-	 "mix: lookup, read-lookup (50/50), default (of Nhfsstone), or weights of operations such "
-	 "as lookup=34,read=22 (lookup); on --files files of --size, in blocks of --request"},
-	{"offered", NUMBER, FIELD(offered), 1, 1000000, "mix: calls a second (100)"},
-	{"even", OFF, FIELD(poisson), 0, 0, "mix: calls at equal distances, not by chance"},
-	{"rate", NUMBER, FIELD(rate), 1, 1000000,
-	 "requests a second of each reader (as fast as they are answered)"},
-	{"duration", SECONDS, FIELD(duration), 0, 86400,
-	 "stop issuing requests after so many seconds (0: when done)"},
-	{"max-time", SECONDS, FIELD(max_time), 1, 86400, "give up and fail after so long (600)"},
-	{"stall", SECONDS, FIELD(stall), 1, 3600, "fail when no answer comes for so long (60)"},
-	{"no-verify", OFF, FIELD(verify), 0, 0, "do not compare the bytes read"},
-	{"verify", ON, FIELD(verify), 0, 0, "compare every byte read (the default)"},
-	{"quiet", ON, FIELD(quiet), 0, 0, "no progress and no table"},
-	{"json", TEXT, FIELD(json), 0, 0, "write the results to this file (- is stdout)"},
-	{"prices", TEXT, FIELD(prices), 0, 0,
-	 "fsstat: write to this file, for each answer, CLOCK_MONOTONIC's seconds and the write and "
-	 "the read-ahead price in it (doc/fsstat-prices.md), - where it carries none"},
-	{"layout", TEXT, FIELD(layout), 0, 0, "only create files f0000 … in this local directory"},
-	{"check", TEXT, FIELD(check), 0, 0,
-	 "only compare the files w0000 … in this local directory with what writers write"},
-	{"files", NUMBER, FIELD(files), 1, 10000, "layout, check, mix: number of files (1)"},
-	{"help", ON, 0, 0, 0, "this text"},
-};
-
-#define DEFS (sizeof(defs) / sizeof(defs[0]))
 
 static const char *const work_names[] = {
 	[WORK_SEQ] = "seq",	    [WORK_STRIDE] = "stride",	[WORK_SHARED] = "shared",
@@ -151,82 +26,42 @@ static const char *const work_names[] = {
 	[WORK_FSSTAT] = "fsstat",   [WORK_CLIENTS] = "clients", [WORK_MIX] = "mix",
 };
 
-static void help(void)
+static int set_work(void *into, const char *text)
 {
-	puts("nfsbench --export PATH --work WORK [options]: load an NFSv3 server\n"
-	     "nfsbench --layout DIR --files N --size BYTES [--seed S]: create the files to read\n"
-	     "nfsbench --check DIR --files N --size BYTES [--seed S]: compare the files written\n");
-	for (size_t i = 0; i < DEFS; i++) {
-		const struct option_def *d = &defs[i];
+	struct options *o = into;
+	int work = option_choice(work_names, WORK_SEQ, WORK_MIX, text);
 
-		printf("  --%-20s %s", d->name, d->help);
-		if (d->kind == NUMBER || d->kind == SECONDS)
-			printf(" [%llu … %llu]", (unsigned long long)d->min,
-			       (unsigned long long)d->max);
-		putchar('\n');
+	if (work < 0) {
+		fprintf(stderr, "nfsbench: --work %s: must be " WORK_NAMES "\n", text);
+		return -1;
 	}
-	puts("\nBytes take the suffixes K, M and G (1024). Throughput is in 10^6 bytes a second.");
+	o->work = (enum work)work;
+	o->work_name = work_names[work];
+	return 0;
 }
 
-static int set_work(struct options *o, const char *text)
-{
-	for (int w = WORK_SEQ; w <= WORK_MIX; w++) {
-		if (strcmp(text, work_names[w]) == 0) {
-			o->work = (enum work)w;
-			o->work_name = work_names[w];
-			return 0;
-		}
-	}
-	fprintf(stderr, "nfsbench: --work %s: must be " WORK_NAMES "\n", text);
-	return -1;
-}
-
-static int set_transport(struct options *o, const char *text)
+static int set_transport(void *into, const char *text)
 {
 	static const char *const names[] = {[TRANSPORT_TCP] = "tcp",
 					    [TRANSPORT_UDP_FIXED] = "udp",
 					    [TRANSPORT_UDP_DYNAMIC] = "udp-dynamic"};
+	struct options *o = into;
+	int transport = option_choice(names, TRANSPORT_TCP, TRANSPORT_UDP_DYNAMIC, text);
 
-	for (int t = TRANSPORT_TCP; t <= TRANSPORT_UDP_DYNAMIC; t++) {
-		if (strcmp(text, names[t]) == 0) {
-			o->transport = (enum transport)t;
-			o->transport_name = names[t];
-			return 0;
-		}
-	}
-	fprintf(stderr, "nfsbench: --transport %s: must be tcp, udp or udp-dynamic\n", text);
-	return -1;
-}
-
-static int set_number(void *field, const struct option_def *d, const char *text)
-{
-	uint64_t v;
-
-	if (options_number(text, &v) || v < d->min || v > d->max) {
-		fprintf(stderr, "nfsbench: --%s %s: must be a number from %llu to %llu\n", d->name,
-			text, (unsigned long long)d->min, (unsigned long long)d->max);
+	if (transport < 0) {
+		fprintf(stderr, "nfsbench: --transport %s: must be tcp, udp or udp-dynamic\n",
+			text);
 		return -1;
 	}
-	*(uint64_t *)field = v;
+	o->transport = (enum transport)transport;
+	o->transport_name = names[transport];
 	return 0;
 }
 
-static int set_seconds(void *field, const struct option_def *d, const char *text)
+static int add_client(void *into, const char *text)
 {
-	char *end;
-	double v = strtod(text, &end);
+	struct options *o = into;
 
-	if (end == text || *end || !(v >= (double)d->min) || !(v <= (double)d->max)) {
-		fprintf(stderr, "nfsbench: --%s %s: must be seconds from %llu to %llu\n", d->name,
-			text, (unsigned long long)d->min, (unsigned long long)d->max);
-		return -1;
-	}
-	*(double *)field = v;
-	return 0;
-}
-
-static int add_client(struct options *o, const char *text)
-{
 	if (o->client_count == MAX_CLIENTS) {
 		fprintf(stderr, "nfsbench: --client: must be given 1 to %d times\n", MAX_CLIENTS);
 		return -1;
@@ -234,31 +69,140 @@ static int add_client(struct options *o, const char *text)
 	return client_spec_parse(&o->clients[o->client_count++], text);
 }
 
-static int set(struct options *o, const struct option_def *d, const char *text)
-{
-	void *field = (char *)o + d->field;
+static const struct option_def defs[] = {
+	{"server", OPTION_TEXT, FIELD(server), 0, 0, "host of the server (127.0.0.1)"},
+	{"port", OPTION_NUMBER, FIELD(port), 1, 65535, "port of NFS (2049)"},
+	{"mount-port", OPTION_NUMBER, FIELD(mount_port), 1, 65535, "TCP port of MOUNT (20048)"},
+	{"export", OPTION_TEXT, FIELD(export_path), 0, 0, "exported path to mount"},
+	{"dir", OPTION_TEXT, FIELD(dir), 0, 0, "directory below the export that holds the files"},
+	{"transport", OPTION_OTHER, 0, 0, 0,
+	 "of NFS (MOUNT is over TCP): tcp; udp, which sends again after --timeo; or udp-dynamic, "
+	 "after A + 4D of the round trips, with a window on what is unanswered (tcp)",
+	 set_transport},
+	{"timeo", OPTION_NUMBER, FIELD(timeo), 20, 60000,
+	 "udp: ms until a call without an answer is sent again, then twice as many (1000)"},
+	{"drop", OPTION_NUMBER, FIELD(drop), 0, 90,
+	 "udp: percent of the datagrams, each way, that are lost on purpose (0)"},
+	{"adapt-request", OPTION_ON, FIELD(adapt_request), 0, 0,
+	 "udp: READs become smaller than --request where fragments are lost"},
+	{"udp-trace", OPTION_TEXT, FIELD(udp_trace), 0, 0,
+	 "udp: write to this file, for each answer, CLOCK_MONOTONIC's seconds, read, write, "
+	 "getattr, lookup or other, the round trip and the time to wait in ms, and sendings"},
+	{"work", OPTION_OTHER, 0, 0, 0, WORK_NAMES, set_work},
+	{"readers", OPTION_NUMBER, FIELD(readers), 1, MAX_READERS,
+	 "readers, or writers of work write, or clients of oltp (1)"},
+	{"stride", OPTION_NUMBER, FIELD(stride), 1, 4096,
+	 "sequential components of a stride reader, or of the one file of work cursors, a part of "
+	 "them for each reader (2)"},
+	{"size", OPTION_NUMBER, FIELD(size), 4096, 1024 * GIB,
+	 "bytes in all, divided among the readers; of the one file for shared; of each file for "
+	 "random and --layout (256M)"},
+	{"request", OPTION_NUMBER, FIELD(request), 512, MAX_REQUEST,
+	 "bytes of a request, a multiple of 8 (32K)"},
+	{"outstanding", OPTION_NUMBER, FIELD(outstanding), 1, 256,
+	 "requests in flight of a reader (4)"},
+	{"connections", OPTION_NUMBER, FIELD(connections), 1, MAX_CONNECTIONS,
+	 "connections, or sockets of UDP (one for each reader)"},
+	{"first-file", OPTION_NUMBER, FIELD(first_file), 0, 9999,
+	 "number of the first file used (0)"},
+	{"seed", OPTION_NUMBER, FIELD(seed), 0, UINT32_MAX, "seed of the files' content (1)"},
+	{"order-seed", OPTION_NUMBER, FIELD(order_seed), 0, UINT32_MAX,
+	 "seed of random orders (1)"},
+	{"percent", OPTION_NUMBER, FIELD(percent), 0, 100,
+	 "reorder: share of requests displaced (10)"},
+	{"distance", OPTION_NUMBER, FIELD(distance), 1, 1024,
+	 "reorder: largest displacement in requests (4)"},
+	{"record", OPTION_NUMBER, FIELD(record), 512, GIB,
+	 "records: bytes read at the beginning of every --every, a multiple of --request or less "
+	 "(64K)"},
+	{"every", OPTION_NUMBER, FIELD(every), 512, GIB,
+	 "records: bytes from one to the next; tiles: of a row of the matrix (1M)"},
+	{"tiles", OPTION_NUMBER, FIELD(tiles), 1, 64,
+	 "tiles: so many beside and below each other, visited in turn, a request of each (8)"},
+	{"count", OPTION_NUMBER, FIELD(count), 1, MAX_BLOCKS,
+	 "random: reads of each reader (all blocks of the file); fsstat: calls (10000); oltp: "
+	 "transactions of each client (10000)"},
+	{"repeat", OPTION_ON, FIELD(repeat), 0, 0, "random: offsets may come more than once"},
+	{"spread", OPTION_ON, FIELD(spread), 0, 0,
+	 "shared: readers start at equal distances and wrap, instead of all at 0"},
+	{"passes", OPTION_NUMBER, FIELD(passes), 1, 1000000, "seq: each file is read so often (1)"},
+	{"random-readers", OPTION_NUMBER, FIELD(random_readers), 0, MAX_READERS,
+	 "mixed, write: random readers beside, on the files after the others (mixed 1, write 0)"},
+	{"random-request", OPTION_NUMBER, FIELD(random_request), 512, MAX_REQUEST,
+	 "bytes of their requests (8K)"},
+	{"random-outstanding", OPTION_NUMBER, FIELD(random_outstanding), 1, 256,
+	 "requests in flight of each (1)"},
+	{"random-size", OPTION_NUMBER, FIELD(random_size), 4096, 1024 * GIB,
+	 "bytes of the file of each (as much as each of the others reads)"},
+	{"random-finish", OPTION_ON, FIELD(random_finish), 0, 0,
+	 "they do all their --count reads instead of stopping with the others"},
+	{"random-from", OPTION_TEXT, FIELD(random_from), 0, 0,
+	 "numeric address that they come from (whichever the kernel takes)"},
+	{"writers", OPTION_NUMBER, FIELD(writers), 0, MAX_READERS,
+	 "mixed: writers beside; all the others then stop with them (0)"},
+	{"write-size", OPTION_NUMBER, FIELD(write_size), 4096, 1024 * GIB,
+	 "bytes that each of them writes (256M)"},
+	{"write-request", OPTION_NUMBER, FIELD(write_request), 512, MAX_REQUEST,
+	 "bytes of their requests (256K)"},
+	{"write-outstanding", OPTION_NUMBER, FIELD(write_outstanding), 1, 256,
+	 "requests in flight of each (4)"},
+	{"no-commit", OPTION_OFF, FIELD(commit), 0, 0, "writers do not end with COMMIT"},
+	{"txn-reads", OPTION_NUMBER, FIELD(txn_reads), 1, 1024,
+	 "oltp: random reads of a transaction (4)"},
+	{"txn-writes", OPTION_NUMBER, FIELD(txn_writes), 1, 1024,
+	 "oltp: random UNSTABLE writes of a transaction (8)"},
+	{"log-request", OPTION_NUMBER, FIELD(log_request), 512, MAX_REQUEST,
+	 "oltp: bytes of the FILE_SYNC write to the client's log that ends it (128K)"},
+	{"log-size", OPTION_NUMBER, FIELD(log_size), 4096, 1024 * GIB,
+	 "oltp: bytes of a log, which then begins again (64M)"},
+	{"generation", OPTION_NUMBER, FIELD(generation), 1, 65535,
+	 "oltp: how often the files were written, with this run, since --layout (1)"},
+	{"client", OPTION_OTHER, 0, 0, 0, CLIENT_HELP, add_client},
+	{"warm-up", OPTION_SECONDS, FIELD(warm_up), 0, 3600,
+	 "clients, mix: what is answered before is not in the figures (0)"},
+	{"alone", OPTION_SECONDS, FIELD(alone), 0, 3600,
+	 "clients: one after another, each for so long; a tenth of it is its warm-up (0: all at "
+	 "once)"},
+	{"mix", OPTION_TEXT, FIELD(mix), 0, 0,
+	 "mix: lookup, read-lookup (50/50), default (of Nhfsstone), or weights of operations such "
+	 "as lookup=34,read=22 (lookup); on --files files of --size, in blocks of --request"},
+	{"offered", OPTION_NUMBER, FIELD(offered), 1, 1000000, "mix: calls a second (100)"},
+	{"even", OPTION_OFF, FIELD(poisson), 0, 0, "mix: calls at equal distances, not by chance"},
+	{"rate", OPTION_NUMBER, FIELD(rate), 1, 1000000,
+	 "requests a second of each reader (as fast as they are answered)"},
+	{"duration", OPTION_SECONDS, FIELD(duration), 0, 86400,
+	 "stop issuing requests after so many seconds (0: when done)"},
+	{"max-time", OPTION_SECONDS, FIELD(max_time), 1, 86400,
+	 "give up and fail after so long (600)"},
+	{"stall", OPTION_SECONDS, FIELD(stall), 1, 3600,
+	 "fail when no answer comes for so long (60)"},
+	{"no-verify", OPTION_OFF, FIELD(verify), 0, 0, "do not compare the bytes read"},
+	{"verify", OPTION_ON, FIELD(verify), 0, 0, "compare every byte read (the default)"},
+	{"quiet", OPTION_ON, FIELD(quiet), 0, 0, "no progress and no table"},
+	{"json", OPTION_TEXT, FIELD(json), 0, 0, "write the results to this file (- is stdout)"},
+	{"prices", OPTION_TEXT, FIELD(prices), 0, 0,
+	 "fsstat: write to this file, for each answer, CLOCK_MONOTONIC's seconds and the write and "
+	 "the read-ahead price in it (doc/fsstat-prices.md), - where it carries none"},
+	{"layout", OPTION_TEXT, FIELD(layout), 0, 0,
+	 "only create files f0000 … in this local directory"},
+	{"check", OPTION_TEXT, FIELD(check), 0, 0,
+	 "only compare the files w0000 … in this local directory with what writers write"},
+	{"files", OPTION_NUMBER, FIELD(files), 1, 10000, "layout, check, mix: number of files (1)"},
+	{"help", OPTION_HELP, 0, 0, 0, "this text"},
+};
 
-	switch (d->kind) {
-	case NUMBER:
-		return set_number(field, d, text);
-	case SECONDS:
-		return set_seconds(field, d, text);
-	case TEXT:
-		*(const char **)field = text;
-		return 0;
-	case WORK:
-		return set_work(o, text);
-	case TRANSPORT:
-		return set_transport(o, text);
-	case CLIENT:
-		return add_client(o, text);
-	case ON:
-	case OFF:
-		*(bool *)field = d->kind == ON;
-		return 0;
-	}
-	return -1;
-}
+static const struct option_table table = {
+	.program = "nfsbench",
+	.usage = "nfsbench --export PATH --work WORK [options]: load an NFSv3 server\n"
+		 "nfsbench --layout DIR --files N --size BYTES [--seed S]: create the files to "
+		 "read\n"
+		 "nfsbench --check DIR --files N --size BYTES [--seed S]: compare the files "
+		 "written\n",
+	.after = "Bytes take the suffixes K, M and G (1024). Throughput is in 10^6 bytes a second.",
+	.defs = defs,
+	.count = sizeof(defs) / sizeof(defs[0]),
+	.width = 20,
+};
 
 static int refuse(const char *message)
 {
@@ -376,42 +320,19 @@ static void defaults(struct options *o)
 	};
 }
 
-static int parse_all(struct options *o, int argc, char **argv)
-{
-	struct option longs[DEFS + 1] = {{0}};
-	int index, c;
-
-	for (size_t i = 0; i < DEFS; i++) {
-		longs[i].name = defs[i].name;
-		longs[i].has_arg =
-			defs[i].kind == ON || defs[i].kind == OFF ? no_argument : required_argument;
-	}
-	while ((c = getopt_long(argc, argv, "h", longs, &index)) != -1) {
-		if (c == 'h' || (c == 0 && strcmp(defs[index].name, "help") == 0)) {
-			help();
-			return 1;
-		}
-		if (c != 0)
-			return refuse("see nfsbench --help");
-		if (set(o, &defs[index], optarg))
-			return -1;
-	}
-	if (optind < argc) {
-		fprintf(stderr, "nfsbench: %s: options only, see --help\n", argv[optind]);
-		return -1;
-	}
-	return 0;
-}
-
 int options_parse(struct options *o, int argc, char **argv)
 {
 	int rc;
 
 	defaults(o);
 	o->command = command_line_text(argc, argv);
-	rc = parse_all(o, argc, argv);
+	rc = option_table_parse(&table, o, argc, argv);
 	if (rc)
 		return rc;
+	if (optind < argc) {
+		fprintf(stderr, "nfsbench: %s: options only, see --help\n", argv[optind]);
+		return -1;
+	}
 	/* Only two works know random readers beside their own; mixed is not mixed without. */
 	if (o->work != WORK_MIXED && o->work != WORK_WRITE)
 		o->random_readers = 0;
