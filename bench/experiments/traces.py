@@ -53,6 +53,31 @@ def worse(stock_ms, ours_ms):
     return stock_ms < NOT_BELOW * ours_ms and ours_ms - stock_ms > TOLD_APART_MS
 
 
+DISK = {"seeks": ("seeks", 1, "{:.0f} seeks"), "read_mb": ("read_bytes", 1e6, "{:.0f} MB read"),
+        "written_mb": ("write_bytes", 1e6, "{:.0f} written"),
+        "busy_s": ("busy_ms", 1000, "{:.1f} s busy")}
+
+
+def at_disk(before, after):
+    return {key: (after[name] - before[name]) / unit for key, (name, unit, _) in DISK.items()}
+
+
+def traced(done):
+    """In words: what the disk did, and which clients got less than with stock."""
+    told = [f"{name}: " + ", ".join(form.format(done.median(name, key))
+                                    for key, (_, _, form) in DISK.items() if done.median(name, key))
+            for name in done.series()]
+    slower = []
+    for key in sorted({k for r in done.records for k in r.get("figures", {})
+                       if k.endswith(" client")}):
+        stock, ours = done.median("stock", key), done.median("ra", key)
+        if stock and ours and worse(stock, ours):
+            slower.append(f"{key.removesuffix(' client')} {ours:.1f} ms ({stock:.1f})")
+    if slower:
+        told.append(f"clients that wait longer than with stock: {', '.join(slower)}")
+    return "; ".join(told)
+
+
 class Replayed(Experiment):
     """One made day at one pace."""
     TRACES = "traces as of Ellard, Ledlie, Malkani & Seltzer, FAST 2003"
@@ -73,9 +98,10 @@ class Replayed(Experiment):
                 self.lay_out(program, disk, trace, f"day{number[0]}")
                 with bed.server(name, disk) as server:
                     bed.cold(disk)
-                    cpu = machine.cpu_seconds(server.pid)
+                    cpu, before = machine.cpu_seconds(server.pid), disk.stats()
                     told = replay(program, server, f"day{number[0]}", trace, out, self.pace)
-                    return {**figures(told), "cpu_s": machine.cpu_seconds(server.pid) - cpu}
+                    return {**figures(told), "cpu_s": machine.cpu_seconds(server.pid) - cpu,
+                            **at_disk(before, disk.stats())}
 
             done = rounds.run(bed, list(SERVERS), once)
         return self.outcome(done)
@@ -112,7 +138,8 @@ class Replayed(Experiment):
                          sorted(gains.items(), key=lambda pair: -pair[1]))
         return Outcome(points, "not reproduced" if bad else
                        "better" if gains.get("read", 0) > 1 else "reproduced",
-                       "; ".join(bad), f"speed of answers x stock: {says}", {"gains": gains})
+                       f"{'; '.join(bad)}. {traced(done)}" if bad else "",
+                       f"speed of answers x stock: {says}", {"gains": gains})
 
     def draw(self, outcome, path):
         plot.bars(path, self.ours, "READ, ms in the mean",

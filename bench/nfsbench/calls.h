@@ -12,9 +12,10 @@
  * had, so that the server can tell; an answer that comes after the first one is late, and counted.
  *
  * A call that was sent again measures nothing (Karn and Partridge, "Improving Round-Trip Time Estimates
- * in Reliable Transport Protocols", 1987), and so its time to wait, doubled with each sending, is kept
- * for the calls of its class that follow, until one is answered that was sent once. Else an answer that
- * always takes longer than the constant would never be measured.
+ * in Reliable Transport Protocols", 1987). As long as nothing was measured of a class the time to wait,
+ * doubled with each sending, is therefore kept for its calls that follow: else answers that always take
+ * longer than the constant would never be measured. Later it is not kept, for then what is lost by
+ * chance would make others wait.
  *
  * Times are nanoseconds, handed in, and never go back. One thread.
  */

@@ -141,7 +141,8 @@ class Runs(unittest.TestCase):
         mean *= {"stock": 1.5}.get(server.kind, 1)
         if "--udp-trace" in arguments:
             with open(arguments[arguments.index("--udp-trace") + 1], "w", encoding="ascii") as file:
-                file.writelines(f"{n}.0,read,{10 + n % 3},30,1\n" for n in range(100))
+                file.writelines(f"{8.192 * n / kb_s},read,{10 + n % 3},30,1\n"
+                                for n in range(100))
         return {"errors": 0, "mismatches": 0, "problem": "", "issued": 100,
                 "transport": {"retransmitted": 3, "read_bytes": 8192},
                 "total": {"count": 100, "mean": mean, "p99": 2 * mean, "mb_s": kb_s / 1000,

@@ -161,7 +161,7 @@ class Verdicts(unittest.TestCase):
     def test_what_is_slower_is_named(self):
         found = self.outcome(stock=replayed(8.0, write_ms=1.0), ra=replayed(4.0, write_ms=2.0))
         self.assertEqual((found.verdict, found.why),
-                         ("not reproduced", "write 2.00 ms, stock 1.00"))
+                         ("not reproduced", "write 2.00 ms, stock 1.00. stock: ; ra: "))
 
     def test_without_a_round_nothing_is_said(self):
         self.assertEqual(self.outcome(stock=replayed(8.0)).verdict, "not run")
