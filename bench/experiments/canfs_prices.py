@@ -23,7 +23,7 @@ class Prices(Experiment):
     ours = "The same over a link of 400 Mbit/s, and 16 random readers; a writer of 2 MB/s beside " \
         "them shows who backs off. Memory (c, d) is bench/figure5's: it needs a server with little."
     paper_figure = "the price rises to near 1 as the link fills, throughput stays; so for the disk"
-    seconds_quick, seconds_full = 100, 400
+    seconds_quick, seconds_full = 70, 400
     needs = ("ip", "tc")
     columns = (("load", "series", "{}"), ("MB/s", "mb_s", "{:.1f}"),
                ("reads/s", "reads_s", "{:.0f}"), ("price", "price", "{:.2f}"),
@@ -122,7 +122,7 @@ class Sensitivity(Experiment):
     ours = "The running system, a reader at random and a writer on each of two clients; the " \
         "model (bench/sweep_k) has more works and resources."
     paper_figure = "small errors of k do not matter, orders of magnitude do; the disk most"
-    seconds_quick, seconds_full = 130, 2400
+    seconds_quick, seconds_full = 85, 2400
     columns = (("k of", "resource", "{}"), ("k", "k", "{}"), ("reads/s", "reads_s", "{:.0f}"),
                ("MB/s written", "written_mb_s", "{:.1f}"),
                ("of the default", "of_default", "{:.2f}"))

@@ -51,7 +51,7 @@ class Zcav(Readers):
     did = "Two disks in four partitions each: local readers in the outermost and the innermost."
     ours = "Files lie in the outermost and the innermost quarter of one file system on each disk."
     paper_figure = "outer zones 1.2 to 2 times as fast as inner ones, at any number of readers"
-    seconds_quick, seconds_full = 35, 1500
+    seconds_quick, seconds_full = 30, 1500
 
     def run(self, bed):
         points, claims = [], []
@@ -76,7 +76,7 @@ class TaggedQueue(Readers):
         "modelled disk takes all requests at once, so that the kernel orders none. So the local " \
         "curves are shown only, and the verdict is of NFS." + ASSUMED
     paper_figure = "from 8 readers on 15 MB/s with, 27 without; one reader the same in both"
-    seconds_quick, seconds_full = 90, 1800
+    seconds_quick, seconds_full = 60, 1800
 
     def run(self, bed):
         counts = readers(bed)
@@ -226,7 +226,7 @@ class OverUdp(Transport):
         "drive's queue."
     paper_figure = "drops quickly as readers increase, to about half of the local file system's; " \
         "better than TCP for few readers and not for many; zones still visible"
-    seconds_quick, seconds_full = 120, 2400
+    seconds_quick, seconds_full = 70, 2400
 
     @staticmethod
     def claims(found, counts):
@@ -249,7 +249,7 @@ class OverTcp(Transport):
     did = "The same over TCP."
     paper_figure = "relatively constant as readers increase, parallel to the local file system " \
         "and always slower"
-    seconds_quick, seconds_full = 120, 2400
+    seconds_quick, seconds_full = 70, 2400
     transport, other, beside = TCP, UDP, "over UDP"
 
     @staticmethod
@@ -279,7 +279,7 @@ class Always(Readers):
         f"and {REORDERED_BUSY} % of the busy one's, as in their traces; it shares its processor " \
         "with four loops, and the server has the others. The table is that of figure 7."
     paper_figure = "no difference up to four readers, then they diverge; less so on the busy client"
-    seconds_quick, seconds_full = 90, 1500
+    seconds_quick, seconds_full = 60, 1500
 
     def run(self, bed):
         counts = readers(bed)
@@ -321,7 +321,7 @@ class SlowDown(Readers):
         "32 files, and then both tables do the same."
     paper_figure = "with the new table as always, SlowDown or not; with the old one slower from " \
         "8 readers on, SlowDown or not"
-    seconds_quick, seconds_full = 100, 2000
+    seconds_quick, seconds_full = 65, 2000
     CURVES = {"always": ("always", False), "SlowDown, new table": ("slowdown", True),
               "default, new table": ("default", True), "SlowDown": ("slowdown", False),
               "default": ("default", False), "plugin's defaults": None}
@@ -362,7 +362,7 @@ class Strides(Experiment):
     ours = f"A file of {SIZE // MIB} MB (quick: {SIZE_QUICK // MIB}). It has {CURSORS} cursors, " \
         "as many as there are strides at most."
     paper_figure = "cursors 1.50, 1.81, 2.41 x default (IDE), 1.62, 1.81, 1.72 x (SCSI)"
-    seconds_quick, seconds_full = 100, 1800
+    seconds_quick, seconds_full = 75, 1800
     columns = (("disk", "disk", "{}"), ("heuristic", "curve", "{}"), ("strides", "x", "{}"),
                ("MB/s", "mb_s", "{:.1f}"), ("seeks/MB", "seeks_mb", "{:.2f}"))
     CURVES = {"default": "default", "cursor": "cursor", "plugin's defaults": None}
@@ -426,9 +426,9 @@ class StrideTable(Strides):
     name = "et1"
     paper = PAPER + "table 1"
     did = "The mean of ten such reads, and their standard deviation."
-    ours = "The same reads again, ten of each, all from cold caches; quick: two, of 16 MB."
-    SIZE_QUICK = 16 * MIB
-    seconds_quick, seconds_full = 85, 3000
+    ours = "The same reads again, ten of each, all from cold caches; quick: two, of 12 MB."
+    SIZE_QUICK = 12 * MIB
+    seconds_quick, seconds_full = 65, 3000
     CURVES = {"default": "default", "cursor": "cursor"}
     TIMES_QUICK, TIMES = 2, 10
     columns = (("disk", "disk", "{}"), ("heuristic", "curve", "{}"), ("strides", "x", "{}"),

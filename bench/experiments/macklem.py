@@ -108,8 +108,8 @@ class SerialLookup(RingLookup):
     name, paper = "m5", f"{PAPER}, graph 5"
     configuration = "56kbit"
     rates_quick, rates_full = (3, 10, 20), (1, 2, 4, 6, 8, 10, 12, 15, 18, 21)
-    seconds_point = 5, 60
-    seconds_quick, seconds_full = 70, 6000
+    seconds_point = 4, 60
+    seconds_quick, seconds_full = 60, 6000
     did = "Lookups over a line of 56 kbit/s: reads of 8 KB would take more than a second each."
     ours = "The same over emulated hops."
     paper_figure = "RTO 1 s worse than both; A+4D often equal to TCP, at times unstable"
@@ -249,7 +249,7 @@ class ReadRates(Experiment):
             "second half of the READs: the first ones teach the RTO.")
     paper_figure = ("KB/s on LAN, 80 Mbit, 56 kbit: RTO A+4D 202, 154, 6.21; RTO 1 s 198, 117, 1.77; "
                     "TCP 177, 106, 6.38")
-    seconds_quick, seconds_full = 70, 2400
+    seconds_quick, seconds_full = 65, 2400
     columns = (("way", "way", "{}"), ("transport", "series", "{}"), ("KB/s", "kb_s", "{:.2f}"),
                ("READs sent again", "again", "{:.0f}"))
     WAYS = {"lan": 2 * base.MIB, "80mbit": base.MIB // 2, "56kbit": 64 * base.KIB}

@@ -105,7 +105,7 @@ class DefaultMix(Servers):
             "the kernel's server in a guest. Files cold at first.")
     paper_figure = "Reno well below Ultrix at all loads"
     reason = "the server that is nearer in design is the reference itself; what is left is the disk's"
-    seconds_quick, seconds_full = 70, 4500
+    seconds_quick, seconds_full = 65, 4500
 
 
 class LookupMix(Servers):

@@ -121,7 +121,7 @@ class Connections(Experiment):
             "TCP connections in turn (as nconnect does it), READs of 32 KiB to 1 MiB; the order of arrival "
             "as the plugin saw it.")
     paper_figure = "-"
-    seconds_quick, seconds_full = 30, 1500
+    seconds_quick, seconds_full = 25, 1500
     columns = (("connections", "connections", "{}"), ("READ KiB", "kib", "{}"),
                ("server", "server", "{}"), ("MB/s", "mb_s", "{:.1f}"),
                ("out of order %", "behind_percent", "{:.1f}"), ("at most KiB", "most_kib", "{:.0f}"))

@@ -151,7 +151,7 @@ class AsRecorded(Replayed):
     name = "t1"
     paper = f"{Replayed.TRACES}, at their recorded times"
     ours = "A made day of mail, builds, web and data at its recorded times (open loop)."
-    seconds_quick, seconds_full = 55, 1500
+    seconds_quick, seconds_full = 50, 1500
     columns = (("server", "series", "{}"), ("READ ms", "read_ms", "{:.2f}"),
                ("READ p99", "read_p99_ms", "{:.1f}"), ("WRITE ms", "write_ms", "{:.2f}"),
                ("LOOKUP ms", "lookup_ms", "{:.2f}"), ("GETATTR ms", "getattr_ms", "{:.2f}"),
@@ -166,7 +166,7 @@ class AsFast(Replayed):
     name = "t2"
     paper = f"{Replayed.TRACES}, as fast as they are answered"
     ours = "The same, each client as fast as it is answered."
-    seconds_quick, seconds_full = 45, 900
+    seconds_quick, seconds_full = 40, 900
     columns = (("server", "series", "{}"), ("s", "elapsed_s", "{:.1f}"),
                ("requests/s", "requests_s", "{:.0f}"), ("READ ms", "read_ms", "{:.2f}"),
                ("READ p99", "read_p99_ms", "{:.1f}"), ("WRITE ms", "write_ms", "{:.2f}"))
