@@ -17,6 +17,13 @@
 /* A turn (ns) where the device's cost is not known yet, and at least. */
 #define TURN_DEFAULT (100 * CLOCK_MS)
 #define TURN_MIN     (20 * CLOCK_MS)
+/* ... and at most, while nobody else wants the disk: so long a client may wait for the next of its files. */
+#define TURN_LONG (400 * CLOCK_MS)
+/*
+ * What joins a job, as others do a chunk of a file: piece i of it is [i, i + 1) << PIECE_SHIFT of a file with
+ * the job's number. No READ is as long.
+ */
+#define PIECE_SHIFT 32
 
 struct tree_job {
 	struct sched_req req;
@@ -30,7 +37,6 @@ struct tree_job {
 	uint32_t n_files;
 	struct tree_pieces pieces;
 	uint64_t slice; /* when the present one began */
-	uint64_t turn;	/* ... and the turn */
 };
 
 static const struct sched_req_ops tree_ops;
@@ -92,12 +98,19 @@ static void queue_turn(struct tree_job *job)
 	job->req = (struct sched_req){.ops = &tree_ops,
 				      .class = SCHED_PREFETCH,
 				      .file = job->dirs[0].id, /* no file's */
+				      .offset = tree_job_piece(job->pieces.next),
 				      .len = dispatcher_chunk(d),
+				      .span = tree_job_piece(UINT32_MAX - job->pieces.next),
 				      .block = block,
 				      .owner = job->dirs[0].id,
 				      .flow = flow};
 	if (dispatcher_submit(d, &job->req) != SCHED_ADDED)
 		leave(job);
+}
+
+uint64_t tree_job_piece(uint32_t piece)
+{
+	return (uint64_t)piece << PIECE_SHIFT;
 }
 
 void tree_job_submit(struct dir_walks *w, uint64_t id, const struct dir_handle *handle,
@@ -139,13 +152,20 @@ static uint64_t turn_length(struct dispatcher *d)
 	return length > TURN_MIN ? (uint64_t)length : TURN_MIN;
 }
 
-/* Between two waits for the disk: small reads may have it, and it is told that we live. */
+/* Between two waits for the disk: small reads may have it, and who waits for what came hears of it. */
 static void pause_for_others(struct tree_job *job, struct dispatcher *d)
 {
+	dispatcher_progress(d, &job->req, tree_job_piece(job->pieces.next));
 	if (dispatcher_gap(d, &job->req, dispatcher_now(d) - job->slice))
 		job->slice = dispatcher_now(d);
-	else
-		dispatcher_progress(d, &job->req, 0);
+}
+
+/* Whether the turn that began at BEGUN, of LENGTH, is over: one after the other has the disk. */
+static bool is_over(struct dispatcher *d, uint64_t begun, uint64_t length)
+{
+	uint64_t now = dispatcher_now(d);
+
+	return now > begun + TURN_LONG || (now > begun + length && dispatcher_reads(d) > 1);
 }
 
 /* ---- what to fetch ----------------------------------------------------------------------- */
@@ -224,6 +244,21 @@ static void add_siblings(struct tree_job *job, struct dispatcher *d)
 	tree_dir_close(&parent);
 }
 
+/* READs of files that come with this job need not ask for them again. */
+static void announce(struct tree_job *job)
+{
+	struct dir_job of = {.id = job->dirs[0].id, .client = job->req.flow.client};
+
+	for (uint32_t i = 0; i < job->pieces.n; i++)
+		job->files[job->pieces.pieces[i].file].last = i;
+	for (uint32_t i = 0; i < job->n_files; i++) {
+		const struct tree_file *file = &job->files[i];
+
+		if (file->left != 0)
+			dir_walks_expect(job->walks, file->dir->id, file->index, &of, file->last);
+	}
+}
+
 /* Which files, and where they are. */
 static void plan(struct tree_job *job, struct dispatcher *d)
 {
@@ -247,6 +282,7 @@ static void plan(struct tree_job *job, struct dispatcher *d)
 		pause_for_others(job, d);
 	}
 	tree_pieces_sort(&job->pieces);
+	announce(job);
 	if (job->pieces.n != 0)
 		readahead_count(counters, READAHEAD_CHUNKS, 1);
 	job->planned = true;
@@ -257,17 +293,17 @@ static void plan(struct tree_job *job, struct dispatcher *d)
 static void execute(struct dispatcher *d, struct sched_req *r)
 {
 	struct tree_job *job = CONTAINER_OF(r, struct tree_job, req);
-	uint64_t end = dispatcher_now(d) + turn_length(d);
+	uint64_t length = turn_length(d), begun = dispatcher_now(d);
 	const struct tree_piece *piece;
 
-	job->slice = dispatcher_now(d);
+	job->slice = begun;
 	if (!job->planned && goes_on(job))
 		plan(job, d);
 	tree_pieces_pause(&job->pieces, !goes_on(job));
 	while ((piece = tree_pieces_next(&job->pieces, job->files)) != NULL) {
 		job->files[piece->file].left--;
 		pause_for_others(job, d);
-		if (dispatcher_now(d) > end || !goes_on(job))
+		if (is_over(d, begun, length) || !goes_on(job))
 			tree_pieces_pause(&job->pieces, true);
 	}
 }

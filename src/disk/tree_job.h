@@ -8,7 +8,8 @@
  *
  * Each turn is a request of class prefetch in the disk's queue: as long as a stream's chunk takes, of the
  * client whose read asked for it, with gaps for small reads. What comes is in the page cache, of files as
- * they are then; an error is nobody's.
+ * they are then; an error is nobody's. The client's READs of files that are on their way wait for those, as
+ * others do for a chunk, or for the turn's end.
  */
 #ifndef DISK_TREE_JOB_H
 #define DISK_TREE_JOB_H
@@ -23,5 +24,8 @@
  */
 void tree_job_submit(struct dir_walks *w, uint64_t id, const struct dir_handle *handle,
 		     struct backing *b, struct export_io *io, struct flow_id flow);
+
+/* Where a READ that comes with the PIECE-th piece of a job joins that, in a file with the job's number. */
+uint64_t tree_job_piece(uint32_t piece);
 
 #endif

@@ -28,6 +28,7 @@ struct tree_file {
 	uint64_t inode;
 	uint32_t index; /* in its directory's list */
 	uint32_t left;	/* pieces that have yet to come; 0: nothing is to be fetched */
+	uint32_t last;	/* the number of its last one */
 };
 
 struct tree_piece {

@@ -35,6 +35,8 @@ struct call {
 	bool bypass, fetched;
 	bool own;      /* it may be answered from our own descriptor */
 	size_t amount; /* bytes that are in its reply already */
+	uint64_t
+		due; /* it waits for a walk's job that has its file, of which it wants so many bytes */
 	/* Only of a write. */
 	struct fsal_io_arg *write_arg;
 	bool stable;

@@ -87,10 +87,12 @@ static void demand_complete(struct sched_req *r)
 	struct req_op_context ctx;
 	struct export_io *io = call_resume(call, &ctx);
 
-	if (!call->fetched && export_io_hurries(io))
+	if (!call->fetched && export_io_hurries(io)) {
 		answer_later(call);
-	else
+	} else {
+		walk_read_waited(call);
 		answer_watched(call, b, true);
+	}
 	backing_release(b);
 	call_resumed(io);
 }
@@ -163,6 +165,7 @@ static void describe_demand(struct call *call, struct backing *b, uint64_t len)
 
 	call->backing = backing_hold(b);
 	call->fetched = false;
+	call->due = 0;
 	call->req = (struct sched_req){.ops = &demand_ops,
 				       .class = SCHED_DEMAND,
 				       .file = b->file,
@@ -223,7 +226,7 @@ static enum fate demand_queue(struct call *call, struct export_io *io,
  * caller must answer it itself, now. Else the call, its read_arg and the export may be over at any time.
  */
 static bool demand_submit(struct call *call, struct backing *b, const struct readahead_plan *plan,
-			  const struct readahead_tuning *tuning)
+			  const struct readahead_tuning *tuning, const struct walk_read *walk)
 {
 	struct export_io *io;
 	enum fate fate;
@@ -232,7 +235,7 @@ static bool demand_submit(struct call *call, struct backing *b, const struct rea
 		return false;
 	io = export_io_ref(call->io);
 	describe_demand(call, b, demand_length(call, b, plan));
-	fate = demand_queue(call, io, plan, tuning);
+	fate = walk_read_waits(walk, call) ? READ_QUEUED : demand_queue(call, io, plan, tuning);
 	if (fate != READ_QUEUED) {
 		backing_release(call->backing);
 		call_unpark(call);
@@ -278,6 +281,7 @@ struct read {
 	uint64_t prefetch_step;
 	struct readahead_tuning tuning;
 	struct readahead_plan plan;
+	struct walk_read walk;
 	bool own; /* it may be answered from our own descriptor */
 	bool resident;
 	bool unasked;	       /* whether it is: it makes no difference */
@@ -365,7 +369,7 @@ static bool goes_to_disk(struct call *call, struct read *read, struct prefetch *
 	}
 	prefetch_submit(*p); /* first, so that the read can join it */
 	*p = NULL;
-	return demand_submit(call, b, &read->plan, &read->tuning);
+	return demand_submit(call, b, &read->plan, &read->tuning, &read->walk);
 }
 
 /* Where nobody asked whether the data was in memory, the time that the answer took says it. */
@@ -434,11 +438,10 @@ static void answer_far(struct call *call, const struct read *read)
 static void answer_or_queue(struct call *call, struct ra_handle *hdl, struct read *read)
 {
 	struct export_io *io = call->exp->io;
-	struct walk_read walk = {0};
 	struct prefetch *p = NULL;
 	bool queued = false;
 
-	walk_read_begin(&walk, hdl, call->read_arg->offset);
+	walk_read_begin(&read->walk, hdl, call->read_arg->offset);
 	observe(read, hdl, io, call->read_arg);
 	ra_prices_read(hdl->slot.file_hash, call->read_arg->offset, read->len);
 	call->own = read->own;
@@ -452,7 +455,7 @@ static void answer_or_queue(struct call *call, struct ra_handle *hdl, struct rea
 		answer_now(call, read);
 	if (read->unasked)
 		judge_time(read, hdl, io);
-	walk_read_end(&walk, read->backing, read->resident, read->now);
+	walk_read_end(&read->walk, read->backing, read->resident, read->now);
 	if (read->backing != NULL)
 		backing_put(read->backing);
 	if (queued)

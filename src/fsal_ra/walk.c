@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 
 #include "common/clock.h"
+#include "disk/prefetch.h"
 #include "disk/tree_dir.h"
 #include "disk/tree_job.h"
 #include "disk/wire_handle.h"
@@ -89,6 +90,43 @@ void walk_read_begin(struct walk_read *read, const struct ra_handle *hdl, uint64
 	read->inode = hdl->obj_handle.fileid;
 	read->io = export_io_ref(ra_export_of_op()->io);
 	read->flow = ra_flow_of_op();
+}
+
+bool walk_read_waits(const struct walk_read *read, struct call *call)
+{
+	struct dispatcher *d = &call->backing->device->dispatcher;
+	struct dir_read at = {.dir = read->dir, .inode = read->inode};
+	struct sched_req own = call->req;
+	uint64_t job;
+	uint32_t piece;
+
+	if (read->dir == 0 || !dir_walks_due(walks, &at, read->flow.client, &job, &piece))
+		return false;
+	call->due = own.len;
+	call->req.file = job;
+	call->req.offset = tree_job_piece(piece);
+	call->req.len = call_length(call->read_arg);
+	if (dispatcher_join(d, &call->req) == SCHED_WAITS) {
+		readahead_count(&read->io->counters, READAHEAD_JOINED, 1);
+		return true;
+	}
+	call->due = 0;
+	call->req = own; /* it came just now, or the job has ended: as any other */
+	return false;
+}
+
+void walk_read_waited(struct call *call)
+{
+	struct backing *b = call->backing;
+	uint64_t offset = call->read_arg->offset;
+	bool there;
+
+	if (call->due == 0 || !backing_use(b))
+		return;
+	there = backing_resident(b, offset, call_length(call->read_arg));
+	backing_unuse(b);
+	if (!there)
+		demand_fetch(&b->device->dispatcher, b, offset, call->due);
 }
 
 void walk_read_end(struct walk_read *read, struct backing *b, bool resident, uint64_t now)

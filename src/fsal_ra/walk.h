@@ -11,8 +11,8 @@
 #ifndef RA_WALK_H
 #define RA_WALK_H
 
+#include "call.h"
 #include "disk/backing.h"
-#include "subcall.h"
 
 /* Life, with the module; ENGINE outlives it. Without memory, or with Walk_Memory = 0, nothing is done. */
 void walk_start(struct readahead *engine);
@@ -35,6 +35,13 @@ struct walk_read {
 
 /* Before the READ of HDL is answered, after which the handle may be gone. With op_ctx. */
 void walk_read_begin(struct walk_read *read, const struct ra_handle *hdl, uint64_t offset);
+/*
+ * CALL is parked, its request described, and what it asks for is not in memory. True: its file comes with a
+ * job that is under way for its client, and it waits for that; it may be over at any time. When that is so:
+ */
+bool walk_read_waits(const struct walk_read *read, struct call *call);
+/* Before it is answered, whether it waited or not: where the job did not come to it, it is fetched now. */
+void walk_read_waited(struct call *call);
 /* Once it is answered or queued. B: its backing, a use, or NULL. */
 void walk_read_end(struct walk_read *read, struct backing *b, bool resident, uint64_t now);
 

@@ -18,7 +18,7 @@ static uint32_t release(struct dir_part *p, uint32_t index)
 {
 	uint32_t held = p->held[index];
 
-	p->held[index] = 0;
+	p->held[index] = p->due[index] = 0;
 	p->bytes -= held;
 	return held;
 }

@@ -34,6 +34,7 @@ void dir_walks_end(struct dir_walks *w, uint64_t id)
 	d = dir_table_find(&w->table, id);
 	assert(d != NULL && d->busy);
 	d->busy = false;
+	d->job.id = 0;
 	lock_drop(&w->lock);
 }
 
@@ -225,6 +226,20 @@ bool dir_walks_hold(struct dir_walks *w, struct readahead_counters *counters, ui
 	return held;
 }
 
+void dir_walks_expect(struct dir_walks *w, uint64_t id, uint32_t index, const struct dir_job *job,
+		      uint32_t piece)
+{
+	struct dir *d;
+
+	lock_take(&w->lock);
+	d = dir_table_find(&w->table, id);
+	assert(d != NULL && d->busy && d->files != NULL);
+	d->job = *job;
+	if (d->files->held[index] != 0)
+		d->files->due[index] = piece + 1;
+	lock_drop(&w->lock);
+}
+
 void dir_walks_unhold(struct dir_walks *w, struct readahead_counters *counters, uint64_t id,
 		      uint32_t index)
 {
@@ -238,6 +253,6 @@ void dir_walks_unhold(struct dir_walks *w, struct readahead_counters *counters, 
 	if (p->held[index] != 0)
 		dir_held_returned(w->engine, counters, p->held[index]);
 	p->bytes -= p->held[index];
-	p->held[index] = 0;
+	p->held[index] = p->due[index] = 0;
 	lock_drop(&w->lock);
 }

@@ -102,8 +102,21 @@ static uint32_t *sorted(struct dir_list *l, int (*compare)(const void *, const v
 	return order;
 }
 
+/* *AT, with room for ROOM things of SIZE bytes, needs it for NEED. Returns what it has. */
+static size_t trim(void **at, size_t room, size_t need, size_t size)
+{
+	void *smaller = need != 0 && need < room ? realloc(*at, need * size) : NULL;
+
+	if (smaller == NULL)
+		return room;
+	*at = smaller;
+	return need;
+}
+
 bool dir_list_end(struct dir_list *l)
 {
+	l->room = (uint32_t)trim((void **)&l->entries, l->room, l->n, sizeof(*l->entries));
+	l->names_room = trim((void **)&l->names, l->names_room, l->names_len, 1);
 	l->by_name = sorted(l, compare_names);
 	l->by_inode = sorted(l, compare_inodes);
 	if (l->by_name == NULL || l->by_inode == NULL)

@@ -39,7 +39,8 @@ static uint64_t part_bytes(const struct dir_part *p)
 	if (p == NULL)
 		return 0;
 	n = dir_list_count(p->list);
-	return sizeof(*p) + dir_list_bytes(p->list) + n * (sizeof(*p->state) + sizeof(*p->held));
+	return sizeof(*p) + dir_list_bytes(p->list) +
+	       n * (sizeof(*p->state) + sizeof(*p->held) + sizeof(*p->due));
 }
 
 static void part_free(struct dir_part *p)
@@ -49,6 +50,7 @@ static void part_free(struct dir_part *p)
 	dir_list_free(p->list);
 	free(p->state);
 	free(p->held);
+	free(p->due);
 	free(p);
 }
 
@@ -64,8 +66,9 @@ static struct dir_part *part_new(struct dir_list *list)
 	p->list = list;
 	p->state = calloc(dir_list_count(list) + 1u, sizeof(*p->state));
 	p->held = calloc(dir_list_count(list) + 1u, sizeof(*p->held));
+	p->due = calloc(dir_list_count(list) + 1u, sizeof(*p->due));
 	p->n_left = dir_list_count(list);
-	if (p->state != NULL && p->held != NULL)
+	if (p->state != NULL && p->held != NULL && p->due != NULL)
 		return p;
 	part_free(p);
 	return NULL;

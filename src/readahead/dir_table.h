@@ -26,6 +26,8 @@ struct dir_part {
 	struct dir_list *list;
 	uint8_t *state; /* of each entry: DIR_READ, DIR_ASKED */
 	uint32_t *held; /* bytes fetched of it and not read */
+	uint32_t *
+		due; /* the piece of the job that is under way with which it is there, + 1; 0: none */
 	struct dir_cursors cursors;
 	/* Where the walk is that was read last. */
 	enum dir_axis axis;
@@ -47,7 +49,8 @@ struct dir {
 	struct dir_part *files, *dirs;
 	uint64_t recent[2][DIR_RECENT]; /* inodes: files, subdirectories */
 	uint8_t n_recent[2];
-	bool busy;    /* a job is under way */
+	bool busy; /* a job is under way: */
+	struct dir_job job;
 	bool begun;   /* its parent counts this walk, */
 	bool walked;  /* ... and that most files were read */
 	bool refused; /* its list is not to be had */

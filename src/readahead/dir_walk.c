@@ -180,6 +180,24 @@ bool dir_walks_read(struct dir_walks *w, struct readahead_counters *counters,
 	return wanted;
 }
 
+bool dir_walks_due(struct dir_walks *w, const struct dir_read *read, uint64_t client, uint64_t *job,
+		   uint32_t *piece)
+{
+	const struct dir *d;
+	uint32_t index;
+
+	*piece = 0;
+	lock_take(&w->lock);
+	d = dir_table_find(&w->table, read->dir);
+	if (d != NULL && d->files != NULL && d->job.id != 0 && d->job.client == client) {
+		index = dir_list_find(d->files->list, read->inode);
+		*piece = index != DIR_NOWHERE ? d->files->due[index] : 0;
+		*job = d->job.id;
+	}
+	lock_drop(&w->lock);
+	return (*piece)-- != 0;
+}
+
 /*
  * Whether what D holds is still wanted: it was read lately, or stands ready for a walk that is still with a
  * sibling before it.

@@ -65,6 +65,11 @@ struct dir_walks *dir_walks_create(uint64_t memory, struct readahead *engine,
 /* No job may be under way. */
 void dir_walks_destroy(struct dir_walks *w);
 
+/* What is under way for a client: the number of the job, 0: none; and of the client. */
+struct dir_job {
+	uint64_t id, client;
+};
+
 /* A directory. Ids are never 0. */
 struct dir_name {
 	uint64_t id, parent; /* parent 0: not known */
@@ -79,6 +84,12 @@ bool dir_walks_known(struct dir_walks *w, uint64_t id, uint64_t parent);
 /* True: a job for *HANDLE is to be run, which ends with dir_walks_end(). */
 bool dir_walks_read(struct dir_walks *w, struct readahead_counters *counters,
 		    const struct dir_read *read, struct dir_handle *handle);
+/*
+ * Whether the file of READ, which is not in memory, comes with a job that is under way for that client: then
+ * it need not be fetched twice, nor the disk be sent to and fro. Which job, and with its how-manieth piece.
+ */
+bool dir_walks_due(struct dir_walks *w, const struct dir_read *read, uint64_t client, uint64_t *job,
+		   uint32_t *piece);
 /* What was fetched for walks that went silent IDLE ns ago is given up; about once a second. */
 void dir_walks_sweep(struct dir_walks *w, struct readahead_counters *counters, uint64_t now,
 		     uint64_t idle);
@@ -110,6 +121,9 @@ uint64_t dir_walks_parent(struct dir_walks *w, uint64_t id);
 /* LEN bytes of the file INDEX of ID, part of the job, are held from now on: false where memory is full. */
 bool dir_walks_hold(struct dir_walks *w, struct readahead_counters *counters, uint64_t id,
 		    uint32_t index, uint32_t len);
+/* The file INDEX of ID, part of JOB, which holds it, is there with the PIECE-th of that. */
+void dir_walks_expect(struct dir_walks *w, uint64_t id, uint32_t index, const struct dir_job *job,
+		      uint32_t piece);
 /* ... and are not fetched after all. */
 void dir_walks_unhold(struct dir_walks *w, struct readahead_counters *counters, uint64_t id,
 		      uint32_t index);

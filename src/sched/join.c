@@ -28,6 +28,11 @@ void chunk_remove(struct sched_queue *q, struct sched_req *chunk)
 	TAILQ_REMOVE(chunk_list(q, chunk->file), chunk, hash);
 }
 
+static uint64_t covered_end(const struct sched_req *chunk)
+{
+	return chunk->offset + (chunk->span > chunk->len ? chunk->span : chunk->len);
+}
+
 /*
  * It is the one that brings the read's last byte, if its first byte is in that chunk too, or in an
  * earlier one still to come.
@@ -39,9 +44,9 @@ struct sched_req *chunk_for(struct sched_queue *q, const struct sched_req *r)
 	TAILQ_FOREACH(at, chunk_list(q, r->file), hash) {
 		if (at->file != r->file || at->dropped)
 			continue;
-		if (at->offset <= r->offset && r->offset < req_end(at))
+		if (at->offset <= r->offset && r->offset < covered_end(at))
 			first = at;
-		if (at->offset < req_end(r) && req_end(r) <= req_end(at))
+		if (at->offset < req_end(r) && req_end(r) <= covered_end(at))
 			last = at;
 	}
 	return first ? last : NULL;

@@ -392,6 +392,50 @@ static void test_unheld(void **state)
 	end();
 }
 
+/* Which job a file comes with: for its client's reads, until it is read or the job is over. */
+static void test_what_is_due(void **state)
+{
+	static const struct dir_job job = {.id = 77, .client = 5};
+	struct dir_read read = {.dir = dir_id(0)};
+	uint32_t indices[DIR_WINDOW_MAX], piece;
+	const struct dir_list *list;
+	uint64_t of;
+	struct dir_handle h;
+
+	start(1, 100, MEMORY, 16 * MIB);
+	for (uint32_t i = 0; i < 4; i++) {
+		read = (struct dir_read){.dir = dir_id(0), .inode = inode_of(0, i), .now = t.now};
+		dir_walks_read(t.w, &t.counters, &read, &h);
+	}
+	know_files(0);
+	assert_int_equal(dir_walks_pick(t.w, dir_id(0), false, indices, DIR_WINDOW_MAX, &list), 16);
+	assert_true(dir_walks_hold(t.w, &t.counters, dir_id(0), indices[3], FILE_KB));
+	read.inode = inode_of(0, indices[3]);
+	assert_false(dir_walks_due(t.w, &read, 5, &of, &piece)); /* its place is not known yet */
+	dir_walks_expect(t.w, dir_id(0), indices[3], &job, 11);
+	assert_true(dir_walks_due(t.w, &read, 5, &of, &piece));
+	assert_true(of == 77 && piece == 11);
+	assert_false(dir_walks_due(t.w, &read, 6, &of, &piece)); /* another client's */
+	dir_walks_read(t.w, &t.counters, &read, &h);
+	assert_false(dir_walks_due(t.w, &read, 5, &of, &piece));
+	assert_true(dir_walks_hold(t.w, &t.counters, dir_id(0), indices[4], FILE_KB));
+	dir_walks_expect(t.w, dir_id(0), indices[4], &job, 12);
+	dir_walks_end(t.w, dir_id(0));
+	read.inode = inode_of(0, indices[4]);
+	assert_false(dir_walks_due(t.w, &read, 5, &of, &piece));
+	end();
+}
+
+/* Of a large directory all that is known takes less than 64 bytes a file. */
+static void test_bytes_a_file(void **state)
+{
+	start(1, 2000, MEMORY, 2000 * 64);
+	for (uint32_t i = 0; i < t.files; i++)
+		read_file(0, i);
+	assert_true(t.fetched > 1900);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -407,6 +451,8 @@ int main(void)
 		cmocka_unit_test(test_a_sibling_waits),
 		cmocka_unit_test(test_memory_is_kept),
 		cmocka_unit_test(test_unheld),
+		cmocka_unit_test(test_what_is_due),
+		cmocka_unit_test(test_bytes_a_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,6 +76,31 @@ static void test_a_demand_joins_a_running_chunk(void **state)
 	queue_free(q);
 }
 
+/* A walk's job: it is charged as a turn, and what can join it is not as long. */
+static void test_a_chunk_that_covers_more_than_its_length(void **state)
+{
+	struct sched_queue *q = make("turns");
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+	struct sched_req c = chunk(1, 0, MIB), near = demand(1, 5 * MIB, 32 * KIB);
+	struct sched_req far = demand(1, 90 * MIB, 32 * KIB), out = demand(1, 100 * MIB, 32 * KIB);
+
+	c.span = 100 * MIB;
+	sched_submit(q, &c, 100);
+	assert_ptr_equal(sched_next(q, 200), &c);
+	assert_int_equal(sched_submit(q, &near, 300), SCHED_WAITS);
+	assert_int_equal(sched_submit(q, &far, 300), SCHED_WAITS);
+	assert_int_equal(sched_submit(q, &out, 300), SCHED_ADDED);
+	sched_progress(q, &c, 6 * MIB, 400, &woken);
+	assert_woken(&woken, &near);
+	assert_true(TAILQ_EMPTY(&woken));
+	sched_done(q, &c, 600, &woken);
+	assert_woken(&woken, &far);
+	assert_int_equal(q->stats.bytes[SCHED_PREFETCH], MIB);
+	assert_ptr_equal(sched_next(q, 700), &out);
+	sched_done(q, &out, 800, &woken);
+	queue_free(q);
+}
+
 static void test_a_demand_that_spans_two_chunks(void **state)
 {
 	struct sched_queue *q = make("fifo");
@@ -304,6 +329,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_demand_joins_a_queued_chunk),
 		cmocka_unit_test(test_a_demand_joins_a_running_chunk),
+		cmocka_unit_test(test_a_chunk_that_covers_more_than_its_length),
 		cmocka_unit_test(test_a_demand_that_spans_two_chunks),
 		cmocka_unit_test(test_a_chunk_absorbs_the_demands_it_covers),
 		cmocka_unit_test(test_neighbours_merge_up_to_max_io),
