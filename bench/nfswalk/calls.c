@@ -39,17 +39,22 @@ static void add_entry(struct waited *w, const entryplus3 *e)
 		entries_add(w->list, &found);
 }
 
+/* An answer came, of that status if it is one: each call's begins with it. False: nothing more is in it. */
+static bool has_come(struct waited *w, int status, const nfsstat3 *answer)
+{
+	w->outstanding--;
+	if (status == RPC_STATUS_SUCCESS)
+		w->status = (int)*answer;
+	return w->status == NFS3_OK;
+}
+
 static void listed(struct rpc_context *rpc, int status, void *data, void *private_data)
 {
 	struct waited *w = private_data;
 	const READDIRPLUS3res *res = data;
 
 	(void)rpc;
-	w->outstanding--;
-	if (status != RPC_STATUS_SUCCESS)
-		return;
-	w->status = (int)res->status;
-	if (res->status != NFS3_OK)
+	if (!has_come(w, status, data))
 		return;
 	memcpy(w->verifier, res->READDIRPLUS3res_u.resok.cookieverf, sizeof(w->verifier));
 	for (const entryplus3 *e = res->READDIRPLUS3res_u.resok.reply.entries; e;
@@ -85,11 +90,7 @@ static void was_read(struct rpc_context *rpc, int status, void *data, void *priv
 	const READ3res *res = data;
 
 	(void)rpc;
-	w->outstanding--;
-	if (status != RPC_STATUS_SUCCESS)
-		return;
-	w->status = (int)res->status;
-	if (res->status != NFS3_OK)
+	if (!has_come(w, status, data))
 		return;
 	w->got = res->READ3res_u.resok.count;
 	w->eof = res->READ3res_u.resok.eof;
@@ -111,12 +112,8 @@ int read_part(struct rpc_context *rpc, const struct nfsc_fh *fh, uint64_t offset
 
 static void answered(struct rpc_context *rpc, int status, void *data, void *private_data)
 {
-	struct waited *w = private_data;
-
 	(void)rpc;
-	w->outstanding--;
-	if (status == RPC_STATUS_SUCCESS)
-		w->status = (int)((const GETATTR3res *)data)->status;
+	(void)has_come(private_data, status, data);
 }
 
 int ask_attributes(struct rpc_context *rpc, const struct nfsc_fh *fh)
