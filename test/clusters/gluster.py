@@ -162,6 +162,10 @@ class Gluster:
                                       ("reset", VOLUME, option)))
         self.tuned = on
 
+    def tell_changes(self, on):
+        """Gateways that start from now on are told when others change a file (upcalls)."""
+        self._cli("volume", "set", VOLUME, "features.cache-invalidation", "on" if on else "off")
+
     def blocks(self, _):
         return ""
 

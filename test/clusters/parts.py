@@ -11,7 +11,7 @@ import e2e
 import gateway
 import nfs3
 import versions
-from others import idle_writer, price_follows  # noqa: F401: by name, as those below
+from others import idle_writer, price_follows, upcalls  # noqa: F401: by name, as those below
 
 READS = 10000
 PARITY_CALLS = 2500

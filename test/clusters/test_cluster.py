@@ -63,8 +63,8 @@ CLUSTERS = {
     "ceph": ("config_example", "streams", "coherence", "held_writer", "idle_writer",
              "shutdown", "valgrind"),
     "ceph-two": ("parity", "storage_lost"),
-    "ceph-disk": ("coherence", "shutdown"),
-    "gluster": ("config_example", "streams", "parity", "shutdown"),
+    "ceph-disk": ("coherence", "price_follows", "shutdown"),
+    "gluster": ("config_example", "streams", "parity", "upcalls", "price_follows", "shutdown"),
     "gluster-replica": ("coherence", "storage_lost", "valgrind"),
 }
 
