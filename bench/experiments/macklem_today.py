@@ -165,7 +165,8 @@ class Connections(Experiment):
         return {"mb_s": got["total"]["mb_s"], **seen}
 
     def draw(self, outcome, path):
-        groups = {f"{kib} KiB": {f"{p['connections']}": p["behind_percent"] for p in outcome.points
+        groups = {f"{kib} KiB": {f"{p['connections']} connections": p["behind_percent"]
+                                 for p in outcome.points
                                  if p["kib"] == kib and p["server"] == "ra"}
                   for kib in self.REQUESTS}
         plot.bars(path, f"{self.name}: READs out of order at the server, by connections",
