@@ -169,13 +169,18 @@ COUNTERS = {"seeks": "seeks", "disk_read_mb": "MB read from the disk",
             "disk_written_mb": "MB written", "defer_share": "of the time deferring"}
 
 
+def plain(number):
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
+
+
 def counters(done, column, base="plain stock"):
     """What the disk and the clients counted there, and in the base: where a gain may have gone."""
     told = []
     for key, words in COUNTERS.items():
         ours, theirs = done.median(column, key), done.median(base, key)
         if ours is not None and theirs is not None:
-            told.append(f"{ours:.3g} {words} ({theirs:.3g})" if theirs else f"{ours:.2f} {words}")
+            told.append(f"{plain(ours)} {words} ({plain(theirs)})" if theirs else
+                        f"{ours:.2f} {words}")
     return f"{column}: " + ", ".join(told)
 
 
@@ -214,9 +219,9 @@ class Compared(Experiment):
         points = [done.point(c, self.metric, *self.extra) for c in done.series()]
         for point in points:
             point["gain"] = gains.get(point["series"])
-        why = f"{self.cause} {text} x plain stock, {self.target:.2f} asked for; " \
-            f"{counters(done, 'ca prices')}; {counters(done, 'ca all')}".strip() \
-            if verdict == "not reproduced" else ""
+        why = f"{self.cause} {self.target:.2f} x plain stock was to be reached. Counted, with " \
+            f"plain stock's in brackets: {counters(done, 'ca prices')}; " \
+            f"{counters(done, 'ca all')}".strip() if verdict == "not reproduced" else ""
         return Outcome(points, verdict, why, f"{text} x plain stock",
                        {"gains": gains, "target": self.target, **(more or {})})
 

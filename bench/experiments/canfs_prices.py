@@ -14,6 +14,10 @@ def into_memory(path):
             pass
 
 
+def clients(n):
+    return "1 client" if n == 1 else f"{n} clients"
+
+
 class Prices(Experiment):
     """Parts a, b and e, f with clients that obey; c, d are bench/figure5's."""
     name = "c5"
@@ -82,7 +86,7 @@ class Prices(Experiment):
         self.spans = self.SPANS_QUICK if bed.quick else self.SPANS
         done = rounds.run(bed, ["network", *(f"span {s} MiB" for s in self.spans)],
                           lambda name, _: self.once(bed, name))
-        points = [{"series": f"{n} clients", **{key: done.interval("network", f"{n} {key}")
+        points = [{"series": clients(n), **{key: done.interval("network", f"{n} {key}")
                                                for key in ("mb_s", "price", "heard", "defers")}}
                   for n in range(5)]
         points += [done.point(s, "mb_s", "reads_s", "price", "heard", "defers")
@@ -91,7 +95,7 @@ class Prices(Experiment):
               for p in points}
         wrong = self.wrong(by)
         text = "price with 1 to 4 clients " + ", ".join(
-            f"{by[f'{n} clients'].get('heard', 0):.2f}" for n in range(1, 5)) + "; of spans " + \
+            f"{by[clients(n)].get('heard', 0):.2f}" for n in range(1, 5)) + "; of spans " + \
             ", ".join(f"{by[f'span {s} MiB'].get('heard', 0):.2f}" for s in self.spans)
         told = "; ".join(f"{name}: {p.get('mb_s', 0):.1f} MB/s read, the writer defers "
                          f"{100 * p.get('defers', 0):.0f} % of the time" for name, p in by.items())
@@ -99,7 +103,7 @@ class Prices(Experiment):
                        f"{'; '.join(wrong)} ({told})" if wrong else "", text)
 
     def wrong(self, by):
-        four, three, one = (by[f"{n} clients"] for n in (4, 3, 1))
+        four, three, one = (by[clients(n)] for n in (4, 3, 1))
         small, large = (by[f"span {s} MiB"] for s in (self.spans[0], self.spans[-1]))
         asked = {"the link's price with four clients is below 0.9": four["heard"] >= 0.9,
                  "with one client it is above 0.3": one["heard"] <= 0.3,

@@ -29,6 +29,7 @@ class FragmentLoss(Experiment):
     LOSSES = 0.1, 1, 5          # percent
     LOSSES_FULL = 0.1, 0.5, 1, 2, 3, 5
     KEEPS = 0.75  # of the better fixed size: what is lost by chance differs from run to run
+    words = {"reproduced": "as good as the better size", "not reproduced": "not as good"}
     SIZE_QUICK, SIZE = (4, 4, 2), (8,) * 6  # MiB by loss
 
     def run(self, bed):
@@ -121,6 +122,7 @@ class Connections(Experiment):
             "TCP connections in turn (as nconnect does it), READs of 32 KiB to 1 MiB; the order of arrival "
             "as the plugin saw it.")
     paper_figure = "-"
+    words = {"reproduced": "no cost", "not reproduced": "a cost"}
     seconds_quick, seconds_full = 25, 1500
     columns = (("connections", "connections", "{}"), ("READ KiB", "kib", "{}"),
                ("server", "server", "{}"), ("MB/s", "mb_s", "{:.1f}"),
@@ -150,7 +152,7 @@ class Connections(Experiment):
         figure = (f"up to {most:.0f} % of READs out of order; never below {kept[least]:.2f} of one "
                   f"connection ({least[0]} connections, {least[1]} KiB)")
         found, why = base.verdict({"connections cost throughput": kept[least] >= self.KEEPS})
-        return Outcome(points, found, why and f"{why}: {figure}", figure)
+        return Outcome(points, found, why and f"{why} where READs come in another order", figure)
 
     @staticmethod
     def _once(bed, disk, size, kind, connections, kib):

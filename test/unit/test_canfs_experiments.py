@@ -88,7 +88,7 @@ class Experiments(unittest.TestCase):
                 self.assertIn(outcome(experiment, True, 0.7)[1].verdict, ("reproduced", "better"))
                 worse = outcome(experiment, True, 1.1)[1]
                 self.assertEqual(worse.verdict, "not reproduced")
-                self.assertIn("0.91", worse.why)
+                self.assertIn("0.91", worse.figure)
         self.assertEqual(outcome(canfs.WriteBack, True, 1.4)[1].verdict, "reproduced")
         self.assertEqual(outcome(canfs.WriteBack, True, 1.0)[1].verdict, "not reproduced")
 
