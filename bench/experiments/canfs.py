@@ -266,7 +266,8 @@ class Webserver(Compared):
     seconds_quick, seconds_full = 45, 900
     metric, less, target, axis = "ops_s", False, WHOLE, "operations a second"
     extra = ("open_ms", "read_ms", "close_ms", "append_ms")
-    columns = (("column", "series", "{}"), ("ops/s", "ops_s", "{:.0f}"), ("open ms", "open_ms", "{:.2f}"),
+    columns = (("column", "series", "{}"), ("ops/s", "ops_s", "{:.0f}"),
+               ("open ms", "open_ms", "{:.2f}"),
                ("read ms", "read_ms", "{:.2f}"), ("close ms", "close_ms", "{:.2f}"),
                ("append ms", "append_ms", "{:.2f}"), ("gain", "gain", "{:.2f}"))
 
