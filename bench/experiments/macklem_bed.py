@@ -111,7 +111,7 @@ def curves(bed, server, at, mix, rates, seconds):
             figures[f"needless_{rate}"] = needless_percent(found)
         return figures
 
-    return rounds.run(bed, TRANSPORTS, once)
+    return must_have_ended(rounds.run(bed, TRANSPORTS, once), bed)
 
 
 def points(done, rates):
@@ -152,6 +152,15 @@ def lost_on(counted):
             for w in (counted.get(k) for k in ("up", "down")) if w]
     return "the link lost " + " and ".join(f"{100 * lost / packets:.1f} %" for lost, packets in ways) \
         + " of packets to the client and from it" if ways else "the link counted nothing"
+
+
+def must_have_ended(done, bed):
+    """RuntimeError, with the reason, where a series has no round that came to its end."""
+    for name in done.series():
+        if not any(r["series"] == name and r.get("figures") for r in done.records):
+            raise RuntimeError(f"{name}: no round came to its end; the last failure: "
+                               f"{bed.failures[-1] if bed.failures else 'none'}")
+    return done
 
 
 def verdict(claims):

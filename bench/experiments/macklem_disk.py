@@ -35,7 +35,8 @@ class Servers(Experiment):
         with bed.disk(size_mb=1024) as disk:
             bed.layout(disk, FILES, SIZE)
             os.symlink("f0000", f"{disk.mount}/set/link0000")
-            done = rounds.run(bed, kinds, lambda name, n: self._once(bed, disk, name, rates, n))
+            done = base.must_have_ended(rounds.run(
+                bed, kinds, lambda name, n: self._once(bed, disk, name, rates, n)), bed)
         ratios = {other: base.mean_ratio(done, "ra", other, rates) for other in kinds if other != "ra"}
         found, why = base.verdict({f"{ratio:.2f} x {other}": ratio <= LESS
                                    for other, ratio in ratios.items()})
@@ -197,7 +198,7 @@ class CreateDelete(Experiment):
                     return {size: 1000 * self._mean(server, disk, name, n, times)
                             for size, n in SIZES.items()}
 
-                done = rounds.run(bed, [LOCAL, *POLICIES], once)
+                done = base.must_have_ended(rounds.run(bed, [LOCAL, *POLICIES], once), bed)
         gain = done.ratio("write through", "async, 4", "100 KB")["median"]
         kept = done.ratio("write through", "no consistency", "100 KB")["median"]
         commit = done.ratio("write through", "unstable, COMMIT at close", "100 KB")["median"]

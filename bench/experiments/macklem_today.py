@@ -39,9 +39,9 @@ class FragmentLoss(Experiment):
         with base.cached(bed, files=1, size=16 * base.MIB) as server:
             for loss in losses:
                 with base.link(bed, "lan", loss / 100) as at:
-                    found[loss] = rounds.run(bed, self.SERIES, lambda name, n, at=at, loss=loss:
-                                             self._once(bed, server, at, sizes[loss] * base.MIB,
-                                                        self.SERIES[name], n))
+                    found[loss] = base.must_have_ended(rounds.run(
+                        bed, self.SERIES, lambda name, n, at=at, loss=loss: self._once(
+                            bed, server, at, sizes[loss] * base.MIB, self.SERIES[name], n)), bed)
         fixed = ("UDP, 8 KiB", "UDP, 1 KiB")
         best = {loss: max(fixed, key=lambda name, d=done: d.median(name, "kb_s") or 0)
                 for loss, done in found.items()}

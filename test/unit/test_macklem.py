@@ -39,6 +39,17 @@ class Ratios(unittest.TestCase):
         self.assertIsNone(base.mean_ratio(done, "a", "b", (20,)))
 
 
+class Failures(unittest.TestCase):
+    def test_a_series_without_a_round_is_named(self):
+        done = rounds_of({"a": {10: 2.0}})
+        bed = types.SimpleNamespace(failures=[])
+        self.assertIs(base.must_have_ended(done, bed), done)
+        done.records.append({"run": 0, "series": "b", "round": 1, "failed": "x"})
+        bed.failures.append("b, round 1: refused")
+        with self.assertRaisesRegex(RuntimeError, "b: no round .* refused"):
+            base.must_have_ended(done, bed)
+
+
 class Verdicts(unittest.TestCase):
     def test_all_claims_must_hold(self):
         self.assertEqual(base.verdict({"x": True, "y": True}), ("reproduced", ""))
