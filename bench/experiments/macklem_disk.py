@@ -105,7 +105,7 @@ class DefaultMix(Servers):
     ours = ("The default mix, WRITEs on the disk when answered, on the modelled disk: ours, stock VFS, and "
             "the kernel's server in a guest. Files cold at first.")
     paper_figure = "Reno well below Ultrix at all loads"
-    reason = "the server that is nearer in design is the reference itself; what is left is the disk's"
+    reason = "what all three wait for is one disk"
     seconds_quick, seconds_full = 65, 4500
 
 
