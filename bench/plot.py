@@ -297,6 +297,7 @@ def _bar_of(value):
 
 
 LABEL_ROOM = 0.95    # inches of a bar that has its own label below it
+TITLE_LETTERS = 10   # of a title, an inch of the chart
 LABEL_LETTERS = 12   # of a line of such a label
 
 
@@ -365,7 +366,8 @@ def lines(path, title, xlabel, ylabel, curves, log=False, marker="o"):
 def _finish(figure, axes, path, title, ylabel):
     axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))
     axes.set_ylabel(ylabel)
-    axes.set_title(title, fontsize=10)
+    letters = int(TITLE_LETTERS * figure.get_size_inches()[0])
+    axes.set_title(textwrap.fill(title, letters), fontsize=10)
     figure.tight_layout()
     figure.savefig(path, dpi=150)
 
