@@ -11,12 +11,17 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.dont_write_bytecode = True
 BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench")
 sys.path.insert(0, BENCH)
 
 import experiments  # noqa: E402
+import testbed  # noqa: E402, F401
+import compare_options  # noqa: E402
+import servers  # noqa: E402
+import workloads  # noqa: E402
 from experiments import ablation, blind, measured, page, rounds  # noqa: E402
 from experiments.experiment import Experiment, NotRun, Outcome  # noqa: E402
 
@@ -26,9 +31,11 @@ MACHINE = {"cpu": "Example", "processors": 2, "memory_mb": 4096, "kernel": "6.1"
            "x86_64", "distribution": "Debian", "ganesha": "4.3", "commit": "abc1234"}
 
 
-def load_papers():
-    loader = importlib.machinery.SourceFileLoader("papers", os.path.join(BENCH, "papers"))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("papers", loader))
+def load(path):
+    """A program as a module."""
+    name = os.path.basename(path)
+    loader = importlib.machinery.SourceFileLoader(name, path)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
     loader.exec_module(module)
     return module
 
@@ -98,7 +105,7 @@ class Kept(unittest.TestCase):
         directory = tempfile.TemporaryDirectory(prefix="papers-")
         self.addCleanup(directory.cleanup)
         self.out, self.said = directory.name, []
-        self.papers = load_papers()
+        self.papers = load(os.path.join(BENCH, "papers"))
         self.papers.say = self.said.append
         self.options = argparse.Namespace(out=self.out, quick=True, rounds=3, go_on=False)
 
@@ -283,6 +290,34 @@ class Measurements(unittest.TestCase):
                 program = command.split()[0]
                 if not program.startswith("build"):
                     self.assertTrue(os.access(os.path.join(BENCH, "..", program), os.X_OK), command)
+
+    def test_every_command_has_options_that_there_are(self):
+        class Parsed(Exception):
+            pass
+
+        def parse(self, *_):
+            known, more = parse_known(self)
+            if more and not self.prog.startswith("tradeoff"):  # which hands them on
+                self.error(f"unknown: {more}")
+            raise Parsed(known)
+
+        parse_known = argparse.ArgumentParser.parse_known_args
+        for e in measured.EXPERIMENTS:
+            for command in e.commands:
+                program, *words = command.split()
+                if not program.startswith("bench/"):
+                    continue
+                with unittest.mock.patch.object(argparse.ArgumentParser, "parse_args", parse), \
+                        unittest.mock.patch.object(argparse.ArgumentParser, "parse_known_args",
+                                                   parse), \
+                        unittest.mock.patch.object(sys, "argv", [program, *words]), \
+                        self.assertRaises(Parsed) as parsed:
+                    load(os.path.join(BENCH, "..", program)).main()
+                if program == "bench/compare":
+                    options = parsed.exception.args[0]
+                    for name in workloads.expand(options.work):
+                        compare_options.make_work(name, options)
+                    self.assertTrue(servers.settings(options), command)
 
     def test_every_command_has_its_place(self):
         with open(os.path.join(BENCH, "..", "doc", "measurements.md"), encoding="utf-8") as file:
