@@ -435,7 +435,7 @@ void flow_started(struct sched_queue *q, struct sched_req *r)
 	if (r->class == SCHED_WRITEBACK)
 		return;
 	r->in->started = r->started;
-	r->promised = v->flow == r->in && v->promised && !v->along;
+	r->promised = v->flow == r->in && v->promised && (!v->along || flow_along_is_free(q));
 	r->late = r->promised && v->late;
 	if (v->flow == r->in)
 		v->started++;

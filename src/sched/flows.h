@@ -119,6 +119,7 @@ struct flow_visit {
 	uint64_t wait_until;	  /* ns: the disk waits for its next read; 0: it does not */
 	bool reserved;		  /* it was behind its floor */
 	uint32_t along;		  /* requests handed out after its time was over: neighbours */
+	uint64_t used_before;	  /* ns of `used`: without them */
 	double way;		  /* ns: what it takes to read on to them */
 };
 

@@ -129,6 +129,8 @@ void flow_served(struct sched_queue *q, const struct sched_req *r, uint64_t now)
 
 /* flow_along.c: whether a visit whose time is over has one read more, a neighbour. It counts it. */
 bool flow_takes_along(const struct sched_queue *q, struct flow_visit *v);
+/* What it takes along is not charged to its group, as what was promised is not. */
+bool flow_along_is_free(const struct sched_queue *q);
 
 /* flow_late.c: somebody waits for a read of F since SINCE (ns). */
 void flow_late_watch(struct sched_queue *q, struct sched_flow *f, uint64_t since);
