@@ -274,7 +274,7 @@ class ManyPlaces(Blind):
 
     def loads(self, seconds, mount):
         return [["--work", "shared", "--readers", 11, "--spread", "--dir", "set",
-                 "--size", 128 * MIB, "--request", 20 * KIB]]
+                 "--size", 128 * MIB, "--request", 20 * KIB, "--duration", seconds]]
 
 
 EXPERIMENTS = [OddSizes, MappedFile, Sizes, Video, Office, Exports, Appenders, LargeRequests,
