@@ -9,8 +9,6 @@
 #include "common/log.h"
 #include "common/trace.h"
 
-/* What the machine shares is looked at this often a price. */
-#define SHARED_A_PRICE 8
 /* Links carry no more than this share of their speed as data. */
 #define NETWORK_FULL 0.95
 /* Reads of so many pages a second give the worth of memory its full weight: 1 MiB/s. */
@@ -187,6 +185,17 @@ static void publish(struct price_loop *l, uint64_t now)
 	}
 }
 
+/*
+ * When what the machine shares is looked at next: where the window of the next price begins, and for the price.
+ * In between nobody asks, and each look costs a tenth of a millisecond and more.
+ */
+static uint64_t next_look(const struct price_loop *l, uint64_t now)
+{
+	uint64_t before = PRICE_WINDOW + l->settings.sample; /* turns may be so late */
+
+	return l->publish_at > now + before ? l->publish_at - before : l->publish_at;
+}
+
 uint64_t price_loop_turn(struct price_loop *l, uint64_t now)
 {
 	bool found = find_new_devices(l);
@@ -196,13 +205,13 @@ uint64_t price_loop_turn(struct price_loop *l, uint64_t now)
 		l->publish_at = now; /* what is known is better than nothing, or another's */
 	if (l->ghost)
 		ghost_drain(l->ghost);
-	if (now >= l->shared_at) {
+	if (now >= l->shared_at || now >= l->publish_at) {
 		sample_shared(l, now);
-		l->shared_at = now + l->settings.interval / SHARED_A_PRICE;
-	}
-	if (now >= l->publish_at) {
-		publish(l, now);
-		l->publish_at = now + l->settings.interval;
+		if (now >= l->publish_at) {
+			publish(l, now);
+			l->publish_at = now + l->settings.interval;
+		}
+		l->shared_at = next_look(l, now);
 	}
 	return now + l->settings.sample;
 }

@@ -3,7 +3,7 @@
  * How prices come about: who is measured when, and what is posted where.
  *
  *   every Price_Sample      disks' queues (diskstats and the hosts' own), ring of the ghost caches
- *   eight times a price     processor, network, memory
+ *   twice a price           processor, network, memory: where its window begins, and where that ends
  *   every Price_Interval    a snapshot for each device: its own disk, and what the machine shares
  *                              |
  *                              v

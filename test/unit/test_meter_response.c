@@ -90,7 +90,7 @@ static void texts(struct machine *m, enum load load)
 		 load == DIRTY ? 21000 : 100);
 }
 
-/* As the price thread: disks every 50 ms, the others every 125 ms, prices every second. */
+/* As the price thread: disks every 50 ms, prices every second, the others for them and 550 ms before. */
 static void measure(struct machine *m, const struct disk_sample *ours, uint64_t phase)
 {
 	struct price_source *s = &m->fake.source;
@@ -98,7 +98,7 @@ static void measure(struct machine *m, const struct disk_sample *ours, uint64_t 
 
 	if ((m->now + phase) % (50 * MS) == 0)
 		meter_disk_sample(&m->disk, s, m->now, ours);
-	if ((m->now + phase) % (125 * MS) == 0) {
+	if ((m->now + phase) % SECOND == 0 || (m->now + phase) % SECOND == 450 * MS) {
 		meter_cpu_sample(&m->cpu, s, m->now);
 		meter_net_sample(&m->net, s, m->now);
 		ghost_counts(m->ghost, &c);

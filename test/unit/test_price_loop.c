@@ -19,7 +19,7 @@ static void test_everything_known_at_the_first_turn(void **state)
 	destroy(f);
 }
 
-/* Queues every 50 ms, what is shared eight times a second, a price once. */
+/* Queues every 50 ms, what is shared twice a second, a price once. */
 static void test_who_is_looked_at_when(void **state)
 {
 	struct fixture *f = make(2);
@@ -29,9 +29,28 @@ static void test_who_is_looked_at_when(void **state)
 	published = f->published;
 	assert_in_range(f->hosts.looked_at[0], 200, 202);
 	assert_in_range(f->hosts.looked_at[1], 200, 202);
-	assert_in_range(file_reads(f, "/proc/stat"), 66, 82);
-	assert_in_range(file_reads(f, "/proc/vmstat"), 66, 82);
+	assert_in_range(file_reads(f, "/proc/stat"), 20, 23);
+	assert_in_range(file_reads(f, "/proc/vmstat"), 20, 23);
 	assert_in_range(published, 10, 12);
+	destroy(f);
+}
+
+/* A price is that of the window before it, however late turns are and whatever came before: here idle. */
+static void test_a_price_is_of_its_window(void **state)
+{
+	struct fixture *f = make(1);
+	uint64_t now = SECOND, busy = 100, idle = 1000;
+
+	for (unsigned int n = 0; n < 100; n++, now += (n % 2 ? 57 : 99) * MS) {
+		uint64_t due = f->loop.publish_at;
+
+		*(due <= now + PRICE_WINDOW ? &busy : &idle) += 1000;
+		fake_set(&f->source, "/proc/stat", "cpu  %.0f 0 0 %.0f 0 0 0 0\n", (double)busy,
+			 (double)idle);
+		price_loop_turn(&f->loop, now);
+		if (n > 30 && f->loop.publish_at != due)
+			assert_true(f->loop.cpu.host > 0.6);
+	}
 	destroy(f);
 }
 
@@ -263,6 +282,7 @@ int main(void)
 		cmocka_unit_test(test_clients_of_another_device),
 		cmocka_unit_test(test_everything_known_at_the_first_turn),
 		cmocka_unit_test(test_who_is_looked_at_when),
+		cmocka_unit_test(test_a_price_is_of_its_window),
 		cmocka_unit_test(test_many_devices_take_turns),
 		cmocka_unit_test(test_devices_beyond_the_bound_have_no_price),
 		cmocka_unit_test(test_a_new_device_has_a_price_at_once),
