@@ -48,6 +48,13 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(baselines.judged(done(stock=[1]), ["seq1"], ["stock", "ra"])[0],
                          "not run")
 
+    def test_a_guest_has_one_client(self):
+        for name, kind, may in (("apart4", "knfsd", False), ("apart4", "ra", True),
+                                ("seq8", "knfsd", True)):
+            work = baselines.make(name, 64 << 20, 10)
+            self.assertEqual(baselines.may_serve({"kind": kind}, work), may)
+        self.assertTrue(baselines.may_serve({}, baselines.make("apart4", 64 << 20, 10)))
+
     def test_names_differ_and_disks_exist(self):
         listed = baselines.EXPERIMENTS
         self.assertEqual(len({e.name for e in listed}), len(listed))
