@@ -99,7 +99,7 @@ def idle_writer(bed):
 
 # ---- upcalls -----------------------------------------------------------------------------------
 
-TOLD_SIZE, TOLD_READ, TOLD_AFTER_S = 8 << 20, 65536, 0.5
+TOLD_SIZE, TOLD_READ, TOLD_AFTER_S = 8 << 20, 65536, 0.25
 
 
 def old_ones(bed, name):
@@ -114,12 +114,12 @@ def old_ones(bed, name):
     _, fh = client.lookup(name)
     for at in range(0, TOLD_SIZE // 4, TOLD_READ):
         client.read(fh, at, TOLD_READ)
-    time.sleep(0.3)  # of what is being fetched
-    for at in range(TOLD_SIZE // 4, TOLD_SIZE, 1 << 20):
-        native.write(file, at, b"2" * (1 << 20))
+    time.sleep(0.2)  # of what is being fetched
+    first, changed = TOLD_SIZE // 4, 1 << 20
+    native.write(file, first, b"2" * changed)
     time.sleep(TOLD_AFTER_S)
     old = sum(client.read(fh, at, TOLD_READ)[1] != b"2" * TOLD_READ
-              for at in range(TOLD_SIZE // 4, TOLD_SIZE, TOLD_READ))
+              for at in range(first, first + changed, TOLD_READ))
     native.shut(file)
     client.close()
     gateway.ends_well(server, f"upcalls, {name}")
@@ -138,7 +138,7 @@ def upcalls(bed):
 
 # ---- the price of a cluster --------------------------------------------------------------------
 
-PRICE_FILE, PRICE_READ = 192 << 20, 65536
+PRICE_FILE, PRICE_READ = 96 << 20, 32768
 FOLLOWS_S = 3  # within so many the price has followed
 IDLE_PRICE, BUSY_PRICE = 0.05, 0.3
 

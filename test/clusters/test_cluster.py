@@ -23,7 +23,7 @@ import modelled_disk
 import parts
 
 DELAY_MS = 2
-MOST_SECONDS = float(os.environ.get("RA_CLUSTER_SECONDS", 150))
+MOST_SECONDS = float(os.environ.get("RA_CLUSTER_SECONDS", 240))
 
 
 class Bed:
