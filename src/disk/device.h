@@ -17,6 +17,7 @@
 #include "disk/device_mode.h"
 #include "disk/drive_queue.h"
 #include "disk/seek_evidence.h"
+#include "sched/access_order.h"
 #include "pricing/board.h"
 #include "pricing/client_board.h"
 #include "pricing/meter_delay.h"
@@ -60,8 +61,9 @@ struct device {
 	_Atomic uint64_t brought;     /* bytes that came from a cluster into its client's cache */
 	struct lock evidence_lock;    /* a leaf; of: */
 	struct seek_evidence evidence;
-	struct depth_search search; /* of a cluster */
-	struct meter_delay delay;   /* of a cluster; sampled by the price thread */
+	struct access_order records; /* of records a step apart */
+	struct depth_search search;  /* of a cluster */
+	struct meter_delay delay;    /* of a cluster; sampled by the price thread */
 	struct dispatcher dispatcher;
 	struct price_board prices;	   /* what its use costs */
 	struct client_board client_prices; /* ... clients that have used it much or little */

@@ -37,7 +37,12 @@
  * fewer at the end of the file, 0 beyond it, -1 where none could be read.
  */
 ssize_t fetch_cache(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len);
-/* The same into the N parts of IOV, LEN bytes together. */
+/*
+ * The same of one of many pieces whose order was chosen so that they cost least: what it took says nothing
+ * of a seek.
+ */
+ssize_t fetch_piece(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len);
+/* As fetch_cache(), into the N parts of IOV, LEN bytes together. */
 ssize_t fetch_reply(struct dispatcher *d, struct backing *b, const struct iovec *iov, int n,
 		    uint64_t offset, uint64_t len);
 

@@ -106,6 +106,8 @@ void prefetch_submit(struct prefetch *p)
 	p->req.file = p->backing->file;
 	p->req.offset = p->plan.offset;
 	p->req.len = p->plan.len;
+	p->req.record = p->plan.record;
+	p->req.step = p->plan.step;
 	p->req.owner = p->plan.cursor.index + 1;
 	if (dispatcher_submit(&p->backing->device->dispatcher, &p->req) != SCHED_ADDED)
 		leave(p);
@@ -114,13 +116,13 @@ void prefetch_submit(struct prefetch *p)
 /*
  * A chunk planned when few streams competed is too long a turn once there are many: what the disk
  * wants now counts, and what its client may have. The rest is planned anew behind it. One whose reader
- * wants its right end first stays as it is.
+ * wants its right end first, or has use for all of it only, stays as it is.
  */
 static void shorten(struct dispatcher *d, struct prefetch *p)
 {
 	uint64_t turn = dispatcher_chunk_of(d, &p->req), len;
 
-	if (p->plan.backward || p->plan.len <= turn + turn / 2)
+	if (p->plan.way != WAY_FORWARD || p->plan.len <= turn + turn / 2)
 		return;
 	len = dispatcher_shorten(d, &p->req, turn);
 	readahead_shorten(p->io->engine, &p->io->counters, &p->plan, len);
@@ -133,6 +135,7 @@ static void start(struct dispatcher *d, struct prefetch *p)
 				    .size = backing_refresh_size(p->backing),
 				    .chunk = dispatcher_chunk(d),
 				    .streams = dispatcher_streams(d),
+				    .seek = dispatcher_seek_bytes(d),
 				    .price = board_readahead_price(&p->backing->device->prices),
 				    .file = p->backing->file};
 	struct readahead_tuning tuning;
@@ -170,16 +173,11 @@ static bool goes_on(const struct prefetch *p)
 	       !atomic_load(&p->io->closing) && is_worth(p);
 }
 
-static void execute(struct dispatcher *d, struct sched_req *r)
+/* All of it, in steps, in a turn whose present slice began at SLICE. */
+static void bring_all(struct dispatcher *d, struct prefetch *p, uint64_t slice)
 {
-	struct prefetch *p = CONTAINER_OF(r, struct prefetch, req);
-	uint64_t slice = dispatcher_now(d); /* when the present one began */
 	struct fetch_chunk chunk;
 
-	if (r->dropped || !backing_use(p->backing))
-		return;
-	shorten(d, p);
-	start(d, p);
 	fetch_chunk_begin(&chunk, d, p->backing, p->upto, end_of(p) - p->upto);
 	while (goes_on(p)) {
 		uint64_t left = end_of(p) - p->upto;
@@ -190,6 +188,108 @@ static void execute(struct dispatcher *d, struct sched_req *r)
 			slice = dispatcher_now(d);
 	}
 	fetch_chunk_end(&chunk);
+}
+
+/*
+ * The record at OFFSET, if it is not there, the FIRST of many in an order that was chosen; false: error or end
+ * of file. *ALREADY: it was.
+ */
+static bool bring_record(struct dispatcher *d, struct prefetch *p, uint64_t offset, bool first,
+			 bool *already)
+{
+	uint64_t left = end_of(p) - offset, len = left < p->plan.record ? left : p->plan.record;
+	ssize_t got = (ssize_t)len;
+
+	*already = backing_resident(p->backing, offset, len);
+	if (*already)
+		readahead_already(p->io->engine, &p->io->counters, &p->plan, offset, offset + len);
+	else if (first)
+		got = fetch_cache(d, p->backing, offset, len);
+	else
+		got = fetch_piece(d, p->backing, offset, len);
+	p->failed = got < 0;
+	return got > 0;
+}
+
+static unsigned int next_of(struct device *device, uint64_t left, int last)
+{
+	unsigned int next;
+
+	lock_take(&device->evidence_lock);
+	next = access_order_next(&device->records, left, last);
+	lock_drop(&device->evidence_lock);
+	return next;
+}
+
+static void observe_record(struct device *device, const struct prefetch *p, int last, int next,
+			   uint64_t service)
+{
+	lock_take(&device->evidence_lock);
+	access_order_observe(&device->records, p->plan.step, last, next, service);
+	lock_drop(&device->evidence_lock);
+}
+
+/* Those of the N records from FROM on, in the order in which they cost least; false: not all. */
+static bool bring_batch(struct dispatcher *d, struct prefetch *p, uint64_t from, unsigned int n,
+			uint64_t *slice)
+{
+	uint64_t left = n < 64 ? (UINT64_C(1) << n) - 1 : ~UINT64_C(0);
+	struct device *device = p->backing->device;
+	int last = -1;
+
+	while (left) {
+		unsigned int next = next_of(device, left, last);
+		uint64_t begun = dispatcher_now(d);
+		bool already;
+
+		if (!goes_on(p) ||
+		    !bring_record(d, p, from + next * p->plan.step, last < 0, &already))
+			return false;
+		left &= ~(UINT64_C(1) << next);
+		if (already)
+			continue;
+		if (last >= 0)
+			observe_record(device, p, last, (int)next, dispatcher_now(d) - begun);
+		last = (int)next;
+		dispatcher_progress(d, &p->req, p->upto);
+		if (left && dispatcher_gap(d, &p->req, dispatcher_now(d) - *slice)) {
+			*slice = dispatcher_now(d);
+			last = -1;
+		}
+	}
+	return true;
+}
+
+/* The records of a chunk, of which what lies between is left out. */
+static void bring_records(struct dispatcher *d, struct prefetch *p, uint64_t slice)
+{
+	uint64_t step = p->plan.step, n = (p->plan.len + step - 1) / step;
+
+	for (uint64_t i = 0; i < n; i += ACCESS_PIECES) {
+		uint64_t rest = n - i;
+
+		if (!bring_batch(d, p, p->plan.offset + i * step,
+				 rest < ACCESS_PIECES ? (unsigned int)rest : ACCESS_PIECES, &slice))
+			return;
+	}
+	p->upto = end_of(p);
+	readahead_arrived(p->io->engine, &p->plan, p->upto, dispatcher_now(d));
+	dispatcher_progress(d, &p->req, p->upto);
+}
+
+static void execute(struct dispatcher *d, struct sched_req *r)
+{
+	struct prefetch *p = CONTAINER_OF(r, struct prefetch, req);
+	uint64_t slice = dispatcher_now(d); /* when the present one began */
+
+	if (r->dropped || !backing_use(p->backing))
+		return;
+	shorten(d, p);
+	start(d, p);
+	if (p->plan.record)
+		bring_records(d, p, slice);
+	else
+		bring_all(d, p, slice);
 	backing_unuse(p->backing);
 }
 

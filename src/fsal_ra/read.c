@@ -296,6 +296,7 @@ static void ask_device(struct readahead_read *r, struct backing *b)
 		r->size = backing_refresh_size(b);
 	r->chunk = dispatcher_chunk(&b->device->dispatcher);
 	r->streams = dispatcher_streams(&b->device->dispatcher);
+	r->seek = dispatcher_seek_bytes(&b->device->dispatcher);
 	r->price = board_readahead_price(&b->device->prices);
 	r->file = b->file;
 }

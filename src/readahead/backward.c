@@ -30,11 +30,12 @@ void backward_turn(const struct readahead_tuning *t, struct cursor *c,
 		   const struct readahead_read *read)
 {
 	struct cursor_set *set = &c->file->set;
-	uint64_t from = way_from(true, c->start, c->next), to = way_to(true, c->start, c->next);
+	uint64_t from = way_from(WAY_BACKWARD, c->start, c->next),
+		 to = way_to(WAY_BACKWARD, c->start, c->next);
 
 	cursor_end_run(c);
 	c->start = c->read_end = from;
-	cursor_set_turn(set, c, to);
+	cursor_set_turn(set, c, WAY_BACKWARD, to);
 	cursor_set_use(set, c, t->seq_threshold, read->now);
 }
 
@@ -47,10 +48,10 @@ static uint64_t away(uint64_t at, const struct cursor *c)
 struct cursor *backward_match(const struct cursor_set *set, const struct readahead_read *read,
 			      uint64_t near, const struct cursor *c)
 {
-	uint64_t at = way_from(true, read->offset, read->offset + read->len);
+	uint64_t at = way_from(WAY_BACKWARD, read->offset, read->offset + read->len);
 	struct cursor *back = cursor_set_match(set, at, near);
 
-	if (!back || !back->backward)
+	if (!back || back->way != WAY_BACKWARD)
 		return NULL;
 	if (!c || away(at, back) < away(read->offset, c))
 		return back;
@@ -62,7 +63,8 @@ struct cursor *backward_follow(struct readahead *ra, const struct readahead_tuni
 			       const struct readahead_read *read)
 {
 	struct cursor_set *set = &c->file->set;
-	uint64_t at = way_from(true, read->offset, read->offset + read->len), end = at + read->len;
+	uint64_t at = way_from(WAY_BACKWARD, read->offset, read->offset + read->len),
+		 end = at + read->len;
 	enum heuristic_match how = heuristic_classify(t, c, at, read->len);
 
 	follow_note(c->file, how);

@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "readahead/way.h"
+
 struct heur_file;
 
 /*
@@ -48,8 +50,8 @@ struct cursor {
 	uint64_t start;	   /* where this run began */
 	uint64_t seen;	   /* bit n: the nth request's worth of bytes from `start` was read */
 	uint64_t read_end; /* of what was asked for, read by clients up to here */
-	uint32_t unit;	   /* of `seen`, bytes: the first read's length */
-	uint32_t count;	   /* sequentiality count */
+	uint32_t unit;	/* of `seen`, bytes: the first read's length; of WAY_STRIDE: see stride.c */
+	uint32_t count; /* sequentiality count */
 	uint32_t window;   /* bytes to keep asked for ahead of `next` */
 	uint32_t priority; /* cursor_set.c: of the tree, for life */
 
@@ -58,10 +60,16 @@ struct cursor {
 	uint64_t charged;   /* bytes asked for and not yet read, held against Readahead_Memory */
 	uint64_t doubted;   /* of them, bytes taken for wasted since the reader has fallen silent */
 	uint32_t run;	    /* grows when a new run begins: a chunk of an earlier one shows */
-	uint8_t down;  /* reads of a young run that came below all others since one came above */
-	bool backward; /* it goes towards offset 0: the offsets above are positions of way.h */
-	bool queued;   /* a chunk is submitted and not yet started */
-	bool withheld; /* the last chunk was not planned, for the price */
+	uint8_t down; /* reads of a young run that came below all others since one came above */
+	uint8_t pace; /* reads in a row of which each passed over as much as the one before */
+	uint8_t way;  /* an enum way: where it is not forwards, the offsets above are positions */
+	uint32_t gap; /* of WAY_FORWARD: bytes that its last read but one passed over */
+	uint32_t record; /* of WAY_STRIDE: bytes of a record */
+	uint64_t step;	 /* ... and from the beginning of one to that of the next */
+	uint64_t phase;	 /* ... and the position where one begins */
+	uint64_t quiet;	 /* another follows this run as a record that ends here */
+	bool queued;	 /* a chunk is submitted and not yet started */
+	bool withheld;	 /* the last chunk was not planned, for the price */
 
 	/* In the pool: the pool's lock. */
 	bool proven_list;	  /* on the proven list */
@@ -72,12 +80,31 @@ struct cursor {
 /* From this count on a cursor is proven: it was continued at least once. */
 #define CURSOR_PROVEN 2
 
+/* There are many: Cursor_Pool of them at once. */
+_Static_assert(sizeof(struct cursor) <= 256, "a cursor has become larger");
+
 TAILQ_HEAD(cursor_list, cursor);
+
+/* Bytes of records that begin a step apart from C's phase on, up to the position AT. */
+static inline uint64_t cursor_record_bytes(const struct cursor *c, uint64_t at)
+{
+	uint64_t far = at > c->phase ? at - c->phase : 0, in = far % c->step;
+
+	return far / c->step * c->record + (in < c->record ? in : c->record);
+}
+
+/* Bytes that C reads from the position FROM to TO, which is not before it. */
+static inline uint64_t cursor_bytes(const struct cursor *c, uint64_t from, uint64_t to)
+{
+	if (c->way != WAY_STRIDE)
+		return to - from;
+	return cursor_record_bytes(c, to) - cursor_record_bytes(c, from);
+}
 
 /* Whether the order above holds. */
 static inline bool cursor_in_order(const struct cursor *c)
 {
-	uint64_t unread = c->ra_end > c->read_end ? c->ra_end - c->read_end : 0;
+	uint64_t unread = c->ra_end > c->read_end ? cursor_bytes(c, c->read_end, c->ra_end) : 0;
 	uint64_t asked_and_passed = c->next < c->ra_end ? c->next : c->ra_end;
 
 	return c->start <= c->next && c->start <= c->read_end &&

@@ -211,7 +211,9 @@ static void reset(struct cursor *c, uint64_t offset, uint64_t now)
 	c->down = 0;
 	c->queued = false;
 	c->withheld = false;
-	c->backward = false;
+	c->way = WAY_FORWARD;
+	c->quiet = 0;
+	c->gap = c->pace = 0;
 }
 
 struct cursor *cursor_new(struct cursor_pool *p, struct heur_file *file, uint64_t offset,

@@ -125,17 +125,25 @@ void cursor_set_move(struct cursor_set *set, struct cursor *c, uint64_t next)
 	tree_insert(set, c);
 }
 
-void cursor_set_turn(struct cursor_set *set, struct cursor *c, uint64_t next)
+static void count_way(struct cursor_set *set, const struct cursor *c, uint32_t n)
 {
-	set->n_backward += !c->backward;
-	c->backward = true;
+	if (c->way == WAY_BACKWARD)
+		set->n_backward += n;
+	else if (c->way == WAY_STRIDE)
+		set->n_strided += n;
+}
+
+void cursor_set_turn(struct cursor_set *set, struct cursor *c, enum way way, uint64_t next)
+{
+	c->way = way;
+	count_way(set, c, 1);
 	cursor_set_move(set, c, next);
 }
 
 void cursor_set_straighten(struct cursor_set *set, struct cursor *c)
 {
-	set->n_backward -= c->backward;
-	c->backward = false;
+	count_way(set, c, -1u);
+	c->way = WAY_FORWARD;
 }
 
 static struct cursor_list *age_list(struct cursor_set *set, const struct cursor *c)
@@ -156,7 +164,7 @@ void cursor_set_remove(struct cursor_set *set, struct cursor *c)
 	tree_remove(set, c);
 	TAILQ_REMOVE(age_list(set, c), c, age);
 	set->n--;
-	set->n_backward -= c->backward;
+	count_way(set, c, -1u);
 	set->n_unproven -= c->count < CURSOR_PROVEN;
 }
 

@@ -13,7 +13,7 @@
  *                           /
  *                       128M
  *
- *               those that go backward are in it too, by positions that no offset has (way.h)
+ *               those that go another way are in it too, by positions that no offset has (way.h)
  *
  *   by age      two lists, the least recently used first: the unproven (never continued: random
  *               reads make these) and the proven
@@ -30,7 +30,7 @@ struct cursor_set {
 	struct cursor *root;
 	struct cursor_list order, unproven, proven;
 	uint32_t n, n_unproven;
-	uint32_t n_backward;
+	uint32_t n_backward, n_strided;
 };
 
 void cursor_set_init(struct cursor_set *set);
@@ -46,8 +46,8 @@ void cursor_set_insert(struct cursor_set *set, struct cursor *c);
 void cursor_set_remove(struct cursor_set *set, struct cursor *c);
 /* C expects NEXT from now on. */
 void cursor_set_move(struct cursor_set *set, struct cursor *c, uint64_t next);
-/* C goes backward from now on, and expects the position NEXT (way.h). */
-void cursor_set_turn(struct cursor_set *set, struct cursor *c, uint64_t next);
+/* C goes another WAY than forwards from now on, and expects the position NEXT (way.h). */
+void cursor_set_turn(struct cursor_set *set, struct cursor *c, enum way way, uint64_t next);
 /* C goes forwards again; cursor_set_move() then says where. */
 void cursor_set_straighten(struct cursor_set *set, struct cursor *c);
 /* C was used at NOW and its count is COUNT. */

@@ -64,7 +64,7 @@ void evidence_used(struct readahead *ra, struct readahead_counters *counters, st
 
 	if (upto <= c->read_end)
 		return;
-	used = budget_discharge(&ra->budget, c, upto - c->read_end);
+	used = budget_discharge(&ra->budget, c, cursor_bytes(c, c->read_end, upto));
 	readahead_count(counters, READAHEAD_USED, used);
 	c->read_end = upto;
 	if (c->doubted)
@@ -92,7 +92,8 @@ void evidence_lost(struct readahead *ra, struct readahead_counters *counters, st
 
 void evidence_doubted(struct readahead *ra, struct cursor *c, uint64_t now)
 {
-	uint64_t arrived = c->done_end > c->read_end ? c->done_end - c->read_end : 0;
+	uint64_t arrived =
+		c->done_end > c->read_end ? cursor_bytes(c, c->read_end, c->done_end) : 0;
 
 	if (arrived > c->charged)
 		arrived = c->charged;

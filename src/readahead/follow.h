@@ -23,7 +23,7 @@ static inline struct cursor *follow_match(struct readahead *ra, const struct rea
 {
 	if (t->heuristic->cursors)
 		return cursor_set_match(&f->set, read->offset, near);
-	if (f->set.n > 1 || f->set.n_backward)
+	if (f->set.n > 1 || f->set.n_backward || f->set.n_strided)
 		cursor_release_all(&ra->pool, f); /* the heuristic was changed: one stream again */
 	return f->set.root;
 }
@@ -45,6 +45,8 @@ static inline void follow_elsewhere(struct readahead *ra, struct readahead_count
 	c->start = c->read_end = read->offset;
 	c->seen = c->unit = 0;
 	c->down = 0;
+	c->quiet = 0;
+	c->gap = c->pace = 0;
 	cursor_set_straighten(&c->file->set, c);
 	cursor_set_move(&c->file->set, c, read->offset + read->len);
 }

@@ -15,6 +15,8 @@
 #include "readahead/cursor_set.h"
 #include "readahead/effectiveness.h"
 
+struct stride_history;
+
 struct heur_file {
 	struct cds_lfht_node node;
 	struct rcu_head rcu;
@@ -30,7 +32,9 @@ struct heur_file {
 	uint32_t streak;  /* reads in a row that continued one or another cursor exactly */
 	uint32_t holders; /* its cursors that hold unread bytes: budget.h */
 	struct cursor_set set;
-	uint64_t name; /* readahead_read's `file`: what people call it by */
+	uint32_t begun;			/* runs that began where no cursor expected them */
+	struct stride_history *history; /* of them, NULL: none is kept (stride.h) */
+	uint64_t name;			/* readahead_read's `file`: what people call it by */
 	uint16_t key_len;
 	uint8_t key[];
 };

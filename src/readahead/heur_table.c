@@ -8,6 +8,8 @@
 
 #include <urcu/compiler.h>
 
+#include "readahead/stride_history.h"
+
 /* Ejected entries that may wait for RCU before an insertion waits for them. */
 #define PENDING_MAX 4096
 
@@ -73,6 +75,7 @@ static void free_file(struct rcu_head *head)
 	struct heur_file *f = caa_container_of(head, struct heur_file, rcu);
 
 	atomic_fetch_sub(&f->table->pending, 1);
+	stride_forget(f);
 	lock_fini(&f->lock);
 	free(f);
 }

@@ -6,6 +6,7 @@
 
 #include "common/rcu.h"
 #include "readahead/engine.h"
+#include "readahead/way.h"
 
 /* Cursors of a file that are summed up: of more, those used last. */
 #define SUMMED 64
@@ -47,6 +48,12 @@ static void look_at(const struct heur_file *f, struct readahead_file_look *l)
 		}
 }
 
+/* The file's offset of a position of C (way.h); 0: none. */
+static uint64_t offset_of(const struct cursor *c, uint64_t position)
+{
+	return position ? way_offset(c->way, position, position) : 0;
+}
+
 static unsigned int copy_cursors(const struct heur_file *f, struct readahead_cursor_look *out,
 				 unsigned int max)
 {
@@ -58,16 +65,17 @@ static unsigned int copy_cursors(const struct heur_file *f, struct readahead_cur
 		TAILQ_FOREACH_REVERSE(c, lists[i], cursor_list, age) {
 			if (n == max)
 				return n;
-			out[n++] = (struct readahead_cursor_look){.next = c->next,
-								  .start = c->start,
-								  .asked = c->ra_end,
-								  .arrived = c->done_end,
-								  .unread = c->charged,
-								  .used = c->used,
-								  .count = c->count,
-								  .window = c->window,
-								  .queued = c->queued,
-								  .withheld = c->withheld};
+			out[n++] =
+				(struct readahead_cursor_look){.next = offset_of(c, c->next),
+							       .start = offset_of(c, c->start),
+							       .asked = offset_of(c, c->ra_end),
+							       .arrived = offset_of(c, c->done_end),
+							       .unread = c->charged,
+							       .used = c->used,
+							       .count = c->count,
+							       .window = c->window,
+							       .queued = c->queued,
+							       .withheld = c->withheld};
 		}
 	return n;
 }

@@ -60,7 +60,7 @@ static struct readahead_read seen_by(const struct cursor *c, const struct readah
 {
 	struct readahead_read at = *read;
 
-	at.offset = way_from(c->backward, read->offset, read->offset + read->len);
+	at.offset = way_from(c->way, read->offset, read->offset + read->len);
 	return at;
 }
 
@@ -74,7 +74,8 @@ static void plan_for(struct readahead *ra, const struct readahead_tuning *t,
 	plan->count = c->count;
 	plan->known_resident = read->offset + read->len <= c->done_end &&
 			       read->offset >= c->start &&
-			       elapsed(c->done_time, read->now) < ARRIVAL_TRUST;
+			       elapsed(c->done_time, read->now) < ARRIVAL_TRUST &&
+			       (c->way != WAY_STRIDE || read->len <= c->record);
 	if (t->rules->sequential(t, c->file, c))
 		plan_chunk(ra, t, counters, c, read, plan);
 }
@@ -99,7 +100,7 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 	if (c) {
 		trace(TRACE_OBSERVE, read->file, read->offset, read->len, c->count,
 		      heur_cursor_ref(&ra->table, c).index);
-		if (c->backward) {
+		if (c->way != WAY_FORWARD) {
 			struct readahead_read at = seen_by(c, read);
 
 			plan_for(ra, t, counters, c, &at, plan);
@@ -113,20 +114,20 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 /* The position where the chunk of PLAN ends. */
 static uint64_t plan_to(const struct readahead_plan *plan)
 {
-	return way_to(plan->backward, plan->offset, plan->offset + plan->len);
+	return way_to(plan->way, plan->offset, plan->offset + plan->len);
 }
 
 /*
  * Up to which position PLAN's reader finds it in memory when it is there up to the offset UPTO. One
- * that comes from its end has nothing of it before all is there.
+ * that comes from its end, or whose records come in any order, has nothing of it before all is there.
  */
 static uint64_t arrived_to(const struct readahead_plan *plan, uint64_t upto)
 {
 	uint64_t end = plan->offset + plan->len;
 
-	if (!plan->backward)
+	if (plan->way == WAY_FORWARD)
 		return upto;
-	return upto >= end ? plan_to(plan) : way_from(true, plan->offset, end);
+	return upto >= end ? plan_to(plan) : way_from(plan->way, plan->offset, end);
 }
 
 /*
@@ -138,7 +139,7 @@ static void take_back(struct readahead *ra, struct readahead_counters *counters,
 {
 	if (from < to)
 		readahead_count(counters, READAHEAD_PREFETCHED,
-				-budget_discharge(&ra->budget, c, to - from));
+				-budget_discharge(&ra->budget, c, cursor_bytes(c, from, to)));
 }
 
 void readahead_shorten(struct readahead *ra, struct readahead_counters *counters,
@@ -149,7 +150,8 @@ void readahead_shorten(struct readahead *ra, struct readahead_counters *counters
 
 	if (!c)
 		return;
-	if (c->run == plan->run && !plan->backward && c->ra_end == end && len < plan->len) {
+	if (c->run == plan->run && plan->way == WAY_FORWARD && c->ra_end == end &&
+	    len < plan->len) {
 		uint64_t from = end - plan->ahead > cut ? end - plan->ahead : cut;
 
 		if (c->read_end > from)
@@ -206,13 +208,13 @@ void readahead_already(struct readahead *ra, struct readahead_counters *counters
 {
 	struct cursor *c = heur_cursor_get(&ra->table, plan->cursor);
 	uint64_t charged_from = plan_to(plan) - plan->ahead;
-	uint64_t first = way_from(plan->backward, from, to);
+	uint64_t first = way_from(plan->way, from, to);
 
 	if (!c)
 		return;
 	if (c->run == plan->run)
 		take_back(ra, counters, c, first > charged_from ? first : charged_from,
-			  way_to(plan->backward, from, to));
+			  way_to(plan->way, from, to));
 	heur_file_put(c->file);
 }
 
@@ -226,7 +228,7 @@ static void cut_short(struct readahead *ra, struct readahead_counters *counters,
 
 	if (end > had)
 		readahead_count(counters, READAHEAD_WASTED,
-				budget_discharge(&ra->budget, c, end - had));
+				budget_discharge(&ra->budget, c, cursor_bytes(c, had, end)));
 	if (c->ra_end == end)
 		c->ra_end = upto > c->start ? upto : 0;
 	if (c->done_end > c->ra_end)
@@ -285,7 +287,7 @@ void readahead_lost(struct readahead *ra, const struct readahead_tuning *t,
 
 	if (!c)
 		return;
-	offset = way_from(c->backward, offset, offset + 1);
+	offset = way_from(c->way, offset, offset + 1);
 	if (offset < c->done_end && c->ra_end) {
 		struct window_limits l = {.max = t->window_max};
 

@@ -8,7 +8,7 @@
  *             nothing, a streak of a file's reads proves its young cursors, random readers must
  *             prove more; and windows that are learnt from what came late and what was wasted
  *   ordered, streakless  extended, but a run must begin in order; but a streak proves nothing
- *   forward   extended, but no run goes backward
+ *   forward   extended, but no run goes backward, and records a step apart are runs like others
  *   paper     Ellard & Seltzer 2003, sections 6.2 and 7, and nothing else, so that their figures 6
  *             to 8 compare what they compared: the expected offset is where the last read ended,
  *             whichever that was; the count alone decides, as FreeBSD's cluster_read has it: so
@@ -42,7 +42,9 @@ struct readahead_rules {
 	const char *name;
 	bool any_order; /* a run may begin in any order, where the heuristic bears jitter */
 	bool streaks;	/* a streak of the file's reads proves its young cursors */
-	bool backward;	/* a run may go backward, where the heuristic has cursors (backward.h) */
+	/* Where the heuristic has cursors: */
+	bool backward; /* a run may go backward (backward.h) */
+	bool strides;  /* records a step apart are followed (stride.h) */
 	/* The cursor of F that READ belongs to, updated by it; NULL where none can be had. */
 	struct cursor *(*follow)(struct readahead *ra, const struct readahead_tuning *t,
 				 struct readahead_counters *counters, struct heur_file *f,

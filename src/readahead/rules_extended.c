@@ -17,9 +17,13 @@
 #include "readahead/backward.h"
 #include "readahead/follow.h"
 #include "readahead/rules.h"
+#include "readahead/stride.h"
 
 /* Below this share of exact matches, in 1/65536, runs of a file are seldom more than chance. */
 #define MATCHES_FEW (65536 / 8 * 3)
+
+/* Reads in a row that pass over as much as the one before, for a run to be believed. */
+#define PACE_MIN 2
 
 /* The run of C may have begun N requests before the one seen first. */
 static bool begin_earlier(struct cursor *c, uint64_t offset)
@@ -95,33 +99,93 @@ static void go_on(struct readahead *ra, const struct readahead_tuning *t, struct
 		backward_turn(t, c, read);
 }
 
-static struct cursor *follow(struct readahead *ra, const struct readahead_tuning *t,
-			     struct readahead_counters *counters, struct heur_file *f,
-			     const struct readahead_read *read)
+/*
+ * Whether READ, a little ahead of what C expects, passes over as much as those before, give or take a
+ * request, and that costs less to read than to leave out: rows of a tile, or one of many clients that
+ * take a request of each of their parts in turn. By chance two gaps of less than two requests are alike
+ * too often.
+ */
+static bool keeps_pace(const struct readahead_tuning *t, struct cursor *c, enum heuristic_match how,
+		       const struct readahead_read *read)
 {
-	uint64_t near = heuristic_near(t, read->len);
-	enum heuristic_match how;
-	struct cursor *c = follow_match(ra, t, f, read, near);
+	uint64_t gap = read->offset - c->next, was = c->gap;
 
-	if (f->set.n_backward && (!c || c->next != read->offset)) {
-		struct cursor *back = backward_match(&f->set, read, near, c);
-
-		if (back)
-			return backward_follow(ra, t, counters, back, read);
+	if (!t->rules->strides || !t->heuristic->cursors || how != HEURISTIC_NEAR)
+		return false;
+	if (read->offset < c->next) {
+		c->pace = 0;
+		return false;
 	}
-	if (!c)
-		return begin(ra, t, f, read);
-	how = read->offset == c->next /* most are */
-		      ? HEURISTIC_EXACT
-		      : heuristic_classify(t, c, read->offset, read->len);
-	follow_note(f, how);
-	cursor_set_use(&f->set, c, t->heuristic->count(t, c->count, how), read->now);
+	c->gap = gap < UINT32_MAX ? (uint32_t)gap : UINT32_MAX;
+	if (gap < 2 * (uint64_t)read->len || gap > stride_through(read) || gap > was + read->len ||
+	    was > gap + read->len)
+		c->pace = 0;
+	else if (c->pace < UINT8_MAX)
+		c->pace++;
+	return c->pace >= PACE_MIN;
+}
+
+/* C, which READ stands to as HOW says, has followed it. */
+static struct cursor *follow_one(struct readahead *ra, const struct readahead_tuning *t,
+				 struct readahead_counters *counters, struct cursor *c,
+				 enum heuristic_match how, const struct readahead_read *read,
+				 uint64_t near)
+{
+	bool paced = keeps_pace(t, c, how, read);
+	enum heuristic_match as = paced ? HEURISTIC_EXACT : how;
+	uint32_t count = t->heuristic->count(t, c->count, as);
+	struct heur_file *f = c->file;
+
+	follow_note(f, as);
+	if (paced && count < t->seq_threshold)
+		count = t->seq_threshold;
+	cursor_set_use(&f->set, c, count, read->now);
 	if (how == HEURISTIC_JUMP)
 		follow_elsewhere(ra, counters, c, read);
 	else
 		go_on(ra, t, c, read, near);
 	evidence_used(ra, counters, c, read->offset + read->len);
 	return c;
+}
+
+/* READ, which no cursor of F expects exactly, belongs to C as HOW says, or to none. */
+static struct cursor *follow_roughly(struct readahead *ra, const struct readahead_tuning *t,
+				     struct readahead_counters *counters, struct heur_file *f,
+				     struct cursor *c, enum heuristic_match how,
+				     const struct readahead_read *read, uint64_t near)
+{
+	bool ahead = c && read->offset > c->next;
+	bool anew = !c || how == HEURISTIC_JUMP ||
+		    (ahead && (c->count < t->seq_threshold || read->offset - c->next > near));
+	struct cursor *records;
+
+	c = c ? follow_one(ra, t, counters, c, how, read, near) : begin(ra, t, f, read);
+	if (!anew || !t->rules->strides || !t->heuristic->cursors)
+		return c;
+	records = stride_follow(ra, t, counters, f, read);
+	if (records && c && c != records)
+		c->quiet = read->offset + records->record;
+	return records ? records : c;
+}
+
+static struct cursor *follow(struct readahead *ra, const struct readahead_tuning *t,
+			     struct readahead_counters *counters, struct heur_file *f,
+			     const struct readahead_read *read)
+{
+	uint64_t near = heuristic_near(t, read->len);
+	struct cursor *c = follow_match(ra, t, f, read, near);
+
+	if (c && read->offset == c->next) /* most are */
+		return follow_one(ra, t, counters, c, HEURISTIC_EXACT, read, near);
+	if (f->set.n_backward) {
+		struct cursor *back = backward_match(&f->set, read, near, c);
+
+		if (back)
+			return backward_follow(ra, t, counters, back, read);
+	}
+	return follow_roughly(
+		ra, t, counters, f, c,
+		c ? heuristic_classify(t, c, read->offset, read->len) : HEURISTIC_JUMP, read, near);
 }
 
 /*
@@ -145,6 +209,10 @@ static bool sequential(const struct readahead_tuning *t, const struct heur_file 
 {
 	uint32_t needed = t->seq_threshold;
 
+	if (c->way == WAY_STRIDE)
+		return c->count >= needed;
+	if (c->next <= c->quiet)
+		return false;
 	if (f->set.n > 1 && f->matches < MATCHES_FEW)
 		needed = needed * 4 < t->seq_max ? needed * 4 : t->seq_max;
 	return c->count >= needed || (c->count >= 2 && on_a_streak(t, f));
@@ -155,6 +223,7 @@ const struct readahead_rules rules_extended = {
 	.any_order = true,
 	.streaks = true,
 	.backward = true,
+	.strides = true,
 	.follow = follow,
 	.sequential = sequential,
 };
@@ -178,6 +247,7 @@ const struct readahead_rules rules_streakless = {
 	.name = "streakless",
 	.any_order = true,
 	.backward = true,
+	.strides = true,
 	.follow = follow,
 	.sequential = sequential,
 };

@@ -35,6 +35,7 @@ struct readahead_read {
 	uint64_t now;
 	uint64_t chunk;	  /* bytes the disk wants in one piece at present */
 	uint32_t streams; /* streams competing for it */
+	uint64_t seek;	  /* bytes that it reads in the time of a seek; 0: not known */
 	double price;	  /* of read-ahead there, 0..1 */
 	uint64_t file;	  /* its name in traces: as the disk's queue calls it */
 };
@@ -44,8 +45,10 @@ struct readahead_plan {
 	uint32_t run;	     /* of the cursor: for the engine only */
 	uint32_t count;	     /* the sequentiality count used */
 	bool known_resident; /* the range arrived by a prefetch a moment ago */
-	bool backward; /* its reader comes from the end: of use to him when all of it has arrived */
-	bool unread;   /* something of the file was asked for ahead of a reader, and not read yet */
+	uint8_t way;	     /* of its reader, an enum way */
+	uint32_t record;     /* not 0: of every STEP bytes only so many, from its beginning on */
+	uint64_t step;
+	bool unread; /* something of the file was asked for ahead of a reader, and not read yet */
 	uint64_t offset, len; /* fetch this; len 0: nothing */
 	uint64_t ahead;	      /* ... of which the last so many bytes lie ahead of the reader */
 };

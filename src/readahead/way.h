@@ -6,41 +6,61 @@
  *   offsets     0 ....... [d][c][b][a] ...... size      read in the order a, b, c, d
  *   positions                                 WAY_MIRROR - size ...... [a][b][c][d] ....... WAY_MIRROR
  *
- * A cursor that goes forwards has offsets for positions. Those of the two ways are never equal, so
- * that both kinds lie in one set. What is planned for the disk is a range of offsets again, and read
- * from left to right as any other.
+ * A cursor that goes forwards has offsets for positions. One that follows records (stride.h) has them
+ * too, but WAY_RECORDS further on. Positions of different ways are never equal, so that all cursors
+ * lie in one set. What is planned for the disk is a range of offsets again, and read from left to
+ * right.
  */
 #ifndef READAHEAD_WAY_H
 #define READAHEAD_WAY_H
 
-#include <stdbool.h>
 #include <stdint.h>
+
+enum way { WAY_FORWARD, WAY_BACKWARD, WAY_STRIDE };
 
 /* Offsets of which reads are followed: below (bytes). No file system has larger files. */
 #define WAY_OFFSETS (UINT64_C(1) << 60)
-/* The position of offset 0 in the mirror. */
-#define WAY_MIRROR (UINT64_C(1) << 62)
+/* The position of offset 0 in the mirror, and of a cursor that follows records. */
+#define WAY_MIRROR  (UINT64_C(1) << 62)
+#define WAY_RECORDS (UINT64_C(1) << 63)
 
 /* The position of [offset, end), and where what follows it is expected. */
-static inline uint64_t way_from(bool backward, uint64_t offset, uint64_t end)
+static inline uint64_t way_from(enum way way, uint64_t offset, uint64_t end)
 {
-	return backward ? WAY_MIRROR - end : offset;
+	if (way == WAY_FORWARD)
+		return offset;
+	return way == WAY_BACKWARD ? WAY_MIRROR - end : WAY_RECORDS + offset;
 }
 
-static inline uint64_t way_to(bool backward, uint64_t offset, uint64_t end)
+static inline uint64_t way_to(enum way way, uint64_t offset, uint64_t end)
 {
-	return backward ? WAY_MIRROR - offset : end;
+	if (way == WAY_FORWARD)
+		return end;
+	return way == WAY_BACKWARD ? WAY_MIRROR - offset : WAY_RECORDS + end;
+}
+
+/* The offset where the positions FROM to TO begin. */
+static inline uint64_t way_offset(enum way way, uint64_t from, uint64_t to)
+{
+	if (way == WAY_FORWARD)
+		return from;
+	return way == WAY_BACKWARD ? WAY_MIRROR - to : from - WAY_RECORDS;
 }
 
 /* The positions of the first byte that there is, and behind the last one, of a file of SIZE bytes. */
-static inline uint64_t way_begin(bool backward, uint64_t size)
+static inline uint64_t way_begin(enum way way, uint64_t size)
 {
-	return backward ? WAY_MIRROR - (size < WAY_OFFSETS ? size : WAY_OFFSETS) : 0;
+	if (way == WAY_BACKWARD)
+		return WAY_MIRROR - (size < WAY_OFFSETS ? size : WAY_OFFSETS);
+	return way == WAY_FORWARD ? 0 : WAY_RECORDS;
 }
 
-static inline uint64_t way_end(bool backward, uint64_t size)
+static inline uint64_t way_end(enum way way, uint64_t size)
 {
-	return backward ? WAY_MIRROR : size;
+	if (way == WAY_FORWARD)
+		return size;
+	return way == WAY_BACKWARD ? WAY_MIRROR
+				   : WAY_RECORDS + (size < WAY_OFFSETS ? size : WAY_OFFSETS);
 }
 
 #endif

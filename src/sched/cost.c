@@ -103,11 +103,19 @@ static double fit_in(const struct cost_model *m, double ns)
 	return (ns - m->seek_ns) / m->ns_per_byte;
 }
 
+/* A disk of 7200 rpm, until the device has shown what it is. */
+static const struct cost_model prior = {.ns_per_byte = 8, .seek_ns = 9e6};
+
+uint64_t cost_seek_bytes(const struct cost_model *m)
+{
+	if (!cost_run_known(m) || !cost_seek_known(m) || m->ns_per_byte <= 0)
+		m = &prior;
+	return (uint64_t)(m->seek_ns / m->ns_per_byte);
+}
+
 uint64_t cost_chunk(const struct cost_model *m, const struct cost_limits *l, uint32_t streams,
 		    bool demands)
 {
-	/* a disk of 7200 rpm, until the device has shown what it is */
-	static const struct cost_model prior = {.ns_per_byte = 8, .seek_ns = 9e6};
 	double bytes = (double)l->chunk_default, fit;
 
 	if (!streams)

@@ -44,6 +44,8 @@ bool cost_seek_known(const struct cost_model *m);
  */
 uint64_t cost_chunk(const struct cost_model *m, const struct cost_limits *l, uint32_t streams,
 		    bool demands);
+/* Bytes that are read in the time of a seek; those of a disk of 7200 rpm until more is known. */
+uint64_t cost_seek_bytes(const struct cost_model *m);
 /* How long (ns) a turn, with the seek it begins with, may go on while N small demand reads wait. */
 uint64_t cost_slice(const struct cost_model *m, const struct cost_limits *l, uint32_t n);
 

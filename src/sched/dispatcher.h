@@ -83,6 +83,7 @@ struct dispatcher {
 	uint32_t n_waiting;
 	_Atomic uint64_t chunk;
 	_Atomic uint32_t streams;
+	_Atomic uint64_t seek_bytes;
 };
 
 /* What is known of the drive's own queue. */
@@ -192,6 +193,12 @@ static inline uint64_t dispatcher_now(const struct dispatcher *d)
 static inline uint64_t dispatcher_chunk(const struct dispatcher *d)
 {
 	return atomic_load_explicit(&d->chunk, memory_order_relaxed);
+}
+
+/* ... and the bytes that it reads in the time of a seek. */
+static inline uint64_t dispatcher_seek_bytes(const struct dispatcher *d)
+{
+	return atomic_load_explicit(&d->seek_bytes, memory_order_relaxed);
 }
 
 static inline uint32_t dispatcher_streams(const struct dispatcher *d)

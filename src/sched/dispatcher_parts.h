@@ -14,6 +14,8 @@ static inline void dispatcher_advise(struct dispatcher *d)
 	lock_assert_held(&d->lock);
 	atomic_store_explicit(&d->chunk, sched_chunk(&d->queue), memory_order_relaxed);
 	atomic_store_explicit(&d->streams, sched_streams(&d->queue), memory_order_relaxed);
+	atomic_store_explicit(&d->seek_bytes, cost_seek_bytes(&d->queue.cost),
+			      memory_order_relaxed);
 }
 
 /* Up to so many are at the drive now: whether a flow that has one there may have another. */

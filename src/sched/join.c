@@ -33,6 +33,15 @@ static uint64_t covered_end(const struct sched_req *chunk)
 	return chunk->offset + (chunk->span > chunk->len ? chunk->span : chunk->len);
 }
 
+/* Whether the chunk brings what of R lies within it: it may leave out what lies between records. */
+static bool has(const struct sched_req *chunk, const struct sched_req *r)
+{
+	if (!chunk->record)
+		return true;
+	return r->offset >= chunk->offset &&
+	       (r->offset - chunk->offset) % chunk->step + r->len <= chunk->record;
+}
+
 /*
  * It is the one that brings the read's last byte, if its first byte is in that chunk too, or in an
  * earlier one still to come.
@@ -42,7 +51,7 @@ struct sched_req *chunk_for(struct sched_queue *q, const struct sched_req *r)
 	struct sched_req *at, *first = NULL, *last = NULL;
 
 	TAILQ_FOREACH(at, chunk_list(q, r->file), hash) {
-		if (at->file != r->file || at->dropped)
+		if (at->file != r->file || at->dropped || !has(at, r))
 			continue;
 		if (at->offset <= r->offset && r->offset < covered_end(at))
 			first = at;
@@ -127,7 +136,7 @@ void absorb(struct sched_queue *q, struct sched_req *chunk)
 	for (; (r = place_of(at)) && r->file == chunk->file && r->offset < req_end(chunk);
 	     at = next) {
 		next = order_next(at);
-		if (req_end(r) > req_end(chunk))
+		if (req_end(r) > req_end(chunk) || !has(chunk, r))
 			continue;
 		join(q, r, chunk);
 		q->stats.absorbed++;

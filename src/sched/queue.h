@@ -79,8 +79,9 @@ struct sched_req {
 	uint64_t len;	 /* bytes */
 	uint64_t
 		span; /* of a chunk: bytes of the file that it covers, where these are more than LEN */
-	uint64_t block; /* on the device, bytes; file order where unmapped */
-	uint64_t owner; /* the stream it belongs to; 0: none */
+	uint64_t record, step; /* of a chunk: only so many bytes of every STEP; 0: all */
+	uint64_t block;	       /* on the device, bytes; file order where unmapped */
+	uint64_t owner;	       /* the stream it belongs to; 0: none */
 	struct flow_id
 		flow; /* whom it is for: read for, fetched ahead for, written by, COMMITted by */
 	/* The queue's. */

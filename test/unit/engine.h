@@ -10,7 +10,7 @@ struct engine {
 	struct readahead *ra;
 	struct readahead_tuning tuning;
 	struct readahead_counters counters;
-	uint64_t now, chunk;
+	uint64_t now, chunk, seek;
 	uint32_t streams;
 	double price;
 };
@@ -80,6 +80,7 @@ static inline struct readahead_plan engine_read(struct engine *e, uint64_t file,
 		.now = e->now += 1000,
 		.chunk = e->chunk,
 		.streams = e->streams,
+		.seek = e->seek,
 		.price = e->price,
 		.file = file,
 	};
@@ -99,6 +100,7 @@ static inline struct readahead_plan engine_start(struct engine *e,
 				    .now = e->now,
 				    .chunk = e->chunk,
 				    .streams = e->streams,
+				    .seek = e->seek,
 				    .price = e->price};
 	struct readahead_plan next;
 

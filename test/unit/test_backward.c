@@ -79,7 +79,7 @@ static void test_what_lies_below_and_nothing_above(void **state)
 		struct readahead_plan p = engine_read(e, 1, at - READ, READ, size);
 
 		for (; p.len; p = engine_start(e, &p, size)) {
-			assert_true(p.backward);
+			assert_true((p.way == WAY_BACKWARD));
 			lowest = p.offset < lowest ? p.offset : lowest;
 			highest = p.offset + p.len > highest ? p.offset + p.len : highest;
 			readahead_arrived(e->ra, &p, p.offset + p.len, e->now);
@@ -228,7 +228,7 @@ static void test_forward_runs_stay_so(void **state)
 			struct readahead_plan p =
 				engine_read(e, 1, 16 * MIB + at * READ, READ, size);
 
-			assert_false(p.backward);
+			assert_false((p.way == WAY_BACKWARD));
 			planned += p.len;
 		}
 		assert_true(planned >= e->chunk);
@@ -273,7 +273,7 @@ static void test_random_reads(void **state)
 			uint64_t at = random_below(&state_, size / (8 * KIB)) * 8 * KIB;
 			struct readahead_plan p = engine_read(e, 1, at, 8 * KIB, size);
 
-			planned += p.backward ? p.len : 0;
+			planned += (p.way == WAY_BACKWARD) ? p.len : 0;
 			engine_fetch(e, p, size);
 		}
 		assert_int_equal(planned, 0);
@@ -290,7 +290,7 @@ static void test_only_where_the_rules_say_so(void **state)
 
 		e->tuning.rules = rules_nth(r);
 		for (int i = 0; i < 100; i++)
-			any |= engine_read(e, 1, at -= READ, READ, 64 * MIB).backward;
+			any |= engine_read(e, 1, at -= READ, READ, 64 * MIB).way == WAY_BACKWARD;
 		assert_int_equal(any, rules_nth(r)->backward);
 		engine_free(e);
 	}

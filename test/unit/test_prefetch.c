@@ -287,6 +287,31 @@ static void test_steps_in_memory_are_skipped(void **state)
 	free(page);
 }
 
+/* 16 KiB of each 128: those, each once, and nothing between them. */
+static void test_records_are_read_and_nothing_between(void **state)
+{
+	struct readahead_plan plan = {0};
+	uint64_t at = 0;
+
+	chunk = FILE_LEN;
+	for (; !plan.len && at < FILE_LEN; at += 128 * KIB)
+		plan = observe(at, 16 * KIB);
+	assert_int_equal(plan.record, 16 * KIB);
+	assert_int_equal(plan.step, 128 * KIB);
+	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
+	wait_idle();
+	assert_true(served() >= 1);
+	assert_int_equal(atomic_load(&longest), 16 * KIB);
+	/* that of the read itself is not ahead of it */
+	assert_int_equal(atomic_load(&fetched_bytes), counted(READAHEAD_PREFETCHED) + 16 * KIB);
+	for (uint64_t r = at; r < plan.offset + plan.len; r += 128 * KIB) {
+		assert_true(backing_resident(b, r, 16 * KIB));
+		assert_false(backing_resident(b, r + 16 * KIB, 4 * KIB));
+		assert_true(observe(r, 16 * KIB).known_resident);
+	}
+	assert_int_equal(counted(READAHEAD_WASTED), 0);
+}
+
 /* A device that starts less at a call than it is asked for: copied, until the pieces are small enough. */
 static void test_what_was_cut_short_is_copied(void **state)
 {
@@ -741,6 +766,7 @@ int main(void)
 		TEST(test_a_chunk_is_read_in_steps),
 		TEST(test_what_is_in_memory_is_not_fetched),
 		TEST(test_steps_in_memory_are_skipped),
+		TEST(test_records_are_read_and_nothing_between),
 		TEST(test_what_was_cut_short_is_copied),
 		TEST(test_a_reply_is_filled),
 		TEST(test_a_chunk_too_long_for_now_is_shortened),

@@ -124,6 +124,22 @@ static void test_a_demand_that_spans_two_chunks(void **state)
 	queue_free(q);
 }
 
+/* A chunk of records brings no more than those: what lies between goes to the disk by itself. */
+static void test_a_demand_between_records_joins_none(void **state)
+{
+	struct sched_queue *q = make("fifo");
+	struct sched_req c = chunk(1, 0, 4 * MIB), in = demand(1, MIB + 32 * KIB, 32 * KIB),
+			 between = demand(1, MIB + 64 * KIB, 32 * KIB);
+
+	c.record = 64 * KIB;
+	c.step = MIB;
+	assert_int_equal(sched_submit(q, &c, 100), SCHED_ADDED);
+	assert_int_equal(sched_submit(q, &in, 200), SCHED_WAITS);
+	assert_int_equal(sched_submit(q, &between, 200), SCHED_ADDED);
+	assert_int_equal(q->queued, 2);
+	queue_free(q);
+}
+
 static void test_a_chunk_absorbs_the_demands_it_covers(void **state)
 {
 	struct sched_queue *q = make("turns");
@@ -331,6 +347,7 @@ int main(void)
 		cmocka_unit_test(test_a_demand_joins_a_running_chunk),
 		cmocka_unit_test(test_a_chunk_that_covers_more_than_its_length),
 		cmocka_unit_test(test_a_demand_that_spans_two_chunks),
+		cmocka_unit_test(test_a_demand_between_records_joins_none),
 		cmocka_unit_test(test_a_chunk_absorbs_the_demands_it_covers),
 		cmocka_unit_test(test_neighbours_merge_up_to_max_io),
 		cmocka_unit_test(test_a_full_queue_refuses),

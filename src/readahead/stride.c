@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Records a step apart. See stride.h. */
+#include "readahead/stride.h"
+
+#include "readahead/follow.h"
+#include "readahead/stride_history.h"
+#include "readahead/way.h"
+
+/* So many runs later a cursor that expects a record expects none any more, of each stride in turn. */
+#define EXPECTS_FOR 32
+/* A new cursor must be right so often before anything is fetched. */
+#define TO_PROVE 2
+/* What lies between records is read too where it takes no longer than this part of a seek. */
+#define THROUGH_SHARE 4
+
+static struct cursor *expecting(const struct heur_file *f, uint64_t position)
+{
+	struct cursor *c = cursor_set_match(&f->set, position, 0);
+
+	if (!c || c->way != WAY_STRIDE || c->next != position ||
+	    f->history->n - c->unit > EXPECTS_FOR * f->set.n_strided)
+		return NULL;
+	return c;
+}
+
+/* The cursor that expects a record at OFFSET, or has, or will. */
+static struct cursor *find(const struct heur_file *f, uint64_t offset)
+{
+	uint64_t at = WAY_RECORDS + offset, step = f->history->step;
+	struct cursor *c = expecting(f, at);
+
+	for (uint64_t i = 1; !c && i <= STRIDE_JITTER; i++) {
+		c = expecting(f, at - i * step);
+		if (!c)
+			c = expecting(f, at + i * step);
+		if (c && c->step != step)
+			c = NULL;
+	}
+	return c;
+}
+
+/* Bytes of the run of F that began at OFFSET, at least LEAST. */
+static uint64_t length_of(const struct heur_file *f, uint64_t offset, uint64_t least)
+{
+	const struct cursor *c = cursor_set_match(&f->set, offset + least, STRIDE_STEP_MAX);
+
+	if (c && c->way == WAY_FORWARD && c->start == offset && c->next > offset + least)
+		return c->next - offset;
+	return least;
+}
+
+/*
+ * Within a track to pass over what lies between takes as long as to read it, and a seek that was learnt is
+ * the mean of long ones.
+ */
+uint64_t stride_through(const struct readahead_read *read)
+{
+	return read->seek / THROUGH_SHARE;
+}
+
+/* A cursor that follows F's records from READ on; NULL: what is read lies together. */
+static struct cursor *begin(struct readahead *ra, const struct readahead_tuning *t,
+			    struct heur_file *f, const struct readahead_read *read, uint64_t step)
+{
+	uint64_t record = read->len, at = WAY_RECORDS + read->offset;
+	struct cursor *c;
+
+	for (uint64_t i = 1; i <= 3; i++)
+		record = length_of(f, read->offset - i * step, record);
+	if (record > step / 2 || record > STRIDE_RECORD_MAX)
+		return NULL;
+	c = cursor_new(&ra->pool, f, read->offset, read->now);
+	if (!c)
+		return NULL;
+	c->step = f->history->step = step;
+	c->record = (uint32_t)(step - record > stride_through(read) ? record : step);
+	c->unit = f->history->n;
+	c->phase = at % step;
+	c->start = c->read_end = at;
+	cursor_set_turn(&f->set, c, WAY_STRIDE, at + step);
+	cursor_set_use(&f->set, c, t->seq_threshold > TO_PROVE ? t->seq_threshold - TO_PROVE : 1,
+		       read->now);
+	return c;
+}
+
+/* C has expected READ, or one a little before or behind it. */
+static void go_on(struct readahead *ra, const struct readahead_tuning *t,
+		  struct readahead_counters *counters, struct cursor *c,
+		  const struct readahead_read *read)
+{
+	struct cursor_set *set = &c->file->set;
+	uint64_t at = WAY_RECORDS + read->offset;
+
+	c->unit = c->file->history->n;
+	if (at >= c->next) {
+		cursor_set_use(set, c, t->heuristic->count(t, c->count, HEURISTIC_EXACT),
+			       read->now);
+		cursor_set_move(set, c, at + c->step);
+	} else {
+		cursor_set_use(set, c, c->count, read->now);
+	}
+	evidence_used(ra, counters, c, c->next); /* nothing more of the record is waited for */
+}
+
+struct cursor *stride_follow(struct readahead *ra, const struct readahead_tuning *t,
+			     struct readahead_counters *counters, struct heur_file *f,
+			     const struct readahead_read *read)
+{
+	struct stride_history *h = stride_history_of(f);
+	bool continues;
+	struct cursor *c;
+	uint64_t step;
+
+	if (!h)
+		return NULL;
+	continues = read->offset == h->end;
+	h->end = read->offset + read->len;
+	if (continues)
+		return NULL;
+	stride_note(h, read->offset);
+	c = f->set.n_strided ? find(f, read->offset) : NULL;
+	if (c) {
+		h->vain = 0;
+		go_on(ra, t, counters, c, read);
+		return c;
+	}
+	step = stride_find(h);
+	if (step) {
+		h->vain = 0;
+		return begin(ra, t, f, read, step);
+	}
+	if (++h->vain >= STRIDE_VAIN_MAX && !f->set.n_strided)
+		stride_forget(f);
+	return NULL;
+}

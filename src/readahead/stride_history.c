@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Where runs began. See stride_history.h. */
+#include "readahead/stride_history.h"
+
+#include <stdlib.h>
+
+#include "readahead/heur_table.h"
+
+/* Counts one more history of T; false: it has as many as it may. */
+static bool may_have_one(struct heur_table *t)
+{
+	uint32_t most = t->size / STRIDE_FILES_SHARE + 1;
+
+	if (atomic_fetch_add_explicit(&t->histories, 1, memory_order_relaxed) < most)
+		return true;
+	atomic_fetch_sub_explicit(&t->histories, 1, memory_order_relaxed);
+	return false;
+}
+
+struct stride_history *stride_history_of(struct heur_file *f)
+{
+	if (f->history || ++f->begun % STRIDE_TRIED_AGAIN != 2 || !may_have_one(f->table))
+		return f->history;
+	f->history = calloc(1, sizeof(*f->history));
+	if (!f->history)
+		atomic_fetch_sub_explicit(&f->table->histories, 1, memory_order_relaxed);
+	return f->history;
+}
+
+void stride_forget(struct heur_file *f)
+{
+	if (!f->history)
+		return;
+	free(f->history);
+	f->history = NULL;
+	atomic_fetch_sub_explicit(&f->table->histories, 1, memory_order_relaxed);
+}
+
+void stride_note(struct stride_history *h, uint64_t offset)
+{
+	h->begun[h->n++ % STRIDE_HISTORY] = offset;
+}
+
+static bool has_begun(const struct stride_history *h, uint64_t offset)
+{
+	uint32_t n = h->n < STRIDE_HISTORY ? h->n : STRIDE_HISTORY;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (h->begun[i] == offset)
+			return true;
+	return false;
+}
+
+uint64_t stride_find(const struct stride_history *h)
+{
+	uint64_t at = h->begun[(h->n - 1) % STRIDE_HISTORY], best = 0;
+	uint32_t n = h->n < STRIDE_HISTORY ? h->n : STRIDE_HISTORY;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t step = at - h->begun[i]; /* of one above it: too large */
+
+		if (!step || step > STRIDE_STEP_MAX || step > at / 3 || (best && step >= best))
+			continue;
+		if (has_begun(h, at - 2 * step) && has_begun(h, at - 3 * step))
+			best = step;
+	}
+	return best;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * In which order a disk reads pieces that lie the same step apart, and may come in any order.
+ *
+ * What it costs to go from one piece to another depends on how far the disk turns meanwhile: the next
+ * one may take nearly a revolution, and that three before it a fifth of one. The drive's geometry is not
+ * known here; but pieces a step apart are so many steps from each other each time, and what it took to
+ * go so many was observed. Next comes what took the shortest time: the order of Jacobson & Wilkes (HPL-
+ * CSP-91-7, 1991) and Seltzer, Chen & Ousterhout (USENIX, winter 1990), by learnt times instead of a
+ * model of the drive.
+ *
+ *   pieces   0  1  2  3  4  5  6  7  8  9       the first time   0 1 2 3 ...   8 ms each
+ *   order    9     6     3     0                later            9 6 3 0 ...   2 ms each
+ *
+ * Distances not tried yet count as a little cheaper than the mean, so that each is tried once. Pure; no
+ * locking of its own.
+ */
+#ifndef SCHED_ACCESS_ORDER_H
+#define SCHED_ACCESS_ORDER_H
+
+#include <stdint.h>
+
+/* Pieces that are put in order together. */
+#define ACCESS_PIECES 64
+
+/* All zero: nothing was observed. */
+struct access_order {
+	uint64_t step;		     /* bytes; of what was observed */
+	double mean;		     /* ns of one of those pieces, whichever way */
+	float ns[2 * ACCESS_PIECES]; /* by distance, ACCESS_PIECES: 0; 0: not observed */
+};
+
+/*
+ * Of the pieces of LEFT (bit i: piece i), at least one, the one to read next after piece LAST, -1: after
+ * something else.
+ */
+unsigned int access_order_next(const struct access_order *a, uint64_t left, int last);
+/* Piece TO of those STEP bytes apart took SERVICE ns after piece FROM, with nothing in between. */
+void access_order_observe(struct access_order *a, uint64_t step, int from, int to,
+			  uint64_t service);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The order in which a disk reads records: learnt on modelled drives, better than theirs in the file. */
+#include "disk_model.h"
+#include "sched/access_order.h"
+#include "support.h"
+
+static void test_each_once(void **state)
+{
+	struct access_order a = {0};
+	uint64_t left = ~UINT64_C(0), seed = 4;
+
+	for (int last = -1; left;) {
+		unsigned int next = access_order_next(&a, left, last);
+
+		assert_true(left >> next & 1);
+		left &= ~(UINT64_C(1) << next);
+		if (last >= 0)
+			access_order_observe(&a, MIB, last, (int)next, random_below(&seed, MSEC));
+		last = (int)next;
+	}
+}
+
+static void test_the_cheapest_distance(void **state)
+{
+	struct access_order a = {0};
+
+	for (int i = 0; i < 8; i++) {
+		access_order_observe(&a, MIB, 10, 11, 8 * MSEC);
+		access_order_observe(&a, MIB, 10, 7, 2 * MSEC);
+	}
+	assert_int_equal(access_order_next(&a, 1u << 11 | 1u << 7, 10), 7);
+	/* what was learnt of another step means nothing */
+	access_order_observe(&a, 2 * MIB, 1, 0, 8 * MSEC);
+	assert_int_equal(access_order_next(&a, 1u << 11 | 1u << 9, 10), 11);
+}
+
+/* ns that a drive takes for chunks of 32 records of 64 KiB, a step apart; in the file's order or ours. */
+static uint64_t time_of(uint64_t step, bool ordered)
+{
+	struct disk_params params;
+	struct disk_model *disk;
+	struct access_order a = {0};
+	uint64_t now = SEC, begun = now;
+
+	disk_params_default(&params);
+	disk = disk_model_new(&params);
+	assert_non_null(disk);
+	for (uint64_t chunk = 0; chunk < 8; chunk++) {
+		uint64_t left = UINT32_MAX;
+
+		for (int last = -1; left;) {
+			unsigned int next = ordered ? access_order_next(&a, left, last)
+						    : (unsigned int)__builtin_ctzll(left);
+			struct disk_service s;
+
+			disk_model_serve(disk, DISK_READ, (chunk * 32 + next) * step, 64 * KIB,
+					 (int64_t)now, &s);
+			if (last >= 0)
+				access_order_observe(&a, step, last, (int)next,
+						     (uint64_t)s.end_ns - now);
+			now = (uint64_t)s.end_ns + 200000; /* the host's part */
+			left &= ~(UINT64_C(1) << next);
+			last = (int)next;
+		}
+	}
+	disk_model_free(disk);
+	return now - begun;
+}
+
+static void test_a_drive_is_learnt(void **state)
+{
+	static const uint64_t steps[] = {MIB, 2 * MIB, 3 * MIB, 8 * MIB, 1200 * KIB};
+
+	for (int i = 0; i < 5; i++) {
+		uint64_t ordered = time_of(steps[i], true), plain = time_of(steps[i], false);
+
+		print_message("step %ju KiB: %ju ms, in order %ju\n", (uintmax_t)(steps[i] / KIB),
+			      (uintmax_t)(ordered / MSEC), (uintmax_t)(plain / MSEC));
+		assert_true(ordered <= plain * 11 / 10);
+	}
+	assert_true(2 * time_of(MIB, true) < time_of(MIB, false));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_once),
+		cmocka_unit_test(test_the_cheapest_distance),
+		cmocka_unit_test(test_a_drive_is_learnt),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Records a step apart: that their step is found, and that they are fetched and nothing between them. */
+#include "engine.h"
+#include "readahead/heur_table.h"
+#include "readahead/stride.h"
+#include "readahead/stride_history.h"
+#include "readahead/way.h"
+
+#define READ (32 * KIB)
+#define SIZE (256 * MIB)
+
+/* ---- the step ------------------------------------------------------------------------------ */
+
+static uint64_t found_after(const uint64_t *begun, int n)
+{
+	struct stride_history h = {.n = 0};
+
+	for (int i = 0; i < n; i++)
+		stride_note(&h, begun[i] * 4096);
+	return stride_find(&h) / 4096;
+}
+
+static void test_four_a_step_apart(void **state)
+{
+	assert_int_equal(found_after((uint64_t[]){5, 15, 25}, 3), 0);
+	assert_int_equal(found_after((uint64_t[]){5, 15, 25, 35}, 4), 10);
+	assert_int_equal(found_after((uint64_t[]){5, 15, 26, 35}, 4), 0);
+	assert_int_equal(found_after((uint64_t[]){15, 5, 25, 35}, 4), 10);
+	/* three in turn, of steps 10, 7 and 100 */
+	assert_int_equal(
+		found_after((uint64_t[]){5, 1000, 3000, 15, 1007, 3100, 25, 1014, 3200, 35, 1021},
+			    11),
+		7);
+	assert_int_equal(found_after((uint64_t[]){10, 0}, 2), 0);
+	assert_int_equal(found_after((uint64_t[]){0}, 1), 0);
+}
+
+/* ---- what is fetched ------------------------------------------------------------------------ */
+
+/* By KiB, of the file. */
+static uint8_t there[SIZE / KIB];
+
+struct result {
+	uint64_t hits, reads, bytes; /* reads, reads, fetched */
+};
+
+static uint64_t mark(const struct readahead_plan *p)
+{
+	uint64_t step = p->record ? p->step : p->len, part = p->record ? p->record : p->len;
+	uint64_t bytes = 0;
+
+	for (uint64_t at = 0; at < p->len; at += step) {
+		uint64_t len = p->len - at < part ? p->len - at : part;
+
+		memset(there + (p->offset + at) / KIB, 1, (len + KIB - 1) / KIB);
+		bytes += len;
+	}
+	return bytes;
+}
+
+static void read_one(struct engine *e, uint64_t offset, uint32_t len, struct result *r)
+{
+	struct readahead_plan p = engine_read(e, 1, offset, len, SIZE);
+
+	r->reads++;
+	r->hits += there[offset / KIB];
+	while (p.len) {
+		struct readahead_plan next = engine_start(e, &p, SIZE);
+
+		r->bytes += mark(&p);
+		readahead_arrived(e->ra, &p, p.offset + p.len, e->now);
+		readahead_finished(e->ra, &e->counters, &p, p.offset + p.len, true, false);
+		p = next;
+	}
+}
+
+/* Of every STEP bytes the first RECORD, in requests of at most READ. */
+static struct result read_records(struct engine *e, uint64_t record, uint64_t step)
+{
+	struct result r = {0};
+
+	memset(there, 0, sizeof(there));
+	for (uint64_t at = 0; at + record <= SIZE; at += step)
+		for (uint64_t in = 0; in < record; in += READ)
+			read_one(e, at + in, (uint32_t)(record - in < READ ? record - in : READ),
+				 &r);
+	return r;
+}
+
+static void test_the_records_and_nothing_between(void **state)
+{
+	static const uint64_t works[][2] = {{64 * KIB, MIB},	  {47008, MIB},
+					    {4 * KIB, 512 * KIB}, {96 * KIB, 2 * MIB},
+					    {READ, 376064 * 2},	  {READ, 8 * MIB}};
+
+	for (int w = 0; w < 6; w++) {
+		struct engine *e = engine_default("cursor");
+		uint64_t record = works[w][0], n = SIZE / works[w][1];
+		struct result r = read_records(e, record, works[w][1]);
+		uint64_t requests = r.reads / n;
+
+		if (r.hits + 8 * requests < r.reads || r.bytes > n * record)
+			fail_msg("work %d: %ju of %ju reads were there, %ju of %ju bytes fetched",
+				 w, (uintmax_t)r.hits, (uintmax_t)r.reads, (uintmax_t)r.bytes,
+				 (uintmax_t)(n * record));
+		assert_int_equal(engine_counted(e, READAHEAD_WASTED), 0);
+		engine_check_account(e);
+		engine_free(e);
+	}
+}
+
+/* Where a seek costs as much as reading on, all is fetched, in pieces that lie together. */
+static void test_reads_through_where_that_is_cheaper(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	struct result r;
+
+	e->seek = MIB;
+	r = read_records(e, READ, 256 * KIB);
+	assert_true(r.hits + 8 >= r.reads);
+	assert_in_range(r.bytes, SIZE - 16 * 256 * KIB, SIZE);
+	engine_check_account(e);
+	engine_free(e);
+
+	e = engine_default("cursor");
+	e->seek = MIB;
+	r = read_records(e, READ, MIB); /* ... and not where it is dearer */
+	assert_true(r.bytes <= r.reads * READ);
+	engine_free(e);
+}
+
+/* What is held for readers to come is the records' bytes, within the memory. */
+static void test_memory(void **state)
+{
+	struct engine *e = engine_make("cursor", 16, 256, MIB);
+	struct readahead_stats s;
+
+	read_records(e, 64 * KIB, MIB);
+	readahead_stats(e->ra, &s);
+	assert_true(s.unread_max <= MIB);
+	assert_true(engine_counted(e, READAHEAD_USED) > 0);
+	engine_check_account(e);
+	engine_free(e);
+}
+
+/* Several in turn, of different steps. */
+static void test_interleaved(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	struct result r = {0};
+
+	memset(there, 0, sizeof(there));
+	for (uint64_t i = 0; i < 60; i++) {
+		read_one(e, i * MIB, READ, &r);
+		read_one(e, 128 * MIB + i * 2 * MIB, READ, &r);
+		read_one(e, 64 * MIB + 300 * KIB + i * MIB, READ, &r);
+	}
+	assert_true(r.hits >= 180 - 3 * 8);
+	assert_true(r.bytes <= SIZE / 8);
+	engine_check_account(e);
+	engine_free(e);
+}
+
+/* Pairs of neighbours change places on their way. */
+static void test_out_of_order(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	struct result r = {0};
+	uint64_t seed = 5;
+
+	memset(there, 0, sizeof(there));
+	for (uint64_t i = 0; i < 200; i += 2) {
+		uint64_t first = random_below(&seed, 2);
+
+		read_one(e, (i + first) * MIB, 47008, &r);
+		read_one(e, (i + 1 - first) * MIB, 47008, &r);
+	}
+	assert_true(r.hits >= 200 - 14);
+	engine_check_account(e);
+	engine_free(e);
+}
+
+/* Bytes from the disk for READS of 8 KiB anywhere in a file of SIZE bytes, what was fetched with them too. */
+static uint64_t read_at_random(const struct readahead_rules *rules, uint64_t size, uint64_t seek,
+			       uint64_t reads)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t seed = 3, bytes = 0;
+
+	e->tuning.rules = rules;
+	e->seek = seek;
+	memset(there, 0, sizeof(there));
+	while (reads--) {
+		uint64_t at = random_below(&seed, size / 8192) * 8192;
+		struct readahead_plan p = engine_read(e, 1, at, 8192, size);
+
+		for (; p.len; p = engine_start(e, &p, size)) {
+			mark(&p);
+			readahead_finished(e->ra, &e->counters, &p, p.offset + p.len, true, false);
+		}
+		memset(there + at / KIB, 1, 8);
+	}
+	for (uint64_t k = 0; k < size / KIB; k++)
+		bytes += there[k] ? KIB : 0;
+	engine_check_account(e);
+	engine_free(e);
+	return bytes;
+}
+
+static void test_random_reads_have_no_step(void **state)
+{
+	static const uint64_t sizes[] = {4 * MIB, 16 * MIB, 64 * MIB, 256 * MIB};
+
+	for (int i = 0; i < 16; i++) {
+		uint64_t size = sizes[i % 4], seek = i / 4 % 2 ? 1125 * KIB : 0;
+		uint64_t reads = i / 8 ? 20000 : 1000;
+		uint64_t bytes = read_at_random(&rules_extended, size, seek, reads);
+		uint64_t before = read_at_random(&rules_forward, size, seek, reads);
+
+		if (bytes > before + before / 20)
+			fail_msg("%ju MiB, seek %ju KiB: %ju KiB fetched, %ju before",
+				 (uintmax_t)(size / MIB), (uintmax_t)(seek / KIB),
+				 (uintmax_t)(bytes / KIB), (uintmax_t)(before / KIB));
+	}
+}
+
+/* A forward stream is fetched as without these rules, byte by byte. */
+static void test_forward_streams_are_as_before(void **state)
+{
+	struct engine *e[2] = {engine_default("cursor"), engine_default("cursor")};
+	uint64_t seed = 9;
+
+	e[1]->tuning.rules = &rules_forward;
+	for (uint64_t i = 0; i < 4000; i++) {
+		uint64_t at = (i + (random_below(&seed, 10) ? 0 : random_below(&seed, 4))) * READ;
+		struct readahead_plan p[2];
+
+		for (int k = 0; k < 2; k++) {
+			p[k] = engine_read(e[k], 1, at, READ, SIZE);
+			engine_fetch(e[k], p[k], SIZE);
+		}
+		assert_int_equal(p[0].offset, p[1].offset);
+		assert_int_equal(p[0].len, p[1].len);
+		assert_int_equal(p[0].ahead, p[1].ahead);
+	}
+	engine_free(e[0]);
+	engine_free(e[1]);
+}
+
+/* ---- a little ahead each time ------------------------------------------------------------- */
+
+/* Tiles of 128 KiB x 32 rows of a matrix of 1 MiB a row: a request of each of the 8 x 8 in turn. */
+static void test_tiles(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	struct result r = {0};
+
+	e->seek = 1125 * KIB;
+	memset(there, 0, sizeof(there));
+	for (uint64_t in = 0; in < 128; in++)
+		for (uint64_t tile = 0; tile < 64; tile++)
+			read_one(e,
+				 (tile / 8 * 32 + in / 4) * MIB + tile % 8 * 128 * KIB +
+					 in % 4 * READ,
+				 READ, &r);
+	if (r.hits * 20 < r.reads * 19)
+		fail_msg("%ju of %ju", (uintmax_t)r.hits, (uintmax_t)r.reads);
+	engine_check_account(e);
+	engine_free(e);
+}
+
+/* 64 clients, each with 31 parts that lie together, a request of each in turn; all clients at once. */
+static void test_many_parts_of_many_clients(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	struct result r = {0};
+	struct readahead_stats s;
+
+	e->seek = 1125 * KIB;
+	e->streams = 64;
+	memset(there, 0, sizeof(there));
+	for (uint64_t in = 0; in < 4; in++)
+		for (uint64_t part = 0; part < 31; part++)
+			for (uint64_t client = 0; client < 64; client++)
+				read_one(e,
+					 ((client * 31 + part) * (SIZE / READ) / 2000 + in) * READ,
+					 READ, &r);
+	if (r.hits * 10 < r.reads * 9)
+		fail_msg("%ju of %ju", (uintmax_t)r.hits, (uintmax_t)r.reads);
+	readahead_stats(e->ra, &s);
+	assert_true(s.unread_max <= 256 * MIB);
+	engine_check_account(e);
+	engine_free(e);
+}
+
+/* Of a step that costs less to leave out than to read, nothing is read through. */
+static void test_no_pace_where_seeks_are_cheap(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	struct result r = {0};
+
+	e->seek = 64 * KIB;
+	memset(there, 0, sizeof(there));
+	for (uint64_t i = 0; i < 200; i++)
+		read_one(e, i * 160 * KIB, READ, &r);
+	for (uint64_t at = 0; at < SIZE; at += 160 * KIB)
+		assert_false(there[(at + READ) / KIB]);
+	assert_true(r.hits + 8 >= r.reads);
+	engine_free(e);
+}
+
+/* ---- what is remembered -------------------------------------------------------------------- */
+
+/* Files read at random keep no history, files read in one run never have one, and few may. */
+static void test_histories_are_few(void **state)
+{
+	static struct heur_table table = {.size = 16};
+	static struct heur_file file[8] = {[0 ... 7] = {.table = &table}};
+
+	for (int i = 0; i < 8; i++) {
+		assert_null(stride_history_of(&file[i]));
+		assert_int_equal(stride_history_of(&file[i]) != NULL, i < 16 / 8 + 1);
+	}
+	assert_int_equal(table.histories, 3);
+	stride_forget(&file[0]);
+	assert_null(stride_history_of(&file[0])); /* not at once */
+	for (int i = 0; i < STRIDE_TRIED_AGAIN && !file[0].history; i++)
+		stride_history_of(&file[0]);
+	assert_non_null(file[0].history);
+	for (int i = 0; i < 8; i++)
+		stride_forget(&file[i]);
+	assert_int_equal(table.histories, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_four_a_step_apart),
+		cmocka_unit_test(test_the_records_and_nothing_between),
+		cmocka_unit_test(test_reads_through_where_that_is_cheaper),
+		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_interleaved),
+		cmocka_unit_test(test_out_of_order),
+		cmocka_unit_test(test_random_reads_have_no_step),
+		cmocka_unit_test(test_forward_streams_are_as_before),
+		cmocka_unit_test(test_tiles),
+		cmocka_unit_test(test_many_parts_of_many_clients),
+		cmocka_unit_test(test_no_pace_where_seeks_are_cheap),
+		cmocka_unit_test(test_histories_are_few),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
