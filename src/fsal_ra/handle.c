@@ -213,6 +213,7 @@ static fsal_status_t readdir_(struct fsal_obj_handle *dir_hdl, fsal_cookie_t *wh
 		.dir = walk_dir(dir_hdl),
 	};
 
+	walk_list(call.dir, dir_hdl, whence);
 	return SUB_OBJ(dir_hdl, readdir, whence, &call, readdir_entry, attrmask, eof);
 }
 

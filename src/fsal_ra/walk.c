@@ -2,13 +2,16 @@
 /* Hooks of walks over directories. See walk.h. */
 #include "walk.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "disk/prefetch.h"
 #include "disk/tree_dir.h"
 #include "disk/tree_job.h"
+#include "disk/tree_listing.h"
 #include "disk/wire_handle.h"
 #include "open_handle.h"
 #include "params.h"
@@ -72,6 +75,22 @@ uint64_t walk_dir(struct fsal_obj_handle *dir_hdl)
 	if (!dir_walks_known(walks, name.id, name.parent))
 		tell(dir_hdl, &name);
 	return name.id;
+}
+
+void walk_list(uint64_t dir, struct fsal_obj_handle *dir_hdl, const fsal_cookie_t *whence)
+{
+	uint64_t now = clock_now();
+	struct dir_handle handle;
+	int mount_fd;
+
+	if (dir == 0 || (whence != NULL && *whence != 0) || dir_hdl->fs->path == NULL ||
+	    !dir_walks_list(walks, dir, now, &handle))
+		return;
+	mount_fd = open(dir_hdl->fs->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (mount_fd < 0)
+		return;
+	tree_listing_submit(&handle, mount_fd, ra_export_of_op()->io, ra_flow_of_op(), now);
+	close(mount_fd);
 }
 
 void walk_found(uint64_t dir, struct fsal_obj_handle *obj)

@@ -23,6 +23,8 @@ void walk_sweep(uint64_t now);
 
 /* DIR_HDL is listed, or a name looked up in it; its number, for walk_found(). With op_ctx. */
 uint64_t walk_dir(struct fsal_obj_handle *dir_hdl);
+/* The directory of that number is listed from WHENCE on, with attributes: these may be fetched ahead. */
+void walk_list(uint64_t dir, struct fsal_obj_handle *dir_hdl, const fsal_cookie_t *whence);
 /* OBJ, just made, was found in the directory of that number. */
 void walk_found(uint64_t dir, struct fsal_obj_handle *obj);
 

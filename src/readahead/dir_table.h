@@ -46,6 +46,7 @@ struct dir {
 	uint64_t parent, inode;
 	uint64_t used, turn; /* ns, reads: its last read */
 	uint64_t stamp;	     /* of its list */
+	uint64_t listed;     /* ns; 0: not yet */
 	struct dir_part *files, *dirs;
 	uint64_t recent[2][DIR_RECENT]; /* inodes: files, subdirectories */
 	uint8_t n_recent[2];

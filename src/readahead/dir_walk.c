@@ -58,6 +58,22 @@ void dir_walks_seen(struct dir_walks *w, const struct dir_name *name, const stru
 	lock_drop(&w->lock);
 }
 
+bool dir_walks_list(struct dir_walks *w, uint64_t id, uint64_t now, struct dir_handle *handle)
+{
+	bool wanted = false;
+	struct dir *d;
+
+	lock_take(&w->lock);
+	d = dir_table_find(&w->table, id);
+	if (d != NULL && d->handle.len != 0 && (d->listed == 0 || now - d->listed > DIR_LISTED)) {
+		wanted = true;
+		d->listed = now;
+		*handle = d->handle;
+	}
+	lock_drop(&w->lock);
+	return wanted;
+}
+
 /* ---- is something to be fetched? --------------------------------------------------------- */
 
 /* Fetched for the walk of C, passed by, and not read: it will not be. */

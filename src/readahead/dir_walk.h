@@ -38,6 +38,9 @@
 #define DIR_WINDOW_MIN 16   /* files */
 #define DIR_WINDOW_MAX 1024 /* files */
 
+/* A listing (ns) that follows another one so soon finds its inodes in memory. */
+#define DIR_LISTED UINT64_C(5000000000)
+
 struct readahead;
 struct dir_walks;
 
@@ -81,6 +84,11 @@ void dir_walks_seen(struct dir_walks *w, const struct dir_name *d, const struct 
 		    uint64_t now);
 /* Whether ID's handle is known: then its being seen need not be told again. */
 bool dir_walks_known(struct dir_walks *w, uint64_t id, uint64_t parent);
+/*
+ * ID is listed from its beginning. True: it has not been for DIR_LISTED, and what that needs may be fetched
+ * ahead for *HANDLE.
+ */
+bool dir_walks_list(struct dir_walks *w, uint64_t id, uint64_t now, struct dir_handle *handle);
 /* True: a job for *HANDLE is to be run, which ends with dir_walks_end(). */
 bool dir_walks_read(struct dir_walks *w, struct readahead_counters *counters,
 		    const struct dir_read *read, struct dir_handle *handle);

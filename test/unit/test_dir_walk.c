@@ -426,6 +426,20 @@ static void test_what_is_due(void **state)
 	end();
 }
 
+/* Listed again at once: what that needs was fetched the first time. */
+static void test_listings(void **state)
+{
+	struct dir_handle h = {0};
+
+	start(1, 10, MEMORY, 16 * MIB);
+	assert_true(dir_walks_list(t.w, dir_id(0), t.now, &h));
+	assert_int_equal(h.len, 8);
+	assert_false(dir_walks_list(t.w, dir_id(0), t.now + DIR_LISTED, &h));
+	assert_true(dir_walks_list(t.w, dir_id(0), t.now + DIR_LISTED + 1, &h));
+	assert_false(dir_walks_list(t.w, dir_id(1), t.now, &h)); /* not known */
+	end();
+}
+
 /* Of a large directory all that is known takes less than 64 bytes a file. */
 static void test_bytes_a_file(void **state)
 {
@@ -452,6 +466,7 @@ int main(void)
 		cmocka_unit_test(test_memory_is_kept),
 		cmocka_unit_test(test_unheld),
 		cmocka_unit_test(test_what_is_due),
+		cmocka_unit_test(test_listings),
 		cmocka_unit_test(test_bytes_a_file),
 	};
 

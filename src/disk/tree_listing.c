@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Inodes ahead of a listing. See tree_listing.h. */
+#include "disk/tree_listing.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "common/clock.h"
+#include "common/container.h"
+#include "disk/device.h"
+#include "disk/tree_blocks.h"
+#include "disk/tree_dir.h"
+
+/* Inodes whose numbers agree but for their last bits are taken to come together, in a block of the disk. */
+#define TOGETHER 16
+/* A turn (ns): as long as a small read waits. */
+#define TURN (50 * CLOCK_MS)
+
+struct tree_listing {
+	struct sched_req req;
+	struct export_io *io;
+	struct device *device;
+	struct tree_dir dir;
+	struct dir_list *entries[2]; /* files, subdirectories; NULL: not read yet */
+	unsigned int part;	     /* of these */
+	uint32_t place;		     /* ... by inode: all before it are there */
+	uint64_t last;		     /* the block of inodes that was asked for last */
+};
+
+static const struct sched_req_ops listing_ops;
+static atomic_uint under_way;
+
+/* ---- life -------------------------------------------------------------------------------- */
+
+static void leave(struct tree_listing *l)
+{
+	struct export_io *io = l->io;
+
+	dir_list_free(l->entries[0]);
+	dir_list_free(l->entries[1]);
+	tree_dir_close(&l->dir);
+	free(l);
+	atomic_fetch_sub(&under_way, 1);
+	export_io_leave(io);
+	export_io_put(io);
+}
+
+static void queue_turn(struct tree_listing *l)
+{
+	struct flow_id flow = l->req.flow;
+
+	l->req = (struct sched_req){.ops = &listing_ops,
+				    .class = SCHED_PREFETCH,
+				    .file = l->dir.id,
+				    .len = dispatcher_chunk(&l->device->dispatcher),
+				    .owner = l->dir.id,
+				    .flow = flow};
+	if (dispatcher_submit(&l->device->dispatcher, &l->req) != SCHED_ADDED)
+		leave(l);
+}
+
+/* The device of DIR where it is worth it: NULL: it is small, or no disk that seeks. */
+static struct device *device_of(const struct tree_dir *dir, struct export_io *io, uint64_t now)
+{
+	struct device *device;
+	struct stat st;
+	int err;
+
+	if (fstat(dir->fd, &st) || st.st_size < TREE_LISTING_MIN)
+		return NULL;
+	device = export_io_device(io, dir->fd, now, &err);
+	return device != NULL && device_queues_demand(device) ? device : NULL;
+}
+
+static struct tree_listing *listing_new(const struct tree_dir *dir, struct device *device,
+					struct export_io *io, struct flow_id flow)
+{
+	bool room = atomic_fetch_add(&under_way, 1) < TREE_LISTINGS_MAX;
+	struct tree_listing *l = room ? calloc(1, sizeof(*l)) : NULL;
+
+	if (l == NULL || !export_io_enter(io)) {
+		atomic_fetch_sub(&under_way, 1);
+		free(l);
+		return NULL;
+	}
+	l->io = export_io_ref(io);
+	l->device = device;
+	l->dir = *dir;
+	l->req.flow = flow;
+	return l;
+}
+
+void tree_listing_submit(const struct dir_handle *handle, int mount_fd, struct export_io *io,
+			 struct flow_id flow, uint64_t now)
+{
+	struct tree_listing *l = NULL;
+	struct device *device;
+	struct tree_dir dir;
+
+	if (!tree_dir_open(&dir, mount_fd, handle))
+		return;
+	device = device_of(&dir, io, now);
+	if (device != NULL)
+		l = listing_new(&dir, device, io, flow);
+	if (l != NULL)
+		queue_turn(l);
+	else
+		tree_dir_close(&dir);
+}
+
+/* ---- a turn ------------------------------------------------------------------------------ */
+
+static bool goes_on(const struct tree_listing *l)
+{
+	return !l->req.dropped && !atomic_load(&l->io->closing);
+}
+
+/* The next entry, in the order of inodes, whose block has not been asked for. NULL: there is none. */
+static const char *next_name(struct tree_listing *l)
+{
+	for (; l->part < 2; l->part++, l->place = 0)
+		while (l->place < dir_list_count(l->entries[l->part])) {
+			const struct dir_list *list = l->entries[l->part];
+			uint32_t index = dir_list_at(list, DIR_BY_INODE, l->place++);
+			uint64_t block = dir_list_inode(list, index) / TOGETHER + 1;
+
+			if (block == l->last)
+				continue;
+			l->last = block;
+			return dir_list_name(list, index);
+		}
+	return NULL;
+}
+
+/* The entries, from the directory's own blocks. False: they are not to be had. */
+static bool read_entries(struct tree_listing *l)
+{
+	if (l->entries[0] != NULL)
+		return true;
+	(void)tree_blocks_start(&l->dir);
+	return tree_dir_read(&l->dir, &l->entries[0], &l->entries[1]);
+}
+
+static void execute(struct dispatcher *d, struct sched_req *r)
+{
+	struct tree_listing *l = CONTAINER_OF(r, struct tree_listing, req);
+	uint64_t begun = dispatcher_now(d), slice = begun;
+	const char *name;
+	struct stat st;
+
+	if (!goes_on(l) || !read_entries(l))
+		l->part = 2;
+	while (goes_on(l) && dispatcher_now(d) < begun + TURN && (name = next_name(l)) != NULL) {
+		(void)fstatat(l->dir.fd, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
+		dispatcher_progress(d, r, 0);
+		if (dispatcher_gap(d, r, dispatcher_now(d) - slice))
+			slice = dispatcher_now(d);
+	}
+}
+
+static void finish(struct dispatcher *d, struct sched_req *r)
+{
+	struct tree_listing *l = CONTAINER_OF(r, struct tree_listing, req);
+
+	(void)d;
+	if (goes_on(l) && l->part < 2)
+		queue_turn(l);
+	else
+		leave(l);
+}
+
+static const struct sched_req_ops listing_ops = {
+	.execute = execute,
+	.finish = finish,
+};

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What listing a large directory with attributes needs, fetched ahead of the server that does it: its own
+ * blocks (tree_blocks.h), and the inodes of its entries, by number.
+ *
+ *   the server   f7 f2 f9 f4 f1 ...      as the directory's hash has them: to and fro over the inodes
+ *   here         |1   2 |  4   |  7  9|  the same blocks of inodes in the disk's order, each once
+ *
+ * A request of class prefetch in the disk's queue, in turns, with gaps for small reads: as a walk's job
+ * (tree_job.h). What comes is the kernel's to keep; nothing is answered from it.
+ */
+#ifndef DISK_TREE_LISTING_H
+#define DISK_TREE_LISTING_H
+
+#include "disk/export_io.h"
+#include "readahead/dir_walk.h"
+
+/* A directory's bytes at least: some 1,000 entries. Of a smaller one the kernel has most at once. */
+#define TREE_LISTING_MIN (32 << 10)
+/* Listings at a time: each has a descriptor, and 50 bytes an entry, of DIR_LIST_MAX. Others do without. */
+#define TREE_LISTINGS_MAX 8
+
+/* The directory of HANDLE, on the file system of MOUNT_FD, is about to be listed from its beginning. */
+void tree_listing_submit(const struct dir_handle *handle, int mount_fd, struct export_io *io,
+			 struct flow_id flow, uint64_t now);
+
+#endif

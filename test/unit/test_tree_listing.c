@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Inodes ahead of a listing: each block of them once, in the disk's order; of large directories only. */
+#include "disk/tree_listing.h"
+
+#include "disk/tree_blocks.h"
+#include "disk_host.h"
+
+#define LARGE	 2000
+#define SMALL	 20
+#define TOGETHER 16 /* as tree_listing.c has it */
+
+static struct readahead *engine;
+static struct export_io *io;
+static char dir[96];
+static uint64_t asked[LARGE];
+static atomic_int n_asked;
+
+int __real_fstatat64(int fd, const char *name, struct stat *st, int flags);
+int __wrap_fstatat64(int fd, const char *name, struct stat *st, int flags);
+int __wrap_open_by_handle_at(int mount_fd, struct file_handle *handle, int flags);
+
+int __wrap_fstatat64(int fd, const char *name, struct stat *st, int flags)
+{
+	int err = __real_fstatat64(fd, name, st, flags);
+
+	if (err == 0 && atomic_load(&n_asked) < LARGE)
+		asked[atomic_fetch_add(&n_asked, 1)] = st->st_ino;
+	return err;
+}
+
+/* Whatever the handle: not every file system has any. */
+int __wrap_open_by_handle_at(int mount_fd, struct file_handle *handle, int flags)
+{
+	return open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int start(void **state)
+{
+	struct readahead_limits limits = {.table_size = 64,
+					  .cursors = 64,
+					  .cursors_per_file = 64,
+					  .memory = 64 * MIB,
+					  .idle_time = 10 * SEC};
+	struct export_settings s = host_settings(1);
+
+	host_make_dir();
+	device_start(&host_dispatcher_ops, NULL);
+	engine = readahead_create(&limits);
+	io = export_io_new(7, engine, &s);
+	atomic_store(&n_asked, 0);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	assert_int_equal(export_io_drain(io, 30 * SEC), 0);
+	export_io_put(io);
+	device_stop_all();
+	readahead_destroy(engine);
+	host_remove_dir();
+	return 0;
+}
+
+static void make_files(int n)
+{
+	char path[160];
+
+	snprintf(dir, sizeof(dir), "%s/list", host_dir);
+	assert_int_equal(mkdir(dir, 0700), 0);
+	for (int i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "%s/file-with-a-long-name-%06d", dir, i);
+		close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	}
+}
+
+static void list(void)
+{
+	static const struct dir_handle handle = {.type = 1, .len = 8};
+	static const struct flow_id client = {.client = 3, .export_id = 7};
+
+	tree_listing_submit(&handle, -1, io, client, clock_now());
+	while (atomic_load(&io->pending) != 0)
+		sched_yield();
+}
+
+static void test_inodes_come_in_order(void **state)
+{
+	uint64_t last = 0;
+
+	make_files(LARGE);
+	list();
+	assert_true(atomic_load(&n_asked) >= LARGE / TOGETHER);
+	for (int i = 0; i < atomic_load(&n_asked); i++) {
+		assert_true(asked[i] / TOGETHER + 1 > last);
+		last = asked[i] / TOGETHER + 1;
+	}
+}
+
+static void test_a_small_directory_is_left_alone(void **state)
+{
+	make_files(SMALL);
+	list();
+	assert_int_equal(atomic_load(&n_asked), 0);
+}
+
+static void test_an_export_that_goes(void **state)
+{
+	make_files(LARGE);
+	export_io_close(io);
+	list();
+	assert_int_equal(atomic_load(&n_asked), 0);
+}
+
+/* Its blocks: no more than it has; none where they are not to be had. */
+static void test_blocks_of_a_directory(void **state)
+{
+	struct tree_dir d = {.fd = -1};
+	struct stat st;
+
+	assert_int_equal(tree_blocks_start(&d), 0);
+	make_files(LARGE);
+	d.fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(fstat(d.fd, &st), 0);
+	d.dev = st.st_dev;
+	assert_true(tree_blocks_start(&d) <= (uint64_t)st.st_size);
+	close(d.fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_inodes_come_in_order, start, stop),
+		cmocka_unit_test_setup_teardown(test_a_small_directory_is_left_alone, start, stop),
+		cmocka_unit_test_setup_teardown(test_an_export_that_goes, start, stop),
+		cmocka_unit_test_setup_teardown(test_blocks_of_a_directory, start, stop),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
