@@ -152,7 +152,8 @@ class Reads(Experiment):
     def __init__(self, name, model, place="fresh", fs="ext4", kernel=False, random=300, **disk):
         self.name, self.model, self.place, self.fs = name, model, place, fs
         self.kernel, self.random, self.disk = kernel, random, disk
-        self.seconds_quick = 110 if kernel else 60 if "solid" in MODELS[model] else 50
+        self.seconds_quick = 110 if kernel else 90 if place == "aged" else \
+            60 if "solid" in MODELS[model] else 50
         self.paper = f"Baselines: reads, disk {model}, {fs}, {place} layout"
         self.ours = (f"Modelled disk {model}, {fs}, {place} layout: stock Ganesha with "
                      "read_ahead_kb 128, 2,560 and 16,384 and under BFQ, Linux's nfsd in a guest "
