@@ -227,6 +227,13 @@ def test_fstab(agent, work):
     a.process.send_signal(signal.SIGHUP)
     e2e.check(e2e.wait_for(machine.untouched, LONG) and a.waits("/mnt/o: nothing is mounted there"),
               "SIGHUP reads it again", a.text)
+    machine.write("etc/fstab", line.replace("x-ca-nfs", "x-ca-nfs.weight=1000"))
+    a.process.send_signal(signal.SIGHUP)
+    e2e.check(a.waits("x-ca-nfs.weight=1000: ") and a.said("must be a number from 0.01 to 100") and
+              turned(machine), "a bad weight: the range is told, and the mount looked after", a.text)
+    machine.write("etc/fstab", line.replace(MOUNT, "/mnt/o"))
+    a.process.send_signal(signal.SIGHUP)
+    e2e.check(e2e.wait_for(machine.untouched, LONG), "and let go", a.text)
     os.mkdir(f"{machine.root}/run/mount")
     machine.write("run/mount/utab", f"SRC=server:/export TARGET={MOUNT} ROOT=/ OPTS=x-ca-nfs\n")
     e2e.check(e2e.wait_for(lambda: machine.read_ahead == 16, LONG),
