@@ -207,12 +207,14 @@ static bool ahead_dear(const struct view *v)
 
 static bool ahead_worth(const struct view *v)
 {
-	return is_cheap(v->ahead, false) && !(v->in->memory_short && v->size >= v->found);
+	const bool longer = v->size >= v->found; /* than before us */
+
+	return is_cheap(v->ahead, false) && !(longer && (v->in->memory_short || !server_cheap(v)));
 }
 
 static bool ahead_wasted(const struct view *v)
 {
-	return v->size > v->found && !is_cheap(v->ahead, true);
+	return v->size > v->found && (!is_cheap(v->ahead, true) || !server_cheap(v));
 }
 
 static bool always(const struct view *v)

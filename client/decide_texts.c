@@ -40,10 +40,13 @@ const struct decide_text decide_texts[DECIDE_RULES] = {
 			   "too little is known of what it is good for"},
 	[AHEAD_DEARER] = {"ratio above 1.25, and the server's price above \\-\\-price\\-min",
 			  "half", "the server is dearer than it is worth"},
-	[AHEAD_WORTH] = {"ratio at most 0.4, and memory is not short", "twice",
-			 "it is worth more than the server asks"},
-	[AHEAD_WASTE] = {"longer than found, and ratio above 0.625", "half, found at least",
-			 "it is not worth being longer than found"},
+	[AHEAD_WORTH] =
+		{"ratio at most 0.4; longer than found only if memory is not short, and the "
+		 "server's price at most \\-\\-price\\-min",
+		 "twice", "it is worth more than the server asks"},
+	[AHEAD_WASTE] = {"longer than found, and ratio above 0.625, or the server's price above "
+			 "\\-\\-price\\-min",
+			 "half, found at least", "it is not worth being longer than found"},
 	[AHEAD_EVEN] = {"else", "stays", "it is worth about what the server asks"},
 };
 

@@ -45,7 +45,7 @@
 /* Of so many times that old evidence counts half. */
 #define USE_FADE 8
 /* So many files opened. */
-#define USE_OPENS  16
+#define USE_OPENS  8
 #define USE_MAPPED 64
 
 /* Bytes, forgotten with time. */

@@ -150,20 +150,25 @@ class Previews(Shown):
     asked = (Asked("fetched for nothing", "waste_kib", by="RA off", most=0.5),
              Asked("the streams", "streams_mb_s", by="RA off", least=WHOLE))
     disk = {"rate_outer": 40, "rate_inner": 40, "size_mb": 4096}  # so that it is waited for
-    FILES, LENGTH, EVERY = 600, 64 << 10, 0.25
+    LENGTH, EVERY = 64 << 10, 0.25
+
+    @staticmethod
+    def size(bed):
+        """(s, files to look into)"""
+        return (14, 160) if bed.quick else (30, 400)
 
     def lay_out(self, bed, disk):
-        bed.layout(disk, 4, (384 if bed.quick else 640) * MIB, "streams")
-        bed.layout(disk, self.FILES, MIB, "previews")
+        bed.layout(disk, 4, (256 if bed.quick else 640) * MIB, "streams")
+        bed.layout(disk, self.size(bed)[1], MIB, "previews")
 
     def work(self, bed, at):
-        seconds = 8 if bed.quick else 20
+        seconds, files = self.size(bed)
         streams = [g.start("agent_works.read_whole", paths=[
             f"{MOUNT}/streams/f{i:04}" for i in (2 * n, 2 * n + 1)])
             for n, g in enumerate(at.guests)]
         time.sleep(LEAD)
         before, began = at.counted(), time.monotonic()
-        half = self.FILES // 2
+        half = files // 2
         looking = [g.start("agent_works.previews", length=self.LENGTH,
                          every=self.EVERY, paths=[
             f"{MOUNT}/previews/f{i:04}" for i in range(n * half, (n + 1) * half)])
@@ -173,10 +178,10 @@ class Previews(Shown):
         came, took = grown(before, at.counted()), time.monotonic() - began
         for job in streams:
             job.stop().value()
-        files, waste = sum(s["files"] for s in seen), came["server_read"] - came["programs_read"]
+        shown, waste = sum(s["files"] for s in seen), came["server_read"] - came["programs_read"]
         read = came["programs_read"] - sum(s["bytes"] for s in seen)
-        return {"waste_kib": waste / 1024 / max(1, files), "streams_mb_s": read / 1e6 / took,
-                "previews_s": files / took, "waste_mb": waste / 1e6}
+        return {"waste_kib": waste / 1024 / max(1, shown), "streams_mb_s": read / 1e6 / took,
+                "previews_s": shown / took, "waste_mb": waste / 1e6}
 
 
 class Trees(Shown):

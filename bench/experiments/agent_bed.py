@@ -98,14 +98,14 @@ def clients(number, mb):
 
 
 @contextlib.contextmanager
-def scene(bed, kind, lay_out, ra=None, **disk_settings):
+def scene(bed, kind, lay_out, fsal=None, **disk_settings):
     """A new disk with what lay_out(disk) puts on it, cold, and a server of that kind: both."""
     with bed.disk(**{"size_mb": 2048, **disk_settings}) as disk:
         disk.timing(False)
         lay_out(disk)
         os.sync()
         disk.timing(True)
-        with server_of(bed, disk, kind, {}, {**NETWORK, **(ra or {})}) as server:
+        with server_of(bed, disk, kind, fsal or {}, NETWORK) as server:
             bed.cold(disk)
             yield disk, server
 
@@ -196,7 +196,7 @@ class Shown(Experiment):
     disk = {}
     keys = ()
     asked = ()
-    ra = None
+    fsal = None  # parameters of the export
 
     def lay_out(self, bed, disk):
         """Puts the works' files on the disk."""
@@ -207,7 +207,7 @@ class Shown(Experiment):
 
     def once(self, bed, booted, column):
         kind, arguments = self.columns_of[column]
-        with scene(bed, kind, lambda disk: self.lay_out(bed, disk), self.ra,
+        with scene(bed, kind, lambda disk: self.lay_out(bed, disk), self.fsal,
                    **self.disk) as (disk, server):
             before = disk.stats()
             at = Mounted(bed, booted, disk, server, arguments)

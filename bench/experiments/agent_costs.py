@@ -31,7 +31,8 @@ class Weights(Shown):
     did = "CA-NFS, section 5: who is willing to pay more goes first."
     ours = "In one guest a program reads 8 KiB at random and thinks; in another a backup writes " \
         "files of 32 MB and closes each. What is left for the backup: its rate alone, less the " \
-        "share of the disk's time that the interactive one takes alone."
+        "share of the disk's time that the interactive one takes alone. In the last column the " \
+        "server's Writeback_Turn is 20 ms: a read waits for that, whatever an agent does."
     paper_figure = "asked: the interactive one within 15 % of being alone; the backup gets 0.8 " \
         "of what is left"
     seconds_quick, seconds_full = 170, 1500
@@ -42,11 +43,13 @@ class Weights(Shown):
     ALONE, BACKUP = "interactive alone", "backup alone"
     WEIGHT, CGROUP = 0.1, "backup"
     MOUNT_WEIGHS = (*ROOM, "--weight", f"{WEIGHT} {MOUNT}")
+    HALTS = (*MOUNT_WEIGHS, "--halt", f"{WEIGHT} /{CGROUP}")
+    TURNS, TURN_MS = "RA on, short turns", 20
     # What the backup's agent is told; the interactive client's has its defaults.
     columns_of = {ALONE: ("ra", None), BACKUP: ("ra", None), "RA off": ("ra", None),
                   "RA on, mount only": ("ra", (ROOM, MOUNT_WEIGHS)),
-                  "RA on": ("ra", (ROOM, (*MOUNT_WEIGHS, "--halt", f"{WEIGHT} /{CGROUP}")))}
-    columns_quick = (ALONE, BACKUP, "RA on")
+                  "RA on": ("ra", (ROOM, HALTS)), TURNS: ("ra", (ROOM, HALTS))}
+    columns_quick = (ALONE, BACKUP, "RA on", TURNS)
     asked = (Asked("the interactive one, beside alone", "reads_s", by=ALONE, least=0.85),
              Asked("the backup, of what is left", "of_left", least=0.8))
     THINK = 0.02
@@ -56,6 +59,7 @@ class Weights(Shown):
 
     def once(self, bed, booted, column):
         self.column = column
+        self.fsal = {"Writeback_Turn": self.TURN_MS} if column == self.TURNS else None
         for option in ("weight", "halt"):
             if not knows(bed.program("ca-nfs-agent"), option):
                 raise NotRun(f"this agent has no --{option}")

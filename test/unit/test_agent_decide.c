@@ -266,7 +266,7 @@ static uint32_t settles_at(double price, double effectiveness)
 static void test_readahead_by_price_and_effectiveness(void **state)
 {
 	assert_int_equal(settles_at(0, 1), 1024);
-	assert_int_equal(settles_at(1, 1), 1024); /* all of it is read anyway */
+	assert_int_equal(settles_at(1, 1), FOUND); /* no more of a dear server than without us */
 	assert_int_equal(settles_at(1, 0.96), FOUND);
 	assert_int_equal(settles_at(1, 0.9), 16);
 	assert_int_equal(settles_at(0.3, 0.9), FOUND);
@@ -343,6 +343,8 @@ static void test_readahead_is_put_back(void **state)
 	assert_int_equal(settles_at(1, 0.1), 16);
 	in.effectiveness = 1;
 	assert_int_equal(settles(&a, &in), 1024);
+	in.readahead = 0.2; /* dear now */
+	assert_int_equal(settles(&a, &in), FOUND);
 	in.reads_unused = true;
 	assert_int_equal(settles(&a, &in), FOUND);
 	assert_int_equal(a.ahead_why, AHEAD_UNUSED);
