@@ -128,6 +128,11 @@ static bool was_long(const struct view *v)
 	return defers(v) && v->now - v->d->since >= v->d->hold;
 }
 
+static bool is_vain(const struct view *v)
+{
+	return v->in->defer_vain && (defers(v) || write_dear(v));
+}
+
 static bool may_defer(const struct view *v)
 {
 	return v->l->defer && v->now >= v->d->rest_until && write_dear(v);
@@ -235,6 +240,7 @@ static const struct rule {
 	[WHY_LOST] = {is_lost, WRITE_ACCELERATE},
 	[WHY_MEMORY] = {is_full, WRITE_NORMAL},
 	[WHY_LONG] = {was_long, WRITE_NORMAL},
+	[WHY_VAIN] = {is_vain, WRITE_NORMAL},
 	[WHY_DEARER] = {may_defer, WRITE_DEFER},
 	[WHY_DWELL] = {is_young, WRITE_DEFER},
 	[WHY_CHEAP] = {may_accelerate, WRITE_ACCELERATE},

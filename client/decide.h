@@ -77,6 +77,7 @@ enum decide_why {
 	WHY_LOST,	/* accelerate: cached data is lost to what is written */
 	WHY_MEMORY,	/* normal: our memory is as full as it may be */
 	WHY_LONG,	/* normal: a deferral has lasted defer_max */
+	WHY_VAIN,	/* normal: what was deferred was sent all the same */
 	WHY_DEARER,	/* defer: it is dearer than our memory */
 	WHY_DWELL,	/* defer: it was, less than DECIDE_DWELL ago */
 	WHY_CHEAP,	/* accelerate: it is far cheaper, for DECIDE_CALM, and memory is taken */
@@ -153,6 +154,7 @@ struct decide_input {
 	double weight;		 /* of the mount, > 0; 0: 1 */
 	bool writes_unused;	 /* nothing was written for DECIDE_UNUSED */
 	bool reads_unused;	 /* nothing was read for so long */
+	bool defer_vain;	 /* what was deferred was sent all the same: watch.h */
 	bool cache_lost;	 /* programs read again what there is no room for: mount_use.h */
 	bool memory_short;	 /* little memory is left for data read ahead */
 	enum use_evidence evidence; /* what is known of read-ahead: mount_use.h */

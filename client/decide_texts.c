@@ -13,6 +13,8 @@ const struct decide_text decide_texts[DECIDE_RULES] = {
 			"our memory is full of written data: the server bears that better"},
 	[WHY_LONG] = {"deferred for \\-\\-defer\\-max; by turns for 9 s", "normal",
 		      "data was held back for long enough: the kernel has its way"},
+	[WHY_VAIN] = {"ratio above 1.25, but what was deferred within 60 s was sent all the same",
+		      "normal", "what is held back is closed or synced at once"},
 	[WHY_DEARER] = {"ratio above 1.25; while deferred above 0.8", "defer",
 			"the server is dearer than our memory"},
 	[WHY_DWELL] = {"deferred for less than 3 s, by turns 9 s, and memory not full", "defer",

@@ -64,6 +64,7 @@ static void adopt_mount(struct watch_host *h, struct watch *w, const struct moun
 	w->decision = (struct decision){0};
 	w->use = (struct mount_use){0};
 	w->asked = 0;
+	w->vain_until = 0;
 	w->news = NEWS_NONE;
 	w->answered = now;
 	w->push_told = w->pushed = false;

@@ -61,6 +61,12 @@
 #define DEFER_RATIO	50
 #define DEFER_RATIO_SUM 90
 
+/* A deferral during which programs wrote so many bytes, and that part of them was sent, is in vain, and so
+ * would be others for so long (s): files are closed or synced as soon as they are written. */
+#define VAIN_BYTES 4194304.0
+#define VAIN_SHARE 0.75
+#define VAIN_TIME  60
+
 enum news {
 	NEWS_NONE,
 	NEWS_BELIEVED,
@@ -86,13 +92,15 @@ struct watch {
 	struct doubt doubt;
 	struct decision decision;
 	struct mount_use use;
-	enum news news;		  /* last said */
-	double ask_at, asked;	  /* s: when to ask; when it was asked last */
-	double answered;	  /* s: the question of the last reply, or the mount */
-	double look_at;		  /* s: when to look what is mounted */
-	uint32_t readahead_found; /* KiB: then */
-	double acted;		  /* s: when it was judged last */
-	bool pushed, push_told;	  /* since the last reply; an error of it */
+	enum news news;		    /* last said */
+	double ask_at, asked;	    /* s: when to ask; when it was asked last */
+	double answered;	    /* s: the question of the last reply, or the mount */
+	double look_at;		    /* s: when to look what is mounted */
+	uint32_t readahead_found;   /* KiB: then */
+	double acted;		    /* s: when it was judged last */
+	struct mountstats deferred; /* counters when this deferral began */
+	double vain_until;	    /* s: deferrals are in vain before */
+	bool pushed, push_told;	    /* since the last reply; an error of it */
 	struct watch_totals totals;
 };
 

@@ -12,6 +12,23 @@ struct mount_place watch_place(const struct watch_host *h, const struct watch *w
 				    w->mount.server};
 }
 
+/* Programs do not leave their files open: what is deferred goes out all the same, when they wait for it. */
+static bool defer_vain(struct watch *w, double now)
+{
+	const struct mountstats *from = &w->deferred, *to = &w->use.last;
+	double wrote, sent;
+
+	if (w->decision.way == WRITE_DEFER && from->there && to->there &&
+	    to->programs_written >= from->programs_written &&
+	    to->server_written >= from->server_written) {
+		wrote = (double)(to->programs_written - from->programs_written);
+		sent = (double)(to->server_written - from->server_written);
+		if (wrote >= VAIN_BYTES && sent >= wrote * VAIN_SHARE)
+			w->vain_until = now + VAIN_TIME;
+	}
+	return now < w->vain_until;
+}
+
 static struct decide_input input_of(struct watch_host *h, struct watch *w, double now)
 {
 	const uint32_t turned = w->decision.readahead;
@@ -23,6 +40,7 @@ static struct decide_input input_of(struct watch_host *h, struct watch *w, doubl
 		.dirty = h->machine.dirty,
 		.worth = h->worth,
 		.pressed = h->machine.pressed,
+		.defer_vain = defer_vain(w, now),
 		.cache_lost = h->cache_lost,
 		.network = h->machine.network,
 		.weight = weights_of(&h->settings.weights, w->path),
@@ -139,8 +157,10 @@ static void count_deferral(struct watch *w, enum write_way was, double now)
 {
 	if (was == WRITE_DEFER)
 		w->totals.deferred += now - w->acted;
-	else if (w->decision.way == WRITE_DEFER)
+	else if (w->decision.way == WRITE_DEFER) {
 		w->totals.deferrals++;
+		w->deferred = w->use.last;
+	}
 	w->acted = now;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The table of decisions: when written data is sent at once. */
+/* The table of decisions: when written data is sent at once, and when holding it back is in vain. */
 #include "support.h"
 
 #include "decide.h"
@@ -60,11 +60,35 @@ static void test_cached_data_that_is_lost(void **state)
 	assert_int_equal(a.why, WHY_NO_PRICES);
 }
 
+/* Files that are closed as soon as they are written go out whatever we do: their programs only wait. */
+static void test_deferral_in_vain(void **state)
+{
+	struct decide_input view = {.priced = true, .write = 0.9};
+	struct decision a = {0};
+
+	decide(&a, &limits, &view, 100);
+	assert_int_equal(a.way, WRITE_DEFER);
+	view.defer_vain = true;
+	decide(&a, &limits, &view, 101); /* at once */
+	assert_int_equal(a.why, WHY_VAIN);
+	assert_int_equal(a.way, WRITE_NORMAL);
+	decide(&a, &limits, &view, 150);
+	assert_int_equal(a.why, WHY_VAIN);
+	view.write = 0.04;
+	decide(&a, &limits, &view, 151);
+	assert_int_equal(a.why, WHY_EVEN);
+	view.write = 0.9;
+	view.defer_vain = false;
+	decide(&a, &limits, &view, 161);
+	assert_int_equal(a.way, WRITE_DEFER);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_memory_to_spare_is_not_accelerated),
 		cmocka_unit_test(test_cached_data_that_is_lost),
+		cmocka_unit_test(test_deferral_in_vain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -308,6 +308,40 @@ static void count(unsigned int read, unsigned int written, unsigned int reads)
 		  read, written, read, written, reads);
 }
 
+static void count_writes(unsigned long written, unsigned long sent)
+{
+	files_put("/proc/self/mountstats",
+		  "device s:/e mounted on /mnt/n with fstype nfs statvers=1.1\n"
+		  "\tbytes:\t0 %lu 0 0 0 %lu 7 8\n\t  READ: 0 5\n\t  WRITE: 6 6\n",
+		  written, sent);
+}
+
+/* What is written and closed is sent all the same; what stays open is not. */
+static void test_deferral_in_vain(void **state)
+{
+	struct watch *w = host.watches;
+	const unsigned long written = 1 << 20;
+
+	count_writes(written, written);
+	rounds(1, 0, 0);
+	watch_round(&host, now);
+	rounds(20, 0.9, 0);
+	count_writes(written + (8 << 20), written);
+	now += 3;
+	watch_round(&host, now);
+	rounds(1, 0.9, 0);
+	assert_int_equal(w->decision.way, WRITE_DEFER);
+	count_writes(written + (8 << 20), written + (8 << 20));
+	now += 3;
+	watch_round(&host, now);
+	rounds(1, 0.9, 0);
+	assert_int_equal(w->decision.why, WHY_VAIN);
+	assert_int_equal(files_number(RATIO), 0);
+	now += VAIN_TIME;
+	rounds(1, 0.9, 0);
+	assert_int_not_equal(w->decision.why, WHY_VAIN);
+}
+
 static bool untouched(void)
 {
 	return files_number(RATIO) == 0 && files_number(READAHEAD) == 128;
@@ -454,6 +488,7 @@ int main(void)
 		ON_A_MACHINE(test_knobs_that_cannot_be_turned),
 		ON_A_MACHINE(test_what_is_shown),
 		ON_A_MACHINE(test_accelerate),
+		ON_A_MACHINE(test_deferral_in_vain),
 		ON_A_MACHINE(test_an_unused_mount_is_left_alone),
 		ON_A_MACHINE(test_ten_reads_make_a_question),
 		ON_A_MACHINE(test_prices_that_stand_still),
