@@ -31,7 +31,7 @@ class Defer(Shown):
         "The column of the agent's defaults leaves the machine's limits on dirty memory alone."
     paper_figure = "asked: reads/s 1.35 x, the writer's time at most 1.02 x agent off, both " \
         "above RA"
-    seconds_quick, seconds_full = 170, 1500
+    seconds_quick, seconds_full = 70, 1500
     columns_quick = PAIR
     mb = 1024
     columns_of = {**COLUMNS, "RA on, defaults": ("ra", ())}
@@ -69,7 +69,7 @@ class Burst(Shown):
     ours = "For 8 s (full: 15) at 60 MB/s each on a disk of 60 MB/s; a write() that took more " \
         "than 20 ms was blocked."
     paper_figure = "asked: blocked time at most 0.75 x, bytes accepted 1.23 x agent off, above RA"
-    seconds_quick, seconds_full = 150, 1500
+    seconds_quick, seconds_full = 65, 1500
     columns_quick = PAIR
     disk = {"rate_outer": 60, "rate_inner": 60, "size_mb": 4096}
     mb = 768
@@ -101,7 +101,7 @@ class Reread(Shown):
         "MB, as long as the writer writes 512 MB (full: 1 GB); hit rate by the kernel's count."
     paper_figure = "asked: a hit rate of 0.85 at least where it is 0.70 with the agent off, " \
         "above RA"
-    seconds_quick, seconds_full = 160, 1500
+    seconds_quick, seconds_full = 70, 1500
     columns_quick = PAIR
     number, mb = 1, 256
     keys = ("hit_rate", "reads_s", "write_s", "total_s")
@@ -142,7 +142,7 @@ class Previews(Shown):
         "Bytes fetched for nothing: what came less what programs read, for each preview."
     paper_figure = "asked: bytes fetched for nothing at most 0.5 x, streams not slower than " \
         "agent off"
-    seconds_quick, seconds_full = 150, 1500
+    seconds_quick, seconds_full = 100, 1500
     columns_quick = PAIR
     keys = ("waste_kib", "streams_mb_s", "previews_s", "waste_mb")
     columns = (("", "series", "{}"), ("KiB for nothing a preview", "waste_kib", "{:.0f}"),
@@ -192,7 +192,7 @@ class Trees(Shown):
         "an archive, looks at it with git status and compiles three files (twelve); each close() " \
         "waits, as close-to-open wants."
     paper_figure = "asked: none below 0.98 x agent off"
-    seconds_quick, seconds_full = 170, 1800
+    seconds_quick, seconds_full = 80, 1800
     columns_quick = PAIR
     number, mb = 1, 512
     needs = (*Shown.needs, "git", "gcc", "make", "tar")

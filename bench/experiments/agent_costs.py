@@ -35,7 +35,7 @@ class Weights(Shown):
         "server's Writeback_Turn is 20 ms: a read waits for that, whatever an agent does."
     paper_figure = "asked: the interactive one within 15 % of being alone; the backup gets 0.8 " \
         "of what is left"
-    seconds_quick, seconds_full = 170, 1500
+    seconds_quick, seconds_full = 130, 1500
     keys = ("reads_s", "read_p50_ms", "backup_mb_s", "busy", "of_left")
     columns = (("", "series", "{}"), ("reads/s", "reads_s", "{:.1f}"),
                ("p50 ms", "read_p50_ms", "{:.1f}"), ("backup MB/s", "backup_mb_s", "{:.1f}"),
@@ -108,7 +108,7 @@ class Prices(Shown):
         "and again; the server is idle beside it, states no prices (stock), or prices come from " \
         "one that always says the highest, jumps from second to second, or has stopped."
     paper_figure = "asked: the time of the work within 1 % of agent off; no knob leaves its range"
-    seconds_quick, seconds_full = 170, 1800
+    seconds_quick, seconds_full = 115, 1800
     number, mb = 1, 512
     TOLD = ("--replies", REPLIES)
     columns_of = {**COLUMNS, "prices always high": ("ra", (*ROOM, *TOLD)),
@@ -161,7 +161,7 @@ class Costs(Shown):
         "share is that of the third column: on this machine, the mounts being files, with all " \
         "but the statfs itself."
     paper_figure = "asked: below 1 % of a processor, below 20 MB"
-    seconds_quick, seconds_full = 120, 900
+    seconds_quick, seconds_full = 125, 900
     number, mb = 1, 512
     columns_of = {"100 mounts": 100, "1 mount": 1, NATIVE: 100}
     keys = ("cpu_percent", "rss_mb", "pss_mb", "children")
@@ -192,7 +192,7 @@ class Costs(Shown):
 
     @staticmethod
     def lasting(bed):
-        return 20 if bed.quick else 60
+        return 10 if bed.quick else 60
 
     @staticmethod
     def figures(cost, seconds):
