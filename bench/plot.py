@@ -328,7 +328,8 @@ def bars(path, title, ylabel, values):
                      label=label if grouped and label not in named else None)
             named.add(label)
             if not grouped:
-                axes.annotate(f"{value:.3g}", (at, value + error[1]), xytext=(0, 2),
+                text = f"{value:.0f}" if value >= 1000 else f"{value:.3g}"
+                axes.annotate(text, (at, value + error[1]), xytext=(0, 2),
                               textcoords="offset points", ha="center", fontsize=8)
     if grouped:
         axes.set_xticks(range(len(groups)), [wrapped(g) for g in groups], fontsize=9)
