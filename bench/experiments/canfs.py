@@ -237,7 +237,9 @@ class WriteBack(Fileserver):
         for r in done.records:
             if r.get("figures"):
                 curves[r["series"]] = r["figures"]["cdf"]
-        points = [{"series": c, "half_s": within(curves[c], 0.5), "most_s": within(curves[c], 0.99)}
+        marked = [c for c in curves if done.interval(c, "ops_s")["marked"]]
+        points = [{"series": c, "half_s": None if c in marked else within(curves[c], 0.5),
+                   "most_s": None if c in marked else within(curves[c], 0.99)}
                   for c in columns if c in curves]
         late = {c: sum(1 - share for share in curves[c]) for c in curves}
         plain, kept = (late.get(c, 0) for c in columns[:2])
@@ -246,11 +248,13 @@ class WriteBack(Fileserver):
         return Outcome(points, verdict, "" if verdict == "reproduced" else
                        f"pages are not kept longer than by the plain client: {text}; "
                        + counters(done, columns[1], columns[0]),
-                       f"mean age at COMMIT (whole seconds): {text}", {"curves": curves})
+                       f"mean age at COMMIT (whole seconds): {text}",
+                       {"curves": curves, "marked": marked})
 
     def draw(self, outcome, path):
         plot.lines(path, self.paper, "seconds since write()", "share committed", {
-            c: list(enumerate(curve[:40], 1)) for c, curve in outcome.more["curves"].items()})
+            c: list(enumerate(curve[:40], 1)) for c, curve in outcome.more["curves"].items()
+            if c not in outcome.more["marked"]})
 
 
 def within(curve, share):

@@ -118,6 +118,14 @@ class Prices(Experiment):
             p["series"]: p["heard"] for p in outcome.points if p["heard"]})
 
 
+def mean_of(*ratios):
+    """Of intervals, as one without a range; None where one of them is missing."""
+    if None in ratios:
+        return None
+    mean = sum(r["median"] for r in ratios) / len(ratios)
+    return {"median": mean, "low": mean, "high": mean, "marked": any(r["marked"] for r in ratios)}
+
+
 class Sensitivity(Experiment):
     """k of the server's resources and of the clients' memory, one at a time."""
     name = "c6"
@@ -156,9 +164,8 @@ class Sensitivity(Experiment):
             resource, _, k = name.partition(" ")
             points.append({**done.point(name, "reads_s", "written_mb_s", "defer_share"),
                            "resource": resource, "k": k or "-",
-                           "of_default": (reads["median"] + writes["median"]) / 2
-                           if reads and writes else None})
-        scores = {p["series"]: p["of_default"] for p in points if p["of_default"]}
+                           "of_default": mean_of(reads, writes)})
+        scores = {p["series"]: p["of_default"]["median"] for p in points if p["of_default"]}
         best = max(scores.values())
         good = scores.get("default", 0) / best
         return Outcome(points, "reproduced" if good >= 0.9 else "not reproduced",
