@@ -19,7 +19,7 @@ const struct trace_kind trace_kinds[TRACE_EVENTS] = {
 
 /* As struct trace_record, but each word by itself: writers and readers meet here. */
 struct slot {
-	_Atomic uint64_t number, time, file, event, args[TRACE_ARGS];
+	_Atomic uint64_t number, time, file, client, event, args[TRACE_ARGS];
 };
 
 atomic_bool trace_on;
@@ -40,8 +40,8 @@ static uint64_t get(const _Atomic uint64_t *word)
 	return atomic_load_explicit(word, memory_order_acquire);
 }
 
-void trace_write(enum trace_event event, uint64_t file, uint64_t a, uint64_t b, uint64_t c,
-		 uint64_t d)
+void trace_write(enum trace_event event, uint64_t file, uint64_t client, uint64_t a, uint64_t b,
+		 uint64_t c, uint64_t d)
 {
 	uint64_t number = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
 	struct slot *s = &ring[number % TRACE_RING];
@@ -49,6 +49,7 @@ void trace_write(enum trace_event event, uint64_t file, uint64_t a, uint64_t b, 
 	put(&s->number, 0);
 	put(&s->time, clock_now());
 	put(&s->file, file);
+	put(&s->client, client);
 	put(&s->event, event);
 	put(&s->args[0], a);
 	put(&s->args[1], b);
@@ -77,6 +78,7 @@ static bool copy(uint64_t number, struct trace_record *r)
 	*r = (struct trace_record){.number = number,
 				   .time = get(&s->time),
 				   .file = get(&s->file),
+				   .client = get(&s->client),
 				   .event = (enum trace_event)get(&s->event)};
 	for (int i = 0; i < TRACE_ARGS; i++)
 		r->args[i] = get(&s->args[i]);

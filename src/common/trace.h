@@ -41,20 +41,27 @@ struct trace_record {
 	uint64_t number; /* of the record, from 1 on */
 	uint64_t time;	 /* ns of clock_now() */
 	uint64_t file;	 /* inode, or hash of the handle; 0: none */
+	uint64_t client; /* the host's number for it; 0: nobody's, or not known */
 	uint64_t args[TRACE_ARGS];
 	enum trace_event event;
 };
 
 extern atomic_bool trace_on;
 
-void trace_write(enum trace_event event, uint64_t file, uint64_t a, uint64_t b, uint64_t c,
-		 uint64_t d);
-/* Notes a decision, if somebody looks. */
-static inline void trace(enum trace_event event, uint64_t file, uint64_t a, uint64_t b, uint64_t c,
-			 uint64_t d)
+/* Whether somebody looks: what only a trace needs is to be found out then alone. */
+static inline bool trace_wanted(void)
 {
-	if (__builtin_expect(atomic_load_explicit(&trace_on, memory_order_relaxed), 0))
-		trace_write(event, file, a, b, c, d);
+	return __builtin_expect(atomic_load_explicit(&trace_on, memory_order_relaxed), 0);
+}
+
+void trace_write(enum trace_event event, uint64_t file, uint64_t client, uint64_t a, uint64_t b,
+		 uint64_t c, uint64_t d);
+/* Notes a decision, if somebody looks. */
+static inline void trace(enum trace_event event, uint64_t file, uint64_t client, uint64_t a,
+			 uint64_t b, uint64_t c, uint64_t d)
+{
+	if (trace_wanted())
+		trace_write(event, file, client, a, b, c, d);
 }
 
 void trace_switch(bool on);

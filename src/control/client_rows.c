@@ -10,10 +10,8 @@
 #define US_PER_S 1e6
 
 const char *const rows_by_names[ROWS_BY] = {
-	[ROWS_CLIENT] = "client",
-	[ROWS_EXPORT] = "export",
-	[ROWS_DEVICE] = "device",
-	[ROWS_FLOW] = "flow",
+	[ROWS_CLIENT] = "client", [ROWS_EXPORT] = "export", [ROWS_DEVICE] = "device",
+	[ROWS_FLOW] = "flow",	  [ROWS_FILE] = "file",
 };
 
 const char *const rows_order_names[ORDERS] = {
@@ -290,6 +288,18 @@ static void sum_up(struct client_rows *rows, const struct use_sample *s, const s
 	}
 }
 
+/* All rows but those by file; ALL: us, of all devices. */
+static void make_rows(struct client_rows *rows, const struct use_sample *s, struct use *use,
+		      const uint64_t *disk_us, uint64_t all)
+{
+	find_fair(use, s);
+	sum_up(rows, s, use, disk_us);
+	for (unsigned int i = 0; i < rows->n; i++) {
+		finish_row(&rows->row[i], rows->seconds, all);
+		rows->idle += !rows->row[i].active;
+	}
+}
+
 void client_rows_between(struct client_rows *rows, const struct use_sample *before,
 			 const struct use_sample *after, enum rows_by by)
 {
@@ -310,12 +320,11 @@ void client_rows_between(struct client_rows *rows, const struct use_sample *befo
 		disk_us[f->device] += use[i].disk_us;
 		all += use[i].disk_us;
 	}
-	find_fair(use, after);
-	sum_up(rows, after, use, disk_us);
-	for (unsigned int i = 0; i < rows->n; i++) {
-		finish_row(&rows->row[i], rows->seconds, all);
-		rows->idle += !rows->row[i].active;
-	}
+	if (by == ROWS_FILE)
+		file_rows_between(rows, before, after);
+	else
+		make_rows(rows, after, use, disk_us, all);
+	read_rows_between(rows, before, after);
 	for (unsigned int i = 0; i < after->devices; i++)
 		rows->busy[i] = busy(before, &after->device[i], rows->seconds, disk_us[i]);
 }
@@ -339,6 +348,8 @@ static int compare(const struct client_row *a, const struct client_row *b, doubl
 		return strcmp(a->client, b->client);
 	if (a->export_id != b->export_id)
 		return a->export_id < b->export_id ? -1 : 1;
+	if (a->file != b->file)
+		return a->file < b->file ? -1 : 1;
 	return strcmp(a->device, b->device);
 }
 

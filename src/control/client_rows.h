@@ -11,6 +11,8 @@
  * active groups, times its own over those of the active flows of the group. Shares of rows are parts of
  * all the time that the devices gave, so that a client on one of two busy disks has at most half.
  *
+ * Rows by file are made of what the read-ahead engine knows of each (file_rows.c): their READs, not disk time.
+ *
  * No clock, no terminal: also what is shown live is computed here. Not thread-safe.
  */
 #ifndef CONTROL_CLIENT_ROWS_H
@@ -20,11 +22,11 @@
 
 #include "control/use_sample.h"
 
-enum rows_by { ROWS_CLIENT, ROWS_EXPORT, ROWS_DEVICE, ROWS_FLOW, ROWS_BY };
+enum rows_by { ROWS_CLIENT, ROWS_EXPORT, ROWS_DEVICE, ROWS_FLOW, ROWS_FILE, ROWS_BY };
 /* What the rows are sorted by, the largest first. */
 enum rows_order { ORDER_SHARE, ORDER_BANDWIDTH, ORDER_IOPS, ORDER_LATENCY, ORDERS };
 
-/* "client", "export", "device", "flow"; "share", "bandwidth", "iops", "latency". */
+/* "client", "export", "device", "flow", "file"; "share", "bandwidth", "iops", "latency". */
 extern const char *const rows_by_names[ROWS_BY];
 extern const char *const rows_order_names[ORDERS];
 
@@ -46,6 +48,13 @@ struct client_row {
 	/* Who had a device while it waited, or empty: of its flows the one that waited for longest. */
 	char waited_for[SAMPLE_NAME + 8];
 	uint64_t waited_us;
+	/* Of an export: READs found in memory; of what was fetched ahead and is over, what was never read. Below
+	 * 0: not known. */
+	double hit, waste;
+	/* Of a file. */
+	uint64_t file, unread, window, idle_ms;
+	char path[SAMPLE_NAME];
+	uint32_t streams, count;
 };
 
 struct client_rows {
@@ -53,8 +62,11 @@ struct client_rows {
 	double seconds; /* between the samples */
 	bool from_start;
 	unsigned int n, idle; /* idle: of them those that are not active */
-	struct client_row row[SAMPLE_FLOWS_MAX];
+	struct client_row
+		row[SAMPLE_FLOWS_MAX > SAMPLE_FILES_MAX ? SAMPLE_FLOWS_MAX : SAMPLE_FILES_MAX];
 	double busy[SAMPLE_DEVICES_MAX]; /* 0..1, of each device of the later sample */
+	bool counted;			 /* these hold, of all exports: */
+	double reads_per_s, fetched_per_s, hit, waste;
 };
 
 /*
@@ -63,6 +75,11 @@ struct client_rows {
  */
 void client_rows_between(struct client_rows *rows, const struct use_sample *before,
 			 const struct use_sample *after, enum rows_by by);
+/* Of client_rows_between(), once ROWS has its seconds: the rows by file, and what all exports did. */
+void file_rows_between(struct client_rows *rows, const struct use_sample *before,
+		       const struct use_sample *after);
+void read_rows_between(struct client_rows *rows, const struct use_sample *before,
+		       const struct use_sample *after);
 void client_rows_sort(struct client_rows *rows, enum rows_order order);
 
 /* The same for programs: doc/control-protocol.md says what the members mean. To be put. */

@@ -29,6 +29,13 @@ static void add_flag(struct json_object *o, const char *name, bool value)
 	json_object_object_add(o, name, json_object_new_boolean(value));
 }
 
+/* Below 0 it is not known, and left out. */
+static void add_part(struct json_object *o, const char *name, double value)
+{
+	if (value >= 0)
+		add_real(o, name, value);
+}
+
 static void add_whose(struct json_object *o, const struct client_row *r)
 {
 	if (r->client[0])
@@ -64,6 +71,30 @@ static struct json_object *row_json(const struct client_row *r)
 	add_flag(o, "throttled", r->throttled);
 	if (r->waited_for[0])
 		add_text(o, "waited_for", r->waited_for);
+	add_part(o, "hit", r->hit);
+	add_part(o, "waste", r->waste);
+	return o;
+}
+
+static struct json_object *file_json(const struct client_row *r)
+{
+	struct json_object *o = json_object_new_object();
+
+	add_number(o, "file", r->file);
+	if (r->path[0])
+		add_text(o, "path", r->path);
+	if (r->device[0])
+		add_text(o, "device", r->device);
+	add_real(o, "read_bytes_per_s", r->bytes_per_s[SAMPLE_DEMAND]);
+	add_real(o, "requests_per_s", r->requests_per_s);
+	add_real(o, "share", r->share);
+	add_part(o, "waste", r->waste);
+	add_number(o, "streams", r->streams);
+	add_number(o, "count", r->count);
+	add_number(o, "window_bytes", r->window);
+	add_number(o, "unread_bytes", r->unread);
+	add_number(o, "idle_ms", r->idle_ms);
+	add_flag(o, "active", r->active);
 	return o;
 }
 
@@ -98,12 +129,19 @@ struct json_object *client_rows_json(const struct client_rows *rows, const struc
 	add_real(o, "seconds", rows->seconds);
 	add_flag(o, "from_start", rows->from_start);
 	add_text(o, "by", rows_by_names[rows->by]);
+	if (rows->counted) {
+		add_real(o, "reads_per_s", rows->reads_per_s);
+		add_real(o, "fetched_bytes_per_s", rows->fetched_per_s);
+		add_part(o, "hit", rows->hit);
+		add_part(o, "waste", rows->waste);
+	}
 	for (unsigned int i = 0; i < now->devices; i++)
 		json_object_array_add(list, device_json(&now->device[i], rows->busy[i]));
 	json_object_object_add(o, "devices", list);
 	list = json_object_new_array();
 	for (unsigned int i = 0; i < rows->n; i++)
-		json_object_array_add(list, row_json(&rows->row[i]));
+		json_object_array_add(list, rows->by == ROWS_FILE ? file_json(&rows->row[i])
+								  : row_json(&rows->row[i]));
 	json_object_object_add(o, "rows", list);
 	return o;
 }

@@ -3,6 +3,8 @@
  * Who uses the devices: each device with its state and prices, and the counters of its flows since the
  * server knows them. Rates are the difference of two answers: whoever asks takes it (client_rows.h).
  *
+ * Beside them what READs of all exports, and of each, found in memory, and what became of what was fetched ahead.
+ *
  * The answer has places for FACTS_FLOWS_MAX flows. Devices with few take what they need, the others an
  * equal part of the rest, of each those most lately active:
  *
@@ -19,6 +21,8 @@
 #include "control/describe.h"
 
 #define NS_PER_US UINT64_C(1000)
+/* Exports that are listed. */
+#define CLIENTS_EXPORTS_MAX 256
 
 _Static_assert(FLOW_WAIT_BUCKETS == SCHED_WAIT_BUCKETS, "one histogram");
 _Static_assert(FLOW_CLASSES == SCHED_CLASSES, "one order of classes");
@@ -28,6 +32,7 @@ static struct {
 	uint64_t started; /* ns */
 	/* Here and touched at the start, so that no page is made while a device's lock is held. */
 	struct flow_stats flows[FACTS_FLOWS_MAX];
+	struct export_facts exports[CLIENTS_EXPORTS_MAX];
 } state;
 
 static const char *const class_names[FLOW_CLASSES] = {
@@ -162,6 +167,36 @@ static unsigned int places(const unsigned int *flows, unsigned int devices)
 	return most - 1;
 }
 
+/* ---- exports ---------------------------------------------------------------------------- */
+
+static void describe_reads(struct json_object *o, const uint64_t counted[READAHEAD_COUNTERS])
+{
+	describe_number(o, "reads", counted[READAHEAD_READS]);
+	describe_number(o, "resident", counted[READAHEAD_RESIDENT]);
+	describe_number(o, "prefetched_bytes", counted[READAHEAD_PREFETCHED]);
+	describe_number(o, "used_bytes", counted[READAHEAD_USED]);
+	describe_number(o, "wasted_bytes", counted[READAHEAD_WASTED]);
+}
+
+static void describe_all_reads(struct json_object *answer)
+{
+	uint64_t counted[READAHEAD_COUNTERS];
+	struct json_object *o = json_object_new_object(), *list;
+	unsigned int n = state.host->exports(state.exports, CLIENTS_EXPORTS_MAX);
+
+	state.host->counters(counted);
+	describe_reads(o, counted);
+	json_object_object_add(answer, "counters", o);
+	list = describe_array(answer, "exports");
+	for (unsigned int i = 0; i < n && i < CLIENTS_EXPORTS_MAX; i++) {
+		o = json_object_new_object();
+		describe_number(o, "export", state.exports[i].id);
+		describe_reads(o, state.exports[i].counted);
+		json_object_array_add(list, o);
+	}
+	describe_number(answer, "exports_total", n);
+}
+
 void command_clients(struct control_call *call)
 {
 	unsigned int flows[FACTS_DEVICES_MAX], n = 0, most;
@@ -171,6 +206,7 @@ void command_clients(struct control_call *call)
 
 	describe_number(call->answer, "uptime_s", (now - state.started) / CLOCK_SECOND);
 	describe_number(call->answer, "time_us", now / NS_PER_US);
+	describe_all_reads(call->answer);
 	list = describe_array(call->answer, "devices");
 	for (; n < FACTS_DEVICES_MAX && state.host->device(n, &f); n++)
 		flows[n] = state.host->flows(n, state.flows, 0);

@@ -43,6 +43,8 @@ static void describe_file(struct json_object *o, const struct file_facts *f)
 	if (f->has_device)
 		describe_device_names(o, &d);
 	describe_since(o, l->used);
+	describe_number(o, "reads", l->reads);
+	describe_number(o, "read_bytes", l->bytes);
 	describe_number(o, "cursors", l->cursors);
 	describe_number(o, "streams", l->streams);
 	describe_number(o, "count", l->count);

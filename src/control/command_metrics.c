@@ -2,6 +2,7 @@
 /* Counters never go back here: no reset of `stats` is seen. See command_metrics.h. */
 #include "control/command_metrics.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "common/clock.h"
@@ -9,6 +10,8 @@
 #include "control/describe.h"
 
 #define EXPORTS_MAX 512 /* listed, in an answer of 1 MiB */
+/* Clients of a device that may be asked for: each is several series. */
+#define METRICS_CLIENTS 100
 
 static const struct control_host *host;
 static uint64_t started; /* ns */
@@ -37,7 +40,70 @@ static void describe_largest(struct json_object *o, unsigned int n)
 	describe_real(o, "largest_share", f.use);
 }
 
-static struct json_object *describe_one_device(unsigned int n, const struct device_facts *f)
+/* What the client with this number had of the device in all, on whatever export; among the N flows. */
+static void describe_use(struct json_object *o, uint64_t client, const struct flow_stats *f,
+			 unsigned int n)
+{
+	uint64_t time = 0, read = 0, written = 0, requests = 0, refused = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		if (f[i].id.client != client)
+			continue;
+		for (int c = 0; c < FLOW_CLASSES; c++) {
+			time += f[i].disk_time[c];
+			requests += f[i].served[c];
+		}
+		read += f[i].bytes[SCHED_DEMAND] + f[i].bytes[SCHED_PREFETCH];
+		written += f[i].bytes[SCHED_WRITEBACK];
+		refused += f[i].refused;
+	}
+	describe_number(o, "disk_time_us", time / 1000);
+	describe_number(o, "read_bytes", read);
+	describe_number(o, "written_bytes", written);
+	describe_number(o, "requests", requests);
+	describe_number(o, "refused", refused);
+}
+
+/* Whether one of the N before is the same client, with another standing on an export. */
+static bool is_told(const struct client_price_facts *f, unsigned int n, uint64_t client)
+{
+	while (n > 0)
+		if (f[--n].client == client)
+			return true;
+	return false;
+}
+
+/* Those that used the device most lately, MOST at most. */
+static void describe_clients(struct json_object *o, unsigned int device, unsigned int most)
+{
+	struct client_price_facts *f = calloc(FACTS_CLIENT_PRICES_MAX, sizeof(*f));
+	struct flow_stats *flows = calloc(FACTS_FLOWS_MAX, sizeof(*flows));
+	struct json_object *list = describe_array(o, "clients"), *c;
+	unsigned int n = 0, n_flows = 0;
+	char name[FACTS_CLIENT_NAME];
+
+	if (f != NULL && flows != NULL) {
+		n = host->client_prices(device, f, FACTS_CLIENT_PRICES_MAX);
+		n_flows = host->flows(device, flows, FACTS_FLOWS_MAX);
+	}
+	if (n_flows > FACTS_FLOWS_MAX)
+		n_flows = FACTS_FLOWS_MAX;
+	for (unsigned int i = 0;
+	     i < n && i < FACTS_CLIENT_PRICES_MAX && json_object_array_length(list) < most; i++) {
+		if (is_told(f, i, f[i].client) || !host->client_name(f[i].client, name))
+			continue;
+		c = json_object_new_object();
+		describe_text(c, "client", name);
+		describe_real(c, "share", f[i].use);
+		describe_use(c, f[i].client, flows, n_flows);
+		json_object_array_add(list, c);
+	}
+	free(flows);
+	free(f);
+}
+
+static struct json_object *describe_one_device(unsigned int n, const struct device_facts *f,
+					       unsigned int clients)
 {
 	const struct sched_stats *s = &f->queue.counted;
 	struct json_object *o = json_object_new_object();
@@ -49,6 +115,8 @@ static struct json_object *describe_one_device(unsigned int n, const struct devi
 	describe_busy(o, f);
 	describe_price_of(o, host, n);
 	describe_largest(o, n);
+	if (clients != 0)
+		describe_clients(o, n, clients);
 	return o;
 }
 
@@ -77,10 +145,17 @@ static struct json_object *add_object(struct json_object *o, const char *name)
 
 void command_metrics(struct control_call *call)
 {
+	int64_t clients = control_number(call, "clients");
 	struct writing_facts writing;
 	struct engine_facts engine;
 	struct device_facts f = {0};
 	struct json_object *list, *o;
+
+	if (clients > METRICS_CLIENTS) {
+		control_refuse(call, "clients = %" PRId64 " is out of range: 0 to %d", clients,
+			       METRICS_CLIENTS);
+		return;
+	}
 
 	describe_text(call->answer, "version", control_version());
 	describe_number(call->answer, "uptime_s", (host->now() - started) / CLOCK_SECOND);
@@ -94,7 +169,8 @@ void command_metrics(struct control_call *call)
 	describe_number(o, "commit_waited_us", writing.commit_waited / 1000);
 	list = describe_array(call->answer, "devices");
 	for (unsigned int i = 0; i < FACTS_DEVICES_MAX && host->device(i, &f); i++)
-		json_object_array_add(list, describe_one_device(i, &f));
+		json_object_array_add(
+			list, describe_one_device(i, &f, clients > 0 ? (unsigned int)clients : 0));
 }
 
 void command_metrics_start(const struct control_host *h)

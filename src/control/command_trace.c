@@ -6,6 +6,9 @@
  *   {"command":"trace","after":41}           -> records 42, 43, ..., "last": 107
  *   {"command":"trace","after":107}          -> ...
  *
+ * With "file", an inode number, or "client", an address, only the decisions about it are told; which are found here, so
+ * that the others cost the channel nothing.
+ *
  * "last" is the number up to which the ring was looked through, also where the wanted events are few.
  * What was overwritten before it was read is counted in "missed". Numbers that stand for names are
  * given as names, and times as those of the wall clock.
@@ -24,6 +27,8 @@
 #include "control/describe.h"
 
 #define BATCH 256 /* records looked at in one go */
+
+static const struct control_host *host;
 
 /* ---- names ------------------------------------------------------------------------------ */
 
@@ -91,12 +96,15 @@ static struct json_object *describe_record(const struct trace_record *r, uint64_
 {
 	const struct trace_kind *kind = &trace_kinds[r->event];
 	struct json_object *o = json_object_new_object();
+	char client[FACTS_CLIENT_NAME];
 
 	describe_number(o, "number", r->number);
 	describe_number(o, "time_us", (r->time + wall) / 1000);
 	describe_text(o, "event", kind->name);
 	if (r->file != 0)
 		describe_number(o, "file", r->file);
+	if (r->client != 0 && host->client_name(r->client, client))
+		describe_text(o, "client", client);
 	for (int i = 0; i < TRACE_ARGS && kind->args[i] != NULL; i++)
 		describe_argument(o, kind->args[i], r->args[i]);
 	return o;
@@ -150,6 +158,41 @@ static uint32_t wanted_events(struct control_call *call, const char *text)
 	return wanted;
 }
 
+/* ---- the wanted records ----------------------------------------------------------------- */
+
+struct wanted {
+	uint32_t events;    /* bits */
+	int64_t file;	    /* -1: any */
+	const char *client; /* NULL: any */
+	/* Numbers that were looked up last, and are that client's, or not. */
+	uint64_t is_his, is_not;
+};
+
+static bool is_of_client(struct wanted *w, uint64_t client)
+{
+	char name[FACTS_CLIENT_NAME];
+
+	if (client == 0 || client == w->is_not)
+		return false;
+	if (client == w->is_his)
+		return true;
+	if (host->client_name(client, name) && strcmp(name, w->client) == 0) {
+		w->is_his = client;
+		return true;
+	}
+	w->is_not = client;
+	return false;
+}
+
+static bool is_wanted(struct wanted *w, const struct trace_record *r)
+{
+	if (!(w->events & (UINT32_C(1) << r->event)))
+		return false;
+	if (w->file >= 0 && r->file != (uint64_t)w->file)
+		return false;
+	return w->client == NULL || is_of_client(w, r->client);
+}
+
 /* ---- the command ------------------------------------------------------------------------ */
 
 static uint64_t wall_offset(void)
@@ -161,7 +204,8 @@ static uint64_t wall_offset(void)
 }
 
 /* Adds up to LIMIT wanted records behind *AFTER, which moves; returns how many were overwritten. */
-static uint64_t collect(struct json_object *list, uint64_t *after, uint32_t wanted, size_t limit)
+static uint64_t collect(struct json_object *list, uint64_t *after, struct wanted *wanted,
+			size_t limit)
 {
 	static struct trace_record batch[BATCH]; /* the channel has one thread */
 	uint64_t wall = wall_offset(), missed = 0, newest = trace_last();
@@ -172,37 +216,59 @@ static uint64_t collect(struct json_object *list, uint64_t *after, uint32_t want
 		for (unsigned int i = 0; i < n && json_object_array_length(list) < limit; i++) {
 			missed += batch[i].number - *after - 1;
 			*after = batch[i].number;
-			if (wanted & (UINT32_C(1) << batch[i].event))
+			if (is_wanted(wanted, &batch[i]))
 				json_object_array_add(list, describe_record(&batch[i], wall));
 		}
 	}
 	return missed;
 }
 
+/* What CALL asks for; false: it is refused. */
+static bool read_wanted(struct control_call *call, struct wanted *w, size_t *limit)
+{
+	int64_t given = control_number(call, "limit");
+
+	*w = (struct wanted){.events = wanted_events(call, control_text(call, "events")),
+			     .file = control_number(call, "file"),
+			     .client = control_text(call, "client")};
+	*limit = given < 0 ? TRACE_LIMIT_MAX : (size_t)given;
+	if (w->events == 0)
+		return false;
+	if (given > TRACE_LIMIT_MAX || given == 0)
+		control_refuse(call, "limit = %" PRId64 " is out of range: 1 to %d records", given,
+			       TRACE_LIMIT_MAX);
+	else if (w->file >= 0 && w->client != NULL)
+		control_refuse(call, "either file or client says which decisions are wanted");
+	else
+		return true;
+	return false;
+}
+
 void command_trace(struct control_call *call)
 {
-	int64_t given = control_number(call, "after"), limit = control_number(call, "limit");
-	uint32_t wanted = wanted_events(call, control_text(call, "events"));
+	int64_t given = control_number(call, "after");
 	uint64_t last = trace_last(), missed;
 	/* A number ahead of us is of a server before this one. */
 	uint64_t after = given < 0 || (uint64_t)given > last ? last : (uint64_t)given;
+	struct wanted wanted;
 	struct json_object *list;
+	size_t limit;
 
-	if (wanted == 0)
+	if (!read_wanted(call, &wanted, &limit))
 		return;
-	if (limit > TRACE_LIMIT_MAX || limit == 0) {
-		control_refuse(call, "limit = %" PRId64 " is out of range: 1 to %d records", limit,
-			       TRACE_LIMIT_MAX);
-		return;
-	}
-	if (!atomic_load(&trace_on))
+	if (!trace_wanted())
 		log_line(LOG_LEVEL_DEBUG, "decisions are traced (control channel)");
 	trace_switch(true);
 	call->held = true;
 	list = describe_array(call->answer, "records");
-	missed = collect(list, &after, wanted, limit < 0 ? TRACE_LIMIT_MAX : (size_t)limit);
+	missed = collect(list, &after, &wanted, limit);
 	describe_number(call->answer, "last", after);
 	describe_number(call->answer, "missed", missed);
+}
+
+void command_trace_start(const struct control_host *h)
+{
+	host = h;
 }
 
 void command_trace_released(void)

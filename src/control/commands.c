@@ -78,6 +78,17 @@ static void throughput(unsigned int n, const struct device_facts *f, uint64_t pe
 	}
 }
 
+static void describe_identity(struct json_object *o, unsigned int n)
+{
+	char name[FACTS_IDENTITY];
+	bool restored;
+
+	if (state.host->identity == NULL || !state.host->identity(n, name, &restored))
+		return;
+	describe_text(o, "identity", name);
+	describe_flag(o, "restored", restored);
+}
+
 static void devices(struct control_call *call)
 {
 	struct json_object *list = describe_array(call->answer, "devices"), *o;
@@ -88,6 +99,7 @@ static void devices(struct control_call *call)
 		throughput(i, &f, per_s);
 		o = json_object_new_object();
 		describe_device(o, &f, per_s);
+		describe_identity(o, i);
 		json_object_array_add(list, o);
 	}
 }
@@ -269,7 +281,10 @@ static const struct control_command commands[] = {
 	 {{"file", CONTROL_NUMBER}, {"client", CONTROL_TEXT}}},
 	{"prices", "what resources cost, and what FSSTAT says of it", prices},
 	{"stats", "counters since the start or the last reset", stats, {{"reset", CONTROL_FLAG}}},
-	{"metrics", "all counters since the start, for monitoring", command_metrics},
+	{"metrics",
+	 "all counters since the start, for monitoring",
+	 command_metrics,
+	 {{"clients", CONTROL_NUMBER}}},
 	{"clients", "who uses the devices, and waits for whom: counters of each flow",
 	 command_clients},
 	{"shares", "shares of clients and exports in force", command_shares},
@@ -284,7 +299,11 @@ static const struct control_command commands[] = {
 	{"trace",
 	 "decisions as they are taken, after the number of one",
 	 command_trace,
-	 {{"after", CONTROL_NUMBER}, {"limit", CONTROL_NUMBER}, {"events", CONTROL_TEXT}}},
+	 {{"after", CONTROL_NUMBER},
+	  {"limit", CONTROL_NUMBER},
+	  {"events", CONTROL_TEXT},
+	  {"file", CONTROL_NUMBER},
+	  {"client", CONTROL_TEXT}}},
 	{NULL},
 };
 
@@ -302,6 +321,7 @@ const struct control_command *commands_start(const struct control_host *host)
 	command_metrics_start(host);
 	command_parameters_start(host);
 	command_shares_start(host);
+	command_trace_start(host);
 	state.started = state.reset = host->now();
 	return commands;
 }

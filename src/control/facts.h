@@ -24,7 +24,8 @@
 #define FACTS_FLOWS_MAX 256
 /* Clients of a device whose prices are told: those that used it most lately. */
 #define FACTS_CLIENT_PRICES_MAX 64
-#define FACTS_CLIENT_NAME	48 /* bytes: an address with its NUL */
+#define FACTS_IDENTITY		192 /* bytes: a disk's serial, with its NUL */
+#define FACTS_CLIENT_NAME	48  /* bytes: an address with its NUL */
 
 struct device_facts {
 	unsigned int major, minor;
@@ -127,6 +128,11 @@ struct control_host {
 	/* The Nth device, in an order that never changes; false beyond the last. */
 	bool (*device)(unsigned int n, struct device_facts *f);
 	bool (*device_prices)(unsigned int n, struct device_price_facts *f);
+	/*
+	 * What the Nth device, which is there, is called by its drive; false: nothing tells it from others.
+	 * *RESTORED: it began with what was learnt of it before. May be NULL.
+	 */
+	bool (*identity)(unsigned int n, char name[FACTS_IDENTITY], bool *restored);
 	/* Fills up to MAX, those that used it most lately first; returns how many are known. */
 	unsigned int (*client_prices)(unsigned int n, struct client_price_facts *f,
 				      unsigned int max);

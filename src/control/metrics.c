@@ -227,6 +227,17 @@ static const struct family of_writing[] = {
 	{"paced_us", "write_delay_seconds_total", COUNTER, "By how much in all.", 1e-6, NULL},
 };
 
+/* NAME{device="",client=""} VALUE */
+static void print_of_client(FILE *out, const char *name, struct json_object *device,
+			    struct json_object *client, double value)
+{
+	fprintf(out, PREFIX "%s{device=\"", name);
+	print_value(out, whose(device, "device"));
+	fputs("\",client=\"", out);
+	print_value(out, json_object_get_string(client));
+	fprintf(out, "\"} %.15g\n", value);
+}
+
 #define CLASSES(what, suffix, name, type, help)                                                    \
 	{what "demand" suffix, name, type, help, 1, "class=\"demand\""},                           \
 		{what "prefetch" suffix, name, type, help, 1, "class=\"prefetch\""},               \
@@ -256,7 +267,7 @@ static const struct family of_devices[] = {
 	{"clients_total", "device_clients", GAUGE, "Clients that used it lately.", 1, NULL},
 };
 
-/* The one label that clients make: a series for each device, of the one that used it most. */
+/* The one label that clients make unless asked for: a series for each device, of the one that used it most. */
 static void print_largest_clients(FILE *out, struct json_object *devices)
 {
 	struct json_object *o, *client, *share;
@@ -272,13 +283,47 @@ static void print_largest_clients(FILE *out, struct json_object *devices)
 				   "Share of the disk time lately of the client that used most, 0 "
 				   "to 1.");
 		headed = true;
-		fputs(PREFIX "device_largest_client_share{device=\"", out);
-		print_value(out, whose(o, "device"));
-		fputs("\",client=\"", out);
-		print_value(out, json_object_get_string(client));
-		fprintf(out, "\"} %.6g\n", json_object_get_double(share));
+		print_of_client(out, "device_largest_client_share", o, client,
+				json_object_get_double(share));
 	}
 }
+
+/* Of each device the clients that were asked for: those that used it most lately. */
+static void print_client_family(FILE *out, struct json_object *devices, const struct family *f)
+{
+	struct json_object *o, *clients, *c, *name, *value;
+	bool headed = false;
+
+	for (size_t i = 0; i < json_object_array_length(devices); i++) {
+		o = json_object_array_get_idx(devices, i);
+		if (!json_object_object_get_ex(o, "clients", &clients))
+			continue;
+		for (size_t k = 0; k < json_object_array_length(clients); k++) {
+			c = json_object_array_get_idx(clients, k);
+			if (!json_object_object_get_ex(c, f->member, &value) ||
+			    !json_object_object_get_ex(c, "client", &name))
+				continue;
+			if (!headed)
+				print_head(out, f->name, f->type, f->help);
+			headed = true;
+			print_of_client(out, f->name, o, name,
+					json_object_get_double(value) * f->scale);
+		}
+	}
+}
+
+static const struct family of_clients[] = {
+	{"share", "client_share", GAUGE, "Share of the device's time lately, 0 to 1.", 1, NULL},
+	{"disk_time_us", "client_disk_seconds_total", COUNTER, "Time of the device it had.", 1e-6,
+	 NULL},
+	{"read_bytes", "client_read_bytes_total", COUNTER,
+	 "Bytes read from the device for it, also ahead of it.", 1, NULL},
+	{"written_bytes", "client_written_bytes_total", COUNTER, "Bytes written out for it.", 1,
+	 NULL},
+	{"requests", "client_requests_total", COUNTER, "Requests to the device for it.", 1, NULL},
+	{"refused", "client_refused_total", COUNTER, "Requests beyond what it may have queued.", 1,
+	 NULL},
+};
 
 static void print_build(FILE *out, struct json_object *answer)
 {
@@ -310,5 +355,7 @@ void metrics_print(FILE *out, struct json_object *answer)
 		print_families(out, part, "device", of_devices, N(of_devices));
 		print_read_waits(out, part);
 		print_largest_clients(out, part);
+		for (size_t i = 0; i < N(of_clients); i++)
+			print_client_family(out, part, &of_clients[i]);
 	}
 }

@@ -16,6 +16,7 @@ static const char *const only_for[] = {
 	"",
 	"--output is for metrics",
 	"--root is for advise",
+	"--clients is for metrics",
 };
 
 const char *options_only_for(unsigned int given)
@@ -79,7 +80,19 @@ static bool parse_sort(struct options *o, const char *text)
 	return true;
 }
 
-/* The options of `clients` and `top`; NULL, or what is wrong with the argument. */
+static bool parse_clients(struct options *o, const char *text)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (text[0] < '0' || text[0] > '9' || *end || n < 1 || n > METRICS_CLIENTS_MAX)
+		return false;
+	o->clients = (unsigned int)n;
+	o->given |= TAKES_CLIENTS;
+	return true;
+}
+
+/* The options of `clients` and `top`, and those with a number; NULL, or what is wrong with the argument. */
 static const char *parse_row_option(struct options *o, int option)
 {
 	switch (option) {
@@ -87,8 +100,11 @@ static const char *parse_row_option(struct options *o, int option)
 		return parse_interval(o, optarg) ? NULL : "--interval is 0.1 to 3600 s, not ";
 	case 'n':
 		return parse_count(o, optarg) ? NULL : "-n is 1 to 1000000000, not ";
+	case 'c':
+		return parse_clients(o, optarg) ? NULL : "--clients is 1 to 100, not ";
 	case 'y':
-		return parse_by(o, optarg) ? NULL : "--by is client, export, device or flow, not ";
+		return parse_by(o, optarg) ? NULL
+					   : "--by is client, export, device, flow or file, not ";
 	default:
 		return parse_sort(o, optarg) ? NULL
 					     : "--sort is share, bandwidth, iops or latency, not ";
@@ -133,7 +149,7 @@ static enum options_read apply(struct options *o, int option)
 {
 	if (option == 'h')
 		return OPTIONS_HELP;
-	if (strchr("inyo", option)) {
+	if (strchr("inyoc", option)) {
 		o->wrong = parse_row_option(o, option);
 		o->argument = optarg;
 		return o->wrong ? OPTIONS_WRONG : OPTIONS_READ;
@@ -153,6 +169,7 @@ enum options_read options_parse(struct options *o, int argc, char **argv)
 		{"by", required_argument, NULL, 'y'},
 		{"sort", required_argument, NULL, 'o'},
 		{"batch", no_argument, NULL, 'b'},
+		{"clients", required_argument, NULL, 'c'},
 		{"output", required_argument, NULL, 'w'},
 		{"root", required_argument, NULL, 'R'},
 		{"help", no_argument, NULL, 'h'},

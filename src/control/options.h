@@ -12,6 +12,7 @@ struct options {
 	bool json, reset, follow, batch;
 	const char *events;
 	const char *output, *root; /* of metrics, NULL: standard output; of advise */
+	unsigned int clients;	   /* of metrics: those that used a device most; 0: none */
 	struct top_options top;
 	unsigned int given;	      /* those of TAKES_... */
 	const char *wrong, *argument; /* what was wrong, for people; the argument may be "" */
@@ -26,6 +27,10 @@ struct options {
 #define TAKES_BY       (1u << 5)
 #define TAKES_OUTPUT   (1u << 6)
 #define TAKES_ROOT     (1u << 7)
+#define TAKES_CLIENTS  (1u << 8)
+
+/* Clients of a device that metrics may name. */
+#define METRICS_CLIENTS_MAX 100
 
 enum options_read { OPTIONS_READ, OPTIONS_HELP, OPTIONS_WRONG };
 

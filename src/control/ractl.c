@@ -96,12 +96,18 @@ static const struct verb verbs[] = {
 	{"shares", "", "weights, floors and ceilings in force", show_shares},
 	{"share", "client|export WHICH KEY VALUE", "change one of them", show_shares,
 	 .is_share = true},
-	{"metrics", "[--output FILE]", "for Prometheus: text, also into a file", NULL,
-	 .takes = TAKES_OUTPUT, .is_metrics = true},
+	{"metrics", "[--output FILE] [--clients N]", "for Prometheus: text, also into a file", NULL,
+	 .takes = TAKES_OUTPUT | TAKES_CLIENTS, .is_metrics = true},
 	{"advise", "[--root DIR]", "what one would change on this machine; changes nothing", NULL,
 	 .takes = TAKES_ROOT, .is_advise = true},
-	{"trace", "[--follow] [--events NAME,...]", "decisions as they are taken", show_trace,
-	 .takes = TAKES_TRACE, .is_trace = true},
+	{"trace",
+	 "[FILE|CLIENT] [--follow] [--events NAME,...]",
+	 "decisions as they are taken",
+	 show_trace,
+	 {"file"},
+	 .takes = TAKES_TRACE,
+	 .is_trace = true,
+	 .subject = true},
 };
 
 static void usage(FILE *out)
@@ -114,7 +120,7 @@ static void usage(FILE *out)
 		"  --socket PATH  where the server listens (%s)\n"
 		"  --json         the server's answer as it is; of clients and top the rows\n"
 		"  --interval S   compare two answers, 0.1 to 3600 s apart (top: 1)\n"
-		"  --by WHAT      client, export, device or flow (client and export)\n"
+		"  --by WHAT      client, export, device, flow (client and export) or file\n"
 		"  --sort WHAT    share, bandwidth, iops or latency\n"
 		"See ractl(8).\n",
 		CLIENT_SOCKET);
@@ -234,6 +240,8 @@ static struct json_object *request_of(const struct verb *verb, const struct opti
 	}
 	if (o->reset)
 		json_object_object_add(request, "reset", json_object_new_boolean(true));
+	if (o->clients)
+		json_object_object_add(request, "clients", json_object_new_uint64(o->clients));
 	if (o->events)
 		json_object_object_add(request, "events", json_object_new_string(o->events));
 	if (!wrong)

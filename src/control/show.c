@@ -98,6 +98,11 @@ void show_devices(struct json_object *answer)
 		{"MEDIA MB/s", "media_bytes_per_s", MEGABYTES},
 		{"CHUNK KiB", "chunk_bytes", KIBIBYTES},
 	};
+	static const struct column identities[] = {
+		{"DEVICE", "device", TEXT},
+		{"LEARNT BEFORE", "restored", TEXT},
+		{"SERIAL", "identity", TEXT},
+	};
 	struct json_object *devices = array_of(answer, "devices");
 
 	if (!devices) {
@@ -108,6 +113,10 @@ void show_devices(struct json_object *answer)
 	printf("\n");
 	PRINT_TABLE(devices, waits);
 	show_drives(devices);
+	if (json_object_object_get_ex(json_object_array_get_idx(devices, 0), "identity", NULL)) {
+		printf("\n");
+		PRINT_TABLE(devices, identities);
+	}
 }
 
 void show_scheduler(struct json_object *answer)

@@ -46,38 +46,49 @@ static int64_t next_end(const struct top_options *o, int64_t last)
 
 /* ---- samples ---------------------------------------------------------------------------- */
 
-/* The answer to "clients", to be put; NULL: top.error says why not. */
-static struct json_object *ask(const struct top_options *o)
+/* The answer to COMMAND, to be put; NULL: top.error says why not. */
+static struct json_object *ask(struct client *c, const char *command)
 {
-	struct json_object *request, *answer;
-	struct client c;
+	struct json_object *request = json_object_new_object(), *answer;
 
-	if (!client_open(&c, o->socket, o->timeout_s)) {
-		memcpy(top.error, c.error, sizeof(top.error));
-		return NULL;
-	}
-	request = json_object_new_object();
-	json_object_object_add(request, "command", json_object_new_string("clients"));
-	answer = client_ask(&c, request);
-	memcpy(top.error, c.error, sizeof(top.error));
+	json_object_object_add(request, "command", json_object_new_string(command));
+	answer = client_ask(c, request);
+	memcpy(top.error, c->error, sizeof(top.error));
 	json_object_put(request);
-	client_close(&c);
 	return answer;
+}
+
+/* Adds what COMMAND says to the sample S; false: top.error says why not. */
+static bool ask_for(struct client *c, const char *command, struct use_sample *s,
+		    bool (*read)(struct use_sample *s, struct json_object *answer))
+{
+	struct json_object *answer = ask(c, command), *error;
+	bool done = answer && read(s, answer);
+
+	if (answer && !done)
+		snprintf(top.error, sizeof(top.error), "%s",
+			 json_object_object_get_ex(answer, "error", &error)
+				 ? json_object_get_string(error)
+				 : "the answer is none that this ractl knows");
+	json_object_put(answer);
+	return done;
 }
 
 /* One more sample; false: top.error says why not. */
 static bool take_sample(const struct top_options *o)
 {
 	unsigned int next = 1 - top.last;
-	struct json_object *answer = ask(o), *error;
-	bool done = answer && use_sample_read(&top.sample[next], answer);
+	struct client c;
+	bool done;
 
-	if (answer && !done)
-		snprintf(top.error, sizeof(top.error), "%s",
-			 json_object_object_get_ex(answer, "error", &error)
-				 ? json_object_get_string(error)
-				 : "the answer to clients has no devices");
-	json_object_put(answer);
+	if (!client_open(&c, o->socket, o->timeout_s)) {
+		memcpy(top.error, c.error, sizeof(top.error));
+		return false;
+	}
+	done = ask_for(&c, "clients", &top.sample[next], use_sample_read);
+	if (done && o->by == ROWS_FILE)
+		done = ask_for(&c, "files", &top.sample[next], use_sample_read_files);
+	client_close(&c);
 	if (done)
 		top.last = next;
 	return done;
@@ -182,7 +193,7 @@ bool top_batch(const struct top_options *o)
 /* Applies KEYS; false: it is to end. */
 static bool apply_keys(struct top_options *o, const char *keys)
 {
-	static const char order[ORDERS + 1] = "sbil", by[ROWS_BY + 1] = "cedf";
+	static const char order[ORDERS + 1] = "sbil", by[ROWS_BY + 1] = "cedfF";
 
 	for (; *keys; keys++) {
 		const char *which = strchr(order, *keys);

@@ -11,7 +11,7 @@
 /* A name is not shown shorter: an IPv4 address. */
 #define NAME_MIN 15
 
-#define HELP "q quit  sort: s share b MB/s i IOPS l p99  by: c client e export d device f flow"
+#define HELP "q quit | s share b MB/s i IOPS l p99 | c client e export d disk f flow F file"
 
 /* ---- lines ------------------------------------------------------------------------------ */
 
@@ -54,7 +54,7 @@ static void fit(char *cell, const char *text, unsigned int width)
 static void add_title(struct screen *s, const struct screen_view *v, const struct client_rows *rows,
 		      const struct use_sample *now)
 {
-	static const char *const of[ROWS_BY] = {"clients", "exports", "devices", "flows"};
+	static const char *const of[ROWS_BY] = {"clients", "exports", "devices", "flows", "files"};
 	uint64_t up = now->uptime_s;
 	unsigned int total = 0;
 	char last[32], listed[32] = "";
@@ -68,6 +68,26 @@ static void add_title(struct screen *s, const struct screen_view *v, const struc
 		 up / 86400, (int)(up / 3600 % 24), (int)(up / 60 % 60), of[rows->by],
 		 rows_order_names[v->order], rows->from_start ? "since the start" : last, listed,
 		 total, total == 1 ? "" : "s", rows->idle && v->active_only ? ", active" : "");
+}
+
+static void percent(char text[CELL_MAX], double part)
+{
+	if (part >= 0)
+		snprintf(text, CELL_MAX, "%.1f", 100 * part);
+	else
+		snprintf(text, CELL_MAX, "-");
+}
+
+/* What READs of all exports found in memory, and what became of what was fetched ahead. */
+static void add_reads(struct screen *s, const struct client_rows *rows)
+{
+	char hit[CELL_MAX], waste[CELL_MAX];
+
+	percent(hit, rows->hit);
+	percent(waste, rows->waste);
+	if (rows->counted)
+		add_line(s, "%.0f READs/s, %s %% in memory; %.1f MB/s fetched ahead, %s %% wasted",
+			 rows->reads_per_s, hit, rows->fetched_per_s / 1e6, waste);
 }
 
 static void price(char text[CELL_MAX], bool priced, double value, const char *by)
@@ -117,7 +137,9 @@ static void add_devices(struct screen *s, const struct client_rows *rows,
 #define EXPORT (1u << ROWS_EXPORT)
 #define DEVICE (1u << ROWS_DEVICE)
 #define FLOW   (1u << ROWS_FLOW)
-#define ALL    (CLIENT | EXPORT | DEVICE | FLOW)
+#define FILES  (1u << ROWS_FILE)
+#define DISK   (CLIENT | EXPORT | DEVICE | FLOW)
+#define ALL    (DISK | FILES)
 
 static void cell_client(char *cell, const struct client_row *r)
 {
@@ -206,6 +228,49 @@ static void cell_waits_for(char *cell, const struct client_row *r)
 	snprintf(cell, CELL_MAX, "%s", r->throttled ? "its ceiling" : r->waited_for);
 }
 
+static void cell_hit(char *cell, const struct client_row *r)
+{
+	percent(cell, r->hit);
+}
+
+static void cell_waste(char *cell, const struct client_row *r)
+{
+	percent(cell, r->waste);
+}
+
+static void cell_file(char *cell, const struct client_row *r)
+{
+	if (r->path[0])
+		snprintf(cell, CELL_MAX, "%s", r->path);
+	else
+		snprintf(cell, CELL_MAX, "inode %" PRIu64, r->file);
+}
+
+static void cell_streams(char *cell, const struct client_row *r)
+{
+	snprintf(cell, CELL_MAX, "%" PRIu32, r->streams);
+}
+
+static void cell_count(char *cell, const struct client_row *r)
+{
+	snprintf(cell, CELL_MAX, "%" PRIu32, r->count);
+}
+
+static void cell_window(char *cell, const struct client_row *r)
+{
+	snprintf(cell, CELL_MAX, "%" PRIu64, r->window >> 10);
+}
+
+static void cell_unread(char *cell, const struct client_row *r)
+{
+	snprintf(cell, CELL_MAX, "%" PRIu64, r->unread >> 10);
+}
+
+static void cell_idle(char *cell, const struct client_row *r)
+{
+	snprintf(cell, CELL_MAX, "%.1f", (double)r->idle_ms / 1e3);
+}
+
 static const struct column {
 	const char *heading;
 	unsigned int width; /* cells at least */
@@ -216,20 +281,28 @@ static const struct column {
 } columns[] = {
 	{"CLIENT", NAME_MIN, CLIENT | FLOW, 0, true, cell_client},
 	{"EXPORT", 6, EXPORT | FLOW, 0, false, cell_export},
-	{"DEVICE", 9, DEVICE | FLOW, 7, true, cell_device},
+	{"FILE", NAME_MIN, FILES, 0, true, cell_file},
+	{"DEVICE", 9, DEVICE | FLOW | FILES, 7, true, cell_device},
 	{"CLIENTS", 7, EXPORT | DEVICE, 3, false, cell_clients},
 	{"MB/s", 7, ALL, 0, false, cell_bandwidth},
-	{"WRITTEN", 7, ALL, 11, false, cell_written},
+	{"WRITTEN", 7, DISK, 11, false, cell_written},
 	{"IOPS", 6, ALL, 4, false, cell_iops},
 	{"SHARE%", 6, ALL, 0, false, cell_share},
 	{"FAIR%", 5, CLIENT | EXPORT | FLOW, 2, false, cell_fair},
-	{"p50ms", 6, ALL, 8, false, cell_p50},
-	{"p99ms", 6, ALL, 1, false, cell_p99},
-	{"QUEUE", 5, ALL, 5, false, cell_queue},
-	{"KiB HELD", 8, ALL, 10, false, cell_held},
-	{"REFUSED/s", 9, ALL, 9, false, cell_refused},
+	{"HIT%", 5, EXPORT, 5, false, cell_hit},
+	{"WASTE%", 6, EXPORT | FILES, 2, false, cell_waste},
+	{"p50ms", 6, DISK, 8, false, cell_p50},
+	{"p99ms", 6, DISK, 1, false, cell_p99},
+	{"QUEUE", 5, DISK, 5, false, cell_queue},
+	{"KiB HELD", 8, DISK, 10, false, cell_held},
+	{"REFUSED/s", 9, DISK, 9, false, cell_refused},
 	{"WEIGHT", 6, CLIENT | FLOW, 12, false, cell_weight},
 	{"WAITS FOR", NAME_MIN, CLIENT | EXPORT | FLOW, 6, true, cell_waits_for},
+	{"STREAMS", 7, FILES, 3, false, cell_streams},
+	{"COUNT", 5, FILES, 9, false, cell_count},
+	{"WINDOW KiB", 10, FILES, 8, false, cell_window},
+	{"UNREAD KiB", 10, FILES, 6, false, cell_unread},
+	{"IDLE s", 6, FILES, 5, false, cell_idle},
 };
 
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
@@ -337,7 +410,8 @@ static void add_rows(struct screen *s, const struct screen_view *v, const struct
 	if (shown < n)
 		add_line(s, "... %u more", n - shown);
 	if (!rows->n)
-		add_line(s, "no client has used a device yet");
+		add_line(s, rows->by == ROWS_FILE ? "no file was read past the page cache yet"
+						  : "no client has used a device yet");
 }
 
 void screen_draw(struct screen *s, const struct screen_view *v, const struct client_rows *rows,
@@ -349,6 +423,7 @@ void screen_draw(struct screen *s, const struct screen_view *v, const struct cli
 		s->height = SCREEN_LINES_MAX;
 	s->lines = 0;
 	add_title(s, v, rows, now);
+	add_reads(s, rows);
 	add_devices(s, rows, now);
 	add_line(s, "%s", "");
 	add_rows(s, v, rows, v->help);

@@ -3,6 +3,7 @@
  * The screen of `ractl top` and the text of `ractl clients`: rows laid out in lines of a given width.
  *
  *   title    ractl top  up 3 d 04:05  clients by share  last 1.0 s  12 flows
+ *   reads    1234 READs/s, 93.1 % in memory; 40.2 MB/s fetched ahead, 0.4 % wasted
  *   devices  DEVICE   BUSY%  READS PREFETCH WRITES RUNNING  WRITE PRICE    READ-AHEAD PRICE
  *            sdb       97.1     12        4      1       1  0.31 disk      0.31 disk
  *
@@ -22,7 +23,7 @@
 
 #define SCREEN_WIDTH_MAX 256
 /* All devices and rows, and the lines around them. */
-#define SCREEN_LINES_MAX (SAMPLE_DEVICES_MAX + SAMPLE_FLOWS_MAX + 8)
+#define SCREEN_LINES_MAX (SAMPLE_DEVICES_MAX + SAMPLE_FLOWS_MAX + 9)
 
 struct screen {
 	unsigned int width, height; /* cells; wanted, and at most the two above */

@@ -163,6 +163,89 @@ static void read_flows(struct use_sample *s, struct json_object *device)
 	}
 }
 
+/* ---- exports and files ------------------------------------------------------------------- */
+
+static void read_reads(struct sample_reads *r, struct json_object *o)
+{
+	*r = (struct sample_reads){
+		.reads = number(o, "reads"),
+		.resident = number(o, "resident"),
+		.fetched = number(o, "prefetched_bytes"),
+		.read = number(o, "used_bytes"),
+		.wasted = number(o, "wasted_bytes"),
+	};
+}
+
+static void read_exports(struct use_sample *s, struct json_object *answer)
+{
+	struct json_object *list, *all;
+	size_t n;
+
+	s->counted = json_object_object_get_ex(answer, "counters", &all);
+	if (s->counted)
+		read_reads(&s->all, all);
+	list = array(answer, "exports", &n);
+	for (size_t i = 0; i < n && s->exports < SAMPLE_EXPORTS_MAX; i++) {
+		struct json_object *o = json_object_array_get_idx(list, i);
+		struct sample_export *e = &s->export[s->exports++];
+
+		e->id = small(o, "export");
+		read_reads(&e->reads, o);
+	}
+}
+
+/* Of a long text its end, which tells files apart. */
+static void text_end(struct json_object *o, const char *name, char copy[SAMPLE_NAME])
+{
+	char whole[1024];
+	size_t n;
+
+	text(o, name, whole, sizeof(whole));
+	n = strlen(whole);
+	if (n < SAMPLE_NAME) {
+		memcpy(copy, whole, n + 1);
+		return;
+	}
+	memcpy(copy, whole + n - (SAMPLE_NAME - 1), SAMPLE_NAME);
+	copy[0] = '~';
+}
+
+static void read_file(struct sample_file *f, struct json_object *o)
+{
+	*f = (struct sample_file){
+		.file = number(o, "file"),
+		.reads = number(o, "reads"),
+		.bytes = number(o, "read_bytes"),
+		.idle_ms = number(o, "idle_ms"),
+		.unread = number(o, "unread_bytes"),
+		.window = number(o, "window_bytes"),
+		.streams = small(o, "streams"),
+		.count = small(o, "count"),
+		.effective = -1,
+	};
+	if (json_object_object_get_ex(o, "effectiveness", NULL))
+		f->effective = part(o, "effectiveness");
+	text_end(o, "path", f->path);
+	text(o, "name", f->device, sizeof(f->device));
+	if (!f->device[0])
+		text(o, "device", f->device, sizeof(f->device));
+}
+
+bool use_sample_read_files(struct use_sample *s, struct json_object *answer)
+{
+	struct json_object *list;
+	size_t n;
+
+	list = array(answer, "files", &n);
+	if (!list)
+		return false;
+	s->files = 0;
+	s->files_total = small(answer, "files_total");
+	for (size_t i = 0; i < n && s->files < SAMPLE_FILES_MAX; i++)
+		read_file(&s->file[s->files++], json_object_array_get_idx(list, i));
+	return true;
+}
+
 bool use_sample_read(struct use_sample *s, struct json_object *answer)
 {
 	struct json_object *list;
@@ -174,6 +257,7 @@ bool use_sample_read(struct use_sample *s, struct json_object *answer)
 		return false;
 	s->uptime_s = number(answer, "uptime_s");
 	s->time_us = number(answer, "time_us");
+	read_exports(s, answer);
 	for (size_t i = 0; i < n && s->devices < SAMPLE_DEVICES_MAX; i++) {
 		struct json_object *device = json_object_array_get_idx(list, i);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * One answer to "clients", as plain numbers: counters of each device's flows at one moment. What is
- * missing in the answer is 0, for the server may be of another version; texts are made printable.
+ * One answer to "clients", and one to "files", as plain numbers: counters of each device's flows, of exports
+ * and of files at one moment. What is missing in the answer is 0, for the server may be of another version; texts are made printable.
  */
 #ifndef CONTROL_USE_SAMPLE_H
 #define CONTROL_USE_SAMPLE_H
@@ -13,6 +13,8 @@
 
 #define SAMPLE_DEVICES_MAX 64
 #define SAMPLE_FLOWS_MAX   256
+#define SAMPLE_EXPORTS_MAX 256
+#define SAMPLE_FILES_MAX   256
 #define SAMPLE_NAME	   48 /* bytes of a text with its NUL: an address, a device */
 #define SAMPLE_WORD	   16
 #define SAMPLE_BUCKETS	   40 /* bucket b: waits below 2^b us */
@@ -50,8 +52,33 @@ struct sample_device {
 	uint32_t flows_total, flows; /* that there are; that are in the sample */
 };
 
+/* READs, and what was fetched for them: of an export, or of all. */
+struct sample_reads {
+	uint64_t reads, resident;	/* resident: in memory when they came */
+	uint64_t fetched, read, wasted; /* bytes: fetched ahead; of these read; given up unread */
+};
+
+struct sample_export {
+	uint32_t id;
+	struct sample_reads reads;
+};
+
+struct sample_file {
+	uint64_t file;
+	char path[SAMPLE_NAME]; /* its end, where it is long; empty: not known */
+	char device[SAMPLE_NAME];
+	uint64_t reads, bytes, idle_ms, unread, window;
+	uint32_t streams, count;
+	double effective; /* of what was fetched lately, read; below 0: nothing was */
+};
+
 struct use_sample {
 	uint64_t uptime_s, time_us;
+	bool counted; /* ALL holds */
+	struct sample_reads all;
+	unsigned int exports, files, files_total;
+	struct sample_export export[SAMPLE_EXPORTS_MAX];
+	struct sample_file file[SAMPLE_FILES_MAX];
 	unsigned int devices, flows;
 	struct sample_device device[SAMPLE_DEVICES_MAX];
 	struct sample_flow flow[SAMPLE_FLOWS_MAX];
@@ -59,5 +86,7 @@ struct use_sample {
 
 /* Fills S; false: ANSWER is none to "clients". What is beyond the arrays is left out. */
 bool use_sample_read(struct use_sample *s, struct json_object *answer);
+/* Adds to S what ANSWER, one to "files", says; false: it is none. */
+bool use_sample_read_files(struct use_sample *s, struct json_object *answer);
 
 #endif

@@ -2,6 +2,7 @@
 /* Files of a device's queue in sysfs. See block_queue.h. */
 #include "disk/block_queue.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <sys/sysmacros.h>
@@ -25,4 +26,26 @@ uint32_t block_queue_number(const char *sysfs, dev_t dev, const char *name)
 		break;
 	}
 	return number;
+}
+
+bool block_numbers(const char *sysfs, dev_t dev, const char *name, uint64_t *first,
+		   uint64_t *second)
+{
+	uint64_t a, b;
+	char path[PATH_MAX];
+	FILE *f;
+	int n;
+
+	snprintf(path, sizeof(path), "%s/%u:%u/%s", sysfs, major(dev), minor(dev), name);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return false;
+	n = fscanf(f, "%" SCNu64 "%*[: ]%" SCNu64, &a, &b);
+	fclose(f);
+	if (n < (second != NULL ? 2 : 1))
+		return false;
+	*first = a;
+	if (second != NULL)
+		*second = b;
+	return true;
 }

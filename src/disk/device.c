@@ -296,6 +296,19 @@ void device_set_shares(const struct sched_shares *shares)
 	lock_drop(&table.lock);
 }
 
+const char *device_sysfs(void)
+{
+	return table.sysfs;
+}
+
+void device_set_seeks_free(struct device *d, bool are_free)
+{
+	lock_take(&table.lock);
+	if (device_mode_learn(&d->mode, are_free ? DEVICE_LEARNS_FREE : DEVICE_LEARNS_DEAR))
+		apply_mode(d);
+	lock_drop(&table.lock);
+}
+
 struct device *device_nth(unsigned int n)
 {
 	struct device *d;
@@ -458,32 +471,15 @@ uint32_t device_window(struct device *d, uint64_t now)
 	return atomic_load_explicit(&d->window, memory_order_relaxed);
 }
 
-/* Writes that the kernel has given to the device; 0 where it does not say. */
-static unsigned long writes_in_flight(dev_t dev)
-{
-	unsigned long reads, writes;
-	char path[PATH_MAX];
-	FILE *f;
-	int n;
-
-	snprintf(path, sizeof(path), "%s/%u:%u/inflight", table.sysfs, major(dev), minor(dev));
-	f = fopen(path, "re");
-	if (f == NULL)
-		return 0;
-	n = fscanf(f, "%lu %lu", &reads, &writes);
-	fclose(f);
-	return n == 2 ? writes : 0;
-}
-
 void device_watch_writes(struct device *d)
 {
-	bool writing;
+	uint64_t reads, writes = 0; /* that the kernel has given to it */
 
 	if (dispatcher_writes(&d->dispatcher) || is_cluster(d->dev))
 		return; /* ours */
-	writing = writes_in_flight(d->dev) != 0;
+	block_numbers(table.sysfs, d->dev, "inflight", &reads, &writes);
 	lock_take(&table.lock);
-	if (device_mode_look(&d->mode, writing))
+	if (device_mode_look(&d->mode, writes != 0))
 		apply_mode(d);
 	lock_drop(&table.lock);
 }

@@ -16,6 +16,7 @@
 
 #include "disk/device_mode.h"
 #include "disk/drive_queue.h"
+#include "disk/learnt.h"
 #include "disk/seek_evidence.h"
 #include "sched/access_order.h"
 #include "pricing/board.h"
@@ -140,6 +141,18 @@ uint32_t device_window(struct device *d, uint64_t now);
 void device_configure(uint64_t devices, const struct device_settings *s);
 /* Shares in force on all devices, also those to come. Copied. */
 void device_set_shares(const struct sched_shares *shares);
+/*
+ * What was found out of D so far, into L, where what cannot be learnt with its Queue_Depth stays; and what was found out of this disk by a server before, which counts where
+ * nothing was found out yet.
+ */
+void device_learnt(struct device *d, struct learnt *l);
+void device_restore(struct device *d, const struct learnt *l);
+/* It is another disk than it was: all that was found out is void. */
+void device_forget(struct device *d);
+/* Its seeks cost next to nothing, or do: as far as it may be learnt of it. */
+void device_set_seeks_free(struct device *d, bool are_free);
+/* Where the kernel describes devices. */
+const char *device_sysfs(void);
 /* The Nth device, NULL beyond the last. */
 struct device *device_nth(unsigned int n);
 /*

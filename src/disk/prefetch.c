@@ -137,7 +137,8 @@ static void start(struct dispatcher *d, struct prefetch *p)
 				    .streams = dispatcher_streams(d),
 				    .seek = dispatcher_seek_bytes(d),
 				    .price = board_readahead_price(&p->backing->device->prices),
-				    .file = p->backing->file};
+				    .file = p->backing->file,
+				    .client = p->req.flow.client};
 	struct readahead_tuning tuning;
 	struct readahead_plan next;
 

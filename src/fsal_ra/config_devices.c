@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * DEVICE blocks: a path, and settings of the queue of the device that it stands for, with the names,
+ * DEVICE blocks: a path or a serial, and settings of the queue of the device that it stands for, with the names,
  * ranges and units of an export's. What a block does not say is as the exports say.
  */
 #include "config_devices.h"
@@ -14,13 +14,14 @@
 
 /* One block while it is parsed. */
 struct device_args {
-	char *path, *scheduler;
+	char *path, *serial, *scheduler;
 	uint64_t value[DEVICE_PARAMS];
 };
 
 /* clang-format off */
 struct config_item ra_device_items[] = {
 	CONF_ITEM_STR("Path", 1, 4095, NULL, device_args, path),
+	CONF_ITEM_STR("Serial", 1, DEVICE_IDENTITY_MAX - 1, NULL, device_args, serial),
 	CONF_ITEM_STR("Scheduler", 1, 32, NULL, device_args, scheduler),
 #define VALUE(Name) CONF_ITEM_UI64(#Name, 0, UINT64_MAX, UNSET, device_args, value[DEVICE_##Name])
 	VALUE(Queue_Depth), VALUE(Queue_Limit), VALUE(Queue_Bytes), VALUE(Stall_Time),
@@ -40,9 +41,16 @@ void *ra_device_init(void *link, void *self)
 	if (args == NULL)
 		return gsh_calloc(1, sizeof(*args));
 	gsh_free(args->path);
+	gsh_free(args->serial);
 	gsh_free(args->scheduler);
 	gsh_free(args);
 	return NULL;
+}
+
+/* What the block calls its device, for messages. */
+static const char *called(const struct device_args *args)
+{
+	return args->path != NULL ? args->path : args->serial;
 }
 
 /* The value of one number; false, after a line in the log: it is out of its range. */
@@ -77,7 +85,7 @@ static bool choose_scheduler(const struct device_args *args, struct device_choic
 	for (unsigned int i = 0; (policy = sched_policy_nth(i)) != NULL; i++)
 		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "",
 			 policy->name);
-	LogCrit(COMPONENT_CONFIG, "RA, DEVICE of %s: Scheduler = %s is none of %s", args->path,
+	LogCrit(COMPONENT_CONFIG, "RA, DEVICE of %s: Scheduler = %s is none of %s", called(args),
 		args->scheduler, list);
 	return false;
 }
@@ -90,13 +98,13 @@ static bool choose_all(const struct device_args *args, struct device_choice *cho
 
 	for (unsigned int i = 0; i < n; i++)
 		if (p[i].of == PARAMETER_OF_DEVICE && p[i].kind == PARAMETER_NUMBER)
-			good = choose(args->path, &p[i], args->value[device_param_find(p[i].name)],
-				      choice) &&
+			good = choose(called(args), &p[i],
+				      args->value[device_param_find(p[i].name)], choice) &&
 			       good;
 	if (good && choice->set >> DEVICE_Chunk_Min & choice->set >> DEVICE_Chunk_Max & 1 &&
 	    choice->value[DEVICE_Chunk_Min] > choice->value[DEVICE_Chunk_Max]) {
 		LogCrit(COMPONENT_CONFIG, "RA, DEVICE of %s: Chunk_Min is above Chunk_Max",
-			args->path);
+			called(args));
 		good = false;
 	}
 	return good;
@@ -108,20 +116,23 @@ static bool add_block(struct device_blocks *blocks, const struct device_args *ar
 	struct device_block b = {0};
 	char why[PARAMETER_WHY];
 
-	if (args->path == NULL) {
-		LogCrit(COMPONENT_CONFIG, "RA: a DEVICE block without Path");
+	if ((args->path == NULL) == (args->serial == NULL)) {
+		LogCrit(COMPONENT_CONFIG, "RA: a DEVICE block has either Path or Serial: %s",
+			args->path != NULL ? args->path : "this one has neither");
 		return false;
 	}
 	if (!choose_all(args, &b.choice))
 		return false;
-	if (!device_path(args->path, &b.dev, why, sizeof(why))) {
+	if (args->serial != NULL)
+		snprintf(b.serial, sizeof(b.serial), "%s", args->serial);
+	else if (!device_path(args->path, &b.dev, why, sizeof(why))) {
 		LogWarn(COMPONENT_CONFIG, "RA, DEVICE: %s: the block stands for nothing now", why);
 		return true;
 	}
 	if (blocks->n == DEVICE_BLOCKS_MAX) {
 		LogCrit(COMPONENT_CONFIG,
 			"RA, DEVICE of %s: there are %d DEVICE blocks before it: no more can be",
-			args->path, DEVICE_BLOCKS_MAX);
+			called(args), DEVICE_BLOCKS_MAX);
 		return false;
 	}
 	blocks->block[blocks->n++] = b;

@@ -16,6 +16,7 @@
 #include "control/commands.h"
 #include "control/describe.h"
 #include "disk/export_io.h"
+#include "disk/learnt_table.h"
 #include "file_facts.h"
 #include "live_params.h"
 #include "prices.h"
@@ -28,6 +29,7 @@
 
 _Static_assert(COMMIT_WAIT_BUCKETS == FACTS_WAIT_BUCKETS, "one histogram");
 _Static_assert(DEVICES_MAX <= FACTS_DEVICES_MAX, "operators see all devices");
+_Static_assert(DEVICE_IDENTITY_MAX <= FACTS_IDENTITY, "an identity fits");
 
 static struct control *server;
 static struct readahead *readahead;
@@ -188,6 +190,7 @@ static struct control_host host = {
 	.now = clock_now,
 	.device = device_facts,
 	.device_prices = device_price_facts,
+	.identity = learnt_identity,
 	.client_prices = client_price_facts,
 	.flows = device_flows,
 	.client_name = client_name,

@@ -15,6 +15,7 @@
 
 #include "common/clock.h"
 #include "disk/block_device.h"
+#include "disk/block_queue.h"
 
 /* Where a setting is, and how many of its units the parameter's unit is. */
 struct field {
@@ -147,18 +148,11 @@ static void apply(const struct device_choice *c, struct device_settings *s)
 /* The disk that DEV is a part of; 0: it is none. */
 static dev_t whole_disk(dev_t dev)
 {
-	unsigned int disk_major, disk_minor;
-	char path[256];
-	FILE *f;
-	int n;
+	uint64_t disk_major, disk_minor;
 
-	snprintf(path, sizeof(path), "%s/%u:%u/../dev", state.sysfs, major(dev), minor(dev));
-	f = fopen(path, "re");
-	if (f == NULL)
+	if (!block_numbers(state.sysfs, dev, "../dev", &disk_major, &disk_minor))
 		return 0;
-	n = fscanf(f, "%u:%u", &disk_major, &disk_minor);
-	fclose(f);
-	return n == 2 ? makedev(disk_major, disk_minor) : 0;
+	return makedev((unsigned int)disk_major, (unsigned int)disk_minor);
 }
 
 bool device_path(const char *path, dev_t *dev, char *why, size_t size)
@@ -182,16 +176,25 @@ bool device_path(const char *path, dev_t *dev, char *why, size_t size)
 	return true;
 }
 
-/* The first block of DEV itself, else of its disk; NULL: none. With the lock. */
+/* Whether B names DEV by a serial. */
+static bool names_serial(const struct device_block *b, dev_t dev)
+{
+	return b->serial[0] != '\0' && device_has_serial(state.sysfs, dev, b->serial);
+}
+
+/* The first block of DEV itself, else of its disk, else with its serial; NULL: none. With the lock. */
 static const struct device_block *block_of(dev_t dev)
 {
 	dev_t disk = state.n_blocks != 0 ? whole_disk(dev) : 0;
 
 	for (unsigned int i = 0; i < state.n_blocks; i++)
-		if (state.block[i].dev == dev)
+		if (state.block[i].dev == dev && dev != 0)
 			return &state.block[i];
 	for (unsigned int i = 0; i < state.n_blocks && disk != 0; i++)
 		if (state.block[i].dev == disk)
+			return &state.block[i];
+	for (unsigned int i = 0; i < state.n_blocks; i++)
+		if (names_serial(&state.block[i], dev))
 			return &state.block[i];
 	return NULL;
 }

@@ -6,7 +6,8 @@
  *   export's block --> [ base ] --> DEVICE of this disk --> [ file ] --> ractl set --> [ now ]
  *
  * device.h hands in the base whenever a device is made or configured, and uses what comes out. A block
- * names a device by a path: of a block device, of the disk that it is a part of, or of a directory on it.
+ * names a device by a path: of a block device, of the disk that it is a part of, or of a directory on it; or by the
+ * disk's serial.
  *
  * No Ganesha header. Any thread.
  */
@@ -35,8 +36,10 @@ struct device_choice {
 	const struct sched_policy *policy;
 };
 
+/* Either a number or, where that is 0, the serial stands for the device. */
 struct device_block {
 	dev_t dev;
+	char serial[DEVICE_IDENTITY_MAX];
 	struct device_choice choice;
 };
 

@@ -13,11 +13,14 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "call.h"
 #include "common/clock.h"
 #include "device_params.h"
+#include "disk/learnt_table.h"
 #include "disk/scratch.h"
 #include "live_params.h"
 #include "prices.h"
@@ -120,6 +123,7 @@ void ra_io_export_root(struct ra_export *exp, const char *path)
 	if (export_io_device(exp->io, fd, clock_now(), &err) == NULL)
 		export_io_say_degraded(exp->io, err);
 	close(fd);
+	learnt_look(clock_now(), (uint64_t)time(NULL), false); /* before the first READ */
 }
 
 uint64_t ra_io_drain_timeout(void)
@@ -177,6 +181,7 @@ static void maintain(uint64_t now)
 	remote_sweep(now);
 	walk_sweep(now);
 	shares_watch();
+	learnt_look(now, (uint64_t)time(NULL), false);
 	if (now > SCRATCH_IDLE)
 		scratch_trim(now - SCRATCH_IDLE);
 }
@@ -320,6 +325,13 @@ static int start_reading(void)
 	return err;
 }
 
+static void start_learning(void)
+{
+	const char *dir = ra_module_params.learnt_directory;
+
+	learnt_start(dir[0] != '\0' && strcasecmp(dir, "none") != 0 ? dir : NULL, NULL);
+}
+
 static void name_thread(const char *name)
 {
 	SetNameFunction(name);
@@ -374,6 +386,7 @@ int ra_io_module_start(void)
 					"(Linux 6.5 does); using mincore");
 	device_start(&dispatcher_ops, NULL);
 	device_set_adjust(device_params_adjust);
+	start_learning();
 	err = start_reading();
 	if (err)
 		return err;
@@ -399,6 +412,7 @@ void ra_io_module_stop(void)
 	dirty_memory_stop();
 	backing_sweep(clock_now(), true);
 	ra_stats_log();
+	learnt_look(clock_now(), (uint64_t)time(NULL), true);
 	device_stop_all();
 	walk_stop();
 	scratch_trim(UINT64_MAX);

@@ -142,6 +142,10 @@ int ra_params_check_module(const struct ra_module_params *p, ra_params_wrong wro
 			 "Network_Interface = %s is longer than the name of an interface can be: "
 			 "%d characters",
 			 p->network_interface, IFNAMSIZ - 1);
+	if (p->learnt_directory[0] != '\0' && p->learnt_directory[0] != '/' &&
+	    strcasecmp(p->learnt_directory, "none") != 0)
+		complain(&c, "Learnt_Directory = %s is neither an absolute path nor none",
+			 p->learnt_directory);
 	if (p->ghost_memory != 0 && p->ghost_memory < GHOST_MEMORY_MIN)
 		complain(&c,
 			 "Ghost_Memory = %" PRIu64

@@ -20,6 +20,7 @@
 #include "call.h"
 #include "common/clock.h"
 #include "common/container.h"
+#include "common/trace.h"
 #include "disk/prefetch.h"
 #include "own_answer.h"
 #include "prices.h"
@@ -321,6 +322,8 @@ static void observe(struct read *read, struct ra_handle *hdl, struct export_io *
 	if (!backing_prefetches(read->backing, r.now))
 		read->tuning.window_max = 0; /* for this read: nothing is planned */
 	ask_device(&r, read->backing);
+	if (trace_wanted())
+		r.client = ra_flow_of_op().client;
 	readahead_observe(io->engine, &read->tuning, &io->counters, &r, &read->plan);
 }
 

@@ -180,7 +180,7 @@ static void publish(struct price_loop *l, uint64_t now)
 		price_combine(&s, l->settings.k);
 		board_publish(d->board, &s);
 		publish_clients(l, i, &s);
-		trace(TRACE_PRICE, 0, makedev(d->major, d->minor), permille(s.write),
+		trace(TRACE_PRICE, 0, 0, makedev(d->major, d->minor), permille(s.write),
 		      permille(s.readahead), s.write_by);
 	}
 }

@@ -35,6 +35,7 @@ struct heur_file {
 	uint32_t begun;			/* runs that began where no cursor expected them */
 	struct stride_history *history; /* of them, NULL: none is kept (stride.h) */
 	uint64_t name;			/* readahead_read's `file`: what people call it by */
+	uint64_t reads, bytes;		/* of clients, since it is known here */
 	uint16_t key_len;
 	uint8_t key[];
 };

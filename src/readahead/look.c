@@ -33,6 +33,8 @@ static void look_at(const struct heur_file *f, struct readahead_file_look *l)
 
 	*l = (struct readahead_file_look){
 		.file = f->name,
+		.reads = f->reads,
+		.bytes = f->bytes,
 		.cursors = f->set.n,
 		.streams = f->holders,
 		.penalty = f->penalty,

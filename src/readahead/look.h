@@ -19,6 +19,7 @@ struct readahead_file_look {
 	uint64_t
 		file; /* as in traces: its inode number, perhaps mixed with a subvolume's; 0: not known */
 	uint64_t used;		   /* ns: the last read that a cursor followed */
+	uint64_t reads, bytes;	   /* of clients, since it is known */
 	uint32_t cursors, streams; /* all of its; those with bytes fetched and unread */
 	uint32_t count;		   /* the highest sequentiality count */
 	uint32_t window;	   /* bytes, the largest */

@@ -156,7 +156,7 @@ static void describe(struct readahead *ra, const struct cursor *c,
 		plan->record = c->record;
 		plan->step = c->step;
 	}
-	trace(TRACE_PLAN, read->file, plan->offset, len, unread, c->window);
+	trace(TRACE_PLAN, read->file, read->client, plan->offset, len, unread, c->window);
 }
 
 void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,

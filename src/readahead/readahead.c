@@ -95,10 +95,12 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 	if (!f)
 		return;
 	f->name = read->file;
+	f->reads++;
+	f->bytes += read->len;
 	c = t->rules->follow(ra, t, counters, f, read);
 	plan->unread = f->holders != 0;
 	if (c) {
-		trace(TRACE_OBSERVE, read->file, read->offset, read->len, c->count,
+		trace(TRACE_OBSERVE, read->file, read->client, read->offset, read->len, c->count,
 		      heur_cursor_ref(&ra->table, c).index);
 		if (c->way != WAY_FORWARD) {
 			struct readahead_read at = seen_by(c, read);

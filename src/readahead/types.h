@@ -38,6 +38,7 @@ struct readahead_read {
 	uint64_t seek;	  /* bytes that it reads in the time of a seek; 0: not known */
 	double price;	  /* of read-ahead there, 0..1 */
 	uint64_t file;	  /* its name in traces: as the disk's queue calls it */
+	uint64_t client;  /* in traces; 0: not known */
 };
 
 struct readahead_plan {

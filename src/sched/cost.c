@@ -76,6 +76,18 @@ bool cost_seek_known(const struct cost_model *m)
 	return m->jumps >= COST_SURE;
 }
 
+void cost_restore(struct cost_model *m, double ns_per_byte, double seek_ns)
+{
+	if (ns_per_byte > 0 && !cost_run_known(m)) {
+		m->ns_per_byte = ns_per_byte;
+		m->runs = COST_SURE;
+	}
+	if (seek_ns > 0 && !cost_seek_known(m)) {
+		m->seek_ns = seek_ns;
+		m->jumps = COST_SURE;
+	}
+}
+
 static uint64_t clamp(double bytes, const struct cost_limits *l)
 {
 	uint64_t chunk;

@@ -40,6 +40,11 @@ void cost_observe(struct cost_model *m, uint64_t bytes, uint64_t service, bool c
 bool cost_run_known(const struct cost_model *m);
 bool cost_seek_known(const struct cost_model *m);
 /*
+ * What was known of the device once; 0: was not. It counts where too little was observed, as if it had been
+ * observed: what is observed from now on replaces it as fast as ever.
+ */
+void cost_restore(struct cost_model *m, double ns_per_byte, double seek_ns);
+/*
  * Bytes that a chunk should have now, with STREAMS competing and small demand reads about or not.
  */
 uint64_t cost_chunk(const struct cost_model *m, const struct cost_limits *l, uint32_t streams,

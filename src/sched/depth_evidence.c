@@ -24,6 +24,18 @@ void depth_evidence_init(struct depth_evidence *e, uint32_t bound)
 		.bound = bound ? bound : 1, .trial = 1, .settling = DEPTH_WINDOW};
 }
 
+void depth_evidence_restore(struct depth_evidence *e, bool together, const double ns[2])
+{
+	if (e->decided || e->bound == 1)
+		return;
+	depth_evidence_init(e, e->bound);
+	e->decided = true;
+	e->together = together;
+	e->quiet = together ? DEPTH_CONFIRM : DEPTH_QUIET_ALONE;
+	e->ns[0] = ns[0];
+	e->ns[1] = ns[1];
+}
+
 uint32_t depth_evidence_level(const struct depth_evidence *e)
 {
 	if (e->together == e->trying)

@@ -71,6 +71,11 @@ struct depth_evidence {
 
 /* A drive that may be given BOUND reads at once. Nothing is known of it. */
 void depth_evidence_init(struct depth_evidence *e, uint32_t bound);
+/*
+ * What was decided of the drive once, and what a read took then (ns, one by one and together); nothing where
+ * it was decided anew since. Soon the other way is tried again.
+ */
+void depth_evidence_restore(struct depth_evidence *e, bool together, const double ns[2]);
 /* So many scattered reads may be at the drive now: 1..bound. */
 uint32_t depth_evidence_level(const struct depth_evidence *e);
 /* It is NOW, and RUNNING scattered reads have been at the drive since the last call. */

@@ -221,6 +221,16 @@ void dispatcher_forget_cost(struct dispatcher *d)
 	lock_drop(&d->lock);
 }
 
+void dispatcher_restore(struct dispatcher *d, const struct dispatcher_learnt *l)
+{
+	lock_take(&d->lock);
+	cost_restore(&d->queue.cost, l->ns_per_byte, l->seek_ns);
+	if (l->decided)
+		depth_evidence_restore(&d->drive.evidence, l->together, l->read_ns);
+	dispatcher_advise(d);
+	lock_drop(&d->lock);
+}
+
 int dispatcher_set_policy(struct dispatcher *d, const struct sched_policy *policy)
 {
 	int err;

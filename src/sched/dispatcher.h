@@ -95,6 +95,13 @@ struct dispatcher_drive {
 	double ns[2]; /* a read took lately one by one, together; 0: not known */
 };
 
+/* What was found out of the device, and is worth being kept; 0: not known. */
+struct dispatcher_learnt {
+	double seek_ns, ns_per_byte;
+	bool decided, together; /* scattered reads: whether it is known; they are faster together */
+	double read_ns[2];	/* as dispatcher_drive's */
+};
+
 /* A dispatcher at one moment. */
 struct dispatcher_stats {
 	const struct sched_policy *policy;
@@ -155,6 +162,9 @@ void dispatcher_want(struct dispatcher *d, struct sched_req *r, const struct flo
 void dispatcher_observe(struct dispatcher *d, uint64_t block, uint64_t len, uint64_t service);
 /* The device is another one: what the old one cost is void. */
 void dispatcher_forget_cost(struct dispatcher *d);
+/* What is known by now; and what was known of it once, which counts where nothing is known yet. */
+void dispatcher_learnt(struct dispatcher *d, struct dispatcher_learnt *l);
+void dispatcher_restore(struct dispatcher *d, const struct dispatcher_learnt *l);
 /* ENOMEM: the old one stays. */
 int dispatcher_set_policy(struct dispatcher *d, const struct sched_policy *policy);
 void dispatcher_set_limits(struct dispatcher *d, const struct sched_limits *limits);

@@ -59,6 +59,22 @@ struct cost_model dispatcher_cost(struct dispatcher *d)
 	return cost;
 }
 
+void dispatcher_learnt(struct dispatcher *d, struct dispatcher_learnt *l)
+{
+	const struct depth_evidence *e = &d->drive.evidence;
+	const struct cost_model *cost = &d->queue.cost;
+
+	lock_take(&d->lock);
+	*l = (struct dispatcher_learnt){
+		.seek_ns = cost_seek_known(cost) ? cost->seek_ns : 0,
+		.ns_per_byte = cost_run_known(cost) ? cost->ns_per_byte : 0,
+		.decided = e->decided,
+		.together = e->together,
+		.read_ns = {e->ns[0], e->ns[1]},
+	};
+	lock_drop(&d->lock);
+}
+
 struct sched_limits dispatcher_limits(struct dispatcher *d)
 {
 	struct sched_limits limits;

@@ -112,7 +112,7 @@ enum sched_verdict sched_submit(struct sched_queue *q, struct sched_req *r, uint
 	if (verdict == SCHED_FULL) {
 		q->stats.refused++;
 		r->in->stats.refused++;
-		trace(TRACE_SUBMIT, r->file, r->offset, r->len, r->class, verdict);
+		trace(TRACE_SUBMIT, r->file, r->flow.client, r->offset, r->len, r->class, verdict);
 	}
 	return verdict;
 }
@@ -133,7 +133,7 @@ enum sched_verdict sched_submit_again(struct sched_queue *q, struct sched_req *r
 	TAILQ_INIT(&r->waiters);
 	verdict = enter(q, r, now);
 	if (verdict != SCHED_FULL)
-		trace(TRACE_SUBMIT, r->file, r->offset, r->len, r->class, verdict);
+		trace(TRACE_SUBMIT, r->file, r->flow.client, r->offset, r->len, r->class, verdict);
 	return verdict;
 }
 
@@ -200,7 +200,8 @@ static struct sched_req *hand_out(struct sched_queue *q, struct sched_req *r, ui
 	q->running++;
 	if (!r->dropped)
 		q->head = r->block + r->io_len;
-	trace(TRACE_PICK, r->file, r->offset, r->io_len, r->class, (now - r->submitted) / 1000);
+	trace(TRACE_PICK, r->file, r->flow.client, r->offset, r->io_len, r->class,
+	      (now - r->submitted) / 1000);
 	return r;
 }
 

@@ -292,6 +292,17 @@ void writeback_commit_waits(uint64_t waits[COMMIT_WAIT_BUCKETS], uint64_t *sum)
 	*sum = atomic_load_explicit(&commit_waits.sum, memory_order_relaxed);
 }
 
+/* Its inode number, as other events have it; where no descriptor of it is open a number made of its handle. */
+static uint64_t file_in_traces(const struct commit *c)
+{
+	struct backing *b = backing_peek(c->slot);
+	uint64_t file = b != NULL ? b->file : c->slot->file_hash;
+
+	if (b != NULL)
+		backing_release(b);
+	return file;
+}
+
 int writeback_commit(const struct commit *c)
 {
 	struct file_key key;
@@ -306,6 +317,8 @@ int writeback_commit(const struct commit *c)
 	err = stabilize(c, &key);
 	took = wb.ops->now() - begun;
 	count_wait(took);
-	trace(TRACE_COMMIT, c->slot->file_hash, c->offset, c->len, took / 1000, (uint64_t)err);
+	if (trace_wanted())
+		trace(TRACE_COMMIT, file_in_traces(c), c->flow.client, c->offset, c->len,
+		      took / 1000, (uint64_t)err);
 	return err;
 }

@@ -287,8 +287,8 @@ static void turn_execute(struct dispatcher *d, struct sched_req *r)
 		return;
 	r->io_len = run_steps(f, &may, &err);
 	backing_unuse(f->backing);
-	trace(TRACE_TURN, f->backing->file, r->io_len, (wb.ops->now() - begun) / 1000,
-	      may.slice / 1000, (uint64_t)err);
+	trace(TRACE_TURN, f->backing->file, r->flow.client, r->io_len,
+	      (wb.ops->now() - begun) / 1000, may.slice / 1000, (uint64_t)err);
 }
 
 static void turn_finish(struct dispatcher *d, struct sched_req *r)

@@ -165,6 +165,13 @@ class Server:
             os.symlink(os.path.realpath(self.plugin), f"{directory}/libfsalra.so")
         return f"Plugins_Dir = \"{directory}\";"
 
+    def keeps(self):
+        """Whether it would keep what it learns of disks, and nobody said where: each begins anew."""
+        if self.kind != "ra" or "Learnt_Directory" in self.ra or "RA {" in self.extra:
+            return False
+        with open(self.plugin, "rb") as plugin:  # an older one does not know the parameter
+            return b"Learnt_Directory" in plugin.read()
+
     def write_config(self):
         all_protocols = max((e.get("protocols", "3") for e in self.exports), key=len, default="3")
         text = (f"NFS_CORE_PARAM {{ Protocols = {all_protocols}; "
@@ -176,8 +183,9 @@ class Server:
                 "NFSV4 { Graceless = true; }\n"
                 "EXPORT_DEFAULTS { Access_Type = RW; SecType = sys; Transports ="
                 f" {'TCP, UDP' if self.udp else 'TCP'}; }}\n" + self.extra)
-        if self.kind == "ra" and self.ra:
-            text += f"RA {{ {self.ra} }}\n"
+        ra = self.ra + ("" if not self.keeps() else " Learnt_Directory = none;")
+        if self.kind == "ra" and ra:
+            text += f"RA {{ {ra} }}\n"
         for e in self.exports:
             text += (f"EXPORT {{ Export_Id = {e['id']}; Path = \"{e['path']}\";"
                      f" Pseudo = \"{e['pseudo']}\"; Squash = {e.get('squash', 'none')};"

@@ -6,7 +6,8 @@ What it proves, on a running server, by its log and by ractl: a disk that says i
 is treated as flash from the start; one that says it does, and whose seeks cost nothing, soon after
 the first streams, and as a rotating one again once seeks cost; while a local program writes beside
 NFS clients, READs go to the disk directly, and are queued again when it has ended; scattered reads
-go together to a drive that has a queue of its own, and one by one to one that has none.
+go together to a drive that has a queue of its own, and one by one to one that has none. All that is kept
+over a restart, in a file that may be damaged, or cannot be written.
 """
 import os
 import random
@@ -227,8 +228,64 @@ def no_drive_queue(mechdisk, plugin):
     found(mechdisk, plugin, 1, "not faster together")
 
 
+def name_disk(loop):
+    """As udev does, in a /dev/disk of our own: the UUID of the file system on it."""
+    if not os.path.isdir("/dev/disk"):
+        os.mkdir("/dev/disk")
+        e2e.at_exit(lambda: os.rmdir("/dev/disk"))
+    e2e.run("mount", "-t", "tmpfs", "none", "/dev/disk")
+    e2e.at_exit(lambda: subprocess.run(["umount", "-l", "/dev/disk"], check=False))
+    os.mkdir("/dev/disk/by-uuid")
+    os.symlink(loop, "/dev/disk/by-uuid/0f0f-our-own")
+
+
+def begins_as(server, what, line, **state):
+    server.start()
+    e2e.check(line in server.log_text(), f"{what}: the log says so", server.log_text()[-1500:])
+    state_is(what, **state)
+
+
+def kept(mechdisk, plugin):
+    """What was learnt is there after a restart, and no file of it does any harm."""
+    place = server_configs.Place(mechdisk, plugin, 512)
+    e2e.make_files(place.mount, FILES, FILE_SIZE)
+    name_disk(place.disk.loop)
+    directory = f"{place.work}/state/learnt"
+    e2e.drop_caches()
+    server = e2e.Server("ra", [{"id": 1, "path": place.mount, "pseudo": "/e1"}], place.work, plugin,
+                        ra=f'Learnt_Directory = "{directory}";').start()
+    place.servers.append(server)
+    state_is("nothing is kept yet", demand_queued=True, restored=False,
+             identity="uuid.0f0f-our-own")
+    load = Cold(server)
+    awaits_log(server, LEARNT, "seeks cost nothing: the log says so")
+    load.stop("kept")
+    server_configs.ends_well(server, "kept")
+    files = os.listdir(directory)
+    e2e.check(len(files) == 1 and re.fullmatch("device-[0-9a-f]{16}", files[0]),
+              "one file for the disk", files)
+    begins_as(server, "after a restart", "is uuid.0f0f-our-own, learnt before",
+              demand_queued=False, depth=8, restored=True)
+    server.kill()
+    with open(f"{directory}/{files[0]}", "r+", encoding="ascii") as f:
+        f.seek(40)
+        f.write("?")
+    begins_as(server, "with a damaged file", "is not used: it is damaged", demand_queued=True,
+              depth=1, restored=False)
+    server.stop()
+    server.ra = f'Learnt_Directory = "{place.work}/plugins/libfsalra.so/below";'
+    begins_as(server, "where nothing can be kept", "NFS SERVER INITIALIZED", demand_queued=True)
+    load = Cold(server)
+    awaits_log(server, LEARNT, "where nothing can be kept: it learns")
+    load.stop("where nothing can be kept")
+    server_configs.ends_well(server, "where nothing can be kept")
+    e2e.check(server.log_text().count("is not kept: ") == 1, "... and the log says so once",
+              server.log_text()[-1500:])
+    place.close()
+
+
 TESTS = {f.__name__: f for f in (flash, seeks_cost_nothing, depth_insisted, others_write,
-                                 drive_queue, no_drive_queue)}
+                                 drive_queue, no_drive_queue, kept)}
 
 
 def main():

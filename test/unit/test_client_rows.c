@@ -392,6 +392,57 @@ static void programs_get_the_same_rows(void **unused)
 	json_object_put(o);
 }
 
+static void exports_say_what_reads_found(void **unused)
+{
+	const struct sample_reads was = {100, 50, 1000, 500, 100}, is = {120, 65, 3000, 1400, 200};
+
+	add_flow(&before, 0, 1, 7);
+	add_flow(&after, 0, 1, 7)->disk_us = 5;
+	after.counted = true;
+	before.all = before.export[0].reads = was;
+	after.all = after.export[0].reads = is;
+	before.export[0].id = after.export[0].id = 7;
+	before.exports = after.exports = 1;
+	client_rows_between(&rows, &before, &after, ROWS_EXPORT);
+	assert_true(rows.counted && CLOSE(rows.reads_per_s, 10) && CLOSE(rows.fetched_per_s, 1000));
+	assert_true(CLOSE(rows.hit, 0.75) && CLOSE(rows.waste, 0.1));
+	assert_true(CLOSE(rows.row[0].hit, 0.75) && CLOSE(rows.row[0].waste, 0.1));
+	client_rows_between(&rows, &after, &after, ROWS_CLIENT);
+	assert_true(rows.hit < 0 && rows.waste < 0 && rows.row[0].hit < 0);
+}
+
+static void files_have_rates(void **unused)
+{
+	static const char text[] =
+		"{\"files\":[{\"file\":5,\"name\":\"sdb\",\"reads\":30,\"read_bytes\":3000,"
+		"\"effectiveness\":0.75,\"path\":\"/a/very/long/path/of/which/the/end/tells/what/"
+		"it/is\"},"
+		"{\"file\":6,\"reads\":4,\"read_bytes\":9000,\"path\":\"/b\\u001b[2J\"}],"
+		"\"files_total\":2}";
+	struct json_object *answer = json_tokener_parse(text), *o;
+
+	before.files = 1;
+	before.file[0] = (struct sample_file){.file = 5, .reads = 10, .bytes = 1000};
+	snprintf(before.file[0].device, sizeof(before.file[0].device), "sdb");
+	assert_true(use_sample_read_files(&after, answer));
+	client_rows_between(&rows, &before, &after, ROWS_FILE);
+	client_rows_sort(&rows, ORDER_SHARE);
+	assert_int_equal(rows.n, 2);
+	assert_string_equal(rows.row[0].path, "/b?[2J");
+	assert_true(CLOSE(rows.row[0].bytes_per_s[SAMPLE_DEMAND], 4500) && rows.row[0].waste < 0);
+	assert_string_equal(rows.row[1].path, "~ry/long/path/of/which/the/end/tells/what/it/is");
+	assert_true(CLOSE(rows.row[1].bytes_per_s[SAMPLE_DEMAND], 1000) &&
+		    CLOSE(rows.row[1].requests_per_s, 10) && CLOSE(rows.row[1].waste, 0.25));
+	o = client_rows_json(&rows, &after);
+	assert_non_null(strstr(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN),
+			       "\"read_bytes_per_s\":1000,\"requests_per_s\":10"));
+	json_object_put(o);
+	json_object_put(answer);
+	answer = json_tokener_parse("{\"files\":7}");
+	assert_false(use_sample_read_files(&after, answer));
+	json_object_put(answer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -410,6 +461,8 @@ int main(void)
 		cmocka_unit_test_setup(an_answer_of_another_shape_does_no_harm, set_up),
 		cmocka_unit_test_setup(more_than_there_is_room_for_is_left_out, set_up),
 		cmocka_unit_test_setup(programs_get_the_same_rows, set_up),
+		cmocka_unit_test_setup(exports_say_what_reads_found, set_up),
+		cmocka_unit_test_setup(files_have_rates, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,7 +81,8 @@ static void test_files(void **state)
 {
 	ask("{\"command\":\"files\"}");
 	assert_says("\"file\":1234,\"path\":\"\\/srv\\/nfs\\/film\",\"device\":\"4095:1\"");
-	assert_says("\"idle_ms\":2000,\"cursors\":3,\"streams\":2,\"count\":127");
+	assert_says("\"idle_ms\":2000,\"reads\":0,\"read_bytes\":0,\"cursors\":3,\"streams\":2,"
+		    "\"count\":127");
 	assert_says("\"effectiveness\":0.6");
 	assert_says("\"files_total\":2");
 	ask("{\"command\":\"files\",\"limit\":300}");

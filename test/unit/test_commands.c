@@ -315,8 +315,8 @@ static void trace_tells_what_was_decided(void **unused)
 	assert_true(world.held && atomic_load(&trace_on));
 	assert_int_equal(json_object_array_length(member(a, "records")), 0);
 	json_object_put(a);
-	trace(TRACE_SUBMIT, 77, 4096, 8192, SCHED_PREFETCH, SCHED_WAITS);
-	trace(TRACE_PRICE, 0, makedev(8, 16), 250, 10, PRICE_DISK);
+	trace(TRACE_SUBMIT, 77, 0, 4096, 8192, SCHED_PREFETCH, SCHED_WAITS);
+	trace(TRACE_PRICE, 0, 0, makedev(8, 16), 250, 10, PRICE_DISK);
 	a = ask_trace(last, "");
 	assert_int_equal(json_object_array_length(member(a, "records")), 2);
 	r = nth(a, "records", 0);
@@ -345,7 +345,7 @@ static void trace_is_bounded_and_says_what_was_missed(void **unused)
 
 	json_object_put(a);
 	for (int i = 0; i < TRACE_RING + 100; i++)
-		trace(TRACE_OBSERVE, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX);
+		trace(TRACE_OBSERVE, UINT64_MAX, 0, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX);
 	a = ask_trace(last, "");
 	assert_int_equal(json_object_array_length(member(a, "records")), TRACE_LIMIT_MAX);
 	assert_int_equal(number(a, "missed"), 100);
@@ -371,12 +371,43 @@ static void trace_gives_only_the_events_wanted(void **unused)
 
 	json_object_put(a);
 	for (int i = 0; i < 3000; i++)
-		trace(i % 1000 ? TRACE_OBSERVE : TRACE_PLAN, (uint64_t)i, 0, 0, 0, 0);
-	trace(TRACE_PICK, 5, 0, 0, 0, 0);
+		trace(i % 1000 ? TRACE_OBSERVE : TRACE_PLAN, (uint64_t)i, 0, 0, 0, 0, 0);
+	trace(TRACE_PICK, 5, 0, 0, 0, 0, 0);
 	a = ask_trace(last, ",\"events\":\"plan,pick\"");
 	assert_int_equal(json_object_array_length(member(a, "records")), 4);
 	assert_text(nth(a, "records", 3), "event", "pick");
 	assert_int_equal(number(a, "last"), last + 3001);
+	json_object_put(a);
+	commands_released();
+}
+
+/* How many of the records behind LAST are about that. */
+static size_t traced(uint64_t last, const char *what)
+{
+	struct json_object *a = ask_trace(last, what);
+	size_t n = json_object_array_length(member(a, "records"));
+
+	assert_int_equal(number(a, "last"), trace_last());
+	json_object_put(a);
+	return n;
+}
+
+static void trace_of_a_file_or_a_client(void **unused)
+{
+	struct json_object *a = ask("{\"command\":\"trace\"}");
+	uint64_t last = (uint64_t)number(a, "last");
+
+	json_object_put(a);
+	for (uint64_t i = 0; i < 1000; i++)
+		trace(TRACE_PICK, i % 10, 101 + i % 4, 0, 0, 0, 0);
+	trace(TRACE_PLAN, 5, 0, 0, 0, 0, 0);	/* nobody's */
+	trace(TRACE_PLAN, 5, 5000, 0, 0, 0, 0); /* whose address is forgotten */
+	assert_int_equal(traced(last, ",\"file\":5"), 102);
+	assert_int_equal(traced(last, ",\"client\":\"10.0.1.2\""), 250);
+	assert_int_equal(traced(last, ",\"client\":\"10.0.1.2\",\"events\":\"plan\""), 0);
+	assert_int_equal(traced(last, ",\"client\":\"10.9.9.9\""), 0);
+	a = ask_trace(last, ",\"file\":5,\"limit\":1");
+	assert_text(nth(a, "records", 0), "client", "10.0.1.2");
 	json_object_put(a);
 	commands_released();
 }
@@ -390,6 +421,7 @@ static void trace_refuses_what_is_wrong(void **unused)
 		{",\"events\":\"plan,\"", "event \"\" is none of"},
 		{",\"limit\":0", "limit = 0 is out of range: 1 to 1000 records"},
 		{",\"limit\":1001", "limit = 1001 is out of range: 1 to 1000 records"},
+		{",\"file\":1,\"client\":\"10.0.0.1\"", "either file or client"},
 	};
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
@@ -599,6 +631,7 @@ int main(void)
 		cmocka_unit_test_setup(trace_tells_what_was_decided, setup),
 		cmocka_unit_test_setup(trace_is_bounded_and_says_what_was_missed, setup),
 		cmocka_unit_test_setup(trace_gives_only_the_events_wanted, setup),
+		cmocka_unit_test_setup(trace_of_a_file_or_a_client, setup),
 		cmocka_unit_test_setup(trace_refuses_what_is_wrong, setup),
 		cmocka_unit_test_setup(a_flow_is_told_with_whom_it_waits_for, setup),
 		cmocka_unit_test_setup(the_server_and_the_forgotten_are_clients_too, setup),

@@ -65,11 +65,11 @@ static void decisions_are_kept_in_order(void **state)
 	static struct trace_record r[TRACE_RING];
 	uint64_t before = trace_last();
 
-	trace(TRACE_PICK, 1, 2, 3, 4, 5);
+	trace(TRACE_PICK, 1, 0, 2, 3, 4, 5);
 	assert_int_equal(trace_last(), before); /* nobody looks */
 	trace_switch(true);
-	trace(TRACE_PICK, 1, 2, 3, 4, 5);
-	trace(TRACE_TURN, 6, 7, 8, 9, 10);
+	trace(TRACE_PICK, 1, 0, 2, 3, 4, 5);
+	trace(TRACE_TURN, 6, 0, 7, 8, 9, 10);
 	assert_int_equal(trace_read(before, r, TRACE_RING), 2);
 	assert_int_equal(r[0].event, TRACE_PICK);
 	assert_int_equal(r[0].file, 1);
@@ -77,7 +77,7 @@ static void decisions_are_kept_in_order(void **state)
 	assert_int_equal(r[1].number, r[0].number + 1);
 	/* the ring keeps the last ones, and a slow reader misses the others */
 	for (uint64_t i = 0; i < 2 * TRACE_RING; i++)
-		trace(TRACE_PLAN, i, 0, 0, 0, 0);
+		trace(TRACE_PLAN, i, 0, 0, 0, 0, 0);
 	assert_int_equal(trace_read(before, r, TRACE_RING), TRACE_RING);
 	assert_int_equal(r[TRACE_RING - 1].number, trace_last());
 	assert_int_equal(r[0].number, trace_last() - TRACE_RING + 1);
@@ -89,7 +89,7 @@ static void decisions_are_kept_in_order(void **state)
 static void *write_many(void *arg)
 {
 	for (uint64_t i = 0; i < 50000; i++)
-		trace(TRACE_PRICE, i, i, i, i, i);
+		trace(TRACE_PRICE, i, 0, i, i, i, i);
 	return arg;
 }
 

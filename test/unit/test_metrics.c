@@ -42,6 +42,12 @@ static void busy_world(void)
 	world.price[0].snapshot.write = 0.25;
 	world.client_prices = 3;
 	world.client_price[0] = (struct client_price_facts){.client = 101, .use = 0.75};
+	world.client_price[1] = (struct client_price_facts){.client = 5000, .use = 0.2};
+	world.flows[0] = 2; /* of one client on two exports */
+	world.flow[0][0] = (struct flow_stats){
+		.id = {.client = 101}, .bytes = {10, 20, 5}, .disk_time = {CLOCK_SECOND}};
+	world.flow[0][1] =
+		(struct flow_stats){.id = {.client = 101, .export_id = 7}, .bytes = {1, 0, 0}};
 	world.writing.commit_waits[20] = 4;
 	world.writing.commit_waited = 3 * CLOCK_SECOND;
 	world.writing.writeback_errors = 2;
@@ -49,7 +55,7 @@ static void busy_world(void)
 
 static int setup(void **state)
 {
-	static const char request[] = "{\"command\":\"metrics\"}";
+	static const char request[] = "{\"command\":\"metrics\",\"clients\":2}";
 	const struct control_command *commands;
 	struct json_object *answer;
 	size_t len, size;
@@ -99,6 +105,19 @@ static void test_families(void **state)
 	assert_null(strstr(text, "{}"));
 }
 
+/* Only as asked for, each once, and not one whose address is forgotten. */
+static void test_clients(void **state)
+{
+	assert_says("# TYPE nfs_ganesha_ra_client_read_bytes_total counter\n"
+		    "nfs_ganesha_ra_client_read_bytes_total{device=\"4095:0\",client=\"10.0.1.1\"} "
+		    "31\n#");
+	assert_says("nfs_ganesha_ra_client_disk_seconds_total{device=\"4095:0\","
+		    "client=\"10.0.1.1\"} 1\n#");
+	assert_says("nfs_ganesha_ra_client_written_bytes_total{device=\"4095:0\","
+		    "client=\"10.0.1.1\"} 5\n#");
+	assert_says("nfs_ganesha_ra_client_share{device=\"4095:0\",client=\"10.0.1.1\"} 0.75\n#");
+}
+
 /* Each family has one head, and its samples stand together. */
 static void test_heads(void **state)
 {
@@ -135,6 +154,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_families),
+		cmocka_unit_test(test_clients),
 		cmocka_unit_test(test_heads),
 		cmocka_unit_test(test_histograms),
 	};

@@ -243,6 +243,41 @@ static void test_a_disk_and_its_parts(void **state)
 	device_params_configure(NULL, 0);
 }
 
+static void test_a_serial(void **state)
+{
+	struct device_block blocks[] = {block(0, DEVICE_Queue_Depth, 4),
+					block(makedev(8, 4), DEVICE_Queue_Depth, 2)};
+	char dir[] = "/tmp/ra-params-XXXXXX", path[128];
+	struct device_settings s = base(2000);
+	FILE *f;
+
+	snprintf(blocks[0].serial, sizeof(blocks[0].serial), "WD-123");
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/8:3", dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof(path), "%s/8:3/serial", dir);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs("wd-123\n", f);
+	fclose(f);
+	device_params_sysfs(dir);
+	device_params_configure(blocks, 2);
+	device_params_adjust(makedev(8, 3), &s);
+	assert_int_equal(s.depth, 4);
+	s = base(2000);
+	device_params_adjust(makedev(8, 4), &s);
+	assert_int_equal(s.depth, 2);
+	s = base(2000);
+	device_params_adjust(makedev(8, 5), &s);
+	assert_int_equal(s.depth, base(2000).depth);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/8:3", dir);
+	rmdir(path);
+	rmdir(dir);
+	device_params_sysfs(NULL);
+	device_params_configure(NULL, 0);
+}
+
 static void test_paths(void **state)
 {
 	char why[PARAMETER_WHY];
@@ -269,6 +304,7 @@ int main(void)
 		cmocka_unit_test(test_block_over_export_and_operator_over_both),
 		cmocka_unit_test(test_contradictions),
 		cmocka_unit_test(test_a_disk_and_its_parts),
+		cmocka_unit_test(test_a_serial),
 		cmocka_unit_test(test_paths),
 	};
 

@@ -160,7 +160,8 @@ static void low_screens_say_what_is_missing(void **unused)
 
 static void any_size_is_fit_for_something(void **unused)
 {
-	static const enum rows_by by[] = {ROWS_CLIENT, ROWS_EXPORT, ROWS_DEVICE, ROWS_FLOW};
+	static const enum rows_by by[] = {ROWS_CLIENT, ROWS_EXPORT, ROWS_DEVICE, ROWS_FLOW,
+					  ROWS_FILE};
 
 	for (unsigned int i = 0; i < SAMPLE_FLOWS_MAX; i++)
 		add_row("2001:db8:1234:5678:9abc:def0:1234:5678")->held = UINT64_MAX;
@@ -187,8 +188,8 @@ static void each_view_has_its_columns(void **unused)
 	rows.by = ROWS_EXPORT;
 	draw(80, 24);
 	assert_string_equal(screen.line[4],
-			    "EXPORT CLIENTS    MB/s   IOPS SHARE% FAIR%  p50ms  p99ms "
-			    "QUEUE WAITS FOR");
+			    "EXPORT CLIENTS    MB/s   IOPS SHARE% FAIR%  HIT% WASTE%  "
+			    "p99ms QUEUE");
 	rows.by = ROWS_DEVICE;
 	snprintf(r->device, sizeof(r->device), "sdb");
 	draw(80, 24);
@@ -203,6 +204,36 @@ static void each_view_has_its_columns(void **unused)
 	assert_string_equal(screen.line[5],
 			    "                     7    43.4   1234   45.0  33.3   33.0 "
 			    "    4 10.0.0.18");
+}
+
+static void files_and_what_reads_found(void **unused)
+{
+	struct client_row *r = add_row("");
+
+	snprintf(r->path, sizeof(r->path), "/srv/nfs/film");
+	snprintf(r->device, sizeof(r->device), "sdb");
+	r->waste = 0.125;
+	r->streams = 2;
+	r->unread = 5 << 20;
+	r->idle_ms = 1500;
+	r = add_row("");
+	r->file = 1234;
+	r->waste = -1;
+	rows.by = ROWS_FILE;
+	rows.counted = true;
+	rows.reads_per_s = 1234;
+	rows.hit = 0.931;
+	rows.fetched_per_s = 40.2e6;
+	rows.waste = -1;
+	draw(80, 24);
+	assert_string_equal(screen.line[1],
+			    "1234 READs/s, 93.1 % in memory; 40.2 MB/s fetched ahead, - % wasted");
+	assert_string_equal(screen.line[5], "FILE            DEVICE       MB/s   IOPS SHARE% "
+					    "WASTE% STREAMS UNREAD KiB IDLE s");
+	assert_string_equal(screen.line[6], "/srv/nfs/film   sdb          43.4   1234   45.0 "
+					    "  12.5       2       5120    1.5");
+	assert_non_null(strstr(screen.line[7], "inode 1234 "));
+	assert_non_null(strstr(screen.line[7], "      - "));
 }
 
 static void a_log_has_only_who_is_active(void **unused)
@@ -247,6 +278,7 @@ int main(void)
 		cmocka_unit_test_setup(low_screens_say_what_is_missing, set_up),
 		cmocka_unit_test_setup(any_size_is_fit_for_something, set_up),
 		cmocka_unit_test_setup(each_view_has_its_columns, set_up),
+		cmocka_unit_test_setup(files_and_what_reads_found, set_up),
 		cmocka_unit_test_setup(a_log_has_only_who_is_active, set_up),
 		cmocka_unit_test_setup(what_is_not_there_is_said, set_up),
 	};

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What is kept of a device over a restart: taking it out, and putting it back. See device.h. */
+#include "disk/device.h"
+
+void device_learnt(struct device *d, struct learnt *l)
+{
+	dispatcher_learnt(&d->dispatcher, &l->queue);
+	if (atomic_load(&d->learns) != DEVICE_LEARNS_NOTHING)
+		l->seeks_free = atomic_load(&d->learns) == DEVICE_LEARNS_DEAR;
+	lock_take(&d->evidence_lock);
+	l->returns = d->evidence.returns;
+	lock_drop(&d->evidence_lock);
+}
+
+void device_restore(struct device *d, const struct learnt *l)
+{
+	dispatcher_restore(&d->dispatcher, &l->queue);
+	lock_take(&d->evidence_lock);
+	for (uint32_t n = d->evidence.returns; n < l->returns && n < SEEKS_RETURNS_MAX; n++)
+		seek_evidence_returned(&d->evidence);
+	lock_drop(&d->evidence_lock);
+	if (l->seeks_free)
+		device_set_seeks_free(d, true);
+}
+
+void device_forget(struct device *d)
+{
+	dispatcher_forget_cost(&d->dispatcher);
+	lock_take(&d->evidence_lock);
+	d->evidence = (struct seek_evidence){.end = 0};
+	lock_drop(&d->evidence_lock);
+	device_set_seeks_free(d, false);
+}
