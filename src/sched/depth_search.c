@@ -4,8 +4,11 @@
 
 void depth_search_init(struct depth_search *s, uint32_t max)
 {
-	*s = (struct depth_search){
-		.max = max, .used = 1, .up = true, .pause = 1, .settle = SEARCH_SETTLE};
+	*s = (struct depth_search){.max = max,
+				   .used = 1,
+				   .up = true,
+				   .pause = SEARCH_PAUSE_MIN,
+				   .settle = SEARCH_SETTLE};
 }
 
 /* Another window, of another depth if SETTLE. */
@@ -53,28 +56,20 @@ static void end_trial(struct depth_search *s, double rate)
 		s->rate = rate;
 		s->pause = 1;
 	} else {
-		s->knows = true;
 		s->up = !s->up;
 		s->pause = s->pause < SEARCH_PAUSE_MIN ? SEARCH_PAUSE_MIN : s->pause * 2;
 		if (s->pause > SEARCH_PAUSE_MAX)
 			s->pause = SEARCH_PAUSE_MAX;
 	}
 	s->tried = 0;
-	if (won)
-		begin_trial(s);
-}
-
-static uint64_t window(const struct depth_search *s)
-{
-	return s->knows ? SEARCH_WINDOW : SEARCH_FIRST;
 }
 
 /* Whether the window can be judged, after NS: a whole one, or a trial that is far behind. */
 static bool is_over(const struct depth_search *s, double ns)
 {
-	if (s->bytes >= window(s))
+	if (s->bytes >= SEARCH_WINDOW)
 		return true;
-	return s->tried != 0 && s->bytes >= window(s) / SEARCH_EARLY &&
+	return s->tried != 0 && s->bytes >= SEARCH_WINDOW / SEARCH_EARLY &&
 	       (double)s->bytes < ns * s->rate * SEARCH_BEHIND;
 }
 

@@ -10,10 +10,8 @@
  *   the double wins with SEARCH_GAIN times the rate, the half with SEARCH_KEEP: of two that are equal
  *   the lower is better, for it leaves the cluster to others
  *
- * Until the first trial is lost windows are short, for nothing is known and a short file should gain too.
- *
  * A trial that is far behind ends early; one that is lost makes the next pause twice as long, one that
- * is won makes it short again and is followed at once by another in the same direction; so does a rate that is
+ * is won makes it short again and is followed by another in the same direction; so does a rate that is
  * another one than before. Pauses in the traffic
  * do not count: a window during which nothing came for SEARCH_GAP begins anew. Where readers ask for less
  * than the cluster can give, all depths have the same rate, and the lowest stays.
@@ -29,8 +27,7 @@
 #define SEARCH_DEPTH_MAX 32
 /* Bytes that are timed together; left out first, for each at once. */
 #define SEARCH_WINDOW (UINT64_C(8) << 20)
-#define SEARCH_FIRST  (UINT64_C(4) << 20)
-#define SEARCH_SETTLE (UINT64_C(512) << 10)
+#define SEARCH_SETTLE (UINT64_C(1) << 20)
 #define SEARCH_GAIN   1.2
 #define SEARCH_KEEP   0.95
 /* After this part of a window a trial that has less than this share of the rate is lost. */
@@ -46,7 +43,6 @@ struct depth_search {
 	uint32_t used;	 /* what is in use */
 	uint32_t tried;	 /* 0: no trial */
 	bool up;	 /* the next trial is of the double */
-	bool knows;	 /* a trial was lost */
 	double rate;	 /* bytes a ns, of the last window of what is in use; 0: none yet */
 	uint32_t pause;	 /* windows between trials, now */
 	uint32_t since;	 /* windows since the last trial */

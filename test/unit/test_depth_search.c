@@ -68,12 +68,6 @@ static void test_latency_is_given_more(void **state)
 	assert_true(s.used >= 4 && s.used <= 8);
 }
 
-static void test_a_short_file_gains_too(void **state)
-{
-	run(latency, 24 * MIB);
-	assert_true(depth_search_depth(&s) >= 4);
-}
-
 static void test_a_slow_reader_leaves_the_lowest(void **state)
 {
 	s.used = 8;
@@ -114,7 +108,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_one_disk_is_given_one),
 		TEST(test_latency_is_given_more),
-		TEST(test_a_short_file_gains_too),
 		TEST(test_a_slow_reader_leaves_the_lowest),
 		TEST(test_another_cluster_is_found_out_anew),
 		TEST(test_pauses_do_not_count),
