@@ -61,8 +61,9 @@
 #define DEFER_RATIO	50
 #define DEFER_RATIO_SUM 90
 
-/* A deferral during which programs wrote so many bytes, and that part of them was sent, is in vain, and so
- * would be others for so long (s): files are closed or synced as soon as they are written. */
+/* A deferral is in vain, and so would be others for so long (s), during which, from DECIDE_DWELL on, programs
+ * wrote so many bytes and that part of them was sent: files are closed or synced as soon as they are
+ * written. */
 #define VAIN_BYTES 4194304.0
 #define VAIN_SHARE 0.75
 #define VAIN_TIME  60
@@ -98,7 +99,7 @@ struct watch {
 	double look_at;		    /* s: when to look what is mounted */
 	uint32_t readahead_found;   /* KiB: then */
 	double acted;		    /* s: when it was judged last */
-	struct mountstats deferred; /* counters when this deferral began */
+	struct mountstats deferred; /* counters when this deferral was DECIDE_DWELL old */
 	double vain_until;	    /* s: deferrals are in vain before */
 	bool pushed, push_told;	    /* since the last reply; an error of it */
 	struct watch_totals totals;

@@ -12,12 +12,15 @@ struct mount_place watch_place(const struct watch_host *h, const struct watch *w
 				    w->mount.server};
 }
 
-/* Programs do not leave their files open: what is deferred goes out all the same, when they wait for it. */
+/* Programs do not leave their files open: what is deferred goes out all the same, when they wait for it. What
+ * was on its way when the deferral began is not that. */
 static bool defer_vain(struct watch *w, double now)
 {
 	const struct mountstats *from = &w->deferred, *to = &w->use.last;
 	double wrote, sent;
 
+	if (w->decision.way == WRITE_DEFER && now - w->decision.since < DECIDE_DWELL)
+		w->deferred = w->use.last;
 	if (w->decision.way == WRITE_DEFER && from->there && to->there &&
 	    to->programs_written >= from->programs_written &&
 	    to->server_written >= from->server_written) {
@@ -157,10 +160,8 @@ static void count_deferral(struct watch *w, enum write_way was, double now)
 {
 	if (was == WRITE_DEFER)
 		w->totals.deferred += now - w->acted;
-	else if (w->decision.way == WRITE_DEFER) {
+	else if (w->decision.way == WRITE_DEFER)
 		w->totals.deferrals++;
-		w->deferred = w->use.last;
-	}
 	w->acted = now;
 }
 
