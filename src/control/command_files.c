@@ -19,6 +19,8 @@
 #include "control/explain.h"
 
 #define EXPORTS_MAX 4096
+/* A client competes for a disk of which it had one part in so many. */
+#define COMPETES 100
 
 static const struct control_host *host;
 
@@ -235,11 +237,11 @@ static unsigned int explain_flows(const struct explain *e, const char *name,
 	unsigned int found = 0;
 
 	device_names(d, &names);
-	for (unsigned int i = 0; i < n; i++) {
+	for (unsigned int i = 0; i < n; i++)
 		time += time_of(&flows[i]);
-		if (flows[i].id.client != 0 && time_of(&flows[i]) != 0)
+	for (unsigned int i = 0; i < n; i++) /* who hardly uses the disk claims no part of it */
+		if (flows[i].id.client != 0 && time_of(&flows[i]) * COMPETES >= time && time != 0)
 			weights += flows[i].group_weight;
-	}
 	for (unsigned int i = 0; i < n; i++) {
 		struct explain_flow f = {
 			.flow = &flows[i],

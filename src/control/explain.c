@@ -170,8 +170,8 @@ void explain_flow(const struct explain *e, const struct explain_flow *f)
 	    "%.0f %%",
 	    f->device, s->id.export_id, f->share * 100, s->group_weight, f->fair * 100);
 	if (s->queued[SCHED_DEMAND] + s->joined + s->running != 0)
-		say(e, "Max_Wait", "%s: %u of its reads wait now, %u are on the disk", f->device,
-		    s->queued[SCHED_DEMAND] + s->joined, s->running);
+		say(e, "Max_Wait", "%s: reads of it that wait now: %u, that are on the disk: %u",
+		    f->device, s->queued[SCHED_DEMAND] + s->joined, s->running);
 	if (wait_ms(s, 50) > 0)
 		say(e, "Max_Wait",
 		    "%s: half of its reads waited less than %.1f ms in the queue, and all but one "

@@ -174,7 +174,7 @@ static void test_a_client(void **state)
 		.dirty_bytes = 80, .dirty_budget = 100, .replies_held = 4, .writeback_errors = 2};
 	ask("{\"command\":\"explain\",\"client\":\"10.0.1.1\"}");
 	assert_says("it had 25 % of the disk's time, by its weight of 100 it is entitled to 25 %");
-	assert_says("3 of its reads wait now");
+	assert_says("reads of it that wait now: 3");
 	assert_says("all but one in a hundred less than 32.8 ms");
 	assert_says("while it waited, 10.0.1.2 had the disk for longest");
 	assert_says("a ceiling holds it back");
