@@ -73,6 +73,21 @@ static void show_drives(struct json_object *devices)
 	PRINT_TABLE(devices, drives);
 }
 
+/* What they are called by their drives, where the first of them is. */
+static void show_identities(struct json_object *devices)
+{
+	static const struct column identities[] = {
+		{"DEVICE", "device", TEXT},
+		{"LEARNT BEFORE", "restored", TEXT},
+		{"SERIAL", "identity", TEXT},
+	};
+
+	if (!json_object_object_get_ex(json_object_array_get_idx(devices, 0), "identity", NULL))
+		return;
+	printf("\n");
+	PRINT_TABLE(devices, identities);
+}
+
 void show_devices(struct json_object *answer)
 {
 	static const struct column queues[] = {
@@ -98,11 +113,6 @@ void show_devices(struct json_object *answer)
 		{"MEDIA MB/s", "media_bytes_per_s", MEGABYTES},
 		{"CHUNK KiB", "chunk_bytes", KIBIBYTES},
 	};
-	static const struct column identities[] = {
-		{"DEVICE", "device", TEXT},
-		{"LEARNT BEFORE", "restored", TEXT},
-		{"SERIAL", "identity", TEXT},
-	};
 	struct json_object *devices = array_of(answer, "devices");
 
 	if (!devices) {
@@ -113,10 +123,7 @@ void show_devices(struct json_object *answer)
 	printf("\n");
 	PRINT_TABLE(devices, waits);
 	show_drives(devices);
-	if (json_object_object_get_ex(json_object_array_get_idx(devices, 0), "identity", NULL)) {
-		printf("\n");
-		PRINT_TABLE(devices, identities);
-	}
+	show_identities(devices);
 }
 
 void show_scheduler(struct json_object *answer)

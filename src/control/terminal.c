@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * See terminal.h. SIGWINCH and SIGCONT are let in only while terminal_wait() waits, so that none is
- * lost between a look and the wait; handlers call what POSIX allows in them: write(), tcsetattr(),
- * sigaction(), raise().
+ * See terminal.h. Signals are blocked, and a thread of their own takes them one
+ * by one, so that no code runs in the midst of other code:
+ *
+ *   main    keys, size -- poll() <-- a pipe -- the terminal is as it was again,
+ * or has another size
+ *                                                 ^
+ *   watcher sigwaitinfo() --> WINCH, CONT ---------'   TSTP: restores the
+ * terminal, stops; INT, ...: restores it, ends
+ *
+ * Who writes a frame or changes the terminal has the mutex. A terminal that
+ * takes no bytes may keep it for good: who ends the program waits for it only
+ * for END_PATIENCE.
  */
 #include "control/terminal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,20 +28,24 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ENTER "\033[?1049h\033[?25l" /* the alternate screen, no cursor */
-#define LEAVE "\033[0m\033[?25h\033[?1049l"
-#define HOME  "\033[H"
-#define REST  "\033[K" /* of the line is blank */
-#define BELOW "\033[J" /* is blank */
-#define BAR   "\033[7m"
-#define PLAIN "\033[0m"
-#define ESC   '\033'
+#define ENTER	     "\033[?1049h\033[?25l" /* the alternate screen, no cursor */
+#define LEAVE	     "\033[0m\033[?25h\033[?1049l"
+#define HOME	     "\033[H"
+#define REST	     "\033[K" /* of the line is blank */
+#define BELOW	     "\033[J" /* is blank */
+#define BAR	     "\033[7m"
+#define PLAIN	     "\033[0m"
+#define ESC	     '\033'
+#define END_PATIENCE 1 /* s */
 
 static struct {
 	struct termios before, raw;
-	sigset_t waiting; /* signals that are blocked while terminal_wait() waits */
-	volatile sig_atomic_t open, changed;
-} terminal;
+	sigset_t signals; /* the watcher's */
+	pthread_t watcher;
+	pthread_mutex_t mutex;
+	int changed[2]; /* a pipe */
+	bool open;	/* the mutex */
+} terminal = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 /* False: it is gone. */
 static bool put(const char *text, size_t n)
@@ -60,71 +75,93 @@ static void leave(void)
 	tcsetattr(STDIN_FILENO, TCSANOW, &terminal.before);
 }
 
-/* ---- signals ---------------------------------------------------------------------------- */
+/* ---- signals
+ * ----------------------------------------------------------------------------
+ */
 
+static void restore(void)
+{
+	if (terminal.open)
+		leave();
+}
+
+/* As the signal does by itself, once the terminal is as it was. */
 static void end(int signal)
 {
-	if (terminal.open)
-		leave();
-	terminal.open = 0;
-	raise(signal); /* SA_RESETHAND: now it ends the program */
+	struct timespec until;
+	sigset_t one;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += END_PATIENCE;
+	(void)pthread_mutex_timedlock(&terminal.mutex, &until);
+	restore();
+	sigemptyset(&one);
+	sigaddset(&one, signal);
+	pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+	raise(signal);
 }
 
-static void stop(int signal)
+/* The terminal's own state is the shell's while we are stopped. SIGCONT, which
+ * ends that, comes next. */
+static void stop(void)
 {
-	int err = errno;
-
-	(void)signal;
-	if (terminal.open)
-		leave();
+	pthread_mutex_lock(&terminal.mutex);
+	restore();
+	pthread_mutex_unlock(&terminal.mutex);
 	raise(SIGSTOP);
-	errno = err;
 }
 
-static void go_on(int signal)
+static void go_on(void)
 {
-	int err = errno;
-
-	(void)signal;
+	pthread_mutex_lock(&terminal.mutex);
 	if (terminal.open)
 		enter();
-	terminal.changed = 1;
-	errno = err;
+	pthread_mutex_unlock(&terminal.mutex);
 }
 
-static void note_size(int signal)
+/* Full is as good: main has not looked yet. */
+static void tell(void)
 {
-	(void)signal;
-	terminal.changed = 1;
+	ssize_t n = write(terminal.changed[1], "", 1);
+
+	(void)n;
 }
 
-static void on_signal(int signal, void (*handler)(int), int flags)
+static void *watch(void *arg)
 {
-	struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+	int signal;
 
-	sigemptyset(&action.sa_mask);
-	sigaction(signal, &action, NULL);
+	while ((signal = sigwaitinfo(&terminal.signals, NULL)) > 0 || errno == EINTR) {
+		if (signal == SIGTSTP)
+			stop();
+		else if (signal == SIGCONT)
+			go_on();
+		else if (signal > 0 && signal != SIGWINCH)
+			end(signal);
+		if (signal == SIGCONT || signal == SIGWINCH)
+			tell();
+	}
+	return arg;
 }
 
-static void catch_all(void)
+/* Signals go to the watcher from now on, to the program's end. */
+static bool catch_all(void)
 {
-	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-	sigset_t blocked;
+	static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH};
 
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		on_signal(ends[i], end, (int)SA_RESETHAND | SA_NODEFER);
-	on_signal(SIGTSTP, stop, SA_RESTART);
-	on_signal(SIGCONT, go_on, SA_RESTART);
-	on_signal(SIGWINCH, note_size, SA_RESTART);
-	sigemptyset(&blocked);
-	sigaddset(&blocked, SIGCONT);
-	sigaddset(&blocked, SIGWINCH);
-	sigprocmask(SIG_BLOCK, &blocked, &terminal.waiting);
-	sigdelset(&terminal.waiting, SIGCONT);
-	sigdelset(&terminal.waiting, SIGWINCH);
+	sigemptyset(&terminal.signals);
+	for (size_t i = 0; i < sizeof(caught) / sizeof(caught[0]); i++)
+		sigaddset(&terminal.signals, caught[i]);
+	if (pipe2(terminal.changed, O_CLOEXEC | O_NONBLOCK))
+		return false;
+	pthread_sigmask(SIG_BLOCK, &terminal.signals, NULL);
+	errno = pthread_create(&terminal.watcher, NULL, watch, NULL);
+	return errno == 0;
 }
 
-/* ---- life ------------------------------------------------------------------------------- */
+/* ---- life
+ * -------------------------------------------------------------------------------
+ */
 
 bool terminal_there(void)
 {
@@ -142,18 +179,21 @@ bool terminal_open(void)
 	terminal.raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
 	terminal.raw.c_cc[VMIN] = 1;
 	terminal.raw.c_cc[VTIME] = 0;
-	catch_all();
-	terminal.open = 1;
+	if (!catch_all())
+		return false;
+	pthread_mutex_lock(&terminal.mutex);
+	terminal.open = true;
 	enter();
+	pthread_mutex_unlock(&terminal.mutex);
 	return true;
 }
 
 void terminal_close(void)
 {
-	if (!terminal.open)
-		return;
-	leave();
-	terminal.open = 0;
+	pthread_mutex_lock(&terminal.mutex);
+	restore();
+	terminal.open = false;
+	pthread_mutex_unlock(&terminal.mutex);
 }
 
 void terminal_size(unsigned int *width, unsigned int *height)
@@ -165,12 +205,14 @@ void terminal_size(unsigned int *width, unsigned int *height)
 	*height = known ? size.ws_row : 24;
 }
 
-/* ---- screen and keys -------------------------------------------------------------------- */
+/* ---- screen and keys
+ * -------------------------------------------------------------------- */
 
 bool terminal_show(const struct screen *s)
 {
 	static char frame[SCREEN_LINES_MAX * (SCREEN_WIDTH_MAX + 16)];
 	size_t n = (size_t)snprintf(frame, sizeof(frame), HOME);
+	bool there;
 
 	for (unsigned int i = 0; i < s->lines; i++) {
 		bool bar = i == s->heading;
@@ -180,12 +222,16 @@ bool terminal_show(const struct screen *s)
 				      i + 1 < s->lines ? "\r\n" : "");
 	}
 	n += (size_t)snprintf(frame + n, sizeof(frame) - n, BELOW);
-	return put(frame, n);
+	pthread_mutex_lock(&terminal.mutex);
+	there = put(frame, n);
+	pthread_mutex_unlock(&terminal.mutex);
+	return there;
 }
 
 /*
- * Takes out what function keys send: ESC, then [ with numbers and a letter or ~, or O and a letter. As
- * one write of the terminal it comes whole; where it does not, what is left of it is no harm.
+ * Takes out what function keys send: ESC, then [ with numbers and a letter or
+ * ~, or O and a letter. As one write of the terminal it comes whole; where it
+ * does not, what is left of it is no harm.
  */
 static void drop_function_keys(char *keys)
 {
@@ -220,16 +266,18 @@ static enum terminal_event read_keys(char *keys, size_t size)
 
 enum terminal_event terminal_wait(int ms, char *keys, size_t size)
 {
-	struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
-	struct timespec limit = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
-	int n = ppoll(&in, 1, &limit, &terminal.waiting);
+	struct pollfd in[2] = {{.fd = STDIN_FILENO, .events = POLLIN},
+			       {.fd = terminal.changed[0], .events = POLLIN}};
+	int n = poll(in, 2, ms);
+	char said[16];
 
 	keys[0] = '\0';
-	if (terminal.changed) {
-		terminal.changed = 0;
+	if (n > 0 && in[1].revents) {
+		while (read(terminal.changed[0], said, sizeof(said)) > 0)
+			;
 		return TERMINAL_CHANGED;
 	}
 	if (n > 0)
-		return in.revents & POLLIN ? read_keys(keys, size) : TERMINAL_GONE;
+		return in[0].revents & POLLIN ? read_keys(keys, size) : TERMINAL_GONE;
 	return n < 0 && errno != EINTR ? TERMINAL_GONE : TERMINAL_TIME;
 }

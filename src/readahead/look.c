@@ -2,7 +2,7 @@
 /* Files are kept from being freed by RCU while their table's lock is let go. See look.h. */
 #include "readahead/look.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 #include "common/rcu.h"
 #include "readahead/engine.h"
@@ -99,21 +99,42 @@ static unsigned int batch(struct heur_table *t, uint32_t *at, struct heur_file *
 	return n;
 }
 
-/* L takes its place among the N best, the latest first; returns how many there are now. */
+/* A heap of N, of which the first was read longest ago: its Ith may be out of place. */
+static void sift(struct readahead_file_look *heap, unsigned int n, unsigned int i)
+{
+	struct readahead_file_look l = heap[i];
+
+	for (unsigned int child = 2 * i + 1; child < n; child = 2 * i + 1) {
+		if (child + 1 < n && heap[child + 1].used < heap[child].used)
+			child++;
+		if (l.used <= heap[child].used)
+			break;
+		heap[i] = heap[child];
+		i = child;
+	}
+	heap[i] = l;
+}
+
+/* L takes its place among the N read last; returns how many there are now. */
 static unsigned int enter(struct readahead_file_look *best, unsigned int n, unsigned int max,
 			  const struct readahead_file_look *l)
 {
-	unsigned int at = n;
+	if (n < max) {
+		best[n++] = *l;
+		for (unsigned int i = n == max ? n / 2 : 0; i-- > 0;)
+			sift(best, n, i);
+	} else if (l->used > best[0].used) {
+		best[0] = *l;
+		sift(best, n, 0);
+	}
+	return n;
+}
 
-	while (at > 0 && best[at - 1].used < l->used)
-		at--;
-	if (at == max)
-		return n;
-	if (n == max)
-		n--;
-	memmove(&best[at + 1], &best[at], (n - at) * sizeof(*best));
-	best[at] = *l;
-	return n + 1;
+static int latest_first(const void *a, const void *b)
+{
+	const struct readahead_file_look *x = a, *y = b;
+
+	return x->used < y->used ? 1 : x->used > y->used ? -1 : 0;
 }
 
 unsigned int readahead_files(struct readahead *ra, struct readahead_file_look *f, unsigned int max)
@@ -136,6 +157,8 @@ unsigned int readahead_files(struct readahead *ra, struct readahead_file_look *f
 		}
 		rcu_end();
 	} while (at != 0);
+	if (n > 1)
+		qsort(f, n, sizeof(*f), latest_first);
 	return known;
 }
 

@@ -492,24 +492,12 @@ static void test_live(void **state)
 	assert_int_equal(live_end(&l), 0);
 }
 
-/*
- * ractl has one thread, and the thread sanitizer, which keeps signals back until a call that it knows to
- * block, keeps some for good: there is nothing to be found with it here, and the test would hang.
- */
-static void not_with_signals_kept_back(void)
-{
-#ifdef __SANITIZE_THREAD__
-	skip();
-#endif
-}
-
 static void test_live_is_stopped_and_goes_on(void **state)
 {
 	struct termios after;
 	struct live l;
 	int status;
 
-	not_with_signals_kept_back();
 	serve();
 	live_start(&l, "3600");
 	live_until(&l, "q quit");
@@ -532,7 +520,6 @@ static void test_live_is_ended(void **state)
 	struct live l;
 	int status;
 
-	not_with_signals_kept_back();
 	serve();
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
 		live_start(&l, "3600");
