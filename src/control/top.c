@@ -19,6 +19,9 @@
 #include "control/terminal.h"
 #include "control/top_screen.h"
 
+/* Rows by file: of those read last. More cost the server more than looking is worth. */
+#define FILES 100
+
 static struct {
 	struct use_sample sample[2];
 	unsigned int last; /* the newer one */
@@ -46,12 +49,14 @@ static int64_t next_end(const struct top_options *o, int64_t last)
 
 /* ---- samples ---------------------------------------------------------------------------- */
 
-/* The answer to COMMAND, to be put; NULL: top.error says why not. */
-static struct json_object *ask(struct client *c, const char *command)
+/* The answer to COMMAND, with LIMIT unless that is 0; to be put; NULL: top.error says why not. */
+static struct json_object *ask(struct client *c, const char *command, unsigned int limit)
 {
 	struct json_object *request = json_object_new_object(), *answer;
 
 	json_object_object_add(request, "command", json_object_new_string(command));
+	if (limit)
+		json_object_object_add(request, "limit", json_object_new_uint64(limit));
 	answer = client_ask(c, request);
 	memcpy(top.error, c->error, sizeof(top.error));
 	json_object_put(request);
@@ -59,10 +64,10 @@ static struct json_object *ask(struct client *c, const char *command)
 }
 
 /* Adds what COMMAND says to the sample S; false: top.error says why not. */
-static bool ask_for(struct client *c, const char *command, struct use_sample *s,
+static bool ask_for(struct client *c, const char *command, unsigned int limit, struct use_sample *s,
 		    bool (*read)(struct use_sample *s, struct json_object *answer))
 {
-	struct json_object *answer = ask(c, command), *error;
+	struct json_object *answer = ask(c, command, limit), *error;
 	bool done = answer && read(s, answer);
 
 	if (answer && !done)
@@ -85,9 +90,9 @@ static bool take_sample(const struct top_options *o)
 		memcpy(top.error, c.error, sizeof(top.error));
 		return false;
 	}
-	done = ask_for(&c, "clients", &top.sample[next], use_sample_read);
+	done = ask_for(&c, "clients", 0, &top.sample[next], use_sample_read);
 	if (done && o->by == ROWS_FILE)
-		done = ask_for(&c, "files", &top.sample[next], use_sample_read_files);
+		done = ask_for(&c, "files", FILES, &top.sample[next], use_sample_read_files);
 	client_close(&c);
 	if (done)
 		top.last = next;

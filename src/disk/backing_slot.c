@@ -2,8 +2,10 @@
 /* Handles' slots, and the list of open backings with its bound. See backing_slot.h. */
 #include "disk/backing_slot.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -429,15 +431,50 @@ void backing_sweep_export(const struct export_io *io)
 		put_all(&out);
 }
 
+/* A name that is looked for, and its place among them. */
+struct sought {
+	uint64_t file;
+	unsigned int at;
+};
+
+static int by_file(const void *a, const void *b)
+{
+	const struct sought *x = a, *y = b;
+
+	return x->file < y->file ? -1 : x->file > y->file ? 1 : 0;
+}
+
+/* The first of the N, which are sorted, that is FILE or above it. */
+static unsigned int lowest(const struct sought *s, unsigned int n, uint64_t file)
+{
+	unsigned int low = 0;
+
+	while (low < n) {
+		unsigned int middle = low + (n - low) / 2;
+
+		if (s[middle].file < file)
+			low = middle + 1;
+		else
+			n = middle;
+	}
+	return low;
+}
+
 void backings_find(const uint64_t *file, struct backing **found, unsigned int n)
 {
+	struct sought sought[BACKINGS_FIND_MAX];
 	struct backing *b;
 
+	assert(n <= BACKINGS_FIND_MAX);
 	memset(found, 0, n * sizeof(*found));
+	for (unsigned int i = 0; i < n; i++)
+		sought[i] = (struct sought){.file = file[i], .at = i};
+	qsort(sought, n, sizeof(*sought), by_file);
 	lock_take(&all.lock);
 	TAILQ_FOREACH(b, &all.open, link)
-		for (unsigned int i = 0; i < n; i++)
-			if (b->file == file[i] && found[i] == NULL)
-				found[i] = backing_ref(b);
+		for (unsigned int i = lowest(sought, n, b->file);
+		     i < n && sought[i].file == b->file; i++)
+			if (found[sought[i].at] == NULL)
+				found[sought[i].at] = backing_ref(b);
 	lock_drop(&all.lock);
 }

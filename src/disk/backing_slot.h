@@ -57,8 +57,9 @@ void backing_sweep(uint64_t now, bool everything);
 /* How many are open. */
 uint32_t backing_count(void);
 
+#define BACKINGS_FIND_MAX 256
 /*
- * Of the N files at FILE (backing.h's identity) those that are open: each with a use, to be put, at its place in
+ * Of the N files at FILE, BACKINGS_FIND_MAX at most (backing.h's identity) those that are open: each with a use, to be put, at its place in
  * FOUND; NULL: it is not. The list's lock is held for one pass over what is open.
  */
 void backings_find(const uint64_t *file, struct backing **found, unsigned int n);

@@ -142,7 +142,7 @@ def wrong_is_refused(ractl):
     ractl.refused("--reset where it says nothing", ("devices", "--reset"), 2, "--reset")
     ractl.refused("--batch where it says nothing", ("clients", "--batch"), 2, "--batch", "top")
     ractl.refused("an interval too short", ("top", "--interval", "0"), 2, "0.1 to 3600 s")
-    ractl.refused("a view that is none", ("top", "--by", "name"), 2, "client, export, device or flow")
+    ractl.refused("a view that is none", ("top", "--by", "name"), 2, "flow or file")
     ractl.refused("an unknown option", ("--frob", "status"), 2, "usage")
     ractl.refused("no server", ("--socket", "/run/none.sock", "status"), 1, "/run/none.sock")
     ractl.refused("not root", ("status",), 1, "permission", user=65534)
@@ -252,8 +252,8 @@ def who_uses_the_disk(ractl, nfsbench, server, disk):
     live = Live(ractl, "--interval", "0.2")
     e2e.check(live.until(Live.ENTER, disk.name, "last 0.2 s", e2e.HOST), "top: the client is seen",
               live.shown)
-    for key, title in zip("edfsbil", ("exports", "devices", "flows", "share", "bandwidth", "iops",
-                                      "latency")):
+    for key, title in zip("edfFcsbil", ("exports", "devices", "flows", "files", "clients",
+                                        "share", "bandwidth", "iops", "latency")):
         live.type(key)
         e2e.check(live.until(title), f"top: key {key}: {title}", live.shown)
     live.type("q")
