@@ -141,6 +141,11 @@ void backing_changed(struct backing *b, uint64_t offset, uint64_t len)
 	b->ops->changed(b, offset, len);
 }
 
+bool backing_begins(const struct backing *b)
+{
+	return b->ops->begin != NULL;
+}
+
 bool backing_prefetches(struct backing *b, uint64_t now)
 {
 	return b->ops->prefetches == NULL || b->ops->prefetches(b, now);

@@ -71,6 +71,8 @@ struct backing_ops {
 	 */
 	ssize_t (*fetch)(struct dispatcher *d, struct backing *b, struct kernel_windows *w,
 			 uint64_t offset, uint64_t len);
+	/* Asks for it and does not wait: for fetch(), which does. NULL: it cannot be asked for so. */
+	void (*begin)(struct backing *b, uint64_t offset, uint64_t len);
 	/*
 	 * Whether prefetching makes sense at NOW; a read of LEN bytes at OFFSET was answered in TOOK ns, and
 	 * should have been in memory, RESIDENT, or was not. NULL: always; nobody wants to know. A hold will do.
@@ -167,6 +169,8 @@ uint64_t backing_place(struct backing *b, uint64_t offset);
 uint64_t backing_place_known(struct backing *b, uint64_t offset);
 /* Asks the file system for the size again. */
 uint64_t backing_refresh_size(struct backing *b);
+/* Whether several pieces can be brought together: fetch_begin(). */
+bool backing_begins(const struct backing *b);
 /* Whether what is fetched ahead of it at NOW (ns) will be there for its readers. */
 bool backing_prefetches(struct backing *b, uint64_t now);
 /* A client's read was answered, as by backing_ops. */

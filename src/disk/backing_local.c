@@ -66,6 +66,7 @@ static const struct backing_ops local_ops = {
 	.is_removed = local_is_removed,
 	.changed = local_changed,
 	.fetch = fetch_local,
+	.begin = begin_local,
 	.close = local_close,
 };
 

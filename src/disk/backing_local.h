@@ -12,5 +12,7 @@
 /* fetch_local.c: as backing_ops' fetch(). */
 ssize_t fetch_local(struct dispatcher *d, struct backing *b, struct kernel_windows *w,
 		    uint64_t offset, uint64_t len);
+/* ... begin(). */
+void begin_local(struct backing *b, uint64_t offset, uint64_t len);
 
 #endif

@@ -19,6 +19,7 @@
 #include "disk/learnt.h"
 #include "disk/seek_evidence.h"
 #include "sched/access_order.h"
+#include "sched/access_together.h"
 #include "pricing/board.h"
 #include "pricing/client_board.h"
 #include "pricing/meter_delay.h"
@@ -62,9 +63,10 @@ struct device {
 	_Atomic uint64_t brought;     /* bytes that came from a cluster into its client's cache */
 	struct lock evidence_lock;    /* a leaf; of: */
 	struct seek_evidence evidence;
-	struct access_order records; /* of records a step apart */
-	struct depth_search search;  /* of a cluster */
-	struct meter_delay delay;    /* of a cluster; sampled by the price thread */
+	struct access_order records;	 /* of records a step apart */
+	struct access_together together; /* ... one by one, or several at once */
+	struct depth_search search;	 /* of a cluster */
+	struct meter_delay delay;	 /* of a cluster; sampled by the price thread */
 	struct dispatcher dispatcher;
 	struct price_board prices;	   /* what its use costs */
 	struct client_board client_prices; /* ... clients that have used it much or little */

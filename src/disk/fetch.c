@@ -66,16 +66,26 @@ ssize_t fetch_cache(struct dispatcher *d, struct backing *b, uint64_t offset, ui
 	return bring_timed(d, b, NULL, offset, len);
 }
 
-ssize_t fetch_piece(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len)
+ssize_t fetch_begun(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len)
 {
 	ssize_t got;
 
-	if (backing_resident(b, offset, len))
-		return (ssize_t)len;
 	atomic_fetch_add(&b->device->reading, 1);
 	got = b->ops->fetch(d, b, NULL, offset, len);
 	atomic_fetch_sub(&b->device->reading, 1);
 	return got;
+}
+
+ssize_t fetch_piece(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len)
+{
+	if (backing_resident(b, offset, len))
+		return (ssize_t)len;
+	return fetch_begun(d, b, offset, len);
+}
+
+void fetch_begin(struct backing *b, uint64_t offset, uint64_t len)
+{
+	b->ops->begin(b, offset, len);
 }
 
 /* ---- a chunk in steps -------------------------------------------------------------------- */

@@ -42,6 +42,12 @@ ssize_t fetch_cache(struct dispatcher *d, struct backing *b, uint64_t offset, ui
  * of a seek.
  */
 ssize_t fetch_piece(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len);
+/*
+ * The same of several pieces together: the device is asked for each, where that can be (backing_begins()),
+ * and then waited for. What is on its way may count as resident, so who begins it looks before.
+ */
+void fetch_begin(struct backing *b, uint64_t offset, uint64_t len);
+ssize_t fetch_begun(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len);
 /* As fetch_cache(), into the N parts of IOV, LEN bytes together. */
 ssize_t fetch_reply(struct dispatcher *d, struct backing *b, const struct iovec *iov, int n,
 		    uint64_t offset, uint64_t len);

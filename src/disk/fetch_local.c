@@ -147,3 +147,8 @@ ssize_t fetch_local(struct dispatcher *d, struct backing *b, struct kernel_windo
 		return (ssize_t)(upto - offset);
 	return read_copying(d, b, offset, len);
 }
+
+void begin_local(struct backing *b, uint64_t offset, uint64_t len)
+{
+	(void)will_need(b, offset, offset + len, piece_of(b->device));
+}

@@ -169,6 +169,8 @@ class Server:
         """Whether it would keep what it learns of disks, and nobody said where: each begins anew."""
         if self.kind != "ra" or "Learnt_Directory" in self.ra or "RA {" in self.extra:
             return False
+        if self.plugin is None:  # the installed one, as its users have it
+            return False
         with open(self.plugin, "rb") as plugin:  # an older one does not know the parameter
             return b"Learnt_Directory" in plugin.read()
 

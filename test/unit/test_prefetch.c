@@ -312,6 +312,68 @@ static void test_records_are_read_and_nothing_between(void **state)
 	assert_int_equal(counted(READAHEAD_WASTED), 0);
 }
 
+/* Records asked for since one was last waited for, and the most of them. */
+static atomic_uint begun, together;
+
+static void count_begun(int fd, size_t len, off_t offset)
+{
+	if (len != 0 && atomic_fetch_add(&begun, 1) + 1 > atomic_load(&together))
+		atomic_store(&together, atomic_load(&begun));
+}
+
+static void forget_begun(int fd, size_t len, off_t offset)
+{
+	atomic_store(&begun, 0);
+}
+
+/* A plan of records of 16 KiB, of each 128, to be brought as TOGETHER says. */
+static struct readahead_plan plan_of_records(bool together_now)
+{
+	struct readahead_plan plan = {0};
+
+	chunk = FILE_LEN;
+	for (uint64_t at = 0; !plan.len && at < FILE_LEN; at += 128 * KIB)
+		plan = observe(at, 16 * KIB);
+	assert_int_equal(plan.record, 16 * KIB);
+	assert_true(plan.len / plan.step >= ACCESS_RUN);
+	b->device->together =
+		(struct access_together){.together = together_now, .quiet = UINT32_MAX};
+	atomic_store(&begun, 0);
+	atomic_store(&together, 0);
+	on_advice = count_begun;
+	on_pread = forget_begun;
+	return plan;
+}
+
+/* A drive that is faster so is given a run, or more, of records before the first of them is waited for. */
+static void test_records_go_together(void **state)
+{
+	struct readahead_plan plan = plan_of_records(true);
+
+	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
+	wait_idle();
+	assert_in_range(atomic_load(&together), ACCESS_RUN,
+			ACCESS_UNDER_WAY + 1); /* and a wait's */
+	for (uint64_t r = plan.offset; r < plan.offset + plan.len; r += 128 * KIB) {
+		assert_true(backing_resident(b, r, 16 * KIB));
+		assert_false(backing_resident(b, r + 16 * KIB, 4 * KIB));
+	}
+	assert_int_equal(counted(READAHEAD_WASTED), 0);
+}
+
+/* One that cannot be read: nobody waits for ever, and what follows is left. */
+static void test_a_bad_record_among_others(void **state)
+{
+	struct readahead_plan plan = plan_of_records(true);
+
+	atomic_store(&fail_pread_errno, EIO);
+	atomic_store(&fail_pread, 2); /* the wait for the first, and its copy */
+	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
+	wait_idle();
+	assert_true(counted(READAHEAD_PREFETCH_ERRORS) >= 1);
+	assert_true(backing_resident(b, plan.offset + 128 * KIB, 16 * KIB));
+}
+
 /* A device that starts less at a call than it is asked for: copied, until the pieces are small enough. */
 static void test_what_was_cut_short_is_copied(void **state)
 {
@@ -767,6 +829,8 @@ int main(void)
 		TEST(test_what_is_in_memory_is_not_fetched),
 		TEST(test_steps_in_memory_are_skipped),
 		TEST(test_records_are_read_and_nothing_between),
+		TEST(test_records_go_together),
+		TEST(test_a_bad_record_among_others),
 		TEST(test_what_was_cut_short_is_copied),
 		TEST(test_a_reply_is_filled),
 		TEST(test_a_chunk_too_long_for_now_is_shortened),
