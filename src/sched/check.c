@@ -35,6 +35,9 @@ static const char *check_read(const struct sched_queue *q, const struct sched_re
 		return "a queued read is in no order";
 	if ((r->class == SCHED_DEMAND) != (r->place.in == &q->places))
 		return "the places are not those of the demand reads";
+	if (r->class == SCHED_PREFETCH && r->place.in &&
+	    (r->place.in != &q->flows.joined || !r->wanted || is_parked(q, r)))
+		return "a chunk that nobody joined is one of those joined";
 	if (r->class == SCHED_DEMAND && !r->wanted)
 		return "a demand read is not wanted";
 	c->queued[r->class]++;

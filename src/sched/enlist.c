@@ -37,6 +37,7 @@ void queue_enlist(struct sched_queue *q, struct sched_req *r)
 	if (r->wanted) {
 		TAILQ_INSERT_TAIL(&f->waiting, r, wait);
 		flow_late_watch(q, f, r->arrival);
+		flow_joined_watch(q, r);
 	}
 	q->policy->add(f->policy_state, q->policy_shared, r);
 }
@@ -56,6 +57,8 @@ void queue_delist(struct sched_queue *q, struct sched_req *r)
 		TAILQ_REMOVE(r->class == SCHED_WRITEBACK ? &f->wanted : &f->waiting, r, wait);
 	if (r->class != SCHED_WRITEBACK)
 		TAILQ_REMOVE(&f->reads, r, mine);
+	if (r->class == SCHED_PREFETCH && r->place.in)
+		order_remove(&r->place);
 	if (is_overdue(r) || r->kind == FLOW_WRITE)
 		order_remove(&r->order);
 	else if (r->kind != FLOW_COMMIT)

@@ -9,10 +9,11 @@
  * of them for each promise, and the heads come back for the next. A visit takes so many along that their
  * way is no longer than the seek it began with, and they are charged.
  *
- * Where all others are streams, of several clients, neighbours take up to half a slice: a client that asks
- * for the next ones meanwhile has them too. They are as the read that was promised, and not held against
- * it: a third of the disk's time at most. Streams, which have several times as much by their turns as if
- * each of their reads had gone between these, have the rest; of one other client that were less than half.
+ * Where all others are streams, of several clients, neighbours take up to a slice: a client that asks for
+ * the next ones meanwhile has them too. They are as the read that was promised, and not held against it:
+ * ALONG_PERCENT of the disk's time at most. Until the streams have had the rest of it, the client's next
+ * visit waits for as long as was promised, rather than going early for a few of its reads: fewer visits,
+ * with more in each. (Of one other client, streams would have less than half.)
  */
 #include "sched/parts.h"
 
@@ -22,8 +23,8 @@
 #define STREAM_CLIENTS 2
 /* Near: no farther from the heads than what is read in so many times a usual seek. */
 #define NEAR_SEEKS 8
-/* Of a slice, what neighbours may take. */
-#define ALONG_PART 2
+/* Of the disk's time, what they may have without being charged. */
+#define ALONG_PERCENT 22
 
 /* How long it takes to read on from the heads to the end of R (ns); or back. */
 static double way_to(const struct sched_queue *q, const struct sched_req *r)
@@ -58,18 +59,30 @@ static bool is_near(const struct sched_queue *q, struct flow_visit *v, const str
 {
 	if (!v->along)
 		v->used_before = v->used;
-	return way_to(q, next) < NEAR_SEEKS * q->cost.seek_ns &&
-	       taken(v) <= flow_slice(q) / ALONG_PART;
+	return way_to(q, next) < NEAR_SEEKS * q->cost.seek_ns && taken(v) <= flow_slice(q);
 }
 
-bool flow_along_is_free(const struct sched_queue *q)
+/* Whether all others are streams, and had their part of the time since the last ones were taken along. */
+static bool is_free(const struct sched_queue *q, uint64_t now)
 {
 	const struct order *groups = q->flows.groups.backlogged;
 
-	return groups[FLOW_SMALL].n <= 1 && groups[FLOW_CHUNK].n >= STREAM_CLIENTS;
+	return groups[FLOW_SMALL].n <= 1 && groups[FLOW_CHUNK].n >= STREAM_CLIENTS &&
+	       now >= q->flows.along_resume;
 }
 
-bool flow_takes_along(const struct sched_queue *q, struct flow_visit *v)
+void flow_along_served(struct sched_queue *q, const struct flow_visit *v, const struct sched_req *r,
+		       uint64_t now)
+{
+	uint64_t since = q->flows.along_resume > now ? q->flows.along_resume : now;
+
+	if (v->flow != r->in || r->kind != FLOW_SMALL || !v->along || !v->free)
+		return;
+	q->flows.along_resume = since + r->disk_time * (100 - ALONG_PERCENT) / ALONG_PERCENT;
+	r->in->along_resume = q->flows.along_resume;
+}
+
+bool flow_takes_along(const struct sched_queue *q, struct flow_visit *v, uint64_t now)
 {
 	const struct sched_req *next;
 
@@ -79,7 +92,9 @@ bool flow_takes_along(const struct sched_queue *q, struct flow_visit *v)
 	next = q->policy->gap(v->flow->policy_state, q, true);
 	if (!next)
 		return false;
-	if (flow_along_is_free(q) ? !is_near(q, v, next) : !is_on(q, v, next))
+	if (!v->along)
+		v->free = is_free(q, now);
+	if (v->free ? !is_near(q, v, next) : !is_on(q, v, next))
 		return false;
 	v->along++;
 	return true;

@@ -25,8 +25,8 @@
  * Where small reads of several flows are at the drive together (place.h) there is no visit to keep whole:
  * who has had least has the next place there. Each is charged its part of the time (flow_clock.c).
  *
- * A visit of small reads whose time is over takes neighbours along: flow_along.c.
- *
+ * A visit of small reads whose time is over takes neighbours along: flow_along.c. A short chunk that
+ * small reads have joined goes when they would have: flow_joined.c.
  * Whose weight is so little that its turn would come after Max_Wait has one read then: flow_late.c.
  *
  * With one flow there is nothing to choose: the policy's order, as if there were no flows.
@@ -70,7 +70,7 @@ static void join_round(struct sched_queue *q, struct sched_group *g, enum flow_k
 /* ---- promises ---------------------------------------------------------------------------- */
 
 /* Whom more is due by weight needs no promise; whom less is due has them less often (ns). */
-static uint64_t promise_time(const struct sched_queue *q, const struct sched_flow *f)
+uint64_t promise_time(const struct sched_queue *q, const struct sched_flow *f)
 {
 	uint32_t weight = group_weight(f->group);
 
@@ -119,6 +119,8 @@ static void freeze_promised(struct sched_queue *q, uint64_t now)
 			continue;
 		}
 		if (f->group->round[FLOW_SMALL].in) /* another flow of its group goes first */
+			continue;
+		if (now < f->along_resume && now < at->high) /* it had more than one */
 			continue;
 		join_round(q, f->group, FLOW_SMALL);
 		n++;
@@ -251,7 +253,7 @@ static bool begin_next(struct sched_queue *q, uint64_t now)
 	struct flow_visit *v = &q->flows.visit;
 	struct sched_group *g;
 
-	if (begin_due(q, v, now) || begin_late(q, v, now))
+	if (begin_due(q, v, now) || begin_late(q, v, now) || flow_joined_begin(q, v, now))
 		return true;
 	if (q->flows.round[FLOW_SMALL].n && begin_small(q, v))
 		return true;
@@ -313,7 +315,7 @@ static bool goes_on(const struct sched_queue *q, struct flow_visit *v, uint64_t 
 	if (v->reserved && !flow_behind_floor(v->flow, now))
 		return false;
 	return q->flows.reading == 1 ||
-	       (v->flow->node.n[v->kind] && (has_budget(q, v) || flow_takes_along(q, v)));
+	       (v->flow->node.n[v->kind] && (has_budget(q, v) || flow_takes_along(q, v, now)));
 }
 
 /* The read of F to serve in a visit of KIND, not removed. */
@@ -322,6 +324,8 @@ static struct sched_req *pick_in(struct sched_queue *q, struct sched_flow *f, en
 {
 	struct sched_req *r = overdue_pick(q, f, now);
 
+	if (!r && q->flows.visit.joined)
+		r = flow_joined_next(q, f, now);
 	if (!r && kind == FLOW_SMALL && f->node.n[FLOW_SMALL])
 		r = q->policy->gap(f->policy_state, q, true);
 	return r ? r : q->policy->pick(f->policy_state, q);
@@ -349,7 +353,7 @@ struct sched_req *flow_pick(struct sched_queue *q, uint64_t now)
 		else if (!begin_next(q, now))
 			return NULL;
 	}
-	if (!v->promised)
+	if (!v->promised && !v->joined)
 		flow_serve(q, v->flow);
 	/* alone, all that it has is the policy's */
 	return pick_in(q, v->flow, q->flows.reading == 1 ? FLOW_CHUNK : v->kind, now);
@@ -415,7 +419,7 @@ struct sched_req *flow_pick_in_gap(struct sched_queue *q, struct sched_req *chun
 		struct sched_req *r = NULL;
 
 		if (v->flow && v->flow->node.n[FLOW_SMALL] && !flow_is_held(v->flow) &&
-		    (has_budget(q, v) || flow_takes_along(q, v)))
+		    (has_budget(q, v) || flow_takes_along(q, v, now)))
 			r = q->policy->gap(v->flow->policy_state, q, true);
 		if (!r) /* all that it has is overdue */
 			continue;
@@ -435,7 +439,7 @@ void flow_started(struct sched_queue *q, struct sched_req *r)
 	if (r->class == SCHED_WRITEBACK)
 		return;
 	r->in->started = r->started;
-	r->promised = v->flow == r->in && v->promised && (!v->along || flow_along_is_free(q));
+	r->promised = v->flow == r->in && v->promised && (!v->along || v->free);
 	r->late = r->promised && v->late;
 	if (v->flow == r->in)
 		v->started++;
@@ -483,6 +487,8 @@ void flow_served(struct sched_queue *q, const struct sched_req *r, uint64_t now)
 		keep_promise(q, f, now);
 	if (r->late)
 		flow_late_served(q, r->disk_time, now);
+	flow_joined_served(q, v, r, now);
+	flow_along_served(q, of, r, now);
 	add_to(of, f, r->disk_time);
 	if (r->in_gap || r->class != SCHED_DEMAND || v->flow != f || !v->served)
 		return;

@@ -97,6 +97,7 @@ struct sched_flow {
 	struct flow_think think;
 	struct order_node
 		promise;       /* has small reads queued: by when the next one goes to the disk */
+	uint64_t along_resume; /* ns: neighbours taken along are paid for till then */
 	uint64_t small_served; /* ns: the last one did */
 	struct order_node
 		late; /* somebody waits: since when nothing of it has gone to the disk, or later */
@@ -114,11 +115,13 @@ struct flow_visit {
 	enum flow_kind kind;
 	bool promised;		  /* its group is ahead of the others: one read */
 	bool late;		  /* ... and it was kept waiting for too long */
+	bool joined;		  /* for one chunk that small reads have joined */
 	uint32_t started, served; /* requests: handed out; over */
 	uint64_t used, budget;	  /* ns of the disk */
 	uint64_t wait_until;	  /* ns: the disk waits for its next read; 0: it does not */
 	bool reserved;		  /* it was behind its floor */
 	uint32_t along;		  /* requests handed out after its time was over: neighbours */
+	bool free;		  /* ... and are not charged */
 	uint64_t used_before;	  /* ns of `used`: without them */
 	double way;		  /* ns: what it takes to read on to them */
 };
@@ -155,6 +158,9 @@ struct sched_flows {
 	struct order promises;		     /* flows with small reads queued */
 	struct order late;	      /* flows with reads that somebody waits for: flow_late.c */
 	uint64_t late_resume;	      /* ns: none of these before */
+	uint64_t along_resume;	      /* ns: no neighbours that are not charged before */
+	struct order joined;	      /* chunks that small reads have joined: flow_joined.c */
+	uint64_t joined_resume;	      /* ns: none of these before */
 	struct flow_visit visit, gap; /* who has the disk; and within that one's chunk */
 	struct flow_clock clock;
 	struct sched_flow_list hash[FLOW_HASH];

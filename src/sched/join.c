@@ -107,8 +107,10 @@ static void promote(struct sched_queue *q, struct sched_req *to, struct sched_re
 		place(to, r);
 	else
 		to->arrival = r->arrival;
-	if (listed)
+	if (listed) {
 		flow_late_watch(q, to->in, to->arrival);
+		flow_joined_watch(q, to);
+	}
 	to->wanted = true;
 }
 

@@ -111,6 +111,8 @@ bool flow_is_behind(const struct sched_flow *f, const struct sched_flow *g);
 
 /* flow_visit.c: F, a small read of which came at SINCE (ns), has small reads queued, or no more. */
 void flow_promise(struct sched_queue *q, struct sched_flow *f, uint64_t since);
+/* How long a small read of F may wait for its turn (ns). */
+uint64_t promise_time(const struct sched_queue *q, const struct sched_flow *f);
 /* The read to serve next, without removing it; NULL: none, or the disk waits. */
 struct sched_req *flow_pick(struct sched_queue *q, uint64_t now);
 /* The same within CHUNK. */
@@ -128,9 +130,10 @@ void flow_started(struct sched_queue *q, struct sched_req *r);
 void flow_served(struct sched_queue *q, const struct sched_req *r, uint64_t now);
 
 /* flow_along.c: whether a visit whose time is over has one read more, a neighbour. It counts it. */
-bool flow_takes_along(const struct sched_queue *q, struct flow_visit *v);
-/* What it takes along is not charged to its group, as what was promised is not. */
-bool flow_along_is_free(const struct sched_queue *q);
+bool flow_takes_along(const struct sched_queue *q, struct flow_visit *v, uint64_t now);
+/* R, handed out in V, is over. */
+void flow_along_served(struct sched_queue *q, const struct flow_visit *v, const struct sched_req *r,
+		       uint64_t now);
 
 /* flow_late.c: somebody waits for a read of F since SINCE (ns). */
 void flow_late_watch(struct sched_queue *q, struct sched_flow *f, uint64_t since);
@@ -138,6 +141,17 @@ void flow_late_watch(struct sched_queue *q, struct sched_flow *f, uint64_t since
 struct sched_flow *flow_late(struct sched_queue *q, uint64_t now);
 /* It begins to have one (about NS), or has had it. */
 void flow_late_served(struct sched_queue *q, uint64_t ns, uint64_t now);
+
+/* flow_joined.c: the chunk R is queued, and waited for. It may be one that small reads have joined. */
+void flow_joined_watch(struct sched_queue *q, struct sched_req *r);
+/* The first of these, of F or (NULL) any flow, whose time has come; NULL: none. */
+struct sched_req *flow_joined_next(const struct sched_queue *q, const struct sched_flow *f,
+				   uint64_t now);
+/* One may go now, and V is its visit; */
+bool flow_joined_begin(struct sched_queue *q, struct flow_visit *v, uint64_t now);
+/* R is over, which may be the one that V was for. */
+void flow_joined_served(struct sched_queue *q, const struct flow_visit *v,
+			const struct sched_req *r, uint64_t now);
 
 /* flow_think.c: F asks for a read. */
 void flow_thought(struct sched_flow *f, uint64_t now);

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Short chunks that small reads have joined: what was promised to these holds for the chunk.
+ *
+ *   files near each other    r     r  r    r   r      some follow each other, by chance or not: a stream
+ *   read ahead                     |-- chunk --|      what lies in it joins, and nothing small is left
+ *   disk                     |#### a ####|#### b ####|-- chunk --|#### c ####|
+ *                                  |<-- Demand_Wait at most -->|
+ *
+ * Such a read would wait for a whole round of others' turns, where it had waited for one of them by
+ * itself. A chunk is short if it takes no more than half a slice, and its flow had small reads served
+ * lately: a stream's own reads wait for its turn. It is charged as always, so nobody has more by this, and
+ * all of them take JOINED_PERCENT of the disk's time at most.
+ */
+#include "common/container.h"
+#include "sched/flow_limit.h"
+#include "sched/parts.h"
+
+#define JOINED_PERCENT 25
+/* Of a slice, what a short chunk takes. */
+#define SHORT_PART 2
+/* So many are looked at for one that is due. */
+#define LOOKS_MAX 64
+
+void flow_joined_watch(struct sched_queue *q, struct sched_req *r)
+{
+	const struct sched_flow *f = r->in;
+	double takes = (double)r->len * q->cost.ns_per_byte;
+
+	if (r->class != SCHED_PREFETCH || r->place.in || !q->policy->gap ||
+	    !cost_run_known(&q->cost))
+		return;
+	if (!f->small_served || q->flows.now - f->small_served > q->limits.cost.max_wait)
+		return;
+	if (takes <= (double)(flow_slice(q) / SHORT_PART))
+		order_insert(&q->flows.joined, &r->place, r->arrival + promise_time(q, f), 0);
+}
+
+struct sched_req *flow_joined_next(const struct sched_queue *q, const struct sched_flow *f,
+				   uint64_t now)
+{
+	struct order_node *at = order_first(&q->flows.joined);
+	/* what a turn of a slice would keep waiting, with the seek that comes before the chunk */
+	uint64_t until = now + flow_slice(q) + (uint64_t)q->cost.seek_ns;
+
+	for (int n = 0; at && at->high <= until && n < LOOKS_MAX; n++, at = order_next(at)) {
+		struct sched_req *r = CONTAINER_OF(at, struct sched_req, place);
+
+		if (!flow_is_held(r->in) && (!f || r->in == f))
+			return r;
+	}
+	return NULL;
+}
+
+/* One had the disk for NS, or is about to: the next one has to wait so long for that. */
+static void pay(struct sched_queue *q, uint64_t ns, uint64_t now)
+{
+	q->flows.joined_resume = now + ns * (100 - JOINED_PERCENT) / JOINED_PERCENT;
+}
+
+bool flow_joined_begin(struct sched_queue *q, struct flow_visit *v, uint64_t now)
+{
+	struct sched_req *r = now < q->flows.joined_resume ? NULL : flow_joined_next(q, NULL, now);
+
+	if (!r)
+		return false;
+	*v = (struct flow_visit){.flow = r->in, .kind = FLOW_CHUNK, .joined = true};
+	pay(q, flow_slice(q), now);
+	return true;
+}
+
+void flow_joined_served(struct sched_queue *q, const struct flow_visit *v,
+			const struct sched_req *r, uint64_t now)
+{
+	if (v->joined && v->flow == r->in && r->class == SCHED_PREFETCH)
+		pay(q, r->disk_time, now);
+}
