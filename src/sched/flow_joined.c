@@ -33,7 +33,7 @@ void flow_joined_watch(struct sched_queue *q, struct sched_req *r)
 	if (!f->small_served || q->flows.now - f->small_served > q->limits.cost.max_wait)
 		return;
 	if (takes <= (double)(flow_slice(q) / SHORT_PART))
-		order_insert(&q->flows.joined, &r->place, r->arrival + promise_time(q, f), 0);
+		order_insert(&q->flows.joined, &r->place, r->arrival + flow_promise_time(q, f), 0);
 }
 
 struct sched_req *flow_joined_next(const struct sched_queue *q, const struct sched_flow *f,

@@ -41,6 +41,15 @@ uint32_t group_weight(const struct sched_group *g)
 	return weight_in(&g->node, &g->flows);
 }
 
+/* Whom more is due by weight needs no promise; whom less is due has them less often (ns). */
+uint64_t flow_promise_time(const struct sched_queue *q, const struct sched_flow *f)
+{
+	uint32_t weight = group_weight(f->group);
+
+	return weight < SHARE_WEIGHT_DEFAULT ? flow_virtual(q->limits.cost.demand_wait, weight)
+					     : q->limits.cost.demand_wait;
+}
+
 static bool is_idle(const struct flow_node *node)
 {
 	for (int kind = 0; kind < FLOW_KINDS; kind++)

@@ -69,15 +69,6 @@ static void join_round(struct sched_queue *q, struct sched_group *g, enum flow_k
 
 /* ---- promises ---------------------------------------------------------------------------- */
 
-/* Whom more is due by weight needs no promise; whom less is due has them less often (ns). */
-uint64_t promise_time(const struct sched_queue *q, const struct sched_flow *f)
-{
-	uint32_t weight = group_weight(f->group);
-
-	return weight < SHARE_WEIGHT_DEFAULT ? flow_virtual(q->limits.cost.demand_wait, weight)
-					     : q->limits.cost.demand_wait;
-}
-
 void flow_promise(struct sched_queue *q, struct sched_flow *f, uint64_t since)
 {
 	if (!f->node.n[FLOW_SMALL]) {
@@ -89,7 +80,7 @@ void flow_promise(struct sched_queue *q, struct sched_flow *f, uint64_t since)
 		return;
 	if (since < f->small_served)
 		since = f->small_served;
-	order_insert(&q->flows.promises, &f->promise, since + promise_time(q, f), 0);
+	order_insert(&q->flows.promises, &f->promise, since + flow_promise_time(q, f), 0);
 }
 
 /* A small read of F is over: the next one has time. */

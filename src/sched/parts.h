@@ -85,6 +85,8 @@ struct sched_group *group_next(const struct sched_group *g, enum flow_kind kind)
 struct sched_flow *flow_first(const struct sched_group *g, enum flow_kind kind);
 struct sched_flow *flow_next(const struct sched_flow *f, enum flow_kind kind);
 uint32_t group_weight(const struct sched_group *g); /* as it counts now */
+/* How long a small read of F may wait for its turn (ns). */
+uint64_t flow_promise_time(const struct sched_queue *q, const struct sched_flow *f);
 bool group_is_export(const struct sched_group *g);
 /* NS of disk time at WEIGHT, as virtual time. */
 uint64_t flow_virtual(uint64_t ns, uint32_t weight);
@@ -111,8 +113,6 @@ bool flow_is_behind(const struct sched_flow *f, const struct sched_flow *g);
 
 /* flow_visit.c: F, a small read of which came at SINCE (ns), has small reads queued, or no more. */
 void flow_promise(struct sched_queue *q, struct sched_flow *f, uint64_t since);
-/* How long a small read of F may wait for its turn (ns). */
-uint64_t promise_time(const struct sched_queue *q, const struct sched_flow *f);
 /* The read to serve next, without removing it; NULL: none, or the disk waits. */
 struct sched_req *flow_pick(struct sched_queue *q, uint64_t now);
 /* The same within CHUNK. */

@@ -248,9 +248,14 @@ def beside_the_greedy(server, what):
     greedy = Greedy(server)
     e2e.check(e2e.wait_for(lambda: full_delays() > delays, 120, 0.01),
               f"{what}: it has more than it may have queued", control_client.device())
-    before = len(victim.waits)
-    e2e.wait_for(lambda: len(victim.waits) >= before + 100, 20, 0.01)
-    seen = victim.waits[before:], control_client.device()["queued_demand"]
+    before, queued = len(victim.waits), []
+
+    def has_answers():
+        queued.append(control_client.device()["queued_demand"])
+        return len(victim.waits) >= before + 100
+
+    e2e.wait_for(has_answers, 20, 0.01)
+    seen = victim.waits[before:], max(queued)
     for thread in greedy.threads:
         thread.join(240)
     e2e.note(f"{what}: statuses {greedy.statuses}, {control_client.stats('devices')[0]['full_waits']} "
