@@ -50,6 +50,16 @@ static void look_at(const struct heur_file *f, struct readahead_file_look *l)
 		}
 }
 
+/* ns: the last read that a cursor of it followed. */
+static uint64_t last_used(const struct heur_file *f)
+{
+	const struct cursor *proven = TAILQ_LAST(&f->set.proven, cursor_list);
+	const struct cursor *unproven = TAILQ_LAST(&f->set.unproven, cursor_list);
+	uint64_t used = proven != NULL ? proven->used : 0;
+
+	return unproven != NULL && unproven->used > used ? unproven->used : used;
+}
+
 /* The file's offset of a position of C (way.h); 0: none. */
 static uint64_t offset_of(const struct cursor *c, uint64_t position)
 {
@@ -115,6 +125,20 @@ static void sift(struct readahead_file_look *heap, unsigned int n, unsigned int 
 	heap[i] = l;
 }
 
+/* Whether F is one of those read last, of which BEST are the first N; if so, L is what is known of it. */
+static bool is_late(struct heur_file *f, const struct readahead_file_look *best, unsigned int n,
+		    unsigned int max, struct readahead_file_look *l)
+{
+	bool late;
+
+	lock_take(&f->lock);
+	late = n < max || (max > 0 && last_used(f) > best[0].used);
+	if (late)
+		look_at(f, l);
+	lock_drop(&f->lock);
+	return late;
+}
+
 /* L takes its place among the N read last; returns how many there are now. */
 static unsigned int enter(struct readahead_file_look *best, unsigned int n, unsigned int max,
 			  const struct readahead_file_look *l)
@@ -147,14 +171,10 @@ unsigned int readahead_files(struct readahead *ra, struct readahead_file_look *f
 	do {
 		rcu_begin();
 		got = batch(&ra->table, &at, files);
-		for (unsigned int i = 0; i < got; i++) {
-			lock_take(&files[i]->lock);
-			look_at(files[i], &l);
-			lock_drop(&files[i]->lock);
-			if (max > 0)
+		for (unsigned int i = 0; i < got; i++)
+			if (is_late(files[i], f, n, max, &l))
 				n = enter(f, n, max, &l);
-			known++;
-		}
+		known += got;
 		rcu_end();
 	} while (at != 0);
 	if (n > 1)
