@@ -20,7 +20,7 @@
 #include "control/top_screen.h"
 
 /* Rows by file: of those read last. More cost the server more than looking is worth. */
-#define FILES 100
+#define FILES 40
 
 static struct {
 	struct use_sample sample[2];
