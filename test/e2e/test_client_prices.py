@@ -51,7 +51,10 @@ class Askers:
         told = {a: self.told(a) for a in self.clients}
         after = self.shown()
         one = before["age_ms"] <= after["age_ms"] < before["age_ms"] + INTERVAL
-        return (told, after) if one else None
+        # those of the clients come a moment before the device's
+        same = all(before["clients"].get(a, {}).get("readahead_price") == c["readahead_price"]
+                   for a, c in after["clients"].items())
+        return (told, after) if one and same else None
 
     def over(self, seconds):
         """once(), as often as it can be in this time."""
