@@ -9,6 +9,7 @@
  *        |- decide.c       the table of decisions   async_call.c   calls that may hang
  *        |- mount_use.c    the kernel's counters    doubt.c        prices that cannot be
  *        |- halt.c         groups that halt         group_memory.c their limits
+ *        |- keep.c         groups whose cached data is kept
  *        '- mount_knobs.c  what is turned           knob.c         a number in /sys, put back
  *   machine.c      what mounts share: memory        state.c        the record in /run
  *   wakeup.c       what it sleeps on                run_lock.c     there is one agent
@@ -33,6 +34,7 @@
 #include "run_lock.h"
 #include "settings.h"
 #include "state.h"
+#include "wakeup.h"
 
 /* How long (s) --restore waits for an agent that is just ending, and --stop for one to end. */
 #define RESTORE_WAIT 2
@@ -71,7 +73,7 @@ static int restore(const char *root, double seconds, const char *if_held)
 
 	if (status == EXIT_SUCCESS)
 		log_line(LOG_LEVEL_EVENT, "%u knobs put back", state_restore(root));
-	return status;
+	return knob_left(0) ? EXIT_FAILURE : status;
 }
 
 static int stop(const char *root)
@@ -146,15 +148,24 @@ static int look_after_mounts(const struct settings *s, int argc, char **argv)
 	return err ? fail(EXIT_FAILURE, "%s", strerror(err)) : EXIT_SUCCESS;
 }
 
+/* Not one of the commands that only say or end something. */
+static bool looks_after(const struct settings *s)
+{
+	return !(s->help || s->status || s->explain || s->watch || s->stop || s->restore ||
+		 s->once);
+}
+
 int main(int argc, char **argv)
 {
 	char error[SETTINGS_LINE + 512];
 	struct settings s;
 
+	wakeup_hold_reload(true);
 	log_sink_stdout();
 	settings_init(&s);
 	if (!settings_parse(&s, argc, argv, error, sizeof(error)))
 		return fail(EXIT_USAGE, "%s", error);
+	wakeup_hold_reload(looks_after(&s));
 	if (s.help) {
 		settings_help("ca-nfs-agent");
 		return EXIT_SUCCESS;

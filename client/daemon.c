@@ -27,6 +27,8 @@
 #define ROUND_LONGEST 0.5 /* a burst of writes is seen so soon */
 #define LOOK_PACE     0.25
 #define RECORD_PACE   0.5
+/* Nor is it tried sooner again (s) to put a knob back that could not be. */
+#define LEFT_PACE 1
 
 static struct daemon {
 	struct watch_host host;
@@ -42,6 +44,8 @@ static struct daemon {
 	char metrics[SETTINGS_FILE]; /* stands there; "": none */
 	double metered;		     /* s: when they were written */
 	bool unmetered;		     /* they could not be, which was said */
+	double left_at;		     /* s: when knobs that are left are tried again */
+	bool left;		     /* there are some, which was said */
 } agent;
 
 /* ---- the record -------------------------------------------------------------------------- */
@@ -50,6 +54,14 @@ static void put_knob(const struct knob *k, bool turning, FILE *out)
 {
 	if (!turning || k->turning)
 		state_knob(out, k);
+}
+
+/* The file that stands there, and the one that will. */
+static void put_metrics(const struct daemon *d, FILE *out)
+{
+	state_metrics(out, d->metrics);
+	if (strcmp(d->metrics, d->host.settings.metrics) != 0)
+		state_metrics(out, d->host.settings.metrics);
 }
 
 /* All that are held, or only what is being turned now. */
@@ -63,11 +75,29 @@ static void put_knobs(const struct watch_host *h, bool turning, FILE *out)
 	put_knob(&h->machine.limit, turning, out);
 	for (unsigned int i = 0; i < h->settings.halts.count; i++)
 		put_knob(&h->groups[i].knob, turning, out);
+	for (unsigned int i = 0; i < h->keep.count; i++)
+		put_knob(&h->keep.at[i].knob, turning, out);
+	if (!turning)
+		state_left(out);
+}
+
+/* What comes before the knobs. */
+static void put_head(const struct daemon *d, FILE *out)
+{
+	const struct watch_host *h = &d->host;
+
+	state_head(out);
+	for (unsigned int i = 0; i < h->settings.mount_count; i++)
+		watch_show(&h->watches[i], out);
+	watch_groups_show(h, out);
+	watch_keep_show(h, out);
+	put_metrics(d, out);
 }
 
 /* The text of the record, or what is to be added to it; NULL: no memory. To be freed. */
-static char *record_text(const struct watch_host *h, bool turning)
+static char *record_text(const struct daemon *d, bool turning)
 {
+	const struct watch_host *h = &d->host;
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
@@ -75,11 +105,7 @@ static char *record_text(const struct watch_host *h, bool turning)
 	if (!out)
 		return NULL;
 	if (!turning)
-		state_head(out);
-	for (unsigned int i = 0; !turning && i < h->settings.mount_count; i++)
-		watch_show(&h->watches[i], out);
-	if (!turning)
-		watch_groups_show(h, out);
+		put_head(d, out);
 	put_knobs(h, turning, out);
 	if (!turning)
 		history_print(&h->history, out);
@@ -93,7 +119,7 @@ static char *record_text(const struct watch_host *h, bool turning)
 static int write_record(struct daemon *d)
 {
 	const char *root = d->host.settings.root;
-	char *text = record_text(&d->host, false);
+	char *text = record_text(d, false);
 	int err;
 
 	if (!text)
@@ -114,7 +140,7 @@ static int write_record(struct daemon *d)
 /* False: what is being turned could not be added to the record. */
 static bool add_to_record(struct daemon *d)
 {
-	char *lines = d->recorded ? record_text(&d->host, true) : NULL;
+	char *lines = d->recorded ? record_text(d, true) : NULL;
 	const bool good = lines && state_add(d->host.settings.root, lines) == 0;
 
 	d->added = true;
@@ -271,6 +297,25 @@ static void look(struct daemon *d, double now)
 	follow_utab(d);
 }
 
+/* Those that could not be put back when they had to be. */
+static void put_left_back(struct daemon *d, double now)
+{
+	const struct knob *k = knob_left(0);
+
+	if (k && now >= d->left_at) {
+		if (!d->left)
+			log_line(LOG_LEVEL_WARN, "%s: not put back yet: %s", k->path,
+				 strerror(k->error));
+		d->left_at = now + LEFT_PACE;
+		d->left = true;
+		knob_left_restore();
+	}
+	if (d->left && !knob_left(0)) {
+		log_line(LOG_LEVEL_EVENT, "no knob is left that has to be put back");
+		d->left = false;
+	}
+}
+
 /* When there is something to do again. */
 static double look_after(struct daemon *d, double now)
 {
@@ -289,6 +334,7 @@ static double look_after(struct daemon *d, double now)
 	}
 	d->first++;
 	machine_flush_follow(&h->machine, defers, &h->hand.recorder);
+	put_left_back(d, now);
 	return next;
 }
 
@@ -334,10 +380,12 @@ int daemon_run(const struct settings *settings, int argc, char **argv)
 	for (unsigned int i = 0; i < h->settings.mount_count; i++)
 		watch_release(h, &h->watches[i]);
 	watch_groups_release(h);
+	watch_keep_release(h);
 	machine_flush_point(&h->machine, false, &h->hand.recorder);
 	remove_metrics(d);
+	knob_left_restore();
 	if (!h->settings.dry_run)
-		state_remove(h->settings.root);
+		state_end(h->settings.root);
 	return 0;
 }
 

@@ -205,6 +205,11 @@ static bool not_known(const struct view *v)
 	return v->in->evidence == USE_TOO_LITTLE;
 }
 
+static bool ahead_far(const struct view *v)
+{
+	return v->ahead > DECIDE_FAR && !server_cheap(v);
+}
+
 static bool ahead_dear(const struct view *v)
 {
 	return is_dear(v->ahead, false) && !server_cheap(v);
@@ -255,6 +260,7 @@ static const struct rule {
 	[AHEAD_CHEAP] = {ahead_cheap, READAHEAD_FOUND},
 	[AHEAD_WAIT] = {just_stepped, READAHEAD_STAY},
 	[AHEAD_UNKNOWN] = {not_known, READAHEAD_STAY},
+	[AHEAD_FAR] = {ahead_far, READAHEAD_LEAST},
 	[AHEAD_DEARER] = {ahead_dear, READAHEAD_LESS},
 	[AHEAD_WORTH] = {ahead_worth, READAHEAD_MORE},
 	[AHEAD_WASTE] = {ahead_wasted, READAHEAD_BACK},
@@ -301,15 +307,17 @@ static void judge_writes(struct decision *d, const struct view *v)
 static uint32_t resized(const struct view *v, enum readahead_way way)
 {
 	const uint32_t least = v->l->readahead_min, most = v->l->readahead_max;
-	const uint32_t half = v->size / 2, twice = v->size < most / 2 ? v->size * 2 : most;
+	const uint32_t part = v->size / (way == READAHEAD_LEAST ? 4 : 2);
+	const uint32_t twice = v->size < most / 2 ? v->size * 2 : most;
 
 	switch (way) {
 	case READAHEAD_LESS:
-		return half < least ? least : half > most ? most : half;
+	case READAHEAD_LEAST:
+		return part < least ? least : part > most ? most : part;
 	case READAHEAD_MORE:
 		return twice < least ? least : twice;
 	case READAHEAD_BACK:
-		return half < v->found || half < least ? v->found : half;
+		return part < v->found || part < least ? v->found : part;
 	default:
 		return v->size;
 	}

@@ -40,8 +40,8 @@
  *
  *   ours = weight * price_min / (1 - effectiveness)          from 0.95 on: more than any price
  *
- * The same ratio makes it half as long (where writes are deferred), twice as long (where they are
- * accelerated), or leaves it; a step every STEP seconds, and what it is good for is measured between two.
+ * The same ratio makes it half as long (where writes are deferred; a quarter from DECIDE_FAR on), twice as long
+ * (where they are accelerated), or leaves it; a step every STEP seconds, and what it is good for is measured between two.
  *
  * Pure: plain numbers, times handed in. No lock: one thread.
  */
@@ -64,6 +64,7 @@ enum readahead_way {
 	READAHEAD_FOUND, /* as it was found */
 	READAHEAD_STAY,	 /* as it is */
 	READAHEAD_LESS,	 /* half of it, readahead_min at least */
+	READAHEAD_LEAST, /* a quarter of it, the same */
 	READAHEAD_MORE,	 /* twice as much, readahead_max at most */
 	READAHEAD_BACK,	 /* half of it, what was found at least */
 	READAHEAD_WAYS
@@ -93,6 +94,7 @@ enum decide_why {
 	AHEAD_CHEAP,   /* found: it was made shorter, and the server is cheap now */
 	AHEAD_WAIT,    /* stay: a step was made less than DECIDE_STEP ago */
 	AHEAD_UNKNOWN, /* stay: it is not known yet what it is good for */
+	AHEAD_FAR,     /* far less: far dearer */
 	AHEAD_DEARER,  /* less */
 	AHEAD_WORTH,   /* more */
 	AHEAD_WASTE,   /* back: longer than found, and not worth that */
@@ -128,6 +130,8 @@ void decide_print_rules(FILE *out);
 #define DECIDE_HYSTERESIS 1.25
 /* The server's price below this share of ours: accelerate. */
 #define DECIDE_CHEAP 0.5
+/* The price of read-ahead above so many of ours: two steps at once. */
+#define DECIDE_FAR 5
 /* Accelerate where memory is taken by more than this. */
 #define DECIDE_PRESSED 0.5
 /* k of our own network: as the server's K_Network. */

@@ -38,8 +38,11 @@ const struct decide_text decide_texts[DECIDE_RULES] = {
 	[AHEAD_CHEAP] = {"shorter than found, and the server's price at most \\-\\-price\\-min",
 			 "as found", "the server is cheap"},
 	[AHEAD_WAIT] = {"turned less than 2 s ago", "stays", "it was turned a moment ago"},
-	[AHEAD_UNKNOWN] = {"less than 1 MiB fetched since it was turned, or only by mmap", "stays",
-			   "too little is known of what it is good for"},
+	[AHEAD_UNKNOWN] = {"less than 1 MiB fetched since it was turned, only by mmap, or too few "
+			   "files opened",
+			   "stays", "too little is known of what it is good for"},
+	[AHEAD_FAR] = {"ratio above 5, and the server's price above \\-\\-price\\-min", "a quarter",
+		       "the server is far dearer than it is worth"},
 	[AHEAD_DEARER] = {"ratio above 1.25, and the server's price above \\-\\-price\\-min",
 			  "half", "the server is dearer than it is worth"},
 	[AHEAD_WORTH] =

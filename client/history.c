@@ -21,7 +21,7 @@ void history_add(struct history *h, const char *format, ...)
 	vsnprintf(text + length, HISTORY_TEXT - length, format, args);
 	va_end(args);
 	for (; *text; text++) { /* a path may hold anything */
-		if (*text == '\n')
+		if ((unsigned char)*text < ' ' || *text == 127)
 			*text = ' ';
 	}
 }

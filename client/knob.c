@@ -13,6 +13,10 @@
 
 #define DIGITS 32 /* the longest number, and a newline */
 
+/* Held, and to be put back as soon as that can be done. */
+static struct knob left[KNOB_LEFT_MAX];
+static unsigned int left_count;
+
 void knob_init(struct knob *k, const char *root, const char *format, ...)
 {
 	va_list args;
@@ -42,7 +46,7 @@ bool knob_read(struct knob *k, uint64_t *value)
 	text[n] = '\0';
 	*value = strtoull(text, &end, 10);
 	if (end == text)
-		k->error = EINVAL;
+		k->error = EDOM; /* a word: nobody's but who has put it there */
 	return k->error == 0;
 }
 
@@ -59,9 +63,44 @@ static bool knob_write(struct knob *k, uint64_t value)
 	return n >= 0;
 }
 
+/* ---- those that are left ----------------------------------------------------------------- */
+
+bool knob_is_gone(const struct knob *k)
+{
+	return k->error == ENOENT || k->error == ENODEV;
+}
+
+static void leave(const struct knob *k)
+{
+	if (left_count == KNOB_LEFT_MAX)
+		return;
+	left[left_count] = *k;
+	left[left_count++].held = true;
+}
+
+/* What is known of K out of those that are left. */
+static bool take_left(struct knob *k)
+{
+	for (unsigned int i = 0; i < left_count; i++) {
+		if (strcmp(left[i].path, k->path) != 0)
+			continue;
+		*k = left[i];
+		left[i] = left[--left_count];
+		return true;
+	}
+	return false;
+}
+
+const struct knob *knob_left(unsigned int n)
+{
+	return n < left_count ? &left[n] : NULL;
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
 bool knob_hold(struct knob *k)
 {
-	if (k->held)
+	if (k->held || take_left(k))
 		return true;
 	k->held = knob_read(k, &k->found);
 	k->ours = k->found;
@@ -70,14 +109,17 @@ bool knob_hold(struct knob *k)
 
 bool knob_turn(struct knob *k, uint64_t value, const struct knob_recorder *recorder)
 {
-	const bool was_held = k->held, was_turning = k->turning;
+	const bool was_held = k->held, was_left = !was_held && take_left(k);
+	const bool was_turning = k->turning;
 
 	if (!knob_hold(k))
 		return false;
 	k->turning = true;
 	if (!recorder->record(recorder->arg)) {
-		k->held = was_held;
 		k->turning = was_turning;
+		if (was_left)
+			leave(k);
+		k->held = was_held;
 		k->error = ECANCELED;
 		return false;
 	}
@@ -92,13 +134,34 @@ bool knob_restore(struct knob *k)
 	if (!k->held)
 		return true;
 	k->held = false;
-	if (!knob_read(k, &now))
-		return false; /* gone with its mount */
+	if (!knob_read(k, &now)) {
+		if (!knob_is_gone(k) && k->error != EDOM)
+			leave(k);
+		return false;
+	}
 	if (now == k->found)
 		return true;
 	if (!k->turning && now != k->ours) {
 		k->error = EBUSY;
 		return false;
 	}
-	return knob_write(k, k->found);
+	if (knob_write(k, k->found))
+		return true;
+	if (!knob_is_gone(k))
+		leave(k);
+	return false;
+}
+
+unsigned int knob_left_restore(void)
+{
+	unsigned int restored = 0, count = left_count;
+	struct knob k;
+
+	/* Each is taken from the front; what still cannot be put back comes behind. */
+	while (count--) {
+		k = left[0];
+		memmove(left, left + 1, --left_count * sizeof(left[0]));
+		restored += knob_restore(&k);
+	}
+	return restored;
 }

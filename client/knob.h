@@ -8,6 +8,9 @@
  * (state.h). Where somebody else has turned it since, it is theirs and stays. The kernel may round
  * what is written, so what counts as ours is what can be read behind the write.
  *
+ * One that cannot be put back now (a read-only /sys, no descriptor to be had) is left: it stays known, and
+ * in the record, until it can. Whoever turns it meanwhile has found what was found at first.
+ *
  * One thread.
  */
 #ifndef CLIENT_KNOB_H
@@ -17,6 +20,8 @@
 #include <stdint.h>
 
 #define KNOB_PATH 256
+/* So many may wait to be put back: two of each mount, those of the machine and of groups. */
+#define KNOB_LEFT_MAX 1280
 
 struct knob {
 	char path[KNOB_PATH]; /* "": there is none */
@@ -34,13 +39,20 @@ struct knob_recorder {
 
 void knob_init(struct knob *k, const char *root, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* What it stands at; false, and k->error, where that cannot be read. */
+/* What it stands at; false, and k->error, where that cannot be read; EDOM: it is no number. */
 bool knob_read(struct knob *k, uint64_t *value);
 /* Remembers what it stands at: *FOUND stays known until it is put back. */
 bool knob_hold(struct knob *k);
 /* Holds it and turns it. False: k->error, ECANCELED where no record could be made. */
 bool knob_turn(struct knob *k, uint64_t value, const struct knob_recorder *recorder);
-/* Back to what was found, not held any more. False: EBUSY, somebody else's by now; or it failed. */
+/* Back to what was found, not held any more. False: EBUSY, somebody else's by now; EDOM, as
+ * much; or it is gone; with any other k->error it is left. */
 bool knob_restore(struct knob *k);
+/* The last call failed because there is no such knob (any more). */
+bool knob_is_gone(const struct knob *k);
+/* The Nth of those that are left; NULL: there are not so many. */
+const struct knob *knob_left(unsigned int n);
+/* Tries again to put them back; how many it could. */
+unsigned int knob_left_restore(void);
 
 #endif

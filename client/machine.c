@@ -106,6 +106,7 @@ void machine_look(struct machine *m)
 	if (!source_read(&m->source, "/proc/meminfo") || !number_of(m, "MemTotal:", &total) ||
 	    !number_of(m, "MemAvailable:", &available) || !total)
 		return;
+	m->total = (double)total * 1024;
 	if (number_of(m, "MemFree:", &idle) && full > 0)
 		m->pressed = fmax(1 - (double)idle * 1024 / full, 0);
 	g = look_at_groups(m, full / ((double)total * 1024));

@@ -44,6 +44,7 @@ struct machine {
 	struct meter_net net;
 	double dirty, pressed, network; /* u, as above; 0 where nothing tells */
 	bool memory_short;
+	double total;		      /* bytes of memory; 0: not known */
 	const struct weights *groups; /* that are halted: theirs count too; NULL: none */
 
 	bool dry_run;

@@ -194,6 +194,12 @@ static bool halted(const struct subject *s, double *value)
 	return true;
 }
 
+static bool kept(const struct subject *s, double *value)
+{
+	*value = s->host->keep.kept ? s->host->settings.keeps.count : 0;
+	return true;
+}
+
 static bool dirty_ratio(const struct subject *s, double *value)
 {
 	*value = s->host->machine.dirty;
@@ -254,6 +260,8 @@ static const struct metric metrics[] = {
 	{"network_ratio", "gauge", "", "Use of the network by others than these mounts.",
 	 network_ratio, true},
 	{"halted_groups", "gauge", "", "Control groups that halt at present.", halted, true},
+	{"kept_groups", "gauge", "", "Control groups whose cached data is kept at present.", kept,
+	 true},
 	{"dirty_ratio", "gauge", "",
 	 "The machine's dirty memory; 1 half-way between the kernel's two limits.", dirty_ratio,
 	 true},
@@ -283,7 +291,7 @@ static void print_value(FILE *out, const struct metric *m, const struct subject 
 
 	if (!m->value(s, &value))
 		return;
-	fprintf(out, "ca_nfs_agent_%s", m->name);
+	fprintf(out, METRICS_PREFIX "%s", m->name);
 	if (s->watch) {
 		putc('{', out);
 		print_label(out, "mount", s->watch->path);
@@ -297,7 +305,7 @@ static void print_metric(struct watch_host *h, double now, const struct metric *
 	struct subject s = {h, NULL, now};
 
 	if (*m->help)
-		fprintf(out, "# HELP ca_nfs_agent_%s %s\n# TYPE ca_nfs_agent_%s %s\n", m->name,
+		fprintf(out, METRICS_BEGIN "%s %s\n# TYPE " METRICS_PREFIX "%s %s\n", m->name,
 			m->help, m->name, m->type);
 	if (m->of_machine) {
 		print_value(out, m, &s);

@@ -13,6 +13,10 @@
 
 #include "watch.h"
 
+/* What each name begins with, and so all of the text. */
+#define METRICS_PREFIX "ca_nfs_agent_"
+#define METRICS_BEGIN  "# HELP " METRICS_PREFIX
+
 /* All metrics of all mounts at NOW. What a mount has not at present is left out. */
 void metrics_print(struct watch_host *h, double now, FILE *out);
 /* The same into the file PATH, whole or not at all. 0, or an errno. */

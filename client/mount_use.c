@@ -103,20 +103,34 @@ static double used_of_each(const struct mount_use *u)
 	return u->opens >= USE_OPENS && length > 0 ? length / (length + waste / u->opens) : 1;
 }
 
+static double used_of_all(const struct mount_use *u)
+{
+	return u->turned.fetched > 0 ? fmin(u->turned.read / u->turned.fetched, 1) : 1;
+}
+
+/* Of files that end early nothing is known until there were some: long streams would say it is all used. */
+static bool awaits_opens(const struct mount_use *u)
+{
+	return u->by_opens && u->opens < USE_OPENS && u->at - u->turned_at < USE_OPENS_WAIT;
+}
+
 enum use_evidence mount_use_evidence(const struct mount_use *u, double *effectiveness)
 {
 	const struct use_bytes *b = &u->turned;
 
 	if (!u->last.there)
 		return USE_NOT_COUNTED;
-	if (b->fetched < USE_EVIDENCE || b->read * USE_MAPPED < b->fetched)
+	if (b->fetched < USE_EVIDENCE || b->read * USE_MAPPED < b->fetched || awaits_opens(u))
 		return USE_TOO_LITTLE;
-	*effectiveness = fmin(b->read / b->fetched, used_of_each(u));
+	*effectiveness = fmin(used_of_all(u), used_of_each(u));
 	return USE_KNOWN;
 }
 
 void mount_use_turned(struct mount_use *u)
 {
+	u->by_opens = u->opens >= USE_OPENS ? used_of_each(u) < used_of_all(u)
+					    : u->by_opens && awaits_opens(u);
+	u->turned_at = u->at;
 	u->turned = u->opened = (struct use_bytes){0};
 	u->opens = 0;
 }

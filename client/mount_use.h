@@ -44,9 +44,10 @@
 #define USE_EVIDENCE 1048576.0
 /* Of so many times that old evidence counts half. */
 #define USE_FADE 8
-/* So many files opened. */
-#define USE_OPENS  8
-#define USE_MAPPED 64
+/* So many files opened; where those told of it before a turn, they are waited for so long (s) after it. */
+#define USE_OPENS      8
+#define USE_OPENS_WAIT 10
+#define USE_MAPPED     64
 
 /* Bytes, forgotten with time. */
 struct use_bytes {
@@ -61,6 +62,8 @@ struct mount_use {
 	struct use_bytes turned;     /* since mount_use_turned() */
 	struct use_bytes opened;     /* the same, that fades by opens */
 	double opens;		     /* in that time */
+	double turned_at;	     /* s: mount_use_turned() */
+	bool by_opens;		     /* before that it was files that ended early which told */
 	uint32_t readahead;	     /* KiB of the mount's now; 0: not known; its owner sets it */
 	double read_at, written_at;  /* s: when something was last; a mount begins with both */
 	uint64_t asked_calls;	     /* READs and WRITEs when it was asked for prices last */

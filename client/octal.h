@@ -3,6 +3,8 @@
 #ifndef CLIENT_OCTAL_H
 #define CLIENT_OCTAL_H
 
+#include <stdio.h>
+
 static inline int octal_is_digit(char c)
 {
 	return c >= '0' && c <= '7';
@@ -29,6 +31,20 @@ static inline int octal_same(const char *escaped, const char *end, const char *n
 		if (octal_next(&escaped, end) != *name++)
 			return 0;
 	return escaped == end && *name == '\0';
+}
+
+/* As the kernel would, and whatever else is no character to be shown: a name that people choose is then a
+ * part of one line, and no other. */
+static inline void octal_print(FILE *out, const char *name)
+{
+	for (; *name; name++) {
+		const unsigned char c = (unsigned char)*name;
+
+		if (c < ' ' || c == 127 || c == '\\')
+			fprintf(out, "\\%03o", c);
+		else
+			putc(c, out);
+	}
 }
 
 #endif

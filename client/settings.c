@@ -61,6 +61,8 @@ static const struct setting table[] = {
 	 "NUMBER MOUNT: what this mount would pay, 0.01 to 100 times the others"},
 	{"halt", NAMED, AT(halts), "", 0, 0, 0,
 	 "NUMBER CGROUP: its programs halt while the server is dearer than NUMBER times price-min"},
+	{"keep", NAMED, AT(keeps), "", 0, 0, 0,
+	 "PERCENT CGROUP: so much of memory it keeps while its cached data would be lost"},
 	{"fstab", SWITCH, AT(fstab), "", 0, 1, 0,
 	 "look after the mounts too that have the option x-ca-nfs, in /etc/fstab or when mounted"},
 	{"syslog", SWITCH, AT(syslog), "", 0, 1, 0,
@@ -127,7 +129,8 @@ static bool set_number(struct settings *s, const struct setting *e, const char *
 
 	if (end == text || *end || !(value >= e->least && value <= e->most) ||
 	    (e->kind == WHOLE && value != (uint32_t)value))
-		return settings_wrong(error, size, "%s = %s: must be a%s number from %g to %g%s%s",
+		return settings_wrong(error, size,
+				      "%s = %s: must be a%s number from %.10g to %.10g%s%s",
 				      e->name, text, e->kind == WHOLE ? " whole" : "", e->least,
 				      e->most, *e->unit ? " " : "", e->unit);
 	put(s, e, value);
@@ -269,7 +272,7 @@ void settings_help(const char *program)
 			printf("  --%-16s %s (yes or no; %s)\n", e->name, e->help,
 			       e->preset != 0 ? "yes" : "no");
 		else
-			printf("  --%-16s %s%s%s (%g to %g; %g)\n", e->name, e->unit,
+			printf("  --%-16s %s%s%s (%.10g to %.10g; %.10g)\n", e->name, e->unit,
 			       *e->unit ? " " : "", e->help, e->least, e->most, e->preset);
 	}
 }

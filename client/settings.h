@@ -34,6 +34,7 @@ struct settings {
 	double network_capacity; /* Mbit/s of a network card that states no speed; 0: unknown */
 	struct weights weights;	 /* of mounts, by their paths */
 	struct weights halts;	 /* of control groups, which halt: halt.h */
+	struct weights keeps;	 /* percent of memory of control groups: keep.h */
 	bool fstab, syslog;
 	char metrics[SETTINGS_FILE]; /* a file to write them to, absolute; "": none */
 

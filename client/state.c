@@ -9,8 +9,12 @@
 
 #include "common/log.h"
 #include "history.h"
+#include "metrics.h"
+#include "octal.h"
 #include "state.h"
 #include "whole_file.h"
+
+#define METRICS_LINE "metrics "
 
 static void path_of(char path[KNOB_PATH], const char *root)
 {
@@ -31,6 +35,23 @@ void state_knob(FILE *out, const struct knob *k)
 		fputs("any\n", out);
 	else
 		fprintf(out, "%" PRIu64 "\n", k->ours);
+}
+
+void state_left(FILE *out)
+{
+	const struct knob *k;
+
+	for (unsigned int i = 0; (k = knob_left(i)); i++)
+		state_knob(out, k);
+}
+
+void state_metrics(FILE *out, const char *path)
+{
+	if (!*path)
+		return;
+	fputs(METRICS_LINE, out);
+	octal_print(out, path);
+	putc('\n', out);
 }
 
 int state_write(const char *root, const char *text)
@@ -109,12 +130,13 @@ bool state_print(const char *root)
 	return is_there;
 }
 
-/* The knob of halt.h; PATH ends with it. */
+/* The knobs of halt.h and keep.h; PATH ends with one. */
 static bool is_group(const char *path)
 {
 	const char *name = strrchr(path, '/');
 
-	return strncmp(path, "/sys/fs/cgroup/", 15) == 0 && strcmp(name, "/cgroup.freeze") == 0;
+	return strncmp(path, "/sys/fs/cgroup/", 15) == 0 &&
+	       (strcmp(name, "/cgroup.freeze") == 0 || strcmp(name, "/memory.low") == 0);
 }
 
 static bool is_ours(const char *root, const char *path)
@@ -146,19 +168,38 @@ bool state_parse(const char *root, const char *line, struct knob *k)
 /* True: it was turned, and is no more. */
 static bool put_back(struct knob *k)
 {
-	uint64_t now;
+	uint64_t now = 0;
 
-	if (!knob_read(k, &now) || now == k->found)
-		return false; /* its mount is gone, or it was never turned */
+	if (knob_read(k, &now) && now == k->found)
+		return false; /* it was never turned */
 	if (!knob_restore(k)) {
-		log_line(LOG_LEVEL_WARN, "%s: is %" PRIu64 ", was %" PRIu64 ": not put back: %s",
-			 k->path, now, k->found,
-			 k->error == EBUSY ? "somebody else has turned it" : strerror(k->error));
+		if (!knob_is_gone(k))
+			log_line(LOG_LEVEL_WARN,
+				 "%s: is %" PRIu64 ", was %" PRIu64 ": not put back: %s", k->path,
+				 now, k->found,
+				 k->error == EBUSY ? "somebody else has turned it"
+						   : strerror(k->error));
 		return false;
 	}
 	log_line(LOG_LEVEL_EVENT, "%s: back to %" PRIu64 ", as an agent found it that was killed",
 		 k->path, k->found);
 	return true;
+}
+
+/* A whole line of the record. */
+static void remove_metrics(const char *line)
+{
+	const char *at = line + strlen(METRICS_LINE), *end = line + strlen(line);
+	char path[KNOB_PATH];
+	size_t n = 0;
+
+	if (strncmp(line, METRICS_LINE, strlen(METRICS_LINE)) != 0)
+		return;
+	while (at < end && n < sizeof(path) - 1)
+		path[n++] = octal_next(&at, end);
+	path[n] = '\0';
+	if (at == end && *path == '/')
+		whole_file_remove(path, METRICS_BEGIN);
 }
 
 /* LINE, up to the knob's name, is found again further on. */
@@ -172,6 +213,30 @@ static bool is_said_again(const char *line, const char *rest)
 	return false;
 }
 
+/* The record of knobs that could not be put back; without one, or where it cannot be written, what stands
+ * there names them too. */
+static void keep_left(const char *root)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return;
+	state_left(out);
+	if (fclose(out) == 0)
+		state_write(root, text);
+	free(text);
+}
+
+void state_end(const char *root)
+{
+	if (knob_left(0))
+		keep_left(root);
+	else
+		state_remove(root);
+}
+
 unsigned int state_restore(const char *root)
 {
 	char *text = state_text(root), *rest = text, *line;
@@ -180,10 +245,14 @@ unsigned int state_restore(const char *root)
 
 	while (rest && *rest) {
 		line = strsep(&rest, "\n");
-		if (state_parse(root, line, &k) && !(rest && is_said_again(line, rest)))
-			count += put_back(&k);
+		if (rest)
+			remove_metrics(line);
+		if (!state_parse(root, line, &k) || (rest && is_said_again(line, rest)))
+			continue;
+		k.turning |= !rest; /* the text ends in the middle of this line */
+		count += put_back(&k);
 	}
 	free(text);
-	state_remove(root);
+	state_end(root);
 	return count;
 }

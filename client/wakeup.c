@@ -15,6 +15,15 @@ double wakeup_now(void)
 	return (double)clock_now() / (double)CLOCK_SECOND;
 }
 
+void wakeup_hold_reload(bool hold)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+}
+
 int wakeup_init(struct wakeup *w)
 {
 	static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGCHLD};

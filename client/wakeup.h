@@ -15,6 +15,8 @@ struct wakeup {
 	bool child;  /* SIGCHLD has come since the last wakeup_wait() */
 };
 
+/* SIGHUP waits until wakeup_init(), or until it is let in: it ends nobody who is only beginning. */
+void wakeup_hold_reload(bool hold);
 /* From now on these signals come here. 0 or an errno. */
 int wakeup_init(struct wakeup *w);
 /* Until something comes, or the time UNTIL of wakeup_now(). What came while we rested has come. */

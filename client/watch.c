@@ -177,6 +177,9 @@ static void hear(struct watch_host *h, struct watch *w, double now)
 	if (!watch_feed(w, now))
 		return;
 	w->ask_at = fmin(w->ask_at, now + watch_use_interval(h, w));
+	w->held_back = w->decision.way == WRITE_DEFER
+			       ? (double)machine_dirty(&h->machine, w->mount.device)
+			       : 0;
 	if (w->detector.believed)
 		doubt_feed(&w->doubt, &w->detector.prices, h->settings.decide.price_min, now);
 	else
@@ -220,4 +223,5 @@ void watch_round(struct watch_host *h, double now)
 {
 	watch_use_look(h, now);
 	watch_groups_tick(h, now);
+	watch_keep_tick(h, now);
 }

@@ -18,6 +18,7 @@
  *   watch.c      mounted, asked, believed     watch_use.c    counters: what is asked about, and worth
  *   watch_act.c  judged, and knobs turned     watch_groups.c control groups that halt
  *   watch_show.c said                         watch_list.c   which mounts there are
+ *   watch_keep.c control groups whose cached data is kept
  *
  * NOW is seconds of a clock that only goes forward. One thread.
  */
@@ -30,6 +31,7 @@
 #include "doubt.h"
 #include "halt.h"
 #include "history.h"
+#include "keep.h"
 #include "machine.h"
 #include "mount_calls.h"
 #include "mount_knobs.h"
@@ -54,6 +56,8 @@
 #define ASK_IDLE  10
 /* Where control groups may halt prices are asked for so often (s). */
 #define ASK_HALTS 1
+/* Knobs of groups whose cached data is kept are looked at so often (s). */
+#define KEEP_PACE 1
 /* The kernel's counters are not looked at sooner again (s). */
 #define USE_PACE 0.5
 /* min_ratio of a mount that defers (percent): half of what may be dirty. All of them together must
@@ -100,6 +104,8 @@ struct watch {
 	uint32_t readahead_found;   /* KiB: then */
 	double acted;		    /* s: when it was judged last */
 	struct mountstats deferred; /* counters when this deferral was DECIDE_DWELL old */
+	double held_back;	    /* bytes: deferred when the last answer came */
+	double waiting;		    /* bytes written before that, and still to be sent then */
 	double vain_until;	    /* s: deferrals are in vain before */
 	bool pushed, push_told;	    /* since the last reply; an error of it */
 	struct watch_totals totals;
@@ -127,6 +133,7 @@ struct watch_host {
 	double worth;	    /* of cached data, 0..1: mount_use.h, with machine.pressed */
 	bool cache_lost;    /* and it is lost: the same */
 	struct watch_group groups[WEIGHTS_MAX]; /* settings.halts.count of them */
+	struct keep keep;			/* of settings.keeps */
 	uint64_t draw;				/* random numbers: the state, any */
 	struct watch watches[MOUNTS_MAX];	/* settings.mount_count of them, in their order */
 };
@@ -148,6 +155,10 @@ void watch_groups_list(struct watch_host *h, const struct settings *settings);
 void watch_groups_tick(struct watch_host *h, double now);
 void watch_groups_release(struct watch_host *h);
 void watch_groups_show(const struct watch_host *h, FILE *out);
+void watch_keep_list(struct watch_host *h, const struct settings *settings);
+void watch_keep_tick(struct watch_host *h, double now);
+void watch_keep_release(struct watch_host *h);
+void watch_keep_show(const struct watch_host *h, FILE *out);
 /* Judges, and turns the knobs. */
 void watch_act(struct watch_host *h, struct watch *w, double now);
 /* Looks what is mounted, which is read once for many watches: MOUNTS_PACE. */

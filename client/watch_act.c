@@ -12,21 +12,35 @@ struct mount_place watch_place(const struct watch_host *h, const struct watch *w
 				    w->mount.server};
 }
 
+/* Bytes that programs have written and that are to be sent: what was written over meanwhile never is, so no
+ * more than the kernel says. */
+static double waiting(struct watch_host *h, const struct watch *w)
+{
+	const struct mountstats *s = &w->use.last;
+
+	if (s->programs_written <= s->server_written)
+		return 0;
+	return fmin((double)(s->programs_written - s->server_written),
+		    (double)machine_dirty(&h->machine, w->mount.device));
+}
+
 /* Programs do not leave their files open: what is deferred goes out all the same, when they wait for it. What
- * was on its way when the deferral began is not that. */
-static bool defer_vain(struct watch *w, double now)
+ * was on its way when the deferral began is not that, nor what an earlier one has left waiting. */
+static bool defer_vain(struct watch_host *h, struct watch *w, double now)
 {
 	const struct mountstats *from = &w->deferred, *to = &w->use.last;
 	double wrote, sent;
 
-	if (w->decision.way == WRITE_DEFER && now - w->decision.since < DECIDE_DWELL)
+	if (w->decision.way == WRITE_DEFER && now - w->decision.since < DECIDE_DWELL) {
 		w->deferred = w->use.last;
+		w->waiting = waiting(h, w);
+	}
 	if (w->decision.way == WRITE_DEFER && from->there && to->there &&
 	    to->programs_written >= from->programs_written &&
 	    to->server_written >= from->server_written) {
 		wrote = (double)(to->programs_written - from->programs_written);
 		sent = (double)(to->server_written - from->server_written);
-		if (wrote >= VAIN_BYTES && sent >= wrote * VAIN_SHARE)
+		if (wrote >= VAIN_BYTES && sent - w->waiting >= wrote * VAIN_SHARE)
 			w->vain_until = now + VAIN_TIME;
 	}
 	return now < w->vain_until;
@@ -35,6 +49,8 @@ static bool defer_vain(struct watch *w, double now)
 static struct decide_input input_of(struct watch_host *h, struct watch *w, double now)
 {
 	const uint32_t turned = w->decision.readahead;
+	const bool kept =
+		keep_holds(&h->keep); /* then nobody gains where written data goes early */
 	struct decide_input in = {
 		.priced = watch_priced(h, w, now),
 		.doubted = w->doubt.frozen || w->doubt.jumping,
@@ -42,8 +58,8 @@ static struct decide_input input_of(struct watch_host *h, struct watch *w, doubl
 		.readahead = w->detector.prices.readahead,
 		.dirty = h->machine.dirty,
 		.worth = h->worth,
-		.pressed = h->machine.pressed,
-		.defer_vain = defer_vain(w, now),
+		.pressed = kept ? 0 : h->machine.pressed,
+		.defer_vain = defer_vain(h, w, now),
 		.cache_lost = h->cache_lost,
 		.network = h->machine.network,
 		.weight = weights_of(&h->settings.weights, w->path),

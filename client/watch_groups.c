@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "octal.h"
 #include "watch.h"
 
 /* The mount whose server is dearest now, NULL: none states prices that count. */
@@ -117,7 +118,9 @@ void watch_groups_show(const struct watch_host *h, FILE *out)
 	for (unsigned int i = 0; i < h->settings.halts.count; i++) {
 		const struct watch_group *g = &h->groups[i];
 
-		fprintf(out, "group %s: %s: %s\n", g->path,
+		fputs("group ", out);
+		octal_print(out, g->path);
+		fprintf(out, ": %s: %s\n",
 			g->refused	 ? "left alone"
 			: g->halt.halted ? "halted"
 					 : "runs",

@@ -42,5 +42,6 @@ void watch_list(struct watch_host *h, const struct settings *settings)
 			let_go(h, &old[i]);
 	h->settings = *settings;
 	watch_groups_list(h, settings);
+	watch_keep_list(h, settings);
 	machine_set_flush_point(&h->machine, (uint32_t)settings->flush_point);
 }

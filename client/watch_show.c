@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* A mount in words: what --status and --watch show. See watch.h. */
+#include "octal.h"
 #include "watch.h"
 
 /* Its read-ahead, and what the kernel's counters say of its use. */
@@ -29,15 +30,19 @@ void watch_show(const struct watch *w, FILE *out)
 	const struct decision *d = &w->decision;
 	char obstacle[64];
 
-	fprintf(out, "mount %s %s: ", w->path, w->mount.device);
+	fputs("mount ", out);
+	octal_print(out, w->path);
+	fprintf(out, " %s: ", w->mount.device);
 	if (w->news == NEWS_NOT_MOUNTED)
-		fputs(mount_obstacle(&w->mount, obstacle, sizeof(obstacle)), out);
+		octal_print(out, mount_obstacle(&w->mount, obstacle, sizeof(obstacle)));
 	else
 		fputs(text[w->news], out);
 	if (w->news == NEWS_BELIEVED)
 		fprintf(out, ", write %.3g, read-ahead %.3g, ours %.3g, %s: %s",
 			w->detector.prices.write, w->detector.prices.readahead, d->ours,
 			write_way_names[d->way], decide_texts[d->why].why);
+	if (w->news == NEWS_BELIEVED && d->way == WRITE_DEFER)
+		fprintf(out, "; %.1f MB held back", w->held_back / 1e6);
 	fputc('\n', out);
 	if (w->news == NEWS_BELIEVED)
 		show_use(w, out);

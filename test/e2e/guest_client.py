@@ -19,6 +19,7 @@ LIMITS = ("dirty_background_ratio", "dirty_ratio")
 BYTES = ("programs_read", "programs_written", "direct_read", "direct_written", "server_read",
          "server_written", "pages_read", "pages_written")
 SAMPLE = 0.1  # s between two looks at knobs
+LONG = 600  # s: what must come comes sooner, on a machine that was stopped for minutes too
 
 _agent = None
 
@@ -107,16 +108,15 @@ def memory():
 
 class Agent:
     def __init__(self, program, arguments):
-        self.lines = []
+        self.lines, self.began = [], time.monotonic()
         self.process = subprocess.Popen([program, *arguments], stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, text=True)
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
 
     def _read(self):
-        began = time.monotonic()
         for line in self.process.stdout:
-            self.lines.append(f"{time.monotonic() - began:7.2f} {line.rstrip()}")
+            self.lines.append(f"{time.monotonic() - self.began:7.2f} {line.rstrip()}")
 
 
 def agent_start(program, arguments=(), at=MOUNT):
@@ -125,7 +125,7 @@ def agent_start(program, arguments=(), at=MOUNT):
         raise RuntimeError("an agent is running already")
     mounts = [at] if isinstance(at, str) else at
     _agent = Agent(program, [*arguments, *mounts])
-    agent_waits(mounts[0], 10)  # before it speaks of a mount a signal would end it
+    agent_waits(mounts[0], LONG)  # before it speaks of a mount a signal would end it
 
 
 def agent_waits(text, seconds):
@@ -136,6 +136,11 @@ def agent_waits(text, seconds):
             return False
         time.sleep(0.05)
     return True
+
+
+def agent_age():
+    """s: what its lines begin with, now."""
+    return time.monotonic() - _agent.began
 
 
 def agent_signal(number):
@@ -153,7 +158,7 @@ def agent_end(number=signal.SIGTERM):
         explained = agent_run(ending.process.args[0], ("--explain",))[1]
     ending.process.send_signal(number)
     try:
-        ending.process.wait(30)
+        ending.process.wait(LONG)
     finally:
         ending.process.kill()
     ending.reader.join(5)
@@ -163,7 +168,7 @@ def agent_end(number=signal.SIGTERM):
 def agent_run(program, arguments):
     """(exit status, what it says) of a call that ends by itself."""
     done = subprocess.run([program, *arguments], check=False, capture_output=True, text=True,
-                          timeout=60)
+                          timeout=LONG)
     return done.returncode, done.stdout + done.stderr
 
 

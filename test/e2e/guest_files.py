@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """What a guest does with files for test_agent_coherence.py: each way to change one, each way to
-have it on the server, and looking at it. Bytes come from a seed, so that only that travels.
+have it on the server, and looking at it. Bytes come from a seed, so that only that travels. Run by
+itself it is one of several programs that do so at once: each line that comes is a list of calls.
 """
 import base64
+import json
 import mmap
 import os
 import random
+import subprocess
+import sys
+import traceback
 import zlib
 
 MOUNT = "/mnt/nfs"
@@ -98,3 +103,47 @@ def part(name, offset, length):
     """The bytes themselves, for who wants to know what is wrong."""
     with open(f"{MOUNT}/{name}", "rb", buffering=0) as file:
         return base64.b64encode(os.pread(file.fileno(), length, offset)).decode()
+
+
+# ---- several programs at once --------------------------------------------------------------------
+
+_programs = []
+
+
+def programs(count):
+    """Starts so many for work(), each a process of its own."""
+    for _ in range(count):
+        _programs.append(subprocess.Popen([sys.executable, "-B", os.path.realpath(__file__)],
+                                          text=True, stdin=subprocess.PIPE,
+                                          stdout=subprocess.PIPE))
+
+
+def work(tasks):
+    """What each of the tasks [which program, call, arguments] returned. All programs are at work at
+    once; each does its own tasks in their order."""
+    shares, found = {}, [None] * len(tasks)
+    for index, (number, *task) in enumerate(tasks):
+        shares.setdefault(number, []).append((index, task))
+    for number, share in shares.items():
+        _programs[number].stdin.write(json.dumps([task for _, task in share]) + "\n")
+        _programs[number].stdin.flush()
+    for number, share in shares.items():
+        told = json.loads(_programs[number].stdout.readline() or '{"error": "it has ended"}')
+        if "error" in told:
+            raise RuntimeError(f"program {number}: {told['error']}")
+        for (index, _), value in zip(share, told["values"]):
+            found[index] = value
+    return found
+
+
+def _program():
+    for line in sys.stdin:
+        try:
+            told = {"values": [globals()[call](**arguments) for call, arguments in json.loads(line)]}
+        except Exception:  # whatever it is, the caller judges it
+            told = {"error": traceback.format_exc()}
+        print(json.dumps(told), flush=True)
+
+
+if __name__ == "__main__":
+    _program()

@@ -171,13 +171,17 @@ def test_hanging_server(agent, work):
 def test_killed(agent, work):
     machine = Machine(work, "killed")
     server = Server(machine, 0.9, 1.0)
-    a = Agent(machine, agent)
+    metrics = f"{work}/killed .prom"
+    a = Agent(machine, agent, "--metrics", metrics)
     e2e.wait_for(lambda: (machine.min_ratio, machine.read_ahead) == (50, 16), LONG)
+    e2e.wait_for(lambda: os.path.exists(metrics), LONG)
     a.end(signal.SIGKILL)
-    e2e.check(machine.min_ratio == 50, "kill -9 leaves knobs turned")
+    e2e.check(machine.min_ratio == 50 and os.path.exists(metrics),
+              "kill -9 leaves knobs turned, and its metrics")
     result = run(machine.command(agent, "--restore"))
     e2e.check(machine.untouched() and "2 knobs put back" in result.stdout,
               "--restore puts them back", result.stdout + result.stderr)
+    e2e.check(not os.path.exists(metrics), "and removes its metrics")
     a = Agent(machine, agent)
     e2e.wait_for(lambda: (machine.min_ratio, machine.read_ahead) == (50, 16), LONG)
     a.end(signal.SIGKILL)
@@ -260,7 +264,7 @@ def test_guest(agent, plugin, work):
     stopping = threading.Event()
     load = threading.Thread(target=read_on, args=(server, stopping))
     load.start()
-    out = in_guest(agent, server, "set min_ratio to 50", 30, "/e1")
+    out = in_guest(agent, server, "set min_ratio to 50", 60, "/e1")
     stopping.set()
     load.join()
     e2e.check(server.stop() == 0, "RA ends cleanly", server.log_text()[-2000:])

@@ -3,16 +3,18 @@
 """Two clients whose agents come and go: test_agent_coherence.py AGENT PLUGIN MECHDISK [--ops N]
 [--seed S]
 
-Two real Linux clients (User-mode Linux) write, close and read each other's files, N operations in
-all (400; as a soak 100000), while ca-nfs-agent on both is started, ended, killed, and told prices
-that jump. A model of every file says what must be seen:
+Two real Linux clients (User-mode Linux), PROGRAMS processes on each, write, close and read each
+other's files, N operations in all (1000; as a soak 100000), while ca-nfs-agent on both is started,
+ended, killed, and told prices that jump. A model of every file says what must be seen:
 
 - close-to-open: whoever opens a file sees all that was written before the last close, byte for
   byte;
+- who shares a kernel with the writer sees what was written at once;
 - fsync, fdatasync, sync: the other client sees it too, though the file is still open;
 - COMMIT: at some of these moments the power is cut (power_cut.py), and it is on the disk.
 
-Both clients are at work at the same time, each on files that the other leaves alone at that moment.
+All programs of both clients are at work at the same time, each on files that the others leave alone
+in that step. The agents are turned at moments of their own, in the middle of operations.
 """
 import argparse
 import base64
@@ -20,7 +22,9 @@ import os
 import random
 import signal
 import sys
+import threading
 import time
+import traceback
 import zlib
 
 import e2e
@@ -30,14 +34,21 @@ import power_cut
 from guest_files import content
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-FILES, SIZE_MOST = 24, 1 << 20
+FILES, SIZE_MOST = 96, 128 << 10
+LARGE, LARGE_MOST = 8, 1 << 20  # one file in so many grows to that
+# A name made in a directory has its client look up all others there again: so there are many.
+DIRECTORIES = 32
+PROGRAMS = 3  # on each client
+STEP = 16  # operations of each client in a step
 LENGTHS = (1, 100, 4096, 5000, 65536, 200000)
 PIECES = (1000, 4096, 65536, 1 << 20)
 SIZE_MB = 512
-CUTS = 4
-TOGGLE = 0.06  # chance that an agent is turned off or on before a step
+CUTS, CUT_EVERY = 4, 5000  # power cuts: at least, and one for so many operations
+PAUSE = 0.3  # s, on average, between two turns of an agent
+PATIENCE = 900  # s: machines may be stopped for minutes
 # Names and sizes are not for COMMIT to promise: stock Ganesha leaves them to the file system.
-UNPROMISED = ("cut", "replace")
+UNPROMISED = ("cut", "replace", "look", "write_held")
+HELD = ("write_held", "save", "release")
 SHOWN = 64  # bytes, of a difference
 REPLIES = ("--replies", "/tmp/replies")
 AGENTS = ((), ("--flush-point", "60"), ("--flush-point", "60", "--defer-max", "2"),
@@ -52,30 +63,42 @@ def fine_times():
     return (int(release[0]), int(release[1])) >= FINE_TIMES
 
 
-class Toggled:
-    """A guest whose agent is turned off and on."""
+class Toggled(threading.Thread):
+    """A guest whose agent is turned off and on, from start() to stop()."""
 
-    def __init__(self, guest, agent, draw):
-        self.guest, self.agent, self.draw, self.on = guest, agent, draw, False
-        self.saying = guest.start("client.say_prices", kind="jumping", seed=draw.randrange(1000),
-                                  lasting=0.7)
+    def __init__(self, guest, agent, seed):
+        super().__init__(daemon=True)
+        self.guest, self.agent, self.on = guest, agent, False
+        self.draw, self.stopping, self.wrong = random.Random(seed), threading.Event(), []
+        self.saying = guest.start("client.say_prices", kind="jumping",
+                                  seed=self.draw.randrange(1000), lasting=0.7)
         self.counts = {"started": 0, "ended": 0, "killed": 0, "read again": 0}
+
+    def run(self):
+        try:
+            while not self.stopping.wait(self.draw.expovariate(1 / PAUSE)):
+                self.toggle()
+        except Exception:  # the load would go on without it
+            self.wrong.append(traceback.format_exc())
+
+    def _call(self, call, **arguments):
+        return self.guest.call(f"client.{call}", patience=PATIENCE, **arguments)
 
     def toggle(self):
         if not self.on:
-            self.guest.call("client.agent_start", program=self.agent, arguments=[
+            self._call("agent_start", program=self.agent, arguments=[
                 "--interval", "0.25", "--answer", "1", *self.draw.choice(AGENTS),
                 *(REPLIES if self.draw.random() < 0.8 else ())])
             self._count("started", True)
         elif self.draw.random() < 0.3:
-            self.guest.call("client.agent_signal", number=int(signal.SIGHUP))
+            self._call("agent_signal", number=int(signal.SIGHUP))
             self._count("read again", True)
         elif self.draw.random() < 0.5:
             self.end()
         else:
-            self.guest.call("client.agent_end", number=int(signal.SIGKILL))
+            self._call("agent_end", number=int(signal.SIGKILL))
             if self.draw.random() < 0.5:
-                self.guest.call("client.agent_run", program=self.agent, arguments=["--restore"])
+                self._call("agent_run", program=self.agent, arguments=["--restore"])
             self._count("killed", False)
 
     def _count(self, what, on):
@@ -83,18 +106,30 @@ class Toggled:
         self.on = on
 
     def end(self):
-        status, lines, _ = self.guest.call("client.agent_end")
+        status, lines, _ = self._call("agent_end")
         self._count("ended", False)
         if status:
-            e2e.check(False, "an agent that is told to ends well", (status, lines[-5:]))
+            self.wrong.append(f"it ended with {status}: {lines[-5:]}")
+
+    def stop(self):
+        """No agent runs then, and no knob is turned."""
+        self.stopping.set()
+        self.join()
+        if self.on:
+            self.end()
+        else:  # a killed one may have left knobs turned
+            self._call("agent_run", program=self.agent, arguments=["--restore"])
+        self.saying.stop()
 
 
 class File:
     """What it must hold. `saved`: that of the last moment at which it had to be on the server."""
 
-    def __init__(self, name):
-        self.name, self.data, self.holder, self.dirty = name, bytearray(), None, False
-        self.there = False
+    def __init__(self, number):
+        self.name = f"d{number % DIRECTORIES}/c{number}"
+        self.data, self.there = bytearray(), False
+        self.holder, self.dirty, self.program = None, False, number % PROGRAMS  # who has it open
+        self.most = SIZE_MOST if number % LARGE else LARGE_MOST
 
     def write(self, offset, data):
         if offset > len(self.data):
@@ -106,7 +141,8 @@ class File:
 class Load:
     def __init__(self, clients, seed, record):
         self.clients, self.draw, self.record = clients, random.Random(seed), record
-        self.files = [File(f"c{n:02}") for n in range(FILES)]
+        self.files = [File(n) for n in range(FILES)]
+        self.cuts, self.noted = CUTS, 0
         self.done, self.wrong, self.moments, self.counts = 0, [], [], {}
         self.seeds, self.rest = seed * 1000003, 0 if fine_times() else TIME_STEP
 
@@ -121,7 +157,7 @@ class Load:
 
     def put(self, file, _):
         new = {**self._bytes(), "offset": self._offset(file), "piece": self.draw.choice(PIECES),
-               "truncate": len(file.data) > SIZE_MOST or self.draw.random() < 0.1}
+               "truncate": len(file.data) > file.most or self.draw.random() < 0.1}
 
         def become():
             if new["truncate"]:
@@ -188,7 +224,7 @@ class Load:
         if file.holder not in (None, client):
             return (file, *self.look(file, client))
         if file.holder is client:
-            ways = (self.write_held, self.save, self.save, self.release)
+            ways = (self.write_held, self.save, self.save, self.release, self.look)
         elif not file.there:
             ways = (self.put, self.append, self.replace, self.write_held)
         else:
@@ -196,32 +232,38 @@ class Load:
                     self.cut, self.replace, self.write_held)
         return (file, *self.draw.choice(ways)(file, client))
 
-    # ---- a step: each client does one thing, at the same time
+    # ---- a step: each client does some things, all at the same time
+
+    def program(self, file, call):
+        """Descriptors are a program's own; all else any may do."""
+        return file.program if call in HELD else self.draw.randrange(PROGRAMS)
 
     def step(self):
-        taken, doing = set(), []
+        taken, jobs, all_done = set(), [], []
         for client in self.draw.sample(self.clients, len(self.clients)):
-            file, call, arguments, become = self.choose(client, taken)
-            taken.add(file.name)
-            job = client.guest.start(f"files.{call}", name=file.name, **arguments)
-            doing.append((client, file, call, job, become))
-        for client, file, call, job, become in doing:
-            seen = job.value()
-            become()
-            self.done += 1
-            self.counts[call] = self.counts.get(call, 0) + 1
-            if call == "look":
-                self.compare(client, file, seen)
-        for _, file, call, _, _ in doing:
-            if call not in ("look", "write_held"):
-                self.note(file, call)
+            doing = []
+            for _ in range(STEP):
+                doing.append(self.choose(client, taken))
+                taken.add(doing[-1][0].name)
+            jobs.append((client, doing, client.guest.start("files.work", tasks=[
+                (self.program(file, call), call, {"name": file.name, **arguments})
+                for file, call, arguments, _ in doing])))
+        for client, doing, job in jobs:
+            for (file, call, _, become), seen in zip(doing, job.value(PATIENCE)):
+                become()
+                self.done += 1
+                self.counts[call] = self.counts.get(call, 0) + 1
+                if call == "look":
+                    self.compare(client, file, seen)
+                all_done.append((file, call))
+        self.note(all_done)
         time.sleep(self.rest)
 
     def compare(self, client, file, seen):
         if tuple(seen) == (len(file.data), zlib.crc32(file.data)):
             return
-        told = base64.b64decode(client.guest.call("files.part", name=file.name, offset=0,
-                                                  length=2 * SIZE_MOST))
+        told = base64.b64decode(client.guest.call("files.part", patience=PATIENCE, name=file.name,
+                                                  offset=0, length=2 * LARGE_MOST))
         at = next((i for i, (a, b) in enumerate(zip(told, file.data)) if a != b),
                   min(len(told), len(file.data)))
         self.wrong.append(
@@ -230,32 +272,41 @@ class Load:
             f"{told[at:at + SHOWN].hex()} for {bytes(file.data[at:at + SHOWN]).hex()}; "
             f"{'' if file.holder is None else 'held open, '}agents {[c.on for c in self.clients]}")
 
-    def note(self, file, call):
-        """Now it must be on the disk: close(), fsync and their like have promised it."""
-        if call not in UNPROMISED:
-            self.moments.append((os.path.getsize(self.record), file.name, bytes(file.data)))
-            # few are cut, and of a soak each moment would be too much
-            if len(self.moments) > 4 * CUTS:
-                del self.moments[self.draw.randrange(len(self.moments) - 1)]
+    def note(self, done):
+        """Now it must be on the disk: close(), fsync and their like have promised it. Of all such
+        moments so many are kept as are looked at, each as likely."""
+        at = os.path.getsize(self.record)
+        for file, call in done:
+            if call in UNPROMISED:
+                continue
+            self.noted += 1
+            moment = (at, file.name, bytes(file.data))
+            if len(self.moments) < self.cuts:
+                self.moments.append(moment)
+            elif self.draw.random() < self.cuts / self.noted:
+                self.moments[self.draw.randrange(self.cuts)] = moment
 
     def run(self, operations):
-        while self.done < operations and len(self.wrong) < 5:
-            for client in self.clients:
-                if self.draw.random() < TOGGLE:
-                    client.toggle()
+        began, told = time.monotonic(), 0
+        self.cuts = max(CUTS, operations // CUT_EVERY)
+        while self.done < operations and not any((self.wrong, *(c.wrong for c in self.clients))):
             self.step()
-            if self.done % 5000 < 2:
-                e2e.note(f"{self.done} operations")
+            if self.done - told >= CUT_EVERY:
+                told = self.done
+                e2e.note(f"{told} operations, {time.monotonic() - began:.0f} s")
 
     def finish(self):
         """All is closed; each client looks at each file."""
-        for file in self.files:
-            if file.holder:
-                file.holder.guest.call("files.release", name=file.name)
-                file.holder = None
-        for file in (f for f in self.files if f.there):
-            for client in self.clients:
-                self.compare(client, file, client.guest.call("files.look", name=file.name))
+        for client in self.clients:
+            client.guest.call("files.work", patience=PATIENCE, tasks=[
+                (file.program, "release", {"name": file.name})
+                for file in self.files if file.holder is client])
+        there = [file for file in self.files if file.there]
+        for client in self.clients:
+            seen = client.guest.call("files.work", patience=PATIENCE, tasks=[
+                (self.draw.randrange(PROGRAMS), "look", {"name": file.name}) for file in there])
+            for file, what in zip(there, seen):
+                self.compare(client, file, what)
 
 
 def cut_power(record, work, moments):
@@ -263,7 +314,7 @@ def cut_power(record, work, moments):
     counts."""
     cuts = power_cut.PowerCuts(record, SIZE_MB << 20, e2e.temporary("cuts-", work), "ext4")
     wrong = []
-    for at, name, data in moments[-CUTS:]:
+    for at, name, data in moments:
         with cuts.mounted(at) as path:
             with open(f"{path}/{name}", "rb") as file:
                 found = file.read()
@@ -271,36 +322,32 @@ def cut_power(record, work, moments):
             wrong.append(f"{name}: {len(found)} bytes, {len(data)} were promised")
     cuts.close()
     e2e.check(not wrong, f"what close, fsync and their like promised is on the disk after "
-              f"{min(CUTS, len(moments))} power cuts", "\n".join(wrong))
+              f"{len(moments)} power cuts", "\n".join(wrong))
 
 
 def run(options, server, record):
     with guests.boot(2, modules=(guests.CLIENT, f"{HERE}/guest_files.py")) as booted:
         for guest in booted:
             guest.call("client.mount", port=server.port, mport=server.mport, export="/e1")
+            guest.call("files.programs", count=PROGRAMS)
         before = [g.call("client.knobs") for g in booted]
-        draw = random.Random(options.seed)
-        clients = [Toggled(g, options.agent, draw) for g in booted]
+        clients = [Toggled(g, options.agent, f"{options.seed} {n}") for n, g in enumerate(booted)]
         for client in clients:
             client.toggle()
+            client.start()
         load = Load(clients, options.seed, record)
         load.run(options.ops)
         load.finish()
         for client in clients:
-            if client.on:
-                client.end()
-            else:  # a killed one may have left knobs turned
-                client.guest.call("client.agent_run", program=options.agent,
-                                  arguments=["--restore"])
-            client.saying.stop()
+            client.stop()
         after = [g.call("client.knobs") for g in booted]
         for guest in booted:
             guest.call("client.unmount")
     e2e.check(not load.wrong, f"{load.done} operations, seed {options.seed}: each byte is what it "
               "must be", "\n".join(load.wrong))
     e2e.check(before == after, "knobs are as they were", (before, after))
-    e2e.check(all(client.counts["started"] for client in clients), "both agents ran",
-              [client.counts for client in clients])
+    e2e.check(not any(client.wrong for client in clients), "the agents end well when they are told "
+              "to", [client.wrong for client in clients])
     e2e.note(f"operations {load.counts}, agents {[client.counts for client in clients]}")
     return load
 
@@ -310,7 +357,7 @@ def main():
     parser.add_argument("agent", type=os.path.realpath)
     parser.add_argument("plugin")
     parser.add_argument("mechdisk")
-    parser.add_argument("--ops", type=int, default=400)
+    parser.add_argument("--ops", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     if not 1 <= options.ops <= 10 ** 7:
@@ -320,6 +367,8 @@ def main():
     work = e2e.work_directory()
     record = f"{work}/record"
     disk = modelled_disk.for_test(work, options.mechdisk, SIZE_MB, record=record)
+    for number in range(DIRECTORIES):
+        os.mkdir(f"{disk.mount}/d{number}")
     server = e2e.Server("ra", [{"id": 1, "path": disk.mount, "pseudo": "/e1",
                                 "params": {"Fsstat_Prices": "true"}}], work, plugin).start()
     try:

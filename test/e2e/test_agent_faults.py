@@ -211,6 +211,53 @@ def test_reload(agent, work):
     server.stop()
 
 
+def test_reload_at_once(agent, work):
+    """SIGHUP before it has read its settings, which come through a pipe."""
+    machine = Machine(work, "at-once")
+    pipe = f"{machine.root}/agent.conf"
+    os.mkfifo(pipe)
+    a = Agent(machine, agent, "--config", pipe)
+
+    def opened():
+        """The pipe, where somebody reads it."""
+        try:
+            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            return None
+
+    def says():
+        """So it ends, whoever reads it."""
+        end = opened()
+        if end is not None:
+            os.close(end)
+        return a.said("SIGHUP: settings read again")
+
+    held = []
+    e2e.check(e2e.wait_for(lambda: held.append(opened()) or held[-1] is not None, LONG),
+              "it waits for its settings", a.text)
+    a.process.send_signal(signal.SIGHUP)
+    os.close(held[-1])
+    e2e.check(e2e.wait_for(says, LONG), "a SIGHUP at its start ends nobody",
+              f"{a.process.poll()} {a.text}")
+    a.end()
+
+
+def test_removal_keeps_what_is_turned(_, work):
+    """Both packages' scripts, in a /run of their own."""
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    state, lock = "/run/ca-nfs-agent.state", "/run/ca-nfs-agent.lock"
+    script = (f"mount -t tmpfs none /run && printf %b \"$1\" >{state} && : >{lock} && "
+              f"sh \"$2\" remove && test ! -e {lock} && test -e {state} && echo kept")
+    for path in ("debian/ca-nfs-agent.postrm", "packaging/client/postrm"):
+        for text, kept in (("agent 1\\nknob /sys/class/bdi/0:1/min_ratio found 0 set 50\\n", True),
+                           ("agent 1\\nmetrics /x\\n", False)):
+            result = run(["unshare", "-m", "sh", "-c", script, "sh", text, f"{root}/{path}"])
+            e2e.check(("kept" in result.stdout) == kept and
+                      ("found 0 set 50" in result.stderr) == kept,
+                      f"{path}: the record stays where knobs are turned: {kept}",
+                      result.stdout + result.stderr)
+
+
 def test_fstab(agent, work):
     machine = Machine(work, "fstab")
     os.mkdir(f"{machine.root}/etc")
@@ -263,7 +310,7 @@ class Manager(threading.Thread):
         while True:
             self.heard.append(self.socket.recv(4096).decode())
 
-    def waits(self, text, seen=0, seconds=15):
+    def waits(self, text, seen=0, seconds=LONG):
         return e2e.wait_for(lambda: any(text in line for line in self.heard[seen:]), seconds)
 
 
@@ -316,7 +363,8 @@ def main():
              test_ended_in_a_call_that_cannot_be_killed, test_so_many_calls_may_hang,
              test_no_record_no_knob,
              test_killed_while_run_is_full, test_not_yet_and_not_this_one, test_reload, test_lock,
-             test_fstab, test_service_manager),
+             test_fstab, test_service_manager, test_reload_at_once,
+             test_removal_keeps_what_is_turned),
             agent, e2e.work_directory())
     e2e.finish()
 

@@ -300,16 +300,19 @@ static void test_readahead_takes_a_step_at_a_time(void **state)
 	struct decision a = {0};
 
 	in.readahead = 1;
-	in.effectiveness = 0.5;
+	in.effectiveness = 0.8;
 	assert_true(decide(&a, &limits, &in, 100));
 	assert_int_equal(a.readahead, 64);
 	assert_false(decide(&a, &limits, &in, 100.5));
 	in.evidence = USE_TOO_LITTLE;
-	assert_false(decide(&a, &limits, &in, 110));
-	assert_int_equal(a.readahead, 64);
+	assert_false(decide(&a, &limits, &in, 105));
 	in.evidence = USE_KNOWN;
+	assert_true(decide(&a, &limits, &in, 108));
+	a.readahead = 0;
+	in.effectiveness = 0.5; /* far dearer: two steps at once */
 	assert_true(decide(&a, &limits, &in, 111));
 	assert_int_equal(a.readahead, 32);
+	assert_int_equal(a.ahead_why, AHEAD_FAR);
 	in.readahead = 0.01; /* cheap: as without us, at once */
 	assert_true(decide(&a, &limits, &in, 111.1));
 	assert_int_equal(a.readahead, 0);

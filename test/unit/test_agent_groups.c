@@ -14,6 +14,7 @@
 
 #include "agent_files.h"
 #include "group_memory.h"
+#include "recorder.h"
 #include "state.h"
 #include "watch.h"
 
@@ -143,12 +144,6 @@ static void test_which_groups_hold_us(void **state)
 
 static struct watch_host host;
 
-static bool record(void *arg)
-{
-	(void)arg;
-	return true;
-}
-
 static void host_of(const char *group)
 {
 	struct settings s;
@@ -159,7 +154,7 @@ static void host_of(const char *group)
 	snprintf(value, sizeof(value), "0.1 %s", group);
 	assert_true(settings_set(&s, "mount", "/mnt/n", error, sizeof(error)));
 	assert_true(settings_set(&s, "halt", value, error, sizeof(error)));
-	host = (struct watch_host){.hand = {{record, NULL}, false}};
+	host = (struct watch_host){.hand = {{record_kept, NULL}, false}};
 	machine_init(&host.machine, files_root, 0, false);
 	watch_list(&host, &s);
 	host.watches[0].mount.kind = MOUNT_NFS3;

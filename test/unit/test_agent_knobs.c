@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include "unit_cmocka.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 
 #include "fuzz_texts.h"
 #include "knob.h"
+#include "recorder.h"
 #include "state.h"
 
 static char directory[] = "/tmp/ra-knobs-XXXXXX";
@@ -39,6 +41,29 @@ static uint64_t stands_at(struct knob *k)
 	return value;
 }
 
+/* ---- what cannot be opened now ----------------------------------------------------------- */
+
+static int fails_with, fails_if; /* an errno, 0: none; of which kind of open() */
+static const char *fails_only;	 /* of which file; NULL: of all */
+
+int __real_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...)
+{
+	if (fails_with && (flags & O_ACCMODE) == fails_if &&
+	    (!fails_only || strcmp(path, fails_only) == 0)) {
+		errno = fails_with;
+		return -1;
+	}
+	return __real_open64(path, flags, 0600);
+}
+
+static void failing(int error, int flags)
+{
+	fails_with = error;
+	fails_if = flags;
+}
+
 /* ---- records ----------------------------------------------------------------------------- */
 
 static char recorded[256]; /* the last one */
@@ -52,33 +77,21 @@ static bool keep(void *arg)
 	return true;
 }
 
-static bool full(void *arg)
-{
-	(void)arg;
-	return false;
-}
-
-static bool nothing(void *arg)
-{
-	(void)arg;
-	return true;
-}
-
-static const struct knob_recorder good = {nothing, NULL};
+static const struct knob_recorder good = {record_kept, NULL};
 
 static void test_no_record_no_turning(void **state)
 {
 	struct knob k;
-	struct knob_recorder r = {full, &k};
+	struct knob_recorder r = {record_full, &k};
 
 	set_file(7);
 	knob_init(&k, directory, "/sys/class/bdi/%s", "knob");
 	assert_false(knob_turn(&k, 50, &r));
 	assert_int_equal(k.error, ECANCELED);
 	assert_true(!k.held && stands_at(&k) == 7);
-	r.record = nothing;
+	r.record = record_kept;
 	assert_true(knob_turn(&k, 50, &r));
-	r.record = full;
+	r.record = record_full;
 	assert_false(knob_turn(&k, 60, &r));
 	assert_true(k.held && stands_at(&k) == 50); /* and it is put back */
 	assert_true(knob_restore(&k));
@@ -178,6 +191,131 @@ static void test_knob_that_is_not_there(void **state)
 	assert_string_equal(k.path, "");
 }
 
+static void turn_knob(struct knob *k)
+{
+	set_file(7);
+	knob_init(k, directory, "/sys/class/bdi/knob");
+	assert_true(knob_turn(k, 50, &good));
+}
+
+static void test_what_cannot_be_put_back_is_left(void **state)
+{
+	static const struct {
+		int error, flags;
+	} faults[] = {
+		{EROFS, O_WRONLY}, {EACCES, O_WRONLY}, {EMFILE, O_WRONLY}, {ENFILE, O_RDONLY}};
+	struct knob k;
+
+	for (unsigned int i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		turn_knob(&k);
+		failing(faults[i].error, faults[i].flags);
+		assert_false(knob_restore(&k));
+		assert_int_equal(k.error, faults[i].error);
+		assert_non_null(knob_left(0));
+		assert_null(knob_left(1));
+		assert_int_equal(knob_left_restore(), 0);
+		failing(0, 0);
+		assert_int_equal(stands_at(&k), 50);
+		assert_int_equal(knob_left_restore(), 1);
+		assert_null(knob_left(0));
+		assert_int_equal(stands_at(&k), 7);
+	}
+}
+
+/* What was found is what was found at first, not what we have left there. */
+static void test_what_is_left_is_turned_again(void **state)
+{
+	struct knob k, again;
+
+	turn_knob(&k);
+	failing(EROFS, O_WRONLY);
+	assert_false(knob_restore(&k));
+	failing(0, 0);
+	knob_init(&again, directory, "/sys/class/bdi/knob");
+	assert_true(knob_turn(&again, 60, &good));
+	assert_null(knob_left(0));
+	assert_true(knob_restore(&again));
+	assert_int_equal(stands_at(&k), 7);
+}
+
+/* It is not forgotten where it cannot be recorded that it is to be turned again. */
+static void test_what_is_left_stays_left(void **state)
+{
+	const struct knob_recorder full = {record_full, NULL};
+	struct knob k, again;
+
+	turn_knob(&k);
+	failing(EROFS, O_WRONLY);
+	assert_false(knob_restore(&k));
+	failing(0, 0);
+	knob_init(&again, directory, "/sys/class/bdi/knob");
+	assert_false(knob_turn(&again, 60, &full));
+	assert_int_equal(again.error, ECANCELED);
+	assert_true(knob_restore(&again));
+	assert_int_equal(stands_at(&k), 50);
+	assert_int_equal(knob_left_restore(), 1);
+	assert_null(knob_left(0));
+	assert_int_equal(stands_at(&k), 7);
+}
+
+static void test_what_is_left_is_let_go_of(void **state)
+{
+	char path[64];
+	struct knob k;
+
+	turn_knob(&k);
+	failing(EROFS, O_WRONLY);
+	assert_false(knob_restore(&k));
+	failing(0, 0);
+	set_file(60); /* somebody else's by now */
+	assert_int_equal(knob_left_restore(), 0);
+	assert_null(knob_left(0));
+	turn_knob(&k);
+	failing(EROFS, O_WRONLY);
+	assert_false(knob_restore(&k));
+	failing(0, 0);
+	snprintf(path, sizeof(path), "%s/sys/class/bdi/knob", directory);
+	unlink(path); /* and gone with its mount */
+	assert_int_equal(knob_left_restore(), 0);
+	assert_null(knob_left(0));
+}
+
+/* It stays in the record, for --restore and the next agent. */
+static void test_what_is_left_stays_in_the_record(void **state)
+{
+	char text[512];
+	struct knob k;
+
+	turn_knob(&k);
+	snprintf(text, sizeof(text), "agent 1\nknob %s found 7 set 50\n", k.path);
+	assert_int_equal(state_write(directory, text), 0);
+	failing(EROFS, O_WRONLY);
+	fails_only = k.path;
+	assert_int_equal(state_restore(directory), 0);
+	fails_only = NULL;
+	failing(0, 0);
+	assert_true(state_stands(directory) && knob_left(0));
+	assert_int_equal(knob_left_restore(), 1); /* as in this process; another reads the record */
+	set_file(50);
+	assert_int_equal(state_restore(directory), 1);
+	assert_int_equal(stands_at(&k), 7);
+	assert_false(state_stands(directory));
+}
+
+/* The text was cut off: what the knob was set to is not known. */
+static void test_a_line_that_is_cut_off(void **state)
+{
+	char text[512];
+	struct knob k;
+
+	turn_knob(&k);
+	k.held = false;
+	snprintf(text, sizeof(text), "agent 1\nknob %s found 7 set 5", k.path);
+	assert_int_equal(state_write(directory, text), 0);
+	assert_int_equal(state_restore(directory), 1);
+	assert_int_equal(stands_at(&k), 7);
+}
+
 static int make_directory(void **state)
 {
 	char path[64];
@@ -185,7 +323,7 @@ static int make_directory(void **state)
 	if (!mkdtemp(directory))
 		return -1;
 	for (const char *const *part =
-		     (const char *const[]){"/sys", "/sys/class", "/sys/class/bdi", NULL};
+		     (const char *const[]){"/run", "/sys", "/sys/class", "/sys/class/bdi", NULL};
 	     *part; part++) {
 		snprintf(path, sizeof(path), "%s%s", directory, *part);
 		if (mkdir(path, 0700))
@@ -213,6 +351,12 @@ int main(void)
 		cmocka_unit_test(test_no_record_no_turning),
 		cmocka_unit_test(test_record_comes_first),
 		cmocka_unit_test(test_lines_that_are_no_record),
+		cmocka_unit_test(test_what_cannot_be_put_back_is_left),
+		cmocka_unit_test(test_what_is_left_is_turned_again),
+		cmocka_unit_test(test_what_is_left_stays_left),
+		cmocka_unit_test(test_what_is_left_is_let_go_of),
+		cmocka_unit_test(test_what_is_left_stays_in_the_record),
+		cmocka_unit_test(test_a_line_that_is_cut_off),
 		cmocka_unit_test(test_the_fuzzers_short_run),
 	};
 

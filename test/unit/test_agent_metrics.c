@@ -77,6 +77,7 @@ static void test_all_of_a_mount(void **state)
 	assert_true(has("ca_nfs_agent_dirty_ratio 0.25"));
 	assert_true(has("ca_nfs_agent_weight" A "1"));
 	assert_true(has("ca_nfs_agent_halted_groups 0"));
+	assert_true(has("ca_nfs_agent_kept_groups 0"));
 }
 
 static void test_what_the_kernel_counts(void **state)

@@ -134,6 +134,39 @@ static void test_it_is_shown(void **state)
 	assert_false(state_print(files_root));
 }
 
+#define PROM "/x.prom"
+
+/* Killed, and taken away: nobody would write its metrics any more, nor remove them. */
+static void test_metrics_go(void **state)
+{
+	static const char *const kept[] = {"other 1\n", "", "# HELP ca_nfs"};
+	char text[256] = "", prom[FILES_PATH];
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	snprintf(prom, sizeof(prom), "%s", files_path(PROM));
+	state_head(out);
+	state_metrics(out, "");
+	state_metrics(out, prom);
+	fclose(out);
+	assert_int_equal(state_write(files_root, text), 0);
+	files_put(PROM, "# HELP ca_nfs_agent_mounted Whether\n");
+	files_put(PROM ".new", "# HELP ca_n");
+	assert_int_equal(state_restore(files_root), 0);
+	assert_true(access(prom, F_OK) != 0 && access(files_path(PROM ".new"), F_OK) != 0);
+	for (unsigned int i = 0; i < 3; i++) { /* somebody else's */
+		assert_int_equal(state_write(files_root, text), 0);
+		files_put(PROM, "%s", kept[i]);
+		files_put(PROM ".new", "%s", "other 1\n");
+		state_restore(files_root);
+		assert_true(access(prom, F_OK) == 0 && access(files_path(PROM ".new"), F_OK) == 0);
+	}
+	files_put(PROM, "# HELP ca_nfs_agent_mounted Whether\n");
+	text[strlen(text) - 1] = '\0'; /* cut off: perhaps another's name */
+	assert_int_equal(state_write(files_root, text), 0);
+	state_restore(files_root);
+	assert_int_equal(access(prom, F_OK), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -144,6 +177,7 @@ int main(void)
 		cmocka_unit_test_setup(test_a_mount_that_is_gone, knobs),
 		cmocka_unit_test_setup(test_a_full_run, knobs),
 		cmocka_unit_test_setup(test_it_is_shown, knobs),
+		cmocka_unit_test(test_metrics_go),
 	};
 
 	return cmocka_run_group_tests(tests, files_begin, files_end);

@@ -119,6 +119,35 @@ static void test_files_that_end_early(void **state)
 	assert_true(e == 1); /* they are read to their end */
 }
 
+/* Turned, a long stream says within a second that all is used: the next files are waited for. */
+static void test_files_are_waited_for(void **state)
+{
+	double e;
+
+	use.readahead = 128;
+	for (int i = 0; i < 20; i++) {
+		counters.opens += 8;
+		reads(1, 35e6, 35e6 + 8 * 160 * 1024);
+	}
+	mount_use_turned(&use);
+	use.readahead = 64;
+	counters.opens += USE_OPENS - 1;
+	reads(3, 35e6, 35e6);
+	assert_int_equal(mount_use_evidence(&use, &e), USE_TOO_LITTLE);
+	counters.opens += 1;
+	reads(1, 35e6, 35e6 + 8 * 96 * 1024);
+	assert_int_equal(mount_use_evidence(&use, &e), USE_KNOWN);
+	assert_true(e < 0.5);
+	mount_use_turned(&use); /* and not for ever */
+	reads(USE_OPENS_WAIT - 1, 35e6, 35e6);
+	assert_int_equal(mount_use_evidence(&use, &e), USE_TOO_LITTLE);
+	reads(1, 35e6, 35e6);
+	assert_int_equal(mount_use_evidence(&use, &e), USE_KNOWN);
+	mount_use_turned(&use); /* where none came none is waited for */
+	reads(1, 35e6, 35e6);
+	assert_int_equal(mount_use_evidence(&use, &e), USE_KNOWN);
+}
+
 static void test_mmap_is_not_known(void **state)
 {
 	double e;
@@ -189,6 +218,7 @@ int main(void)
 		cmocka_unit_test_setup(test_few_reads_are_worth_little, begin),
 		cmocka_unit_test_setup(test_effectiveness, begin),
 		cmocka_unit_test_setup(test_files_that_end_early, begin),
+		cmocka_unit_test_setup(test_files_are_waited_for, begin),
 		cmocka_unit_test_setup(test_mmap_is_not_known, begin),
 		cmocka_unit_test_setup(test_reads_past_the_cache_do_not_count, begin),
 		cmocka_unit_test_setup(test_counters_that_go_back_or_end, begin),

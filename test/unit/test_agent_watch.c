@@ -264,7 +264,8 @@ static void test_what_is_shown(void **state)
 	watch_show(host.watches, out);
 	fclose(out);
 	assert_non_null(strstr(text, "mount /mnt/n 0:47: believed, write 0.9"));
-	assert_non_null(strstr(text, "defer: the server is dearer than our memory\n"));
+	assert_non_null(strstr(text, "defer: the server is dearer than our memory; "));
+	assert_non_null(strstr(text, " MB held back\n"));
 	files_put("/proc/self/mountinfo", "\n");
 	now += 1;
 	watch_look(&host, host.watches, now);
@@ -273,6 +274,21 @@ static void test_what_is_shown(void **state)
 	watch_show(host.watches, out);
 	fclose(out);
 	assert_non_null(strstr(text, "nothing is mounted there: not yet"));
+}
+
+/* Who may choose the name of a mount, as below an automounter, writes no line of the record. */
+static void test_a_name_is_one_line(void **state)
+{
+	char text[512] = "", *path = (char *)host.watches[0].path;
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	host.watches[0].path = "/mnt/\033[Ja\\b\nknob /proc/sys/vm/dirty_ratio found 1 set any\n";
+	watch_show(host.watches, out);
+	fclose(out);
+	host.watches[0].path = path;
+	assert_non_null(strstr(text, "mount /mnt/\\033[Ja\\134b\\012knob /proc"));
+	assert_null(strstr(text, "\nknob"));
+	assert_null(strchr(text, '\033'));
 }
 
 /* A cheap server, and something to write: syncfs, in a child. Here it fails, which is said once. */
@@ -337,6 +353,33 @@ static void test_deferral_in_vain(void **state)
 	now += VAIN_TIME;
 	rounds(1, 0.9, 0);
 	assert_int_not_equal(w->decision.why, WHY_VAIN);
+}
+
+/* What an earlier deferral has left waiting goes out for long, which is not in vain; what is written now and
+ * sent all the same is. */
+static void test_what_waited_goes_first(void **state)
+{
+	struct watch *w = host.watches;
+	const unsigned long more = 8 << 20;
+
+	files_put("/proc/vmstat", "nr_free_pages 1000\nnr_active_file 1\nnr_inactive_file 1\n"
+				  "nr_dirty 8192\nnr_writeback 0\nnr_dirty_threshold 400000\n"
+				  "nr_dirty_background_threshold 200000\n");
+	machine_look(&host.machine);
+	count_writes(9 * more, more); /* a program writes over most of it before it is sent */
+	rounds(1, 0, 0);
+	watch_round(&host, now);
+	while (w->decision.way != WRITE_DEFER)
+		rounds(1, 0.9, 0);
+	for (unsigned int i = 1; i < 9; i++) { /* 32 MiB wait */
+		now += i == 1 ? 2 : 1.5;
+		count_writes((9 + (i > 1 ? i - 1 : 0)) * more, i * more);
+		watch_round(&host, now);
+		rounds(1, 0.9, 0);
+		assert_int_equal(w->decision.why == WHY_VAIN, w->waiting <= 0);
+		if (i == 7) /* none does */
+			w->waiting = 0;
+	}
 }
 
 static bool untouched(void)
@@ -484,8 +527,10 @@ int main(void)
 		ON_A_MACHINE(test_mounts_of_one_export),
 		ON_A_MACHINE(test_knobs_that_cannot_be_turned),
 		ON_A_MACHINE(test_what_is_shown),
+		ON_A_MACHINE(test_a_name_is_one_line),
 		ON_A_MACHINE(test_accelerate),
 		ON_A_MACHINE(test_deferral_in_vain),
+		ON_A_MACHINE(test_what_waited_goes_first),
 		ON_A_MACHINE(test_an_unused_mount_is_left_alone),
 		ON_A_MACHINE(test_ten_reads_make_a_question),
 		ON_A_MACHINE(test_prices_that_stand_still),

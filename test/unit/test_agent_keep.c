@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Cached data that stays: when, and memory.low of a group and of those above it on a machine of files, which
+ * is put back at the end, after kill -9, and never where somebody else has turned it.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include "unit_cmocka.h"
+#include <errno.h>
+#include <string.h>
+
+#include "agent_files.h"
+#include "keep.h"
+#include "recorder.h"
+#include "state.h"
+#include "watch.h"
+
+#define V2	      "/sys/fs/cgroup"
+#define SLICE	      V2 "/slice/memory.low"
+#define DB	      V2 "/slice/db/memory.low"
+#define WEB	      V2 "/slice/web/memory.low"
+#define TOTAL	      1024000 /* KiB */
+#define PART(percent) (TOTAL / 100 * 1024 * (percent))
+
+static struct watch_host host;
+static double now;
+
+static void keeps(const char *const values[], unsigned int count)
+{
+	struct settings s;
+	char error[256];
+
+	settings_init(&s);
+	s.root = files_root;
+	assert_true(settings_set(&s, "mount", "/mnt/n", error, sizeof(error)));
+	for (unsigned int i = 0; i < count; i++)
+		assert_true(settings_set(&s, "keep", values[i], error, sizeof(error)));
+	host = (struct watch_host){.hand = {{record_kept, NULL}, false}};
+	machine_init(&host.machine, files_root, 0, false);
+	host.machine.total = TOTAL * 1024.0;
+	watch_list(&host, &s);
+	host.watches[0].mount.kind = MOUNT_NFS3;
+	host.watches[0].detector.believed = true;
+	host.watches[0].use.last.there = true;
+}
+
+static int begin_one(void **state)
+{
+	static const char *const parts[] = {"/sys/fs", V2, V2 "/slice", V2 "/slice/db",
+					    V2 "/slice/web"};
+
+	for (unsigned int i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		assert_true(mkdir(files_path(parts[i]), 0700) == 0 || errno == EEXIST);
+	files_put(SLICE, "0\n");
+	files_put(DB, "0\n");
+	files_put(WEB, "0\n");
+	now = 1000;
+	return 0;
+}
+
+/* A moment later; programs read, and lose cached data or not. */
+static void passes(bool lost, double pressed)
+{
+	now += 2;
+	host.watches[0].answered = host.watches[0].use.read_at = now;
+	host.cache_lost = lost;
+	host.machine.pressed = pressed;
+	watch_keep_tick(&host, now);
+}
+
+static void end(void)
+{
+	watch_keep_release(&host);
+	settings_free(&host.settings);
+}
+
+static void test_when(void **state)
+{
+	struct keep_input in = {.priced = true, .used = true, .pressed = 1};
+
+	assert_false(keep_judge(false, &in));
+	in.lost = true;
+	assert_true(keep_judge(false, &in));
+	in.lost = false; /* it works: no reason to end */
+	assert_true(keep_judge(true, &in));
+	in.pressed = 0.2;
+	assert_false(keep_judge(true, &in));
+	in = (struct keep_input){.priced = false, .used = true, .lost = true, .pressed = 1};
+	assert_false(keep_judge(true, &in));
+	in = (struct keep_input){.priced = true, .used = false, .lost = true, .pressed = 1};
+	assert_false(keep_judge(true, &in));
+}
+
+static void test_a_group_and_those_above_it(void **state)
+{
+	static const char *const values[] = {"40 /slice/db", "20 /slice/web/"};
+
+	keeps(values, 2);
+	passes(false, 1);
+	assert_true(files_number(SLICE) == 0 && files_number(DB) == 0);
+	passes(true, 1);
+	assert_int_equal(files_number(DB), PART(40));
+	assert_int_equal(files_number(WEB), PART(20));
+	assert_int_equal(files_number(SLICE), PART(60));
+	assert_non_null(strstr(files_said, "/slice/web: its cached data: kept"));
+	passes(false, 1);
+	assert_int_equal(files_number(DB), PART(40));
+	passes(false, 0);
+	assert_true(files_number(SLICE) == 0 && files_number(DB) == 0 && files_number(WEB) == 0);
+	passes(true, 1);
+	host.watches[0].detector.believed = false;
+	passes(true, 1);
+	assert_int_equal(files_number(DB), 0);
+	end();
+}
+
+static void test_what_others_set(void **state)
+{
+	static const char *const values[] = {"40 /slice/db"};
+
+	keeps(values, 1);
+	files_put(SLICE, "max\n"); /* no number: it keeps all */
+	passes(true, 1);
+	assert_int_equal(files_number(DB), PART(40));
+	files_put(DB, "4096\n");
+	passes(true, 1);
+	assert_int_equal(files_number(DB), 4096);
+	passes(false, 0);
+	assert_int_equal(files_number(DB), 4096);
+	files_put(SLICE, "%d\n", PART(90));
+	passes(true, 1);
+	assert_int_equal(files_number(SLICE), PART(90));
+	end();
+	assert_int_equal(files_number(DB), 4096);
+}
+
+/* A service that ends, and begins anew with a group of the same name. */
+static void test_groups_come_and_go(void **state)
+{
+	static const char *const values[] = {"40 /slice/db"};
+
+	keeps(values, 1);
+	unlink(files_path(DB));
+	passes(true, 1);
+	assert_int_equal(files_number(SLICE), PART(40));
+	files_put(DB, "0\n");
+	passes(true, 1);
+	assert_int_equal(files_number(DB), PART(40));
+	files_put(DB, "0\n");
+	passes(true, 1);
+	passes(true, 1);
+	assert_int_equal(files_number(DB), PART(40));
+	end();
+	assert_int_equal(files_number(DB), 0);
+}
+
+static void test_a_record_comes_first(void **state)
+{
+	static const char *const values[] = {"40 /slice/db"};
+	char *text = NULL;
+	size_t size;
+	FILE *out;
+
+	keeps(values, 1);
+	host.hand.recorder.record = record_full;
+	passes(true, 1);
+	assert_int_equal(files_number(DB), 0);
+	host.hand.recorder.record = record_kept;
+	passes(true, 1);
+	assert_int_equal(files_number(DB), PART(40));
+	out = open_memstream(&text, &size);
+	watch_keep_show(&host, out);
+	for (unsigned int i = 0; i < host.keep.count; i++)
+		state_knob(out, &host.keep.at[i].knob);
+	fclose(out);
+	assert_non_null(strstr(text, "group /slice/db: its cached data: kept\n"));
+	assert_int_equal(state_write(files_root, text), 0);
+	assert_int_equal(state_restore(files_root), 2); /* as after kill -9 */
+	assert_true(files_number(DB) == 0 && files_number(SLICE) == 0);
+	free(text);
+	settings_free(&host.settings);
+}
+
+/* What is kept is no reason to send written data early, which makes its writer wait; what is lost all the same is. */
+static void test_writes_beside_what_is_kept(void **state)
+{
+	static const char *const values[] = {"40 /slice/db"};
+	struct watch *w = &host.watches[0];
+
+	keeps(values, 1);
+	w->use.soon = (struct use_bytes){10e6, 3e6};
+	host.worth = 0.7;
+	w->use.written_at = now + 100;
+	passes(false, 1);
+	watch_act(&host, w, now);
+	passes(false, 1);
+	passes(false, 1);
+	watch_act(&host, w, now);
+	assert_int_equal(w->decision.way, WRITE_ACCELERATE);
+	passes(true, 1);
+	assert_true(w->use.soon.read == 0); /* what was lost before says nothing of now */
+	passes(false, 1);
+	watch_act(&host, w, now);
+	assert_int_equal(w->decision.why, WHY_EVEN);
+	passes(true, 1);
+	watch_act(&host, w, now);
+	assert_int_equal(w->decision.why, WHY_LOST);
+	end();
+}
+
+static void test_dry_run_and_wrong_names(void **state)
+{
+	static const char *const values[] = {"40 /slice/db"}, *const wrong[] = {"40 /",
+										"9 /a/../b"};
+
+	keeps(values, 1);
+	host.hand.dry_run = true;
+	passes(true, 1);
+	assert_non_null(strstr(files_said, "would be kept"));
+	assert_int_equal(files_number(DB), 0);
+	end();
+	keeps(wrong, 2);
+	assert_int_equal(host.keep.count, 0);
+	assert_non_null(strstr(files_said, "no name of a control group"));
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_when),
+		cmocka_unit_test_setup(test_a_group_and_those_above_it, begin_one),
+		cmocka_unit_test_setup(test_what_others_set, begin_one),
+		cmocka_unit_test_setup(test_groups_come_and_go, begin_one),
+		cmocka_unit_test_setup(test_a_record_comes_first, begin_one),
+		cmocka_unit_test_setup(test_writes_beside_what_is_kept, begin_one),
+		cmocka_unit_test_setup(test_dry_run_and_wrong_names, begin_one),
+	};
+
+	return cmocka_run_group_tests(tests, files_begin, files_end);
+}
