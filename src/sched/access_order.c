@@ -6,32 +6,52 @@
 
 /* An average forgets at this rate. */
 #define FORGET 4
-/* What is not known counts as this share of the mean, if it is near; far ones are tried last. */
-#define UNKNOWN	    0.75
+/* What is not known counts as this share of what is, on average, if it is near; far ones are tried last. */
+#define UNKNOWN	    0.6
 #define UNKNOWN_FAR 1.5
 #define NEAR	    12
+/* The first piece that is left is passed over for one that takes this share: it must be come back for. */
+#define WORTH 0.8
 
-static double expected(const struct access_order *a, int distance)
+/* Mean ns of the distances that were tried: what one that was not may be expected to take. */
+static double tried(const struct access_order *a)
+{
+	double sum = 0;
+	int n = 0;
+
+	for (int i = 0; i < 2 * ACCESS_PIECES; i++) {
+		sum += a->ns[i];
+		n += a->ns[i] > 0;
+	}
+	return n ? sum / n : 0;
+}
+
+static double expected(const struct access_order *a, double unknown, int distance)
 {
 	double ns = a->ns[ACCESS_PIECES + distance];
 
 	if (ns > 0)
 		return ns;
-	return (distance >= -NEAR && distance <= NEAR ? UNKNOWN : UNKNOWN_FAR) * a->mean;
+	return (distance >= -NEAR && distance <= NEAR ? UNKNOWN : UNKNOWN_FAR) * unknown;
 }
 
 unsigned int access_order_next(const struct access_order *a, uint64_t left, int last)
 {
 	unsigned int best = (unsigned int)__builtin_ctzll(left);
+	double unknown = tried(a), least;
 
 	assert(left);
 	if (last < 0)
 		return best;
+	least = WORTH * expected(a, unknown, (int)best - last);
 	for (uint64_t rest = left & (left - 1); rest; rest &= rest - 1) {
 		unsigned int i = (unsigned int)__builtin_ctzll(rest);
+		double ns = expected(a, unknown, (int)i - last);
 
-		if (expected(a, (int)i - last) < expected(a, (int)best - last))
+		if (ns < least) {
 			best = i;
+			least = ns;
+		}
 	}
 	return best;
 }
@@ -43,6 +63,5 @@ void access_order_observe(struct access_order *a, uint64_t step, int from, int t
 	assert(to != from && to - from < ACCESS_PIECES && from - to < ACCESS_PIECES);
 	if (a->step != step)
 		*a = (struct access_order){.step = step};
-	a->mean += ((double)service - a->mean) / (a->mean > 0 ? 2 * FORGET : 1);
 	*ns += ((float)service - *ns) / (*ns > 0 ? FORGET : 1);
 }

@@ -15,9 +15,11 @@ static void judge(struct access_together *a, bool together, double ns)
 		a->together = together;
 		a->ns = ns;
 		a->lost = 0;
-	} else if (a->lost < ACCESS_QUIET_DOUBLED) {
-		a->lost++;
+		a->quiet = ACCESS_DOUBT;
+		return;
 	}
+	if (a->lost < ACCESS_QUIET_DOUBLED)
+		a->lost++;
 	a->quiet = (uint32_t)ACCESS_QUIET << a->lost;
 }
 

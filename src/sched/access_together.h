@@ -25,6 +25,8 @@
 /* Runs until what lost is tried again: at first, and how often they are doubled. */
 #define ACCESS_QUIET	     16
 #define ACCESS_QUIET_DOUBLED 4
+/* ... and what won for the first time has won against a run that may have been slow by chance, or still learnt. */
+#define ACCESS_DOUBT 4
 
 struct access_together {
 	bool together;	/* what is used */

@@ -29,35 +29,56 @@ static uint32_t candidate(const struct depth_search *s)
 /* What is in use brings RATE now; where that is another matter than before, it is time to look again. */
 static void note_rate(struct depth_search *s, double rate)
 {
-	if (rate < s->rate * SEARCH_BEHIND || rate * SEARCH_BEHIND > s->rate)
-		s->pause = SEARCH_PAUSE_MIN;
+	bool like = rate >= s->usual * SEARCH_BEHIND && rate * SEARCH_BEHIND <= s->usual;
+
+	s->before = s->rate;
 	s->rate = rate;
+	s->others = like || s->usual == 0 ? 0 : s->others + 1;
+	if (s->others != 0 && s->others < SEARCH_OTHERS)
+		return;
+	if (s->others != 0)
+		s->pause = SEARCH_PAUSE_MIN;
+	s->others = 0;
+	s->usual = rate;
 }
 
 /* A trial is due, perhaps. */
 static void begin_trial(struct depth_search *s)
 {
+	if (s->dear && s->pause == SEARCH_PAUSE_MIN)
+		s->pause = SEARCH_PAUSE_DEAR;
 	if (++s->since < s->pause)
 		return;
-	s->since = 0;
-	s->tried = candidate(s);
-	if (s->tried == 0) {
+	s->since = s->waited = 0;
+	if (candidate(s) == 0)
 		s->up = !s->up;
+	if (s->up)
+		s->coming = candidate(s);
+	else
 		s->tried = candidate(s);
-	}
+}
+
+/* What was to come is tried from now on. */
+static void start_trial(struct depth_search *s)
+{
+	s->tried = s->coming;
+	s->coming = 0;
 }
 
 static void end_trial(struct depth_search *s, double rate)
 {
-	bool won = rate > s->rate * (s->up ? SEARCH_GAIN : SEARCH_KEEP);
+	double best = s->rate > s->before ? s->rate : s->before;
+	bool won = rate > best * (s->up ? SEARCH_GAIN : SEARCH_KEEP);
 
 	if (won) {
 		s->used = s->tried;
-		s->rate = rate;
+		s->rate = s->before = s->usual = rate;
+		s->others = 0;
 		s->pause = 1;
 	} else {
 		s->up = !s->up;
-		s->pause = s->pause < SEARCH_PAUSE_MIN ? SEARCH_PAUSE_MIN : s->pause * 2;
+		s->pause =
+			s->pause < SEARCH_PAUSE_MIN ? SEARCH_PAUSE_MIN : s->pause * SEARCH_BACK_OFF;
 		if (s->pause > SEARCH_PAUSE_MAX)
 			s->pause = SEARCH_PAUSE_MAX;
 	}
@@ -70,7 +91,7 @@ static bool is_over(const struct depth_search *s, double ns)
 	if (s->bytes >= SEARCH_WINDOW)
 		return true;
 	return s->tried != 0 && s->bytes >= SEARCH_WINDOW / SEARCH_EARLY &&
-	       (double)s->bytes < ns * s->rate * SEARCH_BEHIND;
+	       (double)s->bytes < ns * s->rate * SEARCH_HOPELESS;
 }
 
 /* What came counts, or settles. */
@@ -101,8 +122,20 @@ bool depth_search_brought(struct depth_search *s, uint64_t bytes, uint64_t now)
 		end_trial(s, rate);
 	} else {
 		note_rate(s, rate);
-		begin_trial(s);
+		if (s->coming == 0)
+			begin_trial(s);
+		else if (++s->waited == SEARCH_PATIENCE)
+			start_trial(s);
 	}
 	begin(s, depth_search_depth(s) != before);
 	return depth_search_depth(s) != before;
+}
+
+bool depth_search_began(struct depth_search *s, uint64_t len)
+{
+	if (s->coming == 0 || len > SEARCH_CHUNK + SEARCH_CHUNK / 2)
+		return false;
+	start_trial(s);
+	begin(s, true);
+	return true;
 }

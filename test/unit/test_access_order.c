@@ -69,9 +69,10 @@ static uint64_t time_of(uint64_t step, bool ordered)
 
 static void test_a_drive_is_learnt(void **state)
 {
-	static const uint64_t steps[] = {MIB, 2 * MIB, 3 * MIB, 8 * MIB, 1200 * KIB};
+	static const uint64_t steps[] = {MIB,	     2 * MIB,	3 * MIB,   8 * MIB,
+					 1200 * KIB, 128 * KIB, 256 * KIB, 320 * KIB};
 
-	for (int i = 0; i < 5; i++) {
+	for (unsigned int i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
 		uint64_t ordered = time_of(steps[i], true), plain = time_of(steps[i], false);
 
 		print_message("step %ju KiB: %ju ms, in order %ju\n", (uintmax_t)(steps[i] / KIB),

@@ -40,6 +40,16 @@ static void test_several_arms(void **state)
 	assert_false(a.together);
 }
 
+/* One by one is slow while its order is being learnt: what won against that is soon tried again. */
+static void test_a_win_by_chance(void **state)
+{
+	struct access_together a = {0};
+
+	run(&a, 1, MIB, 9 * MSEC, 4 * MSEC);
+	assert_in_range(run(&a, 100, MIB, 2 * MSEC, 4 * MSEC), 2, 10);
+	assert_false(a.together);
+}
+
 static void test_a_little_is_no_gain(void **state)
 {
 	struct access_together a = {0};
@@ -61,9 +71,8 @@ static void test_another_step(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_arm),
-		cmocka_unit_test(test_several_arms),
-		cmocka_unit_test(test_a_little_is_no_gain),
+		cmocka_unit_test(test_one_arm),		cmocka_unit_test(test_several_arms),
+		cmocka_unit_test(test_a_win_by_chance), cmocka_unit_test(test_a_little_is_no_gain),
 		cmocka_unit_test(test_another_step),
 	};
 
