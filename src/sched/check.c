@@ -7,7 +7,7 @@
 #include "sched/parts.h"
 
 struct counts {
-	uint32_t queued[SCHED_CLASSES], running, stalled, joined;
+	uint32_t queued[SCHED_CLASSES], running, stalled, joined, with_others;
 	uint64_t held;
 };
 
@@ -21,6 +21,7 @@ static const char *check_waiters(const struct sched_req *r, struct counts *c)
 		if (!r->wanted)
 			return "a request with waiters is not wanted";
 		c->joined++;
+		c->with_others += r->several;
 		c->held += w->len;
 	}
 	return NULL;
@@ -225,7 +226,7 @@ static const char *check_counts(const struct sched_queue *q, const struct counts
 	}
 	if (queued != q->queued || c->running != q->running || c->stalled != q->stalled)
 		return "queued, running or stalled have lost count";
-	if (c->joined != q->joined)
+	if (c->joined != q->joined || c->with_others != q->with_others)
 		return "joined has lost count";
 	if (q->answering ? c->held > q->held : c->held != q->held)
 		return "bytes held have lost count";

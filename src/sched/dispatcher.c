@@ -114,7 +114,7 @@ enum sched_verdict dispatcher_submit_or_run(struct dispatcher *d, struct sched_r
 	if (verdict == SCHED_ADDED && dispatcher_place(d) != PLACE_NONE &&
 	    sched_next_is(&d->queue, r, now)) {
 		dispatcher_take_place(d, is_scattered(r));
-		drive_reads_to(&d->drive, r, d->ops->now());
+		drive_reads_to(&d->drive, r, now);
 		verdict = SCHED_RUN;
 	} else if (verdict == SCHED_ADDED) {
 		dispatcher_wake(d);
@@ -129,6 +129,8 @@ enum sched_verdict dispatcher_join(struct dispatcher *d, struct sched_req *r)
 
 	lock_take(&d->lock);
 	verdict = sched_join(&d->queue, r, d->ops->now());
+	if (verdict == SCHED_WAITS) /* the chunk is to be watched */
+		dispatcher_wake(d);
 	lock_drop(&d->lock);
 	return verdict;
 }
@@ -176,13 +178,18 @@ uint64_t dispatcher_chunk_of(struct dispatcher *d, struct sched_req *r)
 	return chunk;
 }
 
-void dispatcher_observe(struct dispatcher *d, uint64_t block, uint64_t len, uint64_t service)
+struct cost_model dispatcher_observe(struct dispatcher *d, uint64_t block, uint64_t len,
+				     uint64_t service)
 {
+	struct cost_model cost;
+
 	lock_take(&d->lock);
 	service = drive_reads_came(&d->drive, d->queue.by_class[SCHED_DEMAND], len, service,
 				   d->ops->now());
 	sched_observe(&d->queue, block, len, service);
+	cost = d->queue.cost;
 	lock_drop(&d->lock);
+	return cost;
 }
 
 struct sched_turn dispatcher_writeback_turn(struct dispatcher *d)

@@ -56,24 +56,20 @@ TAILQ_HEAD(finishing_list, finishing);
 TAILQ_HEAD(room_wait_list, room_wait);
 struct dispatcher_opening;
 
-/* Its fields are the dispatcher's; look through the functions below. */
+/*
+ * Its fields are the dispatcher's; look through the functions below. What each request touches lies together, and
+ * the large ones are at the end.
+ */
 struct dispatcher {
 	struct lock lock;
 	pthread_cond_t work;
-	struct sched_queue queue;
 	const struct dispatcher_ops *ops;
-	char name[DISPATCHER_NAME_MAX]; /* the device's, for the log */
-	pthread_t threads[DISPATCHER_THREADS_MAX];
-	uint32_t n_threads;
-	_Atomic uint32_t depth; /* how many of them may work */
+	_Atomic uint32_t depth; /* how many of the threads may work */
 	uint32_t busy;		/* ... and do, on requests that have not stalled */
 	uint32_t scattered;	/* of these: on scattered reads */
-	struct drive_reads drive;
-	struct dispatcher_opening *opening; /* a gap in which others help */
-	uint32_t helping;		    /* those others, in any gap */
-	pthread_cond_t closed;		    /* ... and they have all ended */
-	uint32_t idle;			    /* wait for work */
-	bool watched;			    /* one of these looks for stalled requests */
+	uint32_t helping;	/* in a gap; not among the busy */
+	uint32_t idle;		/* wait for work */
+	bool watched;		/* one of these looks for stalled requests */
 	bool stopping;
 	uint32_t passed; /* workers that hang while they answer; those that do not: */
 	struct finishing_list finishing;
@@ -81,9 +77,16 @@ struct dispatcher {
 	struct sched_list answers;     /* woken requests, to be completed by who is idle */
 	struct room_wait_list waiting; /* reads that wait for room, oldest first */
 	uint32_t n_waiting;
+	uint32_t n_threads;
 	_Atomic uint64_t chunk;
 	_Atomic uint32_t streams;
 	_Atomic uint64_t seek_bytes;
+	struct dispatcher_opening *opening; /* a gap in which others help */
+	struct drive_reads drive;
+	struct sched_queue queue;
+	pthread_cond_t closed; /* those who help in a gap have all ended */
+	pthread_t threads[DISPATCHER_THREADS_MAX];
+	char name[DISPATCHER_NAME_MAX]; /* the device's, for the log */
 };
 
 /* What is known of the drive's own queue. */
@@ -159,7 +162,9 @@ uint64_t dispatcher_chunk_of(struct dispatcher *d, struct sched_req *r);
 struct sched_turn dispatcher_writeback_turn(struct dispatcher *d);
 void dispatcher_set_writeback_share(struct dispatcher *d, double share);
 void dispatcher_want(struct dispatcher *d, struct sched_req *r, const struct flow_id *by);
-void dispatcher_observe(struct dispatcher *d, uint64_t block, uint64_t len, uint64_t service);
+/* As sched_observe(); returns what the model is then. */
+struct cost_model dispatcher_observe(struct dispatcher *d, uint64_t block, uint64_t len,
+				     uint64_t service);
 /* The device is another one: what the old one cost is void. */
 void dispatcher_forget_cost(struct dispatcher *d);
 /* What is known by now; and what was known of it once, which counts where nothing is known yet. */

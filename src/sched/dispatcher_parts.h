@@ -61,7 +61,7 @@ struct dispatcher_opening {
 int dispatcher_start_worker(struct dispatcher *d);
 /* Somebody may be needed for what is queued: to do it, or to watch those it waits for. */
 void dispatcher_wake(struct dispatcher *d);
-/* R's I/O is over: wakes who waited for it. Lock held before, not after. */
+/* R's I/O is over, and it has just given a sign of life: wakes who waited for it. Lock held before, not after. */
 void dispatcher_end_unlock(struct dispatcher *d, struct sched_req *r);
 
 /* dispatcher_room.c: whether reads of R's client wait for room, which R must not overtake. */
@@ -93,8 +93,9 @@ void dispatcher_log_stall(struct dispatcher *d, const struct subject *s, bool ov
 void dispatcher_sign(struct dispatcher *d, struct sched_req *r);
 /* As sched_stall_at(), with those that hang while they answer. */
 uint64_t dispatcher_stall_at(const struct dispatcher *d);
-/* One that hangs loses its place; false: none has hung for long enough. */
-bool dispatcher_free_place(struct dispatcher *d, uint64_t now, struct subject *s);
+/* One that hangs loses its place, and lets those in WOKEN go; false: none has hung for long enough. */
+bool dispatcher_free_place(struct dispatcher *d, uint64_t now, struct subject *s,
+			   struct sched_list *woken);
 /* R has left the disk, and its client is being answered until the other one is called. */
 void dispatcher_finish_begin(struct dispatcher *d, const struct sched_req *r, struct finishing *f);
 void dispatcher_finish_end(struct dispatcher *d, struct finishing *f);

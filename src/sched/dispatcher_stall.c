@@ -54,13 +54,15 @@ uint64_t dispatcher_stall_at(const struct dispatcher *d)
 	return at;
 }
 
-bool dispatcher_free_place(struct dispatcher *d, uint64_t now, struct subject *s)
+bool dispatcher_free_place(struct dispatcher *d, uint64_t now, struct subject *s,
+			   struct sched_list *woken)
 {
 	struct finishing *f = TAILQ_FIRST(&d->finishing);
 	struct sched_req *r = sched_stall(&d->queue, now);
 
 	if (r) {
 		*s = subject_of(r, now - r->sign);
+		sched_let_go(&d->queue, r, now, woken);
 		drive_reads_from(&d->drive, r, now);
 		if (d->opening && d->opening->chunk == r) /* others have the disk */
 			d->opening = NULL;

@@ -158,14 +158,19 @@ static bool answer_one(struct dispatcher *d)
 /* One that has hung for too long loses its place. True: there was one. */
 static bool pass_stalled(struct dispatcher *d)
 {
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
 	struct subject s;
 
-	if (!sched_held_up(&d->queue) || d->busy < d->depth) /* nobody waits for it */
-		return false;
-	if (!dispatcher_free_place(d, d->ops->now(), &s))
+	if (!sched_held_up(&d->queue) || (d->busy < d->depth && !d->queue.with_others))
+		return false; /* nobody waits for it */
+	if (!dispatcher_free_place(d, d->ops->now(), &s, &woken))
 		return false;
 	if (keep_spare(d)) /* one who goes on if the log hangs too */
 		pthread_cond_signal(&d->work);
+	if (!TAILQ_EMPTY(&woken)) {
+		answer_unlock(d, &woken);
+		lock_take(&d->lock);
+	}
 	dispatcher_log_stall(d, &s, false);
 	return true;
 }
@@ -182,12 +187,13 @@ static void finish(struct dispatcher *d, struct sched_req *r, struct sched_list 
 	dispatcher_finish_end(d, &f);
 }
 
-/* R has left the disk; lock held. */
+/* R has left the disk, and has given a sign of life for the last time; lock held. */
 static void end(struct dispatcher *d, struct sched_req *r, struct sched_list *woken)
 {
-	dispatcher_sign(d, r);
-	drive_reads_from(&d->drive, r, d->ops->now());
-	sched_done(&d->queue, r, d->ops->now(), woken);
+	uint64_t now = d->ops->now();
+
+	drive_reads_from(&d->drive, r, now);
+	sched_done(&d->queue, r, now, woken);
 	dispatcher_advise(d);
 }
 
@@ -208,6 +214,7 @@ static void serve(struct dispatcher *d, struct sched_req *r)
 	lock_drop(&d->lock);
 	r->ops->execute(d, r);
 	lock_take(&d->lock);
+	dispatcher_sign(d, r);
 	end(d, r, &woken);
 	finish(d, r, &woken);
 }

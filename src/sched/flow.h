@@ -59,6 +59,9 @@ struct sched_shares {
 	struct export_share exports[SHARE_EXPORTS_MAX]; /* by export_id */
 };
 
+/* Whether by S anybody has a weight of its own, a floor or a ceiling: so that all work must be charged. */
+bool sched_shares_differ(const struct sched_shares *s);
+
 /* For operators: a flow since it is known. */
 #define FLOW_CLASSES	  3  /* as SCHED_CLASSES: demand, prefetch, write-back */
 #define FLOW_WAIT_BUCKETS 40 /* bucket b: waits below 2^b us */

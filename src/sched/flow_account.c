@@ -130,7 +130,7 @@ void flow_count_served(const struct sched_req *r)
 	if (r->dropped)
 		return;
 	s->served[r->class]++;
-	s->bytes[r->class] += r->io_len;
+	s->bytes[r->class] += req_bytes(r);
 	s->disk_time[r->class] += r->disk_time;
 }
 

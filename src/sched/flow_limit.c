@@ -277,11 +277,12 @@ void flow_limit_begin(struct sched_queue *q, struct sched_req *r, uint64_t bytes
 void flow_limit_end(struct sched_queue *q, const struct sched_req *r, uint64_t now)
 {
 	struct rate_cost cost = {.time = r->disk_time};
+	uint64_t bytes = req_bytes(r);
 
 	if (r->dropped)
 		return;
-	if (r->io_len > r->charged)
-		cost.bytes = r->io_len - r->charged;
+	if (bytes > r->charged)
+		cost.bytes = bytes - r->charged;
 	charge_both(q, &cost, r, now);
 	if (r->reserved)
 		rate_limit_charge(&q->flows.floors, &cost, r->started, false);

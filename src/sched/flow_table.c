@@ -96,6 +96,17 @@ static void group_put(struct sched_group *g)
 	free(g);
 }
 
+static bool is_limit(const struct share_limit *l)
+{
+	return l->bandwidth || l->iops || l->time;
+}
+
+bool sched_shares_differ(const struct sched_shares *s)
+{
+	return s->n_rules > 1 || s->n_exports || is_limit(&s->rules[0].floor) ||
+	       is_limit(&s->rules[0].ceiling);
+}
+
 /* The group that F belongs to by the shares in force, with its weight; NULL: no memory. */
 static struct sched_group *group_for(struct sched_queue *q, const struct sched_flow *f)
 {

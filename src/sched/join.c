@@ -122,6 +122,7 @@ void join(struct sched_queue *q, struct sched_req *r, struct sched_req *to)
 		queue_remove(q, r);
 	r->state = REQ_JOINED;
 	q->joined++;
+	q->with_others += to->several;
 	TAILQ_INSERT_TAIL(&to->waiters, r, link);
 }
 
@@ -175,6 +176,7 @@ void wake(struct sched_queue *q, struct sched_req *r, uint64_t upto, uint64_t no
 		assert(w->state == REQ_JOINED && q->joined && q->held >= w->len);
 		w->state = REQ_IDLE;
 		q->joined--;
+		q->with_others -= r->several;
 		q->held -= w->len;
 		account_wait(q, w, now);
 		flow_unqueue(w);

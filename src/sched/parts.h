@@ -15,6 +15,17 @@ static inline uint64_t req_end(const struct sched_req *r)
 	return r->offset + r->len;
 }
 
+/* Bytes that R, running, has from the disk: of a chunk of records those only. */
+static inline uint64_t req_bytes(const struct sched_req *r)
+{
+	uint64_t rest;
+
+	if (!r->record)
+		return r->io_len;
+	rest = r->io_len % r->step;
+	return r->io_len / r->step * r->record + (rest < r->record ? rest : r->record);
+}
+
 /* Small demand reads wait at this share of the chunks or more: there are random readers about. */
 #define DEMANDS_ABOUT 0.4
 static inline bool demands_about(const struct sched_queue *q)
@@ -188,6 +199,8 @@ static inline bool is_parked(const struct sched_queue *q, const struct sched_req
 
 /* writeback_turn.c: the write-back that goes to the disk now, without removing it; NULL: none is due. */
 struct sched_req *writeback_pick(struct sched_queue *q, uint64_t now);
+/* R goes to the disk. */
+void writeback_begins(struct sched_queue *q, struct sched_req *r, uint64_t now);
 /* R, of any class, has left the disk (or was dropped). */
 void writeback_account(struct sched_queue *q, struct sched_req *r, uint64_t now);
 

@@ -12,6 +12,9 @@
 #include "sched/parts.h"
 #include "sched/place.h"
 
+/* What lies between two reads is passed over up to this part of what is read in the time of a seek. */
+#define HOP_SHARE 4
+
 /* ... averaged over about this many chunks. */
 #define DEMAND_CHUNKS 4
 
@@ -98,10 +101,12 @@ static enum sched_verdict enter(struct sched_queue *q, struct sched_req *r, uint
 	q->queued++;
 	q->by_class[r->class]++;
 	r->in->stats.queued[r->class]++;
-	if (r->class == SCHED_WRITEBACK)
+	if (r->class == SCHED_WRITEBACK) {
 		queue_enlist(q, r);
-	else
+	} else {
+		read_gap_ends(&q->writeback.gap, now);
 		add_read(q, r);
+	}
 	return SCHED_ADDED;
 }
 
@@ -139,8 +144,11 @@ enum sched_verdict sched_submit_again(struct sched_queue *q, struct sched_req *r
 
 enum sched_verdict sched_join(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
+	const struct sched_req *chunk = chunk_for(q, r);
+
 	assert(r->class == SCHED_DEMAND);
-	return chunk_for(q, r) ? sched_submit_again(q, r, now) : SCHED_FULL;
+	return chunk && !(chunk->several && chunk->stalled) ? sched_submit_again(q, r, now)
+							    : SCHED_FULL;
 }
 
 /* ---- going ------------------------------------------------------------------------------- */
@@ -159,17 +167,17 @@ uint64_t sched_chunk_of(const struct sched_queue *q, const struct sched_req *r)
 }
 
 /* Bytes that R, which goes to the disk, will have, as far as known: a chunk is going to be shortened, and
- * a write-back says when it is over. */
+ * a write-back or one that counts them says when it is over. */
 static uint64_t bytes_of(const struct sched_queue *q, const struct sched_req *r, uint64_t now)
 {
 	bool limited = r->in->node.limited || r->in->group->node.limited;
-	uint64_t chunk = r->io_len;
+	uint64_t bytes = req_bytes(r), chunk = bytes;
 
-	if (r->class == SCHED_WRITEBACK)
+	if (r->class == SCHED_WRITEBACK || r->counts)
 		return 0;
 	if (limited && r->class == SCHED_PREFETCH)
 		chunk = flow_chunk(q, r, sched_chunk(q), now);
-	return chunk < r->io_len ? chunk : r->io_len;
+	return chunk < bytes ? chunk : bytes;
 }
 
 /* Whether R may go now, beside what runs. */
@@ -183,7 +191,7 @@ static struct sched_req *hand_out(struct sched_queue *q, struct sched_req *r, ui
 	r->dropped = is_too_old(q, r, now);
 	q->stats.dropped += r->dropped;
 	if (r->class == SCHED_WRITEBACK)
-		flow_serve(q, r->in);
+		writeback_begins(q, r, now);
 	queue_remove(q, r);
 	r->state = REQ_RUNNING;
 	r->started = r->sign = now;
@@ -323,7 +331,7 @@ void sched_done(struct sched_queue *q, struct sched_req *r, uint64_t now, struct
 		end_chunk(q, r);
 	}
 	if (!r->dropped)
-		q->stats.bytes[r->class] += r->io_len;
+		q->stats.bytes[r->class] += req_bytes(r);
 	flow_leave(r, now);
 	wake(q, r, UINT64_MAX, now, woken);
 	r->state = REQ_IDLE;
@@ -350,11 +358,20 @@ void sched_answered(struct sched_queue *q, struct sched_flow *f, uint64_t len)
 
 /* ---- what it advises --------------------------------------------------------------------- */
 
+/*
+ * BLOCK is a little behind what was observed last: the disk passed over what lies between, and did not seek. A
+ * few such reads among the last ones would make a seek look cheap.
+ */
+static bool is_hop(const struct sched_queue *q, uint64_t block)
+{
+	return block > q->observed && block - q->observed <= cost_seek_bytes(&q->cost) / HOP_SHARE;
+}
+
 void sched_observe(struct sched_queue *q, uint64_t block, uint64_t len, uint64_t service)
 {
 	/* the first read after a write-back also waits for what the drive's write cache has left;
 	 * one that stalled says nothing of the disk's mechanics */
-	if (q->observed != AFTER_WRITEBACK &&
+	if (q->observed != AFTER_WRITEBACK && !is_hop(q, block) &&
 	    (!q->limits.stall_time || service < q->limits.stall_time))
 		cost_observe(&q->cost, len, service, block == q->observed);
 	q->observed = block + len;

@@ -49,6 +49,7 @@
 #include "sched/cost.h"
 #include "sched/flows.h"
 #include "sched/order.h"
+#include "sched/read_gap.h"
 #include "sched/writeback_cost.h"
 
 enum sched_class { SCHED_DEMAND, SCHED_PREFETCH, SCHED_WRITEBACK, SCHED_CLASSES };
@@ -80,8 +81,10 @@ struct sched_req {
 	uint64_t
 		span; /* of a chunk: bytes of the file that it covers, where these are more than LEN */
 	uint64_t record, step; /* of a chunk: only so many bytes of every STEP; 0: all */
-	uint64_t block;	       /* on the device, bytes; file order where unmapped */
-	uint64_t owner;	       /* the stream it belongs to; 0: none */
+	bool counts;	       /* a chunk: who executes it says in io_len how many bytes it had */
+	bool several; /* a chunk: of several files; who has joined it goes by himself if it hangs */
+	uint64_t block; /* on the device, bytes; file order where unmapped */
+	uint64_t owner; /* the stream it belongs to; 0: none */
 	struct flow_id
 		flow; /* whom it is for: read for, fetched ahead for, written by, COMMITted by */
 	/* The queue's. */
@@ -163,6 +166,8 @@ struct sched_writeback {
 	bool beside;		/* since then another flow has had reads */
 	uint64_t read_ended;	/* ns: when a read last left the disk */
 	uint64_t demand_ended;	/* ... a demand read */
+	struct read_gap gap;	/* the time without reads */
+	uint64_t until; /* ns: the one that runs should have ended; 0: as long as its turn is */
 	struct writeback_cost cost;
 };
 
@@ -190,6 +195,7 @@ struct sched_queue {
 	uint32_t queued, running, stalled;
 	uint32_t by_class[SCHED_CLASSES]; /* queued */
 	uint32_t joined;		 /* demands that wait for a chunk, or merged into another */
+	uint32_t with_others;		 /* of them those with a chunk of several files */
 	uint32_t answering;		 /* woken ones handed over to be answered */
 	uint64_t held;			 /* bytes of demands queued, joined, running, answering */
 	struct sched_list aged;		 /* reads queued, by submission */
@@ -295,10 +301,13 @@ struct sched_turn sched_writeback_turn(const struct sched_queue *q, uint64_t now
 /* stall.c: a running one that has given no sign of life for Stall_Time, and is stalled from now on;
  * NULL: none has, or too many have. */
 struct sched_req *sched_stall(struct sched_queue *q, uint64_t now);
-/* Requests queued that could go to the disk if it had room: not parked. */
+/* Whoever joined R, which hangs with a file that need not be theirs, is in WOKEN then. */
+void sched_let_go(struct sched_queue *q, struct sched_req *r, uint64_t now,
+		  struct sched_list *woken);
+/* Requests queued that could go to the disk if it had room: not parked; or if a chunk of several files hangs. */
 static inline uint32_t sched_held_up(const struct sched_queue *q)
 {
-	return q->queued - q->parked.n;
+	return q->queued - q->parked.n + q->with_others;
 }
 /* Those of them that could go now: over no ceiling. */
 static inline uint32_t sched_ready(const struct sched_queue *q)

@@ -13,6 +13,8 @@
  *
  * One that is stuck may be a bad block, and says nothing of the file; of two it is likely a lock.
  *
+ * Who has joined a chunk of several files need not want the one that hangs: he is let go, and asks for his own.
+ *
  * Whoever runs the queue gives the disk to another one instead: at most SCHED_STALLED_MAX times.
  */
 #include <assert.h>
@@ -102,6 +104,13 @@ struct sched_req *sched_stall(struct sched_queue *q, uint64_t now)
 	if (file_hangs(q, r->file))
 		park_file(q, r->file);
 	return r;
+}
+
+void sched_let_go(struct sched_queue *q, struct sched_req *r, uint64_t now,
+		  struct sched_list *woken)
+{
+	if (r->several)
+		wake(q, r, UINT64_MAX, now, woken);
 }
 
 bool sched_sign(struct sched_queue *q, struct sched_req *r, uint64_t now)

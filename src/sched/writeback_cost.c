@@ -35,6 +35,8 @@ uint64_t writeback_cost_read(struct writeback_cost *c, uint64_t ns, double expec
 	/* one may also be faster than most: only the mean says what the drive does */
 	double drain = c->fresh && alone ? (double)ns - expected : 0;
 
+	if (c->fresh && alone)
+		c->drain += ((drain > 0 ? drain : 0) - c->drain) * FORGETS;
 	add_last(c, drain);
 	return drain > 0 ? (uint64_t)drain : 0;
 }
@@ -52,6 +54,13 @@ uint64_t writeback_cost_bytes(const struct writeback_cost *c, uint64_t slice)
 	double bytes = price(c) > 0 ? (double)slice / price(c) : 1e18;
 
 	return bytes < 1e18 ? (uint64_t)bytes : UINT64_MAX;
+}
+
+uint64_t writeback_cost_turn_bytes(const struct writeback_cost *c, uint64_t slice)
+{
+	uint64_t bytes = writeback_cost_bytes(c, slice);
+
+	return bytes > TURN_LEAST ? bytes : TURN_LEAST;
 }
 
 uint64_t writeback_cost_step(const struct writeback_cost *c, uint64_t slice)

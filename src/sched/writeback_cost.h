@@ -20,6 +20,7 @@
 struct writeback_cost {
 	/* Of turns lately, the more the later; with their drain, where a read showed it. */
 	double ns, bytes;
+	double drain; /* ns: of it what the first read after a turn waited for, lately */
 	/* The last turn, as long as no read has shown its drain. */
 	uint64_t last_ns, last_bytes;
 	bool fresh;
@@ -34,6 +35,8 @@ void writeback_cost_turn(struct writeback_cost *c, uint64_t bytes, uint64_t ns);
 uint64_t writeback_cost_read(struct writeback_cost *c, uint64_t ns, double expected, bool alone);
 /* Bytes of a turn that, with its drain, should cost SLICE ns; UINT64_MAX: not known yet. */
 uint64_t writeback_cost_bytes(const struct writeback_cost *c, uint64_t slice);
+/* The same, but no less than is worth the way there: turns of less are all seek, and cost more of them. */
+uint64_t writeback_cost_turn_bytes(const struct writeback_cost *c, uint64_t slice);
 /* Bytes of one step of it. */
 uint64_t writeback_cost_step(const struct writeback_cost *c, uint64_t slice);
 

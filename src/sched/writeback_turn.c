@@ -14,12 +14,19 @@
  * just answered will be back with its next request before the heads have gone anywhere
  * (anticipation; Iyer & Druschel, SOSP 2001).
  *
+ * Readers that think between reads leave the disk without any for about as long each time (read_gap.h). Then
+ * a write-back goes at once, and is no longer than that, and a little: a long one would keep the next read
+ * waiting, and waiting for Writeback_Idle first would be sure to.
+ *
+ *   they think:   r [ write-back ] r [ write-back ] r [ write-back ] r ...
+ *
  * The share is the submitter's business: dirty memory has a price, and so has the disk (CA-NFS,
  * FAST 2009, 2.1). A COMMIT that waits is a client that waits: then at least writeback_share. So is one
  * whose data has nearly filled memory, for its WRITEs are held back then: beside other clients' reads it
  * has as much as a COMMIT, while it has had less than each of these.
  */
 #include <assert.h>
+#include <math.h>
 
 #include "sched/flow_limit.h"
 #include "sched/parts.h"
@@ -30,6 +37,12 @@
 #define TURN_ALONE UINT64_C(150000000)
 /* What a seek costs until that is known (ns): a read may come after each turn, and only then. */
 #define SEEK_PRIOR 9e6
+/*
+ * In the time in which readers think a turn is worth its way there and back if it has so many seeks; and the
+ * next read may have to wait for it for so large a part of the time from one read to the next.
+ */
+#define GAP_SEEKS 2
+#define GAP_WAIT  0.15
 /* So large a part of writeback_share is bought only where memory is nearly full, or reads are few. */
 #define SHARE_PRESSED 0.25
 /* A longer share would be no share. */
@@ -123,27 +136,91 @@ static double share_of(const struct sched_queue *q)
 	return f && has_had_least(q, f->group) ? most : share;
 }
 
-/* When the disk counts as idle if no read comes (ns); UINT64_MAX: a read is there. */
-static uint64_t idle_from(const struct sched_queue *q)
+/* A seek (ns), as far as that is known. */
+static double seek_of(const struct sched_queue *q)
 {
-	if (q->flows.reading || q->parked.n || q->running > q->writeback.running)
+	return cost_seek_known(&q->cost) ? q->cost.seek_ns : SEEK_PRIOR;
+}
+
+/*
+ * The same of the drive alone. Reads that came between those of an fsync, or behind what a drive's cache had
+ * left, took longer, and pass for dear seeks.
+ */
+static double plain_seek(const struct sched_queue *q)
+{
+	return fmin(seek_of(q), SEEK_PRIOR);
+}
+
+/* The shortest turn that is worth going there and back for (ns). */
+static uint64_t least_turn(const struct sched_queue *q)
+{
+	return (uint64_t)(GAP_SEEKS * plain_seek(q));
+}
+
+/*
+ * So long a turn writes at least as much as is read in the time of a seek; and the drive has not as much more
+ * to do after one, that the next read waits for.
+ */
+static bool is_worth(const struct sched_queue *q, uint64_t turn)
+{
+	return turn >= least_turn(q) && q->writeback.cost.drain <= (double)turn &&
+	       writeback_cost_bytes(&q->writeback.cost, turn) >= cost_seek_bytes(&q->cost);
+}
+
+/* How long a turn may be that begins when readers begin to think (ns); 0: they do not, or too briefly. */
+static uint64_t gap_turn(const struct sched_queue *q)
+{
+	uint64_t usual = read_gap_usual(&q->writeback.gap);
+	uint64_t turn = usual + (uint64_t)(GAP_WAIT * ((double)usual + plain_seek(q)));
+
+	return usual && is_worth(q, turn) ? turn : 0;
+}
+
+static bool has_reads(const struct sched_queue *q)
+{
+	return q->flows.reading || q->parked.n || q->running > q->writeback.running;
+}
+
+/* When one that begins NOW, while they think, should have ended (ns); 0: it would not be worth it, or they do not. */
+static uint64_t gap_until(const struct sched_queue *q, uint64_t now)
+{
+	uint64_t turn = gap_turn(q), until = q->writeback.gap.since + turn;
+
+	return turn && q->writeback.gap.since && !has_reads(q) && now + least_turn(q) <= until
+		       ? until
+		       : 0;
+}
+
+/* When the disk counts as idle if no read comes (ns); UINT64_MAX: a read is there. */
+static uint64_t idle_from(const struct sched_queue *q, uint64_t now)
+{
+	uint64_t idle = q->writeback.read_ended + q->limits.writeback_idle, late;
+
+	if (has_reads(q))
 		return UINT64_MAX;
-	return q->writeback.read_ended ? q->writeback.read_ended + q->limits.writeback_idle : 0;
+	if (!q->writeback.read_ended || gap_until(q, now))
+		return 0;
+	late = gap_turn(q) ? read_gap_late(&q->writeback.gap) : 0; /* any moment now */
+	return idle > late ? idle : late;
 }
 
 /* When the next write-back has earned its turn though reads use the disk. */
 static uint64_t earned_at(const struct sched_queue *q)
 {
-	double share = share_of(q);
+	double share = share_of(q), lasted = (double)q->writeback.lasted, pause;
 
 	if (share <= 0 || q->writeback.running)
 		return UINT64_MAX;
-	return q->writeback.ended + (uint64_t)((double)q->writeback.lasted * (1 - share) / share);
+	pause = lasted * (1 - share) / share;
+	/* short ones go while readers think: from one's begin to the next's no longer than with long ones */
+	if (gap_turn(q))
+		pause = fmax(pause, (double)q->limits.writeback_turn / share - lasted);
+	return q->writeback.ended + (uint64_t)pause;
 }
 
-static uint64_t due_at(const struct sched_queue *q)
+static uint64_t due_at(const struct sched_queue *q, uint64_t now)
 {
-	uint64_t idle = idle_from(q), earned = earned_at(q);
+	uint64_t idle = idle_from(q, now), earned = earned_at(q);
 
 	if (q->writeback.hurry)
 		return 0;
@@ -154,7 +231,7 @@ struct sched_req *writeback_pick(struct sched_queue *q, uint64_t now)
 {
 	struct sched_flow *f;
 
-	if (!q->by_class[SCHED_WRITEBACK] || now < due_at(q))
+	if (!q->by_class[SCHED_WRITEBACK] || now < due_at(q, now))
 		return NULL;
 	f = writer(q);
 	if (!f) /* all over their ceilings */
@@ -166,6 +243,12 @@ struct sched_req *writeback_pick(struct sched_queue *q, uint64_t now)
 	if (f->node.n[FLOW_COMMIT])
 		return TAILQ_FIRST(&f->wanted);
 	return ordered_req(order_scan(&f->writebacks, q->head));
+}
+
+void writeback_begins(struct sched_queue *q, struct sched_req *r, uint64_t now)
+{
+	q->writeback.until = gap_until(q, now);
+	flow_serve(q, r->in);
 }
 
 /* Of the time that R had the disk, NS were the last write-back's: its writer had them. */
@@ -185,8 +268,7 @@ static void charge_drain(struct sched_queue *q, struct sched_req *r, uint64_t ns
  */
 static void account_drain(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
-	double seek = cost_seek_known(&q->cost) ? q->cost.seek_ns : SEEK_PRIOR;
-	double expected = seek + (double)r->io_len * q->cost.ns_per_byte;
+	double expected = seek_of(q) + (double)r->io_len * q->cost.ns_per_byte;
 	bool alone = r->class == SCHED_DEMAND && !r->hung && q->running == 1 &&
 		     r->started >= q->writeback.ended;
 	uint64_t drain = writeback_cost_read(&q->writeback.cost, now - r->started, expected, alone);
@@ -208,6 +290,8 @@ static void account_read(struct sched_queue *q, struct sched_req *r, uint64_t no
 	q->writeback.beside |= f->id.client != q->writeback.by.client ||
 			       f->id.export_id != q->writeback.by.export_id;
 	q->writeback.read_ended = now;
+	if (!sched_reads(q) && q->running == q->writeback.running + 1) /* R, which goes */
+		read_gap_begins(&q->writeback.gap, now);
 	if (r->class == SCHED_DEMAND)
 		q->writeback.demand_ended = now;
 }
@@ -272,7 +356,7 @@ uint64_t sched_hold_until(const struct sched_queue *q, uint64_t now)
 	if (again > now && !q->writeback.hurry)
 		due = again;
 	else if (f && (q->writeback.hurry || !flow_reads_behind(q, f->group)))
-		due = due_at(q);
+		due = due_at(q, now);
 	if (release < due)
 		due = release;
 	return due > now ? due : now;
@@ -284,9 +368,11 @@ struct sched_turn sched_writeback_turn(const struct sched_queue *q, uint64_t now
 
 	if (flows_demands(q) || (last && now - last < DEMANDS_RECENT))
 		slice = q->limits.writeback_turn;
+	if (q->writeback.until && q->writeback.until < now + slice)
+		slice = q->writeback.until > now ? q->writeback.until - now : 0;
 	return (struct sched_turn){
 		.slice = slice,
-		.bytes = writeback_cost_bytes(&q->writeback.cost, slice),
+		.bytes = writeback_cost_turn_bytes(&q->writeback.cost, slice),
 		.step = writeback_cost_step(&q->writeback.cost, slice),
 	};
 }

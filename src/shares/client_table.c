@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/address_hash.h"
 #include "common/lock.h"
 
 /* Locks of chains: a power of two, more than a server has threads at once on the data path. */
@@ -88,12 +89,7 @@ void client_address_text(const struct client_address *a, char text[CLIENT_TEXT_M
 
 static uint32_t bucket_of(const struct client_table *t, const struct client_address *a)
 {
-	uint64_t high, low;
-
-	memcpy(&high, a->byte, 8);
-	memcpy(&low, a->byte + 8, 8);
-	low = (low ^ high * UINT64_C(0xd6e8feb86659fd93)) * UINT64_C(0x9e3779b97f4a7c15);
-	return (uint32_t)(low >> 32) & (t->buckets - 1);
+	return (uint32_t)address_hash(a->byte) & (t->buckets - 1);
 }
 
 static struct lock *lock_of(struct client_table *t, uint32_t bucket)

@@ -316,6 +316,35 @@ static void test_others_pass_all_that_hang_together(void **state)
 	check_over(33, 32);
 }
 
+static void answer_joined(struct sched_req *r)
+{
+	note(&answered);
+}
+
+/* Of a walk's job one file may hang: the READs that wait for others of its files go by themselves. */
+static void test_who_joined_several_files_is_let_go(void **state)
+{
+	static const struct sched_req_ops ops = {.execute = execute, .complete = answer_joined};
+	struct sched_req job = item(SCHED_PREFETCH, 1, HANGS(IN_EXECUTE));
+
+	for (uint32_t depth = 1; depth <= 2; depth++) {
+		struct sched_req joined = item(SCHED_DEMAND, 1, 0), late = joined;
+
+		job.several = true;
+		joined.ops = late.ops = &ops;
+		start(depth);
+		assert_int_equal(dispatcher_submit(&dispatcher, &job), SCHED_ADDED);
+		await(&inside, 1);
+		assert_int_equal(dispatcher_join(&dispatcher, &joined), SCHED_WAITS);
+		atomic_fetch_add(&clock_ns, STALL);
+		assert_int_equal(dispatcher_set_depth(&dispatcher, depth), 0); /* all look again */
+		await(&answered,
+		      1); /* nobody else waits for the disk, and the job is where it was */
+		assert_int_equal(dispatcher_join(&dispatcher, &late), SCHED_FULL);
+		check_over(1, 1);
+	}
+}
+
 /* Without somebody who waits nobody is passed, and what hangs is no news. */
 static void test_alone_it_may_take_its_time(void **state)
 {
@@ -432,6 +461,7 @@ int main(void)
 		cmocka_unit_test(test_reads_of_a_file_that_hangs_wait_for_it),
 		cmocka_unit_test(test_no_more_pass_than_may),
 		cmocka_unit_test(test_others_pass_all_that_hang_together),
+		cmocka_unit_test(test_who_joined_several_files_is_let_go),
 		cmocka_unit_test(test_alone_it_may_take_its_time),
 		cmocka_unit_test(test_the_chunk_goes_on_while_its_readers_are_answered),
 		cmocka_unit_test(test_answers_to_be_given_are_bounded),

@@ -2,6 +2,25 @@
 /* Ceilings in the dispatch queue: held, live, at no cost to others, and not at the end. */
 #include "limited_loop.h"
 
+static void test_whether_anybody_has_a_share_of_its_own(void **state)
+{
+	static struct sched_shares s;
+
+	s = (struct sched_shares){.n_rules = 1};
+	s.rules[0].weight = SHARE_WEIGHT_DEFAULT;
+	assert_false(sched_shares_differ(&s));
+	s.rules[0].ceiling.iops = 1;
+	assert_true(sched_shares_differ(&s));
+	s.rules[0].ceiling.iops = 0;
+	s.rules[0].floor.time = 1;
+	assert_true(sched_shares_differ(&s));
+	s.rules[0].floor.time = 0;
+	s.n_rules = 2;
+	assert_true(sched_shares_differ(&s));
+	s.n_rules = s.n_exports = 1;
+	assert_true(sched_shares_differ(&s));
+}
+
 static void test_a_ceiling_is_held_in_every_window(void **state)
 {
 	for (unsigned int others = 0; others < 3; others++) {
@@ -193,6 +212,50 @@ static void test_what_was_not_written_does_not_count(void **state)
 	loop_free(l);
 }
 
+/* What a chunk had is known when it is over: C has the disk for a while, and AGAIN has to wait so long for that. */
+static void assert_counts(struct loop *l, struct sched_req *c, uint64_t bytes)
+{
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+	struct sched_req again = *c;
+	uint64_t begun = l->disk.now, over = begun + 100 * MSEC, opens = begun + bytes * SEC / MB;
+
+	assert_int_equal(sched_submit(l->q, c, begun), SCHED_ADDED);
+	assert_ptr_equal(sched_next(l->q, begun), c);
+	if (c->counts)
+		c->io_len = bytes;
+	sched_done(l->q, c, over, &woken);
+	assert_int_equal(l->q->stats.bytes[SCHED_PREFETCH], bytes);
+	assert_int_equal(sched_submit(l->q, &again, over), SCHED_ADDED);
+	assert_null(sched_next(l->q, over));
+	assert_in_range(sched_hold_until(l->q, over), opens - 50 * MSEC, opens + 50 * MSEC);
+	assert_null(sched_check(l->q));
+}
+
+/* Of records a step apart only they count, and of a walk's turn what it says: not their length. */
+static void test_what_a_chunk_did_not_read_does_not_count(void **state)
+{
+	struct sched_req records = {.class = SCHED_PREFETCH,
+				    .file = 1,
+				    .len = 30 * MIB,
+				    .record = 64 * KIB,
+				    .step = 4 * MIB,
+				    .flow = {1, 1, 1}};
+	struct sched_req turn = {.class = SCHED_PREFETCH,
+				 .file = 1,
+				 .len = 30 * MIB,
+				 .counts = true,
+				 .flow = {1, 1, 1}};
+
+	for (int i = 0; i < 2; i++) {
+		struct loop *l = loop_new();
+
+		l->shares.rules[1].ceiling.bandwidth = MB;
+		set_shares(l);
+		assert_counts(l, i ? &turn : &records, 8 * 64 * KIB);
+		loop_free(l);
+	}
+}
+
 /* One read outstanding, held for long, and of little weight: when it may go it is not forgotten. */
 static void test_who_was_held_is_not_forgotten(void **state)
 {
@@ -347,6 +410,7 @@ static void test_shares_that_change_under_any_load(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_whether_anybody_has_a_share_of_its_own),
 		cmocka_unit_test(test_a_ceiling_is_held_in_every_window),
 		cmocka_unit_test(test_ceilings_of_requests_and_of_time),
 		cmocka_unit_test(test_ceilings_cost_the_others_nothing),
@@ -356,6 +420,7 @@ int main(void)
 		cmocka_unit_test(test_a_ceiling_of_a_writer),
 		cmocka_unit_test(test_many_at_once_keep_to_it),
 		cmocka_unit_test(test_what_was_not_written_does_not_count),
+		cmocka_unit_test(test_what_a_chunk_did_not_read_does_not_count),
 		cmocka_unit_test(test_who_was_held_is_not_forgotten),
 		cmocka_unit_test(test_the_end_knows_no_ceiling),
 		cmocka_unit_test(test_a_held_chunk_goes_for_who_waits),

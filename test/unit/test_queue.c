@@ -311,6 +311,23 @@ static void test_streams_and_chunk_sizes(void **state)
 	queue_free(q);
 }
 
+/* Rows of a tile, a few far from the others: what the disk passes over is no seek. */
+static void test_a_hop_is_no_seek(void **state)
+{
+	struct sched_queue *q = make("turns");
+	uint64_t at = 0;
+
+	for (int i = 0; i < 20; i++, at += MIB)
+		sched_observe(q, at, MIB, DISK_NS(MIB));
+	for (int i = 0; i < 100; i++) {
+		at += i % 10 ? 96 * KIB : 100 * MIB;
+		sched_observe(q, at, 32 * KIB, DISK_NS(128 * KIB) + (i % 10 ? 0 : DISK_SEEK));
+		at += 32 * KIB;
+	}
+	assert_in_range(DISK_NS(cost_seek_bytes(&q->cost)), DISK_SEEK * 9 / 10, DISK_SEEK * 5 / 4);
+	queue_free(q);
+}
+
 static void test_wait_percentiles(void **state)
 {
 	struct sched_stats s = {0};
@@ -355,6 +372,7 @@ int main(void)
 		cmocka_unit_test(test_old_prefetches_are_dropped),
 		cmocka_unit_test(test_files_are_told_apart),
 		cmocka_unit_test(test_streams_and_chunk_sizes),
+		cmocka_unit_test(test_a_hop_is_no_seek),
 		cmocka_unit_test(test_wait_percentiles),
 		cmocka_unit_test(test_a_running_chunk_is_shortened_to_its_waiters),
 	};

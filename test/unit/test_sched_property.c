@@ -88,6 +88,7 @@ static void submit(struct world *w, enum sched_class class)
 	i->req.len = (1 + random_below(&w->seed, class == SCHED_DEMAND ? 2 : 16)) * BLOCK;
 	i->req.block = i->req.file * 1024 * MIB + i->req.offset;
 	i->req.owner = class == SCHED_PREFETCH ? 1 + random_below(&w->seed, 9) : 0;
+	i->req.several = class == SCHED_PREFETCH && random_below(&w->seed, 4) == 0;
 	i->req.wanted = class == SCHED_WRITEBACK && random_below(&w->seed, 3) == 0;
 	i->req.flow = random_flow(w);
 	reads = w->q->by_class[SCHED_DEMAND] + w->q->by_class[SCHED_PREFETCH] + w->q->joined;
@@ -222,6 +223,16 @@ static void change(struct world *w)
 	}
 }
 
+static void stall(struct world *w)
+{
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+	struct sched_req *r = sched_stall(w->q, w->now);
+
+	if (r)
+		sched_let_go(w->q, r, w->now, &woken);
+	end_woken(w, &woken);
+}
+
 static void step(struct world *w)
 {
 	uint64_t what = random_below(&w->seed, 100);
@@ -240,7 +251,7 @@ static void step(struct world *w)
 	else if (what < 94)
 		want(w);
 	else if (what < 97)
-		sched_stall(w->q, w->now);
+		stall(w);
 	else
 		change(w);
 }

@@ -70,6 +70,77 @@ static void test_deferred_while_reads_use_the_disk(void **state)
 	queue_free(q);
 }
 
+/* A reader reads for 8 ms, thinks for THINK, so many times. Returns when it has begun to think again. */
+static uint64_t think(struct sched_queue *q, struct sched_req *r, uint64_t ns, int times)
+{
+	uint64_t now = SEC;
+
+	while (times--) {
+		sched_submit(q, r, now);
+		assert_ptr_equal(sched_next(q, now), r);
+		done(q, r, now + 8 * MSEC);
+		now += 8 * MSEC + ns;
+	}
+	return now - ns;
+}
+
+/* While a reader thinks a write-back goes at once, and is over when the next read comes, or soon after. */
+static void test_one_fits_into_the_time_in_which_readers_think(void **state)
+{
+	struct sched_queue *q = make();
+	struct sched_req w = writeback(1), r = demand(2);
+	uint64_t now = think(q, &r, 30 * MSEC, 20);
+	struct sched_turn turn;
+
+	sched_submit(q, &w, now);
+	assert_ptr_equal(sched_next(q, now), &w);
+	turn = sched_writeback_turn(q, now);
+	assert_true(turn.slice > 30 * MSEC && turn.slice < 40 * MSEC);
+	done(q, &w, now + 12 * MSEC);
+	/* what is left of it is too little for another; then the read should come */
+	sched_submit(q, &w, now + 22 * MSEC);
+	assert_null(sched_next(q, now + 22 * MSEC));
+	assert_true(sched_hold_until(q, now + 22 * MSEC) > now + 30 * MSEC);
+	/* it does not: nobody thinks any more */
+	assert_ptr_equal(sched_next(q, now + 60 * MSEC), &w);
+	assert_int_equal(sched_writeback_turn(q, now + 60 * MSEC).slice, 80 * MSEC);
+	done(q, &w, now + 140 * MSEC);
+	queue_free(q);
+}
+
+/* Reads took long lately, beside an fsync: the turn is as worth its way as ever. */
+static void test_seeks_that_passed_for_dear_ones(void **state)
+{
+	struct sched_queue *q = make();
+	struct sched_req w = writeback(1), r = demand(2);
+	uint64_t now = think(q, &r, 30 * MSEC, 20);
+
+	for (uint64_t i = 1; i < 100; i++)
+		sched_observe(q, i * 100 * MIB, 8 * KIB, 25 * MSEC);
+	assert_true(q->cost.seek_ns > 20e6);
+	sched_submit(q, &w, now);
+	assert_ptr_equal(sched_next(q, now), &w);
+	assert_true(sched_writeback_turn(q, now).slice < 40 * MSEC);
+	done(q, &w, now + 30 * MSEC);
+	queue_free(q);
+}
+
+/* The time is too short for a turn: as if they did not. */
+static void test_readers_that_hardly_think(void **state)
+{
+	struct sched_queue *q = make();
+	struct sched_req w = writeback(1), r = demand(2);
+	uint64_t now = think(q, &r, 5 * MSEC, 20);
+
+	sched_submit(q, &w, now);
+	assert_null(sched_next(q, now));
+	assert_int_equal(sched_hold_until(q, now), now + IDLE);
+	assert_ptr_equal(sched_next(q, now + IDLE), &w);
+	assert_int_equal(sched_writeback_turn(q, now + IDLE).slice, 80 * MSEC);
+	done(q, &w, now + 140 * MSEC);
+	queue_free(q);
+}
+
 /* A reader that is always back at once, and always work to write: what do they get? */
 static double share_reached(double share, bool wanted)
 {
@@ -364,6 +435,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_idle_disk_writes_at_once),
 		cmocka_unit_test(test_deferred_while_reads_use_the_disk),
+		cmocka_unit_test(test_one_fits_into_the_time_in_which_readers_think),
+		cmocka_unit_test(test_seeks_that_passed_for_dear_ones),
+		cmocka_unit_test(test_readers_that_hardly_think),
 		cmocka_unit_test(test_share_of_the_time),
 		cmocka_unit_test(test_commit_gets_its_share),
 		cmocka_unit_test(test_a_turn_pays_for_what_its_drive_does_later),

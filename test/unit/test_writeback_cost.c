@@ -35,6 +35,18 @@ static void test_bytes_follow_from_the_rate(void **state)
 	}
 }
 
+/* However dear writing was, beside others' say: a turn is worth the way there, or it is all seek. */
+static void test_a_turn_is_worth_its_seek(void **state)
+{
+	struct writeback_cost c = {0};
+
+	assert_int_equal(writeback_cost_turn_bytes(&c, SLICE), UINT64_MAX);
+	for (int k = 0; k < 20; k++)
+		writeback_cost_turn(&c, 256 * KIB, SEC);
+	assert_true(writeback_cost_bytes(&c, SLICE) < 64 * KIB);
+	assert_int_equal(writeback_cost_turn_bytes(&c, SLICE), 256 * KIB);
+}
+
 /*
  * A drive with a write cache of 4 MiB takes them in 8 ms, and lets the next read wait for the rest:
  * what the turn and that wait take together becomes the slice.
@@ -117,6 +129,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_is_known_at_first),
 		cmocka_unit_test(test_bytes_follow_from_the_rate),
+		cmocka_unit_test(test_a_turn_is_worth_its_seek),
 		cmocka_unit_test(test_a_drives_cache_is_counted),
 		cmocka_unit_test(test_the_drain_is_the_first_reads),
 		cmocka_unit_test(test_small_turns_say_nothing),
