@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* See learnt_table.h. A mutex, outside of all locks. */
+/*
+ * See learnt_table.h. A mutex, outside of all locks, held for all but what may hang with the file system:
+ *
+ *   look at a device  [mutex]--open---read or write a file---close--[mutex: are we still wanted?]--...
+ */
 #include "disk/learnt_table.h"
 
 #include <limits.h>
@@ -28,7 +32,8 @@ static struct {
 	char dir[PATH_MAX]; /* empty: nothing is kept */
 	const char *by_uuid;
 	struct place place[DEVICES_MAX];
-	int error; /* of the last write */
+	int error;    /* of the last write */
+	uint32_t era; /* another: a look that was at a file meanwhile ends */
 } table = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 void learnt_start(const char *dir, const char *by_uuid)
@@ -38,10 +43,48 @@ void learnt_start(const char *dir, const char *by_uuid)
 	snprintf(table.dir, sizeof(table.dir), "%s", dir != NULL ? dir : "");
 	table.by_uuid = by_uuid;
 	table.error = 0;
+	table.era++;
 	pthread_mutex_unlock(&table.mutex);
 }
 
-/* ---- one device; with the mutex ---------------------------------------------------------- */
+void learnt_end(void)
+{
+	pthread_mutex_lock(&table.mutex);
+	table.era++;
+	pthread_mutex_unlock(&table.mutex);
+}
+
+/* ---- files; the mutex is let go meanwhile ------------------------------------------------ */
+
+/* As learnt_read(); false: the look is over, and nothing may be touched any more. */
+static bool read_kept(const struct device_identity *id, uint64_t wall, struct learnt *l,
+		      const char **wrong)
+{
+	struct device_identity of = *id;
+	uint32_t era = table.era;
+	char dir[PATH_MAX];
+
+	memcpy(dir, table.dir, sizeof(dir));
+	pthread_mutex_unlock(&table.mutex);
+	*wrong = learnt_read(dir, &of, wall, l);
+	pthread_mutex_lock(&table.mutex);
+	return era == table.era;
+}
+
+/* As learnt_write(). */
+static bool write_kept(const struct learnt *l, int *err)
+{
+	uint32_t era = table.era;
+	char dir[PATH_MAX];
+
+	memcpy(dir, table.dir, sizeof(dir));
+	pthread_mutex_unlock(&table.mutex);
+	*err = learnt_write(dir, l);
+	pthread_mutex_lock(&table.mutex);
+	return era == table.era;
+}
+
+/* ---- one device; with the mutex. False: the look is over --------------------------------- */
 
 static bool identify(const struct device *d, struct device_identity *id)
 {
@@ -64,49 +107,52 @@ static void say_restored(const struct device *d, const struct learnt *l)
 }
 
 /* What was kept of it, if anything is. */
-static void restore(struct place *p, struct device *d, uint64_t wall)
+static bool restore(struct place *p, struct device *d, uint64_t wall)
 {
+	struct learnt kept = {.saved = 0};
 	const char *wrong;
 
 	if (!p->known || table.dir[0] == '\0')
-		return;
-	wrong = learnt_read(table.dir, &p->id, wall, &p->kept);
+		return true;
+	if (!read_kept(&p->id, wall, &kept, &wrong))
+		return false;
 	if (wrong == NULL && atomic_load(&d->taken) == p->taken) {
-		p->before = p->kept;
+		p->before = p->kept = kept;
 		p->restored = true;
 		device_restore(d, &p->before);
 		say_restored(d, &p->before);
-		return;
+		return true;
 	}
 	p->kept = (struct learnt){.saved = 0};
 	if (wrong != NULL && wrong[0] != '\0')
 		log_line(LOG_LEVEL_WARN,
 			 "device %u:%u is %s: what was kept of it in %s is not used: %s",
 			 major(d->dev), minor(d->dev), p->id.name, table.dir, wrong);
+	return true;
 }
 
-static void begin(struct place *p, struct device *d, uint64_t wall)
+static bool begin(struct place *p, struct device *d, uint64_t now, uint64_t wall)
 {
-	*p = (struct place){.taken = atomic_load(&d->taken)};
+	*p = (struct place){.taken = atomic_load(&d->taken), .next_look = now + LEARNT_LOOK};
 	p->known = identify(d, &p->id);
-	restore(p, d, wall);
+	return restore(p, d, wall);
 }
 
 /* The same number, and another disk: what was learnt is the old one's. */
-static void check_identity(struct place *p, struct device *d, uint64_t wall)
+static bool check_identity(struct place *p, struct device *d, uint64_t wall)
 {
 	struct device_identity id;
 
 	if (!identify(d, &id) || (p->known && strcmp(id.name, p->id.name) == 0))
-		return;
+		return true;
 	if (p->known) {
 		log_line(LOG_LEVEL_EVENT,
 			 "device %u:%u is another disk now, %s, was %s: all is learnt anew",
 			 major(d->dev), minor(d->dev), id.name, p->id.name);
 		device_forget(d);
 	}
-	*p = (struct place){.taken = p->taken, .known = true, .id = id};
-	restore(p, d, wall);
+	*p = (struct place){.taken = p->taken, .next_look = p->next_look, .known = true, .id = id};
+	return restore(p, d, wall);
 }
 
 static void say_error(const struct device *d, int err)
@@ -129,13 +175,11 @@ static void say_contradiction(const struct place *p, const struct device *d, con
 		 p->before.queue.ns_per_byte > 0 ? 1e3 / p->before.queue.ns_per_byte : 0);
 }
 
-/* Writes what is worth it. */
-static void keep(struct place *p, struct device *d, uint64_t now, uint64_t wall, bool last)
+/* What is known of it now, as it would be kept. */
+static struct learnt what_is_known(struct place *p, struct device *d, uint64_t wall)
 {
 	struct learnt l = p->kept;
 
-	if (!p->known)
-		return;
 	device_learnt(d, &l);
 	l.id = p->id;
 	l.saved = wall;
@@ -143,40 +187,54 @@ static void keep(struct place *p, struct device *d, uint64_t now, uint64_t wall,
 		p->contradicted = true;
 		say_contradiction(p, d, &l);
 	}
-	if (table.dir[0] == '\0' || !learnt_is_something(&l) || !learnt_differs(&p->kept, &l) ||
-	    (now < p->next_write && !last))
-		return;
-	p->next_write = now + LEARNT_WRITE;
-	say_error(d, learnt_write(table.dir, &l));
-	if (table.error == 0)
-		p->kept = l;
+	return l;
 }
 
-static void look_at(struct place *p, struct device *d, uint64_t now, uint64_t wall, bool last)
+/* Writes what is worth it. */
+static bool keep(struct place *p, struct device *d, uint64_t now, uint64_t wall, bool last)
 {
-	if (p->taken != atomic_load(&d->taken)) {
-		begin(p, d, wall);
-		p->next_look = now + LEARNT_LOOK;
-	} else if (now >= p->next_look || last) {
-		p->next_look = now + LEARNT_LOOK;
-		check_identity(p, d, wall);
-		keep(p, d, now, wall, last);
-	}
+	struct learnt l;
+	int err;
+
+	if (!p->known)
+		return true;
+	l = what_is_known(p, d, wall);
+	if (table.dir[0] == '\0' || !learnt_is_something(&l) || !learnt_differs(&p->kept, &l) ||
+	    (now < p->next_write && !last))
+		return true;
+	p->next_write = now + LEARNT_WRITE;
+	if (!write_kept(&l, &err))
+		return false;
+	say_error(d, err);
+	if (err == 0)
+		p->kept = l;
+	return true;
+}
+
+static bool look_at(struct place *p, struct device *d, uint64_t now, uint64_t wall, bool last)
+{
+	if (p->taken != atomic_load(&d->taken))
+		return begin(p, d, now, wall);
+	if (now < p->next_look && !last)
+		return true;
+	p->next_look = now + LEARNT_LOOK;
+	return check_identity(p, d, wall) && keep(p, d, now, wall, last);
 }
 
 void learnt_look(uint64_t now, uint64_t wall, bool last)
 {
+	bool wanted = true;
 	struct device *d;
 
 	pthread_mutex_lock(&table.mutex);
-	for (unsigned int n = 0; n < DEVICES_MAX && (d = device_nth(n)) != NULL; n++)
-		look_at(&table.place[n], d, now, wall, last);
+	for (unsigned int n = 0; wanted && n < DEVICES_MAX && (d = device_nth(n)) != NULL; n++)
+		wanted = look_at(&table.place[n], d, now, wall, last);
 	pthread_mutex_unlock(&table.mutex);
 }
 
 bool learnt_identity(unsigned int n, char name[DEVICE_IDENTITY_MAX], bool *restored)
 {
-	const struct place *p = &table.place[n];
+	const struct place *p = &table.place[n < DEVICES_MAX ? n : 0];
 	bool known = false;
 
 	pthread_mutex_lock(&table.mutex);

@@ -24,13 +24,13 @@
 void learnt_start(const char *dir, const char *by_uuid);
 /*
  * Once a second, and when a device may have come: it is NOW (ns), and WALL s since 1970. LAST: the server ends, and
- * the devices are still there. May wait for files: no request's thread, no lock held.
+ * the devices are still there. May wait for files, as long as their file system hangs: no request's thread, no lock
+ * held, and one thread at a time (learnt_thread.h).
  */
 void learnt_look(uint64_t now, uint64_t wall, bool last);
-/*
- * How the Nth device is called; false: that is not known. *RESTORED: it began with what was kept of it. May
- * wait as learnt_look().
- */
+/* A look that waits for a file touches nothing any more once that is over: the devices go. */
+void learnt_end(void);
+/* How the Nth device is called; false: that is not known. *RESTORED: it began with what was kept of it. */
 bool learnt_identity(unsigned int n, char name[DEVICE_IDENTITY_MAX], bool *restored);
 
 #endif

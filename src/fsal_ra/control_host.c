@@ -22,6 +22,7 @@
 #include "prices.h"
 #include "control_host.h"
 #include "shares_host.h"
+#include "thread_name.h"
 #include "writeback/commit.h"
 #include "writeback/dirty_memory.h"
 #include "writeback/pacer.h"
@@ -219,7 +220,7 @@ static void log_error(const char *line)
 
 static void thread_start(void)
 {
-	SetNameFunction("ra_control");
+	ra_name_thread("ra_control");
 }
 
 /* Control_Group's number; (gid_t)-1: there is none, or nobody knows it. */

@@ -21,6 +21,7 @@
 #include "common/clock.h"
 #include "device_params.h"
 #include "disk/learnt_table.h"
+#include "disk/learnt_thread.h"
 #include "disk/scratch.h"
 #include "live_params.h"
 #include "prices.h"
@@ -28,6 +29,7 @@
 #include "control_host.h"
 #include "sched/room_gate.h"
 #include "shares_host.h"
+#include "thread_name.h"
 #include "walk.h"
 #include "writeback/dirty_memory.h"
 #include "writeback/pacer.h"
@@ -111,6 +113,20 @@ void ra_io_export_update(struct ra_export *exp)
 	(void)set_share(exp, &settings);
 }
 
+/* What was learnt of devices that came, if it is to be had by now. */
+static void look_at_learnt(void)
+{
+	static atomic_bool hangs;
+	bool hung = !learnt_thread_wait(LEARNT_WAIT);
+
+	if (hung && !atomic_exchange(&hangs, hung))
+		LogWarn(COMPONENT_FSAL,
+			"RA: Learnt_Directory: %s does not answer: until it does, what was "
+			"learnt of devices is not read",
+			ra_module_params.learnt_directory);
+	atomic_store(&hangs, hung);
+}
+
 void ra_io_export_root(struct ra_export *exp, const char *path)
 {
 	int fd, err = 0;
@@ -123,7 +139,7 @@ void ra_io_export_root(struct ra_export *exp, const char *path)
 	if (export_io_device(exp->io, fd, clock_now(), &err) == NULL)
 		export_io_say_degraded(exp->io, err);
 	close(fd);
-	learnt_look(clock_now(), (uint64_t)time(NULL), false); /* before the first READ */
+	look_at_learnt(); /* before the first READ */
 }
 
 uint64_t ra_io_drain_timeout(void)
@@ -181,7 +197,7 @@ static void maintain(uint64_t now)
 	remote_sweep(now);
 	walk_sweep(now);
 	shares_watch();
-	learnt_look(now, (uint64_t)time(NULL), false);
+	learnt_thread_ask();
 	if (now > SCRATCH_IDLE)
 		scratch_trim(now - SCRATCH_IDLE);
 }
@@ -207,7 +223,7 @@ static void *maintainer(void *arg)
 {
 	uint64_t next = clock_now() + TICK, rest = 0;
 
-	SetNameFunction("ra_maintain");
+	ra_name_thread("ra_maintain");
 	pthread_mutex_lock(&module.lock);
 	while (!module.stopping) {
 		wait_for_work(rest, next);
@@ -261,7 +277,7 @@ static void disk_thread_start(unsigned int n)
 	char name[16];
 
 	snprintf(name, sizeof(name), "ra_disk_%u", n);
-	SetNameFunction(name);
+	ra_name_thread(name);
 }
 
 static const struct dispatcher_ops dispatcher_ops = {
@@ -328,13 +344,22 @@ static int start_reading(void)
 static void start_learning(void)
 {
 	const char *dir = ra_module_params.learnt_directory;
+	int err;
 
 	learnt_start(dir[0] != '\0' && strcasecmp(dir, "none") != 0 ? dir : NULL, NULL);
+	err = learnt_thread_start(ra_name_thread);
+	if (err)
+		LogWarn(COMPONENT_FSAL, "RA: what is learnt of devices is not kept: no thread: %s",
+			strerror(err));
 }
 
-static void name_thread(const char *name)
+static void stop_learning(void)
 {
-	SetNameFunction(name);
+	if (!learnt_thread_stop(LEARNT_WAIT))
+		LogWarn(COMPONENT_FSAL,
+			"RA: Learnt_Directory: %s does not answer: what was learnt of devices "
+			"lately is not kept",
+			ra_module_params.learnt_directory);
 }
 
 static int start_pacer(void)
@@ -342,7 +367,7 @@ static int start_pacer(void)
 	const struct pacer_limits limits = {
 		.replies = (uint32_t)ra_module_params.paced_replies,
 		.bytes = ra_module_params.paced_memory,
-		.name_thread = name_thread,
+		.name_thread = ra_name_thread,
 	};
 
 	return pacer_start(&limits);
@@ -357,7 +382,7 @@ static int start_writeback(void)
 	const struct writeback_limits limits = {
 		.files = files,
 		.entries = files + ERRORS_A_FILE * files,
-		.name_thread = name_thread,
+		.name_thread = ra_name_thread,
 	};
 
 	dirty_memory_start(ra_module_params.dirty_budget);
@@ -412,7 +437,7 @@ void ra_io_module_stop(void)
 	dirty_memory_stop();
 	backing_sweep(clock_now(), true);
 	ra_stats_log();
-	learnt_look(clock_now(), (uint64_t)time(NULL), true);
+	stop_learning();
 	device_stop_all();
 	walk_stop();
 	scratch_trim(UINT64_MAX);

@@ -14,6 +14,7 @@
 #include "pricing/proc_source.h"
 #include "ra_methods.h"
 #include "control_host.h"
+#include "thread_name.h"
 
 _Static_assert(PRICE_DEVICES_MAX >= DEVICES_MAX, "each device has a price");
 
@@ -122,11 +123,6 @@ static struct price_settings settings(void)
 	return s;
 }
 
-static void name_thread(const char *name)
-{
-	SetNameFunction(name);
-}
-
 static void start_ghost(uint64_t bytes)
 {
 	ra_ghost = bytes != 0 ? ghost_new_within(bytes) : NULL;
@@ -147,7 +143,7 @@ void ra_prices_start(void)
 	flows = calloc(LEDGER_FLOWS, sizeof(*flows));
 	if (flows == NULL)
 		LogWarn(COMPONENT_FSAL, "RA: prices: no memory: all clients are told the same");
-	thread = price_thread_start(&s, &hosts, &proc.source, ra_ghost, name_thread, &err);
+	thread = price_thread_start(&s, &hosts, &proc.source, ra_ghost, ra_name_thread, &err);
 	if (thread == NULL)
 		LogCrit(COMPONENT_FSAL, "RA: no thread for prices: %s; all are 0", strerror(err));
 }

@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "compat.h"
 #include "disk/backing_remote.h"
+#include "thread_name.h"
 
 static struct {
 	pthread_mutex_t lock;
@@ -22,7 +23,7 @@ static struct {
 static void *watcher(void *arg)
 {
 	(void)arg;
-	SetNameFunction("ra_watch");
+	ra_name_thread("ra_watch");
 	pthread_mutex_lock(&watch.lock);
 	while (!watch.stopping) {
 		clock_cond_wait_until(&watch.wake, &watch.lock, clock_now() + OVERDUE_LOOK);
