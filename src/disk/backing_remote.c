@@ -213,8 +213,7 @@ static void say_overdue(const struct backing *b)
 	if (!atomic_flag_test_and_set(&said))
 		log_line(LOG_LEVEL_EVENT,
 			 "device %u:%u: a read of file %llu takes longer than %llu ms: the cluster "
-			 "is "
-			 "asked for its size, lest the client library has forgotten the reader",
+			 "is asked for its size, lest the client library has forgotten the reader",
 			 major(b->device->dev), minor(b->device->dev), (unsigned long long)b->file,
 			 (unsigned long long)(OVERDUE_AFTER / CLOCK_MS));
 }

@@ -207,6 +207,7 @@ void backing_slot_init(struct backing_slot *slot, backing_opener open, const voi
 	slot->open_remote = NULL;
 	slot->key_len = 0;
 	slot->file_hash = UINT64_C(0xcbf29ce484222325);
+	atomic_init(&slot->begun, false);
 	atomic_init(&slot->not_before, UINT64_MAX);
 	if (key == NULL || key_len > BACKING_KEY_MAX)
 		return;
@@ -244,6 +245,18 @@ struct backing *backing_get(struct backing_slot *slot, struct export_io *io, uin
 	if (b)
 		atomic_store_explicit(&b->used, now, memory_order_relaxed);
 	return b;
+}
+
+bool backing_spared(struct backing_slot *slot, const struct export_io *io, dev_t dev,
+		    uint64_t offset)
+{
+	struct device *d = atomic_load_explicit(&io->last, memory_order_relaxed);
+
+	if (atomic_load_explicit(&slot->begun, memory_order_relaxed))
+		return false;
+	atomic_store_explicit(&slot->begun, true, memory_order_relaxed);
+	return offset == 0 && d != NULL && device_is_plain(d) &&
+	       atomic_load_explicit(&d->dev, memory_order_relaxed) == dev;
 }
 
 /* ---- hot ones ---------------------------------------------------------------------------- */

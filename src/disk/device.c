@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +35,7 @@ static struct {
 	unsigned int n;
 	_Atomic uint64_t price_k;
 	struct sched_shares shares; /* n_rules 0: none were set */
+	atomic_bool unlike;	    /* by them not all clients are alike */
 	void (*adjust)(dev_t dev, struct device_settings *s);
 } table = {.lock = LOCK_INITIALIZER(LOCK_DEVICES), .price_k = 100};
 
@@ -81,12 +81,12 @@ static void apply_mode(struct device *d)
 /* What its drive takes at once, which can be changed while we run. */
 static void ask_drive(struct device *d)
 {
-	struct drive_queue drive;
+	struct drive_queue drive = drive_queue_of(table.sysfs, atomic_load(&d->dev));
 
 	if (is_cluster(atomic_load(&d->dev)))
 		return;
-	drive = drive_queue_of(table.sysfs, atomic_load(&d->dev));
 	atomic_store(&d->drive_stated, drive.stated);
+	atomic_store(&d->spindles, drive.spindles);
 	d->mode.drive_queue = drive.bound;
 }
 
@@ -287,8 +287,14 @@ void device_configure(uint64_t devices, const struct device_settings *s)
 	lock_drop(&table.lock);
 }
 
+bool device_shares_differ(void)
+{
+	return atomic_load_explicit(&table.unlike, memory_order_relaxed);
+}
+
 void device_set_shares(const struct sched_shares *shares)
 {
+	atomic_store_explicit(&table.unlike, sched_shares_differ(shares), memory_order_relaxed);
 	lock_take(&table.lock);
 	table.shares = *shares;
 	for (unsigned int i = 0; i < table.n; i++)
@@ -415,10 +421,9 @@ void device_observe(struct device *d, uint64_t block, uint64_t len, uint64_t ser
 	struct cost_model cost;
 	double mean;
 
-	dispatcher_observe(&d->dispatcher, block, len, service);
+	cost = dispatcher_observe(&d->dispatcher, block, len, service);
 	if (learns == DEVICE_LEARNS_NOTHING)
 		return;
-	cost = dispatcher_cost(&d->dispatcher);
 	if (cost_run_known(&cost))
 		s.ns_per_byte = cost.ns_per_byte;
 	verdict = weigh(d, &s, &mean);
@@ -426,8 +431,7 @@ void device_observe(struct device *d, uint64_t block, uint64_t len, uint64_t ser
 		learn(d, verdict, mean);
 }
 
-/* The depth found out, which changed, is in force from now on, where none is configured. */
-static void set_learnt(struct device *d, uint32_t depth)
+void device_set_learnt(struct device *d, uint32_t depth)
 {
 	lock_take(&table.lock);
 	d->mode.learnt = depth;
@@ -446,7 +450,7 @@ void device_brought(struct device *d, uint64_t bytes, uint64_t now)
 	depth = depth_search_depth(&d->search);
 	lock_drop(&d->evidence_lock);
 	if (changed)
-		set_learnt(d, depth);
+		device_set_learnt(d, depth);
 }
 
 bool device_sample_due(struct device *d, uint64_t now)
@@ -475,7 +479,7 @@ void device_watch_writes(struct device *d)
 {
 	uint64_t reads, writes = 0; /* that the kernel has given to it */
 
-	if (dispatcher_writes(&d->dispatcher) || is_cluster(d->dev))
+	if (dispatcher_writes(&d->dispatcher) || atomic_load(&d->settling) || is_cluster(d->dev))
 		return; /* ours */
 	block_numbers(table.sysfs, d->dev, "inflight", &reads, &writes);
 	lock_take(&table.lock);

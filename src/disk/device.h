@@ -51,7 +51,7 @@ struct device {
 	atomic_bool rotating;
 	atomic_bool queues, own_queues;
 	_Atomic uint32_t own_depth;
-	_Atomic uint32_t drive_stated; /* drive_queue.h's */
+	_Atomic uint32_t drive_stated, spindles; /* drive_queue.h's */
 	_Atomic enum device_learns learns;
 	_Atomic uint32_t reading; /* reads that we know of, at the device now */
 	_Atomic uint32_t
@@ -60,6 +60,8 @@ struct device {
 	_Atomic uint64_t next_window; /* ns: when it is asked for again */
 	_Atomic uint64_t next_sample; /* ns: when a READ past the queue is measured again */
 	atomic_bool cluster;	      /* it is one: reads join what is fetched, and never queue */
+	_Atomic uint32_t settling;    /* COMMITs in fsync of what went by turns, and so is ours */
+	_Atomic uint32_t fsyncs;      /* ... of what had none */
 	_Atomic uint64_t brought;     /* bytes that came from a cluster into its client's cache */
 	struct lock evidence_lock;    /* a leaf; of: */
 	struct seek_evidence evidence;
@@ -98,6 +100,12 @@ static inline bool device_queues_writeback(struct device *d)
 	return atomic_load_explicit(&d->own_queues, memory_order_relaxed);
 }
 
+/* Whether others write to it: what would go through our queue one by one is at the kernel together. */
+static inline bool device_is_written(struct device *d)
+{
+	return device_queues_writeback(d) && !device_queues_demand(d);
+}
+
 /* Requests that the device does at once, as configured or found out. */
 static inline uint32_t device_depth(struct device *d)
 {
@@ -126,6 +134,12 @@ struct device *device_use_cluster(unsigned int minor, const struct device_settin
 				  _Atomic uint64_t *devices, int *err);
 /* BYTES came from the cluster D at NOW, by a prefetch: its depth may change. Not with a lock. */
 void device_brought(struct device *d, uint64_t bytes, uint64_t now);
+/* Bytes that a chunk of D's which begins now should have at most, where the dispatcher says LEN. Not with a lock. */
+uint64_t device_chunk(struct device *d, uint64_t len);
+/* A chunk of LEN bytes begins: what is tried of a cluster may begin with it. Not with a lock. */
+void device_began(struct device *d, uint64_t len);
+/* The depth found out of a cluster, which changed, is in force where none is configured. Not with a lock. */
+void device_set_learnt(struct device *d, uint32_t depth);
 /* The export with these bits is gone. */
 void device_unuse(uint64_t devices);
 /*
@@ -143,9 +157,11 @@ uint32_t device_window(struct device *d, uint64_t now);
 void device_configure(uint64_t devices, const struct device_settings *s);
 /* Shares in force on all devices, also those to come. Copied. */
 void device_set_shares(const struct sched_shares *shares);
+/* Whether by them anybody has a weight, floor or ceiling of his own, so that all work is to be charged. */
+bool device_shares_differ(void);
 /*
- * What was found out of D so far, into L, where what cannot be learnt with its Queue_Depth stays; and what was found out of this disk by a server before, which counts where
- * nothing was found out yet.
+ * What was found out of D so far, into L, where what cannot be learnt with its Queue_Depth stays; and what was
+ * found out of this disk by a server before, which counts where nothing was found out yet.
  */
 void device_learnt(struct device *d, struct learnt *l);
 void device_restore(struct device *d, const struct learnt *l);

@@ -31,3 +31,43 @@ void device_forget(struct device *d)
 	lock_drop(&d->evidence_lock);
 	device_set_seeks_free(d, false);
 }
+
+/* What a seek costs, in bytes that could be read meanwhile; 0: not known yet. */
+static uint64_t seek_bytes(struct device *d)
+{
+	struct cost_model cost = dispatcher_cost(&d->dispatcher);
+
+	return cost_run_known(&cost) && cost_seek_known(&cost) ? cost_seek_bytes(&cost) : 0;
+}
+
+uint64_t device_chunk(struct device *d, uint64_t len)
+{
+	uint64_t seek;
+	uint32_t streams;
+
+	if (!device_joins_only(d))
+		return len;
+	seek = seek_bytes(d);
+	streams = dispatcher_streams(&d->dispatcher);
+	lock_take(&d->evidence_lock);
+	depth_search_seeks(&d->search, seek);
+	if (depth_search_depth(&d->search) == device_depth(d)) /* else another is configured */
+		len = depth_search_chunk(&d->search, len, streams);
+	lock_drop(&d->evidence_lock);
+	return len;
+}
+
+void device_began(struct device *d, uint64_t len)
+{
+	uint32_t depth;
+	bool changed;
+
+	if (!device_joins_only(d))
+		return;
+	lock_take(&d->evidence_lock);
+	changed = depth_search_began(&d->search, len);
+	depth = depth_search_depth(&d->search);
+	lock_drop(&d->evidence_lock);
+	if (changed)
+		device_set_learnt(d, depth);
+}

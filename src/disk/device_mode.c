@@ -41,7 +41,10 @@ bool device_mode_look(struct device_mode *m, bool writing)
 {
 	bool before = m->foreign_writes;
 
-	m->foreign_share += ((writing ? 1 : 0) - m->foreign_share) / DEVICE_FOREIGN_AVERAGED;
+	if (writing)
+		m->foreign_share += (1 - m->foreign_share) / DEVICE_FOREIGN_RISES;
+	else
+		m->foreign_share -= m->foreign_share / DEVICE_FOREIGN_AVERAGED;
 	if (before)
 		m->foreign_writes = m->foreign_share >= DEVICE_FOREIGN_GONE;
 	else

@@ -41,7 +41,11 @@
  */
 #define DEVICE_SEEK_NONE 1e6
 #define DEVICE_SEEK_REAL 4e6
-/* Looks for writes of others that are averaged, and the shares of busy ones that make a change. */
+/*
+ * Looks for writes of others that are averaged, where one finds some and where it does not: reads lose more
+ * by waiting here one by one than by going at once. The shares of busy ones that make a change.
+ */
+#define DEVICE_FOREIGN_RISES	4
 #define DEVICE_FOREIGN_AVERAGED 8
 #define DEVICE_FOREIGN_BUSY	0.5
 #define DEVICE_FOREIGN_GONE	0.25

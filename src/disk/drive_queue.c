@@ -37,6 +37,7 @@ static void add(struct drive_queue *sum, const struct drive_queue *q)
 		sum->stated += q->stated;
 	if (sum->bound < DRIVE_QUEUE_MAX)
 		sum->bound += q->bound;
+	sum->spindles += q->spindles;
 }
 
 static struct drive_queue ask(const char *dir, unsigned int nested);
@@ -88,6 +89,7 @@ static struct drive_queue ask(const char *dir, unsigned int nested)
 	if (nested < NESTED_MAX && ask_members(disk, nested, &q))
 		return q;
 	q.stated = number_in(disk, "device/queue_depth");
+	q.spindles = number_in(disk, "queue/rotational") == 1;
 	q.bound = q.stated != 0 ? q.stated : number_in(disk, "queue/nr_requests");
 	return q;
 }

@@ -5,6 +5,7 @@
  *   8:1 --> the disk it is a part of: 8:0 --> slaves/ ? --> of each member the same, summed (dm, md)
  *                                         --> device/queue_depth ?       SCSI, SATA: the drive's own
  *                                         --> queue/nr_requests          the kernel's for it: a bound
+ *                                         --> queue/rotational           whether it is a spindle
  *
  * A loop device, a virtual machine's or one over a network states nothing of what is below it: then
  * only what is observed tells (sched/depth_evidence.h), up to the kernel's bound.
@@ -19,8 +20,9 @@
 #define DRIVE_QUEUE_MAX 32
 
 struct drive_queue {
-	uint32_t stated; /* requests; 0: the kernel says nothing of the drive itself */
-	uint32_t bound;	 /* 1..DRIVE_QUEUE_MAX: worth a try */
+	uint32_t stated;   /* requests; 0: the kernel says nothing of the drive itself */
+	uint32_t bound;	   /* 1..DRIVE_QUEUE_MAX: worth a try */
+	uint32_t spindles; /* disks that rotate, says the kernel, of which it is made */
 };
 
 /* SYSFS is the directory with the links MAJOR:MINOR. What is not there is no error. */

@@ -237,6 +237,7 @@ uint64_t export_io_full_wait(struct export_io *io)
 struct device *export_io_device(struct export_io *io, int fd, uint64_t now, int *err)
 {
 	struct export_settings s;
+	struct device *d;
 	struct stat st;
 
 	if (fstat(fd, &st)) {
@@ -244,7 +245,10 @@ struct device *export_io_device(struct export_io *io, int fd, uint64_t now, int 
 		return NULL;
 	}
 	export_io_settings(io, &s);
-	return device_use(block_device_of(fd, st.st_dev, now), &s.device, &io->devices, err);
+	d = device_use(block_device_of(fd, st.st_dev, now), &s.device, &io->devices, err);
+	if (d != NULL)
+		atomic_store_explicit(&io->last, d, memory_order_relaxed);
+	return d;
 }
 
 struct device *export_io_cluster(struct export_io *io, unsigned int minor, int *err)

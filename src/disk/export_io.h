@@ -32,6 +32,8 @@ enum fsstat_said {
 	FSSTAT_SAID
 };
 
+struct device;
+
 struct export_io {
 	atomic_uint refs;
 	uint16_t export_id;
@@ -43,6 +45,7 @@ struct export_io {
 	_Atomic uint32_t said; /* bits: causes of missing descriptors that the log has */
 	/* bit n: its root, or files of it that were used, are on the nth device */
 	_Atomic uint64_t devices;
+	_Atomic(struct device *) last;	      /* the one that was found last; NULL: none */
 	_Atomic enum fsstat_said fsstat_said; /* the last one */
 	_Atomic uint32_t fsstat_turn;
 	struct export_settings *settings; /* in force; replaced with the list's lock */

@@ -38,9 +38,9 @@ static void end(const struct timed *t, struct dispatcher *d, struct backing *b, 
 /* ---- into a reply ------------------------------------------------------------------------ */
 
 ssize_t fetch_reply(struct dispatcher *d, struct backing *b, const struct iovec *iov, int n,
-		    uint64_t offset, uint64_t len)
+		    uint64_t offset, uint64_t len, bool absent)
 {
-	struct timed t = begin(d, b, backing_resident(b, offset, len));
+	struct timed t = begin(d, b, !absent && backing_resident(b, offset, len));
 	ssize_t got = backing_read(b, iov, n, offset);
 
 	end(&t, d, b, offset, got);
@@ -49,10 +49,11 @@ ssize_t fetch_reply(struct dispatcher *d, struct backing *b, const struct iovec 
 
 /* ---- into memory ------------------------------------------------------------------------- */
 
+/* PARTLY: some of it was there, so that what it takes is not what LEN bytes take. */
 static ssize_t bring_timed(struct dispatcher *d, struct backing *b, struct kernel_windows *w,
-			   uint64_t offset, uint64_t len)
+			   uint64_t offset, uint64_t len, bool partly)
 {
-	struct timed t = begin(d, b, false);
+	struct timed t = begin(d, b, partly);
 	ssize_t got = b->ops->fetch(d, b, w, offset, len);
 
 	end(&t, d, b, offset, got);
@@ -63,7 +64,7 @@ ssize_t fetch_cache(struct dispatcher *d, struct backing *b, uint64_t offset, ui
 {
 	if (backing_resident(b, offset, len))
 		return (ssize_t)len;
-	return bring_timed(d, b, NULL, offset, len);
+	return bring_timed(d, b, NULL, offset, len, false);
 }
 
 ssize_t fetch_begun(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len)
@@ -88,6 +89,15 @@ void fetch_begin(struct backing *b, uint64_t offset, uint64_t len)
 	b->ops->begin(b, offset, len);
 }
 
+/* Whether some of it is, as others' reads leave it: where a unit begins, or at the end. */
+static bool is_there_in_part(struct backing *b, uint64_t offset, uint64_t len)
+{
+	for (uint64_t at = 0; at < len; at += FETCH_UNIT)
+		if (backing_resident(b, offset + at, 1))
+			return true;
+	return backing_resident(b, offset + len - 1, 1);
+}
+
 /* ---- a chunk in steps -------------------------------------------------------------------- */
 
 void fetch_chunk_begin(struct fetch_chunk *c, struct dispatcher *d, struct backing *b,
@@ -102,9 +112,14 @@ void fetch_chunk_begin(struct fetch_chunk *c, struct dispatcher *d, struct backi
 
 ssize_t fetch_chunk_next(struct fetch_chunk *c, uint64_t offset, uint64_t len, bool *already)
 {
-	/* What is on its way may count as resident. */
-	*already = c->windows.begun <= offset && backing_resident(c->b, offset, len);
-	return *already ? (ssize_t)len : bring_timed(c->d, c->b, &c->windows, offset, len);
+	bool asked = c->windows.begun > offset; /* what is on its way may count as resident */
+	bool written = device_is_written(c->b->device); /* others' writes come in between */
+
+	*already = !asked && backing_resident(c->b, offset, len);
+	if (*already)
+		return (ssize_t)len;
+	return bring_timed(c->d, c->b, &c->windows, offset, len,
+			   written || (!asked && is_there_in_part(c->b, offset, len)));
 }
 
 void fetch_chunk_end(struct fetch_chunk *c)

@@ -48,9 +48,9 @@ ssize_t fetch_piece(struct dispatcher *d, struct backing *b, uint64_t offset, ui
  */
 void fetch_begin(struct backing *b, uint64_t offset, uint64_t len);
 ssize_t fetch_begun(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len);
-/* As fetch_cache(), into the N parts of IOV, LEN bytes together. */
+/* As fetch_cache(), into the N parts of IOV, LEN bytes together. ABSENT: not in memory a moment ago. */
 ssize_t fetch_reply(struct dispatcher *d, struct backing *b, const struct iovec *iov, int n,
-		    uint64_t offset, uint64_t len);
+		    uint64_t offset, uint64_t len, bool absent);
 
 /* [offset, offset + len) of B, to be brought in steps. One thread. */
 struct fetch_chunk {

@@ -60,32 +60,48 @@ static bool will_need(struct backing *b, uint64_t offset, uint64_t upto, uint32_
 	return true;
 }
 
-/*
- * Waits for it: a byte of each unit, at its end or that of the file's part. Returns UPTO, or where the byte
- * is that cannot be read.
- */
-static uint64_t wait_for(struct backing *b, uint64_t offset, uint64_t upto)
+/* Waits until the byte at OFFSET is there; false: it cannot be read. */
+static bool await_byte(struct backing *b, uint64_t offset)
 {
-	uint64_t end;
 	char byte;
 
-	for (uint64_t at = offset; at < upto; at = end) {
-		end = at - at % FETCH_UNIT + FETCH_UNIT;
-		if (end > upto)
-			end = upto;
-		if (read_at(b->fd, &byte, 1, end - 1) != 1)
-			return end - 1;
-	}
-	return upto;
+	return read_at(b->fd, &byte, 1, offset) == 1;
 }
 
 /*
- * How much of what follows a step of STEP bytes is asked for with it, so that the device does not stand
- * still between steps: another one. Where reads wait for their turn in between, that is theirs.
+ * Waits for it: a byte of each unit, at its end or that of the file's part. Returns UPTO, or where the first
+ * byte is that cannot be read. The last one is waited for before the others: most often these are there then,
+ * and the thread has slept once, not for each of them.
  */
-static uint64_t ahead_of(struct device *device, uint64_t step)
+static uint64_t wait_for(struct backing *b, uint64_t offset, uint64_t upto)
 {
-	return device_queues_demand(device) ? 0 : step;
+	bool last = await_byte(b, upto - 1);
+	uint64_t end = offset - offset % FETCH_UNIT + FETCH_UNIT;
+
+	for (; end < upto; end += FETCH_UNIT)
+		if (!await_byte(b, end - 1))
+			return end - 1;
+	return last ? upto : upto - 1;
+}
+
+/* Where others write to a disk, what is asked for together takes as long to read as so many seeks. */
+#define SEEKS_TOGETHER 2
+
+/*
+ * How much of what follows a step of STEP bytes up to UPTO is asked for with it, BEGUN being as far as that
+ * was done before. Where reads wait for their turn between steps, nothing. Else at least the next step, so
+ * that the device does not stand still; and where others write to a disk, whatever the kernel has of theirs
+ * comes between one of our requests and the next, with two seeks: then few large ones.
+ */
+static uint64_t ahead_of(struct device *device, uint64_t begun, uint64_t upto, uint64_t step)
+{
+	uint64_t together = SEEKS_TOGETHER * dispatcher_seek_bytes(&device->dispatcher);
+
+	if (device_queues_demand(device))
+		return 0;
+	if (!device_is_written(device) || together < step)
+		return step;
+	return begun >= upto + step ? 0 : together;
 }
 
 /* The largest folio that a window of SIZE bytes can be in, a power of two. */
@@ -111,18 +127,32 @@ static void split_folio(struct backing *b, uint64_t window, uint64_t bad)
 	posix_fadvise(b->fd, (off_t)from, (off_t)folio, POSIX_FADV_WILLNEED);
 }
 
+/* As will_need(), of what no window has; without windows also what is asked for with it beside others' writes. */
+static bool begin_step(struct backing *b, struct kernel_windows *w, uint64_t offset, uint64_t upto,
+		       uint32_t piece)
+{
+	uint64_t with = upto + ahead_of(b->device, w->begun, upto, upto - offset), from;
+
+	kernel_windows_start(w, b, with);
+	from = w->begun > offset ? w->begun : offset;
+	if (w->fd >= 0 || !device_is_written(b->device))
+		return will_need(b, from, upto, piece);
+	if (with > w->end)
+		with = w->end > upto ? w->end : upto;
+	if (from < with)
+		w->begun = with;
+	return will_need(b, from, with, piece);
+}
+
 /* Whether [offset, upto), which is within the file, is there now, without having been copied. */
 static bool populate(struct backing *b, struct kernel_windows *w, uint64_t offset, uint64_t upto)
 {
 	uint32_t piece = piece_of(b->device);
-	uint64_t rest = offset, there;
+	uint64_t there;
+	bool begun = w != NULL ? begin_step(b, w, offset, upto, piece)
+			       : will_need(b, offset, upto, piece);
 
-	if (w != NULL) {
-		kernel_windows_start(w, b, upto + ahead_of(b->device, upto - offset));
-		if (w->begun > rest)
-			rest = w->begun;
-	}
-	if (!will_need(b, rest, upto, piece))
+	if (!begun)
 		return false;
 	there = wait_for(b, offset, upto);
 	if (there < upto) {

@@ -14,6 +14,7 @@ struct prefetch {
 	struct export_io *io;
 	struct backing *backing;
 	struct readahead_plan plan;
+	struct prefetch *next; /* what its stream wants behind it, not submitted yet; or NULL */
 	uint64_t step;
 	uint64_t upto; /* it is in memory as far as this offset */
 	bool started;
@@ -120,7 +121,7 @@ void prefetch_submit(struct prefetch *p)
  */
 static void shorten(struct dispatcher *d, struct prefetch *p)
 {
-	uint64_t turn = dispatcher_chunk_of(d, &p->req), len;
+	uint64_t turn = device_chunk(p->backing->device, dispatcher_chunk_of(d, &p->req)), len;
 
 	if (p->plan.way != WAY_FORWARD || p->plan.len <= turn + turn / 2)
 		return;
@@ -128,7 +129,19 @@ static void shorten(struct dispatcher *d, struct prefetch *p)
 	readahead_shorten(p->io->engine, &p->io->counters, &p->plan, len);
 }
 
-/* Tells the engine that the chunk goes to the disk, and queues what it wants behind it. */
+static void submit_next(struct prefetch *p)
+{
+	struct prefetch *next = p->next;
+
+	p->next = NULL;
+	prefetch_submit(next);
+}
+
+/*
+ * Tells the engine that the chunk goes to the disk, and queues what it wants behind it: but where others
+ * write to the disk, and much is there at a time, the two would be there together, with a seek between
+ * their steps. Then that comes with the last one.
+ */
 static void start(struct dispatcher *d, struct prefetch *p)
 {
 	struct readahead_read at = {.now = dispatcher_now(d),
@@ -146,7 +159,9 @@ static void start(struct dispatcher *d, struct prefetch *p)
 	readahead_started(p->io->engine, &tuning, &p->io->counters, &p->plan, &at, &next);
 	p->started = true;
 	if (next.len)
-		prefetch_submit(prefetch_new(p->io, p->backing, &next, p->step, p->req.flow));
+		p->next = prefetch_new(p->io, p->backing, &next, p->step, p->req.flow);
+	if (!device_is_written(p->backing->device))
+		submit_next(p);
 }
 
 /* Brings N bytes from p->upto on into memory, if they are not; false: error or end of file. */
@@ -183,6 +198,8 @@ static void bring_all(struct dispatcher *d, struct prefetch *p, uint64_t slice)
 	while (goes_on(p)) {
 		uint64_t left = end_of(p) - p->upto;
 
+		if (left <= p->step)
+			submit_next(p);
 		if (!step(d, p, &chunk, left < p->step ? left : p->step))
 			break;
 		if (p->upto < end_of(p) && dispatcher_gap(d, &p->req, dispatcher_now(d) - slice))
@@ -405,6 +422,7 @@ static void execute(struct dispatcher *d, struct sched_req *r)
 	if (r->dropped || !backing_use(p->backing))
 		return;
 	shorten(d, p);
+	device_began(p->backing->device, p->plan.len);
 	start(d, p);
 	if (p->plan.record)
 		bring_records(d, p, slice);
@@ -418,6 +436,7 @@ static void finish(struct dispatcher *d, struct sched_req *r)
 	struct prefetch *p = CONTAINER_OF(r, struct prefetch, req);
 
 	(void)d;
+	submit_next(p);
 	leave(p);
 }
 
@@ -425,59 +444,3 @@ static const struct sched_req_ops prefetch_ops = {
 	.execute = execute,
 	.finish = finish,
 };
-
-/* ---- demand ------------------------------------------------------------------------------ */
-
-void demand_fetch(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len)
-{
-	if (!len || !backing_use(b))
-		return;
-	fetch_cache(d, b, offset, len);
-	backing_unuse(b);
-}
-
-size_t demand_reply(struct dispatcher *d, struct backing *b, const struct iovec *iov, int n,
-		    uint64_t offset, uint64_t len)
-{
-	ssize_t got;
-
-	if (!len || !backing_use(b))
-		return 0;
-	got = fetch_reply(d, b, iov, n, offset, len);
-	backing_unuse(b);
-	return got > 0 ? (size_t)got : 0;
-}
-
-size_t cached_reply(struct backing *b, const struct iovec *iov, int n, uint64_t offset)
-{
-	ssize_t got;
-
-	if (!backing_use(b))
-		return 0;
-	if (b->ops->take != NULL)
-		got = (ssize_t)b->ops->take(b, iov, n, offset);
-	else
-		got = backing_read(b, iov, n, offset);
-	backing_unuse(b);
-	return got > 0 ? (size_t)got : 0;
-}
-
-/* ---- past the queue ---------------------------------------------------------------------- */
-
-struct device *direct_read_begin(struct backing *b, uint64_t offset, uint64_t len)
-{
-	struct device *device = b->device;
-
-	if (atomic_load_explicit(&device->learns, memory_order_relaxed) != DEVICE_LEARNS_DEAR)
-		return NULL;
-	if (device_sample_due(device, dispatcher_now(&device->dispatcher)))
-		demand_fetch(&device->dispatcher, b, offset, len);
-	atomic_fetch_add(&device->reading, 1);
-	return device;
-}
-
-void direct_read_end(struct device *device)
-{
-	if (device != NULL)
-		atomic_fetch_sub(&device->reading, 1);
-}

@@ -37,11 +37,11 @@ void prefetch_submit(struct prefetch *p);
  */
 void demand_fetch(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len);
 /*
- * The same into the N parts of IOV, LEN bytes together. Returns how many are there, fewer at the end of
- * the file; 0: none, for whichever reason.
+ * The same into the N parts of IOV, LEN bytes together; ABSENT: it was not in memory a moment ago.
+ * Returns how many are there, fewer at the end of the file; 0: none, for whichever reason.
  */
 size_t demand_reply(struct dispatcher *d, struct backing *b, const struct iovec *iov, int n,
-		    uint64_t offset, uint64_t len);
+		    uint64_t offset, uint64_t len, bool absent);
 /* ... of what should be in memory: no request of the disk's. */
 size_t cached_reply(struct backing *b, const struct iovec *iov, int n, uint64_t offset);
 

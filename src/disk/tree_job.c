@@ -86,7 +86,7 @@ static void leave(struct tree_job *job)
 	export_io_put(io);
 }
 
-/* One more turn. It is charged as a chunk, which takes as long. */
+/* One more turn. It has its place in the order as a chunk, which takes as long, and counts what it brings. */
 static void queue_turn(struct tree_job *job)
 {
 	struct dispatcher *d = &job->device->dispatcher;
@@ -101,6 +101,8 @@ static void queue_turn(struct tree_job *job)
 				      .offset = tree_job_piece(job->pieces.next),
 				      .len = dispatcher_chunk(d),
 				      .span = tree_job_piece(UINT32_MAX - job->pieces.next),
+				      .counts = true,
+				      .several = true,
 				      .block = block,
 				      .owner = job->dirs[0].id,
 				      .flow = flow};
@@ -293,7 +295,7 @@ static void plan(struct tree_job *job, struct dispatcher *d)
 static void execute(struct dispatcher *d, struct sched_req *r)
 {
 	struct tree_job *job = CONTAINER_OF(r, struct tree_job, req);
-	uint64_t length = turn_length(d), begun = dispatcher_now(d);
+	uint64_t length = turn_length(d), begun = dispatcher_now(d), bytes = 0;
 	const struct tree_piece *piece;
 
 	job->slice = begun;
@@ -302,10 +304,12 @@ static void execute(struct dispatcher *d, struct sched_req *r)
 	tree_pieces_pause(&job->pieces, !goes_on(job));
 	while ((piece = tree_pieces_next(&job->pieces, job->files)) != NULL) {
 		job->files[piece->file].left--;
+		bytes += piece->len;
 		pause_for_others(job, d);
 		if (is_over(d, begun, length) || !goes_on(job))
 			tree_pieces_pause(&job->pieces, true);
 	}
+	r->io_len = bytes;
 }
 
 static void finish(struct dispatcher *d, struct sched_req *r)

@@ -14,6 +14,8 @@
 
 /* Inodes whose numbers agree but for their last bits are taken to come together, in a block of the disk. */
 #define TOGETHER 16
+/* Bytes of such a block, at most: what one of them counts as. */
+#define INODE_BLOCK 4096
 /* A turn (ns): as long as a small read waits. */
 #define TURN (50 * CLOCK_MS)
 
@@ -52,8 +54,9 @@ static void queue_turn(struct tree_listing *l)
 
 	l->req = (struct sched_req){.ops = &listing_ops,
 				    .class = SCHED_PREFETCH,
-				    .file = l->dir.id,
+				    .file = ~l->dir.id, /* no file's, nor that of a walk's job */
 				    .len = dispatcher_chunk(&l->device->dispatcher),
+				    .counts = true,
 				    .owner = l->dir.id,
 				    .flow = flow};
 	if (dispatcher_submit(&l->device->dispatcher, &l->req) != SCHED_ADDED)
@@ -133,30 +136,32 @@ static const char *next_name(struct tree_listing *l)
 	return NULL;
 }
 
-/* The entries, from the directory's own blocks. False: they are not to be had. */
-static bool read_entries(struct tree_listing *l)
+/* The entries, from the directory's own blocks, which *BYTES has. False: they are not to be had. */
+static bool read_entries(struct tree_listing *l, uint64_t *bytes)
 {
 	if (l->entries[0] != NULL)
 		return true;
-	(void)tree_blocks_start(&l->dir);
+	*bytes = tree_blocks_start(&l->dir);
 	return tree_dir_read(&l->dir, &l->entries[0], &l->entries[1]);
 }
 
 static void execute(struct dispatcher *d, struct sched_req *r)
 {
 	struct tree_listing *l = CONTAINER_OF(r, struct tree_listing, req);
-	uint64_t begun = dispatcher_now(d), slice = begun;
+	uint64_t begun = dispatcher_now(d), slice = begun, bytes = 0;
 	const char *name;
 	struct stat st;
 
-	if (!goes_on(l) || !read_entries(l))
+	if (!goes_on(l) || !read_entries(l, &bytes))
 		l->part = 2;
 	while (goes_on(l) && dispatcher_now(d) < begun + TURN && (name = next_name(l)) != NULL) {
 		(void)fstatat(l->dir.fd, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
+		bytes += INODE_BLOCK;
 		dispatcher_progress(d, r, 0);
 		if (dispatcher_gap(d, r, dispatcher_now(d) - slice))
 			slice = dispatcher_now(d);
 	}
+	r->io_len = bytes;
 }
 
 static void finish(struct dispatcher *d, struct sched_req *r)

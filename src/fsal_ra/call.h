@@ -34,6 +34,7 @@ struct call {
 	struct fsal_io_arg *read_arg;
 	bool bypass, fetched;
 	bool own;      /* it may be answered from our own descriptor */
+	bool absent;   /* not in memory, as was found just now */
 	size_t amount; /* bytes that are in its reply already */
 	uint64_t
 		due; /* it waits for a walk's job that has its file, of which it wants so many bytes */

@@ -105,8 +105,9 @@ static void demand_execute(struct dispatcher *d, struct sched_req *r)
 	if (export_io_hurries(call->io))
 		return;
 	if (call->own && r->io_len == call_length(call->read_arg)) {
-		call->amount = demand_reply(d, call->backing, call->read_arg->iov,
-					    call->read_arg->iov_count, r->offset, r->len);
+		call->amount =
+			demand_reply(d, call->backing, call->read_arg->iov,
+				     call->read_arg->iov_count, r->offset, r->len, call->absent);
 		call->own = false; /* nothing there, or a bad sector: not another try of ours */
 	} else {
 		demand_fetch(d, call->backing, r->offset, r->io_len); /* more than its own */
@@ -165,7 +166,7 @@ static void describe_demand(struct call *call, struct backing *b, uint64_t len)
 	const struct fsal_io_arg *arg = call->read_arg;
 
 	call->backing = backing_hold(b);
-	call->fetched = false;
+	call->fetched = call->absent = false;
 	call->due = 0;
 	call->req = (struct sched_req){.ops = &demand_ops,
 				       .class = SCHED_DEMAND,
@@ -212,6 +213,7 @@ static enum fate demand_queue(struct call *call, struct export_io *io,
 		return READ_QUEUED;
 	case SCHED_RUN:
 		count_demand(io, plan, tuning, offset);
+		call->absent = true;
 		demand_execute(d, &call->req);
 		dispatcher_ran(d, &call->req);
 		return READ_NOW;

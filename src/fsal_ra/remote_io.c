@@ -374,8 +374,7 @@ void remote_export_root(struct ra_export *exp)
 	ask_client(kind);
 	LogEvent(COMPONENT_FSAL,
 		 "RA: export %u: files of FSAL %s are fetched ahead into %s; their writing out is "
-		 "its "
-		 "affair (no turns of write-back, no pacing)",
+		 "its affair (no turns of write-back, no pacing)",
 		 exp->export.export_id, exp->export.sub_export->fsal->name,
 		 kind->cache != 0 ? "its client's own cache" : "memory of ours");
 }

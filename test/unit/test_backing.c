@@ -34,6 +34,43 @@ static void test_one_descriptor_a_slot(void **state)
 	assert_int_equal(device_nth(0)->backings, 0);
 }
 
+/* Small files on flash are read once, and a descriptor for that would cost as much again. */
+static void test_the_first_read_past_the_queue_needs_none(void **state)
+{
+	struct host_file f, g;
+	struct device *d;
+	dev_t dev;
+
+	host_file_make(&f, "a", HOST_PAGE);
+	host_file_make(&g, "b", HOST_PAGE);
+	assert_false(backing_spared(&g.slot, io, 0, 0)); /* no device is known */
+	backing_slot_fini(&g.slot);
+	host_file_make(&g, "b", HOST_PAGE);
+	backing_put(get(&g, SEC));
+	d = device_nth(0);
+	dev = atomic_load(&d->dev);
+	assert_false(backing_spared(&f.slot, io, dev, 0)); /* it queues there */
+	backing_slot_fini(&f.slot);
+	host_file_make(&f, "a", HOST_PAGE);
+	atomic_store(&d->queues, false);
+	atomic_store(&d->learns, DEVICE_LEARNS_NOTHING);
+	assert_true(backing_spared(&f.slot, io, dev, 0));
+	assert_false(backing_spared(&f.slot, io, dev, 0)); /* not the first */
+	backing_slot_fini(&f.slot);
+	host_file_make(&f, "a", HOST_PAGE);
+	assert_false(backing_spared(&f.slot, io, dev, HOST_PAGE)); /* not from the beginning */
+	assert_false(backing_spared(&f.slot, io, dev, 0));
+	backing_slot_fini(&f.slot);
+	host_file_make(&f, "a", HOST_PAGE);
+	assert_false(backing_spared(&f.slot, io, dev + 1, 0)); /* elsewhere: who knows? */
+	backing_slot_fini(&f.slot);
+	host_file_make(&f, "a", HOST_PAGE);
+	atomic_store(&d->learns, DEVICE_LEARNS_DEAR);
+	assert_false(backing_spared(&f.slot, io, dev, 0)); /* its READs are evidence */
+	backing_slot_fini(&f.slot);
+	backing_slot_fini(&g.slot);
+}
+
 static void test_a_hold_keeps_no_descriptor(void **state)
 {
 	struct host_file f;
@@ -452,6 +489,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 	const struct CMUnitTest tests[] = {
 		TEST(test_one_descriptor_a_slot),
+		TEST(test_the_first_read_past_the_queue_needs_none),
 		TEST(test_a_hold_keeps_no_descriptor),
 		TEST(test_the_least_recently_used_goes),
 		TEST(test_many_files_and_few_descriptors),

@@ -277,6 +277,23 @@ static void test_prices_of_a_client(void **state)
 	assert_false(device_client_prices(0, 7, 1, &write, &readahead));
 }
 
+/* What the fsync of a COMMIT adds to its turns is ours. */
+static void test_fsyncs_after_turns_are_not_others(void **state)
+{
+	struct device *d;
+
+	kernel_says(DEV, true, 7);
+	d = use(DEV, 0);
+	atomic_store(&d->settling, 1);
+	for (int i = 0; i < 20; i++)
+		device_watch_writes(d);
+	assert_true(device_queues_demand(d));
+	atomic_store(&d->settling, 0);
+	for (int i = 0; i < 20; i++)
+		device_watch_writes(d);
+	assert_false(device_queues_demand(d));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -286,6 +303,7 @@ int main(void)
 		TEST(test_a_drives_own_queue),
 		TEST(test_a_configured_depth_learns_nothing),
 		TEST(test_writes_of_others_let_reads_go),
+		TEST(test_fsyncs_after_turns_are_not_others),
 		TEST(test_a_lesson_during_others_writes_stays),
 		TEST(test_a_reload_configures_the_exports_devices),
 		TEST(test_a_full_table_reuses_what_nobody_uses),

@@ -114,6 +114,26 @@ static void test_writes_of_others(void **state)
 	is(&m, 1, true);
 }
 
+/* Small synchronous writes, one after the other: reads do not wait long here one by one. */
+static void test_writes_of_others_are_seen_soon(void **state)
+{
+	struct device_mode m;
+
+	device_mode_init(&m, true, 32, 0);
+	looks(&m, 2, true);
+	is(&m, 1, true);
+	looks(&m, 1, true);
+	is(&m, DEVICE_DEPTH_FOREIGN, false);
+	/* half of the looks keep it so; an eighth of them does not */
+	for (int i = 0; i < 30; i++)
+		looks(&m, 1, i % 2 == 0);
+	is(&m, DEVICE_DEPTH_FOREIGN, false);
+	looks(&m, 20, false);
+	for (int i = 0; i < 30; i++)
+		looks(&m, 1, i % 8 == 0);
+	is(&m, 1, true);
+}
+
 static void test_writes_of_others_begin_and_end_once(void **state)
 {
 	struct device_mode m;
@@ -176,6 +196,7 @@ int main(void)
 		cmocka_unit_test(test_scattered_reads_may_go_together),
 		cmocka_unit_test(test_what_was_learnt_outlives_a_reload),
 		cmocka_unit_test(test_writes_of_others),
+		cmocka_unit_test(test_writes_of_others_are_seen_soon),
 		cmocka_unit_test(test_writes_of_others_begin_and_end_once),
 		cmocka_unit_test(test_a_larger_depth_stays_while_others_write),
 		cmocka_unit_test(test_a_reload_looks_anew),

@@ -93,6 +93,33 @@ static void test_a_part_has_that_of_its_disk(void **state)
 	states(1, 31, 31);
 }
 
+/* A volume upon a RAID of two disks and a part of flash. */
+static void test_spindles(void **state)
+{
+	make_scsi("sda", "31\n");
+	says("sda/queue/rotational", "1\n");
+	make_scsi("sdb", "31\n");
+	says("sdb/queue/rotational", "1\n");
+	make_dir("sdb/sdb1");
+	make_disk("nvme", "64\n");
+	says("nvme/queue/rotational", "0\n");
+	make_disk("md0", "128\n");
+	says("md0/queue/rotational", "1\n");
+	make_dir("md0/slaves");
+	make_link("../../sda", "md0/slaves/sda");
+	make_link("../../sdb/sdb1", "md0/slaves/sdb1");
+	make_link("../../nvme", "md0/slaves/nvme");
+	make_disk("dm-0", "128\n");
+	make_dir("dm-0/slaves");
+	make_link("../../md0", "dm-0/slaves/md0");
+	make_link("dm-0", "8:0");
+	make_link("sda", "8:16");
+	make_link("nvme", "8:32");
+	assert_int_equal(drive_queue_of(host_dir, makedev(8, 0)).spindles, 2);
+	assert_int_equal(drive_queue_of(host_dir, makedev(8, 16)).spindles, 1);
+	assert_int_equal(drive_queue_of(host_dir, makedev(8, 32)).spindles, 0);
+}
+
 static void test_without_a_statement_the_kernels_is_the_bound(void **state)
 {
 	make_disk("8:0", "128\n");
@@ -150,6 +177,7 @@ int main(void)
 		TEST(test_without_a_statement_the_kernels_is_the_bound),
 		TEST(test_nothing_is_known),
 		TEST(test_members_are_summed),
+		TEST(test_spindles),
 		TEST(test_a_circle_ends),
 		TEST(test_a_disk_without_members_has_an_empty_list),
 	};

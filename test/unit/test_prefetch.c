@@ -397,10 +397,10 @@ static void test_a_reply_is_filled(void **state)
 	char first[100], second[200];
 	struct iovec iov[2] = {{first, sizeof(first)}, {second, sizeof(second)}};
 
-	assert_int_equal(demand_reply(d, b, iov, 2, FILE_LEN / 2, 300), 300);
-	assert_int_equal(demand_reply(d, b, iov, 2, FILE_LEN - 150, 300), 150);
-	assert_int_equal(demand_reply(d, b, iov, 2, FILE_LEN, 300), 0);
-	assert_int_equal(demand_reply(d, b, iov, 2, UINT64_MAX - 300, 300), 0);
+	assert_int_equal(demand_reply(d, b, iov, 2, FILE_LEN / 2, 300, false), 300);
+	assert_int_equal(demand_reply(d, b, iov, 2, FILE_LEN - 150, 300, false), 150);
+	assert_int_equal(demand_reply(d, b, iov, 2, FILE_LEN, 300, false), 0);
+	assert_int_equal(demand_reply(d, b, iov, 2, UINT64_MAX - 300, 300, false), 0);
 	assert_int_equal(cached_reply(b, iov, 2, FILE_LEN / 2), 300);
 	assert_int_equal(atomic_load(&fetches), 0);
 }

@@ -83,6 +83,18 @@ static void list(void)
 		sched_yield();
 }
 
+/* What it counts as: blocks of inodes, and the directory's own; not as long as a chunk for each turn. */
+static void assert_counted(void)
+{
+	struct dispatcher_stats s;
+	struct stat st;
+
+	assert_int_equal(stat(dir, &st), 0);
+	dispatcher_stats(&device_nth(0)->dispatcher, &s);
+	assert_in_range(s.counted.bytes[SCHED_PREFETCH], 4096 * (uint64_t)atomic_load(&n_asked),
+			4096 * (uint64_t)atomic_load(&n_asked) + (uint64_t)st.st_size);
+}
+
 static void test_inodes_come_in_order(void **state)
 {
 	uint64_t last = 0;
@@ -94,6 +106,7 @@ static void test_inodes_come_in_order(void **state)
 		assert_true(asked[i] / TOGETHER + 1 > last);
 		last = asked[i] / TOGETHER + 1;
 	}
+	assert_counted();
 }
 
 static void test_a_small_directory_is_left_alone(void **state)

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What a demand read does at the disk, in the queue and past it. See prefetch.h. */
+#include "disk/fetch.h"
+#include "disk/prefetch.h"
+
+void demand_fetch(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len)
+{
+	if (!len || !backing_use(b))
+		return;
+	fetch_cache(d, b, offset, len);
+	backing_unuse(b);
+}
+
+size_t demand_reply(struct dispatcher *d, struct backing *b, const struct iovec *iov, int n,
+		    uint64_t offset, uint64_t len, bool absent)
+{
+	ssize_t got;
+
+	if (!len || !backing_use(b))
+		return 0;
+	got = fetch_reply(d, b, iov, n, offset, len, absent);
+	backing_unuse(b);
+	return got > 0 ? (size_t)got : 0;
+}
+
+size_t cached_reply(struct backing *b, const struct iovec *iov, int n, uint64_t offset)
+{
+	ssize_t got;
+
+	if (!backing_use(b))
+		return 0;
+	if (b->ops->take != NULL)
+		got = (ssize_t)b->ops->take(b, iov, n, offset);
+	else
+		got = backing_read(b, iov, n, offset);
+	backing_unuse(b);
+	return got > 0 ? (size_t)got : 0;
+}
+
+/* ---- past the queue ---------------------------------------------------------------------- */
+
+struct device *direct_read_begin(struct backing *b, uint64_t offset, uint64_t len)
+{
+	struct device *device = b->device;
+
+	if (atomic_load_explicit(&device->learns, memory_order_relaxed) != DEVICE_LEARNS_DEAR)
+		return NULL;
+	if (device_sample_due(device, dispatcher_now(&device->dispatcher)))
+		demand_fetch(&device->dispatcher, b, offset, len);
+	atomic_fetch_add(&device->reading, 1);
+	return device;
+}
+
+void direct_read_end(struct device *device)
+{
+	if (device != NULL)
+		atomic_fetch_sub(&device->reading, 1);
+}
