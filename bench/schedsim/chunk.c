@@ -17,6 +17,20 @@ struct chunk {
 
 static void step(struct chunk *c);
 
+/* All of it is in memory already. */
+static bool is_resident(struct chunk *c)
+{
+	struct sim *s = c->client->sim;
+	uint64_t end = c->plan.offset + c->plan.len;
+
+	if (!client_resident(c->client, c->plan.offset, c->plan.len))
+		return false;
+	c->upto = end;
+	readahead_already(s->engine, &s->counters, &c->plan, c->plan.offset, end);
+	readahead_arrived(s->engine, &c->plan, end, s->events.now);
+	return true;
+}
+
 void chunk_submit(struct sim_client *client, const struct readahead_plan *plan)
 {
 	struct sim *s = client->sim;
@@ -34,9 +48,9 @@ void chunk_submit(struct sim_client *client, const struct readahead_plan *plan)
 		.block = client->base + plan->offset,
 		.flow = {.client = client->kind.address + 1},
 	};
-	if (sched_submit(&s->queue, &c->req, s->events.now) == SCHED_ADDED)
+	if (!is_resident(c) && sched_submit(&s->queue, &c->req, s->events.now) == SCHED_ADDED)
 		return;
-	readahead_finished(s->engine, &s->counters, plan, plan->offset, false, false);
+	readahead_finished(s->engine, &s->counters, plan, c->upto, false, false);
 	block_free(c);
 }
 
@@ -48,10 +62,12 @@ static void start(struct chunk *c)
 				    .now = s->events.now,
 				    .chunk = sched_chunk(&s->queue),
 				    .streams = sched_streams(&s->queue),
+				    .seek = cost_seek_bytes(&s->queue.cost),
 				    .file = c->client->file};
 	struct readahead_plan next;
 
-	if (c->plan.len > turn + turn / 2)
+	if (c->plan.way == WAY_FORWARD && c->plan.len > turn + turn / 2 &&
+	    readahead_may_shorten(s->engine, &c->plan))
 		readahead_shorten(s->engine, &s->counters, &c->plan,
 				  sched_shorten(&s->queue, &c->req, turn));
 	readahead_started(s->engine, &s->tuning, &s->counters, &c->plan, &at, &next);
@@ -109,16 +125,32 @@ static void gap(struct chunk *c, bool first)
 	}
 }
 
+/* Of a step of N bytes so many are fetched. */
+static uint64_t brought(const struct chunk *c, uint64_t n)
+{
+	return c->plan.record && n > c->plan.record ? c->plan.record : n;
+}
+
 static void arrived(struct chunk *c, uint64_t n)
 {
 	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
 	struct sim *s = c->client->sim;
 
-	client_arrived(c->client, c->upto, n);
+	client_arrived(c->client, c->upto, brought(c, n));
 	c->upto += n;
+	if (c->plan.record && c->upto < c->plan.offset + c->plan.len)
+		return; /* records come in any order */
 	readahead_arrived(s->engine, &c->plan, c->upto, s->events.now);
 	sched_progress(&s->queue, &c->req, c->upto, s->events.now, &woken);
 	server_wake(s, &woken);
+}
+
+static uint64_t step_length(const struct chunk *c)
+{
+	uint64_t left = c->plan.offset + c->plan.len - c->upto;
+	uint64_t step = c->plan.record ? c->plan.step : c->client->sim->params.prefetch_step;
+
+	return left < step ? left : step;
 }
 
 static void step_done(struct sim_io *io)
@@ -127,30 +159,50 @@ static void step_done(struct sim_io *io)
 	struct sim *s = c->client->sim;
 
 	sched_observe(&s->queue, io->offset, io->len, s->events.now - io->begun);
-	arrived(c, io->len);
+	arrived(c, step_length(c));
 	if (c->upto == c->plan.offset + c->plan.len)
 		end(c);
 	else if (gap(c, true), !c->beside)
 		step(c);
 }
 
+static void end_now(void *arg)
+{
+	end(arg);
+}
+
+/* Steps that are in memory cost nothing. Returns the length of the next one that is not. */
+static uint64_t pass_resident(struct chunk *c)
+{
+	struct sim *s = c->client->sim;
+	uint64_t n = step_length(c);
+
+	while (n && client_resident(c->client, c->upto, brought(c, n))) {
+		readahead_already(s->engine, &s->counters, &c->plan, c->upto, c->upto + n);
+		arrived(c, n);
+		n = step_length(c);
+	}
+	return n;
+}
+
 static void step(struct chunk *c)
 {
 	struct sim *s = c->client->sim;
-	uint64_t left = c->plan.offset + c->plan.len - c->upto;
+	uint64_t n = pass_resident(c), from = c->upto;
 
+	if (!n) {
+		events_at(&s->events, s->events.now, end_now, c);
+		return;
+	}
+	while (client_resident(c->client, from, PAGE))
+		from += PAGE;
 	c->io.op = DISK_READ;
-	c->io.offset = c->client->base + c->upto;
-	c->io.len = left < s->params.prefetch_step ? left : s->params.prefetch_step;
+	c->io.offset = c->client->base + from;
+	c->io.len = c->upto + brought(c, n) - from;
 	c->io.client = c->client->n;
 	c->io.done = step_done;
 	c->io.arg = c;
 	sim_disk_submit(&s->disk, &c->io);
-}
-
-static void end_dropped(void *arg)
-{
-	end(arg);
 }
 
 void chunk_execute(struct sim *s, struct sched_req *r)
@@ -158,7 +210,7 @@ void chunk_execute(struct sim *s, struct sched_req *r)
 	struct chunk *c = (struct chunk *)r;
 
 	if (r->dropped) {
-		events_at(&s->events, s->events.now, end_dropped, c);
+		events_at(&s->events, s->events.now, end_now, c);
 		return;
 	}
 	c->slice = s->events.now;

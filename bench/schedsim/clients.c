@@ -4,6 +4,10 @@
 
 #include "sim.h"
 
+/* Of clients of one file (ns): from one connection to the next, and until all have sent their first request. */
+#define CONNECT_NS (MS / 10)
+#define FIRST_NS   (10 * MS)
+
 static uint64_t random_next(uint64_t *state)
 {
 	uint64_t z = (*state += 0x9e3779b97f4a7c15u); /* SplitMix64 */
@@ -23,8 +27,8 @@ bool client_resident(const struct sim_client *c, uint64_t offset, uint64_t len)
 
 void client_arrived(struct sim_client *c, uint64_t offset, uint64_t len)
 {
-	if (c->kind.work != SIM_STREAM) /* each of a random reader's reads is of the disk */
-		return;
+	if (c->kind.work == SIM_RANDOM || c->kind.work == SIM_WRITE)
+		return; /* each of a random reader's reads is of the disk */
 	for (uint64_t page = offset / PAGE; page * PAGE < offset + len; page++)
 		c->resident[page] = 1;
 }
@@ -54,7 +58,9 @@ static void send_next(struct sim_request *r, uint64_t delay)
 
 	if (c->kind.work == SIM_RANDOM)
 		offset = random_next(&c->seed) % (c->kind.size / c->kind.request) * c->kind.request;
-	if (c->kind.work != SIM_RANDOM) {
+	if (c->order) {
+		offset = c->order[c->sent] * c->kind.request;
+	} else if (c->kind.work != SIM_RANDOM) {
 		c->next += c->kind.request;
 		if (c->next + c->kind.request > c->kind.size)
 			c->next = 0;
@@ -72,11 +78,24 @@ static void send_next(struct sim_request *r, uint64_t delay)
 	events_at(&c->sim->events, c->sim->events.now + delay, send, r);
 }
 
+/*
+ * When C sends its Nth request first: of many connections, as a server sees them, the first one of each comes before
+ * the second one of any.
+ */
+static uint64_t begin_after(struct sim_client *c, uint32_t n)
+{
+	uint64_t chance = random_next(&c->seed);
+
+	if (c->kind.work != SIM_CURSORS)
+		return THINK_NS + chance % MS;
+	return THINK_NS + c->n * CONNECT_NS + n * MS + (n ? FIRST_NS : 0) + chance % (MS / 2);
+}
+
 void client_start(struct sim_client *c)
 {
 	for (uint32_t i = 0; i < c->kind.outstanding && has_more(c); i++) {
 		c->requests[i].client = c;
-		send_next(&c->requests[i], THINK_NS + random_next(&c->seed) % MS);
+		send_next(&c->requests[i], begin_after(c, i));
 	}
 }
 
@@ -117,5 +136,10 @@ void client_answer(struct sim_request *r)
 
 void client_stable(struct sim_client *c)
 {
+	if (c->kind.again) {
+		c->sent = c->next = 0;
+		client_start(c);
+		return;
+	}
 	c->got.stable = c->got.ended = c->sim->events.now;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * schedsim [--disk KIND[,KIND…]] [--work WORK[,WORK…]] [--seconds N] [--set NAME=NUMBER]… [--clients] [--json]
+ * schedsim [--disk KIND[,KIND…]] [--work WORK[,WORK…]] [--seconds N] [--set NAME=NUMBER]… [--rules NAME] [--clients] [--json]
  *
  * A line for each disk, work and server: the plugin (ra) beside the kernel alone (stock). Of readers
- * and streams, while writers are at work if there are any. --clients: what each address had, too.
+ * and streams, while writers are at work if there are any. --clients: what each address had, and the engine, too.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,6 +17,7 @@ struct options {
 	const char *disks, *works, *servers;
 	uint64_t seconds;
 	bool json, clients;
+	const struct readahead_rules *rules; /* NULL: the default */
 	struct sim_params params;
 };
 
@@ -33,6 +34,12 @@ struct row {
 	double least, most;			  /* bytes of one of them */
 };
 
+/* Readers in any order of their own are streams. */
+static enum sim_work kind_of(const struct sim_client *c)
+{
+	return c->kind.work < SIM_BACKWARD ? c->kind.work : SIM_STREAM;
+}
+
 /* Of all clients of WORK; of ADDRESS, or all. */
 static void sum(const struct sim *s, enum sim_work work, int address, uint64_t until,
 		struct row *row)
@@ -48,7 +55,7 @@ static void sum(const struct sim *s, enum sim_work work, int address, uint64_t u
 	for (unsigned int i = 0; i < s->n; i++) {
 		const struct sim_client *c = &s->clients[i];
 
-		if (c->kind.work != work ||
+		if (kind_of(c) != work ||
 		    (address >= 0 && c->kind.address != (unsigned int)address))
 			continue;
 		row->bytes += c->got.bytes;
@@ -111,6 +118,34 @@ static void print(const struct options *o, const struct sim *s, const char *work
 	       stable ? (double)(stable - SEC) / 1e9 : 0, seconds);
 }
 
+static uint64_t counted(const struct sim *s, enum readahead_counter which)
+{
+	return readahead_counted(&s->counters, which);
+}
+
+static void print_engine(const struct sim *s)
+{
+	struct readahead_stats stats;
+
+	readahead_stats(s->engine, &stats);
+	printf("    chunks %llu, fetched ahead %.1f MB, of them used %.1f, wasted %.1f, unread "
+	       "%.1f, at "
+	       "most %.1f; refused %llu; curbed %llu\n",
+	       (unsigned long long)counted(s, READAHEAD_CHUNKS),
+	       (double)(counted(s, READAHEAD_PLANNED) - counted(s, READAHEAD_UNFETCHED)) / 1e6,
+	       (double)counted(s, READAHEAD_USED) / 1e6, (double)counted(s, READAHEAD_WASTED) / 1e6,
+	       (double)stats.unread / 1e6, (double)stats.unread_max / 1e6,
+	       (unsigned long long)counted(s, READAHEAD_REFUSED),
+	       (unsigned long long)counted(s, READAHEAD_CURBED));
+	printf("    the disk: %llu small reads, %llu chunks of %.2f MB, %llu reads waited for "
+	       "one\n",
+	       (unsigned long long)s->queue.stats.served[SCHED_DEMAND],
+	       (unsigned long long)s->queue.stats.served[SCHED_PREFETCH],
+	       (double)s->queue.stats.bytes[SCHED_PREFETCH] / 1e6 /
+		       (double)(s->queue.stats.served[SCHED_PREFETCH] + 1),
+	       (unsigned long long)s->queue.stats.joined);
+}
+
 /* A line for each address. */
 static void print_clients(const struct sim *s)
 {
@@ -126,7 +161,7 @@ static void print_clients(const struct sim *s)
 		for (unsigned int i = 0; i < s->n; i++)
 			if (s->clients[i].kind.address == a) {
 				arms += s->disk.time[i];
-				work = s->clients[i].kind.work;
+				work = kind_of(&s->clients[i]);
 			}
 		sum(s, work, (int)a, s->events.now, &row);
 		printf("    client %-3u %s %7.1f MB/s %7.1f /s, p50 %.1f ms, p99 %.1f ms, worst "
@@ -150,10 +185,14 @@ static int run(const struct options *o, const struct sim_disk_kind *disk,
 		fprintf(stderr, "schedsim: %s on %s: %s\n", work->name, disk->name, strerror(err));
 	} else {
 		s->first = work->first;
+		if (o->rules)
+			s->tuning.rules = o->rules;
 		sim_run(s, (o->seconds ? o->seconds : work->seconds) * SEC);
 		print(o, s, work->name);
 		if (o->clients)
 			print_clients(s);
+		if (o->clients && !stock)
+			print_engine(s);
 	}
 	if (s)
 		sim_fini(s);
@@ -195,9 +234,9 @@ static int run_all(const struct options *o)
 
 static int usage(void)
 {
-	fprintf(stderr,
-		"usage: schedsim [--disk KIND,...] [--work WORK,...] [--server ra,stock] "
-		"[--seconds N] [--set NAME=NUMBER] [--clients] [--json]\nKIND, all or some of:");
+	fprintf(stderr, "usage: schedsim [--disk KIND,...] [--work WORK,...] [--server ra,stock] "
+			"[--seconds N] [--set NAME=NUMBER] [--rules NAME] [--clients] "
+			"[--json]\nKIND, all or some of:");
 	for (const struct sim_disk_kind *d = sim_disk_kinds; d->name; d++)
 		fprintf(stderr, "\n  %-13s %s", d->name, d->about);
 	fprintf(stderr, "\nWORK, all or some of:");
@@ -217,6 +256,8 @@ static bool option(struct options *o, const char *name, const char *value)
 		o->servers = value;
 	else if (!strcmp(name, "--seconds"))
 		o->seconds = strtoull(value, NULL, 10);
+	else if (!strcmp(name, "--rules"))
+		return (o->rules = rules_find(value)) != NULL;
 	else if (!strcmp(name, "--set"))
 		return sim_params_set(&o->params, value);
 	else

@@ -26,6 +26,7 @@ static void observe(struct sim *s, const struct sim_request *r, struct readahead
 		.now = s->events.now,
 		.chunk = sched_chunk(&s->queue),
 		.streams = sched_streams(&s->queue),
+		.seek = cost_seek_bytes(&s->queue.cost),
 		.file = c->file,
 	};
 

@@ -52,6 +52,7 @@ void server_end_demand(struct sim *s, struct sim_request *r)
 					    now - r->io.begun, now);
 
 	sched_observe(&s->queue, r->io.offset, len, service);
+	client_arrived(r->client, r->req.offset, len);
 	drive_reads_from(&s->drive, &r->req, now);
 	server_end(s, &r->req);
 	client_answer(r);

@@ -98,8 +98,44 @@ static int init_client(struct sim *s, unsigned int n, const struct sim_client_ki
 	*c = (struct sim_client){
 		.sim = s, .kind = *kind, .n = n, .file = n + 1, .base = base, .seed = n + 1};
 	c->requests = calloc(kind->outstanding, sizeof(*c->requests));
+	c->first = c;
 	c->resident = calloc(kind->size / PAGE + 1, 1);
 	return c->requests && c->resident ? 0 : ENOMEM;
+}
+
+static bool is_shared(enum sim_work work)
+{
+	return work == SIM_CURSORS || work == SIM_SHARED;
+}
+
+/* Clients of works that have an order, and some of them one file. */
+static int init_orders(struct sim *s)
+{
+	struct sim_client *first = NULL;
+	unsigned int readers = 0, index = 0;
+
+	for (unsigned int i = 0; i < s->n; i++)
+		readers += is_shared(s->clients[i].kind.work);
+	for (unsigned int i = 0; i < s->n; i++) {
+		struct sim_client *c = &s->clients[i];
+		bool shares = is_shared(c->kind.work);
+
+		if (c->kind.work < SIM_BACKWARD)
+			continue;
+		if (shares && first) {
+			free(c->resident);
+			c->resident = first->resident;
+			c->file = first->file;
+			c->base = first->base;
+			c->first = first;
+		} else if (shares) {
+			first = c;
+		}
+		if (!order_make(c, index, readers))
+			return ENOMEM;
+		index += shares;
+	}
+	return 0;
 }
 
 static int init_clients(struct sim *s, const struct sim_client_kind *kinds, unsigned int n)
@@ -112,8 +148,11 @@ static int init_clients(struct sim *s, const struct sim_client_kind *kinds, unsi
 		return ENOMEM;
 	for (; s->n < n && !err; s->n++) {
 		err = init_client(s, s->n, &kinds[s->n], base);
-		base += kinds[s->n].size + FILE_SPACE;
+		if (!is_shared(kinds[s->n].work) || s->n + 1 == n ||
+		    !is_shared(kinds[s->n + 1].work))
+			base += kinds[s->n].size + FILE_SPACE;
 	}
+	err = err ? err : init_orders(s);
 	return err ? err : base > s->disk.size ? ENOSPC : 0;
 }
 
@@ -183,7 +222,9 @@ void sim_fini(struct sim *s)
 {
 	for (unsigned int i = 0; i < s->n; i++) {
 		free(s->clients[i].requests);
-		free(s->clients[i].resident);
+		free(s->clients[i].order);
+		if (s->clients[i].first == &s->clients[i])
+			free(s->clients[i].resident);
 		free(s->clients[i].got.answer);
 	}
 	free(s->clients);

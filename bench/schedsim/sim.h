@@ -53,7 +53,16 @@ struct sim_params {
 	/* clang-format on */
 };
 
-enum sim_work { SIM_RANDOM, SIM_STREAM, SIM_WRITE };
+/* From SIM_BACKWARD on: each block of a file once, in an order of its own (order.c). */
+enum sim_work {
+	SIM_RANDOM,
+	SIM_STREAM,
+	SIM_WRITE,
+	SIM_BACKWARD,
+	SIM_TILES,
+	SIM_CURSORS,
+	SIM_SHARED
+};
 
 struct sim_client_kind {
 	enum sim_work work;
@@ -62,6 +71,13 @@ struct sim_client_kind {
 	uint64_t count;	      /* requests; 0: for ever (of a stream: to the end, again and again) */
 	uint64_t think;	      /* ns more */
 	unsigned int address; /* clients of one address are one client of the server */
+	/*
+	 * Of SIM_TILES: tiles beside and below each other; of SIM_CURSORS: sequential parts of the one file
+	 * that all such clients read, a part of them each. Those of SIM_SHARED read one file, all of it, from
+	 * another place each.
+	 */
+	uint32_t parts;
+	bool again; /* of SIM_WRITE: when it has COMMITted its file it begins another, at the same place */
 };
 
 struct sim;
@@ -92,7 +108,9 @@ struct sim_client {
 	uint64_t file, base; /* base: of its file on the device */
 	uint64_t seed, next, sent, running;
 	struct sim_request *requests;
-	uint8_t *resident; /* by PAGE */
+	uint32_t *order;	  /* blocks, as they are read; NULL: as the work has it */
+	uint8_t *resident;	  /* by PAGE */
+	struct sim_client *first; /* whose file it is, and who is to free that */
 	struct sim_figures got;
 	/* A writer's file. */
 	struct dirty_set dirty, own; /* own: what its COMMIT waits for */
@@ -166,6 +184,9 @@ void client_answer(struct sim_request *r);
 void client_stable(struct sim_client *c);
 bool client_resident(const struct sim_client *c, uint64_t offset, uint64_t len);
 void client_arrived(struct sim_client *c, uint64_t offset, uint64_t len);
+
+/* order.c: the INDEX-th of N readers of C's file; false: out of memory. */
+bool order_make(struct sim_client *c, unsigned int index, unsigned int n);
 
 /* server.c */
 void server_dispatch(struct sim *s);

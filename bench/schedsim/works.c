@@ -6,15 +6,25 @@
 #include <string.h>
 
 /* clang-format off */
-#define STREAM(mib)  {SIM_STREAM, 32 * KIB, (mib)*MIB, 4, (mib)*MIB / (32 * KIB), 0, 0}
-#define ENDLESS(mib) {SIM_STREAM, 32 * KIB, (mib)*MIB, 4, 0, 0, 0}
-#define WRITER(mib)  {SIM_WRITE, 256 * KIB, (mib)*MIB, 4, (mib)*MIB / (256 * KIB), 0, 0}
-#define RANDOM(n)    {SIM_RANDOM, 8 * KIB, 128 * MIB, n, 0, 0, 0}
-#define CLOSE(n)     {SIM_RANDOM, 8 * KIB, 2 * MIB, n, 0, 0, 0}
-#define COUNTED(n)   {SIM_RANDOM, 8 * KIB, 256 * MIB, 1, n, 0, 0}
+#define STREAM(mib)  {SIM_STREAM, 32 * KIB, (mib)*MIB, 4, (mib)*MIB / (32 * KIB), 0, 0, 0}
+#define ENDLESS(mib) {SIM_STREAM, 32 * KIB, (mib)*MIB, 4, 0, 0, 0, 0}
+#define WRITER(mib)  {SIM_WRITE, 256 * KIB, (mib)*MIB, 4, (mib)*MIB / (256 * KIB), 0, 0, 0}
+#define RANDOM(n)    {SIM_RANDOM, 8 * KIB, 128 * MIB, n, 0, 0, 0, 0}
+#define CLOSE(n)     {SIM_RANDOM, 8 * KIB, 2 * MIB, n, 0, 0, 0, 0}
+#define COUNTED(n)   {SIM_RANDOM, 8 * KIB, 256 * MIB, 1, n, 0, 0, 0}
+#define SAVER(mib)   {SIM_WRITE, 256 * KIB, (mib)*MIB, 4, (mib)*MIB / (256 * KIB), 0, 0, 0, true}
+#define THINKER(ms)  {SIM_RANDOM, 8 * KIB, 512 * MIB, 1, 0, (ms)*MS, 0, 0}
+#define ORDER(w, n)  {w, 32 * KIB, 256 * MIB, 4, 0, 0, 0, n}
 
 const struct sim_work_kind sim_works[] = {
 	{"seq1", "one stream", 100, false, {{1, SIM_EACH, STREAM(256)}}},
+	{"backward", "one from its file's end", 100, false, {{1, SIM_EACH, ORDER(SIM_BACKWARD, 0)}}},
+	{"tiles8", "a matrix of 8 x 8 tiles, a request of each in turn", 100, false,
+	 {{1, SIM_EACH, ORDER(SIM_TILES, 8)}}},
+	{"cursors2000", "64 readers of 2,000 sequential parts of a file", 100, false,
+	 {{64, SIM_ONE, ORDER(SIM_CURSORS, 2000)}}},
+	{"shared8", "eight streams over one file, from eight places", 100, false,
+	 {{8, SIM_EACH, ORDER(SIM_SHARED, 0)}}},
 	{"seq8", "eight streams", 100, false, {{8, SIM_EACH, STREAM(32)}}},
 	{"random1", "a random reader", 100, false, {{1, SIM_EACH, COUNTED(1500)}}},
 	{"random2", "two random readers", 100, false, {{2, SIM_EACH, COUNTED(1500)}}},
@@ -42,6 +52,16 @@ const struct sim_work_kind sim_works[] = {
 	 {{4, SIM_ONE, ENDLESS(512)}, {1, SIM_SAME, RANDOM(1)}, {2, SIM_SAME, WRITER(256)}}},
 	{"write1+16", "a writer that commits beside 16 random readers of one other client", 60, true,
 	 {{16, SIM_ONE, RANDOM(1)}, {1, SIM_EACH, WRITER(256)}}},
+	{"think20", "a random reader that thinks for 20 ms after each answer", 20, false,
+	 {{1, SIM_EACH, THINKER(20)}}},
+	{"save", "a writer of files of 32 MB that commits each", 20, false, {{1, SIM_EACH, SAVER(32)}}},
+	{"think20+save", "the two", 20, false, {{1, SIM_EACH, THINKER(20)}, {1, SIM_EACH, SAVER(32)}}},
+	{"think5+save", "a reader that thinks for 5 ms", 20, false,
+	 {{1, SIM_EACH, THINKER(5)}, {1, SIM_EACH, SAVER(32)}}},
+	{"think50+save", "one that thinks for 50 ms", 20, false,
+	 {{1, SIM_EACH, THINKER(50)}, {1, SIM_EACH, SAVER(32)}}},
+	{"think20x4+save", "four readers that think for 20 ms", 20, false,
+	 {{4, SIM_EACH, THINKER(20)}, {1, SIM_EACH, SAVER(32)}}},
 	{"flood", "4,000 reads outstanding beside one", 30, false,
 	 {{1, SIM_EACH, RANDOM(4000)}, {1, SIM_EACH, RANDOM(1)}}},
 	{"32+1", "32 streams of one client beside one of another", 30, true,

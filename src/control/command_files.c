@@ -84,15 +84,23 @@ void command_files(struct control_call *call)
 
 /* ---- one file's streams ------------------------------------------------------------------ */
 
+static const char *const ways[] = {
+	[WAY_FORWARD] = "forward",
+	[WAY_BACKWARD] = "backward",
+	[WAY_STRIDE] = "records",
+};
+
 static void describe_cursor(struct json_object *o, const struct readahead_cursor_look *c)
 {
 	describe_number(o, "offset", c->next);
 	describe_number(o, "count", c->count);
 	describe_number(o, "window_bytes", c->window);
-	describe_number(o, "run_bytes", c->next - c->start);
-	describe_number(o, "fetched_bytes", c->arrived > c->next ? c->arrived - c->next : 0);
-	describe_number(o, "asked_bytes", c->asked > c->next ? c->asked - c->next : 0);
+	describe_number(o, "run_bytes", c->run);
+	describe_number(o, "fetched_bytes", c->arrived);
+	describe_number(o, "asked_bytes", c->asked);
 	describe_number(o, "unread_bytes", c->unread);
+	describe_number(o, "used_bytes", c->taken);
+	describe_text(o, "way", ways[c->way]);
 	describe_since(o, c->used);
 	describe_flag(o, "queued", c->queued);
 	describe_flag(o, "withheld", c->withheld);

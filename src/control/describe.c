@@ -215,7 +215,7 @@ void describe_device_prices(struct json_object *o, const struct device_facts *d,
 /* What FSSTAT says of an export, and what its read-ahead is worth. */
 void describe_export_prices(struct json_object *o, const struct export_facts *f)
 {
-	uint64_t used = f->counted[READAHEAD_USED], fetched = f->counted[READAHEAD_PREFETCHED],
+	uint64_t used = f->counted[READAHEAD_USED], over = used + f->counted[READAHEAD_WASTED],
 		 read = f->counted[READAHEAD_READ_BYTES];
 
 	describe_number(o, "export", f->id);
@@ -226,8 +226,8 @@ void describe_export_prices(struct json_object *o, const struct export_facts *f)
 		describe_real(o, "readahead_price", f->readahead_price);
 	}
 	describe_flag(o, "price_readahead", f->price_readahead);
-	if (fetched != 0)
-		describe_real(o, "effectiveness", (double)used / (double)fetched);
+	if (over != 0)
+		describe_real(o, "effectiveness", (double)used / (double)over);
 	if (read != 0)
 		describe_real(o, "confidence", (double)used / (double)read);
 	describe_number(o, "curbed", f->counted[READAHEAD_CURBED]);

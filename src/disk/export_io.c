@@ -15,7 +15,8 @@
 static struct {
 	struct lock lock;
 	struct export_io *first;
-	struct readahead_counters past; /* of exports that are gone */
+	struct readahead_counters past;		/* of exports that are gone */
+	uint64_t known[GIVEN_UP_ACCOUNTS / 64]; /* bit n: there is, or was, an export n */
 } exports = {.lock = LOCK_INITIALIZER(LOCK_EXPORTS)};
 
 /* ---- life -------------------------------------------------------------------------------- */
@@ -41,6 +42,7 @@ struct export_io *export_io_new(uint16_t export_id, struct readahead *engine,
 	lock_take(&exports.lock);
 	io->next = exports.first;
 	exports.first = io;
+	exports.known[export_id / 64] |= UINT64_C(1) << export_id % 64;
 	lock_drop(&exports.lock);
 	return io;
 }
@@ -362,6 +364,20 @@ void exports_sum(struct readahead_counters *sum)
 		for (struct export_io *io = exports.first; io != NULL; io = io->next)
 			readahead_count(sum, i, readahead_counted(&io->counters, i));
 	}
+	lock_drop(&exports.lock);
+}
+
+/* First those that are there, so that nothing is left but of those that are not. */
+void exports_collect(struct readahead *engine)
+{
+	lock_take(&exports.lock);
+	for (struct export_io *io = exports.first; io != NULL; io = io->next)
+		readahead_collect(engine, io->export_id, &io->counters);
+	for (unsigned int i = 0; i < GIVEN_UP_ACCOUNTS / 64; i++)
+		for (uint64_t left = exports.known[i]; left != 0; left &= left - 1)
+			readahead_collect(engine,
+					  (uint16_t)(i * 64 + (unsigned)__builtin_ctzll(left)),
+					  &exports.past);
 	lock_drop(&exports.lock);
 }
 

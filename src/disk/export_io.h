@@ -125,6 +125,8 @@ unsigned int exports_stats(struct export_stats *stats, unsigned int max);
 uint64_t exports_devices(uint16_t export_id);
 /* The counters of all exports, past ones included. */
 void exports_sum(struct readahead_counters *sum);
+/* What ENGINE gave up since goes to the exports whose READs it was for; about once a second. */
+void exports_collect(struct readahead *engine);
 /* Where counts go that belong to no export any more. */
 struct readahead_counters *exports_past(void);
 #endif

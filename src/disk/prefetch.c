@@ -123,7 +123,8 @@ static void shorten(struct dispatcher *d, struct prefetch *p)
 {
 	uint64_t turn = device_chunk(p->backing->device, dispatcher_chunk_of(d, &p->req)), len;
 
-	if (p->plan.way != WAY_FORWARD || p->plan.len <= turn + turn / 2)
+	if (p->plan.way != WAY_FORWARD || p->plan.len <= turn + turn / 2 ||
+	    !readahead_may_shorten(p->io->engine, &p->plan))
 		return;
 	len = dispatcher_shorten(d, &p->req, turn);
 	readahead_shorten(p->io->engine, &p->io->counters, &p->plan, len);
@@ -164,6 +165,12 @@ static void start(struct dispatcher *d, struct prefetch *p)
 		submit_next(p);
 }
 
+/* The disk brought LEN bytes at OFFSET. */
+static void fetched(const struct prefetch *p, uint64_t offset, uint64_t len)
+{
+	readahead_fetched(p->io->engine, &p->io->counters, &p->plan, offset, offset + len);
+}
+
 /* Brings N bytes from p->upto on into memory, if they are not; false: error or end of file. */
 static bool step(struct dispatcher *d, struct prefetch *p, struct fetch_chunk *c, uint64_t n)
 {
@@ -176,6 +183,8 @@ static bool step(struct dispatcher *d, struct prefetch *p, struct fetch_chunk *c
 		return false;
 	if (already)
 		readahead_already(engine, &p->io->counters, &p->plan, p->upto, p->upto + n);
+	else
+		fetched(p, p->upto, (uint64_t)got);
 	p->upto += (uint64_t)got;
 	readahead_arrived(engine, &p->plan, p->upto, dispatcher_now(d));
 	dispatcher_progress(d, &p->req, p->upto);
@@ -273,6 +282,7 @@ static bool bring_record(struct dispatcher *d, struct prefetch *p, struct batch 
 	p->failed = got < 0;
 	if (got <= 0)
 		return false;
+	fetched(p, offset, (uint64_t)got);
 	service = dispatcher_now(d) - begun;
 	if (b->last >= 0)
 		observe_record(p->backing->device, p, b->last, (int)next, service);
@@ -327,6 +337,8 @@ static bool await_records(struct dispatcher *d, struct prefetch *p, struct batch
 
 		p->failed |= got < 0;
 		all &= got > 0;
+		if (got > 0)
+			fetched(p, offset, (uint64_t)got);
 		b->brought++;
 	}
 	return all;

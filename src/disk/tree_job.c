@@ -305,6 +305,7 @@ static void execute(struct dispatcher *d, struct sched_req *r)
 	while ((piece = tree_pieces_next(&job->pieces, job->files)) != NULL) {
 		job->files[piece->file].left--;
 		bytes += piece->len;
+		readahead_count(&job->io->counters, READAHEAD_PREFETCHED, piece->len);
 		pause_for_others(job, d);
 		if (is_over(d, begun, length) || !goes_on(job))
 			tree_pieces_pause(&job->pieces, true);

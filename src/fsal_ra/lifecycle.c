@@ -193,9 +193,10 @@ static uint64_t sweep(uint64_t now)
 
 static void maintain(uint64_t now)
 {
-	readahead_sweep(module.engine, exports_past(), now);
+	readahead_sweep(module.engine, now);
 	remote_sweep(now);
 	walk_sweep(now);
+	exports_collect(module.engine);
 	shares_watch();
 	learnt_thread_ask();
 	if (now > SCRATCH_IDLE)

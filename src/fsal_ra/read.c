@@ -24,6 +24,7 @@
 #include "disk/prefetch.h"
 #include "own_answer.h"
 #include "prices.h"
+#include "read_facts.h"
 #include "readahead/first_read.h"
 #include "remote/overdue.h"
 #include "request_flow.h"
@@ -281,6 +282,7 @@ static bool demand_join(struct call *call, struct backing *b, const struct reada
 struct read {
 	struct backing *backing; /* a use; NULL: just read */
 	uint64_t len, now;	 /* bytes, ns */
+	uint32_t reader;
 	uint64_t prefetch_step;
 	struct readahead_tuning tuning;
 	struct readahead_plan plan;
@@ -291,19 +293,6 @@ struct read {
 	struct device *direct; /* of one at the disk past the queue, or NULL */
 };
 
-/* The device's part of what the engine is told. */
-static void ask_device(struct readahead_read *r, struct backing *b)
-{
-	r->size = atomic_load_explicit(&b->size, memory_order_relaxed);
-	if (r->offset + r->len > r->size)
-		r->size = backing_refresh_size(b);
-	r->chunk = dispatcher_chunk(&b->device->dispatcher);
-	r->streams = dispatcher_streams(&b->device->dispatcher);
-	r->seek = dispatcher_seek_bytes(&b->device->dispatcher);
-	r->price = board_readahead_price(&b->device->prices);
-	r->file = b->file;
-}
-
 /* Tells the engine of the read. */
 static void observe(struct read *read, struct ra_handle *hdl, struct export_io *io,
 		    const struct fsal_io_arg *arg)
@@ -312,18 +301,23 @@ static void observe(struct read *read, struct ra_handle *hdl, struct export_io *
 				   .key_len = hdl->slot.key_len,
 				   .offset = arg->offset,
 				   .len = (uint32_t)read->len,
-				   .now = read->now};
+				   .now = read->now,
+				   .reader = read->reader,
+				   .account = io->export_id};
 
 	read->prefetch_step = export_io_tuning(io, &read->tuning);
 	if (read->tuning.heuristic->off || arg->info != NULL || !read->len ||
 	    read->len > UINT32_MAX || !r.key_len)
+		return;
+	read->unasked = read_is_spared(hdl, io, &r);
+	if (read->unasked)
 		return;
 	read->backing = backing_get(&hdl->slot, io, r.now);
 	if (read->backing == NULL)
 		return;
 	if (!backing_prefetches(read->backing, r.now))
 		read->tuning.window_max = 0; /* for this read: nothing is planned */
-	ask_device(&r, read->backing);
+	read_ask_device(&r, read->backing);
 	if (trace_wanted())
 		r.client = ra_flow_of_op().client;
 	readahead_observe(io->engine, &read->tuning, &io->counters, &r, &read->plan);
@@ -360,7 +354,7 @@ static bool goes_to_disk(struct call *call, struct read *read, struct prefetch *
 		return false;
 	}
 	if (is_resident(read, ra_handle_of(call->obj_hdl), call->read_arg->offset)) {
-		readahead_count(&call->exp->io->counters, READAHEAD_RESIDENT, 1);
+		ra_count_resident(call->exp->io, read->reader);
 		read->resident = true;
 		return false;
 	}
@@ -383,8 +377,8 @@ static void judge_time(const struct read *read, struct ra_handle *hdl, struct ex
 {
 	if (clock_now() - read->now > QUICK + read->len / QUICK_BYTES)
 		return;
-	readahead_count(&io->counters, READAHEAD_RESIDENT, 1);
-	if (!read->plan.unread)
+	ra_count_resident(io, read->reader);
+	if (read->backing != NULL && !read->plan.unread)
 		backing_found_cached(&hdl->slot, read->backing, read->now);
 }
 
@@ -392,7 +386,7 @@ static void judge_time(const struct read *read, struct ra_handle *hdl, struct ex
 static bool answer_hot(struct ra_handle *hdl, const struct read *read, fsal_async_cb done_cb,
 		       struct fsal_io_arg *arg, void *caller_arg)
 {
-	struct readahead_counters *counters = &ra_export_of_op()->io->counters;
+	struct export_io *io = ra_export_of_op()->io;
 	size_t got;
 
 	if (!read->own)
@@ -401,8 +395,9 @@ static bool answer_hot(struct ra_handle *hdl, const struct read *read, fsal_asyn
 			       read->now);
 	if (got == 0)
 		return false;
-	readahead_count_read(counters, read->len);
-	readahead_count(counters, READAHEAD_RESIDENT, 1);
+	readahead_count_read(&io->counters, read->len);
+	readers_count(readahead_readers(io->engine), read->reader, READER_READS, 1);
+	ra_count_resident(io, read->reader);
 	ra_prices_read(hdl->slot.file_hash, arg->offset, read->len);
 	arg->io_amount = got;
 	arg->end_of_file = false;
@@ -448,6 +443,7 @@ static void answer_or_queue(struct call *call, struct ra_handle *hdl, struct rea
 	bool queued = false;
 
 	walk_read_begin(&read->walk, hdl, call->read_arg->offset);
+	read->walk.reader = read->reader;
 	observe(read, hdl, io, call->read_arg);
 	ra_prices_read(hdl->slot.file_hash, call->read_arg->offset, read->len);
 	call->own = read->own;
@@ -479,6 +475,7 @@ void ra_read2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_c
 			    .own = own_answer_allowed(hdl, bypass, read_arg)};
 	struct call *call;
 
+	read.reader = ra_reader_of_op(read.now);
 	if (answer_hot(hdl, &read, done_cb, read_arg, caller_arg))
 		return;
 	call = call_new(obj_hdl, done_cb, caller_arg);

@@ -38,8 +38,7 @@ void walk_stop(void)
 void walk_sweep(uint64_t now)
 {
 	if (walks != NULL)
-		dir_walks_sweep(walks, exports_past(), now,
-				ra_module_params.cursor_idle * CLOCK_MS);
+		dir_walks_sweep(walks, NULL, now, ra_module_params.cursor_idle * CLOCK_MS);
 }
 
 /* ---- what is where ---------------------------------------------------------------------- */
@@ -63,6 +62,16 @@ static void tell(struct fsal_obj_handle *dir_hdl, const struct dir_name *name)
 	dir_walks_seen(walks, name, &handle, clock_now());
 }
 
+/* Whether IO's export is read ahead at all; whether that obeys prices is in *PRICED. */
+static bool reads_ahead(struct export_io *io, bool *priced)
+{
+	struct readahead_tuning t;
+
+	export_io_tuning(io, &t);
+	*priced = t.priced;
+	return !t.heuristic->off;
+}
+
 uint64_t walk_dir(struct fsal_obj_handle *dir_hdl)
 {
 	struct dir_name name;
@@ -79,17 +88,19 @@ uint64_t walk_dir(struct fsal_obj_handle *dir_hdl)
 
 void walk_list(uint64_t dir, struct fsal_obj_handle *dir_hdl, const fsal_cookie_t *whence)
 {
+	struct export_io *io = ra_export_of_op()->io;
 	uint64_t now = clock_now();
 	struct dir_handle handle;
 	int mount_fd;
+	bool priced;
 
-	if (dir == 0 || (whence != NULL && *whence != 0) || dir_hdl->fs->path == NULL ||
-	    !dir_walks_list(walks, dir, now, &handle))
+	if (dir == 0 || !reads_ahead(io, &priced) || (whence != NULL && *whence != 0) ||
+	    dir_hdl->fs->path == NULL || !dir_walks_list(walks, dir, now, &handle))
 		return;
 	mount_fd = open(dir_hdl->fs->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (mount_fd < 0)
 		return;
-	tree_listing_submit(&handle, mount_fd, ra_export_of_op()->io, ra_flow_of_op(), now);
+	tree_listing_submit(&handle, mount_fd, io, ra_flow_of_op(), now);
 	close(mount_fd);
 }
 
@@ -150,14 +161,19 @@ void walk_read_waited(struct call *call)
 
 void walk_read_end(struct walk_read *read, struct backing *b, bool resident, uint64_t now)
 {
-	struct dir_read at = {
-		.dir = read->dir, .inode = read->inode, .now = now, .resident = resident};
+	struct dir_read at = {.dir = read->dir,
+			      .inode = read->inode,
+			      .now = now,
+			      .resident = resident,
+			      .reader = read->reader};
 	struct dir_handle handle;
+	bool priced;
 
 	if (read->dir == 0)
 		return;
-	if (b != NULL && device_queues_demand(b->device)) {
-		at.price = board_readahead_price(&b->device->prices);
+	if (b != NULL && device_queues_demand(b->device) && reads_ahead(read->io, &priced)) {
+		at.price = priced ? board_readahead_price(&b->device->prices) : 0;
+		at.account = read->io->export_id;
 		if (dir_walks_read(walks, &read->io->counters, &at, &handle))
 			tree_job_submit(walks, at.dir, &handle, b, read->io, read->flow);
 	}

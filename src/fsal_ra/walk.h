@@ -33,6 +33,7 @@ struct walk_read {
 	uint64_t dir, inode;
 	struct export_io *io; /* a reference */
 	struct flow_id flow;
+	uint32_t reader; /* readers.h; set by the caller */
 };
 
 /* Before the READ of HDL is answered, after which the handle may be gone. With op_ctx. */

@@ -2,10 +2,13 @@
 /*
  * What an export's reads and prefetches came to.
  *
- * Of the bytes asked for ahead of a reader each is in the end read, or given up; until then it is
- * held against Readahead_Memory:
+ * Of the bytes planned ahead of a reader each is in the end read, given up, or not fetched after all; until
+ * then it is held against Readahead_Memory:
  *
- *   PREFETCHED = USED + WASTED + unread
+ *   PLANNED = USED + WASTED + UNFETCHED + unread
+ *
+ * A plan costs nothing by itself. What the disk was asked for is counted where it comes (PREFETCHED); what
+ * comes for a reader that is gone is noted as planned, and wasted. No counter ever goes down.
  */
 #ifndef READAHEAD_COUNTERS_H
 #define READAHEAD_COUNTERS_H
@@ -23,9 +26,11 @@ enum readahead_counter {
 	READAHEAD_LATE,		   /* reads that found their prefetch submitted but not arrived */
 	READAHEAD_DEMAND,	   /* reads that went to the disk themselves */
 	READAHEAD_CHUNKS,	   /* prefetches submitted */
-	READAHEAD_PREFETCHED,	   /* bytes asked for ahead of a reader */
+	READAHEAD_PLANNED,	   /* bytes to be fetched ahead of a reader */
+	READAHEAD_UNFETCHED,	   /* ... in memory before, or given up before they came */
 	READAHEAD_USED,		   /* ... and read */
-	READAHEAD_WASTED,	   /* ... and given up unread */
+	READAHEAD_WASTED,	   /* ... come, and given up unread */
+	READAHEAD_PREFETCHED,	   /* bytes that the disk brought ahead of a reader */
 	READAHEAD_PREFETCH_ERRORS, /* prefetches that failed; never seen by a client */
 	READAHEAD_REFUSED,	   /* plans not made for want of Readahead_Memory */
 	READAHEAD_CURBED,	   /* plans made smaller, or not at all, for the price */

@@ -63,16 +63,21 @@ struct cursor {
 	uint8_t down; /* reads of a young run that came below all others since one came above */
 	uint8_t pace; /* reads in a row of which each passed over as much as the one before */
 	uint8_t way;  /* an enum way: where it is not forwards, the offsets above are positions */
-	uint32_t gap; /* of WAY_FORWARD: bytes that its last read but one passed over */
-	uint32_t record; /* of WAY_STRIDE: bytes of a record */
-	uint64_t step;	 /* ... and from the beginning of one to that of the next */
-	uint64_t phase;	 /* ... and the position where one begins */
-	uint64_t quiet;	 /* another follows this run as a record that ends here */
-	bool queued;	 /* a chunk is submitted and not yet started */
-	bool withheld;	 /* the last chunk was not planned, for the price */
+	bool proven_list; /* on the proven list. In the pool: the pool's lock; here there is room */
+	uint32_t gap;	  /* of WAY_FORWARD: bytes that its last read but one passed over */
+	uint32_t record;  /* of WAY_STRIDE: bytes of a record */
+	uint64_t step;	  /* ... and from the beginning of one to that of the next */
+	uint64_t phase;	  /* ... and the position where one begins */
+	uint64_t quiet;	  /* another follows this run as a record that ends here */
+	uint64_t own;	  /* what lies before this, from `start` on, others asked for: beside.h */
+	uint64_t credited; /* bytes from `read_end` to `ra_end` that others read: counted already */
+	bool queued;	   /* a chunk is submitted and not yet started */
+	bool withheld;	   /* the last chunk was not planned, for the price */
+	uint16_t account;  /* whose read it followed last: given_up.h */
+	uint32_t reader;   /* ... and readers.h */
+	uint64_t taken;	   /* bytes that were asked for ahead of it and read since, all in all */
 
 	/* In the pool: the pool's lock. */
-	bool proven_list;	  /* on the proven list */
 	TAILQ_ENTRY(cursor) link; /* free, probation or proven list */
 	uint64_t listed;	  /* value of `used` when it was put at its list's tail */
 } __attribute__((aligned(64)));
@@ -123,6 +128,7 @@ static inline void cursor_check(const struct cursor *c)
 static inline void cursor_end_run(struct cursor *c)
 {
 	c->ra_end = c->done_end = 0;
+	c->own = c->credited = 0;
 	c->run++;
 }
 

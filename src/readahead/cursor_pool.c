@@ -207,12 +207,13 @@ static void reset(struct cursor *c, uint64_t offset, uint64_t now)
 	c->seen = c->unit = 0;
 	c->window = 0;
 	c->ra_end = c->done_end = c->done_time = 0;
-	c->charged = c->doubted = 0;
+	c->charged = c->doubted = c->taken = 0;
 	c->down = 0;
 	c->queued = false;
 	c->withheld = false;
 	c->way = WAY_FORWARD;
 	c->quiet = 0;
+	c->own = c->credited = 0;
 	c->gap = c->pace = 0;
 }
 

@@ -155,6 +155,8 @@ void cursor_set_insert(struct cursor_set *set, struct cursor *c)
 {
 	tree_insert(set, c);
 	TAILQ_INSERT_TAIL(age_list(set, c), c, age);
+	if (c->used > set->used)
+		set->used = c->used;
 	set->n++;
 	set->n_unproven += c->count < CURSOR_PROVEN;
 }
@@ -174,7 +176,7 @@ void cursor_set_use(struct cursor_set *set, struct cursor *c, uint32_t count, ui
 
 	set->n_unproven -= c->count < CURSOR_PROVEN;
 	c->count = count;
-	c->used = now;
+	c->used = set->used = now;
 	set->n_unproven += c->count < CURSOR_PROVEN;
 	to = age_list(set, c);
 	if (from == to && !TAILQ_NEXT(c, age))

@@ -29,6 +29,7 @@
 struct cursor_set {
 	struct cursor *root;
 	struct cursor_list order, unproven, proven;
+	uint64_t used; /* ns: the last read that a cursor followed, which may have gone since */
 	uint32_t n, n_unproven;
 	uint32_t n_backward, n_strided;
 };

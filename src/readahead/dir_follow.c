@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "readahead/dir_held.h"
+#include "readahead/engine.h"
 
 /* Beyond so many walks of its subdirectories a directory's old ones fade. */
 #define CHILDREN_MEMORY 64
@@ -35,7 +36,8 @@ void dir_follow_waste(struct dir_walks *w, struct readahead_counters *counters, 
 	}
 	if (held == 0)
 		return;
-	dir_held_wasted(w->engine, counters, held);
+	dir_held_wasted(w->engine, counters, d->account, held);
+	readers_count(w->engine->readers, d->reader, READER_WASTED, held);
 	effectiveness_add(&d->effectiveness, 0, held);
 	effectiveness_add(&w->all, 0, held);
 }
@@ -100,6 +102,7 @@ bool dir_follow_read(struct dir_walks *w, struct readahead_counters *counters, s
 
 	if (held != 0) {
 		dir_held_used(w->engine, counters, held);
+		readers_count(w->engine->readers, d->reader, READER_USED, held);
 		effectiveness_add(&d->effectiveness, held, 0);
 		effectiveness_add(&w->all, held, 0);
 	}

@@ -10,7 +10,7 @@ bool dir_held_take(struct readahead *ra, struct readahead_counters *counters, ui
 		readahead_count(counters, READAHEAD_REFUSED, 1);
 		return false;
 	}
-	readahead_count(counters, READAHEAD_PREFETCHED, len);
+	readahead_count(counters, READAHEAD_PLANNED, len);
 	return true;
 }
 
@@ -20,14 +20,15 @@ void dir_held_used(struct readahead *ra, struct readahead_counters *counters, ui
 	readahead_count(counters, READAHEAD_USED, len);
 }
 
-void dir_held_wasted(struct readahead *ra, struct readahead_counters *counters, uint64_t len)
+void dir_held_wasted(struct readahead *ra, struct readahead_counters *counters, uint16_t account,
+		     uint64_t len)
 {
 	budget_give(&ra->budget, len);
-	readahead_count(counters, READAHEAD_WASTED, len);
+	given_up_add(ra->given_up, counters, account, len, 0);
 }
 
 void dir_held_returned(struct readahead *ra, struct readahead_counters *counters, uint64_t len)
 {
 	budget_give(&ra->budget, len);
-	readahead_count(counters, READAHEAD_PREFETCHED, -len);
+	readahead_count(counters, READAHEAD_UNFETCHED, len);
 }

@@ -18,7 +18,9 @@ struct readahead;
 /* False: memory is full. Any thread. */
 bool dir_held_take(struct readahead *ra, struct readahead_counters *counters, uint64_t len);
 void dir_held_used(struct readahead *ra, struct readahead_counters *counters, uint64_t len);
-void dir_held_wasted(struct readahead *ra, struct readahead_counters *counters, uint64_t len);
+/* COUNTERS NULL: at ACCOUNT (given_up.h). */
+void dir_held_wasted(struct readahead *ra, struct readahead_counters *counters, uint16_t account,
+		     uint64_t len);
 void dir_held_returned(struct readahead *ra, struct readahead_counters *counters, uint64_t len);
 
 #endif

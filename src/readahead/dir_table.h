@@ -50,7 +50,9 @@ struct dir {
 	struct dir_part *files, *dirs;
 	uint64_t recent[2][DIR_RECENT]; /* inodes: files, subdirectories */
 	uint8_t n_recent[2];
-	bool busy; /* a job is under way: */
+	uint16_t account; /* whose READ was the last: given_up.h, */
+	uint32_t reader;  /* ... and readers.h */
+	bool busy;	  /* a job is under way: */
 	struct dir_job job;
 	bool begun;   /* its parent counts this walk, */
 	bool walked;  /* ... and that most files were read */

@@ -186,8 +186,11 @@ bool dir_walks_read(struct dir_walks *w, struct readahead_counters *counters,
 	lock_take(&w->lock);
 	w->reads++;
 	d = dir_table_find(&w->table, read->dir);
-	if (d != NULL)
+	if (d != NULL) {
+		d->account = read->account;
+		d->reader = read->reader;
 		wanted = read_in(w, counters, d, read) && !d->busy && d->handle.len != 0;
+	}
 	if (wanted) {
 		d->busy = true;
 		*handle = d->handle;

@@ -54,9 +54,11 @@ struct dir_handle {
 /* A read of the file of inode INODE in the directory DIR, from its beginning. */
 struct dir_read {
 	uint64_t dir, inode;
-	uint64_t now;  /* ns */
-	double price;  /* of read-ahead there, 0..1 */
-	bool resident; /* it was in memory */
+	uint64_t now;	  /* ns */
+	double price;	  /* of read-ahead there, 0..1 */
+	bool resident;	  /* it was in memory */
+	uint16_t account; /* of what is given up: given_up.h */
+	uint32_t reader;  /* whose it is: readers.h; 0: not known */
 };
 
 /*
@@ -98,7 +100,10 @@ bool dir_walks_read(struct dir_walks *w, struct readahead_counters *counters,
  */
 bool dir_walks_due(struct dir_walks *w, const struct dir_read *read, uint64_t client, uint64_t *job,
 		   uint32_t *piece);
-/* What was fetched for walks that went silent IDLE ns ago is given up; about once a second. */
+/*
+ * What was fetched for walks that went silent IDLE ns ago is given up; about once a second. COUNTERS NULL: it
+ * waits at the accounts of their READs.
+ */
 void dir_walks_sweep(struct dir_walks *w, struct readahead_counters *counters, uint64_t now,
 		     uint64_t idle);
 

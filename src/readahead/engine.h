@@ -15,16 +15,19 @@
 #include "readahead/budget.h"
 #include "readahead/counters.h"
 #include "readahead/effectiveness.h"
+#include "readahead/given_up.h"
 #include "readahead/heur_table.h"
 #include "readahead/heuristic.h"
+#include "readahead/readers.h"
 #include "readahead/types.h"
 
 struct readahead {
 	struct heur_table table;
 	struct cursor_pool pool;
 	struct budget budget;
-	_Atomic uint64_t retired_unread; /* given up by recycling; counted as wasted at a sweep */
-	uint64_t idle_time;
+	struct readers *readers;
+	struct given_up *given_up;		 /* of each account */
+	_Atomic uint64_t idle_time;		 /* ns */
 	_Atomic(struct effectiveness) newcomers; /* of files of which nothing else was known */
 };
 

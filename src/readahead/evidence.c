@@ -2,10 +2,14 @@
 /* Bytes used, wasted, doubted and lost. See evidence.h. */
 #include "readahead/evidence.h"
 
+#include "readahead/beside.h"
 #include "readahead/engine.h"
+#include "readahead/way.h"
 
 /* Windows of a file that wastes are halved at most this often. */
 #define PENALTY_MAX 6
+/* What came in vain counts for that from this part on of what its reader took: less is what remains of any run. */
+#define PENALTY_PART 8
 /*
  * What is unread after its reader was silent for this long (ns) is taken for wasted, as evidence.
  */
@@ -42,14 +46,40 @@ static void learn_waste(struct readahead *ra, struct cursor *c, uint64_t wasted)
 	c->doubted = 0;
 }
 
-/* Releases all that C holds; returns how many bytes. Its file gets smaller windows for them. */
-static uint64_t give_up(struct readahead *ra, struct cursor *c)
+/* Of the bytes that C holds those that have come. */
+static uint64_t arrived(const struct cursor *c)
 {
-	uint64_t wasted = budget_discharge(&ra->budget, c, c->charged);
+	uint64_t come = c->done_end > c->read_end ? cursor_bytes(c, c->read_end, c->done_end) : 0;
 
-	if (wasted && c->file->penalty < PENALTY_MAX)
+	return come < c->charged ? come : c->charged;
+}
+
+/*
+ * Releases all that C holds, of which *CAME did; returns how many bytes. Its file gets smaller windows for what came, if
+ * that is much: who waits for what is still to come has not wasted it.
+ */
+static uint64_t give_up(struct readahead *ra, struct cursor *c, uint64_t *came)
+{
+	uint64_t held;
+
+	*came = arrived(c);
+	held = budget_discharge(&ra->budget, c, c->charged);
+	if (*came > c->taken / PENALTY_PART && c->file->penalty < PENALTY_MAX)
 		c->file->penalty++;
-	return wasted;
+	return held;
+}
+
+/* The same, counted: in COUNTERS, or where that is NULL for C's account. */
+static uint64_t give_up_counted(struct readahead *ra, struct readahead_counters *counters,
+				struct cursor *c)
+{
+	uint64_t came, held = give_up(ra, c, &came);
+
+	if (held == 0)
+		return 0;
+	given_up_add(ra->given_up, counters, c->account, came, held - came);
+	readers_count(ra->readers, c->reader, READER_WASTED, came);
+	return held;
 }
 
 void evidence_missed(struct readahead *ra, struct heur_file *f, uint64_t used)
@@ -57,60 +87,96 @@ void evidence_missed(struct readahead *ra, struct heur_file *f, uint64_t used)
 	learn(ra, f, used, 0);
 }
 
-void evidence_used(struct readahead *ra, struct readahead_counters *counters, struct cursor *c,
-		   uint64_t end)
+/* Of the next BYTES of C so many were counted when another one read them, who has passed there. */
+static uint64_t counted_before(struct cursor *c, uint64_t bytes)
 {
-	uint64_t upto = end < c->ra_end ? end : c->ra_end, used;
+	uint64_t n = bytes < c->credited ? bytes : c->credited, room;
 
-	if (upto <= c->read_end)
-		return;
-	used = budget_discharge(&ra->budget, c, cursor_bytes(c, c->read_end, upto));
+	if (!n || !beside_passed(c, NULL, c->read_end))
+		return 0;
+	room = cursor_bytes(c, c->read_end, c->ra_end) - c->charged;
+	n = n < room ? n : room;
+	c->credited -= n;
+	return n;
+}
+
+/* USED bytes of C were read. */
+static void learn_use(struct readahead *ra, struct readahead_counters *counters, struct cursor *c,
+		      uint64_t used)
+{
+	c->taken += used;
 	readahead_count(counters, READAHEAD_USED, used);
-	c->read_end = upto;
+	readers_count(ra->readers, c->reader, READER_USED, used);
 	if (c->doubted)
 		effectiveness_take_back(&c->file->effectiveness, c->doubted);
 	c->doubted = 0;
 	if (used)
 		learn(ra, c->file, used, 0);
+}
+
+void evidence_used(struct readahead *ra, struct readahead_counters *counters, struct cursor *c,
+		   uint64_t end)
+{
+	uint64_t upto = end < c->ra_end ? end : c->ra_end, bytes;
+
+	if (upto <= c->read_end)
+		return;
+	bytes = cursor_bytes(c, c->read_end, upto);
+	bytes -= counted_before(c, bytes);
+	c->read_end = upto;
+	learn_use(ra, counters, c, budget_discharge(&ra->budget, c, bytes));
 	if (c->file->penalty && c->read_end == c->ra_end)
 		c->file->penalty--;
 }
 
+void evidence_used_beside(struct readahead *ra, struct readahead_counters *counters,
+			  const struct cursor *c, const struct readahead_read *read)
+{
+	uint64_t end = read->offset + read->len, at = way_from(c->way, read->offset, end), from, to;
+	struct cursor *o;
+
+	if (at >= c->start && at >= c->own && at < c->ra_end)
+		return; /* its own */
+	o = beside_owner(c, read->offset);
+	if (!o || beside_passed(c, o, at))
+		return;
+	from = way_from(o->way, read->offset, end);
+	to = way_to(o->way, read->offset, end);
+	from = from > o->read_end ? from : o->read_end;
+	to = to < o->ra_end ? to : o->ra_end;
+	if (from >= to)
+		return;
+	to = budget_discharge(&ra->budget, o, to - from);
+	o->credited += to;
+	cursor_set_use(&o->file->set, o, o->count, read->now);
+	learn_use(ra, counters, o, to);
+}
+
 void evidence_wasted(struct readahead *ra, struct readahead_counters *counters, struct cursor *c)
 {
-	uint64_t wasted = give_up(ra, c);
-
-	readahead_count(counters, READAHEAD_WASTED, wasted);
-	learn_waste(ra, c, wasted);
+	learn_waste(ra, c, give_up_counted(ra, counters, c));
 }
 
 void evidence_lost(struct readahead *ra, struct readahead_counters *counters, struct cursor *c)
 {
-	readahead_count(counters, READAHEAD_WASTED, give_up(ra, c));
+	give_up_counted(ra, counters, c);
 	c->doubted = 0;
 }
 
 void evidence_doubted(struct readahead *ra, struct cursor *c, uint64_t now)
 {
-	uint64_t arrived =
-		c->done_end > c->read_end ? cursor_bytes(c, c->read_end, c->done_end) : 0;
+	uint64_t came = arrived(c);
 
-	if (arrived > c->charged)
-		arrived = c->charged;
-	if (arrived <= c->doubted || elapsed(c->used, now) < DOUBT_AFTER ||
+	if (came <= c->doubted || elapsed(c->used, now) < DOUBT_AFTER ||
 	    elapsed(c->done_time, now) < DOUBT_AFTER)
 		return;
-	learn(ra, c->file, 0, arrived - c->doubted);
-	c->doubted = arrived;
+	learn(ra, c->file, 0, came - c->doubted);
+	c->doubted = came;
 }
 
 void evidence_retired(void *arg, struct cursor *c)
 {
-	struct readahead *ra = arg;
-	uint64_t wasted = give_up(ra, c);
-
-	learn_waste(ra, c, wasted);
-	atomic_fetch_add_explicit(&ra->retired_unread, wasted, memory_order_relaxed);
+	evidence_wasted(arg, NULL, c);
 }
 
 double evidence_effectiveness(struct readahead *ra, const struct heur_file *f)

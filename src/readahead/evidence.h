@@ -7,7 +7,8 @@
  *   reader silent for 1 s     doubted: evidence against it, taken back as soon as he reads on
  *   gone from memory unread   wasted, but no evidence: it was wanted
  *
- * All with the file's lock. The counts go to the export that asked.
+ * All with the file's lock. The counts go to the export that asked, or where there are no counters (NULL) to the
+ * account of the cursor (given_up.h).
  */
 #ifndef READAHEAD_EVIDENCE_H
 #define READAHEAD_EVIDENCE_H
@@ -18,12 +19,16 @@ struct cursor;
 struct heur_file;
 struct readahead;
 struct readahead_counters;
+struct readahead_read;
 
 /* USED bytes that were not fetched ahead of their reader would have been worth it. */
 void evidence_missed(struct readahead *ra, struct heur_file *f, uint64_t used);
 /* A client has read up to END. */
 void evidence_used(struct readahead *ra, struct readahead_counters *counters, struct cursor *c,
 		   uint64_t end);
+/* READ, which C follows, lies in what another cursor of its file asked for: that was of use. */
+void evidence_used_beside(struct readahead *ra, struct readahead_counters *counters,
+			  const struct cursor *c, const struct readahead_read *read);
 /* The reader of C went elsewhere, for good: what C holds unread is given up. */
 void evidence_wasted(struct readahead *ra, struct readahead_counters *counters, struct cursor *c);
 /* What C holds was in memory and is gone. */

@@ -28,7 +28,9 @@ uint64_t first_read_length(const struct first_read *r)
 	if (r->offset == 0)
 		want = initial(r);
 	else if (r->count > 1 && r->offset <= r->len * r->count)
-		want = r->offset < r->window ? r->offset : r->window;
+		want = r->offset + initial(r);
+	if (want > r->window)
+		want = r->window;
 	if (want > r->size - r->offset)
 		want = r->size - r->offset;
 	return want > r->len ? want : r->len;

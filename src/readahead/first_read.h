@@ -4,7 +4,7 @@
  * read-ahead would. A small file comes in one or two requests, and of a larger one no more than without us.
  *
  *   [ read |  as much again  ]                      the first read of a file, from its beginning
- *   [ what was read so far   | read ... as much ]   one that goes on where that ended
+ *   [ what was read so far   | read ... of that twice the last part ]   one that goes on where that ended
  */
 #ifndef READAHEAD_FIRST_READ_H
 #define READAHEAD_FIRST_READ_H

@@ -15,6 +15,7 @@
 #include "readahead/cursor_set.h"
 #include "readahead/effectiveness.h"
 
+struct beside;
 struct stride_history;
 
 struct heur_file {
@@ -34,8 +35,9 @@ struct heur_file {
 	struct cursor_set set;
 	uint32_t begun;			/* runs that began where no cursor expected them */
 	struct stride_history *history; /* of them, NULL: none is kept (stride.h) */
-	uint64_t name;			/* readahead_read's `file`: what people call it by */
-	uint64_t reads, bytes;		/* of clients, since it is known here */
+	struct beside *beside; /* what was asked for of it, NULL: none is kept (beside.h) */
+	uint64_t name;	       /* readahead_read's `file`: what people call it by */
+	uint64_t reads, bytes; /* of clients, since it is known here */
 	uint16_t key_len;
 	uint8_t key[];
 };

@@ -8,6 +8,7 @@
 
 #include <urcu/compiler.h>
 
+#include "readahead/beside.h"
 #include "readahead/stride_history.h"
 
 /* Ejected entries that may wait for RCU before an insertion waits for them. */
@@ -76,6 +77,7 @@ static void free_file(struct rcu_head *head)
 
 	atomic_fetch_sub(&f->table->pending, 1);
 	stride_forget(f);
+	beside_free(f);
 	lock_fini(&f->lock);
 	free(f);
 }

@@ -38,6 +38,7 @@ struct heur_table {
 	_Atomic uint64_t evictions;
 	_Atomic uint32_t entries, pending; /* pending: ejected, not yet freed by RCU */
 	_Atomic uint32_t histories;	   /* of its files: stride.h */
+	_Atomic uint32_t besides;	   /* of its files: beside.h */
 };
 
 /* A table of at most SIZE files (>= 1), with PROBES or, if 0, without. Returns 0 or ENOMEM. */

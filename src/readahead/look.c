@@ -19,8 +19,6 @@ static void add_cursor(struct readahead_file_look *l, const struct cursor *c)
 		l->count = c->count;
 	if (c->window > l->window)
 		l->window = c->window;
-	if (c->used > l->used)
-		l->used = c->used;
 	l->unread += c->charged;
 	l->withheld |= c->withheld;
 }
@@ -35,6 +33,7 @@ static void look_at(const struct heur_file *f, struct readahead_file_look *l)
 		.file = f->name,
 		.reads = f->reads,
 		.bytes = f->bytes,
+		.used = f->set.used,
 		.cursors = f->set.n,
 		.streams = f->holders,
 		.penalty = f->penalty,
@@ -50,20 +49,26 @@ static void look_at(const struct heur_file *f, struct readahead_file_look *l)
 		}
 }
 
-/* ns: the last read that a cursor of it followed. */
-static uint64_t last_used(const struct heur_file *f)
+/* The bytes that C reads from where its next read should be up to the position TO. */
+static uint64_t ahead(const struct cursor *c, uint64_t to)
 {
-	const struct cursor *proven = TAILQ_LAST(&f->set.proven, cursor_list);
-	const struct cursor *unproven = TAILQ_LAST(&f->set.unproven, cursor_list);
-	uint64_t used = proven != NULL ? proven->used : 0;
-
-	return unproven != NULL && unproven->used > used ? unproven->used : used;
+	return to > c->next ? cursor_bytes(c, c->next, to) : 0;
 }
 
-/* The file's offset of a position of C (way.h); 0: none. */
-static uint64_t offset_of(const struct cursor *c, uint64_t position)
+static struct readahead_cursor_look look_at_cursor(const struct cursor *c)
 {
-	return position ? way_offset(c->way, position, position) : 0;
+	return (struct readahead_cursor_look){.way = c->way,
+					      .next = way_offset(c->way, c->next, c->next),
+					      .run = c->next - c->start,
+					      .asked = ahead(c, c->ra_end),
+					      .arrived = ahead(c, c->done_end),
+					      .unread = c->charged,
+					      .taken = c->taken,
+					      .used = c->used,
+					      .count = c->count,
+					      .window = c->window,
+					      .queued = c->queued,
+					      .withheld = c->withheld};
 }
 
 static unsigned int copy_cursors(const struct heur_file *f, struct readahead_cursor_look *out,
@@ -77,17 +82,7 @@ static unsigned int copy_cursors(const struct heur_file *f, struct readahead_cur
 		TAILQ_FOREACH_REVERSE(c, lists[i], cursor_list, age) {
 			if (n == max)
 				return n;
-			out[n++] =
-				(struct readahead_cursor_look){.next = offset_of(c, c->next),
-							       .start = offset_of(c, c->start),
-							       .asked = offset_of(c, c->ra_end),
-							       .arrived = offset_of(c, c->done_end),
-							       .unread = c->charged,
-							       .used = c->used,
-							       .count = c->count,
-							       .window = c->window,
-							       .queued = c->queued,
-							       .withheld = c->withheld};
+			out[n++] = look_at_cursor(c);
 		}
 	return n;
 }
@@ -101,8 +96,12 @@ static unsigned int batch(struct heur_table *t, uint32_t *at, struct heur_file *
 
 	lock_take(&t->insert_lock);
 	for (int i = 0; i < LOOK_BATCH && *at < t->size; i++, ++*at)
-		if (t->place[*at] != NULL)
-			files[n++] = t->place[*at];
+		if (t->place[*at] != NULL) {
+			files[n] = t->place[*at];
+			__builtin_prefetch(
+				&files[n]->lock); /* none of them is in a cache, most often */
+			__builtin_prefetch(&files[n++]->set.used);
+		}
 	if (*at >= t->size)
 		*at = 0;
 	lock_drop(&t->insert_lock);
@@ -132,7 +131,7 @@ static bool is_late(struct heur_file *f, const struct readahead_file_look *best,
 	bool late;
 
 	lock_take(&f->lock);
-	late = n < max || (max > 0 && last_used(f) > best[0].used);
+	late = n < max || (max > 0 && f->set.used > best[0].used);
 	if (late)
 		look_at(f, l);
 	lock_drop(&f->lock);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "readahead/readahead.h"
+#include "readahead/way.h"
 
 #define LOOK_BATCH   64
 #define LOOK_CURSORS 256 /* of one file, those used last */
@@ -31,11 +32,14 @@ struct readahead_file_look {
 };
 
 struct readahead_cursor_look {
-	uint64_t next, start;	 /* where its next read should be, where this run began */
-	uint64_t asked, arrived; /* up to where; 0: nothing */
+	enum way way;
+	uint64_t next;		 /* where its next read should be; of WAY_BACKWARD: where it ends */
+	uint64_t run;		 /* bytes from where this run began to there */
+	uint64_t asked, arrived; /* bytes from there on that were asked for, that are there */
 	uint64_t unread;	 /* bytes fetched and unread */
-	uint64_t used;		 /* ns: its last read */
-	uint32_t count, window;	 /* bytes */
+	uint64_t taken; /* bytes that were fetched ahead of it and read, since it is followed */
+	uint64_t used;	/* ns: its last read */
+	uint32_t count, window; /* bytes */
 	bool queued, withheld;
 };
 

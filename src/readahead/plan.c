@@ -3,6 +3,7 @@
 #include "readahead/plan.h"
 
 #include "common/trace.h"
+#include "readahead/beside.h"
 #include "readahead/engine.h"
 #include "readahead/evidence.h"
 #include "readahead/rules.h"
@@ -13,8 +14,14 @@
 #define PACES 8
 /* Records of a chunk at least. */
 #define RECORDS_MIN 32
+/* ... of the first chunk, before any that was fetched was read: of readers who begin a step apart there may be many. */
+#define RECORDS_FIRST 4
 /* Bytes of a file that a window of records spans at most. */
 #define SPACE_MAX (UINT64_C(1) << 31)
+/* The last chunk of a backward reader is this part of one. */
+#define TAIL_SHARE 8
+/* No position. */
+#define NOWHERE UINT64_MAX
 
 /* The limits in force for one cursor now: its share of the memory bounds its window. */
 static struct window_limits limits_now(struct readahead *ra, const struct readahead_tuning *t,
@@ -103,9 +110,12 @@ static bool is_sparse(const struct cursor *c)
 static void widen(struct window_limits *l, const struct cursor *c)
 {
 	uint64_t chunk = RECORDS_MIN * c->step, per = c->step / c->record;
+	uint64_t known = RECORDS_FIRST + 2 * (c->taken / c->record);
 
 	l->max = l->max < SPACE_MAX / per ? l->max * per : SPACE_MAX;
 	l->chunk = l->chunk > chunk ? l->chunk : chunk;
+	if (known < RECORDS_MIN && l->chunk > known * c->step)
+		l->chunk = known * c->step;
 	if (l->chunk > l->max / 2)
 		l->chunk = l->max / 2;
 	l->init = 2 * l->chunk;
@@ -121,10 +131,27 @@ static uint64_t whole_records(const struct cursor *c, uint64_t from, uint64_t le
 	return rest < len ? len - rest : 0;
 }
 
-/* The length of the chunk at FROM, 0: none now. */
+/* The length of a chunk at FROM that would be LEN: up to NEXT, if that is about there. */
+static uint64_t reach(uint64_t from, uint64_t len, uint64_t next)
+{
+	if (len && next > from && next - from < len + len / 2)
+		return next - from;
+	return len;
+}
+
+/*
+ * The same where LEFT is all that there is before a reader who goes backward: he begins with a chunk when all
+ * of it is there, so that the disk stands still for as long as he needs for his last one. That is short.
+ */
+static uint64_t without_tail(const struct window_limits *l, uint64_t len, uint64_t left)
+{
+	return len == left && len > l->chunk / 2 ? len - l->chunk / TAIL_SHARE : len;
+}
+
+/* The length of the chunk at FROM, behind which others asked for what is at NEXT; 0: none now. */
 static uint64_t length(struct readahead *ra, const struct readahead_tuning *t,
 		       struct readahead_counters *counters, struct cursor *c,
-		       const struct readahead_read *read, uint64_t from)
+		       const struct readahead_read *read, uint64_t from, uint64_t next)
 {
 	struct window_limits l = limits_now(ra, t, read);
 	uint64_t end = way_end(c->way, read->size), window, granted, len;
@@ -136,6 +163,9 @@ static uint64_t length(struct readahead *ra, const struct readahead_tuning *t,
 	len = granted ? window_next_chunk(&l, granted, c->next, from, end) : 0;
 	if (c->way == WAY_STRIDE)
 		len = whole_records(c, from, len, end);
+	if (c->way == WAY_BACKWARD)
+		len = without_tail(&l, len, end - from);
+	len = reach(from, len, next);
 	if (granted < window && (len || !granted))
 		readahead_count(counters, READAHEAD_CURBED, 1);
 	return from + len > c->next ? len : 0;
@@ -159,20 +189,65 @@ static void describe(struct readahead *ra, const struct cursor *c,
 	trace(TRACE_PLAN, read->file, read->client, plan->offset, len, unread, c->window);
 }
 
+/*
+ * Where C's next chunk begins that otherwise would at FROM: behind what was asked for for others, who reach
+ * to *NEXT again; or, if it is the first of C's run, right there, for who is in between will want that too.
+ * What C has asked for itself must have been read then. NOWHERE: it has not.
+ */
+static uint64_t pass_others(const struct readahead_tuning *t, const struct cursor *c, uint64_t from,
+			    const struct readahead_read *read, uint64_t *next)
+{
+	const struct cursor *below = TAILQ_PREV(c, cursor_list, order);
+	uint64_t at, before;
+
+	*next = UINT64_MAX;
+	if (!t->rules->beside || !c->file->beside)
+		return from;
+	at = beside_skip(c, from, read->now, next);
+	if (at != from)
+		return c->read_end >= c->ra_end || c->ra_end < c->next ? at : NOWHERE;
+	before = c->ra_end ? 0 : beside_before(c, from, read->now);
+	if (before && below && below->way == c->way && below->next > before &&
+	    from - before < read->chunk / 2)
+		return before;
+	return from;
+}
+
+/* C asks for LEN bytes from FROM on; ANEW: its reader is beyond what it asked for. */
+static void ask(const struct readahead_tuning *t, struct cursor *c, uint64_t from, uint64_t len,
+		bool anew, bool apart, uint64_t now)
+{
+	if (anew) {
+		c->read_end = c->next;
+		c->done_end = from;
+		c->own = c->credited = 0;
+	}
+	if (apart)
+		c->own = from;
+	if (apart && c->read_end < from)
+		c->read_end = from;
+	c->ra_end = from + len;
+	c->queued = true;
+	cursor_check(c);
+	if (t->rules->beside)
+		beside_note(c, from, c->ra_end, now);
+}
+
 void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 		struct readahead_counters *counters, struct cursor *c,
 		const struct readahead_read *read, struct readahead_plan *plan)
 {
 	bool anew = c->ra_end < c->next; /* the reader is beyond it */
-	uint64_t from = anew ? begin_anew(t, c, read) : c->ra_end;
+	uint64_t own = anew ? begin_anew(t, c, read) : c->ra_end, from, next;
 	uint64_t begin = way_begin(c->way, read->size);
 	uint64_t read_end = anew ? c->next : c->read_end, len, unread, bytes;
 
 	if (c->queued)
 		return;
-	if (from < begin)
-		from = begin; /* the file has become smaller */
-	len = length(ra, t, counters, c, read, from);
+	if (own < begin)
+		own = begin; /* the file has become smaller */
+	from = pass_others(t, c, own, read, &next);
+	len = from != NOWHERE ? length(ra, t, counters, c, read, from, next) : 0;
 	if (!len)
 		return;
 	/* some of it may have been read already, past a chunk that was cut short */
@@ -183,13 +258,8 @@ void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 		readahead_count(counters, READAHEAD_REFUSED, 1);
 		return;
 	}
-	c->read_end = read_end;
-	if (anew)
-		c->done_end = from;
-	c->ra_end = from + len;
-	c->queued = true;
-	cursor_check(c);
+	ask(t, c, from, len, anew, from > own, read->now);
 	describe(ra, c, read, from, len, unread, plan);
 	readahead_count(counters, READAHEAD_CHUNKS, 1);
-	readahead_count(counters, READAHEAD_PREFETCHED, bytes);
+	readahead_count(counters, READAHEAD_PLANNED, bytes);
 }

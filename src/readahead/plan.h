@@ -3,7 +3,7 @@
  * What to fetch next for a cursor: one chunk at a time, the next one when it has started.
  *
  *   where from    behind what was asked for already; where the reader is beyond that, from where
- *                 his run began, or from where he is
+ *                 his run began, or from where he is; behind what others asked for  (beside.h)
  *   how far       the window by the rules (rules.h), a stream's share of the memory at most
  *   at what price less of it where the disk is dear and the file wastes  (effectiveness.h)
  *   in one piece  a chunk                                               (window.h)

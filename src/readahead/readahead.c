@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "common/trace.h"
+#include "readahead/beside.h"
 #include "readahead/engine.h"
 #include "readahead/evidence.h"
 #include "readahead/plan.h"
@@ -29,9 +30,14 @@ struct readahead *readahead_create(const struct readahead_limits *limits)
 		free(ra);
 		return NULL;
 	}
-	if (budget_init(&ra->budget, limits->memory, ra->pool.cursors, ra->pool.size) ||
+	ra->readers = readers_new();
+	ra->given_up = calloc(GIVEN_UP_ACCOUNTS, sizeof(*ra->given_up));
+	if (ra->readers == NULL || ra->given_up == NULL ||
+	    budget_init(&ra->budget, limits->memory, ra->pool.cursors, ra->pool.size) ||
 	    heur_table_init(&ra->table, limits->table_size, limits->table_probes, &ra->pool)) {
 		budget_fini(&ra->budget);
+		readers_free(ra->readers);
+		free(ra->given_up);
 		cursor_pool_fini(&ra->pool);
 		free(ra);
 		return NULL;
@@ -47,12 +53,24 @@ void readahead_destroy(struct readahead *ra)
 	heur_table_fini(&ra->table);
 	budget_fini(&ra->budget);
 	cursor_pool_fini(&ra->pool);
+	readers_free(ra->readers);
+	free(ra->given_up);
 	free(ra);
+}
+
+struct readers *readahead_readers(struct readahead *ra)
+{
+	return ra->readers;
 }
 
 void readahead_set_memory(struct readahead *ra, uint64_t bytes)
 {
 	atomic_store(&ra->budget.memory, bytes);
+}
+
+void readahead_set_idle(struct readahead *ra, uint64_t idle_time)
+{
+	atomic_store(&ra->idle_time, idle_time);
 }
 
 /* READ as C sees it: by its positions. */
@@ -73,7 +91,7 @@ static void plan_for(struct readahead *ra, const struct readahead_tuning *t,
 	plan->cursor = heur_cursor_ref(&ra->table, c);
 	plan->count = c->count;
 	plan->known_resident = read->offset + read->len <= c->done_end &&
-			       read->offset >= c->start &&
+			       read->offset >= c->start && read->offset >= c->own &&
 			       elapsed(c->done_time, read->now) < ARRIVAL_TRUST &&
 			       (c->way != WAY_STRIDE || read->len <= c->record);
 	if (t->rules->sequential(t, c->file, c))
@@ -89,6 +107,7 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 
 	*plan = (struct readahead_plan){0};
 	readahead_count_read(counters, read->len);
+	readers_count(ra->readers, read->reader, READER_READS, 1);
 	if (!read->len || read->offset > WAY_OFFSETS - read->len)
 		return; /* no file has anything there */
 	f = heur_file_get(&ra->table, read->key, read->key_len, true);
@@ -99,7 +118,11 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 	f->bytes += read->len;
 	c = t->rules->follow(ra, t, counters, f, read);
 	plan->unread = f->holders != 0;
+	if (c && t->rules->beside && f->beside)
+		evidence_used_beside(ra, counters, c, read);
 	if (c) {
+		c->reader = read->reader;
+		c->account = read->account;
 		trace(TRACE_OBSERVE, read->file, read->client, read->offset, read->len, c->count,
 		      heur_cursor_ref(&ra->table, c).index);
 		if (c->way != WAY_FORWARD) {
@@ -132,16 +155,15 @@ static uint64_t arrived_to(const struct readahead_plan *plan, uint64_t upto)
 	return upto >= end ? plan_to(plan) : way_from(plan->way, plan->offset, end);
 }
 
-/*
- * [FROM, TO) of what C was charged for is not prefetched after all: takes back what planning
- * counted.
- */
+/* [FROM, TO) of what C was charged for and has not read is not fetched after all. */
 static void take_back(struct readahead *ra, struct readahead_counters *counters, struct cursor *c,
 		      uint64_t from, uint64_t to)
 {
+	if (c->read_end > from)
+		from = c->read_end;
 	if (from < to)
-		readahead_count(counters, READAHEAD_PREFETCHED,
-				-budget_discharge(&ra->budget, c, cursor_bytes(c, from, to)));
+		readahead_count(counters, READAHEAD_UNFETCHED,
+				budget_discharge(&ra->budget, c, cursor_bytes(c, from, to)));
 }
 
 void readahead_shorten(struct readahead *ra, struct readahead_counters *counters,
@@ -156,15 +178,27 @@ void readahead_shorten(struct readahead *ra, struct readahead_counters *counters
 	    len < plan->len) {
 		uint64_t from = end - plan->ahead > cut ? end - plan->ahead : cut;
 
-		if (c->read_end > from)
-			from = c->read_end;
 		take_back(ra, counters, c, from, end);
 		plan->ahead = plan->ahead > end - cut ? plan->ahead - (end - cut) : 0;
 		plan->len = len;
 		c->ra_end = cut;
+		beside_never(c->file, cut, end);
 		cursor_check(c);
 	}
 	heur_file_put(c->file);
+}
+
+bool readahead_may_shorten(struct readahead *ra, const struct readahead_plan *plan)
+{
+	struct cursor *c = heur_cursor_get(&ra->table, plan->cursor);
+	bool may = true;
+
+	if (!c)
+		return true;
+	if (c->file->beside)
+		may = beside_owner(c, plan->offset + plan->len) == NULL;
+	heur_file_put(c->file);
+	return may;
 }
 
 void readahead_started(struct readahead *ra, const struct readahead_tuning *t,
@@ -205,32 +239,57 @@ void readahead_arrived(struct readahead *ra, const struct readahead_plan *plan, 
 	heur_file_put(c->file);
 }
 
+/* The part of [from, to) that lies ahead of PLAN's reader, as positions; false: nothing does. */
+static bool ahead_of_reader(const struct readahead_plan *plan, uint64_t from, uint64_t to,
+			    uint64_t *first, uint64_t *last)
+{
+	uint64_t ahead = plan_to(plan) - plan->ahead;
+
+	*first = way_from(plan->way, from, to);
+	*last = way_to(plan->way, from, to);
+	if (*first < ahead)
+		*first = ahead;
+	return *first < *last;
+}
+
+void readahead_fetched(struct readahead *ra, struct readahead_counters *counters,
+		       const struct readahead_plan *plan, uint64_t from, uint64_t to)
+{
+	struct cursor *c;
+	uint64_t first, last;
+	bool followed;
+
+	if (!ahead_of_reader(plan, from, to, &first, &last))
+		return;
+	readahead_count(counters, READAHEAD_PREFETCHED, last - first);
+	c = heur_cursor_get(&ra->table, plan->cursor);
+	followed = c && c->run == plan->run;
+	if (c)
+		heur_file_put(c->file);
+	if (followed)
+		return;
+	readahead_count(counters, READAHEAD_PLANNED, last - first);
+	readahead_count(counters, READAHEAD_WASTED, last - first);
+}
+
 void readahead_already(struct readahead *ra, struct readahead_counters *counters,
 		       const struct readahead_plan *plan, uint64_t from, uint64_t to)
 {
 	struct cursor *c = heur_cursor_get(&ra->table, plan->cursor);
-	uint64_t charged_from = plan_to(plan) - plan->ahead;
-	uint64_t first = way_from(plan->way, from, to);
+	uint64_t first, last;
 
 	if (!c)
 		return;
-	if (c->run == plan->run)
-		take_back(ra, counters, c, first > charged_from ? first : charged_from,
-			  way_to(plan->way, from, to));
+	if (c->run == plan->run && ahead_of_reader(plan, from, to, &first, &last))
+		take_back(ra, counters, c, first, last);
 	heur_file_put(c->file);
 }
 
-/*
- * Of C's chunk that ends at END nothing came from UPTO on: not used, and asked for by its reader.
- */
+/* Of C's chunk that ends at END nothing came from UPTO on: its reader asks for it. */
 static void cut_short(struct readahead *ra, struct readahead_counters *counters, struct cursor *c,
 		      uint64_t upto, uint64_t end)
 {
-	uint64_t had = c->read_end > upto ? c->read_end : upto;
-
-	if (end > had)
-		readahead_count(counters, READAHEAD_WASTED,
-				budget_discharge(&ra->budget, c, cursor_bytes(c, had, end)));
+	take_back(ra, counters, c, upto, end);
 	if (c->ra_end == end)
 		c->ra_end = upto > c->start ? upto : 0;
 	if (c->done_end > c->ra_end)
@@ -249,6 +308,8 @@ void readahead_finished(struct readahead *ra, struct readahead_counters *counter
 		readahead_count(counters, READAHEAD_PREFETCH_ERRORS, 1);
 	if (!c)
 		return;
+	if (upto < end)
+		beside_never(c->file, plan->offset, plan->offset + plan->len);
 	if (!started)
 		c->queued = false;
 	if (c->run == plan->run && upto < end && c->ra_end >= end) {
@@ -281,16 +342,28 @@ static uint64_t lowest(uint64_t a, uint64_t b, uint64_t c)
 	return ab < c ? ab : c;
 }
 
+/* Whether what is at the position AT of C was brought: what it asked for itself has come, or others' has (GONE). */
+static bool was_brought(const struct cursor *c, uint64_t at, bool gone)
+{
+	if (!c->ra_end || at >= c->done_end)
+		return false;
+	if (at < c->start || at < c->own)
+		return gone;
+	return c->way != WAY_STRIDE || cursor_bytes(c, at, at + 1);
+}
+
 void readahead_lost(struct readahead *ra, const struct readahead_tuning *t,
 		    struct readahead_counters *counters, const struct cursor_ref *cursor,
 		    uint64_t offset)
 {
 	struct cursor *c = heur_cursor_get(&ra->table, *cursor);
+	bool gone;
 
 	if (!c)
 		return;
+	gone = beside_gone(c->file, offset);
 	offset = way_from(c->way, offset, offset + 1);
-	if (offset < c->done_end && c->ra_end) {
+	if (was_brought(c, offset, gone)) {
 		struct window_limits l = {.max = t->window_max};
 
 		evidence_lost(ra, counters, c);
@@ -311,25 +384,26 @@ void readahead_forget(struct readahead *ra, const void *key, size_t key_len)
 /*
  * Of a cursor that holds unread bytes. Where memory is short, what is doubted is given up at once.
  */
-static void judge(struct readahead *ra, struct readahead_counters *counters, struct cursor *c,
-		  bool is_short, uint64_t now)
+static void judge(struct readahead *ra, struct cursor *c, bool is_short, uint64_t now)
 {
 	evidence_doubted(ra, c, now);
 	if (!c->queued && (elapsed(c->used, now) > ra->idle_time || (is_short && c->doubted))) {
-		evidence_wasted(ra, counters, c);
+		evidence_wasted(ra, NULL, c);
 		cursor_end_run(c);
 		c->start = c->read_end = c->next;
 		cursor_check(c);
 	}
 }
 
-void readahead_sweep(struct readahead *ra, struct readahead_counters *counters, uint64_t now)
+void readahead_collect(struct readahead *ra, uint16_t account, struct readahead_counters *counters)
 {
-	uint64_t retired = atomic_exchange(&ra->retired_unread, 0);
+	given_up_collect(&ra->given_up[account], counters);
+}
+
+void readahead_sweep(struct readahead *ra, uint64_t now)
+{
 	bool is_short = budget_is_short(&ra->budget);
 
-	if (retired)
-		readahead_count(counters, READAHEAD_WASTED, retired);
 	for (uint32_t i = budget_holder(&ra->budget, 0); i < ra->pool.size;
 	     i = budget_holder(&ra->budget, i + 1)) {
 		struct cursor *c = heur_cursor_nth(&ra->table, i);
@@ -337,7 +411,7 @@ void readahead_sweep(struct readahead *ra, struct readahead_counters *counters, 
 		if (!c)
 			continue;
 		if (c->charged)
-			judge(ra, counters, c, is_short, now);
+			judge(ra, c, is_short, now);
 		heur_file_put(c->file);
 	}
 }

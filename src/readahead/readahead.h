@@ -23,7 +23,9 @@
 
 #include "readahead/counters.h"
 #include "readahead/cursor.h"
+#include "readahead/given_up.h"
 #include "readahead/heuristic.h"
+#include "readahead/readers.h"
 #include "readahead/rules.h"
 #include "readahead/types.h"
 
@@ -52,8 +54,12 @@ struct readahead_stats {
 /* NULL when out of memory. */
 struct readahead *readahead_create(const struct readahead_limits *limits);
 void readahead_destroy(struct readahead *ra);
+/* What is known of who reads: the engine's, for as long as that is there. */
+struct readers *readahead_readers(struct readahead *ra);
 /* A new bound on unread bytes; holds at once for new plans. */
 void readahead_set_memory(struct readahead *ra, uint64_t bytes);
+/* ... and of the time (ns) without a read after which they are given up. */
+void readahead_set_idle(struct readahead *ra, uint64_t idle_time);
 
 void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 		       struct readahead_counters *counters, const struct readahead_read *read,
@@ -66,6 +72,11 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 void readahead_shorten(struct readahead *ra, struct readahead_counters *counters,
 		       struct readahead_plan *plan, uint64_t len);
 /*
+ * Whether that is of use: not where what follows it was asked for too, for another reader. Then the disk goes
+ * on there anyway.
+ */
+bool readahead_may_shorten(struct readahead *ra, const struct readahead_plan *plan);
+/*
  * The chunk PLAN goes to the disk now. READ carries size, now, chunk, streams and price; *next
  * receives the plan to submit behind it, if any.
  */
@@ -75,7 +86,13 @@ void readahead_started(struct readahead *ra, const struct readahead_tuning *t,
 /* The chunk is in memory up to the offset UPTO. */
 void readahead_arrived(struct readahead *ra, const struct readahead_plan *plan, uint64_t upto,
 		       uint64_t now);
-/* [from, to) of the chunk was in memory before it was read: not prefetched after all. */
+/*
+ * The disk brought [from, to) of the chunk, of records those in it: counted, before
+ * readahead_arrived() of it.
+ */
+void readahead_fetched(struct readahead *ra, struct readahead_counters *counters,
+		       const struct readahead_plan *plan, uint64_t from, uint64_t to);
+/* [from, to) of the chunk was in memory before it was read: not fetched after all. */
 void readahead_already(struct readahead *ra, struct readahead_counters *counters,
 		       const struct readahead_plan *plan, uint64_t from, uint64_t to);
 /*
@@ -96,9 +113,12 @@ void readahead_lost(struct readahead *ra, const struct readahead_tuning *t,
 void readahead_forget(struct readahead *ra, const void *key, size_t key_len);
 /*
  * Gives up the unread bytes of cursors idle too long, and where three quarters of the memory are
- * held already those of readers silent for a second; call about once a second.
+ * held already those of readers silent for a second; call about once a second. What that comes to waits at
+ * the accounts of their reads.
  */
-void readahead_sweep(struct readahead *ra, struct readahead_counters *counters, uint64_t now);
+void readahead_sweep(struct readahead *ra, uint64_t now);
+/* What waits at ACCOUNT goes to COUNTERS. */
+void readahead_collect(struct readahead *ra, uint16_t account, struct readahead_counters *counters);
 void readahead_stats(struct readahead *ra, struct readahead_stats *s);
 
 #endif

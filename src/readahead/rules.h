@@ -7,8 +7,10 @@
  *             the count: the first requests of a run come in any order, a retransmission changes
  *             nothing, a streak of a file's reads proves its young cursors, random readers must
  *             prove more; and windows that are learnt from what came late and what was wasted
- *   ordered, streakless  extended, but a run must begin in order; but a streak proves nothing
- *   forward   extended, but no run goes backward, and records a step apart are runs like others
+ *   ordered   extended, but a run must begin in order, so that none is found to go backward
+ *   streakless  extended, but a streak proves nothing
+ *   apart     extended, but each cursor asks for what it expects, whatever others of its file did
+ *   forward   extended, but no run goes backward, and records a step apart are runs like others; apart
  *   paper     Ellard & Seltzer 2003, sections 6.2 and 7, and nothing else, so that their figures 6
  *             to 8 compare what they compared: the expected offset is where the last read ended,
  *             whichever that was; the count alone decides, as FreeBSD's cluster_read has it: so
@@ -45,6 +47,7 @@ struct readahead_rules {
 	/* Where the heuristic has cursors: */
 	bool backward; /* a run may go backward (backward.h) */
 	bool strides;  /* records a step apart are followed (stride.h) */
+	bool beside;   /* what one of a file's cursors asked for no other does (beside.h) */
 	/* The cursor of F that READ belongs to, updated by it; NULL where none can be had. */
 	struct cursor *(*follow)(struct readahead *ra, const struct readahead_tuning *t,
 				 struct readahead_counters *counters, struct heur_file *f,
@@ -59,7 +62,7 @@ struct readahead_rules {
 /* What the plugin does when nobody asks for anything else. */
 extern const struct readahead_rules rules_extended;
 /* The same without one of them, so that it can be measured what each is worth. */
-extern const struct readahead_rules rules_ordered, rules_streakless, rules_forward;
+extern const struct readahead_rules rules_ordered, rules_streakless, rules_forward, rules_apart;
 extern const struct readahead_rules rules_paper;
 
 /* The rules of NAME, in which capitals do not matter, or NULL. */

@@ -103,12 +103,14 @@ static void go_on(struct readahead *ra, const struct readahead_tuning *t, struct
  * Whether READ, a little ahead of what C expects, passes over as much as those before, give or take a
  * request, and that costs less to read than to leave out: rows of a tile, or one of many clients that
  * take a request of each of their parts in turn. By chance two gaps of less than two requests are alike
- * too often.
+ * too often. *ALIKE: to the byte as the one before, which says as much of the file as a read that goes on.
  */
 static bool keeps_pace(const struct readahead_tuning *t, struct cursor *c, enum heuristic_match how,
-		       const struct readahead_read *read)
+		       const struct readahead_read *read, bool *alike)
 {
 	uint64_t gap = read->offset - c->next, was = c->gap;
+
+	*alike = false;
 
 	if (!t->rules->strides || !t->heuristic->cursors || how != HEURISTIC_NEAR)
 		return false;
@@ -122,6 +124,7 @@ static bool keeps_pace(const struct readahead_tuning *t, struct cursor *c, enum 
 		c->pace = 0;
 	else if (c->pace < UINT8_MAX)
 		c->pace++;
+	*alike = c->pace && gap == was;
 	return c->pace >= PACE_MIN;
 }
 
@@ -131,12 +134,12 @@ static struct cursor *follow_one(struct readahead *ra, const struct readahead_tu
 				 enum heuristic_match how, const struct readahead_read *read,
 				 uint64_t near)
 {
-	bool paced = keeps_pace(t, c, how, read);
+	bool alike, paced = keeps_pace(t, c, how, read, &alike);
 	enum heuristic_match as = paced ? HEURISTIC_EXACT : how;
 	uint32_t count = t->heuristic->count(t, c->count, as);
 	struct heur_file *f = c->file;
 
-	follow_note(f, as);
+	follow_note(f, alike ? HEURISTIC_EXACT : as);
 	if (paced && count < t->seq_threshold)
 		count = t->seq_threshold;
 	cursor_set_use(&f->set, c, count, read->now);
@@ -218,36 +221,20 @@ static bool sequential(const struct readahead_tuning *t, const struct heur_file 
 	return c->count >= needed || (c->count >= 2 && on_a_streak(t, f));
 }
 
-const struct readahead_rules rules_extended = {
-	.name = "extended",
-	.any_order = true,
-	.streaks = true,
-	.backward = true,
-	.strides = true,
-	.follow = follow,
-	.sequential = sequential,
-};
+/* What is said of each is what it does of all this. */
+#define EXTENDED(its_name, ...)                                                                    \
+	{                                                                                          \
+		.name = its_name, .follow = follow, .sequential = sequential, __VA_ARGS__          \
+	}
 
-const struct readahead_rules rules_forward = {
-	.name = "forward",
-	.any_order = true,
-	.streaks = true,
-	.follow = follow,
-	.sequential = sequential,
-};
-
-const struct readahead_rules rules_ordered = {
-	.name = "ordered",
-	.streaks = true,
-	.follow = follow,
-	.sequential = sequential,
-};
-
-const struct readahead_rules rules_streakless = {
-	.name = "streakless",
-	.any_order = true,
-	.backward = true,
-	.strides = true,
-	.follow = follow,
-	.sequential = sequential,
-};
+const struct readahead_rules rules_extended =
+	EXTENDED("extended", .any_order = true, .streaks = true, .backward = true, .strides = true,
+		 .beside = true);
+const struct readahead_rules rules_apart =
+	EXTENDED("apart", .any_order = true, .streaks = true, .backward = true, .strides = true);
+const struct readahead_rules rules_forward =
+	EXTENDED("forward", .any_order = true, .streaks = true);
+const struct readahead_rules rules_ordered =
+	EXTENDED("ordered", .streaks = true, .strides = true, .beside = true);
+const struct readahead_rules rules_streakless = EXTENDED(
+	"streakless", .any_order = true, .backward = true, .strides = true, .beside = true);

@@ -2,38 +2,23 @@
 /* Where runs began. See stride_history.h. */
 #include "readahead/stride_history.h"
 
-#include <stdlib.h>
-
+#include "readahead/file_memory.h"
 #include "readahead/heur_table.h"
-
-/* Counts one more history of T; false: it has as many as it may. */
-static bool may_have_one(struct heur_table *t)
-{
-	uint32_t most = t->size / STRIDE_FILES_SHARE + 1;
-
-	if (atomic_fetch_add_explicit(&t->histories, 1, memory_order_relaxed) < most)
-		return true;
-	atomic_fetch_sub_explicit(&t->histories, 1, memory_order_relaxed);
-	return false;
-}
 
 struct stride_history *stride_history_of(struct heur_file *f)
 {
-	if (f->history || ++f->begun % STRIDE_TRIED_AGAIN != 2 || !may_have_one(f->table))
-		return f->history;
-	f->history = calloc(1, sizeof(*f->history));
-	if (!f->history)
-		atomic_fetch_sub_explicit(&f->table->histories, 1, memory_order_relaxed);
+	struct heur_table *t = f->table;
+
+	if (!f->history && ++f->begun % STRIDE_TRIED_AGAIN == 2)
+		f->history = file_memory_new(&t->histories, t->size / STRIDE_FILES_SHARE + 1,
+					     sizeof(*f->history));
 	return f->history;
 }
 
 void stride_forget(struct heur_file *f)
 {
-	if (!f->history)
-		return;
-	free(f->history);
+	file_memory_free(&f->table->histories, f->history);
 	f->history = NULL;
-	atomic_fetch_sub_explicit(&f->table->histories, 1, memory_order_relaxed);
 }
 
 void stride_note(struct stride_history *h, uint64_t offset)

@@ -39,6 +39,8 @@ struct readahead_read {
 	double price;	  /* of read-ahead there, 0..1 */
 	uint64_t file;	  /* its name in traces: as the disk's queue calls it */
 	uint64_t client;  /* in traces; 0: not known */
+	uint32_t reader;  /* whose it is: a number of readers.h */
+	uint16_t account; /* the host's, of what is given up (given_up.h) */
 };
 
 struct readahead_plan {

@@ -11,7 +11,8 @@ struct engine {
 	struct readahead_tuning tuning;
 	struct readahead_counters counters;
 	uint64_t now, chunk, seek;
-	uint32_t streams;
+	uint32_t streams, reader;
+	uint16_t account;
 	double price;
 };
 
@@ -83,6 +84,8 @@ static inline struct readahead_plan engine_read(struct engine *e, uint64_t file,
 		.seek = e->seek,
 		.price = e->price,
 		.file = file,
+		.reader = e->reader,
+		.account = e->account,
 	};
 	struct readahead_plan plan;
 
@@ -132,16 +135,23 @@ static inline uint64_t engine_counted(const struct engine *e, enum readahead_cou
 	return readahead_counted(&e->counters, which);
 }
 
+/* Looks for who fell silent by NOW. */
+static inline void engine_sweep(struct engine *e, uint64_t now)
+{
+	readahead_sweep(e->ra, now);
+	readahead_collect(e->ra, 0, &e->counters);
+}
+
 /* Every byte asked for was read, given up, or is still held against the memory. */
 static inline void engine_check_account(struct engine *e)
 {
 	struct readahead_stats s;
 
-	readahead_sweep(e->ra, &e->counters, e->now); /* counts what recycling gave up */
+	readahead_collect(e->ra, 0, &e->counters); /* what recycling gave up */
 	readahead_stats(e->ra, &s);
-	assert_int_equal(engine_counted(e, READAHEAD_PREFETCHED),
+	assert_int_equal(engine_counted(e, READAHEAD_PLANNED),
 			 engine_counted(e, READAHEAD_USED) + engine_counted(e, READAHEAD_WASTED) +
-				 s.unread);
+				 engine_counted(e, READAHEAD_UNFETCHED) + s.unread);
 	assert_true(s.unread_max <= s.memory);
 	assert_int_equal(s.unread == 0, s.streams == 0);
 }

@@ -9,7 +9,7 @@
  *
  *   a plan lies within the file, ahead of its reader, and asks for nothing twice
  *   what is asked for and unread is within the memory at any time
- *   prefetched = used + wasted + unread, in all and cursor by cursor
+ *   planned = used + wasted + unfetched + unread, in all and cursor by cursor
  *   the positions of every cursor are in order (cursor.h)
  */
 #include <stddef.h>
@@ -140,8 +140,9 @@ static void check(struct world *w)
 	MUST(s.unread <= MEMORY && s.unread_max <= MEMORY);
 	over = readahead_counted(&w->counters, READAHEAD_USED) +
 	       readahead_counted(&w->counters, READAHEAD_WASTED) +
-	       atomic_load(&w->ra->retired_unread);
-	MUST(readahead_counted(&w->counters, READAHEAD_PREFETCHED) == over + s.unread);
+	       readahead_counted(&w->counters, READAHEAD_UNFETCHED) +
+	       atomic_load(&w->ra->given_up[0].wasted) + atomic_load(&w->ra->given_up[0].unfetched);
+	MUST(readahead_counted(&w->counters, READAHEAD_PLANNED) == over + s.unread);
 	check_cursors(w);
 }
 
@@ -275,6 +276,8 @@ static void arrive(struct world *w, struct prefetch *p)
 
 	if (byte(w) % 4 == 0)
 		readahead_already(w->ra, &w->counters, &p->plan, p->upto, to);
+	else
+		readahead_fetched(w->ra, &w->counters, &p->plan, p->upto, to);
 	p->upto = to;
 	readahead_arrived(w->ra, &p->plan, to, w->now);
 }
@@ -322,14 +325,14 @@ static void disk(struct world *w)
 static void silence(struct world *w)
 {
 	w->now += byte(w) % 16 * SECOND;
-	readahead_sweep(w->ra, &w->counters, w->now);
+	readahead_sweep(w->ra, w->now);
 	may_ask_again(w);
 }
 
 static void settings(struct world *w)
 {
 	w->t.heuristic = heuristic_nth(1 + byte(w) % 5);
-	w->t.rules = rules_nth(byte(w) % 2 ? 0 : byte(w) % 5);
+	w->t.rules = rules_nth(byte(w) % 2 ? 0 : byte(w) % 6);
 	w->t.match_window = 1u << (byte(w) % 4 ? 16 : byte(w) % 31);
 	w->t.match_requests = byte(w) % 4 ? 8 : (uint32_t)below(w, 1025);
 	w->t.seq_max = 2 + byte(w);
@@ -407,7 +410,7 @@ static struct readahead *engine(void)
 	MUST(ra);
 	for (uint8_t file = 0; file < FILES; file++)
 		readahead_forget(ra, &file, 1);
-	atomic_store(&ra->retired_unread, 0);
+	memset(&ra->given_up[0], 0, sizeof(ra->given_up[0]));
 	atomic_store(&ra->newcomers, (struct effectiveness){0});
 	readahead_set_memory(ra, MEMORY);
 	return ra;

@@ -317,6 +317,27 @@ static void test_many_in_one_file(void **state)
 	engine_free(e);
 }
 
+/* While its reader has his last chunk to read, which he begins when all of it is there, the disk stands still. */
+static void test_the_last_chunk_is_short(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t size = 64 * MIB, last = 0, longest = 0;
+
+	for (uint64_t at = size; at > 0; at -= READ) {
+		struct readahead_plan p = engine_read(e, 1, at - READ, READ, size);
+
+		for (; p.len; p = engine_start(e, &p, size)) {
+			last = p.len;
+			longest = p.len > longest ? p.len : longest;
+			readahead_arrived(e->ra, &p, p.offset + p.len, e->now);
+		}
+	}
+	assert_in_range(last, 1, e->chunk / 8);
+	assert_in_range(longest, e->chunk, e->chunk * 3 / 2);
+	engine_check_account(e);
+	engine_free(e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -333,6 +354,7 @@ int main(void)
 		cmocka_unit_test(test_random_reads),
 		cmocka_unit_test(test_only_where_the_rules_say_so),
 		cmocka_unit_test(test_many_in_one_file),
+		cmocka_unit_test(test_the_last_chunk_is_short),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

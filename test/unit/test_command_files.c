@@ -50,9 +50,10 @@ static int setup(void **state)
 	};
 	world.file[1].look.file = 99;
 	world.cursor = (struct readahead_cursor_look){.next = 5 << 20,
-						      .start = 1 << 20,
-						      .asked = 9 << 20,
-						      .arrived = 7 << 20,
+						      .run = 4 << 20,
+						      .asked = 4 << 20,
+						      .arrived = 2 << 20,
+						      .taken = 3 << 20,
 						      .count = 127};
 	text[0] = '\0';
 	return 0;
@@ -94,6 +95,7 @@ static void test_cursors(void **state)
 	ask("{\"command\":\"cursors\",\"file\":1234}");
 	assert_says("\"offset\":5242880,\"count\":127,\"window_bytes\":0,\"run_bytes\":4194304,"
 		    "\"fetched_bytes\":2097152,\"asked_bytes\":4194304");
+	assert_says("\"used_bytes\":3145728,\"way\":\"forward\"");
 	ask("{\"command\":\"cursors\",\"file\":5}");
 	assert_says("no file 5 is known");
 }

@@ -203,7 +203,7 @@ static void prices_of_devices_and_exports(void **unused)
 	};
 	world.export[0].priced = world.export[0].fsstat_prices = true;
 	world.export[0].write_price = 0.5;
-	world.export[0].counted[READAHEAD_PREFETCHED] = 200;
+	world.export[0].counted[READAHEAD_WASTED] = 50;
 	world.export[0].counted[READAHEAD_USED] = 150;
 	a = ask("{\"command\":\"prices\"}");
 	assert_false(json_object_object_get_ex(nth(a, "devices", 0), "age_ms", &d));

@@ -21,7 +21,7 @@ static uint64_t read_through(struct engine *e, uint64_t file, uint64_t from, uin
 static void silence(struct engine *e, uint64_t ns)
 {
 	e->now += ns;
-	readahead_sweep(e->ra, &e->counters, e->now);
+	engine_sweep(e, e->now);
 }
 
 static void test_the_share(void **state)

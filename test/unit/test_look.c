@@ -93,12 +93,45 @@ static void test_streams_of_a_file(void **state)
 	assert_int_equal(f.cursors, 2);
 	assert_int_equal(f.streams, 1);
 	assert_int_equal(c[0].next, 8 * 32 * KIB);
-	assert_int_equal(c[0].start, 0);
-	assert_true(c[0].asked > c[0].next && c[0].queued);
+	assert_int_equal(c[0].run, 8 * 32 * KIB);
+	assert_true(c[0].asked > 0 && c[0].queued && c[0].taken < c[0].run);
 	assert_int_equal(f.unread, c[0].unread);
 	assert_int_equal(c[1].count, 1);
 	assert_int_equal(readahead_cursors(ra, 5, &f, c, 1), 1);
 	assert_int_equal(readahead_cursors(ra, 6, &f, c, 4), -1);
+}
+
+/* What was fetched ahead of a stream and read counts for it, all in all. */
+static void test_used_in_all(void **state)
+{
+	struct readahead_cursor_look c[1];
+	struct readahead_file_look f;
+	uint64_t before;
+
+	for (uint64_t i = 0; i < 8; i++)
+		read_file(5, i * 32 * KIB);
+	readahead_cursors(ra, 5, &f, c, 1);
+	before = c[0].taken;
+	for (uint64_t i = 8; i < 12; i++)
+		read_file(5, i * 32 * KIB);
+	readahead_cursors(ra, 5, &f, c, 1);
+	assert_int_equal(c[0].taken, before + 4 * 32 * KIB);
+	assert_true(c[0].taken < c[0].run);
+}
+
+static void test_a_stream_that_goes_backward(void **state)
+{
+	struct readahead_cursor_look c[1];
+	struct readahead_file_look f;
+	uint64_t begin = 1024 * 32 * KIB;
+
+	for (uint64_t i = 1; i <= 16; i++)
+		read_file(5, begin - i * 32 * KIB);
+	assert_int_equal(readahead_cursors(ra, 5, &f, c, 1), 1);
+	assert_int_equal(c[0].way, WAY_BACKWARD);
+	assert_int_equal(c[0].next, begin - 16 * 32 * KIB);
+	assert_int_equal(c[0].run, 16 * 32 * KIB);
+	assert_true(c[0].asked > 0 && c[0].asked <= c[0].next);
 }
 
 int main(void)
@@ -106,6 +139,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_the_latest_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_streams_of_a_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_used_in_all, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_stream_that_goes_backward, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "disk/fetch.h"
 #include "disk/scratch.h"
 #include "disk_host.h"
 #include "faults.h"
@@ -287,6 +288,66 @@ static void test_steps_in_memory_are_skipped(void **state)
 	free(page);
 }
 
+/* Of what the kernel was asked for: how far it went when somebody first waited; where the farthest began. */
+static struct {
+	_Atomic uint64_t first_asked, farthest;
+	atomic_bool waited, mixed; /* something before the farthest was asked for after it */
+} order;
+
+static void note_wait(int fd, size_t len, off_t offset)
+{
+	if (!atomic_exchange(&order.waited, true))
+		atomic_store(&order.first_asked, atomic_load(&fetched_bytes));
+}
+
+static void note_order(int fd, size_t len, off_t offset)
+{
+	count_fetch(fd, len, offset);
+	if (len == 0)
+		return;
+	if (atomic_exchange(&order.farthest, (uint64_t)offset) > (uint64_t)offset)
+		atomic_store(&order.mixed, true);
+}
+
+/* All that a stream of this file wants, while others write to the disk, or do not. */
+static void bring_stream(bool written)
+{
+	struct readahead_plan plan = plan_some();
+	struct sched_limits limits = dispatcher_limits(&b->device->dispatcher);
+
+	atomic_store(&order.first_asked, 0);
+	atomic_store(&order.farthest, 0);
+	atomic_store(&order.waited, false);
+	atomic_store(&order.mixed, false);
+	limits.cost.chunk_default = MIB;
+	dispatcher_set_limits(&b->device->dispatcher, &limits);
+	on_pread = note_wait;
+	on_advice = note_order;
+	assert_int_equal(dispatcher_set_depth(&b->device->dispatcher, 4), 0);
+	atomic_store(&b->device->queues, !written);
+	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
+	wait_idle();
+	assert_true(served() >= 2);
+	assert_int_equal(atomic_load(&copies), 0);
+}
+
+/* What comes between two requests costs seeks: few large ones, and one chunk of a stream at a time. */
+static void test_beside_others_writes_much_is_asked_for_at_once(void **state)
+{
+	chunk = MIB;
+	assert_true(2 * dispatcher_seek_bytes(&b->device->dispatcher) > MIB);
+	bring_stream(true);
+	assert_int_equal(order.first_asked, MIB); /* the whole chunk */
+	assert_false(order.mixed);
+}
+
+static void test_else_a_step_is(void **state)
+{
+	chunk = MIB;
+	bring_stream(false);
+	assert_true(order.first_asked <= 2 * STEP);
+}
+
 /* 16 KiB of each 128: those, each once, and nothing between them. */
 static void test_records_are_read_and_nothing_between(void **state)
 {
@@ -332,8 +393,13 @@ static struct readahead_plan plan_of_records(bool together_now)
 	struct readahead_plan plan = {0};
 
 	chunk = FILE_LEN;
-	for (uint64_t at = 0; !plan.len && at < FILE_LEN; at += 128 * KIB)
+	for (uint64_t at = 0; plan.len < ACCESS_RUN * 128 * KIB && at < FILE_LEN; at += 128 * KIB) {
+		if (plan.len) { /* the first ones are few, until they were read */
+			prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
+			wait_idle();
+		}
 		plan = observe(at, 16 * KIB);
+	}
 	assert_int_equal(plan.record, 16 * KIB);
 	assert_true(plan.len / plan.step >= ACCESS_RUN);
 	b->device->together =
@@ -496,6 +562,15 @@ static void test_no_memory(void **state)
 	atomic_store(&fail_aligned_alloc, 0);
 }
 
+/* Planned only: the disk did nothing for it. */
+static void check_unfetched(void)
+{
+	assert_int_equal(counted(READAHEAD_PREFETCHED), 0);
+	assert_int_equal(counted(READAHEAD_WASTED), 0);
+	assert_true(counted(READAHEAD_UNFETCHED) > 0);
+	assert_int_equal(counted(READAHEAD_UNFETCHED), counted(READAHEAD_PLANNED));
+}
+
 static void test_a_closing_export_takes_none(void **state)
 {
 	struct readahead_plan plan = plan_some();
@@ -503,6 +578,7 @@ static void test_a_closing_export_takes_none(void **state)
 	export_io_close(io);
 	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	assert_int_equal(served(), 0);
+	check_unfetched();
 	assert_int_equal(export_io_drain(io, 0), 0);
 }
 
@@ -564,6 +640,7 @@ static void test_one_too_old_is_dropped(void **state)
 	hog_end();
 	wait_idle();
 	assert_int_equal(atomic_load(&fetches), 0);
+	check_unfetched();
 }
 
 static void test_a_full_queue_takes_none(void **state)
@@ -580,6 +657,7 @@ static void test_a_full_queue_takes_none(void **state)
 	wait_idle();
 	hog_end();
 	assert_int_equal(served(), 0);
+	check_unfetched();
 	while (!atomic_load(&small_done))
 		sched_yield();
 }
@@ -783,13 +861,8 @@ static void write_all(void)
 	close(fd);
 }
 
-static void test_memory_says_nothing_of_the_disk(void **state)
-{
-	write_all();
-	assert_int_equal(observed(), 0);
-}
-
-static void test_what_the_disk_read_is_observed(void **state)
+/* All of the file is written, and none of it in memory. */
+static void leave_on_disk_only(void)
 {
 	uint64_t block;
 
@@ -798,6 +871,38 @@ static void test_what_the_disk_read_is_observed(void **state)
 	backing_invalidate(&file.slot, 0, UINT64_MAX);
 	if (!backing_written(b, 0, FILE_LEN, &block) || backing_resident(b, 0, 4 * KIB))
 		skip(); /* a file system without places, or without a disk */
+}
+
+static void test_memory_says_nothing_of_the_disk(void **state)
+{
+	write_all();
+	assert_int_equal(observed(), 0);
+}
+
+/* Most of a step may have been there: it took less than the disk takes for as much. */
+static void test_what_was_there_in_part_says_nothing(void **state)
+{
+	struct dispatcher *d = &b->device->dispatcher;
+	struct fetch_chunk c;
+	bool already;
+
+	leave_on_disk_only();
+	demand_fetch(d, b, 384 * KIB, 4 * KIB);
+	dispatcher_forget_cost(d);
+	fetch_chunk_begin(&c, d, b, 0, MIB);
+	for (uint64_t at = 0; at < MIB; at += 256 * KIB) {
+		/* what goes on where the one before ended tells the bandwidth */
+		assert_int_equal(dispatcher_cost(d).runs, 0);
+		assert_int_equal(fetch_chunk_next(&c, at, 256 * KIB, &already), 256 * KIB);
+		assert_false(already);
+	}
+	assert_int_equal(dispatcher_cost(d).runs, 1);
+	fetch_chunk_end(&c);
+}
+
+static void test_what_the_disk_read_is_observed(void **state)
+{
+	leave_on_disk_only();
 	assert_int_equal(observed(), 8);
 }
 
@@ -828,6 +933,8 @@ int main(void)
 		TEST(test_a_chunk_is_read_in_steps),
 		TEST(test_what_is_in_memory_is_not_fetched),
 		TEST(test_steps_in_memory_are_skipped),
+		TEST(test_beside_others_writes_much_is_asked_for_at_once),
+		TEST(test_else_a_step_is),
 		TEST(test_records_are_read_and_nothing_between),
 		TEST(test_records_go_together),
 		TEST(test_a_bad_record_among_others),
@@ -852,6 +959,7 @@ int main(void)
 		TEST(test_holes_say_nothing_of_the_disk),
 		TEST(test_unwritten_extents_say_nothing_of_the_disk),
 		TEST(test_memory_says_nothing_of_the_disk),
+		TEST(test_what_was_there_in_part_says_nothing),
 		TEST(test_what_the_disk_read_is_observed),
 		TEST(test_some_reads_past_the_queue_are_measured),
 	};

@@ -29,8 +29,7 @@ static void test_a_sequential_reader_is_read_ahead_exactly_once(void **state)
 	assert_int_equal(read_through(e, 1, 0, size, size), size);
 	engine_check_account(e);
 	assert_int_equal(engine_counted(e, READAHEAD_WASTED), 0);
-	assert_int_equal(engine_counted(e, READAHEAD_PREFETCHED),
-			 engine_counted(e, READAHEAD_USED));
+	assert_int_equal(engine_counted(e, READAHEAD_PLANNED), engine_counted(e, READAHEAD_USED));
 	assert_true(engine_counted(e, READAHEAD_USED) >= size - 4 * READ);
 	assert_int_equal(engine_counted(e, READAHEAD_READS), (size + READ - 1) / READ);
 	assert_int_equal(engine_counted(e, READAHEAD_READ_BYTES), size);
@@ -315,13 +314,37 @@ static void test_an_idle_stream_gives_up_its_memory(void **state)
 	readahead_stats(e->ra, &s);
 	assert_int_equal(s.streams, 1);
 	assert_true(s.unread > 0);
-	readahead_sweep(e->ra, &e->counters, e->now + 9 * SEC);
+	engine_sweep(e, e->now + 9 * SEC);
 	assert_int_equal(engine_counted(e, READAHEAD_WASTED), 0);
-	readahead_sweep(e->ra, &e->counters, e->now + 11 * SEC);
+	engine_sweep(e, e->now + 11 * SEC);
 	assert_int_equal(engine_counted(e, READAHEAD_WASTED), s.unread);
 	engine_check_account(e);
 	e->now += 11 * SEC; /* and goes on where it was */
 	assert_true(read_through(e, 1, 8 * READ, 10 * READ, size) > 0);
+	engine_check_account(e);
+	engine_free(e);
+}
+
+/* Of a stream that waits for its chunk nothing is wasted: the windows of its file stay as they are. */
+static void test_waiting_is_no_waste(void **state)
+{
+	struct engine *e = engine_make("cursor", 16, 16, 64 * MIB);
+	uint64_t size = 64 * MIB;
+	struct readahead_plan p = {0};
+
+	e->chunk = MIB;
+	for (uint64_t i = 0; i < 4; i++)
+		p = engine_read(e, 1, i * READ, READ, size);
+	assert_true(p.len > 0);
+	for (struct readahead_plan next = engine_start(e, &p, size); next.len;
+	     next = engine_start(e, &next, size))
+		; /* all are under way */
+	engine_sweep(e, e->now + 11 * SEC);
+	assert_int_equal(engine_counted(e, READAHEAD_WASTED), 0);
+	p.len = 0;
+	for (uint64_t at = 32 * MIB; !p.len && at < 34 * MIB; at += READ)
+		p = engine_read(e, 1, at, READ, size);
+	assert_in_range(engine_fetch(e, p, size), 8 * MIB - e->chunk, 8 * MIB + e->chunk);
 	engine_check_account(e);
 	engine_free(e);
 }
@@ -371,6 +394,74 @@ static void test_a_failed_chunk_is_counted_and_forgotten(void **state)
 	engine_free(e);
 }
 
+/* What nobody reads is wasted by the export whose READ it was fetched for, not by any. */
+static void test_silence_is_counted_where_it_belongs(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	struct readahead_counters *other = aligned_alloc(64, sizeof(*other));
+	struct readahead_stats s;
+
+	memset(other, 0, sizeof(*other));
+	e->account = 7;
+	read_through(e, 1, 0, 8 * READ, 64 * MIB);
+	readahead_stats(e->ra, &s);
+	readahead_sweep(e->ra, e->now + 11 * SEC);
+	readahead_collect(e->ra, 0, other);
+	assert_int_equal(readahead_counted(other, READAHEAD_WASTED), 0);
+	readahead_collect(e->ra, 7, &e->counters);
+	assert_true(s.unread > 0);
+	assert_int_equal(engine_counted(e, READAHEAD_WASTED), s.unread);
+	readahead_collect(e->ra, 7, other); /* once */
+	assert_int_equal(readahead_counted(other, READAHEAD_WASTED), 0);
+	engine_check_account(e);
+	engine_free(e);
+	free(other);
+}
+
+/* What a full queue refuses is planned again with every read, and costs the disk nothing. */
+static void test_what_is_refused_is_neither_fetched_nor_wasted(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t size = 64 * MIB;
+
+	for (uint64_t i = 0; i < 40; i++) {
+		struct readahead_plan p = engine_read(e, 1, i * READ, READ, size);
+
+		if (p.len)
+			readahead_finished(e->ra, &e->counters, &p, p.offset, false, false);
+	}
+	assert_true(engine_counted(e, READAHEAD_PLANNED) > size);
+	assert_int_equal(engine_counted(e, READAHEAD_PREFETCHED), 0);
+	assert_int_equal(engine_counted(e, READAHEAD_WASTED), 0);
+	engine_check_account(e);
+	engine_free(e);
+}
+
+/* Of a chunk half is there when its reader has gone, and half comes after that: wasted is what came. */
+static void test_what_came_unread_is_wasted(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t size = 64 * MIB, end, middle;
+	struct readahead_plan p = {0};
+
+	for (uint64_t i = 0; i < 4; i++)
+		p = engine_read(e, 1, i * READ, READ, size);
+	end = p.offset + p.len;
+	middle = end - p.ahead / 2;
+	engine_start(e, &p, size);
+	readahead_fetched(e->ra, &e->counters, &p, p.offset, middle);
+	readahead_arrived(e->ra, &p, middle, e->now);
+	readahead_lost(e->ra, &e->tuning, &e->counters, &p.cursor, p.offset + READ * 4);
+	assert_int_equal(engine_counted(e, READAHEAD_PREFETCHED), p.ahead - p.ahead / 2);
+	assert_int_equal(engine_counted(e, READAHEAD_WASTED), p.ahead - p.ahead / 2);
+	readahead_forget(e->ra, &(uint64_t){1}, sizeof(uint64_t));
+	readahead_fetched(e->ra, &e->counters, &p, middle, end);
+	assert_int_equal(engine_counted(e, READAHEAD_PREFETCHED), p.ahead);
+	assert_int_equal(engine_counted(e, READAHEAD_WASTED), p.ahead);
+	engine_check_account(e);
+	engine_free(e);
+}
+
 #define OPEN 48
 
 struct open_plan {
@@ -414,6 +505,8 @@ static void advance(struct engine *e, struct open_plan *open, uint64_t *seed)
 			break;
 		if (random_below(seed, 4) == 0) /* some of it was there */
 			readahead_already(e->ra, &e->counters, &o->plan, o->upto, end);
+		else
+			readahead_fetched(e->ra, &e->counters, &o->plan, o->upto, end);
 		o->upto += 1 + random_below(seed, end - o->upto);
 		readahead_arrived(e->ra, &o->plan, o->upto, e->now);
 		break;
@@ -572,7 +665,7 @@ static void *hammer(void *arg)
 		if (i % 50 == 0)
 			readahead_forget(e->ra, &file, sizeof(file));
 		if (i % 60 == 0)
-			readahead_sweep(e->ra, &e->counters, read.now);
+			readahead_sweep(e->ra, read.now);
 		readahead_stats(e->ra, &status);
 		if (status.unread > status.memory || status.unread_max > status.memory)
 			abort();
@@ -646,8 +739,12 @@ int main(void)
 		cmocka_unit_test(test_memory_is_never_exceeded_by_64_streams),
 		cmocka_unit_test(test_the_window_grows_when_late_and_shrinks_when_lost),
 		cmocka_unit_test(test_an_idle_stream_gives_up_its_memory),
+		cmocka_unit_test(test_waiting_is_no_waste),
 		cmocka_unit_test(test_known_resident_only_where_it_arrived),
 		cmocka_unit_test(test_a_failed_chunk_is_counted_and_forgotten),
+		cmocka_unit_test(test_silence_is_counted_where_it_belongs),
+		cmocka_unit_test(test_what_is_refused_is_neither_fetched_nor_wasted),
+		cmocka_unit_test(test_what_came_unread_is_wasted),
 		cmocka_unit_test(test_the_account_is_exact_whatever_happens),
 		cmocka_unit_test(test_a_clock_slightly_behind),
 		cmocka_unit_test(test_many_threads),

@@ -10,14 +10,16 @@ static void test_an_engine_is_made_whole_or_not(void **state)
 {
 	struct readahead *ra;
 
-	for (int n = 1; n <= 3; n++) { /* itself, its budget, its table */
+	for (int n = 1; n <= 4; n++) { /* itself, its accounts, its budget, its table */
 		fail_calloc = n;
 		assert_null(readahead_create(&limits));
 		assert_int_equal(fail_calloc, 0);
 	}
-	fail_aligned_alloc = 1; /* its cursors */
-	assert_null(readahead_create(&limits));
-	assert_int_equal(fail_aligned_alloc, 0);
+	for (int n = 1; n <= 2; n++) { /* its cursors, its readers */
+		fail_aligned_alloc = n;
+		assert_null(readahead_create(&limits));
+		assert_int_equal(fail_aligned_alloc, 0);
+	}
 	ra = readahead_create(&limits);
 	assert_non_null(ra);
 	readahead_destroy(ra);

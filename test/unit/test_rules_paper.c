@@ -295,7 +295,7 @@ static void test_rules_change_while_running(void **state)
 	for (int i = 0; i < 20000; i++) {
 		uint64_t run = random_below(&seed, 12), jitter = random_below(&seed, 4);
 
-		e->tuning.rules = rules_nth((uint32_t)random_below(&seed, 5));
+		e->tuning.rules = rules_nth((uint32_t)random_below(&seed, 6));
 		e->tuning.heuristic = heuristic_nth(1 + (uint32_t)(i / 4000));
 		count_of(e, run * 8000 + (uint64_t)i / 20 + jitter);
 	}
@@ -303,13 +303,30 @@ static void test_rules_change_while_running(void **state)
 	engine_free(e);
 }
 
+/* What a variant is called by is all that it lacks: else it would be measured as dearer than it is. */
+static void test_variants_lack_what_they_say(void **state)
+{
+	const struct readahead_rules *all = &rules_extended;
+
+	assert_true(all->any_order && all->streaks && all->backward && all->strides && all->beside);
+	assert_true(!rules_ordered.any_order && rules_ordered.streaks && rules_ordered.strides &&
+		    rules_ordered.beside);
+	assert_true(!rules_streakless.streaks && rules_streakless.any_order &&
+		    rules_streakless.backward && rules_streakless.strides &&
+		    rules_streakless.beside);
+	assert_true(!rules_apart.beside && rules_apart.any_order && rules_apart.streaks &&
+		    rules_apart.backward && rules_apart.strides);
+	assert_true(!rules_forward.backward && !rules_forward.strides && !rules_forward.beside &&
+		    rules_forward.any_order && rules_forward.streaks);
+}
+
 static void test_names(void **state)
 {
 	assert_ptr_equal(rules_find("extended"), &rules_extended);
 	assert_ptr_equal(rules_find("PAPER"), &rules_paper);
 	assert_ptr_equal(rules_nth(0), &rules_extended);
-	assert_ptr_equal(rules_nth(4), &rules_paper);
-	assert_null(rules_nth(5));
+	assert_ptr_equal(rules_nth(5), &rules_paper);
+	assert_null(rules_nth(6));
 	assert_null(rules_find(""));
 	assert_null(rules_find("papers"));
 }
@@ -333,6 +350,7 @@ int main(void)
 		cmocka_unit_test(test_no_streaks),
 		cmocka_unit_test(test_what_was_asked_for_is_no_excuse),
 		cmocka_unit_test(test_rules_change_while_running),
+		cmocka_unit_test(test_variants_lack_what_they_say),
 		cmocka_unit_test(test_names),
 	};
 

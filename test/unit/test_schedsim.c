@@ -145,6 +145,24 @@ static void test_a_turn_keeps_its_bound(void **state)
 	}
 }
 
+/* Who thinks between reads waits for little of what is written meanwhile, and that is most of what could be. */
+static void test_a_writer_beside_one_who_thinks(void **state)
+{
+	static const char *const disks[] = {"own", "own-q32", "fast", "raid4"};
+
+	for (unsigned int i = 0; i < 4; i++) {
+		struct had reader, writer, both[2];
+
+		simulate(disks[i], "think20", false, &reader, 1);
+		simulate(disks[i], "save", false, &writer, 1);
+		simulate(disks[i], "think20+save", false, both, 2);
+		printf("%-12s who thinks %.2f of alone, who writes %.2f\n", disks[i],
+		       both[0].per_s / reader.per_s, both[1].mb_s / writer.mb_s);
+		assert_true(both[0].per_s > 0.8 * reader.per_s);
+		assert_true(both[1].mb_s > 0.4 * writer.mb_s);
+	}
+}
+
 static void test_a_writer_beside_sixteen_readers(void **state)
 {
 	static const char *const disks[] = {"own", "nojoin", "slow", "cache"};
@@ -281,6 +299,40 @@ static void test_neighbours_are_taken_along(void **state)
 	}
 }
 
+static double mb_s(const char *disk, const char *work)
+{
+	struct had had[1];
+
+	simulate(disk, work, false, had, 1);
+	return had[0].mb_s;
+}
+
+/* Whatever the order in which a file is read as a whole, the disk has little more to do than for a stream. */
+static void test_orders_within_a_file(void **state)
+{
+	static const struct {
+		const char *disk;
+		double backward, tiles, cursors; /* x one stream */
+	} model[] = {{"own", 0.85, 0.65, 0.85},
+		     {"own-q32", 0.85, 0.65, 0.85},
+		     {"slow", 0.7, 0.2, 0.7},
+		     {"raid4", 0.55, 0.4, 0.8}};
+
+	for (unsigned int i = 0; i < sizeof(model) / sizeof(*model); i++) {
+		const char *disk = model[i].disk;
+		double stream = mb_s(disk, "seq1"), backward = mb_s(disk, "backward") / stream;
+		double tiles = mb_s(disk, "tiles8") / stream,
+		       cursors = mb_s(disk, "cursors2000") / stream;
+
+		print_message("%-12s backward %.2f, tiles %.2f, 2,000 parts %.2f x a stream of "
+			      "%.0f MB/s\n",
+			      disk, backward, tiles, cursors, stream);
+		assert_true(backward > model[i].backward);
+		assert_true(tiles > model[i].tiles);
+		assert_true(cursors > model[i].cursors);
+	}
+}
+
 /* The same settings, the same figures. */
 static void test_it_is_repeatable(void **state)
 {
@@ -310,12 +362,14 @@ int main(void)
 		cmocka_unit_test(test_it_says_what_was_measured),
 		cmocka_unit_test(test_a_writer_beside_a_random_reader),
 		cmocka_unit_test(test_a_turn_keeps_its_bound),
+		cmocka_unit_test(test_a_writer_beside_one_who_thinks),
 		cmocka_unit_test(test_a_writer_beside_sixteen_readers),
 		cmocka_unit_test(test_a_flood),
 		cmocka_unit_test(test_thirty_two_streams_beside_one),
 		cmocka_unit_test(test_random_readers_beside_each_other),
 		cmocka_unit_test(test_few_reads_beside_many),
 		cmocka_unit_test(test_neighbours_are_taken_along),
+		cmocka_unit_test(test_orders_within_a_file),
 		cmocka_unit_test(test_it_is_repeatable),
 		cmocka_unit_test(test_parameters_by_name),
 	};

@@ -143,6 +143,25 @@ static void test_memory(void **state)
 	engine_free(e);
 }
 
+/* A few records at first, more when those were read: who begin a step apart may be many readers who go on. */
+static void test_few_at_first(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	struct readahead_plan first = {0}, p = {0};
+	uint64_t at = 0;
+
+	for (; !first.len; at += 4 * MIB)
+		first = engine_read(e, 1, at, READ, SIZE);
+	assert_int_equal(first.record, READ);
+	assert_in_range(first.len, 1, 4 * first.step);
+	engine_fetch(e, first, SIZE);
+	for (; !p.len; at += 4 * MIB)
+		p = engine_read(e, 1, at, READ, SIZE);
+	assert_in_range(p.len, 5 * p.step, 12 * p.step);
+	engine_fetch(e, p, SIZE);
+	engine_free(e);
+}
+
 /* Several in turn, of different steps. */
 static void test_interleaved(void **state)
 {
@@ -293,6 +312,24 @@ static void test_many_parts_of_many_clients(void **state)
 	engine_free(e);
 }
 
+/* The same clients, the first four requests of each: most are recognised before anything was answered. */
+static void test_parts_are_known_by_four_requests(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	struct result r = {0};
+
+	e->seek = 1125 * KIB;
+	e->streams = 64;
+	memset(there, 0, sizeof(there));
+	for (uint64_t client = 0; client < 64; client++)
+		for (uint64_t part = 0; part < 4; part++)
+			read_one(e, (client * 31 + part) * (SIZE / READ) / 2000 * READ, READ, &r);
+	if (engine_counted(e, READAHEAD_CHUNKS) < 20)
+		fail_msg("%ju chunks", (uintmax_t)engine_counted(e, READAHEAD_CHUNKS));
+	engine_check_account(e);
+	engine_free(e);
+}
+
 /* Of a step that costs less to leave out than to read, nothing is read through. */
 static void test_no_pace_where_seeks_are_cheap(void **state)
 {
@@ -339,12 +376,14 @@ int main(void)
 		cmocka_unit_test(test_the_records_and_nothing_between),
 		cmocka_unit_test(test_reads_through_where_that_is_cheaper),
 		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_few_at_first),
 		cmocka_unit_test(test_interleaved),
 		cmocka_unit_test(test_out_of_order),
 		cmocka_unit_test(test_random_reads_have_no_step),
 		cmocka_unit_test(test_forward_streams_are_as_before),
 		cmocka_unit_test(test_tiles),
 		cmocka_unit_test(test_many_parts_of_many_clients),
+		cmocka_unit_test(test_parts_are_known_by_four_requests),
 		cmocka_unit_test(test_no_pace_where_seeks_are_cheap),
 		cmocka_unit_test(test_histories_are_few),
 	};

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What is asked of a READ's file and its device before the READ is judged (read.c). Any thread.
+ */
+#ifndef FSAL_RA_READ_FACTS_H
+#define FSAL_RA_READ_FACTS_H
+
+#include <sys/sysmacros.h>
+
+#include "disk/backing_slot.h"
+#include "ra_methods.h"
+#include "readahead/readahead.h"
+
+#include "FSAL/fsal_localfs.h"
+
+/* The device's part of what the engine is told of R, which is of B's file. */
+static inline void read_ask_device(struct readahead_read *r, struct backing *b)
+{
+	r->size = atomic_load_explicit(&b->size, memory_order_relaxed);
+	if (r->offset + r->len > r->size)
+		r->size = backing_refresh_size(b);
+	r->chunk = dispatcher_chunk(&b->device->dispatcher);
+	r->streams = dispatcher_streams(&b->device->dispatcher);
+	r->seek = dispatcher_seek_bytes(&b->device->dispatcher);
+	r->price = board_readahead_price(&b->device->prices);
+	r->file = b->file;
+}
+
+/* Whether R, a READ of HDL for IO, is answered without a descriptor of ours: backing_spared(). It is counted. */
+static inline bool read_is_spared(struct ra_handle *hdl, struct export_io *io,
+				  const struct readahead_read *r)
+{
+	const struct fsal_filesystem *fs = hdl->sub_handle->fs;
+
+	if (fs == NULL ||
+	    !backing_spared(&hdl->slot, io, makedev(fs->dev.major, fs->dev.minor), r->offset))
+		return false;
+	readahead_count_read(&io->counters, r->len);
+	readers_count(readahead_readers(io->engine), r->reader, READER_READS, 1);
+	return true;
+}
+
+#endif
