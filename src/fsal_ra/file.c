@@ -114,6 +114,7 @@ static fsal_status_t commit2(struct fsal_obj_handle *obj_hdl, off_t offset, size
 	export_io_writeback(ra_export_of_op()->io, &s);
 	c.wait = s.commit_wait;
 	c.part = s.commit_part;
+	c.little = device_shares_differ() ? 0 : COMMIT_LITTLE; /* by turns it is charged */
 	err = writeback_commit(&c);
 	if (!err)
 		return fsalstat(ERR_FSAL_NO_ERROR, 0);

@@ -33,6 +33,11 @@
 /* A COMMIT of a part is only of that if so much else is dirty, and it is no longer (bytes). */
 #define PART_WORTH (UINT64_C(1) << 20)
 #define PART_MAX   (UINT64_C(1) << 32)
+/*
+ * Beside fsyncs, and while others write to the disk, turns keep the disk from no reads: the kernel has it write, and
+ * a turn's steps wait among all that. So much more is little then: 4 MiB are still a moment of the disk's time.
+ */
+#define LITTLE_BESIDE 16
 /* A disk that goes on failing has had its answer after so many fsyncs. */
 #define ROUNDS_MAX 4
 /* After fsync the present turn has little to wait for: longer than this (ns) it hangs. */
@@ -98,19 +103,38 @@ static void wait_clean(struct dirty_file *f, struct commit_wait *w, uint64_t unt
 	leave(f, w);
 }
 
-/* Until the range is written out, as far as it is known to be dirty; without the lock. */
-static void wait_range(const struct commit *c, const struct file_key *key, uint64_t until)
+/* Whether fsync does better than turns: it gathers such writes with others. */
+static bool is_fsyncs(const struct commit *c, const struct dirty_file *f)
+{
+	struct device *d = f->backing->device;
+	uint64_t little = c->little;
+
+	if (atomic_load(&d->fsyncs) || device_is_written(d))
+		little *= LITTLE_BESIDE;
+	return dirty_file_scattered(f) || (little && dirty_file_bytes(f) <= little);
+}
+
+/*
+ * Until the range is written out, as far as it is known to be dirty; without the lock. Returns where the device
+ * counts what fsync does then: whether that was by turns, or is left to it; NULL: nothing was known.
+ */
+static _Atomic uint32_t *wait_range(const struct commit *c, const struct file_key *key,
+				    uint64_t until)
 {
 	struct commit_wait w = {
 		.offset = c->offset, .len = c->len ? c->len : UINT64_MAX, .flow = c->flow};
+	_Atomic uint32_t *counted = NULL;
 	struct dirty_file *f;
 	bool out = false;
 
 	lock_take(&wb.lock);
 	f = dirty_files_find(key);
-	if (f != NULL && !f->gone && dirty_file_scattered(f)) {
-		dirty_remove(&f->dirty, w.offset, w.len); /* fsync does better */
+	if (f != NULL && !f->gone && is_fsyncs(c, f)) {
+		counted = &f->backing->device->fsyncs;
+		dirty_remove(&f->dirty, w.offset, w.len);
+		wb.stats.direct++;
 	} else if (f != NULL && !f->gone) {
+		counted = &f->backing->device->settling;
 		dirty_file_pin(f);
 		wait_clean(f, &w, until);
 		out = dirty_file_unpin(f);
@@ -118,6 +142,7 @@ static void wait_range(const struct commit *c, const struct file_key *key, uint6
 	lock_drop(&wb.lock);
 	if (out)
 		dirty_file_free(f);
+	return counted;
 }
 
 /* ---- making it stable ---- */
@@ -306,6 +331,7 @@ static uint64_t file_in_traces(const struct commit *c)
 int writeback_commit(const struct commit *c)
 {
 	struct file_key key;
+	_Atomic uint32_t *counted;
 	uint64_t begun, took;
 	int err;
 
@@ -313,8 +339,12 @@ int writeback_commit(const struct commit *c)
 		return c->fsync_below(c->arg);
 	file_key_of(&key, c->slot);
 	begun = wb.ops->now();
-	wait_range(c, &key, begun + c->wait);
+	counted = wait_range(c, &key, begun + c->wait);
+	if (counted != NULL)
+		atomic_fetch_add(counted, 1);
 	err = stabilize(c, &key);
+	if (counted != NULL)
+		atomic_fetch_sub(counted, 1);
 	took = wb.ops->now() - begun;
 	count_wait(took);
 	if (trace_wanted())

@@ -11,6 +11,13 @@
 
 #include "disk/backing_slot.h"
 
+/*
+ * So little (bytes) is a seek, whoever writes it: 256 KiB are 2 ms of a disk's time, a seek is 8. Of several
+ * the file system sorts the data and makes one transaction, and two seeks to its journal. By turns each
+ * of them has one of its own, and reads come between what it writes: twice as many of these seeks.
+ */
+#define COMMIT_LITTLE (UINT64_C(256) << 10)
+
 /* A COMMIT. */
 struct commit {
 	struct backing_slot *slot;
@@ -22,6 +29,11 @@ struct commit {
 	 * less than the FSAL below would do.
 	 */
 	bool part;
+	/*
+	 * Bytes, 0: none: a file that has no more dirty than this has no turn for a COMMIT; the fsync
+	 * writes it.
+	 */
+	uint64_t little;
 	/* Makes the file stable, by the FSAL below: 0 or an errno. After an error it is called again. */
 	int (*fsync_below)(void *arg);
 	void *arg;

@@ -73,8 +73,10 @@ struct dirty_file *dirty_files_insert(const struct file_key *key, struct backing
 	clock_cond_init(&f->progress);
 	TAILQ_INSERT_TAIL(&wb.all, f, link);
 	TAILQ_INSERT_TAIL(bucket(key), f, hash);
-	if (wb.stats.files++ == 0)
+	if (wb.stats.files++ == 0) {
+		wb.came = true;
 		pthread_cond_signal(&wb.wake);
+	}
 	assert(wb.stats.files <= wb.max && wb.stats.files + errors_count() <= wb.entries);
 	return f;
 }

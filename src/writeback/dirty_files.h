@@ -57,6 +57,7 @@ struct dirty_file {
 	bool gone;
 	double scattered; /* share of its last writes that were far from the one before */
 	uint64_t next;	  /* where the last one ended */
+	uint64_t wrote;	  /* ns: when */
 };
 TAILQ_HEAD(dirty_file_list, dirty_file);
 
@@ -71,6 +72,7 @@ struct dirty_files {
 	bool said_full;	       /* that errors leave no room */
 	bool running, stopping;
 	pthread_cond_t wake;	    /* the flusher: the first record */
+	bool came;		    /* ... since it looked, gone again or not */
 	struct dirty_file_list all; /* oldest first */
 	struct dirty_file_list hash[DIRTY_FILE_HASH];
 	struct dirty_file *swept; /* the next to be looked at; NULL: the first */

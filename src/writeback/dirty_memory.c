@@ -27,7 +27,7 @@
 static struct {
 	int fd;
 	uint64_t page;				 /* bytes */
-	uint64_t configured;			 /* bytes */
+	_Atomic uint64_t configured;		 /* bytes */
 	_Atomic uint64_t sampled, since, budget; /* bytes */
 	_Atomic uint64_t rate;			 /* bytes/s */
 	_Atomic uint64_t looked;		 /* ns */
@@ -36,10 +36,15 @@ static struct {
 	bool backlog;
 } dirty = {.fd = -1, .looking = ATOMIC_FLAG_INIT};
 
+void dirty_memory_set_budget(uint64_t budget)
+{
+	atomic_store_explicit(&dirty.configured, budget, memory_order_relaxed);
+}
+
 void dirty_memory_start(uint64_t budget)
 {
 	dirty.page = (uint64_t)sysconf(_SC_PAGESIZE);
-	dirty.configured = budget;
+	dirty_memory_set_budget(budget);
 	atomic_store(&dirty.rate, (uint64_t)RATE_FIRST);
 	atomic_store(&dirty.sampled, 0);
 	atomic_store(&dirty.since, 0);
@@ -89,7 +94,7 @@ static void measure(uint64_t written, double level, uint64_t now)
 
 void dirty_memory_feed(const char *text, uint64_t now)
 {
-	uint64_t budget = dirty.configured;
+	uint64_t budget = atomic_load_explicit(&dirty.configured, memory_order_relaxed);
 
 	atomic_store_explicit(&dirty.looked, now, memory_order_relaxed);
 	if (!budget)

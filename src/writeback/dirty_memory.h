@@ -16,6 +16,8 @@
  * configured (Dirty_Budget); 0: three quarters of the kernel's background threshold.
  */
 void dirty_memory_start(uint64_t budget);
+/* Another one, from the next look at the counters on. Any thread. */
+void dirty_memory_set_budget(uint64_t budget);
 void dirty_memory_stop(void);
 /* Looks at the counters, unless another thread does just now. Any thread. */
 void dirty_memory_sample(uint64_t now);

@@ -29,6 +29,7 @@ static struct {
 	void (*name_thread)(const char *name);
 	atomic_bool sweep_soon;
 	uint32_t ticks, to_sweep; /* files: the thread's */
+	uint64_t until;		  /* ns: it ticks; with the table's lock */
 } flusher;
 
 /* What one look at the table found. */
@@ -185,19 +186,28 @@ static void idle(void)
 	lock_drop(&wb.lock);
 	device_forget_writes(); /* nobody looks any more */
 	lock_take(&wb.lock);
-	if (!wb.stats.files && !wb.stopping)
+	if (!wb.came && !wb.stopping)
 		pthread_cond_wait(&wb.wake, &wb.lock.mutex);
 }
 
-/* Until the next tick: true; false if no file has dirty data any more. With the lock. */
+/* Until the next tick; false: the room stops. With the lock. */
 static bool wait_tick(void)
 {
 	uint64_t until = wb.ops->now() + FLUSHER_TICK;
 	int err = 0;
 
-	while (wb.stats.files && !wb.stopping && !err)
+	while (!wb.stopping && !err)
 		err = wb.ops->wait(&wb.wake, &wb.lock.mutex, until);
-	return err != 0;
+	return !wb.stopping;
+}
+
+bool flusher_watches(uint64_t now)
+{
+	lock_assert_held(&wb.lock);
+	if (wb.stats.files || wb.came)
+		flusher.until = now + FLUSHER_LINGER;
+	wb.came = false;
+	return now < flusher.until;
 }
 
 static void *run(void *arg)
@@ -206,12 +216,12 @@ static void *run(void *arg)
 		flusher.name_thread("ra_writeback");
 	lock_take(&wb.lock);
 	while (!wb.stopping) {
-		if (!wb.stats.files) {
+		if (!flusher_watches(wb.ops->now())) {
 			idle();
 			continue;
 		}
 		if (!wait_tick())
-			continue;
+			break;
 		lock_drop(&wb.lock);
 		flusher_tick(wb.ops->now());
 		lock_take(&wb.lock);
@@ -224,6 +234,8 @@ int flusher_start(void (*name_thread)(const char *name))
 {
 	flusher.name_thread = name_thread;
 	flusher.ticks = flusher.to_sweep = 0;
+	flusher.until = 0;
+	wb.came = false;
 	return pthread_create(&flusher.thread, NULL, run, NULL);
 }
 

@@ -130,6 +130,14 @@ int pacer_start(const struct pacer_limits *limits)
 	return err;
 }
 
+void pacer_set_room(uint32_t replies, uint64_t bytes)
+{
+	lock_take(&pacer.lock);
+	pacer.limits.replies = replies;
+	pacer.limits.bytes = bytes;
+	lock_drop(&pacer.lock);
+}
+
 void pacer_stop(void)
 {
 	if (!pacer.running)

@@ -32,6 +32,8 @@ struct pacer_limits {
 
 /* 0 or an errno. */
 int pacer_start(const struct pacer_limits *limits);
+/* From now on; what is held stays. Any thread, before it is started too. */
+void pacer_set_room(uint32_t replies, uint64_t bytes);
 /* Answers what is still held. */
 void pacer_stop(void);
 /* For how long (ns) to hold the reply to CLIENT's write of BYTES; 0: not at all. MAX: ns, bounds it. */

@@ -11,6 +11,7 @@ struct writeback_stats {
 	uint64_t pushed;    /* bytes that write-backs covered */
 	uint64_t commits;   /* COMMITs that waited */
 	uint64_t parts;	    /* ... that made only their range stable */
+	uint64_t direct;    /* COMMITs that had no turns: of little, or of a scattered file */
 	uint64_t errors;    /* write-backs that failed */
 	uint64_t told;	    /* COMMITs that were told so */
 	uint64_t untracked; /* writes to files beyond Writeback_Files */

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 
+#include "common/clock.h"
 #include "common/container.h"
 #include "common/trace.h"
 #include "writeback/dirty_memory.h"
@@ -13,8 +14,15 @@
 /* As many steps are begun and not waited for, at most; and before it is known what they cost. */
 #define STEPS_AHEAD	  16
 #define STEPS_AHEAD_FIRST 2
-/* Part of the budget beyond which any dirty data is worth a turn. */
+/* Part of the budget beyond which any dirty data is worth a turn ... */
 #define LEVEL_HIGH 0.5
+/*
+ * ... but of a file that is being written only if it is so much (bytes); else after so long without a WRITE (ns). The
+ * rest of a small file, and its COMMIT, are about to come, and fsync writes it with others: a turn for a part of it
+ * would be one more seek.
+ */
+#define PRESSED_MUCH  (UINT64_C(4) << 20)
+#define PRESSED_RESTS (250 * CLOCK_MS)
 
 static const struct sched_req_ops turn_ops;
 
@@ -44,6 +52,13 @@ bool turn_wanted(const struct dirty_file *f)
 	return next_commit(f) != NULL;
 }
 
+/* Whether what is dirty of F should go though it may be less than a chunk, and younger than the delay. */
+static bool is_pressed(const struct dirty_file *f, double level, uint64_t now)
+{
+	return level > LEVEL_HIGH &&
+	       (dirty_bytes(&f->dirty) > PRESSED_MUCH || now - f->wrote >= PRESSED_RESTS);
+}
+
 bool turn_claim(struct dirty_file *f, double level, uint64_t now)
 {
 	bool wanted, due;
@@ -54,7 +69,7 @@ bool turn_claim(struct dirty_file *f, double level, uint64_t now)
 	wanted = turn_wanted(f);
 	if (!wanted && (!f->dirty.n || dirty_file_scattered(f)))
 		return false;
-	due = wanted || level > LEVEL_HIGH || dirty_longest(&f->dirty) >= f->chunk ||
+	due = wanted || is_pressed(f, level, now) || dirty_longest(&f->dirty) >= f->chunk ||
 	      now - dirty_since(&f->dirty) >= f->delay;
 	f->busy = due;
 	return due;

@@ -10,12 +10,18 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "writeback/commit.h"
 #include "writeback/dirty_memory.h"
 #include "writeback/flusher.h"
 #include "writeback/turn.h"
 
 /* Writers are paced only while so much of the budget waits for our turns: others are not theirs. */
 #define WORTH_PACING 0.25
+/*
+ * ... and only who writes to a file with more than COMMIT_LITTLE dirty, or this part of a small budget: less is
+ * a seek, which no waiting makes shorter, and most often its COMMIT comes at once and writes it.
+ */
+#define PACED_PART 64
 /* Longest wait of a REMOVE for the turn that its file is having (ns). */
 #define TURN_TIMEOUT CLOCK_SECOND
 
@@ -68,23 +74,34 @@ static struct dirty_file *record_of(const struct file_key *key, struct backing *
 	return f == NULL || f->gone ? NULL : f;
 }
 
-/* A write of F: returns whether it is to be submitted. *OURS: whether it waits for a turn. */
+/* Whether so much of F is dirty that its writer may be paced. */
+static bool is_much(const struct dirty_file *f)
+{
+	uint64_t part = dirty_memory_budget() / PACED_PART;
+
+	return dirty_file_bytes(f) > (part < COMMIT_LITTLE ? part : COMMIT_LITTLE);
+}
+
+/* A write of F: returns whether it is to be submitted. *PACED: whether its writer may be paced. */
 static bool note_write(struct dirty_file *f, const struct export_io *io,
 		       const struct writeback_settings *s, struct flow_id flow, uint64_t offset,
-		       uint64_t len, bool *ours)
+		       uint64_t len, bool *paced)
 {
 	uint64_t now = wb.ops->now();
+	bool ours;
 
 	f->io = io;
 	f->flow = flow;
 	f->chunk = s->chunk;
 	f->delay = s->delay;
 	f->age_max = s->age_max;
+	f->wrote = now;
 	dirty_file_note_place(f, offset, len);
 	dirty_add(&f->dirty, offset, len, now);
-	*ours = !dirty_file_scattered(f);
-	if (*ours)
+	ours = !dirty_file_scattered(f);
+	if (ours)
 		wb.waiting += len;
+	*paced = ours && is_much(f);
 	return turn_claim(f, dirty_memory_level(), now);
 }
 
@@ -93,7 +110,7 @@ bool writeback_wrote(struct backing_slot *slot, struct export_io *io,
 		     uint64_t len)
 {
 	struct kept_error *lost = NULL;
-	bool due = false, ours = false;
+	bool due = false, paced = false;
 	struct dirty_file *f;
 	struct file_key key;
 	struct backing *b;
@@ -110,7 +127,7 @@ bool writeback_wrote(struct backing_slot *slot, struct export_io *io,
 	lock_take(&wb.lock);
 	f = record_of(&key, &b, &lost);
 	if (f != NULL)
-		due = note_write(f, io, s, flow, offset, len, &ours);
+		due = note_write(f, io, s, flow, offset, len, &paced);
 	waiting = wb.waiting;
 	lock_drop(&wb.lock);
 	errors_give_up(lost, wb.ops->now());
@@ -118,7 +135,7 @@ bool writeback_wrote(struct backing_slot *slot, struct export_io *io,
 		backing_put(b);
 	if (due)
 		turn_submit(f);
-	return ours && (double)waiting > WORTH_PACING * (double)dirty_memory_budget();
+	return paced && (double)waiting > WORTH_PACING * (double)dirty_memory_budget();
 }
 
 /* Whether the file of SLOT, of which no descriptor is known, has lost its last link. */

@@ -16,6 +16,7 @@ static struct {
 	bool early;	 /* the first COMMIT waits for no turn (Commit_Wait = 0) */
 	void (*event)(void *arg);
 	void (*before)(void);
+	bool little;  /* so little is dirty that it is fsync's */
 	bool two;     /* the COMMITs are two clients', at the same time */
 	bool by_turn; /* the page fails when the turn waits for it */
 } scene;
@@ -69,6 +70,7 @@ static unsigned int walk(void)
 		world_reset();
 		baton.timeouts = scene.timeouts;
 		file->below_open = scene.below_open;
+		world.little = scene.little ? 2 * PAGE : 0;
 		world.settings.commit_wait = scene.early ? 0 : SEC;
 		file->bad[0] = scene.by_turn;
 		world_wrote(file, 0, 2);
@@ -107,6 +109,15 @@ static void walk_all(void)
 
 static void test_one_error_reaches_one_commit(void **state)
 {
+	walk_all();
+}
+
+/* The same where fsync writes what a turn may have begun. */
+static void test_so_it_does_where_it_is_little(void **state)
+{
+	scene.little = true;
+	walk_all();
+	scene.little = scene.two = true;
 	walk_all();
 }
 
@@ -206,6 +217,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_error_reaches_one_commit),
+		cmocka_unit_test(test_so_it_does_where_it_is_little),
 		cmocka_unit_test(test_two_clients_commit_at_once),
 		cmocka_unit_test(test_the_export_goes),
 		cmocka_unit_test(test_the_file_is_removed),

@@ -39,6 +39,9 @@ static void test_the_level_is_against_the_budget(void **state)
 	dirty_memory_start(1000 * page); /* as configured */
 	feed(100, 0, 0, SEC);
 	assert_true(dirty_memory_level() == 0.1);
+	dirty_memory_set_budget(500 * page); /* and changed */
+	feed(100, 0, 0, SEC);
+	assert_true(dirty_memory_level() == 0.2);
 	dirty_memory_feed("nonsense", 2 * SEC);
 	assert_true(dirty_memory_level() == 0);
 	dirty_memory_sample(3 * SEC); /* this machine's: any number */
@@ -113,8 +116,10 @@ static void test_replies_and_their_bytes_are_bounded(void **state)
 	assert_int_equal(s.held, 3);
 	assert_int_equal(s.bytes, 8 * MIB);
 	assert_int_equal(s.refused, 2);
+	pacer_set_room(4, 10 * MIB);
+	assert_true(pacer_hold(&p[3], MIB, 3600 * SEC, answer));
 	pacer_stop(); /* answers them all */
-	assert_int_equal(answers.n, 3);
+	assert_int_equal(answers.n, 4);
 	pacer_stats(&s);
 	assert_int_equal(s.held, 0);
 	assert_int_equal(s.bytes, 0);

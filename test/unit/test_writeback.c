@@ -185,11 +185,131 @@ static void test_scattered_writes_are_the_kernels(void **state)
 	assert_int_equal(stats().files, 1);
 	assert_int_equal(world_commit(file, 0, 0), 0);
 	assert_int_equal(stats().commits, 0); /* fsync does better */
+	assert_int_equal(stats().direct, 1);
 	for (int i = 0; i < 40; i++)
 		world_wrote(file, i % 2 ? 50 : 2, 1);
 	for (int i = 0; i < 20; i++)
 		flusher_tick(baton.now + 50 * SEC); /* by then the kernel has written it */
 	assert_int_equal(stats().files, 0);
+}
+
+/* A COMMIT of little is a seek, by whomever: it waits for no turn. */
+static void test_a_commit_of_little_is_fsyncs(void **state)
+{
+	world.settings.delay = 10 * SEC;
+	world.settings.chunk = 1024 * MIB;
+	world.little = 256 * KIB;
+	world_wrote(file, 0, 4);
+	assert_int_equal(world_commit(file, 0, 4), 0);
+	assert_int_equal(stats().commits, 0);
+	assert_int_equal(stats().direct, 1);
+	assert_int_equal(stats().files, 0); /* nothing is left to write */
+	assert_int_equal(pages(file, DIRTY), 0);
+	world.settings.commit_wait = 0; /* nobody serves */
+	world_wrote(file, 0, 5);
+	assert_int_equal(world_commit(file, 0, 1), 0); /* fsync would write all of it */
+	assert_int_equal(stats().commits, 1);
+	assert_int_equal(stats().direct, 1);
+}
+
+static struct {
+	unsigned int pages, direct;
+} beside;
+
+/* While the fsync of another file is under way: a COMMIT of so much. */
+static int fsync_and_commit(void *arg)
+{
+	unsigned int direct = stats().direct;
+
+	world.settings.commit_wait = 0; /* nobody serves */
+	world_wrote(&world.file[1], 0, beside.pages);
+	must(world_commit(&world.file[1], 0, beside.pages) == 0);
+	beside.direct = stats().direct - direct;
+	return world_fsync(arg);
+}
+
+static unsigned int left_to_fsync_beside_one(unsigned int pages)
+{
+	struct commit c = {.slot = &file->slot,
+			   .len = PAGE,
+			   .wait = SEC,
+			   .little = 256 * KIB,
+			   .fsync_below = fsync_and_commit,
+			   .arg = file};
+
+	beside.pages = pages;
+	world_wrote(file, 0, 1);
+	assert_int_equal(writeback_commit(&c), 0);
+	return beside.direct;
+}
+
+/* Beside others' fsyncs a file of some MiB goes with them: turns would come in between, one seek each. */
+static void test_beside_fsyncs_more_is_little(void **state)
+{
+	world.settings.delay = 10 * SEC;
+	world.settings.chunk = 1024 * MIB;
+	world.little = 256 * KIB;
+	assert_int_equal(left_to_fsync_beside_one(64), 1); /* 4 MiB */
+	assert_int_equal(left_to_fsync_beside_one(65), 0);
+	world_wrote(&world.file[2], 0, 5);
+	assert_int_equal(world_commit(&world.file[2], 0, 5), 0);
+	assert_int_equal(stats().commits, 2); /* by a turn, as it has no fsync beside it */
+}
+
+/* Whether a turn of F would be claimed with so much of the budget used, AFTER ns. */
+static bool is_claimed(struct world_file *f, double level, uint64_t after)
+{
+	struct dirty_file *d;
+	struct file_key key;
+	bool is;
+
+	file_key_of(&key, &f->slot);
+	lock_take(&wb.lock);
+	d = dirty_files_find(&key);
+	is = turn_claim(d, level, baton.now + after);
+	d->busy = false;
+	lock_drop(&wb.lock);
+	return is;
+}
+
+/* Where half of the budget is used, what is being written is not taken apart: its COMMIT is about to come. */
+static void test_pressed_files_go_at_rest(void **state)
+{
+	world.settings.delay = 10 * SEC;
+	world.settings.chunk = 1024 * MIB;
+	world_wrote(file, 0, 8);
+	assert_false(is_claimed(file, 0.6, 100 * CLOCK_MS));
+	assert_false(is_claimed(file, 0.4, 400 * CLOCK_MS));
+	assert_true(is_claimed(file, 0.6, 400 * CLOCK_MS));
+	world_wrote(&world.file[1], 0, 65); /* so much goes at once */
+	assert_true(is_claimed(&world.file[1], 0.6, 0));
+	assert_false(is_claimed(&world.file[1], 0.4, 0));
+}
+
+static bool watches(uint64_t now)
+{
+	bool is;
+
+	lock_take(&wb.lock);
+	is = flusher_watches(now);
+	lock_drop(&wb.lock);
+	return is;
+}
+
+/* Its fsync writes to the device: that is looked for though the file comes and goes between two ticks. */
+static void test_what_fsyncs_write_is_watched(void **state)
+{
+	uint64_t now = baton.now;
+
+	world.settings.delay = 10 * SEC;
+	world.little = 256 * KIB;
+	assert_false(watches(now));
+	world_wrote(file, 0, 4);
+	assert_int_equal(world_commit(file, 0, 4), 0);
+	assert_int_equal(stats().files, 0);
+	assert_true(watches(now + 10));
+	assert_true(watches(now + FLUSHER_LINGER - 1));
+	assert_false(watches(now + 2 * FLUSHER_LINGER));
 }
 
 /* Two thirds of the writes are near one another: it is not a scattered file, and yet far spread. */
@@ -228,6 +348,21 @@ static void test_a_full_queue_is_tried_again(void **state)
 	world.queue_max = 1;
 	flusher_tick(baton.now);
 	assert_int_equal(world.queued, 1);
+}
+
+/* Much of the budget waits: who adds to a small file is not held back, who heaps up is. */
+static void test_writers_of_little_are_not_paced(void **state)
+{
+	dirty_memory_start(16 * MIB);
+	world.queue_max = 0;
+	world.settings.delay = 10 * SEC;
+	world_wrote(&world.file[1], 0, 100);
+	for (unsigned int page = 0; page < 4; page++)
+		assert_false(writeback_wrote(&file->slot, world.io, &world.settings, world.flow,
+					     page * PAGE, PAGE));
+	assert_true(writeback_wrote(&file->slot, world.io, &world.settings, world.flow, 4 * PAGE,
+				    PAGE));
+	world.queue_max = WORLD_QUEUE;
 }
 
 /* More files than a tick claims, and a queue that is full. */
@@ -853,6 +988,10 @@ int main(void)
 		TEST(test_a_turn_has_its_bytes),
 		TEST(test_a_turn_has_one_step_at_least),
 		TEST(test_scattered_writes_are_the_kernels),
+		TEST(test_a_commit_of_little_is_fsyncs),
+		TEST(test_beside_fsyncs_more_is_little),
+		TEST(test_pressed_files_go_at_rest),
+		TEST(test_what_fsyncs_write_is_watched),
 		TEST(test_gaps_are_not_waited_for),
 		TEST(test_off_is_off),
 		TEST(test_a_full_queue_is_tried_again),
@@ -881,6 +1020,7 @@ int main(void)
 		TEST(test_a_file_without_a_key_is_the_fsals),
 		cmocka_unit_test_setup(test_the_end_says_what_was_not_asked_for, set_up),
 		cmocka_unit_test(test_the_kernel_is_asked_rightly),
+		TEST(test_writers_of_little_are_not_paced),
 	};
 	int failed;
 

@@ -65,6 +65,7 @@ static struct {
 	struct export_io *io;
 	struct writeback_settings settings;
 	struct flow_id flow;	   /* who writes, and asks for COMMIT */
+	uint64_t little;	   /* of a COMMIT */
 	struct flow_id charged;	   /* whom the last turn was */
 	uint64_t since[WORLD_FDS]; /* of our descriptors */
 	struct world_file *of[WORLD_FDS];
@@ -299,6 +300,7 @@ static int world_commit(struct world_file *f, unsigned int page, unsigned int pa
 			   .len = pages * PAGE,
 			   .wait = world.settings.commit_wait,
 			   .flow = world.flow,
+			   .little = world.little,
 			   .fsync_below = world_fsync,
 			   .arg = f};
 	uint64_t begun = baton.steps;
@@ -416,6 +418,7 @@ static inline void world_reset(void)
 	world.step = 2 * MIB;
 	world.steps = world.steps_max = 0;
 	world.open_error = 0;
+	world.little = 0;
 	world.flow = (struct flow_id){0};
 }
 
