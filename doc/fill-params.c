@@ -22,7 +22,7 @@ enum scope { EXPORT, MODULE };
 
 enum kind { NUMBER, NAME, BOOL };
 
-enum class { EXPERIMENT, ADMIN, LEARNT };
+enum class { EXPERIMENT, ADMIN };
 
 /* clang-format off */
 enum {
@@ -44,7 +44,7 @@ struct param {
 
 struct note {
 	enum class class;
-	const char *source;
+	const char *source, *start; /* start: why it changes only then */
 	bool of_device, live;
 };
 
@@ -69,6 +69,7 @@ static void read_notes(void)
 	notes[PARAM_##Name].class = class_; notes[PARAM_##Name].source = source_;
 #define RA_OF_DEVICE(Name, field) notes[PARAM_##Name].of_device = true;
 #define RA_LIVE(Name) notes[PARAM_##Name].live = true;
+#define RA_START(Name, why) notes[PARAM_##Name].start = why;
 #include "params.def"
 	/* clang-format on */
 }
@@ -122,12 +123,10 @@ static void print_notes(FILE *out, const struct param *p)
 {
 	const struct note *n = note_of(p);
 
-	if (n->class == LEARNT)
-		fputs("The server finds it out by itself; a value other than the default overrides "
-		      "that.\n",
-		      out);
 	if (n->source != NULL && n->source[0] != '\0')
 		fprintf(out, "See %s.\n", n->source);
+	if (n->start != NULL)
+		fprintf(out, "Read when the server starts: %s.\n", n->start);
 	if (n->class == ADMIN)
 		fprintf(out, ".br\nIn %s; %s.\n",
 			p->scope == MODULE ? "the block RA"

@@ -57,7 +57,7 @@ static struct sched_limits limits_of(const struct sim_params *p)
 		.writeback_share = (double)p->writeback_share / 100,
 		.cost = {.chunk_min = p->chunk_min,
 			 .chunk_max = p->chunk_max,
-			 .chunk_default = p->chunk_default,
+			 .chunk_default = COST_CHUNK_DEFAULT,
 			 .max_wait = p->max_wait * MS,
 			 .demand_wait = p->demand_wait * MS,
 			 .seek_share = (uint32_t)p->seek_share},

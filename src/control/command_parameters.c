@@ -184,6 +184,8 @@ static struct json_object *row(const struct parameter *p, const struct parameter
 		describe_number(o, "maximum", p->max);
 	}
 	describe_flag(o, "live", p->live);
+	if (!p->live && p->start != NULL)
+		describe_text(o, "at_start_because", p->start);
 	describe_text(o, "class", parameter_class_names[p->class]);
 	return o;
 }
@@ -302,9 +304,10 @@ static bool may_be_set(struct control_call *call, const struct parameter *p, con
 {
 	if (!p->live)
 		control_refuse(call,
-			       "%s is read when the server starts: change it in the block RA of "
-			       "ganesha.conf and start the server again",
-			       p->name);
+			       "%s is read when the server starts%s%s: change it in the block RA "
+			       "of ganesha.conf and start the server again",
+			       p->name, p->start != NULL ? ", for " : "",
+			       p->start != NULL ? p->start : "");
 	else if (p->of == PARAMETER_OF_SERVER && of != NULL)
 		control_refuse(call, "%s is the whole server's: leave \"%.64s\" out", p->name, of);
 	else

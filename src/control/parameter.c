@@ -18,7 +18,6 @@ const char *const parameter_of_names[] = {
 const char *const parameter_class_names[] = {
 	[PARAMETER_EXPERIMENT] = "experiment",
 	[PARAMETER_ADMIN] = "admin",
-	[PARAMETER_LEARNT] = "learnt",
 };
 
 bool parameter_in_range(const struct parameter *p, uint64_t value, char *why, size_t size)

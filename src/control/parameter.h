@@ -17,15 +17,16 @@ enum parameter_kind { PARAMETER_NUMBER, PARAMETER_NAME, PARAMETER_FLAG };
 /* Whose it is: each export's, each device's (exports say it too), or the whole server's. */
 enum parameter_of { PARAMETER_OF_EXPORT, PARAMETER_OF_DEVICE, PARAMETER_OF_SERVER };
 /* For whom: experiments are most of them. */
-enum parameter_class { PARAMETER_EXPERIMENT, PARAMETER_ADMIN, PARAMETER_LEARNT };
+enum parameter_class { PARAMETER_EXPERIMENT, PARAMETER_ADMIN };
 
 struct parameter {
 	const char *name, *unit, *help;
 	enum parameter_kind kind;
 	enum parameter_of of;
 	enum parameter_class class;
-	const char *source; /* the paper and section that has it; "": none */
+	const char *source; /* the paper and section that has it, or why it is there; "": none */
 	bool live;	    /* can change on the running server */
+	const char *start;  /* why it cannot; NULL: not known */
 	uint64_t min, max;  /* of a number */
 	uint64_t preset;    /* of a number or flag */
 	const char *preset_name;

@@ -27,6 +27,8 @@ static void show_range(struct json_object *row)
 	       json_object_get_boolean(json_object_object_get(row, "live"))
 		       ? "changes on the running server"
 		       : "changes at the server's next start");
+	if (json_object_object_get_ex(row, "at_start_because", &value))
+		printf("    for %s\n", json_object_get_string(value));
 }
 
 void show_get(struct json_object *answer)

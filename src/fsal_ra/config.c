@@ -10,19 +10,29 @@
 
 #include "config_clients.h"
 #include "config_devices.h"
+#include "config_gone.h"
 #include "live_params.h"
 #include "shares/shares.h"
+
+/* What was a parameter before, in the order of params.def. */
+enum {
+#define RA_GONE(scope, Name, instead) GONE_##scope##_##Name,
+#include "params.def"
+	GONE
+};
 
 /* The parser fills one of these; it reaches the export only when it is whole. */
 struct export_args {
 	struct ra_subfsal subfsal;
 	struct ra_export_params params;
+	uint64_t gone[GONE];
 };
 
 struct module_args {
 	struct ra_module_params params;
 	struct share_rules *rules; /* of its CLIENT blocks */
 	struct device_blocks devices;
+	uint64_t gone[GONE];
 };
 
 _Static_assert(sizeof(struct ra_subfsal) == sizeof(struct subfsal_args), "subfsal_commit's view");
@@ -37,6 +47,8 @@ static struct config_item subfsal_items[] = {
 #define EXPORT_MODULE(...)
 #define MODULE_MODULE(...) __VA_ARGS__,
 #define MODULE_EXPORT(...)
+#define EXPORT_DEVICE(...)
+#define MODULE_DEVICE(...)
 
 static struct config_item export_items[] = {
 	CONF_ITEM_NOOP("name"),
@@ -48,6 +60,9 @@ static struct config_item export_items[] = {
 	EXPORT_##scope(CONF_ITEM_STR(#Name, 1, 32, def, export_args, params.field))
 #define RA_BOOL(scope, Name, field, def, help) \
 	EXPORT_##scope(CONF_ITEM_BOOL(#Name, def, export_args, params.field))
+#define RA_GONE(scope, Name, instead) \
+	EXPORT_##scope(CONF_ITEM_UI64(#Name, 0, UINT64_MAX, RA_GONE_UNSET, export_args, \
+				      gone[GONE_##scope##_##Name]))
 #include "params.def"
 	CONFIG_EOL,
 };
@@ -64,6 +79,9 @@ static struct config_item module_items[] = {
 	MODULE_##scope(CONF_ITEM_STR(#Name, 0, 107, def, module_args, params.field))
 #define RA_BOOL(scope, Name, field, def, help) \
 	MODULE_##scope(CONF_ITEM_BOOL(#Name, def, module_args, params.field))
+#define RA_GONE(scope, Name, instead) \
+	MODULE_##scope(CONF_ITEM_UI64(#Name, 0, UINT64_MAX, RA_GONE_UNSET, module_args, \
+				      gone[GONE_##scope##_##Name]))
 #include "params.def"
 	CONFIG_EOL,
 };
@@ -112,6 +130,24 @@ static void log_numbers(const char *where, const void *params, bool of_server)
 	}
 }
 
+/* clang-format off */
+static void log_gone_of_server(const struct module_args *args)
+{
+#define RA_GONE(scope, Name, instead) \
+	MODULE_##scope(ra_config_gone("block RA", #Name, instead, args->gone[GONE_##scope##_##Name]))
+#include "params.def"
+	(void)0;
+}
+
+static void log_gone_of_export(const char *where, const struct export_args *args)
+{
+#define RA_GONE(scope, Name, instead) \
+	EXPORT_##scope(ra_config_gone(where, #Name, instead, args->gone[GONE_##scope##_##Name]))
+#include "params.def"
+	(void)0;
+}
+/* clang-format on */
+
 static void log_wrong(void *where, const char *line)
 {
 	LogCrit(COMPONENT_CONFIG, "RA, %s: %s", (const char *)where, line);
@@ -130,6 +166,7 @@ static int take_module(struct module_args *args, int errors)
 {
 	char why[SHARES_WHY];
 
+	log_gone_of_server(args);
 	if (errors != 0)
 		LogCrit(COMPONENT_CONFIG, "RA: errors in the block RA { }: see the lines above");
 	else
@@ -177,13 +214,14 @@ int ra_config_module_again(struct config_error_type *err_type)
 	return take_module(&args, config_error_is_harmless(&own) ? 0 : 1);
 }
 
-static int check_params(const struct ra_export_params *p)
+static int check_params(const struct export_args *args)
 {
 	char where[256];
 
 	snprintf(where, sizeof(where), "export of %s", export_path());
-	log_numbers(where, p, false);
-	return ra_params_check_export(p, log_wrong, where);
+	log_gone_of_export(where, args);
+	log_numbers(where, &args->params, false);
+	return ra_params_check_export(&args->params, log_wrong, where);
 }
 
 /* The parser has said which line is wrong; this says which export it costs, and what would help. */
@@ -226,7 +264,7 @@ int ra_config_export(void *parse_node, struct ra_subfsal *subfsal, struct ra_exp
 		errors = errors != 0 ? errors : 1;
 	}
 	if (errors == 0)
-		errors = check_params(&args.params);
+		errors = check_params(&args);
 	if (errors == 0) {
 		*params = args.params;
 		*subfsal = args.subfsal;

@@ -7,15 +7,29 @@
 
 #include <string.h>
 
+#include "config_gone.h"
 #include "params_table.h"
 #include "sched/policy.h"
 
 #define UNSET UINT64_MAX
 
+/* clang-format off */
+#define IF_DEVICE(...) __VA_ARGS__
+#define IF_EXPORT(...)
+#define IF_MODULE(...)
+
+enum {
+#define RA_GONE(scope, Name, instead) IF_##scope(GONE_##Name,)
+#include "params.def"
+	GONE
+};
+/* clang-format on */
+
 /* One block while it is parsed. */
 struct device_args {
 	char *path, *serial, *scheduler;
 	uint64_t value[DEVICE_PARAMS];
+	uint64_t gone[GONE];
 };
 
 /* clang-format off */
@@ -26,8 +40,12 @@ struct config_item ra_device_items[] = {
 #define VALUE(Name) CONF_ITEM_UI64(#Name, 0, UINT64_MAX, UNSET, device_args, value[DEVICE_##Name])
 	VALUE(Queue_Depth), VALUE(Queue_Limit), VALUE(Queue_Bytes), VALUE(Stall_Time),
 	VALUE(Max_Io), VALUE(Max_Wait), VALUE(Demand_Wait), VALUE(Seek_Share),
-	VALUE(Chunk_Min), VALUE(Chunk_Max), VALUE(Chunk_Default), VALUE(Prefetch_Max_Age),
+	VALUE(Chunk_Min), VALUE(Chunk_Max), VALUE(Prefetch_Max_Age),
 	VALUE(Writeback_Share), VALUE(Writeback_Turn), VALUE(Writeback_Idle),
+#define RA_GONE(scope, Name, instead) \
+	IF_##scope(CONF_ITEM_UI64(#Name, 0, UINT64_MAX, RA_GONE_UNSET, device_args, \
+				  gone[GONE_##Name]),)
+#include "params.def"
 	CONFIG_EOL,
 };
 /* clang-format on */
@@ -110,6 +128,18 @@ static bool choose_all(const struct device_args *args, struct device_choice *cho
 	return good;
 }
 
+/* clang-format off */
+static void log_gone(const struct device_args *args)
+{
+	char where[256];
+
+	snprintf(where, sizeof(where), "DEVICE of %s", called(args));
+#define RA_GONE(scope, Name, instead) \
+	IF_##scope(ra_config_gone(where, #Name, instead, args->gone[GONE_##Name]);)
+#include "params.def"
+}
+/* clang-format on */
+
 /* A path that is not there costs this block only: a disk may be away for a while. */
 static bool add_block(struct device_blocks *blocks, const struct device_args *args)
 {
@@ -121,6 +151,7 @@ static bool add_block(struct device_blocks *blocks, const struct device_args *ar
 			args->path != NULL ? args->path : "this one has neither");
 		return false;
 	}
+	log_gone(args);
 	if (!choose_all(args, &b.choice))
 		return false;
 	if (args->serial != NULL)

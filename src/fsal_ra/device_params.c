@@ -39,7 +39,6 @@ static const struct field fields[DEVICE_PARAMS] = {
 	[DEVICE_Seek_Share] = {"Seek_Share", BITS32, AT(limits.cost.seek_share), 1},
 	[DEVICE_Chunk_Min] = {"Chunk_Min", BITS64, AT(limits.cost.chunk_min), 1},
 	[DEVICE_Chunk_Max] = {"Chunk_Max", BITS64, AT(limits.cost.chunk_max), 1},
-	[DEVICE_Chunk_Default] = {"Chunk_Default", BITS64, AT(limits.cost.chunk_default), 1},
 	[DEVICE_Prefetch_Max_Age] = {"Prefetch_Max_Age", BITS64, AT(limits.prefetch_max_age),
 				     CLOCK_MS},
 	[DEVICE_Writeback_Share] = {"Writeback_Share", SHARE, AT(limits.writeback_share), 1},

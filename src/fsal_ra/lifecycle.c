@@ -310,8 +310,12 @@ void ra_io_module_update(void)
 	device_set_price_k(p->k_disk);
 	room_gate_set_max((uint32_t)p->full_threads);
 	atomic_store(&module.drain_timeout, p->drain_timeout * CLOCK_MS);
-	if (module.engine != NULL)
+	if (module.engine != NULL) {
 		readahead_set_memory(module.engine, p->readahead_memory);
+		readahead_set_idle(module.engine, p->cursor_idle * CLOCK_MS);
+	}
+	dirty_memory_set_budget(p->dirty_budget);
+	pacer_set_room((uint32_t)p->paced_replies, p->paced_memory);
 	remote_set_memory(p->readahead_memory);
 	ra_prices_update();
 }

@@ -43,6 +43,7 @@ static void sort_out(void)
 	table[PARAM_##Name].class = PARAMETER_##class_; table[PARAM_##Name].source = source_;
 #define RA_OF_DEVICE(Name, field) table[PARAM_##Name].of = PARAMETER_OF_DEVICE;
 #define RA_LIVE(Name) table[PARAM_##Name].live = true;
+#define RA_START(Name, why) table[PARAM_##Name].start = why;
 #include "params.def"
 }
 /* clang-format on */

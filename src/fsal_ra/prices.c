@@ -108,7 +108,6 @@ static struct price_settings settings(void)
 		.interval = p->price_interval * CLOCK_MS,
 		.memory = p->price_memory * CLOCK_SECOND,
 		.method = strcasecmp(p->disk_meter, "delay") ? DISK_QUEUE : DISK_DELAY,
-		.saturation = (double)p->disk_saturation,
 		.saturation_delay = (double)p->disk_delay / 1e3,
 		.network_capacity = p->network_capacity,
 	};
@@ -193,8 +192,7 @@ bool ra_prices_view(unsigned int n, struct prices_view *view)
 	if (d == NULL)
 		return false;
 	*view = (struct prices_view){.age = UINT64_MAX};
-	view->saturation =
-		price_loop_saturation((double)ra_module_params.disk_saturation, device_depth(d));
+	view->saturation = price_loop_saturation(device_depth(d));
 	board_read(&d->prices, &view->snapshot);
 	if (view->snapshot.time != 0)
 		view->age = now > view->snapshot.time ? now - view->snapshot.time : 0;

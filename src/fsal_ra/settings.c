@@ -28,7 +28,7 @@ static void cost_limits_of(const struct ra_export_params *p, struct cost_limits 
 	*l = (struct cost_limits){
 		.chunk_min = p->chunk_min,
 		.chunk_max = p->chunk_max,
-		.chunk_default = p->chunk_default,
+		.chunk_default = COST_CHUNK_DEFAULT,
 		.max_wait = p->max_wait * CLOCK_MS,
 		.demand_wait = p->demand_wait * CLOCK_MS,
 		.seek_share = (uint32_t)p->seek_share,

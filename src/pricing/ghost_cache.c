@@ -25,7 +25,9 @@
 #define ENTRY_COST 32
 #define CELL_COST  24
 /* ghost_new_within(): units on their way at most; by how much the caches differ from the memory. */
-#define USUAL_RING   4096
+#define USUAL_RING 4096
+/* Its part that is much at a time. */
+#define RING_MUCH    64
 #define USUAL_NEARBY 0.125
 /* R is at least 2^-DEPTH_MAX. */
 #define DEPTH_MAX 40
@@ -275,9 +277,11 @@ static void note_dropped(struct ghost_cache *g)
 	g->dropped_seen = dropped;
 }
 
-void ghost_drain(struct ghost_cache *g)
+bool ghost_drain(struct ghost_cache *g)
 {
-	for (uint32_t n = 0; n < g->limits.ring; n++) {
+	uint32_t n;
+
+	for (n = 0; n < g->limits.ring; n++) {
 		struct cell *c = &g->ring[g->tail & (g->limits.ring - 1)];
 		uint64_t hash;
 		unsigned int pages, depth;
@@ -293,6 +297,7 @@ void ghost_drain(struct ghost_cache *g)
 			touch(g, hash | (unsigned int)__builtin_ctz(pages), depth);
 	}
 	note_dropped(g);
+	return n > g->limits.ring / RING_MUCH;
 }
 
 /* Fewer units are followed: the others' pages go. */

@@ -66,8 +66,11 @@ void ghost_read(struct ghost_cache *g, uint64_t file, uint64_t offset, uint64_t 
 
 /* The memory that can hold read data now has PAGES pages. Cheap when that changed little. */
 void ghost_resize(struct ghost_cache *g, uint64_t pages);
-/* Takes what readers have left in the ring; at most a ring full. At least every 100 ms or so. */
-void ghost_drain(struct ghost_cache *g);
+/*
+ * Takes what readers have left in the ring, at most a ring full. True: that was much, one in 64 and more; then
+ * again soon, within 100 ms or so. Else ten times as long is not too long.
+ */
+bool ghost_drain(struct ghost_cache *g);
 void ghost_counts(const struct ghost_cache *g, struct ghost_counts *counts);
 
 #endif

@@ -41,6 +41,8 @@ struct disk_limits {
 	double saturation_length; /* requests, > 0 */
 	double saturation_delay;  /* seconds, > 0 */
 	uint64_t window;	  /* ns */
+	uint64_t step;		  /* ns that a sample speaks for; what lies further back the one
+				   * before does. 0: it speaks for all since that one */
 };
 
 /* Our dispatcher, as it is now. */
@@ -55,6 +57,8 @@ struct meter_disk {
 	unsigned int major, minor;
 	struct disk_limits limits;
 	uint64_t last;			 /* ns, of the last sample */
+	struct disk_sample before;	 /* the last sample: our queue */
+	double inflight_before;		 /* ... and the kernel's */
 	double waiting_sum, running_sum; /* request seconds */
 	double inflight_sum;		 /* request seconds, from "in flight" */
 	struct rate waiting, running, ended;

@@ -13,6 +13,15 @@
 #define NETWORK_FULL 0.95
 /* Reads of so many pages a second give the worth of memory its full weight: 1 MiB/s. */
 #define READS_MIN 256
+/* The loop rests no longer than so many times Price_Sample: ractl shows what was sampled last. */
+#define REST_SAMPLES 10
+/*
+ * Where no disk's queue is near what makes a price (shares of saturation: below the first, or saturated and above
+ * the second), one look of so many is enough within a window: each wakes a thread.
+ */
+#define CALM_BELOW   0.25
+#define CALM_ABOVE   2
+#define CALM_SAMPLES 3
 /* Requests on one head at which it is saturated, where the settings do not say. */
 #define SATURATION_A_HEAD 8
 
@@ -41,6 +50,8 @@ void price_loop_set(struct price_loop *l, const struct price_settings *s)
 	l->settings.interval = s->interval;
 	l->settings.memory = s->memory;
 	memcpy(l->settings.k, s->k, sizeof(l->settings.k));
+	l->settings.saturation_delay = s->saturation_delay;
+	l->settings.network_capacity = l->net.limits.capacity = s->network_capacity;
 }
 
 void price_loop_fini(struct price_loop *l)
@@ -49,9 +60,9 @@ void price_loop_fini(struct price_loop *l)
 		ledger_free(l->disks[i].ledger);
 }
 
-double price_loop_saturation(double saturation, uint32_t depth)
+double price_loop_saturation(uint32_t depth)
 {
-	return saturation > 0 ? saturation : (double)SATURATION_A_HEAD * (depth ? depth : 1);
+	return (double)SATURATION_A_HEAD * (depth ? depth : 1);
 }
 
 /* ---- measuring -------------------------------------------------------------------------- */
@@ -65,16 +76,18 @@ static bool describe(struct price_loop *l, unsigned int n, bool *changed)
 				     .saturation_delay = l->settings.saturation_delay,
 				     .window = PRICE_WINDOW};
 
+	if (l->n <= PRICE_DEVICES_A_TURN)
+		limits.step = l->settings.sample;
 	if (!l->hosts->device(l->hosts->arg, n, &d))
 		return false;
-	limits.saturation_length = price_loop_saturation(l->settings.saturation, d.depth);
+	limits.saturation_length = price_loop_saturation(d.depth);
 	if (n >= l->n || d.taken != p->device.taken) {
 		meter_disk_init(&p->meter, d.major, d.minor, &limits);
 		ledger_free(p->ledger);
 		p->ledger = NULL;
 		*changed = true;
 	}
-	p->meter.limits.saturation_length = limits.saturation_length; /* depths change */
+	p->meter.limits = limits; /* depths change, and settings */
 	p->device = d;
 	return true;
 }
@@ -89,11 +102,22 @@ static bool find_new_devices(struct price_loop *l)
 	return changed;
 }
 
+/* Whether a few requests more or fewer in M's queue change no price. */
+static bool is_calm(const struct meter_disk *m)
+{
+	double length = m->before.waiting + (double)m->before.running;
+	double share = length / m->limits.saturation_length;
+
+	return (m->utilization < CALM_BELOW && share < CALM_BELOW) ||
+	       (m->utilization >= 1 && share > CALM_ABOVE);
+}
+
 /* True: one of them is another one than before. */
 static bool sample_disks(struct price_loop *l, uint64_t now)
 {
 	bool changed = false;
 
+	l->calm = true;
 	for (unsigned int i = 0; i < l->n && i < PRICE_DEVICES_A_TURN; i++) {
 		unsigned int n = l->next++ % l->n;
 		struct disk_sample ours = {0};
@@ -102,6 +126,7 @@ static bool sample_disks(struct price_loop *l, uint64_t now)
 			continue;
 		l->hosts->queue(l->hosts->arg, n, &ours);
 		meter_disk_sample(&l->disks[n].meter, l->source, now, &ours);
+		l->calm &= is_calm(&l->disks[n].meter);
 	}
 	return changed;
 }
@@ -196,15 +221,35 @@ static uint64_t next_look(const struct price_loop *l, uint64_t now)
 	return l->publish_at > now + before ? l->publish_at - before : l->publish_at;
 }
 
+/*
+ * When the next turn is due. What is sampled before the window of the next price begins is in no price; then only
+ * devices that take turns, and readers that leave much in the ring, need more turns. Within it, where all is calm,
+ * few are enough.
+ */
+static uint64_t next_turn(const struct price_loop *l, bool much, uint64_t now)
+{
+	uint64_t next = now + l->settings.sample, due = l->shared_at;
+	uint64_t rest = now + REST_SAMPLES * l->settings.sample;
+
+	if (l->n > PRICE_DEVICES_A_TURN || much || due <= next)
+		return next;
+	if (due >= l->publish_at) {
+		if (!l->calm)
+			return next;
+		rest = now + CALM_SAMPLES * l->settings.sample;
+	}
+	return due < rest ? due : rest;
+}
+
 uint64_t price_loop_turn(struct price_loop *l, uint64_t now)
 {
-	bool found = find_new_devices(l);
+	bool much = false, found = find_new_devices(l);
 	bool changed = sample_disks(l, now);
 
 	if (found || changed)
 		l->publish_at = now; /* what is known is better than nothing, or another's */
 	if (l->ghost)
-		ghost_drain(l->ghost);
+		much = ghost_drain(l->ghost);
 	if (now >= l->shared_at || now >= l->publish_at) {
 		sample_shared(l, now);
 		if (now >= l->publish_at) {
@@ -213,5 +258,5 @@ uint64_t price_loop_turn(struct price_loop *l, uint64_t now)
 		}
 		l->shared_at = next_look(l, now);
 	}
-	return now + l->settings.sample;
+	return next_turn(l, much, now);
 }

@@ -2,7 +2,9 @@
 /*
  * How prices come about: who is measured when, and what is posted where.
  *
- *   every Price_Sample      disks' queues (diskstats and the hosts' own), ring of the ghost caches
+ *   every Price_Sample      disks' queues (diskstats and the hosts' own), ring of the ghost caches; not from a
+ *                           price until the window of the next begins, while little is in the ring; every
+ *                           third time within it, where no queue is near what makes a price
  *   twice a price           processor, network, memory: where its window begins, and where that ends
  *   every Price_Interval    a snapshot for each device: its own disk, and what the machine shares
  *                              |
@@ -66,8 +68,7 @@ struct price_settings {
 	uint64_t memory;	   /* ns: how long use counts; see ledger.h */
 	double k[PRICE_RESOURCES];
 	enum disk_method method;
-	double saturation;	 /* requests that saturate a disk; 0: eight for each of its depth */
-	double saturation_delay; /* seconds */
+	double saturation_delay;	  /* seconds */
 	char network_interface[NET_NAME]; /* "": the busiest one */
 	uint64_t network_capacity;	  /* Mbit/s; 0: what the interface states */
 };
@@ -78,6 +79,7 @@ struct price_loop {
 	struct price_source *source;
 	struct ghost_cache *ghost;	/* NULL: none */
 	uint64_t shared_at, publish_at; /* ns */
+	bool calm; /* at the last look no disk's queue was near what makes a price */
 	struct meter_cpu cpu;
 	struct meter_net net;
 	struct meter_memory memory;
@@ -103,7 +105,7 @@ void price_loop_fini(struct price_loop *l);
 void price_loop_set(struct price_loop *l, const struct price_settings *s);
 /* One turn at NOW (ns); returns when the next one is due. */
 uint64_t price_loop_turn(struct price_loop *l, uint64_t now);
-/* The length at which a disk of this depth is full, where SATURATION (0: none) is set. */
-double price_loop_saturation(double saturation, uint32_t depth);
+/* Requests waiting and under way that saturate a disk on which DEPTH may be at once; 0 is as 1. */
+double price_loop_saturation(uint32_t depth);
 
 #endif

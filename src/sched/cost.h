@@ -19,6 +19,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What chunk_default is in a server. A disk that was known before a restart is from its start. */
+#define COST_CHUNK_DEFAULT (UINT64_C(12) << 20)
+
 struct cost_limits {
 	uint64_t chunk_min, chunk_max; /* bytes, 0 < min <= max */
 	uint64_t chunk_default;	       /* until enough was observed */

@@ -11,7 +11,7 @@ static void test_everything_known_at_the_first_turn(void **state)
 	struct fixture *f = make(2);
 	struct price_snapshot s;
 
-	assert_int_equal(price_loop_turn(&f->loop, SECOND), SECOND + 50 * MS);
+	assert_int_equal(price_loop_turn(&f->loop, SECOND), SECOND + 450 * MS);
 	for (unsigned int n = 0; n < 2; n++) {
 		board_read(&f->hosts.boards[n], &s);
 		assert_int_equal(s.time, SECOND);
@@ -19,19 +19,55 @@ static void test_everything_known_at_the_first_turn(void **state)
 	destroy(f);
 }
 
-/* Queues every 50 ms, what is shared twice a second, a price once. */
+/* Queues every 50 ms of the window and a sample before it, what is shared twice a second, a price once. */
 static void test_who_is_looked_at_when(void **state)
 {
 	struct fixture *f = make(2);
 	unsigned int published;
 
+	f->hosts.queue[1].waiting = 4; /* half of what saturates it */
 	run(f, SECOND, 11 * SECOND);
 	published = f->published;
-	assert_in_range(f->hosts.looked_at[0], 200, 202);
-	assert_in_range(f->hosts.looked_at[1], 200, 202);
+	assert_in_range(f->hosts.looked_at[0], 120, 123);
+	assert_in_range(f->hosts.looked_at[1], 120, 123);
 	assert_in_range(file_reads(f, "/proc/stat"), 20, 23);
 	assert_in_range(file_reads(f, "/proc/vmstat"), 20, 23);
 	assert_in_range(published, 10, 12);
+	destroy(f);
+}
+
+/* Queues that one request more or less makes no dearer, every 150 ms of it. */
+static void test_calm_queues_are_looked_at_less(void **state)
+{
+	static const uint32_t calm[] = {0, 1, 20, 1000};
+
+	for (unsigned int n = 0; n < sizeof(calm) / sizeof(calm[0]); n++) {
+		struct fixture *f = make(2);
+
+		f->hosts.queue[1].waiting = calm[n];
+		run(f, SECOND, 11 * SECOND);
+		assert_in_range(f->hosts.looked_at[0], 50, 60);
+		assert_in_range(file_reads(f, "/proc/stat"), 20, 23);
+		destroy(f);
+	}
+}
+
+/* What is seen once, where nothing was before, is there for 50 ms, however long nobody had looked. */
+static void test_one_look_is_not_a_window(void **state)
+{
+	struct fixture *f = make(1);
+	struct price_snapshot s;
+	uint64_t now = SECOND, due;
+
+	while (now < 4 * SECOND || f->loop.publish_at <= now || f->loop.publish_at > now + 200 * MS)
+		now = price_loop_turn(&f->loop, now);
+	f->hosts.queue[0].waiting = 20;
+	now = price_loop_turn(&f->loop, now);
+	f->hosts.queue[0].waiting = 0;
+	for (due = f->loop.publish_at; f->loop.publish_at == due;)
+		now = price_loop_turn(&f->loop, now);
+	board_read(&f->hosts.boards[0], &s);
+	assert_true(s.utilization[PRICE_DISK] > 0.1 && s.utilization[PRICE_DISK] < 0.3);
 	destroy(f);
 }
 
@@ -121,8 +157,7 @@ static void test_what_saturates_a_disk(void **state)
 	f->hosts.depth = 32;
 	run(f, 6 * SECOND, 9 * SECOND);
 	assert_true(board_readahead_price(&f->hosts.boards[0]) < 0.01);
-	assert_true(price_loop_saturation(0, 4) == 32 && price_loop_saturation(5, 4) == 5);
-	assert_true(price_loop_saturation(0, 0) == 8);
+	assert_true(price_loop_saturation(4) == 32 && price_loop_saturation(0) == 8);
 	destroy(f);
 }
 
@@ -143,6 +178,12 @@ static void test_new_settings(void **state)
 	run(f, 6 * SECOND, 9 * SECOND);
 	assert_near(board_readahead_price(&f->hosts.boards[0]), 0.5, 0.02);
 	assert_in_range(f->published, 20, 31);
+	s.network_capacity = 4000;
+	s.saturation_delay = 7;
+	price_loop_set(&f->loop, &s);
+	run(f, 9 * SECOND, 10 * SECOND);
+	assert_int_equal(f->loop.net.limits.capacity, 4000);
+	assert_true(f->loop.disks[0].meter.limits.saturation_delay == 7);
 	destroy(f);
 }
 
@@ -191,6 +232,12 @@ static void test_ghost_caches_are_served(void **state)
 	ghost_counts(ghost, &counts);
 	assert_true(counts.pages == 1600 && counts.missed_small > 0);
 	assert_int_equal(counts.dropped, 0);
+
+	/* between two prices nobody asks for more turns, but that the ring does not overflow */
+	assert_int_equal(price_loop_turn(&f->loop, 3 * SECOND), 3 * SECOND + 450 * MS);
+	for (uint64_t i = 0; i < 1000; i++)
+		ghost_read(ghost, 2, i * 65536, 65536);
+	assert_int_equal(price_loop_turn(&f->loop, 3 * SECOND + MS), 3 * SECOND + 51 * MS);
 	ghost_free(ghost);
 	destroy(f);
 }
@@ -282,6 +329,8 @@ int main(void)
 		cmocka_unit_test(test_clients_of_another_device),
 		cmocka_unit_test(test_everything_known_at_the_first_turn),
 		cmocka_unit_test(test_who_is_looked_at_when),
+		cmocka_unit_test(test_calm_queues_are_looked_at_less),
+		cmocka_unit_test(test_one_look_is_not_a_window),
 		cmocka_unit_test(test_a_price_is_of_its_window),
 		cmocka_unit_test(test_many_devices_take_turns),
 		cmocka_unit_test(test_devices_beyond_the_bound_have_no_price),
