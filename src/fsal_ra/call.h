@@ -35,6 +35,7 @@ struct call {
 	bool bypass, fetched;
 	bool own;      /* it may be answered from our own descriptor */
 	bool absent;   /* not in memory, as was found just now */
+	bool again;    /* the sub-FSAL was asked once more */
 	size_t amount; /* bytes that are in its reply already */
 	uint64_t
 		due; /* it waits for a walk's job that has its file, of which it wants so many bytes */

@@ -99,6 +99,16 @@ static int fsync_below(void *arg)
 	return status.minor ? status.minor : EIO;
 }
 
+/*
+ * FSAL_VFS opens whatever a COMMIT names: a FIFO would keep the server's thread for good, and a device do whatever
+ * it does when it is opened. Anybody who may make such nodes may ask for it.
+ */
+static bool harms_when_opened(const struct fsal_obj_handle *obj_hdl)
+{
+	return obj_hdl->type == FIFO_FILE || obj_hdl->type == CHARACTER_FILE ||
+	       obj_hdl->type == BLOCK_FILE;
+}
+
 static fsal_status_t commit2(struct fsal_obj_handle *obj_hdl, off_t offset, size_t len)
 {
 	struct commit_call call = {.obj_hdl = obj_hdl, .offset = offset, .len = len};
@@ -111,6 +121,8 @@ static fsal_status_t commit2(struct fsal_obj_handle *obj_hdl, off_t offset, size
 			   .arg = &call};
 	int err;
 
+	if (harms_when_opened(obj_hdl))
+		return fsalstat(ERR_FSAL_INVAL, EINVAL);
 	export_io_writeback(ra_export_of_op()->io, &s);
 	c.wait = s.commit_wait;
 	c.part = s.commit_part;

@@ -28,6 +28,7 @@
 #include "readahead/first_read.h"
 #include "remote/overdue.h"
 #include "request_flow.h"
+#include "unanswered.h"
 #include "walk.h"
 
 /* A read that took no longer came out of memory: ns, and so many bytes more a ns. */
@@ -41,6 +42,8 @@ static void answered_below(struct fsal_obj_handle *sub, fsal_status_t status, vo
 {
 	struct call *call = caller_data;
 
+	if (unanswered_again(call, sub, &status, answered_below))
+		return;
 	if (!FSAL_IS_ERROR(status) && call->read_arg->state == NULL)
 		own_answer_read_below(ra_handle_of(call->obj_hdl));
 	call_done(sub, status, obj_data, call);
@@ -87,14 +90,15 @@ static void demand_complete(struct sched_req *r)
 	struct call *call = CONTAINER_OF(r, struct call, req);
 	struct backing *b = call->backing;
 	struct req_op_context ctx;
-	struct export_io *io = call_resume(call, &ctx);
+	struct export_io *io;
 
-	if (!call->fetched && export_io_hurries(io)) {
+	if (!export_io_hurries(call->io) && walk_read_again(call))
+		return;
+	io = call_resume(call, &ctx);
+	if (!call->fetched && export_io_hurries(io))
 		answer_later(call);
-	} else {
-		walk_read_waited(call);
+	else
 		answer_watched(call, b, true);
-	}
 	backing_release(b);
 	call_resumed(io);
 }
@@ -482,5 +486,6 @@ void ra_read2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_c
 	call->read_arg = read_arg;
 	call->bypass = bypass;
 	call->amount = 0;
+	call->again = false;
 	answer_or_queue(call, hdl, &read);
 }

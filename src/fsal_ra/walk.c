@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "disk/prefetch.h"
 #include "disk/tree_dir.h"
 #include "disk/tree_job.h"
 #include "disk/tree_listing.h"
@@ -145,18 +144,33 @@ bool walk_read_waits(const struct walk_read *read, struct call *call)
 	return false;
 }
 
-void walk_read_waited(struct call *call)
+/* Whether what CALL waited for is in memory, or cannot be asked for any more. */
+static bool has_come(const struct call *call)
 {
 	struct backing *b = call->backing;
-	uint64_t offset = call->read_arg->offset;
 	bool there;
 
-	if (call->due == 0 || !backing_use(b))
-		return;
-	there = backing_resident(b, offset, call_length(call->read_arg));
+	if (!backing_use(b))
+		return true;
+	there = backing_resident(b, call->read_arg->offset, call_length(call->read_arg));
 	backing_unuse(b);
-	if (!there)
-		demand_fetch(&b->device->dispatcher, b, offset, call->due);
+	return there;
+}
+
+bool walk_read_again(struct call *call)
+{
+	struct backing *b = call->backing;
+	uint64_t len = call->due;
+	enum sched_verdict verdict;
+
+	call->due = 0;
+	if (len == 0 || has_come(call))
+		return false;
+	call->req.file = b->file;
+	call->req.offset = call->read_arg->offset;
+	call->req.len = len;
+	verdict = dispatcher_submit(&b->device->dispatcher, &call->req);
+	return verdict == SCHED_ADDED || verdict == SCHED_WAITS;
 }
 
 void walk_read_end(struct walk_read *read, struct backing *b, bool resident, uint64_t now)

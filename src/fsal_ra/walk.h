@@ -43,8 +43,11 @@ void walk_read_begin(struct walk_read *read, const struct ra_handle *hdl, uint64
  * job that is under way for its client, and it waits for that; it may be over at any time. When that is so:
  */
 bool walk_read_waits(const struct walk_read *read, struct call *call);
-/* Before it is answered, whether it waited or not: where the job did not come to it, it is fetched now. */
-void walk_read_waited(struct call *call);
+/*
+ * Before it is answered, whether it waited or not. True: the job did not come to it, for its turn was over, and
+ * it is queued by itself now, to its client's account as any other; it may be over at any time.
+ */
+bool walk_read_again(struct call *call);
 /* Once it is answered or queued. B: its backing, a use, or NULL. */
 void walk_read_end(struct walk_read *read, struct backing *b, bool resident, uint64_t now);
 

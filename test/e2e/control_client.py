@@ -44,8 +44,9 @@ def ask(**request):
 
 
 def stats(section="counters"):
-    """A section of the answer to `stats`: counters, engine, writing or devices."""
-    return ask(command="stats")[section]
+    """A section of the answer to `stats`: counters, engine, writing or devices; None: all of it."""
+    answer = ask(command="stats")
+    return answer[section] if section else answer
 
 
 def device(number=0):

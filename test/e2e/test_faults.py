@@ -8,7 +8,7 @@ out is told by a COMMIT, the server lives, and all is well as soon as calls succ
 
 strace attaches to the running server and has every call of one name fail (by EINTR: the first 20)
 while a file is read from the disk, another written and committed. What only the plugin calls (VFS
-reads by preadv) may fail no READ at all. CASE is CALL:ERROR, descriptors or threads.
+reads by preadv) may fail no READ at all. CASE is CALL:ERROR, unanswered, descriptors or threads.
 """
 import collections
 import os
@@ -185,6 +185,24 @@ def ends_well(scene, what):
               scene.server.log_text()[-2000:])
 
 
+def unanswered(work, path, plugin):
+    """READs that fail below so that stock Ganesha gives no answer at all: as by a descriptor that
+    is lost."""
+    for error in ("EBADF", "ENOMEM"):
+        what, scene = f"preadv: {error}", Scene(work, path, "ra", plugin)
+        fh = scene.client.lookup("f0")[1]
+        scene.drop()
+        strace = Strace(scene, Fault("preadv", error, None, False, ""))
+        status = scene.client.read(fh, 0, UNIT)[0]
+        injected = strace.detach()
+        e2e.check(injected and status == nfs3.JUKEBOX, f"{what}: the client is told to come again",
+                  (injected, status))
+        e2e.check("gives no answer" in scene.server.log_text(), f"{what}: the log says so",
+                  scene.server.log_text()[-1500:])
+        recovered(scene, what)
+        ends_well(scene, what)
+
+
 def descriptors(work, path, plugin):
     """None is left (EMFILE at every open), for the whole process; then they are back."""
     what, scene = "no descriptors", Scene(work, path, "ra", plugin)
@@ -249,7 +267,7 @@ def main():
             e2e.note(f"{fault.call}: this strace does not know it")
         elif not wanted or f"{fault.call}:{fault.error}" in wanted:
             one_fault(work, path, plugin, fault)
-    for case in (descriptors, threads):
+    for case in (unanswered, descriptors, threads):
         if not wanted or case.__name__ in wanted:
             case(work, path, plugin)
     e2e.finish()
