@@ -4,6 +4,7 @@
  * that rotate, through md and dm:
  *
  *   /sys/block/dm-0/slaves/md0 -> /sys/block/md0/slaves/{sda1,sdb1} -> sda, sdb: 2
+ *   read_ahead_kb is dm-0's                                           scheduler, wbt_lat_usec are theirs
  */
 #include "control/advise.h"
 
@@ -27,6 +28,10 @@
 #define WBT_US	      75000
 /* Descriptors that a server needs beside the plugin's own. */
 #define FILES_WANTED 8192
+/* NFS-Ganesha's RPC_Ioq_ThrdMax by default; of them Full_Threads may wait, and so many more are to be left. */
+#define THREADS_DEFAULT 200
+#define THREADS_LEFT	64
+#define CONFIGURATION	"/etc/ganesha/ganesha.conf"
 /* Read-ahead may have this part of memory; more takes from what is read again. */
 #define MEMORY_PART 4
 /* So much dirty data is more than a disk writes in ten seconds (bytes). */
@@ -110,11 +115,25 @@ static uint64_t setting(const struct advise_machine *m, const char *parameter, c
 
 /* ---- advice ------------------------------------------------------------------------------ */
 
+/* Two partitions may be on one disk. */
+static bool is_said(struct json_object *list, const char *what)
+{
+	for (size_t i = 0; i < json_object_array_length(list); i++)
+		if (strcmp(json_object_get_string(json_object_object_get(
+				   json_object_array_get_idx(list, i), "what")),
+			   what) == 0)
+			return true;
+	return false;
+}
+
 static void add(struct json_object *list, const char *what, const char *now, const char *better,
 		const char *why, const char *how)
 {
-	struct json_object *o = json_object_new_object();
+	struct json_object *o;
 
+	if (is_said(list, what))
+		return;
+	o = json_object_new_object();
 	json_object_object_add(o, "what", json_object_new_string(what));
 	json_object_object_add(o, "now", json_object_new_string(now));
 	json_object_object_add(o, "better", json_object_new_string(better));
@@ -158,27 +177,6 @@ static void whole_disk(const struct advise_machine *m, const char *name, char di
 		closedir(d);
 }
 
-/* Disks that rotate below DISK, which counts itself where it has no members. */
-static unsigned int spindles(const struct advise_machine *m, const char *disk, int depth)
-{
-	char path[PATH], member[64];
-	unsigned int n = 0, members = 0;
-	DIR *d;
-
-	snprintf(path, sizeof(path), "%s/sys/block/%s/slaves", m->root, disk);
-	d = depth < DEPTH_MAX ? opendir(path) : NULL;
-	for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
-		if (e->d_name[0] == '.')
-			continue;
-		members++;
-		whole_disk(m, e->d_name, member);
-		n += spindles(m, member, depth + 1);
-	}
-	if (d != NULL)
-		closedir(d);
-	return members ? n : queue_number(m, disk, "rotational") == 1;
-}
-
 /* The name in brackets: "none [mq-deadline] bfq". */
 static bool scheduler_of(const struct advise_machine *m, const char *disk, char name[TEXT],
 			 bool *has_deadline)
@@ -197,20 +195,26 @@ static bool scheduler_of(const struct advise_machine *m, const char *disk, char 
 	return true;
 }
 
-static void advise_kernel(const struct advise_machine *m, const char *disk,
-			  struct json_object *list)
+static void advise_ahead(const struct advise_machine *m, const char *disk, struct json_object *list)
 {
 	int64_t ahead = queue_number(m, disk, "read_ahead_kb");
+	char now[32], better[32];
+
+	if (ahead <= READ_AHEAD_KB)
+		return;
+	snprintf(better, sizeof(better), "%d", READ_AHEAD_KB);
+	snprintf(now, sizeof(now), "%" PRId64, ahead);
+	add_queue(list, disk, "read_ahead_kb", now, better,
+		  "the plugin fetches ahead itself; a large value makes the kernel read beside it "
+		  "for what is not queued");
+}
+
+/* Of one that is made of no others. */
+static void advise_queue(const struct advise_machine *m, const char *disk, struct json_object *list)
+{
 	char now[TEXT], better[32];
 	bool has_deadline;
 
-	snprintf(better, sizeof(better), "%d", READ_AHEAD_KB);
-	snprintf(now, sizeof(now), "%" PRId64, ahead);
-	if (ahead > READ_AHEAD_KB)
-		add_queue(list, disk, "read_ahead_kb", now, better,
-			  "the plugin fetches ahead itself; a large value makes the kernel read "
-			  "beside "
-			  "it for what is not queued");
 	if (queue_number(m, disk, "wbt_lat_usec") == 0) {
 		snprintf(better, sizeof(better), "%d", WBT_US);
 		add_queue(list, disk, "wbt_lat_usec", "0", better,
@@ -224,18 +228,56 @@ static void advise_kernel(const struct advise_machine *m, const char *disk,
 			"not at all");
 }
 
+/* How many disks that rotate DISK is made of, itself where it has no members; and advice for each of them. */
+static unsigned int spindles(const struct advise_machine *m, const char *disk, int depth,
+			     struct json_object *list)
+{
+	char path[PATH], member[64];
+	unsigned int n = 0, members = 0;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "%s/sys/block/%s/slaves", m->root, disk);
+	d = depth < DEPTH_MAX ? opendir(path) : NULL;
+	for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
+		if (e->d_name[0] == '.')
+			continue;
+		members++;
+		whole_disk(m, e->d_name, member);
+		n += spindles(m, member, depth + 1, list);
+	}
+	if (d != NULL)
+		closedir(d);
+	if (members != 0)
+		return n;
+	if (queue_number(m, disk, "rotational") != 1)
+		return 0;
+	advise_queue(m, disk, list);
+	return 1;
+}
+
+/* A name that stays when the machine starts again, as far as one is known. */
+static void path_of(const struct advise_machine *m, const char *disk, char path[TEXT])
+{
+	char name[TEXT];
+
+	if (read_text(m, name, "/sys/block/%s/dm/name", disk))
+		snprintf(path, TEXT, "/dev/mapper/%.200s", name);
+	else
+		snprintf(path, TEXT, "/dev/%.64s", disk);
+}
+
 /* IN: the name by which the server has it. */
 static void advise_disk(const struct advise_machine *m, const char *in, struct json_object *list)
 {
-	char disk[64], what[TEXT], now[32], better[TEXT], why[TEXT], how[TEXT];
+	char disk[64], what[TEXT], now[32], better[32], why[TEXT], path[TEXT], how[2 * TEXT];
 	unsigned int n;
 	uint64_t depth;
 
 	whole_disk(m, in, disk);
 	if (queue_number(m, disk, "rotational") != 1)
 		return; /* the kernel's settings are right for flash */
-	advise_kernel(m, disk, list);
-	n = spindles(m, disk, 0);
+	advise_ahead(m, disk, list);
+	n = spindles(m, disk, 0, list);
 	depth = setting(m, "Queue_Depth", in, 0);
 	if (n < 2 || depth >= n)
 		return;
@@ -244,7 +286,8 @@ static void advise_disk(const struct advise_machine *m, const char *in, struct j
 	snprintf(better, sizeof(better), "%u", n);
 	snprintf(why, sizeof(why), "%s is made of %u disks: so many requests keep all of them busy",
 		 disk, n);
-	snprintf(how, sizeof(how), "DEVICE { Path = /dev/%.64s; Queue_Depth = %u; }", in, n);
+	path_of(m, in, path);
+	snprintf(how, sizeof(how), "DEVICE { Path = %s; Queue_Depth = %u; }", path, n);
 	add(list, what, now, better, why, how);
 }
 
@@ -296,8 +339,7 @@ static void advise_memory(const struct advise_machine *m, struct json_object *li
 	snprintf(better, sizeof(better), "%" PRIu64, total / MEMORY_PART);
 	add(list, "Readahead_Memory", now, better,
 	    "it is more than a quarter of the memory: what is fetched ahead would drive out what "
-	    "is "
-	    "read again",
+	    "is read again",
 	    "ractl set Readahead_Memory ..., and in the block RA");
 }
 
@@ -315,8 +357,7 @@ static void advise_dirty(const struct advise_machine *m, struct json_object *lis
 	snprintf(now, sizeof(now), "%.1f GiB", (double)bytes / (1 << 30));
 	add(list, "the kernel's background threshold of dirty memory", now, "1 GiB",
 	    "Dirty_Budget is three quarters of it: as much may be lost with the machine, and a "
-	    "COMMIT "
-	    "may have to wait for it",
+	    "COMMIT may have to wait for it",
 	    "sysctl vm.dirty_background_bytes=1073741824");
 }
 
@@ -344,7 +385,55 @@ static void advise_network(const struct advise_machine *m, struct json_object *l
 	if (setting(m, "Network_Capacity", NULL, 0) == 0 && !speed_is_stated(m))
 		add(list, "Network_Capacity", "0", "what the network carries, in Mbit/s",
 		    "no interface states its speed, so the network has no price",
-		    "in the block RA; changes at the next start");
+		    "ractl set Network_Capacity ..., and in the block RA");
+}
+
+/* What follows "NAME =" in the line, where that is no comment; 0: nothing does. */
+static uint64_t assigned(char *line, const char *name)
+{
+	const char *at;
+
+	line[strcspn(line, "#")] = '\0';
+	at = strcasestr(line, name);
+	if (at == NULL)
+		return 0;
+	at += strlen(name);
+	at += strspn(at, " \t");
+	return *at == '=' ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+/* A number of the server's own configuration, as far as that is in one file; FALLBACK: it is not there. */
+static uint64_t configured(const struct advise_machine *m, const char *name, uint64_t fallback)
+{
+	char path[PATH], line[TEXT];
+	uint64_t n = 0, found;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s" CONFIGURATION, m->root);
+	f = fopen(path, "re");
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+		if ((found = assigned(line, name)) != 0)
+			n = found;
+	if (f != NULL)
+		fclose(f);
+	return n != 0 ? n : fallback;
+}
+
+/* The server's own threads: reads that wait for room in a full queue keep some of them. */
+static void advise_threads(const struct advise_machine *m, struct json_object *list)
+{
+	uint64_t threads = configured(m, "RPC_Ioq_ThrdMax", THREADS_DEFAULT);
+	uint64_t full = setting(m, "Full_Threads", NULL, 64);
+	char now[32], better[32];
+
+	if (threads >= full + THREADS_LEFT)
+		return;
+	snprintf(now, sizeof(now), "%" PRIu64, threads);
+	snprintf(better, sizeof(better), "%" PRIu64, full + THREADS_LEFT);
+	add(list, "RPC_Ioq_ThrdMax of NFS_CORE_PARAM", now, better,
+	    "reads that wait for room in a full queue may keep Full_Threads of these threads: too "
+	    "few are left for other clients",
+	    "in " CONFIGURATION "; or ractl set Full_Threads, smaller");
 }
 
 static void advise_server(const struct advise_machine *m, struct json_object *list)
@@ -353,6 +442,7 @@ static void advise_server(const struct advise_machine *m, struct json_object *li
 	char file[64], now[TEXT], better[32];
 	uint64_t files;
 
+	advise_threads(m, list);
 	if (m->status == NULL || !json_object_object_get_ex(m->status, "pid", &pid))
 		return;
 	snprintf(file, sizeof(file), "/proc/%s/limits", json_object_get_string(pid));

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/file_rows.h"
+
 #define US_PER_S 1e6
 
 const char *const rows_by_names[ROWS_BY] = {

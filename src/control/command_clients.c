@@ -3,7 +3,8 @@
  * Who uses the devices: each device with its state and prices, and the counters of its flows since the
  * server knows them. Rates are the difference of two answers: whoever asks takes it (client_rows.h).
  *
- * Beside them what READs of all exports, and of each, found in memory, and what became of what was fetched ahead.
+ * Beside them what READs of all exports, of each, and of each client, found in memory, and what became of what was
+ * fetched ahead.
  *
  * The answer has places for FACTS_FLOWS_MAX flows. Devices with few take what they need, the others an
  * equal part of the rest, of each those most lately active:
@@ -13,7 +14,6 @@
  */
 #include "control/command_clients.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,6 +33,7 @@ static struct {
 	/* Here and touched at the start, so that no page is made while a device's lock is held. */
 	struct flow_stats flows[FACTS_FLOWS_MAX];
 	struct export_facts exports[CLIENTS_EXPORTS_MAX];
+	struct reader_facts readers[FACTS_READERS_MAX];
 } state;
 
 static const char *const class_names[FLOW_CLASSES] = {
@@ -197,20 +198,44 @@ static void describe_all_reads(struct json_object *answer)
 	describe_number(answer, "exports_total", n);
 }
 
+static void describe_readers(struct json_object *answer, unsigned int max)
+{
+	struct reader_facts *f = state.readers;
+	unsigned int n = state.host->readers ? state.host->readers(f, max) : 0;
+	struct json_object *list = describe_array(answer, "readers"), *o;
+
+	for (unsigned int i = 0; i < n && i < max; i++) {
+		o = json_object_new_object();
+		describe_text(o, "client", f[i].client);
+		describe_number(o, "reads", f[i].counted[READER_READS]);
+		describe_number(o, "resident", f[i].counted[READER_RESIDENT]);
+		describe_number(o, "used_bytes", f[i].counted[READER_USED]);
+		describe_number(o, "wasted_bytes", f[i].counted[READER_WASTED]);
+		json_object_array_add(list, o);
+	}
+	describe_number(answer, "readers_total", n);
+}
+
 void command_clients(struct control_call *call)
 {
 	unsigned int flows[FACTS_DEVICES_MAX], n = 0, most;
+	unsigned int max = control_limit(call, FACTS_FLOWS_MAX, "flows");
 	uint64_t now = state.host->now();
 	struct json_object *list;
 	struct device_facts f;
 
+	if (max == 0)
+		return;
 	describe_number(call->answer, "uptime_s", (now - state.started) / CLOCK_SECOND);
 	describe_number(call->answer, "time_us", now / NS_PER_US);
 	describe_all_reads(call->answer);
+	describe_readers(call->answer, max < FACTS_READERS_MAX ? max : FACTS_READERS_MAX);
 	list = describe_array(call->answer, "devices");
 	for (; n < FACTS_DEVICES_MAX && state.host->device(n, &f); n++)
 		flows[n] = state.host->flows(n, state.flows, 0);
 	most = places(flows, n);
+	if (most > max)
+		most = max;
 	for (unsigned int i = 0; i < n && state.host->device(i, &f); i++)
 		json_object_array_add(list, describe_user(i, &f, most));
 }

@@ -15,8 +15,10 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "control/address.h"
 #include "control/describe.h"
 #include "control/explain.h"
+#include "control/utf8.h"
 
 #define EXPORTS_MAX 4096
 /* A client competes for a disk of which it had one part in so many. */
@@ -38,10 +40,13 @@ static void describe_file(struct json_object *o, const struct file_facts *f)
 {
 	const struct readahead_file_look *l = &f->look;
 	struct device_facts d = {.major = f->major, .minor = f->minor};
+	char path[FACTS_PATH];
 
 	describe_number(o, "file", l->file);
-	if (f->path[0] != '\0')
-		describe_text(o, "path", f->path);
+	snprintf(path, sizeof(path), "%s", f->path);
+	utf8_mend(path);
+	if (path[0] != '\0')
+		describe_text(o, "path", path);
 	if (f->has_device)
 		describe_device_names(o, &d);
 	describe_since(o, l->used);
@@ -62,15 +67,11 @@ static void describe_file(struct json_object *o, const struct file_facts *f)
 void command_files(struct control_call *call)
 {
 	struct json_object *list = describe_array(call->answer, "files"), *o;
-	int64_t limit = control_number(call, "limit");
-	unsigned int max = limit < 0 ? FACTS_FILES_MAX : (unsigned int)limit, n;
+	unsigned int max = control_limit(call, FACTS_FILES_MAX, "files"), n;
 	struct file_facts *f;
 
-	if (limit == 0 || limit > FACTS_FILES_MAX) {
-		control_refuse(call, "limit = %" PRId64 " is out of range: 1 to %d files", limit,
-			       FACTS_FILES_MAX);
+	if (max == 0)
 		return;
-	}
 	f = calloc(max, sizeof(*f));
 	n = f != NULL ? host->files(f, max) : 0;
 	for (unsigned int i = 0; i < n && i < max; i++) {
@@ -289,8 +290,7 @@ static void explain_client(struct control_call *call, const char *name)
 	if (found == 0)
 		add_line(e.arg,
 			 "it has used no disk lately: the page cache answers what it reads, or it "
-			 "reads "
-			 "nothing",
+			 "reads nothing",
 			 NULL);
 	host->writing(&writing);
 	explain_writing(&e, &writing);
@@ -301,11 +301,14 @@ void command_explain(struct control_call *call)
 {
 	const char *client = control_text(call, "client");
 	int64_t file = control_number(call, "file");
+	char name[ADDRESS_TEXT];
 
 	if ((client != NULL) == (file >= 0))
 		control_refuse(call, "either file or client says what is to be explained");
+	else if (client != NULL && address_read(client, name))
+		explain_client(call, name);
 	else if (client != NULL)
-		explain_client(call, client);
+		control_refuse(call, ADDRESS_REFUSED, client);
 	else
 		explain_one_file(call, file);
 }

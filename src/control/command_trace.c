@@ -15,7 +15,6 @@
  */
 #include "control/command_trace.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/sysmacros.h>
@@ -24,6 +23,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/trace.h"
+#include "control/address.h"
 #include "control/describe.h"
 
 #define BATCH 256 /* records looked at in one go */
@@ -161,9 +161,9 @@ static uint32_t wanted_events(struct control_call *call, const char *text)
 /* ---- the wanted records ----------------------------------------------------------------- */
 
 struct wanted {
-	uint32_t events;    /* bits */
-	int64_t file;	    /* -1: any */
-	const char *client; /* NULL: any */
+	uint32_t events;	   /* bits */
+	int64_t file;		   /* -1: any */
+	char client[ADDRESS_TEXT]; /* empty: any */
 	/* Numbers that were looked up last, and are that client's, or not. */
 	uint64_t is_his, is_not;
 };
@@ -190,7 +190,7 @@ static bool is_wanted(struct wanted *w, const struct trace_record *r)
 		return false;
 	if (w->file >= 0 && r->file != (uint64_t)w->file)
 		return false;
-	return w->client == NULL || is_of_client(w, r->client);
+	return w->client[0] == '\0' || is_of_client(w, r->client);
 }
 
 /* ---- the command ------------------------------------------------------------------------ */
@@ -226,19 +226,19 @@ static uint64_t collect(struct json_object *list, uint64_t *after, struct wanted
 /* What CALL asks for; false: it is refused. */
 static bool read_wanted(struct control_call *call, struct wanted *w, size_t *limit)
 {
-	int64_t given = control_number(call, "limit");
+	const char *client = control_text(call, "client");
 
 	*w = (struct wanted){.events = wanted_events(call, control_text(call, "events")),
-			     .file = control_number(call, "file"),
-			     .client = control_text(call, "client")};
-	*limit = given < 0 ? TRACE_LIMIT_MAX : (size_t)given;
+			     .file = control_number(call, "file")};
 	if (w->events == 0)
 		return false;
-	if (given > TRACE_LIMIT_MAX || given == 0)
-		control_refuse(call, "limit = %" PRId64 " is out of range: 1 to %d records", given,
-			       TRACE_LIMIT_MAX);
-	else if (w->file >= 0 && w->client != NULL)
+	*limit = control_limit(call, TRACE_LIMIT_MAX, "records");
+	if (*limit == 0)
+		return false;
+	if (w->file >= 0 && client != NULL)
 		control_refuse(call, "either file or client says which decisions are wanted");
+	else if (client != NULL && !address_read(client, w->client))
+		control_refuse(call, ADDRESS_REFUSED, client);
 	else
 		return true;
 	return false;

@@ -67,6 +67,8 @@ struct control_call {
 const char *control_text(struct control_call *call, const char *member);
 int64_t control_number(struct control_call *call, const char *member);
 bool control_flag(struct control_call *call, const char *member);
+/* The member `limit`, MOST without it; 0: it is out of range, and CALL is refused. WHAT is limited, for people. */
+unsigned int control_limit(struct control_call *call, unsigned int most, const char *what);
 /* Makes the answer an error with this text. Members added so far stay in it. */
 void control_refuse(struct control_call *call, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

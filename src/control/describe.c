@@ -127,6 +127,7 @@ static void describe_drive(struct json_object *o, const struct device_facts *f)
 	const struct dispatcher_drive *drive = &f->queue.drive;
 
 	describe_number(o, "drive_queue", f->drive_queue);
+	describe_number(o, "spindles", f->spindles);
 	describe_number(o, "together_max", drive->max);
 	describe_number(o, "together", drive->now);
 	describe_text(o, "together_why", why_together(drive));
@@ -274,6 +275,7 @@ void describe_writing(struct json_object *o, const struct writing_facts *f)
 	describe_number(o, "untracked_writes", f->untracked_writes);
 	describe_number(o, "commits", f->commits);
 	describe_number(o, "part_commits", f->part_commits);
+	describe_number(o, "direct_commits", f->direct_commits);
 	describe_number(o, "replies_paced", f->replies_paced);
 	describe_number(o, "paced_us", f->paced / NS_PER_US);
 	describe_number(o, "paced_max_us", f->paced_max / NS_PER_US);

@@ -64,8 +64,7 @@ static void explain_streams(const struct explain *e, const struct explain_file *
 	else
 		say(e, "Window_Max",
 		    "%u of its %u streams %s fetched ahead: the most sequential has a count of %u, "
-		    "and "
-		    "up to %.1f MiB are fetched ahead of a reader",
+		    "and up to %.1f MiB are fetched ahead of a reader",
 		    l->streams, l->cursors, l->streams == 1 ? "is" : "are", l->count,
 		    MIB(l->window));
 }
@@ -97,8 +96,7 @@ static void explain_memory(const struct explain *e, const struct explain_file *f
 	if ((double)f->unread >= MEMORY_SHORT * (double)f->memory)
 		say(e, "Readahead_Memory",
 		    "memory for read-ahead is short: %.0f of %.0f MiB hold data fetched and not "
-		    "yet "
-		    "read",
+		    "yet read",
 		    MIB(f->unread), MIB(f->memory));
 	else if (f->file->look.unread != 0)
 		say(e, NULL, "%.1f MiB of it are fetched, or being fetched, and not yet read",
@@ -138,13 +136,20 @@ void explain_file(const struct explain *e, const struct explain_file *f)
 
 /* ---- a client ---------------------------------------------------------------------------- */
 
-/* The wait (ms) below which PERCENT of FLOW's demand reads stayed; 0: it has none. */
-static double wait_ms(const struct flow_stats *flow, double percent)
+/* The wait (ms) below which PERCENT of those counted in WAITS (by 2^b us) stayed; 0: there is none. */
+static double below_ms(const uint64_t waits[FACTS_WAIT_BUCKETS], double percent)
 {
 	struct sched_stats s = {0};
 
-	memcpy(s.waits, flow->waits, sizeof(s.waits));
+	_Static_assert(sizeof(s.waits) == FACTS_WAIT_BUCKETS * sizeof(waits[0]),
+		       "the same buckets");
+	memcpy(s.waits, waits, sizeof(s.waits));
 	return (double)sched_wait_percentile(&s, percent) / 1e6;
+}
+
+static double wait_ms(const struct flow_stats *flow, double percent)
+{
+	return below_ms(flow->waits, percent);
 }
 
 static void explain_held_back(const struct explain *e, const struct explain_flow *f)
@@ -166,12 +171,16 @@ void explain_flow(const struct explain *e, const struct explain_flow *f)
 
 	say(e, s->of_export ? "Weight" : "CLIENT",
 	    "%s, export %u: it had %.0f %% of the disk's time, by its weight of %u it is entitled "
-	    "to "
-	    "%.0f %%",
+	    "to %.0f %%",
 	    f->device, s->id.export_id, f->share * 100, s->group_weight, f->fair * 100);
 	if (s->queued[SCHED_DEMAND] + s->joined + s->running != 0)
 		say(e, "Max_Wait", "%s: reads of it that wait now: %u, that are on the disk: %u",
 		    f->device, s->queued[SCHED_DEMAND] + s->joined, s->running);
+	if (s->queued[SCHED_WRITEBACK] != 0)
+		say(e, "Writeback_Share",
+		    "%s: write-outs of what it wrote that wait for the disk: %u; its COMMITs wait "
+		    "for them",
+		    f->device, s->queued[SCHED_WRITEBACK]);
 	if (wait_ms(s, 50) > 0)
 		say(e, "Max_Wait",
 		    "%s: half of its reads waited less than %.1f ms in the queue, and all but one "
@@ -196,14 +205,20 @@ void explain_writing(const struct explain *e, const struct writing_facts *w)
 	if (w->replies_held != 0 || level >= PACED_FROM)
 		say(e, "Write_Delay_Max",
 		    "writes: %.0f %% of Dirty_Budget (%.0f MiB) are dirty, so replies to writes "
-		    "are "
-		    "delayed: %u now",
+		    "are delayed: %u now",
 		    level * 100, MIB(w->dirty_budget), w->replies_held);
 	else
 		say(e, "Dirty_Budget",
 		    "writes: %.0f %% of Dirty_Budget are dirty: no reply to a write is delayed",
 		    level * 100);
-	if (w->writeback_errors != 0)
+	if (below_ms(w->commit_waits, 50) > 0)
+		say(e, "Writeback_Share",
+		    "writes: half of all clients' COMMITs took less than %.1f ms, and all but one "
+		    "in a hundred less than %.1f ms",
+		    below_ms(w->commit_waits, 50), below_ms(w->commit_waits, 99));
+	if (w->writeback_errors == 0)
+		say(e, NULL, "writes: no write-out failed since the start");
+	else
 		say(e, NULL,
 		    "writes: %" PRIu64
 		    " write-outs failed since the start, %u errors wait for a COMMIT to tell",

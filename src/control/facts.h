@@ -33,6 +33,7 @@ struct device_facts {
 	bool demand_queued; /* false: demand reads go to it directly */
 	uint32_t
 		drive_queue; /* requests the drive takes at once, says the kernel; 0: it does not say */
+	uint32_t spindles; /* disks that rotate, says the kernel, of which it is made */
 	struct dispatcher_stats queue;
 };
 
@@ -67,6 +68,13 @@ struct export_facts {
 	uint64_t counted[READAHEAD_COUNTERS];
 };
 
+#define FACTS_READERS_MAX 256
+/* A client of which READs came, also such as memory answered. */
+struct reader_facts {
+	char client[FACTS_CLIENT_NAME];
+	uint64_t counted[READER_COUNTERS];
+};
+
 struct engine_facts {
 	struct readahead_stats readahead;
 	uint32_t descriptors;
@@ -88,6 +96,7 @@ struct writing_facts {
 	uint64_t untracked_writes;
 	uint64_t part_commits;	   /* that made only their range stable */
 	uint64_t commits;	   /* that waited for write-back */
+	uint64_t direct_commits;   /* that went straight to fsync */
 	uint64_t replies_paced;	   /* that were delayed */
 	uint64_t paced, paced_max; /* by how much: in all, at most */
 	uint64_t pacing_refused;   /* not delayed, for want of room */
@@ -151,6 +160,8 @@ struct control_host {
 			  char *why, size_t size);
 	/* Fills up to MAX; returns how many exports there are. */
 	unsigned int (*exports)(struct export_facts *f, unsigned int max);
+	/* Fills up to MAX, those first that read last; returns how many are known. May be NULL. */
+	unsigned int (*readers)(struct reader_facts *f, unsigned int max);
 	void (*counters)(uint64_t counted[READAHEAD_COUNTERS]); /* of all exports, past ones too */
 	void (*engine)(struct engine_facts *f);
 	void (*writing)(struct writing_facts *f);

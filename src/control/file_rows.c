@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Rows by file, and what READs found: of two samples. See client_rows.h. */
-#include "control/client_rows.h"
+/* Rows by file, and what READs found: of two samples. See file_rows.h. */
+#include "control/file_rows.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -48,6 +48,61 @@ static struct client_row *export_row(struct client_rows *rows, uint32_t id)
 	return NULL;
 }
 
+/* As it was in S; of one that S may only have left out nothing can be told: then it counts as it is. */
+static const struct sample_reads *reader_before(const struct use_sample *s,
+						const struct sample_reader *r)
+{
+	static const struct sample_reads nothing;
+
+	for (unsigned int i = 0; s != NULL && i < s->readers; i++)
+		if (!strcmp(s->reader[i].client, r->client))
+			return &s->reader[i].reads;
+	return s != NULL && s->readers < s->readers_total ? &r->reads : &nothing;
+}
+
+/* The row of CLIENT; one whose READs memory alone answered has no flow, and gets one now. NULL: no room. */
+static struct client_row *client_row(struct client_rows *rows, const char *client)
+{
+	struct client_row *r;
+
+	for (unsigned int i = 0; i < rows->n; i++)
+		if (!strcmp(rows->row[i].client, client))
+			return &rows->row[i];
+	if (rows->n == sizeof(rows->row) / sizeof(rows->row[0]))
+		return NULL;
+	r = &rows->row[rows->n++];
+	*r = (struct client_row){.export_id = -1, .clients = 1, .hit = -1, .waste = -1};
+	snprintf(r->client, sizeof(r->client), "%s", client);
+	rows->idle++;
+	return r;
+}
+
+static void fill_reads(struct client_row *r, const struct sample_reads *d)
+{
+	r->hit = part_of(d->resident, d->reads);
+	r->waste = part_of(d->wasted, d->wasted + d->read);
+}
+
+static void reader_rows(struct client_rows *rows, const struct use_sample *before,
+			const struct use_sample *after)
+{
+	struct sample_reads d;
+
+	for (unsigned int i = 0; i < after->readers; i++) {
+		const struct sample_reader *of = &after->reader[i];
+		struct client_row *r = client_row(rows, of->client);
+
+		if (r == NULL)
+			continue;
+		difference(&d, reader_before(before, of), &of->reads);
+		fill_reads(r, &d);
+		if (d.reads != 0 && !r->active) {
+			r->active = true;
+			rows->idle--;
+		}
+	}
+}
+
 void read_rows_between(struct client_rows *rows, const struct use_sample *before,
 		       const struct use_sample *after)
 {
@@ -70,9 +125,10 @@ void read_rows_between(struct client_rows *rows, const struct use_sample *before
 		if (r == NULL)
 			continue;
 		difference(&d, export_before(before, e->id), &e->reads);
-		r->hit = part_of(d.resident, d.reads);
-		r->waste = part_of(d.wasted, d.wasted + d.read);
+		fill_reads(r, &d);
 	}
+	if (rows->by == ROWS_CLIENT)
+		reader_rows(rows, before, after);
 }
 
 /* ---- files ------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
  */
 #include "control/protocol.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,6 +58,18 @@ bool control_flag(struct control_call *call, const char *member)
 
 	return json_object_object_get_ex(call->request, member, &value) &&
 	       json_object_get_boolean(value);
+}
+
+unsigned int control_limit(struct control_call *call, unsigned int most, const char *what)
+{
+	int64_t given = control_number(call, "limit");
+
+	if (given < 0)
+		return most;
+	if (given > 0 && given <= most)
+		return (unsigned int)given;
+	control_refuse(call, "limit = %" PRId64 " is out of range: 1 to %u %s", given, most, what);
+	return 0;
 }
 
 /* ---- checking --------------------------------------------------------------------------- */

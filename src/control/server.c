@@ -206,6 +206,19 @@ static bool may_change(int fd)
 	       (peer.uid == 0 || peer.uid == geteuid());
 }
 
+/* Who may only look keeps nobody out who may change: the one that would be given up first goes. */
+static struct peer *place_of_looker(struct control *c)
+{
+	struct peer *first = NULL;
+
+	for (unsigned int i = 0; i < c->settings.peers; i++)
+		if (c->peers[i].read_only && (!first || c->peers[i].deadline < first->deadline))
+			first = &c->peers[i];
+	if (first)
+		peer_close(c, first);
+	return first;
+}
+
 static void accept_peer(struct control *c, uint64_t now)
 {
 	int fd = accept4(c->listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -217,6 +230,8 @@ static void accept_peer(struct control *c, uint64_t now)
 		return;
 	}
 	p = free_place(c);
+	if (!p && may_change(fd))
+		p = place_of_looker(c);
 	if (!p) {
 		turn_away(fd);
 		return;

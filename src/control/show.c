@@ -61,6 +61,7 @@ static void show_drives(struct json_object *devices)
 {
 	static const struct column drives[] = {
 		{"DEVICE", "device", TEXT},
+		{"SPINDLES", "spindles", COUNT},
 		{"DRIVE QUEUE", "drive_queue", COUNT},
 		{"TOGETHER", "together", COUNT},
 		{"MOST", "together_max", COUNT},

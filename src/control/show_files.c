@@ -6,14 +6,18 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#define PATH_TEXT 4096
+
 static void show_name(struct json_object *o)
 {
 	struct json_object *value;
+	char path[PATH_TEXT];
 
-	if (json_object_object_get_ex(o, "path", &value))
-		printf("file %s, %s", text_of(o, "file"), json_object_get_string(value));
-	else
-		printf("file %s", text_of(o, "file"));
+	printf("file %s", text_of(o, "file"));
+	if (json_object_object_get_ex(o, "path", &value)) {
+		show_plain(path, sizeof(path), json_object_get_string(value));
+		printf(", %s", path);
+	}
 	if (json_object_object_get_ex(o, "device", &value))
 		printf(", on %s", json_object_get_string(value));
 	printf("\n");
@@ -54,6 +58,8 @@ void show_cursors(struct json_object *answer)
 		{"ASKED KiB", "asked_bytes", KIBIBYTES},
 		{"FETCHED KiB", "fetched_bytes", KIBIBYTES},
 		{"UNREAD KiB", "unread_bytes", KIBIBYTES},
+		{"USED KiB", "used_bytes", KIBIBYTES},
+		{"WAY", "way", TEXT},
 		{"IDLE s", "idle_ms", THOUSANDTHS},
 		{"QUEUED", "queued", TEXT},
 		{"WITHHELD", "withheld", TEXT},

@@ -8,6 +8,21 @@
 
 #define CELL_MAX 256
 
+/* Names of files are their owners', who may write anything into them. */
+void show_plain(char *out, size_t size, const char *text)
+{
+	unsigned char before = 0;
+
+	snprintf(out, size, "%s", text);
+	for (; *out != '\0'; out++) {
+		unsigned char c = (unsigned char)*out;
+
+		if (c < ' ' || c == 0x7f || (before == 0xc2 && c < 0xa0)) /* C0, DEL, C1 */
+			*out = '?';
+		before = c;
+	}
+}
+
 static void format_cell(char *cell, struct json_object *row, const struct column *c)
 {
 	struct json_object *value;
@@ -20,7 +35,7 @@ static void format_cell(char *cell, struct json_object *row, const struct column
 	n = c->unit == SHARE ? 0 : json_object_get_int64(value);
 	switch (c->unit) {
 	case TEXT:
-		snprintf(cell, CELL_MAX, "%s", json_object_get_string(value));
+		show_plain(cell, CELL_MAX, json_object_get_string(value));
 		break;
 	case COUNT:
 		snprintf(cell, CELL_MAX, "%" PRId64, n);

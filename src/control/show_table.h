@@ -8,6 +8,7 @@
 #define CONTROL_SHOW_TABLE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <json-c/json.h>
@@ -29,6 +30,8 @@ void print_table(struct json_object *rows, const struct column *columns, int n);
 
 /* The member's array; NULL when it is absent or empty. */
 struct json_object *array_of(struct json_object *answer, const char *member);
+/* TEXT as it may go to a terminal: what that might take for a command, or the end of a line, is shown as "?". */
+void show_plain(char *out, size_t size, const char *text);
 /* "-", 0 where it is absent. */
 const char *text_of(struct json_object *object, const char *member);
 int64_t number_of(struct json_object *object, const char *member);

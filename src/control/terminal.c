@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * See terminal.h. Signals are blocked, and a thread of their own takes them one
- * by one, so that no code runs in the midst of other code:
+ * See terminal.h. Signals are blocked, and a thread of their own takes them one by one, so that no code
+ * runs in the midst of other code:
  *
- *   main    keys, size -- poll() <-- a pipe -- the terminal is as it was again,
- * or has another size
- *                                                 ^
- *   watcher sigwaitinfo() --> WINCH, CONT ---------'   TSTP: restores the
- * terminal, stops; INT, ...: restores it, ends
+ *   main      keys, size -- poll() <-- a pipe -- the terminal is as it was again, or has another size
+ *                                        ^
+ *   watcher   sigwaitinfo() --> WINCH, CONT     TSTP: restores the terminal, stops; INT, ...: restores it, ends
  *
- * Who writes a frame or changes the terminal has the mutex. A terminal that
- * takes no bytes may keep it for good: who ends the program waits for it only
- * for END_PATIENCE.
+ * Who writes a frame or changes the terminal has the mutex. A terminal that takes no bytes (Ctrl-S) may
+ * keep it for good: the watcher waits for either only for PATIENCE, and goes on without.
  */
 #include "control/terminal.h"
 
@@ -28,15 +25,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ENTER	     "\033[?1049h\033[?25l" /* the alternate screen, no cursor */
-#define LEAVE	     "\033[0m\033[?25h\033[?1049l"
-#define HOME	     "\033[H"
-#define REST	     "\033[K" /* of the line is blank */
-#define BELOW	     "\033[J" /* is blank */
-#define BAR	     "\033[7m"
-#define PLAIN	     "\033[0m"
-#define ESC	     '\033'
-#define END_PATIENCE 1 /* s */
+#define ENTER	 "\033[?1049h\033[?25l" /* the alternate screen, no cursor */
+#define LEAVE	 "\033[0m\033[?25h\033[?1049l"
+#define HOME	 "\033[H"
+#define REST	 "\033[K" /* of the line is blank */
+#define BELOW	 "\033[J" /* is blank */
+#define BAR	 "\033[7m"
+#define PLAIN	 "\033[0m"
+#define ESC	 '\033'
+#define PATIENCE 1 /* s */
 
 static struct {
 	struct termios before, raw;
@@ -63,21 +60,29 @@ static bool put(const char *text, size_t n)
 	return true;
 }
 
+/* Whether the terminal takes some bytes before long; no: another may be writing, or it is stopped. */
+static bool is_writable(void)
+{
+	struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+	return poll(&out, 1, PATIENCE * 1000) > 0 && (out.revents & POLLOUT);
+}
+
 static void enter(void)
 {
 	tcsetattr(STDIN_FILENO, TCSANOW, &terminal.raw);
-	put(ENTER, strlen(ENTER));
+	if (is_writable())
+		put(ENTER, strlen(ENTER));
 }
 
 static void leave(void)
 {
-	put(LEAVE, strlen(LEAVE));
+	if (is_writable())
+		put(LEAVE, strlen(LEAVE));
 	tcsetattr(STDIN_FILENO, TCSANOW, &terminal.before);
 }
 
-/* ---- signals
- * ----------------------------------------------------------------------------
- */
+/* ---- signals ----------------------------------------------------------------------------- */
 
 static void restore(void)
 {
@@ -85,15 +90,22 @@ static void restore(void)
 		leave();
 }
 
+/* Whether the watcher has the mutex; no: the terminal keeps it. */
+static bool take(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += PATIENCE;
+	return pthread_mutex_timedlock(&terminal.mutex, &until) == 0;
+}
+
 /* As the signal does by itself, once the terminal is as it was. */
 static void end(int signal)
 {
-	struct timespec until;
 	sigset_t one;
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += END_PATIENCE;
-	(void)pthread_mutex_timedlock(&terminal.mutex, &until);
+	(void)take();
 	restore();
 	sigemptyset(&one);
 	sigaddset(&one, signal);
@@ -101,22 +113,25 @@ static void end(int signal)
 	raise(signal);
 }
 
-/* The terminal's own state is the shell's while we are stopped. SIGCONT, which
- * ends that, comes next. */
+/* The terminal's own state is the shell's while we are stopped. SIGCONT, which ends that, comes next. */
 static void stop(void)
 {
-	pthread_mutex_lock(&terminal.mutex);
+	bool mine = take();
+
 	restore();
-	pthread_mutex_unlock(&terminal.mutex);
+	if (mine)
+		pthread_mutex_unlock(&terminal.mutex);
 	raise(SIGSTOP);
 }
 
 static void go_on(void)
 {
-	pthread_mutex_lock(&terminal.mutex);
+	bool mine = take();
+
 	if (terminal.open)
 		enter();
-	pthread_mutex_unlock(&terminal.mutex);
+	if (mine)
+		pthread_mutex_unlock(&terminal.mutex);
 }
 
 /* Full is as good: main has not looked yet. */
@@ -159,9 +174,7 @@ static bool catch_all(void)
 	return errno == 0;
 }
 
-/* ---- life
- * -------------------------------------------------------------------------------
- */
+/* ---- life -------------------------------------------------------------------------------- */
 
 bool terminal_there(void)
 {
@@ -205,8 +218,7 @@ void terminal_size(unsigned int *width, unsigned int *height)
 	*height = known ? size.ws_row : 24;
 }
 
-/* ---- screen and keys
- * -------------------------------------------------------------------- */
+/* ---- screen and keys --------------------------------------------------------------------- */
 
 bool terminal_show(const struct screen *s)
 {
@@ -229,9 +241,8 @@ bool terminal_show(const struct screen *s)
 }
 
 /*
- * Takes out what function keys send: ESC, then [ with numbers and a letter or
- * ~, or O and a letter. As one write of the terminal it comes whole; where it
- * does not, what is left of it is no harm.
+ * Takes out what function keys send: ESC, then [ with numbers and a letter or ~, or O and a letter. As one
+ * write of the terminal it comes whole; where it does not, what is left of it is no harm.
  */
 static void drop_function_keys(char *keys)
 {

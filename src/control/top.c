@@ -90,7 +90,8 @@ static bool take_sample(const struct top_options *o)
 		memcpy(top.error, c.error, sizeof(top.error));
 		return false;
 	}
-	done = ask_for(&c, "clients", 0, &top.sample[next], use_sample_read);
+	/* By file, of the clients only what all devices and exports together say. */
+	done = ask_for(&c, "clients", o->by == ROWS_FILE, &top.sample[next], use_sample_read);
 	if (done && o->by == ROWS_FILE)
 		done = ask_for(&c, "files", FILES, &top.sample[next], use_sample_read_files);
 	client_close(&c);

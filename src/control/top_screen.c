@@ -62,7 +62,7 @@ static void add_title(struct screen *s, const struct screen_view *v, const struc
 	for (unsigned int i = 0; i < now->devices; i++)
 		total += now->device[i].flows_total;
 	snprintf(last, sizeof(last), "last %.1f s", rows->seconds);
-	if (total > now->flows)
+	if (total > now->flows && rows->by != ROWS_FILE)
 		snprintf(listed, sizeof(listed), "%u of ", now->flows);
 	add_line(s, "%s  up %" PRIu64 " d %02d:%02d  %s by %s, %s, %s%u flow%s%s", v->title,
 		 up / 86400, (int)(up / 3600 % 24), (int)(up / 60 % 60), of[rows->by],
@@ -289,15 +289,17 @@ static const struct column {
 	{"IOPS", 6, ALL, 4, false, cell_iops},
 	{"SHARE%", 6, ALL, 0, false, cell_share},
 	{"FAIR%", 5, CLIENT | EXPORT | FLOW, 2, false, cell_fair},
-	{"HIT%", 5, EXPORT, 5, false, cell_hit},
-	{"WASTE%", 6, EXPORT | FILES, 2, false, cell_waste},
-	{"p50ms", 6, DISK, 8, false, cell_p50},
+	{"HIT%", 5, CLIENT | EXPORT, 5, false, cell_hit},
+	{"WASTE%", 6, CLIENT | EXPORT | FILES, 2, false, cell_waste},
+	{"p50ms", 6, FLOW, 8, false, cell_p50},
+	{"p50ms", 6, CLIENT | EXPORT | DEVICE, 7, false, cell_p50},
 	{"p99ms", 6, DISK, 1, false, cell_p99},
 	{"QUEUE", 5, DISK, 5, false, cell_queue},
 	{"KiB HELD", 8, DISK, 10, false, cell_held},
 	{"REFUSED/s", 9, DISK, 9, false, cell_refused},
 	{"WEIGHT", 6, CLIENT | FLOW, 12, false, cell_weight},
-	{"WAITS FOR", NAME_MIN, CLIENT | EXPORT | FLOW, 6, true, cell_waits_for},
+	{"WAITS FOR", NAME_MIN, FLOW, 6, true, cell_waits_for},
+	{"WAITS FOR", NAME_MIN, CLIENT | EXPORT, 8, true, cell_waits_for},
 	{"STREAMS", 7, FILES, 3, false, cell_streams},
 	{"COUNT", 5, FILES, 9, false, cell_count},
 	{"WINDOW KiB", 10, FILES, 8, false, cell_window},

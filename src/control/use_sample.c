@@ -194,6 +194,22 @@ static void read_exports(struct use_sample *s, struct json_object *answer)
 	}
 }
 
+static void read_readers(struct use_sample *s, struct json_object *answer)
+{
+	struct json_object *list;
+	size_t n;
+
+	s->readers_total = small(answer, "readers_total");
+	list = array(answer, "readers", &n);
+	for (size_t i = 0; i < n && s->readers < SAMPLE_READERS_MAX; i++) {
+		struct json_object *o = json_object_array_get_idx(list, i);
+		struct sample_reader *r = &s->reader[s->readers++];
+
+		text(o, "client", r->client, sizeof(r->client));
+		read_reads(&r->reads, o);
+	}
+}
+
 /* Of a long text its end, which tells files apart. */
 static void text_end(struct json_object *o, const char *name, char copy[SAMPLE_NAME])
 {
@@ -258,6 +274,7 @@ bool use_sample_read(struct use_sample *s, struct json_object *answer)
 	s->uptime_s = number(answer, "uptime_s");
 	s->time_us = number(answer, "time_us");
 	read_exports(s, answer);
+	read_readers(s, answer);
 	for (size_t i = 0; i < n && s->devices < SAMPLE_DEVICES_MAX; i++) {
 		struct json_object *device = json_object_array_get_idx(list, i);
 

@@ -14,6 +14,7 @@
 #define SAMPLE_DEVICES_MAX 64
 #define SAMPLE_FLOWS_MAX   256
 #define SAMPLE_EXPORTS_MAX 256
+#define SAMPLE_READERS_MAX 256
 #define SAMPLE_FILES_MAX   256
 #define SAMPLE_NAME	   48 /* bytes of a text with its NUL: an address, a device */
 #define SAMPLE_WORD	   16
@@ -52,7 +53,7 @@ struct sample_device {
 	uint32_t flows_total, flows; /* that there are; that are in the sample */
 };
 
-/* READs, and what was fetched for them: of an export, or of all. */
+/* READs, and what was fetched for them: of an export, of a client, or of all. */
 struct sample_reads {
 	uint64_t reads, resident;	/* resident: in memory when they came */
 	uint64_t fetched, read, wasted; /* bytes: fetched ahead; of these read; given up unread */
@@ -61,6 +62,11 @@ struct sample_reads {
 struct sample_export {
 	uint32_t id;
 	struct sample_reads reads;
+};
+
+struct sample_reader {
+	char client[SAMPLE_NAME];
+	struct sample_reads reads; /* but what was fetched: 0 */
 };
 
 struct sample_file {
@@ -76,7 +82,8 @@ struct use_sample {
 	uint64_t uptime_s, time_us;
 	bool counted; /* ALL holds */
 	struct sample_reads all;
-	unsigned int exports, files, files_total;
+	unsigned int exports, readers, readers_total, files, files_total;
+	struct sample_reader reader[SAMPLE_READERS_MAX];
 	struct sample_export export[SAMPLE_EXPORTS_MAX];
 	struct sample_file file[SAMPLE_FILES_MAX];
 	unsigned int devices, flows;

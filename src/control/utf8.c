@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 /* How many bytes the character that begins with FIRST has, and its bits in FIRST; 0: none does. */
 static unsigned int bytes_of(unsigned char first, uint32_t *bits)
@@ -76,4 +77,20 @@ long utf8_escape(const char *text, size_t len, char *out)
 	}
 	*out = '\0';
 	return out - begin;
+}
+
+void utf8_mend(char *text)
+{
+	char *end = text + strlen(text);
+	unsigned int n;
+	uint32_t c;
+
+	while (text < end) {
+		n = (unsigned char)*text < 0x80
+			    ? 1
+			    : decode((const unsigned char *)text, (size_t)(end - text), &c);
+		if (n == 0)
+			*text = '?';
+		text += n != 0 ? n : 1;
+	}
 }

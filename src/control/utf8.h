@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* UTF-8 in JSON as escapes. */
+/* UTF-8 in JSON as escapes; and what is none, as UTF-8. */
 #ifndef CONTROL_UTF8_H
 #define CONTROL_UTF8_H
 
@@ -14,5 +14,7 @@
  * a backslash before such a character.
  */
 long utf8_escape(const char *text, size_t len, char *out);
+/* Each byte of TEXT that is in no character of UTF-8 becomes a "?": names of files may be any bytes. */
+void utf8_mend(char *text);
 
 #endif

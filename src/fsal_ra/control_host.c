@@ -54,6 +54,7 @@ static bool device_facts(unsigned int n, struct device_facts *f)
 	f->rotating = d->rotating;
 	f->demand_queued = device_queues_demand(d);
 	f->drive_queue = atomic_load(&d->drive_stated);
+	f->spindles = atomic_load(&d->spindles);
 	dispatcher_stats(&d->dispatcher, &f->queue);
 	return true;
 }
@@ -146,6 +147,21 @@ static void counters(uint64_t counted[READAHEAD_COUNTERS])
 		counted[i] = readahead_counted(&sum, i);
 }
 
+static unsigned int readers_facts(struct reader_facts *f, unsigned int max)
+{
+	struct reader_look *looks = gsh_calloc(max, sizeof(*looks));
+	uint32_t n = readers_look(readahead_readers(readahead), looks, max);
+	struct client_address a;
+
+	for (unsigned int i = 0; i < n && i < max; i++) {
+		memcpy(&a, &looks[i].address, sizeof(a));
+		client_address_text(&a, f[i].client);
+		memcpy(f[i].counted, looks[i].value, sizeof(f[i].counted));
+	}
+	gsh_free(looks);
+	return n;
+}
+
 static void engine_facts(struct engine_facts *f)
 {
 	readahead_stats(readahead, &f->readahead);
@@ -173,6 +189,7 @@ static void writing_facts(struct writing_facts *f)
 		.untracked_writes = w.untracked,
 		.commits = w.commits,
 		.part_commits = w.parts,
+		.direct_commits = w.direct,
 		.replies_paced = p.replies,
 		.paced = p.delay,
 		.paced_max = p.delay_max,
@@ -199,6 +216,7 @@ static struct control_host host = {
 	.export_shares = ra_export_shares_facts,
 	.set_share = ra_set_share,
 	.exports = exports_facts,
+	.readers = readers_facts,
 	.counters = counters,
 	.engine = engine_facts,
 	.writing = writing_facts,

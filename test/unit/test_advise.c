@@ -134,6 +134,26 @@ static void test_spindles_through_dm_and_md(void **state)
 	place.machine.values = json_tokener_parse("{\"parameters\":[{\"parameter\":\"Queue_Depth\","
 						  "\"name\":\"dm-0\",\"value\":2}]}");
 	assert_int_equal(ask(), 0);
+	json_object_put(place.machine.values);
+	place.machine.values = NULL;
+	put("/sys/block/dm-0/dm/name", "data-nfs\n");
+	put_disk("sdb", "1\n", "4096\n", "[bfq] mq-deadline\n", "0\n");
+	put("/sys/block/dm-0/queue/read_ahead_kb", "8192\n");
+	assert_int_equal(ask(), 4); /* sdb's own read_ahead_kb is nobody's */
+	assert_says("\"read_ahead_kb of dm-0\"");
+	assert_says("\"scheduler of sdb\"");
+	assert_says("\"wbt_lat_usec of sdb\"");
+	assert_says("DEVICE { Path = /dev/mapper/data-nfs; Queue_Depth = 2; }");
+}
+
+static void test_said_once(void **state)
+{
+	put_disk("sda", "1\n", "4096\n", "[mq-deadline]\n", "75000\n");
+	put("/sys/block/sda/sda1/dev", "8:1\n");
+	put("/sys/block/sda/sda2/dev", "8:2\n");
+	place.machine.devices =
+		json_tokener_parse("{\"devices\":[{\"name\":\"sda1\"},{\"name\":\"sda2\"}]}");
+	assert_int_equal(ask(), 1);
 }
 
 static void test_memory_network_and_descriptors(void **state)
@@ -154,6 +174,15 @@ static void test_memory_network_and_descriptors(void **state)
 	assert_int_equal(ask(), 3);
 }
 
+static void test_threads_of_the_server(void **state)
+{
+	put("/etc/ganesha/ganesha.conf", "NFS_CORE_PARAM {\n  # RPC_Ioq_ThrdMax = 16;\n}\n");
+	assert_int_equal(ask(), 0);
+	put("/etc/ganesha/ganesha.conf", "NFS_CORE_PARAM {\n\trpc_ioq_thrdmax = 100; # few\n}\n");
+	assert_int_equal(ask(), 1);
+	assert_says("\"RPC_Ioq_ThrdMax of NFS_CORE_PARAM\",\"now\":\"100\",\"better\":\"128\"");
+}
+
 static void test_an_empty_machine(void **state)
 {
 	place.machine.root = "/nonexistent";
@@ -166,8 +195,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_nothing_to_change, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_disk_that_was_tuned, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_spindles_through_dm_and_md, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_said_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_memory_network_and_descriptors, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_threads_of_the_server, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_an_empty_machine, setup, teardown),
 	};
 

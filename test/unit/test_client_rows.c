@@ -411,6 +411,37 @@ static void exports_say_what_reads_found(void **unused)
 	assert_true(rows.hit < 0 && rows.waste < 0 && rows.row[0].hit < 0);
 }
 
+/* One whose READs memory alone answered uses no device, and has a row all the same. */
+static void clients_say_what_their_reads_found(void **unused)
+{
+	static const char text[] =
+		"{\"time_us\":9000000,\"uptime_s\":102,\"devices\":[],\"readers_total\":3,"
+		"\"readers\":["
+		"{\"client\":\"10.0.0.1\",\"reads\":20,\"resident\":15,\"used_bytes\":900,"
+		"\"wasted_bytes\":100},"
+		"{\"client\":\"10.0.0.2\",\"reads\":7,\"resident\":7},"
+		"{\"client\":\"10.0.0.3\",\"reads\":4,\"resident\":4}]}";
+	struct json_object *answer = json_tokener_parse(text);
+
+	assert_true(use_sample_read(&after, answer));
+	add_device(&after, "8:16", "sdb");
+	add_flow(&after, 0, 1, 7)->disk_us = 5;
+	before.readers = before.readers_total = 2;
+	snprintf(before.reader[0].client, SAMPLE_NAME, "10.0.0.3");
+	before.reader[0].reads = (struct sample_reads){.reads = 4, .resident = 4};
+	client_rows_between(&rows, &before, &after, ROWS_CLIENT);
+	assert_int_equal(rows.n, 3);
+	assert_int_equal(rows.idle, 1);
+	assert_true(CLOSE(row("10.0.0.1")->hit, 0.75) && CLOSE(row("10.0.0.1")->waste, 0.1));
+	assert_true(CLOSE(row("10.0.0.2")->hit, 1) && row("10.0.0.2")->waste < 0);
+	assert_true(row("10.0.0.2")->active && row("10.0.0.2")->share == 0);
+	assert_true(!row("10.0.0.3")->active && row("10.0.0.3")->hit < 0);
+	client_rows_between(&rows, &before, &after, ROWS_FLOW);
+	assert_int_equal(rows.n, 1);
+	assert_true(rows.row[0].hit < 0);
+	json_object_put(answer);
+}
+
 static void files_have_rates(void **unused)
 {
 	static const char text[] =
@@ -462,6 +493,7 @@ int main(void)
 		cmocka_unit_test_setup(more_than_there_is_room_for_is_left_out, set_up),
 		cmocka_unit_test_setup(programs_get_the_same_rows, set_up),
 		cmocka_unit_test_setup(exports_say_what_reads_found, set_up),
+		cmocka_unit_test_setup(clients_say_what_their_reads_found, set_up),
 		cmocka_unit_test_setup(files_have_rates, set_up),
 	};
 

@@ -86,6 +86,9 @@ static void test_files(void **state)
 		    "\"count\":127");
 	assert_says("\"effectiveness\":0.6");
 	assert_says("\"files_total\":2");
+	snprintf(world.file[0].path, sizeof(world.file[0].path), "/\xff\xc3\xa9\xc3");
+	ask("{\"command\":\"files\"}"); /* a name of any bytes, or cut short */
+	assert_says("\"path\":\"\\/?\xc3\xa9?\"");
 	ask("{\"command\":\"files\",\"limit\":300}");
 	assert_says("limit = 300 is out of range: 1 to 256 files");
 }
@@ -162,7 +165,7 @@ static void test_a_client(void **state)
 	world.device[0].demand_queued = true;
 	world.flow[0][0] = (struct flow_stats){.id = {.client = 101, .export_id = 7},
 					       .group_weight = 100,
-					       .queued = {3},
+					       .queued = {3, 0, 2},
 					       .throttled = true,
 					       .refused = 5,
 					       .disk_time = {CLOCK_SECOND},
@@ -174,6 +177,7 @@ static void test_a_client(void **state)
 					       .disk_time = {0, 3 * CLOCK_SECOND}};
 	world.writing = (struct writing_facts){
 		.dirty_bytes = 80, .dirty_budget = 100, .replies_held = 4, .writeback_errors = 2};
+	world.writing.commit_waits[20] = 7;
 	ask("{\"command\":\"explain\",\"client\":\"10.0.1.1\"}");
 	assert_says("it had 25 % of the disk's time, by its weight of 100 it is entitled to 25 %");
 	assert_says("reads of it that wait now: 3");
@@ -183,8 +187,17 @@ static void test_a_client(void **state)
 	assert_says("5 of its requests were refused at first");
 	assert_says("80 % of Dirty_Budget");
 	assert_says("2 write-outs failed since the start");
+	assert_says("write-outs of what it wrote that wait for the disk: 2");
+	assert_says("half of all clients' COMMITs took less than 1048.6 ms");
 	ask("{\"command\":\"explain\",\"client\":\"10.9.9.9\"}");
 	assert_says("it has used no disk lately");
+	world.writing.writeback_errors = 0;
+	ask("{\"command\":\"explain\",\"client\":\"10.9.9.9\"}");
+	assert_says("no write-out failed since the start");
+	ask("{\"command\":\"explain\",\"client\":\"::ffff:10.0.1.1\"}");
+	assert_says("\"client\":\"10.0.1.1\"");
+	ask("{\"command\":\"explain\",\"client\":\"film.mkv\"}");
+	assert_says("\\\"film.mkv\\\" is not the address of a client");
 	ask("{\"command\":\"explain\"}");
 	assert_says("either file or client");
 }

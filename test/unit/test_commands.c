@@ -522,6 +522,14 @@ static void an_answer_has_places_for_some_flows(void **unused)
 	assert_int_equal(number(nth(a, "devices", 0), "flows_total"), 4000);
 	assert_in_range(strlen(json_object_to_json_string(a)), 1, CONTROL_ANSWER_MAX);
 	json_object_put(a);
+	a = ask("{\"command\":\"clients\",\"limit\":3}");
+	assert_int_equal(listed(a, 0), 3);
+	assert_int_equal(listed(a, 1), 3);
+	assert_int_equal(number(nth(a, "devices", 0), "flows_total"), 4000);
+	json_object_put(a);
+	a = ask("{\"command\":\"clients\",\"limit\":257}");
+	assert_text(a, "error", "limit = 257 is out of range: 1 to 256 flows");
+	json_object_put(a);
 	world.flows[1] = 4000;
 	a = ask("{\"command\":\"clients\"}");
 	assert_int_equal(listed(a, 0), FACTS_FLOWS_MAX / 2);

@@ -58,6 +58,7 @@ static struct client_row *add_row(const char *client)
 		.queued = 3,
 		.running = 1,
 		.held = 65536,
+		.hit = 0.931,
 		.p50_us = 8200,
 		.p99_us = 33000,
 	};
@@ -94,8 +95,8 @@ static void draw(unsigned int width, unsigned int height)
 
 static void a_screen_of_80_by_24(void **unused)
 {
-	add_row("10.0.0.17");
-	add_row("10.0.0.180")->throttled = true;
+	add_row("10.0.0.17")->waste = -1;
+	add_row("10.0.0.180")->waste = 0.125;
 	draw(80, 24);
 	assert_int_equal(screen.lines, 24);
 	assert_string_equal(screen.line[0],
@@ -106,12 +107,12 @@ static void a_screen_of_80_by_24(void **unused)
 					    "0.309 disk     0.250 network");
 	assert_string_equal(screen.line[3], "");
 	assert_int_equal(screen.heading, 4);
-	assert_string_equal(screen.line[4], "CLIENT             MB/s   IOPS SHARE% FAIR%  p50ms  "
-					    "p99ms QUEUE WAITS FOR");
-	assert_string_equal(screen.line[5], "10.0.0.17          43.4   1234   45.0  33.3    8.2   "
-					    "33.0     4 10.0.0.18");
-	assert_string_equal(screen.line[6], "10.0.0.180         43.4   1234   45.0  33.3    8.2   "
-					    "33.0     4 its ceiling");
+	assert_string_equal(screen.line[4], "CLIENT             MB/s   IOPS SHARE% FAIR%  HIT% "
+					    "WASTE%  p50ms  p99ms QUEUE");
+	assert_string_equal(screen.line[5], "10.0.0.17          43.4   1234   45.0  33.3  93.1 "
+					    "     -    8.2   33.0     4");
+	assert_string_equal(screen.line[6], "10.0.0.180         43.4   1234   45.0  33.3  93.1 "
+					    "  12.5    8.2   33.0     4");
 	assert_string_equal(screen.line[7], "");
 	assert_non_null(strstr(screen.line[23], "q quit"));
 }
@@ -123,13 +124,14 @@ static void wide_screens_have_all_columns(void **unused)
 	assert_string_equal(
 		screen.line[4],
 		"CLIENT                                    MB/s WRITTEN   IOPS SHARE% FAIR%  "
-		"p50ms  p99ms QUEUE KiB HELD REFUSED/s WEIGHT WAITS FOR");
+		"HIT% WASTE%  p50ms  p99ms QUEUE KiB HELD REFUSED/s WEIGHT WAITS FOR");
 	assert_string_equal(
 		screen.line[5],
 		"2001:db8:1234:5678:9abc:def0:1234:5678    43.4     0.3   1234   45.0  33.3  "
-		"  8.2   33.0     4       64         7    100 10.0.0.18");
+		"93.1    0.0    8.2   33.0     4       64         7    100 10.0.0.18");
 	draw(80, 24); /* the end tells addresses apart */
-	assert_int_equal(strncmp(screen.line[5], "~:def0:1234:5678 ", 17), 0);
+	assert_non_null(strstr(screen.line[5], ":def0:1234:5678 "));
+	assert_int_equal(screen.line[5][0], '~');
 }
 
 static void narrow_screens_keep_what_matters(void **unused)
@@ -137,7 +139,7 @@ static void narrow_screens_keep_what_matters(void **unused)
 	add_row("10.0.0.17");
 	draw(60, 24);
 	assert_string_equal(screen.line[4],
-			    "CLIENT             MB/s   IOPS SHARE% FAIR%  p99ms QUEUE");
+			    "CLIENT             MB/s   IOPS SHARE% FAIR% WASTE%  p99ms");
 	draw(40, 24);
 	assert_string_equal(screen.line[4], "CLIENT             MB/s SHARE%  p99ms");
 	draw(20, 24); /* cut */
@@ -189,7 +191,7 @@ static void each_view_has_its_columns(void **unused)
 	draw(80, 24);
 	assert_string_equal(screen.line[4],
 			    "EXPORT CLIENTS    MB/s   IOPS SHARE% FAIR%  HIT% WASTE%  "
-			    "p99ms QUEUE");
+			    "p50ms  p99ms QUEUE");
 	rows.by = ROWS_DEVICE;
 	snprintf(r->device, sizeof(r->device), "sdb");
 	draw(80, 24);
@@ -204,6 +206,9 @@ static void each_view_has_its_columns(void **unused)
 	assert_string_equal(screen.line[5],
 			    "                     7    43.4   1234   45.0  33.3   33.0 "
 			    "    4 10.0.0.18");
+	r->throttled = true;
+	draw(80, 24);
+	assert_non_null(strstr(screen.line[5], " its ceiling"));
 }
 
 static void files_and_what_reads_found(void **unused)
