@@ -51,7 +51,10 @@ def main():
         check(names_in(path) and not unknown, f"{os.path.basename(path)} names what is there",
               unknown)
     with open(dashboard, encoding="utf-8") as f:
-        check(len(json.load(f)["panels"]) >= 10, "the dashboard is JSON, with its panels")
+        panels = json.load(f)["panels"]
+    check(len(panels) >= 10, "the dashboard is JSON, with its panels")
+    check(all(p["datasource"] == "$datasource" for p in panels),
+          "its data source is a name, as Grafana before 8.3 has it, and later ones convert")
     promtool = shutil.which("promtool") or shutil.which(f"{cache()}/promtool/promtool")
     if promtool:
         done = run(promtool, "check", "metrics", text=text)
