@@ -11,7 +11,7 @@ import e2e
 import gateway
 import nfs3
 import versions
-from others import idle_writer, price_follows, upcalls  # noqa: F401: by name, as those below
+from others import guest, idle_writer, price_follows, upcalls  # noqa: F401: by name, as those below
 
 READS = 10000
 PARITY_CALLS = 2500
@@ -148,9 +148,9 @@ def coherence(bed):
     ways = [versions.native_way(bed.cluster, held=False),
             versions.nfs_way("second gateway", second), versions.nfs_way("own gateway", server)]
     began = time.monotonic()
-    readers, changers = versions.run(server, files, ways, READS, SECONDS)
+    readers, changers = versions.run(server, files, ways, bed.reads, SECONDS)
     judged(bed, "coherence", readers, changers, time.monotonic() - began,
-           READS // 4 if bed.disk else READS)  # which takes its time
+           READS // 4 if bed.disk else bed.reads)  # which takes its time
     gateway.ends_well(second, "coherence, second gateway")
     stats = gateway.ends_well(server, "coherence")
     if bed.kind == "ra":

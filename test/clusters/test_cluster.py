@@ -4,8 +4,9 @@
 
 CLUSTER: ceph (in memory, with latency), ceph-disk (BlueStore on the modelled disk), ceph-two (two
 OSDs in memory), gluster (one brick on the modelled disk), gluster-replica (two bricks, with
-latency). Each part is run above the plugin, and where it says how the stock FSAL behaves, above
-that too: with PLUGIN `stock` above that alone.
+latency), ceph-short and gluster-short (one OSD, one brick, in memory, without latency: the basics, in
+less than two minutes each). Each part is run above the plugin, and where it says how the stock FSAL
+behaves, above that too: with PLUGIN `stock` above that alone.
 """
 import faulthandler
 import os
@@ -29,9 +30,10 @@ MOST_SECONDS = float(os.environ.get("RA_CLUSTER_SECONDS", 240))
 class Bed:
     """What the parts work with: a cluster, and gateways above it."""
 
-    def __init__(self, cluster, work, plugin, disk=None):
+    def __init__(self, cluster, work, plugin, disk=None, short=False):
         self.cluster, self.work, self.plugin = cluster, work, plugin
-        self.disk = disk
+        self.disk, self.short = disk, short
+        self.reads = parts.READS // 4 if short else parts.READS  # to be judged
         self.kind = "ra" if plugin else "stock"
 
     def gateway(self, kind=None, **more):
@@ -48,6 +50,10 @@ def make_cluster(name, work, mechdisk):
     """(the cluster, not up; the modelled disk below it or None)"""
     if name == "ceph":
         return ceph.Ceph(work, delay_ms=DELAY_MS), None
+    if name == "ceph-short":
+        return ceph.Ceph(work), None
+    if name == "gluster-short":
+        return gluster.Gluster(work, [memory(work)]), None
     if name == "ceph-two":
         return ceph.Ceph(work, osds=2), None
     if name == "gluster-replica":
@@ -60,12 +66,15 @@ def make_cluster(name, work, mechdisk):
 
 
 CLUSTERS = {
-    "ceph": ("config_example", "streams", "coherence", "held_writer", "idle_writer",
+    "ceph": ("config_example", "streams", "coherence", "held_writer", "idle_writer", "guest",
              "shutdown", "valgrind"),
     "ceph-two": ("parity", "storage_lost"),
     "ceph-disk": ("coherence", "price_follows", "shutdown"),
-    "gluster": ("config_example", "streams", "parity", "upcalls", "price_follows", "shutdown"),
+    "gluster": ("config_example", "streams", "parity", "upcalls", "guest", "price_follows",
+                "shutdown"),
     "gluster-replica": ("coherence", "storage_lost", "valgrind"),
+    "ceph-short": ("streams", "parity", "coherence"),
+    "gluster-short": ("streams", "parity", "coherence"),
 }
 
 
@@ -107,7 +116,7 @@ def main():
     if disk:
         disk.timing(True)
     e2e.note(f"{name}: up after {time.monotonic() - began:.1f} s")
-    bed = Bed(cluster, work, plugin, disk)
+    bed = Bed(cluster, work, plugin, disk, name.endswith("-short"))
     try_in_time(bed, name, sys.argv[4:] or CLUSTERS[name])
     e2e.finish()
 

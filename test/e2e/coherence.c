@@ -27,6 +27,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -82,6 +83,8 @@ static _Atomic bool stopping;
 static _Atomic unsigned long reads, judged, torn, changes, replaced, replaced_reads, removals;
 static _Atomic unsigned long faults;
 static _Atomic unsigned long worst_free_ms;
+static _Atomic uint64_t answered_ms; /* when the last READ was */
+static bool stops;		     /* ours, before the end, where an answer is missing */
 
 static uint64_t bits(uint64_t *rng)
 {
@@ -113,6 +116,26 @@ static void __attribute__((format(printf, 1, 2), noreturn)) broken(const char *f
 	vfprintf(stderr, format, ap);
 	fputc('\n', stderr);
 	va_end(ap);
+	fflush(stdout);
+	_exit(2);
+}
+
+/* Until all READs of W's are answered; where they are not, all is told that may say why. */
+static void wait_for_reads(struct worker *w, const int *outstanding, const char *of)
+{
+	uint64_t began = nfsc_now_ms(), now;
+
+	if (nfsc_wait(&w->rpc, 1, outstanding, ANSWER_MS))
+		return;
+	now = nfsc_now_ms();
+	fprintf(stderr,
+		"coherence: no answer to READ of %s for %llu ms, %d outstanding; libnfs: %s; "
+		"another "
+		"READ was answered %llu ms ago\n",
+		of, (unsigned long long)(now - began), *outstanding, rpc_get_error(w->rpc),
+		(unsigned long long)(now - atomic_load(&answered_ms)));
+	if (stops)
+		raise(SIGSTOP); /* whoever started us looks at the server */
 	fflush(stdout);
 	_exit(2);
 }
@@ -371,6 +394,7 @@ static void read_done(struct rpc_context *rpc, int status, void *data, void *pri
 	uint32_t n;
 
 	--*call->outstanding;
+	atomic_store(&answered_ms, nfsc_now_ms());
 	if (status != RPC_STATUS_SUCCESS)
 		broken("READ: no answer: %s", status == RPC_STATUS_ERROR ? (char *)data : "");
 	if (res->status != NFS3_OK)
@@ -422,8 +446,7 @@ static void read_run(struct worker *w)
 			if (at + READ_BLOCKS > BLOCKS)
 				break;
 		}
-		if (!nfsc_wait(&w->rpc, 1, &outstanding, ANSWER_MS))
-			broken("no answer to READ within %d s", ANSWER_MS / 1000);
+		wait_for_reads(w, &outstanding, file->name);
 	}
 }
 
@@ -498,9 +521,9 @@ static bool read_target(struct worker *w, struct target_read *r)
 		READ3args args = {nfsc_wire(&fh), (uint64_t)b * BLOCK, READ_BLOCKS * BLOCK};
 
 		r->outstanding = 1;
-		if (rpc_nfs3_read_async(w->rpc, target_done, &args, r) != 0 ||
-		    !nfsc_wait(&w->rpc, 1, &r->outstanding, ANSWER_MS))
-			broken("no answer to READ of the replaced file");
+		if (rpc_nfs3_read_async(w->rpc, target_done, &args, r) != 0)
+			broken("READ could not be sent: %s", rpc_get_error(w->rpc));
+		wait_for_reads(w, &r->outstanding, "the replaced file");
 		if (r->status == NFS3ERR_STALE || r->status == NFS3ERR_NOENT)
 			return false;
 		must(r->status == NFS3_OK, "READ", &target);
@@ -576,11 +599,10 @@ static void start_stream(struct worker *w, const struct nfsc_fh *fh)
 
 		if (rpc_nfs3_read_async(w->rpc, ignore_read, &args, &outstanding) == 0)
 			outstanding++;
-		if (outstanding >= PIPELINE && !nfsc_wait(&w->rpc, 1, &outstanding, ANSWER_MS))
-			broken("no answer to READ of the big file");
+		if (outstanding >= PIPELINE)
+			wait_for_reads(w, &outstanding, "the big file");
 	}
-	if (!nfsc_wait(&w->rpc, 1, &outstanding, ANSWER_MS))
-		broken("no answer to READ of the big file");
+	wait_for_reads(w, &outstanding, "the big file");
 }
 
 static void *remover(void *arg)
@@ -681,18 +703,18 @@ static int run(uint64_t seed, int seconds)
 	return faults ? 1 : 0;
 }
 
-static const char usage[] = "coherence [--seed N] [--seconds N] [--export PATH] --local DIRECTORY "
+static const char usage[] = "coherence [--seed N] [--seconds N] [--export PATH] [--stops] --local "
+			    "DIRECTORY "
 			    "HOST:PORT:MOUNTPORT\n"
-			    "  DIRECTORY is what the server exports as PATH, on this machine\n";
+			    "  DIRECTORY is what the server exports as PATH, on this machine\n"
+			    "  --stops: by SIGSTOP where an answer is missing, before it ends\n";
 
 int main(int argc, char **argv)
 {
 	static const struct option longs[] = {
-		{"seed", required_argument, NULL, 's'},
-		{"seconds", required_argument, NULL, 't'},
-		{"export", required_argument, NULL, 'e'},
-		{"local", required_argument, NULL, 'l'},
-		{NULL, 0, NULL, 0},
+		{"seed", required_argument, NULL, 's'},	  {"seconds", required_argument, NULL, 't'},
+		{"export", required_argument, NULL, 'e'}, {"local", required_argument, NULL, 'l'},
+		{"stops", no_argument, NULL, 'S'},	  {NULL, 0, NULL, 0},
 	};
 	uint64_t seed = (uint64_t)time(NULL);
 	const char *export = "/full";
@@ -708,6 +730,8 @@ int main(int argc, char **argv)
 			export = optarg;
 		else if (c == 'l')
 			local_dir = optarg;
+		else if (c == 'S')
+			stops = true;
 		else
 			local_dir = NULL;
 	}

@@ -29,8 +29,7 @@
 #define TICK_MS		  12  /* more than a tick of the kernel's coarse clock at any HZ */
 #define EVICT_EVERY	  250 /* operations */
 #define HISTORY		  20
-#define ID_LIMIT	  65536 /* inode numbers kept in the map; larger ones must be equal */
-#define STATUSES	  40	/* distinct statuses counted */
+#define STATUSES	  40 /* distinct statuses counted */
 
 struct side {
 	struct nfsc_server server;
@@ -44,7 +43,7 @@ struct side {
 struct options {
 	uint64_t seed;
 	unsigned long ops;
-	const char *evict[SIDES];
+	const char *tree[SIDES];
 	int tolerate;
 	const char *export[2];
 	bool coverage;
@@ -55,8 +54,6 @@ struct count {
 	unsigned long n;
 };
 
-/* id_map[s][x]: the inode number on the other side of inode x on side s; 0: not seen. */
-static uint32_t id_map[SIDES][ID_LIMIT];
 static struct side sides[SIDES];
 static struct draw draw;
 static struct text history[HISTORY];
@@ -148,20 +145,6 @@ static bool verifier_kept(struct side *side, const struct answer *a)
 	return memcmp(side->verf, a->verf, sizeof(side->verf)) == 0;
 }
 
-/* Whether inode `a` of side 0 is inode `b` of side 1; a new object may take over old numbers. */
-static bool same_id(uint64_t a, uint64_t b, bool created)
-{
-	if (a >= ID_LIMIT || b >= ID_LIMIT)
-		return a == b;
-	if (created || (!id_map[0][a] && !id_map[1][b])) {
-		id_map[1][id_map[0][a]] = 0;
-		id_map[0][id_map[1][b]] = 0;
-		id_map[0][a] = (uint32_t)b;
-		id_map[1][b] = (uint32_t)a;
-	}
-	return id_map[0][a] == b && id_map[1][b] == a;
-}
-
 static bool same_ids(const struct answer *a, const struct answer *b)
 {
 	bool created = (a->proc == P_CREATE || a->proc == P_MKDIR || a->proc == P_SYMLINK ||
@@ -171,7 +154,7 @@ static bool same_ids(const struct answer *a, const struct answer *b)
 	if (a->n_ids != b->n_ids)
 		return false;
 	for (int i = 0; i < a->n_ids; i++) {
-		if (!same_id(a->id[i], b->id[i], created && i == 0))
+		if (!ids_same(a->id[i], b->id[i], created && i == 0))
 			return false;
 	}
 	return true;
@@ -262,6 +245,20 @@ static void report_data(const struct answer *a, const struct answer *b)
 	}
 }
 
+/* The first two, and those that are not each other's. */
+static void report_ids(const struct answer *a, const struct answer *b)
+{
+	for (int k = 0; k < a->n_ids && k < b->n_ids; k++) {
+		bool same = ids_same(a->id[k], b->id[k], false);
+
+		if (k < 2 || !same)
+			printf("    inodes %llu, %llu%s\n", (unsigned long long)a->id[k],
+			       (unsigned long long)b->id[k], same ? "" : ": not each other's");
+		if (!same)
+			ids_report(a->id[k], b->id[k]);
+	}
+}
+
 static void report(const struct op *op, const struct options *opt)
 {
 	printf("DIFFERENCE at operation %lu (seed %llu): %s\n", done_ops,
@@ -272,9 +269,7 @@ static void report(const struct op *op, const struct options *opt)
 
 		printf("  [%d] reference: %s\n      tested:    %s\n", i, a->text.p, b->text.p);
 		report_data(a, b);
-		for (int k = 0; k < a->n_ids && k < b->n_ids && k < 2; k++)
-			printf("    inodes %llu, %llu\n", (unsigned long long)a->id[k],
-			       (unsigned long long)b->id[k]);
+		report_ids(a, b);
 		for (int s = 0; s < SIDES; s++) {
 			if (!verifier_kept(&sides[s], &sides[s].answer[i]))
 				printf("    the write verifier of side %d changed\n", s);
@@ -380,8 +375,8 @@ static void evict(const struct options *opt)
 {
 	sync();
 	for (int s = 0; s < SIDES; s++) {
-		if (opt->evict[s])
-			nftw(opt->evict[s], evict_file, 8, FTW_PHYS | FTW_MOUNT);
+		if (opt->tree[s])
+			nftw(opt->tree[s], evict_file, 8, FTW_PHYS | FTW_MOUNT);
 	}
 }
 
@@ -522,18 +517,27 @@ static const char usage[] =
 	"  --ops N         operations (default 20000)\n"
 	"  --full PATH     export without squash (default /full)\n"
 	"  --squash PATH   the same tree with root squash (default /squash)\n"
-	"  --evict DIR     drop the cached data of files below DIR now and then; once per side\n"
+	"  --tree DIR      the local tree of a side, the first one's first: cached data of its\n"
+	"                  files are dropped now and then, and names of inodes are looked up\n"
 	"  --tolerate N    stop at the Nth difference (default 1)\n"
 	"  --read-min N    bytes that a READ asks for, at least (default 0)\n"
 	"  --fsstat-root   FSSTAT asks of the root, never of what may be gone\n"
 	"  --no-coverage   do not fail when some procedure or status was never reached\n";
+
+static void keep_tree(struct options *opt, const char *dir)
+{
+	int side = opt->tree[0] != NULL;
+
+	opt->tree[side] = dir;
+	ids_look_in(side, dir);
+}
 
 static bool parse(int argc, char **argv, struct options *opt)
 {
 	static const struct option longs[] = {
 		{"seed", required_argument, NULL, 's'},	 {"ops", required_argument, NULL, 'n'},
 		{"full", required_argument, NULL, 'f'},	 {"squash", required_argument, NULL, 'q'},
-		{"evict", required_argument, NULL, 'e'}, {"tolerate", required_argument, NULL, 't'},
+		{"tree", required_argument, NULL, 'e'},	 {"tolerate", required_argument, NULL, 't'},
 		{"no-coverage", no_argument, NULL, 'c'}, {"read-min", required_argument, NULL, 'r'},
 		{"fsstat-root", no_argument, NULL, 'o'}, {NULL, 0, NULL, 0},
 	};
@@ -549,7 +553,7 @@ static bool parse(int argc, char **argv, struct options *opt)
 		else if (c == 'q')
 			opt->export[1] = optarg;
 		else if (c == 'e')
-			opt->evict[opt->evict[0] != NULL] = optarg;
+			keep_tree(opt, optarg);
 		else if (c == 't')
 			opt->tolerate = atoi(optarg);
 		else if (c == 'r')

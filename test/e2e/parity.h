@@ -3,6 +3,7 @@
  * What the parts of the parity test share.
  *
  *   parity_ops.c     draws a random operation and sends it to one side
+ *   parity_ids.c     knows which inode of one side is which of the other
  *   parity_answer.c  turns an answer into text in which only what must agree is left
  *   parity.c         keeps pairs of handles, runs both sides, compares, reports
  */
@@ -162,5 +163,12 @@ int send_op(const struct op *op, int side, int i, struct rpc_context *rpc, struc
 /* The callback of every call: private_data is a struct answer. */
 void answer_cb(struct rpc_context *rpc, int status, void *data, void *private_data);
 const char *status_name(int status);
+
+/* Where the file system of a side is to be seen locally; `dir` is kept. */
+void ids_look_in(int side, const char *dir);
+/* Whether inode `a` of side 0 is inode `b` of side 1; of what was `created` just now it is so. */
+bool ids_same(uint64_t a, uint64_t b, bool created);
+/* Says what two that are not each other's were. */
+void ids_report(uint64_t a, uint64_t b);
 
 #endif

@@ -59,9 +59,10 @@ def between(before, after):
             (after.waited - before.waited) / max(1e-9, after.second - before.second))
 
 
-def judge(what, measure, claims, tries=TRIES, looks=look):
+def judge(what, measure, claims, tries=TRIES, looks=look, disturbs=lambda seen: None):
     """Checks claims(measure()), a list of (holds, claim, detail); None from measure() ends it, with
-    nothing checked. Returns what was measured last."""
+    nothing checked. disturbs(seen) may name what else disturbed a measurement. Returns what was
+    measured last."""
     always_stolen = True
     for left in reversed(range(tries)):
         before = looks()
@@ -71,11 +72,12 @@ def judge(what, measure, claims, tries=TRIES, looks=look):
         steal, crowded = between(before, looks())
         always_stolen = always_stolen and steal > STEAL_MOST
         found = claims(seen)
-        disturbed = steal > STEAL_MOST or crowded > CROWDED
+        other = disturbs(seen)
+        disturbed = steal > STEAL_MOST or crowded > CROWDED or other
         if all(holds for holds, _, _ in found) or not left or not disturbed:
             break
         e2e.note(f"{what}: again: {steal:.0f} % of the processors were stolen, and threads waited "
-                 f"for them in {crowded:.0%} of the time")
+                 f"for them in {crowded:.0%} of the time{'; ' + other if other else ''}")
     for holds, claim, detail in found:
         if not holds and always_stolen:
             e2e.note(f"{what}: {claim}: not judged: {tries} times more than {STEAL_MOST} % of the "

@@ -22,6 +22,7 @@ from test_prices import CODEC, load_codec
 LIGHT, HEAVY, LATE, STRANGER = (f"127.0.0.{n}" for n in (11, 12, 13, 14))
 INTERVAL = 500  # ms
 MEMORY = 5  # s
+LEAST = 4  # moments at which all are asked
 LOAD = "work=random,outstanding=8,request=8K,size=128M"
 
 
@@ -57,12 +58,13 @@ class Askers:
         return (told, after) if one and same else None
 
     def over(self, seconds):
-        """once(), as often as it can be in this time."""
-        found, end = [], time.monotonic() + seconds
-        while time.monotonic() < end:
-            found.append(self.once())
+        """once(), as often as it can be in this time; on a slow machine for longer, for LEAST."""
+        found, begun = [], time.monotonic()
+        while time.monotonic() < begun + seconds or (
+                len(found) < LEAST and time.monotonic() < begun + 30):
+            found += filter(None, [self.once()])
             time.sleep(0.05)
-        return [f for f in found if f]
+        return found
 
 
 def mean(samples, address):
@@ -107,7 +109,7 @@ def as_ractl_shows(samples, what):
         rows = device["clients"]
         return all(near(told[a], rows.get(a, device)["readahead_price"]) for a in told)
 
-    e2e.check(len(samples) > 3, f"{what}: there was time to ask", len(samples))
+    e2e.check(len(samples) >= LEAST, f"{what}: there was time to ask", len(samples))
     wrong = [sample for sample in samples if not right(*sample)]
     e2e.check(not wrong, f"{what}: FSSTAT tells each client what ractl shows", wrong[:1])
 

@@ -6,13 +6,16 @@ A small ext4 on a loop device is served through RA over VFS. Every command of ra
 wrong name is refused; `clients` and `top` show who uses the disk, on a terminal too; 200 changes of policy under load lose and repeat nothing; SIGHUP applies the
 configuration again; sockets of dead and of live servers are treated as they should be.
 """
+import fcntl
 import itertools
 import json
 import os
 import pty
+import re
 import select
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import termios
@@ -111,6 +114,9 @@ def commands_work(ractl, disk):
               device["prefetch_bytes_per_s"] > 0 and
               device["wait_p50_us"] <= device["wait_p99_us"] <= device["wait_max_us"],
               "devices: the loop device, with throughput and waits", devices)
+    readers = ractl.json("clients")["readers"]
+    e2e.check([r for r in readers if r["client"] == e2e.HOST and 0 < r["resident"] <= r["reads"] and
+               r["used_bytes"] > 0], "clients: what the READs of each found", readers)
     number = device["device"]
     for name in POLICIES:
         for wanted in ((), (number,), (disk.name,), (f"/dev/{disk.name}",)):
@@ -205,7 +211,7 @@ def switches_under_load(ractl, nfsbench, server, disk):
 
 class Live:
     """`ractl top` on a terminal of its own."""
-    ENTER, LEAVE = "\033[?1049h", "\033[?25h\033[?1049l"
+    ENTER, LEAVE, HOME = "\033[?1049h", "\033[?25h\033[?1049l", "\033[H"
 
     def __init__(self, ractl, *arguments):
         self.terminal, inner = pty.openpty()
@@ -226,6 +232,17 @@ class Live:
             self.shown += os.read(self.terminal, 65536).decode()
         return True
 
+    def fits(self, rows, columns, seconds=60):
+        """Whether a screen within these is shown in time, once the terminal has become so large."""
+        fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and self.until(self.HOME):
+            for frame in re.findall("\033\\[H(.*?)\033\\[J", self.shown, flags=re.S):
+                lines = re.sub("\033\\[[0-9;?]*[a-zA-Z]", "", frame).replace("\r", "").split("\n")
+                if len(lines) <= rows and max(map(len, lines)) <= columns:
+                    return True
+        return False
+
     def type(self, keys):
         os.write(self.terminal, keys.encode())
 
@@ -240,9 +257,15 @@ class Live:
 
 
 def who_uses_the_disk(ractl, nfsbench, server, disk):
-    """While a load runs: rows for programs and people, a log, and the live screen."""
-    load, rows = ractl.rows_while(2, lambda: Load(nfsbench, server, "/full"))
-    row = next((r for r in rows["rows"] if r["client"] == e2e.HOST), {})
+    """While a load runs: rows for programs and people, a log, and the live screen. Returns how many
+    loads ran: on a busy machine one may begin after the interval."""
+    row, loads = {}, 0
+    while not row.get("active") and loads < 5:
+        load, rows = ractl.rows_while(2, lambda: Load(nfsbench, server, "/full"))
+        row = next((r for r in rows["rows"] if r["client"] == e2e.HOST), {})
+        loads += 1
+        while not row.get("active") and load.running(30):
+            pass
     e2e.check(row.get("export") == 7 and row["active"] and row["prefetch_bytes_per_s"] > 0 and
               row["share"] > 0.9 and row["fair_share"] > 0.9 and row["group_weight"] == 100,
               "clients: the load's address and export have the disk's time", rows)
@@ -256,6 +279,8 @@ def who_uses_the_disk(ractl, nfsbench, server, disk):
                                         "share", "bandwidth", "iops", "latency")):
         live.type(key)
         e2e.check(live.until(title), f"top: key {key}: {title}", live.shown)
+    for rows, columns in ((24, 80), (8, 50)):
+        e2e.check(live.fits(rows, columns), f"top: in {columns} x {rows}", live.shown)
     live.type("q")
     e2e.check(live.ended() == 0, "top: q ends it, and the terminal is as it was", live.shown)
     while load.running(30):
@@ -271,6 +296,25 @@ def who_uses_the_disk(ractl, nfsbench, server, disk):
     e2e.check(flow["client"] == e2e.HOST and flow["export"] == 7 and flow["prefetch_bytes"] >= SIZE and
               flow["disk_time_prefetch_us"] > 0 and sum(flow["waits"]) > 0,
               "clients: the counters since the start", snapshot)
+    return loads
+
+
+def a_terminal_that_takes_nothing(ractl):
+    """After Ctrl-S: it stops, goes on and ends all the same."""
+    live = Live(ractl, "--interval", "0.2")
+    e2e.check(live.until("q quit"), "top: live", live.shown)
+    termios.tcflow(live.inner, termios.TCOOFF)
+    live.process.send_signal(signal.SIGTSTP)
+    e2e.check(e2e.wait_for(lambda: e2e.proc_text(live.process.pid, "stat").rpartition(")")[2]
+                           .split()[:1] == ["T"], 60), "top on a terminal that takes no bytes: stops")
+    live.process.send_signal(signal.SIGCONT)
+    live.process.send_signal(signal.SIGTERM)
+    ended = e2e.wait_for(lambda: live.process.poll() is not None, 60)
+    same = termios.tcgetattr(live.inner)[3] == live.before[3]
+    e2e.check(ended and live.process.returncode == -signal.SIGTERM and same,
+              "... and ends by SIGTERM, and what is typed is shown", (live.process.returncode, same))
+    os.close(live.inner)
+    os.close(live.terminal)
 
 
 def write_and_commit(server):
@@ -414,8 +458,8 @@ def main():
     wrong_is_refused(ractl)
     read = stats_since_the_reset(ractl, nfsbench, server)
     decisions_are_seen(ractl, nfsbench, server)
-    who_uses_the_disk(ractl, nfsbench, server, disk)
-    read += 2 * SIZE
+    a_terminal_that_takes_nothing(ractl)
+    read += SIZE * (1 + who_uses_the_disk(ractl, nfsbench, server, disk))
     read += switches_under_load(ractl, nfsbench, server, disk)
     sighup_applies_the_configuration(ractl, server)
     another_server(ractl, server, work, path, plugin)

@@ -10,15 +10,18 @@ DEVICE holds over what the exports say, and what is wrong in one is refused with
 import grp
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 
+import control_client
 import e2e
 import nfs3
 
 NOBODY = 65534
 COUNT, SIZE = 4, 4 << 20  # files, and bytes of each
+HOSTILE = "e\033[2J\nf"  # a name
 
 
 class Ractl:
@@ -118,31 +121,65 @@ def under_load(ractl, server):
 
 
 def files_are_explained(ractl, server, path):
-    """Reads past the page cache: by path, by inode number, by address."""
+    """Reads past the page cache: by path, by inode number, by address. Of a file that nobody has read
+    before, whose cursors would still be there, and might go on with these reads."""
+    name = f"f{COUNT}"
     client = nfs3.Client(server, "/e8", timeout=30)
     ractl.run("set", "Heuristic", "cursor")
     e2e.drop_caches()
-    fh = client.lookup("f0")[1]
+    fh = client.lookup(name)[1]
     for offset in range(0, 1 << 20, 32768):
         client.read(fh, offset, 32768)
-    client.close()
-    inode = os.stat(f"{path}/f0").st_ino
+    inode = os.stat(f"{path}/{name}").st_ino
     first = ractl.json("files")["files"][0]
-    e2e.check(first["file"] == inode and first["path"] == f"{path}/f0" and first["count"] > 4,
+    e2e.check(first["file"] == inode and first["path"] == f"{path}/{name}" and first["count"] > 4,
               "files: the one read last, with its path", first)
-    for name in (str(inode), f"{path}/f0"):
-        answer = ractl.json("cursors", name)
+    for called in (str(inode), f"{path}/{name}"):
+        answer = ractl.json("cursors", called)
         e2e.check(answer["file"] == inode and answer["listed"][0]["offset"] == 1 << 20,
-                  f"cursors {name}: where its next read should be", answer)
-    words = ractl.run("explain", f"{path}/f0").stdout
+                  f"cursors {called}: where its next read should be", answer)
+    words = ractl.run("explain", f"{path}/{name}").stdout
     e2e.check("fetched ahead" in words and "[Window_Max]" in words, "explain FILE", words)
     words = ractl.run("explain", e2e.HOST).stdout
     e2e.check("of the disk's time" in words and "Dirty_Budget" in words, "explain CLIENT", words)
+    hostile = client.lookup(HOSTILE)[1]
+    client.read(hostile, 0, 32768)
+    shown = ractl.run("files").stdout + ractl.run("cursors", f"{path}/{HOSTILE}").stdout
+    e2e.check("/e?[2J?f" in shown and "\033" not in shown, "files: what a terminal obeys is a ?", shown)
+    client.close()
+    ractl.refused(("explain", "film.mkv"), "is not the address of a client")
     ractl.run("set", "Heuristic", "off")
     words = ractl.run("explain", str(inode)).stdout
     e2e.check("read-ahead is off" in words and "[Heuristic]" in words, "explain: it is off", words)
     ractl.refused(("explain", "1"), "no file 1 is known")
     e2e.check(ractl.run("cursors", f"{path}/none").returncode == 2, "cursors: no such file")
+
+
+def members(answer):
+    """The names of all members, of what is within too."""
+    if isinstance(answer, list):
+        return {m for each in answer for m in members(each)}
+    if isinstance(answer, dict):
+        return set(answer) | {m for each in answer.values() for m in members(each)}
+    return set()
+
+
+def answers_are_documented(ractl, path):
+    """Each answer has the version of the schema, and no member that control-protocol.md does not name."""
+    with open(f"{os.path.dirname(__file__)}/../../doc/control-protocol.md", encoding="utf-8") as f:
+        told = set(re.findall(r"`([a-z_0-9]+)`", f.read()))
+    told |= {t.replace("_demand", c) for t in told for c in ("_prefetch", "_writeback")}
+    told |= {t.replace("submitted_", "served_") for t in told}
+    told |= {t.replace("demand_", c) for t in told for c in ("prefetch_", "writeback_")}
+    for command in (("status",), ("devices",), ("files",), ("cursors", f"{path}/f{COUNT}"),
+                    ("explain", f"{path}/f{COUNT}"), ("explain", e2e.HOST), ("get",), ("diff",),
+                    ("prices",), ("stats",), ("clients",), ("clients", "--interval", "0.1"),
+                    ("clients", "--interval", "0.1", "--by", "file"), ("shares",), ("advise",),
+                    ("metrics", "--clients", "5"), ("set", "Max_Wait", "3000")):
+        answer = ractl.json(*command)
+        unknown = members(answer) - told
+        e2e.check(answer["schema"] == 1 and not unknown,
+                  f"--json {' '.join(command)}: of the schema, each member is documented", unknown)
 
 
 def reload_brings_the_file(ractl, server):
@@ -191,6 +228,18 @@ def group_may_look(ractl, work, path, plugin):
               other.returncode == 1 and "no permission" in other.stderr and
               ractl.value("Max_Wait") == (3000, 3000), "Control_Group: looks, and changes nothing",
               (looks, turns, other))
+    crowd = subprocess.Popen(
+        [sys.executable, "-c", "import socket, sys\n"
+         "peers = [socket.socket(socket.AF_UNIX) for _ in range(16)]\n"
+         "for p in peers: p.connect(sys.argv[1]); p.send(b'{')\n"
+         "print(flush=True); sys.stdin.read()", control_client.SOCKET], user=NOBODY, group=NOBODY,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    crowd.stdout.readline()
+    looks = ractl.run("status", user=NOBODY, group=NOBODY)
+    turns = ractl.run("set", "Max_Wait", "3000")
+    e2e.check(looks.returncode == 1 and "too many peers" in looks.stderr and turns.returncode == 0,
+              "who may only look keeps nobody out who may change", (looks, turns))
+    crowd.communicate(timeout=30)
     metrics = f"{work}/ra.prom"
     done = ractl.run("metrics", "--output", metrics)
     with open(metrics, encoding="ascii") as f:
@@ -212,7 +261,8 @@ def main():
     e2e.enter(("findmnt",))
     work = e2e.work_directory()
     path = e2e.loop_export(work, 128 << 20, rotating=True)
-    e2e.make_files(path, COUNT, SIZE)
+    e2e.make_files(path, COUNT + 1, SIZE)
+    shutil.copy(f"{path}/f0", f"{path}/{HOSTILE}")
     ractl = Ractl(ractl)
     server = e2e.Server("ra", exports_of(path), work, plugin).start()
     each_owner(ractl)
@@ -220,6 +270,7 @@ def main():
     wrong(ractl)
     under_load(ractl, server)
     files_are_explained(ractl, server, path)
+    answers_are_documented(ractl, path)
     reload_brings_the_file(ractl, server)
     device_blocks(ractl, server, path)
     e2e.check(server.stop() == 0, "the server ends cleanly", server.log_text()[-2000:])

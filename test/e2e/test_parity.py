@@ -114,7 +114,7 @@ def main():
     make_pair(work)
     _, stock = server_configs.chosen("stock")
     servers = [serve(stock, "a", work, None), serve(config, "b", work, plugin)]
-    done = subprocess.run([parity, *sparing(), "--evict", f"{work}/a", "--evict", f"{work}/b", *more,
+    done = subprocess.run([parity, *sparing(), "--tree", f"{work}/a", "--tree", f"{work}/b", *more,
                            servers[0].address, servers[1].address], check=False)
     e2e.check(done.returncode == 0, "every answer agrees", f"parity ended with {done.returncode}")
     for server in servers:

@@ -4,8 +4,9 @@
 
 What it proves: what a COMMIT promised is on the disk after a cut also where the files are large,
 written in order with COMMITs of ranges behind the writer, scattered over a file that is there, or
-over a sparse one; on ext4 in each of its data modes, on XFS and btrfs. That write-back and COMMIT
-went the ways meant is asserted by the plugin's counters. A promise is noted with the length that
+over a sparse one, with small files beside them, each committed at once; on ext4 in each of its data
+modes, on XFS and btrfs. That write-back and COMMIT went the ways meant, by turns and straight to
+fsync, is asserted by the plugin's counters. A promise is noted with the length that
 the record of the disk had then (test_writeback.py has small files, and servers killed).
 
 A CASE is FILESYSTEM[:CONFIG]; --all runs each file system with each of server_configs.CONFIGS.
@@ -15,6 +16,7 @@ import random
 import sys
 import time
 
+import control_client
 import e2e
 import power_cut
 import server_configs
@@ -26,16 +28,23 @@ MIB = (1 << 20) // verifying_client.CELL  # in cells
 RANGE = 8 * MIB  # of a partial COMMIT
 CUTS = 6
 SECONDS = 120  # longest time of writing
+SLOWLY = 30  # longest time at the disk's own pace, until COMMITs went the ways that are looked at
 FILE_SYSTEMS = {"ext4": ("ext4", "data=ordered"), "ext4-writeback": ("ext4", "data=writeback"),
                 "ext4-journal": ("ext4", "data=journal"), "xfs": ("xfs", ""),
                 "btrfs": ("btrfs", "")}
 # btrfs by name or with --all: there stock VFS too loses what COMMIT promised in one run of some
 # twenty (1 of 18, RA 3 of 25), so that a failure would say nothing of the plugin.
-EVERYDAY = ("ext4:stock", "ext4", "ext4:eager", "ext4:parts", "ext4-writeback", "ext4-journal",
-            "xfs")
+EVERYDAY = ("ext4:stock", "ext4", "ext4:eager", "ext4:heaps", "ext4:parts", "ext4-writeback",
+            "ext4-journal", "xfs")
 # Nothing is written out before a COMMIT, which is one of its range only.
 PARTS = server_configs.named("idle")._replace(name="parts")
 PARTS = PARTS._replace(export={**PARTS.export, "Commit_Part": "true"})
+# Where all goes out at once no COMMIT finds enough for a turn (COMMIT_LITTLE): here it does, of a
+# heap that is written out, at once, when it has so much.
+HEAPS = server_configs.named("eager")._replace(name="heaps", module={})
+HEAPS = HEAPS._replace(export={**HEAPS.export, "Writeback_Delay": 30000,
+                               "Writeback_Chunk": 2 << 20})
+OWN = {config.name: config for config in (PARTS, HEAPS)}
 
 
 class InOrder(verifying_client.Writer):
@@ -70,15 +79,35 @@ class Scattered(verifying_client.Writer):
         self.write_new(file, first, count)
 
 
+class Small(verifying_client.Writer):
+    """Writes small files, one after the other, and commits each when all of it is answered."""
+    CELLS = 2 * verifying_client.RUN
+    FILES = range(4, 4 + verifying_client.OUTSTANDING)  # one has always something to send
+
+    def send_new(self):
+        for file in self.files:
+            if file.at == file.cells and not file.flying:
+                file.at = 0
+                self.files.remove(file)
+                self.files.append(file)
+                self.send_commit(file)
+                return
+        file = next(f for f in self.files if f.at < f.cells)
+        self.write_new(file, file.at, verifying_client.RUN)
+        file.at += verifying_client.RUN
+
+
 class Load(verifying_client.Writers):
-    """Those two writers, and what was promised when."""
+    """Those three writers, and what was promised when."""
 
     def __init__(self, server, record):
         super().__init__(server, "/e1", count=0)
         files = [verifying_client.File(n, CELLS) for n in (1, 2, 3)]
         self.in_order = InOrder(server, "/e1", files[:1], 1)
         self.scattered = Scattered(server, "/e1", files[1:], 2)
-        self.writers, self.files = [self.in_order, self.scattered], files
+        small = [verifying_client.File(n, Small.CELLS) for n in Small.FILES]
+        self.small = Small(server, "/e1", list(small), 3)
+        self.writers, self.files = [self.in_order, self.scattered, self.small], files + small
         self.record, self.taken, self.noted, self.cells = record, [], 0, 0
         for writer in self.writers:
             writer.promised = self.promised
@@ -94,7 +123,8 @@ class Load(verifying_client.Writers):
         self.taken.append((os.path.getsize(self.record), safe, self.levels("sent")))
 
     def enough(self):
-        return self.cells > CELLS // 2 and self.scattered.commits >= 4 and len(self.taken) >= CUTS
+        return self.cells > CELLS // 2 and len(self.taken) >= CUTS and \
+            self.in_order.commits >= 3 and self.scattered.commits >= 4
 
     def some(self):
         taken = sorted(self.taken, key=lambda moment: moment[0])
@@ -110,6 +140,15 @@ def lay_out(path, number):
         os.fsync(f.fileno())
 
 
+def ways_gone(config, place):
+    """Whether COMMITs have waited for turns already, and for a part, where some should."""
+    if config.server != "ra" or config.name == "off" or not place.queues:
+        return True
+    seen = control_client.stats("writing")
+    return (config.name == "eager" or seen["commits"] > 0) and \
+        ("Commit_Part" not in config.export or seen["part_commits"] > 0)
+
+
 def counters_tell(stats, config, place, what):
     """The ways that COMMIT and write-back should have gone."""
     if config.server != "ra":
@@ -119,7 +158,11 @@ def counters_tell(stats, config, place, what):
         return
     if "Commit_Part" in config.export:
         e2e.check(stats.get("part_commits", 0) > 0, f"{what}: COMMITs were of a part", stats)
-    e2e.check(stats.get("commits", 0) > 0, f"{what}: COMMITs waited for turns", stats)
+    if config.name != "eager":
+        e2e.check(stats.get("commits", 0) > 0, f"{what}: COMMITs waited for turns", stats)
+    # A file that is not known has no turns either.
+    e2e.check(stats.get("direct_commits", 0) + stats.get("untracked_writes", 0) > 0,
+              f"{what}: COMMITs went straight to fsync", stats)
     e2e.check(stats.get("writeback_bytes", 0) >= 4 << 20, f"{what}: write-back had turns", stats)
 
 
@@ -143,6 +186,7 @@ def case(mechdisk, plugin, name, config):
     place.queues = "demand reads queued" in server.log_text()
     load = Load(server, place.record).start()
     e2e.wait_for(lambda: len(load.taken) >= 2 or load.failed, SECONDS)
+    e2e.wait_for(lambda: ways_gone(config, place) or load.failed, SLOWLY)
     place.disk.timing(False)  # some at its pace, the rest need not take so long
     e2e.check(e2e.wait_for(lambda: load.enough() or load.failed, SECONDS),
               f"{what}: enough was written within {SECONDS} s",
@@ -171,7 +215,7 @@ def main():
     for text in wanted:
         name, _, config = text.partition(":")
         began = time.monotonic()
-        settings = PARTS if config == PARTS.name else server_configs.named(config or "ra")
+        settings = OWN.get(config) or server_configs.named(config or "ra")
         case(mechdisk, plugin, name, settings)
         e2e.note(f"{text}: {time.monotonic() - began:.1f} s")
     e2e.finish()

@@ -133,6 +133,7 @@ def stop_and_reload(mechdisk, plugin, config):
     place.disk.timing(True)
     server = place.serve(config)
     writers = verifying_client.Writers(server, "/e1").start()
+    progress(writers, 1, 1)  # else the first server may end before it has answered anybody
     others = [c.export for c in server_configs.CONFIGS if c.server == config.server]
     for number in range(8):
         server.exports[0]["params"] = others[number % len(others)]

@@ -16,7 +16,7 @@ import quiet  # noqa: E402
 
 
 class Judge(unittest.TestCase):
-    def judge(self, measured, stolen=(), waited=()):
+    def judge(self, measured, stolen=(), waited=(), **more):
         """(measurements made, claims that held, claims that failed, text); each takes 10 s, of which
         others have `stolen` percent, and in which threads wait for so much."""
         made, now = [], [0.0, 0, 0, 0.0]
@@ -33,7 +33,7 @@ class Judge(unittest.TestCase):
         count, failed, text = e2e._count, e2e._failed, io.StringIO()
         with contextlib.redirect_stdout(text):
             quiet.judge("rate", measure, lambda n: [(n > 1, "is above 1", n)],
-                        looks=lambda: quiet.Look(*now))
+                        looks=lambda: quiet.Look(*now), **more)
         failed = e2e._failed - failed
         return made, e2e._count - count - failed, failed, text.getvalue()
 
@@ -48,6 +48,13 @@ class Judge(unittest.TestCase):
         self.assertEqual(self.judge([0, 2], [6])[:3], ([0, 2], 1, 0))
         self.assertEqual(self.judge([0, 2], (), [0.71])[:3], ([0, 2], 1, 0))
         self.assertEqual(self.judge([0, 0, 2], [50])[:3], ([0, 0], 0, 1))
+
+    def test_what_the_measurement_names_disturbs_too(self):
+        made, held, failed, text = self.judge([0, 2], disturbs=lambda n: "a disk went away")
+        self.assertEqual((made, held, failed), ([0, 2], 1, 0))
+        self.assertIn("; a disk went away", text)
+        self.assertEqual(self.judge([0, 0, 0, 2], disturbs=lambda n: "others")[:3],
+                         ([0, 0, 0], 0, 1))
 
     def test_always_stolen_is_not_judged(self):
         made, held, failed, text = self.judge([0, 0, 0, 2], [6, 50, 90])
