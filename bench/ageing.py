@@ -9,9 +9,12 @@
     ageing.pieces(paths)                         # afterwards: {"extents": …, "bytes": …, …}
 
 What fills the disk takes its place by fallocate() only: no byte of it is written, or read. The run
-is seeded, and made on one processor, for ext4 allocates small files by processor; it uses nothing
-that a commit has yet to make free. So it leaves the same places free each time.
+is seeded, and made on one processor, for ext4 allocates small files by processor. What a deleted
+file had is free at once (it is truncated first), and the file system is frozen for a moment before
+anything is allocated again: XFS frees inodes in the background, and nothing is usable before its
+commit. So each run leaves the same places free.
 """
+import fcntl
 import os
 import random
 import re
@@ -29,14 +32,34 @@ GENERATIONS, RENEWED = 4, 0.25  # times of so much deleted, and files made in it
 SIZES = [4096 << n for n in range(9)]  # 4 KiB to 1 MiB, each as likely
 IN_DIRECTORY = 64
 INNER_PIECES = (16 * MIB, MIB, 64 << 10)  # the small ones for what the large ones leave over
+FREEZE, THAW = 0xC0045877, 0xC0045878  # FIFREEZE and FITHAW of <linux/fs.h>
 SLACK = 1.15  # room left for the files, over their bytes: metadata, rounding
 
 
-class Place:
-    """The filler's files below a mount: made, and deleted by chance."""
+def settle(disk):
+    """All that the file system has put off is done. One that is not ours alone is not frozen."""
+    os.sync()
+    if not disk.modelled:
+        return
+    file = os.open(disk.mount, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.ioctl(file, FREEZE, 0)
+        fcntl.ioctl(file, THAW, 0)
+    finally:
+        os.close(file)
 
-    def __init__(self, mount, seed):
-        self.top = os.path.join(mount, FILLER)
+
+def delete(path):
+    """Its space is free when this returns, whoever frees its inode later."""
+    os.truncate(path, 0)
+    os.unlink(path)
+
+
+class Place:
+    """The filler's files on a disk: made, and deleted by chance."""
+
+    def __init__(self, disk, seed):
+        self.disk, self.top = disk, os.path.join(disk.mount, FILLER)
         self.chance = random.Random(seed)
         self.files, self.made = [], 0  # (path, bytes)
         os.mkdir(self.top)
@@ -53,11 +76,14 @@ class Place:
             os.makedirs(directory, exist_ok=True)
         path = os.path.join(directory, f"{self.made:06d}")
         self.made += 1
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        try:
+            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        except OSError:  # no room for an inode
+            return False
         try:
             os.posix_fallocate(file, 0, size)
         except OSError:
-            os.unlink(path)
+            delete(path)
             return False
         finally:
             os.close(file)
@@ -71,7 +97,7 @@ class Place:
             if not self.make(size):
                 break
             free -= size
-        os.sync()
+        settle(self.disk)
 
     def delete_until(self, free):
         """By chance, until so many bytes are free."""
@@ -80,13 +106,13 @@ class Place:
             at = self.chance.randrange(len(self.files))
             self.files[at], self.files[-1] = self.files[-1], self.files[at]
             path, size = self.files.pop()
-            os.unlink(path)
+            delete(path)
             missing -= size
-        os.sync()  # what a transaction frees can be used when it is committed
+        settle(self.disk)
 
 
-def _age(mount, room, seed):
-    place = Place(mount, seed)
+def _age(disk, room, seed):
+    place = Place(disk, seed)
     place.fill()
     for _ in range(GENERATIONS):
         place.delete_until(RENEWED * place.room()[1])
@@ -94,22 +120,22 @@ def _age(mount, room, seed):
     place.delete_until(room)
 
 
-def _leave_end(mount, room):
+def _leave_end(disk, room):
     """All is taken, then what lies furthest inside, with all its pieces, is given back."""
-    place = Place(mount, 0)
+    place = Place(disk, 0)
     for size in INNER_PIECES:
         while place.room()[0] > size and place.make(size):
             pass
-    os.sync()
+    settle(disk)
     begins = [(min((start for start, _ in disktime.extents(path)), default=0), path, size)
               for path, size in place.files]
     missing = room - place.room()[0]
     for _, path, size in sorted(begins, reverse=True):
         if missing <= 0:
             break
-        os.unlink(path)
+        delete(path)
         missing -= size
-    os.sync()
+    settle(disk)
 
 
 def prepare(disk, layout, need, seed=SEED):
@@ -128,9 +154,9 @@ def prepare(disk, layout, need, seed=SEED):
     os.sched_setaffinity(0, {min(allowed)})
     try:
         if layout == "aged":
-            _age(disk.mount, room, seed)
+            _age(disk, room, seed)
         else:
-            _leave_end(disk.mount, room)
+            _leave_end(disk, room)
     finally:
         os.sched_setaffinity(0, allowed)
 

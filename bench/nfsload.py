@@ -10,8 +10,21 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
+def _sanitized(path, root):
+    """Whether a sanitizer watches what is built at `path`, below `root`: of no use for rates."""
+    while path != root and path != os.path.dirname(path):
+        path = os.path.dirname(path)
+        try:
+            with open(os.path.join(path, "CMakeCache.txt"), encoding="utf-8") as cache:
+                return any("-fsanitize=" in line for line in cache if "C_FLAGS" in line)
+        except FileNotFoundError:
+            pass
+    return False
+
+
 def find_built(name, given):
-    """The program or plugin `name`: as given, else the newest one of the build directories."""
+    """The program or plugin `name`: as given, else the newest one of the build directories that no
+    sanitizer watches."""
     if given:
         if not os.path.exists(given):
             sys.exit(f"compare: {given}: no such file")
@@ -21,8 +34,8 @@ def find_built(name, given):
         + [os.path.join(top, "BUILD")]
     found = []
     for root in filter(None, roots):
-        found += glob.glob(os.path.join(root, "**", name), recursive=True)
-    found = [f for f in found if os.path.isfile(f)]
+        found += [f for f in glob.glob(os.path.join(root, "**", name), recursive=True)
+                  if os.path.isfile(f) and not _sanitized(f, root)]
     if not found:
         sys.exit(f"compare: no {name} below build*/: build the project, or name it by option "
                  "or RA_BUILD")

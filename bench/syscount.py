@@ -4,7 +4,7 @@
     with syscount.Trace(server.pid, file) as trace: load(n)
     trace.calls()              # {"preadv": 1000, "futex wake": 12, …}
     before = syscount.switches(server.pid); load(n)
-    syscount.switches(server.pid) - before    # {"voluntary": …, "involuntary": …, …}
+    syscount.switches(server.pid) - before    # {"voluntary switches": …, "processor us": …, …}
 
 strace stops the server at each call, which moves its threads' meetings: futexes are counted under
 it, but how often threads truly slept is read from /proc in a load without it. Threads that neither
@@ -83,11 +83,27 @@ def _status(pid, task):
         return {}
 
 
+def _ran(pid, task):
+    """(name without its number, us of processor) of a thread; ("", 0) of one that has gone."""
+    try:
+        with open(f"/proc/{pid}/task/{task}/comm", encoding="ascii", errors="replace") as file:
+            name = re.sub(r"[-_]?\d+$", "", file.read().strip())
+        with open(f"/proc/{pid}/task/{task}/schedstat", encoding="ascii") as file:
+            return name, int(file.read().split()[0]) / 1000
+    except (FileNotFoundError, ProcessLookupError):
+        return "", 0.0
+
+
 def switches(pid):
-    """A Counter of context switches and page faults until now, of all threads."""
+    """A Counter of context switches, page faults and us of processor until now, of all threads; the
+    first and the last also by the threads' names. The server's own are all ganesha.nfsd."""
     total = collections.Counter()
     for task in os.listdir(f"/proc/{pid}/task"):
         status = _status(pid, task)
+        name, ran = _ran(pid, task)
+        total["processor us"] += ran
+        total[f"processor us: {name}"] += ran
+        total[f"voluntary: {name}"] += status.get("voluntary_ctxt_switches", 0)
         total["voluntary switches"] += status.get("voluntary_ctxt_switches", 0)
         total["involuntary switches"] += status.get("nonvoluntary_ctxt_switches", 0)
     with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:

@@ -9,6 +9,7 @@ import os
 import re
 
 import plot
+from experiments import rounds
 from experiments.comparing import TOP, compare
 from experiments.experiment import Experiment, Outcome
 
@@ -17,7 +18,7 @@ ONE_MIB, TWELVE_MIB = 1 << 20, 12 << 20
 
 
 def fixed(size):
-    return {"Chunk_Min": size, "Chunk_Max": size, "Chunk_Default": size}
+    return {"Chunk_Min": size, "Chunk_Max": size}
 
 
 # (name, the mechanism, what turns it off: parameters of either block by name, or None where none
@@ -37,14 +38,18 @@ MECHANISMS = (
     ("prices", "read-ahead obeys its price", {"Price_Readahead": "false"}),
     ("paper", "all rules that are not Ellard & Seltzer's", {
         "Rules": "paper", "Seq_Threshold": 2, "Match_Requests": 0, "Chunk_Min": 65536,
-        "Chunk_Max": 65536, "Chunk_Default": 65536, "Price_Readahead": "false",
-        "Scheduler": "elevator"}),
+        "Chunk_Max": 65536, "Price_Readahead": "false", "Scheduler": "elevator"}),
     ("all", "all of it: no read-ahead, no turns, no write-back", {
         "Heuristic": "off", "Scheduler": "elevator", "Writeback": "false", "Write_Delay_Max": 0,
         "Price_Readahead": "false"}),
 )
-FULL = "table,mixed8+1,write1+1"
-QUICK = "seq8,mixed8+1"
+# (works, the mechanisms that are turned off in them). A quick run turns each off only where it has
+# something to do: streams, disorder and strides, writes.
+FULL = (("table,mixed8+1,write1+1", tuple(name for name, _, _ in MECHANISMS)),)
+QUICK = (("seq8,mixed8+1", ("streak", "chunk1m", "chunk12m", "elevator", "ncscan", "prices", "paper",
+                            "all")),
+         ("reorder10,stride8", ("slowdown", "cursors", "any-order", "paper", "all")),
+         ("write1+1", ("elevator", "writeback", "pacing", "all")))
 SMALL = ("--size", "64M", "--mixed-size", "24M", "--mixed-seconds", "4", "--random-count", "300")
 # (title, work, figure of bench/compare's rounds)
 FIGURES = (
@@ -97,22 +102,29 @@ class Ablation(Experiment):
                *((title, title, "{:.2f}") for title, _, _ in FIGURES))
 
     def run(self, bed):
-        off = variants()
-        more = []
-        for name, settings in off.items():
-            more += ["--variant", f"{name}:" + ",".join(f"{k}={v}" for k, v in settings.items())]
-        command = f"bench/compare --servers ra --work {QUICK if bed.quick else FULL}"
-        stored, done = compare(bed, command, (*more, *(SMALL if bed.quick else ())))
+        off, done = variants(), rounds.Rounds([])
+        for works, names in QUICK if bed.quick else FULL:
+            more = []
+            for name in (n for n in names if n in off):
+                settings = ",".join(f"{k}={v}" for k, v in off[name].items())
+                more += ["--variant", f"{name}:{settings}"]
+            done += compare(bed, f"bench/compare --servers ra --work {works}",
+                            (*more, *(SMALL if bed.quick else ())))[1]
+        return self.outcome(self.points(done, off), off, WORTH_QUICK if bed.quick else WORTH)
+
+    @staticmethod
+    def points(done, off):
+        """A row of each mechanism, with what is left where it was turned off."""
         points = []
         for name, mechanism, settings in MECHANISMS:
             point = {"series": name, "mechanism": mechanism,
                      "by": "no parameter turns it off" if name not in off else
                      ", ".join(f"{k} = {v}" for k, v in settings.items())}
             for title, work, key in FIGURES:
-                if name in off and work in stored["works"]:
+                if name in off and f"{work} {name}" in done.series():
                     point[title] = done.ratio(f"{work} {name}", f"{work} ra", key)
             points.append(point)
-        return self.outcome(points, off, WORTH_QUICK if bed.quick else WORTH)
+        return points
 
     @staticmethod
     def outcome(points, off, worth=WORTH):

@@ -98,21 +98,21 @@ def clients(number, mb):
 
 
 @contextlib.contextmanager
-def scene(bed, kind, lay_out, fsal=None, **disk_settings):
+def scene(bed, kind, lay_out, fsal=None, memory="small", **disk_settings):
     """A new disk with what lay_out(disk) puts on it, cold, and a server of that kind: both."""
     with bed.disk(**{"size_mb": 2048, **disk_settings}) as disk:
         disk.timing(False)
         lay_out(disk)
         os.sync()
         disk.timing(True)
-        with server_of(bed, disk, kind, fsal or {}, NETWORK) as server:
+        with server_of(bed, disk, kind, fsal or {}, NETWORK, memory) as server:
             bed.cold(disk)
             yield disk, server
 
 
 class Mounted:
     """Guests with the export mounted, and where ARGUMENTS are not None the agent on it: the
-    arguments of all, or a tuple for each. At the end of `with` the agents have ended, .decisions
+    arguments of all, or a tuple for each (None: on that one it is off). At the end of `with` the agents have ended, .decisions
     holds what each said, and every knob is as it was found."""
 
     def __init__(self, bed, booted, disk, server, arguments, believed=None):
@@ -145,9 +145,12 @@ class Mounted:
         began = time.monotonic()
         own = self.arguments if self.arguments and isinstance(self.arguments[0], tuple) else \
             [self.arguments] * len(self.guests)
+        started = [guest for guest, arguments in zip(self.guests, own) if arguments is not None]
         for guest, arguments in zip(self.guests, own):
-            guest.call("client.agent_start", program=self.program, arguments=arguments)
-        if self.believed and not all(self._each("client.agent_waits", text=BELIEVED, seconds=20)):
+            if guest in started:
+                guest.call("client.agent_start", program=self.program, arguments=arguments)
+        if self.believed and not all(guest.call("client.agent_waits", text=BELIEVED, seconds=20)
+                                     for guest in started):
             raise guests.Failed("an agent does not believe the server's prices")
         time.sleep(max(0, SETTLE - (time.monotonic() - began)))
 
@@ -189,6 +192,7 @@ class Shown(Experiment):
     """One row of what the agent must show. A quick run has the columns of `columns_quick`, if any,
     and judges what is asked of those."""
     words = WORDS
+    goes_on = True
     needs = ("linux.uml", "mount.nfs", "busybox")
     number, mb = 2, 512
     columns_of = COLUMNS
@@ -197,6 +201,7 @@ class Shown(Experiment):
     keys = ()
     asked = ()
     fsal = None  # parameters of the export
+    memory = "small"  # of the server's machine: machine.set_memory
 
     def lay_out(self, bed, disk):
         """Puts the works' files on the disk."""
@@ -208,7 +213,7 @@ class Shown(Experiment):
     def once(self, bed, booted, column):
         kind, arguments = self.columns_of[column]
         with scene(bed, kind, lambda disk: self.lay_out(bed, disk), self.fsal,
-                   **self.disk) as (disk, server):
+                   self.memory, **self.disk) as (disk, server):
             before = disk.stats()
             at = Mounted(bed, booted, disk, server, arguments)
             with at:
@@ -227,13 +232,21 @@ class Shown(Experiment):
     def add(self, done):
         """What follows from several columns of a round, as figures of it."""
 
+    def also(self, done):
+        """(a sentence behind the figures, what is kept of it), or None."""
+
     def run(self, bed):
         bed.program("ca-nfs-agent")
         columns, asked = self.chosen(bed.quick)
         with clients(self.number, self.mb) as booted:
             done = rounds.run(bed, columns, lambda c, _: self.once(bed, booted, c))
         self.add(done)
-        return outcome(done, asked, self.keys, columns)
+        found = outcome(done, asked, self.keys, columns)
+        said = self.also(done)
+        if said:
+            found.figure += f". {said[0]}"
+            found.more.update(said[1])
+        return found
 
     def draw(self, found, path):
         first = self.asked[0]

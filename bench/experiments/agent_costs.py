@@ -8,7 +8,7 @@ import tempfile
 import time
 
 from experiments.agent_bed import (COLUMNS, MIB, MOUNT, PAPER, ROOM, Asked, Mounted, NotRun, Shown,
-                                   scene)
+                                   grown, scene)
 from experiments.canfs_bed import disk_figures
 
 import agent_machine  # noqa: E402
@@ -25,17 +25,40 @@ def knows(program, option):
                                            text=True).stdout
 
 
+def most_beside(reading, writing, kept, ways=2):
+    """How much a writer can have at most, of what a reader leaves who thinks between reads and keeps
+    so much of its rate alone: (in the time in which the reader thinks, by turns of seconds).
+    READING, WRITING: parts of the disk's time that each takes alone; where the writer does not use
+    the disk it has work of its own, in which the reader is alone. WAYS: what the heads move for a
+    read that comes between writes, there and back, as a multiple of a read's time alone.
+
+    In what is left the writer has the disk but for these ways, two at least, for a read's time alone
+    has one, and longer ones where its data lies apart from what it writes. Writing between fewer of
+    the reads saves ways and wastes more: while the reader thinks nobody has the disk then. By turns
+    of seconds the reader has nothing in the writer's."""
+    beside = kept  # of the reader's rate alone, while the writer uses the disk
+    for _ in range(100):
+        # of the writer's alone
+        rate = 1 / (writing / max(1e-9, 1 - ways * reading * beside) + 1 - writing)
+        idle = rate * (1 - writing)
+        beside = max(0, (kept - idle) / (1 - idle))
+    return rate / (1 - reading), (1 - kept) / (1 - reading)
+
+
 class Weights(Shown):
     name = "a6"
     paper = f"{PAPER}: a backup of weight 0.1 beside an interactive client"
     did = "CA-NFS, section 5: who is willing to pay more goes first."
     ours = "In one guest a program reads 8 KiB at random and thinks; in another a backup writes " \
         "files of 32 MB and closes each. What is left for the backup: its rate alone, less the " \
-        "share of the disk's time that the interactive one takes alone. In the last column the " \
-        "server's Writeback_Turn is 20 ms: a read waits for that, whatever an agent does."
+        "share of the disk's time that the interactive one takes alone. It thinks for 20 ms, as a " \
+        "program does, or for 100, as who looks at what it shows. The server's machine has its own " \
+        "limits on dirty memory, but in the last column, of a full run: there a file of the backup " \
+        "is as much as the kernel's flusher lets gather."
     paper_figure = "asked: the interactive one within 15 % of being alone; the backup gets 0.8 " \
         "of what is left"
-    seconds_quick, seconds_full = 130, 1500
+    seconds_quick, seconds_full = 165, 1500
+    memory = "host"
     keys = ("reads_s", "read_p50_ms", "backup_mb_s", "busy", "of_left")
     columns = (("", "series", "{}"), ("reads/s", "reads_s", "{:.1f}"),
                ("p50 ms", "read_p50_ms", "{:.1f}"), ("backup MB/s", "backup_mb_s", "{:.1f}"),
@@ -44,15 +67,21 @@ class Weights(Shown):
     WEIGHT, CGROUP = 0.1, "backup"
     MOUNT_WEIGHS = (*ROOM, "--weight", f"{WEIGHT} {MOUNT}")
     HALTS = (*MOUNT_WEIGHS, "--halt", f"{WEIGHT} /{CGROUP}")
+    SLOW_ALONE, SLOW = "interactive alone, 100 ms", "RA on, 100 ms"
     TURNS, TURN_MS = "RA on, short turns", 20
+    LITTLE = "RA on, little memory"
     # What the backup's agent is told; the interactive client's has its defaults.
     columns_of = {ALONE: ("ra", None), BACKUP: ("ra", None), "RA off": ("ra", None),
                   "RA on, mount only": ("ra", (ROOM, MOUNT_WEIGHS)),
-                  "RA on": ("ra", (ROOM, HALTS)), TURNS: ("ra", (ROOM, HALTS))}
-    columns_quick = (ALONE, BACKUP, "RA on", TURNS)
-    asked = (Asked("the interactive one, beside alone", "reads_s", by=ALONE, least=0.85),
-             Asked("the backup, of what is left", "of_left", least=0.8))
-    THINK = 0.02
+                  "RA on": ("ra", (ROOM, HALTS)), SLOW_ALONE: ("ra", None),
+                  SLOW: ("ra", (ROOM, HALTS)), TURNS: ("ra", (ROOM, HALTS)),
+                  LITTLE: ("ra", (ROOM, HALTS))}
+    columns_quick = (ALONE, BACKUP, "RA on", SLOW_ALONE, SLOW)
+    asked = (Asked("who thinks 20 ms, beside alone", "reads_s", by=ALONE, least=0.85),
+             Asked("the backup, of what is left", "of_left", least=0.8),
+             Asked("who thinks 100 ms, beside alone", "reads_s", of=SLOW, by=SLOW_ALONE, least=0.85),
+             Asked("the backup beside that one", "of_left", of=SLOW, least=0.8))
+    THINK, THINK_SLOW = 0.02, 0.1
 
     def lay_out(self, bed, disk):
         bed.layout(disk, 1, 512 * MIB)
@@ -60,6 +89,7 @@ class Weights(Shown):
     def once(self, bed, booted, column):
         self.column = column
         self.fsal = {"Writeback_Turn": self.TURN_MS} if column == self.TURNS else None
+        self.memory = "small" if column == self.LITTLE else type(self).memory
         for option in ("weight", "halt"):
             if not knows(bed.program("ca-nfs-agent"), option):
                 raise NotRun(f"this agent has no --{option}")
@@ -70,19 +100,22 @@ class Weights(Shown):
     def work(self, bed, at):
         reading, saving = at.guests
         seconds = 15 if bed.quick else 60
-        jobs = []
+        jobs, slow = [], (self.SLOW_ALONE, self.SLOW)
         if self.column != self.BACKUP:
             jobs.append(reading.start("agent_works.read_random", path=f"{MOUNT}/set/f0000", count=0,
-                                      threads=1, think=self.THINK, lead=LEAD))
-        if self.column != self.ALONE:
+                                      threads=1, lead=LEAD, think=self.THINK_SLOW
+                                      if self.column in slow else self.THINK))
+        if self.column not in (self.ALONE, self.SLOW_ALONE):
             jobs.append(saving.start("agent_works.save_files", directory=MOUNT, size=32 * MIB,
                                      lead=LEAD, within=self.CGROUP))
         time.sleep(LEAD)
         before = at.disk.stats()
         time.sleep(seconds)
         after = at.disk.stats()
-        found = {"busy": (after["busy_ms"] - before["busy_ms"]) / 1000 / seconds,
-                 **disk_figures(before, after)}
+        grew = grown(before, after)
+        found = {"busy": grew["busy_ms"] / 1000 / seconds, **disk_figures(before, after)}
+        if grew["reads"]:
+            found["ways_ms"] = (grew["seek_ms"] + grew["rotation_ms"]) / grew["reads"]
         for job in jobs:
             job.stop()
         for told in (job.value() for job in jobs):
@@ -90,11 +123,28 @@ class Weights(Shown):
                          if "reads_s" in told else {"backup_mb_s": told["mb_s"]})
         return found
 
+    def also(self, done):
+        """What a disk could do, by what both took of it alone."""
+        reads_s, reading = (done.median(self.ALONE, key) for key in ("reads_s", "busy"))
+        writing = done.median(self.BACKUP, "busy")
+        if not (reads_s and reading and writing):
+            return None
+        kept, read = self.asked[0].least, 1000 * reading / reads_s
+        ways = max(2 * read, done.median("RA on", "ways_ms") or 0)
+        gaps, slices = most_beside(reading, writing, kept, ways / read)
+        return (f"This disk could do no more than this: a read took {read:.1f} ms of its time "
+                f"alone; where the backup writes before the next one, the heads' ways there and "
+                f"back took {ways:.1f} ms; so beside {kept:g} of the reads the "
+                f"backup can have {gaps:.2f} of what is left, if no moment is lost; by turns "
+                f"of seconds, {slices:.2f}",
+                {"possible": {"gaps": gaps, "slices": slices}})
+
     def add(self, done):
         """What the backup got of what was left for it, round by round."""
         of = {(r["series"], r["round"]): r["figures"] for r in done.records if r.get("figures")}
         for (column, number), figures in of.items():
-            alone, free = of.get((self.BACKUP, number)), of.get((self.ALONE, number))
+            beside = self.SLOW_ALONE if column == self.SLOW else self.ALONE
+            alone, free = of.get((self.BACKUP, number)), of.get((beside, number))
             if column.startswith("RA") and alone and free:
                 left = alone["backup_mb_s"] * max(0.05, 1 - free["busy"])
                 figures["of_left"] = figures["backup_mb_s"] / left
@@ -108,13 +158,13 @@ class Prices(Shown):
         "and again; the server is idle beside it, states no prices (stock), or prices come from " \
         "one that always says the highest, jumps from second to second, or has stopped."
     paper_figure = "asked: the time of the work within 1 % of agent off; no knob leaves its range"
-    seconds_quick, seconds_full = 115, 1800
+    seconds_quick, seconds_full = 95, 1800
     number, mb = 1, 512
     TOLD = ("--replies", REPLIES)
     columns_of = {**COLUMNS, "prices always high": ("ra", (*ROOM, *TOLD)),
                   "prices jump": ("ra", (*ROOM, *TOLD)), "prices frozen": ("ra", (*ROOM, *TOLD))}
     SAID = {"prices always high": "high", "prices jump": "jumping", "prices frozen": "frozen"}
-    columns_quick = ("RA off", "RA on", *SAID)
+    columns_quick = (*COLUMNS, *SAID)
     keys = ("time_s", "strayed")
     columns = (("", "series", "{}"), ("s", "time_s", "{:.3f}"),
                ("knobs astray", "strayed", "{:.0f}"))

@@ -3,7 +3,10 @@
 the program which waits. Runs in User-mode Linux (test/e2e/guest_worker.py), so it knows nothing of
 bench.
 """
+import contextlib
 import ctypes
+import inspect
+import json
 import os
 import random
 import subprocess
@@ -43,9 +46,11 @@ def _percentile(values, share):
     return sorted(values)[min(len(values) - 1, int(share * len(values)))] if values else None
 
 
-def read_random(path, count, request=8 * KIB, threads=8, lead=0.0, seed=1, think=0.0, stop=None):
+def read_random(path, count, request=8 * KIB, threads=8, lead=0.0, seed=1, think=0.0, every=0.0,
+                stop=None):
     """`count` reads of `threads` readers, or (0) until it is stopped; what they read in the first
-    `lead` seconds does not count."""
+    `lead` seconds does not count. Each reader thinks so long behind a read, or (`every`) begins one
+    in so many seconds at most; one that came late is not made up for."""
     fd = os.open(path, os.O_RDONLY)
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
     blocks = os.fstat(fd).st_size // request
@@ -56,14 +61,16 @@ def read_random(path, count, request=8 * KIB, threads=8, lead=0.0, seed=1, think
 
     def reader(index):
         draw, buffer = random.Random(seed * 1000 + index), bytearray(request)
+        next_at = time.monotonic()
         while not ended():
             before = time.monotonic()
+            next_at = max(next_at, before) + every
             os.preadv(fd, [buffer], draw.randrange(blocks) * request)
             after = time.monotonic()
             with lock:
                 if before >= begin and not ended():
                     took.append(after - before)
-            time.sleep(think)
+            time.sleep(max(think, next_at - after if every else 0.0))
 
     _in_threads(reader, threads)
     seconds = time.monotonic() - begin
@@ -223,21 +230,56 @@ def unmount_many(paths):
 
 
 
-# ---- a backup, a process of its own --------------------------------------------------------------
+# ---- processes of their own, in control groups ---------------------------------------------------
 
 PROGRESS = "/tmp/saved"  # bytes so far
 CGROUPS = "/sys/fs/cgroup"
 
 
-def cgroup(name):
+def cgroup(name, knob="cgroup.freeze"):
     """Makes a cgroup (version 2), also where nothing has mounted them. False: this kernel has
-    none."""
+    none, or none with that knob."""
     if not os.path.exists(f"{CGROUPS}/cgroup.controllers"):
         done = subprocess.run(["mount", "-t", "cgroup2", "cgroup2", CGROUPS], check=False)
         if done.returncode:
             return False
+    with contextlib.suppress(OSError), \
+            open(f"{CGROUPS}/cgroup.subtree_control", "w", encoding="ascii") as file:
+        file.write("+memory")
     os.makedirs(f"{CGROUPS}/{name}", exist_ok=True)
-    return os.path.exists(f"{CGROUPS}/{name}/cgroup.freeze")
+    return os.path.exists(f"{CGROUPS}/{name}/{knob}")
+
+
+def _enter(child, group):
+    with open(f"{CGROUPS}/{group}/cgroup.procs", "w", encoding="ascii") as file:
+        file.write(str(child.pid))
+
+
+def apart(work, within, arguments, stop):
+    """What `work`, a function of this file, returns with `arguments` in a process of its own in the
+    cgroup `within`; where it has a parameter `stop`, it ends as this does."""
+    child = subprocess.Popen([sys.executable, "-B", __file__, "apart", work], text=True,
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        _enter(child, within)
+        child.stdin.write(json.dumps(arguments) + "\n")
+        child.stdin.flush()
+        while child.poll() is None and not stop.wait(0.05):
+            pass
+        return json.loads(child.communicate()[0])
+    finally:
+        child.kill()
+        child.wait()
+
+
+def _apart(work):
+    """apart()'s child: arguments are the first line of its input, whose end stops it."""
+    arguments, stop, run = json.loads(sys.stdin.readline()), threading.Event(), globals()[work]
+    if "stop" in inspect.signature(run).parameters:
+        arguments["stop"] = stop
+    threading.Thread(target=lambda: (sys.stdin.read(), stop.set()), daemon=True).start()
+    print(json.dumps(run(**arguments)), flush=True)
+    os._exit(0)  # the thread may still wait
 
 
 def save_files(directory, size, stop, lead=0.0, within=None):
@@ -245,11 +287,10 @@ def save_files(directory, size, stop, lead=0.0, within=None):
     cgroup `within`; MB/s of what it wrote after `lead` seconds."""
     with open(PROGRESS, "w", encoding="ascii") as file:
         file.write("0")
-    child = subprocess.Popen([sys.executable, "-B", __file__, directory, str(size)])
+    child = subprocess.Popen([sys.executable, "-B", __file__, "save", directory, str(size)])
     try:
         if within:
-            with open(f"{CGROUPS}/{within}/cgroup.procs", "w", encoding="ascii") as file:
-                file.write(str(child.pid))
+            _enter(child, within)
         stop.wait(lead)
         begin, before = time.monotonic(), _saved()
         stop.wait()
@@ -277,4 +318,7 @@ def _save(directory, size):
 
 
 if __name__ == "__main__":
-    _save(sys.argv[1], int(sys.argv[2]))
+    if sys.argv[1] == "save":
+        _save(sys.argv[2], int(sys.argv[3]))
+    else:
+        _apart(sys.argv[2])

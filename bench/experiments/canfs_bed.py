@@ -78,11 +78,12 @@ def lay_out(bed, disk, specs):
 
 
 @contextlib.contextmanager
-def server_of(bed, disk, kind, fsal, ra):
-    """As bed.server(), with little memory; but the processors, which here are the clients' too, are
-    not the server's to price: it sees a /proc/stat in which nothing happens."""
+def server_of(bed, disk, kind, fsal, ra, memory="small"):
+    """As bed.server(), with little memory, if machine.set_memory is not told another; but the
+    processors, which here are the clients' too, are not the server's to price: it sees a /proc/stat
+    in which nothing happens."""
     setting = {"kind": kind, "read_ahead_kb": 128}
-    machine.set_memory("small")
+    machine.set_memory(memory)
     servers.prepare(setting, disk)
     server = testbed.Server(kind, disk.mount, fsal=fsal, ra=ra if kind == "ra" else None,
                             plugin=bed.plugin if kind == "ra" else None)

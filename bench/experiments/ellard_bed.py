@@ -55,7 +55,7 @@ BETTER = 0.97           # of the best of the paper's curves, at each point
 def paper(heuristic="default", depth=1, scheduler="elevator"):
     """Their server: the parameters of the export's block."""
     return {"Heuristic": heuristic, "Rules": "paper", "Seq_Threshold": 2, "Match_Requests": 0,
-            "Chunk_Min": CLUSTER, "Chunk_Default": CLUSTER, "Chunk_Max": CLUSTER,
+            "Chunk_Min": CLUSTER, "Chunk_Max": CLUSTER,
             "Window_Init": CLUSTER, "Window_Max": AHEAD, "Prefetch_Step": CLUSTER,
             "Price_Readahead": "false", "Max_Wait": NEVER, "Scheduler": scheduler,
             "Queue_Depth": depth}

@@ -96,6 +96,9 @@ class Experiment:
     servers = True
     columns = ()
     words = {}
+    # Whether a round is its figures and nothing beside them, so that those of a run which was cut
+    # off can stand for a later one's: what run() makes of rounds it makes of the records.
+    goes_on = False
     module = None  # filled by the catalogue
 
     def run(self, bed):
@@ -121,8 +124,12 @@ class Bed:
         say(text)           progress, on standard error
         records, failures   all rounds made by rounds.run, and what failed in them
         part(number)        where a program that it calls keeps what it has measured until now
+        earlier, end        rounds of a run that was cut off (rounds.Earlier); on watch's clock, when no
+                            round may last longer; None: whenever
+        keep()              called after each round, to write down all that there are
     """
     prefix, go_on = None, False  # of those files, None: nowhere; whether to go on from them
+    end = None
 
     def __init__(self, quick=False, rounds=None, say=None, seed=SEED, spare=None):
         """`spare`: seconds for rounds that are made again (rounds.Spare); None: any."""
@@ -133,6 +140,7 @@ class Bed:
         self.seed = seed
         self.spare = rounds_of.Spare(spare)
         self.records, self.failures = [], []
+        self.earlier, self.keep = rounds_of.Earlier(), lambda: None
         self.watch = rounds_of.Watch()
         self._bench = None
 
@@ -280,15 +288,17 @@ class Bed:
             raise RuntimeError(f"nfsbench: {'; '.join(wrong)}")
         return [results for results, _ in found]
 
-    def once(self, disk, kind, arguments, max_time=300, **settings):
+    def once(self, disk, kind, arguments, max_time=300, again=False, **settings):
         """A fresh server, cold caches, one load: nfsbench's results, and as "server" its processor
         time (cpu_s), the disk's counters (disk: read_bytes, reads, seeks, …) and the plugin's
-        (stats)."""
+        (stats). AGAIN: the same once more then, as "again"."""
         with self.server(kind, disk, **settings) as server:
             self.cold(disk)
             before, cpu = disk.stats(), machine.cpu_seconds(server.pid)
             results = self.load(server, arguments, max_time)
             cpu, after = machine.cpu_seconds(server.pid) - cpu, disk.stats()
+            if again:
+                results["again"] = self.load(server, arguments, max_time)
         results["server"] = {
             "cpu_s": cpu, "stats": server.final_stats(),
             "disk": {k: v - before.get(k, 0) for k, v in after.items()

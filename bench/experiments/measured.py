@@ -4,15 +4,19 @@
     sudo bench/papers measured && bench/papers --page
 
 A block is what stands between <!-- figures: NAME begin --> and end. `Compared` is made by one or
-more calls of bench/compare, whose rounds are the block's; `Told` by a program whose words are shown
+more calls of bench/compare, whose rounds are the block's; `Walked` of bench/trees, in a quick run
+with fewer files; `Told` by a program whose words are shown
 as they are, run once in all, and again while others have the processors. In its command PLUGIN and
 MECHDISK are what was built, PNG is the block's picture.
 """
+import json
 import os
+import re
 import shutil
 import tempfile
 
 import plot
+import treetable
 from experiments import rounds
 from experiments.comparing import call, compare
 from experiments.experiment import Experiment, Outcome
@@ -50,6 +54,22 @@ class Compared(Measured):
             plot.chart(results_of(one), path, one["title"], one["servers"])
 
 
+class Walked(Measured):
+    def run(self, bed):
+        found = []
+        for number, command in enumerate(self.commands):
+            if bed.quick:
+                command = re.sub(r" --files \d+|$", "", command) + f" --files {QUICK_FILES}"
+            with tempfile.TemporaryDirectory(prefix="measured-") as directory:
+                path = os.path.join(directory, "trees.json")
+                call(command, ["--runs", str(bed.rounds), "--tries", str(bed.tries), "--json", path])
+                with open(path, encoding="utf-8") as file:
+                    records = json.load(file)
+            bed.records += [{**r, "run": number} for r in treetable.rounds_of(records).records]
+            found.append({"command": command, "records": records})
+        return self.outcome(found)
+
+
 class Told(Measured):
     def run(self, bed):
         found = []
@@ -80,8 +100,11 @@ def render(stored):
     """The block's text."""
     parts = []
     for one in stored["outcome"]["more"]["calls"]:
-        parts.append(f"    {'sudo ' if stored['outcome']['more']['kind'] == 'Compared' else ''}"
+        parts.append(f"    {'sudo ' if stored['outcome']['more']['kind'] != 'Told' else ''}"
                      f"{one['command']}")
+        if "records" in one:
+            parts.append(treetable.table(one["records"]))
+            continue
         if "text" in one:
             parts.append("```\n" + one["text"].rstrip() + "\n```")
             continue
@@ -94,10 +117,12 @@ def render(stored):
     return "\n\n".join(parts)
 
 
+QUICK_FILES = 1500  # of a walk: of a wide directory
 OFF = "Seq_Max=65535,Seq_Threshold=65535"
 POLICIES = "--variant elevator:Scheduler=elevator --variant ncscan:Scheduler=ncscan " \
     f"--variant elevator_off:Scheduler=elevator,{OFF} --variant ncscan_off:Scheduler=ncscan,{OFF}"
-COMPARE = "bench/compare"
+COMPARE, TREES = "bench/compare", "bench/trees"
+BESIDE = "--servers stock,tuned,ra"
 EXPERIMENTS = [
     Compared("table-q1", [f"{COMPARE} --work table"], 30, "table.png"),
     Compared("table-q32", [f"{COMPARE} --work table --servers stock,ra --drive-queue 32"], 20),
@@ -132,6 +157,16 @@ EXPERIMENTS = [
     Told("prices-memory-disk", ["bench/figure5 --parts memory,disk --step 6 --png PNG"], 4,
          "figure5-memory-disk.png"),
     Compared("fsstat", [f"{COMPARE} --work fsstat --servers stock,ra"], 5),
+    Walked("trees", [f"{TREES} --work tree,random,tenth {BESIDE}",
+                     f"{TREES} --work tree --layout aged {BESIDE}"], 30),
+    Walked("trees-wide", [f"{TREES} --work wide,widename,quarters,widerandom,widetenth "
+                          f"--layout aged --files 6000 {BESIDE}"], 60),
+    Walked("trees-others", [f"{TREES} --work ls {BESIDE}", f"{TREES} --work beside {BESIDE}",
+                            f"{TREES} --work tree,wide --solid {BESIDE}"], 20),
+    Walked("trees-guest", [f"{TREES} --work tar,grep,rsync,find {BESIDE}"], 40),
+    Compared("within", [f"{COMPARE} --work within {BESIDE}",
+                        f"{COMPARE} --work seq1,sparse64k1m,ior47008,tiles8x8,cursors2000 "
+                        "--servers stock,ra --disk raid4"], 20),
     Told("previews", ["bench/previews"], 15),
     Told("guest", ["test/e2e/test_guest.py PLUGIN MECHDISK 256"], 5),
     Told("soak", ["scripts/soak --minutes 60 --seed 7"], 65),

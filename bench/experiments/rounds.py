@@ -13,6 +13,10 @@ others had the processors each time. What is made again in a quick experiment ma
 experiment itself in all (Spare). A marked round does not count where the series has others; a figure
 that only marked ones have is marked itself, and no page shows it (page.py).
 
+What a run that was cut off has measured stands for the rounds of a later one (Earlier), but for
+those that failed or were marked: they are made again. A run that may last only so long begins no
+round that would end later, and makes disturbed ones again behind the others.
+
 The interval beside a median is exact and asks nothing of the distribution: of n values, the k-th
 least and the k-th largest enclose the true median unless fewer than k values lie on one side of it.
 Each lies on either side with probability 1/2, so that the interval covers it with
@@ -132,6 +136,33 @@ class Spare:
         self.seconds = max(0.0, self.seconds - seconds)
 
 
+class Unfinished(Exception):
+    """There is no time for another round; the text says how many there are."""
+
+
+class Earlier:
+    """Rounds that a run which was cut off has made, and how long one takes."""
+
+    def __init__(self, records=()):
+        self.records = {self._key(r): r for r in records if r.get("figures") is not None
+                        and not r["circumstances"]["marked"]}
+
+    @staticmethod
+    def _key(record):
+        return record["run"], record["series"], record["round"]
+
+    def of(self, record):
+        """The record of that run, series and round; None where there is none that counts."""
+        return self.records.get(self._key(record))
+
+    @staticmethod
+    def lasting(records, name):
+        """Seconds that a round of that series took at most, of any where it has none yet."""
+        took = [(r["series"], r["circumstances"].get("seconds", 0))
+                for r in records if "circumstances" in r]
+        return max([s for n, s in took if n == name] or [s for _, s in took], default=0)
+
+
 def undisturbed(once, say=lambda text: None, watch=None, tries=TRIES, spare=None):
     """(what `once()` returned, its circumstances): again while others take the processors and
     `spare` lets, which is asked whether another round of that length fits; marked if they always
@@ -232,25 +263,64 @@ def run(bed, series, once, rounds=None):
     """Interleaved rounds of `once(name, number)` over the names in `series` (text; a dict's keys),
     as many as the bed says or `rounds`. `once` returns {figure: number, or what JSON can hold}; the
     first numbers show in the progress. RuntimeError and OSError of one round are kept as its
-    failure, the other rounds go on. All records are the bed's too: they are kept whatever comes."""
+    failure, the other rounds go on. All records are the bed's too: they are kept whatever comes.
+    Rounds of the bed's `earlier` are not made again; Unfinished where the bed's time is over."""
     names, rounds = list(series), rounds or bed.rounds
-    records, began = [], bed.watch.clock()
+    records, made, began = [], [], bed.watch.clock()
     call = 1 + max((r["run"] for r in bed.records), default=-1)
-    for number in range(rounds):
-        turn = number % len(names)
-        for name in names[turn:] + names[:turn]:
-            record = {"run": call, "series": name, "round": number + 1}
-            try:
-                record["figures"], record["circumstances"] = undisturbed(
-                    lambda name=name, number=number: once(name, number), bed.say, bed.watch,
-                    getattr(bed, "tries", TRIES), getattr(bed, "spare", None))
-                text = _short(record["figures"])
-            except (RuntimeError, OSError) as error:
-                record["failed"] = text = f"{type(error).__name__}: {error}"
-                bed.failures.append(f"{name}, round {number + 1}: {text}")
-            records.append(record)
-            bed.records.append(record)
-            bed.say(f"[{len(records)}/{rounds * len(names)}, "
-                    f"{_left(bed, began, len(records), rounds * len(names))}] "
-                    f"round {number + 1} {name}: {text}")
+    order = [(number, name) for number in range(rounds) for name in _turned(names, number)]
+    earlier = getattr(bed, "earlier", None) or Earlier()
+    there = [earlier.of({"run": call, "series": n, "round": i + 1}) for i, n in order]
+    # all of them first: they are kept also where the next one is cut off
+    for record in filter(None, there):
+        records.append(record)
+        bed.records.append(record)
+    if records:
+        bed.say(f"{len(records)} of {len(order)} rounds are there already")
+    left = [(*which, 1) for which, found in zip(order, there) if not found]
+    while left:
+        number, name, attempt = left.pop(0)
+        _in_time(bed, Earlier.lasting(records, name), f"{len(records)} of {len(order)} rounds")
+        record, text = _one(bed, {"run": call, "series": name, "round": number + 1}, once)
+        if _comes_again(bed, record, attempt):
+            left.append((number, name, attempt + 1))
+            continue
+        for kept in (records, made, bed.records):
+            kept.append(record)
+        getattr(bed, "keep", lambda: None)()
+        bed.say(f"[{len(records)}/{len(order)}, "
+                f"{_left(bed, began, len(made), len(order) - len(records) + len(made))}] "
+                f"round {number + 1} {name}: {text}")
     return Rounds(records)
+
+
+def _turned(names, number):
+    turn = number % len(names)
+    return names[turn:] + names[:turn]
+
+
+def _in_time(bed, seconds, done):
+    """Unfinished where a round that takes so long would end after the bed's time."""
+    end = getattr(bed, "end", None)
+    if end is not None and bed.watch.clock() + seconds > end:
+        raise Unfinished(f"incomplete: {done}, and no time for the next")
+
+
+def _comes_again(bed, record, attempt):
+    """Where time is short a disturbed round is made again behind the others."""
+    return getattr(bed, "end", None) is not None and attempt < getattr(bed, "tries", TRIES) \
+        and record.get("circumstances", {}).get("marked", False)
+
+
+def _one(bed, record, once):
+    """The record with what was measured, and that as a text."""
+    name, number = record["series"], record["round"] - 1
+    tries = getattr(bed, "tries", TRIES) if getattr(bed, "end", None) is None else 1
+    try:
+        record["figures"], record["circumstances"] = undisturbed(
+            lambda: once(name, number), bed.say, bed.watch, tries, getattr(bed, "spare", None))
+        return record, _short(record["figures"])
+    except (RuntimeError, OSError) as error:
+        record["failed"] = text = f"{type(error).__name__}: {error}"
+        bed.failures.append(f"{name}, round {number + 1}: {text}")
+        return record, text

@@ -35,6 +35,47 @@ def rounds_of(**series):
                           for name, values in series.items() for n, value in enumerate(values)])
 
 
+class Possible(unittest.TestCase):
+    """The bound of a6 beside a disk that is counted through, second by second."""
+
+    def test_a_writer_that_always_writes(self):
+        for reading, kept in ((0.26, 0.85), (0.1, 1), (0.4, 0.5)):
+            period = 1 / kept  # of the reader's alone
+            left = period - 2 * reading
+            gaps, slices = agent_costs.most_beside(reading, 1, kept)
+            self.assertAlmostEqual(gaps, left / period / (1 - reading))
+            self.assertAlmostEqual(slices, (1 - kept) / (1 - reading))
+
+    def test_one_that_works_between(self):
+        reading, writing, kept = 0.26, 0.8, 0.85
+        gaps = agent_costs.most_beside(reading, writing, kept)[0]
+        rate = gaps * (1 - reading)
+        own = rate * (1 - writing)  # of the time; the reader is alone in it
+        disk = rate * writing
+        beside = (1 - disk / (1 - own)) / 2 / reading  # reads in the rest of it, of those alone
+        self.assertAlmostEqual(own + (1 - own) * beside, kept)
+
+    def test_longer_ways_leave_less(self):
+        found = [agent_costs.most_beside(0.26, 0.8, 0.85, ways)[0] for ways in (2, 2.5, 3)]
+        self.assertEqual(found, sorted(found, reverse=True))
+        self.assertEqual(found[0], agent_costs.most_beside(0.26, 0.8, 0.85)[0])
+        self.assertLess(agent_costs.most_beside(0.26, 1, 0.85, 5)[0], 1e-6)
+
+    def test_it_is_told(self):
+        done = rounds.Rounds([
+            {"run": 0, "series": "interactive alone", "round": 1, "circumstances": CALM,
+             "figures": {"reads_s": 33.0, "busy": 0.264}},
+            {"run": 0, "series": "backup alone", "round": 1, "circumstances": CALM,
+             "figures": {"backup_mb_s": 76.0, "busy": 0.8}},
+            {"run": 0, "series": "RA on", "round": 1, "circumstances": CALM,
+             "figures": {"ways_ms": 21.0}}])
+        text, kept = agent_costs.Weights().also(done)
+        self.assertIn("8.0 ms", text)
+        self.assertIn("21.0 ms", text)
+        self.assertEqual(set(kept["possible"]), {"gaps", "slices"})
+        self.assertIsNone(agent_costs.Weights().also(rounds_of(off=[1])))
+
+
 class Verdicts(unittest.TestCase):
     def verdict(self, done, *asked):
         return agent_bed.outcome(done, asked, ("x",), done.series()).check()

@@ -31,7 +31,26 @@ class Verdicts(unittest.TestCase):
         verdict, why, figure = baselines.judged(done(stock=[10] * 3, bfq=[40] * 3, ra=[80] * 3),
                                                 ["seq1"], ["stock", "bfq", "ra"])
         self.assertEqual((verdict, why), ("better", ""))
-        self.assertIn("8.00 x stock, 2.00 x bfq", figure)
+        self.assertIn("8.00 x stock (2.00 x bfq)", figure)
+
+    def test_stock_is_named_once_where_it_is_the_best_of_the_others(self):
+        self.assertEqual(baselines.judged(done(stock=[10], ra=[10]), ["seq1"],
+                                          ["stock", "ra"])[2], "seq1 1.00 x stock")
+
+    def test_each_server_has_words(self):
+        self.assertEqual(baselines.in_words({"stock": {}, "ra": {}}),
+                         "stock Ganesha, the plugin with its defaults")
+        self.assertEqual(set(baselines.WORDS), {*baselines.GANESHA, *baselines.KERNEL})
+
+    def test_a_guest_that_is_slower_than_its_disk_is_no_rival(self):
+        found = done(stock=[10], knfsd=[30], ra=[90])
+        for memory, text in ((40, "9.00 x stock; the guest's own speed, and not compared: seq1 knfsd"),
+                             (400, "9.00 x stock (3.00 x knfsd)")):
+            for r in found.records:
+                if r["series"] == "seq1 knfsd":
+                    r["figures"]["memory_mb_s"] = memory
+            told = baselines.judged(found, ["seq1"], ["stock", "knfsd", "ra"])[2]
+            self.assertEqual(told, f"seq1 {text}")
 
     def test_as_good_as_stock(self):
         found = baselines.judged(done(stock=[100] * 3, ra=[98] * 3), ["seq1"], ["stock", "ra"])
@@ -43,6 +62,14 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(verdict, "not reproduced")
         self.assertIn("seq1 0.90 x stock (at the disk, x stock: commands 1.00", why)
         self.assertIn("processor 1.00", why)
+
+    def test_a_dear_read_is_called_so(self):
+        found = done(stock=[100] * 3, ra=[110] * 3)
+        for r in found.records:
+            r["figures"]["cpu_us"] = 60 if r["series"] == "seq1 ra" else 50
+        verdict, why, _ = baselines.judged(found, ["seq1"], ["stock", "ra"])
+        self.assertEqual(verdict, "not reproduced")
+        self.assertIn("1.10 x stock, but too much processor time a READ (at the disk", why)
 
     def test_a_work_without_rounds_is_no_verdict(self):
         self.assertEqual(baselines.judged(done(stock=[1]), ["seq1"], ["stock", "ra"])[0],
@@ -60,6 +87,20 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(len({e.name for e in listed}), len(listed))
         for reads in (e for e in listed if isinstance(e, baselines.Reads)):
             self.assertIn(reads.model, disks.MODELS)
+
+
+class BesideWriter(unittest.TestCase):
+    @staticmethod
+    def text(stock, ra):
+        return baselines.BesideWriter.commit_text(rounds.Rounds([
+            {"series": f"w {server}", "round": 1, "circumstances": {"marked": False},
+             "figures": {"committed_s": seconds, "random_requests_s": reads}}
+            for server, (seconds, reads) in (("stock", stock), ("ra", ra))]), "w")
+
+    def test_what_the_writer_waits_for_is_told(self):
+        self.assertEqual(self.text((1.0, 10), (1.5, 40)), "its COMMIT takes +500 ms, 1.50 x stock's: "
+                         "10.0 ms for each of the 50 reads more that are answered meanwhile")
+        self.assertEqual(self.text((2.0, 10), (1.0, 40)), "its COMMIT takes -1000 ms, 0.50 x stock's")
 
 
 class Guest(unittest.TestCase):

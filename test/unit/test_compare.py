@@ -3,6 +3,7 @@
 """bench/compare and those who call it: disturbed rounds, what is kept of a run that is cut off, and
 going on from there, with servers and disks that are made up."""
 import contextlib
+import glob
 import importlib.machinery
 import importlib.util
 import io
@@ -12,6 +13,7 @@ import sys
 import tempfile
 import types
 import unittest
+import unittest.mock
 
 sys.dont_write_bytecode = True
 BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench")
@@ -19,6 +21,7 @@ sys.path.insert(0, BENCH)
 
 import testbed  # noqa: E402, F401
 import keeping  # noqa: E402
+import nfsload  # noqa: E402
 from experiments import comparing, experiment  # noqa: E402
 
 
@@ -272,6 +275,26 @@ class Called(unittest.TestCase):
         self.call_that(None, "set x: too small", 2)
         comparing.compare(self.bed, "bench/compare --work seq1")
         self.assertIn("too small", self.bed.failures[0])
+
+
+class Built(unittest.TestCase):
+    """Which of several builds is measured."""
+
+    def test_one_that_a_sanitizer_watches_is_never_measured(self):
+        with tempfile.TemporaryDirectory() as build, \
+                unittest.mock.patch.dict(os.environ, RA_BUILD=build), \
+                unittest.mock.patch("glob.glob", wraps=glob.glob) as found:
+            found.side_effect = lambda at, **how: glob.iglob(at, **how) if build in at else []
+            for age, (name, flags) in enumerate((("asan", "-O1 -fsanitize=address"),
+                                                 ("release", "-O2"), ("old", "-O2"))):
+                os.makedirs(f"{build}/{name}/bench")
+                with open(f"{build}/{name}/CMakeCache.txt", "w", encoding="utf-8") as cache:
+                    cache.write(f"CMAKE_C_FLAGS:STRING={flags}\n")
+                with open(f"{build}/{name}/bench/nfsbench", "w", encoding="utf-8"):
+                    pass
+                os.utime(f"{build}/{name}/bench/nfsbench", (1000 - age, 1000 - age))
+            self.assertEqual(nfsload.find_built("nfsbench", None),
+                             f"{build}/release/bench/nfsbench")
 
 
 if __name__ == "__main__":

@@ -105,7 +105,8 @@ class Bed:
 
     @contextlib.contextmanager
     def disk(self, *_, **__):
-        yield types.SimpleNamespace(mount=self.mount, timing=lambda on: None)
+        yield types.SimpleNamespace(mount=self.mount, timing=lambda on: None,
+                                    stats=lambda: {"seeks": 1})
 
     def layout(self, *_):
         pass
@@ -141,6 +142,8 @@ class Runs(unittest.TestCase):
             ("80mbit", "udp-dynamic"): 154, ("80mbit", "udp"): 117, ("80mbit", "tcp"): 106,
             ("56kbit", "udp-dynamic"): 6.21, ("56kbit", "udp"): 1.77, ("56kbit", "tcp"): 6.38}
 
+    STOCK_FASTER = 1
+
     def load(self, bed, server, arguments, at=None, max_time=0):
         arguments = [str(a) for a in arguments]
         transport = arguments[arguments.index("--transport") + 1] \
@@ -148,6 +151,7 @@ class Runs(unittest.TestCase):
         kb_s = self.RATE.get((getattr(at, "name", ""), transport), 100)
         if getattr(at, "loss", 0):
             kb_s = 100 if "--adapt-request" in arguments else 100 - 1000 * at.loss
+        kb_s *= {"stock": self.STOCK_FASTER}.get(server.kind, 1)
         mean = self.RTT.get((getattr(at, "name", ""), transport), 10)
         mean *= {"stock": 1.5}.get(server.kind, 1)
         if "--udp-trace" in arguments:
@@ -193,6 +197,14 @@ class Runs(unittest.TestCase):
             with self.subTest(name):
                 outcome = self.run_one(name)
                 self.assertEqual(outcome.verdict, "reproduced", outcome.why)
+
+    def test_connections_are_judged_beside_stock(self):
+        self.assertIn("1.00 to 1.00 x stock", self.run_one("m11").figure)
+        with mock.patch.object(Runs, "STOCK_FASTER", 1.3):
+            outcome = self.run_one("m11")
+        self.assertEqual(outcome.verdict, "not reproduced")
+        self.assertIn("16 connections, 32 KiB: 0.77 x stock; of the rate over one connection 1.00 "
+                      "(stock 1.00), seeks 0 (0)", outcome.why)
 
     def test_the_servers_processor(self):
         self.assertIn(self.run_one("m6").verdict, ("reproduced", "not reproduced"))

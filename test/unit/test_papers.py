@@ -93,7 +93,8 @@ class Names(unittest.TestCase):
             self.assertLess(0, e.seconds_quick, e.name)
 
     def test_the_program_refuses(self):
-        for arguments, text in ((["e77"], "no such experiment"), (["--rounds", "0"], "1 to 100")):
+        for arguments, text in ((["e77"], "no such experiment"), (["--rounds", "0"], "1 to 100"),
+                                (["--seconds", "9"], "10 to 1000000")):
             done = subprocess.run([os.path.join(BENCH, "papers"), *arguments], text=True,
                                   capture_output=True, check=False)
             self.assertNotEqual(done.returncode, 0)
@@ -107,7 +108,11 @@ class Kept(unittest.TestCase):
         self.out, self.said = directory.name, []
         self.papers = load(os.path.join(BENCH, "papers"))
         self.papers.say = self.said.append
-        self.options = argparse.Namespace(out=self.out, quick=True, rounds=3, go_on=False)
+        quiet = unittest.mock.patch.object(rounds, "is_marked", lambda circumstances: False)
+        quiet.start()
+        self.addCleanup(quiet.stop)
+        self.options = argparse.Namespace(out=self.out, quick=True, rounds=3, go_on=False,
+                                          seconds=None)
 
     def run_one(self, **how):
         experiment = type("Shaped", (Small,), how)()
@@ -161,6 +166,67 @@ class Kept(unittest.TestCase):
             self.assertFalse(there(Small(), other))
         self.run_one(error=SystemExit(143))
         self.assertTrue(there(Small(), self.options))
+
+    def pieces(self, **how):
+        """The rounds that two runs make, the first cut off behind its fourth."""
+        made, cut = [], [True]
+
+        def run(experiment, bed):
+            def once(name, number):
+                if len(made) == 4 and cut and cut.pop():
+                    raise SystemExit(143)
+                made.append((name, number))
+                return {"mb_s": float(len(made))}
+
+            done = rounds.run(bed, ["stock", "ra"], once)
+            return Outcome([done.point(s, "mb_s") for s in done.series()], "reproduced")
+
+        shaped = {"goes_on": True, "run": run, **how}
+        self.assertEqual(self.run_one(**shaped), 143)
+        self.options = argparse.Namespace(**{**vars(self.options), "go_on": True})
+        self.assertEqual(self.run_one(**shaped), 0)
+        return made
+
+    def test_one_that_was_cut_off_goes_on_within_itself(self):
+        made = self.pieces()
+        self.assertEqual(len(made), len(set(made)))
+        self.assertEqual(sorted(r["figures"]["mb_s"] for r in self.kept("e9.json")["rounds"]),
+                         [1, 2, 3, 4, 5, 6])
+        self.assertEqual(sorted(os.listdir(self.out)), ["e9.json", "e9.png"])
+
+    def test_one_that_keeps_more_than_figures_begins_anew(self):
+        self.assertEqual(len(self.pieces(goes_on=False)), 10)
+
+    def test_rounds_of_other_code_or_size_are_not_taken(self):
+        self.run_one(error=SystemExit(143), goes_on=True)
+        path = os.path.join(self.out, "e9")
+        for changed in ({}, {"quick": False}):
+            self.options = argparse.Namespace(**{**vars(self.options), "go_on": True, **changed})
+            found = self.papers.earlier(type("Of", (Small,), {"goes_on": True}), self.options, path)
+            self.assertEqual(len(found.records), 0 if changed else 6)
+        with unittest.mock.patch.object(self.papers.frame.machine, "commit", lambda: "other"):
+            self.options.quick = True
+            self.assertFalse(self.papers.earlier(
+                type("Of", (Small,), {"goes_on": True}), self.options, path).records)
+
+    def test_without_time_for_a_round_it_ends_before_it(self):
+        self.options.seconds = 10
+
+        def run(experiment, bed):
+            bed.end = bed.watch.clock() - 1
+            return Small.run(experiment, bed)
+
+        self.assertEqual(self.run_one(run=run), self.papers.LATER)
+        self.assertIn("0 of 6 rounds", self.kept("e9.failed.json")["failed"])
+
+    def test_one_that_is_cut_off_before_its_first_round_loses_none(self):
+        def cut(experiment, bed):
+            raise SystemExit(143)
+
+        self.run_one(error=SystemExit(143), goes_on=True)
+        self.options.go_on = True
+        self.assertEqual(self.run_one(run=cut, goes_on=True), 143)
+        self.assertEqual(len(self.kept("e9.failed.json")["rounds"]), 6)
 
     def test_one_that_cannot_run(self):
         self.assertEqual(self.run_one(error=NotRun("no such module")), 77)
@@ -349,6 +415,22 @@ class Ablations(unittest.TestCase):
         self.assertTrue(ablation.is_worth({"mixed8+1 p99": {"low": 1.2, "high": 1.5}}))
         self.assertFalse(ablation.is_worth({"mixed8+1 p99": {"low": 0.5, "high": 0.9}}))
 
+    def test_a_quick_run_turns_each_off_somewhere(self):
+        can = {name for name, _, off in ablation.MECHANISMS if off}
+        self.assertEqual({n for _, names in ablation.QUICK for n in names}, can)
+        self.assertEqual({n for _, names in ablation.FULL for n in names if n in can}, can)
+
+    def test_a_row_has_the_works_in_which_it_was_turned_off(self):
+        done = rounds.Rounds([
+            {"run": 0, "series": f"{work} {name}", "round": 1, "circumstances": {"marked": False},
+             "figures": {"mb_s": value}}
+            for work, name, value in (("seq8", "ra", 100), ("seq8", "streak", 50),
+                                      ("reorder10", "ra", 10), ("reorder10", "cursors", 8))])
+        rows = {p["series"]: p for p in ablation.Ablation.points(done, ablation.variants())}
+        self.assertEqual(rows["streak"]["seq8"]["median"], 0.5)
+        self.assertEqual(rows["cursors"]["reorder10"]["median"], 0.8)
+        self.assertNotIn("seq8", rows["cursors"])
+
     def test_each_is_turned_off_by_parameters_that_there_are(self):
         names = ablation.known()
         for name, _, off in ablation.MECHANISMS:
@@ -356,7 +438,7 @@ class Ablations(unittest.TestCase):
 
 
 class Blinds(unittest.TestCase):
-    def judge(self, ours, better):
+    def judge(self, ours, better, quick=False):
         done = rounds.Rounds([
             {"run": 0, "series": s, "round": n, "circumstances": {"marked": False},
              "figures": {"mb_s": v, "worst_ms": v, "seeks": 1, "disk_busy": 1,
@@ -364,7 +446,22 @@ class Blinds(unittest.TestCase):
             for s, v in (("stock", 100.0), ("tuned", 100.0), ("ra", ours)) for n in range(6)])
         work = blind.Blind()
         work.better = {better[0]: better[1]}
-        return work.judge(done).check().verdict
+        return work.judge(done, quick).check().verdict
+
+    def test_one_small_round_tells_less(self):
+        self.assertEqual([self.judge(v, ("mb_s", 1), True) for v in (120.0, 105.0, 95.0, 85.0)],
+                         ["better", "reproduced", "reproduced", "not reproduced"])
+
+    def test_a_loss_is_drawn_beside_a_gain(self):
+        def one(value):
+            return {"median": value, "low": value, "high": value}
+        points = [{"series": s, "mb_s": one(m), "commits_s": one(c)}
+                  for s, m, c in (("stock", 10.0, 8.0), ("ra", 40.0, 4.0))]
+        with unittest.mock.patch.object(blind.plot, "bars") as bars:
+            blind.Appenders().draw(Outcome(points, "better"), "x.png")
+        groups = bars.call_args[0][3]
+        self.assertEqual({t: g["ra"]["median"] for t, g in groups.items()},
+                         {"MB/s": 4.0, "commits/s": 0.5})
 
     def test_better_as_stock_or_worse(self):
         self.assertEqual([self.judge(v, ("mb_s", 1)) for v in (120.0, 98.0, 90.0)],

@@ -181,6 +181,49 @@ class Rounds(WithMachine):
         self.assertEqual(done.values("a", "mb_s"), [101, 106])
         self.assertIn("[1/6, 50 s left] round 1 a: mb_s 101", bed.said)
 
+    def test_earlier_rounds_stand_unless_marked_or_failed(self):
+        machine, made = self.machine(), []
+        bed, kept = Bed(machine, 2), []
+        bed.earlier = rounds.Earlier(
+            [{**record("a", 1, x=1), "run": 0}, {**record("b", 1, True, x=2), "run": 0},
+             {"run": 0, "series": "a", "round": 2, "failed": "x"},
+             {**record("b", 2, x=4), "run": 1}])
+        bed.keep = lambda: kept.append(len(bed.records))
+
+        def once(name, number):
+            made.append((name, number))
+            return machine.once()
+
+        done = rounds.run(bed, ["a", "b"], once)
+        self.assertEqual(made, [("b", 0), ("b", 1), ("a", 1)])
+        self.assertEqual(len(done.records), 4)
+        self.assertEqual(bed.records, done.records)
+        self.assertEqual(kept, [2, 3, 4])
+        self.assertEqual(done.values("a", "x"), [1])
+
+    def test_no_round_is_begun_that_would_end_too_late(self):
+        machine = self.machine()
+        bed = Bed(machine, 3)
+        bed.end = machine.watch().clock() + 25  # each takes 10 s
+        with self.assertRaises(rounds.Unfinished) as caught:
+            rounds.run(bed, ["a"], lambda name, number: machine.once())
+        self.assertIn("2 of 3 rounds", str(caught.exception))
+        self.assertEqual(len(bed.records), 2)
+
+    def test_where_time_is_short_disturbed_rounds_come_last(self):
+        machine, made = self.machine([20, 0, 0, 0, 20]), []
+        bed = Bed(machine, 2)
+        bed.end = 1000
+
+        def once(name, number):
+            made.append((name, number))
+            return machine.once()
+
+        done = rounds.run(bed, ["a", "b"], once)
+        self.assertEqual(made, [("a", 0), ("b", 0), ("b", 1), ("a", 1), ("a", 0), ("a", 0)])
+        self.assertEqual([r["circumstances"]["marked"] for r in done.records], [False] * 4)
+        self.assertEqual(machine.slept, 0)
+
     def test_a_failed_round_stops_no_other(self):
         machine = self.machine()
         bed = Bed(machine, 2)

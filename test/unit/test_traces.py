@@ -158,6 +158,18 @@ class Verdicts(unittest.TestCase):
         self.assertEqual((found.verdict, found.more["gains"]), ("better", {"read": 2.0}))
         self.assertIn("read 2.00", found.figure)
 
+    def test_what_cannot_be_told_apart_is_no_ratio(self):
+        found = self.outcome(stock=replayed(8.0, lookup_ms=0.15), ra=replayed(4.0, lookup_ms=0.23))
+        self.assertEqual(found.figure,
+                         "speed of answers x stock: read 2.00; within 0.1 ms of stock's: lookup")
+
+    def test_processors_are_told_by_the_request(self):
+        self.assertEqual(traces.at_processors((100.0, 50.0, 7), (300.0, 90.0, 27), 10),
+                         {"cpu_us": 20.0, "waited_us": 4.0, "switches": 2.0})
+        ran, _, times = traces.scheduled(os.getpid())
+        self.assertGreater(ran, 0)
+        self.assertGreater(times, 0)
+
     def test_what_is_slower_is_named(self):
         found = self.outcome(stock=replayed(8.0, write_ms=1.0), ra=replayed(4.0, write_ms=2.0))
         self.assertEqual((found.verdict, found.why),
