@@ -106,6 +106,12 @@ static inline bool device_is_written(struct device *d)
 	return device_queues_writeback(d) && !device_queues_demand(d);
 }
 
+/* Whether the kernel writes to it besides our turns: for fsyncs, or for others. */
+static inline bool device_is_crowded(struct device *d)
+{
+	return atomic_load_explicit(&d->fsyncs, memory_order_relaxed) || device_is_written(d);
+}
+
 /* Requests that the device does at once, as configured or found out. */
 static inline uint32_t device_depth(struct device *d)
 {

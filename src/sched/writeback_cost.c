@@ -22,6 +22,14 @@ static void add_last(struct writeback_cost *c, double drain)
 	c->bytes += (double)c->last_bytes - c->bytes * FORGETS;
 }
 
+/* ns for a byte; 0: not known. */
+static double price(const struct writeback_cost *c)
+{
+	if (c->bytes > 0)
+		return c->ns > 0 ? c->ns / c->bytes : 0;
+	return c->fresh ? (double)c->last_ns / (double)c->last_bytes : 0;
+}
+
 void writeback_cost_turn(struct writeback_cost *c, uint64_t bytes, uint64_t ns)
 {
 	add_last(c, 0);
@@ -41,12 +49,13 @@ uint64_t writeback_cost_read(struct writeback_cost *c, uint64_t ns, double expec
 	return drain > 0 ? (uint64_t)drain : 0;
 }
 
-/* ns for a byte; 0: not known. */
-static double price(const struct writeback_cost *c)
+void writeback_cost_crowded(struct writeback_cost *c, uint64_t bytes, uint64_t ns)
 {
-	if (c->bytes > 0)
-		return c->ns > 0 ? c->ns / c->bytes : 0;
-	return c->fresh ? (double)c->last_ns / (double)c->last_bytes : 0;
+	add_last(c, 0);
+	if ((double)ns >= price(c) * (double)bytes)
+		return;
+	writeback_cost_turn(c, bytes, ns);
+	add_last(c, 0); /* a read beside them shows no drain */
 }
 
 uint64_t writeback_cost_bytes(const struct writeback_cost *c, uint64_t slice)

@@ -29,6 +29,11 @@ struct writeback_cost {
 /* A turn wrote BYTES in NS. */
 void writeback_cost_turn(struct writeback_cost *c, uint64_t bytes, uint64_t ns);
 /*
+ * The same, and others wrote meanwhile. It waited for them, which it would have however short: it cost at most so
+ * much. To count that for its bytes would make the next one shorter, which waits as long, and so dearer yet.
+ */
+void writeback_cost_crowded(struct writeback_cost *c, uint64_t bytes, uint64_t ns);
+/*
  * A read is over; the first one after a turn took NS, and EXPECTED it would have elsewhere. ALONE:
  * nothing else was on the disk meanwhile. Returns what it took longer (ns), which the turn cost too.
  */

@@ -324,7 +324,10 @@ void writeback_account(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	q->writeback.by = r->in->id;
 	q->writeback.beside = false;
 	r->in->owed = owed_for(q, q->writeback.lasted);
-	writeback_cost_turn(&q->writeback.cost, r->io_len, q->writeback.lasted);
+	if (r->crowded)
+		writeback_cost_crowded(&q->writeback.cost, r->io_len, q->writeback.lasted);
+	else
+		writeback_cost_turn(&q->writeback.cost, r->io_len, q->writeback.lasted);
 }
 
 void sched_set_writeback_share(struct sched_queue *q, double share)

@@ -106,10 +106,9 @@ static void wait_clean(struct dirty_file *f, struct commit_wait *w, uint64_t unt
 /* Whether fsync does better than turns: it gathers such writes with others. */
 static bool is_fsyncs(const struct commit *c, const struct dirty_file *f)
 {
-	struct device *d = f->backing->device;
 	uint64_t little = c->little;
 
-	if (atomic_load(&d->fsyncs) || device_is_written(d))
+	if (device_is_crowded(f->backing->device))
 		little *= LITTLE_BESIDE;
 	return dirty_file_scattered(f) || (little && dirty_file_bytes(f) <= little);
 }

@@ -214,6 +214,25 @@ static void test_a_turn_pays_for_what_its_drive_does_later(void **state)
 	queue_free(q);
 }
 
+/* One that waited for what others wrote says nothing of the next one's length. */
+static void test_beside_others_a_turn_stays_as_long(void **state)
+{
+	struct sched_queue *q = make();
+	struct sched_req w = writeback(1);
+	uint64_t now = SEC, bytes = 0;
+
+	for (int i = 0; i < 20; i++) {
+		sched_submit(q, &w, now);
+		assert_ptr_equal(sched_next(q, now), &w);
+		w.io_len = 4 * MIB;
+		w.crowded = i >= 10;
+		done(q, &w, now += w.crowded ? 500 * MSEC : 40 * MSEC);
+		bytes = i < 10 ? sched_writeback_turn(q, now).bytes : bytes;
+	}
+	assert_int_equal(sched_writeback_turn(q, now).bytes, bytes);
+	queue_free(q);
+}
+
 /* ... and it is charged to who wrote, not to who waited for it. */
 static void test_the_drain_is_the_writers(void **state)
 {
@@ -441,6 +460,7 @@ int main(void)
 		cmocka_unit_test(test_share_of_the_time),
 		cmocka_unit_test(test_commit_gets_its_share),
 		cmocka_unit_test(test_a_turn_pays_for_what_its_drive_does_later),
+		cmocka_unit_test(test_beside_others_a_turn_stays_as_long),
 		cmocka_unit_test(test_the_drain_is_the_writers),
 		cmocka_unit_test(test_a_writer_held_back_has_his_share_beside_others),
 		cmocka_unit_test(test_wanted_goes_first),

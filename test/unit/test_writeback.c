@@ -256,6 +256,43 @@ static void test_beside_fsyncs_more_is_little(void **state)
 	assert_int_equal(stats().commits, 2); /* by a turn, as it has no fsync beside it */
 }
 
+/* Whether a turn says that others wrote meanwhile. */
+static bool crowded_turn(void)
+{
+	struct sched_req *r;
+	bool crowded;
+
+	world_wrote(&world.file[1], 0, 16);
+	r = world_execute();
+	crowded = r->crowded;
+	world_finish(r);
+	return crowded;
+}
+
+static bool crowded;
+
+static int fsync_and_turn(void *arg)
+{
+	crowded = crowded_turn();
+	return world_fsync(arg);
+}
+
+/* It waits for what fsync writes: its time is not what the disk needs for its bytes. */
+static void test_a_turn_beside_an_fsync_says_so(void **state)
+{
+	struct commit c = {.slot = &file->slot,
+			   .len = PAGE,
+			   .wait = SEC,
+			   .little = 256 * KIB,
+			   .fsync_below = fsync_and_turn,
+			   .arg = file};
+
+	world_wrote(file, 0, 1);
+	assert_int_equal(writeback_commit(&c), 0);
+	assert_true(crowded);
+	assert_false(crowded_turn());
+}
+
 /* Whether a turn of F would be claimed with so much of the budget used, AFTER ns. */
 static bool is_claimed(struct world_file *f, double level, uint64_t after)
 {
@@ -990,6 +1027,7 @@ int main(void)
 		TEST(test_scattered_writes_are_the_kernels),
 		TEST(test_a_commit_of_little_is_fsyncs),
 		TEST(test_beside_fsyncs_more_is_little),
+		TEST(test_a_turn_beside_an_fsync_says_so),
 		TEST(test_pressed_files_go_at_rest),
 		TEST(test_what_fsyncs_write_is_watched),
 		TEST(test_gaps_are_not_waited_for),

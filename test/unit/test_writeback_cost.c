@@ -48,6 +48,37 @@ static void test_a_turn_is_worth_its_seek(void **state)
 }
 
 /*
+ * Beside fsyncs each turn waits 250 ms for what the kernel has at the drive, however short it is: it stays as long
+ * as the disk alone would have it, and goes with what was not so dear.
+ */
+static void test_waiting_for_others_makes_no_turn_shorter(void **state)
+{
+	struct writeback_cost c = {0};
+	uint64_t bytes;
+
+	for (int k = 0; k < 20; k++)
+		writeback_cost_turn(&c, 12 * MIB, DISK_NS(12 * MIB));
+	bytes = writeback_cost_bytes(&c, SLICE);
+	for (int k = 0; k < 20; k++)
+		writeback_cost_crowded(&c, bytes, 250 * MSEC + DISK_NS(bytes));
+	assert_int_equal(writeback_cost_bytes(&c, SLICE), bytes);
+	assert_int_equal(writeback_cost_read(&c, 50 * MSEC, 9e6, true), 0);
+	for (int k = 0; k < 20; k++)
+		writeback_cost_crowded(&c, bytes, DISK_NS(bytes) / 2); /* on an outer zone */
+	assert_in_range(writeback_cost_bytes(&c, SLICE), bytes * 18 / 10, bytes * 2);
+}
+
+/* Of turns beside others alone nothing is known: their length follows from their time, as at first. */
+static void test_beside_others_only_nothing_is_known(void **state)
+{
+	struct writeback_cost c = {0};
+
+	writeback_cost_crowded(&c, 2 * MIB, 250 * MSEC);
+	assert_int_equal(writeback_cost_bytes(&c, SLICE), UINT64_MAX);
+	assert_int_equal(writeback_cost_step(&c, SLICE), MIB);
+}
+
+/*
  * A drive with a write cache of 4 MiB takes them in 8 ms, and lets the next read wait for the rest:
  * what the turn and that wait take together becomes the slice.
  */
@@ -130,6 +161,8 @@ int main(void)
 		cmocka_unit_test(test_nothing_is_known_at_first),
 		cmocka_unit_test(test_bytes_follow_from_the_rate),
 		cmocka_unit_test(test_a_turn_is_worth_its_seek),
+		cmocka_unit_test(test_waiting_for_others_makes_no_turn_shorter),
+		cmocka_unit_test(test_beside_others_only_nothing_is_known),
 		cmocka_unit_test(test_a_drives_cache_is_counted),
 		cmocka_unit_test(test_the_drain_is_the_first_reads),
 		cmocka_unit_test(test_small_turns_say_nothing),
