@@ -97,10 +97,12 @@ uint64_t backing_block(struct backing *b, uint64_t offset)
 	return b->ops->block(b, offset, &block) ? block : file_order(b, offset);
 }
 
-bool backing_written(struct backing *b, uint64_t offset, uint64_t len, uint64_t *block)
+bool backing_written(struct backing *b, uint64_t offset, uint64_t len, struct extent_span *span)
 {
-	*block = file_order(b, offset);
-	return b->ops->written(b, offset, len, block);
+	uint64_t block = file_order(b, offset);
+
+	*span = (struct extent_span){.block = block, .end = block + len, .pieces = 1};
+	return b->ops->written(b, offset, len, span);
 }
 
 uint64_t backing_place(struct backing *b, uint64_t offset)

@@ -57,8 +57,8 @@ struct backing_ops {
 	/* The device address of OFFSET into *BLOCK; false: none. The same as far as known, without waiting. */
 	bool (*block)(struct backing *b, uint64_t offset, uint64_t *block);
 	bool (*place_known)(struct backing *b, uint64_t offset, uint64_t *block);
-	/* *BLOCK is in file order before. */
-	bool (*written)(struct backing *b, uint64_t offset, uint64_t len, uint64_t *block);
+	/* *SPAN is in file order before. */
+	bool (*written)(struct backing *b, uint64_t offset, uint64_t len, struct extent_span *span);
 	/* The size as it is now, into b->size; an error leaves that. */
 	void (*refresh_size)(struct backing *b);
 	/* Whether the file has lost its last name, as far as that can be asked. */
@@ -161,8 +161,8 @@ bool backing_resident_whole(struct backing *b, uint64_t *took);
 bool backing_resident(struct backing *b, uint64_t offset, uint64_t len);
 /* The device address of OFFSET; where unmapped or not known, one that keeps file order. */
 uint64_t backing_block(struct backing *b, uint64_t offset);
-/* Whether LEN bytes at OFFSET are written on the device, as far as known; then *BLOCK is where. */
-bool backing_written(struct backing *b, uint64_t offset, uint64_t len, uint64_t *block);
+/* Whether LEN bytes at OFFSET are written on the device, as far as known; then *SPAN is where. */
+bool backing_written(struct backing *b, uint64_t offset, uint64_t len, struct extent_span *span);
 /* Where OFFSET will go if it has no place yet: behind the byte before it. */
 uint64_t backing_place(struct backing *b, uint64_t offset);
 /* The same as far as it is known: asks nobody and waits for nobody. Else file order. */

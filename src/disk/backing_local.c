@@ -16,9 +16,10 @@ static bool local_block(struct backing *b, uint64_t offset, uint64_t *block)
 	return extent_map_lookup(&b->extents, offset, extent_fetch_fiemap, &b->fd, block);
 }
 
-static bool local_written(struct backing *b, uint64_t offset, uint64_t len, uint64_t *block)
+static bool local_written(struct backing *b, uint64_t offset, uint64_t len,
+			  struct extent_span *span)
 {
-	return extent_map_written(&b->extents, offset, len, extent_fetch_fiemap, &b->fd, block);
+	return extent_map_written(&b->extents, offset, len, extent_fetch_fiemap, &b->fd, span);
 }
 
 static bool local_place_known(struct backing *b, uint64_t offset, uint64_t *block)

@@ -107,12 +107,13 @@ static bool remote_block(struct backing *b, uint64_t offset, uint64_t *block)
 }
 
 /* What was read took the cluster's time: the caller has filled in the order. */
-static bool remote_written(struct backing *b, uint64_t offset, uint64_t len, uint64_t *block)
+static bool remote_written(struct backing *b, uint64_t offset, uint64_t len,
+			   struct extent_span *span)
 {
 	(void)b;
 	(void)offset;
 	(void)len;
-	(void)block;
+	(void)span;
 	return true;
 }
 

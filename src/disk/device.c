@@ -307,12 +307,16 @@ const char *device_sysfs(void)
 	return table.sysfs;
 }
 
-void device_set_seeks_free(struct device *d, bool are_free)
+bool device_set_seeks_free(struct device *d, bool are_free)
 {
+	bool changed;
+
 	lock_take(&table.lock);
-	if (device_mode_learn(&d->mode, are_free ? DEVICE_LEARNS_FREE : DEVICE_LEARNS_DEAR))
+	changed = device_mode_learn(&d->mode, are_free ? DEVICE_LEARNS_FREE : DEVICE_LEARNS_DEAR);
+	if (changed)
 		apply_mode(d);
 	lock_drop(&table.lock);
+	return changed;
 }
 
 struct device *device_nth(unsigned int n)
@@ -377,59 +381,6 @@ double device_price(struct device *d)
 }
 
 /* ---- what is found out ------------------------------------------------------------------- */
-
-/* Adds one read to the evidence; what it settles, with the mean cost (ns) of a seek. */
-static enum device_learns weigh(struct device *d, const struct seek_sample *s, double *mean)
-{
-	enum device_learns verdict;
-
-	lock_take(&d->evidence_lock);
-	verdict = seek_evidence_add(&d->evidence, s);
-	*mean = d->evidence.mean;
-	lock_drop(&d->evidence_lock);
-	return verdict;
-}
-
-static void learn(struct device *d, enum device_learns what, double mean)
-{
-	bool changed;
-
-	lock_take(&table.lock);
-	changed = device_mode_learn(&d->mode, what);
-	if (changed)
-		apply_mode(d);
-	lock_drop(&table.lock);
-	if (!changed)
-		return;
-	if (what == DEVICE_LEARNS_DEAR) {
-		lock_take(&d->evidence_lock);
-		seek_evidence_returned(&d->evidence);
-		lock_drop(&d->evidence_lock);
-	}
-	log_line(LOG_LEVEL_EVENT,
-		 "device %u:%u says it rotates, and a seek costs %.2f ms: treated as %s",
-		 major(d->dev), minor(d->dev), mean / 1e6,
-		 what == DEVICE_LEARNS_FREE ? "flash (Queue_Depth = 1 would insist)"
-					    : "a rotating disk again");
-}
-
-void device_observe(struct device *d, uint64_t block, uint64_t len, uint64_t service,
-		    uint32_t readers)
-{
-	struct seek_sample s = {.block = block, .len = len, .service = service, .readers = readers};
-	enum device_learns learns = atomic_load_explicit(&d->learns, memory_order_relaxed), verdict;
-	struct cost_model cost;
-	double mean;
-
-	cost = dispatcher_observe(&d->dispatcher, block, len, service);
-	if (learns == DEVICE_LEARNS_NOTHING)
-		return;
-	if (cost_run_known(&cost))
-		s.ns_per_byte = cost.ns_per_byte;
-	verdict = weigh(d, &s, &mean);
-	if (verdict == learns)
-		learn(d, verdict, mean);
-}
 
 void device_set_learnt(struct device *d, uint32_t depth)
 {

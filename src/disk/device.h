@@ -16,6 +16,7 @@
 
 #include "disk/device_mode.h"
 #include "disk/drive_queue.h"
+#include "disk/extents.h"
 #include "disk/learnt.h"
 #include "disk/seek_evidence.h"
 #include "sched/access_order.h"
@@ -149,12 +150,12 @@ void device_set_learnt(struct device *d, uint32_t depth);
 /* The export with these bits is gone. */
 void device_unuse(uint64_t devices);
 /*
- * LEN bytes at BLOCK came from the device, not from memory, in SERVICE ns, READERS reads being under
- * way when that began: what it costs to seek, and whether it does. A virtual machine's disk often
+ * LEN bytes that lie in SPAN came from the device, not from memory, in SERVICE ns, READERS reads being
+ * under way when that began: what it costs to seek, and whether it does. A virtual machine's disk often
  * says that it rotates and does not.
  */
-void device_observe(struct device *d, uint64_t block, uint64_t len, uint64_t service,
-		    uint32_t readers);
+void device_observe(struct device *d, const struct extent_span *span, uint64_t len,
+		    uint64_t service, uint32_t readers);
 /* Whether a READ that goes past the queue should be measured now. */
 bool device_sample_due(struct device *d, uint64_t now);
 /* The kernel's own read-ahead on D's files, in bytes, as of the last second; 0: none. */
@@ -173,8 +174,8 @@ void device_learnt(struct device *d, struct learnt *l);
 void device_restore(struct device *d, const struct learnt *l);
 /* It is another disk than it was: all that was found out is void. */
 void device_forget(struct device *d);
-/* Its seeks cost next to nothing, or do: as far as it may be learnt of it. */
-void device_set_seeks_free(struct device *d, bool are_free);
+/* Its seeks cost next to nothing, or do: as far as it may be learnt of it. True: that is new. */
+bool device_set_seeks_free(struct device *d, bool are_free);
 /* Where the kernel describes devices. */
 const char *device_sysfs(void);
 /* The Nth device, NULL beyond the last. */

@@ -8,6 +8,8 @@
 #include <linux/fiemap.h>
 #include <linux/fs.h>
 
+#include "disk/seek_evidence.h"
+
 void extent_map_init(struct extent_map *m)
 {
 	lock_init(&m->lock, LOCK_EXTENTS);
@@ -108,21 +110,35 @@ bool extent_map_lookup(struct extent_map *m, uint64_t offset, extent_fetch fetch
 	return e != NULL;
 }
 
-bool extent_map_written(struct extent_map *m, uint64_t offset, uint64_t len, extent_fetch fetch,
-			void *arg, uint64_t *block)
+/* What lies in E behind OFFSET, up to LEN bytes, continues the span, or begins it. */
+static void add_to(struct extent_span *s, const struct extent *e, uint64_t offset, uint64_t len)
 {
-	const struct extent *e;
-	bool written;
+	uint64_t block = e->block + (offset - e->offset), left = e->offset + e->length - offset;
 
+	if (s->pieces == 0)
+		s->block = s->end = block;
+	s->pieces += s->pieces == 0 || block != s->end;
+	s->seeks += seek_is_far(s->end, block);
+	s->end = block + (left < len ? left : len);
+}
+
+bool extent_map_written(struct extent_map *m, uint64_t offset, uint64_t len, extent_fetch fetch,
+			void *arg, struct extent_span *span)
+{
+	uint64_t upto = offset + len;
+	const struct extent *e;
+
+	*span = (struct extent_span){0};
 	lock_take(&m->lock);
 	e = look_up(m, offset, fetch, arg);
-	if (e != NULL)
-		*block = e->block + (offset - e->offset);
-	while (e != NULL && !e->unwritten && e->offset + e->length - offset < len)
-		e = find(m, e->offset + e->length);
-	written = e != NULL && !e->unwritten;
+	while (e != NULL && !e->unwritten && offset < upto) {
+		add_to(span, e, offset, upto - offset);
+		offset = e->offset + e->length;
+		if (offset < upto)
+			e = find(m, offset);
+	}
 	lock_drop(&m->lock);
-	return written;
+	return e != NULL && !e->unwritten;
 }
 
 bool extent_map_peek(struct extent_map *m, uint64_t offset, uint64_t *block)

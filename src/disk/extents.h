@@ -23,6 +23,13 @@ struct extent {
 	bool unwritten;		 /* reading it is no read of the device */
 };
 
+/* Where a part of a file lies on the device. */
+struct extent_span {
+	uint64_t block, end; /* bytes: of its first one; behind its last one */
+	uint32_t pieces;     /* places */
+	uint32_t seeks;	     /* from one of these to the next: as seek_is_far() says */
+};
+
 /*
  * Fills EXTENTS (up to MAX, ascending, mapped ones only) from OFFSET on; returns how many, or -1.
  * *covered: the map is known up to this offset of the file.
@@ -47,10 +54,10 @@ int extent_fetch_fiemap(void *arg, uint64_t offset, struct extent *extents, int 
 /* The device address of OFFSET; false where there is none. FETCH is called on a miss. */
 bool extent_map_lookup(struct extent_map *m, uint64_t offset, extent_fetch fetch, void *arg,
 		       uint64_t *block);
-/* The same, and whether all of [offset, offset + len) is written there, as far as is known. */
+/* Whether all of [offset, offset + len) is written there, as far as is known; then SPAN is where. */
 bool extent_map_written(struct extent_map *m, uint64_t offset, uint64_t len, extent_fetch fetch,
-			void *arg, uint64_t *block);
-/* The same of what is cached, valid or not, without waiting for anybody: false if it is not known. */
+			void *arg, struct extent_span *span);
+/* extent_map_lookup() of what is cached, valid or not, without waiting for anybody: false if it is not known. */
 bool extent_map_peek(struct extent_map *m, uint64_t offset, uint64_t *block);
 
 #endif

@@ -28,11 +28,12 @@ static struct timed begin(struct dispatcher *d, struct backing *b, bool resident
 static void end(const struct timed *t, struct dispatcher *d, struct backing *b, uint64_t offset,
 		ssize_t got)
 {
-	uint64_t service = dispatcher_now(d) - t->begun, block;
+	uint64_t service = dispatcher_now(d) - t->begun;
+	struct extent_span span;
 
 	atomic_fetch_sub(&b->device->reading, 1);
-	if (got > 0 && !t->resident && backing_written(b, offset, (uint64_t)got, &block))
-		device_observe(b->device, block, (uint64_t)got, service, t->readers);
+	if (got > 0 && !t->resident && backing_written(b, offset, (uint64_t)got, &span))
+		device_observe(b->device, &span, (uint64_t)got, service, t->readers);
 }
 
 /* ---- into a reply ------------------------------------------------------------------------ */

@@ -2,8 +2,6 @@
 /* Counting free and dear seeks. See seek_evidence.h. */
 #include "disk/seek_evidence.h"
 
-#include <stdbool.h>
-
 /*
  * The transfer's part of a read, ns a byte. A free seek is judged by the medium as observed; one
  * slower than the second is a medium disturbed by others, by which any seek looks free. A dear one
@@ -12,23 +10,19 @@
 #define FREE_NS_PER_BYTE_MAX 16
 #define DEAR_NS_PER_BYTE     10
 
-static bool is_far(const struct seek_evidence *e, uint64_t block)
-{
-	return (block > e->end ? block - e->end : e->end - block) >= SEEK_FAR;
-}
-
-static void count(struct seek_evidence *e, const struct seek_sample *s)
+/* One with so many SEEKS. */
+static void count(struct seek_evidence *e, const struct seek_sample *s, uint32_t seeks)
 {
 	double each = (double)s->service / (s->readers ? s->readers : 1), len = (double)s->len;
 	double per_byte =
 		s->ns_per_byte < FREE_NS_PER_BYTE_MAX ? s->ns_per_byte : FREE_NS_PER_BYTE_MAX;
-	double seek = (double)s->service - len * per_byte;
+	double seek = ((double)s->service - len * per_byte) / seeks;
 
 	e->seen++;
 	e->sum += seek > 0 ? seek : 0;
 	if (seek < DEVICE_SEEK_NONE)
 		e->free++;
-	if (each - len * DEAR_NS_PER_BYTE >= DEVICE_SEEK_REAL)
+	if (each - len * DEAR_NS_PER_BYTE >= DEVICE_SEEK_REAL * seeks)
 		e->dear++;
 }
 
@@ -60,12 +54,12 @@ static enum device_learns judge(struct seek_evidence *e)
 
 enum device_learns seek_evidence_add(struct seek_evidence *e, const struct seek_sample *s)
 {
-	bool far = is_far(e, s->block);
+	uint32_t seeks = s->seeks + seek_is_far(e->end, s->block);
 
-	e->end = s->block + s->len;
-	if (!far)
+	e->end = s->end;
+	if (seeks == 0)
 		return DEVICE_LEARNS_NOTHING;
-	count(e, s);
+	count(e, s, seeks);
 	return judge(e);
 }
 

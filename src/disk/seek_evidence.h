@@ -7,6 +7,12 @@
  *
  *   of 32 in a row 26 are free: no seeks       12 are dear: seeks       else: 32 others
  *
+ * Of a file in pieces a read may lie in several places: then the disk seeks within it, and is where the next
+ * one begins. Its seeks share its time.
+ *
+ *   reads:     |  1   |  2   |  3   |  4   |        the second one seeks, and not the third
+ *   on disk:   [  here    ] [   far away   ]
+ *
  * A mean would let a few reads that memory answered speak for the device; here most must say the
  * same; the others are time that a busy processor took before it looked. Reads that wait for each
  * other at the device share their time before it is called dear; for a free one it is not divided,
@@ -19,6 +25,7 @@
 #ifndef DISK_SEEK_EVIDENCE_H
 #define DISK_SEEK_EVIDENCE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "disk/device_mode.h"
@@ -32,11 +39,19 @@
 /* Nearer to the one before (bytes) is no seek. */
 #define SEEK_FAR (UINT64_C(4) << 20)
 
+/* Whether the disk must seek from the byte FROM to TO. */
+static inline bool seek_is_far(uint64_t from, uint64_t to)
+{
+	return (to > from ? to - from : from - to) >= SEEK_FAR;
+}
+
 struct seek_sample {
-	uint64_t block, len; /* on the device, bytes */
-	uint64_t service;    /* ns */
-	uint32_t readers;    /* reads under way when it began, with it */
-	double ns_per_byte;  /* the medium's, as observed; 0: not known */
+	uint64_t block, end; /* on the device, bytes: of its first one; behind its last one */
+	uint64_t len;
+	uint32_t seeks;	    /* between these, within it */
+	uint64_t service;   /* ns */
+	uint32_t readers;   /* reads under way when it began, with it */
+	double ns_per_byte; /* the medium's, as observed; 0: not known */
 };
 
 struct seek_evidence {
@@ -44,7 +59,7 @@ struct seek_evidence {
 	uint32_t seen, free, dear; /* of those being judged */
 	uint32_t agreed;	   /* judgements in a row that say free: 2^returns are needed */
 	uint32_t returns;	   /* times that seeks were dear after all */
-	double sum, mean;	   /* ns: of those being judged; of those judged last */
+	double sum, mean;	   /* ns a seek: of those being judged; of those judged last */
 };
 
 /* One read from the device, not from memory. What it settles: NOTHING most times. */

@@ -178,15 +178,33 @@ uint64_t dispatcher_chunk_of(struct dispatcher *d, struct sched_req *r)
 	return chunk;
 }
 
+/* LEN bytes came in SERVICE ns; returns what they took, as one read among others. Lock held. */
+static uint64_t came(struct dispatcher *d, uint64_t len, uint64_t service)
+{
+	return drive_reads_came(&d->drive, d->queue.by_class[SCHED_DEMAND], len, service,
+				d->ops->now());
+}
+
 struct cost_model dispatcher_observe(struct dispatcher *d, uint64_t block, uint64_t len,
 				     uint64_t service)
 {
 	struct cost_model cost;
 
 	lock_take(&d->lock);
-	service = drive_reads_came(&d->drive, d->queue.by_class[SCHED_DEMAND], len, service,
-				   d->ops->now());
-	sched_observe(&d->queue, block, len, service);
+	sched_observe(&d->queue, block, len, came(d, len, service));
+	cost = d->queue.cost;
+	lock_drop(&d->lock);
+	return cost;
+}
+
+struct cost_model dispatcher_passed(struct dispatcher *d, uint64_t end, uint64_t len,
+				    uint64_t service)
+{
+	struct cost_model cost;
+
+	lock_take(&d->lock);
+	came(d, len, service);
+	sched_passed(&d->queue, end);
 	cost = d->queue.cost;
 	lock_drop(&d->lock);
 	return cost;

@@ -162,9 +162,11 @@ uint64_t dispatcher_chunk_of(struct dispatcher *d, struct sched_req *r);
 struct sched_turn dispatcher_writeback_turn(struct dispatcher *d);
 void dispatcher_set_writeback_share(struct dispatcher *d, double share);
 void dispatcher_want(struct dispatcher *d, struct sched_req *r, const struct flow_id *by);
-/* As sched_observe(); returns what the model is then. */
+/* As sched_observe() and sched_passed(); each returns what the model is then. */
 struct cost_model dispatcher_observe(struct dispatcher *d, uint64_t block, uint64_t len,
 				     uint64_t service);
+struct cost_model dispatcher_passed(struct dispatcher *d, uint64_t end, uint64_t len,
+				    uint64_t service);
 /* The device is another one: what the old one cost is void. */
 void dispatcher_forget_cost(struct dispatcher *d);
 /* What is known by now; and what was known of it once, which counts where nothing is known yet. */

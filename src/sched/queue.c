@@ -377,6 +377,11 @@ void sched_observe(struct sched_queue *q, uint64_t block, uint64_t len, uint64_t
 	q->observed = block + len;
 }
 
+void sched_passed(struct sched_queue *q, uint64_t end)
+{
+	q->observed = end;
+}
+
 uint32_t sched_streams(const struct sched_queue *q)
 {
 	uint32_t chunks = q->flows.ready[FLOW_CHUNK], all = q->by_class[SCHED_PREFETCH];

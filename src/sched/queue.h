@@ -264,6 +264,11 @@ void sched_answer_later(struct sched_queue *q, struct sched_req *r);
 void sched_answered(struct sched_queue *q, struct sched_flow *f, uint64_t len);
 /* One read of LEN bytes at device address BLOCK took SERVICE ns: for the cost model. */
 void sched_observe(struct sched_queue *q, uint64_t block, uint64_t len, uint64_t service);
+/*
+ * One whose bytes lie in several places, the last of which ends at END: what it took says neither what bytes
+ * cost nor what a seek does, only where the disk is now is known.
+ */
+void sched_passed(struct sched_queue *q, uint64_t end);
 /* Bytes a chunk should have now. */
 uint64_t sched_chunk(const struct sched_queue *q);
 /* ... that is R, which is running: less where a ceiling or a floor of its flow is small. */

@@ -69,6 +69,16 @@ static inline struct export_settings host_settings(uint32_t depth)
 	};
 }
 
+/* ---- what a device brings ---------------------------------------------------------------- */
+
+/* LEN bytes in one place, at BLOCK, that took NS. */
+static inline void host_observe(struct device *d, uint64_t block, uint64_t len, uint64_t ns)
+{
+	struct extent_span span = {.block = block, .end = block + len, .pieces = 1};
+
+	device_observe(d, &span, len, ns, 1);
+}
+
 /* ---- files ------------------------------------------------------------------------------- */
 
 static char host_dir[64];

@@ -64,7 +64,7 @@ static void test_a_client_that_keeps_nothing(void **state)
 	struct backing *b = get_remote();
 
 	for (int i = 0; i < 20; i++) /* what the cluster takes is known */
-		device_observe(b->device, (uint64_t)i * 50 * MIB, 64 * KIB, 5 * MSEC, 1);
+		host_observe(b->device, (uint64_t)i * 50 * MIB, 64 * KIB, 5 * MSEC);
 	fetch(b, 0, MIB);
 	for (int i = 0; i < 32; i++)
 		backing_answered(b, 0, 64 * KIB, true, 5 * MSEC);

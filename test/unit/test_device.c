@@ -35,7 +35,7 @@ static struct device *use(dev_t dev, uint32_t depth)
 static void seeks(struct device *d, uint64_t ns)
 {
 	for (uint64_t i = 1; i < 100; i++)
-		device_observe(d, i * 100 * MIB, 4 * KIB, ns, 1);
+		host_observe(d, i * 100 * MIB, 4 * KIB, ns);
 }
 
 static int setup(void **state)
@@ -90,6 +90,37 @@ static void test_seeks_that_cost_nothing_make_flash(void **state)
 	assert_true(device_queues_demand(d));
 	assert_int_equal(dispatcher_depth(&d->dispatcher), 1);
 	assert_non_null(strstr(host_log, "a rotating disk again"));
+}
+
+/* A file of which each MiB lies elsewhere is read in steps, of which only every other one seeks, within it. */
+static void read_in_pieces(struct device *d, uint64_t seek)
+{
+	struct extent_span span = {.end = 0};
+
+	for (int i = 0; i < 200; i++) {
+		span.seeks = i % 2 ? 1 : 0;
+		span.pieces = 1 + span.seeks;
+		span.block = span.end;
+		span.end += 512 * KIB + span.seeks * 100 * MIB;
+		device_observe(d, &span, 512 * KIB, 4 * MSEC + span.seeks * seek, 1);
+	}
+}
+
+static void test_a_file_in_pieces_makes_no_flash_of_a_disk(void **state)
+{
+	struct cost_model cost;
+	struct device *d;
+
+	kernel_says(DEV, true, 0);
+	d = use(DEV, 0);
+	read_in_pieces(d, 9 * MSEC);
+	assert_true(device_queues_demand(d));
+	cost = dispatcher_cost(&d->dispatcher); /* the seeks are none of the bandwidth's */
+	assert_true(cost_run_known(&cost));
+	assert_in_range((uint64_t)(cost.ns_per_byte * 512 * KIB), 39 * MSEC / 10, 41 * MSEC / 10);
+	assert_false(cost_seek_known(&cost));
+	read_in_pieces(d, 10000); /* a virtual machine's */
+	assert_false(device_queues_demand(d));
 }
 
 static uint32_t together_max(struct device *d)
@@ -300,6 +331,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_disk_and_a_flash),
 		TEST(test_seeks_that_cost_nothing_make_flash),
+		TEST(test_a_file_in_pieces_makes_no_flash_of_a_disk),
 		TEST(test_a_drives_own_queue),
 		TEST(test_a_configured_depth_learns_nothing),
 		TEST(test_writes_of_others_let_reads_go),

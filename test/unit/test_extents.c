@@ -79,23 +79,62 @@ static int fetch_allocated(void *arg, uint64_t offset, struct extent *extents, i
 static void test_what_is_written(void **state)
 {
 	struct file f = {.n = 5};
+	struct extent_span span;
 	struct extent_map m;
 	uint64_t block;
 
 	extent_map_init(&m);
-	assert_true(extent_map_written(&m, MIB - 1, 2 * MIB, fetch, &f, &block));
-	assert_int_equal(block, place(0) + MIB - 1);
-	assert_true(extent_map_written(&m, 0, 5 * MIB, fetch, &f, &block));
-	assert_false(extent_map_written(&m, 0, 5 * MIB + 1, fetch, &f, &block));
+	assert_true(extent_map_written(&m, MIB - 1, 2 * MIB, fetch, &f, &span));
+	assert_int_equal(span.block, place(0) + MIB - 1);
+	assert_true(extent_map_written(&m, 0, 5 * MIB, fetch, &f, &span));
+	assert_false(extent_map_written(&m, 0, 5 * MIB + 1, fetch, &f, &span));
 	extent_map_invalidate(&m);
-	assert_true(extent_map_written(&m, 0, MIB, fetch_allocated, NULL, &block));
-	assert_false(extent_map_written(&m, 0, MIB + 1, fetch_allocated, NULL, &block));
-	assert_false(extent_map_written(&m, MIB, 1, fetch_allocated, NULL, &block));
-	assert_true(extent_map_written(&m, 2 * MIB, MIB, fetch_allocated, NULL, &block));
-	assert_false(extent_map_written(&m, 2 * MIB, MIB + 1, fetch_allocated, NULL, &block));
+	assert_true(extent_map_written(&m, 0, MIB, fetch_allocated, NULL, &span));
+	assert_false(extent_map_written(&m, 0, MIB + 1, fetch_allocated, NULL, &span));
+	assert_false(extent_map_written(&m, MIB, 1, fetch_allocated, NULL, &span));
+	assert_true(extent_map_written(&m, 2 * MIB, MIB, fetch_allocated, NULL, &span));
+	assert_false(extent_map_written(&m, 2 * MIB, MIB + 1, fetch_allocated, NULL, &span));
 	/* it has a place all the same */
 	assert_true(extent_map_lookup(&m, MIB, fetch_allocated, NULL, &block));
 	assert_int_equal(block, place(1));
+	extent_map_fini(&m);
+}
+
+/* One MiB each: the second goes on where the first ends, the third is a little further on, the fourth far back. */
+static int fetch_pieces(void *arg, uint64_t offset, struct extent *extents, int max,
+			uint64_t *covered)
+{
+	static const uint64_t at[] = {100 * MIB, 101 * MIB, 103 * MIB, 50 * MIB};
+
+	for (uint64_t i = 0; i < 4; i++)
+		extents[i] = (struct extent){i * MIB, MIB, at[i]};
+	*covered = UINT64_MAX;
+	return 4;
+}
+
+static void assert_span(struct extent_map *m, uint64_t offset, uint64_t len,
+			struct extent_span expected)
+{
+	struct extent_span span;
+
+	assert_true(extent_map_written(m, offset, len, fetch_pieces, NULL, &span));
+	assert_int_equal(span.block, expected.block);
+	assert_int_equal(span.end, expected.end);
+	assert_int_equal(span.pieces, expected.pieces);
+	assert_int_equal(span.seeks, expected.seeks);
+}
+
+static void test_where_a_part_lies(void **state)
+{
+	struct extent_map m;
+
+	extent_map_init(&m);
+	assert_span(&m, 4 * KIB, 8 * KIB,
+		    (struct extent_span){100 * MIB + 4 * KIB, 100 * MIB + 12 * KIB, 1, 0});
+	assert_span(&m, 0, 2 * MIB, (struct extent_span){100 * MIB, 102 * MIB, 1, 0});
+	assert_span(&m, MIB, MIB + 1, (struct extent_span){101 * MIB, 103 * MIB + 1, 2, 0});
+	assert_span(&m, 3 * MIB - 1, 2, (struct extent_span){104 * MIB - 1, 50 * MIB + 1, 2, 1});
+	assert_span(&m, 0, 4 * MIB, (struct extent_span){100 * MIB, 51 * MIB, 3, 1});
 	extent_map_fini(&m);
 }
 
@@ -172,6 +211,7 @@ int main(void)
 		cmocka_unit_test(test_lookup_and_cache),
 		cmocka_unit_test(test_holes_are_unmapped),
 		cmocka_unit_test(test_what_is_written),
+		cmocka_unit_test(test_where_a_part_lies),
 		cmocka_unit_test(test_more_extents_than_fit),
 		cmocka_unit_test(test_an_error_is_not_remembered),
 		cmocka_unit_test(test_a_peek_waits_for_nobody),

@@ -73,9 +73,9 @@ static void end(uint64_t now)
 static void work(struct device *d, double factor)
 {
 	for (uint64_t i = 0; i < 16; i++)
-		device_observe(d, i * MIB, MIB, (uint64_t)(10 * MSEC * factor), 1);
+		host_observe(d, i * MIB, MIB, (uint64_t)(10 * MSEC * factor));
 	for (uint64_t i = 1; i < 40; i++)
-		device_observe(d, i * 1000 * MIB, 4 * KIB, (uint64_t)(9 * MSEC * factor), 1);
+		host_observe(d, i * 1000 * MIB, 4 * KIB, (uint64_t)(9 * MSEC * factor));
 }
 
 static struct dispatcher_learnt known(struct device *d)
@@ -335,13 +335,13 @@ static void test_seeks_that_are_free_stay_free(void **state)
 	d = begin(0);
 	assert_true(device_queues_demand(d));
 	for (uint64_t i = 1; i < 100; i++)
-		device_observe(d, i * 100 * MIB, 4 * KIB, 10000, 1);
+		host_observe(d, i * 100 * MIB, 4 * KIB, 10000);
 	assert_false(device_queues_demand(d));
 	end(SEC);
 	d = begin(0);
 	assert_false(device_queues_demand(d));
 	for (uint64_t i = 1; i < 100; i++) /* and that is unlearnt as ever */
-		device_observe(d, i * 100 * MIB, 4 * KIB, 60 * MSEC, 1);
+		host_observe(d, i * 100 * MIB, 4 * KIB, 60 * MSEC);
 	assert_true(device_queues_demand(d));
 }
 

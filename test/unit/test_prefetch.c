@@ -864,12 +864,12 @@ static void write_all(void)
 /* All of the file is written, and none of it in memory. */
 static void leave_on_disk_only(void)
 {
-	uint64_t block;
+	struct extent_span span;
 
 	write_all();
 	host_file_evict(&file);
 	backing_invalidate(&file.slot, 0, UINT64_MAX);
-	if (!backing_written(b, 0, FILE_LEN, &block) || backing_resident(b, 0, 4 * KIB))
+	if (!backing_written(b, 0, FILE_LEN, &span) || backing_resident(b, 0, 4 * KIB))
 		skip(); /* a file system without places, or without a disk */
 }
 

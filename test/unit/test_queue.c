@@ -328,6 +328,26 @@ static void test_a_hop_is_no_seek(void **state)
 	queue_free(q);
 }
 
+/* Every other step of a file in pieces has a seek: within it, not before the next one. */
+static void test_steps_of_a_file_in_pieces(void **state)
+{
+	struct sched_queue *q = make("turns");
+	uint64_t at = 0;
+
+	for (int i = 0; i < 40; i++) {
+		at += i % 2 ? 100 * MIB : MIB;
+		if (i % 2)
+			sched_passed(q, at);
+		else
+			sched_observe(q, at - MIB, MIB, DISK_NS(MIB));
+	}
+	assert_true(cost_run_known(&q->cost));
+	assert_in_range((uint64_t)(q->cost.ns_per_byte * MIB), DISK_NS(MIB) - 1, DISK_NS(MIB));
+	assert_false(cost_seek_known(&q->cost)); /* and none costs nothing */
+	assert_true(q->cost.jumps <= 1);
+	queue_free(q);
+}
+
 static void test_wait_percentiles(void **state)
 {
 	struct sched_stats s = {0};
@@ -373,6 +393,7 @@ int main(void)
 		cmocka_unit_test(test_files_are_told_apart),
 		cmocka_unit_test(test_streams_and_chunk_sizes),
 		cmocka_unit_test(test_a_hop_is_no_seek),
+		cmocka_unit_test(test_steps_of_a_file_in_pieces),
 		cmocka_unit_test(test_wait_percentiles),
 		cmocka_unit_test(test_a_running_chunk_is_shortened_to_its_waiters),
 	};

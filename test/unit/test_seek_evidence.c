@@ -12,6 +12,7 @@ static enum device_learns read_one(uint64_t len, uint64_t ns, uint32_t readers)
 	struct seek_sample s = {
 		.block = at += 100 * MIB, .len = len, .service = ns, .readers = readers};
 
+	s.end = s.block + len;
 	s.ns_per_byte = 8;
 	return seek_evidence_add(&e, &s);
 }
@@ -93,6 +94,7 @@ static void test_near_reads_do_not_count(void **state)
 
 	for (int i = 0; i < 1000; i++) {
 		s.block += i % 2 ? SEEK_FAR - s.len : 64 * KIB;
+		s.end = s.block + s.len;
 		assert_int_equal(seek_evidence_add(&e, &s), DEVICE_LEARNS_NOTHING);
 	}
 }
@@ -104,7 +106,48 @@ static void test_a_slow_medium_hides_no_seek(void **state)
 
 	for (int i = 0; i < 1000; i++) {
 		s.block += 100 * MIB;
+		s.end = s.block + s.len;
 		assert_int_not_equal(seek_evidence_add(&e, &s), DEVICE_LEARNS_FREE);
+	}
+}
+
+/*
+ * What is learnt of a file of which each MiB lies elsewhere, read by steps of 512 KiB so that only every other
+ * one has a seek, of NS, and that within it.
+ */
+static enum device_learns read_in_pieces(uint64_t ns)
+{
+	enum device_learns what = DEVICE_LEARNS_NOTHING;
+
+	for (int i = 0; i < 1000 && what == DEVICE_LEARNS_NOTHING; i++) {
+		struct seek_sample s = {
+			.block = at, .len = 512 * KIB, .readers = 1, .ns_per_byte = 8};
+
+		s.seeks = i % 2 ? 1 : 0;
+		s.service = 512 * KIB * 8 + s.seeks * ns;
+		s.end = at += s.len + s.seeks * 100 * MIB;
+		what = seek_evidence_add(&e, &s);
+	}
+	return what;
+}
+
+static void test_a_seek_within_a_read_is_that_reads(void **state)
+{
+	assert_int_equal(read_in_pieces(9 * MSEC), DEVICE_LEARNS_DEAR);
+	start(state);
+	assert_int_equal(read_in_pieces(50000), DEVICE_LEARNS_FREE);
+}
+
+/* Ten of them in a read that takes as long as two: none is dear, nor is one free because others are. */
+static void test_seeks_within_a_read_share_its_time(void **state)
+{
+	struct seek_sample s = {.len = 512 * KIB, .readers = 1, .seeks = 9, .ns_per_byte = 8};
+
+	s.service = 512 * KIB * 8 + 18 * MSEC;
+	for (int i = 0; i < 1000; i++) {
+		s.block = s.end + 100 * MIB;
+		s.end = s.block + 1000 * MIB;
+		assert_int_equal(seek_evidence_add(&e, &s), DEVICE_LEARNS_NOTHING);
 	}
 }
 
@@ -131,6 +174,8 @@ int main(void)
 		cmocka_unit_test_setup(test_readers_that_hang_make_no_seek_free, start),
 		cmocka_unit_test_setup(test_near_reads_do_not_count, start),
 		cmocka_unit_test_setup(test_a_slow_medium_hides_no_seek, start),
+		cmocka_unit_test_setup(test_a_seek_within_a_read_is_that_reads, start),
+		cmocka_unit_test_setup(test_seeks_within_a_read_share_its_time, start),
 		cmocka_unit_test_setup(test_who_returned_must_show_more, start),
 	};
 

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What a device's reads say of it. See device.h. */
+#include "disk/device.h"
+
+#include <sys/sysmacros.h>
+
+#include "common/log.h"
+
+/* Adds one read to the evidence; what it settles, with the mean cost (ns) of a seek. */
+static enum device_learns weigh(struct device *d, const struct seek_sample *s, double *mean)
+{
+	enum device_learns verdict;
+
+	lock_take(&d->evidence_lock);
+	verdict = seek_evidence_add(&d->evidence, s);
+	*mean = d->evidence.mean;
+	lock_drop(&d->evidence_lock);
+	return verdict;
+}
+
+static void learn(struct device *d, enum device_learns what, double mean)
+{
+	if (!device_set_seeks_free(d, what == DEVICE_LEARNS_FREE))
+		return;
+	if (what == DEVICE_LEARNS_DEAR) {
+		lock_take(&d->evidence_lock);
+		seek_evidence_returned(&d->evidence);
+		lock_drop(&d->evidence_lock);
+	}
+	log_line(LOG_LEVEL_EVENT,
+		 "device %u:%u says it rotates, and a seek costs %.2f ms: treated as %s",
+		 major(d->dev), minor(d->dev), mean / 1e6,
+		 what == DEVICE_LEARNS_FREE ? "flash (Queue_Depth = 1 would insist)"
+					    : "a rotating disk again");
+}
+
+void device_observe(struct device *d, const struct extent_span *span, uint64_t len,
+		    uint64_t service, uint32_t readers)
+{
+	struct seek_sample s = {.block = span->block,
+				.end = span->end,
+				.len = len,
+				.seeks = span->seeks,
+				.service = service,
+				.readers = readers};
+	enum device_learns learns = atomic_load_explicit(&d->learns, memory_order_relaxed), verdict;
+	struct cost_model cost;
+	double mean;
+
+	if (span->pieces == 1)
+		cost = dispatcher_observe(&d->dispatcher, span->block, len, service);
+	else
+		cost = dispatcher_passed(&d->dispatcher, span->end, len, service);
+	if (learns == DEVICE_LEARNS_NOTHING)
+		return;
+	if (cost_run_known(&cost))
+		s.ns_per_byte = cost.ns_per_byte;
+	verdict = weigh(d, &s, &mean);
+	if (verdict == learns)
+		learn(d, verdict, mean);
+}
