@@ -66,10 +66,11 @@ static void perform(struct run *run, struct client *c, struct op *op)
 
 static void counts(const struct client *c)
 {
-	printf("ok %llu %llu %llu %u %llu %s %.5f\n", (unsigned long long)c->n.calls[CALL_READ],
+	printf("ok %llu %llu %llu %u %llu %s %.5f %.5f\n",
+	       (unsigned long long)c->n.calls[CALL_READ],
 	       (unsigned long long)c->n.calls[CALL_WRITE],
 	       (unsigned long long)c->n.calls[CALL_COMMIT], cache_unsaved(c->cache.count),
-	       (unsigned long long)c->n.pages_hit, auction_way_names[c->way], c->price);
+	       (unsigned long long)c->n.pages_hit, auction_way_names[c->way], c->price, c->bid);
 }
 
 static void wait_ms(struct run *run, unsigned long ms)

@@ -10,7 +10,7 @@
  *   CLIENT write|append NAME OFFSET LENGTH CONTENT         ok LENGTH
  *   CLIENT read NAME OFFSET LENGTH CONTENT                 ok LENGTH WRONG-WORDS
  *   CLIENT counts                                          ok reads writes commits unsaved-pages hits
- *                                                          way server's-price
+ *                                                          way server's-price own-bid
  *   wait MS                                                ok
  *
  * NAME: in the export's root. CONTENT: content.h's first word. "failed" where it failed.
