@@ -154,7 +154,7 @@ class Disk:
         except OSError as error:
             raise Unavailable(f"cannot run {self.mechdisk}: {error.strerror}") from error
         if not e2e.wait_for(lambda: os.path.exists(f"{self.work}/fuse/disk")
-                            or self.process.poll() is not None, 10) \
+                            or self.process.poll() is not None, 60) \
                 or self.process.poll() is not None:
             raise Unavailable("mechdisk does not start: " + self.process.stderr.read().strip())
 

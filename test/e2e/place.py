@@ -75,7 +75,7 @@ def _start_mapper():
         mapper = subprocess.Popen(["rpcbind", "-f", "-w"], stdout=said, stderr=said,
                                   start_new_session=True)
         at_exit(lambda: end_process(mapper))
-        if wait_for(lambda: answers(111) or mapper.poll() is not None, 5) and answers(111):
+        if wait_for(lambda: answers(111) or mapper.poll() is not None, 60) and answers(111):
             return
         said.seek(0)
         text = said.read().decode(errors="replace").strip()

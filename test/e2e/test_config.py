@@ -100,7 +100,7 @@ CRASHES = r"(?i)signal (6|11)|segmentation|assert"
 
 def answers(server):
     """Whether a file can be read through the export."""
-    client = nfs3.Client(server, "/e1", timeout=30)
+    client = nfs3.Client(server, "/e1", timeout=120)
     status, fh = client.lookup("f0")
     if status == nfs3.OK:
         status, data = client.read(fh, 0, 4096)
@@ -129,7 +129,7 @@ def try_row(work, path, plugin, row):
                                 "sub": sub}], work, plugin, ra=ra)
     server.launch()
     e2e.wait_for(lambda: not server.alive() or "NFS SERVER INITIALIZED" in server.log_text(), 60)
-    up = server.alive() and e2e.wait_for(lambda: e2e.answers(server.port), 20)
+    up = server.alive() and e2e.wait_for(lambda: e2e.answers(server.port), 60)
     works = up and served(server)
     status = server.stop()
     log = server.log_text()

@@ -319,7 +319,7 @@ def a_terminal_that_takes_nothing(ractl):
 
 def write_and_commit(server):
     """8 MiB of UNSTABLE writes, and a COMMIT of them."""
-    client = nfs3.Client(server, "/full", timeout=30)
+    client = nfs3.Client(server, "/full", timeout=120)
     status, fh = client.lookup("written")
     if status != nfs3.OK:
         fh = client.create("written")[1]
@@ -372,7 +372,7 @@ def sighup_applies_the_configuration(ractl, server):
     ractl.json("heuristic", "default")
     e2e.check(not configured(), "ractl changed both")
     server.sighup()
-    e2e.check(e2e.wait_for(configured, 30), "SIGHUP with the same file: both as configured",
+    e2e.check(e2e.wait_for(configured, 60), "SIGHUP with the same file: both as configured",
               server.log_text()[-2000:])
 
 

@@ -51,7 +51,7 @@ def fetch(server, loop):
     before, asked = loop.read_bytes(), control_client.stats("counters")
     right = all(stream(client, number) for number in range(FILES))
     idle = e2e.wait_for(
-        lambda: not control_client.ask(command="status")["exports"][0]["pending"], 10)
+        lambda: not control_client.ask(command="status")["exports"][0]["pending"], 60)
     after = control_client.stats("counters")
     client.close()
     return (right, idle, loop.read_bytes() - before,

@@ -110,7 +110,7 @@ def extremes(server):
             for name, call in (("READ", try_read), ("COMMIT", try_commit), ("WRITE", try_write)):
                 if (name, count) == ("READ", 0) and e2e.empty_read_is_fatal():
                     continue
-                client = nfs3.Client(server, "/e1", timeout=20)
+                client = nfs3.Client(server, "/e1", timeout=120)
                 _, fh = client.lookup(name_of)
                 try:
                     seen[name, offset, count] = call(client, fh, offset, count)
@@ -343,7 +343,7 @@ def disconnects(server):
     what = "disconnects in the middle"
     usage, victim = server_usage.Usage(server.process.pid), Victim(server)
     for _ in range(40):
-        client = nfs3.Client(server, "/e1", timeout=30)
+        client = nfs3.Client(server, "/e1", timeout=120)
         client.nfs.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         flood_reads(client, 100)
         client.close()
@@ -363,7 +363,7 @@ def broken_records(server):
              struct.pack(">I", 0x80000000) * 500)  # nothing, 500 times
     sockets = []
     for text in texts * 4:
-        sock = socket.create_connection((e2e.HOST, server.port), timeout=10)
+        sock = socket.create_connection((e2e.HOST, server.port), timeout=60)
         try:
             sock.sendall(text)
         except OSError:

@@ -163,7 +163,7 @@ def many_addresses(server, victim):
     e2e.check(seen["readers_total"] <= 1024 and len(seen["readers"]) <= 256,
               f"{what}: so many are known, and told of",
               (seen["readers_total"], len(seen["readers"])))
-    e2e.check(e2e.wait_for(lambda: is_known("127.0.0.3"), 10),
+    e2e.check(e2e.wait_for(lambda: is_known("127.0.0.3"), 60),
               f"{what}: who goes on reading is still known", victim.waits[-1:])
     client.close()
 
@@ -194,7 +194,7 @@ def fsstat_flood(server, _):
 def answers_of(server, garbage):
     """{name: (statuses of READ, WRITE and COMMIT, status of FSSTAT)} of what is no file, and of
     handles that are none."""
-    client, answers = nfs3.Client(server, "/e1", timeout=20), {}
+    client, answers = nfs3.Client(server, "/e1", timeout=120), {}
     handles = {name: client.lookup(name)[1] for name in ("pipe", "link", "null")}
     handles |= {"root": client.root, "a part": client.root[:-1]} | garbage
     for name, fh in handles.items():

@@ -48,7 +48,7 @@ class Flight:
         """Waits until the server has begun with all of them and most wait for the disk, which is
         stopped: a CLOSE that comes now overtakes none."""
         wanted = self.before + len(self.at)
-        here = e2e.wait_for(lambda: control_client.stats()["reads"] >= wanted, 30, 0.01)
+        here = e2e.wait_for(lambda: control_client.stats()["reads"] >= wanted, 60, 0.01)
         e2e.check(here, "all READs have reached the plugin", control_client.stats())
         queue_is_long()
 

@@ -124,7 +124,7 @@ def files_are_explained(ractl, server, path):
     """Reads past the page cache: by path, by inode number, by address. Of a file that nobody has read
     before, whose cursors would still be there, and might go on with these reads."""
     name = f"f{COUNT}"
-    client = nfs3.Client(server, "/e8", timeout=30)
+    client = nfs3.Client(server, "/e8", timeout=120)
     ractl.run("set", "Heuristic", "cursor")
     e2e.drop_caches()
     fh = client.lookup(name)[1]
@@ -239,7 +239,7 @@ def group_may_look(ractl, work, path, plugin):
     turns = ractl.run("set", "Max_Wait", "3000")
     e2e.check(looks.returncode == 1 and "too many peers" in looks.stderr and turns.returncode == 0,
               "who may only look keeps nobody out who may change", (looks, turns))
-    crowd.communicate(timeout=30)
+    crowd.communicate(timeout=120)
     metrics = f"{work}/ra.prom"
     done = ractl.run("metrics", "--output", metrics)
     with open(metrics, encoding="ascii") as f:

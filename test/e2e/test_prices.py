@@ -119,7 +119,7 @@ def sighup_toggles(ractl, server, client):
         export["params"] = {"Fsstat_Prices": value}
         server.write_config()
         server.sighup()
-        done = e2e.wait_for(lambda: (decode(client.fsstat()[1]) is not None) == wanted, 10)
+        done = e2e.wait_for(lambda: (decode(client.fsstat()[1]) is not None) == wanted, 60)
         e2e.check(done, f"SIGHUP: Fsstat_Prices = {value} holds at once", says(ractl, 1))
 
 

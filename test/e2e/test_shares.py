@@ -32,7 +32,7 @@ def weights():
 def group_weight(server, pseudo="/e1"):
     """What the queue takes this client's weight to be, after it has read something."""
     e2e.drop_caches()
-    client = nfs3.Client(server, pseudo, timeout=30)
+    client = nfs3.Client(server, pseudo, timeout=120)
     _, fh = client.lookup("f0")
     client.read(fh, 0, 65536)
     client.close()
@@ -66,19 +66,19 @@ def changed_by_operators(server):
 
 def read_again(server):
     server.reload()
-    e2e.check(e2e.wait_for(lambda: weights() == ([100, 250, 100], {2: 300}), 30),
+    e2e.check(e2e.wait_for(lambda: weights() == ([100, 250, 100], {2: 300}), 60),
               "SIGHUP with the same file: as configured", shares())
     server.ra = CLIENTS.replace("250", "400")
     server.exports[1]["params"] = {"Weight": 50, "Ceiling_Bandwidth": 40}
     server.reload()
-    e2e.check(e2e.wait_for(lambda: weights() == ([100, 400, 100], {2: 50}), 30),
+    e2e.check(e2e.wait_for(lambda: weights() == ([100, 400, 100], {2: 50}), 60),
               "SIGHUP with other shares: these", shares())
     e2e.check(shares()["exports"][0]["ceiling_bytes_per_s"] == 40e6, "... a ceiling too", shares())
     e2e.check(400 in group_weight(server), "the client has the new weight",
               control_client.ask(command="clients"))
     server.ra = CLIENTS.replace("250", "40000")
     server.reload()
-    e2e.check(e2e.wait_for(lambda: "Weight = 40000 is out of range" in server.log_text(), 30) and
+    e2e.check(e2e.wait_for(lambda: "Weight = 40000 is out of range" in server.log_text(), 60) and
               weights() == ([100, 400, 100], {2: 50}),
               "SIGHUP with a wrong rule: said, and the old ones stay", server.log_text()[-2000:])
     server.ra = "Price_Interval = 900;" + CLIENTS
@@ -88,12 +88,12 @@ def read_again(server):
     server.ra = " "  # an empty block
     gone = server.exports.pop()
     server.reload()
-    e2e.check(e2e.wait_for(lambda: weights() == ([100], {}), 30),
+    e2e.check(e2e.wait_for(lambda: weights() == ([100], {}), 60),
               "SIGHUP without rules, and without the export: none", shares())
     server.exports.append(gone)
     server.ra = CLIENTS
     server.reload()
-    e2e.check(e2e.wait_for(lambda: weights() == ([100, 250, 100], {2: 50}), 30),
+    e2e.check(e2e.wait_for(lambda: weights() == ([100, 250, 100], {2: 50}), 60),
               "SIGHUP with both again: back", shares())
 
 

@@ -87,7 +87,7 @@ def counted(before):
 def settled():
     """No job is under way."""
     return e2e.wait_for(
-        lambda: not control_client.ask(command="status")["exports"][0]["pending"], 10)
+        lambda: not control_client.ask(command="status")["exports"][0]["pending"], 60)
 
 
 def all_is_accounted():
@@ -98,7 +98,7 @@ def all_is_accounted():
                                              counters["unfetched_bytes"] +
                                              seen["engine"]["unread_bytes"])
 
-    right, seen = control_client.wait_for_stats(add_up, 10, None)
+    right, seen = control_client.wait_for_stats(add_up, 60, None)
     e2e.check(right, "what was planned is used, wasted, unread or not fetched", seen)
 
 
