@@ -15,6 +15,8 @@
 #include "whole_file.h"
 
 #define METRICS_LINE "metrics "
+#define KNOB_LINE    (KNOB_PATH + 64) /* "knob PATH found NUMBER set NUMBER" */
+#define TEXT_MAX     (16 << 20)	      /* more than any agent writes */
 
 static void path_of(char path[KNOB_PATH], const char *root)
 {
@@ -105,18 +107,21 @@ static FILE *state_open(const char *root)
 
 char *state_text(const char *root)
 {
-	FILE *in = state_open(root);
+	FILE *in = state_open(root), *out;
 	char *text = NULL;
 	size_t size = 0;
+	int c;
 
 	if (!in)
 		return NULL;
-	if (getdelim(&text, &size, 0, in) < 0) { /* all of it: it has no 0 */
-		free(text);
-		text = NULL;
-	}
+	out = open_memstream(&text, &size);
+	for (size_t n = 0; out && n < TEXT_MAX && (c = getc_unlocked(in)) != EOF; n++)
+		putc_unlocked(c ? c : '?', out); /* a 0, which no agent wrote, ends nothing */
 	fclose(in);
-	return text;
+	if (out && fclose(out) == 0 && size)
+		return text;
+	free(text);
+	return NULL;
 }
 
 bool state_print(const char *root)
@@ -202,14 +207,20 @@ static void remove_metrics(const char *line)
 		whole_file_remove(path, METRICS_BEGIN);
 }
 
-/* LINE, up to the knob's name, is found again further on. */
-static bool is_said_again(const char *line, const char *rest)
+/* A line further on says something of K: a part of one does not. */
+static bool is_said_again(const char *root, const struct knob *k, const char *rest)
 {
-	const size_t length = strcspn(line + strlen("knob "), " ") + strlen("knob ") + 1;
+	char line[KNOB_LINE], begin[KNOB_LINE];
+	const int length = snprintf(begin, sizeof(begin), "knob %s ", k->path);
+	struct knob other;
 
-	for (; *rest; rest += strcspn(rest, "\n"), rest += *rest == '\n')
-		if (strncmp(rest, line, length) == 0)
+	for (; *rest; rest += strcspn(rest, "\n"), rest += *rest == '\n') {
+		if (strncmp(rest, begin, (size_t)length) != 0)
+			continue;
+		snprintf(line, sizeof(line), "%.*s", (int)strcspn(rest, "\n"), rest);
+		if (state_parse(root, line, &other))
 			return true;
+	}
 	return false;
 }
 
@@ -247,7 +258,7 @@ unsigned int state_restore(const char *root)
 		line = strsep(&rest, "\n");
 		if (rest)
 			remove_metrics(line);
-		if (!state_parse(root, line, &k) || (rest && is_said_again(line, rest)))
+		if (!state_parse(root, line, &k) || (rest && is_said_again(root, &k, rest)))
 			continue;
 		k.turning |= !rest; /* the text ends in the middle of this line */
 		count += put_back(&k);

@@ -123,6 +123,23 @@ static void test_lines_are_added(void **state)
 	state_remove(files_root);
 }
 
+/* Neither bytes that are no text nor a part of a line behind them hide the lines that are whole. */
+static void test_damage_hides_no_line(void **state)
+{
+	struct knob ratio = held(RATIO, 0, 50), readahead = held(READAHEAD, 128, 16);
+	FILE *out = fopen(files_path(STATE_FILE), "w");
+
+	fwrite("?\0?\n", 1, 4, out);
+	state_knob(out, &ratio);
+	state_knob(out, &readahead);
+	fprintf(out, "knob %s" RATIO " found 0 set\nknob %s" READAHEAD " found 1", files_root,
+		files_root);
+	fclose(out);
+	assert_int_equal(state_restore(files_root), 2);
+	assert_int_equal(files_number(RATIO), 0);
+	assert_int_equal(files_number(READAHEAD), 128);
+}
+
 static void test_it_is_shown(void **state)
 {
 	struct knob ratio = held(RATIO, 0, 50);
@@ -173,6 +190,7 @@ int main(void)
 		cmocka_unit_test_setup(test_what_was_turned_is_put_back, knobs),
 		cmocka_unit_test_setup(test_being_turned, knobs),
 		cmocka_unit_test_setup(test_lines_are_added, knobs),
+		cmocka_unit_test_setup(test_damage_hides_no_line, knobs),
 		cmocka_unit_test_setup(test_somebody_elses, knobs),
 		cmocka_unit_test_setup(test_a_mount_that_is_gone, knobs),
 		cmocka_unit_test_setup(test_a_full_run, knobs),
