@@ -71,6 +71,7 @@ static int restore(const char *root, double seconds, const char *if_held)
 {
 	int status = take_lock(root, seconds, if_held);
 
+	wakeup_hold_end();
 	if (status == EXIT_SUCCESS)
 		log_line(LOG_LEVEL_EVENT, "%u knobs put back", state_restore(root));
 	return knob_left(0) ? EXIT_FAILURE : status;
@@ -142,6 +143,7 @@ static int look_after_mounts(const struct settings *s, int argc, char **argv)
 		err = take_lock(s->root, 0, "another agent is running (--status shows it)");
 		if (err)
 			return err;
+		wakeup_hold_end();
 		state_restore(s->root);
 	}
 	err = daemon_run(s, argc, argv);

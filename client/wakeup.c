@@ -24,6 +24,16 @@ void wakeup_hold_reload(bool hold)
 	sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
 }
 
+void wakeup_hold_end(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
 int wakeup_init(struct wakeup *w)
 {
 	static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGCHLD};

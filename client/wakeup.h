@@ -17,6 +17,8 @@ struct wakeup {
 
 /* SIGHUP waits until wakeup_init(), or until it is let in: it ends nobody who is only beginning. */
 void wakeup_hold_reload(bool hold);
+/* So do SIGTERM and SIGINT: who puts knobs back does that to the end. */
+void wakeup_hold_end(void);
 /* From now on these signals come here. 0 or an errno. */
 int wakeup_init(struct wakeup *w);
 /* Until something comes, or the time UNTIL of wakeup_now(). What came while we rested has come. */

@@ -211,35 +211,61 @@ def test_reload(agent, work):
     server.stop()
 
 
+def opened(pipe):
+    """The pipe, where somebody reads it."""
+    try:
+        return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:
+        return None
+
+
+def let_go(pipe):
+    """Whoever reads it finds its end."""
+    end = opened(pipe)
+    if end is not None:
+        os.close(end)
+
+
+def waits_at(a, pipe):
+    """Until it does, and for as long as what comes is not closed."""
+    held = []
+    e2e.check(e2e.wait_for(lambda: held.append(opened(pipe)) or held[-1] is not None, LONG),
+              f"it waits for {os.path.basename(pipe)}", a.text)
+    return held[-1]
+
+
 def test_reload_at_once(agent, work):
     """SIGHUP before it has read its settings, which come through a pipe."""
     machine = Machine(work, "at-once")
     pipe = f"{machine.root}/agent.conf"
     os.mkfifo(pipe)
     a = Agent(machine, agent, "--config", pipe)
-
-    def opened():
-        """The pipe, where somebody reads it."""
-        try:
-            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
-        except OSError:
-            return None
-
-    def says():
-        """So it ends, whoever reads it."""
-        end = opened()
-        if end is not None:
-            os.close(end)
-        return a.said("SIGHUP: settings read again")
-
-    held = []
-    e2e.check(e2e.wait_for(lambda: held.append(opened()) or held[-1] is not None, LONG),
-              "it waits for its settings", a.text)
+    held = waits_at(a, pipe)
     a.process.send_signal(signal.SIGHUP)
-    os.close(held[-1])
-    e2e.check(e2e.wait_for(says, LONG), "a SIGHUP at its start ends nobody",
-              f"{a.process.poll()} {a.text}")
+    os.close(held)
+    e2e.check(e2e.wait_for(lambda: let_go(pipe) or a.said("SIGHUP: settings read again"), LONG),
+              "a SIGHUP at its start ends nobody", f"{a.process.poll()} {a.text}")
     a.end()
+
+
+def test_ended_while_it_puts_back(agent, work):
+    """SIGTERM in the midst of --restore, and of what an agent begins with where one was killed: a
+    knob that is a pipe keeps them there."""
+    for what, arguments in (("start", (MOUNT,)), ("--restore", ("--restore",))):
+        machine = Machine(work, f"put-back{what}")
+        pipe, other = (f"sys/class/bdi/0:{n}/min_ratio" for n in (48, 47))
+        os.mkdir(os.path.dirname(f"{machine.root}/{pipe}"))
+        os.mkfifo(f"{machine.root}/{pipe}")
+        machine.write(other, "50\n")
+        machine.write("run/ca-nfs-agent.state", "".join(
+            f"knob {machine.root}/{knob} found 0 set 50\n" for knob in (pipe, other)))
+        a = Agent(machine, agent, mounts=arguments)
+        held = waits_at(a, f"{machine.root}/{pipe}")
+        a.process.terminate()
+        os.close(held)
+        e2e.check(e2e.wait_for(lambda pipe=f"{machine.root}/{pipe}", a=a: let_go(pipe)
+                               or a.process.poll() is not None, LONG) and machine.untouched(),
+                  f"{what}, SIGTERM: what is left of one that was killed is put back", a.text)
 
 
 def test_removal_keeps_what_is_turned(_, work):
@@ -363,7 +389,7 @@ def main():
              test_ended_in_a_call_that_cannot_be_killed, test_so_many_calls_may_hang,
              test_no_record_no_knob,
              test_killed_while_run_is_full, test_not_yet_and_not_this_one, test_reload, test_lock,
-             test_fstab, test_service_manager, test_reload_at_once,
+             test_fstab, test_service_manager, test_reload_at_once, test_ended_while_it_puts_back,
              test_removal_keeps_what_is_turned),
             agent, e2e.work_directory())
     e2e.finish()
