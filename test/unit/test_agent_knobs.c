@@ -222,15 +222,21 @@ static void test_what_cannot_be_put_back_is_left(void **state)
 	}
 }
 
+/* It cannot be put back for a while. */
+static void leave_turned(struct knob *k)
+{
+	turn_knob(k);
+	failing(EROFS, O_WRONLY);
+	assert_false(knob_restore(k));
+	failing(0, 0);
+}
+
 /* What was found is what was found at first, not what we have left there. */
 static void test_what_is_left_is_turned_again(void **state)
 {
 	struct knob k, again;
 
-	turn_knob(&k);
-	failing(EROFS, O_WRONLY);
-	assert_false(knob_restore(&k));
-	failing(0, 0);
+	leave_turned(&k);
 	knob_init(&again, directory, "/sys/class/bdi/knob");
 	assert_true(knob_turn(&again, 60, &good));
 	assert_null(knob_left(0));
@@ -244,10 +250,7 @@ static void test_what_is_left_stays_left(void **state)
 	const struct knob_recorder full = {record_full, NULL};
 	struct knob k, again;
 
-	turn_knob(&k);
-	failing(EROFS, O_WRONLY);
-	assert_false(knob_restore(&k));
-	failing(0, 0);
+	leave_turned(&k);
 	knob_init(&again, directory, "/sys/class/bdi/knob");
 	assert_false(knob_turn(&again, 60, &full));
 	assert_int_equal(again.error, ECANCELED);
@@ -263,17 +266,11 @@ static void test_what_is_left_is_let_go_of(void **state)
 	char path[64];
 	struct knob k;
 
-	turn_knob(&k);
-	failing(EROFS, O_WRONLY);
-	assert_false(knob_restore(&k));
-	failing(0, 0);
+	leave_turned(&k);
 	set_file(60); /* somebody else's by now */
 	assert_int_equal(knob_left_restore(), 0);
 	assert_null(knob_left(0));
-	turn_knob(&k);
-	failing(EROFS, O_WRONLY);
-	assert_false(knob_restore(&k));
-	failing(0, 0);
+	leave_turned(&k);
 	snprintf(path, sizeof(path), "%s/sys/class/bdi/knob", directory);
 	unlink(path); /* and gone with its mount */
 	assert_int_equal(knob_left_restore(), 0);
