@@ -10,17 +10,20 @@
 #define FREE_NS_PER_BYTE_MAX 16
 #define DEAR_NS_PER_BYTE     10
 
-/* One with so many SEEKS. */
+/*
+ * One with so many SEEKS. A free one is judged by all of them together: what a read asks for is sorted on its way,
+ * and several spindles seek at once, so that they may be far fewer, or side by side, and each look free.
+ */
 static void count(struct seek_evidence *e, const struct seek_sample *s, uint32_t seeks)
 {
 	double each = (double)s->service / (s->readers ? s->readers : 1), len = (double)s->len;
 	double per_byte =
 		s->ns_per_byte < FREE_NS_PER_BYTE_MAX ? s->ns_per_byte : FREE_NS_PER_BYTE_MAX;
-	double seek = ((double)s->service - len * per_byte) / seeks;
+	double all = (double)s->service - len * per_byte;
 
 	e->seen++;
-	e->sum += seek > 0 ? seek : 0;
-	if (seek < DEVICE_SEEK_NONE)
+	e->sum += all > 0 ? all / seeks : 0;
+	if (all < DEVICE_SEEK_NONE)
 		e->free++;
 	if (each - len * DEAR_NS_PER_BYTE >= DEVICE_SEEK_REAL * seeks)
 		e->dear++;

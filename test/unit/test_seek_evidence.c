@@ -151,6 +151,22 @@ static void test_seeks_within_a_read_share_its_time(void **state)
 	}
 }
 
+/*
+ * A file whose every other 16 KiB were written anew, and so lie elsewhere, one behind the other: the kernel and the
+ * drive sort what a read of 512 KiB asks for, and the heads go over and back once, not 31 times.
+ */
+static void test_what_is_sorted_makes_no_seek_free(void **state)
+{
+	struct seek_sample s = {.len = 512 * KIB, .readers = 1, .seeks = 31, .ns_per_byte = 8};
+
+	s.service = 512 * KIB * 8 + 18 * MSEC;
+	for (int i = 0; i < 1000; i++) {
+		s.block = i * 512 * KIB;
+		s.end = s.block + 100000 * MIB;
+		assert_int_not_equal(seek_evidence_add(&e, &s), DEVICE_LEARNS_FREE);
+	}
+}
+
 static void test_who_returned_must_show_more(void **state)
 {
 	enum device_learns what;
@@ -176,6 +192,7 @@ int main(void)
 		cmocka_unit_test_setup(test_a_slow_medium_hides_no_seek, start),
 		cmocka_unit_test_setup(test_a_seek_within_a_read_is_that_reads, start),
 		cmocka_unit_test_setup(test_seeks_within_a_read_share_its_time, start),
+		cmocka_unit_test_setup(test_what_is_sorted_makes_no_seek_free, start),
 		cmocka_unit_test_setup(test_who_returned_must_show_more, start),
 	};
 
