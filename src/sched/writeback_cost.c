@@ -12,21 +12,32 @@
 /* A sum forgets this share with each turn. */
 #define FORGETS 0.125
 
+static void add(struct writeback_sum *sum, double ns, double bytes)
+{
+	sum->ns += ns - sum->ns * FORGETS;
+	sum->bytes += bytes - sum->bytes * FORGETS;
+}
+
 /* The last turn is over, and cost DRAIN (ns) more than it took; of one that nobody read after, 0. */
 static void add_last(struct writeback_cost *c, double drain)
 {
 	if (!c->fresh)
 		return;
 	c->fresh = false;
-	c->ns += (double)c->last_ns + drain - c->ns * FORGETS;
-	c->bytes += (double)c->last_bytes - c->bytes * FORGETS;
+	add(&c->all, (double)c->last_ns + drain, (double)c->last_bytes);
+	add(&c->alone, (double)c->last_ns + drain, (double)c->last_bytes);
 }
 
 /* ns for a byte; 0: not known. */
+static double price_by(const struct writeback_sum *sum)
+{
+	return sum->bytes > 0 && sum->ns > 0 ? sum->ns / sum->bytes : 0;
+}
+
 static double price(const struct writeback_cost *c)
 {
-	if (c->bytes > 0)
-		return c->ns > 0 ? c->ns / c->bytes : 0;
+	if (c->all.bytes > 0)
+		return price_by(&c->all);
 	return c->fresh ? (double)c->last_ns / (double)c->last_bytes : 0;
 }
 
@@ -51,11 +62,12 @@ uint64_t writeback_cost_read(struct writeback_cost *c, uint64_t ns, double expec
 
 void writeback_cost_crowded(struct writeback_cost *c, uint64_t bytes, uint64_t ns)
 {
+	double most, cost = (double)ns + c->drain; /* a read beside them shows none */
+
 	add_last(c, 0);
-	if ((double)ns >= price(c) * (double)bytes)
-		return;
-	writeback_cost_turn(c, bytes, ns);
-	add_last(c, 0); /* a read beside them shows no drain */
+	most = price_by(&c->alone) * (double)bytes;
+	if (bytes >= TURN_LEAST && most > 0)
+		add(&c->all, cost < most ? cost : most, (double)bytes);
 }
 
 uint64_t writeback_cost_bytes(const struct writeback_cost *c, uint64_t slice)

@@ -17,9 +17,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct writeback_cost {
-	/* Of turns lately, the more the later; with their drain, where a read showed it. */
+/* Of turns lately, the more the later; with their drain, where a read showed it. */
+struct writeback_sum {
 	double ns, bytes;
+};
+
+struct writeback_cost {
+	struct writeback_sum all;
+	struct writeback_sum alone; /* those beside which nobody else wrote */
 	double drain; /* ns: of it what the first read after a turn waited for, lately */
 	/* The last turn, as long as no read has shown its drain. */
 	uint64_t last_ns, last_bytes;
@@ -30,7 +35,8 @@ struct writeback_cost {
 void writeback_cost_turn(struct writeback_cost *c, uint64_t bytes, uint64_t ns);
 /*
  * The same, and others wrote meanwhile. It waited for them, which it would have however short: it cost at most so
- * much. To count that for its bytes would make the next one shorter, which waits as long, and so dearer yet.
+ * much, and its drain. To count that for its bytes would make the next one shorter, which waits as long, and so
+ * dearer yet: they cost no more than they do alone. They may have cost less, and do so no longer.
  */
 void writeback_cost_crowded(struct writeback_cost *c, uint64_t bytes, uint64_t ns);
 /*

@@ -68,6 +68,42 @@ static void test_waiting_for_others_makes_no_turn_shorter(void **state)
 	assert_in_range(writeback_cost_bytes(&c, SLICE), bytes * 18 / 10, bytes * 2);
 }
 
+/*
+ * A drive with a write cache says beside fsyncs too that it has what it has not written: no read shows the drain
+ * then, but it is as long as ever. A turn that took less than its bytes cost, but for that, has cost no less.
+ */
+static void test_beside_others_a_drives_cache_is_counted(void **state)
+{
+	struct writeback_cost c = {0};
+	uint64_t bytes;
+
+	for (int k = 0; k < 50; k++) {
+		writeback_cost_turn(&c, 12 * MIB, DISK_NS(4 * MIB));
+		writeback_cost_read(&c, DISK_NS(8 * MIB) + DISK_SEEK, DISK_SEEK, true);
+	}
+	bytes = writeback_cost_bytes(&c, SLICE);
+	for (int k = 0; k < 50; k++)
+		writeback_cost_crowded(&c, 12 * MIB, DISK_NS(4 * MIB) + 10 * MSEC);
+	assert_in_range(writeback_cost_bytes(&c, SLICE), bytes * 99 / 100, bytes * 101 / 100);
+}
+
+/* A burst into a drive's cache made bytes cheap: what the disk alone needs for them they cost again soon. */
+static void test_a_burst_beside_others_is_forgotten(void **state)
+{
+	struct writeback_cost c = {0};
+	uint64_t bytes;
+
+	for (int k = 0; k < 20; k++)
+		writeback_cost_turn(&c, 12 * MIB, DISK_NS(12 * MIB));
+	bytes = writeback_cost_bytes(&c, SLICE);
+	for (int k = 0; k < 30; k++)
+		writeback_cost_crowded(&c, 12 * MIB, DISK_NS(12 * MIB) / 4);
+	assert_in_range(writeback_cost_bytes(&c, SLICE), bytes * 7 / 2, bytes * 4);
+	for (int k = 0; k < 30; k++)
+		writeback_cost_crowded(&c, 12 * MIB, 250 * MSEC + DISK_NS(12 * MIB));
+	assert_in_range(writeback_cost_bytes(&c, SLICE), bytes, bytes * 11 / 10);
+}
+
 /* Of turns beside others alone nothing is known: their length follows from their time, as at first. */
 static void test_beside_others_only_nothing_is_known(void **state)
 {
@@ -162,6 +198,8 @@ int main(void)
 		cmocka_unit_test(test_bytes_follow_from_the_rate),
 		cmocka_unit_test(test_a_turn_is_worth_its_seek),
 		cmocka_unit_test(test_waiting_for_others_makes_no_turn_shorter),
+		cmocka_unit_test(test_beside_others_a_drives_cache_is_counted),
+		cmocka_unit_test(test_a_burst_beside_others_is_forgotten),
 		cmocka_unit_test(test_beside_others_only_nothing_is_known),
 		cmocka_unit_test(test_a_drives_cache_is_counted),
 		cmocka_unit_test(test_the_drain_is_the_first_reads),
