@@ -241,6 +241,7 @@ void dispatcher_forget_cost(struct dispatcher *d)
 {
 	lock_take(&d->lock);
 	d->queue.cost = (struct cost_model){0};
+	d->queue.writeback.cost = (struct writeback_cost){.drain = 0};
 	drive_reads_forget(&d->drive);
 	dispatcher_advise(d);
 	lock_drop(&d->lock);

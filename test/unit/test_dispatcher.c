@@ -321,8 +321,11 @@ static void test_looking_and_setting(void **state)
 	assert_int_equal(s.chunk, dispatcher_chunk(&dispatcher));
 	assert_int_equal(dispatcher_streams(&dispatcher), 1);
 	assert_true(dispatcher_cost(&dispatcher).ns_per_byte > 0);
+	writeback_cost_turn(&dispatcher.queue.writeback.cost, 8 * MIB, 60 * MSEC);
+	assert_true(dispatcher_writeback_turn(&dispatcher).bytes < UINT64_MAX);
 	dispatcher_forget_cost(&dispatcher);
 	assert_true(dispatcher_cost(&dispatcher).ns_per_byte == 0);
+	assert_int_equal(dispatcher_writeback_turn(&dispatcher).bytes, UINT64_MAX);
 	dispatcher_ran(&dispatcher, &r);
 	assert_int_equal(dispatcher_reads(&dispatcher), 0);
 	dispatcher_fini(&dispatcher);
