@@ -430,7 +430,8 @@ void device_watch_writes(struct device *d)
 {
 	uint64_t reads, writes = 0; /* that the kernel has given to it */
 
-	if (dispatcher_writes(&d->dispatcher) || atomic_load(&d->settling) || is_cluster(d->dev))
+	if (dispatcher_writes(&d->dispatcher) || atomic_load(&d->settling.now) ||
+	    is_cluster(d->dev))
 		return; /* ours */
 	block_numbers(table.sysfs, d->dev, "inflight", &reads, &writes);
 	lock_take(&table.lock);

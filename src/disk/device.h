@@ -43,6 +43,11 @@ struct device_settings {
 	struct sched_limits limits;
 };
 
+/* fsyncs of COMMITs: under way now; that are over, ever. */
+struct device_fsyncs {
+	_Atomic uint32_t now, over;
+};
+
 struct device {
 	_Atomic dev_t dev;
 	_Atomic uint32_t taken; /* how often the entry was given to a device: it may be another */
@@ -57,14 +62,14 @@ struct device {
 	_Atomic uint32_t reading; /* reads that we know of, at the device now */
 	_Atomic uint32_t
 		piece; /* bytes that the kernel starts at one call, 0: not known: fetch.h */
-	_Atomic uint32_t window;      /* bytes: device_window() */
-	_Atomic uint64_t next_window; /* ns: when it is asked for again */
-	_Atomic uint64_t next_sample; /* ns: when a READ past the queue is measured again */
-	atomic_bool cluster;	      /* it is one: reads join what is fetched, and never queue */
-	_Atomic uint32_t settling;    /* COMMITs in fsync of what went by turns, and so is ours */
-	_Atomic uint32_t fsyncs;      /* ... of what had none */
-	_Atomic uint64_t brought;     /* bytes that came from a cluster into its client's cache */
-	struct lock evidence_lock;    /* a leaf; of: */
+	_Atomic uint32_t window;       /* bytes: device_window() */
+	_Atomic uint64_t next_window;  /* ns: when it is asked for again */
+	_Atomic uint64_t next_sample;  /* ns: when a READ past the queue is measured again */
+	atomic_bool cluster;	       /* it is one: reads join what is fetched, and never queue */
+	struct device_fsyncs settling; /* of what went by turns, and so is ours */
+	struct device_fsyncs fsyncs;   /* of what had none */
+	_Atomic uint64_t brought;      /* bytes that came from a cluster into its client's cache */
+	struct lock evidence_lock;     /* a leaf; of: */
 	struct seek_evidence evidence;
 	struct access_order records;	 /* of records a step apart */
 	struct access_together together; /* ... one by one, or several at once */
@@ -110,7 +115,7 @@ static inline bool device_is_written(struct device *d)
 /* Whether the kernel writes to it besides our turns: for fsyncs, or for others. */
 static inline bool device_is_crowded(struct device *d)
 {
-	return atomic_load_explicit(&d->fsyncs, memory_order_relaxed) || device_is_written(d);
+	return atomic_load_explicit(&d->fsyncs.now, memory_order_relaxed) || device_is_written(d);
 }
 
 /* Requests that the device does at once, as configured or found out. */

@@ -117,12 +117,12 @@ static bool is_fsyncs(const struct commit *c, const struct dirty_file *f)
  * Until the range is written out, as far as it is known to be dirty; without the lock. Returns where the device
  * counts what fsync does then: whether that was by turns, or is left to it; NULL: nothing was known.
  */
-static _Atomic uint32_t *wait_range(const struct commit *c, const struct file_key *key,
-				    uint64_t until)
+static struct device_fsyncs *wait_range(const struct commit *c, const struct file_key *key,
+					uint64_t until)
 {
 	struct commit_wait w = {
 		.offset = c->offset, .len = c->len ? c->len : UINT64_MAX, .flow = c->flow};
-	_Atomic uint32_t *counted = NULL;
+	struct device_fsyncs *counted = NULL;
 	struct dirty_file *f;
 	bool out = false;
 
@@ -330,7 +330,7 @@ static uint64_t file_in_traces(const struct commit *c)
 int writeback_commit(const struct commit *c)
 {
 	struct file_key key;
-	_Atomic uint32_t *counted;
+	struct device_fsyncs *counted;
 	uint64_t begun, took;
 	int err;
 
@@ -340,10 +340,12 @@ int writeback_commit(const struct commit *c)
 	begun = wb.ops->now();
 	counted = wait_range(c, &key, begun + c->wait);
 	if (counted != NULL)
-		atomic_fetch_add(counted, 1);
+		atomic_fetch_add(&counted->now, 1);
 	err = stabilize(c, &key);
-	if (counted != NULL)
-		atomic_fetch_sub(counted, 1);
+	if (counted != NULL) {
+		atomic_fetch_add(&counted->over, 1);
+		atomic_fetch_sub(&counted->now, 1);
+	}
 	took = wb.ops->now() - begun;
 	count_wait(took);
 	if (trace_wanted())

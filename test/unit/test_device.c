@@ -315,11 +315,11 @@ static void test_fsyncs_after_turns_are_not_others(void **state)
 
 	kernel_says(DEV, true, 7);
 	d = use(DEV, 0);
-	atomic_store(&d->settling, 1);
+	atomic_store(&d->settling.now, 1);
 	for (int i = 0; i < 20; i++)
 		device_watch_writes(d);
 	assert_true(device_queues_demand(d));
-	atomic_store(&d->settling, 0);
+	atomic_store(&d->settling.now, 0);
 	for (int i = 0; i < 20; i++)
 		device_watch_writes(d);
 	assert_false(device_queues_demand(d));

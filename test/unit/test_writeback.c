@@ -293,6 +293,22 @@ static void test_a_turn_beside_an_fsync_says_so(void **state)
 	assert_false(crowded_turn());
 }
 
+static void commit_of_little(void)
+{
+	world_wrote(file, 0, 1);
+	must(world_commit(file, 0, 1) == 0);
+}
+
+/* One that begins and is over while the turn lasts has kept it waiting as well. */
+static void test_a_turn_around_an_fsync_says_so(void **state)
+{
+	world.little = 256 * KIB;
+	world.meanwhile = commit_of_little;
+	assert_true(crowded_turn());
+	assert_int_equal(stats().direct, 1);
+	assert_false(crowded_turn());
+}
+
 /* Whether a turn of F would be claimed with so much of the budget used, AFTER ns. */
 static bool is_claimed(struct world_file *f, double level, uint64_t after)
 {
@@ -1028,6 +1044,7 @@ int main(void)
 		TEST(test_a_commit_of_little_is_fsyncs),
 		TEST(test_beside_fsyncs_more_is_little),
 		TEST(test_a_turn_beside_an_fsync_says_so),
+		TEST(test_a_turn_around_an_fsync_says_so),
 		TEST(test_pressed_files_go_at_rest),
 		TEST(test_what_fsyncs_write_is_watched),
 		TEST(test_gaps_are_not_waited_for),

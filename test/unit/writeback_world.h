@@ -76,6 +76,7 @@ static struct {
 	int open_error;			  /* errno, or 0 */
 	unsigned int looks;		  /* at names of files */
 	unsigned int turns;		  /* being executed */
+	void (*meanwhile)(void);	  /* happens once, while the next step is waited for */
 } world;
 
 /* ---- the kernel's errors of write-out ---- */
@@ -167,9 +168,14 @@ static void world_step(unsigned int flags)
 static int world_sync(const struct backing *b, uint64_t offset, uint64_t len, unsigned int flags)
 {
 	struct world_file *f = world.of[b->fd];
+	void (*meanwhile)(void) = world.meanwhile;
 	int err = 0;
 
 	world_step(flags);
+	if (meanwhile != NULL && flags & SYNC_FILE_RANGE_WAIT_AFTER) {
+		world.meanwhile = NULL;
+		meanwhile();
+	}
 	if (flags & SYNC_FILE_RANGE_WAIT_BEFORE)
 		world_range(f, offset, len, WRITING, false);
 	if (flags & SYNC_FILE_RANGE_WRITE)
