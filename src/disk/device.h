@@ -118,6 +118,23 @@ static inline bool device_is_crowded(struct device *d)
 	return atomic_load_explicit(&d->fsyncs.now, memory_order_relaxed) || device_is_written(d);
 }
 
+/* How that was at some time, and whether it was so then or has been at all since. */
+struct device_crowd {
+	bool there;
+	uint32_t over;
+};
+
+static inline struct device_crowd device_crowd(struct device *d)
+{
+	return (struct device_crowd){.there = device_is_crowded(d),
+				     .over = atomic_load(&d->fsyncs.over)};
+}
+
+static inline bool device_was_crowded(struct device *d, const struct device_crowd *since)
+{
+	return since->there || device_is_crowded(d) || atomic_load(&d->fsyncs.over) != since->over;
+}
+
 /* Requests that the device does at once, as configured or found out. */
 static inline uint32_t device_depth(struct device *d)
 {

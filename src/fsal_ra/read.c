@@ -106,6 +106,8 @@ static void demand_complete(struct sched_req *r)
 static void demand_execute(struct dispatcher *d, struct sched_req *r)
 {
 	struct call *call = CONTAINER_OF(r, struct call, req);
+	struct device *device = call->backing->device;
+	struct device_crowd crowd = device_crowd(device);
 
 	if (export_io_hurries(call->io))
 		return;
@@ -117,6 +119,7 @@ static void demand_execute(struct dispatcher *d, struct sched_req *r)
 	} else {
 		demand_fetch(d, call->backing, r->offset, r->io_len); /* more than its own */
 	}
+	r->crowded = device_was_crowded(device, &crowd);
 	call->fetched = true;
 }
 

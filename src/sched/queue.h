@@ -85,7 +85,7 @@ struct sched_req {
 	bool several; /* a chunk: of several files; who has joined it goes by himself if it hangs */
 	uint64_t block; /* on the device, bytes; file order where unmapped */
 	uint64_t owner; /* the stream it belongs to; 0: none */
-	bool crowded; /* a write-back: who executed it says that others wrote to the device as well */
+	bool crowded;	/* no chunk: who executed it says that others wrote to the device as well */
 	struct flow_id
 		flow; /* whom it is for: read for, fetched ahead for, written by, COMMITted by */
 	/* The queue's. */

@@ -269,7 +269,7 @@ static void charge_drain(struct sched_queue *q, struct sched_req *r, uint64_t ns
 static void account_drain(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
 	double expected = seek_of(q) + (double)r->io_len * q->cost.ns_per_byte;
-	bool alone = r->class == SCHED_DEMAND && !r->hung && q->running == 1 &&
+	bool alone = r->class == SCHED_DEMAND && !r->hung && !r->crowded && q->running == 1 &&
 		     r->started >= q->writeback.ended;
 	uint64_t drain = writeback_cost_read(&q->writeback.cost, now - r->started, expected, alone);
 

@@ -295,16 +295,15 @@ static void turn_execute(struct dispatcher *d, struct sched_req *r)
 	struct dirty_file *f = file_of(r);
 	struct sched_turn may = wb.ops->allowance(d);
 	struct device *device = f->backing->device;
-	uint32_t over = atomic_load(&device->fsyncs.over);
+	struct device_crowd crowd = device_crowd(device);
 	uint64_t begun = wb.ops->now();
 	int err = 0;
 
 	r->io_len = 0;
 	if (!begin_turn(f))
 		return;
-	r->crowded = device_is_crowded(device);
 	r->io_len = run_steps(f, &may, &err);
-	r->crowded |= device_is_crowded(device) || atomic_load(&device->fsyncs.over) != over;
+	r->crowded = device_was_crowded(device, &crowd);
 	backing_unuse(f->backing);
 	trace(TRACE_TURN, f->backing->file, r->flow.client, r->io_len,
 	      (wb.ops->now() - begun) / 1000, may.slice / 1000, (uint64_t)err);

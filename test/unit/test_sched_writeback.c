@@ -233,6 +233,30 @@ static void test_beside_others_a_turn_stays_as_long(void **state)
 	queue_free(q);
 }
 
+/* Nor does a read that waited for them say what the drive still had to write of a turn. */
+static void test_beside_others_a_read_shows_no_drain(void **state)
+{
+	struct sched_queue *q = make();
+	struct sched_req w = writeback(1), r = demand(2);
+	uint64_t now = SEC, bytes = 0;
+
+	learn_disk(&q->cost);
+	for (int i = 0; i < 20; i++) {
+		sched_submit(q, &w, now);
+		assert_ptr_equal(sched_next(q, now), &w);
+		w.io_len = 4 * MIB;
+		done(q, &w, now += 40 * MSEC);
+		sched_submit(q, &r, now);
+		assert_ptr_equal(sched_next(q, now), &r);
+		r.crowded = i >= 10;
+		done(q, &r, now += r.crowded ? 250 * MSEC : 9 * MSEC);
+		now += SEC;
+		bytes = i < 10 ? sched_writeback_turn(q, now).bytes : bytes;
+	}
+	assert_in_range(sched_writeback_turn(q, now).bytes, bytes * 99 / 100, bytes * 101 / 100);
+	queue_free(q);
+}
+
 /* ... and it is charged to who wrote, not to who waited for it. */
 static void test_the_drain_is_the_writers(void **state)
 {
@@ -461,6 +485,7 @@ int main(void)
 		cmocka_unit_test(test_commit_gets_its_share),
 		cmocka_unit_test(test_a_turn_pays_for_what_its_drive_does_later),
 		cmocka_unit_test(test_beside_others_a_turn_stays_as_long),
+		cmocka_unit_test(test_beside_others_a_read_shows_no_drain),
 		cmocka_unit_test(test_the_drain_is_the_writers),
 		cmocka_unit_test(test_a_writer_held_back_has_his_share_beside_others),
 		cmocka_unit_test(test_wanted_goes_first),
