@@ -9,6 +9,8 @@
  */
 #define FREE_NS_PER_BYTE_MAX 16
 #define DEAR_NS_PER_BYTE     10
+/* So many in one read a drive goes to in its own order: more of them are dear if these would be. */
+#define SEEKS_ORDERED 8
 
 /*
  * One with so many SEEKS. A free one is judged by all of them together: what a read asks for is sorted on its way,
@@ -20,12 +22,13 @@ static void count(struct seek_evidence *e, const struct seek_sample *s, uint32_t
 	double per_byte =
 		s->ns_per_byte < FREE_NS_PER_BYTE_MAX ? s->ns_per_byte : FREE_NS_PER_BYTE_MAX;
 	double all = (double)s->service - len * per_byte;
+	uint32_t shared = seeks < SEEKS_ORDERED ? seeks : SEEKS_ORDERED;
 
 	e->seen++;
 	e->sum += all > 0 ? all / seeks : 0;
 	if (all < DEVICE_SEEK_NONE)
 		e->free++;
-	if (each - len * DEAR_NS_PER_BYTE >= DEVICE_SEEK_REAL * seeks)
+	if (each - len * DEAR_NS_PER_BYTE >= DEVICE_SEEK_REAL * shared)
 		e->dear++;
 }
 

@@ -8,8 +8,8 @@
  *   of 32 in a row 26 are free: no seeks       12 are dear: seeks       else: 32 others
  *
  * Of a file in pieces a read may lie in several places: then the disk seeks within it, and is where the next
- * one begins. Its seeks share its time before they are called dear; together they must be free: what it asks for
- * is sorted on its way, so that they may be fewer than it has places.
+ * one begins. Its seeks, up to eight, share its time before they are called dear; to be free they must be so
+ * together. For what it asks for is sorted on its way: they may be fewer than it has places, or shorter.
  *
  *   reads:     |  1   |  2   |  3   |  4   |        the second one seeks, and not the third
  *   on disk:   [  here    ] [   far away   ]

@@ -167,6 +167,21 @@ static void test_what_is_sorted_makes_no_seek_free(void **state)
 	}
 }
 
+/* Of 32 places all over the disk, that a drive with a queue goes to in its own order, each costs 3.5 ms. */
+static void test_many_in_the_drives_order_are_dear(void **state)
+{
+	struct seek_sample s = {.len = 512 * KIB, .readers = 1, .seeks = 31, .ns_per_byte = 8};
+	enum device_learns what = DEVICE_LEARNS_NOTHING;
+
+	s.service = 512 * KIB * 8 + 32 * 35 * MSEC / 10;
+	for (int i = 0; i < SEEKS_JUDGED && what == DEVICE_LEARNS_NOTHING; i++) {
+		s.block = s.end + 100 * MIB;
+		s.end = s.block + 1000 * MIB;
+		what = seek_evidence_add(&e, &s);
+	}
+	assert_int_equal(what, DEVICE_LEARNS_DEAR);
+}
+
 static void test_who_returned_must_show_more(void **state)
 {
 	enum device_learns what;
@@ -193,6 +208,7 @@ int main(void)
 		cmocka_unit_test_setup(test_a_seek_within_a_read_is_that_reads, start),
 		cmocka_unit_test_setup(test_seeks_within_a_read_share_its_time, start),
 		cmocka_unit_test_setup(test_what_is_sorted_makes_no_seek_free, start),
+		cmocka_unit_test_setup(test_many_in_the_drives_order_are_dear, start),
 		cmocka_unit_test_setup(test_who_returned_must_show_more, start),
 	};
 
