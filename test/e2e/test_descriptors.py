@@ -73,7 +73,7 @@ def clone_over_the_export(work, plugin):
               "a clone over the export: the log says why there is no read-ahead, once", cause)
     e2e.run("umount", path)
     e2e.check(e2e.wait_for(lambda: read_whole(server, "f1", 1) == 0 and
-                           descriptors_on(server, os.stat(path).st_dev), 10, 0.5),
+                           descriptors_on(server, os.stat(path).st_dev), 60, 0.5),
               "the clone is gone: descriptors come back")
     client.close()
     e2e.check(server.stop() == 0, "a clone over the export: the server ends well")

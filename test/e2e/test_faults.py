@@ -119,7 +119,7 @@ class Strace:
     def detach(self):
         """How many calls were made to fail."""
         self.process.send_signal(signal.SIGINT)
-        self.process.wait(20)
+        self.process.wait(120)
         with open(self.output, encoding="utf-8", errors="replace") as f:
             return f.read().count("(INJECTED)")
 

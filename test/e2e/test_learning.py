@@ -63,7 +63,7 @@ def awaits_log(server, pattern, what, seconds=90):
 
 def state_is(what, **wanted):
     right, seen = control_client.wait_for_stats(
-        lambda d: all(d[name] == value for name, value in wanted.items()), 30, "device")
+        lambda d: all(d[name] == value for name, value in wanted.items()), 90, "device")
     e2e.check(right, f"{what}: {wanted}", seen)
 
 

@@ -234,7 +234,7 @@ def closed_descriptors(mechdisk, plugin, config, reload=False):
     scene.spoil()
     hold = open(scene.path(0), "rb")  # or the kernel might forget the file, and the error with it
     scene.write()
-    closed = e2e.wait_for(lambda: not scene.written_by_server(), 30, 0.2)
+    closed = e2e.wait_for(lambda: not scene.written_by_server(), 120, 0.2)
     e2e.check(closed, "FSAL_VFS closes files when it is told to")
     scene.wait()
     scene.write_out()
@@ -348,14 +348,14 @@ def full_disk(mechdisk, plugin, config):
     scene.write(0, 0, UNIT)  # in place
     scene.commit()
     scene.note("REMOVE", scene.clients[0].remove("full"))
-    gone = e2e.wait_for(lambda: abs(before - free_bytes(scene.place.mount)) < before // 20, 30)
+    gone = e2e.wait_for(lambda: abs(before - free_bytes(scene.place.mount)) < before // 20, 120)
     e2e.check(gone, "a full disk: space comes back with REMOVE", free_bytes(scene.place.mount))
     fh, answered, status = fill(scene, "again")
     e2e.check(abs(before - answered) < before // 20, "a full disk: and can be used again",
               f"{answered} of {before} bytes")
     # Removed with all of it dirty: the space must not wait for what is never to be written.
     scene.note("REMOVE of a dirty file", scene.clients[0].remove("again"))
-    gone = e2e.wait_for(lambda: abs(before - free_bytes(scene.place.mount)) < before // 20, 30)
+    gone = e2e.wait_for(lambda: abs(before - free_bytes(scene.place.mount)) < before // 20, 120)
     e2e.check(gone, "a full disk: a dirty file's space comes back too",
               free_bytes(scene.place.mount))
     scene.end("full_disk")

@@ -99,7 +99,7 @@ class Writer:
         self.may_delay = may_delay  # a COMMIT may be told to come again: doc/write-back.md
         self.resent = self.commits = self.delayed = 0
         self.promised = lambda: None  # called when more has become safe
-        self.give_up = 120  # seconds without a server
+        self.give_up = 120  # seconds without a server, or in which nothing becomes safe
 
     # -- the server may go away at any time
 
@@ -254,8 +254,10 @@ class Writer:
                 self.reconnect()
 
     def settle(self):
-        """Until all that was sent is safe."""
-        for _ in range(100):
+        """Until all that was sent is safe. False: for long nothing has become so."""
+        left, end = None, 0
+        while True:
+            delayed = self.delayed
             try:
                 while self.calls or any(f.again for f in self.files):
                     while len(self.calls) < OUTSTANDING and self.send_again():
@@ -268,9 +270,15 @@ class Writer:
                     self.receive()
             except NO_ANSWER:
                 self.reconnect()
-            if not any(f.kept or f.again for f in self.files):
+            unsafe = sum(len(f.kept) + len(f.again) for f in self.files)
+            if not unsafe:
                 return True
-        return False
+            if unsafe != left:
+                left, end = unsafe, time.monotonic() + self.give_up
+            elif time.monotonic() > end:
+                return False
+            if self.delayed != delayed:
+                time.sleep(0.1)
 
 
 class Writers:
