@@ -71,8 +71,17 @@ class Flight:
 
 def queue_is_long(reads=MANY // 2):
     done, seen = control_client.wait_for_stats(
-        lambda d: d["queued_demand"] >= reads, 30, "device", 0.01)
+        lambda d: d["queued_demand"] >= reads, 60, "device", 0.01)
     e2e.check(done, "so many READs wait in the queue", seen)
+
+
+def queued(server, *flight):
+    """A Flight of which most wait in the queue: until that is seen the disk stands still."""
+    server.disk.stop()
+    begun = Flight(*flight)
+    queue_is_long()
+    server.disk.go_on()
+    return begun
 
 
 def opened(client, number, export="e1", access=nfs4.FOR_READ):
@@ -86,8 +95,7 @@ def queued_and_right(server):
     client = nfs4.Client(server)
     before = control_client.stats()
     fh, stateid = opened(client, 0)
-    flight = Flight(client, 0, fh, stateid)
-    queue_is_long()
+    flight = queued(server, client, 0, fh, stateid)
     statuses, wrong, _ = flight.land()
     e2e.check(statuses == {nfs3.OK: MANY} and not wrong, f"{what}: right bytes", (statuses, wrong))
     bad, step = [], 65536
@@ -146,8 +154,7 @@ def client_gone(server):
     what = "a client gone with READs queued"
     old = nfs4.Client(server, "vanishing", 1)
     fh, stateid = opened(old, 3)
-    Flight(old, 3, fh, stateid)
-    queue_is_long()
+    queued(server, old, 3, fh, stateid)
     old.rpc.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     old.close()
     new = nfs4.Client(server, "vanishing", 2)
@@ -162,8 +169,7 @@ def export_removed(server):
     what = "an export removed with READs queued"
     client, other = nfs4.Client(server, "on-e2"), nfs4.Client(server, "on-e1")
     fh, stateid = opened(other, 0)
-    flight = Flight(client, 1, *opened(client, 1, "e2"))
-    queue_is_long()
+    flight = queued(server, client, 1, *opened(client, 1, "e2"))
     server.exports.pop()
     server.reload(40)
     statuses, wrong, _ = flight.land()
@@ -208,8 +214,7 @@ TESTS = {f.__name__: f for f in (queued_and_right, closed_meanwhile, opened_mean
 
 def end_while_queued(server):
     client = nfs4.Client(server)
-    Flight(client, 2, *opened(client, 2))
-    queue_is_long()
+    queued(server, client, 2, *opened(client, 2))
     e2e.check(server.stop() == 0, "SIGTERM with READs queued: ends cleanly",
               server.log_text()[-3000:])
     client.close()
