@@ -43,7 +43,7 @@ class Bench:
 
     def call(self, *arguments):
         return subprocess.run([self.program, *map(str, arguments)], check=False, text=True,
-                              capture_output=True, timeout=60)
+                              capture_output=True, timeout=240)
 
     def prepare(self, trace):
         """In a directory of its own: the server remembers what it has seen of another."""
@@ -58,7 +58,7 @@ class Bench:
         out, log = f"{self.work}/replay.json", f"{self.work}/replay.csv"
         done = self.call("--export", "/e1", "--dir", f"t{self.number}",
                          "--port", port or self.server.port, "--mount-port", self.server.mport,
-                         "--json", out, "--log", log, "--max-time", 30, *arguments, trace)
+                         "--json", out, "--log", log, "--max-time", 200, *arguments, trace)
         with open(out, encoding="utf-8") as file:
             told = json.load(file)
         with open(log, encoding="utf-8") as file:

@@ -27,7 +27,7 @@ def run(nfsbench, server, *arguments, inside=(), host=e2e.HOST):
     return subprocess.run(
         [*inside, nfsbench, "--server", host, "--port", str(server.port), "--mount-port",
          str(server.mport), "--export", "/full", "--work", "seq", "--size", str(SIZE), "--request",
-         str(BLOCK), "--stall", "20", "--max-time", "40", "--quiet", "--json", "-", *arguments],
+         str(BLOCK), "--stall", "60", "--max-time", "200", "--quiet", "--json", "-", *arguments],
         text=True, capture_output=True, check=False)
 
 
