@@ -21,7 +21,7 @@ import nfs3
 STEP, WORD = 0x9E3779B97F4A7C15, 1 << 64  # of bench/nfsbench/content.h
 BLOCK, BLOCKS = 8192, 512
 RANDOM_SECONDS, RANDOM_TURNS = 3, 5
-WORK_SECONDS = 2, 8, 32  # of a run; longer where the machine is slow, until each work has done some
+WORK_SECONDS = 2, 8, 32, 90  # of a run; longer where the machine is slow, until each work has done some
 WORK_OPERATIONS = 20
 LONG = 60  # seconds, on a busy machine
 # Of each way the price by the bid: least, most (pricing/auction.h, with the terms of canfs/op.c)
