@@ -48,8 +48,7 @@ class Machine:
         for directory in ("proc/self", "proc/sys/vm", "sys/class/bdi/0:47", "run", "mnt/n"):
             os.makedirs(f"{self.root}/{directory}")
         self.write("proc/self/mountinfo", NFS)
-        self.write("proc/meminfo", "MemTotal: 8000000 kB\nMemAvailable: 6000000 kB\n")
-        self.dirty(1000)
+        self.ample_memory()
         for knob, value in (("sys/class/bdi/0:47/min_ratio", 0),
                             ("sys/class/bdi/0:47/read_ahead_kb", 128),
                             ("proc/sys/vm/dirty_background_ratio", 10),
@@ -62,6 +61,10 @@ class Machine:
         with open(f"{self.root}/{name}.new", "w", encoding="ascii") as file:
             file.write(text)
         os.rename(f"{self.root}/{name}.new", f"{self.root}/{name}")
+
+    def ample_memory(self):
+        self.write("proc/meminfo", "MemTotal: 8000000 kB\nMemAvailable: 6000000 kB\n")
+        self.dirty(1000)
 
     def dirty(self, pages):
         self.write("proc/vmstat", f"nr_free_pages 1000000\nnr_active_file 1\nnr_inactive_file 1\n"

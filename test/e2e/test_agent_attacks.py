@@ -177,6 +177,7 @@ class Attacked(Machine):
             self.unblock(knob)
         if self.full:
             self.no_run()
+        self.ample_memory()  # with less the next agent may have reasons to turn none
         for group in GROUPS:
             if f"sys/fs/cgroup{group}/{HALT}" not in self.found:
                 self.group_comes(group)
