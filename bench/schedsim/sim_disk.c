@@ -34,6 +34,11 @@
 const struct sim_disk_kind sim_disk_kinds[] = {
 	{"own", "bench/mechdisk's defaults", {NULL}, .arms = 1},
 	{"own-q32", "the same, a drive queue of 32", {"depth", "32", NULL}, .arms = 1},
+	{"own-host",
+	 "own, a server that takes 0.4 ms from one read to the next",
+	 {NULL},
+	 .arms = 1,
+	 .host = 300000},
 	{"own-busy", "own, a host that takes 1 ms a command", {NULL}, .arms = 1, .pause = 1000000},
 	{"nojoin", "no write cache: each write waits for its place", {NOJOIN, NULL}, .arms = 1},
 	{"nojoin-q32", "the same, a drive queue of 32", {NOJOIN, "depth", "32", NULL}, .arms = 1},
@@ -117,7 +122,7 @@ static void acknowledge(struct sim_arm *a, struct sim_command *c, uint64_t delay
 
 	c->io = NULL;
 	if (--io->left == 0)
-		events_at(e, e->now + delay + HOST_NS, told, io);
+		events_at(e, e->now + delay + HOST_NS + a->disk->kind->host, told, io);
 }
 
 /* What the drive's cache has room for, in order. */

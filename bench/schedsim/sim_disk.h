@@ -25,6 +25,7 @@ struct sim_disk_kind {
 	uint32_t arms;	      /* 0: flash */
 	uint64_t command_max; /* bytes; 0: 1 MiB */
 	uint64_t cache; /* bytes of writes that a drive acknowledges before it has written them */
+	uint64_t host;	/* ns more until a thread that waits goes on */
 	uint64_t pause; /* ns from a command's end to the next one's begin: a slow host */
 };
 

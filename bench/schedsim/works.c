@@ -11,6 +11,7 @@
 #define WRITER(mib)  {SIM_WRITE, 256 * KIB, (mib)*MIB, 4, (mib)*MIB / (256 * KIB), 0, 0, 0}
 #define RANDOM(n)    {SIM_RANDOM, 8 * KIB, 128 * MIB, n, 0, 0, 0, 0}
 #define CLOSE(n)     {SIM_RANDOM, 8 * KIB, 2 * MIB, n, 0, 0, 0, 0}
+#define NEAR(n)      {SIM_RANDOM, 8 * KIB, 8 * MIB, 1, n, 0, 0, 0}
 #define COUNTED(n)   {SIM_RANDOM, 8 * KIB, 256 * MIB, 1, n, 0, 0, 0}
 #define SAVER(mib)   {SIM_WRITE, 256 * KIB, (mib)*MIB, 4, (mib)*MIB / (256 * KIB), 0, 0, 0, true}
 #define THINKER(ms)  {SIM_RANDOM, 8 * KIB, 512 * MIB, 1, 0, (ms)*MS, 0, 0}
@@ -31,6 +32,7 @@ const struct sim_work_kind sim_works[] = {
 	{"random2one", "the same, of one client", 100, false, {{2, SIM_ONE, COUNTED(1500)}}},
 	{"random4", "four random readers", 100, false, {{4, SIM_EACH, COUNTED(1500)}}},
 	{"random4one", "the same, of one client", 100, false, {{4, SIM_ONE, COUNTED(1500)}}},
+	{"near4", "four in files of 8 MB behind one another", 100, false, {{4, SIM_EACH, NEAR(1500)}}},
 	{"random16", "16 random readers", 20, false, {{16, SIM_EACH, RANDOM(1)}}},
 	{"random16one", "the same, of one client", 20, false, {{16, SIM_ONE, RANDOM(1)}}},
 	{"random8x4", "eight with four reads at a time each", 20, false, {{8, SIM_EACH, RANDOM(4)}}},
