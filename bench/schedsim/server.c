@@ -80,9 +80,10 @@ void server_execute(struct sim *s, struct sched_req *r)
 /* The next request that the disk has a place for; NULL: none. */
 static struct sched_req *next(struct sim *s)
 {
-	enum sched_place place =
-		sched_place(s->depth, s->busy, s->scattered, drive_reads_level(&s->drive));
+	enum sched_place place = sched_place(s->depth, s->busy, s->scattered,
+					     drive_reads_there(&s->drive, &s->queue));
 
+	s->queue.at_hand = place == PLACE_SCATTERED && drive_reads_level(&s->drive) == 1;
 	server_beside(s, place == PLACE_SCATTERED ? s->scattered : 0, place != PLACE_ANY);
 	return place == PLACE_NONE ? NULL : sched_next(&s->queue, s->events.now);
 }

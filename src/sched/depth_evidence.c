@@ -43,6 +43,14 @@ uint32_t depth_evidence_level(const struct depth_evidence *e)
 	return e->trying ? e->trial : e->bound;
 }
 
+/* Who serves them one by one may have the next one at hand. */
+static uint32_t most_there(const struct depth_evidence *e)
+{
+	uint32_t level = depth_evidence_level(e);
+
+	return level == 1 ? 2 : level;
+}
+
 /* What a read takes (ns), as far as it is known; 0: it is not. */
 static double usual(const struct depth_evidence *e)
 {
@@ -194,7 +202,7 @@ void depth_evidence_read(struct depth_evidence *e, uint32_t running, uint32_t ou
 			 uint64_t now)
 {
 	depth_evidence_pass(e, running, now);
-	if (e->bound == 1 || running > depth_evidence_level(e)) {
+	if (e->bound == 1 || running > most_there(e)) {
 		clear_window(e); /* the drive still has some of before */
 	} else if (e->settling) {
 		e->settling--;

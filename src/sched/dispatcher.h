@@ -14,7 +14,8 @@
  *
  * A drive with a queue of its own is given several scattered reads at once, if that was found to be
  * faster (depth_evidence.h): beyond Queue_Depth, but only beside each other (place.h), and in the gaps
- * of a chunk. The workers for that are started when they are first needed.
+ * of a chunk. Another one is given the next read while it serves one, so that it does not stand still in
+ * between. The workers for that are started when they are first needed.
  *
  * There are Queue_Depth workers, and one to spare from the first moment at which somebody has to
  * wait. The spare one keeps the disk from standing still: it answers waiters where they are so many

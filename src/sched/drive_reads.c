@@ -41,6 +41,13 @@ uint32_t drive_reads_level(const struct drive_reads *d)
 	return level < d->max ? level : d->max;
 }
 
+uint32_t drive_reads_there(const struct drive_reads *d, const struct sched_queue *q)
+{
+	uint32_t level = drive_reads_level(d);
+
+	return level == 1 && d->max > 1 && sched_may_be_at_hand(q) ? 2 : level;
+}
+
 static bool has_few(const struct sched_flow *f)
 {
 	return f->stats.queued[SCHED_DEMAND] + f->stats.running <= FEW;
@@ -88,7 +95,7 @@ uint32_t drive_reads_of_one(const struct drive_reads *d, const struct sched_queu
 	uint64_t wait;
 
 	if (level == 1 || now >= d->crowded_until)
-		return level;
+		return drive_reads_there(d, q);
 	wait = few_wait(q);
 	if (is_left(q, wait, now))
 		return 1;
@@ -108,9 +115,6 @@ void drive_reads_to(struct drive_reads *d, const struct sched_req *r, uint64_t n
 		return;
 	depth_evidence_pass(&d->evidence, d->there, now);
 	d->there++;
-	if (d->last.client && !is_same(&d->last, &r->flow) && has_few(r->in))
-		d->crowded_until = now + CROWD_RECENT;
-	d->last = r->flow;
 }
 
 void drive_reads_from(struct drive_reads *d, const struct sched_req *r, uint64_t now)
@@ -120,6 +124,10 @@ void drive_reads_from(struct drive_reads *d, const struct sched_req *r, uint64_t
 	assert(d->there);
 	depth_evidence_pass(&d->evidence, d->there, now);
 	d->there--;
+	/* now: the first of many may have gone there before the others had come */
+	if (d->last.client && !is_same(&d->last, &r->flow) && has_few(r->in))
+		d->crowded_until = now + CROWD_RECENT;
+	d->last = r->flow;
 }
 
 uint64_t drive_reads_came(struct drive_reads *d, uint32_t queued, uint64_t len, uint64_t service,

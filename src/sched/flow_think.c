@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* How long a client takes to ask for its next read, where it asks for one after the other. */
+#include "sched/flow_limit.h"
 #include "sched/parts.h"
 
 /* Who takes longer is not waited for (ns). */
@@ -24,4 +25,20 @@ void flow_thought(struct sched_flow *f, uint64_t now)
 	if (t->n < THINK_SAMPLES)
 		t->n++;
 	t->mean = (t->mean * (t->n - 1) + took) / t->n;
+}
+
+bool flow_worth_waiting(const struct sched_queue *q, const struct flow_visit *v, uint64_t read,
+			uint64_t ahead)
+{
+	const struct sched_flow *f = v->flow;
+	uint64_t bound = f->group->node.vtime;
+
+	/* of a visit's first read it is not known how long its flow's take */
+	if (!flow_is_quick(f) || (v->served && 2 * f->think.mean > read))
+		return false;
+	if (v->promised || v->used + ahead + read / 2 >= flow_visit_time(q))
+		return false;
+	bound += flow_virtual(ahead + read, group_weight(f->group));
+	return group_vtime(group_first(q, FLOW_SMALL)) > bound &&
+	       group_vtime(group_first(q, FLOW_CHUNK)) > bound;
 }

@@ -293,7 +293,7 @@ static bool gives_way(const struct sched_queue *q, const struct flow_visit *v)
 {
 	const struct sched_group *g = group_first(q, FLOW_SMALL);
 
-	if (!q->scattered_only || v->kind != FLOW_SMALL || !v->started || !g)
+	if (!q->scattered_only || q->at_hand || v->kind != FLOW_SMALL || !v->started || !g)
 		return false;
 	return flow_is_kept(q, v->flow) ||
 	       (g != v->flow->group && g->node.vtime < v->flow->group->node.vtime);
@@ -322,6 +322,20 @@ static struct sched_req *pick_in(struct sched_queue *q, struct sched_flow *f, en
 	return r ? r : q->policy->pick(f->policy_state, q);
 }
 
+bool sched_may_be_at_hand(const struct sched_queue *q)
+{
+	return q->observed != AFTER_WRITEBACK && !group_first(q, FLOW_CHUNK);
+}
+
+/* The disk is going to wait for the next read of the flow whose last one runs: no other is at hand. */
+static bool will_wait(const struct sched_queue *q, const struct flow_visit *v)
+{
+	uint64_t read = v->served ? v->used / v->served : (uint64_t)q->cost.seek_ns;
+
+	return q->at_hand && v->flow && v->flow->demands && !has_reads(v->flow) &&
+	       flow_worth_waiting(q, v, read, read);
+}
+
 bool flow_waits(struct sched_queue *q, uint64_t now)
 {
 	struct flow_visit *v = &q->flows.visit;
@@ -336,7 +350,7 @@ struct sched_req *flow_pick(struct sched_queue *q, uint64_t now)
 {
 	struct flow_visit *v = &q->flows.visit;
 
-	if (!q->flows.reading || flow_waits(q, now))
+	if (!q->flows.reading || flow_waits(q, now) || will_wait(q, v))
 		return NULL;
 	if (!goes_on(q, v, now)) {
 		if (q->flows.reading == 1 && group_first(q, FLOW_CHUNK))
@@ -358,7 +372,7 @@ bool flow_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now)
 		return false;
 	if (v->wait_until && v->flow == r->in) /* it is the one that the disk waits for */
 		return !(v->wait_until = 0);
-	if (q->flows.reading != 1 || sched_reads(q) != 1 || flow_waits(q, now))
+	if (q->flows.reading != 1 || sched_reads(q) != 1 || flow_waits(q, now) || will_wait(q, v))
 		return false;
 	if (v->flow != r->in)
 		begin(q, v, r->in->group, r->kind, flow_slice(q));
@@ -444,21 +458,6 @@ static void add_to(struct flow_visit *v, const struct sched_flow *f, uint64_t ns
 	v->served++;
 }
 
-/* Whether the disk should wait for the next read of F, which has none. */
-static bool worth_waiting(const struct sched_queue *q, const struct flow_visit *v,
-			  const struct sched_flow *f)
-{
-	uint64_t read = v->used / v->served, bound = f->group->node.vtime;
-
-	if (!flow_is_quick(f) || 2 * f->think.mean > read)
-		return false;
-	if (v->promised || v->used + read / 2 >= flow_visit_time(q))
-		return false;
-	bound += flow_virtual(read, group_weight(f->group));
-	return group_vtime(group_first(q, FLOW_SMALL)) > bound &&
-	       group_vtime(group_first(q, FLOW_CHUNK)) > bound;
-}
-
 void flow_served(struct sched_queue *q, const struct sched_req *r, uint64_t now)
 {
 	struct sched_flow *f = r->in;
@@ -484,7 +483,7 @@ void flow_served(struct sched_queue *q, const struct sched_req *r, uint64_t now)
 	if (r->in_gap || r->class != SCHED_DEMAND || v->flow != f || !v->served)
 		return;
 	if (has_reads(f) || q->flows.clock.n || flow_is_held(f) || !q->flows.reading ||
-	    !worth_waiting(q, v, f))
+	    !flow_worth_waiting(q, v, v->used / v->served, 0))
 		return;
 	wait = ANTICIPATE_TIMES * f->think.mean;
 	v->wait_until = now + (wait > ANTICIPATE_LEAST ? wait : ANTICIPATE_LEAST);

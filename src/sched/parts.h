@@ -168,6 +168,12 @@ void flow_joined_served(struct sched_queue *q, const struct flow_visit *v,
 void flow_thought(struct sched_flow *f, uint64_t now);
 /* It has asked for the next one so soon that the disk may wait for it. */
 bool flow_is_quick(const struct sched_flow *f);
+/*
+ * Whether the disk should wait for the next read of V's flow, which has none, once it has had AHEAD ns more; a
+ * read takes READ.
+ */
+bool flow_worth_waiting(const struct sched_queue *q, const struct flow_visit *v, uint64_t read,
+			uint64_t ahead);
 
 /* flow_clock.c: R runs, or is out of the disk's way for a while: nothing happens a second time. */
 void clock_start(struct sched_queue *q, struct sched_req *r, uint64_t now);

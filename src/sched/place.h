@@ -7,6 +7,15 @@
  *                               r r r         only scattered reads go together, up to as many as
  *                                 r r r       are of use; a chunk waits until the last has ended
  *
+ *   depth 1, one by one:        r r r r r     served
+ *                              r r r r r       at hand: given to the drive while the one before is served
+ *
+ * Where nothing is gained by several the next one is at hand all the same: from one read to the next the disk
+ * would stand still for as long as answers, threads and the kernel take. It is chosen as if the one that
+ * runs were over, whose visit goes on. There is none where a chunk may be next, where the disk is going to
+ * wait for the next read of the same flow, and behind the first read after a write-back, by which the
+ * write-back's cost is learnt.
+ *
  * Those that go together are of whoever is next, one flow or several, or of one gap. Streams keep their
  * turns: beside a chunk or a write-back nothing starts beyond the depth, and none of these starts beside
  * scattered reads; nor does a scattered read once one of these is next.

@@ -192,6 +192,7 @@ struct sched_queue {
 	/* Set by whoever runs it: the disk has a place for small reads only (place.h), so that nothing else
 	 * is handed out, nor what would come behind it. */
 	bool scattered_only;
+	bool at_hand;  /* ... for one that is served when what runs is over (place.h) */
 	bool one_each; /* ... and none of a flow that has one running (drive_reads.h) */
 	uint32_t queued, running, stalled;
 	uint32_t by_class[SCHED_CLASSES]; /* queued */
@@ -273,6 +274,11 @@ void sched_passed(struct sched_queue *q, uint64_t end);
 uint64_t sched_chunk(const struct sched_queue *q);
 /* ... that is R, which is running: less where a ceiling or a floor of its flow is small. */
 uint64_t sched_chunk_of(const struct sched_queue *q, const struct sched_req *r);
+/*
+ * Whether a read may be at hand behind the one that runs: not where a chunk may be next, nor where what runs
+ * shows what the drive still had to write.
+ */
+bool sched_may_be_at_hand(const struct sched_queue *q);
 /* Streams competing for the disk at present, at least 1. */
 uint32_t sched_streams(const struct sched_queue *q);
 /* Changes the policy; everything queued stays queued. ENOMEM: the old one stays. */

@@ -92,6 +92,22 @@ static void await_ended(unsigned int n)
 	pthread_mutex_unlock(&lock);
 }
 
+static void await_small(unsigned int n)
+{
+	pthread_mutex_lock(&lock);
+	while (small_now < n)
+		pthread_cond_wait(&cond, &lock);
+	pthread_mutex_unlock(&lock);
+}
+
+static void let_go(void)
+{
+	pthread_mutex_lock(&lock);
+	met = true;
+	pthread_cond_broadcast(&cond);
+	pthread_mutex_unlock(&lock);
+}
+
 static enum sched_verdict submit(struct sched_req *r, enum sched_class class, uint64_t at,
 				 uint64_t len)
 {
@@ -147,16 +163,35 @@ static void test_small_reads_go_together(void **state)
 	stop();
 }
 
+/* The next one is at hand, so that the disk has it as soon as the one before is over; never a third one. */
 static void test_one_by_one_where_that_is_as_fast(void **state)
 {
 	start(false);
 	assert_int_equal(dispatcher.n_threads, 1);
+	must_meet = 2;
 	for (unsigned int i = 0; i < READS; i++)
 		submit_small(i);
 	await_ended(READS);
-	assert_int_equal(small_most, 1);
+	assert_int_equal(small_most, 2);
 	assert_in_range(dispatcher.n_threads, 1,
-			2); /* the others are not there before they are of use */
+			3); /* the others are not there before they are of use */
+	stop();
+}
+
+/* There is none where a chunk may be next. */
+static void test_none_is_at_hand_beside_a_chunk(void **state)
+{
+	start(false);
+	must_meet = READS;
+	submit_small(0);
+	await_small(1);
+	client = 1;
+	submit(&chunk, SCHED_PREFETCH, 0, MIB);
+	submit_small(1);
+	assert_int_equal(dispatcher_set_depth(&dispatcher, 1), 0); /* all look again */
+	let_go();
+	await_ended(3);
+	assert_int_equal(small_most, 1);
 	stop();
 }
 
@@ -257,22 +292,6 @@ static void test_all_end_whatever_changes(void **state)
 	}
 }
 
-static void await_small(unsigned int n)
-{
-	pthread_mutex_lock(&lock);
-	while (small_now < n)
-		pthread_cond_wait(&cond, &lock);
-	pthread_mutex_unlock(&lock);
-}
-
-static void let_go(void)
-{
-	pthread_mutex_lock(&lock);
-	met = true;
-	pthread_cond_broadcast(&cond);
-	pthread_mutex_unlock(&lock);
-}
-
 /* Beside a client with few reads another's many are no more than a quarter of Demand_Wait's worth. */
 static void test_many_leave_room_for_few(void **state)
 {
@@ -368,6 +387,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_small_reads_go_together),
 		cmocka_unit_test(test_one_by_one_where_that_is_as_fast),
+		cmocka_unit_test(test_none_is_at_hand_beside_a_chunk),
 		cmocka_unit_test(test_a_caller_runs_beside_another),
 		cmocka_unit_test(test_a_chunk_waits_for_all_of_them),
 		cmocka_unit_test(test_in_a_gap_others_help),

@@ -238,6 +238,105 @@ static void test_many_beside_many(void **state)
 	queue_free(q);
 }
 
+/* The next one, at hand behind what runs. */
+static struct sched_req *next_at_hand(void)
+{
+	struct sched_req *r;
+
+	assert_true(q->running);
+	q->at_hand = true;
+	r = next();
+	q->at_hand = false;
+	return r;
+}
+
+static void end_all(void)
+{
+	struct sched_req *r;
+
+	while (q->running)
+		end(TAILQ_FIRST(&q->active));
+	while ((r = next()))
+		end(r);
+	queue_free(q);
+}
+
+/* One at a time, the next one is at hand, where nothing speaks against that. */
+static void test_one_is_at_hand(void **state)
+{
+	struct sched_req write_back = {.class = SCHED_WRITEBACK, .len = MIB, .flow = {.client = 1}};
+	struct drive_reads d;
+
+	start();
+	drive_reads_init(&d);
+	assert_int_equal(drive_reads_there(&d, q), 1); /* never several */
+	drive_reads_set_max(&d, 8);
+	assert_int_equal(drive_reads_level(&d), 1);
+	assert_int_equal(drive_reads_there(&d, q), 2);
+	d.evidence.together = true;
+	assert_int_equal(drive_reads_there(&d, q), 8);
+	d.evidence.together = false;
+	submit(&chunk, SCHED_PREFETCH, 2, 0, MIB); /* it may be next */
+	assert_int_equal(drive_reads_there(&d, q), 1);
+	end(next());
+	assert_int_equal(drive_reads_there(&d, q), 2);
+	assert_int_equal(sched_submit(q, &write_back, now), SCHED_ADDED);
+	end(next());
+	assert_int_equal(drive_reads_there(&d, q),
+			 1); /* the first read shows what the drive has left */
+	sched_observe(q, 0, 8 * KIB, MSEC);
+	assert_int_equal(drive_reads_there(&d, q), 2);
+	end_all();
+}
+
+/* A visit is as long as if what is at hand were served when the one before is over. */
+static void test_a_visit_goes_on_at_hand(void **state)
+{
+	start();
+	for (unsigned int i = 0; i < 8; i++)
+		submit_small(i, 1);
+	assert_int_equal(next()->flow.client, 1);
+	submit_small(8, 2);
+	assert_int_equal(next_at_hand()->flow.client, 1);
+	end_all();
+}
+
+/* Client 2's second read runs, of which it has one at a time; client 1 has had as much and MORE (ns). */
+static void start_one_beside_another(uint64_t more)
+{
+	uint64_t had[] = {10 * MSEC + more, 10 * MSEC};
+
+	start();
+	for (unsigned int i = 0; i < 2; i++) {
+		struct sched_req *r;
+
+		submit_small(i, 1 + i);
+		r = next();
+		now += had[i];
+		end(r);
+	}
+	now += MSEC / 10;
+	submit_small(2, 2);
+	assert_ptr_equal(next(), &reads[2]);
+	submit_small(3, 1);
+}
+
+/* Who is behind is waited for: another's read that is at hand would go before its next one. */
+static void test_none_is_at_hand_where_the_disk_waits(void **state)
+{
+	start_one_beside_another(0);
+	assert_ptr_equal(next_at_hand(), &reads[3]);
+	end_all();
+	start_one_beside_another(100 * MSEC);
+	assert_null(next_at_hand());
+	now += 10 * MSEC;
+	end(&reads[2]);
+	assert_null(next());
+	submit_small(4, 2);
+	assert_ptr_equal(next(), &reads[4]);
+	end_all();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -247,6 +346,9 @@ int main(void)
 		cmocka_unit_test(test_one_each),
 		cmocka_unit_test(test_few_beside_others),
 		cmocka_unit_test(test_many_beside_many),
+		cmocka_unit_test(test_one_is_at_hand),
+		cmocka_unit_test(test_a_visit_goes_on_at_hand),
+		cmocka_unit_test(test_none_is_at_hand_where_the_disk_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -243,6 +243,25 @@ static void test_random_readers_beside_each_other(void **state)
 	}
 }
 
+/* From one read to the next the disk does not stand still for as long as the server is busy with an answer. */
+static void test_the_next_read_is_at_hand(void **state)
+{
+	static const struct {
+		const char *name;
+		unsigned int clients;
+	} work[] = {{"random2", 2}, {"random2one", 1}, {"random4", 4}, {"near4", 4}};
+
+	for (unsigned int i = 0; i < sizeof(work) / sizeof(*work); i++) {
+		unsigned int n = work[i].clients;
+		double stock = per_second("own-host", work[i].name, true, n);
+		double ra = per_second("own-host", work[i].name, false, n);
+
+		print_message("own-host     %-10s %.2f x stock's reads/s\n", work[i].name,
+			      ra / stock);
+		assert_true(ra > 0.98 * stock);
+	}
+}
+
 /* One client's many leave the others what they had of stock, and more. */
 static void test_few_reads_beside_many(void **state)
 {
@@ -367,6 +386,7 @@ int main(void)
 		cmocka_unit_test(test_a_flood),
 		cmocka_unit_test(test_thirty_two_streams_beside_one),
 		cmocka_unit_test(test_random_readers_beside_each_other),
+		cmocka_unit_test(test_the_next_read_is_at_hand),
 		cmocka_unit_test(test_few_reads_beside_many),
 		cmocka_unit_test(test_neighbours_are_taken_along),
 		cmocka_unit_test(test_orders_within_a_file),
