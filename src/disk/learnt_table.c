@@ -56,32 +56,43 @@ void learnt_end(void)
 
 /* ---- files; the mutex is let go meanwhile ------------------------------------------------ */
 
-/* As learnt_read(); false: the look is over, and nothing may be touched any more. */
+/* Lets the mutex go; what is needed of the table meanwhile: the directory, and the era for come_back(). */
+static uint32_t leave(char dir[PATH_MAX])
+{
+	uint32_t era = table.era;
+
+	memcpy(dir, table.dir, sizeof(table.dir));
+	pthread_mutex_unlock(&table.mutex);
+	return era;
+}
+
+/* False: the look is over, and nothing may be touched any more. */
+static bool come_back(uint32_t era)
+{
+	pthread_mutex_lock(&table.mutex);
+	return era == table.era;
+}
+
+/* As learnt_read(); returns as come_back(). */
 static bool read_kept(const struct device_identity *id, uint64_t wall, struct learnt *l,
 		      const char **wrong)
 {
 	struct device_identity of = *id;
-	uint32_t era = table.era;
 	char dir[PATH_MAX];
+	uint32_t era = leave(dir);
 
-	memcpy(dir, table.dir, sizeof(dir));
-	pthread_mutex_unlock(&table.mutex);
 	*wrong = learnt_read(dir, &of, wall, l);
-	pthread_mutex_lock(&table.mutex);
-	return era == table.era;
+	return come_back(era);
 }
 
 /* As learnt_write(). */
 static bool write_kept(const struct learnt *l, int *err)
 {
-	uint32_t era = table.era;
 	char dir[PATH_MAX];
+	uint32_t era = leave(dir);
 
-	memcpy(dir, table.dir, sizeof(dir));
-	pthread_mutex_unlock(&table.mutex);
 	*err = learnt_write(dir, l);
-	pthread_mutex_lock(&table.mutex);
-	return era == table.era;
+	return come_back(era);
 }
 
 /* ---- one device; with the mutex. False: the look is over --------------------------------- */
