@@ -84,18 +84,22 @@ static uint64_t think(struct sched_queue *q, struct sched_req *r, uint64_t ns, i
 	return now - ns;
 }
 
+/* W goes at NOW, and may last so long. */
+static uint64_t slice_of(struct sched_queue *q, struct sched_req *w, uint64_t now)
+{
+	sched_submit(q, w, now);
+	assert_ptr_equal(sched_next(q, now), w);
+	return sched_writeback_turn(q, now).slice;
+}
+
 /* While a reader thinks a write-back goes at once, and is over when the next read comes, or soon after. */
 static void test_one_fits_into_the_time_in_which_readers_think(void **state)
 {
 	struct sched_queue *q = make();
 	struct sched_req w = writeback(1), r = demand(2);
-	uint64_t now = think(q, &r, 30 * MSEC, 20);
-	struct sched_turn turn;
+	uint64_t now = think(q, &r, 30 * MSEC, 20), slice = slice_of(q, &w, now);
 
-	sched_submit(q, &w, now);
-	assert_ptr_equal(sched_next(q, now), &w);
-	turn = sched_writeback_turn(q, now);
-	assert_true(turn.slice > 30 * MSEC && turn.slice < 40 * MSEC);
+	assert_true(slice > 30 * MSEC && slice < 40 * MSEC);
 	done(q, &w, now + 12 * MSEC);
 	/* what is left of it is too little for another; then the read should come */
 	sched_submit(q, &w, now + 22 * MSEC);
@@ -118,9 +122,7 @@ static void test_seeks_that_passed_for_dear_ones(void **state)
 	for (uint64_t i = 1; i < 100; i++)
 		sched_observe(q, i * 100 * MIB, 8 * KIB, 25 * MSEC);
 	assert_true(q->cost.seek_ns > 20e6);
-	sched_submit(q, &w, now);
-	assert_ptr_equal(sched_next(q, now), &w);
-	assert_true(sched_writeback_turn(q, now).slice < 40 * MSEC);
+	assert_true(slice_of(q, &w, now) < 40 * MSEC);
 	done(q, &w, now + 30 * MSEC);
 	queue_free(q);
 }

@@ -47,6 +47,14 @@ static void test_a_turn_is_worth_its_seek(void **state)
 	assert_int_equal(writeback_cost_turn_bytes(&c, SLICE), 256 * KIB);
 }
 
+/* Some while nobody else writes; returns the bytes of the next one. */
+static uint64_t turns_alone(struct writeback_cost *c)
+{
+	for (int k = 0; k < 20; k++)
+		writeback_cost_turn(c, 12 * MIB, DISK_NS(12 * MIB));
+	return writeback_cost_bytes(c, SLICE);
+}
+
 /*
  * Beside fsyncs each turn waits 250 ms for what the kernel has at the drive, however short it is: it stays as long
  * as the disk alone would have it, and goes with what was not so dear.
@@ -54,11 +62,8 @@ static void test_a_turn_is_worth_its_seek(void **state)
 static void test_waiting_for_others_makes_no_turn_shorter(void **state)
 {
 	struct writeback_cost c = {0};
-	uint64_t bytes;
+	uint64_t bytes = turns_alone(&c);
 
-	for (int k = 0; k < 20; k++)
-		writeback_cost_turn(&c, 12 * MIB, DISK_NS(12 * MIB));
-	bytes = writeback_cost_bytes(&c, SLICE);
 	for (int k = 0; k < 20; k++)
 		writeback_cost_crowded(&c, bytes, 250 * MSEC + DISK_NS(bytes));
 	assert_int_equal(writeback_cost_bytes(&c, SLICE), bytes);
@@ -91,11 +96,8 @@ static void test_beside_others_a_drives_cache_is_counted(void **state)
 static void test_a_burst_beside_others_is_forgotten(void **state)
 {
 	struct writeback_cost c = {0};
-	uint64_t bytes;
+	uint64_t bytes = turns_alone(&c);
 
-	for (int k = 0; k < 20; k++)
-		writeback_cost_turn(&c, 12 * MIB, DISK_NS(12 * MIB));
-	bytes = writeback_cost_bytes(&c, SLICE);
 	for (int k = 0; k < 30; k++)
 		writeback_cost_crowded(&c, 12 * MIB, DISK_NS(12 * MIB) / 4);
 	assert_in_range(writeback_cost_bytes(&c, SLICE), bytes * 7 / 2, bytes * 4);
