@@ -103,16 +103,31 @@ enum sched_verdict dispatcher_submit(struct dispatcher *d, struct sched_req *r)
 	return verdict;
 }
 
+/* Whether R has the disk at once, there being nothing else: what the queue advises stays as it was. */
+static bool runs_alone(struct dispatcher *d, struct sched_req *r, uint64_t now)
+{
+	return !d->busy && !dispatcher_must_wait(d, r) && dispatcher_place(d) == PLACE_ANY &&
+	       sched_run_alone(&d->queue, r, now);
+}
+
+/* ... or because it is next. */
+static bool runs(struct dispatcher *d, struct sched_req *r, uint64_t now)
+{
+	return dispatcher_place(d) != PLACE_NONE && sched_next_is(&d->queue, r, now);
+}
+
 enum sched_verdict dispatcher_submit_or_run(struct dispatcher *d, struct sched_req *r)
 {
-	enum sched_verdict verdict;
+	enum sched_verdict verdict = SCHED_ADDED;
 	uint64_t now;
+	bool alone;
 
 	lock_take(&d->lock);
 	now = d->ops->now();
-	verdict = submit(d, r, now);
-	if (verdict == SCHED_ADDED && dispatcher_place(d) != PLACE_NONE &&
-	    sched_next_is(&d->queue, r, now)) {
+	alone = runs_alone(d, r, now);
+	if (!alone)
+		verdict = submit(d, r, now);
+	if (alone || (verdict == SCHED_ADDED && runs(d, r, now))) {
 		dispatcher_take_place(d, is_scattered(r));
 		drive_reads_to(&d->drive, r, now);
 		verdict = SCHED_RUN;

@@ -28,8 +28,8 @@ static inline void dispatcher_crowd(struct dispatcher *d, uint32_t there)
 /* For what the disk has a place; the queue is told. */
 static inline enum sched_place dispatcher_place(struct dispatcher *d)
 {
-	enum sched_place place = sched_place(d->depth, d->busy, d->scattered,
-					     drive_reads_there(&d->drive, &d->queue));
+	uint32_t there = d->busy < d->depth ? 0 : drive_reads_there(&d->drive, &d->queue);
+	enum sched_place place = sched_place(d->depth, d->busy, d->scattered, there);
 
 	d->queue.scattered_only = place != PLACE_ANY;
 	d->queue.at_hand = place == PLACE_SCATTERED && drive_reads_level(&d->drive) == 1;

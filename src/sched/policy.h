@@ -27,6 +27,8 @@ struct sched_policy {
 	 * left. A policy without gaps leaves it NULL.
 	 */
 	struct sched_req *(*gap)(void *state, const struct sched_queue *q, bool first);
+	/* A demand read was served that was not added, for nothing else was there. NULL: never mind. */
+	void (*passed)(void *state);
 };
 
 /* The table of policies: a new one is a line here, and a file that defines sched_NAME. */

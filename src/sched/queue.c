@@ -76,6 +76,30 @@ static void add_read(struct sched_queue *q, struct sched_req *r)
 	}
 }
 
+/* R comes, and is nowhere yet. */
+static void come(struct sched_queue *q, struct sched_req *r, uint64_t now)
+{
+	assert(r->state == REQ_IDLE);
+	r->arrival = r->submitted = q->flows.now = now;
+	if (r->class != SCHED_WRITEBACK)
+		r->wanted = r->class == SCHED_DEMAND;
+	r->dropped = r->in_gap = r->stalled = r->hung = r->on_clock = false;
+	r->disk_time = 0;
+	r->progress = r->offset;
+	r->io_len = r->len;
+	r->order.in = r->place.in = NULL;
+	TAILQ_INIT(&r->waiters);
+}
+
+/* There is room for R. */
+static void admit(struct sched_queue *q, struct sched_req *r, uint64_t now)
+{
+	q->stats.submitted[r->class]++;
+	flow_enter(q, r, now);
+	if (r->class == SCHED_DEMAND)
+		q->held += r->len;
+}
+
 static enum sched_verdict enter(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
 	struct sched_req *chunk = r->class == SCHED_DEMAND ? chunk_for(q, r) : NULL;
@@ -87,10 +111,7 @@ static enum sched_verdict enter(struct sched_queue *q, struct sched_req *r, uint
 		flow_set_rule(q, r->in, r->flow.rule);
 	if (!has_room(q, r))
 		return SCHED_FULL;
-	q->stats.submitted[r->class]++;
-	flow_enter(q, r, now);
-	if (r->class == SCHED_DEMAND)
-		q->held += r->len;
+	admit(q, r, now);
 	if (chunk) {
 		q->stats.joined++;
 		join(q, r, chunk);
@@ -126,16 +147,7 @@ enum sched_verdict sched_submit_again(struct sched_queue *q, struct sched_req *r
 {
 	enum sched_verdict verdict;
 
-	assert(r->state == REQ_IDLE);
-	r->arrival = r->submitted = q->flows.now = now;
-	if (r->class != SCHED_WRITEBACK)
-		r->wanted = r->class == SCHED_DEMAND;
-	r->dropped = r->in_gap = r->stalled = r->hung = r->on_clock = false;
-	r->disk_time = 0;
-	r->progress = r->offset;
-	r->io_len = r->len;
-	r->order.in = r->place.in = NULL;
-	TAILQ_INIT(&r->waiters);
+	come(q, r, now);
 	verdict = enter(q, r, now);
 	if (verdict != SCHED_FULL)
 		trace(TRACE_SUBMIT, r->file, r->flow.client, r->offset, r->len, r->class, verdict);
@@ -186,13 +198,9 @@ static bool has_place(const struct sched_queue *q, const struct sched_req *r)
 	return (!q->scattered_only || is_scattered(r)) && !flow_is_kept(q, r->in);
 }
 
-static struct sched_req *hand_out(struct sched_queue *q, struct sched_req *r, uint64_t now)
+/* R, which is in no order, has the disk. */
+static void start(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
-	r->dropped = is_too_old(q, r, now);
-	q->stats.dropped += r->dropped;
-	if (r->class == SCHED_WRITEBACK)
-		writeback_begins(q, r, now);
-	queue_remove(q, r);
 	r->state = REQ_RUNNING;
 	r->started = r->sign = now;
 	r->reserved = flow_behind_floor(r->in, now);
@@ -210,6 +218,16 @@ static struct sched_req *hand_out(struct sched_queue *q, struct sched_req *r, ui
 		q->head = r->block + r->io_len;
 	trace(TRACE_PICK, r->file, r->flow.client, r->offset, r->io_len, r->class,
 	      (now - r->submitted) / 1000);
+}
+
+static struct sched_req *hand_out(struct sched_queue *q, struct sched_req *r, uint64_t now)
+{
+	r->dropped = is_too_old(q, r, now);
+	q->stats.dropped += r->dropped;
+	if (r->class == SCHED_WRITEBACK)
+		writeback_begins(q, r, now);
+	queue_remove(q, r);
+	start(q, r, now);
 	return r;
 }
 
@@ -239,6 +257,43 @@ bool sched_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now)
 		return false;
 	q->policy->pick(r->in->policy_state, q); /* what it notes of its picks */
 	hand_out(q, r, now);
+	return true;
+}
+
+/* Whether nothing is queued or under way, and nobody's answer. */
+static bool is_idle(const struct sched_queue *q)
+{
+	return !(q->queued | q->running | q->stalled | q->joined | q->answering) && !q->held;
+}
+
+/* Whether the visit is F's, the disk waits for nobody, and no floor or ceiling has a say. */
+static bool is_at_home(const struct sched_queue *q, const struct sched_flow *f)
+{
+	const struct flow_visit *v = &q->flows.visit;
+
+	return v->flow == f && !v->wait_until && !f->node.limited && !f->group->node.limited &&
+	       !flow_is_held(f);
+}
+
+bool sched_run_alone(struct sched_queue *q, struct sched_req *r, uint64_t now)
+{
+	if (!is_idle(q) || !q->limits.queue_max || q->scattered_only)
+		return false;
+	flow_release(q, now);
+	r->in = flow_get(q, &r->flow);
+	flow_set_rule(q, r->in, r->flow.rule);
+	if (!is_at_home(q, r->in))
+		return false;
+	come(q, r, now);
+	admit(q, r, now);
+	read_gap_ends(&q->writeback.gap, now);
+	r->sequence = ++q->sequence;
+	r->kind = flow_kind_of(q->policy, r);
+	trace(TRACE_SUBMIT, r->file, r->flow.client, r->offset, r->len, r->class, SCHED_ADDED);
+	if (q->policy->passed)
+		q->policy->passed(r->in->policy_state);
+	flow_serve(q, r->in);
+	start(q, r, now);
 	return true;
 }
 

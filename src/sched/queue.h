@@ -242,6 +242,12 @@ struct sched_req *sched_next(struct sched_queue *q, uint64_t now);
  */
 bool sched_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now);
 /*
+ * R, a demand read as for sched_submit(), runs where nothing else is queued or under way and its flow had the
+ * disk last: all is as after sched_submit() and sched_next_is(), but R was in none of the orders. Else
+ * false, and R is not submitted.
+ */
+bool sched_run_alone(struct sched_queue *q, struct sched_req *r, uint64_t now);
+/*
  * A small demand read to serve in a gap of CHUNK, which has been running for SLICE ns; NULL when
  * none waits, it is too early, a write-back's turn has come, or the policy has no gaps. FIRST: of
  * this gap. Handed out as by sched_next().

@@ -127,6 +127,14 @@ static struct sched_req *gap(void *state, const struct sched_queue *q, bool firs
 	return ordered_req(order_scan(gap_batch(t), q->head));
 }
 
+/* As if it had been picked: that was a gap. */
+static void passed(void *state)
+{
+	struct turns *t = state;
+
+	t->gap_used = true;
+}
+
 const struct sched_policy sched_turns = {
 	.name = "turns",
 	.size = sizeof(struct turns),
@@ -135,4 +143,5 @@ const struct sched_policy sched_turns = {
 	.remove = remove_req,
 	.pick = pick,
 	.gap = gap,
+	.passed = passed,
 };
