@@ -139,7 +139,7 @@ static void count_demand(struct export_io *io, const struct readahead_plan *plan
 			 const struct readahead_tuning *tuning, uint64_t offset)
 {
 	readahead_count(&io->counters, READAHEAD_DEMAND, 1);
-	if (plan->count != 0 && plan->len == 0)
+	if (plan->count != 0 && plan->len == 0 && plan->followed)
 		readahead_lost(io->engine, tuning, &io->counters, &plan->cursor, offset);
 }
 

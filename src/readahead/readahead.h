@@ -104,7 +104,10 @@ void readahead_finished(struct readahead *ra, struct readahead_counters *counter
 /* A client had to wait for the chunk of PLAN. */
 void readahead_late(struct readahead *ra, const struct readahead_tuning *t,
 		    const struct cursor_ref *cursor);
-/* A client's read at OFFSET was not in memory though it had arrived there. */
+/*
+ * A client's read at OFFSET was not in memory though it had arrived there. Not needed where the plan says that
+ * its reader is not followed.
+ */
 void readahead_lost(struct readahead *ra, const struct readahead_tuning *t,
 		    struct readahead_counters *counters, const struct cursor_ref *cursor,
 		    uint64_t offset);

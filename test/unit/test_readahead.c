@@ -278,6 +278,22 @@ static void test_memory_is_never_exceeded_by_64_streams(void **state)
 	engine_free(e);
 }
 
+/* Of what was lost only who is followed need be asked: a random reader is not, a stream is. */
+static void test_who_is_followed(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t size = 1024 * MIB;
+	struct readahead_plan p = {0};
+
+	for (uint64_t i = 0; i < 8; i++)
+		assert_false(engine_read(e, 1, (i * 37 % 8) * 64 * MIB, READ, size).followed);
+	for (uint64_t i = 0; i < 4; i++)
+		p = engine_read(e, 2, i * READ, READ, size);
+	engine_fetch(e, p, size);
+	assert_true(engine_read(e, 2, 4 * READ, READ, size).followed);
+	engine_free(e);
+}
+
 static void test_the_window_grows_when_late_and_shrinks_when_lost(void **state)
 {
 	struct engine *e = engine_make("cursor", 16, 16, 1024 * MIB);
@@ -737,6 +753,7 @@ int main(void)
 		cmocka_unit_test(test_off_by_a_retransmission),
 		cmocka_unit_test(test_two_thousand_cursors_beside_a_scanner),
 		cmocka_unit_test(test_memory_is_never_exceeded_by_64_streams),
+		cmocka_unit_test(test_who_is_followed),
 		cmocka_unit_test(test_the_window_grows_when_late_and_shrinks_when_lost),
 		cmocka_unit_test(test_an_idle_stream_gives_up_its_memory),
 		cmocka_unit_test(test_waiting_is_no_waste),
