@@ -285,16 +285,21 @@ static bool demand_join(struct call *call, struct backing *b, const struct reada
 
 /* ---- every read ------------------------------------------------------------------------- */
 
-/* A client's read as far as it is judged. */
-struct read {
-	struct backing *backing; /* a use; NULL: just read */
-	uint64_t len, now;	 /* bytes, ns */
+/* What a client's read asks for. */
+struct asked {
+	uint64_t len, now; /* bytes, ns */
 	uint32_t reader;
+	bool own; /* it may be answered from our own descriptor */
+};
+
+/* ... as far as it is judged. */
+struct read {
+	struct asked asked;
+	struct backing *backing; /* a use; NULL: just read */
 	uint64_t prefetch_step;
 	struct readahead_tuning tuning;
 	struct readahead_plan plan;
 	struct walk_read walk;
-	bool own; /* it may be answered from our own descriptor */
 	bool resident;
 	bool unasked;	       /* whether it is: it makes no difference */
 	struct device *direct; /* of one at the disk past the queue, or NULL */
@@ -307,14 +312,14 @@ static void observe(struct read *read, struct ra_handle *hdl, struct export_io *
 	struct readahead_read r = {.key = hdl->slot.key,
 				   .key_len = hdl->slot.key_len,
 				   .offset = arg->offset,
-				   .len = (uint32_t)read->len,
-				   .now = read->now,
-				   .reader = read->reader,
+				   .len = (uint32_t)read->asked.len,
+				   .now = read->asked.now,
+				   .reader = read->asked.reader,
 				   .account = io->export_id};
 
 	read->prefetch_step = export_io_tuning(io, &read->tuning);
-	if (read->tuning.heuristic->off || arg->info != NULL || !read->len ||
-	    read->len > UINT32_MAX || !r.key_len)
+	if (read->tuning.heuristic->off || arg->info != NULL || !read->asked.len ||
+	    read->asked.len > UINT32_MAX || !r.key_len)
 		return;
 	read->unasked = read_is_spared(hdl, io, &r);
 	if (read->unasked)
@@ -344,10 +349,10 @@ static struct prefetch *planned(const struct read *read, struct export_io *io)
  */
 static bool is_resident(struct read *read, struct ra_handle *hdl, uint64_t offset)
 {
-	if (!read->plan.known_resident && !backing_resident(read->backing, offset, read->len))
+	if (!read->plan.known_resident && !backing_resident(read->backing, offset, read->asked.len))
 		return false;
 	if (!read->plan.unread)
-		backing_found_cached(&hdl->slot, read->backing, read->now);
+		backing_found_cached(&hdl->slot, read->backing, read->asked.now);
 	return true;
 }
 
@@ -361,7 +366,7 @@ static bool goes_to_disk(struct call *call, struct read *read, struct prefetch *
 		return false;
 	}
 	if (is_resident(read, ra_handle_of(call->obj_hdl), call->read_arg->offset)) {
-		ra_count_resident(call->exp->io, read->reader);
+		ra_count_resident(call->exp->io, read->asked.reader);
 		read->resident = true;
 		return false;
 	}
@@ -371,7 +376,7 @@ static bool goes_to_disk(struct call *call, struct read *read, struct prefetch *
 		return demand_join(call, b, &read->plan, &read->tuning);
 	}
 	if (!device_queues_demand(b->device)) {
-		read->direct = direct_read_begin(b, call->read_arg->offset, read->len);
+		read->direct = direct_read_begin(b, call->read_arg->offset, read->asked.len);
 		return false;
 	}
 	prefetch_submit(*p); /* first, so that the read can join it */
@@ -382,30 +387,30 @@ static bool goes_to_disk(struct call *call, struct read *read, struct prefetch *
 /* Where nobody asked whether the data was in memory, the time that the answer took says it. */
 static void judge_time(const struct read *read, struct ra_handle *hdl, struct export_io *io)
 {
-	if (clock_now() - read->now > QUICK + read->len / QUICK_BYTES)
+	if (clock_now() - read->asked.now > QUICK + read->asked.len / QUICK_BYTES)
 		return;
-	ra_count_resident(io, read->reader);
+	ra_count_resident(io, read->asked.reader);
 	if (read->backing != NULL && !read->plan.unread)
-		backing_found_cached(&hdl->slot, read->backing, read->now);
+		backing_found_cached(&hdl->slot, read->backing, read->asked.now);
 }
 
 /* Of a file that is in memory as a whole: answers at once, with nothing to note but that it was read. */
-static bool answer_hot(struct ra_handle *hdl, const struct read *read, fsal_async_cb done_cb,
+static bool answer_hot(struct ra_handle *hdl, const struct asked *asked, fsal_async_cb done_cb,
 		       struct fsal_io_arg *arg, void *caller_arg)
 {
 	struct export_io *io = ra_export_of_op()->io;
 	size_t got;
 
-	if (!read->own)
+	if (!asked->own)
 		return false;
-	got = backing_read_hot(&hdl->slot, arg->iov, arg->iov_count, arg->offset, read->len,
-			       read->now);
+	got = backing_read_hot(&hdl->slot, arg->iov, arg->iov_count, arg->offset, asked->len,
+			       asked->now);
 	if (got == 0)
 		return false;
-	readahead_count_read(&io->counters, read->len);
-	readers_count(readahead_readers(io->engine), read->reader, READER_READS, 1);
-	ra_count_resident(io, read->reader);
-	ra_prices_read(hdl->slot.file_hash, arg->offset, read->len);
+	readahead_count_read(&io->counters, asked->len);
+	readers_count(readahead_readers(io->engine), asked->reader, READER_READS, 1);
+	ra_count_resident(io, asked->reader);
+	ra_prices_read(hdl->slot.file_hash, arg->offset, asked->len);
 	arg->io_amount = got;
 	arg->end_of_file = false;
 	done_cb(&hdl->obj_handle, fsalstat(ERR_FSAL_NO_ERROR, 0), arg, caller_arg);
@@ -424,7 +429,7 @@ static void answer_now(struct call *call, const struct read *read)
 	}
 	begun = clock_now();
 	answer_watched(call, b, read->resident); /* CALL is gone */
-	backing_answered(b, offset, read->len, read->resident, clock_now() - begun);
+	backing_answered(b, offset, read->asked.len, read->resident, clock_now() - begun);
 }
 
 /*
@@ -443,17 +448,18 @@ static void answer_far(struct call *call, const struct read *read)
 }
 
 /* ... of any other. */
-static void answer_or_queue(struct call *call, struct ra_handle *hdl, struct read *read)
+static void answer_or_queue(struct call *call, struct ra_handle *hdl, const struct asked *asked)
 {
+	struct read of = {.asked = *asked}, *read = &of;
 	struct export_io *io = call->exp->io;
 	struct prefetch *p = NULL;
 	bool queued = false;
 
 	walk_read_begin(&read->walk, hdl, call->read_arg->offset);
-	read->walk.reader = read->reader;
+	read->walk.reader = read->asked.reader;
 	observe(read, hdl, io, call->read_arg);
-	ra_prices_read(hdl->slot.file_hash, call->read_arg->offset, read->len);
-	call->own = read->own;
+	ra_prices_read(hdl->slot.file_hash, call->read_arg->offset, read->asked.len);
+	call->own = read->asked.own;
 	if (read->backing != NULL) {
 		p = planned(read, io);
 		queued = goes_to_disk(call, read, &p);
@@ -464,7 +470,7 @@ static void answer_or_queue(struct call *call, struct ra_handle *hdl, struct rea
 		answer_now(call, read);
 	if (read->unasked)
 		judge_time(read, hdl, io);
-	walk_read_end(&read->walk, read->backing, read->resident, read->now);
+	walk_read_end(&read->walk, read->backing, read->resident, read->asked.now);
 	if (read->backing != NULL)
 		backing_put(read->backing);
 	if (queued)
@@ -477,18 +483,18 @@ void ra_read2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_c
 	      struct fsal_io_arg *read_arg, void *caller_arg)
 {
 	struct ra_handle *hdl = ra_handle_of(obj_hdl);
-	struct read read = {.len = call_length(read_arg),
-			    .now = clock_now(),
-			    .own = own_answer_allowed(hdl, bypass, read_arg)};
+	struct asked asked = {.len = call_length(read_arg),
+			      .now = clock_now(),
+			      .own = own_answer_allowed(hdl, bypass, read_arg)};
 	struct call *call;
 
-	read.reader = ra_reader_of_op(read.now);
-	if (answer_hot(hdl, &read, done_cb, read_arg, caller_arg))
+	asked.reader = ra_reader_of_op(asked.now);
+	if (answer_hot(hdl, &asked, done_cb, read_arg, caller_arg))
 		return;
 	call = call_new(obj_hdl, done_cb, caller_arg);
 	call->read_arg = read_arg;
 	call->bypass = bypass;
 	call->amount = 0;
 	call->again = false;
-	answer_or_queue(call, hdl, &read);
+	answer_or_queue(call, hdl, &asked);
 }

@@ -125,12 +125,13 @@ bool walk_read_waits(const struct walk_read *read, struct call *call)
 {
 	struct dispatcher *d = &call->backing->device->dispatcher;
 	struct dir_read at = {.dir = read->dir, .inode = read->inode};
-	struct sched_req own = call->req;
+	struct sched_req own;
 	uint64_t job;
 	uint32_t piece;
 
 	if (read->dir == 0 || !dir_walks_due(walks, &at, read->flow.client, &job, &piece))
 		return false;
+	own = call->req;
 	call->due = own.len;
 	call->req.file = job;
 	call->req.offset = tree_job_piece(piece);
