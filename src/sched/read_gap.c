@@ -38,7 +38,7 @@ void read_gap_ends(struct read_gap *g, uint64_t now)
 		return;
 	g->since = 0;
 	if (!pause || g->paused)
-		count(g, fmin(took, 2.0 * READ_GAP_MAX));
+		count(g, took < 2.0 * READ_GAP_MAX ? took : 2.0 * READ_GAP_MAX);
 	g->paused = pause && !g->paused;
 }
 

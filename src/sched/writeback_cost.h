@@ -28,7 +28,7 @@ struct writeback_cost {
 	double drain; /* ns: of it what the first read after a turn waited for, lately */
 	/* The last turn, as long as no read has shown its drain. */
 	uint64_t last_ns, last_bytes;
-	bool fresh;
+	bool fresh; /* there is one */
 };
 
 /* A turn wrote BYTES in NS. */

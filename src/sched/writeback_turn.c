@@ -285,7 +285,8 @@ static void account_read(struct sched_queue *q, struct sched_req *r, uint64_t no
 
 	if (r->dropped)
 		return;
-	account_drain(q, r, now);
+	if (q->writeback.cost.fresh)
+		account_drain(q, r, now);
 	f->owed -= f->owed < r->disk_time ? f->owed : r->disk_time;
 	q->writeback.beside |= f->id.client != q->writeback.by.client ||
 			       f->id.export_id != q->writeback.by.export_id;
