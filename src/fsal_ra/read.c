@@ -163,7 +163,7 @@ static uint64_t demand_length(const struct call *call, struct backing *b,
 			       .size = atomic_load_explicit(&b->size, memory_order_relaxed),
 			       .count = plan->count};
 
-	if (plan->len != 0)
+	if (plan->len != 0 || !first_read_begins(&r))
 		return r.len;
 	r.window = device_window(b->device, dispatcher_now(&b->device->dispatcher));
 	return first_read_length(&r);

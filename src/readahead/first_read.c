@@ -21,14 +21,11 @@ static uint64_t initial(const struct first_read *r)
 
 uint64_t first_read_length(const struct first_read *r)
 {
-	uint64_t want = 0;
+	uint64_t want;
 
-	if (r->len >= r->window || r->offset >= r->size)
+	if (!first_read_begins(r) || r->len >= r->window || r->offset >= r->size)
 		return r->len;
-	if (r->offset == 0)
-		want = initial(r);
-	else if (r->count > 1 && r->offset <= r->len * r->count)
-		want = r->offset + initial(r);
+	want = r->offset + initial(r);
 	if (want > r->window)
 		want = r->window;
 	if (want > r->size - r->offset)

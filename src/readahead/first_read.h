@@ -9,6 +9,7 @@
 #ifndef READAHEAD_FIRST_READ_H
 #define READAHEAD_FIRST_READ_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct first_read {
@@ -16,6 +17,12 @@ struct first_read {
 	uint64_t window;	    /* the kernel's, read_ahead_kb, in bytes */
 	uint32_t count;		    /* the sequentiality count of its cursor */
 };
+
+/* Whether it is such a read at all, for which the window need not be known; else LEN is what to fetch. */
+static inline bool first_read_begins(const struct first_read *r)
+{
+	return r->offset == 0 || (r->count > 1 && r->offset <= r->len * r->count);
+}
 
 /* Bytes to fetch from the offset on: LEN at least. */
 uint64_t first_read_length(const struct first_read *r);
