@@ -3,15 +3,20 @@
 #include "sched/access_order.h"
 
 #include <assert.h>
+#include <stdbool.h>
 
 /* An average forgets at this rate. */
 #define FORGET 4
 /* What is not known counts as this share of what is, on average, if it is near; far ones are tried last. */
-#define UNKNOWN	    0.6
+#define UNKNOWN	    0.7
 #define UNKNOWN_FAR 1.5
 #define NEAR	    12
 /* The first piece that is left is passed over for one that takes this share: it must be come back for. */
 #define WORTH 0.8
+/* Pieces (ns) that no other order brings much faster: settling, waiting and reading take about that. */
+#define FAST_ENOUGH 4e6
+/* One that took longer than so many times what it does was held up, or the disk goes on elsewhere there. */
+#define HELD_UP 2
 
 /* Mean ns of the distances that were tried: what one that was not may be expected to take. */
 static double tried(const struct access_order *a)
@@ -35,13 +40,21 @@ static double expected(const struct access_order *a, double unknown, int distanc
 	return (distance >= -NEAR && distance <= NEAR ? UNKNOWN : UNKNOWN_FAR) * unknown;
 }
 
+/* Whether piece TO, the one behind LAST, is fast as it is. */
+static bool in_order(const struct access_order *a, unsigned int to, int last)
+{
+	float ns = a->ns[ACCESS_PIECES + 1];
+
+	return (int)to == last + 1 && ns > 0 && (double)ns < FAST_ENOUGH;
+}
+
 unsigned int access_order_next(const struct access_order *a, uint64_t left, int last)
 {
 	unsigned int best = (unsigned int)__builtin_ctzll(left);
 	double unknown = tried(a), least;
 
 	assert(left);
-	if (last < 0)
+	if (last < 0 || in_order(a, best, last))
 		return best;
 	least = WORTH * expected(a, unknown, (int)best - last);
 	for (uint64_t rest = left & (left - 1); rest; rest &= rest - 1) {
@@ -58,10 +71,12 @@ unsigned int access_order_next(const struct access_order *a, uint64_t left, int 
 
 void access_order_observe(struct access_order *a, uint64_t step, int from, int to, uint64_t service)
 {
-	float *ns = &a->ns[ACCESS_PIECES + to - from];
+	float *ns = &a->ns[ACCESS_PIECES + to - from], took = (float)service;
 
 	assert(to != from && to - from < ACCESS_PIECES && from - to < ACCESS_PIECES);
 	if (a->step != step)
 		*a = (struct access_order){.step = step};
-	*ns += ((float)service - *ns) / (*ns > 0 ? FORGET : 1);
+	if (*ns > 0 && took > HELD_UP * *ns)
+		took = HELD_UP * *ns;
+	*ns += (took - *ns) / (*ns > 0 ? FORGET : 1);
 }

@@ -14,7 +14,7 @@
  *
  * Distances not tried yet count as somewhat cheaper than those tried were: one after the other is, until what
  * is known is good enough. Where the order in the file is nearly as fast as any, as on an arm of an array that
- * the pieces lie close on, it stays. Pure; no locking of its own.
+ * the pieces lie close on, it stays, also when one of them was held up. Pure; no locking of its own.
  */
 #ifndef SCHED_ACCESS_ORDER_H
 #define SCHED_ACCESS_ORDER_H

@@ -34,6 +34,19 @@ static void test_the_cheapest_distance(void **state)
 	assert_int_equal(access_order_next(&a, 1u << 11 | 1u << 9, 10), 11);
 }
 
+/* What lies close, as on an arm of an array, comes as fast in no other order. */
+static void test_close_ones_stay_in_order(void **state)
+{
+	struct access_order a = {0};
+
+	access_order_observe(&a, MIB, 0, 1, 2 * MSEC);
+	assert_int_equal(access_order_next(&a, ~UINT64_C(3), 1), 2);
+	for (int i = 2; i < 8; i++)
+		access_order_observe(&a, MIB, i - 1, i, 2 * MSEC);
+	access_order_observe(&a, MIB, 7, 8, 60 * MSEC); /* another program was in between */
+	assert_int_equal(access_order_next(&a, ~UINT64_C(0x1ff), 8), 9);
+}
+
 /* ns that a drive takes for chunks of 32 records of 64 KiB, a step apart; in the file's order or ours. */
 static uint64_t time_of(uint64_t step, bool ordered)
 {
@@ -87,6 +100,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_once),
 		cmocka_unit_test(test_the_cheapest_distance),
+		cmocka_unit_test(test_close_ones_stay_in_order),
 		cmocka_unit_test(test_a_drive_is_learnt),
 	};
 
