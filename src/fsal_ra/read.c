@@ -450,13 +450,12 @@ static void answer_far(struct call *call, const struct read *read)
 /* ... of any other. */
 static void answer_or_queue(struct call *call, struct ra_handle *hdl, const struct asked *asked)
 {
-	struct read of = {.asked = *asked}, *read = &of;
+	struct read of = {.asked = *asked, .walk.reader = asked->reader}, *read = &of;
 	struct export_io *io = call->exp->io;
 	struct prefetch *p = NULL;
 	bool queued = false;
 
 	walk_read_begin(&read->walk, hdl, call->read_arg->offset);
-	read->walk.reader = read->asked.reader;
 	observe(read, hdl, io, call->read_arg);
 	ra_prices_read(hdl->slot.file_hash, call->read_arg->offset, read->asked.len);
 	call->own = read->asked.own;
@@ -470,6 +469,7 @@ static void answer_or_queue(struct call *call, struct ra_handle *hdl, const stru
 		answer_now(call, read);
 	if (read->unasked)
 		judge_time(read, hdl, io);
+	read->walk.missing = read->resident || read->unasked ? 0 : read->asked.len;
 	walk_read_end(&read->walk, read->backing, read->resident, read->asked.now);
 	if (read->backing != NULL)
 		backing_put(read->backing);

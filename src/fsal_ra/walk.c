@@ -187,6 +187,9 @@ void walk_read_end(struct walk_read *read, struct backing *b, bool resident, uin
 	if (read->dir == 0)
 		return;
 	if (b != NULL && device_queues_demand(b->device) && reads_ahead(read->io, &priced)) {
+		uint64_t size = atomic_load_explicit(&b->size, memory_order_relaxed);
+
+		at.missing = read->missing < size ? read->missing : size;
 		at.price = priced ? board_readahead_price(&b->device->prices) : 0;
 		at.account = read->io->export_id;
 		if (dir_walks_read(walks, &read->io->counters, &at, &handle))

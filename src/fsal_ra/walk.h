@@ -33,7 +33,9 @@ struct walk_read {
 	uint64_t dir, inode;
 	struct export_io *io; /* a reference */
 	struct flow_id flow;
-	uint32_t reader; /* readers.h; set by the caller */
+	/* Set by the caller: */
+	uint32_t reader;  /* readers.h */
+	uint64_t missing; /* bytes asked for that are not in memory; 0: not known */
 };
 
 /* Before the READ of HDL is answered, after which the handle may be gone. With op_ctx. */

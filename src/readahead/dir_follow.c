@@ -24,7 +24,8 @@ static uint32_t release(struct dir_part *p, uint32_t index)
 	return held;
 }
 
-void dir_follow_waste(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
+/* P's entry INDEX is asked for no more; how much was fetched of it for nothing. */
+static uint32_t unask(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
 		      struct dir_part *p, uint32_t index)
 {
 	uint32_t held = release(p, index);
@@ -34,9 +35,18 @@ void dir_follow_waste(struct dir_walks *w, struct readahead_counters *counters, 
 		p->n_ahead--;
 		p->n_left++;
 	}
+	if (held != 0)
+		dir_held_wasted(w->engine, counters, d->account, held);
+	return held;
+}
+
+void dir_follow_waste(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
+		      struct dir_part *p, uint32_t index)
+{
+	uint32_t held = unask(w, counters, d, p, index);
+
 	if (held == 0)
 		return;
-	dir_held_wasted(w->engine, counters, d->account, held);
 	readers_count(w->engine->readers, d->reader, READER_WASTED, held);
 	effectiveness_add(&d->effectiveness, 0, held);
 	effectiveness_add(&w->all, 0, held);
@@ -70,6 +80,29 @@ static void part_restart(struct dir_part *p)
 		else
 			p->n_left++;
 	}
+}
+
+/* Whether READ says that P's entry INDEX was fetched, and is not there; of long files only the head was. */
+static bool is_gone(const struct dir_part *p, uint32_t index, const struct dir_read *read)
+{
+	return read->missing != 0 && read->missing <= p->held[index];
+}
+
+/* Neither the client's fault nor the guess's: wasted, but no directory is judged by it. */
+void dir_follow_gone(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
+		     uint32_t index, const struct dir_read *read)
+{
+	struct dir_part *p = d->files;
+
+	if (read->resident)
+		p->gone = 0;
+	if (d->busy || !is_gone(p, index, read) || ++p->gone < DIR_GONE)
+		return;
+	for (uint32_t i = 0; i < dir_list_count(p->list); i++)
+		if (p->state[i] == DIR_ASKED)
+			(void)unask(w, counters, d, p, i);
+	p->gone = 0;
+	p->window = 0;
 }
 
 void dir_follow_visit(struct dir_walks *w, struct dir *d, uint64_t now)

@@ -10,6 +10,8 @@
 #define DIR_IDLE UINT64_C(30000000000)
 /* Walks of subdirectories that came to most of their files before others are expected to. */
 #define DIR_TRUST 2
+/* Files in a row that are gone from memory before the others are taken to be gone as well. */
+#define DIR_GONE 3
 /* Where so few subdirectories are ahead of a walk, more are fetched. */
 #define DIR_SIBLINGS_MIN 1
 /* Below this share of what was fetched being read a directory's files are fetched no more. */
@@ -29,6 +31,9 @@ void dir_follow_drop(void *arg, struct dir *d, struct dir_part *p);
 /* What P holds of the entry INDEX was not read. */
 void dir_follow_waste(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
 		      struct dir_part *p, uint32_t index);
+/* The entry INDEX of D's files is about to be read: if memory lost them, they are to be asked for again. */
+void dir_follow_gone(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
+		     uint32_t index, const struct dir_read *read);
 /* D is visited at NOW: if its last walk is over, another one begins. */
 void dir_follow_visit(struct dir_walks *w, struct dir *d, uint64_t now);
 /* A walk of D begins, or it came to most files, as its parent sees it. */

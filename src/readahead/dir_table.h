@@ -39,6 +39,7 @@ struct dir_part {
 	uint64_t bytes;	  /* held */
 	uint32_t window;  /* entries to be ahead; 0: none was asked for */
 	bool late;	  /* one came late since the window was last used */
+	uint8_t gone;	  /* so many in a row were there, and are not */
 };
 
 struct dir {

@@ -130,9 +130,11 @@ static bool judge(struct dir_walks *w, struct readahead_counters *counters, stru
 		  const struct dir_read *read, uint32_t index)
 {
 	struct dir_part *p = d->files;
-	bool asked = p->state[index] & DIR_ASKED, trusted, stream;
+	bool asked, trusted, stream;
 	struct dir_cursor *c;
 
+	dir_follow_gone(w, counters, d, index, read);
+	asked = p->state[index] & DIR_ASKED;
 	if (!dir_follow_read(w, counters, d, p, index))
 		return false;
 	c = dir_follow_cursor(p, index, read->now);

@@ -17,7 +17,8 @@
  * elsewhere must not be more than DIR_GAP reads, so that opens by chance come to nothing.
  *
  * The window (entries ahead of the client) begins at DIR_WINDOW_MIN, grows where a file came late, to as much
- * as is proven by reads; what was fetched and not read makes it smaller (effectiveness.h).
+ * as is proven by reads; what was fetched and not read makes it smaller (effectiveness.h). Where files that were
+ * fetched turn out to be gone from memory, what is ahead is fetched once more, from the first window on.
  *
  * No I/O and no clock. All that is known here is a hint: entries renamed, removed or made anew cost a
  * fetch for nothing. Any thread; one lock, a leaf, for a microsecond at most but for lists that go.
@@ -57,6 +58,7 @@ struct dir_read {
 	uint64_t now;	  /* ns */
 	double price;	  /* of read-ahead there, 0..1 */
 	bool resident;	  /* it was in memory */
+	uint64_t missing; /* bytes of it that were not; 0: not known */
 	uint16_t account; /* of what is given up: given_up.h */
 	uint32_t reader;  /* whose it is: readers.h; 0: not known */
 };
