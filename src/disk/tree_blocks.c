@@ -58,14 +58,20 @@ static void will_need(int fd, uint64_t from, uint64_t len)
 			      POSIX_FADV_WILLNEED);
 }
 
+bool tree_blocks_windows(const struct tree_dir *dir)
+{
+	struct statfs fs;
+
+	return !fstatfs(dir->fd, &fs) && fs.f_type == EXT4_SUPER_MAGIC;
+}
+
 uint64_t tree_blocks_start(const struct tree_dir *dir)
 {
 	struct extent extents[EXTENT_MAP_MAX];
 	uint64_t covered, bytes = 0;
-	struct statfs fs;
 	int n, device, fd = dir->fd;
 
-	if (fstatfs(fd, &fs) || fs.f_type != EXT4_SUPER_MAGIC)
+	if (!tree_blocks_windows(dir))
 		return 0;
 	n = extent_fetch_fiemap(&fd, 0, extents, EXTENT_MAP_MAX, &covered);
 	device = n > 0 ? open_device(dir->dev) : -1;

@@ -11,6 +11,7 @@
 #ifndef DISK_TREE_BLOCKS_H
 #define DISK_TREE_BLOCKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "disk/tree_dir.h"
@@ -20,5 +21,8 @@
 
 /* Starts that, and waits for nothing. Returns how many bytes; 0: it cannot be done here. */
 uint64_t tree_blocks_start(const struct tree_dir *dir);
+
+/* Whether DIR's file system reads an inode with a window of those around it. */
+bool tree_blocks_windows(const struct tree_dir *dir);
 
 #endif

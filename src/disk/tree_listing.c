@@ -11,10 +11,9 @@
 #include "disk/device.h"
 #include "disk/tree_blocks.h"
 #include "disk/tree_dir.h"
+#include "disk/tree_inodes.h"
 
-/* Inodes whose numbers agree but for their last bits are taken to come together, in a block of the disk. */
-#define TOGETHER 16
-/* Bytes of such a block, at most: what one of them counts as. */
+/* Bytes of a block of inodes, at most: what one of them counts as. */
 #define INODE_BLOCK 4096
 /* A turn (ns): as long as a small read waits. */
 #define TURN (50 * CLOCK_MS)
@@ -26,8 +25,8 @@ struct tree_listing {
 	struct tree_dir dir;
 	struct dir_list *entries[2]; /* files, subdirectories; NULL: not read yet */
 	unsigned int part;	     /* of these */
-	uint32_t place;		     /* ... by inode: all before it are there */
-	uint64_t last;		     /* the block of inodes that was asked for last */
+	struct tree_inodes inodes;   /* ... how far it has come in that */
+	bool windows;		     /* inodes come with what lies around them */
 };
 
 static const struct sched_req_ops listing_ops;
@@ -119,20 +118,15 @@ static bool goes_on(const struct tree_listing *l)
 	return !l->req.dropped && !atomic_load(&l->io->closing);
 }
 
-/* The next entry, in the order of inodes, whose block has not been asked for. NULL: there is none. */
+/* The next entry to be asked for. NULL: there is none. */
 static const char *next_name(struct tree_listing *l)
 {
-	for (; l->part < 2; l->part++, l->place = 0)
-		while (l->place < dir_list_count(l->entries[l->part])) {
-			const struct dir_list *list = l->entries[l->part];
-			uint32_t index = dir_list_at(list, DIR_BY_INODE, l->place++);
-			uint64_t block = dir_list_inode(list, index) / TOGETHER + 1;
+	for (; l->part < 2; l->part++, l->inodes = (struct tree_inodes){0}) {
+		const char *name = tree_inodes_next(&l->inodes, l->entries[l->part], l->windows);
 
-			if (block == l->last)
-				continue;
-			l->last = block;
-			return dir_list_name(list, index);
-		}
+		if (name != NULL)
+			return name;
+	}
 	return NULL;
 }
 
@@ -142,6 +136,7 @@ static bool read_entries(struct tree_listing *l, uint64_t *bytes)
 	if (l->entries[0] != NULL)
 		return true;
 	*bytes = tree_blocks_start(&l->dir);
+	l->windows = tree_blocks_windows(&l->dir);
 	return tree_dir_read(&l->dir, &l->entries[0], &l->entries[1]);
 }
 

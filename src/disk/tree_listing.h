@@ -4,7 +4,7 @@
  * blocks (tree_blocks.h), and the inodes of its entries, by number.
  *
  *   the server   f7 f2 f9 f4 f1 ...      as the directory's hash has them: to and fro over the inodes
- *   here         |1   2 |  4   |  7  9|  the same blocks of inodes in the disk's order, each once
+ *   here         |1   2 |  4   |  7  9|  the same blocks of inodes in the disk's order, each once (tree_inodes.h)
  *
  * A request of class prefetch in the disk's queue, in turns, with gaps for small reads: as a walk's job
  * (tree_job.h). What comes is the kernel's to keep; nothing is answered from it.
