@@ -10,6 +10,8 @@
 #include "readahead/heur_file.h"
 
 #define WORD_BITS 64
+/* A chunk takes this part of what is free. */
+#define FREE_SHARE 4
 
 int budget_init(struct budget *b, uint64_t memory, const struct cursor *cursors, uint32_t n)
 {
@@ -126,6 +128,14 @@ uint64_t budget_share(const struct budget *b)
 	uint32_t streams = atomic_load_explicit(&b->streams, memory_order_relaxed);
 
 	return memory / ((uint64_t)streams + 1);
+}
+
+uint64_t budget_chunk(const struct budget *b)
+{
+	uint64_t memory = atomic_load_explicit(&b->memory, memory_order_relaxed);
+	uint64_t held = atomic_load_explicit(&b->unread, memory_order_relaxed);
+
+	return held < memory ? (memory - held) / FREE_SHARE : 0;
 }
 
 bool budget_is_short(const struct budget *b)

@@ -42,6 +42,11 @@ void budget_give(struct budget *b, uint64_t len);
 uint32_t budget_holder(const struct budget *b, uint32_t from);
 /* Bytes that one more stream may hold, if all hold as much. */
 uint64_t budget_share(const struct budget *b);
+/*
+ * Bytes that one chunk may take now: of those who begin together each finds a part of what the one before left,
+ * and none has to wait until the first ones have read theirs.
+ */
+uint64_t budget_chunk(const struct budget *b);
 /* Whether three quarters of it are held. */
 bool budget_is_short(const struct budget *b);
 

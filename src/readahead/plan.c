@@ -23,6 +23,17 @@
 /* No position. */
 #define NOWHERE UINT64_MAX
 
+/* A chunk as long as the disk wants it, or as what is left of the memory allows. */
+static uint64_t chunk_now(const struct readahead *ra, const struct readahead_tuning *t,
+			  const struct readahead_read *read)
+{
+	uint64_t room = budget_chunk(&ra->budget);
+
+	if (room < t->chunk_min)
+		room = t->chunk_min;
+	return read->chunk < room ? read->chunk : room;
+}
+
 /* The limits in force for one cursor now: its share of the memory bounds its window. */
 static struct window_limits limits_now(struct readahead *ra, const struct readahead_tuning *t,
 				       const struct readahead_read *read)
@@ -31,7 +42,7 @@ static struct window_limits limits_now(struct readahead *ra, const struct readah
 	struct window_limits l = {
 		.init = t->window_init,
 		.max = t->window_max < share ? t->window_max : share,
-		.chunk = read->chunk,
+		.chunk = chunk_now(ra, t, read),
 		.streams = read->streams,
 	};
 

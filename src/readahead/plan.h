@@ -7,6 +7,7 @@
  *   how far       the window by the rules (rules.h), a stream's share of the memory at most
  *   at what price less of it where the disk is dear and the file wastes  (effectiveness.h)
  *   in one piece  a chunk                                               (window.h)
+ *                 a part of what memory is left at most                 (budget.h)
  *   may it        as long as the memory allows                          (budget.h)
  *
  * With the file's lock.

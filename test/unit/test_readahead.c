@@ -294,6 +294,39 @@ static void test_who_is_followed(void **state)
 	engine_free(e);
 }
 
+/* Eight begin at once, when a chunk is long, and none has read what it asked for: none is left out. */
+static void test_a_small_memory_is_shared_by_those_who_begin_together(void **state)
+{
+	for (uint64_t memory = 16 * MIB; memory <= 256 * MIB; memory *= 2) {
+		struct engine *e = engine_make("cursor", 64, 64, memory);
+		uint64_t size = 256 * MIB, got[8] = {0}, least = memory / 32;
+
+		e->chunk = 12 * MIB;
+		e->streams = 8;
+		for (uint64_t i = 0; i < 6; i++)
+			for (uint64_t k = 0; k < 8; k++)
+				got[k] += engine_read(e, k, i * READ, READ, size).len;
+		for (uint64_t k = 0; k < 8; k++)
+			assert_true(got[k] >= (least < e->chunk ? least : e->chunk));
+		assert_int_equal(engine_counted(e, READAHEAD_REFUSED), 0);
+		engine_check_account(e);
+		engine_free(e);
+	}
+}
+
+/* One that goes on alone is still fetched in whole chunks. */
+static void test_one_stream_has_whole_chunks_of_an_ample_memory(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t size = 1024 * MIB, chunks;
+
+	e->chunk = 12 * MIB;
+	read_through(e, 1, 0, 960 * MIB, size);
+	chunks = engine_counted(e, READAHEAD_CHUNKS);
+	assert_in_range(chunks, 960 / 12, 1024 / 12 + 1);
+	engine_free(e);
+}
+
 static void test_the_window_grows_when_late_and_shrinks_when_lost(void **state)
 {
 	struct engine *e = engine_make("cursor", 16, 16, 1024 * MIB);
@@ -754,6 +787,8 @@ int main(void)
 		cmocka_unit_test(test_two_thousand_cursors_beside_a_scanner),
 		cmocka_unit_test(test_memory_is_never_exceeded_by_64_streams),
 		cmocka_unit_test(test_who_is_followed),
+		cmocka_unit_test(test_a_small_memory_is_shared_by_those_who_begin_together),
+		cmocka_unit_test(test_one_stream_has_whole_chunks_of_an_ample_memory),
 		cmocka_unit_test(test_the_window_grows_when_late_and_shrinks_when_lost),
 		cmocka_unit_test(test_an_idle_stream_gives_up_its_memory),
 		cmocka_unit_test(test_waiting_is_no_waste),
