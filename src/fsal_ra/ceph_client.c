@@ -12,10 +12,9 @@
 #include <string.h>
 
 #include "compat.h"
+#include "remote/hint.h"
 
 #define VALUE_MAX 64
-/* Readahead_Memory should be no more than this part of the cache. */
-#define CACHE_SHARE 2
 /* A window of its read-ahead that is no window. */
 #define PAGE 4096
 
@@ -130,10 +129,11 @@ void ceph_client_say(const struct ceph_client *c, uint64_t memory)
 			"RA: libcephfs reads ahead by itself, beside what is fetched for "
 			"the clients' streams: client_readahead_max_bytes = 1 in ceph.conf "
 			"switches that off");
-	if (c->caches && memory > c->cache / CACHE_SHARE)
+	if (c->caches && hint_memory(memory, c->cache) < memory)
 		LogWarn(COMPONENT_FSAL,
 			"RA: Readahead_Memory = %" PRIu64
 			" is more than half of libcephfs' client_oc_size = "
-			"%" PRIu64 ": what is fetched ahead may be dropped before it is read",
+			"%" PRIu64 ": only that half is used, lest what is fetched ahead is "
+			"dropped before it is read",
 			memory, c->cache);
 }

@@ -106,8 +106,8 @@ fsal_status_t ra_lookup_path(struct fsal_export *exp_hdl, const char *path,
 
 	if (!FSAL_IS_ERROR(status) && sub->fs != NULL && sub->fs->path != NULL)
 		ra_io_export_root(ra_export_of(exp_hdl), sub->fs->path);
-	else if (!FSAL_IS_ERROR(status))
-		remote_export_root(ra_export_of(exp_hdl));
+	else if (!FSAL_IS_ERROR(status) && remote_export_root(ra_export_of(exp_hdl)))
+		ra_io_module_update();
 	return ra_wrap(ra_export_of(exp_hdl), status, sub, handle);
 }
 

@@ -311,7 +311,7 @@ void ra_io_module_update(void)
 	room_gate_set_max((uint32_t)p->full_threads);
 	atomic_store(&module.drain_timeout, p->drain_timeout * CLOCK_MS);
 	if (module.engine != NULL) {
-		readahead_set_memory(module.engine, p->readahead_memory);
+		readahead_set_memory(module.engine, remote_memory(p->readahead_memory));
 		readahead_set_idle(module.engine, p->cursor_idle * CLOCK_MS);
 	}
 	dirty_memory_set_budget(p->dirty_budget);

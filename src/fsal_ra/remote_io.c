@@ -24,6 +24,7 @@
 #include "disk/backing_remote.h"
 #include "ceph_client.h"
 #include "params.h"
+#include "remote/hint.h"
 #include "remote/use_once.h"
 #include "remote_watch.h"
 #include "subcall.h"
@@ -49,6 +50,9 @@ static struct remote_kind kinds[] = {
 	{"CEPH", 1, UINT64_C(200) << 20, .by_us = true},
 	{"GLUSTER", 2, 0},
 };
+
+/* What a client's cache holds (bytes), as far as one was asked. */
+static _Atomic uint64_t known_cache = UINT64_MAX;
 
 /* Of all files of FSALs that keep nothing; NULL: no module, or no memory. */
 static struct use_once *kept;
@@ -343,40 +347,45 @@ void remote_exports_end(void)
 	far.first = NULL;
 }
 
-/* Once: exports are made one by one. */
-static void ask_client(struct remote_kind *kind)
+/* Once: exports are made one by one. True: what its cache holds is known now. */
+static bool ask_client(struct remote_kind *kind)
 {
 	static bool asked;
 	struct ceph_client c;
 
 	if (asked || kind->cache == 0)
-		return;
+		return false;
 	asked = true;
 	ceph_client_ask(&c);
 	ceph_client_say(&c, ra_module_params.readahead_memory);
-	if (c.known && c.cache != 0)
-		kind->cache = c.cache;
 	kind->off = c.known && (!c.caches || c.cache == 0);
+	if (!c.known || kind->off)
+		return false;
+	kind->cache = c.cache;
+	atomic_store(&known_cache, c.cache);
+	return true;
 }
 
-void remote_export_root(struct ra_export *exp)
+bool remote_export_root(struct ra_export *exp)
 {
 	struct remote_kind *kind = kind_of(exp->export.sub_export->fsal);
+	bool told;
 	int err;
 
 	if (kind == NULL || atomic_load(&exp->io->devices) != 0 ||
 	    export_io_cluster(exp->io, kind->minor, &err) == NULL)
-		return;
+		return false;
 	if (kind->by_us) {
 		remember(exp);
 		remote_watch_start();
 	}
-	ask_client(kind);
+	told = ask_client(kind);
 	LogEvent(COMPONENT_FSAL,
 		 "RA: export %u: files of FSAL %s are fetched ahead into %s; their writing out is "
 		 "its affair (no turns of write-back, no pacing)",
 		 exp->export.export_id, exp->export.sub_export->fsal->name,
 		 kind->cache != 0 ? "its client's own cache" : "memory of ours");
+	return told;
 }
 
 void remote_drain(struct ra_export *exp, uint64_t timeout)
@@ -395,6 +404,11 @@ void remote_drain(struct ra_export *exp, uint64_t timeout)
 }
 
 /* ---- memory ------------------------------------------------------------------------------ */
+
+uint64_t remote_memory(uint64_t memory)
+{
+	return hint_memory(memory, atomic_load(&known_cache));
+}
 
 void remote_set_memory(uint64_t memory)
 {

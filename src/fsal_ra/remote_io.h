@@ -19,8 +19,13 @@ void remote_export_gone(const struct ra_export *exp);
  * FSAL's go: what its client has not written yet is written, and no handle is left to its module.
  */
 void remote_exports_end(void);
-/* With op_ctx: the export's root was looked up, and has no local file system: what that means is logged. */
-void remote_export_root(struct ra_export *exp);
+/*
+ * With op_ctx: the export's root was looked up, and has no local file system: what that means is logged. True:
+ * remote_memory() says something else from now on.
+ */
+bool remote_export_root(struct ra_export *exp);
+/* What of MEMORY bytes may be fetched ahead: no more than a client's cache keeps until it is read. */
+uint64_t remote_memory(uint64_t memory);
 /* What is fetched ahead and kept here takes MEMORY bytes at most. */
 void remote_set_memory(uint64_t memory);
 /* Every now and then: what nobody came for goes. */

@@ -24,6 +24,8 @@
 #define HINT_BLOCKS   32		   /* of a segment: bits of a word */
 #define HINT_SEGMENT  (HINT_BLOCK * HINT_BLOCKS)
 #define HINT_SEGMENTS 256
+/* What is fetched ahead may fill this part of the cache: the rest is what was read, which is older but not gone. */
+#define HINT_UNREAD 2
 
 struct hint {
 	struct lock lock;
@@ -44,6 +46,11 @@ void hint_fini(struct hint *h);
 void hint_add(struct hint *h, uint64_t offset, uint64_t len, bool end, uint64_t brought);
 /* Whether all blocks of [offset, offset + len) are likely to be there, CAPACITY being the cache's size. */
 bool hint_has(struct hint *h, uint64_t offset, uint64_t len, uint64_t brought, uint64_t capacity);
+/* Of MEMORY bytes that may be fetched ahead and unread those that a cache of CAPACITY bytes keeps. */
+static inline uint64_t hint_memory(uint64_t memory, uint64_t capacity)
+{
+	return memory < capacity / HINT_UNREAD ? memory : capacity / HINT_UNREAD;
+}
 /* They are not; LEN UINT64_MAX: to the end. */
 void hint_drop(struct hint *h, uint64_t offset, uint64_t len);
 

@@ -73,6 +73,15 @@ static void test_what_came_long_ago_is_gone(void **state)
 	assert_true(hint_has(h, 0, BLOCK, 4 * MIB, CAPACITY));
 }
 
+/* What is fetched ahead must be there when it is read: also behind as much that was read before. */
+static void test_unread_bytes_fit_into_the_cache(void **state)
+{
+	assert_int_equal(hint_memory(256 * MIB, 1024 * MIB), 256 * MIB);
+	assert_int_equal(hint_memory(256 * MIB, 512 * MIB), 256 * MIB);
+	assert_int_equal(hint_memory(256 * MIB, 200 * MIB), 100 * MIB);
+	assert_int_equal(hint_memory(256 * MIB, 0), 0);
+}
+
 static void test_dropped(void **state)
 {
 	hint_add(h, 0, 4 * HINT_SEGMENT, false, 0);
@@ -97,6 +106,7 @@ int main(void)
 		TEST(test_segments_are_crossed),
 		TEST(test_one_far_on_takes_anothers_place),
 		TEST(test_what_came_long_ago_is_gone),
+		TEST(test_unread_bytes_fit_into_the_cache),
 		TEST(test_dropped),
 	};
 
