@@ -37,6 +37,7 @@ static struct {
 	struct sched_shares shares; /* n_rules 0: none were set */
 	atomic_bool unlike;	    /* by them not all clients are alike */
 	void (*adjust)(dev_t dev, struct device_settings *s);
+	bool stopped; /* their threads are over */
 } table = {.lock = LOCK_INITIALIZER(LOCK_DEVICES), .price_k = 100};
 
 /* What the block layer says of the device; false: flash, or none. */
@@ -329,11 +330,18 @@ struct device *device_nth(unsigned int n)
 	return d;
 }
 
-void device_stop_all(void)
+void device_stop_work(void)
 {
 	/* their last requests still give exports, and with them devices, back */
-	for (unsigned int i = 0; i < table.n; i++)
+	for (unsigned int i = 0; i < table.n && !table.stopped; i++)
 		dispatcher_fini(&table.device[i]->dispatcher);
+	table.stopped = true;
+}
+
+void device_stop_all(void)
+{
+	device_stop_work();
+	table.stopped = false;
 	lock_take(&table.lock);
 	for (unsigned int i = 0; i < table.n; i++) {
 		lock_fini(&table.device[i]->evidence_lock);

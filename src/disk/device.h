@@ -218,7 +218,12 @@ double device_price(struct device *d);
 void device_watch_writes(struct device *d);
 /* Nobody will look for a while: no device counts as written by others. */
 void device_forget_writes(void);
-/* Joins all threads; what is queued is served first. */
+/*
+ * Joins all threads; what is queued is served first. Devices are there as before, for who still has a backing, and
+ * nothing may be submitted.
+ */
+void device_stop_work(void);
+/* The same, where that was not done; then all of it goes. */
 void device_stop_all(void);
 
 #endif

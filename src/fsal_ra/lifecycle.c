@@ -443,6 +443,8 @@ void ra_io_module_stop(void)
 	backing_sweep(clock_now(), true);
 	ra_stats_log();
 	stop_learning();
+	device_stop_work(); /* which may need readers woken */
+	remote_watch_stop();
 	device_stop_all();
 	walk_stop();
 	scratch_trim(UINT64_MAX);

@@ -22,12 +22,13 @@
 #include "common/clock.h"
 #include "common/lock.h"
 #include "disk/backing_remote.h"
+#include "disk/watcher.h"
 #include "ceph_client.h"
 #include "params.h"
 #include "remote/hint.h"
 #include "remote/use_once.h"
-#include "remote_watch.h"
 #include "subcall.h"
+#include "thread_name.h"
 
 /* What nobody came for is kept no longer (ns). */
 #define KEPT_AGE (30 * CLOCK_SECOND)
@@ -158,8 +159,10 @@ static bool remote_size(void *handle, uint64_t *size)
 
 	AS_NOBODY(h);
 	fsal_prepare_attrs(&attrs, ATTR_SIZE);
+	watcher_leaves();
 	good = !FSAL_IS_ERROR(h->own->obj_ops->getattrs(h->own, &attrs)) &&
 	       (attrs.valid_mask & ATTR_SIZE) != 0;
+	watcher_returns();
 	*size = attrs.filesize;
 	fsal_release_attrs(&attrs);
 	return good;
@@ -194,7 +197,9 @@ static void remote_close(void *handle)
 
 	AS_NOBODY(
 		h); /* with it the export's last reference may go, when the handle does not count any more */
+	watcher_leaves();
 	give_back(h);
+	watcher_returns();
 	export_io_handle_closed(h->io);
 	put_gsh_export(h->gsh_export);
 	free(h);
@@ -347,6 +352,20 @@ void remote_exports_end(void)
 	far.first = NULL;
 }
 
+/* Readers that libcephfs has forgotten are woken (remote/overdue.h), on a thread that may wait for the cluster. */
+static void look_after_readers(void)
+{
+	backings_wake_overdue(clock_now());
+}
+
+static void start_watching(void)
+{
+	if (watcher_start(look_after_readers, OVERDUE_LOOK, ra_name_thread) != 0)
+		LogWarn(COMPONENT_FSAL,
+			"RA: no thread to look after reads of the cluster: one that its "
+			"client forgets is not woken");
+}
+
 /* Once: exports are made one by one. True: what its cache holds is known now. */
 static bool ask_client(struct remote_kind *kind)
 {
@@ -377,7 +396,7 @@ bool remote_export_root(struct ra_export *exp)
 		return false;
 	if (kind->by_us) {
 		remember(exp);
-		remote_watch_start();
+		start_watching();
 	}
 	told = ask_client(kind);
 	LogEvent(COMPONENT_FSAL,
@@ -424,9 +443,15 @@ void remote_sweep(uint64_t now)
 		use_once_sweep(kept, now);
 }
 
+void remote_watch_stop(void)
+{
+	if (!watcher_stop(WATCH_END))
+		LogWarn(COMPONENT_FSAL, "RA: the cluster does not answer: the thread that looks "
+					"after its readers is left to it");
+}
+
 void remote_stop(void)
 {
-	remote_watch_stop(WATCH_END);
 	use_once_free(kept);
 	kept = NULL;
 }

@@ -30,6 +30,8 @@ uint64_t remote_memory(uint64_t memory);
 void remote_set_memory(uint64_t memory);
 /* Every now and then: what nobody came for goes. */
 void remote_sweep(uint64_t now);
+/* When nobody reads any more, and before what a backing stands on goes: nobody looks after readers. */
+void remote_watch_stop(void);
 /* When no export is left. */
 void remote_stop(void);
 /*
