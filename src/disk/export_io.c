@@ -261,6 +261,18 @@ struct device *export_io_cluster(struct export_io *io, unsigned int minor, int *
 	return device_use_cluster(minor, &s.device, &io->devices, err);
 }
 
+void export_io_wrote(struct export_io *io, uint64_t len, bool stable, uint64_t took)
+{
+	uint64_t left = atomic_load_explicit(&io->devices, memory_order_relaxed);
+
+	for (; left != 0; left &= left - 1) {
+		struct device *d = device_nth((unsigned int)__builtin_ctzll(left));
+
+		if (d != NULL && device_joins_only(d))
+			meter_delay_add(&d->delay, delay_kind_of_write(len, stable), took);
+	}
+}
+
 /* ERR as a bit of `said`; 0: not worth a line (the file went meanwhile). */
 static uint32_t cause_bit(int err)
 {

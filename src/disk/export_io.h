@@ -97,6 +97,8 @@ uint64_t export_io_full_wait(struct export_io *io);
 struct device *export_io_device(struct export_io *io, int fd, uint64_t now, int *err);
 /* The same of the cluster of number MINOR: device_use_cluster(). */
 struct device *export_io_cluster(struct export_io *io, unsigned int minor, int *err);
+/* A write of LEN bytes has taken TOOK ns: where a cluster is below, that says how busy it is. */
+void export_io_wrote(struct export_io *io, uint64_t len, bool stable, uint64_t took);
 /*
  * A handle of the FSAL below is opened for a backing; false: the export is closing, none may be. When it is
  * closed handle_closed() says so; export_io_handles_closed() waits for that up to TIMEOUT ns, and returns

@@ -42,6 +42,7 @@ struct call {
 	/* Only of a write. */
 	struct fsal_io_arg *write_arg;
 	bool stable;
+	uint64_t began; /* ns: a cluster's; 0: where a local file system is below */
 	fsal_status_t status;
 	struct paced paced;
 };

@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "call.h"
+#include "common/clock.h"
 #include "common/container.h"
 #include "request_flow.h"
 #include "writeback/writeback.h"
@@ -77,6 +78,9 @@ static void written(struct fsal_obj_handle *sub, fsal_status_t status, void *obj
 
 	if (lost_its_error(call, status))
 		status = fsalstat(ERR_FSAL_IO, EIO);
+	if (!FSAL_IS_ERROR(status) && call->began != 0)
+		export_io_wrote(call->exp->io, call->write_arg->io_amount, call->stable,
+				clock_now() - call->began);
 	if (!FSAL_IS_ERROR(status))
 		delay = SUPERCALL(call->exp, account(call));
 	if (!delay || !hold(call, status, delay))
@@ -87,9 +91,11 @@ void ra_write2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_
 	       struct fsal_io_arg *write_arg, void *caller_arg)
 {
 	struct call *call = call_new(obj_hdl, done_cb, caller_arg);
+	bool local = ra_sub_of(obj_hdl)->fs != NULL;
 
 	call->write_arg = write_arg;
 	call->stable = write_arg->fsal_stable;
+	call->began = local ? 0 : clock_now();
 	backing_invalidate(&ra_handle_of(obj_hdl)->slot, write_arg->offset, call_length(write_arg));
 	SUB_OBJ(obj_hdl, write2, bypass, written, write_arg, call);
 }

@@ -2,8 +2,6 @@
 /* What longer delays say of a cluster's use. See meter_delay.h. */
 #include "pricing/meter_delay.h"
 
-#include <stdbool.h>
-
 void meter_delay_add(struct meter_delay *m, enum delay_kind kind, uint64_t took)
 {
 	atomic_fetch_add_explicit(&m->kind[kind].sum, took, memory_order_relaxed);
@@ -13,6 +11,8 @@ void meter_delay_add(struct meter_delay *m, enum delay_kind kind, uint64_t took)
 /* What requests say that took MEAN ns. */
 static double judge(struct meter_delay *m, enum delay_kind kind, double mean)
 {
+	if (kind >= DELAY_WRITE && mean < DELAY_MEMORY)
+		mean = DELAY_MEMORY;
 	m->kind[kind].calm += m->kind[kind].calm / DELAY_DRIFT;
 	if (m->kind[kind].calm <= 0 || mean < m->kind[kind].calm)
 		m->kind[kind].calm = mean;

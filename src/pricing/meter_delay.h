@@ -11,7 +11,9 @@
  *   calm   the least such mean, which rises by a part in DELAY_DRIFT with each window, so that a cluster
  *          that became another one is found out within minutes
  *
- * Kinds are kept apart, for a read of 8 KiB and one of 512 KiB do not compare; the slowest kind counts.
+ * Kinds are kept apart, for a read of 8 KiB and one of 512 KiB do not compare; the slowest kind counts. A write
+ * goes into memory of the cluster's client as long as there is room, and waits for the cluster when there is none:
+ * what takes less than DELAY_MEMORY is taken to have taken that.
  * Where a kind has fewer than DELAY_SAMPLES requests in a window the next ones are taken along, up to
  * DELAY_WINDOWS, for the busier a cluster is the fewer requests end; until then it is as busy as it was.
  * Still fewer say nothing, and DELAY_SILENT windows without any that nothing is waited for.
@@ -22,6 +24,7 @@
 #define PRICING_METER_DELAY_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define DELAY_WINDOW  UINT64_C(500000000) /* ns */
@@ -30,8 +33,18 @@
 #define DELAY_SILENT  2
 #define DELAY_DRIFT   200
 
-/* By length: up to 64 KiB, up to 256 KiB, longer; writes. */
-enum delay_kind { DELAY_SMALL, DELAY_MIDDLE, DELAY_LARGE, DELAY_WRITE, DELAY_KINDS };
+/* What took no longer was the client library's memory, and says nothing of the cluster: of writes, ns. */
+#define DELAY_MEMORY UINT64_C(1000000)
+
+/* By length, up to 64 KiB, up to 256 KiB, longer: reads; as many of writes, and of those that are to be stable. */
+enum delay_kind {
+	DELAY_SMALL,
+	DELAY_MIDDLE,
+	DELAY_LARGE,
+	DELAY_WRITE,
+	DELAY_STABLE = DELAY_WRITE + DELAY_LARGE + 1,
+	DELAY_KINDS = DELAY_STABLE + DELAY_LARGE + 1
+};
 
 /* Zero: nothing is known. */
 struct meter_delay {
@@ -53,6 +66,11 @@ static inline enum delay_kind delay_kind_of_read(uint64_t len)
 	return len <= UINT64_C(64) << 10    ? DELAY_SMALL
 	       : len <= UINT64_C(256) << 10 ? DELAY_MIDDLE
 					    : DELAY_LARGE;
+}
+
+static inline enum delay_kind delay_kind_of_write(uint64_t len, bool stable)
+{
+	return (enum delay_kind)((stable ? DELAY_STABLE : DELAY_WRITE) + delay_kind_of_read(len));
 }
 
 /* A request took TOOK ns. */

@@ -124,6 +124,20 @@ static void test_a_read_that_sleeps_is_woken(void **state)
 	backing_put(b);
 }
 
+/* What a write took says something of the cluster, of its kind. */
+static void test_what_writes_took_is_the_clusters(void **state)
+{
+	struct backing *b = get_remote();
+	struct meter_delay *m = &b->device->delay;
+
+	export_io_wrote(io, MIB, true, 7 * MSEC);
+	assert_int_equal(m->kind[delay_kind_of_write(MIB, true)].n, 1);
+	assert_int_equal(m->kind[delay_kind_of_write(MIB, true)].sum, 7 * MSEC);
+	export_io_wrote(io, 8 * KIB, false, MSEC);
+	assert_int_equal(m->kind[DELAY_WRITE].n, 1);
+	backing_put(b);
+}
+
 static void test_an_export_that_goes(void **state)
 {
 	struct backing *b = get_remote();
@@ -172,6 +186,7 @@ int main(void)
 		TEST(test_a_failure_stops_it),
 		TEST(test_the_size_is_asked_for_now_and_then),
 		TEST(test_a_read_that_sleeps_is_woken),
+		TEST(test_what_writes_took_is_the_clusters),
 		TEST(test_an_export_that_goes),
 		TEST(test_others_stay),
 		TEST(test_a_fsal_that_is_not_one),

@@ -70,6 +70,28 @@ static void test_kinds_do_not_compare(void **state)
 	assert_int_equal(delay_kind_of_read(512 * KIB), DELAY_LARGE);
 }
 
+/* Into memory that has room, with more or less of a processor for it; then it is full. */
+static void test_writes_wait_when_memory_is_full(void **state)
+{
+	enum delay_kind large = delay_kind_of_write(MIB, false);
+
+	window(large, 20, MSEC / 50);
+	assert_true(window(large, 20, MSEC / 2) < 0.01);
+	assert_true(window(large, 20, 40 * MSEC) > 0.9);
+	assert_true(window(large, 20, MSEC / 50) < 0.01);
+}
+
+static void test_stable_writes_do_not_compare_with_others(void **state)
+{
+	window(delay_kind_of_write(4 * KIB, false), 20, MSEC / 50);
+	assert_true(window(delay_kind_of_write(4 * KIB, true), 20, 10 * MSEC) < 0.01);
+	assert_true(window(delay_kind_of_write(MIB, true), 20, 50 * MSEC) < 0.01);
+	assert_true(window(delay_kind_of_write(4 * KIB, true), 20, 100 * MSEC) > 0.85);
+	assert_true(delay_kind_of_write(UINT64_MAX, true) < DELAY_KINDS);
+	assert_int_equal(delay_kind_of_write(0, true), DELAY_STABLE);
+	assert_int_equal(delay_kind_of_write(UINT64_MAX, false), DELAY_STABLE - 1);
+}
+
 static void test_a_slower_cluster_becomes_the_rule(void **state)
 {
 	double u = 1;
@@ -96,6 +118,8 @@ int main(void)
 		TEST(test_nothing_waits),
 		TEST(test_few_that_take_long),
 		TEST(test_kinds_do_not_compare),
+		TEST(test_writes_wait_when_memory_is_full),
+		TEST(test_stable_writes_do_not_compare_with_others),
 		TEST(test_a_slower_cluster_becomes_the_rule),
 		TEST(test_between_windows_it_stays),
 	};
