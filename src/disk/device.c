@@ -71,6 +71,7 @@ static void apply_mode(struct device *d)
 	atomic_store(&d->rotating, m->rotating);
 	atomic_store(&d->queues, device_mode_queues(m));
 	atomic_store(&d->own_queues, device_mode_own_queues(m));
+	atomic_store(&d->written, device_mode_written(m));
 	atomic_store(&d->own_depth, device_mode_own_depth(m));
 	atomic_store(&d->learns, device_mode_learns(m));
 	dispatcher_set_together(&d->dispatcher, device_mode_scattered(m));
@@ -434,16 +435,36 @@ uint32_t device_window(struct device *d, uint64_t now)
 	return atomic_load_explicit(&d->window, memory_order_relaxed);
 }
 
+/* Whether what the kernel writes to D now is our turns', or of an fsync behind them. */
+static bool is_ours(struct device *d)
+{
+	return dispatcher_writes(&d->dispatcher) || atomic_load(&d->settling.now);
+}
+
+/* Whether the kernel has writes for D; *OURS: that may be of our turns. */
+static bool has_writes(struct device *d, bool *ours)
+{
+	uint64_t reads, writes = 0;
+
+	*ours = is_ours(d);
+	if (*ours)
+		return false;
+	block_numbers(table.sysfs, d->dev, "inflight", &reads, &writes);
+	*ours = writes != 0 && is_ours(d); /* begun meanwhile */
+	return writes != 0;
+}
+
 void device_watch_writes(struct device *d)
 {
-	uint64_t reads, writes = 0; /* that the kernel has given to it */
+	uint32_t over = atomic_load(&d->fsyncs.over);
+	bool fsyncs = atomic_load(&d->fsyncs.now) || over != d->fsyncs_seen, ours, writes;
 
-	if (dispatcher_writes(&d->dispatcher) || atomic_load(&d->settling.now) ||
-	    is_cluster(d->dev))
-		return; /* ours */
-	block_numbers(table.sysfs, d->dev, "inflight", &reads, &writes);
+	d->fsyncs_seen = over;
+	if (is_cluster(d->dev))
+		return;
+	writes = has_writes(d, &ours);
 	lock_take(&table.lock);
-	if (device_mode_look(&d->mode, writes != 0))
+	if (ours ? device_mode_no_look(&d->mode) : device_mode_look(&d->mode, writes, fsyncs))
 		apply_mode(d);
 	lock_drop(&table.lock);
 }

@@ -55,7 +55,7 @@ struct device {
 	uint32_t exports;	   /* that use it; the table's lock */
 	struct device_mode mode;   /* the table's lock; of it, for any thread: */
 	atomic_bool rotating;
-	atomic_bool queues, own_queues;
+	atomic_bool queues, own_queues, written;
 	_Atomic uint32_t own_depth;
 	_Atomic uint32_t drive_stated, spindles; /* drive_queue.h's */
 	_Atomic enum device_learns learns;
@@ -68,6 +68,7 @@ struct device {
 	atomic_bool cluster;	       /* it is one: reads join what is fetched, and never queue */
 	struct device_fsyncs settling; /* of what went by turns, and so is ours */
 	struct device_fsyncs fsyncs;   /* of what had none */
+	uint32_t fsyncs_seen;	       /* that were over, at the last look */
 	_Atomic uint64_t brought;      /* bytes that came from a cluster into its client's cache */
 	struct lock evidence_lock;     /* a leaf; of: */
 	struct seek_evidence evidence;
@@ -106,10 +107,10 @@ static inline bool device_queues_writeback(struct device *d)
 	return atomic_load_explicit(&d->own_queues, memory_order_relaxed);
 }
 
-/* Whether others write to it: what would go through our queue one by one is at the kernel together. */
+/* Whether the kernel has writes for it that are not of our turns: reads are at it together, not one by one. */
 static inline bool device_is_written(struct device *d)
 {
-	return device_queues_writeback(d) && !device_queues_demand(d);
+	return atomic_load_explicit(&d->written, memory_order_relaxed);
 }
 
 /* Whether the kernel writes to it besides our turns: for fsyncs, or for others. */

@@ -37,27 +37,45 @@ bool device_mode_learn(struct device_mode *m, enum device_learns what)
 	return true;
 }
 
-bool device_mode_look(struct device_mode *m, bool writing)
+/* Whether SHARE, of the looks that found it so, makes it be so that was or was not before. */
+static bool is_held(double share, bool before)
 {
-	bool before = m->foreign_writes;
+	return before ? share >= DEVICE_FOREIGN_GONE : share > DEVICE_FOREIGN_BUSY;
+}
 
-	if (writing)
+/* Judges by the shares. */
+static bool judge(struct device_mode *m)
+{
+	bool before = m->foreign_writes, queued = device_mode_queues(m);
+
+	m->foreign_writes = is_held(m->foreign_share, before);
+	m->by_fsyncs = is_held(m->fsync_share, m->by_fsyncs);
+	return m->foreign_writes != before || device_mode_queues(m) != queued;
+}
+
+bool device_mode_look(struct device_mode *m, bool writing, bool fsyncs)
+{
+	if (writing) {
 		m->foreign_share += (1 - m->foreign_share) / DEVICE_FOREIGN_RISES;
-	else
+		m->fsync_share += ((fsyncs ? 1 : 0) - m->fsync_share) / DEVICE_FOREIGN_RISES;
+	} else {
 		m->foreign_share -= m->foreign_share / DEVICE_FOREIGN_AVERAGED;
-	if (before)
-		m->foreign_writes = m->foreign_share >= DEVICE_FOREIGN_GONE;
-	else
-		m->foreign_writes = m->foreign_share > DEVICE_FOREIGN_BUSY;
-	return m->foreign_writes != before;
+	}
+	return judge(m);
+}
+
+bool device_mode_no_look(struct device_mode *m)
+{
+	m->foreign_share -= m->foreign_share / DEVICE_FOREIGN_AGES;
+	return judge(m);
 }
 
 bool device_mode_forget(struct device_mode *m)
 {
 	bool before = m->foreign_writes;
 
-	m->foreign_writes = false;
-	m->foreign_share = 0;
+	m->foreign_writes = m->by_fsyncs = false;
+	m->foreign_share = m->fsync_share = 0;
 	return before;
 }
 
@@ -68,7 +86,12 @@ bool device_mode_own_queues(const struct device_mode *m)
 
 bool device_mode_queues(const struct device_mode *m)
 {
-	return device_mode_own_queues(m) && !m->foreign_writes;
+	return device_mode_own_queues(m) && (!m->foreign_writes || m->by_fsyncs);
+}
+
+bool device_mode_written(const struct device_mode *m)
+{
+	return device_mode_own_queues(m) && m->foreign_writes;
 }
 
 uint32_t device_mode_own_depth(const struct device_mode *m)
@@ -89,7 +112,7 @@ uint32_t device_mode_depth(const struct device_mode *m)
 
 uint32_t device_mode_scattered(const struct device_mode *m)
 {
-	bool seeks = !m->configured && device_mode_queues(m);
+	bool seeks = !m->configured && device_mode_queues(m) && !device_mode_written(m);
 
 	return seeks && m->drive_queue ? m->drive_queue : 1;
 }

@@ -14,6 +14,7 @@
  *     +-------+     +------+                            +------------+
  *
  *   over each of these, while others than us write to the device: at least 32, direct
+ *   ... while fsyncs of ours do, of what had no turns: at least 32; demand reads queue as before
  *
  *   a cluster (device_use_cluster()): as many as were found to bring most, direct; others' writes are not seen
  *
@@ -22,7 +23,8 @@
  *
  * "Direct" reads go to the kernel at once, past the queue. Reads that are still queued when others
  * begin to write must not wait one by one behind those that now go to the disk directly: therefore 32,
- * as many as the kernel would have without us.
+ * as many as the kernel would have without us. Where it is our own fsyncs that write, they stay in the queue: it is
+ * to know of them when it is a write-back's turn.
  *
  * Pure: no lock, no clock; what was seen is handed in.
  */
@@ -47,6 +49,7 @@
  */
 #define DEVICE_FOREIGN_RISES	4
 #define DEVICE_FOREIGN_AVERAGED 8
+#define DEVICE_FOREIGN_AGES	32 /* the same where writes of ours hide theirs */
 #define DEVICE_FOREIGN_BUSY	0.5
 #define DEVICE_FOREIGN_GONE	0.25
 
@@ -60,8 +63,10 @@ struct device_mode {
 	uint32_t drive_queue; /* what its drive can be given at once: drive_queue.h's bound */
 	uint32_t configured;  /* Queue_Depth; 0: by what it is */
 	bool seeks_free;      /* says it rotates, but seeks cost next to nothing */
-	bool foreign_writes;  /* others are writing to it */
+	bool foreign_writes;  /* others than our turns are writing to it */
 	double foreign_share; /* of the looks lately that found it so */
+	bool by_fsyncs;	      /* ... for fsyncs of our own */
+	double fsync_share;   /* of those looks the ones that found these, too */
 };
 
 void device_mode_init(struct device_mode *m, bool rotating, uint32_t drive_queue,
@@ -73,8 +78,13 @@ void device_mode_configure(struct device_mode *m, uint32_t configured);
 /* Seeks were found to be what WHAT says. True: that changed the mode. */
 bool device_mode_learn(struct device_mode *m, enum device_learns what);
 enum device_learns device_mode_learns(const struct device_mode *m);
-/* One look at regular times: whether others had writes under way. True: that changed the mode. */
-bool device_mode_look(struct device_mode *m, bool writing);
+/*
+ * One look at regular times: whether others than our turns had writes under way, and fsyncs of ours were or have
+ * been. True: that changed the mode.
+ */
+bool device_mode_look(struct device_mode *m, bool writing, bool fsyncs);
+/* ... at which writes of our turns hid what others do: what was seen before grows old. True: that changed the mode. */
+bool device_mode_no_look(struct device_mode *m);
 /* Nobody looks for a while: no writes of others. True: that changed the mode. */
 bool device_mode_forget(struct device_mode *m);
 
@@ -87,5 +97,7 @@ uint32_t device_mode_own_depth(const struct device_mode *m);
 /* Whether demand reads queue; and whether they would if nobody else wrote. */
 bool device_mode_queues(const struct device_mode *m);
 bool device_mode_own_queues(const struct device_mode *m);
+/* Whether reads, queued or not, go to the disk among writes that are not of our turns. */
+bool device_mode_written(const struct device_mode *m);
 
 #endif

@@ -8,17 +8,17 @@
 struct timed {
 	uint64_t begun; /* ns */
 	uint32_t readers;
-	bool resident;
+	bool untold; /* it says nothing of the device */
 };
 
 /*
  * What comes out of memory takes microseconds and must not pass for a seek that costs nothing: holes,
  * what was never written, what arrived while the request waited. Only what the device has read is
- * observed.
+ * observed. Nor is a read where others' writes come in between.
  */
 static struct timed begin(struct dispatcher *d, struct backing *b, bool resident)
 {
-	struct timed t = {.resident = resident};
+	struct timed t = {.untold = resident || device_is_written(b->device)};
 
 	t.readers = atomic_fetch_add(&b->device->reading, 1) + 1;
 	t.begun = dispatcher_now(d);
@@ -32,7 +32,7 @@ static void end(const struct timed *t, struct dispatcher *d, struct backing *b, 
 	struct extent_span span;
 
 	atomic_fetch_sub(&b->device->reading, 1);
-	if (got > 0 && !t->resident && backing_written(b, offset, (uint64_t)got, &span))
+	if (got > 0 && !t->untold && backing_written(b, offset, (uint64_t)got, &span))
 		device_observe(b->device, &span, (uint64_t)got, service, t->readers);
 }
 
@@ -114,13 +114,12 @@ void fetch_chunk_begin(struct fetch_chunk *c, struct dispatcher *d, struct backi
 ssize_t fetch_chunk_next(struct fetch_chunk *c, uint64_t offset, uint64_t len, bool *already)
 {
 	bool asked = c->windows.begun > offset; /* what is on its way may count as resident */
-	bool written = device_is_written(c->b->device); /* others' writes come in between */
 
 	*already = !asked && backing_resident(c->b, offset, len);
 	if (*already)
 		return (ssize_t)len;
 	return bring_timed(c->d, c->b, &c->windows, offset, len,
-			   written || (!asked && is_there_in_part(c->b, offset, len)));
+			   !asked && is_there_in_part(c->b, offset, len));
 }
 
 void fetch_chunk_end(struct fetch_chunk *c)

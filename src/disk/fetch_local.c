@@ -97,7 +97,7 @@ static uint64_t ahead_of(struct device *device, uint64_t begun, uint64_t upto, u
 {
 	uint64_t together = SEEKS_TOGETHER * dispatcher_seek_bytes(&device->dispatcher);
 
-	if (device_queues_demand(device))
+	if (!device_is_written(device) && device_queues_demand(device))
 		return 0;
 	if (!device_is_written(device) || together < step)
 		return step;

@@ -327,6 +327,20 @@ static uint64_t file_in_traces(const struct commit *c)
 	return file;
 }
 
+/*
+ * Where the device counts the fsync of a file that nothing is known to be dirty of, for its turns are over: it has the
+ * journal written, and more that is nobody else's. NULL: the device is not known.
+ */
+static struct device_fsyncs *counts_clean(const struct commit *c)
+{
+	struct backing *b = backing_peek(c->slot);
+	struct device *device = b != NULL ? b->device : NULL;
+
+	if (b != NULL)
+		backing_release(b);
+	return device != NULL ? &device->settling : NULL;
+}
+
 int writeback_commit(const struct commit *c)
 {
 	struct file_key key;
@@ -339,6 +353,8 @@ int writeback_commit(const struct commit *c)
 	file_key_of(&key, c->slot);
 	begun = wb.ops->now();
 	counted = wait_range(c, &key, begun + c->wait);
+	if (counted == NULL)
+		counted = counts_clean(c);
 	if (counted != NULL)
 		atomic_fetch_add(&counted->now, 1);
 	err = stabilize(c, &key);

@@ -325,6 +325,33 @@ static void test_fsyncs_after_turns_are_not_others(void **state)
 	assert_false(device_queues_demand(d));
 }
 
+static void watch_with_fsyncs(struct device *d, uint32_t now, uint32_t over)
+{
+	atomic_store(&d->fsyncs.now, now);
+	for (int i = 0; i < 20; i++) {
+		atomic_fetch_add(&d->fsyncs.over, over);
+		device_watch_writes(d);
+	}
+}
+
+/* What the fsync of a COMMIT without turns writes is the kernel's, but for us: reads stay where turns see them. */
+static void test_fsyncs_without_turns_are_not_others(void **state)
+{
+	struct device *d;
+
+	kernel_says(DEV, true, 7);
+	d = use(DEV, 0);
+	watch_with_fsyncs(d, 1, 0);
+	assert_true(device_queues_demand(d));
+	assert_true(device_is_written(d));
+	assert_int_equal(dispatcher_depth(&d->dispatcher), 32);
+	watch_with_fsyncs(d, 0, 1); /* between two looks they begin and are over */
+	assert_true(device_queues_demand(d));
+	watch_with_fsyncs(d, 0, 0);
+	assert_false(device_queues_demand(d));
+	assert_true(device_is_written(d));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -336,6 +363,7 @@ int main(void)
 		TEST(test_a_configured_depth_learns_nothing),
 		TEST(test_writes_of_others_let_reads_go),
 		TEST(test_fsyncs_after_turns_are_not_others),
+		TEST(test_fsyncs_without_turns_are_not_others),
 		TEST(test_a_lesson_during_others_writes_stays),
 		TEST(test_a_reload_configures_the_exports_devices),
 		TEST(test_a_full_table_reuses_what_nobody_uses),

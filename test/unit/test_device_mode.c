@@ -6,7 +6,13 @@
 static void looks(struct device_mode *m, int n, bool writing)
 {
 	for (int i = 0; i < n; i++)
-		device_mode_look(m, writing);
+		device_mode_look(m, writing, false);
+}
+
+static void looks_beside_fsyncs(struct device_mode *m, int n, bool writing)
+{
+	for (int i = 0; i < n; i++)
+		device_mode_look(m, writing, true);
 }
 
 static void is(const struct device_mode *m, uint32_t depth, bool queues)
@@ -101,7 +107,7 @@ static void test_writes_of_others(void **state)
 	struct device_mode m;
 
 	device_mode_init(&m, true, 32, 0);
-	assert_false(device_mode_look(&m, true));
+	assert_false(device_mode_look(&m, true, false));
 	is(&m, 1, true);
 	looks(&m, 8, true);
 	is(&m, DEVICE_DEPTH_FOREIGN, false);
@@ -141,13 +147,77 @@ static void test_writes_of_others_begin_and_end_once(void **state)
 
 	device_mode_init(&m, true, 32, 0);
 	for (int i = 0; i < 40; i++)
-		changes += device_mode_look(&m, i < 20);
+		changes += device_mode_look(&m, i < 20, false);
 	assert_int_equal(changes, 2);
 	assert_false(device_mode_forget(&m));
 	looks(&m, 20, true);
 	assert_true(device_mode_forget(&m));
 	is(&m, 1, true);
 	assert_true(m.foreign_share == 0);
+}
+
+/* What fsyncs of ours write is no other program's: reads stay in the queue, many at once. */
+static void test_writes_of_our_fsyncs(void **state)
+{
+	struct device_mode m;
+
+	device_mode_init(&m, true, 32, 0);
+	looks_beside_fsyncs(&m, 3, true);
+	is(&m, DEVICE_DEPTH_FOREIGN, true);
+	assert_true(device_mode_written(&m));
+	assert_int_equal(device_mode_scattered(&m), 1);
+	looks_beside_fsyncs(&m, 20, false); /* they have little to write */
+	is(&m, 1, true);
+	assert_false(device_mode_written(&m));
+	assert_int_equal(device_mode_scattered(&m), 32);
+	looks_beside_fsyncs(&m, 20, true);
+	assert_true(device_mode_forget(&m));
+	is(&m, 1, true);
+}
+
+/* They end, and others go on; then others end. */
+static void test_others_go_on_after_our_fsyncs(void **state)
+{
+	struct device_mode m;
+	int changes = 0;
+
+	device_mode_init(&m, true, 32, 0);
+	looks_beside_fsyncs(&m, 20, true);
+	is(&m, DEVICE_DEPTH_FOREIGN, true);
+	for (int i = 0; i < 20; i++)
+		changes += device_mode_look(&m, true, false);
+	is(&m, DEVICE_DEPTH_FOREIGN, false);
+	assert_int_equal(changes, 1);
+	for (int i = 0; i < 40; i++) /* a few fsyncs beside them are not what writes */
+		changes += device_mode_look(&m, true, i % 8 == 0);
+	is(&m, DEVICE_DEPTH_FOREIGN, false);
+	assert_int_equal(changes, 1);
+	looks(&m, 20, false);
+	is(&m, 1, true);
+}
+
+/* While our turns have the disk nobody knows: what was seen before them does not hold for ever. */
+static void test_what_was_seen_grows_old(void **state)
+{
+	struct device_mode m;
+	int changes = 0;
+
+	device_mode_init(&m, true, 32, 0);
+	looks(&m, 8, true);
+	for (int i = 0; i < 20; i++) /* a second */
+		changes += device_mode_no_look(&m);
+	is(&m, DEVICE_DEPTH_FOREIGN, false);
+	for (int i = 0; i < 40; i++)
+		changes += device_mode_no_look(&m);
+	is(&m, 1, true);
+	assert_int_equal(changes, 1);
+	/* who is there at each look between turns stays known, and gets known */
+	for (int i = 0; i < 100; i++) {
+		looks(&m, 1, true);
+		for (int turn = 0; turn < 4; turn++)
+			device_mode_no_look(&m);
+	}
+	is(&m, DEVICE_DEPTH_FOREIGN, false);
 }
 
 static void test_a_larger_depth_stays_while_others_write(void **state)
@@ -198,6 +268,9 @@ int main(void)
 		cmocka_unit_test(test_writes_of_others),
 		cmocka_unit_test(test_writes_of_others_are_seen_soon),
 		cmocka_unit_test(test_writes_of_others_begin_and_end_once),
+		cmocka_unit_test(test_writes_of_our_fsyncs),
+		cmocka_unit_test(test_others_go_on_after_our_fsyncs),
+		cmocka_unit_test(test_what_was_seen_grows_old),
 		cmocka_unit_test(test_a_larger_depth_stays_while_others_write),
 		cmocka_unit_test(test_a_reload_looks_anew),
 		cmocka_unit_test(test_a_lesson_during_others_writes_stays),

@@ -309,8 +309,8 @@ static void note_order(int fd, size_t len, off_t offset)
 		atomic_store(&order.mixed, true);
 }
 
-/* All that a stream of this file wants, while others write to the disk, or do not. */
-static void bring_stream(bool written)
+/* All that a stream of this file wants, while others write to the disk, or do not; reads queue, or do not. */
+static void bring_stream(bool written, bool queues)
 {
 	struct readahead_plan plan = plan_some();
 	struct sched_limits limits = dispatcher_limits(&b->device->dispatcher);
@@ -324,7 +324,8 @@ static void bring_stream(bool written)
 	on_pread = note_wait;
 	on_advice = note_order;
 	assert_int_equal(dispatcher_set_depth(&b->device->dispatcher, 4), 0);
-	atomic_store(&b->device->queues, !written);
+	atomic_store(&b->device->queues, queues);
+	atomic_store(&b->device->written, written);
 	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	wait_idle();
 	assert_true(served() >= 2);
@@ -336,15 +337,23 @@ static void test_beside_others_writes_much_is_asked_for_at_once(void **state)
 {
 	chunk = MIB;
 	assert_true(2 * dispatcher_seek_bytes(&b->device->dispatcher) > MIB);
-	bring_stream(true);
+	bring_stream(true, false);
 	assert_int_equal(order.first_asked, MIB); /* the whole chunk */
+	assert_false(order.mixed);
+}
+
+static void test_beside_our_fsyncs_much_is_asked_for_at_once(void **state)
+{
+	chunk = MIB;
+	bring_stream(true, true);
+	assert_int_equal(order.first_asked, MIB);
 	assert_false(order.mixed);
 }
 
 static void test_else_a_step_is(void **state)
 {
 	chunk = MIB;
-	bring_stream(false);
+	bring_stream(false, true);
 	assert_true(order.first_asked <= 2 * STEP);
 }
 
@@ -934,6 +943,7 @@ int main(void)
 		TEST(test_what_is_in_memory_is_not_fetched),
 		TEST(test_steps_in_memory_are_skipped),
 		TEST(test_beside_others_writes_much_is_asked_for_at_once),
+		TEST(test_beside_our_fsyncs_much_is_asked_for_at_once),
 		TEST(test_else_a_step_is),
 		TEST(test_records_are_read_and_nothing_between),
 		TEST(test_records_go_together),

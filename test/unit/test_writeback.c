@@ -256,6 +256,30 @@ static void test_beside_fsyncs_more_is_little(void **state)
 	assert_int_equal(stats().commits, 2); /* by a turn, as it has no fsync beside it */
 }
 
+static uint32_t settling;
+
+static int fsync_that_counts(void *arg)
+{
+	settling = atomic_load(&device_nth(0)->settling.now);
+	return world_fsync(arg);
+}
+
+/* What was dirty of its file is out, and forgotten: what it has the journal write is ours all the same. */
+static void test_an_fsync_of_what_is_clean_is_ours(void **state)
+{
+	struct commit c = {
+		.slot = &file->slot, .wait = SEC, .fsync_below = fsync_that_counts, .arg = file};
+
+	world.settings.delay = 10 * SEC;
+	world.little = 256 * KIB;
+	world_wrote(file, 0, 1);
+	assert_int_equal(world_commit(file, 0, 1), 0);
+	assert_int_equal(stats().files, 0);
+	assert_int_equal(writeback_commit(&c), 0);
+	assert_int_equal(settling, 1);
+	assert_int_equal(atomic_load(&device_nth(0)->settling.now), 0);
+}
+
 /* Whether a turn says that others wrote meanwhile. */
 static bool crowded_turn(void)
 {
@@ -1043,6 +1067,7 @@ int main(void)
 		TEST(test_scattered_writes_are_the_kernels),
 		TEST(test_a_commit_of_little_is_fsyncs),
 		TEST(test_beside_fsyncs_more_is_little),
+		TEST(test_an_fsync_of_what_is_clean_is_ours),
 		TEST(test_a_turn_beside_an_fsync_says_so),
 		TEST(test_a_turn_around_an_fsync_says_so),
 		TEST(test_pressed_files_go_at_rest),
