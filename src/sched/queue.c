@@ -201,6 +201,8 @@ static bool has_place(const struct sched_queue *q, const struct sched_req *r)
 /* R, which is in no order, has the disk. */
 static void start(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
+	if (r->class != SCHED_WRITEBACK)
+		q->writeback.sitting = 0;
 	r->state = REQ_RUNNING;
 	r->started = r->sign = now;
 	r->reserved = flow_behind_floor(r->in, now);

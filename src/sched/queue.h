@@ -162,7 +162,10 @@ struct sched_writeback {
 	double share;	  /* of the disk's time while reads use it: 0 defers, set from outside */
 	uint32_t running; /* and not stalled */
 	bool hurry;	  /* no more holding back: the end is near */
-	uint64_t ended, lasted; /* ns: the last one's end and length */
+	uint64_t ended,
+		lasted; /* ns: the last one's end, and its length with those that came with it */
+	uint64_t last, sitting; /* ... its own; theirs, 0 once a read has begun since */
+	uint64_t room;		/* ... as much as these may have */
 	struct flow_id by;	/* ... and whose it was */
 	bool beside;		/* since then another flow has had reads */
 	uint64_t read_ended;	/* ns: when a read last left the disk */

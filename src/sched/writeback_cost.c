@@ -70,6 +70,11 @@ void writeback_cost_crowded(struct writeback_cost *c, uint64_t bytes, uint64_t n
 		add(&c->all, cost < most ? cost : most, (double)bytes);
 }
 
+uint64_t writeback_cost_of(const struct writeback_cost *c, uint64_t bytes)
+{
+	return (uint64_t)(price(c) * (double)bytes);
+}
+
 uint64_t writeback_cost_bytes(const struct writeback_cost *c, uint64_t slice)
 {
 	double bytes = price(c) > 0 ? (double)slice / price(c) : 1e18;

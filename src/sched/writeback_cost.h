@@ -44,6 +44,8 @@ void writeback_cost_crowded(struct writeback_cost *c, uint64_t bytes, uint64_t n
  * nothing else was on the disk meanwhile. Returns what it took longer (ns), which the turn cost too.
  */
 uint64_t writeback_cost_read(struct writeback_cost *c, uint64_t ns, double expected, bool alone);
+/* What so many bytes cost (ns), with what the drive does of them later; 0: not known. */
+uint64_t writeback_cost_of(const struct writeback_cost *c, uint64_t bytes);
 /* Bytes of a turn that, with its drain, should cost SLICE ns; UINT64_MAX: not known yet. */
 uint64_t writeback_cost_bytes(const struct writeback_cost *c, uint64_t slice);
 /* The same, but no less than is worth the way there: turns of less are all seek, and cost more of them. */

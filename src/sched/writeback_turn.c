@@ -20,6 +20,12 @@
  *
  *   they think:   r [ write-back ] r [ write-back ] r [ write-back ] r ...
  *
+ * COMMITs that wait together go one after the other, until they have had the disk for as long as the reads before
+ * them, or for one turn. One by one each would be followed by a chunk of a stream, however short it was: who COMMITs
+ * a little at a time has a fraction of the share then.
+ *
+ *   COMMITs a to d:  r r r r r r [ a ][ b ][ c ] r r r r r r [ d ] ...
+ *
  * The share is the submitter's business: dirty memory has a price, and so has the disk (CA-NFS,
  * FAST 2009, 2.1). A COMMIT that waits is a client that waits: then at least writeback_share. So is one
  * whose data has nearly filled memory, for its WRITEs are held back then: beside other clients' reads it
@@ -51,6 +57,8 @@
 /* So many groups are looked at for one whose write-back may go. */
 #define WRITERS_LOOKED 16
 
+static bool sits_on(const struct sched_queue *q);
+
 /* A COMMIT waits, and none of F's turns has ended for Max_Wait. */
 static bool is_late(const struct sched_queue *q, const struct sched_flow *f)
 {
@@ -68,7 +76,7 @@ static bool owes_reads(const struct sched_queue *q, const struct sched_flow *f)
 {
 	if (!q->writeback.beside && q->flows.reading == flow_has_reads(f))
 		return false;
-	return (f->owed && flow_has_reads(f)) || flow_reads_behind_within(q, f);
+	return (f->owed && flow_has_reads(f) && !sits_on(q)) || flow_reads_behind_within(q, f);
 }
 
 /* The flow of G whose write-back of KIND may go; NULL: none, reads come first. */
@@ -176,6 +184,18 @@ static uint64_t gap_turn(const struct sched_queue *q)
 	return usual && is_worth(q, turn) ? turn : 0;
 }
 
+/*
+ * Whether the disk stays with write-backs: a COMMIT waits, no read has come between, and a turn as long as the
+ * last still fits.
+ */
+static bool sits_on(const struct sched_queue *q)
+{
+	const struct sched_writeback *w = &q->writeback;
+
+	return w->sitting && q->flows.groups.backlogged[FLOW_COMMIT].n && !gap_turn(q) &&
+	       w->sitting + w->last <= w->room;
+}
+
 static bool has_reads(const struct sched_queue *q)
 {
 	return q->flows.reading || q->parked.n || q->running > q->writeback.running;
@@ -211,6 +231,8 @@ static uint64_t earned_at(const struct sched_queue *q)
 
 	if (share <= 0 || q->writeback.running)
 		return UINT64_MAX;
+	if (sits_on(q))
+		return q->writeback.ended;
 	pause = lasted * (1 - share) / share;
 	/* short ones go while readers think: from one's begin to the next's no longer than with long ones */
 	if (gap_turn(q))
@@ -245,9 +267,21 @@ struct sched_req *writeback_pick(struct sched_queue *q, uint64_t now)
 	return ordered_req(order_scan(&f->writebacks, q->head));
 }
 
+/* The first of those that come together: all of them have as much as reads had before, and one turn at most. */
+static void sit_down(struct sched_queue *q, uint64_t now)
+{
+	struct sched_writeback *w = &q->writeback;
+	uint64_t reads = now > w->ended ? now - w->ended : 0;
+
+	w->sitting = 0;
+	w->room = reads < q->limits.writeback_turn ? reads : q->limits.writeback_turn;
+}
+
 void writeback_begins(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
 	q->writeback.until = gap_until(q, now);
+	if (!sits_on(q) || now > q->writeback.ended + q->limits.writeback_idle)
+		sit_down(q, now);
 	flow_serve(q, r->in);
 }
 
@@ -307,6 +341,21 @@ static uint64_t owed_for(const struct sched_queue *q, uint64_t ns)
 	return share > 0 ? (uint64_t)((double)ns * (1 - share) / share) : 0;
 }
 
+/*
+ * R, a turn, took NS: what reads have after it, or after all of those that came together. What a drive's cache took
+ * fast it writes before the next read: that is counted as the bytes cost otherwise.
+ */
+static void note_turn(struct sched_queue *q, struct sched_req *r, uint64_t ns)
+{
+	struct sched_writeback *w = &q->writeback;
+	uint64_t owed = owed_for(q, ns), cost = writeback_cost_of(&w->cost, r->io_len);
+
+	r->in->owed = w->sitting ? r->in->owed + owed : owed;
+	w->lasted = w->sitting ? w->lasted + ns : ns;
+	w->last = ns > cost ? ns : cost;
+	w->sitting += w->last;
+}
+
 void writeback_account(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
 	if (r->class != SCHED_WRITEBACK) {
@@ -320,15 +369,14 @@ void writeback_account(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	q->observed = AFTER_WRITEBACK;
 	if (r->hung) /* the disk was not its: others passed it */
 		return;
+	note_turn(q, r, now - r->started);
 	q->writeback.ended = now;
-	q->writeback.lasted = now - r->started;
 	q->writeback.by = r->in->id;
 	q->writeback.beside = false;
-	r->in->owed = owed_for(q, q->writeback.lasted);
 	if (r->crowded)
-		writeback_cost_crowded(&q->writeback.cost, r->io_len, q->writeback.lasted);
+		writeback_cost_crowded(&q->writeback.cost, r->io_len, now - r->started);
 	else
-		writeback_cost_turn(&q->writeback.cost, r->io_len, q->writeback.lasted);
+		writeback_cost_turn(&q->writeback.cost, r->io_len, now - r->started);
 }
 
 void sched_set_writeback_share(struct sched_queue *q, double share)
@@ -372,6 +420,8 @@ struct sched_turn sched_writeback_turn(const struct sched_queue *q, uint64_t now
 
 	if (flows_demands(q) || (last && now - last < DEMANDS_RECENT))
 		slice = q->limits.writeback_turn;
+	if (q->writeback.running)
+		slice -= q->writeback.sitting < slice ? q->writeback.sitting : slice;
 	if (q->writeback.until && q->writeback.until < now + slice)
 		slice = q->writeback.until > now ? q->writeback.until - now : 0;
 	return (struct sched_turn){

@@ -188,6 +188,50 @@ static void test_commit_gets_its_share(void **state)
 	assert_true(share > 0.45 && share < 0.52);
 }
 
+/*
+ * Four COMMITs of 20 ms each wait beside a stream whose chunks take so long (ns), always. How many of them a chunk is
+ * followed by, in the mean.
+ */
+static double commits_after(uint64_t chunk)
+{
+	struct sched_queue *q = make();
+	struct sched_req w[4], r = demand(2), *next;
+	uint64_t now = SEC, commits = 0, chunks = 0;
+
+	for (int i = 0; i < 4; i++) {
+		w[i] = writeback(10 + i);
+		sched_submit(q, &w[i], now);
+		sched_want(q, &w[i], &w[i].flow, now);
+	}
+	r.class = SCHED_PREFETCH;
+	r.len = 8 * MIB;
+	sched_submit(q, &r, now);
+	while (now < 11 * SEC) {
+		next = sched_next(q, now);
+		assert_non_null(next);
+		now += next == &r ? chunk : 20 * MSEC;
+		commits += next != &r;
+		chunks += next == &r;
+		done(q, next, now);
+		sched_submit(q, next, now);
+		if (next != &r)
+			sched_want(q, next, &next->flow, now);
+	}
+	queue_free(q);
+	return (double)commits / (double)chunks;
+}
+
+/* After what had the disk for long they have as much, up to a turn of 80 ms; their share of a half bounds both. */
+static void test_commits_that_wait_go_together(void **state)
+{
+	double after_long = commits_after(100 * MSEC), after_two = commits_after(60 * MSEC),
+	       after_short = commits_after(10 * MSEC);
+
+	assert_true(after_long > 3.9 && after_long < 4.1);
+	assert_true(after_two > 1.9 && after_two < 2.1);
+	assert_true(after_short > 0.45 && after_short < 0.55);
+}
+
 /* What the first read after a turn waits for is the turn's: the pause is longer, the next one shorter. */
 static void test_a_turn_pays_for_what_its_drive_does_later(void **state)
 {
@@ -485,6 +529,7 @@ int main(void)
 		cmocka_unit_test(test_readers_that_hardly_think),
 		cmocka_unit_test(test_share_of_the_time),
 		cmocka_unit_test(test_commit_gets_its_share),
+		cmocka_unit_test(test_commits_that_wait_go_together),
 		cmocka_unit_test(test_a_turn_pays_for_what_its_drive_does_later),
 		cmocka_unit_test(test_beside_others_a_turn_stays_as_long),
 		cmocka_unit_test(test_beside_others_a_read_shows_no_drain),

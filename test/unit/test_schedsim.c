@@ -177,6 +177,27 @@ static void test_a_writer_beside_sixteen_readers(void **state)
 	}
 }
 
+/* Who COMMITs a little at a time beside streams, whose chunks are long: what stock has, or nearly. */
+static void test_little_commits_beside_streams(void **state)
+{
+	static const char *const disks[] = {"own", "nojoin", "slow", "cache", "raid4"};
+
+	for (unsigned int i = 0; i < 5; i++) {
+		struct had had[2][7];
+		double streams[2] = {0}, writers[2] = {0};
+
+		for (int stock = 0; stock < 2; stock++) {
+			simulate(disks[i], "seq3+save4", stock, had[stock], 7);
+			for (int a = 0; a < 7; a++)
+				*(a < 3 ? &streams[stock] : &writers[stock]) += had[stock][a].mb_s;
+		}
+		print_message("%-12s streams %.2f, writers %.2f of stock\n", disks[i],
+			      streams[0] / streams[1], writers[0] / writers[1]);
+		assert_true(writers[0] > 0.7 * writers[1]);
+		assert_true(streams[0] > 1.4 * streams[1]);
+	}
+}
+
 /* 4,000 reads outstanding, and one: Max_Wait and less for the small one. */
 static void test_a_flood(void **state)
 {
@@ -383,6 +404,7 @@ int main(void)
 		cmocka_unit_test(test_a_turn_keeps_its_bound),
 		cmocka_unit_test(test_a_writer_beside_one_who_thinks),
 		cmocka_unit_test(test_a_writer_beside_sixteen_readers),
+		cmocka_unit_test(test_little_commits_beside_streams),
 		cmocka_unit_test(test_a_flood),
 		cmocka_unit_test(test_thirty_two_streams_beside_one),
 		cmocka_unit_test(test_random_readers_beside_each_other),
