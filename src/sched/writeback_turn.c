@@ -20,11 +20,11 @@
  *
  *   they think:   r [ write-back ] r [ write-back ] r [ write-back ] r ...
  *
- * COMMITs that wait together go one after the other, until they have had the disk for as long as the reads before
- * them, or for one turn. One by one each would be followed by a chunk of a stream, however short it was: who COMMITs
- * a little at a time has a fraction of the share then.
+ * COMMITs that wait together go one after the other, until they have had the disk for half as long as the reads
+ * before them, or for one turn. One by one each would be followed by a chunk of a stream, however short it was: who
+ * COMMITs a little at a time has a fraction of the share then.
  *
- *   COMMITs a to d:  r r r r r r [ a ][ b ][ c ] r r r r r r [ d ] ...
+ *   COMMITs a to d:  r r r r r r r r r r r r [ a ][ b ][ c ] r r r r r r r r r r r r [ d ] ...
  *
  * The share is the submitter's business: dirty memory has a price, and so has the disk (CA-NFS,
  * FAST 2009, 2.1). A COMMIT that waits is a client that waits: then at least writeback_share. So is one
@@ -51,6 +51,8 @@
 #define GAP_WAIT  0.15
 /* So large a part of writeback_share is bought only where memory is nearly full, or reads are few. */
 #define SHARE_PRESSED 0.25
+/* Turns that come together have this part of what reads had before: with all of it streams are halved. */
+#define ROOM 2
 /* A longer share would be no share. */
 #define SHARE_MAX 0.95
 
@@ -267,14 +269,14 @@ struct sched_req *writeback_pick(struct sched_queue *q, uint64_t now)
 	return ordered_req(order_scan(&f->writebacks, q->head));
 }
 
-/* The first of those that come together: all of them have as much as reads had before, and one turn at most. */
+/* The first of those that come together: all of them have half of what reads had before, and one turn at most. */
 static void sit_down(struct sched_queue *q, uint64_t now)
 {
 	struct sched_writeback *w = &q->writeback;
 	uint64_t reads = now > w->ended ? now - w->ended : 0;
 
 	w->sitting = 0;
-	w->room = reads < q->limits.writeback_turn ? reads : q->limits.writeback_turn;
+	w->room = reads / ROOM < q->limits.writeback_turn ? reads / ROOM : q->limits.writeback_turn;
 }
 
 void writeback_begins(struct sched_queue *q, struct sched_req *r, uint64_t now)

@@ -177,24 +177,31 @@ static void test_a_writer_beside_sixteen_readers(void **state)
 	}
 }
 
-/* Who COMMITs a little at a time beside streams, whose chunks are long: what stock has, or nearly. */
+/*
+ * Who COMMITs a little at a time beside streams, whose chunks are long: what stock has, or nearly. One by one they had
+ * 0.68, 0.60, 0.62, 0.41 and 0.25 of it.
+ */
 static void test_little_commits_beside_streams(void **state)
 {
-	static const char *const disks[] = {"own", "nojoin", "slow", "cache", "raid4"};
+	static const struct {
+		const char *disk;
+		double least;
+	} bound[] = {
+		{"own", 0.9}, {"nojoin", 0.7}, {"slow", 0.75}, {"cache", 0.75}, {"raid4", 0.4}};
 
 	for (unsigned int i = 0; i < 5; i++) {
 		struct had had[2][7];
 		double streams[2] = {0}, writers[2] = {0};
 
 		for (int stock = 0; stock < 2; stock++) {
-			simulate(disks[i], "seq3+save4", stock, had[stock], 7);
+			simulate(bound[i].disk, "seq3+save4", stock, had[stock], 7);
 			for (int a = 0; a < 7; a++)
 				*(a < 3 ? &streams[stock] : &writers[stock]) += had[stock][a].mb_s;
 		}
-		print_message("%-12s streams %.2f, writers %.2f of stock\n", disks[i],
+		print_message("%-12s streams %.2f, writers %.2f of stock\n", bound[i].disk,
 			      streams[0] / streams[1], writers[0] / writers[1]);
-		assert_true(writers[0] > 0.7 * writers[1]);
-		assert_true(streams[0] > 1.4 * streams[1]);
+		assert_true(writers[0] > bound[i].least * writers[1]);
+		assert_true(streams[0] > 1.9 * streams[1]);
 	}
 }
 
