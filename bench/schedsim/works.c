@@ -15,6 +15,7 @@
 #define COUNTED(n)   {SIM_RANDOM, 8 * KIB, 256 * MIB, 1, n, 0, 0, 0}
 #define SAVER(mib)   {SIM_WRITE, 256 * KIB, (mib)*MIB, 4, (mib)*MIB / (256 * KIB), 0, 0, 0, true}
 #define THINKER(ms)  {SIM_RANDOM, 8 * KIB, 512 * MIB, 1, 0, (ms)*MS, 0, 0}
+#define USER(ms)     {SIM_RANDOM, 8 * KIB, 32 * MIB, 1, 0, (ms)*MS, 0, 0}
 #define ORDER(w, n)  {w, 32 * KIB, 256 * MIB, 4, 0, 0, 0, n}
 
 const struct sim_work_kind sim_works[] = {
@@ -68,6 +69,12 @@ const struct sim_work_kind sim_works[] = {
 	 {{1, SIM_EACH, THINKER(50)}, {1, SIM_EACH, SAVER(32)}}},
 	{"think20x4+save", "four readers that think for 20 ms", 20, false,
 	 {{4, SIM_EACH, THINKER(20)}, {1, SIM_EACH, SAVER(32)}}},
+	{"office", "six readers that think for half a second beside a stream", 20, false,
+	 {{6, SIM_EACH, USER(500)}, {1, SIM_EACH, ENDLESS(2560)}}},
+	{"officeone", "the same, of one client", 20, false,
+	 {{6, SIM_ONE, USER(500)}, {1, SIM_SAME, ENDLESS(2560)}}},
+	{"office+8", "the six beside eight streams", 20, true,
+	 {{6, SIM_EACH, USER(500)}, {8, SIM_EACH, STREAM(256)}}},
 	{"flood", "4,000 reads outstanding beside one", 30, false,
 	 {{1, SIM_EACH, RANDOM(4000)}, {1, SIM_EACH, RANDOM(1)}}},
 	{"32+1", "32 streams of one client beside one of another", 30, true,
