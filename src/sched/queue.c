@@ -18,6 +18,9 @@
 /* ... averaged over about this many chunks. */
 #define DEMAND_CHUNKS 4
 
+/* Slices of chunks, without a gap, after which the next one need not wait for the present chunk's. */
+#define LONG 2
+
 int sched_queue_init(struct sched_queue *q, const struct sched_policy *policy,
 		     const struct sched_limits *limits)
 {
@@ -299,17 +302,38 @@ bool sched_run_alone(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	return true;
 }
 
+/*
+ * Whether a gap of N reads is due in a chunk that has run for SLICE: after a slice of it; or where there has been
+ * nothing but chunks for LONG slices. Of one that has just begun a read that comes once in a while would wait
+ * for most, though nobody had broken in for long.
+ */
+static bool gap_is_due(const struct sched_queue *q, uint64_t slice, uint64_t chunks, uint32_t n)
+{
+	uint64_t whole = cost_slice(&q->cost, &q->limits.cost, n);
+
+	return slice >= whole || chunks >= LONG * whole;
+}
+
 static struct sched_req *pick_in_gap(struct sched_queue *q, struct sched_req *chunk, uint64_t slice,
 				     bool first, uint64_t now)
 {
 	uint32_t n = q->policy->gap ? flow_gap_reads(q, chunk) : 0;
 	struct sched_req *r;
 
-	if (!n || (first && slice < cost_slice(&q->cost, &q->limits.cost, n)))
+	if (first) {
+		q->gap_after = now - q->elsewhere;
+		q->gap_reads = 0;
+	}
+	if (!n || (first && !gap_is_due(q, slice, q->gap_after, n)))
 		return NULL;
 	if (!first && writeback_pick(q, now)) /* its turn comes after this one */
 		return NULL;
 	r = flow_pick_in_gap(q, chunk, first, now);
+	/* those who came meanwhile, as if they had come when it opened; but who comes again then waits */
+	if (!r && !first && gap_is_due(q, 0, q->gap_after, q->gap_reads + n)) {
+		q->gap_after = 0;
+		r = flow_pick_in_gap(q, chunk, true, now);
+	}
 	return r && has_place(q, r) ? r : NULL;
 }
 
@@ -328,6 +352,7 @@ struct sched_req *sched_next_in_gap(struct sched_queue *q, struct sched_req *chu
 	}
 	clock_stop(q, chunk, now); /* the disk goes elsewhere */
 	q->gap_opened = true;
+	q->gap_reads++;
 	r->in_gap = true;
 	return hand_out(q, r, now);
 }
@@ -387,6 +412,8 @@ void sched_done(struct sched_queue *q, struct sched_req *r, uint64_t now, struct
 	} else if (r->class == SCHED_PREFETCH) {
 		end_chunk(q, r);
 	}
+	if (r->class != SCHED_PREFETCH)
+		q->elsewhere = now;
 	if (!r->dropped)
 		q->stats.bytes[r->class] += req_bytes(r);
 	flow_leave(r, now);

@@ -190,8 +190,11 @@ struct sched_queue {
 	uint64_t head;	   /* the device address after the last request handed out */
 	uint64_t observed; /* ... and after the last one measured */
 	uint64_t sequence;
-	double gap_demand; /* share of chunks lately within or behind which demand reads waited */
-	bool gap_opened;   /* within the present chunk */
+	double gap_demand;  /* share of chunks lately within or behind which demand reads waited */
+	bool gap_opened;    /* within the present chunk */
+	uint64_t elsewhere; /* ns: the end of the last request that was no chunk */
+	uint64_t gap_after; /* ns: ... and how long ago that was when the present gap opened */
+	uint32_t gap_reads; /* served in it */
 	/* Set by whoever runs it: the disk has a place for small reads only (place.h), so that nothing else
 	 * is handed out, nor what would come behind it. */
 	bool scattered_only;
@@ -251,9 +254,9 @@ bool sched_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now);
  */
 bool sched_run_alone(struct sched_queue *q, struct sched_req *r, uint64_t now);
 /*
- * A small demand read to serve in a gap of CHUNK, which has been running for SLICE ns; NULL when
- * none waits, it is too early, a write-back's turn has come, or the policy has no gaps. FIRST: of
- * this gap. Handed out as by sched_next().
+ * A small demand read to serve in a gap of CHUNK, which has been running for SLICE ns, others before it
+ * perhaps; NULL when none waits, it is too early, a write-back's turn has come, or the policy has no
+ * gaps. FIRST: of this gap. Handed out as by sched_next().
  */
 struct sched_req *sched_next_in_gap(struct sched_queue *q, struct sched_req *chunk, uint64_t slice,
 				    bool first, uint64_t now);
