@@ -188,6 +188,8 @@ static void flow_free(struct sched_queue *q, struct sched_flow *f)
 		q->flows.visit = (struct flow_visit){0};
 	if (q->flows.gap.flow == f)
 		q->flows.gap = (struct flow_visit){0};
+	if (q->writeback.reader == f)
+		q->writeback.reader = NULL;
 	flow_limit_forget(&f->node);
 	if (f->group)
 		group_put(f->group);

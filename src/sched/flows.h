@@ -101,9 +101,12 @@ struct sched_flow {
 	uint64_t small_served; /* ns: the last one did */
 	struct order_node
 		late; /* somebody waits: since when nothing of it has gone to the disk, or later */
-	uint64_t started; /* ns: its last read went there */
-	uint64_t owed;	  /* ns of the disk that its reads have before its next write-back */
-	uint64_t written; /* ns: the end of its last write-back */
+	uint64_t started;    /* ns: its last read went there */
+	uint64_t owed;	     /* ns of the disk that its reads have before its next write-back */
+	uint64_t written;    /* ns: the end of its last write-back */
+	uint64_t committed;  /* ... that a COMMIT waited for */
+	uint32_t committing; /* turns running that a COMMIT waits for */
+	bool beside;	     /* it reads while its COMMITs wait */
 	struct flow_stats stats;
 	LIST_ENTRY(sched_flow) hash;
 	TAILQ_ENTRY(sched_flow) recent;

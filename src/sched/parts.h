@@ -205,6 +205,8 @@ static inline bool is_parked(const struct sched_queue *q, const struct sched_req
 
 /* writeback_turn.c: the write-back that goes to the disk now, without removing it; NULL: none is due. */
 struct sched_req *writeback_pick(struct sched_queue *q, uint64_t now);
+/* The read R comes. */
+void writeback_read_comes(struct sched_queue *q, struct sched_req *r, uint64_t now);
 /* R goes to the disk. */
 void writeback_begins(struct sched_queue *q, struct sched_req *r, uint64_t now);
 /* R, of any class, has left the disk (or was dropped). */

@@ -128,7 +128,7 @@ static enum sched_verdict enter(struct sched_queue *q, struct sched_req *r, uint
 	if (r->class == SCHED_WRITEBACK) {
 		queue_enlist(q, r);
 	} else {
-		read_gap_ends(&q->writeback.gap, now);
+		writeback_read_comes(q, r, now);
 		add_read(q, r);
 	}
 	return SCHED_ADDED;
@@ -291,7 +291,7 @@ bool sched_run_alone(struct sched_queue *q, struct sched_req *r, uint64_t now)
 		return false;
 	come(q, r, now);
 	admit(q, r, now);
-	read_gap_ends(&q->writeback.gap, now);
+	writeback_read_comes(q, r, now);
 	r->sequence = ++q->sequence;
 	r->kind = flow_kind_of(q->policy, r);
 	trace(TRACE_SUBMIT, r->file, r->flow.client, r->offset, r->len, r->class, SCHED_ADDED);

@@ -164,13 +164,14 @@ struct sched_writeback {
 	bool hurry;	  /* no more holding back: the end is near */
 	uint64_t ended,
 		lasted; /* ns: the last one's end, and its length with those that came with it */
-	uint64_t last, sitting; /* ... its own; theirs, 0 once a read has begun since */
-	uint64_t room;		/* ... as much as these may have */
-	struct flow_id by;	/* ... and whose it was */
-	bool beside;		/* since then another flow has had reads */
-	uint64_t read_ended;	/* ns: when a read last left the disk */
-	uint64_t demand_ended;	/* ... a demand read */
-	struct read_gap gap;	/* the time without reads */
+	uint64_t last, sitting;	   /* ... its own; theirs, 0 once a read has begun since */
+	uint64_t room;		   /* ... as much as these may have */
+	struct flow_id by;	   /* ... and whose it was */
+	bool beside;		   /* since then another flow has had reads */
+	uint64_t read_ended;	   /* ns: when a read last left the disk */
+	uint64_t demand_ended;	   /* ... a demand read */
+	struct sched_flow *reader; /* ... whose that was; NULL: nobody's who is known */
+	struct read_gap gap;	   /* the time without reads */
 	uint64_t until; /* ns: the one that runs should have ended; 0: as long as its turn is */
 	struct writeback_cost cost;
 };

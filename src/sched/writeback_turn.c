@@ -20,6 +20,11 @@
  *
  *   they think:   r [ write-back ] r [ write-back ] r [ write-back ] r ...
  *
+ * Who waits for his COMMIT, as one that copies files does at each one's end, does not think: no read of his comes
+ * until that is over, and the disk waits for none. Only reads that do come meanwhile show that he has other work.
+ *
+ *   a copy:       r r r r [ COMMIT's ][ and more ] r r r [ COMMIT's ] r r r r ...
+ *
  * COMMITs that wait together go one after the other, until they have had the disk for half as long as the reads
  * before them, or for one turn. One by one each would be followed by a chunk of a stream, however short it was: who
  * COMMITs a little at a time has a fraction of the share then.
@@ -177,13 +182,21 @@ static bool is_worth(const struct sched_queue *q, uint64_t turn)
 	       writeback_cost_bytes(&q->writeback.cost, turn) >= cost_seek_bytes(&q->cost);
 }
 
+/* Whether who read last waits for a COMMIT now, and is not known to read meanwhile. */
+static bool reader_waits(const struct sched_queue *q)
+{
+	const struct sched_flow *f = q->writeback.reader;
+
+	return f && f->node.n[FLOW_COMMIT] && !f->beside;
+}
+
 /* How long a turn may be that begins when readers begin to think (ns); 0: they do not, or too briefly. */
 static uint64_t gap_turn(const struct sched_queue *q)
 {
 	uint64_t usual = read_gap_usual(&q->writeback.gap);
 	uint64_t turn = usual + (uint64_t)(GAP_WAIT * ((double)usual + plain_seek(q)));
 
-	return usual && is_worth(q, turn) ? turn : 0;
+	return usual && !reader_waits(q) && is_worth(q, turn) ? turn : 0;
 }
 
 /*
@@ -220,7 +233,7 @@ static uint64_t idle_from(const struct sched_queue *q, uint64_t now)
 
 	if (has_reads(q))
 		return UINT64_MAX;
-	if (!q->writeback.read_ended || gap_until(q, now))
+	if (!q->writeback.read_ended || reader_waits(q) || gap_until(q, now))
 		return 0;
 	late = gap_turn(q) ? read_gap_late(&q->writeback.gap) : 0; /* any moment now */
 	return idle > late ? idle : late;
@@ -279,8 +292,34 @@ static void sit_down(struct sched_queue *q, uint64_t now)
 	w->room = reads / ROOM < q->limits.writeback_turn ? reads / ROOM : q->limits.writeback_turn;
 }
 
+void writeback_read_comes(struct sched_queue *q, struct sched_req *r, uint64_t now)
+{
+	struct read_gap *g = &q->writeback.gap;
+	struct sched_flow *f = r->in;
+
+	if (r->class == SCHED_DEMAND && (f->node.n[FLOW_COMMIT] || f->committing))
+		f->beside = true;
+	if (!f->beside && f->committed > g->since) /* it waited for that, and did not think */
+		g->since = 0;
+	read_gap_ends(g, now);
+}
+
+/* R, which a COMMIT waits for, goes: has it waited for longer than who read last thinks, and no read of his came? */
+static void note_silence(struct sched_queue *q, const struct sched_req *r, uint64_t now)
+{
+	const struct read_gap *g = &q->writeback.gap;
+	uint64_t silent = r->arrival > g->since ? r->arrival : g->since;
+
+	if (r->in == q->writeback.reader && g->since && now - silent > read_gap_late(g) - g->since)
+		r->in->beside = false;
+}
+
 void writeback_begins(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
+	if (r->wanted) {
+		note_silence(q, r, now);
+		r->in->committing++;
+	}
 	q->writeback.until = gap_until(q, now);
 	if (!sits_on(q) || now > q->writeback.ended + q->limits.writeback_idle)
 		sit_down(q, now);
@@ -327,6 +366,7 @@ static void account_read(struct sched_queue *q, struct sched_req *r, uint64_t no
 	q->writeback.beside |= f->id.client != q->writeback.by.client ||
 			       f->id.export_id != q->writeback.by.export_id;
 	q->writeback.read_ended = now;
+	q->writeback.reader = f;
 	if (!sched_reads(q) && q->running == q->writeback.running + 1) /* R, which goes */
 		read_gap_begins(&q->writeback.gap, now);
 	if (r->class == SCHED_DEMAND)
@@ -367,6 +407,10 @@ void writeback_account(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	assert(q->writeback.running);
 	q->writeback.running--;
 	r->in->written = now;
+	if (r->wanted) {
+		r->in->committing--;
+		r->in->committed = now;
+	}
 	q->stats.served[SCHED_WRITEBACK]++;
 	q->observed = AFTER_WRITEBACK;
 	if (r->hung) /* the disk was not its: others passed it */
@@ -395,6 +439,8 @@ void sched_want(struct sched_queue *q, struct sched_req *r, const struct flow_id
 		flow_rehome(r, by ? flow_get(q, by) : r->in);
 	}
 	r->wanted = true;
+	if (r->state == REQ_RUNNING)
+		r->in->committing++;
 	r->arrival = now;
 	if (r->state == REQ_QUEUED)
 		queue_enlist(q, r);

@@ -70,11 +70,10 @@ static void test_deferred_while_reads_use_the_disk(void **state)
 	queue_free(q);
 }
 
-/* A reader reads for 8 ms, thinks for THINK, so many times. Returns when it has begun to think again. */
-static uint64_t think(struct sched_queue *q, struct sched_req *r, uint64_t ns, int times)
+/* From NOW a reader reads for 8 ms, thinks for NS, so many times. Returns when it has begun to think again. */
+static uint64_t think(struct sched_queue *q, struct sched_req *r, uint64_t ns, int times,
+		      uint64_t now)
 {
-	uint64_t now = SEC;
-
 	while (times--) {
 		sched_submit(q, r, now);
 		assert_ptr_equal(sched_next(q, now), r);
@@ -97,7 +96,7 @@ static void test_one_fits_into_the_time_in_which_readers_think(void **state)
 {
 	struct sched_queue *q = make();
 	struct sched_req w = writeback(1), r = demand(2);
-	uint64_t now = think(q, &r, 30 * MSEC, 20), slice = slice_of(q, &w, now);
+	uint64_t now = think(q, &r, 30 * MSEC, 20, SEC), slice = slice_of(q, &w, now);
 
 	assert_true(slice > 30 * MSEC && slice < 40 * MSEC);
 	done(q, &w, now + 12 * MSEC);
@@ -112,12 +111,61 @@ static void test_one_fits_into_the_time_in_which_readers_think(void **state)
 	queue_free(q);
 }
 
+/*
+ * A copy: a read of 8 ms, a COMMIT whose turn takes 60 ms, and so on. What is between its reads is no thinking: a turn
+ * goes at once, as long as any.
+ */
+static void test_who_waits_for_his_commit_does_not_think(void **state)
+{
+	struct sched_queue *q = make();
+	struct sched_req w = writeback(1), r = demand(2);
+	uint64_t now = SEC;
+
+	for (int i = 0; i < 20; i++) {
+		now = think(q, &r, 0, 1, now);
+		w.wanted = true;
+		assert_int_equal(slice_of(q, &w, now), 80 * MSEC);
+		done(q, &w, now + 60 * MSEC);
+		now += 65 * MSEC;
+	}
+	queue_free(q);
+}
+
+/* Reads that come while a COMMIT of their client waits show that he thinks; once none comes he waits for it. */
+static void test_who_reads_beside_his_commits_thinks(void **state)
+{
+	struct sched_queue *q = make();
+	struct sched_req w = writeback(1), r = demand(2);
+	uint64_t now = think(q, &r, 30 * MSEC, 20, SEC);
+
+	w.wanted = true;
+	assert_int_equal(slice_of(q, &w, now), 80 * MSEC);
+	sched_submit(q, &r, now + 30 * MSEC);
+	done(q, &w, now + 60 * MSEC);
+	sched_submit(q, &w, now + 60 * MSEC);
+	assert_ptr_equal(sched_next(q, now + 60 * MSEC), &r);
+	done(q, &r, now + 68 * MSEC);
+	now += 68 * MSEC;
+	assert_ptr_equal(sched_next(q, now), &w);
+	assert_in_range(sched_writeback_turn(q, now).slice, 30 * MSEC, 40 * MSEC);
+	done(q, &w, now + 30 * MSEC);
+	sched_submit(q, &w, now + 30 * MSEC);
+	assert_null(sched_next(q, now + 30 * MSEC));
+	now += 200 * MSEC; /* and no read */
+	assert_ptr_equal(sched_next(q, now), &w);
+	done(q, &w, now + 60 * MSEC);
+	now = think(q, &r, 0, 1, now + 60 * MSEC);
+	assert_int_equal(slice_of(q, &w, now), 80 * MSEC);
+	done(q, &w, now + 60 * MSEC);
+	queue_free(q);
+}
+
 /* Reads took long lately, beside an fsync: the turn is as worth its way as ever. */
 static void test_seeks_that_passed_for_dear_ones(void **state)
 {
 	struct sched_queue *q = make();
 	struct sched_req w = writeback(1), r = demand(2);
-	uint64_t now = think(q, &r, 30 * MSEC, 20);
+	uint64_t now = think(q, &r, 30 * MSEC, 20, SEC);
 
 	for (uint64_t i = 1; i < 100; i++)
 		sched_observe(q, i * 100 * MIB, 8 * KIB, 25 * MSEC);
@@ -132,7 +180,7 @@ static void test_readers_that_hardly_think(void **state)
 {
 	struct sched_queue *q = make();
 	struct sched_req w = writeback(1), r = demand(2);
-	uint64_t now = think(q, &r, 5 * MSEC, 20);
+	uint64_t now = think(q, &r, 5 * MSEC, 20, SEC);
 
 	sched_submit(q, &w, now);
 	assert_null(sched_next(q, now));
@@ -527,6 +575,8 @@ int main(void)
 		cmocka_unit_test(test_one_fits_into_the_time_in_which_readers_think),
 		cmocka_unit_test(test_seeks_that_passed_for_dear_ones),
 		cmocka_unit_test(test_readers_that_hardly_think),
+		cmocka_unit_test(test_who_waits_for_his_commit_does_not_think),
+		cmocka_unit_test(test_who_reads_beside_his_commits_thinks),
 		cmocka_unit_test(test_share_of_the_time),
 		cmocka_unit_test(test_commit_gets_its_share),
 		cmocka_unit_test(test_commits_that_wait_go_together),
