@@ -51,11 +51,11 @@ static int open_device(dev_t dev)
 	return fd;
 }
 
-static void will_need(int fd, uint64_t from, uint64_t len)
+void tree_blocks_ask(int device, uint64_t from, uint64_t len)
 {
 	for (uint64_t at = 0; at < len; at += CALL)
-		posix_fadvise(fd, (off_t)(from + at), (off_t)(len - at < CALL ? len - at : CALL),
-			      POSIX_FADV_WILLNEED);
+		posix_fadvise(device, (off_t)(from + at),
+			      (off_t)(len - at < CALL ? len - at : CALL), POSIX_FADV_WILLNEED);
 }
 
 bool tree_blocks_windows(const struct tree_dir *dir)
@@ -65,24 +65,23 @@ bool tree_blocks_windows(const struct tree_dir *dir)
 	return !fstatfs(dir->fd, &fs) && fs.f_type == EXT4_SUPER_MAGIC;
 }
 
-uint64_t tree_blocks_start(const struct tree_dir *dir)
+int tree_blocks_open(const struct tree_dir *dir)
+{
+	return tree_blocks_windows(dir) ? open_device(dir->dev) : -1;
+}
+
+uint64_t tree_blocks_start(const struct tree_dir *dir, int device)
 {
 	struct extent extents[EXTENT_MAP_MAX];
 	uint64_t covered, bytes = 0;
-	int n, device, fd = dir->fd;
+	int n, fd = dir->fd;
 
-	if (!tree_blocks_windows(dir))
-		return 0;
 	n = extent_fetch_fiemap(&fd, 0, extents, EXTENT_MAP_MAX, &covered);
-	device = n > 0 ? open_device(dir->dev) : -1;
-	if (device < 0)
-		return 0;
 	for (int i = 0; i < n && bytes + extents[i].length <= TREE_BLOCKS_MAX; i++) {
 		if (extents[i].unwritten)
 			continue;
-		will_need(device, extents[i].block, extents[i].length);
+		tree_blocks_ask(device, extents[i].block, extents[i].length);
 		bytes += extents[i].length;
 	}
-	close(device);
 	return bytes;
 }

@@ -19,8 +19,14 @@
 /* Bytes of a directory that are fetched at most. */
 #define TREE_BLOCKS_MAX (UINT64_C(8) << 20)
 
-/* Starts that, and waits for nothing. Returns how many bytes; 0: it cannot be done here. */
-uint64_t tree_blocks_start(const struct tree_dir *dir);
+/* The block device of DIR's file system, to be closed by the caller; -1: it cannot be used. */
+int tree_blocks_open(const struct tree_dir *dir);
+
+/* Starts that by way of DEVICE, and waits for nothing. Returns how many bytes. */
+uint64_t tree_blocks_start(const struct tree_dir *dir, int device);
+
+/* The same of LEN bytes of DEVICE at FROM. */
+void tree_blocks_ask(int device, uint64_t from, uint64_t len);
 
 /* Whether DIR's file system reads an inode with a window of those around it. */
 bool tree_blocks_windows(const struct tree_dir *dir);

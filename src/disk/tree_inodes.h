@@ -11,7 +11,7 @@
  *   one behind    5 -> |1 2 3 4|5|6 7 8|          as they lie; 1 to 4 are there, and before 5 comes 13
  *
  * Where windows begin depends on where the inodes lie: an inode that is a span from the one before is the first of
- * its window by chance only. Pure.
+ * its window by chance only. All that is for file systems of which it is not known where (tree_tables.h). Pure.
  */
 #ifndef DISK_TREE_INODES_H
 #define DISK_TREE_INODES_H

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/container.h"
@@ -12,11 +13,15 @@
 #include "disk/tree_blocks.h"
 #include "disk/tree_dir.h"
 #include "disk/tree_inodes.h"
+#include "disk/tree_tables.h"
 
 /* Bytes of a block of inodes, at most: what one of them counts as. */
 #define INODE_BLOCK 4096
 /* A turn (ns): as long as a small read waits. */
 #define TURN (50 * CLOCK_MS)
+/* Of inodes that are asked for at once: runs, each of which may be a seek, and bytes. */
+#define RUNS_AT_ONCE  4
+#define BYTES_AT_ONCE (UINT64_C(4) << 20)
 
 struct tree_listing {
 	struct sched_req req;
@@ -27,6 +32,10 @@ struct tree_listing {
 	unsigned int part;	     /* of these */
 	struct tree_inodes inodes;   /* ... how far it has come in that */
 	bool windows;		     /* inodes come with what lies around them */
+	int block_device;	     /* -1: none that can be used */
+	bool located;		     /* it is known where inodes lie */
+	struct tree_tables tables;   /* ... by these */
+	uint32_t asked;		     /* ... for those of so many entries of the part, by inode */
 };
 
 static const struct sched_req_ops listing_ops;
@@ -41,6 +50,8 @@ static void leave(struct tree_listing *l)
 	dir_list_free(l->entries[0]);
 	dir_list_free(l->entries[1]);
 	tree_dir_close(&l->dir);
+	if (l->block_device >= 0)
+		close(l->block_device);
 	free(l);
 	atomic_fetch_sub(&under_way, 1);
 	export_io_leave(io);
@@ -88,6 +99,7 @@ static struct tree_listing *listing_new(const struct tree_dir *dir, struct devic
 	}
 	l->io = export_io_ref(io);
 	l->device = device;
+	l->block_device = -1;
 	l->dir = *dir;
 	l->req.flow = flow;
 	return l;
@@ -118,12 +130,30 @@ static bool goes_on(const struct tree_listing *l)
 	return !l->req.dropped && !atomic_load(&l->io->closing);
 }
 
+/* The disk begins to bring the inodes that come next, if all that it was asked for are there. */
+static void begin_inodes(struct tree_listing *l)
+{
+	struct tree_run run;
+	uint64_t bytes = 0;
+
+	if (!l->located || l->inodes.place < l->asked)
+		return;
+	for (int runs = 0; runs < RUNS_AT_ONCE && bytes < BYTES_AT_ONCE; runs++) {
+		if (!tree_tables_run(&l->tables, l->entries[l->part], &l->asked, &run))
+			break;
+		tree_blocks_ask(l->block_device, run.from, run.upto - run.from);
+		bytes += run.upto - run.from;
+	}
+}
+
 /* The next entry to be asked for. NULL: there is none. */
 static const char *next_name(struct tree_listing *l)
 {
-	for (; l->part < 2; l->part++, l->inodes = (struct tree_inodes){0}) {
-		const char *name = tree_inodes_next(&l->inodes, l->entries[l->part], l->windows);
+	for (; l->part < 2; l->part++, l->inodes = (struct tree_inodes){0}, l->asked = 0) {
+		const char *name;
 
+		begin_inodes(l);
+		name = tree_inodes_next(&l->inodes, l->entries[l->part], l->windows);
 		if (name != NULL)
 			return name;
 	}
@@ -135,8 +165,11 @@ static bool read_entries(struct tree_listing *l, uint64_t *bytes)
 {
 	if (l->entries[0] != NULL)
 		return true;
-	*bytes = tree_blocks_start(&l->dir);
-	l->windows = tree_blocks_windows(&l->dir);
+	l->block_device = tree_blocks_open(&l->dir);
+	if (l->block_device >= 0)
+		*bytes = tree_blocks_start(&l->dir, l->block_device);
+	l->located = l->block_device >= 0 && tree_tables_read(&l->tables, l->block_device);
+	l->windows = !l->located && tree_blocks_windows(&l->dir);
 	return tree_dir_read(&l->dir, &l->entries[0], &l->entries[1]);
 }
 

@@ -5,6 +5,9 @@
  *
  *   the server   f7 f2 f9 f4 f1 ...      as the directory's hash has them: to and fro over the inodes
  *   here         |1   2 |  4   |  7  9|  the same blocks of inodes in the disk's order, each once (tree_inodes.h)
+ *   ... ext4     |1...........9|         several together, for where they lie is known (tree_tables.h)
+ *
+ * One after the other they would come between those that the server waits for itself, with a seek to and fro.
  *
  * A request of class prefetch in the disk's queue, in turns, with gaps for small reads: as a walk's job
  * (tree_job.h). What comes is the kernel's to keep; nothing is answered from it.

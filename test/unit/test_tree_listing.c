@@ -139,13 +139,17 @@ static void test_blocks_of_a_directory(void **state)
 {
 	struct tree_dir d = {.fd = -1};
 	struct stat st;
+	int device;
 
-	assert_int_equal(tree_blocks_start(&d), 0);
+	assert_int_equal(tree_blocks_open(&d), -1);
+	assert_int_equal(tree_blocks_start(&d, -1), 0);
 	make_files(LARGE);
 	d.fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(fstat(d.fd, &st), 0);
 	d.dev = st.st_dev;
-	assert_true(tree_blocks_start(&d) <= (uint64_t)st.st_size);
+	device = tree_blocks_open(&d);
+	assert_true(tree_blocks_start(&d, device) <= (uint64_t)st.st_size);
+	close(device);
 	close(d.fd);
 }
 
