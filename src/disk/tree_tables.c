@@ -52,9 +52,10 @@ static bool is_power(uint32_t n)
 
 static bool is_sound(const struct tree_tables *t)
 {
-	return t->inodes != 0 && t->of_group != 0 && is_power(t->inode_size) &&
-	       t->inode_size >= INODE_SIZE_OLD && t->inode_size <= t->block_size &&
-	       is_power(t->descriptor_size) && t->descriptor_size <= t->block_size;
+	return t->block_size >= (uint64_t)sysconf(_SC_PAGESIZE) && t->inodes != 0 &&
+	       t->of_group != 0 && is_power(t->inode_size) && t->inode_size >= INODE_SIZE_OLD &&
+	       t->inode_size <= t->block_size && is_power(t->descriptor_size) &&
+	       t->descriptor_size <= t->block_size;
 }
 
 bool tree_tables_read(struct tree_tables *t, int fd)
@@ -116,6 +117,8 @@ uint64_t tree_tables_place(struct tree_tables *t, uint64_t inode)
 bool tree_tables_run(struct tree_tables *t, const struct dir_list *list, uint32_t *place,
 		     struct tree_run *run)
 {
+	uint64_t group = 0;
+
 	*run = (struct tree_run){0};
 	for (; *place < dir_list_count(list); ++*place) {
 		uint32_t index = dir_list_at(list, DIR_BY_INODE, *place);
@@ -126,9 +129,10 @@ bool tree_tables_run(struct tree_tables *t, const struct dir_list *list, uint32_
 		at -= at % t->block_size;
 		if (run->upto == 0)
 			run->from = at;
-		else if (at < run->from || at > run->upto + TREE_RUN_GAP ||
+		else if (t->group != group || at > run->upto + TREE_RUN_GAP ||
 			 at - run->from >= TREE_RUN_MAX)
 			break;
+		group = t->group;
 		run->upto = at + t->block_size;
 	}
 	return run->upto != 0;

@@ -10,6 +10,10 @@
  *
  * What is read here the kernel has in memory for as long as the file system is mounted. All of it is a hint, by
  * which nothing but reading ahead is done: a superblock that is otherwise than expected has no tables.
+ *
+ * A table's end may never have been written, and ext4 wants to be the first who has such a block in memory. So a
+ * run reads nothing behind the last inode that is in use in its group, and there are none where a page is
+ * more than a block.
  */
 #ifndef DISK_TREE_TABLES_H
 #define DISK_TREE_TABLES_H

@@ -82,20 +82,18 @@ static void test_no_such_inode(void **state)
 	assert_int_equal(tree_tables_place(&t, 3 * OF_GROUP + 1), 0);
 }
 
-/* Blocks of 1 KiB, descriptors and inodes of the first version. */
+/* Descriptors and inodes of the first version. */
 static void test_an_old_file_system(void **state)
 {
 	struct tree_tables t;
 
-	put(1024 + 0x14, 4, 1);
-	put(1024 + 0x18, 4, 0);
 	put(1024 + 0x4c, 4, 0);
 	put(1024 + 0x60, 4, 0);
-	put(2048 + 0x08, 4, 10);
-	put(2048 + 32 + 0x08, 4, 3000);
+	put(BLOCK + 0x08, 4, 10);
+	put(BLOCK + 32 + 0x08, 4, 3000);
 	assert_true(tree_tables_read(&t, fileno(device)));
-	assert_int_equal(tree_tables_place(&t, 9), 10 * 1024 + 8 * 128);
-	assert_int_equal(tree_tables_place(&t, OF_GROUP + 1), 3000 * 1024);
+	assert_int_equal(tree_tables_place(&t, 9), 10 * BLOCK + 8 * 128);
+	assert_int_equal(tree_tables_place(&t, OF_GROUP + 1), 3000 * BLOCK);
 }
 
 static void assert_refused(long at, size_t len, uint64_t value, uint64_t sound)
@@ -114,6 +112,7 @@ static void test_what_is_otherwise_has_none(void **state)
 
 	assert_refused(0x00, 4, 0, INODES);
 	assert_refused(0x18, 4, 7, 2);
+	assert_refused(0x18, 4, 0, 2); /* smaller than a page */
 	assert_refused(0x28, 4, 0, OF_GROUP);
 	assert_refused(0x38, 2, 0xef52, 0xef53);
 	assert_refused(0x58, 2, 0, SIZE);
@@ -176,9 +175,19 @@ static void test_what_does_not_is_several(void **state)
 
 	assert_int_equal(runs(1, OF_GROUP, 512, &bytes), OF_GROUP / 512);
 	assert_int_equal(bytes, OF_GROUP / 512 * BLOCK);
-	/* three tables, of which the third lies behind the first, but is come to from the second */
+	/* three tables, of which the third lies right behind the first */
 	assert_int_equal(runs(1, 3 * OF_GROUP, 1, &bytes), 3);
 	assert_int_equal(bytes, UINT64_C(3) * OF_GROUP * SIZE);
+}
+
+/* Between the last inode in use of a group and the next group's first may be what was never written. */
+static void test_a_run_ends_with_its_group(void **state)
+{
+	uint64_t bytes;
+
+	put_descriptor(1, TABLE_2);
+	assert_int_equal(runs(OF_GROUP - 40, OF_GROUP + 100, 100, &bytes), 2);
+	assert_int_equal(bytes, 2 * BLOCK);
 }
 
 /* Of a group without a table nothing is known: others are found as ever. */
@@ -200,6 +209,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_what_is_otherwise_has_none, make, discard),
 		cmocka_unit_test_setup_teardown(test_what_lies_together_is_one_run, make, discard),
 		cmocka_unit_test_setup_teardown(test_what_does_not_is_several, make, discard),
+		cmocka_unit_test_setup_teardown(test_a_run_ends_with_its_group, make, discard),
 		cmocka_unit_test_setup_teardown(test_inodes_that_are_not_found, make, discard),
 	};
 
