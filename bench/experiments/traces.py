@@ -6,6 +6,7 @@ replays that, see doc/traces.md.
 """
 import glob
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ from experiments.experiment import HERE, Experiment, Outcome
 SERVERS = ("stock", "tuned", "ra")
 NOT_BELOW = 0.97   # of stock: the least that any kind of operation may get
 TOLD_APART_MS = 0.1  # a smaller difference is the machine's, not the server's
+ERRORS = 2          # of two means, standard ones: so far apart they may be by chance
 ANSWERS_LEAST = 50  # of a kind, to say anything about it
 MAX_TIME = 300      # seconds of one replay
 MAKE_TRACE = os.path.join(os.path.dirname(HERE), "nfsreplay", "make-trace")
@@ -44,14 +46,25 @@ def figures(told):
         if row["count"] >= ANSWERS_LEAST:
             found[f"{kind}_ms"] = row["latency_ms"]["mean"]
             found[f"{kind}_p99_ms"] = row["latency_ms"]["p99"]
+            found[f"{kind}_error"] = row["latency_ms"]["error"]
     for client, row in told["clients"].items():
         found[f"{client} client"] = row["latency_ms"]["mean"]
     return found
 
 
-def worse(stock_ms, ours_ms):
-    """Whether a kind of operation is below NOT_BELOW of stock, by more than can be told apart."""
-    return stock_ms < NOT_BELOW * ours_ms and ours_ms - stock_ms > TOLD_APART_MS
+def worse(stock_ms, ours_ms, chance_ms=0):
+    """Whether a kind of operation is below NOT_BELOW of stock, by more than can be told apart and
+    than chance may do."""
+    return stock_ms < NOT_BELOW * ours_ms and ours_ms - stock_ms > max(TOLD_APART_MS, chance_ms)
+
+
+def chance(done, kind):
+    """How far apart (ms) chance may put the means of a kind: a few of its answers wait long, and
+    where there are few, one more of them in the same load makes a difference."""
+    errors = [(done.median(name, f"{kind}_error") or 0) for name in ("stock", "ra")]
+    counted = min((done.interval(name, f"{kind}_ms") or {"rounds": 1})["rounds"]
+                  for name in ("stock", "ra"))
+    return ERRORS * math.hypot(*errors) / math.sqrt(counted)
 
 
 DISK = {"seeks": ("seeks", 1, "{:.0f} seeks"), "read_mb": ("read_bytes", 1e6, "{:.0f} MB read"),
@@ -157,23 +170,38 @@ class Replayed(Experiment):
                              "waited_us", "switches", *kinds,
                              *(k.replace("_ms", "_p99_ms") for k in kinds), *clients)
                   for s in done.series()]
-        medians = {k: (done.median("stock", k), done.median("ra", k)) for k in kinds}
-        bad = [f"{k[:-3]} {ra:.2f} ms, stock {stock:.2f}" for k, (stock, ra) in medians.items()
-               if stock and ra and worse(stock, ra)]
-        gains = {k[:-3]: stock / ra for k, (stock, ra) in medians.items() if stock and ra}
+        medians = {k[:-3]: (done.median("stock", k), done.median("ra", k)) for k in kinds}
+        medians = {k: pair for k, pair in medians.items() if all(pair)}
+        bad = [f"{k} {ra:.2f} ms, stock {stock:.2f}" for k, (stock, ra) in medians.items()
+               if worse(stock, ra, chance(done, k))]
+        gains = {k: stock / ra for k, (stock, ra) in medians.items()}
         if not gains:
             return Outcome(points, "not run", "no server replayed the trace", "-")
-        alike = {k[:-3] for k, (stock, ra) in medians.items()
-                 if stock and ra and abs(stock - ra) <= TOLD_APART_MS}
-        apart = ", ".join(f"{kind} {gain:.2f}" for kind, gain in
-                          sorted(gains.items(), key=lambda pair: -pair[1]) if kind not in alike)
-        says = [f"speed of answers x stock: {apart}"] if apart else []
-        if alike:
-            says.append(f"within {TOLD_APART_MS:g} ms of stock's: {', '.join(sorted(alike))}")
+        says = self.speeds(done, medians, gains)
         return Outcome(points, "not reproduced" if bad else
                        "better" if gains.get("read", 0) > 1 else "reproduced",
                        f"{'; '.join(bad)}. {traced(done)}" if bad else "",
                        "; ".join(says), {"gains": gains})
+
+    @staticmethod
+    def speeds(done, medians, gains):
+        """In words: those that can be told apart from stock's, and those that cannot, and why."""
+        alike = {k for k, (stock, ra) in medians.items() if abs(stock - ra) <= TOLD_APART_MS}
+        unsure = {k for k, (stock, ra) in medians.items()
+                  if k not in alike and abs(stock - ra) <= chance(done, k)}
+
+        def ratios(kinds):
+            return ", ".join(f"{kind} {gains[kind]:.2f}"
+                             for kind in sorted(kinds, key=lambda kind: -gains[kind]))
+
+        apart, says = gains.keys() - alike - unsure, []
+        if apart:
+            says.append(f"speed of answers x stock: {ratios(apart)}")
+        if unsure:
+            says.append(f"too few answers to tell: {ratios(unsure)}")
+        if alike:
+            says.append(f"within {TOLD_APART_MS:g} ms of stock's: {', '.join(sorted(alike))}")
+        return says
 
     def draw(self, outcome, path):
         plot.bars(path, self.ours, "READ, ms in the mean",

@@ -61,3 +61,17 @@ uint32_t latency_percentile(const struct latency *l, double fraction)
 	}
 	return l->max;
 }
+
+double latency_error(const struct latency *l)
+{
+	double n = (double)l->count, mean = l->count ? (double)l->sum / n : 0, squares = 0;
+
+	if (l->count < 2)
+		return 0;
+	for (unsigned int i = 0; i < LATENCY_BUCKETS; i++) {
+		double off = (double)bucket_top(i) - mean;
+
+		squares += (double)l->bucket[i] * off * off;
+	}
+	return sqrt(squares / (n - 1) / n);
+}

@@ -24,4 +24,10 @@ void latency_merge(struct latency *into, const struct latency *from);
 /* The smallest value that at least `fraction` (0 … 1) of the samples do not exceed; 0 if none. */
 uint32_t latency_percentile(const struct latency *l, double fraction);
 
+/*
+ * The standard error of the mean (µs): so far from it the mean of other samples of the kind may well be. 0 of
+ * fewer than two.
+ */
+double latency_error(const struct latency *l);
+
 #endif

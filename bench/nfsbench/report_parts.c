@@ -21,10 +21,11 @@ void json_string(FILE *f, const char *text)
 void json_latency(FILE *f, const struct latency *l)
 {
 	fprintf(f,
-		"{\"count\": %llu, \"mean\": %.3f, \"p50\": %.3f, \"p90\": %.3f, \"p99\": %.3f, "
+		"{\"count\": %llu, \"mean\": %.3f, \"error\": %.3f, \"p50\": %.3f, \"p90\": %.3f, "
+		"\"p99\": %.3f, "
 		"\"p99.9\": %.3f, \"max\": %.3f}",
 		(unsigned long long)l->count,
-		l->count ? (double)l->sum / (double)l->count / 1e3 : 0.0,
+		l->count ? (double)l->sum / (double)l->count / 1e3 : 0.0, latency_error(l) / 1e3,
 		latency_percentile(l, 0.5) / 1e3, latency_percentile(l, 0.9) / 1e3,
 		latency_percentile(l, 0.99) / 1e3, latency_percentile(l, 0.999) / 1e3,
 		l->max / 1e3);

@@ -188,6 +188,20 @@ static void test_percentile_within_its_bucket(void **state)
 	}
 }
 
+/* Of 1 to 100 the deviation is 29.01, and the mean's error a tenth of it. */
+static void test_error_of_the_mean(void **state)
+{
+	static struct latency l;
+
+	memset(&l, 0, sizeof(l));
+	assert_true(latency_error(&l) == 0);
+	latency_add(&l, 1);
+	assert_true(latency_error(&l) == 0);
+	for (uint32_t v = 2; v <= 100; v++)
+		latency_add(&l, v);
+	assert_in_range(latency_error(&l) * 1000, 2900, 2902);
+}
+
 static void test_merge(void **state)
 {
 	static struct latency a, b;
@@ -312,6 +326,7 @@ int main(void)
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_percentile_exact_when_small),
 		cmocka_unit_test(test_percentile_within_its_bucket),
+		cmocka_unit_test(test_error_of_the_mean),
 		cmocka_unit_test(test_merge),
 		cmocka_unit_test(test_content),
 		cmocka_unit_test(test_generations),

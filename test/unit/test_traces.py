@@ -153,6 +153,19 @@ class Verdicts(unittest.TestCase):
         self.assertFalse(traces.worse(9.8, 10))
         self.assertFalse(traces.worse(0.10, 0.19))
 
+    def test_worse_is_by_more_than_chance(self):
+        self.assertTrue(traces.worse(5, 6.2, 1.1))
+        self.assertFalse(traces.worse(5, 6.2, 1.3))
+        few = {name: replayed(ms, create_ms=create, create_error=0.6)
+               for name, ms, create in (("stock", 8.0, 5.0), ("ra", 4.0, 6.2))}
+        found = self.outcome(**few)
+        self.assertEqual((found.verdict, found.figure), (
+            "better", "speed of answers x stock: read 2.00; too few answers to tell: create 0.81"))
+        few["ra"]["create_ms"] = 7.0
+        found = self.outcome(**few)
+        self.assertEqual(found.verdict, "not reproduced")
+        self.assertIn("create 7.00 ms, stock 5.00", found.why)
+
     def test_faster_reads_are_better(self):
         found = self.outcome(stock=replayed(8.0), ra=replayed(4.0))
         self.assertEqual((found.verdict, found.more["gains"]), ("better", {"read": 2.0}))
