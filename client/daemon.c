@@ -24,7 +24,7 @@
 /* However many mounts there are, and calls return: not sooner again (s) does a round begin, is memory
  * looked at, is the record written for what --status shows (for a knob it is at once). */
 #define ROUND_PACE    0.1
-#define ROUND_LONGEST 0.5 /* a burst of writes is seen so soon */
+#define ROUND_LONGEST 0.5 /* a burst of writes is seen so soon, or before the kernel sends it */
 #define LOOK_PACE     0.25
 #define RECORD_PACE   0.5
 /* Nor is it tried sooner again (s) to put a knob back that could not be. */
@@ -290,7 +290,7 @@ static void look(struct daemon *d, double now)
 	struct watch_host *h = &d->host;
 
 	async_pool_reap(&h->pool);
-	if (now - d->looked < LOOK_PACE)
+	if (now - d->looked < fmin(LOOK_PACE, h->burst_time))
 		return;
 	d->looked = now;
 	machine_look(&h->machine);
@@ -320,11 +320,12 @@ static void put_left_back(struct daemon *d, double now)
 static double look_after(struct daemon *d, double now)
 {
 	struct watch_host *h = &d->host;
-	double next = now + fmin(h->settings.interval, ROUND_LONGEST);
 	bool defers = false;
+	double next;
 
 	look(d, now);
 	watch_round(h, now);
+	next = now + fmin(h->settings.interval, fmin(ROUND_LONGEST, h->burst_time));
 	for (unsigned int i = 0; i < h->settings.mount_count; i++) {
 		struct watch *w = &h->watches[(d->first + i) % h->settings.mount_count];
 

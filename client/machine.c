@@ -114,6 +114,13 @@ void machine_look(struct machine *m)
 	m->memory_short = available < total / MEMORY_SHORT || g.available * MEMORY_SHORT < 1;
 }
 
+double machine_burst_time(const struct machine *m)
+{
+	const double room = (double)m->background_pages * (double)sysconf(_SC_PAGESIZE);
+
+	return room > 0 ? room / BURST_RATE : INFINITY;
+}
+
 void machine_network(struct machine *m, double sent, uint64_t now)
 {
 	double use = 0;

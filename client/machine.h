@@ -34,6 +34,8 @@
 #define MEMORY_SHORT 8
 /* s */
 #define FLUSH_DRAIN_MAX 60
+/* Bytes a second that programs may write into memory. */
+#define BURST_RATE 1e9
 /* ns: over which the network's use is averaged. */
 #define NETWORK_WINDOW 2000000000u
 
@@ -58,6 +60,8 @@ struct machine {
 
 void machine_init(struct machine *m, const char *root, uint32_t flush_point, bool dry_run);
 void machine_look(struct machine *m);
+/* In so many s a burst of writes fills what the kernel lets gather before it sends it; INFINITY: not known. */
+double machine_burst_time(const struct machine *m);
 /* NOW: ns. SENT: bytes a second that NFS mounts send or receive, the busier direction. */
 void machine_network(struct machine *m, double sent, uint64_t now);
 /* Bytes that wait to be written to this bdi; where debugfs is not mounted, to all. */

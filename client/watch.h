@@ -58,7 +58,8 @@
 #define ASK_HALTS 1
 /* Knobs of groups whose cached data is kept are looked at so often (s). */
 #define KEEP_PACE 1
-/* The kernel's counters are not looked at sooner again (s). */
+/* The kernel's counters are not looked at sooner again (s), unless the kernel would send what is written
+ * before that. */
 #define USE_PACE 0.5
 /* min_ratio of a mount that defers (percent): half of what may be dirty. All of them together must
  * stay below 100. */
@@ -130,6 +131,8 @@ struct watch_host {
 	struct history history;
 	double used;	    /* s: when counters were looked at */
 	double dirty_pages; /* the machine's, then */
+	double burst_time;  /* s: so soon a burst of writes is to be seen */
+	bool misled;	    /* that look came early, and no mount had been written to */
 	double worth;	    /* of cached data, 0..1: mount_use.h, with machine.pressed */
 	bool cache_lost;    /* and it is lost: the same */
 	struct watch_group groups[WEIGHTS_MAX]; /* settings.halts.count of them */

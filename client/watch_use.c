@@ -60,16 +60,37 @@ static bool has_written(const struct watch_host *h, const struct watch *w)
 	       fmax(h->settings.dirty_min * 1024, 1);
 }
 
-/* A mount whose programs begin to write is asked as soon as it may be: a burst is short. */
-static void hasten(struct watch_host *h)
+/* A mount whose programs begin to write is asked as soon as it may be: a burst is short. Whether
+ * there is one. */
+static bool hasten(struct watch_host *h)
 {
+	bool any = false;
+
 	for (unsigned int i = 0; i < h->settings.mount_count; i++) {
 		struct watch *w = &h->watches[i];
 
-		if (w->use.last.there && w->decision.way != WRITE_DEFER && has_written(h, w))
-			w->ask_at =
-				fmin(w->ask_at, w->asked + h->settings.interval * (1 - ASK_EARLY));
+		if (!w->use.last.there || w->decision.way == WRITE_DEFER || !has_written(h, w))
+			continue;
+		any = true;
+		w->ask_at = fmin(w->ask_at, w->asked + h->settings.interval * (1 - ASK_EARLY));
 	}
+	return any;
+}
+
+/* Where no burst could be deferred now there is no hurry. */
+static double burst_time(const struct watch_host *h)
+{
+	if (h->settings.decide.defer)
+		for (unsigned int i = 0; i < h->settings.mount_count; i++)
+			if (h->watches[i].detector.believed &&
+			    h->watches[i].decision.way != WRITE_DEFER)
+				return machine_burst_time(&h->machine);
+	return INFINITY;
+}
+
+static bool is_overdue(const struct watch_host *h, double now)
+{
+	return now - h->used >= h->settings.interval * (1 - ASK_EARLY);
 }
 
 /* Without a new look: not yet, unless the machine's dirty memory has grown meanwhile. */
@@ -78,10 +99,9 @@ static bool is_due(struct watch_host *h, double now)
 	const double grown = ((double)h->machine.meter.dirty_pages - h->dirty_pages) *
 			     (double)sysconf(_SC_PAGESIZE) / 1024;
 
-	if (now - h->used < USE_PACE)
+	if (now - h->used < (h->misled ? USE_PACE : fmin(h->burst_time, USE_PACE)))
 		return false;
-	return now - h->used >= h->settings.interval * (1 - ASK_EARLY) ||
-	       grown >= fmax(h->settings.dirty_min, 1);
+	return is_overdue(h, now) || grown >= fmax(h->settings.dirty_min, 1);
 }
 
 void watch_use_look(struct watch_host *h, double now)
@@ -89,8 +109,10 @@ void watch_use_look(struct watch_host *h, double now)
 	static const struct mountstats none;
 	struct mountstats found[MOUNTS_MAX];
 	const double since = now - h->used;
+	const bool early = !is_overdue(h, now);
 	double moved;
 
+	h->burst_time = burst_time(h);
 	if (!is_due(h, now))
 		return;
 	h->used = now;
@@ -99,7 +121,7 @@ void watch_use_look(struct watch_host *h, double now)
 		for (unsigned int i = 0; i < h->settings.mount_count; i++)
 			found[i] = none;
 	moved = add_up(h, found, now);
-	hasten(h);
+	h->misled = !hasten(h) && early;
 	h->machine.net.limits.capacity = (uint64_t)h->settings.network_capacity;
 	machine_network(&h->machine, moved / since, (uint64_t)(now * 1e9));
 }
