@@ -108,9 +108,18 @@ static bool defers(const struct view *v)
 	return v->d->way == WRITE_DEFER;
 }
 
+/* A deferral ended so lately that clients go by turns. */
+static bool by_turns(const struct view *v)
+{
+	return v->d->rest_until > 0 && v->now - v->d->rest_until <= DECIDE_TURNS;
+}
+
+/* For another turn it was dear lately and is not cheap now, or leaves no doubt. */
 static bool write_dear(const struct view *v)
 {
-	return is_dear(v->ratio, defers(v));
+	if (defers(v) || !by_turns(v) || v->ratio > DECIDE_PLAIN)
+		return is_dear(v->ratio, defers(v));
+	return is_dear(v->ratio, true) && is_dear(v->d->lately / v->d->ours, false);
 }
 
 static bool write_cheap(const struct view *v)
@@ -282,10 +291,10 @@ static enum decide_why first_of(const struct view *v, enum decide_why first)
 /* A deferral begins: the first for a while, or one of those that go by turns. */
 static void begin_deferral(struct decision *d, const struct view *v)
 {
-	const bool first = d->rest_until <= 0 || v->now - d->rest_until > DECIDE_TURNS;
+	const bool turn = by_turns(v);
 
-	d->hold = first ? v->l->defer_max : fmin(DECIDE_HOLD, v->l->defer_max);
-	d->dwell = first ? DECIDE_DWELL : d->hold;
+	d->hold = turn ? fmin(DECIDE_HOLD, v->l->defer_max) : v->l->defer_max;
+	d->dwell = turn ? d->hold : DECIDE_DWELL;
 }
 
 static void judge_writes(struct decision *d, const struct view *v)
@@ -349,6 +358,15 @@ static bool judge_readahead(struct decision *d, const struct view *v)
 	return d->readahead != was;
 }
 
+/* What was asked lately, more for being later. */
+static void remember(struct decision *d, bool priced, double now)
+{
+	const double since = d->lately_at > 0 ? now - d->lately_at : INFINITY;
+
+	d->lately += (d->theirs - d->lately) * (1 - exp(-since / DECIDE_LATELY));
+	d->lately_at = priced ? now : 0;
+}
+
 bool decide(struct decision *d, const struct decide_limits *l, const struct decide_input *in,
 	    double now)
 {
@@ -356,6 +374,7 @@ bool decide(struct decision *d, const struct decide_limits *l, const struct deci
 
 	d->ours = ours_of(l, in);
 	d->theirs = theirs_of(in, in->write);
+	remember(d, in->priced, now);
 	d->ahead = fmax(theirs_of(in, in->readahead), l->price_min);
 	d->ahead_ours = worth_ahead(l, in);
 	v.size = d->readahead ? d->readahead : v.found;

@@ -32,9 +32,10 @@
  * defer_max at most, and then the kernel has its way for REST seconds, so that with its own 5 s
  * between two looks no data waits longer than the 30 s that it would at most without us. It ends at once
  * where dirty memory has reached u = 1. Where the server is dear again within TURNS seconds, clients go
- * by turns: each further deferral lasts HOLD seconds, whatever the price does meanwhile, and the turn
- * after it REST seconds at least. So two clients have the same number of turns in a minute, whoever began
- * (unit.agent_turns), where ends that follow the price make their numbers differ by half.
+ * by turns: each further deferral lasts HOLD seconds, whatever the price does meanwhile, and the turn after
+ * it REST seconds at least; whether there is another is by what was asked LATELY. So two clients have the
+ * same number of turns in a minute, whoever began (unit.agent_turns), where ends that follow the price make
+ * their numbers differ by half.
  *
  * Ours, of read-ahead, is what it is worth: the less is fetched for nothing, the more.
  *
@@ -118,6 +119,10 @@ void decide_print_rules(FILE *out);
  * quarter of a minute. */
 #define DECIDE_TURNS 60
 #define DECIDE_HOLD  9
+/* Whether another turn begins is by the mean of what was asked for so long (s), unless it is above so many of
+ * ours: two clients are told prices at moments of their own, and near the edge only one would go on. */
+#define DECIDE_LATELY 8
+#define DECIDE_PLAIN  2.5
 /* The server has been cheap for so long (s) before data is sent at once: what was just held back would
  * else all come together. */
 #define DECIDE_CALM 3
@@ -175,6 +180,7 @@ struct decision {
 	double since;		  /* s: when this way began */
 	double hold, dwell;	  /* s: how long this deferral lasts at most and at least */
 	double rest_until;	  /* s: no deferral before; 0: there was none */
+	double lately, lately_at; /* mean of theirs over DECIDE_LATELY; s: until when, 0: none */
 	double cheap_since;	  /* s: since when it is cheap; 0: it is not */
 	double stepped;		  /* s: when read-ahead was turned last */
 };

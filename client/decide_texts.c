@@ -15,8 +15,8 @@ const struct decide_text decide_texts[DECIDE_RULES] = {
 		      "data was held back for long enough: the kernel has its way"},
 	[WHY_VAIN] = {"ratio above 1.25, but what was deferred within 60 s was sent all the same",
 		      "normal", "what is held back is closed or synced at once"},
-	[WHY_DEARER] = {"ratio above 1.25; while deferred above 0.8", "defer",
-			"the server is dearer than our memory"},
+	[WHY_DEARER] = {"ratio above 1.25; while deferred above 0.8; for another turn see below",
+			"defer", "the server is dearer than our memory"},
 	[WHY_DWELL] = {"deferred for less than 3 s, by turns 9 s, and memory not full", "defer",
 		       "the server was dearer a moment ago"},
 	[WHY_CHEAP] = {"ratio to cached data alone at most 0.4 for 3 s, while accelerated 0.625; "

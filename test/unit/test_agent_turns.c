@@ -27,6 +27,7 @@
 #define SENDING 0.9  /* s of disk a second that one client can send */
 #define MEMORY	60   /* s of disk that a client's memory holds */
 #define EVEN	0.1
+#define JITTER	0.6 /* by so much of it prices differ that are asked for at other moments */
 
 static const struct decide_limits limits = {
 	.defer = true, .k = 10000, .k_cache = 10, .price_min = 0.05, .defer_max = 24};
@@ -42,16 +43,22 @@ struct client {
 static struct world {
 	struct client clients[2];
 	double reading, length, price; /* requests; requests, averaged */
+	double jitter;
 	uint64_t seed;
 } world;
+
+static double uniform(void)
+{
+	return (double)random_below(&world.seed, 1000) / 1000;
+}
 
 static void act(struct client *c, double now)
 {
 	struct decide_input in = {.priced = true, .weight = c->weight};
 
 	if (now >= c->ask_at) {
-		c->told = world.price;
-		c->ask_at = now + 1.5 + (double)random_below(&world.seed, 500) / 1000;
+		c->told = world.price * (1 + world.jitter * (uniform() - 0.5));
+		c->ask_at = now + 1.5 + 0.5 * uniform();
 	}
 	c->dirty = fmin(c->dirty + c->writing * STEP, MEMORY);
 	in.write = c->told;
@@ -79,13 +86,14 @@ static void serve(void)
 	}
 }
 
-static void run(double writing, double reading, double weight)
+static void run(double writing, double reading, double weight, double jitter)
 {
 	struct client *c = world.clients;
 	double turn[2] = {0};
 
 	memset(&world, 0, sizeof(world));
 	world.reading = reading;
+	world.jitter = jitter;
 	world.seed = 7;
 	for (int i = 0; i < 2; i++)
 		c[i].writing = writing;
@@ -116,26 +124,45 @@ static double apart(const double *a, const double *b, unsigned int n)
 	return in_a + in_b > 0 ? fabs(in_a - in_b) / (in_a + in_b) * 2 : 0;
 }
 
+/* The worst minute of this load. */
+static void check(double writing, double reading, double jitter)
+{
+	const struct client *c = world.clients;
+	double turns = 0, wrote = 0;
+
+	run(writing, reading, 0, jitter);
+	for (unsigned int n = BEGIN + MINUTE; n < LONG; n++) {
+		turns = fmax(turns, apart(c[0].turns, c[1].turns, n));
+		wrote = fmax(wrote, apart(c[0].wrote, c[1].wrote, n));
+	}
+	if (turns >= EVEN || wrote >= EVEN)
+		fail_msg(
+			"writing %g beside %g reads: turns %.1f %% apart, what was written %.1f %%",
+			writing, reading, 100 * turns, 100 * wrote);
+}
+
 static void test_every_minute_is_even(void **state)
 {
 	static const double writings[] = {0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.9},
 			    readings[] = {1, 2, 4, 8};
-	const struct client *c = world.clients;
-	double turns = 0, wrote = 0;
 	bool held = false;
 
 	for (unsigned int i = 0; i < sizeof(writings) / sizeof(writings[0]); i++)
 		for (unsigned int j = 0; j < sizeof(readings) / sizeof(readings[0]); j++) {
-			run(writings[i], readings[j], 0);
-			for (unsigned int n = BEGIN + MINUTE; n < LONG; n++) {
-				turns = fmax(turns, apart(c[0].turns, c[1].turns, n));
-				wrote = fmax(wrote, apart(c[0].wrote, c[1].wrote, n));
-				held |= c[0].decision.way == WRITE_DEFER;
-			}
+			check(writings[i], readings[j], 0);
+			held |= world.clients[0].turns[LONG - 1] < (LONG - 1) * STEP;
 		}
-	print_message("in the worst minute: turns %.1f %% apart, what was written %.1f %%\n",
-		      100 * turns, 100 * wrote);
-	assert_true(held && turns < EVEN && wrote < EVEN);
+	assert_true(held);
+}
+
+/* Near the edge, where one is told more than what makes it hold back, and the other less. Where the price is
+ * hardly ever that high there are no turns, and a deferral once in a while makes a minute uneven; not here. */
+static void test_prices_at_the_edge(void **state)
+{
+	check(0.05, 3, JITTER);
+	check(0.05, 3.25, JITTER);
+	check(0.1, 2.5, JITTER);
+	check(0.1, 2.75, JITTER);
 }
 
 /* Who would pay less waits, while the other need not. */
@@ -143,9 +170,9 @@ static void test_weights(void **state)
 {
 	const struct client *c = world.clients;
 
-	run(0.1, 1, 0.1);
+	run(0.1, 1, 0.1, 0);
 	assert_true(c[1].turns[LONG - 1] < c[0].turns[LONG - 1]);
-	run(0.1, 1, 10);
+	run(0.1, 1, 10, 0);
 	assert_true(c[1].turns[LONG - 1] >= c[0].turns[LONG - 1]);
 }
 
@@ -153,6 +180,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_minute_is_even),
+		cmocka_unit_test(test_prices_at_the_edge),
 		cmocka_unit_test(test_weights),
 	};
 
