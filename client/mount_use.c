@@ -57,11 +57,21 @@ static void grow(struct mount_use *u, const struct mountstats *s, double now)
 		u->written_at = now;
 }
 
+/* All is forgotten. What was never written to is not taken for written to: its data would be held back by
+ * limits that are the machine's. */
+static void begin(struct mount_use *u, const struct mountstats *s, double now)
+{
+	const bool written = s->programs_written || s->server_written;
+
+	*u = (struct mount_use){
+		.last = *s, .at = now, .read_at = now, .written_at = written ? now : -INFINITY};
+	mount_use_asked(u);
+}
+
 void mount_use_feed(struct mount_use *u, const struct mountstats *s, double now)
 {
 	if (!s->there || !u->last.there || went_back(&u->last, s)) {
-		*u = (struct mount_use){.last = *s, .at = now, .read_at = now, .written_at = now};
-		mount_use_asked(u);
+		begin(u, s, now);
 		return;
 	}
 	forget(&u->soon, now - u->at, USE_SOON);

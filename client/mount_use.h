@@ -65,7 +65,8 @@ struct mount_use {
 	double turned_at;	     /* s: mount_use_turned() */
 	bool by_opens;		     /* before that it was files that ended early which told */
 	uint32_t readahead;	     /* KiB of the mount's now; 0: not known; its owner sets it */
-	double read_at, written_at;  /* s: when something was last; a mount begins with both */
+	double read_at;		     /* s: when something was last; a mount begins with that */
+	double written_at;	     /* s: the same, if it ever was; -INFINITY */
 	uint64_t asked_calls;	     /* READs and WRITEs when it was asked for prices last */
 	uint64_t asked_written;	     /* bytes that programs had written by then */
 };

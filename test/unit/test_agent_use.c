@@ -200,14 +200,15 @@ static void test_ten_calls_make_a_question(void **state)
 
 static void test_when_it_was_used(void **state)
 {
-	const double mounted = now;
-
 	reads(5, 1, 0);
-	assert_true(use.read_at == now && use.written_at == mounted);
+	assert_true(use.read_at == now && isinf(use.written_at)); /* it never was */
 	counters.server_written = 4096; /* by mmap: programs_written stays */
 	now += 50;
 	mount_use_feed(&use, &counters, now);
 	assert_true(use.written_at == now && use.read_at == now - 50);
+	use = (struct mount_use){0}; /* another agent: who wrote before may write now */
+	mount_use_feed(&use, &counters, now);
+	assert_true(use.written_at == now);
 }
 
 int main(void)
