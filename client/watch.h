@@ -131,6 +131,8 @@ struct watch_host {
 	struct history history;
 	double used;	    /* s: when counters were looked at */
 	double dirty_pages; /* the machine's, then */
+	double moved;	    /* bytes that mounts have sent and received */
+	double moved_from;  /* s: since then */
 	double burst_time;  /* s: so soon a burst of writes is to be seen */
 	bool misled;	    /* that look came early, and no mount had been written to */
 	double worth;	    /* of cached data, 0..1: mount_use.h, with machine.pressed */

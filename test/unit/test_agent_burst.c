@@ -115,6 +115,17 @@ static void test_where_it_would_not_be_deferred(void **state)
 	assert_true(sees(USE_PACE, 8 * MIB, 16384));
 }
 
+/* A tenth of a second says little of the network, whose use is a mean of two. */
+static void test_the_network_is_looked_at_as_before(void **state)
+{
+	const double before = host.moved_from;
+
+	assert_true(sees(0.1, 8 * MIB, 2048));
+	assert_true(host.moved_from == before);
+	assert_true(sees(USE_PACE, 8 * MIB, 4096));
+	assert_true(host.moved_from == now && host.moved == 0);
+}
+
 /* Who writes to a file system of this machine's own does not have all mounts counted ten times a second. */
 static void test_others_that_write(void **state)
 {
@@ -133,6 +144,7 @@ int main(void)
 		ON_A_MACHINE(test_before_the_kernel_sends_it),
 		ON_A_MACHINE(test_where_there_is_room_there_is_no_hurry),
 		ON_A_MACHINE(test_where_it_would_not_be_deferred),
+		ON_A_MACHINE(test_the_network_is_looked_at_as_before),
 		ON_A_MACHINE(test_others_that_write),
 	};
 
