@@ -22,7 +22,7 @@
 #define READS_AVERAGED 16
 /* READs past the queue of a device that may seek after all are measured so far apart (ns). */
 #define SAMPLE_INTERVAL UINT64_C(50000000)
-/* The kernel's read-ahead, which can be changed while we run, is asked for so often (ns). */
+/* The kernel's read-ahead is asked for so often (ns). */
 #define WINDOW_INTERVAL UINT64_C(1000000000)
 
 _Static_assert(DRIVE_QUEUE_MAX < SCHED_STALLED_MAX, "a drive that hangs can be passed");
@@ -119,6 +119,14 @@ static void say_taken(struct device *d, const struct device_settings *s)
 					   : "not queued");
 }
 
+/* The kernel's own read-ahead, which can be changed while we run. */
+static void ask_window(struct device *d)
+{
+	uint64_t kib = block_queue_number(table.sysfs, atomic_load(&d->dev), "read_ahead_kb");
+
+	atomic_store(&d->window, kib < UINT32_MAX >> 10 ? (uint32_t)kib << 10 : UINT32_MAX);
+}
+
 /* ---- the table; with its lock ------------------------------------------------------------ */
 
 static void take(struct device *d, dev_t dev, const struct device_settings *s)
@@ -130,6 +138,7 @@ static void take(struct device *d, dev_t dev, const struct device_settings *s)
 	atomic_store(&d->dev, dev);
 	atomic_fetch_add(&d->taken, 1);
 	atomic_store(&d->piece, 0);
+	ask_window(d);
 	atomic_store(&d->next_window, 0);
 	init_mode(&d->mode, dev, s->depth);
 	atomic_store(&d->cluster, d->mode.cluster);
@@ -423,15 +432,11 @@ bool device_sample_due(struct device *d, uint64_t now)
 
 uint32_t device_window(struct device *d, uint64_t now)
 {
-	uint64_t next = atomic_load_explicit(&d->next_window, memory_order_relaxed), bytes;
+	uint64_t next = atomic_load_explicit(&d->next_window, memory_order_relaxed);
 
 	if (now >= next &&
-	    atomic_compare_exchange_strong(&d->next_window, &next, now + WINDOW_INTERVAL)) {
-		bytes = (uint64_t)block_queue_number(table.sysfs, atomic_load(&d->dev),
-						     "read_ahead_kb")
-			<< 10;
-		atomic_store(&d->window, bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX);
-	}
+	    atomic_compare_exchange_strong(&d->next_window, &next, now + WINDOW_INTERVAL))
+		ask_window(d);
 	return atomic_load_explicit(&d->window, memory_order_relaxed);
 }
 

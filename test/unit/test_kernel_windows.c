@@ -253,25 +253,47 @@ static void test_a_chunk_that_windows_leave(void **state)
 
 /* ---- the device -------------------------------------------------------------------------- */
 
-static void test_the_window_is_the_devices(void **state)
+/* Where the kernel tells of a block device. */
+static void sysfs_write(dev_t dev, const char *name, const char *text)
 {
-	struct device *d = b->device;
-	dev_t dev = atomic_load(&d->dev);
 	char path[256];
 
 	snprintf(path, sizeof(path), "mkdir -p %s/%u:%u/queue", host_dir, major(dev), minor(dev));
 	assert_int_equal(system(path), 0);
-	snprintf(path, sizeof(path), "%s/%u:%u/queue/read_ahead_kb", host_dir, major(dev),
-		 minor(dev));
+	snprintf(path, sizeof(path), "%s/%u:%u/queue/%s", host_dir, major(dev), minor(dev), name);
+	host_write_text(path, text);
+}
+
+static void test_the_window_is_the_devices(void **state)
+{
+	struct device *d = b->device;
+	dev_t dev = atomic_load(&d->dev);
+
 	atomic_store(&d->next_window, 0);
 	assert_int_equal(device_window(d, 10 * SEC), 0); /* it does not say */
-	host_write_text(path, "256\n");
+	sysfs_write(dev, "read_ahead_kb", "256\n");
 	assert_int_equal(device_window(d, 10 * SEC + MSEC), 0);
 	assert_int_equal(device_window(d, 11 * SEC), 256 * KIB);
-	host_write_text(path, "4294967295\n");
+	sysfs_write(dev, "read_ahead_kb", "4294967295\n");
 	assert_int_equal(device_window(d, 12 * SEC), UINT32_MAX);
-	host_write_text(path, "none\n");
+	sysfs_write(dev, "read_ahead_kb", "none\n");
 	assert_int_equal(device_window(d, 13 * SEC), 0);
+}
+
+/* Who comes while another thread asks for it for the first time is not told that there is none. */
+static void test_a_new_device_has_its_window(void **state)
+{
+	struct export_settings s = host_settings(1);
+	_Atomic uint64_t devices = 0;
+	struct device *d;
+	int err;
+
+	sysfs_write(makedev(250, 7), "read_ahead_kb", "512\n");
+	d = device_use(makedev(250, 7), &s.device, &devices, &err);
+	assert_non_null(d);
+	atomic_store(&d->next_window, UINT64_MAX);
+	assert_int_equal(device_window(d, SEC), 512 * KIB);
+	device_unuse(atomic_load(&devices));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
@@ -292,6 +314,7 @@ int main(void)
 		TEST(test_a_chunk_without_windows),
 		TEST(test_a_chunk_that_windows_leave),
 		TEST(test_the_window_is_the_devices),
+		TEST(test_a_new_device_has_its_window),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,6 +82,7 @@ static int start(void **state)
 	b = backing_get(&file.slot, io, 1000 * SEC);
 	assert_non_null(b);
 	/* whatever disk this is: no windows (test_kernel_windows.c) */
+	atomic_store(&b->device->window, 0);
 	atomic_store(&b->device->next_window, UINT64_MAX);
 	return 0;
 }
