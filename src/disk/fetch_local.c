@@ -127,6 +127,14 @@ static void split_folio(struct backing *b, uint64_t window, uint64_t bad)
 	posix_fadvise(b->fd, (off_t)from, (off_t)folio, POSIX_FADV_WILLNEED);
 }
 
+/* Windows go on behind a step up to UPTO that went without them, up to WITH. */
+static bool begin_behind(struct backing *b, struct kernel_windows *w, uint64_t upto, uint64_t with)
+{
+	kernel_windows_go_on(w, upto);
+	kernel_windows_start(w, b, with);
+	return true;
+}
+
 /* As will_need(), of what no window has; without windows also what is asked for with it beside others' writes. */
 static bool begin_step(struct backing *b, struct kernel_windows *w, uint64_t offset, uint64_t upto,
 		       uint32_t piece)
@@ -135,8 +143,10 @@ static bool begin_step(struct backing *b, struct kernel_windows *w, uint64_t off
 
 	kernel_windows_start(w, b, with);
 	from = w->begun > offset ? w->begun : offset;
-	if (w->fd >= 0 || !device_is_written(b->device))
+	if (w->going)
 		return will_need(b, from, upto, piece);
+	if (!device_is_written(b->device))
+		return will_need(b, from, upto, piece) && begin_behind(b, w, upto, with);
 	if (with > w->end)
 		with = w->end > upto ? w->end : upto;
 	if (from < with)

@@ -26,20 +26,45 @@ static bool touch(int fd, uint64_t at, uint64_t len)
 	return preadv2(fd, iov, n, (off_t)at, RWF_NOWAIT) >= 0 || errno == EAGAIN;
 }
 
+/*
+ * Windows begin at AT if the byte before it has been read here: what follows continues a stream then, and the
+ * kernel does not read ahead of a single read. FLAGS: preadv2's, to wait for that byte or not.
+ */
+static void go_on(struct kernel_windows *w, uint64_t at, int flags)
+{
+	char byte;
+	struct iovec iov = {&byte, 1};
+
+	w->going = at == 0 || preadv2(w->fd, &iov, 1, (off_t)(at - 1), flags) == 1;
+	if (w->going)
+		w->at = at;
+	else if (errno != EAGAIN)
+		kernel_windows_close(w);
+}
+
 void kernel_windows_open(struct kernel_windows *w, struct backing *b, uint64_t from, uint64_t end,
 			 uint64_t now)
 {
 	uint64_t size = b->own_queue ? device_window(b->device, now) : 0;
+	uint64_t at = from - from % PAGE_MIN;
 
-	*w = (struct kernel_windows){
-		.fd = -1, .size = size, .at = from - from % PAGE_MIN, .begun = from, .end = end};
+	*w = (struct kernel_windows){.fd = -1, .size = size, .begun = at, .end = end};
 	if (size == 0 || size > KERNEL_WINDOW_MAX || end < from ||
 	    end - from < KERNEL_WINDOWS_MIN * size)
 		return;
 	w->fd = backing_open_again(b, O_NOATIME);
-	/* What follows continues a stream: the kernel would not read ahead of a single read. */
-	if (w->fd >= 0 && w->at > 0 && !touch(w->fd, w->at - 1, 1))
-		kernel_windows_close(w);
+	if (w->fd >= 0 && (at == 0 || backing_resident(b, at - 1, 1)))
+		go_on(w, at, RWF_NOWAIT);
+}
+
+/* The first window; false: none. Of one whose beginning is there the kernel would bring the rest, without a mark. */
+static bool begin_first(struct kernel_windows *w, struct backing *b)
+{
+	if (backing_resident(b, w->at, 1) || !touch(w->fd, w->at, w->size) ||
+	    !backing_resident(b, w->at, 1))
+		return false;
+	w->begun = w->at + w->size;
+	return true;
 }
 
 /*
@@ -50,7 +75,7 @@ static bool begin_next(struct kernel_windows *w, struct backing *b)
 {
 	uint64_t next = w->at + w->size;
 
-	return touch(w->fd, w->at, w->begun > w->at ? 1 : w->size) &&
+	return (w->begun > w->at ? touch(w->fd, w->at, 1) : begin_first(w, b)) &&
 	       (backing_resident(b, next, 1) ||
 		(touch(w->fd, w->at + w->size / 2, 1) && backing_resident(b, next, 1)));
 }
@@ -63,18 +88,39 @@ static void begin_tail(struct kernel_windows *w)
 	kernel_windows_close(w);
 }
 
+/*
+ * Where none has begun, what comes first is there already: they can go on behind that. Else the kernel goes
+ * its own way, with marks that nobody knows of, and would bring more than is known.
+ */
+static void leave(struct kernel_windows *w)
+{
+	if (w->begun > w->at)
+		kernel_windows_close(w);
+	w->going = false;
+}
+
 void kernel_windows_start(struct kernel_windows *w, struct backing *b, uint64_t upto)
 {
-	while (w->fd >= 0 && w->at < upto && w->at + 2 * w->size < w->end) {
+	while (w->going && w->at < upto && w->at + 2 * w->size < w->end) {
 		if (!begin_next(w, b)) {
-			kernel_windows_close(w);
+			leave(w);
 			return;
 		}
 		w->at += w->size;
 		w->begun = w->at + w->size;
 	}
-	if (w->fd >= 0 && w->at + 2 * w->size >= w->end)
+	if (w->going && w->at + 2 * w->size >= w->end)
 		begin_tail(w);
+}
+
+void kernel_windows_go_on(struct kernel_windows *w, uint64_t upto)
+{
+	uint64_t at = upto + PAGE_MIN - 1 - (upto + PAGE_MIN - 1) % PAGE_MIN;
+
+	if (w->fd < 0 || w->going || w->begun > at || at + 2 * w->size >= w->end)
+		return;
+	w->begun = at;
+	go_on(w, at, 0);
 }
 
 void kernel_windows_close(struct kernel_windows *w)
@@ -82,4 +128,5 @@ void kernel_windows_close(struct kernel_windows *w)
 	if (w->fd >= 0)
 		close(w->fd);
 	w->fd = -1;
+	w->going = false;
 }

@@ -11,6 +11,10 @@
  *       [ window ][ window ][ window ][ window ].. tail ..]      the last mark is left alone:
  *       ^ 1st     ^ 2nd     ^ 3rd     x                          the tail is WILLNEED's
  *
+ * It does so for a stream only: what is before the first window must be there, and be read. At a chunk's beginning
+ * it may still be on its way, with the chunk before it; or what follows is there already, by a client's READs.
+ * Then a step goes by WILLNEED, and windows go on behind it.
+ *
  * A touch is preadv2(2) with RWF_NOWAIT: where the data is not there it starts read-ahead and does not
  * wait for it. So the windows of a step all go to the disk at once, as WILLNEED's do.
  *
@@ -28,14 +32,15 @@
 #define KERNEL_WINDOWS_MIN 4
 
 struct kernel_windows {
-	int fd; /* -1: none */
+	int fd;	    /* -1: none */
+	bool going; /* what is touched next continues a stream */
 	uint64_t size;
 	uint64_t at;	/* where to touch next */
 	uint64_t begun; /* the disk has been asked so far */
 	uint64_t end;
 };
 
-/* For [from, end) of B; NOW: ns. */
+/* For [from, end) of B; NOW: ns. Not going, perhaps, though there is a descriptor. */
 void kernel_windows_open(struct kernel_windows *w, struct backing *b, uint64_t from, uint64_t end,
 			 uint64_t now);
 /*
@@ -43,6 +48,8 @@ void kernel_windows_open(struct kernel_windows *w, struct backing *b, uint64_t f
  * is, since the chunk's beginning.
  */
 void kernel_windows_start(struct kernel_windows *w, struct backing *b, uint64_t upto);
+/* What is before UPTO was asked for otherwise: if windows are not going, waits for its last byte, and they are. */
+void kernel_windows_go_on(struct kernel_windows *w, uint64_t upto);
 void kernel_windows_close(struct kernel_windows *w);
 
 #endif

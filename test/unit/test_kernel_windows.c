@@ -23,45 +23,70 @@ static bool idle;   /* it starts nothing */
 
 static uint64_t marks[2]; /* of the first window, and of those behind; UINT64_MAX: none */
 static uint64_t reached;  /* brought so far */
-static unsigned int touches;
+static uint64_t stream;	  /* what was read last ended here */
+static unsigned int touches, windows;
 
-/* A window behind what was brought, as the kernel brings it: by reading. */
-static void bring_window(void)
+/* Brings LEN bytes at OFFSET, as the kernel does, by reading. */
+static void bring(uint64_t offset, uint64_t len)
 {
 	static char buffer[WINDOW];
 	int fd = open(file.path, O_RDONLY | O_CLOEXEC);
 
 	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
-	assert_true(pread(fd, buffer, WINDOW, (off_t)reached) > 0);
+	assert_true(pread(fd, buffer, len, (off_t)offset) > 0);
 	close(fd);
-	reached += WINDOW;
 }
 
-ssize_t __wrap_preadv64v2(int fd, const struct iovec *iov, int n, off_t offset, int flags);
-ssize_t __wrap_preadv64v2(int fd, const struct iovec *iov, int n, off_t offset, int flags)
+static void bring_window(void)
 {
-	uint64_t at = (uint64_t)offset, len = 0;
+	bring(reached, WINDOW);
+	reached += WINDOW;
+	windows++;
+}
 
-	assert_int_equal(flags, RWF_NOWAIT);
-	for (int i = 0; i < n; i++)
-		len += iov[i].iov_len;
-	touches++;
-	errno = refuses ? refuses : EAGAIN;
-	if (refuses || idle || at < FROM)
-		return -1;
-	if (len == WINDOW) { /* a stream begins */
-		reached = at;
-		bring_window();
-		marks[0] = at + first_mark;
-		marks[1] = UINT64_MAX;
+/* Nothing of [at, at + len) is there: a stream begins, or it is a single read. */
+static void miss(uint64_t at, uint64_t len)
+{
+	marks[0] = marks[1] = UINT64_MAX;
+	if (at != stream && at != 0) {
+		bring(at, len);
+		return;
 	}
+	reached = at;
+	bring_window();
+	marks[0] = at + first_mark;
+}
+
+static void pass_marks(uint64_t at)
+{
 	for (int i = 0; i < 2; i++)
 		if (at <= marks[i] && marks[i] < at + HOST_PAGE) {
 			marks[i] = UINT64_MAX;
 			marks[1] = reached;
 			bring_window();
 		}
-	return -1;
+}
+
+ssize_t __wrap_preadv64v2(int fd, const struct iovec *iov, int n, off_t offset, int flags);
+ssize_t __wrap_preadv64v2(int fd, const struct iovec *iov, int n, off_t offset, int flags)
+{
+	uint64_t at = (uint64_t)offset, len = 0;
+	bool there = backing_resident(b, at, 1);
+
+	for (int i = 0; i < n; i++)
+		len += iov[i].iov_len;
+	touches++;
+	errno = refuses ? refuses : EAGAIN;
+	if (refuses)
+		return -1;
+	if (!idle && !there)
+		miss(at, len);
+	if (!idle)
+		pass_marks(at);
+	if (!there && flags == RWF_NOWAIT)
+		return -1;
+	stream = at + 1;
+	return 1;
 }
 
 static int start(void **state)
@@ -82,9 +107,11 @@ static int start(void **state)
 	assert_non_null(b);
 	atomic_store(&b->device->window, WINDOW);
 	atomic_store(&b->device->next_window, UINT64_MAX);
-	first_mark = touches = 0;
+	first_mark = touches = windows = 0;
+	marks[0] = marks[1] = stream = UINT64_MAX;
 	refuses = 0;
 	idle = false;
+	bring(FROM - 1, 1); /* the stream's end so far */
 	return 0;
 }
 
@@ -206,9 +233,10 @@ static void test_a_kernel_that_begins_nothing(void **state)
 	idle = true;
 	kernel_windows_open(&w, b, FROM, FROM + 2 * MIB, SEC);
 	kernel_windows_start(&w, b, FROM + 512 * KIB);
-	assert_int_equal(w.fd, -1);
+	assert_false(w.going);
 	assert_int_equal(w.begun, FROM);
 	assert_true(nothing_at(FROM));
+	kernel_windows_close(&w);
 }
 
 /* ---- a chunk ----------------------------------------------------------------------------- */
@@ -249,6 +277,70 @@ static void test_a_chunk_that_windows_leave(void **state)
 {
 	idle = true;
 	expect_a_chunk_fetched();
+}
+
+/* A chunk of 2 MiB in steps. */
+static void fetch_two_mib(void)
+{
+	struct fetch_chunk c;
+	bool already;
+
+	fetch_chunk_begin(&c, &b->device->dispatcher, b, FROM, 2 * MIB);
+	for (uint64_t at = FROM; at < FROM + 2 * MIB; at += 256 * KIB)
+		assert_int_equal(fetch_chunk_next(&c, at, 256 * KIB, &already), 256 * KIB);
+	fetch_chunk_end(&c);
+	assert_true(resident(FROM, FROM + 2 * MIB));
+}
+
+/* What is before it is still on its way: it has windows behind its first step, but for the tail. */
+static void test_a_chunk_behind_one_that_is_under_way(void **state)
+{
+	posix_fadvise(b->fd, 0, FROM, POSIX_FADV_DONTNEED);
+	assert_true(nothing_at(FROM - 1));
+	fetch_two_mib();
+	assert_int_equal(windows, (2 * MIB - 256 * KIB) / WINDOW - 1);
+}
+
+/* A client's READs, or what the kernel reads ahead for them, are in its way. */
+static void test_a_chunk_that_meets_a_reader(void **state)
+{
+	bring(FROM, 64 * KIB);
+	bring(FROM + MIB, 32 * KIB);
+	fetch_two_mib();
+	assert_in_range(windows, (2 * MIB - 2 * 256 * KIB) / WINDOW - 4, 2 * MIB / WINDOW);
+	assert_true(nothing_at(FROM + 2 * MIB));
+}
+
+/* Of a window that is there in part nothing is begun: the kernel would bring the rest in a way of its own. */
+static void test_a_window_that_is_there_in_part(void **state)
+{
+	struct kernel_windows w;
+
+	bring(FROM, 32 * KIB);
+	kernel_windows_open(&w, b, FROM, FROM + 4 * MIB, SEC);
+	assert_true(w.going);
+	kernel_windows_start(&w, b, FROM + 256 * KIB);
+	assert_false(w.going);
+	assert_int_equal(w.begun, FROM);
+	assert_true(nothing_at(FROM + 32 * KIB));
+	kernel_windows_close(&w);
+}
+
+/* A kernel whose windows end where it likes is not asked again: its marks may be anywhere. */
+static void test_a_kernel_that_goes_its_own_way(void **state)
+{
+	struct kernel_windows w;
+
+	kernel_windows_open(&w, b, FROM, FROM + 4 * MIB, SEC);
+	kernel_windows_start(&w, b, FROM + 256 * KIB);
+	assert_true(w.going);
+	marks[1] = UINT64_MAX;
+	kernel_windows_start(&w, b, FROM + 512 * KIB);
+	assert_int_equal(w.fd, -1);
+	touches = 0;
+	kernel_windows_go_on(&w, FROM + 512 * KIB);
+	assert_int_equal(touches, 0);
+	assert_false(w.going);
 }
 
 /* ---- the device -------------------------------------------------------------------------- */
@@ -313,6 +405,10 @@ int main(void)
 		TEST(test_a_chunk_by_windows),
 		TEST(test_a_chunk_without_windows),
 		TEST(test_a_chunk_that_windows_leave),
+		TEST(test_a_chunk_behind_one_that_is_under_way),
+		TEST(test_a_chunk_that_meets_a_reader),
+		TEST(test_a_window_that_is_there_in_part),
+		TEST(test_a_kernel_that_goes_its_own_way),
 		TEST(test_the_window_is_the_devices),
 		TEST(test_a_new_device_has_its_window),
 	};
