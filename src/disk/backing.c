@@ -105,6 +105,16 @@ bool backing_written(struct backing *b, uint64_t offset, uint64_t len, struct ex
 	return b->ops->written(b, offset, len, span);
 }
 
+uint64_t backing_reach(struct backing *b, uint64_t offset, uint64_t turn, uint64_t seek)
+{
+	return b->ops->reach != NULL ? b->ops->reach(b, offset, turn, seek) : turn;
+}
+
+int backing_in_order(struct backing *b, uint64_t offset, uint64_t len, struct extent *pieces)
+{
+	return b->ops->in_order != NULL ? b->ops->in_order(b, offset, len, pieces) : 0;
+}
+
 uint64_t backing_place(struct backing *b, uint64_t offset)
 {
 	uint64_t block = backing_block(b, offset), before;

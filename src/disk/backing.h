@@ -59,6 +59,10 @@ struct backing_ops {
 	bool (*place_known)(struct backing *b, uint64_t offset, uint64_t *block);
 	/* *SPAN is in file order before. */
 	bool (*written)(struct backing *b, uint64_t offset, uint64_t len, struct extent_span *span);
+	/* As backing_reach(); NULL: it lies nowhere in particular. */
+	uint64_t (*reach)(struct backing *b, uint64_t offset, uint64_t turn, uint64_t seek);
+	/* As backing_in_order(); NULL: as before. */
+	int (*in_order)(struct backing *b, uint64_t offset, uint64_t len, struct extent *pieces);
 	/* The size as it is now, into b->size; an error leaves that. */
 	void (*refresh_size)(struct backing *b);
 	/* Whether the file has lost its last name, as far as that can be asked. */
@@ -163,6 +167,10 @@ bool backing_resident(struct backing *b, uint64_t offset, uint64_t len);
 uint64_t backing_block(struct backing *b, uint64_t offset);
 /* Whether LEN bytes at OFFSET are written on the device, as far as known; then *SPAN is where. */
 bool backing_written(struct backing *b, uint64_t offset, uint64_t len, struct extent_span *span);
+/* Bytes at OFFSET that are read in the time of TURN bytes in one place, seeks taking that of SEEK: extent_map_reach(). */
+uint64_t backing_reach(struct backing *b, uint64_t offset, uint64_t turn, uint64_t seek);
+/* Its PIECES as the device has them: extent_map_in_order(); 0: nothing is known of them. */
+int backing_in_order(struct backing *b, uint64_t offset, uint64_t len, struct extent *pieces);
 /* Where OFFSET will go if it has no place yet: behind the byte before it. */
 uint64_t backing_place(struct backing *b, uint64_t offset);
 /* The same as far as it is known: asks nobody and waits for nobody. Else file order. */

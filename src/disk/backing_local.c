@@ -22,6 +22,16 @@ static bool local_written(struct backing *b, uint64_t offset, uint64_t len,
 	return extent_map_written(&b->extents, offset, len, extent_fetch_fiemap, &b->fd, span);
 }
 
+static uint64_t local_reach(struct backing *b, uint64_t offset, uint64_t turn, uint64_t seek)
+{
+	return extent_map_reach(&b->extents, offset, turn, seek, extent_fetch_fiemap, &b->fd);
+}
+
+static int local_in_order(struct backing *b, uint64_t offset, uint64_t len, struct extent *pieces)
+{
+	return extent_map_in_order(&b->extents, offset, len, extent_fetch_fiemap, &b->fd, pieces);
+}
+
 static bool local_place_known(struct backing *b, uint64_t offset, uint64_t *block)
 {
 	return extent_map_peek(&b->extents, offset, block);
@@ -63,6 +73,8 @@ static const struct backing_ops local_ops = {
 	.block = local_block,
 	.place_known = local_place_known,
 	.written = local_written,
+	.reach = local_reach,
+	.in_order = local_in_order,
 	.refresh_size = local_refresh_size,
 	.is_removed = local_is_removed,
 	.changed = local_changed,

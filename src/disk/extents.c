@@ -141,6 +141,77 @@ bool extent_map_written(struct extent_map *m, uint64_t offset, uint64_t len, ext
 	return e != NULL && !e->unwritten;
 }
 
+/* How far a turn has come: LEN bytes, of which the last is in front of BLOCK, in the time of SPENT bytes in one place. */
+struct reach {
+	uint64_t len, spent, block;
+};
+
+/* What lies in E behind OFFSET comes to R's turn, in part perhaps; false: no more does. */
+static bool reach_into(struct reach *r, const struct extent *e, uint64_t offset, uint64_t turn,
+		       uint64_t seek)
+{
+	uint64_t block = e->block + (offset - e->offset), left = e->offset + e->length - offset;
+	uint64_t more = r->len && seek_is_far(r->block, block) ? seek : 0, room;
+
+	if (r->spent + more >= turn)
+		return false;
+	room = turn - r->spent - more;
+	if (left > room && left - room > seek)
+		left = room;
+	r->len += left;
+	r->spent += more + left;
+	r->block = block + left;
+	return r->spent < turn;
+}
+
+uint64_t extent_map_reach(struct extent_map *m, uint64_t offset, uint64_t turn, uint64_t seek,
+			  extent_fetch fetch, void *arg)
+{
+	struct reach r = {0};
+	const struct extent *e;
+	bool more = true;
+
+	lock_take(&m->lock);
+	e = look_up(m, offset, fetch, arg);
+	while (e != NULL && more) {
+		more = reach_into(&r, e, offset + r.len, turn, seek);
+		if (more)
+			e = find(m, offset + r.len);
+	}
+	lock_drop(&m->lock);
+	if (e == NULL && r.spent < turn)
+		r.len += turn - r.spent;
+	return r.len < turn ? r.len : turn;
+}
+
+/* PIECE among the N that are in order before it. */
+static void put_in_order(struct extent *pieces, int n, struct extent piece)
+{
+	for (; n > 0 && pieces[n - 1].block > piece.block; n--)
+		pieces[n] = pieces[n - 1];
+	pieces[n] = piece;
+}
+
+int extent_map_in_order(struct extent_map *m, uint64_t offset, uint64_t len, extent_fetch fetch,
+			void *arg, struct extent *pieces)
+{
+	uint64_t upto = offset + len;
+	const struct extent *e;
+	int n = 0;
+
+	lock_take(&m->lock);
+	for (e = look_up(m, offset, fetch, arg); e != NULL && offset < upto; e = find(m, offset)) {
+		uint64_t end = e->offset + e->length;
+		struct extent piece = {.offset = offset, .block = e->block + (offset - e->offset)};
+
+		piece.length = (end < upto ? end : upto) - offset;
+		put_in_order(pieces, n++, piece);
+		offset = end;
+	}
+	lock_drop(&m->lock);
+	return offset < upto ? 0 : n;
+}
+
 bool extent_map_peek(struct extent_map *m, uint64_t offset, uint64_t *block)
 {
 	const struct extent *e;

@@ -57,6 +57,19 @@ bool extent_map_lookup(struct extent_map *m, uint64_t offset, extent_fetch fetch
 /* Whether all of [offset, offset + len) is written there, as far as is known; then SPAN is where. */
 bool extent_map_written(struct extent_map *m, uint64_t offset, uint64_t len, extent_fetch fetch,
 			void *arg, struct extent_span *span);
+/*
+ * Bytes from OFFSET on that the device reads in the time of TURN bytes in one place, a seek taking that of SEEK bytes:
+ * as many as TURN, or fewer. A piece that is begun is finished where the rest takes no longer than to come back for it
+ * would. What has no known place counts as one place.
+ */
+uint64_t extent_map_reach(struct extent_map *m, uint64_t offset, uint64_t turn, uint64_t seek,
+			  extent_fetch fetch, void *arg);
+/*
+ * The PIECES of [offset, offset + len), EXTENT_MAP_MAX at most, as they lie on the device one behind the other. Returns
+ * how many; 0: not all of it has a known place.
+ */
+int extent_map_in_order(struct extent_map *m, uint64_t offset, uint64_t len, extent_fetch fetch,
+			void *arg, struct extent *pieces);
 /* extent_map_lookup() of what is cached, valid or not, without waiting for anybody: false if it is not known. */
 bool extent_map_peek(struct extent_map *m, uint64_t offset, uint64_t *block);
 

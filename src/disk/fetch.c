@@ -50,7 +50,7 @@ ssize_t fetch_reply(struct dispatcher *d, struct backing *b, const struct iovec 
 
 /* ---- into memory ------------------------------------------------------------------------- */
 
-/* PARTLY: some of it was there, so that what it takes is not what LEN bytes take. */
+/* PARTLY: some of it was there, or on its way, so that what it takes is not what LEN bytes take. */
 static ssize_t bring_timed(struct dispatcher *d, struct backing *b, struct kernel_windows *w,
 			   uint64_t offset, uint64_t len, bool partly)
 {
@@ -108,18 +108,77 @@ void fetch_chunk_begin(struct fetch_chunk *c, struct dispatcher *d, struct backi
 
 	c->d = d;
 	c->b = b;
+	c->together = false;
+	c->seeks = 0;
 	kernel_windows_open(&c->windows, b, offset, upto < size ? upto : size, dispatcher_now(d));
+}
+
+/* The device is asked for all of it, piece by piece as it comes to them; returns where the last one ends. */
+static uint64_t ask_in_order(struct backing *b, uint64_t offset, uint64_t len)
+{
+	struct extent pieces[EXTENT_MAP_MAX];
+	int n = backing_in_order(b, offset, len, pieces);
+
+	for (int i = 0; i < n; i++)
+		fetch_begin(b, pieces[i].offset, pieces[i].length);
+	if (n > 0)
+		return pieces[n - 1].block + pieces[n - 1].length;
+	fetch_begin(b, offset, len);
+	return offset + len;
+}
+
+/* Seeks that the device has for nothing but this, if none of it seems to be there. */
+static uint32_t seeks_of(struct backing *b, uint64_t offset, uint64_t len)
+{
+	struct extent_span span;
+
+	if (atomic_load(&b->device->reading) != 0 || device_is_written(b->device) ||
+	    backing_resident(b, offset, 1) || backing_resident(b, offset + len - 1, 1) ||
+	    !backing_written(b, offset, len, &span))
+		return 0;
+	return span.seeks + 1;
+}
+
+void fetch_chunk_together(struct fetch_chunk *c, struct dispatcher *d, struct backing *b,
+			  uint64_t offset, uint64_t len)
+{
+	uint64_t end = offset + len;
+
+	*c = (struct fetch_chunk){.d = d,
+				  .b = b,
+				  .together = true,
+				  .len = len,
+				  .seeks = seeks_of(b, offset, len),
+				  .begun = dispatcher_now(d),
+				  .windows = {.fd = -1, .begun = end, .end = end}};
+	dispatcher_passed(d, ask_in_order(b, offset, len), len, 0);
+}
+
+void fetch_chunk_disturbed(struct fetch_chunk *c)
+{
+	c->seeks = 0;
+}
+
+/* A step up to END has come. */
+static void observe_together(const struct fetch_chunk *c, uint64_t end)
+{
+	if (c->seeks && end == c->windows.end)
+		dispatcher_observe_among(c->d, c->len, c->seeks, dispatcher_now(c->d) - c->begun);
 }
 
 ssize_t fetch_chunk_next(struct fetch_chunk *c, uint64_t offset, uint64_t len, bool *already)
 {
 	bool asked = c->windows.begun > offset; /* what is on its way may count as resident */
+	ssize_t got;
 
 	*already = !asked && backing_resident(c->b, offset, len);
 	if (*already)
 		return (ssize_t)len;
-	return bring_timed(c->d, c->b, &c->windows, offset, len,
-			   !asked && is_there_in_part(c->b, offset, len));
+	got = bring_timed(c->d, c->b, &c->windows, offset, len,
+			  c->together || (!asked && is_there_in_part(c->b, offset, len)));
+	if (c->together && got > 0)
+		observe_together(c, offset + (uint64_t)got);
+	return got;
 }
 
 void fetch_chunk_end(struct fetch_chunk *c)

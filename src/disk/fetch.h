@@ -57,13 +57,25 @@ struct fetch_chunk {
 	struct dispatcher *d;
 	struct backing *b;
 	struct kernel_windows windows;
+	bool together; /* the device was asked for all of it, at BEGUN (ns) */
+	uint64_t begun, len;
+	uint32_t seeks; /* that it takes for that; 0: what it takes says nothing */
 };
 
 /* B is in use until the end. */
 void fetch_chunk_begin(struct fetch_chunk *c, struct dispatcher *d, struct backing *b,
 		       uint64_t offset, uint64_t len);
+/*
+ * The same of one that lies in pieces: the device is asked for all of it at once, so that it goes to them in the
+ * order that suits it, and no window ends within one. What a step takes then says nothing of a seek, but what all of
+ * it takes does.
+ */
+void fetch_chunk_together(struct fetch_chunk *c, struct dispatcher *d, struct backing *b,
+			  uint64_t offset, uint64_t len);
 /* As fetch_cache(), of the step behind the last one. *ALREADY: all of it was there before. */
 ssize_t fetch_chunk_next(struct fetch_chunk *c, uint64_t offset, uint64_t len, bool *already);
+/* The device was given something else to do meanwhile. */
+void fetch_chunk_disturbed(struct fetch_chunk *c);
 void fetch_chunk_end(struct fetch_chunk *c);
 
 #endif

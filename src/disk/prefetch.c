@@ -19,6 +19,7 @@ struct prefetch {
 	uint64_t upto; /* it is in memory as far as this offset */
 	bool started;
 	bool failed;
+	bool together; /* it lies in pieces, and is no longer than a turn */
 };
 
 static const struct sched_req_ops prefetch_ops;
@@ -114,6 +115,35 @@ void prefetch_submit(struct prefetch *p)
 		leave(p);
 }
 
+/* Slices that a turn may last of which the disk is asked for all at once: as seldom as that gaps open. */
+#define TOGETHER_SLICES 2
+
+/*
+ * Bytes that P should have for its turn now. A turn is a time: of a file that lies in pieces, where others wait for
+ * theirs, it has as many of these as the disk comes to meanwhile. Where that is mostly seeks they go *TOGETHER.
+ */
+static uint64_t turn_of(struct dispatcher *d, struct prefetch *p, bool *together)
+{
+	uint64_t turn = device_chunk(p->backing->device, dispatcher_chunk_of(d, &p->req)), reach;
+	struct cost_model cost = dispatcher_cost(d);
+	uint64_t slice, seek = cost_among_bytes(&cost);
+	struct sched_limits limits;
+
+	*together = false;
+	if (p->plan.record || dispatcher_streams(d) < 2 ||
+	    !device_queues_demand(p->backing->device))
+		return turn;
+	reach = backing_reach(p->backing, p->plan.offset, turn, seek);
+	*together = reach <= turn / 2;
+	limits = dispatcher_limits(d);
+	slice = cost_slice_bytes(&cost, &limits.cost);
+	if (*together && slice < turn)
+		reach = backing_reach(p->backing, p->plan.offset, TOGETHER_SLICES * slice, seek);
+	if (reach < limits.cost.chunk_min)
+		reach = limits.cost.chunk_min;
+	return reach < turn ? reach : turn;
+}
+
 /*
  * A chunk planned when few streams competed is too long a turn once there are many: what the disk
  * wants now counts, and what its client may have. The rest is planned anew behind it. One whose reader
@@ -121,13 +151,15 @@ void prefetch_submit(struct prefetch *p)
  */
 static void shorten(struct dispatcher *d, struct prefetch *p)
 {
-	uint64_t turn = device_chunk(p->backing->device, dispatcher_chunk_of(d, &p->req)), len;
+	bool together;
+	uint64_t turn = turn_of(d, p, &together), most = turn + turn / 2, len;
 
-	if (p->plan.way != WAY_FORWARD || p->plan.len <= turn + turn / 2 ||
-	    !readahead_may_shorten(p->io->engine, &p->plan))
-		return;
-	len = dispatcher_shorten(d, &p->req, turn);
-	readahead_shorten(p->io->engine, &p->io->counters, &p->plan, len);
+	if (p->plan.way == WAY_FORWARD && p->plan.len > most &&
+	    readahead_may_shorten(p->io->engine, &p->plan)) {
+		len = dispatcher_shorten(d, &p->req, turn);
+		readahead_shorten(p->io->engine, &p->io->counters, &p->plan, len);
+	}
+	p->together = together && p->plan.len <= most;
 }
 
 static void submit_next(struct prefetch *p)
@@ -201,9 +233,13 @@ static bool goes_on(const struct prefetch *p)
 /* All of it, in steps, in a turn whose present slice began at SLICE. */
 static void bring_all(struct dispatcher *d, struct prefetch *p, uint64_t slice)
 {
+	uint64_t len = end_of(p) - p->upto;
 	struct fetch_chunk chunk;
 
-	fetch_chunk_begin(&chunk, d, p->backing, p->upto, end_of(p) - p->upto);
+	if (p->together)
+		fetch_chunk_together(&chunk, d, p->backing, p->upto, len);
+	else
+		fetch_chunk_begin(&chunk, d, p->backing, p->upto, len);
 	while (goes_on(p)) {
 		uint64_t left = end_of(p) - p->upto;
 
@@ -211,8 +247,10 @@ static void bring_all(struct dispatcher *d, struct prefetch *p, uint64_t slice)
 			submit_next(p);
 		if (!step(d, p, &chunk, left < p->step ? left : p->step))
 			break;
-		if (p->upto < end_of(p) && dispatcher_gap(d, &p->req, dispatcher_now(d) - slice))
+		if (p->upto < end_of(p) && dispatcher_gap(d, &p->req, dispatcher_now(d) - slice)) {
 			slice = dispatcher_now(d);
+			fetch_chunk_disturbed(&chunk);
+		}
 	}
 	fetch_chunk_end(&chunk);
 }

@@ -9,6 +9,9 @@
  * It comes in steps, and these bytes come and no others (fetch.h). The plan behind a chunk is queued when
  * the chunk starts, so that a stream has one chunk at the disk and one behind it.
  *
+ * Where other streams wait, and a file lies in pieces, a turn has as many bytes as the disk comes to in the time of a
+ * chunk in one place. Where it mostly seeks it is asked for all of them at once, in the order in which they lie.
+ *
  * A failed prefetch is counted and forgotten; the reader meets the error itself, as without us.
  */
 #ifndef DISK_PREFETCH_H

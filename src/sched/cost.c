@@ -118,11 +118,38 @@ static double fit_in(const struct cost_model *m, double ns)
 /* A disk of 7200 rpm, until the device has shown what it is. */
 static const struct cost_model prior = {.ns_per_byte = 8, .seek_ns = 9e6};
 
+/* M, or what stands in for it. */
+static const struct cost_model *known(const struct cost_model *m)
+{
+	return cost_run_known(m) && cost_seek_known(m) && m->ns_per_byte > 0 ? m : &prior;
+}
+
 uint64_t cost_seek_bytes(const struct cost_model *m)
 {
-	if (!cost_run_known(m) || !cost_seek_known(m) || m->ns_per_byte <= 0)
-		m = &prior;
+	m = known(m);
 	return (uint64_t)(m->seek_ns / m->ns_per_byte);
+}
+
+void cost_observe_among(struct cost_model *m, uint64_t bytes, uint32_t seeks, uint64_t service)
+{
+	double transfer = (double)bytes * known(m)->ns_per_byte, left = (double)service - transfer;
+
+	if (seeks)
+		average(&m->among_ns, &m->amongs, left > 0 ? left / seeks : 0);
+}
+
+uint64_t cost_among_bytes(const struct cost_model *m)
+{
+	const struct cost_model *k = known(m);
+	bool less = m->amongs >= COST_SURE && m->among_ns < k->seek_ns;
+
+	return (uint64_t)((less ? m->among_ns : k->seek_ns) / k->ns_per_byte);
+}
+
+uint64_t cost_slice_bytes(const struct cost_model *m, const struct cost_limits *l)
+{
+	m = known(m);
+	return (uint64_t)((double)cost_slice(m, l, 1) / m->ns_per_byte);
 }
 
 uint64_t cost_chunk(const struct cost_model *m, const struct cost_limits *l, uint32_t streams,

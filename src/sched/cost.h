@@ -35,10 +35,14 @@ struct cost_model {
 	double seek_ns;
 	uint32_t runs, jumps; /* how many observations of each, up to COST_SURE */
 	uint32_t slow, fast;  /* not believed in a row: runs far slower, jumps faster than a run */
+	double among_ns;      /* a seek among several that the disk was asked for together */
+	uint32_t amongs;      /* observations of it, as above */
 };
 
 /* One read of BYTES took SERVICE ns; it continued the one before on the device, or did not. */
 void cost_observe(struct cost_model *m, uint64_t bytes, uint64_t service, bool contiguous);
+/* ... of BYTES in several places, which the disk was asked for together: with SEEKS, in its own order. */
+void cost_observe_among(struct cost_model *m, uint64_t bytes, uint32_t seeks, uint64_t service);
 /* Whether the bandwidth, the cost of a seek rest on enough observations to be believed. */
 bool cost_run_known(const struct cost_model *m);
 bool cost_seek_known(const struct cost_model *m);
@@ -54,7 +58,11 @@ uint64_t cost_chunk(const struct cost_model *m, const struct cost_limits *l, uin
 		    bool demands);
 /* Bytes that are read in the time of a seek; those of a disk of 7200 rpm until more is known. */
 uint64_t cost_seek_bytes(const struct cost_model *m);
+/* ... of one among several that go together: no more. */
+uint64_t cost_among_bytes(const struct cost_model *m);
 /* How long (ns) a turn, with the seek it begins with, may go on while N small demand reads wait. */
 uint64_t cost_slice(const struct cost_model *m, const struct cost_limits *l, uint32_t n);
+/* Bytes that are read in one while one small read waits, those of a seek included. */
+uint64_t cost_slice_bytes(const struct cost_model *m, const struct cost_limits *l);
 
 #endif

@@ -225,6 +225,13 @@ struct cost_model dispatcher_passed(struct dispatcher *d, uint64_t end, uint64_t
 	return cost;
 }
 
+void dispatcher_observe_among(struct dispatcher *d, uint64_t len, uint32_t seeks, uint64_t service)
+{
+	lock_take(&d->lock);
+	cost_observe_among(&d->queue.cost, len, seeks, service);
+	lock_drop(&d->lock);
+}
+
 struct sched_turn dispatcher_writeback_turn(struct dispatcher *d)
 {
 	struct sched_turn turn;

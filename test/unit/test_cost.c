@@ -27,6 +27,43 @@ static void test_the_default_until_it_knows(void **state)
 	assert_int_equal(cost_chunk(&m, &l.cost, 1, false), 8 * MIB);
 }
 
+/* Those that go together are shorter, as observed; but what disturbs them makes none dearer than one by itself. */
+static void test_seeks_among_others(void **state)
+{
+	struct cost_model m = {0};
+	uint64_t seek;
+
+	cost_observe_among(&m, MIB, 0, DISK_SEEK); /* says nothing */
+	assert_int_equal(cost_among_bytes(&m), cost_seek_bytes(&m));
+	learn_disk(&m);
+	seek = cost_seek_bytes(&m);
+	for (int i = 0; i < 7; i++)
+		cost_observe_among(&m, MIB, 4, DISK_NS(MIB) + 4 * DISK_SEEK / 2);
+	assert_int_equal(cost_among_bytes(&m), seek); /* too few to be believed */
+	cost_observe_among(&m, MIB, 4, DISK_NS(MIB) + 4 * DISK_SEEK / 2);
+	assert_in_range(cost_among_bytes(&m), seek * 49 / 100, seek * 51 / 100);
+	for (int i = 0; i < 100; i++)
+		cost_observe_among(&m, MIB, 4, DISK_NS(MIB) + 40 * DISK_SEEK);
+	assert_int_equal(cost_among_bytes(&m), seek);
+	for (int i = 0; i < 100; i++)
+		cost_observe_among(&m, MIB, 4, DISK_NS(MIB) / 2);
+	assert_in_range(cost_among_bytes(&m), 0, 1000);
+	assert_int_equal(cost_seek_bytes(&m), seek);
+}
+
+static void test_what_goes_into_a_slice(void **state)
+{
+	struct sched_limits l = default_limits();
+	struct cost_model m = {0};
+	uint64_t bytes;
+
+	assert_int_equal(cost_slice_bytes(&m, &l.cost), (l.cost.demand_wait - 9000000) / 8);
+	learn_disk(&m);
+	bytes = cost_slice_bytes(&m, &l.cost);
+	assert_in_range(DISK_NS(bytes), cost_slice(&m, &l.cost, 1) * 99 / 100,
+			cost_slice(&m, &l.cost, 1) * 101 / 100);
+}
+
 /* A turn of C bytes costs C/bandwidth + seek: the seek must be no more than its share of that. */
 static void test_seeks_keep_to_their_share(void **state)
 {
@@ -146,6 +183,8 @@ int main(void)
 		cmocka_unit_test(test_a_fast_burst_is_not_believed_for_ever),
 		cmocka_unit_test(test_a_slow_spell_is_not_believed_for_ever),
 		cmocka_unit_test(test_a_disk_without_seeks),
+		cmocka_unit_test(test_seeks_among_others),
+		cmocka_unit_test(test_what_goes_into_a_slice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,6 +124,76 @@ static void assert_span(struct extent_map *m, uint64_t offset, uint64_t len,
 	assert_int_equal(span.seeks, expected.seeks);
 }
 
+/* A turn is a time: in pieces it has fewer bytes, and ends where a piece does if that is not far. */
+static void test_how_far_a_turn_comes(void **state)
+{
+	struct file f = {.n = 100};
+	struct extent_map m;
+
+	extent_map_init(&m);
+	/* pieces of 1 MiB, all far from one another: with each further one a seek of 1 MiB */
+	assert_int_equal(extent_map_reach(&m, 0, 12 * MIB, MIB, fetch, &f), 6 * MIB);
+	assert_int_equal(extent_map_reach(&m, MIB / 2, 12 * MIB, MIB, fetch, &f),
+			 6 * MIB + MIB / 2);
+	/* seeks that cost nothing, and a turn that is over before the first piece is */
+	assert_int_equal(extent_map_reach(&m, 0, 12 * MIB, 0, fetch, &f), 12 * MIB);
+	assert_int_equal(extent_map_reach(&m, 0, MIB / 2, MIB / 4, fetch, &f), MIB / 2);
+	/* one that ends in a piece of which much is left */
+	assert_int_equal(extent_map_reach(&m, 0, 4 * MIB, MIB / 4, fetch, &f), 3 * MIB + MIB / 4);
+	/* no known place: as one */
+	f.fail = true;
+	extent_map_invalidate(&m);
+	assert_int_equal(extent_map_reach(&m, 0, 12 * MIB, MIB, fetch, &f), 12 * MIB);
+	extent_map_fini(&m);
+}
+
+/* What goes on where the one before ends is one piece, and so is what is near. */
+static void test_near_pieces_are_one_to_a_turn(void **state)
+{
+	struct extent_map m;
+
+	extent_map_init(&m);
+	assert_int_equal(extent_map_reach(&m, 0, 3 * MIB, 8 * MIB, fetch_pieces, NULL), 3 * MIB);
+	assert_int_equal(extent_map_reach(&m, 0, 8 * MIB, 8 * MIB, fetch_pieces, NULL), 3 * MIB);
+	assert_int_equal(extent_map_reach(&m, 0, 16 * MIB, 8 * MIB, fetch_pieces, NULL), 8 * MIB);
+	extent_map_fini(&m);
+}
+
+/* Five MiB, of which each lies far in front of the one before. */
+static int fetch_scattered(void *arg, uint64_t offset, struct extent *extents, int max,
+			   uint64_t *covered)
+{
+	for (uint64_t i = 0; i < 5; i++)
+		extents[i] = (struct extent){
+			.offset = i * MIB, .length = MIB, .block = (5 - i) * 100 * MIB};
+	*covered = UINT64_MAX;
+	return 5;
+}
+
+/* Pieces as the disk comes to them, the first and the last of a part only. */
+static void test_pieces_in_the_order_of_the_disk(void **state)
+{
+	struct extent pieces[EXTENT_MAP_MAX];
+	struct extent_map m;
+	int n;
+
+	extent_map_init(&m);
+	n = extent_map_in_order(&m, MIB / 2, 3 * MIB, fetch_scattered, NULL, pieces);
+	assert_int_equal(n, 4);
+	for (int i = 0; i < n; i++) {
+		uint64_t whole = pieces[i].offset - pieces[i].offset % MIB;
+
+		assert_true(i == 0 || pieces[i - 1].block < pieces[i].block);
+		assert_int_equal(pieces[i].block,
+				 (5 - whole / MIB) * 100 * MIB + pieces[i].offset % MIB);
+		assert_int_equal(pieces[i].length, whole == 0 || whole == 3 * MIB ? MIB / 2 : MIB);
+	}
+	/* not all of it has a place */
+	assert_int_equal(extent_map_in_order(&m, 4 * MIB, 2 * MIB, fetch_scattered, NULL, pieces),
+			 0);
+	extent_map_fini(&m);
+}
+
 static void test_where_a_part_lies(void **state)
 {
 	struct extent_map m;
@@ -212,6 +282,9 @@ int main(void)
 		cmocka_unit_test(test_holes_are_unmapped),
 		cmocka_unit_test(test_what_is_written),
 		cmocka_unit_test(test_where_a_part_lies),
+		cmocka_unit_test(test_how_far_a_turn_comes),
+		cmocka_unit_test(test_near_pieces_are_one_to_a_turn),
+		cmocka_unit_test(test_pieces_in_the_order_of_the_disk),
 		cmocka_unit_test(test_more_extents_than_fit),
 		cmocka_unit_test(test_an_error_is_not_remembered),
 		cmocka_unit_test(test_a_peek_waits_for_nobody),

@@ -25,7 +25,8 @@ static _Atomic int fetches, copies; /* what the kernel was asked to bring; what 
 static _Atomic uint64_t longest, fetched_bytes;
 
 static const struct flow_id reader = {.client = 3, .export_id = 7, .rule = 1};
-static uint64_t chunk; /* that the engine takes the disk to want */
+static uint64_t chunk;	/* that the engine takes the disk to want */
+static const char *key; /* of the file that is read */
 
 static uint64_t fake_now(void)
 {
@@ -50,6 +51,17 @@ static void count_copy(int fd, size_t len, off_t offset)
 		atomic_fetch_add(&copies, 1);
 }
 
+/* A hole: nothing of it is in memory. */
+static void file_of_hole(struct host_file *f, const char *name)
+{
+	int fd;
+
+	host_file_make(f, name, 0);
+	fd = open(f->path, O_WRONLY | O_CLOEXEC);
+	assert_int_equal(ftruncate(fd, FILE_LEN), 0);
+	close(fd);
+}
+
 static int start(void **state)
 {
 	struct readahead_limits limits = {.table_size = 64,
@@ -58,7 +70,6 @@ static int start(void **state)
 					  .memory = 64 * MIB,
 					  .idle_time = 10 * SEC};
 	struct export_settings s = host_settings(1);
-	int fd;
 
 	host_make_dir();
 	log_set_writer(host_log_write);
@@ -70,15 +81,13 @@ static int start(void **state)
 	on_advice = count_fetch;
 	on_pread = count_copy;
 	chunk = 256 * KIB;
+	key = "f";
 	device_start(&dispatcher_ops, NULL);
 	backing_set_limits(8, 30 * SEC);
 	engine = readahead_create(&limits);
 	s.device.policy = sched_policy_find("turns");
 	io = export_io_new(7, engine, &s);
-	host_file_make(&file, "f", 0);
-	fd = open(file.path, O_WRONLY | O_CLOEXEC);
-	assert_int_equal(ftruncate(fd, FILE_LEN), 0); /* a hole: nothing of it is in memory */
-	close(fd);
+	file_of_hole(&file, "f");
 	b = backing_get(&file.slot, io, 1000 * SEC);
 	assert_non_null(b);
 	/* whatever disk this is: no windows (test_kernel_windows.c) */
@@ -115,7 +124,7 @@ static uint64_t counted(enum readahead_counter which)
 /* A client reads LEN bytes at OFFSET. */
 static struct readahead_plan observe(uint64_t offset, uint32_t len)
 {
-	struct readahead_read r = {.key = "f",
+	struct readahead_read r = {.key = key,
 				   .key_len = 1,
 				   .offset = offset,
 				   .len = len,
@@ -491,6 +500,62 @@ static void test_a_chunk_too_long_for_now_is_shortened(void **state)
 	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	wait_idle();
 	assert_true(atomic_load(&fetched_bytes) <= served() * 384 * KIB);
+}
+
+/* Each STEP of a file lies far from the one before. */
+static void scatter(struct extent_map *m)
+{
+	lock_take(&m->lock);
+	for (m->n = 0; m->n < EXTENT_MAP_MAX; m->n++)
+		m->extents[m->n] =
+			(struct extent){.offset = (uint64_t)m->n * STEP,
+					.length = STEP,
+					.block = (uint64_t)(m->n * 7919 % 1000) * 100 * MIB};
+	m->from = 0;
+	m->to = UINT64_MAX;
+	m->valid = true;
+	lock_drop(&m->lock);
+}
+
+/* A stream of a file that is called NAME there, in pieces, has its first chunk queued. */
+static void queue_in_pieces(struct backing *of, const char *name, struct flow_id flow)
+{
+	struct readahead_plan plan;
+
+	key = name;
+	plan = plan_some();
+	assert_true(plan.len >= MIB);
+	prefetch_submit(prefetch_new(io, of, &plan, STEP, flow));
+	scatter(&of->extents);
+}
+
+/*
+ * Pieces of much less than a seek's worth, and another stream waits: a turn of 4 MiB has few of them, and the disk
+ * is asked for these at once.
+ */
+static void test_a_turn_in_pieces_has_fewer_bytes(void **state)
+{
+	static const struct flow_id other = {.client = 4, .export_id = 7, .rule = 1};
+	struct sched_limits limits = dispatcher_limits(&b->device->dispatcher);
+	struct host_file second;
+	struct backing *its;
+
+	limits.cost.chunk_default = 4 * MIB;
+	dispatcher_set_limits(&b->device->dispatcher, &limits);
+	atomic_store(&order.waited, false);
+	file_of_hole(&second, "g");
+	its = backing_get(&second.slot, io, 1000 * SEC);
+	assert_non_null(its);
+	chunk = 2 * MIB;
+	on_pread = note_wait;
+	hog_start();
+	queue_in_pieces(b, "f", reader);
+	queue_in_pieces(its, "g", other);
+	hog_end();
+	wait_idle();
+	assert_int_equal(order.first_asked, 4 * STEP);
+	backing_put(its);
+	backing_slot_fini(&second.slot);
 }
 
 static atomic_int chunks_seen, strangers_seen;
@@ -910,6 +975,37 @@ static void test_what_was_there_in_part_says_nothing(void **state)
 	fetch_chunk_end(&c);
 }
 
+/* Brings the first MiB, asked for at once; how many such the dispatcher knows of then. */
+static uint32_t bring_at_once(bool disturbed)
+{
+	struct dispatcher *d = &b->device->dispatcher;
+	struct fetch_chunk c;
+	bool already;
+
+	fetch_chunk_together(&c, d, b, 0, MIB);
+	for (uint64_t at = 0; at < MIB; at += 256 * KIB) {
+		assert_int_equal(fetch_chunk_next(&c, at, 256 * KIB, &already), 256 * KIB);
+		assert_false(already);
+		assert_true(at == 768 * KIB || dispatcher_cost(d).amongs == 0);
+		if (disturbed)
+			fetch_chunk_disturbed(&c);
+	}
+	fetch_chunk_end(&c);
+	assert_int_equal(dispatcher_cost(d).jumps + dispatcher_cost(d).runs, 0);
+	return dispatcher_cost(d).amongs;
+}
+
+/* All of it tells what seeks among several take, no step does; nor if there was something else, or part was there. */
+static void test_what_was_asked_for_at_once_is_observed_as_a_whole(void **state)
+{
+	leave_on_disk_only();
+	assert_int_equal(bring_at_once(true), 0);
+	host_file_evict(&file);
+	assert_int_equal(bring_at_once(false), 1);
+	dispatcher_forget_cost(&b->device->dispatcher);
+	assert_int_equal(bring_at_once(false), 0);
+}
+
 static void test_what_the_disk_read_is_observed(void **state)
 {
 	leave_on_disk_only();
@@ -952,6 +1048,7 @@ int main(void)
 		TEST(test_what_was_cut_short_is_copied),
 		TEST(test_a_reply_is_filled),
 		TEST(test_a_chunk_too_long_for_now_is_shortened),
+		TEST(test_a_turn_in_pieces_has_fewer_bytes),
 		TEST(test_chunks_are_for_the_client_whose_read_planned_them),
 		TEST(test_a_failed_read_is_counted_and_forgotten),
 		TEST(test_a_signal_is_no_failure),
@@ -971,6 +1068,7 @@ int main(void)
 		TEST(test_unwritten_extents_say_nothing_of_the_disk),
 		TEST(test_memory_says_nothing_of_the_disk),
 		TEST(test_what_was_there_in_part_says_nothing),
+		TEST(test_what_was_asked_for_at_once_is_observed_as_a_whole),
 		TEST(test_what_the_disk_read_is_observed),
 		TEST(test_some_reads_past_the_queue_are_measured),
 	};
