@@ -32,12 +32,15 @@ void device_forget(struct device *d)
 	device_set_seeks_free(d, false);
 }
 
+/* So many of a cluster's small reads say what a seek costs, before enough seeks were timed. */
+#define SMALLS_MIN 4
+
 /* What a seek costs, in bytes that could be read meanwhile; 0: not known yet. */
 static uint64_t seek_bytes(struct device *d)
 {
 	struct cost_model cost = dispatcher_cost(&d->dispatcher);
 
-	return cost_run_known(&cost) && cost_seek_known(&cost) ? cost_seek_bytes(&cost) : 0;
+	return cost_seek_bytes_seen(&cost, meter_delay_mean(&d->delay, DELAY_SMALL, SMALLS_MIN));
 }
 
 uint64_t device_chunk(struct device *d, uint64_t len)

@@ -8,6 +8,14 @@ void meter_delay_add(struct meter_delay *m, enum delay_kind kind, uint64_t took)
 	atomic_fetch_add_explicit(&m->kind[kind].n, 1, memory_order_relaxed);
 }
 
+double meter_delay_mean(const struct meter_delay *m, enum delay_kind kind, uint32_t least)
+{
+	uint32_t n = atomic_load_explicit(&m->kind[kind].n, memory_order_relaxed);
+	uint64_t sum = atomic_load_explicit(&m->kind[kind].sum, memory_order_relaxed);
+
+	return n != 0 && n >= least ? (double)sum / n : 0;
+}
+
 /* What requests say that took MEAN ns. */
 static double judge(struct meter_delay *m, enum delay_kind kind, double mean)
 {

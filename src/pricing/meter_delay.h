@@ -75,6 +75,8 @@ static inline enum delay_kind delay_kind_of_write(uint64_t len, bool stable)
 
 /* A request took TOOK ns. */
 void meter_delay_add(struct meter_delay *m, enum delay_kind kind, uint64_t took);
+/* What a request of that kind took in the mean (ns), since the start; 0: there were fewer than LEAST. */
+double meter_delay_mean(const struct meter_delay *m, enum delay_kind kind, uint32_t least);
 /* The utilization (0..1) as of NOW. At regular times, several a window. */
 double meter_delay_sample(struct meter_delay *m, uint64_t now);
 

@@ -152,6 +152,13 @@ uint64_t cost_slice_bytes(const struct cost_model *m, const struct cost_limits *
 	return (uint64_t)((double)cost_slice(m, l, 1) / m->ns_per_byte);
 }
 
+uint64_t cost_seek_bytes_seen(const struct cost_model *m, double small_ns)
+{
+	if (!cost_run_known(m) || m->ns_per_byte <= 0)
+		return 0;
+	return (uint64_t)((cost_seek_known(m) ? m->seek_ns : small_ns / 2) / m->ns_per_byte);
+}
+
 uint64_t cost_chunk(const struct cost_model *m, const struct cost_limits *l, uint32_t streams,
 		    bool demands)
 {

@@ -60,6 +60,12 @@ uint64_t cost_chunk(const struct cost_model *m, const struct cost_limits *l, uin
 uint64_t cost_seek_bytes(const struct cost_model *m);
 /* ... of one among several that go together: no more. */
 uint64_t cost_among_bytes(const struct cost_model *m);
+/*
+ * The same, and 0 where nothing is known. Until enough seeks were timed, which where chunks are long takes many
+ * chunks, by what small reads took that found nothing (ns; 0: there were none), of which half is taken to have been
+ * waiting for each other.
+ */
+uint64_t cost_seek_bytes_seen(const struct cost_model *m, double small_ns);
 /* How long (ns) a turn, with the seek it begins with, may go on while N small demand reads wait. */
 uint64_t cost_slice(const struct cost_model *m, const struct cost_limits *l, uint32_t n);
 /* Bytes that are read in one while one small read waits, those of a seek included. */

@@ -20,9 +20,9 @@
  * do not count: a window during which nothing came for SEARCH_GAP begins anew. Where readers ask for less
  * than the cluster can give, all depths have the same rate, and the lowest stays.
  *
- * Where a seek is known to cost much, the first trial waits for longer: a disk is below, most likely
- * one. Fewer streams than requests at once are fetched in pieces side by side, not in chunks far apart between
- * which one disk would seek:
+ * Where a seek is known to cost much, the first trial waits for longer: a disk is below, most likely one, and
+ * while a trial is lost it could have brought a window more. Fewer streams than requests at once are fetched in
+ * pieces side by side, not in chunks far apart between which one disk would seek:
  *
  *   one stream, 2 at once:   [ 1 ][ 2 ][ 3 ][ 4 ]...     and not    [ 1 ......... ][ 2 ......... ]
  *
@@ -51,7 +51,7 @@
 #define SEARCH_BACK_OFF	 4
 #define SEARCH_OTHERS	 3
 /* ... before the first one where a seek takes as long as it takes to read SEARCH_DEAR bytes. */
-#define SEARCH_PAUSE_DEAR 8
+#define SEARCH_PAUSE_DEAR 24
 #define SEARCH_DEAR	  (UINT64_C(512) << 10)
 #define SEARCH_PATIENCE	  4
 /* Bytes of a chunk that begins before or during a trial; with fewer streams than requests at once. */

@@ -159,6 +159,20 @@ static void test_a_slow_spell_is_not_believed_for_ever(void **state)
 }
 
 /* Without seeks (a solid-state disk) nothing divides by them. */
+static void test_a_seek_is_seen_before_it_is_known(void **state)
+{
+	struct cost_model m = {.seek_ns = 0};
+
+	assert_int_equal(cost_seek_bytes_seen(&m, 10 * MSEC), 0);
+	for (int i = 0; i < 8; i++)
+		cost_observe(&m, MIB, 8 * MIB, true);
+	assert_int_equal(cost_seek_bytes_seen(&m, 0), 0);
+	assert_int_equal(cost_seek_bytes_seen(&m, 16 * MIB), MIB);
+	for (int i = 0; i < 8; i++)
+		cost_observe(&m, MIB, 12 * MIB, false);
+	assert_int_equal(cost_seek_bytes_seen(&m, 16 * MIB), MIB / 2);
+}
+
 static void test_a_disk_without_seeks(void **state)
 {
 	struct sched_limits l = default_limits();
@@ -182,6 +196,7 @@ int main(void)
 		cmocka_unit_test(test_odd_observations_do_no_harm),
 		cmocka_unit_test(test_a_fast_burst_is_not_believed_for_ever),
 		cmocka_unit_test(test_a_slow_spell_is_not_believed_for_ever),
+		cmocka_unit_test(test_a_seek_is_seen_before_it_is_known),
 		cmocka_unit_test(test_a_disk_without_seeks),
 		cmocka_unit_test(test_seeks_among_others),
 		cmocka_unit_test(test_what_goes_into_a_slice),

@@ -102,6 +102,16 @@ static void test_a_slower_cluster_becomes_the_rule(void **state)
 	assert_true(u < 0.05);
 }
 
+static void test_the_mean_of_a_kind(void **state)
+{
+	assert_true(meter_delay_mean(&m, DELAY_SMALL, 0) == 0);
+	meter_delay_add(&m, DELAY_SMALL, MSEC);
+	meter_delay_add(&m, DELAY_LARGE, SEC);
+	assert_true(meter_delay_mean(&m, DELAY_SMALL, 2) == 0);
+	meter_delay_add(&m, DELAY_SMALL, 3 * MSEC);
+	assert_true(meter_delay_mean(&m, DELAY_SMALL, 2) == 2 * MSEC);
+}
+
 static void test_between_windows_it_stays(void **state)
 {
 	window(DELAY_SMALL, 20, MSEC);
@@ -121,6 +131,7 @@ int main(void)
 		TEST(test_writes_wait_when_memory_is_full),
 		TEST(test_stable_writes_do_not_compare_with_others),
 		TEST(test_a_slower_cluster_becomes_the_rule),
+		TEST(test_the_mean_of_a_kind),
 		TEST(test_between_windows_it_stays),
 	};
 
