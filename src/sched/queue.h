@@ -171,6 +171,7 @@ struct sched_writeback {
 	uint64_t read_ended;	   /* ns: when a read last left the disk */
 	uint64_t demand_ended;	   /* ... a demand read */
 	struct sched_flow *reader; /* ... whose that was; NULL: nobody's who is known */
+	uint64_t others_ended;	   /* ... one of anybody else */
 	struct read_gap gap;	   /* the time without reads */
 	uint64_t until; /* ns: the one that runs should have ended; 0: as long as its turn is */
 	struct writeback_cost cost;

@@ -229,11 +229,12 @@ static uint64_t gap_until(const struct sched_queue *q, uint64_t now)
 /* When the disk counts as idle if no read comes (ns); UINT64_MAX: a read is there. */
 static uint64_t idle_from(const struct sched_queue *q, uint64_t now)
 {
-	uint64_t idle = q->writeback.read_ended + q->limits.writeback_idle, late;
+	uint64_t ended = reader_waits(q) ? q->writeback.others_ended : q->writeback.read_ended;
+	uint64_t idle = ended + q->limits.writeback_idle, late;
 
 	if (has_reads(q))
 		return UINT64_MAX;
-	if (!q->writeback.read_ended || reader_waits(q) || gap_until(q, now))
+	if (!ended || gap_until(q, now))
 		return 0;
 	late = gap_turn(q) ? read_gap_late(&q->writeback.gap) : 0; /* any moment now */
 	return idle > late ? idle : late;
@@ -365,6 +366,8 @@ static void account_read(struct sched_queue *q, struct sched_req *r, uint64_t no
 	f->owed -= f->owed < r->disk_time ? f->owed : r->disk_time;
 	q->writeback.beside |= f->id.client != q->writeback.by.client ||
 			       f->id.export_id != q->writeback.by.export_id;
+	if (f != q->writeback.reader)
+		q->writeback.others_ended = q->writeback.read_ended;
 	q->writeback.read_ended = now;
 	q->writeback.reader = f;
 	if (!sched_reads(q) && q->running == q->writeback.running + 1) /* R, which goes */

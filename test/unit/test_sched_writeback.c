@@ -131,6 +131,26 @@ static void test_who_waits_for_his_commit_does_not_think(void **state)
 	queue_free(q);
 }
 
+/* Nor does another client think while his COMMITs wait: a turn comes when that one's next read does not, too. */
+static void test_others_are_waited_for_beside_his_commit(void **state)
+{
+	struct sched_queue *q = make();
+	struct sched_req w = writeback(1), own = demand(2), other = demand(3);
+	uint64_t now = SEC;
+
+	other.flow.client = 7;
+	w.wanted = true;
+	slice_of(q, &w, now);
+	done(q, &w, now + 60 * MSEC);
+	now = think(q, &own, 0, 1, think(q, &other, 0, 1, now + 60 * MSEC));
+	sched_submit(q, &w, now);
+	assert_null(sched_next(q, now));
+	assert_int_equal(sched_hold_until(q, now), now - 8 * MSEC + IDLE);
+	assert_ptr_equal(sched_next(q, now - 8 * MSEC + IDLE), &w);
+	done(q, &w, now + 60 * MSEC);
+	queue_free(q);
+}
+
 /* Reads that come while a COMMIT of their client waits show that he thinks; once none comes he waits for it. */
 static void test_who_reads_beside_his_commits_thinks(void **state)
 {
@@ -577,6 +597,7 @@ int main(void)
 		cmocka_unit_test(test_readers_that_hardly_think),
 		cmocka_unit_test(test_who_waits_for_his_commit_does_not_think),
 		cmocka_unit_test(test_who_reads_beside_his_commits_thinks),
+		cmocka_unit_test(test_others_are_waited_for_beside_his_commit),
 		cmocka_unit_test(test_share_of_the_time),
 		cmocka_unit_test(test_commit_gets_its_share),
 		cmocka_unit_test(test_commits_that_wait_go_together),
