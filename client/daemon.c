@@ -290,8 +290,11 @@ static void look(struct daemon *d, double now)
 	struct watch_host *h = &d->host;
 
 	async_pool_reap(&h->pool);
-	if (now - d->looked < fmin(LOOK_PACE, h->burst_time))
+	if (now - d->looked < LOOK_PACE) {
+		if (h->burst_time < LOOK_PACE)
+			machine_glance(&h->machine);
 		return;
+	}
 	d->looked = now;
 	machine_look(&h->machine);
 	follow_utab(d);

@@ -90,6 +90,11 @@ static struct group_memory look_at_groups(struct machine *m, double share)
 	return g;
 }
 
+void machine_glance(struct machine *m)
+{
+	meter_memory_sample(&m->meter, &m->source, 0, NULL);
+}
+
 void machine_look(struct machine *m)
 {
 	const double page = (double)sysconf(_SC_PAGESIZE);
@@ -97,7 +102,7 @@ void machine_look(struct machine *m)
 	struct group_memory g;
 	double full;
 
-	meter_memory_sample(&m->meter, &m->source, 0, NULL);
+	machine_glance(m);
 	look_at_limits(m);
 	m->memory_short = false;
 	m->pressed = 1;

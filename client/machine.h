@@ -60,6 +60,8 @@ struct machine {
 
 void machine_init(struct machine *m, const char *root, uint32_t flush_point, bool dry_run);
 void machine_look(struct machine *m);
+/* Only at what is dirty: one file of /proc. */
+void machine_glance(struct machine *m);
 /* In so many s a burst of writes fills what the kernel lets gather before it sends it; INFINITY: not known. */
 double machine_burst_time(const struct machine *m);
 /* NOW: ns. SENT: bytes a second that NFS mounts send or receive, the busier direction. */

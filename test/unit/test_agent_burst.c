@@ -126,6 +126,16 @@ static void test_the_network_is_looked_at_as_before(void **state)
 	assert_true(host.moved_from == now && host.moved == 0);
 }
 
+/* What is looked at that often is one file. */
+static void test_a_glance(void **state)
+{
+	gather(LITTLE, 4096);
+	unlink(files_path("/proc/meminfo"));
+	machine_glance(&host.machine);
+	assert_int_equal(host.machine.meter.dirty_pages, 4096);
+	assert_true(host.machine.background_pages == LITTLE);
+}
+
 /* Who writes to a file system of this machine's own does not have all mounts counted ten times a second. */
 static void test_others_that_write(void **state)
 {
@@ -145,6 +155,7 @@ int main(void)
 		ON_A_MACHINE(test_where_there_is_room_there_is_no_hurry),
 		ON_A_MACHINE(test_where_it_would_not_be_deferred),
 		ON_A_MACHINE(test_the_network_is_looked_at_as_before),
+		ON_A_MACHINE(test_a_glance),
 		ON_A_MACHINE(test_others_that_write),
 	};
 
