@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The kernel alone, for comparison: read-ahead of 128 KiB for each file, and a flusher whose writes
- * are throttled by blk-wbt, which looks at the least latency of a read in each 100 ms:
+ * The kernel alone, for comparison: read-ahead of 128 KiB for each file (what is longer it reads as it is
+ * asked for), and a flusher whose writes are throttled by blk-wbt, which looks at the least latency of a
+ * read in each 100 ms:
  *
  *   writes on the way, at most    16 >> scale    scale + 1: even the fastest read took over 75 ms
  *                                                scale - 1: it did not
@@ -75,7 +76,7 @@ void stock_read(struct sim *s, struct sim_request *r)
 {
 	struct sim_client *c = r->client;
 
-	if (c->kind.work == SIM_STREAM) {
+	if (c->kind.work == SIM_STREAM && r->req.len <= AHEAD) {
 		/* the first read of a window asks for the next one */
 		if (r->req.offset + r->req.len > c->mark)
 			read_ahead(c);

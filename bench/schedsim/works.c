@@ -9,6 +9,7 @@
 #define STREAM(mib)  {SIM_STREAM, 32 * KIB, (mib)*MIB, 4, (mib)*MIB / (32 * KIB), 0, 0, 0}
 #define ENDLESS(mib) {SIM_STREAM, 32 * KIB, (mib)*MIB, 4, 0, 0, 0, 0}
 #define WRITER(mib)  {SIM_WRITE, 256 * KIB, (mib)*MIB, 4, (mib)*MIB / (256 * KIB), 0, 0, 0}
+#define LARGE(n)     {SIM_STREAM, MIB, 192 * MIB, n, 192, 0, 0, 0}
 #define RANDOM(n)    {SIM_RANDOM, 8 * KIB, 128 * MIB, n, 0, 0, 0, 0}
 #define CLOSE(n)     {SIM_RANDOM, 8 * KIB, 2 * MIB, n, 0, 0, 0, 0}
 #define NEAR(n)      {SIM_RANDOM, 8 * KIB, 8 * MIB, 1, n, 0, 0, 0}
@@ -28,6 +29,10 @@ const struct sim_work_kind sim_works[] = {
 	{"shared8", "eight streams over one file, from eight places", 100, false,
 	 {{8, SIM_EACH, ORDER(SIM_SHARED, 0)}}},
 	{"seq8", "eight streams", 100, false, {{8, SIM_EACH, STREAM(32)}}},
+	{"large2x16", "two streams of 1 MiB a request, 16 outstanding each", 100, false,
+	 {{2, SIM_EACH, LARGE(16)}}},
+	{"large1x16", "one such stream", 100, false, {{1, SIM_EACH, LARGE(16)}}},
+	{"large8x4", "eight with four outstanding", 100, false, {{8, SIM_EACH, LARGE(4)}}},
 	{"random1", "a random reader", 100, false, {{1, SIM_EACH, COUNTED(1500)}}},
 	{"random2", "two random readers", 100, false, {{2, SIM_EACH, COUNTED(1500)}}},
 	{"random2one", "the same, of one client", 100, false, {{2, SIM_ONE, COUNTED(1500)}}},

@@ -71,7 +71,7 @@ struct cursor {
 	uint64_t quiet;	  /* another follows this run as a record that ends here */
 	uint64_t own;	  /* what lies before this, from `start` on, others asked for: beside.h */
 	uint64_t credited; /* bytes from `read_end` to `ra_end` that others read: counted already */
-	bool queued;	   /* a chunk is submitted and not yet started */
+	uint8_t queued;	   /* chunks that are submitted and not yet started */
 	bool withheld;	   /* the last chunk was not planned, for the price */
 	uint16_t account;  /* whose read it followed last: given_up.h */
 	uint32_t reader;   /* ... and readers.h */

@@ -209,7 +209,7 @@ static void reset(struct cursor *c, uint64_t offset, uint64_t now)
 	c->ra_end = c->done_end = c->done_time = 0;
 	c->charged = c->doubted = c->taken = 0;
 	c->down = 0;
-	c->queued = false;
+	c->queued = 0;
 	c->withheld = false;
 	c->way = WAY_FORWARD;
 	c->quiet = 0;

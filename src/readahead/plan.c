@@ -20,6 +20,8 @@
 #define SPACE_MAX (UINT64_C(1) << 31)
 /* The last chunk of a backward reader is this part of one. */
 #define TAIL_SHARE 8
+/* Chunks of one cursor that wait in the queue at most. */
+#define QUEUED_MAX 16
 /* No position. */
 #define NOWHERE UINT64_MAX
 
@@ -230,18 +232,31 @@ static void ask(const struct readahead_tuning *t, struct cursor *c, uint64_t fro
 {
 	if (anew) {
 		c->read_end = c->next;
-		c->done_end = from;
 		c->own = c->credited = 0;
 	}
+	if (anew && !c->queued)
+		c->done_end = from;
 	if (apart)
 		c->own = from;
 	if (apart && c->read_end < from)
 		c->read_end = from;
 	c->ra_end = from + len;
-	c->queued = true;
+	c->queued++;
 	cursor_check(c);
 	if (t->rules->beside)
 		beside_note(c, from, c->ra_end, now);
+}
+
+/*
+ * Whether C's reader, who leaves nothing out, is beyond what waits in the queue for him: he has more outstanding
+ * than that, as with large requests. What he asks for next would go to the disk by single requests, each with
+ * the seek that the chunk was to save.
+ */
+static bool outruns(const struct readahead_tuning *t, const struct cursor *c,
+		    const struct readahead_read *read)
+{
+	return c->queued < QUEUED_MAX && c->way == WAY_FORWARD && c->ra_end < c->next &&
+	       read->offset <= c->ra_end + heuristic_near(t, read->len);
 }
 
 void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
@@ -253,7 +268,7 @@ void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 	uint64_t begin = way_begin(c->way, read->size);
 	uint64_t read_end = anew ? c->next : c->read_end, len, unread, bytes;
 
-	if (c->queued)
+	if (c->queued && !outruns(t, c, read))
 		return;
 	if (own < begin)
 		own = begin; /* the file has become smaller */

@@ -212,7 +212,7 @@ void readahead_started(struct readahead *ra, const struct readahead_tuning *t,
 	*next = (struct readahead_plan){0};
 	if (!c)
 		return;
-	c->queued = false;
+	c->queued--;
 	/* a reader that fell silent gets no more than what its window held */
 	if (c->run == plan->run && c->ra_end == end && c->ra_end >= c->next &&
 	    elapsed(c->used, read->now) < ra->idle_time) {
@@ -312,7 +312,7 @@ void readahead_finished(struct readahead *ra, struct readahead_counters *counter
 	if (upto < end)
 		beside_never(c->file, plan->offset, plan->offset + plan->len);
 	if (!started)
-		c->queued = false;
+		c->queued--;
 	if (c->run == plan->run && upto < end && c->ra_end >= end) {
 		cut_short(ra, counters, c, upto, end);
 		if (error)

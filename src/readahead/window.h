@@ -7,6 +7,9 @@
  *         | arrived, unread| in flight or|  asked for when the
  *                            queued         chunk before it has started
  *
+ * A reader who has more outstanding than the chunk that waits for the disk is to the right of ra_end before that has
+ * started: then the next one is asked for at once (plan.c).
+ *
  * A window opens at full size once the count passes the threshold (a ramp would leave an 8 MiB file
  * nothing to gain from), doubles when a client had to wait for a prefetch already submitted, and
  * halves when prefetched bytes were never read. A chunk is what goes to the disk as one piece:

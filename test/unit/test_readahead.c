@@ -246,35 +246,105 @@ static void test_two_thousand_cursors_beside_a_scanner(void **state)
 	engine_free(e);
 }
 
+/* Chunks of a stream that wait for the disk. */
+struct waiting {
+	struct readahead_plan plan[16];
+	unsigned int n;
+};
+
+static void wait_for_disk(struct waiting *w, struct readahead_plan plan)
+{
+	assert_true(w->n < 16);
+	w->plan[w->n++] = plan;
+}
+
+/* The first of them goes, and has come; returns its length. */
+static uint64_t fetch_first(struct engine *e, struct waiting *w, uint64_t size)
+{
+	struct readahead_plan first = w->plan[0], next = engine_start(e, &first, size);
+	uint64_t end = first.offset + first.len;
+
+	readahead_arrived(e->ra, &first, end, e->now);
+	readahead_finished(e->ra, &e->counters, &first, end, true, false);
+	memmove(w->plan, w->plan + 1, --w->n * sizeof(w->plan[0]));
+	if (next.len)
+		wait_for_disk(w, next);
+	return first.len;
+}
+
 static void test_memory_is_never_exceeded_by_64_streams(void **state)
 {
 	struct engine *e = engine_make("cursor", 1024, 1024, 64 * MIB);
-	struct readahead_plan queue[64] = {{.len = 0}};
+	struct waiting queue[64] = {{.n = 0}};
 	uint64_t size = 256 * MIB, planned = 0, seed = 6;
 
 	e->streams = 64;
 	for (uint64_t i = 0; i < 200; i++)
 		for (uint64_t k = 0; k < 64; k++) {
+			struct waiting *w = &queue[k];
 			struct readahead_plan p = engine_read(e, k, i * READ, READ, size);
 			struct readahead_stats s;
 
 			if (p.len) {
-				assert_int_equal(queue[k].len, 0); /* one queued a stream at most */
-				queue[k] = p;
+				/* one queued ahead of its reader at most */
+				for (unsigned int n = 0; n < w->n; n++)
+					assert_true(w->plan[n].offset + w->plan[n].len <=
+						    (i + 1) * READ);
+				wait_for_disk(w, p);
 			}
-			if (queue[k].len && random_below(&seed, 4) == 0) {
-				p = engine_start(e, &queue[k], size);
-				readahead_finished(e->ra, &e->counters, &queue[k],
-						   queue[k].offset + queue[k].len, true, false);
-				planned += queue[k].len;
-				queue[k] = p;
-			}
+			if (w->n && random_below(&seed, 4) == 0)
+				planned += fetch_first(e, w, size);
 			readahead_stats(e->ra, &s);
 			assert_true(s.unread <= 64 * MIB && s.unread_max <= 64 * MIB);
 			assert_true(s.streams <= 64);
 		}
 	engine_check_account(e);
 	assert_true(planned > 64 * 4 * MIB); /* and yet each got its share */
+	engine_free(e);
+}
+
+/*
+ * Sixteen requests of 1 MiB outstanding are more than a chunk, and the disk is elsewhere meanwhile: what is asked
+ * for beyond it is in chunks as well, one behind the other.
+ */
+static void test_who_has_more_outstanding_than_a_chunk(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	struct waiting w = {.n = 0};
+	uint64_t size = 1024 * MIB;
+
+	for (uint64_t i = 0; i < 32; i++) {
+		struct readahead_plan p = engine_read(e, 1, i * MIB, MIB, size);
+
+		if (p.len)
+			wait_for_disk(&w, p);
+	}
+	assert_true(w.n > 3);
+	for (unsigned int i = 1; i < w.n; i++)
+		assert_true(w.plan[i].offset == w.plan[i - 1].offset + w.plan[i - 1].len);
+	assert_true(w.plan[w.n - 1].offset + w.plan[w.n - 1].len >= 32 * MIB);
+	while (w.n && w.plan[0].offset < 32 * MIB)
+		fetch_first(e, &w, size);
+	assert_int_equal(w.n, 1); /* and one ahead of him */
+	fetch_first(e, &w, size);
+	engine_check_account(e);
+	engine_free(e);
+}
+
+/* Who reads some here and there is not beyond what waits for him: he left it out. */
+static void test_who_skips_has_one_chunk_queued(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	struct waiting w = {.n = 0};
+	uint64_t size = 1024 * MIB;
+
+	for (uint64_t i = 0; i < 200; i++) {
+		struct readahead_plan p = engine_read(e, 1, i * 128 * KIB, READ, size);
+
+		if (p.len)
+			wait_for_disk(&w, p);
+	}
+	assert_true(w.n <= 1);
 	engine_free(e);
 }
 
@@ -786,6 +856,8 @@ int main(void)
 		cmocka_unit_test(test_off_by_a_retransmission),
 		cmocka_unit_test(test_two_thousand_cursors_beside_a_scanner),
 		cmocka_unit_test(test_memory_is_never_exceeded_by_64_streams),
+		cmocka_unit_test(test_who_has_more_outstanding_than_a_chunk),
+		cmocka_unit_test(test_who_skips_has_one_chunk_queued),
 		cmocka_unit_test(test_who_is_followed),
 		cmocka_unit_test(test_a_small_memory_is_shared_by_those_who_begin_together),
 		cmocka_unit_test(test_one_stream_has_whole_chunks_of_an_ample_memory),
