@@ -390,6 +390,24 @@ static void test_it_is_repeatable(void **state)
 	assert_memory_equal(a, b, sizeof(a));
 }
 
+/* Requests of 1 MiB of which more are outstanding than a chunk holds. */
+static void test_large_requests(void **state)
+{
+	const char *const disks[] = {"own", "own-q32", "nojoin", "slow", "fast"};
+
+	for (unsigned int i = 0; i < sizeof(disks) / sizeof(*disks); i++) {
+		struct had ra[2], stock[2];
+		double ours, its;
+
+		simulate(disks[i], "large2x16", false, ra, 2);
+		simulate(disks[i], "large2x16", true, stock, 2);
+		ours = ra[0].mb_s + ra[1].mb_s;
+		its = stock[0].mb_s + stock[1].mb_s;
+		print_message("%-12s large2x16 %.1f MB/s, stock %.1f\n", disks[i], ours, its);
+		assert_true(ours > 0.98 * its);
+	}
+}
+
 static void test_parameters_by_name(void **state)
 {
 	struct sim_params p;
@@ -419,6 +437,7 @@ int main(void)
 		cmocka_unit_test(test_few_reads_beside_many),
 		cmocka_unit_test(test_neighbours_are_taken_along),
 		cmocka_unit_test(test_orders_within_a_file),
+		cmocka_unit_test(test_large_requests),
 		cmocka_unit_test(test_it_is_repeatable),
 		cmocka_unit_test(test_parameters_by_name),
 	};
