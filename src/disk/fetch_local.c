@@ -127,11 +127,16 @@ static void split_folio(struct backing *b, uint64_t window, uint64_t bad)
 	posix_fadvise(b->fd, (off_t)from, (off_t)folio, POSIX_FADV_WILLNEED);
 }
 
-/* Windows go on behind a step up to UPTO that went without them, up to WITH. */
+/*
+ * Windows go on behind a step up to UPTO that went without them, up to WITH. Where reads wait for their turn a
+ * chunk begins when the one before it is over, and large commands are worth more.
+ */
 static bool begin_behind(struct backing *b, struct kernel_windows *w, uint64_t upto, uint64_t with)
 {
-	kernel_windows_go_on(w, upto);
-	kernel_windows_start(w, b, with);
+	if (!device_queues_demand(b->device)) {
+		kernel_windows_go_on(w, upto);
+		kernel_windows_start(w, b, with);
+	}
 	return true;
 }
 

@@ -9,6 +9,8 @@
 
 /* The smallest page of any architecture. */
 #define PAGE_MIN UINT64_C(4096)
+/* A descriptor's window with POSIX_FADV_SEQUENTIAL is so many times the device's. */
+#define SEQUENTIAL 2
 /* What a touch finds in memory is copied here, over itself. */
 #define SINK_SIZE (UINT64_C(16) << 10)
 
@@ -45,7 +47,7 @@ static void go_on(struct kernel_windows *w, uint64_t at, int flags)
 void kernel_windows_open(struct kernel_windows *w, struct backing *b, uint64_t from, uint64_t end,
 			 uint64_t now)
 {
-	uint64_t size = b->own_queue ? device_window(b->device, now) : 0;
+	uint64_t size = b->own_queue ? SEQUENTIAL * (uint64_t)device_window(b->device, now) : 0;
 	uint64_t at = from - from % PAGE_MIN;
 
 	*w = (struct kernel_windows){.fd = -1, .size = size, .begun = at, .end = end};
@@ -53,6 +55,8 @@ void kernel_windows_open(struct kernel_windows *w, struct backing *b, uint64_t f
 	    end - from < KERNEL_WINDOWS_MIN * size)
 		return;
 	w->fd = backing_open_again(b, O_NOATIME);
+	if (w->fd >= 0 && posix_fadvise(w->fd, 0, 0, POSIX_FADV_SEQUENTIAL))
+		kernel_windows_close(w);
 	if (w->fd >= 0 && (at == 0 || backing_resident(b, at - 1, 1)))
 		go_on(w, at, RWF_NOWAIT);
 }

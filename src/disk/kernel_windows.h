@@ -18,6 +18,9 @@
  * A touch is preadv2(2) with RWF_NOWAIT: where the data is not there it starts read-ahead and does not
  * wait for it. So the windows of a step all go to the disk at once, as WILLNEED's do.
  *
+ * A window is twice the device's read_ahead_kb, as POSIX_FADV_SEQUENTIAL makes it: where a command costs time
+ * whatever its length, as on flash, they are to be few.
+ *
  * The descriptor is the chunk's own, for the kernel keeps the state of a stream in it. Whatever fails
  * here leaves its part to WILLNEED. One thread at a time.
  */
