@@ -9,16 +9,20 @@ struct timed {
 	uint64_t begun; /* ns */
 	uint32_t readers;
 	bool untold; /* it says nothing of the device */
+	struct device_crowd crowd;
 };
 
 /*
  * What comes out of memory takes microseconds and must not pass for a seek that costs nothing: holes,
  * what was never written, what arrived while the request waited. Only what the device has read is
- * observed. Nor is a read where others' writes come in between.
+ * observed. Nor is a read where others' writes come in between. Where those of an fsync may have come, the
+ * disk is where the read ended, but a seek takes no longer than before: the last reads before such writes are
+ * taken notice of would be believed for as long as they go on.
  */
 static struct timed begin(struct dispatcher *d, struct backing *b, bool resident)
 {
-	struct timed t = {.untold = resident || device_is_written(b->device)};
+	struct timed t = {.untold = resident || device_is_written(b->device),
+			  .crowd = device_crowd(b->device)};
 
 	t.readers = atomic_fetch_add(&b->device->reading, 1) + 1;
 	t.begun = dispatcher_now(d);
@@ -32,7 +36,11 @@ static void end(const struct timed *t, struct dispatcher *d, struct backing *b, 
 	struct extent_span span;
 
 	atomic_fetch_sub(&b->device->reading, 1);
-	if (got > 0 && !t->untold && backing_written(b, offset, (uint64_t)got, &span))
+	if (got <= 0 || t->untold || !backing_written(b, offset, (uint64_t)got, &span))
+		return;
+	if (device_was_crowded(b->device, &t->crowd))
+		dispatcher_passed(&b->device->dispatcher, span.end, (uint64_t)got, service);
+	else
 		device_observe(b->device, &span, (uint64_t)got, service, t->readers);
 }
 

@@ -1012,6 +1012,29 @@ static void test_what_the_disk_read_is_observed(void **state)
 	assert_int_equal(observed(), 8);
 }
 
+static void an_fsync_is_over(int fd, size_t len, off_t offset)
+{
+	atomic_fetch_add(&b->device->fsyncs.over, 1);
+}
+
+/*
+ * What an fsync writes may have come in between, before there are enough looks to see it: such reads took seeks of
+ * 23 to 60 ms for this disk's, and none that follow says otherwise.
+ */
+static void test_a_read_beside_an_fsync_says_nothing_of_seeks(void **state)
+{
+	leave_on_disk_only();
+	atomic_store(&b->device->fsyncs.now, 1);
+	assert_int_equal(observed(), 0);
+	atomic_store(&b->device->fsyncs.now, 0);
+	host_file_evict(&file);
+	on_pread = an_fsync_is_over; /* it came and went meanwhile */
+	assert_int_equal(observed(), 0);
+	on_pread = NULL;
+	host_file_evict(&file);
+	assert_int_equal(observed(), 8);
+}
+
 /* Where seeks were found to cost nothing, nothing queues: some reads are measured all the same. */
 static void test_some_reads_past_the_queue_are_measured(void **state)
 {
@@ -1070,6 +1093,7 @@ int main(void)
 		TEST(test_what_was_there_in_part_says_nothing),
 		TEST(test_what_was_asked_for_at_once_is_observed_as_a_whole),
 		TEST(test_what_the_disk_read_is_observed),
+		TEST(test_a_read_beside_an_fsync_says_nothing_of_seeks),
 		TEST(test_some_reads_past_the_queue_are_measured),
 	};
 
