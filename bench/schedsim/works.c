@@ -45,6 +45,9 @@ const struct sim_work_kind sim_works[] = {
 	{"random2x16", "two with 16 each", 20, false, {{2, SIM_EACH, RANDOM(16)}}},
 	{"random32+4", "a client with 32 reads at a time beside four with one", 20, false,
 	 {{1, SIM_EACH, RANDOM(32)}, {4, SIM_EACH, RANDOM(1)}}},
+	{"oltp23", "23 clients, each with eight reads at a time of one place, six of another", 20, false,
+	 {{23, SIM_EACH, {SIM_RANDOM, 4 * KIB, 48 * MIB, 8, 0, 0, 0, 0}},
+	  {23, SIM_AGAIN, {SIM_RANDOM, 4 * KIB, 12 * MIB, 6, 0, 0, 0, 0}}}},
 	{"mixed8+1", "eight streams, a random reader", 20, true,
 	 {{8, SIM_EACH, STREAM(128)}, {1, SIM_EACH, RANDOM(1)}}},
 	{"mixed8+4", "eight streams, four random readers", 20, true,
@@ -110,8 +113,11 @@ struct sim_client_kind *sim_work_clients(const struct sim_work_kind *w, unsigned
 	kinds = calloc(all, sizeof(*kinds));
 	for (int g = 0; kinds && g < WORK_GROUPS; g++) {
 		addresses += w->group[g].clients && w->group[g].addresses == SIM_ONE;
+		if (w->group[g].addresses == SIM_AGAIN)
+			addresses = 0;
 		for (unsigned int i = 0; i < w->group[g].clients; i++) {
-			addresses += w->group[g].addresses == SIM_EACH;
+			addresses += w->group[g].addresses == SIM_EACH ||
+				     w->group[g].addresses == SIM_AGAIN;
 			kinds[at] = w->group[g].kind;
 			kinds[at++].address = addresses - 1;
 		}

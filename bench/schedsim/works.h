@@ -7,8 +7,8 @@
 
 #define WORK_GROUPS 4
 
-/* Of a group: an address each, one for all, that of the group before. */
-enum sim_addresses { SIM_EACH, SIM_ONE, SIM_SAME };
+/* Of a group: an address each, one for all, that of the group before, the first ones again. */
+enum sim_addresses { SIM_EACH, SIM_ONE, SIM_SAME, SIM_AGAIN };
 
 struct sim_work_kind {
 	const char *name, *about;

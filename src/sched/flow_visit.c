@@ -24,6 +24,7 @@
  *
  * Where small reads of several flows are at the drive together (place.h) there is no visit to keep whole:
  * who has had least has the next place there. Each is charged its part of the time (flow_clock.c).
+ * Nor where many go to a disk that takes them as they come: flow_near.c.
  *
  * A visit of small reads whose time is over takes neighbours along: flow_along.c. A short chunk that
  * small reads have joined goes when they would have: flow_joined.c.
@@ -244,7 +245,8 @@ static bool begin_next(struct sched_queue *q, uint64_t now)
 	struct flow_visit *v = &q->flows.visit;
 	struct sched_group *g;
 
-	if (begin_due(q, v, now) || begin_late(q, v, now) || flow_joined_begin(q, v, now))
+	if (begin_due(q, v, now) || begin_late(q, v, now) || flow_joined_begin(q, v, now) ||
+	    flow_near_begin(q, v, now))
 		return true;
 	if (q->flows.round[FLOW_SMALL].n && begin_small(q, v))
 		return true;

@@ -70,6 +70,7 @@ struct sched_overdue {
 	uint64_t at;	    /* where its scan goes on */
 	uint64_t begun;	    /* ns: the present or last batch */
 	uint64_t resume;    /* ns: no batch before */
+	bool few;	    /* it is one */
 };
 
 /* How long a client takes to ask for the next read, as far as it asks for one after the other. */

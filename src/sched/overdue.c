@@ -14,7 +14,8 @@
  * which is over before the next one is overdue, and a handful goes oldest first; beyond it, half the
  * queue, whose scan is as dense as the policy's. After a batch the policy has the disk for as long
  * as the batch took: what is overdue gets half of the time that reads have. All this is of one flow, and
- * goes on in its visits: nobody waits for the thousands of another.
+ * goes on in its visits: nobody waits for the thousands of another. A handful of each of many flows is none:
+ * where such go together (flow_near.c) it goes in scan order too.
  */
 #include <assert.h>
 
@@ -40,9 +41,10 @@ static uint32_t count_old(const struct sched_queue *q, const struct sched_flow *
 
 static void freeze(struct sched_queue *q, struct sched_flow *f, uint64_t now)
 {
-	bool few = count_old(q, f, now, OVERDUE_FEW + 1) <= OVERDUE_FEW;
+	bool few = count_old(q, f, now, OVERDUE_FEW + 1) <= OVERDUE_FEW && !flow_goes_near(q);
 	struct sched_req *r = TAILQ_FIRST(&f->waiting);
 
+	f->overdue.few = few;
 	f->overdue.at = few ? 0 : r->block;
 	f->overdue.begun = now;
 	f->overdue.open = true;

@@ -153,6 +153,17 @@ struct sched_flow *flow_late(struct sched_queue *q, uint64_t now);
 /* It begins to have one (about NS), or has had it. */
 void flow_late_served(struct sched_queue *q, uint64_t ns, uint64_t now);
 
+/* flow_near.c: so many small reads under way that they, not visits, are what a read waits for. */
+#define NEAR_RUNNING 8
+/* Nothing but small reads, of several groups, at a disk that takes many as they come. */
+static inline bool flow_goes_near(const struct sched_queue *q)
+{
+	return q->running >= NEAR_RUNNING && !q->scattered_only && q->policy->gap &&
+	       !group_first(q, FLOW_CHUNK) && q->flows.groups.backlogged[FLOW_SMALL].n > 1;
+}
+/* Then V is for one read of who may go, the nearest; false: not so, or all of them have had too much. */
+bool flow_near_begin(struct sched_queue *q, struct flow_visit *v, uint64_t now);
+
 /* flow_joined.c: the chunk R is queued, and waited for. It may be one that small reads have joined. */
 void flow_joined_watch(struct sched_queue *q, struct sched_req *r);
 /* The first of these, of F or (NULL) any flow, whose time has come; NULL: none. */
