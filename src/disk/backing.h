@@ -8,9 +8,9 @@
  *
  * A local one is read-only, with the kernel's own read-ahead off, so that what the disk does is what the
  * scheduler decided, and leaves the file's access time alone. Clients' own reads count as access: they
- * have a second descriptor, from the first of them on. A handle has at most one backing, in its slot;
- * all of them together are bounded (least recently used first) and closed when idle. Who can open one is
- * handed in with the slot.
+ * have a second descriptor, from the first of them on, which the kernel reads ahead of past the queue. A handle
+ * has at most one backing, in its slot; all of them together are bounded (least recently used first) and
+ * closed when idle. Who can open one is handed in with the slot.
  *
  *        slot ----use----> +---------+ <----hold---- request in a queue
  *     (a handle's)         | backing |
@@ -114,8 +114,9 @@ struct backing {
 	bool seen_hot;	/* by readers without a use, under RCU; the slot's lock */
 	/* Of a local one only. */
 	int fd;
-	_Atomic int reply_fd; /* for clients' own reads: backing_read() */
-	bool own_queue;	      /* no file system over several devices, with read-ahead of its own */
+	_Atomic int reply_fd;	 /* for clients' own reads: backing_read() */
+	atomic_bool reply_quiet; /* ... without the kernel's read-ahead */
+	bool own_queue; /* no file system over several devices, with read-ahead of its own */
 	struct extent_map extents;
 	struct residency residency;
 };

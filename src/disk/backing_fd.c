@@ -21,10 +21,7 @@ static int open_for_replies(struct backing *b)
 {
 	int fd = backing_open_again(b, 0);
 
-	if (fd < 0)
-		return FD_NEVER;
-	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* the kernel's read-ahead off */
-	return fd;
+	return fd < 0 ? FD_NEVER : fd;
 }
 
 /* Two threads may open it at once: the first one's stays. */
@@ -42,11 +39,26 @@ static int reply_fd(struct backing *b)
 	return was;
 }
 
+/*
+ * What goes past the queue is read ahead of by the kernel as of the sub-FSAL's descriptor, and what is queued is
+ * not. FD is open anew, with the kernel's read-ahead, or as it was for the READ before.
+ */
+static void advise(struct backing *b, int fd)
+{
+	bool quiet = device_queues_demand(b->device);
+
+	if (atomic_load_explicit(&b->reply_quiet, memory_order_relaxed) == quiet)
+		return;
+	atomic_store_explicit(&b->reply_quiet, quiet, memory_order_relaxed);
+	posix_fadvise(fd, 0, 0, quiet ? POSIX_FADV_RANDOM : POSIX_FADV_NORMAL);
+}
+
 ssize_t backing_read(struct backing *b, const struct iovec *iov, int n, uint64_t offset)
 {
 	int fd = reply_fd(b);
 	ssize_t got;
 
+	advise(b, fd);
 	do
 		got = preadv(fd, iov, n, (off_t)offset);
 	while (got < 0 && errno == EINTR);

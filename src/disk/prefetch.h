@@ -45,7 +45,7 @@ void demand_fetch(struct dispatcher *d, struct backing *b, uint64_t offset, uint
  */
 size_t demand_reply(struct dispatcher *d, struct backing *b, const struct iovec *iov, int n,
 		    uint64_t offset, uint64_t len, bool absent);
-/* ... of what should be in memory: no request of the disk's. */
+/* ... of what should be in memory, or is read past the queue: no request of ours. */
 size_t cached_reply(struct backing *b, const struct iovec *iov, int n, uint64_t offset);
 
 /*

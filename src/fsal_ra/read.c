@@ -49,7 +49,7 @@ static void answered_below(struct fsal_obj_handle *sub, fsal_status_t status, vo
 	call_done(sub, status, obj_data, call);
 }
 
-/* What should be in memory now is the client's; B, its backing, may be NULL. */
+/* Out of its backing B, or past it: NULL. */
 static void answer(struct call *call, struct backing *b)
 {
 	struct fsal_io_arg *arg = call->read_arg;
@@ -424,7 +424,7 @@ static void answer_now(struct call *call, const struct read *read)
 	uint64_t offset = call->read_arg->offset, begun;
 
 	if (b == NULL || !device_joins_only(b->device)) {
-		answer(call, read->resident ? b : NULL);
+		answer(call, b);
 		return;
 	}
 	begun = clock_now();
