@@ -64,13 +64,13 @@ static bool can_wait(const struct flow_node *node)
 	return !node->n[FLOW_SMALL] && !node->n[FLOW_CHUNK] && !node->n[FLOW_COMMIT];
 }
 
-static void place_all(struct flow_set *set, struct flow_node *node)
+/* NODE stands no lower than before. It has a place for each kind of which something is queued, unless it is held. */
+static void raise_places(struct flow_node *node)
 {
 	for (int kind = 0; kind < FLOW_KINDS; kind++) {
+		assert(!node->place[kind].in == (!node->n[kind] || node->held.in));
 		if (node->place[kind].in)
-			order_remove(&node->place[kind]);
-		if (node->n[kind] && !node->held.in)
-			order_insert(&set->backlogged[kind], &node->place[kind], node->vtime, 0);
+			order_raise(&node->place[kind], node->vtime, 0);
 	}
 }
 
@@ -84,7 +84,7 @@ static void forget_idleness(const struct sched_queue *q, struct flow_set *set,
 	if (node->vtime >= bound)
 		return;
 	node->vtime = bound;
-	place_all(set, node);
+	raise_places(node);
 }
 
 static void node_add(const struct sched_queue *q, struct flow_set *set, struct flow_node *node,
@@ -227,7 +227,7 @@ static void advance(struct sched_queue *q, struct flow_set *set, struct flow_nod
 	if (node->limited && to > most && rate_limit_deadline(&node->limit) != UINT64_MAX)
 		to = node->vtime > most ? node->vtime : most;
 	node->vtime = to;
-	place_all(set, node);
+	raise_places(node);
 }
 
 void flow_charge_within(struct sched_queue *q, struct sched_flow *f, uint64_t ns)

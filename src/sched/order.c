@@ -82,6 +82,21 @@ void order_remove(struct order_node *node)
 	node->in = NULL;
 }
 
+void order_raise(struct order_node *node, uint64_t high, uint64_t low)
+{
+	const struct order_node *next = order_next(node);
+	struct order *o = node->in;
+
+	assert(o && (node->high < high || (node->high == high && node->low <= low)));
+	if (!next || next->high > high || (next->high == high && next->low > low)) {
+		node->high = high;
+		node->low = low;
+		return;
+	}
+	order_remove(node);
+	order_insert(o, node, high, low);
+}
+
 struct order_node *order_first(const struct order *o)
 {
 	struct order_node *node = o->root;

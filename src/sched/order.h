@@ -35,6 +35,8 @@ struct order {
 void order_insert(struct order *o, struct order_node *node, uint64_t high, uint64_t low);
 /* NODE is in one. */
 void order_remove(struct order_node *node);
+/* As to remove NODE, which is in one, and to insert it again with a key that is no lower. */
+void order_raise(struct order_node *node, uint64_t high, uint64_t low);
 /* NULL: empty. */
 struct order_node *order_first(const struct order *o);
 /* The first of that key or a higher one; NULL: none. */

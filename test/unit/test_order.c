@@ -81,6 +81,35 @@ static void test_as_an_array_would(void **state)
 	}
 }
 
+/* A key that is no lower, as if it were inserted anew. */
+static void test_raised_as_if_inserted(void **state)
+{
+	uint64_t seed = 11, turn = 0;
+
+	for (int i = 0; i < NODES; i++)
+		if (entries[i].node.in)
+			order_remove(&entries[i].node);
+	for (int i = 0; i < STEPS; i++) {
+		struct entry *e = &entries[random_below(&seed, NODES)];
+		bool there = e->node.in && e->high < KEYS;
+		uint64_t more = there ? random_below(&seed, 3) : 0;
+
+		if (e->node.in && !there) {
+			order_remove(&e->node);
+			continue;
+		}
+		e->high = there ? e->high + more : random_below(&seed, KEYS);
+		e->low = there && !more ? e->low : random_below(&seed, 2);
+		e->turn = ++turn;
+		if (there)
+			order_raise(&e->node, e->high, e->low);
+		else
+			order_insert(&set, &e->node, e->high, e->low);
+		if (i % 8 == 0)
+			check_searches(&seed);
+	}
+}
+
 static uint32_t depth(const struct order_node *node)
 {
 	uint32_t left, right;
@@ -112,6 +141,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_as_an_array_would),
+		cmocka_unit_test(test_raised_as_if_inserted),
 		cmocka_unit_test(test_stays_flat),
 	};
 
