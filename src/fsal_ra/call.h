@@ -32,6 +32,7 @@ struct call {
 	struct sched_req req;
 	struct backing *backing;
 	struct fsal_io_arg *read_arg;
+	uint64_t came; /* ns */
 	bool bypass, fetched;
 	bool own;      /* it may be answered from our own descriptor */
 	bool absent;   /* not in memory, as was found just now */

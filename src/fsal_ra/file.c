@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 
+#include "common/clock.h"
 #include "own_answer.h"
 #include "request_flow.h"
 #include "writeback/commit.h"
@@ -116,7 +117,7 @@ static fsal_status_t commit2(struct fsal_obj_handle *obj_hdl, off_t offset, size
 	struct commit c = {.slot = &ra_handle_of(obj_hdl)->slot,
 			   .offset = (uint64_t)offset,
 			   .len = len,
-			   .flow = ra_flow_of_op(),
+			   .flow = ra_flow_of_op(clock_now()),
 			   .fsync_below = fsync_below,
 			   .arg = &call};
 	int err;

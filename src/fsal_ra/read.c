@@ -165,7 +165,7 @@ static uint64_t demand_length(const struct call *call, struct backing *b,
 
 	if (plan->len != 0 || !first_read_begins(&r))
 		return r.len;
-	r.window = device_window(b->device, dispatcher_now(&b->device->dispatcher));
+	r.window = device_window(b->device, call->came);
 	return first_read_length(&r);
 }
 
@@ -182,7 +182,7 @@ static void describe_demand(struct call *call, struct backing *b, uint64_t len)
 				       .offset = arg->offset,
 				       .len = len,
 				       .block = backing_block(b, arg->offset),
-				       .flow = ra_flow_of_op()};
+				       .flow = ra_flow_of_op(call->came)};
 }
 
 /* How long a read may wait for room (ns): an export that goes waits for it in turn. */
@@ -331,16 +331,8 @@ static void observe(struct read *read, struct ra_handle *hdl, struct export_io *
 		read->tuning.window_max = 0; /* for this read: nothing is planned */
 	read_ask_device(&r, read->backing);
 	if (trace_wanted())
-		r.client = ra_flow_of_op().client;
+		r.client = ra_flow_of_op(r.now).client;
 	readahead_observe(io->engine, &read->tuning, &io->counters, &r, &read->plan);
-}
-
-/* The prefetch that the read asks for, NULL: none. */
-static struct prefetch *planned(const struct read *read, struct export_io *io)
-{
-	if (read->plan.len == 0)
-		return NULL;
-	return prefetch_new(io, read->backing, &read->plan, read->prefetch_step, ra_flow_of_op());
 }
 
 /*
@@ -455,12 +447,14 @@ static void answer_or_queue(struct call *call, struct ra_handle *hdl, const stru
 	struct prefetch *p = NULL;
 	bool queued = false;
 
-	walk_read_begin(&read->walk, hdl, call->read_arg->offset);
+	walk_read_begin(&read->walk, hdl, call->read_arg->offset, asked->now);
 	observe(read, hdl, io, call->read_arg);
 	ra_prices_read(hdl->slot.file_hash, call->read_arg->offset, read->asked.len);
 	call->own = read->asked.own;
 	if (read->backing != NULL) {
-		p = planned(read, io);
+		if (read->plan.len != 0)
+			p = prefetch_new(io, read->backing, &read->plan, read->prefetch_step,
+					 ra_flow_of_op(asked->now));
 		queued = goes_to_disk(call, read, &p);
 	}
 	if (!queued && hdl->sub_handle->fs == NULL)
@@ -493,6 +487,7 @@ void ra_read2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_c
 		return;
 	call = call_new(obj_hdl, done_cb, caller_arg);
 	call->read_arg = read_arg;
+	call->came = asked.now;
 	call->bypass = bypass;
 	call->amount = 0;
 	call->again = false;

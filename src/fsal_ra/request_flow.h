@@ -13,13 +13,13 @@
 #include "subcall.h"
 
 /*
- * Of the operation under way, with op_ctx. Looks the client up, so it is not for a READ that memory
+ * Of the operation under way, with op_ctx, at NOW (ns). Looks the client up, so it is not for a READ that memory
  * answers. Work of the server's own has no caller.
  */
-static inline struct flow_id ra_flow_of_op(void)
+static inline struct flow_id ra_flow_of_op(uint64_t now)
 {
 	return shares_flow((const struct sockaddr *)op_ctx->caller_addr,
-			   ra_export_of_op()->io->export_id);
+			   ra_export_of_op()->io->export_id, now);
 }
 
 /* The number of the reader (readahead/readers.h), without a lock: for every READ. */

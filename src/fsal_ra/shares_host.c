@@ -33,7 +33,6 @@ static unsigned int disks(struct share_disk *disk)
 }
 
 const struct shares_ops ra_shares_ops = {
-	.now = clock_now,
 	.names = &system_names,
 	.publish = device_set_shares,
 	.disks = disks,

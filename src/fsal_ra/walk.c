@@ -99,7 +99,7 @@ void walk_list(uint64_t dir, struct fsal_obj_handle *dir_hdl, const fsal_cookie_
 	mount_fd = open(dir_hdl->fs->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (mount_fd < 0)
 		return;
-	tree_listing_submit(&handle, mount_fd, io, ra_flow_of_op(), now);
+	tree_listing_submit(&handle, mount_fd, io, ra_flow_of_op(now), now);
 	close(mount_fd);
 }
 
@@ -111,14 +111,15 @@ void walk_found(uint64_t dir, struct fsal_obj_handle *obj)
 
 /* ---- reads ------------------------------------------------------------------------------ */
 
-void walk_read_begin(struct walk_read *read, const struct ra_handle *hdl, uint64_t offset)
+void walk_read_begin(struct walk_read *read, const struct ra_handle *hdl, uint64_t offset,
+		     uint64_t now)
 {
 	if (walks == NULL || offset != 0 || hdl->parent == 0)
 		return;
 	read->dir = hdl->parent;
 	read->inode = hdl->obj_handle.fileid;
 	read->io = export_io_ref(ra_export_of_op()->io);
-	read->flow = ra_flow_of_op();
+	read->flow = ra_flow_of_op(now);
 }
 
 bool walk_read_waits(const struct walk_read *read, struct call *call)

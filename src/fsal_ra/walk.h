@@ -38,8 +38,9 @@ struct walk_read {
 	uint64_t missing; /* bytes asked for that are not in memory; 0: not known */
 };
 
-/* Before the READ of HDL is answered, after which the handle may be gone. With op_ctx. */
-void walk_read_begin(struct walk_read *read, const struct ra_handle *hdl, uint64_t offset);
+/* Before the READ of HDL, which came at NOW, is answered; after that the handle may be gone. With op_ctx. */
+void walk_read_begin(struct walk_read *read, const struct ra_handle *hdl, uint64_t offset,
+		     uint64_t now);
 /*
  * CALL is parked, its request described, and what it asks for is not in memory. True: its file comes with a
  * job that is under way for its client, and it waits for that; it may be over at any time. When that is so:

@@ -44,7 +44,7 @@ static bool dirtied(struct ra_handle *hdl, struct export_io *io, uint64_t offset
 	export_io_writeback(io, s);
 	/* where there is no local file system, writing out is the FSAL's affair */
 	return s->on && hdl->sub_handle->fs != NULL &&
-	       writeback_wrote(&hdl->slot, io, s, ra_flow_of_op(), offset, amount);
+	       writeback_wrote(&hdl->slot, io, s, ra_flow_of_op(clock_now()), offset, amount);
 }
 
 /* CALL's write has succeeded: its ranges are dirty. For how long (ns) to hold back the reply. */

@@ -43,7 +43,7 @@ static uint16_t match(const struct client_address *a, void *arg)
 	return rule;
 }
 
-struct flow_id shares_flow(const struct sockaddr *addr, uint16_t export_id)
+struct flow_id shares_flow(const struct sockaddr *addr, uint16_t export_id, uint64_t now)
 {
 	struct flow_id flow = {.export_id = export_id};
 	struct client_address a;
@@ -51,7 +51,7 @@ struct flow_id shares_flow(const struct sockaddr *addr, uint16_t export_id)
 
 	if (!client_address_of(addr, &a))
 		return flow;
-	c = client_table_find(state.clients, &a, state.ops->now());
+	c = client_table_find(state.clients, &a, now);
 	flow.client = c.number;
 	flow.rule = c.rule;
 	return flow;

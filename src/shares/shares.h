@@ -25,9 +25,8 @@
 
 #define SHARES_WHY 256
 
-/* The host's; all but now() and names are called with the lock of shares. */
+/* The host's; all but names are called with the lock of shares. */
 struct shares_ops {
-	uint64_t (*now)(void); /* ns */
 	const struct client_names *names;
 	/* From now on these are in force, on all devices; to be copied. */
 	void (*publish)(const struct sched_shares *shares);
@@ -43,11 +42,11 @@ int shares_start(const struct shares_ops *ops, uint32_t clients_max);
 void shares_stop(void);
 
 /*
- * Whom a request is charged to that came from ADDR through the export: the server itself where that is
+ * Whom a request is charged to that came from ADDR through the export at NOW (ns): the server itself where that is
  * NULL, or no IP address. Once for each request that goes to the disk, not for a cached READ. Takes no
  * lock that other clients want, but may ask a name server when a client is new: hold no lock.
  */
-struct flow_id shares_flow(const struct sockaddr *addr, uint16_t export_id);
+struct flow_id shares_flow(const struct sockaddr *addr, uint16_t export_id, uint64_t now);
 /* Its client alone, if it is known already: one that only asks for prices is not. 0: it is not. */
 uint64_t shares_known_client(const struct sockaddr *addr);
 /* The server's own work on the export. */

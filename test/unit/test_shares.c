@@ -15,11 +15,6 @@ static struct {
 	char log[512], why[SHARES_WHY];
 } world;
 
-static uint64_t now(void)
-{
-	return 1000;
-}
-
 static void publish(const struct sched_shares *shares)
 {
 	world.shares = *shares;
@@ -38,7 +33,6 @@ static uint64_t disks_of(uint16_t export_id)
 }
 
 static const struct shares_ops ops = {
-	.now = now,
 	.names = &fake_names,
 	.publish = publish,
 	.disks = disks,
@@ -94,7 +88,7 @@ static struct flow_id flow(const char *address)
 
 	assert_true(client_address_parse(address, &a));
 	memcpy(&in.sin_addr, &a.byte[12], 4);
-	return shares_flow((struct sockaddr *)&in, 7);
+	return shares_flow((struct sockaddr *)&in, 7, 1000);
 }
 
 static void test_the_first_rule_that_names_a_client_holds(void **state)
@@ -119,7 +113,7 @@ static void test_the_first_rule_that_names_a_client_holds(void **state)
 	assert_true(shares_client_text(f.client, text));
 	assert_string_equal(text, "10.1.2.3");
 	assert_false(shares_client_text(0, text));
-	assert_int_equal(shares_flow(NULL, 7).client, 0);
+	assert_int_equal(shares_flow(NULL, 7, 1000).client, 0);
 }
 
 static void test_rules_may_come_before_the_start(void **state)
