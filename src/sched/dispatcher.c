@@ -168,11 +168,13 @@ enum sched_verdict dispatcher_wait_room(struct dispatcher *d, struct sched_req *
 
 void dispatcher_ran(struct dispatcher *d, struct sched_req *r)
 {
+	uint64_t now;
+
 	lock_take(&d->lock);
-	dispatcher_sign(d, r);
+	now = dispatcher_sign(d, r);
 	dispatcher_give_place(d, is_scattered(r));
 	dispatcher_wake(d);
-	dispatcher_end_unlock(d, r);
+	dispatcher_end_unlock(d, r, now);
 }
 
 uint64_t dispatcher_shorten(struct dispatcher *d, struct sched_req *r, uint64_t len)

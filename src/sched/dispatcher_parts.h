@@ -62,8 +62,8 @@ struct dispatcher_opening {
 int dispatcher_start_worker(struct dispatcher *d);
 /* Somebody may be needed for what is queued: to do it, or to watch those it waits for. */
 void dispatcher_wake(struct dispatcher *d);
-/* R's I/O is over, and it has just given a sign of life: wakes who waited for it. Lock held before, not after. */
-void dispatcher_end_unlock(struct dispatcher *d, struct sched_req *r);
+/* R's I/O is over, and it has given a sign of life at NOW: wakes who waited for it. Lock held before, not after. */
+void dispatcher_end_unlock(struct dispatcher *d, struct sched_req *r, uint64_t now);
 
 /* dispatcher_room.c: whether reads of R's client wait for room, which R must not overtake. */
 bool dispatcher_must_wait(const struct dispatcher *d, const struct sched_req *r);
@@ -90,15 +90,16 @@ struct finishing {
 
 /* OVER: it goes on. Drops the lock meanwhile: the log may lie on the device that hangs. */
 void dispatcher_log_stall(struct dispatcher *d, const struct subject *s, bool over);
-/* The running R gives a sign of life, and counts again if it did not: drops the lock to say so. */
-void dispatcher_sign(struct dispatcher *d, struct sched_req *r);
+/* The running R gives a sign of life, and counts again if it did not: drops the lock to say so. Returns when (ns). */
+uint64_t dispatcher_sign(struct dispatcher *d, struct sched_req *r);
 /* As sched_stall_at(), with those that hang while they answer. */
 uint64_t dispatcher_stall_at(const struct dispatcher *d);
 /* One that hangs loses its place, and lets those in WOKEN go; false: none has hung for long enough. */
 bool dispatcher_free_place(struct dispatcher *d, uint64_t now, struct subject *s,
 			   struct sched_list *woken);
-/* R has left the disk, and its client is being answered until the other one is called. */
-void dispatcher_finish_begin(struct dispatcher *d, const struct sched_req *r, struct finishing *f);
+/* R has left the disk at NOW, and its client is being answered until the other one is called. */
+void dispatcher_finish_begin(struct dispatcher *d, const struct sched_req *r, uint64_t now,
+			     struct finishing *f);
 void dispatcher_finish_end(struct dispatcher *d, struct finishing *f);
 
 #endif

@@ -28,7 +28,7 @@ void dispatcher_log_stall(struct dispatcher *d, const struct subject *s, bool ov
 	lock_take(&d->lock);
 }
 
-void dispatcher_sign(struct dispatcher *d, struct sched_req *r)
+uint64_t dispatcher_sign(struct dispatcher *d, struct sched_req *r)
 {
 	uint64_t now = d->ops->now(), silent = now - r->sign;
 
@@ -42,6 +42,7 @@ void dispatcher_sign(struct dispatcher *d, struct sched_req *r)
 		pthread_cond_broadcast(&d->work); /* reads of its file were parked */
 		dispatcher_log_stall(d, &s, true);
 	}
+	return now;
 }
 
 uint64_t dispatcher_stall_at(const struct dispatcher *d)
@@ -82,10 +83,11 @@ bool dispatcher_free_place(struct dispatcher *d, uint64_t now, struct subject *s
 	return true;
 }
 
-void dispatcher_finish_begin(struct dispatcher *d, const struct sched_req *r, struct finishing *f)
+void dispatcher_finish_begin(struct dispatcher *d, const struct sched_req *r, uint64_t now,
+			     struct finishing *f)
 {
 	*f = (struct finishing){.subject = subject_of(r, 0),
-				.since = d->ops->now(),
+				.since = now,
 				.in_gap = r->in_gap,
 				.scattered = is_scattered(r)};
 	if (!f->in_gap) /* else it is the chunk that is watched */

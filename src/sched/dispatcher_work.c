@@ -175,48 +175,48 @@ static bool pass_stalled(struct dispatcher *d)
 	return true;
 }
 
-/* Ends R, whose waiters in WOKEN are answered too; lock held. */
-static void finish(struct dispatcher *d, struct sched_req *r, struct sched_list *woken)
+/* Ends R, whose waiters in WOKEN are answered too, at NOW; lock held. */
+static void finish(struct dispatcher *d, struct sched_req *r, uint64_t now,
+		   struct sched_list *woken)
 {
 	struct finishing f;
 
-	dispatcher_finish_begin(d, r, &f);
+	dispatcher_finish_begin(d, r, now, &f);
 	answer_unlock(d, woken);
 	r->ops->finish(d, r);
 	lock_take(&d->lock);
 	dispatcher_finish_end(d, &f);
 }
 
-/* R has left the disk, and has given a sign of life for the last time; lock held. */
-static void end(struct dispatcher *d, struct sched_req *r, struct sched_list *woken)
+/* R has left the disk, and has given a sign of life for the last time, at NOW; lock held. */
+static void end(struct dispatcher *d, struct sched_req *r, uint64_t now, struct sched_list *woken)
 {
-	uint64_t now = d->ops->now();
-
 	drive_reads_from(&d->drive, r, now);
 	sched_done(&d->queue, r, now, woken);
 	dispatcher_advise(d);
 }
 
-void dispatcher_end_unlock(struct dispatcher *d, struct sched_req *r)
+void dispatcher_end_unlock(struct dispatcher *d, struct sched_req *r, uint64_t now)
 {
 	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
 
-	end(d, r, &woken);
+	end(d, r, now, &woken);
 	answer_unlock(d, &woken);
 }
 
 static void serve(struct dispatcher *d, struct sched_req *r)
 {
 	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+	uint64_t now;
 
 	drive_reads_to(&d->drive, r, d->ops->now());
 	let_in(d); /* R's place in the queue is free */
 	lock_drop(&d->lock);
 	r->ops->execute(d, r);
 	lock_take(&d->lock);
-	dispatcher_sign(d, r);
-	end(d, r, &woken);
-	finish(d, r, &woken);
+	now = dispatcher_sign(d, r);
+	end(d, r, now, &woken);
+	finish(d, r, now, &woken);
 }
 
 /*
