@@ -105,6 +105,8 @@ static void learn_use(struct readahead *ra, struct readahead_counters *counters,
 		      uint64_t used)
 {
 	c->taken += used;
+	if (used)
+		c->file->held = c->used;
 	readahead_count(counters, READAHEAD_USED, used);
 	readers_count(ra->readers, c->reader, READER_USED, used);
 	if (c->doubted)

@@ -284,6 +284,7 @@ void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 		readahead_count(counters, READAHEAD_REFUSED, 1);
 		return;
 	}
+	c->file->held = read->now;
 	ask(t, c, from, len, anew, from > own, read->now);
 	describe(ra, c, read, from, len, unread, plan);
 	readahead_count(counters, READAHEAD_CHUNKS, 1);

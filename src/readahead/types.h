@@ -52,7 +52,7 @@ struct readahead_plan {
 	uint32_t record;     /* not 0: of every STEP bytes only so many, from its beginning on */
 	uint64_t step;
 	bool followed; /* something was asked for ahead of this reader, or of those beside it */
-	bool unread;   /* something of the file was asked for ahead of a reader, and not read yet */
+	bool unread; /* something of the file was asked for ahead of a reader who may be about to read it */
 	uint64_t offset, len; /* fetch this; len 0: nothing */
 	uint64_t ahead;	      /* ... of which the last so many bytes lie ahead of the reader */
 };

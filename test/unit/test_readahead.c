@@ -423,6 +423,29 @@ static void test_the_window_grows_when_late_and_shrinks_when_lost(void **state)
 	engine_free(e);
 }
 
+/* While a stream goes on its reads are to be seen: what a reader left behind who is gone keeps nobody. */
+static void test_who_fell_silent_keeps_no_file(void **state)
+{
+	struct engine *e = engine_make("cursor", 16, 16, 64 * MIB);
+	uint64_t size = 64 * MIB;
+	struct readahead_stats s;
+
+	assert_false(engine_read(e, 1, 0, READ, size).unread);
+	read_through(e, 1, READ, 8 * READ, size);
+	assert_true(engine_read(e, 1, 32 * MIB, READ, size).unread);
+	e->now += SEC / 2; /* it goes on, slowly */
+	assert_true(engine_read(e, 1, 8 * READ, READ, size).unread);
+	e->now += SEC * 3 / 4;
+	assert_true(engine_read(e, 1, 33 * MIB, READ, size).unread);
+	e->now += SEC / 2;
+	readahead_stats(e->ra, &s);
+	assert_true(s.unread > 0);
+	assert_false(engine_read(e, 1, 34 * MIB, READ, size).unread);
+	engine_read(e, 1, 9 * READ, READ, size); /* it is there again */
+	assert_true(engine_read(e, 1, 35 * MIB, READ, size).unread);
+	engine_free(e);
+}
+
 static void test_an_idle_stream_gives_up_its_memory(void **state)
 {
 	struct engine *e = engine_make("cursor", 16, 16, 64 * MIB);
@@ -862,6 +885,7 @@ int main(void)
 		cmocka_unit_test(test_a_small_memory_is_shared_by_those_who_begin_together),
 		cmocka_unit_test(test_one_stream_has_whole_chunks_of_an_ample_memory),
 		cmocka_unit_test(test_the_window_grows_when_late_and_shrinks_when_lost),
+		cmocka_unit_test(test_who_fell_silent_keeps_no_file),
 		cmocka_unit_test(test_an_idle_stream_gives_up_its_memory),
 		cmocka_unit_test(test_waiting_is_no_waste),
 		cmocka_unit_test(test_known_resident_only_where_it_arrived),
