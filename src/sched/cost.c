@@ -132,18 +132,22 @@ uint64_t cost_seek_bytes(const struct cost_model *m)
 
 void cost_observe_among(struct cost_model *m, uint64_t bytes, uint32_t seeks, uint64_t service)
 {
-	double transfer = (double)bytes * known(m)->ns_per_byte, left = (double)service - transfer;
+	uint32_t n = m->amongs;
 
-	if (seeks)
-		average(&m->among_ns, &m->amongs, left > 0 ? left / seeks : 0);
+	if (!seeks)
+		return;
+	average(&m->among_ns, &m->amongs, (double)service / seeks);
+	average(&m->among_bytes, &n, (double)bytes / seeks);
 }
 
 uint64_t cost_among_bytes(const struct cost_model *m)
 {
 	const struct cost_model *k = known(m);
-	bool less = m->amongs >= COST_SURE && m->among_ns < k->seek_ns;
+	double seek = m->among_ns - m->among_bytes * k->ns_per_byte;
 
-	return (uint64_t)((less ? m->among_ns : k->seek_ns) / k->ns_per_byte);
+	if (m->amongs < COST_SURE || seek > k->seek_ns)
+		seek = k->seek_ns;
+	return seek > 0 ? (uint64_t)(seek / k->ns_per_byte) : 0;
 }
 
 uint64_t cost_slice_bytes(const struct cost_model *m, const struct cost_limits *l)

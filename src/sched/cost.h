@@ -35,8 +35,9 @@ struct cost_model {
 	double seek_ns;
 	uint32_t runs, jumps; /* how many observations of each, up to COST_SURE */
 	uint32_t slow, fast;  /* not believed in a row: runs far slower, jumps faster than a run */
-	double among_ns;      /* a seek among several that the disk was asked for together */
-	uint32_t amongs;      /* observations of it, as above */
+	/* for each seek among several places that the disk was asked for together: what these took (ns), and had */
+	double among_ns, among_bytes;
+	uint32_t amongs; /* observations of it, as above */
 };
 
 /* One read of BYTES took SERVICE ns; it continued the one before on the device, or did not. */

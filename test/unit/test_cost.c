@@ -51,6 +51,18 @@ static void test_seeks_among_others(void **state)
 	assert_int_equal(cost_seek_bytes(&m), seek);
 }
 
+/* What came before the bandwidth was known is no cheaper for that, once it is: here 4 ns a byte, half of the guess. */
+static void test_seeks_among_others_of_a_fast_disk(void **state)
+{
+	struct cost_model m = {0};
+
+	for (int i = 0; i < 8; i++)
+		cost_observe_among(&m, MIB, 4, 4 * MIB + 4 * 2 * MSEC);
+	cost_restore(&m, 4, 8e6);
+	assert_int_equal(cost_seek_bytes(&m), 2000000);
+	assert_int_equal(cost_among_bytes(&m), 500000);
+}
+
 static void test_what_goes_into_a_slice(void **state)
 {
 	struct sched_limits l = default_limits();
@@ -199,6 +211,7 @@ int main(void)
 		cmocka_unit_test(test_a_seek_is_seen_before_it_is_known),
 		cmocka_unit_test(test_a_disk_without_seeks),
 		cmocka_unit_test(test_seeks_among_others),
+		cmocka_unit_test(test_seeks_among_others_of_a_fast_disk),
 		cmocka_unit_test(test_what_goes_into_a_slice),
 	};
 
