@@ -135,14 +135,13 @@ static uint64_t ask_in_order(struct backing *b, uint64_t offset, uint64_t len)
 	return offset + len;
 }
 
-/* Seeks that the device has for nothing but this, if none of it seems to be there. */
+/* Seeks that the device has for nothing but this; 0: it has something else to do, or less. */
 static uint32_t seeks_of(struct backing *b, uint64_t offset, uint64_t len)
 {
 	struct extent_span span;
 
 	if (atomic_load(&b->device->reading) != 0 || device_is_written(b->device) ||
-	    backing_resident(b, offset, 1) || backing_resident(b, offset + len - 1, 1) ||
-	    !backing_written(b, offset, len, &span))
+	    is_there_in_part(b, offset, len) || !backing_written(b, offset, len, &span))
 		return 0;
 	return span.seeks + 1;
 }

@@ -1004,6 +1004,10 @@ static void test_what_was_asked_for_at_once_is_observed_as_a_whole(void **state)
 	assert_int_equal(bring_at_once(false), 1);
 	dispatcher_forget_cost(&b->device->dispatcher);
 	assert_int_equal(bring_at_once(false), 0);
+	host_file_evict(&file);
+	demand_fetch(&b->device->dispatcher, b, 384 * KIB, 4 * KIB); /* in the middle */
+	dispatcher_forget_cost(&b->device->dispatcher);
+	assert_int_equal(bring_at_once(false), 0);
 }
 
 static void test_what_the_disk_read_is_observed(void **state)
