@@ -97,6 +97,16 @@ static const struct extent *look_up(struct extent_map *m, uint64_t offset, exten
 	return m->valid ? find(m, offset) : NULL;
 }
 
+/* The same; what lies up to LEN bytes behind is cached then, too, as far as there is room. */
+static const struct extent *look_up_all(struct extent_map *m, uint64_t offset, uint64_t len,
+					extent_fetch fetch, void *arg)
+{
+	lock_assert_held(&m->lock);
+	if (m->valid && m->from < offset && m->to < offset + len)
+		m->valid = false;
+	return look_up(m, offset, fetch, arg);
+}
+
 bool extent_map_lookup(struct extent_map *m, uint64_t offset, extent_fetch fetch, void *arg,
 		       uint64_t *block)
 {
@@ -172,7 +182,7 @@ uint64_t extent_map_reach(struct extent_map *m, uint64_t offset, uint64_t turn, 
 	bool more = true;
 
 	lock_take(&m->lock);
-	e = look_up(m, offset, fetch, arg);
+	e = look_up_all(m, offset, turn, fetch, arg);
 	while (e != NULL && more) {
 		more = reach_into(&r, e, offset + r.len, turn, seek);
 		if (more)
@@ -200,7 +210,8 @@ int extent_map_in_order(struct extent_map *m, uint64_t offset, uint64_t len, ext
 	int n = 0;
 
 	lock_take(&m->lock);
-	for (e = look_up(m, offset, fetch, arg); e != NULL && offset < upto; e = find(m, offset)) {
+	e = look_up_all(m, offset, len, fetch, arg);
+	for (; e != NULL && offset < upto; e = find(m, offset)) {
 		uint64_t end = e->offset + e->length;
 		struct extent piece = {.offset = offset, .block = e->block + (offset - e->offset)};
 

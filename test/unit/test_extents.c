@@ -194,6 +194,31 @@ static void test_pieces_in_the_order_of_the_disk(void **state)
 	extent_map_fini(&m);
 }
 
+/* What was asked for before leaves a part of many pieces cached: that it ends within a turn makes no difference. */
+static void test_a_turn_beyond_what_is_cached(void **state)
+{
+	struct extent pieces[EXTENT_MAP_MAX];
+	struct file f = {.n = 1000};
+	struct extent_map m, fresh;
+
+	extent_map_init(&m);
+	extent_map_init(&fresh);
+	for (uint64_t at = 0; at < 900 * MIB; at += 5 * MIB) {
+		extent_map_invalidate(&fresh);
+		assert_int_equal(extent_map_reach(&m, at, 24 * MIB, MIB, fetch, &f),
+				 extent_map_reach(&fresh, at, 24 * MIB, MIB, fetch, &f));
+		extent_map_invalidate(&fresh);
+		assert_int_equal(extent_map_in_order(&m, at, 10 * MIB, fetch, &f, pieces),
+				 extent_map_in_order(&fresh, at, 10 * MIB, fetch, &f, pieces));
+	}
+	extent_map_fini(&fresh);
+	f.fetched = 0;
+	for (uint64_t at = 0; at < 900 * MIB; at += 5 * MIB)
+		(void)extent_map_reach(&m, at, 24 * MIB, MIB, fetch, &f);
+	assert_true(f.fetched <= 900 / (EXTENT_MAP_MAX - 24) + 1);
+	extent_map_fini(&m);
+}
+
 static void test_where_a_part_lies(void **state)
 {
 	struct extent_map m;
@@ -285,6 +310,7 @@ int main(void)
 		cmocka_unit_test(test_how_far_a_turn_comes),
 		cmocka_unit_test(test_near_pieces_are_one_to_a_turn),
 		cmocka_unit_test(test_pieces_in_the_order_of_the_disk),
+		cmocka_unit_test(test_a_turn_beyond_what_is_cached),
 		cmocka_unit_test(test_more_extents_than_fit),
 		cmocka_unit_test(test_an_error_is_not_remembered),
 		cmocka_unit_test(test_a_peek_waits_for_nobody),
