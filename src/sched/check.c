@@ -119,6 +119,19 @@ static const char *check_writebacks(const struct sched_flow *f, struct counts *c
 	return NULL;
 }
 
+/* Turns of F at the disk, hanging or not, that a COMMIT waits for. */
+static const char *check_committing(const struct sched_queue *q, const struct sched_flow *f)
+{
+	const struct sched_list *lists[] = {&q->active, &q->stuck};
+	const struct sched_req *r;
+	uint32_t n = 0;
+
+	for (int i = 0; i < 2; i++)
+		TAILQ_FOREACH(r, lists[i], age)
+			n += r->in == f && r->class == SCHED_WRITEBACK && r->wanted;
+	return n == f->committing ? NULL : "a flow has lost count of what its COMMITs wait for";
+}
+
 static const char *check_order(const struct order *o)
 {
 	struct order_node *last = NULL, *at;
@@ -159,11 +172,13 @@ static const char *check_node(const struct sched_queue *q, const struct flow_nod
 static const char *check_flows(const struct sched_queue *q, struct counts *c)
 {
 	uint32_t reads = 0, waiting = 0, reading = 0, ready = 0, n = 0;
+	bool reader_known = q->writeback.reader == NULL;
 	const char *wrong = check_set(&q->flows.groups);
 	const struct sched_flow *f;
 
 	TAILQ_FOREACH(f, &q->flows.recent, recent) {
 		n++;
+		reader_known |= f == q->writeback.reader;
 		reading += !flow_is_held(f) && (f->node.n[FLOW_SMALL] || f->node.n[FLOW_CHUNK]);
 		for (int kind = 0; kind < FLOW_KINDS; kind++)
 			ready += flow_is_held(f) ? 0 : f->node.n[kind];
@@ -176,6 +191,8 @@ static const char *check_flows(const struct sched_queue *q, struct counts *c)
 		if (!wrong)
 			wrong = check_writebacks(f, c);
 		if (!wrong)
+			wrong = check_committing(q, f);
+		if (!wrong)
 			wrong = check_set(&f->group->flows);
 		if (!wrong)
 			wrong = check_order(&f->overdue.batch);
@@ -186,6 +203,8 @@ static const char *check_flows(const struct sched_queue *q, struct counts *c)
 		return "not all that is wanted is waited for";
 	if (ready != sched_ready(q))
 		return "those that may go have lost count";
+	if (!reader_known)
+		return "who read last is forgotten";
 	if (n != q->flows.n || reading != q->flows.reading || reads + q->parked.n != sched_reads(q))
 		return "flows have lost count";
 	return NULL;
