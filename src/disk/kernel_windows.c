@@ -36,11 +36,12 @@ static void go_on(struct kernel_windows *w, uint64_t at, int flags)
 {
 	char byte;
 	struct iovec iov = {&byte, 1};
+	ssize_t got = at > 0 ? preadv2(w->fd, &iov, 1, (off_t)(at - 1), flags) : 1;
 
-	w->going = at == 0 || preadv2(w->fd, &iov, 1, (off_t)(at - 1), flags) == 1;
+	w->going = got == 1;
 	if (w->going)
 		w->at = at;
-	else if (errno != EAGAIN)
+	else if (got == 0 || errno != EAGAIN)
 		kernel_windows_close(w);
 }
 

@@ -20,6 +20,7 @@ static struct backing *b;
 static uint64_t first_mark;
 static int refuses; /* an errno; 0: none */
 static bool idle;   /* it starts nothing */
+static bool ended;  /* the file, before what is read */
 
 static uint64_t marks[2]; /* of the first window, and of those behind; UINT64_MAX: none */
 static uint64_t reached;  /* brought so far */
@@ -79,6 +80,8 @@ ssize_t __wrap_preadv64v2(int fd, const struct iovec *iov, int n, off_t offset, 
 	errno = refuses ? refuses : EAGAIN;
 	if (refuses)
 		return -1;
+	if (ended)
+		return 0;
 	if (!idle && !there)
 		miss(at, len);
 	if (!idle)
@@ -110,7 +113,7 @@ static int start(void **state)
 	first_mark = touches = windows = 0;
 	marks[0] = marks[1] = stream = UINT64_MAX;
 	refuses = 0;
-	idle = false;
+	idle = ended = false;
 	bring(FROM - 1, 1); /* the stream's end so far */
 	return 0;
 }
@@ -221,6 +224,14 @@ static void test_no_windows_or_too_large_ones(void **state)
 static void test_calls_that_are_refused(void **state)
 {
 	refuses = EOPNOTSUPP;
+	expect_none(FROM, FROM + 2 * MIB);
+	assert_int_equal(touches, 1);
+}
+
+/* Of a file that ends before it now, whatever an earlier call has left in errno. */
+static void test_a_file_cut_short(void **state)
+{
+	ended = true;
 	expect_none(FROM, FROM + 2 * MIB);
 	assert_int_equal(touches, 1);
 }
@@ -411,6 +422,7 @@ int main(void)
 		TEST(test_a_chunk_too_small),
 		TEST(test_no_windows_or_too_large_ones),
 		TEST(test_calls_that_are_refused),
+		TEST(test_a_file_cut_short),
 		TEST(test_a_kernel_that_begins_nothing),
 		TEST(test_a_chunk_by_windows),
 		TEST(test_a_chunk_without_windows),
