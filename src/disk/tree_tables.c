@@ -85,8 +85,8 @@ bool tree_tables_read(struct tree_tables *t, int fd)
 	return is_sound(t);
 }
 
-/* Where GROUP's table is becomes known; false: it is not to be had. */
-static bool find_table(struct tree_tables *t, uint64_t group)
+/* Where GROUP's table is (bytes); 0: it is not to be had. */
+static uint64_t find_table(const struct tree_tables *t, uint64_t group)
 {
 	uint8_t descriptor[DESCRIPTOR_64BIT] = {0};
 	size_t len =
@@ -95,23 +95,22 @@ static bool find_table(struct tree_tables *t, uint64_t group)
 
 	if (pread(t->fd, descriptor, len, (off_t)(t->descriptors + group * t->descriptor_size)) !=
 	    (ssize_t)len)
-		return false;
+		return 0;
 	block = number32(descriptor + DESCRIPTOR_LOW);
 	block |= (uint64_t)number32(descriptor + DESCRIPTOR_HIGH) << 32;
-	if (block == 0 || block > INT64_MAX / t->block_size)
-		return false;
-	t->group = group + 1;
-	t->table = block * t->block_size;
-	return true;
+	return block <= INT64_MAX / t->block_size ? block * t->block_size : 0;
 }
 
 uint64_t tree_tables_place(struct tree_tables *t, uint64_t inode)
 {
 	uint64_t group = (inode - 1) / t->of_group;
 
-	if (inode == 0 || inode > t->inodes || (t->group != group + 1 && !find_table(t, group)))
+	if (inode == 0 || inode > t->inodes)
 		return 0;
-	return t->table + (inode - 1) % t->of_group * t->inode_size;
+	if (t->group != group + 1)
+		t->table = find_table(t, group);
+	t->group = group + 1;
+	return t->table != 0 ? t->table + (inode - 1) % t->of_group * t->inode_size : 0;
 }
 
 bool tree_tables_run(struct tree_tables *t, const struct dir_list *list, uint32_t *place,

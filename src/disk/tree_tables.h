@@ -33,8 +33,8 @@ struct tree_tables {
 	uint32_t of_group;
 	uint32_t inode_size, block_size, descriptor_size; /* bytes */
 	uint64_t descriptors;				  /* where they begin (bytes) */
-	uint64_t group;					  /* whose table is known, + 1; 0: none's */
-	uint64_t table;					  /* where that is (bytes) */
+	uint64_t group;					  /* asked for last, + 1; 0: none yet */
+	uint64_t table; /* where it has its table (bytes); 0: not known */
 };
 
 /* Bytes of the device, whole blocks. */

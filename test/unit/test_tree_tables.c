@@ -82,6 +82,26 @@ static void test_no_such_inode(void **state)
 	assert_int_equal(tree_tables_place(&t, 3 * OF_GROUP + 1), 0);
 }
 
+/* Where a group has its table is asked once for all of its inodes, also if nobody knows: the device may be slow. */
+static void test_a_group_is_asked_for_once(void **state)
+{
+	struct tree_tables t;
+
+	put(2 * BLOCK, 4, 0); /* more of the device */
+	assert_true(tree_tables_read(&t, fileno(device)));
+	assert_int_equal(tree_tables_place(&t, 3 * OF_GROUP + 1), 0);
+	assert_int_equal(tree_tables_place(&t, OF_GROUP + 1), TABLE_1 * BLOCK);
+	put_descriptor(1, TABLE_2);
+	put_descriptor(3, TABLE_0);
+	assert_int_equal(tree_tables_place(&t, OF_GROUP + 1), TABLE_1 * BLOCK);
+	assert_int_equal(tree_tables_place(&t, 3 * OF_GROUP + 1), TABLE_0 * BLOCK);
+	put_descriptor(3, 0);
+	assert_int_equal(tree_tables_place(&t, 1), TABLE_0 * BLOCK);
+	assert_int_equal(tree_tables_place(&t, 3 * OF_GROUP + 1), 0);
+	put_descriptor(3, TABLE_0);
+	assert_int_equal(tree_tables_place(&t, 3 * OF_GROUP + 2), 0);
+}
+
 /* Descriptors and inodes of the first version. */
 static void test_an_old_file_system(void **state)
 {
@@ -205,6 +225,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_places, make, discard),
 		cmocka_unit_test_setup_teardown(test_no_such_inode, make, discard),
+		cmocka_unit_test_setup_teardown(test_a_group_is_asked_for_once, make, discard),
 		cmocka_unit_test_setup_teardown(test_an_old_file_system, make, discard),
 		cmocka_unit_test_setup_teardown(test_what_is_otherwise_has_none, make, discard),
 		cmocka_unit_test_setup_teardown(test_what_lies_together_is_one_run, make, discard),
