@@ -132,7 +132,7 @@ static uint64_t ask_in_order(struct backing *b, uint64_t offset, uint64_t len)
 	if (n > 0)
 		return pieces[n - 1].block + pieces[n - 1].length;
 	fetch_begin(b, offset, len);
-	return offset + len;
+	return backing_block(b, offset + len - 1) + 1;
 }
 
 /* Seeks that the device has for nothing but this; 0: it has something else to do, or less. */

@@ -1010,6 +1010,17 @@ static void test_what_was_asked_for_at_once_is_observed_as_a_whole(void **state)
 	assert_int_equal(bring_at_once(false), 0);
 }
 
+/* What has no place on the disk is at none of its addresses either: the next read of that one is no run. */
+static void test_what_has_no_place_is_asked_for_at_none(void **state)
+{
+	struct dispatcher *d = &b->device->dispatcher;
+	struct fetch_chunk c;
+
+	fetch_chunk_together(&c, d, b, 0, MIB);
+	assert_int_equal(d->queue.observed, backing_block(b, MIB - 1) + 1);
+	fetch_chunk_end(&c);
+}
+
 static void test_what_the_disk_read_is_observed(void **state)
 {
 	leave_on_disk_only();
@@ -1096,6 +1107,7 @@ int main(void)
 		TEST(test_memory_says_nothing_of_the_disk),
 		TEST(test_what_was_there_in_part_says_nothing),
 		TEST(test_what_was_asked_for_at_once_is_observed_as_a_whole),
+		TEST(test_what_has_no_place_is_asked_for_at_none),
 		TEST(test_what_the_disk_read_is_observed),
 		TEST(test_a_read_beside_an_fsync_says_nothing_of_seeks),
 		TEST(test_some_reads_past_the_queue_are_measured),
