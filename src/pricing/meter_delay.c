@@ -10,10 +10,10 @@ void meter_delay_add(struct meter_delay *m, enum delay_kind kind, uint64_t took)
 
 double meter_delay_mean(const struct meter_delay *m, enum delay_kind kind, uint32_t least)
 {
-	uint32_t n = atomic_load_explicit(&m->kind[kind].n, memory_order_relaxed);
+	uint64_t n = atomic_load_explicit(&m->kind[kind].n, memory_order_relaxed);
 	uint64_t sum = atomic_load_explicit(&m->kind[kind].sum, memory_order_relaxed);
 
-	return n != 0 && n >= least ? (double)sum / n : 0;
+	return n != 0 && n >= least ? (double)sum / (double)n : 0;
 }
 
 /* What requests say that took MEAN ns. */
@@ -28,7 +28,7 @@ static double judge(struct meter_delay *m, enum delay_kind kind, double mean)
 }
 
 /* Whether there is something to wait for before a kind is judged of which N requests have come. */
-static bool too_early(struct meter_delay *m, enum delay_kind kind, uint32_t n)
+static bool too_early(struct meter_delay *m, enum delay_kind kind, uint64_t n)
 {
 	m->kind[kind].silent = n == m->kind[kind].n_last ? m->kind[kind].silent + 1 : 0;
 	m->kind[kind].n_last = n;
@@ -40,9 +40,9 @@ static bool too_early(struct meter_delay *m, enum delay_kind kind, uint32_t n)
 /* A window of a kind is over: how busy the cluster is by that. */
 static double end_window(struct meter_delay *m, enum delay_kind kind)
 {
-	uint32_t n = atomic_load_explicit(&m->kind[kind].n, memory_order_relaxed);
+	uint64_t n = atomic_load_explicit(&m->kind[kind].n, memory_order_relaxed);
 	uint64_t sum = atomic_load_explicit(&m->kind[kind].sum, memory_order_relaxed);
-	uint32_t came = n - m->kind[kind].n_before;
+	uint64_t came = n - m->kind[kind].n_before;
 	uint64_t took = sum - m->kind[kind].sum_before;
 
 	if (too_early(m, kind, n))
@@ -51,7 +51,7 @@ static double end_window(struct meter_delay *m, enum delay_kind kind)
 	m->kind[kind].sum_before = sum;
 	m->kind[kind].windows = 0;
 	m->kind[kind].utilization =
-		came >= DELAY_SAMPLES && took > 0 ? judge(m, kind, (double)took / came) : 0;
+		came >= DELAY_SAMPLES && took > 0 ? judge(m, kind, (double)took / (double)came) : 0;
 	return m->kind[kind].utilization;
 }
 

@@ -49,10 +49,9 @@ enum delay_kind {
 /* Zero: nothing is known. */
 struct meter_delay {
 	struct {
-		_Atomic uint64_t sum; /* ns, since the start */
-		_Atomic uint32_t n;
-		uint64_t sum_before; /* at the begin of what is judged next */
-		uint32_t n_before, n_last;
+		_Atomic uint64_t sum, n; /* ns, and how many, since the start */
+		uint64_t sum_before;	 /* at the begin of what is judged next */
+		uint64_t n_before, n_last;
 		uint32_t windows, silent; /* since then; of these, the last ones without any */
 		double calm;		  /* ns; 0: not known */
 		double utilization;	  /* 0..1, as judged last */

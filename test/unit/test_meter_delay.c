@@ -112,6 +112,16 @@ static void test_the_mean_of_a_kind(void **state)
 	assert_true(meter_delay_mean(&m, DELAY_SMALL, 2) == 2 * MSEC);
 }
 
+/* A server that has run for weeks: 2^32 requests are no end. */
+static void test_the_mean_of_very_many(void **state)
+{
+	m.kind[DELAY_SMALL].n = UINT32_MAX - 1;
+	m.kind[DELAY_SMALL].sum = (UINT32_MAX - 1) * MSEC;
+	for (int i = 0; i < 8; i++)
+		meter_delay_add(&m, DELAY_SMALL, MSEC);
+	assert_true(meter_delay_mean(&m, DELAY_SMALL, 4) == MSEC);
+}
+
 static void test_between_windows_it_stays(void **state)
 {
 	window(DELAY_SMALL, 20, MSEC);
@@ -132,6 +142,7 @@ int main(void)
 		TEST(test_stable_writes_do_not_compare_with_others),
 		TEST(test_a_slower_cluster_becomes_the_rule),
 		TEST(test_the_mean_of_a_kind),
+		TEST(test_the_mean_of_very_many),
 		TEST(test_between_windows_it_stays),
 	};
 
