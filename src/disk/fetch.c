@@ -117,6 +117,7 @@ void fetch_chunk_begin(struct fetch_chunk *c, struct dispatcher *d, struct backi
 	c->d = d;
 	c->b = b;
 	c->together = false;
+	c->there = 0;
 	c->seeks = 0;
 	kernel_windows_open(&c->windows, b, offset, upto < size ? upto : size, dispatcher_now(d));
 }
@@ -135,6 +136,22 @@ static uint64_t ask_in_order(struct backing *b, uint64_t offset, uint64_t len)
 	return backing_block(b, offset + len - 1) + 1;
 }
 
+/* How far it is in memory from its beginning on, as it is where another client reads the same. */
+static uint64_t there_upto(struct backing *b, uint64_t offset, uint64_t len)
+{
+	uint64_t end = offset + len;
+
+	while (offset < end) {
+		uint64_t unit = FETCH_UNIT - offset % FETCH_UNIT;
+
+		unit = unit < end - offset ? unit : end - offset;
+		if (!backing_resident(b, offset, unit))
+			break;
+		offset += unit;
+	}
+	return offset;
+}
+
 /* Seeks that the device has for nothing but this; 0: it has something else to do, or less. */
 static uint32_t seeks_of(struct backing *b, uint64_t offset, uint64_t len)
 {
@@ -149,16 +166,18 @@ static uint32_t seeks_of(struct backing *b, uint64_t offset, uint64_t len)
 void fetch_chunk_together(struct fetch_chunk *c, struct dispatcher *d, struct backing *b,
 			  uint64_t offset, uint64_t len)
 {
-	uint64_t end = offset + len;
+	uint64_t end = offset + len, there = there_upto(b, offset, len);
 
 	*c = (struct fetch_chunk){.d = d,
 				  .b = b,
 				  .together = true,
+				  .there = there,
 				  .len = len,
 				  .seeks = seeks_of(b, offset, len),
 				  .begun = dispatcher_now(d),
 				  .windows = {.fd = -1, .begun = end, .end = end}};
-	dispatcher_passed(d, ask_in_order(b, offset, len), len, 0);
+	if (there < end)
+		dispatcher_passed(d, ask_in_order(b, there, end - there), end - there, 0);
 }
 
 void fetch_chunk_disturbed(struct fetch_chunk *c)
@@ -175,7 +194,8 @@ static void observe_together(const struct fetch_chunk *c, uint64_t end)
 
 ssize_t fetch_chunk_next(struct fetch_chunk *c, uint64_t offset, uint64_t len, bool *already)
 {
-	bool asked = c->windows.begun > offset; /* what is on its way may count as resident */
+	/* what is on its way may count as resident */
+	bool asked = c->windows.begun > offset && offset + len > c->there;
 	ssize_t got;
 
 	*already = !asked && backing_resident(c->b, offset, len);

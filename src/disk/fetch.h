@@ -57,7 +57,8 @@ struct fetch_chunk {
 	struct dispatcher *d;
 	struct backing *b;
 	struct kernel_windows windows;
-	bool together; /* the device was asked for all of it, at BEGUN (ns) */
+	bool together;	/* the device was asked for all of it, at BEGUN (ns) */
+	uint64_t there; /* ... but for what was in memory up to this offset */
 	uint64_t begun, len;
 	uint32_t seeks; /* that it takes for that; 0: what it takes says nothing */
 };

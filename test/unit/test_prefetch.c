@@ -979,13 +979,13 @@ static void test_what_was_there_in_part_says_nothing(void **state)
 static uint32_t bring_at_once(bool disturbed)
 {
 	struct dispatcher *d = &b->device->dispatcher;
+	bool there = backing_resident(b, 0, MIB), already;
 	struct fetch_chunk c;
-	bool already;
 
 	fetch_chunk_together(&c, d, b, 0, MIB);
 	for (uint64_t at = 0; at < MIB; at += 256 * KIB) {
 		assert_int_equal(fetch_chunk_next(&c, at, 256 * KIB, &already), 256 * KIB);
-		assert_false(already);
+		assert_int_equal(already, there);
 		assert_true(at == 768 * KIB || dispatcher_cost(d).amongs == 0);
 		if (disturbed)
 			fetch_chunk_disturbed(&c);
@@ -1008,6 +1008,27 @@ static void test_what_was_asked_for_at_once_is_observed_as_a_whole(void **state)
 	demand_fetch(&b->device->dispatcher, b, 384 * KIB, 4 * KIB); /* in the middle */
 	dispatcher_forget_cost(&b->device->dispatcher);
 	assert_int_equal(bring_at_once(false), 0);
+}
+
+/* As where another client reads the same: what is there when it is asked for at once was not brought by that. */
+static void test_what_is_there_is_not_asked_for_at_once(void **state)
+{
+	struct dispatcher *d = &b->device->dispatcher;
+	struct fetch_chunk c;
+	bool already;
+
+	leave_on_disk_only();
+	demand_fetch(d, b, 0, 512 * KIB);
+	fetch_chunk_together(&c, d, b, 0, MIB);
+	for (uint64_t at = 0; at < MIB; at += 256 * KIB) {
+		assert_int_equal(fetch_chunk_next(&c, at, 256 * KIB, &already), 256 * KIB);
+		assert_int_equal(already, at < 512 * KIB);
+	}
+	fetch_chunk_end(&c);
+	fetch_chunk_together(&c, d, b, 0, MIB);
+	assert_int_equal(fetch_chunk_next(&c, 0, MIB, &already), MIB);
+	assert_true(already);
+	fetch_chunk_end(&c);
 }
 
 /* What has no place on the disk is at none of its addresses either: the next read of that one is no run. */
@@ -1107,6 +1128,7 @@ int main(void)
 		TEST(test_memory_says_nothing_of_the_disk),
 		TEST(test_what_was_there_in_part_says_nothing),
 		TEST(test_what_was_asked_for_at_once_is_observed_as_a_whole),
+		TEST(test_what_is_there_is_not_asked_for_at_once),
 		TEST(test_what_has_no_place_is_asked_for_at_none),
 		TEST(test_what_the_disk_read_is_observed),
 		TEST(test_a_read_beside_an_fsync_says_nothing_of_seeks),
