@@ -169,9 +169,9 @@ struct sched_writeback {
 	struct flow_id by;	   /* ... and whose it was */
 	bool beside;		   /* since then another flow has had reads */
 	uint64_t read_ended;	   /* ns: when a read last left the disk */
-	uint64_t demand_ended;	   /* ... a demand read */
 	struct sched_flow *reader; /* ... whose that was; NULL: nobody's who is known */
-	uint64_t others_ended;	   /* ... one of anybody else */
+	uint64_t others_ended;	   /* ... when one of anybody else did */
+	uint64_t demand_ended;	   /* ... when a demand read did */
 	struct read_gap gap;	   /* the time without reads */
 	uint64_t until; /* ns: the one that runs should have ended; 0: as long as its turn is */
 	struct writeback_cost cost;
