@@ -134,7 +134,7 @@ struct watch_host {
 	double moved;	    /* bytes that mounts have sent and received */
 	double moved_from;  /* s: since then */
 	double burst_time;  /* s: so soon a burst of writes is to be seen */
-	bool misled;	    /* that look came early, and no mount had been written to */
+	bool misled;	    /* that look came early, and no mount with prices had been written to */
 	double worth;	    /* of cached data, 0..1: mount_use.h, with machine.pressed */
 	bool cache_lost;    /* and it is lost: the same */
 	struct watch_group groups[WEIGHTS_MAX]; /* settings.halts.count of them */

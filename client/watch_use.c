@@ -61,7 +61,7 @@ static bool has_written(const struct watch_host *h, const struct watch *w)
 }
 
 /* A mount whose programs begin to write is asked as soon as it may be: a burst is short. True:
- * there is one. */
+ * there is one whose server states prices. */
 static bool hasten(struct watch_host *h)
 {
 	bool any = false;
@@ -71,7 +71,7 @@ static bool hasten(struct watch_host *h)
 
 		if (!w->use.last.there || w->decision.way == WRITE_DEFER || !has_written(h, w))
 			continue;
-		any = true;
+		any |= w->detector.believed;
 		w->ask_at = fmin(w->ask_at, w->asked + h->settings.interval * (1 - ASK_EARLY));
 	}
 	return any;
