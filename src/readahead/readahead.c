@@ -169,26 +169,27 @@ static void take_back(struct readahead *ra, struct readahead_counters *counters,
 				budget_discharge(&ra->budget, c, cursor_bytes(c, from, to)));
 }
 
+/* The plan of who is not known any more is shortened as well, for the request is. */
 void readahead_shorten(struct readahead *ra, struct readahead_counters *counters,
 		       struct readahead_plan *plan, uint64_t len)
 {
-	struct cursor *c = heur_cursor_get(&ra->table, plan->cursor);
 	uint64_t end = plan->offset + plan->len, cut = plan->offset + len;
+	struct cursor *c;
 
-	if (!c)
+	if (plan->way != WAY_FORWARD || len >= plan->len)
 		return;
-	if (c->run == plan->run && plan->way == WAY_FORWARD && c->ra_end == end &&
-	    len < plan->len) {
-		uint64_t from = end - plan->ahead > cut ? end - plan->ahead : cut;
-
-		take_back(ra, counters, c, from, end);
-		plan->ahead = plan->ahead > end - cut ? plan->ahead - (end - cut) : 0;
-		plan->len = len;
-		c->ra_end = cut;
+	c = heur_cursor_get(&ra->table, plan->cursor);
+	if (c && c->run == plan->run && c->ra_end >= end) {
+		take_back(ra, counters, c, end - plan->ahead > cut ? end - plan->ahead : cut, end);
+		if (c->ra_end == end)
+			c->ra_end = cut;
 		beside_never(c->file, cut, end);
 		cursor_check(c);
 	}
-	heur_file_put(c->file);
+	plan->ahead = plan->ahead > end - cut ? plan->ahead - (end - cut) : 0;
+	plan->len = len;
+	if (c)
+		heur_file_put(c->file);
 }
 
 bool readahead_may_shorten(struct readahead *ra, const struct readahead_plan *plan)
@@ -198,7 +199,9 @@ bool readahead_may_shorten(struct readahead *ra, const struct readahead_plan *pl
 
 	if (!c)
 		return true;
-	if (c->file->beside)
+	if (c->run == plan->run)
+		may = c->ra_end <= plan_to(plan);
+	if (may && c->file->beside)
 		may = beside_owner(c, plan->offset + plan->len) == NULL;
 	heur_file_put(c->file);
 	return may;

@@ -72,8 +72,8 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 void readahead_shorten(struct readahead *ra, struct readahead_counters *counters,
 		       struct readahead_plan *plan, uint64_t len);
 /*
- * Whether that is of use: not where what follows it was asked for too, for another reader. Then the disk goes
- * on there anyway.
+ * Whether that is of use: not where what follows it was asked for too, for another reader or one who is beyond it.
+ * Then the disk goes on there anyway.
  */
 bool readahead_may_shorten(struct readahead *ra, const struct readahead_plan *plan);
 /*

@@ -331,6 +331,36 @@ static void test_who_has_more_outstanding_than_a_chunk(void **state)
 	engine_free(e);
 }
 
+/*
+ * What is behind a chunk was asked for, so only the last one of those that wait can be made shorter; one whose
+ * reader is not known any more can, too. A plan that stays longer than its request would have the disk for longer
+ * than its turn is.
+ */
+static void test_the_last_of_those_that_wait_may_be_shortened(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	struct waiting w = {.n = 0};
+	uint64_t size = 1024 * MIB, file = 1;
+
+	for (uint64_t i = 0; i < 32; i++) {
+		struct readahead_plan p = engine_read(e, file, i * MIB, MIB, size);
+
+		if (p.len)
+			wait_for_disk(&w, p);
+	}
+	for (unsigned int i = 0; i < w.n; i++)
+		assert_int_equal(readahead_may_shorten(e->ra, &w.plan[i]), i == w.n - 1);
+	readahead_shorten(e->ra, &e->counters, &w.plan[w.n - 1], MIB);
+	assert_int_equal(w.plan[w.n - 1].len, MIB);
+	engine_check_account(e);
+	readahead_forget(e->ra, &file, sizeof(file));
+	assert_true(readahead_may_shorten(e->ra, &w.plan[0]));
+	readahead_shorten(e->ra, &e->counters, &w.plan[0], MIB);
+	assert_int_equal(w.plan[0].len, MIB);
+	assert_true(w.plan[0].ahead <= MIB);
+	engine_free(e);
+}
+
 /* Who reads some here and there is not beyond what waits for him: he left it out. */
 static void test_who_skips_has_one_chunk_queued(void **state)
 {
@@ -881,6 +911,7 @@ int main(void)
 		cmocka_unit_test(test_memory_is_never_exceeded_by_64_streams),
 		cmocka_unit_test(test_who_has_more_outstanding_than_a_chunk),
 		cmocka_unit_test(test_who_skips_has_one_chunk_queued),
+		cmocka_unit_test(test_the_last_of_those_that_wait_may_be_shortened),
 		cmocka_unit_test(test_who_is_followed),
 		cmocka_unit_test(test_a_small_memory_is_shared_by_those_who_begin_together),
 		cmocka_unit_test(test_one_stream_has_whole_chunks_of_an_ample_memory),
