@@ -51,9 +51,10 @@ void kernel_windows_open(struct kernel_windows *w, struct backing *b, uint64_t f
 	uint64_t size = b->own_queue ? SEQUENTIAL * (uint64_t)device_window(b->device, now) : 0;
 	uint64_t at = from - from % PAGE_MIN;
 
+	if (size > KERNEL_WINDOW_MAX)
+		size = 0;
 	*w = (struct kernel_windows){.fd = -1, .size = size, .begun = at, .end = end};
-	if (size == 0 || size > KERNEL_WINDOW_MAX || end < from ||
-	    end - from < KERNEL_WINDOWS_MIN * size)
+	if (size == 0 || end < from || end - from < KERNEL_WINDOWS_MIN * size)
 		return;
 	w->fd = backing_open_again(b, O_NOATIME);
 	if (w->fd >= 0 && posix_fadvise(w->fd, 0, 0, POSIX_FADV_SEQUENTIAL))

@@ -35,9 +35,9 @@
 #define KERNEL_WINDOWS_MIN 4
 
 struct kernel_windows {
-	int fd;	    /* -1: none */
-	bool going; /* what is touched next continues a stream */
-	uint64_t size;
+	int fd;		/* -1: none */
+	bool going;	/* what is touched next continues a stream */
+	uint64_t size;	/* 0: the device has none, or too large ones */
 	uint64_t at;	/* where to touch next */
 	uint64_t begun; /* the disk has been asked so far */
 	uint64_t end;

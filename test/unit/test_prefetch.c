@@ -459,6 +459,33 @@ static void test_a_bad_record_among_others(void **state)
 	assert_true(backing_resident(b, plan.offset + 128 * KIB, 16 * KIB));
 }
 
+static _Atomic uint64_t advised; /* as far as this */
+
+static void note_advice(int fd, size_t len, off_t offset)
+{
+	if ((uint64_t)offset + len > atomic_load(&advised))
+		atomic_store(&advised, (uint64_t)offset + len);
+}
+
+/* What is dropped to have a bad sector alone in its page is no more than the kernel's read-ahead has in one unit. */
+static void test_a_bad_sector_where_windows_are_too_large(void **state)
+{
+	struct dispatcher *d = &b->device->dispatcher;
+	struct fetch_chunk c;
+	bool already;
+
+	atomic_store(&b->device->window, 2 * KERNEL_WINDOW_MAX);
+	atomic_store(&b->device->next_window, UINT64_MAX);
+	atomic_store(&fail_pread_errno, EIO);
+	atomic_store(&fail_pread, 1);
+	on_advice = note_advice;
+	fetch_chunk_begin(&c, d, b, 0, MIB);
+	assert_int_equal(fetch_chunk_next(&c, 0, MIB, &already), MIB);
+	fetch_chunk_end(&c);
+	on_advice = NULL;
+	assert_int_equal(atomic_load(&advised), MIB);
+}
+
 /* A device that starts less at a call than it is asked for: copied, until the pieces are small enough. */
 static void test_what_was_cut_short_is_copied(void **state)
 {
@@ -1104,6 +1131,7 @@ int main(void)
 		TEST(test_records_are_read_and_nothing_between),
 		TEST(test_records_go_together),
 		TEST(test_a_bad_record_among_others),
+		TEST(test_a_bad_sector_where_windows_are_too_large),
 		TEST(test_what_was_cut_short_is_copied),
 		TEST(test_a_reply_is_filled),
 		TEST(test_a_chunk_too_long_for_now_is_shortened),
