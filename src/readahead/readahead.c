@@ -5,6 +5,7 @@
  */
 #include "readahead/readahead.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "common/trace.h"
@@ -207,6 +208,13 @@ bool readahead_may_shorten(struct readahead *ra, const struct readahead_plan *pl
 	return may;
 }
 
+/* A chunk of C waits for the disk no more. */
+static void leave_queue(struct cursor *c)
+{
+	assert(c->queued);
+	c->queued--;
+}
+
 void readahead_started(struct readahead *ra, const struct readahead_tuning *t,
 		       struct readahead_counters *counters, const struct readahead_plan *plan,
 		       const struct readahead_read *read, struct readahead_plan *next)
@@ -217,7 +225,7 @@ void readahead_started(struct readahead *ra, const struct readahead_tuning *t,
 	*next = (struct readahead_plan){0};
 	if (!c)
 		return;
-	c->queued--;
+	leave_queue(c);
 	/* a reader that fell silent gets no more than what its window held */
 	if (c->run == plan->run && c->ra_end == end && c->ra_end >= c->next &&
 	    elapsed(c->used, read->now) < ra->idle_time) {
@@ -317,7 +325,7 @@ void readahead_finished(struct readahead *ra, struct readahead_counters *counter
 	if (upto < end)
 		beside_never(c->file, plan->offset, plan->offset + plan->len);
 	if (!started)
-		c->queued--;
+		leave_queue(c);
 	if (c->run == plan->run && upto < end && c->ra_end >= end) {
 		cut_short(ra, counters, c, upto, end);
 		if (error)
