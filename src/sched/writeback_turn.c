@@ -22,6 +22,8 @@
  *
  * Who waits for his COMMIT, as one that copies files does at each one's end, does not think: no read of his comes
  * until that is over, and the disk waits for none. Only reads that do come meanwhile show that he has other work.
+ * Where others have read lately they may think, and it is as ever: else a read before each COMMIT would be a way round
+ * the time in which they do.
  *
  *   a copy:       r r r r [ COMMIT's ][ and more ] r r r [ COMMIT's ] r r r r ...
  *
@@ -44,6 +46,8 @@
 
 /* Demand reads were here so lately that write-backs keep short for them (ns). */
 #define DEMANDS_RECENT UINT64_C(1000000000)
+/* Others read so lately that they are waited for, whoever COMMITs (ns). */
+#define OTHERS_RECENT UINT64_C(1000000000)
 /* ... and this long without them (ns): a stream's turn is alike. */
 #define TURN_ALONE UINT64_C(150000000)
 /* What a seek costs until that is known (ns): a read may come after each turn, and only then. */
@@ -182,12 +186,21 @@ static bool is_worth(const struct sched_queue *q, uint64_t turn)
 	       writeback_cost_bytes(&q->writeback.cost, turn) >= cost_seek_bytes(&q->cost);
 }
 
-/* Whether who read last waits for a COMMIT now, and is not known to read meanwhile. */
+/* Whether anybody but F has read lately. */
+static bool others_read(const struct sched_queue *q, const struct sched_flow *f)
+{
+	const struct sched_writeback *w = &q->writeback;
+	uint64_t ended = f == w->reader ? w->others_ended : w->read_ended;
+
+	return ended && q->flows.now < ended + OTHERS_RECENT;
+}
+
+/* Whether who read last waits for a COMMIT now, and neither he is known to read meanwhile nor others are. */
 static bool reader_waits(const struct sched_queue *q)
 {
 	const struct sched_flow *f = q->writeback.reader;
 
-	return f && f->node.n[FLOW_COMMIT] && !f->beside;
+	return f && f->node.n[FLOW_COMMIT] && !f->beside && !others_read(q, f);
 }
 
 /* How long a turn may be that begins when readers begin to think (ns); 0: they do not, or too briefly. */
@@ -229,12 +242,11 @@ static uint64_t gap_until(const struct sched_queue *q, uint64_t now)
 /* When the disk counts as idle if no read comes (ns); UINT64_MAX: a read is there. */
 static uint64_t idle_from(const struct sched_queue *q, uint64_t now)
 {
-	uint64_t ended = reader_waits(q) ? q->writeback.others_ended : q->writeback.read_ended;
-	uint64_t idle = ended + q->limits.writeback_idle, late;
+	uint64_t idle = q->writeback.read_ended + q->limits.writeback_idle, late;
 
 	if (has_reads(q))
 		return UINT64_MAX;
-	if (!ended || gap_until(q, now))
+	if (!q->writeback.read_ended || reader_waits(q) || gap_until(q, now))
 		return 0;
 	late = gap_turn(q) ? read_gap_late(&q->writeback.gap) : 0; /* any moment now */
 	return idle > late ? idle : late;
@@ -300,8 +312,8 @@ void writeback_read_comes(struct sched_queue *q, struct sched_req *r, uint64_t n
 
 	if (r->class == SCHED_DEMAND && (f->node.n[FLOW_COMMIT] || f->committing))
 		f->beside = true;
-	if (!f->beside && f->committed > g->since) /* it waited for that, and did not think */
-		g->since = 0;
+	if (!f->beside && f->committed > g->since && !others_read(q, f))
+		g->since = 0; /* it waited for that, and did not think */
 	read_gap_ends(g, now);
 }
 

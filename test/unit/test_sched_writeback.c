@@ -131,7 +131,7 @@ static void test_who_waits_for_his_commit_does_not_think(void **state)
 	queue_free(q);
 }
 
-/* Nor does another client think while his COMMITs wait: a turn comes when that one's next read does not, too. */
+/* Where another client has read lately that one's next read is waited for, whoever COMMITs. */
 static void test_others_are_waited_for_beside_his_commit(void **state)
 {
 	struct sched_queue *q = make();
@@ -145,10 +145,74 @@ static void test_others_are_waited_for_beside_his_commit(void **state)
 	now = think(q, &own, 0, 1, think(q, &other, 0, 1, now + 60 * MSEC));
 	sched_submit(q, &w, now);
 	assert_null(sched_next(q, now));
-	assert_int_equal(sched_hold_until(q, now), now - 8 * MSEC + IDLE);
-	assert_ptr_equal(sched_next(q, now - 8 * MSEC + IDLE), &w);
+	assert_int_equal(sched_hold_until(q, now), now + IDLE);
+	assert_ptr_equal(sched_next(q, now + IDLE), &w);
 	done(q, &w, now + 60 * MSEC);
 	queue_free(q);
+}
+
+/* A client in a loop: reads of 10 ms, each some time after the one before; and COMMITs of turns, or none. */
+struct looping {
+	struct sched_req req;
+	uint64_t think, next; /* ns; UINT64_MAX: it waits for REQ */
+	uint64_t reads, waited;
+	bool commits, is_read;
+};
+
+static void go_on(struct sched_queue *q, struct looping *c, uint64_t now)
+{
+	c->is_read = !c->is_read || !c->commits;
+	c->req = c->is_read ? demand(1 + c->commits) : writeback(3);
+	c->req.flow.client = 1 + c->commits;
+	c->req.wanted = true;
+	c->next = UINT64_MAX;
+	assert_int_equal(sched_submit(q, &c->req, now), SCHED_ADDED);
+}
+
+static uint64_t time_of(const struct sched_queue *q, const struct sched_req *r, uint64_t now)
+{
+	uint64_t slice = sched_writeback_turn(q, now).slice;
+
+	return r->class == SCHED_DEMAND ? 10 * MSEC : slice < 60 * MSEC ? slice : 60 * MSEC;
+}
+
+static void end_of(struct sched_queue *q, struct looping *c, uint64_t *seed, uint64_t now)
+{
+	c->reads += c->is_read;
+	c->waited += c->is_read ? now - c->req.submitted : 0;
+	c->next = now + c->think * (70 + random_below(seed, 61)) / 100;
+	done(q, &c->req, now);
+}
+
+/* What the first of two clients waits for a read in the mean, of a minute (ns). */
+static uint64_t wait_beside_commits(uint64_t think)
+{
+	struct looping c[2] = {{.think = think}, {.think = MSEC / 10, .commits = true}};
+	struct sched_queue *q = make();
+	uint64_t seed = 7, now = SEC;
+
+	q->limits.writeback_share = 0.3;
+	learn_disk(&q->cost);
+	c[0].next = c[1].next = now;
+	while (now < 61 * SEC) {
+		struct sched_req *r = sched_next(q, now);
+		uint64_t end = now + (r ? time_of(q, r, now) : MSEC);
+
+		for (; now < end; now += MSEC)
+			for (int i = 0; i < 2; i++)
+				if (c[i].next <= now)
+					go_on(q, &c[i], now);
+		if (r)
+			end_of(q, &c[r == &c[1].req], &seed, now);
+	}
+	queue_free(q);
+	return c[0].waited / c[0].reads;
+}
+
+/* Who reads a little before each of his COMMITs does not thereby take from another the time in which that one thinks. */
+static void test_who_thinks_beside_one_who_reads_and_commits(void **state)
+{
+	assert_in_range(wait_beside_commits(30 * MSEC), 10 * MSEC, 40 * MSEC);
 }
 
 /* Reads that come while a COMMIT of their client waits show that he thinks; once none comes he waits for it. */
@@ -598,6 +662,7 @@ int main(void)
 		cmocka_unit_test(test_who_waits_for_his_commit_does_not_think),
 		cmocka_unit_test(test_who_reads_beside_his_commits_thinks),
 		cmocka_unit_test(test_others_are_waited_for_beside_his_commit),
+		cmocka_unit_test(test_who_thinks_beside_one_who_reads_and_commits),
 		cmocka_unit_test(test_share_of_the_time),
 		cmocka_unit_test(test_commit_gets_its_share),
 		cmocka_unit_test(test_commits_that_wait_go_together),
