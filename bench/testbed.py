@@ -117,10 +117,6 @@ class Server(e2e.Server):
     def pid(self):
         return self.process.pid
 
-    @property
-    def log_path(self):
-        return self.log
-
     def stop(self, seconds=30):
         """The exit status: 0 is a clean end."""
         return super().stop(seconds)

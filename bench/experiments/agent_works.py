@@ -20,7 +20,6 @@ BLOCK = 64 * KIB
 # A write() that took longer was made to wait: copying into memory takes a millisecond at most.
 BLOCKED = 0.020
 WRITE_BLOCK = 256 * KIB
-COMPILE = 12  # source files
 
 
 def _in_threads(run, number):

@@ -139,11 +139,6 @@ int64_t disk_model_free_at(const struct disk_model *model)
 	return model->free_ns;
 }
 
-int64_t disk_model_revolution_ns(const struct disk_model *model)
-{
-	return model->revolution_ns;
-}
-
 static const struct zone *zone_of(const struct disk_model *model, uint64_t offset)
 {
 	uint64_t i = offset / model->zone_bytes;

@@ -46,7 +46,6 @@ int64_t disk_model_estimate(const struct disk_model *model, enum disk_op op, uin
 
 /* The formulae by themselves, for tests and for self-tests. */
 int64_t disk_model_seek_ns(const struct disk_model *model, uint64_t from, uint64_t to);
-int64_t disk_model_revolution_ns(const struct disk_model *model);
 int64_t disk_model_media_ns(const struct disk_model *model, uint64_t from, uint64_t to);
 uint64_t disk_model_bytes_per_track(const struct disk_model *model, uint64_t offset);
 

@@ -11,7 +11,6 @@
 #include "offered.h"
 
 #define MIX_SLOTS	1024 /* calls under way; more wait */
-#define MIX_FILES_MAX	10000
 #define MIX_CONNECTIONS 64
 
 struct mix_run;

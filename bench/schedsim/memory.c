@@ -6,7 +6,7 @@
 #define RATE_SPANS   4
 #define RATE_BACKLOG 0.3
 
-uint64_t memory_budget(const struct sim *s)
+static uint64_t memory_budget(const struct sim *s)
 {
 	return s->params.dirty_budget ? s->params.dirty_budget : s->memory.background / 4 * 3;
 }

@@ -217,7 +217,6 @@ void turn_settle(struct sim_client *c);
 
 /* memory.c */
 double memory_level(const struct sim *s);
-uint64_t memory_budget(const struct sim *s);
 void memory_cleaned(struct sim *s, uint64_t bytes);
 /* How fast the disk takes it, looked at now. */
 void memory_measure(struct sim *s);

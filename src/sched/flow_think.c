@@ -7,7 +7,8 @@
 #define THINK_MAX     UINT64_C(3000000)
 #define THINK_SAMPLES 4
 
-bool flow_is_quick(const struct sched_flow *f)
+/* F has asked for the next read so soon that the disk may wait for it. */
+static bool flow_is_quick(const struct sched_flow *f)
 {
 	return f->think.n && f->think.mean <= THINK_MAX;
 }

@@ -177,8 +177,6 @@ void flow_joined_served(struct sched_queue *q, const struct flow_visit *v,
 
 /* flow_think.c: F asks for a read. */
 void flow_thought(struct sched_flow *f, uint64_t now);
-/* It has asked for the next one so soon that the disk may wait for it. */
-bool flow_is_quick(const struct sched_flow *f);
 /*
  * Whether the disk should wait for the next read of V's flow, which has none, once it has had AHEAD ns more; a
  * read takes READ.

@@ -91,7 +91,8 @@ bool share_equals(const struct share *a, const struct share *b)
 	return true;
 }
 
-bool share_check(const struct share *s, char *why, size_t size)
+/* False, and WHY of SIZE bytes: settings of S contradict one another. */
+static bool share_check(const struct share *s, char *why, size_t size)
 {
 	const enum share_key ceilings = SHARE_CEILING_BANDWIDTH - SHARE_FLOOR_BANDWIDTH;
 

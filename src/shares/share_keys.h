@@ -46,9 +46,7 @@ void share_set(struct share *s, enum share_key key, uint64_t value);
 /* Whether anything is set. */
 bool share_is_set(const struct share *s);
 bool share_equals(const struct share *a, const struct share *b);
-/* False, and WHY of SIZE bytes: settings of S contradict one another. */
-bool share_check(const struct share *s, char *why, size_t size);
-/* S with another value. False, and WHY: it is out of range, or contradicts others of S. */
+/* S with another value. False, and WHY of SIZE bytes: it is out of range, or contradicts others of S. */
 bool share_change(struct share *s, enum share_key key, uint64_t value, char *why, size_t size);
 
 #endif

@@ -49,11 +49,6 @@ void shares_stop(void);
 struct flow_id shares_flow(const struct sockaddr *addr, uint16_t export_id, uint64_t now);
 /* Its client alone, if it is known already: one that only asks for prices is not. 0: it is not. */
 uint64_t shares_known_client(const struct sockaddr *addr);
-/* The server's own work on the export. */
-static inline struct flow_id shares_flow_own(uint16_t export_id)
-{
-	return (struct flow_id){.export_id = export_id};
-}
 
 /* The address of flow_id.client; false: the table knows it no more, or it is 0. */
 bool shares_client_text(uint64_t client, char text[CLIENT_TEXT_MAX]);
