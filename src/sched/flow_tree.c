@@ -16,6 +16,9 @@
 #include "sched/flow_limit.h"
 #include "sched/parts.h"
 
+/* So many reads under way that they, not visits, are what a read waits for. */
+#define NEAR_RUNNING 8
+
 /* Beyond this no idleness earns anything (ns). */
 static uint64_t credit(const struct sched_queue *q)
 {
@@ -166,6 +169,12 @@ struct sched_group *group_first(const struct sched_queue *q, enum flow_kind kind
 	struct flow_node *node = node_of(order_first(&q->flows.groups.backlogged[kind]), kind);
 
 	return node ? CONTAINER_OF(node, struct sched_group, node) : NULL;
+}
+
+bool flow_goes_near(const struct sched_queue *q)
+{
+	return q->running >= NEAR_RUNNING && !q->scattered_only && q->policy->gap &&
+	       !group_first(q, FLOW_CHUNK) && q->flows.groups.backlogged[FLOW_SMALL].n > 1;
 }
 
 struct sched_group *group_next(const struct sched_group *g, enum flow_kind kind)

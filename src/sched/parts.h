@@ -96,6 +96,8 @@ struct sched_group *group_next(const struct sched_group *g, enum flow_kind kind)
 struct sched_flow *flow_first(const struct sched_group *g, enum flow_kind kind);
 struct sched_flow *flow_next(const struct sched_flow *f, enum flow_kind kind);
 uint32_t group_weight(const struct sched_group *g); /* as it counts now */
+/* Nothing but small reads, of several groups, at a disk that takes many as they come: flow_near.c. */
+bool flow_goes_near(const struct sched_queue *q);
 /* How long a small read of F may wait for its turn (ns). */
 uint64_t flow_promise_time(const struct sched_queue *q, const struct sched_flow *f);
 bool group_is_export(const struct sched_group *g);
@@ -153,15 +155,7 @@ struct sched_flow *flow_late(struct sched_queue *q, uint64_t now);
 /* It begins to have one (about NS), or has had it. */
 void flow_late_served(struct sched_queue *q, uint64_t ns, uint64_t now);
 
-/* flow_near.c: so many small reads under way that they, not visits, are what a read waits for. */
-#define NEAR_RUNNING 8
-/* Nothing but small reads, of several groups, at a disk that takes many as they come. */
-static inline bool flow_goes_near(const struct sched_queue *q)
-{
-	return q->running >= NEAR_RUNNING && !q->scattered_only && q->policy->gap &&
-	       !group_first(q, FLOW_CHUNK) && q->flows.groups.backlogged[FLOW_SMALL].n > 1;
-}
-/* Then V is for one read of who may go, the nearest; false: not so, or all of them have had too much. */
+/* flow_near.c: V is for one read of who may go, the nearest; false: all had too much, or no flow_goes_near(). */
 bool flow_near_begin(struct sched_queue *q, struct flow_visit *v, uint64_t now);
 
 /* flow_joined.c: the chunk R is queued, and waited for. It may be one that small reads have joined. */

@@ -46,10 +46,10 @@
 
 /* Demand reads were here so lately that write-backs keep short for them (ns). */
 #define DEMANDS_RECENT UINT64_C(1000000000)
-/* Others read so lately that they are waited for, whoever COMMITs (ns). */
-#define OTHERS_RECENT UINT64_C(1000000000)
 /* ... and this long without them (ns): a stream's turn is alike. */
 #define TURN_ALONE UINT64_C(150000000)
+/* Others read so lately that they are waited for, whoever COMMITs (ns). */
+#define OTHERS_RECENT UINT64_C(1000000000)
 /* What a seek costs until that is known (ns): a read may come after each turn, and only then. */
 #define SEEK_PRIOR 9e6
 /*
