@@ -114,11 +114,7 @@ void fetch_chunk_begin(struct fetch_chunk *c, struct dispatcher *d, struct backi
 {
 	uint64_t size = atomic_load_explicit(&b->size, memory_order_relaxed), upto = offset + len;
 
-	c->d = d;
-	c->b = b;
-	c->together = false;
-	c->there = 0;
-	c->seeks = 0;
+	*c = (struct fetch_chunk){.d = d, .b = b};
 	kernel_windows_open(&c->windows, b, offset, upto < size ? upto : size, dispatcher_now(d));
 }
 

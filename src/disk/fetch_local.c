@@ -131,13 +131,12 @@ static void split_folio(struct backing *b, uint64_t window, uint64_t bad)
  * Windows go on behind a step up to UPTO that went without them, up to WITH. Where reads wait for their turn a
  * chunk begins when the one before it is over, and large commands are worth more.
  */
-static bool begin_behind(struct backing *b, struct kernel_windows *w, uint64_t upto, uint64_t with)
+static void begin_behind(struct backing *b, struct kernel_windows *w, uint64_t upto, uint64_t with)
 {
-	if (!device_queues_demand(b->device)) {
-		kernel_windows_go_on(w, upto);
-		kernel_windows_start(w, b, with);
-	}
-	return true;
+	if (device_queues_demand(b->device))
+		return;
+	kernel_windows_go_on(w, upto);
+	kernel_windows_start(w, b, with);
 }
 
 /* As will_need(), of what no window has; without windows also what is asked for with it beside others' writes. */
@@ -150,8 +149,12 @@ static bool begin_step(struct backing *b, struct kernel_windows *w, uint64_t off
 	from = w->begun > offset ? w->begun : offset;
 	if (w->going)
 		return will_need(b, from, upto, piece);
-	if (!device_is_written(b->device))
-		return will_need(b, from, upto, piece) && begin_behind(b, w, upto, with);
+	if (!device_is_written(b->device)) {
+		if (!will_need(b, from, upto, piece))
+			return false;
+		begin_behind(b, w, upto, with);
+		return true;
+	}
 	if (with > w->end)
 		with = w->end > upto ? w->end : upto;
 	if (from < with)

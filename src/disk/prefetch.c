@@ -125,14 +125,16 @@ void prefetch_submit(struct prefetch *p)
 static uint64_t turn_of(struct dispatcher *d, struct prefetch *p, bool *together)
 {
 	uint64_t turn = device_chunk(p->backing->device, dispatcher_chunk_of(d, &p->req)), reach;
-	struct cost_model cost = dispatcher_cost(d);
-	uint64_t slice, seek = cost_among_bytes(&cost);
 	struct sched_limits limits;
+	struct cost_model cost;
+	uint64_t slice, seek;
 
 	*together = false;
 	if (p->plan.record || dispatcher_streams(d) < 2 ||
 	    !device_queues_demand(p->backing->device))
 		return turn;
+	cost = dispatcher_cost(d);
+	seek = cost_among_bytes(&cost);
 	reach = backing_reach(p->backing, p->plan.offset, turn, seek);
 	*together = reach <= turn / 2;
 	limits = dispatcher_limits(d);
