@@ -10,10 +10,6 @@
 #define PENALTY_MAX 6
 /* What came in vain counts for that from this part on of what its reader took: less is what remains of any run. */
 #define PENALTY_PART 8
-/*
- * What is unread after its reader was silent for this long (ns) is taken for wasted, as evidence.
- */
-#define DOUBT_AFTER 1000000000u
 
 /*
  * What became of bytes that were read ahead in F, or would have been. The first evidence on each
@@ -169,8 +165,8 @@ void evidence_doubted(struct readahead *ra, struct cursor *c, uint64_t now)
 {
 	uint64_t came = arrived(c);
 
-	if (came <= c->doubted || elapsed(c->used, now) < DOUBT_AFTER ||
-	    elapsed(c->done_time, now) < DOUBT_AFTER)
+	if (came <= c->doubted || elapsed(c->used, now) < READER_SILENT ||
+	    elapsed(c->done_time, now) < READER_SILENT)
 		return;
 	learn(ra, c->file, 0, came - c->doubted);
 	c->doubted = came;

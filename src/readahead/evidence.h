@@ -15,6 +15,9 @@
 
 #include <stdint.h>
 
+/* A reader who has not read what is there for him for so long (ns) is silent. */
+#define READER_SILENT 1000000000u
+
 struct cursor;
 struct heur_file;
 struct readahead;

@@ -19,8 +19,6 @@
 
 /* A range that arrived this long ago or less is taken to be in memory still (ns). */
 #define ARRIVAL_TRUST 500000000u
-/* Who has not read what was asked for ahead of him for so long (ns) may be gone. */
-#define SILENT 1000000000u
 
 struct readahead *readahead_create(const struct readahead_limits *limits)
 {
@@ -121,7 +119,7 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 	f->reads++;
 	f->bytes += read->len;
 	c = t->rules->follow(ra, t, counters, f, read);
-	plan->unread = f->holders != 0 && elapsed(f->held, read->now) < SILENT;
+	plan->unread = f->holders != 0 && elapsed(f->held, read->now) < READER_SILENT;
 	if (c && t->rules->beside && f->beside)
 		evidence_used_beside(ra, counters, c, read);
 	if (c) {
