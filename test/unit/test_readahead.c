@@ -258,6 +258,18 @@ static void wait_for_disk(struct waiting *w, struct readahead_plan plan)
 	w->plan[w->n++] = plan;
 }
 
+/* N reads of LEN bytes of file 1, STEP apart: what they ask for waits. */
+static void read_apart(struct engine *e, struct waiting *w, uint64_t n, uint64_t step, uint32_t len,
+		       uint64_t size)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		struct readahead_plan p = engine_read(e, 1, i * step, len, size);
+
+		if (p.len)
+			wait_for_disk(w, p);
+	}
+}
+
 /* The first of them goes, and has come; returns its length. */
 static uint64_t fetch_first(struct engine *e, struct waiting *w, uint64_t size)
 {
@@ -313,12 +325,7 @@ static void test_who_has_more_outstanding_than_a_chunk(void **state)
 	struct waiting w = {.n = 0};
 	uint64_t size = 1024 * MIB;
 
-	for (uint64_t i = 0; i < 32; i++) {
-		struct readahead_plan p = engine_read(e, 1, i * MIB, MIB, size);
-
-		if (p.len)
-			wait_for_disk(&w, p);
-	}
+	read_apart(e, &w, 32, MIB, MIB, size);
 	assert_true(w.n > 3);
 	for (unsigned int i = 1; i < w.n; i++)
 		assert_true(w.plan[i].offset == w.plan[i - 1].offset + w.plan[i - 1].len);
@@ -342,12 +349,7 @@ static void test_the_last_of_those_that_wait_may_be_shortened(void **state)
 	struct waiting w = {.n = 0};
 	uint64_t size = 1024 * MIB, file = 1;
 
-	for (uint64_t i = 0; i < 32; i++) {
-		struct readahead_plan p = engine_read(e, file, i * MIB, MIB, size);
-
-		if (p.len)
-			wait_for_disk(&w, p);
-	}
+	read_apart(e, &w, 32, MIB, MIB, size);
 	for (unsigned int i = 0; i < w.n; i++)
 		assert_int_equal(readahead_may_shorten(e->ra, &w.plan[i]), i == w.n - 1);
 	readahead_shorten(e->ra, &e->counters, &w.plan[w.n - 1], MIB);
@@ -368,12 +370,7 @@ static void test_who_skips_has_one_chunk_queued(void **state)
 	struct waiting w = {.n = 0};
 	uint64_t size = 1024 * MIB;
 
-	for (uint64_t i = 0; i < 200; i++) {
-		struct readahead_plan p = engine_read(e, 1, i * 128 * KIB, READ, size);
-
-		if (p.len)
-			wait_for_disk(&w, p);
-	}
+	read_apart(e, &w, 200, 128 * KIB, READ, size);
 	assert_true(w.n <= 1);
 	engine_free(e);
 }
