@@ -4,8 +4,13 @@
 
 A stream is read as far as the middle of its file. What the disk has read by then is what was fetched
 ahead and what the client waited for, whatever the kernel's read_ahead_kb is: chunks are brought by the
-kernel's own read-ahead (kernel_windows.h), which would go on behind them if it were let.
+kernel's own read-ahead (kernel_windows.h), which would go on behind them if it were let. What it brought
+stays in memory, where it is counted; what the disk read besides was metadata, or read again after the machine
+had taken it away.
 """
+import collections
+import ctypes
+import mmap
 import os
 import sys
 
@@ -18,6 +23,10 @@ FILES, SIZE, READ = 2, 64 << 20, 24 << 20  # bytes; how far each file is read
 REQUEST = 32 << 10
 METADATA = 256 << 10  # bytes: inodes, directories, extents
 READ_AHEAD_KB = (0, 128, 1000, 4096)
+
+
+# Bytes: those that the disk read, those in memory then, fetched ahead, waited for at most.
+Fetched = collections.namedtuple("Fetched", "right idle read kept ahead waited evicted")
 
 
 class Loop:
@@ -44,36 +53,58 @@ def stream(client, number):
     return right
 
 
-def fetch(server, loop):
-    """(right, idle, bytes the disk read, of them ahead, waited for at most) of cold files."""
+def in_memory(path):
+    """Bytes of a file that the page cache has."""
+    libc, pages = ctypes.CDLL(None, use_errno=True), SIZE // mmap.PAGESIZE
+    with open(path, "r+b") as f, mmap.mmap(f.fileno(), SIZE) as view:
+        there, at = (ctypes.c_ubyte * pages)(), ctypes.c_char.from_buffer(view)
+        if libc.mincore(ctypes.byref(at), ctypes.c_size_t(SIZE), there):
+            raise OSError(ctypes.get_errno(), "mincore", path)
+        del at  # it keeps the mapping
+    return sum(page & 1 for page in there) * mmap.PAGESIZE
+
+
+def evictions():
+    """How often this machine has taken pages away: when asked to, and such as were wanted again."""
+    with open("/proc/vmstat", encoding="ascii") as f:
+        counts = dict(line.split() for line in f)
+    return sum(int(counts.get(name, 0)) for name in ("drop_pagecache", "workingset_refault_file"))
+
+
+def fetch(server, loop, path):
+    """What is Fetched, of cold files."""
     e2e.drop_caches()
     client = nfs3.Client(server, "/e1")
-    before, asked = loop.read_bytes(), control_client.stats("counters")
+    before, asked, evicted = loop.read_bytes(), control_client.stats("counters"), evictions()
     right = all(stream(client, number) for number in range(FILES))
     idle = e2e.wait_for(
         lambda: not control_client.ask(command="status")["exports"][0]["pending"], 60)
     after = control_client.stats("counters")
     client.close()
-    return (right, idle, loop.read_bytes() - before,
-            after["prefetched_bytes"] - asked["prefetched_bytes"],
-            (after["demand"] - asked["demand"]) * REQUEST)
+    return Fetched(right, idle, loop.read_bytes() - before,
+                   sum(in_memory(f"{path}/f{number}") for number in range(FILES)),
+                   after["prefetched_bytes"] - asked["prefetched_bytes"],
+                   (after["demand"] - asked["demand"]) * REQUEST, evictions() - evicted)
 
 
-def no_further(server, loop, kib):
+def no_further(server, loop, path, kib):
     what = f"read_ahead_kb {kib}"
 
     def claims(seen):
-        right, idle, read, ahead, waited = seen
-        e2e.note(f"{what}: {read} bytes read, {ahead} of them ahead, at most {waited} waited for")
-        e2e.check(right and idle, f"{what}: every byte right")
-        return [(ahead > FILES * READ / 2, f"{what}: it is fetched ahead", ahead),
-                (ahead <= read <= ahead + waited + METADATA,
-                 f"{what}: and no more than that is read",
-                 f"{read} bytes; {ahead} ahead, at most {waited} besides")]
+        e2e.note(f"{what}: {seen.read} bytes read, {seen.kept} in memory, {seen.ahead} ahead, "
+                 f"at most {seen.waited} waited for")
+        e2e.check(seen.right and seen.idle, f"{what}: every byte right")
+        return [(seen.ahead > FILES * READ / 2, "it is fetched ahead", seen),
+                (seen.ahead <= seen.read, "the disk has read it", seen),
+                (seen.kept <= seen.ahead + seen.waited + METADATA, "and no more than that", seen),
+                (seen.read <= seen.kept + METADATA, "and nothing twice", seen)]
+
+    def disturbs(seen):
+        return "pages were taken away" if seen.evicted else None
 
     # A client on the heels of what is being fetched, as on a busy machine, meets the last mark before
     # there is something behind it, and the kernel goes on from there.
-    quiet.judge(what, lambda: fetch(server, loop), claims)
+    quiet.judge(what, lambda: fetch(server, loop, path), claims, disturbs=disturbs)
 
 
 def main():
@@ -87,7 +118,7 @@ def main():
         loop.read_ahead(kib)
         server = e2e.Server("ra", [{"id": 1, "path": path, "pseudo": "/e1", "params": {}}], work,
                             plugin).start()
-        no_further(server, loop, kib)
+        no_further(server, loop, path, kib)
         e2e.check(server.stop() == 0, f"read_ahead_kb {kib}: the server ends cleanly",
                   server.log_text()[-2000:])
     e2e.finish()
