@@ -34,6 +34,7 @@ void queue_enlist(struct sched_queue *q, struct sched_req *r)
 		return;
 	}
 	TAILQ_INSERT_TAIL(&f->reads, r, mine);
+	q->rare += r->rare;
 	if (r->wanted) {
 		TAILQ_INSERT_TAIL(&f->waiting, r, wait);
 		flow_late_watch(q, f, r->arrival);
@@ -55,8 +56,10 @@ void queue_delist(struct sched_queue *q, struct sched_req *r)
 	flow_promise(q, f, r->arrival);
 	if (r->wanted)
 		TAILQ_REMOVE(r->class == SCHED_WRITEBACK ? &f->wanted : &f->waiting, r, wait);
-	if (r->class != SCHED_WRITEBACK)
+	if (r->class != SCHED_WRITEBACK) {
 		TAILQ_REMOVE(&f->reads, r, mine);
+		q->rare -= r->rare;
+	}
 	if (r->class == SCHED_PREFETCH && r->place.in)
 		order_remove(&r->place);
 	if (is_overdue(r) || r->kind == FLOW_WRITE)

@@ -2,15 +2,23 @@
 /* How long a client takes to ask for its next read, where it asks for one after the other. */
 #include "sched/flow_limit.h"
 #include "sched/parts.h"
+#include "sched/place.h"
 
 /* Who takes longer is not waited for (ns). */
 #define THINK_MAX     UINT64_C(3000000)
 #define THINK_SAMPLES 4
+/* Who was silent for so long does not ask for one read after the other. */
+#define RARE (4 * THINK_MAX)
 
 /* F has asked for the next read so soon that the disk may wait for it. */
 static bool flow_is_quick(const struct sched_flow *f)
 {
 	return f->think.n && f->think.mean <= THINK_MAX;
+}
+
+bool flow_comes_rarely(const struct sched_flow *f, uint64_t now)
+{
+	return now - f->small_served > RARE && f->held < SCATTERED_MAX;
 }
 
 void flow_thought(struct sched_flow *f, uint64_t now)
@@ -21,8 +29,8 @@ void flow_thought(struct sched_flow *f, uint64_t now)
 	if (!t->since)
 		return;
 	t->since = 0;
-	if (took > 4 * THINK_MAX)
-		took = 4 * THINK_MAX;
+	if (took > RARE)
+		took = RARE;
 	if (t->n < THINK_SAMPLES)
 		t->n++;
 	t->mean = (t->mean * (t->n - 1) + took) / t->n;

@@ -171,6 +171,8 @@ void flow_joined_served(struct sched_queue *q, const struct flow_visit *v,
 
 /* flow_think.c: F asks for a read. */
 void flow_thought(struct sched_flow *f, uint64_t now);
+/* F asks for no stream, and no small read of it was over in a while before NOW, from which this one could follow. */
+bool flow_comes_rarely(const struct sched_flow *f, uint64_t now);
 /*
  * Whether the disk should wait for the next read of V's flow, which has none, once it has had AHEAD ns more; a
  * read takes READ.

@@ -302,16 +302,22 @@ bool sched_run_alone(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	return true;
 }
 
+static uint64_t slice_of_one(const struct sched_queue *q)
+{
+	return cost_slice(&q->cost, &q->limits.cost, 1);
+}
+
 /*
  * Whether a gap of N reads is due in a chunk that has run for SLICE: after a slice of it; or where there has been
- * nothing but chunks for LONG slices. Of one that has just begun a read that comes once in a while would wait
- * for most, though nobody had broken in for long.
+ * nothing but chunks for LONG slices; or one of them comes once in a while, and has credit. Of a chunk that has
+ * just begun it would wait for most, though nobody had broken in for long.
  */
-static bool gap_is_due(const struct sched_queue *q, uint64_t slice, uint64_t chunks, uint32_t n)
+static bool gap_is_due(const struct sched_queue *q, uint64_t slice, uint32_t n, uint64_t now)
 {
 	uint64_t whole = cost_slice(&q->cost, &q->limits.cost, n);
 
-	return slice >= whole || chunks >= LONG * whole;
+	return slice >= whole || q->gap_after >= LONG * whole ||
+	       (q->rare && gap_credit_left(&q->gap_credit, slice_of_one(q), now) >= whole);
 }
 
 static struct sched_req *pick_in_gap(struct sched_queue *q, struct sched_req *chunk, uint64_t slice,
@@ -324,14 +330,17 @@ static struct sched_req *pick_in_gap(struct sched_queue *q, struct sched_req *ch
 		q->gap_after = now - q->elsewhere;
 		q->gap_reads = 0;
 	}
-	if (!n || (first && !gap_is_due(q, slice, q->gap_after, n)))
+	if (!n || (first && !gap_is_due(q, slice, n, now)))
 		return NULL;
 	if (!first && writeback_pick(q, now)) /* its turn comes after this one */
 		return NULL;
 	r = flow_pick_in_gap(q, chunk, first, now);
+	if (r && first)
+		gap_credit_take(&q->gap_credit, slice_of_one(q), now);
 	/* those who came meanwhile, as if they had come when it opened; but who comes again then waits */
-	if (!r && !first && gap_is_due(q, 0, q->gap_after, q->gap_reads + n)) {
+	if (!r && !first && gap_is_due(q, 0, q->gap_reads + n, now)) {
 		q->gap_after = 0;
+		gap_credit_take(&q->gap_credit, slice_of_one(q), now);
 		r = flow_pick_in_gap(q, chunk, true, now);
 	}
 	return r && has_place(q, r) ? r : NULL;
@@ -412,8 +421,12 @@ void sched_done(struct sched_queue *q, struct sched_req *r, uint64_t now, struct
 	} else if (r->class == SCHED_PREFETCH) {
 		end_chunk(q, r);
 	}
-	if (r->class != SCHED_PREFETCH)
+	if (r->class == SCHED_PREFETCH) {
+		gap_credit_chunk(&q->gap_credit);
+	} else {
+		gap_credit_other(&q->gap_credit, r->started, slice_of_one(q), now);
 		q->elsewhere = now;
+	}
 	if (!r->dropped)
 		q->stats.bytes[r->class] += req_bytes(r);
 	flow_leave(r, now);

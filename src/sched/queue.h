@@ -48,6 +48,7 @@
 
 #include "sched/cost.h"
 #include "sched/flows.h"
+#include "sched/gap_credit.h"
 #include "sched/order.h"
 #include "sched/read_gap.h"
 #include "sched/writeback_cost.h"
@@ -96,6 +97,7 @@ struct sched_req {
 	bool stalled;  /* running, and no sign of life for Stall_Time */
 	bool hung;     /* it has stalled, now or before */
 	bool on_clock; /* running, and the disk is not elsewhere: in a gap of it, or past it */
+	bool rare;     /* a demand read: its flow had asked for nothing for a while */
 	bool reserved; /* handed out while its flow was behind a floor */
 	bool promised; /* ... though it is ahead of the others: not held against it */
 	bool late;     /* ... and it was kept waiting for too long */
@@ -197,6 +199,8 @@ struct sched_queue {
 	uint64_t elsewhere; /* ns: the end of the last request that was no chunk */
 	uint64_t gap_after; /* ns: ... and how long ago that was when the present gap opened */
 	uint32_t gap_reads; /* served in it */
+	struct gap_credit gap_credit; /* for reads that come once in a while */
+	uint32_t rare;		      /* of which so many are queued */
 	/* Set by whoever runs it: the disk has a place for small reads only (place.h), so that nothing else
 	 * is handed out, nor what would come behind it. */
 	bool scattered_only;

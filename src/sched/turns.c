@@ -17,7 +17,8 @@
  * Small demand reads (of no stream, or of one too young for read-ahead) are served in gaps, between
  * chunks and, after a slice of time, within them: all that wait when the gap opens, as a frozen
  * batch in scan order, so that none of them starves another; then the turn goes on, so that they do
- * not starve the streams. Where nobody has broken in for long the gap is at once, not after a slice.
+ * not starve the streams. Where nobody has broken in for long the gap is at once, not after a slice, and for
+ * those that come once in a while as long as they have credit (gap_credit.h).
  */
 #include "sched/policy.h"
 

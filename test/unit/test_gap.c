@@ -50,7 +50,7 @@ static void start(struct sched_queue *q, struct sched_req *c, uint64_t now)
 	assert_ptr_equal(sched_next(q, now), c);
 }
 
-/* A read and two chunks of one stream; returns the time a step into the second one. */
+/* A read, before which nothing was saved, and two chunks of one stream; returns the time a step into the second. */
 static uint64_t begin(struct sched_queue *q, struct sched_req c[2], uint64_t first_lasts)
 {
 	struct sched_req r = small(9);
@@ -58,6 +58,7 @@ static uint64_t begin(struct sched_queue *q, struct sched_req c[2], uint64_t fir
 
 	start(q, &r, now);
 	done(q, &r, now);
+	q->gap_credit.since = now;
 	for (uint64_t i = 0; i < 2; i++) {
 		c[i] = chunk(i);
 		start(q, &c[i], now);
@@ -92,15 +93,19 @@ static void test_nobody_had_broken_in_for_long(void **state)
 static void test_a_slice_of_each(void **state)
 {
 	struct sched_queue *q = make();
-	struct sched_req c[2], r = small(1);
-	uint64_t now = begin(q, c, 2 * slice_of(q, 1) - 2 * STEP);
+	struct sched_req c = chunk(0), first = small(9), r = small(1);
+	uint64_t now = SEC, slice = slice_of(q, 1);
 
-	sched_submit(q, &r, now);
-	assert_null(sched_next_in_gap(q, &c[1], STEP, true, now));
-	now += STEP;
-	assert_ptr_equal(sched_next_in_gap(q, &c[1], 2 * STEP, true, now), &r);
+	start(q, &first, now);
+	done(q, &first, now);
+	start(q, &c, now);
+	sched_submit(q, &r, now += STEP); /* soon after its last one */
+	assert_null(sched_next_in_gap(q, &c, STEP, true, now));
+	now += slice - STEP;
+	assert_null(sched_next_in_gap(q, &c, slice - 1, true, now - 1));
+	assert_ptr_equal(sched_next_in_gap(q, &c, slice, true, now), &r);
 	done(q, &r, now);
-	done(q, &c[1], now);
+	done(q, &c, now);
 	queue_free(q);
 }
 
@@ -162,6 +167,70 @@ static void test_who_comes_again(void **state)
 	queue_free(q);
 }
 
+/* R was the last of its client for a while; it comes STEP after the beginning of the next chunk C. */
+static struct sched_req *comes(struct sched_queue *q, struct sched_req *c, struct sched_req *r,
+			       uint64_t *now)
+{
+	start(q, c, *now);
+	sched_submit(q, r, *now += STEP);
+	return sched_next_in_gap(q, c, STEP, true, *now);
+}
+
+/*
+ * Who comes once in a while does not wait for a slice of the chunk that has just begun, again and again, while
+ * there is credit; who asks for one read after the other does.
+ */
+static void test_who_comes_rarely(void **state)
+{
+	struct sched_queue *q = make();
+	struct sched_req c[8], r[8];
+	uint64_t now = SEC;
+	unsigned int at_once = 0;
+
+	for (unsigned int i = 0; i < 8; i++) {
+		struct sched_req *got;
+
+		c[i] = chunk(i);
+		r[i] = small(10 + i);
+		r[i].flow.client = 1 + i; /* each a client's first one */
+		got = comes(q, &c[i], &r[i], &now);
+		if (got) {
+			assert_ptr_equal(got, &r[i]);
+			done(q, &r[i], now += 8 * MSEC);
+			assert_null(sched_next_in_gap(q, &c[i], 0, false, now));
+			at_once++;
+		}
+		done(q, &c[i], now += STEP);
+		if (!got) {
+			assert_ptr_equal(sched_next(q, now), &r[i]);
+			done(q, &r[i], now += 8 * MSEC);
+		}
+	}
+	/* four slices were saved, and each of the gaps, between chunks too, takes one */
+	assert_int_equal(at_once, GAP_CREDIT_MOST);
+	queue_free(q);
+}
+
+/* The same of one client that asks for the next one as soon as it has an answer: not for long yet. */
+static void test_who_comes_often(void **state)
+{
+	struct sched_queue *q = make();
+	struct sched_req c[4], r[4];
+	uint64_t now = SEC;
+
+	for (unsigned int i = 0; i < 4; i++) {
+		c[i] = chunk(i);
+		r[i] = small(10 + i);
+		r[i].flow.client = 1;
+		assert_int_equal(comes(q, &c[i], &r[i], &now) != NULL, !i);
+		done(q, i ? &c[i] : &r[i], now += i ? STEP : 8 * MSEC);
+		if (i)
+			assert_ptr_equal(sched_next(q, now), &r[i]);
+		done(q, i ? &r[i] : &c[i], now += 8 * MSEC);
+	}
+	queue_free(q);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,6 +238,8 @@ int main(void)
 		cmocka_unit_test(test_a_slice_of_each),
 		cmocka_unit_test(test_who_comes_meanwhile),
 		cmocka_unit_test(test_who_comes_again),
+		cmocka_unit_test(test_who_comes_rarely),
+		cmocka_unit_test(test_who_comes_often),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -354,6 +354,25 @@ static double mb_s(const char *disk, const char *work)
 	return had[0].mb_s;
 }
 
+/*
+ * Who reads once in a while beside one stream waits for little more than a slice (65 ms with a seek) at worst, on
+ * each disk, though others do the same; and the stream has as much as beside stock's.
+ */
+static void test_users_beside_a_stream(void **state)
+{
+	static const char *const disks[] = {"own", "nojoin-small", "slow", "raid4"};
+
+	for (unsigned int i = 0; i < sizeof(disks) / sizeof(*disks); i++) {
+		struct had ra[7], stock[7];
+
+		simulate(disks[i], "office", false, ra, 7);
+		simulate(disks[i], "office", true, stock, 7);
+		for (int user = 0; user < 6; user++)
+			assert_true(ra[user].worst_ms < 85);
+		assert_true(ra[6].mb_s > 0.98 * stock[6].mb_s);
+	}
+}
+
 /* Whatever the order in which a file is read as a whole, the disk has little more to do than for a stream. */
 static void test_orders_within_a_file(void **state)
 {
@@ -436,6 +455,7 @@ int main(void)
 		cmocka_unit_test(test_the_next_read_is_at_hand),
 		cmocka_unit_test(test_few_reads_beside_many),
 		cmocka_unit_test(test_neighbours_are_taken_along),
+		cmocka_unit_test(test_users_beside_a_stream),
 		cmocka_unit_test(test_orders_within_a_file),
 		cmocka_unit_test(test_large_requests),
 		cmocka_unit_test(test_it_is_repeatable),
