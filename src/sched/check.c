@@ -100,12 +100,15 @@ static const char *check_writebacks(const struct sched_flow *f, struct counts *c
 {
 	const struct sched_req *r, *last = NULL;
 	struct order_node *at;
-	uint32_t wanted = 0;
+	uint32_t wanted = 0, n = 0;
 
-	for (at = order_first(&f->writebacks); at; at = order_next(at)) {
-		r = ordered_req(at);
-		if (r->state != REQ_QUEUED || r->class != SCHED_WRITEBACK || r->wanted)
-			return "what is queued to be written back is no write-back";
+	for (int i = 0; i < 2; i++) {
+		for (at = order_first(&f->writebacks[i]); at; at = order_next(at)) {
+			r = ordered_req(at);
+			if (r->state != REQ_QUEUED || r->class != SCHED_WRITEBACK || r->wanted)
+				return "what is queued to be written back is no write-back";
+		}
+		n += f->writebacks[i].n;
 	}
 	TAILQ_FOREACH(r, &f->wanted, wait) {
 		if (!r->wanted || r->state != REQ_QUEUED || r->class != SCHED_WRITEBACK ||
@@ -114,9 +117,9 @@ static const char *check_writebacks(const struct sched_flow *f, struct counts *c
 		wanted++;
 		last = r;
 	}
-	if (wanted != f->node.n[FLOW_COMMIT] || f->writebacks.n != f->node.n[FLOW_WRITE])
+	if (wanted != f->node.n[FLOW_COMMIT] || n != f->node.n[FLOW_WRITE])
 		return "a flow has lost count of its write-backs";
-	c->queued[SCHED_WRITEBACK] += wanted + f->writebacks.n;
+	c->queued[SCHED_WRITEBACK] += wanted + n;
 	return NULL;
 }
 

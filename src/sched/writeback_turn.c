@@ -277,6 +277,17 @@ static uint64_t due_at(const struct sched_queue *q, uint64_t now)
 	return idle < earned ? idle : earned;
 }
 
+/*
+ * The next one of F in the disk's order, of those that were there when the last batch had gone: a file that is
+ * written on and on, always ahead of the heads, would keep those behind it from ever having a turn.
+ */
+static struct sched_req *next_of_batch(const struct sched_queue *q, struct sched_flow *f)
+{
+	if (!f->writebacks[f->batch].n)
+		f->batch = !f->batch;
+	return ordered_req(order_scan(&f->writebacks[f->batch], q->head));
+}
+
 struct sched_req *writeback_pick(struct sched_queue *q, uint64_t now)
 {
 	struct sched_flow *f;
@@ -292,7 +303,7 @@ struct sched_req *writeback_pick(struct sched_queue *q, uint64_t now)
 		return NULL;
 	if (f->node.n[FLOW_COMMIT])
 		return TAILQ_FIRST(&f->wanted);
-	return ordered_req(order_scan(&f->writebacks, q->head));
+	return next_of_batch(q, f);
 }
 
 /* The first of those that come together: all of them have half of what reads had before, and one turn at most. */

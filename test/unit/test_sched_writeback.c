@@ -523,6 +523,38 @@ static void test_wanted_goes_first(void **state)
 	queue_free(q);
 }
 
+/*
+ * One file is written on and on, always ahead of the heads; so that the next in the disk's order is always its.
+ * What lies behind it has its turn all the same.
+ */
+static void test_who_writes_on_and_on_keeps_nobody(void **state)
+{
+	struct sched_queue *q = make();
+	struct sched_req on = writeback(1), behind[2] = {writeback(3), writeback(2)};
+	uint64_t now = SEC;
+	unsigned int turns = 0;
+
+	sched_submit(q, &on, now);
+	sched_submit(q, &behind[0], now);
+	sched_submit(q, &behind[1], now);
+	while (behind[0].state == REQ_QUEUED || behind[1].state == REQ_QUEUED) {
+		struct sched_req *r = sched_next(q, now);
+
+		assert_non_null(r);
+		done(q, r, now += 50 * MSEC);
+		assert_true(++turns <= 4);
+		if (r != &on)
+			continue;
+		on.block += on.len;
+		sched_submit(q, &on, now);
+	}
+	/* those of a batch in the order of the disk */
+	assert_true(behind[1].started < behind[0].started);
+	assert_ptr_equal(sched_next(q, now), &on);
+	done(q, &on, now);
+	queue_free(q);
+}
+
 static void test_reads_pass_a_held_one_under_every_policy(void **state)
 {
 	const struct sched_policy *p;
@@ -673,6 +705,7 @@ int main(void)
 		cmocka_unit_test(test_a_writer_held_back_has_his_share_beside_others),
 		cmocka_unit_test(test_wanted_goes_first),
 		cmocka_unit_test(test_wanted_finds_a_place),
+		cmocka_unit_test(test_who_writes_on_and_on_keeps_nobody),
 		cmocka_unit_test(test_reads_pass_a_held_one_under_every_policy),
 		cmocka_unit_test(test_the_end_holds_nothing_back),
 		cmocka_unit_test(test_short_for_demand_reads),
