@@ -23,7 +23,9 @@
  * others.
  *
  * Where small reads of several flows are at the drive together (place.h) there is no visit to keep whole:
- * who has had least has the next place there. Each is charged its part of the time (flow_clock.c).
+ * who has had least has the next place there. Each is charged its part of the time (flow_clock.c). Nor does
+ * the disk wait for one of them: while others are there the next read of whoever is behind has its place, for
+ * a slice; then the last of them is waited for, and a chunk goes.
  * Nor where many go to a disk that takes them as they come: flow_near.c.
  *
  * A visit of small reads whose time is over takes neighbours along: flow_along.c. A short chunk that
@@ -165,8 +167,15 @@ static struct sched_group *next_of_round(struct sched_queue *q, enum flow_kind k
 	return NULL;
 }
 
+/* Whether reads that are at the drive together, between chunks, may be followed by others. */
+static bool gap_lasts(const struct sched_queue *q, uint64_t now)
+{
+	return q->scattered_only && !q->at_hand && now < q->flows.gap_ends &&
+	       group_vtime(group_first(q, FLOW_SMALL)) < group_vtime(group_first(q, FLOW_CHUNK));
+}
+
 /* Whether small reads go before chunks now. */
-static bool gap_is_due(const struct sched_queue *q)
+static bool gap_is_due(const struct sched_queue *q, uint64_t now)
 {
 	const struct sched_group *small = group_first(q, FLOW_SMALL);
 	const struct sched_group *chunk = group_first(q, FLOW_CHUNK);
@@ -174,7 +183,7 @@ static bool gap_is_due(const struct sched_queue *q)
 
 	if (!small || !chunk)
 		return small;
-	if (q->flows.after_gap && chunk->node.vtime <= upto)
+	if (q->flows.after_gap && chunk->node.vtime <= upto && !gap_lasts(q, now))
 		return false;
 	return small->node.vtime <= upto;
 }
@@ -250,11 +259,13 @@ static bool begin_next(struct sched_queue *q, uint64_t now)
 		return true;
 	if (q->flows.round[FLOW_SMALL].n && begin_small(q, v))
 		return true;
-	if (gap_is_due(q))
+	if (gap_is_due(q, now))
 		freeze(q, FLOW_SMALL, flow_level_of_reads(q));
 	if (!q->flows.after_gap)
 		freeze_promised(q, now);
 	if (q->flows.round[FLOW_SMALL].n) {
+		if (!q->flows.after_gap)
+			q->flows.gap_ends = now + flow_slice(q);
 		q->flows.after_gap = true;
 		if (begin_small(q, v))
 			return true;
@@ -267,7 +278,6 @@ static bool begin_next(struct sched_queue *q, uint64_t now)
 		freeze(q, FLOW_CHUNK, g->node.vtime + flow_slack(q, group_weight(g)));
 		g = next_of_round(q, FLOW_CHUNK);
 	}
-	q->flows.after_gap = false;
 	begin(q, v, g, FLOW_CHUNK, demands_about(q) ? flow_slice(q) : flow_visit_time(q));
 	return true;
 }
@@ -306,6 +316,8 @@ static bool goes_on(const struct sched_queue *q, struct flow_visit *v, uint64_t 
 	if (!v->flow || !has_reads(v->flow) || gives_way(q, v))
 		return false;
 	if (v->reserved && !flow_behind_floor(v->flow, now))
+		return false;
+	if (v->kind == FLOW_CHUNK && !v->started && gap_lasts(q, now))
 		return false;
 	return q->flows.reading == 1 ||
 	       (v->flow->node.n[v->kind] && (has_budget(q, v) || flow_takes_along(q, v, now)));
@@ -446,6 +458,8 @@ void flow_started(struct sched_queue *q, struct sched_req *r)
 	if (r->class == SCHED_WRITEBACK)
 		return;
 	r->in->started = r->started;
+	if (r->kind == FLOW_CHUNK)
+		q->flows.after_gap = false;
 	r->promised = v->flow == r->in && v->promised && (!v->along || v->free);
 	r->late = r->promised && v->late;
 	if (v->flow == r->in)

@@ -161,7 +161,9 @@ struct sched_flows {
 	struct sched_shares *shares;   /* NULL: all alike */
 	struct order round[FLOW_READ_KINDS]; /* groups still to be visited, by disk address */
 	bool after_gap;			     /* small reads were served since the last chunk */
-	struct order promises;		     /* flows with small reads queued */
+	uint64_t
+		gap_ends; /* ns: then those that are at the drive together have no followers more */
+	struct order promises;	      /* flows with small reads queued */
 	struct order late;	      /* flows with reads that somebody waits for: flow_late.c */
 	uint64_t late_resume;	      /* ns: none of these before */
 	uint64_t along_resume;	      /* ns: no neighbours that are not charged before */
