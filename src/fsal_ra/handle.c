@@ -8,6 +8,7 @@
 #include "own_answer.h"
 #include "remote_io.h"
 #include "subcall.h"
+#include "unanswered.h"
 #include "walk.h"
 #include "writeback/writeback.h"
 
@@ -124,8 +125,12 @@ fsal_status_t ra_create_handle(struct fsal_export *exp_hdl, struct gsh_buffdesc 
 			       struct fsal_obj_handle **handle, struct fsal_attrlist *attrs_out)
 {
 	struct fsal_obj_handle *sub = NULL;
-	fsal_status_t status = SUB_EXP(exp_hdl, create_handle, fh_desc, &sub, attrs_out);
+	fsal_status_t status;
+	bool again = false;
 
+	do
+		status = SUB_EXP(exp_hdl, create_handle, fh_desc, &sub, attrs_out);
+	while (unanswered_find(&status, &again));
 	return ra_wrap(ra_export_of(exp_hdl), status, sub, handle);
 }
 
@@ -133,8 +138,12 @@ static fsal_status_t lookup(struct fsal_obj_handle *dir_hdl, const char *name,
 			    struct fsal_obj_handle **handle, struct fsal_attrlist *attrs_out)
 {
 	struct fsal_obj_handle *sub = NULL;
-	fsal_status_t status = SUB_OBJ(dir_hdl, lookup, name, &sub, attrs_out);
+	fsal_status_t status;
+	bool again = false;
 
+	do
+		status = SUB_OBJ(dir_hdl, lookup, name, &sub, attrs_out);
+	while (unanswered_find(&status, &again));
 	status = ra_wrap(ra_export_of_op(), status, sub, handle);
 	if (!FSAL_IS_ERROR(status))
 		walk_found(walk_dir(dir_hdl), *handle);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* READs that would have no answer. See unanswered.h. */
+/* Calls that would have no answer. See unanswered.h. */
 #include "unanswered.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 
-/* With a state it is NFSv4's, which answers all. */
-static bool is_dropped(const struct call *call, fsal_status_t status)
+/* NFSv4 answers all. */
+static bool is_dropped(fsal_status_t status)
 {
-	return (status.major == ERR_FSAL_NOT_OPENED || status.major == ERR_FSAL_NOMEM) &&
-	       call->read_arg->state == NULL;
+	return status.major == ERR_FSAL_NOT_OPENED || status.major == ERR_FSAL_NOMEM;
 }
 
 /* The first time: what fails so may do so for each READ. */
@@ -29,7 +28,7 @@ static void say(const struct call *call, fsal_status_t status)
 bool unanswered_again(struct call *call, struct fsal_obj_handle *sub, fsal_status_t *status,
 		      fsal_async_cb cb)
 {
-	if (!is_dropped(call, *status))
+	if (!is_dropped(*status) || call->read_arg->state != NULL) /* with a state it is NFSv4's */
 		return false;
 	say(call, *status);
 	if (!call->again && sub->fs != NULL) { /* one that answers on this thread */
@@ -38,6 +37,29 @@ bool unanswered_again(struct call *call, struct fsal_obj_handle *sub, fsal_statu
 			sub->obj_ops->read2(sub, call->bypass, cb, call->read_arg, call));
 		return true;
 	}
+	*status = fsalstat(ERR_FSAL_DELAY, EAGAIN);
+	return false;
+}
+
+static void say_find(fsal_status_t status)
+{
+	static atomic_flag said = ATOMIC_FLAG_INIT;
+
+	if (!atomic_flag_test_and_set(&said))
+		LogWarn(COMPONENT_FSAL,
+			"RA: the FSAL below found no file by %s, errno %d, to which the server "
+			"gives no "
+			"answer: it is asked again, or else the client told to come again",
+			msg_fsal_err(status.major), status.minor);
+}
+
+bool unanswered_find(fsal_status_t *status, bool *again)
+{
+	if (!is_dropped(*status))
+		return false;
+	say_find(*status);
+	if (!*again)
+		return *again = true;
 	*status = fsalstat(ERR_FSAL_DELAY, EAGAIN);
 	return false;
 }

@@ -8,7 +8,8 @@ out is told by a COMMIT, the server lives, and all is well as soon as calls succ
 
 strace attaches to the running server and has every call of one name fail (by EINTR: the first 20)
 while a file is read from the disk, another written and committed. What only the plugin calls (VFS
-reads by preadv) may fail no READ at all. CASE is CALL:ERROR, unanswered, descriptors or threads.
+reads by preadv) may fail no READ at all. CASE is CALL:ERROR, unanswered, unanswered_handles,
+descriptors or threads.
 """
 import collections
 import os
@@ -40,7 +41,7 @@ FAULTS = [Fault(call, error, told, shared, module) for call, errors, told, share
     ("mmap", ("ENOMEM", "EAGAIN"), False, False, "Residency_Probe = mincore;"),
     ("mincore", ("ENOMEM", "EAGAIN"), False, False, "Residency_Probe = mincore;"),
     ("cachestat", ("EINTR", "ENOSYS"), False, False, ""),
-    # not ENOMEM: Ganesha then gives no answer at all
+    # not ENOMEM: stock gives no answer at all then (unanswered)
     ("open_by_handle_at", ("EMFILE", "EIO", "ESTALE"), None, True, ""),
     ("%fstat", ("EIO",), None, True, ""),  # newfstatat, or with newer C libraries fstat
     ("fsync", ("EIO", "ENOSPC"), True, True, ""),
@@ -203,6 +204,27 @@ def unanswered(work, path, plugin):
         ends_well(scene, what)
 
 
+def unanswered_handles(work, path, plugin):
+    """A file that is to be found by its handle, which the server does not know yet, fails so; and the
+    first time only, as one that is replaced by another at that moment does."""
+    for when, wanted in (("", nfs3.JUKEBOX), (":when=1", nfs3.OK)):
+        what, scene = f"open_by_handle_at: ENOMEM{when}", Scene(work, path, "ra", plugin)
+        fh = scene.client.lookup("f0")[1]
+        scene.client.close()
+        e2e.check(scene.server.stop() == 0, f"{what}: the server ends")
+        scene.server.start()  # it knows no file
+        scene.client = nfs3.Client(scene.server, "/e1", timeout=60)
+        strace = Strace(scene, Fault("open_by_handle_at", f"ENOMEM{when}", None, False, ""))
+        status = scene.client.read(fh, 0, UNIT)[0]
+        injected = strace.detach()
+        e2e.check(injected and status == wanted, f"{what}: the client has an answer",
+                  (injected, status))
+        e2e.check("found no file" in scene.server.log_text(), f"{what}: the log says so",
+                  scene.server.log_text()[-1500:])
+        recovered(scene, what)
+        ends_well(scene, what)
+
+
 def descriptors(work, path, plugin):
     """None is left (EMFILE at every open), for the whole process; then they are back."""
     what, scene = "no descriptors", Scene(work, path, "ra", plugin)
@@ -267,7 +289,7 @@ def main():
             e2e.note(f"{fault.call}: this strace does not know it")
         elif not wanted or f"{fault.call}:{fault.error}" in wanted:
             one_fault(work, path, plugin, fault)
-    for case in (unanswered, descriptors, threads):
+    for case in (unanswered, unanswered_handles, descriptors, threads):
         if not wanted or case.__name__ in wanted:
             case(work, path, plugin)
     e2e.finish()
