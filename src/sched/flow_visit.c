@@ -72,29 +72,6 @@ static void join_round(struct sched_queue *q, struct sched_group *g, enum flow_k
 
 /* ---- promises ---------------------------------------------------------------------------- */
 
-void flow_promise(struct sched_queue *q, struct sched_flow *f, uint64_t since)
-{
-	if (!f->node.n[FLOW_SMALL]) {
-		if (f->promise.in)
-			order_remove(&f->promise);
-		return;
-	}
-	if (f->promise.in)
-		return;
-	if (since < f->small_served)
-		since = f->small_served;
-	order_insert(&q->flows.promises, &f->promise, since + flow_promise_time(q, f), 0);
-}
-
-/* A small read of F is over: the next one has time. */
-static void keep_promise(struct sched_queue *q, struct sched_flow *f, uint64_t now)
-{
-	f->small_served = now;
-	if (f->promise.in)
-		order_remove(&f->promise);
-	flow_promise(q, f, now);
-}
-
 /* Those whose promise would be broken by a turn of a slice go into the gap too. */
 static void freeze_promised(struct sched_queue *q, uint64_t now)
 {
@@ -490,7 +467,7 @@ void flow_served(struct sched_queue *q, const struct sched_req *r, uint64_t now)
 	else
 		flow_charge_within(q, f, r->disk_time);
 	if (r->kind == FLOW_SMALL)
-		keep_promise(q, f, now);
+		flow_keep_promise(q, f, now);
 	if (r->late)
 		flow_late_served(q, r->disk_time, now);
 	flow_joined_served(q, v, r, now);

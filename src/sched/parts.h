@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What the files of the dispatch queue share among themselves: queue.c, join.c, overdue.c,
- * writeback_turn.c, wait_stats.c. */
+/* What the files of the dispatch queue share among themselves. */
 #ifndef SCHED_PARTS_H
 #define SCHED_PARTS_H
 
@@ -124,9 +123,12 @@ bool flow_reads_behind_within(const struct sched_queue *q, const struct sched_fl
 /* F comes before G. */
 bool flow_is_behind(const struct sched_flow *f, const struct sched_flow *g);
 
-/* flow_visit.c: F, a small read of which came at SINCE (ns), has small reads queued, or no more. */
+/* flow_promise.c: F, a small read of which came at SINCE (ns), has small reads queued, or no more. */
 void flow_promise(struct sched_queue *q, struct sched_flow *f, uint64_t since);
-/* The read to serve next, without removing it; NULL: none, or the disk waits. */
+/* A small read of F is over: the next one has time. */
+void flow_keep_promise(struct sched_queue *q, struct sched_flow *f, uint64_t now);
+
+/* flow_visit.c: the read to serve next, without removing it; NULL: none, or the disk waits. */
 struct sched_req *flow_pick(struct sched_queue *q, uint64_t now);
 /* The same within CHUNK. */
 struct sched_req *flow_pick_in_gap(struct sched_queue *q, struct sched_req *chunk, bool first,
@@ -214,7 +216,9 @@ struct sched_req *writeback_pick(struct sched_queue *q, uint64_t now);
 void writeback_read_comes(struct sched_queue *q, struct sched_req *r, uint64_t now);
 /* R goes to the disk. */
 void writeback_begins(struct sched_queue *q, struct sched_req *r, uint64_t now);
-/* R, of any class, has left the disk (or was dropped). */
+/* What a seek costs (ns), known or not. */
+double writeback_seek(const struct sched_queue *q);
+/* writeback_account.c: R, of any class, has left the disk (or was dropped). */
 void writeback_account(struct sched_queue *q, struct sched_req *r, uint64_t now);
 
 /* wait_stats.c: a demand read is over. */
