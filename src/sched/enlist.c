@@ -34,7 +34,7 @@ void queue_enlist(struct sched_queue *q, struct sched_req *r)
 		return;
 	}
 	TAILQ_INSERT_TAIL(&f->reads, r, mine);
-	q->rare += r->rare;
+	f->rare += r->rare;
 	if (r->wanted) {
 		TAILQ_INSERT_TAIL(&f->waiting, r, wait);
 		flow_late_watch(q, f, r->arrival);
@@ -58,7 +58,7 @@ void queue_delist(struct sched_queue *q, struct sched_req *r)
 		TAILQ_REMOVE(r->class == SCHED_WRITEBACK ? &f->wanted : &f->waiting, r, wait);
 	if (r->class != SCHED_WRITEBACK) {
 		TAILQ_REMOVE(&f->reads, r, mine);
-		q->rare -= r->rare;
+		f->rare -= r->rare;
 	}
 	if (r->class == SCHED_PREFETCH && r->place.in)
 		order_remove(&r->place);

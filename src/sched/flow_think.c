@@ -9,9 +9,10 @@
 #define THINK_SAMPLES 4
 /* Who was silent for so long does not ask for one read after the other. */
 #define RARE (4 * THINK_MAX)
+/* So many groups, those that have had least, are looked at for a read that comes once in a while. */
+#define RARE_LOOKED 8
 
-/* F has asked for the next read so soon that the disk may wait for it. */
-static bool flow_is_quick(const struct sched_flow *f)
+bool flow_is_quick(const struct sched_flow *f)
 {
 	return f->think.n && f->think.mean <= THINK_MAX;
 }
@@ -19,6 +20,16 @@ static bool flow_is_quick(const struct sched_flow *f)
 bool flow_comes_rarely(const struct sched_flow *f, uint64_t now)
 {
 	return now - f->small_served > RARE && f->held < SCATTERED_MAX;
+}
+
+bool flow_rare_waits(const struct sched_queue *q)
+{
+	const struct sched_group *g = group_first(q, FLOW_SMALL);
+
+	for (int looks = 0; g && looks < RARE_LOOKED; g = group_next(g, FLOW_SMALL), looks++)
+		if (flow_first(g, FLOW_SMALL)->rare)
+			return true;
+	return false;
 }
 
 void flow_thought(struct sched_flow *f, uint64_t now)

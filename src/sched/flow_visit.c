@@ -23,9 +23,9 @@
  * others.
  *
  * Where small reads of several flows are at the drive together (place.h) there is no visit to keep whole:
- * who has had least has the next place there. Each is charged its part of the time (flow_clock.c). Nor does
- * the disk wait for one of them: while others are there the next read of whoever is behind has its place, for
- * a slice; then the last of them is waited for, and a chunk goes.
+ * who has had least has the next place there. Each is charged its part of the time (flow_clock.c). While some are
+ * there those that are over are followed by the next ones of clients who ask for them at once, as far as these are
+ * behind; no more of them begin after a slice, and when the last has ended a chunk goes.
  * Nor where many go to a disk that takes them as they come: flow_near.c.
  *
  * A visit of small reads whose time is over takes neighbours along: flow_along.c. A short chunk that
@@ -144,11 +144,23 @@ static struct sched_group *next_of_round(struct sched_queue *q, enum flow_kind k
 	return NULL;
 }
 
-/* Whether reads that are at the drive together, between chunks, may be followed by others. */
+/*
+ * Whether reads that are at the drive together, between chunks, may be followed by others: of who asks for the next
+ * one at once. While others think the drive would have less and less to do.
+ */
 static bool gap_lasts(const struct sched_queue *q, uint64_t now)
 {
-	return q->scattered_only && !q->at_hand && now < q->flows.gap_ends &&
-	       group_vtime(group_first(q, FLOW_SMALL)) < group_vtime(group_first(q, FLOW_CHUNK));
+	const struct sched_group *g = group_first(q, FLOW_SMALL);
+
+	return g && q->scattered_only && !q->at_hand && now < q->flows.gap_ends &&
+	       group_vtime(g) < group_vtime(group_first(q, FLOW_CHUNK)) &&
+	       flow_is_quick(flow_first(g, FLOW_SMALL));
+}
+
+/* V is for a chunk that has no place yet beside such reads: it may go after those to come, too. */
+static bool may_go_later(const struct sched_queue *q, const struct flow_visit *v, uint64_t now)
+{
+	return v->kind == FLOW_CHUNK && !v->started && !v->late && !v->joined && gap_lasts(q, now);
 }
 
 /* Whether small reads go before chunks now. */
@@ -255,6 +267,8 @@ static bool begin_next(struct sched_queue *q, uint64_t now)
 		freeze(q, FLOW_CHUNK, g->node.vtime + flow_slack(q, group_weight(g)));
 		g = next_of_round(q, FLOW_CHUNK);
 	}
+	if (!q->scattered_only) /* it has a place */
+		q->flows.after_gap = false;
 	begin(q, v, g, FLOW_CHUNK, demands_about(q) ? flow_slice(q) : flow_visit_time(q));
 	return true;
 }
@@ -293,8 +307,6 @@ static bool goes_on(const struct sched_queue *q, struct flow_visit *v, uint64_t 
 	if (!v->flow || !has_reads(v->flow) || gives_way(q, v))
 		return false;
 	if (v->reserved && !flow_behind_floor(v->flow, now))
-		return false;
-	if (v->kind == FLOW_CHUNK && !v->started && gap_lasts(q, now))
 		return false;
 	return q->flows.reading == 1 ||
 	       (v->flow->node.n[v->kind] && (has_budget(q, v) || flow_takes_along(q, v, now)));
@@ -343,7 +355,9 @@ struct sched_req *flow_pick(struct sched_queue *q, uint64_t now)
 
 	if (!q->flows.reading || flow_waits(q, now) || will_wait(q, v))
 		return NULL;
-	if (!goes_on(q, v, now)) {
+	if (may_go_later(q, v, now) || !goes_on(q, v, now)) {
+		if (may_go_later(q, v, now) && v->flow->group->node.place[FLOW_CHUNK].in)
+			join_round(q, v->flow->group, FLOW_CHUNK);
 		if (q->flows.reading == 1 && group_first(q, FLOW_CHUNK))
 			begin(q, v, group_first(q, FLOW_CHUNK), FLOW_CHUNK, flow_slice(q));
 		else if (!begin_next(q, now))

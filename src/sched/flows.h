@@ -98,6 +98,7 @@ struct sched_flow {
 	uint32_t demands;	  /* demand reads running */
 	uint64_t held;		  /* bytes of demands queued, joined, running, being answered */
 	struct flow_think think;
+	uint32_t rare; /* reads queued that come once in a while */
 	struct order_node
 		promise;       /* has small reads queued: by when the next one goes to the disk */
 	uint64_t along_resume; /* ns: neighbours taken along are paid for till then */
@@ -161,8 +162,7 @@ struct sched_flows {
 	struct sched_shares *shares;   /* NULL: all alike */
 	struct order round[FLOW_READ_KINDS]; /* groups still to be visited, by disk address */
 	bool after_gap;			     /* small reads were served since the last chunk */
-	uint64_t
-		gap_ends; /* ns: then those that are at the drive together have no followers more */
+	uint64_t gap_ends;	      /* ns: none follow those at the drive together after that */
 	struct order promises;	      /* flows with small reads queued */
 	struct order late;	      /* flows with reads that somebody waits for: flow_late.c */
 	uint64_t late_resume;	      /* ns: none of these before */

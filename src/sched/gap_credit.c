@@ -22,9 +22,9 @@ void gap_credit_chunk(struct gap_credit *c)
 	c->chunk = true;
 }
 
-void gap_credit_other(struct gap_credit *c, uint64_t began, uint64_t slice, uint64_t now)
+void gap_credit_other(struct gap_credit *c, uint64_t ns, uint64_t slice, uint64_t now)
 {
-	c->since += now - began;
+	c->since += ns;
 	if (c->since > now)
 		c->since = now;
 	if (c->chunk)

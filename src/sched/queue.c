@@ -309,15 +309,16 @@ static uint64_t slice_of_one(const struct sched_queue *q)
 
 /*
  * Whether a gap of N reads is due in a chunk that has run for SLICE: after a slice of it; or where there has been
- * nothing but chunks for LONG slices; or one of them comes once in a while, and has credit. Of a chunk that has
- * just begun it would wait for most, though nobody had broken in for long.
+ * nothing but chunks for LONG slices; or where one of them comes once in a while, and there is credit. Of a chunk
+ * that has just begun it would wait for most, though nobody had broken in for long.
  */
 static bool gap_is_due(const struct sched_queue *q, uint64_t slice, uint32_t n, uint64_t now)
 {
 	uint64_t whole = cost_slice(&q->cost, &q->limits.cost, n);
 
 	return slice >= whole || q->gap_after >= LONG * whole ||
-	       (q->rare && gap_credit_left(&q->gap_credit, slice_of_one(q), now) >= whole);
+	       (flow_rare_waits(q) &&
+		gap_credit_left(&q->gap_credit, slice_of_one(q), now) >= whole);
 }
 
 static struct sched_req *pick_in_gap(struct sched_queue *q, struct sched_req *chunk, uint64_t slice,
@@ -337,11 +338,12 @@ static struct sched_req *pick_in_gap(struct sched_queue *q, struct sched_req *ch
 	r = flow_pick_in_gap(q, chunk, first, now);
 	if (r && first)
 		gap_credit_take(&q->gap_credit, slice_of_one(q), now);
-	/* those who came meanwhile, as if they had come when it opened; but who comes again then waits */
-	if (!r && !first && gap_is_due(q, 0, q->gap_reads + n, now)) {
+	/* those who came meanwhile, once, as if they had come when it opened; but who comes again then waits */
+	if (!r && !first && q->gap_after && gap_is_due(q, 0, q->gap_reads + n, now)) {
 		q->gap_after = 0;
-		gap_credit_take(&q->gap_credit, slice_of_one(q), now);
 		r = flow_pick_in_gap(q, chunk, true, now);
+		if (r)
+			gap_credit_take(&q->gap_credit, slice_of_one(q), now);
 	}
 	return r && has_place(q, r) ? r : NULL;
 }
@@ -421,11 +423,11 @@ void sched_done(struct sched_queue *q, struct sched_req *r, uint64_t now, struct
 	} else if (r->class == SCHED_PREFETCH) {
 		end_chunk(q, r);
 	}
-	if (r->class == SCHED_PREFETCH) {
-		gap_credit_chunk(&q->gap_credit);
-	} else {
-		gap_credit_other(&q->gap_credit, r->started, slice_of_one(q), now);
+	if (r->class != SCHED_PREFETCH) {
+		gap_credit_other(&q->gap_credit, r->disk_time, slice_of_one(q), now);
 		q->elsewhere = now;
+	} else if (!r->dropped) {
+		gap_credit_chunk(&q->gap_credit);
 	}
 	if (!r->dropped)
 		q->stats.bytes[r->class] += req_bytes(r);

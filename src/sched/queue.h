@@ -97,7 +97,7 @@ struct sched_req {
 	bool stalled;  /* running, and no sign of life for Stall_Time */
 	bool hung;     /* it has stalled, now or before */
 	bool on_clock; /* running, and the disk is not elsewhere: in a gap of it, or past it */
-	bool rare;     /* a demand read: its flow had asked for nothing for a while */
+	bool rare;     /* a small read that follows from none of its flow (flow_comes_rarely()) */
 	bool reserved; /* handed out while its flow was behind a floor */
 	bool promised; /* ... though it is ahead of the others: not held against it */
 	bool late;     /* ... and it was kept waiting for too long */
@@ -200,7 +200,6 @@ struct sched_queue {
 	uint64_t gap_after; /* ns: ... and how long ago that was when the present gap opened */
 	uint32_t gap_reads; /* served in it */
 	struct gap_credit gap_credit; /* for reads that come once in a while */
-	uint32_t rare;		      /* of which so many are queued */
 	/* Set by whoever runs it: the disk has a place for small reads only (place.h), so that nothing else
 	 * is handed out, nor what would come behind it. */
 	bool scattered_only;

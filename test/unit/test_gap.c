@@ -231,52 +231,6 @@ static void test_who_comes_often(void **state)
 	queue_free(q);
 }
 
-/*
- * Where a drive takes several reads together each of them that is over may be followed by the next one of its
- * client, while others are there: for a slice, as where they go one by one.
- */
-static void test_a_gap_of_several_lasts(void **state)
-{
-	struct sched_queue *q = make();
-	struct sched_req c[2] = {chunk(0), chunk(1)}, r[2], *got;
-	uint64_t now = SEC, began;
-	unsigned int served = 0;
-
-	c[0].flow.client = c[1].flow.client = 9;
-	start(q, &c[0], now);
-	for (unsigned int i = 0; i < 2; i++) {
-		r[i] = small(1 + i);
-		r[i].flow.client = 1 + i;
-		sched_submit(q, &r[i], now);
-	}
-	sched_submit(q, &c[1], now);
-	done(q, &c[0], now += 70 * MSEC);
-	began = now;
-	for (unsigned int i = 0; i < 2; i++) {
-		assert_ptr_equal(sched_next(q, now), &r[i]);
-		q->scattered_only = true;
-	}
-	assert_null(sched_next(q, now)); /* the chunk is next, and has no place beside them */
-	for (unsigned int i = 0;; i = !i) {
-		done(q, &r[i], now += 4 * MSEC);
-		sched_submit(q, &r[i], now);
-		got = sched_next(q, now);
-		if (!got)
-			break;
-		assert_ptr_equal(got, &r[i]);
-		assert_true(++served < 100);
-	}
-	assert_true(now >= began + slice_of(q, 1) && now < began + 2 * slice_of(q, 1));
-	got = r[0].state == REQ_RUNNING ? &r[0] : &r[1];
-	done(q, got, now);
-	q->scattered_only = false;
-	assert_ptr_equal(sched_next(q, now), &c[1]);
-	done(q, &c[1], now);
-	while ((got = sched_next(q, now)))
-		done(q, got, now);
-	queue_free(q);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -286,7 +240,6 @@ int main(void)
 		cmocka_unit_test(test_who_comes_again),
 		cmocka_unit_test(test_who_comes_rarely),
 		cmocka_unit_test(test_who_comes_often),
-		cmocka_unit_test(test_a_gap_of_several_lasts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,10 +41,9 @@ static void test_others_time_does_not_count(void **state)
 	struct gap_credit c = {.since = SEC};
 	uint64_t now = SEC + 40 * MSEC;
 
-	gap_credit_other(&c, now, SLICE, now + 20 * MSEC);
+	gap_credit_other(&c, 20 * MSEC, SLICE, now + 20 * MSEC);
 	assert_int_equal(left(&c, now + 20 * MSEC), 40 * MSEC);
-	/* of two that ran together the time of both: there is no less than nothing */
-	gap_credit_other(&c, SEC, SLICE, now + 20 * MSEC);
+	gap_credit_other(&c, SEC, SLICE, now + 20 * MSEC); /* there is no less than nothing */
 	assert_int_equal(left(&c, now + 20 * MSEC), 0);
 }
 
@@ -56,7 +55,7 @@ static void test_between_chunks(void **state)
 
 	gap_credit_chunk(&c);
 	for (int i = 0; i < 3; i++) {
-		gap_credit_other(&c, now, SLICE, now + 8 * MSEC);
+		gap_credit_other(&c, 8 * MSEC, SLICE, now + 8 * MSEC);
 		now += 8 * MSEC;
 	}
 	assert_int_equal(left(&c, now), MOST - SLICE);
@@ -70,7 +69,7 @@ static void test_a_gap_within_a_chunk_pays_once(void **state)
 
 	gap_credit_chunk(&c);
 	gap_credit_take(&c, SLICE, now);
-	gap_credit_other(&c, now, SLICE, now + 8 * MSEC);
+	gap_credit_other(&c, 8 * MSEC, SLICE, now + 8 * MSEC);
 	assert_int_equal(left(&c, now + 8 * MSEC), MOST - SLICE);
 }
 

@@ -194,7 +194,7 @@ static void change(struct world *w)
 {
 	struct sched_limits *l = &w->q->limits;
 
-	switch (random_below(&w->seed, 9)) {
+	switch (random_below(&w->seed, 14)) {
 	case 0:
 		l->queue_max = (uint32_t)(4 + random_below(&w->seed, ITEMS));
 		break;
@@ -215,6 +215,22 @@ static void change(struct world *w)
 		break;
 	case 6:
 		sched_set_writeback_share(w->q, (double)random_below(&w->seed, 100) / 100);
+		break;
+	case 7:
+		w->q->scattered_only = random_below(&w->seed, 2);
+		w->q->at_hand = w->q->scattered_only && random_below(&w->seed, 2);
+		break;
+	case 8:
+		w->q->one_each = random_below(&w->seed, 2);
+		break;
+	case 9:
+		l->cost.demand_wait = (5 + random_below(&w->seed, 500)) * MSEC;
+		break;
+	case 10:
+		w->q->cost.seek_ns = (double)random_below(&w->seed, 40 * MSEC);
+		break;
+	case 11:
+		l->prefetch_max_age = (1 + random_below(&w->seed, 200)) * MSEC;
 		break;
 	default:
 		assert_int_equal(sched_set_policy(w->q, sched_policy_nth((unsigned int)random_below(
@@ -260,6 +276,7 @@ static void step(struct world *w)
 static void drain(struct world *w)
 {
 	w->q->writeback.hurry = true;
+	w->q->scattered_only = w->q->one_each = w->q->at_hand = false;
 	w->depth = RUNNING;
 	while (w->out) {
 		uint64_t before = w->ended;
@@ -480,7 +497,7 @@ static void test_the_check_sees_damage(void **state)
 		{&r[2].state, 4},
 		{&r[2].class, 4},
 		{&q->parked.n, 4},
-		{&q->rare, 4},
+		{&q->flows.common->rare, 4},
 		{&q->flows.common->writebacks[0].n, 4},
 		{&q->flows.common->node.n[FLOW_SMALL], 4},
 		{&q->flows.groups.backlogged[FLOW_CHUNK].n, 4},
