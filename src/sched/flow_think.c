@@ -2,7 +2,6 @@
 /* How long a client takes to ask for its next read, where it asks for one after the other. */
 #include "sched/flow_limit.h"
 #include "sched/parts.h"
-#include "sched/place.h"
 
 /* Who takes longer is not waited for (ns). */
 #define THINK_MAX     UINT64_C(3000000)
@@ -19,7 +18,7 @@ bool flow_is_quick(const struct sched_flow *f)
 
 bool flow_comes_rarely(const struct sched_flow *f, uint64_t now)
 {
-	return now - f->small_served > RARE && f->held < SCATTERED_MAX;
+	return now - f->small_served > RARE;
 }
 
 bool flow_rare_waits(const struct sched_queue *q)

@@ -175,7 +175,7 @@ void flow_joined_served(struct sched_queue *q, const struct flow_visit *v,
 void flow_thought(struct sched_flow *f, uint64_t now);
 /* F has asked for the next read so soon that the disk may wait for it. */
 bool flow_is_quick(const struct sched_flow *f);
-/* F asks for no stream, and no small read of it was over in a while before NOW, from which this one could follow. */
+/* No small read of F was over in a while before NOW, from which this one could follow; whatever its streams have. */
 bool flow_comes_rarely(const struct sched_flow *f, uint64_t now);
 /* A small read waits that came so, of one of those who have had least. */
 bool flow_rare_waits(const struct sched_queue *q);
