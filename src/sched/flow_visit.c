@@ -23,10 +23,10 @@
  * others.
  *
  * Where small reads of several flows are at the drive together (place.h) there is no visit to keep whole:
- * who has had least has the next place there. Each is charged its part of the time (flow_clock.c). While some are
- * there those that are over are followed by the next ones of clients who ask for them at once, as far as these are
- * behind; no more of them begin after a slice, and when the last has ended a chunk goes.
- * Nor where many go to a disk that takes them as they come: flow_near.c.
+ * who has had least has the next place there. Each is charged its part of the time (flow_clock.c). Nor where many go
+ * to a disk that takes them as they come: flow_near.c. Between chunks those that are over are followed, while others
+ * are there, by the next ones of clients who ask for them at once, as far as these are behind; no more of them begin
+ * after a slice, and when the last has ended a chunk goes.
  *
  * A visit of small reads whose time is over takes neighbours along: flow_along.c. A short chunk that
  * small reads have joined goes when they would have: flow_joined.c.
@@ -144,10 +144,7 @@ static struct sched_group *next_of_round(struct sched_queue *q, enum flow_kind k
 	return NULL;
 }
 
-/*
- * Whether reads that are at the drive together, between chunks, may be followed by others: of who asks for the next
- * one at once. While others think the drive would have less and less to do.
- */
+/* Whether reads that are at the drive together may be followed: where clients think it would stand still more and more. */
 static bool gap_lasts(const struct sched_queue *q, uint64_t now)
 {
 	const struct sched_group *g = group_first(q, FLOW_SMALL);
@@ -157,10 +154,15 @@ static bool gap_lasts(const struct sched_queue *q, uint64_t now)
 	       flow_is_quick(flow_first(g, FLOW_SMALL));
 }
 
-/* V is for a chunk that has no place yet beside such reads: it may go after those to come, too. */
-static bool may_go_later(const struct sched_queue *q, const struct flow_visit *v, uint64_t now)
+/* V may be for a chunk that has no place beside such reads: it goes after those to come, too, but in this round. */
+static void put_off(struct sched_queue *q, struct flow_visit *v, uint64_t now)
 {
-	return v->kind == FLOW_CHUNK && !v->started && !v->late && !v->joined && gap_lasts(q, now);
+	if (!v->flow || v->kind != FLOW_CHUNK || v->started || v->late || v->joined ||
+	    !gap_lasts(q, now))
+		return;
+	if (v->flow->group->node.place[FLOW_CHUNK].in)
+		join_round(q, v->flow->group, FLOW_CHUNK);
+	v->flow = NULL;
 }
 
 /* Whether small reads go before chunks now. */
@@ -355,9 +357,8 @@ struct sched_req *flow_pick(struct sched_queue *q, uint64_t now)
 
 	if (!q->flows.reading || flow_waits(q, now) || will_wait(q, v))
 		return NULL;
-	if (may_go_later(q, v, now) || !goes_on(q, v, now)) {
-		if (may_go_later(q, v, now) && v->flow->group->node.place[FLOW_CHUNK].in)
-			join_round(q, v->flow->group, FLOW_CHUNK);
+	put_off(q, v, now);
+	if (!goes_on(q, v, now)) {
 		if (q->flows.reading == 1 && group_first(q, FLOW_CHUNK))
 			begin(q, v, group_first(q, FLOW_CHUNK), FLOW_CHUNK, flow_slice(q));
 		else if (!begin_next(q, now))
