@@ -23,6 +23,8 @@ import isolation
 
 KIB = 1024
 MIB = 1024 * KIB
+# Of forwardSk and backwardSk, at most: where each is a turn of the disk, as backwards with stock, a minute.
+ONE_WAY_READS = 8192
 
 GROUPS = {
     "one": ["seq1"],
@@ -133,8 +135,9 @@ def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_co
     def one_way(match):
         kib = _number(match[2], 1, 1024, name)
         work = "seq" if match[1] == "forward" else "backward"
-        return Workload(name, 1, size,
-                    ["--work", work, "--size", size, "--request", kib * KIB,
+        part = min(size, ONE_WAY_READS * kib * KIB)
+        return Workload(name, 1, part,
+                    ["--work", work, "--size", part, "--request", kib * KIB,
                      "--outstanding", outstanding])
 
     def records(match):
