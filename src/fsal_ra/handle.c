@@ -126,11 +126,11 @@ fsal_status_t ra_create_handle(struct fsal_export *exp_hdl, struct gsh_buffdesc 
 {
 	struct fsal_obj_handle *sub = NULL;
 	fsal_status_t status;
-	bool again = false;
+	unsigned int tries = 0;
 
 	do
 		status = SUB_EXP(exp_hdl, create_handle, fh_desc, &sub, attrs_out);
-	while (unanswered_find(&status, &again));
+	while (unanswered_find(&status, &tries));
 	return ra_wrap(ra_export_of(exp_hdl), status, sub, handle);
 }
 
@@ -139,11 +139,11 @@ static fsal_status_t lookup(struct fsal_obj_handle *dir_hdl, const char *name,
 {
 	struct fsal_obj_handle *sub = NULL;
 	fsal_status_t status;
-	bool again = false;
+	unsigned int tries = 0;
 
 	do
 		status = SUB_OBJ(dir_hdl, lookup, name, &sub, attrs_out);
-	while (unanswered_find(&status, &again));
+	while (unanswered_find(&status, &tries));
 	status = ra_wrap(ra_export_of_op(), status, sub, handle);
 	if (!FSAL_IS_ERROR(status))
 		walk_found(walk_dir(dir_hdl), *handle);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdatomic.h>
+#include <time.h>
 
 /* NFSv4 answers all. */
 static bool is_dropped(fsal_status_t status)
@@ -53,13 +54,19 @@ static void say_find(fsal_status_t status)
 			msg_fsal_err(status.major), status.minor);
 }
 
-bool unanswered_find(fsal_status_t *status, bool *again)
+bool unanswered_find(fsal_status_t *status, unsigned int *tries)
 {
+	uint64_t wait = (uint64_t)CLOCK_MS << *tries;
+	struct timespec time = {.tv_nsec = (long)wait};
+
 	if (!is_dropped(*status))
 		return false;
 	say_find(*status);
-	if (!*again)
-		return *again = true;
-	*status = fsalstat(ERR_FSAL_DELAY, EAGAIN);
-	return false;
+	if (2 * wait - CLOCK_MS > UNANSWERED_WAIT) {
+		*status = fsalstat(ERR_FSAL_DELAY, EAGAIN);
+		return false;
+	}
+	nanosleep(&time, NULL);
+	++*tries;
+	return true;
 }

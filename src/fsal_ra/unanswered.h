@@ -7,13 +7,15 @@
  *   sub-FSAL --NOT_OPENED--> asked again --NOT_OPENED--> DELAY: the client is told to come again
  *                                        --> what it answers then
  *
- * READs; and whatever asks for a file by its handle or its name: FSAL_VFS says NOMEM of one that is replaced by
- * another at that moment, too, and of that it says the second time what has become of it.
+ * READs; and whatever looks for a file by its handle or its name. The kernel says ENOMEM of a handle whose inode's
+ * number has just gone to a new file, as long as that is being created (iget_locked() of one that is I_CREATING); some
+ * milliseconds later it says what has become of the old one.
  */
 #ifndef RA_UNANSWERED_H
 #define RA_UNANSWERED_H
 
 #include "call.h"
+#include "common/clock.h"
 
 /*
  * CALL's READ was answered by its sub-FSAL's handle SUB with *STATUS. True: it was asked again, and CB is called,
@@ -23,9 +25,10 @@ bool unanswered_again(struct call *call, struct fsal_obj_handle *sub, fsal_statu
 		      fsal_async_cb cb);
 
 /*
- * The same of *STATUS of a handle or a name that was looked for. *AGAIN is false at first. True: look again. False:
- * *STATUS is the answer.
+ * The same of *STATUS of a handle or a name that was looked for; *TRIES is 0 at first. True: look again; it has waited
+ * some milliseconds, UNANSWERED_WAIT in sum at most. False: *STATUS is the answer.
  */
-bool unanswered_find(fsal_status_t *status, bool *again);
+#define UNANSWERED_WAIT (31 * CLOCK_MS)
+bool unanswered_find(fsal_status_t *status, unsigned int *tries);
 
 #endif /* RA_UNANSWERED_H */

@@ -524,7 +524,8 @@ static bool read_target(struct worker *w, struct target_read *r)
 		if (rpc_nfs3_read_async(w->rpc, target_done, &args, r) != 0)
 			broken("READ could not be sent: %s", rpc_get_error(w->rpc));
 		wait_for_reads(w, &r->outstanding, "the replaced file");
-		if (r->status == NFS3ERR_STALE || r->status == NFS3ERR_NOENT)
+		if (r->status == NFS3ERR_STALE || r->status == NFS3ERR_NOENT ||
+		    r->status == NFS3ERR_JUKEBOX) /* its inode is being made another file's */
 			return false;
 		must(r->status == NFS3_OK, "READ", &target);
 	}

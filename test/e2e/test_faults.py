@@ -9,7 +9,7 @@ out is told by a COMMIT, the server lives, and all is well as soon as calls succ
 strace attaches to the running server and has every call of one name fail (by EINTR: the first 20)
 while a file is read from the disk, another written and committed. What only the plugin calls (VFS
 reads by preadv) may fail no READ at all. CASE is CALL:ERROR, unanswered, unanswered_handles,
-descriptors or threads.
+reused, descriptors or threads.
 """
 import collections
 import os
@@ -206,7 +206,7 @@ def unanswered(work, path, plugin):
 
 def unanswered_handles(work, path, plugin):
     """A file that is to be found by its handle, which the server does not know yet, fails so; and the
-    first time only, as one that is replaced by another at that moment does."""
+    first time only, as one does whose inode's number goes to a new file at that moment."""
     for when, wanted in (("", nfs3.JUKEBOX), (":when=1", nfs3.OK)):
         what, scene = f"open_by_handle_at: ENOMEM{when}", Scene(work, path, "ra", plugin)
         fh = scene.client.lookup("f0")[1]
@@ -223,6 +223,33 @@ def unanswered_handles(work, path, plugin):
                   scene.server.log_text()[-1500:])
         recovered(scene, what)
         ends_well(scene, what)
+
+
+CHURN = """
+import os, sys
+while True:
+    os.close(os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY, 0o600))
+    os.unlink(sys.argv[1])
+"""
+
+
+def reused(work, path, plugin):
+    """A file is gone, and its inode's number goes from one new file to the next: in each of these moments the
+    kernel says ENOMEM of the old one's handle. Some ten of a thousand READs met that, and had no answer."""
+    what, scene = "a number that is used again", Scene(work, path, "ra", plugin)
+    with open(f"{path}/gone", "wb"):
+        pass
+    fh = scene.client.lookup("gone")[1]
+    os.unlink(f"{path}/gone")
+    churn = subprocess.Popen([sys.executable, "-c", CHURN, f"{path}/gone"])
+    e2e.at_exit(churn.kill)
+    statuses = collections.Counter(scene.client.read(fh, 0, UNIT)[0] for _ in range(3000))
+    churn.kill()
+    churn.wait()
+    e2e.note(f"{what}: {dict(statuses)}; met: {'found no file' in scene.server.log_text()}")
+    e2e.check(set(statuses) <= {nfs3.STALE, nfs3.JUKEBOX}, f"{what}: each READ has an answer",
+              statuses)
+    ends_well(scene, what)
 
 
 def descriptors(work, path, plugin):
@@ -289,7 +316,7 @@ def main():
             e2e.note(f"{fault.call}: this strace does not know it")
         elif not wanted or f"{fault.call}:{fault.error}" in wanted:
             one_fault(work, path, plugin, fault)
-    for case in (unanswered, unanswered_handles, descriptors, threads):
+    for case in (unanswered, unanswered_handles, reused, descriptors, threads):
         if not wanted or case.__name__ in wanted:
             case(work, path, plugin)
     e2e.finish()
