@@ -105,12 +105,12 @@ static const char *check_writebacks(const struct sched_flow *f, struct counts *c
 	uint32_t wanted = 0, n = 0;
 
 	for (int i = 0; i < 2; i++) {
-		for (at = order_first(&f->writebacks[i]); at; at = order_next(at)) {
+		for (at = order_first(&f->writebacks.of[i]); at; at = order_next(at)) {
 			r = ordered_req(at);
 			if (r->state != REQ_QUEUED || r->class != SCHED_WRITEBACK || r->wanted)
 				return "what is queued to be written back is no write-back";
 		}
-		n += f->writebacks[i].n;
+		n += f->writebacks.of[i].n;
 	}
 	TAILQ_FOREACH(r, &f->wanted, wait) {
 		if (!r->wanted || r->state != REQ_QUEUED || r->class != SCHED_WRITEBACK ||

@@ -19,7 +19,7 @@ static void enlist_writeback(struct sched_flow *f, struct sched_req *r)
 	if (r->wanted)
 		TAILQ_INSERT_TAIL(&f->wanted, r, wait);
 	else
-		order_insert(&f->writebacks[!f->batch], &r->order, r->block, r->sequence);
+		order_batch_insert(&f->writebacks, &r->order, r->block, r->sequence);
 }
 
 void queue_enlist(struct sched_queue *q, struct sched_req *r)

@@ -89,9 +89,7 @@ struct sched_flow {
 	struct sched_list reads;   /* queued, not parked, by submission */
 	struct sched_list waiting; /* those that somebody waits for, by arrival */
 	struct sched_overdue overdue;
-	/* Write-backs queued, not wanted, by device address: of the present batch, and those after it. */
-	struct order writebacks[2];
-	unsigned int batch;	  /* which of the two is the present one's */
+	struct order_batches writebacks; /* queued, not wanted, by device address */
 	struct sched_list wanted; /* queued write-backs that a COMMIT waits for, by its arrival */
 	uint32_t requests;	  /* reads queued, joined, being answered */
 	uint32_t refs;		  /* requests of any state */

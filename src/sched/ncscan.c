@@ -6,24 +6,22 @@
 #include "sched/policy.h"
 
 struct ncscan {
-	struct order scan[2]; /* by address: the current one and the next, which change places */
-	unsigned int current;
+	struct order_batches scans; /* by address */
 };
 
 static void add(void *state, void *shared, struct sched_req *r)
 {
 	struct ncscan *s = state;
 
-	order_insert(&s->scan[!s->current], &r->order, r->block, r->sequence);
+	order_batch_insert(&s->scans, &r->order, r->block, r->sequence);
 }
 
 static struct sched_req *pick(void *state, const struct sched_queue *q)
 {
 	struct ncscan *s = state;
 
-	if (!s->scan[s->current].n)
-		s->current = !s->current;
-	return ordered_req(order_scan(&s->scan[s->current], q->head));
+	order_batch_freeze(&s->scans);
+	return ordered_req(order_scan(order_batch(&s->scans), q->head));
 }
 
 const struct sched_policy sched_ncscan = {

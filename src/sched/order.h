@@ -46,4 +46,32 @@ struct order_node *order_scan(const struct order *o, uint64_t high);
 /* NULL: NODE is the last. */
 struct order_node *order_next(const struct order_node *node);
 
+/*
+ * Two of them, for an N-step scan (Ellard & Seltzer 2003, section 5.3): what comes while the present batch is served
+ * belongs to the next one, so that who comes again and again keeps nobody waiting for more than one batch.
+ */
+struct order_batches {
+	struct order of[2];
+	unsigned int present;
+};
+
+static inline struct order *order_batch(struct order_batches *b)
+{
+	return &b->of[b->present];
+}
+
+/* NODE belongs to the next batch. */
+static inline void order_batch_insert(struct order_batches *b, struct order_node *node,
+				      uint64_t high, uint64_t low)
+{
+	order_insert(&b->of[!b->present], node, high, low);
+}
+
+/* Where the present batch has been served, what has come since is it. */
+static inline void order_batch_freeze(struct order_batches *b)
+{
+	if (!order_batch(b)->n)
+		b->present = !b->present;
+}
+
 #endif

@@ -27,9 +27,7 @@
 struct turns {
 	struct order next;    /* chunks after the present scan, by what their streams have had */
 	struct order current; /* chunks of the present scan, by address */
-	/* Small reads, by address: of the present gap, and those that wait. */
-	struct order small[2];
-	unsigned int batch; /* which of the two is the present gap's */
+	struct order_batches small; /* reads, by address: of the present gap, and those that wait */
 	bool gap_used;
 	uint64_t level; /* what the streams of the present scan have had, bytes */
 };
@@ -41,11 +39,6 @@ struct turns_streams {
 		const struct turns *of; /* ... as counted in this flow: others are elsewhere */
 	} stream[TURNS_STREAMS];
 };
-
-static struct order *gap_batch(struct turns *t)
-{
-	return &t->small[t->batch];
-}
 
 /* What its stream had before the chunk R, which it now has too. */
 static uint64_t had_before(const struct turns *t, struct turns_streams *s,
@@ -67,7 +60,7 @@ static void add(void *state, void *shared, struct sched_req *r)
 	struct turns *t = state;
 
 	if (r->class == SCHED_DEMAND) {
-		order_insert(&t->small[!t->batch], &r->order, r->block, r->sequence);
+		order_batch_insert(&t->small, &r->order, r->block, r->sequence);
 		return;
 	}
 	r->tag = had_before(t, shared, r);
@@ -87,13 +80,6 @@ static void next_scan(struct turns *t, const struct sched_queue *q)
 	}
 }
 
-/* The small reads that wait are those of this gap from now on. */
-static void open_gap(struct turns *t)
-{
-	if (!gap_batch(t)->n)
-		t->batch = !t->batch;
-}
-
 static void remove_req(void *state, struct sched_req *r)
 {
 	struct turns *t = state;
@@ -109,10 +95,10 @@ static struct sched_req *pick(void *state, const struct sched_queue *q)
 	bool chunks = t->current.n || t->next.n;
 
 	if (!t->gap_used || !chunks)
-		open_gap(t);
-	if (gap_batch(t)->n) {
+		order_batch_freeze(&t->small);
+	if (order_batch(&t->small)->n) {
 		t->gap_used = true;
-		return ordered_req(order_scan(gap_batch(t), q->head));
+		return ordered_req(order_scan(order_batch(&t->small), q->head));
 	}
 	if (!t->current.n && t->next.n)
 		next_scan(t, q);
@@ -124,8 +110,8 @@ static struct sched_req *gap(void *state, const struct sched_queue *q, bool firs
 	struct turns *t = state;
 
 	if (first)
-		open_gap(t);
-	return ordered_req(order_scan(gap_batch(t), q->head));
+		order_batch_freeze(&t->small);
+	return ordered_req(order_scan(order_batch(&t->small), q->head));
 }
 
 /* As if it had been picked: that was a gap. */

@@ -283,9 +283,8 @@ static uint64_t due_at(const struct sched_queue *q, uint64_t now)
  */
 static struct sched_req *next_of_batch(const struct sched_queue *q, struct sched_flow *f)
 {
-	if (!f->writebacks[f->batch].n)
-		f->batch = !f->batch;
-	return ordered_req(order_scan(&f->writebacks[f->batch], q->head));
+	order_batch_freeze(&f->writebacks);
+	return ordered_req(order_scan(order_batch(&f->writebacks), q->head));
 }
 
 struct sched_req *writeback_pick(struct sched_queue *q, uint64_t now)

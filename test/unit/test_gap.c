@@ -167,7 +167,7 @@ static void test_who_comes_again(void **state)
 	queue_free(q);
 }
 
-/* R was the last of its client for a while; it comes STEP after the beginning of the next chunk C. */
+/* R comes STEP after the beginning of the next chunk C; whether it breaks in. */
 static struct sched_req *comes(struct sched_queue *q, struct sched_req *c, struct sched_req *r,
 			       uint64_t *now)
 {

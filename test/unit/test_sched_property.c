@@ -498,7 +498,7 @@ static void test_the_check_sees_damage(void **state)
 		{&r[2].class, 4},
 		{&q->parked.n, 4},
 		{&q->flows.common->rare, 4},
-		{&q->flows.common->writebacks[0].n, 4},
+		{&q->flows.common->writebacks.of[0].n, 4},
 		{&q->flows.common->node.n[FLOW_SMALL], 4},
 		{&q->flows.groups.backlogged[FLOW_CHUNK].n, 4},
 		{&q->flows.reading, 4},
