@@ -49,24 +49,23 @@ static void say_find(fsal_status_t status)
 	if (!atomic_flag_test_and_set(&said))
 		LogWarn(COMPONENT_FSAL,
 			"RA: the FSAL below found no file by %s, errno %d, to which the server "
-			"gives no "
-			"answer: it is asked again, or else the client told to come again",
+			"gives no answer: it is asked again, or else the client told to come "
+			"again",
 			msg_fsal_err(status.major), status.minor);
 }
 
 bool unanswered_find(fsal_status_t *status, unsigned int *tries)
 {
-	uint64_t wait = (uint64_t)CLOCK_MS << *tries;
-	struct timespec time = {.tv_nsec = (long)wait};
+	struct timespec wait = {.tv_nsec = (long)(CLOCK_MS << *tries)};
 
 	if (!is_dropped(*status))
 		return false;
 	say_find(*status);
-	if (2 * wait - CLOCK_MS > UNANSWERED_WAIT) {
+	if (*tries == UNANSWERED_TRIES) {
 		*status = fsalstat(ERR_FSAL_DELAY, EAGAIN);
 		return false;
 	}
-	nanosleep(&time, NULL);
+	nanosleep(&wait, NULL);
 	++*tries;
 	return true;
 }

@@ -26,9 +26,9 @@ bool unanswered_again(struct call *call, struct fsal_obj_handle *sub, fsal_statu
 
 /*
  * The same of *STATUS of a handle or a name that was looked for; *TRIES is 0 at first. True: look again; it has waited
- * some milliseconds, UNANSWERED_WAIT in sum at most. False: *STATUS is the answer.
+ * for 1 ms, or each time twice as long, so many times: 31 ms in sum at most. False: *STATUS is the answer.
  */
-#define UNANSWERED_WAIT (31 * CLOCK_MS)
+#define UNANSWERED_TRIES 5
 bool unanswered_find(fsal_status_t *status, unsigned int *tries);
 
 #endif /* RA_UNANSWERED_H */
