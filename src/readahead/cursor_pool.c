@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "readahead/heur_file.h"
 
@@ -20,6 +21,8 @@
 #define VICTIM_SCAN 8
 /* How many cursors are given back at a time. */
 #define RELEASE_BATCH 64
+/* Bytes of a huge page, on x86 and, with pages of 4 KiB, on ARM. */
+#define HUGE_PAGE ((size_t)2 << 20)
 
 /* SplitMix64's last steps: priorities without order, though the numbers have one. */
 static uint32_t priority_of(uint64_t n)
@@ -29,14 +32,32 @@ static uint32_t priority_of(uint64_t n)
 	return (uint32_t)(n >> 32);
 }
 
+/*
+ * SIZE cursors, all 0, or NULL. In huge pages if the system gives any: a random read looks at a dozen cursors
+ * that lie anywhere among them, each on a page of its own, and a page that the processor must look up costs as
+ * much as the cursor.
+ */
+static struct cursor *allocate(uint32_t size)
+{
+	size_t bytes = size * sizeof(struct cursor), huge = bytes / HUGE_PAGE * HUGE_PAGE;
+	size_t align = huge ? HUGE_PAGE : _Alignof(struct cursor);
+	struct cursor *c = aligned_alloc(align, (bytes + align - 1) / align * align);
+
+	if (!c)
+		return NULL;
+	if (huge)
+		madvise(c, huge, MADV_HUGEPAGE);
+	memset(c, 0, bytes);
+	return c;
+}
+
 int cursor_pool_init(struct cursor_pool *p, uint32_t size, uint32_t per_file,
 		     void (*retire)(void *, struct cursor *), void *arg)
 {
 	memset(p, 0, sizeof(*p));
-	p->cursors = aligned_alloc(_Alignof(struct cursor), size * sizeof(*p->cursors));
+	p->cursors = allocate(size);
 	if (!p->cursors)
 		return ENOMEM;
-	memset(p->cursors, 0, size * sizeof(*p->cursors));
 	p->size = size;
 	p->per_file = per_file;
 	p->retire = retire;
