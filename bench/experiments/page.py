@@ -5,7 +5,8 @@ between <!-- figures: NAME begin --> and <!-- figures: NAME end -->.
 No figure is typed: each comes out of the kept JSON, with its date, commit and steal. Where a series
 has rounds only in which others had the processors, the experiment is disturbed: on the first page its
 verdict is marked, the text of figures is left out, and of its table and picture what is of such rounds
-(plot.py leaves that out); on the second page the old text stays.
+(plot.py leaves that out); on the second page the old text stays. What was not made in this run keeps
+its section of the page that was there, if it has one.
 """
 import json
 import os
@@ -193,33 +194,55 @@ def section(experiment, stored, picture):
     return [line.rstrip() for line in lines]
 
 
-def papers(experiments, kept, pictures):
-    """The text of doc/papers.md. `pictures`: names of experiments that have one."""
+def made_before(page, kept):
+    """{name: (verdict, row of the summary, lines of the section)} of what is on a `page` that was made
+    before, and is not among the `kept`."""
+    rows = {m[1]: m[0] for m in re.finditer(r"^\| \[(\S+)\]\(#.*\|$", page, re.M)}
+    found = {}
+    for part in re.split(r"^(?=##)", page, flags=re.M):
+        name = (re.match(r"### (\S+): ", part) or [None, None])[1]
+        if name in rows and verdict(kept.get(name))[0] in UNMEASURED:
+            found[name] = (rows[name].split(" | ")[2], rows[name], [*part.rstrip().splitlines(), ""])
+    return found
+
+
+def papers(experiments, kept, pictures, before=""):
+    """The text of doc/papers.md. `pictures`: names of experiments that have one; `before`: its text until
+    now."""
     every = [e for e in experiments if e.module != "measured"]
-    shown = [e for e in every if e.name in kept]
+    older = made_before(before, kept)
+    shown = [e for e in every if e.name in kept or e.name in older]
     verdicts = {}
-    machines = dict.fromkeys(machine_of(kept[e.name]) for e in shown)
-    lines = [HEAD, *(f"Measured on: {m}." for m in machines), "", *quickness(shown, kept),
+    machines = dict.fromkeys(machine_of(kept[e.name]) for e in shown if e.name not in older)
+    lines = [HEAD, *(f"Measured on: {m}." for m in machines), "", *quickness(shown, kept, older),
              "| experiment | of | verdict | ours |", "|---|---|---|---|"]
     for e in shown:
-        found, text = verdict(kept[e.name], e.words)
+        if e.name in older:
+            found, row, _ = older[e.name]
+        else:
+            found, text = verdict(kept[e.name], e.words)
+            row = f"| [{e.name}](#{anchor(e)}) | {e.paper} | {found} | {short(flat(text))} |"
         verdicts[found] = verdicts.get(found, 0) + 1
-        lines.append(f"| [{e.name}](#{anchor(e)}) | {e.paper} | {found} | {short(flat(text))} |")
+        lines.append(row)
     lines += ["", ", ".join(f"{n} {found}" for found, n in verdicts.items()) + "."]
-    others = [e.name for e in every if e.name not in kept]
+    stay = [e.name for e in shown if e.name in older]
+    lines += ["", f"Of an earlier run, whose commit each section names: {', '.join(stay)}."] if stay else []
+    others = [e.name for e in every if e not in shown]
     lines += ["", f"Not made in this run: {', '.join(others)}."] if others else []
     for module in MODULES:
         of_module = [e for e in shown if e.module == module]
         if of_module:
             lines += ["", f"## {TITLES.get(module, module)}", ""]
         for e in of_module:
-            lines += section(e, kept[e.name], e.name in pictures)
+            lines += older[e.name][2] if e.name in older else \
+                section(e, kept[e.name], e.name in pictures)
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
 
 
-def quickness(shown, kept):
+def quickness(shown, kept, older):
     """In words: how much was measured."""
-    quick = [e.name for e in shown if kept[e.name]["quick"]]
+    quick = [e.name for e in shown if (any("; quick" in line for line in older[e.name][2][-3:])
+                                       if e.name in older else kept[e.name]["quick"])]
     if not quick:
         return []
     whose = "All of them" if len(quick) == len(shown) else f"{len(quick)} of them"
@@ -286,8 +309,12 @@ def write_pages(out, experiments, doc=DOC):
         print(f"papers: nothing is kept in {out}")
         return 1
     pictures = take_pictures(out, kept, doc)
-    with open(os.path.join(doc, "papers.md"), "w", encoding="utf-8") as file:
-        file.write(papers(experiments, kept, pictures))
+    path, before = os.path.join(doc, "papers.md"), ""
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            before = file.read()
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(papers(experiments, kept, pictures, before))
     path = os.path.join(doc, "measurements.md")
     with open(path, encoding="utf-8") as file:
         text, said = measurements(file.read(), kept)

@@ -278,6 +278,25 @@ class Papers(unittest.TestCase):
         self.assertIn("**Verdict: not run:** no such module.",
                       page.papers([Small()], {"e9": stored}, set()))
 
+    def test_what_was_not_run_again_stays(self):
+        other = Small()
+        other.name = "e8"
+        both = [other, Small()]
+        before = page.papers(both, {"e8": stored_of("e8", quick=True), "e9": stored_of()}, {"e8"})
+        unable = stored_of("e8", outcome={"points": [], "verdict": "not run", "why": "no such module",
+                                          "figure": "", "more": {}})
+        for kept in ({"e9": stored_of()}, {"e8": unable, "e9": stored_of()}):
+            text = page.papers(both, kept, set(), before)
+            for part in ("| [e8](#e8-a-paper-1999-figure-9) |", "![e8: A paper", "\n2 better.\n",
+                         "Of an earlier run, whose commit each section names: e8.",
+                         "1 of them were made by `--quick`", "; quick; 2 rounds"):
+                self.assertIn(part, text)
+            self.assertNotIn("Not made in this run", text)
+            self.assertEqual(page.papers(both, kept, set(), text), text)
+        anew = page.papers(both, {"e8": stored_of("e8"), "e9": stored_of()}, set(), before)
+        self.assertNotIn("earlier run", anew)
+        self.assertNotIn("![e8", anew)
+
     def test_quick_ones_are_called_so_and_rows_are_short(self):
         stored = stored_of(quick=True)
         stored["outcome"]["figure"] = "word " * 100
