@@ -266,6 +266,8 @@ static void plan(struct tree_job *job, struct dispatcher *d)
 {
 	struct readahead_counters *counters = &job->io->counters;
 
+	/* beyond its head a file needs a seek of its own anyway */
+	job->pieces.whole_only = dir_walks_reads_on(job->walks, job->dirs[0].id, TREE_HEAD);
 	know(job, &job->dirs[0], true);
 	pick(job, &job->dirs[0], false);
 	add_siblings(job, d);

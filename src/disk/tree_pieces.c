@@ -82,6 +82,8 @@ uint32_t tree_pieces_add(struct tree_pieces *p, struct tree_file *file, uint32_t
 	if (fd < 0)
 		return 0;
 	len = size <= TREE_WHOLE_MAX ? size : TREE_HEAD;
+	if (p->whole_only && len < size)
+		len = 0;
 	if (len != 0 && !is_resident(fd, size, len))
 		bytes = place(p, file, number, fd, len);
 	close(fd);

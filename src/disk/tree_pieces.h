@@ -19,7 +19,7 @@
 #define TREE_FLIGHT_BYTES (UINT64_C(1) << 20)
 /* A file up to this long is fetched whole, of a longer one so much. */
 #define TREE_WHOLE_MAX (UINT64_C(1) << 20)
-#define TREE_HEAD      (UINT64_C(256) << 10)
+#define TREE_HEAD      (UINT64_C(128) << 10)
 
 /* A file to be fetched. */
 struct tree_file {
@@ -43,6 +43,7 @@ struct tree_pieces {
 	uint32_t next, begun; /* awaited, and started, up to here */
 	uint64_t flight;      /* bytes under way */
 	bool paused;
+	bool whole_only;      /* a file of which only a head would be fetched is left out */
 	int fds[TREE_FLIGHT]; /* of piece i at i % TREE_FLIGHT */
 };
 

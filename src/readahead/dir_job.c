@@ -5,6 +5,7 @@
 
 #include "readahead/dir_follow.h"
 #include "readahead/dir_held.h"
+#include "readahead/engine.h"
 
 bool dir_walks_begin(struct dir_walks *w, const struct dir_name *name, uint64_t now)
 {
@@ -199,6 +200,18 @@ uint64_t dir_walks_parent(struct dir_walks *w, uint64_t id)
 		parent = d->parent;
 	lock_drop(&w->lock);
 	return parent;
+}
+
+bool dir_walks_reads_on(struct dir_walks *w, uint64_t id, uint64_t length)
+{
+	const struct dir *d;
+	bool on;
+
+	lock_take(&w->lock);
+	d = dir_table_find(&w->table, id);
+	on = d != NULL && run_lengths_go_on(w->engine->lengths, d->reader, length);
+	lock_drop(&w->lock);
+	return on;
 }
 
 bool dir_walks_hold(struct dir_walks *w, struct readahead_counters *counters, uint64_t id,

@@ -133,6 +133,8 @@ uint32_t dir_walks_pick(struct dir_walks *w, uint64_t id, bool sibling, uint32_t
 bool dir_walks_sibling(struct dir_walks *w, uint64_t parent, char *name, uint64_t *inode);
 /* Where siblings of ID are expected to be walked: the parent. 0: they are not. */
 uint64_t dir_walks_parent(struct dir_walks *w, uint64_t id);
+/* Whether who walks ID reads on in long files where they have come to LENGTH, an end of run_lengths.h. */
+bool dir_walks_reads_on(struct dir_walks *w, uint64_t id, uint64_t length);
 /* LEN bytes of the file INDEX of ID, part of the job, are held from now on: false where memory is full. */
 bool dir_walks_hold(struct dir_walks *w, struct readahead_counters *counters, uint64_t id,
 		    uint32_t index, uint32_t len);

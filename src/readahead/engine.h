@@ -19,6 +19,7 @@
 #include "readahead/heur_table.h"
 #include "readahead/heuristic.h"
 #include "readahead/readers.h"
+#include "readahead/run_lengths.h"
 #include "readahead/types.h"
 
 struct readahead {
@@ -26,6 +27,7 @@ struct readahead {
 	struct cursor_pool pool;
 	struct budget budget;
 	struct readers *readers;
+	struct run_lengths *lengths;		 /* of each reader */
 	struct given_up *given_up;		 /* of each account */
 	_Atomic uint64_t idle_time;		 /* ns */
 	_Atomic(struct effectiveness) newcomers; /* of files of which nothing else was known */

@@ -7,6 +7,7 @@
 #include "readahead/engine.h"
 #include "readahead/evidence.h"
 #include "readahead/rules.h"
+#include "readahead/run_lengths.h"
 #include "readahead/way.h"
 #include "readahead/window.h"
 
@@ -22,6 +23,10 @@
 #define TAIL_SHARE 8
 /* Chunks of one cursor that wait in the queue at most. */
 #define QUEUED_MAX 16
+/* A run of which less than this part of what was asked for was read may be over soon. */
+#define YOUNG_SHARE 8
+/* ... of a reader whose runs do not mostly go on where they have come to so many bytes. */
+#define YOUNG_RUN (UINT64_C(1) << 20)
 /* No position. */
 #define NOWHERE UINT64_MAX
 
@@ -161,6 +166,19 @@ static uint64_t without_tail(const struct window_limits *l, uint64_t len, uint64
 	return len == left && len > l->chunk / 2 ? len - l->chunk / TAIL_SHARE : len;
 }
 
+/* LEN bytes from FROM on, but no more than is worth fetching by how far C's reader went in other runs. */
+static uint64_t as_far_as_worth(struct readahead *ra, const struct cursor *c,
+				const struct readahead_read *read, uint64_t from, uint64_t len)
+{
+	uint64_t reach = run_lengths_reach(ra->lengths, c->reader, c->next - c->start, read->seek);
+	uint64_t left;
+
+	if (reach == UINT64_MAX)
+		return len;
+	left = c->start + reach > from ? c->start + reach - from : 0;
+	return len < left ? len : left;
+}
+
 /* The length of the chunk at FROM, behind which others asked for what is at NEXT; 0: none now. */
 static uint64_t length(struct readahead *ra, const struct readahead_tuning *t,
 		       struct readahead_counters *counters, struct cursor *c,
@@ -174,6 +192,8 @@ static uint64_t length(struct readahead *ra, const struct readahead_tuning *t,
 	window = t->rules->window ? t->rules->window(&l, c) : window_learnt(&l, c);
 	granted = grant(ra, t, c, read->price, &l, window);
 	len = granted ? window_next_chunk(&l, granted, c->next, from, end) : 0;
+	if (c->way == WAY_FORWARD && t->rules->lengths)
+		len = as_far_as_worth(ra, c, read, from, len);
 	if (c->way == WAY_STRIDE)
 		len = whole_records(c, from, len, end);
 	if (c->way == WAY_BACKWARD)
@@ -259,6 +279,18 @@ static bool outruns(const struct readahead_tuning *t, const struct cursor *c,
 	       read->offset <= c->ra_end + heuristic_near(t, read->len);
 }
 
+/*
+ * Whether the reader of C, who may not read on, has just begun with what was asked for: who does comes far enough while
+ * that arrives, and of who does not no second chunk is thrown away.
+ */
+static bool has_just_begun(const struct readahead *ra, const struct readahead_tuning *t,
+			   const struct cursor *c)
+{
+	return t->rules->lengths && c->way == WAY_FORWARD &&
+	       c->next - c->start < (c->ra_end - c->start) / YOUNG_SHARE && c->reader &&
+	       !run_lengths_go_on(ra->lengths, c->reader, YOUNG_RUN);
+}
+
 void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 		struct readahead_counters *counters, struct cursor *c,
 		const struct readahead_read *read, struct readahead_plan *plan)
@@ -269,6 +301,8 @@ void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 	uint64_t read_end = anew ? c->next : c->read_end, len, unread, bytes;
 
 	if (c->queued && !outruns(t, c, read))
+		return;
+	if (!anew && has_just_begun(ra, t, c))
 		return;
 	if (own < begin)
 		own = begin; /* the file has become smaller */

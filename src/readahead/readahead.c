@@ -32,12 +32,14 @@ struct readahead *readahead_create(const struct readahead_limits *limits)
 		return NULL;
 	}
 	ra->readers = readers_new();
+	ra->lengths = run_lengths_new();
 	ra->given_up = calloc(GIVEN_UP_ACCOUNTS, sizeof(*ra->given_up));
-	if (ra->readers == NULL || ra->given_up == NULL ||
+	if (ra->readers == NULL || ra->lengths == NULL || ra->given_up == NULL ||
 	    budget_init(&ra->budget, limits->memory, ra->pool.cursors, ra->pool.size) ||
 	    heur_table_init(&ra->table, limits->table_size, limits->table_probes, &ra->pool)) {
 		budget_fini(&ra->budget);
 		readers_free(ra->readers);
+		run_lengths_free(ra->lengths);
 		free(ra->given_up);
 		cursor_pool_fini(&ra->pool);
 		free(ra);
@@ -55,6 +57,7 @@ void readahead_destroy(struct readahead *ra)
 	budget_fini(&ra->budget);
 	cursor_pool_fini(&ra->pool);
 	readers_free(ra->readers);
+	run_lengths_free(ra->lengths);
 	free(ra->given_up);
 	free(ra);
 }
@@ -83,11 +86,13 @@ static struct readahead_read seen_by(const struct cursor *c, const struct readah
 	return at;
 }
 
-/* What C says of READ, which it has followed. */
-static void plan_for(struct readahead *ra, const struct readahead_tuning *t,
+/* What C says of READ, which it has followed. True: that is the first chunk of its run. */
+static bool plan_for(struct readahead *ra, const struct readahead_tuning *t,
 		     struct readahead_counters *counters, struct cursor *c,
 		     const struct readahead_read *read, struct readahead_plan *plan)
 {
+	bool first = !c->ra_end;
+
 	cursor_check(c);
 	plan->cursor = heur_cursor_ref(&ra->table, c);
 	plan->count = c->count;
@@ -98,6 +103,7 @@ static void plan_for(struct readahead *ra, const struct readahead_tuning *t,
 			       (c->way != WAY_STRIDE || read->len <= c->record);
 	if (t->rules->sequential(t, c->file, c))
 		plan_chunk(ra, t, counters, c, read, plan);
+	return first && plan->len;
 }
 
 void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
@@ -106,6 +112,7 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 {
 	struct heur_file *f;
 	struct cursor *c;
+	bool opened = false;
 
 	*plan = (struct readahead_plan){0};
 	readahead_count_read(counters, read->len);
@@ -132,10 +139,12 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 
 			plan_for(ra, t, counters, c, &at, plan);
 		} else {
-			plan_for(ra, t, counters, c, read, plan);
+			opened = plan_for(ra, t, counters, c, read, plan);
 		}
 	}
 	heur_file_put(f);
+	if (opened && t->rules->lengths)
+		run_lengths_opened(ra, read, plan->cursor, plan->run);
 }
 
 /* The position where the chunk of PLAN ends. */
@@ -416,6 +425,7 @@ void readahead_sweep(struct readahead *ra, uint64_t now)
 {
 	bool is_short = budget_is_short(&ra->budget);
 
+	run_lengths_sweep(ra, now);
 	for (uint32_t i = budget_holder(&ra->budget, 0); i < ra->pool.size;
 	     i = budget_holder(&ra->budget, i + 1)) {
 		struct cursor *c = heur_cursor_nth(&ra->table, i);

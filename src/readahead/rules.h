@@ -22,6 +22,8 @@
  *               behind the expected offset: a laggard       the next read is expected behind it
  *   sequential  count, streak, any order, chance            count >= Seq_Threshold
  *   window      Window_Init, doubled when late, halved      count x block
+ *   lengths     no more of a run than its reader's others   -
+ *               make worth while
  *
  * Bounds on memory, prices, chunks and the order of the disk are the same under both.
  */
@@ -47,6 +49,7 @@ struct readahead_rules {
 	/* Where the heuristic has cursors: */
 	bool backward; /* a run may go backward (backward.h) */
 	bool strides;  /* records a step apart are followed (stride.h) */
+	bool lengths;  /* how far a reader went says how much is fetched at first (run_lengths.h) */
 	bool beside;   /* what one of a file's cursors asked for no other does (beside.h) */
 	/* The cursor of F that READ belongs to, updated by it; NULL where none can be had. */
 	struct cursor *(*follow)(struct readahead *ra, const struct readahead_tuning *t,

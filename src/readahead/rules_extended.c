@@ -229,12 +229,14 @@ static bool sequential(const struct readahead_tuning *t, const struct heur_file 
 
 const struct readahead_rules rules_extended =
 	EXTENDED("extended", .any_order = true, .streaks = true, .backward = true, .strides = true,
-		 .beside = true);
+		 .lengths = true, .beside = true);
 const struct readahead_rules rules_apart =
-	EXTENDED("apart", .any_order = true, .streaks = true, .backward = true, .strides = true);
+	EXTENDED("apart", .any_order = true, .streaks = true, .backward = true, .strides = true,
+		 .lengths = true);
 const struct readahead_rules rules_forward =
 	EXTENDED("forward", .any_order = true, .streaks = true);
 const struct readahead_rules rules_ordered =
-	EXTENDED("ordered", .streaks = true, .strides = true, .beside = true);
-const struct readahead_rules rules_streakless = EXTENDED(
-	"streakless", .any_order = true, .backward = true, .strides = true, .beside = true);
+	EXTENDED("ordered", .streaks = true, .strides = true, .lengths = true, .beside = true);
+const struct readahead_rules rules_streakless =
+	EXTENDED("streakless", .any_order = true, .backward = true, .strides = true,
+		 .lengths = true, .beside = true);

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What runs came to, and those that are watched. See run_lengths.h. */
+#include "readahead/run_lengths.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "readahead/engine.h"
+
+/* With more runs than this at an end the old ones count half. */
+#define RUNS_MAX 32
+/* After so long (ns) a run that goes on is taken for as long as it is. */
+#define LOOK_LAST UINT64_C(4000000000)
+/*
+ * One whose reader has all that it asked for has ended when that has asked for nothing more for as long as the run had
+ * lasted, within these bounds (ns).
+ */
+#define SILENT_LEAST UINT64_C(200000000)
+#define SILENT_MOST  UINT64_C(1000000000)
+/* One that waits for the disk is not silent for its own sake, unless for so long (ns). */
+#define SILENT_WAITING (10 * UINT64_C(1000000000))
+/* Bytes read in the time of a seek where that is not known, and where it takes no time: a request has its price. */
+#define SEEK_USUAL (UINT64_C(1) << 20)
+#define SEEK_LEAST (UINT64_C(256) << 10)
+
+struct watched {
+	struct cursor_ref cursor;
+	uint32_t run;
+	uint64_t size, began; /* bytes of its file, 0: none is watched here; ns */
+};
+
+/* Of one reader. */
+struct lengths {
+	_Atomic uint16_t passed[RUN_ENDS],
+		ended[RUN_ENDS]; /* runs that came to that end, from the one before */
+	_Atomic uint8_t n;	 /* watched now */
+	atomic_flag busy;	 /* guards what follows */
+	struct watched watch[RUN_LENGTHS_WATCHED];
+};
+
+struct run_lengths {
+	struct lengths of[RUN_LENGTHS_READERS + 1];
+};
+
+struct run_lengths *run_lengths_new(void)
+{
+	struct run_lengths *l = calloc(1, sizeof(*l));
+
+	for (uint32_t i = 0; l && i <= RUN_LENGTHS_READERS; i++)
+		atomic_flag_clear(&l->of[i].busy);
+	return l;
+}
+
+void run_lengths_free(struct run_lengths *l)
+{
+	free(l);
+}
+
+/* One more in N, of which OTHER has the rest. Two at once may be counted as one. */
+static void count(_Atomic uint16_t *n, _Atomic uint16_t *other)
+{
+	uint16_t now = atomic_load(n), rest = atomic_load(other);
+
+	if (now + rest >= RUNS_MAX) {
+		now /= 2;
+		atomic_store(other, rest / 2);
+	}
+	atomic_store(n, now + 1);
+}
+
+void run_lengths_note(struct run_lengths *l, uint32_t reader, uint64_t length, bool ended)
+{
+	struct lengths *of;
+	uint64_t end = RUN_END_FIRST;
+
+	if (!reader || reader > RUN_LENGTHS_READERS)
+		return;
+	of = &l->of[reader];
+	for (int i = 0; i < RUN_ENDS; i++, end *= 2) {
+		if (length <= end) {
+			if (ended)
+				count(&of->ended[i], &of->passed[i]);
+			return;
+		}
+		count(&of->passed[i], &of->ended[i]);
+	}
+}
+
+uint64_t run_lengths_reach(const struct run_lengths *l, uint32_t reader, uint64_t so_far,
+			   uint64_t seek)
+{
+	const struct lengths *of;
+	uint64_t end = RUN_END_FIRST;
+	double on = 1; /* the share of such runs that goes on behind END */
+
+	if (!reader || reader > RUN_LENGTHS_READERS)
+		return UINT64_MAX;
+	of = &l->of[reader];
+	if (seek < SEEK_LEAST)
+		seek = seek ? SEEK_LEAST : SEEK_USUAL;
+	for (int i = 0; i < RUN_ENDS; i++, end *= 2) {
+		uint32_t passed = atomic_load_explicit(&of->passed[i], memory_order_relaxed);
+		uint32_t ended = atomic_load_explicit(&of->ended[i], memory_order_relaxed);
+
+		if (end < so_far)
+			continue;
+		on *= (passed + 1.0) / (passed + ended + 1.0);
+		if ((1 - on) * (double)end >= on * (double)seek)
+			return end;
+	}
+	return UINT64_MAX;
+}
+
+bool run_lengths_go_on(const struct run_lengths *l, uint32_t reader, uint64_t length)
+{
+	uint32_t passed, ended;
+	int i = 0;
+
+	if (!reader || reader > RUN_LENGTHS_READERS)
+		return false;
+	while (i < RUN_ENDS - 1 && RUN_END_FIRST << i < length)
+		i++;
+	passed = atomic_load_explicit(&l->of[reader].passed[i], memory_order_relaxed);
+	ended = atomic_load_explicit(&l->of[reader].ended[i], memory_order_relaxed);
+	return passed > ended;
+}
+
+/* ---- those that are watched -------------------------------------------------------------- */
+
+static bool enter(struct lengths *of)
+{
+	return !atomic_flag_test_and_set_explicit(&of->busy, memory_order_acquire);
+}
+
+static void leave(struct lengths *of)
+{
+	atomic_flag_clear_explicit(&of->busy, memory_order_release);
+}
+
+/* W is watched, if there is room, and nobody else here. */
+static void watch(struct lengths *of, const struct watched *w)
+{
+	if (!enter(of))
+		return;
+	for (int i = 0; i < RUN_LENGTHS_WATCHED; i++)
+		if (!of->watch[i].size) {
+			of->watch[i] = *w;
+			atomic_fetch_add_explicit(&of->n, 1, memory_order_relaxed);
+			break;
+		}
+	leave(of);
+}
+
+/* *W is what is watched at the place I, if it may be over at NOW, and is not any more. */
+static bool take_out(struct lengths *of, int i, uint64_t now, struct watched *w)
+{
+	bool due;
+
+	if (!enter(of))
+		return false;
+	*w = of->watch[i];
+	due = w->size && elapsed(w->began, now) >= SILENT_LEAST;
+	if (due) {
+		of->watch[i].size = 0;
+		atomic_fetch_sub_explicit(&of->n, 1, memory_order_relaxed);
+	}
+	leave(of);
+	return due;
+}
+
+/* Whether the reader of C, which W is of, wants no more of what there is. */
+static bool has_ended(const struct cursor *c, const struct watched *w, uint64_t now)
+{
+	uint64_t silence = elapsed(w->began, c->used);
+
+	if (silence < SILENT_LEAST)
+		silence = SILENT_LEAST;
+	if (silence > SILENT_MOST)
+		silence = SILENT_MOST;
+	if (c->next > c->done_end)
+		silence = SILENT_WAITING;
+	return c->next < w->size && elapsed(c->used, now) >= silence;
+}
+
+/* What has become of W, at NOW: counted for READER; or, true, it is to be looked at again. */
+static bool goes_on(struct readahead *ra, uint32_t reader, const struct watched *w, uint64_t now)
+{
+	struct cursor *c = heur_cursor_get(&ra->table, w->cursor);
+	uint64_t length;
+	bool ended, known, again;
+
+	if (!c)
+		return false;
+	known = c->run == w->run && c->way == WAY_FORWARD;
+	length = c->next - c->start;
+	ended = has_ended(c, w, now);
+	again = known && !ended && c->next < w->size && length <= RUN_END_FIRST << (RUN_ENDS - 1) &&
+		elapsed(w->began, now) < LOOK_LAST;
+	heur_file_put(c->file);
+	if (known && !again)
+		run_lengths_note(ra->lengths, reader, length, ended);
+	return again;
+}
+
+/* Looks at those of READER. */
+static void look_at(struct readahead *ra, uint32_t reader, uint64_t now)
+{
+	struct lengths *of = &ra->lengths->of[reader];
+
+	for (int i = 0; i < RUN_LENGTHS_WATCHED; i++) {
+		struct watched w;
+
+		if (take_out(of, i, now, &w) && goes_on(ra, reader, &w, now))
+			watch(of, &w);
+	}
+}
+
+void run_lengths_opened(struct readahead *ra, const struct readahead_read *read,
+			struct cursor_ref cursor, uint32_t run)
+{
+	const struct watched w = {cursor, run, read->size, read->now};
+
+	if (!read->reader || read->reader > RUN_LENGTHS_READERS)
+		return;
+	look_at(ra, read->reader, read->now);
+	watch(&ra->lengths->of[read->reader], &w);
+}
+
+void run_lengths_sweep(struct readahead *ra, uint64_t now)
+{
+	for (uint32_t i = 1; i <= RUN_LENGTHS_READERS; i++)
+		if (atomic_load_explicit(&ra->lengths->of[i].n, memory_order_relaxed))
+			look_at(ra, i, now);
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* How far readers go: what is learnt of it, and what is fetched of their next files. */
+#include "readahead/run_lengths.h"
+
+#include <pthread.h>
+
+#include "engine.h"
+
+#define READ (32 * KIB)
+#define BIG  (64 * MIB)
+#define MS   UINT64_C(1000000)
+#define ALL  UINT64_MAX
+
+/* ---- the table --------------------------------------------------------------------------- */
+
+static void note(struct run_lengths *l, uint32_t reader, int n, uint64_t length, bool ended)
+{
+	for (int i = 0; i < n; i++)
+		run_lengths_note(l, reader, length, ended);
+}
+
+static void test_nothing_known_is_no_limit(void **state)
+{
+	static const uint32_t nobody[] = {0, 1, RUN_LENGTHS_READERS, RUN_LENGTHS_READERS + 1,
+					  UINT32_MAX};
+	struct run_lengths *l = run_lengths_new();
+
+	for (size_t i = 0; i < sizeof(nobody) / sizeof(nobody[0]); i++) {
+		assert_true(run_lengths_reach(l, nobody[i], 128 * KIB, 0) == ALL);
+		assert_false(run_lengths_go_on(l, nobody[i], MIB));
+	}
+	note(l, 0, 9, MIB, true);
+	note(l, RUN_LENGTHS_READERS + 1, 9, MIB, true);
+	assert_true(run_lengths_reach(l, 0, 0, 0) == ALL);
+	assert_true(run_lengths_reach(l, RUN_LENGTHS_READERS + 1, 0, 0) == ALL);
+	run_lengths_free(l);
+}
+
+/* Exactly to where they ended, from wherever they are; who is beyond that is another matter. */
+static void test_up_to_where_runs_end(void **state)
+{
+	for (uint64_t end = RUN_END_FIRST; end <= RUN_END_FIRST << (RUN_ENDS - 1); end *= 2) {
+		struct run_lengths *l = run_lengths_new();
+
+		note(l, 7, 20, end, true);
+		assert_true(run_lengths_reach(l, 7, 0, MIB) == end);
+		assert_true(run_lengths_reach(l, 7, end / 2, MIB) == end);
+		assert_true(run_lengths_reach(l, 7, end, MIB) == end);
+		assert_true(run_lengths_reach(l, 7, end + 1, MIB) == ALL);
+		assert_true(run_lengths_reach(l, 8, 0, MIB) == ALL);
+		run_lengths_free(l);
+	}
+}
+
+/* A little behind an end is worth the seek that it may save, much is not. */
+static void test_the_more_it_costs_the_surer(void **state)
+{
+	struct run_lengths *l = run_lengths_new();
+
+	note(l, 1, 5, 256 * KIB, true);
+	note(l, 1, 15, BIG, false);
+	assert_true(run_lengths_reach(l, 1, 128 * KIB, MIB) == 4 * MIB);
+	assert_true(run_lengths_reach(l, 1, 128 * KIB, 0) == 4 * MIB);
+	assert_true(run_lengths_reach(l, 1, 128 * KIB, 64 * KIB) == MIB);
+	assert_true(run_lengths_reach(l, 1, 128 * KIB, 8 * MIB) == ALL);
+	assert_true(run_lengths_reach(l, 1, 257 * KIB, MIB) == ALL);
+	assert_true(run_lengths_go_on(l, 1, 256 * KIB));
+	run_lengths_free(l);
+}
+
+/* What is not over says only how far it came. */
+static void test_what_goes_on_is_no_end(void **state)
+{
+	struct run_lengths *l = run_lengths_new();
+
+	note(l, 1, 9, 300 * KIB, false);
+	assert_true(run_lengths_reach(l, 1, 128 * KIB, MIB) == ALL);
+	assert_false(run_lengths_go_on(l, 1, MIB));
+	assert_true(run_lengths_go_on(l, 1, 128 * KIB));
+	run_lengths_free(l);
+}
+
+static void test_the_old_fades(void **state)
+{
+	struct run_lengths *l = run_lengths_new();
+
+	note(l, 1, 1000, 256 * KIB, true);
+	assert_true(run_lengths_reach(l, 1, 128 * KIB, MIB) == 256 * KIB);
+	note(l, 1, 200, BIG, false);
+	assert_true(run_lengths_reach(l, 1, 128 * KIB, MIB) == ALL);
+	note(l, 1, 60, 256 * KIB, true);
+	assert_true(run_lengths_reach(l, 1, 128 * KIB, MIB) == 256 * KIB);
+	run_lengths_free(l);
+}
+
+/* ---- the engine -------------------------------------------------------------------------- */
+
+/* READER reads the first LENGTH bytes of a new FILE, and is silent for a while; returns what was fetched. */
+static uint64_t preview(struct engine *e, uint32_t reader, uint64_t file, uint64_t length)
+{
+	uint64_t fetched = 0;
+
+	e->reader = reader;
+	for (uint64_t at = 0; at < length; at += READ)
+		fetched += engine_fetch(e, engine_read(e, file, at, READ, BIG), BIG);
+	e->now += 250 * MS;
+	return fetched;
+}
+
+static void test_previews_are_fetched_and_no_more(void **state)
+{
+	static const uint64_t lengths[] = {256 * KIB, MIB, 4 * MIB};
+
+	for (size_t k = 0; k < sizeof(lengths) / sizeof(lengths[0]); k++) {
+		struct engine *e = engine_default("cursor");
+		uint64_t first = 0, later = 0;
+
+		e->chunk = 12 * MIB;
+		e->seek = MIB;
+		for (uint64_t file = 1; file <= 8; file++)
+			first += preview(e, 1, file, lengths[k]);
+		for (uint64_t file = 9; file <= 108; file++)
+			later += preview(e, 1, file, lengths[k]);
+		assert_in_range(first, 8 * lengths[k] / 2, 60 * MIB);
+		assert_in_range(later, 100 * lengths[k] / 2, 100 * lengths[k]);
+		/* who reads all is another */
+		assert_true(preview(e, 2, 1000, 8 * MIB) >= 12 * MIB);
+		engine_check_account(e);
+		engine_free(e);
+	}
+}
+
+/* Who goes on after all gets twice as much each time, and once that is the rule all at once. */
+static void test_who_goes_on_is_found_out(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t file = 1, before, first = 0;
+
+	e->chunk = 4 * MIB;
+	e->seek = MIB;
+	e->reader = 1;
+	for (; file <= 20; file++)
+		preview(e, 1, file, 256 * KIB);
+	before = engine_counted(e, READAHEAD_USED);
+	preview(e, 1, file++, BIG);
+	assert_true(engine_counted(e, READAHEAD_USED) - before > BIG - MIB);
+	for (int i = 0; i < 60; i++)
+		preview(e, 1, file++, BIG);
+	for (uint64_t at = 0; at < 5 * READ; at += READ)
+		first += engine_fetch(e, engine_read(e, file, at, READ, BIG), BIG);
+	assert_true(first >= 4 * MIB);
+	engine_check_account(e);
+	engine_free(e);
+}
+
+/* Of one of whom nothing is known the second chunk waits until he has read some of the first. */
+static void test_a_stranger_shows_that_he_reads_on(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	struct readahead_plan p = {0}, next;
+	uint64_t at = 0;
+
+	e->chunk = 4 * MIB;
+	e->reader = 1;
+	for (; !p.len; at += READ)
+		p = engine_read(e, 1, at, READ, BIG);
+	next = engine_start(e, &p, BIG);
+	assert_int_equal(next.len, 0);
+	readahead_arrived(e->ra, &p, p.offset + p.len, e->now);
+	readahead_finished(e->ra, &e->counters, &p, p.offset + p.len, true, false);
+	for (; !next.len; at += READ)
+		next = engine_read(e, 1, at, READ, BIG);
+	assert_in_range(at, 4 * MIB / 8, 4 * MIB / 8 + 2 * READ);
+	assert_int_equal(next.offset, 4 * MIB);
+	engine_free(e);
+}
+
+/* Who waits for the disk has not ended, however long. */
+static void test_waiting_is_no_end(void **state)
+{
+	struct engine *e = engine_default("cursor");
+
+	e->reader = 1;
+	for (uint64_t file = 1; file <= 8; file++) {
+		struct readahead_plan p = {0};
+
+		for (uint64_t at = 0; !p.len; at += READ)
+			p = engine_read(e, file, at, READ, BIG);
+	}
+	engine_sweep(e, e->now + 3 * SEC);
+	e->now += 5 * SEC;
+	engine_sweep(e, e->now);
+	for (uint64_t file = 11; file <= 14; file++)
+		assert_true(preview(e, 1, file, 8 * MIB) >= 8 * MIB);
+	engine_free(e);
+}
+
+static void test_the_papers_rules_know_none(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t first = 0, last = 0;
+
+	e->tuning.rules = &rules_paper;
+	for (uint64_t file = 1; file <= 20; file++) {
+		last = preview(e, 1, file, 256 * KIB);
+		first = file == 1 ? last : first;
+	}
+	assert_int_equal(first, last);
+	engine_free(e);
+}
+
+/* ---- threads ----------------------------------------------------------------------------- */
+
+struct opener {
+	struct engine *e;
+	uint64_t first;
+};
+
+/* Opens many runs of one reader. */
+static void *open_many(void *arg)
+{
+	const struct opener *o = arg;
+	struct readahead_counters *counters = aligned_alloc(64, sizeof(*counters));
+
+	memset(counters, 0, sizeof(*counters));
+	for (uint64_t n = 0; n < 400; n++) {
+		uint64_t file = o->first + n;
+		struct readahead_plan plan;
+
+		for (uint64_t at = 0; at < 8 * READ; at += READ) {
+			struct readahead_read read = {.key = &file,
+						      .key_len = sizeof(file),
+						      .offset = at,
+						      .size = BIG,
+						      .len = READ,
+						      .now = SEC + n * 50 * MS + at,
+						      .chunk = MIB,
+						      .streams = 1,
+						      .reader = 1};
+
+			readahead_observe(o->e->ra, &o->e->tuning, counters, &read, &plan);
+			if (plan.len)
+				readahead_finished(o->e->ra, counters, &plan, plan.offset, false,
+						   false);
+		}
+	}
+	free(counters);
+	return NULL;
+}
+
+static void test_many_at_once(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	struct opener openers[3];
+	pthread_t threads[3];
+
+	for (int i = 0; i < 3; i++) {
+		openers[i] = (struct opener){e, 1000 * (uint64_t)(i + 1)};
+		assert_int_equal(pthread_create(&threads[i], NULL, open_many, &openers[i]), 0);
+	}
+	for (uint64_t i = 0; i < 50; i++)
+		readahead_sweep(e->ra, SEC + i * SEC / 2);
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	readahead_sweep(e->ra, 100 * SEC);
+	engine_free(e);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nothing_known_is_no_limit),
+		cmocka_unit_test(test_up_to_where_runs_end),
+		cmocka_unit_test(test_the_more_it_costs_the_surer),
+		cmocka_unit_test(test_what_goes_on_is_no_end),
+		cmocka_unit_test(test_the_old_fades),
+		cmocka_unit_test(test_previews_are_fetched_and_no_more),
+		cmocka_unit_test(test_who_goes_on_is_found_out),
+		cmocka_unit_test(test_a_stranger_shows_that_he_reads_on),
+		cmocka_unit_test(test_waiting_is_no_end),
+		cmocka_unit_test(test_the_papers_rules_know_none),
+		cmocka_unit_test(test_many_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
