@@ -23,10 +23,13 @@
 #define TAIL_SHARE 8
 /* Chunks of one cursor that wait in the queue at most. */
 #define QUEUED_MAX 16
-/* A run of which less than this part of what was asked for was read may be over soon. */
-#define YOUNG_SHARE 8
-/* ... of a reader whose runs do not mostly go on where they have come to so many bytes. */
-#define YOUNG_RUN (UINT64_C(1) << 20)
+/*
+ * Of a reader whose runs do not mostly go on where they have come to so many bytes: the first chunk of a run is this part of
+ * one, and the next waits until he has read this part of it.
+ */
+#define SHORT_RUN   (UINT64_C(1) << 20)
+#define FIRST_SHARE 4
+#define YOUNG_SHARE 2
 /* No position. */
 #define NOWHERE UINT64_MAX
 
@@ -179,6 +182,24 @@ static uint64_t as_far_as_worth(struct readahead *ra, const struct cursor *c,
 	return len < left ? len : left;
 }
 
+/* Whether C's run may be over soon, for all that is known of its reader. */
+static bool may_be_short(const struct readahead *ra, const struct readahead_tuning *t,
+			 const struct cursor *c)
+{
+	return t->rules->lengths && c->way == WAY_FORWARD && c->reader &&
+	       !run_lengths_go_on(ra->lengths, c->reader, SHORT_RUN);
+}
+
+/*
+ * ... and the reader has just begun with what was asked for: who reads on comes far enough while that arrives, and of
+ * who does not no second chunk is thrown away.
+ */
+static bool has_just_begun(const struct readahead *ra, const struct readahead_tuning *t,
+			   const struct cursor *c)
+{
+	return may_be_short(ra, t, c) && c->next - c->start < (c->ra_end - c->start) / YOUNG_SHARE;
+}
+
 /* The length of the chunk at FROM, behind which others asked for what is at NEXT; 0: none now. */
 static uint64_t length(struct readahead *ra, const struct readahead_tuning *t,
 		       struct readahead_counters *counters, struct cursor *c,
@@ -189,6 +210,8 @@ static uint64_t length(struct readahead *ra, const struct readahead_tuning *t,
 
 	if (is_sparse(c))
 		widen(&l, c);
+	else if (!c->ra_end && l.chunk / FIRST_SHARE >= t->chunk_min && may_be_short(ra, t, c))
+		l.chunk /= FIRST_SHARE;
 	window = t->rules->window ? t->rules->window(&l, c) : window_learnt(&l, c);
 	granted = grant(ra, t, c, read->price, &l, window);
 	len = granted ? window_next_chunk(&l, granted, c->next, from, end) : 0;
@@ -277,18 +300,6 @@ static bool outruns(const struct readahead_tuning *t, const struct cursor *c,
 {
 	return c->queued < QUEUED_MAX && c->way == WAY_FORWARD && c->ra_end < c->next &&
 	       read->offset <= c->ra_end + heuristic_near(t, read->len);
-}
-
-/*
- * Whether the reader of C, who may not read on, has just begun with what was asked for: who does comes far enough while
- * that arrives, and of who does not no second chunk is thrown away.
- */
-static bool has_just_begun(const struct readahead *ra, const struct readahead_tuning *t,
-			   const struct cursor *c)
-{
-	return t->rules->lengths && c->way == WAY_FORWARD &&
-	       c->next - c->start < (c->ra_end - c->start) / YOUNG_SHARE && c->reader &&
-	       !run_lengths_go_on(ra->lengths, c->reader, YOUNG_RUN);
 }
 
 void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,

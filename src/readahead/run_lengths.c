@@ -39,14 +39,14 @@ struct lengths {
 };
 
 struct run_lengths {
-	struct lengths of[RUN_LENGTHS_READERS + 1];
+	struct lengths of[READERS_MAX + 1];
 };
 
 struct run_lengths *run_lengths_new(void)
 {
 	struct run_lengths *l = calloc(1, sizeof(*l));
 
-	for (uint32_t i = 0; l && i <= RUN_LENGTHS_READERS; i++)
+	for (uint32_t i = 0; l && i <= READERS_MAX; i++)
 		atomic_flag_clear(&l->of[i].busy);
 	return l;
 }
@@ -73,7 +73,7 @@ void run_lengths_note(struct run_lengths *l, uint32_t reader, uint64_t length, b
 	struct lengths *of;
 	uint64_t end = RUN_END_FIRST;
 
-	if (!reader || reader > RUN_LENGTHS_READERS)
+	if (!reader || reader > READERS_MAX)
 		return;
 	of = &l->of[reader];
 	for (int i = 0; i < RUN_ENDS; i++, end *= 2) {
@@ -91,9 +91,10 @@ uint64_t run_lengths_reach(const struct run_lengths *l, uint32_t reader, uint64_
 {
 	const struct lengths *of;
 	uint64_t end = RUN_END_FIRST;
-	double on = 1; /* the share of such runs that goes on behind END */
+	double on = 1;	       /* the share of such runs that goes on behind END */
+	bool stranger = false; /* most ended before that */
 
-	if (!reader || reader > RUN_LENGTHS_READERS)
+	if (!reader || reader > READERS_MAX)
 		return UINT64_MAX;
 	of = &l->of[reader];
 	if (seek < SEEK_LEAST)
@@ -102,9 +103,12 @@ uint64_t run_lengths_reach(const struct run_lengths *l, uint32_t reader, uint64_
 		uint32_t passed = atomic_load_explicit(&of->passed[i], memory_order_relaxed);
 		uint32_t ended = atomic_load_explicit(&of->ended[i], memory_order_relaxed);
 
+		if (end >= so_far)
+			on *= (passed + 1.0) /
+			      (passed + ended + 1.0 + (stranger && !passed && !ended));
+		stranger |= ended > passed;
 		if (end < so_far)
 			continue;
-		on *= (passed + 1.0) / (passed + ended + 1.0);
 		if ((1 - on) * (double)end >= on * (double)seek)
 			return end;
 	}
@@ -116,7 +120,7 @@ bool run_lengths_go_on(const struct run_lengths *l, uint32_t reader, uint64_t le
 	uint32_t passed, ended;
 	int i = 0;
 
-	if (!reader || reader > RUN_LENGTHS_READERS)
+	if (!reader || reader > READERS_MAX)
 		return false;
 	while (i < RUN_ENDS - 1 && RUN_END_FIRST << i < length)
 		i++;
@@ -220,7 +224,7 @@ void run_lengths_opened(struct readahead *ra, const struct readahead_read *read,
 {
 	const struct watched w = {cursor, run, read->size, read->now};
 
-	if (!read->reader || read->reader > RUN_LENGTHS_READERS)
+	if (!read->reader || read->reader > READERS_MAX)
 		return;
 	look_at(ra, read->reader, read->now);
 	watch(&ra->lengths->of[read->reader], &w);
@@ -228,7 +232,7 @@ void run_lengths_opened(struct readahead *ra, const struct readahead_read *read,
 
 void run_lengths_sweep(struct readahead *ra, uint64_t now)
 {
-	for (uint32_t i = 1; i <= RUN_LENGTHS_READERS; i++)
+	for (uint32_t i = 1; i <= READERS_MAX; i++)
 		if (atomic_load_explicit(&ra->lengths->of[i].n, memory_order_relaxed))
 			look_at(ra, i, now);
 }

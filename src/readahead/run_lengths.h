@@ -12,7 +12,8 @@
  *    a new one    =========>|                              the next part of it is fetched when it has passed that, too
  *
  * Behind an end as much again is fetched as long as that takes no longer, if it is for nothing, than the seek that it
- * saves if it is not, by what shares of the runs went on. Where nothing is known all go on.
+ * saves if it is not, by what shares of the runs went on. Where nothing is known all go on; of one that has passed where the
+ * others ended, to where none has come, every other one.
  *
  * The survivor function of a length, by the product-limit estimate: E. L. Kaplan and P. Meier, 1958. A run that ends
  * with its file, or is not over, says only how far it came.
@@ -27,6 +28,7 @@
 #include <stdint.h>
 
 #include "readahead/cursor.h"
+#include "readahead/readers.h"
 
 struct readahead;
 struct readahead_read;
@@ -36,13 +38,11 @@ struct run_lengths;
 #define RUN_ENDS	    8
 #define RUN_END_FIRST	    (UINT64_C(128) << 10)
 #define RUN_LENGTHS_WATCHED 8
-/* A reader's number at most. Of others, and of 0, nothing is known. */
-#define RUN_LENGTHS_READERS 1024
 
 /* NULL: no memory. */
 struct run_lengths *run_lengths_new(void);
 void run_lengths_free(struct run_lengths *l);
-/* A run of READER was LENGTH bytes; ENDED: and no more, though there were more. */
+/* A run of READER, a number of readers.h, was LENGTH bytes; ENDED: and no more, though there were more. */
 void run_lengths_note(struct run_lengths *l, uint32_t reader, uint64_t length, bool ended);
 /*
  * Up to how many bytes from its beginning a run of READER is worth fetching that has come to SO_FAR, or that;
