@@ -272,7 +272,8 @@ static void show_hot(struct backing_slot *slot, struct backing *b)
 	lock_drop(&slot->lock);
 }
 
-void backing_found_cached(struct backing_slot *slot, struct backing *b, uint64_t now)
+void backing_found_cached(struct backing_slot *slot, struct backing *b, struct readahead *engine,
+			  uint64_t now)
 {
 	uint64_t took = 0;
 	bool whole;
@@ -281,8 +282,11 @@ void backing_found_cached(struct backing_slot *slot, struct backing *b, uint64_t
 		return;
 	whole = backing_resident_whole(b, &took);
 	hot_looked(&b->hot, whole, took, now);
-	if (whole)
-		show_hot(slot, b);
+	if (!whole)
+		return;
+	if (engine != NULL)
+		readahead_unseen(engine, slot->key, slot->key_len, now);
+	show_hot(slot, b);
 }
 
 /* Least recently used goes first; to the second will do. */

@@ -86,9 +86,11 @@ struct backing *backing_get(struct backing_slot *slot, struct export_io *io, uin
 bool backing_spared(struct backing_slot *slot, const struct export_io *io, dev_t dev,
 		    uint64_t offset);
 /*
- * B, of which the caller has a use, was read at NOW, and the bytes found in memory: it may be hot from now on.
+ * B, of which the caller has a use, was read at NOW, and the bytes found in memory: it may be hot from now on, and ENGINE,
+ * if there is one, sees no more of its READs.
  */
-void backing_found_cached(struct backing_slot *slot, struct backing *b, uint64_t now);
+void backing_found_cached(struct backing_slot *slot, struct backing *b, struct readahead *engine,
+			  uint64_t now);
 /*
  * Reads LEN bytes at OFFSET into the N parts of IOV if the slot's backing is hot: without a lock and a use.
  * Returns how many, fewer at the end of the file; 0: it is not hot, or they are not in memory.

@@ -339,12 +339,13 @@ static void observe(struct read *read, struct ra_handle *hdl, struct export_io *
  * Whether the data is in memory. A file of which that is found again and again may be hot, but for one that
  * streams are fetched ahead in: the engine is to see their reads.
  */
-static bool is_resident(struct read *read, struct ra_handle *hdl, uint64_t offset)
+static bool is_resident(struct read *read, struct ra_handle *hdl, struct readahead *engine,
+			uint64_t offset)
 {
 	if (!read->plan.known_resident && !backing_resident(read->backing, offset, read->asked.len))
 		return false;
 	if (!read->plan.unread)
-		backing_found_cached(&hdl->slot, read->backing, read->asked.now);
+		backing_found_cached(&hdl->slot, read->backing, engine, read->asked.now);
 	return true;
 }
 
@@ -357,7 +358,8 @@ static bool goes_to_disk(struct call *call, struct read *read, struct prefetch *
 		read->unasked = true;
 		return false;
 	}
-	if (is_resident(read, ra_handle_of(call->obj_hdl), call->read_arg->offset)) {
+	if (is_resident(read, ra_handle_of(call->obj_hdl), call->exp->io->engine,
+			call->read_arg->offset)) {
 		ra_count_resident(call->exp->io, read->asked.reader);
 		read->resident = true;
 		return false;
@@ -383,7 +385,7 @@ static void judge_time(const struct read *read, struct ra_handle *hdl, struct ex
 		return;
 	ra_count_resident(io, read->asked.reader);
 	if (read->backing != NULL && !read->plan.unread)
-		backing_found_cached(&hdl->slot, read->backing, read->asked.now);
+		backing_found_cached(&hdl->slot, read->backing, io->engine, read->asked.now);
 }
 
 /* Of a file that is in memory as a whole: answers at once, with nothing to note but that it was read. */

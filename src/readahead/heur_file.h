@@ -33,6 +33,7 @@ struct heur_file {
 	uint32_t streak;  /* reads in a row that continued one or another cursor exactly */
 	uint32_t holders; /* its cursors that hold unread bytes: budget.h */
 	uint64_t held;	  /* ns: such bytes were asked for, or read, last */
+	uint64_t unseen;  /* ns: from then on not all of its reads are told */
 	struct cursor_set set;
 	uint32_t begun;			/* runs that began where no cursor expected them */
 	struct stride_history *history; /* of them, NULL: none is kept (stride.h) */

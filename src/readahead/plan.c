@@ -30,6 +30,8 @@
 #define SHORT_RUN   (UINT64_C(1) << 20)
 #define FIRST_SHARE 4
 #define YOUNG_SHARE 2
+/* A file's rest that is fetched anyway, where it is not known what a seek costs. */
+#define REST_MAX (UINT64_C(1) << 20)
 /* No position. */
 #define NOWHERE UINT64_MAX
 
@@ -169,17 +171,19 @@ static uint64_t without_tail(const struct window_limits *l, uint64_t len, uint64
 	return len == left && len > l->chunk / 2 ? len - l->chunk / TAIL_SHARE : len;
 }
 
-/* LEN bytes from FROM on, but no more than is worth fetching by how far C's reader went in other runs. */
+/*
+ * LEN bytes from FROM on, but no more than is worth fetching by how far C's reader went in other runs; and the rest of the
+ * file where that is not worth a seek.
+ */
 static uint64_t as_far_as_worth(struct readahead *ra, const struct cursor *c,
 				const struct readahead_read *read, uint64_t from, uint64_t len)
 {
 	uint64_t reach = run_lengths_reach(ra->lengths, c->reader, c->next - c->start, read->seek);
-	uint64_t left;
+	uint64_t end = c->start + reach, seek = read->seek ? read->seek : REST_MAX;
 
-	if (reach == UINT64_MAX)
+	if (reach == UINT64_MAX || end >= read->size || read->size - end <= seek)
 		return len;
-	left = c->start + reach > from ? c->start + reach - from : 0;
-	return len < left ? len : left;
+	return end <= from ? 0 : len < end - from ? len : end - from;
 }
 
 /* Whether C's run may be over soon, for all that is known of its reader. */
@@ -200,6 +204,16 @@ static bool has_just_begun(const struct readahead *ra, const struct readahead_tu
 	return may_be_short(ra, t, c) && c->next - c->start < (c->ra_end - c->start) / YOUNG_SHARE;
 }
 
+/* The first chunk of a run that may be short is that too, but for one whose reader is half through with it already. */
+static void shorten_first(struct window_limits *l, const struct readahead_tuning *t,
+			  const struct cursor *c, const struct readahead_read *read, uint64_t from)
+{
+	uint64_t chunk = l->chunk / FIRST_SHARE, asked = c->next - from + read->len;
+
+	if (chunk >= t->chunk_min && chunk >= 2 * asked)
+		l->chunk = chunk;
+}
+
 /* The length of the chunk at FROM, behind which others asked for what is at NEXT; 0: none now. */
 static uint64_t length(struct readahead *ra, const struct readahead_tuning *t,
 		       struct readahead_counters *counters, struct cursor *c,
@@ -210,8 +224,8 @@ static uint64_t length(struct readahead *ra, const struct readahead_tuning *t,
 
 	if (is_sparse(c))
 		widen(&l, c);
-	else if (!c->ra_end && l.chunk / FIRST_SHARE >= t->chunk_min && may_be_short(ra, t, c))
-		l.chunk /= FIRST_SHARE;
+	else if (!c->ra_end && may_be_short(ra, t, c))
+		shorten_first(&l, t, c, read, from);
 	window = t->rules->window ? t->rules->window(&l, c) : window_learnt(&l, c);
 	granted = grant(ra, t, c, read->price, &l, window);
 	len = granted ? window_next_chunk(&l, granted, c->next, from, end) : 0;

@@ -397,6 +397,16 @@ void readahead_lost(struct readahead *ra, const struct readahead_tuning *t,
 	heur_file_put(c->file);
 }
 
+void readahead_unseen(struct readahead *ra, const void *key, size_t key_len, uint64_t now)
+{
+	struct heur_file *f = heur_file_get(&ra->table, key, key_len, false);
+
+	if (!f)
+		return;
+	f->unseen = now;
+	heur_file_put(f);
+}
+
 void readahead_forget(struct readahead *ra, const void *key, size_t key_len)
 {
 	heur_table_forget(&ra->table, key, key_len);

@@ -112,6 +112,8 @@ void readahead_lost(struct readahead *ra, const struct readahead_tuning *t,
 		    struct readahead_counters *counters, const struct cursor_ref *cursor,
 		    uint64_t offset);
 
+/* Clients read on in the file at NOW, but the engine is not told: it is in memory. */
+void readahead_unseen(struct readahead *ra, const void *key, size_t key_len, uint64_t now);
 /* Forgets a file that was removed: what was read ahead of it weighs on the memory no longer. */
 void readahead_forget(struct readahead *ra, const void *key, size_t key_len);
 /*

@@ -17,24 +17,36 @@
  */
 #define SILENT_LEAST UINT64_C(200000000)
 #define SILENT_MOST  UINT64_C(1000000000)
+/*
+ * Who reads many files in turn is silent in each for as long as the others take: one that goes on after all is taken back,
+ * and the reader waited for as long from then on, this at most (ns).
+ */
+#define PATIENCE_MOST UINT64_C(4000000000)
+/* For that one that has ended is watched for so long (ns), and where another wants its place for as long as the former. */
+#define HELD_MOST  UINT64_C(10000000000)
+#define HELD_LEAST UINT64_C(2000000000)
 /* One that waits for the disk is not silent for its own sake, unless for so long (ns). */
 #define SILENT_WAITING (10 * UINT64_C(1000000000))
 /* Bytes read in the time of a seek where that is not known, and where it takes no time: a request has its price. */
 #define SEEK_USUAL (UINT64_C(1) << 20)
 #define SEEK_LEAST (UINT64_C(256) << 10)
 
+/* A run; size 0: none. */
 struct watched {
 	struct cursor_ref cursor;
 	uint32_t run;
-	uint64_t size, began; /* bytes of its file, 0: none is watched here; ns */
+	uint64_t size, began; /* bytes of its file; ns */
+	uint64_t length;      /* it was taken to have ended with so many bytes; 0: it goes on */
+	uint64_t silent;      /* ... read last at that time (ns) */
 };
 
 /* Of one reader. */
 struct lengths {
-	_Atomic uint16_t passed[RUN_ENDS],
-		ended[RUN_ENDS]; /* runs that came to that end, from the one before */
-	_Atomic uint8_t n;	 /* watched now */
-	atomic_flag busy;	 /* guards what follows */
+	/* runs that came to that end, from the one before */
+	_Atomic uint16_t passed[RUN_ENDS], ended[RUN_ENDS];
+	_Atomic uint64_t patience; /* ns: he went on after having been silent for so long */
+	_Atomic uint8_t n;	   /* watched now */
+	atomic_flag busy;	   /* guards what follows */
 	struct watched watch[RUN_LENGTHS_WATCHED];
 };
 
@@ -141,17 +153,34 @@ static void leave(struct lengths *of)
 	atomic_flag_clear_explicit(&of->busy, memory_order_release);
 }
 
-/* W is watched, if there is room, and nobody else here. */
-static void watch(struct lengths *of, const struct watched *w)
+/* Whether W gives its place to another at NOW: a run that has ended, and will hardly go on. */
+static bool gives_way(const struct watched *w, uint64_t now)
 {
+	return !w->size || (w->length && elapsed(w->silent, now) >= HELD_LEAST);
+}
+
+/* W is watched from NOW on, if there is room, it is not already, and nobody else is here. */
+static void watch(struct lengths *of, const struct watched *w, uint64_t now)
+{
+	struct watched *place = NULL;
+
 	if (!enter(of))
 		return;
-	for (int i = 0; i < RUN_LENGTHS_WATCHED; i++)
-		if (!of->watch[i].size) {
-			of->watch[i] = *w;
-			atomic_fetch_add_explicit(&of->n, 1, memory_order_relaxed);
-			break;
+	for (int i = 0; i < RUN_LENGTHS_WATCHED; i++) {
+		struct watched *at = &of->watch[i];
+
+		if (at->size && at->cursor.index == w->cursor.index &&
+		    at->cursor.generation == w->cursor.generation && at->run == w->run) {
+			leave(of);
+			return;
 		}
+		if (gives_way(at, now) && (!place || !at->size))
+			place = at;
+	}
+	if (place && !place->size)
+		atomic_fetch_add_explicit(&of->n, 1, memory_order_relaxed);
+	if (place)
+		*place = *w;
 	leave(of);
 }
 
@@ -172,38 +201,88 @@ static bool take_out(struct lengths *of, int i, uint64_t now, struct watched *w)
 	return due;
 }
 
-/* Whether the reader of C, which W is of, wants no more of what there is. */
-static bool has_ended(const struct cursor *c, const struct watched *w, uint64_t now)
+/* Whether the reader OF of C, which W is of, wants no more of what there is. */
+static bool has_ended(const struct lengths *of, const struct cursor *c, const struct watched *w,
+		      uint64_t now)
 {
+	uint64_t patience = atomic_load_explicit(&of->patience, memory_order_relaxed);
 	uint64_t silence = elapsed(w->began, c->used);
 
 	if (silence < SILENT_LEAST)
 		silence = SILENT_LEAST;
 	if (silence > SILENT_MOST)
 		silence = SILENT_MOST;
+	if (silence < patience)
+		silence = patience;
 	if (c->next > c->done_end)
 		silence = SILENT_WAITING;
 	return c->next < w->size && elapsed(c->used, now) >= silence;
 }
 
+/* Whether a run of LENGTH that began at START of a file of SIZE may as well have ended with that. */
+static bool is_whole(uint64_t start, uint64_t length, uint64_t size)
+{
+	uint64_t end = RUN_END_FIRST;
+
+	while (end < length)
+		end *= 2;
+	return start + end >= size;
+}
+
+/* W, a run of READER, was taken to have ended, and has come to LENGTH since. */
+static void take_back(struct run_lengths *l, uint32_t reader, const struct watched *w,
+		      uint64_t length, uint64_t now)
+{
+	struct lengths *of = &l->of[reader];
+	uint64_t gap = elapsed(w->silent, now), end = RUN_END_FIRST;
+	int i = 0;
+
+	if (gap > PATIENCE_MOST)
+		gap = PATIENCE_MOST;
+	if (gap > atomic_load(&of->patience))
+		atomic_store(&of->patience, gap);
+	for (; i < RUN_ENDS && end < w->length; end *= 2)
+		i++;
+	if (i == RUN_ENDS)
+		return;
+	if (atomic_load(&of->ended[i]))
+		atomic_fetch_sub(&of->ended[i], 1);
+	for (; i < RUN_ENDS && end < length; i++, end *= 2)
+		count(&of->passed[i], &of->ended[i]);
+}
+
 /* What has become of W, at NOW: counted for READER; or, true, it is to be looked at again. */
-static bool goes_on(struct readahead *ra, uint32_t reader, const struct watched *w, uint64_t now)
+static bool goes_on(struct readahead *ra, uint32_t reader, struct watched *w, uint64_t now)
 {
 	struct cursor *c = heur_cursor_get(&ra->table, w->cursor);
-	uint64_t length;
-	bool ended, known, again;
+	uint64_t length, start, used;
+	bool ended, known, whole;
 
 	if (!c)
 		return false;
-	known = c->run == w->run && c->way == WAY_FORWARD;
-	length = c->next - c->start;
-	ended = has_ended(c, w, now);
-	again = known && !ended && c->next < w->size && length <= RUN_END_FIRST << (RUN_ENDS - 1) &&
-		elapsed(w->began, now) < LOOK_LAST;
+	known = c->run == w->run && c->way == WAY_FORWARD && (c->taken || c->charged) &&
+		c->file->unseen < w->began;
+	start = c->start;
+	length = c->next - start;
+	whole = c->next >= w->size;
+	used = c->used;
+	ended = has_ended(&ra->lengths->of[reader], c, w, now);
 	heur_file_put(c->file);
-	if (known && !again)
-		run_lengths_note(ra->lengths, reader, length, ended);
-	return again;
+	if (!known)
+		return false;
+	if (w->length) {
+		if (length > w->length)
+			take_back(ra->lengths, reader, w, length, now);
+		return length == w->length && elapsed(w->silent, now) < HELD_MOST;
+	}
+	if (!ended && !whole && length <= RUN_END_FIRST << (RUN_ENDS - 1) &&
+	    elapsed(w->began, now) < LOOK_LAST)
+		return true;
+	ended = ended && !is_whole(start, length, w->size);
+	run_lengths_note(ra->lengths, reader, length, ended);
+	w->length = length;
+	w->silent = used;
+	return ended;
 }
 
 /* Looks at those of READER. */
@@ -215,19 +294,19 @@ static void look_at(struct readahead *ra, uint32_t reader, uint64_t now)
 		struct watched w;
 
 		if (take_out(of, i, now, &w) && goes_on(ra, reader, &w, now))
-			watch(of, &w);
+			watch(of, &w, now);
 	}
 }
 
 void run_lengths_opened(struct readahead *ra, const struct readahead_read *read,
 			struct cursor_ref cursor, uint32_t run)
 {
-	const struct watched w = {cursor, run, read->size, read->now};
+	const struct watched w = {cursor, run, read->size, read->now, 0, 0};
 
 	if (!read->reader || read->reader > READERS_MAX)
 		return;
 	look_at(ra, read->reader, read->now);
-	watch(&ra->lengths->of[read->reader], &w);
+	watch(&ra->lengths->of[read->reader], &w, read->now);
 }
 
 void run_lengths_sweep(struct readahead *ra, uint64_t now)

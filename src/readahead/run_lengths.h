@@ -16,7 +16,7 @@
  * others ended, to where none has come, every other one.
  *
  * The survivor function of a length, by the product-limit estimate: E. L. Kaplan and P. Meier, 1958. A run that ends
- * with its file, or is not over, says only how far it came.
+ * with its file, or is not over, says only how far it came; one for which nothing had to be fetched, nothing.
  *
  * Bounded: RUN_LENGTHS_WATCHED runs of each reader at a time. Any thread; without a lock but those of the files that
  * are looked at, one by one.
@@ -37,7 +37,7 @@ struct run_lengths;
 /* The ends: RUN_END_FIRST bytes, and each of the following twice the one before. */
 #define RUN_ENDS	    8
 #define RUN_END_FIRST	    (UINT64_C(128) << 10)
-#define RUN_LENGTHS_WATCHED 8
+#define RUN_LENGTHS_WATCHED 16
 
 /* NULL: no memory. */
 struct run_lengths *run_lengths_new(void);

@@ -32,7 +32,7 @@ static void make_cached(struct host_file *f, const char *name, size_t pages)
 static void find_cached(struct host_file *f, struct backing *b, uint64_t now)
 {
 	for (unsigned int i = 0; i < HOT_READS; i++)
-		backing_found_cached(&f->slot, b, now);
+		backing_found_cached(&f->slot, b, io->engine, now);
 }
 
 static void test_a_hot_file_is_read_without_a_use(void **state)

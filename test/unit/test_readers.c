@@ -154,6 +154,7 @@ static void test_whose_read_ahead_it_was(void **state)
 	struct reader_look looks[2];
 	uint64_t size = 64 * MIB;
 
+	e->chunk = 16 * MIB;
 	e->reader = find(r, 1, SEC);
 	read_through(e, 1, 0, size, size);
 	e->reader = find(r, 3, 3 * SEC);

@@ -200,6 +200,86 @@ static void test_waiting_is_no_end(void **state)
 	engine_free(e);
 }
 
+/* Of files in memory most reads are never told: they say nothing. */
+static void test_unseen_reads_are_no_end(void **state)
+{
+	struct engine *e = engine_default("cursor");
+
+	e->chunk = 4 * MIB;
+	e->reader = 1;
+	for (uint64_t file = 1; file <= 20; file++) {
+		for (uint64_t at = 0; at < 20 * READ; at += READ)
+			engine_fetch(e, engine_read(e, file, at, READ, BIG), BIG);
+		readahead_unseen(e->ra, &file, sizeof(file), e->now);
+		e->now += 250 * MS;
+	}
+	assert_true(preview(e, 1, 100, 3 * MIB) >= 5 * MIB);
+	engine_free(e);
+}
+
+/* Who reads many files in turn goes on in each: what was taken for an end is taken back. */
+static void test_reading_in_turn_is_no_end(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t planned = 0, alone = 0;
+
+	e->chunk = 4 * MIB;
+	e->seek = MIB;
+	for (uint32_t reader = 0; reader < 2; reader++) {
+		uint64_t *sum = reader ? &planned : &alone;
+
+		e->reader = reader;
+		for (uint64_t group = 0; group < 8; group++)
+			for (uint64_t at = 0; at < 8 * MIB; at += READ)
+				for (uint64_t n = 0; n < 16; n++) {
+					uint64_t file = 1 + n + 16 * (group + 8 * reader);
+					struct readahead_plan p =
+						engine_read(e, file, at, READ, 8 * MIB);
+
+					*sum += p.len > 0;
+					engine_fetch(e, p, 8 * MIB);
+					e->now += at % (256 * KIB) ? 0 : 35 * MS;
+				}
+	}
+	assert_in_range(planned, alone, alone + alone / 4);
+	engine_check_account(e);
+	engine_free(e);
+}
+
+/* With requests as large as chunks something is fetched all the same. */
+static void test_large_requests(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t fetched = 0;
+
+	e->chunk = 4 * MIB;
+	e->reader = 1;
+	for (uint64_t at = 0; at < BIG; at += MIB)
+		fetched += engine_fetch(e, engine_read(e, 1, at, MIB, BIG), BIG);
+	assert_true(fetched >= BIG / 2);
+	engine_free(e);
+}
+
+/* A run whose chunk is dropped again and again is one run. */
+static void test_what_is_dropped_is_watched_once(void **state)
+{
+	struct engine *e = engine_default("cursor");
+
+	e->chunk = 4 * MIB;
+	e->reader = 1;
+	for (uint64_t at = 0; at < 2 * MIB; at += READ) {
+		struct readahead_plan p = engine_read(e, 1, at, READ, BIG);
+
+		if (p.len)
+			readahead_finished(e->ra, &e->counters, &p, p.offset, false, false);
+	}
+	e->now += 3 * SEC;
+	engine_sweep(e, e->now);
+	for (int i = 2; i < 6; i++)
+		assert_true(preview(e, 1, (uint64_t)i, 8 * MIB) >= 8 * MIB);
+	engine_free(e);
+}
+
 static void test_the_papers_rules_know_none(void **state)
 {
 	struct engine *e = engine_default("cursor");
@@ -283,6 +363,10 @@ int main(void)
 		cmocka_unit_test(test_who_goes_on_is_found_out),
 		cmocka_unit_test(test_a_stranger_shows_that_he_reads_on),
 		cmocka_unit_test(test_waiting_is_no_end),
+		cmocka_unit_test(test_unseen_reads_are_no_end),
+		cmocka_unit_test(test_reading_in_turn_is_no_end),
+		cmocka_unit_test(test_large_requests),
+		cmocka_unit_test(test_what_is_dropped_is_watched_once),
 		cmocka_unit_test(test_the_papers_rules_know_none),
 		cmocka_unit_test(test_many_at_once),
 	};
