@@ -30,6 +30,7 @@
 #define SHORT_RUN   (UINT64_C(1) << 20)
 #define FIRST_SHARE 4
 #define YOUNG_SHARE 2
+#define STREAMS_FEW 2
 /* A file's rest that is fetched anyway, where it is not known what a seek costs. */
 #define REST_MAX (UINT64_C(1) << 20)
 /* No position. */
@@ -186,12 +187,15 @@ static uint64_t as_far_as_worth(struct readahead *ra, const struct cursor *c,
 	return end <= from ? 0 : len < end - from ? len : end - from;
 }
 
-/* Whether C's run may be over soon, for all that is known of its reader. */
+/*
+ * Whether C's run may be over soon, for all that is known of its reader. Not among several streams, where each chunk more
+ * costs a seek.
+ */
 static bool may_be_short(const struct readahead *ra, const struct readahead_tuning *t,
-			 const struct cursor *c)
+			 const struct cursor *c, const struct readahead_read *read)
 {
-	return t->rules->lengths && c->way == WAY_FORWARD && c->reader &&
-	       !run_lengths_go_on(ra->lengths, c->reader, SHORT_RUN);
+	return read->streams <= STREAMS_FEW && t->rules->lengths && c->way == WAY_FORWARD &&
+	       c->reader && !run_lengths_go_on(ra->lengths, c->reader, SHORT_RUN);
 }
 
 /*
@@ -199,9 +203,10 @@ static bool may_be_short(const struct readahead *ra, const struct readahead_tuni
  * who does not no second chunk is thrown away.
  */
 static bool has_just_begun(const struct readahead *ra, const struct readahead_tuning *t,
-			   const struct cursor *c)
+			   const struct cursor *c, const struct readahead_read *read)
 {
-	return may_be_short(ra, t, c) && c->next - c->start < (c->ra_end - c->start) / YOUNG_SHARE;
+	return may_be_short(ra, t, c, read) &&
+	       c->next - c->start < (c->ra_end - c->start) / YOUNG_SHARE;
 }
 
 /* The first chunk of a run that may be short is that too, but for one whose reader is half through with it already. */
@@ -224,7 +229,7 @@ static uint64_t length(struct readahead *ra, const struct readahead_tuning *t,
 
 	if (is_sparse(c))
 		widen(&l, c);
-	else if (!c->ra_end && may_be_short(ra, t, c))
+	else if (!c->ra_end && may_be_short(ra, t, c, read))
 		shorten_first(&l, t, c, read, from);
 	window = t->rules->window ? t->rules->window(&l, c) : window_learnt(&l, c);
 	granted = grant(ra, t, c, read->price, &l, window);
@@ -327,7 +332,7 @@ void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 
 	if (c->queued && !outruns(t, c, read))
 		return;
-	if (!anew && has_just_begun(ra, t, c))
+	if (!anew && has_just_begun(ra, t, c, read))
 		return;
 	if (own < begin)
 		own = begin; /* the file has become smaller */
