@@ -28,6 +28,7 @@ MECHANISMS = (
     ("cursors", "several cursors a file", {"Heuristic": "slowdown"}),
     ("any-order", "a run may start in any order", {"Rules": "ordered"}),
     ("streak", "a young run beside random reads must be longer", {"Rules": "streakless"}),
+    ("lengths", "how far readers go says how much is fetched", {"Rules": "endless"}),
     ("chunk1m", "chunks as long as a seek is dear: 1 MiB instead", fixed(ONE_MIB)),
     ("chunk12m", "the same: 12 MiB instead", fixed(TWELVE_MIB)),
     ("elevator", "turns: the elevator instead", {"Scheduler": "elevator"}),
@@ -46,8 +47,8 @@ MECHANISMS = (
 # (works, the mechanisms that are turned off in them). A quick run turns each off only where it has
 # something to do: streams, disorder and strides, writes.
 FULL = (("table,mixed8+1,write1+1", tuple(name for name, _, _ in MECHANISMS)),)
-QUICK = (("seq8,mixed8+1", ("streak", "chunk1m", "chunk12m", "elevator", "ncscan", "prices", "paper",
-                            "all")),
+QUICK = (("seq8,mixed8+1", ("streak", "lengths", "chunk1m", "chunk12m", "elevator", "ncscan", "prices",
+                            "paper", "all")),
          ("reorder10,stride8", ("slowdown", "cursors", "any-order", "paper", "all")),
          ("write1+1", ("elevator", "writeback", "pacing", "all")))
 SMALL = ("--size", "64M", "--mixed-size", "24M", "--mixed-seconds", "4", "--random-count", "300")

@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <strings.h>
 
-static const struct readahead_rules *const rules[] = {&rules_extended,	 &rules_ordered,
-						      &rules_streakless, &rules_forward,
-						      &rules_apart,	 &rules_paper};
+static const struct readahead_rules *const rules[] = {
+	&rules_extended, &rules_ordered, &rules_streakless, &rules_forward,
+	&rules_apart,	 &rules_endless, &rules_paper};
 
 const struct readahead_rules *rules_nth(unsigned int n)
 {

@@ -10,6 +10,7 @@
  *   ordered   extended, but a run must begin in order, so that none is found to go backward
  *   streakless  extended, but a streak proves nothing
  *   apart     extended, but each cursor asks for what it expects, whatever others of its file did
+ *   endless   extended, but how far readers went says nothing
  *   forward   extended, but no run goes backward, and records a step apart are runs like others; apart
  *   paper     Ellard & Seltzer 2003, sections 6.2 and 7, and nothing else, so that their figures 6
  *             to 8 compare what they compared: the expected offset is where the last read ended,
@@ -65,7 +66,8 @@ struct readahead_rules {
 /* What the plugin does when nobody asks for anything else. */
 extern const struct readahead_rules rules_extended;
 /* The same without one of them, so that it can be measured what each is worth. */
-extern const struct readahead_rules rules_ordered, rules_streakless, rules_forward, rules_apart;
+extern const struct readahead_rules rules_ordered, rules_streakless, rules_forward, rules_apart,
+	rules_endless;
 extern const struct readahead_rules rules_paper;
 
 /* The rules of NAME, in which capitals do not matter, or NULL. */

@@ -233,8 +233,11 @@ const struct readahead_rules rules_extended =
 const struct readahead_rules rules_apart =
 	EXTENDED("apart", .any_order = true, .streaks = true, .backward = true, .strides = true,
 		 .lengths = true);
+const struct readahead_rules rules_endless =
+	EXTENDED("endless", .any_order = true, .streaks = true, .backward = true, .strides = true,
+		 .beside = true);
 const struct readahead_rules rules_forward =
-	EXTENDED("forward", .any_order = true, .streaks = true);
+	EXTENDED("forward", .any_order = true, .streaks = true, .lengths = true);
 const struct readahead_rules rules_ordered =
 	EXTENDED("ordered", .streaks = true, .strides = true, .lengths = true, .beside = true);
 const struct readahead_rules rules_streakless =

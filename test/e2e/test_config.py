@@ -17,7 +17,7 @@ ROWS = [
     ("unknown parameter", {"Heuristik": "cursor"}, "", "VFS", r"(?i)heuristik", None),
     ("unknown heuristic", {"Heuristic": "nonesuch"}, "", "VFS", r"nonesuch.*cursor", False),
     ("unknown rules", {"Rules": "nonesuch"}, "", "VFS",
-     r"nonesuch.*extended, ordered, streakless, forward, apart, paper", False),
+     r"nonesuch.*extended, ordered, streakless, forward, apart, endless, paper", False),
     ("unknown scheduler", {"Scheduler": "nonesuch"}, "", "VFS", r"nonesuch.*turns", False),
     ("number too large", {"Queue_Depth": "100000"}, "", "VFS", r"(?i)queue_depth.*100000.*256",
      False),

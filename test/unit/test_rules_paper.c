@@ -308,7 +308,12 @@ static void test_variants_lack_what_they_say(void **state)
 {
 	const struct readahead_rules *all = &rules_extended;
 
-	assert_true(all->any_order && all->streaks && all->backward && all->strides && all->beside);
+	assert_true(all->any_order && all->streaks && all->backward && all->strides &&
+		    all->beside && all->lengths);
+	assert_true(rules_ordered.lengths && rules_streakless.lengths && rules_apart.lengths &&
+		    rules_forward.lengths && !rules_paper.lengths);
+	assert_true(!rules_endless.lengths && rules_endless.any_order && rules_endless.streaks &&
+		    rules_endless.backward && rules_endless.strides && rules_endless.beside);
 	assert_true(!rules_ordered.any_order && rules_ordered.streaks && rules_ordered.strides &&
 		    rules_ordered.beside);
 	assert_true(!rules_streakless.streaks && rules_streakless.any_order &&
@@ -325,8 +330,8 @@ static void test_names(void **state)
 	assert_ptr_equal(rules_find("extended"), &rules_extended);
 	assert_ptr_equal(rules_find("PAPER"), &rules_paper);
 	assert_ptr_equal(rules_nth(0), &rules_extended);
-	assert_ptr_equal(rules_nth(5), &rules_paper);
-	assert_null(rules_nth(6));
+	assert_ptr_equal(rules_nth(6), &rules_paper);
+	assert_null(rules_nth(7));
 	assert_null(rules_find(""));
 	assert_null(rules_find("papers"));
 }
