@@ -46,7 +46,7 @@ struct lengths {
 	_Atomic uint16_t passed[RUN_ENDS], ended[RUN_ENDS];
 	_Atomic uint64_t patience; /* ns: he went on after having been silent for so long */
 	_Atomic uint8_t n;	   /* watched now */
-	atomic_flag busy;	   /* guards what follows */
+	_Atomic bool busy;	   /* guards what follows */
 	struct watched watch[RUN_LENGTHS_WATCHED];
 };
 
@@ -56,11 +56,7 @@ struct run_lengths {
 
 struct run_lengths *run_lengths_new(void)
 {
-	struct run_lengths *l = calloc(1, sizeof(*l));
-
-	for (uint32_t i = 0; l && i <= READERS_MAX; i++)
-		atomic_flag_clear(&l->of[i].busy);
-	return l;
+	return calloc(1, sizeof(struct run_lengths));
 }
 
 void run_lengths_free(struct run_lengths *l)
@@ -78,6 +74,15 @@ static void count(_Atomic uint16_t *n, _Atomic uint16_t *other)
 		atomic_store(other, rest / 2);
 	}
 	atomic_store(n, now + 1);
+}
+
+/* One less in N, if there is one. */
+static void uncount(_Atomic uint16_t *n)
+{
+	uint16_t now = atomic_load(n);
+
+	while (now && !atomic_compare_exchange_weak(n, &now, now - 1))
+		;
 }
 
 void run_lengths_note(struct run_lengths *l, uint32_t reader, uint64_t length, bool ended)
@@ -145,12 +150,12 @@ bool run_lengths_go_on(const struct run_lengths *l, uint32_t reader, uint64_t le
 
 static bool enter(struct lengths *of)
 {
-	return !atomic_flag_test_and_set_explicit(&of->busy, memory_order_acquire);
+	return !atomic_exchange_explicit(&of->busy, true, memory_order_acquire);
 }
 
 static void leave(struct lengths *of)
 {
-	atomic_flag_clear_explicit(&of->busy, memory_order_release);
+	atomic_store_explicit(&of->busy, false, memory_order_release);
 }
 
 /* Whether W gives its place to another at NOW: a run that has ended, and will hardly go on. */
@@ -245,8 +250,7 @@ static void take_back(struct run_lengths *l, uint32_t reader, const struct watch
 		i++;
 	if (i == RUN_ENDS)
 		return;
-	if (atomic_load(&of->ended[i]))
-		atomic_fetch_sub(&of->ended[i], 1);
+	uncount(&of->ended[i]);
 	for (; i < RUN_ENDS && end < length; i++, end *= 2)
 		count(&of->passed[i], &of->ended[i]);
 }
@@ -256,6 +260,7 @@ static bool goes_on(struct readahead *ra, uint32_t reader, struct watched *w, ui
 {
 	struct cursor *c = heur_cursor_get(&ra->table, w->cursor);
 	uint64_t length, start, used;
+	_Atomic uint64_t *patience = &ra->lengths->of[reader].patience;
 	bool ended, known, whole;
 
 	if (!c)
@@ -271,9 +276,13 @@ static bool goes_on(struct readahead *ra, uint32_t reader, struct watched *w, ui
 	if (!known)
 		return false;
 	if (w->length) {
+		bool held = length == w->length && elapsed(w->silent, now) < HELD_MOST;
+
 		if (length > w->length)
 			take_back(ra->lengths, reader, w, length, now);
-		return length == w->length && elapsed(w->silent, now) < HELD_MOST;
+		else if (!held) /* rightly so: less patience will do */
+			atomic_store(patience, atomic_load(patience) / 2);
+		return held;
 	}
 	if (!ended && !whole && length <= RUN_END_FIRST << (RUN_ENDS - 1) &&
 	    elapsed(w->began, now) < LOOK_LAST)
