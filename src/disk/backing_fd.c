@@ -4,9 +4,19 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "disk/backing_local.h"
+
+/*
+ * Of a READ that fails beside a bad sector, in one folio with it: how often it is tried again, the time between, and after
+ * which it is not (ns).
+ */
+#define APART_TRIES 8
+#define APART_PAUSE 5000000
+#define APART_TIME  UINT64_C(200000000)
 
 int backing_open_again(struct backing *b, int flags)
 {
@@ -53,16 +63,59 @@ static void advise(struct backing *b, int fd)
 	posix_fadvise(fd, 0, 0, quiet ? POSIX_FADV_RANDOM : POSIX_FADV_NORMAL);
 }
 
-ssize_t backing_read(struct backing *b, const struct iovec *iov, int n, uint64_t offset)
+static ssize_t read_at(int fd, const struct iovec *iov, int n, uint64_t offset)
 {
-	int fd = reply_fd(b);
 	ssize_t got;
 
-	advise(b, fd);
 	do
 		got = preadv(fd, iov, n, (off_t)offset);
 	while (got < 0 && errno == EINTR);
 	return got;
+}
+
+/* The folio of FOLIO bytes at OFFSET is no longer in memory, if nobody else waits for it. */
+static void drop_folio(int fd, uint64_t offset, uint64_t folio)
+{
+	posix_fadvise(fd, (off_t)(offset - offset % folio), (off_t)folio, POSIX_FADV_DONTNEED);
+}
+
+/*
+ * What could not be read, perhaps only for it lies in one folio with a bad sector, is read again without that: until
+ * those have gone who wait for it.
+ */
+static ssize_t read_apart(int fd, uint64_t folio, const struct iovec *iov, int n, uint64_t offset,
+			  uint64_t len)
+{
+	const struct timespec pause = {.tv_nsec = APART_PAUSE};
+	uint64_t begun = clock_now();
+	ssize_t got = -1;
+
+	for (int i = 0; i < APART_TRIES && got < 0; i++) {
+		drop_folio(fd, offset, folio);
+		drop_folio(fd, offset + len - 1, folio);
+		got = read_at(fd, iov, n, offset);
+		if (got >= 0 || errno != EIO || clock_now() - begun > APART_TIME)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	return got;
+}
+
+ssize_t backing_read(struct backing *b, const struct iovec *iov, int n, uint64_t offset)
+{
+	uint32_t folio;
+	uint64_t len = 0;
+	int fd = reply_fd(b);
+	ssize_t got;
+
+	advise(b, fd);
+	got = read_at(fd, iov, n, offset);
+	if (got >= 0 || errno != EIO)
+		return got;
+	folio = atomic_load_explicit(&b->folio, memory_order_relaxed);
+	for (int i = 0; i < n; i++)
+		len += iov[i].iov_len;
+	return folio && len ? read_apart(fd, folio, iov, n, offset, len) : got;
 }
 
 /* Whether the file ended at END when it was read. */

@@ -59,6 +59,10 @@ void kernel_windows_open(struct kernel_windows *w, struct backing *b, uint64_t f
 	w->fd = backing_open_again(b, O_NOATIME);
 	if (w->fd >= 0 && posix_fadvise(w->fd, 0, 0, POSIX_FADV_SEQUENTIAL))
 		kernel_windows_close(w);
+	if (w->fd >= 0)
+		atomic_store_explicit(&b->folio,
+				      UINT32_C(1) << (31 - __builtin_clz((uint32_t)size)),
+				      memory_order_relaxed);
 	if (w->fd >= 0 && (at == 0 || backing_resident(b, at - 1, 1)))
 		go_on(w, at, RWF_NOWAIT);
 }
