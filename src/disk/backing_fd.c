@@ -17,6 +17,8 @@
 #define APART_TRIES 8
 #define APART_PAUSE 5000000
 #define APART_TIME  UINT64_C(200000000)
+/* So many of a folio's parts are looked at for one that can be read. */
+#define FOLIO_PARTS 4
 
 int backing_open_again(struct backing *b, int flags)
 {
@@ -73,39 +75,44 @@ static ssize_t read_at(int fd, const struct iovec *iov, int n, uint64_t offset)
 	return got;
 }
 
-/* The folio of FOLIO bytes at OFFSET is no longer in memory, if nobody else waits for it. */
-static void drop_folio(int fd, uint64_t offset, uint64_t folio)
+/* Whether anything of the folio at FROM can be read, but for what lies near OFFSET. */
+static bool is_apart(int fd, uint64_t from, uint64_t folio, uint64_t offset)
 {
-	posix_fadvise(fd, (off_t)(offset - offset % folio), (off_t)folio, POSIX_FADV_DONTNEED);
+	uint64_t part = folio / FOLIO_PARTS;
+	char byte;
+
+	for (uint64_t at = from; at < from + folio; at += part)
+		if (at / part != offset / part && pread(fd, &byte, 1, (off_t)at) == 1)
+			return true;
+	return false;
 }
 
 /*
- * What could not be read, perhaps only for it lies in one folio with a bad sector, is read again without that: until
- * those have gone who wait for it.
+ * What could not be read, perhaps only for it lies in one folio of FOLIO bytes with a bad sector, is read again without
+ * that: until those have gone who wait for it, and keep it in memory. Where others of its bytes can be read, or there
+ * is no such folio, what failed is bad itself, and is not tried again.
  */
-static ssize_t read_apart(int fd, uint64_t folio, const struct iovec *iov, int n, uint64_t offset,
-			  uint64_t len)
+static ssize_t read_apart(int fd, uint64_t folio, const struct iovec *iov, int n, uint64_t offset)
 {
 	const struct timespec pause = {.tv_nsec = APART_PAUSE};
-	uint64_t begun = clock_now();
+	uint64_t begun = clock_now(), from = offset - offset % folio;
 	ssize_t got = -1;
 
-	for (int i = 0; i < APART_TRIES && got < 0; i++) {
-		drop_folio(fd, offset, folio);
-		drop_folio(fd, offset + len - 1, folio);
+	for (int i = 0; i < APART_TRIES && !is_apart(fd, from, folio, offset); i++) {
+		if (i > 0)
+			nanosleep(&pause, NULL);
+		posix_fadvise(fd, (off_t)from, (off_t)folio, POSIX_FADV_DONTNEED);
 		got = read_at(fd, iov, n, offset);
 		if (got >= 0 || errno != EIO || clock_now() - begun > APART_TIME)
 			break;
-		nanosleep(&pause, NULL);
 	}
 	return got;
 }
 
 ssize_t backing_read(struct backing *b, const struct iovec *iov, int n, uint64_t offset)
 {
-	uint32_t folio;
-	uint64_t len = 0;
 	int fd = reply_fd(b);
+	uint32_t folio;
 	ssize_t got;
 
 	advise(b, fd);
@@ -113,9 +120,7 @@ ssize_t backing_read(struct backing *b, const struct iovec *iov, int n, uint64_t
 	if (got >= 0 || errno != EIO)
 		return got;
 	folio = atomic_load_explicit(&b->folio, memory_order_relaxed);
-	for (int i = 0; i < n; i++)
-		len += iov[i].iov_len;
-	return folio && len ? read_apart(fd, folio, iov, n, offset, len) : got;
+	return folio > FOLIO_PARTS ? read_apart(fd, folio, iov, n, offset) : got;
 }
 
 /* Whether the file ended at END when it was read. */
