@@ -80,9 +80,10 @@ static bool is_apart(int fd, uint64_t from, uint64_t folio, uint64_t offset)
 {
 	uint64_t part = folio / FOLIO_PARTS;
 	char byte;
+	const struct iovec iov = {&byte, 1};
 
 	for (uint64_t at = from; at < from + folio; at += part)
-		if (at / part != offset / part && pread(fd, &byte, 1, (off_t)at) == 1)
+		if (at / part != offset / part && read_at(fd, &iov, 1, at) == 1)
 			return true;
 	return false;
 }

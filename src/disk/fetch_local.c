@@ -104,16 +104,6 @@ static uint64_t ahead_of(struct device *device, uint64_t begun, uint64_t upto, u
 	return begun >= upto + step ? 0 : together;
 }
 
-/* The largest folio that a window of SIZE bytes can be in, a power of two. */
-static uint64_t folio_max(uint64_t size)
-{
-	uint64_t folio = 1;
-
-	while (folio <= size / 2)
-		folio *= 2;
-	return folio;
-}
-
 /*
  * The byte at BAD cannot be read, nor can any of its folio, by nobody, for as long as that is in memory: it is
  * brought again by pages, of which only those of the bad sector fail. They stay, so that nobody asks for them
@@ -121,7 +111,7 @@ static uint64_t folio_max(uint64_t size)
  */
 static void split_folio(struct backing *b, uint64_t window, uint64_t bad)
 {
-	uint64_t folio = folio_max(window), from = bad - bad % folio;
+	uint64_t folio = kernel_windows_folio(window), from = bad - bad % folio;
 
 	posix_fadvise(b->fd, (off_t)from, (off_t)folio, POSIX_FADV_DONTNEED);
 	posix_fadvise(b->fd, (off_t)from, (off_t)folio, POSIX_FADV_WILLNEED);

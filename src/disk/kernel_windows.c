@@ -45,6 +45,11 @@ static void go_on(struct kernel_windows *w, uint64_t at, int flags)
 		kernel_windows_close(w);
 }
 
+uint32_t kernel_windows_folio(uint64_t size)
+{
+	return UINT32_C(1) << (31 - __builtin_clz((uint32_t)size));
+}
+
 void kernel_windows_open(struct kernel_windows *w, struct backing *b, uint64_t from, uint64_t end,
 			 uint64_t now)
 {
@@ -60,9 +65,7 @@ void kernel_windows_open(struct kernel_windows *w, struct backing *b, uint64_t f
 	if (w->fd >= 0 && posix_fadvise(w->fd, 0, 0, POSIX_FADV_SEQUENTIAL))
 		kernel_windows_close(w);
 	if (w->fd >= 0)
-		atomic_store_explicit(&b->folio,
-				      UINT32_C(1) << (31 - __builtin_clz((uint32_t)size)),
-				      memory_order_relaxed);
+		atomic_store_explicit(&b->folio, kernel_windows_folio(size), memory_order_relaxed);
 	if (w->fd >= 0 && (at == 0 || backing_resident(b, at - 1, 1)))
 		go_on(w, at, RWF_NOWAIT);
 }

@@ -53,6 +53,8 @@ void kernel_windows_open(struct kernel_windows *w, struct backing *b, uint64_t f
 void kernel_windows_start(struct kernel_windows *w, struct backing *b, uint64_t upto);
 /* What is before UPTO was asked for otherwise: if windows are not going, waits for its last byte, and they are. */
 void kernel_windows_go_on(struct kernel_windows *w, uint64_t upto);
+/* Bytes of the largest folio that a window of SIZE bytes can be in, a power of two. */
+uint32_t kernel_windows_folio(uint64_t size);
 void kernel_windows_close(struct kernel_windows *w);
 
 #endif

@@ -64,6 +64,22 @@ void run_lengths_free(struct run_lengths *l)
 	free(l);
 }
 
+/* Those of READER; NULL: nobody's. */
+static struct lengths *lengths_of(struct run_lengths *l, uint32_t reader)
+{
+	return reader && reader <= READERS_MAX ? &l->of[reader] : NULL;
+}
+
+/* The number of the first end that is not before LENGTH; there may be no such end any more. */
+static int end_of(uint64_t length)
+{
+	int i = 0;
+
+	while (RUN_END_FIRST << i < length)
+		i++;
+	return i;
+}
+
 /* One more in N, of which OTHER has the rest. Two at once may be counted as one. */
 static void count(_Atomic uint16_t *n, _Atomic uint16_t *other)
 {
@@ -85,65 +101,66 @@ static void uncount(_Atomic uint16_t *n)
 		;
 }
 
-void run_lengths_note(struct run_lengths *l, uint32_t reader, uint64_t length, bool ended)
+/* A run has passed the ends from FROM on, before TO. */
+static void count_passed(struct lengths *of, int from, int to)
 {
-	struct lengths *of;
-	uint64_t end = RUN_END_FIRST;
-
-	if (!reader || reader > READERS_MAX)
-		return;
-	of = &l->of[reader];
-	for (int i = 0; i < RUN_ENDS; i++, end *= 2) {
-		if (length <= end) {
-			if (ended)
-				count(&of->ended[i], &of->passed[i]);
-			return;
-		}
+	for (int i = from; i < to && i < RUN_ENDS; i++)
 		count(&of->passed[i], &of->ended[i]);
-	}
 }
 
-uint64_t run_lengths_reach(const struct run_lengths *l, uint32_t reader, uint64_t so_far,
-			   uint64_t seek)
+static void note(struct lengths *of, uint64_t length, bool ended)
 {
-	const struct lengths *of;
-	uint64_t end = RUN_END_FIRST;
-	double on = 1;	       /* the share of such runs that goes on behind END */
+	int end = end_of(length);
+
+	count_passed(of, 0, end);
+	if (ended && end < RUN_ENDS)
+		count(&of->ended[end], &of->passed[end]);
+}
+
+void run_lengths_note(struct run_lengths *l, uint32_t reader, uint64_t length, bool ended)
+{
+	struct lengths *of = lengths_of(l, reader);
+
+	if (of)
+		note(of, length, ended);
+}
+
+uint64_t run_lengths_reach(struct run_lengths *l, uint32_t reader, uint64_t so_far, uint64_t seek)
+{
+	struct lengths *of = lengths_of(l, reader);
+	double on = 1;	       /* the share of such runs that goes on behind an end */
 	bool stranger = false; /* most ended before that */
 
-	if (!reader || reader > READERS_MAX)
+	if (!of)
 		return UINT64_MAX;
-	of = &l->of[reader];
 	if (seek < SEEK_LEAST)
 		seek = seek ? SEEK_LEAST : SEEK_USUAL;
-	for (int i = 0; i < RUN_ENDS; i++, end *= 2) {
+	for (int i = 0; i < RUN_ENDS; i++) {
 		uint32_t passed = atomic_load_explicit(&of->passed[i], memory_order_relaxed);
 		uint32_t ended = atomic_load_explicit(&of->ended[i], memory_order_relaxed);
+		uint64_t end = RUN_END_FIRST << i;
 
 		if (end >= so_far)
 			on *= (passed + 1.0) /
 			      (passed + ended + 1.0 + (stranger && !passed && !ended));
 		stranger |= ended > passed;
-		if (end < so_far)
-			continue;
-		if ((1 - on) * (double)end >= on * (double)seek)
+		if (end >= so_far && (1 - on) * (double)end >= on * (double)seek)
 			return end;
 	}
 	return UINT64_MAX;
 }
 
-bool run_lengths_go_on(const struct run_lengths *l, uint32_t reader, uint64_t length)
+bool run_lengths_go_on(struct run_lengths *l, uint32_t reader, uint64_t length)
 {
-	uint32_t passed, ended;
-	int i = 0;
+	struct lengths *of = lengths_of(l, reader);
+	int end = end_of(length);
 
-	if (!reader || reader > READERS_MAX)
+	if (!of)
 		return false;
-	while (i < RUN_ENDS - 1 && RUN_END_FIRST << i < length)
-		i++;
-	passed = atomic_load_explicit(&l->of[reader].passed[i], memory_order_relaxed);
-	ended = atomic_load_explicit(&l->of[reader].ended[i], memory_order_relaxed);
-	return passed > ended;
+	if (end >= RUN_ENDS)
+		end = RUN_ENDS - 1;
+	return atomic_load_explicit(&of->passed[end], memory_order_relaxed) >
+	       atomic_load_explicit(&of->ended[end], memory_order_relaxed);
 }
 
 /* ---- those that are watched -------------------------------------------------------------- */
@@ -227,40 +244,43 @@ static bool has_ended(const struct lengths *of, const struct cursor *c, const st
 /* Whether a run of LENGTH that began at START of a file of SIZE may as well have ended with that. */
 static bool is_whole(uint64_t start, uint64_t length, uint64_t size)
 {
-	uint64_t end = RUN_END_FIRST;
-
-	while (end < length)
-		end *= 2;
-	return start + end >= size;
+	return start + (RUN_END_FIRST << end_of(length)) >= size;
 }
 
-/* W, a run of READER, was taken to have ended, and has come to LENGTH since. */
-static void take_back(struct run_lengths *l, uint32_t reader, const struct watched *w,
-		      uint64_t length, uint64_t now)
+/* W was taken to have ended, and has come to LENGTH since. */
+static void take_back(struct lengths *of, const struct watched *w, uint64_t length, uint64_t now)
 {
-	struct lengths *of = &l->of[reader];
-	uint64_t gap = elapsed(w->silent, now), end = RUN_END_FIRST;
-	int i = 0;
+	uint64_t gap = elapsed(w->silent, now);
+	int end = end_of(w->length);
 
 	if (gap > PATIENCE_MOST)
 		gap = PATIENCE_MOST;
 	if (gap > atomic_load(&of->patience))
 		atomic_store(&of->patience, gap);
-	for (; i < RUN_ENDS && end < w->length; end *= 2)
-		i++;
-	if (i == RUN_ENDS)
-		return;
-	uncount(&of->ended[i]);
-	for (; i < RUN_ENDS && end < length; i++, end *= 2)
-		count(&of->passed[i], &of->ended[i]);
+	if (end < RUN_ENDS)
+		uncount(&of->ended[end]);
+	count_passed(of, end, end_of(length));
 }
 
-/* What has become of W, at NOW: counted for READER; or, true, it is to be looked at again. */
-static bool goes_on(struct readahead *ra, uint32_t reader, struct watched *w, uint64_t now)
+/* Of W, which was taken to have ended and is of LENGTH now: whether it is to be looked at again. */
+static bool is_held(struct lengths *of, const struct watched *w, uint64_t length, uint64_t now)
+{
+	if (length > w->length) {
+		take_back(of, w, length, now);
+		return false;
+	}
+	if (length == w->length && elapsed(w->silent, now) < HELD_MOST)
+		return true;
+	/* rightly so: less patience will do */
+	atomic_store(&of->patience, atomic_load(&of->patience) / 2);
+	return false;
+}
+
+/* What has become of W, at NOW: counted; or, true, it is to be looked at again. */
+static bool goes_on(struct readahead *ra, struct lengths *of, struct watched *w, uint64_t now)
 {
 	struct cursor *c = heur_cursor_get(&ra->table, w->cursor);
 	uint64_t length, start, used;
-	_Atomic uint64_t *patience = &ra->lengths->of[reader].patience;
 	bool ended, known, whole;
 
 	if (!c)
@@ -271,56 +291,47 @@ static bool goes_on(struct readahead *ra, uint32_t reader, struct watched *w, ui
 	length = c->next - start;
 	whole = c->next >= w->size;
 	used = c->used;
-	ended = has_ended(&ra->lengths->of[reader], c, w, now);
+	ended = has_ended(of, c, w, now);
 	heur_file_put(c->file);
 	if (!known)
 		return false;
-	if (w->length) {
-		bool held = length == w->length && elapsed(w->silent, now) < HELD_MOST;
-
-		if (length > w->length)
-			take_back(ra->lengths, reader, w, length, now);
-		else if (!held) /* rightly so: less patience will do */
-			atomic_store(patience, atomic_load(patience) / 2);
-		return held;
-	}
-	if (!ended && !whole && length <= RUN_END_FIRST << (RUN_ENDS - 1) &&
-	    elapsed(w->began, now) < LOOK_LAST)
+	if (w->length)
+		return is_held(of, w, length, now);
+	if (!ended && !whole && end_of(length) < RUN_ENDS && elapsed(w->began, now) < LOOK_LAST)
 		return true;
 	ended = ended && !is_whole(start, length, w->size);
-	run_lengths_note(ra->lengths, reader, length, ended);
+	note(of, length, ended);
 	w->length = length;
 	w->silent = used;
 	return ended;
 }
 
-/* Looks at those of READER. */
-static void look_at(struct readahead *ra, uint32_t reader, uint64_t now)
+static void look_at(struct readahead *ra, struct lengths *of, uint64_t now)
 {
-	struct lengths *of = &ra->lengths->of[reader];
+	struct watched w;
 
-	for (int i = 0; i < RUN_LENGTHS_WATCHED; i++) {
-		struct watched w;
-
-		if (take_out(of, i, now, &w) && goes_on(ra, reader, &w, now))
+	if (!atomic_load_explicit(&of->n, memory_order_relaxed))
+		return;
+	for (int i = 0; i < RUN_LENGTHS_WATCHED; i++)
+		if (take_out(of, i, now, &w) && goes_on(ra, of, &w, now))
 			watch(of, &w, now);
-	}
 }
 
 void run_lengths_opened(struct readahead *ra, const struct readahead_read *read,
 			struct cursor_ref cursor, uint32_t run)
 {
-	const struct watched w = {cursor, run, read->size, read->now, 0, 0};
+	const struct watched w = {
+		.cursor = cursor, .run = run, .size = read->size, .began = read->now};
+	struct lengths *of = lengths_of(ra->lengths, read->reader);
 
-	if (!read->reader || read->reader > READERS_MAX)
+	if (!of)
 		return;
-	look_at(ra, read->reader, read->now);
-	watch(&ra->lengths->of[read->reader], &w, read->now);
+	look_at(ra, of, read->now);
+	watch(of, &w, read->now);
 }
 
 void run_lengths_sweep(struct readahead *ra, uint64_t now)
 {
 	for (uint32_t i = 1; i <= READERS_MAX; i++)
-		if (atomic_load_explicit(&ra->lengths->of[i].n, memory_order_relaxed))
-			look_at(ra, i, now);
+		look_at(ra, &ra->lengths->of[i], now);
 }

@@ -48,10 +48,9 @@ void run_lengths_note(struct run_lengths *l, uint32_t reader, uint64_t length, b
  * Up to how many bytes from its beginning a run of READER is worth fetching that has come to SO_FAR, or that;
  * UINT64_MAX: all. SEEK: bytes that the disk reads in the time of a seek, 0: not known.
  */
-uint64_t run_lengths_reach(const struct run_lengths *l, uint32_t reader, uint64_t so_far,
-			   uint64_t seek);
+uint64_t run_lengths_reach(struct run_lengths *l, uint32_t reader, uint64_t so_far, uint64_t seek);
 /* Whether most of READER's runs that came to LENGTH, an end, are known to have gone on. */
-bool run_lengths_go_on(const struct run_lengths *l, uint32_t reader, uint64_t length);
+bool run_lengths_go_on(struct run_lengths *l, uint32_t reader, uint64_t length);
 /*
  * The first chunk of a run, that of CURSOR, was planned for READ: those of its reader that are watched are looked at, and it is
  * watched too, if there is room. Not with a file's lock.

@@ -9,6 +9,8 @@ import json
 import socket
 import time
 
+from processes import wait_for
+
 SOCKET = "/run/ganesha/ra.sock"
 
 
@@ -52,6 +54,11 @@ def stats(section="counters"):
 def device(number=0):
     """What `devices` says of one."""
     return ask(command="devices")["devices"][number]
+
+
+def settled(seconds=60):
+    """Waits until nothing of the first export is queued or under way; whether it came to that."""
+    return wait_for(lambda: not ask(command="status")["exports"][0]["pending"], seconds)
 
 
 def wait_for_stats(condition, seconds, section="writing", step=0.1):

@@ -77,8 +77,7 @@ def fetch(server, loop, path):
     client = nfs3.Client(server, "/e1")
     before, asked, evicted = loop.read_bytes(), control_client.stats("counters"), evictions()
     right = all(stream(client, number) for number in range(FILES))
-    idle = e2e.wait_for(
-        lambda: not control_client.ask(command="status")["exports"][0]["pending"], 60)
+    idle = control_client.settled()
     after = control_client.stats("counters")
     client.close()
     return Fetched(right, idle, loop.read_bytes() - before,

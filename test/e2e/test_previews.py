@@ -33,9 +33,7 @@ def fetched(client, numbers, length, pause=0.0):
         right &= read(client, number, length)
         time.sleep(pause)
     e2e.check(right, f"{len(numbers)} files, {length} bytes of each: every byte right")
-    e2e.check(e2e.wait_for(
-        lambda: not control_client.ask(command="status")["exports"][0]["pending"], 60),
-        "the disk is idle again")
+    e2e.check(control_client.settled(), "the disk is idle again")
     after = control_client.stats("counters")
     return after["planned_bytes"] - before["planned_bytes"]
 

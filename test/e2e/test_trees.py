@@ -85,12 +85,6 @@ def counted(before):
     return {name: after[name] - before[name] for name in after}
 
 
-def settled():
-    """No job is under way."""
-    return e2e.wait_for(
-        lambda: not control_client.ask(command="status")["exports"][0]["pending"], 60)
-
-
 def all_is_accounted():
     """Of one look: a sweep between two would have moved some."""
     def add_up(seen):
@@ -113,7 +107,7 @@ def walks(server):
     random.Random(1).shuffle(order)
     e2e.check(walk(client, DIRS, order), "a wide one in no order: every byte right")
     wide = counted(before)
-    settled()
+    control_client.settled()
     all_is_accounted()
     client.close()
     return in_turn, wide
@@ -131,7 +125,7 @@ def changes(server, path):
     e2e.drop_caches()
     client = nfs3.Client(server, "/e1")
     walk(client, 3, range(8))
-    settled()
+    control_client.settled()
     fh, here = find(client, "tree", "d03"), f"{path}/tree/d03"
     _, written = client.lookup("f0010", fh)
     client.write(written, 0, b"new" * 50)
@@ -156,7 +150,7 @@ def fetched_of_listing(client, name, seconds):
         return control_client.stats("devices")[0]["submitted_prefetch"]
 
     _, fh = client.lookup(name)
-    settled()
+    control_client.settled()
     before = asked()
     client.nfs.call(READDIR, nfs3.opaque(fh) + bytes(16) + struct.pack(">I", 32768))
     return e2e.wait_for(lambda: asked() > before, seconds)
@@ -178,7 +172,7 @@ def opens_by_chance(server):
     for _ in range(60):
         n = chance.randrange(WIDE)
         right &= walk(client, DIRS, [n])
-    settled()
+    control_client.settled()
     found = counted(before)
     e2e.check(right and found["prefetched_bytes"] <= found["read_bytes"] / 20,
               "opens by chance fetch next to nothing", found)
