@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/lock.h"
 #include "disk/backing_local.h"
 
 /*
@@ -88,32 +89,42 @@ static bool is_apart(int fd, uint64_t from, uint64_t folio, uint64_t offset)
 	return false;
 }
 
+/* Of READs that keep a folio in memory by waiting for it, one at a time tries to drop it: else they keep it for each other. */
+static struct lock apart = LOCK_INITIALIZER(LOCK_LEAF);
+
 /*
  * What could not be read, perhaps only for it lies in one folio of FOLIO bytes with a bad sector, is read again without
- * that: until those have gone who wait for it, and keep it in memory. Where others of its bytes can be read, or there
- * is no such folio, what failed is bad itself, and is not tried again.
+ * that: until those have gone who wait for it. Where others of its bytes can be read, or there is no such folio, what
+ * failed is bad itself, and is not tried again. DROPPED: b->dropped before it failed.
  */
-static ssize_t read_apart(int fd, uint64_t folio, const struct iovec *iov, int n, uint64_t offset)
+static ssize_t read_apart(struct backing *b, int fd, uint64_t folio, uint32_t dropped,
+			  const struct iovec *iov, int n, uint64_t offset)
 {
 	const struct timespec pause = {.tv_nsec = APART_PAUSE};
-	uint64_t begun = clock_now(), from = offset - offset % folio;
+	uint64_t begun, from = offset - offset % folio;
 	ssize_t got = -1;
 
-	for (int i = 0; i < APART_TRIES && !is_apart(fd, from, folio, offset); i++) {
+	lock_take(&apart);
+	begun = clock_now();
+	if (atomic_load(&b->dropped) != dropped)
+		got = read_at(fd, iov, n, offset);
+	for (int i = 0; got < 0 && i < APART_TRIES && !is_apart(fd, from, folio, offset); i++) {
 		if (i > 0)
 			nanosleep(&pause, NULL);
 		posix_fadvise(fd, (off_t)from, (off_t)folio, POSIX_FADV_DONTNEED);
+		atomic_fetch_add(&b->dropped, 1);
 		got = read_at(fd, iov, n, offset);
-		if (got >= 0 || errno != EIO || clock_now() - begun > APART_TIME)
+		if (clock_now() - begun > APART_TIME)
 			break;
 	}
+	lock_drop(&apart);
 	return got;
 }
 
 ssize_t backing_read(struct backing *b, const struct iovec *iov, int n, uint64_t offset)
 {
+	uint32_t folio, dropped = atomic_load_explicit(&b->dropped, memory_order_relaxed);
 	int fd = reply_fd(b);
-	uint32_t folio;
 	ssize_t got;
 
 	advise(b, fd);
@@ -121,7 +132,7 @@ ssize_t backing_read(struct backing *b, const struct iovec *iov, int n, uint64_t
 	if (got >= 0 || errno != EIO)
 		return got;
 	folio = atomic_load_explicit(&b->folio, memory_order_relaxed);
-	return folio > FOLIO_PARTS ? read_apart(fd, folio, iov, n, offset) : got;
+	return folio > FOLIO_PARTS ? read_apart(b, fd, folio, dropped, iov, n, offset) : got;
 }
 
 /* Whether the file ended at END when it was read. */
