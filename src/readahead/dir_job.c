@@ -205,13 +205,13 @@ uint64_t dir_walks_parent(struct dir_walks *w, uint64_t id)
 bool dir_walks_reads_on(struct dir_walks *w, uint64_t id, uint64_t length)
 {
 	const struct dir *d;
-	bool on;
+	uint32_t reader;
 
 	lock_take(&w->lock);
 	d = dir_table_find(&w->table, id);
-	on = d != NULL && run_lengths_go_on(w->engine->lengths, d->reader, length);
+	reader = d != NULL ? d->reader : 0;
 	lock_drop(&w->lock);
-	return on;
+	return run_lengths_read_on(w->engine, reader, length);
 }
 
 bool dir_walks_hold(struct dir_walks *w, struct readahead_counters *counters, uint64_t id,

@@ -24,13 +24,16 @@
 /* Chunks of one cursor that wait in the queue at most. */
 #define QUEUED_MAX 16
 /*
- * Of a reader whose runs do not mostly go on where they have come to so many bytes: the first chunk of a run is this part of
- * one, and the next waits until he has read this part of it.
+ * Of a reader whose runs do not mostly go on where they have come to so many bytes, and where no more streams than this
+ * compete: the first chunk of a run is this part of one, or that where nobody else is fetched for, and the next
+ * waits until all but this part of what was asked for has been read.
  */
-#define SHORT_RUN   (UINT64_C(1) << 20)
-#define FIRST_SHARE 4
-#define YOUNG_SHARE 2
-#define STREAMS_FEW 2
+#define SHORT_RUN	  (UINT64_C(1) << 20)
+#define STREAMS_FEW	  2
+#define FIRST_SHARE	  4
+#define FIRST_SHARE_ALONE 16
+#define YOUNG_SHARE	  2
+#define YOUNG_SHARE_ALONE 4
 /* A file's rest that is fetched anyway, where it is not known what a seek costs. */
 #define REST_MAX (UINT64_C(1) << 20)
 /* No position. */
@@ -198,6 +201,15 @@ static bool may_be_short(const struct readahead *ra, const struct readahead_tuni
 	       c->reader && !run_lengths_go_on(ra->lengths, c->reader, SHORT_RUN);
 }
 
+/* Whether nothing else is fetched in between, for anybody: then a chunk behind another costs no seek. */
+static bool is_alone(const struct readahead *ra, const struct cursor *c,
+		     const struct readahead_read *read)
+{
+	uint32_t at = heur_cursor_ref(&ra->table, c).index;
+
+	return read->streams <= 1 && (!c->ra_end || run_lengths_stays(ra->lengths, c->reader, at));
+}
+
 /*
  * ... and the reader has just begun with what was asked for: who reads on comes far enough while that arrives, and of
  * who does not no second chunk is thrown away.
@@ -205,18 +217,39 @@ static bool may_be_short(const struct readahead *ra, const struct readahead_tuni
 static bool has_just_begun(const struct readahead *ra, const struct readahead_tuning *t,
 			   const struct cursor *c, const struct readahead_read *read)
 {
-	return may_be_short(ra, t, c, read) &&
-	       c->next - c->start < (c->ra_end - c->start) / YOUNG_SHARE;
+	uint64_t asked = c->ra_end - c->start;
+	uint64_t rest = asked / (is_alone(ra, c, read) ? YOUNG_SHARE_ALONE : YOUNG_SHARE);
+
+	return may_be_short(ra, t, c, read) && c->next - c->start < asked - rest;
 }
 
 /* The first chunk of a run that may be short is that too, but for one whose reader is half through with it already. */
 static void shorten_first(struct window_limits *l, const struct readahead_tuning *t,
-			  const struct cursor *c, const struct readahead_read *read, uint64_t from)
+			  const struct cursor *c, const struct readahead_read *read, uint64_t from,
+			  bool alone)
 {
-	uint64_t chunk = l->chunk / FIRST_SHARE, asked = c->next - from + read->len;
+	uint64_t chunk = l->chunk / (alone ? FIRST_SHARE_ALONE : FIRST_SHARE);
+	uint64_t least = 2 * (c->next - from + read->len);
 
-	if (chunk >= t->chunk_min && chunk >= 2 * asked)
+	if (least < t->chunk_min)
+		least = t->chunk_min;
+	if (chunk < least)
+		chunk = least;
+	if (chunk <= l->chunk / FIRST_SHARE)
 		l->chunk = chunk;
+}
+
+/* ... and alone the others grow with it: none is longer than all before it. */
+static void shorten(const struct readahead *ra, struct window_limits *l,
+		    const struct readahead_tuning *t, const struct cursor *c,
+		    const struct readahead_read *read, uint64_t from)
+{
+	bool alone = is_alone(ra, c, read);
+
+	if (c->ra_end <= c->start)
+		shorten_first(l, t, c, read, from, alone);
+	else if (alone && c->ra_end - c->start < l->chunk)
+		l->chunk = c->ra_end - c->start;
 }
 
 /* The length of the chunk at FROM, behind which others asked for what is at NEXT; 0: none now. */
@@ -229,8 +262,8 @@ static uint64_t length(struct readahead *ra, const struct readahead_tuning *t,
 
 	if (is_sparse(c))
 		widen(&l, c);
-	else if (!c->ra_end && may_be_short(ra, t, c, read))
-		shorten_first(&l, t, c, read, from);
+	else if (may_be_short(ra, t, c, read))
+		shorten(ra, &l, t, c, read, from);
 	window = t->rules->window ? t->rules->window(&l, c) : window_learnt(&l, c);
 	granted = grant(ra, t, c, read->price, &l, window);
 	len = granted ? window_next_chunk(&l, granted, c->next, from, end) : 0;
@@ -350,6 +383,7 @@ void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 	}
 	c->file->held = read->now;
 	ask(t, c, from, len, anew, from > own, read->now);
+	run_lengths_fetched_at(ra->lengths, c->reader, heur_cursor_ref(&ra->table, c).index);
 	describe(ra, c, read, from, len, unread, plan);
 	readahead_count(counters, READAHEAD_CHUNKS, 1);
 	readahead_count(counters, READAHEAD_PLANNED, bytes);

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "readahead/engine.h"
 
@@ -44,6 +45,7 @@ struct watched {
 struct lengths {
 	/* runs that came to that end, from the one before */
 	_Atomic uint16_t passed[RUN_ENDS], ended[RUN_ENDS];
+	_Atomic uint32_t last;	   /* the cursor that something was fetched for */
 	_Atomic uint64_t patience; /* ns: he went on after having been silent for so long */
 	_Atomic uint8_t n;	   /* watched now */
 	_Atomic bool busy;	   /* guards what follows */
@@ -163,6 +165,21 @@ bool run_lengths_go_on(struct run_lengths *l, uint32_t reader, uint64_t length)
 	       atomic_load_explicit(&of->ended[end], memory_order_relaxed);
 }
 
+void run_lengths_fetched_at(struct run_lengths *l, uint32_t reader, uint32_t cursor)
+{
+	struct lengths *of = lengths_of(l, reader);
+
+	if (of)
+		atomic_store_explicit(&of->last, cursor, memory_order_relaxed);
+}
+
+bool run_lengths_stays(struct run_lengths *l, uint32_t reader, uint32_t cursor)
+{
+	struct lengths *of = lengths_of(l, reader);
+
+	return of && atomic_load_explicit(&of->last, memory_order_relaxed) == cursor;
+}
+
 /* ---- those that are watched -------------------------------------------------------------- */
 
 static bool enter(struct lengths *of)
@@ -276,24 +293,31 @@ static bool is_held(struct lengths *of, const struct watched *w, uint64_t length
 	return false;
 }
 
+/* How far the run of C, W's, has come; 0: it is another now, or more may have been read than was seen. */
+static uint64_t come_to(const struct cursor *c, const struct watched *w)
+{
+	bool known = c->run == w->run && c->way == WAY_FORWARD && (c->taken || c->charged) &&
+		     c->file->unseen < w->began;
+
+	return known ? c->next - c->start : 0;
+}
+
 /* What has become of W, at NOW: counted; or, true, it is to be looked at again. */
 static bool goes_on(struct readahead *ra, struct lengths *of, struct watched *w, uint64_t now)
 {
 	struct cursor *c = heur_cursor_get(&ra->table, w->cursor);
 	uint64_t length, start, used;
-	bool ended, known, whole;
+	bool ended, whole;
 
 	if (!c)
 		return false;
-	known = c->run == w->run && c->way == WAY_FORWARD && (c->taken || c->charged) &&
-		c->file->unseen < w->began;
 	start = c->start;
-	length = c->next - start;
+	length = come_to(c, w);
 	whole = c->next >= w->size;
 	used = c->used;
 	ended = has_ended(of, c, w, now);
 	heur_file_put(c->file);
-	if (!known)
+	if (!length)
 		return false;
 	if (w->length)
 		return is_held(of, w, length, now);
@@ -328,6 +352,32 @@ void run_lengths_opened(struct readahead *ra, const struct readahead_read *read,
 		return;
 	look_at(ra, of, read->now);
 	watch(of, &w, read->now);
+}
+
+bool run_lengths_read_on(struct readahead *ra, uint32_t reader, uint64_t length)
+{
+	struct watched watch[RUN_LENGTHS_WATCHED];
+	struct lengths *of = lengths_of(ra->lengths, reader);
+	int end = end_of(length);
+	uint32_t beyond;
+
+	if (!of || end >= RUN_ENDS || !enter(of))
+		return false;
+	memcpy(watch, of->watch, sizeof(watch));
+	leave(of);
+	beyond = atomic_load(&of->passed[end]);
+	for (int i = 0; i < RUN_LENGTHS_WATCHED; i++) {
+		struct watched *w = &watch[i];
+		/* those with a length are counted already */
+		struct cursor *c =
+			w->size && !w->length ? heur_cursor_get(&ra->table, w->cursor) : NULL;
+
+		if (!c)
+			continue;
+		beyond += come_to(c, w) > RUN_END_FIRST << end;
+		heur_file_put(c->file);
+	}
+	return beyond > atomic_load(&of->ended[end]);
 }
 
 void run_lengths_sweep(struct readahead *ra, uint64_t now)

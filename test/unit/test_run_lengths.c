@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "engine.h"
+#include "readahead/engine.h"
 
 #define READ (32 * KIB)
 #define BIG  (64 * MIB)
@@ -156,28 +157,85 @@ static void test_who_goes_on_is_found_out(void **state)
 	engine_free(e);
 }
 
+/* The file is read until something is to be fetched for it: *AT, which is moved, says from where on. */
+static struct readahead_plan read_until_plan(struct engine *e, uint64_t *at)
+{
+	struct readahead_plan p = {0};
+
+	for (; !p.len && *at < BIG; *at += READ)
+		p = engine_read(e, 1, *at, READ, BIG);
+	return p;
+}
+
+/* P is carried out; what was to be fetched behind it at once. */
+static uint64_t carry_out(struct engine *e, const struct readahead_plan *p)
+{
+	struct readahead_plan next = engine_start(e, p, BIG);
+
+	readahead_arrived(e->ra, p, p->offset + p->len, e->now);
+	readahead_finished(e->ra, &e->counters, p, p->offset + p->len, true, false);
+	return next.len;
+}
+
 /* Of one of whom nothing is known the first chunk is short, and the second waits until he has read half of that. */
 static void test_a_stranger_shows_that_he_reads_on(void **state)
 {
 	struct engine *e = engine_default("cursor");
-	struct readahead_plan p = {0}, next;
+	struct readahead_plan p;
 	uint64_t at = 0;
 
 	e->chunk = 4 * MIB;
 	e->reader = 1;
-	for (; !p.len; at += READ)
-		p = engine_read(e, 1, at, READ, BIG);
+	e->streams = 2;
+	p = read_until_plan(e, &at);
 	assert_int_equal(p.len, MIB);
-	next = engine_start(e, &p, BIG);
-	assert_int_equal(next.len, 0);
-	readahead_arrived(e->ra, &p, p.offset + p.len, e->now);
-	readahead_finished(e->ra, &e->counters, &p, p.offset + p.len, true, false);
-	for (; !next.len; at += READ)
-		next = engine_read(e, 1, at, READ, BIG);
+	assert_int_equal(carry_out(e, &p), 0);
+	p = read_until_plan(e, &at);
 	assert_int_equal(at, MIB / 2);
-	assert_int_equal(next.offset, MIB);
-	assert_int_equal(next.len, 4 * MIB);
+	assert_int_equal(p.offset, MIB);
+	assert_in_range(p.len, 3 * MIB, 4 * MIB);
 	engine_free(e);
+}
+
+/* Where nobody else reads, no more is fetched ahead of him than he has shown, up to a whole chunk at a time. */
+static void test_alone_chunks_grow_with_the_run(void **state)
+{
+	static const uint64_t lengths[] = {MIB, MIB, 2 * MIB, 4 * MIB, 8 * MIB, 16 * MIB, 16 * MIB};
+	struct engine *e = engine_default("cursor");
+	uint64_t at = 0, asked = 0;
+
+	e->chunk = 16 * MIB;
+	e->reader = 1;
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		struct readahead_plan p = read_until_plan(e, &at);
+
+		assert_int_equal(p.offset, asked);
+		assert_int_equal(p.len, lengths[i]);
+		assert_in_range(at, asked - asked / 4, asked + 8 * READ);
+		assert_int_equal(carry_out(e, &p), 0);
+		asked += p.len;
+	}
+	engine_free(e);
+}
+
+/* That a client reads on is seen in runs that are not over. */
+static void test_reading_on_is_seen_at_once(void **state)
+{
+	for (uint64_t length = 96 * KIB; length <= 192 * KIB; length += 96 * KIB) {
+		struct engine *e = engine_default("cursor");
+
+		e->reader = 1;
+		for (uint64_t file = 1; file <= 3; file++)
+			for (uint64_t at = 0; at < length; at += READ)
+				engine_fetch(e, engine_read(e, file, at, READ, BIG), BIG);
+		assert_false(run_lengths_go_on(e->ra->lengths, 1, 128 * KIB));
+		assert_int_equal(run_lengths_read_on(e->ra, 1, 128 * KIB), length > 128 * KIB);
+		assert_false(run_lengths_read_on(e->ra, 1, 256 * KIB));
+		assert_false(run_lengths_read_on(e->ra, 2, 128 * KIB));
+		assert_false(run_lengths_read_on(e->ra, 0, 128 * KIB));
+		assert_false(run_lengths_read_on(e->ra, 1, BIG));
+		engine_free(e);
+	}
 }
 
 /* Who waits for the disk has not ended, however long. */
@@ -362,6 +420,8 @@ int main(void)
 		cmocka_unit_test(test_previews_are_fetched_and_no_more),
 		cmocka_unit_test(test_who_goes_on_is_found_out),
 		cmocka_unit_test(test_a_stranger_shows_that_he_reads_on),
+		cmocka_unit_test(test_alone_chunks_grow_with_the_run),
+		cmocka_unit_test(test_reading_on_is_seen_at_once),
 		cmocka_unit_test(test_waiting_is_no_end),
 		cmocka_unit_test(test_unseen_reads_are_no_end),
 		cmocka_unit_test(test_reading_in_turn_is_no_end),
