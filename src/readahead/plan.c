@@ -223,33 +223,27 @@ static bool has_just_begun(const struct readahead *ra, const struct readahead_tu
 	return may_be_short(ra, t, c, read) && c->next - c->start < asked - rest;
 }
 
-/* The first chunk of a run that may be short is that too, but for one whose reader is half through with it already. */
-static void shorten_first(struct window_limits *l, const struct readahead_tuning *t,
-			  const struct cursor *c, const struct readahead_read *read, uint64_t from,
-			  bool alone)
-{
-	uint64_t chunk = l->chunk / (alone ? FIRST_SHARE_ALONE : FIRST_SHARE);
-	uint64_t least = 2 * (c->next - from + read->len);
-
-	if (least < t->chunk_min)
-		least = t->chunk_min;
-	if (chunk < least)
-		chunk = least;
-	if (chunk <= l->chunk / FIRST_SHARE)
-		l->chunk = chunk;
-}
-
-/* ... and alone the others grow with it: none is longer than all before it. */
+/*
+ * The first chunk of a run that may be short is that too; and alone the others grow with it, none longer than all before it.
+ * But for a reader who is half through with that already.
+ */
 static void shorten(const struct readahead *ra, struct window_limits *l,
 		    const struct readahead_tuning *t, const struct cursor *c,
 		    const struct readahead_read *read, uint64_t from)
 {
-	bool alone = is_alone(ra, c, read);
+	uint64_t least = 2 * ((from < c->next ? c->next - from : 0) + read->len);
+	bool first = c->ra_end <= c->start, alone = is_alone(ra, c, read);
+	uint64_t most = first ? l->chunk / FIRST_SHARE : l->chunk, chunk;
 
-	if (c->ra_end <= c->start)
-		shorten_first(l, t, c, read, from, alone);
-	else if (alone && c->ra_end - c->start < l->chunk)
-		l->chunk = c->ra_end - c->start;
+	if (!first && !alone)
+		return;
+	chunk = !first ? c->ra_end - c->start : alone ? l->chunk / FIRST_SHARE_ALONE : most;
+	if (chunk < t->chunk_min)
+		chunk = t->chunk_min;
+	if (chunk < least)
+		chunk = least;
+	if (chunk <= most)
+		l->chunk = chunk;
 }
 
 /* The length of the chunk at FROM, behind which others asked for what is at NEXT; 0: none now. */

@@ -356,28 +356,36 @@ void run_lengths_opened(struct readahead *ra, const struct readahead_read *read,
 
 bool run_lengths_read_on(struct readahead *ra, uint32_t reader, uint64_t length)
 {
-	struct watched watch[RUN_LENGTHS_WATCHED];
+	struct watched watch[RUN_LENGTHS_WATCHED] = {0};
 	struct lengths *of = lengths_of(ra->lengths, reader);
+	uint32_t beyond, stayed;
 	int end = end_of(length);
-	uint32_t beyond;
+	bool in;
 
-	if (!of || end >= RUN_ENDS || !enter(of))
+	if (!of || end >= RUN_ENDS)
 		return false;
-	memcpy(watch, of->watch, sizeof(watch));
-	leave(of);
+	in = enter(of); /* else those that are over must do */
+	if (in)
+		memcpy(watch, of->watch, sizeof(watch));
 	beyond = atomic_load(&of->passed[end]);
+	stayed = atomic_load(&of->ended[end]);
+	if (in)
+		leave(of);
 	for (int i = 0; i < RUN_LENGTHS_WATCHED; i++) {
-		struct watched *w = &watch[i];
-		/* those with a length are counted already */
-		struct cursor *c =
-			w->size && !w->length ? heur_cursor_get(&ra->table, w->cursor) : NULL;
+		const struct watched *w = &watch[i];
+		struct cursor *c = NULL;
+		uint64_t come;
 
+		if (w->size && !w->length) /* else it is counted already */
+			c = heur_cursor_get(&ra->table, w->cursor);
 		if (!c)
 			continue;
-		beyond += come_to(c, w) > RUN_END_FIRST << end;
+		come = come_to(c, w);
+		beyond += come > length;
+		stayed += come && come <= length && c->next < w->size;
 		heur_file_put(c->file);
 	}
-	return beyond > atomic_load(&of->ended[end]);
+	return beyond > stayed;
 }
 
 void run_lengths_sweep(struct readahead *ra, uint64_t now)

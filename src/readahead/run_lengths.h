@@ -51,7 +51,7 @@ void run_lengths_note(struct run_lengths *l, uint32_t reader, uint64_t length, b
 uint64_t run_lengths_reach(struct run_lengths *l, uint32_t reader, uint64_t so_far, uint64_t seek);
 /* Whether most of READER's runs that came to LENGTH, an end, are known to have gone on. */
 bool run_lengths_go_on(struct run_lengths *l, uint32_t reader, uint64_t length);
-/* The same, of those too that are still read, and have come further. Not with a file's lock. */
+/* The same, of those too that are not over, as far as they have come. Not with a file's lock. */
 bool run_lengths_read_on(struct readahead *ra, uint32_t reader, uint64_t length);
 /* A chunk for READER was planned at CURSOR, its index; whether the one before was for that too. */
 void run_lengths_fetched_at(struct run_lengths *l, uint32_t reader, uint32_t cursor);

@@ -167,14 +167,14 @@ static struct readahead_plan read_until_plan(struct engine *e, uint64_t *at)
 	return p;
 }
 
-/* P is carried out; what was to be fetched behind it at once. */
-static uint64_t carry_out(struct engine *e, const struct readahead_plan *p)
+/* P is carried out; returns what is to be fetched behind it at once. */
+static struct readahead_plan carry_out(struct engine *e, const struct readahead_plan *p)
 {
 	struct readahead_plan next = engine_start(e, p, BIG);
 
 	readahead_arrived(e->ra, p, p->offset + p->len, e->now);
 	readahead_finished(e->ra, &e->counters, p, p->offset + p->len, true, false);
-	return next.len;
+	return next;
 }
 
 /* Of one of whom nothing is known the first chunk is short, and the second waits until he has read half of that. */
@@ -189,7 +189,7 @@ static void test_a_stranger_shows_that_he_reads_on(void **state)
 	e->streams = 2;
 	p = read_until_plan(e, &at);
 	assert_int_equal(p.len, MIB);
-	assert_int_equal(carry_out(e, &p), 0);
+	assert_int_equal(carry_out(e, &p).len, 0);
 	p = read_until_plan(e, &at);
 	assert_int_equal(at, MIB / 2);
 	assert_int_equal(p.offset, MIB);
@@ -212,10 +212,70 @@ static void test_alone_chunks_grow_with_the_run(void **state)
 		assert_int_equal(p.offset, asked);
 		assert_int_equal(p.len, lengths[i]);
 		assert_in_range(at, asked - asked / 4, asked + 8 * READ);
-		assert_int_equal(carry_out(e, &p), 0);
+		assert_int_equal(carry_out(e, &p).len, 0);
 		asked += p.len;
 	}
 	engine_free(e);
+}
+
+/* FILE is read from AT to END by requests of LEN, of which each chunk arrives; returns how many bytes were not asked for before. */
+static uint64_t read_part(struct engine *e, uint64_t *at, uint64_t end, uint32_t len,
+			  uint64_t *asked)
+{
+	uint64_t missed = 0;
+
+	for (; *at < end; *at += len) {
+		struct readahead_plan p = engine_read(e, 1, *at, len, BIG);
+
+		missed += *at + len > *asked ? len : 0;
+		for (; p.len; p = carry_out(e, &p))
+			*asked = p.offset + p.len;
+	}
+	return missed;
+}
+
+/* Large requests behind small ones, as behind a header: more than was asked for so far. */
+static void test_alone_with_larger_requests(void **state)
+{
+	for (uint64_t chunk = 2 * MIB; chunk <= 16 * MIB; chunk *= 2) {
+		for (uint32_t header = 16 * KIB; header <= 256 * KIB; header *= 4) {
+			struct engine *e = engine_default("cursor");
+			uint64_t at = 0, asked = 0;
+
+			e->chunk = chunk;
+			e->reader = 1;
+			read_part(e, &at, header, header / 4, &asked);
+			assert_true(read_part(e, &at, BIG - MIB, MIB, &asked) <= BIG * 5 / 8);
+			engine_free(e);
+		}
+	}
+}
+
+/* Of the first chunk only LEN bytes arrived, or it was made that long: the reader is beyond it at once. */
+static void test_alone_behind_a_chunk_cut_short(void **state)
+{
+	for (uint64_t len = 4 * KIB; len <= 512 * KIB; len *= 2) {
+		for (int shortened = 0; shortened < 2; shortened++) {
+			struct engine *e = engine_default("cursor");
+			struct readahead_plan p, next;
+			uint64_t at = 0, asked;
+
+			e->chunk = 16 * MIB;
+			e->reader = 1;
+			p = read_until_plan(e, &at);
+			if (shortened)
+				readahead_shorten(e->ra, &e->counters, &p, len);
+			next = engine_start(e, &p, BIG);
+			asked = p.offset + len;
+			readahead_arrived(e->ra, &p, asked, e->now);
+			readahead_finished(e->ra, &e->counters, &p, asked, true, false);
+			for (; next.len; next = carry_out(e, &next))
+				asked = next.offset + next.len;
+			assert_true(read_part(e, &at, BIG, 128 * KIB, &asked) <= 4 * MIB);
+			engine_check_account(e);
+			engine_free(e);
+		}
+	}
 }
 
 /* That a client reads on is seen in runs that are not over. */
@@ -236,6 +296,18 @@ static void test_reading_on_is_seen_at_once(void **state)
 		assert_false(run_lengths_read_on(e->ra, 1, BIG));
 		engine_free(e);
 	}
+}
+
+static void test_one_that_reads_on_is_not_most(void **state)
+{
+	struct engine *e = engine_default("cursor");
+
+	e->reader = 1;
+	for (uint64_t file = 1; file <= 4; file++)
+		for (uint64_t at = 0; at < (file < 4 ? 96 : 192) * KIB; at += READ / 2)
+			engine_fetch(e, engine_read(e, file, at, READ / 2, BIG), BIG);
+	assert_false(run_lengths_read_on(e->ra, 1, 128 * KIB));
+	engine_free(e);
 }
 
 /* Who waits for the disk has not ended, however long. */
@@ -421,7 +493,10 @@ int main(void)
 		cmocka_unit_test(test_who_goes_on_is_found_out),
 		cmocka_unit_test(test_a_stranger_shows_that_he_reads_on),
 		cmocka_unit_test(test_alone_chunks_grow_with_the_run),
+		cmocka_unit_test(test_alone_with_larger_requests),
+		cmocka_unit_test(test_alone_behind_a_chunk_cut_short),
 		cmocka_unit_test(test_reading_on_is_seen_at_once),
+		cmocka_unit_test(test_one_that_reads_on_is_not_most),
 		cmocka_unit_test(test_waiting_is_no_end),
 		cmocka_unit_test(test_unseen_reads_are_no_end),
 		cmocka_unit_test(test_reading_in_turn_is_no_end),
