@@ -354,12 +354,24 @@ void run_lengths_opened(struct readahead *ra, const struct readahead_read *read,
 	watch(of, &w, read->now);
 }
 
+/* When the last one of WATCH began. */
+static uint64_t last_began(const struct watched *watch)
+{
+	uint64_t last = 0;
+
+	for (int i = 0; i < RUN_LENGTHS_WATCHED; i++)
+		if (watch[i].size && watch[i].began > last)
+			last = watch[i].began;
+	return last;
+}
+
 bool run_lengths_read_on(struct readahead *ra, uint32_t reader, uint64_t length)
 {
 	struct watched watch[RUN_LENGTHS_WATCHED] = {0};
 	struct lengths *of = lengths_of(ra->lengths, reader);
 	uint32_t beyond, stayed;
 	int end = end_of(length);
+	uint64_t last;
 	bool in;
 
 	if (!of || end >= RUN_ENDS)
@@ -371,6 +383,7 @@ bool run_lengths_read_on(struct readahead *ra, uint32_t reader, uint64_t length)
 	stayed = atomic_load(&of->ended[end]);
 	if (in)
 		leave(of);
+	last = last_began(watch);
 	for (int i = 0; i < RUN_LENGTHS_WATCHED; i++) {
 		const struct watched *w = &watch[i];
 		struct cursor *c = NULL;
@@ -382,7 +395,8 @@ bool run_lengths_read_on(struct readahead *ra, uint32_t reader, uint64_t length)
 			continue;
 		come = come_to(c, w);
 		beyond += come > length;
-		stayed += come && come <= length && c->next < w->size;
+		/* its reader has begun elsewhere since */
+		stayed += come && come <= length && c->next < w->size && c->used < last;
 		heur_file_put(c->file);
 	}
 	return beyond > stayed;
