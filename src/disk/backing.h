@@ -114,11 +114,10 @@ struct backing {
 	bool seen_hot;	/* by readers without a use, under RCU; the slot's lock */
 	/* Of a local one only. */
 	int fd;
-	_Atomic uint32_t folio; /* bytes of the largest that chunks are brought in; 0: pages */
-	_Atomic uint32_t
-		dropped; /* times that one with a bad sector was, so that what lies beside it can be read */
-	_Atomic int reply_fd;	 /* for clients' own reads: backing_read() */
-	atomic_bool reply_quiet; /* ... without the kernel's read-ahead */
+	_Atomic uint32_t folio;	  /* bytes of the largest that chunks are brought in; 0: pages */
+	_Atomic uint32_t dropped; /* times that one was, for what lies beside a bad sector */
+	_Atomic int reply_fd;	  /* for clients' own reads: backing_read() */
+	atomic_bool reply_quiet;  /* ... without the kernel's read-ahead */
 	bool own_queue; /* no file system over several devices, with read-ahead of its own */
 	struct extent_map extents;
 	struct residency residency;

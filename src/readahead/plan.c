@@ -217,10 +217,12 @@ static bool is_alone(const struct readahead *ra, const struct cursor *c,
 static bool has_just_begun(const struct readahead *ra, const struct readahead_tuning *t,
 			   const struct cursor *c, const struct readahead_read *read)
 {
-	uint64_t asked = c->ra_end - c->start;
-	uint64_t rest = asked / (is_alone(ra, c, read) ? YOUNG_SHARE_ALONE : YOUNG_SHARE);
+	uint64_t asked = c->ra_end - c->start, rest;
 
-	return may_be_short(ra, t, c, read) && c->next - c->start < asked - rest;
+	if (!may_be_short(ra, t, c, read))
+		return false;
+	rest = asked / (is_alone(ra, c, read) ? YOUNG_SHARE_ALONE : YOUNG_SHARE);
+	return c->next - c->start < asked - rest;
 }
 
 /*
@@ -377,8 +379,8 @@ void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 	}
 	c->file->held = read->now;
 	ask(t, c, from, len, anew, from > own, read->now);
-	run_lengths_fetched_at(ra->lengths, c->reader, heur_cursor_ref(&ra->table, c).index);
 	describe(ra, c, read, from, len, unread, plan);
+	run_lengths_fetched_at(ra->lengths, c->reader, plan->cursor.index);
 	readahead_count(counters, READAHEAD_CHUNKS, 1);
 	readahead_count(counters, READAHEAD_PLANNED, bytes);
 }

@@ -113,19 +113,26 @@ static inline struct readahead_plan engine_start(struct engine *e,
 	return next;
 }
 
+/* Carries out PLAN; returns the one behind it. */
+static inline struct readahead_plan
+engine_carry_out(struct engine *e, const struct readahead_plan *plan, uint64_t size)
+{
+	struct readahead_plan next = engine_start(e, plan, size);
+	uint64_t end = plan->offset + plan->len;
+
+	readahead_arrived(e->ra, plan, end, e->now);
+	readahead_finished(e->ra, &e->counters, plan, end, true, false);
+	return next;
+}
+
 /* Carries out PLAN and all that follow from it at once; returns how many bytes. */
 static inline uint64_t engine_fetch(struct engine *e, struct readahead_plan plan, uint64_t size)
 {
 	uint64_t bytes = 0;
 
 	while (plan.len) {
-		struct readahead_plan next = engine_start(e, &plan, size);
-		uint64_t end = plan.offset + plan.len;
-
-		readahead_arrived(e->ra, &plan, end, e->now);
-		readahead_finished(e->ra, &e->counters, &plan, end, true, false);
 		bytes += plan.len;
-		plan = next;
+		plan = engine_carry_out(e, &plan, size);
 	}
 	return bytes;
 }

@@ -15,16 +15,13 @@ static uint64_t fetch(struct engine *e, struct readahead_plan plan, uint64_t siz
 	uint64_t twice = 0;
 
 	while (plan.len) {
-		struct readahead_plan next = engine_start(e, &plan, size);
 		uint64_t end = plan.offset + plan.len;
 
 		for (uint64_t at = plan.offset / READ; at < end / READ; at++) {
 			twice += there[at] ? READ : 0;
 			there[at] = 1;
 		}
-		readahead_arrived(e->ra, &plan, end, e->now);
-		readahead_finished(e->ra, &e->counters, &plan, end, true, false);
-		plan = next;
+		plan = engine_carry_out(e, &plan, size);
 	}
 	return twice;
 }

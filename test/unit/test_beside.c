@@ -31,14 +31,8 @@ static void read_one(struct engine *e, uint64_t offset, struct result *r)
 
 	r->reads++;
 	r->hits += fetched[offset / READ] != 0;
-	while (p.len) {
-		struct readahead_plan next = engine_start(e, &p, SIZE);
-
+	for (; p.len; p = engine_carry_out(e, &p, SIZE))
 		note(r, &p);
-		readahead_arrived(e->ra, &p, p.offset + p.len, e->now);
-		readahead_finished(e->ra, &e->counters, &p, p.offset + p.len, true, false);
-		p = next;
-	}
 }
 
 static void read_on(struct engine *e, uint64_t from, uint64_t to, struct result *r)

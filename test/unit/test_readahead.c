@@ -273,11 +273,8 @@ static void read_apart(struct engine *e, struct waiting *w, uint64_t n, uint64_t
 /* The first of them goes, and has come; returns its length. */
 static uint64_t fetch_first(struct engine *e, struct waiting *w, uint64_t size)
 {
-	struct readahead_plan first = w->plan[0], next = engine_start(e, &first, size);
-	uint64_t end = first.offset + first.len;
+	struct readahead_plan first = w->plan[0], next = engine_carry_out(e, &first, size);
 
-	readahead_arrived(e->ra, &first, end, e->now);
-	readahead_finished(e->ra, &e->counters, &first, end, true, false);
 	memmove(w->plan, w->plan + 1, --w->n * sizeof(w->plan[0]));
 	if (next.len)
 		wait_for_disk(w, next);

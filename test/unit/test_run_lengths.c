@@ -167,16 +167,6 @@ static struct readahead_plan read_until_plan(struct engine *e, uint64_t *at)
 	return p;
 }
 
-/* P is carried out; returns what is to be fetched behind it at once. */
-static struct readahead_plan carry_out(struct engine *e, const struct readahead_plan *p)
-{
-	struct readahead_plan next = engine_start(e, p, BIG);
-
-	readahead_arrived(e->ra, p, p->offset + p->len, e->now);
-	readahead_finished(e->ra, &e->counters, p, p->offset + p->len, true, false);
-	return next;
-}
-
 /* Of one of whom nothing is known the first chunk is short, and the second waits until he has read half of that. */
 static void test_a_stranger_shows_that_he_reads_on(void **state)
 {
@@ -189,7 +179,7 @@ static void test_a_stranger_shows_that_he_reads_on(void **state)
 	e->streams = 2;
 	p = read_until_plan(e, &at);
 	assert_int_equal(p.len, MIB);
-	assert_int_equal(carry_out(e, &p).len, 0);
+	assert_int_equal(engine_carry_out(e, &p, BIG).len, 0);
 	p = read_until_plan(e, &at);
 	assert_int_equal(at, MIB / 2);
 	assert_int_equal(p.offset, MIB);
@@ -212,13 +202,13 @@ static void test_alone_chunks_grow_with_the_run(void **state)
 		assert_int_equal(p.offset, asked);
 		assert_int_equal(p.len, lengths[i]);
 		assert_in_range(at, asked - asked / 4, asked + 8 * READ);
-		assert_int_equal(carry_out(e, &p).len, 0);
+		assert_int_equal(engine_carry_out(e, &p, BIG).len, 0);
 		asked += p.len;
 	}
 	engine_free(e);
 }
 
-/* FILE is read from AT to END by requests of LEN, of which each chunk arrives; returns how many bytes were not asked for before. */
+/* The file is read from *AT to END by requests of LEN, and all chunks arrive; returns how many bytes were not asked for before. */
 static uint64_t read_part(struct engine *e, uint64_t *at, uint64_t end, uint32_t len,
 			  uint64_t *asked)
 {
@@ -228,7 +218,7 @@ static uint64_t read_part(struct engine *e, uint64_t *at, uint64_t end, uint32_t
 		struct readahead_plan p = engine_read(e, 1, *at, len, BIG);
 
 		missed += *at + len > *asked ? len : 0;
-		for (; p.len; p = carry_out(e, &p))
+		for (; p.len; p = engine_carry_out(e, &p, BIG))
 			*asked = p.offset + p.len;
 	}
 	return missed;
@@ -269,7 +259,7 @@ static void test_alone_behind_a_chunk_cut_short(void **state)
 			asked = p.offset + len;
 			readahead_arrived(e->ra, &p, asked, e->now);
 			readahead_finished(e->ra, &e->counters, &p, asked, true, false);
-			for (; next.len; next = carry_out(e, &next))
+			for (; next.len; next = engine_carry_out(e, &next, BIG))
 				asked = next.offset + next.len;
 			assert_true(read_part(e, &at, BIG, 128 * KIB, &asked) <= 4 * MIB);
 			engine_check_account(e);
@@ -298,6 +288,7 @@ static void test_reading_on_is_seen_at_once(void **state)
 	}
 }
 
+/* Nor is one among several that stayed most of them. */
 static void test_one_that_reads_on_is_not_most(void **state)
 {
 	struct engine *e = engine_default("cursor");
