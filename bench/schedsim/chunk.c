@@ -79,13 +79,12 @@ static void start(struct chunk *c)
 static void end(struct chunk *c)
 {
 	struct sim *s = c->client->sim;
+	bool scattered = c->req.scattered;
 
-	server_end(s, &c->req);
+	server_leave(s, &c->req);
 	readahead_finished(s->engine, &s->counters, &c->plan, c->upto, c->started, false);
 	block_free(c);
-	assert(s->busy);
-	s->busy--;
-	server_dispatch(s);
+	server_give_place(s, scattered);
 }
 
 static void gap(struct chunk *c, bool first);
@@ -111,6 +110,8 @@ static void gap(struct chunk *c, bool first)
 	struct sim *s = c->client->sim;
 	struct sched_req *r;
 
+	if (c->req.scattered)
+		return; /* others are beside it, and need no gap */
 	while (c->beside < drive_reads_level(&s->drive)) {
 		server_beside(s, c->beside, c->beside != 0);
 		r = sched_next_in_gap(&s->queue, &c->req, s->events.now - c->slice,
@@ -120,7 +121,7 @@ static void gap(struct chunk *c, bool first)
 		r->owner = (uintptr_t)c; /* of no stream: free for us */
 		c->beside++;
 		server_demand(s, (struct sim_request *)r, gap_done);
-		if (!is_scattered(r))
+		if (!r->scattered)
 			return;
 	}
 }
@@ -158,7 +159,7 @@ static void step_done(struct sim_io *io)
 	struct chunk *c = io->arg;
 	struct sim *s = c->client->sim;
 
-	sched_observe(&s->queue, io->offset, io->len, s->events.now - io->begun);
+	server_observe(s, io);
 	arrived(c, step_length(c));
 	if (c->upto == c->plan.offset + c->plan.len)
 		end(c);
@@ -209,6 +210,7 @@ void chunk_execute(struct sim *s, struct sched_req *r)
 {
 	struct chunk *c = (struct chunk *)r;
 
+	drive_reads_to(&s->drive, r, s->events.now);
 	if (r->dropped) {
 		events_at(&s->events, s->events.now, end_now, c);
 		return;

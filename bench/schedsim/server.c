@@ -45,35 +45,50 @@ void server_beside(struct sim *s, uint32_t there, bool scattered_only)
 		there && there >= drive_reads_of_one(&s->drive, &s->queue, s->events.now);
 }
 
+void server_observe(struct sim *s, const struct sim_io *io)
+{
+	uint64_t now = s->events.now;
+	uint32_t queued = s->queue.by_class[SCHED_DEMAND];
+
+	sched_observe(&s->queue, io->offset, io->len,
+		      drive_reads_came(&s->drive, queued, io->len, now - io->begun, now));
+}
+
+void server_leave(struct sim *s, struct sched_req *r)
+{
+	drive_reads_order(&s->drive, &s->queue, r, s->events.now);
+	drive_reads_from(&s->drive, r, s->events.now);
+	server_end(s, r);
+}
+
 void server_end_demand(struct sim *s, struct sim_request *r)
 {
-	uint64_t now = s->events.now, len = r->io.len;
-	uint64_t service = drive_reads_came(&s->drive, s->queue.by_class[SCHED_DEMAND], len,
-					    now - r->io.begun, now);
-
-	sched_observe(&s->queue, r->io.offset, len, service);
-	client_arrived(r->client, r->req.offset, len);
-	drive_reads_from(&s->drive, &r->req, now);
-	server_end(s, &r->req);
+	server_observe(s, &r->io);
+	client_arrived(r->client, r->req.offset, r->io.len);
+	server_leave(s, &r->req);
 	client_answer(r);
+}
+
+void server_give_place(struct sim *s, bool scattered)
+{
+	assert(s->busy && s->scattered >= scattered);
+	s->busy--;
+	s->scattered -= scattered;
+	server_dispatch(s);
 }
 
 static void demand_done(struct sim_io *io)
 {
 	struct sim_request *r = io->arg;
 	struct sim *s = r->client->sim;
-	bool scattered = is_scattered(&r->req);
+	bool scattered = r->req.scattered;
 
 	server_end_demand(s, r);
-	assert(s->busy);
-	s->scattered -= scattered;
-	s->busy--;
-	server_dispatch(s);
+	server_give_place(s, scattered);
 }
 
 void server_execute(struct sim *s, struct sched_req *r)
 {
-	s->scattered += is_scattered(r);
 	server_demand(s, (struct sim_request *)r, demand_done);
 }
 
@@ -83,7 +98,9 @@ static struct sched_req *next(struct sim *s)
 	enum sched_place place = sched_place(s->depth, s->busy, s->scattered,
 					     drive_reads_there(&s->drive, &s->queue));
 
-	s->queue.at_hand = place == PLACE_SCATTERED && drive_reads_level(&s->drive) == 1;
+	s->queue.at_hand =
+		place == PLACE_SCATTERED && drive_reads_one_at_hand(&s->drive, &s->queue);
+	s->queue.short_too = drive_reads_takes_chunks(&s->drive, &s->queue);
 	server_beside(s, place == PLACE_SCATTERED ? s->scattered : 0, place != PLACE_ANY);
 	return place == PLACE_NONE ? NULL : sched_next(&s->queue, s->events.now);
 }
@@ -103,6 +120,7 @@ void server_dispatch(struct sim *s)
 
 	while ((r = next(s))) {
 		s->busy++;
+		s->scattered += r->scattered;
 		s->ops->execute[r->class](s, r);
 	}
 	if (s->busy >= s->depth)

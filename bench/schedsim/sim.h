@@ -197,6 +197,11 @@ void server_end(struct sim *s, struct sched_req *r);
 void server_beside(struct sim *s, uint32_t there, bool scattered_only);
 /* The small read R has come: it leaves the disk, and is answered. */
 void server_end_demand(struct sim *s, struct sim_request *r);
+/* IO has read from the disk: what that says of it. */
+void server_observe(struct sim *s, const struct sim_io *io);
+/* R, a read, leaves the disk and is over; its place is given to another. */
+void server_leave(struct sim *s, struct sched_req *r);
+void server_give_place(struct sim *s, bool scattered);
 /* R's own I/O; DONE: when it is over. */
 void server_demand(struct sim *s, struct sim_request *r, void (*done)(struct sim_io *io));
 void server_execute(struct sim *s, struct sched_req *r);

@@ -143,12 +143,12 @@ static void count_demand(struct export_io *io, const struct readahead_plan *plan
 		readahead_lost(io->engine, tuning, &io->counters, &plan->cursor, offset);
 }
 
-/* ... and of one that waits for a chunk: for that of a plan of its own it is not late. */
+/* ... and of one that waits for a chunk, which is late, but that of a plan of its own, or for what another read brings. */
 static void count_joined(struct export_io *io, const struct readahead_plan *plan,
 			 const struct readahead_tuning *tuning)
 {
 	readahead_count(&io->counters, READAHEAD_JOINED, 1);
-	if (plan->len != 0)
+	if (plan->len != 0 || !plan->followed)
 		return;
 	readahead_count(&io->counters, READAHEAD_LATE, 1);
 	readahead_late(io->engine, tuning, &plan->cursor);
@@ -181,6 +181,7 @@ static void describe_demand(struct call *call, struct backing *b, uint64_t len)
 				       .file = b->file,
 				       .offset = arg->offset,
 				       .len = len,
+				       .brings_more = len > call_length(arg),
 				       .block = backing_block(b, arg->offset),
 				       .flow = ra_flow_of_op(call->came)};
 }
@@ -193,14 +194,6 @@ static uint64_t room_wait_max(struct export_io *io)
 	return wait < drain ? wait : drain;
 }
 
-/* Into the queue; waits for room, for a while, where its client has too much there. */
-static enum sched_verdict submit(struct dispatcher *d, struct sched_req *r, struct export_io *io)
-{
-	enum sched_verdict verdict = dispatcher_submit_or_run(d, r);
-
-	return verdict == SCHED_FULL ? dispatcher_wait_room(d, r, room_wait_max(io)) : verdict;
-}
-
 /* What becomes of a read that was submitted. */
 enum fate { READ_QUEUED, READ_NOW, READ_LATER };
 
@@ -210,9 +203,12 @@ static enum fate demand_queue(struct call *call, struct export_io *io,
 			      const struct readahead_tuning *tuning)
 {
 	struct dispatcher *d = &call->backing->device->dispatcher;
+	enum sched_verdict verdict = dispatcher_submit_or_run(d, &call->req);
 	uint64_t offset = call->read_arg->offset;
 
-	switch (submit(d, &call->req, io)) {
+	if (verdict == SCHED_FULL) /* its client has too much there */
+		verdict = dispatcher_wait_room(d, &call->req, room_wait_max(io));
+	switch (verdict) {
 	case SCHED_ADDED:
 		count_demand(io, plan, tuning, offset);
 		return READ_QUEUED;
@@ -362,6 +358,10 @@ static bool goes_to_disk(struct call *call, struct read *read, struct prefetch *
 			call->read_arg->offset)) {
 		ra_count_resident(call->exp->io, read->asked.reader);
 		read->resident = true;
+		if (read->plan.offset <= call->read_arg->offset) { /* it may be on its way only */
+			prefetch_submit(*p);
+			*p = NULL;
+		}
 		return false;
 	}
 	if (device_joins_only(b->device)) {

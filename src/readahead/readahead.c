@@ -86,6 +86,17 @@ static struct readahead_read seen_by(const struct cursor *c, const struct readah
 	return at;
 }
 
+/* A file up to this long (bytes) is fetched whole when a second read goes on from the one at its beginning. */
+#define SMALL_FILE (UINT64_C(256) << 10)
+
+/* Whether C's is such a file: as the kernel has it by then, but with one request. */
+static bool is_small(const struct readahead_tuning *t, const struct cursor *c,
+		     const struct readahead_read *read)
+{
+	return t->rules->lengths && c->start == 0 && c->count >= 2 && c->way == WAY_FORWARD &&
+	       read->size <= SMALL_FILE;
+}
+
 /* What C says of READ, which it has followed. True: that is the first chunk of its run. */
 static bool plan_for(struct readahead *ra, const struct readahead_tuning *t,
 		     struct readahead_counters *counters, struct cursor *c,
@@ -101,7 +112,7 @@ static bool plan_for(struct readahead *ra, const struct readahead_tuning *t,
 			       read->offset >= c->start && read->offset >= c->own &&
 			       elapsed(c->done_time, read->now) < ARRIVAL_TRUST &&
 			       (c->way != WAY_STRIDE || read->len <= c->record);
-	if (t->rules->sequential(t, c->file, c))
+	if (t->rules->sequential(t, c->file, c) || is_small(t, c, read))
 		plan_chunk(ra, t, counters, c, read, plan);
 	return first && plan->len;
 }

@@ -9,6 +9,9 @@
 /* Sums that end a trial. */
 #define WON  0.28
 #define LOST (-0.1)
+/* So many overtook others: it has an order of its own. That none did has less than this chance then. */
+#define OVERTOOK    2
+#define CHANCE_NONE 1e-4
 /* So many times as long as a read lately: the drive was elsewhere, or hung. */
 #define PAUSE 4
 /* A challenger that takes so many times as long for its first few reads loses at once. */
@@ -19,9 +22,12 @@
 
 void depth_evidence_init(struct depth_evidence *e, uint32_t bound)
 {
-	/* the first ones come while the queue is being filled */
-	*e = (struct depth_evidence){
-		.bound = bound ? bound : 1, .trial = 1, .settling = DEPTH_WINDOW};
+	if (!bound)
+		bound = 1;
+	*e = (struct depth_evidence){.bound = bound,
+				     .probing = bound > 1,
+				     .trial = bound < DEPTH_TRIAL_MIN ? bound : DEPTH_TRIAL_MIN,
+				     .chance = 1};
 }
 
 void depth_evidence_restore(struct depth_evidence *e, bool together, const double ns[2])
@@ -30,6 +36,7 @@ void depth_evidence_restore(struct depth_evidence *e, bool together, const doubl
 		return;
 	depth_evidence_init(e, e->bound);
 	e->decided = true;
+	e->probing = !together; /* the order will tell soon whether that is so still */
 	e->together = together;
 	e->quiet = together ? DEPTH_CONFIRM : DEPTH_QUIET_ALONE;
 	e->ns[0] = ns[0];
@@ -38,6 +45,8 @@ void depth_evidence_restore(struct depth_evidence *e, bool together, const doubl
 
 uint32_t depth_evidence_level(const struct depth_evidence *e)
 {
+	if (e->probing)
+		return e->trial;
 	if (e->together == e->trying)
 		return 1;
 	return e->trying ? e->trial : e->bound;
@@ -198,10 +207,44 @@ static bool is_hopeless(const struct depth_evidence *e)
 	       (double)e->busy > HOPELESS * e->used * HOPELESS_READS;
 }
 
+void depth_evidence_disturbed(struct depth_evidence *e)
+{
+	clear_window(e);
+}
+
+/* What order they come in is known, or will not be: then the times tell. */
+static void end_probing(struct depth_evidence *e)
+{
+	e->probing = false;
+	begin_window(e, false, 0);
+	if (e->overtook >= OVERTOOK)
+		won(e);
+	else /* the first ones come while the queue is being filled */
+		e->settling = DEPTH_WINDOW;
+}
+
+void depth_evidence_order(struct depth_evidence *e, uint32_t there, uint32_t older,
+			  uint32_t younger)
+{
+	if (!e->probing)
+		return;
+	if (older)
+		e->overtook++;
+	else
+		e->chance *= (double)(there - younger) / there;
+	if (e->overtook >= OVERTOOK || e->chance < CHANCE_NONE)
+		end_probing(e);
+}
+
 void depth_evidence_read(struct depth_evidence *e, uint32_t running, uint32_t outstanding,
 			 uint64_t now)
 {
 	depth_evidence_pass(e, running, now);
+	if (e->probing) {
+		if (running == 1 && outstanding > 1 && ++e->reads == DEPTH_WINDOW)
+			end_probing(e); /* they never are together: streams are between them */
+		return;
+	}
 	if (e->bound == 1 || running > most_there(e)) {
 		clear_window(e); /* the drive still has some of before */
 	} else if (e->settling) {

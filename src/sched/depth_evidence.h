@@ -17,6 +17,12 @@
  * or at once when twice as many reads are outstanding as when it lost, for then there is more to be
  * put in order. Pauses do not count, so that no accident decides.
  *
+ * Of a drive of which nothing is known the first reads go together, and the order in which they come back may tell at
+ * once: one that takes later ones before earlier ones puts them in order, or has several arms, and is given several
+ * until the times refute that. Of one that does not the times alone decide.
+ *
+ *   sent   1 2 3 4 5 6 7 8      back   1 2 3 4 5 ...  as they came           1 5 3 2 ...  in an order of its own
+ *
  * Together is tried with half of what is outstanding, DEPTH_TRIAL_MIN at least: of a drive without a
  * queue the rest is still sorted here, so that a trial costs it next to nothing. A challenger that is far
  * slower is left after a quarter of a window. Of two outstanding one may be for another arm of an array;
@@ -50,19 +56,22 @@
 struct depth_evidence {
 	uint32_t bound;	   /* reads together at most; 1: never more */
 	bool together;	   /* what is used; false: one by one */
+	bool probing;	   /* nothing is known yet: the order in which reads come will tell */
 	bool trying;	   /* the challenger has its window */
 	bool decided;	   /* since it was begun, once at least */
 	uint32_t trial;	   /* reads together in a trial */
 	uint32_t settling; /* reads not timed any more before the present window */
 	uint32_t reads;	   /* of the present window */
-	uint64_t load;	   /* the sum of what was outstanding */
-	uint64_t busy;	   /* ns: what they took */
-	uint64_t at;	   /* ns: up to where time was counted */
-	uint64_t quiet;	   /* reads until the next trial */
-	uint32_t lost;	   /* trials in a row */
-	double lost_at;	   /* outstanding, at most, when one was */
-	double used;	   /* ns a read, of what is used: of the last window */
-	double used_load;  /* outstanding then */
+	uint32_t overtook; /* while probing: came before others that had been there for longer */
+	double chance; /* ... that all the others came as they do of one with an order of its own */
+	uint64_t load; /* the sum of what was outstanding */
+	uint64_t busy; /* ns: what they took */
+	uint64_t at;   /* ns: up to where time was counted */
+	uint64_t quiet;	  /* reads until the next trial */
+	uint32_t lost;	  /* trials in a row */
+	double lost_at;	  /* outstanding, at most, when one was */
+	double used;	  /* ns a read, of what is used: of the last window */
+	double used_load; /* outstanding then */
 	double tried; /* ns a read, of the challenger's window before the present one; 0: none */
 	double tried_load;
 	double sum;   /* for the challenger, against it */
@@ -86,5 +95,13 @@ void depth_evidence_pass(struct depth_evidence *e, uint32_t running, uint64_t no
  */
 void depth_evidence_read(struct depth_evidence *e, uint32_t running, uint32_t outstanding,
 			 uint64_t now);
+/* Something else was at the drive as well: the present window begins anew. */
+void depth_evidence_disturbed(struct depth_evidence *e);
+/*
+ * One of THERE that were at the drive together has left it, whose order tells: of the others OLDER had been there
+ * for longer, YOUNGER for less.
+ */
+void depth_evidence_order(struct depth_evidence *e, uint32_t there, uint32_t older,
+			  uint32_t younger);
 
 #endif

@@ -128,7 +128,7 @@ enum sched_verdict dispatcher_submit_or_run(struct dispatcher *d, struct sched_r
 	if (!alone)
 		verdict = submit(d, r, now);
 	if (alone || (verdict == SCHED_ADDED && runs(d, r, now))) {
-		dispatcher_take_place(d, is_scattered(r));
+		dispatcher_take_place(d, r->scattered);
 		drive_reads_to(&d->drive, r, now);
 		verdict = SCHED_RUN;
 	} else if (verdict == SCHED_ADDED) {
@@ -172,7 +172,7 @@ void dispatcher_ran(struct dispatcher *d, struct sched_req *r)
 
 	lock_take(&d->lock);
 	now = dispatcher_sign(d, r);
-	dispatcher_give_place(d, is_scattered(r));
+	dispatcher_give_place(d, r->scattered);
 	dispatcher_wake(d);
 	dispatcher_end_unlock(d, r, now);
 }

@@ -32,7 +32,9 @@ static inline enum sched_place dispatcher_place(struct dispatcher *d)
 	enum sched_place place = sched_place(d->depth, d->busy, d->scattered, there);
 
 	d->queue.scattered_only = place != PLACE_ANY;
-	d->queue.at_hand = place == PLACE_SCATTERED && drive_reads_level(&d->drive) == 1;
+	d->queue.short_too = drive_reads_takes_chunks(&d->drive, &d->queue);
+	d->queue.at_hand =
+		place == PLACE_SCATTERED && drive_reads_one_at_hand(&d->drive, &d->queue);
 	dispatcher_crowd(d, place == PLACE_SCATTERED ? d->scattered : 0);
 	return place;
 }

@@ -38,7 +38,7 @@ uint64_t dispatcher_sign(struct dispatcher *d, struct sched_req *r)
 
 		drive_reads_to(&d->drive, r, now);
 		if (!r->in_gap) /* in a gap it is the chunk that has the place */
-			dispatcher_take_place(d, is_scattered(r));
+			dispatcher_take_place(d, r->scattered);
 		pthread_cond_broadcast(&d->work); /* reads of its file were parked */
 		dispatcher_log_stall(d, &s, true);
 	}
@@ -68,7 +68,7 @@ bool dispatcher_free_place(struct dispatcher *d, uint64_t now, struct subject *s
 		if (d->opening && d->opening->chunk == r) /* others have the disk */
 			d->opening = NULL;
 		if (!r->in_gap)
-			dispatcher_give_place(d, is_scattered(r));
+			dispatcher_give_place(d, r->scattered);
 		return true;
 	}
 	if (!f || now < dispatcher_stall_at(d))
@@ -89,7 +89,7 @@ void dispatcher_finish_begin(struct dispatcher *d, const struct sched_req *r, ui
 	*f = (struct finishing){.subject = subject_of(r, 0),
 				.since = now,
 				.in_gap = r->in_gap,
-				.scattered = is_scattered(r)};
+				.scattered = r->scattered};
 	if (!f->in_gap) /* else it is the chunk that is watched */
 		TAILQ_INSERT_TAIL(&d->finishing, f, link);
 }

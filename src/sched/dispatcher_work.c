@@ -191,6 +191,7 @@ static void finish(struct dispatcher *d, struct sched_req *r, uint64_t now,
 /* R has left the disk, and has given a sign of life for the last time, at NOW; lock held. */
 static void end(struct dispatcher *d, struct sched_req *r, uint64_t now, struct sched_list *woken)
 {
+	drive_reads_order(&d->drive, &d->queue, r, now);
 	drive_reads_from(&d->drive, r, now);
 	sched_done(&d->queue, r, now, woken);
 	dispatcher_advise(d);
@@ -287,7 +288,7 @@ static bool work(struct dispatcher *d)
 {
 	struct sched_req *r = next(d);
 
-	bool scattered = r && is_scattered(r);
+	bool scattered = r && r->scattered;
 
 	if (!r)
 		return help(d) || answer_one(d) || pass_stalled(d);
@@ -314,9 +315,9 @@ void dispatcher_progress(struct dispatcher *d, struct sched_req *r, uint64_t upt
 /* Others help in O from now on, unless they do elsewhere, or R needs the disk for itself. */
 static void open_gap(struct dispatcher *d, struct dispatcher_opening *o, const struct sched_req *r)
 {
-	if (!is_scattered(r) && d->opening == o)
+	if (!r->scattered && d->opening == o)
 		d->opening = NULL;
-	if (!is_scattered(r) || d->opening || drive_reads_level(&d->drive) <= 1)
+	if (!r->scattered || d->opening || drive_reads_level(&d->drive) <= 1)
 		return;
 	d->opening = o;
 	if (d->queue.by_class[SCHED_DEMAND])
@@ -345,6 +346,10 @@ bool dispatcher_gap(struct dispatcher *d, struct sched_req *r, uint64_t slice)
 	bool served = false;
 
 	lock_take(&d->lock);
+	if (r->scattered) { /* others are beside it, and need no gap */
+		lock_drop(&d->lock);
+		return false;
+	}
 	while ((small = next_in_gap(d, &o, !served))) {
 		served = true;
 		open_gap(d, &o, small);

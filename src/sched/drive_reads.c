@@ -7,12 +7,19 @@
 #include "sched/parts.h"
 #include "sched/place.h"
 
+/* More reads than this, queued and at the drive, are enough to ask an unknown one for its order. */
+#define ASKED_WITH 3
 /* Reads that a flow has queued and running: a few. */
 #define FEW 2
 /* Reads of several clients, of one of them a few, so lately (ns) that there will be more. */
 #define CROWD_RECENT UINT64_C(1000000000)
 /* Of Demand_Wait, what a client's reads at the drive may take while others have some too. */
 #define CROWD_PART 4
+
+/* Reads that went there within so long (ns) may have come to it in another order. */
+#define ORDER_SLACK UINT64_C(200000)
+/* One that took no longer (ns) was not there at all. */
+#define FROM_MEMORY UINT64_C(500000)
 
 void drive_reads_init(struct drive_reads *d)
 {
@@ -36,16 +43,43 @@ void drive_reads_forget(struct drive_reads *d)
 
 uint32_t drive_reads_level(const struct drive_reads *d)
 {
-	uint32_t level = d->max > 1 ? depth_evidence_level(&d->evidence) : 1;
+	uint32_t level =
+		d->max > 1 && !d->evidence.probing ? depth_evidence_level(&d->evidence) : 1;
 
 	return level < d->max ? level : d->max;
+}
+
+/*
+ * Nothing is known of the drive: with more than a few reads several go, and their order tells; with fewer that of two
+ * does, in time.
+ */
+static bool is_asked(const struct drive_reads *d, const struct sched_queue *q)
+{
+	return d->evidence.probing && sched_may_be_together(q) &&
+	       d->there + d->chunks + q->by_class[SCHED_DEMAND] + q->short_chunks > ASKED_WITH;
+}
+
+bool drive_reads_one_at_hand(const struct drive_reads *d, const struct sched_queue *q)
+{
+	return drive_reads_level(d) == 1 && !is_asked(d, q);
+}
+
+bool drive_reads_takes_chunks(const struct drive_reads *d, const struct sched_queue *q)
+{
+	const struct depth_evidence *e = &d->evidence;
+
+	return d->max > 1 && (e->probing ? is_asked(d, q) : e->together && !e->trying);
 }
 
 uint32_t drive_reads_there(const struct drive_reads *d, const struct sched_queue *q)
 {
 	uint32_t level = drive_reads_level(d);
 
-	return level == 1 && d->max > 1 && sched_may_be_at_hand(q) ? 2 : level;
+	if (level > 1 || d->max <= 1)
+		return level;
+	if (is_asked(d, q))
+		return depth_evidence_level(&d->evidence);
+	return sched_may_be_at_hand(q) ? 2 : level;
 }
 
 static bool has_few(const struct sched_flow *f)
@@ -61,7 +95,7 @@ static bool is_left(const struct sched_queue *q, uint64_t wait, uint64_t now)
 	TAILQ_FOREACH(r, &q->active, age) {
 		if (now - r->started < wait)
 			break;
-		if (is_scattered(r) && has_few(r->in))
+		if (r->scattered && has_few(r->in))
 			return true;
 	}
 	return false;
@@ -74,7 +108,7 @@ static double flows_about(const struct sched_queue *q)
 	double n = q->flows.reading;
 
 	TAILQ_FOREACH(r, &q->active, age)
-		if (is_scattered(r) && !flow_has_reads(r->in))
+		if (r->scattered && !flow_has_reads(r->in))
 			n += 1.0 / r->in->stats.running;
 	return n;
 }
@@ -109,18 +143,34 @@ static bool is_same(const struct flow_id *a, const struct flow_id *b)
 	return a->client == b->client && a->export_id == b->export_id;
 }
 
+/* What reads take beside a chunk says nothing of how many should go together. */
+static void count_chunk(struct drive_reads *d, int n)
+{
+	d->chunks += n;
+	depth_evidence_disturbed(&d->evidence);
+}
+
 void drive_reads_to(struct drive_reads *d, const struct sched_req *r, uint64_t now)
 {
-	if (!is_scattered(r))
+	if (!r->scattered)
 		return;
+	if (r->class == SCHED_PREFETCH) {
+		count_chunk(d, 1);
+		return;
+	}
 	depth_evidence_pass(&d->evidence, d->there, now);
 	d->there++;
 }
 
 void drive_reads_from(struct drive_reads *d, const struct sched_req *r, uint64_t now)
 {
-	if (!is_scattered(r))
+	if (!r->scattered)
 		return;
+	if (r->class == SCHED_PREFETCH) {
+		assert(d->chunks);
+		count_chunk(d, -1);
+		return;
+	}
 	assert(d->there);
 	depth_evidence_pass(&d->evidence, d->there, now);
 	d->there--;
@@ -130,14 +180,35 @@ void drive_reads_from(struct drive_reads *d, const struct sched_req *r, uint64_t
 	d->last = r->flow;
 }
 
+void drive_reads_order(struct drive_reads *d, const struct sched_queue *q,
+		       const struct sched_req *r, uint64_t now)
+{
+	uint32_t there = 1, older = 0, younger = 0;
+	const struct sched_req *other;
+
+	if (!r->scattered || d->there + d->chunks < 2 || now - r->started < FROM_MEMORY)
+		return;
+	TAILQ_FOREACH(other, &q->active, age) {
+		if (other == r || !other->scattered)
+			continue;
+		there++;
+		older += other->started + ORDER_SLACK < r->started;
+		younger += other->started > r->started + ORDER_SLACK;
+	}
+	if (older || younger)
+		depth_evidence_order(&d->evidence, there, older, younger);
+}
+
 uint64_t drive_reads_came(struct drive_reads *d, uint32_t queued, uint64_t len, uint64_t service,
 			  uint64_t now)
 {
 	uint64_t since = now - d->came;
+	uint32_t among = d->there + d->chunks;
 
-	if (d->max <= 1 || !d->there || len > SCATTERED_MAX)
+	if (d->max <= 1 || !among)
 		return service;
 	d->came = now;
-	depth_evidence_read(&d->evidence, d->there, d->there + queued, now);
-	return d->there > 1 && since < service ? since : service;
+	if (d->there && len <= SCATTERED_MAX)
+		depth_evidence_read(&d->evidence, d->there, d->there + queued, now);
+	return among > 1 && since < service ? since : service;
 }

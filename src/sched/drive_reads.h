@@ -29,6 +29,7 @@ struct drive_reads {
 	struct depth_evidence evidence;
 	uint32_t max;		/* together at most; 1: never several */
 	uint32_t there;		/* also in gaps */
+	uint32_t chunks;	/* short ones, beside them */
 	uint64_t came;		/* ns: when one of them last came */
 	struct flow_id last;	/* whose the last of them was */
 	uint64_t crowded_until; /* ns: lately there was one of a flow with few, and of another */
@@ -42,13 +43,20 @@ void drive_reads_set_max(struct drive_reads *d, uint32_t max);
 void drive_reads_forget(struct drive_reads *d);
 /* So many may be there together: 1..max. */
 uint32_t drive_reads_level(const struct drive_reads *d);
+/* Whether short chunks may be among them: where it is settled that several are faster, or is asked. */
+bool drive_reads_takes_chunks(const struct drive_reads *d, const struct sched_queue *q);
 /* So many may be there now: those; or one, and mostly the next one at hand (place.h). */
 uint32_t drive_reads_there(const struct drive_reads *d, const struct sched_queue *q);
+/* Whether one at a time goes, and a second one is at hand at most. */
+bool drive_reads_one_at_hand(const struct drive_reads *d, const struct sched_queue *q);
 /* ... while fewer are there a flow that has one may have another: 1..level. Q: whose reads they are. */
 uint32_t drive_reads_of_one(const struct drive_reads *d, const struct sched_queue *q, uint64_t now);
 /* R, which was handed out, goes there; has left it. Others than scattered reads are none of its. */
 void drive_reads_to(struct drive_reads *d, const struct sched_req *r, uint64_t now);
 void drive_reads_from(struct drive_reads *d, const struct sched_req *r, uint64_t now);
+/* R, which is about to leave it, has been served: before others of Q that went there earlier, or not. */
+void drive_reads_order(struct drive_reads *d, const struct sched_queue *q,
+		       const struct sched_req *r, uint64_t now);
 /*
  * LEN bytes came in SERVICE ns, while QUEUED demand reads waited; returns how long the drive was at it, as
  * one among others.

@@ -75,11 +75,13 @@ void queue_remove(struct sched_queue *q, struct sched_req *r)
 	q->queued--;
 	q->by_class[r->class]--;
 	r->in->stats.queued[r->class]--;
+	q->short_chunks -= is_short_chunk(r);
 	queue_delist(q, r);
 	if (r->class == SCHED_WRITEBACK) {
 		q->writeback.running++; /* whoever removes one runs it */
 		return;
 	}
+	going_on_remove(q, r);
 	TAILQ_REMOVE(&q->aged, r, age);
 	if (r->class == SCHED_DEMAND)
 		order_remove(&r->place);

@@ -33,7 +33,7 @@ void flow_enter(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	f->refs++;
 	if (r->class == SCHED_WRITEBACK)
 		return;
-	r->rare = is_scattered(r) && flow_comes_rarely(f, now);
+	r->rare = r->class == SCHED_DEMAND && r->scattered && flow_comes_rarely(f, now);
 	r->behind = on_disk && on_disk != f ? on_disk->id : (struct flow_id){0};
 	flow_hold(f, 1, r->class == SCHED_DEMAND ? r->len : 0);
 	if (r->class == SCHED_DEMAND)

@@ -28,6 +28,20 @@ void chunk_remove(struct sched_queue *q, struct sched_req *chunk)
 	TAILQ_REMOVE(chunk_list(q, chunk->file), chunk, hash);
 }
 
+void offer(struct sched_queue *q, struct sched_req *r)
+{
+	r->offered = r->brings_more;
+	if (r->offered)
+		chunk_add(q, r);
+}
+
+void offer_no_more(struct sched_queue *q, struct sched_req *r)
+{
+	if (r->offered)
+		chunk_remove(q, r);
+	r->offered = false;
+}
+
 static uint64_t covered_end(const struct sched_req *chunk)
 {
 	return chunk->offset + (chunk->span > chunk->len ? chunk->span : chunk->len);
@@ -43,6 +57,18 @@ static bool has(const struct sched_req *chunk, const struct sched_req *r)
 }
 
 /*
+ * Who may wait for AT: for a demand read who has all from it, and is of the same flow or finds it at the disk: it goes
+ * to no other flow.
+ */
+static bool is_joined_by(const struct sched_req *at, const struct sched_req *r)
+{
+	bool whole = at->offset <= r->offset && req_end(r) <= req_end(at);
+	bool own = at->flow.client == r->flow.client && at->flow.export_id == r->flow.export_id;
+
+	return at->class != SCHED_DEMAND || (whole && (own || at->state == REQ_RUNNING));
+}
+
+/*
  * It is the one that brings the read's last byte, if its first byte is in that chunk too, or in an
  * earlier one still to come.
  */
@@ -51,7 +77,7 @@ struct sched_req *chunk_for(struct sched_queue *q, const struct sched_req *r)
 	struct sched_req *at, *first = NULL, *last = NULL;
 
 	TAILQ_FOREACH(at, chunk_list(q, r->file), hash) {
-		if (at->file != r->file || at->dropped || !has(at, r))
+		if (at->file != r->file || at->dropped || !has(at, r) || !is_joined_by(at, r))
 			continue;
 		if (at->offset <= r->offset && r->offset < covered_end(at))
 			first = at;
@@ -117,6 +143,7 @@ static void promote(struct sched_queue *q, struct sched_req *to, struct sched_re
 void join(struct sched_queue *q, struct sched_req *r, struct sched_req *to)
 {
 	assert(r->class == SCHED_DEMAND && TAILQ_EMPTY(&r->waiters));
+	offer_no_more(q, r);
 	promote(q, to, r);
 	if (r->state == REQ_QUEUED)
 		queue_remove(q, r);
@@ -139,7 +166,8 @@ void absorb(struct sched_queue *q, struct sched_req *chunk)
 	for (; (r = place_of(at)) && r->file == chunk->file && r->offset < req_end(chunk);
 	     at = next) {
 		next = order_next(at);
-		if (req_end(r) > req_end(chunk) || !has(chunk, r))
+		if (req_end(r) > req_end(chunk) || !has(chunk, r) || !is_joined_by(chunk, r) ||
+		    !TAILQ_EMPTY(&r->waiters))
 			continue;
 		join(q, r, chunk);
 		q->stats.absorbed++;
@@ -154,8 +182,8 @@ void merge(struct sched_queue *q, struct sched_req *r)
 	for (; (n = place_of(at)) && n->file == r->file && n->offset <= r->offset + r->io_len;
 	     at = next) {
 		next = order_next(at);
-		if (n->offset != r->offset + r->io_len || n->block != r->block + r->io_len ||
-		    r->io_len + n->len > q->limits.max_io)
+		if (!TAILQ_EMPTY(&n->waiters) || n->offset != r->offset + r->io_len ||
+		    n->block != r->block + r->io_len || r->io_len + n->len > q->limits.max_io)
 			continue;
 		join(q, n, r);
 		r->io_len += n->len;

@@ -32,6 +32,12 @@ static inline bool demands_about(const struct sched_queue *q)
 	return q->gap_demand > DEMANDS_ABOUT;
 }
 
+/* A chunk that may be at the drive with others (place.h). */
+static inline bool is_short_chunk(const struct sched_req *r)
+{
+	return r->class == SCHED_PREFETCH && r->scattered;
+}
+
 /* Reads queued. */
 static inline uint32_t sched_reads(const struct sched_queue *q)
 {
@@ -50,6 +56,9 @@ void queue_remove(struct sched_queue *q, struct sched_req *r);
 struct sched_list *chunk_list(struct sched_queue *q, uint64_t file);
 void chunk_add(struct sched_queue *q, struct sched_req *chunk);
 void chunk_remove(struct sched_queue *q, struct sched_req *chunk);
+/* What the demand read R brings along others may wait for from now on, if it says so; and no more. */
+void offer(struct sched_queue *q, struct sched_req *r);
+void offer_no_more(struct sched_queue *q, struct sched_req *r);
 /* The chunk that a demand read can wait for, or NULL. */
 struct sched_req *chunk_for(struct sched_queue *q, const struct sched_req *r);
 /* The demand R becomes a waiter of TO. */
@@ -61,6 +70,11 @@ void merge(struct sched_queue *q, struct sched_req *r);
 /* Moves R's waiters that end at UPTO or before to WOKEN. */
 void wake(struct sched_queue *q, struct sched_req *r, uint64_t upto, uint64_t now,
 	  struct sched_list *woken);
+
+/* going_on.c: R, which is queued now, may be one; it is queued no more; the one to go before its turn, or NULL. */
+void going_on_add(struct sched_queue *q, struct sched_req *r);
+void going_on_remove(struct sched_queue *q, struct sched_req *r);
+struct sched_req *going_on_pick(struct sched_queue *q);
 
 /* overdue.c: F's read beyond Max_Wait that goes to the disk now, without removing it; NULL: none. */
 struct sched_req *overdue_pick(struct sched_queue *q, struct sched_flow *f, uint64_t now);

@@ -6,6 +6,7 @@
  *   a drive with a queue:         r r r                             '-- a gap
  *                               r r r         only scattered reads go together, up to as many as
  *                                 r r r       are of use; a chunk waits until the last has ended
+ *                                   c         unless it is as short as they are (a small file)
  *
  *   depth 1, one by one:        r r r r r     served
  *                              r r r r r       at hand: given to the drive while the one before is served
@@ -25,8 +26,9 @@
 
 #include "sched/queue.h"
 
-/* A longer read (bytes) is a stream's part: it has the disk for itself. */
-#define SCATTERED_MAX (UINT64_C(128) << 10)
+/* A longer read (bytes) is a stream's part, and a longer chunk: it has the disk for itself. */
+#define SCATTERED_MAX	(UINT64_C(128) << 10)
+#define SHORT_CHUNK_MAX (UINT64_C(256) << 10)
 
 enum sched_place { PLACE_NONE, PLACE_SCATTERED, PLACE_ANY };
 
@@ -39,9 +41,11 @@ static inline enum sched_place sched_place(uint32_t depth, uint32_t busy, uint32
 	return busy == scattered && busy < together ? PLACE_SCATTERED : PLACE_NONE;
 }
 
-/* The same before it is queued, queued and running. */
-static inline bool is_scattered(const struct sched_req *r)
+/* Whether R, as it is submitted, is one of those that may go together. */
+static inline bool place_is_scattered(const struct sched_req *r)
 {
+	if (r->class == SCHED_PREFETCH)
+		return r->len <= SHORT_CHUNK_MAX && !r->record && !r->counts && !r->several;
 	return r->class == SCHED_DEMAND && r->len <= SCATTERED_MAX;
 }
 

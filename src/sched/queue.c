@@ -12,9 +12,6 @@
 #include "sched/parts.h"
 #include "sched/place.h"
 
-/* What lies between two reads is passed over up to this part of what is read in the time of a seek. */
-#define HOP_SHARE 4
-
 /* ... averaged over about this many chunks. */
 #define DEMAND_CHUNKS 4
 
@@ -30,6 +27,7 @@ int sched_queue_init(struct sched_queue *q, const struct sched_policy *policy,
 	TAILQ_INIT(&q->aged);
 	TAILQ_INIT(&q->active);
 	TAILQ_INIT(&q->stuck);
+	TAILQ_INIT(&q->going_on);
 	for (int i = 0; i < SCHED_FILE_HASH; i++)
 		TAILQ_INIT(&q->chunks[i]);
 	q->policy_shared = calloc(1, policy->shared + 1);
@@ -75,8 +73,12 @@ static void add_read(struct sched_queue *q, struct sched_req *r)
 		absorb(q, r); /* may bring it among those waited for */
 		chunk_add(q, r);
 	} else {
+		if (r->brings_more)
+			absorb(q, r);
+		offer(q, r);
 		order_insert(&q->places, &r->place, r->file, r->offset);
 	}
+	going_on_add(q, r);
 }
 
 /* R comes, and is nowhere yet. */
@@ -87,9 +89,11 @@ static void come(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	if (r->class != SCHED_WRITEBACK)
 		r->wanted = r->class == SCHED_DEMAND;
 	r->dropped = r->in_gap = r->stalled = r->hung = r->on_clock = false;
+	r->scattered = place_is_scattered(r);
 	r->disk_time = 0;
 	r->progress = r->offset;
 	r->io_len = r->len;
+	r->goes_on = r->offered = false;
 	r->order.in = r->place.in = NULL;
 	TAILQ_INIT(&r->waiters);
 }
@@ -125,6 +129,7 @@ static enum sched_verdict enter(struct sched_queue *q, struct sched_req *r, uint
 	q->queued++;
 	q->by_class[r->class]++;
 	r->in->stats.queued[r->class]++;
+	q->short_chunks += is_short_chunk(r);
 	if (r->class == SCHED_WRITEBACK) {
 		queue_enlist(q, r);
 	} else {
@@ -198,7 +203,9 @@ static uint64_t bytes_of(const struct sched_queue *q, const struct sched_req *r,
 /* Whether R may go now, beside what runs. */
 static bool has_place(const struct sched_queue *q, const struct sched_req *r)
 {
-	return (!q->scattered_only || is_scattered(r)) && !flow_is_kept(q, r->in);
+	bool fits = !q->scattered_only || (r->scattered && (q->short_too || !is_short_chunk(r)));
+
+	return fits && !flow_is_kept(q, r->in);
 }
 
 /* R, which is in no order, has the disk. */
@@ -212,6 +219,8 @@ static void start(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	clock_start(q, r, now);
 	r->in->stats.running++;
 	r->in->demands += r->class == SCHED_DEMAND;
+	if (is_short_chunk(r) && !q->short_too)
+		r->scattered = false; /* it has the disk for itself */
 	TAILQ_INSERT_TAIL(&q->active, r, age);
 	if (r->class == SCHED_DEMAND)
 		merge(q, r);
@@ -245,6 +254,9 @@ struct sched_req *sched_next(struct sched_queue *q, uint64_t now)
 	if (r && is_too_old(q, r, now))
 		return hand_out(q, r, now);
 	flow_release(q, now);
+	r = going_on_pick(q);
+	if (r)
+		return hand_out(q, r, now);
 	r = writeback_pick(q, now);
 	if (!r)
 		r = flow_pick(q, now);
@@ -298,6 +310,7 @@ bool sched_run_alone(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	if (q->policy->passed)
 		q->policy->passed(r->in->policy_state);
 	flow_serve(q, r->in);
+	offer(q, r);
 	start(q, r, now);
 	return true;
 }
@@ -417,6 +430,7 @@ void sched_done(struct sched_queue *q, struct sched_req *r, uint64_t now, struct
 	TAILQ_REMOVE(&q->active, r, age);
 	q->running--;
 	if (r->class == SCHED_DEMAND) {
+		offer_no_more(q, r);
 		account_wait(q, r, now);
 		assert(q->held >= r->len);
 		q->held -= r->len;
@@ -453,43 +467,4 @@ void sched_answered(struct sched_queue *q, struct sched_flow *f, uint64_t len)
 	q->held -= len;
 	f->refs--;
 	flow_free_room(f, 1, len);
-}
-
-/* ---- what it advises --------------------------------------------------------------------- */
-
-/*
- * BLOCK is a little behind what was observed last: the disk passed over what lies between, and did not seek. A
- * few such reads among the last ones would make a seek look cheap.
- */
-static bool is_hop(const struct sched_queue *q, uint64_t block)
-{
-	return block > q->observed && block - q->observed <= cost_seek_bytes(&q->cost) / HOP_SHARE;
-}
-
-void sched_observe(struct sched_queue *q, uint64_t block, uint64_t len, uint64_t service)
-{
-	/* the first read after a write-back also waits for what the drive's write cache has left;
-	 * one that stalled says nothing of the disk's mechanics */
-	if (q->observed != AFTER_WRITEBACK && !is_hop(q, block) &&
-	    (!q->limits.stall_time || service < q->limits.stall_time))
-		cost_observe(&q->cost, len, service, block == q->observed);
-	q->observed = block + len;
-}
-
-void sched_passed(struct sched_queue *q, uint64_t end)
-{
-	q->observed = end;
-}
-
-uint32_t sched_streams(const struct sched_queue *q)
-{
-	uint32_t chunks = q->flows.ready[FLOW_CHUNK], all = q->by_class[SCHED_PREFETCH];
-	uint32_t n = (chunks < all ? chunks : all) + (q->running ? 1 : 0);
-
-	return n ? n : 1;
-}
-
-uint64_t sched_chunk(const struct sched_queue *q)
-{
-	return cost_chunk(&q->cost, &q->limits.cost, sched_streams(q), demands_about(q));
 }

@@ -84,6 +84,7 @@ struct sched_req {
 	uint64_t record, step; /* of a chunk: only so many bytes of every STEP; 0: all */
 	bool counts;	       /* a chunk: who executes it says in io_len how many bytes it had */
 	bool several; /* a chunk: of several files; who has joined it goes by himself if it hangs */
+	bool brings_more; /* a demand read: its client wants less, and may soon want the rest: who does joins it */
 	uint64_t block; /* on the device, bytes; file order where unmapped */
 	uint64_t owner; /* the stream it belongs to; 0: none */
 	bool crowded;	/* no chunk: who executed it says that others wrote to the device as well */
@@ -92,15 +93,18 @@ struct sched_req {
 	/* The queue's. */
 	enum sched_state state;
 	bool wanted; /* a demand read waits: it is one, or it was joined by one; or a COMMIT does */
-	bool dropped;  /* handed out to be finished without I/O: too old */
-	bool in_gap;   /* handed out in a gap of another */
-	bool stalled;  /* running, and no sign of life for Stall_Time */
-	bool hung;     /* it has stalled, now or before */
-	bool on_clock; /* running, and the disk is not elsewhere: in a gap of it, or past it */
-	bool rare;     /* a small read that follows from none of its flow (flow_comes_rarely()) */
-	bool reserved; /* handed out while its flow was behind a floor */
-	bool promised; /* ... though it is ahead of the others: not held against it */
-	bool late;     /* ... and it was kept waiting for too long */
+	bool dropped;	/* handed out to be finished without I/O: too old */
+	bool in_gap;	/* handed out in a gap of another */
+	bool stalled;	/* running, and no sign of life for Stall_Time */
+	bool hung;	/* it has stalled, now or before */
+	bool on_clock;	/* running, and the disk is not elsewhere: in a gap of it, or past it */
+	bool scattered; /* it may be at the drive together with others (place.h) */
+	bool goes_on;	/* it lies next to one that is (going_on.c) */
+	bool offered;	/* others may wait for what it brings along */
+	bool rare;	/* a small read that follows from none of its flow (flow_comes_rarely()) */
+	bool reserved;	/* handed out while its flow was behind a floor */
+	bool promised;	/* ... though it is ahead of the others: not held against it */
+	bool late;	/* ... and it was kept waiting for too long */
 	enum flow_kind kind;   /* queued */
 	struct sched_flow *in; /* whom it is charged to */
 	struct flow_id behind; /* who had the disk when it came; 0: nobody else */
@@ -129,6 +133,8 @@ struct sched_req {
 	TAILQ_ENTRY(sched_req) link;
 	/* Chunks queued or running, of files of one hash. */
 	TAILQ_ENTRY(sched_req) hash;
+	/* Those queued that go on where one at the drive is. */
+	TAILQ_ENTRY(sched_req) on;
 	struct sched_list waiters;
 };
 
@@ -203,19 +209,22 @@ struct sched_queue {
 	/* Set by whoever runs it: the disk has a place for small reads only (place.h), so that nothing else
 	 * is handed out, nor what would come behind it. */
 	bool scattered_only;
-	bool at_hand;  /* ... for one that is served when what runs is over (place.h) */
-	bool one_each; /* ... and none of a flow that has one running (drive_reads.h) */
+	bool at_hand;	/* ... for one that is served when what runs is over (place.h) */
+	bool short_too; /* ... and for short chunks */
+	bool one_each;	/* ... and none of a flow that has one running (drive_reads.h) */
 	uint32_t queued, running, stalled;
 	uint32_t by_class[SCHED_CLASSES]; /* queued */
 	uint32_t joined;		 /* demands that wait for a chunk, or merged into another */
+	uint32_t short_chunks;		 /* queued: those that may be at the drive with others */
 	uint32_t with_others;		 /* of them those with a chunk of several files */
 	uint32_t answering;		 /* woken ones handed over to be answered */
 	uint64_t held;			 /* bytes of demands queued, joined, running, answering */
 	struct sched_list aged;		 /* reads queued, by submission */
 	struct sched_list active, stuck; /* running, by sign of life; stalled */
 	struct sched_list chunks[SCHED_FILE_HASH];
-	struct order places; /* queued demands, by file and offset */
-	struct order parked; /* reads queued of files that hang, by file: stall.c */
+	struct sched_list going_on; /* queued */
+	struct order places;	    /* queued demands, by file and offset */
+	struct order parked;	    /* reads queued of files that hang, by file: stall.c */
 	struct sched_writeback writeback;
 	struct sched_flows flows;
 };
@@ -296,6 +305,8 @@ uint64_t sched_chunk_of(const struct sched_queue *q, const struct sched_req *r);
  * shows what the drive still had to write.
  */
 bool sched_may_be_at_hand(const struct sched_queue *q);
+/* ... or several of them: the same, but where that chunk would go with them. */
+bool sched_may_be_together(const struct sched_queue *q);
 /* Streams competing for the disk at present, at least 1. */
 uint32_t sched_streams(const struct sched_queue *q);
 /* Changes the policy; everything queued stays queued. ENOMEM: the old one stays. */

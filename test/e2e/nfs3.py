@@ -80,6 +80,8 @@ class Connection:
     def __init__(self, port, program, host="127.0.0.1", timeout=60, version=3, source=None, uid=0):
         source, self.uid = source and (source, 0), uid
         self.sock = socket.create_connection((host, port), timeout, source)
+        # as the kernel's client: else a call waits for the answer of the one before it
+        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.program, self.version, self.xid = program, version, 1
         self.buffer = b""
         self.unanswered = 0

@@ -116,6 +116,21 @@ static uint64_t take(void)
 	return (uint64_t)s.end_ns - w.now + extra;
 }
 
+/* The current one leaves the others that were there. */
+static void tell_order(void)
+{
+	int64_t began = w.drive.current->arrival_ns;
+	uint32_t there = 1, older = 0, younger = 0;
+
+	for (const struct disk_command *c = w.drive.queue.first; c; c = c->next) {
+		there++;
+		older += c->arrival_ns < began;
+		younger += c->arrival_ns > began;
+	}
+	if (older || younger)
+		depth_evidence_order(&w.e, there, older, younger);
+}
+
 static void serve_one(void)
 {
 	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
@@ -126,6 +141,7 @@ static void serve_one(void)
 	w.now += take();
 	i = (unsigned int)(w.drive.current - w.commands);
 	depth_evidence_read(&w.e, w.running, w.readers, w.now);
+	tell_order();
 	w.running--;
 	sched_done(w.queue, &w.reads[i], w.now, &woken);
 	w.served++;
@@ -160,9 +176,9 @@ static void check_found(void)
 	while (!w.e.together && w.now < 5 * SEC)
 		serve_one();
 	assert_true(w.e.together);
-	assert_true(w.e.ns[1] < w.e.ns[0]);
 	serve(10000); /* and it stays, tried or not */
 	assert_true(w.e.together);
+	assert_true(w.e.ns[1] < w.e.ns[0]);
 	assert_true(w.trials < w.served / 20);
 }
 
@@ -301,6 +317,7 @@ static void test_more_load_asks_again(void **state)
 {
 	start_world(8, 128, 32);
 	depth_evidence_init(&w.e, 32);
+	w.e.probing = false;
 	w.e.decided = true;
 	w.e.quiet = 1000000;
 	w.e.lost_at = 100;
@@ -318,12 +335,59 @@ static void test_time_counts_only_while_they_run(void **state)
 	struct depth_evidence e;
 
 	depth_evidence_init(&e, 32);
-	for (uint64_t i = 1; i <= 2 * DEPTH_WINDOW; i++) { /* the first are not timed */
+	e.probing = false;
+	for (uint64_t i = 1; i <= DEPTH_WINDOW; i++) {
 		depth_evidence_pass(&e, 0, i * SEC);
 		depth_evidence_read(&e, 1, 8, i * SEC + 5 * MSEC);
 	}
 	assert_true(e.ns[0] == 5e6);
 	assert_true(e.trying);
+}
+
+static const unsigned int few[] = {2, 3, 4, 8, 16, 32};
+
+/* Long before times could tell. */
+static void test_the_order_of_the_first_reads_tells(void **state)
+{
+	for (unsigned int s = 0; s < LENGTH(spans); s++) {
+		for (unsigned int i = 0; i < LENGTH(few); i++) {
+			start_world(32, few[i], 32);
+			w.span = spans[s];
+			serve(40);
+			assert_true(w.e.together);
+			end_world();
+			start_world(1, few[i], 32);
+			w.span = spans[s];
+			serve(40);
+			assert_false(w.e.probing);
+			assert_int_equal(depth_evidence_level(&w.e), 1);
+			end_world();
+		}
+	}
+}
+
+/* What a drive of before was like is believed for no longer than that. */
+static void test_a_drive_that_was_kept_is_asked_again(void **state)
+{
+	start_world(32, 8, 32);
+	depth_evidence_restore(&w.e, false, (double[2]){8e6, 8e6});
+	serve(40);
+	assert_true(w.e.together);
+	end_world();
+}
+
+/* One that seems to overtake, because a thread was late, proves nothing. */
+static void test_one_that_overtakes_is_chance(void **state)
+{
+	struct depth_evidence e;
+
+	depth_evidence_init(&e, 32);
+	assert_int_equal(depth_evidence_level(&e), DEPTH_TRIAL_MIN);
+	depth_evidence_order(&e, 8, 1, 0);
+	for (int i = 0; i < 8; i++)
+		depth_evidence_order(&e, 8, 0, 7);
+	assert_false(e.probing);
+	assert_int_equal(depth_evidence_level(&e), 1);
 }
 
 int main(void)
@@ -340,6 +404,9 @@ int main(void)
 		cmocka_unit_test(test_pauses_do_not_decide),
 		cmocka_unit_test(test_more_load_asks_again),
 		cmocka_unit_test(test_time_counts_only_while_they_run),
+		cmocka_unit_test(test_the_order_of_the_first_reads_tells),
+		cmocka_unit_test(test_a_drive_that_was_kept_is_asked_again),
+		cmocka_unit_test(test_one_that_overtakes_is_chance),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

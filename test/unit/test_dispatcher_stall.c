@@ -304,7 +304,9 @@ static void test_others_pass_all_that_hang_together(void **state)
 	dispatcher_set_together(&dispatcher, 32);
 	lock_take(&dispatcher.lock);
 	dispatcher.drive.evidence.together = true;
+	dispatcher.drive.evidence.probing = false;
 	lock_drop(&dispatcher.lock);
+	chunk.len = MIB; /* a short one would go with them */
 	for (unsigned int i = 0; i < 32; i++) {
 		slow[i] = item(SCHED_DEMAND, i, HANGS(IN_EXECUTE));
 		assert_int_equal(dispatcher_submit(&dispatcher, &slow[i]), SCHED_ADDED);

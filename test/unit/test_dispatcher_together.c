@@ -67,7 +67,7 @@ static void alone(struct dispatcher *d, struct sched_req *r)
 
 static void execute(struct dispatcher *d, struct sched_req *r)
 {
-	if (is_scattered(r))
+	if (r->scattered)
 		meet();
 	else
 		alone(d, r);
@@ -139,6 +139,7 @@ static void start(bool faster)
 	dispatcher_set_together(&dispatcher, TOGETHER);
 	lock_take(&dispatcher.lock);
 	dispatcher.drive.evidence.together = faster;
+	dispatcher.drive.evidence.probing = false;
 	lock_drop(&dispatcher.lock);
 }
 
@@ -339,6 +340,40 @@ static void test_reads_of_several_clients_go_together(void **state)
 	stop();
 }
 
+/* A small file is fetched beside small reads. */
+static void test_a_short_chunk_goes_with_small_reads(void **state)
+{
+	start(true);
+	must_meet = 3;
+	submit_small(0);
+	submit_small(1);
+	await_small(2);
+	submit(&chunk, SCHED_PREFETCH, 0, SHORT_CHUNK_MAX);
+	await_ended(3);
+	assert_int_equal(dispatcher.drive.chunks, 0);
+	stop();
+}
+
+/* Not while it is tried what that would be worth. */
+static void test_one_that_is_tried_has_no_short_chunk(void **state)
+{
+	start(false);
+	lock_take(&dispatcher.lock);
+	dispatcher.drive.evidence.trying = true;
+	dispatcher.drive.evidence.trial = TOGETHER;
+	lock_drop(&dispatcher.lock);
+	must_meet = READS;
+	submit_small(0);
+	submit_small(1);
+	await_small(2);
+	client = 1;
+	submit(&chunk, SCHED_PREFETCH, 0, SHORT_CHUNK_MAX);
+	assert_int_equal(small_now, 2);
+	let_go();
+	await_ended(3);
+	stop();
+}
+
 static void test_what_is_shown(void **state)
 {
 	struct dispatcher_stats s;
@@ -374,12 +409,26 @@ static void test_the_places(void **state)
 	assert_int_equal(sched_place(4, 3, 1, 1), PLACE_ANY);
 	assert_int_equal(sched_place(4, 4, 3, 8), PLACE_NONE);
 	assert_int_equal(sched_place(1, 0, 0, 8), PLACE_ANY);
-	assert_true(is_scattered(&r));
+	assert_true(place_is_scattered(&r));
 	r.len++;
-	assert_false(is_scattered(&r));
+	assert_false(place_is_scattered(&r));
+	r.class = SCHED_WRITEBACK;
 	r.len = 1;
+	assert_false(place_is_scattered(&r));
 	r.class = SCHED_PREFETCH;
-	assert_false(is_scattered(&r));
+	r.len = SHORT_CHUNK_MAX;
+	assert_true(place_is_scattered(&r));
+	r.record = 1; /* these it must have for itself, however short */
+	assert_false(place_is_scattered(&r));
+	r.record = 0;
+	r.several = true;
+	assert_false(place_is_scattered(&r));
+	r.several = false;
+	r.counts = true;
+	assert_false(place_is_scattered(&r));
+	r.counts = false;
+	r.len++;
+	assert_false(place_is_scattered(&r));
 }
 
 int main(void)
@@ -394,6 +443,8 @@ int main(void)
 		cmocka_unit_test(test_all_end_whatever_changes),
 		cmocka_unit_test(test_many_leave_room_for_few),
 		cmocka_unit_test(test_reads_of_several_clients_go_together),
+		cmocka_unit_test(test_a_short_chunk_goes_with_small_reads),
+		cmocka_unit_test(test_one_that_is_tried_has_no_short_chunk),
 		cmocka_unit_test(test_what_is_shown),
 		cmocka_unit_test(test_the_places),
 	};

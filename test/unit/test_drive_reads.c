@@ -178,6 +178,7 @@ static void test_few_beside_others(void **state)
 	drive_reads_init(&d);
 	assert_int_equal(drive_reads_level(&d), 1);
 	drive_reads_set_max(&d, 8);
+	d.evidence.probing = false;
 	d.evidence.together = true;
 	d.evidence.ns[1] = 3e6;
 	assert_int_equal(drive_reads_level(&d), 8);
@@ -221,6 +222,7 @@ static void test_many_beside_many(void **state)
 	start();
 	drive_reads_init(&d);
 	drive_reads_set_max(&d, 8);
+	d.evidence.probing = false;
 	d.evidence.together = true;
 	d.evidence.ns[1] = 3e6;
 	for (unsigned int i = 0; i < 16; i++)
@@ -271,6 +273,16 @@ static void test_one_is_at_hand(void **state)
 	drive_reads_init(&d);
 	assert_int_equal(drive_reads_there(&d, q), 1); /* never several */
 	drive_reads_set_max(&d, 8);
+	assert_int_equal(drive_reads_level(&d), 1);
+	assert_int_equal(drive_reads_there(&d, q), 2); /* nothing is known */
+	for (unsigned int i = 0; i < 4; i++)
+		submit_small(i, 1);
+	assert_int_equal(drive_reads_there(&d, q), 8); /* and is asked */
+	assert_false(drive_reads_one_at_hand(&d, q));
+	while (q->queued)
+		end(next());
+	d.evidence.probing = false;
+	assert_true(drive_reads_one_at_hand(&d, q));
 	assert_int_equal(drive_reads_level(&d), 1);
 	assert_int_equal(drive_reads_there(&d, q), 2);
 	d.evidence.together = true;

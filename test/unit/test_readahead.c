@@ -48,6 +48,30 @@ static void test_a_small_file_profits(void **state)
 	engine_free(e);
 }
 
+/* As soon as a second read goes on from the one at its beginning; a larger one, or a part of it, must prove itself. */
+static void test_a_small_file_is_fetched_whole(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	struct readahead_plan plan;
+
+	assert_int_equal(engine_read(e, 1, 0, 32 * KIB, 256 * KIB).len, 0);
+	plan = engine_read(e, 1, 32 * KIB, 32 * KIB, 256 * KIB);
+	assert_int_equal(plan.offset, 0);
+	assert_int_equal(plan.len, 256 * KIB);
+	assert_int_equal(plan.ahead, 192 * KIB);
+	assert_int_equal(engine_read(e, 1, 64 * KIB, 32 * KIB, 256 * KIB).len, 0);
+	assert_int_equal(engine_read(e, 2, 0, 32 * KIB, 256 * KIB + 1).len, 0);
+	assert_int_equal(engine_read(e, 2, 32 * KIB, 32 * KIB, 256 * KIB + 1).len, 0);
+	assert_int_equal(engine_read(e, 3, 64 * KIB, 32 * KIB, 256 * KIB).len, 0);
+	assert_int_equal(engine_read(e, 3, 96 * KIB, 32 * KIB, 256 * KIB).len, 0);
+	assert_int_equal(engine_read(e, 4, 0, 32 * KIB, 64 * KIB).len, 0);
+	assert_int_equal(engine_read(e, 4, 32 * KIB, 32 * KIB, 64 * KIB).len, 0); /* all of it */
+	e->tuning.rules = &rules_endless;
+	assert_int_equal(engine_read(e, 5, 0, 32 * KIB, 256 * KIB).len, 0);
+	assert_int_equal(engine_read(e, 5, 32 * KIB, 32 * KIB, 256 * KIB).len, 0);
+	engine_free(e);
+}
+
 static void test_off_the_edges(void **state)
 {
 	struct engine *e = engine_make("always", 64, 64, 64 * MIB);
@@ -893,6 +917,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_sequential_reader_is_read_ahead_exactly_once),
 		cmocka_unit_test(test_a_small_file_profits),
+		cmocka_unit_test(test_a_small_file_is_fetched_whole),
 		cmocka_unit_test(test_off_the_edges),
 		cmocka_unit_test(test_never_beyond_a_moving_end),
 		cmocka_unit_test(test_random_reads_cause_none),
