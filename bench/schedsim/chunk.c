@@ -41,6 +41,7 @@ void chunk_submit(struct sim_client *client, const struct readahead_plan *plan)
 	c->upto = plan->offset;
 	c->req = (struct sched_req){
 		.class = SCHED_PREFETCH,
+		.one_step = plan->len <= client->sim->params.prefetch_step,
 		.file = client->file,
 		.owner = plan->cursor.index + 1,
 		.offset = plan->offset,

@@ -108,6 +108,7 @@ void prefetch_submit(struct prefetch *p)
 	p->req.file = p->backing->file;
 	p->req.offset = p->plan.offset;
 	p->req.len = p->plan.len;
+	p->req.one_step = p->plan.len <= p->step;
 	p->req.record = p->plan.record;
 	p->req.step = p->plan.step;
 	p->req.owner = p->plan.cursor.index + 1;

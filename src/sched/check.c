@@ -8,6 +8,7 @@
 
 struct counts {
 	uint32_t queued[SCHED_CLASSES], running, stalled, joined, with_others;
+	uint32_t short_chunks, going_on;
 	uint64_t held;
 };
 
@@ -41,6 +42,10 @@ static const char *check_read(const struct sched_queue *q, const struct sched_re
 		return "a chunk that nobody joined is one of those joined";
 	if (r->class == SCHED_DEMAND && !r->wanted)
 		return "a demand read is not wanted";
+	if (r->offered && r->class != SCHED_DEMAND)
+		return "what a chunk brings along is offered";
+	c->short_chunks += is_short_chunk(r);
+	c->going_on += r->goes_on;
 	c->queued[r->class]++;
 	c->held += r->class == SCHED_DEMAND ? r->len : 0;
 	return check_waiters(r, c);
@@ -242,8 +247,13 @@ static const char *check_running(const struct sched_queue *q, struct counts *c)
 
 static const char *check_counts(const struct sched_queue *q, const struct counts *c)
 {
-	uint32_t queued = 0;
+	const struct sched_req *r;
+	uint32_t queued = 0, going_on = 0;
 
+	TAILQ_FOREACH(r, &q->going_on, on)
+		going_on++;
+	if (going_on != c->going_on || q->short_chunks != c->short_chunks)
+		return "those that go on, or short chunks, have lost count";
 	for (int i = 0; i < SCHED_CLASSES; i++) {
 		queued += c->queued[i];
 		if (c->queued[i] != q->by_class[i])

@@ -14,6 +14,8 @@
 #define CHANCE_NONE 1e-4
 /* So many times as long as a read lately: the drive was elsewhere, or hung. */
 #define PAUSE 4
+/* A trial that is due keeps short chunks from going together for so long (ns) before its first window. */
+#define PATIENCE UINT64_C(1000000000)
 /* A challenger that takes so many times as long for its first few reads loses at once. */
 #define HOPELESS       1.5
 #define HOPELESS_READS (DEPTH_WINDOW / 4)
@@ -209,7 +211,26 @@ static bool is_hopeless(const struct depth_evidence *e)
 
 void depth_evidence_disturbed(struct depth_evidence *e)
 {
+	e->quiet -= e->quiet < e->reads ? e->quiet : e->reads;
 	clear_window(e);
+}
+
+bool depth_evidence_waits(const struct depth_evidence *e)
+{
+	return e->trying || !e->quiet;
+}
+
+/* Of one that is due, and does not come about for want of reads, no more for now. */
+static void put_off(struct depth_evidence *e, uint64_t now)
+{
+	if (!e->together || e->trying || e->quiet)
+		e->due = 0;
+	else if (!e->due)
+		e->due = now;
+	else if (now - e->due > PATIENCE) {
+		e->quiet = DEPTH_CONFIRM;
+		e->due = 0;
+	}
 }
 
 /* What order they come in is known, or will not be: then the times tell. */
@@ -245,6 +266,7 @@ void depth_evidence_read(struct depth_evidence *e, uint32_t running, uint32_t ou
 			end_probing(e); /* they never are together: streams are between them */
 		return;
 	}
+	put_off(e, now);
 	if (e->bound == 1 || running > most_there(e)) {
 		clear_window(e); /* the drive still has some of before */
 	} else if (e->settling) {

@@ -68,6 +68,7 @@ struct depth_evidence {
 	uint64_t busy; /* ns: what they took */
 	uint64_t at;   /* ns: up to where time was counted */
 	uint64_t quiet;	  /* reads until the next trial */
+	uint64_t due;	  /* ns: since when one is; 0: none is */
 	uint32_t lost;	  /* trials in a row */
 	double lost_at;	  /* outstanding, at most, when one was */
 	double used;	  /* ns a read, of what is used: of the last window */
@@ -95,8 +96,12 @@ void depth_evidence_pass(struct depth_evidence *e, uint32_t running, uint64_t no
  */
 void depth_evidence_read(struct depth_evidence *e, uint32_t running, uint32_t outstanding,
 			 uint64_t now);
-/* Something else was at the drive as well: the present window begins anew. */
+/*
+ * Something else was at the drive as well: the present window begins anew. Whether nothing should be: there is a
+ * trial, or one is due.
+ */
 void depth_evidence_disturbed(struct depth_evidence *e);
+bool depth_evidence_waits(const struct depth_evidence *e);
 /*
  * One of THERE that were at the drive together has left it, whose order tells: of the others OLDER had been there
  * for longer, YOUNGER for less.

@@ -68,7 +68,8 @@ bool drive_reads_takes_chunks(const struct drive_reads *d, const struct sched_qu
 {
 	const struct depth_evidence *e = &d->evidence;
 
-	return d->max > 1 && (e->probing ? is_asked(d, q) : e->together && !e->trying);
+	return d->max > 1 &&
+	       (e->probing ? is_asked(d, q) : e->together && !depth_evidence_waits(e));
 }
 
 uint32_t drive_reads_there(const struct drive_reads *d, const struct sched_queue *q)

@@ -58,14 +58,15 @@ static bool has(const struct sched_req *chunk, const struct sched_req *r)
 
 /*
  * Who may wait for AT: for a demand read who has all from it, and is of the same flow or finds it at the disk: it goes
- * to no other flow.
+ * to no other flow. Not where it hangs, for no more may be bad than its own part.
  */
 static bool is_joined_by(const struct sched_req *at, const struct sched_req *r)
 {
 	bool whole = at->offset <= r->offset && req_end(r) <= req_end(at);
 	bool own = at->flow.client == r->flow.client && at->flow.export_id == r->flow.export_id;
 
-	return at->class != SCHED_DEMAND || (whole && (own || at->state == REQ_RUNNING));
+	return at->class != SCHED_DEMAND ||
+	       (whole && !at->stalled && (own || at->state == REQ_RUNNING));
 }
 
 /*
@@ -79,6 +80,8 @@ struct sched_req *chunk_for(struct sched_queue *q, const struct sched_req *r)
 	TAILQ_FOREACH(at, chunk_list(q, r->file), hash) {
 		if (at->file != r->file || at->dropped || !has(at, r) || !is_joined_by(at, r))
 			continue;
+		if (at->class == SCHED_DEMAND && at->state == REQ_RUNNING)
+			return at; /* all of it is on its way */
 		if (at->offset <= r->offset && r->offset < covered_end(at))
 			first = at;
 		if (at->offset < req_end(r) && req_end(r) <= covered_end(at))
@@ -125,7 +128,7 @@ static void promote(struct sched_queue *q, struct sched_req *to, struct sched_re
 {
 	bool listed = to->state == REQ_QUEUED && !is_parked(q, to);
 
-	if (listed && to->in != r->in && flow_is_behind(r->in, to->in))
+	if (listed && to->class != SCHED_DEMAND && to->in != r->in && flow_is_behind(r->in, to->in))
 		rehome(q, to, r);
 	if (to->wanted && (to->arrival <= r->arrival || to->in != r->in))
 		return;

@@ -45,7 +45,8 @@ static inline enum sched_place sched_place(uint32_t depth, uint32_t busy, uint32
 static inline bool place_is_scattered(const struct sched_req *r)
 {
 	if (r->class == SCHED_PREFETCH)
-		return r->len <= SHORT_CHUNK_MAX && !r->record && !r->counts && !r->several;
+		return r->one_step && r->len <= SHORT_CHUNK_MAX && !r->record && !r->counts &&
+		       !r->several;
 	return r->class == SCHED_DEMAND && r->len <= SCATTERED_MAX;
 }
 

@@ -254,12 +254,13 @@ struct sched_req *sched_next(struct sched_queue *q, uint64_t now)
 	if (r && is_too_old(q, r, now))
 		return hand_out(q, r, now);
 	flow_release(q, now);
-	r = going_on_pick(q);
-	if (r)
-		return hand_out(q, r, now);
 	r = writeback_pick(q, now);
-	if (!r)
+	if (!r) {
+		r = going_on_pick(q);
+		if (r) /* beside its own, too */
+			return hand_out(q, r, now);
 		r = flow_pick(q, now);
+	}
 	if (!r || !has_place(q, r))
 		return NULL; /* write-backs are queued, and held back; or it needs the disk for itself */
 	q->stats.overdue += is_overdue(r);

@@ -390,6 +390,36 @@ static void test_one_that_overtakes_is_chance(void **state)
 	assert_int_equal(depth_evidence_level(&e), 1);
 }
 
+/* Short chunks among the reads end its windows, but where it is due to look again they are kept away. */
+static void test_chunks_do_not_hide_a_mistake(void **state)
+{
+	start_world(1, 8, 32);
+	depth_evidence_restore(&w.e, true, (double[2]){0});
+	for (unsigned int n = 0; n < 2000 && w.e.together; n++) {
+		serve_one();
+		if (n % 16 == 0 && !depth_evidence_waits(&w.e))
+			depth_evidence_disturbed(&w.e);
+	}
+	assert_false(w.e.together);
+	end_world();
+}
+
+/* ... for a while: where there are hardly any reads nothing comes of it. */
+static void test_a_trial_is_not_waited_for_for_ever(void **state)
+{
+	struct depth_evidence e;
+
+	depth_evidence_init(&e, 32);
+	depth_evidence_restore(&e, true, (double[2]){0});
+	e.quiet = 0;
+	assert_true(depth_evidence_waits(&e));
+	depth_evidence_read(&e, 2, 2, SEC);
+	depth_evidence_read(&e, 2, 2, 2 * SEC);
+	assert_true(depth_evidence_waits(&e));
+	depth_evidence_read(&e, 2, 2, 2 * SEC + MSEC);
+	assert_false(depth_evidence_waits(&e));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -407,6 +437,8 @@ int main(void)
 		cmocka_unit_test(test_the_order_of_the_first_reads_tells),
 		cmocka_unit_test(test_a_drive_that_was_kept_is_asked_again),
 		cmocka_unit_test(test_one_that_overtakes_is_chance),
+		cmocka_unit_test(test_chunks_do_not_hide_a_mistake),
+		cmocka_unit_test(test_a_trial_is_not_waited_for_for_ever),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

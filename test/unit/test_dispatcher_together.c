@@ -117,6 +117,7 @@ static enum sched_verdict submit(struct sched_req *r, enum sched_class class, ui
 				.offset = at,
 				.block = at,
 				.len = len,
+				.one_step = true,
 				.flow = {.client = client}};
 	return dispatcher_submit(&dispatcher, r);
 }
@@ -140,6 +141,7 @@ static void start(bool faster)
 	lock_take(&dispatcher.lock);
 	dispatcher.drive.evidence.together = faster;
 	dispatcher.drive.evidence.probing = false;
+	dispatcher.drive.evidence.quiet = 1000000;
 	lock_drop(&dispatcher.lock);
 }
 
@@ -417,6 +419,8 @@ static void test_the_places(void **state)
 	assert_false(place_is_scattered(&r));
 	r.class = SCHED_PREFETCH;
 	r.len = SHORT_CHUNK_MAX;
+	assert_false(place_is_scattered(&r)); /* in steps, between which others come */
+	r.one_step = true;
 	assert_true(place_is_scattered(&r));
 	r.record = 1; /* these it must have for itself, however short */
 	assert_false(place_is_scattered(&r));

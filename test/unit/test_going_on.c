@@ -21,6 +21,7 @@ static struct sched_req request(enum sched_class class, uint64_t client, uint64_
 				  .file = file,
 				  .offset = offset,
 				  .len = len,
+				  .one_step = class == SCHED_PREFETCH,
 				  .block = (file * 64 % FILES) * 1024 * MIB + offset,
 				  .flow = {.client = client}};
 }
@@ -184,6 +185,32 @@ static void test_what_is_not_brought_is_not_waited_for(void **state)
 	stop();
 }
 
+/* One at the disk is nearer than a chunk that is queued; one that hangs is waited for by nobody. */
+static void test_the_nearest_is_waited_for(void **state)
+{
+	struct sched_req a = first_read(1, 1), b = read_of(1, 1, ASKED), c = read_of(1, 1, ASKED);
+	struct sched_req whole = request(SCHED_PREFETCH, 1, 1, 0, 256 * KIB);
+	struct sched_req alone = first_read(2, 5), other = read_of(3, 5, ASKED);
+
+	start();
+	assert_int_equal(submit(&a), SCHED_ADDED);
+	assert_ptr_equal(next(), &a);
+	assert_int_equal(submit(&whole), SCHED_ADDED);
+	assert_int_equal(submit(&b), SCHED_WAITS);
+	end(&a, &b);
+	assert_int_equal(submit(&c), SCHED_WAITS); /* for the chunk */
+	assert_ptr_equal(next(), &whole);
+	end(&whole, &c);
+	assert_int_equal(submit(&alone), SCHED_ADDED);
+	assert_ptr_equal(next(), &alone);
+	alone.stalled = true;
+	assert_null(chunk_for(q, &other));
+	alone.stalled = false;
+	assert_ptr_equal(chunk_for(q, &other), &alone);
+	end(&alone, NULL);
+	stop();
+}
+
 /* A chunk takes over what has no waiters; what has keeps them. */
 static void test_a_chunk_takes_over_who_is_alone(void **state)
 {
@@ -227,6 +254,75 @@ static void test_who_lies_next_to_one_there_goes_before_its_turn(void **state)
 	end(&a, NULL);
 	end(&rest, NULL);
 	end(&far, NULL);
+	stop();
+}
+
+/* Not for ever: who has had more than others waits as they do. */
+static void test_who_has_had_more_does_not(void **state)
+{
+	struct sched_req a = first_read(1, 1), far = read_of(2, 9, 0);
+	struct sched_req rest = request(SCHED_PREFETCH, 1, 1, 0, 256 * KIB);
+
+	start();
+	assert_int_equal(submit(&a), SCHED_ADDED);
+	assert_ptr_equal(next(), &a);
+	assert_int_equal(submit(&far), SCHED_ADDED);
+	assert_int_equal(submit(&rest), SCHED_ADDED);
+	flow_charge(q, a.in, SEC);
+	q->scattered_only = q->short_too = true;
+	assert_ptr_equal(next(), &far);
+	end(&a, NULL);
+	q->scattered_only = q->short_too = false;
+	end(&far, NULL);
+	assert_ptr_equal(next(), &rest);
+	end(&rest, NULL);
+	stop();
+}
+
+/* Nor before one of its client's own that has waited for long. */
+static void test_who_waits_for_long_goes_first(void **state)
+{
+	struct sched_req a = first_read(1, 1), far = read_of(1, 9, 0);
+	struct sched_req rest = request(SCHED_PREFETCH, 1, 1, 0, 256 * KIB);
+
+	start();
+	assert_int_equal(submit(&a), SCHED_ADDED);
+	assert_ptr_equal(next(), &a);
+	assert_int_equal(submit(&far), SCHED_ADDED);
+	now += q->limits.cost.max_wait / 2;
+	assert_int_equal(submit(&rest), SCHED_ADDED);
+	q->scattered_only = q->short_too = true;
+	assert_null(going_on_pick(q)); /* they have their turns */
+	while (q->queued)
+		assert_non_null(next());
+	while (q->running)
+		end(TAILQ_FIRST(&q->active), NULL);
+	stop();
+}
+
+/* Nor once the one it goes on from has left, and the arm with it. */
+static void test_once_that_has_left_it_has_its_turn(void **state)
+{
+	struct sched_req a = first_read(1, 1), far = read_of(2, 9, 0), there = read_of(3, 20, 0);
+	struct sched_req rest = request(SCHED_PREFETCH, 1, 1, 0, 256 * KIB);
+
+	start();
+	assert_int_equal(submit(&there), SCHED_ADDED);
+	assert_ptr_equal(next(), &there);
+	assert_int_equal(submit(&a), SCHED_ADDED);
+	q->scattered_only = true;
+	assert_ptr_equal(next(), &a);
+	assert_int_equal(submit(&far), SCHED_ADDED);
+	assert_int_equal(submit(&rest), SCHED_ADDED);
+	assert_true(rest.goes_on);
+	end(&a, NULL);
+	q->short_too = true;
+	assert_ptr_equal(going_on_pick(q), NULL);
+	assert_false(rest.goes_on);
+	q->scattered_only = q->short_too = false;
+	end(&there, NULL);
+	while (q->queued)
+		end(next(), NULL);
 	stop();
 }
 
@@ -280,8 +376,12 @@ int main(void)
 		cmocka_unit_test(test_one_that_came_before_waits_too),
 		cmocka_unit_test(test_others_wait_for_what_runs),
 		cmocka_unit_test(test_what_is_not_brought_is_not_waited_for),
+		cmocka_unit_test(test_the_nearest_is_waited_for),
 		cmocka_unit_test(test_a_chunk_takes_over_who_is_alone),
 		cmocka_unit_test(test_who_lies_next_to_one_there_goes_before_its_turn),
+		cmocka_unit_test(test_who_has_had_more_does_not),
+		cmocka_unit_test(test_who_waits_for_long_goes_first),
+		cmocka_unit_test(test_once_that_has_left_it_has_its_turn),
 		cmocka_unit_test(test_one_by_one_it_has_its_turn),
 		cmocka_unit_test(test_who_lies_elsewhere_waits),
 	};
