@@ -43,12 +43,12 @@ void drive_reads_set_max(struct drive_reads *d, uint32_t max);
 void drive_reads_forget(struct drive_reads *d);
 /* So many may be there together: 1..max. */
 uint32_t drive_reads_level(const struct drive_reads *d);
+/* Whether one at a time goes, and a second one is at hand at most. */
+bool drive_reads_one_at_hand(const struct drive_reads *d, const struct sched_queue *q);
 /* Whether short chunks may be among them: where it is settled that several are faster, or is asked. */
 bool drive_reads_takes_chunks(const struct drive_reads *d, const struct sched_queue *q);
 /* So many may be there now: those; or one, and mostly the next one at hand (place.h). */
 uint32_t drive_reads_there(const struct drive_reads *d, const struct sched_queue *q);
-/* Whether one at a time goes, and a second one is at hand at most. */
-bool drive_reads_one_at_hand(const struct drive_reads *d, const struct sched_queue *q);
 /* ... while fewer are there a flow that has one may have another: 1..level. Q: whose reads they are. */
 uint32_t drive_reads_of_one(const struct drive_reads *d, const struct sched_queue *q, uint64_t now);
 /* R, which was handed out, goes there; has left it. Others than scattered reads are none of its. */

@@ -99,7 +99,7 @@ struct sched_req {
 	bool stalled;	/* running, and no sign of life for Stall_Time */
 	bool hung;	/* it has stalled, now or before */
 	bool on_clock;	/* running, and the disk is not elsewhere: in a gap of it, or past it */
-	bool scattered; /* it may be at the drive together with others (place.h) */
+	bool scattered; /* it may be at the drive together with others, or is (place.h) */
 	bool goes_on;	/* it lies next to one that is (going_on.c) */
 	bool offered;	/* others may wait for what it brings along */
 	bool rare;	/* a small read that follows from none of its flow (flow_comes_rarely()) */
@@ -215,8 +215,8 @@ struct sched_queue {
 	bool one_each;	/* ... and none of a flow that has one running (drive_reads.h) */
 	uint32_t queued, running, stalled;
 	uint32_t by_class[SCHED_CLASSES]; /* queued */
+	uint32_t short_chunks;		  /* of them chunks that may be at the drive with others */
 	uint32_t joined;		 /* demands that wait for a chunk, or merged into another */
-	uint32_t short_chunks;		 /* queued: those that may be at the drive with others */
 	uint32_t with_others;		 /* of them those with a chunk of several files */
 	uint32_t answering;		 /* woken ones handed over to be answered */
 	uint64_t held;			 /* bytes of demands queued, joined, running, answering */
