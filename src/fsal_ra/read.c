@@ -345,6 +345,13 @@ static bool is_resident(struct read *read, struct ra_handle *hdl, struct readahe
 	return true;
 }
 
+/* *P, or none, before the read is answered. */
+static void submit_first(struct prefetch **p)
+{
+	prefetch_submit(*p);
+	*p = NULL;
+}
+
 /* Whether the read waits for the disk in our queue, which answers it; it takes *P along. */
 static bool goes_to_disk(struct call *call, struct read *read, struct prefetch **p)
 {
@@ -358,23 +365,19 @@ static bool goes_to_disk(struct call *call, struct read *read, struct prefetch *
 			call->read_arg->offset)) {
 		ra_count_resident(call->exp->io, read->asked.reader);
 		read->resident = true;
-		if (read->plan.offset <= call->read_arg->offset) { /* it may be on its way only */
-			prefetch_submit(*p);
-			*p = NULL;
-		}
+		if (read->plan.offset <= call->read_arg->offset)
+			submit_first(p); /* it may be on its way only */
 		return false;
 	}
 	if (device_joins_only(b->device)) {
-		prefetch_submit(*p);
-		*p = NULL;
+		submit_first(p);
 		return demand_join(call, b, &read->plan, &read->tuning);
 	}
 	if (!device_queues_demand(b->device)) {
 		read->direct = direct_read_begin(b, call->read_arg->offset, read->asked.len);
 		return false;
 	}
-	prefetch_submit(*p); /* first, so that the read can join it */
-	*p = NULL;
+	submit_first(p); /* so that the read can join it */
 	return demand_submit(call, b, &read->plan, &read->tuning, &read->walk);
 }
 

@@ -42,8 +42,8 @@ static const char *check_read(const struct sched_queue *q, const struct sched_re
 		return "a chunk that nobody joined is one of those joined";
 	if (r->class == SCHED_DEMAND && !r->wanted)
 		return "a demand read is not wanted";
-	if (r->offered && r->class != SCHED_DEMAND)
-		return "what a chunk brings along is offered";
+	if (r->offered != is_for_others(r))
+		return "others cannot wait for what is brought for them, or for what is not";
 	c->short_chunks += is_short_chunk(r);
 	c->going_on += r->goes_on;
 	c->queued[r->class]++;

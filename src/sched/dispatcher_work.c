@@ -345,11 +345,9 @@ bool dispatcher_gap(struct dispatcher *d, struct sched_req *r, uint64_t slice)
 	struct sched_req *small;
 	bool served = false;
 
+	if (r->scattered)
+		return false; /* others are beside it, and need no gap */
 	lock_take(&d->lock);
-	if (r->scattered) { /* others are beside it, and need no gap */
-		lock_drop(&d->lock);
-		return false;
-	}
 	while ((small = next_in_gap(d, &o, !served))) {
 		served = true;
 		open_gap(d, &o, small);

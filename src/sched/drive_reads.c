@@ -187,7 +187,8 @@ void drive_reads_order(struct drive_reads *d, const struct sched_queue *q,
 	uint32_t there = 1, older = 0, younger = 0;
 	const struct sched_req *other;
 
-	if (!r->scattered || d->there + d->chunks < 2 || now - r->started < FROM_MEMORY)
+	if (!d->evidence.probing || !r->scattered || d->there + d->chunks < 2 ||
+	    now - r->started < FROM_MEMORY)
 		return;
 	TAILQ_FOREACH(other, &q->active, age) {
 		if (other == r || !other->scattered)

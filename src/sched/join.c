@@ -18,27 +18,19 @@ struct sched_list *chunk_list(struct sched_queue *q, uint64_t file)
 	return &q->chunks[(file * 0x9e3779b97f4a7c15u) >> 56];
 }
 
-void chunk_add(struct sched_queue *q, struct sched_req *chunk)
-{
-	TAILQ_INSERT_TAIL(chunk_list(q, chunk->file), chunk, hash);
-}
-
-void chunk_remove(struct sched_queue *q, struct sched_req *chunk)
-{
-	TAILQ_REMOVE(chunk_list(q, chunk->file), chunk, hash);
-}
-
 void offer(struct sched_queue *q, struct sched_req *r)
 {
-	r->offered = r->brings_more;
-	if (r->offered)
-		chunk_add(q, r);
+	r->offered = is_for_others(r);
+	if (!r->offered)
+		return;
+	absorb(q, r); /* may bring it among those waited for */
+	TAILQ_INSERT_TAIL(chunk_list(q, r->file), r, hash);
 }
 
 void offer_no_more(struct sched_queue *q, struct sched_req *r)
 {
 	if (r->offered)
-		chunk_remove(q, r);
+		TAILQ_REMOVE(chunk_list(q, r->file), r, hash);
 	r->offered = false;
 }
 

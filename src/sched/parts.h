@@ -54,9 +54,12 @@ void queue_remove(struct sched_queue *q, struct sched_req *r);
 
 /* join.c */
 struct sched_list *chunk_list(struct sched_queue *q, uint64_t file);
-void chunk_add(struct sched_queue *q, struct sched_req *chunk);
-void chunk_remove(struct sched_queue *q, struct sched_req *chunk);
-/* What the demand read R brings along others may wait for from now on, if it says so; and no more. */
+/* R brings what others may ask for: a chunk, or a demand read that says so. */
+static inline bool is_for_others(const struct sched_req *r)
+{
+	return r->class == SCHED_PREFETCH || r->brings_more;
+}
+/* If so, those who are queued wait for it, and those to come; no more do. */
 void offer(struct sched_queue *q, struct sched_req *r);
 void offer_no_more(struct sched_queue *q, struct sched_req *r);
 /* The chunk that a demand read can wait for, or NULL. */

@@ -12,7 +12,7 @@
 #include "sched/parts.h"
 #include "sched/place.h"
 
-/* ... averaged over about this many chunks. */
+/* Whether small reads waited (gap_demand) is averaged over about this many chunks. */
 #define DEMAND_CHUNKS 4
 
 /* Slices of chunks, without a gap, after which the next one need not wait for the present chunk's. */
@@ -69,15 +69,9 @@ static void add_read(struct sched_queue *q, struct sched_req *r)
 		park(q, r);
 	else
 		queue_enlist(q, r);
-	if (r->class == SCHED_PREFETCH) {
-		absorb(q, r); /* may bring it among those waited for */
-		chunk_add(q, r);
-	} else {
-		if (r->brings_more)
-			absorb(q, r);
-		offer(q, r);
+	offer(q, r);
+	if (r->class == SCHED_DEMAND)
 		order_insert(&q->places, &r->place, r->file, r->offset);
-	}
 	going_on_add(q, r);
 }
 
@@ -410,7 +404,6 @@ static void end_chunk(struct sched_queue *q, struct sched_req *r)
 {
 	double waited = q->gap_opened || flows_demands(q) ? 1 : 0;
 
-	chunk_remove(q, r);
 	q->gap_demand += (waited - q->gap_demand) / DEMAND_CHUNKS;
 	if (q->gap_opened) /* the disk came back from the gap: the scan goes on from here */
 		q->head = r->block + r->io_len;
@@ -430,8 +423,8 @@ void sched_done(struct sched_queue *q, struct sched_req *r, uint64_t now, struct
 	flow_count_served(r);
 	TAILQ_REMOVE(&q->active, r, age);
 	q->running--;
+	offer_no_more(q, r);
 	if (r->class == SCHED_DEMAND) {
-		offer_no_more(q, r);
 		account_wait(q, r, now);
 		assert(q->held >= r->len);
 		q->held -= r->len;

@@ -8,7 +8,6 @@
 #include "sched/place.h"
 
 #define ASKED (32 * KIB)
-#define FILES 64
 
 static struct sched_queue *q;
 static struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
@@ -22,7 +21,7 @@ static struct sched_req request(enum sched_class class, uint64_t client, uint64_
 				  .offset = offset,
 				  .len = len,
 				  .one_step = class == SCHED_PREFETCH,
-				  .block = (file * 64 % FILES) * 1024 * MIB + offset,
+				  .block = file * 1024 * MIB + offset,
 				  .flow = {.client = client}};
 }
 
@@ -235,6 +234,16 @@ static void test_a_chunk_takes_over_who_is_alone(void **state)
 	stop();
 }
 
+/* A is at the drive; FAR and REST are queued. */
+static void start_beside(struct sched_req *a, struct sched_req *far, struct sched_req *rest)
+{
+	start();
+	assert_int_equal(submit(a), SCHED_ADDED);
+	assert_ptr_equal(next(), a);
+	assert_int_equal(submit(far), SCHED_ADDED);
+	assert_int_equal(submit(rest), SCHED_ADDED);
+}
+
 /* ---- before its turn --------------------------------------------------------------------- */
 
 /* Of the same file, and of another client's with a turn before. */
@@ -243,11 +252,7 @@ static void test_who_lies_next_to_one_there_goes_before_its_turn(void **state)
 	struct sched_req a = first_read(1, 1), far = read_of(2, 9, 0);
 	struct sched_req rest = request(SCHED_PREFETCH, 1, 1, 0, 256 * KIB);
 
-	start();
-	assert_int_equal(submit(&a), SCHED_ADDED);
-	assert_ptr_equal(next(), &a);
-	assert_int_equal(submit(&far), SCHED_ADDED);
-	assert_int_equal(submit(&rest), SCHED_ADDED);
+	start_beside(&a, &far, &rest);
 	q->scattered_only = q->short_too = true; /* the drive takes several */
 	assert_ptr_equal(next(), &rest);
 	assert_ptr_equal(next(), &far);
@@ -263,11 +268,7 @@ static void test_who_has_had_more_does_not(void **state)
 	struct sched_req a = first_read(1, 1), far = read_of(2, 9, 0);
 	struct sched_req rest = request(SCHED_PREFETCH, 1, 1, 0, 256 * KIB);
 
-	start();
-	assert_int_equal(submit(&a), SCHED_ADDED);
-	assert_ptr_equal(next(), &a);
-	assert_int_equal(submit(&far), SCHED_ADDED);
-	assert_int_equal(submit(&rest), SCHED_ADDED);
+	start_beside(&a, &far, &rest);
 	flow_charge(q, a.in, SEC);
 	q->scattered_only = q->short_too = true;
 	assert_ptr_equal(next(), &far);
@@ -332,11 +333,7 @@ static void test_one_by_one_it_has_its_turn(void **state)
 	struct sched_req a = first_read(1, 1), far = read_of(2, 9, 0);
 	struct sched_req rest = request(SCHED_PREFETCH, 1, 1, 0, 256 * KIB);
 
-	start();
-	assert_int_equal(submit(&a), SCHED_ADDED);
-	assert_ptr_equal(next(), &a);
-	assert_int_equal(submit(&far), SCHED_ADDED);
-	assert_int_equal(submit(&rest), SCHED_ADDED);
+	start_beside(&a, &far, &rest);
 	q->scattered_only = q->at_hand = true;
 	assert_ptr_not_equal(next(), &rest);
 	q->scattered_only = q->at_hand = false;
@@ -354,11 +351,7 @@ static void test_who_lies_elsewhere_waits(void **state)
 	struct sched_req rest = request(SCHED_PREFETCH, 1, 1, MIB, 256 * KIB);
 	struct sched_req longer = request(SCHED_PREFETCH, 3, 1, 2 * ASKED, SHORT_CHUNK_MAX + 1);
 
-	start();
-	assert_int_equal(submit(&a), SCHED_ADDED);
-	assert_ptr_equal(next(), &a);
-	assert_int_equal(submit(&far), SCHED_ADDED);
-	assert_int_equal(submit(&rest), SCHED_ADDED);
+	start_beside(&a, &far, &rest);
 	assert_int_equal(submit(&longer), SCHED_ADDED);
 	assert_false(rest.goes_on);
 	assert_false(longer.goes_on);
