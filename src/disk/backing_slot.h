@@ -97,6 +97,8 @@ void backing_found_cached(struct backing_slot *slot, struct backing *b, struct r
  */
 size_t backing_read_hot(struct backing_slot *slot, const struct iovec *iov, int n, uint64_t offset,
 			uint64_t len, uint64_t now);
+/* The file's times or its ctime were set: the next READ counts as access, hot or not. */
+void backing_cool(struct backing_slot *slot);
 /* A hold of what the slot has, NULL if it has none. */
 struct backing *backing_peek(struct backing_slot *slot);
 /* Detaches the slot's backing: its descriptor closes as soon as nobody reads through it. */

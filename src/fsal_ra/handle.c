@@ -240,7 +240,10 @@ static int dirent_cmp(struct fsal_obj_handle *dir_hdl, const char *name1, fsal_c
 static fsal_status_t link_(struct fsal_obj_handle *obj_hdl, struct fsal_obj_handle *dir_hdl,
 			   const char *name RA_DIR_PARAMS)
 {
-	return SUB_OBJ(obj_hdl, link, ra_sub_of(dir_hdl), name RA_DIR_ARGS);
+	fsal_status_t status = SUB_OBJ(obj_hdl, link, ra_sub_of(dir_hdl), name RA_DIR_ARGS);
+
+	backing_cool(&ra_handle_of(obj_hdl)->slot);
+	return status;
 }
 
 /*
@@ -275,6 +278,7 @@ static fsal_status_t rename_(struct fsal_obj_handle *obj_hdl, struct fsal_obj_ha
 	status = SUBCALL(ra_export_of_op(),
 			 olddir->obj_ops->rename(ra_sub_of(obj_hdl), olddir, old_name,
 						 ra_sub_of(newdir_hdl), new_name RA_DIR2_ARGS));
+	backing_cool(&ra_handle_of(obj_hdl)->slot);
 	if (!FSAL_IS_ERROR(status)) {
 		ra_io_renamed(); /* descriptors of files without a link are looked for */
 		if (old != NULL)
@@ -333,6 +337,7 @@ static fsal_status_t setattr2(struct fsal_obj_handle *obj_hdl, bool bypass, stru
 	bool resize = (attrs->valid_mask & ATTR_SIZE) != 0;
 	fsal_status_t status = SUB_OBJ(obj_hdl, setattr2, bypass, state, attrs);
 
+	backing_cool(&ra_handle_of(obj_hdl)->slot);
 	if (resize && !FSAL_IS_ERROR(status))
 		backing_invalidate(&ra_handle_of(obj_hdl)->slot, 0, UINT64_MAX);
 	return status;

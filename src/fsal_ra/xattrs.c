@@ -59,12 +59,18 @@ static fsal_status_t getxattrs(struct fsal_obj_handle *obj_hdl, xattrkey4 *name,
 static fsal_status_t setxattrs(struct fsal_obj_handle *obj_hdl, setxattr_option4 option,
 			       xattrkey4 *name, xattrvalue4 *value)
 {
-	return SUB_OBJ(obj_hdl, setxattrs, option, name, value);
+	fsal_status_t status = SUB_OBJ(obj_hdl, setxattrs, option, name, value);
+
+	backing_cool(&ra_handle_of(obj_hdl)->slot);
+	return status;
 }
 
 static fsal_status_t removexattrs(struct fsal_obj_handle *obj_hdl, xattrkey4 *name)
 {
-	return SUB_OBJ(obj_hdl, removexattrs, name);
+	fsal_status_t status = SUB_OBJ(obj_hdl, removexattrs, name);
+
+	backing_cool(&ra_handle_of(obj_hdl)->slot);
+	return status;
 }
 
 static fsal_status_t listxattrs(struct fsal_obj_handle *obj_hdl, count4 maxcount,

@@ -12,7 +12,7 @@ MOUNT, NFS = 100005, 100003
 OK, NOENT, IO, NOSPC, STALE = 0, 2, 5, 28, 70
 JUKEBOX = 10008  # come again; NFSv4 calls it DELAY
 GETATTR, SETATTR, LOOKUP, READ, WRITE, CREATE = 1, 2, 3, 6, 7, 8
-REMOVE, RENAME, FSSTAT, COMMIT = 12, 14, 18, 21
+REMOVE, RENAME, LINK, FSSTAT, COMMIT = 12, 14, 15, 18, 21
 UNSTABLE, DATA_SYNC, FILE_SYNC = 0, 1, 2
 
 # What fattr3 holds; times are nanoseconds.
@@ -185,9 +185,17 @@ class Client:
         change = struct.pack(">IIIIQIII", 0, 0, 0, 1, size, 0, 0, 0)
         return self.nfs.call(SETATTR, opaque(fh) + change).u32()
 
+    def set_times(self, fh, accessed, changed):
+        """Both in whole seconds."""
+        change = struct.pack(">IIIIIIIIIII", 0, 0, 0, 0, 2, accessed, 0, 2, changed, 0, 0)
+        return self.nfs.call(SETATTR, opaque(fh) + change).u32()
+
     def rename(self, old, new):
         return self.nfs.call(RENAME, opaque(self.root) + opaque(old.encode())
                              + opaque(self.root) + opaque(new.encode())).u32()
+
+    def link(self, fh, new):
+        return self.nfs.call(LINK, opaque(fh) + opaque(self.root) + opaque(new.encode())).u32()
 
     @staticmethod
     def fsstat_result(reply):

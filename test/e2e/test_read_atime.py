@@ -4,8 +4,9 @@
 
 What it proves: on file systems mounted with relatime, strictatime and noatime, a READ moves a file's
 access time where the stock server's does, for a local stat and for GETATTR, be it answered out of
-memory or from the disk, of a hot file with relatime within COOL; and what RA reads by itself moves none: after the last READ of a stream the
-time that somebody sets stays as it was set, while prefetches of the stream are under way.
+memory or from the disk, of a hot file with relatime within COOL, and at once where a client has changed its
+inode; and what RA reads by itself moves none: after the last READ of a stream the time that somebody sets
+stays as it was set, while prefetches of the stream are under way.
 """
 import os
 import sys
@@ -20,6 +21,7 @@ from likeness import PIECE
 
 SIZE = 1 << 20
 DAY = 86400
+TICK = 0.02  # seconds: more than one of the kernel's coarse clock
 COOL = 0.25  # seconds behind which a READ of a file that was hot counts as access (disk/hot.h)
 LONG_AGO = 1000000000  # seconds
 STREAM, STREAM_FILE, FILES = 2 << 20, 16 << 20, 6
@@ -59,6 +61,26 @@ def each_read(side):
             side.read(read, fh, offset, client=client)
             looks(side, f"{read}: {what}", "file", fh, began)
     nobody.close()
+    for change in ("SETATTR", "RENAME", "LINK"):
+        changed_while_hot(side, fh, change)
+
+
+def changed_while_hot(side, fh, change):
+    """Its inode's time of change is new: with relatime the next READ counts."""
+    client, long_ago = side.client, int(time.time()) - 10 * DAY
+    side.heat(fh, SIZE)
+    began = time.time()
+    if change == "SETATTR":
+        statuses = [client.set_times(fh, long_ago, long_ago)]
+    elif change == "RENAME":
+        statuses = [client.rename("file", "other"), client.rename("other", "file")]
+    else:
+        statuses = [client.link(fh, "other"), client.remove("other")]
+    side.saw(f"{change} while hot", *statuses)
+    time.sleep(TICK)
+    side.read(change, fh)
+    accessed = os.stat(side.local("file")).st_atime
+    side.saw(f"{change} while hot: READ", "moved" if accessed > began else "kept")
 
 
 def small_machine(work, plugin):
