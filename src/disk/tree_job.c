@@ -294,6 +294,13 @@ static void plan(struct tree_job *job, struct dispatcher *d)
 
 /* ---- the request ------------------------------------------------------------------------- */
 
+/* A piece of FILE is there. */
+static void came(struct tree_job *job, struct tree_file *file)
+{
+	if (--file->left == 0)
+		dir_walks_fetched(job->walks, file->dir->id, file->index);
+}
+
 static void execute(struct dispatcher *d, struct sched_req *r)
 {
 	struct tree_job *job = CONTAINER_OF(r, struct tree_job, req);
@@ -305,9 +312,9 @@ static void execute(struct dispatcher *d, struct sched_req *r)
 		plan(job, d);
 	tree_pieces_pause(&job->pieces, !goes_on(job));
 	while ((piece = tree_pieces_next(&job->pieces, job->files)) != NULL) {
-		job->files[piece->file].left--;
 		bytes += piece->len;
 		readahead_count(&job->io->counters, READAHEAD_PREFETCHED, piece->len);
+		came(job, &job->files[piece->file]);
 		pause_for_others(job, d);
 		if (is_over(d, begun, length) || !goes_on(job))
 			tree_pieces_pause(&job->pieces, true);

@@ -253,6 +253,17 @@ void dir_walks_expect(struct dir_walks *w, uint64_t id, uint32_t index, const st
 	lock_drop(&w->lock);
 }
 
+void dir_walks_fetched(struct dir_walks *w, uint64_t id, uint32_t index)
+{
+	struct dir *d;
+
+	lock_take(&w->lock);
+	d = dir_table_find(&w->table, id);
+	assert(d != NULL && d->busy && d->files != NULL);
+	d->files->due[index] = 0;
+	lock_drop(&w->lock);
+}
+
 void dir_walks_unhold(struct dir_walks *w, struct readahead_counters *counters, uint64_t id,
 		      uint32_t index)
 {

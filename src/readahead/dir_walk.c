@@ -130,15 +130,16 @@ static bool judge(struct dir_walks *w, struct readahead_counters *counters, stru
 		  const struct dir_read *read, uint32_t index)
 {
 	struct dir_part *p = d->files;
-	bool asked, trusted, stream;
+	bool asked, coming, trusted, stream;
 	struct dir_cursor *c;
 
 	dir_follow_gone(w, counters, d, index, read);
 	asked = p->state[index] & DIR_ASKED;
+	coming = p->due[index] != 0; /* its pages may be there, but not yet what they are to hold */
 	if (!dir_follow_read(w, counters, d, p, index))
 		return false;
 	c = dir_follow_cursor(p, index, read->now);
-	if (!read->resident && (asked || p->window != 0))
+	if ((coming || !read->resident) && (asked || p->window != 0))
 		p->late = true;
 	give_up_passed(w, counters, d, c);
 	if (!d->walked && 2 * p->n_read > dir_list_count(p->list))

@@ -141,7 +141,9 @@ bool dir_walks_hold(struct dir_walks *w, struct readahead_counters *counters, ui
 /* The file INDEX of ID, part of JOB, which holds it, is there with the PIECE-th of that. */
 void dir_walks_expect(struct dir_walks *w, uint64_t id, uint32_t index, const struct dir_job *job,
 		      uint32_t piece);
-/* ... and are not fetched after all. */
+/* ... and has come, */
+void dir_walks_fetched(struct dir_walks *w, uint64_t id, uint32_t index);
+/* ... or is not fetched after all. */
 void dir_walks_unhold(struct dir_walks *w, struct readahead_counters *counters, uint64_t id,
 		      uint32_t index);
 

@@ -241,10 +241,55 @@ static void test_what_is_due(void **state)
 	assert_false(dir_walks_due(t.w, &read, 5, &of, &piece));
 	assert_true(dir_walks_hold(t.w, &t.counters, dir_id(0), indices[4], FILE_KB));
 	dir_walks_expect(t.w, dir_id(0), indices[4], &job, 12);
+	assert_true(dir_walks_hold(t.w, &t.counters, dir_id(0), indices[5], FILE_KB));
+	dir_walks_expect(t.w, dir_id(0), indices[5], &job, 13);
+	dir_walks_fetched(t.w, dir_id(0), indices[5]);
+	read.inode = inode_of(0, indices[5]);
+	assert_false(dir_walks_due(t.w, &read, 5, &of, &piece)); /* it has come */
 	dir_walks_end(t.w, dir_id(0));
 	read.inode = inode_of(0, indices[4]);
 	assert_false(dir_walks_due(t.w, &read, 5, &of, &piece));
 	end();
+}
+
+/* How many files are fetched next where the client reads on to one that is asked for, and is COMING or there. */
+static uint32_t asked_behind(bool coming)
+{
+	static const struct dir_job job = {.id = 77, .client = 5};
+	uint32_t indices[DIR_WINDOW_MAX], n;
+	const struct dir_list *list;
+	struct dir_read read;
+	struct dir_handle h;
+
+	start(1, 400, MEMORY, 16 * MIB);
+	for (uint32_t i = 0; i < 4; i++) {
+		read = (struct dir_read){.dir = dir_id(0), .inode = inode_of(0, i), .now = t.now};
+		dir_walks_read(t.w, &t.counters, &read, &h);
+	}
+	know_files(0);
+	n = dir_walks_pick(t.w, dir_id(0), false, indices, DIR_WINDOW_MAX, &list);
+	for (uint32_t i = 0; i < n; i++) {
+		assert_true(dir_walks_hold(t.w, &t.counters, dir_id(0), indices[i], FILE_KB));
+		dir_walks_expect(t.w, dir_id(0), indices[i], &job, i);
+		if (!coming)
+			dir_walks_fetched(t.w, dir_id(0), indices[i]);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		read.inode = inode_of(0, indices[i]);
+		read.resident = true; /* its pages are */
+		dir_walks_read(t.w, &t.counters, &read, &h);
+	}
+	n = dir_walks_pick(t.w, dir_id(0), false, indices, DIR_WINDOW_MAX, &list);
+	dir_walks_end(t.w, dir_id(0));
+	end();
+	return n;
+}
+
+/* A client who has come to what is still being fetched waits, though its pages are there: more is fetched at once. */
+static void test_what_is_still_to_come_is_late(void **state)
+{
+	assert_int_equal(asked_behind(false), DIR_WINDOW_MIN);
+	assert_int_equal(asked_behind(true), 4 * DIR_WINDOW_MIN);
 }
 
 /* Listed again at once: what that needs was fetched the first time. */
@@ -287,6 +332,7 @@ int main(void)
 		cmocka_unit_test(test_memory_is_kept),
 		cmocka_unit_test(test_unheld),
 		cmocka_unit_test(test_what_is_due),
+		cmocka_unit_test(test_what_is_still_to_come_is_late),
 		cmocka_unit_test(test_listings),
 		cmocka_unit_test(test_bytes_a_file),
 	};
