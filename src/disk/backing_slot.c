@@ -207,7 +207,7 @@ void backing_slot_init(struct backing_slot *slot, backing_opener open, const voi
 	slot->open_remote = NULL;
 	slot->key_len = 0;
 	slot->file_hash = UINT64_C(0xcbf29ce484222325);
-	atomic_init(&slot->begun, false);
+	atomic_init(&slot->spared, 0);
 	atomic_init(&slot->not_before, UINT64_MAX);
 	if (key == NULL || key_len > BACKING_KEY_MAX)
 		return;
@@ -248,15 +248,19 @@ struct backing *backing_get(struct backing_slot *slot, struct export_io *io, uin
 }
 
 bool backing_spared(struct backing_slot *slot, const struct export_io *io, dev_t dev,
-		    uint64_t offset)
+		    uint64_t offset, uint64_t len)
 {
+	uint64_t upto = atomic_load_explicit(&slot->spared, memory_order_relaxed);
 	struct device *d = atomic_load_explicit(&io->last, memory_order_relaxed);
+	bool spared;
 
-	if (atomic_load_explicit(&slot->begun, memory_order_relaxed))
+	if (upto >= BACKING_SPARED)
 		return false;
-	atomic_store_explicit(&slot->begun, true, memory_order_relaxed);
-	return offset == 0 && d != NULL && device_is_plain(d) &&
-	       atomic_load_explicit(&d->dev, memory_order_relaxed) == dev;
+	spared = offset == upto && d != NULL && device_is_plain(d) &&
+		 atomic_load_explicit(&d->dev, memory_order_relaxed) == dev;
+	atomic_store_explicit(&slot->spared, spared ? offset + len : UINT64_MAX,
+			      memory_order_relaxed);
+	return spared;
 }
 
 struct backing *backing_peek(struct backing_slot *slot)

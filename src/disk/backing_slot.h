@@ -40,7 +40,7 @@ struct backing_slot {
 	struct lock lock;
 	struct backing *backing; /* lock */
 	struct backing *hot;	 /* the same while it is hot, under RCU; written with the lock */
-	atomic_bool begun;	 /* a READ of it came */
+	_Atomic uint64_t spared; /* backing_spared(): so far (bytes) */
 	_Atomic uint64_t not_before; /* ns: no descriptor is asked for sooner; UINT64_MAX: never */
 	backing_opener open;
 	backing_remote_opener open_remote; /* NULL: only descriptors */
@@ -78,13 +78,16 @@ void backing_slot_fini(struct backing_slot *slot);
  * or ever. Any thread on which the opener works.
  */
 struct backing *backing_get(struct backing_slot *slot, struct export_io *io, uint64_t now);
+
+/* A file's beginning (bytes): most small files are no longer. */
+#define BACKING_SPARED UINT64_C(131072)
 /*
- * A READ of SLOT's file, on the device DEV, has come for the export IO. Whether it is the first one, from the
- * beginning, and goes past our queue: then it needs no backing, for most small files are read at once, and to
- * open one costs as much as that READ. Those after it have one.
+ * A READ of SLOT's file, on the device DEV, has come for the export IO. Whether it goes past our queue, and is the
+ * first one or goes on from those before it, within BACKING_SPARED of the file's beginning: then it needs no backing,
+ * which costs as much to open as a few READs. Those after the first one of which that is not true have one.
  */
 bool backing_spared(struct backing_slot *slot, const struct export_io *io, dev_t dev,
-		    uint64_t offset);
+		    uint64_t offset, uint64_t len);
 /*
  * B, of which the caller has a use, was read at NOW, and the bytes found in memory: it may be hot from now on, and ENGINE,
  * if there is one, sees no more of its READs.

@@ -32,8 +32,8 @@ static inline bool read_is_spared(struct ra_handle *hdl, struct export_io *io,
 {
 	const struct fsal_filesystem *fs = hdl->sub_handle->fs;
 
-	if (fs == NULL ||
-	    !backing_spared(&hdl->slot, io, makedev(fs->dev.major, fs->dev.minor), r->offset))
+	if (fs == NULL || !backing_spared(&hdl->slot, io, makedev(fs->dev.major, fs->dev.minor),
+					  r->offset, r->len))
 		return false;
 	readahead_count_read(&io->counters, r->len);
 	readers_count(readahead_readers(io->engine), r->reader, READER_READS, 1);

@@ -43,30 +43,37 @@ static void test_the_first_read_past_the_queue_needs_none(void **state)
 
 	host_file_make(&f, "a", HOST_PAGE);
 	host_file_make(&g, "b", HOST_PAGE);
-	assert_false(backing_spared(&g.slot, io, 0, 0)); /* no device is known */
+	assert_false(backing_spared(&g.slot, io, 0, 0, 100)); /* no device is known */
 	backing_slot_fini(&g.slot);
 	host_file_make(&g, "b", HOST_PAGE);
 	backing_put(get(&g, SEC));
 	d = device_nth(0);
 	dev = atomic_load(&d->dev);
-	assert_false(backing_spared(&f.slot, io, dev, 0)); /* it queues there */
+	assert_false(backing_spared(&f.slot, io, dev, 0, 100)); /* it queues there */
 	backing_slot_fini(&f.slot);
 	host_file_make(&f, "a", HOST_PAGE);
 	atomic_store(&d->queues, false);
 	atomic_store(&d->learns, DEVICE_LEARNS_NOTHING);
-	assert_true(backing_spared(&f.slot, io, dev, 0));
-	assert_false(backing_spared(&f.slot, io, dev, 0)); /* not the first */
+	assert_true(backing_spared(&f.slot, io, dev, 0, 100));
+	assert_true(backing_spared(&f.slot, io, dev, 100, BACKING_SPARED - 101));
+	assert_true(backing_spared(&f.slot, io, dev, BACKING_SPARED - 1, 100));
+	assert_false(backing_spared(&f.slot, io, dev, BACKING_SPARED + 99, 100)); /* a long file */
 	backing_slot_fini(&f.slot);
 	host_file_make(&f, "a", HOST_PAGE);
-	assert_false(backing_spared(&f.slot, io, dev, HOST_PAGE)); /* not from the beginning */
-	assert_false(backing_spared(&f.slot, io, dev, 0));
+	assert_true(backing_spared(&f.slot, io, dev, 0, 100));
+	assert_false(backing_spared(&f.slot, io, dev, 0, 100)); /* again */
+	assert_false(backing_spared(&f.slot, io, dev, 100, 100));
 	backing_slot_fini(&f.slot);
 	host_file_make(&f, "a", HOST_PAGE);
-	assert_false(backing_spared(&f.slot, io, dev + 1, 0)); /* elsewhere: who knows? */
+	assert_false(backing_spared(&f.slot, io, dev, HOST_PAGE, 100)); /* not from the beginning */
+	assert_false(backing_spared(&f.slot, io, dev, 0, 100));
+	backing_slot_fini(&f.slot);
+	host_file_make(&f, "a", HOST_PAGE);
+	assert_false(backing_spared(&f.slot, io, dev + 1, 0, 100)); /* elsewhere: who knows? */
 	backing_slot_fini(&f.slot);
 	host_file_make(&f, "a", HOST_PAGE);
 	atomic_store(&d->learns, DEVICE_LEARNS_DEAR);
-	assert_false(backing_spared(&f.slot, io, dev, 0)); /* its READs are evidence */
+	assert_false(backing_spared(&f.slot, io, dev, 0, 100)); /* its READs are evidence */
 	backing_slot_fini(&f.slot);
 	backing_slot_fini(&g.slot);
 }
