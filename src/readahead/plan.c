@@ -34,6 +34,12 @@
 #define FIRST_SHARE_ALONE 16
 #define YOUNG_SHARE	  2
 #define YOUNG_SHARE_ALONE 4
+/*
+ * The first chunk of a backward reader who is alone is this part of one, and each further one is longer by that part of
+ * all before it: each costs a seek, so that doubled ones would come late again and again, and a whole one comes late once.
+ */
+#define BACKWARD_FIRST 3
+#define BACKWARD_SHARE 4
 /* A file's rest that is fetched anyway, where it is not known what a seek costs. */
 #define REST_MAX (UINT64_C(1) << 20)
 /* No position. */
@@ -248,6 +254,17 @@ static void shorten(const struct readahead *ra, struct window_limits *l,
 		l->chunk = chunk;
 }
 
+/* A lone backward reader's chunks begin short, and grow. */
+static void begin_backward(struct window_limits *l, const struct readahead_tuning *t,
+			   const struct cursor *c)
+{
+	uint64_t asked = c->ra_end > c->start ? c->ra_end - c->start : 0;
+	uint64_t chunk = l->chunk / BACKWARD_FIRST + asked / BACKWARD_SHARE;
+
+	if (chunk >= t->chunk_min && chunk < l->chunk)
+		l->chunk = chunk;
+}
+
 /* The length of the chunk at FROM, behind which others asked for what is at NEXT; 0: none now. */
 static uint64_t length(struct readahead *ra, const struct readahead_tuning *t,
 		       struct readahead_counters *counters, struct cursor *c,
@@ -260,6 +277,8 @@ static uint64_t length(struct readahead *ra, const struct readahead_tuning *t,
 		widen(&l, c);
 	else if (may_be_short(ra, t, c, read))
 		shorten(ra, &l, t, c, read, from);
+	else if (c->way == WAY_BACKWARD && is_alone(ra, c, read))
+		begin_backward(&l, t, c);
 	window = t->rules->window ? t->rules->window(&l, c) : window_learnt(&l, c);
 	granted = grant(ra, t, c, read->price, &l, window);
 	len = granted ? window_next_chunk(&l, granted, c->next, from, end) : 0;

@@ -314,6 +314,42 @@ static void test_many_in_one_file(void **state)
 	engine_free(e);
 }
 
+/* The lengths of the first N chunks of a backward reader, where so many streams compete. */
+static void first_chunks(uint64_t *lengths, int n, uint32_t streams)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t size = 128 * MIB;
+	int k = 0;
+
+	e->streams = streams;
+	e->reader = 1;
+	for (uint64_t at = size; at > 0 && k < n; at -= READ) {
+		struct readahead_plan p = engine_read(e, 1, at - READ, READ, size);
+
+		for (; p.len && k < n; p = engine_start(e, &p, size)) {
+			lengths[k++] = p.len;
+			readahead_arrived(e->ra, &p, p.offset + p.len, e->now);
+		}
+	}
+	assert_int_equal(k, n);
+	engine_free(e);
+}
+
+/* He waits for his first chunk as a whole; that is short where nobody else pays for the seeks, and the next ones come in time. */
+static void test_the_first_chunks_of_who_is_alone_grow(void **state)
+{
+	uint64_t alone[12], among[12];
+
+	first_chunks(alone, 12, 1);
+	first_chunks(among, 12, 2);
+	assert_in_range(alone[0], 4 * MIB / 3 - READ, 4 * MIB / 3 + 8 * READ);
+	for (int i = 1; i < 12; i++)
+		assert_true(alone[i] >= alone[i - 1] && 2 * alone[i] <= 3 * alone[i - 1]);
+	assert_int_equal(alone[11], 4 * MIB);
+	for (int i = 0; i < 12; i++)
+		assert_int_equal(among[i], 4 * MIB);
+}
+
 /* While its reader has his last chunk to read, which he begins when all of it is there, the disk stands still. */
 static void test_the_last_chunk_is_short(void **state)
 {
@@ -351,6 +387,7 @@ int main(void)
 		cmocka_unit_test(test_random_reads),
 		cmocka_unit_test(test_only_where_the_rules_say_so),
 		cmocka_unit_test(test_many_in_one_file),
+		cmocka_unit_test(test_the_first_chunks_of_who_is_alone_grow),
 		cmocka_unit_test(test_the_last_chunk_is_short),
 	};
 
