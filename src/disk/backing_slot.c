@@ -258,9 +258,10 @@ bool backing_spared(struct backing_slot *slot, const struct export_io *io, dev_t
 		return false;
 	spared = offset == upto && d != NULL && device_is_plain(d) &&
 		 atomic_load_explicit(&d->dev, memory_order_relaxed) == dev;
-	atomic_store_explicit(&slot->spared, spared ? offset + len : UINT64_MAX,
-			      memory_order_relaxed);
-	return spared;
+	/* another READ at the same time is none that this one goes on from */
+	return atomic_compare_exchange_strong(&slot->spared, &upto,
+					      spared ? offset + len : UINT64_MAX) &&
+	       spared;
 }
 
 struct backing *backing_peek(struct backing_slot *slot)

@@ -240,10 +240,7 @@ static int dirent_cmp(struct fsal_obj_handle *dir_hdl, const char *name1, fsal_c
 static fsal_status_t link_(struct fsal_obj_handle *obj_hdl, struct fsal_obj_handle *dir_hdl,
 			   const char *name RA_DIR_PARAMS)
 {
-	fsal_status_t status = SUB_OBJ(obj_hdl, link, ra_sub_of(dir_hdl), name RA_DIR_ARGS);
-
-	backing_cool(&ra_handle_of(obj_hdl)->slot);
-	return status;
+	return ra_changed(obj_hdl, SUB_OBJ(obj_hdl, link, ra_sub_of(dir_hdl), name RA_DIR_ARGS));
 }
 
 /*
@@ -278,7 +275,7 @@ static fsal_status_t rename_(struct fsal_obj_handle *obj_hdl, struct fsal_obj_ha
 	status = SUBCALL(ra_export_of_op(),
 			 olddir->obj_ops->rename(ra_sub_of(obj_hdl), olddir, old_name,
 						 ra_sub_of(newdir_hdl), new_name RA_DIR2_ARGS));
-	backing_cool(&ra_handle_of(obj_hdl)->slot);
+	status = ra_changed(obj_hdl, status);
 	if (!FSAL_IS_ERROR(status)) {
 		ra_io_renamed(); /* descriptors of files without a link are looked for */
 		if (old != NULL)
@@ -335,9 +332,9 @@ static fsal_status_t setattr2(struct fsal_obj_handle *obj_hdl, bool bypass, stru
 {
 	/* The sub-FSAL may clear bits of the mask while it works through them. */
 	bool resize = (attrs->valid_mask & ATTR_SIZE) != 0;
-	fsal_status_t status = SUB_OBJ(obj_hdl, setattr2, bypass, state, attrs);
+	fsal_status_t status =
+		ra_changed(obj_hdl, SUB_OBJ(obj_hdl, setattr2, bypass, state, attrs));
 
-	backing_cool(&ra_handle_of(obj_hdl)->slot);
 	if (resize && !FSAL_IS_ERROR(status))
 		backing_invalidate(&ra_handle_of(obj_hdl)->slot, 0, UINT64_MAX);
 	return status;

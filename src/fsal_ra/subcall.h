@@ -32,6 +32,13 @@ static inline struct fsal_obj_handle *ra_sub_of(const struct fsal_obj_handle *ob
 	return ra_handle_of(obj_hdl)->sub_handle;
 }
 
+/* A call that sets times of OBJ_HDL's inode, that of its change at least, had this STATUS: backing_cool(). */
+static inline fsal_status_t ra_changed(struct fsal_obj_handle *obj_hdl, fsal_status_t status)
+{
+	backing_cool(&ra_handle_of(obj_hdl)->slot);
+	return status;
+}
+
 /* Runs on scope exit, so a swap cannot be left half undone. */
 struct ra_swap {
 	struct fsal_export *saved;

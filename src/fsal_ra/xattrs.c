@@ -32,23 +32,23 @@ static fsal_status_t getextattr_value_by_id(struct fsal_obj_handle *obj_hdl, uns
 static fsal_status_t setextattr_value(struct fsal_obj_handle *obj_hdl, const char *name,
 				      void *buffer, size_t size, int create)
 {
-	return SUB_OBJ(obj_hdl, setextattr_value, name, buffer, size, create);
+	return ra_changed(obj_hdl, SUB_OBJ(obj_hdl, setextattr_value, name, buffer, size, create));
 }
 
 static fsal_status_t setextattr_value_by_id(struct fsal_obj_handle *obj_hdl, unsigned int id,
 					    void *buffer, size_t size)
 {
-	return SUB_OBJ(obj_hdl, setextattr_value_by_id, id, buffer, size);
+	return ra_changed(obj_hdl, SUB_OBJ(obj_hdl, setextattr_value_by_id, id, buffer, size));
 }
 
 static fsal_status_t remove_extattr_by_id(struct fsal_obj_handle *obj_hdl, unsigned int id)
 {
-	return SUB_OBJ(obj_hdl, remove_extattr_by_id, id);
+	return ra_changed(obj_hdl, SUB_OBJ(obj_hdl, remove_extattr_by_id, id));
 }
 
 static fsal_status_t remove_extattr_by_name(struct fsal_obj_handle *obj_hdl, const char *name)
 {
-	return SUB_OBJ(obj_hdl, remove_extattr_by_name, name);
+	return ra_changed(obj_hdl, SUB_OBJ(obj_hdl, remove_extattr_by_name, name));
 }
 
 static fsal_status_t getxattrs(struct fsal_obj_handle *obj_hdl, xattrkey4 *name, xattrvalue4 *value)
@@ -59,18 +59,12 @@ static fsal_status_t getxattrs(struct fsal_obj_handle *obj_hdl, xattrkey4 *name,
 static fsal_status_t setxattrs(struct fsal_obj_handle *obj_hdl, setxattr_option4 option,
 			       xattrkey4 *name, xattrvalue4 *value)
 {
-	fsal_status_t status = SUB_OBJ(obj_hdl, setxattrs, option, name, value);
-
-	backing_cool(&ra_handle_of(obj_hdl)->slot);
-	return status;
+	return ra_changed(obj_hdl, SUB_OBJ(obj_hdl, setxattrs, option, name, value));
 }
 
 static fsal_status_t removexattrs(struct fsal_obj_handle *obj_hdl, xattrkey4 *name)
 {
-	fsal_status_t status = SUB_OBJ(obj_hdl, removexattrs, name);
-
-	backing_cool(&ra_handle_of(obj_hdl)->slot);
-	return status;
+	return ra_changed(obj_hdl, SUB_OBJ(obj_hdl, removexattrs, name));
 }
 
 static fsal_status_t listxattrs(struct fsal_obj_handle *obj_hdl, count4 maxcount,

@@ -231,6 +231,13 @@ static bool has_just_begun(const struct readahead *ra, const struct readahead_tu
 	return c->next - c->start < asked - rest;
 }
 
+/* What a chunk at FROM must be longer than to bring anything that C's reader does not ask for himself. */
+static uint64_t least_chunk(const struct cursor *c, const struct readahead_read *read,
+			    uint64_t from)
+{
+	return 2 * ((from < c->next ? c->next - from : 0) + read->len);
+}
+
 /*
  * The first chunk of a run that may be short is that too; and alone the others grow with it, none longer than all before it.
  * But for a reader who is half through with that already.
@@ -239,7 +246,7 @@ static void shorten(const struct readahead *ra, struct window_limits *l,
 		    const struct readahead_tuning *t, const struct cursor *c,
 		    const struct readahead_read *read, uint64_t from)
 {
-	uint64_t least = 2 * ((from < c->next ? c->next - from : 0) + read->len);
+	uint64_t least = least_chunk(c, read, from);
 	bool first = c->ra_end <= c->start, alone = is_alone(ra, c, read);
 	uint64_t most = first ? l->chunk / FIRST_SHARE : l->chunk, chunk;
 
@@ -256,11 +263,14 @@ static void shorten(const struct readahead *ra, struct window_limits *l,
 
 /* A lone backward reader's chunks begin short, and grow. */
 static void begin_backward(struct window_limits *l, const struct readahead_tuning *t,
-			   const struct cursor *c)
+			   const struct cursor *c, const struct readahead_read *read, uint64_t from)
 {
 	uint64_t asked = c->ra_end > c->start ? c->ra_end - c->start : 0;
 	uint64_t chunk = l->chunk / BACKWARD_FIRST + asked / BACKWARD_SHARE;
+	uint64_t least = least_chunk(c, read, from);
 
+	if (chunk < least)
+		chunk = least;
 	if (chunk >= t->chunk_min && chunk < l->chunk)
 		l->chunk = chunk;
 }
@@ -277,8 +287,8 @@ static uint64_t length(struct readahead *ra, const struct readahead_tuning *t,
 		widen(&l, c);
 	else if (may_be_short(ra, t, c, read))
 		shorten(ra, &l, t, c, read, from);
-	else if (c->way == WAY_BACKWARD && is_alone(ra, c, read))
-		begin_backward(&l, t, c);
+	else if (c->way == WAY_BACKWARD && c->reader && is_alone(ra, c, read))
+		begin_backward(&l, t, c, read, from);
 	window = t->rules->window ? t->rules->window(&l, c) : window_learnt(&l, c);
 	granted = grant(ra, t, c, read->price, &l, window);
 	len = granted ? window_next_chunk(&l, granted, c->next, from, end) : 0;

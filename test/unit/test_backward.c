@@ -350,6 +350,33 @@ static void test_the_first_chunks_of_who_is_alone_grow(void **state)
 		assert_int_equal(among[i], 4 * MIB);
 }
 
+/* READs of LEN, chunks of CHUNK: what is found in memory, in READs. */
+static unsigned int found(uint32_t streams, uint64_t chunk, uint64_t len)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t size = 128 * MIB;
+	unsigned int hits = 0;
+
+	e->streams = streams;
+	e->reader = 1;
+	e->chunk = chunk;
+	memset(there, 0, sizeof(there));
+	for (uint64_t at = size; at > 0; at -= len) {
+		hits += there[(at - len) / READ];
+		fetch(e, engine_read(e, 1, at - len, (uint32_t)len, size), size);
+	}
+	engine_free(e);
+	return hits;
+}
+
+/* Who asks for much at once has as much fetched ahead alone as among others: the short chunk is longer than that. */
+static void test_large_requests(void **state)
+{
+	for (uint64_t chunk = 512 * KIB; chunk <= 16 * MIB; chunk *= 2)
+		for (uint64_t len = 64 * KIB; len <= 4 * MIB; len *= 2)
+			assert_true(found(1, chunk, len) + 1 >= found(2, chunk, len));
+}
+
 /* While its reader has his last chunk to read, which he begins when all of it is there, the disk stands still. */
 static void test_the_last_chunk_is_short(void **state)
 {
@@ -388,6 +415,7 @@ int main(void)
 		cmocka_unit_test(test_only_where_the_rules_say_so),
 		cmocka_unit_test(test_many_in_one_file),
 		cmocka_unit_test(test_the_first_chunks_of_who_is_alone_grow),
+		cmocka_unit_test(test_large_requests),
 		cmocka_unit_test(test_the_last_chunk_is_short),
 	};
 
