@@ -12,8 +12,8 @@
  * brings the few pages of one READ past the queue.
  *
  * The copy must not wait, and to write an access time down may wait for the disk: READs of a hot file do not
- * count as access. Those between two looks do, and the first after a WRITE, SETATTR, RENAME or LINK, which is
- * what relatime asks for; where each READ is to count (strictatime) no file is hot.
+ * count as access. Those between two looks do, and the first after a WRITE or what else a client changes of the
+ * inode, which is what relatime asks for; where each READ is to count (strictatime) no file is hot.
  *
  * Only of whole files: a stream that is to be read ahead of must be seen by the engine, READ by READ.
  */

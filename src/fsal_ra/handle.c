@@ -272,10 +272,11 @@ static fsal_status_t rename_(struct fsal_obj_handle *obj_hdl, struct fsal_obj_ha
 	fsal_status_t status;
 
 	/* The vector is the old directory's, the first argument the object's. */
-	status = SUBCALL(ra_export_of_op(),
-			 olddir->obj_ops->rename(ra_sub_of(obj_hdl), olddir, old_name,
-						 ra_sub_of(newdir_hdl), new_name RA_DIR2_ARGS));
-	status = ra_changed(obj_hdl, status);
+	status =
+		ra_changed(obj_hdl, SUBCALL(ra_export_of_op(),
+					    olddir->obj_ops->rename(ra_sub_of(obj_hdl), olddir,
+								    old_name, ra_sub_of(newdir_hdl),
+								    new_name RA_DIR2_ARGS)));
 	if (!FSAL_IS_ERROR(status)) {
 		ra_io_renamed(); /* descriptors of files without a link are looked for */
 		if (old != NULL)

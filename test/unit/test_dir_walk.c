@@ -189,13 +189,12 @@ static void test_memory_is_kept(void **state)
 	end();
 }
 
-/* What is not fetched after all is held no more. */
-static void test_unheld(void **state)
+/* The first four files of directory 0 are read: a job is under way for the next ones, whose number is returned. */
+static uint32_t begin_job(uint32_t *indices)
 {
-	uint32_t indices[DIR_WINDOW_MAX], n;
 	const struct dir_list *list;
+	uint32_t n;
 
-	start(1, 100, MEMORY, 16 * MIB);
 	for (uint32_t i = 0; i < 4; i++) {
 		struct dir_read read = {.dir = dir_id(0), .inode = inode_of(0, i), .now = t.now};
 		struct dir_handle h;
@@ -205,6 +204,16 @@ static void test_unheld(void **state)
 	know_files(0);
 	n = dir_walks_pick(t.w, dir_id(0), false, indices, DIR_WINDOW_MAX, &list);
 	assert_int_equal(n, 16);
+	return n;
+}
+
+/* What is not fetched after all is held no more. */
+static void test_unheld(void **state)
+{
+	uint32_t indices[DIR_WINDOW_MAX];
+
+	start(1, 100, MEMORY, 16 * MIB);
+	begin_job(indices);
 	assert_true(dir_walks_hold(t.w, &t.counters, dir_id(0), indices[0], FILE_KB));
 	assert_true(dir_walks_hold(t.w, &t.counters, dir_id(0), indices[1], FILE_KB));
 	dir_walks_unhold(t.w, &t.counters, dir_id(0), indices[0]);
@@ -219,17 +228,12 @@ static void test_what_is_due(void **state)
 	static const struct dir_job job = {.id = 77, .client = 5};
 	struct dir_read read = {.dir = dir_id(0)};
 	uint32_t indices[DIR_WINDOW_MAX], piece;
-	const struct dir_list *list;
 	uint64_t of;
 	struct dir_handle h;
 
 	start(1, 100, MEMORY, 16 * MIB);
-	for (uint32_t i = 0; i < 4; i++) {
-		read = (struct dir_read){.dir = dir_id(0), .inode = inode_of(0, i), .now = t.now};
-		dir_walks_read(t.w, &t.counters, &read, &h);
-	}
-	know_files(0);
-	assert_int_equal(dir_walks_pick(t.w, dir_id(0), false, indices, DIR_WINDOW_MAX, &list), 16);
+	read.now = t.now;
+	begin_job(indices);
 	assert_true(dir_walks_hold(t.w, &t.counters, dir_id(0), indices[3], FILE_KB));
 	read.inode = inode_of(0, indices[3]);
 	assert_false(dir_walks_due(t.w, &read, 5, &of, &piece)); /* its place is not known yet */
@@ -258,16 +262,12 @@ static uint32_t asked_behind(bool coming)
 	static const struct dir_job job = {.id = 77, .client = 5};
 	uint32_t indices[DIR_WINDOW_MAX], n;
 	const struct dir_list *list;
-	struct dir_read read;
+	struct dir_read read = {.dir = dir_id(0), .resident = true}; /* its pages are */
 	struct dir_handle h;
 
 	start(1, 400, MEMORY, 16 * MIB);
-	for (uint32_t i = 0; i < 4; i++) {
-		read = (struct dir_read){.dir = dir_id(0), .inode = inode_of(0, i), .now = t.now};
-		dir_walks_read(t.w, &t.counters, &read, &h);
-	}
-	know_files(0);
-	n = dir_walks_pick(t.w, dir_id(0), false, indices, DIR_WINDOW_MAX, &list);
+	read.now = t.now;
+	n = begin_job(indices);
 	for (uint32_t i = 0; i < n; i++) {
 		assert_true(dir_walks_hold(t.w, &t.counters, dir_id(0), indices[i], FILE_KB));
 		dir_walks_expect(t.w, dir_id(0), indices[i], &job, i);
@@ -276,7 +276,6 @@ static uint32_t asked_behind(bool coming)
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		read.inode = inode_of(0, indices[i]);
-		read.resident = true; /* its pages are */
 		dir_walks_read(t.w, &t.counters, &read, &h);
 	}
 	n = dir_walks_pick(t.w, dir_id(0), false, indices, DIR_WINDOW_MAX, &list);
