@@ -111,6 +111,7 @@ void prefetch_submit(struct prefetch *p)
 	p->req.one_step = p->plan.len <= p->step;
 	p->req.record = p->plan.record;
 	p->req.step = p->plan.step;
+	p->req.begins = p->plan.begins;
 	p->req.owner = p->plan.cursor.index + 1;
 	if (dispatcher_submit(&p->backing->device->dispatcher, &p->req) != SCHED_ADDED)
 		leave(p);

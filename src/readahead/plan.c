@@ -407,6 +407,7 @@ void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 		return;
 	}
 	c->file->held = read->now;
+	plan->begins = c->ra_end <= c->start;
 	ask(t, c, from, len, anew, from > own, read->now);
 	describe(ra, c, read, from, len, unread, plan);
 	run_lengths_fetched_at(ra->lengths, c->reader, plan->cursor.index);

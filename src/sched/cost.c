@@ -88,7 +88,7 @@ void cost_restore(struct cost_model *m, double ns_per_byte, double seek_ns)
 	}
 }
 
-static uint64_t clamp(double bytes, const struct cost_limits *l)
+uint64_t cost_chunk_within(const struct cost_limits *l, double bytes)
 {
 	uint64_t chunk;
 
@@ -184,5 +184,5 @@ uint64_t cost_chunk(const struct cost_model *m, const struct cost_limits *l, uin
 	fit = fit_in(m, (double)cost_slice(m, l, 1));
 	if (demands && fit < bytes)
 		bytes = fit;
-	return clamp(bytes, l);
+	return cost_chunk_within(l, bytes);
 }

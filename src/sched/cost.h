@@ -57,6 +57,8 @@ void cost_restore(struct cost_model *m, double ns_per_byte, double seek_ns);
  */
 uint64_t cost_chunk(const struct cost_model *m, const struct cost_limits *l, uint32_t streams,
 		    bool demands);
+/* Chunks of about so many BYTES, as whole steps within the limits. */
+uint64_t cost_chunk_within(const struct cost_limits *l, double bytes);
 /* Bytes that are read in the time of a seek; those of a disk of 7200 rpm until more is known. */
 uint64_t cost_seek_bytes(const struct cost_model *m);
 /* ... of one among several that go together: no more. */

@@ -25,20 +25,30 @@
 void flow_joined_watch(struct sched_queue *q, struct sched_req *r)
 {
 	const struct sched_flow *f = r->in;
-	double takes = (double)r->len * q->cost.ns_per_byte;
+	uint64_t len = r->len, first = flow_begins(q, r) ? flow_begin_chunk(q) : UINT64_MAX;
+	double takes = (double)(len < first ? len : first) * q->cost.ns_per_byte;
 
 	if (r->class != SCHED_PREFETCH || r->place.in || !q->policy->gap ||
 	    !cost_run_known(&q->cost))
 		return;
-	if (!f->small_served || q->flows.now - f->small_served > q->limits.cost.max_wait)
+	if (first == UINT64_MAX &&
+	    (!f->small_served || q->flows.now - f->small_served > q->limits.cost.max_wait))
 		return;
 	if (takes <= (double)(flow_slice(q) / SHORT_PART))
 		order_insert(&q->flows.joined, &r->place, r->arrival + flow_promise_time(q, f), 0);
 }
 
+/* Whether R goes though others of these had their part of the time: it begins, and its client has had no more than others. */
+static bool is_free(const struct sched_queue *q, const struct sched_req *r)
+{
+	return flow_begins(q, r) && r->in->group->node.vtime <= flow_level_of_reads(q) &&
+	       !flow_reads_behind_within(q, r->in);
+}
+
 struct sched_req *flow_joined_next(const struct sched_queue *q, const struct sched_flow *f,
 				   uint64_t now)
 {
+	bool resumed = f || now >= q->flows.joined_resume;
 	struct order_node *at = order_first(&q->flows.joined);
 	/* what a turn of a slice would keep waiting, with the seek that comes before the chunk */
 	uint64_t until = now + flow_slice(q) + (uint64_t)q->cost.seek_ns;
@@ -46,7 +56,7 @@ struct sched_req *flow_joined_next(const struct sched_queue *q, const struct sch
 	for (int n = 0; at && at->high <= until && n < LOOKS_MAX; n++, at = order_next(at)) {
 		struct sched_req *r = CONTAINER_OF(at, struct sched_req, place);
 
-		if (!flow_is_held(r->in) && (!f || r->in == f))
+		if (!flow_is_held(r->in) && (!f || r->in == f) && (resumed || is_free(q, r)))
 			return r;
 	}
 	return NULL;
@@ -60,18 +70,20 @@ static void pay(struct sched_queue *q, uint64_t ns, uint64_t now)
 
 bool flow_joined_begin(struct sched_queue *q, struct flow_visit *v, uint64_t now)
 {
-	struct sched_req *r = now < q->flows.joined_resume ? NULL : flow_joined_next(q, NULL, now);
+	struct sched_req *r = flow_joined_next(q, NULL, now);
 
 	if (!r)
 		return false;
 	*v = (struct flow_visit){.flow = r->in, .kind = FLOW_CHUNK, .joined = true};
-	pay(q, flow_slice(q), now);
+	v->free = is_free(q, r);
+	if (!v->free)
+		pay(q, flow_slice(q), now);
 	return true;
 }
 
 void flow_joined_served(struct sched_queue *q, const struct flow_visit *v,
 			const struct sched_req *r, uint64_t now)
 {
-	if (v->joined && v->flow == r->in && r->class == SCHED_PREFETCH)
+	if (v->joined && !v->free && v->flow == r->in && r->class == SCHED_PREFETCH)
 		pay(q, r->disk_time, now);
 }

@@ -456,6 +456,8 @@ void flow_started(struct sched_queue *q, struct sched_req *r)
 	r->late = r->promised && v->late;
 	if (v->flow == r->in)
 		v->started++;
+	if (flow_begins_among(q, r))
+		v->budget = 0;
 }
 
 static void add_to(struct flow_visit *v, const struct sched_flow *f, uint64_t ns)

@@ -188,6 +188,14 @@ bool flow_joined_begin(struct sched_queue *q, struct flow_visit *v, uint64_t now
 void flow_joined_served(struct sched_queue *q, const struct flow_visit *v,
 			const struct sched_req *r, uint64_t now);
 
+/* flow_begin.c: R is the first chunk of its stream, and might have a short turn; bytes of that one; */
+bool flow_begins(const struct sched_queue *q, const struct sched_req *r);
+uint64_t flow_begin_chunk(const struct sched_queue *q);
+/* ... R is one, and others that somebody waits for are queued; */
+bool flow_begins_among(const struct sched_queue *q, const struct sched_req *r);
+/* ... R, which goes to the disk, has such a one: others that begin would wait for too long. */
+bool flow_begins_briefly(const struct sched_queue *q, const struct sched_req *r);
+
 /* flow_think.c: F asks for a read. */
 void flow_thought(struct sched_flow *f, uint64_t now);
 /* F has asked for the next read so soon that the disk may wait for it. */

@@ -27,6 +27,8 @@ struct sched_policy {
 	 * left. A policy without gaps leaves it NULL.
 	 */
 	struct sched_req *(*gap)(void *state, const struct sched_queue *q, bool first);
+	/* The chunk R, which was picked, has LESS bytes fewer than were added. NULL: never mind. */
+	void (*shortened)(void *state, void *shared, const struct sched_req *r, uint64_t less);
 	/* A demand read was served that was not added, for nothing else was there. NULL: never mind. */
 	void (*passed)(void *state);
 };

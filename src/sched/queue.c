@@ -175,7 +175,7 @@ static bool is_too_old(const struct sched_queue *q, const struct sched_req *r, u
 
 uint64_t sched_chunk_of(const struct sched_queue *q, const struct sched_req *r)
 {
-	uint64_t chunk = sched_chunk(q);
+	uint64_t chunk = flow_begins_briefly(q, r) ? flow_begin_chunk(q) : sched_chunk(q);
 
 	return r->charged < r->io_len && r->charged < chunk ? r->charged : chunk;
 }
@@ -393,6 +393,9 @@ uint64_t sched_shorten(struct sched_queue *q, struct sched_req *r, uint64_t len)
 		if (req_end(w) > r->offset + len)
 			len = req_end(w) - r->offset;
 	if (len < r->len) {
+		if (q->policy->shortened)
+			q->policy->shortened(r->in->policy_state, q->policy_shared, r,
+					     r->len - len);
 		r->len = r->io_len = len;
 		q->head = r->block + len;
 	}

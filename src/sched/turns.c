@@ -14,6 +14,9 @@
  * the chunks of the streams furthest behind, up to half a chunk. So the stream that came first, or
  * was given a longer chunk, is not ahead for good, and idleness earns nothing.
  *
+ * The first chunk of a stream joins the scan under way, so that its first bytes wait for a part of a scan and not for a
+ * whole one; no more than so many, for the others wait meanwhile.
+ *
  * Small demand reads (of no stream, or of one too young for read-ahead) are served in gaps, between
  * chunks and, after a slice of time, within them: all that wait when the gap opens, as a frozen
  * batch in scan order, so that none of them starves another; then the turn goes on, so that they do
@@ -23,13 +26,16 @@
 #include "sched/policy.h"
 
 #define TURNS_STREAMS 1024
+/* First chunks that join one scan. */
+#define TURNS_NEW 16
 
 struct turns {
 	struct order next;    /* chunks after the present scan, by what their streams have had */
 	struct order current; /* chunks of the present scan, by address */
 	struct order_batches small; /* reads, by address: of the present gap, and those that wait */
 	bool gap_used;
-	uint64_t level; /* what the streams of the present scan have had, bytes */
+	uint32_t joined; /* first chunks that joined the present scan */
+	uint64_t level;	 /* what the streams of the present scan have had, bytes */
 };
 
 /* What streams have had, of all flows: as far as there is room. */
@@ -55,6 +61,17 @@ static uint64_t had_before(const struct turns *t, struct turns_streams *s,
 	return had;
 }
 
+/* What was taken from R its stream has not had. */
+static void shortened(void *state, void *shared, const struct sched_req *r, uint64_t less)
+{
+	struct turns_streams *s = shared;
+	uint64_t slot = r->owner % TURNS_STREAMS;
+
+	if (s->stream[slot].owner == r->owner && s->stream[slot].of == state &&
+	    s->stream[slot].had >= less)
+		s->stream[slot].had -= less;
+}
+
 static void add(void *state, void *shared, struct sched_req *r)
 {
 	struct turns *t = state;
@@ -64,6 +81,11 @@ static void add(void *state, void *shared, struct sched_req *r)
 		return;
 	}
 	r->tag = had_before(t, shared, r);
+	if (r->begins && t->current.n && t->joined < TURNS_NEW) {
+		t->joined++;
+		order_insert(&t->current, &r->order, r->block, r->sequence);
+		return;
+	}
 	order_insert(&t->next, &r->order, r->tag, r->sequence);
 }
 
@@ -74,6 +96,7 @@ static void next_scan(struct turns *t, const struct sched_queue *q)
 	uint64_t upto = r->tag + sched_chunk(q) / 2;
 
 	t->level = r->tag;
+	t->joined = 0;
 	for (; r && r->tag <= upto; r = ordered_req(order_first(&t->next))) {
 		order_remove(&r->order);
 		order_insert(&t->current, &r->order, r->block, r->sequence);
@@ -130,5 +153,6 @@ const struct sched_policy sched_turns = {
 	.remove = remove_req,
 	.pick = pick,
 	.gap = gap,
+	.shortened = shortened,
 	.passed = passed,
 };

@@ -37,6 +37,30 @@ static void test_a_sequential_reader_is_read_ahead_exactly_once(void **state)
 }
 
 /* The window opens at once: after the first four reads an 8 MiB file is on its way. */
+/* Of each run the first chunk begins, and no other. */
+static void test_the_first_chunk_of_a_run(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t size = 256 * MIB;
+
+	for (unsigned int run = 0; run < 3; run++) {
+		unsigned int chunks = 0;
+
+		for (uint64_t at = 0; at < 16 * MIB; at += READ) {
+			struct readahead_plan p =
+				engine_read(e, 1, run * 64 * MIB + at, READ, size);
+
+			if (!p.len)
+				continue;
+			assert_int_equal(p.begins, chunks == 0);
+			chunks++;
+			engine_fetch(e, p, size);
+		}
+		assert_true(chunks > 1);
+	}
+	engine_free(e);
+}
+
 static void test_a_small_file_profits(void **state)
 {
 	struct engine *e = engine_default("cursor");
@@ -916,6 +940,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_sequential_reader_is_read_ahead_exactly_once),
+		cmocka_unit_test(test_the_first_chunk_of_a_run),
 		cmocka_unit_test(test_a_small_file_profits),
 		cmocka_unit_test(test_a_small_file_is_fetched_whole),
 		cmocka_unit_test(test_off_the_edges),

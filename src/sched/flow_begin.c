@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Streams that begin among others: their first turns are short.
+ *
+ *   a, b, c, d begin   |#### a ####|#### b ####|#### c ####|#### d ####|     d waits for three whole turns
+ *                      |a|b|c|d|#### a ####|#### b ####|#### c ####|...      ... for three short ones
+ *
+ * The reads with which a client begins a file are joined to its first chunk. By themselves they would have been
+ * served within Demand_Wait or so. Where those who begin would wait for longer than that, each has a part of a chunk
+ * first, and the rest in its next turn: that is one seek more for a stream. A client that is new goes as a read of its
+ * would have: flow_joined.c.
+ */
+#include "sched/flow_limit.h"
+#include "sched/parts.h"
+
+/* A first turn is this part of one. */
+#define BEGIN_SHARE 4
+/* So many requests are looked at for others that begin. */
+#define LOOKS_MAX 64
+
+/* Others than R that begin, and that somebody waits for. */
+static uint32_t count_others(const struct sched_queue *q, const struct sched_req *r)
+{
+	const struct sched_req *at;
+	uint32_t n = 0;
+	int looks = LOOKS_MAX;
+
+	TAILQ_FOREACH(at, &q->aged, age) {
+		if (!looks--)
+			break;
+		n += at != r && at->begins && at->wanted && !is_parked(q, at);
+	}
+	return n;
+}
+
+bool flow_begins(const struct sched_queue *q, const struct sched_req *r)
+{
+	return r->begins && r->class == SCHED_PREFETCH && q->policy->gap;
+}
+
+uint64_t flow_begin_chunk(const struct sched_queue *q)
+{
+	uint64_t part = sched_chunk(q) / BEGIN_SHARE, least = cost_seek_bytes(&q->cost);
+
+	return cost_chunk_within(&q->limits.cost, (double)(part > least ? part : least));
+}
+
+bool flow_begins_among(const struct sched_queue *q, const struct sched_req *r)
+{
+	return flow_begins(q, r) && count_others(q, r);
+}
+
+bool flow_begins_briefly(const struct sched_queue *q, const struct sched_req *r)
+{
+	const struct flow_visit *v = &q->flows.visit;
+	uint64_t seek = cost_seek_bytes(&q->cost), turn = sched_chunk(q) + seek;
+	uint64_t patience = cost_slice_bytes(&q->cost, &q->limits.cost) + seek;
+
+	if (!flow_begins(q, r))
+		return false;
+	return (v->flow == r->in && v->joined) || count_others(q, r) * turn > patience;
+}
