@@ -238,21 +238,12 @@ static uint64_t least_chunk(const struct cursor *c, const struct readahead_read 
 	return 2 * ((from < c->next ? c->next - from : 0) + read->len);
 }
 
-/*
- * The first chunk of a run that may be short is that too; and alone the others grow with it, none longer than all before it.
- * But for a reader who is half through with that already.
- */
-static void shorten(const struct readahead *ra, struct window_limits *l,
-		    const struct readahead_tuning *t, const struct cursor *c,
-		    const struct readahead_read *read, uint64_t from)
+/* Chunks of L are of CHUNK bytes, or the least that is worth while, as far as that is no more than MOST. */
+static void cut(struct window_limits *l, const struct readahead_tuning *t, const struct cursor *c,
+		const struct readahead_read *read, uint64_t from, uint64_t chunk, uint64_t most)
 {
 	uint64_t least = least_chunk(c, read, from);
-	bool first = c->ra_end <= c->start, alone = is_alone(ra, c, read);
-	uint64_t most = first ? l->chunk / FIRST_SHARE : l->chunk, chunk;
 
-	if (!first && !alone)
-		return;
-	chunk = !first ? c->ra_end - c->start : alone ? l->chunk / FIRST_SHARE_ALONE : most;
 	if (chunk < t->chunk_min)
 		chunk = t->chunk_min;
 	if (chunk < least)
@@ -261,18 +252,33 @@ static void shorten(const struct readahead *ra, struct window_limits *l,
 		l->chunk = chunk;
 }
 
+/*
+ * The first chunk of a run that may be short is that too; and alone the others grow with it, none longer than all before it.
+ * But for a reader who is half through with that already.
+ */
+static void shorten(const struct readahead *ra, struct window_limits *l,
+		    const struct readahead_tuning *t, const struct cursor *c,
+		    const struct readahead_read *read, uint64_t from)
+{
+	bool first = c->ra_end <= c->start, alone = is_alone(ra, c, read);
+	uint64_t most = first ? l->chunk / FIRST_SHARE : l->chunk;
+
+	if (!first && !alone)
+		return;
+	cut(l, t, c, read, from,
+	    !first  ? c->ra_end - c->start
+	    : alone ? l->chunk / FIRST_SHARE_ALONE
+		    : most,
+	    most);
+}
+
 /* A lone backward reader's chunks begin short, and grow. */
 static void begin_backward(struct window_limits *l, const struct readahead_tuning *t,
 			   const struct cursor *c, const struct readahead_read *read, uint64_t from)
 {
 	uint64_t asked = c->ra_end > c->start ? c->ra_end - c->start : 0;
-	uint64_t chunk = l->chunk / BACKWARD_FIRST + asked / BACKWARD_SHARE;
-	uint64_t least = least_chunk(c, read, from);
 
-	if (chunk < least)
-		chunk = least;
-	if (chunk >= t->chunk_min && chunk < l->chunk)
-		l->chunk = chunk;
+	cut(l, t, c, read, from, l->chunk / BACKWARD_FIRST + asked / BACKWARD_SHARE, l->chunk);
 }
 
 /* The length of the chunk at FROM, behind which others asked for what is at NEXT; 0: none now. */
@@ -407,7 +413,7 @@ void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 		return;
 	}
 	c->file->held = read->now;
-	plan->begins = c->ra_end <= c->start;
+	plan->begins = c->ra_end <= c->start && c->way == WAY_FORWARD;
 	ask(t, c, from, len, anew, from > own, read->now);
 	describe(ra, c, read, from, len, unread, plan);
 	run_lengths_fetched_at(ra->lengths, c->reader, plan->cursor.index);

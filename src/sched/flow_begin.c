@@ -10,6 +10,7 @@
  * first, and the rest in its next turn: that is one seek more for a stream. A client that is new goes as a read of its
  * would have: flow_joined.c.
  */
+#include "common/container.h"
 #include "sched/flow_limit.h"
 #include "sched/parts.h"
 
@@ -18,17 +19,16 @@
 /* So many requests are looked at for others that begin. */
 #define LOOKS_MAX 64
 
-/* Others than R that begin, and that somebody waits for. */
+/* Others than R that begin, and that somebody waits for: they are among the joined ones. */
 static uint32_t count_others(const struct sched_queue *q, const struct sched_req *r)
 {
-	const struct sched_req *at;
+	struct order_node *at = order_first(&q->flows.joined);
 	uint32_t n = 0;
-	int looks = LOOKS_MAX;
 
-	TAILQ_FOREACH(at, &q->aged, age) {
-		if (!looks--)
-			break;
-		n += at != r && at->begins && at->wanted && !is_parked(q, at);
+	for (int looks = 0; at && looks < LOOKS_MAX; looks++, at = order_next(at)) {
+		const struct sched_req *other = CONTAINER_OF(at, struct sched_req, place);
+
+		n += other != r && other->begins && !flow_is_held(other->in);
 	}
 	return n;
 }
@@ -41,8 +41,12 @@ bool flow_begins(const struct sched_queue *q, const struct sched_req *r)
 uint64_t flow_begin_chunk(const struct sched_queue *q)
 {
 	uint64_t part = sched_chunk(q) / BEGIN_SHARE, least = cost_seek_bytes(&q->cost);
+	/* half a slice: flow_joined.c's */
+	double most = (double)cost_slice_bytes(&q->cost, &q->limits.cost) / 2 *
+		      (double)flow_slice(q) / (double)cost_slice(&q->cost, &q->limits.cost, 1);
 
-	return cost_chunk_within(&q->limits.cost, (double)(part > least ? part : least));
+	part = part > least ? part : least;
+	return cost_chunk_within(&q->limits.cost, (double)part < most ? (double)part : most);
 }
 
 bool flow_begins_among(const struct sched_queue *q, const struct sched_req *r)

@@ -11,6 +11,9 @@
  * itself. A chunk is short if it takes no more than half a slice, and its flow had small reads served
  * lately: a stream's own reads wait for its turn. It is charged as always, so nobody has more by this, and
  * all of them take JOINED_PERCENT of the disk's time at most.
+ *
+ * The first chunk of a stream (flow_begin.c) is here too, while its client has had no more than others, and in no part of
+ * that time: by itself that makes its client one who had more.
  */
 #include "common/container.h"
 #include "sched/flow_limit.h"
@@ -22,33 +25,39 @@
 /* So many are looked at for one that is due. */
 #define LOOKS_MAX 64
 
-void flow_joined_watch(struct sched_queue *q, struct sched_req *r)
+/* The chunk R takes no longer than that, and is of a flow that had small reads lately. */
+static bool is_short(const struct sched_queue *q, const struct sched_req *r)
 {
-	const struct sched_flow *f = r->in;
-	uint64_t len = r->len, first = flow_begins(q, r) ? flow_begin_chunk(q) : UINT64_MAX;
-	double takes = (double)(len < first ? len : first) * q->cost.ns_per_byte;
+	uint64_t served = r->in->small_served;
+	double takes = (double)r->len * q->cost.ns_per_byte;
 
-	if (r->class != SCHED_PREFETCH || r->place.in || !q->policy->gap ||
-	    !cost_run_known(&q->cost))
-		return;
-	if (first == UINT64_MAX &&
-	    (!f->small_served || q->flows.now - f->small_served > q->limits.cost.max_wait))
-		return;
-	if (takes <= (double)(flow_slice(q) / SHORT_PART))
-		order_insert(&q->flows.joined, &r->place, r->arrival + flow_promise_time(q, f), 0);
+	return cost_run_known(&q->cost) && served &&
+	       q->flows.now - served <= q->limits.cost.max_wait &&
+	       takes <= (double)(flow_slice(q) / SHORT_PART);
 }
 
-/* Whether R goes though others of these had their part of the time: it begins, and its client has had no more than others. */
-static bool is_free(const struct sched_queue *q, const struct sched_req *r)
+void flow_joined_watch(struct sched_queue *q, struct sched_req *r)
 {
-	return flow_begins(q, r) && r->in->group->node.vtime <= flow_level_of_reads(q) &&
+	if (r->class != SCHED_PREFETCH || r->place.in || !q->policy->gap)
+		return;
+	if (flow_begins(q, r) || is_short(q, r))
+		order_insert(&q->flows.joined, &r->place, r->arrival + flow_promise_time(q, r->in),
+			     0);
+}
+
+/* Whether R goes before its turn: who begins as long as its client has had no more than others; RESUMED: any other. */
+static bool may_go(const struct sched_queue *q, const struct sched_req *r, bool resumed)
+{
+	if (!flow_begins(q, r))
+		return resumed;
+	return r->in->group->node.vtime <= flow_level_of_reads(q) &&
 	       !flow_reads_behind_within(q, r->in);
 }
 
 struct sched_req *flow_joined_next(const struct sched_queue *q, const struct sched_flow *f,
 				   uint64_t now)
 {
-	bool resumed = f || now >= q->flows.joined_resume;
+	bool resumed = now >= q->flows.joined_resume;
 	struct order_node *at = order_first(&q->flows.joined);
 	/* what a turn of a slice would keep waiting, with the seek that comes before the chunk */
 	uint64_t until = now + flow_slice(q) + (uint64_t)q->cost.seek_ns;
@@ -56,7 +65,7 @@ struct sched_req *flow_joined_next(const struct sched_queue *q, const struct sch
 	for (int n = 0; at && at->high <= until && n < LOOKS_MAX; n++, at = order_next(at)) {
 		struct sched_req *r = CONTAINER_OF(at, struct sched_req, place);
 
-		if (!flow_is_held(r->in) && (!f || r->in == f) && (resumed || is_free(q, r)))
+		if (!flow_is_held(r->in) && (!f || r->in == f) && (f || may_go(q, r, resumed)))
 			return r;
 	}
 	return NULL;
@@ -75,7 +84,7 @@ bool flow_joined_begin(struct sched_queue *q, struct flow_visit *v, uint64_t now
 	if (!r)
 		return false;
 	*v = (struct flow_visit){.flow = r->in, .kind = FLOW_CHUNK, .joined = true};
-	v->free = is_free(q, r);
+	v->free = flow_begins(q, r);
 	if (!v->free)
 		pay(q, flow_slice(q), now);
 	return true;

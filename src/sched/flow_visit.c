@@ -40,9 +40,6 @@
 #include "sched/flow_limit.h"
 #include "sched/parts.h"
 
-/* The disk waits for a client's next read so many times its usual think time (ns). */
-#define ANTICIPATE_TIMES 2
-#define ANTICIPATE_LEAST UINT64_C(500000)
 /* So many promises are kept in one gap. */
 #define PROMISED_MAX 8
 /* ... of so many that are looked at. */
@@ -239,13 +236,35 @@ static bool begin_late(struct sched_queue *q, struct flow_visit *v, uint64_t now
 	return true;
 }
 
+/* The small reads that were chosen, if any, are a gap between chunks. */
+static void open_gap(struct sched_queue *q, uint64_t now)
+{
+	if (!q->flows.round[FLOW_SMALL].n)
+		return;
+	if (!q->flows.after_gap)
+		q->flows.gap_ends = now + flow_slice(q);
+	q->flows.after_gap = true;
+}
+
+/* Chunks that do not wait for their turn, one after the other, leave room for what was promised. */
+static void promises_first(struct sched_queue *q, uint64_t now)
+{
+	if (q->flows.after_gap || q->flows.round[FLOW_SMALL].n || !flow_joined_next(q, NULL, now))
+		return;
+	freeze_promised(q, now);
+	open_gap(q, now);
+}
+
 /* Somebody has reads queued: his is the next visit. False: they wait for those of theirs that run. */
 static bool begin_next(struct sched_queue *q, uint64_t now)
 {
 	struct flow_visit *v = &q->flows.visit;
 	struct sched_group *g;
 
-	if (begin_due(q, v, now) || begin_late(q, v, now) || flow_joined_begin(q, v, now) ||
+	if (begin_due(q, v, now) || begin_late(q, v, now))
+		return true;
+	promises_first(q, now);
+	if ((!q->flows.round[FLOW_SMALL].n && flow_joined_begin(q, v, now)) ||
 	    flow_near_begin(q, v, now))
 		return true;
 	if (q->flows.round[FLOW_SMALL].n && begin_small(q, v))
@@ -254,13 +273,9 @@ static bool begin_next(struct sched_queue *q, uint64_t now)
 		freeze(q, FLOW_SMALL, flow_level_of_reads(q));
 	if (!q->flows.after_gap)
 		freeze_promised(q, now);
-	if (q->flows.round[FLOW_SMALL].n) {
-		if (!q->flows.after_gap)
-			q->flows.gap_ends = now + flow_slice(q);
-		q->flows.after_gap = true;
-		if (begin_small(q, v))
-			return true;
-	}
+	open_gap(q, now);
+	if (q->flows.round[FLOW_SMALL].n && begin_small(q, v))
+		return true;
 	g = next_of_round(q, FLOW_CHUNK);
 	if (!g) {
 		g = group_first(q, FLOW_CHUNK);
@@ -279,7 +294,7 @@ static bool begin_next(struct sched_queue *q, uint64_t now)
 
 static bool has_reads(const struct sched_flow *f)
 {
-	return !flow_is_held(f) && (f->node.n[FLOW_SMALL] || f->node.n[FLOW_CHUNK]);
+	return !flow_is_held(f) && flow_has_reads(f);
 }
 
 /* One more request of the usual length ends nearer to the budget than none, those under way too. */
@@ -308,7 +323,7 @@ static bool goes_on(const struct sched_queue *q, struct flow_visit *v, uint64_t 
 {
 	if (!v->flow || !has_reads(v->flow) || gives_way(q, v))
 		return false;
-	if (v->reserved && !flow_behind_floor(v->flow, now))
+	if ((v->reserved && !flow_behind_floor(v->flow, now)) || (v->joined && v->started))
 		return false;
 	return q->flows.reading == 1 ||
 	       (v->flow->node.n[v->kind] && (has_budget(q, v) || flow_takes_along(q, v, now)));
@@ -364,7 +379,7 @@ struct sched_req *flow_pick(struct sched_queue *q, uint64_t now)
 		else if (!begin_next(q, now))
 			return NULL;
 	}
-	if (!v->promised && !v->joined)
+	if (!v->promised && (!v->joined || v->free))
 		flow_serve(q, v->flow);
 	/* alone, all that it has is the policy's */
 	return pick_in(q, v->flow, q->flows.reading == 1 ? FLOW_CHUNK : v->kind, now);
@@ -439,62 +454,4 @@ struct sched_req *flow_pick_in_gap(struct sched_queue *q, struct sched_req *chun
 		return r;
 	} while (begin_small(q, v));
 	return NULL;
-}
-
-/* ---- what was had ------------------------------------------------------------------------ */
-
-void flow_started(struct sched_queue *q, struct sched_req *r)
-{
-	struct flow_visit *v = r->in_gap ? &q->flows.gap : &q->flows.visit;
-
-	if (r->class == SCHED_WRITEBACK)
-		return;
-	r->in->started = r->started;
-	if (r->kind == FLOW_CHUNK)
-		q->flows.after_gap = false;
-	r->promised = v->flow == r->in && v->promised && (!v->along || v->free);
-	r->late = r->promised && v->late;
-	if (v->flow == r->in)
-		v->started++;
-	if (flow_begins_among(q, r))
-		v->budget = 0;
-}
-
-static void add_to(struct flow_visit *v, const struct sched_flow *f, uint64_t ns)
-{
-	if (v->flow != f)
-		return;
-	v->used += ns;
-	v->served++;
-}
-
-void flow_served(struct sched_queue *q, const struct sched_req *r, uint64_t now)
-{
-	struct sched_flow *f = r->in;
-	struct flow_visit *v = &q->flows.visit, *of = r->in_gap ? &q->flows.gap : v;
-	uint64_t wait;
-
-	flow_limit_end(q, r, now);
-	if (r->class == SCHED_WRITEBACK) {
-		flow_charge(q, f, r->disk_time);
-		return;
-	}
-	if (!r->promised)
-		flow_charge(q, f, r->disk_time);
-	else
-		flow_charge_within(q, f, r->disk_time);
-	if (r->kind == FLOW_SMALL)
-		flow_keep_promise(q, f, now);
-	if (r->late)
-		flow_late_served(q, r->disk_time, now);
-	flow_joined_served(q, v, r, now);
-	flow_along_served(q, of, r, now);
-	add_to(of, f, r->disk_time);
-	if (r->in_gap || r->class != SCHED_DEMAND || v->flow != f || !v->served)
-		return;
-	if (has_reads(f) || q->flows.clock.n || flow_is_held(f) || !q->flows.reading ||
-	    !flow_worth_waiting(q, v, v->used / v->served, 0))
-		return;
-	wait = ANTICIPATE_TIMES * f->think.mean;
-	v->wait_until = now + (wait > ANTICIPATE_LEAST ? wait : ANTICIPATE_LEAST);
 }

@@ -156,7 +156,7 @@ uint32_t flow_gap_reads(const struct sched_queue *q, const struct sched_req *chu
 bool flow_waits(struct sched_queue *q, uint64_t now);
 /* Whether R is the one to go next, and nothing else would come first: then it does. */
 bool flow_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now);
-/* R goes to the disk. */
+/* flow_served.c: R goes to the disk. */
 void flow_started(struct sched_queue *q, struct sched_req *r);
 /* R has left the disk. */
 void flow_served(struct sched_queue *q, const struct sched_req *r, uint64_t now);

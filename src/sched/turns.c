@@ -12,10 +12,13 @@
  * Streams are fair by bytes, as in start-time fair queueing: a chunk is tagged with what its stream
  * had before it, a stream new to the queue starts level with the scan under way, and a scan takes
  * the chunks of the streams furthest behind, up to half a chunk. So the stream that came first, or
- * was given a longer chunk, is not ahead for good, and idleness earns nothing.
+ * was given a longer chunk, is not ahead for good, and idleness earns nothing. A scan takes the level
+ * on by what it had for each chunk that it began with: streams that are new again and again would
+ * keep away those that go on.
  *
  * The first chunk of a stream joins the scan under way, so that its first bytes wait for a part of a scan and not for a
- * whole one; no more than so many, for the others wait meanwhile.
+ * whole one; no more of them than it began with, for the others wait meanwhile. Those that come together have every
+ * second scan for themselves.
  *
  * Small demand reads (of no stream, or of one too young for read-ahead) are served in gaps, between
  * chunks and, after a slice of time, within them: all that wait when the gap opens, as a frozen
@@ -26,16 +29,17 @@
 #include "sched/policy.h"
 
 #define TURNS_STREAMS 1024
-/* First chunks that join one scan. */
-#define TURNS_NEW 16
 
 struct turns {
 	struct order next;    /* chunks after the present scan, by what their streams have had */
 	struct order current; /* chunks of the present scan, by address */
 	struct order_batches small; /* reads, by address: of the present gap, and those that wait */
 	bool gap_used;
+	bool first_only; /* the present scan has only first chunks of streams, and those that joined it */
 	uint32_t joined; /* first chunks that joined the present scan */
 	uint64_t level;	 /* what the streams of the present scan have had, bytes */
+	uint64_t bytes;	 /* of the chunks of the present scan */
+	uint32_t n;	 /* it began with so many */
 };
 
 /* What streams have had, of all flows: as far as there is room. */
@@ -65,11 +69,21 @@ static uint64_t had_before(const struct turns *t, struct turns_streams *s,
 static void shortened(void *state, void *shared, const struct sched_req *r, uint64_t less)
 {
 	struct turns_streams *s = shared;
+	struct turns *t = state;
 	uint64_t slot = r->owner % TURNS_STREAMS;
 
+	if (t->bytes >= less)
+		t->bytes -= less;
 	if (s->stream[slot].owner == r->owner && s->stream[slot].of == state &&
 	    s->stream[slot].had >= less)
 		s->stream[slot].had -= less;
+}
+
+/* The chunk R, in no order, is one of the present scan. */
+static void into_scan(struct turns *t, struct sched_req *r)
+{
+	order_insert(&t->current, &r->order, r->block, r->sequence);
+	t->bytes += r->len;
 }
 
 static void add(void *state, void *shared, struct sched_req *r)
@@ -81,26 +95,50 @@ static void add(void *state, void *shared, struct sched_req *r)
 		return;
 	}
 	r->tag = had_before(t, shared, r);
-	if (r->begins && t->current.n && t->joined < TURNS_NEW) {
+	if (r->begins && t->current.n && t->joined < t->n) {
 		t->joined++;
-		order_insert(&t->current, &r->order, r->block, r->sequence);
+		into_scan(t, r);
 		return;
 	}
 	order_insert(&t->next, &r->order, r->tag, r->sequence);
 }
 
+/* Freezes the chunks of NEXT that their streams had up to UPTO for; of first ones only, or of all. */
+static void freeze(struct turns *t, uint64_t upto, bool first_only)
+{
+	struct order_node *at = order_first(&t->next), *after;
+
+	for (; at && ordered_req(at)->tag <= upto; at = after) {
+		struct sched_req *r = ordered_req(at);
+
+		after = order_next(at);
+		if (first_only && !r->begins)
+			continue;
+		order_remove(at);
+		into_scan(t, r);
+		t->n++;
+	}
+}
+
 /* Freezes the next scan: the chunks of the streams furthest behind. */
 static void next_scan(struct turns *t, const struct sched_queue *q)
 {
-	struct sched_req *r = ordered_req(order_first(&t->next));
-	uint64_t upto = r->tag + sched_chunk(q) / 2;
+	uint64_t least = ordered_req(order_first(&t->next))->tag, upto;
+	bool was_first_only = t->first_only;
 
-	t->level = r->tag;
-	t->joined = 0;
-	for (; r && r->tag <= upto; r = ordered_req(order_first(&t->next))) {
-		order_remove(&r->order);
-		order_insert(&t->current, &r->order, r->block, r->sequence);
-	}
+	t->level += t->n ? t->bytes / t->n : 0;
+	if (t->level < least)
+		t->level = least;
+	t->joined = t->n = 0;
+	t->bytes = 0;
+	t->first_only = false;
+	upto = t->level + sched_chunk(q) / 2;
+	if (!was_first_only)
+		freeze(t, upto, true);
+	if (t->n)
+		t->first_only = true;
+	else
+		freeze(t, upto, false);
 }
 
 static void remove_req(void *state, struct sched_req *r)

@@ -4,6 +4,7 @@
  *
  *   random   n reads of 8 KiB outstanding, the next some time after each answer
  *   stream   chunks as long as the queue advises, the next one queued when one begins
+ *   begin    chunks that begin a stream each, and are waited for; no stream goes on
  *   writer   write-backs as long as the queue advises, a COMMIT waiting for each
  */
 #ifndef UNIT_CLIENT_LOOP_H
@@ -11,7 +12,7 @@
 
 #include "disk.h"
 
-enum work { RANDOM, STREAM, WRITER };
+enum work { RANDOM, STREAM, BEGIN, WRITER };
 
 #define ITEMS_MAX 4096
 #define USEC	  1000ull
@@ -26,9 +27,11 @@ struct client {
 };
 
 struct item {
-	struct sched_req req; /* first */
+	struct sched_req req;	/* first */
+	struct sched_req waits; /* who begins waits for the first of it */
 	struct client *client;
 	uint64_t ready; /* ns: it is asked for then */
+	bool gone;	/* no more */
 };
 
 struct loop {
@@ -58,6 +61,12 @@ static inline void ask(struct loop *l, struct item *i)
 		i->req.owner = n + 1;
 		i->req.len = sched_chunk(l->q);
 		break;
+	case BEGIN:
+		i->req.class = SCHED_PREFETCH;
+		i->req.owner = 1 + random_below(&l->seed, 1000);
+		i->req.begins = true;
+		i->req.len = sched_chunk(l->q);
+		break;
 	case WRITER:
 		i->req.class = SCHED_WRITEBACK;
 		i->req.wanted = true;
@@ -65,6 +74,14 @@ static inline void ask(struct loop *l, struct item *i)
 		break;
 	}
 	assert_int_equal(sched_submit(l->q, &i->req, l->disk.now), SCHED_ADDED);
+	if (c->work != BEGIN)
+		return;
+	i->waits = (struct sched_req){.class = SCHED_DEMAND,
+				      .flow = c->id,
+				      .file = i->req.file,
+				      .offset = i->req.offset,
+				      .len = 128 * KIB};
+	assert_int_equal(sched_submit(l->q, &i->waits, l->disk.now), SCHED_WAITS);
 }
 
 /* The item asked for next; NULL: all are under way. */
@@ -73,7 +90,8 @@ static inline struct item *next_item(struct loop *l)
 	struct item *next = NULL;
 
 	for (unsigned int n = 0; n < l->n_items; n++)
-		if (l->items[n].req.state == REQ_IDLE && (!next || l->items[n].ready < next->ready))
+		if (l->items[n].req.state == REQ_IDLE && !l->items[n].gone &&
+		    (!next || l->items[n].ready < next->ready))
 			next = &l->items[n];
 	return next;
 }
@@ -108,7 +126,10 @@ static inline void serve(struct loop *l, struct sched_req *r);
 /* A chunk goes in steps, with gaps between them. */
 static inline void serve_chunk(struct loop *l, struct sched_req *r)
 {
-	uint64_t step = 512 * KIB, slice = l->disk.now;
+	uint64_t step = 512 * KIB, slice = l->disk.now, turn = sched_chunk_of(l->q, r);
+
+	if (r->begins && r->len > turn + turn / 2)
+		sched_shorten(l->q, r, turn);
 
 	for (uint64_t at = 0; at < r->len; at += step) {
 		uint64_t n = r->len - at < step ? r->len - at : step;
@@ -141,7 +162,7 @@ static inline void serve(struct loop *l, struct sched_req *r)
 		fetch(l, r->block, r->io_len);
 	}
 	sched_done(l->q, r, l->disk.now, &woken);
-	assert_true(TAILQ_EMPTY(&woken));
+	assert_true((i->client->work == BEGIN) == !TAILQ_EMPTY(&woken));
 	i->client->served++;
 	i->client->bytes += r->len;
 	i->client->disk_time += r->disk_time;
