@@ -2,17 +2,18 @@
 """The named workloads of bench/compare: what files they need, how nfsbench is called for them, and
 what a server must reach.
 
-A name says everything: seq8 is eight sequential readers, stride4 one reader of four components,
+A name says everything: seq8 is eight sequential readers, begin16 sixteen that have only begun (each
+reads 256 KiB of a long file: how long do first bytes take?), stride4 one reader of four components,
 shared8 eight readers of one file, reorder10 a sequential reader with 10 % of its requests out of
 order, forward4k and backward4k a reader of 4 KiB from the beginning and from the end, sparse64k1m a
-reader of 64 KiB of each MiB, ior47008 one of 47,008 bytes of each MiB, tiles8x8 a reader of a matrix
-of 8 x 8 tiles that takes a request of each in turn, cursors2000 64 readers of one file that have
-2,000 sequential components together, random8k one random reader of 8 KiB, random8kx4 four of them, mixed8+1 eight streams beside
-one random reader, mixed4+1w2 four streams and a random reader as long as two writers write and
-COMMIT, write1+1 a writer (then COMMIT) beside a random reader that does all its reads, lazy1+1 the
-same without COMMIT, write0+1 the reader of these workloads alone, oltp12 twelve clients with
-transactions of random reads, random writes and a stable write of their log, cached64k a sequential
-reader of 64 KiB whose file is resident, fsstat FSSTAT calls.
+reader of 64 KiB of each MiB, ior47008 one of 47,008 bytes of each MiB, tiles8x8 a reader of a
+matrix of 8 x 8 tiles that takes a request of each in turn, cursors2000 64 readers of one file that
+have 2,000 sequential components together, random8k one random reader of 8 KiB, random8kx4 four of
+them, mixed8+1 eight streams beside one random reader, mixed4+1w2 four streams and a random reader
+as long as two writers write and COMMIT, write1+1 a writer (then COMMIT) beside a random reader that
+does all its reads, lazy1+1 the same without COMMIT, write0+1 the reader of these workloads alone,
+oltp12 twelve clients with transactions of random reads, random writes and a stable write of their
+log, cached64k a sequential reader of 64 KiB whose file is resident, fsstat FSSTAT calls.
 
 A workload also says which memory its server has (machine.py): those that write have little, lazy
 ones ample.
@@ -26,9 +27,13 @@ MIB = 1024 * KIB
 # Of forwardSk and backwardSk, at most: where each is a turn of the disk, as backwards with stock, a minute.
 ONE_WAY_READS = 8192
 
+# What each reader of beginN reads.
+BEGINNING = 256 * KIB
+
 GROUPS = {
     "one": ["seq1"],
     "two": ["seq2"],
+    "begin": ["begin8", "begin16"],
     "readers": ["seq8", "seq32"],
     "strides": ["stride2", "stride4", "stride8"],
     "within": ["seq1", "forward32k", "backward32k", "forward4k", "backward4k", "sparse64k1m", "ior47008",
@@ -50,7 +55,7 @@ GROUPS["table"] = (GROUPS["one"] + GROUPS["two"] + GROUPS["readers"] + GROUPS["s
 GROUPS["prices"] = GROUPS["writeback"] + GROUPS["oltp"] + ["fsstat"]
 GROUPS["all"] = GROUPS["table"] + GROUPS["shared"] + GROUPS["mixed"]
 
-FORMS = "seqN strideN sharedN reorderP forwardSk backwardSk sparseSkPm iorB tilesNxN cursorsN " \
+FORMS = "seqN beginN strideN sharedN reorderP forwardSk backwardSk sparseSkPm iorB tilesNxN cursorsN " \
     "randomSk randomSkxN mixedN+M mixedN+MwW writeN+M lazyN+M " \
     "oltpN cachedSk fsstat " + isolation.FORMS
 
@@ -116,6 +121,11 @@ def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_co
         return Workload(name, n, size // n // 4096 * 4096,
                     ["--work", "seq", "--readers", n, "--size", size // n // 4096 * 4096 * n]
                     + common)
+
+    def begin(match):
+        n = _number(match[1], 1, 256, name)
+        return Workload(name, n, size // n // 4096 * 4096,
+                        ["--work", "seq", "--readers", n, "--size", n * BEGINNING] + common)
 
     def stride(match):
         n = _number(match[1], 1, 4096, name)
@@ -241,7 +251,8 @@ def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_co
                     ["--work", "seq", "--size", size, "--request", kib * KIB,
                      "--outstanding", outstanding], cached=True)
 
-    for form, maker in ((r"seq(\d+)", seq), (r"stride(\d+)", stride), (r"shared(\d+)", shared),
+    for form, maker in ((r"seq(\d+)", seq), (r"begin(\d+)", begin), (r"stride(\d+)", stride),
+                        (r"shared(\d+)", shared),
                         (r"reorder(\d+)", reorder), (r"(forward|backward)(\d+)k", one_way),
                         (r"sparse(\d+)k(\d+)m|ior(\d+)", records),
                         (r"tiles(\d+)x(\d+)", tiles), (r"cursors(\d+)", cursors),

@@ -196,15 +196,19 @@ static uint64_t as_far_as_worth(struct readahead *ra, const struct cursor *c,
 	return end <= from ? 0 : len < end - from ? len : end - from;
 }
 
-/*
- * Whether C's run may be over soon, for all that is known of its reader. Not among several streams, where each chunk more
- * costs a seek.
- */
+/* Whether C's run may be over soon, for all that is known of its reader. */
+static bool is_unknown(const struct readahead *ra, const struct readahead_tuning *t,
+		       const struct cursor *c)
+{
+	return t->rules->lengths && c->way == WAY_FORWARD && c->reader &&
+	       !run_lengths_go_on(ra->lengths, c->reader, SHORT_RUN);
+}
+
+/* ... and it is worth a seek more. Not among several streams, where each chunk costs one. */
 static bool may_be_short(const struct readahead *ra, const struct readahead_tuning *t,
 			 const struct cursor *c, const struct readahead_read *read)
 {
-	return read->streams <= STREAMS_FEW && t->rules->lengths && c->way == WAY_FORWARD &&
-	       c->reader && !run_lengths_go_on(ra->lengths, c->reader, SHORT_RUN);
+	return read->streams <= STREAMS_FEW && is_unknown(ra, t, c);
 }
 
 /* Whether nothing else is fetched in between, for anybody: then a chunk behind another costs no seek. */
@@ -217,15 +221,15 @@ static bool is_alone(const struct readahead *ra, const struct cursor *c,
 }
 
 /*
- * ... and the reader has just begun with what was asked for: who reads on comes far enough while that arrives, and of
- * who does not no second chunk is thrown away.
+ * Whether that reader has just begun with what was asked for: who reads on comes far enough while that arrives, and of
+ * who does not no second chunk is thrown away. Among several streams only of a first one that was cut short (sched).
  */
 static bool has_just_begun(const struct readahead *ra, const struct readahead_tuning *t,
 			   const struct cursor *c, const struct readahead_read *read)
 {
 	uint64_t asked = c->ra_end - c->start, rest;
 
-	if (!may_be_short(ra, t, c, read))
+	if (!is_unknown(ra, t, c) || (read->streams > STREAMS_FEW && asked > read->chunk / 2))
 		return false;
 	rest = asked / (is_alone(ra, c, read) ? YOUNG_SHARE_ALONE : YOUNG_SHARE);
 	return c->next - c->start < asked - rest;
@@ -352,6 +356,17 @@ static uint64_t pass_others(const struct readahead_tuning *t, const struct curso
 	return from;
 }
 
+/*
+ * LEN bytes from FROM on are the first of a stream. Not of a file that fits in a chunk: read whole in one turn it costs
+ * no seek more, and is over sooner.
+ */
+static bool begins(const struct cursor *c, const struct readahead_read *read, uint64_t from,
+		   uint64_t len)
+{
+	return c->ra_end <= c->start && c->way == WAY_FORWARD &&
+	       (from + len < read->size || len > read->chunk);
+}
+
 /* C asks for LEN bytes from FROM on; ANEW: its reader is beyond what it asked for. */
 static void ask(const struct readahead_tuning *t, struct cursor *c, uint64_t from, uint64_t len,
 		bool anew, bool apart, uint64_t now)
@@ -413,7 +428,7 @@ void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 		return;
 	}
 	c->file->held = read->now;
-	plan->begins = c->ra_end <= c->start && c->way == WAY_FORWARD;
+	plan->begins = begins(c, read, from, len);
 	ask(t, c, from, len, anew, from > own, read->now);
 	describe(ra, c, read, from, len, unread, plan);
 	run_lengths_fetched_at(ra->lengths, c->reader, plan->cursor.index);

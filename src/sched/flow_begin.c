@@ -8,15 +8,15 @@
  * The reads with which a client begins a file are joined to its first chunk. By themselves they would have been
  * served within Demand_Wait or so. Where those who begin would wait for longer than that, each has a part of a chunk
  * first, and the rest in its next turn: that is one seek more for a stream. A client that is new goes as a read of its
- * would have: flow_joined.c. A first chunk that is no longer than such a part, as a small file is, goes in the order of
- * the disk like any other.
+ * would have: flow_joined.c. A file that is one chunk does not begin: it goes in
+ * the order of the disk like any other.
  */
 #include "common/container.h"
 #include "sched/flow_limit.h"
 #include "sched/parts.h"
 
 /* A first turn is this part of one. */
-#define BEGIN_SHARE 4
+#define BEGIN_SHARE 8
 /* So many requests are looked at for others that begin. */
 #define LOOKS_MAX 64
 

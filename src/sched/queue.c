@@ -87,7 +87,6 @@ static void come(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	r->disk_time = 0;
 	r->progress = r->offset;
 	r->io_len = r->len;
-	r->begins = r->begins && r->len > flow_begin_chunk(q);
 	r->goes_on = r->offered = false;
 	r->order.in = r->place.in = NULL;
 	TAILQ_INIT(&r->waiters);

@@ -84,7 +84,7 @@ struct sched_req {
 	uint64_t record, step; /* of a chunk: only so many bytes of every STEP; 0: all */
 	bool counts;	       /* a chunk: who executes it says in io_len how many bytes it had */
 	bool several; /* a chunk: of several files; who has joined it goes by himself if it hangs */
-	bool begins;  /* a chunk: the first of its stream; then the queue's: one that may be cut */
+	bool begins;  /* a chunk: the first of its stream that goes on behind it */
 	bool one_step; /* a chunk: it is brought by one request to the device */
 	bool brings_more; /* a demand read: its client wants less, and may soon want the rest: who does joins it */
 	uint64_t block; /* on the device, bytes; file order where unmapped */

@@ -186,26 +186,6 @@ static void test_alone_it_has_a_whole_turn(void **state)
 	queue_free(w.q);
 }
 
-/* A small file is no longer than a first turn: it goes in the order of the disk. */
-static void test_small_files_go_as_before(void **state)
-{
-	struct world w;
-
-	set_up(&w, &sched_turns, true);
-	for (unsigned int i = 0; i < 8; i++) {
-		begin(&w, 8 - i);
-		assert_true(w.s[i].chunk.begins);
-	}
-	w.s[8].chunk = (struct sched_req){.class = SCHED_PREFETCH,
-					  .flow = {.client = 9},
-					  .file = 9,
-					  .len = MIB,
-					  .begins = true};
-	assert_int_equal(sched_submit(w.q, &w.s[8].chunk, w.disk.now), SCHED_ADDED);
-	assert_false(w.s[8].chunk.begins);
-	queue_free(w.q);
-}
-
 /* Seven go on, and one more comes: he waits for the turn under way, not for a round of them. */
 static void test_one_who_begins_among_others(void **state)
 {
@@ -304,7 +284,6 @@ int main(void)
 		cmocka_unit_test(test_streams_that_begin_together),
 		cmocka_unit_test(test_they_go_on_as_others),
 		cmocka_unit_test(test_alone_it_has_a_whole_turn),
-		cmocka_unit_test(test_small_files_go_as_before),
 		cmocka_unit_test(test_one_who_begins_among_others),
 		cmocka_unit_test(test_who_does_nothing_but_begin),
 		cmocka_unit_test(test_other_policies_know_none),

@@ -37,7 +37,7 @@ static void test_a_sequential_reader_is_read_ahead_exactly_once(void **state)
 }
 
 /* The window opens at once: after the first four reads an 8 MiB file is on its way. */
-/* Of each run the first chunk begins, and no other. */
+/* Of each run the first chunk begins, and no other; but none of a file that is one chunk. */
 static void test_the_first_chunk_of_a_run(void **state)
 {
 	struct engine *e = engine_default("cursor");
@@ -58,6 +58,8 @@ static void test_the_first_chunk_of_a_run(void **state)
 		}
 		assert_true(chunks > 1);
 	}
+	for (uint64_t at = 0; at < 4 * MIB; at += READ)
+		assert_false(engine_read(e, 2, at, READ, 4 * MIB).begins);
 	engine_free(e);
 }
 

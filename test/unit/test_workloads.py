@@ -43,6 +43,8 @@ class Works(unittest.TestCase):
         self.assertEqual(argument(workloads.make("mixed8+4"), "--random-readers"), "4")
         self.assertEqual(workloads.make("seq32").file_size, 8 * workloads.MIB)
         self.assertEqual(workloads.make("random4kx3").files, 3)
+        begin = workloads.make("begin16")
+        self.assertEqual((begin.files, argument(begin, "--size")), (16, str(16 * 256 * 1024)))
 
     def test_works_within_one_file(self):
         for name, key, value in (("backward4k", "--request", 4096), ("forward4k", "--request", 4096),
