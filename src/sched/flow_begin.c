@@ -7,9 +7,8 @@
  *
  * The reads with which a client begins a file are joined to its first chunk. By themselves they would have been
  * served within Demand_Wait or so. Where those who begin would wait for longer than that, each has a part of a chunk
- * first, and the rest in its next turn: that is one seek more for a stream. A client that is new goes as a read of its
- * would have: flow_joined.c. A file that is one chunk does not begin: it goes in
- * the order of the disk like any other.
+ * first, and the rest in its next turn: that is one seek more for a stream. So does who goes before his turn
+ * (flow_joined.c). A file that is one chunk does not begin (readahead/plan.c): it goes in the order of the disk.
  */
 #include "common/container.h"
 #include "sched/flow_limit.h"

@@ -173,7 +173,7 @@ static bool is_too_old(const struct sched_queue *q, const struct sched_req *r, u
 	       now - r->submitted > q->limits.prefetch_max_age;
 }
 
-/* ... without floors and ceilings. */
+/* Bytes that R, a chunk, should have now, floors and ceilings aside. */
 static uint64_t chunk_of(const struct sched_queue *q, const struct sched_req *r)
 {
 	return flow_begins_briefly(q, r) ? flow_begin_chunk(q) : sched_chunk(q);

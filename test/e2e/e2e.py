@@ -319,6 +319,13 @@ def loop_export(work, size, name="export", options="loop", rotating=False):
     return f"{work}/{name}"
 
 
+def evictions():
+    """How often this machine has taken pages away: when asked to, and such as were wanted again."""
+    with open("/proc/vmstat", encoding="ascii") as f:
+        counts = dict(line.split() for line in f)
+    return sum(int(counts.get(name, 0)) for name in ("drop_pagecache", "workingset_refault_file"))
+
+
 def drop_caches():
     os.sync()
     with open("/proc/sys/vm/drop_caches", "w") as f:

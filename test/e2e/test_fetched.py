@@ -64,18 +64,11 @@ def in_memory(path):
     return sum(page & 1 for page in there) * mmap.PAGESIZE
 
 
-def evictions():
-    """How often this machine has taken pages away: when asked to, and such as were wanted again."""
-    with open("/proc/vmstat", encoding="ascii") as f:
-        counts = dict(line.split() for line in f)
-    return sum(int(counts.get(name, 0)) for name in ("drop_pagecache", "workingset_refault_file"))
-
-
 def fetch(server, loop, path):
     """What is Fetched, of cold files."""
     e2e.drop_caches()
     client = nfs3.Client(server, "/e1")
-    before, asked, evicted = loop.read_bytes(), control_client.stats("counters"), evictions()
+    before, asked, evicted = loop.read_bytes(), control_client.stats("counters"), e2e.evictions()
     right = all(stream(client, number) for number in range(FILES))
     idle = control_client.settled()
     after = control_client.stats("counters")
@@ -83,7 +76,7 @@ def fetch(server, loop, path):
     return Fetched(right, idle, loop.read_bytes() - before,
                    sum(in_memory(f"{path}/f{number}") for number in range(FILES)),
                    after["prefetched_bytes"] - asked["prefetched_bytes"],
-                   (after["demand"] - asked["demand"]) * REQUEST, evictions() - evicted)
+                   (after["demand"] - asked["demand"]) * REQUEST, e2e.evictions() - evicted)
 
 
 def no_further(server, loop, path, kib):
