@@ -116,16 +116,14 @@ def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_co
     `mixed_seconds`; an oltp work lasts `oltp_seconds`."""
     common = ["--request", request, "--outstanding", outstanding]
 
-    def seq(match):
+    def seq(match, read=None):
         n = _number(match[1], 1, 256, name)
-        return Workload(name, n, size // n // 4096 * 4096,
-                    ["--work", "seq", "--readers", n, "--size", size // n // 4096 * 4096 * n]
-                    + common)
+        each = size // n // 4096 * 4096
+        return Workload(name, n, each, ["--work", "seq", "--readers", n, "--size",
+                                        (read or each) * n] + common)
 
     def begin(match):
-        n = _number(match[1], 1, 256, name)
-        return Workload(name, n, size // n // 4096 * 4096,
-                        ["--work", "seq", "--readers", n, "--size", n * BEGINNING] + common)
+        return seq(match, BEGINNING)
 
     def stride(match):
         n = _number(match[1], 1, 4096, name)

@@ -35,18 +35,18 @@ static uint32_t count_others(const struct sched_queue *q, const struct sched_req
 
 bool flow_begins(const struct sched_queue *q, const struct sched_req *r)
 {
-	return r->begins && r->class == SCHED_PREFETCH && q->policy->gap;
+	return r->begins && q->policy->gap;
 }
 
 uint64_t flow_begin_chunk(const struct sched_queue *q)
 {
+	const struct cost_limits *l = &q->limits.cost;
 	uint64_t part = sched_chunk(q) / BEGIN_SHARE, least = cost_seek_bytes(&q->cost);
-	/* half a slice: flow_joined.c's */
-	double most = (double)cost_slice_bytes(&q->cost, &q->limits.cost) / 2 *
-		      (double)flow_slice(q) / (double)cost_slice(&q->cost, &q->limits.cost, 1);
+	double most = (double)cost_slice_bytes(&q->cost, l) * (double)flow_short_time(q) /
+		      (double)cost_slice(&q->cost, l, 1);
 
 	part = part > least ? part : least;
-	return cost_chunk_within(&q->limits.cost, (double)part < most ? (double)part : most);
+	return cost_chunk_within(l, (double)part < most ? (double)part : most);
 }
 
 bool flow_begins_among(const struct sched_queue *q, const struct sched_req *r)
@@ -54,13 +54,17 @@ bool flow_begins_among(const struct sched_queue *q, const struct sched_req *r)
 	return flow_begins(q, r) && count_others(q, r);
 }
 
+/* Whether those who begin with R would wait for longer than a small read does, if each had a whole turn. */
+static bool is_long_round(const struct sched_queue *q, const struct sched_req *r)
+{
+	uint64_t seek = cost_seek_bytes(&q->cost), turn = sched_chunk(q) + seek;
+
+	return count_others(q, r) * turn > cost_slice_bytes(&q->cost, &q->limits.cost) + seek;
+}
+
 bool flow_begins_briefly(const struct sched_queue *q, const struct sched_req *r)
 {
 	const struct flow_visit *v = &q->flows.visit;
-	uint64_t seek = cost_seek_bytes(&q->cost), turn = sched_chunk(q) + seek;
-	uint64_t patience = cost_slice_bytes(&q->cost, &q->limits.cost) + seek;
 
-	if (!flow_begins(q, r))
-		return false;
-	return (v->flow == r->in && v->joined) || count_others(q, r) * turn > patience;
+	return flow_begins(q, r) && ((v->flow == r->in && v->joined) || is_long_round(q, r));
 }

@@ -20,12 +20,10 @@
 #include "sched/parts.h"
 
 #define JOINED_PERCENT 25
-/* Of a slice, what a short chunk takes. */
-#define SHORT_PART 2
 /* So many are looked at for one that is due. */
 #define LOOKS_MAX 64
 
-/* The chunk R takes no longer than that, and is of a flow that had small reads lately. */
+/* The chunk R is short, and of a flow that had small reads lately. */
 static bool is_short(const struct sched_queue *q, const struct sched_req *r)
 {
 	uint64_t served = r->in->small_served;
@@ -33,7 +31,7 @@ static bool is_short(const struct sched_queue *q, const struct sched_req *r)
 
 	return cost_run_known(&q->cost) && served &&
 	       q->flows.now - served <= q->limits.cost.max_wait &&
-	       takes <= (double)(flow_slice(q) / SHORT_PART);
+	       takes <= (double)flow_short_time(q);
 }
 
 void flow_joined_watch(struct sched_queue *q, struct sched_req *r)
@@ -84,8 +82,9 @@ bool flow_joined_begin(struct sched_queue *q, struct flow_visit *v, uint64_t now
 	if (!r)
 		return false;
 	*v = (struct flow_visit){.flow = r->in, .kind = FLOW_CHUNK, .joined = true};
-	v->free = flow_begins(q, r);
-	if (!v->free)
+	if (flow_begins(q, r))
+		flow_serve(q, r->in);
+	else
 		pay(q, flow_slice(q), now);
 	return true;
 }
@@ -93,6 +92,6 @@ bool flow_joined_begin(struct sched_queue *q, struct flow_visit *v, uint64_t now
 void flow_joined_served(struct sched_queue *q, const struct flow_visit *v,
 			const struct sched_req *r, uint64_t now)
 {
-	if (v->joined && !v->free && v->flow == r->in && r->class == SCHED_PREFETCH)
+	if (v->joined && v->flow == r->in && r->class == SCHED_PREFETCH && !flow_begins(q, r))
 		pay(q, r->disk_time, now);
 }

@@ -34,6 +34,14 @@ uint64_t flow_visit_time(const struct sched_queue *q)
 	return fair_time(q, VISIT_SLICES * cost_slice(&q->cost, &q->limits.cost, 1));
 }
 
+/* Of a slice, what a short chunk takes. */
+#define SHORT_PART 2
+
+uint64_t flow_short_time(const struct sched_queue *q)
+{
+	return flow_slice(q) / SHORT_PART;
+}
+
 /* How far ahead of NODE, of WEIGHT, another may be and still go with it (virtual ns). */
 uint64_t flow_slack(const struct sched_queue *q, uint32_t weight)
 {

@@ -379,7 +379,7 @@ struct sched_req *flow_pick(struct sched_queue *q, uint64_t now)
 		else if (!begin_next(q, now))
 			return NULL;
 	}
-	if (!v->promised && (!v->joined || v->free))
+	if (!v->promised && !v->joined)
 		flow_serve(q, v->flow);
 	/* alone, all that it has is the policy's */
 	return pick_in(q, v->flow, q->flows.reading == 1 ? FLOW_CHUNK : v->kind, now);

@@ -126,9 +126,9 @@ struct flow_visit {
 	uint64_t wait_until;	  /* ns: the disk waits for its next read; 0: it does not */
 	bool reserved;		  /* it was behind its floor */
 	uint32_t along;		  /* requests handed out after its time was over: neighbours */
-	bool free; /* ... and are not charged; of a joined one: it is for a first chunk */
-	uint64_t used_before; /* ns of `used`: without them */
-	double way;	      /* ns: what it takes to read on to them */
+	bool free;		  /* ... and are not charged */
+	uint64_t used_before;	  /* ns of `used`: without them */
+	double way;		  /* ns: what it takes to read on to them */
 };
 
 /*

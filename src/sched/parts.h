@@ -128,6 +128,8 @@ void flow_charge_within(struct sched_queue *q, struct sched_flow *f, uint64_t ns
 /* flow_level.c: disk time without a break while small reads wait (ns); ... of a visit else. */
 uint64_t flow_slice(const struct sched_queue *q);
 uint64_t flow_visit_time(const struct sched_queue *q);
+/* ... of a chunk that is short (ns): it may go before its turn. */
+uint64_t flow_short_time(const struct sched_queue *q);
 /* How far ahead of a group of WEIGHT another may be and still go with it (virtual ns). */
 uint64_t flow_slack(const struct sched_queue *q, uint32_t weight);
 uint64_t group_vtime(const struct sched_group *g); /* NULL: the end of time */

@@ -126,11 +126,10 @@ static inline void serve(struct loop *l, struct sched_req *r);
 /* A chunk goes in steps, with gaps between them. */
 static inline void serve_chunk(struct loop *l, struct sched_req *r)
 {
-	uint64_t step = 512 * KIB, slice = l->disk.now, turn = sched_chunk_of(l->q, r);
+	uint64_t step = 512 * KIB, slice = l->disk.now;
 
-	if (r->begins && r->len > turn + turn / 2)
-		sched_shorten(l->q, r, turn);
-
+	if (r->begins)
+		cut_to_turn(l->q, r);
 	for (uint64_t at = 0; at < r->len; at += step) {
 		uint64_t n = r->len - at < step ? r->len - at : step;
 		struct sched_req *small;

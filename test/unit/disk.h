@@ -45,6 +45,15 @@ static inline struct sched_limits default_limits(void)
 	};
 }
 
+/* The chunk R, which runs, has no more than its turn, as far as that is worth it (disk/prefetch.c). */
+static inline void cut_to_turn(struct sched_queue *q, struct sched_req *r)
+{
+	uint64_t turn = sched_chunk_of(q, r);
+
+	if (r->len > turn + turn / 2)
+		sched_shorten(q, r, turn);
+}
+
 /* A cost model that knows this disk already. */
 static inline void learn_disk(struct cost_model *m)
 {

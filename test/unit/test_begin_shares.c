@@ -8,7 +8,6 @@
 /* C asks for nothing any more, once what it has asked for is over. */
 static void leave(struct loop *l, struct client *c)
 {
-
 	for (unsigned int n = 0; n < l->n_items; n++)
 		if (l->items[n].client == c)
 			l->items[n].gone = true;

@@ -9,8 +9,8 @@
 #define FIRST_READ  (128 * KIB)
 
 struct stream {
-	struct sched_req chunk, behind,
-		read; /* the chunk, the one behind it, and who waits for the first bytes */
+	struct sched_req chunk, behind; /* of which one is queued when the other runs */
+	struct sched_req read;		/* who waits for the first bytes */
 	uint64_t client, begun, at;
 	uint64_t waited;     /* ns, for the first bytes; 0: they have not come */
 	uint64_t had, first; /* bytes; of them in the first turn */
@@ -51,19 +51,26 @@ static void ask(struct world *w, struct stream *s, struct sched_req *r, bool beg
 	assert_int_equal(sched_submit(w->q, r, w->disk.now), SCHED_ADDED);
 }
 
-/* A stream of CLIENT begins, and waits for its first bytes. */
+/* S begins where it is, and waits for its first bytes. */
+static void begin_here(struct world *w, struct stream *s)
+{
+	s->begun = w->disk.now;
+	ask(w, s, &s->chunk, true);
+	s->read = (struct sched_req){.class = SCHED_DEMAND,
+				     .flow = {.client = s->client},
+				     .file = s->chunk.file,
+				     .offset = s->at,
+				     .len = FIRST_READ};
+	assert_int_equal(sched_submit(w->q, &s->read, w->disk.now), SCHED_WAITS);
+}
+
+/* A stream of CLIENT begins. */
 static struct stream *begin(struct world *w, uint64_t client)
 {
 	struct stream *s = &w->s[w->n++];
 
 	s->client = client;
-	s->begun = w->disk.now;
-	ask(w, s, &s->chunk, true);
-	s->read = (struct sched_req){.class = SCHED_DEMAND,
-				     .flow = {.client = client},
-				     .file = s->chunk.file,
-				     .len = FIRST_READ};
-	assert_int_equal(sched_submit(w->q, &s->read, w->disk.now), SCHED_WAITS);
+	begin_here(w, s);
 	return s;
 }
 
@@ -77,18 +84,16 @@ static struct stream *serve(struct world *w, struct sched_req *r)
 {
 	struct stream *s = stream_of(w, r);
 	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
-	uint64_t turn = sched_chunk_of(w->q, r), len = r->len;
 
-	if (len > turn + turn / 2)
-		len = sched_shorten(w->q, r, turn);
-	s->at = r->offset + len;
+	cut_to_turn(w->q, r);
+	s->at = r->offset + r->len;
 	ask(w, s, r == &s->chunk ? &s->behind : &s->chunk, false);
-	disk_read(&w->disk, r->block, len);
-	if (!s->waited)
-		s->first = len;
-	if (!s->waited)
+	disk_read(&w->disk, r->block, r->len);
+	if (!s->waited) {
+		s->first = r->len;
 		s->waited = w->disk.now - s->begun;
-	s->had += len;
+	}
+	s->had += r->len;
 	sched_done(w->q, r, w->disk.now, &woken);
 	assert_null(sched_check(w->q));
 	return s;
@@ -218,12 +223,10 @@ static void test_who_does_nothing_but_begin(void **state)
 {
 	struct world w;
 	uint64_t had[2] = {0}, end;
-	struct sched_req none = {0};
 
 	set_up(&w, &sched_turns, true);
 	for (unsigned int i = 0; i < 3; i++)
 		begin(&w, 1 + i);
-	w.n = 3;
 	serve_until(&w, w.disk.now + 2 * SEC);
 	end = w.disk.now + 10 * SEC;
 	for (unsigned int i = 0; i < 4; i++)
@@ -232,29 +235,19 @@ static void test_who_does_nothing_but_begin(void **state)
 		struct sched_req *r = sched_next(w.q, w.disk.now);
 		struct stream *s = stream_of(&w, r);
 		struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
-		uint64_t turn, begun = w.disk.now;
+		uint64_t begun = w.disk.now;
 
 		if (s->client != 9) {
 			serve(&w, r);
 			had[0] += w.disk.now - begun;
 			continue;
 		}
-		turn = sched_chunk_of(w.q, r);
-		if (r->len > turn + turn / 2)
-			sched_shorten(w.q, r, turn);
+		cut_to_turn(w.q, r);
 		disk_read(&w.disk, r->block, r->len);
 		sched_done(w.q, r, w.disk.now, &woken);
 		had[1] += w.disk.now - begun;
 		s->at += 1024 * MIB;
-		s->begun = w.disk.now;
-		ask(&w, s, &s->chunk, true);
-		s->read = none;
-		s->read.class = SCHED_DEMAND;
-		s->read.flow.client = 9;
-		s->read.file = s->chunk.file;
-		s->read.offset = s->at;
-		s->read.len = FIRST_READ;
-		assert_int_equal(sched_submit(w.q, &s->read, w.disk.now), SCHED_WAITS);
+		begin_here(&w, s);
 	}
 	print_message("who only begins has %.2f of the disk\n",
 		      (double)had[1] / (double)(had[0] + had[1]));

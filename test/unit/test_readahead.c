@@ -36,7 +36,6 @@ static void test_a_sequential_reader_is_read_ahead_exactly_once(void **state)
 	engine_free(e);
 }
 
-/* The window opens at once: after the first four reads an 8 MiB file is on its way. */
 /* Of each run the first chunk begins, and no other; but none of a file that is one chunk. */
 static void test_the_first_chunk_of_a_run(void **state)
 {
@@ -63,6 +62,7 @@ static void test_the_first_chunk_of_a_run(void **state)
 	engine_free(e);
 }
 
+/* The window opens at once: after the first four reads an 8 MiB file is on its way. */
 static void test_a_small_file_profits(void **state)
 {
 	struct engine *e = engine_default("cursor");
