@@ -126,6 +126,7 @@ void tree_job_submit(struct dir_walks *w, uint64_t id, const struct dir_handle *
 			tree_dir_close(&job->dirs[0]);
 			job_free(job);
 		}
+		dir_walks_enlist(w, id, 0, NULL, NULL, true);
 		dir_walks_end(w, id);
 		return;
 	}
@@ -179,8 +180,8 @@ static void know(struct tree_job *job, const struct tree_dir *dir, bool mine)
 
 	if (dir_walks_listed(job->walks, dir->id, dir->stamp))
 		return;
-	if (tree_dir_read(dir, &files, &dirs))
-		dir_walks_enlist(job->walks, dir->id, dir->stamp, files, dirs, mine);
+	(void)tree_dir_read(dir, &files, &dirs); /* or both are NULL */
+	dir_walks_enlist(job->walks, dir->id, dir->stamp, files, dirs, mine);
 }
 
 static int by_inode(const void *a, const void *b)
@@ -261,10 +262,19 @@ static void announce(struct tree_job *job)
 	}
 }
 
+/* Of the files from the FIRST-th on nothing is fetched: they may be asked for again. */
+static void leave_out(struct tree_job *job, uint32_t first)
+{
+	for (uint32_t i = first; i < job->n_files; i++)
+		dir_walks_unhold(job->walks, &job->io->counters, job->files[i].dir->id,
+				 job->files[i].index);
+}
+
 /* Which files, and where they are. */
 static void plan(struct tree_job *job, struct dispatcher *d)
 {
 	struct readahead_counters *counters = &job->io->counters;
+	uint32_t i;
 
 	/* beyond its head a file needs a seek of its own anyway */
 	job->pieces.whole_only = dir_walks_reads_on(job->walks, job->dirs[0].id, TREE_HEAD);
@@ -273,7 +283,7 @@ static void plan(struct tree_job *job, struct dispatcher *d)
 	add_siblings(job, d);
 	if (job->n_files != 0)
 		qsort(job->files, job->n_files, sizeof(*job->files), by_inode);
-	for (uint32_t i = 0; i < job->n_files && goes_on(job); i++) {
+	for (i = 0; i < job->n_files && goes_on(job); i++) {
 		struct tree_file *file = &job->files[i];
 		uint32_t len = tree_pieces_add(&job->pieces, file, i);
 
@@ -285,6 +295,7 @@ static void plan(struct tree_job *job, struct dispatcher *d)
 		}
 		pause_for_others(job, d);
 	}
+	leave_out(job, i);
 	tree_pieces_sort(&job->pieces);
 	announce(job);
 	if (job->pieces.n != 0)

@@ -9,8 +9,39 @@
 
 /* Beyond so many walks of its subdirectories a directory's old ones fade. */
 #define CHILDREN_MEMORY 64
+/* What is known of new directories fades beyond so many bytes: sooner than of an old one, for each adds to it. */
+#define NEWCOMERS_MEMORY (4 * EFFECTIVENESS_WEIGHT)
 /* Directories above one that are asked whether walks of their children are to be expected. */
 #define TRUST_LEVELS 3
+
+/* ---- what it was worth ------------------------------------------------------------------- */
+
+/*
+ * What became of bytes that were fetched ahead in D, or would have been. Of new directories that says the less the more
+ * was known of D: else one that is large would speak for all.
+ */
+static void learn(struct dir_walks *w, struct dir *d, uint32_t used, uint32_t wasted)
+{
+	uint32_t known = (d->effectiveness.used + d->effectiveness.wasted) / NEWCOMERS_MEMORY;
+	struct effectiveness *n = &w->newcomers;
+
+	effectiveness_add(n, used / (1 + known), wasted / (1 + known));
+	for (; n->used + n->wasted > NEWCOMERS_MEMORY; n->wasted /= 2)
+		n->used /= 2;
+	effectiveness_add(&d->effectiveness, used, wasted);
+}
+
+double dir_follow_share(const struct dir_walks *w, const struct dir *d, double price)
+{
+	double e = effectiveness_of(&d->effectiveness, effectiveness_of(&w->newcomers, 1));
+
+	return e < DIR_EFFECTIVENESS_MIN ? 0 : effectiveness_share(price, e);
+}
+
+void dir_follow_missed(struct dir_walks *w, struct dir *d, uint64_t bytes)
+{
+	learn(w, d, bytes < EFFECTIVENESS_WEIGHT ? (uint32_t)bytes : EFFECTIVENESS_WEIGHT, 0);
+}
 
 /* ---- what is held ------------------------------------------------------------------------ */
 
@@ -40,6 +71,11 @@ static uint32_t unask(struct dir_walks *w, struct readahead_counters *counters, 
 	return held;
 }
 
+void dir_follow_vanished(struct dir_walks *w, struct dir *d, struct dir_part *p, uint32_t index)
+{
+	(void)unask(w, w->lost, d, p, index);
+}
+
 void dir_follow_waste(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
 		      struct dir_part *p, uint32_t index)
 {
@@ -48,8 +84,7 @@ void dir_follow_waste(struct dir_walks *w, struct readahead_counters *counters, 
 	if (held == 0)
 		return;
 	readers_count(w->engine->readers, d->reader, READER_WASTED, held);
-	effectiveness_add(&d->effectiveness, 0, held);
-	effectiveness_add(&w->all, 0, held);
+	learn(w, d, 0, held);
 }
 
 void dir_follow_drop(void *arg, struct dir *d, struct dir_part *p)
@@ -70,7 +105,7 @@ static void part_restart(struct dir_part *p)
 	if (p == NULL)
 		return;
 	n = dir_list_count(p->list);
-	p->n_read = p->n_ahead = p->n_left = p->window = 0;
+	p->n_read = p->n_ahead = p->n_left = p->window = p->again = 0;
 	p->whole = p->late = false;
 	memset(&p->cursors, 0, sizeof(p->cursors));
 	for (uint32_t i = 0; i < n; i++) {
@@ -105,15 +140,19 @@ void dir_follow_gone(struct dir_walks *w, struct readahead_counters *counters, s
 	p->window = 0;
 }
 
-void dir_follow_visit(struct dir_walks *w, struct dir *d, uint64_t now)
+void dir_follow_visit(struct dir_walks *w, struct dir *d, uint32_t reader, uint64_t now)
 {
-	bool over = w->reads - d->turn > DIR_GAP || (now > d->used && now - d->used > DIR_IDLE);
+	bool over = w->reads[d->reader] - d->turn > DIR_GAP ||
+		    (now > d->used && now - d->used > DIR_IDLE);
 
-	d->turn = w->reads;
+	d->reader = reader;
+	d->turn = w->reads[reader];
 	d->used = now > d->used ? now : d->used;
 	if (!over || d->busy)
 		return;
 	d->begun = d->walked = d->refused = false;
+	d->effectiveness.used /= 2;
+	d->effectiveness.wasted /= 2;
 	memset(d->n_recent, 0, sizeof(d->n_recent));
 	part_restart(d->files);
 	part_restart(d->dirs);
@@ -136,8 +175,7 @@ bool dir_follow_read(struct dir_walks *w, struct readahead_counters *counters, s
 	if (held != 0) {
 		dir_held_used(w->engine, counters, held);
 		readers_count(w->engine->readers, d->reader, READER_USED, held);
-		effectiveness_add(&d->effectiveness, held, 0);
-		effectiveness_add(&w->all, held, 0);
+		learn(w, d, held, 0);
 	}
 	if (p->state[index] & DIR_READ)
 		return false;

@@ -5,6 +5,7 @@
 
 #include "common/lock.h"
 #include "readahead/dir_table.h"
+#include "readahead/readers.h"
 
 /* A walk that is silent for so long (ns) is over. */
 #define DIR_IDLE UINT64_C(30000000000)
@@ -14,28 +15,36 @@
 #define DIR_GONE 3
 /* Where so few subdirectories are ahead of a walk, more are fetched. */
 #define DIR_SIBLINGS_MIN 1
-/* Below this share of what was fetched being read a directory's files are fetched no more. */
+/* Below this share of what was fetched being read a directory's files are fetched no more, until walks show otherwise. */
 #define DIR_EFFECTIVENESS_MIN 0.5
 
 struct dir_walks {
 	struct lock lock;
 	struct readahead *engine;
 	struct readahead_counters *lost;
-	uint64_t reads;		  /* files read from their beginning */
-	struct effectiveness all; /* of all directories: the example for new ones */
+	uint32_t reads[READERS_MAX + 1]; /* files read from their beginning, by reader */
+	struct effectiveness newcomers;	 /* of all: the example for new ones */
 	struct dir_table table;
 };
 
 /* A dir_drop; ARG: the walks. */
 void dir_follow_drop(void *arg, struct dir *d, struct dir_part *p);
+/* A dir_carry; ARG: the walks. In dir_relist.c. */
+void dir_relist(void *arg, struct dir *d, struct dir_part *old, struct dir_part *new);
+/* The entry INDEX of P was removed with what P held of it: wasted, but no directory is judged by it. */
+void dir_follow_vanished(struct dir_walks *w, struct dir *d, struct dir_part *p, uint32_t index);
 /* What P holds of the entry INDEX was not read. */
 void dir_follow_waste(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
 		      struct dir_part *p, uint32_t index);
 /* The entry INDEX of D's files is about to be read: if memory lost them, they are to be asked for again. */
 void dir_follow_gone(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
 		     uint32_t index, const struct dir_read *read);
-/* D is visited at NOW: if its last walk is over, another one begins. */
-void dir_follow_visit(struct dir_walks *w, struct dir *d, uint64_t now);
+/* READER visits D at NOW: if its last walk is over, another one begins. */
+void dir_follow_visit(struct dir_walks *w, struct dir *d, uint32_t reader, uint64_t now);
+/* The share of its window that D gets at PRICE. */
+double dir_follow_share(const struct dir_walks *w, const struct dir *d, double price);
+/* BYTES of D were read in a walk, and would have been fetched ahead if D had not been found to waste that. */
+void dir_follow_missed(struct dir_walks *w, struct dir *d, uint64_t bytes);
 /* A walk of D begins, or it came to most files, as its parent sees it. */
 void dir_follow_begun(struct dir_walks *w, struct dir *d, uint64_t now);
 void dir_follow_walked(struct dir_walks *w, struct dir *d);

@@ -9,19 +9,20 @@
 
 bool dir_walks_begin(struct dir_walks *w, const struct dir_name *name, uint64_t now)
 {
-	bool mine;
+	const struct dir *parent;
 	struct dir *d;
+	bool mine;
 
 	lock_take(&w->lock);
 	d = dir_table_get(&w->table, name->id, now, dir_follow_drop, w);
+	parent = dir_table_find(&w->table, name->parent);
 	mine = d != NULL && !d->busy;
 	if (mine) {
-		dir_follow_visit(w, d, now);
+		dir_follow_visit(w, d, parent != NULL ? parent->reader : d->reader, now);
 		d->busy = true;
 		d->inode = name->inode;
 		d->parent = name->parent;
-		if (d->share <= 0)
-			d->share = 1;
+		d->share = dir_follow_share(w, d, parent != NULL ? parent->price : 0);
 	}
 	lock_drop(&w->lock);
 	return mine;
@@ -81,7 +82,10 @@ void dir_walks_enlist(struct dir_walks *w, uint64_t id, uint64_t stamp, struct d
 	d = dir_table_find(&w->table, id);
 	if (d == NULL || (d->busy && !mine)) {
 		free_both(files, dirs);
-	} else if (dir_table_enlist(&w->table, d, files, dirs, dir_follow_drop, w)) {
+	} else if (files == NULL || dirs == NULL) {
+		free_both(files, dirs);
+		d->refused = true;
+	} else if (dir_table_enlist(&w->table, d, files, dirs, dir_relist, dir_follow_drop, w)) {
 		d->stamp = stamp;
 		replay(w, d, 0, d->used);
 		replay(w, d, 1, d->used);
@@ -196,7 +200,7 @@ uint64_t dir_walks_parent(struct dir_walks *w, uint64_t id)
 
 	lock_take(&w->lock);
 	d = dir_table_find(&w->table, id);
-	if (d != NULL && dir_follow_trusted(w, d))
+	if (d != NULL && d->share > 0 && dir_follow_trusted(w, d))
 		parent = d->parent;
 	lock_drop(&w->lock);
 	return parent;
@@ -234,6 +238,8 @@ bool dir_walks_hold(struct dir_walks *w, struct readahead_counters *counters, ui
 		held = dir_held_take(w->engine, counters, len);
 		p->held[index] = held ? len : 0;
 		p->bytes += p->held[index];
+		if (!held)
+			p->again = p->n_read + DIR_WINDOW_MIN / 2;
 	}
 	lock_drop(&w->lock);
 	return held;
@@ -278,5 +284,10 @@ void dir_walks_unhold(struct dir_walks *w, struct readahead_counters *counters, 
 		dir_held_returned(w->engine, counters, p->held[index]);
 	p->bytes -= p->held[index];
 	p->held[index] = p->due[index] = 0;
+	if (p->state[index] == DIR_ASKED) {
+		p->state[index] = 0;
+		p->n_ahead--;
+		p->n_left++;
+	}
 	lock_drop(&w->lock);
 }

@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* Records looked at for the least recently used one. */
+/* Records, or those with parts, of which the least recently used one is sought. */
 #define LOOKED 32
 
 static uint32_t bucket_of(uint64_t id)
@@ -92,27 +92,30 @@ void dir_table_delist(struct dir_table *t, struct dir *d, dir_drop drop, void *a
 	drop_part(t, d, &d->dirs, drop, arg);
 }
 
-/* The least recently used directory that has parts and no job, but for KEEP. */
-static struct dir *oldest_listed(struct dir_table *t, const struct dir *keep)
+/* The least recently used directory of some that have parts and no job, but for KEEP. NULL: none has. */
+static struct dir *old_listed(struct dir_table *t, const struct dir *keep)
 {
 	struct dir *oldest = NULL;
+	int looked = 0;
 
-	for (uint32_t i = 0; i < DIRS_MAX; i++) {
-		struct dir *d = &t->dirs[i];
+	for (uint32_t i = 0; i < DIRS_MAX && looked < LOOKED; i++) {
+		struct dir *d = &t->dirs[t->listed_hand++ % DIRS_MAX];
 
 		if (d == keep || d->busy || (d->files == NULL && d->dirs == NULL))
 			continue;
+		looked++;
 		if (oldest == NULL || d->used < oldest->used)
 			oldest = d;
 	}
 	return oldest;
 }
 
-static void make_room(struct dir_table *t, const struct dir *keep, uint64_t bytes, dir_drop drop,
-		      void *arg)
+/* For BYTES more, of which OLD are KEEP's already. */
+static void make_room(struct dir_table *t, const struct dir *keep, uint64_t bytes, uint64_t old,
+		      dir_drop drop, void *arg)
 {
-	while (t->parts + bytes > t->memory) {
-		struct dir *d = oldest_listed(t, keep);
+	while (t->parts - old + bytes > t->memory) {
+		struct dir *d = old_listed(t, keep);
 
 		if (d == NULL)
 			return;
@@ -121,17 +124,24 @@ static void make_room(struct dir_table *t, const struct dir *keep, uint64_t byte
 }
 
 bool dir_table_enlist(struct dir_table *t, struct dir *d, struct dir_list *files,
-		      struct dir_list *dirs, dir_drop drop, void *arg)
+		      struct dir_list *dirs, dir_carry carry, dir_drop drop, void *arg)
 {
 	struct dir_part *f = files != NULL ? part_new(files) : NULL;
 	struct dir_part *s = dirs != NULL ? part_new(dirs) : NULL;
 	uint64_t bytes = part_bytes(f) + part_bytes(s);
+	uint64_t old = part_bytes(d->files) + part_bytes(d->dirs);
+	bool fits;
 
+	make_room(t, d, bytes, old, drop, arg);
+	fits = (files == NULL || f != NULL) && (dirs == NULL || s != NULL) &&
+	       t->parts - old + bytes <= t->memory;
+	if (fits && f != NULL && d->files != NULL)
+		carry(arg, d, d->files, f);
+	if (fits && s != NULL && d->dirs != NULL)
+		carry(arg, d, d->dirs, s);
 	drop_part(t, d, &d->files, drop, arg);
 	drop_part(t, d, &d->dirs, drop, arg);
-	make_room(t, d, bytes, drop, arg);
-	if ((files != NULL && f == NULL) || (dirs != NULL && s == NULL) ||
-	    t->parts + bytes > t->memory) {
+	if (!fits) {
 		part_free(f);
 		part_free(s);
 		return false;

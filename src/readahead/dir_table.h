@@ -38,6 +38,7 @@ struct dir_part {
 	uint32_t n_left;  /* neither */
 	uint64_t bytes;	  /* held */
 	uint32_t window;  /* entries to be ahead; 0: none was asked for */
+	uint32_t again;	  /* so many must be read before more are asked for: memory was full */
 	bool late;	  /* one came late since the window was last used */
 	uint8_t gone;	  /* so many in a row were there, and are not */
 };
@@ -45,14 +46,16 @@ struct dir_part {
 struct dir {
 	uint64_t id; /* 0: free */
 	uint64_t parent, inode;
-	uint64_t used, turn; /* ns, reads: its last read */
-	uint64_t stamp;	     /* of its list */
-	uint64_t listed;     /* ns; 0: not yet */
+	uint64_t used;	 /* ns: its last read, */
+	uint32_t reader; /* ... whose that was (readers.h), */
+	uint32_t turn;	 /* ... the how-manieth of all of his, */
+	double price;	 /* ... and of read-ahead then */
+	uint64_t stamp;	 /* of its list */
+	uint64_t listed; /* ns; 0: not yet */
 	struct dir_part *files, *dirs;
 	uint64_t recent[2][DIR_RECENT]; /* inodes: files, subdirectories */
 	uint8_t n_recent[2];
-	uint16_t account; /* whose READ was the last: given_up.h, */
-	uint32_t reader;  /* ... and readers.h */
+	uint16_t account; /* of its last read: given_up.h */
 	bool busy;	  /* a job is under way: */
 	struct dir_job job;
 	bool begun;   /* its parent counts this walk, */
@@ -69,19 +72,21 @@ struct dir {
 struct dir_table {
 	struct dir dirs[DIRS_MAX];
 	uint32_t bucket[DIRS_MAX]; /* number + 1 */
-	uint32_t hand;
+	uint32_t hand, listed_hand;
 	uint64_t memory, parts; /* bytes that parts may take, and do */
 };
 
 /* Gives up what a part holds before it goes. */
 typedef void (*dir_drop)(void *arg, struct dir *d, struct dir_part *p);
+/* What OLD knows and holds is NEW's, which takes its place, as far as the entries are the same. */
+typedef void (*dir_carry)(void *arg, struct dir *d, struct dir_part *old, struct dir_part *new);
 
 struct dir *dir_table_find(struct dir_table *t, uint64_t id);
 /* The same, made if need be. NULL: all that were looked at are busy. */
 struct dir *dir_table_get(struct dir_table *t, uint64_t id, uint64_t now, dir_drop drop, void *arg);
 /* D has these parts from now on (either NULL: none). False: no memory, or too large; LISTs are gone then. */
 bool dir_table_enlist(struct dir_table *t, struct dir *d, struct dir_list *files,
-		      struct dir_list *dirs, dir_drop drop, void *arg);
+		      struct dir_list *dirs, dir_carry carry, dir_drop drop, void *arg);
 /* D has none. */
 void dir_table_delist(struct dir_table *t, struct dir *d, dir_drop drop, void *arg);
 

@@ -117,12 +117,10 @@ static bool sibling_wanted(struct dir_walks *w, const struct dir *d)
 	return parent->dirs->n_ahead <= DIR_SIBLINGS_MIN && dir_follow_next(parent) != DIR_NOWHERE;
 }
 
-/* The share of its window that D gets. */
-static double share_of(const struct dir_walks *w, const struct dir *d, double price)
+/* Whether a walk in P has come beyond all that would have been fetched for nothing if it had ended. */
+static bool goes_on(const struct dir_part *p)
 {
-	double e = effectiveness_of(&d->effectiveness, effectiveness_of(&w->all, 1));
-
-	return e < DIR_EFFECTIVENESS_MIN ? 0 : effectiveness_share(price, e);
+	return 2 * p->n_read > dir_list_count(p->list) || p->n_read > DIR_COUNT + DIR_WINDOW_MIN;
 }
 
 /* The entry INDEX of D's files is read. */
@@ -148,19 +146,22 @@ static bool judge(struct dir_walks *w, struct readahead_counters *counters, stru
 	if (trusted || (p->n_read >= DIR_COUNT && 2 * p->n_read >= dir_list_count(p->list)))
 		p->whole = true;
 	stream = p->whole || dir_cursor_streams(c, DIR_COUNT);
-	d->share = share_of(w, d, read->price);
-	if (d->share <= 0)
+	d->share = dir_follow_share(w, d, read->price);
+	if (d->share <= 0) {
+		if (stream && !asked && goes_on(p))
+			dir_follow_missed(w, d, read->missing);
 		return false;
-	return (stream && runs_out(p)) || (trusted && sibling_wanted(w, d));
+	}
+	return p->n_read >= p->again &&
+	       ((stream && runs_out(p)) || (trusted && sibling_wanted(w, d)));
 }
 
-/* The files of D are not known yet. */
+/* The files of D are not known yet. They are asked for though none may be fetched: to see whether that is right still. */
 static bool judge_unlisted(struct dir_walks *w, struct dir *d, const struct dir_read *read)
 {
 	dir_follow_note(d, 0, read->inode);
-	d->share = share_of(w, d, read->price);
-	return !d->refused && d->share > 0 &&
-	       (d->n_recent[0] >= DIR_COUNT || dir_follow_trusted(w, d));
+	d->share = dir_follow_share(w, d, read->price);
+	return !d->refused && (d->n_recent[0] >= DIR_COUNT || dir_follow_trusted(w, d));
 }
 
 static bool read_in(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
@@ -169,9 +170,12 @@ static bool read_in(struct dir_walks *w, struct readahead_counters *counters, st
 	struct dir *parent = dir_table_find(&w->table, d->parent);
 	uint32_t index;
 
-	if (parent != NULL)
-		dir_follow_visit(w, parent, read->now);
-	dir_follow_visit(w, d, read->now);
+	if (parent != NULL) {
+		dir_follow_visit(w, parent, read->reader, read->now);
+		parent->price = read->price;
+	}
+	dir_follow_visit(w, d, read->reader, read->now);
+	d->price = read->price;
 	if (!d->begun)
 		dir_follow_begun(w, d, read->now);
 	if (d->files == NULL)
@@ -187,11 +191,10 @@ bool dir_walks_read(struct dir_walks *w, struct readahead_counters *counters,
 	struct dir *d;
 
 	lock_take(&w->lock);
-	w->reads++;
+	w->reads[read->reader]++;
 	d = dir_table_find(&w->table, read->dir);
 	if (d != NULL) {
 		d->account = read->account;
-		d->reader = read->reader;
 		wanted = read_in(w, counters, d, read) && !d->busy && d->handle.len != 0;
 	}
 	if (wanted) {

@@ -14,11 +14,12 @@
  * A walk is recognised when DIR_COUNT files were read in an order (dir_cursor.h), or half of all in
  * any order. Where most subdirectories of a parent came to be walked, the next one's walk is known at its first
  * read; where they were walked in an order, the next sibling is fetched before. What is asked for in between
- * elsewhere must not be more than DIR_GAP reads, so that opens by chance come to nothing.
+ * elsewhere by the same client must not be more than DIR_GAP reads, so that opens by chance come to nothing.
  *
  * The window (entries ahead of the client) begins at DIR_WINDOW_MIN, grows where a file came late, to as much
- * as is proven by reads; what was fetched and not read makes it smaller (effectiveness.h). Where files that were
- * fetched turn out to be gone from memory, what is ahead is fetched once more, from the first window on.
+ * as is proven by reads; what was fetched and not read makes it smaller (effectiveness.h), to
+ * nothing in the end, until a walk goes on all the same beyond what would have been fetched. Where files that were fetched
+ * turn out to be gone from memory, what is ahead is fetched once more, from the first window on.
  *
  * No I/O and no clock. All that is known here is a hint: entries renamed, removed or made anew cost a
  * fetch for nothing. Any thread; one lock, a leaf, for a microsecond at most but for lists that go.
@@ -35,7 +36,7 @@
 
 #define DIR_HANDLE_MAX 40   /* bytes of a kernel's handle that are kept */
 #define DIR_NAME_MAX   256  /* with its end */
-#define DIR_GAP	       64   /* reads elsewhere between two of a walk */
+#define DIR_GAP	       64   /* a client's reads elsewhere between two of its walk */
 #define DIR_WINDOW_MIN 16   /* files */
 #define DIR_WINDOW_MAX 1024 /* files */
 
@@ -118,7 +119,8 @@ void dir_walks_end(struct dir_walks *w, uint64_t id);
 /* Whether the list of ID as of STAMP (any number that another content has not) is known. */
 bool dir_walks_listed(struct dir_walks *w, uint64_t id, uint64_t stamp);
 /*
- * ID has these files and subdirectories, whose lists are the callee's from now on. Of a directory that is
+ * ID has these files and subdirectories, whose lists are the callee's from now on; either NULL: they are not to be had,
+ * and are not asked for again before the next walk. Of a directory that is
  * not part of the caller's job (a parent) nothing happens while it is part of another.
  */
 void dir_walks_enlist(struct dir_walks *w, uint64_t id, uint64_t stamp, struct dir_list *files,
@@ -143,7 +145,7 @@ void dir_walks_expect(struct dir_walks *w, uint64_t id, uint32_t index, const st
 		      uint32_t piece);
 /* ... and has come, */
 void dir_walks_fetched(struct dir_walks *w, uint64_t id, uint32_t index);
-/* ... or is not fetched after all. */
+/* ... or is not fetched after all, and may be asked for again. */
 void dir_walks_unhold(struct dir_walks *w, struct readahead_counters *counters, uint64_t id,
 		      uint32_t index);
 

@@ -5,6 +5,7 @@
 
 #include "readahead/dir_walk.h"
 
+#include "readahead/engine.h"
 #include "readahead/readahead.h"
 #include "support.h"
 
@@ -20,9 +21,14 @@ static struct world {
 	struct readahead_counters counters;
 	uint64_t now;
 	uint32_t dirs, files;
-	bool there[DIRS][FILES]; /* in memory */
-	uint32_t fetched;	 /* files, ahead */
-	uint32_t demand;	 /* reads that waited for the disk */
+	uint32_t bytes;		      /* of each file */
+	uint32_t reader;	      /* who reads now */
+	uint64_t stamp;		      /* of the lists now */
+	bool removed[DIRS][FILES];    /* from its directory */
+	uint16_t listed[DIRS][FILES]; /* the file that has an index in the list */
+	bool there[DIRS][FILES];      /* in memory */
+	uint32_t fetched;	      /* files, ahead */
+	uint32_t demand;	      /* reads that waited for the disk */
 	uint32_t jobs;
 } t;
 
@@ -61,6 +67,8 @@ static void start(uint32_t dirs, uint32_t files, uint64_t memory, uint64_t lists
 	t.now = SEC;
 	t.dirs = dirs;
 	t.files = files;
+	t.bytes = FILE_KB;
+	t.stamp = 1;
 	dir_walks_seen(t.w, &(struct dir_name){.id = TOP, .inode = TOP}, &h, t.now);
 	for (uint32_t d = 0; d < dirs; d++)
 		dir_walks_seen(
@@ -94,19 +102,23 @@ static void end(void)
 static void know_files(uint32_t dir)
 {
 	struct dir_list *files = dir_list_new(), *dirs = dir_list_new();
+	uint32_t n = 0;
 	char name[16];
 
-	if (dir_walks_listed(t.w, dir_id(dir), 1)) {
+	if (dir_walks_listed(t.w, dir_id(dir), t.stamp)) {
 		dir_list_free(files);
 		dir_list_free(dirs);
 		return;
 	}
 	for (uint32_t i = 0; i < t.files; i++) {
+		if (t.removed[dir][i])
+			continue;
 		snprintf(name, sizeof(name), "f%06u", name_of(i));
 		assert_true(dir_list_add(files, name, inode_of(dir, i)));
+		t.listed[dir][n++] = (uint16_t)i;
 	}
 	assert_true(dir_list_end(files) && dir_list_end(dirs));
-	dir_walks_enlist(t.w, dir_id(dir), 1, files, dirs, true);
+	dir_walks_enlist(t.w, dir_id(dir), t.stamp, files, dirs, true);
 }
 
 static void know_top(void)
@@ -131,15 +143,21 @@ static void fetch(uint32_t dir, bool sibling)
 {
 	uint32_t indices[DIR_WINDOW_MAX], n;
 	const struct dir_list *list;
+	bool full = false;
 
 	know_files(dir);
 	n = dir_walks_pick(t.w, dir_id(dir), sibling, indices, DIR_WINDOW_MAX, &list);
 	for (uint32_t i = 0; i < n; i++) {
-		if (t.there[dir][indices[i]])
+		bool *there = &t.there[dir][t.listed[dir][indices[i]]];
+
+		if (*there)
 			continue; /* nothing to fetch */
-		if (!dir_walks_hold(t.w, &t.counters, dir_id(dir), indices[i], FILE_KB))
-			break;
-		t.there[dir][indices[i]] = true;
+		if (full || !dir_walks_hold(t.w, &t.counters, dir_id(dir), indices[i], t.bytes)) {
+			full = true;
+			dir_walks_unhold(t.w, &t.counters, dir_id(dir), indices[i]);
+			continue;
+		}
+		*there = true;
 		t.fetched++;
 	}
 	dir_walks_end(t.w, dir_id(dir));
@@ -172,7 +190,8 @@ static bool read_file(uint32_t dir, uint32_t file)
 				.inode = inode_of(dir, file),
 				.now = t.now += MSEC,
 				.resident = t.there[dir][file],
-				.missing = t.there[dir][file] ? 0 : FILE_KB};
+				.missing = t.there[dir][file] ? 0 : t.bytes,
+				.reader = t.reader};
 	struct dir_handle h;
 
 	t.demand += !read.resident;

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Walks where not all goes well: clients that stop, many at a time, directories that change or cannot be listed,
+ * memory that is full.
+ */
+#include "dir_world.h"
+
+#include "readahead/dir_held.h"
+
+/* Clients begin with the files of DIRS directories from FIRST on, and go away. */
+static void begin_and_stop(uint32_t first, uint32_t dirs)
+{
+	for (uint32_t d = first; d < first + dirs; d++)
+		for (uint32_t i = 0; i < 8; i++)
+			read_file(d, i);
+	t.now += 11 * SEC;
+	dir_walks_sweep(t.w, &t.counters, t.now, 10 * SEC);
+}
+
+/* All files of DIR are read in turn; how many had to be waited for. */
+static uint32_t walk(uint32_t dir)
+{
+	uint32_t before = t.demand;
+
+	for (uint32_t i = 0; i < t.files; i++)
+		read_file(dir, i);
+	return t.demand - before;
+}
+
+/* However many stopped before: who goes on is believed again, in time, and those after him at once. */
+static void test_who_goes_on_after_others_stopped(void **state)
+{
+	uint32_t fetched;
+
+	start(60, 400, MEMORY, 16 * MIB);
+	t.bytes = 256 * KIB;
+	for (int i = 0; i < 20; i++)
+		begin_and_stop(2 * (uint32_t)i, 2);
+	fetched = t.fetched;
+	begin_and_stop(40, 2);
+	assert_int_equal(t.fetched, fetched); /* nothing more for such as these */
+	t.bytes = 16 * KIB;
+	assert_in_range(walk(50), 21, 200);
+	assert_in_range(walk(51), 4, 40);
+	assert_in_range(walk(0), 4, 300); /* where one stopped */
+	end();
+}
+
+/* The same client at the same place: what he left there once is no longer held against him when he comes again. */
+static void test_a_directory_left_once(void **state)
+{
+	start(2, 1500, MEMORY, 16 * MIB);
+	t.bytes = 256 * KIB;
+	for (uint32_t i = 0; i < 8; i++)
+		read_file(0, i);
+	t.now += 31 * SEC;
+	dir_walks_sweep(t.w, &t.counters, t.now, 10 * SEC);
+	t.bytes = 16 * KIB;
+	memset(t.there, 0, sizeof(t.there));
+	assert_in_range(walk(0), 4, 500);
+	end();
+}
+
+/* A directory that was found to be left again and again is not fetched as a sibling either. */
+static void test_a_sibling_that_is_left(void **state)
+{
+	uint32_t there = 0;
+
+	start(12, 100, MEMORY, 16 * MIB);
+	for (int i = 0; i < 6; i++) {
+		t.bytes = 512 * KIB;
+		begin_and_stop(6, 1);
+		t.now += 31 * SEC;
+		memset(t.there, 0, sizeof(t.there));
+	}
+	t.bytes = 4 * KIB;
+	for (uint32_t d = 0; d < 6; d++)
+		walk(d);
+	for (uint32_t i = 0; i < t.files; i++)
+		there += t.there[6][i];
+	assert_int_equal(there, 0);
+	end();
+}
+
+/* As many clients as there may be at once, each in a directory of his own, and one file after the other. */
+static void test_many_clients(void **state)
+{
+	start(200, 60, MEMORY, 16 * MIB);
+	for (uint32_t i = 0; i < t.files; i++)
+		for (uint32_t d = 0; d < t.dirs; d++) {
+			t.reader = d + 1;
+			read_file(d, i);
+		}
+	assert_true(t.demand <= 8 * t.dirs);
+	assert_int_equal(readahead_counted(&t.counters, READAHEAD_WASTED), 0);
+	end();
+}
+
+/* While a directory is walked files come and others go: the walk goes on, and what is there is read. */
+static void test_a_directory_that_changes(void **state)
+{
+	start(1, 600, MEMORY, 16 * MIB);
+	for (uint32_t i = 500; i < t.files; i++)
+		t.removed[0][i] = true;
+	for (uint32_t i = 0; i < 500; i++) {
+		read_file(0, i);
+		if (i % 3 != 0)
+			continue;
+		t.stamp++;
+		t.removed[0][500 + i / 5] = false; /* is new */
+		t.removed[0][i > 10 ? i - 10 : 0] = true;
+	}
+	assert_true(t.demand <= 16);
+	assert_int_equal(readahead_counted(&t.counters, READAHEAD_WASTED), 0);
+	end();
+}
+
+/* Each file is moved away when it has been read, as mail is. */
+static void test_files_that_go_when_read(void **state)
+{
+	start(1, 500, MEMORY, 16 * MIB);
+	for (uint32_t i = 0; i < t.files; i++) {
+		read_file(0, i);
+		t.removed[0][i] = true;
+		t.stamp++;
+	}
+	assert_true(t.demand <= 40);
+	assert_int_equal(readahead_counted(&t.counters, READAHEAD_WASTED), 0);
+	end();
+}
+
+/* Files that were fetched, and are removed unread, are wasted; the others are not. */
+static void test_fetched_files_that_go(void **state)
+{
+	start(1, 400, MEMORY, 16 * MIB);
+	for (uint32_t i = 0; i < 100; i++)
+		read_file(0, i);
+	for (uint32_t i = 100; i < t.files; i += 2)
+		t.removed[0][i] = true;
+	t.stamp++;
+	for (uint32_t i = 101; i < t.files; i += 2)
+		read_file(0, i);
+	assert_in_range(readahead_counted(&t.counters, READAHEAD_WASTED), 0, 64 * FILE_KB);
+	assert_true(t.demand <= 20);
+	end();
+}
+
+/* Files that are to be fetched now, after FIRST of them were read. */
+static bool read_on(uint32_t file)
+{
+	struct dir_read read = {.dir = dir_id(0), .inode = inode_of(0, file), .now = t.now};
+	struct dir_handle h;
+
+	return dir_walks_read(t.w, &t.counters, &read, &h);
+}
+
+/* A list that cannot be had is not asked for again at each read, but by the next walk. */
+static void test_no_list(void **state)
+{
+	start(1, 100, MEMORY, 16 * MIB);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_false(read_on(i));
+	assert_true(read_on(3));
+	dir_walks_enlist(t.w, dir_id(0), 1, NULL, NULL, true);
+	dir_walks_end(t.w, dir_id(0));
+	for (uint32_t i = 4; i < 50; i++)
+		assert_false(read_on(i));
+	t.now += 31 * SEC;
+	for (uint32_t i = 0; i < 3; i++)
+		assert_false(read_on(i));
+	assert_true(read_on(3));
+	know_files(0);
+	dir_walks_end(t.w, dir_id(0));
+	end();
+}
+
+/* What there is no memory for now is fetched when there is some, and not asked for at each read until then. */
+static void test_full_memory(void **state)
+{
+	uint32_t jobs;
+
+	start(1, 1000, 128 * KIB, 16 * MIB);
+	assert_true(dir_held_take(t.ra, &t.counters, 128 * KIB));
+	for (uint32_t i = 0; i < 200; i++)
+		read_file(0, i);
+	assert_int_equal(t.fetched, 0);
+	assert_in_range(t.jobs, 10, 30);
+	dir_held_returned(t.ra, &t.counters, 128 * KIB);
+	jobs = t.jobs;
+	for (uint32_t i = 200; i < t.files; i++)
+		read_file(0, i);
+	assert_true(t.fetched >= 780);
+	assert_true(t.jobs - jobs <= 200);
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_who_goes_on_after_others_stopped),
+		cmocka_unit_test(test_a_directory_left_once),
+		cmocka_unit_test(test_a_sibling_that_is_left),
+		cmocka_unit_test(test_many_clients),
+		cmocka_unit_test(test_a_directory_that_changes),
+		cmocka_unit_test(test_files_that_go_when_read),
+		cmocka_unit_test(test_fetched_files_that_go),
+		cmocka_unit_test(test_no_list),
+		cmocka_unit_test(test_full_memory),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
