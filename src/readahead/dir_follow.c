@@ -204,6 +204,20 @@ void dir_follow_note(struct dir *d, int kind, uint64_t inode)
 	d->n_recent[kind] = (uint8_t)(n + 1);
 }
 
+bool dir_follow_runs_out(const struct dir_part *p, uint32_t at)
+{
+	uint32_t n = dir_list_count(p->list), window = p->window / 2;
+
+	if (p->n_left == 0)
+		return false;
+	if (p->whole && p->n_ahead <= window)
+		return true;
+	for (uint32_t place = at + 1; place < n && place <= at + window + 1; place++)
+		if (p->state[dir_list_at(p->list, p->axis, place)] == 0)
+			return true;
+	return false;
+}
+
 /* ---- parents ----------------------------------------------------------------------------- */
 
 void dir_follow_begun(struct dir_walks *w, struct dir *d, uint64_t now)

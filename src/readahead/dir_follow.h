@@ -9,6 +9,8 @@
 
 /* A walk that is silent for so long (ns) is over. */
 #define DIR_IDLE UINT64_C(30000000000)
+/* A walk that was read on so long ago (ns) goes on. */
+#define DIR_LATELY UINT64_C(2000000000)
 /* Walks of subdirectories that came to most of their files before others are expected to. */
 #define DIR_TRUST 2
 /* Files in a row that are gone from memory before the others are taken to be gone as well. */
@@ -51,6 +53,8 @@ void dir_follow_walked(struct dir_walks *w, struct dir *d);
 /* The entry INDEX of P is read: true for the first time in this walk. */
 bool dir_follow_read(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
 		     struct dir_part *p, uint32_t index);
+/* Whether within half of the window behind AT something was neither read nor asked for. */
+bool dir_follow_runs_out(const struct dir_part *p, uint32_t at);
 /* Whether a walk of D will come to most files, as those of its siblings did. */
 bool dir_follow_trusted(struct dir_walks *w, const struct dir *d);
 /* The place of the subdirectory of PARENT that is walked next, DIR_NOWHERE: not known. */

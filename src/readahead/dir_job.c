@@ -136,6 +136,43 @@ static uint32_t take(struct dir_part *p, uint32_t from, uint32_t *indices, uint3
 	return n;
 }
 
+/* The places where walks of P are, that which was read last first; how many. They were read on lately, as of NOW. */
+static uint32_t places_of(const struct dir_part *p, uint64_t now, uint32_t *places)
+{
+	uint32_t n = 0;
+
+	for (int i = 0; i < DIR_CURSORS; i++) {
+		const struct dir_cursor *c = &p->cursors.of[p->axis][i];
+
+		if (!dir_cursor_streams(c, DIR_COUNT) || c->used + DIR_LATELY < now)
+			continue;
+		places[n++] = c->at;
+		if (c->at == p->at) {
+			places[n - 1] = places[0];
+			places[0] = p->at;
+		}
+	}
+	return n;
+}
+
+/*
+ * A window of entries behind each walk of P that soon runs out of them, MAX in all: clients who go through one directory in parts wait
+ * for the same disk, and what is fetched for all of them lies closer together.
+ */
+static uint32_t take_for_all(struct dir_part *p, uint64_t now, uint32_t window, uint32_t *indices,
+			     uint32_t max)
+{
+	uint32_t places[DIR_CURSORS], n_places = places_of(p, now, places), n = 0;
+
+	for (uint32_t i = 0; i < n_places; i++) {
+		uint32_t share = max / n_places < window ? max / n_places : window;
+
+		if (i == 0 || dir_follow_runs_out(p, places[i]))
+			n += take(p, places[i] + 1, &indices[n], share);
+	}
+	return n;
+}
+
 /* Whether the walk of D is recognised: its list may be known only now. */
 static bool recognised(struct dir_part *p)
 {
@@ -167,7 +204,10 @@ uint32_t dir_walks_pick(struct dir_walks *w, uint64_t id, bool sibling, uint32_t
 	if (p != NULL && (trusted || recognised(p))) {
 		window = window_of(p, d->share, trusted);
 		*list = p->list;
-		n = take(p, p->n_read != 0 ? p->at + 1 : 0, indices, window < max ? window : max);
+		window = window < max ? window : max;
+		n = p->whole ? 0 : take_for_all(p, d->used, window, indices, max);
+		if (n == 0)
+			n = take(p, p->n_read != 0 ? p->at + 1 : 0, indices, window);
 	}
 	lock_drop(&w->lock);
 	return n;

@@ -90,21 +90,6 @@ static void give_up_passed(struct dir_walks *w, struct readahead_counters *count
 	}
 }
 
-/* Whether within half of the window something was neither read nor asked for. */
-static bool runs_out(const struct dir_part *p)
-{
-	uint32_t n = dir_list_count(p->list), window = p->window / 2;
-
-	if (p->n_left == 0)
-		return false;
-	if (p->whole && p->n_ahead <= window)
-		return true;
-	for (uint32_t place = p->at + 1; place < n && place <= p->at + window + 1; place++)
-		if (p->state[dir_list_at(p->list, p->axis, place)] == 0)
-			return true;
-	return false;
-}
-
 /* Whether D's siblings are to be fetched: the next one is known, or would be if the list were. */
 static bool sibling_wanted(struct dir_walks *w, const struct dir *d)
 {
@@ -153,7 +138,7 @@ static bool judge(struct dir_walks *w, struct readahead_counters *counters, stru
 		return false;
 	}
 	return p->n_read >= p->again &&
-	       ((stream && runs_out(p)) || (trusted && sibling_wanted(w, d)));
+	       ((stream && dir_follow_runs_out(p, p->at)) || (trusted && sibling_wanted(w, d)));
 }
 
 /* The files of D are not known yet. They are asked for though none may be fetched: to see whether that is right still. */
