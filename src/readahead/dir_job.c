@@ -186,6 +186,18 @@ static bool recognised(struct dir_part *p)
 	return p->whole;
 }
 
+/* Nothing shows yet in which order a walk of P goes: in that of its siblings'. */
+static void expect_order(struct dir_part *p, const struct dir *parent)
+{
+	uint32_t last;
+
+	if (parent == NULL || p->n_read >= DIR_COUNT || dir_list_count(p->list) == 0)
+		return;
+	last = dir_list_at(p->list, p->axis, p->at);
+	p->axis = parent->axis;
+	p->at = dir_list_place(p->list, p->axis, last);
+}
+
 uint32_t dir_walks_pick(struct dir_walks *w, uint64_t id, bool sibling, uint32_t *indices,
 			uint32_t max, const struct dir_list **list)
 {
@@ -199,8 +211,10 @@ uint32_t dir_walks_pick(struct dir_walks *w, uint64_t id, bool sibling, uint32_t
 	assert(d != NULL && d->busy);
 	p = d->files;
 	trusted = sibling || dir_follow_trusted(w, d);
-	if (p != NULL && trusted)
+	if (p != NULL && trusted) {
 		p->whole = true;
+		expect_order(p, dir_table_find(&w->table, d->parent));
+	}
 	if (p != NULL && (trusted || recognised(p))) {
 		window = window_of(p, d->share, trusted);
 		*list = p->list;

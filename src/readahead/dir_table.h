@@ -58,9 +58,10 @@ struct dir {
 	uint16_t account; /* of its last read: given_up.h */
 	bool busy;	  /* a job is under way: */
 	struct dir_job job;
-	bool begun;   /* its parent counts this walk, */
-	bool walked;  /* ... and that most files were read */
-	bool refused; /* its list is not to be had */
+	bool begun;	    /* its parent counts this walk, */
+	bool walked;	    /* ... and that most files were read */
+	bool refused;	    /* its list is not to be had */
+	enum dir_axis axis; /* on which the last walk of a subdirectory was recognised */
 	uint32_t children,
 		walked_children; /* walks of subdirectories: begun, and come to most files */
 	struct effectiveness effectiveness;

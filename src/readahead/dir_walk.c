@@ -112,6 +112,7 @@ static bool goes_on(const struct dir_part *p)
 static bool judge(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
 		  const struct dir_read *read, uint32_t index)
 {
+	struct dir *parent = dir_table_find(&w->table, d->parent);
 	struct dir_part *p = d->files;
 	bool asked, coming, trusted, stream;
 	struct dir_cursor *c;
@@ -130,7 +131,10 @@ static bool judge(struct dir_walks *w, struct readahead_counters *counters, stru
 	trusted = dir_follow_trusted(w, d);
 	if (trusted || (p->n_read >= DIR_COUNT && 2 * p->n_read >= dir_list_count(p->list)))
 		p->whole = true;
-	stream = p->whole || dir_cursor_streams(c, DIR_COUNT);
+	stream = dir_cursor_streams(c, DIR_COUNT);
+	if (stream && parent != NULL)
+		parent->axis = p->axis;
+	stream = stream || p->whole;
 	d->share = dir_follow_share(w, d, read->price);
 	if (d->share <= 0) {
 		if (stream && !asked && goes_on(p))

@@ -62,6 +62,38 @@ static void test_skips_are_tolerated(void **state)
 	end();
 }
 
+/* Clients in several parts of a directory: a job fetches for each of them. */
+static void test_parts_are_fetched_together(void **state)
+{
+	static const uint32_t parts[] = {0, 100, 200, 300};
+	uint32_t indices[DIR_WINDOW_MAX], n, of[4] = {0};
+	const struct dir_list *list;
+	struct dir_handle h;
+	bool wanted = false;
+
+	start(1, 400, MEMORY, 16 * MIB);
+	for (uint32_t i = 0; i < 8 && !wanted; i++)
+		for (uint32_t k = 0; k < 4; k++) {
+			struct dir_read read = {.dir = dir_id(0), .now = t.now};
+
+			read.inode = inode_of(0, parts[k] + i);
+			read.reader = k + 1;
+			if (dir_walks_read(t.w, &t.counters, &read, &h)) {
+				know_files(0); /* now they are known, and nothing is fetched yet */
+				dir_walks_end(t.w, dir_id(0));
+				wanted = i >= 4;
+			}
+		}
+	assert_true(wanted && dir_walks_begin(t.w, &(struct dir_name){.id = dir_id(0)}, t.now));
+	n = dir_walks_pick(t.w, dir_id(0), false, indices, DIR_WINDOW_MAX, &list);
+	for (uint32_t i = 0; i < n; i++)
+		of[indices[i] / 100]++;
+	for (uint32_t k = 0; k < 4; k++)
+		assert_true(of[k] >= DIR_WINDOW_MIN / 2);
+	dir_walks_end(t.w, dir_id(0));
+	end();
+}
+
 /* Four clients, each a quarter of the directory, and another walk elsewhere. */
 static void test_several_walks(void **state)
 {
@@ -130,6 +162,30 @@ static void test_siblings_in_no_order(void **state)
 		for (uint32_t i = 0; i < t.files; i++)
 			read_file(scrambled(d, t.dirs, 17), i);
 	assert_true(t.demand <= 8 + t.dirs);
+	end();
+}
+
+/* Where siblings were walked by name, the files that come next by name are fetched at the first read of another one. */
+static void test_in_the_order_of_the_siblings(void **state)
+{
+	uint32_t indices[64], n, first;
+	const struct dir_list *list;
+	struct dir_read read;
+	struct dir_handle h;
+
+	start(8, 200, MEMORY, 16 * MIB);
+	for (uint32_t d = 0; d < 3; d++)
+		for (uint32_t i = 0; i < t.files; i++)
+			read_file(2 * d, find(i, by_name));
+	first = find(50, by_name);
+	read = (struct dir_read){.dir = dir_id(7), .inode = inode_of(7, first), .now = t.now};
+	assert_true(dir_walks_read(t.w, &t.counters, &read, &h));
+	know_files(7);
+	n = dir_walks_pick(t.w, dir_id(7), false, indices, 64, &list);
+	assert_int_equal(n, 64);
+	for (uint32_t i = 0; i < n; i++)
+		assert_int_equal(name_of(indices[i]), 51 + i);
+	dir_walks_end(t.w, dir_id(7));
 	end();
 }
 
@@ -321,11 +377,13 @@ int main(void)
 		cmocka_unit_test(test_each_order_is_recognised),
 		cmocka_unit_test(test_no_order_but_most),
 		cmocka_unit_test(test_skips_are_tolerated),
+		cmocka_unit_test(test_parts_are_fetched_together),
 		cmocka_unit_test(test_several_walks),
 		cmocka_unit_test(test_one_in_ten_is_no_walk),
 		cmocka_unit_test(test_opens_by_chance_fetch_next_to_nothing),
 		cmocka_unit_test(test_siblings),
 		cmocka_unit_test(test_siblings_in_no_order),
+		cmocka_unit_test(test_in_the_order_of_the_siblings),
 		cmocka_unit_test(test_what_is_not_read_is_given_up),
 		cmocka_unit_test(test_a_sibling_waits),
 		cmocka_unit_test(test_memory_is_kept),
