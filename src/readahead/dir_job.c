@@ -78,11 +78,15 @@ void dir_walks_enlist(struct dir_walks *w, uint64_t id, uint64_t stamp, struct d
 {
 	struct dir *d;
 
+	if (files != NULL && dirs != NULL && dir_list_count(dirs) == 0) { /* most have none */
+		dir_list_free(dirs);
+		dirs = NULL;
+	}
 	lock_take(&w->lock);
 	d = dir_table_find(&w->table, id);
 	if (d == NULL || (d->busy && !mine)) {
 		free_both(files, dirs);
-	} else if (files == NULL || dirs == NULL) {
+	} else if (files == NULL) {
 		free_both(files, dirs);
 		d->refused = true;
 	} else if (dir_table_enlist(&w->table, d, files, dirs, dir_relist, dir_follow_drop, w)) {

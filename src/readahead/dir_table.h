@@ -52,7 +52,8 @@ struct dir {
 	double price;	 /* ... and of read-ahead then */
 	uint64_t stamp;	 /* of its list */
 	uint64_t listed; /* ns; 0: not yet */
-	struct dir_part *files, *dirs;
+	struct dir_part *files,
+		*dirs; /* files NULL: the list is not known; dirs NULL: nor that, or there are none */
 	uint64_t recent[2][DIR_RECENT]; /* inodes: files, subdirectories */
 	uint8_t n_recent[2];
 	uint16_t account; /* of its last read: given_up.h */

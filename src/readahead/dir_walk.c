@@ -98,7 +98,7 @@ static bool sibling_wanted(struct dir_walks *w, const struct dir *d)
 	if (parent == NULL || parent->refused || parent->busy)
 		return false;
 	if (parent->dirs == NULL)
-		return true;
+		return parent->files == NULL;
 	return parent->dirs->n_ahead <= DIR_SIBLINGS_MIN && dir_follow_next(parent) != DIR_NOWHERE;
 }
 

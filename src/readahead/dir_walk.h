@@ -119,7 +119,7 @@ void dir_walks_end(struct dir_walks *w, uint64_t id);
 /* Whether the list of ID as of STAMP (any number that another content has not) is known. */
 bool dir_walks_listed(struct dir_walks *w, uint64_t id, uint64_t stamp);
 /*
- * ID has these files and subdirectories, whose lists are the callee's from now on; either NULL: they are not to be had,
+ * ID has these files and subdirectories, whose lists are the callee's from now on; FILES NULL: they are not to be had,
  * and are not asked for again before the next walk. Of a directory that is
  * not part of the caller's job (a parent) nothing happens while it is part of another.
  */
