@@ -243,6 +243,8 @@ static void add_siblings(struct tree_job *job, struct dispatcher *d)
 		while (goes_on(job) && job->n_dirs < DIRS && job->n_files < FILES_ENOUGH &&
 		       add_sibling(job, d, &parent))
 			pause_for_others(job, d);
+	} else { /* it was moved, or is closed to us */
+		dir_walks_enlist(job->walks, id, 0, NULL, NULL, false);
 	}
 	tree_dir_close(&parent);
 }

@@ -11,21 +11,31 @@
 #define CHILDREN_MEMORY 64
 /* What is known of new directories fades beyond so many bytes: sooner than of an old one, for each adds to it. */
 #define NEWCOMERS_MEMORY (4 * EFFECTIVENESS_WEIGHT)
+#define NEWCOMERS_FILE	 (NEWCOMERS_MEMORY / 64) /* ... of one file at most */
+/* What is known of a directory is halved for each such time (ns) between two walks. */
+#define FADES UINT64_C(60000000000)
 /* Directories above one that are asked whether walks of their children are to be expected. */
 #define TRUST_LEVELS 3
 
 /* ---- what it was worth ------------------------------------------------------------------- */
 
+/* Few large files must not speak for many. */
+static uint32_t of_a_file(uint32_t bytes)
+{
+	return bytes < NEWCOMERS_FILE ? bytes : NEWCOMERS_FILE;
+}
+
 /*
  * What became of bytes that were fetched ahead in D, or would have been. Of new directories that says the less the more
- * was known of D: else one that is large would speak for all.
+ * D has shown: else one that is large would speak for all.
  */
 static void learn(struct dir_walks *w, struct dir *d, uint32_t used, uint32_t wasted)
 {
-	uint32_t known = (d->effectiveness.used + d->effectiveness.wasted) / NEWCOMERS_MEMORY;
+	uint32_t weight = 1 + (uint32_t)(d->shown / NEWCOMERS_MEMORY);
 	struct effectiveness *n = &w->newcomers;
 
-	effectiveness_add(n, used / (1 + known), wasted / (1 + known));
+	d->shown += of_a_file(used) + of_a_file(wasted);
+	effectiveness_add(n, of_a_file(used) / weight, of_a_file(wasted) / weight);
 	for (; n->used + n->wasted > NEWCOMERS_MEMORY; n->wasted /= 2)
 		n->used /= 2;
 	effectiveness_add(&d->effectiveness, used, wasted);
@@ -105,7 +115,7 @@ static void part_restart(struct dir_part *p)
 	if (p == NULL)
 		return;
 	n = dir_list_count(p->list);
-	p->n_read = p->n_ahead = p->n_left = p->window = p->again = 0;
+	p->n_read = p->n_there = p->n_ahead = p->n_left = p->window = p->again = p->reread = 0;
 	p->whole = p->late = false;
 	memset(&p->cursors, 0, sizeof(p->cursors));
 	for (uint32_t i = 0; i < n; i++) {
@@ -140,22 +150,40 @@ void dir_follow_gone(struct dir_walks *w, struct readahead_counters *counters, s
 	p->window = 0;
 }
 
-void dir_follow_visit(struct dir_walks *w, struct dir *d, uint32_t reader, uint64_t now)
+/* D was not read for SILENT ns: what became of files in it then counts less now. */
+static void fade(struct dir *d, uint64_t silent)
 {
-	bool over = w->reads[d->reader] - d->turn > DIR_GAP ||
-		    (now > d->used && now - d->used > DIR_IDLE);
+	uint64_t halves = silent / FADES < 31 ? silent / FADES : 31;
 
-	d->reader = reader;
-	d->turn = w->reads[reader];
-	d->used = now > d->used ? now : d->used;
-	if (!over || d->busy)
-		return;
+	d->effectiveness.used >>= halves;
+	d->effectiveness.wasted >>= halves;
+	d->shown >>= halves;
+}
+
+void dir_follow_restart(struct dir *d)
+{
 	d->begun = d->walked = d->refused = false;
-	d->effectiveness.used /= 2;
-	d->effectiveness.wasted /= 2;
+	d->unlisted = 0;
 	memset(d->n_recent, 0, sizeof(d->n_recent));
 	part_restart(d->files);
 	part_restart(d->dirs);
+}
+
+void dir_follow_visit(struct dir_walks *w, struct dir *d, uint32_t reader, uint64_t now)
+{
+	uint64_t silent = now > d->used ? now - d->used : 0;
+	uint64_t between = reader == d->reader ? (uint32_t)(w->reads[reader] - d->turn)
+					       : w->all_reads - d->all_turn;
+	bool over = between > DIR_GAP || silent > DIR_IDLE;
+
+	d->reader = reader;
+	d->turn = w->reads[reader];
+	d->all_turn = w->all_reads;
+	d->used = now > d->used ? now : d->used;
+	if (!over || d->busy)
+		return;
+	fade(d, silent);
+	dir_follow_restart(d);
 }
 
 struct dir_cursor *dir_follow_cursor(struct dir_part *p, uint32_t index, uint64_t now)
@@ -185,6 +213,7 @@ bool dir_follow_read(struct dir_walks *w, struct readahead_counters *counters, s
 		p->n_left--;
 	p->state[index] |= DIR_READ;
 	p->n_read++;
+	p->n_there++;
 	return true;
 }
 

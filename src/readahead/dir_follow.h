@@ -24,8 +24,10 @@ struct dir_walks {
 	struct lock lock;
 	struct readahead *engine;
 	struct readahead_counters *lost;
-	uint32_t reads[READERS_MAX + 1]; /* files read from their beginning, by reader */
-	struct effectiveness newcomers;	 /* of all: the example for new ones */
+	uint32_t reads[READERS_MAX + 1]; /* files read from their beginning, by reader, */
+	uint64_t all_reads;		 /* ... and by all */
+	uint32_t looks; /* walks begun where nothing may be fetched, and no list is known */
+	struct effectiveness newcomers; /* of all: the example for new ones */
 	struct dir_table table;
 };
 
@@ -43,6 +45,8 @@ void dir_follow_gone(struct dir_walks *w, struct readahead_counters *counters, s
 		     uint32_t index, const struct dir_read *read);
 /* READER visits D at NOW: if its last walk is over, another one begins. */
 void dir_follow_visit(struct dir_walks *w, struct dir *d, uint32_t reader, uint64_t now);
+/* Another walk of D begins. */
+void dir_follow_restart(struct dir *d);
 /* The share of its window that D gets at PRICE. */
 double dir_follow_share(const struct dir_walks *w, const struct dir *d, double price);
 /* BYTES of D were read in a walk, and would have been fetched ahead if D had not been found to waste that. */

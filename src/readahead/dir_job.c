@@ -47,7 +47,8 @@ bool dir_walks_listed(struct dir_walks *w, uint64_t id, uint64_t stamp)
 
 	lock_take(&w->lock);
 	d = dir_table_find(&w->table, id);
-	listed = d != NULL && (d->files != NULL || d->dirs != NULL) && d->stamp == stamp;
+	listed = d != NULL &&
+		 (d->refused || ((d->files != NULL || d->dirs != NULL) && d->stamp == stamp));
 	lock_drop(&w->lock);
 	return listed;
 }
@@ -186,7 +187,7 @@ static bool recognised(struct dir_part *p)
 		if (c->at == p->at && dir_cursor_streams(c, DIR_COUNT))
 			return true;
 	}
-	p->whole = p->n_read >= DIR_COUNT && 2 * p->n_read >= dir_list_count(p->list);
+	p->whole = p->n_read >= DIR_COUNT && 2 * p->n_there >= dir_list_count(p->list);
 	return p->whole;
 }
 
@@ -296,8 +297,6 @@ bool dir_walks_hold(struct dir_walks *w, struct readahead_counters *counters, ui
 		held = dir_held_take(w->engine, counters, len);
 		p->held[index] = held ? len : 0;
 		p->bytes += p->held[index];
-		if (!held)
-			p->again = p->n_read + DIR_WINDOW_MIN / 2;
 	}
 	lock_drop(&w->lock);
 	return held;
@@ -340,6 +339,8 @@ void dir_walks_unhold(struct dir_walks *w, struct readahead_counters *counters, 
 	p = d->files;
 	if (p->held[index] != 0)
 		dir_held_returned(w->engine, counters, p->held[index]);
+	else
+		p->again = p->n_read + DIR_WINDOW_MIN / 2; /* there was no memory for it */
 	p->bytes -= p->held[index];
 	p->held[index] = p->due[index] = 0;
 	if (p->state[index] == DIR_ASKED) {

@@ -2,29 +2,44 @@
 /* A directory has changed while it is walked: the walk goes on in its new list. See dir_follow.h. */
 #include "readahead/dir_follow.h"
 
-/*
- * The entry at PLACE of OLD on AXIS, or the next one before it that is in NEW too: its place there. False: none is.
- */
-static bool place_in(const struct dir_list *old, const struct dir_list *new, enum dir_axis axis,
-		     uint32_t *place)
+#include <stdlib.h>
+
+/* Where each entry of OLD is in NEW, or DIR_NOWHERE: both by inode, side by side. NULL: no memory. */
+static uint32_t *match(const struct dir_list *old, const struct dir_list *new)
+{
+	uint32_t n = dir_list_count(old), m = dir_list_count(new), j = 0;
+	uint32_t *to = malloc((n + 1u) * sizeof(*to));
+
+	for (uint32_t i = 0; to != NULL && i < n; i++) {
+		uint32_t index = dir_list_at(old, DIR_BY_INODE, i);
+		uint64_t inode = dir_list_inode(old, index);
+
+		while (j < m && dir_list_inode(new, dir_list_at(new, DIR_BY_INODE, j)) < inode)
+			j++;
+		to[index] = j < m && dir_list_inode(new, dir_list_at(new, DIR_BY_INODE, j)) == inode
+				    ? dir_list_at(new, DIR_BY_INODE, j)
+				    : DIR_NOWHERE;
+	}
+	return to;
+}
+
+/* The place in NEW of what is at PLACE of OLD on AXIS, or of the nearest one before that which is in NEW; 0: none is. */
+static uint32_t place_in(const struct dir_list *old, const struct dir_list *new, const uint32_t *to,
+			 enum dir_axis axis, uint32_t place)
 {
 	uint32_t count = dir_list_count(old);
 
-	for (uint32_t at = *place < count ? *place + 1 : count; at-- != 0;) {
-		uint64_t inode = dir_list_inode(old, dir_list_at(old, axis, at));
-		uint32_t index = dir_list_find(new, inode);
+	for (uint32_t at = place < count ? place + 1 : count; at-- != 0;) {
+		uint32_t index = to[dir_list_at(old, axis, at)];
 
-		if (index == DIR_NOWHERE)
-			continue;
-		*place = dir_list_place(new, axis, index);
-		return true;
+		if (index != DIR_NOWHERE)
+			return dir_list_place(new, axis, index);
 	}
-	*place = 0;
-	return false;
+	return 0;
 }
 
-/* The cursors of OLD, where they are in NEW: those that nothing is left behind begin with it. */
-static void move_cursors(const struct dir_part *old, struct dir_part *new)
+/* The cursors of OLD, where they are in NEW. */
+static void move_cursors(const struct dir_part *old, struct dir_part *new, const uint32_t *to)
 {
 	new->cursors = old->cursors;
 	for (enum dir_axis axis = 0; axis < DIR_AXES; axis++)
@@ -33,12 +48,11 @@ static void move_cursors(const struct dir_part *old, struct dir_part *new)
 
 			if (c->count == 0)
 				continue;
-			(void)place_in(old->list, new->list, axis, &c->at);
+			c->at = place_in(old->list, new->list, to, axis, c->at);
 			c->tail = c->tail < c->at ? c->tail : c->at;
 		}
 	new->axis = old->axis;
-	new->at = old->at;
-	(void)place_in(old->list, new->list, new->axis, &new->at);
+	new->at = place_in(old->list, new->list, to, new->axis, old->at);
 }
 
 /* What is known of the entry FROM of OLD is known of TO of NEW. */
@@ -53,6 +67,7 @@ static void move_entry(struct dir_part *old, uint32_t from, struct dir_part *new
 	old->held[from] = old->due[from] = 0;
 	if (new->state[to] != 0)
 		new->n_left--;
+	new->n_there += (new->state[to] & DIR_READ) != 0;
 	if (new->state[to] == DIR_ASKED)
 		new->n_ahead++;
 }
@@ -60,18 +75,20 @@ static void move_entry(struct dir_part *old, uint32_t from, struct dir_part *new
 void dir_relist(void *arg, struct dir *d, struct dir_part *old, struct dir_part *new)
 {
 	struct dir_walks *w = arg;
+	uint32_t *map = match(old->list, new->list);
 
+	if (map == NULL)
+		return;
 	for (uint32_t i = 0; i < dir_list_count(old->list); i++) {
-		uint32_t to = old->state[i] != 0 || old->held[i] != 0
-				      ? dir_list_find(new->list, dir_list_inode(old->list, i))
-				      : DIR_NOWHERE;
+		uint32_t to = old->state[i] != 0 || old->held[i] != 0 ? map[i] : DIR_NOWHERE;
 
 		if (to != DIR_NOWHERE && new->state[to] == 0)
 			move_entry(old, i, new, to);
 		else if (old->held[i] != 0)
 			dir_follow_vanished(w, d, old, i);
 	}
-	move_cursors(old, new);
+	move_cursors(old, new, map);
+	free(map);
 	new->whole = old->whole;
 	new->n_read = old->n_read;
 	new->window = old->window;

@@ -132,9 +132,10 @@ bool dir_table_enlist(struct dir_table *t, struct dir *d, struct dir_list *files
 	uint64_t old = part_bytes(d->files) + part_bytes(d->dirs);
 	bool fits;
 
-	make_room(t, d, bytes, old, drop, arg);
-	fits = (files == NULL || f != NULL) && (dirs == NULL || s != NULL) &&
-	       t->parts - old + bytes <= t->memory;
+	fits = (files == NULL || f != NULL) && (dirs == NULL || s != NULL) && bytes <= t->memory;
+	if (fits)
+		make_room(t, d, bytes, old, drop, arg);
+	fits = fits && t->parts - old + bytes <= t->memory;
 	if (fits && f != NULL && d->files != NULL)
 		carry(arg, d, d->files, f);
 	if (fits && s != NULL && d->dirs != NULL)

@@ -34,30 +34,34 @@ struct dir_part {
 	uint32_t at;
 	bool whole;	  /* it will come round to what lies before that */
 	uint32_t n_read;  /* in this walk */
+	uint32_t n_there; /* of these, in the list still */
 	uint32_t n_ahead; /* asked for, and not read */
 	uint32_t n_left;  /* neither */
 	uint64_t bytes;	  /* held */
 	uint32_t window;  /* entries to be ahead; 0: none was asked for */
 	uint32_t again;	  /* so many must be read before more are asked for: memory was full */
 	bool late;	  /* one came late since the window was last used */
-	uint8_t gone;	  /* so many in a row were there, and are not */
+	uint8_t reread; /* so many in a row were read before in this walk, and are not in memory */
+	uint8_t gone;	/* so many in a row were there, and are not */
 };
 
 struct dir {
 	uint64_t id; /* 0: free */
 	uint64_t parent, inode;
-	uint64_t used;	 /* ns: its last read, */
-	uint32_t reader; /* ... whose that was (readers.h), */
-	uint32_t turn;	 /* ... the how-manieth of all of his, */
-	double price;	 /* ... and of read-ahead then */
-	uint64_t stamp;	 /* of its list */
-	uint64_t listed; /* ns; 0: not yet */
-	struct dir_part *files,
-		*dirs; /* files NULL: the list is not known; dirs NULL: nor that, or there are none */
+	uint64_t used;	   /* ns: its last read, */
+	uint32_t reader;   /* ... whose that was (readers.h), */
+	uint32_t turn;	   /* ... the how-manieth of all of his, */
+	uint64_t all_turn; /* ... the how-manieth of everybody's, */
+	double price;	   /* ... and of read-ahead then */
+	uint64_t stamp;	   /* of its list */
+	uint64_t listed;   /* ns; 0: not yet */
+	/* files NULL: the list is not known; dirs NULL: nor that, or there are none */
+	struct dir_part *files, *dirs;
 	uint64_t recent[2][DIR_RECENT]; /* inodes: files, subdirectories */
 	uint8_t n_recent[2];
-	uint16_t account; /* of its last read: given_up.h */
-	bool busy;	  /* a job is under way: */
+	uint32_t unlisted; /* files read in this walk before the list was known */
+	uint16_t account;  /* of its last read: given_up.h */
+	bool busy;	   /* a job is under way: */
 	struct dir_job job;
 	bool begun;	    /* its parent counts this walk, */
 	bool walked;	    /* ... and that most files were read */
@@ -66,7 +70,8 @@ struct dir {
 	uint32_t children,
 		walked_children; /* walks of subdirectories: begun, and come to most files */
 	struct effectiveness effectiveness;
-	double share; /* of its window that it gets, 0..1 */
+	uint64_t shown; /* bytes, faded: how much it has told of new directories */
+	double share;	/* of its window that it gets, 0..1 */
 	struct dir_handle handle;
 	uint32_t next; /* in its bucket: number + 1 */
 };

@@ -74,6 +74,11 @@ bool dir_walks_list(struct dir_walks *w, uint64_t id, uint64_t now, struct dir_h
 	return wanted;
 }
 
+/* Where nothing may be fetched one in so many directories is listed after a few reads, the others when they go on. */
+#define LOOKS 4
+/* So many files of a walk are read before it has come beyond its first two windows. */
+#define GOES_ON (DIR_COUNT + 5 * DIR_WINDOW_MIN)
+
 /* ---- is something to be fetched? --------------------------------------------------------- */
 
 /* Fetched for the walk of C, passed by, and not read: it will not be. */
@@ -102,10 +107,10 @@ static bool sibling_wanted(struct dir_walks *w, const struct dir *d)
 	return parent->dirs->n_ahead <= DIR_SIBLINGS_MIN && dir_follow_next(parent) != DIR_NOWHERE;
 }
 
-/* Whether a walk in P has come beyond all that would have been fetched for nothing if it had ended. */
+/* Whether a walk in P has come beyond what would have been fetched for nothing if it had ended. */
 static bool goes_on(const struct dir_part *p)
 {
-	return 2 * p->n_read > dir_list_count(p->list) || p->n_read > DIR_COUNT + DIR_WINDOW_MIN;
+	return 2 * p->n_read > dir_list_count(p->list) || p->n_read > GOES_ON;
 }
 
 /* The entry INDEX of D's files is read. */
@@ -120,8 +125,12 @@ static bool judge(struct dir_walks *w, struct readahead_counters *counters, stru
 	dir_follow_gone(w, counters, d, index, read);
 	asked = p->state[index] & DIR_ASKED;
 	coming = p->due[index] != 0; /* its pages may be there, but not yet what they are to hold */
-	if (!dir_follow_read(w, counters, d, p, index))
+	if (!dir_follow_read(w, counters, d, p, index)) {
+		if (!read->resident && !d->busy && ++p->reread >= DIR_GONE)
+			dir_follow_restart(d);
 		return false;
+	}
+	p->reread = 0;
 	c = dir_follow_cursor(p, index, read->now);
 	if ((coming || !read->resident) && (asked || p->window != 0))
 		p->late = true;
@@ -129,7 +138,7 @@ static bool judge(struct dir_walks *w, struct readahead_counters *counters, stru
 	if (!d->walked && 2 * p->n_read > dir_list_count(p->list))
 		dir_follow_walked(w, d);
 	trusted = dir_follow_trusted(w, d);
-	if (trusted || (p->n_read >= DIR_COUNT && 2 * p->n_read >= dir_list_count(p->list)))
+	if (trusted || (p->n_read >= DIR_COUNT && 2 * p->n_there >= dir_list_count(p->list)))
 		p->whole = true;
 	stream = dir_cursor_streams(c, DIR_COUNT);
 	if (stream && parent != NULL)
@@ -145,12 +154,22 @@ static bool judge(struct dir_walks *w, struct readahead_counters *counters, stru
 	       ((stream && dir_follow_runs_out(p, p->at)) || (trusted && sibling_wanted(w, d)));
 }
 
-/* The files of D are not known yet. They are asked for though none may be fetched: to see whether that is right still. */
+/* Whether D's list is worth reading though nothing of it may be fetched now: it shows whether a walk goes on. */
+static bool looks_anyway(struct dir_walks *w, const struct dir *d)
+{
+	if (d->unlisted == DIR_COUNT)
+		return w->looks++ % LOOKS == 0;
+	return d->unlisted > GOES_ON;
+}
+
+/* The files of D are not known yet. */
 static bool judge_unlisted(struct dir_walks *w, struct dir *d, const struct dir_read *read)
 {
 	dir_follow_note(d, 0, read->inode);
 	d->share = dir_follow_share(w, d, read->price);
-	return !d->refused && (d->n_recent[0] >= DIR_COUNT || dir_follow_trusted(w, d));
+	d->unlisted++;
+	return !d->refused && (d->share > 0 || looks_anyway(w, d)) &&
+	       (d->n_recent[0] >= DIR_COUNT || dir_follow_trusted(w, d));
 }
 
 static bool read_in(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
@@ -181,6 +200,7 @@ bool dir_walks_read(struct dir_walks *w, struct readahead_counters *counters,
 
 	lock_take(&w->lock);
 	w->reads[read->reader]++;
+	w->all_reads++;
 	d = dir_table_find(&w->table, read->dir);
 	if (d != NULL) {
 		d->account = read->account;

@@ -42,7 +42,7 @@ static void test_who_goes_on_after_others_stopped(void **state)
 	t.bytes = 16 * KIB;
 	assert_in_range(walk(50), 21, 200);
 	assert_in_range(walk(51), 4, 40);
-	assert_in_range(walk(0), 4, 300); /* where one stopped */
+	assert_in_range(walk(0), 0, 300); /* where one stopped */
 	end();
 }
 
@@ -53,7 +53,7 @@ static void test_a_directory_left_once(void **state)
 	t.bytes = 256 * KIB;
 	for (uint32_t i = 0; i < 8; i++)
 		read_file(0, i);
-	t.now += 31 * SEC;
+	t.now += 200 * SEC;
 	dir_walks_sweep(t.w, &t.counters, t.now, 10 * SEC);
 	t.bytes = 16 * KIB;
 	memset(t.there, 0, sizeof(t.there));
@@ -93,6 +93,21 @@ static void test_many_clients(void **state)
 		}
 	assert_true(t.demand <= 8 * t.dirs);
 	assert_int_equal(readahead_counted(&t.counters, READAHEAD_WASTED), 0);
+	end();
+}
+
+/* Two of three files are read and moved away: what is left is no more than fits in memory. */
+static void test_most_are_read_and_go(void **state)
+{
+	start(1, 1999, 4 * MIB, 16 * MIB);
+	for (uint32_t i = 0; i < t.files; i++) {
+		if (i % 3 == 2)
+			continue;
+		read_file(0, i);
+		t.removed[0][i] = true;
+		t.stamp++;
+	}
+	assert_true(t.demand <= 20);
 	end();
 }
 
@@ -145,6 +160,55 @@ static void test_fetched_files_that_go(void **state)
 	end();
 }
 
+/* One after the other walks a directory that memory loses in between, and reads elsewhere: each has a walk of his own. */
+static void test_one_after_the_other(void **state)
+{
+	start(20, 500, MEMORY, 16 * MIB);
+	for (uint32_t k = 1; k <= 5; k++) {
+		t.reader = k;
+		assert_in_range(walk(0), k == 1 ? 4 : 0, 24);
+		for (uint32_t i = 0; i < 100; i++)
+			read_file(1 + i % 10, scrambled(i, t.files, 37));
+		t.now += 5 * SEC;
+		memset(t.there[0], 0, sizeof(t.there[0]));
+	}
+	end();
+}
+
+/* Many clients who open files by chance are no walk. */
+static void test_many_by_chance(void **state)
+{
+	uint64_t x = 88172645463325252u;
+
+	start(100, 200, MEMORY, 16 * MIB);
+	for (uint32_t i = 0; i < 30000; i++) {
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		t.reader = 1 + (uint32_t)(x >> 48) % 100;
+		read_file((uint32_t)(x % t.dirs), (uint32_t)((x >> 32) % t.files));
+	}
+	assert_true(t.fetched * 50 <= t.demand);
+	end();
+}
+
+/* Who reads the first few files of one directory after another is soon fetched nothing for, however large they are. */
+static void test_the_first_of_each(void **state)
+{
+	for (uint32_t bytes = 16 * KIB; bytes <= MIB; bytes *= 4) {
+		start(300, 400, 256 * MIB, 16 * MIB);
+		t.bytes = bytes;
+		for (uint32_t d = 0; d < t.dirs; d++) {
+			for (uint32_t i = 0; i < 8; i++)
+				read_file(d, i);
+			t.now += 11 * SEC;
+			dir_walks_sweep(t.w, &t.counters, t.now, 10 * SEC);
+		}
+		assert_true(t.fetched <= 16 * 16);
+		end();
+	}
+}
+
 /* Files that are to be fetched now, after FIRST of them were read. */
 static bool read_on(uint32_t file)
 {
@@ -170,6 +234,10 @@ static void test_no_list(void **state)
 		assert_false(read_on(i));
 	assert_true(read_on(3));
 	know_files(0);
+	assert_false(dir_walks_listed(t.w, dir_id(0), 2)); /* has changed, */
+	dir_walks_enlist(t.w, dir_id(0), 2, NULL, NULL, true);
+	assert_true(dir_walks_listed(t.w, dir_id(0),
+				     2)); /* ... and is not to be had: the old one must do */
 	dir_walks_end(t.w, dir_id(0));
 	end();
 }
@@ -203,7 +271,11 @@ int main(void)
 		cmocka_unit_test(test_many_clients),
 		cmocka_unit_test(test_a_directory_that_changes),
 		cmocka_unit_test(test_files_that_go_when_read),
+		cmocka_unit_test(test_most_are_read_and_go),
 		cmocka_unit_test(test_fetched_files_that_go),
+		cmocka_unit_test(test_one_after_the_other),
+		cmocka_unit_test(test_many_by_chance),
+		cmocka_unit_test(test_the_first_of_each),
 		cmocka_unit_test(test_no_list),
 		cmocka_unit_test(test_full_memory),
 	};
