@@ -101,6 +101,11 @@ bool mount_calls_push(struct mount_calls *c, const struct mount_place *at, struc
 	return start(&c->push, push, at, at->root, pool);
 }
 
+bool mount_calls_asks(const struct mount_calls *c)
+{
+	return c->ask.worker != NULL;
+}
+
 bool mount_calls_asked(struct mount_calls *c, struct mount_reply *reply)
 {
 	return async_call_done(&c->ask, reply, sizeof(*reply));

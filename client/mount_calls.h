@@ -41,6 +41,8 @@ bool mount_calls_adopt(struct mount_calls *c, unsigned int id, struct async_pool
 /* Begins a call, where that kind is not under way. False: it is, or too many to its server are. */
 bool mount_calls_ask(struct mount_calls *c, const struct mount_place *at, struct async_pool *pool);
 bool mount_calls_push(struct mount_calls *c, const struct mount_place *at, struct async_pool *pool);
+/* A question is under way. */
+bool mount_calls_asks(const struct mount_calls *c);
 /* True once for each call that has returned. */
 bool mount_calls_asked(struct mount_calls *c, struct mount_reply *reply);
 bool mount_calls_pushed(struct mount_calls *c, int *error);

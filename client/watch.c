@@ -124,6 +124,7 @@ static double next_ask(struct watch_host *h, const struct watch *w, double now)
 	       fmax(ASK_LEAST, interval * (1 - ASK_EARLY * (double)(h->draw >> 40) / (1 << 24)));
 }
 
+/* Of one that has begun: what comes late is as old as its own question. */
 static void note_question(struct watch *w, double now)
 {
 	w->asked = now;
@@ -142,8 +143,9 @@ void watch_ask(struct watch_host *h, struct watch *w, double now)
 	if (!mount_calls_adopt(&w->calls, w->mount.id, &h->pool)) {
 		tell_news(w, NEWS_STUCK);
 	} else if (w->mount.kind == MOUNT_NFS3) {
-		note_question(w, now);
-		if (!mount_calls_ask(&w->calls, &at, &h->pool))
+		if (mount_calls_ask(&w->calls, &at, &h->pool))
+			note_question(w, now);
+		else
 			w->ask_at = fmin(w->ask_at, now + ASK_SOON); /* when others returned */
 	}
 }

@@ -60,8 +60,8 @@ static bool has_written(const struct watch_host *h, const struct watch *w)
 	       fmax(h->settings.dirty_min * 1024, 1);
 }
 
-/* A mount whose programs begin to write is asked as soon as it may be: a burst is short. True:
- * there is one whose server states prices. */
+/* A mount whose programs begin to write is asked as soon as it may be: a burst is short; but one that is being
+ * asked. True: there is one whose server states prices. */
 static bool hasten(struct watch_host *h)
 {
 	bool any = false;
@@ -69,7 +69,8 @@ static bool hasten(struct watch_host *h)
 	for (unsigned int i = 0; i < h->settings.mount_count; i++) {
 		struct watch *w = &h->watches[i];
 
-		if (!w->use.last.there || w->decision.way == WRITE_DEFER || !has_written(h, w))
+		if (!w->use.last.there || w->decision.way == WRITE_DEFER || !has_written(h, w) ||
+		    mount_calls_asks(&w->calls))
 			continue;
 		any |= w->detector.believed;
 		w->ask_at = fmin(w->ask_at, w->asked + h->settings.interval * (1 - ASK_EARLY));
