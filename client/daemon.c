@@ -68,8 +68,8 @@ static void put_metrics(const struct daemon *d, FILE *out)
 static void put_knobs(const struct watch_host *h, bool turning, FILE *out)
 {
 	for (unsigned int i = 0; i < h->settings.mount_count; i++) {
-		put_knob(&h->watches[i].knobs.ratio, turning, out);
-		put_knob(&h->watches[i].knobs.readahead, turning, out);
+		put_knob(&h->watches[i].knobs.ratio.knob, turning, out);
+		put_knob(&h->watches[i].knobs.readahead.knob, turning, out);
 	}
 	put_knob(&h->machine.background, turning, out);
 	put_knob(&h->machine.limit, turning, out);
@@ -88,7 +88,7 @@ static void put_head(const struct daemon *d, FILE *out)
 
 	state_head(out);
 	for (unsigned int i = 0; i < h->settings.mount_count; i++)
-		watch_show(&h->watches[i], out);
+		watch_show(h, &h->watches[i], out);
 	watch_groups_show(h, out);
 	watch_keep_show(h, out);
 	put_metrics(d, out);
@@ -333,7 +333,7 @@ static double look_after(struct daemon *d, double now)
 		struct watch *w = &h->watches[(d->first + i) % h->settings.mount_count];
 
 		watch_tick(h, w, now);
-		defers |= w->decision.way == WRITE_DEFER;
+		defers |= watch_way(h, w) == WRITE_DEFER;
 		next = fmin(next, watch_next(w, now));
 	}
 	d->first++;

@@ -61,34 +61,34 @@ static bool own_price(const struct subject *s, double *value)
 
 static bool way_normal(const struct subject *s, double *value)
 {
-	*value = s->watch->decision.way == WRITE_NORMAL;
+	*value = watch_way(s->host, s->watch) == WRITE_NORMAL;
 	return true;
 }
 
 static bool way_defer(const struct subject *s, double *value)
 {
-	*value = s->watch->decision.way == WRITE_DEFER;
+	*value = watch_way(s->host, s->watch) == WRITE_DEFER;
 	return true;
 }
 
 static bool way_accelerate(const struct subject *s, double *value)
 {
-	*value = s->watch->decision.way == WRITE_ACCELERATE;
+	*value = watch_way(s->host, s->watch) == WRITE_ACCELERATE;
 	return true;
 }
 
 static bool deferred_bytes(const struct subject *s, double *value)
 {
 	*value = 0;
-	if (s->watch->decision.way == WRITE_DEFER)
+	if (watch_way(s->host, s->watch) == WRITE_DEFER)
 		*value = (double)machine_dirty(&s->host->machine, s->watch->mount.device);
 	return true;
 }
 
 static bool readahead_bytes(const struct subject *s, double *value)
 {
-	*value = 1024.0 * s->watch->decision.readahead;
-	return s->watch->decision.readahead != 0;
+	*value = 1024.0 * watch_readahead(s->host, s->watch);
+	return *value > 0;
 }
 
 static bool deferred_seconds(const struct subject *s, double *value)

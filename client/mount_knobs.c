@@ -2,6 +2,7 @@
 /* min_ratio and read_ahead_kb of a mount. See mount_knobs.h. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "common/log.h"
@@ -10,14 +11,14 @@
 void mount_knobs_init(struct mount_knobs *m, const char *path)
 {
 	*m = (struct mount_knobs){
-		.path = path, .ratio_set = KNOB_AS_FOUND, .readahead_set = KNOB_AS_FOUND};
+		.path = path, .ratio.set = KNOB_AS_FOUND, .readahead.set = KNOB_AS_FOUND};
 }
 
 void mount_knobs_own(struct mount_knobs *m, const char *root, const char *device)
 {
 	m->owns = true;
-	knob_init(&m->ratio, root, "/sys/class/bdi/%s/min_ratio", device);
-	knob_init(&m->readahead, root, "/sys/class/bdi/%s/read_ahead_kb", device);
+	knob_init(&m->ratio.knob, root, "/sys/class/bdi/%s/min_ratio", device);
+	knob_init(&m->readahead.knob, root, "/sys/class/bdi/%s/read_ahead_kb", device);
 }
 
 static void put_back(struct mount_knobs *m, struct knob *k, const char *name, bool dry_run)
@@ -29,68 +30,84 @@ static void put_back(struct mount_knobs *m, struct knob *k, const char *name, bo
 			 k->error == EBUSY ? "somebody else has turned it" : strerror(k->error));
 }
 
-/* It cannot be used: says why, and uses it no more. */
-static void give_up(struct mount_knobs *m, struct knob *k)
+/* It cannot be used now: says why, once, and puts back what it was turned to before. */
+static void refuse(struct mount_knobs *m, struct mount_knob *k, double now)
 {
-	log_line(LOG_LEVEL_EVENT, "%s: %s: %s: not used", m->path, k->path, strerror(k->error));
-	knob_restore(k);
-	k->path[0] = '\0';
+	if (k->pause <= 0)
+		log_line(LOG_LEVEL_EVENT, "%s: %s: %s: not used for now", m->path, k->knob.path,
+			 strerror(k->knob.error));
+	knob_restore(&k->knob);
+	k->set = KNOB_AS_FOUND;
+	k->pause = k->pause > 0 ? fmin(2 * k->pause, KNOB_AGAIN_MOST) : KNOB_AGAIN;
+	k->again_at = now + k->pause;
 }
 
-/* SET: what we wanted of it last. Without a record it is tried again; who records says why not. */
-static void turn(struct mount_knobs *m, struct knob *k, int64_t *set, int64_t value,
-		 const char *why, const struct knob_hand *hand)
+/* False: not turned, for now. Without a record it is tried again; who records says why not. */
+static bool try(struct mount_knobs *m, struct mount_knob *k, int64_t value,
+		const struct knob_hand *hand, double now)
 {
-	const char *name = strrchr(k->path, '/');
+	if (now < k->again_at)
+		return false;
+	if (knob_turn(&k->knob, (uint64_t)value, &hand->recorder)) {
+		k->pause = 0;
+		return true;
+	}
+	if (k->knob.error != ECANCELED)
+		refuse(m, k, now);
+	return false;
+}
 
-	if (*set == value || !name)
+static void turn(struct mount_knobs *m, struct mount_knob *k, int64_t value, const char *why,
+		 const struct knob_hand *hand, double now)
+{
+	const char *name = strrchr(k->knob.path, '/');
+
+	if (k->set == value || !name)
 		return;
 	name++;
-	if (value == KNOB_AS_FOUND) {
-		put_back(m, k, name, hand->dry_run);
-	} else if (hand->dry_run) {
+	if (value == KNOB_AS_FOUND)
+		put_back(m, &k->knob, name, hand->dry_run);
+	else if (hand->dry_run)
 		log_line(LOG_LEVEL_EVENT, "%s: %s: would set %s to %" PRIi64, m->path, why, name,
 			 value);
-	} else if (knob_turn(k, (uint64_t)value, &hand->recorder)) {
+	else if (try(m, k, value, hand, now))
 		log_line(LOG_LEVEL_EVENT, "%s: %s: set %s to %" PRIi64, m->path, why, name, value);
-	} else if (k->error == ECANCELED) {
+	else
 		return;
-	} else {
-		give_up(m, k);
-	}
-	*set = value;
+	k->set = value;
 }
 
 void mount_knobs_ratio(struct mount_knobs *m, int64_t percent, const char *why,
-		       const struct knob_hand *hand)
+		       const struct knob_hand *hand, double now)
 {
-	turn(m, &m->ratio, &m->ratio_set, percent, why, hand);
+	turn(m, &m->ratio, percent, why, hand, now);
 }
 
 void mount_knobs_readahead(struct mount_knobs *m, int64_t kib, const char *why,
-			   const struct knob_hand *hand)
+			   const struct knob_hand *hand, double now)
 {
-	turn(m, &m->readahead, &m->readahead_set, kib, why, hand);
+	turn(m, &m->readahead, kib, why, hand, now);
 }
 
 uint32_t mount_knobs_readahead_found(struct mount_knobs *m)
 {
-	uint64_t found = m->readahead.found;
+	struct knob *k = &m->readahead.knob;
+	uint64_t found = k->found;
 
-	if (!m->readahead.path[0])
+	if (!k->path[0])
 		return 0;
-	return m->readahead.held || knob_read(&m->readahead, &found) ? (uint32_t)found : 0;
+	return k->held || knob_read(k, &found) ? (uint32_t)found : 0;
 }
 
 void mount_knobs_release(struct mount_knobs *m, const struct knob_hand *hand)
 {
-	mount_knobs_ratio(m, KNOB_AS_FOUND, "", hand);
-	mount_knobs_readahead(m, KNOB_AS_FOUND, "", hand);
+	mount_knobs_ratio(m, KNOB_AS_FOUND, "", hand, 0);
+	mount_knobs_readahead(m, KNOB_AS_FOUND, "", hand, 0);
 }
 
 void mount_knobs_disown(struct mount_knobs *m)
 {
-	knob_restore(&m->ratio);
-	knob_restore(&m->readahead);
+	knob_restore(&m->ratio.knob);
+	knob_restore(&m->readahead.knob);
 	mount_knobs_init(m, m->path);
 }

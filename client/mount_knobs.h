@@ -16,12 +16,22 @@
 #include "knob.h"
 
 #define KNOB_AS_FOUND (-1)
+/* s: one that was refused is tried again after so long, then after twice as long each time, up to the second:
+ * what the kernel refuses now it may take when another mount's is back, or there is a descriptor again. */
+#define KNOB_AGAIN	2
+#define KNOB_AGAIN_MOST 64
+
+struct mount_knob {
+	struct knob knob;
+	int64_t set;	 /* what it is turned to, or KNOB_AS_FOUND */
+	double pause;	 /* s: before it is tried again; 0: it was not refused last */
+	double again_at; /* s: not before */
+};
 
 struct mount_knobs {
 	const char *path; /* of the mount, to say */
 	bool owns;	  /* these are its */
-	struct knob ratio, readahead;
-	int64_t ratio_set, readahead_set; /* what was wanted last */
+	struct mount_knob ratio, readahead;
 };
 
 /* How knobs are turned. */
@@ -34,11 +44,12 @@ struct knob_hand {
 void mount_knobs_init(struct mount_knobs *m, const char *path);
 /* They are its: those of DEVICE, below ROOT. */
 void mount_knobs_own(struct mount_knobs *m, const char *root, const char *device);
-/* A number, or KNOB_AS_FOUND; WHY is said. */
+/* A number, or KNOB_AS_FOUND; WHY is said. One that is refused goes back to what was found, which is said once,
+ * and is tried again by later calls: NOW, s. */
 void mount_knobs_ratio(struct mount_knobs *m, int64_t percent, const char *why,
-		       const struct knob_hand *hand);
+		       const struct knob_hand *hand, double now);
 void mount_knobs_readahead(struct mount_knobs *m, int64_t kib, const char *why,
-			   const struct knob_hand *hand);
+			   const struct knob_hand *hand, double now);
 /* KiB that read_ahead_kb had before us; 0 where that cannot be read. */
 uint32_t mount_knobs_readahead_found(struct mount_knobs *m);
 /* Both as found, and said. */

@@ -31,21 +31,9 @@ static void tell_news(struct watch *w, enum news n)
 		log_line(LOG_LEVEL_EVENT, "%s: %s", w->path, text[n]);
 }
 
-/* Mounts of one export have their knobs in common: those belong to the mount that came first. */
-static const struct watch *owner_of_knobs(const struct watch_host *h, const struct watch *w)
-{
-	for (unsigned int i = 0; i < h->settings.mount_count; i++) {
-		const struct watch *o = &h->watches[i];
-
-		if (o != w && o->knobs.owns && strcmp(o->mount.device, w->mount.device) == 0)
-			return o;
-	}
-	return NULL;
-}
-
 static void claim_knobs(const struct watch_host *h, struct watch *w)
 {
-	if (!w->knobs.owns && w->mount.kind == MOUNT_NFS3 && !owner_of_knobs(h, w))
+	if (w->mount.kind == MOUNT_NFS3 && !watch_owner(h, w))
 		mount_knobs_own(&w->knobs, h->settings.root, w->mount.device);
 }
 
@@ -68,7 +56,7 @@ static void adopt_mount(struct watch_host *h, struct watch *w, const struct moun
 	w->news = NEWS_NONE;
 	w->answered = now;
 	w->push_told = w->pushed = false;
-	owner = m->kind == MOUNT_NFS3 ? owner_of_knobs(h, w) : NULL;
+	owner = m->kind == MOUNT_NFS3 ? watch_owner(h, w) : NULL;
 	if (owner)
 		log_line(LOG_LEVEL_EVENT, "%s: has its knobs in common with %s, whose they are",
 			 w->path, owner->path);
@@ -179,7 +167,7 @@ static void hear(struct watch_host *h, struct watch *w, double now)
 	if (!watch_feed(w, now))
 		return;
 	w->ask_at = fmin(w->ask_at, now + watch_use_interval(h, w));
-	w->held_back = w->decision.way == WRITE_DEFER
+	w->held_back = watch_way(h, w) == WRITE_DEFER
 			       ? (double)machine_dirty(&h->machine, w->mount.device)
 			       : 0;
 	if (w->detector.believed)

@@ -19,6 +19,7 @@
  *   watch_act.c  judged, and knobs turned     watch_groups.c control groups that halt
  *   watch_show.c said                         watch_list.c   which mounts there are
  *   watch_keep.c control groups whose cached data is kept
+ *   watch_done.c which knobs are turned
  *
  * NOW is seconds of a clock that only goes forward. One thread.
  */
@@ -183,7 +184,14 @@ bool watch_stale(const struct watch_host *h, const struct watch *w, double now);
 bool watch_priced(const struct watch_host *h, const struct watch *w, double now);
 /* How it is asked and pushed. */
 struct mount_place watch_place(const struct watch_host *h, const struct watch *w);
+/* Which of the mounts of one export has their knobs: W, or another one. NULL: none yet. */
+const struct watch *watch_owner(const struct watch_host *h, const struct watch *w);
+/* What is done about writes: what was decided, but WRITE_NORMAL where it is to defer and the knob could not be
+ * turned. */
+enum write_way watch_way(const struct watch_host *h, const struct watch *w);
+/* KiB that read-ahead is set to; 0: it is as found. */
+uint32_t watch_readahead(const struct watch_host *h, const struct watch *w);
 /* For people: a line of the mount, and one of its use where prices count. */
-void watch_show(const struct watch *w, FILE *out);
+void watch_show(const struct watch_host *h, const struct watch *w, FILE *out);
 
 #endif

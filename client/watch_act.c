@@ -31,7 +31,8 @@ static bool defer_vain(struct watch_host *h, struct watch *w, double now)
 	const struct mountstats *from = &w->deferred, *to = &w->use.last;
 	double wrote, sent;
 
-	if (w->decision.way == WRITE_DEFER && now - w->decision.since < DECIDE_DWELL) {
+	if (w->decision.way == WRITE_DEFER &&
+	    (now - w->decision.since < DECIDE_DWELL || watch_way(h, w) != WRITE_DEFER)) {
 		w->deferred = w->use.last;
 		w->waiting = waiting(h, w);
 	}
@@ -48,7 +49,7 @@ static bool defer_vain(struct watch_host *h, struct watch *w, double now)
 
 static struct decide_input input_of(struct watch_host *h, struct watch *w, double now)
 {
-	const uint32_t turned = w->decision.readahead;
+	const uint32_t turned = watch_readahead(h, w);
 	const bool kept =
 		keep_holds(&h->keep); /* then nobody gains where written data goes early */
 	struct decide_input in = {
@@ -93,43 +94,43 @@ static int64_t share_of_ratio(const struct watch_host *h)
 	return share < 1 ? 1 : share < DEFER_RATIO ? share : DEFER_RATIO;
 }
 
-static void turn_ratio(struct watch_host *h, struct watch *w, int64_t percent)
+static void turn_ratio(struct watch_host *h, struct watch *w, int64_t percent, double now)
 {
 	char why[64];
 
-	if (percent == w->knobs.ratio_set)
+	if (percent == w->knobs.ratio.set)
 		return;
 	snprintf(why, sizeof(why), "writes: %s", write_way_names[w->decision.way]);
-	mount_knobs_ratio(&w->knobs, percent, why, &h->hand);
+	mount_knobs_ratio(&w->knobs, percent, why, &h->hand, now);
 }
 
 /* Where one more defers, the others first give of theirs: the kernel refuses a sum of 100. */
-static void set_ratio(struct watch_host *h, struct watch *w)
+static void set_ratio(struct watch_host *h, struct watch *w, double now)
 {
 	const int64_t share = share_of_ratio(h);
 
 	if (w->decision.way != WRITE_DEFER) {
-		turn_ratio(h, w, KNOB_AS_FOUND);
+		turn_ratio(h, w, KNOB_AS_FOUND, now);
 		return;
 	}
 	for (unsigned int i = 0; i < h->settings.mount_count; i++)
-		if (h->watches[i].knobs.ratio_set > share)
-			turn_ratio(h, &h->watches[i], share);
-	turn_ratio(h, w, share);
+		if (h->watches[i].knobs.ratio.set > share)
+			turn_ratio(h, &h->watches[i], share, now);
+	turn_ratio(h, w, share, now);
 }
 
 /* ---- read_ahead_kb, syncfs --------------------------------------------------------------- */
 
-static void set_readahead(struct watch_host *h, struct watch *w)
+static void set_readahead(struct watch_host *h, struct watch *w, double now)
 {
 	const struct decision *d = &w->decision;
 	const int64_t kib = d->readahead ? (int64_t)d->readahead : KNOB_AS_FOUND;
 	char why[96];
 
-	if (kib == w->knobs.readahead_set)
+	if (kib == w->knobs.readahead.set)
 		return;
 	snprintf(why, sizeof(why), "price of read-ahead %.3g, ours %.3g", d->ahead, d->ahead_ours);
-	mount_knobs_readahead(&w->knobs, kib, why, &h->hand);
+	mount_knobs_readahead(&w->knobs, kib, why, &h->hand, now);
 }
 
 static void accelerate(struct watch_host *h, struct watch *w)
@@ -172,11 +173,12 @@ static void tell_step(struct watch_host *h, const struct watch *w)
 		    w->path, size, d->ahead, d->ahead_ours, decide_texts[d->ahead_why].why);
 }
 
-static void count_deferral(struct watch *w, enum write_way was, double now)
+/* WAS: what was done since it was judged last. */
+static void count_deferral(struct watch_host *h, struct watch *w, enum write_way was, double now)
 {
 	if (was == WRITE_DEFER)
 		w->totals.deferred += now - w->acted;
-	else if (w->decision.way == WRITE_DEFER)
+	else if (watch_way(h, w) == WRITE_DEFER)
 		w->totals.deferrals++;
 	w->acted = now;
 }
@@ -184,7 +186,7 @@ static void count_deferral(struct watch *w, enum write_way was, double now)
 void watch_act(struct watch_host *h, struct watch *w, double now)
 {
 	const struct decide_input in = input_of(h, w, now);
-	const enum write_way was = w->decision.way;
+	const enum write_way was = w->decision.way, did = watch_way(h, w);
 	const enum decide_why ahead_was = w->decision.ahead_why;
 
 	if (decide(&w->decision, &h->settings.decide, &in, now)) {
@@ -192,10 +194,10 @@ void watch_act(struct watch_host *h, struct watch *w, double now)
 		if (w->decision.ahead_why != ahead_was)
 			tell_step(h, w);
 	}
-	count_deferral(w, was, now);
 	if (w->decision.way != was)
 		tell_way(h, w);
-	set_ratio(h, w);
-	set_readahead(h, w);
+	set_ratio(h, w, now);
+	set_readahead(h, w, now);
+	count_deferral(h, w, did, now);
 	accelerate(h, w);
 }

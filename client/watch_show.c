@@ -4,17 +4,20 @@
 #include "watch.h"
 
 /* Its read-ahead, and what the kernel's counters say of its use. */
-static void show_use(const struct watch *w, FILE *out)
+static void show_use(const struct watch_host *h, const struct watch *w, FILE *out)
 {
 	const struct decision *d = &w->decision;
+	const uint32_t kib = watch_readahead(h, w);
 	double effectiveness;
 
 	fputs("  read-ahead ", out);
-	if (d->readahead)
-		fprintf(out, "%u KiB", d->readahead);
+	if (kib)
+		fprintf(out, "%u KiB", kib);
 	else
 		fputs("as found", out);
 	fprintf(out, ": %s", decide_texts[d->ahead_why].why);
+	if (d->readahead && !kib)
+		fputs("; but read_ahead_kb cannot be turned now", out);
 	if (mount_use_evidence(&w->use, &effectiveness) == USE_KNOWN)
 		fprintf(out, "; of what was fetched %.0f %% was read", 100 * effectiveness);
 	if (w->use.last.there)
@@ -23,11 +26,25 @@ static void show_use(const struct watch *w, FILE *out)
 	fputc('\n', out);
 }
 
-void watch_show(const struct watch *w, FILE *out)
+/* Prices, and what follows from them for writes. */
+static void show_writes(const struct watch_host *h, const struct watch *w, FILE *out)
+{
+	const struct decision *d = &w->decision;
+	const enum write_way way = watch_way(h, w);
+
+	fprintf(out, ", write %.3g, read-ahead %.3g, ours %.3g, %s: %s", w->detector.prices.write,
+		w->detector.prices.readahead, d->ours, write_way_names[way],
+		decide_texts[d->why].why);
+	if (way != d->way)
+		fputs("; but min_ratio cannot be turned now", out);
+	if (way == WRITE_DEFER)
+		fprintf(out, "; %.1f MB held back", w->held_back / 1e6);
+}
+
+void watch_show(const struct watch_host *h, const struct watch *w, FILE *out)
 {
 	static const char *const text[] = {"not asked yet", "believed", "no prices", "no answer",
 					   "not asked: too many calls hang"};
-	const struct decision *d = &w->decision;
 	char obstacle[64];
 
 	fputs("mount ", out);
@@ -38,12 +55,8 @@ void watch_show(const struct watch *w, FILE *out)
 	else
 		fputs(text[w->news], out);
 	if (w->news == NEWS_BELIEVED)
-		fprintf(out, ", write %.3g, read-ahead %.3g, ours %.3g, %s: %s",
-			w->detector.prices.write, w->detector.prices.readahead, d->ours,
-			write_way_names[d->way], decide_texts[d->why].why);
-	if (w->news == NEWS_BELIEVED && d->way == WRITE_DEFER)
-		fprintf(out, "; %.1f MB held back", w->held_back / 1e6);
+		show_writes(h, w, out);
 	fputc('\n', out);
 	if (w->news == NEWS_BELIEVED)
-		show_use(w, out);
+		show_use(h, w, out);
 }

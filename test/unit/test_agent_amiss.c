@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* A mount looked after while something is amiss: answers that come late. On a machine of files. */
+/* A mount looked after while something is amiss: answers that come late, knobs that the kernel refuses. On a
+ * machine of files. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
 #include "unit_cmocka.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "agent_watched.h"
+#include "metrics.h"
 
 static bool untouched(void)
 {
@@ -77,12 +80,102 @@ static void test_a_late_answer_is_old(void **state)
 	watch_release(&host, w);
 }
 
+/* ---- knobs that the kernel refuses ----------------------------------------------------------- */
+
+static const char *refused;   /* a knob; NULL: none */
+static unsigned int refusals; /* so often */
+
+int __real_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...)
+{
+	if (refused && (flags & O_ACCMODE) == O_WRONLY && strstr(path, refused)) {
+		refusals++;
+		errno = EINVAL; /* as where the sum of all min_ratio would be 100 */
+		return -1;
+	}
+	return __real_open64(path, flags, 0600);
+}
+
+static void refuses(const char *knob)
+{
+	refused = knob;
+	refusals = 0;
+}
+
+static char shown[32768]; /* metrics, then what --status has */
+
+static bool shows(const char *text)
+{
+	FILE *out = fmemopen(shown, sizeof(shown), "w");
+
+	metrics_print(&host, now, out);
+	watch_show(&host, host.watches, out);
+	fputc('\0', out);
+	fclose(out);
+	return strstr(shown, text) != NULL;
+}
+
+/* The server is dear, by prices that move. */
+static void dear_for(double seconds)
+{
+	for (double end = now + seconds; now < end;) {
+		rounds(1, 0.9, 1.0);
+		rounds(1, 0.95, 1.0);
+	}
+}
+
+static void test_a_refused_deferral(void **state)
+{
+	struct watch *w = host.watches;
+
+	refuses(RATIO);
+	dear_for(8);
+	assert_int_equal(w->decision.way, WRITE_DEFER);
+	assert_int_equal(files_number(RATIO), 0);
+	assert_true(refusals >= 2); /* nor is it given up */
+	assert_int_equal(watch_way(&host, w), WRITE_NORMAL);
+	assert_true(shows("normal: the server is dearer than our memory; but min_ratio cannot be "
+			  "turned now\n"));
+	assert_true(shows("_writes{mount=\"/mnt/n\",way=\"defer\"} 0\n"));
+	assert_true(shows("_deferrals_total{mount=\"/mnt/n\"} 0\n"));
+	assert_true(shows("_deferred_seconds_total{mount=\"/mnt/n\"} 0\n"));
+	refuses(NULL);
+	for (unsigned int i = 0; i < 400 && files_number(RATIO) != 50; i++)
+		dear_for(0.5);
+	assert_int_equal(files_number(RATIO), 50);
+	assert_true(shows("_deferrals_total{mount=\"/mnt/n\"} 1\n") && shows(", defer: "));
+	watch_release(&host, w);
+}
+
+/* Tried ever less often, and said once. */
+static void test_a_refused_knob_is_not_pressed(void **state)
+{
+	struct watch *w = host.watches;
+
+	refuses(READAHEAD);
+	dear_for(300);
+	assert_in_range(refusals, 6, 12);
+	assert_int_equal(files_number(READAHEAD), 128);
+	assert_null(strstr(files_said, "not used"));
+	assert_true(w->decision.readahead && !watch_readahead(&host, w));
+	assert_true(shows("  read-ahead as found: "));
+	assert_true(shows("; but read_ahead_kb cannot be turned now"));
+	assert_false(shows("_readahead_bytes{"));
+	refuses(NULL);
+	dear_for(KNOB_AGAIN_MOST + 1);
+	assert_int_equal(files_number(READAHEAD), 16);
+	watch_release(&host, w);
+}
+
 /* ------------------------------------------------------------------------------------------ */
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ON_A_MACHINE(test_a_late_answer_is_old),
+		ON_A_MACHINE(test_a_refused_deferral),
+		ON_A_MACHINE(test_a_refused_knob_is_not_pressed),
 	};
 
 	return cmocka_run_group_tests(tests, begin, files_end);

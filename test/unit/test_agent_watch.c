@@ -140,20 +140,20 @@ static void test_knobs_that_cannot_be_turned(void **state)
 	struct knob_hand hand = {{record, NULL}, false};
 
 	mount_knobs_init(&k, "/mnt/n");
-	mount_knobs_ratio(&k, 50, "why", &hand); /* not its own: nothing happens */
+	mount_knobs_ratio(&k, 50, "why", &hand, now); /* not its own: nothing happens */
 	assert_int_equal(files_number(RATIO), 0);
 	mount_knobs_own(&k, files_root, "0:99");
-	mount_knobs_ratio(&k, 50, "why", &hand);
+	mount_knobs_ratio(&k, 50, "why", &hand, now);
 	assert_non_null(strstr(files_said, "No such file or directory: not used"));
 	mount_knobs_own(&k, files_root, "0:47");
-	mount_knobs_readahead(&k, 64, "why", &hand);
+	mount_knobs_readahead(&k, 64, "why", &hand, now);
 	assert_int_equal(mount_knobs_readahead_found(&k), 128);
 	files_put(READAHEAD, "4096\n");
 	mount_knobs_release(&k, &hand);
 	assert_non_null(strstr(files_said, "stays as it is: somebody else has turned it"));
 	assert_int_equal(files_number(READAHEAD), 4096);
 	hand.dry_run = true;
-	mount_knobs_ratio(&k, 50, "why", &hand);
+	mount_knobs_ratio(&k, 50, "why", &hand, now);
 	assert_string_equal(files_said, "/mnt/n: why: would set min_ratio to 50");
 	assert_int_equal(files_number(RATIO), 0);
 }
@@ -165,7 +165,7 @@ static void test_what_is_shown(void **state)
 
 	rounds(20, 0.9, 1.0);
 	out = fmemopen(text, sizeof(text), "w");
-	watch_show(host.watches, out);
+	watch_show(&host, host.watches, out);
 	fclose(out);
 	assert_non_null(strstr(text, "mount /mnt/n 0:47: believed, write 0.9"));
 	assert_non_null(strstr(text, "defer: the server is dearer than our memory; "));
@@ -175,7 +175,7 @@ static void test_what_is_shown(void **state)
 	watch_look(&host, host.watches, now);
 	watch_tick(&host, host.watches, now);
 	out = fmemopen(text, sizeof(text), "w");
-	watch_show(host.watches, out);
+	watch_show(&host, host.watches, out);
 	fclose(out);
 	assert_non_null(strstr(text, "nothing is mounted there: not yet"));
 }
@@ -187,7 +187,7 @@ static void test_a_name_is_one_line(void **state)
 	FILE *out = fmemopen(text, sizeof(text), "w");
 
 	host.watches[0].path = "/mnt/\033[Ja\\b\nknob /proc/sys/vm/dirty_ratio found 1 set any\n";
-	watch_show(host.watches, out);
+	watch_show(&host, host.watches, out);
 	fclose(out);
 	host.watches[0].path = path;
 	assert_non_null(strstr(text, "mount /mnt/\\033[Ja\\134b\\012knob /proc"));
