@@ -88,7 +88,7 @@ static struct async_worker *find(struct async_pool *pool, uint32_t group)
 			place = place ? place : w;
 		else if (w->state == ASYNC_IDLE)
 			idle = w;
-		else if (w->state == ASYNC_BUSY)
+		else if (w->state != ASYNC_STUCK)
 			busy += w->group == group;
 	}
 	if (busy >= ASYNC_GROUP_MAX)
@@ -157,6 +157,13 @@ bool async_call_drop(struct async_call *c, struct async_pool *pool)
 	return true;
 }
 
+void async_call_leave(struct async_call *c, struct async_pool *pool)
+{
+	if (!async_call_drop(c, pool))
+		c->worker->state = ASYNC_LEFT;
+	c->worker = NULL;
+}
+
 /* ---- all of them ------------------------------------------------------------------------- */
 
 unsigned int async_pool_stuck(const struct async_pool *pool)
@@ -189,8 +196,12 @@ void async_pool_reap(struct async_pool *pool)
 	for (unsigned int i = 0; i < ASYNC_WORKERS_MAX; i++) {
 		struct async_worker *w = &pool->workers[i];
 
-		if (w->child && w->state == ASYNC_STUCK && has_ended(w))
+		if (!w->child || w->state < ASYNC_LEFT)
+			continue;
+		if (has_ended(w))
 			forget(w);
+		else if (w->state == ASYNC_LEFT && async_pool_stuck(pool) < ASYNC_STUCK_MAX)
+			w->state = ASYNC_STUCK;
 	}
 	end_idle(pool, ASYNC_IDLE_MAX, 1);
 }

@@ -9,7 +9,8 @@
  *                           ---> the child waits for the next call
  *
  * A call that nobody waits for any more is dropped: its child is killed. One that cannot be killed
- * now is kept among the stuck ones, ASYNC_STUCK_MAX of all calls together.
+ * now is kept among the stuck ones, ASYNC_STUCK_MAX of all calls together. Whoever is gone himself leaves
+ * his call: where there is no such place its child counts as one of its group until there is, or it ends.
  *
  * Calls that may hang together, those to one server, are a group: a group has ASYNC_GROUP_MAX
  * children at most, so that a server that hangs leaves some for others.
@@ -37,7 +38,7 @@
 
 struct async_worker {
 	pid_t child; /* 0: none */
-	enum { ASYNC_IDLE, ASYNC_BUSY, ASYNC_STUCK } state;
+	enum { ASYNC_IDLE, ASYNC_BUSY, ASYNC_LEFT, ASYNC_STUCK } state;
 	uint32_t group;
 	struct async_job *job; /* in memory that it sees too */
 };
@@ -64,7 +65,9 @@ bool async_call_start(struct async_call *c, struct async_pool *pool, uint32_t gr
 bool async_call_done(struct async_call *c, void *result, size_t size);
 /* Gives up the call, if any. False: it is stuck, with as many others as may be; it stays C's. */
 bool async_call_drop(struct async_call *c, struct async_pool *pool);
-/* Forgets stuck children that have ended, and ends idle ones that are too many. */
+/* Gives it up for good: what cannot be dropped now is the POOL's. */
+void async_call_leave(struct async_call *c, struct async_pool *pool);
+/* Forgets children that were killed and have ended, and ends idle ones that are too many. */
 void async_pool_reap(struct async_pool *pool);
 /* How many are stuck. */
 unsigned int async_pool_stuck(const struct async_pool *pool);

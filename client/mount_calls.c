@@ -81,6 +81,13 @@ bool mount_calls_adopt(struct mount_calls *c, unsigned int id, struct async_pool
 	return true;
 }
 
+void mount_calls_leave(struct mount_calls *c, struct async_pool *pool)
+{
+	async_call_leave(&c->ask, pool);
+	async_call_leave(&c->push, pool);
+	c->mount = 0;
+}
+
 static bool start(struct async_call *c, async_run run, const struct mount_place *at,
 		  const char *root, struct async_pool *pool)
 {

@@ -38,6 +38,8 @@ struct mount_calls {
 
 /* From now on of mount ID. False: the calls of the one before hang, as too many others do. */
 bool mount_calls_adopt(struct mount_calls *c, unsigned int id, struct async_pool *pool);
+/* Nobody asks any more: they are given up, also those that hang. */
+void mount_calls_leave(struct mount_calls *c, struct async_pool *pool);
 /* Begins a call, where that kind is not under way. False: it is, or too many to its server are. */
 bool mount_calls_ask(struct mount_calls *c, const struct mount_place *at, struct async_pool *pool);
 bool mount_calls_push(struct mount_calls *c, const struct mount_place *at, struct async_pool *pool);

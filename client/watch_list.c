@@ -15,7 +15,7 @@ static struct watch *find(struct watch *watches, unsigned int count, const char 
 static void let_go(struct watch_host *h, struct watch *w)
 {
 	watch_release(h, w);
-	mount_calls_adopt(&w->calls, 0, &h->pool);
+	mount_calls_leave(&w->calls, &h->pool);
 }
 
 void watch_list(struct watch_host *h, const struct settings *settings)

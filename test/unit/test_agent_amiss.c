@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* A mount looked after while something is amiss: answers that come late, knobs that the kernel refuses. On a
+/* A mount looked after while something is amiss: answers that come late, many that hang, knobs that the kernel refuses. On a
  * machine of files. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,6 +51,14 @@ static void server_answers(double write, double readahead)
 	fclose(waits);
 }
 
+static void hang(const void *arg, void *result)
+{
+	(void)arg;
+	(void)result;
+	for (;;)
+		pause();
+}
+
 /* What a server said a minute ago is a minute old when it comes. */
 static void test_a_late_answer_is_old(void **state)
 {
@@ -78,6 +86,32 @@ static void test_a_late_answer_is_old(void **state)
 	rounds(1, 0.9, 1.0); /* what it says now counts */
 	assert_false(untouched());
 	watch_release(&host, w);
+}
+
+/* A mount is let go whose question hangs, while as many others hang as may: its child is not lost. */
+static void test_a_mount_is_let_go_while_many_hang(void **state)
+{
+	static struct async_pool other;
+	struct async_worker *w = host.pool.workers;
+	struct async_call lasting = {0};
+	unsigned int lost = 0;
+
+	server_hangs();
+	assert_true(async_call_start(&lasting, &other, 1, hang, NULL, 0));
+	for (unsigned int i = 0; i < ASYNC_STUCK_MAX; i++) {
+		w[i] = *lasting.worker;
+		w[i].state = ASYNC_STUCK;
+	}
+	passes(1);
+	assert_true(mount_calls_asks(&host.watches[0].calls));
+	list(settings_of("/mnt/o", NULL));
+	for (unsigned int i = 0; i < ASYNC_WORKERS_MAX; i++)
+		lost += w[i].child && w[i].state == ASYNC_BUSY;
+	memset(w, 0, ASYNC_STUCK_MAX * sizeof(*w));
+	assert_true(async_call_drop(&lasting, &other));
+	for (async_pool_reap(&other); async_pool_stuck(&other); async_pool_reap(&other))
+		wakeup_wait(&wakeup, wakeup_now() + 0.01);
+	assert_int_equal(lost, 0);
 }
 
 /* ---- knobs that the kernel refuses ----------------------------------------------------------- */
@@ -174,6 +208,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ON_A_MACHINE(test_a_late_answer_is_old),
+		ON_A_MACHINE(test_a_mount_is_let_go_while_many_hang),
 		ON_A_MACHINE(test_a_refused_deferral),
 		ON_A_MACHINE(test_a_refused_knob_is_not_pressed),
 	};

@@ -228,6 +228,60 @@ static void test_so_many_may_be_stuck(void **state)
 	forget_killed();
 }
 
+static unsigned int of_state(const struct async_pool *p, int state)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < ASYNC_WORKERS_MAX; i++)
+		n += p->workers[i].child && (int)p->workers[i].state == state;
+	return n;
+}
+
+/* Its owner goes while so many are stuck: its child is not lost, and its group has its places again. */
+static void test_a_call_is_left(void **state)
+{
+	struct async_call lasting = {0}, left[ASYNC_GROUP_MAX] = {0}, c = {0};
+	struct async_pool full = {0};
+	int arg = 5, result = 0;
+
+	assert_true(start(&lasting, hang, NULL));
+	for (unsigned int i = 0; i < ASYNC_STUCK_MAX; i++) {
+		full.workers[i] = *lasting.worker;
+		full.workers[i].state = ASYNC_STUCK;
+	}
+	for (unsigned int i = 0; i < ASYNC_GROUP_MAX; i++)
+		assert_true(async_call_start(&left[i], &full, 1, hang, NULL, 0));
+	for (unsigned int i = 0; i < ASYNC_GROUP_MAX; i++) {
+		async_call_leave(&left[i], &full);
+		assert_null(left[i].worker);
+	}
+	assert_int_equal(of_state(&full, ASYNC_BUSY), 0);
+	assert_int_equal(async_pool_stuck(&full), ASYNC_STUCK_MAX);
+	for (async_pool_reap(&full); of_state(&full, ASYNC_LEFT); async_pool_reap(&full))
+		wakeup_wait(&wakeup, wakeup_now() + 0.01);
+	assert_true(async_call_start(&c, &full, 1, twice, &arg, sizeof(arg)));
+	assert_true(returns(&c, &result));
+	assert_int_equal(result, 10);
+	async_pool_end(&full);
+	assert_true(async_call_drop(&lasting, &pool));
+	forget_killed();
+}
+
+/* Where there is a place among the stuck ones it takes that, and its group has room at once. */
+static void test_what_is_left_becomes_stuck(void **state)
+{
+	struct async_call lasting = {0};
+	struct async_pool one = {0};
+
+	assert_true(start(&lasting, hang, NULL));
+	one.workers[0] = *lasting.worker;
+	one.workers[0].state = ASYNC_LEFT;
+	async_pool_reap(&one);
+	assert_int_equal(of_state(&one, ASYNC_STUCK), 1);
+	assert_true(async_call_drop(&lasting, &pool));
+	forget_killed();
+}
+
 /* ---- the lock ---------------------------------------------------------------------------- */
 
 static char root[] = "/tmp/ra-lock-XXXXXX";
@@ -333,6 +387,8 @@ int main(void)
 		cmocka_unit_test(test_a_group_leaves_room_for_others),
 		cmocka_unit_test(test_idle_children_end),
 		cmocka_unit_test(test_so_many_may_be_stuck),
+		cmocka_unit_test(test_a_call_is_left),
+		cmocka_unit_test(test_what_is_left_becomes_stuck),
 		cmocka_unit_test(test_the_lock_tells_who_has_it),
 		cmocka_unit_test(test_a_child_does_not_keep_the_lock),
 	};
