@@ -72,6 +72,24 @@ void keep_hold(struct keep *k, double total, const struct knob_recorder *recorde
 		hold(&k->at[i], (uint64_t)(total * k->at[i].percent / 100), recorder);
 }
 
+void keep_take_over(struct keep *k, struct keep *was)
+{
+	k->kept = was->kept && k->count;
+	for (unsigned int i = 0; i < k->count; i++) {
+		struct keep_place *p = &k->at[i];
+
+		for (unsigned int j = 0; j < was->count; j++) {
+			struct keep_place *q = &was->at[j];
+
+			if (strcmp(p->knob.path, q->knob.path) != 0 || p->percent != q->percent)
+				continue;
+			*p = *q;
+			q->knob.held = false;
+		}
+	}
+	keep_release(was);
+}
+
 bool keep_holds(const struct keep *k)
 {
 	for (unsigned int i = 0; i < k->count; i++)

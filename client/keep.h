@@ -51,6 +51,8 @@ bool keep_judge(bool kept, const struct keep_input *in);
 bool keep_add(struct keep *k, const char *root, const char *name, double percent);
 /* Holds what may be kept of TOTAL bytes of memory; what others have set higher stays. */
 void keep_hold(struct keep *k, double total, const struct knob_recorder *recorder);
+/* What WAS has turned goes on in K, another list of groups, where that may keep as much; the rest goes back. */
+void keep_take_over(struct keep *k, struct keep *was);
 /* Something is held. */
 bool keep_holds(const struct keep *k);
 /* All as found. */

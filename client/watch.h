@@ -156,12 +156,13 @@ void watch_use_look(struct watch_host *h, double now);
 /* So often (s) may it be asked for prices; and whether there is a reason to now. */
 double watch_use_interval(const struct watch_host *h, const struct watch *w);
 bool watch_use_asks(const struct watch_host *h, const struct watch *w, double now);
-/* Groups of other settings; what they halt at the end; lines for people. */
+/* Groups of other settings, which are the host's by now: those that are still named go on as they are. */
 void watch_groups_list(struct watch_host *h, const struct settings *settings);
+void watch_keep_list(struct watch_host *h, const struct settings *settings);
+/* What they halt; what they keep; all of that as found; lines for people. */
 void watch_groups_tick(struct watch_host *h, double now);
 void watch_groups_release(struct watch_host *h);
 void watch_groups_show(const struct watch_host *h, FILE *out);
-void watch_keep_list(struct watch_host *h, const struct settings *settings);
 void watch_keep_tick(struct watch_host *h, double now);
 void watch_keep_release(struct watch_host *h);
 void watch_keep_show(const struct watch_host *h, FILE *out);

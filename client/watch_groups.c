@@ -93,23 +93,46 @@ void watch_groups_release(struct watch_host *h)
 			knob_restore(&h->groups[i].knob);
 }
 
+/* The one with K among OLD that may go on as it is; NULL: there is none. */
+static struct watch_group *find(struct watch_group old[WEIGHTS_MAX], const struct knob *k)
+{
+	for (unsigned int i = 0; i < WEIGHTS_MAX && k->path[0]; i++)
+		if (old[i].path && !old[i].refused && strcmp(old[i].knob.path, k->path) == 0)
+			return &old[i];
+	return NULL;
+}
+
+static void begin(struct watch_host *h, struct watch_group *g)
+{
+	if (strchr(g->path, ' ') || strstr(g->path, ".."))
+		refuse(g, "is no name of a control group");
+	else if (group_holds_us(&h->machine.source, g->path))
+		refuse(g, "the agent itself is in it");
+}
+
 void watch_groups_list(struct watch_host *h, const struct settings *settings)
 {
-	const struct weights *halts = &settings->halts;
+	struct watch_group old[WEIGHTS_MAX], *was;
 
-	watch_groups_release(h);
+	memcpy(old, h->groups, sizeof(old));
 	memset(h->groups, 0, sizeof(h->groups));
-	for (unsigned int i = 0; i < halts->count; i++) {
+	for (unsigned int i = 0; i < settings->halts.count; i++) {
 		struct watch_group *g = &h->groups[i];
+		const char *name = h->settings.halts.at[i].name;
 
-		g->path = h->settings.halts.at[i].name;
-		knob_init(&g->knob, settings->root, "/sys/fs/cgroup%s/cgroup.freeze",
-			  halts->at[i].name);
-		if (strchr(halts->at[i].name, ' ') || strstr(halts->at[i].name, ".."))
-			refuse(g, "is no name of a control group");
-		else if (group_holds_us(&h->machine.source, halts->at[i].name))
-			refuse(g, "the agent itself is in it");
+		knob_init(&g->knob, settings->root, "/sys/fs/cgroup%s/cgroup.freeze", name);
+		was = find(old, &g->knob);
+		if (was)
+			*g = *was;
+		g->path = name;
+		if (was)
+			was->path = NULL;
+		else
+			begin(h, g);
 	}
+	for (unsigned int i = 0; i < WEIGHTS_MAX; i++)
+		if (old[i].path)
+			knob_restore(&old[i].knob);
 	h->machine.groups = &h->settings.halts;
 }
 

@@ -70,7 +70,8 @@ void watch_keep_release(struct watch_host *h)
 
 void watch_keep_list(struct watch_host *h, const struct settings *settings)
 {
-	keep_release(&h->keep);
+	struct keep was = h->keep;
+
 	memset(&h->keep, 0, sizeof(h->keep));
 	for (unsigned int i = 0; i < settings->keeps.count; i++)
 		if (!keep_add(&h->keep, settings->root, settings->keeps.at[i].name,
@@ -79,6 +80,7 @@ void watch_keep_list(struct watch_host *h, const struct settings *settings)
 				 "keep %s: is no name of a control group, or there "
 				 "are too many: it is left alone",
 				 settings->keeps.at[i].name);
+	keep_take_over(&h->keep, &was);
 }
 
 void watch_keep_show(const struct watch_host *h, FILE *out)

@@ -231,6 +231,34 @@ static void test_what_is_left_alone(void **state)
 	settings_free(&host.settings);
 }
 
+/* Other mounts, as one that autofs has mounted, or a SIGHUP: who still is to halt does. */
+static void test_a_halted_group_stays_halted(void **state)
+{
+	struct settings s;
+	char error[256];
+	double since;
+
+	host_of("/backup");
+	while (files_number(FREEZE) == 0)
+		halted_at(0.9);
+	since = host.groups[0].halt.since;
+	s = host.settings;
+	assert_true(settings_set(&s, "mount", "/mnt/o", error, sizeof(error)));
+	assert_true(settings_set(&s, "halt", "0.2 /backup", error, sizeof(error)));
+	assert_true(settings_set(&s, "halt", "1 /other", error, sizeof(error)));
+	watch_list(&host, &s);
+	assert_int_equal(files_number(FREEZE), 1);
+	assert_true(host.groups[0].halt.halted && host.groups[0].halt.since == since);
+	assert_true(host.groups[0].knob.held && !host.groups[1].knob.held);
+	assert_string_equal(host.groups[1].path, "/other");
+	memmove(&s.halts.at[0], &s.halts.at[1], sizeof(s.halts.at[0])); /* without /backup */
+	s.halts.count = 1;
+	watch_list(&host, &s);
+	assert_int_equal(files_number(FREEZE), 0);
+	assert_true(!host.groups[0].halt.halted && !host.groups[0].knob.held);
+	settings_free(&host.settings);
+}
+
 /* ---- weights ------------------------------------------------------------------------------- */
 
 static void test_weights(void **state)
@@ -267,6 +295,7 @@ int main(void)
 		cmocka_unit_test_setup(test_a_group_halts_and_goes_on, begin_one),
 		cmocka_unit_test_setup(test_at_the_end_it_goes_on, begin_one),
 		cmocka_unit_test_setup(test_what_is_left_alone, begin_one),
+		cmocka_unit_test_setup(test_a_halted_group_stays_halted, begin_one),
 		cmocka_unit_test(test_weights),
 	};
 

@@ -136,6 +136,47 @@ static void test_what_others_set(void **state)
 	assert_int_equal(files_number(DB), 4096);
 }
 
+static void list(struct settings s)
+{
+	watch_list(&host, &s);
+}
+
+static struct settings with(const char *name, const char *value)
+{
+	struct settings s = host.settings;
+	char error[256];
+
+	assert_true(settings_set(&s, name, value, error, sizeof(error)));
+	return s;
+}
+
+/* Other mounts, as one that autofs has mounted: who still is to keep does. Other shares hold from the next look on. */
+static void test_other_settings(void **state)
+{
+	static const char *const values[] = {"40 /slice/db", "20 /slice/web"};
+	struct settings s;
+
+	keeps(values, 2);
+	passes(true, 1);
+	list(with("mount", "/mnt/o"));
+	assert_true(host.keep.kept && keep_holds(&host.keep));
+	assert_int_equal(files_number(DB), PART(40));
+	assert_int_equal(files_number(SLICE), PART(60));
+	list(with("keep", "10 /slice/web"));
+	assert_int_equal(files_number(DB), PART(40));
+	assert_true(files_number(SLICE) == 0 && files_number(WEB) == 0);
+	passes(false, 1);
+	assert_true(files_number(SLICE) == PART(50) && files_number(WEB) == PART(10));
+	s = host.settings;
+	s.keeps.count = 1;
+	list(s);
+	assert_true(files_number(DB) == PART(40) && files_number(WEB) == 0);
+	s.keeps.count = 0;
+	list(s);
+	assert_true(files_number(DB) == 0 && files_number(SLICE) == 0 && !host.keep.kept);
+	end();
+}
+
 /* A service that ends, and begins anew with a group of the same name. */
 static void test_groups_come_and_go(void **state)
 {
@@ -233,6 +274,7 @@ int main(void)
 		cmocka_unit_test(test_when),
 		cmocka_unit_test_setup(test_a_group_and_those_above_it, begin_one),
 		cmocka_unit_test_setup(test_what_others_set, begin_one),
+		cmocka_unit_test_setup(test_other_settings, begin_one),
 		cmocka_unit_test_setup(test_groups_come_and_go, begin_one),
 		cmocka_unit_test_setup(test_a_record_comes_first, begin_one),
 		cmocka_unit_test_setup(test_writes_beside_what_is_kept, begin_one),
