@@ -120,6 +120,11 @@ void group_memory_above(struct group_memory *g, struct price_source *s, double s
 		group_memory_add(g, s, path, share);
 }
 
+bool group_is_name(const char *path)
+{
+	return path[0] == '/' && !path[strcspn(path, " \t\n\v\f\r")] && !strstr(path, "..");
+}
+
 bool group_holds_us(struct price_source *s, const char *path)
 {
 	const size_t length = strlen(path);

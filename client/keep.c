@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "decide.h"
+#include "group_memory.h"
 #include "keep.h"
 
 bool keep_judge(bool kept, const struct keep_input *in)
@@ -32,7 +33,7 @@ static struct keep_place *place_of(struct keep *k, const char *root, const char 
 
 bool keep_add(struct keep *k, const char *root, const char *name, double percent)
 {
-	if (name[0] != '/' || !name[1] || strchr(name, ' ') || strstr(name, ".."))
+	if (!group_is_name(name) || !name[1])
 		return false;
 	for (size_t i = 1; i <= strlen(name); i++) {
 		struct keep_place *p;

@@ -104,7 +104,7 @@ static struct watch_group *find(struct watch_group old[WEIGHTS_MAX], const struc
 
 static void begin(struct watch_host *h, struct watch_group *g)
 {
-	if (strchr(g->path, ' ') || strstr(g->path, ".."))
+	if (!group_is_name(g->path))
 		refuse(g, "is no name of a control group");
 	else if (group_holds_us(&h->machine.source, g->path))
 		refuse(g, "the agent itself is in it");

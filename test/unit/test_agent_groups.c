@@ -231,6 +231,27 @@ static void test_what_is_left_alone(void **state)
 	settings_free(&host.settings);
 }
 
+/* Its line in the record would end there: after kill -9 it would stay halted. */
+static void test_blanks_in_names(void **state)
+{
+	static const char blanks[] = " \t\n\v\f\r";
+	char name[16];
+
+	for (const char *c = blanks; *c; c++) {
+		struct keep k = {0};
+
+		snprintf(name, sizeof(name), "/back%cup", *c);
+		host_of(name);
+		assert_true(host.groups[0].refused);
+		assert_non_null(strstr(files_said, "is no name of a control group"));
+		settings_free(&host.settings);
+		assert_false(keep_add(&k, files_root, name, 10));
+		assert_int_equal(k.count, 0);
+	}
+	assert_true(group_is_name("/a-b.slice/c@d.service") && !group_is_name("a") &&
+		    !group_is_name("/a/../b"));
+}
+
 /* Other mounts, as one that autofs has mounted, or a SIGHUP: who still is to halt does. */
 static void test_a_halted_group_stays_halted(void **state)
 {
@@ -295,6 +316,7 @@ int main(void)
 		cmocka_unit_test_setup(test_a_group_halts_and_goes_on, begin_one),
 		cmocka_unit_test_setup(test_at_the_end_it_goes_on, begin_one),
 		cmocka_unit_test_setup(test_what_is_left_alone, begin_one),
+		cmocka_unit_test_setup(test_blanks_in_names, begin_one),
 		cmocka_unit_test_setup(test_a_halted_group_stays_halted, begin_one),
 		cmocka_unit_test(test_weights),
 	};
