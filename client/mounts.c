@@ -80,8 +80,8 @@ bool mount_parse(const char *line, const char *path, struct mount *m)
 	int at = 0, point = 0, behind = 0, options = 0;
 	const char *dash;
 
-	if (sscanf(line, "%u %*u %23[0-9:] %*s %n%*s%n", &found.id, found.device, &point, &behind) <
-		    2 ||
+	if (sscanf(line, "%u %u %23[0-9:] %*s %n%*s%n", &found.id, &found.parent, found.device,
+		   &point, &behind) < 3 ||
 	    behind <= point || !octal_same(line + point, line + behind, path))
 		return false;
 	dash = strstr(line + behind, " - ");
@@ -160,6 +160,43 @@ static bool is_at(const char *line, const char *path)
 	return octal_same(line, line + strcspn(line, " "), path);
 }
 
+/* Deeper than anybody mounts. */
+#define PARENTS_MAX 32
+
+/* The line of mount ID; NULL: there is none. */
+static const char *line_of(const struct mount_table *t, unsigned int id)
+{
+	const char *end = t->text + t->size;
+	char begin[16];
+	const size_t length = (size_t)snprintf(begin, sizeof(begin), "%u ", id);
+
+	for (const char *line = t->text; line < end; line += strlen(line) + 1)
+		if (strncmp(line, begin, length) == 0)
+			return line;
+	return NULL;
+}
+
+static bool is_autofs(const char *line)
+{
+	const char *dash = strstr(line, " - ");
+
+	return dash && strncmp(dash, " - autofs ", 10) == 0;
+}
+
+static bool below_autofs(const struct mount_table *t, const struct mount *m)
+{
+	unsigned int id = m->parent;
+	const char *line;
+
+	for (unsigned int depth = 0; depth < PARENTS_MAX && (line = line_of(t, id)); depth++) {
+		if (is_autofs(line))
+			return true;
+		if (sscanf(line, "%*u %u", &id) != 1)
+			return false;
+	}
+	return false;
+}
+
 void mount_table_find(const struct mount_table *t, const char *path, struct mount *m)
 {
 	const char *end = t->text + t->size;
@@ -168,6 +205,7 @@ void mount_table_find(const struct mount_table *t, const char *path, struct moun
 	for (const char *line = t->text; line < end; line += strlen(line) + 1)
 		if (is_at(line, path))
 			mount_parse(line, path, m); /* a later one is on top */
+	m->automounted = m->kind == MOUNT_NFS3 && below_autofs(t, m);
 }
 
 void mount_table_free(struct mount_table *t)

@@ -20,10 +20,12 @@ enum mount_kind {
 
 struct mount {
 	enum mount_kind kind;
-	unsigned int id; /* another one for each mount */
-	char device[24]; /* major:minor, the name of its bdi */
-	char type[24];	 /* of file system */
-	uint32_t server; /* a number made of the server's name; servers seldom share one */
+	unsigned int id;     /* another one for each mount */
+	unsigned int parent; /* the id of what it is mounted on */
+	bool automounted;    /* it lies below a mount of autofs, direct or indirect */
+	char device[24];     /* major:minor, the name of its bdi */
+	char type[24];	     /* of file system */
+	uint32_t server;     /* a number made of the server's name; servers seldom share one */
 };
 
 /* The text of mountinfo, read again from time to time. All zero: not yet. */
@@ -46,7 +48,8 @@ bool mount_parse(const char *line, const char *path, struct mount *m);
  * is as before.
  */
 int mount_table_read(struct mount_table *t, const char *mountinfo);
-/* What is mounted at PATH; of several mounts the one on top. */
+/* What is mounted at PATH; of several mounts the one on top. A mount of autofs is found by the way from parent to
+ * parent, where the table has them: one for the same path is the parent, too. */
 void mount_table_find(const struct mount_table *t, const char *path, struct mount *m);
 void mount_table_free(struct mount_table *t);
 

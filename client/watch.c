@@ -15,6 +15,7 @@ static void tell_news(struct watch *w, enum news n)
 		[NEWS_NO_PRICES] = "the server states no prices",
 		[NEWS_NO_ANSWER] = "no answer",
 		[NEWS_STUCK] = "not asked: too many calls hang in mounts that are gone",
+		[NEWS_UNUSED] = "not asked while nobody uses it, so that autofs can unmount it",
 	};
 	char obstacle[64];
 
@@ -115,6 +116,8 @@ static double next_ask(struct watch_host *h, const struct watch *w, double now)
 /* Of one that has begun: what comes late is as old as its own question. */
 static void note_question(struct watch *w, double now)
 {
+	if (w->answered >= w->asked)
+		w->waits_since = now;
 	w->asked = now;
 	mount_use_asked(&w->use);
 }
@@ -138,6 +141,14 @@ void watch_ask(struct watch_host *h, struct watch *w, double now)
 	}
 }
 
+/* Of an automounted one that was not asked for a while, or was asked only just now again: that is no silence of
+ * its server's. */
+static bool was_unasked(const struct watch_host *h, const struct watch *w, double now)
+{
+	return w->mount.automounted &&
+	       (w->answered >= w->asked || now - w->waits_since < h->settings.answer);
+}
+
 static void tell(const struct watch_host *h, struct watch *w, double now)
 {
 	if (w->mount.kind != MOUNT_NFS3)
@@ -145,7 +156,7 @@ static void tell(const struct watch_host *h, struct watch *w, double now)
 	else if (w->calls.mount != w->mount.id)
 		return; /* not asked yet, or watch_ask() says why not */
 	else if (watch_stale(h, w, now))
-		tell_news(w, NEWS_NO_ANSWER);
+		tell_news(w, was_unasked(h, w, now) ? NEWS_UNUSED : NEWS_NO_ANSWER);
 	else if (w->detector.believed)
 		tell_news(w, NEWS_BELIEVED);
 	else if (w->detector.disproofs)

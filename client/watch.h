@@ -55,6 +55,9 @@
  * time for which an answer counts, if that is less. */
 #define ASK_CALLS 10
 #define ASK_IDLE  10
+/* A question goes by the path, as any use does: autofs counts from it anew for how long a mount was idle. So one
+ * below a mount of autofs is asked no more when programs have not used it for so long (s). */
+#define ASK_USED 10
 /* Where control groups may halt prices are asked for so often (s). */
 #define ASK_HALTS 1
 /* Knobs of groups whose cached data is kept are looked at so often (s). */
@@ -79,7 +82,8 @@ enum news {
 	NEWS_BELIEVED,
 	NEWS_NO_PRICES,
 	NEWS_NO_ANSWER,
-	NEWS_STUCK, /* not asked: too many calls hang in mounts that are gone */
+	NEWS_STUCK,  /* not asked: too many calls hang in mounts that are gone */
+	NEWS_UNUSED, /* not asked: autofs would never unmount it */
 	NEWS_NOT_MOUNTED
 };
 
@@ -102,6 +106,7 @@ struct watch {
 	enum news news;		    /* last said */
 	double ask_at, asked;	    /* s: when to ask; when it was asked last */
 	double answered;	    /* s: the question of the last reply, or the mount */
+	double waits_since;	    /* s: the first question after that */
 	double look_at;		    /* s: when to look what is mounted */
 	uint32_t readahead_found;   /* KiB: then */
 	double acted;		    /* s: when it was judged last */

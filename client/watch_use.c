@@ -150,8 +150,17 @@ double watch_use_interval(const struct watch_host *h, const struct watch *w)
 	return h->settings.halts.count ? fmin(ASK_HALTS, interval) : interval;
 }
 
+/* Autofs shall not see it used by us alone. What is held back is in use: that ends by itself. */
+static bool is_left_to_autofs(const struct watch *w, double now)
+{
+	return w->mount.automounted && w->use.last.there && w->decision.way != WRITE_DEFER &&
+	       now - fmax(w->use.read_at, w->use.written_at) >= ASK_USED;
+}
+
 bool watch_use_asks(const struct watch_host *h, const struct watch *w, double now)
 {
+	if (is_left_to_autofs(w, now))
+		return false;
 	if (!w->use.last.there || !(w->detector.believed || w->detector.disproofs))
 		return true;
 	return mount_use_calls(&w->use) >= ASK_CALLS || has_written(h, w) ||

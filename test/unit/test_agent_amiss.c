@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* A mount looked after while something is amiss: answers that come late, many that hang, knobs that the kernel refuses. On a
- * machine of files. */
+/* A mount looked after while something is amiss: answers that come late, many that hang, what autofs would unmount, knobs that the
+ * kernel refuses. On a machine of files. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -114,6 +114,72 @@ static void test_a_mount_is_let_go_while_many_hang(void **state)
 	assert_int_equal(lost, 0);
 }
 
+/* ---- what autofs would unmount ----------------------------------------------------------------- */
+
+#define AUTOFS "30 35 0:40 / /mnt/n rw - autofs auto rw,fd=6\n"
+#define BELOW  "36 30 0:47 / /mnt/n rw - nfs s:/e rw,vers=3,x\n"
+
+/* So much was read and written by now, and so many READs sent. */
+static void count(unsigned int bytes, unsigned int reads)
+{
+	files_put("/proc/self/mountstats",
+		  "device s:/e mounted on /mnt/n with fstype nfs statvers=1.1\n"
+		  "\tbytes:\t%u %u 0 0 %u %u 7 8\n\t  READ: %u 5\n\t  WRITE: 6 6\n",
+		  bytes, bytes, bytes, bytes, reads);
+}
+
+/* How often the server answered meanwhile. */
+static uint64_t answers_in(double seconds)
+{
+	const uint64_t heard = host.watches[0].totals.replies;
+
+	for (double end = now + seconds; now < end;) {
+		watch_round(&host, now);
+		rounds(1, 0.9, 1.0);
+	}
+	return host.watches[0].totals.replies - heard;
+}
+
+/* A question goes by the path, and autofs takes that for use: who is not used is not asked. */
+static void test_autofs_may_unmount_it(void **state)
+{
+	struct watch *w = host.watches;
+
+	files_put("/proc/self/mountinfo", AUTOFS BELOW);
+	host.settings.interval = 1;
+	count(1000, 5);
+	assert_true(answers_in(ASK_USED) > 5);
+	assert_int_equal(w->news, NEWS_BELIEVED);
+	answers_in(DECIDE_UNUSED); /* what is held back is in use */
+	assert_int_equal(answers_in(120), 0);
+	assert_int_equal(w->news, NEWS_UNUSED);
+	assert_true(untouched());
+	count(100000, 50); /* somebody is there */
+	assert_true(answers_in(ASK_USED) > 2);
+	assert_int_equal(w->news, NEWS_BELIEVED);
+	assert_null(strstr(files_said, "no answer"));
+	watch_release(&host, w);
+}
+
+/* Its server hangs while it is used: that is no silence of ours. */
+static void test_an_automounted_one_hangs(void **state)
+{
+	struct watch *w = host.watches;
+
+	files_put("/proc/self/mountinfo", AUTOFS BELOW);
+	count(1000, 5);
+	answers_in(ASK_USED);
+	server_hangs();
+	for (unsigned int i = 1; i < 60; i++) {
+		count(100000 * i, 50 * i);
+		watch_round(&host, now);
+		passes(host.settings.interval);
+	}
+	assert_int_equal(w->news, NEWS_NO_ANSWER);
+	server_answers(0.9, 1.0);
+	unlink(files_path("/proc/self/mountstats"));
+}
+
 /* ---- knobs that the kernel refuses ----------------------------------------------------------- */
 
 static const char *refused;   /* a knob; NULL: none */
@@ -209,6 +275,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		ON_A_MACHINE(test_a_late_answer_is_old),
 		ON_A_MACHINE(test_a_mount_is_let_go_while_many_hang),
+		ON_A_MACHINE(test_autofs_may_unmount_it),
+		ON_A_MACHINE(test_an_automounted_one_hangs),
 		ON_A_MACHINE(test_a_refused_deferral),
 		ON_A_MACHINE(test_a_refused_knob_is_not_pressed),
 	};

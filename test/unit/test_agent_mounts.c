@@ -153,6 +153,36 @@ static void test_the_table(void **state)
 	mount_table_free(&t);
 }
 
+/* What lies below a mount of autofs, direct or indirect, by the way from parent to parent. */
+static void test_automounted(void **state)
+{
+	static const struct {
+		const char *path;
+		bool automounted;
+	} cases[] = {{"/mnt/n", true}, {"/net/s/e", true}, {"/net/s/e/f", true},
+		     {"/srv", false},  {"/lost", false},   {"/loop", false}};
+	struct mount_table t = {0};
+	struct mount m;
+
+	files_put("/mountinfo", "1 0 8:1 / / rw - ext4 /dev/a rw\n"
+				"30 1 0:40 / /mnt/n rw - autofs auto.direct rw,fd=6\n"
+				"36 30 0:47 / /mnt/n rw - nfs s:/e rw,vers=3,x\n"
+				"40 1 0:41 / /net rw shared:1 - autofs auto.net rw,fd=7,indirect\n"
+				"41 40 0:48 / /net/s/e rw - nfs s:/e rw,vers=3,x\n"
+				"42 41 0:49 / /net/s/e/f rw - nfs s:/e/f rw,vers=3,x\n"
+				"50 1 0:50 / /srv rw - nfs s:/autofs rw,vers=3,x\n"
+				"51 77 0:51 / /lost rw - nfs s:/g rw,vers=3,x\n"
+				"60 61 0:51 / /loop rw - nfs s:/g rw,vers=3,x\n"
+				"61 60 0:51 / /loop/a rw - nfs s:/g rw,vers=3,x\n");
+	assert_int_equal(mount_table_read(&t, files_path("/mountinfo")), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		mount_table_find(&t, cases[i].path, &m);
+		assert_int_equal(m.kind, MOUNT_NFS3);
+		assert_int_equal(m.automounted, cases[i].automounted);
+	}
+	mount_table_free(&t);
+}
+
 static void test_a_long_table(void **state)
 {
 	struct mount_table t = {0};
@@ -213,6 +243,7 @@ int main(void)
 		cmocka_unit_test(test_mountinfo_malformed),
 		cmocka_unit_test(test_servers),
 		cmocka_unit_test(test_the_table),
+		cmocka_unit_test(test_automounted),
 		cmocka_unit_test(test_a_long_table),
 		cmocka_unit_test(test_a_damaged_table),
 		cmocka_unit_test(test_the_fuzzers_short_run),
