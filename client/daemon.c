@@ -166,12 +166,15 @@ static void record(struct daemon *d)
 		told(d, write_record(d));
 }
 
-/* Before a knob is turned. */
+/* Before a knob is turned. Where the last record could not be written the next one tells whether that is so
+ * still, not each knob: there may be hundreds that are tried in each round. */
 static bool record_knob(void *arg)
 {
 	struct daemon *d = arg;
 
-	return d->host.settings.dry_run || add_to_record(d) || told(d, write_record(d));
+	if (d->host.settings.dry_run)
+		return true;
+	return !d->unrecorded && (add_to_record(d) || told(d, write_record(d)));
 }
 
 /* ---- metrics ----------------------------------------------------------------------------- */

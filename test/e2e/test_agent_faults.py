@@ -6,20 +6,23 @@ Mounts that are not there yet, of another kind, or hung, unmounted and mounted a
 cannot be killed; a full /run; kill -9; a configuration that is read again. On machines of files
 (agent_machine.py).
 """
+import ctypes
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
 
 import e2e
-from agent_machine import (LONG, MOUNT, NFS, Agent, HungMount, Machine, Server, at_once, load_codec,
-                           machine_ratio_is, priced, run)
+from agent_machine import (LONG, MOUNT, NFS, Agent, HungMount, Machine, Opens, Server, at_once,
+                           load_codec, machine_ratio_is, priced, run)
 
 AUTOFS = f"30 35 0:40 / {MOUNT} rw,relatime - autofs auto.direct rw,fd=6,timeout=300,direct\n"
 NFS4 = NFS.replace("vers=3", "vers=4.2").replace("nfs server", "nfs4 server")
 TURNED = (50, 16)  # by a server that is dear
+IN_CREATE = 0x100  # inotify(7)
 FOUND = 128  # KiB of read-ahead, by agent_machine.py
 
 
@@ -120,6 +123,27 @@ def fill(machine):
             pass
 
 
+class Creations:
+    """Counts files that are made in a directory, by inotify."""
+
+    def __init__(self, path):
+        libc = ctypes.CDLL(None)
+        self.seen, self.fd = 0, libc.inotify_init1(os.O_NONBLOCK)
+        if self.fd < 0 or libc.inotify_add_watch(self.fd, path.encode(), IN_CREATE) < 0:
+            raise OSError("no inotify")
+
+    def count(self):
+        try:
+            events = os.read(self.fd, 1 << 16)
+        except BlockingIOError:
+            events = b""
+        while events:  # equal ones in a row are one, but each file that is made is removed again
+            _, _, _, length = struct.unpack_from("iIII", events)
+            events = events[16 + length:]
+            self.seen += 1
+        return self.seen
+
+
 def test_no_record_no_knob(agent, work):
     machine = Machine(work, "full")
     small_run(machine)
@@ -130,6 +154,10 @@ def test_no_record_no_knob(agent, work):
     a = Agent(machine, agent)
     e2e.check(a.waits("no knob is turned: No space left on device"), "/run is full: told", a.text)
     e2e.check(a.waits("writes: defer") and machine.untouched(), "and no knob is turned", a.text)
+    made, looks = Creations(f"{machine.root}/run"), Opens(f"{machine.root}/proc/self/mountinfo")
+    e2e.wait_for(lambda: made.count() >= 0 and looks.count() >= 40, LONG)
+    e2e.check(made.count() <= looks.count(), "nor is the record tried for each knob in each round",
+              (made.seen, looks.seen))
     os.unlink(f"{machine.root}/run/full")
     e2e.check(turned(machine), "with space again they are", a.text)
     e2e.check(a.count("no knob is turned") == 1, "told once", a.text)
