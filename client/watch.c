@@ -167,7 +167,10 @@ static void after_push(struct watch *w)
 {
 	int error;
 
-	if (!mount_calls_pushed(&w->calls, &error) || !error || w->push_told)
+	if (!mount_calls_pushed(&w->calls, &error))
+		return;
+	w->totals.pushes += !error;
+	if (!error || w->push_told)
 		return;
 	w->push_told = true;
 	log_line(LOG_LEVEL_EVENT, "%s: syncfs: %s", w->path, strerror(error));

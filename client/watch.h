@@ -89,8 +89,8 @@ enum news {
 
 /* Since the path is looked after. */
 struct watch_totals {
-	uint64_t replies, deferrals, pushes;
-	double deferred; /* s */
+	uint64_t replies, deferrals, pushes; /* pushes: that have succeeded */
+	double deferred;		     /* s */
 };
 
 struct watch {
@@ -114,7 +114,7 @@ struct watch {
 	double held_back;	    /* bytes: deferred when the last answer came */
 	double waiting;		    /* bytes written before that, and still to be sent then */
 	double vain_until;	    /* s: deferrals are in vain before */
-	bool pushed, push_told;	    /* since the last reply; an error of it */
+	bool pushed, push_told;	    /* one has begun since the last reply; an error of it */
 	struct watch_totals totals;
 };
 

@@ -141,10 +141,8 @@ static void accelerate(struct watch_host *h, struct watch *w)
 	if (w->decision.way != WRITE_ACCELERATE || w->pushed ||
 	    (double)machine_dirty(&h->machine, w->mount.device) < fmax(least, 1))
 		return;
-	w->pushed = true;
-	if (!h->settings.dry_run && w->calls.mount == w->mount.id &&
-	    mount_calls_push(&w->calls, &at, &h->pool))
-		w->totals.pushes++;
+	w->pushed = h->settings.dry_run ||
+		    (w->calls.mount == w->mount.id && mount_calls_push(&w->calls, &at, &h->pool));
 }
 
 /* ---- what is said ------------------------------------------------------------------------ */

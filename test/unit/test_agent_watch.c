@@ -195,11 +195,9 @@ static void test_a_name_is_one_line(void **state)
 	assert_null(strchr(text, '\033'));
 }
 
-/* A cheap server, and something to write: syncfs, in a child. Here it fails, which is said once. */
-static void test_accelerate(void **state)
+/* A cheap server, and something to write. */
+static void make_accelerated(void)
 {
-	struct watch *w = host.watches;
-
 	host.settings.dirty_min = 0;
 	files_put("/proc/vmstat",
 		  "nr_free_pages 1000000\nnr_active_file 1\nnr_inactive_file 1\nnr_dirty 10\n"
@@ -208,13 +206,50 @@ static void test_accelerate(void **state)
 	files_put("/proc/meminfo", "MemTotal: 8000000 kB\nMemAvailable: 600000 kB\n");
 	machine_look(&host.machine);
 	rounds(40, 0, 0);
-	assert_int_equal(w->decision.way, WRITE_ACCELERATE);
+	assert_int_equal(host.watches[0].decision.way, WRITE_ACCELERATE);
+}
+
+/* syncfs, in a child. Here it fails, which is said once. */
+static void test_accelerate(void **state)
+{
+	struct watch *w = host.watches;
+
+	make_accelerated();
 	for (unsigned int i = 0; i < 1000 && !w->push_told; i++) {
 		rounds(1, 0, 0);
 		wakeup_wait(&wakeup, wakeup_now() + 0.01); /* for the child's end */
 	}
 	assert_true(w->push_told);
+	assert_int_equal(w->totals.pushes, 0);		/* none succeeded */
 	assert_int_equal(files_number(READAHEAD), 128); /* memory is short: not above what it was */
+}
+
+/* Calls of the same server have all places: it is pushed when one is free. */
+static void test_a_push_waits_for_a_place(void **state)
+{
+	struct watch *w = host.watches;
+	struct async_worker *places = &host.pool.workers[ASYNC_WORKERS_MAX - ASYNC_GROUP_MAX];
+
+	assert_int_equal(mkdir(files_path("/mnt"), 0700), 0);
+	assert_int_equal(mkdir(files_path("/mnt/n"), 0700), 0);
+	host.settings.dry_run = true; /* no push yet */
+	make_accelerated();
+	host.settings.dry_run = w->pushed = false;
+	for (unsigned int i = 0; i < ASYNC_GROUP_MAX; i++)
+		places[i] = (struct async_worker){
+			.child = getpid(), .state = ASYNC_BUSY, .group = w->mount.server};
+	watch_act(&host, w, now);
+	assert_true(!w->calls.push.worker && !w->pushed);
+	memset(places, 0, ASYNC_GROUP_MAX * sizeof(*places));
+	watch_act(&host, w, now);
+	assert_true(w->calls.push.worker && w->pushed);
+	for (unsigned int i = 0; i < 6000 && !w->totals.pushes; i++) {
+		rounds(1, 0, 0);
+		wakeup_wait(&wakeup, wakeup_now() + 0.01); /* for the child's end */
+	}
+	assert_true(w->totals.pushes > 0);
+	rmdir(files_path("/mnt/n"));
+	rmdir(files_path("/mnt"));
 }
 
 /* ---- what must be as without the agent ----------------------------------------------------- */
@@ -423,6 +458,7 @@ int main(void)
 		ON_A_MACHINE(test_what_is_shown),
 		ON_A_MACHINE(test_a_name_is_one_line),
 		ON_A_MACHINE(test_accelerate),
+		ON_A_MACHINE(test_a_push_waits_for_a_place),
 		ON_A_MACHINE(test_deferral_in_vain),
 		ON_A_MACHINE(test_what_waited_goes_first),
 		ON_A_MACHINE(test_an_unused_mount_is_left_alone),
