@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/log.h"
 #include "decide.h"
 #include "group_memory.h"
 #include "keep.h"
@@ -16,23 +17,40 @@ bool keep_judge(bool kept, const struct keep_input *in)
 	return kept ? in->pressed > DECIDE_PRESSED / DECIDE_HYSTERESIS : in->lost;
 }
 
-/* The place of the group that is the first LENGTH bytes of NAME; NULL: there are too many. */
-static struct keep_place *place_of(struct keep *k, const char *root, const char *name, int length)
+static void name_knob(struct knob *k, const char *root, const char *name, int length)
 {
+	knob_init(k, root, "/sys/fs/cgroup%.*s/memory.low", length, name);
+}
+
+static const struct keep_place *find(const struct keep *k, const struct knob *wanted)
+{
+	for (unsigned int i = 0; i < k->count; i++)
+		if (strcmp(k->at[i].knob.path, wanted->path) == 0)
+			return &k->at[i];
+	return NULL;
+}
+
+/* The place, and 1, of the group that is the first LENGTH bytes of NAME; 0: there are too many. */
+static unsigned int place_of(struct keep *k, const char *root, const char *name, int length,
+			     unsigned int above)
+{
+	const struct keep_place *found;
 	struct knob wanted;
 
-	knob_init(&wanted, root, "/sys/fs/cgroup%.*s/memory.low", length, name);
-	for (unsigned int i = 0; i < k->count; i++)
-		if (strcmp(k->at[i].knob.path, wanted.path) == 0)
-			return &k->at[i];
+	name_knob(&wanted, root, name, length);
+	found = find(k, &wanted);
+	if (found)
+		return (unsigned int)(found - k->at) + 1;
 	if (k->count == KEEP_KNOBS)
-		return NULL;
-	k->at[k->count] = (struct keep_place){.knob = wanted};
-	return &k->at[k->count++];
+		return 0;
+	k->at[k->count] = (struct keep_place){.knob = wanted, .above = above};
+	return ++k->count;
 }
 
 bool keep_add(struct keep *k, const char *root, const char *name, double percent)
 {
+	unsigned int place = 0;
+
 	if (!group_is_name(name) || !name[1])
 		return false;
 	for (size_t i = 1; i <= strlen(name); i++) {
@@ -40,37 +58,60 @@ bool keep_add(struct keep *k, const char *root, const char *name, double percent
 
 		if (name[i] && name[i] != '/')
 			continue;
-		p = place_of(k, root, name, (int)i);
-		if (!p)
+		place = place_of(k, root, name, (int)i, place);
+		if (!place)
 			return false;
+		p = &k->at[place - 1];
 		p->percent = fmin(p->percent + percent, 100);
 	}
+	k->at[place - 1].named = true;
 	return true;
 }
 
-static void hold(struct keep_place *p, uint64_t bytes, const struct knob_recorder *recorder)
+/* Without a record it is tried again as well; who records says why not. */
+static bool turn(struct keep_place *p, uint64_t bytes, const struct knob_recorder *recorder)
+{
+	const bool was = p->refused;
+
+	p->refused = false;
+	if (knob_turn(&p->knob, bytes, recorder))
+		return true;
+	if (p->knob.error == ECANCELED)
+		return false;
+	p->refused = true;
+	if (!was)
+		log_line(LOG_LEVEL_WARN, "keep: %s: %s: not kept for now", p->knob.path,
+			 strerror(p->knob.error));
+	knob_restore(&p->knob);
+	return false;
+}
+
+/* Whether it stands at as much by then. */
+static bool hold(struct keep_place *p, uint64_t bytes, const struct knob_recorder *recorder)
 {
 	uint64_t now;
 
-	if (p->theirs || !knob_read(&p->knob, &now)) {
+	if (!knob_read(&p->knob, &now)) {
 		if (p->theirs || knob_is_gone(&p->knob) || p->knob.error == EDOM)
 			p->knob.held = false; /* not there now, or without a bound */
-		return;
+		return p->knob.held || p->knob.error == EDOM;
 	}
 	if (p->knob.held && !p->knob.turning) {
 		if (now == p->knob.ours)
-			return;
+			return true;
 		p->knob.held = false;
 		p->theirs = now != p->knob.found; /* else a new one of that name */
 	}
-	if (!p->theirs && now < bytes)
-		knob_turn(&p->knob, bytes, recorder);
+	return now >= bytes || (!p->theirs && turn(p, bytes, recorder));
 }
 
 void keep_hold(struct keep *k, double total, const struct knob_recorder *recorder)
 {
-	for (unsigned int i = 0; i < k->count; i++)
-		hold(&k->at[i], (uint64_t)(total * k->at[i].percent / 100), recorder);
+	for (unsigned int i = 0; i < k->count && total > 0; i++) {
+		struct keep_place *p = &k->at[i];
+
+		p->keeps = hold(p, (uint64_t)(total * p->percent / 100), recorder);
+	}
 }
 
 void keep_take_over(struct keep *k, struct keep *was)
@@ -78,31 +119,50 @@ void keep_take_over(struct keep *k, struct keep *was)
 	k->kept = was->kept && k->count;
 	for (unsigned int i = 0; i < k->count; i++) {
 		struct keep_place *p = &k->at[i];
+		struct keep_place *q = (struct keep_place *)find(was, &p->knob);
 
-		for (unsigned int j = 0; j < was->count; j++) {
-			struct keep_place *q = &was->at[j];
-
-			if (strcmp(p->knob.path, q->knob.path) != 0 || p->percent != q->percent)
-				continue;
-			*p = *q;
-			q->knob.held = false;
-		}
+		if (!q || p->percent != q->percent)
+			continue;
+		p->knob = q->knob;
+		p->theirs = q->theirs;
+		p->keeps = q->keeps;
+		p->refused = q->refused;
+		q->knob.held = false;
 	}
 	keep_release(was);
+}
+
+static bool keeps(const struct keep *k, const struct keep_place *p)
+{
+	while (p->keeps && p->above)
+		p = &k->at[p->above - 1];
+	return p->keeps;
 }
 
 bool keep_holds(const struct keep *k)
 {
 	for (unsigned int i = 0; i < k->count; i++)
-		if (k->at[i].knob.held)
+		if (k->at[i].named && keeps(k, &k->at[i]))
 			return true;
 	return false;
+}
+
+bool keep_keeps(const struct keep *k, const char *root, const char *name)
+{
+	const struct keep_place *p;
+	struct knob wanted;
+
+	name_knob(&wanted, root, name, (int)strlen(name));
+	p = find(k, &wanted);
+	return p && p->named && keeps(k, p);
 }
 
 void keep_release(struct keep *k)
 {
 	for (unsigned int i = k->count; i > 0; i--) {
-		knob_restore(&k->at[i - 1].knob);
-		k->at[i - 1].theirs = false;
+		struct keep_place *p = &k->at[i - 1];
+
+		knob_restore(&p->knob);
+		p->theirs = p->keeps = p->refused = false;
 	}
 }

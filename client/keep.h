@@ -34,7 +34,11 @@ struct keep_input {
 struct keep_place {
 	struct knob knob; /* its memory.low */
 	double percent;	  /* of memory: the sum of what the groups below it, or it, may keep */
-	bool theirs; /* somebody else has turned it meanwhile: left alone until the next time */
+	bool theirs;  /* somebody else has turned it meanwhile: left alone until the next time */
+	bool keeps;   /* it stands at as much, whoever has turned it, when it was looked at */
+	bool refused; /* it could not be turned last, which was said */
+	bool named;   /* the group itself, not only one above one */
+	unsigned int above; /* the place of the group above it, and 1; 0: it is the uppermost */
 };
 
 /* All zero: nothing is kept. */
@@ -49,12 +53,15 @@ struct keep {
 bool keep_judge(bool kept, const struct keep_input *in);
 /* The group NAME, with those above it, may keep so much. False: it is no name of a group, or there are too many. */
 bool keep_add(struct keep *k, const char *root, const char *name, double percent);
-/* Holds what may be kept of TOTAL bytes of memory; what others have set higher stays. */
+/* Holds what may be kept of TOTAL bytes of memory; what others have set higher stays. What cannot be turned is
+ * said once, and tried again by the next call. */
 void keep_hold(struct keep *k, double total, const struct knob_recorder *recorder);
 /* What WAS has turned goes on in K, another list of groups, where that may keep as much; the rest goes back. */
 void keep_take_over(struct keep *k, struct keep *was);
-/* Something is held. */
+/* Some group keeps its cached data: it and all above it stand at as much. */
 bool keep_holds(const struct keep *k);
+/* The group NAME does. */
+bool keep_keeps(const struct keep *k, const char *root, const char *name);
 /* All as found. */
 void keep_release(struct keep *k);
 

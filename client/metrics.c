@@ -196,7 +196,11 @@ static bool halted(const struct subject *s, double *value)
 
 static bool kept(const struct subject *s, double *value)
 {
-	*value = s->host->keep.kept ? s->host->settings.keeps.count : 0;
+	const struct settings *set = &s->host->settings;
+
+	*value = 0;
+	for (unsigned int i = 0; i < set->keeps.count; i++)
+		*value += keep_keeps(&s->host->keep, set->root, set->keeps.at[i].name);
 	return true;
 }
 

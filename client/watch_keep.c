@@ -86,8 +86,13 @@ void watch_keep_list(struct watch_host *h, const struct settings *settings)
 void watch_keep_show(const struct watch_host *h, FILE *out)
 {
 	for (unsigned int i = 0; i < h->settings.keeps.count; i++) {
+		const char *name = h->settings.keeps.at[i].name;
+
 		fputs("group ", out);
-		octal_print(out, h->settings.keeps.at[i].name);
-		fprintf(out, ": its cached data: %s\n", h->keep.kept ? "kept" : "as without us");
+		octal_print(out, name);
+		fprintf(out, ": its cached data: %s\n",
+			keep_keeps(&h->keep, h->settings.root, name) ? "kept"
+			: h->keep.kept ? "not kept: memory.low is not as high as it should be"
+				       : "as without us");
 	}
 }

@@ -9,10 +9,12 @@
 #include <setjmp.h>
 #include "unit_cmocka.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "agent_files.h"
 #include "keep.h"
+#include "metrics.h"
 #include "recorder.h"
 #include "state.h"
 #include "watch.h"
@@ -251,6 +253,62 @@ static void test_writes_beside_what_is_kept(void **state)
 	end();
 }
 
+/* ---- what cannot be turned ------------------------------------------------------------------- */
+
+static const char *refused; /* the end of a knob's name; NULL: none */
+
+int __real_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...)
+{
+	if (refused && (flags & O_ACCMODE) == O_WRONLY && strstr(path, refused)) {
+		errno = EROFS;
+		return -1;
+	}
+	return __real_open64(path, flags, 0600);
+}
+
+static bool shows(const char *text)
+{
+	static char shown[32768];
+	FILE *out = fmemopen(shown, sizeof(shown), "w");
+
+	metrics_print(&host, now, out);
+	watch_keep_show(&host, out);
+	fputc('\0', out);
+	fclose(out);
+	return strstr(shown, text) != NULL;
+}
+
+/* A group is kept where it is turned, and all above it: not before. Then written data is sent early as without. */
+static void test_a_knob_that_cannot_be_turned(void **state)
+{
+	static const char *const values[] = {"40 /slice/db", "10 /slice/web"},
+				 *const knobs[] = {"/db/memory.low", "/slice/memory.low"};
+
+	for (unsigned int i = 0; i < 2; i++) {
+		keeps(values, 2);
+		refused = knobs[i];
+		passes(true, 1);
+		assert_non_null(strstr(files_said, "memory.low: Read-only file system: not kept"));
+		assert_true(host.keep.kept && keep_holds(&host.keep) == (i == 0));
+		assert_true(shows("group /slice/db: its cached data: not kept: memory.low is not"));
+		assert_true(shows(i ? "kept_groups 0\n" : "kept_groups 1\n"));
+		files_said[0] = '\0';
+		passes(false, 1);
+		assert_string_equal(files_said, ""); /* said once */
+		refused = NULL;
+		passes(false, 1);
+		assert_int_equal(files_number(DB), PART(40));
+		assert_true(keep_holds(&host.keep) && shows("kept_groups 2\n"));
+		assert_true(shows("group /slice/db: its cached data: kept\n"));
+		passes(false, 0);
+		assert_true(files_number(DB) == 0 && files_number(SLICE) == 0);
+		assert_true(!keep_holds(&host.keep) && shows("kept_groups 0\n"));
+		end();
+	}
+}
+
 static void test_dry_run_and_wrong_names(void **state)
 {
 	static const char *const values[] = {"40 /slice/db"}, *const wrong[] = {"40 /",
@@ -278,6 +336,7 @@ int main(void)
 		cmocka_unit_test_setup(test_groups_come_and_go, begin_one),
 		cmocka_unit_test_setup(test_a_record_comes_first, begin_one),
 		cmocka_unit_test_setup(test_writes_beside_what_is_kept, begin_one),
+		cmocka_unit_test_setup(test_a_knob_that_cannot_be_turned, begin_one),
 		cmocka_unit_test_setup(test_dry_run_and_wrong_names, begin_one),
 	};
 
