@@ -39,7 +39,8 @@ static void refuse(struct watch_group *g, const char *why)
 	log_line(LOG_LEVEL_WARN, "halt %s: %s: it is left alone", g->path, why);
 }
 
-/* False: it is not there now, or somebody else has halted it. */
+/* False: it is not there now, or somebody else has halted it. Who does that while we hold it writes what stands
+ * there already, so it cannot be told: then it goes on when we say so. */
 static bool is_free(struct watch_group *g)
 {
 	uint64_t now;
