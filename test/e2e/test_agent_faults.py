@@ -166,6 +166,32 @@ def test_no_record_no_knob(agent, work):
     server.stop()
 
 
+def test_a_knob_that_is_refused(agent, work):
+    """What is not held back is not shown as such, nor are the machine's limits raised for it."""
+    machine = Machine(work, "refused")
+    knob = f"{machine.root}/sys/class/bdi/0:47/min_ratio"
+    e2e.run("mount", "--bind", knob, knob)
+    e2e.at_exit(lambda: subprocess.run(["umount", "-l", knob], check=False))
+    e2e.run("mount", "-o", "remount,bind,ro", knob)
+    server = Server(machine, 0.9, 1.0)
+    a = Agent(machine, agent, "--flush-point", "60")
+    e2e.check(a.waits("min_ratio: Read-only file system: not used for now") and
+              e2e.wait_for(lambda: machine.read_ahead == 16, LONG), "a knob is refused: told", a.text)
+    def status():
+        return run(machine.command(agent, "--status")).stdout
+    e2e.check(e2e.wait_for(lambda: "normal: the server is dearer than our memory; but min_ratio "
+                           "cannot be turned now" in status(), LONG), "and shown", status())
+    e2e.check(machine.looks(4) and machine.flush_point == (10, 20),
+              "the machine's limits stay", machine.flush_point)
+    e2e.run("mount", "-o", "remount,bind,rw", knob)
+    e2e.check(e2e.wait_for(lambda: machine.min_ratio == 50 and machine.flush_point == (60, 80), LONG),
+              "it is tried again, and turned", a.text)
+    e2e.check(a.count("not used for now") == 1, "told once", a.text)
+    a.end()
+    e2e.check(machine.untouched(), "and put back", a.text)
+    server.stop()
+
+
 def test_killed_while_run_is_full(agent, work):
     machine = Machine(work, "full_killed")
     small_run(machine)
@@ -415,7 +441,7 @@ def main():
     load_codec()
     at_once((test_mounted_again_while_the_old_one_hangs, test_killed_in_a_call_that_cannot_be,
              test_ended_in_a_call_that_cannot_be_killed, test_so_many_calls_may_hang,
-             test_no_record_no_knob,
+             test_no_record_no_knob, test_a_knob_that_is_refused,
              test_killed_while_run_is_full, test_not_yet_and_not_this_one, test_reload, test_lock,
              test_fstab, test_service_manager, test_reload_at_once, test_ended_while_it_puts_back,
              test_removal_keeps_what_is_turned),
