@@ -123,8 +123,19 @@ bool knob_turn(struct knob *k, uint64_t value, const struct knob_recorder *recor
 		k->error = ECANCELED;
 		return false;
 	}
-	k->turning = !(knob_write(k, value) && knob_read(k, &k->ours));
+	if (!knob_write(k, value)) {
+		k->turning = was_turning; /* it stands where it stood */
+		return false;
+	}
+	k->turning = !knob_read(k, &k->ours);
 	return !k->turning;
+}
+
+bool knob_holds_on(struct knob *k)
+{
+	uint64_t now;
+
+	return k->held && !k->turning && knob_read(k, &now) && now == k->ours && now != k->found;
 }
 
 bool knob_restore(struct knob *k)

@@ -45,6 +45,8 @@ bool knob_read(struct knob *k, uint64_t *value);
 bool knob_hold(struct knob *k);
 /* Holds it and turns it. False: k->error, ECANCELED where no record could be made. */
 bool knob_turn(struct knob *k, uint64_t value, const struct knob_recorder *recorder);
+/* After a turn that failed: it stands where one before had turned it. */
+bool knob_holds_on(struct knob *k);
 /* Back to what was found, not held any more. False: EBUSY, somebody else's by now; EDOM, as
  * much; or it is gone; with any other k->error it is left. */
 bool knob_restore(struct knob *k);

@@ -30,14 +30,19 @@ static void put_back(struct mount_knobs *m, struct knob *k, const char *name, bo
 			 k->error == EBUSY ? "somebody else has turned it" : strerror(k->error));
 }
 
-/* It cannot be used now: says why, once, and puts back what it was turned to before. */
+/* It cannot be turned so now: says why, once. What it was turned to before stays, or it is not used. */
 static void refuse(struct mount_knobs *m, struct mount_knob *k, double now)
 {
+	const int error = k->knob.error;
+	const bool stays = k->set != KNOB_AS_FOUND && knob_holds_on(&k->knob);
+
 	if (k->pause <= 0)
-		log_line(LOG_LEVEL_EVENT, "%s: %s: %s: not used for now", m->path, k->knob.path,
-			 strerror(k->knob.error));
-	knob_restore(&k->knob);
-	k->set = KNOB_AS_FOUND;
+		log_line(LOG_LEVEL_EVENT, "%s: %s: %s: %s for now", m->path, k->knob.path,
+			 strerror(error), stays ? "no further" : "not used");
+	if (!stays) {
+		knob_restore(&k->knob);
+		k->set = KNOB_AS_FOUND;
+	}
 	k->pause = k->pause > 0 ? fmin(2 * k->pause, KNOB_AGAIN_MOST) : KNOB_AGAIN;
 	k->again_at = now + k->pause;
 }

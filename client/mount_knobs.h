@@ -44,8 +44,8 @@ struct knob_hand {
 void mount_knobs_init(struct mount_knobs *m, const char *path);
 /* They are its: those of DEVICE, below ROOT. */
 void mount_knobs_own(struct mount_knobs *m, const char *root, const char *device);
-/* A number, or KNOB_AS_FOUND; WHY is said. One that is refused goes back to what was found, which is said once,
- * and is tried again by later calls: NOW, s. */
+/* A number, or KNOB_AS_FOUND; WHY is said. One that is refused stays where we had it, else as it was found,
+ * which is said once, and is tried again by later calls: NOW, s. */
 void mount_knobs_ratio(struct mount_knobs *m, int64_t percent, const char *why,
 		       const struct knob_hand *hand, double now);
 void mount_knobs_readahead(struct mount_knobs *m, int64_t kib, const char *why,

@@ -248,6 +248,29 @@ static void test_a_refused_deferral(void **state)
 	watch_release(&host, w);
 }
 
+/* The kernel refuses a larger share: the mount keeps the one that it has. */
+static void test_a_refused_raise(void **state)
+{
+	struct mount_knobs *k = &host.watches[0].knobs;
+
+	watch_look(&host, host.watches, now);
+	mount_knobs_ratio(k, 18, "why", &host.hand, now);
+	refuses(RATIO);
+	mount_knobs_ratio(k, 22, "why", &host.hand, now);
+	assert_true(refusals == 1 && files_number(RATIO) == 18);
+	assert_non_null(strstr(files_said, "min_ratio: Invalid argument: no further for now"));
+	assert_true(k->ratio.set == 18 && k->ratio.knob.held && !k->ratio.knob.turning);
+	files_put(RATIO, "7\n"); /* somebody else's by now: no more ours to put back */
+	mount_knobs_ratio(k, 22, "why", &host.hand, now + KNOB_AGAIN);
+	assert_int_equal(k->ratio.set, KNOB_AS_FOUND);
+	refuses(NULL);
+	files_put(RATIO, "0\n");
+	mount_knobs_ratio(k, 22, "why", &host.hand, now + 3 * KNOB_AGAIN);
+	assert_int_equal(files_number(RATIO), 22);
+	watch_release(&host, host.watches);
+	assert_int_equal(files_number(RATIO), 0);
+}
+
 /* Tried ever less often, and said once. */
 static void test_a_refused_knob_is_not_pressed(void **state)
 {
@@ -278,6 +301,7 @@ int main(void)
 		ON_A_MACHINE(test_autofs_may_unmount_it),
 		ON_A_MACHINE(test_an_automounted_one_hangs),
 		ON_A_MACHINE(test_a_refused_deferral),
+		ON_A_MACHINE(test_a_refused_raise),
 		ON_A_MACHINE(test_a_refused_knob_is_not_pressed),
 	};
 

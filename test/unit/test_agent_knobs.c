@@ -222,6 +222,30 @@ static void test_what_cannot_be_put_back_is_left(void **state)
 	}
 }
 
+/* A turn that was refused has changed nothing: what stands there later is somebody else's. */
+static void test_a_refused_turn_leaves_it(void **state)
+{
+	struct knob k;
+
+	turn_knob(&k);
+	failing(EINVAL, O_WRONLY);
+	assert_false(knob_turn(&k, 60, &good));
+	assert_int_equal(k.error, EINVAL);
+	failing(0, 0);
+	assert_true(knob_holds_on(&k));
+	set_file(70);
+	assert_false(knob_holds_on(&k));
+	assert_false(knob_restore(&k));
+	assert_int_equal(k.error, EBUSY);
+	assert_int_equal(stands_at(&k), 70);
+	set_file(7);
+	failing(EINVAL, O_WRONLY);
+	assert_false(knob_turn(&k, 60, &good));
+	failing(0, 0);
+	assert_false(knob_holds_on(&k)); /* nor had any before */
+	assert_true(knob_restore(&k));
+}
+
 /* It cannot be put back for a while. */
 static void leave_turned(struct knob *k)
 {
@@ -349,6 +373,7 @@ int main(void)
 		cmocka_unit_test(test_record_comes_first),
 		cmocka_unit_test(test_lines_that_are_no_record),
 		cmocka_unit_test(test_what_cannot_be_put_back_is_left),
+		cmocka_unit_test(test_a_refused_turn_leaves_it),
 		cmocka_unit_test(test_what_is_left_is_turned_again),
 		cmocka_unit_test(test_what_is_left_stays_left),
 		cmocka_unit_test(test_what_is_left_is_let_go_of),
