@@ -47,6 +47,15 @@ def drop_caches():
         file.write("3")
 
 
+def fill_memory(path):
+    """Reads a file that is larger than memory, so that next to none is free, as where a machine has run for
+    long. Returns how much is (bytes)."""
+    with open(path, "rb", buffering=0) as file:
+        while file.read(1 << 20):
+            pass
+    return memory()["MemFree"]
+
+
 def _read(path):
     try:
         with open(path, encoding="ascii", errors="replace") as file:
@@ -100,7 +109,7 @@ def counted(at=MOUNT):
 def memory():
     """Bytes, by the names of /proc/meminfo that matter here."""
     found = dict(re.findall(r"^(\w+):\s+(\d+) kB", _read("/proc/meminfo"), re.M))
-    return {name: int(found[name]) * 1024 for name in ("MemTotal", "MemAvailable", "Dirty",
+    return {name: int(found[name]) * 1024 for name in ("MemTotal", "MemFree", "MemAvailable", "Dirty",
                                                        "Writeback", "Cached")}
 
 
@@ -224,12 +233,15 @@ def _moving(kind, draw, price):
 
 def say_prices(stop, kind, every=0.1, seed=1, lasting=1.0):
     """Writes replies for --replies REPLIES, until it is stopped: "high" and "low" always the same
-    prices; "jumping": others each `lasting` seconds; "frozen": not even the marks go on."""
+    prices; "jumping": others each `lasting` seconds; "moody": as jumping, but now and then low for
+    ten times as long; "frozen": not even the marks go on."""
     encode, draw = _codec()["encode"], random.Random(seed)
     price, until, mark = (0.9, 0.9), 0, 1
     while True:
         if time.monotonic() > until and kind != "frozen":
-            price, until = _moving(kind, draw, price), time.monotonic() + lasting
+            calm = kind == "moody" and draw.random() < 0.2
+            price = (0.0, 0.0) if calm else _moving(kind, draw, price)
+            until = time.monotonic() + lasting * (10 if calm else 1)
         mark = mark if kind == "frozen" else draw.randint(1, 3)
         total, _, avail = encode(6553600, 6000000, 6000000, *price, mark)
         with open(f"{REPLIES}.new", "w", encoding="ascii") as file:

@@ -22,6 +22,7 @@ import os
 import random
 import signal
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -44,7 +45,9 @@ LENGTHS = (1, 100, 4096, 5000, 65536, 200000)
 PIECES = (1000, 4096, 65536, 1 << 20)
 SIZE_MB = 512
 CUTS, CUT_EVERY = 4, 5000  # power cuts: at least, and one for so many operations
-PAUSE = 0.3  # s, on average, between two turns of an agent
+PAUSE = 0.3  # s, on average, between two turns of an agent,
+STAY, STAYS = 8, 0.3  # ... but so many, and of how many of its lives: decisions take time
+SOAK = 20000  # operations: agents live long enough meanwhile
 PATIENCE = 900  # s: machines may be stopped for minutes
 # Names and sizes are not for COMMIT to promise: stock Ganesha leaves them to the file system.
 UNPROMISED = ("cut", "replace", "look", "write_held")
@@ -70,13 +73,16 @@ class Toggled(threading.Thread):
         super().__init__(daemon=True)
         self.guest, self.agent, self.on = guest, agent, False
         self.draw, self.stopping, self.wrong = random.Random(seed), threading.Event(), []
-        self.saying = guest.start("client.say_prices", kind="jumping",
+        self.saying = guest.start("client.say_prices", kind="moody",
                                   seed=self.draw.randrange(1000), lasting=0.7)
         self.counts = {"started": 0, "ended": 0, "killed": 0, "read again": 0}
+        self.acts = {"defer": 0, "accelerate": 0, "read_ahead_kb": 0}  # of those that could say
 
     def run(self):
         try:
             while not self.stopping.wait(self.draw.expovariate(1 / PAUSE)):
+                if self.on and self.draw.random() < STAYS:
+                    self.stopping.wait(STAY)
                 self.toggle()
         except Exception:  # the load would go on without it
             self.wrong.append(traceback.format_exc())
@@ -108,6 +114,9 @@ class Toggled(threading.Thread):
     def end(self):
         status, lines, _ = self._call("agent_end")
         self._count("ended", False)
+        for act, said in (("defer", "writes: defer"), ("accelerate", "writes: accelerate"),
+                          ("read_ahead_kb", "set read_ahead_kb")):
+            self.acts[act] += sum(said in line for line in lines)
         if status:
             self.wrong.append(f"it ended with {status}: {lines[-5:]}")
 
@@ -330,6 +339,10 @@ def run(options, server, record):
         for guest in booted:
             guest.call("client.mount", port=server.port, mport=server.mport, export="/e1")
             guest.call("files.programs", count=PROGRAMS)
+        with tempfile.NamedTemporaryFile(dir=os.path.dirname(options.agent)) as zeros:
+            zeros.truncate(2 * max(g.call("client.memory")["MemTotal"] for g in booted))
+            for guest in booted:
+                guest.call("client.fill_memory", path=zeros.name, patience=PATIENCE)
         before = [g.call("client.knobs") for g in booted]
         clients = [Toggled(g, options.agent, f"{options.seed} {n}") for n, g in enumerate(booted)]
         for client in clients:
@@ -348,7 +361,10 @@ def run(options, server, record):
     e2e.check(before == after, "knobs are as they were", (before, after))
     e2e.check(not any(client.wrong for client in clients), "the agents end well when they are told "
               "to", [client.wrong for client in clients])
-    e2e.note(f"operations {load.counts}, agents {[client.counts for client in clients]}")
+    acts = {act: sum(client.acts[act] for client in clients) for act in clients[0].acts}
+    if options.ops >= SOAK:
+        e2e.check(acts["defer"], "agents deferred meanwhile", acts)
+    e2e.note(f"operations {load.counts}, agents {[client.counts for client in clients]}, {acts}")
     return load
 
 
