@@ -23,11 +23,11 @@ import random as chance
 import sys
 import time
 
-__all__ = ["Prices", "encode", "decode", "Detector", "Reader", "ask", "AGE_MAX", "WAIT_MIN", "WAIT_FINDING",
+__all__ = ["Prices", "bound", "encode", "decode", "Detector", "Reader", "ask", "AGE_MAX", "WAIT_MIN", "WAIT_FINDING",
            "WAIT_USUAL"]
 
 QUANTUM, VERSION, MASK = 4096, 1, (1 << 64) - 1
-AVAIL_MIN, TOTAL_MIN = 2 * QUANTUM, 16 * QUANTUM
+AVAIL_MIN, TOTAL_MIN, NO_LIMIT = 2 * QUANTUM, 16 * QUANTUM, 1 << 31
 SAME_TURN, ROUNDS_MAX = 16, 3
 AGE_MAX = 10 * 10**9  # a price counts for less than this from its question on
 WAIT_MIN, WAIT_FINDING, WAIT_USUAL = 250 * 10**6, 10**9 // 3, 2 * 10**9  # between two questions
@@ -55,6 +55,15 @@ def _mix(bits):
 
 def _check(tfiles, afiles):
     return _mix(_mix(tfiles & ~0xc ^ VERSION << 56) ^ afiles & ~0xf) >> 58
+
+
+def bound(total, free, avail):
+    """A server's side, before encode(): counts that say "so many are in use, and no limit" with one far away;
+    others as they are."""
+    if free != MASK or avail != MASK or total > MASK // 4:
+        return total, free, avail
+    free = max(total, NO_LIMIT)
+    return total + free, free, free
 
 
 def encode(total, free, avail, write, readahead, turn):

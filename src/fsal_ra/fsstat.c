@@ -2,7 +2,7 @@
 /*
  * FSSTAT, which carries the prices to NFSv3 clients: in the low bits of its counts of files
  * (doc/fsstat-prices.md), to each its own. Byte counts are untouched, and where a price cannot be hidden all counts
- * are the file system's own.
+ * are the file system's own. One without a limit (CephFS) is shown one far away.
  */
 #include "prices.h"
 #include "ra_methods.h"
@@ -49,6 +49,7 @@ static enum fsstat_said encode(struct ra_export *exp, fsal_dynamicfsinfo_t *info
 	}
 	if (!prices_for_caller(exp, &now))
 		return FSSTAT_NO_DEVICE;
+	(void)fsstat_price_bound(&counts);
 	now.turn = atomic_fetch_add_explicit(&exp->io->fsstat_turn, 1, memory_order_relaxed);
 	if (!fsstat_price_encode(&counts, &now))
 		return FSSTAT_FEW_FILES;

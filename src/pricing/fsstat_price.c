@@ -55,6 +55,17 @@ static bool can_encode(const struct fsstat_files *f)
 	       f->total <= UINT64_MAX - FSSTAT_TOTAL_MORE_MAX;
 }
 
+bool fsstat_price_bound(struct fsstat_files *f)
+{
+	uint64_t used = f->total;
+
+	if (f->free != UINT64_MAX || f->avail != UINT64_MAX || used > UINT64_MAX / 4)
+		return false;
+	f->free = f->avail = used > FSSTAT_NO_LIMIT ? used : FSSTAT_NO_LIMIT;
+	f->total = used + f->free;
+	return true;
+}
+
 bool fsstat_price_encode(struct fsstat_files *f, const struct fsstat_prices *p)
 {
 	uint64_t total, avail, check;

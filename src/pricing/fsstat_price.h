@@ -40,6 +40,8 @@ extern "C" {
 /* Fewer inodes than these stay exact, and no price goes out. */
 #define FSSTAT_AVAIL_MIN (2 * FSSTAT_QUANTUM)
 #define FSSTAT_TOTAL_MIN (16 * FSSTAT_QUANTUM)
+/* A file system without a limit is shown so many free, or as many as it has where these are more. */
+#define FSSTAT_NO_LIMIT (UINT64_C(1) << 31)
 /* How far what is shown may be from the truth, in inodes. */
 #define FSSTAT_AVAIL_LESS_MAX (2 * FSSTAT_QUANTUM - 1) /* free and available: that much too few */
 #define FSSTAT_TOTAL_MORE_MAX (2 * FSSTAT_QUANTUM - 2) /* all: that much too many */
@@ -63,6 +65,13 @@ struct fsstat_prices {
  */
 uint8_t fsstat_price_code(double price);
 double fsstat_price_value(uint8_t code);
+
+/*
+ * Counts that say "as many as are in use, and no limit", as CephFS' do, so that they can carry prices: free
+ * and available all ones, all those in use. They become so many free that nobody will miss one; what is in use
+ * stays the difference. Others are left as they are, and false. Before fsstat_price_encode().
+ */
+bool fsstat_price_bound(struct fsstat_files *f);
 
 /*
  * Puts the prices into the counters. False: left as they are, no price goes out: too few inodes to

@@ -50,6 +50,19 @@ static void encoded(const struct fsstat_files *was, const struct fsstat_files *i
 	near(got.readahead, meant->readahead);
 }
 
+/* Of those made of IN by the rule for file systems without a limit. */
+static void bound(const struct fsstat_files *in)
+{
+	struct fsstat_files f = *in;
+
+	if (!fsstat_price_bound(&f)) {
+		MUST(memcmp(&f, in, sizeof(f)) == 0);
+		return;
+	}
+	MUST(may_encode(&f) && !may_encode(in));
+	MUST(f.total - f.free == in->total && f.avail == f.free && f.free >= in->total);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct {
@@ -70,6 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	files = in.files;
 	p = (struct fsstat_prices){in.write, in.readahead, (uint32_t)in.turn};
 	MUST(fsstat_price_encode(&files, &p) == may_encode(&in.files));
+	bound(&in.files);
 	if (may_encode(&in.files))
 		encoded(&in.files, &files, &p);
 	else

@@ -11,7 +11,7 @@ import importlib.util
 import re
 import sys
 
-LEAST = {"encode": 8, "refuse": 8, "belief": 6, "age": 5, "wait": 10}
+LEAST = {"encode": 8, "bound": 6, "refuse": 8, "belief": 6, "age": 5, "wait": 10}
 failures = 0
 
 
@@ -42,6 +42,10 @@ def encode(names, total, free, avail, write, readahead, turn, *out):
             and near(prices[1], readahead))
 
 
+def bound(names, total, free, avail, *out):
+    return list(names["bound"](int(total), int(free), int(avail))) == [int(n) for n in out]
+
+
 def refuse(names, tfiles, afiles):
     return names["decode"](int(tfiles), int(afiles)) is None
 
@@ -69,7 +73,7 @@ def wait(names, replies, interval, random, wanted):
     return reader.wait(int(interval), int(random)) == int(wanted)
 
 
-KINDS = {"encode": encode, "refuse": refuse, "belief": belief, "age": age, "wait": wait}
+KINDS = {"encode": encode, "bound": bound, "refuse": refuse, "belief": belief, "age": age, "wait": wait}
 
 
 def read_vectors(path):

@@ -164,6 +164,38 @@ static void test_disorder_stays_as_it_is(void **state)
 	assert_exact(100000, UINT64_MAX, UINT64_MAX);
 }
 
+/* What CephFS says: so many are in use, and no limit. */
+static void assert_bound(uint64_t used, uint64_t unused)
+{
+	struct fsstat_files f = {used, UINT64_MAX, UINT64_MAX};
+
+	assert_true(fsstat_price_bound(&f));
+	assert_int_equal(f.total - f.free, used);
+	assert_int_equal(f.free, unused);
+	assert_int_equal(f.avail, unused);
+	assert_priced(f.total, f.free, f.avail);
+}
+
+static void test_no_limit(void **state)
+{
+	struct fsstat_files odd[] = {{0, 0, 0},
+				     {100, 90, 80},
+				     {100, UINT64_MAX, 50},
+				     {100, UINT64_MAX - 1, UINT64_MAX - 1},
+				     {UINT64_MAX, UINT64_MAX, UINT64_MAX}};
+
+	assert_bound(0, UINT64_C(1) << 31);
+	assert_bound(3, UINT64_C(1) << 31);
+	assert_bound(UINT64_C(5) << 30, UINT64_C(5) << 30); /* never shown more than half full */
+	assert_bound(UINT64_C(1) << 61, UINT64_C(1) << 61);
+	for (size_t i = 0; i < LEN(odd); i++) {
+		struct fsstat_files f = odd[i];
+
+		assert_false(fsstat_price_bound(&f));
+		assert_memory_equal(&f, &odd[i], sizeof(f));
+	}
+}
+
 static void test_real_file_systems(void **state)
 {
 	assert_priced(6553600, 6553589, 6553589);	      /* a new ext4 of 100 GB */
@@ -297,6 +329,29 @@ static void test_vectors(void **state)
 	}
 	fclose(file);
 	assert_true(vectors >= 8);
+}
+
+static void test_bounds(void **state)
+{
+	char line[512];
+	unsigned int vectors = 0;
+	FILE *file = fopen(VECTORS, "r");
+
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file)) {
+		struct fsstat_files in, out;
+
+		if (sscanf(line,
+			   "bound %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+			   " %" SCNu64,
+			   &in.total, &in.free, &in.avail, &out.total, &out.free, &out.avail) != 6)
+			continue;
+		fsstat_price_bound(&in);
+		assert_memory_equal(&in, &out, sizeof(in));
+		vectors++;
+	}
+	fclose(file);
+	assert_true(vectors >= 6);
 }
 
 static void test_refusals(void **state)
@@ -596,11 +651,13 @@ int main(void)
 		cmocka_unit_test(test_few_inodes_stay_exact),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_disorder_stays_as_it_is),
+		cmocka_unit_test(test_no_limit),
 		cmocka_unit_test(test_real_file_systems),
 		cmocka_unit_test(test_decode_wants_room),
 		cmocka_unit_test(test_check_sees_every_bit),
 		cmocka_unit_test(test_fuzz),
 		cmocka_unit_test(test_vectors),
+		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_belief),
 		cmocka_unit_test(test_a_quiet_server_is_believed),
