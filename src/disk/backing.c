@@ -158,9 +158,9 @@ bool backing_begins(const struct backing *b)
 	return b->ops->begin != NULL;
 }
 
-bool backing_prefetches(struct backing *b, uint64_t now)
+bool backing_prefetches(struct backing *b, uint64_t now, bool takes)
 {
-	return b->ops->prefetches == NULL || b->ops->prefetches(b, now);
+	return b->ops->prefetches == NULL || b->ops->prefetches(b, now, takes);
 }
 
 void backing_answered(struct backing *b, uint64_t offset, uint64_t len, bool resident,

@@ -78,10 +78,11 @@ struct backing_ops {
 	/* Asks for it and does not wait: for fetch(), which does. NULL: it cannot be asked for so. */
 	void (*begin)(struct backing *b, uint64_t offset, uint64_t len);
 	/*
-	 * Whether prefetching makes sense at NOW; a read of LEN bytes at OFFSET was answered in TOOK ns, and
-	 * should have been in memory, RESIDENT, or was not. NULL: always; nobody wants to know. A hold will do.
+	 * Whether prefetching makes sense at NOW, for a reader who TAKES what is kept here, or does not; a read of
+	 * LEN bytes at OFFSET was answered in TOOK ns, and should have been in memory, RESIDENT, or was not. NULL:
+	 * always; nobody wants to know. A hold will do.
 	 */
-	bool (*prefetches)(struct backing *b, uint64_t now);
+	bool (*prefetches)(struct backing *b, uint64_t now, bool takes);
 	void (*answered)(struct backing *b, uint64_t offset, uint64_t len, bool resident,
 			 uint64_t took);
 	/*
@@ -182,8 +183,8 @@ uint64_t backing_place_known(struct backing *b, uint64_t offset);
 uint64_t backing_refresh_size(struct backing *b);
 /* Whether several pieces can be brought together: fetch_begin(). */
 bool backing_begins(const struct backing *b);
-/* Whether what is fetched ahead of it at NOW (ns) will be there for its readers. */
-bool backing_prefetches(struct backing *b, uint64_t now);
+/* Whether what is fetched ahead of it at NOW (ns) will be there for its readers; TAKES: as by backing_ops. */
+bool backing_prefetches(struct backing *b, uint64_t now, bool takes);
 /* A client's read was answered, as by backing_ops. */
 void backing_answered(struct backing *b, uint64_t offset, uint64_t len, bool resident,
 		      uint64_t took);

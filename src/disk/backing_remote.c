@@ -144,9 +144,13 @@ static void remote_changed(struct backing *b, uint64_t offset, uint64_t len)
 		use_once_drop(r->f.keep, r->serial, offset, len);
 }
 
-static bool remote_prefetches(struct backing *b, uint64_t now)
+static bool remote_prefetches(struct backing *b, uint64_t now, bool takes)
 {
-	return !self_check_stopped(&remote_of(b)->check, now);
+	struct remote *r = remote_of(b);
+
+	if (r->f.keep != NULL && !takes)
+		return false; /* all would be moved twice */
+	return !self_check_stopped(&r->check, now);
 }
 
 /* What a read of LEN bytes takes on the cluster (ns); 0: not known yet. */

@@ -86,7 +86,8 @@ static bool is_resident(struct prefetch *p)
 /* Whether what it brings will be there for its reader. */
 static bool is_worth(const struct prefetch *p)
 {
-	return backing_prefetches(p->backing, dispatcher_now(&p->backing->device->dispatcher));
+	return backing_prefetches(p->backing, dispatcher_now(&p->backing->device->dispatcher),
+				  true);
 }
 
 void prefetch_submit(struct prefetch *p)
@@ -489,7 +490,6 @@ static void finish(struct dispatcher *d, struct sched_req *r)
 {
 	struct prefetch *p = CONTAINER_OF(r, struct prefetch, req);
 
-	(void)d;
 	submit_next(p);
 	leave(p);
 }

@@ -323,7 +323,7 @@ static void observe(struct read *read, struct ra_handle *hdl, struct export_io *
 	read->backing = backing_get(&hdl->slot, io, r.now);
 	if (read->backing == NULL)
 		return;
-	if (!backing_prefetches(read->backing, r.now))
+	if (!backing_prefetches(read->backing, r.now, read->asked.own))
 		read->tuning.window_max = 0; /* for this read: nothing is planned */
 	read_ask_device(&r, read->backing);
 	if (trace_wanted())

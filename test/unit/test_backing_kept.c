@@ -89,6 +89,16 @@ static void test_nobody_vouches(void **state)
 	backing_put(b);
 }
 
+/* One whose READs go the FSAL's way would have all moved twice. */
+static void test_a_reader_who_does_not_take_it(void **state)
+{
+	struct backing *b = get_remote();
+
+	assert_true(backing_prefetches(b, clock_now(), true));
+	assert_false(backing_prefetches(b, clock_now(), false));
+	backing_put(b);
+}
+
 static void test_what_is_kept_is_bounded(void **state)
 {
 	struct backing *b = get_remote();
@@ -108,6 +118,7 @@ int main(void)
 		TEST(test_the_end_is_the_fsals_to_tell),
 		TEST(test_our_own_write),
 		TEST(test_nobody_vouches),
+		TEST(test_a_reader_who_does_not_take_it),
 		TEST(test_what_is_kept_is_bounded),
 	};
 

@@ -68,10 +68,20 @@ static void test_a_client_that_keeps_nothing(void **state)
 	fetch(b, 0, MIB);
 	for (int i = 0; i < 32; i++)
 		backing_answered(b, 0, 64 * KIB, true, 5 * MSEC);
-	assert_false(backing_prefetches(b, clock_now()));
+	assert_false(backing_prefetches(b, clock_now(), true));
 	assert_false(backing_resident(b, 0, MIB));
 	assert_non_null(strstr(host_log, "is not kept"));
-	assert_true(backing_prefetches(b, clock_now() + 6 * SEC));
+	assert_true(backing_prefetches(b, clock_now() + 6 * SEC, true));
+	backing_put(b);
+}
+
+/* What is in the FSAL's own cache its READs find. */
+static void test_readers_of_any_kind(void **state)
+{
+	struct backing *b = get_remote();
+
+	assert_true(backing_prefetches(b, clock_now(), true));
+	assert_true(backing_prefetches(b, clock_now(), false));
 	backing_put(b);
 }
 
@@ -81,7 +91,7 @@ static void test_a_failure_stops_it(void **state)
 
 	cluster.fails = true;
 	assert_int_equal(fetch(b, 0, MIB), -1);
-	assert_false(backing_prefetches(b, clock_now()));
+	assert_false(backing_prefetches(b, clock_now(), true));
 	assert_false(backing_resident(b, 0, 1));
 	backing_put(b);
 }
@@ -183,6 +193,7 @@ int main(void)
 		TEST(test_a_device_of_its_own),
 		TEST(test_writes_and_the_ends_of_pauses),
 		TEST(test_a_client_that_keeps_nothing),
+		TEST(test_readers_of_any_kind),
 		TEST(test_a_failure_stops_it),
 		TEST(test_the_size_is_asked_for_now_and_then),
 		TEST(test_a_read_that_sleeps_is_woken),
