@@ -13,6 +13,7 @@
 #include "remote/overdue.h"
 #include "remote/self_check.h"
 #include "remote/use_once.h"
+#include "remote/vouching.h"
 
 /* The size is asked for no sooner than this after the last time (ns). */
 #define SIZE_AGE CLOCK_SECOND
@@ -25,6 +26,8 @@ struct remote {
 	struct self_check check;
 	struct hint hint;
 	uint64_t serial; /* of all that were ever open: the file to `keep` */
+	struct vouching vouching;
+	atomic_bool holds; /* something was kept since read-ahead of it stopped last */
 };
 
 /* Reads through the FSALs' clients that keep what was read. */
@@ -52,18 +55,52 @@ static uint64_t size_of(const struct backing *b)
 
 /* ---- bytes kept here --------------------------------------------------------------------- */
 
+static void say_unvouched(const struct remote *r)
+{
+	const struct device *device = r->base.device;
+
+	log_line(LOG_LEVEL_EVENT,
+		 "device %u:%u: the change attribute of file %llu does not come within %llu ms, "
+		 "without which nothing is given that was fetched ahead: not fetched ahead for "
+		 "%llu s",
+		 major(device->dev), minor(device->dev), (unsigned long long)r->base.file,
+		 (unsigned long long)(VOUCHING_TIME / CLOCK_MS),
+		 (unsigned long long)(atomic_load(&r->vouching.check.pause) / CLOCK_SECOND));
+}
+
 /* Asks for the change attribute where that is due. */
 static void vouch(struct remote *r, uint64_t now)
 {
 	uint64_t change;
+	bool told;
 
-	if (use_once_asks(r->f.keep, r->serial, now) && r->f.calls->change(r->f.handle, &change))
+	if (!vouching_may_ask(&r->vouching, now) || !use_once_asks(r->f.keep, r->serial, now))
+		return;
+	vouching_asks(&r->vouching, now);
+	told = r->f.calls->change(r->f.handle, &change);
+	if (told)
 		use_once_told(r->f.keep, r->serial, change, now);
+	if (!vouching_told(&r->vouching, now, told, now_of(&r->base)))
+		return;
+	/* What lies here would be of use to nobody. */
+	atomic_store(&r->holds, false);
+	use_once_drop(r->f.keep, r->serial, 0, UINT64_MAX);
+	say_unvouched(r);
+}
+
+/* Before something is given. Where there is nothing a reader need not wait for the answer. */
+static bool may_hold(struct remote *r)
+{
+	if (!atomic_load_explicit(&r->holds, memory_order_relaxed))
+		return false;
+	vouch(r, now_of(&r->base));
+	return true;
 }
 
 static bool is_kept(struct remote *r, uint64_t offset, uint64_t len)
 {
-	vouch(r, now_of(&r->base));
+	if (!may_hold(r))
+		return false;
 	return use_once_has(r->f.keep, r->serial, offset, len, now_of(&r->base));
 }
 
@@ -78,7 +115,8 @@ static size_t remote_take(struct backing *b, const struct iovec *iov, int n, uin
 		len += iov[i].iov_len;
 	if (len >= size_of(b) || offset >= size_of(b) - len)
 		return 0; /* the file's end is the FSAL's to tell */
-	vouch(r, now_of(b));
+	if (!may_hold(r))
+		return 0;
 	return use_once_take(r->f.keep, r->serial, iov, n, offset, len, now_of(b)) ? len : 0;
 }
 
@@ -150,7 +188,7 @@ static bool remote_prefetches(struct backing *b, uint64_t now, bool takes)
 
 	if (r->f.keep != NULL && !takes)
 		return false; /* all would be moved twice */
-	return !self_check_stopped(&r->check, now);
+	return !self_check_stopped(&r->check, now) && vouching_works(&r->vouching, now);
 }
 
 /* What a read of LEN bytes takes on the cluster (ns); 0: not known yet. */
@@ -258,14 +296,24 @@ static uint64_t mark(struct remote *r)
 	return use_once_mark(r->f.keep, r->serial);
 }
 
+static void keep(struct remote *r, uint64_t marked, const char *data, uint64_t len, uint64_t offset)
+{
+	use_once_put(r->f.keep, r->serial, marked, offset, data, len, now_of(&r->base));
+	if (!atomic_load_explicit(&r->holds, memory_order_relaxed))
+		atomic_store(&r->holds, true);
+}
+
 /* One read of our handle, noted. */
 static ssize_t read_one(struct dispatcher *d, struct remote *r, char *buffer, size_t len,
 			uint64_t offset)
 {
 	uint64_t marked = mark(r);
 	uint64_t begun = dispatcher_now(d);
-	ssize_t got = read_watched(r, buffer, len, offset);
+	ssize_t got;
 
+	if (!remote_prefetches(&r->base, begun, true))
+		return 0; /* by what was heard a moment ago */
+	got = read_watched(r, buffer, len, offset);
 	meter_delay_add(&r->base.device->delay, delay_kind_of_read(len), dispatcher_now(d) - begun);
 	if (got < 0)
 		self_check_failed(&r->check, dispatcher_now(d));
@@ -273,8 +321,7 @@ static ssize_t read_one(struct dispatcher *d, struct remote *r, char *buffer, si
 		return got;
 	device_brought(r->base.device, (uint64_t)got, dispatcher_now(d));
 	if (r->f.keep != NULL)
-		use_once_put(r->f.keep, r->serial, marked, offset, buffer, (uint64_t)got,
-			     dispatcher_now(d));
+		keep(r, marked, buffer, (uint64_t)got, offset);
 	else
 		hint_add(&r->hint, offset, (uint64_t)got, (uint64_t)got < len, brought(&r->base));
 	return got;

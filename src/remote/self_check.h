@@ -49,5 +49,7 @@ static inline bool self_check_stopped(const struct self_check *c, uint64_t now)
 }
 /* What was fetched ahead could not be read at all: the same. */
 void self_check_failed(struct self_check *c, uint64_t now);
+/* It went well for long enough: the next pause is a short one. */
+void self_check_went_well(struct self_check *c);
 
 #endif

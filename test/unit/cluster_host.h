@@ -18,7 +18,7 @@ static struct {
 	unsigned int opened, closed, reads, sizes, changes;
 	bool refuses, fails;
 	bool silent; /* it does not say its change */
-	void (*while_read)(void);
+	void (*while_read)(void), (*while_change)(void);
 } cluster;
 
 static ssize_t cluster_read(void *handle, void *buffer, size_t len, uint64_t offset)
@@ -47,6 +47,8 @@ static bool cluster_size(void *handle, uint64_t *size)
 static bool cluster_change(void *handle, uint64_t *change)
 {
 	cluster.changes++;
+	if (cluster.while_change != NULL)
+		cluster.while_change();
 	*change = cluster.change;
 	return !cluster.silent;
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Remote backings whose FSAL keeps nothing: what is fetched ahead is given once, while it is vouched for. */
 #include "cluster_host.h"
+
+#include <time.h>
+
 #include "disk/prefetch.h"
 #include "remote/use_once.h"
 
@@ -83,9 +86,14 @@ static void test_nobody_vouches(void **state)
 
 	cluster.silent = true;
 	b = get_remote();
-	assert_int_equal(fetch(b, 0, MIB), MIB);
+	assert_int_equal(fetch(b, 0, MIB), 0);
 	assert_false(backing_resident(b, 0, MIB));
 	assert_false(reads(b, 0, 64 * KIB, 7));
+	assert_int_equal(cluster.reads, 0); /* nothing is moved for nobody */
+	assert_int_equal(cluster.changes, 1);
+	assert_false(backing_prefetches(b, clock_now(), true));
+	assert_true(backing_prefetches(b, clock_now() + 6 * SEC, true));
+	assert_non_null(strstr(host_log, "the change attribute of file 17 does not come"));
 	backing_put(b);
 }
 
@@ -96,6 +104,53 @@ static void test_a_reader_who_does_not_take_it(void **state)
 
 	assert_true(backing_prefetches(b, clock_now(), true));
 	assert_false(backing_prefetches(b, clock_now(), false));
+	backing_put(b);
+}
+
+static void nap(uint64_t ns)
+{
+	struct timespec t = {.tv_sec = (time_t)(ns / SEC), .tv_nsec = (long)(ns % SEC)};
+
+	nanosleep(&t, NULL);
+}
+
+static struct backing *asked_about;
+
+static void take_long(void)
+{
+	assert_true(backing_prefetches(asked_about, clock_now(), true));
+	nap(300 * MSEC);
+	assert_false(backing_prefetches(asked_about, clock_now(), true));
+	assert_false(backing_resident(asked_about, 2 * MIB, KIB)); /* nobody else asks */
+}
+
+/* Above 250 ms what is kept could not be given until the next answer: it is not fetched. */
+static void test_answers_that_are_late(void **state)
+{
+	struct backing *b = asked_about = get_remote();
+
+	fetch(b, 0, MIB);
+	assert_true(reads(b, 0, 64 * KIB, 7));
+	cluster.while_change = take_long;
+	nap(USE_ONCE_ASKS);
+	assert_int_equal(fetch(b, MIB, MIB), 0);
+	assert_int_equal(cluster.reads, 1);
+	assert_int_equal(cluster.changes, 2);
+	assert_int_equal(use_once_held(cluster.keep), 0);
+	assert_false(backing_prefetches(b, clock_now(), true));
+	assert_false(reads(b, 64 * KIB, 64 * KIB, 7));
+	assert_int_equal(cluster.changes, 2); /* nor does a READ wait for another */
+	assert_non_null(strstr(host_log, "does not come within 250 ms"));
+	backing_put(b);
+}
+
+static void test_a_read_that_finds_nothing_does_not_ask(void **state)
+{
+	struct backing *b = get_remote();
+
+	assert_false(backing_resident(b, 0, MIB));
+	assert_false(reads(b, 0, 64 * KIB, 7));
+	assert_int_equal(cluster.changes, 0);
 	backing_put(b);
 }
 
@@ -119,6 +174,8 @@ int main(void)
 		TEST(test_our_own_write),
 		TEST(test_nobody_vouches),
 		TEST(test_a_reader_who_does_not_take_it),
+		TEST(test_answers_that_are_late),
+		TEST(test_a_read_that_finds_nothing_does_not_ask),
 		TEST(test_what_is_kept_is_bounded),
 	};
 

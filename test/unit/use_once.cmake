@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 ra_unit_test(use_once ra_remote)
 ra_unit_test(use_once_threads ra_remote)
+ra_unit_test(vouching ra_remote)
 ra_unit_test(backing_kept ra_disk)
