@@ -31,13 +31,11 @@ static fsal_status_t open2(struct fsal_obj_handle *obj_hdl, struct state_t *stat
 
 	status = SUB_OBJ(obj_hdl, open2, state, openflags, createmode, name, attrs_in, verifier,
 			 &sub, attrs_out, caller_perm_check RA_DIR_ARGS);
-	if (FSAL_IS_ERROR(status))
-		return status;
-	if (sub != NULL) {
+	if (!FSAL_IS_ERROR(status) && sub != NULL) {
 		ra_wrap(ra_export_of_op(), status, sub, new_obj);
 		opened = *new_obj;
 	}
-	if (truncate)
+	if (truncate) /* also before an error came; of one with a name that failed we have no handle */
 		backing_invalidate(&ra_handle_of(opened)->slot, 0, UINT64_MAX);
 	return status;
 }
@@ -57,7 +55,7 @@ static fsal_status_t reopen2(struct fsal_obj_handle *obj_hdl, struct state_t *st
 {
 	fsal_status_t status = SUB_OBJ(obj_hdl, reopen2, state, openflags);
 
-	if (!FSAL_IS_ERROR(status) && (openflags & FSAL_O_TRUNC) != 0)
+	if ((openflags & FSAL_O_TRUNC) != 0)
 		backing_invalidate(&ra_handle_of(obj_hdl)->slot, 0, UINT64_MAX);
 	return status;
 }
@@ -155,8 +153,8 @@ static fsal_status_t fallocate_(struct fsal_obj_handle *obj_hdl, struct state_t 
 {
 	fsal_status_t status = SUB_OBJ(obj_hdl, fallocate, state, offset, length, allocate);
 
-	if (!FSAL_IS_ERROR(status))
-		backing_invalidate(&ra_handle_of(obj_hdl)->slot, offset, length);
+	/* An error may have come after a part of it. */
+	backing_invalidate(&ra_handle_of(obj_hdl)->slot, offset, length);
 	return status;
 }
 

@@ -336,7 +336,7 @@ static fsal_status_t setattr2(struct fsal_obj_handle *obj_hdl, bool bypass, stru
 	fsal_status_t status =
 		ra_changed(obj_hdl, SUB_OBJ(obj_hdl, setattr2, bypass, state, attrs));
 
-	if (resize && !FSAL_IS_ERROR(status))
+	if (resize) /* it may have been cut off before the error came */
 		backing_invalidate(&ra_handle_of(obj_hdl)->slot, 0, UINT64_MAX);
 	return status;
 }

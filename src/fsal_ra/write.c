@@ -83,6 +83,9 @@ static void written(struct fsal_obj_handle *sub, fsal_status_t status, void *obj
 				clock_now() - call->began);
 	if (!FSAL_IS_ERROR(status))
 		delay = SUPERCALL(call->exp, account(call));
+	else /* it may have come after a part of it */
+		backing_invalidate(&ra_handle_of(call->obj_hdl)->slot, call->write_arg->offset,
+				   call_length(call->write_arg));
 	if (!delay || !hold(call, status, delay))
 		call_done(sub, status, obj_data, caller_data);
 }
