@@ -15,6 +15,7 @@
 #include "remote/hint.h"
 
 #define VALUE_MAX 64
+#define USER_MAX  64
 /* A window of its read-ahead that is no window. */
 #define PAGE 4096
 
@@ -59,15 +60,49 @@ static struct config_block block_ceph = {
 
 static struct block configured;
 
+struct user {
+	char *id;
+};
+
+static struct config_item user_items[] = {CONF_ITEM_STR("User_Id", 1, USER_MAX, NULL, user, id),
+					  CONFIG_EOL};
+
+static struct config_block block_user = {
+	.dbus_interface_name = "org.ganesha.nfsd.config.fsal.ra.ceph-export%d",
+	.blk_desc.name = "FSAL",
+	.blk_desc.type = CONFIG_BLOCK,
+	.blk_desc.u.blk.init = noop_conf_init,
+	.blk_desc.u.blk.params = user_items,
+	.blk_desc.u.blk.commit = noop_conf_commit,
+};
+
+/* What else is in a block is FSAL_CEPH's, and what is wrong too. */
+static bool hears_nothing(struct config_error_type *errors)
+{
+	*errors = (struct config_error_type){.fp = fopen("/dev/null", "we")};
+	return errors->fp != NULL;
+}
+
 void ceph_client_configure(config_file_t config)
 {
-	struct config_error_type errors = {.fp = fopen("/dev/null", "we")};
+	struct config_error_type errors;
 
-	if (errors.fp == NULL)
+	if (!hears_nothing(&errors))
 		return;
-	/* what else is in it is FSAL_CEPH's, and what is wrong too */
 	(void)load_config_from_parse(config, &block_ceph, &configured, true, &errors);
 	fclose(errors.fp);
+}
+
+char *ceph_client_user(void *node)
+{
+	struct config_error_type errors;
+	struct user user = {.id = NULL};
+
+	if (!hears_nothing(&errors))
+		return NULL;
+	(void)load_config_from_node(node, &block_user, &user, false, &errors);
+	fclose(errors.fp);
+	return user.id;
 }
 
 /* ---- its values -------------------------------------------------------------------------- */
@@ -99,13 +134,13 @@ static void ask(const struct library *l, void *mount, struct ceph_client *c)
 				  .cache = size};
 }
 
-void ceph_client_ask(struct ceph_client *c)
+void ceph_client_ask(struct ceph_client *c, const char *user)
 {
 	struct library l;
 	void *mount = NULL;
 
 	*c = (struct ceph_client){.known = false};
-	if (!find(&l) || l.create(&mount, NULL) < 0)
+	if (!find(&l) || l.create(&mount, user) < 0)
 		return;
 	if (l.read_file(mount, configured.path) >= 0)
 		ask(&l, mount, c);

@@ -17,11 +17,14 @@ struct ceph_client {
 
 /* When the server starts, with its configuration: what its block CEPH says of the library's. */
 void ceph_client_configure(config_file_t config);
+/* The User_Id in the FSAL block NODE of an export of FSAL_CEPH, to be given to gsh_free(); NULL: none. */
+char *ceph_client_user(void *node);
 /*
  * With FSAL_CEPH loaded, while an export of it is made. Reads the file that its block CEPH { Ceph_Conf } names,
- * or the library's own one. FSAL_CEPH of later versions sets client_oc itself: that is not seen here.
+ * or the library's own one, as client.USER does, which has a section of its own there; NULL: client.admin, as in
+ * FSAL_CEPH. That of later versions sets client_oc itself: that is not seen here.
  */
-void ceph_client_ask(struct ceph_client *c);
+void ceph_client_ask(struct ceph_client *c, const char *user);
 /* Says in the log what should be set otherwise, with MEMORY bytes of Readahead_Memory. */
 void ceph_client_say(const struct ceph_client *c, uint64_t memory);
 

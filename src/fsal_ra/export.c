@@ -3,6 +3,7 @@
  * The export: creation on top of the sub-FSAL's export, reconfiguration, and its methods, which all
  * answer what the sub-FSAL answers. FSSTAT passes through a hook of the data path.
  */
+#include "ceph_client.h"
 #include "remote_io.h"
 #include "subcall.h"
 
@@ -38,6 +39,7 @@ static void release(struct fsal_export *exp_hdl)
 	/* The reference that subfsal_commit took when the export was created. */
 	fsal_put(sub_module);
 	free_export_ops(exp_hdl);
+	gsh_free(exp->user_below);
 	gsh_free(exp);
 }
 
@@ -350,6 +352,7 @@ fsal_status_t ra_create_export(struct fsal_module *module, void *parse_node,
 	export_ops_init(&exp->export.exp_ops);
 	exp->export.up_ops = up_ops;
 	exp->export.fsal = module;
+	exp->user_below = ceph_client_user(exp->subfsal.fsal_node);
 
 	err = start_io(exp);
 	if (err != 0) {
@@ -364,6 +367,7 @@ fsal_status_t ra_create_export(struct fsal_module *module, void *parse_node,
 err_free:
 	op_ctx->fsal_export = saved;
 	forget_parsed(exp);
+	gsh_free(exp->user_below);
 	gsh_free(exp);
 	return status;
 }

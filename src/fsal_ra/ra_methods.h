@@ -43,6 +43,7 @@ struct ra_export {
 	bool shares;			/* its share is in force */
 	bool kept;			/* live_params.h knows of it */
 	struct ra_export *next_far;	/* remote_io.c's: its exports that are not released */
+	char *user_below;		/* of the cluster's client; NULL: its own default */
 };
 
 /* One per object known to MDCACHE. */

@@ -366,8 +366,10 @@ static void start_watching(void)
 			"client forgets is not woken");
 }
 
-/* Once: exports are made one by one. True: what its cache holds is known now. */
-static bool ask_client(struct remote_kind *kind)
+/*
+ * Once, as the USER of the first export: exports are made one by one. True: what its cache holds is known now.
+ */
+static bool ask_client(struct remote_kind *kind, const char *user)
 {
 	static bool asked;
 	struct ceph_client c;
@@ -375,7 +377,7 @@ static bool ask_client(struct remote_kind *kind)
 	if (asked || kind->cache == 0)
 		return false;
 	asked = true;
-	ceph_client_ask(&c);
+	ceph_client_ask(&c, user);
 	ceph_client_say(&c, ra_module_params.readahead_memory);
 	kind->off = c.known && (!c.caches || c.cache == 0);
 	if (!c.known || kind->off)
@@ -398,7 +400,7 @@ bool remote_export_root(struct ra_export *exp)
 		remember(exp);
 		start_watching();
 	}
-	told = ask_client(kind);
+	told = ask_client(kind, exp->user_below);
 	LogEvent(COMPONENT_FSAL,
 		 "RA: export %u: files of FSAL %s are fetched ahead into %s; their writing out is "
 		 "its affair (no turns of write-back, no pacing)",
