@@ -258,6 +258,7 @@ void describe_engine(struct json_object *o, const struct engine_facts *f)
 	describe_number(o, "table_entries", s->entries);
 	describe_number(o, "table_evictions", s->evictions);
 	describe_number(o, "descriptors", f->descriptors);
+	describe_number(o, "kept_bytes", f->kept);
 }
 
 void describe_writing(struct json_object *o, const struct writing_facts *f)

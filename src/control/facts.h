@@ -78,6 +78,7 @@ struct reader_facts {
 struct engine_facts {
 	struct readahead_stats readahead;
 	uint32_t descriptors;
+	uint64_t kept; /* bytes of files of FSALs that keep nothing (remote/use_once.h) */
 };
 
 /* What is dirty, and how writing fared. Now: the first block; since the start: the rest. */

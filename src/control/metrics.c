@@ -207,6 +207,8 @@ static const struct family of_engine[] = {
 	{"cursors_recycled", "cursors_recycled_total", COUNTER, "Runs given up for others.", 1,
 	 NULL},
 	{"descriptors", "descriptor_files", GAUGE, "Files that are open for reading.", 1, NULL},
+	{"kept_bytes", "kept_bytes", GAUGE,
+	 "Memory for what is fetched ahead above GLUSTER, until it is read.", 1, NULL},
 };
 
 static const struct family of_writing[] = {

@@ -21,6 +21,7 @@
 #include "live_params.h"
 #include "prices.h"
 #include "control_host.h"
+#include "remote_io.h"
 #include "shares_host.h"
 #include "thread_name.h"
 #include "writeback/commit.h"
@@ -166,6 +167,7 @@ static void engine_facts(struct engine_facts *f)
 {
 	readahead_stats(readahead, &f->readahead);
 	f->descriptors = backing_count();
+	f->kept = remote_kept();
 }
 
 static void writing_facts(struct writing_facts *f)

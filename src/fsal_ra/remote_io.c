@@ -439,6 +439,11 @@ void remote_set_memory(uint64_t memory)
 		use_once_limit(kept, memory);
 }
 
+uint64_t remote_kept(void)
+{
+	return kept != NULL ? use_once_held(kept) : 0;
+}
+
 void remote_sweep(uint64_t now)
 {
 	if (kept != NULL)

@@ -28,6 +28,8 @@ bool remote_export_root(struct ra_export *exp);
 uint64_t remote_memory(uint64_t memory);
 /* What is fetched ahead and kept here takes MEMORY bytes at most. */
 void remote_set_memory(uint64_t memory);
+/* What is kept now (bytes). */
+uint64_t remote_kept(void);
 /* Every now and then: what nobody came for goes. */
 void remote_sweep(uint64_t now);
 /* When nobody reads any more, and before what a backing stands on goes: nobody looks after readers. */

@@ -120,7 +120,7 @@ static void counters(uint64_t counted[READAHEAD_COUNTERS])
 
 static void engine(struct engine_facts *f)
 {
-	*f = (struct engine_facts){.descriptors = 12, .readahead = {.unread = 4096}};
+	*f = (struct engine_facts){.descriptors = 12, .kept = 65536, .readahead = {.unread = 4096}};
 }
 
 static void writing(struct writing_facts *f)
