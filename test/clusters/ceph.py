@@ -18,6 +18,7 @@ import e2e
 PORTS = "[v2:127.0.0.1:3300,v1:127.0.0.1:6789]"
 UP_SECONDS = 60
 NO_READ_AHEAD = "client_readahead_max_bytes = 1\n"  # 0: without a limit
+USER = "nfs"  # of gateways: what is set for it alone holds
 ALL = "allow *"
 BEST = "client_readahead_min = 4194304\n"
 CONF = """[global]
@@ -69,7 +70,7 @@ class Ceph:
         self.osds = len(self.devices) or osds
         self.conf, self.ra_conf = f"{self.work}/ceph.conf", f"{self.work}/ceph-ra.conf"
         self.example = {"/etc/ceph/ceph.conf": self.ra_conf, "Path = /media": f"Path = {self.path}",
-                        'User_Id = "nfs"': 'User_Id = "admin"'}
+                        'User_Id = "nfs"': f'User_Id = "{USER}"'}
         self.daemons = {}
         self.rados = self.native = None
 
@@ -82,12 +83,14 @@ class Ceph:
         store = "" if self.devices else ("osd_objectstore = memstore\n"
                                          f"memstore_device_bytes = {2 << 30}")
         fsid = uuid.uuid4()
-        for path, client in ((self.conf, delay), (self.ra_conf, delay + NO_READ_AHEAD)):
+        own = f"[client.{USER}]\n{NO_READ_AHEAD}"
+        for path, more in ((self.conf, ""), (self.ra_conf, own)):
             with open(path, "w", encoding="utf-8") as conf:
                 conf.write(CONF.format(fsid=fsid, ports=PORTS, work=self.work, osds=self.osds,
-                                       store=store, client=client))
+                                       store=store, client=delay))
                 for number, device in enumerate(self.devices):
                     conf.write(f"[osd.{number}]\nbluestore_block_path = {device}\n")
+                conf.write(more)
 
     def _key(self, name, **caps):
         listed = [word for which, what in caps.items() for word in ("--cap", which, what)]
@@ -96,7 +99,8 @@ class Ceph:
 
     def _keys(self):
         self._key("mon.", mon=ALL)
-        self._key("client.admin", mon=ALL, osd=ALL, mds=ALL, mgr=ALL)
+        for client in ("admin", USER):
+            self._key(f"client.{client}", mon=ALL, osd=ALL, mds=ALL, mgr=ALL)
         self._key("mds.a", mon="allow profile mds", osd=ALL, mds="allow")
         for number in range(self.osds):
             self._key(f"osd.{number}", mon="allow profile osd", osd=ALL)
@@ -208,7 +212,7 @@ class Ceph:
 
     def fsal(self, _):
         """The FSAL block of an export of that path."""
-        return 'FSAL { Name = CEPH; User_Id = "admin"; }'
+        return f'FSAL {{ Name = CEPH; User_Id = "{USER}"; }}'
 
     def delay(self, ms):
         """Gateways that start from now on get their answers so late, in the mean; only of a cluster
@@ -257,7 +261,7 @@ class Native:
     all others when write() returns: whoever reads it makes it give up its capability first."""
 
     def __init__(self, conf):
-        self.fs = cephfs_module().LibCephFS(conffile=conf)
+        self.conf, self.fs = conf, cephfs_module().LibCephFS(conffile=conf)
         self.fs.mount()
 
     def make_directory(self, path):
@@ -283,6 +287,19 @@ class Native:
 
     def truncate(self, file, size):
         self.fs.ftruncate(file, size)
+
+    def counts(self, path):
+        """What the cluster says of a directory to who has mounted that, by the names that FSSTAT has
+        for it."""
+        fs = cephfs_module().LibCephFS(conffile=self.conf)
+        fs.mount(mount_root=path.encode())
+        found = fs.statfs("/")
+        fs.unmount()
+        fs.shutdown()
+        return {"tbytes": found["f_blocks"] * found["f_frsize"],
+                "fbytes": found["f_bfree"] * found["f_frsize"],
+                "abytes": found["f_bavail"] * found["f_frsize"], "tfiles": found["f_files"],
+                "ffiles": found["f_ffree"], "afiles": found["f_favail"]}
 
     def settle(self, file):
         self.fs.fsync(file, 0)

@@ -17,12 +17,14 @@ COUNTERS = ("reads", "resident", "joined", "demand", "prefetched_bytes", "used_b
 class Gateway(e2e.Server):
     """`paths`: exports beside the cluster's own, as {pseudo: path}; `params`: of the RA block."""
 
-    def __init__(self, kind, cluster, work, plugin=None, paths=None, params=None, **more):
+    def __init__(self, kind, cluster, work, plugin=None, paths=None, params=None, protocols="3",
+                 **more):
         self.cluster = cluster
         # FSAL_CEPH takes a gateway of the same host name and number for this one, started again,
         # and ends its session.
         first = e2e.Server.next_port
         exports = [{"id": number, "path": path, "pseudo": pseudo, "params": params or {},
+                    "protocols": protocols,
                     "squash": "root_squash" if pseudo == "/squash" else "none"}
                    for number, (pseudo, path)
                    in enumerate((paths or {PSEUDO: cluster.path}).items(), first)]

@@ -35,7 +35,8 @@ end-volume
 
 
 class Gluster:
-    """`delay_ms`: what each read of a brick takes longer. `options`: of the volume."""
+    """`delay_ms`: what each read of a brick takes longer, or of `delayed` calls. `options`: of the
+    volume."""
     name, path, fsal_name = "gluster", "/", "GLUSTER"
     # How old a byte may be that a read shows: vouched for so long (src/remote/use_once.h), by an
     # attribute that the client library keeps for a second.
@@ -45,9 +46,9 @@ class Gluster:
     example = {"gluster1.example.net": HOST, "Volume = media": f"Volume = {VOLUME}"}
     example_pseudo = "/media"
 
-    def __init__(self, work, bricks, delay_ms=0, options=None):
+    def __init__(self, work, bricks, delay_ms=0, options=None, delayed="read"):
         self.work, self.bricks = f"{work}/gluster", [f"{b}/brick" for b in bricks]
-        self.delay_ms, self.options = delay_ms, options or {}
+        self.delay_ms, self.delayed, self.options = delay_ms, delayed, options or {}
         self.daemon = self.native = None
         self.tuned = False
 
@@ -72,7 +73,7 @@ class Gluster:
         if self.delay_ms:
             chosen.update({"debug.delay-gen": "posix", "delay-gen.delay-percentage": "100",
                            "delay-gen.delay-duration": str(int(self.delay_ms * 1000)),
-                           "delay-gen.enable": "read"})
+                           "delay-gen.enable": self.delayed})
         return [word for pair in chosen.items() for word in pair]
 
     def up(self):
@@ -141,6 +142,14 @@ class Gluster:
 
     def storage_is_up(self):
         return all(self._brick_process(brick) for brick in self.bricks)
+
+    def bytes_read(self):
+        """By the bricks' processes, since they began."""
+        found = 0
+        for brick in self.bricks:
+            with open(f"/proc/{self._brick_process(brick)}/io", encoding="ascii") as file:
+                found += int(file.readline().split()[1])  # rchar
+        return found
 
     def forget_ended(self):
         """Of a gateway that has ended nothing is left."""
@@ -227,6 +236,14 @@ class Native:
         self._good(self.lib.glfs_ftruncate(file, ctypes.c_int64(size), None, None),
                    "glfs_ftruncate")
         self.settle(file)
+
+    def counts(self, path):
+        """What the volume says of itself, by the names that FSSTAT has for it."""
+        found = (ctypes.c_ulong * 16)()  # struct statvfs: eight numbers that matter, and others
+        self._good(self.lib.glfs_statvfs(self.fs, path.encode(), found), "glfs_statvfs")
+        _, unit, blocks, free, available, *files = found[:8]
+        return {"tbytes": blocks * unit, "fbytes": free * unit, "abytes": available * unit,
+                **dict(zip(("tfiles", "ffiles", "afiles"), files))}
 
     def settle(self, file):
         self._good(self.lib.glfs_fsync(file, None, None), "glfs_fsync")

@@ -10,7 +10,9 @@ import time
 import e2e
 import gateway
 import nfs3
+import told
 import versions
+from kept import half_done, late_answers, states  # noqa: F401: by name, as those below
 from others import guest, idle_writer, price_follows, upcalls  # noqa: F401: by name, as those below
 
 READS = 10000
@@ -53,6 +55,8 @@ def streams(bed):
     e2e.check(readers.reads > 500, "streams: they did read", readers.reads)
     if not e2e.check(server.alive(), "streams: the gateway is alive", server.log_text()[-3000:]):
         return
+    e2e.check("RA: libcephfs" not in server.log_text(), "streams: the log has nothing to advise",
+              server.log_text()[-3000:])
     client = gateway.client(server)
     status, fh = client.create("written")
     data = e2e.pattern(9, 0, 1 << 20)
@@ -135,6 +139,12 @@ def parity(bed):
     for side in sides:
         side.client.close()
         gateway.ends_well(side.server, f"parity, {side.server.kind}")
+
+
+def fsstat(bed):
+    """A client is told the prices that the gateway shows, and counts that people can use."""
+    lay_out_streams(bed)
+    told.fsstat(bed, lambda server: e2e.Readers(server, gateway.PSEUDO, STREAMS, STREAM_SIZE))
 
 
 # ---- others that write -------------------------------------------------------------------------

@@ -4,9 +4,10 @@
 
 CLUSTER: ceph (in memory, with latency), ceph-disk (BlueStore on the modelled disk), ceph-two (two
 OSDs in memory), gluster (one brick on the modelled disk), gluster-replica (two bricks, with
-latency), ceph-short and gluster-short (one OSD, one brick, in memory, without latency: the basics, in
-less than two minutes each). Each part is run above the plugin, and where it says how the stock FSAL
-behaves, above that too: with PLUGIN `stock` above that alone.
+latency), gluster-late (one that tells attributes late, and none with other answers), ceph-short and
+gluster-short (one OSD, one brick, in memory, without latency: the basics, in less than two minutes
+each). Each part is run above the plugin, and where it says how the stock FSAL behaves, above that
+too: with PLUGIN `stock` above that alone.
 """
 import faulthandler
 import os
@@ -23,7 +24,7 @@ import gluster
 import modelled_disk
 import parts
 
-DELAY_MS = 2
+DELAY_MS, LATE_MS = 2, 1500
 MOST_SECONDS = float(os.environ.get("RA_CLUSTER_SECONDS", 240))
 
 
@@ -54,6 +55,9 @@ def make_cluster(name, work, mechdisk):
         return ceph.Ceph(work), None
     if name == "gluster-short":
         return gluster.Gluster(work, [memory(work)]), None
+    if name == "gluster-late":
+        return gluster.Gluster(work, [memory(work)], delay_ms=LATE_MS, delayed="stat,fstat",
+                               options={"performance.stat-prefetch": "off"}), None
     if name == "ceph-two":
         return ceph.Ceph(work, osds=2), None
     if name == "gluster-replica":
@@ -66,15 +70,16 @@ def make_cluster(name, work, mechdisk):
 
 
 CLUSTERS = {
-    "ceph": ("config_example", "streams", "coherence", "held_writer", "idle_writer", "guest",
-             "shutdown", "valgrind"),
+    "ceph": ("config_example", "streams", "fsstat", "coherence", "held_writer", "idle_writer",
+             "guest", "shutdown", "valgrind"),
     "ceph-two": ("parity", "storage_lost"),
     "ceph-disk": ("coherence", "price_follows", "shutdown"),
-    "gluster": ("config_example", "streams", "parity", "upcalls", "guest", "price_follows",
-                "shutdown"),
+    "gluster": ("config_example", "streams", "fsstat", "states", "half_done", "parity", "upcalls",
+                "guest", "price_follows", "shutdown"),
     "gluster-replica": ("coherence", "storage_lost", "valgrind"),
-    "ceph-short": ("streams", "parity", "coherence"),
-    "gluster-short": ("streams", "parity", "coherence"),
+    "gluster-late": ("late_answers",),
+    "ceph-short": ("streams", "fsstat", "parity", "coherence"),
+    "gluster-short": ("streams", "fsstat", "states", "parity", "coherence"),
 }
 
 
