@@ -15,8 +15,8 @@
  * How stale it can be: nothing is given whose file was not vouched for within USE_ONCE_VOUCHED, that is, its
  * change attribute was then the same as before the bytes were fetched. It is asked for every USE_ONCE_ASKS, so
  * that readers need not wait for the answer. A write of another client's is so seen after USE_ONCE_VOUCHED,
- * and as long as the library below may keep an attribute (md-cache: 1 s), at most. GlusterFS's io-cache vouches
- * by the same rule.
+ * and as long as the library below may keep an attribute (md-cache: 1 s, where the volume does not say otherwise),
+ * at most. GlusterFS's io-cache vouches by the same rule.
  *
  * What is held is bounded: beyond it what came first goes first. A file is a number that is never used
  * again. Any thread; a lock for each of USE_ONCE_SHARDS, so that files have one in common by chance only; bytes
