@@ -60,7 +60,8 @@ static void say_unvouched(const struct remote *r)
 	const struct device *device = r->base.device;
 
 	log_line(LOG_LEVEL_EVENT,
-		 "device %u:%u: the change attribute of file %llu does not come within %llu ms, "
+		 "device %u:%u: the change attribute of file %llu does not come within %llu ms, or "
+		 "not at all, "
 		 "without which nothing is given that was fetched ahead: not fetched ahead for "
 		 "%llu s",
 		 major(device->dev), minor(device->dev), (unsigned long long)r->base.file,

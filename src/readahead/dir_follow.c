@@ -93,7 +93,7 @@ void dir_follow_waste(struct dir_walks *w, struct readahead_counters *counters, 
 
 	if (held == 0)
 		return;
-	readers_count(w->engine->readers, d->reader, READER_WASTED, held);
+	readers_count(w->engine->readers, d->visits[0].reader, READER_WASTED, held);
 	learn(w, d, 0, held);
 }
 
@@ -169,15 +169,29 @@ void dir_follow_restart(struct dir *d)
 	part_restart(d->dirs);
 }
 
+/*
+ * READER reads in D; how many reads he had elsewhere since he was here last. Of who was not that is not known: everybody's,
+ * since anybody was.
+ */
+static uint64_t reads_between(struct dir_walks *w, struct dir *d, uint32_t reader)
+{
+	uint64_t between = w->all_reads - d->all_turn;
+	int n = 0;
+
+	while (n < DIR_VISITORS - 1 && d->visits[n].reader != reader)
+		n++;
+	if (d->visits[n].reader == reader)
+		between = (uint32_t)(w->reads[reader] - d->visits[n].turn);
+	memmove(&d->visits[1], &d->visits[0], (size_t)n * sizeof(d->visits[0]));
+	d->visits[0] = (struct dir_visit){.reader = reader, .turn = w->reads[reader]};
+	return between;
+}
+
 void dir_follow_visit(struct dir_walks *w, struct dir *d, uint32_t reader, uint64_t now)
 {
 	uint64_t silent = now > d->used ? now - d->used : 0;
-	uint64_t between = reader == d->reader ? (uint32_t)(w->reads[reader] - d->turn)
-					       : w->all_reads - d->all_turn;
-	bool over = between > DIR_GAP || silent > DIR_IDLE;
+	bool over = reads_between(w, d, reader) > DIR_GAP || silent > DIR_IDLE;
 
-	d->reader = reader;
-	d->turn = w->reads[reader];
 	d->all_turn = w->all_reads;
 	d->used = now > d->used ? now : d->used;
 	if (!over || d->busy)
@@ -202,7 +216,7 @@ bool dir_follow_read(struct dir_walks *w, struct readahead_counters *counters, s
 
 	if (held != 0) {
 		dir_held_used(w->engine, counters, held);
-		readers_count(w->engine->readers, d->reader, READER_USED, held);
+		readers_count(w->engine->readers, d->visits[0].reader, READER_USED, held);
 		learn(w, d, held, 0);
 	}
 	if (p->state[index] & DIR_READ)

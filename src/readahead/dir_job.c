@@ -18,7 +18,8 @@ bool dir_walks_begin(struct dir_walks *w, const struct dir_name *name, uint64_t 
 	parent = dir_table_find(&w->table, name->parent);
 	mine = d != NULL && !d->busy;
 	if (mine) {
-		dir_follow_visit(w, d, parent != NULL ? parent->reader : d->reader, now);
+		dir_follow_visit(
+			w, d, parent != NULL ? parent->visits[0].reader : d->visits[0].reader, now);
 		d->busy = true;
 		d->inode = name->inode;
 		d->parent = name->parent;
@@ -90,6 +91,8 @@ void dir_walks_enlist(struct dir_walks *w, uint64_t id, uint64_t stamp, struct d
 	} else if (files == NULL) {
 		free_both(files, dirs);
 		d->refused = true;
+		if (d->files != NULL)
+			d->files->again = d->files->n_read + DIR_WINDOW_MIN / 2;
 	} else if (dir_table_enlist(&w->table, d, files, dirs, dir_relist, dir_follow_drop, w)) {
 		d->stamp = stamp;
 		replay(w, d, 0, d->used);
@@ -272,7 +275,7 @@ bool dir_walks_reads_on(struct dir_walks *w, uint64_t id, uint64_t length)
 
 	lock_take(&w->lock);
 	d = dir_table_find(&w->table, id);
-	reader = d != NULL ? d->reader : 0;
+	reader = d != NULL ? d->visits[0].reader : 0;
 	lock_drop(&w->lock);
 	return run_lengths_read_on(w->engine, reader, length);
 }
@@ -339,8 +342,8 @@ void dir_walks_unhold(struct dir_walks *w, struct readahead_counters *counters, 
 	p = d->files;
 	if (p->held[index] != 0)
 		dir_held_returned(w->engine, counters, p->held[index]);
-	else
-		p->again = p->n_read + DIR_WINDOW_MIN / 2; /* there was no memory for it */
+	else if (p->state[index] == DIR_ASKED)
+		p->again = p->n_read + DIR_WINDOW_MIN / 2; /* it is not to be had now */
 	p->bytes -= p->held[index];
 	p->held[index] = p->due[index] = 0;
 	if (p->state[index] == DIR_ASKED) {

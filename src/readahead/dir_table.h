@@ -15,8 +15,9 @@
 #include "readahead/dir_walk.h"
 #include "readahead/effectiveness.h"
 
-#define DIRS_MAX   4096 /* records: a power of two */
-#define DIR_RECENT 8	/* reads kept of a directory whose list is not known yet */
+#define DIRS_MAX     4096 /* records: a power of two */
+#define DIR_RECENT   8	  /* reads kept of a directory whose list is not known yet */
+#define DIR_VISITORS 4	  /* readers of one directory that are told apart */
 
 /* Of an entry. */
 enum { DIR_READ = 1, DIR_ASKED = 2 };
@@ -45,16 +46,21 @@ struct dir_part {
 	uint8_t gone;	/* so many in a row were there, and are not */
 };
 
+/* Whose read was the last but so many others', and the how-manieth of all of his that was. */
+struct dir_visit {
+	uint32_t reader; /* readers.h */
+	uint32_t turn;
+};
+
 struct dir {
 	uint64_t id; /* 0: free */
 	uint64_t parent, inode;
-	uint64_t used;	   /* ns: its last read, */
-	uint32_t reader;   /* ... whose that was (readers.h), */
-	uint32_t turn;	   /* ... the how-manieth of all of his, */
-	uint64_t all_turn; /* ... the how-manieth of everybody's, */
-	double price;	   /* ... and of read-ahead then */
-	uint64_t stamp;	   /* of its list */
-	uint64_t listed;   /* ns; 0: not yet */
+	uint64_t used;			       /* ns: its last read, */
+	uint64_t all_turn;		       /* ... the how-manieth of everybody's, */
+	double price;			       /* ... and of read-ahead then */
+	struct dir_visit visits[DIR_VISITORS]; /* who read here last, the last one first */
+	uint64_t stamp;			       /* of its list */
+	uint64_t listed;		       /* ns; 0: not yet */
 	/* files NULL: the list is not known; dirs NULL: nor that, or there are none */
 	struct dir_part *files, *dirs;
 	uint64_t recent[2][DIR_RECENT]; /* inodes: files, subdirectories */

@@ -22,7 +22,7 @@
  * turn out to be gone from memory, what is ahead is fetched once more, from the first window on.
  *
  * No I/O and no clock. All that is known here is a hint: entries renamed, removed or made anew cost a
- * fetch for nothing. Any thread; one lock, a leaf, for a microsecond at most but for lists that go.
+ * fetch for nothing. Any thread; one lock, a leaf, for a microsecond at most but for lists that go or change.
  */
 #ifndef READAHEAD_DIR_WALK_H
 #define READAHEAD_DIR_WALK_H
@@ -120,7 +120,7 @@ void dir_walks_end(struct dir_walks *w, uint64_t id);
 bool dir_walks_listed(struct dir_walks *w, uint64_t id, uint64_t stamp);
 /*
  * ID has these files and subdirectories, whose lists are the callee's from now on; FILES NULL: they are not to be had,
- * and are not asked for again before the next walk. Of a directory that is
+ * and are not asked for again before the next walk, but where older ones are known. Of a directory that is
  * not part of the caller's job (a parent) nothing happens while it is part of another.
  */
 void dir_walks_enlist(struct dir_walks *w, uint64_t id, uint64_t stamp, struct dir_list *files,

@@ -83,7 +83,7 @@ static uint64_t window_learnt(const struct window_limits *l, struct cursor *c)
 {
 	uint64_t window;
 
-	if (!c->window)
+	if (!c->window && l->max)
 		c->window = (uint32_t)window_open(l, c->file->penalty);
 	window = c->window;
 	if (!c->file->penalty && window < 2 * l->chunk)

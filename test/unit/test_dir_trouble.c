@@ -111,6 +111,24 @@ static void test_most_are_read_and_go(void **state)
 	end();
 }
 
+/* Two clients share one directory, file by file, while two hundred others read elsewhere. */
+static void test_two_in_one_among_many(void **state)
+{
+	start(200, 400, MEMORY, 16 * MIB);
+	for (uint32_t i = 0; i < t.files; i++) {
+		uint32_t before = t.demand;
+
+		t.reader = 1 + i % 2;
+		read_file(0, i);
+		assert_true(i < 12 || t.demand == before);
+		for (uint32_t d = 1; d < t.dirs; d++) {
+			t.reader = 2 + d;
+			read_file(d, scrambled(i, t.files, 137));
+		}
+	}
+	end();
+}
+
 /* While a directory is walked files come and others go: the walk goes on, and what is there is read. */
 static void test_a_directory_that_changes(void **state)
 {
@@ -269,6 +287,7 @@ int main(void)
 		cmocka_unit_test(test_a_directory_left_once),
 		cmocka_unit_test(test_a_sibling_that_is_left),
 		cmocka_unit_test(test_many_clients),
+		cmocka_unit_test(test_two_in_one_among_many),
 		cmocka_unit_test(test_a_directory_that_changes),
 		cmocka_unit_test(test_files_that_go_when_read),
 		cmocka_unit_test(test_most_are_read_and_go),
