@@ -42,8 +42,10 @@ struct dir_part {
 	uint32_t window;  /* entries to be ahead; 0: none was asked for */
 	uint32_t again;	  /* so many must be read before more are asked for: memory was full */
 	bool late;	  /* one came late since the window was last used */
-	uint8_t reread; /* so many in a row were read before in this walk, and are not in memory */
-	uint8_t gone;	/* so many in a row were there, and are not */
+	/* So many in order were read before in this walk, and are not in memory; the place of the last one. */
+	uint8_t reread;
+	uint32_t reread_at;
+	uint8_t gone; /* so many in a row were there, and are not */
 };
 
 /* Whose read was the last but so many others', and the how-manieth of all of his that was. */

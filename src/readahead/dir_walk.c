@@ -113,6 +113,17 @@ static bool goes_on(const struct dir_part *p)
 	return 2 * p->n_read > dir_list_count(p->list) || p->n_read > GOES_ON;
 }
 
+/* The entry INDEX of P was read before, and is no more in memory: whether another walk of it has begun. */
+static bool walks_again(struct dir_part *p, uint32_t index)
+{
+	uint32_t place = dir_list_place(p->list, p->axis, index), last = p->reread_at;
+	bool follows = p->reread != 0 && place > last && place - last <= DIR_AHEAD;
+
+	p->reread = follows ? p->reread + 1 : 1;
+	p->reread_at = place;
+	return p->reread > DIR_GONE;
+}
+
 /* The entry INDEX of D's files is read. */
 static bool judge(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
 		  const struct dir_read *read, uint32_t index)
@@ -126,7 +137,7 @@ static bool judge(struct dir_walks *w, struct readahead_counters *counters, stru
 	asked = p->state[index] & DIR_ASKED;
 	coming = p->due[index] != 0; /* its pages may be there, but not yet what they are to hold */
 	if (!dir_follow_read(w, counters, d, p, index)) {
-		if (!read->resident && !d->busy && ++p->reread >= DIR_GONE)
+		if (!read->resident && !d->busy && walks_again(p, index))
 			dir_follow_restart(d);
 		return false;
 	}

@@ -193,6 +193,27 @@ static void test_one_after_the_other(void **state)
 	end();
 }
 
+/* Nor does who opens files by chance walk a directory again that he has walked, though siblings of it were walked, too. */
+static void test_by_chance_after_a_walk(void **state)
+{
+	uint64_t x = 88172645463325252u;
+	uint32_t before;
+
+	start(4, 400, MEMORY, 16 * MIB);
+	for (uint32_t d = 0; d < t.dirs; d++)
+		walk(d);
+	memset(t.there, 0, sizeof(t.there));
+	before = t.fetched;
+	for (uint32_t i = 0; i < 60; i++) {
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		read_file(3, (uint32_t)(x % t.files));
+	}
+	assert_in_range(t.fetched, before, before + 3);
+	end();
+}
+
 /* Many clients who open files by chance are no walk. */
 static void test_many_by_chance(void **state)
 {
@@ -293,6 +314,7 @@ int main(void)
 		cmocka_unit_test(test_most_are_read_and_go),
 		cmocka_unit_test(test_fetched_files_that_go),
 		cmocka_unit_test(test_one_after_the_other),
+		cmocka_unit_test(test_by_chance_after_a_walk),
 		cmocka_unit_test(test_many_by_chance),
 		cmocka_unit_test(test_the_first_of_each),
 		cmocka_unit_test(test_no_list),
