@@ -61,9 +61,8 @@ static void say_unvouched(const struct remote *r)
 
 	log_line(LOG_LEVEL_EVENT,
 		 "device %u:%u: the change attribute of file %llu does not come within %llu ms, or "
-		 "not at all, "
-		 "without which nothing is given that was fetched ahead: not fetched ahead for "
-		 "%llu s",
+		 "not at all, without which nothing is given that was fetched ahead: not fetched "
+		 "ahead for %llu s",
 		 major(device->dev), minor(device->dev), (unsigned long long)r->base.file,
 		 (unsigned long long)(VOUCHING_TIME / CLOCK_MS),
 		 (unsigned long long)(atomic_load(&r->vouching.check.pause) / CLOCK_SECOND));

@@ -65,31 +65,30 @@ static uint32_t release(struct dir_part *p, uint32_t index)
 	return held;
 }
 
-/* P's entry INDEX is asked for no more; how much was fetched of it for nothing. */
-static uint32_t unask(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
-		      struct dir_part *p, uint32_t index)
+uint32_t dir_follow_unask(struct dir_part *p, uint32_t index)
 {
-	uint32_t held = release(p, index);
-
 	if (p->state[index] == DIR_ASKED) {
 		p->state[index] = 0;
 		p->n_ahead--;
 		p->n_left++;
 	}
+	return release(p, index);
+}
+
+uint32_t dir_follow_lose(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
+			 struct dir_part *p, uint32_t index)
+{
+	uint32_t held = dir_follow_unask(p, index);
+
 	if (held != 0)
 		dir_held_wasted(w->engine, counters, d->account, held);
 	return held;
 }
 
-void dir_follow_vanished(struct dir_walks *w, struct dir *d, struct dir_part *p, uint32_t index)
-{
-	(void)unask(w, w->lost, d, p, index);
-}
-
 void dir_follow_waste(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
 		      struct dir_part *p, uint32_t index)
 {
-	uint32_t held = unask(w, counters, d, p, index);
+	uint32_t held = dir_follow_lose(w, counters, d, p, index);
 
 	if (held == 0)
 		return;
@@ -145,7 +144,7 @@ void dir_follow_gone(struct dir_walks *w, struct readahead_counters *counters, s
 		return;
 	for (uint32_t i = 0; i < dir_list_count(p->list); i++)
 		if (p->state[i] == DIR_ASKED)
-			(void)unask(w, counters, d, p, i);
+			(void)dir_follow_lose(w, counters, d, p, i);
 	p->gone = 0;
 	p->window = 0;
 }
@@ -245,6 +244,11 @@ void dir_follow_note(struct dir *d, int kind, uint64_t inode)
 	}
 	d->recent[kind][n] = inode;
 	d->n_recent[kind] = (uint8_t)(n + 1);
+}
+
+bool dir_follow_most(const struct dir_part *p)
+{
+	return p->n_read >= DIR_COUNT && 2 * p->n_there >= dir_list_count(p->list);
 }
 
 bool dir_follow_runs_out(const struct dir_part *p, uint32_t at)

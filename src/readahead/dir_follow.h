@@ -35,8 +35,11 @@ struct dir_walks {
 void dir_follow_drop(void *arg, struct dir *d, struct dir_part *p);
 /* A dir_carry; ARG: the walks. In dir_relist.c. */
 void dir_relist(void *arg, struct dir *d, struct dir_part *old, struct dir_part *new);
-/* The entry INDEX of P was removed with what P held of it: wasted, but no directory is judged by it. */
-void dir_follow_vanished(struct dir_walks *w, struct dir *d, struct dir_part *p, uint32_t index);
+/* The entry INDEX of P is asked for no more, and holds nothing; how much it did, which is the caller's. */
+uint32_t dir_follow_unask(struct dir_part *p, uint32_t index);
+/* The same, and what it held is wasted, but no directory is judged by it. */
+uint32_t dir_follow_lose(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
+			 struct dir_part *p, uint32_t index);
 /* What P holds of the entry INDEX was not read. */
 void dir_follow_waste(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
 		      struct dir_part *p, uint32_t index);
@@ -57,6 +60,8 @@ void dir_follow_walked(struct dir_walks *w, struct dir *d);
 /* The entry INDEX of P is read: true for the first time in this walk. */
 bool dir_follow_read(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
 		     struct dir_part *p, uint32_t index);
+/* Whether half of P's entries were read in this walk: it will come to the others, in whatever order. */
+bool dir_follow_most(const struct dir_part *p);
 /* Whether within half of the window behind AT something was neither read nor asked for. */
 bool dir_follow_runs_out(const struct dir_part *p, uint32_t at);
 /* Whether a walk of D will come to most files, as those of its siblings did. */

@@ -69,6 +69,12 @@ static void replay(struct dir_walks *w, struct dir *d, int kind, uint64_t now)
 	d->n_recent[kind] = 0;
 }
 
+/* Nothing more of P is asked for before some more were read. */
+static void pause_asking(struct dir_part *p)
+{
+	p->again = p->n_read + DIR_WINDOW_MIN / 2;
+}
+
 static void free_both(struct dir_list *files, struct dir_list *dirs)
 {
 	dir_list_free(files);
@@ -92,7 +98,7 @@ void dir_walks_enlist(struct dir_walks *w, uint64_t id, uint64_t stamp, struct d
 		free_both(files, dirs);
 		d->refused = true;
 		if (d->files != NULL)
-			d->files->again = d->files->n_read + DIR_WINDOW_MIN / 2;
+			pause_asking(d->files);
 	} else if (dir_table_enlist(&w->table, d, files, dirs, dir_relist, dir_follow_drop, w)) {
 		d->stamp = stamp;
 		replay(w, d, 0, d->used);
@@ -164,8 +170,8 @@ static uint32_t places_of(const struct dir_part *p, uint64_t now, uint32_t *plac
 }
 
 /*
- * A window of entries behind each walk of P that soon runs out of them, MAX in all: clients who go through one directory in parts wait
- * for the same disk, and what is fetched for all of them lies closer together.
+ * A window of entries behind each walk of P that soon runs out of them, MAX in all: clients who go through one directory
+ * in parts wait for the same disk, and what is fetched for all of them lies closer together.
  */
 static uint32_t take_for_all(struct dir_part *p, uint64_t now, uint32_t window, uint32_t *indices,
 			     uint32_t max)
@@ -190,7 +196,7 @@ static bool recognised(struct dir_part *p)
 		if (c->at == p->at && dir_cursor_streams(c, DIR_COUNT))
 			return true;
 	}
-	p->whole = p->n_read >= DIR_COUNT && 2 * p->n_there >= dir_list_count(p->list);
+	p->whole = dir_follow_most(p);
 	return p->whole;
 }
 
@@ -334,22 +340,19 @@ void dir_walks_unhold(struct dir_walks *w, struct readahead_counters *counters, 
 		      uint32_t index)
 {
 	struct dir_part *p;
+	uint32_t held;
 	struct dir *d;
+	bool asked;
 
 	lock_take(&w->lock);
 	d = dir_table_find(&w->table, id);
 	assert(d != NULL && d->busy && d->files != NULL);
 	p = d->files;
-	if (p->held[index] != 0)
-		dir_held_returned(w->engine, counters, p->held[index]);
-	else if (p->state[index] == DIR_ASKED)
-		p->again = p->n_read + DIR_WINDOW_MIN / 2; /* it is not to be had now */
-	p->bytes -= p->held[index];
-	p->held[index] = p->due[index] = 0;
-	if (p->state[index] == DIR_ASKED) {
-		p->state[index] = 0;
-		p->n_ahead--;
-		p->n_left++;
-	}
+	asked = p->state[index] == DIR_ASKED;
+	held = dir_follow_unask(p, index);
+	if (held != 0)
+		dir_held_returned(w->engine, counters, held);
+	else if (asked)
+		pause_asking(p); /* it is not to be had now */
 	lock_drop(&w->lock);
 }

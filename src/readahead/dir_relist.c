@@ -85,7 +85,7 @@ void dir_relist(void *arg, struct dir *d, struct dir_part *old, struct dir_part 
 		if (to != DIR_NOWHERE && new->state[to] == 0)
 			move_entry(old, i, new, to);
 		else if (old->held[i] != 0)
-			dir_follow_vanished(w, d, old, i);
+			(void)dir_follow_lose(w, w->lost, d, old, i);
 	}
 	move_cursors(old, new, map);
 	free(map);

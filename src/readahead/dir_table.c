@@ -110,17 +110,18 @@ static struct dir *old_listed(struct dir_table *t, const struct dir *keep)
 	return oldest;
 }
 
-/* For BYTES more, of which OLD are KEEP's already. */
-static void make_room(struct dir_table *t, const struct dir *keep, uint64_t bytes, uint64_t old,
+/* For BYTES, of which OLD are KEEP's already. False: there is none. */
+static bool make_room(struct dir_table *t, const struct dir *keep, uint64_t bytes, uint64_t old,
 		      dir_drop drop, void *arg)
 {
 	while (t->parts - old + bytes > t->memory) {
 		struct dir *d = old_listed(t, keep);
 
 		if (d == NULL)
-			return;
+			return false;
 		dir_table_delist(t, d, drop, arg);
 	}
+	return true;
 }
 
 bool dir_table_enlist(struct dir_table *t, struct dir *d, struct dir_list *files,
@@ -130,12 +131,9 @@ bool dir_table_enlist(struct dir_table *t, struct dir *d, struct dir_list *files
 	struct dir_part *s = dirs != NULL ? part_new(dirs) : NULL;
 	uint64_t bytes = part_bytes(f) + part_bytes(s);
 	uint64_t old = part_bytes(d->files) + part_bytes(d->dirs);
-	bool fits;
+	bool fits = (files == NULL || f != NULL) && (dirs == NULL || s != NULL) &&
+		    bytes <= t->memory && make_room(t, d, bytes, old, drop, arg);
 
-	fits = (files == NULL || f != NULL) && (dirs == NULL || s != NULL) && bytes <= t->memory;
-	if (fits)
-		make_room(t, d, bytes, old, drop, arg);
-	fits = fits && t->parts - old + bytes <= t->memory;
 	if (fits && f != NULL && d->files != NULL)
 		carry(arg, d, d->files, f);
 	if (fits && s != NULL && d->dirs != NULL)

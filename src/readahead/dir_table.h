@@ -40,8 +40,9 @@ struct dir_part {
 	uint32_t n_left;  /* neither */
 	uint64_t bytes;	  /* held */
 	uint32_t window;  /* entries to be ahead; 0: none was asked for */
-	uint32_t again;	  /* so many must be read before more are asked for: memory was full */
-	bool late;	  /* one came late since the window was last used */
+	uint32_t
+		again; /* so many must be read before more are asked for: others were not to be had */
+	bool late;     /* one came late since the window was last used */
 	/* So many in order were read before in this walk, and are not in memory; the place of the last one. */
 	uint8_t reread;
 	uint32_t reread_at;

@@ -6,6 +6,11 @@
 
 #include "readahead/dir_follow.h"
 
+/* Where nothing may be fetched one in so many directories is listed after a few reads, the others when they go on. */
+#define LOOKS 4
+/* So many files of a walk are read before it has come beyond its first two windows. */
+#define GOES_ON (DIR_COUNT + 5 * DIR_WINDOW_MIN)
+
 struct dir_walks *dir_walks_create(uint64_t memory, struct readahead *engine,
 				   struct readahead_counters *lost)
 {
@@ -73,11 +78,6 @@ bool dir_walks_list(struct dir_walks *w, uint64_t id, uint64_t now, struct dir_h
 	lock_drop(&w->lock);
 	return wanted;
 }
-
-/* Where nothing may be fetched one in so many directories is listed after a few reads, the others when they go on. */
-#define LOOKS 4
-/* So many files of a walk are read before it has come beyond its first two windows. */
-#define GOES_ON (DIR_COUNT + 5 * DIR_WINDOW_MIN)
 
 /* ---- is something to be fetched? --------------------------------------------------------- */
 
@@ -149,7 +149,7 @@ static bool judge(struct dir_walks *w, struct readahead_counters *counters, stru
 	if (!d->walked && 2 * p->n_read > dir_list_count(p->list))
 		dir_follow_walked(w, d);
 	trusted = dir_follow_trusted(w, d);
-	if (trusted || (p->n_read >= DIR_COUNT && 2 * p->n_there >= dir_list_count(p->list)))
+	if (trusted || dir_follow_most(p))
 		p->whole = true;
 	stream = dir_cursor_streams(c, DIR_COUNT);
 	if (stream && parent != NULL)

@@ -37,6 +37,14 @@ static uint64_t dir_id(uint32_t dir)
 	return 1000 + dir;
 }
 
+/* The number that follows X in an order like chance. */
+static inline uint64_t drawn(uint64_t x)
+{
+	x ^= x << 13;
+	x ^= x >> 7;
+	return x ^ x << 17;
+}
+
 /* Names, inodes and places are three different orders. */
 static uint32_t scrambled(uint32_t i, uint32_t n, uint32_t by)
 {
@@ -181,6 +189,15 @@ static void run_job(uint32_t dir)
 		assert_true(dir_walks_begin(t.w, &of, t.now));
 		fetch((uint32_t)(inode - dir_id(0)), true);
 	}
+}
+
+/* The file of directory 0 is read, and is not in memory for all that is known: whether others are to be fetched. */
+static inline bool read_on(uint32_t file)
+{
+	struct dir_read read = {.dir = dir_id(0), .inode = inode_of(0, file), .now = t.now};
+	struct dir_handle h;
+
+	return dir_walks_read(t.w, &t.counters, &read, &h);
 }
 
 /* A client reads the file whole; returns whether it was there. */

@@ -205,9 +205,7 @@ static void test_by_chance_after_a_walk(void **state)
 	memset(t.there, 0, sizeof(t.there));
 	before = t.fetched;
 	for (uint32_t i = 0; i < 60; i++) {
-		x ^= x << 13;
-		x ^= x >> 7;
-		x ^= x << 17;
+		x = drawn(x);
 		read_file(3, (uint32_t)(x % t.files));
 	}
 	assert_in_range(t.fetched, before, before + 3);
@@ -221,9 +219,7 @@ static void test_many_by_chance(void **state)
 
 	start(100, 200, MEMORY, 16 * MIB);
 	for (uint32_t i = 0; i < 30000; i++) {
-		x ^= x << 13;
-		x ^= x >> 7;
-		x ^= x << 17;
+		x = drawn(x);
 		t.reader = 1 + (uint32_t)(x >> 48) % 100;
 		read_file((uint32_t)(x % t.dirs), (uint32_t)((x >> 32) % t.files));
 	}
@@ -246,15 +242,6 @@ static void test_the_first_of_each(void **state)
 		assert_true(t.fetched <= 16 * 16);
 		end();
 	}
-}
-
-/* Files that are to be fetched now, after FIRST of them were read. */
-static bool read_on(uint32_t file)
-{
-	struct dir_read read = {.dir = dir_id(0), .inode = inode_of(0, file), .now = t.now};
-	struct dir_handle h;
-
-	return dir_walks_read(t.w, &t.counters, &read, &h);
 }
 
 /* A list that cannot be had is not asked for again at each read, but by the next walk. */

@@ -132,9 +132,7 @@ static void test_opens_by_chance_fetch_next_to_nothing(void **state)
 	for (int k = 0; k < 3; k++) {
 		start(trees[k].dirs, trees[k].files, MEMORY, 16 * MIB);
 		for (int i = 0; i < 3000; i++) {
-			x ^= x << 13;
-			x ^= x >> 7;
-			x ^= x << 17;
+			x = drawn(x);
 			read_file((uint32_t)(x % t.dirs), (uint32_t)((x >> 32) % t.files));
 		}
 		assert_true(t.fetched * 50 <= t.demand);
@@ -251,12 +249,8 @@ static uint32_t begin_job(uint32_t *indices)
 	const struct dir_list *list;
 	uint32_t n;
 
-	for (uint32_t i = 0; i < 4; i++) {
-		struct dir_read read = {.dir = dir_id(0), .inode = inode_of(0, i), .now = t.now};
-		struct dir_handle h;
-
-		assert_int_equal(dir_walks_read(t.w, &t.counters, &read, &h), i == 3);
-	}
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(read_on(i), i == 3);
 	know_files(0);
 	n = dir_walks_pick(t.w, dir_id(0), false, indices, DIR_WINDOW_MAX, &list);
 	assert_int_equal(n, 16);
