@@ -22,27 +22,26 @@ static void name_knob(struct knob *k, const char *root, const char *name, int le
 	knob_init(k, root, "/sys/fs/cgroup%.*s/memory.low", length, name);
 }
 
-static const struct keep_place *find(const struct keep *k, const struct knob *wanted)
+/* Its place, and 1; 0: it has none. */
+static unsigned int find(const struct keep *k, const struct knob *wanted)
 {
 	for (unsigned int i = 0; i < k->count; i++)
 		if (strcmp(k->at[i].knob.path, wanted->path) == 0)
-			return &k->at[i];
-	return NULL;
+			return i + 1;
+	return 0;
 }
 
 /* The place, and 1, of the group that is the first LENGTH bytes of NAME; 0: there are too many. */
 static unsigned int place_of(struct keep *k, const char *root, const char *name, int length,
 			     unsigned int above)
 {
-	const struct keep_place *found;
 	struct knob wanted;
+	unsigned int found;
 
 	name_knob(&wanted, root, name, length);
 	found = find(k, &wanted);
-	if (found)
-		return (unsigned int)(found - k->at) + 1;
-	if (k->count == KEEP_KNOBS)
-		return 0;
+	if (found || k->count == KEEP_KNOBS)
+		return found;
 	k->at[k->count] = (struct keep_place){.knob = wanted, .above = above};
 	return ++k->count;
 }
@@ -118,11 +117,12 @@ void keep_take_over(struct keep *k, struct keep *was)
 {
 	k->kept = was->kept && k->count;
 	for (unsigned int i = 0; i < k->count; i++) {
-		struct keep_place *p = &k->at[i];
-		struct keep_place *q = (struct keep_place *)find(was, &p->knob);
+		struct keep_place *p = &k->at[i], *q;
+		const unsigned int found = find(was, &p->knob);
 
-		if (!q || p->percent != q->percent)
+		if (!found || p->percent != was->at[found - 1].percent)
 			continue;
+		q = &was->at[found - 1];
 		p->knob = q->knob;
 		p->theirs = q->theirs;
 		p->keeps = q->keeps;
@@ -149,12 +149,12 @@ bool keep_holds(const struct keep *k)
 
 bool keep_keeps(const struct keep *k, const char *root, const char *name)
 {
-	const struct keep_place *p;
 	struct knob wanted;
+	unsigned int found;
 
 	name_knob(&wanted, root, name, (int)strlen(name));
-	p = find(k, &wanted);
-	return p && p->named && keeps(k, p);
+	found = find(k, &wanted);
+	return found && k->at[found - 1].named && keeps(k, &k->at[found - 1]);
 }
 
 void keep_release(struct keep *k)
