@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "compat.h"
+#include "config_block.h"
 #include "remote/hint.h"
 
 #define VALUE_MAX 64
@@ -49,14 +50,8 @@ struct block {
 static struct config_item items[] = {CONF_ITEM_PATH("Ceph_Conf", 1, MAXPATHLEN, NULL, block, path),
 				     CONFIG_EOL};
 
-static struct config_block block_ceph = {
-	.dbus_interface_name = "org.ganesha.nfsd.config.fsal.ra.ceph",
-	.blk_desc.name = "CEPH",
-	.blk_desc.type = CONFIG_BLOCK,
-	.blk_desc.u.blk.init = noop_conf_init,
-	.blk_desc.u.blk.params = items,
-	.blk_desc.u.blk.commit = noop_conf_commit,
-};
+static struct config_block block_ceph =
+	RA_CONFIG_BLOCK("org.ganesha.nfsd.config.fsal.ra.ceph", "CEPH", items, 0);
 
 static struct block configured;
 
@@ -67,14 +62,8 @@ struct user {
 static struct config_item user_items[] = {CONF_ITEM_STR("User_Id", 1, USER_MAX, NULL, user, id),
 					  CONFIG_EOL};
 
-static struct config_block block_user = {
-	.dbus_interface_name = "org.ganesha.nfsd.config.fsal.ra.ceph-export%d",
-	.blk_desc.name = "FSAL",
-	.blk_desc.type = CONFIG_BLOCK,
-	.blk_desc.u.blk.init = noop_conf_init,
-	.blk_desc.u.blk.params = user_items,
-	.blk_desc.u.blk.commit = noop_conf_commit,
-};
+static struct config_block block_user =
+	RA_CONFIG_BLOCK("org.ganesha.nfsd.config.fsal.ra.ceph-export%d", "FSAL", user_items, 0);
 
 /* What else is in a block is FSAL_CEPH's, and what is wrong too. */
 static bool hears_nothing(struct config_error_type *errors)

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "config_block.h"
 #include "config_clients.h"
 #include "config_devices.h"
 #include "config_gone.h"
@@ -88,24 +89,11 @@ static struct config_item module_items[] = {
 
 /* clang-format on */
 
-static struct config_block export_block = {
-	.dbus_interface_name = "org.ganesha.nfsd.config.fsal.ra-export%d",
-	.blk_desc.name = "FSAL",
-	.blk_desc.type = CONFIG_BLOCK,
-	.blk_desc.u.blk.init = noop_conf_init,
-	.blk_desc.u.blk.params = export_items,
-	.blk_desc.u.blk.commit = noop_conf_commit,
-};
+static struct config_block export_block =
+	RA_CONFIG_BLOCK("org.ganesha.nfsd.config.fsal.ra-export%d", "FSAL", export_items, 0);
 
-static struct config_block module_block = {
-	.dbus_interface_name = "org.ganesha.nfsd.config.fsal.ra",
-	.blk_desc.name = "RA",
-	.blk_desc.type = CONFIG_BLOCK,
-	.blk_desc.flags = CONFIG_UNIQUE,
-	.blk_desc.u.blk.init = noop_conf_init,
-	.blk_desc.u.blk.params = module_items,
-	.blk_desc.u.blk.commit = noop_conf_commit,
-};
+static struct config_block module_block =
+	RA_CONFIG_BLOCK("org.ganesha.nfsd.config.fsal.ra", "RA", module_items, CONFIG_UNIQUE);
 
 static const char *export_path(void)
 {
