@@ -20,7 +20,7 @@ import e2e
 HERE = os.path.dirname(os.path.realpath(__file__))
 MOUNT = "/mnt/n"
 NFS = f"36 35 0:47 / {MOUNT} rw,noatime - nfs server:/export rw,vers=3,rsize=1048576\n"
-IN_OPEN, IN_CLOSE = 0x20, 0x10  # inotify(7)
+IN_OPEN, IN_CLOSE, IN_CREATE, IN_DELETE = 0x20, 0x10, 0x100, 0x200  # inotify(7)
 # s: for what comes at once, as a rule.
 LONG = 60
 # Often asked; but a machine that is busy with other things for a second must not end prices.
@@ -126,14 +126,14 @@ class Server(threading.Thread):
         self.join()
 
 
-class Opens:
-    """Counts how often a file is opened, by inotify."""
+class Noticed:
+    """Counts what happens to a file, or to files in a directory, by inotify."""
 
-    def __init__(self, path):
+    def __init__(self, path, counted, between=0):
         libc = ctypes.CDLL(None)
-        self.seen, self.fd = 0, libc.inotify_init1(os.O_NONBLOCK)
-        # with closings in between, for the kernel makes one of two equal events
-        if self.fd < 0 or libc.inotify_add_watch(self.fd, path.encode(), IN_OPEN | IN_CLOSE) < 0:
+        self.counted, self.seen, self.fd = counted, 0, libc.inotify_init1(os.O_NONBLOCK)
+        # with others in between, for the kernel makes one of two equal events
+        if self.fd < 0 or libc.inotify_add_watch(self.fd, path.encode(), counted | between) < 0:
             raise OSError("no inotify")
 
     def count(self):
@@ -141,8 +141,25 @@ class Opens:
             events = os.read(self.fd, 1 << 16)
         except BlockingIOError:
             events = b""
-        self.seen += sum(mask == IN_OPEN for _, mask, _, _ in struct.iter_unpack("iIII", events))
+        while events:
+            _, mask, _, name = struct.unpack_from("iIII", events)
+            events = events[16 + name:]
+            self.seen += mask == self.counted
         return self.seen
+
+
+class Opens(Noticed):
+    """How often a file is opened."""
+
+    def __init__(self, path):
+        super().__init__(path, IN_OPEN, IN_CLOSE)
+
+
+class Creations(Noticed):
+    """How many files are made in a directory."""
+
+    def __init__(self, path):
+        super().__init__(path, IN_CREATE, IN_DELETE)
 
 
 class Agent:

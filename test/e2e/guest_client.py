@@ -48,8 +48,8 @@ def drop_caches():
 
 
 def fill_memory(path):
-    """Reads a file that is larger than memory, so that next to none is free, as where a machine has run for
-    long. Returns how much is (bytes)."""
+    """Reads a file that is larger than memory, so that next to none is free, as where a machine has
+    run for long. Returns how much is (bytes)."""
     with open(path, "rb", buffering=0) as file:
         while file.read(1 << 20):
             pass
@@ -109,8 +109,8 @@ def counted(at=MOUNT):
 def memory():
     """Bytes, by the names of /proc/meminfo that matter here."""
     found = dict(re.findall(r"^(\w+):\s+(\d+) kB", _read("/proc/meminfo"), re.M))
-    return {name: int(found[name]) * 1024 for name in ("MemTotal", "MemFree", "MemAvailable", "Dirty",
-                                                       "Writeback", "Cached")}
+    return {name: int(found[name]) * 1024 for name in ("MemTotal", "MemFree", "MemAvailable",
+                                                       "Dirty", "Writeback", "Cached")}
 
 
 # ---- the agent ---------------------------------------------------------------------------------

@@ -6,23 +6,20 @@ Mounts that are not there yet, of another kind, or hung, unmounted and mounted a
 cannot be killed; a full /run; kill -9; a configuration that is read again. On machines of files
 (agent_machine.py).
 """
-import ctypes
 import os
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import threading
 
 import e2e
-from agent_machine import (LONG, MOUNT, NFS, Agent, HungMount, Machine, Opens, Server, at_once,
-                           load_codec, machine_ratio_is, priced, run)
+from agent_machine import (LONG, MOUNT, NFS, Agent, Creations, HungMount, Machine, Opens, Server,
+                           at_once, load_codec, machine_ratio_is, priced, run)
 
 AUTOFS = f"30 35 0:40 / {MOUNT} rw,relatime - autofs auto.direct rw,fd=6,timeout=300,direct\n"
 NFS4 = NFS.replace("vers=3", "vers=4.2").replace("nfs server", "nfs4 server")
 TURNED = (50, 16)  # by a server that is dear
-IN_CREATE = 0x100  # inotify(7)
 FOUND = 128  # KiB of read-ahead, by agent_machine.py
 
 
@@ -121,27 +118,6 @@ def fill(machine):
                 pass
         except OSError:
             pass
-
-
-class Creations:
-    """Counts files that are made in a directory, by inotify."""
-
-    def __init__(self, path):
-        libc = ctypes.CDLL(None)
-        self.seen, self.fd = 0, libc.inotify_init1(os.O_NONBLOCK)
-        if self.fd < 0 or libc.inotify_add_watch(self.fd, path.encode(), IN_CREATE) < 0:
-            raise OSError("no inotify")
-
-    def count(self):
-        try:
-            events = os.read(self.fd, 1 << 16)
-        except BlockingIOError:
-            events = b""
-        while events:  # equal ones in a row are one, but each file that is made is removed again
-            _, _, _, length = struct.unpack_from("iIII", events)
-            events = events[16 + length:]
-            self.seen += 1
-        return self.seen
 
 
 def test_no_record_no_knob(agent, work):

@@ -296,82 +296,85 @@ static void test_fuzz(void **state)
 	}
 }
 
-/* doc/fsstat-prices.vectors, which others test their implementation with. */
-static void test_vectors(void **state)
+/*
+ * doc/fsstat-prices.vectors, which others test their implementation with: HOLDS checks a line of one kind, and says of
+ * others that they are not. How many there are.
+ */
+static unsigned int check_vectors(bool (*holds)(const char *line))
 {
 	char line[512];
 	unsigned int vectors = 0;
 	FILE *file = fopen(VECTORS, "r");
 
 	assert_non_null(file);
-	while (fgets(line, sizeof(line), file)) {
-		struct fsstat_files in, out;
-		struct fsstat_prices p, got;
-		uint32_t turn;
-
-		if (sscanf(line,
-			   "encode %" SCNu64 " %" SCNu64 " %" SCNu64 " %lf %lf %" SCNu32 " %" SCNu64
-			   " %" SCNu64 " %" SCNu64,
-			   &in.total, &in.free, &in.avail, &p.write, &p.readahead, &turn,
-			   &out.total, &out.free, &out.avail) != 9)
-			continue;
-		for (p.turn = 0; turn; p.turn++) { /* the number that draws this turn */
-			struct fsstat_files f = in;
-
-			assert_true(fsstat_price_encode(&f, &p));
-			assert_true(fsstat_price_decode(&f, &got));
-			if (got.turn == turn)
-				break;
-		}
-		assert_int_equal(fsstat_price_encode(&in, &p), turn != 0);
-		assert_memory_equal(&in, &out, sizeof(in));
-		vectors++;
-	}
+	while (fgets(line, sizeof(line), file))
+		vectors += holds(line);
 	fclose(file);
-	assert_true(vectors >= 8);
+	return vectors;
+}
+
+static bool encode_holds(const char *line)
+{
+	struct fsstat_files in, out;
+	struct fsstat_prices p, got;
+	uint32_t turn;
+
+	if (sscanf(line,
+		   "encode %" SCNu64 " %" SCNu64 " %" SCNu64 " %lf %lf %" SCNu32 " %" SCNu64
+		   " %" SCNu64 " %" SCNu64,
+		   &in.total, &in.free, &in.avail, &p.write, &p.readahead, &turn, &out.total,
+		   &out.free, &out.avail) != 9)
+		return false;
+	for (p.turn = 0; turn; p.turn++) { /* the number that draws this turn */
+		struct fsstat_files f = in;
+
+		assert_true(fsstat_price_encode(&f, &p));
+		assert_true(fsstat_price_decode(&f, &got));
+		if (got.turn == turn)
+			break;
+	}
+	assert_int_equal(fsstat_price_encode(&in, &p), turn != 0);
+	assert_memory_equal(&in, &out, sizeof(in));
+	return true;
+}
+
+static void test_vectors(void **state)
+{
+	assert_true(check_vectors(encode_holds) >= 8);
+}
+
+static bool bound_holds(const char *line)
+{
+	struct fsstat_files in, out;
+
+	if (sscanf(line,
+		   "bound %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+		   &in.total, &in.free, &in.avail, &out.total, &out.free, &out.avail) != 6)
+		return false;
+	fsstat_price_bound(&in);
+	assert_memory_equal(&in, &out, sizeof(in));
+	return true;
 }
 
 static void test_bounds(void **state)
 {
-	char line[512];
-	unsigned int vectors = 0;
-	FILE *file = fopen(VECTORS, "r");
+	assert_true(check_vectors(bound_holds) >= 6);
+}
 
-	assert_non_null(file);
-	while (fgets(line, sizeof(line), file)) {
-		struct fsstat_files in, out;
+static bool refusal_holds(const char *line)
+{
+	struct fsstat_prices p;
+	uint64_t total, avail;
 
-		if (sscanf(line,
-			   "bound %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-			   " %" SCNu64,
-			   &in.total, &in.free, &in.avail, &out.total, &out.free, &out.avail) != 6)
-			continue;
-		fsstat_price_bound(&in);
-		assert_memory_equal(&in, &out, sizeof(in));
-		vectors++;
-	}
-	fclose(file);
-	assert_true(vectors >= 6);
+	if (sscanf(line, "refuse %" SCNu64 " %" SCNu64, &total, &avail) != 2)
+		return false;
+	assert_false(fsstat_price_decode_statvfs(total, avail, &p));
+	return true;
 }
 
 static void test_refusals(void **state)
 {
-	char line[512];
-	unsigned int vectors = 0;
-	uint64_t total, avail;
-	FILE *file = fopen(VECTORS, "r");
-
-	assert_non_null(file);
-	while (fgets(line, sizeof(line), file)) {
-		struct fsstat_prices p;
-
-		if (sscanf(line, "refuse %" SCNu64 " %" SCNu64, &total, &avail) != 2)
-			continue;
-		assert_false(fsstat_price_decode_statvfs(total, avail, &p));
-		vectors++;
-	}
-	fclose(file);
-	assert_true(vectors >= 8);
+	assert_true(check_vectors(refusal_holds) >= 8);
 }
 
 /* ---- belief ------------------------------------------------------------------------------ */
@@ -403,28 +406,24 @@ static struct fsstat_files reply_of_turn(uint32_t turn)
 	return f;
 }
 
+static bool belief_holds(const char *line)
+{
+	char replies[64], believed[64];
+	struct fsstat_detector d = {0};
+
+	if (sscanf(line, "belief %63[0-3] %63[yn]", replies, believed) != 2)
+		return false;
+	for (unsigned int i = 0; replies[i]; i++) {
+		struct fsstat_files f = reply_of_turn((uint32_t)(replies[i] - '0'));
+
+		assert_int_equal(fsstat_detector_feed(&d, f.total, f.avail), believed[i] == 'y');
+	}
+	return true;
+}
+
 static void test_belief(void **state)
 {
-	char line[512], replies[64], believed[64];
-	unsigned int vectors = 0;
-	FILE *file = fopen(VECTORS, "r");
-
-	assert_non_null(file);
-	while (fgets(line, sizeof(line), file)) {
-		struct fsstat_detector d = {0};
-
-		if (sscanf(line, "belief %63[0-3] %63[yn]", replies, believed) != 2)
-			continue;
-		for (unsigned int i = 0; replies[i]; i++) {
-			struct fsstat_files f = reply_of_turn((uint32_t)(replies[i] - '0'));
-
-			assert_int_equal(fsstat_detector_feed(&d, f.total, f.avail),
-					 believed[i] == 'y');
-		}
-		vectors++;
-	}
-	fclose(file);
-	assert_true(vectors >= 6);
+	assert_true(check_vectors(belief_holds) >= 6);
 }
 
 static void test_a_quiet_server_is_believed(void **state)
