@@ -233,11 +233,6 @@ static void read_again(struct daemon *d, int argc, char **argv)
 	struct settings old = d->host.settings, fresh;
 	char error[SETTINGS_LINE + 512];
 
-	if (async_pool_stuck(&d->host.pool) == ASYNC_STUCK_MAX) { /* no place for what is let go */
-		log_line(LOG_LEVEL_WARN, "SIGHUP: too many calls hang in mounts that are gone: the "
-					 "settings stay as they are");
-		return;
-	}
 	settings_init(&fresh);
 	if (!settings_parse(&fresh, argc, argv, error, sizeof(error)) ||
 	    !settings_check(&fresh, error, sizeof(error))) {
@@ -267,7 +262,7 @@ static void follow_utab(struct daemon *d)
 	char path[KNOB_PATH];
 	struct stat now = {0};
 
-	if (!old->fstab || async_pool_stuck(&d->host.pool) == ASYNC_STUCK_MAX)
+	if (!old->fstab)
 		return;
 	snprintf(path, sizeof(path), "%s" UTAB_FILE, old->root);
 	if (stat(path, &now))

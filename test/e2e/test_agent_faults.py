@@ -99,6 +99,9 @@ def test_so_many_calls_may_hang(agent, work):
               len(a.children()) == 17, "16 calls may hang in mounts that are gone, and that of the "
               "last one", a.children())
     e2e.check(machine.looks(4) and len(a.children()) == 17, "no more are made", a.children())
+    a.process.send_signal(signal.SIGHUP)
+    e2e.check(a.waits("SIGHUP: settings read again", LONG), "and its settings can be read again",
+              a.text)
     hung.end()
     e2e.check(a.waits("no answer"), "when they end the mount is asked", a.text)
     a.end()
