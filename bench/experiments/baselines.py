@@ -109,9 +109,7 @@ def measured(bed, disk, work, setting):
         kept["cpu_us"] = 1e6 * results["server"]["cpu_s"] / results["total"]["requests"]
     kept["disk"] = {k: results["server"]["disk"].get(k, 0) for k in DISK_COUNTERS}
     if work.written:
-        disk.timing(False)
-        disk.drop_caches()
-        disk.timing(True)
+        bed.cold(disk)
     return kept
 
 

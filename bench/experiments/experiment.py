@@ -41,7 +41,6 @@ import dataclasses
 import glob
 import os
 import shutil
-import subprocess
 import sys
 import time
 import types
@@ -51,6 +50,7 @@ sys.path.insert(0, os.path.dirname(HERE))
 
 import testbed  # noqa: E402
 import ageing  # noqa: E402
+import cold  # noqa: E402
 import disks  # noqa: E402
 import knfsd  # noqa: E402
 import machine  # noqa: E402
@@ -62,7 +62,6 @@ VERDICTS = ("reproduced", "better", "not reproduced", "not run")
 DISK_KEYS = ("size_mb", "fs", "queue", "read_ahead_kb", "scheduler", "options", "record")
 SERVER_KEYS = ("sub", "exports", "ra_rules", "extra_conf")
 SEED = 1
-COLD_TRIES = 3
 
 
 class NotRun(Exception):
@@ -140,6 +139,7 @@ class Bed:
         self.seed = seed
         self.spare = rounds_of.Spare(spare)
         self.records, self.failures = [], []
+        self.proofs = []  # of cold caches, in the round that is being made
         self.earlier, self.keep = rounds_of.Earlier(), lambda: None
         self.watch = rounds_of.Watch()
         self._bench = None
@@ -207,26 +207,9 @@ class Bed:
                                      args=["--dir", name, "--size", files * size])
 
     def cold(self, disk):
-        """Nothing of the disk's files is in memory afterwards, which is proved (fincore). What is
-        dirty gets to the disk in no time; pages in use at that moment go with the next try."""
-        for _ in range(COLD_TRIES):
-            disk.timing(False)
-            disk.drop_caches()
-            disk.timing(True)
-            left = self._cached(disk)
-            if not left:
-                return
-        raise RuntimeError(f"{left} bytes of {disk.mount} are in memory after drop_caches")
-
-    @staticmethod
-    def _cached(disk):
-        """Bytes of the disk's files in memory, as far as that can be asked."""
-        paths = [p for p in glob.glob(f"{disk.mount}/**", recursive=True) if os.path.isfile(p)]
-        if not paths or not shutil.which("fincore"):
-            return 0
-        told = subprocess.run(["xargs", "-0", "fincore", "--bytes", "--noheadings", "-o", "RES"],
-                              input="\0".join(paths), text=True, capture_output=True, check=False)
-        return sum(int(n) for n in told.stdout.split())
+        """Nothing of the disk's files is in memory afterwards, which is proved (cold.py); the proof
+        is kept with the round."""
+        self.proofs.append(cold.start(disk))
 
     @contextlib.contextmanager
     def server(self, kind, disk, fsal=None, ra=None, read_ahead_kb=128, scheduler=None, strict=0,

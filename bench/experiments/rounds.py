@@ -189,8 +189,8 @@ def undisturbed(once, say=lambda text: None, watch=None, tries=TRIES, spare=None
 
 
 class Rounds:
-    """Records {run, series, round, figures or failed, circumstances} and what follows. `run`: the
-    how-manieth call of run() on the bed."""
+    """Records {run, series, round, figures or failed, circumstances, cold} and what follows. `run`:
+    the how-manieth call of run() on the bed; `cold`: of caches, as cold.py proved them."""
 
     def __init__(self, records):
         self.records = records
@@ -315,12 +315,21 @@ def _comes_again(bed, record, attempt):
 def _one(bed, record, once):
     """The record with what was measured, and that as a text."""
     name, number = record["series"], record["round"] - 1
+    proofs = getattr(bed, "proofs", [])
+
+    def measure():
+        proofs.clear()
+        return once(name, number)
+
     tries = getattr(bed, "tries", TRIES) if getattr(bed, "end", None) is None else 1
     try:
         record["figures"], record["circumstances"] = undisturbed(
-            lambda: once(name, number), bed.say, bed.watch, tries, getattr(bed, "spare", None))
+            measure, bed.say, bed.watch, tries, getattr(bed, "spare", None))
         return record, _short(record["figures"])
     except (RuntimeError, OSError) as error:
         record["failed"] = text = f"{type(error).__name__}: {error}"
         bed.failures.append(f"{name}, round {number + 1}: {text}")
         return record, text
+    finally:
+        if proofs:
+            record["cold"] = list(proofs)
