@@ -98,7 +98,7 @@ class Ablation(Experiment):
         "than 1 is worse."
     paper_figure = "-"
     seconds_quick, seconds_full = 110, 3 * 3600
-    servers = False
+    servers = goes_on = False  # bench/compare has its own, and goes on by itself
     columns = (("off", "series", "{}"), ("mechanism", "mechanism", "{}"), ("by", "by", "{}"),
                *((title, title, "{:.2f}") for title, _, _ in FIGURES))
 

@@ -192,7 +192,6 @@ class Shown(Experiment):
     """One row of what the agent must show. A quick run has the columns of `columns_quick`, if any,
     and judges what is asked of those."""
     words = WORDS
-    goes_on = True
     needs = ("linux.uml", "mount.nfs", "busybox")
     number, mb = 2, 512
     columns_of = COLUMNS

@@ -96,8 +96,9 @@ class Experiment:
     columns = ()
     words = {}
     # Whether a round is its figures and nothing beside them, so that those of a run which was cut
-    # off can stand for a later one's: what run() makes of rounds it makes of the records.
-    goes_on = False
+    # off can stand for a later one's: what run() makes of rounds it makes of the records. Not where
+    # something is counted beside the rounds, or another program has them (comparing.py goes on itself).
+    goes_on = True
     module = None  # filled by the catalogue
 
     def run(self, bed):
