@@ -27,8 +27,9 @@ A module of this package has EXPERIMENTS, a list of classes or objects like
 
 `name` is a letter of the paper, t for a table, and the number; what the page shows is made of
 `points` (dicts of text, numbers and intervals of rounds.py) and `figure`, so no figure is in the
-code. `verdict` is one of VERDICTS; "not reproduced" and "not run" need a `why`. Experiments that
-cannot run here raise NotRun, and testbed.TestbedUnavailable counts as that.
+code. `verdict` is one of VERDICTS; those with "not" need a `why`, "not told" being that of rounds that
+cannot tell, because they are too few or lie on both sides of a bound. Experiments that cannot run
+here raise NotRun, and testbed.TestbedUnavailable counts as that.
 
 An experiment without servers and disks (a model, a simulation) says servers = False: it is run
 without root and namespaces. With them it is in network and mount namespaces of its own, in a
@@ -58,7 +59,7 @@ import nfsload  # noqa: E402
 import servers  # noqa: E402
 from experiments import rounds as rounds_of  # noqa: E402
 
-VERDICTS = ("reproduced", "better", "not reproduced", "not run")
+VERDICTS = ("reproduced", "better", "not reproduced", "not told", "not run")
 DISK_KEYS = ("size_mb", "fs", "queue", "read_ahead_kb", "scheduler", "options", "record")
 SERVER_KEYS = ("sub", "exports", "ra_rules", "extra_conf")
 SEED = 1

@@ -52,7 +52,8 @@ A figure is a median of rounds in which the servers take turns; the range beside
 that encloses the true median with at least 95 % where there are six rounds, and with less where
 there are fewer (`bench/experiments/rounds.py`). Rounds in which others had more than 5 % of the
 processors were made again, and do not count. What has no other rounds is called disturbed and its
-figures are not shown; a verdict that rests on such rounds too is marked with an asterisk.
+figures are not shown; a verdict that rests on such rounds too is marked with an asterisk. `not told` is
+a verdict where the rounds, too few or on both sides of a bound, cannot tell whether it is kept.
 """
 
 

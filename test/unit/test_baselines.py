@@ -22,7 +22,7 @@ def done(**mb_s):
     disk = {key: 100 for key in baselines.DISK_COUNTERS}
     return rounds.Rounds([
         {"series": f"seq1 {server}", "round": n, "circumstances": calm,
-         "figures": {"mb_s": value, "cpu_us": 50, "disk": disk}}
+         "figures": {"mb_s": value, "cpu_us": 50, "requests": 5000, "disk": disk}}
         for server, values in mb_s.items() for n, value in enumerate(values)])
 
 
@@ -34,7 +34,7 @@ class Verdicts(unittest.TestCase):
         self.assertIn("8.00 x stock (2.00 x bfq)", figure)
 
     def test_stock_is_named_once_where_it_is_the_best_of_the_others(self):
-        self.assertEqual(baselines.judged(done(stock=[10], ra=[10]), ["seq1"],
+        self.assertEqual(baselines.judged(done(stock=[10] * 3, ra=[10] * 3), ["seq1"],
                                           ["stock", "ra"])[2], "seq1 1.00 x stock")
 
     def test_each_server_has_words(self):
@@ -43,7 +43,7 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(set(baselines.WORDS), {*baselines.GANESHA, *baselines.KERNEL})
 
     def test_a_guest_that_is_slower_than_its_disk_is_no_rival(self):
-        found = done(stock=[10], knfsd=[30], ra=[90])
+        found = done(stock=[10] * 3, knfsd=[30], ra=[90] * 3)
         for memory, text in ((40, "9.00 x stock; the guest's own speed, and not compared: seq1 knfsd"),
                              (400, "9.00 x stock (3.00 x knfsd)")):
             for r in found.records:
@@ -70,6 +70,60 @@ class Verdicts(unittest.TestCase):
         verdict, why, _ = baselines.judged(found, ["seq1"], ["stock", "ra"])
         self.assertEqual(verdict, "not reproduced")
         self.assertIn("1.10 x stock, but too much processor time a READ (at the disk", why)
+
+    def verdict(self, ra, cpu=(50,) * 3):
+        found = done(stock=[100] * len(ra), ra=list(ra))
+        for r in found.records:
+            if r["series"] == "seq1 ra":
+                r["figures"]["cpu_us"] = cpu[r["round"]]
+        return baselines.judged(found, ["seq1"], ["stock", "ra"])
+
+    def test_rounds_on_both_sides_of_the_bound_tell_nothing(self):
+        for ra in ((96, 98, 99), (92, 96, 98), (96.9, 120, 130)):
+            verdict, why, _ = self.verdict(ra)
+            self.assertEqual(verdict, "not told", ra)
+            self.assertIn(f"seq1 {ra[1] / 100:.2f} x stock ({ra[0] / 100:.2f} to {ra[2] / 100:.2f})",
+                          why)
+
+    def test_few_rounds_tell_nothing(self):
+        for ra in ((92,), (100,), (300, 300)):
+            verdict, why, _ = self.verdict(ra, (50,) * 3)
+            self.assertEqual(verdict, "not told", ra)
+            self.assertIn("rounds", why)
+
+    def test_better_is_what_the_whole_interval_says(self):
+        self.assertEqual(self.verdict((102, 130, 140))[0], "reproduced")
+        self.assertEqual(self.verdict((104, 130, 140))[0], "better")
+
+    def test_processor_time_on_both_sides_of_its_bound_is_called_not_told(self):
+        verdict, why, figure = self.verdict((110,) * 3, (45, 60, 70))
+        self.assertEqual((verdict, why), ("better", ""))
+        self.assertIn("processor time a READ cannot be told from 1.05 x stock's: seq1 1.20 (0.90 to "
+                      "1.40)", figure)
+        self.assertNotIn("processor", self.verdict((110,) * 3, (50, 51, 52))[2])
+        self.assertEqual(self.verdict((110,) * 3, (53, 60, 70))[0], "not reproduced")
+
+    def test_few_reads_tell_nothing_of_processor_time(self):
+        found = done(stock=[100] * 3, ra=[110] * 3)
+        for r in found.records:
+            r["figures"].update(requests=300, cpu_us=60 if r["series"] == "seq1 ra" else 50)
+        verdict, _, figure = baselines.judged(found, ["seq1"], ["stock", "ra"])
+        self.assertEqual(verdict, "better")
+        self.assertIn("cannot be told from 1.05 x stock's: seq1 1.20", figure)
+
+    def test_a_surely_slower_one_is_worse_than_one_that_is_not_told(self):
+        found = done(stock=[100] * 3, ra=[90] * 3)
+        found.records += [{**r, "series": r["series"].replace("seq1", "seq8"),
+                           "figures": {**r["figures"], "mb_s": r["figures"]["mb_s"] + r["round"] * 3}}
+                          if "ra" in r["series"] else {**r, "series": "seq8 stock"}
+                          for r in found.records]
+        for r in found.records:
+            if r["series"] == "seq8 ra":
+                r["figures"]["mb_s"] += 5
+        verdict, why, _ = baselines.judged(found, ["seq1", "seq8"], ["stock", "ra"])
+        self.assertEqual(verdict, "not reproduced")
+        self.assertIn("seq1 0.90 x stock (at", why)
+        self.assertIn("not told: seq8 0.98 x stock (0.95 to 1.01)", why)
 
     def test_a_work_without_rounds_is_no_verdict(self):
         self.assertEqual(baselines.judged(done(stock=[1]), ["seq1"], ["stock", "ra"])[0],
