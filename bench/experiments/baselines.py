@@ -16,6 +16,7 @@ from experiments import rounds
 import ageing
 from disks import MODELS
 import isolation
+import knfsd
 import nfsload
 import plot
 import servers
@@ -60,6 +61,15 @@ def possible(bed, settings, disk):
 def in_words(settings):
     """The servers that are measured, as a sentence's end."""
     return ", ".join(WORDS[name] for name in settings)
+
+
+def queues(disk, guest):
+    """In words: how much there is to order for the kernel's I/O schedulers, here and in a guest."""
+    depth = int(MODELS[disk].get("depth", 1)) * int(MODELS[disk].get("spindles", 1))
+    text = " This host's I/O schedulers (mq-deadline, BFQ where it is named) have little to order: " \
+        "the loop device takes 128 requests at once, whatever the drive below."
+    return text + (f" The guest's drive takes {min(depth, knfsd.QUEUE_MAX)} at once, as the modelled one "
+                   "orders by itself, and all others wait in the guest's scheduler." if guest else "")
 
 
 def may_serve(setting, work):
@@ -238,7 +248,7 @@ class Reads(Experiment):
         self.seconds_quick = 110 if kernel else 90 if place == "aged" else \
             60 if "solid" in MODELS[model] else 50
         self.paper = f"Baselines: reads, disk {model}, {fs}, {place} layout"
-        self.ours = f"Modelled disk {model}, {fs}, {place} layout."
+        self.ours = f"Modelled disk {model}, {fs}, {place} layout." + queues(model, kernel)
 
     def servers_of(self, bed):
         if not bed.quick:
@@ -263,7 +273,7 @@ class Reads(Experiment):
         with bed.disk(self.model, fs=self.fs, **self.disk) as disk:
             settings = possible(bed, self.servers_of(bed), disk)
             self.ours = (f"Modelled disk {self.model}, {self.fs}, {self.place} layout: "
-                         f"{in_words(settings)}.")
+                         f"{in_words(settings)}." + queues(self.model, KERNEL.keys() & settings))
             pieces = lay_out(bed, disk, works, self.place)
             bed.say(ageing.describe(pieces))
 
@@ -294,8 +304,9 @@ class BesideWriter(Experiment):
     """A random reader while another client writes, small memory."""
     name, paper = "bw", "Baselines: a random reader beside a writer"
     did = Reads.did
-    ours = ("Random reads of 8 KiB while another client writes and commits, on a server with "
-            "little memory for dirty data.")
+    WORK = "Random reads of 8 KiB while another client writes and commits, on a server with " \
+        "little memory for dirty data"
+    ours = f"{WORK}.{queues('default', True)}"
     paper_figure = ASKED
     seconds_quick, seconds_full = 60, 3600
     columns = (("server", "server", "{}"), ("reads/s beside", "random_requests_s", "{:.1f}"),
@@ -312,7 +323,8 @@ class BesideWriter(Experiment):
             for name in ("tuned16", "tuned", "knfsdbfq") if bed.quick else ("tuned16",):
                 known.pop(name)
             settings = possible(bed, known, disk)
-            self.ours = f"{type(self).ours[:-1]}, {work.written >> 20} MB: {in_words(settings)}."
+            self.ours = f"{self.WORK}, {work.written >> 20} MB: {in_words(settings)}." \
+                + queues("default", KERNEL.keys() & settings)
             lay_out(bed, disk, [work], "fresh")
             done = in_turns(bed, [f"{work} {s}" for s in settings],
                             lambda series, _: measured(bed, disk, work,

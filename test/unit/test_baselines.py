@@ -37,6 +37,14 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(baselines.judged(done(stock=[10] * 3, ra=[10] * 3), ["seq1"],
                                           ["stock", "ra"])[2], "seq1 1.00 x stock")
 
+    def test_how_little_schedulers_have_to_order_is_said(self):
+        for e in baselines.EXPERIMENTS:
+            e = e() if isinstance(e, type) else e
+            if e.name != "bg":
+                self.assertIn("takes 128 requests at once", e.ours)
+                self.assertEqual("The guest's drive takes 1 at once" in e.ours, e.name in ("b1", "bw"))
+        self.assertIn("takes 32 at once", baselines.queues("queue32", True))
+
     def test_each_server_has_words(self):
         self.assertEqual(baselines.in_words({"stock": {}, "ra": {}}),
                          "stock Ganesha, the plugin with its defaults")

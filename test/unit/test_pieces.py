@@ -52,7 +52,8 @@ class World(Bed):
         rate = self.figure()
         return {"mb_s": rate, "p99_ms": 1 / rate, "cpu_us": rate, "seeks_mb": 1 / rate,
                 "busy_percent": rate, "command_kb": rate, "evictions": None, "demand": 3, "seeks": 9,
-                "finish_s": [1.0 + n for n in range(8)], "memory_mb_s": 900.0, "requests": 5000, "committed_s": rate,
+                "finish_s": [1.0 + n for n in range(8)], "memory_mb_s": 900.0, "requests": 5000,
+                "committed_s": rate,
                 "random_requests_s": rate, "random_p99_ms": rate, "all_done_s": rate,
                 "disk": dict.fromkeys(baselines.DISK_COUNTERS, 3)}
 
