@@ -169,10 +169,10 @@ def sentence(text):
 
 
 def section(experiment, stored, picture):
-    """Of one experiment."""
+    """Of one experiment; what ran is described as it was then: which servers the machine had."""
     found, text = verdict(stored, experiment.words)
     lines = [f"### {experiment.name}: {experiment.paper}", ""]
-    for title, what in (("The paper.", experiment.did), ("Here.", experiment.ours),
+    for title, what in (("The paper.", experiment.did), ("Here.", (stored or {}).get("ours") or experiment.ours),
                         ("The paper's figure:", experiment.paper_figure)):
         if what.strip("- "):
             lines += [f"**{title}** {sentence(what)}", ""]

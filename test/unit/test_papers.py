@@ -260,6 +260,11 @@ class Papers(unittest.TestCase):
             self.assertIn(part, text)
         self.assertIn("\n1 better.\n", text)
 
+    def test_what_was_measured_is_described_as_it_was(self):
+        text = page.papers([Small()], {"e9": stored_of(ours="Stock and ra here.")}, set())
+        self.assertIn("**Here.** Stock and ra here.", text)
+        self.assertNotIn("Something else.", text)
+
     def test_no_text_breaks_a_table(self):
         stored = stored_of()
         stored["outcome"]["figure"] = "a | b\nc"
