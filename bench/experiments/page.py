@@ -6,12 +6,14 @@ No figure is typed: each comes out of the kept JSON, with its date, commit and s
 has rounds only in which others had the processors, the experiment is disturbed: on the first page its
 verdict is marked, the text of figures is left out, and of its table and picture what is of such rounds
 (plot.py leaves that out); on the second page the old text stays. What was not made in this run keeps
-its section of the page that was there, if it has one.
+its section of the page that was there, if it has one. A block that stays and does not begin with date,
+commit, rounds and steal, as those do that are made here, is marked as kept for the record.
 """
 import json
 import os
 import re
 import shutil
+import sys
 
 from experiments import MODULES, measured
 from experiments import rounds as rounds_of
@@ -33,6 +35,9 @@ DISTURBED = "disturbed"
 SHORT = 160  # letters of a row of the summary
 NAMES_MOST = 3  # of disturbed series that are named
 MARK = "\\*"  # of a verdict that rests on disturbed rounds too
+BLOCK = re.compile(r"<!-- figures: (\S+) begin -->\n(.*?)<!-- figures: \1 end -->", re.S)
+PROVEN = re.compile(r"\d{4}-\d\d-\d\d; commit \S+; ")
+FOR_THE_RECORD = "*From an earlier commit, kept for the record"
 HEAD = """<!-- SPDX-License-Identifier: LGPL-3.0-or-later -->
 <!-- made by bench/papers --page: what is typed here is lost -->
 # The papers again
@@ -172,7 +177,8 @@ def section(experiment, stored, picture):
     """Of one experiment; what ran is described as it was then: which servers the machine had."""
     found, text = verdict(stored, experiment.words)
     lines = [f"### {experiment.name}: {experiment.paper}", ""]
-    for title, what in (("The paper.", experiment.did), ("Here.", (stored or {}).get("ours") or experiment.ours),
+    ours = (stored or {}).get("ours") or experiment.ours
+    for title, what in (("The paper.", experiment.did), ("Here.", ours),
                         ("The paper's figure:", experiment.paper_figure)):
         if what.strip("- "):
             lines += [f"**{title}** {sentence(what)}", ""]
@@ -264,12 +270,27 @@ def anchor(experiment):
     return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
 
 
+def for_the_record(match):
+    """A block that stays, marked where it does not say as those made here of what it is."""
+    name, body = match.groups()
+    if PROVEN.match(body) or body.startswith(FOR_THE_RECORD):
+        return match[0]
+    made = "" if name in (e.name for e in measured.EXPERIMENTS) else " No experiment makes it."
+    return (f"<!-- figures: {name} begin -->\n{FOR_THE_RECORD}: bench/papers did not make it, so that "
+            f"steal, and mostly the commit, are not known, and figures in its text are typed.{made}*\n\n{body}<!-- figures: {name} end -->")
+
+
+def unproven(text):
+    """The names of blocks that do not say by which commit and rounds they were made."""
+    return [name for name, body in BLOCK.findall(text) if not PROVEN.match(body)]
+
+
 def measurements(text, kept):
     """(the text of doc/measurements.md with the kept blocks in it, complaints)"""
     said, seen = [], set()
 
     def put(match):
-        name, old = match[1], match[0]
+        name, old = match[1], for_the_record(match)
         seen.add(name)
         stored = kept.get(name)
         if not stored or stored.get("module") != "measured":
@@ -281,8 +302,7 @@ def measurements(text, kept):
         return (f"<!-- figures: {name} begin -->\n{provenance(stored)}; {machine_of(stored)}.\n\n"
                 f"{measured.render(stored)}\n<!-- figures: {name} end -->")
 
-    text = re.sub(r"<!-- figures: (\S+) begin -->\n.*?<!-- figures: \1 end -->", put, text,
-                  flags=re.S)
+    text = BLOCK.sub(put, text)
     said += [f"{name}: doc/measurements.md has no place for it" for name, stored in kept.items()
              if stored.get("module") == "measured" and name not in seen]
     return text, said
@@ -323,6 +343,10 @@ def write_pages(out, experiments, doc=DOC):
         file.write(text)
     for line in said:
         print(f"measurements.md: {line}")
+    old = unproven(text)
+    if old:
+        print(f"measurements.md: {len(old)} of {len(BLOCK.findall(text))} blocks do not say by which commit "
+              f"and rounds they were made, and are marked so: {', '.join(old)}", file=sys.stderr)
     for e in experiments:
         found, text = verdict(kept.get(e.name))
         if found in UNMEASURED and e.module != "measured":
