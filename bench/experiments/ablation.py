@@ -44,23 +44,36 @@ MECHANISMS = (
         "Heuristic": "off", "Scheduler": "elevator", "Writeback": "false", "Write_Delay_Max": 0,
         "Price_Readahead": "false"}),
 )
-# (works, the mechanisms that are turned off in them). A quick run turns each off only where it has
-# something to do: streams, disorder and strides, writes.
-FULL = (("table,mixed8+1,write1+1", tuple(name for name, _, _ in MECHANISMS)),)
-QUICK = (("seq8,mixed8+1", ("streak", "lengths", "chunk1m", "chunk12m", "elevator", "ncscan", "prices",
-                            "paper", "all")),
-         ("reorder10,stride8", ("slowdown", "cursors", "any-order", "paper", "all")),
-         ("write1+1", ("elevator", "writeback", "pacing", "all")))
-SMALL = ("--size", "64M", "--mixed-size", "24M", "--mixed-seconds", "4", "--random-count", "300")
+ALWAYS = {"joining": ": it is how the queue reads nothing twice (src/sched/join.c)"}
+# (command, the mechanisms that are turned off in it). Each is turned off at least where it has something
+# to do: streams beside a random reader; disorder, strides and a reader that goes backward; beginnings of
+# files, which others follow (none, for how far readers go; four streams, for the price); writes.
+COMPARE, PREVIEWS = "bench/compare --servers ra --work", "bench/previews --streams"
+BEGINNINGS = ("lengths", "prices")
+FULL = ((f"{COMPARE} table,backward32k,mixed8+1,write1+1", tuple(name for name, _, _ in MECHANISMS)),
+        (f"{PREVIEWS} 0", BEGINNINGS), (f"{PREVIEWS} 4", BEGINNINGS))
+SMALL = "--size 64M --mixed-size 24M --mixed-seconds 4 --random-count 300"
+SHORT = "--previews 100 --stream-mb 160 --seconds 5"
+QUICK = ((f"{COMPARE} seq8,mixed8+1 {SMALL}", ("streak", "chunk1m", "chunk12m", "elevator", "ncscan",
+                                               "paper", "all")),
+         (f"{COMPARE} reorder10,stride8 {SMALL}", ("slowdown", "cursors", "any-order", "paper", "all")),
+         (f"{COMPARE} backward32k --size 16M", ("any-order",)),
+         (f"{PREVIEWS} 0 {SHORT}", ("lengths",)), (f"{PREVIEWS} 4 {SHORT}", ("prices",)),
+         (f"{COMPARE} write1+1 {SMALL}", ("elevator", "writeback", "pacing", "all")))
 # (title, work, figure of bench/compare's rounds)
 FIGURES = (
     *((work, work, "mb_s") for work in ("seq1", "seq2", "seq8", "seq32", "stride2", "stride4",
-                                        "stride8", "reorder10", "random8k", "mixed8+1")),
+                                        "stride8", "reorder10", "backward32k", "random8k",
+                                        "mixed8+1")),
     ("mixed8+1 p99", "mixed8+1", "random_p99_ms"),
     ("write1+1 reads/s", "write1+1", "random_requests_s"),
     ("write1+1 p99", "write1+1", "random_p99_ms"),
     ("write1+1 COMMIT", "write1+1", "committed_s"),
+    ("previews/s", "previews0", "previews_s"),
+    ("previews/s beside 4", "previews4", "previews_s"),
+    ("... their MB/s", "previews4", "mb_s"),
 )
+MORE_IS_BETTER = ("mb_s", "random_requests_s", "previews_s")
 # Of what is reached with it: less is left without it where it is worth something. One small round
 # of each, as in quick runs, varies by more than the few percent that many rounds can tell.
 WORTH, WORTH_QUICK = 0.97, 0.85
@@ -82,7 +95,7 @@ def is_worth(point, worth=WORTH):
     """Whether without it something is surely less: the whole interval says so."""
     for title, _, key in FIGURES:
         left = point.get(title)
-        if left and (left["high"] < worth if key in ("mb_s", "random_requests_s")
+        if left and (left["high"] < worth if key in MORE_IS_BETTER
                      else left["low"] > 1 / worth):
             return True
     return False
@@ -104,13 +117,12 @@ class Ablation(Experiment):
 
     def run(self, bed):
         off, done = variants(), rounds.Rounds([])
-        for works, names in QUICK if bed.quick else FULL:
+        for command, names in QUICK if bed.quick else FULL:
             more = []
             for name in (n for n in names if n in off):
                 settings = ",".join(f"{k}={v}" for k, v in off[name].items())
                 more += ["--variant", f"{name}:{settings}"]
-            done += compare(bed, f"bench/compare --servers ra --work {works}",
-                            (*more, *(SMALL if bed.quick else ())))[1]
+            done += compare(bed, command, more)[1]
         return self.outcome(self.points(done, off), off, WORTH_QUICK if bed.quick else WORTH)
 
     @staticmethod
@@ -119,7 +131,7 @@ class Ablation(Experiment):
         points = []
         for name, mechanism, settings in MECHANISMS:
             point = {"series": name, "mechanism": mechanism,
-                     "by": "no parameter turns it off" if name not in off else
+                     "by": f"no parameter turns it off{ALWAYS.get(name, '')}" if name not in off else
                      ", ".join(f"{k} = {v}" for k, v in settings.items())}
             for title, work, key in FIGURES:
                 if name in off and f"{work} {name}" in done.series():

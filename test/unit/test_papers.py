@@ -456,6 +456,18 @@ class Ablations(unittest.TestCase):
         self.assertEqual({n for _, names in ablation.QUICK for n in names}, can)
         self.assertEqual({n for _, names in ablation.FULL for n in names if n in can}, can)
 
+    def test_each_is_turned_off_where_it_must_act(self):
+        for part in (ablation.QUICK, ablation.FULL):
+            for name, work in (("lengths", "previews --streams 0"), ("prices", "previews --streams 4"),
+                               ("any-order", "backward32k"), ("pacing", "write1+1"),
+                               ("cursors", "stride8"), ("elevator", "mixed8+1")):
+                works = [c.replace("table", "stride8") for c, names in part if name in names]
+                self.assertTrue(any(work in c for c in works), f"{name}: {works}")
+
+    def test_fewer_previews_are_worse(self):
+        self.assertTrue(ablation.is_worth({"previews/s": {"low": 0.2, "high": 0.3}}))
+        self.assertFalse(ablation.is_worth({"previews/s": {"low": 1.2, "high": 1.3}}))
+
     def test_a_row_has_the_works_in_which_it_was_turned_off(self):
         done = rounds.Rounds([
             {"run": 0, "series": f"{work} {name}", "round": 1, "circumstances": {"marked": False},
