@@ -41,7 +41,6 @@ import contextlib
 import dataclasses
 import glob
 import os
-import shutil
 import sys
 import time
 import types
