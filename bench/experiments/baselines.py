@@ -34,6 +34,7 @@ GUESTS_OWN = "seq1"  # by which that is known
 AS_SOON = 1.1  # times our COMMIT: who takes longer to write leaves readers more of the disk
 MIB = 1 << 20
 SIZE_QUICK = 48  # MiB of a work
+DEEP = ("queue32", "raid4", "flash", "flash8")  # several arms, or a queue
 GANESHA = {"stock": {}, "tuned": {"read_ahead_kb": 2560}, "tuned16": {"read_ahead_kb": 16384},
            "bfq": {"scheduler": "bfq"}, "ra": {"kind": "ra"}}
 KERNEL = {"knfsd": {"kind": "knfsd"}, "knfsdbfq": {"kind": "knfsd", "scheduler": "bfq"}}
@@ -239,14 +240,14 @@ class Reads(Experiment):
     works = ("seq1", "seq8", "stride8", "reorder10", "random8k", "random8kx2", "random8kx16",
              "apart4")
     works_quick = ("seq1", "seq8", "stride8", "random8k", "apart4")
-    works_deep = ("random8kx2",)  # quick: where several arms, or a queue, make a difference
+    works_deep = ("random8kx2",)  # quick: where DEEP makes a difference
     seconds_quick, seconds_full = 50, 3600
 
     def __init__(self, name, model, place="fresh", fs="ext4", kernel=False, random=300, **disk):
         self.name, self.model, self.place, self.fs = name, model, place, fs
         self.kernel, self.random, self.disk = kernel, random, disk
-        self.seconds_quick = 110 if kernel else 90 if place == "aged" else \
-            60 if "solid" in MODELS[model] else 50
+        self.seconds_quick = 80 if kernel else 45 if "solid" in MODELS[model] else \
+            65 + 10 * (model in DEEP) + 20 * (place == "aged")
         self.paper = f"Baselines: reads, disk {model}, {fs}, {place} layout"
         self.ours = f"Modelled disk {model}, {fs}, {place} layout." + queues(model, kernel)
 
@@ -262,8 +263,7 @@ class Reads(Experiment):
             return self.works
         if self.kernel:  # more servers, fewer works
             return ("seq1", "seq8", "random8k", "apart4")
-        deep = self.model in ("queue32", "raid4", "flash", "flash8")
-        return self.works_quick + (self.works_deep if deep else ())
+        return self.works_quick + (self.works_deep if self.model in DEEP else ())
 
     def run(self, bed):
         size = (SIZE_QUICK if bed.quick else 256) * MIB
@@ -308,7 +308,7 @@ class BesideWriter(Experiment):
         "little memory for dirty data"
     ours = f"{WORK}.{queues('default', True)}"
     paper_figure = ASKED
-    seconds_quick, seconds_full = 60, 3600
+    seconds_quick, seconds_full = 45, 3600
     columns = (("server", "server", "{}"), ("reads/s beside", "random_requests_s", "{:.1f}"),
                ("p99 ms", "random_p99_ms", "{:.0f}"), ("written MB/s", "mb_s", "{:.1f}"),
                ("COMMIT s", "committed_s", "{:.1f}"),

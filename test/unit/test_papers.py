@@ -101,6 +101,33 @@ class Names(unittest.TestCase):
             self.assertIn(text, done.stderr)
 
 
+class Listed(unittest.TestCase):
+    def test_estimates_stand_beside_what_it_took(self):
+        papers = load(os.path.join(BENCH, "papers"))
+        both = [type("Of", (Small,), {"name": name, "seconds_quick": 50, "seconds_full": 600})()
+                for name in ("e8", "e9")]
+        with tempfile.TemporaryDirectory() as out:
+            last = papers.listing(both, out).splitlines()[-1]
+            self.assertEqual(last.split(), ["all", "2", "min", "20", "min"])
+            kept = stored_of(quick=True, rounds_asked=1, seconds=130)
+            for name, more, told in (("e9", {}, "took: 1 of 2"), ("e8", {"seconds": 1}, "took: 2 of 2"),
+                                     ("e8", {"rounds_asked": 5}, "took: 1 of 2"),
+                                     ("e8", {"quick": False}, "took: 1 of 2")):
+                with open(f"{out}/{name}.json", "w", encoding="utf-8") as file:
+                    json.dump({**kept, **more}, file)
+                self.assertIn(told, papers.listing(both, out).splitlines()[-1])
+            self.assertEqual(papers.listing(both, out).splitlines()[-1].split()[1:5],
+                             ["2", "min", "3", "min"])
+
+    def test_one_made_in_pieces_took_as_long_as_its_rounds(self):
+        papers = load(os.path.join(BENCH, "papers"))
+        rounds_made = [{"circumstances": {"seconds": 40}}, {"failed": "x"}, {"circumstances": {"seconds": 30}}]
+        with tempfile.TemporaryDirectory() as out:
+            with open(f"{out}/e9.json", "w", encoding="utf-8") as file:
+                json.dump(stored_of(quick=True, rounds_asked=1, seconds=9, rounds=rounds_made), file)
+            self.assertEqual(papers.took(Small(), out), 70)
+
+
 class Kept(unittest.TestCase):
     def setUp(self):
         directory = tempfile.TemporaryDirectory(prefix="papers-")
