@@ -33,7 +33,7 @@ GUEST_NEAR = 0.5  # of what a guest gives from memory: above it a row tells of t
 GUESTS_OWN = "seq1"  # by which that is known
 AS_SOON = 1.1  # times our COMMIT: who takes longer to write leaves readers more of the disk
 MIB = 1 << 20
-SIZE_QUICK = 48  # MiB of a work
+SIZE_QUICK, SIZE_AGED = 48, 24  # MiB of a quick work: in pieces they take three times as long
 DEEP = ("queue32", "raid4", "flash", "flash8")  # several arms, or a queue
 GANESHA = {"stock": {}, "tuned": {"read_ahead_kb": 2560}, "tuned16": {"read_ahead_kb": 16384},
            "bfq": {"scheduler": "bfq"}, "ra": {"kind": "ra"}}
@@ -247,7 +247,7 @@ class Reads(Experiment):
         self.name, self.model, self.place, self.fs = name, model, place, fs
         self.kernel, self.random, self.disk = kernel, random, disk
         self.seconds_quick = 80 if kernel else 45 if "solid" in MODELS[model] else \
-            65 + 10 * (model in DEEP) + 20 * (place == "aged")
+            65 + 15 * (model in DEEP) + 35 * (place == "aged")
         self.paper = f"Baselines: reads, disk {model}, {fs}, {place} layout"
         self.ours = f"Modelled disk {model}, {fs}, {place} layout." + queues(model, kernel)
 
@@ -266,7 +266,7 @@ class Reads(Experiment):
         return self.works_quick + (self.works_deep if self.model in DEEP else ())
 
     def run(self, bed):
-        size = (SIZE_QUICK if bed.quick else 256) * MIB
+        size = (256 if not bed.quick else SIZE_AGED if self.place == "aged" else SIZE_QUICK) * MIB
         count = self.random if bed.quick else 4 * self.random
         works = [make(n, size, count, 3 if bed.quick else 6) for n in self.names_of_works(bed)]
         by_name = {w.name: w for w in works}
