@@ -104,7 +104,7 @@ static void timed_out(struct calls *c, struct call *call)
 	if (!c->policy.dynamic)
 		return;
 	window_timed_out(&c->window);
-	if (!c->rto[call->class].samples && c->doublings[call->class] < call->doublings)
+	if (c->doublings[call->class] < call->doublings)
 		c->doublings[call->class] = call->doublings;
 }
 

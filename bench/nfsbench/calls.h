@@ -12,10 +12,11 @@
  * had, so that the server can tell; an answer that comes after the first one is late, and counted.
  *
  * A call that was sent again measures nothing (Karn and Partridge, "Improving Round-Trip Time Estimates
- * in Reliable Transport Protocols", 1987). As long as nothing was measured of a class the time to wait,
- * doubled with each sending, is therefore kept for its calls that follow: else answers that always take
- * longer than the constant would never be measured. Later it is not kept, for then what is lost by
- * chance would make others wait.
+ * in Reliable Transport Protocols", 1987). Their second rule follows: the time to wait, doubled with
+ * each sending, is kept for the calls of its class that follow, until one is answered that was sent
+ * once. Else, when answers begin to take longer than the estimate, as they do where a queue grows,
+ * every call is sent twice, none is measured, and what is sent again keeps the queue full. The paper
+ * does not say what the calls that follow wait for.
  *
  * Times are nanoseconds, handed in, and never go back. One thread.
  */

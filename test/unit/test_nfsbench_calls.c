@@ -128,12 +128,47 @@ static void test_the_doubled_time_is_kept_until_a_round_trip_is_measured(void **
 	assert_int_equal(c->counts[RPC_READ].rtt_samples, 1);
 	assert_int_equal(calls_rto(c, RPC_READ), 7200 * MS); /* A + 4D, not doubled */
 	assert_int_equal(calls_rto(c, RPC_LOOKUP), 1000 * MS);
-	/* One that is lost later makes none wait longer. */
-	assert_non_null(calls_add(c, 4, READ, at));
-	for (uint64_t t = at; t < at + 8000 * MS; t += 10 * MS)
-		calls_next(c, t);
-	assert_int_equal(c->counts[RPC_READ].retransmitted, 3);
-	assert_int_equal(calls_rto(c, RPC_READ), 7200 * MS);
+	calls_free(c);
+}
+
+/* A queue that grew beyond what was measured: the estimate is too low for all calls that follow. */
+static void test_the_doubled_time_is_kept_also_where_the_estimate_became_too_low(void **state)
+{
+	struct calls *c = begin(true);
+	uint64_t at = 1000 * MS;
+	struct call done;
+
+	round_trip(c, 1, LOOKUP, 0, 50 * MS);
+	for (uint32_t xid = 2; xid <= 4; xid++, at += 1000 * MS) {
+		assert_non_null(calls_add(c, xid, LOOKUP, at));
+		for (uint64_t t = at; t < at + 300 * MS; t += 10 * MS)
+			calls_next(c, t);
+		assert_int_equal(calls_answered(c, xid, at + 300 * MS, &done), ANSWER_FIRST);
+		/* 100 ms, 200 ms are too short, 400 ms are not. */
+		assert_int_equal(done.sendings, xid == 4 ? 1 : 2);
+	}
+	assert_int_equal(c->counts[RPC_LOOKUP].rtt_samples, 2);
+	calls_free(c);
+}
+
+/* It is of its class, and ends with the first answer that measures, also that of a call sent before. */
+static void test_what_is_lost_by_chance_lets_others_wait_until_one_is_measured(void **state)
+{
+	struct calls *c = begin(true);
+
+	round_trip(c, 1, READ, 0, 40 * MS); /* A + 4D = 120 ms */
+	round_trip(c, 2, LOOKUP, 0, 10 * MS);
+	assert_non_null(calls_add(c, 3, READ, 1000 * MS));
+	assert_int_equal(calls_next(c, 1000 * MS)->xid, 3);
+	assert_non_null(calls_add(c, 4, READ, 1100 * MS));
+	assert_int_equal(calls_next(c, 1100 * MS)->xid, 4);
+	assert_int_equal(calls_next(c, 1130 * MS)->xid, 3);
+	assert_int_equal(calls_rto(c, RPC_READ), 240 * MS);
+	assert_int_equal(calls_rto(c, RPC_LOOKUP), 20 * MS);
+	assert_int_equal(calls_answered(c, 3, 1135 * MS, &(struct call){0}), ANSWER_FIRST);
+	assert_int_equal(calls_rto(c, RPC_READ), 240 * MS);
+	assert_int_equal(calls_answered(c, 4, 1140 * MS, &(struct call){0}), ANSWER_FIRST);
+	assert_true(calls_rto(c, RPC_READ) < 120 * MS);
 	calls_free(c);
 }
 
@@ -344,6 +379,10 @@ int main(void)
 		cmocka_unit_test(test_each_class_has_an_estimate_of_its_own),
 		cmocka_unit_test(test_fixed_waits_one_second_then_twice_as_long),
 		cmocka_unit_test(test_the_doubled_time_is_kept_until_a_round_trip_is_measured),
+		cmocka_unit_test(
+			test_the_doubled_time_is_kept_also_where_the_estimate_became_too_low),
+		cmocka_unit_test(
+			test_what_is_lost_by_chance_lets_others_wait_until_one_is_measured),
 		cmocka_unit_test(test_fixed_has_no_window),
 		cmocka_unit_test(test_the_time_to_wait_is_that_of_each_tick_not_of_the_sending),
 		cmocka_unit_test(test_the_window_bounds_what_is_unanswered),
