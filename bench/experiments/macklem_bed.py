@@ -7,11 +7,14 @@ bench/linkemu), the machine is not: where his curves came from the processor, ou
 the verdict says so. His files fitted the server's cache; ours are read once before.
 """
 import contextlib
+import csv
 import glob
 import json
 import math
 import os
+import statistics
 import subprocess
+import tempfile
 
 import link as links
 import testbed
@@ -99,13 +102,21 @@ def needless_percent(found):
 
 
 def curves(bed, server, at, mix, rates, seconds):
-    """Rounds over the transports, each over all rates: rtt_RATE (ms, the mean as a client sees it)
-    and again_RATE (percent sent again)."""
+    """Rounds over the transports, each over all rates: rtt_RATE (ms, the mean as a client sees it),
+    again_RATE (percent sent again) and of A+4D rto_RATE (of LOOKUPs, rto_of_trace)."""
+    def measured(name, number, rate):
+        more = ["--order-seed", 1 + number]
+        if name != DYNAMIC:
+            return offered(bed, server, mix, rate, seconds, TRANSPORTS[name], at, more), None
+        with tempfile.TemporaryDirectory(prefix="ra-rto-", dir="/var/tmp") as work:
+            path = os.path.join(work, "trace.csv")
+            return (offered(bed, server, mix, rate, seconds, TRANSPORTS[name], at,
+                            [*more, "--udp-trace", path]), rto_of_trace(path))
+
     def once(name, number):
         figures = {}
         for rate in rates:
-            found = offered(bed, server, mix, rate, seconds, TRANSPORTS[name], at,
-                            ["--order-seed", 1 + number])
+            found, figures[f"rto_{rate}"] = measured(name, number, rate)
             figures[f"rtt_{rate}"] = found["total"]["mean"] if found["total"]["count"] else None
             figures[f"again_{rate}"] = again_percent(found)
             figures[f"needless_{rate}"] = needless_percent(found)
@@ -134,6 +145,37 @@ def worst_ratio(done, above, below, rates):
     return max((f["median"] for f in found if f), default=None)
 
 
+def with_means(done, rates):
+    """The same rounds, each with rtt_all: the geometric mean of its round trips over the rates."""
+    for record in done.records:
+        figures = record.get("figures") or {}
+        found = [figures.get(f"rtt_{rate}") for rate in rates]
+        if all(found):
+            figures["rtt_all"] = math.exp(sum(map(math.log, found)) / len(found))
+    return done
+
+
+def side(ratio, of=1):
+    """On which side of `of` an interval of several rounds lies: 1 above, -1 below; 0: no difference can
+    be told. It must exclude it; and where there are too few rounds to cover LEVEL, it must be as far from
+    it as they vary among each other. One round tells nothing: nobody knows how much the next differs."""
+    if not ratio or ratio["rounds"] < 2 or ratio["low"] <= of <= ratio["high"]:
+        return 0
+    nearest = min(abs(ratio["low"] - of), abs(ratio["high"] - of))
+    if ratio["coverage"] < rounds.LEVEL and nearest < ratio["high"] - ratio["low"]:
+        return 0
+    return 1 if ratio["low"] > of else -1
+
+
+def in_words(ratio):
+    """0.97 (0.94 to 1.20 in 4 rounds)"""
+    if not ratio:
+        return "none"
+    if ratio["rounds"] < 2:
+        return f"{ratio['median']:.2f} (one round)"
+    return f"{ratio['median']:.2f} ({ratio['low']:.2f} to {ratio['high']:.2f} in {ratio['rounds']} rounds)"
+
+
 def sent_again(done, rates):
     """In words: what each transport sent again, over the rates."""
     told = []
@@ -144,6 +186,26 @@ def sent_again(done, rates):
             again, needless = (", ".join(f"{s:.1f}" for s in of if s is not None) for of in shares)
             told.append(f"{name} {again} % ({needless} % though nothing was lost)")
     return f"sent again at {', '.join(map(str, rates))} calls/s: " + "; ".join(told)
+
+
+def rto_of_trace(path):
+    """The time to wait of LOOKUPs as they were answered, ms: median of the first, second and last third of
+    the run, and the most. None of too few."""
+    with open(path, encoding="ascii") as file:
+        rto = [float(row[3]) for row in csv.reader(file) if row[1] == "lookup"]
+    third = len(rto) // 3
+    if not third:
+        return None
+    return [statistics.median(part) for part in (rto[:third], rto[third:2 * third], rto[2 * third:])] \
+        + [max(rto)]
+
+
+def rto_of(done, rates):
+    """In words: A+4D's time to wait over a run, of the first round."""
+    told = [(rate, done.values(DYNAMIC, f"rto_{rate}")) for rate in rates]
+    return f"{DYNAMIC[5:]} of LOOKUPs, ms, median of the thirds of a run: " + "; ".join(
+        f"{rate} calls/s " + ", ".join(f"{ms:.0f}" for ms in found[0][:3]) + f" (most {found[0][3]:.0f})"
+        for rate, found in told if found)
 
 
 def lost_on(counted):

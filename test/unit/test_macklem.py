@@ -67,6 +67,51 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(base.verdict(claims)[0], "reproduced")
 
 
+    def test_a_lan_where_tcp_differs_no_more_than_the_two_ways_of_udp(self):
+        done = rounds_of({base.FIXED: {1: 10.0, 2: 10.0}, base.DYNAMIC: {1: 10.5, 2: 9.6},
+                          base.TCP: {1: 10.4, 2: 10.5}})
+        claims, _ = macklem.LanLookup().claims(done, (1, 2))
+        found, why = base.verdict(claims)
+        self.assertEqual(found, "not reproduced")
+        self.assertIn("TCP is 1.04 x UDP, and UDP's two ways differ by up to 1.05 x", why)
+
+    def test_a_slow_line_where_the_constant_is_better_than_tcp(self):
+        done = rounds_of({base.FIXED: {1: 160.0}, base.DYNAMIC: {1: 133.0}, base.TCP: {1: 258.0}})
+        found, why = base.verdict(macklem.SerialLookup().claims(done, (1,))[0])
+        self.assertEqual((found, why), ("not reproduced", "RTO 1 s is 0.62 x TCP, not worse"))
+
+
+class Sides(unittest.TestCase):
+    @staticmethod
+    def of(*ratios):
+        return base.side(rounds.median_interval(ratios))
+
+    def test_one_round_tells_nothing(self):
+        self.assertEqual(self.of(0.5), 0)
+        self.assertEqual(base.side(None), 0)
+
+    def test_an_interval_around_one_tells_nothing(self):
+        self.assertEqual(self.of(0.8, 0.9, 1.01, 0.7, 0.85, 0.8), 0)
+
+    def test_few_rounds_must_be_as_far_as_they_differ(self):
+        self.assertEqual(self.of(0.81, 0.95, 0.99), 0)
+        self.assertEqual(self.of(0.81, 0.80, 0.85), -1)
+        self.assertEqual(self.of(1.19, 1.20, 1.15), 1)
+
+    def test_many_rounds_must_exclude_it(self):
+        self.assertEqual(self.of(0.81, 0.95, 0.99, 0.9, 0.9, 0.85), -1)
+
+
+class Waits(unittest.TestCase):
+    def test_thirds_of_a_run(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+            file.writelines(f"{n},{'read' if n % 2 else 'lookup'},1,{10 * n},1\n" for n in range(12))
+            file.flush()
+            self.assertEqual(base.rto_of_trace(file.name), [10, 50, 90, 100])
+            file.truncate(0)
+            self.assertIsNone(base.rto_of_trace(file.name))
+
+
 class Arrivals(unittest.TestCase):
     def test_in_order(self):
         found = macklem_today.Arrivals.judge([(1, 0), (2, 4096), (3, 8192)])
@@ -116,7 +161,8 @@ class Bed:
 
     @contextlib.contextmanager
     def server(self, kind, *_, **__):
-        yield types.SimpleNamespace(kind=kind, exports=[{"path": "/"}], pid=0)
+        yield types.SimpleNamespace(kind=kind, exports=[{"path": "/"}], pid=0,
+                                    final_stats=lambda: {"prefetched_bytes": 2048})
 
 
 @contextlib.contextmanager
@@ -143,6 +189,7 @@ class Runs(unittest.TestCase):
             ("56kbit", "udp-dynamic"): 6.21, ("56kbit", "udp"): 1.77, ("56kbit", "tcp"): 6.38}
 
     STOCK_FASTER = 1
+    SLOWER = 1.5  # stock's round trips
 
     def load(self, bed, server, arguments, at=None, max_time=0):
         arguments = [str(a) for a in arguments]
@@ -153,7 +200,7 @@ class Runs(unittest.TestCase):
             kb_s = 100 if "--adapt-request" in arguments else 100 - 1000 * at.loss
         kb_s *= {"stock": self.STOCK_FASTER}.get(server.kind, 1)
         mean = self.RTT.get((getattr(at, "name", ""), transport), 10)
-        mean *= {"stock": 1.5}.get(server.kind, 1)
+        mean *= {"stock": self.SLOWER}.get(server.kind, 1)
         if "--udp-trace" in arguments:
             with open(arguments[arguments.index("--udp-trace") + 1], "w", encoding="ascii") as file:
                 file.writelines(f"{8.192 * n / kb_s},read,{10 + n % 3},30,1\n"
@@ -163,8 +210,12 @@ class Runs(unittest.TestCase):
                 "total": {"count": 100, "mean": mean, "p99": 2 * mean, "mb_s": kb_s / 1000,
                           "bytes": 1, "errors": 0, "mismatches": 0}}
 
-    def run_one(self, name):
-        experiment = next(e for e in macklem.EXPERIMENTS if e.name == name)()
+    @staticmethod
+    def experiment(name):
+        return next(e for e in macklem.EXPERIMENTS if e.name == name)()
+
+    def run_one(self, name, experiment=None):
+        experiment = experiment or self.experiment(name)
         clock = iter(range(1, 1000))
         arrivals = mock.Mock(return_value=types.SimpleNamespace(
             end=lambda: {"behind_percent": 5.0, "most_kib": 64.0, "seen": 10, "missed": 0}))
@@ -176,6 +227,7 @@ class Runs(unittest.TestCase):
                 mock.patch.object(macklem_disk.knfsd, "lacking", lambda: "no guest"), \
                 mock.patch.object(macklem_disk.nfs3, "Client", mock.Mock()), \
                 mock.patch.object(macklem_disk, "create_delete", self.create_delete), \
+                mock.patch.object(macklem_disk.machine, "cpu_seconds", lambda _: 1), \
                 mock.patch.object(macklem, "cpu_of", lambda _: (1e6 * next(clock) ** 1.1, 5, 7)):
             outcome = experiment.run(Bed(place)).check()
             if importlib.util.find_spec("matplotlib"):
@@ -205,6 +257,19 @@ class Runs(unittest.TestCase):
         self.assertEqual(outcome.verdict, "not reproduced")
         self.assertIn("16 connections, 32 KiB: 0.77 x stock; of the rate over one connection 1.00 "
                       "(stock 1.00), seeks 0 (0)", outcome.why)
+
+    def test_servers_that_do_not_differ_are_told_with_what_the_disk_did(self):
+        with mock.patch.object(Runs, "SLOWER", 1):
+            outcome = self.run_one("m8")
+        self.assertEqual(outcome.verdict, "not reproduced")
+        self.assertIn("no difference can be told: 1.00", outcome.why)
+        self.assertIn("stock: , at the disk 0 reads", outcome.why)
+        self.assertIn("the plugin fetched 2 KiB ahead", outcome.why)
+
+    def test_a_server_that_is_left_out_is_named(self):
+        experiment = self.experiment("m8")
+        self.run_one("m8", experiment)
+        self.assertIn("Left out here, the kernel's server: no guest.", experiment.ours)
 
     def test_the_servers_processor(self):
         self.assertIn(self.run_one("m6").verdict, ("reproduced", "not reproduced"))
