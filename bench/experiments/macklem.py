@@ -6,6 +6,7 @@ in macklem_disk.py, what he left as further work and today's questions in mackle
 import csv
 import glob
 import os
+import resource
 import statistics
 import tempfile
 
@@ -139,18 +140,33 @@ def cpu_of(pid):
             switches += sum(int(line.split()[1]) for line in file if "ctxt_switches" in line)
     return (1e6 * machine.cpu_seconds(pid), 1e6 * ticks / os.sysconf("SC_CLK_TCK"), switches)
 
+def machine_us():
+    """us that this machine's processors were not idle, less what ended children of this process used: the
+    clients' programs. Interrupts, which no process has, are in it, of both ends, and the link's process."""
+    with open("/proc/stat", encoding="ascii") as file:
+        user, nice, system, _, _, irq, softirq = (int(n) for n in file.readline().split()[1:8])
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (1e6 * (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+            - 1e6 * (children.ru_utime + children.ru_stime))
+
+
 
 class ServerCpu(Experiment):
     name, paper = "m6", f"{PAPER}, graph 6"
     did = "The server's processor under the read mix, over UDP and TCP."
-    ours = ("Processor time of the server process a call, over an emulated link of 1 Gbit/s; softirqs, "
-            "which are nobody's, are not in it.")
+    ours = ("Processor time a call over an emulated link of 1 Gbit/s: of the server process; and of the whole "
+            "machine less the client's program, as the paper counted idle time. The latter has the "
+            "interrupts, where datagrams are put together and TCP lives, but those of the client, which is on "
+            "this machine, and the link too: only what both say is told.")
+    goes_on = True
     paper_figure = "TCP takes about 20 % more than UDP (7 ms a READ at 0.9 MIPS)"
     seconds_quick, seconds_full = 35, 1500
     columns = (("server and transport", "series", "{}"), ("calls/s offered", "rate", "{}"),
-               ("processor us a call", "cpu_us", "{:.1f}"),
+               ("server process us a call", "cpu_us", "{:.1f}"),
                ("of these in the kernel", "kernel_us", "{:.1f}"),
-               ("switches a call", "switches", "{:.2f}"))
+               ("switches a call", "switches", "{:.2f}"),
+               ("machine less client us a call", "machine_us", "{:.0f}"))
+    MORE = 1.05  # x UDP: less is called equal
     RATES = (200, 800)
 
     def run(self, bed):
@@ -158,15 +174,20 @@ class ServerCpu(Experiment):
         total = rounds.Rounds([])
         for kind in kinds:
             total += self._measure(bed, kind)
-        ratio = total.ratio("ra TCP", "ra UDP", f"us_{max(self.RATES)}")
-        claims = {"TCP takes no more processor than UDP": ratio["median"] > 1.05}
+        most = max(self.RATES)
+        process, whole = (total.ratio("ra TCP", "ra UDP", f"{key}_{most}") for key in ("us", "machine"))
+        claims = {f"TCP takes {ratio['median']:.2f} x UDP's processor {where}": ratio["median"] > self.MORE
+                  for ratio, where in ((process, "in the server process"), (whole, "on the machine"))}
         found, why = base.verdict(claims)
-        figure = f"TCP {ratio['median']:.2f} x UDP at {max(self.RATES)} calls/s"
+        figure = (f"TCP {process['median']:.2f} x UDP at {most} calls/s in the server process, "
+                  f"{whole['median']:.2f} x on the machine less the client")
         return Outcome([{"series": name, "rate": rate, **{
             key: total.interval(name, f"{short}_{rate}") for key, short in (
-                ("cpu_us", "us"), ("kernel_us", "kernel"), ("switches", "switches"))}}
+                ("cpu_us", "us"), ("kernel_us", "kernel"), ("switches", "switches"),
+                ("machine_us", "machine"))}}
                         for name in total.series() for rate in self.RATES],
-                       found, why and f"{why}: {self._traced(total)}", figure, {"ratio": ratio})
+                       found, why and f"{why}: {self._traced(total)}", figure,
+                       {"process": process, "machine": whole})
 
     def _traced(self, total):
         """Where the processor's time went, by transport."""
@@ -174,8 +195,9 @@ class ServerCpu(Experiment):
         return f"at {most} calls/s " + "; ".join(
             f"{name} {total.median(name, f'us_{most}'):.0f} us a call, "
             f"{total.median(name, f'kernel_{most}'):.0f} of them in the kernel, with "
-            f"{total.median(name, f'switches_{most}'):.1f} switches of threads"
-            for name in total.series()) + "; interrupts, which are nobody's, are not in it"
+            f"{total.median(name, f'switches_{most}'):.1f} switches of threads; on the machine "
+            f"{total.median(name, f'machine_{most}'):.0f} us"
+            for name in total.series())
 
     def _measure(self, bed, kind):
         seconds = 4 if bed.quick else 20
@@ -184,11 +206,11 @@ class ServerCpu(Experiment):
                 transport = "tcp" if name.endswith("TCP") else "udp-dynamic"
                 figures = {}
                 for rate in self.RATES:
-                    before = cpu_of(server.pid)
+                    before = (*cpu_of(server.pid), machine_us())
                     found = base.offered(bed, server, "read-lookup", rate, seconds, transport, at,
                                          ["--order-seed", 1 + number])
-                    took = [b - a for a, b in zip(before, cpu_of(server.pid))]
-                    for key, value in zip(("us", "kernel", "switches"), took):
+                    took = [b - a for a, b in zip(before, (*cpu_of(server.pid), machine_us()))]
+                    for key, value in zip(("us", "kernel", "switches", "machine"), took):
                         figures[f"{key}_{rate}"] = value / found["issued"]
                 return figures
 

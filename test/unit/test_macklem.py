@@ -228,7 +228,8 @@ class Runs(unittest.TestCase):
                 mock.patch.object(macklem_disk, "Client", self.client), \
                 mock.patch.object(macklem_disk, "create_delete", self.create_delete), \
                 mock.patch.object(macklem_disk.machine, "cpu_seconds", lambda _: 1), \
-                mock.patch.object(macklem, "cpu_of", lambda _: (1e6 * next(clock) ** 1.1, 5, 7)):
+                mock.patch.object(macklem, "cpu_of", lambda _: (1e6 * next(clock) ** 1.1, 5, 7)), \
+                mock.patch.object(macklem, "machine_us", lambda: next(self.machine_us)):
             outcome = experiment.run(Bed(place)).check()
             if importlib.util.find_spec("matplotlib"):
                 experiment.draw(outcome, f"{place}/picture.png")
@@ -286,7 +287,12 @@ class Runs(unittest.TestCase):
         self.assertIn("Left out here, the kernel's server: no guest.", experiment.ours)
 
     def test_the_servers_processor(self):
-        self.assertIn(self.run_one("m6").verdict, ("reproduced", "not reproduced"))
+        """Of loads at 200 and 800 calls/s over UDP, then over TCP: the process' time grows with each."""
+        for udp, tcp, verdict in ((100, 120, "reproduced"), (100, 100, "not reproduced")):
+            self.machine_us = iter((0, 9, 10, 10 + udp, 0, 9, 10, 10 + tcp))
+            outcome = self.run_one("m6")
+            self.assertEqual(outcome.verdict, verdict, outcome.why)
+            self.assertIn(f"{tcp / udp:.2f} x on the machine", outcome.figure)
 
     def test_what_it_did_not_find_is_not(self):
         with mock.patch.object(Runs, "RTT", {}), mock.patch.object(Runs, "RATE", {}):
