@@ -73,6 +73,7 @@ CONFIGURATIONS = {
     "56kbit": (SHARED_ETHERNET, TOKEN_RING, SERIAL_LINE),  # on this line almost no others
     # Today's: nothing but the loss that is asked for.
     "gigabit": ("rate=1G,delay=100us,queue=512K",),
+    "4mbit": ("rate=4M,delay=1ms,queue=64K",),
 }
 
 

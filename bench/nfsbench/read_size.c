@@ -24,11 +24,11 @@ unsigned int read_size_fragments(uint32_t size)
 static double expected(const struct read_size *r, uint32_t size, double rtt, double rto)
 {
 	double lost = 1 - pow(1 - r->fragment_loss, read_size_fragments(size));
-	double grows = (double)size / r->size;
+	double grows = FIXED_SHARE + (1 - FIXED_SHARE) * (double)size / r->size;
 
 	if (lost > LOST_MOST)
 		lost = LOST_MOST;
-	return size / (rtt * (FIXED_SHARE + (1 - FIXED_SHARE) * grows) + lost / (1 - lost) * rto);
+	return size / (grows * (rtt + lost / (1 - lost) * rto));
 }
 
 static void choose(struct read_size *r, double rtt, double rto)
@@ -42,20 +42,36 @@ static void choose(struct read_size *r, double rtt, double rto)
 	r->size = best;
 }
 
-void read_size_learn(struct read_size *r, uint64_t sent, uint64_t again, double rtt, double rto)
+/* Of all sendings since the last estimate, the share that was lost. */
+static double lost_share(const struct read_size_seen *s)
 {
-	double lost, loss;
+	uint64_t lost = s->again > s->needless ? s->again - s->needless : 0;
+	double share = (double)lost / (double)(s->answered + s->again);
 
-	r->sent += sent;
-	r->again += again;
-	if (r->sent + r->again < ENOUGH)
+	return share < LOST_MOST ? share : LOST_MOST;
+}
+
+static void add(struct read_size_seen *to, const struct read_size_seen *seen)
+{
+	to->answered += seen->answered;
+	to->again += seen->again;
+	to->needless += seen->needless;
+	to->rtt_samples += seen->rtt_samples;
+	to->rtt_sum += seen->rtt_sum;
+}
+
+void read_size_learn(struct read_size *r, const struct read_size_seen *seen, double rto)
+{
+	struct read_size_seen *since = &r->since;
+	double loss, rtt;
+
+	add(since, seen);
+	if (since->answered + since->again < ENOUGH)
 		return;
-	lost = (double)r->again / (double)(r->sent + r->again);
-	if (lost > LOST_MOST)
-		lost = LOST_MOST;
-	loss = 1 - pow(1 - lost, 1.0 / read_size_fragments(r->size));
+	loss = 1 - pow(1 - lost_share(since), 1.0 / read_size_fragments(r->size));
 	r->fragment_loss += WEIGHT * (loss - r->fragment_loss);
-	r->sent = r->again = 0;
+	rtt = since->rtt_samples ? since->rtt_sum / (double)since->rtt_samples : 0;
+	*since = (struct read_size_seen){0};
 	if (rtt > 0)
 		choose(r, rtt, rto);
 }

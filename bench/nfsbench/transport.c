@@ -36,16 +36,21 @@ void transport_learn(struct load *load, const struct connection *c, unsigned int
 {
 	struct transport_class before = load->transport.class[RPC_READ];
 	const struct transport_class *now = &load->transport.class[RPC_READ];
+	uint64_t late_before = load->transport.late;
+	struct read_size_seen seen;
 
 	if (!load->adapts)
 		return;
 	transport_total(&load->transport, c, count);
-	if (now->answered == before.answered && now->retransmitted == before.retransmitted)
-		return;
-	read_size_learn(&load->read_size, now->answered - before.answered,
-			now->retransmitted - before.retransmitted,
-			now->rtt_samples ? now->rtt_sum / (double)now->rtt_samples : 0,
-			(double)now->rto);
+	seen = (struct read_size_seen){
+		.answered = now->answered - before.answered,
+		.again = now->retransmitted - before.retransmitted,
+		.needless = load->transport.late - late_before,
+		.rtt_samples = now->rtt_samples - before.rtt_samples,
+		.rtt_sum = now->rtt_sum - before.rtt_sum,
+	};
+	if (seen.answered || seen.again || seen.needless)
+		read_size_learn(&load->read_size, &seen, (double)now->rto);
 }
 
 static uint64_t retransmissions(const struct transport_counts *t)

@@ -345,15 +345,38 @@ static void test_each_call_is_answered_once_whatever_is_lost(void **state)
 	}
 }
 
+/* So many READs, of them sent again and answered twice, each in that time when it was sent once. */
+static void learn(struct read_size *r, uint64_t answered, uint64_t again, uint64_t needless,
+		  double rtt)
+{
+	struct read_size_seen seen = {.answered = answered,
+				      .again = again,
+				      .needless = needless,
+				      .rtt_samples = answered,
+				      .rtt_sum = rtt * (double)answered};
+
+	for (int i = 0; i < 20; i++)
+		read_size_learn(r, &seen, 3 * rtt);
+}
+
 static void test_reads_shrink_where_fragments_are_lost(void **state)
 {
 	struct read_size r;
 
 	read_size_init(&r, 8192);
 	assert_int_equal(read_size_fragments(8192), 6); /* the paper's six */
-	for (int i = 0; i < 20; i++)
-		read_size_learn(&r, 20, 20, 10.0 * MS, 1000.0 * MS);
+	learn(&r, 20, 20, 0, 10.0 * MS);
 	assert_in_range(r.size, READ_SIZE_LEAST, 4096);
+}
+
+static void test_reads_stay_where_they_were_sent_again_though_nothing_was_lost(void **state)
+{
+	struct read_size r;
+
+	read_size_init(&r, 8192);
+	learn(&r, 20, 20, 20, 10.0 * MS);
+	assert_int_equal(r.size, 8192);
+	assert_true(r.fragment_loss == 0);
 }
 
 static void test_reads_stay_and_become_large_again_without_losses(void **state)
@@ -361,12 +384,10 @@ static void test_reads_stay_and_become_large_again_without_losses(void **state)
 	struct read_size r;
 
 	read_size_init(&r, 8192);
-	for (int i = 0; i < 20; i++)
-		read_size_learn(&r, 100, 0, 10.0 * MS, 1000.0 * MS);
+	learn(&r, 100, 0, 0, 10.0 * MS);
 	assert_int_equal(r.size, 8192);
 	r.size = 1024;
-	for (int i = 0; i < 20; i++)
-		read_size_learn(&r, 100, 0, 2.0 * MS, 1000.0 * MS);
+	learn(&r, 100, 0, 0, 2.0 * MS);
 	assert_int_equal(r.size, 8192);
 }
 
@@ -392,6 +413,8 @@ int main(void)
 		cmocka_unit_test(test_an_answer_just_before_the_second_sending),
 		cmocka_unit_test(test_each_call_is_answered_once_whatever_is_lost),
 		cmocka_unit_test(test_reads_shrink_where_fragments_are_lost),
+		cmocka_unit_test(
+			test_reads_stay_where_they_were_sent_again_though_nothing_was_lost),
 		cmocka_unit_test(test_reads_stay_and_become_large_again_without_losses),
 	};
 
