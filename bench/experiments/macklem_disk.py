@@ -230,7 +230,7 @@ class CreateDelete(Experiment):
             "unstable with a COMMIT at close; the paper's protocol had each on the disk when answered.")
     paper_figure = ("ms for 100 KB: local 1170, write through 2401, async 1940 to 2094, delayed 2230, "
                     "without consistency 329")
-    seconds_quick, seconds_full = 25, 900
+    seconds_quick, seconds_full = 15, 900
     goes_on = True
     columns = (("policy", "series", "{}"), *((f"{size}, ms", size, "{:.1f}") for size in SIZES))
     PAPER_MS = {"async, 4": 1940, "async, 16": 2094, "delayed": 2230, "no consistency": 329}

@@ -291,6 +291,13 @@ class Runs(unittest.TestCase):
         self.run_one("m8", experiment)
         self.assertIn("Left out here, the kernel's server: no guest.", experiment.ours)
 
+    def test_read_rates_are_judged_on_both_sides(self):
+        for way, transport, kb_s in (("lan", "tcp", 230), ("lan", "tcp", 150),
+                                     ("80mbit", "udp-dynamic", 838), ("56kbit", "tcp", 3.5)):
+            with self.subTest((way, transport, kb_s)), \
+                    mock.patch.object(Runs, "RATE", {**Runs.RATE, (way, transport): kb_s}):
+                self.assertEqual(self.run_one("mt1").verdict, "not reproduced")
+
     def test_reads_that_do_not_get_smaller_prove_nothing(self):
         with mock.patch.object(Runs, "ASKED", 8192):
             outcome = self.run_one("m10")
