@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""What the experiments of Ellard & Seltzer share: their benchmark, their server, and how a figure
-of ours is held against one of theirs.
+"""What the experiments of Ellard & Seltzer share: their disks, their benchmark and their server.
 
 Their disks are modelled: as fast as the paper's figure 3 makes them (256 MB in 5.97 s by IDE, in
 8.54 by SCSI), of 7,200 and 10,000 revolutions, with seeks and caches of such drives. A disk of
@@ -8,40 +7,44 @@ today is faster than their clients' 8 KiB READs: no elevator then finds the next
 The SCSI drive's queue is fair, as theirs: a command waits FAIR_MS at most; mechdisk's own firmware
 goes by positioning time alone.
 
-Their benchmark reads 256 MB by n readers of 256/n MB each, and counts until the last is done. Their
+Their benchmark reads 256 MB by n readers of 256/n MB each, and counts until the last is done. A
+quick run reads less, by 16 readers at most: 32 of them would do little more than start. Their
 server is ours with nothing of its own: the paper's rules and table (Rules, Table_Probes), two
 clusters of 64 KiB ahead at most, as FreeBSD 4, and an elevator without any bound on waiting (the
 loop device of a modelled disk takes every request at once, so that the kernel's I/O scheduler has
 nothing to order). Their clients had eight nfsiods and asked for 8 KiB at a time over UDP.
 
-A claim is a figure of the paper with the range in which ours counts as the same. A verdict follows
-from claims alone: reproduced where all hold; better where, beside that, the plugin's defaults are
-nowhere below the best of the paper's curves; else not reproduced, with the claims that do not hold
-and what the disk and the server counted meanwhile.
+The verdicts are in ellard_claims.py, and what the disk's time went to in ellard_time.py.
 """
 import concurrent.futures
 import contextlib
 import dataclasses
+import functools
 import os
 import subprocess
 import sys
 import time
 
-from experiments import rounds
-from experiments.experiment import NotRun, Outcome
+from experiments import ellard_time, rounds
+from experiments.ellard_claims import Claim, so_many
+from experiments.experiment import NotRun
 
 KIB = 1024
 MIB = 1024 * KIB
 READERS = (1, 2, 4, 8, 16, 32)
-READERS_QUICK = (1, 8, 32)
+READERS_QUICK = (1, 8, 16)
+LEAST = 4 * MIB         # of a reader
 BLOCK = 8 * KIB         # of their NFS READs
 OUTSTANDING = 2         # of each reader: the one it waits for, and one of read-ahead
 CLUSTER = 64 * KIB
 AHEAD = 2 * CLUSTER
-# FreeBSD's table had 64 places and 4 probes. By our hash such a one ejects none of 32 files, but
-# theirs was "too small to support more than a few readers": so a file has one place of those 64.
-OLD_TABLE = {"Table_Size": 64, "Table_Probes": 1}
+# The paper calls the table small and its probes few; FreeBSD 4 had 64 places and 4 probes. By our
+# hash, which spreads evenly, such a one ejects none of 16 files, and of 32 some in one of 8 sets.
+PAPER_TABLE = {"Table_Size": 64, "Table_Probes": 4}
 NEW_TABLE = {"Table_Size": 1017, "Table_Probes": 32}  # theirs, as it went into FreeBSD
+# One that ejects as often as "too small to support more than a few readers" asks: two files eject
+# each other where both have the same one of 64 places.
+EJECTING_TABLE = {"Table_Size": 64, "Table_Probes": 1}
 NEVER = 600000         # ms, the most that Max_Wait can be
 DISKS = {"ide": {"rpm": 7200, "seek_min": 2, "seek_max": 20, "rate_outer": 44, "rate_inner": 28,
                  "look_ahead": 256, "segments": 8},
@@ -49,7 +52,6 @@ DISKS = {"ide": {"rpm": 7200, "seek_min": 2, "seek_max": 20, "rate_outer": 44, "
                   "rate_inner": 21, "look_ahead": 512, "segments": 8}}
 FAIR_MS = 10           # longest wait in their drive's queue
 CURSORS = 8             # of a file; "a small and constant number"
-BETTER = 0.97           # of the best of the paper's curves, at each point
 
 
 def paper(heuristic="default", depth=1, scheduler="elevator"):
@@ -61,33 +63,31 @@ def paper(heuristic="default", depth=1, scheduler="elevator"):
             "Queue_Depth": depth}
 
 
-def table(new=False):
-    """... and of the global one."""
-    return {**(NEW_TABLE if new else OLD_TABLE), "Cursors_Per_File": CURSORS}
+def table(places=None):
+    """... and of the global one; the paper's table where no other is named."""
+    return {**(places or PAPER_TABLE), "Cursors_Per_File": CURSORS}
 
 
-def readers(bed):
-    return READERS_QUICK if bed.quick else READERS
+def readers(bed, quick=READERS_QUICK):
+    return quick if bed.quick else READERS
 
 
-def so_many(n):
-    return "one reader" if n == 1 else f"{n} readers"
-
-
-def total(bed):
-    """Bytes that all readers of a run read together."""
-    return (32 if bed.quick else 256) * MIB
+def total(bed, n):
+    """Bytes that n readers read together. Fewer than LEAST each would be their start, not their
+    reading."""
+    return max(32 * MIB, n * LEAST) if bed.quick else 256 * MIB
 
 
 def lay_out(bed, disk, counts, name="n", size=None):
     """{n: n files of equal size}, of `size` bytes in all."""
-    return {n: bed.layout(disk, n, (size or total(bed)) // n, f"{name}{n}") for n in counts}
+    return {n: bed.layout(disk, n, (size or total(bed, n)) // n, f"{name}{n}") for n in counts}
 
 
-def their_disk(bed, name, queue=False):
-    """"ide", or "scsi" with its queue or without. All sets of files lie in its outer quarter."""
+def their_disk(bed, name, queue=False, sets=1):
+    """"ide", or "scsi" with its queue or without. All files, in so many sets, lie in its outer
+    quarter."""
     settings = {"queue": 32, "age": FAIR_MS} if queue else {}
-    return bed.disk(size_mb=1536 if bed.quick else 8192, **DISKS[name], **settings)
+    return bed.disk(size_mb=(1536 if bed.quick else 8192) * sets, **DISKS[name], **settings)
 
 
 def fill(disk, share):
@@ -120,11 +120,13 @@ def local(bed, disk, work):
         return time.monotonic() - began
 
     bed.cold(disk)
-    before, began = disk.stats(), time.monotonic()
-    with concurrent.futures.ThreadPoolExecutor(work.files) as pool:
-        ends = sorted(pool.map(one, range(work.files)))
-    return {"mb_s": work.files * work.size / 1e6 / ends[-1], "finish_s": ends,
-            **counted(disk, before, ends[-1])}
+    with ellard_time.traced(disk) as trace:
+        before, began = disk.stats(), time.monotonic()
+        with concurrent.futures.ThreadPoolExecutor(work.files) as pool:
+            ends = sorted(pool.map(one, range(work.files)))
+        did = counted(disk, before, ends[-1])
+    return {"mb_s": work.files * work.size / 1e6 / ends[-1], "finish_s": ends, **did,
+            **trace.spent(ends[-1])}
 
 
 def nfs(bed, disk, work, fsal=None, ra=None, arguments=(), beside=None):
@@ -134,13 +136,14 @@ def nfs(bed, disk, work, fsal=None, ra=None, arguments=(), beside=None):
     udp = "udp" in arguments
     with bed.server("ra", disk, fsal=fsal, ra=ra, udp=udp) as server:
         bed.cold(disk)
-        with beside(server) if beside else contextlib.nullcontext():
+        with beside(server) if beside else contextlib.nullcontext(), \
+                ellard_time.traced(disk) as trace:
             before = disk.stats()
             found = bed.load(server, [*own, *work.args, "--request", BLOCK,
                                       "--outstanding", OUTSTANDING, *arguments])
             did = counted(disk, before, found["elapsed_s"])
     stats = server.final_stats()
-    return {"mb_s": found["total"]["mb_s"], **did,
+    return {"mb_s": found["total"]["mb_s"], **did, **trace.spent(found["elapsed_s"]),
             "finish_s": sorted(r["end_s"] for r in found["readers"]),
             **{key: stats.get(name) for key, name in (("evictions", "table_evictions"),
                                                       ("demand", "demand"), ("chunks", "chunks"))}}
@@ -193,64 +196,39 @@ class Curves:
 
     def told(self, curve, x):
         """What was counted there, in words."""
-        parts = (("busy_percent", "disk {:.0f} % busy"), ("seeks_mb", "{:.2f} seeks/MB"),
-                 ("command_kb", "{:.0f} KB a command"), ("evictions", "{:.0f} ejections"),
-                 ("demand", "{:.0f} READs to the disk"))
-        said = [text.format(self.value(curve, x, key)) for key, text in parts
-                if self.value(curve, x, key) is not None]
-        return f"{self.name(curve, x)}: {', '.join(said)}"
+        value = functools.partial(self.value, curve, x)
+        parts = (("seeks_mb", "{:.2f} seeks/MB"), ("command_kb", "{:.0f} KB a command"),
+                 ("evictions", "{:.0f} ejections"), ("demand", "{:.0f} READs to the disk"))
+        said = [text.format(value(key)) for key, text in parts if value(key) is not None]
+        if value("mb_s") is not None:
+            said = [f"{value('mb_s'):.1f} MB/s", ellard_time.told(value), *said]
+        return f"{self.name(curve, x)}: {', '.join(filter(None, said))}"
+
+    def claim(self, text, theirs, curves, x, low, high, key="mb_s", **more):
+        """Of the ratio of two curves at x."""
+        return Claim(f"{text}, {so_many(x)}:", theirs, self.ratio(*curves, x, key), low, high,
+                     tuple(self.told(c, x) for c in curves), **more)
+
+    def along(self, text, theirs, curve, xs, low, high):
+        """... of one curve at the second of two x over that at the first."""
+        first, second = xs
+        return Claim(f"{text}, {so_many(second)} over {so_many(first)}:", theirs,
+                     over(self.value(curve, second), self.value(curve, first)), low, high,
+                     tuple(self.told(curve, x) for x in xs))
 
 
-def sweep(bed, curves, along, once, *keys, times=None):
+def sweep(bed, curves, along, once, *keys, times=None, sets=1):
     """(Curves, their points): `once(curve, x)` at each x of `along` for each of the curves, in as
-    many rounds as the bed says, or `times`."""
+    many rounds as the bed says, or `times`. With several sets of files `once(curve, x, set)`: a
+    round has the next one for all curves, and there are as many rounds at least."""
     where = {Curves.name(c, x): (c, x) for x in along for c in curves}
-    done = rounds.run(bed, where, lambda name, _: once(*where[name]), times)
+
+    def one(name, number):
+        return once(*where[name], *([number % sets] if sets > 1 else []))
+
+    done = rounds.run(bed, where, one, max(times or bed.rounds, sets))
     keys = ("mb_s", "seeks_mb", *keys)
     return Curves(done), [done.point(n, *keys, curve=c, x=x) for n, (c, x) in where.items()]
-
-
-@dataclasses.dataclass
-class Claim:
-    """A figure of the paper, ours, and between what ours is the same."""
-    text: str
-    theirs: str
-    value: float
-    low: float = 0
-    high: float = float("inf")
-
-    def holds(self):
-        return self.value is not None and self.low <= self.value <= self.high
-
-    def missed(self):
-        """In words, of one that does not hold."""
-        text = self.text.removesuffix(":")
-        if self.value is None:
-            return f"{text}: not measured"
-        asked = f"at least {self.low:g}" if self.high == float("inf") else \
-            f"{self.low:g} to {self.high:g}" if self.low else f"at most {self.high:g}"
-        return f"{text} is {self.value:.2f}, {asked} was to be expected"
-
-    def __str__(self):
-        ours = "not measured" if self.value is None else f"{self.value:.2f}"
-        return f"{self.text} {ours} (paper: {self.theirs})"
-
-
-def judge(points, claims, causes=(), ours=None):
-    """The Outcome. `ours`: figures of the plugin's defaults over the best of the paper's curves."""
-    missed = [c for c in claims if not c.holds()]
-    verdict = "not reproduced" if missed else "reproduced"
-    figure = "; ".join(str(c) for c in claims)
-    ours = [v for v in ours or [] if v is not None]
-    if ours:
-        figure += f"; the plugin's defaults {min(ours):.2f} to {max(ours):.2f} x that"
-        if not missed and min(ours) >= BETTER and max(ours) > 1 / BETTER:
-            verdict = "better"
-    why = "; ".join(c.missed() for c in missed)
-    if missed and causes:
-        why += f". Counted meanwhile: {'; '.join(causes)}"
-    return Outcome(points, verdict, why, figure,
-                   {"claims": [dict(dataclasses.asdict(c), holds=c.holds()) for c in claims]})
 
 
 def curves_of(points, key="mb_s"):
