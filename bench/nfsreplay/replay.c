@@ -110,9 +110,8 @@ static void answered(struct replay_slot *s, int status)
 	} else {
 		r->kinds[op->kind].count++;
 		r->clients[op->client].count++;
-		latency_add(&r->latency[op->kind], (now - s->sent) / 1000);
-		latency_add(&r->of_client[op->client], (now - s->sent) / 1000);
-		latency_add(&r->late[op->kind], (s->sent - s->due) / 1000);
+		replay_times_add(&r->times[op->kind], s->due, s->sent, now);
+		replay_times_add(&r->of_client[op->client], s->due, s->sent, now);
 	}
 	snprintf(text, sizeof(text), "%d", status);
 	write_log(s, now, text);

@@ -8,10 +8,10 @@
 
 #include <stdio.h>
 
-#include "nfsbench/latency.h"
 #include "nfsbench/session.h"
 #include "options.h"
 #include "schedule.h"
+#include "times.h"
 #include "trace.h"
 
 struct pollfd;
@@ -61,11 +61,11 @@ struct replay {
 	void (*answered)(struct replay_slot *slot, int status);
 
 	struct replay_figures kinds[TRACE_KINDS];
-	struct latency latency[TRACE_KINDS], late[TRACE_KINDS]; /* µs */
+	struct replay_times times[TRACE_KINDS];
 	struct replay_figures clients[TRACE_CLIENTS_MAX];
-	struct latency of_client[TRACE_CLIENTS_MAX]; /* of all its operations */
-	uint64_t began;				     /* CLOCK_MONOTONIC, ns */
-	uint64_t last_answer;			     /* ns since then */
+	struct replay_times of_client[TRACE_CLIENTS_MAX]; /* of all its operations */
+	uint64_t began;					  /* CLOCK_MONOTONIC, ns */
+	uint64_t last_answer;				  /* ns since then */
 	uint32_t under_way;
 	bool stop;	   /* send nothing more */
 	bool failed;	   /* connection lost or a bound reached: the loop ends */

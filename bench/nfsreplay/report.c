@@ -41,14 +41,16 @@ static double mean(const struct latency *l)
 	return l->count ? (double)l->sum / (double)l->count / 1e3 : 0;
 }
 
-static void table_row(const char *name, const struct replay_figures *f, const struct latency *l,
-		      const struct latency *late)
+static void table_row(const char *name, const struct replay_figures *f,
+		      const struct replay_times *t)
 {
+	const struct latency *l = &t->waited;
+
 	printf("%-12s %8llu %6llu %9.2f %9.2f %9.2f %9.2f %9.2f %9.2f %9.2f\n", name,
 	       (unsigned long long)f->count, (unsigned long long)f->errors + f->unplayed,
 	       (double)f->bytes / 1e6, mean(l), latency_percentile(l, 0.5) / 1e3,
 	       latency_percentile(l, 0.9) / 1e3, latency_percentile(l, 0.99) / 1e3, l->max / 1e3,
-	       latency_percentile(late, 0.99) / 1e3);
+	       latency_percentile(&t->late, 0.99) / 1e3);
 }
 
 static double recorded_seconds(const struct replay *r)
@@ -59,21 +61,19 @@ static double recorded_seconds(const struct replay *r)
 void replay_table(const struct replay *r)
 {
 	struct replay_figures all = total(r);
-	struct latency latency = {0}, late = {0};
+	struct replay_times times = {0};
 
 	printf("%-12s %8s %6s %9s %9s %9s %9s %9s %9s %9s\n", "operation", "answers", "errors",
 	       "MB", "mean ms", "p50", "p90", "p99", "max", "late p99");
 	for (int k = 0; k < TRACE_KINDS; k++) {
 		if (r->kinds[k].count || r->kinds[k].unplayed)
-			table_row(trace_kind_name((enum trace_kind)k), &r->kinds[k], &r->latency[k],
-				  &r->late[k]);
-		latency_merge(&latency, &r->latency[k]);
-		latency_merge(&late, &r->late[k]);
+			table_row(trace_kind_name((enum trace_kind)k), &r->kinds[k], &r->times[k]);
+		replay_times_merge(&times, &r->times[k]);
 	}
-	table_row("all", &all, &latency, &late);
+	table_row("all", &all, &times);
 	printf("%u clients, %.2f s of trace in %.2f s, mean %.2f ms behind the schedule\n",
 	       r->trace->client_count, recorded_seconds(r), 1e-9 * (double)r->last_answer,
-	       mean(&late));
+	       mean(&times.late));
 	if (!replay_good(r) || !complete(r))
 		printf("%s: %llu errors, %llu answers with wrong bytes, %llu not sent, %u left\n",
 		       replay_good(r) ? "NOT COMPLETE" : "FAILED", (unsigned long long)all.errors,
@@ -93,36 +93,36 @@ static void json_figures(FILE *f, const struct replay_figures *g)
 		(unsigned long long)g->bytes);
 }
 
-static void json_row(FILE *f, const struct replay_figures *g, const struct latency *l,
-		     const struct latency *late)
+static void json_row(FILE *f, const struct replay_figures *g, const struct replay_times *t)
 {
 	fprintf(f, "{");
 	json_figures(f, g);
 	fprintf(f, ", \"latency_ms\": ");
-	json_latency(f, l);
+	json_latency(f, &t->latency);
 	fprintf(f, ", \"late_ms\": ");
-	json_latency(f, late);
+	json_latency(f, &t->late);
+	fprintf(f, ", \"waited_ms\": ");
+	json_latency(f, &t->waited);
 	fprintf(f, "}");
 }
 
 static void json_by_operation(FILE *f, const struct replay *r)
 {
 	struct replay_figures all = total(r);
-	struct latency latency = {0}, late = {0};
+	struct replay_times times = {0};
 	const char *comma = "";
 
 	fprintf(f, "  \"operations\": {");
 	for (int k = 0; k < TRACE_KINDS; k++) {
-		latency_merge(&latency, &r->latency[k]);
-		latency_merge(&late, &r->late[k]);
+		replay_times_merge(&times, &r->times[k]);
 		if (!r->kinds[k].count && !r->kinds[k].unplayed)
 			continue;
 		fprintf(f, "%s\n    \"%s\": ", comma, trace_kind_name((enum trace_kind)k));
-		json_row(f, &r->kinds[k], &r->latency[k], &r->late[k]);
+		json_row(f, &r->kinds[k], &r->times[k]);
 		comma = ",";
 	}
 	fprintf(f, "\n  },\n  \"total\": ");
-	json_row(f, &all, &latency, &late);
+	json_row(f, &all, &times);
 	fprintf(f, ",\n");
 }
 
@@ -130,11 +130,8 @@ static void json_by_client(FILE *f, const struct replay *r)
 {
 	fprintf(f, "  \"clients\": {");
 	for (uint32_t c = 0; c < r->trace->client_count; c++) {
-		fprintf(f, "%s\n    \"%s\": {", c ? "," : "", r->trace->clients[c].name);
-		json_figures(f, &r->clients[c]);
-		fprintf(f, ", \"latency_ms\": ");
-		json_latency(f, &r->of_client[c]);
-		fprintf(f, "}");
+		fprintf(f, "%s\n    \"%s\": ", c ? "," : "", r->trace->clients[c].name);
+		json_row(f, &r->clients[c], &r->of_client[c]);
 	}
 	fprintf(f, "\n  }\n");
 }
@@ -149,7 +146,7 @@ static void json_all(FILE *f, const struct replay *r)
 	fprintf(f, ",\n  \"trace\": ");
 	json_string(f, o->trace);
 	fprintf(f,
-		",\n  \"units\": \"seconds; latencies and how late requests were sent in "
+		",\n  \"units\": \"seconds; latencies, how late requests were sent, and both: in "
 		"milliseconds\",\n  \"pace\": \"%s\",\n  \"speed\": %g,\n  \"recorded_s\": %.6f,\n "
 		" "
 		"\"elapsed_s\": %.6f,\n  \"verified\": %s,\n  \"complete\": %s,\n  \"problem\": ",

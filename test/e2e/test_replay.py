@@ -113,6 +113,9 @@ def at_its_times(bench):
         e2e.check(not early, "nothing before its time", early[:3])
         e2e.check(told["elapsed_s"] + 0.05 >= told["recorded_s"] / 2, "it lasts half as long",
                   told["elapsed_s"])
+        parts = [told["total"][key]["mean"] for key in ("waited_ms", "latency_ms", "late_ms")]
+        e2e.check(abs(parts[0] - parts[1] - parts[2]) < 0.01,
+                  "a request is waited for since it was due: late, and then under way", parts)
         e2e.note(f"{told['elapsed_s']} s, sent late by ms: {told['total']['late_ms']}")
         return told
 

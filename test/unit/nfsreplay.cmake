@@ -2,6 +2,7 @@
 if(TARGET nfsreplay_pure)
   ra_unit_test(trace nfsreplay_pure)
   ra_unit_test(replay_schedule nfsreplay_pure)
+  ra_unit_test(replay_times nfsreplay_pure)
   ra_unit_test(fuzz_trace nfsreplay_pure)
   target_sources(test_fuzz_trace PRIVATE fuzz_trace.c)
 

@@ -141,9 +141,10 @@ def replayed(read_ms, **more):
 
 
 class Verdicts(unittest.TestCase):
-    """Of bench/papers t1 and t2: no kind of operation below 0.97 of stock."""
+    """Of bench/papers t1 and t2: no kind of operation below 0.97 of stock or tuned."""
 
     def outcome(self, **of_server):
+        of_server = {"tuned": of_server.get("stock"), **of_server}
         records = [{"series": name, "round": 1, "circumstances": {"marked": False}, "figures": f}
                    for name, f in of_server.items()]
         return traces.AsRecorded().outcome(rounds.Rounds(records))
@@ -160,7 +161,8 @@ class Verdicts(unittest.TestCase):
                for name, ms, create in (("stock", 8.0, 5.0), ("ra", 4.0, 6.2))}
         found = self.outcome(**few)
         self.assertEqual((found.verdict, found.figure), (
-            "better", "speed of answers x stock: read 2.00; too few answers to tell: create 0.81"))
+            "better", "speed of answers x stock: read 2.00; too few answers to tell, x stock: create "
+            "0.81; speed of answers x tuned: read 2.00; too few answers to tell, x tuned: create 0.81"))
         few["ra"]["create_ms"] = 7.0
         found = self.outcome(**few)
         self.assertEqual(found.verdict, "not reproduced")
@@ -168,13 +170,41 @@ class Verdicts(unittest.TestCase):
 
     def test_faster_reads_are_better(self):
         found = self.outcome(stock=replayed(8.0), ra=replayed(4.0))
-        self.assertEqual((found.verdict, found.more["gains"]), ("better", {"read": 2.0}))
+        self.assertEqual((found.verdict, found.more["gains"]["stock"]), ("better", {"read": 2.0}))
         self.assertIn("read 2.00", found.figure)
+
+    def test_better_is_by_more_than_noise(self):
+        found = self.outcome(stock=replayed(8.0), ra=replayed(7.5))
+        self.assertEqual(found.verdict, "reproduced")
+        few = {name: replayed(ms, read_error=2.5) for name, ms in (("stock", 8.0), ("ra", 4.0))}
+        self.assertEqual(self.outcome(**few).verdict, "reproduced")
+        self.assertTrue(traces.faster(8.0, 7.2))
+        self.assertFalse(traces.faster(0.15, 0.1))
+
+    def test_what_ties_with_tuned_is_not_better(self):
+        found = self.outcome(stock=replayed(22.58), tuned=replayed(7.18), ra=replayed(7.32))
+        self.assertEqual(found.verdict, "reproduced")
+        self.assertIn("x tuned: read 0.98", found.figure)
+
+    def test_what_is_slower_than_tuned_is_worse(self):
+        found = self.outcome(stock=replayed(22.58), tuned=replayed(5.0), ra=replayed(7.32))
+        self.assertEqual(found.verdict, "not reproduced")
+        self.assertIn("read 7.32 ms, tuned 5.00", found.why)
+
+    def test_an_open_loop_is_judged_from_when_a_request_was_due(self):
+        row = {"count": 100, "latency_ms": {"mean": 1, "p99": 2, "error": 0.1},
+               "waited_ms": {"mean": 11, "p99": 900, "error": 4}}
+        told = {"elapsed_s": 2, "total": {"late_ms": {"mean": 10}, "count": 100},
+                "operations": {"read": row}, "clients": {"pc": row}}
+        found = traces.figures(told, traces.AsRecorded.judged)
+        self.assertEqual((found["read_ms"], found["read_p99_ms"], found["pc client"]), (11, 900, 11))
+        self.assertEqual(traces.figures(told, traces.AsFast.judged)["read_ms"], 1)
 
     def test_what_cannot_be_told_apart_is_no_ratio(self):
         found = self.outcome(stock=replayed(8.0, lookup_ms=0.15), ra=replayed(4.0, lookup_ms=0.23))
         self.assertEqual(found.figure,
-                         "speed of answers x stock: read 2.00; within 0.1 ms of stock's: lookup")
+                         "speed of answers x stock: read 2.00; within 0.1 ms of stock's: lookup; "
+                         "speed of answers x tuned: read 2.00; within 0.1 ms of tuned's: lookup")
 
     def test_processors_are_told_by_the_request(self):
         self.assertEqual(traces.at_processors((100.0, 50.0, 7), (300.0, 90.0, 27), 10),
@@ -186,7 +216,8 @@ class Verdicts(unittest.TestCase):
     def test_what_is_slower_is_named(self):
         found = self.outcome(stock=replayed(8.0, write_ms=1.0), ra=replayed(4.0, write_ms=2.0))
         self.assertEqual((found.verdict, found.why),
-                         ("not reproduced", "write 2.00 ms, stock 1.00. stock: ; ra: "))
+                         ("not reproduced", "write 2.00 ms, stock 1.00; write 2.00 ms, tuned 1.00. "
+                                            "tuned: ; stock: ; ra: "))
 
     def test_without_a_round_nothing_is_said(self):
         self.assertEqual(self.outcome(stock=replayed(8.0)).verdict, "not run")
