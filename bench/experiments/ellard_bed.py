@@ -104,12 +104,14 @@ def counted(disk, before, seconds):
     """What the disk did in these seconds, for a figure and to trace its cause."""
     after = disk.stats()
     read = after["read_bytes"] - before["read_bytes"]
+    reads = max(1, after["reads"] - before["reads"])
     return {"disk_bytes": read, "seeks": after["seeks"] - before["seeks"],
             "commands": after["reads"] - before["reads"],
+            "ahead_percent": 100 * (after["lookahead_hits"] - before["lookahead_hits"]) / reads,
             "queued_most": after.get("queue_max", 0),
             "busy_percent": (after["busy_ms"] - before["busy_ms"]) / 10 / seconds,
             "seeks_mb": (after["seeks"] - before["seeks"]) / max(1, read / 1e6),
-            "command_kb": read / 1e3 / max(1, after["reads"] - before["reads"])}
+            "command_kb": read / 1e3 / reads}
 
 
 def local(bed, disk, work):
@@ -198,6 +200,7 @@ class Curves:
         """What was counted there, in words."""
         value = functools.partial(self.value, curve, x)
         parts = (("seeks_mb", "{:.2f} seeks/MB"), ("command_kb", "{:.0f} KB a command"),
+                 ("ahead_percent", "{:.0f} % of them by the drive's look-ahead"),
                  ("evictions", "{:.0f} ejections"), ("demand", "{:.0f} READs to the disk"))
         said = [text.format(value(key)) for key, text in parts if value(key) is not None]
         if value("mb_s") is not None:
