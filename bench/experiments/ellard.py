@@ -431,7 +431,7 @@ class StrideTable(Strides):
     paper = PAPER + "table 1"
     did = "The mean of ten such reads, and their standard deviation."
     ours = "The same reads again, ten of each, all from cold caches; quick: two, of 12 MB. Judged as " \
-        "figure 8, by the means' ratios."
+        "figure 8."
     SIZE_QUICK = 12 * MIB
     seconds_quick, seconds_full = 65, 3000
     CURVES = {"default": "default", "cursor": "cursor"}

@@ -122,7 +122,7 @@ def local(bed, disk, work):
         return time.monotonic() - began
 
     bed.cold(disk)
-    with ellard_time.traced(disk) as trace:
+    with ellard_time.traced(bed, disk) as trace:
         before, began = disk.stats(), time.monotonic()
         with concurrent.futures.ThreadPoolExecutor(work.files) as pool:
             ends = sorted(pool.map(one, range(work.files)))
@@ -139,7 +139,7 @@ def nfs(bed, disk, work, fsal=None, ra=None, arguments=(), beside=None):
     with bed.server("ra", disk, fsal=fsal, ra=ra, udp=udp) as server:
         bed.cold(disk)
         with beside(server) if beside else contextlib.nullcontext(), \
-                ellard_time.traced(disk) as trace:
+                ellard_time.traced(bed, disk) as trace:
             before = disk.stats()
             found = bed.load(server, [*own, *work.args, "--request", BLOCK,
                                       "--outstanding", OUTSTANDING, *arguments])
@@ -227,6 +227,7 @@ def sweep(bed, curves, along, once, *keys, times=None, sets=1):
     where = {Curves.name(c, x): (c, x) for x in along for c in curves}
 
     def one(name, number):
+        bed.at_work = name
         return once(*where[name], *([number % sets] if sets > 1 else []))
 
     done = rounds.run(bed, where, one, max(times or bed.rounds, sets))

@@ -5,10 +5,14 @@ seek_bytes) and its counters.
 Of a command that moved the arm, what its bytes do not take at the rate of their zone is seeking: the
 arm's way, and the wait for the sector. All else of the commands' time is transferring. The rest of
 the run no command was there: the drive may read ahead then, for the place where it has read last.
+
+Traces of the last round are kept beside the experiment's results, in NAME.traces.
 """
 import contextlib
 import csv
+import gzip
 import os
+import shutil
 import statistics
 import types
 
@@ -42,8 +46,18 @@ def spent(lines, model, size, seconds):
             "pause_ms": statistics.median(pauses) if pauses else 0}
 
 
+def keep(path, prefix, name):
+    """A trace beside the results, of the run of that name; without a prefix nowhere."""
+    if not prefix:
+        return
+    os.makedirs(f"{prefix}.traces", exist_ok=True)
+    with open(path, "rb") as file, \
+            gzip.open(f"{prefix}.traces/{name.replace('/', '-')}.csv.gz", "wb") as kept:
+        shutil.copyfileobj(file, kept)
+
+
 @contextlib.contextmanager
-def traced(disk):
+def traced(bed, disk):
     """The disk's trace around a load; `.spent(seconds)` afterwards. What is in the file then are the
     commands of the load alone."""
     path = os.path.join(disk.work, "ellard.csv")
@@ -53,6 +67,7 @@ def traced(disk):
         yield found
     finally:
         disk.ctl("trace off")
+    keep(path, bed.prefix, f"{getattr(bed, 'at_work', '')}, {disk.model['rpm']} rpm")
     with open(path, encoding="ascii") as file:
         lines = list(csv.reader(file))[1:]
     found.spent = lambda seconds: spent(lines, disk.model, disk.size_mb << 20, seconds)

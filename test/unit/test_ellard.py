@@ -3,8 +3,10 @@
 """bench/experiments/ellard.py: verdicts follow from figures. Each experiment is run with made-up
 ones: the paper's own must be called reproduced, others not, with the reason."""
 import contextlib
+import gzip
 import os
 import sys
+import tempfile
 import types
 import unittest
 from unittest import mock
@@ -203,6 +205,17 @@ class Time(unittest.TestCase):
                          "60 % seeking (4.2 MB a way), 20 % transferring, "
                          "20 % without a command (0.25 ms each time)")
         self.assertEqual(ellard_time.told({}.get), "")
+
+    def test_traces_are_kept_by_the_name_of_the_run(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = f"{directory}/trace"
+            with open(path, "w", encoding="ascii") as file:
+                file.write("time_ms\n1.0\n")
+            ellard_time.keep(path, None, "nowhere")
+            ellard_time.keep(path, f"{directory}/e8", "default, 2, 7200 rpm")
+            self.assertEqual(os.listdir(f"{directory}/e8.traces"), ["default, 2, 7200 rpm.csv.gz"])
+            with gzip.open(f"{directory}/e8.traces/default, 2, 7200 rpm.csv.gz", "rt") as file:
+                self.assertEqual(file.read(), "time_ms\n1.0\n")
 
     def test_of_nothing(self):
         found = ellard_time.spent([], self.MODEL, 2000000, 1)
