@@ -178,8 +178,17 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(found.verdict, "reproduced")
         few = {name: replayed(ms, read_error=2.5) for name, ms in (("stock", 8.0), ("ra", 4.0))}
         self.assertEqual(self.outcome(**few).verdict, "reproduced")
-        self.assertTrue(traces.faster(8.0, 7.2))
-        self.assertFalse(traces.faster(0.15, 0.1))
+        self.assertEqual(self.outcome(stock=replayed(0.15), ra=replayed(0.07)).verdict, "reproduced")
+
+    def test_a_round_alone_must_show_more_than_several(self):
+        one = self.outcome(stock=replayed(22.0), tuned=replayed(14.36), ra=replayed(9.05))
+        self.assertEqual(one.verdict, "reproduced")
+        for last, verdict in ((5.2, "reproduced"), (8.0, "better")):
+            records = [{"series": name, "round": n, "circumstances": {"marked": False},
+                        "figures": replayed(ms)}
+                       for n, tuned in ((1, 14.4), (2, 9.0), (3, last))
+                       for name, ms in (("stock", 2 * tuned), ("tuned", tuned), ("ra", 5.0))]
+            self.assertEqual(traces.AsRecorded().outcome(rounds.Rounds(records)).verdict, verdict)
 
     def test_what_ties_with_tuned_is_not_better(self):
         found = self.outcome(stock=replayed(22.58), tuned=replayed(7.18), ra=replayed(7.32))
