@@ -200,7 +200,7 @@ class Curves:
         """What was counted there, in words."""
         value = functools.partial(self.value, curve, x)
         parts = (("seeks_mb", "{:.2f} seeks/MB"), ("command_kb", "{:.0f} KB a command"),
-                 ("ahead_percent", "{:.0f} % of them by the drive's look-ahead"),
+                 ("ahead_percent", "{:.0f} % of them begin in the drive's look-ahead"),
                  ("evictions", "{:.0f} ejections"), ("demand", "{:.0f} READs to the disk"))
         said = [text.format(value(key)) for key, text in parts if value(key) is not None]
         if value("mb_s") is not None:

@@ -8,7 +8,7 @@ ours counts as the same:
     "about" one     ABOUT of it, both ways: the paper rounds it itself
     "the same"      SAME of 1, both ways; "slower", "visible": more than that apart
     "below" one     below it, as it stands
-    a range         as it stands, and SAME of its ends more: so much do our runs differ
+    a range         as it stands
 
 What is held more loosely says so where it stands. A verdict follows from claims alone: reproduced
 where all hold; better where, beside that, the plugin's defaults are nowhere below the best of the
