@@ -195,6 +195,15 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(found.verdict, "reproduced")
         self.assertIn("x tuned: read 0.98", found.figure)
 
+    def test_heaps_of_late_requests_do_not_tell_it_from_tuned(self):
+        of = {"stock": replayed(31.3, read_error=1.2), "tuned": replayed(9.07, read_error=0.5),
+              "ra": replayed(10.06, read_error=0.5)}
+        self.assertEqual(self.outcome(**of).verdict, "reproduced")
+        of["ra"] = replayed(18.0, read_error=0.5)
+        self.assertIn("read 18.00 ms, tuned 9.07", self.outcome(**of).why)
+        of["ra"] = replayed(35.0, read_error=0.5)
+        self.assertIn("read 35.00 ms, stock 31.30", self.outcome(**of).why)
+
     def test_what_is_slower_than_tuned_is_worse(self):
         found = self.outcome(stock=replayed(22.58), tuned=replayed(5.0), ra=replayed(7.32))
         self.assertEqual(found.verdict, "not reproduced")
