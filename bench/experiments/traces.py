@@ -244,7 +244,7 @@ class Replayed(Experiment):
         if apart:
             says.append(f"speed of answers x {name}: {ratios(apart)}")
         if unsure:
-            says.append(f"too few answers to tell, x {name}: {ratios(unsure)}")
+            says.append(f"may be chance, x {name}: {ratios(unsure)}")
         if alike:
             says.append(f"within {TOLD_APART_MS:g} ms of {name}'s: {', '.join(sorted(alike))}")
         return says

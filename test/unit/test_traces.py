@@ -161,8 +161,8 @@ class Verdicts(unittest.TestCase):
                for name, ms, create in (("stock", 8.0, 5.0), ("ra", 4.0, 6.2))}
         found = self.outcome(**few)
         self.assertEqual((found.verdict, found.figure), (
-            "better", "speed of answers x stock: read 2.00; too few answers to tell, x stock: create "
-            "0.81; speed of answers x tuned: read 2.00; too few answers to tell, x tuned: create 0.81"))
+            "better", "speed of answers x stock: read 2.00; may be chance, x stock: create "
+            "0.81; speed of answers x tuned: read 2.00; may be chance, x tuned: create 0.81"))
         few["ra"]["create_ms"] = 7.0
         found = self.outcome(**few)
         self.assertEqual(found.verdict, "not reproduced")
