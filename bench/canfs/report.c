@@ -4,10 +4,10 @@
 
 static double seconds_counted(const struct run *run)
 {
-	return 1e-9 * (double)(run->ended - run->counted);
+	return 1e-9 * (double)(run->counted.until - run->counted.from);
 }
 
-static void op_json(const struct group_result *g, enum op_kind kind, double seconds, FILE *out)
+static void op_json(const struct tally *g, enum op_kind kind, double seconds, FILE *out)
 {
 	const struct latency *l = &g->latency[kind];
 	double n = g->ops[kind] ? (double)g->ops[kind] : 1;
@@ -24,28 +24,30 @@ static void op_json(const struct group_result *g, enum op_kind kind, double seco
 static void group_json(const struct run *run, unsigned int i, FILE *out)
 {
 	const struct group_result *g = &run->groups[i];
+	const struct tally *did = &g->did;
 	double seconds = seconds_counted(run);
 	uint64_t ops = 0, bytes = 0;
 	const char *comma = "";
 
 	fprintf(out, "{\"name\": \"%s\", \"operations\": {", run->o->groups[i].name);
 	for (int kind = 0; kind < OP_KINDS; kind++) {
-		ops += g->ops[kind];
-		bytes += g->bytes[kind];
-		if (!g->ops[kind])
+		ops += did->ops[kind];
+		bytes += did->bytes[kind];
+		if (!did->ops[kind])
 			continue;
 		fprintf(out, "%s\"%s\": ", comma, op_kind_names[kind]);
-		op_json(g, (enum op_kind)kind, seconds, out);
+		op_json(did, (enum op_kind)kind, seconds, out);
 		comma = ", ";
 	}
 	fprintf(out,
 		"}, \"ops\": %llu, \"ops_s\": %.3f, \"mb\": %.3f, \"mb_s\": %.4f, \"blocked\": "
 		"%llu, "
 		"\"blocked_s\": %.4f, \"ended\": %u, \"first_end_s\": %.4f, \"last_end_s\": %.4f, "
-		"\"held_s\": %.4f}",
+		"\"held_s\": %.4f, \"under_way\": %llu, \"under_way_s\": %.4f}",
 		(unsigned long long)ops, (double)ops / seconds, (double)bytes / 1e6,
-		(double)bytes / 1e6 / seconds, (unsigned long long)g->blocked,
-		1e-9 * (double)g->blocked_ns, g->ended, g->first_end, g->last_end, g->held_at);
+		(double)bytes / 1e6 / seconds, (unsigned long long)did->blocked,
+		1e-9 * (double)did->blocked_ns, g->ended, g->first_end, g->last_end, g->held_at,
+		(unsigned long long)did->under_way, 1e-9 * (double)did->under_way_ns);
 }
 
 static double share(uint64_t part, uint64_t whole)
@@ -108,7 +110,7 @@ static void history_json(const struct run *run, const struct member *m, FILE *ou
 
 static void client_json(const struct run *run, const struct member *m, FILE *out)
 {
-	const struct client_counts *n = &m->client.n, *from = &m->counted_from;
+	const struct client_counts *n = &m->counted_until, *from = &m->counted_from;
 	uint64_t ahead = n->pages_hit_ahead - from->pages_hit_ahead;
 	uint64_t hits = n->pages_hit - from->pages_hit;
 	uint64_t all = hits + ahead + n->pages_missed - from->pages_missed;

@@ -122,7 +122,7 @@ static void note_all(struct run *run, struct client_counts *last)
 
 static void begin_counting(struct run *run, uint64_t now)
 {
-	run->counted = now;
+	run->counted.from = now;
 	memset(run->groups, 0, sizeof(run->groups));
 	for (uint64_t i = 0; i < run->o->clients; i++) {
 		struct client *c = &run->members[i].client;
@@ -130,6 +130,14 @@ static void begin_counting(struct run *run, uint64_t now)
 		run->members[i].counted_from = c->n;
 		memset(&c->write_back, 0, sizeof(c->write_back));
 	}
+}
+
+static void end_counting(struct run *run, uint64_t now)
+{
+	run->counted.until = now;
+	tasks_stop(run, now);
+	for (uint64_t i = 0; i < run->o->clients; i++)
+		run->members[i].counted_until = run->members[i].client.n;
 }
 
 static bool over(const struct run *run, uint64_t now)
@@ -144,11 +152,11 @@ static void loop(struct run *run, struct client_counts *last)
 	uint64_t ticked = run->began, noted = run->began, ended = 0, now;
 
 	while ((now = nfs_now()) && (!ended || (run->busy && now - ended < DRAIN))) {
-		if (run->counted == 0 && now - run->began >= (uint64_t)(run->o->warmup * 1e9))
+		if (run->counted.from == 0 && now - run->began >= (uint64_t)(run->o->warmup * 1e9))
 			begin_counting(run, now);
 		if (!ended && over(run, now)) {
 			ended = now;
-			run->stopping = true;
+			end_counting(run, now);
 		}
 		if (!ended && now - noted >= SECOND) {
 			note_all(run, last);
@@ -160,7 +168,6 @@ static void loop(struct run *run, struct client_counts *last)
 		}
 		run_turn(run, tasks_run(run, STEPS_A_TURN) ? 0 : 1);
 	}
-	run->ended = ended;
 	if (run->busy)
 		fprintf(stderr, "canfs: %u operations without an end\n", run->busy);
 }

@@ -10,8 +10,8 @@
 #define CANFS_RUN_H
 
 #include "client.h"
-#include "latency.h"
 #include "nfs.h"
+#include "tally.h"
 #include "work.h"
 
 #define RUN_CLIENTS 64
@@ -35,11 +35,9 @@ struct task; /* a thread of a group on a client */
 
 /* What a group did, while counted. */
 struct group_result {
-	uint64_t ops[OP_KINDS], bytes[OP_KINDS];
-	struct latency latency[OP_KINDS];
-	uint64_t blocked, blocked_ns; /* writes that waited for memory */
-	double first_end, last_end;   /* seconds; of threads that came to their end */
-	double held_at;		      /* the last began to hold its file open */
+	struct tally did;
+	double first_end, last_end; /* seconds; of threads that came to their end */
+	double held_at;		    /* the last began to hold its file open */
 	unsigned int ended;
 };
 
@@ -53,7 +51,7 @@ struct sample {
 struct member {
 	struct edge edge;
 	struct client client;
-	struct client_counts counted_from; /* at the end of the warm-up */
+	struct client_counts counted_from, counted_until; /* at the edges of the window */
 	struct sample *samples;
 	uint32_t ops; /* of the second that goes on */
 };
@@ -69,7 +67,8 @@ struct run {
 	TAILQ_HEAD(task_list, task) ready, holding;
 	struct task **timers; /* a heap by time */
 	unsigned int n_timers;
-	uint64_t began, counted, ended; /* ns */
+	uint64_t began; /* ns */
+	struct span counted;
 	bool stopping;
 	unsigned int busy; /* operations under way */
 	uint32_t seconds;

@@ -21,6 +21,7 @@ struct task {
 	struct reader reader;
 	struct op op;
 	struct step step;
+	bool busy;     /* with `op` */
 	uint64_t wake; /* ns */
 	uint64_t due;  /* ns: by its rate */
 };
@@ -74,18 +75,10 @@ static void wake_first(struct run *run)
 
 static void account(struct task *t, uint64_t now)
 {
-	struct group_result *g = &t->run->groups[t->group];
-	struct member *m = &t->run->members[t->client];
-	enum op_kind kind = t->op.kind;
-
-	m->ops += !t->step.quiet;
-	if (t->step.quiet || t->run->stopping || !t->run->counted || t->op.began < t->run->counted)
+	if (t->step.quiet)
 		return;
-	g->ops[kind]++;
-	g->bytes[kind] += t->op.length;
-	g->blocked += t->op.blocked != 0 && kind != OP_READ;
-	g->blocked_ns += kind != OP_READ ? t->op.blocked : 0;
-	latency_add(&g->latency[kind], (now - t->op.began) / 1000);
+	t->run->members[t->client].ops++;
+	tally_ended(&t->run->groups[t->group].did, &t->run->counted, &t->op, now);
 }
 
 /* When the next step may begin: think time, and the rate. */
@@ -110,6 +103,7 @@ static void step_done(struct op *op, uint64_t now)
 	uint64_t wake;
 
 	t->run->busy--;
+	t->busy = false;
 	account(t, now);
 	if (op->status != ANSWER_OK && !t->run->members[t->client].client.n.errors++)
 		snprintf(t->run->members[t->client].client.n.error, 160, "%s of %s failed",
@@ -173,6 +167,7 @@ static void make_step(struct task *t)
 	if (s->op == OP_OPEN)
 		t->reader = (struct reader){0};
 	run->busy++;
+	t->busy = true;
 	client_submit(&run->members[t->client].client, &t->op, nfs_now());
 }
 
@@ -188,6 +183,17 @@ bool tasks_run(struct run *run, unsigned int steps)
 		make_step(t);
 	}
 	return !run->stopping && !TAILQ_EMPTY(&run->ready);
+}
+
+void tasks_stop(struct run *run, uint64_t now)
+{
+	run->stopping = true;
+	for (unsigned int i = 0; i < run->n_tasks; i++) {
+		const struct task *t = &run->tasks[i];
+
+		if (t->busy && !t->step.quiet)
+			tally_under_way(&run->groups[t->group].did, &t->op, now);
+	}
 }
 
 /* ---- the beginning ---- */

@@ -10,5 +10,7 @@ int tasks_init(struct run *run);
 void tasks_start(struct run *run);
 /* Lets at most so many steps be made. Whether there are more. */
 bool tasks_run(struct run *run, unsigned int steps);
+/* No more steps; what is under way goes on, and no longer counts. */
+void tasks_stop(struct run *run, uint64_t now);
 
 #endif
