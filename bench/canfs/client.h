@@ -149,6 +149,7 @@ struct client_counts {
 	uint64_t written, saved; /* bytes by programs, bytes that came to be on disk */
 	uint64_t cancelled;	 /* bytes overwritten or removed before they went out */
 	uint64_t blocked, blocked_ns;
+	uint64_t first_blocked; /* ns: when a write waited for memory first; 0: never */
 	uint64_t way_ns[AUCTION_WAYS];
 	uint64_t wrong, errors;
 	char error[160]; /* the first */
@@ -158,6 +159,9 @@ struct client_counts {
 #define WRITE_BACK_SECONDS 60
 struct write_back_times {
 	uint64_t pages, in_second[WRITE_BACK_SECONDS]; /* the last one: and later */
+	uint64_t kept
+		[WRITE_BACK_SECONDS]; /* at the end, so old; how old they had become is not known */
+	bool ended;
 };
 
 struct io_ops {
@@ -215,5 +219,7 @@ void file_free(struct file *f);
 void client_submit(struct client *c, struct op *op, uint64_t now);
 void client_answer(struct client *c, struct rpc *rpc, const struct answer *answer, uint64_t now);
 void client_tick(struct client *c, uint64_t now);
+/* What is committed from now on is no longer in `write_back`, where it is `kept` instead. */
+void client_end_times(struct client *c, uint64_t now);
 
 #endif

@@ -55,17 +55,33 @@ static double share(uint64_t part, uint64_t whole)
 	return whole ? (double)part / (double)whole : 0;
 }
 
-/* The share that was committed within 1, 2, ... seconds of its write(). */
-static void cdf_json(const struct write_back_times *t, FILE *out)
+static void seconds_json(const char *name, const uint64_t pages[WRITE_BACK_SECONDS], FILE *out)
 {
-	uint64_t seen = 0;
-
-	fprintf(out, "[");
-	for (unsigned int s = 0; s < WRITE_BACK_SECONDS; s++) {
-		seen += t->in_second[s];
-		fprintf(out, "%s%.5f", s ? ", " : "", share(seen, t->pages));
-	}
+	fprintf(out, "\"%s\": [", name);
+	for (unsigned int s = 0; s < WRITE_BACK_SECONDS; s++)
+		fprintf(out, "%s%llu", s ? ", " : "", (unsigned long long)pages[s]);
 	fprintf(out, "]");
+}
+
+/* Pages that were marked for commit in the first, second, ... second after their write(), and those
+ * of which no more is known than that they were not until then. */
+static void times_json(const struct write_back_times *t, FILE *out)
+{
+	fprintf(out, "\"write_back\": {");
+	seconds_json("committed", t->in_second, out);
+	fprintf(out, ", ");
+	seconds_json("kept", t->kept, out);
+	fprintf(out, "}");
+}
+
+/* When since the load began a write waited for memory first. */
+static void first_blocked_json(const struct run *run, const struct client_counts *n, FILE *out)
+{
+	if (n->first_blocked)
+		fprintf(out, "\"first_blocked_s\": %.4f, ",
+			1e-9 * (double)(n->first_blocked - run->began));
+	else
+		fprintf(out, "\"first_blocked_s\": null, ");
 }
 
 static void calls_json(const struct client_counts *n, const struct client_counts *from, FILE *out)
@@ -128,9 +144,10 @@ static void client_json(const struct run *run, const struct member *m, FILE *out
 		(double)(n->cancelled - from->cancelled) / 1e6,
 		1e-9 * (double)(n->blocked_ns - from->blocked_ns),
 		(unsigned long long)m->client.cache.evicted);
+	first_blocked_json(run, n, out);
 	calls_json(n, from, out);
-	fprintf(out, ", \"write_back_cdf\": ");
-	cdf_json(&m->client.write_back, out);
+	fprintf(out, ", ");
+	times_json(&m->client.write_back, out);
 	fprintf(out, ", ");
 	history_json(run, m, out);
 	fprintf(out, "}");
@@ -156,8 +173,10 @@ static void problems_json(const struct run *run, FILE *out)
 static void add_times(struct write_back_times *into, const struct write_back_times *from)
 {
 	into->pages += from->pages;
-	for (unsigned int s = 0; s < WRITE_BACK_SECONDS; s++)
+	for (unsigned int s = 0; s < WRITE_BACK_SECONDS; s++) {
 		into->in_second[s] += from->in_second[s];
+		into->kept[s] += from->kept[s];
+	}
 }
 
 void report_json(const struct run *run, FILE *out)
@@ -177,7 +196,7 @@ void report_json(const struct run *run, FILE *out)
 		client_json(run, &run->members[i], out);
 		add_times(&all, &run->members[i].client.write_back);
 	}
-	fprintf(out, "],\n \"write_back_cdf\": ");
-	cdf_json(&all, out);
+	fprintf(out, "],\n ");
+	times_json(&all, out);
 	fprintf(out, "}\n");
 }

@@ -136,8 +136,10 @@ static void end_counting(struct run *run, uint64_t now)
 {
 	run->counted.until = now;
 	tasks_stop(run, now);
-	for (uint64_t i = 0; i < run->o->clients; i++)
+	for (uint64_t i = 0; i < run->o->clients; i++) {
 		run->members[i].counted_until = run->members[i].client.n;
+		client_end_times(&run->members[i].client, now);
+	}
 }
 
 static bool over(const struct run *run, uint64_t now)

@@ -98,6 +98,8 @@ bool write_step(struct op *op, uint64_t now)
 
 		if (saved(p) && unsaved(c) >= c->limit) {
 			c->n.blocked += op->blocked == 0;
+			if (!c->n.first_blocked)
+				c->n.first_blocked = now;
 			op_block(op, now);
 			return false;
 		}

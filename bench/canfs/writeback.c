@@ -71,12 +71,37 @@ static struct page *run_of(const struct client *c, const struct file *f, uint32_
 	return first;
 }
 
+static unsigned int age(const struct page *p, uint64_t now)
+{
+	uint64_t seconds = (now - p->dirtied) / SECOND;
+
+	return seconds < WRITE_BACK_SECONDS ? (unsigned int)seconds : WRITE_BACK_SECONDS - 1;
+}
+
 static void sample(struct client *c, const struct page *p, uint64_t now)
 {
-	uint64_t second = (now - p->dirtied) / SECOND;
-
+	if (c->write_back.ended)
+		return;
 	c->write_back.pages++;
-	c->write_back.in_second[second < WRITE_BACK_SECONDS ? second : WRITE_BACK_SECONDS - 1]++;
+	c->write_back.in_second[age(p, now)]++;
+}
+
+/* Of those under commit that was counted when their COMMIT began. */
+static bool not_marked(const struct page *p)
+{
+	return p->state == PAGE_DIRTY || p->state == PAGE_WRITING || p->state == PAGE_UNSTABLE;
+}
+
+void client_end_times(struct client *c, uint64_t now)
+{
+	struct file *f;
+	struct page *p;
+
+	c->write_back.ended = true;
+	TAILQ_FOREACH(f, &c->dirty, next)
+		TAILQ_FOREACH(p, &f->cached.pages, in_file)
+			if (not_marked(p))
+				c->write_back.kept[age(p, now)]++;
 }
 
 static void unlist(struct client *c, struct file *f)

@@ -219,10 +219,33 @@ static void test_defers_while_dear(void **state)
 	perform(c, OP_WRITE, f, 2 * MIB, 2 * MIB,
 		9); /* more than may be dirty: the server gets it */
 	assert_true(world.n[CALL_WRITE] > 0 && c->n.blocked > 0);
+	assert_in_range(c->n.first_blocked, 4 * SEC, world.now);
 	world.price = 0;
 	world_run(11);
 	assert_int_equal(perform(c, OP_CLOSE, f, 0, 0, 0), ANSWER_OK);
 	assert_int_equal(content_differences(9, 0, world_find("new", false)->data, 4 * MIB), 0);
+	finish(c, f);
+}
+
+/* At the end of what is looked at some pages are not committed: so old, and not left out. */
+static void test_pages_kept_at_the_end_are_told(void **state)
+{
+	struct client_settings s = small(false);
+	struct client *c;
+	struct file *f;
+
+	world_begin();
+	f = first_client(&c, &s, "new", OP_CREATE);
+	perform(c, OP_WRITE, f, 0, 64 * KIB, 9);
+	world_run(2);
+	perform(c, OP_FSYNC, f, 0, 0, 0);
+	perform(c, OP_WRITE, f, 64 * KIB, 100 * KIB, 9);
+	world_run(3.5);
+	client_end_times(c, world.now);
+	assert_int_equal(c->write_back.in_second[2], 16);
+	assert_int_equal(c->write_back.kept[3], 25);
+	perform(c, OP_CLOSE, f, 0, 0, 0);
+	assert_int_equal(c->write_back.pages, 16);
 	finish(c, f);
 }
 
@@ -500,6 +523,7 @@ int main(void)
 		cmocka_unit_test(test_data_30_s_old_is_saved),
 		cmocka_unit_test(test_one_write_says_it_all),
 		cmocka_unit_test(test_defers_while_dear),
+		cmocka_unit_test(test_pages_kept_at_the_end_are_told),
 		cmocka_unit_test(test_accelerates_while_cheap),
 		cmocka_unit_test(test_without_prices_as_plain),
 		cmocka_unit_test(test_asks_every_ten_calls_or_ten_seconds),
