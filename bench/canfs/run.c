@@ -14,7 +14,8 @@
 #define SECOND	     UINT64_C(1000000000)
 #define PATIENCE     20.0 /* seconds for an answer before the load */
 #define DRAIN	     (60 * SECOND)
-#define STEPS_A_TURN 256 /* of threads, before the sockets are looked at again */
+#define TURN	     (SECOND / 1000) /* at most, until threads and ticks are looked at again */
+#define STEPS_A_TURN 256	     /* of threads, before the sockets are looked at again */
 
 static void next_address(char *address)
 {
@@ -61,14 +62,16 @@ int run_connect(struct run *run)
 	return 0;
 }
 
-void run_turn(struct run *run, int ms)
+void run_turn(struct run *run, uint64_t wait)
 {
+	const struct timespec most = {.tv_sec = (time_t)(wait / SECOND),
+				      .tv_nsec = (long)(wait % SECOND)};
 	static struct pollfd polls[RUN_CLIENTS][CONNECTION_POLLS];
 	uint64_t n = run->o->clients;
 
 	for (uint64_t i = 0; i < n; i++)
 		connection_polls(&run->members[i].edge.nfs, polls[i]);
-	if (poll(polls[0], n * CONNECTION_POLLS, ms) <= 0)
+	if (ppoll(polls[0], n * CONNECTION_POLLS, &most, NULL) <= 0)
 		return;
 	for (uint64_t i = 0; i < n; i++) {
 		struct connection *c = &run->members[i].edge.nfs;
@@ -168,7 +171,7 @@ static void loop(struct run *run, struct client_counts *last)
 			tick(run, now);
 			ticked = now;
 		}
-		run_turn(run, tasks_run(run, STEPS_A_TURN) ? 0 : 1);
+		run_turn(run, tasks_run(run, STEPS_A_TURN) ? 0 : tasks_wait(run, TURN));
 	}
 	if (run->busy)
 		fprintf(stderr, "canfs: %u operations without an end\n", run->busy);

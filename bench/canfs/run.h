@@ -80,7 +80,7 @@ int run_load(struct run *run, const struct run_options *o);
 
 /* The connection and mount of each client, without a load. */
 int run_connect(struct run *run);
-/* Handles what has come, at most `ms` later. */
-void run_turn(struct run *run, int ms);
+/* Handles what has come, at most so many ns later. */
+void run_turn(struct run *run, uint64_t wait);
 
 #endif

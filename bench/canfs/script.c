@@ -37,7 +37,7 @@ static void turn(struct run *run, uint64_t *ticked)
 			client_tick(&run->members[i].client, now);
 		*ticked = now;
 	}
-	run_turn(run, 2);
+	run_turn(run, 2000000);
 }
 
 static void done(struct op *op, uint64_t now)

@@ -185,6 +185,15 @@ bool tasks_run(struct run *run, unsigned int steps)
 	return !run->stopping && !TAILQ_EMPTY(&run->ready);
 }
 
+uint64_t tasks_wait(const struct run *run, uint64_t most)
+{
+	uint64_t now = nfs_now();
+
+	if (!run->n_timers || run->timers[0]->wake >= now + most)
+		return most;
+	return run->timers[0]->wake > now ? run->timers[0]->wake - now : 0;
+}
+
 void tasks_stop(struct run *run, uint64_t now)
 {
 	run->stopping = true;
