@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench"))
 
 import testbed  # noqa: E402, F401
-from experiments import canfs, canfs_bed, canfs_prices, page, rounds  # noqa: E402
+from experiments import canfs, canfs_bed, canfs_prices, canfs_works, page, rounds  # noqa: E402
 from experiments.experiment import Bed  # noqa: E402
 
 CANFS = sys.argv.pop(1) if len(sys.argv) > 1 and not sys.argv[1].startswith("-") else ""
@@ -45,7 +45,7 @@ def made_up(specs, scale):
     client = {"believed": True, "hit_rate": 0.5, "saved_mb": 10 / scale, "history": history,
               "ways_s": {"send": 1, "defer": 2, "accelerate": 3}}
     return {"seconds": 10.0, "groups": groups, "clients": [client] * clients,
-            "write_back_cdf": cdf}
+            "write_back_cdf": cdf, "write_back": {"committed": [100] * 5 + [0] * 55, "kept": [0] * 60}}
 
 
 @contextlib.contextmanager
@@ -62,7 +62,7 @@ def outcome(experiment, quick, scale):
 
     bed = Bed(quick, 2, say=lambda text: None)
     with mock.patch.object(canfs_bed, "scene", nowhere), \
-            mock.patch.object(canfs, "laid_out", lambda *_, **__: contextlib.nullcontext()), \
+            mock.patch.object(canfs_works, "laid_out", lambda *_, **__: contextlib.nullcontext()), \
             mock.patch.object(canfs_bed, "load", load), \
             mock.patch.object(rounds.Watch, "_steal", lambda self: (0, 0)), \
             mock.patch.object(canfs_prices.Prices, "network", lambda self, bed, step: made_up(
@@ -111,7 +111,7 @@ class Experiments(unittest.TestCase):
             return {**made_up(specs, 1), "disk": {}}
 
         with mock.patch.object(canfs_bed, "measure", measure), \
-                mock.patch.object(canfs, "measure", measure), \
+                mock.patch.object(canfs_works, "measure", measure), \
                 mock.patch.object(canfs_prices, "measure", measure):
             for experiment in canfs.EXPERIMENTS:
                 outcome(experiment, True, 1)
