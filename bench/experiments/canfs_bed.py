@@ -24,9 +24,17 @@ COLUMNS = {  # server, its settings, clients' mode, whether clients have address
     "ca prices": ("ra", NO_ACTS, "ca", False),
     "ca all": ("ra", {}, "ca", True),
 }
+# Others, which single out what a column differs by: here the server alone.
+CAUSES = {"plain, no acts": ("ra", NO_ACTS, "plain", False)}
 # What may follow the name of a column, and the clients' options by it. A lazy close saves nothing:
-# no close-to-open, as if nobody else could open the file (with a delegation).
-VARIANTS = {"writes only": ("--no-price-readahead",), "lazy close": ("--lazy-close",)}
+# no close-to-open, as if nobody else could open the file (with a delegation). The larger limit is
+# what a CA client may keep unsaved at most.
+VARIANTS = {"writes only": ("--no-price-readahead",), "lazy close": ("--lazy-close",),
+            "no deferral": ("--no-defer",), "larger limit": ("--dirty-limit", "0.8")}
+# Said of each experiment (`ours`): what is free here and was not in the paper.
+FREE_CPU = " The server's processors are the clients' too and therefore not priced (the server sees a " \
+    "/proc/stat in which nothing happens)"
+FREE = FREE_CPU + "; nor is the clients' own network, which is this machine's memory."
 PAPER = "Batsakis and others 2009 (CA-NFS)"
 DEFER = 1  # of a client's ways, as in src/pricing/auction.h
 WHOLE = 0.98  # of plain stock: the least that a work without asynchronous operations may get
@@ -38,8 +46,10 @@ class Failed(RuntimeError):
 
 def kind_of(column):
     """Of COLUMNS, and the options of the variant."""
+    if column in CAUSES:
+        return CAUSES[column], ()
     name, _, variant = column.partition(", ")
-    return COLUMNS[name], VARIANTS.get(variant, ())
+    return COLUMNS[name], VARIANTS[variant] if variant else ()
 
 
 def groups_of(specs):
@@ -149,11 +159,20 @@ def total(found, key):
 
 
 def ways(found):
-    """Of the clients' time, the share that each way had."""
+    """Of the clients' time, the share that each way had; and what those that believe there are prices
+    heard and bid, in the mean of what is counted."""
     spent = {w: sum(c["ways_s"][w] for c in found["clients"])
              for w in ("send", "defer", "accelerate")}
     whole = sum(spent.values()) or 1
-    return {f"{w}_share": s / whole for w, s in spent.items()}
+    return {**{f"{w}_share": s / whole for w, s in spent.items()},
+            **{key: heard(found, key) for key in ("price", "bid")}}
+
+
+def heard(found, key):
+    """Of the histories of those who believe, the mean over the seconds that are counted; or None."""
+    seconds = max(1, round(found["seconds"]))
+    values = [v for c in found["clients"] if c["believed"] for v in c["history"][key][-seconds:]]
+    return sum(values) / len(values) if values else None
 
 
 def judge(gain, target):
@@ -167,7 +186,8 @@ def judge(gain, target):
 
 
 COUNTERS = {"seeks": "seeks", "disk_read_mb": "MB read from the disk",
-            "disk_written_mb": "MB written", "defer_share": "of the time deferring"}
+            "disk_written_mb": "MB written", "defer_share": "of the time deferring",
+            "price": "the price in the mean", "bid": "the clients' bid"}
 
 
 def plain(number):
@@ -179,14 +199,29 @@ def counters(done, column, base="plain stock"):
     told = []
     for key, words in COUNTERS.items():
         ours, theirs = done.median(column, key), done.median(base, key)
-        if ours is not None and theirs is not None:
+        if ours is not None:
             told.append(f"{plain(ours)} {words} ({plain(theirs)})" if theirs else
                         f"{ours:.2f} {words}")
     return f"{column}: " + ", ".join(told)
 
 
+def hold(outcome, claims):
+    """The outcome, not reproduced where one of the claims, {what fails: whether it holds}, does not."""
+    lacking = [what for what, good in claims.items() if not good]
+    if lacking:
+        outcome.verdict = "not reproduced"
+        outcome.why = "; ".join([*lacking, *filter(None, [outcome.why])])
+    return outcome
+
+
+def at_least(interval, least):
+    """None holds nothing."""
+    return interval is not None and interval["median"] >= least
+
+
 class Compared(Experiment):
     """The four columns of one work. A gain is a ratio to plain stock: above 1 it is better."""
+    goes_on = True
     columns_of = COLUMNS
     metric, less = "time_s", True
     axis = "seconds"  # of the chart: what the metric is
