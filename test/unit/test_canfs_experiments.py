@@ -65,8 +65,8 @@ def outcome(experiment, quick, scale):
             mock.patch.object(canfs_works, "laid_out", lambda *_, **__: contextlib.nullcontext()), \
             mock.patch.object(canfs_bed, "load", load), \
             mock.patch.object(rounds.Watch, "_steal", lambda self: (0, 0)), \
-            mock.patch.object(canfs_prices.Prices, "network", lambda self, bed, step: made_up(
-                [f"work=seqread,clients={n}" for n in range(5)], 1)):
+            mock.patch.object(canfs_prices, "over_link", lambda bed, mbit, specs, *more: made_up(
+                specs, 1)):
         found = experiment().run(bed).check()
     return bed, found
 
@@ -103,6 +103,24 @@ class Experiments(unittest.TestCase):
         self.assertIn("NFS does not fall", with_23(1.0, 1.2).why)
         self.assertIn("CA-NFS falls", with_23(0.6, 0.8).why)
         self.assertIn("less than 1.02 x", with_23(0.97, 0.985).why)
+
+    def test_small_errors_of_k_and_large_ones(self):
+        good = {"default": 1, "disk 30": 0.98, "disk 1": 0.7, "memory 1e+09": 0.95, "network 1000": 1,
+                "network 1": 0.8}
+        claims = canfs_prices.Sensitivity().claims
+        self.assertTrue(all(claims(good).values()))
+        for wrong in ({"disk 30": 0.9}, {"disk 1": 0.92}, {"network 1": 0.95}, {"memory 1e+09": 0.75},
+                      {"disk 1": 1.2}):
+            self.assertFalse(all(claims({**good, **wrong}).values()), wrong)
+        self.assertFalse(all(claims({k: v for k, v in good.items() if k != "network 1"}).values()))
+        self.assertFalse(all(claims({}).values()))
+
+    def test_prices_must_rise_step_by_step(self):
+        rises = canfs_prices.rises
+        self.assertTrue(rises([{"p": 0.1}, {"p": 0.2}, {"p": 0.9}], "p"))
+        self.assertFalse(rises([{"p": 0.1}, {"p": 1}, {"p": 1}], "p"))
+        self.assertTrue(rises([{"p": 0.1}, {"p": 1}, {"p": 1}], "p", strictly=False))
+        self.assertFalse(rises([{"p": 0.1}, {"p": 1}, {"p": 0.9}], "p", strictly=False))
 
     @staticmethod
     def evenly(first, last, pages=100):
