@@ -82,13 +82,35 @@ class Experiments(unittest.TestCase):
                     self.assertTrue(page.table(experiment.columns, found.points))
 
     def test_verdicts_follow_from_the_figures(self):
-        for experiment in (canfs.Copy, canfs.Defer, canfs.Fileserver, canfs.Burst,
+        for experiment in (canfs.Copy, canfs.Defer, canfs.Fileserver, canfs.Accelerate,
                            canfs.Webserver):
             with self.subTest(name=experiment.name):
                 self.assertIn(outcome(experiment, True, 0.7)[1].verdict, ("reproduced", "better"))
                 worse = outcome(experiment, True, 1.1)[1]
                 self.assertEqual(worse.verdict, "not reproduced")
                 self.assertIn("0.91", worse.figure)
+
+    def test_a_burst_must_be_blocked_later_too(self):
+        self.assertIn("5.95 times as late", outcome(canfs.Burst, True, 0.7)[1].figure)
+        self.assertEqual(outcome(canfs.Burst, True, 0.7)[1].verdict, "better")
+        later = outcome(canfs.Burst, True, 0.8)[1]
+        self.assertEqual(later.verdict, "not reproduced")
+        self.assertIn("blocked first 3.05 times as late", later.why)
+
+    def test_re_reads_need_their_hits_and_a_writer_that_is_not_slower(self):
+        def changed(**figures):
+            once = canfs.Accelerate.figures
+            with mock.patch.object(canfs.Accelerate, "figures", lambda self, found: {
+                    **once(self, found), **(figures if found["groups"][0]["ops_s"] > 110 else {})}):
+                return outcome(canfs.Accelerate, True, 0.7)[1]
+
+        self.assertIn(changed().verdict, ("reproduced", "better"))
+        for figures in ({"writer_s": 11}, {"hit_rate": 0.89}, {"hit_rate": 0.9, "writer_s": 10.3}):
+            self.assertEqual(changed(**figures).verdict, "not reproduced", figures)
+
+    def test_reads_are_timed_by_a_clock(self):
+        found = made_up(["name=reader,work=randread", "name=writer,work=seqwrite"], 1)
+        self.assertEqual(canfs.Accelerate().figures(found)["time_s"], 2000)
 
     def test_oltp_needs_a_server_that_plain_clients_overwhelm(self):
         def with_23(stock, ours):
