@@ -81,8 +81,8 @@ class Accelerate(Compared):
     did = "A client writes 2 GB in order; on the same client another program re-reads."
     ours = "64 KB at random, again and again, from a set of seven tenths of the client's " \
         "memory (128 MB), as long as the writer writes twice that memory; the time that passes, " \
-        "on a clock, for 20,000 such reads. The program has 200 us of its own after each, which " \
-        "none of it is without: the less, the more a miss counts, and a read alone is shown " \
+        "on a clock, for 20,000 such reads. The program has 200 us or more of its own after each, " \
+        "without which a miss would count for more: a read alone is shown " \
         "beside. The writer's time is until all is saved and closed." + FREE
     paper_figure = "hit rate 70 -> 90 %, reader 21 % faster, writer not slower"
     seconds_quick, seconds_full = 45, 900
