@@ -137,6 +137,15 @@ class Experiments(unittest.TestCase):
         self.assertFalse(all(claims({k: v for k, v in good.items() if k != "network 1"}).values()))
         self.assertFalse(all(claims({}).values()))
 
+    def test_the_disk_price_is_what_readers_hear(self):
+        """Who defers makes no calls and asks seldom: its price is of another time."""
+        found = made_up(["name=reader,work=randread,clients=0", "name=writer,work=seqwrite,clients=1"], 1)
+        old = {**found["clients"][1]["history"], "price": [1] * SECONDS}
+        found["clients"] = [found["clients"][0], {**found["clients"][1], "history": old}]
+        with mock.patch.object(canfs_prices, "measure", lambda *_: found):
+            figures = canfs_prices.Prices().disk(None, 64, 9)
+        self.assertEqual((figures["heard"], figures["price"]), (0.5, 1))
+
     def test_prices_must_rise_step_by_step(self):
         rises = canfs_prices.rises
         self.assertTrue(rises([{"p": 0.1}, {"p": 0.2}, {"p": 0.9}], "p"))
