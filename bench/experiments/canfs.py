@@ -85,7 +85,7 @@ class Accelerate(Compared):
         "without which a miss would count for more: a read alone is shown " \
         "beside. The writer's time is until all is saved and closed." + FREE
     paper_figure = "hit rate 70 -> 90 %, reader 21 % faster, writer not slower"
-    seconds_quick, seconds_full = 45, 900
+    seconds_quick, seconds_full = 40, 900
     target, axis = 1.21, "seconds of 20,000 reads"
     extra = ("read_ms", "hit_rate", "writer_s", "accelerate_share", "defer_share", "price", "bid",
              "commits")

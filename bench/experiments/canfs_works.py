@@ -117,7 +117,7 @@ class WriteBack(Fileserver):
         "and sees nothing of what comes later, as of pages that are committed at 30 s because " \
         "they are so old." + FREE
     paper_figure = "NFS: none later than 12 s, many at once; CA-NFS: evenly over 30 s"
-    seconds_quick, seconds_full = 65, 3000
+    seconds_quick, seconds_full = 60, 3000
     extra = ()
     columns = (("column", "series", "{}"), ("pages", "pages", "{}"), ("kept at the end", "kept", "{}"),
                ("half of it within s", "half_s", "{}"), ("99 % within s", "most_s", "{}"),
