@@ -28,7 +28,7 @@ class Copy(Compared):
         "(512 MB). Close writes back, so only within a file can a write wait; the columns of a " \
         "lazy close tell what more there is." + FREE
     paper_figure = "15 % faster: 12 % by deferring writes, 3 % by read-ahead"
-    seconds_quick, seconds_full = 70, 1500
+    seconds_quick, seconds_full = 50, 1500
     target, axis = 1.15, "seconds of the copy"
     columns = (("column", "series", "{}"), ("s", "time_s", "{:.2f}"), ("gain", "gain", "{:.2f}"),
                ("seeks", "seeks", "{:.0f}"))
