@@ -122,9 +122,10 @@ class Experiments(unittest.TestCase):
                 return outcome(canfs.Oltp, True, 1)[1]
 
         self.assertEqual(with_23(0.8, 1.0).verdict, "better")
-        self.assertIn("NFS does not fall", with_23(1.0, 1.2).why)
+        for stock in (1.0, 0.95):  # which may be chance
+            self.assertIn("NFS does not fall", with_23(stock, 1.2).why)
         self.assertIn("CA-NFS falls", with_23(0.6, 0.8).why)
-        self.assertIn("less than 1.02 x", with_23(0.97, 0.985).why)
+        self.assertIn("less than 1.02 x", with_23(0.985, 0.99).why)
 
     def test_small_errors_of_k_and_large_ones(self):
         good = {"default": 1, "disk 30": 0.98, "disk 1": 0.7, "memory 1e+09": 0.95, "network 1000": 1,
