@@ -247,7 +247,8 @@ class Oltp(Fileserver):
     ours = f"The same with 2 KB reads and writes of four files of 12 MB a client, {READERS} " \
         f"readers (quick: {READERS_QUICK}), 4 MB of memory; the clients' network is taken to be " \
         "of a gigabit. An operation counts in the second in which it ends; what is under way at " \
-        "the end is told." + FREE_CPU + "."
+        "the end is told. A log's time is that of those that ended: the mean of all is longer " \
+        "where as many are under way, as a quick run lasts 10 s with its warm-up." + FREE_CPU + "."
     paper_figure = "a little better with 1 and 4 clients, more with 12 and 23; NFS falls from " \
         "12 to 23, CA-NFS does not"
     seconds_quick, seconds_full = 115, 2400
@@ -255,12 +256,12 @@ class Oltp(Fileserver):
     shown = shown_quick = list(COLUMNS)
     full_targets = {1: WHOLE, 4: WHOLE, 12: WHOLE, 23: WHOLE}
     causes = []
-    extra = ("read_p99_ms", "seeks", "defer_share", "log_ms", "under_way", "under_way_s", "price", "bid",
-             "disk_read_mb", "disk_written_mb")
+    extra = ("read_p99_ms", "seeks", "defer_share", "log_ms", "log_open", "log_open_s", "under_way",
+             "price", "bid", "disk_read_mb", "disk_written_mb")
     columns = (("column", "series", "{}"), ("clients", "clients", "{}"),
                ("ops/s a client", "ops_s", "{:.1f}"), ("log ms", "log_ms", "{:.0f}"),
-               ("under way", "under_way", "{:.0f}"), ("for s", "under_way_s", "{:.1f}"),
-               ("gain", "gain", "{:.2f}"))
+               ("logs under way", "log_open", "{:.0f}"), ("for s", "log_open_s", "{:.1f}"),
+               ("all under way", "under_way", "{:.0f}"), ("gain", "gain", "{:.2f}"))
     AHEAD = 1 / WHOLE  # of NFS with the most clients, at least
     CRASH = 0.9        # of NFS' throughput with 12 clients, that with 23, at most
 
@@ -298,11 +299,12 @@ class Oltp(Fileserver):
         found = measure(bed, column, self.specs_of(bed, clients), (
             "--memory", "4M", "--link", GIGABIT, "--warmup", 4,
             "--seconds", 6 if bed.quick else 60), laid=laid)
-        ops, open_, age = (sum(g[key] for g in found["groups"])
-                           for key in ("ops_s", "under_way", "under_way_s"))
-        return {"ops_s": ops / clients, **found["disk"], **ways(found),
-                "under_way": open_, "under_way_s": age / open_ if open_ else 0,
-                "log_ms": latency(group(found, "log"), "fsync"),
+        log = group(found, "log")
+        ops, open_ = (sum(g[key] for g in found["groups"]) for key in ("ops_s", "under_way"))
+        return {"ops_s": ops / clients, **found["disk"], **ways(found), "under_way": open_,
+                "log_open": log["under_way"],
+                "log_open_s": log["under_way_s"] / max(1, log["under_way"]),
+                "log_ms": latency(log, "fsync"),
                 "read_p99_ms": latency(group(found, "reader"), "read", "p99")}
 
     def draw(self, outcome, path):
