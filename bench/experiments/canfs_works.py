@@ -4,8 +4,8 @@ import contextlib
 
 import plot
 from experiments import rounds
-from experiments.canfs_bed import (COLUMNS, FREE, FREE_CPU, PAPER, WHOLE, Compared, at_least, counters,
-                                   group, hold, judge, laid_out, measure, ways)
+from experiments.canfs_bed import (COLUMNS, FREE, FREE_CPU, PAPER, WHOLE, Compared, at_least,
+                                   counters, group, hold, judge, laid_out, measure, plain, ways)
 from experiments.experiment import Outcome
 
 GIGABIT = 125000000  # bytes a second
@@ -29,10 +29,11 @@ class Fileserver(Compared):
     shown_quick = list(COLUMNS)
     causes = ["plain, no acts", "ca prices, no deferral"]  # with the most clients
     target = 1.20
-    extra = ("read_p99_ms", "stat_ms", "seeks", "disk_written_mb", "disk_read_mb", "defer_share",
+    extra = ("read_p99_ms", "stat_ms", "read_ms", "close_ms", "seeks", "disk_written_mb", "disk_read_mb", "defer_share",
              "price", "bid", "under_way")
     columns = (("column", "series", "{}"), ("clients", "clients", "{}"),
                ("ops/s a client", "ops_s", "{:.1f}"), ("stat ms", "stat_ms", "{:.0f}"),
+               ("read ms", "read_ms", "{:.0f}"), ("close ms", "close_ms", "{:.0f}"),
                ("under way", "under_way", "{:.0f}"), ("gain", "gain", "{:.2f}"))
 
     @staticmethod
@@ -56,6 +57,7 @@ class Fileserver(Compared):
         did = group(found, "fileserver")
         return {"ops_s": did["ops_s"] / clients, **found["disk"], **ways(found),
                 "read_p99_ms": latency(did, "read", "p99"), "stat_ms": latency(did, "stat"),
+                "read_ms": latency(did, "read"), "close_ms": latency(did, "close"),
                 "under_way": did["under_way"], "write_back": found["write_back"]}
 
     def asked(self):
@@ -84,21 +86,26 @@ class Fileserver(Compared):
         verdict = next(v for v in ("not reproduced", "reproduced", "better") if v in verdicts)
         text = "; ".join(texts) + " x plain stock"
         return Outcome(points, verdict,
-                       f"{self.asked()}. {self.traced(gains)}Counted, with plain stock's in "
+                       f"{self.asked()}. {self.traced(gains, done)}Counted, with plain stock's in "
                        f"brackets, for the most clients: {counters(done, 'plain ours')}; "
                        f"{counters(done, 'ca prices')}; {counters(done, 'ca all')}"
                        if verdict == "not reproduced" else "", text, {"gains": gains})
 
     @staticmethod
-    def traced(gains):
-        """Of what lies between ca prices and plain stock, what is the server's, what the prices'."""
+    def traced(gains, done):
+        """Of what lies between ca prices and plain stock, what is the server's, what the prices';
+        and what takes longer at that server, and what less long."""
         server, prices, sent = (gains.get(key) for key in (
             "8 plain, no acts", "prices alone", "without deferral"))
         if not (server and prices and sent):
             return ""
         return "What ca prices lacks is partly the server's: without its acts a plain client " \
             f"has {server['median']:.2f} x plain stock there; prices make {prices['median']:.2f} x " \
-            f"of that, and without deferral {sent['median']:.2f} x. "
+            f"of that, and without deferral {sent['median']:.2f} x. There " + ", ".join(
+                f"a {key[:-3]} takes {plain(there)} ms instead of {plain(here)}"
+                for key in ("stat_ms", "read_ms", "close_ms") if None not in (
+                    (there := done.median("plain, no acts", key)),
+                    (here := done.median("plain stock", key)))) + ". "
 
     def draw(self, outcome, path):
         plot.bars(path, self.paper, "operations/s a client", {
@@ -141,11 +148,11 @@ class WriteBack(Fileserver):
         more = {"curves": {c: p.pop("curve") for c, p in by.items()}, "marked": marked}
         if any(c not in by for c in columns[:2]):
             return Outcome(points, "not reproduced", "a column is missing", "nothing to compare", more)
-        plain, kept = (by[c] for c in columns[:2])
+        nfs, ca = (by[c] for c in columns[:2])
         found = Outcome(points, "reproduced", "", "; ".join(
             f"{p['series']}: {p['within_12']} within {self.LATEST} s, {p['steepest']} in one second, "
             f"{p['uneven']} from evenly over {self.FRAME} s" for p in by.values()), more)
-        return hold(found, self.claims(plain, kept))
+        return hold(found, self.claims(nfs, ca))
 
     def point(self, done, column, seen):
         """Of all rounds that others did not disturb; where there are none it only has a curve."""
@@ -165,15 +172,15 @@ class WriteBack(Fileserver):
                 "uneven": round(max(abs(have - s / self.FRAME)
                                     for s, have in enumerate(curve, 1)), 3)}
 
-    def claims(self, plain, kept):
-        if plain["pages"] is None or kept["pages"] is None:
+    def claims(self, nfs, ca):
+        if nfs["pages"] is None or ca["pages"] is None:
             return {"others had the processors all the time": False}
-        return {f"of NFS {plain['within_12']} is committed within {self.LATEST} s, not all":
-                plain["within_12"] >= self.ALL,
-                f"NFS commits {plain['steepest']} in its fullest second, CA-NFS {kept['steepest']}":
-                plain["steepest"] >= self.STEEP * kept["steepest"],
-                f"CA-NFS is {kept['uneven']} from evenly over {self.FRAME} s, NFS {plain['uneven']}":
-                kept["uneven"] <= self.EVEN and kept["uneven"] < plain["uneven"]}
+        return {f"of NFS {nfs['within_12']} is committed within {self.LATEST} s, not all":
+                nfs["within_12"] >= self.ALL,
+                f"NFS commits {nfs['steepest']} in its fullest second, CA-NFS {ca['steepest']}":
+                nfs["steepest"] >= self.STEEP * ca["steepest"],
+                f"CA-NFS is {ca['uneven']} from evenly over {self.FRAME} s, NFS {nfs['uneven']}":
+                ca["uneven"] <= self.EVEN and ca["uneven"] < nfs["uneven"]}
 
     def draw(self, outcome, path):
         plot.lines(path, self.paper, "seconds since write()", "share committed", {

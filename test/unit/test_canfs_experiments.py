@@ -90,6 +90,17 @@ class Experiments(unittest.TestCase):
                 self.assertEqual(worse.verdict, "not reproduced")
                 self.assertIn("0.91", worse.figure)
 
+    def test_a_loss_is_the_servers_or_the_prices(self):
+        def one(self, bed, column, clients, laid=None):
+            server = 0.8 if "no acts" in column or column.startswith("ca prices") else 1
+            prices = 0.9 if column == "ca prices" else 1
+            return {"ops_s": 100 * server * prices, "stat_ms": 30 / server ** 10, "close_ms": None}
+
+        with mock.patch.object(canfs.Fileserver, "one", one):
+            why = outcome(canfs.Fileserver, True, 1)[1].why
+        self.assertIn("0.80 x plain stock there; prices make 0.90 x of that, and without deferral "
+                      "1.00 x. There a stat takes 279 ms instead of 30.", why)
+
     def test_a_burst_must_be_blocked_later_too(self):
         self.assertIn("5.95 times as late", outcome(canfs.Burst, True, 0.7)[1].figure)
         self.assertEqual(outcome(canfs.Burst, True, 0.7)[1].verdict, "better")
