@@ -21,7 +21,7 @@ class FragmentLoss(Experiment):
             "answered twice was not lost), of 1 KiB, which is one packet, and TCP. The size that adapts "
             "should be as good as the better of the two fixed ones, and get smaller where that is 1 KiB.")
     paper_figure = "none; smaller READs are \"a last ditch action when all else fails\""
-    seconds_quick, seconds_full = 60, 2400
+    seconds_quick, seconds_full = 35, 2400
     goes_on = True
     columns = (("packets lost %", "loss", "{}"), ("transport", "series", "{}"),
                ("KB/s", "kb_s", "{:.1f}"), ("READs sent again", "again", "{:.0f}"),
