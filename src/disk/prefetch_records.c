@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * A chunk of records a step apart, of which what lies between is left out: one by one in the order in which they cost
+ * the disk least (sched/access_order.h), or several under way, where it is faster so (sched/access_together.h).
+ */
+#include "disk/prefetch_parts.h"
+
+/* Up to ACCESS_PIECES records of a chunk, of which what lies between is left out. */
+struct batch {
+	uint64_t from;	  /* where record 0 is in the file */
+	uint64_t left;	  /* bit i: record i is to come */
+	uint64_t begun;	  /* ... the disk was asked for it */
+	int last;	  /* the record that the disk read before; -1: something else */
+	uint64_t slice;	  /* ns: when the turn's present slice began */
+	uint64_t service; /* ns: what the records of a run took */
+	uint32_t brought; /* ... how many came from the disk */
+};
+
+static uint64_t record_at(const struct prefetch *p, const struct batch *b, unsigned int i,
+			  uint64_t *len)
+{
+	uint64_t offset = b->from + i * p->plan.step, left = prefetch_end(p) - offset;
+
+	*len = left < p->plan.record ? left : p->plan.record;
+	return offset;
+}
+
+/* Whether it is in memory; then that is told. */
+static bool is_already(struct prefetch *p, uint64_t offset, uint64_t len)
+{
+	if (!backing_resident(p->backing, offset, len))
+		return false;
+	readahead_already(p->io->engine, &p->io->counters, &p->plan, offset, offset + len);
+	return true;
+}
+
+/* The record that costs least behind the last one. */
+static unsigned int next_of(struct device *device, const struct batch *b)
+{
+	unsigned int next;
+
+	lock_take(&device->evidence_lock);
+	next = access_order_next(&device->records, b->left, b->last);
+	lock_drop(&device->evidence_lock);
+	return next;
+}
+
+static void observe_record(struct device *device, const struct prefetch *p, int last, int next,
+			   uint64_t service)
+{
+	lock_take(&device->evidence_lock);
+	access_order_observe(&device->records, p->plan.step, last, next, service);
+	lock_drop(&device->evidence_lock);
+}
+
+/* That record, if it is not there; false: error or end of file. */
+static bool bring_record(struct dispatcher *d, struct prefetch *p, struct batch *b)
+{
+	unsigned int next = next_of(p->backing->device, b);
+	uint64_t begun = dispatcher_now(d), len, offset = record_at(p, b, next, &len), service;
+	ssize_t got;
+
+	b->left &= ~(UINT64_C(1) << next);
+	if (is_already(p, offset, len))
+		return true;
+	got = b->last < 0 ? fetch_cache(d, p->backing, offset, len)
+			  : fetch_piece(d, p->backing, offset, len);
+	p->failed = got < 0;
+	if (got <= 0)
+		return false;
+	prefetch_fetched(p, offset, (uint64_t)got);
+	service = dispatcher_now(d) - begun;
+	if (b->last >= 0)
+		observe_record(p->backing->device, p, b->last, (int)next, service);
+	b->last = (int)next;
+	b->service += service;
+	b->brought++;
+	return true;
+}
+
+/* Others' turn, if they wait and the slice is over. */
+static void give_way(struct dispatcher *d, struct prefetch *p, struct batch *b)
+{
+	dispatcher_progress(d, &p->req, p->upto);
+	if (b->left && dispatcher_gap(d, &p->req, dispatcher_now(d) - b->slice)) {
+		b->slice = dispatcher_now(d);
+		b->last = -1;
+	}
+}
+
+/* N of them, one by one in the order in which they cost least; false: not all. */
+static bool bring_alone(struct dispatcher *d, struct prefetch *p, struct batch *b, unsigned int n)
+{
+	while (n-- && b->left) {
+		if (!prefetch_goes_on(p) || !bring_record(d, p, b))
+			return false;
+		give_way(d, p, b);
+	}
+	return true;
+}
+
+/* The disk is asked for what is left, until MOST are under way. */
+static void begin_records(struct prefetch *p, struct batch *b, int most)
+{
+	for (; b->left && __builtin_popcountll(b->begun) < most; b->left &= b->left - 1) {
+		uint64_t len, offset = record_at(p, b, (unsigned)__builtin_ctzll(b->left), &len);
+
+		if (is_already(p, offset, len))
+			continue;
+		fetch_begin(p->backing, offset, len);
+		b->begun |= b->left & -b->left;
+	}
+}
+
+/* Waits for the first N of those under way; false: not all of them came. */
+static bool await_records(struct dispatcher *d, struct prefetch *p, struct batch *b, unsigned int n)
+{
+	bool all = true;
+
+	for (; n && b->begun; n--, b->begun &= b->begun - 1) {
+		uint64_t len, offset = record_at(p, b, (unsigned)__builtin_ctzll(b->begun), &len);
+		ssize_t got = fetch_begun(d, p->backing, offset, len);
+
+		p->failed |= got < 0;
+		all &= got > 0;
+		if (got > 0)
+			prefetch_fetched(p, offset, (uint64_t)got);
+		b->brought++;
+	}
+	return all;
+}
+
+/*
+ * A run of them, MOST under way at a time; false: not all. Those of the next runs are on their way when it
+ * returns, and where others have their turn meanwhile.
+ */
+static bool bring_together(struct dispatcher *d, struct prefetch *p, struct batch *b, int most)
+{
+	uint64_t since = dispatcher_now(d);
+
+	if (!prefetch_goes_on(p))
+		return false;
+	begin_records(p, b, most);
+	if (!await_records(d, p, b, ACCESS_RUN))
+		return false;
+	b->service += dispatcher_now(d) - since;
+	b->last = -1;
+	give_way(d, p, b);
+	return true;
+}
+
+/* How the next N, a run or what is left of one, are brought; *TRIAL: that is tried only. */
+static bool goes_together(struct prefetch *p, unsigned int n, bool *trial)
+{
+	struct device *device = p->backing->device;
+	bool together, used;
+
+	if (!backing_begins(p->backing))
+		return *trial = false;
+	lock_take(&device->evidence_lock);
+	used = device->together.together;
+	together = n < ACCESS_RUN ? used : access_together_next(&device->together, p->plan.step);
+	lock_drop(&device->evidence_lock);
+	*trial = together != used;
+	return together;
+}
+
+static void observe_run(struct prefetch *p, const struct batch *b, bool together)
+{
+	struct device *device = p->backing->device;
+
+	lock_take(&device->evidence_lock);
+	access_together_observe(&device->together, p->plan.step, together, b->brought, b->service);
+	lock_drop(&device->evidence_lock);
+}
+
+/* A run of them, in the way in which the device is faster; false: not all. */
+static bool bring_run(struct dispatcher *d, struct prefetch *p, struct batch *b)
+{
+	unsigned int n = (unsigned int)__builtin_popcountll(b->left | b->begun);
+	bool trial, together = goes_together(p, n, &trial), all;
+
+	b->service = b->brought = 0;
+	if (together)
+		all = bring_together(d, p, b, trial ? ACCESS_RUN : ACCESS_UNDER_WAY);
+	else
+		all = await_records(d, p, b, ACCESS_PIECES) &&
+		      bring_alone(d, p, b, n < ACCESS_RUN ? n : ACCESS_RUN);
+	if (all && b->brought == ACCESS_RUN)
+		observe_run(p, b, together);
+	return all;
+}
+
+void prefetch_records(struct dispatcher *d, struct prefetch *p, uint64_t slice)
+{
+	uint64_t step = p->plan.step, n = (p->plan.len + step - 1) / step;
+
+	for (uint64_t i = 0; i < n; i += ACCESS_PIECES) {
+		struct batch b = {.from = p->plan.offset + i * step, .last = -1, .slice = slice};
+
+		b.left = n - i < ACCESS_PIECES ? (UINT64_C(1) << (n - i)) - 1 : ~UINT64_C(0);
+		while (b.left | b.begun)
+			if (!bring_run(d, p, &b))
+				return;
+		slice = b.slice;
+	}
+	p->upto = prefetch_end(p);
+	readahead_arrived(p->io->engine, &p->plan, p->upto, dispatcher_now(d));
+	dispatcher_progress(d, &p->req, p->upto);
+}
