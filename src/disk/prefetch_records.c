@@ -11,6 +11,7 @@ struct batch {
 	uint64_t left;	  /* bit i: record i is to come */
 	uint64_t begun;	  /* ... the disk was asked for it */
 	int last;	  /* the record that the disk read before; -1: something else */
+	uint64_t came;	  /* ns: when it came */
 	uint64_t slice;	  /* ns: when the turn's present slice began */
 	uint64_t service; /* ns: what the records of a run took */
 	uint32_t brought; /* ... how many came from the disk */
@@ -46,10 +47,10 @@ static unsigned int next_of(struct device *device, const struct batch *b)
 }
 
 static void observe_record(struct device *device, const struct prefetch *p, int last, int next,
-			   uint64_t service)
+			   uint64_t took)
 {
 	lock_take(&device->evidence_lock);
-	access_order_observe(&device->records, p->plan.step, last, next, service);
+	access_order_observe(&device->records, p->plan.step, last, next, took);
 	lock_drop(&device->evidence_lock);
 }
 
@@ -57,7 +58,7 @@ static void observe_record(struct device *device, const struct prefetch *p, int 
 static bool bring_record(struct dispatcher *d, struct prefetch *p, struct batch *b)
 {
 	unsigned int next = next_of(p->backing->device, b);
-	uint64_t begun = dispatcher_now(d), len, offset = record_at(p, b, next, &len), service;
+	uint64_t begun = dispatcher_now(d), len, offset = record_at(p, b, next, &len), now;
 	ssize_t got;
 
 	b->left &= ~(UINT64_C(1) << next);
@@ -69,11 +70,12 @@ static bool bring_record(struct dispatcher *d, struct prefetch *p, struct batch 
 	if (got <= 0)
 		return false;
 	prefetch_fetched(p, offset, (uint64_t)got);
-	service = dispatcher_now(d) - begun;
+	now = dispatcher_now(d);
 	if (b->last >= 0)
-		observe_record(p->backing->device, p, b->last, (int)next, service);
+		observe_record(p->backing->device, p, b->last, (int)next, now - b->came);
 	b->last = (int)next;
-	b->service += service;
+	b->came = now;
+	b->service += now - begun;
 	b->brought++;
 	return true;
 }

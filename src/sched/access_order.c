@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <stdbool.h>
+#include <string.h>
 
 /* An average forgets at this rate. */
 #define FORGET 4
@@ -35,6 +36,9 @@ static double expected(const struct access_order *a, double unknown, int distanc
 {
 	double ns = a->ns[ACCESS_PIECES + distance];
 
+	if (ns > 0)
+		return ns;
+	ns = access_phase_expect(&a->phase, distance);
 	if (ns > 0)
 		return ns;
 	return (distance >= -NEAR && distance <= NEAR ? UNKNOWN : UNKNOWN_FAR) * unknown;
@@ -69,14 +73,16 @@ unsigned int access_order_next(const struct access_order *a, uint64_t left, int 
 	return best;
 }
 
-void access_order_observe(struct access_order *a, uint64_t step, int from, int to, uint64_t service)
+void access_order_observe(struct access_order *a, uint64_t step, int from, int to, uint64_t took)
 {
-	float *ns = &a->ns[ACCESS_PIECES + to - from], took = (float)service;
+	float *ns = &a->ns[ACCESS_PIECES + to - from], now = (float)took;
 
 	assert(to != from && to - from < ACCESS_PIECES && from - to < ACCESS_PIECES);
 	if (a->step != step)
 		*a = (struct access_order){.step = step};
-	if (*ns > 0 && took > HELD_UP * *ns)
-		took = HELD_UP * *ns;
-	*ns += (took - *ns) / (*ns > 0 ? FORGET : 1);
+	if (access_phase_observe(&a->phase, to - from, took))
+		memset(a->ns, 0, sizeof(a->ns));
+	if (*ns > 0 && now > HELD_UP * *ns)
+		now = HELD_UP * *ns;
+	*ns += (now - *ns) / (*ns > 0 ? FORGET : 1);
 }

@@ -12,8 +12,9 @@
  *   pieces   0  1  2  3  4  5  6  7  8  9       the first time   0 1 2 3 ...   8 ms each
  *   order    9     6     3     0                later            9 6 3 0 ...   2 ms each
  *
- * Distances not tried yet count as somewhat cheaper than those tried were: one after the other is, until what
- * is known is good enough. Where the order in the file is nearly as fast as any, as on an arm of an array that
+ * Distances not tried yet take what the angles of those tried say (access_phase.h), and all are tried anew where the
+ * pieces come to lie at other angles. Where times tell no angles, they count as somewhat cheaper than those tried were:
+ * one after the other is, until what is known is good enough. Where the order in the file is nearly as fast as any, as on an arm of an array that
  * the pieces lie close on, it stays, also when one of them was held up. Pure; no locking of its own.
  */
 #ifndef SCHED_ACCESS_ORDER_H
@@ -21,13 +22,16 @@
 
 #include <stdint.h>
 
+#include "sched/access_phase.h"
+
 /* Pieces that are put in order together. */
-#define ACCESS_PIECES 64
+#define ACCESS_PIECES PHASE_DISTANCES
 
 /* All zero: nothing was observed. */
 struct access_order {
 	uint64_t step;		     /* bytes; of what was observed */
 	float ns[2 * ACCESS_PIECES]; /* by distance, ACCESS_PIECES: 0; 0: not observed */
+	struct access_phase phase;
 };
 
 /*
@@ -35,8 +39,7 @@ struct access_order {
  * something else.
  */
 unsigned int access_order_next(const struct access_order *a, uint64_t left, int last);
-/* Piece TO of those STEP bytes apart took SERVICE ns after piece FROM, with nothing in between. */
-void access_order_observe(struct access_order *a, uint64_t step, int from, int to,
-			  uint64_t service);
+/* Piece TO of those STEP bytes apart came TOOK ns after piece FROM had come, with nothing in between. */
+void access_order_observe(struct access_order *a, uint64_t step, int from, int to, uint64_t took);
 
 #endif
