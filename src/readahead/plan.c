@@ -14,7 +14,7 @@
 /* Reads that pass over as much each, and are not believed yet. */
 #define PACES 8
 /* Records of a chunk at least. */
-#define RECORDS_MIN 32
+#define RECORDS_MIN 64
 /* ... of the first chunk, before any that was fetched was read: of readers who begin a step apart there may be many. */
 #define RECORDS_FIRST 4
 /* Bytes of a file that a window of records spans at most. */
