@@ -37,13 +37,15 @@ ORDERS = {
 }
 
 
-# What was seen of one order: whether every byte was right, bytes asked for, fetched ahead, read by the disk.
-Seen = collections.namedtuple("Seen", "right asked fetched read")
+# What was seen of one order: whether every byte was right, bytes asked for, fetched ahead, read by the disk; and how
+# often the machine took pages away meanwhile, which are then read again.
+Seen = collections.namedtuple("Seen", "right asked fetched read evicted")
 
 
 def once(bench, server, disk, arguments):
     """What is Seen, of a cold file."""
     disk.drop_caches()
+    evicted = e2e.evictions()
     before, fetched = disk.stats(), control_client.stats("counters")["prefetched_bytes"]
     command = [bench, "--port", server.port, "--mount-port", server.mport, "--export", disk.mount,
                "--dir", "files", "--outstanding", 4, "--json", f"{disk.workdir}/load.json", "--quiet", *arguments]
@@ -51,13 +53,13 @@ def once(bench, server, disk, arguments):
                           check=False, timeout=200)
     if done.returncode:
         e2e.note(done.stderr)
-        return Seen(False, 0, 0, 0)
+        return Seen(False, 0, 0, 0, 0)
     with open(f"{disk.workdir}/load.json", encoding="utf-8") as file:
         asked = sum(reader["bytes"] for reader in json.load(file)["readers"])
     right = control_client.settled()
     fetched = control_client.stats("counters")["prefetched_bytes"] - fetched
     return Seen(right, asked, fetched,
-                disk.stats()["read_bytes"] - before["read_bytes"])
+                disk.stats()["read_bytes"] - before["read_bytes"], e2e.evictions() - evicted)
 
 
 def judge(bench, server, disk, name):
@@ -70,7 +72,10 @@ def judge(bench, server, disk, name):
         return [(seen.fetched >= ahead * seen.asked, "it is fetched ahead", seen),
                 (seen.read <= most * seen.asked + METADATA, "and no more than is read", seen)]
 
-    quiet.judge(name, lambda: once(bench, server, disk, arguments), claims)
+    def disturbs(seen):
+        return "pages were taken away" if seen.evicted else None
+
+    quiet.judge(name, lambda: once(bench, server, disk, arguments), claims, disturbs=disturbs)
 
 
 def main():
