@@ -14,9 +14,6 @@ MODULES = {"ellard": "e", "canfs": "c", "macklem": "m", "agent": "a", "baselines
            "ablation": "ab", "measured": "d", "traces": "t",
            "gateways": "g", "blind": "x"}
 BY_NAME_ONLY = ("measured", "gateways")
-# Of these what the link lost is counted from its first round to its last, and told beside the figures:
-# rounds of another run are not in it (Experiment.goes_on).
-COUNTED_BESIDE = ("m1", "m2", "m3", "m4", "m5", "m7")
 
 
 class Unknown(ValueError):
@@ -35,8 +32,6 @@ def catalogue():
             for experiment in listed:
                 experiment = experiment() if isinstance(experiment, type) else experiment
                 experiment.module = module
-                if experiment.name in COUNTED_BESIDE:
-                    experiment.goes_on = False
                 if experiment.name in found:
                     raise ValueError(f"experiment {experiment.name} is there twice")
                 found[experiment.name] = experiment

@@ -221,7 +221,6 @@ def at_least(interval, least):
 
 class Compared(Experiment):
     """The four columns of one work. A gain is a ratio to plain stock: above 1 it is better."""
-    goes_on = True
     columns_of = COLUMNS
     metric, less = "time_s", True
     axis = "seconds"  # of the chart: what the metric is

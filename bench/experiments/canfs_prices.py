@@ -58,7 +58,6 @@ class Prices(Experiment):
         "little." + FREE_CPU + "."
     paper_figure = "the price rises to near 1 as the link fills, throughput stays; so for the disk"
     seconds_quick, seconds_full = 60, 400
-    goes_on = True
     needs = ("ip", "tc")
     columns = (("load", "series", "{}"), ("MB/s", "mb_s", "{:.1f}"),
                ("reads/s", "reads_s", "{:.0f}"), ("price", "heard", "{:.2f}"),
@@ -174,7 +173,6 @@ class Sensitivity(Experiment):
     paper_figure = "small errors of k do not matter, orders of magnitude do; the disk and the " \
         "network most"
     seconds_quick, seconds_full = 75, 2400
-    goes_on = True
     needs = ("ip", "tc")
     columns = (("k of", "resource", "{}"), ("k", "k", "{}"), ("reads/s", "reads_s", "{:.0f}"),
                ("MB/s written", "written_mb_s", "{:.1f}"), ("defers", "defer_share", "{:.2f}"),

@@ -34,7 +34,6 @@ COLUMNS = (("curve", "curve", "{}"), ("readers", "x", "{}"), ("MB/s", "mb_s", "{
 class Readers(Experiment):
     """A figure of curves over readers."""
     columns = COLUMNS
-    goes_on = True
 
     def draw(self, outcome, path):
         plot.lines(path, self.paper, "concurrent readers", "MB/s", curves_of(outcome.points),
@@ -381,7 +380,6 @@ class Strides(Experiment):
     # MB/s of table 1: a larger gain is a gain only where both are as fast as theirs.
     MB_S = {"ide": {"default": (7.66, 7.83, 5.26), "cursor": (11.49, 14.15, 12.66)},
             "scsi": {"default": (9.49, 8.52, 8.21), "cursor": (15.39, 15.38, 14.12)}}
-    goes_on = True
 
     @staticmethod
     def times(_):

@@ -22,7 +22,9 @@ SAME = 1.15  # two means of round trips that differ by no more count as equal
 
 
 class Curves(Experiment):
-    """Mean round trip over the offered load, over one link, of one mix."""
+    """Mean round trip over the offered load, over one link, of one mix. What the link lost is counted over all
+    rounds, and told beside them: those of another run are not in it."""
+    goes_on = False
     configuration = mix = ""
     rates_quick = rates_full = ()
     seconds_point = 3, 30  # quick, full
@@ -157,7 +159,6 @@ class ServerCpu(Experiment):
             "machine less the client's program, as the paper counted idle time. The latter has the "
             "interrupts, where datagrams are put together and TCP lives, but those of the client, which is on "
             "this machine, and the link too: only what both say is told.")
-    goes_on = True
     paper_figure = "TCP takes about 20 % more than UDP (7 ms a READ at 0.9 MIPS)"
     seconds_quick, seconds_full = 35, 1500
     columns = (("server and transport", "series", "{}"), ("calls/s offered", "rate", "{}"),
@@ -227,6 +228,7 @@ class Trace(Experiment):
     ours = "The same of READs of 8 KiB in the read mix over the emulated 80 Mbit/s way."
     paper_figure = "the RTO stays above nearly all round trips and follows them"
     seconds_quick, seconds_full = 18, 120
+    goes_on = False  # as Curves
     RATE = 40
     BELOW = 0.95  # share of round trips that must be
     CONSTANT = 1000  # ms, the RTO until something was measured
@@ -284,7 +286,6 @@ class ReadRates(Experiment):
     paper_figure = ("KB/s on LAN, 80 Mbit, 56 kbit: RTO A+4D 202, 154, 6.21; RTO 1 s 198, 117, 1.77; "
                     "TCP 177, 106, 6.38")
     seconds_quick, seconds_full = 85, 3600
-    goes_on = True
     columns = (("way", "way", "{}"), ("transport", "series", "{}"), ("KB/s", "kb_s", "{:.2f}"),
                ("READs sent again", "again", "{:.0f}"))
     WAYS = {"lan": 2 * base.MIB, "80mbit": 4 * base.MIB, "56kbit": 72 * base.KIB}

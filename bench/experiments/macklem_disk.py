@@ -29,7 +29,6 @@ class Servers(Experiment):
     rates_quick = rates_full = ()
     seconds_point = 6, 40  # quick, full
     rounds_quick = 3
-    goes_on = True
     columns = (("server", "series", "{}"), ("calls/s offered", "rate", "{}"),
                ("mean RTT ms", "rtt", "{:.2f}"), ("p99 ms", "p99", "{:.1f}"))
 
@@ -231,7 +230,6 @@ class CreateDelete(Experiment):
     paper_figure = ("ms for 100 KB: local 1170, write through 2401, async 1940 to 2094, delayed 2230, "
                     "without consistency 329")
     seconds_quick, seconds_full = 15, 900
-    goes_on = True
     columns = (("policy", "series", "{}"), *((f"{size}, ms", size, "{:.1f}") for size in SIZES))
     PAPER_MS = {"async, 4": 1940, "async, 16": 2094, "delayed": 2230, "no consistency": 329}
     THROUGH = "write through", 2401

@@ -22,7 +22,6 @@ class FragmentLoss(Experiment):
             "should be as good as the better of the two fixed ones, and get smaller where that is 1 KiB.")
     paper_figure = "none; smaller READs are \"a last ditch action when all else fails\""
     seconds_quick, seconds_full = 35, 2400
-    goes_on = True
     columns = (("packets lost %", "loss", "{}"), ("transport", "series", "{}"),
                ("KB/s", "kb_s", "{:.1f}"), ("READs sent again", "again", "{:.0f}"),
                ("answered twice", "needless", "{:.0f}"),
@@ -142,7 +141,6 @@ class Connections(Experiment):
             "the plugin; the order of arrival as the plugin saw it.")
     paper_figure = "-"
     words = {"reproduced": "no cost", "not reproduced": "a cost"}
-    goes_on = True
     seconds_quick, seconds_full = 45, 1500
     columns = (("connections", "connections", "{}"), ("READ KiB", "kib", "{}"),
                ("server", "server", "{}"), ("MB/s", "mb_s", "{:.1f}"),

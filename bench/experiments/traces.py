@@ -154,7 +154,6 @@ class Replayed(Experiment):
     paper_figure = "-"
     words = {"reproduced": "as stock and tuned, or as the faster of them",
              "not reproduced": "worse than stock or tuned", "better": "better than stock and tuned"}
-    goes_on = True
     judged, heaps = "waited_ms", HEAPS
     pace, measures_quick, measures_full = (), (), ()
 
