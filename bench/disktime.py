@@ -10,6 +10,7 @@ it serves one command after another. A pause between two commands for one client
 the drive reads ahead for it in the meantime.
 """
 import bisect
+import csv
 import os
 import re
 import time
@@ -25,6 +26,14 @@ def extents(path):
         if m:
             found.append((int(m[1]) << 12, int(m[2]) + 1 << 12))
     return found
+
+
+def commands(path):
+    """The lines of mechdisk's trace, as texts: time_ms, op, offset, length, service_ms, seek_bytes."""
+    with open(path, encoding="ascii") as file:
+        lines = csv.reader(file)
+        next(lines)
+        yield from lines
 
 
 PAUSE_MOST = 0.01  # seconds; a longer one is idleness
@@ -65,9 +74,5 @@ class Trace:
 
     def _commands(self):
         """(when it began, seconds it took, offset) of each."""
-        with open(self.path, encoding="ascii") as file:
-            next(file)
-            for line in file:
-                fields = line.split(",")
-                yield (self.began + float(fields[0]) / 1e3, float(fields[4]) / 1e3,
-                       int(fields[2]))
+        for at, _, offset, _, took, _ in commands(self.path):
+            yield self.began + float(at) / 1e3, float(took) / 1e3, int(offset)

@@ -54,6 +54,17 @@ def variant_of(fsal, block, rest):
             "fsal": {**fsal, **{k: v for k, v in own.items() if k.lower() not in ours}}}
 
 
+def variants(items, program, known, fsal, block):
+    """{name: setting} of the items NAME:KEY=VALUE,… of the program's --variant; KNOWN names are taken."""
+    found = {}
+    for variant in items:
+        name, colon, rest = variant.partition(":")
+        if not colon or not name or name in known:
+            sys.exit(f"{program}: --variant {variant}: must be NAME:KEY=VALUE,… with a new name")
+        found[name] = variant_of(fsal, block, rest)
+    return found
+
+
 def settings(options):
     """Of the servers and variants that the command line names, in its order."""
     fsal = assignments(options.ra_option, "--ra-option")
@@ -73,11 +84,7 @@ def settings(options):
         if name not in known:
             sys.exit(f"compare: --servers {name}: must be of {', '.join(NAMES)}")
         found[name] = known[name]
-    for variant in options.variant:
-        name, colon, rest = variant.partition(":")
-        if not colon or not name or name in known:
-            sys.exit(f"compare: --variant {variant}: must be NAME:KEY=VALUE,… with a new name")
-        found[name] = variant_of(fsal, block, rest)
+    found.update(variants(options.variant, "compare", known, fsal, block))
     for beside in options.beside:
         name, colon, path = beside.partition(":")
         if not colon or not name or name in known or name in found:

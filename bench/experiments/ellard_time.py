@@ -9,12 +9,13 @@ the run no command was there: the drive may read ahead then, for the place where
 Traces of the last round are kept beside the experiment's results, in NAME.traces.
 """
 import contextlib
-import csv
 import gzip
 import os
 import shutil
 import statistics
 import types
+
+import disktime
 
 WAYS = ("seek_percent", "transfer_percent", "idle_percent")
 
@@ -68,8 +69,7 @@ def traced(bed, disk):
     finally:
         disk.ctl("trace off")
     keep(path, bed.prefix, f"{getattr(bed, 'at_work', '')}, {disk.model['rpm']} rpm")
-    with open(path, encoding="ascii") as file:
-        lines = list(csv.reader(file))[1:]
+    lines = list(disktime.commands(path))
     found.spent = lambda seconds: spent(lines, disk.model, disk.size_mb << 20, seconds)
 
 

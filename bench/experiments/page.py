@@ -277,7 +277,8 @@ def for_the_record(match):
         return match[0]
     made = "" if name in (e.name for e in measured.EXPERIMENTS) else " No experiment makes it."
     return (f"<!-- figures: {name} begin -->\n{FOR_THE_RECORD}: bench/papers did not make it, so that "
-            f"steal, and mostly the commit, are not known, and figures in its text are typed.{made}*\n\n{body}<!-- figures: {name} end -->")
+            f"steal, and mostly the commit, are not known, and figures in its text are typed.{made}*\n\n"
+            f"{body}<!-- figures: {name} end -->")
 
 
 def unproven(text):
