@@ -110,21 +110,27 @@ static void test_fixed_waits_one_second_then_twice_as_long(void **state)
 	calls_free(c);
 }
 
+/* A call that is looked after each 10 ms, and answered TOOK ns after it came at AT. Its sendings by then. */
+static uint32_t answered_after(struct calls *c, uint32_t xid, uint32_t procedure, uint64_t at,
+			       uint64_t took)
+{
+	struct call done;
+
+	assert_non_null(calls_add(c, xid, procedure, at));
+	for (uint64_t t = at; t < at + took; t += 10 * MS)
+		calls_next(c, t);
+	assert_int_equal(calls_answered(c, xid, at + took, &done), ANSWER_FIRST);
+	return done.sendings;
+}
+
 /* A line so slow that a READ takes longer than the constant: each would be sent twice for ever. */
 static void test_the_doubled_time_is_kept_until_a_round_trip_is_measured(void **state)
 {
 	struct calls *c = begin(true);
 	uint64_t at = 0;
 
-	for (uint32_t xid = 1; xid <= 3; xid++, at += 10000 * MS) {
-		struct call done;
-
-		assert_non_null(calls_add(c, xid, READ, at));
-		for (uint64_t t = at; t < at + 2400 * MS; t += 10 * MS)
-			calls_next(c, t);
-		assert_int_equal(calls_answered(c, xid, at + 2400 * MS, &done), ANSWER_FIRST);
-		assert_int_equal(done.sendings, xid == 3 ? 1 : 2);
-	}
+	for (uint32_t xid = 1; xid <= 3; xid++, at += 10000 * MS)
+		assert_int_equal(answered_after(c, xid, READ, at, 2400 * MS), xid == 3 ? 1 : 2);
 	assert_int_equal(c->counts[RPC_READ].rtt_samples, 1);
 	assert_int_equal(calls_rto(c, RPC_READ), 7200 * MS); /* A + 4D, not doubled */
 	assert_int_equal(calls_rto(c, RPC_LOOKUP), 1000 * MS);
@@ -136,17 +142,11 @@ static void test_the_doubled_time_is_kept_also_where_the_estimate_became_too_low
 {
 	struct calls *c = begin(true);
 	uint64_t at = 1000 * MS;
-	struct call done;
 
 	round_trip(c, 1, LOOKUP, 0, 50 * MS);
-	for (uint32_t xid = 2; xid <= 4; xid++, at += 1000 * MS) {
-		assert_non_null(calls_add(c, xid, LOOKUP, at));
-		for (uint64_t t = at; t < at + 300 * MS; t += 10 * MS)
-			calls_next(c, t);
-		assert_int_equal(calls_answered(c, xid, at + 300 * MS, &done), ANSWER_FIRST);
-		/* 100 ms, 200 ms are too short, 400 ms are not. */
-		assert_int_equal(done.sendings, xid == 4 ? 1 : 2);
-	}
+	/* 100 ms, 200 ms are too short, 400 ms are not. */
+	for (uint32_t xid = 2; xid <= 4; xid++, at += 1000 * MS)
+		assert_int_equal(answered_after(c, xid, LOOKUP, at, 300 * MS), xid == 4 ? 1 : 2);
 	assert_int_equal(c->counts[RPC_LOOKUP].rtt_samples, 2);
 	calls_free(c);
 }
