@@ -75,14 +75,14 @@ unsigned int access_order_next(const struct access_order *a, uint64_t left, int 
 
 void access_order_observe(struct access_order *a, uint64_t step, int from, int to, uint64_t took)
 {
-	float *ns = &a->ns[ACCESS_PIECES + to - from], now = (float)took;
+	float *ns = &a->ns[ACCESS_PIECES + to - from], counts = (float)took;
 
 	assert(to != from && to - from < ACCESS_PIECES && from - to < ACCESS_PIECES);
 	if (a->step != step)
 		*a = (struct access_order){.step = step};
 	if (access_phase_observe(&a->phase, to - from, took))
 		memset(a->ns, 0, sizeof(a->ns));
-	if (*ns > 0 && now > HELD_UP * *ns)
-		now = HELD_UP * *ns;
-	*ns += (now - *ns) / (*ns > 0 ? FORGET : 1);
+	if (*ns > 0 && counts > HELD_UP * *ns)
+		counts = HELD_UP * *ns;
+	*ns += (counts - *ns) / (*ns > 0 ? FORGET : 1);
 }

@@ -14,8 +14,8 @@
  *
  * Distances not tried yet take what the angles of those tried say (access_phase.h), and all are tried anew where the
  * pieces come to lie at other angles. Where times tell no angles, they count as somewhat cheaper than those tried were:
- * one after the other is, until what is known is good enough. Where the order in the file is nearly as fast as any, as on an arm of an array that
- * the pieces lie close on, it stays, also when one of them was held up. Pure; no locking of its own.
+ * one after the other is, until what is known is good enough. Where the order in the file is nearly as fast as any, as
+ * on an arm of an array that the pieces lie close on, it stays, also when one of them was held up. Pure; no locking.
  */
 #ifndef SCHED_ACCESS_ORDER_H
 #define SCHED_ACCESS_ORDER_H

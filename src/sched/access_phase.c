@@ -24,11 +24,6 @@ static const float periods[PHASE_PERIODS] = {60e9f / 7200,  60e9f / 5400, 60e9f 
 #define SURPRISE      0.15
 #define SURPRISES_TOO 5
 
-static float *least(struct access_phase *p, int distance)
-{
-	return &p->least[abs(distance)];
-}
-
 /* Parts of a revolution that DISTANCE steps are, 0 to below 1. */
 static double phase(const struct access_phase *p, int distance)
 {
@@ -50,31 +45,22 @@ static void needs_less(struct access_phase *p, int distance, float ns)
 			p->least[i] = ns;
 }
 
-/* How many revolutions TOOK is beyond what was expected without a miss: 0, 1, or between. */
-static double beyond(const struct access_phase *p, int distance, float took)
-{
-	return (double)(took / periods[p->period]) - phase(p, distance);
-}
-
-/* What this piece says of the arm. */
-static void learn_least(struct access_phase *p, int distance, float took)
+/* What this piece, which took TURNS revolutions more than it makes, says of the arm. */
+static void learn_least(struct access_phase *p, int distance, float took, double turns)
 {
 	float period = periods[p->period], reached = (float)phase(p, distance) * period;
-	double turns = beyond(p, distance, took);
+	float least = p->least[abs(distance)], more = least + LATER * period;
 
-	if (turns > 1 - SURPRISE && turns < 1 + SURPRISE && reached >= *least(p, distance)) {
-		float more = *least(p, distance) + LATER * period;
-
+	if (turns > 1 - SURPRISE && turns < 1 + SURPRISE && reached >= least)
 		needs_more(p, distance, more < reached + 1 ? more : reached + 1);
-	} else if (took < *least(p, distance)) {
+	else if (took < least)
 		needs_less(p, distance, took);
-	}
 }
 
-/* Whether what was known is wrong by now. */
-static bool is_elsewhere(struct access_phase *p, int distance, float took)
+/* Whether what was known is wrong by now: TURNS should be none, or whole ones. */
+static bool is_elsewhere(struct access_phase *p, double turns)
 {
-	double turns = beyond(p, distance, took), off = turns - (double)(int)(turns + 0.5);
+	double off = turns - (double)(int)(turns + 0.5);
 
 	if (off > SURPRISE || off < -SURPRISE)
 		p->surprises += 2;
@@ -119,8 +105,10 @@ bool access_phase_observe(struct access_phase *p, int distance, uint64_t took)
 	if (p->weight <= 0)
 		needs_more(p, 0, LEAST);
 	if (p->known) {
-		learn_least(p, distance, (float)took);
-		elsewhere = is_elsewhere(p, distance, (float)took);
+		double turns = (double)((float)took / periods[p->period]) - phase(p, distance);
+
+		learn_least(p, distance, (float)took, turns);
+		elsewhere = is_elsewhere(p, turns);
 	}
 	agree(p, distance, (float)took);
 	return elsewhere;
