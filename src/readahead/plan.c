@@ -24,16 +24,16 @@
 /* Chunks of one cursor that wait in the queue at most. */
 #define QUEUED_MAX 16
 /*
- * Of a reader whose runs do not mostly go on where they have come to so many bytes, and where no more streams than this
- * compete: the first chunk of a run is this part of one, or that where nobody else is fetched for, and the next
- * waits until all but this part of what was asked for has been read.
+ * Of a reader whose runs do not mostly go on where they have come to so many bytes: the first chunk of a run is this part
+ * of one, or that where no more streams than a few compete, of which he is not the only one; and the next waits until all
+ * but this part of what was asked for has been read.
  */
-#define SHORT_RUN	  (UINT64_C(1) << 20)
-#define STREAMS_FEW	  2
-#define FIRST_SHARE	  4
-#define FIRST_SHARE_ALONE 16
-#define YOUNG_SHARE	  2
-#define YOUNG_SHARE_ALONE 4
+#define SHORT_RUN	(UINT64_C(1) << 20)
+#define FIRST_SHARE	16
+#define FIRST_SHARE_FEW 4
+#define YOUNG_SHARE	4
+#define YOUNG_SHARE_FEW 2
+#define STREAMS_FEW	2
 /*
  * The first chunk of a backward reader who is alone is this part of one, and each further one is longer by that part of
  * all before it: each costs a seek, so that doubled ones would come late again and again, and a whole one comes late once.
@@ -204,13 +204,6 @@ static bool is_unknown(const struct readahead *ra, const struct readahead_tuning
 	       !run_lengths_go_on(ra->lengths, c->reader, SHORT_RUN);
 }
 
-/* ... and it is worth a seek more. Not among several streams, where each chunk costs one. */
-static bool may_be_short(const struct readahead *ra, const struct readahead_tuning *t,
-			 const struct cursor *c, const struct readahead_read *read)
-{
-	return read->streams <= STREAMS_FEW && is_unknown(ra, t, c);
-}
-
 /* Whether nothing else is fetched in between, for anybody: then a chunk behind another costs no seek. */
 static bool is_alone(const struct readahead *ra, const struct cursor *c,
 		     const struct readahead_read *read)
@@ -220,9 +213,16 @@ static bool is_alone(const struct readahead *ra, const struct cursor *c,
 	return read->streams <= 1 && (!c->ra_end || run_lengths_stays(ra->lengths, c->reader, at));
 }
 
+/* Whether others compete, but no more than a few. */
+static bool is_among_few(const struct readahead *ra, const struct cursor *c,
+			 const struct readahead_read *read)
+{
+	return read->streams <= STREAMS_FEW && !is_alone(ra, c, read);
+}
+
 /*
  * Whether that reader has just begun with what was asked for: who reads on comes far enough while that arrives, and of
- * who does not no second chunk is thrown away. Among several streams only of a first one that was cut short (sched).
+ * who does not no second chunk is thrown away. Among several streams only of a first one that was cut short.
  */
 static bool has_just_begun(const struct readahead *ra, const struct readahead_tuning *t,
 			   const struct cursor *c, const struct readahead_read *read)
@@ -231,7 +231,7 @@ static bool has_just_begun(const struct readahead *ra, const struct readahead_tu
 
 	if (!is_unknown(ra, t, c) || (read->streams > STREAMS_FEW && asked > read->chunk / 2))
 		return false;
-	rest = asked / (is_alone(ra, c, read) ? YOUNG_SHARE_ALONE : YOUNG_SHARE);
+	rest = asked / (is_among_few(ra, c, read) ? YOUNG_SHARE_FEW : YOUNG_SHARE);
 	return c->next - c->start < asked - rest;
 }
 
@@ -257,23 +257,21 @@ static void cut(struct window_limits *l, const struct readahead_tuning *t, const
 }
 
 /*
- * The first chunk of a run that may be short is that too; and alone the others grow with it, none longer than all before it.
- * But for a reader who is half through with that already.
+ * The first chunk of a run that may be short is that too: it costs a seek more if that goes on, and saves ten times as much if
+ * not. Alone the others grow with it, none longer than all before it. But for a reader who is half through with that already.
  */
 static void shorten(const struct readahead *ra, struct window_limits *l,
 		    const struct readahead_tuning *t, const struct cursor *c,
 		    const struct readahead_read *read, uint64_t from)
 {
-	bool first = c->ra_end <= c->start, alone = is_alone(ra, c, read);
-	uint64_t most = first ? l->chunk / FIRST_SHARE : l->chunk;
+	uint64_t share = is_among_few(ra, c, read) ? FIRST_SHARE_FEW : FIRST_SHARE;
+	bool few = read->streams <= STREAMS_FEW;
 
-	if (!first && !alone)
-		return;
-	cut(l, t, c, read, from,
-	    !first  ? c->ra_end - c->start
-	    : alone ? l->chunk / FIRST_SHARE_ALONE
-		    : most,
-	    most);
+	if (c->ra_end <= c->start)
+		cut(l, t, c, read, from, l->chunk / share,
+		    few ? l->chunk / FIRST_SHARE_FEW : l->chunk);
+	else if (is_alone(ra, c, read))
+		cut(l, t, c, read, from, c->ra_end - c->start, l->chunk);
 }
 
 /* A lone backward reader's chunks begin short, and grow. */
@@ -295,7 +293,7 @@ static uint64_t length(struct readahead *ra, const struct readahead_tuning *t,
 
 	if (is_sparse(c))
 		widen(&l, c);
-	else if (may_be_short(ra, t, c, read))
+	else if (is_unknown(ra, t, c))
 		shorten(ra, &l, t, c, read, from);
 	else if (c->way == WAY_BACKWARD && c->reader && is_alone(ra, c, read))
 		begin_backward(&l, t, c, read, from);

@@ -52,6 +52,7 @@ struct lengths {
 	struct watched watch[RUN_LENGTHS_WATCHED];
 };
 
+/* That of nobody, whose number is 0, has what is known of all: no run of it is watched. */
 struct run_lengths {
 	struct lengths of[READERS_MAX + 1];
 };
@@ -110,7 +111,7 @@ static void count_passed(struct lengths *of, int from, int to)
 		count(&of->passed[i], &of->ended[i]);
 }
 
-static void note(struct lengths *of, uint64_t length, bool ended)
+static void note_of(struct lengths *of, uint64_t length, bool ended)
 {
 	int end = end_of(length);
 
@@ -119,12 +120,19 @@ static void note(struct lengths *of, uint64_t length, bool ended)
 		count(&of->ended[end], &of->passed[end]);
 }
 
+/* ... of the one that OF is of, and of all. */
+static void note(struct run_lengths *l, struct lengths *of, uint64_t length, bool ended)
+{
+	note_of(of, length, ended);
+	note_of(&l->of[0], length, ended);
+}
+
 void run_lengths_note(struct run_lengths *l, uint32_t reader, uint64_t length, bool ended)
 {
 	struct lengths *of = lengths_of(l, reader);
 
 	if (of)
-		note(of, length, ended);
+		note(l, of, length, ended);
 }
 
 uint64_t run_lengths_reach(struct run_lengths *l, uint32_t reader, uint64_t so_far, uint64_t seek)
@@ -152,6 +160,13 @@ uint64_t run_lengths_reach(struct run_lengths *l, uint32_t reader, uint64_t so_f
 	return UINT64_MAX;
 }
 
+/* Whether anything is known of one of them. */
+static bool is_known(const struct lengths *of)
+{
+	return atomic_load_explicit(&of->passed[0], memory_order_relaxed) ||
+	       atomic_load_explicit(&of->ended[0], memory_order_relaxed);
+}
+
 bool run_lengths_go_on(struct run_lengths *l, uint32_t reader, uint64_t length)
 {
 	struct lengths *of = lengths_of(l, reader);
@@ -159,6 +174,8 @@ bool run_lengths_go_on(struct run_lengths *l, uint32_t reader, uint64_t length)
 
 	if (!of)
 		return false;
+	if (!is_known(of))
+		of = &l->of[0];
 	if (end >= RUN_ENDS)
 		end = RUN_ENDS - 1;
 	return atomic_load_explicit(&of->passed[end], memory_order_relaxed) >
@@ -265,8 +282,10 @@ static bool is_whole(uint64_t start, uint64_t length, uint64_t size)
 }
 
 /* W was taken to have ended, and has come to LENGTH since. */
-static void take_back(struct lengths *of, const struct watched *w, uint64_t length, uint64_t now)
+static void take_back(struct run_lengths *l, struct lengths *of, const struct watched *w,
+		      uint64_t length, uint64_t now)
 {
+	struct lengths *each[] = {of, &l->of[0]};
 	uint64_t gap = elapsed(w->silent, now);
 	int end = end_of(w->length);
 
@@ -274,16 +293,19 @@ static void take_back(struct lengths *of, const struct watched *w, uint64_t leng
 		gap = PATIENCE_MOST;
 	if (gap > atomic_load(&of->patience))
 		atomic_store(&of->patience, gap);
-	if (end < RUN_ENDS)
-		uncount(&of->ended[end]);
-	count_passed(of, end, end_of(length));
+	for (int i = 0; i < 2; i++) {
+		if (end < RUN_ENDS)
+			uncount(&each[i]->ended[end]);
+		count_passed(each[i], end, end_of(length));
+	}
 }
 
 /* Of W, which was taken to have ended and is of LENGTH now: whether it is to be looked at again. */
-static bool is_held(struct lengths *of, const struct watched *w, uint64_t length, uint64_t now)
+static bool is_held(struct run_lengths *l, struct lengths *of, const struct watched *w,
+		    uint64_t length, uint64_t now)
 {
 	if (length > w->length) {
-		take_back(of, w, length, now);
+		take_back(l, of, w, length, now);
 		return false;
 	}
 	if (length == w->length && elapsed(w->silent, now) < HELD_MOST)
@@ -320,11 +342,11 @@ static bool goes_on(struct readahead *ra, struct lengths *of, struct watched *w,
 	if (!length)
 		return false;
 	if (w->length)
-		return is_held(of, w, length, now);
+		return is_held(ra->lengths, of, w, length, now);
 	if (!ended && !whole && end_of(length) < RUN_ENDS && elapsed(w->began, now) < LOOK_LAST)
 		return true;
 	ended = ended && !is_whole(start, length, w->size);
-	note(of, length, ended);
+	note(ra->lengths, of, length, ended);
 	w->length = length;
 	w->silent = used;
 	return ended;

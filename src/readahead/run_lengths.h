@@ -49,7 +49,7 @@ void run_lengths_note(struct run_lengths *l, uint32_t reader, uint64_t length, b
  * UINT64_MAX: all. SEEK: bytes that the disk reads in the time of a seek, 0: not known.
  */
 uint64_t run_lengths_reach(struct run_lengths *l, uint32_t reader, uint64_t so_far, uint64_t seek);
-/* Whether most of READER's runs that came to LENGTH, an end, are known to have gone on. */
+/* Whether most of READER's runs that came to LENGTH, an end, are known to have gone on; of all's, where none of READER's is. */
 bool run_lengths_go_on(struct run_lengths *l, uint32_t reader, uint64_t length);
 /* The same, of those too that are not over, as far as they have come. Not with a file's lock. */
 bool run_lengths_read_on(struct readahead *ra, uint32_t reader, uint64_t length);

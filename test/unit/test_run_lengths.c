@@ -187,6 +187,55 @@ static void test_a_stranger_shows_that_he_reads_on(void **state)
 	engine_free(e);
 }
 
+/*
+ * Among several of them the first chunk is shorter still, and the second a whole one; at once a whole one where
+ * what is known of others says that runs go on.
+ */
+static void test_strangers_among_many(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	struct readahead_plan p;
+	uint64_t at = 0;
+
+	e->chunk = 8 * MIB;
+	e->reader = 1;
+	e->streams = 8;
+	p = read_until_plan(e, &at);
+	assert_int_equal(p.len, MIB / 2);
+	assert_int_equal(engine_carry_out(e, &p, BIG).len, 0);
+	p = read_until_plan(e, &at);
+	assert_int_equal(at, 3 * MIB / 8);
+	assert_int_equal(p.offset, MIB / 2);
+	assert_in_range(p.len, 7 * MIB, 8 * MIB);
+	engine_free(e);
+
+	e = engine_default("cursor");
+	e->chunk = 8 * MIB;
+	e->reader = 1;
+	e->streams = 8;
+	note(e->ra->lengths, 2, 3, BIG, false);
+	at = 0;
+	assert_in_range(read_until_plan(e, &at).len, 7 * MIB, 8 * MIB);
+	engine_free(e);
+}
+
+/* What is known of all tells of who is not known himself, and of nobody else. */
+static void test_what_others_did(void **state)
+{
+	struct run_lengths *l = run_lengths_new();
+
+	note(l, 1, 9, BIG, false);
+	note(l, 2, 3, 256 * KIB, true);
+	assert_true(run_lengths_go_on(l, 3, MIB));
+	assert_false(run_lengths_go_on(l, 2, MIB));
+	assert_false(run_lengths_go_on(l, 0, MIB));
+	assert_true(run_lengths_reach(l, 3, 0, MIB) == ALL);
+	note(l, 2, 20, 256 * KIB, true);
+	assert_false(run_lengths_go_on(l, 3, 256 * KIB));
+	assert_true(run_lengths_go_on(l, 1, 256 * KIB));
+	run_lengths_free(l);
+}
+
 /* Where nobody else reads, no more is fetched ahead of him than he has shown, up to a whole chunk at a time. */
 static void test_alone_chunks_grow_with_the_run(void **state)
 {
@@ -483,6 +532,8 @@ int main(void)
 		cmocka_unit_test(test_previews_are_fetched_and_no_more),
 		cmocka_unit_test(test_who_goes_on_is_found_out),
 		cmocka_unit_test(test_a_stranger_shows_that_he_reads_on),
+		cmocka_unit_test(test_strangers_among_many),
+		cmocka_unit_test(test_what_others_did),
 		cmocka_unit_test(test_alone_chunks_grow_with_the_run),
 		cmocka_unit_test(test_alone_with_larger_requests),
 		cmocka_unit_test(test_alone_behind_a_chunk_cut_short),
