@@ -80,10 +80,26 @@ static bool bring_record(struct dispatcher *d, struct prefetch *p, struct batch 
 	return true;
 }
 
+/* Who waits for one before the first that is missing has it now. */
+static void tell_arrived(struct dispatcher *d, struct prefetch *p, const struct batch *b)
+{
+	uint64_t missing = b->left | b->begun;
+	unsigned int there = missing ? (unsigned int)__builtin_ctzll(missing) : ACCESS_PIECES;
+	uint64_t upto = b->from + there * p->plan.step;
+
+	if (upto > prefetch_end(p))
+		upto = prefetch_end(p);
+	if (upto > p->upto) {
+		p->upto = upto;
+		readahead_arrived(p->io->engine, &p->plan, upto, dispatcher_now(d));
+	}
+	dispatcher_progress(d, &p->req, p->upto);
+}
+
 /* Others' turn, if they wait and the slice is over. */
 static void give_way(struct dispatcher *d, struct prefetch *p, struct batch *b)
 {
-	dispatcher_progress(d, &p->req, p->upto);
+	tell_arrived(d, p, b);
 	if (b->left && dispatcher_gap(d, &p->req, dispatcher_now(d) - b->slice)) {
 		b->slice = dispatcher_now(d);
 		b->last = -1;
@@ -205,8 +221,6 @@ void prefetch_records(struct dispatcher *d, struct prefetch *p, uint64_t slice)
 			if (!bring_run(d, p, &b))
 				return;
 		slice = b.slice;
+		tell_arrived(d, p, &b);
 	}
-	p->upto = prefetch_end(p);
-	readahead_arrived(p->io->engine, &p->plan, p->upto, dispatcher_now(d));
-	dispatcher_progress(d, &p->req, p->upto);
 }

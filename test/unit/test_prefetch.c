@@ -878,6 +878,22 @@ static void test_a_reader_gets_its_step(void **state)
 	assert_int_equal(atomic_load(&small_after), 2);
 }
 
+/* One of a record gets that as soon as it and those before it are there; each of them is waited for. */
+static void test_a_reader_gets_its_record(void **state)
+{
+	struct readahead_plan plan = plan_of_records(false);
+
+	atomic_store(&small_done, 0);
+	atomic_store(&fetches, 0);
+	on_advice = join_at_first;
+	join_at = plan.offset + plan.step;
+	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
+	wait_idle();
+	assert_int_equal(verdict, SCHED_WAITS);
+	assert_int_equal(atomic_load(&small_done), 1);
+	assert_true(atomic_load(&small_after) <= 2 * 2);
+}
+
 /* ---- demand ------------------------------------------------------------------------------ */
 
 static void test_a_long_read_needs_no_long_buffer(void **state)
@@ -1149,6 +1165,7 @@ int main(void)
 		TEST(test_the_last_prefetch_outlives_its_export),
 		TEST(test_a_small_read_is_served_in_a_gap),
 		TEST(test_a_reader_gets_its_step),
+		TEST(test_a_reader_gets_its_record),
 		TEST(test_a_long_read_needs_no_long_buffer),
 		TEST(test_a_demand_read_that_cannot_be_fetched),
 		TEST(test_holes_say_nothing_of_the_disk),
