@@ -15,6 +15,8 @@
 #define PACES 8
 /* Records of a chunk at least. */
 #define RECORDS_MIN 64
+/* ... of all streams that compete together: with a seek each, who waits for another's chunks waits no longer than a second or two. */
+#define RECORDS_ALL 256
 /* ... of the first chunk, before any that was fetched was read: of readers who begin a step apart there may be many. */
 #define RECORDS_FIRST 4
 /* Bytes of a file that a window of records spans at most. */
@@ -142,10 +144,15 @@ static bool is_sparse(const struct cursor *c)
  */
 static void widen(struct window_limits *l, const struct cursor *c)
 {
-	uint64_t chunk = RECORDS_MIN * c->step, per = c->step / c->record;
+	uint64_t records = RECORDS_ALL / (l->streams ? l->streams : 1);
 	uint64_t known = RECORDS_FIRST + 2 * (c->taken / c->record);
+	uint64_t chunk, per = c->step / c->record;
 
 	l->max = l->max < SPACE_MAX / per ? l->max * per : SPACE_MAX;
+	records = records > RECORDS_MIN	    ? RECORDS_MIN
+		  : records < RECORDS_FIRST ? RECORDS_FIRST
+					    : records;
+	chunk = records * c->step;
 	l->chunk = l->chunk > chunk ? l->chunk : chunk;
 	if (known < RECORDS_MIN && l->chunk > known * c->step)
 		l->chunk = known * c->step;

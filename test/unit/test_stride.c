@@ -162,6 +162,29 @@ static void test_few_at_first(void **state)
 	engine_free(e);
 }
 
+/* Who waits for the chunks of many others waits for a few records of each; one of a few gets many. */
+static void test_fewer_among_many(void **state)
+{
+	static const uint32_t streams[] = {1, 8, 64, 1000};
+	static const uint64_t least[] = {64, 32, 4, 4}, most[] = {128, 64, 8, 8};
+
+	for (int i = 0; i < 4; i++) {
+		struct engine *e = engine_default("cursor");
+		uint64_t longest = 0;
+
+		e->streams = streams[i];
+		for (uint64_t at = 0; at < SIZE; at += MIB) {
+			struct readahead_plan p = engine_read(e, 1, at, READ, SIZE);
+
+			if (p.len > longest && p.record)
+				longest = p.len;
+			engine_fetch(e, p, SIZE);
+		}
+		assert_in_range(longest / MIB, least[i], most[i]);
+		engine_free(e);
+	}
+}
+
 /* Several in turn, of different steps. */
 static void test_interleaved(void **state)
 {
@@ -377,6 +400,7 @@ int main(void)
 		cmocka_unit_test(test_reads_through_where_that_is_cheaper),
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_few_at_first),
+		cmocka_unit_test(test_fewer_among_many),
 		cmocka_unit_test(test_interleaved),
 		cmocka_unit_test(test_out_of_order),
 		cmocka_unit_test(test_random_reads_have_no_step),
