@@ -93,42 +93,51 @@ static bool is_dots(const char *name)
 	return name[0] == '.' && (name[1] == 0 || (name[1] == '.' && name[2] == 0));
 }
 
-/* The entries in BUFFER; those that there is no room for are left out. */
-static void add_entries(const char *buffer, ssize_t len, struct dir_list *files,
-			struct dir_list *dirs)
+/* The entries in BUFFER; those that there is no room for are left out. How many there were. */
+static uint32_t add_entries(const char *buffer, ssize_t len, struct dir_list *files,
+			    struct dir_list *dirs)
 {
 	const struct dirent64 *e;
+	uint32_t n = 0;
 
-	for (ssize_t at = 0; at < len; at += e->d_reclen) {
+	for (ssize_t at = 0; at < len; at += e->d_reclen, n++) {
 		e = (const struct dirent64 *)(const void *)(buffer + at);
 		if (e->d_type == DT_REG)
 			(void)dir_list_add(files, e->d_name, e->d_ino);
 		else if (e->d_type == DT_DIR && !is_dots(e->d_name))
 			(void)dir_list_add(dirs, e->d_name, e->d_ino);
 	}
+	return n;
 }
 
-static bool read_all(int fd, struct dir_list *files, struct dir_list *dirs)
+static bool read_all(int fd, const struct tree_dir_pause *pause, struct dir_list *files,
+		     struct dir_list *dirs)
 {
 	char *buffer = malloc(READ_SIZE);
+	uint32_t entries = 0;
+	bool wanted = true;
 	ssize_t got = -1;
 
 	if (buffer == NULL || lseek(fd, 0, SEEK_SET) < 0) {
 		free(buffer);
 		return false;
 	}
-	while ((got = getdents64(fd, buffer, READ_SIZE)) > 0 &&
-	       dir_list_count(files) < DIR_LIST_MAX && dir_list_count(dirs) < DIR_LIST_MAX)
-		add_entries(buffer, got, files, dirs);
+	while (wanted && entries < TREE_ENTRIES_MAX && dir_list_count(files) < DIR_LIST_MAX &&
+	       dir_list_count(dirs) < DIR_LIST_MAX &&
+	       (got = getdents64(fd, buffer, READ_SIZE)) > 0) {
+		entries += add_entries(buffer, got, files, dirs);
+		wanted = pause->pause(pause->arg);
+	}
 	free(buffer);
-	return got >= 0;
+	return wanted && got >= 0;
 }
 
-bool tree_dir_read(const struct tree_dir *dir, struct dir_list **files, struct dir_list **dirs)
+bool tree_dir_read(const struct tree_dir *dir, const struct tree_dir_pause *pause,
+		   struct dir_list **files, struct dir_list **dirs)
 {
 	*files = dir_list_new();
 	*dirs = dir_list_new();
-	if (*files != NULL && *dirs != NULL && read_all(dir->fd, *files, *dirs) &&
+	if (*files != NULL && *dirs != NULL && read_all(dir->fd, pause, *files, *dirs) &&
 	    dir_list_end(*files) && dir_list_end(*dirs))
 		return true;
 	dir_list_free(*files);

@@ -34,11 +34,21 @@ struct tree_dir {
 bool tree_dir_open(struct tree_dir *dir, int mount_fd, const struct dir_handle *h);
 bool tree_dir_open_at(struct tree_dir *dir, const struct tree_dir *at, const char *name);
 void tree_dir_close(struct tree_dir *dir);
+/* Entries of all kinds that are looked at, in one directory. */
+#define TREE_ENTRIES_MAX (4 * DIR_LIST_MAX)
+
+/* Between two waits for the disk; false: no more is wanted. */
+struct tree_dir_pause {
+	bool (*pause)(void *arg);
+	void *arg;
+};
+
 /*
- * Its files, and its subdirectories: as far as DIR_LIST_MAX goes. False: it cannot be read. To be given to
- * dir_walks_enlist().
+ * Its files, and its subdirectories: as far as DIR_LIST_MAX and TREE_ENTRIES_MAX go. False: it cannot be read, or
+ * is not wanted any more. To be given to dir_walks_enlist().
  */
-bool tree_dir_read(const struct tree_dir *dir, struct dir_list **files, struct dir_list **dirs);
+bool tree_dir_read(const struct tree_dir *dir, const struct tree_dir_pause *pause,
+		   struct dir_list **files, struct dir_list **dirs);
 /* A regular file of that inode in DIR, for reading, *SIZE bytes; -1: there is none. */
 int tree_file_open(const struct tree_dir *dir, const char *name, uint64_t inode, uint64_t *size);
 

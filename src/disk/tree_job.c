@@ -2,6 +2,7 @@
 /* Fetching ahead of walks, in turns. See tree_job.h. */
 #include "disk/tree_job.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,18 +41,18 @@ struct tree_job {
 };
 
 static const struct sched_req_ops tree_ops;
+static atomic_uint under_way;
 
 /* ---- life -------------------------------------------------------------------------------- */
 
+/* NULL: there are as many as may be, or there is no memory. */
 static struct tree_job *job_new(struct dir_walks *w, struct export_io *io, struct device *device)
 {
-	struct tree_job *job = calloc(1, sizeof(*job));
+	bool room = atomic_fetch_add(&under_way, 1) < TREE_JOBS_MAX;
+	struct tree_job *job = room ? calloc(1, sizeof(*job)) : NULL;
 
-	if (job == NULL)
-		return NULL;
-	job->files = malloc(FILES_MAX * sizeof(*job->files));
-	if (job->files == NULL) {
-		free(job);
+	if (job == NULL) {
+		atomic_fetch_sub(&under_way, 1);
 		return NULL;
 	}
 	job->walks = w;
@@ -74,6 +75,7 @@ static void job_free(struct tree_job *job)
 	export_io_put(job->io);
 	free(job->files);
 	free(job);
+	atomic_fetch_sub(&under_way, 1);
 }
 
 /* Ends a job that has entered its export. */
@@ -120,12 +122,14 @@ void tree_job_submit(struct dir_walks *w, uint64_t id, const struct dir_handle *
 {
 	struct tree_job *job = job_new(w, io, b->device);
 
-	if (job == NULL || !tree_dir_open(&job->dirs[0], b->fd, handle) || job->dirs[0].id != id ||
+	if (job == NULL) {
+		dir_walks_end(w, id); /* its next read asks again */
+		return;
+	}
+	if (!tree_dir_open(&job->dirs[0], b->fd, handle) || job->dirs[0].id != id ||
 	    !export_io_enter(io)) {
-		if (job != NULL) {
-			tree_dir_close(&job->dirs[0]);
-			job_free(job);
-		}
+		tree_dir_close(&job->dirs[0]);
+		job_free(job);
 		dir_walks_enlist(w, id, 0, NULL, NULL, true);
 		dir_walks_end(w, id);
 		return;
@@ -173,15 +177,24 @@ static bool is_over(struct dispatcher *d, uint64_t begun, uint64_t length)
 
 /* ---- what to fetch ----------------------------------------------------------------------- */
 
+static bool pause_listing(void *arg)
+{
+	struct tree_job *job = arg;
+
+	pause_for_others(job, &job->device->dispatcher);
+	return goes_on(job);
+}
+
 /* DIR's list is known after this, if it can be had. MINE: it is part of the job. */
 static void know(struct tree_job *job, const struct tree_dir *dir, bool mine)
 {
+	const struct tree_dir_pause pause = {.pause = pause_listing, .arg = job};
 	struct dir_list *files, *dirs;
 
 	if (dir_walks_listed(job->walks, dir->id, dir->stamp))
 		return;
-	(void)tree_dir_read(dir, &files, &dirs); /* or both are NULL */
-	dir_walks_enlist(job->walks, dir->id, dir->stamp, files, dirs, mine);
+	if (tree_dir_read(dir, &pause, &files, &dirs) || goes_on(job)) /* or both are NULL */
+		dir_walks_enlist(job->walks, dir->id, dir->stamp, files, dirs, mine);
 }
 
 static int by_inode(const void *a, const void *b)
@@ -280,9 +293,12 @@ static void plan(struct tree_job *job, struct dispatcher *d)
 
 	/* beyond its head a file needs a seek of its own anyway */
 	job->pieces.whole_only = dir_walks_reads_on(job->walks, job->dirs[0].id, TREE_HEAD);
-	know(job, &job->dirs[0], true);
-	pick(job, &job->dirs[0], false);
-	add_siblings(job, d);
+	job->files = malloc(FILES_MAX * sizeof(*job->files));
+	if (job->files != NULL) {
+		know(job, &job->dirs[0], true);
+		pick(job, &job->dirs[0], false);
+		add_siblings(job, d);
+	}
 	if (job->n_files != 0)
 		qsort(job->files, job->n_files, sizeof(*job->files), by_inode);
 	for (i = 0; i < job->n_files && goes_on(job); i++) {

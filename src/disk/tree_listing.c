@@ -36,6 +36,7 @@ struct tree_listing {
 	bool located;		     /* it is known where inodes lie */
 	struct tree_tables tables;   /* ... by these */
 	uint32_t asked;		     /* ... for those of so many entries of the part, by inode */
+	uint64_t slice;		     /* when the present one began */
 };
 
 static const struct sched_req_ops listing_ops;
@@ -160,9 +161,23 @@ static const char *next_name(struct tree_listing *l)
 	return NULL;
 }
 
+/* Between two waits for the disk: small reads may have it. Whether anybody can still want the rest. */
+static bool pause_for_others(void *arg)
+{
+	struct tree_listing *l = arg;
+	struct dispatcher *d = &l->device->dispatcher;
+
+	dispatcher_progress(d, &l->req, 0);
+	if (dispatcher_gap(d, &l->req, dispatcher_now(d) - l->slice))
+		l->slice = dispatcher_now(d);
+	return goes_on(l);
+}
+
 /* The entries, from the directory's own blocks, which *BYTES has. False: they are not to be had. */
 static bool read_entries(struct tree_listing *l, uint64_t *bytes)
 {
+	const struct tree_dir_pause pause = {.pause = pause_for_others, .arg = l};
+
 	if (l->entries[0] != NULL)
 		return true;
 	l->block_device = tree_blocks_open(&l->dir);
@@ -170,24 +185,23 @@ static bool read_entries(struct tree_listing *l, uint64_t *bytes)
 		*bytes = tree_blocks_start(&l->dir, l->block_device);
 	l->located = l->block_device >= 0 && tree_tables_read(&l->tables, l->block_device);
 	l->windows = !l->located && tree_blocks_windows(&l->dir);
-	return tree_dir_read(&l->dir, &l->entries[0], &l->entries[1]);
+	return tree_dir_read(&l->dir, &pause, &l->entries[0], &l->entries[1]);
 }
 
 static void execute(struct dispatcher *d, struct sched_req *r)
 {
 	struct tree_listing *l = CONTAINER_OF(r, struct tree_listing, req);
-	uint64_t begun = dispatcher_now(d), slice = begun, bytes = 0;
+	uint64_t begun = dispatcher_now(d), bytes = 0;
 	const char *name;
 	struct stat st;
 
+	l->slice = begun;
 	if (!goes_on(l) || !read_entries(l, &bytes))
 		l->part = 2;
 	while (goes_on(l) && dispatcher_now(d) < begun + TURN && (name = next_name(l)) != NULL) {
 		(void)fstatat(l->dir.fd, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
 		bytes += INODE_BLOCK;
-		dispatcher_progress(d, r, 0);
-		if (dispatcher_gap(d, r, dispatcher_now(d) - slice))
-			slice = dispatcher_now(d);
+		(void)pause_for_others(l);
 	}
 	r->io_len = bytes;
 }

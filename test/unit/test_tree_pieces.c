@@ -3,6 +3,7 @@
 #include "disk/residency.h"
 #include "disk/tree_pieces.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -71,13 +72,65 @@ static void open_top(struct tree_dir *again)
 	assert_int_equal(again->id, tree_id(st.st_dev, st.st_ino));
 }
 
+int __real_getdents64(int fd, void *buffer, size_t size);
+int __wrap_getdents64(int fd, void *buffer, size_t size);
+
+static bool links_without_end;
+
+int __wrap_getdents64(int fd, void *buffer, size_t size)
+{
+	struct dirent64 *e = buffer;
+
+	if (!links_without_end)
+		return (int)__real_getdents64(fd, buffer, size);
+	*e = (struct dirent64){.d_ino = 1, .d_type = DT_LNK, .d_reclen = 32};
+	strcpy(e->d_name, "link");
+	return 32;
+}
+
+static uint32_t pauses, pauses_max;
+
+static bool pause_reading(void *arg)
+{
+	return ++pauses < pauses_max;
+}
+
+static const struct tree_dir_pause pausing = {.pause = pause_reading};
+
+/* Not read on the disk's time without end, nor without a pause, nor after it is wanted. */
+static void test_a_directory_without_end(void **state)
+{
+	struct dir_list *files, *dirs;
+	struct tree_dir again;
+
+	open_top(&again);
+	links_without_end = true;
+	pauses = 0;
+	pauses_max = UINT32_MAX;
+	assert_true(tree_dir_read(&again, &pausing, &files, &dirs));
+	assert_int_equal(pauses, TREE_ENTRIES_MAX);
+	assert_int_equal(dir_list_count(files), 0);
+	dir_list_free(files);
+	dir_list_free(dirs);
+	pauses = 0;
+	pauses_max = 3;
+	assert_false(tree_dir_read(&again, &pausing, &files, &dirs));
+	assert_int_equal(pauses, 3);
+	assert_null(files);
+	links_without_end = false;
+	tree_dir_close(&again);
+}
+
 static void test_entries(void **state)
 {
 	struct dir_list *files, *dirs;
 	struct tree_dir again;
 
 	open_top(&again);
-	assert_true(tree_dir_read(&again, &files, &dirs));
+	pauses = 0;
+	pauses_max = UINT32_MAX;
+	assert_true(tree_dir_read(&again, &pausing, &files, &dirs));
+	assert_true(pauses >= 1);
 	assert_int_equal(dir_list_count(files), 3); /* no pipe, no link */
 	assert_int_equal(dir_list_count(dirs), 1);
 	assert_string_equal(dir_list_name(dirs, 0), "sub");
@@ -170,9 +223,8 @@ static void test_pause(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_entries),
-		cmocka_unit_test(test_files),
-		cmocka_unit_test(test_all_pieces_come_once),
+		cmocka_unit_test(test_entries), cmocka_unit_test(test_a_directory_without_end),
+		cmocka_unit_test(test_files),	cmocka_unit_test(test_all_pieces_come_once),
 		cmocka_unit_test(test_pause),
 	};
 
