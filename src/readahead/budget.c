@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "readahead/cursor.h"
 #include "readahead/heur_file.h"
@@ -12,6 +13,8 @@
 #define WORD_BITS 64
 /* A chunk takes this part of what is free. */
 #define FREE_SHARE 4
+/* A reader holds so many times as much as is free, at most. */
+#define READER_SHARE 32
 
 int budget_init(struct budget *b, uint64_t memory, const struct cursor *cursors, uint32_t n)
 {
@@ -19,6 +22,8 @@ int budget_init(struct budget *b, uint64_t memory, const struct cursor *cursors,
 	atomic_init(&b->unread, 0);
 	atomic_init(&b->unread_max, 0);
 	atomic_init(&b->streams, 0);
+	atomic_init(&b->readers, 0);
+	memset(b->of, 0, sizeof(b->of));
 	b->cursors = cursors;
 	b->n = n;
 	b->holders = calloc(n / WORD_BITS + 1, sizeof(*b->holders));
@@ -31,11 +36,23 @@ void budget_fini(struct budget *b)
 	b->holders = NULL;
 }
 
+/* A cursor of READER begins or ceases to hold some. */
+static void mark_reader(struct budget *b, uint32_t reader, bool holds)
+{
+	uint32_t was = atomic_fetch_add_explicit(&b->of[reader].streams, holds ? 1 : -1,
+						 memory_order_relaxed);
+
+	if (reader && was == !holds)
+		atomic_fetch_add_explicit(&b->readers, holds ? 1 : -1, memory_order_relaxed);
+}
+
 /* C begins or ceases to hold some. */
 static void mark(struct budget *b, const struct cursor *c, bool holds)
 {
 	uint32_t i = (uint32_t)(c - b->cursors);
 	uint64_t bit = UINT64_C(1) << i % WORD_BITS;
+
+	mark_reader(b, c->payer, holds);
 
 	if (holds)
 		atomic_fetch_or_explicit(&b->holders[i / WORD_BITS], bit, memory_order_relaxed);
@@ -80,12 +97,29 @@ static bool add(struct budget *b, uint64_t len)
 	return true;
 }
 
+/* Whether READER may hold LEN more. */
+static bool may_hold(const struct budget *b, uint32_t reader, uint64_t len)
+{
+	uint64_t memory = atomic_load_explicit(&b->memory, memory_order_relaxed);
+	uint64_t unread = atomic_load_explicit(&b->unread, memory_order_relaxed);
+	uint64_t held = atomic_load_explicit(&b->of[reader].held, memory_order_relaxed);
+
+	if (!reader)
+		return true;
+	return unread < memory && len <= memory - unread &&
+	       held + len <= READER_SHARE * (memory - unread - len);
+}
+
 bool budget_charge(struct budget *b, struct cursor *c, uint64_t len)
 {
+	uint32_t payer = c->charged ? c->payer : c->reader;
+
 	if (!len)
 		return true;
-	if (!add(b, len))
+	if (!may_hold(b, payer, len) || !add(b, len))
 		return false;
+	c->payer = (uint16_t)payer;
+	atomic_fetch_add_explicit(&b->of[payer].held, len, memory_order_relaxed);
 	if (!c->charged)
 		mark(b, c, true);
 	c->charged += len;
@@ -101,6 +135,7 @@ uint64_t budget_discharge(struct budget *b, struct cursor *c, uint64_t len)
 	if (!len)
 		return 0;
 	c->charged -= len;
+	atomic_fetch_sub_explicit(&b->of[c->payer].held, len, memory_order_relaxed);
 	if (!c->charged)
 		mark(b, c, false);
 	held = atomic_fetch_sub(&b->unread, len);
@@ -122,12 +157,21 @@ void budget_give(struct budget *b, uint64_t len)
 	(void)held;
 }
 
-uint64_t budget_share(const struct budget *b)
+uint64_t budget_share(const struct budget *b, uint32_t reader)
 {
 	uint64_t memory = atomic_load_explicit(&b->memory, memory_order_relaxed);
-	uint32_t streams = atomic_load_explicit(&b->streams, memory_order_relaxed);
+	uint32_t readers = atomic_load_explicit(&b->readers, memory_order_relaxed), streams;
 
-	return memory / ((uint64_t)streams + 1);
+	if (reader > READERS_MAX)
+		reader = 0;
+	if (!reader)
+		return memory /
+		       ((uint64_t)atomic_load_explicit(&b->streams, memory_order_relaxed) + 1);
+	streams = atomic_load_explicit(&b->of[reader].streams, memory_order_relaxed);
+	readers += !streams;
+	if (!readers || readers > READERS_MAX) /* another changes both just now */
+		readers = 1;
+	return memory / readers / ((uint64_t)streams + 1);
 }
 
 uint64_t budget_chunk(const struct budget *b)

@@ -6,6 +6,10 @@
  *
  * A cursor's part is c->charged, guarded by its file's lock. The sums are atomic: any thread.
  *
+ * One reader (readers.h) holds 32 times as much as is free at most: alone 97 % of all, two that want all 49 %
+ * each, and there is always some for one who comes (Choudhury & Hahne's dynamic threshold, 1998). Streams
+ * share what their readers share. Nobody's, number 0, have what there is.
+ *
  * Which cursors hold some of it is a bit for each of the pool, so that whoever looks for those few
  * need not visit all. A bit changes with the lock of the cursor's file.
  */
@@ -16,7 +20,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "readahead/readers.h"
+
 struct cursor;
+
+/* Of one reader. */
+struct budget_part {
+	_Atomic uint64_t held;	  /* bytes */
+	_Atomic uint32_t streams; /* cursors that hold it */
+};
 
 struct budget {
 	_Atomic uint64_t memory; /* bytes, the bound */
@@ -26,12 +38,17 @@ struct budget {
 	const struct cursor *cursors;
 	uint32_t n;		   /* of them */
 	_Atomic uint64_t *holders; /* bit i: cursors[i] holds some */
+	_Atomic uint32_t readers;  /* that hold some; not nobody */
+	struct budget_part of[READERS_MAX + 1];
 };
 
 /* Of those N cursors. 0 or ENOMEM. */
 int budget_init(struct budget *b, uint64_t memory, const struct cursor *cursors, uint32_t n);
 void budget_fini(struct budget *b);
-/* Charges LEN more bytes to C; false, and nothing charged, where that would pass the bound. */
+/*
+ * Charges LEN more bytes to C, and to the reader C is of when it holds none: false, and nothing charged, where that would
+ * pass the bound, or be more than the reader may have.
+ */
 bool budget_charge(struct budget *b, struct cursor *c, uint64_t len);
 /* Releases up to LEN bytes of what C holds; returns how many. */
 uint64_t budget_discharge(struct budget *b, struct cursor *c, uint64_t len);
@@ -40,8 +57,8 @@ bool budget_hold(struct budget *b, uint64_t len);
 void budget_give(struct budget *b, uint64_t len);
 /* The number of the first cursor from FROM on that holds some of it; of none: that of all cursors. */
 uint32_t budget_holder(const struct budget *b, uint32_t from);
-/* Bytes that one more stream may hold, if all hold as much. */
-uint64_t budget_share(const struct budget *b);
+/* Bytes that one more stream of READER may hold, if all readers hold as much, and all their streams. */
+uint64_t budget_share(const struct budget *b, uint32_t reader);
 /*
  * Bytes that one chunk may take now: of those who begin together each finds a part of what the one before left,
  * and none has to wait until the first ones have read theirs.

@@ -74,7 +74,8 @@ struct cursor {
 	uint8_t queued;	   /* chunks that are submitted and not yet started */
 	bool withheld;	   /* the last chunk was not planned, for the price */
 	uint16_t account;  /* whose read it followed last: given_up.h */
-	uint32_t reader;   /* ... and readers.h */
+	uint16_t payer;	   /* while something is charged: the reader who holds it, of budget.h */
+	uint16_t reader;   /* ... and readers.h */
 	uint64_t taken;	   /* bytes that were asked for ahead of it and read since, all in all */
 
 	/* In the pool: the pool's lock. */

@@ -60,9 +60,9 @@ static uint64_t chunk_now(const struct readahead *ra, const struct readahead_tun
 
 /* The limits in force for one cursor now: its share of the memory bounds its window. */
 static struct window_limits limits_now(struct readahead *ra, const struct readahead_tuning *t,
-				       const struct readahead_read *read)
+				       const struct cursor *c, const struct readahead_read *read)
 {
-	uint64_t share = budget_share(&ra->budget);
+	uint64_t share = budget_share(&ra->budget, c->reader);
 	struct window_limits l = {
 		.init = t->window_init,
 		.max = t->window_max < share ? t->window_max : share,
@@ -295,7 +295,7 @@ static uint64_t length(struct readahead *ra, const struct readahead_tuning *t,
 		       struct readahead_counters *counters, struct cursor *c,
 		       const struct readahead_read *read, uint64_t from, uint64_t next)
 {
-	struct window_limits l = limits_now(ra, t, read);
+	struct window_limits l = limits_now(ra, t, c, read);
 	uint64_t end = way_end(c->way, read->size), window, granted, len;
 
 	if (is_sparse(c))

@@ -88,9 +88,9 @@ static void test_numbers_that_would_wrap(void **state)
 	assert_false(budget_charge(b, &c, UINT64_MAX));
 	assert_false(budget_charge(b, &c, UINT64_MAX - 1));
 	assert_int_equal(budget_discharge(b, &c, UINT64_MAX), 1);
-	assert_int_equal(budget_share(b), MEMORY);
+	assert_int_equal(budget_share(b, 0), MEMORY);
 	atomic_store(&b->streams, UINT32_MAX);
-	assert_int_equal(budget_share(b), 0);
+	assert_int_equal(budget_share(b, 0), 0);
 	unmake(b);
 }
 
@@ -103,6 +103,43 @@ static void test_short_beyond_three_quarters(void **state)
 	assert_false(budget_is_short(b));
 	assert_true(budget_charge(b, &c, 1));
 	assert_true(budget_is_short(b));
+	unmake(b);
+}
+
+/* One reader with a thousand streams leaves some for another, who gets as much in the end. */
+static void test_one_reader_does_not_have_all(void **state)
+{
+	enum { N = 1000, LEN = 64 * KIB };
+	static struct cursor cursors[N + 1];
+	struct budget *b = make(MEMORY, cursors, N + 1);
+	struct cursor *other = &cursors[N];
+	uint64_t held = 0;
+
+	for (int i = 0; i < N; i++) {
+		cursors[i].reader = 1;
+		held += budget_charge(b, &cursors[i], LEN) ? LEN : 0;
+	}
+	while (budget_charge(b, &cursors[0], LEN))
+		held += LEN;
+	assert_in_range(held, MEMORY * 9 / 10, MEMORY * 32 / 33);
+	other->reader = 2;
+	assert_true(budget_share(b, 2) >= MEMORY / 2);
+	assert_true(budget_share(b, 1) <= MEMORY / (N * 9 / 10));
+	assert_true(budget_chunk(b) >= MEMORY / 33 / 4);
+	assert_true(budget_charge(b, other, budget_chunk(b)));
+	/* what the one gives back the other may have, up to as much */
+	for (int i = 0; i < N; i++) {
+		budget_discharge(b, &cursors[i], UINT64_MAX);
+		budget_charge(b, other, LEN);
+		budget_charge(b, &cursors[i], LEN);
+	}
+	assert_in_range(other->charged, MEMORY * 2 / 5, MEMORY / 2);
+	/* another reads on with it: it is given back to who paid */
+	other->reader = 3;
+	budget_discharge(b, other, UINT64_MAX);
+	assert_int_equal(atomic_load(&b->of[2].held), 0);
+	assert_int_equal(atomic_load(&b->readers), 1);
+	check_sums(b, cursors, N + 1);
 	unmake(b);
 }
 
@@ -163,6 +200,7 @@ int main(void)
 		cmocka_unit_test(test_charged_as_long_as_there_is_room),
 		cmocka_unit_test(test_numbers_that_would_wrap),
 		cmocka_unit_test(test_short_beyond_three_quarters),
+		cmocka_unit_test(test_one_reader_does_not_have_all),
 		cmocka_unit_test(test_many_threads_never_pass_it),
 	};
 
