@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * The client's side of the auction: whose resources are cheaper now, the server's or our own?
- * (CA-NFS, sections 2.1, 2.2 and 3.1 to 3.3.) What follows from the prices is one table, decide_rules in
- * decide.c: of each half, writes and read-ahead, the first rule that holds decides. doc/ca-nfs-agent.8
- * shows the same table.
+ * (CA-NFS, sections 2.1, 2.2 and 3.1 to 3.3.) What follows from the prices is one table: of
+ * each half, writes and read-ahead, the first rule that holds decides. Those that are the agent's own are in
+ * decide.c, those of any client in pricing/auction_*.c. doc/ca-nfs-agent.8 shows the same table.
  *
  * For each mount the server states a price for asynchronous writes and one for read-ahead. Data has to
  * take the way over our own network too, so what a way costs is the dearer of both:
@@ -28,21 +28,17 @@
  * for where that is full the kernel writes already, and everything at once makes others wait; and not while
  * memory is free in which it can wait, for then nobody gains. Accelerate as well, whatever the server asks,
  * where programs read again what memory has no room for beside written data: our price is Pmax + epsilon
- * then. Defer: hold it back. Where two overlap we stay with what we do (hysteresis). A deferral lasts DWELL seconds at least and
- * defer_max at most, and then the kernel has its way for REST seconds, so that with its own 5 s
- * between two looks no data waits longer than the 30 s that it would at most without us. It ends at once
- * where dirty memory has reached u = 1. Where the server is dear again within TURNS seconds, clients go
- * by turns: each further deferral lasts HOLD seconds, whatever the price does meanwhile, and the turn after
- * it REST seconds at least; whether there is another is by what was asked LATELY. So two clients have the
- * same number of turns in a minute, whoever began (unit.agent_turns), where ends that follow the price make
- * their numbers differ by half.
+ * then. Defer: hold it back. Where two overlap we stay with what we do (hysteresis). The least and the longest times
+ * of a deferral, and the turns in which clients go where a server stays dear, are those of
+ * pricing/auction_writes.h: so two clients have the same number of turns in a minute, whoever began
+ * (unit.agent_turns), where ends that follow the price make their numbers differ by half.
  *
  * Ours, of read-ahead, is what it is worth: the less is fetched for nothing, the more.
  *
  *   ours = weight * price_min / (1 - effectiveness)          from 0.95 on: more than any price
  *
- * The same ratio makes it half as long (where writes are deferred; a quarter from DECIDE_FAR on), twice as long
- * (where they are accelerated), or leaves it; a step every STEP seconds, and what it is good for is measured between two.
+ * The same ratio makes it half as long (where writes are deferred), a quarter, twice as long (where they are
+ * accelerated), or leaves it: pricing/auction_ahead.h.
  *
  * Pure: plain numbers, times handed in. No lock: one thread.
  */
@@ -54,46 +50,39 @@
 #include <stdio.h>
 
 #include "mount_use.h"
-#include "pricing/auction.h"
+#include "pricing/auction_ahead.h"
+#include "pricing/auction_writes.h"
 
+/* As enum auction_way; what is sent there is left to the kernel here. */
 enum write_way { WRITE_NORMAL, WRITE_DEFER, WRITE_ACCELERATE, WRITE_WAYS };
 /* "normal", "defer", "accelerate" */
 extern const char *const write_way_names[WRITE_WAYS];
 
-/* What is done about read-ahead. */
-enum readahead_way {
-	READAHEAD_FOUND, /* as it was found */
-	READAHEAD_STAY,	 /* as it is */
-	READAHEAD_LESS,	 /* half of it, readahead_min at least */
-	READAHEAD_LEAST, /* a quarter of it, the same */
-	READAHEAD_MORE,	 /* twice as much, readahead_max at most */
-	READAHEAD_BACK,	 /* half of it, what was found at least */
-	READAHEAD_WAYS
-};
-
 /* Which rule decided: its line in the table. */
 enum decide_why {
-	WHY_NO_PRICES,	/* normal: none that count */
-	WHY_DOUBT,	/* normal: they do not move, or jump about (doubt.h) */
-	WHY_UNUSED,	/* normal: nothing was written lately */
-	WHY_LOST,	/* accelerate: cached data is lost to what is written */
+	WHY_NO_PRICES, /* normal: none that count */
+	WHY_DOUBT,     /* normal: they do not move, or jump about (doubt.h) */
+	WHY_UNUSED,    /* normal: nothing was written lately */
+	WHY_LOST,      /* accelerate: cached data is lost to what is written */
+	WHY_VAIN,      /* normal: what was deferred was sent all the same */
+	/* The auction's, as enum auction_why. */
 	WHY_MEMORY,	/* normal: our memory is as full as it may be */
 	WHY_LONG,	/* normal: a deferral has lasted defer_max */
-	WHY_VAIN,	/* normal: what was deferred was sent all the same */
 	WHY_DEARER,	/* defer: it is dearer than our memory */
-	WHY_DWELL,	/* defer: it was, less than DECIDE_DWELL ago */
-	WHY_CHEAP,	/* accelerate: it is far cheaper, for DECIDE_CALM, and memory is taken */
+	WHY_DWELL,	/* defer: it was, less than AUCTION_DWELL ago */
+	WHY_CHEAP,	/* accelerate: it is far cheaper, for AUCTION_CALM, and memory is taken */
 	WHY_REST,	/* normal: data was held back for long enough */
 	WHY_NOT_WANTED, /* normal: it is dearer, but deferral is off */
 	WHY_EVEN,	/* normal: neither is much cheaper */
 	WRITE_RULES,
 	AHEAD_NO_PRICES = WRITE_RULES,
 	AHEAD_DOUBT,
-	AHEAD_OFF,     /* found: read-ahead is not ours to turn */
-	AHEAD_UNUSED,  /* found: nothing was read lately */
-	AHEAD_SHORT,   /* found: little memory is left */
+	AHEAD_OFF,    /* found: read-ahead is not ours to turn */
+	AHEAD_UNUSED, /* found: nothing was read lately */
+	AHEAD_SHORT,  /* found: little memory is left */
+	/* The auction's, as enum auction_ahead_why. */
 	AHEAD_CHEAP,   /* found: it was made shorter, and the server is cheap now */
-	AHEAD_WAIT,    /* stay: a step was made less than DECIDE_STEP ago */
+	AHEAD_WAIT,    /* stay: a step was made less than AUCTION_STEP ago */
 	AHEAD_UNKNOWN, /* stay: it is not known yet what it is good for */
 	AHEAD_FAR,     /* far less: far dearer */
 	AHEAD_DEARER,  /* less */
@@ -111,38 +100,10 @@ extern const struct decide_text decide_texts[DECIDE_RULES];
 /* Both halves as the manual has them. */
 void decide_print_rules(FILE *out);
 
-/* After defer_max the kernel has its way this long (s): longer than its flusher sleeps. */
-#define DECIDE_REST 6
-/* Deferral is not given up earlier for a lower price (s): prices of a busy server jump. */
-#define DECIDE_DWELL 3
-/* So soon (s) after the last deferral's rest clients go by turns, held for so long (s): with DECIDE_REST a
- * quarter of a minute. */
-#define DECIDE_TURNS 60
-#define DECIDE_HOLD  9
-/* Whether another turn begins is by the mean of what was asked for so long (s), unless it is above so many of
- * ours: two clients are told prices at moments of their own, and near the edge only one would go on. */
-#define DECIDE_LATELY 8
-#define DECIDE_PLAIN  2.5
-/* The server has been cheap for so long (s) before data is sent at once: what was just held back would
- * else all come together. */
-#define DECIDE_CALM 3
-/* Between two steps of read-ahead (s). */
-#define DECIDE_STEP 2
 /* What was neither read nor written for so long (s) is not used; the kernel keeps no written data longer. */
 #define DECIDE_UNUSED 30
-/* Dearer than any server: Pmax + epsilon. */
-#define DECIDE_CEILING	  AUCTION_CEILING
-#define DECIDE_HYSTERESIS 1.25
-/* The server's price below this share of ours: accelerate. */
-#define DECIDE_CHEAP 0.5
-/* The price of read-ahead above so many of ours: two steps at once. */
-#define DECIDE_FAR 5
 /* Accelerate where memory is taken by more than this. */
 #define DECIDE_PRESSED 0.5
-/* k of our own network: as the server's K_Network. */
-#define DECIDE_K_NETWORK 1000
-/* Of what was read ahead, taken as used where nobody counts it. */
-#define DECIDE_EFFECTIVENESS 0.8
 
 struct decide_limits {
 	bool defer, accelerate, readahead;     /* what may be done */
@@ -178,15 +139,10 @@ struct decision {
 	double theirs, ours;	  /* prices of a write */
 	double ahead, ahead_ours; /* and of read-ahead */
 	double since;		  /* s: when this way began */
-	double hold, dwell;	  /* s: how long this deferral lasts at most and at least */
-	double rest_until;	  /* s: no deferral before; 0: there was none */
-	double lately, lately_at; /* mean of theirs over DECIDE_LATELY; s: until when, 0: none */
-	double cheap_since;	  /* s: since when it is cheap; 0: it is not */
-	double stepped;		  /* s: when read-ahead was turned last */
+	/* What of it lasts. */
+	struct auction_writes writes;
+	struct auction_ahead reads;
 };
-
-/* Ours of writes, weight 1, price_min to DECIDE_CEILING. */
-double decide_price(const struct decide_limits *l, double dirty, double worth);
 
 /*
  * NOW: seconds, of any clock that only goes forward. The result is in D. All zero is the beginning.

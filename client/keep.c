@@ -14,7 +14,7 @@ bool keep_judge(bool kept, const struct keep_input *in)
 {
 	if (!in->priced || !in->used)
 		return false;
-	return kept ? in->pressed > DECIDE_PRESSED / DECIDE_HYSTERESIS : in->lost;
+	return kept ? in->pressed > DECIDE_PRESSED / AUCTION_HYSTERESIS : in->lost;
 }
 
 static void name_knob(struct knob *k, const char *root, const char *name, int length)

@@ -70,7 +70,7 @@
 #define DEFER_RATIO	50
 #define DEFER_RATIO_SUM 90
 
-/* A deferral is in vain, and so would be others for so long (s), during which, from DECIDE_DWELL on, programs
+/* A deferral is in vain, and so would be others for so long (s), during which, from AUCTION_DWELL on, programs
  * wrote so many bytes and that part of them was sent: files are closed or synced as soon as they are
  * written. */
 #define VAIN_BYTES 4194304.0
@@ -110,7 +110,7 @@ struct watch {
 	double look_at;		    /* s: when to look what is mounted */
 	uint32_t readahead_found;   /* KiB: then */
 	double acted;		    /* s: when it was judged last */
-	struct mountstats deferred; /* counters when this deferral was DECIDE_DWELL old */
+	struct mountstats deferred; /* counters when this deferral was AUCTION_DWELL old */
 	double held_back;	    /* bytes: deferred when the last answer came */
 	double waiting;		    /* bytes written before that, and still to be sent then */
 	double vain_until;	    /* s: deferrals are in vain before */

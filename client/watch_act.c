@@ -32,7 +32,7 @@ static bool defer_vain(struct watch_host *h, struct watch *w, double now)
 	double wrote, sent;
 
 	if (w->decision.way == WRITE_DEFER &&
-	    (now - w->decision.since < DECIDE_DWELL || watch_way(h, w) != WRITE_DEFER)) {
+	    (now - w->decision.since < AUCTION_DWELL || watch_way(h, w) != WRITE_DEFER)) {
 		w->deferred = w->use.last;
 		w->waiting = waiting(h, w);
 	}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Bids, asks and who wins. See auction.h. */
 #include <math.h>
-#include <stdbool.h>
 
 #include "pricing/auction.h"
 #include "pricing/price.h"
@@ -15,8 +14,9 @@ const char *const auction_way_names[AUCTION_WAYS] = {
 double auction_bid(const struct auction_terms *t, const struct auction_state *s)
 {
 	double dear = fmax(price_of(t->k_dirty, s->dirty), price_of(t->k_worth, s->worth));
+	double weight = t->weight > 0 ? t->weight : 1;
 
-	return s->dirty >= 1 ? AUCTION_CEILING : fmax(t->price_min, dear);
+	return s->dirty >= 1 ? AUCTION_CEILING : weight * fmax(t->price_min, dear);
 }
 
 double auction_ask(const struct auction_terms *t, const struct auction_state *s, double price)
@@ -30,14 +30,24 @@ static bool above(const struct auction_terms *t, double x, double edge, bool was
 	return x > (was ? edge / t->hysteresis : edge * t->hysteresis);
 }
 
+bool auction_dear(const struct auction_terms *t, double ratio, bool was)
+{
+	return above(t, ratio, 1, was);
+}
+
+bool auction_cheap(const struct auction_terms *t, double ratio, bool was)
+{
+	return !above(t, ratio, t->cheap, !was);
+}
+
 enum auction_way auction_write(const struct auction_terms *t, double ask, double bid,
 			       enum auction_way was)
 {
 	double ratio = ask / bid;
 
-	if (bid < AUCTION_CEILING && above(t, ratio, 1, was == AUCTION_DEFER))
+	if (bid < AUCTION_CEILING && auction_dear(t, ratio, was == AUCTION_DEFER))
 		return AUCTION_DEFER;
-	if (!above(t, ratio, t->cheap, was != AUCTION_ACCELERATE))
+	if (auction_cheap(t, ratio, was == AUCTION_ACCELERATE))
 		return AUCTION_ACCELERATE;
 	return AUCTION_SEND;
 }

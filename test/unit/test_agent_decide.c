@@ -32,16 +32,25 @@ static enum write_way way_at(struct decision *a, double write, double dirty, dou
 	return a->way;
 }
 
+static double price_at(double dirty, double worth)
+{
+	struct decide_input view = {.dirty = dirty, .worth = worth};
+	struct decision a = {0};
+
+	decide(&a, &limits, &view, 100);
+	return a.ours;
+}
+
 static void test_our_price(void **state)
 {
-	assert_true(decide_price(&limits, 0, 0) == 0.05);
-	assert_true(decide_price(&limits, 0.5, 0) == 0.05);
-	assert_true(decide_price(&limits, 0.9, 0) == price_of(10000, 0.9));
-	assert_true(decide_price(&limits, 1, 0) > 1);
-	assert_true(decide_price(&limits, 7, 0) > 1);
-	assert_true(decide_price(&limits, NAN, NAN) == 0.05);
-	assert_true(decide_price(&limits, 0.5, 0.7) == price_of(10, 0.7)); /* the dearer */
-	assert_true(decide_price(&limits, 0.99, 0.1) == price_of(10000, 0.99));
+	assert_true(price_at(0, 0) == 0.05);
+	assert_true(price_at(0.5, 0) == 0.05);
+	assert_true(price_at(0.9, 0) == price_of(10000, 0.9));
+	assert_true(price_at(1, 0) > 1);
+	assert_true(price_at(7, 0) > 1);
+	assert_true(price_at(NAN, NAN) == 0.05);
+	assert_true(price_at(0.5, 0.7) == price_of(10, 0.7)); /* the dearer */
+	assert_true(price_at(0.99, 0.1) == price_of(10000, 0.99));
 }
 
 static enum decide_why why_at(struct decision *a, const struct decide_limits *l, double write,
@@ -65,14 +74,14 @@ static void test_each_way_has_its_reason(void **state)
 	assert_int_equal(why_at(&a, &limits, 0.05, 0, 101), WHY_EVEN);
 	assert_int_equal(why_at(&a, &timid, 0.9, 0, 102), WHY_NOT_WANTED);
 	assert_int_equal(why_at(&a, &limits, 0.01, 0, 103), WHY_EVEN);
-	assert_int_equal(why_at(&a, &limits, 0.01, 0, 103 + DECIDE_CALM), WHY_CHEAP);
+	assert_int_equal(why_at(&a, &limits, 0.01, 0, 103 + AUCTION_CALM), WHY_CHEAP);
 	assert_int_equal(why_at(&a, &limits, 0.9, 0, 107), WHY_DEARER);
 	assert_int_equal(why_at(&a, &limits, 0.03, 0, 108), WHY_DWELL);
 	assert_int_equal(why_at(&a, &limits, 0.9, 0, 109), WHY_DEARER);
 	assert_int_equal(why_at(&a, &limits, 0.9, 0, 107 + 24), WHY_LONG);
 	assert_int_equal(a.way, WRITE_NORMAL);
 	assert_int_equal(why_at(&a, &limits, 0.9, 0, 107 + 25), WHY_REST);
-	assert_int_equal(why_at(&a, &limits, 0.9, 0, 107 + 24 + DECIDE_REST), WHY_DEARER);
+	assert_int_equal(why_at(&a, &limits, 0.9, 0, 107 + 24 + AUCTION_REST), WHY_DEARER);
 	assert_int_equal(why_at(&a, &limits, 0.9, 1, 140), WHY_MEMORY);
 	assert_int_equal(why_at(&a, &limits, 0.9, 0, 141), WHY_REST);
 	odd.writes_unused = true;
@@ -90,7 +99,7 @@ static void test_idle_server_gets_the_writes(void **state)
 	struct decision a = {0};
 
 	assert_int_equal(way_at(&a, 0, 0, 100), WRITE_NORMAL);
-	assert_int_equal(way_at(&a, 0, 0, 100 + DECIDE_CALM), WRITE_ACCELERATE);
+	assert_int_equal(way_at(&a, 0, 0, 100 + AUCTION_CALM), WRITE_ACCELERATE);
 	assert_int_equal(way_at(&a, 0, 1, 104), WRITE_ACCELERATE);
 }
 
@@ -111,7 +120,7 @@ static void test_both_dear_the_server_writes(void **state)
 	assert_int_equal(way_at(&a, 1, 1, 101.5), WRITE_NORMAL);
 	/* and it goes on for a while, or we would change with every page */
 	assert_int_equal(way_at(&a, 1, 0.2, 102), WRITE_NORMAL);
-	assert_int_equal(way_at(&a, 1, 0.2, 101.5 + DECIDE_REST), WRITE_DEFER);
+	assert_int_equal(way_at(&a, 1, 0.2, 101.5 + AUCTION_REST), WRITE_DEFER);
 }
 
 /* Ours is 0.05 throughout. */
@@ -141,8 +150,8 @@ static void test_least_times(void **state)
 	assert_int_equal(way_at(&a, 0, 0, 101), WRITE_DEFER);
 	assert_int_equal(way_at(&a, 0.5, 0, 102), WRITE_DEFER);
 	assert_int_equal(way_at(&a, 0, 0, 102.5), WRITE_DEFER);
-	assert_int_equal(way_at(&a, 0, 0, 100 + DECIDE_DWELL), WRITE_NORMAL);
-	assert_int_equal(way_at(&a, 0, 0, 102.5 + DECIDE_CALM), WRITE_ACCELERATE);
+	assert_int_equal(way_at(&a, 0, 0, 100 + AUCTION_DWELL), WRITE_NORMAL);
+	assert_int_equal(way_at(&a, 0, 0, 102.5 + AUCTION_CALM), WRITE_ACCELERATE);
 }
 
 static void test_deferral_ends(void **state)
@@ -200,7 +209,7 @@ static void test_cached_data_is_worth_something(void **state)
 	view.worth = 0.9;
 	decide(&a, &limits, &view, 104);
 	assert_int_equal(a.way, WRITE_NORMAL);
-	decide(&a, &limits, &view, 104 + DECIDE_CALM);
+	decide(&a, &limits, &view, 104 + AUCTION_CALM);
 	assert_int_equal(a.way, WRITE_ACCELERATE);
 	assert_true(a.ours == price_of(10, 0.9));
 }
@@ -212,7 +221,7 @@ static void test_the_network_is_on_the_way(void **state)
 
 	decide(&a, &limits, &view, 100);
 	assert_int_equal(a.way, WRITE_DEFER);
-	assert_true(a.theirs == price_of(DECIDE_K_NETWORK, 0.9));
+	assert_true(a.theirs == price_of(AUCTION_K_NETWORK, 0.9));
 }
 
 static void test_weights(void **state)
@@ -246,7 +255,7 @@ static uint32_t settles(struct decision *a, const struct decide_input *in)
 	static double now = 1000;
 
 	for (int i = 0; i < 20; i++) {
-		decide(a, &limits, in, now += DECIDE_STEP);
+		decide(a, &limits, in, now += AUCTION_STEP);
 		assert_true(!a->readahead || (a->readahead >= limits.readahead_min &&
 					      a->readahead <= limits.readahead_max));
 	}
@@ -289,7 +298,7 @@ static void test_readahead_finds_its_length(void **state)
 		const double size = a.readahead ? a.readahead : FOUND;
 
 		in.effectiveness = 1000 / (1000 + 2 * size);
-		decide(&a, &limits, &in, now += DECIDE_STEP);
+		decide(&a, &limits, &in, now += AUCTION_STEP);
 	}
 	assert_int_equal(a.readahead, 32);
 }
@@ -308,7 +317,7 @@ static void test_readahead_takes_a_step_at_a_time(void **state)
 	assert_false(decide(&a, &limits, &in, 105));
 	in.evidence = USE_KNOWN;
 	assert_true(decide(&a, &limits, &in, 108));
-	a.readahead = 0;
+	a = (struct decision){0};
 	in.effectiveness = 0.5; /* far dearer: two steps at once */
 	assert_true(decide(&a, &limits, &in, 111));
 	assert_int_equal(a.readahead, 32);
@@ -422,9 +431,9 @@ static void test_any_prices(void **state)
 		if (a.way == WRITE_DEFER)
 			deferred = fmax(deferred, now - began);
 		if (was == WRITE_DEFER && a.way != WRITE_DEFER && in.dirty < 1)
-			assert_true(now - began >= DECIDE_DWELL);
+			assert_true(now - began >= AUCTION_DWELL);
 	}
-	assert_true(deferred > DECIDE_DWELL && deferred <= limits.defer_max);
+	assert_true(deferred > AUCTION_DWELL && deferred <= limits.defer_max);
 }
 
 /* The ends of the settings' ranges. */
@@ -442,13 +451,13 @@ static void test_extremes(void **state)
 	assert_int_equal(a.readahead, 0);
 	l.readahead_max = 65536;
 	for (int i = 1; i < 20; i++)
-		decide(&a, &l, &view, 100 + i * DECIDE_STEP);
+		decide(&a, &l, &view, 100 + i * AUCTION_STEP);
 	assert_int_equal(a.readahead, 65536);
 	l.price_min = 0.0002;
 	l.readahead_min = 100;
 	l.readahead_max = 300;
 	for (int i = 20; i < 40; i++)
-		decide(&a, &l, &view, 100 + i * DECIDE_STEP);
+		decide(&a, &l, &view, 100 + i * AUCTION_STEP);
 	assert_true(a.readahead >= 100 && a.readahead <= 300);
 }
 
