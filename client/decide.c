@@ -16,7 +16,8 @@ static_assert((int)WRITE_NORMAL == AUCTION_SEND && (int)WRITE_DEFER == AUCTION_D
 		      (int)WRITE_ACCELERATE == AUCTION_ACCELERATE,
 	      "ways");
 static_assert(WHY_EVEN - WHY_MEMORY == AUCTION_WHY_EVEN - AUCTION_WHY_FULL, "reasons");
-static_assert(AHEAD_EVEN - AHEAD_CHEAP == (int)AUCTION_AHEAD_EVEN, "reasons of read-ahead");
+static_assert(AHEAD_EVEN - AHEAD_SHORT == AUCTION_AHEAD_EVEN - AUCTION_AHEAD_SHORT,
+	      "reasons of read-ahead");
 
 /* What rules look at. */
 struct view {
@@ -25,7 +26,6 @@ struct view {
 	const struct decide_input *in;
 	const struct auction_terms *t;
 	double now;
-	uint32_t size; /* KiB of read-ahead, now */
 };
 
 static struct auction_terms terms_of(const struct decide_limits *l, const struct decide_input *in)
@@ -79,11 +79,6 @@ static bool no_reads(const struct view *v)
 	return v->in->reads_unused;
 }
 
-static bool too_long(const struct view *v)
-{
-	return v->in->memory_short && v->size > v->in->readahead_found;
-}
-
 static const struct rule {
 	bool (*holds)(const struct view *v);
 	enum write_way way; /* of writes; read-ahead is as it was found */
@@ -97,7 +92,6 @@ static const struct rule {
 	[AHEAD_DOUBT] = {.holds = is_doubted},
 	[AHEAD_OFF] = {.holds = ahead_off},
 	[AHEAD_UNUSED] = {.holds = no_reads},
-	[AHEAD_SHORT] = {.holds = too_long},
 };
 
 /* Of our own rules from FIRST on the first that holds, else END, the first of the auction's. */
@@ -145,7 +139,7 @@ static double used_of(const struct decide_input *in)
 
 static bool judge_readahead(struct decision *d, const struct view *v)
 {
-	const enum decide_why why = first_of(v, AHEAD_NO_PRICES, AHEAD_CHEAP);
+	const enum decide_why why = first_of(v, AHEAD_NO_PRICES, AHEAD_SHORT);
 	const struct auction_ahead_limits limits = {v->l->readahead_min, v->l->readahead_max};
 	const struct auction_ahead_state state = {
 		.price = v->in->readahead,
@@ -157,14 +151,14 @@ static bool judge_readahead(struct decision *d, const struct view *v)
 	bool stepped;
 
 	auction_ahead_hear(&d->reads, v->t, &state);
-	if (why == AHEAD_CHEAP)
+	if (why == AHEAD_SHORT)
 		stepped = auction_ahead_judge(&d->reads, v->t, &limits, &state, v->now);
 	else
 		stepped = auction_ahead_end(&d->reads, v->now);
-	if (why != AHEAD_CHEAP)
+	if (why != AHEAD_SHORT)
 		d->ahead_why = why;
 	else if (d->reads.why != AUCTION_AHEAD_WAIT && d->reads.why != AUCTION_AHEAD_UNKNOWN)
-		d->ahead_why = AHEAD_CHEAP + d->reads.why; /* else as it was */
+		d->ahead_why = why + (d->reads.why - AUCTION_AHEAD_SHORT); /* else as it was */
 	d->ahead = d->reads.ask;
 	d->ahead_ours = d->reads.bid;
 	d->readahead = d->reads.size;
@@ -177,12 +171,7 @@ bool decide(struct decision *d, const struct decide_limits *l, const struct deci
 	const struct auction_terms terms = terms_of(l, in);
 	const struct auction_state state = {
 		.dirty = in->dirty, .worth = in->worth, .network = in->network};
-	const struct view v = {.d = d,
-			       .l = l,
-			       .in = in,
-			       .t = &terms,
-			       .now = now,
-			       .size = d->readahead ? d->readahead : in->readahead_found};
+	const struct view v = {.d = d, .l = l, .in = in, .t = &terms, .now = now};
 
 	auction_writes_hear(&d->writes, &terms, &state, in->priced ? in->write : -1, now);
 	d->why = judge_writes(&d->writes, &v);

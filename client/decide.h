@@ -79,8 +79,8 @@ enum decide_why {
 	AHEAD_DOUBT,
 	AHEAD_OFF,    /* found: read-ahead is not ours to turn */
 	AHEAD_UNUSED, /* found: nothing was read lately */
-	AHEAD_SHORT,  /* found: little memory is left */
 	/* The auction's, as enum auction_ahead_why. */
+	AHEAD_SHORT,   /* found: little memory is left */
 	AHEAD_CHEAP,   /* found: it was made shorter, and the server is cheap now */
 	AHEAD_WAIT,    /* stay: a step was made less than AUCTION_STEP ago */
 	AHEAD_UNKNOWN, /* stay: it is not known yet what it is good for */

@@ -3,18 +3,20 @@
 
 A server with prices states two numbers from 0 to 1, one for asynchronous writes and one for read-ahead, in
 the low bits of two counters of FSSTAT, which statvfs(2) gives bit for bit. fsstat-prices.md specifies the
-format, what a client does with a price, how old it may be and how often to ask; names here are those of its
-programs.
+format, what a client does with a price (the auction), how old it may be and how often to ask; names here are
+those of its programs.
 
     reader = fsstat_price.Reader()
     while True:
         asked = time.monotonic_ns()
         reader.reply(asked, *fsstat_price.ask("/mnt"))  # hangs with its server
-        print(reader.prices(time.monotonic_ns()))       # None: as without prices
+        prices = reader.prices(time.monotonic_ns())     # None: as without prices
+        way = writes.judge(time.monotonic(), prices and prices.write, dirty=0.2)  # of Writes()
         time.sleep(reader.wait() / 1e9)
 
-`python3 -m fsstat_price PATH` does that. Times are nanoseconds of a clock that only goes forward; counters
-are integers of 64 bits. No thread safety: one reader a mount, used by one thread.
+`python3 -m fsstat_price PATH` says prices and way. Times are of a clock that only goes forward: nanoseconds in
+Reader, seconds in Writes and Ahead. Counters are integers of 64 bits. No thread safety: one of each a mount, used
+by one thread.
 """
 import collections
 import math
@@ -24,13 +26,20 @@ import sys
 import time
 
 __all__ = ["Prices", "bound", "encode", "decode", "Detector", "Reader", "ask", "AGE_MAX", "WAIT_MIN", "WAIT_FINDING",
-           "WAIT_USUAL"]
+           "WAIT_USUAL", "price_of", "bid_of", "ask_of", "Writes", "Ahead", "SEND", "DEFER", "ACCELERATE",
+           "DEFER_MOST"]
 
 QUANTUM, VERSION, MASK = 4096, 1, (1 << 64) - 1
 AVAIL_MIN, TOTAL_MIN, NO_LIMIT = 2 * QUANTUM, 16 * QUANTUM, 1 << 31
 SAME_TURN, ROUNDS_MAX = 16, 3
 AGE_MAX = 10 * 10**9  # a price counts for less than this from its question on
 WAIT_MIN, WAIT_FINDING, WAIT_USUAL = 250 * 10**6, 10**9 // 3, 2 * 10**9  # between two questions
+
+# The auction: of prices, and of time in s
+K_DIRTY, K_WORTH, K_NETWORK, PRICE_MIN, CEILING = 10000, 10, 1000, 0.05, 1.001
+HYSTERESIS, CHEAP, PLAIN, FAR = 1.25, 0.5, 2.5, 5
+DWELL, DEFER_MOST, REST, CALM, TURNS, HOLD, LATELY, STEP = 3, 24, 6, 3, 60, 9, 8, 2
+SEND, DEFER, ACCELERATE = "send", "defer", "accelerate"
 
 Prices = collections.namedtuple("Prices", "write readahead turn")
 
@@ -147,6 +156,140 @@ class Reader:
         return max(WAIT_MIN, interval - (interval // 4 * random >> 16))
 
 
+def price_of(k, utilization):
+    """P(u), 0 to 1."""
+    u = min(max(utilization, 0), 1)
+    return math.expm1(u * math.log1p(k - 1)) / (k - 1) if k > 1 and u < 1 else u
+
+
+def bid_of(dirty, worth=0, weight=1):
+    """The price of the client's own memory."""
+    if dirty >= 1:
+        return CEILING
+    return weight * max(price_of(K_DIRTY, dirty), price_of(K_WORTH, worth), PRICE_MIN)
+
+
+def ask_of(price, network=0):
+    """The price of the way to the server's disk."""
+    return max(price, price_of(K_NETWORK, network))
+
+
+def _dear(ratio, was):
+    return ratio > (1 / HYSTERESIS if was else HYSTERESIS)
+
+
+def _cheap(ratio, was):
+    return ratio <= (CHEAP * HYSTERESIS if was else CHEAP / HYSTERESIS)
+
+
+class Writes:
+    """What to do with written data: SEND, DEFER or ACCELERATE."""
+
+    def __init__(self, defer_most=DEFER_MOST):
+        self.way, self.since = SEND, -math.inf
+        self.ask, self.bid = None, PRICE_MIN
+        self._most, self._calm = defer_most, PRICE_MIN
+        self._hold = self._dwell = self._lately = 0
+        self._rested = self._lately_at = self._cheap_since = None
+
+    def _hear(self, now, price, state, weight):
+        dirty, worth, network = state
+        self.bid, self._calm = bid_of(dirty, worth, weight), bid_of(0, worth, weight)
+        self.ask = None if price is None else ask_of(price, network)
+        if price is None:
+            self._lately_at = self._cheap_since = None
+            return
+        new = 1 if self._lately_at is None else 1 - math.exp((self._lately_at - now) / LATELY)
+        self._lately += (self.ask - self._lately) * new
+        self._lately_at = now
+        if not _cheap(self.ask / self._calm, self.way == ACCELERATE):
+            self._cheap_since = None
+        elif self._cheap_since is None:
+            self._cheap_since = now
+
+    def _by_turns(self, now):
+        return self._rested is not None and now - self._rested <= TURNS
+
+    def _is_dear(self, now):
+        ratio, defers = self.ask / self.bid, self.way == DEFER
+        if defers or not self._by_turns(now) or ratio > PLAIN:
+            return _dear(ratio, defers)
+        return _dear(ratio, True) and _dear(self._lately / self.bid, False)
+
+    def _wanted(self, now):
+        if self.ask is None:
+            return SEND
+        defers, full = self.way == DEFER, self.bid >= CEILING
+        cheap = _cheap(self.ask / self._calm, self.way == ACCELERATE)
+        if full and not cheap or defers and now - self.since >= self._hold:
+            return SEND
+        if (self._rested is None or now >= self._rested) and self._is_dear(now):
+            return DEFER
+        if defers and now < self.since + self._dwell and not full:
+            return DEFER
+        if cheap and (self.way == ACCELERATE or now - self._cheap_since >= CALM):
+            return ACCELERATE
+        return SEND
+
+    def judge(self, now, price, dirty, worth=0, network=0, weight=1):
+        """The way from NOW on, where the server states PRICE for writes; None: none that counts. DIRTY, WORTH
+        and NETWORK are the client's utilizations."""
+        self._hear(now, price, (dirty, worth, network), weight)
+        way = self._wanted(now)
+        if way == self.way:
+            return way
+        if way == DEFER:
+            turn = self._by_turns(now)
+            self._hold = min(HOLD, self._most) if turn else self._most
+            self._dwell = self._hold if turn else DWELL
+        elif self.way == DEFER:
+            self._rested = now + REST
+        self.way, self.since = way, now
+        return way
+
+    def due(self, now):
+        """When to judge again though no price moves; infinite: never."""
+        if self.way == DEFER:
+            return self.since + (self._dwell if now < self.since + self._dwell else self._hold)
+        return self._rested if self._rested is not None and self._rested > now else math.inf
+
+
+class Ahead:
+    """How far to read ahead: KiB, FOUND as it is without prices, LEAST and MOST the limits of what is turned."""
+
+    def __init__(self, found, least, most):
+        self.size, self._found, self._least, self._most = found, found, least, most
+        self._stepped = None
+
+    def _wanted(self, now, price, ratio, memory_short):
+        size, cheap = self.size, price <= PRICE_MIN
+        if size > self._found and memory_short or size < self._found and cheap:
+            return self._found
+        if self._stepped is not None and now - self._stepped < STEP or ratio is None:
+            return size
+        if _dear(ratio, False) and not cheap:
+            part = size // (4 if ratio > FAR else 2)
+            return min(size, min(max(part, self._least), self._most))
+        if _cheap(ratio, False) and (size < self._found or cheap and not memory_short):
+            return max(size, size * 2 if size < self._most // 2 else self._most, self._least)
+        if size > self._found and not (_cheap(ratio, True) and cheap):
+            return self._found if size // 2 < max(self._found, self._least) else size // 2
+        return size
+
+    def judge(self, now, price, network=0, used=None, weight=1, memory_short=False):
+        """The size from NOW on, where the server states PRICE for read-ahead; None: none that counts. USED: the part
+        that was read of what was fetched ahead since the size changed; None: not known yet."""
+        if price is None:
+            size = self._found
+        else:
+            ratio = None if used is None else \
+                max(ask_of(price, network), PRICE_MIN) / (weight * PRICE_MIN / max(1 - used, 0.001))
+            size = self._wanted(now, price, ratio, memory_short)
+        if size != self.size:
+            self.size, self._stepped = size, now
+        return size
+
+
 def ask(path):
     """tfiles and afiles of the mount at PATH: one FSSTAT. Hangs while its server does; OSError is no reply."""
     counts = os.statvfs(path)
@@ -156,7 +299,7 @@ def ask(path):
 def _main():
     if len(sys.argv) != 2:
         sys.exit("usage: python3 -m fsstat_price PATH")
-    reader = Reader()
+    reader, writes = Reader(), Writes()
     while True:
         asked = time.monotonic_ns()
         try:
@@ -164,7 +307,8 @@ def _main():
         except OSError as error:
             print(error, file=sys.stderr)
         prices = reader.prices(time.monotonic_ns())
-        print(f"writes {prices.write:.3g}, read-ahead {prices.readahead:.3g}" if prices
+        way = writes.judge(time.monotonic(), prices and prices.write, dirty=0)
+        print(f"writes {prices.write:.3g}, read-ahead {prices.readahead:.3g}: {way}" if prices
               else "no prices, or none yet", flush=True)
         time.sleep(reader.wait() / 1e9)
 

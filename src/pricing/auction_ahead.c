@@ -21,6 +21,16 @@ static bool server_cheap(const struct view *v)
 	return v->s->price <= v->t->price_min;
 }
 
+static bool no_prices(const struct view *v)
+{
+	return !(v->s->price >= 0);
+}
+
+static bool too_long(const struct view *v)
+{
+	return v->s->memory_short && v->size > v->s->found;
+}
+
 static bool ends_cheap(const struct view *v)
 {
 	return v->size < v->s->found && server_cheap(v);
@@ -69,10 +79,11 @@ static const struct rule {
 	bool (*holds)(const struct view *v);
 	enum step step;
 } rules[AUCTION_AHEAD_WHYS] = {
-	[AUCTION_AHEAD_CHEAP] = {ends_cheap, FOUND}, [AUCTION_AHEAD_WAIT] = {just_stepped, STAY},
-	[AUCTION_AHEAD_UNKNOWN] = {not_known, STAY}, [AUCTION_AHEAD_FAR] = {is_far, LEAST},
-	[AUCTION_AHEAD_DEARER] = {is_dear, LESS},    [AUCTION_AHEAD_WORTH] = {is_worth, MORE},
-	[AUCTION_AHEAD_WASTE] = {is_wasted, BACK},   [AUCTION_AHEAD_EVEN] = {always, STAY},
+	[AUCTION_AHEAD_NO_PRICES] = {no_prices, FOUND}, [AUCTION_AHEAD_SHORT] = {too_long, FOUND},
+	[AUCTION_AHEAD_CHEAP] = {ends_cheap, FOUND},	[AUCTION_AHEAD_WAIT] = {just_stepped, STAY},
+	[AUCTION_AHEAD_UNKNOWN] = {not_known, STAY},	[AUCTION_AHEAD_FAR] = {is_far, LEAST},
+	[AUCTION_AHEAD_DEARER] = {is_dear, LESS},	[AUCTION_AHEAD_WORTH] = {is_worth, MORE},
+	[AUCTION_AHEAD_WASTE] = {is_wasted, BACK},	[AUCTION_AHEAD_EVEN] = {always, STAY},
 };
 
 void auction_ahead_hear(struct auction_ahead *a, const struct auction_terms *t,

@@ -32,14 +32,16 @@ extern "C" {
 
 /* Why it is as far as it is: the first that holds. */
 enum auction_ahead_why {
-	AUCTION_AHEAD_CHEAP,   /* as found: it was shorter, and the server is cheap now */
-	AUCTION_AHEAD_WAIT,    /* stays: a step was made less than STEP ago */
-	AUCTION_AHEAD_UNKNOWN, /* stays: it is not known yet what it is good for */
-	AUCTION_AHEAD_FAR,     /* a quarter: far dearer */
-	AUCTION_AHEAD_DEARER,  /* half */
-	AUCTION_AHEAD_WORTH,   /* twice */
-	AUCTION_AHEAD_WASTE,   /* half: longer than found, and not worth that */
-	AUCTION_AHEAD_EVEN,    /* stays */
+	AUCTION_AHEAD_NO_PRICES, /* as found */
+	AUCTION_AHEAD_SHORT,	 /* as found: it is longer, and memory is short */
+	AUCTION_AHEAD_CHEAP,	 /* as found: it was shorter, and the server is cheap now */
+	AUCTION_AHEAD_WAIT,	 /* stays: a step was made less than STEP ago */
+	AUCTION_AHEAD_UNKNOWN,	 /* stays: it is not known yet what it is good for */
+	AUCTION_AHEAD_FAR,	 /* a quarter: far dearer */
+	AUCTION_AHEAD_DEARER,	 /* half */
+	AUCTION_AHEAD_WORTH,	 /* twice */
+	AUCTION_AHEAD_WASTE,	 /* half: longer than found, and not worth that */
+	AUCTION_AHEAD_EVEN,	 /* stays */
 	AUCTION_AHEAD_WHYS
 };
 
@@ -49,7 +51,7 @@ struct auction_ahead_limits {
 };
 
 struct auction_ahead_state {
-	double price;	/* the server's of read-ahead, 0..1 */
+	double price;	/* the server's of read-ahead, 0..1; below 0: there is none that counts */
 	double network; /* u of the client's own link, 0..1; 0: not known */
 	double used; /* read of what was fetched ahead since the last step, 0..1; below 0: not known */
 	uint32_t found;	   /* KiB, as it is without prices; above 0 */
@@ -70,7 +72,7 @@ void auction_ahead_hear(struct auction_ahead *a, const struct auction_terms *t,
 bool auction_ahead_judge(struct auction_ahead *a, const struct auction_terms *t,
 			 const struct auction_ahead_limits *l, const struct auction_ahead_state *s,
 			 double now);
-/* Instead, where there are no prices, or the client has a reason of its own: as found. */
+/* Instead, where the client has a reason of its own: as found. */
 bool auction_ahead_end(struct auction_ahead *a, double now);
 
 #ifdef __cplusplus

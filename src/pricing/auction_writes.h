@@ -61,7 +61,7 @@ enum auction_why {
 /* What the client may do. */
 struct auction_may {
 	bool defer, accelerate;
-	double defer_most; /* s, 0 to AUCTION_DEFER_MOST */
+	double defer_most; /* s, above 0, up to AUCTION_DEFER_MOST */
 };
 
 /* All zero is the beginning. */

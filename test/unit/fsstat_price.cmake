@@ -5,8 +5,10 @@ target_compile_definitions(test_fsstat_price PRIVATE
                            VECTORS="${PROJECT_SOURCE_DIR}/doc/fsstat-prices.vectors")
 if(RA_CLIENT)
   ra_unit_test(fsstat_reader fsstat_price)
-  target_compile_definitions(test_fsstat_reader PRIVATE
-                             VECTORS="${PROJECT_SOURCE_DIR}/doc/fsstat-prices.vectors")
+  ra_unit_test(auction_vectors fsstat_price)
+  foreach(test test_fsstat_reader test_auction_vectors)
+    target_compile_definitions(${test} PRIVATE VECTORS="${PROJECT_SOURCE_DIR}/doc/fsstat-prices.vectors")
+  endforeach()
 endif()
 add_test(NAME unit.fsstat_document
          COMMAND ${CMAKE_CURRENT_LIST_DIR}/test_fsstat_document.py

@@ -4,14 +4,15 @@
 the programs of the one and the other, and the tables of the specification are those vectors.
 
 usage: test_fsstat_document.py fsstat-prices.md fsstat-prices.vectors fsstat_price.py
-The C library is tested with the same vectors (test_fsstat_price.c, test_fsstat_reader.c).
+The C library is tested with the same vectors (test_fsstat_price.c, test_fsstat_reader.c, test_auction_vectors.c).
 """
 import collections
 import importlib.util
 import re
 import sys
 
-LEAST = {"encode": 8, "bound": 6, "refuse": 8, "belief": 6, "age": 5, "wait": 10}
+LEAST = {"encode": 8, "bound": 6, "refuse": 8, "belief": 6, "age": 5, "wait": 10, "price": 8, "bid": 8,
+         "ask": 4, "writes": 12, "ahead": 8}
 failures = 0
 
 
@@ -73,7 +74,50 @@ def wait(names, replies, interval, random, wanted):
     return reader.wait(int(interval), int(random)) == int(wanted)
 
 
-KINDS = {"encode": encode, "bound": bound, "refuse": refuse, "belief": belief, "age": age, "wait": wait}
+def same(got, meant):
+    return abs(got - float(meant)) <= 1e-6 * float(meant)
+
+
+def price(names, k, u, meant):
+    return same(names["price_of"](float(k), float(u)), meant)
+
+
+def bid(names, dirty, worth, weight, meant):
+    return same(names["bid_of"](float(dirty), float(worth), float(weight)), meant)
+
+
+def ask(names, stated, network, meant):
+    return same(names["ask_of"](float(stated), float(network)), meant)
+
+
+def number(word):
+    return None if word == "-" else float(word)
+
+
+def writes(names, most, *events):
+    client = names["Writes"](float(most))
+    for event in events:
+        now, stated, dirty, worth, way = re.split("[:=]", event)
+        if client.judge(float(now), number(stated), float(dirty), float(worth))[0] != way:
+            return False
+        if not client.due(float(now)) > float(now):
+            return False
+    return True
+
+
+def ahead(names, found, least, most, *events):
+    client = names["Ahead"](int(found), int(least), int(most))
+    for event in events:
+        now, stated, used, size = re.split("[:=]", event)
+        got = client.judge(float(now), number(stated), used=number(used.rstrip("s")),
+                           memory_short=used.endswith("s"))
+        if got != int(size):
+            return False
+    return True
+
+
+KINDS = {"encode": encode, "bound": bound, "refuse": refuse, "belief": belief, "age": age, "wait": wait,
+         "price": price, "bid": bid, "ask": ask, "writes": writes, "ahead": ahead}
 
 
 def read_vectors(path):
