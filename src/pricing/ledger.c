@@ -150,8 +150,19 @@ static void add_flow(struct ledger *l, const struct flow_use *f)
 	e->found = true;
 }
 
+/* What of its activity is since it was last active, where that is not long ago, else of this look alone. */
+static double activity_since(const struct ledger *l, const struct ledger_entry *e, uint64_t now,
+			     double share)
+{
+	const uint64_t silent = now - e->active_at;
+
+	if (e->active_at == NEVER || silent > LEDGER_PAUSE)
+		return share;
+	return 1 - exp(-(double)silent / (double)l->memory);
+}
+
 /* What it used since the last look; what a new one used before, nobody knows when. */
-static void count(struct ledger_entry *e, uint64_t now, double share)
+static void count(const struct ledger *l, struct ledger_entry *e, uint64_t now, double share)
 {
 	bool fresh = e->active_at == NEVER;
 	uint64_t grown = e->sum > e->counted && !fresh ? e->sum - e->counted : 0;
@@ -163,7 +174,7 @@ static void count(struct ledger_entry *e, uint64_t now, double share)
 	e->counted = e->sum;
 	e->use += (double)grown;
 	if (grown != 0 || e->busy)
-		e->activity += share;
+		e->activity += activity_since(l, e, now, share);
 	if (grown != 0 || e->busy || fresh)
 		e->active_at = now;
 }
@@ -250,7 +261,7 @@ void ledger_feed(struct ledger *l, const struct flow_use *flows, unsigned int n,
 		add_flow(l, &flows[i]);
 	for (unsigned int i = 0; i < l->n; i++)
 		if (l->entries[i].found)
-			count(&l->entries[i], now, 1 - factor);
+			count(l, &l->entries[i], now, 1 - factor);
 	l->fed = now;
 	stand(l);
 }

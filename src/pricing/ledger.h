@@ -8,6 +8,11 @@
  *
  *   entitled = weight * activity / sum of (weight * activity)
  *
+ * Between two activities that are no more than LEDGER_PAUSE apart it was active, too: a client that holds
+ * data back because of its price is still there. Else it would be entitled to less for doing so, and be
+ * told a higher price than one that writes as much a little at a time; of two equal clients one would hold
+ * back for ever, and the other never (unit.price_auction).
+ *
  * So a client that goes is forgotten as its use is, by and by; one that asks once a minute takes
  * nothing from the others' entitlement; and there is no moment at which prices jump. While the
  * disk was hardly used in memory's reach, little is known: client_standing.doubt.
@@ -31,6 +36,10 @@
 #define LEDGER_ENTRIES CLIENT_BOARD_MAX
 /* Flows that are looked at each time, those most lately active: a device's lock is held for that. */
 #define LEDGER_FLOWS 256
+
+/* ns; a turn and its rest of clients that hold back by turns (auction_writes.h), and three times as long as
+ * a Linux client's flusher sleeps. */
+#define LEDGER_PAUSE UINT64_C(15000000000)
 
 /* A flow as the scheduler counted it. */
 struct flow_use {

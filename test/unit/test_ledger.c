@@ -177,6 +177,26 @@ static void test_who_asks_seldom(void **state)
 	ledger_free(s.ledger);
 }
 
+/* Two write the same, one a little all the time, the other what it has held back for nine seconds of fifteen: both
+ * are there all the time, and pay the same. */
+static void test_who_holds_back(void **state)
+{
+	struct shop s = open_shop(3);
+
+	s.rate[0] = 0.6;
+	s.rate[1] = 0.1;
+	for (int turn = 0; turn < 20; turn++) {
+		s.rate[2] = 0;
+		run(&s, 9);
+		s.rate[2] = 0.1 * 15 / 6;
+		run(&s, 6);
+	}
+	/* just after its turn, of which more is remembered than of what was before */
+	assert_true(ratio(&s, 3) < ratio(&s, 2) * 1.15 && ratio(&s, 3) > ratio(&s, 2) * 0.85);
+	assert_true(fabs(entry(&s, 3, PLACE_ALL).standing.entitled - 1.0 / 3) < 0.02);
+	ledger_free(s.ledger);
+}
+
 /* An export with a share of its own: its clients divide that, and have prices of their own there. */
 static void test_exports_with_shares(void **state)
 {
@@ -332,6 +352,7 @@ int main(void)
 		cmocka_unit_test(test_decay),
 		cmocka_unit_test(test_coming_and_going),
 		cmocka_unit_test(test_who_asks_seldom),
+		cmocka_unit_test(test_who_holds_back),
 		cmocka_unit_test(test_exports_with_shares),
 		cmocka_unit_test(test_exports_with_the_weight_of_their_clients),
 		cmocka_unit_test(test_flows_of_one_client),

@@ -151,7 +151,7 @@ static struct world measured(const struct load *l, int minutes, double *uneven)
 			  .plain = l->plain};
 
 	for (int i = 0; i < READER; i++)
-		w.agents[i] = (struct agent){.writing = l->writing, .memory = 60};
+		w.agents[i] = (struct agent){.writing = l->writing, .memory = 60, .ask_at = 20 * i};
 	run(&w, 120);
 	*uneven = 0;
 	for (int i = 0; i < READER; i++)
@@ -168,8 +168,8 @@ static struct world measured(const struct load *l, int minutes, double *uneven)
 	return w;
 }
 
-static const double writings[] = {0.1, 0.2, 0.3, 0.4, 0.6};
-static const double readings[] = {1, 2, 4};
+static const double writings[] = {0.08, 0.1, 0.2, 0.3, 0.4, 0.6};
+static const double readings[] = {1, 2, 4, 8};
 
 /* All loads; what the tests look at is in W[0] with prices of clients' own, in W[1] with one price. */
 static void for_each_load(double weight,
@@ -196,6 +196,13 @@ static void are_even(const struct world w[2], const double uneven[2])
 
 	assert_true(fabs(a[0].served - a[1].served) < 0.05 * (a[0].served + a[1].served));
 	assert_true(uneven[0] < 0.1 && uneven[1] < 0.1);
+	/* and it is not one of them alone that holds back */
+	for (int plain = 0; plain < 2; plain++) {
+		const double x = 600 - w[plain].agents[0].deferred,
+			     y = 600 - w[plain].agents[1].deferred;
+
+		assert_true(fabs(x - y) < 0.05 * (x + y));
+	}
 }
 
 static void test_equal_weights(void **state)
