@@ -149,7 +149,9 @@ static void test_due(void **state)
 	struct auction_writes often = {0}, due = {0};
 	double at = 0;
 
-	for (double now = 100; now < 400; now += 0.5) {
+	for (int i = 200; i < 800; i++) {
+		const double now = i / 2.0;
+
 		auction_writes_hear(&often, &terms, &s, 1, now);
 		auction_writes_judge(&often, &terms, &may, now);
 		if (now >= at) {
