@@ -197,6 +197,8 @@ void device_learnt(struct device *d, struct learnt *l);
 void device_restore(struct device *d, const struct learnt *l);
 /* It is another disk than it was: all that was found out is void. */
 void device_forget(struct device *d);
+/* ... of it, what lies under the lock of the evidence: of its seeks, of records a step apart, of a cluster. */
+void device_forget_evidence(struct device *d);
 /* Its seeks cost next to nothing, or do: as far as it may be learnt of it. True: that is new. */
 bool device_set_seeks_free(struct device *d, bool are_free);
 /* Where the kernel describes devices. */

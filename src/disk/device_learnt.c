@@ -26,9 +26,7 @@ void device_restore(struct device *d, const struct learnt *l)
 void device_forget(struct device *d)
 {
 	dispatcher_forget_cost(&d->dispatcher);
-	lock_take(&d->evidence_lock);
-	d->evidence = (struct seek_evidence){.end = 0};
-	lock_drop(&d->evidence_lock);
+	device_forget_evidence(d);
 	device_set_seeks_free(d, false);
 }
 

@@ -249,6 +249,50 @@ static void test_a_full_table_reuses_what_nobody_uses(void **state)
 	assert_null(device_use(makedev(252, 1), &s.device, &devices, &err));
 }
 
+/* All that pieces of a step apart taught of D. */
+static void learn_angles(struct device *d)
+{
+	for (int i = 1; i < 20; i++)
+		access_order_observe(&d->records, MIB, i - 1, i, 6 * MSEC + 10);
+	for (int i = 0; i < 2; i++)
+		access_together_observe(&d->together, MIB, i == 1, ACCESS_RUN, MSEC);
+	assert_int_equal(d->records.step, MIB);
+	assert_true(access_phase_expect(&d->records.phase, 2) > 0);
+	assert_int_equal(d->together.step, MIB);
+}
+
+static void assert_no_angles(const struct device *d)
+{
+	assert_int_equal(d->records.step, 0);
+	for (int i = 0; i < 2 * ACCESS_PIECES; i++)
+		assert_true(d->records.ns[i] == 0);
+	for (int i = 1; i < ACCESS_PIECES; i++)
+		assert_true(access_phase_expect(&d->records.phase, i) == 0);
+	assert_int_equal(d->together.step, 0);
+	assert_true(d->together.ns == 0);
+}
+
+/* Where its pieces lie, and whether it has arms or a queue, is another for another disk, of the same step too. */
+static void test_another_disk_has_no_angles(void **state)
+{
+	struct export_settings s = host_settings(1);
+	_Atomic uint64_t gone = 0;
+	struct device *d;
+	int err = 0;
+
+	for (unsigned int i = 0; i < DEVICES_MAX; i++)
+		assert_non_null(
+			device_use(makedev(251, i), &s.device, i == 9 ? &gone : &devices, &err));
+	d = device_nth(9);
+	learn_angles(d);
+	device_forget(d);
+	assert_no_angles(d);
+	learn_angles(d);
+	device_unuse(atomic_load(&gone));
+	assert_ptr_equal(device_use(DEV, &s.device, &devices, &err), d);
+	assert_no_angles(d);
+}
+
 static void test_threads_and_memory_that_are_not_there(void **state)
 {
 	struct export_settings s = host_settings(1);
@@ -367,6 +411,7 @@ int main(void)
 		TEST(test_a_lesson_during_others_writes_stays),
 		TEST(test_a_reload_configures_the_exports_devices),
 		TEST(test_a_full_table_reuses_what_nobody_uses),
+		TEST(test_another_disk_has_no_angles),
 		TEST(test_threads_and_memory_that_are_not_there),
 		TEST(test_prices),
 		TEST(test_prices_of_a_client),
