@@ -4,12 +4,17 @@
 
 /* Observations before an average is believed; it then forgets at this rate. */
 #define COST_SURE 8
+/* A jump that took so many times what a seek does was held up. */
+#define HUNG 8
 /* Reads smaller than this say little about bandwidth. */
 #define COST_RUN (128u << 10)
 /* With few streams, rounds of turns in the longest wait. */
 #define ROUNDS 3
 /* Chunk sizes are multiples of this. */
 #define CHUNK_STEP (256u << 10)
+
+/* A disk of 7200 rpm, until the device has shown what it is. */
+static const struct cost_model prior = {.ns_per_byte = 8, .seek_ns = 9e6};
 
 static void average(double *mean, uint32_t *n, double x)
 {
@@ -18,12 +23,12 @@ static void average(double *mean, uint32_t *n, double x)
 	*mean += (x - *mean) / *n;
 }
 
-/* One more in a row that is not believed; true: so many are right, and the bandwidth is not. */
-static bool outvoted(struct cost_model *m, uint32_t *in_a_row)
+/* One more in a row that is not believed; true: so many are right, and the average of the N known is not. */
+static bool outvoted(uint32_t *in_a_row, uint32_t *n)
 {
 	if (++*in_a_row < COST_SURE)
 		return false;
-	m->runs = m->slow = m->fast = 0;
+	*n = 0;
 	return true;
 }
 
@@ -34,10 +39,21 @@ static void observe_run(struct cost_model *m, uint64_t bytes, uint64_t service)
 	if (bytes < COST_RUN)
 		return;
 	/* a pause by another program is no bandwidth */
-	if (m->runs == COST_SURE && per_byte >= 4 * m->ns_per_byte && !outvoted(m, &m->slow))
+	if (m->runs == COST_SURE && per_byte >= 4 * m->ns_per_byte && !outvoted(&m->slow, &m->runs))
 		return;
 	m->slow = 0;
 	average(&m->ns_per_byte, &m->runs, per_byte);
+}
+
+static void observe_seek(struct cost_model *m, double ns)
+{
+	double usual = m->seek_ns > prior.seek_ns ? m->seek_ns : prior.seek_ns;
+
+	/* what hung is no seek; but what any disk may take is one, also where a cache answers most reads */
+	if (m->jumps == COST_SURE && ns > HUNG * usual && !outvoted(&m->hung, &m->jumps))
+		return;
+	m->hung = 0;
+	average(&m->seek_ns, &m->jumps, ns);
 }
 
 static void observe_jump(struct cost_model *m, uint64_t bytes, uint64_t service)
@@ -45,15 +61,14 @@ static void observe_jump(struct cost_model *m, uint64_t bytes, uint64_t service)
 	double transfer = m->runs < COST_SURE ? 0 : (double)bytes * m->ns_per_byte;
 
 	/* it was in memory: another had read it meanwhile */
-	if ((double)service * 4 < transfer && !outvoted(m, &m->fast))
+	if ((double)service * 4 < transfer && !outvoted(&m->fast, &m->runs))
 		return;
 	m->fast = 0;
 	if (m->runs < COST_SURE)
 		transfer = 0;
 	/* a small read is all seek, also before the bandwidth is known */
 	if (m->runs == COST_SURE || bytes <= COST_RUN)
-		average(&m->seek_ns, &m->jumps,
-			(double)service > transfer ? (double)service - transfer : 0);
+		observe_seek(m, (double)service > transfer ? (double)service - transfer : 0);
 }
 
 void cost_observe(struct cost_model *m, uint64_t bytes, uint64_t service, bool contiguous)
@@ -114,9 +129,6 @@ static double fit_in(const struct cost_model *m, double ns)
 {
 	return (ns - m->seek_ns) / m->ns_per_byte;
 }
-
-/* A disk of 7200 rpm, until the device has shown what it is. */
-static const struct cost_model prior = {.ns_per_byte = 8, .seek_ns = 9e6};
 
 /* M, or what stands in for it. */
 static const struct cost_model *known(const struct cost_model *m)

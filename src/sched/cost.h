@@ -10,8 +10,9 @@
  * chunks need be no longer than that.
  *
  * A run far slower than the others, or a jump far faster than the bandwidth allows, is an accident
- * and not believed; so many of them in a row as an average rests on are none: then the bandwidth
- * believed is the one that is wrong, and is begun anew. Pure; no locking of its own.
+ * and not believed; nor is a jump far slower than any seek: it hung. So many of them in a row as an
+ * average rests on are no accident: then what is believed, of the bandwidth or of seeks, is what is
+ * wrong, and is begun anew. Pure; no locking of its own.
  */
 #ifndef SCHED_COST_H
 #define SCHED_COST_H
@@ -35,6 +36,7 @@ struct cost_model {
 	double seek_ns;
 	uint32_t runs, jumps; /* how many observations of each, up to COST_SURE */
 	uint32_t slow, fast;  /* not believed in a row: runs far slower, jumps faster than a run */
+	uint32_t hung;	      /* ... jumps far slower */
 	/* for each seek among several places that the disk was asked for together: what these took (ns), and had */
 	double among_ns, among_bytes;
 	uint32_t amongs; /* observations of it, as above */

@@ -170,6 +170,54 @@ static void test_a_slow_spell_is_not_believed_for_ever(void **state)
 	assert_in_range((uint64_t)m.seek_ns, 9 * MSEC, 11 * MSEC);
 }
 
+static void seeks(struct cost_model *m, int n, uint64_t ns)
+{
+	for (int i = 0; i < n; i++)
+		cost_observe(m, 4 * KIB, ns, false);
+}
+
+/* A drive that retries for half a minute, or a path that is lost so long, has made no seek of that. */
+static void test_a_read_that_hung_is_no_seek(void **state)
+{
+	struct sched_limits l = default_limits();
+	struct cost_model m = {0};
+	uint64_t before;
+
+	learn_disk(&m);
+	seeks(&m, 100, 8 * MSEC);
+	before = cost_chunk(&m, &l.cost, 8, false);
+	seeks(&m, 1, 30 * SEC);
+	assert_in_range((uint64_t)m.seek_ns, 7 * MSEC, 9 * MSEC);
+	assert_int_equal(cost_chunk(&m, &l.cost, 8, false), before);
+	for (int i = 0; i < 20; i++) {
+		seeks(&m, 1, 8 * MSEC);
+		seeks(&m, 7, 120 * SEC);
+	}
+	assert_in_range((uint64_t)m.seek_ns, 7 * MSEC, 9 * MSEC);
+}
+
+/* What most reads take it is, however long. */
+static void test_seeks_that_became_dear_are_believed(void **state)
+{
+	struct cost_model m = {0};
+
+	seeks(&m, 100, 8 * MSEC);
+	seeks(&m, 16, SEC);
+	assert_in_range((uint64_t)m.seek_ns, SEC * 99 / 100, SEC * 101 / 100);
+}
+
+/* Of a drive whose cache answers most, each that the arm went for counts, also beside a mean of those. */
+static void test_a_usual_seek_is_no_accident(void **state)
+{
+	struct cost_model m = {0};
+
+	for (int i = 0; i < 100; i++) {
+		seeks(&m, 15, MSEC / 10);
+		seeks(&m, 1, 9 * MSEC);
+	}
+	assert_true(m.seek_ns > MSEC);
+}
+
 /* Without seeks (a solid-state disk) nothing divides by them. */
 static void test_a_seek_is_seen_before_it_is_known(void **state)
 {
@@ -208,6 +256,9 @@ int main(void)
 		cmocka_unit_test(test_odd_observations_do_no_harm),
 		cmocka_unit_test(test_a_fast_burst_is_not_believed_for_ever),
 		cmocka_unit_test(test_a_slow_spell_is_not_believed_for_ever),
+		cmocka_unit_test(test_a_read_that_hung_is_no_seek),
+		cmocka_unit_test(test_seeks_that_became_dear_are_believed),
+		cmocka_unit_test(test_a_usual_seek_is_no_accident),
 		cmocka_unit_test(test_a_seek_is_seen_before_it_is_known),
 		cmocka_unit_test(test_a_disk_without_seeks),
 		cmocka_unit_test(test_seeks_among_others),
