@@ -111,7 +111,8 @@ size_t learnt_print(const struct learnt *l, char *text, size_t size)
 
 	to_numbers(l, v);
 	for (int i = 0; i < FIELDS && n < (int)size; i++)
-		n += snprintf(text + n, size - (size_t)n, "%s%" PRIu64 "\n", fields[i].name, v[i]);
+		n += snprintf(text + n, size - (size_t)n, "%s%" PRIu64 "\n", fields[i].name,
+			      v[i] < fields[i].max ? v[i] : fields[i].max);
 	if (n < (int)size)
 		n += snprintf(text + n, size - (size_t)n, CHECK "%016" PRIx64 "\n",
 			      hash(text, (size_t)n));

@@ -36,7 +36,7 @@ struct learnt {
 	uint32_t returns; /* times that this was believed and turned out wrong: seek_evidence.h */
 };
 
-/* Writes L into TEXT of SIZE bytes; returns its length, or 0: it does not fit. */
+/* Writes L into TEXT of SIZE bytes, values beyond any device's as the highest; returns its length, or 0: it does not fit. */
 size_t learnt_print(const struct learnt *l, char *text, size_t size);
 /*
  * Fills L from the N bytes of TEXT, behind which there is a NUL. NULL, or why it cannot be used, for people; L is
