@@ -117,6 +117,7 @@ struct backing {
 	int fd;
 	_Atomic uint32_t folio;	  /* bytes of the largest that chunks are brought in; 0: pages */
 	_Atomic uint32_t dropped; /* times that one was, for what lies beside a bad sector */
+	atomic_bool apart;	  /* a READ tries to drop one */
 	_Atomic int reply_fd;	  /* for clients' own reads: backing_read() */
 	atomic_bool reply_quiet;  /* ... without the kernel's read-ahead */
 	bool own_queue; /* no file system over several devices, with read-ahead of its own */

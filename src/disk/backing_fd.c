@@ -8,16 +8,16 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/lock.h"
 #include "disk/backing_local.h"
 
 /*
- * Of a READ that fails beside a bad sector, in one folio with it: how often it is tried again, the time between, and after
- * which it is not (ns).
+ * Of a READ that fails beside a bad sector, in one folio with it: how often it is tried again, the time between, after
+ * which it is not, and how long it waits for another one of the file (ns).
  */
 #define APART_TRIES 8
 #define APART_PAUSE 5000000
 #define APART_TIME  UINT64_C(200000000)
+#define APART_WAIT  CLOCK_SECOND
 /* So many of a folio's parts are looked at for one that can be read. */
 #define FOLIO_PARTS 4
 
@@ -76,48 +76,78 @@ static ssize_t read_at(int fd, const struct iovec *iov, int n, uint64_t offset)
 	return got;
 }
 
-/* Whether anything of the folio at FROM can be read, but for what lies near OFFSET. */
-static bool is_apart(int fd, uint64_t from, uint64_t folio, uint64_t offset)
+/* Whether anything of the folio at FROM can be read, but for what lies near OFFSET, as far as is seen before UNTIL. */
+static bool is_apart(int fd, uint64_t from, uint64_t folio, uint64_t offset, uint64_t until)
 {
 	uint64_t part = folio / FOLIO_PARTS;
 	char byte;
 	const struct iovec iov = {&byte, 1};
 
-	for (uint64_t at = from; at < from + folio; at += part)
+	for (uint64_t at = from; at < from + folio && clock_now() < until; at += part)
 		if (at / part != offset / part && read_at(fd, &iov, 1, at) == 1)
 			return true;
 	return false;
 }
 
-/* Of READs that keep a folio in memory by waiting for it, one at a time tries to drop it: else they keep it for each other. */
-static struct lock apart = LOCK_INITIALIZER(LOCK_LEAF);
+static void pause_apart(void)
+{
+	const struct timespec pause = {.tv_nsec = APART_PAUSE};
+
+	nanosleep(&pause, NULL);
+}
+
+/*
+ * Of READs that keep a folio in memory by waiting for it, one at a time tries to drop it: else they keep it for each
+ * other. False: another has been at it for so long that its disk is slow to fail.
+ */
+static bool begin_apart(struct backing *b)
+{
+	uint64_t until = clock_now() + APART_WAIT;
+
+	while (atomic_exchange(&b->apart, true)) {
+		if (clock_now() >= until)
+			return false;
+		pause_apart();
+	}
+	return true;
+}
+
+/* Drops the folio at FROM, with what cannot be read, and reads without it. */
+static ssize_t read_dropped(struct backing *b, int fd, uint64_t from, uint64_t folio,
+			    const struct iovec *iov, int n, uint64_t offset)
+{
+	posix_fadvise(fd, (off_t)from, (off_t)folio, POSIX_FADV_DONTNEED);
+	atomic_fetch_add(&b->dropped, 1);
+	return read_at(fd, iov, n, offset);
+}
 
 /*
  * What could not be read, perhaps only for it lies in one folio of FOLIO bytes with a bad sector, is read again without
  * that: until those have gone who wait for it. Where others of its bytes can be read, or there is no such folio, what
- * failed is bad itself, and is not tried again. DROPPED: b->dropped before it failed.
+ * failed is bad itself, and is not tried again. A drive may take seconds to fail: then it is tried once. DROPPED:
+ * b->dropped before it failed.
  */
 static ssize_t read_apart(struct backing *b, int fd, uint64_t folio, uint32_t dropped,
 			  const struct iovec *iov, int n, uint64_t offset)
 {
-	const struct timespec pause = {.tv_nsec = APART_PAUSE};
-	uint64_t begun, from = offset - offset % folio;
+	uint64_t until, from = offset - offset % folio;
 	ssize_t got = -1;
 
-	lock_take(&apart);
-	begun = clock_now();
+	if (!begin_apart(b)) {
+		errno = EIO;
+		return -1;
+	}
+	until = clock_now() + APART_TIME;
 	if (atomic_load(&b->dropped) != dropped)
 		got = read_at(fd, iov, n, offset);
-	for (int i = 0; got < 0 && i < APART_TRIES && !is_apart(fd, from, folio, offset); i++) {
+	for (int i = 0; got < 0 && i < APART_TRIES; i++) {
 		if (i > 0)
-			nanosleep(&pause, NULL);
-		posix_fadvise(fd, (off_t)from, (off_t)folio, POSIX_FADV_DONTNEED);
-		atomic_fetch_add(&b->dropped, 1);
-		got = read_at(fd, iov, n, offset);
-		if (clock_now() - begun > APART_TIME)
+			pause_apart();
+		if ((i > 0 && clock_now() >= until) || is_apart(fd, from, folio, offset, until))
 			break;
+		got = read_dropped(b, fd, from, folio, iov, n, offset);
 	}
-	lock_drop(&apart);
+	atomic_store(&b->apart, false);
 	return got;
 }
 
