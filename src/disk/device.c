@@ -75,6 +75,7 @@ static void apply_mode(struct device *d)
 	atomic_store(&d->own_depth, device_mode_own_depth(m));
 	atomic_store(&d->learns, device_mode_learns(m));
 	dispatcher_set_together(&d->dispatcher, device_mode_scattered(m));
+	dispatcher_set_past(&d->dispatcher, m->cluster);
 	if (dispatcher_set_depth(&d->dispatcher, depth) || dispatcher_depth(&d->dispatcher) < depth)
 		log_line(LOG_LEVEL_CRIT, "device %u:%u: only %u of %u threads could be started",
 			 major(d->dev), minor(d->dev), dispatcher_depth(&d->dispatcher), depth);
@@ -114,7 +115,7 @@ static void say_taken(struct device *d, const struct device_settings *s)
 		 : d->rotating ? "rotating"
 			       : "not rotating",
 		 s->policy->name, depth, depth == 1 ? "" : "s",
-		 d->cluster		   ? "join prefetches and are not queued"
+		 d->cluster		   ? "queued where other clients come first"
 		 : device_queues_demand(d) ? "queued"
 					   : "not queued");
 }

@@ -62,10 +62,10 @@ struct device {
 	_Atomic uint32_t reading; /* reads that we know of, at the device now */
 	_Atomic uint32_t
 		piece; /* bytes that the kernel starts at one call, 0: not known: fetch.h */
-	_Atomic uint32_t window;       /* bytes: device_window() */
-	_Atomic uint64_t next_window;  /* ns: when it is asked for again */
-	_Atomic uint64_t next_sample;  /* ns: when a READ past the queue is measured again */
-	atomic_bool cluster;	       /* it is one: reads join what is fetched, and never queue */
+	_Atomic uint32_t window;      /* bytes: device_window() */
+	_Atomic uint64_t next_window; /* ns: when it is asked for again */
+	_Atomic uint64_t next_sample; /* ns: when a READ past the queue is measured again */
+	atomic_bool cluster; /* it is one: reads join what is fetched, or mostly pass the queue */
 	struct device_fsyncs settling; /* of what went by turns, and so is ours */
 	struct device_fsyncs fsyncs;   /* of what had none */
 	uint32_t fsyncs_seen;	       /* that were over, at the last look */
@@ -88,7 +88,7 @@ static inline bool device_queues_demand(struct device *d)
 	return atomic_load_explicit(&d->queues, memory_order_relaxed);
 }
 
-/* Whether a read joins a chunk that covers it, and else goes past the queue. */
+/* Whether a read joins a chunk that covers it, and else goes past the queue, unless other clients come first. */
 static inline bool device_joins_only(struct device *d)
 {
 	return atomic_load_explicit(&d->cluster, memory_order_relaxed);

@@ -16,7 +16,8 @@
  *   over each of these, while others than us write to the device: at least 32, direct
  *   ... while fsyncs of ours do, of what had no turns: at least 32; demand reads queue as before
  *
- *   a cluster (device_use_cluster()): as many as were found to bring most, direct; others' writes are not seen
+ *   a cluster (device_use_cluster()): as many as were found to bring most, direct, but for clients after whom others
+ *   come (sched/flow_past.c); others' writes are not seen
  *
  * A disk that seeks may be given several scattered reads at once, up to what its drive can take: the
  * dispatcher tries what that is worth. Of the other modes the depth is the depth.

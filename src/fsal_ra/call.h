@@ -34,17 +34,19 @@ struct call {
 	struct fsal_io_arg *read_arg;
 	uint64_t came; /* ns */
 	bool bypass, fetched;
-	bool own;      /* it may be answered from our own descriptor */
-	bool absent;   /* not in memory, as was found just now */
-	bool again;    /* the sub-FSAL was asked once more */
-	size_t amount; /* bytes that are in its reply already */
+	bool own;		 /* it may be answered from our own descriptor */
+	bool absent;		 /* not in memory, as was found just now */
+	bool again;		 /* the sub-FSAL was asked once more */
+	bool told;		 /* ... and has answered: STATUS */
+	struct dispatcher *past; /* it is at the cluster past that one's queue; NULL: it is not */
+	size_t amount;		 /* bytes that are in its reply already */
 	uint64_t
 		due; /* it waits for a walk's job that has its file, of which it wants so many bytes */
 	/* Only of a write. */
 	struct fsal_io_arg *write_arg;
 	bool stable;
-	uint64_t began; /* ns: a cluster's; 0: where a local file system is below */
-	fsal_status_t status;
+	uint64_t began;	      /* ns: a cluster's; 0: where a local file system is below */
+	fsal_status_t status; /* also of a read that was told */
 	struct paced paced;
 };
 

@@ -24,6 +24,7 @@
 #include "disk/prefetch.h"
 #include "own_answer.h"
 #include "prices.h"
+#include "read_below.h"
 #include "read_facts.h"
 #include "readahead/first_read.h"
 #include "remote/overdue.h"
@@ -42,6 +43,9 @@ static void answered_below(struct fsal_obj_handle *sub, fsal_status_t status, vo
 {
 	struct call *call = caller_data;
 
+	if (call->past != NULL)
+		dispatcher_went_past(call->past, &call->req);
+	call->past = NULL;
 	if (unanswered_again(call, sub, &status, answered_below))
 		return;
 	if (!FSAL_IS_ERROR(status) && call->read_arg->state == NULL)
@@ -97,6 +101,8 @@ static void demand_complete(struct sched_req *r)
 	io = call_resume(call, &ctx);
 	if (!call->fetched && export_io_hurries(io))
 		answer_later(call);
+	else if (call->told)
+		answered_below(ra_sub_of(call->obj_hdl), call->status, call->read_arg, call);
 	else
 		answer_watched(call, b, true);
 	backing_release(b);
@@ -111,6 +117,11 @@ static void demand_execute(struct dispatcher *d, struct sched_req *r)
 
 	if (export_io_hurries(call->io))
 		return;
+	call->fetched = true;
+	if (device_joins_only(device)) {
+		read_below_of(call);
+		return;
+	}
 	if (call->own && r->io_len == call_length(call->read_arg)) {
 		call->amount =
 			demand_reply(d, call->backing, call->read_arg->iov,
@@ -120,7 +131,6 @@ static void demand_execute(struct dispatcher *d, struct sched_req *r)
 		demand_fetch(d, call->backing, r->offset, r->io_len); /* more than its own */
 	}
 	r->crowded = device_was_crowded(device, &crowd);
-	call->fetched = true;
 }
 
 static void demand_finish(struct dispatcher *d, struct sched_req *r)
@@ -163,7 +173,7 @@ static uint64_t demand_length(const struct call *call, struct backing *b,
 			       .size = atomic_load_explicit(&b->size, memory_order_relaxed),
 			       .count = plan->count};
 
-	if (plan->len != 0 || !first_read_begins(&r))
+	if (device_joins_only(b->device) || plan->len != 0 || !first_read_begins(&r))
 		return r.len;
 	r.window = device_window(b->device, call->came);
 	return first_read_length(&r);
@@ -174,7 +184,7 @@ static void describe_demand(struct call *call, struct backing *b, uint64_t len)
 	const struct fsal_io_arg *arg = call->read_arg;
 
 	call->backing = backing_hold(b);
-	call->fetched = call->absent = false;
+	call->fetched = call->absent = call->told = false;
 	call->due = 0;
 	call->req = (struct sched_req){.ops = &demand_ops,
 				       .class = SCHED_DEMAND,
@@ -203,7 +213,9 @@ static enum fate demand_queue(struct call *call, struct export_io *io,
 			      const struct readahead_tuning *tuning)
 {
 	struct dispatcher *d = &call->backing->device->dispatcher;
-	enum sched_verdict verdict = dispatcher_submit_or_run(d, &call->req);
+	bool far = device_joins_only(call->backing->device);
+	enum sched_verdict verdict = far ? dispatcher_submit_or_pass(d, &call->req)
+					 : dispatcher_submit_or_run(d, &call->req);
 	uint64_t offset = call->read_arg->offset;
 
 	if (verdict == SCHED_FULL) /* its client has too much there */
@@ -217,13 +229,16 @@ static enum fate demand_queue(struct call *call, struct export_io *io,
 		return READ_QUEUED;
 	case SCHED_RUN:
 		count_demand(io, plan, tuning, offset);
+		call->past = far ? d : NULL;
+		if (far)
+			return READ_NOW;
 		call->absent = true;
 		demand_execute(d, &call->req);
 		dispatcher_ran(d, &call->req);
 		return READ_NOW;
 	case SCHED_FULL:
 		return READ_LATER;
-	default:
+	default: /* what it asks for has come meanwhile */
 		return READ_NOW;
 	}
 }
@@ -242,7 +257,9 @@ static bool demand_submit(struct call *call, struct backing *b, const struct rea
 		return false;
 	io = export_io_ref(call->io);
 	describe_demand(call, b, demand_length(call, b, plan));
-	fate = walk_read_waits(walk, call) ? READ_QUEUED : demand_queue(call, io, plan, tuning);
+	fate = !device_joins_only(b->device) && walk_read_waits(walk, call)
+		       ? READ_QUEUED
+		       : demand_queue(call, io, plan, tuning);
 	if (fate != READ_QUEUED) {
 		backing_release(call->backing);
 		call_unpark(call);
@@ -251,32 +268,6 @@ static bool demand_submit(struct call *call, struct backing *b, const struct rea
 	if (fate == READ_LATER)
 		answer_later(call);
 	return fate != READ_NOW;
-}
-
-/*
- * The read waits for what is being fetched anyway, if that covers it; false: the caller must answer it
- * itself, now: it is not queued. As demand_submit().
- */
-static bool demand_join(struct call *call, struct backing *b, const struct readahead_plan *plan,
-			const struct readahead_tuning *tuning)
-{
-	struct export_io *io = call->exp->io;
-	enum sched_verdict verdict;
-
-	if (!call_park(call))
-		return false;
-	export_io_ref(io);
-	describe_demand(call, b, call_length(call->read_arg));
-	verdict = dispatcher_join(&b->device->dispatcher, &call->req);
-	if (verdict == SCHED_WAITS) {
-		count_joined(io, plan, tuning);
-	} else {
-		count_demand(io, plan, tuning, call->read_arg->offset);
-		backing_release(call->backing);
-		call_unpark(call);
-	}
-	export_io_put(io);
-	return verdict == SCHED_WAITS;
 }
 
 /* ---- every read ------------------------------------------------------------------------- */
@@ -369,11 +360,7 @@ static bool goes_to_disk(struct call *call, struct read *read, struct prefetch *
 			submit_first(p); /* it may be on its way only */
 		return false;
 	}
-	if (device_joins_only(b->device)) {
-		submit_first(p);
-		return demand_join(call, b, &read->plan, &read->tuning);
-	}
-	if (!device_queues_demand(b->device)) {
+	if (!device_queues_demand(b->device) && !device_joins_only(b->device)) {
 		read->direct = direct_read_begin(b, call->read_arg->offset, read->asked.len);
 		return false;
 	}
@@ -496,5 +483,6 @@ void ra_read2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_c
 	call->bypass = bypass;
 	call->amount = 0;
 	call->again = false;
+	call->past = NULL;
 	answer_or_queue(call, hdl, &asked);
 }

@@ -25,6 +25,7 @@
 #include "disk/watcher.h"
 #include "ceph_client.h"
 #include "params.h"
+#include "read_below.h"
 #include "remote/hint.h"
 #include "remote/use_once.h"
 #include "subcall.h"
@@ -100,42 +101,6 @@ static void enter(struct req_op_context *ctx, const struct remote_handle *h)
 	struct req_op_context ctx __attribute__((cleanup(leave)));                                 \
 	enter(&ctx, h)
 
-/* A read under way, which may end on another thread. */
-struct pending {
-	struct lock lock;
-	pthread_cond_t ended;
-	bool over;
-	fsal_status_t status;
-};
-
-static void read_ended(struct fsal_obj_handle *obj, fsal_status_t status, void *obj_data, void *arg)
-{
-	struct pending *p = arg;
-
-	lock_take(&p->lock);
-	p->status = status;
-	p->over = true;
-	pthread_cond_signal(&p->ended);
-	lock_drop(&p->lock);
-}
-
-/* One round of a read: a FSAL may want to be called once more to end it. */
-static fsal_status_t read_round(struct fsal_obj_handle *own, struct fsal_io_arg *arg)
-{
-	struct pending p = {.over = false};
-
-	lock_init(&p.lock, LOCK_LEAF);
-	pthread_cond_init(&p.ended, NULL);
-	own->obj_ops->read2(own, true, read_ended, arg, &p);
-	lock_take(&p.lock);
-	while (!p.over)
-		pthread_cond_wait(&p.ended, &p.lock.mutex);
-	lock_drop(&p.lock);
-	pthread_cond_destroy(&p.ended);
-	lock_fini(&p.lock);
-	return p.status;
-}
-
 static ssize_t remote_read(void *handle, void *buffer, size_t len, uint64_t offset)
 {
 	struct remote_handle *h = handle;
@@ -144,9 +109,7 @@ static ssize_t remote_read(void *handle, void *buffer, size_t len, uint64_t offs
 	fsal_status_t status;
 
 	AS_NOBODY(h);
-	do
-		status = read_round(h->own, arg);
-	while (!FSAL_IS_ERROR(status) && ra_io_wants_resume(arg));
+	status = read_below(h->own, true, arg);
 	ra_io_arg_fini(arg);
 	return FSAL_IS_ERROR(status) ? -1 : (ssize_t)arg->io_amount;
 }

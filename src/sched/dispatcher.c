@@ -150,6 +150,34 @@ enum sched_verdict dispatcher_join(struct dispatcher *d, struct sched_req *r)
 	return verdict;
 }
 
+enum sched_verdict dispatcher_submit_or_pass(struct dispatcher *d, struct sched_req *r)
+{
+	enum sched_verdict verdict;
+	uint64_t now;
+
+	lock_take(&d->lock);
+	now = d->ops->now();
+	verdict = sched_join(&d->queue, r, now);
+	if (verdict == SCHED_FULL && !dispatcher_must_wait(d, r) &&
+	    sched_past_begin(&d->queue, r, now))
+		verdict = SCHED_RUN;
+	else if (verdict == SCHED_FULL)
+		verdict = submit(d, r, now);
+	if (verdict == SCHED_ADDED || verdict == SCHED_WAITS)
+		dispatcher_wake(d);
+	lock_drop(&d->lock);
+	return verdict;
+}
+
+void dispatcher_went_past(struct dispatcher *d, struct sched_req *r)
+{
+	lock_take(&d->lock);
+	sched_past_end(&d->queue, r, d->ops->now());
+	if (d->queue.by_class[SCHED_DEMAND]) /* it may have kept a place from one of these */
+		dispatcher_wake(d);
+	lock_drop(&d->lock);
+}
+
 enum sched_verdict dispatcher_wait_room(struct dispatcher *d, struct sched_req *r, uint64_t timeout)
 {
 	enum sched_verdict verdict = SCHED_FULL;
@@ -295,6 +323,13 @@ void dispatcher_set_together(struct dispatcher *d, uint32_t max)
 {
 	lock_take(&d->lock);
 	drive_reads_set_max(&d->drive, max);
+	lock_drop(&d->lock);
+}
+
+void dispatcher_set_past(struct dispatcher *d, bool on)
+{
+	lock_take(&d->lock);
+	sched_set_past(&d->queue, on);
 	lock_drop(&d->lock);
 }
 

@@ -138,6 +138,14 @@ void dispatcher_ran(struct dispatcher *d, struct sched_req *r);
 /* As sched_join(). */
 enum sched_verdict dispatcher_join(struct dispatcher *d, struct sched_req *r);
 /*
+ * As dispatcher_submit() of a read from a cluster: SCHED_RUN when it may go past the queue, beside whatever is there. R is the
+ * caller's then, stays where it is, and is charged until dispatcher_went_past(), on any thread.
+ */
+enum sched_verdict dispatcher_submit_or_pass(struct dispatcher *d, struct sched_req *r);
+void dispatcher_went_past(struct dispatcher *d, struct sched_req *r);
+/* As sched_set_past(). */
+void dispatcher_set_past(struct dispatcher *d, bool on);
+/*
  * R, a read, was refused: SCHED_FULL. Waits for room on the caller's thread, up to TIMEOUT ns (0:
  * not at all), if a thread may be spared (room_gate.h): that holds R's client back, and no other. The
  * verdict is then as of dispatcher_submit(), R gone as after it; or SCHED_FULL again: the client is to

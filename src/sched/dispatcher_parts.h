@@ -25,8 +25,19 @@ static inline void dispatcher_crowd(struct dispatcher *d, uint32_t there)
 		there && there >= drive_reads_of_one(&d->drive, &d->queue, d->ops->now());
 }
 
-/* For what the disk has a place; the queue is told. */
-static inline enum sched_place dispatcher_place(struct dispatcher *d)
+/* For what a cluster has a place: none is at hand, and a flow may have as many as there is room for. */
+static inline enum sched_place dispatcher_place_far(struct dispatcher *d)
+{
+	uint32_t there = sched_past_places(&d->queue);
+	enum sched_place place = sched_place(d->depth, d->busy, d->scattered, there);
+
+	d->queue.scattered_only = place != PLACE_ANY;
+	d->queue.short_too = d->queue.at_hand = d->queue.one_each = false;
+	return place;
+}
+
+/* ... of a disk. */
+static inline enum sched_place dispatcher_place_near(struct dispatcher *d)
 {
 	uint32_t there = d->busy < d->depth ? 0 : drive_reads_there(&d->drive, &d->queue);
 	enum sched_place place = sched_place(d->depth, d->busy, d->scattered, there);
@@ -37,6 +48,12 @@ static inline enum sched_place dispatcher_place(struct dispatcher *d)
 		place == PLACE_SCATTERED && drive_reads_one_at_hand(&d->drive, &d->queue);
 	dispatcher_crowd(d, place == PLACE_SCATTERED ? d->scattered : 0);
 	return place;
+}
+
+/* For what the disk has a place; the queue is told. */
+static inline enum sched_place dispatcher_place(struct dispatcher *d)
+{
+	return d->queue.past.on ? dispatcher_place_far(d) : dispatcher_place_near(d);
 }
 
 /* R takes one of the places at the disk, or gives it back. */

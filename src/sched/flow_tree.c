@@ -77,13 +77,21 @@ static void raise_places(struct flow_node *node)
 	}
 }
 
-/* What NODE did not use while it had nothing urgent to do is no claim, but for the credit. */
-static void forget_idleness(const struct sched_queue *q, struct flow_set *set,
-			    struct flow_node *node, uint32_t weight)
+uint64_t flow_level_least(const struct sched_queue *q, const struct flow_set *set,
+			  const struct flow_node *node, uint32_t weight)
 {
 	uint64_t bound = flow_virtual(credit(q), weight);
 
 	bound = set->level > bound ? set->level - bound : 0;
+	return node->vtime > bound ? node->vtime : bound;
+}
+
+/* What NODE did not use while it had nothing urgent to do is no claim, but for the credit. */
+static void forget_idleness(const struct sched_queue *q, struct flow_set *set,
+			    struct flow_node *node, uint32_t weight)
+{
+	uint64_t bound = flow_level_least(q, set, node, weight);
+
 	if (node->vtime >= bound)
 		return;
 	node->vtime = bound;

@@ -119,6 +119,9 @@ uint64_t flow_promise_time(const struct sched_queue *q, const struct sched_flow 
 bool group_is_export(const struct sched_group *g);
 /* NS of disk time at WEIGHT, as virtual time. */
 uint64_t flow_virtual(uint64_t ns, uint32_t weight);
+/* Where NODE of SET, of WEIGHT, stands at least (virtual time): what it did not use is no claim, but for a credit. */
+uint64_t flow_level_least(const struct sched_queue *q, const struct flow_set *set,
+			  const struct flow_node *node, uint32_t weight);
 /* F is served next: newcomers begin where it stands. */
 void flow_serve(struct sched_queue *q, struct sched_flow *f);
 /* F has had NS of disk time; ... as promised: that counts among the flows of its group alone. */
@@ -251,6 +254,9 @@ void writeback_begins(struct sched_queue *q, struct sched_req *r, uint64_t now);
 double writeback_seek(const struct sched_queue *q);
 /* writeback_account.c: R, of any class, has left the disk (or was dropped). */
 void writeback_account(struct sched_queue *q, struct sched_req *r, uint64_t now);
+
+/* flow_past.c: a small demand read is over, whichever way it went. */
+void past_served(struct sched_queue *q, uint64_t now);
 
 /* wait_stats.c: a demand read is over. */
 void account_wait(struct sched_queue *q, const struct sched_req *r, uint64_t now);

@@ -435,6 +435,7 @@ void sched_done(struct sched_queue *q, struct sched_req *r, uint64_t now, struct
 	offer_no_more(q, r);
 	if (r->class == SCHED_DEMAND) {
 		account_wait(q, r, now);
+		past_served(q, now);
 		assert(q->held >= r->len);
 		q->held -= r->len;
 	} else if (r->class == SCHED_PREFETCH) {

@@ -47,6 +47,7 @@
 #include <sys/queue.h>
 
 #include "sched/cost.h"
+#include "sched/depth_search.h"
 #include "sched/flows.h"
 #include "sched/gap_credit.h"
 #include "sched/order.h"
@@ -187,6 +188,13 @@ struct sched_writeback {
 	struct writeback_cost cost;
 };
 
+/* flow_past.c's: reads that go past the queue of a cluster. */
+struct sched_past {
+	bool on;
+	uint32_t n;		    /* under way */
+	struct depth_search search; /* of those that are queued: how many at once */
+};
+
 /*
  * Requests that may count as stalled at a time: so many more are let to the disk. All that a drive was
  * given together (disk/drive_queue.h) may be among them, and a few others.
@@ -228,6 +236,7 @@ struct sched_queue {
 	struct order places;	    /* queued demands, by file and offset */
 	struct order parked;	    /* reads queued of files that hang, by file: stall.c */
 	struct sched_writeback writeback;
+	struct sched_past past;
 	struct sched_flows flows;
 };
 
@@ -256,6 +265,16 @@ enum sched_verdict sched_submit_again(struct sched_queue *q, struct sched_req *r
  * covers it, else SCHED_FULL and nothing has happened.
  */
 enum sched_verdict sched_join(struct sched_queue *q, struct sched_req *r, uint64_t now);
+/*
+ * The queue is a cluster's, which serves many at once, or is not. Then a demand read may go past it: R is charged
+ * from now until sched_past_end(), and is in no list. False: its flow is over a ceiling, has had more than another
+ * one that is about, or has reads queued: it is to be submitted. R as for sched_submit().
+ */
+void sched_set_past(struct sched_queue *q, bool on);
+bool sched_past_begin(struct sched_queue *q, struct sched_req *r, uint64_t now);
+void sched_past_end(struct sched_queue *q, struct sched_req *r, uint64_t now);
+/* Of those that are queued so many may be there now, beyond the depth only beside each other. */
+uint32_t sched_past_places(const struct sched_queue *q);
 /* The next request for the disk, now running; NULL when none is queued. */
 struct sched_req *sched_next(struct sched_queue *q, uint64_t now);
 /*
