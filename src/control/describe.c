@@ -269,6 +269,7 @@ void describe_writing(struct json_object *o, const struct writing_facts *f)
 	describe_number(o, "disk_bytes_per_s", f->disk_rate);
 	describe_number(o, "replies_held", f->replies_held);
 	describe_number(o, "replies_held_bytes", f->replies_held_bytes);
+	describe_number(o, "unstable_bytes", f->unstable);
 	describe_number(o, "errors_kept", f->errors_kept);
 	describe_number(o, "writeback_bytes", f->writeback_bytes);
 	describe_number(o, "writeback_errors", f->writeback_errors);

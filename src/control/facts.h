@@ -89,6 +89,7 @@ struct writing_facts {
 	uint64_t disk_rate;	     /* bytes/s that the disk took while plenty waited */
 	uint32_t replies_held;	     /* now delayed */
 	uint64_t replies_held_bytes; /* of their requests */
+	uint64_t unstable;	     /* bytes written to clusters and not made stable */
 	uint32_t errors_kept;	     /* of files of which nothing else is known, to be told */
 
 	uint64_t writeback_bytes;

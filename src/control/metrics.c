@@ -222,6 +222,8 @@ static const struct family of_writing[] = {
 	{"errors_kept", "writeback_errors_untold", GAUGE,
 	 "Errors that no COMMIT has asked for yet, of files of which nothing else is known.", 1,
 	 NULL},
+	{"unstable_bytes", "unstable_bytes", GAUGE, "Written to clusters and not made stable.", 1,
+	 NULL},
 	{"replies_held", "write_replies_delayed", GAUGE, "Replies to writes that are delayed now.",
 	 1, NULL},
 	{"replies_paced", "write_replies_delayed_total", COUNTER,

@@ -17,6 +17,7 @@
 #include "control/describe.h"
 #include "disk/export_io.h"
 #include "disk/learnt_table.h"
+#include "far_write.h"
 #include "file_facts.h"
 #include "live_params.h"
 #include "prices.h"
@@ -184,6 +185,7 @@ static void writing_facts(struct writing_facts *f)
 		.disk_rate = (uint64_t)dirty_memory_rate(),
 		.replies_held = p.held,
 		.replies_held_bytes = p.bytes,
+		.unstable = far_write_bytes(),
 		.errors_kept = w.kept,
 		.writeback_bytes = w.pushed,
 		.writeback_errors = w.errors,

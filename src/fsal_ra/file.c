@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "common/clock.h"
+#include "far_write.h"
 #include "own_answer.h"
 #include "request_flow.h"
 #include "writeback/commit.h"
@@ -89,7 +90,9 @@ static int fsync_below(void *arg)
 {
 	struct commit_call *call = arg;
 
-	fsal_status_t status = SUB_OBJ(call->obj_hdl, commit2, call->offset, call->len);
+	fsal_status_t status = ra_handle_of(call->obj_hdl)->cluster
+				       ? far_commit(call->obj_hdl, call->offset, call->len)
+				       : SUB_OBJ(call->obj_hdl, commit2, call->offset, call->len);
 
 	if (!FSAL_IS_ERROR(status))
 		return 0;

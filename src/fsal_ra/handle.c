@@ -4,6 +4,7 @@
  * calls the sub-FSAL's method on the sub-FSAL's handle; those that change a file's extent or its
  * links tell the data path afterwards.
  */
+#include "far_write.h"
 #include "open_handle.h"
 #include "own_answer.h"
 #include "remote_io.h"
@@ -41,6 +42,7 @@ static struct ra_handle *alloc_handle(struct ra_export *exp, struct fsal_obj_han
 	hdl->obj_handle.state_hdl = sub->state_hdl;
 	hdl->sub_handle = sub;
 	hdl->far = remote_is_far(sub);
+	hdl->cluster = remote_is_cluster(sub);
 	init_slot(hdl);
 	return hdl;
 }
@@ -64,6 +66,8 @@ static void release(struct fsal_obj_handle *obj_hdl)
 	struct ra_handle *hdl = ra_handle_of(obj_hdl);
 
 	backing_slot_fini(&hdl->slot);
+	if (hdl->unstable.written)
+		far_write_forget(hdl);
 	/* Out of the module's list first: ra_handles_close() goes through it. */
 	ra_obj_handle_fini(&hdl->obj_handle);
 	if (op_ctx != NULL && op_ctx->fsal_export != NULL)

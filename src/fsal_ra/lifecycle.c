@@ -27,6 +27,7 @@
 #include "prices.h"
 #include "remote_io.h"
 #include "control_host.h"
+#include "far_write.h"
 #include "sched/room_gate.h"
 #include "shares_host.h"
 #include "thread_name.h"
@@ -315,6 +316,7 @@ void ra_io_module_update(void)
 		readahead_set_idle(module.engine, p->cursor_idle * CLOCK_MS);
 	}
 	dirty_memory_set_budget(p->dirty_budget);
+	far_write_set_max(p->unstable_max);
 	pacer_set_room((uint32_t)p->paced_replies, p->paced_memory);
 	remote_set_memory(p->readahead_memory);
 	ra_prices_update();

@@ -15,6 +15,7 @@
 #include "disk/backing_slot.h"
 #include "disk/export_io.h"
 #include "params_table.h"
+#include "remote/unstable.h"
 
 /* The module: one per server. */
 struct ra_module {
@@ -53,6 +54,8 @@ struct ra_handle {
 	atomic_bool read_below;		    /* own_answer.h */
 	uint64_t parent;		    /* walk.h; 0: not known */
 	bool far;			    /* remote_is_far() */
+	bool cluster;			    /* remote_is_cluster() */
+	struct unstable_file unstable;	    /* far_write.h; of such a one */
 	struct backing_slot slot;
 };
 

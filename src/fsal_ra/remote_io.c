@@ -67,6 +67,11 @@ static struct remote_kind *kind_of(const struct fsal_module *fsal)
 	return NULL;
 }
 
+bool remote_is_cluster(const struct fsal_obj_handle *sub)
+{
+	return kind_of(sub->fsal) != NULL;
+}
+
 bool remote_is_far(const struct fsal_obj_handle *sub)
 {
 	const struct remote_kind *kind = kind_of(sub->fsal);
@@ -366,7 +371,7 @@ bool remote_export_root(struct ra_export *exp)
 	told = ask_client(kind, exp->user_below);
 	LogEvent(COMPONENT_FSAL,
 		 "RA: export %u: files of FSAL %s are fetched ahead into %s; their writing out is "
-		 "its affair (no turns of write-back, no pacing)",
+		 "its affair (no turns of write-back)",
 		 exp->export.export_id, exp->export.sub_export->fsal->name,
 		 kind->cache != 0 ? "its client's own cache" : "memory of ours");
 	return told;

@@ -8,6 +8,8 @@
 /* A backing_remote_opener for the slot of a struct ra_handle. With op_ctx. */
 struct backing *remote_open(struct backing_slot *slot, struct export_io *io, uint64_t now,
 			    int *err);
+/* SUB is of a FSAL that reaches a cluster by itself, and that we know. */
+bool remote_is_cluster(const struct fsal_obj_handle *sub);
 /* Whether SUB is of a FSAL that cannot release it at the end by itself. */
 bool remote_is_far(const struct fsal_obj_handle *sub);
 /* At the end: the walk of SUB's module through its handles will not meet SUB. */

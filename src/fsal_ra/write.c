@@ -4,6 +4,8 @@
  *
  *   WRITE -> the sub-FSAL puts it into the page cache; write-back is told, and the reply may be held
  *            back a little while too much is dirty (writeback/pacer.h)
+ *         -> of a cluster: into its client's memory, or the cluster's; the same while too much was not
+ *            made stable, and one WRITE makes the file's stable first (far_write.h)
  *   COPY  -> the sub-FSAL copies; what it changed is treated as a WRITE, without delay
  */
 #include <errno.h>
@@ -11,6 +13,7 @@
 #include "call.h"
 #include "common/clock.h"
 #include "common/container.h"
+#include "far_write.h"
 #include "request_flow.h"
 #include "writeback/writeback.h"
 
@@ -55,7 +58,13 @@ static uint64_t account(struct call *call)
 	struct writeback_settings s;
 
 	backing_invalidate(&hdl->slot, arg->offset, arg->io_amount);
-	if (call->stable || !dirtied(hdl, call->exp->io, arg->offset, arg->io_amount, &s))
+	if (call->stable)
+		return 0;
+	if (hdl->cluster) {
+		export_io_writeback(call->exp->io, &s);
+		return far_wrote(call->obj_hdl, arg->io_amount, &s);
+	}
+	if (!dirtied(hdl, call->exp->io, arg->offset, arg->io_amount, &s))
 		return 0;
 	return pacer_delay((uint64_t)(uintptr_t)op_ctx->client, arg->io_amount, s.reply_delay_max);
 }
@@ -90,12 +99,29 @@ static void written(struct fsal_obj_handle *sub, fsal_status_t status, void *obj
 		call_done(sub, status, obj_data, caller_data);
 }
 
+/* To a cluster: what was written before may have to be made stable first. */
+static fsal_status_t first(struct fsal_obj_handle *obj_hdl, const struct fsal_io_arg *arg)
+{
+	struct writeback_settings s;
+
+	if (arg->fsal_stable || !ra_handle_of(obj_hdl)->cluster)
+		return fsalstat(ERR_FSAL_NO_ERROR, 0);
+	export_io_writeback(ra_export_of_op()->io, &s);
+	return far_write_first(obj_hdl, &s);
+}
+
 void ra_write2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_cb,
 	       struct fsal_io_arg *write_arg, void *caller_arg)
 {
-	struct call *call = call_new(obj_hdl, done_cb, caller_arg);
 	bool local = ra_sub_of(obj_hdl)->fs != NULL;
+	fsal_status_t status = first(obj_hdl, write_arg);
+	struct call *call;
 
+	if (FSAL_IS_ERROR(status)) {
+		done_cb(obj_hdl, status, write_arg, caller_arg);
+		return;
+	}
+	call = call_new(obj_hdl, done_cb, caller_arg);
 	call->write_arg = write_arg;
 	call->stable = write_arg->fsal_stable;
 	call->began = local ? 0 : clock_now();

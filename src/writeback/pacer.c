@@ -23,14 +23,17 @@ static struct {
 
 uint64_t pacer_delay(uint64_t client, uint64_t bytes, uint64_t max)
 {
-	double level = dirty_memory_level();
+	return pacer_delay_at(client, bytes, dirty_memory_level(), dirty_memory_rate(), max);
+}
+
+uint64_t pacer_delay_at(uint64_t client, uint64_t bytes, double level, double rate, uint64_t max)
+{
 	uint64_t delay;
 
 	if (level <= PACING_SETPOINT || !max || !pacer.running)
 		return 0;
 	lock_take(&pacer.lock);
-	delay = pacing_delay(&pacer.clocks, client, bytes, level, dirty_memory_rate(), max,
-			     clock_now());
+	delay = pacing_delay(&pacer.clocks, client, bytes, level, rate, max, clock_now());
 	lock_drop(&pacer.lock);
 	return delay;
 }

@@ -38,6 +38,8 @@ void pacer_set_room(uint32_t replies, uint64_t bytes);
 void pacer_stop(void);
 /* For how long (ns) to hold the reply to CLIENT's write of BYTES; 0: not at all. MAX: ns, bounds it. */
 uint64_t pacer_delay(uint64_t client, uint64_t bytes, uint64_t max);
+/* The same where not this machine's memory fills: by that LEVEL (1: full), and the RATE (bytes a second) it empties at. */
+uint64_t pacer_delay_at(uint64_t client, uint64_t bytes, double level, double rate, uint64_t max);
 /*
  * Calls ANSWER on the pacer's thread in DELAY ns; BYTES: of the request. False when there is no room
  * for it: then nothing was held.

@@ -15,6 +15,7 @@ import versions
 from kept import half_done, late_answers, states  # noqa: F401: by name, as those below
 from others import guest, idle_writer, price_follows, upcalls  # noqa: F401: by name, as those below
 from shared import shares  # noqa: F401: by name, as those below
+from unstable import unstable  # noqa: F401: by name, as those below
 
 READS = 10000
 PARITY_CALLS = 2500

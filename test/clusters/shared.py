@@ -77,8 +77,8 @@ def with_and_without(bed, path):
     e2e.check(not broken, "shares: every READ was right", broken[:3])
     seen = (mean(light.took[:alone]) * 1e3, mean(light.took[both:]) * 1e3, len(light.took), others,
             counted)
-    e2e.note(f"shares: the light client's READs take {seen[0]:.1f} ms alone, {seen[1]:.1f} ms beside "
-             f"{MANY} at a time of the other; READs {seen[2]} and {others}")
+    e2e.note(f"shares: the light client's READs take {seen[0]:.1f} ms alone, {seen[1]:.1f} ms "
+             f"beside {MANY} at a time of the other; READs {seen[2]} and {others}")
     gateway.ends_well(server, "shares")
     return seen
 
@@ -97,8 +97,8 @@ def share_claims(seen):
 
 
 def shares(bed):
-    """READs that go straight to the cluster are counted for who asked, and one client's many do not keep
-    another's few from it."""
+    """READs that go straight to the cluster are counted for who asked, and one client's many do not
+    keep another's few from it."""
     path = priced_file(bed)
     quiet.judge("shares", lambda: with_and_without(bed, path),
                 share_claims if bed.disk else counted_claims, tries=2)

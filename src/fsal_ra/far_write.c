@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Writes to a cluster that are not stable yet. See far_write.h. */
+#include "far_write.h"
+
+#include "common/clock.h"
+#include "writeback/pacer.h"
+
+static struct unstable unstable = UNSTABLE_INITIALIZER;
+
+void far_write_set_max(uint64_t max)
+{
+	unstable_set_max(&unstable, max);
+}
+
+/* The file is made stable, OURS or a client's. Both FSALs make all of it stable, whatever the range. */
+static fsal_status_t commit(struct fsal_obj_handle *obj_hdl, off_t offset, size_t len, bool ours)
+{
+	struct unstable_file *f = &ra_handle_of(obj_hdl)->unstable;
+	uint64_t begun = unstable_begin(&unstable, f), since = clock_now();
+	fsal_status_t status = SUB_OBJ(obj_hdl, commit2, offset, len);
+
+	unstable_end(&unstable, f, begun, !FSAL_IS_ERROR(status), ours, clock_now() - since);
+	return status;
+}
+
+fsal_status_t far_write_first(struct fsal_obj_handle *obj_hdl, const struct writeback_settings *s)
+{
+	struct unstable_file *f = &ra_handle_of(obj_hdl)->unstable;
+
+	if (!s->on || !s->reply_delay_max || !unstable_is_due(&unstable, f))
+		return fsalstat(ERR_FSAL_NO_ERROR, 0);
+	return commit(obj_hdl, 0, 0, true);
+}
+
+uint64_t far_wrote(struct fsal_obj_handle *obj_hdl, uint64_t bytes,
+		   const struct writeback_settings *s)
+{
+	double level, rate;
+
+	unstable_wrote(&unstable, &ra_handle_of(obj_hdl)->unstable, bytes);
+	if (!s->on)
+		return 0;
+	level = unstable_level(&unstable, &rate);
+	return pacer_delay_at((uint64_t)(uintptr_t)op_ctx->client, bytes, level, rate,
+			      s->reply_delay_max);
+}
+
+fsal_status_t far_commit(struct fsal_obj_handle *obj_hdl, off_t offset, size_t len)
+{
+	return commit(obj_hdl, offset, len, false);
+}
+
+void far_write_forget(struct ra_handle *hdl)
+{
+	unstable_forget(&unstable, &hdl->unstable);
+}
+
+uint64_t far_write_bytes(void)
+{
+	return unstable_bytes(&unstable);
+}

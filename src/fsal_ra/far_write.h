@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What was written to files of a cluster and is not stable (remote/unstable.h), as writes and COMMITs tell of it. All
+ * with op_ctx, of a handle of ours.
+ */
+#ifndef RA_FAR_WRITE_H
+#define RA_FAR_WRITE_H
+
+#include "disk/export_settings.h"
+#include "subcall.h"
+
+/* Bytes of all files at most, as far as the cluster answers; 0: no bound. */
+void far_write_set_max(uint64_t max);
+/*
+ * Before an UNSTABLE write: makes the file stable if that is due, by a COMMIT of the FSAL below, which may wait for the
+ * cluster. What it says is to be told to the writer: nobody else learns of it.
+ */
+fsal_status_t far_write_first(struct fsal_obj_handle *obj_hdl, const struct writeback_settings *s);
+/* BYTES were written and are not stable: for how long (ns) to hold the reply back. */
+uint64_t far_wrote(struct fsal_obj_handle *obj_hdl, uint64_t bytes,
+		   const struct writeback_settings *s);
+/* A client's COMMIT, below. */
+fsal_status_t far_commit(struct fsal_obj_handle *obj_hdl, off_t offset, size_t len);
+/* The handle goes. */
+void far_write_forget(struct ra_handle *hdl);
+/* Bytes that are not stable, now. */
+uint64_t far_write_bytes(void);
+
+#endif /* RA_FAR_WRITE_H */

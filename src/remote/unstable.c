@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What was written to a cluster and is not stable. See unstable.h. */
+#include "remote/unstable.h"
+
+/* Of the bound, what files have together before one is due: the rest is for what comes meanwhile. */
+#define DUE_PART 0.75
+/* The rate is that of so many COMMITs, averaged, of as many bytes at least. */
+#define RATE_AVERAGED 4
+#define RATE_BYTES    (UINT64_C(1) << 20)
+
+static uint64_t bytes_of(const struct unstable_file *f)
+{
+	return f->written - f->stable;
+}
+
+/* As it is with so many files; 0: none. Lock held. */
+static uint64_t bound(const struct unstable *u)
+{
+	uint64_t needed = u->files * UNSTABLE_FILE;
+
+	return !u->max || u->max > needed ? u->max : needed;
+}
+
+void unstable_set_max(struct unstable *u, uint64_t max)
+{
+	lock_take(&u->lock);
+	u->max = max;
+	lock_drop(&u->lock);
+}
+
+bool unstable_is_due(struct unstable *u, struct unstable_file *f)
+{
+	bool due;
+
+	lock_take(&u->lock);
+	due = u->max && !f->due && bytes_of(f) &&
+	      (double)bytes_of(f) * u->files >= DUE_PART * (double)bound(u);
+	f->due |= due;
+	lock_drop(&u->lock);
+	return due;
+}
+
+void unstable_wrote(struct unstable *u, struct unstable_file *f, uint64_t bytes)
+{
+	lock_take(&u->lock);
+	if (bytes && !bytes_of(f))
+		u->files++;
+	f->written += bytes;
+	u->bytes += bytes;
+	lock_drop(&u->lock);
+}
+
+uint64_t unstable_begin(struct unstable *u, const struct unstable_file *f)
+{
+	uint64_t written;
+
+	lock_take(&u->lock);
+	written = f->written;
+	lock_drop(&u->lock);
+	return written;
+}
+
+/* F is stable up to UPTO of its bytes; returns how many more that are. Lock held. */
+static uint64_t settle(struct unstable *u, struct unstable_file *f, uint64_t upto)
+{
+	uint64_t more = upto > f->stable ? upto - f->stable : 0;
+
+	if (!more)
+		return 0;
+	f->stable = upto;
+	u->bytes -= more;
+	if (!bytes_of(f))
+		u->files--;
+	return more;
+}
+
+static void measure(struct unstable *u, uint64_t bytes, uint64_t took)
+{
+	double seen;
+
+	if (bytes < RATE_BYTES || !took)
+		return;
+	seen = (double)bytes * 1e9 / (double)took;
+	u->rate += (seen - u->rate) / RATE_AVERAGED;
+	if (u->rate < UNSTABLE_RATE_LEAST)
+		u->rate = UNSTABLE_RATE_LEAST;
+}
+
+void unstable_end(struct unstable *u, struct unstable_file *f, uint64_t begun, bool done, bool ours,
+		  uint64_t took)
+{
+	lock_take(&u->lock);
+	if (ours)
+		f->due = false;
+	if (done)
+		measure(u, settle(u, f, begun), took);
+	lock_drop(&u->lock);
+}
+
+void unstable_forget(struct unstable *u, struct unstable_file *f)
+{
+	lock_take(&u->lock);
+	settle(u, f, f->written);
+	lock_drop(&u->lock);
+}
+
+double unstable_level(struct unstable *u, double *rate)
+{
+	double level;
+
+	lock_take(&u->lock);
+	level = u->max ? (double)u->bytes / (double)bound(u) : 0;
+	*rate = u->rate;
+	lock_drop(&u->lock);
+	return level;
+}
+
+uint64_t unstable_bytes(struct unstable *u)
+{
+	uint64_t bytes;
+
+	lock_take(&u->lock);
+	bytes = u->bytes;
+	lock_drop(&u->lock);
+	return bytes;
+}

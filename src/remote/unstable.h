@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What clients have written to a cluster's files through this gateway and nobody has made stable since: how much of it
+ * may be anywhere on its way, the cluster client's memory or that of its storage.
+ *
+ *   bytes of a file                 .---- a COMMIT of ours, in the name of the next WRITE, which waits for it
+ *     its part  - - - - - - -/- - -/|- - - - - - -/|      its part: 3/4 of the bound, evenly for all files that
+ *                          /     /  |           /  |      have some, and of UNSTABLE_FILE at least
+ *                        /     /    |   .-----/    |    meanwhile other WRITEs are paced by how much there is in all
+ *                      /     /      |_/            |_   (writeback/pacing.h)
+ *               WRITEs      COMMIT of a client: none is due
+ *
+ * Of less than that a COMMIT is a seek or two, and the transaction of a journal, for next to nothing: 32 files at 384 KiB
+ * each took 2.4 times as long to be written to one disk. So with many files the bound is as much as they need.
+ *
+ * A file's bytes are those written less those that had been when the last one began that has succeeded: so two that
+ * overlap count nothing twice.
+ *
+ * Pure: times are handed in. Any thread; a lock of its own, a leaf.
+ */
+#ifndef REMOTE_UNSTABLE_H
+#define REMOTE_UNSTABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/lock.h"
+
+/* Bytes a second until one was measured, and the least believed. */
+#define UNSTABLE_RATE_FIRST 100e6
+#define UNSTABLE_RATE_LEAST 1e6
+
+/* Bytes that the bound has for each file that has some, at least. */
+#define UNSTABLE_FILE (UINT64_C(2) << 20)
+
+/* Of one file; zero: nothing was written. Its owner's, who calls unstable_forget() before it goes. */
+struct unstable_file {
+	uint64_t written, stable; /* bytes, ever */
+	bool due;		  /* one of ours is under way */
+};
+
+/* Of all files. */
+struct unstable {
+	struct lock lock;
+	uint64_t max;	/* bytes; 0: no bound, nothing is ever due */
+	uint64_t bytes; /* of all files */
+	uint32_t files; /* that have some */
+	double rate;	/* bytes a second that become stable */
+};
+
+#define UNSTABLE_INITIALIZER                                                                       \
+	{                                                                                          \
+		.lock = LOCK_INITIALIZER(LOCK_LEAF), .rate = UNSTABLE_RATE_FIRST                   \
+	}
+
+void unstable_set_max(struct unstable *u, uint64_t max);
+/* Before a WRITE of F: whether to make the file stable first. Then unstable_end() with OURS follows. */
+bool unstable_is_due(struct unstable *u, struct unstable_file *f);
+/* BYTES were written, and are not stable. */
+void unstable_wrote(struct unstable *u, struct unstable_file *f, uint64_t bytes);
+/* A COMMIT of F begins: returns what unstable_end() is to be told. */
+uint64_t unstable_begin(struct unstable *u, const struct unstable_file *f);
+/* It has ended, after TOOK ns; DONE: with success. OURS: it was due. */
+void unstable_end(struct unstable *u, struct unstable_file *f, uint64_t begun, bool done, bool ours,
+		  uint64_t took);
+/* F goes: what it may still have is nobody's. */
+void unstable_forget(struct unstable *u, struct unstable_file *f);
+/* All bytes over the bound as it is, which they may exceed; 0: no bound. And the rate, bytes a second. */
+double unstable_level(struct unstable *u, double *rate);
+/* All bytes, now. */
+uint64_t unstable_bytes(struct unstable *u);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What was written to a cluster and is not stable: what is counted, when a file is due. */
+#include "remote/unstable.h"
+
+#include "support.h"
+
+#define MAX (16 * MIB)
+
+static struct unstable u;
+static struct unstable_file a, b;
+
+static int begin(void **state)
+{
+	u = (struct unstable)UNSTABLE_INITIALIZER;
+	a = b = (struct unstable_file){0};
+	unstable_set_max(&u, MAX);
+	return 0;
+}
+
+/* As a client does: what is due is made stable in TOOK ns. True: it was. */
+static bool writes(struct unstable_file *f, uint64_t bytes, uint64_t took)
+{
+	bool due = unstable_is_due(&u, f);
+
+	if (due)
+		unstable_end(&u, f, unstable_begin(&u, f), true, true, took);
+	unstable_wrote(&u, f, bytes);
+	return due;
+}
+
+static void test_a_greedy_writer_is_bounded(void **state)
+{
+	unsigned int due = 0;
+
+	for (int i = 0; i < 1024; i++) {
+		due += writes(&a, MIB, 10 * MSEC);
+		assert_in_range(unstable_bytes(&u), MIB, MAX);
+	}
+	assert_in_range(due, 1024 / 13, 1024 / 11);
+}
+
+static void test_many_files_share_the_bound(void **state)
+{
+	struct unstable_file files[8] = {0};
+
+	for (int i = 0; i < 1024; i++) {
+		writes(&files[i % 8], MIB / 4, 10 * MSEC);
+		assert_in_range(unstable_bytes(&u), 0, MAX);
+	}
+	assert_int_equal(u.files, 8);
+	for (int i = 0; i < 8; i++)
+		unstable_forget(&u, &files[i]);
+	assert_int_equal(u.files, 0);
+	assert_int_equal(unstable_bytes(&u), 0);
+}
+
+/* ... but not in pieces of which each is a seek for nothing. */
+static void test_of_many_files_each_has_enough(void **state)
+{
+	struct unstable_file files[32] = {0};
+	unsigned int due = 0;
+	double rate;
+
+	for (int i = 0; i < 4096; i++) {
+		due += writes(&files[i % 32], MIB / 4, 10 * MSEC);
+		assert_in_range(unstable_bytes(&u), 0, 32 * UNSTABLE_FILE);
+		assert_true(unstable_level(&u, &rate) <= 1);
+	}
+	assert_in_range(due, 1, 1024 * MIB / (UNSTABLE_FILE / 4 * 3));
+}
+
+static void test_who_commits_is_never_due(void **state)
+{
+	for (int i = 0; i < 100; i++) {
+		assert_false(writes(&a, 8 * MIB, 0));
+		unstable_end(&u, &a, unstable_begin(&u, &a), true, false, 10 * MSEC);
+		assert_int_equal(unstable_bytes(&u), 0);
+	}
+}
+
+/* What was written after one began is not stable by it, whichever ends first. */
+static void test_commits_that_overlap(void **state)
+{
+	uint64_t first, second;
+
+	unstable_wrote(&u, &a, 4 * MIB);
+	first = unstable_begin(&u, &a);
+	unstable_wrote(&u, &a, MIB);
+	second = unstable_begin(&u, &a);
+	unstable_wrote(&u, &a, 2 * MIB);
+	unstable_end(&u, &a, second, true, false, MSEC);
+	assert_int_equal(unstable_bytes(&u), 2 * MIB);
+	unstable_end(&u, &a, first, true, false, MSEC);
+	assert_int_equal(unstable_bytes(&u), 2 * MIB);
+}
+
+static void test_one_at_a_time_and_again_when_it_failed(void **state)
+{
+	uint64_t begun;
+
+	unstable_wrote(&u, &a, 13 * MIB);
+	assert_true(unstable_is_due(&u, &a));
+	begun = unstable_begin(&u, &a);
+	assert_false(unstable_is_due(&u, &a)); /* it is under way */
+	unstable_end(&u, &a, begun, false, true, MSEC);
+	assert_int_equal(unstable_bytes(&u), 13 * MIB);
+	assert_true(unstable_is_due(&u, &a));
+}
+
+static void test_the_rate_is_that_of_commits(void **state)
+{
+	double rate;
+
+	for (int i = 0; i < 32; i++) {
+		unstable_wrote(&u, &a, 10 * MIB);
+		unstable_end(&u, &a, unstable_begin(&u, &a), true, false, SEC);
+	}
+	assert_true(unstable_level(&u, &rate) == 0);
+	assert_in_range((uint64_t)rate, 10 * MIB, 11 * MIB);
+	unstable_wrote(&u, &a, 100); /* of so little nothing is learnt */
+	unstable_end(&u, &a, unstable_begin(&u, &a), true, false, SEC);
+	unstable_level(&u, &rate);
+	assert_in_range((uint64_t)rate, 10 * MIB, 11 * MIB);
+}
+
+static void test_without_a_bound(void **state)
+{
+	double rate;
+
+	unstable_set_max(&u, 0);
+	unstable_wrote(&u, &a, 1000 * MIB);
+	assert_false(unstable_is_due(&u, &a));
+	assert_true(unstable_level(&u, &rate) == 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_a_greedy_writer_is_bounded, begin),
+		cmocka_unit_test_setup(test_many_files_share_the_bound, begin),
+		cmocka_unit_test_setup(test_of_many_files_each_has_enough, begin),
+		cmocka_unit_test_setup(test_who_commits_is_never_due, begin),
+		cmocka_unit_test_setup(test_commits_that_overlap, begin),
+		cmocka_unit_test_setup(test_one_at_a_time_and_again_when_it_failed, begin),
+		cmocka_unit_test_setup(test_the_rate_is_that_of_commits, begin),
+		cmocka_unit_test_setup(test_without_a_bound, begin),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
