@@ -14,36 +14,39 @@ static uint32_t distance(const struct dir_cursor *c, uint32_t place)
 	return place > c->at ? place - c->at : c->at - place;
 }
 
-/* The cursor of this axis that PLACE belongs to, the nearest one; NULL: none. */
-static struct dir_cursor *nearest(struct dir_cursor *cs, uint32_t place)
+/* The cursor on AXIS that PLACE belongs to, the nearest one; NULL: none. */
+static struct dir_cursor *nearest(const struct dir_cursors *cs, enum dir_axis axis, uint32_t place)
 {
-	struct dir_cursor *best = NULL;
+	struct dir_cursor *on = dir_cursors_on(cs, axis), *best = NULL;
 
-	for (int i = 0; i < DIR_CURSORS; i++)
-		if (matches(&cs[i], place) &&
-		    (best == NULL || distance(&cs[i], place) < distance(best, place)))
-			best = &cs[i];
+	for (uint32_t i = 0; i < cs->n; i++)
+		if (matches(&on[i], place) &&
+		    (best == NULL || distance(&on[i], place) < distance(best, place)))
+			best = &on[i];
 	return best;
 }
 
-/* A new one at PLACE, instead of that which was used least lately. */
-static struct dir_cursor *replace(struct dir_cursor *cs, uint32_t place, uint64_t now)
+struct dir_cursor *dir_cursors_oldest(const struct dir_cursors *cs, enum dir_axis axis)
 {
-	struct dir_cursor *old = &cs[0];
+	struct dir_cursor *on = dir_cursors_on(cs, axis), *old = &on[0];
 
-	for (int i = 1; i < DIR_CURSORS; i++)
-		if (cs[i].used < old->used)
-			old = &cs[i];
-	*old = (struct dir_cursor){.at = place, .tail = place, .count = 1, .span = 1, .used = now};
+	for (uint32_t i = 1; i < cs->n; i++)
+		if (on[i].used < old->used)
+			old = &on[i];
 	return old;
 }
 
-static struct dir_cursor *follow(struct dir_cursor *cs, uint32_t place, uint64_t now)
+static struct dir_cursor *follow(const struct dir_cursors *cs, enum dir_axis axis, uint32_t place,
+				 uint64_t now)
 {
-	struct dir_cursor *c = nearest(cs, place);
+	struct dir_cursor *c = nearest(cs, axis, place);
 
-	if (c == NULL)
-		return replace(cs, place, now);
+	if (c == NULL) {
+		c = dir_cursors_oldest(cs, axis);
+		*c = (struct dir_cursor){
+			.at = place, .tail = place, .count = 1, .span = 1, .used = now};
+		return c;
+	}
 	c->used = now;
 	if (place > c->at) { /* what comes back fills a gap, and proves nothing */
 		c->count++;
@@ -60,8 +63,7 @@ enum dir_axis dir_cursors_read(struct dir_cursors *cs, const struct dir_list *l,
 
 	*c = NULL;
 	for (enum dir_axis axis = 0; axis < DIR_AXES; axis++) {
-		struct dir_cursor *found =
-			follow(cs->of[axis], dir_list_place(l, axis, index), now);
+		struct dir_cursor *found = follow(cs, axis, dir_list_place(l, axis, index), now);
 
 		if (*c == NULL || (dir_cursor_streams(found, 1) && found->count > (*c)->count) ||
 		    (!dir_cursor_streams(*c, 1) && dir_cursor_streams(found, 1))) {

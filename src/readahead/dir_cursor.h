@@ -15,7 +15,7 @@
 
 #include "readahead/dir_list.h"
 
-#define DIR_CURSORS 8 /* walks of one directory at a time, on each axis */
+#define DIR_CURSORS 8 /* walks of one directory at a time, on each axis, at most */
 #define DIR_AHEAD   8 /* places */
 #define DIR_BACK    8 /* places */
 #define DIR_COUNT   4 /* reads before a cursor is a stream */
@@ -28,9 +28,24 @@ struct dir_cursor {
 	uint64_t used;	/* ns */
 };
 
+/* Those of a directory: N on each axis. In a small one there is no room for many walks beside each other. */
 struct dir_cursors {
-	struct dir_cursor of[DIR_AXES][DIR_CURSORS];
+	struct dir_cursor *of; /* DIR_AXES times N, the owner's memory */
+	uint32_t n;
 };
+
+/* How many there are on each axis of a directory of ENTRIES: so many, that far apart, match a read of any of them. */
+static inline uint32_t dir_cursors_count(uint32_t entries)
+{
+	uint32_t n = 1 + entries / (DIR_AHEAD + DIR_BACK);
+
+	return n < DIR_CURSORS ? n : DIR_CURSORS;
+}
+
+static inline struct dir_cursor *dir_cursors_on(const struct dir_cursors *cs, enum dir_axis axis)
+{
+	return &cs->of[axis * cs->n];
+}
 
 /*
  * The entry INDEX of L is read at NOW. Returns the axis, and its cursor in *C, that tells most: the one with
@@ -38,6 +53,8 @@ struct dir_cursors {
  */
 enum dir_axis dir_cursors_read(struct dir_cursors *cs, const struct dir_list *l, uint32_t index,
 			       uint64_t now, struct dir_cursor **c);
+/* The cursor on AXIS whose place another one may take: a free one, or that which was used least lately. */
+struct dir_cursor *dir_cursors_oldest(const struct dir_cursors *cs, enum dir_axis axis);
 /* Whether C is a stream: COUNT reads, DIR_COUNT as a rule, and half of what it passed. */
 bool dir_cursor_streams(const struct dir_cursor *c, uint32_t count);
 

@@ -2,6 +2,7 @@
 /* Walks, entry by entry, and what a directory's siblings tell of it. See dir_follow.h. */
 #include "readahead/dir_follow.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "readahead/dir_held.h"
@@ -58,8 +59,11 @@ void dir_follow_missed(struct dir_walks *w, struct dir *d, uint64_t bytes)
 /* P's entry INDEX holds nothing more; how much it did. */
 static uint32_t release(struct dir_part *p, uint32_t index)
 {
-	uint32_t held = p->held[index];
+	uint32_t held;
 
+	if (p->held == NULL)
+		return 0;
+	held = p->held[index];
 	p->held[index] = p->due[index] = 0;
 	p->bytes -= held;
 	return held;
@@ -116,13 +120,13 @@ static void part_restart(struct dir_part *p)
 	n = dir_list_count(p->list);
 	p->n_read = p->n_there = p->n_ahead = p->n_left = p->window = p->again = p->reread = 0;
 	p->whole = p->late = false;
-	memset(&p->cursors, 0, sizeof(p->cursors));
+	memset(p->cursors.of, 0, DIR_AXES * p->cursors.n * sizeof(*p->cursors.of));
 	for (uint32_t i = 0; i < n; i++) {
-		p->state[i] = p->held[i] != 0 ? DIR_ASKED : 0;
-		if (p->held[i] != 0)
-			p->n_ahead++;
-		else
-			p->n_left++;
+		bool held = p->held != NULL && p->held[i] != 0;
+
+		p->state[i] = held ? DIR_ASKED : 0;
+		p->n_ahead += held;
+		p->n_left += !held;
 	}
 }
 
@@ -163,7 +167,7 @@ void dir_follow_restart(struct dir *d)
 {
 	d->begun = d->walked = d->refused = false;
 	d->unlisted = 0;
-	memset(d->n_recent, 0, sizeof(d->n_recent));
+	dir_table_forget(d);
 	part_restart(d->files);
 	part_restart(d->dirs);
 }
@@ -233,16 +237,21 @@ bool dir_follow_read(struct dir_walks *w, struct readahead_counters *counters, s
 void dir_follow_note(struct dir *d, int kind, uint64_t inode)
 {
 	uint8_t n = d->n_recent[kind];
+	uint64_t *inodes;
 
+	if (d->recent == NULL)
+		d->recent = calloc(1, sizeof(*d->recent));
+	if (d->recent == NULL)
+		return;
+	inodes = d->recent->inodes[kind];
 	for (uint8_t i = 0; i < n && i < DIR_RECENT; i++)
-		if (d->recent[kind][i] == inode)
+		if (inodes[i] == inode)
 			return;
 	if (n == DIR_RECENT) {
-		memmove(&d->recent[kind][0], &d->recent[kind][1],
-			(DIR_RECENT - 1) * sizeof(d->recent[kind][0]));
+		memmove(&inodes[0], &inodes[1], (DIR_RECENT - 1) * sizeof(inodes[0]));
 		n--;
 	}
-	d->recent[kind][n] = inode;
+	inodes[n] = inode;
 	d->n_recent[kind] = (uint8_t)(n + 1);
 }
 
@@ -327,8 +336,8 @@ uint32_t dir_follow_next(const struct dir *parent)
 
 	if (n == 0 || p->n_read < DIR_TRUST)
 		return DIR_NOWHERE;
-	for (int i = 0; i < DIR_CURSORS; i++) {
-		const struct dir_cursor *c = &p->cursors.of[p->axis][i];
+	for (uint32_t i = 0; i < p->cursors.n; i++) {
+		const struct dir_cursor *c = &dir_cursors_on(&p->cursors, p->axis)[i];
 
 		if (c->at != p->at || !dir_cursor_streams(c, DIR_TRUST))
 			continue;

@@ -23,7 +23,7 @@ bool dir_walks_begin(struct dir_walks *w, const struct dir_name *name, uint64_t 
 		d->busy = true;
 		d->inode = name->inode;
 		d->parent = name->parent;
-		d->share = dir_follow_share(w, d, parent != NULL ? parent->price : 0);
+		d->share = (float)dir_follow_share(w, d, parent != NULL ? parent->price : 0);
 	}
 	lock_drop(&w->lock);
 	return mine;
@@ -60,13 +60,12 @@ static void replay(struct dir_walks *w, struct dir *d, int kind, uint64_t now)
 	struct dir_part *p = kind == 0 ? d->files : d->dirs;
 
 	for (uint8_t i = 0; p != NULL && i < d->n_recent[kind]; i++) {
-		uint32_t index = dir_list_find(p->list, d->recent[kind][i]);
+		uint32_t index = dir_list_find(p->list, d->recent->inodes[kind][i]);
 
 		if (index == DIR_NOWHERE || !dir_follow_read(w, w->lost, d, p, index))
 			continue;
 		(void)dir_follow_cursor(p, index, now);
 	}
-	d->n_recent[kind] = 0;
 }
 
 /* Nothing more of P is asked for before some more were read. */
@@ -103,6 +102,7 @@ void dir_walks_enlist(struct dir_walks *w, uint64_t id, uint64_t stamp, struct d
 		d->stamp = stamp;
 		replay(w, d, 0, d->used);
 		replay(w, d, 1, d->used);
+		dir_table_forget(d);
 	} else {
 		d->refused = true;
 	}
@@ -155,8 +155,8 @@ static uint32_t places_of(const struct dir_part *p, uint64_t now, uint32_t *plac
 {
 	uint32_t n = 0;
 
-	for (int i = 0; i < DIR_CURSORS; i++) {
-		const struct dir_cursor *c = &p->cursors.of[p->axis][i];
+	for (uint32_t i = 0; i < p->cursors.n; i++) {
+		const struct dir_cursor *c = &dir_cursors_on(&p->cursors, p->axis)[i];
 
 		if (!dir_cursor_streams(c, DIR_COUNT) || c->used + DIR_LATELY < now)
 			continue;
@@ -190,8 +190,8 @@ static uint32_t take_for_all(struct dir_part *p, uint64_t now, uint32_t window, 
 /* Whether the walk of D is recognised: its list may be known only now. */
 static bool recognised(struct dir_part *p)
 {
-	for (int i = 0; i < DIR_CURSORS; i++) {
-		const struct dir_cursor *c = &p->cursors.of[p->axis][i];
+	for (uint32_t i = 0; i < p->cursors.n; i++) {
+		const struct dir_cursor *c = &dir_cursors_on(&p->cursors, p->axis)[i];
 
 		if (c->at == p->at && dir_cursor_streams(c, DIR_COUNT))
 			return true;
@@ -321,7 +321,7 @@ void dir_walks_expect(struct dir_walks *w, uint64_t id, uint32_t index, const st
 	assert(d != NULL && d->busy && d->files != NULL);
 	d->job = *job;
 	if (d->files->held[index] != 0)
-		d->files->due[index] = piece + 1;
+		d->files->due[index] = piece < DIR_DUE_LATE ? (uint16_t)(piece + 1) : DIR_DUE_LATE;
 	lock_drop(&w->lock);
 }
 

@@ -7,7 +7,8 @@
  *              by inode   as a client has them that looks at the numbers first
  *
  * An entry is known by its index, which is its place as listed. Built by add() and end() on one thread,
- * and never changed then. About 30 bytes an entry and its name.
+ * and never changed then. Beside its name an entry takes about 10 bytes in a directory of 20, and 16 in one of
+ * 20,000.
  */
 #ifndef READAHEAD_DIR_LIST_H
 #define READAHEAD_DIR_LIST_H
@@ -32,6 +33,12 @@ void dir_list_free(struct dir_list *l);
 bool dir_list_add(struct dir_list *l, const char *name, uint64_t inode);
 /* All are there. False: no memory. */
 bool dir_list_end(struct dir_list *l);
+
+/* Bytes that a block of SIZE takes in all: with its head, in steps of 16, as glibc has them. */
+static inline size_t dir_block(size_t size)
+{
+	return (size + sizeof(size_t) + 15) / 16 * 16;
+}
 
 uint32_t dir_list_count(const struct dir_list *l);
 /* Bytes of memory that it takes. */

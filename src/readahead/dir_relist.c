@@ -38,16 +38,17 @@ static uint32_t place_in(const struct dir_list *old, const struct dir_list *new,
 	return 0;
 }
 
-/* The cursors of OLD, where they are in NEW. */
+/* The cursors of OLD, where they are in NEW: those used last, if that has fewer. */
 static void move_cursors(const struct dir_part *old, struct dir_part *new, const uint32_t *to)
 {
-	new->cursors = old->cursors;
 	for (enum dir_axis axis = 0; axis < DIR_AXES; axis++)
-		for (int i = 0; i < DIR_CURSORS; i++) {
-			struct dir_cursor *c = &new->cursors.of[axis][i];
+		for (uint32_t i = 0; i < old->cursors.n; i++) {
+			const struct dir_cursor *was = &dir_cursors_on(&old->cursors, axis)[i];
+			struct dir_cursor *c = dir_cursors_oldest(&new->cursors, axis);
 
-			if (c->count == 0)
+			if (was->count == 0 || was->used < c->used)
 				continue;
+			*c = *was;
 			c->at = place_in(old->list, new->list, to, axis, c->at);
 			c->tail = c->tail < c->at ? c->tail : c->at;
 		}
@@ -55,16 +56,28 @@ static void move_cursors(const struct dir_part *old, struct dir_part *new, const
 	new->at = place_in(old->list, new->list, to, new->axis, old->at);
 }
 
-/* What is known of the entry FROM of OLD is known of TO of NEW. */
-static void move_entry(struct dir_part *old, uint32_t from, struct dir_part *new, uint32_t to)
+static void move_held(struct dir_part *old, uint32_t from, struct dir_part *new, uint32_t to)
 {
-	new->state[to] = old->state[from];
 	new->held[to] = old->held[from];
 	new->due[to] = old->due[from];
 	new->bytes += new->held[to];
 	old->bytes -= old->held[from];
-	old->state[from] = 0;
 	old->held[from] = old->due[from] = 0;
+}
+
+/* Whether of the entry I of P anything is known. */
+static bool is_known(const struct dir_part *p, uint32_t i)
+{
+	return p->state[i] != 0 || (p->held != NULL && p->held[i] != 0);
+}
+
+/* What is known of the entry FROM of OLD is known of TO of NEW. */
+static void move_entry(struct dir_part *old, uint32_t from, struct dir_part *new, uint32_t to)
+{
+	new->state[to] = old->state[from];
+	old->state[from] = 0;
+	if (old->held != NULL)
+		move_held(old, from, new, to);
 	if (new->state[to] != 0)
 		new->n_left--;
 	new->n_there += (new->state[to] & DIR_READ) != 0;
@@ -80,11 +93,11 @@ void dir_relist(void *arg, struct dir *d, struct dir_part *old, struct dir_part 
 	if (map == NULL)
 		return;
 	for (uint32_t i = 0; i < dir_list_count(old->list); i++) {
-		uint32_t to = old->state[i] != 0 || old->held[i] != 0 ? map[i] : DIR_NOWHERE;
+		uint32_t to = is_known(old, i) ? map[i] : DIR_NOWHERE;
 
 		if (to != DIR_NOWHERE && new->state[to] == 0)
 			move_entry(old, i, new, to);
-		else if (old->held[i] != 0)
+		else if (old->held != NULL && old->held[i] != 0)
 			(void)dir_follow_lose(w, w->lost, d, old, i);
 	}
 	move_cursors(old, new, map);

@@ -32,15 +32,21 @@ static void unlink_dir(struct dir_table *t, struct dir *d)
 
 /* ---- parts ------------------------------------------------------------------------------- */
 
+/* Bytes of a part of N entries, without its list: of files, or of subdirectories, of which nothing is held. */
+static size_t block_bytes(uint32_t n, bool files)
+{
+	const struct dir_part *p = NULL;
+	size_t an_entry = sizeof(*p->state) + (files ? sizeof(*p->held) + sizeof(*p->due) : 0);
+
+	return sizeof(*p) + DIR_AXES * dir_cursors_count(n) * sizeof(*p->cursors.of) + n * an_entry;
+}
+
 static uint64_t part_bytes(const struct dir_part *p)
 {
-	uint64_t n;
-
 	if (p == NULL)
 		return 0;
-	n = dir_list_count(p->list);
-	return sizeof(*p) + dir_list_bytes(p->list) +
-	       n * (sizeof(*p->state) + sizeof(*p->held) + sizeof(*p->due));
+	return dir_list_bytes(p->list) +
+	       dir_block(block_bytes(dir_list_count(p->list), p->held != NULL));
 }
 
 static void part_free(struct dir_part *p)
@@ -48,30 +54,33 @@ static void part_free(struct dir_part *p)
 	if (p == NULL)
 		return;
 	dir_list_free(p->list);
-	free(p->state);
-	free(p->held);
-	free(p->due);
 	free(p);
 }
 
-/* Of LIST, which is its own. NULL: no memory. */
-static struct dir_part *part_new(struct dir_list *list)
+/* Of LIST, which is its own: of files or of subdirectories. NULL: no memory. */
+static struct dir_part *part_new(struct dir_list *list, bool files)
 {
-	struct dir_part *p = calloc(1, sizeof(*p));
+	uint32_t n = dir_list_count(list);
+	struct dir_part *p = calloc(1, block_bytes(n, files));
+	uint8_t *at = (uint8_t *)(p + 1);
 
 	if (p == NULL) {
 		dir_list_free(list);
 		return NULL;
 	}
 	p->list = list;
-	p->state = calloc(dir_list_count(list) + 1u, sizeof(*p->state));
-	p->held = calloc(dir_list_count(list) + 1u, sizeof(*p->held));
-	p->due = calloc(dir_list_count(list) + 1u, sizeof(*p->due));
-	p->n_left = dir_list_count(list);
-	if (p->state != NULL && p->held != NULL && p->due != NULL)
-		return p;
-	part_free(p);
-	return NULL;
+	p->n_left = n;
+	p->cursors.n = dir_cursors_count(n);
+	p->cursors.of = (struct dir_cursor *)(void *)at;
+	at += DIR_AXES * p->cursors.n * sizeof(*p->cursors.of);
+	if (files) {
+		p->held = (uint32_t *)(void *)at;
+		at += n * sizeof(*p->held);
+		p->due = (uint16_t *)(void *)at;
+		at += n * sizeof(*p->due);
+	}
+	p->state = at;
+	return p;
 }
 
 static void drop_part(struct dir_table *t, struct dir *d, struct dir_part **p, dir_drop drop,
@@ -90,6 +99,13 @@ void dir_table_delist(struct dir_table *t, struct dir *d, dir_drop drop, void *a
 	assert(!d->busy);
 	drop_part(t, d, &d->files, drop, arg);
 	drop_part(t, d, &d->dirs, drop, arg);
+}
+
+void dir_table_forget(struct dir *d)
+{
+	free(d->recent);
+	d->recent = NULL;
+	d->n_recent[0] = d->n_recent[1] = 0;
 }
 
 /* The least recently used directory of some that have parts and no job, but for KEEP. NULL: none has. */
@@ -127,8 +143,8 @@ static bool make_room(struct dir_table *t, const struct dir *keep, uint64_t byte
 bool dir_table_enlist(struct dir_table *t, struct dir *d, struct dir_list *files,
 		      struct dir_list *dirs, dir_carry carry, dir_drop drop, void *arg)
 {
-	struct dir_part *f = files != NULL ? part_new(files) : NULL;
-	struct dir_part *s = dirs != NULL ? part_new(dirs) : NULL;
+	struct dir_part *f = files != NULL ? part_new(files, true) : NULL;
+	struct dir_part *s = dirs != NULL ? part_new(dirs, false) : NULL;
 	uint64_t bytes = part_bytes(f) + part_bytes(s);
 	uint64_t old = part_bytes(d->files) + part_bytes(d->dirs);
 	bool fits = (files == NULL || f != NULL) && (dirs == NULL || s != NULL) &&
@@ -181,6 +197,7 @@ struct dir *dir_table_get(struct dir_table *t, uint64_t id, uint64_t now, dir_dr
 		return NULL;
 	if (d->id != 0) {
 		dir_table_delist(t, d, drop, arg);
+		dir_table_forget(d);
 		unlink_dir(t, d);
 	}
 	*d = (struct dir){.id = id, .used = now, .next = *bucket};

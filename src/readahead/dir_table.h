@@ -21,18 +21,21 @@
 
 /* Of an entry. */
 enum { DIR_READ = 1, DIR_ASKED = 2 };
+/* ... one that is not known: so many no job has but for files in thousands of pieces. */
+#define DIR_DUE_LATE UINT16_MAX
 
-/* The files, or the subdirectories, of a directory. */
+/* The files, or the subdirectories, of a directory: with what of them is fetched and with the cursors one block. */
 struct dir_part {
 	struct dir_list *list;
-	uint8_t *state; /* of each entry: DIR_READ, DIR_ASKED */
-	uint32_t *held; /* bytes fetched of it and not read */
-	uint32_t *
-		due; /* the piece of the job that is under way with which it is there, + 1; 0: none */
 	struct dir_cursors cursors;
+	/* Of files, which alone are fetched; NULL of subdirectories: */
+	uint32_t *held; /* bytes fetched of it and not read */
+	uint16_t *
+		due; /* the piece of the job that is under way with which it is there, + 1; 0: none, */
+	uint8_t *state; /* of each entry: DIR_READ, DIR_ASKED */
 	/* Where the walk is that was read last. */
-	enum dir_axis axis;
 	uint32_t at;
+	uint8_t axis;	  /* an enum dir_axis */
 	bool whole;	  /* it will come round to what lies before that */
 	uint32_t n_read;  /* in this walk */
 	uint32_t n_there; /* of these, in the list still */
@@ -55,35 +58,43 @@ struct dir_visit {
 	uint32_t turn;
 };
 
+/* Reads of a directory whose lists are not known yet: inodes of files, and of subdirectories. */
+struct dir_recent {
+	uint64_t inodes[2][DIR_RECENT];
+};
+
 struct dir {
 	uint64_t id; /* 0: free */
 	uint64_t parent, inode;
 	uint64_t used;			       /* ns: its last read, */
 	uint64_t all_turn;		       /* ... the how-manieth of everybody's, */
-	double price;			       /* ... and of read-ahead then */
+	float price;			       /* ... and of read-ahead then */
+	float share;			       /* of its window that it gets, 0..1 */
 	struct dir_visit visits[DIR_VISITORS]; /* who read here last, the last one first */
 	uint64_t stamp;			       /* of its list */
 	uint64_t listed;		       /* ns; 0: not yet */
 	/* files NULL: the list is not known; dirs NULL: nor that, or there are none */
 	struct dir_part *files, *dirs;
-	uint64_t recent[2][DIR_RECENT]; /* inodes: files, subdirectories */
+	struct dir_recent *recent; /* NULL: none */
 	uint8_t n_recent[2];
-	uint32_t unlisted; /* files read in this walk before the list was known */
 	uint16_t account;  /* of its last read: given_up.h */
-	bool busy;	   /* a job is under way: */
+	uint32_t unlisted; /* files read in this walk before the list was known */
 	struct dir_job job;
-	bool begun;	    /* its parent counts this walk, */
-	bool walked;	    /* ... and that most files were read */
-	bool refused;	    /* its list is not to be had */
-	enum dir_axis axis; /* on which the last walk of a subdirectory was recognised */
-	uint32_t children,
-		walked_children; /* walks of subdirectories: begun, and come to most files */
-	struct effectiveness effectiveness;
 	uint64_t shown; /* bytes, faded: how much it has told of new directories */
-	double share;	/* of its window that it gets, 0..1 */
+	struct effectiveness effectiveness;
+	uint16_t children,
+		walked_children; /* walks of subdirectories: begun, and come to most files */
+	bool busy;		 /* a job is under way */
+	bool begun;		 /* its parent counts this walk, */
+	bool walked;		 /* ... and that most files were read */
+	bool refused;		 /* its list is not to be had */
+	uint8_t axis; /* an enum dir_axis: that on which the last walk of a subdirectory was recognised */
 	struct dir_handle handle;
 	uint32_t next; /* in its bucket: number + 1 */
 };
+
+/* There are DIRS_MAX of them, always. */
+_Static_assert(sizeof(struct dir) <= 256, "a directory's record has become larger");
 
 struct dir_table {
 	struct dir dirs[DIRS_MAX];
@@ -103,6 +114,8 @@ struct dir *dir_table_get(struct dir_table *t, uint64_t id, uint64_t now, dir_dr
 /* D has these parts from now on (either NULL: none). False: no memory, or too large; LISTs are gone then. */
 bool dir_table_enlist(struct dir_table *t, struct dir *d, struct dir_list *files,
 		      struct dir_list *dirs, dir_carry carry, dir_drop drop, void *arg);
+/* What was read before D's lists were known is known no more. */
+void dir_table_forget(struct dir *d);
 /* D has none. */
 void dir_table_delist(struct dir_table *t, struct dir *d, dir_drop drop, void *arg);
 

@@ -29,8 +29,10 @@ void dir_walks_destroy(struct dir_walks *w)
 {
 	if (w == NULL)
 		return;
-	for (uint32_t i = 0; i < DIRS_MAX; i++)
+	for (uint32_t i = 0; i < DIRS_MAX; i++) {
 		dir_table_delist(&w->table, &w->table.dirs[i], dir_follow_drop, w);
+		dir_table_forget(&w->table.dirs[i]);
+	}
 	lock_fini(&w->lock);
 	free(w);
 }
@@ -155,7 +157,7 @@ static bool judge(struct dir_walks *w, struct readahead_counters *counters, stru
 	if (stream && parent != NULL)
 		parent->axis = p->axis;
 	stream = stream || p->whole;
-	d->share = dir_follow_share(w, d, read->price);
+	d->share = (float)dir_follow_share(w, d, read->price);
 	if (d->share <= 0) {
 		if (stream && !asked && goes_on(p))
 			dir_follow_missed(w, d, read->missing);
@@ -177,7 +179,7 @@ static bool looks_anyway(struct dir_walks *w, const struct dir *d)
 static bool judge_unlisted(struct dir_walks *w, struct dir *d, const struct dir_read *read)
 {
 	dir_follow_note(d, 0, read->inode);
-	d->share = dir_follow_share(w, d, read->price);
+	d->share = (float)dir_follow_share(w, d, read->price);
 	d->unlisted++;
 	return !d->refused && (d->share > 0 || looks_anyway(w, d)) &&
 	       (d->n_recent[0] >= DIR_COUNT || dir_follow_trusted(w, d));
@@ -191,10 +193,10 @@ static bool read_in(struct dir_walks *w, struct readahead_counters *counters, st
 
 	if (parent != NULL) {
 		dir_follow_visit(w, parent, read->reader, read->now);
-		parent->price = read->price;
+		parent->price = (float)read->price;
 	}
 	dir_follow_visit(w, d, read->reader, read->now);
-	d->price = read->price;
+	d->price = (float)read->price;
 	if (!d->begun)
 		dir_follow_begun(w, d, read->now);
 	if (d->files == NULL)
@@ -237,6 +239,7 @@ bool dir_walks_due(struct dir_walks *w, const struct dir_read *read, uint64_t cl
 	if (d != NULL && d->files != NULL && d->job.id != 0 && d->job.client == client) {
 		index = dir_list_find(d->files->list, read->inode);
 		*piece = index != DIR_NOWHERE ? d->files->due[index] : 0;
+		*piece = *piece != DIR_DUE_LATE ? *piece : 0;
 		*job = d->job.id;
 	}
 	lock_drop(&w->lock);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 ra_unit_test(dir_list ra_readahead)
+ra_unit_test(dir_table ra_readahead)
 ra_unit_test(dir_walk ra_readahead)
 ra_unit_test(dir_evicted ra_readahead)
 ra_unit_test(dir_trouble ra_readahead)

@@ -355,23 +355,6 @@ static void test_listings(void **state)
 	end();
 }
 
-/* Of a large directory all that is known takes less than 64 bytes a file; of small ones less than 90. */
-static void test_bytes_a_file(void **state)
-{
-	start(400, 20, MEMORY, 400 * 20 * 90);
-	for (uint32_t d = 0; d < t.dirs; d++)
-		for (uint32_t i = 0; i < t.files; i++)
-			read_file(d, i);
-	for (uint32_t d = 1; d < t.dirs; d++)
-		assert_true(dir_walks_listed(t.w, dir_id(d), 1));
-	end();
-	start(1, 2000, MEMORY, 2000 * 64);
-	for (uint32_t i = 0; i < t.files; i++)
-		read_file(0, i);
-	assert_true(t.fetched > 1900);
-	end();
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -392,7 +375,6 @@ int main(void)
 		cmocka_unit_test(test_what_is_due),
 		cmocka_unit_test(test_what_is_still_to_come_is_late),
 		cmocka_unit_test(test_listings),
-		cmocka_unit_test(test_bytes_a_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

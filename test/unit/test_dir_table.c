@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What is known of directories, in bytes a file: of small and of large ones, and as the allocator counts it. */
+#include "readahead/dir_table.h"
+
+#include <malloc.h>
+
+#include "support.h"
+
+static struct dir_table table;
+
+static void no_drop(void *arg, struct dir *d, struct dir_part *p)
+{
+}
+
+static void no_carry(void *arg, struct dir *d, struct dir_part *old, struct dir_part *new)
+{
+}
+
+/* FILES names of 15 letters, as many as most trees have, whose inodes lie APART from each other. */
+static struct dir_list *list_of(uint32_t files, uint32_t apart)
+{
+	struct dir_list *l = dir_list_new();
+	char name[24];
+
+	for (uint32_t i = 0; i < files; i++) {
+		snprintf(name, sizeof(name), "file%06u.html", i);
+		assert_true(dir_list_add(l, name, (UINT64_C(1) << 40) + i * apart));
+	}
+	assert_true(dir_list_end(l));
+	return l;
+}
+
+static struct dir *enlisted(uint64_t id, struct dir_list *files, struct dir_list *dirs)
+{
+	struct dir *d = dir_table_get(&table, id, 1, no_drop, NULL);
+
+	assert_true(dir_table_enlist(&table, d, files, dirs, no_carry, no_drop, NULL));
+	return d;
+}
+
+static void forget_all(void)
+{
+	for (uint32_t i = 0; i < DIRS_MAX; i++) {
+		dir_table_delist(&table, &table.dirs[i], no_drop, NULL);
+		dir_table_forget(&table.dirs[i]);
+	}
+	assert_int_equal(table.parts, 0);
+}
+
+/* Bytes a file of DIRS directories of FILES files, with their records and their places in the one above. */
+static double bytes_a_file(uint32_t dirs, uint32_t files, uint32_t apart)
+{
+	uint64_t bytes;
+
+	memset(&table, 0, sizeof(table));
+	table.memory = UINT64_C(1) << 30;
+	(void)enlisted(1, list_of(0, 1), list_of(dirs, 1));
+	for (uint32_t i = 0; i < dirs; i++)
+		(void)enlisted(2 + i, list_of(files, apart), NULL);
+	bytes = table.parts + (1 + dirs) * sizeof(struct dir);
+	forget_all();
+	return (double)bytes / ((double)dirs * files);
+}
+
+static void test_bytes_a_file(void **state)
+{
+	static const uint32_t dirs[] = {1000, 50, 14, 1}, files[] = {20, 400, 1500, 20000};
+
+	for (int i = 0; i < 4; i++)
+		for (uint32_t apart = 1; apart < 2000000; apart += 999999) {
+			double bytes = bytes_a_file(dirs[i], files[i], apart);
+
+			print_message("%u files, %u apart: %.1f bytes\n", files[i], apart, bytes);
+			assert_true(bytes < 64);
+		}
+}
+
+static void enlist_some(uint64_t from, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		(void)enlisted(from + i, list_of(20 + i % 7, 3), list_of(5, 3));
+}
+
+/* What the table says that parts take is what the allocator gave for them, where that can be asked. */
+static void test_it_is_counted(void **state)
+{
+	uint64_t before, counted;
+	double given;
+
+	memset(&table, 0, sizeof(table));
+	table.memory = UINT64_C(1) << 30;
+	enlist_some(1, 500); /* what building them leaves with the allocator is there now */
+	before = mallinfo2().uordblks;
+	counted = table.parts;
+	enlist_some(501, 500);
+	given = (double)(mallinfo2().uordblks - before);
+	counted = table.parts - counted;
+	if (given != 0) /* no sanitizer's own */
+		assert_true(given > 0.98 * (double)counted && given < 1.02 * (double)counted);
+	forget_all();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bytes_a_file),
+		cmocka_unit_test(test_it_is_counted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
