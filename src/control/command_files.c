@@ -89,6 +89,7 @@ static const char *const ways[] = {
 	[WAY_FORWARD] = "forward",
 	[WAY_BACKWARD] = "backward",
 	[WAY_STRIDE] = "records",
+	[WAY_STRIDE_BACK] = "records backward",
 };
 
 static void describe_cursor(struct json_object *o, const struct readahead_cursor_look *c)

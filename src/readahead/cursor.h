@@ -50,8 +50,8 @@ struct cursor {
 	uint64_t start;	   /* where this run began */
 	uint64_t seen;	   /* bit n: the nth request's worth of bytes from `start` was read */
 	uint64_t read_end; /* of what was asked for, read by clients up to here */
-	uint32_t unit;	/* of `seen`, bytes: the first read's length; of WAY_STRIDE: see stride.c */
-	uint32_t count; /* sequentiality count */
+	uint32_t unit;	   /* of `seen`, bytes: the first read's length; of records: see stride.c */
+	uint32_t count;	   /* sequentiality count */
 	uint32_t window;   /* bytes to keep asked for ahead of `next` */
 	uint32_t priority; /* cursor_set.c: of the tree, for life */
 
@@ -65,9 +65,9 @@ struct cursor {
 	uint8_t way;  /* an enum way: where it is not forwards, the offsets above are positions */
 	bool proven_list; /* on the proven list. In the pool: the pool's lock; here there is room */
 	uint32_t gap;	  /* of WAY_FORWARD: bytes that its last read but one passed over */
-	uint32_t record;  /* of WAY_STRIDE: bytes of a record */
+	uint32_t record;  /* of a stride: bytes of a record */
 	uint64_t step;	  /* ... and from the beginning of one to that of the next */
-	uint64_t phase;	  /* ... and the position where one begins */
+	uint64_t phase;	  /* ... and the position where a step begins */
 	uint64_t quiet;	  /* another follows this run as a record that ends here */
 	uint64_t own;	  /* what lies before this, from `start` on, others asked for: beside.h */
 	uint64_t credited; /* bytes from `read_end` to `ra_end` that others read: counted already */
@@ -91,18 +91,23 @@ _Static_assert(sizeof(struct cursor) <= 256, "a cursor has become larger");
 
 TAILQ_HEAD(cursor_list, cursor);
 
-/* Bytes of records that begin a step apart from C's phase on, up to the position AT. */
+/*
+ * Bytes of records that lie a step apart from C's phase on, up to the position AT: each at the beginning of its step, which
+ * in the mirror is the end.
+ */
 static inline uint64_t cursor_record_bytes(const struct cursor *c, uint64_t at)
 {
 	uint64_t far = at > c->phase ? at - c->phase : 0, in = far % c->step;
+	uint64_t gap = c->way == WAY_STRIDE_BACK ? c->step - c->record : 0;
 
+	in = in > gap ? in - gap : 0;
 	return far / c->step * c->record + (in < c->record ? in : c->record);
 }
 
 /* Bytes that C reads from the position FROM to TO, which is not before it. */
 static inline uint64_t cursor_bytes(const struct cursor *c, uint64_t from, uint64_t to)
 {
-	if (c->way != WAY_STRIDE)
+	if (!way_is_stride(c->way))
 		return to - from;
 	return cursor_record_bytes(c, to) - cursor_record_bytes(c, from);
 }

@@ -129,7 +129,7 @@ static void count_way(struct cursor_set *set, const struct cursor *c, uint32_t n
 {
 	if (c->way == WAY_BACKWARD)
 		set->n_backward += n;
-	else if (c->way == WAY_STRIDE)
+	else if (way_is_stride(c->way))
 		set->n_strided += n;
 }
 

@@ -135,7 +135,7 @@ static uint64_t begin_anew(const struct readahead_tuning *t, const struct cursor
 /* Whether what lies between C's records is left out. */
 static bool is_sparse(const struct cursor *c)
 {
-	return c->way == WAY_STRIDE && c->record < c->step;
+	return way_is_stride(c->way) && c->record < c->step;
 }
 
 /*
@@ -161,14 +161,22 @@ static void widen(struct window_limits *l, const struct cursor *c)
 	l->init = 2 * l->chunk;
 }
 
-/* LEN bytes from FROM on end between two of C's records, or at END. */
+/* LEN bytes from FROM on end between two of C's records, or, where none lies before its step, at END. */
 static uint64_t whole_records(const struct cursor *c, uint64_t from, uint64_t len, uint64_t end)
 {
 	uint64_t rest = (from + len - c->phase) % c->step;
 
-	if (!len || from + len >= end)
+	if (!len || (c->way == WAY_STRIDE && from + len >= end))
 		return len;
 	return rest < len ? len - rest : 0;
+}
+
+/* Where the step of C that has AT begins, or the first one that is not before BEGIN. */
+static uint64_t step_begin(const struct cursor *c, uint64_t at, uint64_t begin)
+{
+	uint64_t in = (at - c->phase) % c->step;
+
+	return at - in >= begin ? at - in : at - in + c->step;
 }
 
 /* The length of a chunk at FROM that would be LEN: up to NEXT, if that is about there. */
@@ -309,7 +317,7 @@ static uint64_t length(struct readahead *ra, const struct readahead_tuning *t,
 	len = granted ? window_next_chunk(&l, granted, c->next, from, end) : 0;
 	if (c->way == WAY_FORWARD && t->rules->lengths)
 		len = as_far_as_worth(ra, c, read, from, len);
-	if (c->way == WAY_STRIDE)
+	if (way_is_stride(c->way))
 		len = whole_records(c, from, len, end);
 	if (c->way == WAY_BACKWARD)
 		len = without_tail(&l, len, end - from);
@@ -420,6 +428,8 @@ void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 		return;
 	if (own < begin)
 		own = begin; /* the file has become smaller */
+	if (c->way == WAY_STRIDE_BACK)
+		own = step_begin(c, own, begin);
 	from = pass_others(t, c, own, read, &next);
 	len = from != NOWHERE ? length(ra, t, counters, c, read, from, next) : 0;
 	if (!len)

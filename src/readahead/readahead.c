@@ -111,7 +111,7 @@ static bool plan_for(struct readahead *ra, const struct readahead_tuning *t,
 	plan->known_resident = read->offset + read->len <= c->done_end &&
 			       read->offset >= c->start && read->offset >= c->own &&
 			       elapsed(c->done_time, read->now) < ARRIVAL_TRUST &&
-			       (c->way != WAY_STRIDE || read->len <= c->record);
+			       (!way_is_stride(c->way) || read->len <= c->record);
 	if (t->rules->sequential(t, c->file, c) || is_small(t, c, read))
 		plan_chunk(ra, t, counters, c, read, plan);
 	return first && plan->len;
@@ -381,7 +381,7 @@ static bool was_brought(const struct cursor *c, uint64_t at, bool gone)
 		return false;
 	if (at < c->start || at < c->own)
 		return gone;
-	return c->way != WAY_STRIDE || cursor_bytes(c, at, at + 1);
+	return !way_is_stride(c->way) || cursor_bytes(c, at, at + 1);
 }
 
 void readahead_lost(struct readahead *ra, const struct readahead_tuning *t,

@@ -158,7 +158,8 @@ static struct cursor *follow_roughly(struct readahead *ra, const struct readahea
 				     const struct readahead_read *read, uint64_t near)
 {
 	bool ahead = c && read->offset > c->next;
-	bool anew = !c || how == HEURISTIC_JUMP ||
+	bool before = c && c->count < t->seq_threshold && read->offset + read->len < c->start;
+	bool anew = !c || how == HEURISTIC_JUMP || before ||
 		    (ahead && (c->count < t->seq_threshold || read->offset - c->next > near));
 	struct cursor *records;
 
@@ -212,7 +213,7 @@ static bool sequential(const struct readahead_tuning *t, const struct heur_file 
 {
 	uint32_t needed = t->seq_threshold;
 
-	if (c->way == WAY_STRIDE)
+	if (way_is_stride(c->way))
 		return c->count >= needed;
 	if (c->next <= c->quiet)
 		return false;

@@ -17,18 +17,26 @@ static struct cursor *expecting(const struct heur_file *f, uint64_t position)
 {
 	struct cursor *c = cursor_set_match(&f->set, position, 0);
 
-	if (!c || c->way != WAY_STRIDE || c->next != position ||
+	if (!c || !way_is_stride(c->way) || c->next != position ||
 	    f->history->n - c->unit > EXPECTS_FOR * f->set.n_strided)
 		return NULL;
 	return c;
 }
 
-/* The cursor that expects a record at OFFSET, or has, or will. */
-static struct cursor *find(const struct heur_file *f, uint64_t offset)
+/* The position of the step that begins with the record at OFFSET. */
+static uint64_t position(enum way way, uint64_t offset, uint64_t step)
 {
-	uint64_t at = WAY_RECORDS + offset, step = f->history->step;
+	return way_from(way, offset, offset + step);
+}
+
+/* The cursor of WAY that expects a record at OFFSET, or has, or will. */
+static struct cursor *find(const struct heur_file *f, enum way way, uint64_t offset)
+{
+	uint64_t step = f->history->step, at = position(way, offset, step);
 	struct cursor *c = expecting(f, at);
 
+	if (c && way == WAY_STRIDE_BACK && c->step != step)
+		c = NULL;
 	for (uint64_t i = 1; !c && i <= STRIDE_JITTER; i++) {
 		c = expecting(f, at - i * step);
 		if (!c)
@@ -39,12 +47,19 @@ static struct cursor *find(const struct heur_file *f, uint64_t offset)
 	return c;
 }
 
+/* Whether C's run, as far as its first requests tell, left something out. */
+static bool has_gaps(const struct cursor *c)
+{
+	return (c->seen & (c->seen + 1)) != 0;
+}
+
 /* Bytes of the run of F that began at OFFSET, at least LEAST. */
 static uint64_t length_of(const struct heur_file *f, uint64_t offset, uint64_t least)
 {
 	const struct cursor *c = cursor_set_match(&f->set, offset + least, STRIDE_STEP_MAX);
 
-	if (c && c->way == WAY_FORWARD && c->start == offset && c->next > offset + least)
+	if (c && c->way == WAY_FORWARD && c->start == offset && c->next > offset + least &&
+	    !has_gaps(c))
 		return c->next - offset;
 	return least;
 }
@@ -60,13 +75,15 @@ uint64_t stride_through(const struct readahead_read *read)
 
 /* A cursor that follows F's records from READ on; NULL: what is read lies together. */
 static struct cursor *begin(struct readahead *ra, const struct readahead_tuning *t,
-			    struct heur_file *f, const struct readahead_read *read, uint64_t step)
+			    struct heur_file *f, const struct readahead_read *read, enum way way,
+			    uint64_t step)
 {
-	uint64_t record = read->len, at = WAY_RECORDS + read->offset;
+	uint64_t record = read->len, at = position(way, read->offset, step);
+	uint64_t before = way == WAY_STRIDE ? -step : step;
 	struct cursor *c;
 
 	for (uint64_t i = 1; i <= 3; i++)
-		record = length_of(f, read->offset - i * step, record);
+		record = length_of(f, read->offset + i * before, record);
 	if (record > step / 2 || record > STRIDE_RECORD_MAX)
 		return NULL;
 	c = cursor_new(&ra->pool, f, read->offset, read->now);
@@ -77,7 +94,7 @@ static struct cursor *begin(struct readahead *ra, const struct readahead_tuning 
 	c->unit = f->history->n;
 	c->phase = at % step;
 	c->start = c->read_end = at;
-	cursor_set_turn(&f->set, c, WAY_STRIDE, at + step);
+	cursor_set_turn(&f->set, c, way, at + step);
 	cursor_set_use(&f->set, c, t->seq_threshold > TO_PROVE ? t->seq_threshold - TO_PROVE : 1,
 		       read->now);
 	return c;
@@ -89,7 +106,7 @@ static void go_on(struct readahead *ra, const struct readahead_tuning *t,
 		  const struct readahead_read *read)
 {
 	struct cursor_set *set = &c->file->set;
-	uint64_t at = WAY_RECORDS + read->offset;
+	uint64_t at = position(c->way, read->offset, c->step);
 
 	c->unit = c->file->history->n;
 	if (at >= c->next) {
@@ -107,9 +124,8 @@ struct cursor *stride_follow(struct readahead *ra, const struct readahead_tuning
 			     const struct readahead_read *read)
 {
 	struct stride_history *h = stride_history_of(f);
+	struct cursor *c = NULL;
 	bool continues;
-	struct cursor *c;
-	uint64_t step;
 
 	if (!h)
 		return NULL;
@@ -118,16 +134,20 @@ struct cursor *stride_follow(struct readahead *ra, const struct readahead_tuning
 	if (continues)
 		return NULL;
 	stride_note(h, read->offset);
-	c = f->set.n_strided ? find(f, read->offset) : NULL;
+	for (enum way way = WAY_STRIDE; f->set.n_strided && !c && way <= WAY_STRIDE_BACK; way++)
+		c = find(f, way, read->offset);
 	if (c) {
 		h->vain = 0;
 		go_on(ra, t, counters, c, read);
 		return c;
 	}
-	step = stride_find(h);
-	if (step) {
-		h->vain = 0;
-		return begin(ra, t, f, read, step);
+	for (enum way way = WAY_STRIDE; way <= WAY_STRIDE_BACK; way++) {
+		uint64_t step = stride_find(h, way == WAY_STRIDE_BACK);
+
+		if (step) {
+			h->vain = 0;
+			return begin(ra, t, f, read, way, step);
+		}
 	}
 	if (++h->vain >= STRIDE_VAIN_MAX && !f->set.n_strided)
 		stride_forget(f);

@@ -14,6 +14,9 @@
  * records' bytes. Hence a stride reader who comes back for the rest of each record (the paper's) is seen
  * as before: the runs' own cursors expect him.
  *
+ * Records may come from the end of the file too, of which each is read forwards: such a cursor follows the same
+ * steps in a mirror (way.h), of the step that was found last.
+ *
  * Where what lies between costs less to read than to leave out, the records fetched are whole steps, and
  * what a reader has passed over counts as read.
  *

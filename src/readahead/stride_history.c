@@ -36,17 +36,19 @@ static bool has_begun(const struct stride_history *h, uint64_t offset)
 	return false;
 }
 
-uint64_t stride_find(const struct stride_history *h)
+uint64_t stride_find(const struct stride_history *h, bool back)
 {
 	uint64_t at = h->begun[(h->n - 1) % STRIDE_HISTORY], best = 0;
 	uint32_t n = h->n < STRIDE_HISTORY ? h->n : STRIDE_HISTORY;
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t step = at - h->begun[i]; /* of one above it: too large */
+		uint64_t step = back ? h->begun[i] - at : at - h->begun[i]; /* else: too large */
+		uint64_t further = back ? step : -step;
 
-		if (!step || step > STRIDE_STEP_MAX || step > at / 3 || (best && step >= best))
+		if (!step || step > STRIDE_STEP_MAX || (!back && step > at / 3) ||
+		    (best && step >= best))
 			continue;
-		if (has_begun(h, at - 2 * step) && has_begun(h, at - 3 * step))
+		if (has_begun(h, at + 2 * further) && has_begun(h, at + 3 * further))
 			best = step;
 	}
 	return best;

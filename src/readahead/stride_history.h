@@ -43,7 +43,7 @@ void stride_forget(struct heur_file *f);
 
 /* Remembers that a run has begun at OFFSET. */
 void stride_note(struct stride_history *h, uint64_t offset);
-/* The step at which the run noted last, and three others, have begun; 0: there is none. */
-uint64_t stride_find(const struct stride_history *h);
+/* The step at which the run noted last has begun, and three others below it, or BACK: above it; 0: there is none. */
+uint64_t stride_find(const struct stride_history *h, bool back);
 
 #endif

@@ -7,16 +7,17 @@
  *   positions                                 WAY_MIRROR - size ...... [a][b][c][d] ....... WAY_MIRROR
  *
  * A cursor that goes forwards has offsets for positions. One that follows records (stride.h) has them
- * too, but WAY_RECORDS further on. Positions of different ways are never equal, so that all cursors
- * lie in one set. What is planned for the disk is a range of offsets again, and read from left to
- * right.
+ * too, but WAY_RECORDS further on; of one whose records come from the end that is the mirror's place.
+ * Positions of different ways are never equal, so that all cursors lie in one set. What is planned for
+ * the disk is a range of offsets again, and read from left to right.
  */
 #ifndef READAHEAD_WAY_H
 #define READAHEAD_WAY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-enum way { WAY_FORWARD, WAY_BACKWARD, WAY_STRIDE };
+enum way { WAY_FORWARD, WAY_BACKWARD, WAY_STRIDE, WAY_STRIDE_BACK };
 
 /* Offsets of which reads are followed: below (bytes). No file system has larger files. */
 #define WAY_OFFSETS (UINT64_C(1) << 60)
@@ -24,19 +25,35 @@ enum way { WAY_FORWARD, WAY_BACKWARD, WAY_STRIDE };
 #define WAY_MIRROR  (UINT64_C(1) << 62)
 #define WAY_RECORDS (UINT64_C(1) << 63)
 
+static inline bool way_is_stride(enum way way)
+{
+	return way >= WAY_STRIDE;
+}
+
+static inline bool way_is_back(enum way way)
+{
+	return way == WAY_BACKWARD || way == WAY_STRIDE_BACK;
+}
+
+/* The position of offset 0 in the mirror that is WAY's. */
+static inline uint64_t way_mirror(enum way way)
+{
+	return way == WAY_BACKWARD ? WAY_MIRROR : WAY_RECORDS + WAY_MIRROR;
+}
+
 /* The position of [offset, end), and where what follows it is expected. */
 static inline uint64_t way_from(enum way way, uint64_t offset, uint64_t end)
 {
 	if (way == WAY_FORWARD)
 		return offset;
-	return way == WAY_BACKWARD ? WAY_MIRROR - end : WAY_RECORDS + offset;
+	return way_is_back(way) ? way_mirror(way) - end : WAY_RECORDS + offset;
 }
 
 static inline uint64_t way_to(enum way way, uint64_t offset, uint64_t end)
 {
 	if (way == WAY_FORWARD)
 		return end;
-	return way == WAY_BACKWARD ? WAY_MIRROR - offset : WAY_RECORDS + end;
+	return way_is_back(way) ? way_mirror(way) - offset : WAY_RECORDS + end;
 }
 
 /* The offset where the positions FROM to TO begin. */
@@ -44,14 +61,14 @@ static inline uint64_t way_offset(enum way way, uint64_t from, uint64_t to)
 {
 	if (way == WAY_FORWARD)
 		return from;
-	return way == WAY_BACKWARD ? WAY_MIRROR - to : from - WAY_RECORDS;
+	return way_is_back(way) ? way_mirror(way) - to : from - WAY_RECORDS;
 }
 
 /* The positions of the first byte that there is, and behind the last one, of a file of SIZE bytes. */
 static inline uint64_t way_begin(enum way way, uint64_t size)
 {
-	if (way == WAY_BACKWARD)
-		return WAY_MIRROR - (size < WAY_OFFSETS ? size : WAY_OFFSETS);
+	if (way_is_back(way))
+		return way_mirror(way) - (size < WAY_OFFSETS ? size : WAY_OFFSETS);
 	return way == WAY_FORWARD ? 0 : WAY_RECORDS;
 }
 
@@ -59,8 +76,8 @@ static inline uint64_t way_end(enum way way, uint64_t size)
 {
 	if (way == WAY_FORWARD)
 		return size;
-	return way == WAY_BACKWARD ? WAY_MIRROR
-				   : WAY_RECORDS + (size < WAY_OFFSETS ? size : WAY_OFFSETS);
+	return way_is_back(way) ? way_mirror(way)
+				: WAY_RECORDS + (size < WAY_OFFSETS ? size : WAY_OFFSETS);
 }
 
 #endif

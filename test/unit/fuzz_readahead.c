@@ -173,7 +173,7 @@ static void planned(struct world *w, uint8_t file, const struct readahead_plan *
 		return;
 	MUST(plan->len <= w->size[file] && plan->offset <= w->size[file] - plan->len);
 	MUST(plan->ahead <= plan->len);
-	end = plan->way == WAY_BACKWARD ? &(uint64_t){0} : asked(w, plan);
+	end = way_is_back(plan->way) ? &(uint64_t){0} : asked(w, plan);
 	/* one cursor a file, and one recycled within it, begins elsewhere and asks again */
 	if (w->t.heuristic->cursors && w->t.rules != &rules_paper)
 		MUST(plan->offset >= *end);
@@ -207,7 +207,7 @@ static void read_at(struct world *w, uint8_t file, uint64_t offset, uint32_t len
 	struct readahead_plan plan;
 
 	readahead_observe(w->ra, &w->t, &w->counters, &read, &plan);
-	if (plan.len && plan.way == WAY_BACKWARD)
+	if (plan.len && way_is_back(plan.way))
 		MUST(plan.offset < offset + len);
 	else if (plan.len)
 		MUST(plan.offset + plan.len > offset);
@@ -261,7 +261,7 @@ static void start(struct world *w, struct prefetch *p)
 	}
 	p->started = true;
 	readahead_started(w->ra, &w->t, &w->counters, &p->plan, &at, &next);
-	if (next.len && next.way == WAY_BACKWARD)
+	if (next.len && way_is_back(next.way))
 		MUST(next.offset + next.len <= p->plan.offset); /* less: the file has shrunk */
 	else if (next.len)
 		MUST(next.offset == p->plan.offset + p->plan.len);

@@ -11,13 +11,18 @@
 
 /* ---- the step ------------------------------------------------------------------------------ */
 
-static uint64_t found_after(const uint64_t *begun, int n)
+static uint64_t found(const uint64_t *begun, int n, bool back)
 {
 	struct stride_history h = {.n = 0};
 
 	for (int i = 0; i < n; i++)
 		stride_note(&h, begun[i] * 4096);
-	return stride_find(&h) / 4096;
+	return stride_find(&h, back) / 4096;
+}
+
+static uint64_t found_after(const uint64_t *begun, int n)
+{
+	return found(begun, n, false);
 }
 
 static void test_four_a_step_apart(void **state)
@@ -33,6 +38,19 @@ static void test_four_a_step_apart(void **state)
 		7);
 	assert_int_equal(found_after((uint64_t[]){10, 0}, 2), 0);
 	assert_int_equal(found_after((uint64_t[]){0}, 1), 0);
+}
+
+static void test_four_from_the_end(void **state)
+{
+	assert_int_equal(found((uint64_t[]){35, 25, 15}, 3, true), 0);
+	assert_int_equal(found((uint64_t[]){35, 25, 15, 5}, 4, true), 10);
+	assert_int_equal(found((uint64_t[]){35, 25, 15, 5}, 4, false), 0);
+	assert_int_equal(found((uint64_t[]){5, 15, 25, 35}, 4, true), 0);
+	assert_int_equal(found((uint64_t[]){35, 25, 900, 15, 800, 5}, 6, true), 10);
+	assert_int_equal(found((uint64_t[]){30, 20, 10, 0}, 4, true), 10);
+	assert_int_equal(
+		found((uint64_t[]){9000 + 3 * 8193, 9000 + 2 * 8193, 9000 + 8193, 9000}, 4, true),
+		0); /* further apart than is looked for */
 }
 
 /* ---- what is fetched ------------------------------------------------------------------------ */
@@ -87,7 +105,20 @@ static struct result read_records(struct engine *e, uint64_t record, uint64_t st
 	return r;
 }
 
-static void test_the_records_and_nothing_between(void **state)
+/* The same from the end: the requests of a record as before. */
+static struct result read_records_back(struct engine *e, uint64_t record, uint64_t step)
+{
+	struct result r = {0};
+
+	memset(there, 0, sizeof(there));
+	for (uint64_t n = (SIZE - record) / step + 1; n-- > 0;)
+		for (uint64_t in = 0; in < record; in += READ)
+			read_one(e, n * step + in,
+				 (uint32_t)(record - in < READ ? record - in : READ), &r);
+	return r;
+}
+
+static void check_records(struct result (*read)(struct engine *, uint64_t, uint64_t))
 {
 	static const uint64_t works[][2] = {{64 * KIB, MIB},	  {47008, MIB},
 					    {4 * KIB, 512 * KIB}, {96 * KIB, 2 * MIB},
@@ -96,7 +127,7 @@ static void test_the_records_and_nothing_between(void **state)
 	for (int w = 0; w < 6; w++) {
 		struct engine *e = engine_default("cursor");
 		uint64_t record = works[w][0], n = SIZE / works[w][1];
-		struct result r = read_records(e, record, works[w][1]);
+		struct result r = read(e, record, works[w][1]);
 		uint64_t requests = r.reads / n;
 
 		if (r.hits + 8 * requests < r.reads || r.bytes > n * record)
@@ -107,6 +138,73 @@ static void test_the_records_and_nothing_between(void **state)
 		engine_check_account(e);
 		engine_free(e);
 	}
+}
+
+static void test_the_records_and_nothing_between(void **state)
+{
+	check_records(read_records);
+	check_records(read_records_back);
+}
+
+/* A record of 8 KiB in each 64, from the end: as near as requests of one run may be, where reading on costs less. */
+static void test_from_the_end_close_together(void **state)
+{
+	static const uint64_t steps[] = {64 * KIB, 32 * KIB, 128 * KIB};
+
+	for (int i = 0; i < 3; i++) {
+		struct engine *e = engine_default("cursor");
+		struct result r;
+
+		e->seek = MIB;
+		r = read_records_back(e, 8 * KIB, steps[i]);
+		if (r.hits + 16 < r.reads)
+			fail_msg("step %ju: %ju of %ju were there", (uintmax_t)steps[i],
+				 (uintmax_t)r.hits, (uintmax_t)r.reads);
+		assert_in_range(r.bytes, SIZE - 32 * steps[i], SIZE);
+		assert_int_equal(engine_counted(e, READAHEAD_WASTED), 0);
+		engine_check_account(e);
+		engine_free(e);
+	}
+}
+
+/* Two requests of the reader's are under way, and servers' threads exchange some. */
+static void test_from_the_end_out_of_order(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	struct result r = {0};
+	uint64_t seed = 5;
+
+	memset(there, 0, sizeof(there));
+	for (uint64_t n = SIZE / MIB; n >= 2; n -= 2) {
+		uint64_t first = 1 + random_below(&seed, 2);
+
+		read_one(e, (n - first) * MIB, 47008, &r);
+		read_one(e, (n - 3 + first) * MIB, 47008, &r);
+	}
+	assert_true(r.hits + 14 >= r.reads);
+	assert_true(r.bytes <= r.reads * 47008);
+	engine_check_account(e);
+	engine_free(e);
+}
+
+/* Four clients, each of whom reads his part of the file from the end, in turn: a step for each, and nothing for nobody. */
+static void test_from_the_ends_of_parts(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	struct result r = {0};
+	uint64_t bytes = 0;
+
+	memset(there, 0, sizeof(there));
+	for (uint64_t n = SIZE / MIB / 4; n-- > 0;)
+		for (uint64_t part = 0; part < 4; part++)
+			read_one(e, part * SIZE / 4 + n * MIB, READ, &r);
+	assert_true(r.hits + 40 >= r.reads);
+	for (uint64_t k = 0; k < SIZE / KIB; k++)
+		bytes += there[k] ? KIB : 0;
+	assert_true(bytes <= r.reads * READ);
+	assert_int_equal(engine_counted(e, READAHEAD_WASTED), 0);
+	engine_check_account(e);
+	engine_free(e);
 }
 
 /* Where a seek costs as much as reading on, all is fetched, in pieces that lie together. */
@@ -397,6 +495,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_four_a_step_apart),
 		cmocka_unit_test(test_the_records_and_nothing_between),
+		cmocka_unit_test(test_four_from_the_end),
+		cmocka_unit_test(test_from_the_end_close_together),
+		cmocka_unit_test(test_from_the_end_out_of_order),
+		cmocka_unit_test(test_from_the_ends_of_parts),
 		cmocka_unit_test(test_reads_through_where_that_is_cheaper),
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_few_at_first),
