@@ -6,14 +6,15 @@ A name says everything: seq8 is eight sequential readers, begin16 sixteen that h
 reads 256 KiB of a long file: how long do first bytes take?), stride4 one reader of four components,
 shared8 eight readers of one file, reorder10 a sequential reader with 10 % of its requests out of
 order, forward4k and backward4k a reader of 4 KiB from the beginning and from the end, sparse64k1m a
-reader of 64 KiB of each MiB, ior47008 one of 47,008 bytes of each MiB, tiles8x8 a reader of a
-matrix of 8 x 8 tiles that takes a request of each in turn, cursors2000 64 readers of one file that
-have 2,000 sequential components together, random8k one random reader of 8 KiB, random8kx4 four of
-them, mixed8+1 eight streams beside one random reader, mixed4+1w2 four streams and a random reader
-as long as two writers write and COMMIT, write1+1 a writer (then COMMIT) beside a random reader that
-does all its reads, lazy1+1 the same without COMMIT, write0+1 the reader of these workloads alone,
-oltp12 twelve clients with transactions of random reads, random writes and a stable write of their
-log, cached64k a sequential reader of 64 KiB whose file is resident, fsstat FSSTAT calls.
+reader of 64 KiB of each MiB, ior47008 one of 47,008 bytes of each MiB, backsparse8k64k and
+backior47008 such readers from the end, tiles8x8 a reader of a matrix of 8 x 8 tiles that takes a
+request of each in turn, cursors2000 64 readers of one file that have 2,000 sequential components
+together, random8k one random reader of 8 KiB, random8kx4 four of them, mixed8+1 eight streams beside
+one random reader, mixed4+1w2 four streams and a random reader as long as two writers write and
+COMMIT, write1+1 a writer (then COMMIT) beside a random reader that does all its reads, lazy1+1 the
+same without COMMIT, write0+1 the reader of these workloads alone, oltp12 twelve clients with
+transactions of random reads, random writes and a stable write of their log, cached64k a sequential
+reader of 64 KiB whose file is resident, fsstat FSSTAT calls.
 
 A workload also says which memory its server has (machine.py): those that write have little, lazy
 ones ample.
@@ -55,7 +56,7 @@ GROUPS["table"] = (GROUPS["one"] + GROUPS["two"] + GROUPS["readers"] + GROUPS["s
 GROUPS["prices"] = GROUPS["writeback"] + GROUPS["oltp"] + ["fsstat"]
 GROUPS["all"] = GROUPS["table"] + GROUPS["shared"] + GROUPS["mixed"]
 
-FORMS = "seqN beginN strideN sharedN reorderP forwardSk backwardSk sparseSkPm iorB tilesNxN cursorsN " \
+FORMS = "seqN beginN strideN sharedN reorderP forwardSk backwardSk sparseSkPk sparseSkPm iorB backsparseSkPk backiorB tilesNxN cursorsN " \
     "randomSk randomSkxN mixedN+M mixedN+MwW writeN+M lazyN+M " \
     "oltpN cachedSk fsstat " + isolation.FORMS
 
@@ -150,15 +151,18 @@ def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_co
 
     def records(match):
         """One reader, of each record its beginning."""
-        length = _number(match[1], 1, 1024, name) * KIB if match[2] \
-            else _number(match[3], 512, MIB, name)
-        every = _number(match[2] or "1", 1, 64, name) * MIB
+        length = _number(match[2], 1, 1024, name) * KIB if match[2] \
+            else _number(match[5], 512, MIB, name)
+        every = _number(match[3] or "1", 1, 64, name) * (KIB if match[4] == "k" else MIB)
         if length % 8:
             raise ValueError(f"work {name}: {length} must be a multiple of 8")
+        if length > every:
+            raise ValueError(f"work {name}: {length} is more than {every}")
         unit = length if not match[2] else request
         return Workload(name, 1, size,
                     ["--work", "records", "--size", size, "--record", length, "--every", every,
-                     "--request", unit, "--outstanding", outstanding])
+                     "--request", unit, "--outstanding", outstanding]
+                    + (["--from-end"] if match[1] else []))
 
     def tiles(match):
         n = _number(match[1], 1, 32, name)
@@ -252,7 +256,7 @@ def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_co
     for form, maker in ((r"seq(\d+)", seq), (r"begin(\d+)", begin), (r"stride(\d+)", stride),
                         (r"shared(\d+)", shared),
                         (r"reorder(\d+)", reorder), (r"(forward|backward)(\d+)k", one_way),
-                        (r"sparse(\d+)k(\d+)m|ior(\d+)", records),
+                        (r"(back)?(?:sparse(\d+)k(\d+)([km])|ior(\d+))", records),
                         (r"tiles(\d+)x(\d+)", tiles), (r"cursors(\d+)", cursors),
                         (r"random(\d+)k(?:x(\d+))?", random),
                         (r"mixed(\d+)\+(\d+)(?:w(\d+))?", mixed),

@@ -117,6 +117,7 @@ static const struct option_def defs[] = {
 	 "(64K)"},
 	{"every", OPTION_NUMBER, FIELD(every), 512, GIB,
 	 "records: bytes from one to the next; tiles: of a row of the matrix (1M)"},
+	{"from-end", OPTION_ON, FIELD(from_end), 0, 0, "records: the last one comes first"},
 	{"tiles", OPTION_NUMBER, FIELD(tiles), 1, 64,
 	 "tiles: so many beside and below each other, visited in turn, a request of each (8)"},
 	{"count", OPTION_NUMBER, FIELD(count), 1, MAX_BLOCKS,

@@ -53,6 +53,7 @@ struct options {
 	uint64_t seed, order_seed;     /* of the files' content; of the patterns drawn */
 	uint64_t percent, distance;    /* reorder */
 	uint64_t record, every, tiles; /* records, tiles */
+	bool from_end;		       /* records */
 	uint64_t count; /* random reads, FSSTATs, transactions of each; 0: see options.c */
 	uint64_t random_readers, random_request, random_outstanding; /* mixed, write */
 	uint64_t random_size;	 /* bytes of each file they read; 0: as the others' */

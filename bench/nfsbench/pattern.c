@@ -62,6 +62,23 @@ uint32_t pattern_records(uint32_t *order, uint32_t blocks, uint32_t record, uint
 	return filled;
 }
 
+static void turn_round(uint32_t *order, uint32_t n)
+{
+	for (uint32_t i = 0; i < n / 2; i++) {
+		uint32_t first = order[i];
+
+		order[i] = order[n - 1 - i];
+		order[n - 1 - i] = first;
+	}
+}
+
+void pattern_groups_from_end(uint32_t *order, uint32_t n, uint32_t group)
+{
+	turn_round(order, n);
+	for (uint32_t i = 0; i < n; i += group)
+		turn_round(order + i, group);
+}
+
 uint32_t pattern_tiles(uint32_t *order, uint32_t blocks, uint32_t row, uint32_t tiles)
 {
 	uint32_t width = row / tiles, height = blocks / row / tiles, filled = 0;

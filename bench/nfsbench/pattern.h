@@ -26,6 +26,8 @@ void pattern_backward(uint32_t *order, uint32_t blocks);
 
 /* Of every `every` blocks the first `record`, 1 to `every`. Returns how many those are. */
 uint32_t pattern_records(uint32_t *order, uint32_t blocks, uint32_t record, uint32_t every);
+/* The N of ORDER, a multiple of GROUP, the last group first. */
+void pattern_groups_from_end(uint32_t *order, uint32_t n, uint32_t group);
 
 /*
  * A matrix of `row` blocks a row, in tiles x tiles tiles, which are visited in turn, a block of

@@ -62,14 +62,21 @@ static bool records_fit(const struct flow *f, const struct options *o)
 
 static int order_records(struct flow *f, const struct options *o)
 {
+	uint32_t requests = 1;
+
 	if (o->record <= o->request) {
 		f->request = (uint32_t)o->record;
 		f->unit = o->every;
 		f->blocks = (uint32_t)((f->size - f->request) / f->unit + 1);
 		pattern_sequential(f->order, f->blocks, 0);
 	} else {
-		f->blocks = pattern_records(f->order, f->blocks, (uint32_t)(o->record / o->request),
+		requests = (uint32_t)(o->record / o->request);
+		f->blocks = pattern_records(f->order, f->blocks, requests,
 					    (uint32_t)(o->every / o->request));
+	}
+	if (o->from_end) {
+		f->blocks -= f->blocks % requests; /* the file's last record may be cut short */
+		pattern_groups_from_end(f->order, f->blocks, requests);
 	}
 	return 0;
 }

@@ -33,8 +33,8 @@ struct readahead_file_look {
 
 struct readahead_cursor_look {
 	enum way way;
-	uint64_t next;		 /* where its next read should be; of WAY_BACKWARD: where it ends */
-	uint64_t run;		 /* bytes from where this run began to there */
+	uint64_t next; /* where its next read should be; of those that go back: where it ends */
+	uint64_t run;  /* bytes from where this run began to there */
 	uint64_t asked, arrived; /* bytes from there on that were asked for, that are there */
 	uint64_t unread;	 /* bytes fetched and unread */
 	uint64_t taken; /* bytes that were fetched ahead of it and read, since it is followed */

@@ -30,6 +30,8 @@ ORDERS = {
                             "--request", "32K"], 0.5, 1.3),
     "47,008 bytes of each MiB": (["--work", "records", "--size", SIZE, "--record", 47008,
                                   "--every", "1M", "--request", 47008], 0.5, 1.3),
+    "47,008 bytes of each MiB, from the end": (["--work", "records", "--size", SIZE, "--record", 47008, "--from-end",
+                                                "--every", "1M", "--request", 47008], 0.5, 1.3),
     "tiles of 8 by 8": (["--work", "tiles", "--tiles", 8, "--every", "1M", "--size", SIZE,
                          "--request", "32K"], 0.5, 1.1),
     "64 clients at 512 places": (["--work", "cursors", "--stride", 512, "--readers", 64, "--size", SIZE,

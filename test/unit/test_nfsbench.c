@@ -67,11 +67,14 @@ static void test_backward_and_records(void **state)
 {
 	uint32_t order[8];
 	const uint32_t backward[5] = {4, 3, 2, 1, 0}, records[5] = {0, 1, 3, 4, 6};
+	const uint32_t from_end[4] = {3, 4, 0, 1};
 
 	pattern_backward(order, 5);
 	assert_memory_equal(order, backward, sizeof(backward));
 	assert_int_equal(pattern_records(order, 7, 2, 3), 5);
 	assert_memory_equal(order, records, sizeof(records));
+	pattern_groups_from_end(order, 4, 2);
+	assert_memory_equal(order, from_end, sizeof(from_end));
 }
 
 /* Two by two tiles of two by two blocks; three columns and rows in tiles of one are the same. */

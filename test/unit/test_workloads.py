@@ -51,11 +51,12 @@ class Works(unittest.TestCase):
                                  ("sparse64k2m", "--every", 2 << 20),
                                  ("sparse64k1m", "--record", 64 << 10),
                                  ("ior47008", "--request", 47008), ("ior47008", "--record", 47008),
+                                 ("backsparse8k64k", "--every", 64 << 10),
                                  ("tiles8x8", "--tiles", 8), ("cursors2000", "--stride", 2000)):
             work = workloads.make(name)
             self.assertEqual(argument(work, key), str(value))
             self.assertEqual(work.files, 1)
-        for name in ("tiles8x4", "ior47009", "cursors20", "sparse64k0m"):
+        for name in ("tiles8x4", "ior47009", "sparse65k64k", "cursors20", "sparse64k0m"):
             with self.assertRaises(ValueError):
                 workloads.make(name)
 
