@@ -27,7 +27,7 @@ fsal_status_t far_write_first(struct fsal_obj_handle *obj_hdl, const struct writ
 {
 	struct unstable_file *f = &ra_handle_of(obj_hdl)->unstable;
 
-	if (!s->on || !s->reply_delay_max || !unstable_is_due(&unstable, f))
+	if (!s->on || !s->reply_delay_max || !unstable_is_due(&unstable, f, clock_now()))
 		return fsalstat(ERR_FSAL_NO_ERROR, 0);
 	return commit(obj_hdl, 0, 0, true);
 }
@@ -40,7 +40,7 @@ uint64_t far_wrote(struct fsal_obj_handle *obj_hdl, uint64_t bytes,
 	unstable_wrote(&unstable, &ra_handle_of(obj_hdl)->unstable, bytes);
 	if (!s->on)
 		return 0;
-	level = unstable_level(&unstable, &rate);
+	level = unstable_level(&unstable, clock_now(), &rate);
 	return pacer_delay_at((uint64_t)(uintptr_t)op_ctx->client, bytes, level, rate,
 			      s->reply_delay_max);
 }
@@ -48,6 +48,11 @@ uint64_t far_wrote(struct fsal_obj_handle *obj_hdl, uint64_t bytes,
 fsal_status_t far_commit(struct fsal_obj_handle *obj_hdl, off_t offset, size_t len)
 {
 	return commit(obj_hdl, offset, len, false);
+}
+
+void far_write_reader(uint64_t now)
+{
+	unstable_read(&unstable, now);
 }
 
 void far_write_forget(struct ra_handle *hdl)

@@ -21,6 +21,8 @@ uint64_t far_wrote(struct fsal_obj_handle *obj_hdl, uint64_t bytes,
 		   const struct writeback_settings *s);
 /* A client's COMMIT, below. */
 fsal_status_t far_commit(struct fsal_obj_handle *obj_hdl, off_t offset, size_t len);
+/* A client's READ goes to the cluster at NOW (ns): for a while what is not stable is bounded. */
+void far_write_reader(uint64_t now);
 /* The handle goes. */
 void far_write_forget(struct ra_handle *hdl);
 /* Bytes that are not stable, now. */

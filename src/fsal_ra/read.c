@@ -22,6 +22,7 @@
 #include "common/container.h"
 #include "common/trace.h"
 #include "disk/prefetch.h"
+#include "far_write.h"
 #include "own_answer.h"
 #include "prices.h"
 #include "read_below.h"
@@ -218,6 +219,8 @@ static enum fate demand_queue(struct call *call, struct export_io *io,
 					 : dispatcher_submit_or_run(d, &call->req);
 	uint64_t offset = call->read_arg->offset;
 
+	if (far)
+		far_write_reader(clock_now());
 	if (verdict == SCHED_FULL) /* its client has too much there */
 		verdict = dispatcher_wait_room(d, &call->req, room_wait_max(io));
 	switch (verdict) {

@@ -2,6 +2,8 @@
 /* What was written to a cluster and is not stable. See unstable.h. */
 #include "remote/unstable.h"
 
+#include <stdatomic.h>
+
 /* Of the bound, what files have together before one is due: the rest is for what comes meanwhile. */
 #define DUE_PART 0.75
 /* The rate is that of so many COMMITs, averaged, of as many bytes at least. */
@@ -28,12 +30,25 @@ void unstable_set_max(struct unstable *u, uint64_t max)
 	lock_drop(&u->lock);
 }
 
-bool unstable_is_due(struct unstable *u, struct unstable_file *f)
+void unstable_read(struct unstable *u, uint64_t now)
+{
+	atomic_store_explicit(&u->read, now, memory_order_relaxed);
+}
+
+/* Whether there is a bound at NOW. Lock held. */
+static bool is_bounded(const struct unstable *u, uint64_t now)
+{
+	uint64_t read = atomic_load_explicit(&u->read, memory_order_relaxed);
+
+	return u->max && read && (now < read || now - read < UNSTABLE_READERS);
+}
+
+bool unstable_is_due(struct unstable *u, struct unstable_file *f, uint64_t now)
 {
 	bool due;
 
 	lock_take(&u->lock);
-	due = u->max && !f->due && bytes_of(f) &&
+	due = is_bounded(u, now) && !f->due && bytes_of(f) &&
 	      (double)bytes_of(f) * u->files >= DUE_PART * (double)bound(u);
 	f->due |= due;
 	lock_drop(&u->lock);
@@ -104,12 +119,12 @@ void unstable_forget(struct unstable *u, struct unstable_file *f)
 	lock_drop(&u->lock);
 }
 
-double unstable_level(struct unstable *u, double *rate)
+double unstable_level(struct unstable *u, uint64_t now, double *rate)
 {
 	double level;
 
 	lock_take(&u->lock);
-	level = u->max ? (double)u->bytes / (double)bound(u) : 0;
+	level = is_bounded(u, now) ? (double)u->bytes / (double)bound(u) : 0;
 	*rate = u->rate;
 	lock_drop(&u->lock);
 	return level;

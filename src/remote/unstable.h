@@ -13,6 +13,9 @@
  * Of less than that a COMMIT is a seek or two, and the transaction of a journal, for next to nothing: 32 files at 384 KiB
  * each took 2.4 times as long to be written to one disk. So with many files the bound is as much as they need.
  *
+ * A bound costs a lone writer a third of his speed, and is there for who reads: so it holds while somebody does who has to
+ * wait for the cluster, and for UNSTABLE_READERS after. What was written before is made stable at once then, file by file.
+ *
  * A file's bytes are those written less those that had been when the last one began that has succeeded: so two that
  * overlap count nothing twice.
  *
@@ -33,6 +36,9 @@
 /* Bytes that the bound has for each file that has some, at least. */
 #define UNSTABLE_FILE (UINT64_C(2) << 20)
 
+/* ns; so long after a READ that went to the cluster there are readers. */
+#define UNSTABLE_READERS UINT64_C(2000000000)
+
 /* Of one file; zero: nothing was written. Its owner's, who calls unstable_forget() before it goes. */
 struct unstable_file {
 	uint64_t written, stable; /* bytes, ever */
@@ -42,10 +48,11 @@ struct unstable_file {
 /* Of all files. */
 struct unstable {
 	struct lock lock;
-	uint64_t max;	/* bytes; 0: no bound, nothing is ever due */
-	uint64_t bytes; /* of all files */
-	uint32_t files; /* that have some */
-	double rate;	/* bytes a second that become stable */
+	uint64_t max;	       /* bytes; 0: no bound, nothing is ever due */
+	uint64_t bytes;	       /* of all files */
+	uint32_t files;	       /* that have some */
+	double rate;	       /* bytes a second that become stable */
+	_Atomic uint64_t read; /* ns: when a READ went to the cluster; 0: none did */
 };
 
 #define UNSTABLE_INITIALIZER                                                                       \
@@ -54,8 +61,10 @@ struct unstable {
 	}
 
 void unstable_set_max(struct unstable *u, uint64_t max);
-/* Before a WRITE of F: whether to make the file stable first. Then unstable_end() with OURS follows. */
-bool unstable_is_due(struct unstable *u, struct unstable_file *f);
+/* A READ goes to the cluster at NOW. Without the lock. */
+void unstable_read(struct unstable *u, uint64_t now);
+/* Before a WRITE of F at NOW: whether to make the file stable first. Then unstable_end() with OURS follows. */
+bool unstable_is_due(struct unstable *u, struct unstable_file *f, uint64_t now);
 /* BYTES were written, and are not stable. */
 void unstable_wrote(struct unstable *u, struct unstable_file *f, uint64_t bytes);
 /* A COMMIT of F begins: returns what unstable_end() is to be told. */
@@ -65,8 +74,8 @@ void unstable_end(struct unstable *u, struct unstable_file *f, uint64_t begun, b
 		  uint64_t took);
 /* F goes: what it may still have is nobody's. */
 void unstable_forget(struct unstable *u, struct unstable_file *f);
-/* All bytes over the bound as it is, which they may exceed; 0: no bound. And the rate, bytes a second. */
-double unstable_level(struct unstable *u, double *rate);
+/* All bytes over the bound as it is at NOW, which they may exceed; 0: no bound. And the rate, bytes a second. */
+double unstable_level(struct unstable *u, uint64_t now, double *rate);
 /* All bytes, now. */
 uint64_t unstable_bytes(struct unstable *u);
 

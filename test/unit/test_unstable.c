@@ -14,13 +14,14 @@ static int begin(void **state)
 	u = (struct unstable)UNSTABLE_INITIALIZER;
 	a = b = (struct unstable_file){0};
 	unstable_set_max(&u, MAX);
+	unstable_read(&u, SEC);
 	return 0;
 }
 
 /* As a client does: what is due is made stable in TOOK ns. True: it was. */
 static bool writes(struct unstable_file *f, uint64_t bytes, uint64_t took)
 {
-	bool due = unstable_is_due(&u, f);
+	bool due = unstable_is_due(&u, f, SEC);
 
 	if (due)
 		unstable_end(&u, f, unstable_begin(&u, f), true, true, took);
@@ -64,7 +65,7 @@ static void test_of_many_files_each_has_enough(void **state)
 	for (int i = 0; i < 4096; i++) {
 		due += writes(&files[i % 32], MIB / 4, 10 * MSEC);
 		assert_in_range(unstable_bytes(&u), 0, 32 * UNSTABLE_FILE);
-		assert_true(unstable_level(&u, &rate) <= 1);
+		assert_true(unstable_level(&u, SEC, &rate) <= 1);
 	}
 	assert_in_range(due, 1, 1024 * MIB / (UNSTABLE_FILE / 4 * 3));
 }
@@ -99,12 +100,12 @@ static void test_one_at_a_time_and_again_when_it_failed(void **state)
 	uint64_t begun;
 
 	unstable_wrote(&u, &a, 13 * MIB);
-	assert_true(unstable_is_due(&u, &a));
+	assert_true(unstable_is_due(&u, &a, SEC));
 	begun = unstable_begin(&u, &a);
-	assert_false(unstable_is_due(&u, &a)); /* it is under way */
+	assert_false(unstable_is_due(&u, &a, SEC)); /* it is under way */
 	unstable_end(&u, &a, begun, false, true, MSEC);
 	assert_int_equal(unstable_bytes(&u), 13 * MIB);
-	assert_true(unstable_is_due(&u, &a));
+	assert_true(unstable_is_due(&u, &a, SEC));
 }
 
 static void test_the_rate_is_that_of_commits(void **state)
@@ -115,11 +116,11 @@ static void test_the_rate_is_that_of_commits(void **state)
 		unstable_wrote(&u, &a, 10 * MIB);
 		unstable_end(&u, &a, unstable_begin(&u, &a), true, false, SEC);
 	}
-	assert_true(unstable_level(&u, &rate) == 0);
+	assert_true(unstable_level(&u, SEC, &rate) == 0);
 	assert_in_range((uint64_t)rate, 10 * MIB, 11 * MIB);
 	unstable_wrote(&u, &a, 100); /* of so little nothing is learnt */
 	unstable_end(&u, &a, unstable_begin(&u, &a), true, false, SEC);
-	unstable_level(&u, &rate);
+	unstable_level(&u, SEC, &rate);
 	assert_in_range((uint64_t)rate, 10 * MIB, 11 * MIB);
 }
 
@@ -129,8 +130,28 @@ static void test_without_a_bound(void **state)
 
 	unstable_set_max(&u, 0);
 	unstable_wrote(&u, &a, 1000 * MIB);
-	assert_false(unstable_is_due(&u, &a));
-	assert_true(unstable_level(&u, &rate) == 0);
+	assert_false(unstable_is_due(&u, &a, SEC));
+	assert_true(unstable_level(&u, SEC, &rate) == 0);
+}
+
+/* Who writes alone is held up by nothing; what he has piled up is due as soon as somebody reads. */
+static void test_no_bound_without_readers(void **state)
+{
+	static const uint64_t later = SEC + UNSTABLE_READERS;
+	double rate;
+
+	unstable_wrote(&u, &a, 100 * MIB);
+	assert_true(unstable_level(&u, later - 1, &rate) > 1);
+	assert_true(unstable_level(&u, later, &rate) == 0);
+	assert_false(unstable_is_due(&u, &a, later));
+	unstable_read(&u, later);
+	assert_true(unstable_level(&u, later - SEC, &rate) > 1); /* by another thread's clock */
+	assert_true(unstable_is_due(&u, &a, later));
+	u = (struct unstable)UNSTABLE_INITIALIZER; /* nobody has read yet */
+	b = (struct unstable_file){0};
+	unstable_set_max(&u, MAX);
+	unstable_wrote(&u, &b, 100 * MIB);
+	assert_false(unstable_is_due(&u, &b, 1));
 }
 
 int main(void)
@@ -144,6 +165,7 @@ int main(void)
 		cmocka_unit_test_setup(test_one_at_a_time_and_again_when_it_failed, begin),
 		cmocka_unit_test_setup(test_the_rate_is_that_of_commits, begin),
 		cmocka_unit_test_setup(test_without_a_bound, begin),
+		cmocka_unit_test_setup(test_no_bound_without_readers, begin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
