@@ -150,15 +150,20 @@ static void add_flow(struct ledger *l, const struct flow_use *f)
 	e->found = true;
 }
 
-/* What of its activity is since it was last active, where that is not long ago, else of this look alone. */
-static double activity_since(const struct ledger *l, const struct ledger_entry *e, uint64_t now,
-			     double share)
+/* It is active, for SHARE of what is remembered; and it was in the pause before, where that was short, as far as what
+ * it USED (ns) since makes up for. */
+static void count_activity(const struct ledger *l, struct ledger_entry *e, uint64_t now,
+			   uint64_t used, double share)
 {
-	const uint64_t silent = now - e->active_at;
+	const uint64_t silent = now - e->active_at, looked = now - l->fed;
+	double back;
 
-	if (e->active_at == NEVER || silent > LEDGER_PAUSE)
-		return share;
-	return 1 - exp(-(double)silent / (double)l->memory);
+	if (e->active_at != NEVER && silent > looked)
+		e->pause = silent <= LEDGER_PAUSE ? (double)(silent - looked) : 0;
+	back = fmin(e->pause, LEDGER_PAUSE_USE * (double)used);
+	e->pause -= back;
+	e->activity += share + 1 - exp(-back / (double)l->memory);
+	e->activity = fmin(e->activity, l->known);
 }
 
 /* What it used since the last look; what a new one used before, nobody knows when. */
@@ -174,7 +179,7 @@ static void count(const struct ledger *l, struct ledger_entry *e, uint64_t now, 
 	e->counted = e->sum;
 	e->use += (double)grown;
 	if (grown != 0 || e->busy)
-		e->activity += activity_since(l, e, now, share);
+		count_activity(l, e, now, grown, share);
 	if (grown != 0 || e->busy || fresh)
 		e->active_at = now;
 }

@@ -8,10 +8,11 @@
  *
  *   entitled = weight * activity / sum of (weight * activity)
  *
- * Between two activities that are no more than LEDGER_PAUSE apart it was active, too: a client that holds
- * data back because of its price is still there. Else it would be entitled to less for doing so, and be
- * told a higher price than one that writes as much a little at a time; of two equal clients one would hold
- * back for ever, and the other never (unit.price_auction).
+ * Between two activities that are no more than LEDGER_PAUSE apart it was active, too, for up to
+ * LEDGER_PAUSE_USE times the disk time that it uses then: a client that holds data back because of its price is
+ * still there. Else it would be entitled to less for doing so, and be told a higher price than one that writes as
+ * much a little at a time; of two equal clients one would hold back for ever, and the other never
+ * (unit.price_auction). One that writes a line of a log each time is not there for that.
  *
  * So a client that goes is forgotten as its use is, by and by; one that asks once a minute takes
  * nothing from the others' entitlement; and there is no moment at which prices jump. While the
@@ -40,6 +41,8 @@
 /* ns; a turn and its rest of clients that hold back by turns (auction_writes.h), and three times as long as
  * a Linux client's flusher sleeps. */
 #define LEDGER_PAUSE UINT64_C(15000000000)
+/* Who uses 3 % of a disk, or more, is there in all such pauses. */
+#define LEDGER_PAUSE_USE 32
 
 /* A flow as the scheduler counted it. */
 struct flow_use {
@@ -61,6 +64,7 @@ struct ledger_entry {
 	uint64_t active_at; /* ns: when it last was */
 	double use;	    /* ns, decayed */
 	double activity;    /* decayed */
+	double pause;	    /* ns: of the last one, not made up for yet */
 	double ratio;	    /* client_ratio() */
 	struct client_standing standing;
 	/* While it is fed. */

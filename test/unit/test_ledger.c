@@ -197,6 +197,22 @@ static void test_who_holds_back(void **state)
 	ledger_free(s.ledger);
 }
 
+/* One that hardly uses the disk, as a log that is written every five seconds, makes it little dearer for others. */
+static void test_who_hardly_uses_it(void **state)
+{
+	struct shop s = open_shop(2);
+
+	s.rate[0] = 0.95;
+	for (int i = 0; i < 60; i++) {
+		s.rate[1] = 0.01;
+		run(&s, 1);
+		s.rate[1] = 0;
+		run(&s, 4);
+	}
+	assert_true(ratio(&s, 1) < 1.25 && ratio(&s, 2) <= 1);
+	ledger_free(s.ledger);
+}
+
 /* An export with a share of its own: its clients divide that, and have prices of their own there. */
 static void test_exports_with_shares(void **state)
 {
@@ -353,6 +369,7 @@ int main(void)
 		cmocka_unit_test(test_coming_and_going),
 		cmocka_unit_test(test_who_asks_seldom),
 		cmocka_unit_test(test_who_holds_back),
+		cmocka_unit_test(test_who_hardly_uses_it),
 		cmocka_unit_test(test_exports_with_shares),
 		cmocka_unit_test(test_exports_with_the_weight_of_their_clients),
 		cmocka_unit_test(test_flows_of_one_client),
