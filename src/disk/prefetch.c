@@ -198,10 +198,19 @@ static bool step(struct dispatcher *d, struct prefetch *p, struct fetch_chunk *c
 	return true;
 }
 
+/*
+ * Whether its reader has stopped, who may have wanted no more than he had: he has asked for nothing since the step before
+ * the last one was there, at SINCE (0: there is none).
+ */
+static bool has_stopped(const struct prefetch *p, uint64_t since)
+{
+	return p->plan.young && since && !readahead_reads_on(p->io->engine, &p->plan, since);
+}
+
 /* All of it, in steps, in a turn whose present slice began at SLICE. */
 static void bring_all(struct dispatcher *d, struct prefetch *p, uint64_t slice)
 {
-	uint64_t len = prefetch_end(p) - p->upto;
+	uint64_t len = prefetch_end(p) - p->upto, there = 0;
 	struct fetch_chunk chunk;
 
 	if (p->together)
@@ -213,8 +222,9 @@ static void bring_all(struct dispatcher *d, struct prefetch *p, uint64_t slice)
 
 		if (left <= p->step)
 			submit_next(p);
-		if (!step(d, p, &chunk, left < p->step ? left : p->step))
+		if (!step(d, p, &chunk, left < p->step ? left : p->step) || has_stopped(p, there))
 			break;
+		there = dispatcher_now(d);
 		if (p->upto < prefetch_end(p) &&
 		    dispatcher_gap(d, &p->req, dispatcher_now(d) - slice)) {
 			slice = dispatcher_now(d);

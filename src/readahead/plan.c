@@ -27,8 +27,9 @@
 #define QUEUED_MAX 16
 /*
  * Of a reader whose runs do not mostly go on where they have come to so many bytes: the first chunk of a run is this part
- * of one, or that where no more streams than a few compete, of which he is not the only one; and the next waits until all
- * but this part of what was asked for has been read.
+ * of one, or that where no more streams than a few compete, of which he is not the only one; and until he has come so far
+ * the next waits until all but this part of what was asked for has been read. Among many streams each chunk costs a seek:
+ * there the first one is whole, and ends where its reader does (begins).
  */
 #define SHORT_RUN	(UINT64_C(1) << 20)
 #define FIRST_SHARE	16
@@ -219,6 +220,13 @@ static bool is_unknown(const struct readahead *ra, const struct readahead_tuning
 	       !run_lengths_go_on(ra->lengths, c->reader, SHORT_RUN);
 }
 
+/* ... and it is worth a seek more. Not among several streams, where each chunk costs one. */
+static bool may_be_short(const struct readahead *ra, const struct readahead_tuning *t,
+			 const struct cursor *c, const struct readahead_read *read)
+{
+	return read->streams <= STREAMS_FEW && is_unknown(ra, t, c);
+}
+
 /* Whether nothing else is fetched in between, for anybody: then a chunk behind another costs no seek. */
 static bool is_alone(const struct readahead *ra, const struct cursor *c,
 		     const struct readahead_read *read)
@@ -237,17 +245,17 @@ static bool is_among_few(const struct readahead *ra, const struct cursor *c,
 
 /*
  * Whether that reader has just begun with what was asked for: who reads on comes far enough while that arrives, and of
- * who does not no second chunk is thrown away. Among several streams only of a first one that was cut short.
+ * who does not no second chunk is thrown away. Among several streams until he has come to SHORT_RUN.
  */
 static bool has_just_begun(const struct readahead *ra, const struct readahead_tuning *t,
 			   const struct cursor *c, const struct readahead_read *read)
 {
-	uint64_t asked = c->ra_end - c->start, rest;
+	uint64_t asked = c->ra_end - c->start, come = c->next - c->start, rest;
 
-	if (!is_unknown(ra, t, c) || (read->streams > STREAMS_FEW && asked > read->chunk / 2))
+	if (!is_unknown(ra, t, c) || (read->streams > STREAMS_FEW && come >= SHORT_RUN))
 		return false;
 	rest = asked / (is_among_few(ra, c, read) ? YOUNG_SHARE_FEW : YOUNG_SHARE);
-	return c->next - c->start < asked - rest;
+	return come < asked - rest;
 }
 
 /* What a chunk at FROM must be longer than to bring anything that C's reader does not ask for himself. */
@@ -272,19 +280,17 @@ static void cut(struct window_limits *l, const struct readahead_tuning *t, const
 }
 
 /*
- * The first chunk of a run that may be short is that too: it costs a seek more if that goes on, and saves ten times as much if
- * not. Alone the others grow with it, none longer than all before it. But for a reader who is half through with that already.
+ * The first chunk of a run that may be short is that too; and alone the others grow with it, none longer than all before it.
+ * But for a reader who is half through with that already.
  */
 static void shorten(const struct readahead *ra, struct window_limits *l,
 		    const struct readahead_tuning *t, const struct cursor *c,
 		    const struct readahead_read *read, uint64_t from)
 {
 	uint64_t share = is_among_few(ra, c, read) ? FIRST_SHARE_FEW : FIRST_SHARE;
-	bool few = read->streams <= STREAMS_FEW;
 
 	if (c->ra_end <= c->start)
-		cut(l, t, c, read, from, l->chunk / share,
-		    few ? l->chunk / FIRST_SHARE_FEW : l->chunk);
+		cut(l, t, c, read, from, l->chunk / share, l->chunk / FIRST_SHARE_FEW);
 	else if (is_alone(ra, c, read))
 		cut(l, t, c, read, from, c->ra_end - c->start, l->chunk);
 }
@@ -308,7 +314,7 @@ static uint64_t length(struct readahead *ra, const struct readahead_tuning *t,
 
 	if (is_sparse(c))
 		widen(&l, c);
-	else if (is_unknown(ra, t, c))
+	else if (may_be_short(ra, t, c, read))
 		shorten(ra, &l, t, c, read, from);
 	else if (c->way == WAY_BACKWARD && c->reader && is_alone(ra, c, read))
 		begin_backward(&l, t, c, read, from);
@@ -444,6 +450,7 @@ void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 	}
 	c->file->held = read->now;
 	plan->begins = begins(c, read, from, len);
+	plan->young = c->ra_end <= c->start && is_unknown(ra, t, c);
 	ask(t, c, from, len, anew, from > own, read->now);
 	describe(ra, c, read, from, len, unread, plan);
 	run_lengths_fetched_at(ra->lengths, c->reader, plan->cursor.index);

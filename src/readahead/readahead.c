@@ -211,6 +211,18 @@ void readahead_shorten(struct readahead *ra, struct readahead_counters *counters
 		heur_file_put(c->file);
 }
 
+bool readahead_reads_on(struct readahead *ra, const struct readahead_plan *plan, uint64_t since)
+{
+	struct cursor *c = heur_cursor_get(&ra->table, plan->cursor);
+	bool on;
+
+	if (!c)
+		return false;
+	on = c->run == plan->run && c->used > since;
+	heur_file_put(c->file);
+	return on;
+}
+
 bool readahead_may_shorten(struct readahead *ra, const struct readahead_plan *plan)
 {
 	struct cursor *c = heur_cursor_get(&ra->table, plan->cursor);

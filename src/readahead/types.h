@@ -52,6 +52,7 @@ struct readahead_plan {
 	uint32_t record;     /* not 0: of every STEP bytes only so many, from its beginning on */
 	uint64_t step;
 	bool begins; /* nothing was asked for before in this run of its reader, and it will go on */
+	bool young;  /* ... and he may have read all that he wants already: readahead_reads_on() */
 	bool followed; /* something was asked for ahead of this reader, or of those beside it */
 	bool unread; /* something of the file was asked for ahead of a reader who may be about to read it */
 	uint64_t offset, len; /* fetch this; len 0: nothing */

@@ -878,6 +878,45 @@ static void test_a_reader_gets_its_step(void **state)
 	assert_int_equal(atomic_load(&small_after), 2);
 }
 
+static struct readahead_plan stopping;
+static bool goes_on_reading;
+
+/* Its reader asks for more with each step, or for nothing. */
+static void read_beside(int fd, size_t len, off_t offset)
+{
+	count_fetch(fd, len, offset);
+	atomic_fetch_add(&now, 4 * MSEC);
+	if (goes_on_reading)
+		(void)observe(stopping.offset + 4 * STEP, STEP);
+}
+
+static void bring_young(bool on)
+{
+	chunk = MIB;
+	stopping = plan_some();
+	assert_in_range(stopping.len, MIB / 2, 2 * MIB);
+	stopping.young = true;
+	goes_on_reading = on;
+	on_advice = read_beside;
+	prefetch_submit(prefetch_new(io, b, &stopping, STEP, reader));
+	wait_idle();
+	assert_true(backing_resident(b, stopping.offset, 2 * STEP));
+}
+
+/* A whole chunk for who may want no more than he has ends soon where that is so. */
+static void test_a_chunk_ends_where_its_reader_stops(void **state)
+{
+	bring_young(false);
+	assert_false(backing_resident(b, stopping.offset + 3 * STEP, 1));
+	assert_int_equal(counted(READAHEAD_UNFETCHED), stopping.ahead);
+}
+
+static void test_a_chunk_goes_on_as_its_reader_does(void **state)
+{
+	bring_young(true);
+	assert_true(backing_resident(b, stopping.offset, stopping.len));
+}
+
 /* One of a record gets that as soon as it and those before it are there; each of them is waited for. */
 static void test_a_reader_gets_its_record(void **state)
 {
@@ -1166,6 +1205,8 @@ int main(void)
 		TEST(test_a_small_read_is_served_in_a_gap),
 		TEST(test_a_reader_gets_its_step),
 		TEST(test_a_reader_gets_its_record),
+		TEST(test_a_chunk_ends_where_its_reader_stops),
+		TEST(test_a_chunk_goes_on_as_its_reader_does),
 		TEST(test_a_long_read_needs_no_long_buffer),
 		TEST(test_a_demand_read_that_cannot_be_fetched),
 		TEST(test_holes_say_nothing_of_the_disk),
