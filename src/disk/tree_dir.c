@@ -93,40 +93,73 @@ static bool is_dots(const char *name)
 	return name[0] == '.' && (name[1] == 0 || (name[1] == '.' && name[2] == 0));
 }
 
-/* The entries in BUFFER; those that there is no room for are left out. How many there were. */
-static uint32_t add_entries(const char *buffer, ssize_t len, struct dir_list *files,
-			    struct dir_list *dirs)
-{
-	const struct dirent64 *e;
-	uint32_t n = 0;
+/* A directory that is read. */
+struct reading {
+	int fd;
+	const struct tree_dir_pause *pause;
+	struct dir_list *files, *dirs;
+	uint32_t entries, unknown;
+};
 
-	for (ssize_t at = 0; at < len; at += e->d_reclen, n++) {
-		e = (const struct dirent64 *)(const void *)(buffer + at);
-		if (e->d_type == DT_REG)
-			(void)dir_list_add(files, e->d_name, e->d_ino);
-		else if (e->d_type == DT_DIR && !is_dots(e->d_name))
-			(void)dir_list_add(dirs, e->d_name, e->d_ino);
-	}
-	return n;
+/*
+ * What E in the directory of R is. Old file systems do not say it (XFS with ftype=0, ext4 without filetype): of
+ * those UNKNOWN that are left the inode does, which a walk needs anyway. Of further ones it is not asked for: they
+ * are taken for files, and who opens one looks (tree_file_open).
+ */
+static unsigned char type_of(struct reading *r, const struct dirent64 *e)
+{
+	struct stat st;
+
+	if (e->d_type != DT_UNKNOWN)
+		return e->d_type;
+	if (is_dots(e->d_name))
+		return DT_DIR;
+	if (r->unknown == 0)
+		return DT_REG;
+	r->unknown--;
+	(void)r->pause->pause(r->pause->arg); /* it may be a wait for the disk */
+	if (fstatat(r->fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT))
+		return DT_UNKNOWN;
+	return (unsigned char)IFTODT(st.st_mode);
 }
 
-static bool read_all(int fd, const struct tree_dir_pause *pause, struct dir_list *files,
-		     struct dir_list *dirs)
+/* The entries in BUFFER; those that there is no room for are left out. */
+static void add_entries(struct reading *r, const char *buffer, ssize_t len)
+{
+	const struct dirent64 *e;
+
+	for (ssize_t at = 0; at < len; at += e->d_reclen) {
+		unsigned char type;
+
+		e = (const struct dirent64 *)(const void *)(buffer + at);
+		type = type_of(r, e);
+		r->entries++;
+		if (type == DT_REG)
+			(void)dir_list_add(r->files, e->d_name, e->d_ino);
+		else if (type == DT_DIR && !is_dots(e->d_name))
+			(void)dir_list_add(r->dirs, e->d_name, e->d_ino);
+	}
+}
+
+static bool has_room(const struct reading *r)
+{
+	return r->entries < TREE_ENTRIES_MAX && dir_list_count(r->files) < DIR_LIST_MAX &&
+	       dir_list_count(r->dirs) < DIR_LIST_MAX;
+}
+
+static bool read_all(struct reading *r)
 {
 	char *buffer = malloc(READ_SIZE);
-	uint32_t entries = 0;
 	bool wanted = true;
 	ssize_t got = -1;
 
-	if (buffer == NULL || lseek(fd, 0, SEEK_SET) < 0) {
+	if (buffer == NULL || lseek(r->fd, 0, SEEK_SET) < 0) {
 		free(buffer);
 		return false;
 	}
-	while (wanted && entries < TREE_ENTRIES_MAX && dir_list_count(files) < DIR_LIST_MAX &&
-	       dir_list_count(dirs) < DIR_LIST_MAX &&
-	       (got = getdents64(fd, buffer, READ_SIZE)) > 0) {
-		entries += add_entries(buffer, got, files, dirs);
-		wanted = pause->pause(pause->arg);
+	while (wanted && has_room(r) && (got = getdents64(r->fd, buffer, READ_SIZE)) > 0) {
+		add_entries(r, buffer, got);
+		wanted = r->pause->pause(r->pause->arg);
 	}
 	free(buffer);
 	return wanted && got >= 0;
@@ -135,10 +168,12 @@ static bool read_all(int fd, const struct tree_dir_pause *pause, struct dir_list
 bool tree_dir_read(const struct tree_dir *dir, const struct tree_dir_pause *pause,
 		   struct dir_list **files, struct dir_list **dirs)
 {
-	*files = dir_list_new();
-	*dirs = dir_list_new();
-	if (*files != NULL && *dirs != NULL && read_all(dir->fd, pause, *files, *dirs) &&
-	    dir_list_end(*files) && dir_list_end(*dirs))
+	struct reading r = {.fd = dir->fd, .pause = pause, .unknown = TREE_UNKNOWN_MAX};
+
+	*files = r.files = dir_list_new();
+	*dirs = r.dirs = dir_list_new();
+	if (*files != NULL && *dirs != NULL && read_all(&r) && dir_list_end(*files) &&
+	    dir_list_end(*dirs))
 		return true;
 	dir_list_free(*files);
 	dir_list_free(*dirs);

@@ -36,6 +36,8 @@ bool tree_dir_open_at(struct tree_dir *dir, const struct tree_dir *at, const cha
 void tree_dir_close(struct tree_dir *dir);
 /* Entries of all kinds that are looked at, in one directory. */
 #define TREE_ENTRIES_MAX (4 * DIR_LIST_MAX)
+/* ... whose inode is asked what they are, where the directory does not say it. */
+#define TREE_UNKNOWN_MAX 256
 
 /* Between two waits for the disk; false: no more is wanted. */
 struct tree_dir_pause {
@@ -44,8 +46,9 @@ struct tree_dir_pause {
 };
 
 /*
- * Its files, and its subdirectories: as far as DIR_LIST_MAX and TREE_ENTRIES_MAX go. False: it cannot be read, or
- * is not wanted any more. To be given to dir_walks_enlist().
+ * Its files, and its subdirectories: as far as DIR_LIST_MAX and TREE_ENTRIES_MAX go. Entries of which neither the
+ * directory nor, of the first TREE_UNKNOWN_MAX, their inode says what they are count as files. False: it cannot be read,
+ * or is not wanted any more. To be given to dir_walks_enlist().
  */
 bool tree_dir_read(const struct tree_dir *dir, const struct tree_dir_pause *pause,
 		   struct dir_list **files, struct dir_list **dirs);

@@ -9,6 +9,32 @@
 
 #include "support.h"
 
+/* Directories do not say what their entries are; or they have links without end. */
+static bool untold, links_without_end;
+
+ssize_t __real_getdents64(int fd, void *buffer, size_t size);
+ssize_t __wrap_getdents64(int fd, void *buffer, size_t size);
+
+ssize_t __wrap_getdents64(int fd, void *buffer, size_t size)
+{
+	struct dirent64 *link = buffer;
+	ssize_t got;
+
+	if (links_without_end) {
+		*link = (struct dirent64){.d_ino = 1, .d_type = DT_LNK, .d_reclen = 32};
+		strcpy(link->d_name, "link");
+		return link->d_reclen;
+	}
+	got = __real_getdents64(fd, buffer, size);
+	for (ssize_t at = 0; untold && at < got;) {
+		struct dirent64 *e = (struct dirent64 *)(void *)((char *)buffer + at);
+
+		e->d_type = DT_UNKNOWN;
+		at += e->d_reclen;
+	}
+	return got;
+}
+
 static char top[] = "/tmp/ra-tree-XXXXXX";
 static struct tree_dir dir;
 
@@ -72,22 +98,6 @@ static void open_top(struct tree_dir *again)
 	assert_int_equal(again->id, tree_id(st.st_dev, st.st_ino));
 }
 
-int __real_getdents64(int fd, void *buffer, size_t size);
-int __wrap_getdents64(int fd, void *buffer, size_t size);
-
-static bool links_without_end;
-
-int __wrap_getdents64(int fd, void *buffer, size_t size)
-{
-	struct dirent64 *e = buffer;
-
-	if (!links_without_end)
-		return (int)__real_getdents64(fd, buffer, size);
-	*e = (struct dirent64){.d_ino = 1, .d_type = DT_LNK, .d_reclen = 32};
-	strcpy(e->d_name, "link");
-	return 32;
-}
-
 static uint32_t pauses, pauses_max;
 
 static bool pause_reading(void *arg)
@@ -140,6 +150,41 @@ static void test_entries(void **state)
 	assert_false(tree_dir_open_at(&again, &dir, "small"));
 	assert_false(tree_dir_open_at(&again, &dir, "none"));
 	tree_dir_close(&again);
+}
+
+/* Of a directory that does not say what its entries are the inodes do; of more than a few those count as files. */
+static void test_entries_untold(void **state)
+{
+	struct dir_list *files, *dirs;
+	struct tree_dir again;
+	char name[32];
+
+	pauses = 0;
+	pauses_max = UINT32_MAX;
+	untold = true;
+	open_top(&again);
+	assert_true(tree_dir_read(&again, &pausing, &files, &dirs));
+	assert_int_equal(dir_list_count(files), 3);
+	assert_int_equal(dir_list_count(dirs), 1);
+	assert_string_equal(dir_list_name(dirs, 0), "sub");
+	dir_list_free(files);
+	dir_list_free(dirs);
+	for (int i = 0; i < 2 * TREE_UNKNOWN_MAX; i++) {
+		snprintf(name, sizeof(name), "more%d", i);
+		assert_int_equal(mkdirat(dir.fd, name, 0700), 0);
+	}
+	assert_true(tree_dir_read(&again, &pausing, &files, &dirs));
+	assert_in_range(dir_list_count(dirs), TREE_UNKNOWN_MAX - 5, TREE_UNKNOWN_MAX);
+	assert_in_range(dir_list_count(files), TREE_UNKNOWN_MAX,
+			2 * TREE_UNKNOWN_MAX + 6 - dir_list_count(dirs));
+	for (int i = 0; i < 2 * TREE_UNKNOWN_MAX; i++) {
+		snprintf(name, sizeof(name), "more%d", i);
+		assert_int_equal(unlinkat(dir.fd, name, AT_REMOVEDIR), 0);
+	}
+	dir_list_free(files);
+	dir_list_free(dirs);
+	tree_dir_close(&again);
+	untold = false;
 }
 
 static uint64_t inode_of(const char *name)
@@ -223,8 +268,11 @@ static void test_pause(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_entries), cmocka_unit_test(test_a_directory_without_end),
-		cmocka_unit_test(test_files),	cmocka_unit_test(test_all_pieces_come_once),
+		cmocka_unit_test(test_entries),
+		cmocka_unit_test(test_a_directory_without_end),
+		cmocka_unit_test(test_entries_untold),
+		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_all_pieces_come_once),
 		cmocka_unit_test(test_pause),
 	};
 
