@@ -96,6 +96,7 @@ void dir_follow_waste(struct dir_walks *w, struct readahead_counters *counters, 
 
 	if (held == 0)
 		return;
+	p->n_hits -= p->n_hits != 0;
 	readers_count(w->engine->readers, d->visits[0].reader, READER_WASTED, held);
 	learn(w, d, 0, held);
 }
@@ -118,7 +119,8 @@ static void part_restart(struct dir_part *p)
 	if (p == NULL)
 		return;
 	n = dir_list_count(p->list);
-	p->n_read = p->n_there = p->n_ahead = p->n_left = p->window = p->again = p->reread = 0;
+	p->n_read = p->n_there = p->n_hits = p->n_ahead = p->n_left = p->window = p->again =
+		p->reread = 0;
 	p->whole = p->late = false;
 	memset(p->cursors.of, 0, DIR_AXES * p->cursors.n * sizeof(*p->cursors.of));
 	for (uint32_t i = 0; i < n; i++) {
@@ -224,10 +226,12 @@ bool dir_follow_read(struct dir_walks *w, struct readahead_counters *counters, s
 	}
 	if (p->state[index] & DIR_READ)
 		return false;
-	if (p->state[index] & DIR_ASKED)
+	if (p->state[index] & DIR_ASKED) {
 		p->n_ahead--;
-	else
+		p->n_hits++;
+	} else {
 		p->n_left--;
+	}
 	p->state[index] |= DIR_READ;
 	p->n_read++;
 	p->n_there++;

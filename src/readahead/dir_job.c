@@ -109,11 +109,27 @@ void dir_walks_enlist(struct dir_walks *w, uint64_t id, uint64_t stamp, struct d
 	lock_drop(&w->lock);
 }
 
-/* How many entries of P are to be asked for: the window, grown where one came late. */
+/* Whether the walk of P has passed over files: so may one who opens some by chance, which is short then. */
+static bool leaves_out(const struct dir_part *p)
+{
+	for (uint32_t i = 0; !p->whole && i < p->cursors.n; i++) {
+		const struct dir_cursor *c = &dir_cursors_on(&p->cursors, p->axis)[i];
+
+		if (c->at == p->at && c->count >= DIR_COUNT && c->span > c->count)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * How many entries of P are to be asked for: the window, grown where one came late to as much as those fetched before prove
+ * that were read. Other reads prove nothing: who opens files here and there has many.
+ */
 static uint32_t window_of(struct dir_part *p, double share, bool trusted)
 {
-	uint32_t proven = 4 * p->n_read > DIR_WINDOW_MIN ? 4 * p->n_read : DIR_WINDOW_MIN;
-	uint32_t window = p->window != 0 ? p->window : DIR_WINDOW_MIN;
+	uint32_t first = leaves_out(p) ? DIR_COUNT : DIR_WINDOW_MIN;
+	uint32_t proven = 4 * p->n_hits > first ? 4 * p->n_hits : first;
+	uint32_t window = p->window != 0 ? p->window : first;
 
 	if (p->late)
 		window *= 4;
@@ -124,6 +140,38 @@ static uint32_t window_of(struct dir_part *p, double share, bool trusted)
 	p->late = false;
 	p->window = window;
 	return (uint32_t)(window * share);
+}
+
+/* Whether a walk of P may still come to PLACE with what was asked for ahead of it. */
+static bool is_awaited(const struct dir_part *p, uint32_t place)
+{
+	for (uint32_t i = 0; i < p->cursors.n; i++) {
+		const struct dir_cursor *c = &dir_cursors_on(&p->cursors, p->axis)[i];
+
+		if (dir_cursor_streams(c, DIR_COUNT) && place + DIR_BACK >= c->at &&
+		    place <= c->at + p->window + DIR_AHEAD)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * What was fetched for walks of D that went on elsewhere, or were none, is given up where it has become much: or else nobody
+ * would learn from it as long as the directory is read.
+ */
+static void give_up_left(struct dir_walks *w, struct dir *d)
+{
+	struct dir_part *p = d->files;
+	uint32_t n = dir_list_count(p->list);
+
+	if (p->whole || p->n_ahead <= p->window)
+		return;
+	for (uint32_t place = 0; place < n; place++) {
+		uint32_t index = dir_list_at(p->list, p->axis, place);
+
+		if (p->state[index] == DIR_ASKED && !is_awaited(p, place))
+			dir_follow_waste(w, NULL, d, p, index);
+	}
 }
 
 /* Asks for the entry at PLACE, if nobody has. */
@@ -230,6 +278,7 @@ uint32_t dir_walks_pick(struct dir_walks *w, uint64_t id, bool sibling, uint32_t
 		expect_order(p, dir_table_find(&w->table, d->parent));
 	}
 	if (p != NULL && (trusted || recognised(p))) {
+		give_up_left(w, d);
 		window = window_of(p, d->share, trusted);
 		*list = p->list;
 		window = window < max ? window : max;

@@ -104,6 +104,7 @@ void dir_relist(void *arg, struct dir *d, struct dir_part *old, struct dir_part 
 	free(map);
 	new->whole = old->whole;
 	new->n_read = old->n_read;
+	new->n_hits = old->n_hits;
 	new->window = old->window;
 	new->again = old->again;
 	new->late = old->late;

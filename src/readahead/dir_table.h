@@ -38,7 +38,8 @@ struct dir_part {
 	uint8_t axis;	  /* an enum dir_axis */
 	bool whole;	  /* it will come round to what lies before that */
 	uint32_t n_read;  /* in this walk */
-	uint32_t n_there; /* of these, in the list still */
+	uint32_t n_there; /* of these, in the list still, */
+	uint32_t n_hits;  /* ... asked for before, less those fetched that were not read */
 	uint32_t n_ahead; /* asked for, and not read */
 	uint32_t n_left;  /* neither */
 	uint64_t bytes;	  /* held */

@@ -10,6 +10,8 @@
 #define LOOKS 4
 /* So many files of a walk are read before it has come beyond its first two windows. */
 #define GOES_ON (DIR_COUNT + 5 * DIR_WINDOW_MIN)
+/* Reads in an order that nobody has by chance who reads every other file, or fewer. */
+#define NO_CHANCE 16
 
 struct dir_walks *dir_walks_create(uint64_t memory, struct readahead *engine,
 				   struct readahead_counters *lost)
@@ -109,10 +111,14 @@ static bool sibling_wanted(struct dir_walks *w, const struct dir *d)
 	return parent->dirs->n_ahead <= DIR_SIBLINGS_MIN && dir_follow_next(parent) != DIR_NOWHERE;
 }
 
-/* Whether a walk in P has come beyond what would have been fetched for nothing if it had ended. */
-static bool goes_on(const struct dir_part *p)
+/*
+ * Whether a walk in P, which C follows, has come beyond what would have been fetched for nothing if it had ended; and is
+ * none of the few reads in a row that come by chance.
+ */
+static bool goes_on(const struct dir_part *p, const struct dir_cursor *c)
 {
-	return 2 * p->n_read > dir_list_count(p->list) || p->n_read > GOES_ON;
+	return 2 * p->n_read > dir_list_count(p->list) ||
+	       (p->n_read > GOES_ON && (p->whole || dir_cursor_streams(c, NO_CHANCE)));
 }
 
 /* The entry INDEX of P was read before, and is no more in memory: whether another walk of it has begun. */
@@ -159,7 +165,7 @@ static bool judge(struct dir_walks *w, struct readahead_counters *counters, stru
 	stream = stream || p->whole;
 	d->share = (float)dir_follow_share(w, d, read->price);
 	if (d->share <= 0) {
-		if (stream && !asked && goes_on(p))
+		if (stream && !asked && goes_on(p, c))
 			dir_follow_missed(w, d, read->missing);
 		return false;
 	}
@@ -246,15 +252,23 @@ bool dir_walks_due(struct dir_walks *w, const struct dir_read *read, uint64_t cl
 	return (*piece)-- != 0;
 }
 
+/* Whether who read D last has gone: his next read in it begins another walk. */
+static bool is_left(const struct dir_walks *w, const struct dir *d)
+{
+	const struct dir_visit *last = &d->visits[0];
+
+	return d->files->n_read != 0 && (uint32_t)(w->reads[last->reader] - last->turn) > DIR_GAP;
+}
+
 /*
- * Whether what D holds is still wanted: it was read lately, or stands ready for a walk that is still with a
+ * Whether what D holds is still wanted: it was read lately and not left, or stands ready for a walk that is still with a
  * sibling before it.
  */
 static bool is_awaited(struct dir_walks *w, const struct dir *d, uint64_t now, uint64_t idle)
 {
 	const struct dir *parent = dir_table_find(&w->table, d->parent);
 
-	if (d->busy || now <= d->used || now - d->used < idle)
+	if (d->busy || now <= d->used || (now - d->used < idle && !is_left(w, d)))
 		return true;
 	if (parent == NULL || d->files->n_read != 0 || now - d->used > DIR_IDLE)
 		return false;

@@ -16,10 +16,11 @@
  * read; where they were walked in an order, the next sibling is fetched before. What is asked for in between
  * elsewhere by the same client must not be more than DIR_GAP reads, so that opens by chance come to nothing.
  *
- * The window (entries ahead of the client) begins at DIR_WINDOW_MIN, grows where a file came late, to as much
- * as is proven by reads; what was fetched and not read makes it smaller (effectiveness.h), to
- * nothing in the end, until a walk goes on all the same beyond what would have been fetched. Where files that were fetched
- * turn out to be gone from memory, what is ahead is fetched once more, from the first window on.
+ * The window (entries ahead of the client) begins at DIR_WINDOW_MIN, or with DIR_COUNT where the walk left entries out, and
+ * grows where a file came late, to four times those that were asked for and read; what was fetched and not read makes it
+ * smaller (effectiveness.h), to nothing in the end, until a walk goes on all the same beyond what would have been fetched.
+ * What was fetched for a walk that went on elsewhere is given up when more is asked for, and all when its reader has gone.
+ * Where files that were fetched turn out to be gone from memory, what is ahead is fetched once more, from the first window on.
  *
  * No I/O and no clock. All that is known here is a hint: entries renamed, removed or made anew cost a
  * fetch for nothing. Any thread; one lock, a leaf, for a microsecond at most but for lists that go or change.

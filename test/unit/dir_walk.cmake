@@ -2,6 +2,7 @@
 ra_unit_test(dir_list ra_readahead)
 ra_unit_test(dir_table ra_readahead)
 ra_unit_test(dir_walk ra_readahead)
+ra_unit_test(dir_share ra_readahead)
 ra_unit_test(dir_evicted ra_readahead)
 ra_unit_test(dir_trouble ra_readahead)
 ra_unit_test(first_read ra_readahead)
