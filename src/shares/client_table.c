@@ -13,6 +13,8 @@
 /* Locks of chains: a power of two, more than a server has threads at once on the data path. */
 #define SHARDS 64
 #define NONE   UINT32_MAX
+/* Slots that are looked at for one to make room. */
+#define LOOKED 32
 
 /* A cache line each: clients do not disturb one another. */
 struct slot {
@@ -35,6 +37,7 @@ struct client_table {
 	uint32_t max, buckets; /* buckets: a power of two, at least SHARDS */
 	_Atomic uint64_t generation;
 	struct lock lock; /* entering */
+	uint32_t hand;	  /* the slot that is looked at next for one to make room; with the lock */
 	_Atomic uint32_t used;
 	uint32_t *bucket; /* its first slot; with the shard's lock */
 	struct slot *slot;
@@ -117,18 +120,21 @@ static void chain_remove(struct client_table *t, uint32_t bucket, uint32_t slot)
 
 /* ---- entering; with the table's lock ----------------------------------------------------- */
 
-/* The slot whose client has asked for nothing for longest. */
+/*
+ * Of the next slots, the one whose client has asked for nothing for longest. With all of them looked at, each request of
+ * one client too many would take as long as the table is large.
+ */
 static uint32_t oldest(struct client_table *t)
 {
-	uint32_t found = 0;
+	uint32_t found = t->hand, n = t->max < LOOKED ? t->max : LOOKED;
 	uint64_t least = UINT64_MAX;
 
-	for (uint32_t n = 0; n < t->max; n++) {
-		uint64_t seen = atomic_load_explicit(&t->slot[n].seen, memory_order_relaxed);
+	for (; n > 0; n--, t->hand = (t->hand + 1) % t->max) {
+		uint64_t seen = atomic_load_explicit(&t->slot[t->hand].seen, memory_order_relaxed);
 
 		if (seen < least) {
 			least = seen;
-			found = n;
+			found = t->hand;
 		}
 	}
 	return found;

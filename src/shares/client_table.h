@@ -4,8 +4,8 @@
  * kept, and the rule that holds for it.
  *
  * A client is an IP address; its port does not count, and IPv4 is IPv6 as ::ffff:a.b.c.d. The table has
- * so many slots from the start. When all are used, the client that has asked for nothing for longest
- * makes room. Numbers tell the slot, and are never given again:
+ * so many slots from the start. When all are used, the client that has asked for nothing for longest,
+ * of the next 32 in turn, makes room. Numbers tell the slot, and are never given again:
  *
  *   slot   0     1     2   ...  max-1        the next client of slot 1 is max + 2, then 2 max + 2, ...
  *   number 1     2     3   ...  max

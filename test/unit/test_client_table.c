@@ -117,6 +117,25 @@ static void test_the_one_silent_for_longest_makes_room(void **state)
 	client_table_free(t);
 }
 
+/* Who makes room is one of the next 32 slots, and the one silent for longest of these. */
+static void test_what_making_room_costs_is_bounded(void **state)
+{
+	const uint32_t max = 65536, looked = 32;
+	struct client_table *t = client_table_new(max, match, NULL);
+
+	(void)state;
+	for (uint32_t n = 0; n < max; n++)
+		find(t, n, max - n);
+	for (uint32_t n = 0; n < 200000; n++) {
+		uint32_t slot = (uint32_t)((find(t, max + n, max + n).number - 1) % max);
+
+		assert_int_equal(slot / looked, n % (max / looked));
+		if (n < max / looked)
+			assert_int_equal(slot % looked, looked - 1);
+	}
+	client_table_free(t);
+}
+
 static void test_numbers_are_never_given_again(void **state)
 {
 	struct client_table *t = client_table_new(1, match, NULL);
@@ -242,6 +261,7 @@ int main(void)
 		cmocka_unit_test(test_a_client_keeps_its_number),
 		cmocka_unit_test(test_the_number_of_a_known_client),
 		cmocka_unit_test(test_the_one_silent_for_longest_makes_room),
+		cmocka_unit_test(test_what_making_room_costs_is_bounded),
 		cmocka_unit_test(test_numbers_are_never_given_again),
 		cmocka_unit_test(test_rules_are_asked_for_at_first_sight_and_after_a_change),
 		cmocka_unit_test(test_no_lock_is_held_while_a_rule_is_asked_for),
