@@ -75,6 +75,21 @@ static bool make(struct async_worker *w)
 	return false;
 }
 
+bool async_pool_crowded(const struct async_pool *pool, uint32_t group)
+{
+	unsigned int places = 0, own = 0;
+
+	for (unsigned int i = 0; i < ASYNC_WORKERS_MAX; i++) {
+		const struct async_worker *w = &pool->workers[i];
+
+		if (!w->child || w->state == ASYNC_IDLE)
+			places++;
+		else
+			own += w->group == group;
+	}
+	return places <= (own ? ASYNC_KEPT : 0);
+}
+
 /* An idle one, else a new one; NULL: none can be had. */
 static struct async_worker *find(struct async_pool *pool, uint32_t group)
 {
@@ -91,7 +106,7 @@ static struct async_worker *find(struct async_pool *pool, uint32_t group)
 		else if (w->state != ASYNC_STUCK)
 			busy += w->group == group;
 	}
-	if (busy >= ASYNC_GROUP_MAX)
+	if (busy >= ASYNC_GROUP_MAX || async_pool_crowded(pool, group))
 		return NULL;
 	if (idle)
 		return idle;

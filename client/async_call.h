@@ -13,7 +13,9 @@
  * his call: where there is no such place its child counts as one of its group until there is, or it ends.
  *
  * Calls that may hang together, those to one server, are a group: a group has ASYNC_GROUP_MAX
- * children at most, so that a server that hangs leaves some for others.
+ * children at most, so that a server that hangs leaves some for others. Stuck ones do not count in
+ * that; but the last ASYNC_KEPT places are for groups that have none at all, so that several servers
+ * that hang leave some too.
  *
  * SIGCHLD must not be ignored. One thread.
  */
@@ -28,6 +30,7 @@
 /* Children, of all groups, and those that hang. */
 #define ASYNC_WORKERS_MAX 64
 #define ASYNC_GROUP_MAX	  8
+#define ASYNC_KEPT	  16
 /* Children that were killed and do not end. */
 #define ASYNC_STUCK_MAX 16
 /* Children that are kept for the next call; more of them end, one after the other. */
@@ -71,6 +74,8 @@ void async_call_leave(struct async_call *c, struct async_pool *pool);
 void async_pool_reap(struct async_pool *pool);
 /* How many are stuck. */
 unsigned int async_pool_stuck(const struct async_pool *pool);
+/* Whether others' calls hang in so many that there is none for GROUP. */
+bool async_pool_crowded(const struct async_pool *pool, uint32_t group);
 /* Ends those that are idle. */
 void async_pool_end(struct async_pool *pool);
 

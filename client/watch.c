@@ -15,6 +15,7 @@ static void tell_news(struct watch *w, enum news n)
 		[NEWS_NO_PRICES] = "the server states no prices",
 		[NEWS_NO_ANSWER] = "no answer",
 		[NEWS_STUCK] = "not asked: too many calls hang in mounts that are gone",
+		[NEWS_CROWDED] = "not asked: too many calls hang in other mounts",
 		[NEWS_UNUSED] = "not asked while nobody uses it, so that autofs can unmount it",
 	};
 	char obstacle[64];
@@ -149,6 +150,17 @@ static bool was_unasked(const struct watch_host *h, const struct watch *w, doubl
 	       (w->answered >= w->asked || now - w->waits_since < h->settings.answer);
 }
 
+/* Why a mount that should have been asked has not answered for so long. */
+static enum news why_stale(const struct watch_host *h, const struct watch *w, double now)
+{
+	if (was_unasked(h, w, now))
+		return NEWS_UNUSED;
+	/* its last question was answered: there has been none since */
+	if (w->answered >= w->asked && async_pool_crowded(&h->pool, w->mount.server))
+		return NEWS_CROWDED;
+	return NEWS_NO_ANSWER;
+}
+
 static void tell(const struct watch_host *h, struct watch *w, double now)
 {
 	if (w->mount.kind != MOUNT_NFS3)
@@ -156,7 +168,7 @@ static void tell(const struct watch_host *h, struct watch *w, double now)
 	else if (w->calls.mount != w->mount.id)
 		return; /* not asked yet, or watch_ask() says why not */
 	else if (watch_stale(h, w, now))
-		tell_news(w, was_unasked(h, w, now) ? NEWS_UNUSED : NEWS_NO_ANSWER);
+		tell_news(w, why_stale(h, w, now));
 	else if (w->detector.believed)
 		tell_news(w, NEWS_BELIEVED);
 	else if (w->detector.disproofs)

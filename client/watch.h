@@ -82,8 +82,9 @@ enum news {
 	NEWS_BELIEVED,
 	NEWS_NO_PRICES,
 	NEWS_NO_ANSWER,
-	NEWS_STUCK,  /* not asked: too many calls hang in mounts that are gone */
-	NEWS_UNUSED, /* not asked: autofs would never unmount it */
+	NEWS_STUCK,   /* not asked: too many calls hang in mounts that are gone */
+	NEWS_CROWDED, /* not asked: too many calls hang in other mounts */
+	NEWS_UNUSED,  /* not asked: autofs would never unmount it */
 	NEWS_NOT_MOUNTED
 };
 

@@ -48,6 +48,7 @@ void watch_show(const struct watch_host *h, const struct watch *w, FILE *out)
 					   "no prices",
 					   "no answer",
 					   "not asked: too many calls hang",
+					   "not asked: too many calls hang in other mounts",
 					   "not asked: nobody uses it"};
 	char obstacle[64];
 

@@ -282,6 +282,57 @@ static void test_what_is_left_becomes_stuck(void **state)
 	forget_killed();
 }
 
+/* Calls of GROUP that hang, as many as there can be; those that may be are stuck. Returns how many. */
+static unsigned int hang_all(struct async_pool *p, uint32_t group)
+{
+	unsigned int n = 0;
+
+	for (;;) {
+		struct async_call c = {0};
+
+		if (!async_call_start(&c, p, group, hang, NULL, 0))
+			return n;
+		n++;
+		if (async_pool_stuck(p) < ASYNC_STUCK_MAX)
+			c.worker->state = ASYNC_STUCK;
+	}
+}
+
+static void kill_all(struct async_pool *p)
+{
+	for (unsigned int i = 0; i < ASYNC_WORKERS_MAX; i++)
+		if (p->workers[i].child) {
+			kill(p->workers[i].child, SIGKILL);
+			p->workers[i].state = ASYNC_STUCK;
+		}
+	for (async_pool_reap(p); async_pool_stuck(p); async_pool_reap(p))
+		wakeup_wait(&wakeup, wakeup_now() + 0.01);
+}
+
+/* However many calls to servers hang, others are asked that have none under way. */
+static void test_servers_that_hang_leave_room_for_others(void **state)
+{
+	struct async_pool full = {0};
+	struct async_call c[2] = {0};
+	int arg = 5, result = 0;
+	unsigned int n = 0;
+
+	for (uint32_t group = 1; group <= 6; group++)
+		n += hang_all(&full, group);
+	assert_in_range(n, 6, ASYNC_WORKERS_MAX - 1);
+	for (uint32_t group = 1; group <= 6; group++)
+		assert_true(async_pool_crowded(&full, group));
+	assert_false(async_pool_crowded(&full, 7));
+	for (uint32_t i = 0; i < 2; i++)
+		assert_true(async_call_start(&c[i], &full, 7 + i, twice, &arg, sizeof(arg)));
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_true(returns(&c[i], &result));
+		assert_int_equal(result, 10);
+	}
+	kill_all(&full);
+	async_pool_end(&full);
+}
+
 /* ---- the lock ---------------------------------------------------------------------------- */
 
 static char root[] = "/tmp/ra-lock-XXXXXX";
@@ -389,6 +440,7 @@ int main(void)
 		cmocka_unit_test(test_so_many_may_be_stuck),
 		cmocka_unit_test(test_a_call_is_left),
 		cmocka_unit_test(test_what_is_left_becomes_stuck),
+		cmocka_unit_test(test_servers_that_hang_leave_room_for_others),
 		cmocka_unit_test(test_the_lock_tells_who_has_it),
 		cmocka_unit_test(test_a_child_does_not_keep_the_lock),
 	};
