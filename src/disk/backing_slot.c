@@ -304,6 +304,29 @@ void backing_drop(struct backing_slot *slot)
 	backing_put(b);
 }
 
+/* With the list's lock, under which the slot of what is linked stays, and slots never change their keys. */
+static bool is_of(const struct backing *b, const struct backing_slot *slot)
+{
+	return b->slot != slot && b->slot->file_hash == slot->file_hash &&
+	       b->slot->key_len == slot->key_len &&
+	       memcmp(b->slot->key, slot->key, slot->key_len) == 0;
+}
+
+void backing_drop_others(struct backing_slot *slot)
+{
+	struct backing_list out = TAILQ_HEAD_INITIALIZER(out);
+	struct backing *b, *next;
+
+	lock_take(&all.lock);
+	for (b = TAILQ_FIRST(&all.open); b != NULL; b = next) {
+		next = TAILQ_NEXT(b, link);
+		if (is_of(b, slot) && steal(b))
+			TAILQ_INSERT_TAIL(&out, b, link);
+	}
+	lock_drop(&all.lock);
+	put_all(&out);
+}
+
 /* ---- closing what nobody needs ----------------------------------------------------------- */
 
 static bool is_idle(const struct backing *b, uint64_t now)

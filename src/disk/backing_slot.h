@@ -58,6 +58,17 @@ void backing_sweep(uint64_t now, bool everything);
 /* How many are open. */
 uint32_t backing_count(void);
 
+/*
+ * How many bytes a copy of COUNT may change, of which COPIED are known to be: COUNT 0 is a copy to the end of what is
+ * read, so that before it is over it may be all there are.
+ */
+static inline uint64_t backing_copy_len(uint64_t count, uint64_t copied)
+{
+	if (count == 0)
+		return UINT64_MAX;
+	return copied > count ? copied : count;
+}
+
 #define BACKINGS_FIND_MAX 256
 /*
  * Of the N files at FILE, BACKINGS_FIND_MAX at most (backing.h's identity) those that are open: each with a use, to be put, at its place in
@@ -106,6 +117,11 @@ void backing_cool(struct backing_slot *slot);
 struct backing *backing_peek(struct backing_slot *slot);
 /* Detaches the slot's backing: its descriptor closes as soon as nobody reads through it. */
 void backing_drop(struct backing_slot *slot);
+/*
+ * Closes what other handles have open of the file of SLOT: what they keep is old. The list's lock is held for one pass
+ * over what is open.
+ */
+void backing_drop_others(struct backing_slot *slot);
 
 /*
  * [offset, offset + len) of the file changes or has changed, LEN UINT64_MAX: to the end: what is known of

@@ -17,6 +17,17 @@ static fsal_status_t close_(struct fsal_obj_handle *obj_hdl)
 	return SUB_OBJ(obj_hdl, close);
 }
 
+/*
+ * HDL's file may have been. Where it was opened BY_NAME, which the core does not know, HDL is new, and the core drops it
+ * for the handle that it has of the file: what that one keeps of a cluster's file goes too.
+ */
+static void cut_off(struct ra_handle *hdl, bool by_name)
+{
+	backing_invalidate(&hdl->slot, 0, UINT64_MAX);
+	if (by_name && hdl->sub_handle->fs == NULL)
+		backing_drop_others(&hdl->slot);
+}
+
 /* With a name obj_hdl is the directory, and the file comes back in new_obj. */
 static fsal_status_t open2(struct fsal_obj_handle *obj_hdl, struct state_t *state,
 			   fsal_openflags_t openflags, enum fsal_create_mode createmode,
@@ -37,7 +48,7 @@ static fsal_status_t open2(struct fsal_obj_handle *obj_hdl, struct state_t *stat
 		opened = *new_obj;
 	}
 	if (truncate) /* also before an error came; of one with a name that failed we have no handle */
-		backing_invalidate(&ra_handle_of(opened)->slot, 0, UINT64_MAX);
+		cut_off(ra_handle_of(opened), opened != obj_hdl);
 	return status;
 }
 

@@ -146,11 +146,12 @@ fsal_status_t ra_copy_file_range(struct fsal_obj_handle *src_hdl, struct state_t
 
 	if (ra_sub_of(src_hdl)->fsal != dst->sub_handle->fsal)
 		return fsalstat(ERR_FSAL_XDEV, EXDEV);
-	backing_invalidate(&dst->slot, dst_offset, count);
+	backing_invalidate(&dst->slot, dst_offset, backing_copy_len(count, 0));
+	*copied = 0; /* also where an error says nothing of it */
 	status = SUB_OBJ(src_hdl, copy_file_range, src_state, dst->sub_handle, dst_state,
 			 src_offset, dst_offset, count, copied);
 	/* An error may have come after a part of it. */
-	backing_invalidate(&dst->slot, dst_offset, count);
+	backing_invalidate(&dst->slot, dst_offset, backing_copy_len(count, *copied));
 	if (!FSAL_IS_ERROR(status) && *copied > 0)
 		(void)dirtied(dst, ra_export_of_op()->io, dst_offset, *copied, &s);
 	return status;

@@ -6,7 +6,7 @@
  *   prefetch:  mark --> read below --> put            refused if the file was dropped after the mark
  *   reader:    asks? -> getattr below -> told         another change than before: all of the file goes
  *              take: all of a READ's bytes, or none   what was read to its end goes
- *   own WRITE, SETATTR, rename, upcall:  drop         before it and after it
+ *   own WRITE, SETATTR, OPEN that cuts off:  drop     before it, as far as it is known then, and after it
  *
  *   file     [ block ][ block ][ block ]...           USE_ONCE_BLOCK; a bit for each USE_ONCE_UNIT of it:
  *   there     ######    ##  ##                        what came

@@ -80,6 +80,47 @@ static void test_our_own_write(void **state)
 	backing_put(b);
 }
 
+/* A copy to the end of its source has a count of 0, and drops what it may write over. */
+static void test_a_copy_to_the_end(void **state)
+{
+	struct backing *b = get_remote();
+
+	fetch(b, 0, MIB);
+	backing_invalidate(&cluster.slot, 64 * KIB, backing_copy_len(0, 0));
+	assert_true(reads(b, 0, 64 * KIB, 7));
+	assert_false(reads(b, 64 * KIB, 64 * KIB, 7));
+	assert_false(reads(b, MIB - 64 * KIB, 64 * KIB, 7));
+	assert_true(backing_copy_len(0, MIB) == UINT64_MAX);
+	assert_int_equal(backing_copy_len(MIB, 0), MIB);
+	assert_int_equal(backing_copy_len(MIB, 4 * KIB), MIB);
+	assert_int_equal(backing_copy_len(MIB, 2 * MIB), 2 * MIB);
+	backing_put(b);
+}
+
+/* Cut off under a name, through a handle of its own, as the core does where it knows no entry of that name. */
+static void test_cut_off_through_another_handle(void **state)
+{
+	struct backing *b = get_remote();
+	struct backing_slot second, other;
+
+	backing_slot_init(&second, NULL, cluster.slot.key, cluster.slot.key_len);
+	backing_slot_init(&other, NULL, "other", 5);
+	fetch(b, 0, MIB);
+	backing_drop_others(&other);
+	backing_drop_others(&cluster.slot); /* its own it drops by itself */
+	assert_false(atomic_load(&b->gone));
+	assert_true(reads(b, 0, 64 * KIB, 7));
+	backing_drop_others(&second);
+	assert_true(atomic_load(&b->gone));
+	backing_put(b);
+	assert_int_equal(use_once_held(cluster.keep), 0);
+	b = get_remote();
+	assert_false(reads(b, 64 * KIB, 64 * KIB, 7));
+	backing_put(b);
+	backing_slot_fini(&second);
+	backing_slot_fini(&other);
+}
+
 static void test_nobody_vouches(void **state)
 {
 	struct backing *b;
@@ -172,6 +213,8 @@ int main(void)
 		TEST(test_given_once),
 		TEST(test_the_end_is_the_fsals_to_tell),
 		TEST(test_our_own_write),
+		TEST(test_a_copy_to_the_end),
+		TEST(test_cut_off_through_another_handle),
 		TEST(test_nobody_vouches),
 		TEST(test_a_reader_who_does_not_take_it),
 		TEST(test_answers_that_are_late),
