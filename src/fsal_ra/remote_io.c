@@ -28,6 +28,7 @@
 #include "read_below.h"
 #include "remote/hint.h"
 #include "remote/use_once.h"
+#include "remote/vouching.h"
 #include "subcall.h"
 #include "thread_name.h"
 
@@ -143,10 +144,11 @@ static bool remote_change(void *handle, uint64_t *change)
 	bool good;
 
 	AS_NOBODY(h);
-	fsal_prepare_attrs(&attrs, ATTR_CHANGE);
+	fsal_prepare_attrs(&attrs, ATTR_CHANGE | ATTR_SIZE);
 	good = !FSAL_IS_ERROR(h->own->obj_ops->getattrs(h->own, &attrs)) &&
-	       (attrs.valid_mask & ATTR_CHANGE) != 0;
-	*change = attrs.change;
+	       FSAL_TEST_MASK(attrs.valid_mask, ATTR_CHANGE) &&
+	       FSAL_TEST_MASK(attrs.valid_mask, ATTR_SIZE);
+	*change = vouching_change(attrs.change, attrs.filesize);
 	fsal_release_attrs(&attrs);
 	return good;
 }

@@ -41,4 +41,14 @@ bool vouching_told(struct vouching *v, uint64_t asked, bool good, uint64_t now);
 /* Whether what is fetched ahead at NOW can be given, as far as is known. */
 bool vouching_works(const struct vouching *v, uint64_t now);
 
+/*
+ * What is vouched for of a file with this change attribute and SIZE: another number where either is another. By
+ * Gluster's change attribute alone, a ctime, another client's truncation was not seen.
+ */
+static inline uint64_t vouching_change(uint64_t change, uint64_t size)
+{
+	return change ^
+	       size * UINT64_C(0x9e3779b97f4a7c15); /* an odd factor: each size has its own */
+}
+
 #endif

@@ -12,6 +12,7 @@ import gateway
 import nfs3
 import told
 import versions
+from aged import aged  # noqa: F401: by name, as those below
 from kept import half_done, late_answers, states  # noqa: F401: by name, as those below
 from others import guest, idle_writer, price_follows, upcalls  # noqa: F401: by name, as those below
 from shared import shares  # noqa: F401: by name, as those below

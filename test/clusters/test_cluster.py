@@ -70,17 +70,17 @@ def make_cluster(name, work, mechdisk):
 
 
 CLUSTERS = {
-    "ceph": ("config_example", "streams", "fsstat", "coherence", "held_writer", "idle_writer",
+    "ceph": ("config_example", "streams", "fsstat", "coherence", "aged", "held_writer", "idle_writer",
              "guest", "shutdown", "valgrind"),
     "ceph-two": ("parity", "storage_lost"),
     "ceph-disk": ("coherence", "price_follows", "shares", "unstable",
                   "shutdown"),
     "gluster": ("config_example", "streams", "fsstat", "parity", "upcalls", "guest", "price_follows",
-                "shares", "unstable", "shutdown"),
+                "shares", "unstable", "aged", "shutdown"),
     "gluster-replica": ("coherence", "states", "half_done", "storage_lost", "valgrind"),
     "gluster-late": ("late_answers",),
     "ceph-short": ("streams", "fsstat", "parity", "coherence"),
-    "gluster-short": ("streams", "fsstat", "states", "parity", "coherence"),
+    "gluster-short": ("streams", "fsstat", "states", "parity", "aged", "coherence"),
 }
 
 

@@ -82,6 +82,17 @@ static void test_pauses_grow_until_it_goes_well(void **state)
 	assert_true(vouching_works(&v, now + SEC + CHECK_PAUSE_MIN));
 }
 
+/* Another size is another file, though its change attribute is the same; so is another attribute. */
+static void test_size_and_change(void **state)
+{
+	uint64_t one = vouching_change(7, 8 * MIB);
+
+	assert_int_equal(one, vouching_change(7, 8 * MIB));
+	assert_int_not_equal(one, vouching_change(7, 2 * MIB));
+	assert_int_not_equal(one, vouching_change(7, 0));
+	assert_int_not_equal(one, vouching_change(8, 8 * MIB));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -90,6 +101,7 @@ int main(void)
 		cmocka_unit_test_setup(test_failed, setup),
 		cmocka_unit_test_setup(test_overdue, setup),
 		cmocka_unit_test_setup(test_two_questions, setup),
+		cmocka_unit_test_setup(test_size_and_change, setup),
 		cmocka_unit_test_setup(test_pauses_grow_until_it_goes_well, setup),
 	};
 
