@@ -43,7 +43,7 @@ bool vouching_works(const struct vouching *v, uint64_t now);
 
 /*
  * What is vouched for of a file with this change attribute and SIZE: another number where either is another. By
- * Gluster's change attribute alone, a ctime, another client's truncation was not seen.
+ * Gluster's change attribute alone, a ctime, another client's truncation was not always seen.
  */
 static inline uint64_t vouching_change(uint64_t change, uint64_t size)
 {
