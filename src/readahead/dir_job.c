@@ -7,6 +7,9 @@
 #include "readahead/dir_held.h"
 #include "readahead/engine.h"
 
+/* So long (ns) for each of its entries the list of a directory does when that has changed: 20 times what listing takes. */
+#define RELIST_REST UINT64_C(20000)
+
 bool dir_walks_begin(struct dir_walks *w, const struct dir_name *name, uint64_t now)
 {
 	const struct dir *parent;
@@ -41,6 +44,22 @@ void dir_walks_end(struct dir_walks *w, uint64_t id)
 	lock_drop(&w->lock);
 }
 
+static uint32_t entries_of(const struct dir_part *p)
+{
+	return p != NULL ? dir_list_count(p->list) : 0;
+}
+
+/*
+ * Whether D's list is of STAMP, or so little older that it does for as long: one that changes all the time would
+ * be read, and what is known of it moved, at each job.
+ */
+static bool is_of(const struct dir *d, uint64_t stamp)
+{
+	uint64_t rest = RELIST_REST * ((uint64_t)entries_of(d->files) + entries_of(d->dirs));
+
+	return d->stamp == stamp || (stamp > d->stamp && stamp - d->stamp < rest);
+}
+
 bool dir_walks_listed(struct dir_walks *w, uint64_t id, uint64_t stamp)
 {
 	const struct dir *d;
@@ -49,7 +68,7 @@ bool dir_walks_listed(struct dir_walks *w, uint64_t id, uint64_t stamp)
 	lock_take(&w->lock);
 	d = dir_table_find(&w->table, id);
 	listed = d != NULL &&
-		 (d->refused || ((d->files != NULL || d->dirs != NULL) && d->stamp == stamp));
+		 (d->refused || ((d->files != NULL || d->dirs != NULL) && is_of(d, stamp)));
 	lock_drop(&w->lock);
 	return listed;
 }

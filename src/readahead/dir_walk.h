@@ -117,7 +117,7 @@ void dir_walks_sweep(struct dir_walks *w, struct readahead_counters *counters, u
 bool dir_walks_begin(struct dir_walks *w, const struct dir_name *d, uint64_t now);
 /* The directory takes part no more. */
 void dir_walks_end(struct dir_walks *w, uint64_t id);
-/* Whether the list of ID as of STAMP (any number that another content has not) is known. */
+/* Whether the list of ID as of STAMP (ns; when it has changed) is known, or one that does as well. */
 bool dir_walks_listed(struct dir_walks *w, uint64_t id, uint64_t stamp);
 /*
  * ID has these files and subdirectories, whose lists are the callee's from now on; FILES NULL: they are not to be had,

@@ -105,7 +105,7 @@ static void test_most_are_read_and_go(void **state)
 			continue;
 		read_file(0, i);
 		t.removed[0][i] = true;
-		t.stamp++;
+		t.stamp += SEC;
 	}
 	assert_true(t.demand <= 20);
 	end();
@@ -139,7 +139,7 @@ static void test_a_directory_that_changes(void **state)
 		read_file(0, i);
 		if (i % 3 != 0)
 			continue;
-		t.stamp++;
+		t.stamp += SEC;
 		t.removed[0][500 + i / 5] = false; /* is new */
 		t.removed[0][i > 10 ? i - 10 : 0] = true;
 	}
@@ -155,7 +155,7 @@ static void test_files_that_go_when_read(void **state)
 	for (uint32_t i = 0; i < t.files; i++) {
 		read_file(0, i);
 		t.removed[0][i] = true;
-		t.stamp++;
+		t.stamp += SEC;
 	}
 	assert_true(t.demand <= 40);
 	assert_int_equal(readahead_counted(&t.counters, READAHEAD_WASTED), 0);
@@ -170,7 +170,7 @@ static void test_fetched_files_that_go(void **state)
 		read_file(0, i);
 	for (uint32_t i = 100; i < t.files; i += 2)
 		t.removed[0][i] = true;
-	t.stamp++;
+	t.stamp += SEC;
 	for (uint32_t i = 101; i < t.files; i += 2)
 		read_file(0, i);
 	assert_in_range(readahead_counted(&t.counters, READAHEAD_WASTED), 0, 64 * FILE_KB);
@@ -260,10 +260,10 @@ static void test_no_list(void **state)
 		assert_false(read_on(i));
 	assert_true(read_on(3));
 	know_files(0);
-	assert_false(dir_walks_listed(t.w, dir_id(0), 2)); /* has changed, */
-	dir_walks_enlist(t.w, dir_id(0), 2, NULL, NULL, true);
+	assert_false(dir_walks_listed(t.w, dir_id(0), 2 * SEC)); /* has changed, */
+	dir_walks_enlist(t.w, dir_id(0), 2 * SEC, NULL, NULL, true);
 	assert_true(dir_walks_listed(t.w, dir_id(0),
-				     2)); /* ... and is not to be had: the old one must do */
+				     2 * SEC)); /* ... and is not to be had: the old one must do */
 	dir_walks_end(t.w, dir_id(0));
 	end();
 }
@@ -288,9 +288,29 @@ static void test_full_memory(void **state)
 	end();
 }
 
+/* A large directory that changes all the time is not listed at each job; a small one is. */
+static void test_a_large_one_that_changes_is_listed_seldom(void **state)
+{
+	static const uint32_t files[] = {100, 5000};
+
+	for (int large = 0; large < 2; large++) {
+		start(1, files[large], MEMORY, 16 * MIB);
+		for (uint32_t i = 0; i < 4; i++)
+			(void)read_on(i);
+		know_files(0);
+		assert_true(dir_walks_listed(t.w, dir_id(0), t.stamp));
+		assert_int_equal(dir_walks_listed(t.w, dir_id(0), t.stamp + SEC / 20), large);
+		assert_false(dir_walks_listed(t.w, dir_id(0), t.stamp + SEC));
+		assert_false(dir_walks_listed(t.w, dir_id(0), t.stamp - 1)); /* set back */
+		dir_walks_end(t.w, dir_id(0));
+		end();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_large_one_that_changes_is_listed_seldom),
 		cmocka_unit_test(test_who_goes_on_after_others_stopped),
 		cmocka_unit_test(test_a_directory_left_once),
 		cmocka_unit_test(test_a_sibling_that_is_left),
