@@ -29,7 +29,7 @@
  * Of a reader whose runs do not mostly go on where they have come to so many bytes: the first chunk of a run is this part
  * of one, or that where no more streams than a few compete, of which he is not the only one; and until he has come so far
  * the next waits until all but this part of what was asked for has been read. Among many streams each chunk costs a seek:
- * there the first one is whole, and ends where its reader does (begins).
+ * there the first one is whole, and ends where its reader stops (readahead_reads_on).
  */
 #define SHORT_RUN	(UINT64_C(1) << 20)
 #define FIRST_SHARE	16
