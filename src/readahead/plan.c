@@ -31,12 +31,12 @@
  * the next waits until all but this part of what was asked for has been read. Among many streams each chunk costs a seek:
  * there the first one is whole, and ends where its reader stops (readahead_reads_on).
  */
-#define SHORT_RUN	(UINT64_C(1) << 20)
-#define FIRST_SHARE	16
-#define FIRST_SHARE_FEW 4
-#define YOUNG_SHARE	4
-#define YOUNG_SHARE_FEW 2
-#define STREAMS_FEW	2
+#define SHORT_RUN	  (UINT64_C(1) << 20)
+#define FIRST_SHARE	  16
+#define FIRST_SHARE_FEW	  4
+#define YOUNG_SHARE	  2
+#define YOUNG_SHARE_ALONE 4
+#define STREAMS_FEW	  2
 /*
  * The first chunk of a backward reader who is alone is this part of one, and each further one is longer by that part of
  * all before it: each costs a seek, so that doubled ones would come late again and again, and a whole one comes late once.
@@ -245,16 +245,20 @@ static bool is_among_few(const struct readahead *ra, const struct cursor *c,
 
 /*
  * Whether that reader has just begun with what was asked for: who reads on comes far enough while that arrives, and of
- * who does not no second chunk is thrown away. Among several streams until he has come to SHORT_RUN.
+ * who does not no second chunk is thrown away. Among several streams until he has come to SHORT_RUN; of one of several in
+ * a file, who go on in what is fetched for each other, only of a first one that was cut short (sched).
  */
 static bool has_just_begun(const struct readahead *ra, const struct readahead_tuning *t,
 			   const struct cursor *c, const struct readahead_read *read)
 {
 	uint64_t asked = c->ra_end - c->start, come = c->next - c->start, rest;
 
-	if (!is_unknown(ra, t, c) || (read->streams > STREAMS_FEW && come >= SHORT_RUN))
+	if (!is_unknown(ra, t, c))
 		return false;
-	rest = asked / (is_among_few(ra, c, read) ? YOUNG_SHARE_FEW : YOUNG_SHARE);
+	if (read->streams > STREAMS_FEW &&
+	    (c->file->set.n == 1 ? come >= SHORT_RUN : asked > read->chunk / 2))
+		return false;
+	rest = asked / (is_alone(ra, c, read) ? YOUNG_SHARE_ALONE : YOUNG_SHARE);
 	return come < asked - rest;
 }
 
@@ -386,6 +390,13 @@ static bool begins(const struct cursor *c, const struct readahead_read *read, ui
 	       (from + len < read->size || len > read->chunk);
 }
 
+/* Whether what C asks for first is for its reader alone, who may want no more: others of the file would go on in it. */
+static bool is_young(const struct readahead *ra, const struct readahead_tuning *t,
+		     const struct cursor *c)
+{
+	return c->ra_end <= c->start && c->file->set.n == 1 && is_unknown(ra, t, c);
+}
+
 /* C asks for LEN bytes from FROM on; ANEW: its reader is beyond what it asked for. */
 static void ask(const struct readahead_tuning *t, struct cursor *c, uint64_t from, uint64_t len,
 		bool anew, bool apart, uint64_t now)
@@ -450,7 +461,7 @@ void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 	}
 	c->file->held = read->now;
 	plan->begins = begins(c, read, from, len);
-	plan->young = c->ra_end <= c->start && is_unknown(ra, t, c);
+	plan->young = is_young(ra, t, c);
 	ask(t, c, from, len, anew, from > own, read->now);
 	describe(ra, c, read, from, len, unread, plan);
 	run_lengths_fetched_at(ra->lengths, c->reader, plan->cursor.index);

@@ -214,6 +214,16 @@ static void test_strangers_among_many(void **state)
 	assert_true(readahead_reads_on(e->ra, &p, since));
 	engine_free(e);
 
+	/* others read on in what is fetched for one of several in a file */
+	e = engine_default("cursor");
+	e->chunk = 8 * MIB;
+	e->reader = 1;
+	e->streams = 8;
+	at = 0;
+	(void)engine_read(e, 1, BIG / 2, READ, BIG);
+	assert_false(read_until_plan(e, &at).young);
+	engine_free(e);
+
 	e = engine_default("cursor");
 	e->chunk = 8 * MIB;
 	e->reader = 1;
