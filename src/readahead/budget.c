@@ -14,7 +14,7 @@
 /* A chunk takes this part of what is free. */
 #define FREE_SHARE 4
 /* A reader holds so many times as much as is free, at most. */
-#define READER_SHARE 32
+#define READER_SHARE 128
 
 int budget_init(struct budget *b, uint64_t memory, const struct cursor *cursors, uint32_t n)
 {

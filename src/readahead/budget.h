@@ -6,7 +6,7 @@
  *
  * A cursor's part is c->charged, guarded by its file's lock. The sums are atomic: any thread.
  *
- * One reader (readers.h) holds 32 times as much as is free at most: alone 97 % of all, two that want all 49 %
+ * One reader (readers.h) holds 128 times as much as is free at most: alone 99 % of all, two that want all half
  * each, and there is always some for one who comes (Choudhury & Hahne's dynamic threshold, 1998). Streams
  * share what their readers share. Nobody's, number 0, have what there is.
  *

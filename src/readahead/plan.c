@@ -15,8 +15,8 @@
 #define PACES 8
 /* Records of a chunk at least. */
 #define RECORDS_MIN 64
-/* ... of all streams that compete together: with a seek each, who waits for another's chunks waits no longer than a second or two. */
-#define RECORDS_ALL 256
+/* ... of all streams that compete together, at a seek each: beyond 64 streams each has fewer. */
+#define RECORDS_ALL 4096
 /* ... of the first chunk, before any that was fetched was read: of readers who begin a step apart there may be many. */
 #define RECORDS_FIRST 4
 /* Bytes of a file that a window of records spans at most. */

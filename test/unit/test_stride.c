@@ -263,8 +263,8 @@ static void test_few_at_first(void **state)
 /* Who waits for the chunks of many others waits for a few records of each; one of a few gets many. */
 static void test_fewer_among_many(void **state)
 {
-	static const uint32_t streams[] = {1, 8, 64, 1000};
-	static const uint64_t least[] = {64, 32, 4, 4}, most[] = {128, 64, 8, 8};
+	static const uint32_t streams[] = {1, 64, 256, 1000};
+	static const uint64_t least[] = {64, 64, 16, 4}, most[] = {128, 128, 32, 8};
 
 	for (int i = 0; i < 4; i++) {
 		struct engine *e = engine_default("cursor");
