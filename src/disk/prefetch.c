@@ -225,11 +225,8 @@ static void bring_all(struct dispatcher *d, struct prefetch *p, uint64_t slice)
 		if (!step(d, p, &chunk, left < p->step ? left : p->step) || has_stopped(p, there))
 			break;
 		there = dispatcher_now(d);
-		if (p->upto < prefetch_end(p) &&
-		    dispatcher_gap(d, &p->req, dispatcher_now(d) - slice)) {
-			slice = dispatcher_now(d);
+		if (p->upto < prefetch_end(p) && dispatcher_gap_since(d, &p->req, &slice))
 			fetch_chunk_disturbed(&chunk);
-		}
 	}
 	fetch_chunk_end(&chunk);
 }

@@ -100,10 +100,8 @@ static void tell_arrived(struct dispatcher *d, struct prefetch *p, const struct 
 static void give_way(struct dispatcher *d, struct prefetch *p, struct batch *b)
 {
 	tell_arrived(d, p, b);
-	if (b->left && dispatcher_gap(d, &p->req, dispatcher_now(d) - b->slice)) {
-		b->slice = dispatcher_now(d);
+	if (b->left && dispatcher_gap_since(d, &p->req, &b->slice))
 		b->last = -1;
-	}
 }
 
 /* N of them, one by one in the order in which they cost least; false: not all. */

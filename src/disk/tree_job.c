@@ -163,8 +163,7 @@ static uint64_t turn_length(struct dispatcher *d)
 static void pause_for_others(struct tree_job *job, struct dispatcher *d)
 {
 	dispatcher_progress(d, &job->req, tree_job_piece(job->pieces.next));
-	if (dispatcher_gap(d, &job->req, dispatcher_now(d) - job->slice))
-		job->slice = dispatcher_now(d);
+	(void)dispatcher_gap_since(d, &job->req, &job->slice);
 }
 
 /* Whether the turn that began at BEGUN, of LENGTH, is over: one after the other has the disk. */

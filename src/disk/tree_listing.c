@@ -168,8 +168,7 @@ static bool pause_for_others(void *arg)
 	struct dispatcher *d = &l->device->dispatcher;
 
 	dispatcher_progress(d, &l->req, 0);
-	if (dispatcher_gap(d, &l->req, dispatcher_now(d) - l->slice))
-		l->slice = dispatcher_now(d);
+	(void)dispatcher_gap_since(d, &l->req, &l->slice);
 	return goes_on(l);
 }
 

@@ -160,6 +160,8 @@ void dispatcher_progress(struct dispatcher *d, struct sched_req *r, uint64_t upt
  * policy opens a gap after SLICE ns. True when it did: the disk has been elsewhere.
  */
 bool dispatcher_gap(struct dispatcher *d, struct sched_req *r, uint64_t slice);
+/* The same of the slice that began at *SINCE (ns); a new one begins there after the gap. */
+bool dispatcher_gap_since(struct dispatcher *d, struct sched_req *r, uint64_t *since);
 /*
  * From execute() of a chunk, at its begin: it will be only LEN bytes long, or as long as its
  * waiters need. Returns its length.

@@ -362,6 +362,14 @@ bool dispatcher_gap(struct dispatcher *d, struct sched_req *r, uint64_t slice)
 	return served;
 }
 
+bool dispatcher_gap_since(struct dispatcher *d, struct sched_req *r, uint64_t *since)
+{
+	if (!dispatcher_gap(d, r, d->ops->now() - *since))
+		return false;
+	*since = d->ops->now();
+	return true;
+}
+
 static void *worker_main(void *arg)
 {
 	struct worker *w = arg;
