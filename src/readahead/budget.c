@@ -53,7 +53,6 @@ static void mark(struct budget *b, const struct cursor *c, bool holds)
 	uint64_t bit = UINT64_C(1) << i % WORD_BITS;
 
 	mark_reader(b, c->payer, holds);
-
 	if (holds)
 		atomic_fetch_or_explicit(&b->holders[i / WORD_BITS], bit, memory_order_relaxed);
 	else

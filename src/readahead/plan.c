@@ -227,6 +227,12 @@ static bool may_be_short(const struct readahead *ra, const struct readahead_tuni
 	return read->streams <= STREAMS_FEW && is_unknown(ra, t, c);
 }
 
+/* Whether nothing was asked for yet in C's run. */
+static bool is_first(const struct cursor *c)
+{
+	return c->ra_end <= c->start;
+}
+
 /* Whether nothing else is fetched in between, for anybody: then a chunk behind another costs no seek. */
 static bool is_alone(const struct readahead *ra, const struct cursor *c,
 		     const struct readahead_read *read)
@@ -293,7 +299,7 @@ static void shorten(const struct readahead *ra, struct window_limits *l,
 {
 	uint64_t share = is_among_few(ra, c, read) ? FIRST_SHARE_FEW : FIRST_SHARE;
 
-	if (c->ra_end <= c->start)
+	if (is_first(c))
 		cut(l, t, c, read, from, l->chunk / share, l->chunk / FIRST_SHARE_FEW);
 	else if (is_alone(ra, c, read))
 		cut(l, t, c, read, from, c->ra_end - c->start, l->chunk);
@@ -386,7 +392,7 @@ static uint64_t pass_others(const struct readahead_tuning *t, const struct curso
 static bool begins(const struct cursor *c, const struct readahead_read *read, uint64_t from,
 		   uint64_t len)
 {
-	return c->ra_end <= c->start && c->way == WAY_FORWARD &&
+	return is_first(c) && c->way == WAY_FORWARD &&
 	       (from + len < read->size || len > read->chunk);
 }
 
@@ -394,7 +400,7 @@ static bool begins(const struct cursor *c, const struct readahead_read *read, ui
 static bool is_young(const struct readahead *ra, const struct readahead_tuning *t,
 		     const struct cursor *c)
 {
-	return c->ra_end <= c->start && c->file->set.n == 1 && is_unknown(ra, t, c);
+	return is_first(c) && c->file->set.n == 1 && is_unknown(ra, t, c);
 }
 
 /* C asks for LEN bytes from FROM on; ANEW: its reader is beyond what it asked for. */

@@ -111,6 +111,7 @@ static void count_passed(struct lengths *of, int from, int to)
 		count(&of->passed[i], &of->ended[i]);
 }
 
+/* A run was LENGTH bytes; ENDED: and no more. */
 static void note_of(struct lengths *of, uint64_t length, bool ended)
 {
 	int end = end_of(length);
@@ -120,7 +121,7 @@ static void note_of(struct lengths *of, uint64_t length, bool ended)
 		count(&of->ended[end], &of->passed[end]);
 }
 
-/* ... of the one that OF is of, and of all. */
+/* The same, of the reader OF and of all. */
 static void note(struct run_lengths *l, struct lengths *of, uint64_t length, bool ended)
 {
 	note_of(of, length, ended);

@@ -161,18 +161,24 @@ static void test_coming_and_going(void **state)
 	ledger_free(s.ledger);
 }
 
+/* The second client uses RATE of the disk for so many seconds, and nothing for as many as PAUSE; so N times. */
+static void run_bursts(struct shop *s, int n, double rate, int seconds, int pause)
+{
+	for (int i = 0; i < n; i++) {
+		s->rate[1] = rate;
+		run(s, seconds);
+		s->rate[1] = 0;
+		run(s, pause);
+	}
+}
+
 /* One that asks for a moment each minute takes next to nothing from what others are entitled to. */
 static void test_who_asks_seldom(void **state)
 {
 	struct shop s = open_shop(2);
 
 	s.rate[0] = 0.95;
-	for (int i = 0; i < 5; i++) {
-		s.rate[1] = 0.05;
-		run(&s, 1);
-		s.rate[1] = 0;
-		run(&s, 59);
-	}
+	run_bursts(&s, 5, 0.05, 1, 59);
 	assert_true(ratio(&s, 1) == 1 && ratio(&s, 2) <= 1);
 	ledger_free(s.ledger);
 }
@@ -203,12 +209,7 @@ static void test_who_hardly_uses_it(void **state)
 	struct shop s = open_shop(2);
 
 	s.rate[0] = 0.95;
-	for (int i = 0; i < 60; i++) {
-		s.rate[1] = 0.01;
-		run(&s, 1);
-		s.rate[1] = 0;
-		run(&s, 4);
-	}
+	run_bursts(&s, 60, 0.01, 1, 4);
 	assert_true(ratio(&s, 1) < 1.25 && ratio(&s, 2) <= 1);
 	ledger_free(s.ledger);
 }
