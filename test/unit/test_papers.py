@@ -396,15 +396,15 @@ class Measurements(unittest.TestCase):
         self.assertIn("disturbed", said[0])
 
     def test_an_old_block_that_does_not_say_what_it_is_of_is_marked(self):
-        orphan = BEFORE.replace("cached", "demo")
+        orphan = BEFORE.replace("cached", "nobody")
         text, _ = page.measurements(BEFORE + orphan, {})
         self.assertEqual(text.count("begin -->\n*From an earlier commit, kept for the record:"), 2)
         self.assertEqual(text.count("No experiment makes it."), 1)
         self.assertEqual(text.count("\nold\n"), 2)
-        self.assertEqual(page.unproven(text), ["cached", "demo"])
+        self.assertEqual(page.unproven(text), ["cached", "nobody"])
         self.assertEqual(page.measurements(text, {})[0], text)
         made, _ = page.measurements(text, {"cached": compared(CALM)})
-        self.assertEqual(page.unproven(made), ["demo"])
+        self.assertEqual(page.unproven(made), ["nobody"])
         self.assertEqual(page.measurements(made, {})[0], made)
 
     def test_without_a_place_or_without_figures_it_says_so(self):
