@@ -2,6 +2,8 @@
 /* Writes to a cluster that are not stable yet. See far_write.h. */
 #include "far_write.h"
 
+#include <errno.h>
+
 #include "common/clock.h"
 #include "writeback/pacer.h"
 
@@ -23,13 +25,32 @@ static fsal_status_t commit(struct fsal_obj_handle *obj_hdl, off_t offset, size_
 	return status;
 }
 
-fsal_status_t far_write_first(struct fsal_obj_handle *obj_hdl, const struct writeback_settings *s)
+/* Whether STATUS says of data that it is lost, and not only that nobody tried to make it stable. */
+static bool is_loss(fsal_status_t status)
+{
+	switch (status.major) {
+	case ERR_FSAL_NO_ERROR:
+	case ERR_FSAL_DELAY:
+	case ERR_FSAL_PERM:
+	case ERR_FSAL_ACCESS:
+	case ERR_FSAL_SHARE_DENIED:
+	case ERR_FSAL_STALE:
+		return false;
+	default:
+		return true;
+	}
+}
+
+void far_write_first(struct fsal_obj_handle *obj_hdl, const struct writeback_settings *s)
 {
 	struct unstable_file *f = &ra_handle_of(obj_hdl)->unstable;
+	fsal_status_t status;
 
 	if (!s->on || !s->reply_delay_max || !unstable_is_due(&unstable, f, clock_now()))
-		return fsalstat(ERR_FSAL_NO_ERROR, 0);
-	return commit(obj_hdl, 0, 0, true);
+		return;
+	status = commit(obj_hdl, 0, 0, true);
+	if (is_loss(status))
+		unstable_failed(&unstable, f, status.minor ? status.minor : EIO);
 }
 
 uint64_t far_wrote(struct fsal_obj_handle *obj_hdl, uint64_t bytes,
@@ -47,7 +68,12 @@ uint64_t far_wrote(struct fsal_obj_handle *obj_hdl, uint64_t bytes,
 
 fsal_status_t far_commit(struct fsal_obj_handle *obj_hdl, off_t offset, size_t len)
 {
-	return commit(obj_hdl, offset, len, false);
+	fsal_status_t status = commit(obj_hdl, offset, len, false);
+	int err = FSAL_IS_ERROR(status)
+			  ? 0
+			  : unstable_tell(&unstable, &ra_handle_of(obj_hdl)->unstable);
+
+	return err ? fsalstat(posix2fsal_error(err), err) : status;
 }
 
 void far_write_reader(uint64_t now)

@@ -13,9 +13,9 @@
 void far_write_set_max(uint64_t max);
 /*
  * Before an UNSTABLE write: makes the file stable if that is due, by a COMMIT of the FSAL below, which may wait for the
- * cluster. What it says is to be told to the writer: nobody else learns of it.
+ * cluster. Where it fails, the next far_commit() that does not says so.
  */
-fsal_status_t far_write_first(struct fsal_obj_handle *obj_hdl, const struct writeback_settings *s);
+void far_write_first(struct fsal_obj_handle *obj_hdl, const struct writeback_settings *s);
 /* BYTES were written and are not stable: for how long (ns) to hold the reply back. */
 uint64_t far_wrote(struct fsal_obj_handle *obj_hdl, uint64_t bytes,
 		   const struct writeback_settings *s);

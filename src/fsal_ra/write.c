@@ -100,27 +100,23 @@ static void written(struct fsal_obj_handle *sub, fsal_status_t status, void *obj
 }
 
 /* To a cluster: what was written before may have to be made stable first. */
-static fsal_status_t first(struct fsal_obj_handle *obj_hdl, const struct fsal_io_arg *arg)
+static void first(struct fsal_obj_handle *obj_hdl, const struct fsal_io_arg *arg)
 {
 	struct writeback_settings s;
 
 	if (arg->fsal_stable || !ra_handle_of(obj_hdl)->cluster)
-		return fsalstat(ERR_FSAL_NO_ERROR, 0);
+		return;
 	export_io_writeback(ra_export_of_op()->io, &s);
-	return far_write_first(obj_hdl, &s);
+	far_write_first(obj_hdl, &s);
 }
 
 void ra_write2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_cb,
 	       struct fsal_io_arg *write_arg, void *caller_arg)
 {
 	bool local = ra_sub_of(obj_hdl)->fs != NULL;
-	fsal_status_t status = first(obj_hdl, write_arg);
 	struct call *call;
 
-	if (FSAL_IS_ERROR(status)) {
-		done_cb(obj_hdl, status, write_arg, caller_arg);
-		return;
-	}
+	first(obj_hdl, write_arg);
 	call = call_new(obj_hdl, done_cb, caller_arg);
 	call->write_arg = write_arg;
 	call->stable = write_arg->fsal_stable;
