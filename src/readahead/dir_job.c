@@ -10,6 +10,9 @@
 /* So long (ns) for each of its entries the list of a directory does when that has changed: 20 times what listing takes. */
 #define RELIST_REST UINT64_C(20000)
 
+/* Entries that are looked at in a job for what is to be given up: each of 8 cursors may be asked, some 10 us in all. */
+#define LEFT_LOOKS 2048
+
 bool dir_walks_begin(struct dir_walks *w, const struct dir_name *name, uint64_t now)
 {
 	const struct dir *parent;
@@ -176,16 +179,18 @@ static bool is_awaited(const struct dir_part *p, uint32_t place)
 
 /*
  * What was fetched for walks of D that went on elsewhere, or were none, is given up where it has become much: or else nobody
- * would learn from it as long as the directory is read.
+ * would learn from it as long as the directory is read. Of a large directory one part after the other is looked at: the
+ * lock is held.
  */
 static void give_up_left(struct dir_walks *w, struct dir *d)
 {
 	struct dir_part *p = d->files;
-	uint32_t n = dir_list_count(p->list);
+	uint32_t n = dir_list_count(p->list), looks = n < LEFT_LOOKS ? n : LEFT_LOOKS;
 
 	if (p->whole || p->n_ahead <= p->window)
 		return;
-	for (uint32_t place = 0; place < n; place++) {
+	for (; looks > 0; looks--, p->hand++) {
+		uint32_t place = p->hand = p->hand < n ? p->hand : 0;
 		uint32_t index = dir_list_at(p->list, p->axis, place);
 
 		if (p->state[index] == DIR_ASKED && !is_awaited(p, place))

@@ -23,7 +23,7 @@
  * Where files that were fetched turn out to be gone from memory, what is ahead is fetched once more, from the first window on.
  *
  * No I/O and no clock. All that is known here is a hint: entries renamed, removed or made anew cost a
- * fetch for nothing. Any thread; one lock, a leaf, for a microsecond at most but for lists that go or change.
+ * fetch for nothing. Any thread; one lock, a leaf, for a microsecond at most, but for lists that go or change; ten in a job.
  */
 #ifndef READAHEAD_DIR_WALK_H
 #define READAHEAD_DIR_WALK_H

@@ -12,7 +12,7 @@
 #define MEMORY	(64 * MIB)
 #define FILE_KB (8 * KIB)
 #define DIRS	512
-#define FILES	2000
+#define FILES	5000
 #define TOP	1 /* the directory of directories */
 
 static struct world {

@@ -84,9 +84,30 @@ static void test_shares(void **state)
 				}
 }
 
+/* Of a large directory a part is looked at in each job, and all of it in some: what walks left behind is given up. */
+static void test_what_is_left_in_a_large_directory(void **state)
+{
+	struct readahead_stats s;
+	uint64_t wasted;
+
+	start(1, FILES, MEMORY, 16 * MIB);
+	for (uint32_t walk = 0; walk < 32; walk++)
+		for (uint32_t i = 0; i < 8; i++)
+			read_file(0, FILES / 2 + walk * 64 + i);
+	readahead_stats(t.ra, &s);
+	wasted = readahead_counted(&t.counters, READAHEAD_WASTED);
+	assert_true(s.unread >= 128 * FILE_KB);
+	for (uint32_t i = 0; i < FILES / 4; i++)
+		read_file(0, i);
+	wasted = readahead_counted(&t.counters, READAHEAD_WASTED) - wasted;
+	assert_true(wasted > s.unread / 2);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_left_in_a_large_directory),
 		cmocka_unit_test(test_shares),
 	};
 
