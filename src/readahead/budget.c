@@ -143,17 +143,21 @@ uint64_t budget_discharge(struct budget *b, struct cursor *c, uint64_t len)
 	return len;
 }
 
-bool budget_hold(struct budget *b, uint64_t len)
+bool budget_hold(struct budget *b, uint32_t reader, uint64_t len)
 {
-	return add(b, len);
+	if (!may_hold(b, reader, len) || !add(b, len))
+		return false;
+	atomic_fetch_add_explicit(&b->of[reader].held, len, memory_order_relaxed);
+	return true;
 }
 
-void budget_give(struct budget *b, uint64_t len)
+void budget_give(struct budget *b, uint32_t reader, uint64_t len)
 {
 	uint64_t held = atomic_fetch_sub(&b->unread, len);
 
 	assert(held >= len);
 	(void)held;
+	atomic_fetch_sub_explicit(&b->of[reader].held, len, memory_order_relaxed);
 }
 
 uint64_t budget_share(const struct budget *b, uint32_t reader)

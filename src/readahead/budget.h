@@ -8,7 +8,8 @@
  *
  * One reader (readers.h) holds 128 times as much as is free at most: alone 99 % of all, two that want all half
  * each, and there is always some for one who comes (Choudhury & Hahne's dynamic threshold, 1998). Streams
- * share what their readers share. Nobody's, number 0, have what there is.
+ * share what their readers share. What is fetched for a reader's walks counts as his, but as no stream. Nobody's, number 0,
+ * have what there is.
  *
  * Which cursors hold some of it is a bit for each of the pool, so that whoever looks for those few
  * need not visit all. A bit changes with the lock of the cursor's file.
@@ -52,9 +53,9 @@ void budget_fini(struct budget *b);
 bool budget_charge(struct budget *b, struct cursor *c, uint64_t len);
 /* Releases up to LEN bytes of what C holds; returns how many. */
 uint64_t budget_discharge(struct budget *b, struct cursor *c, uint64_t len);
-/* The same for nobody's cursor: for who remembers what it holds. */
-bool budget_hold(struct budget *b, uint64_t len);
-void budget_give(struct budget *b, uint64_t len);
+/* The same of READER without a cursor: for who remembers what it holds, and whose that is. */
+bool budget_hold(struct budget *b, uint32_t reader, uint64_t len);
+void budget_give(struct budget *b, uint32_t reader, uint64_t len);
 /* The number of the first cursor from FROM on that holds some of it; of none: that of all cursors. */
 uint32_t budget_holder(const struct budget *b, uint32_t from);
 /* Bytes that one more stream of READER may hold, if all readers hold as much, and all their streams. */

@@ -85,7 +85,7 @@ uint32_t dir_follow_lose(struct dir_walks *w, struct readahead_counters *counter
 	uint32_t held = dir_follow_unask(p, index);
 
 	if (held != 0)
-		dir_held_wasted(w->engine, counters, d->account, held);
+		dir_held_wasted(w->engine, counters, p->payer, d->account, held);
 	return held;
 }
 
@@ -220,7 +220,7 @@ bool dir_follow_read(struct dir_walks *w, struct readahead_counters *counters, s
 	uint32_t held = release(p, index);
 
 	if (held != 0) {
-		dir_held_used(w->engine, counters, held);
+		dir_held_used(w->engine, counters, p->payer, held);
 		readers_count(w->engine->readers, d->visits[0].reader, READER_USED, held);
 		learn(w, d, held, 0);
 	}

@@ -15,12 +15,15 @@
 
 struct readahead;
 
-/* False: memory is full. Any thread. */
-bool dir_held_take(struct readahead *ra, struct readahead_counters *counters, uint64_t len);
-void dir_held_used(struct readahead *ra, struct readahead_counters *counters, uint64_t len);
+/* READER, of readers.h, holds it. False: memory is full, or more than READER may have. Any thread. */
+bool dir_held_take(struct readahead *ra, struct readahead_counters *counters, uint32_t reader,
+		   uint64_t len);
+void dir_held_used(struct readahead *ra, struct readahead_counters *counters, uint32_t reader,
+		   uint64_t len);
 /* COUNTERS NULL: at ACCOUNT (given_up.h). */
-void dir_held_wasted(struct readahead *ra, struct readahead_counters *counters, uint16_t account,
-		     uint64_t len);
-void dir_held_returned(struct readahead *ra, struct readahead_counters *counters, uint64_t len);
+void dir_held_wasted(struct readahead *ra, struct readahead_counters *counters, uint32_t reader,
+		     uint16_t account, uint64_t len);
+void dir_held_returned(struct readahead *ra, struct readahead_counters *counters, uint32_t reader,
+		       uint64_t len);
 
 #endif

@@ -359,6 +359,14 @@ bool dir_walks_reads_on(struct dir_walks *w, uint64_t id, uint64_t length)
 	return run_lengths_read_on(w->engine, reader, length);
 }
 
+/* Whose walk D is fetched for: of a sibling that is not read yet, who reads those before it. */
+static uint32_t walker(struct dir_walks *w, const struct dir *d)
+{
+	const struct dir *parent = d->files->n_read ? NULL : dir_table_find(&w->table, d->parent);
+
+	return (parent != NULL ? parent : d)->visits[0].reader;
+}
+
 bool dir_walks_hold(struct dir_walks *w, struct readahead_counters *counters, uint64_t id,
 		    uint32_t index, uint32_t len)
 {
@@ -376,7 +384,9 @@ bool dir_walks_hold(struct dir_walks *w, struct readahead_counters *counters, ui
 		p->n_left--;
 	}
 	if (p->state[index] == DIR_ASKED && p->held[index] == 0) {
-		held = dir_held_take(w->engine, counters, len);
+		if (p->bytes == 0)
+			p->payer = (uint16_t)walker(w, d);
+		held = dir_held_take(w->engine, counters, p->payer, len);
 		p->held[index] = held ? len : 0;
 		p->bytes += p->held[index];
 	}
@@ -424,7 +434,7 @@ void dir_walks_unhold(struct dir_walks *w, struct readahead_counters *counters, 
 	asked = p->state[index] == DIR_ASKED;
 	held = dir_follow_unask(p, index);
 	if (held != 0)
-		dir_held_returned(w->engine, counters, held);
+		dir_held_returned(w->engine, counters, p->payer, held);
 	else if (asked)
 		pause_asking(p); /* it is not to be had now */
 	lock_drop(&w->lock);

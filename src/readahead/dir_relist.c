@@ -102,6 +102,7 @@ void dir_relist(void *arg, struct dir *d, struct dir_part *old, struct dir_part 
 	}
 	move_cursors(old, new, map);
 	free(map);
+	new->payer = old->payer;
 	new->whole = old->whole;
 	new->n_read = old->n_read;
 	new->n_hits = old->n_hits;

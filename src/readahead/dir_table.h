@@ -36,6 +36,7 @@ struct dir_part {
 	/* Where the walk is that was read last. */
 	uint32_t at;
 	uint32_t hand;	  /* the place that is looked at next for what is to be given up */
+	uint16_t payer;	  /* while bytes are held: the reader who does, of budget.h */
 	uint8_t axis;	  /* an enum dir_axis */
 	bool whole;	  /* it will come round to what lies before that */
 	uint32_t n_read;  /* in this walk */

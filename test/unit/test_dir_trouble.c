@@ -274,17 +274,43 @@ static void test_full_memory(void **state)
 	uint32_t jobs;
 
 	start(1, 1000, 128 * KIB, 16 * MIB);
-	assert_true(dir_held_take(t.ra, &t.counters, 128 * KIB));
+	assert_true(dir_held_take(t.ra, &t.counters, 0, 128 * KIB));
 	for (uint32_t i = 0; i < 200; i++)
 		read_file(0, i);
 	assert_int_equal(t.fetched, 0);
 	assert_in_range(t.jobs, 10, 30);
-	dir_held_returned(t.ra, &t.counters, 128 * KIB);
+	dir_held_returned(t.ra, &t.counters, 0, 128 * KIB);
 	jobs = t.jobs;
 	for (uint32_t i = 200; i < t.files; i++)
 		read_file(0, i);
 	assert_true(t.fetched >= 780);
 	assert_true(t.jobs - jobs <= 200);
+	end();
+}
+
+/* One client walks through many directories, and leaves them: another one finds memory, and may have half of it. */
+static void test_one_leaves_memory_for_others(void **state)
+{
+	uint64_t mine = 0, others = 0;
+
+	start(64, 200, 2 * MIB, 16 * MIB);
+	t.reader = 1;
+	for (uint32_t d = 0; d < t.dirs; d++)
+		for (uint32_t i = 0; i < 8; i++)
+			read_file(d, i);
+	while (dir_held_take(t.ra, &t.counters, 1, 8 * KIB)) /* all that he may have */
+		mine += 8 * KIB;
+	assert_in_range(mine, 0, MIB / 2);
+	assert_true(dir_held_take(t.ra, &t.counters, 2, 8 * KIB));
+	for (uint32_t d = 0; d < t.dirs; d++) { /* as he reads on */
+		for (uint32_t i = 8; i < 16; i++)
+			read_file(d, i);
+		while (others < MIB && dir_held_take(t.ra, &t.counters, 2, 8 * KIB))
+			others += 8 * KIB;
+	}
+	assert_true(others >= MIB / 2);
+	dir_held_returned(t.ra, &t.counters, 1, mine);
+	dir_held_returned(t.ra, &t.counters, 2, others + 8 * KIB);
 	end();
 }
 
@@ -325,6 +351,7 @@ int main(void)
 		cmocka_unit_test(test_many_by_chance),
 		cmocka_unit_test(test_the_first_of_each),
 		cmocka_unit_test(test_no_list),
+		cmocka_unit_test(test_one_leaves_memory_for_others),
 		cmocka_unit_test(test_full_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
