@@ -39,6 +39,12 @@
 
 /* ---- the answer ------------------------------------------------------------------------- */
 
+/* What CALL has read, AMOUNT bytes, counts for the price of memory: what it asked for beyond the file's end is none. */
+static void count_for_price(const struct call *call, size_t amount)
+{
+	ra_prices_read(ra_handle_of(call->obj_hdl)->slot.file_hash, call->read_arg->offset, amount);
+}
+
 static void answered_below(struct fsal_obj_handle *sub, fsal_status_t status, void *obj_data,
 			   void *caller_data)
 {
@@ -49,6 +55,8 @@ static void answered_below(struct fsal_obj_handle *sub, fsal_status_t status, vo
 	call->past = NULL;
 	if (unanswered_again(call, sub, &status, answered_below))
 		return;
+	if (!FSAL_IS_ERROR(status) && !ra_io_wants_resume(call->read_arg))
+		count_for_price(call, call->read_arg->io_amount);
 	if (!FSAL_IS_ERROR(status) && call->read_arg->state == NULL)
 		own_answer_read_below(ra_handle_of(call->obj_hdl));
 	call_done(sub, status, obj_data, call);
@@ -65,6 +73,7 @@ static void answer(struct call *call, struct backing *b)
 		SUB_OBJ(call->obj_hdl, read2, call->bypass, answered_below, arg, call);
 		return;
 	}
+	count_for_price(call, call->amount);
 	arg->io_amount = call->amount;
 	arg->end_of_file = false;
 	call_done(NULL, fsalstat(ERR_FSAL_NO_ERROR, 0), arg, call);
@@ -397,7 +406,7 @@ static bool answer_hot(struct ra_handle *hdl, const struct asked *asked, fsal_as
 	readahead_count_read(&io->counters, asked->len);
 	readers_count(readahead_readers(io->engine), asked->reader, READER_READS, 1);
 	ra_count_resident(io, asked->reader);
-	ra_prices_read(hdl->slot.file_hash, arg->offset, asked->len);
+	ra_prices_read(hdl->slot.file_hash, arg->offset, got);
 	arg->io_amount = got;
 	arg->end_of_file = false;
 	done_cb(&hdl->obj_handle, fsalstat(ERR_FSAL_NO_ERROR, 0), arg, caller_arg);
@@ -444,7 +453,6 @@ static void answer_or_queue(struct call *call, struct ra_handle *hdl, const stru
 
 	walk_read_begin(&read->walk, hdl, call->read_arg->offset, asked->now);
 	observe(read, hdl, io, call->read_arg);
-	ra_prices_read(hdl->slot.file_hash, call->read_arg->offset, read->asked.len);
 	call->own = read->asked.own;
 	if (read->backing != NULL) {
 		if (read->plan.len != 0)
