@@ -3,6 +3,7 @@
 #include "sched/access_phase.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 
 /* ns of a revolution. */
@@ -14,10 +15,17 @@ static const float periods[PHASE_PERIODS] = {60e9f / 7200,  60e9f / 5400, 60e9f 
 /* Pieces, as far as they count, that are enough; and how well they must agree: 1 all, 0 as by chance. */
 #define ENOUGH 2.5f
 #define AGREED 0.5f
-/* What an arm needs before anything is known of it (ns). */
-#define LEAST 1e6f
-/* What was missed by so little may be had the next time: parts of a revolution. */
-#define NEAR 0.06
+/*
+ * What an arm needs before anything is known of it (ns), and how that grows with the root of the distance, as arms that
+ * speed up and brake need: taken for faster than it is, it costs a revolution at each distance that is tried first.
+ */
+#define LEAST	   1.3e6f
+#define LEAST_ROOT 0.2e6f
+/*
+ * What is had by so little may be missed the next time: parts of a revolution. Pieces are so far from where their distance
+ * alone puts them: tracks are set off against each other, by what it takes to change them, a tenth of one.
+ */
+#define NEAR 0.12
 /* An arm that was late needs so much longer than was thought. */
 #define LATER 0.08f
 /* What comes so far from where it was expected is a surprise; with so many of them the pieces lie elsewhere. */
@@ -28,6 +36,13 @@ static const float periods[PHASE_PERIODS] = {60e9f / 7200,  60e9f / 5400, 60e9f 
 static double phase(const struct access_phase *p, int distance)
 {
 	return (double)(uint8_t)(distance * p->turn) / PHASE_BINS;
+}
+
+/* What is taken for granted of an arm that nothing is known of. */
+static void begin(struct access_phase *p)
+{
+	for (int i = 0; i < PHASE_DISTANCES; i++)
+		p->least[i] = LEAST + LEAST_ROOT * sqrtf((float)i);
 }
 
 /* All that are as far away or farther need that much. */
@@ -103,7 +118,7 @@ bool access_phase_observe(struct access_phase *p, int distance, uint64_t took)
 
 	assert(distance != 0 && abs(distance) < PHASE_DISTANCES);
 	if (p->weight <= 0)
-		needs_more(p, 0, LEAST);
+		begin(p);
 	if (p->known) {
 		double turns = (double)((float)took / periods[p->period]) - phase(p, distance);
 

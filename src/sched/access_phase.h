@@ -10,7 +10,8 @@
  * so that a few pieces tell TURN, and TURN what it takes to go any distance; trying each of them takes a
  * revolution or so for each. Neither the drive's geometry nor its speed is known: of the PHASE_PERIODS usual ones,
  * and of PHASE_BINS turns, that pair is believed which the last pieces agree with, those before them less and less:
- * on the inner tracks a step is more of a turn. Whether the arm is there in time is learnt too, by what was missed.
+ * on the inner tracks a step is more of a turn. Whether the arm is there in time is learnt too, by what was missed, from
+ * what arms need at least: a miss costs a turn, half a millisecond too much only that.
  *
  * Where pieces agree with none, as on flash, on several spindles, or beside others' reads, nothing is known. The idea
  * that angles decide is that of access_order.h; that they can be had from times alone is ours. Pure; no locking.

@@ -92,6 +92,18 @@ static void test_an_arm(void **state)
 	assert_true(access_phase_expect(&p, 10) < PERIOD_7200);
 }
 
+/* Of an arm that was not late yet it is not thought that it gets far at once: that would cost a turn to find out. */
+static void test_an_arm_that_was_not_tried(void **state)
+{
+	const double turn = 3.0 / PHASE_BINS;
+
+	for (int distance = 32; distance < 40; distance++) /* 3.1 ms and more: in time */
+		assert_false(access_phase_observe(
+			&p, distance, (uint64_t)disk(distance, turn, PERIOD_7200, 2e6)));
+	assert_true(access_phase_expect(&p, 40) < PERIOD_7200);
+	assert_true(access_phase_expect(&p, 16) > PERIOD_7200); /* 1.6 ms */
+}
+
 /* Times that say nothing of angles. */
 static void test_chance_is_not_believed(void **state)
 {
@@ -125,9 +137,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, setup)
 	const struct CMUnitTest tests[] = {
-		TEST(test_a_few_pieces_tell),	   TEST(test_other_speeds),
-		TEST(test_another_zone),	   TEST(test_an_arm),
-		TEST(test_chance_is_not_believed), TEST(test_bounds),
+		TEST(test_a_few_pieces_tell),
+		TEST(test_other_speeds),
+		TEST(test_another_zone),
+		TEST(test_an_arm),
+		TEST(test_an_arm_that_was_not_tried),
+		TEST(test_chance_is_not_believed),
+		TEST(test_bounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
