@@ -62,20 +62,18 @@ static double files_a_read(uint32_t step, enum order order, uint32_t clients)
 	return files;
 }
 
-/*
- * Of few files hardly more than those come, whoever reads them; of more some, for they do lie in a row now and then. Not
- * where others in between are left out regularly in one order: there those that are read may be all in another.
- */
-static void test_shares(void **state)
+struct share {
+	uint32_t step;
+	double most;
+};
+
+/* Of trees of all shapes no more than that comes, in any order, for one reader and for two. */
+static void no_more(const struct share *shares, int n)
 {
 	static const uint32_t trees[][2] = {{400, 20}, {4, 1500}, {40, 200}};
-	static const struct {
-		uint32_t step;
-		double most;
-	} shares[] = {{4, 1.35}, {5, 1.3}, {7, 1.25}, {10, 1.1}};
 
 	for (int k = 0; k < 3; k++)
-		for (int s = 0; s < 4; s++)
+		for (int s = 0; s < n; s++)
 			for (enum order o = EVERY; o <= IN_NO_ORDER; o++)
 				for (uint32_t clients = 1; clients <= 2; clients++) {
 					start(trees[k][0], trees[k][1], MEMORY, 16 * MIB);
@@ -104,11 +102,34 @@ static void test_what_is_left_in_a_large_directory(void **state)
 	end();
 }
 
+/*
+ * Of few files hardly more than those come, whoever reads them; of more some, for they do lie in a row now and then. Not
+ * where others in between are left out regularly in one order: there those that are read may be all in another.
+ */
+static void test_shares(void **state)
+{
+	static const struct share shares[] = {{4, 1.35}, {5, 1.3}, {7, 1.25}, {10, 1.1}};
+
+	no_more(shares, 4);
+}
+
+/*
+ * Of half of the files in no order it is known only that they are half of them when the last are read: all come, as for any
+ * walk in no order. None comes twice. Of a third there never are so many.
+ */
+static void test_large_shares(void **state)
+{
+	static const struct share shares[] = {{2, 2.05}, {3, 1.4}};
+
+	no_more(shares, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_left_in_a_large_directory),
 		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_large_shares),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
