@@ -8,6 +8,7 @@
 #include "layout.h"
 #include "options.h"
 #include "report.h"
+#include "run.h"
 #include "script.h"
 
 static int failed(const struct run *run)

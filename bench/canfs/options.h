@@ -3,7 +3,7 @@
 #ifndef CANFS_OPTIONS_H
 #define CANFS_OPTIONS_H
 
-#include "run.h"
+#include "run_state.h"
 
 struct options {
 	struct run_options run;

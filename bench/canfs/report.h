@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "run.h"
+#include "run_state.h"
 
 void report_json(const struct run *run, FILE *out);
 

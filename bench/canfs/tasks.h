@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The threads of a run: each does its work's steps one after another, at its pace. See run.h. */
+/* The threads of a run: each does its work's steps one after another, at its pace. See run_state.h. */
 #ifndef CANFS_TASKS_H
 #define CANFS_TASKS_H
 
-#include "run.h"
+#include "run_state.h"
 
 /* Sets, files and threads of all groups; looks up their directories. 1: failed, it is said. */
 int tasks_init(struct run *run);
