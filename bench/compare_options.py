@@ -41,6 +41,20 @@ def int_type(low, high):
     return parse
 
 
+def runs_of(text):
+    """{work: rounds} of "seq1,seq8:3"."""
+    names, colon, number = text.rpartition(":")
+    try:
+        found = workloads.expand(names)
+        for name in found:
+            workloads.make(name)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    if not colon:
+        raise argparse.ArgumentTypeError(f"{text}: must be works, a colon and a number")
+    return dict.fromkeys(found, int_type(1, 100)(number))
+
+
 def parse_options(about):
     """Of this program, which says ABOUT of itself."""
     p = argparse.ArgumentParser(
@@ -60,6 +74,8 @@ def parse_options(about):
                    help="of the plugin's global RA block; can be repeated")
     p.add_argument("--runs", "--rounds", type=int_type(1, 100), default=rounds.ROUNDS_FULL,
                    help=f"rounds ({rounds.ROUNDS_FULL})")
+    p.add_argument("--runs-of", type=runs_of, default={}, metavar="WORK,…:N",
+                   help="rounds of these works, where they are to be more, or fewer")
     p.add_argument("--tries", type=int_type(1, 100), default=rounds.TRIES,
                    help=f"of a round that others disturb ({rounds.TRIES})")
     p.add_argument("--memory", choices=("work", *machine.NAMES), default="work",

@@ -12,7 +12,7 @@ import json
 import os
 
 # Options that say how much is measured, or what is made of it, and not what a round is.
-BESIDE = ("runs", "tries", "json", "png", "finish_png", "markdown", "go_on", "max_time", "work",
+BESIDE = ("runs", "runs_of", "tries", "json", "png", "finish_png", "markdown", "go_on", "max_time", "work",
           "servers")
 
 

@@ -150,6 +150,16 @@ class CutOff(unittest.TestCase):
         self.assertIsNone(self.kept()["incomplete"])
         self.assertNotIn("INCOMPLETE", self.told)
 
+    def test_works_may_have_rounds_of_their_own(self):
+        measured = self.run_until(None, "--runs-of", "seq2,cached4k:3")[1]
+        self.assertEqual({work: sum(key[0] == work for key in measured)
+                          for work in ("seq1", "seq2", "cached4k")},
+                         {"seq1": 4, "seq2": 6, "cached4k": 6})
+        self.assertIn("median of 2 rounds, 3 of seq2, 3 of cached4k", self.told)
+        for wrong in ("seq2", "seq2:0", "sequel:3"):
+            with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
+                self.options("--runs-of", wrong)
+
     def test_a_signal_leaves_what_was_measured(self):
         for status in (130, 143):
             self.assertEqual(self.run_until((5, SystemExit(status)))[0], status)
