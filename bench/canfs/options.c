@@ -36,7 +36,11 @@ static const char usage[] =
 	"  --seconds S           the load lasts so long at most (to its end)\n"
 	"  --warmup S            not counted\n"
 	"  --seed N              (1)         --no-verify\n"
-	"  --json FILE           results (standard output)\n";
+	"  --json FILE           results (standard output)\n"
+	"  --tell                says \"over\" on standard output when nothing counts any more, "
+	"and "
+	"only what\n"
+	"                        is under way goes on\n";
 
 enum {
 	SERVER = 256,
@@ -71,6 +75,7 @@ enum {
 	SEED,
 	NO_VERIFY,
 	JSON,
+	TELL,
 	LAYOUT,
 	SCRIPT,
 	HELP
@@ -109,6 +114,7 @@ static const struct option table[] = {
 	{"seed", 1, NULL, SEED},
 	{"no-verify", 0, NULL, NO_VERIFY},
 	{"json", 1, NULL, JSON},
+	{"tell", 0, NULL, TELL},
 	{"layout", 1, NULL, LAYOUT},
 	{"script", 0, NULL, SCRIPT},
 	{"help", 0, NULL, HELP},
@@ -262,6 +268,7 @@ static void set_flag(struct options *o, int key)
 	s->price_readahead = s->price_readahead && key != NO_PRICE_READAHEAD;
 	s->lazy_close = s->lazy_close || key == LAZY_CLOSE;
 	o->run.verify = o->run.verify && key != NO_VERIFY;
+	o->run.tell = o->run.tell || key == TELL;
 	o->script = o->script || key == SCRIPT;
 }
 

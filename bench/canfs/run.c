@@ -143,6 +143,10 @@ static void end_counting(struct run *run, uint64_t now)
 		run->members[i].counted_until = run->members[i].client.n;
 		client_end_times(&run->members[i].client, now);
 	}
+	if (run->o->tell) {
+		printf("over\n");
+		fflush(stdout);
+	}
 }
 
 static bool over(const struct run *run, uint64_t now)

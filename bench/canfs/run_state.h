@@ -23,6 +23,7 @@ struct run_options {
 	uint64_t seed;
 	double seconds, warmup; /* of the load: at most (0: to its end); not counted before */
 	bool verify;
+	bool tell; /* a line on standard output when nothing counts any more */
 };
 
 struct task; /* a thread of a group on a client */

@@ -148,6 +148,7 @@ class Defer(Compared):
     seconds_quick, seconds_full = 75, 900
     target, axis = 1.18, "seconds of the reader"
     WRITER = 1.06
+    before = BEFORE
     extra = ("writer_s", "saved_s", "read_p99_ms", "seeks", "defer_share", "price", "bid")
     columns = (("column", "series", "{}"), ("reader s", "time_s", "{:.2f}"),
                ("write() s", "writer_s", "{:.2f}"), ("all saved s", "saved_s", "{:.2f}"),
@@ -156,17 +157,17 @@ class Defer(Compared):
     def specs(self, quick):
         reads, writes = (800, 128) if quick else (3000, 256)
         return [f"name=reader,work=randread,clients=0,size=512M,io=8K,threads=8,"
-                f"count={reads // 8},start={1000 * BEFORE}",
+                f"count={reads // 8},start={1000 * self.before}",
                 f"name=writer,work=seqwrite,clients=1,size={writes}M,io=64K,count=1,hold=1,"
-                f"start={1000 * BEFORE}"]
+                f"start={1000 * self.before}"]
 
     def options(self, quick):
         return ("--memory", "256M" if quick else "512M")
 
     def figures(self, found):
         reader, writer = group(found, "reader"), group(found, "writer")
-        return {"time_s": reader["last_end_s"] - BEFORE, "writer_s": writer["held_s"] - BEFORE,
-                "saved_s": writer["last_end_s"] - BEFORE,
+        return {"time_s": reader["last_end_s"] - self.before, "writer_s": writer["held_s"] - self.before,
+                "saved_s": writer["last_end_s"] - self.before,
                 "read_p99_ms": reader["operations"]["read"]["latency_ms"]["p99"]}
 
     def outcome(self, done, more=None):
@@ -200,14 +201,15 @@ class Burst(Compared):
                ("blocked from s", "first_blocked_s", "{:.1f}"),
                ("blocked s", "blocked_s", "{:.1f}"), ("gain", "gain", "{:.2f}"))
     LASTS = 6
+    before = BEFORE
     LATER = 4  # times as late is a write blocked first: after 8 s instead of 2
 
     def specs(self, quick):
         return ["name=burst,work=seqwrite,clients=0-1,size=1G,io=64K,rate=40000000,"
-                f"start={1000 * BEFORE}"]
+                f"start={1000 * self.before}"]
 
     def options(self, quick):
-        return ("--memory", "160M", "--link", 250000000, "--seconds", BEFORE + self.LASTS)
+        return ("--memory", "160M", "--link", 250000000, "--seconds", self.before + self.LASTS)
 
     def figures(self, found):
         blocked = [sum(c["history"]["blocked_s"][s] for c in found["clients"])
@@ -217,8 +219,8 @@ class Burst(Compared):
         return {"written_mb": group(found, "burst")["mb"], "blocked_s": sum(blocked),
                 "blocked": sum(sum(c["history"]["blocked"]) for c in found["clients"]),
                 # none: not until the end, and nobody knows how much later
-                "first_blocked_s": min(first, default=BEFORE + self.LASTS) - BEFORE,
-                "history": blocked}
+                "first_blocked_s": min(first, default=self.before + self.LASTS) - self.before,
+                "history": blocked[self.before:]}
 
     def outcome(self, done, more=None):
         found = super().outcome(done, more)

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 
 import machine
 import plot
@@ -52,8 +53,29 @@ def kind_of(column):
     return COLUMNS[name], VARIANTS[variant] if variant else ()
 
 
+def is_ca(column):
+    return kind_of(column)[0][2] == "ca"
+
+
 def groups_of(specs):
     return [part for spec in specs for part in ("--group", spec)]
+
+
+def run_canfs(command, disk, seconds):
+    """(exit status, why). What is under way when nothing counts any more need not wait for the disk."""
+    with subprocess.Popen([*command, "--tell"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True) as child:
+        late = threading.Timer(seconds, child.kill)
+        late.start()
+        try:
+            if child.stdout.readline():
+                disk.timing(False)
+            wrong = child.communicate()[1]
+        finally:
+            child.kill()
+            late.cancel()
+            disk.timing(True)
+    return child.returncode, wrong.strip()[-500:] or f"killed, after {seconds} s at the latest"
 
 
 def load(bed, disk, server, column, specs, options=(), host="127.0.0.1", inside=(), seconds=300):
@@ -66,10 +88,9 @@ def load(bed, disk, server, column, specs, options=(), host="127.0.0.1", inside=
                    "--mount-port", server.mport, "--export", disk.mount, "--mode", mode,
                    "--seed", bed.seed, "--json", out, *groups_of(specs), *options, *more]
         command += ["--from", FIRST_CLIENT] if apart and not inside else []
-        done = subprocess.run([str(c) for c in command], capture_output=True, text=True,
-                              check=False, timeout=seconds)
-        if done.returncode:
-            raise Failed(f"canfs: {done.stderr.strip()[-500:]}")
+        status, wrong = run_canfs([str(c) for c in command], disk, seconds)
+        if status:
+            raise Failed(f"canfs: {wrong}")
         with open(out, encoding="ascii") as file:
             found = json.load(file)
     finally:
@@ -226,6 +247,7 @@ class Compared(Experiment):
     axis = "seconds"  # of the chart: what the metric is
     target = 1.0
     disk = {}
+    before = 0  # s until the work begins: of clients that must know by then that there are prices
     cause = ""  # of what is not reproduced, where it is known from a trace
     extra = ()  # figures to keep beside
 
@@ -239,6 +261,7 @@ class Compared(Experiment):
         raise NotImplementedError
 
     def once(self, bed, column):
+        self.before = type(self).before if is_ca(column) else 0
         found = measure(bed, column, self.specs(bed.quick), self.options(bed.quick), **self.disk)
         return {**self.figures(found), **found["disk"], **ways(found)}
 

@@ -41,7 +41,7 @@ def made_up(specs, scale):
             "operations": {k: {"ops_s": 10 / scale, "latency_ms": latency} for k in OPERATIONS}})
     history = {"seconds": SECONDS, "way": [1] * SECONDS, **{s: [0.5] * SECONDS for s in SERIES}}
     clients = 1 + max(int(g.get("clients", "0").split("-")[-1]) for g in parsed)
-    client = {"believed": True, "hit_rate": 0.95 if scale < 1 else 0.7, "first_blocked_s": 4 + 5 / scale ** 5,
+    client = {"believed": True, "hit_rate": 0.95 if scale < 1 else 0.7, "first_blocked_s": began + 5 / scale ** 5,
               "calls": {"commit": 7}, "saved_mb": 10 / scale, "history": history,
               "ways_s": {"send": 1, "defer": 2, "accelerate": 3}}
     return {"seconds": 10.0, "groups": groups, "clients": [client] * clients,
@@ -137,6 +137,32 @@ class Experiments(unittest.TestCase):
             self.assertIn("NFS does not fall", with_23(stock, 1.2).why)
         self.assertIn("CA-NFS falls", with_23(0.6, 0.8).why)
         self.assertIn("less than 1.02 x", with_23(0.985, 0.99).why)
+
+    def test_what_is_under_way_at_the_end_need_not_wait_for_the_disk(self):
+        def timing_beside(script):
+            turned = []
+            disk = types.SimpleNamespace(timing=turned.append)
+            return canfs_bed.run_canfs(["sh", "-c", script], disk, 5), turned
+
+        self.assertEqual(timing_beside("echo over; sleep 0.1"), ((0, mock.ANY), [False, True]))
+        (status, why), turned = timing_beside("echo wrong >&2; exit 3")
+        self.assertEqual((status, why, turned[-1]), (3, "wrong", True))
+
+    def test_only_who_must_know_of_prices_waits_for_them(self):
+        for experiment in (canfs.Defer, canfs.Burst):
+            specs = {}
+
+            def load(bed, disk, server, column, asked, *_):
+                specs[column] = asked
+                return made_up(asked, 1)
+
+            with mock.patch.object(canfs_bed, "scene", nowhere), \
+                    mock.patch.object(canfs_bed, "load", load):
+                one = experiment()
+                figures = {c: one.once(Bed(True), c) for c in ("plain stock", "ca all")}
+            self.assertIn("start=0", specs["plain stock"][0])
+            self.assertIn("start=4000", specs["ca all"][0])
+            self.assertEqual(figures["plain stock"].get("writer_s"), figures["ca all"].get("writer_s"))
 
     def test_small_errors_of_k_and_large_ones(self):
         good = {"default": 1, "disk 30": 0.98, "disk 1": 0.7, "memory 1e+09": 0.95, "network 1000": 1,
