@@ -183,11 +183,6 @@ def is_over(ratio, bound):
     return ratio["low"] >= bound
 
 
-def with_interval(ratio, times=""):
-    few = f", {ratio['rounds']} rounds" if ratio["rounds"] < TELLING else ""
-    return f"{ratio['median']:.2f}{times} ({ratio['low']:.2f} to {ratio['high']:.2f}{few})"
-
-
 def dear_reads(done, works):
     """(works whose READs surely take too much processor time, in words those of which it is not told)"""
     ratios = {work: done.ratio(f"{work} ra", f"{work} stock", "cpu_us") for work in works}
@@ -195,7 +190,7 @@ def dear_reads(done, works):
              for work in works}
     over = {work: is_over(ratio, CPU_MOST) if reads[work] >= CPU_READS else None
             for work, ratio in ratios.items() if ratio}
-    unsure = ", ".join(f"{work} {with_interval(ratios[work])}" for work in over if over[work] is None)
+    unsure = ", ".join(f"{work} {rounds.in_words(ratios[work])}" for work in over if over[work] is None)
     return ([work for work in over if over[work]],
             f"; processor time a READ cannot be told from {CPU_MOST} x stock's: {unsure}"
             if unsure else "")
@@ -221,7 +216,7 @@ def judged(done, works, names, key="mb_s"):
              + (", but too much processor time a READ" if enough[work] is not False else "")
              + f" (at the disk, x stock: {disk_text(done, work, 'ra')})"
              for work in works if enough[work] is False or work in dear]
-    unsure = [f"{work} {with_interval(ratios[work], ' x stock')}" for work in works
+    unsure = [f"{work} {rounds.in_words(ratios[work], ' x stock')}" for work in works
               if enough[work] is None]
     untold = f"not told: {', '.join(unsure)}, where {LEAST} is asked" if unsure else ""
     figure = told(done, works, names, key) + unsure_of_cpu

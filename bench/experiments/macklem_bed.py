@@ -167,15 +167,6 @@ def side(ratio, of=1):
     return 1 if ratio["low"] > of else -1
 
 
-def in_words(ratio):
-    """0.97 (0.94 to 1.20 in 4 rounds)"""
-    if not ratio:
-        return "none"
-    if ratio["rounds"] < 2:
-        return f"{ratio['median']:.2f} (one round)"
-    return f"{ratio['median']:.2f} ({ratio['low']:.2f} to {ratio['high']:.2f} in {ratio['rounds']} rounds)"
-
-
 def sent_again(done, rates):
     """In words: what each transport sent again, over the rates."""
     told = []

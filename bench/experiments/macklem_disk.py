@@ -45,7 +45,7 @@ class Servers(Experiment):
         judged = {o: r for o, r in ratios.items() if not (bed.quick and o == self.beside)}
         found, why = base.verdict({self._told(other, ratio): self._is_less(ratio)
                                    for other, ratio in judged.items()})
-        figure = "mean RTT " + ", ".join(f"{base.in_words(r)} x {other}" for other, r in ratios.items())
+        figure = "mean RTT " + ", ".join(f"{rounds.in_words(r)} x {other}" for other, r in ratios.items())
         points = [{"series": name, "rate": rate, "rtt": done.interval(name, f"rtt_{rate}"),
                    "p99": done.interval(name, f"p99_{rate}")} for name in kinds for rate in rates]
         traced = self.traced(done, kinds, max(rates))
@@ -61,7 +61,7 @@ class Servers(Experiment):
         """In words, where it is not less."""
         side = base.side(ratio)
         return {0: "no difference can be told", 1: "worse", -1: "hardly less"}[side] \
-            + f": {base.in_words(ratio)} x {other}"
+            + f": {rounds.in_words(ratio)} x {other}"
 
     def _rounds(self, bed):
         return max(bed.rounds, self.rounds_quick) if bed.quick else bed.rounds

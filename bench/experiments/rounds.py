@@ -53,6 +53,15 @@ def median_interval(values, level=LEVEL):
             "coverage": round(max(0.0, coverage(n, k)), 4), "rounds": n}
 
 
+def in_words(ratio, times=""):
+    """Of an interval: 0.97 (0.94 to 1.20 in 4 rounds), with what it is a multiple of behind the median."""
+    if not ratio:
+        return "none"
+    if ratio["rounds"] < 2:
+        return f"{ratio['median']:.2f}{times} (one round)"
+    return f"{ratio['median']:.2f}{times} ({ratio['low']:.2f} to {ratio['high']:.2f} in {ratio['rounds']} rounds)"
+
+
 class Watch:
     """What goes on beside a measurement: `look()` before and after, `between(...)` the two. `root`,
     the clock and sleeping are another's in tests."""

@@ -90,14 +90,14 @@ class Verdicts(unittest.TestCase):
         for ra in ((96, 98, 99), (92, 96, 98), (96.9, 120, 130)):
             verdict, why, _ = self.verdict(ra)
             self.assertEqual(verdict, "not told", ra)
-            self.assertIn(f"seq1 {ra[1] / 100:.2f} x stock ({ra[0] / 100:.2f} to {ra[2] / 100:.2f})",
+            self.assertIn(f"seq1 {ra[1] / 100:.2f} x stock ({ra[0] / 100:.2f} to {ra[2] / 100:.2f} in 3 rounds)",
                           why)
 
     def test_few_rounds_tell_nothing(self):
         for ra in ((92,), (100,), (300, 300)):
             verdict, why, _ = self.verdict(ra, (50,) * 3)
             self.assertEqual(verdict, "not told", ra)
-            self.assertIn("rounds", why)
+            self.assertIn("round", why)
 
     def test_better_is_what_the_whole_interval_says(self):
         self.assertEqual(self.verdict((102, 130, 140))[0], "reproduced")
@@ -107,7 +107,7 @@ class Verdicts(unittest.TestCase):
         verdict, why, figure = self.verdict((110,) * 3, (45, 60, 70))
         self.assertEqual((verdict, why), ("better", ""))
         self.assertIn("processor time a READ cannot be told from 1.05 x stock's: seq1 1.20 (0.90 to "
-                      "1.40)", figure)
+                      "1.40 in 3 rounds)", figure)
         self.assertNotIn("processor", self.verdict((110,) * 3, (50, 51, 52))[2])
         self.assertEqual(self.verdict((110,) * 3, (53, 60, 70))[0], "not reproduced")
 
@@ -131,7 +131,7 @@ class Verdicts(unittest.TestCase):
         verdict, why, _ = baselines.judged(found, ["seq1", "seq8"], ["stock", "ra"])
         self.assertEqual(verdict, "not reproduced")
         self.assertIn("seq1 0.90 x stock (at", why)
-        self.assertIn("not told: seq8 0.98 x stock (0.95 to 1.01)", why)
+        self.assertIn("not told: seq8 0.98 x stock (0.95 to 1.01 in 3 rounds)", why)
 
     def test_a_work_without_rounds_is_no_verdict(self):
         self.assertEqual(baselines.judged(done(stock=[1]), ["seq1"], ["stock", "ra"])[0],
