@@ -50,9 +50,12 @@ mount -t sysfs sys /sys
 for own in /mnt /run /tmp /var/lib/nfs; do mount -t tmpfs own $own; done
 mkdir -p /run/lock /run/rpcbind
 modules={modules}/$(uname -r)
+loaded=
 load() {{
 	local file=$1 needed
 	shift
+	[[ " $loaded " != *" $file "* ]] || return 0
+	loaded+=" $file"
 	for needed in $(sed -n "s|^$file: *||p" $modules/modules.dep); do load $needed; done
 	insmod $modules/$file "$@" 2>/dev/null
 }}
