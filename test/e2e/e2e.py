@@ -223,7 +223,7 @@ class Server:
     def start(self, seconds=60):
         self.launch()
         up = wait_for(lambda: self.process.poll() is not None or
-                      "NFS SERVER INITIALIZED" in self.log_text(), seconds)
+                      "NFS SERVER INITIALIZED" in self.log_text(), seconds, step=0.01)
         if not up or self.process.poll() is not None or not answers(self.port):
             raise RuntimeError(f"{self.kind} server did not start:\n" + self.log_text()[-3000:])
         self.second = int(time.time())  # it looked at the clock some time after launch()
