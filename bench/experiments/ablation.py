@@ -110,7 +110,7 @@ class Ablation(Experiment):
         "What is left without it, as a part of what is reached with it; of p99 and COMMIT more " \
         "than 1 is worse."
     paper_figure = "-"
-    seconds_quick, seconds_full = 125, 3 * 3600
+    seconds_quick, seconds_full = 117, 3 * 3600
     servers = goes_on = False  # bench/compare has its own, and goes on by itself
     columns = (("off", "series", "{}"), ("mechanism", "mechanism", "{}"), ("by", "by", "{}"),
                *((title, title, "{:.2f}") for title, _, _ in FIGURES))

@@ -57,7 +57,7 @@ class Weights(Shown):
         "is as much as the kernel's flusher lets gather."
     paper_figure = "asked: the interactive one within 15 % of being alone; the backup gets 0.8 " \
         "of what is left"
-    seconds_quick, seconds_full = 165, 1500
+    seconds_quick, seconds_full = 120, 1500
     memory = "host"
     keys = ("reads_s", "read_p50_ms", "backup_mb_s", "busy", "of_left")
     columns = (("", "series", "{}"), ("reads/s", "reads_s", "{:.1f}"),

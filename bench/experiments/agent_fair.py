@@ -47,7 +47,7 @@ class Fair(Shown):
         "server."
     paper_figure = "asked: over a minute turns, what was written and what was sent at most 10 % " \
         "apart, where both do hold back"
-    seconds_quick, seconds_full = 140, 1500
+    seconds_quick, seconds_full = 112, 1500
     columns_quick = ("RA on",)
     columns_of = {"RA off": ("ra", None), "RA on": ("ra", (ROOM, ROOM, None))}
     number, mb = 3, 768

@@ -241,8 +241,8 @@ class Reads(Experiment):
     def __init__(self, name, model, place="fresh", fs="ext4", kernel=False, random=300, **disk):
         self.name, self.model, self.place, self.fs = name, model, place, fs
         self.kernel, self.random, self.disk = kernel, random, disk
-        self.seconds_quick = 80 if kernel else 45 if "solid" in MODELS[model] else \
-            65 + 15 * (model in DEEP) + 35 * (place == "aged")
+        self.seconds_quick = 36 if "solid" in MODELS[model] else \
+            round((70 + 12 * (model in DEEP)) * (1.7 if place == "aged" else 1)) + 40 * kernel
         self.paper = f"Baselines: reads, disk {model}, {fs}, {place} layout"
         self.ours = f"Modelled disk {model}, {fs}, {place} layout." + queues(model, kernel)
 
@@ -303,7 +303,7 @@ class BesideWriter(Experiment):
         "little memory for dirty data"
     ours = f"{WORK}.{queues('default', True)}"
     paper_figure = ASKED
-    seconds_quick, seconds_full = 45, 3600
+    seconds_quick, seconds_full = 60, 3600
     columns = (("server", "server", "{}"), ("reads/s beside", "random_requests_s", "{:.1f}"),
                ("p99 ms", "random_p99_ms", "{:.0f}"), ("written MB/s", "mb_s", "{:.1f}"),
                ("COMMIT s", "committed_s", "{:.1f}"),
@@ -361,7 +361,7 @@ class Guest(Experiment):
     ours = ("One client reads a file that is in memory: stock Ganesha here, Linux's nfsd in a "
             "guest. Rows near the guest's figure say nothing about the kernel's server.")
     paper_figure = "none: it bounds where knfsd may be compared"
-    seconds_quick, seconds_full = 30, 300
+    seconds_quick, seconds_full = 15, 300
     columns = (("server", "server", "{}"), ("MB/s from memory", "mb_s", "{:.0f}"))
 
     def run(self, bed):

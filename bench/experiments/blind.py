@@ -43,7 +43,7 @@ class Blind(Experiment):
     `better`: figures, 1 where more is better, -1 where less is."""
     did = paper_figure = "-"
     words = {"reproduced": "as stock", "not reproduced": "worse"}
-    seconds_quick, seconds_full = 17, 420
+    seconds_quick, seconds_full = 13, 420
     sets = ()
     better = {"mb_s": 1}
     writes = False

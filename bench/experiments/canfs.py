@@ -28,7 +28,7 @@ class Copy(Compared):
         "(512 MB). Close writes back, so only within a file can a write wait; the columns of a " \
         "lazy close tell what more there is." + FREE
     paper_figure = "15 % faster: 12 % by deferring writes, 3 % by read-ahead"
-    seconds_quick, seconds_full = 50, 1500
+    seconds_quick, seconds_full = 45, 1500
     target, axis = 1.15, "seconds of the copy"
     columns = (("column", "series", "{}"), ("s", "time_s", "{:.2f}"), ("gain", "gain", "{:.2f}"),
                ("seeks", "seeks", "{:.0f}"))
@@ -85,7 +85,7 @@ class Accelerate(Compared):
         "without which a miss would count for more: a read alone is shown " \
         "beside. The writer's time is until all is saved and closed." + FREE
     paper_figure = "hit rate 70 -> 90 %, reader 21 % faster, writer not slower"
-    seconds_quick, seconds_full = 40, 900
+    seconds_quick, seconds_full = 34, 900
     target, axis = 1.21, "seconds of 20,000 reads"
     extra = ("read_ms", "hit_rate", "writer_s", "accelerate_share", "defer_share", "price", "bid",
              "commits")
@@ -145,7 +145,7 @@ class Defer(Compared):
         "congestion) beside a writer of 128 MB, half of its memory; its time is that of its " \
         "write() calls, as IOzone's; the file stays open until the reader is done." + FREE
     paper_figure = "reader 18 % faster, writer 6 %"
-    seconds_quick, seconds_full = 75, 900
+    seconds_quick, seconds_full = 48, 900
     target, axis = 1.18, "seconds of the reader"
     WRITER = 1.06
     before = BEFORE
@@ -192,7 +192,7 @@ class Burst(Compared):
         "column of the larger limit tells. The clients' network is taken to be of 250 MB/s." \
         + FREE_CPU + "."
     paper_figure = "blocked from 8 s on instead of 2; 4.8 GB written instead of 3.9 (+23 %)"
-    seconds_quick, seconds_full = 70, 100
+    seconds_quick, seconds_full = 46, 100
     metric, less, target, axis = "written_mb", False, 1.23, "MB written"
     disk = {"rate_outer": 30, "rate_inner": 30, "size_mb": 2048}
     columns_of = [*COLUMNS, "plain stock, larger limit"]

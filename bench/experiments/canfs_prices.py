@@ -57,7 +57,7 @@ class Prices(Experiment):
         "them shows who backs off. Memory (c, d) is bench/figure5's: it needs a server with " \
         "little." + FREE_CPU + "."
     paper_figure = "the price rises to near 1 as the link fills, throughput stays; so for the disk"
-    seconds_quick, seconds_full = 60, 400
+    seconds_quick, seconds_full = 56, 400
     needs = ("ip", "tc")
     columns = (("load", "series", "{}"), ("MB/s", "mb_s", "{:.1f}"),
                ("reads/s", "reads_s", "{:.0f}"), ("price", "heard", "{:.2f}"),

@@ -223,7 +223,7 @@ class Webserver(Compared):
     ours = "Four clients of 16 threads, 1,000 files of 16 KB in the mean each, 16 MB of memory." \
         + FREE
     paper_figure = "2503 operations a second against 2443 (1.02); latencies as with NFS"
-    seconds_quick, seconds_full = 45, 900
+    seconds_quick, seconds_full = 40, 900
     metric, less, target, axis = "ops_s", False, WHOLE, "operations a second"
     extra = ("open_ms", "read_ms", "close_ms", "append_ms")
     columns = (("column", "series", "{}"), ("ops/s", "ops_s", "{:.0f}"),
@@ -258,7 +258,7 @@ class Oltp(Fileserver):
         "where as many are under way, as a quick run lasts 10 s with its warm-up." + FREE_CPU + "."
     paper_figure = "a little better with 1 and 4 clients, more with 12 and 23; NFS falls from " \
         "12 to 23, CA-NFS does not"
-    seconds_quick, seconds_full = 115, 2400
+    seconds_quick, seconds_full = 98, 2400
     targets = {12: WHOLE, 23: WHOLE}
     shown = shown_quick = list(COLUMNS)
     full_targets = {1: WHOLE, 4: WHOLE, 12: WHOLE, 23: WHOLE}

@@ -28,7 +28,7 @@ class Curves(Experiment):
     configuration = mix = ""
     rates_quick = rates_full = ()
     seconds_point = 3, 30  # quick, full
-    seconds_quick, seconds_full = 50, 3600
+    seconds_quick, seconds_full = 38, 3600
     columns = (("transport", "series", "{}"), ("calls/s offered", "rate", "{}"),
                ("mean RTT ms", "rtt", "{:.2f}"), ("sent again %", "again", "{:.2f}"))
 
@@ -71,7 +71,7 @@ class LanLookup(Curves):
     name, paper = "m1", f"{PAPER}, graph 1"
     configuration, mix = "lan", "lookup"
     seconds_point = 2, 30
-    seconds_quick = 40
+    seconds_quick = 29
     rates_quick, rates_full = (50, 400, 1500), (25, 50, 100, 200, 400, 800, 1600, 2400)
     did = "Nhfsstone, lookups only, on one Ethernet: mean RTT over the load, by transport."
     ours = "The same, open loop, over an emulated Ethernet of 10 Mbit/s (bench/linkemu), Linux' TCP."
@@ -160,7 +160,7 @@ class ServerCpu(Experiment):
             "interrupts, where datagrams are put together and TCP lives, but those of the client, which is on "
             "this machine, and the link too: only what both say is told.")
     paper_figure = "TCP takes about 20 % more than UDP (7 ms a READ at 0.9 MIPS)"
-    seconds_quick, seconds_full = 35, 1500
+    seconds_quick, seconds_full = 21, 1500
     columns = (("server and transport", "series", "{}"), ("calls/s offered", "rate", "{}"),
                ("server process us a call", "cpu_us", "{:.1f}"),
                ("of these in the kernel", "kernel_us", "{:.1f}"),
@@ -227,7 +227,7 @@ class Trace(Experiment):
     did = "A trace of RTT and of RTO = A+4D of reads."
     ours = "The same of READs of 8 KiB in the read mix over the emulated 80 Mbit/s way."
     paper_figure = "the RTO stays above nearly all round trips and follows them"
-    seconds_quick, seconds_full = 18, 120
+    seconds_quick, seconds_full = 12, 120
     goes_on = False  # as Curves
     RATE = 40
     BELOW = 0.95  # share of round trips that must be
@@ -285,7 +285,7 @@ class ReadRates(Experiment):
             "UDP with RTO 1 s keeps the paper's share of its LAN rate; the others' rates are found.")
     paper_figure = ("KB/s on LAN, 80 Mbit, 56 kbit: RTO A+4D 202, 154, 6.21; RTO 1 s 198, 117, 1.77; "
                     "TCP 177, 106, 6.38")
-    seconds_quick, seconds_full = 85, 3600
+    seconds_quick, seconds_full = 80, 3600
     columns = (("way", "way", "{}"), ("transport", "series", "{}"), ("KB/s", "kb_s", "{:.2f}"),
                ("READs sent again", "again", "{:.0f}"))
     WAYS = {"lan": 2 * base.MIB, "80mbit": 4 * base.MIB, "56kbit": 72 * base.KIB}

@@ -21,7 +21,7 @@ class FragmentLoss(Experiment):
             "answered twice was not lost), of 1 KiB, which is one packet, and TCP. The size that adapts "
             "should be as good as the better of the two fixed ones, and get smaller where that is 1 KiB.")
     paper_figure = "none; smaller READs are \"a last ditch action when all else fails\""
-    seconds_quick, seconds_full = 35, 2400
+    seconds_quick, seconds_full = 28, 2400
     columns = (("packets lost %", "loss", "{}"), ("transport", "series", "{}"),
                ("KB/s", "kb_s", "{:.1f}"), ("READs sent again", "again", "{:.0f}"),
                ("answered twice", "needless", "{:.0f}"),
@@ -141,7 +141,7 @@ class Connections(Experiment):
             "the plugin; the order of arrival as the plugin saw it.")
     paper_figure = "-"
     words = {"reproduced": "no cost", "not reproduced": "a cost"}
-    seconds_quick, seconds_full = 45, 1500
+    seconds_quick, seconds_full = 25, 1500
     columns = (("connections", "connections", "{}"), ("READ KiB", "kib", "{}"),
                ("server", "server", "{}"), ("MB/s", "mb_s", "{:.1f}"),
                ("seeks", "seeks", "{:.0f}"), ("out of order %", "behind_percent", "{:.1f}"),

@@ -259,7 +259,7 @@ class AsRecorded(Replayed):
     paper = f"{Replayed.TRACES}, at their recorded times"
     ours = "A made day of mail, builds, web and data at its recorded times (open loop); times are from " \
         "when a request was due to its answer."
-    seconds_quick, seconds_full = 45, 1500
+    seconds_quick, seconds_full = 43, 1500
     columns = (("server", "series", "{}"), ("READ ms", "read_ms", "{:.2f}"),
                ("READ p99", "read_p99_ms", "{:.1f}"), ("WRITE ms", "write_ms", "{:.2f}"),
                ("LOOKUP ms", "lookup_ms", "{:.2f}"), ("GETATTR ms", "getattr_ms", "{:.2f}"),
@@ -275,7 +275,7 @@ class AsFast(Replayed):
     paper = f"{Replayed.TRACES}, as fast as they are answered"
     ours = "A made day of mail, builds, web and data, each client as fast as it is answered; times are " \
         "from when a request was sent to its answer."
-    seconds_quick, seconds_full = 35, 900
+    seconds_quick, seconds_full = 30, 900
     columns = (("server", "series", "{}"), ("s", "elapsed_s", "{:.1f}"),
                ("requests/s", "requests_s", "{:.0f}"), ("READ ms", "read_ms", "{:.2f}"),
                ("READ p99", "read_p99_ms", "{:.1f}"), ("WRITE ms", "write_ms", "{:.2f}"),
