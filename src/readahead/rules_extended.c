@@ -128,6 +128,43 @@ static bool keeps_pace(const struct readahead_tuning *t, struct cursor *c, enum 
 	return c->pace >= PACE_MIN;
 }
 
+/*
+ * The cursor that keeps a pace in F and that READ, which it does not expect now, comes early or late for, by no more steps
+ * than requests may; NULL: none. Such a one would be lost with the first two that change places, for they are farther from
+ * each other than those of who leaves nothing out.
+ */
+static struct cursor *out_of_step(const struct readahead_tuning *t, const struct heur_file *f,
+				  const struct readahead_read *read)
+{
+	uint64_t most = t->match_requests * (stride_through(read) + read->len), step, expected, off;
+	struct cursor *c = t->rules->strides && t->heuristic->cursors
+				   ? cursor_set_match(&f->set, read->offset, most)
+				   : NULL;
+
+	if (!c || c->way != WAY_FORWARD || c->pace < PACE_MIN)
+		return NULL;
+	step = (uint64_t)c->gap + read->len;
+	expected = c->next + c->gap;
+	off = read->offset > expected ? read->offset - expected : expected - read->offset;
+	return off && off <= t->match_requests * step && off % step == 0 ? c : NULL;
+}
+
+/* C, which keeps its pace, has followed READ, which came early or late: that is jitter. */
+static struct cursor *follow_out_of_step(struct readahead *ra, const struct readahead_tuning *t,
+					 struct readahead_counters *counters, struct cursor *c,
+					 const struct readahead_read *read)
+{
+	uint64_t end = read->offset + read->len;
+
+	follow_note(c->file, HEURISTIC_NEAR);
+	cursor_set_use(&c->file->set, c, t->heuristic->count(t, c->count, HEURISTIC_NEAR),
+		       read->now);
+	if (end > c->next)
+		follow_move(ra, c, end);
+	evidence_used(ra, counters, c, end);
+	return c;
+}
+
 /* C, which READ stands to as HOW says, has followed it. */
 static struct cursor *follow_one(struct readahead *ra, const struct readahead_tuning *t,
 				 struct readahead_counters *counters, struct cursor *c,
@@ -177,7 +214,7 @@ static struct cursor *follow(struct readahead *ra, const struct readahead_tuning
 			     const struct readahead_read *read)
 {
 	uint64_t near = heuristic_near(t, read->len);
-	struct cursor *c = follow_match(ra, t, f, read, near);
+	struct cursor *c = follow_match(ra, t, f, read, near), *early;
 
 	if (c && read->offset == c->next) /* most are */
 		return follow_one(ra, t, counters, c, HEURISTIC_EXACT, read, near);
@@ -187,6 +224,9 @@ static struct cursor *follow(struct readahead *ra, const struct readahead_tuning
 		if (back)
 			return backward_follow(ra, t, counters, back, read);
 	}
+	early = out_of_step(t, f, read);
+	if (early)
+		return follow_out_of_step(ra, t, counters, early, read);
 	return follow_roughly(
 		ra, t, counters, f, c,
 		c ? heuristic_classify(t, c, read->offset, read->len) : HEURISTIC_JUMP, read, near);

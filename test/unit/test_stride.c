@@ -451,6 +451,31 @@ static void test_parts_are_known_by_four_requests(void **state)
 	engine_free(e);
 }
 
+/*
+ * 8 KiB of each 64 KiB are read through, and of each eight requests two change places: it is one run all the same, in which
+ * each chunk begins where the one before ended.
+ */
+static void test_a_pace_out_of_order(void **state)
+{
+	static const uint64_t order[8] = {0, 1, 3, 2, 4, 7, 5, 6};
+	struct engine *e = engine_default("cursor");
+	uint64_t asked = 0;
+
+	e->seek = 1125 * KIB;
+	for (uint64_t i = 0; i < 16 * MIB / (64 * KIB); i++) {
+		uint64_t n = i < 8 ? i : i - i % 8 + order[i % 8];
+		struct readahead_plan p = engine_read(e, 1, n * 64 * KIB, 8 * KIB, 64 * MIB);
+
+		for (; p.len; p = engine_carry_out(e, &p, 64 * MIB)) {
+			assert_int_equal(p.offset, asked);
+			asked += p.len;
+		}
+	}
+	assert_true(asked > 16 * MIB);
+	engine_check_account(e);
+	engine_free(e);
+}
+
 /* Of a step that costs less to leave out than to read, nothing is read through. */
 static void test_no_pace_where_seeks_are_cheap(void **state)
 {
@@ -510,6 +535,7 @@ int main(void)
 		cmocka_unit_test(test_tiles),
 		cmocka_unit_test(test_many_parts_of_many_clients),
 		cmocka_unit_test(test_parts_are_known_by_four_requests),
+		cmocka_unit_test(test_a_pace_out_of_order),
 		cmocka_unit_test(test_no_pace_where_seeks_are_cheap),
 		cmocka_unit_test(test_histories_are_few),
 	};
