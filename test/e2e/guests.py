@@ -58,14 +58,15 @@ class Job:
 
 
 class Guest:
-    def __init__(self, number, modules, mb, seconds=LIFE_SECONDS):
+    def __init__(self, number, modules, mb, systemd=False, seconds=LIFE_SECONDS):
         self.number, self.jobs, self.lock = number, {}, threading.Lock()
         self.connection, self.next = None, 0
         self.work = e2e.temporary("ra-guests-")
         self.listener = socket.create_server(("0.0.0.0", 0))
         self.listener.settimeout(1)
         environment = {**os.environ, "GUEST_TAP": f"ra-g{number}", "GUEST_SECONDS": str(seconds),
-                       "GUEST_NET": str(FIRST_NET + number), "GUEST_MB": str(mb)}
+                       "GUEST_NET": str(FIRST_NET + number), "GUEST_MB": str(mb),
+                       "GUEST_SYSTEMD": "1" if systemd else ""}
         with open(f"{self.work}/log", "wb") as log:
             self.process = subprocess.Popen(
                 [f"{HERE}/guest", "/usr/bin/python3", "-B", f"{HERE}/guest_worker.py",
@@ -153,12 +154,12 @@ class Guest:
 
 
 @contextlib.contextmanager
-def boot(count, mb=256, modules=(CLIENT,)):
-    """`count` guests of `mb` MiB each, as a list."""
+def boot(count, mb=256, modules=(CLIENT,), systemd=False):
+    """`count` guests of `mb` MiB each, as a list; where told to, with systemd as process 1."""
     found = []
     try:
         for number in range(count):
-            found.append(Guest(number, modules, mb))
+            found.append(Guest(number, modules, mb, systemd))
         for guest in found:
             guest.connect()
         yield found

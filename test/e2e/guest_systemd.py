@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""What a guest with systemd as process 1 can do, for guest_worker.py: units are installed, started
+and shown, mounts made by fstab, and /run is filled.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+FILLER = "/run/filler"
+LONG = 300  # s: systemd's own patience is shorter
+PIECE = 64 << 10
+
+
+def _run(command):
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=LONG)
+    return done.returncode, done.stdout + done.stderr
+
+
+def install(files):
+    """{where: what}; then systemd looks at its units again. In the guest's own directories only."""
+    for where, source in files.items():
+        os.makedirs(os.path.dirname(where), exist_ok=True)
+        shutil.copy(source, where)
+    return systemctl(["daemon-reload"])
+
+
+def write(path, content):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(content)
+
+
+def make_directory(path):
+    os.makedirs(path, exist_ok=True)
+
+
+def text(path):
+    """"" where there is no such file."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+
+
+def exists(path):
+    return os.path.exists(path)
+
+
+def systemctl(words):
+    """(exit status, what it says)"""
+    return _run(["systemctl", "--no-pager", "--no-ask-password", *words])
+
+
+def show(unit, properties):
+    """{property: its text}"""
+    lines = systemctl(["show", "-p", ",".join(properties), unit])[1].splitlines()
+    return dict(line.partition("=")[::2] for line in lines)
+
+
+def said(unit):
+    """Its lines in the journal."""
+    return _run(["journalctl", "--no-pager", "-o", "cat", "-u", unit])[1]
+
+
+def kill(unit, number):
+    os.kill(int(show(unit, ["MainPID"])["MainPID"]), number)
+
+
+def list_mount(port, mport, export, at, option):
+    """Its line in fstab, by which mount(8) makes it when told to."""
+    os.makedirs(at, exist_ok=True)
+    options = f"noauto,vers=3,tcp,nolock,port={port},mountport={mport},mountproto=tcp,{option}"
+    write("/etc/fstab", f"{os.environ['SERVER']}:{export} {at} nfs {options} 0 0\n")
+
+
+def mount(at):
+    status, why = _run(["mount", at])
+    if status:
+        raise OSError(f"mount {at}: {why}")
+
+
+def use(stop, at):
+    """A program that writes a file, which stays open, and reads another. In a process of its own:
+    with a file that a child of ours has for a moment, NFS sends what is held back at its exec()."""
+    with subprocess.Popen([sys.executable, "-B", os.path.realpath(__file__), at]) as program:
+        stop.wait()
+        program.terminate()
+
+
+def write_and_read(at):
+    """320 KB/s of each."""
+    with (open(f"{at}/written", "wb", buffering=0) as out,
+          open(f"{at}/f0", "rb", buffering=0) as file):
+        while True:
+            out.write(os.urandom(PIECE))
+            if out.tell() >= 64 * PIECE:
+                out.seek(0)
+            if not file.read(PIECE):
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+                file.seek(0)
+            time.sleep(0.2)
+
+
+def fill_run():
+    """To its last page; what is left, in bytes."""
+    with open(FILLER, "wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(b"x" * 4096)
+        except OSError:
+            pass
+    left = os.statvfs("/run")
+    return left.f_bavail * left.f_frsize
+
+
+def free_run():
+    os.unlink(FILLER)
+
+
+if __name__ == "__main__":
+    write_and_read(sys.argv[1])
