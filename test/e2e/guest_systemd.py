@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """What a guest with systemd as process 1 can do, for guest_worker.py: units are installed, started
-and shown, mounts made by fstab, and /run is filled.
+and shown, mounts made by fstab, /run is filled, and the memory of a slice taken.
 """
 import os
 import shutil
@@ -117,6 +117,28 @@ def fill_run():
 
 def free_run():
     os.unlink(FILLER)
+
+
+# ---- the memory of a slice ---------------------------------------------------------------------
+
+TAKEN = "/run/taken"
+TAKE = f"import time; taken = b'x' * {32 << 20}; open('{TAKEN}', 'w'); time.sleep({10 * LONG})"
+
+
+def squeeze(held):
+    """A program in the slice takes memory; then it may have 1 MiB more. Returns its limit."""
+    _run(["systemd-run", "--unit=take", f"--slice={held}", sys.executable, "-c", TAKE])
+    end = time.monotonic() + LONG
+    while not exists(TAKEN) and time.monotonic() < end:
+        time.sleep(0.1)
+    limit = int(text(f"/sys/fs/cgroup/{held}/memory.current")) + (1 << 20)
+    systemctl(["set-property", "--runtime", held, f"MemoryMax={limit}"])
+    return limit
+
+
+def relax(held):
+    systemctl(["set-property", "--runtime", held, "MemoryMax=infinity"])
+    systemctl(["stop", "take.service"])
 
 
 if __name__ == "__main__":
