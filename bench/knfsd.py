@@ -34,6 +34,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = {"linux.uml": "user-mode-linux", "qemu-storage-daemon": "qemu-system-common",
             "busybox": "busybox-static", "rpcbind": "rpcbind", "ip": "iproute2"}
 MODULES = "/usr/lib/uml/modules"
+LOAD = f"{os.path.dirname(os.path.abspath(e2e.__file__))}/guest_modules"
 NETWORK = "10.78.0"
 TAP = "ra-knfsd"
 PORTS = {"port": 2049, "mport": 20048, "control": 20049}
@@ -49,20 +50,10 @@ mount -t proc proc /proc
 mount -t sysfs sys /sys
 for own in /mnt /run /tmp /var/lib/nfs; do mount -t tmpfs own $own; done
 mkdir -p /run/lock /run/rpcbind
-modules={modules}/$(uname -r)
-loaded=
-load() {{
-	local file=$1 needed
-	shift
-	[[ " $loaded " != *" $file "* ]] || return 0
-	loaded+=" $file"
-	for needed in $(sed -n "s|^$file: *||p" $modules/modules.dep); do load $needed; done
-	insmod $modules/$file "$@" 2>/dev/null
-}}
-find_module() {{ grep -o "^[^:]*/$1\\.ko[^:]*" $modules/modules.dep; }}
-load $(find_module virtio_blk) queue_depth={depth}
-load $(find_module bfq)
-load $(find_module nfsd)
+. {load}
+load_module virtio_blk queue_depth={depth}
+load_module bfq
+load_module nfsd
 mknod /tmp/vda b $(tr : ' ' </sys/block/vda/dev)
 ip link set lo up
 ip address add {network}.2/24 dev vec0
@@ -160,7 +151,7 @@ class Server:
         with open(settings, "w", encoding="utf-8") as file:
             json.dump(self.settings(), file)
         with open(init, "w", encoding="utf-8") as file:
-            file.write(INIT.format(modules=MODULES, depth=self.depth(), network=NETWORK,
+            file.write(INIT.format(load=LOAD, depth=self.depth(), network=NETWORK,
                                    program=f"{HERE}/knfsd_guest.py", settings=settings))
         os.chmod(init, 0o755)
         self.process = self._launch("guest.log", [

@@ -13,12 +13,14 @@ import sys
 import threading
 import time
 
+from guest_client import mount_options
+
 MOUNT = "/mnt/nfs"
 
 
 def mount(port, mport, export):
     # As mount(8) calls it for a line of fstab, with the option that is the agent's.
-    options = f"vers=3,tcp,nolock,port={port},mountport={mport},mountproto=tcp,x-ca-nfs"
+    options = mount_options(port, mport, "x-ca-nfs")
     subprocess.run(["mount", "-t", "nfs", f"{os.environ['SERVER']}:{export}", MOUNT, "-o", options],
                    check=True)
 

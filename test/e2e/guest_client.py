@@ -24,10 +24,14 @@ LONG = 600  # s: what must come comes sooner, on a machine that was stopped for 
 _agent = None
 
 
+def mount_options(port, mport, options=""):
+    wanted = f"vers=3,tcp,nolock,port={port},mountport={mport},mountproto=tcp"
+    return f"{wanted},{options}" if options else wanted
+
+
 def mount(port, mport, export, at=MOUNT, options=""):
     os.makedirs(at, exist_ok=True)
-    wanted = f"vers=3,tcp,nolock,port={port},mountport={mport},mountproto=tcp"
-    wanted += f",{options}" if options else ""
+    wanted = mount_options(port, mport, options)
     done = subprocess.run(["mount.nfs", f"{os.environ['SERVER']}:{export}", at, "-o", wanted],
                           check=False, capture_output=True, text=True)
     if done.returncode:

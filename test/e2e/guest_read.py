@@ -13,15 +13,15 @@ import subprocess
 import sys
 import time
 
+from guest_client import mount
+
 BLOCK = 32768
 
 
 def main():
     port, mport, export, name, stride = sys.argv[1:]
     stride = int(stride)
-    options = f"vers=3,tcp,nolock,port={port},mountport={mport},mountproto=tcp,rsize={BLOCK}"
-    subprocess.run(["mount.nfs", f"{os.environ['SERVER']}:{export}", "/mnt/nfs", "-o", options],
-                   check=True)
+    mount(port, mport, export, "/mnt/nfs", f"rsize={BLOCK}")
     fd = os.open(f"/mnt/nfs/{name}", os.O_RDONLY)
     blocks = os.fstat(fd).st_size // BLOCK
     part = blocks // stride

@@ -10,15 +10,15 @@ import os
 import subprocess
 import sys
 
+from guest_client import mount
+
 MOUNT = "/mnt/nfs"
 FIELDS = ("f_bsize", "f_frsize", "f_blocks", "f_bfree", "f_bavail", "f_files", "f_ffree", "f_favail")
 
 
 def main():
     port, mport, export = sys.argv[1:]
-    options = f"vers=3,tcp,nolock,port={port},mountport={mport},mountproto=tcp"
-    subprocess.run(["mount.nfs", f"{os.environ['SERVER']}:{export}", MOUNT, "-o", options],
-                   check=True)
+    mount(port, mport, export, MOUNT)
     for _ in range(12):  # several replies: each is a statfs of the kernel's
         found = os.statvfs(MOUNT)
         print("STATVFS " + json.dumps({field: getattr(found, field) for field in FIELDS}))

@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 
+from guest_client import mount_options
+
 FILLER = "/run/filler"
 LONG = 300  # s: systemd's own patience is shorter
 PIECE = 64 << 10
@@ -71,7 +73,7 @@ def kill(unit, number):
 def list_mount(port, mport, export, at, option):
     """Its line in fstab, by which mount(8) makes it when told to."""
     os.makedirs(at, exist_ok=True)
-    options = f"noauto,vers=3,tcp,nolock,port={port},mountport={mport},mountproto=tcp,{option}"
+    options = mount_options(port, mport, f"noauto,{option}")
     write("/etc/fstab", f"{os.environ['SERVER']}:{export} {at} nfs {options} 0 0\n")
 
 
