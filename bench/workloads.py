@@ -53,6 +53,7 @@ GROUPS = {
 }
 GROUPS["table"] = (GROUPS["one"] + GROUPS["two"] + GROUPS["readers"] + GROUPS["strides"]
                    + GROUPS["reorder"] + GROUPS["random"])
+GROUPS["demo"] = GROUPS["one"] + GROUPS["readers"] + ["stride2", "stride8"] + GROUPS["random"]
 GROUPS["prices"] = GROUPS["writeback"] + GROUPS["oltp"] + ["fsstat"]
 GROUPS["all"] = GROUPS["table"] + GROUPS["shared"] + GROUPS["mixed"]
 
