@@ -341,7 +341,8 @@ static void observe(struct read *read, struct ra_handle *hdl, struct export_io *
 static bool is_resident(struct read *read, struct ra_handle *hdl, struct readahead *engine,
 			uint64_t offset)
 {
-	if (!read->plan.known_resident && !backing_resident(read->backing, offset, read->asked.len))
+	if (!read_is_known(&read->plan, read->backing->device) &&
+	    !backing_resident(read->backing, offset, read->asked.len))
 		return false;
 	if (!read->plan.unread)
 		backing_found_cached(&hdl->slot, read->backing, engine, read->asked.now);

@@ -40,4 +40,14 @@ static inline bool read_is_spared(struct ra_handle *hdl, struct export_io *io,
 	return true;
 }
 
+/*
+ * Whether PLAN says that the data is in memory. What came a moment ago the machine may have taken away since; where
+ * DEVICE's reads are queued that is looked at: who reads it from the disk on this thread has no place in the
+ * queue, and keeps those waiting who have.
+ */
+static inline bool read_is_known(const struct readahead_plan *plan, struct device *device)
+{
+	return plan->known_resident && !device_queues_demand(device);
+}
+
 #endif

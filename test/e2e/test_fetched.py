@@ -7,11 +7,15 @@ ahead and what the client waited for, whatever the kernel's read_ahead_kb is: ch
 kernel's own read-ahead (kernel_windows.h), which would go on behind them if it were let. What it brought
 stays in memory, where it is counted; what the disk read besides was metadata, or read again after the machine
 had taken it away.
+
+What has just been fetched the machine may take away before it is read. Who then reads waits in our queue
+for the disk, as for whatever is not in memory.
 """
 import collections
 import ctypes
 import mmap
 import os
+import random
 import sys
 
 import control_client
@@ -23,6 +27,7 @@ FILES, SIZE, READ = 2, 64 << 20, 24 << 20  # bytes; how far each file is read
 REQUEST = 32 << 10
 METADATA = 256 << 10  # bytes: inodes, directories, extents
 READ_AHEAD_KB = (0, 128, 1000, 4096)
+AHEAD, TAKEN = 8 << 20, 40  # bytes fetched ahead, at least; reads of what was taken away
 
 
 # Bytes: those that the disk read, those in memory then, fetched ahead, waited for at most.
@@ -99,6 +104,29 @@ def no_further(server, loop, path, kib):
     quiet.judge(what, lambda: fetch(server, loop, path), claims, disturbs=disturbs)
 
 
+def taken_away(server, path):
+    """What was fetched ahead of a stream goes as soon as it has come, and some of it is read, in no order."""
+    def measure():
+        e2e.drop_caches()
+        client = nfs3.Client(server, "/e1")
+        right, fh = stream(client, 0), client.lookup("f0")[1]
+        with open(f"{path}/f0", "rb") as f:
+            os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        before = control_client.stats("counters")["demand"]
+        places = random.Random(1).sample(range(READ, READ + AHEAD, 4 * REQUEST), TAKEN)
+        for at in places:
+            right &= client.read(fh, at, REQUEST)[1] == e2e.pattern(0, at, REQUEST)
+        waited = control_client.stats("counters")["demand"] - before
+        client.close()
+        return right, waited
+
+    def claims(seen):
+        e2e.check(seen[0], "pages taken away: every byte right")
+        return [(seen[1] >= TAKEN * 0.9, "who reads them waits in the queue", seen)]
+
+    quiet.judge("pages taken away", measure, claims)
+
+
 def main():
     plugin = e2e.plugin_from(sys.argv[1:], __doc__)
     e2e.enter(("findmnt",))
@@ -106,13 +134,18 @@ def main():
     path = e2e.loop_export(work, FILES * SIZE * 3 // 2, rotating=True)
     e2e.make_files(path, FILES, SIZE)
     loop = Loop(path)
+    def serve(what, judge, **params):
+        server = e2e.Server("ra", [{"id": 1, "path": path, "pseudo": "/e1", "params": params}],
+                            work, plugin).start()
+        judge(server)
+        e2e.check(server.stop() == 0, f"{what}: the server ends cleanly",
+                  server.log_text()[-2000:])
+
     for kib in READ_AHEAD_KB:
         loop.read_ahead(kib)
-        server = e2e.Server("ra", [{"id": 1, "path": path, "pseudo": "/e1", "params": {}}], work,
-                            plugin).start()
-        no_further(server, loop, path, kib)
-        e2e.check(server.stop() == 0, f"read_ahead_kb {kib}: the server ends cleanly",
-                  server.log_text()[-2000:])
+        serve(f"read_ahead_kb {kib}", lambda server: no_further(server, loop, path, kib))
+    # as of a disk that seeks: reads are queued
+    serve("pages taken away", lambda server: taken_away(server, path), Queue_Depth=1)
     e2e.finish()
 
 
