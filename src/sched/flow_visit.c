@@ -30,7 +30,8 @@
  *
  * A visit of small reads whose time is over takes neighbours along: flow_along.c. A short chunk that
  * small reads have joined goes when they would have: flow_joined.c.
- * Whose weight is so little that its turn would come after Max_Wait has one read then: flow_late.c.
+ * Whose weight is so little that its turn would come after Max_Wait has one read then, and where there are no chunks
+ * who has a few after Demand_Wait: flow_late.c.
  *
  * With one flow there is nothing to choose: the policy's order, as if there were no flows.
  */

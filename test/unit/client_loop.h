@@ -22,6 +22,7 @@ struct client {
 	struct flow_id id;
 	enum work work;
 	unsigned int outstanding;
+	uint64_t stall; /* ns: its next read takes so much longer */
 	/* Counted in the present window. */
 	uint64_t disk_time, served, wait_max, bytes;
 };
@@ -159,6 +160,8 @@ static inline void serve(struct loop *l, struct sched_req *r)
 		l->disk.head = UINT64_MAX;
 	} else {
 		fetch(l, r->block, r->io_len);
+		pass(l, l->disk.now + i->client->stall);
+		i->client->stall = 0;
 	}
 	sched_done(l->q, r, l->disk.now, &woken);
 	assert_true((i->client->work == BEGIN) == !TAILQ_EMPTY(&woken));

@@ -64,6 +64,30 @@ static void test_random_reads_beside_commits_of_the_same_client(void **state)
 	}
 }
 
+/*
+ * A read that took seconds is charged to its client, for the disk was not the others' meanwhile. That is paid for by
+ * fewer reads, not by one that waits for as long, be the others streams or a flood of reads.
+ */
+static void test_who_has_had_much_has_a_read_now_and_then(void **state)
+{
+	static const enum work others[] = {STREAM, RANDOM};
+
+	for (unsigned int o = 0; o < 2; o++) {
+		struct client c[] = {{{.client = 1}, others[o], o ? 1000 : 2},
+				     {{.client = 2}, RANDOM, 1}};
+		struct loop *l = loop_new(sched_turns.name, c, 2);
+
+		l->q->limits.prefetch_max_age = 1000 * SEC; /* nothing is to be dropped */
+		run(l, 2 * SEC);
+		c[1].stall = 10 * SEC;
+		run(l, 10 * SEC);
+		show(sched_turns.name, c, 2);
+		check_waits(l, &c[1], 500 * MSEC);
+		assert_true(share(c, 2, 0) > 0.85);
+		loop_free(l);
+	}
+}
+
 /* What is promised to a client goes round its exports. */
 static void test_random_readers_of_one_client_on_many_exports(void **state)
 {
@@ -289,6 +313,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_writer_leaves_its_own_client_its_reads),
 		cmocka_unit_test(test_random_reads_beside_commits_of_the_same_client),
+		cmocka_unit_test(test_who_has_had_much_has_a_read_now_and_then),
 		cmocka_unit_test(test_random_readers_of_one_client_on_many_exports),
 		cmocka_unit_test(test_commits_and_reads_of_one_client_on_two_exports),
 		cmocka_unit_test(test_commits_of_one_client_on_several_exports),
