@@ -92,5 +92,9 @@ struct sched_flow *flow_late(struct sched_queue *q, uint64_t now)
 
 void flow_late_served(struct sched_queue *q, uint64_t ns, uint64_t now)
 {
+	uint64_t most = flow_slice(q); /* one that hangs is no reason to leave all others waiting */
+
+	if (ns > most)
+		ns = most;
 	q->flows.late_resume = now + ns * (100 - LATE_PERCENT) / LATE_PERCENT;
 }

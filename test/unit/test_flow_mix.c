@@ -88,6 +88,21 @@ static void test_who_has_had_much_has_a_read_now_and_then(void **state)
 	}
 }
 
+/* Nor does one of these that takes seconds leave those after it waiting for many times as long. */
+static void test_a_late_read_that_hangs_is_paid_for_but_once(void **state)
+{
+	struct client c[] = {{{.client = 1}, RANDOM, 1000}, {{.client = 2}, RANDOM, 1}};
+	struct loop *l = loop_new(sched_turns.name, c, 2);
+
+	run(l, 2 * SEC);
+	for (int i = 0; i < 3; i++) {
+		c[1].stall = 10 * SEC;
+		run(l, 10 * SEC);
+		check_waits(l, &c[1], 3 * SEC);
+	}
+	loop_free(l);
+}
+
 /* What is promised to a client goes round its exports. */
 static void test_random_readers_of_one_client_on_many_exports(void **state)
 {
@@ -314,6 +329,7 @@ int main(void)
 		cmocka_unit_test(test_a_writer_leaves_its_own_client_its_reads),
 		cmocka_unit_test(test_random_reads_beside_commits_of_the_same_client),
 		cmocka_unit_test(test_who_has_had_much_has_a_read_now_and_then),
+		cmocka_unit_test(test_a_late_read_that_hangs_is_paid_for_but_once),
 		cmocka_unit_test(test_random_readers_of_one_client_on_many_exports),
 		cmocka_unit_test(test_commits_and_reads_of_one_client_on_two_exports),
 		cmocka_unit_test(test_commits_of_one_client_on_several_exports),
