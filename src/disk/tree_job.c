@@ -2,12 +2,12 @@
 /* Fetching ahead of walks, in turns. See tree_job.h. */
 #include "disk/tree_job.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/clock.h"
 #include "common/container.h"
+#include "common/room_gate.h"
 #include "disk/tree_pieces.h"
 
 /* Directories of one job: the walk's own and siblings after it. */
@@ -41,20 +41,24 @@ struct tree_job {
 };
 
 static const struct sched_req_ops tree_ops;
-static atomic_uint under_way;
+static struct room_gate jobs = ROOM_GATE_INITIALIZER(TREE_JOBS_MAX);
 
 /* ---- life -------------------------------------------------------------------------------- */
 
-/* NULL: there are as many as may be, or there is no memory. */
-static struct tree_job *job_new(struct dir_walks *w, struct export_io *io, struct device *device)
+/* NULL: its client has as many as it may, or there is no memory. */
+static struct tree_job *job_new(struct dir_walks *w, struct export_io *io, struct device *device,
+				const struct flow_id *flow)
 {
-	bool room = atomic_fetch_add(&under_way, 1) < TREE_JOBS_MAX;
-	struct tree_job *job = room ? calloc(1, sizeof(*job)) : NULL;
+	struct tree_job *job;
 
+	if (!room_gate_enter(&jobs, flow->client))
+		return NULL;
+	job = calloc(1, sizeof(*job));
 	if (job == NULL) {
-		atomic_fetch_sub(&under_way, 1);
+		room_gate_leave(&jobs, flow->client);
 		return NULL;
 	}
+	job->req.flow = *flow;
 	job->walks = w;
 	job->device = device;
 	job->io = export_io_ref(io);
@@ -63,6 +67,8 @@ static struct tree_job *job_new(struct dir_walks *w, struct export_io *io, struc
 
 static void job_free(struct tree_job *job)
 {
+	uint64_t client = job->req.flow.client;
+
 	for (uint32_t i = 0; i < job->n_files; i++)
 		if (job->files[i].left != 0)
 			dir_walks_unhold(job->walks, &job->io->counters, job->files[i].dir->id,
@@ -75,7 +81,7 @@ static void job_free(struct tree_job *job)
 	export_io_put(job->io);
 	free(job->files);
 	free(job);
-	atomic_fetch_sub(&under_way, 1);
+	room_gate_leave(&jobs, client);
 }
 
 /* Ends a job that has entered its export. */
@@ -120,7 +126,7 @@ uint64_t tree_job_piece(uint32_t piece)
 void tree_job_submit(struct dir_walks *w, uint64_t id, const struct dir_handle *handle,
 		     struct backing *b, struct export_io *io, struct flow_id flow)
 {
-	struct tree_job *job = job_new(w, io, b->device);
+	struct tree_job *job = job_new(w, io, b->device, &flow);
 
 	if (job == NULL) {
 		dir_walks_end(w, id); /* its next read asks again */
@@ -135,7 +141,6 @@ void tree_job_submit(struct dir_walks *w, uint64_t id, const struct dir_handle *
 		return;
 	}
 	job->n_dirs = 1;
-	job->req.flow = flow;
 	job->req.block = backing_block(b, 0);
 	queue_turn(job);
 }

@@ -18,12 +18,15 @@
 #include "disk/export_io.h"
 #include "readahead/dir_walk.h"
 
-/* At a time; each has a directory open, five at most as soon as it had its first turn, and a file. */
+/*
+ * At a time, of one client as many as are left (common/room_gate.h); each has a directory open, five at most as soon as
+ * it had its first turn, and a file.
+ */
 #define TREE_JOBS_MAX 128
 
 /*
  * For what dir_walks_read() asked: the directory of identity ID and HANDLE, on the file system of B, of
- * which the caller has a use. Where there is no room for one more it may be asked for again.
+ * which the caller has a use. Where its client has as many as it may it may be asked for again.
  */
 void tree_job_submit(struct dir_walks *w, uint64_t id, const struct dir_handle *handle,
 		     struct backing *b, struct export_io *io, struct flow_id flow);

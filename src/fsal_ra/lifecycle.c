@@ -28,7 +28,6 @@
 #include "remote_io.h"
 #include "control_host.h"
 #include "far_write.h"
-#include "sched/room_gate.h"
 #include "shares_host.h"
 #include "thread_name.h"
 #include "walk.h"
@@ -309,7 +308,7 @@ void ra_io_module_update(void)
 	backing_set_limits((uint32_t)p->descriptors_max / BACKING_DESCRIPTORS,
 			   p->descriptor_idle * CLOCK_MS);
 	device_set_price_k(p->k_disk);
-	room_gate_set_max((uint32_t)p->full_threads);
+	dispatcher_set_full_threads((uint32_t)p->full_threads);
 	atomic_store(&module.drain_timeout, p->drain_timeout * CLOCK_MS);
 	if (module.engine != NULL) {
 		readahead_set_memory(module.engine, remote_memory(p->readahead_memory));

@@ -145,9 +145,11 @@ enum sched_verdict dispatcher_submit_or_pass(struct dispatcher *d, struct sched_
 void dispatcher_went_past(struct dispatcher *d, struct sched_req *r);
 /* As sched_set_past(). */
 void dispatcher_set_past(struct dispatcher *d, bool on);
+/* So many of the server's threads may wait for room, of all devices' queues, ROOM_GATE_MAX (common/room_gate.h) at most. */
+void dispatcher_set_full_threads(uint32_t max);
 /*
  * R, a read, was refused: SCHED_FULL. Waits for room on the caller's thread, up to TIMEOUT ns (0:
- * not at all), if a thread may be spared (room_gate.h): that holds R's client back, and no other. The
+ * not at all), if a thread may be spared (dispatcher_set_full_threads()): that holds R's client back, and no other. The
  * verdict is then as of dispatcher_submit(), R gone as after it; or SCHED_FULL again: the client is to
  * be told to come again. Not on a thread that requests in the queue need.
  */

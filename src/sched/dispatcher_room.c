@@ -10,8 +10,16 @@
  * nothing waits for a thread that waits: it only takes the verdict.
  */
 #include "common/clock.h"
+#include "common/room_gate.h"
 #include "sched/dispatcher_parts.h"
-#include "sched/room_gate.h"
+
+/* Threads that wait, for whichever device: they are the server's. */
+static struct room_gate gate = ROOM_GATE_INITIALIZER(0);
+
+void dispatcher_set_full_threads(uint32_t max)
+{
+	room_gate_set_max(&gate, max);
+}
 
 /* On the stack of the thread that waits. */
 struct room_wait {
@@ -82,9 +90,9 @@ enum sched_verdict dispatcher_queue_up(struct dispatcher *d, struct sched_req *r
 {
 	struct room_wait w = {.r = r, .client = r->flow.client, .verdict = SCHED_FULL};
 
-	if (timeout && room_gate_enter(w.client)) {
+	if (timeout && room_gate_enter(&gate, w.client)) {
 		wait_for_room(d, &w, timeout);
-		room_gate_leave(w.client);
+		room_gate_leave(&gate, w.client);
 	}
 	d->queue.stats.full_delays += w.verdict == SCHED_FULL;
 	return w.verdict;

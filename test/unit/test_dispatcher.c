@@ -7,7 +7,6 @@
 #include "common/log.h"
 #include "disk.h"
 #include "sched/dispatcher.h"
-#include "sched/room_gate.h"
 
 #define SUBMITTERS 4
 #define EACH	   5000
@@ -166,7 +165,7 @@ static void test_each_once_while_everything_changes(void **state)
 	l.queue_max = 200;
 	l.prefetch_max_age = 2 * MSEC;
 	l.stall_time = 20 * MSEC / 1000; /* often: whenever others are quick */
-	room_gate_set_max(2);
+	dispatcher_set_full_threads(2);
 	log_set_writer(no_line);
 	assert_int_equal(dispatcher_init(&dispatcher, &ops, 2, &sched_turns, &l), 0);
 	pthread_create(&changer, NULL, meddler, NULL);

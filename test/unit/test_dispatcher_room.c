@@ -9,7 +9,6 @@
 
 #include "disk.h"
 #include "sched/dispatcher.h"
-#include "sched/room_gate.h"
 
 #define HOURS (3600 * SEC)
 
@@ -73,7 +72,7 @@ static void start(uint32_t queue_max, uint64_t queue_bytes)
 	atomic_store(&executing, 0);
 	atomic_store(&finished, 0);
 	atomic_store(&disk_goes_on, false);
-	room_gate_set_max(4);
+	dispatcher_set_full_threads(4);
 	assert_int_equal(dispatcher_init(&dispatcher, &ops, 1, &sched_fifo, &l), 0);
 	on_disk = read_of(9, 1, KIB);
 	assert_int_equal(dispatcher_submit(&dispatcher, &on_disk), SCHED_ADDED);
@@ -131,34 +130,6 @@ static void assert_let_in(struct waiter *w)
 {
 	pthread_join(w->thread, NULL);
 	assert_int_equal(w->verdict, SCHED_ADDED);
-}
-
-/* ---- who may wait ------------------------------------------------------------------------ */
-
-static void test_a_client_may_have_what_is_left(void **state)
-{
-	room_gate_set_max(4);
-	assert_true(room_gate_enter(1));
-	assert_true(room_gate_enter(1));
-	assert_false(room_gate_enter(1)); /* two are left, and it has two */
-	assert_true(room_gate_enter(2));
-	assert_false(room_gate_enter(2));
-	assert_true(room_gate_enter(3));
-	assert_false(room_gate_enter(4)); /* none is left */
-	room_gate_leave(1);
-	assert_true(room_gate_enter(4));
-	room_gate_leave(1);
-	room_gate_leave(2);
-	room_gate_leave(3);
-	room_gate_leave(4);
-	room_gate_set_max(0);
-	assert_false(room_gate_enter(1));
-	room_gate_set_max(UINT32_MAX);
-	for (int i = 0; i < ROOM_GATE_MAX / 2; i++)
-		assert_true(room_gate_enter(1));
-	assert_false(room_gate_enter(1));
-	for (int i = 0; i < ROOM_GATE_MAX / 2; i++)
-		room_gate_leave(1);
 }
 
 /* ---- who gets it ------------------------------------------------------------------------- */
@@ -266,7 +237,6 @@ static void test_room_that_is_there_is_not_waited_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_client_may_have_what_is_left),
 		cmocka_unit_test(test_room_goes_to_who_waits),
 		cmocka_unit_test(test_nobody_overtakes_a_read_of_its_client_that_waits),
 		cmocka_unit_test(test_wider_limits_let_them_in),
