@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * A chunk of records a step apart, of which what lies between is left out: one by one in the order in which they cost
- * the disk least (sched/access_order.h), or several under way, where it is faster so (sched/access_together.h).
+ * A chunk of records a step apart, of which what lies between is left out: one after the other in the order in which
+ * they cost the disk least (sched/access_order.h), or many under way, where it is faster so (sched/access_together.h).
+ *
+ *   disk     | 9 ....... | 6 ....... | 3 ...
+ *   asked    9, 6        3           0           the one behind is at the disk before the first has come: no time is
+ *                                                lost between them, and the disk turns no further meanwhile
  */
 #include "disk/prefetch_parts.h"
 
@@ -11,7 +15,9 @@ struct batch {
 	uint64_t left;	  /* bit i: record i is to come */
 	uint64_t begun;	  /* ... the disk was asked for it */
 	int last;	  /* the record that the disk read before; -1: something else */
-	uint64_t came;	  /* ns: when it came */
+	int behind;	  /* ... that it reads next, by the order; -1: none was asked for */
+	bool shared;	  /* others had their turn in between */
+	uint64_t came;	  /* ns: when the last one came */
 	uint64_t slice;	  /* ns: when the turn's present slice began */
 	uint64_t service; /* ns: what the records of a run took */
 	uint32_t brought; /* ... how many came from the disk */
@@ -35,13 +41,13 @@ static bool is_already(struct prefetch *p, uint64_t offset, uint64_t len)
 	return true;
 }
 
-/* The record that costs least behind the last one. */
-static unsigned int next_of(struct device *device, const struct batch *b)
+/* The record that costs least behind LAST. */
+static unsigned int next_of(struct device *device, const struct batch *b, int last)
 {
 	unsigned int next;
 
 	lock_take(&device->evidence_lock);
-	next = access_order_next(&device->records, b->left, b->last);
+	next = access_order_next(&device->records, b->left, last);
 	lock_drop(&device->evidence_lock);
 	return next;
 }
@@ -54,26 +60,81 @@ static void observe_record(struct device *device, const struct prefetch *p, int 
 	lock_drop(&device->evidence_lock);
 }
 
-/* That record, if it is not there; false: error or end of file. */
-static bool bring_record(struct dispatcher *d, struct prefetch *p, struct batch *b)
+/* The one behind LAST, by the order, that is not there: it is not left any more. -1: none is. */
+static int take_next(struct prefetch *p, struct batch *b, int last)
 {
-	unsigned int next = next_of(p->backing->device, b);
-	uint64_t begun = dispatcher_now(d), len, offset = record_at(p, b, next, &len), now;
+	while (b->left) {
+		unsigned int next = next_of(p->backing->device, b, last);
+		uint64_t len, offset = record_at(p, b, next, &len);
+
+		b->left &= ~(UINT64_C(1) << next);
+		if (!is_already(p, offset, len))
+			return (int)next;
+	}
+	return -1;
+}
+
+/* The disk is asked for record I. */
+static void begin_record(struct prefetch *p, struct batch *b, unsigned int i)
+{
+	uint64_t len, offset = record_at(p, b, i, &len);
+
+	fetch_begin(p->backing, offset, len);
+	b->begun |= UINT64_C(1) << i;
+}
+
+/*
+ * The disk is asked for record I and for the one behind it. Not where what I takes is a seek from something else, and
+ * observed as that; nor where others wait for their turns, who would wait for one more.
+ */
+static void begin_two(struct prefetch *p, struct batch *b, int i)
+{
+	b->behind = -1;
+	if (b->last < 0 || b->shared || !backing_begins(p->backing))
+		return;
+	if (!(b->begun >> i & 1))
+		begin_record(p, b, (unsigned int)i);
+	b->behind = take_next(p, b, i);
+	if (b->behind >= 0)
+		begin_record(p, b, (unsigned int)b->behind);
+}
+
+/* Waits for record I, or brings it. As fetch_piece(). */
+static ssize_t fetch_record(struct dispatcher *d, struct prefetch *p, struct batch *b, int i)
+{
+	uint64_t len, offset = record_at(p, b, (unsigned int)i, &len);
 	ssize_t got;
 
-	b->left &= ~(UINT64_C(1) << next);
-	if (is_already(p, offset, len))
+	if (b->begun >> i & 1)
+		got = fetch_begun(d, p->backing, offset, len);
+	else if (b->last < 0)
+		got = fetch_cache(d, p->backing, offset, len);
+	else
+		got = fetch_piece(d, p->backing, offset, len);
+	b->begun &= ~(UINT64_C(1) << i);
+	if (got > 0)
+		prefetch_fetched(p, offset, (uint64_t)got);
+	return got;
+}
+
+/* The next one that is not there; false: error or end of file. */
+static bool bring_record(struct dispatcher *d, struct prefetch *p, struct batch *b)
+{
+	int next = b->behind >= 0 ? b->behind : take_next(p, b, b->last);
+	uint64_t begun = dispatcher_now(d), now;
+	ssize_t got;
+
+	if (next < 0)
 		return true;
-	got = b->last < 0 ? fetch_cache(d, p->backing, offset, len)
-			  : fetch_piece(d, p->backing, offset, len);
+	begin_two(p, b, next);
+	got = fetch_record(d, p, b, next);
 	p->failed = got < 0;
 	if (got <= 0)
 		return false;
-	prefetch_fetched(p, offset, (uint64_t)got);
 	now = dispatcher_now(d);
 	if (b->last >= 0)
-		observe_record(p->backing->device, p, b->last, (int)next, now - b->came);
-	b->last = (int)next;
+		observe_record(p->backing->device, p, b->last, next, now - b->came);
+	b->last = next;
 	b->came = now;
 	b->service += now - begun;
 	b->brought++;
@@ -100,14 +161,16 @@ static void tell_arrived(struct dispatcher *d, struct prefetch *p, const struct 
 static void give_way(struct dispatcher *d, struct prefetch *p, struct batch *b)
 {
 	tell_arrived(d, p, b);
-	if (b->left && dispatcher_gap_since(d, &p->req, &b->slice))
+	if (b->left && dispatcher_gap_since(d, &p->req, &b->slice)) {
 		b->last = -1;
+		b->shared = true;
+	}
 }
 
-/* N of them, one by one in the order in which they cost least; false: not all. */
+/* N of them, one after the other in the order in which they cost least; false: not all. */
 static bool bring_alone(struct dispatcher *d, struct prefetch *p, struct batch *b, unsigned int n)
 {
-	while (n-- && b->left) {
+	while (n-- && (b->left | b->begun)) {
 		if (!prefetch_goes_on(p) || !bring_record(d, p, b))
 			return false;
 		give_way(d, p, b);
@@ -123,8 +186,7 @@ static void begin_records(struct prefetch *p, struct batch *b, int most)
 
 		if (is_already(p, offset, len))
 			continue;
-		fetch_begin(p->backing, offset, len);
-		b->begun |= b->left & -b->left;
+		begin_record(p, b, (unsigned)__builtin_ctzll(b->left));
 	}
 }
 
@@ -157,6 +219,7 @@ static bool bring_together(struct dispatcher *d, struct prefetch *p, struct batc
 	if (!prefetch_goes_on(p))
 		return false;
 	begin_records(p, b, most);
+	b->behind = -1;
 	if (!await_records(d, p, b, ACCESS_RUN))
 		return false;
 	b->service += dispatcher_now(d) - since;
@@ -200,7 +263,7 @@ static bool bring_run(struct dispatcher *d, struct prefetch *p, struct batch *b)
 	if (together)
 		all = bring_together(d, p, b, trial ? ACCESS_RUN : ACCESS_UNDER_WAY);
 	else
-		all = await_records(d, p, b, ACCESS_PIECES) &&
+		all = (b->behind >= 0 || await_records(d, p, b, ACCESS_PIECES)) &&
 		      bring_alone(d, p, b, n < ACCESS_RUN ? n : ACCESS_RUN);
 	if (all && b->brought == ACCESS_RUN)
 		observe_run(p, b, together);
@@ -212,7 +275,10 @@ void prefetch_records(struct dispatcher *d, struct prefetch *p, uint64_t slice)
 	uint64_t step = p->plan.step, n = (p->plan.len + step - 1) / step;
 
 	for (uint64_t i = 0; i < n; i += ACCESS_PIECES) {
-		struct batch b = {.from = p->plan.offset + i * step, .last = -1, .slice = slice};
+		struct batch b = {.from = p->plan.offset + i * step,
+				  .last = -1,
+				  .behind = -1,
+				  .slice = slice};
 
 		b.left = n - i < ACCESS_PIECES ? (UINT64_C(1) << (n - i)) - 1 : ~UINT64_C(0);
 		while (b.left | b.begun)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * Whether pieces that may come in any order are handed to the drive one by one, in the order that was
- * learnt (access_order.h), or several together, in the drive's own.
+ * learnt (access_order.h) and the next one before it needs it, or several together, in the drive's own.
  *
  *   runs of 8    | alone | together? | alone ............ | together? | alone ...      an arm without a queue
  *   runs of 8    | alone | together! | together ........ | alone? | together ...      arms, or a queue, or flash

@@ -217,6 +217,7 @@ static void hog_end(void)
 /* A small read that somebody waits for. */
 static atomic_int small_done;
 static struct sched_req small;
+static enum sched_verdict verdict;
 
 static void small_execute(struct dispatcher *d, struct sched_req *r)
 {
@@ -368,12 +369,25 @@ static void test_else_a_step_is(void **state)
 }
 
 /* 16 KiB of each 128: those, each once, and nothing between them. */
+/* Asked for, and not only waited for. */
+static bool is_absent(size_t len, off_t offset)
+{
+	return len != 0 && !backing_resident(b, (uint64_t)offset, len);
+}
+
+static void count_absent(int fd, size_t len, off_t offset)
+{
+	if (is_absent(len, offset))
+		count_fetch(fd, len, offset);
+}
+
 static void test_records_are_read_and_nothing_between(void **state)
 {
 	struct readahead_plan plan = {0};
 	uint64_t at = 0;
 
 	chunk = FILE_LEN;
+	on_advice = count_absent;
 	for (; !plan.len && at < FILE_LEN; at += 128 * KIB)
 		plan = observe(at, 16 * KIB);
 	assert_int_equal(plan.record, 16 * KIB);
@@ -397,7 +411,7 @@ static atomic_uint begun, together;
 
 static void count_begun(int fd, size_t len, off_t offset)
 {
-	if (len != 0 && atomic_fetch_add(&begun, 1) + 1 > atomic_load(&together))
+	if (is_absent(len, offset) && atomic_fetch_add(&begun, 1) + 1 > atomic_load(&together))
 		atomic_store(&together, atomic_load(&begun));
 }
 
@@ -430,6 +444,16 @@ static struct readahead_plan plan_of_records(bool together_now)
 	return plan;
 }
 
+/* Whether all its records are there, and nothing between them. */
+static void check_records(const struct readahead_plan *plan)
+{
+	for (uint64_t r = plan->offset; r < plan->offset + plan->len; r += plan->step) {
+		assert_true(backing_resident(b, r, plan->record));
+		assert_false(backing_resident(b, r + plan->record, 4 * KIB));
+	}
+	assert_int_equal(counted(READAHEAD_WASTED), 0);
+}
+
 /* A drive that is faster so is given a run, or more, of records before the first of them is waited for. */
 static void test_records_go_together(void **state)
 {
@@ -437,13 +461,50 @@ static void test_records_go_together(void **state)
 
 	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
 	wait_idle();
-	assert_in_range(atomic_load(&together), ACCESS_RUN,
-			ACCESS_UNDER_WAY + 1); /* and a wait's */
-	for (uint64_t r = plan.offset; r < plan.offset + plan.len; r += 128 * KIB) {
-		assert_true(backing_resident(b, r, 16 * KIB));
-		assert_false(backing_resident(b, r + 16 * KIB, 4 * KIB));
-	}
-	assert_int_equal(counted(READAHEAD_WASTED), 0);
+	assert_in_range(atomic_load(&together), ACCESS_RUN, ACCESS_UNDER_WAY);
+	check_records(&plan);
+}
+
+/* Any other has the next one to go to when it has read one, and no more. */
+static void test_the_next_record_is_asked_for_before_one_is_there(void **state)
+{
+	struct readahead_plan plan = plan_of_records(false);
+
+	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
+	wait_idle();
+	assert_int_equal(atomic_load(&together), 2);
+	check_records(&plan);
+}
+
+static atomic_bool had_a_gap;
+
+/* A small read comes with the first record; what is begun after that had its gap is counted. */
+static void begin_beside_a_small_one(int fd, size_t len, off_t offset)
+{
+	if (!atomic_load(&fetches))
+		verdict = submit_small(2, 0, 0);
+	count_fetch(fd, len, offset);
+	atomic_fetch_add(&now, 40 * MSEC);
+	if (atomic_load(&small_done) && !atomic_exchange(&had_a_gap, true))
+		atomic_store(&together, 0);
+	count_begun(fd, len, offset);
+}
+
+/* Where others wait for their turns too, they wait for one record at most. */
+static void test_beside_others_one_record_is_asked_for(void **state)
+{
+	struct readahead_plan plan = plan_of_records(false);
+
+	atomic_store(&fetches, 0);
+	atomic_store(&small_done, 0);
+	atomic_store(&had_a_gap, false);
+	on_advice = begin_beside_a_small_one;
+	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
+	wait_idle();
+	assert_int_equal(verdict, SCHED_ADDED);
+	assert_true(atomic_load(&had_a_gap));
+	assert_int_equal(atomic_load(&together), 1);
+	check_records(&plan);
 }
 
 /* One that cannot be read: nobody waits for ever, and what follows is left. */
@@ -825,7 +886,6 @@ static void test_the_last_prefetch_outlives_its_export(void **state)
 /* ---- readers beside it ------------------------------------------------------------------- */
 
 static _Atomic int small_after; /* fetches before the small read was served */
-static enum sched_verdict verdict;
 
 static void submit_at_first(int fd, size_t len, off_t offset)
 {
@@ -1185,6 +1245,8 @@ int main(void)
 		TEST(test_else_a_step_is),
 		TEST(test_records_are_read_and_nothing_between),
 		TEST(test_records_go_together),
+		TEST(test_the_next_record_is_asked_for_before_one_is_there),
+		TEST(test_beside_others_one_record_is_asked_for),
 		TEST(test_a_bad_record_among_others),
 		TEST(test_a_bad_sector_where_windows_are_too_large),
 		TEST(test_what_was_cut_short_is_copied),
