@@ -293,6 +293,59 @@ static void test_another_disk_has_no_angles(void **state)
 	assert_no_angles(d);
 }
 
+/* So many bytes come from the cluster, and as many each time, 1 MiB a millisecond. */
+static void bring(struct device *d, uint64_t *at, unsigned int windows)
+{
+	for (uint64_t i = 0; i < windows * SEARCH_WINDOW / MIB; i++)
+		device_brought(d, MIB, *at += MSEC);
+}
+
+/* Of a cluster it is tried what several chunks at once bring: with short ones, and only when one begins. */
+static void test_a_clusters_depth(void **state)
+{
+	struct export_settings s = host_settings(0);
+	uint64_t at = SEC;
+	struct device *c;
+	int err = 0;
+
+	c = device_use_cluster(1, &s.device, &devices, &err);
+	assert_non_null(c);
+	atomic_store(&c->dispatcher.streams, 4);
+	assert_int_equal(device_depth(c), 1);
+	assert_int_equal(device_chunk(c, 16 * MIB), 16 * MIB);
+	bring(c, &at, 1 + SEARCH_PAUSE_MIN);
+	assert_int_equal(device_chunk(c, 16 * MIB), SEARCH_CHUNK);
+	device_began(c, 16 * MIB); /* begun before, and not to be cut any more */
+	assert_int_equal(device_depth(c), 1);
+	device_began(c, SEARCH_CHUNK);
+	assert_int_equal(device_depth(c), 2);
+	atomic_store(&c->dispatcher.streams, 1); /* one stream is fetched in pieces side by side */
+	assert_int_equal(device_chunk(c, 16 * MIB), SEARCH_PIECE);
+	bring(c, &at, 2); /* no faster */
+	assert_int_equal(device_depth(c), 1);
+}
+
+/* Nothing is tried of a disk, nor of a cluster whose depth is configured. */
+static void test_no_other_depth_is_tried(void **state)
+{
+	struct export_settings s = host_settings(4);
+	uint64_t at = SEC;
+	struct device *d, *c;
+	int err = 0;
+
+	kernel_says(DEV, true, 0);
+	d = use(DEV, 0);
+	c = device_use_cluster(1, &s.device, &devices, &err);
+	assert_non_null(c);
+	bring(c, &at, 1 + SEARCH_PAUSE_MIN);
+	assert_int_equal(device_chunk(d, 16 * MIB), 16 * MIB);
+	assert_int_equal(device_chunk(c, 16 * MIB), 16 * MIB);
+	device_began(d, MIB);
+	device_began(c, MIB);
+	assert_int_equal(device_depth(d), 1);
+	assert_int_equal(device_depth(c), 4);
+}
+
 static void test_threads_and_memory_that_are_not_there(void **state)
 {
 	struct export_settings s = host_settings(1);
@@ -412,6 +465,8 @@ int main(void)
 		TEST(test_a_reload_configures_the_exports_devices),
 		TEST(test_a_full_table_reuses_what_nobody_uses),
 		TEST(test_another_disk_has_no_angles),
+		TEST(test_a_clusters_depth),
+		TEST(test_no_other_depth_is_tried),
 		TEST(test_threads_and_memory_that_are_not_there),
 		TEST(test_prices),
 		TEST(test_prices_of_a_client),
