@@ -471,9 +471,10 @@ static void hog_finish(struct dispatcher *d, struct sched_req *r)
 
 static const struct sched_req_ops hog_ops = {.execute = hog_execute, .finish = hog_finish};
 
-/* A job for an empty directory of its own. */
-static void submit_empty(int number)
+/* A job of client OF for an empty directory of its own. */
+static void submit_empty(uint64_t of, int number)
 {
+	const struct flow_id flow = {.client = of, .export_id = 7};
 	uint64_t id, inode;
 
 	snprintf(elsewhere, sizeof(elsewhere), "%s/e%04d", host_dir, number);
@@ -481,11 +482,11 @@ static void submit_empty(int number)
 	id = identify(elsewhere, &inode);
 	assert_true(dir_walks_begin(walks, &(struct dir_name){.id = id, .inode = inode}, now));
 	assert_true(backing_use(b));
-	tree_job_submit(walks, id, &(struct dir_handle){.type = 1, .len = 8}, b, io, client);
+	tree_job_submit(walks, id, &(struct dir_handle){.type = 1, .len = 8}, b, io, flow);
 	backing_unuse(b);
 }
 
-/* More than there may be at a time: those are not begun, and no directory is opened for them. */
+/* Of one client as many as are left, of another of these again: more are not begun, and no directory is opened for them. */
 static void test_so_many_jobs_at_a_time(void **state)
 {
 	static struct sched_req hog;
@@ -494,13 +495,16 @@ static void test_so_many_jobs_at_a_time(void **state)
 	hog = (struct sched_req){.ops = &hog_ops, .class = SCHED_DEMAND, .file = 1, .len = 4 * KIB};
 	atomic_store(&let_go, false);
 	assert_int_equal(dispatcher_submit(&b->device->dispatcher, &hog), SCHED_ADDED);
-	for (i = 0; i < TREE_JOBS_MAX + 3; i++)
-		submit_empty(i);
-	assert_int_equal(atomic_load(&n_opened), TREE_JOBS_MAX);
+	for (i = 0; i < TREE_JOBS_MAX; i++)
+		submit_empty(3, i);
+	assert_int_equal(atomic_load(&n_opened), TREE_JOBS_MAX / 2);
+	for (; i < 2 * TREE_JOBS_MAX; i++)
+		submit_empty(4, i);
+	assert_int_equal(atomic_load(&n_opened), TREE_JOBS_MAX / 2 + TREE_JOBS_MAX / 4);
 	atomic_store(&let_go, true);
 	wait_idle();
-	submit_empty(i);
-	assert_int_equal(atomic_load(&n_opened), TREE_JOBS_MAX + 1);
+	submit_empty(3, i);
+	assert_int_equal(atomic_load(&n_opened), TREE_JOBS_MAX / 2 + TREE_JOBS_MAX / 4 + 1);
 	wait_idle();
 }
 
