@@ -73,12 +73,23 @@ static struct rpc_context *connect_to(const char *server, int port, int program,
 	return rpc;
 }
 
+/*
+ * Requests go out at once, as a kernel's client sends them (TCP_NODELAY): else those behind the first wait until that
+ * is answered, or for 40 ms, and the server sees one at a time of a client that has several on their way.
+ */
+static void send_at_once(int fd)
+{
+	int one = 1;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+}
+
 /* A socket bound to `from`, connected to where the socket fd is. -1 with errno when it fails. */
 static int connect_from(const char *from, int fd)
 {
 	struct sockaddr_in here = {.sin_family = AF_INET}, there;
 	socklen_t length = sizeof(there);
-	int one = 1, bound = -1;
+	int bound = -1;
 
 	if (getpeername(fd, (struct sockaddr *)&there, &length))
 		return -1;
@@ -89,7 +100,7 @@ static int connect_from(const char *from, int fd)
 	bound = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (bound < 0)
 		return -1;
-	setsockopt(bound, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	send_at_once(bound);
 	if (bind(bound, (struct sockaddr *)&here, sizeof(here)) ||
 	    connect(bound, (struct sockaddr *)&there, length) ||
 	    fcntl(bound, F_SETFL, O_NONBLOCK) < 0) {
@@ -106,6 +117,8 @@ struct rpc_context *tcp_connect(const char *server, int port, int program, const
 	struct rpc_context *rpc = connect_to(server, port, program, seconds);
 	int old, bound;
 
+	if (rpc)
+		send_at_once(rpc_get_fd(rpc));
 	if (!rpc || !from)
 		return rpc;
 	old = rpc_get_fd(rpc);
