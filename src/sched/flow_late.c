@@ -16,7 +16,10 @@
 
 #define LATE_PERCENT 5
 /* Reads of a client, queued: a few. */
-#define FEW 2
+#define FEW 8
+/* So many promises are looked at for one of who has a few; then not for so long (ns). */
+#define PROMISES_LOOKED 8
+#define LOOK_AGAIN	UINT64_C(1000000)
 /* So many are looked at for one that is late. */
 #define LOOKS_MAX 64
 
@@ -38,23 +41,36 @@ static uint64_t waits_since(const struct sched_flow *f, uint64_t now)
 	return oldest->arrival > f->started ? oldest->arrival : f->started;
 }
 
+/* Whether all that it keeps waiting is a few reads: of its client, or where those of an export share with others its own. */
+static bool has_few(const struct sched_flow *f)
+{
+	return (group_is_export(f->group) ? f->requests : f->group->requests) <= FEW;
+}
+
+/* Whether turns of chunks come, with promises kept between them: those whose time comes before UPTO (virtual). */
+static bool chunks_have_turns(const struct sched_queue *q, uint64_t upto)
+{
+	return group_vtime(group_first(q, FLOW_CHUNK)) <= upto;
+}
+
 /* Whose promise is due, of those ahead who have a few; the others go behind, to be looked at later. */
 static struct sched_flow *promised(struct sched_queue *q, uint64_t now)
 {
 	uint64_t upto = flow_level_of_reads(q);
-	struct order_node *at;
+	struct order_node *at = order_first(&q->flows.promises);
 
-	if (group_first(q, FLOW_CHUNK))
+	if (chunks_have_turns(q, upto))
 		return NULL;
-	for (int n = 0; n < LOOKS_MAX; n++) {
-		struct sched_flow *f;
+	for (int n = 0; at && at->high <= now; n++, at = order_first(&q->flows.promises)) {
+		struct sched_flow *f = CONTAINER_OF(at, struct sched_flow, promise);
 
-		at = order_first(&q->flows.promises);
-		if (!at || at->high > now)
-			return NULL;
-		f = CONTAINER_OF(at, struct sched_flow, promise);
-		if (f->group->node.vtime > upto && !flow_is_held(f) && f->group->requests <= FEW)
+		if (f->group->node.vtime > upto && !flow_is_held(f) && !flow_is_kept(q, f) &&
+		    has_few(f))
 			return f;
+		if (n == PROMISES_LOOKED) {
+			q->flows.late_resume = now + LOOK_AGAIN;
+			return NULL;
+		}
 		flow_promise_later(q, f, now + 1);
 	}
 	return NULL;

@@ -4,6 +4,7 @@
  * and those of others take of the disk.
  */
 #include "client_loop.h"
+#include "sched/parts.h"
 
 /* No request of C, done or not, has waited for longer than NS. */
 static void check_waits(const struct loop *l, const struct client *c, uint64_t ns)
@@ -86,6 +87,46 @@ static void test_who_has_had_much_has_a_read_now_and_then(void **state)
 		assert_true(share(c, 2, 0) > 0.85);
 		loop_free(l);
 	}
+}
+
+/* C's client has had NS more than it was due, and then runs beside the others: no read of it waits for longer than MOST. */
+static void check_promise(struct client *c, unsigned int n, const struct sched_shares *shares,
+			  uint64_t most)
+{
+	struct loop *l = loop_new(sched_turns.name, c, n);
+
+	l->q->limits.prefetch_max_age = 1000 * SEC;
+	if (shares)
+		assert_int_equal(sched_set_shares(l->q, shares, l->disk.now), 0);
+	run(l, 2 * SEC);
+	flow_charge(l->q, flow_get(l->q, &c[1].id), 100 * SEC);
+	run(l, 10 * SEC);
+	show("ahead", c, n);
+	check_waits(l, &c[1], most);
+	loop_free(l);
+}
+
+/* Chunks are queued, but their turn does not come: the client's own are as far ahead, others' have next to no weight. */
+static void test_chunks_without_turns_keep_nobody_from_a_promise(void **state)
+{
+	static const struct sched_shares light = {.n_rules = 2, .rules = {{100}, {1}}};
+	struct client own[] = {{{.client = 1}, RANDOM, 1000},
+			       {{.client = 2}, RANDOM, 1},
+			       {{.client = 2}, STREAM, 1}};
+	struct client other[] = {{{.client = 1}, RANDOM, 1000},
+				 {{.client = 2}, RANDOM, 1},
+				 {{.client = 3, .rule = 1}, STREAM, 1}};
+
+	check_promise(own, 3, NULL, 500 * MSEC);
+	check_promise(other, 3, &light, 500 * MSEC);
+}
+
+/* A few are more than one: all together they have what late reads may, and wait as long as that takes. */
+static void test_promises_to_who_has_a_few(void **state)
+{
+	struct client six[] = {{{.client = 1}, RANDOM, 1000}, {{.client = 2}, RANDOM, 6}};
+
+	check_promise(six, 2, NULL, 3 * SEC);
 }
 
 /* Nor does one of these that takes seconds leave those after it waiting for many times as long. */
@@ -329,6 +370,8 @@ int main(void)
 		cmocka_unit_test(test_a_writer_leaves_its_own_client_its_reads),
 		cmocka_unit_test(test_random_reads_beside_commits_of_the_same_client),
 		cmocka_unit_test(test_who_has_had_much_has_a_read_now_and_then),
+		cmocka_unit_test(test_chunks_without_turns_keep_nobody_from_a_promise),
+		cmocka_unit_test(test_promises_to_who_has_a_few),
 		cmocka_unit_test(test_a_late_read_that_hangs_is_paid_for_but_once),
 		cmocka_unit_test(test_random_readers_of_one_client_on_many_exports),
 		cmocka_unit_test(test_commits_and_reads_of_one_client_on_two_exports),
