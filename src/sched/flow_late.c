@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Flows of which nothing has gone to the disk for Max_Wait though somebody waits: one read each. And, where there are
+ * Flows of which nothing has gone to the disk for three quarters of Max_Wait though somebody waits: one read each. And, where there are
  * no turns of chunks between which promises are kept, of who has a few small reads and has had more than others, when
  * its promise is due: by one read that took seconds it may be seconds ahead.
  *
@@ -85,7 +85,8 @@ static struct sched_flow *kept_waiting(struct sched_queue *q, uint64_t now)
 		struct sched_flow *f = CONTAINER_OF(at, struct sched_flow, late);
 		uint64_t since = waits_since(f, now);
 
-		if (now - at->high < q->limits.cost.max_wait)
+		if (now - at->high <
+		    q->limits.cost.max_wait * 3 / 4) /* the rest is for the read itself */
 			return NULL;
 		if (since <= at->high)
 			return f;
