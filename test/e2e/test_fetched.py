@@ -134,6 +134,7 @@ def main():
     path = e2e.loop_export(work, FILES * SIZE * 3 // 2, rotating=True)
     e2e.make_files(path, FILES, SIZE)
     loop = Loop(path)
+
     def serve(what, judge, **params):
         server = e2e.Server("ra", [{"id": 1, "path": path, "pseudo": "/e1", "params": params}],
                             work, plugin).start()

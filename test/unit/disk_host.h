@@ -69,6 +69,16 @@ static inline struct export_settings host_settings(uint32_t depth)
 	};
 }
 
+/* Of an engine with a few files. */
+static inline struct readahead_limits host_limits(void)
+{
+	return (struct readahead_limits){.table_size = 64,
+					 .cursors = 64,
+					 .cursors_per_file = 64,
+					 .memory = 64 * MIB,
+					 .idle_time = 10 * SEC};
+}
+
 /* ---- what a device brings ---------------------------------------------------------------- */
 
 /* LEN bytes in one place, at BLOCK, that took NS. */

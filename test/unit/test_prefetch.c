@@ -64,11 +64,7 @@ static void file_of_hole(struct host_file *f, const char *name)
 
 static int start(void **state)
 {
-	struct readahead_limits limits = {.table_size = 64,
-					  .cursors = 64,
-					  .cursors_per_file = 64,
-					  .memory = 64 * MIB,
-					  .idle_time = 10 * SEC};
+	struct readahead_limits limits = host_limits();
 	struct export_settings s = host_settings(1);
 
 	host_make_dir();

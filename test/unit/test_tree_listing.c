@@ -36,11 +36,7 @@ int __wrap_open_by_handle_at(int mount_fd, struct file_handle *handle, int flags
 
 static int start(void **state)
 {
-	struct readahead_limits limits = {.table_size = 64,
-					  .cursors = 64,
-					  .cursors_per_file = 64,
-					  .memory = 64 * MIB,
-					  .idle_time = 10 * SEC};
+	struct readahead_limits limits = host_limits();
 	struct export_settings s = host_settings(1);
 
 	host_make_dir();
