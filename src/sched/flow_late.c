@@ -76,17 +76,17 @@ static struct sched_flow *promised(struct sched_queue *q, uint64_t now)
 	return NULL;
 }
 
-/* Who was kept from the disk for Max_Wait. */
+/* Who was kept from the disk for so much of Max_Wait that what is left is for the read itself. */
 static struct sched_flow *kept_waiting(struct sched_queue *q, uint64_t now)
 {
 	struct order_node *at = order_first(&q->flows.late);
+	uint64_t patience = q->limits.cost.max_wait * 3 / 4;
 
 	for (int n = 0; at && n < LOOKS_MAX; n++, at = order_first(&q->flows.late)) {
 		struct sched_flow *f = CONTAINER_OF(at, struct sched_flow, late);
 		uint64_t since = waits_since(f, now);
 
-		if (now - at->high <
-		    q->limits.cost.max_wait * 3 / 4) /* the rest is for the read itself */
+		if (now - at->high < patience)
 			return NULL;
 		if (since <= at->high)
 			return f;

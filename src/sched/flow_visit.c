@@ -334,12 +334,13 @@ static bool goes_on(const struct sched_queue *q, struct flow_visit *v, uint64_t 
 static struct sched_req *pick_in(struct sched_queue *q, struct sched_flow *f, enum flow_kind kind,
 				 uint64_t now)
 {
-	struct sched_req *r = q->flows.visit.late ? TAILQ_FIRST(&f->waiting) : NULL;
+	const struct flow_visit *v = &q->flows.visit;
+	struct sched_req *r = v->late && !v->started ? TAILQ_FIRST(&f->waiting) : NULL;
 
 	if (r) /* that one is late, and not what the policy would choose */
 		return r;
 	r = overdue_pick(q, f, now);
-	if (!r && q->flows.visit.joined)
+	if (!r && v->joined)
 		r = flow_joined_next(q, f, now);
 	if (!r && kind == FLOW_SMALL && f->node.n[FLOW_SMALL])
 		r = q->policy->gap(f->policy_state, q, true);

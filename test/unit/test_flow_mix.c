@@ -129,6 +129,106 @@ static void test_promises_to_who_has_a_few(void **state)
 	check_promise(six, 2, NULL, 3 * SEC);
 }
 
+static struct sched_req read_at(uint64_t client, uint64_t file, uint64_t offset)
+{
+	return (struct sched_req){.flow = {.client = client},
+				  .class = SCHED_DEMAND,
+				  .file = file,
+				  .offset = offset,
+				  .block = file * 64 * MIB + offset,
+				  .len = 8 * KIB};
+}
+
+static struct sched_req chunk_of(uint64_t client, uint64_t file)
+{
+	struct sched_req r = read_at(client, file, 0);
+
+	r.class = SCHED_PREFETCH;
+	r.owner = file;
+	r.len = 4 * MIB;
+	return r;
+}
+
+/* A queue with a flood of client 1, beside whom client 2 is far ahead. */
+static struct sched_queue *queue_beside_flood(struct sched_req *flood, int n)
+{
+	static struct sched_limits lim;
+	struct sched_queue *q;
+
+	lim = default_limits();
+	lim.prefetch_max_age = 1000 * SEC;
+	q = queue_new(&sched_turns, &lim);
+	learn_disk(&q->cost);
+	for (int i = 0; i < n; i++) {
+		flood[i] = read_at(1, 20 + (uint64_t)i, 0);
+		assert_int_equal(sched_submit(q, &flood[i], SEC), SCHED_ADDED);
+	}
+	flow_charge(q, flow_get(q, &(struct flow_id){.client = 2}), 100 * SEC);
+	return q;
+}
+
+/* Serves 5 ms each, and asks again for what client 1 had, until one of client 2 is handed out. */
+static struct sched_req *first_of_two(struct sched_queue *q, uint64_t *now)
+{
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+
+	for (;;) {
+		struct sched_req *r = sched_next(q, *now);
+
+		assert_non_null(r);
+		if (r->flow.client == 2)
+			return r;
+		*now += 5 * MSEC;
+		sched_done(q, r, *now, &woken);
+		*r = read_at(1, r->file, (r->offset + 8 * KIB) % MIB);
+		assert_int_equal(sched_submit(q, r, *now), SCHED_ADDED);
+	}
+}
+
+/* Of a client's chunks the one goes that somebody has waited for, and before Max_Wait is over. */
+static void test_what_is_late_goes_itself(void **state)
+{
+	struct sched_req flood[40], chunk[4], r = read_at(2, 3, 0);
+	struct sched_queue *q = queue_beside_flood(flood, 40);
+	uint64_t now = SEC;
+
+	for (uint64_t i = 0; i < 4; i++) {
+		chunk[i] = chunk_of(2, 1 + i);
+		assert_int_equal(sched_submit(q, &chunk[i], now), SCHED_ADDED);
+	}
+	assert_int_equal(sched_submit(q, &r, now), SCHED_WAITS);
+	assert_ptr_equal(first_of_two(q, &now), &chunk[2]);
+	assert_true(now - SEC < q->limits.cost.max_wait);
+	queue_free(q);
+}
+
+/* Only that one: who is alone afterwards is served in the policy's order, as ever. */
+static void test_after_what_was_late_the_policy_chooses(void **state)
+{
+	static const uint64_t places[] = {40, 10, 30, 20, 50}, order[] = {40, 50, 10, 20, 30};
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+	struct sched_req flood, r[5];
+	struct sched_queue *q = queue_beside_flood(&flood, 1);
+	uint64_t now = SEC;
+
+	assert_ptr_equal(sched_next(q, now), &flood);
+	for (int i = 0; i < 5; i++) {
+		r[i] = read_at(2, 1, places[i] * MIB);
+		assert_int_equal(sched_submit(q, &r[i], now), SCHED_ADDED);
+	}
+	now += q->limits.cost.max_wait * 7 / 8;
+	sched_done(q, &flood, now, &woken);
+	assert_ptr_equal(sched_next(q, now), &r[0]);
+	sched_done(q, &r[0], ++now, &woken);
+	for (int i = 1; i < 5; i++) {
+		struct sched_req *next = sched_next(q, now);
+
+		assert_int_equal(next->offset, order[i] * MIB);
+		sched_done(q, next, ++now, &woken);
+	}
+	queue_free(q);
+}
+
 /* Nor does one of these that takes seconds leave those after it waiting for many times as long. */
 static void test_a_late_read_that_hangs_is_paid_for_but_once(void **state)
 {
@@ -372,6 +472,8 @@ int main(void)
 		cmocka_unit_test(test_who_has_had_much_has_a_read_now_and_then),
 		cmocka_unit_test(test_chunks_without_turns_keep_nobody_from_a_promise),
 		cmocka_unit_test(test_promises_to_who_has_a_few),
+		cmocka_unit_test(test_what_is_late_goes_itself),
+		cmocka_unit_test(test_after_what_was_late_the_policy_chooses),
 		cmocka_unit_test(test_a_late_read_that_hangs_is_paid_for_but_once),
 		cmocka_unit_test(test_random_readers_of_one_client_on_many_exports),
 		cmocka_unit_test(test_commits_and_reads_of_one_client_on_two_exports),
