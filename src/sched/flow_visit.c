@@ -436,16 +436,15 @@ struct sched_req *flow_pick_in_gap(struct sched_queue *q, struct sched_req *chun
 				   uint64_t now)
 {
 	struct flow_visit *v = &q->flows.gap;
-	bool alone = q->flows.groups.backlogged[FLOW_SMALL].n <= 1 && !flow_is_held(chunk->in) &&
-		     chunk->in->node.n[FLOW_SMALL];
+	bool alone =
+		q->flows.reading == 1 && !flow_is_held(chunk->in) && chunk->in->node.n[FLOW_SMALL];
 
-	if (alone)
-		return q->policy->gap(chunk->in->policy_state, q, first);
-	if (first) {
+	if (first)
 		*v = (struct flow_visit){0};
-		if (!q->flows.round[FLOW_SMALL].n)
-			freeze_gap(q, chunk, now);
-	}
+	if (alone && !v->flow) /* nor was anybody else there when it opened */
+		return q->policy->gap(chunk->in->policy_state, q, first);
+	if (first && !q->flows.round[FLOW_SMALL].n)
+		freeze_gap(q, chunk, now);
 	do {
 		struct sched_req *r = NULL;
 

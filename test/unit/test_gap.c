@@ -231,6 +231,44 @@ static void test_who_comes_often(void **state)
 	queue_free(q);
 }
 
+/*
+ * A gap in a chunk of who floods the disk, opened for somebody else's read: the flood goes with it for a slice, not
+ * until it is over, though nobody else has small reads left. The other's next read has joined a chunk of its own.
+ */
+static void test_a_flood_goes_for_a_slice(void **state)
+{
+	static struct sched_req flood[512];
+	struct sched_queue *q = make();
+	struct sched_req c = chunk(0), r = small(1), joined = chunk(512), *next;
+	uint64_t now = SEC, opened;
+	unsigned int served = 0;
+
+	c.flow.client = 1;
+	r.flow.client = joined.flow.client = 2;
+	start(q, &c, now);
+	for (unsigned int i = 0; i < 512; i++) {
+		flood[i] = small(0);
+		flood[i].flow.client = 1;
+		flood[i].file = 100 + i;
+		flood[i].block += i * MIB;
+		sched_submit(q, &flood[i], now);
+	}
+	sched_submit(q, &r, now);
+	opened = now += 4 * slice_of(q, 2);
+	next = sched_next_in_gap(q, &c, now - SEC, true, now);
+	assert_non_null(next);
+	sched_submit(q, &joined, now);
+	for (; next; next = sched_next_in_gap(q, &c, 0, false, now), served++)
+		done(q, next, now += 8 * MSEC);
+	assert_int_not_equal(r.started, 0);
+	assert_true(now - opened <= 2 * slice_of(q, 2));
+	assert_true(served > 1);
+	done(q, &c, now);
+	while ((next = sched_next(q, now)))
+		done(q, next, now += 8 * MSEC);
+	queue_free(q);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +278,7 @@ int main(void)
 		cmocka_unit_test(test_who_comes_again),
 		cmocka_unit_test(test_who_comes_rarely),
 		cmocka_unit_test(test_who_comes_often),
+		cmocka_unit_test(test_a_flood_goes_for_a_slice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
