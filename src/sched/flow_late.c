@@ -15,8 +15,6 @@
 #include "sched/parts.h"
 
 #define LATE_PERCENT 5
-/* Reads of a client, queued: a few. */
-#define FEW 8
 /* So many promises are looked at for one of who has a few; then not for so long (ns). */
 #define PROMISES_LOOKED 8
 #define LOOK_AGAIN	UINT64_C(1000000)
@@ -44,7 +42,7 @@ static uint64_t waits_since(const struct sched_flow *f, uint64_t now)
 /* Whether all that it keeps waiting is a few reads: of its client, or where those of an export share with others its own. */
 static bool has_few(const struct sched_flow *f)
 {
-	return (group_is_export(f->group) ? f->requests : f->group->requests) <= FEW;
+	return (group_is_export(f->group) ? f->requests : f->group->requests) <= FLOW_FEW;
 }
 
 /* Whether turns of chunks come, with promises kept between them: those whose time comes before UPTO (virtual). */

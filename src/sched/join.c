@@ -48,17 +48,27 @@ static bool has(const struct sched_req *chunk, const struct sched_req *r)
 	       (r->offset - chunk->offset) % chunk->step + r->len <= chunk->record;
 }
 
+/* Who has so many reads queued, or a ceiling, has his chunks go late: so late that no other should wait for them. */
+static bool keeps_chunks(const struct sched_flow *f)
+{
+	return f->stats.queued[SCHED_DEMAND] > FLOW_FEW || f->node.limited ||
+	       f->group->node.limited;
+}
+
 /*
- * Who may wait for AT: for a demand read who has all from it, and is of the same flow or finds it at the disk: it goes
- * to no other flow. Not where it hangs, for no more may be bad than its own part.
+ * Who may wait for AT. For a chunk who has it at the disk, or in his own flow, or takes it over (promote()), or finds
+ * it where it goes soon. For a demand read who has all from it, and is of the same flow or finds it at the disk: it
+ * goes to no other flow. Not where it hangs, for no more may be bad than its own part.
  */
 static bool is_joined_by(const struct sched_req *at, const struct sched_req *r)
 {
 	bool whole = at->offset <= r->offset && req_end(r) <= req_end(at);
 	bool own = at->flow.client == r->flow.client && at->flow.export_id == r->flow.export_id;
 
-	return at->class != SCHED_DEMAND ||
-	       (whole && !at->stalled && (own || at->state == REQ_RUNNING));
+	if (at->class != SCHED_DEMAND)
+		return at->state == REQ_RUNNING || at->in == r->in ||
+		       flow_is_behind(r->in, at->in) || !keeps_chunks(at->in);
+	return whole && !at->stalled && (own || at->state == REQ_RUNNING);
 }
 
 /*

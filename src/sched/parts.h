@@ -142,6 +142,8 @@ uint64_t flow_level_of_reads(const struct sched_queue *q);
 bool flow_reads_behind(const struct sched_queue *q, const struct sched_group *g);
 /* Another flow of F's group has. */
 bool flow_reads_behind_within(const struct sched_queue *q, const struct sched_flow *f);
+/* Reads of one client, queued: a few. */
+#define FLOW_FEW 8
 /* F comes before G. */
 bool flow_is_behind(const struct sched_flow *f, const struct sched_flow *g);
 

@@ -103,11 +103,12 @@ static void admit(struct sched_queue *q, struct sched_req *r, uint64_t now)
 
 static enum sched_verdict enter(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
-	struct sched_req *chunk = r->class == SCHED_DEMAND ? chunk_for(q, r) : NULL;
+	struct sched_req *chunk;
 
+	r->in = flow_get(q, &r->flow);
+	chunk = r->class == SCHED_DEMAND ? chunk_for(q, r) : NULL;
 	if (chunk && chunk->state == REQ_RUNNING && chunk->progress >= req_end(r))
 		return SCHED_RESIDENT;
-	r->in = flow_get(q, &r->flow);
 	if (r->class != SCHED_PREFETCH) /* which may have been planned by rules of before */
 		flow_set_rule(q, r->in, r->flow.rule);
 	if (!has_room(q, r))
@@ -158,9 +159,11 @@ enum sched_verdict sched_submit_again(struct sched_queue *q, struct sched_req *r
 
 enum sched_verdict sched_join(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
-	const struct sched_req *chunk = chunk_for(q, r);
+	const struct sched_req *chunk;
 
 	assert(r->class == SCHED_DEMAND);
+	r->in = flow_get(q, &r->flow);
+	chunk = chunk_for(q, r);
 	return chunk && !(chunk->several && chunk->stalled) ? sched_submit_again(q, r, now)
 							    : SCHED_FULL;
 }
