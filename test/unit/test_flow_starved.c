@@ -9,7 +9,7 @@
  */
 #include "disk.h"
 
-#define SEEDS	100
+#define SEEDS	50
 #define LASTS	(30 * SEC)
 #define FLOOD	1000
 #define CHUNKS	6
@@ -160,8 +160,9 @@ static void flooded(const struct sched_policy *policy, uint64_t seed)
 
 static void test_no_read_waits_for_long(void **state)
 {
-	for (uint64_t seed = 1; seed <= SEEDS; seed++)
-		flooded(&sched_turns, seed);
+	for (unsigned int p = 0; sched_policy_nth(p); p++)
+		for (uint64_t seed = 1; seed <= SEEDS; seed++)
+			flooded(sched_policy_nth(p), seed);
 }
 
 int main(void)
