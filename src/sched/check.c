@@ -40,6 +40,8 @@ static const char *check_read(const struct sched_queue *q, const struct sched_re
 	if (r->class == SCHED_PREFETCH && r->place.in &&
 	    (r->place.in != &q->flows.joined || !r->wanted || is_parked(q, r)))
 		return "a chunk that nobody joined is one of those joined";
+	if (r->guest.in && (r->class != SCHED_PREFETCH || !r->wanted || is_parked(q, r)))
+		return "a chunk that nobody joined is one of those joined by others";
 	if (r->class == SCHED_DEMAND && !r->wanted)
 		return "a demand read is not wanted";
 	if (r->offered != is_for_others(r))
@@ -208,6 +210,8 @@ static const char *check_flows(const struct sched_queue *q, struct counts *c)
 		if (!wrong)
 			wrong = check_order(&f->overdue.batch);
 	}
+	if (!wrong)
+		wrong = check_order(&q->flows.guests);
 	if (wrong)
 		return wrong;
 	if (waiting)

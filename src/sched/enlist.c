@@ -62,6 +62,7 @@ void queue_delist(struct sched_queue *q, struct sched_req *r)
 	}
 	if (r->class == SCHED_PREFETCH && r->place.in)
 		order_remove(&r->place);
+	flow_guest_no_more(r);
 	if (is_overdue(r) || r->kind == FLOW_WRITE)
 		order_remove(&r->order);
 	else if (r->kind != FLOW_COMMIT)

@@ -15,6 +15,8 @@
 #include "sched/parts.h"
 
 #define LATE_PERCENT 5
+/* A read that takes so much of Max_Wait is longer than any that does not hang. */
+#define HANGS_PART 16
 /* So many promises are looked at for one of who has a few; then not for so long (ns). */
 #define PROMISES_LOOKED 8
 #define LOOK_AGAIN	UINT64_C(1000000)
@@ -74,18 +76,25 @@ static struct sched_flow *promised(struct sched_queue *q, uint64_t now)
 	return NULL;
 }
 
+uint64_t flow_patience(const struct sched_queue *q)
+{
+	return q->limits.cost.max_wait * 3 / 4;
+}
+
 /* Who was kept from the disk for so much of Max_Wait that what is left is for the read itself. */
 static struct sched_flow *kept_waiting(struct sched_queue *q, uint64_t now)
 {
-	struct order_node *at = order_first(&q->flows.late);
-	uint64_t patience = q->limits.cost.max_wait * 3 / 4;
+	struct order_node *at = order_first(&q->flows.late), *next;
 
-	for (int n = 0; at && n < LOOKS_MAX; n++, at = order_first(&q->flows.late)) {
+	for (int n = 0; at && n < LOOKS_MAX; n++, at = next) {
 		struct sched_flow *f = CONTAINER_OF(at, struct sched_flow, late);
 		uint64_t since = waits_since(f, now);
 
-		if (now - at->high < patience)
+		if (now - at->high < flow_patience(q))
 			return NULL;
+		next = order_next(at);
+		if (since <= at->high && flow_is_kept(q, f)) /* one of its reads is at the disk */
+			continue;
 		if (since <= at->high)
 			return f;
 		order_remove(at);
@@ -95,19 +104,21 @@ static struct sched_flow *kept_waiting(struct sched_queue *q, uint64_t now)
 	return NULL;
 }
 
-struct sched_flow *flow_late(struct sched_queue *q, uint64_t now)
+struct sched_flow *flow_late(struct sched_queue *q, enum flow_kind *kind, uint64_t now)
 {
 	struct sched_flow *f;
 
 	if (now < q->flows.late_resume)
 		return NULL;
 	f = kept_waiting(q, now);
+	*kind = f ? TAILQ_FIRST(&f->waiting)->kind : FLOW_SMALL;
 	return f ? f : promised(q, now);
 }
 
 void flow_late_served(struct sched_queue *q, uint64_t ns, uint64_t now)
 {
-	uint64_t most = flow_slice(q); /* one that hangs is no reason to leave all others waiting */
+	/* one that hangs is no reason to leave all others waiting */
+	uint64_t most = q->limits.cost.max_wait / HANGS_PART;
 
 	if (ns > most)
 		ns = most;

@@ -54,6 +54,7 @@ void flow_served(struct sched_queue *q, const struct sched_req *r, uint64_t now)
 	if (r->late)
 		flow_late_served(q, r->disk_time, now);
 	flow_joined_served(q, v, r, now);
+	flow_guest_served(q, r, now);
 	flow_along_served(q, of, r, now);
 	add_to(of, f, r->disk_time);
 	if (r->in_gap || r->class != SCHED_DEMAND || v->flow != f || !v->served)

@@ -31,7 +31,8 @@
  * A visit of small reads whose time is over takes neighbours along: flow_along.c. A short chunk that
  * small reads have joined goes when they would have: flow_joined.c.
  * Whose weight is so little that its turn would come after Max_Wait has one read then, and where there are no chunks
- * who has a few after Demand_Wait: flow_late.c.
+ * who has a few after Demand_Wait: flow_late.c. A chunk that another client's read has joined goes before Max_Wait is
+ * over: flow_guest.c.
  *
  * With one flow there is nothing to choose: the policy's order, as if there were no flows.
  */
@@ -223,16 +224,12 @@ static bool begin_due(struct sched_queue *q, struct flow_visit *v, uint64_t now)
 /* Who was kept from the disk for too long has one read. */
 static bool begin_late(struct sched_queue *q, struct flow_visit *v, uint64_t now)
 {
-	struct sched_flow *f = flow_late(q, now);
+	enum flow_kind kind;
+	struct sched_flow *f = flow_late(q, &kind, now);
 
 	if (!f)
 		return false;
-	*v = (struct flow_visit){
-		.flow = f,
-		.kind = TAILQ_FIRST(&f->waiting)->kind,
-		.promised = true,
-		.late = true,
-	};
+	*v = (struct flow_visit){.flow = f, .kind = kind, .promised = true, .late = true};
 	flow_late_served(q, flow_slice(q), now);
 	return true;
 }
@@ -326,6 +323,8 @@ static bool goes_on(const struct sched_queue *q, struct flow_visit *v, uint64_t 
 		return false;
 	if ((v->reserved && !flow_behind_floor(v->flow, now)) || (v->joined && v->started))
 		return false;
+	if (v->late && !v->started && flow_is_kept(q, v->flow))
+		return false;
 	return q->flows.reading == 1 ||
 	       (v->flow->node.n[v->kind] && (has_budget(q, v) || flow_takes_along(q, v, now)));
 }
@@ -337,7 +336,7 @@ static struct sched_req *pick_in(struct sched_queue *q, struct sched_flow *f, en
 	const struct flow_visit *v = &q->flows.visit;
 	struct sched_req *r = v->late && !v->started ? TAILQ_FIRST(&f->waiting) : NULL;
 
-	if (r) /* that one is late, and not what the policy would choose */
+	if (r && r->kind == v->kind) /* that one is late, and not what the policy would choose */
 		return r;
 	r = overdue_pick(q, f, now);
 	if (!r && v->joined)
@@ -374,9 +373,16 @@ bool flow_waits(struct sched_queue *q, uint64_t now)
 struct sched_req *flow_pick(struct sched_queue *q, uint64_t now)
 {
 	struct flow_visit *v = &q->flows.visit;
+	struct sched_req *guest;
 
 	if (!q->flows.reading || flow_waits(q, now) || will_wait(q, v))
 		return NULL;
+	guest = flow_guest_due(q, now);
+	if (guest) {
+		*v = (struct flow_visit){.flow = guest->in, .kind = guest->kind};
+		flow_serve(q, guest->in);
+		return guest;
+	}
 	put_off(q, v, now);
 	if (!goes_on(q, v, now)) {
 		if (q->flows.reading == 1 && group_first(q, FLOW_CHUNK))
@@ -408,14 +414,17 @@ bool flow_next_is(struct sched_queue *q, struct sched_req *r, uint64_t now)
 
 /* ---- gaps within a chunk ----------------------------------------------------------------- */
 
+/* Nobody but CHUNK's flow has anything queued, and it has small reads. */
+static bool is_alone(const struct sched_queue *q, const struct sched_req *chunk)
+{
+	return q->flows.reading == 1 && !flow_is_held(chunk->in) && chunk->in->node.n[FLOW_SMALL];
+}
+
 uint32_t flow_gap_reads(const struct sched_queue *q, const struct sched_req *chunk)
 {
-	uint32_t own = flow_is_held(chunk->in) ? 0 : chunk->in->node.n[FLOW_SMALL];
-
 	/* others count as one each: who has thousands queued does not lengthen the turn */
-	return q->flows.groups.backlogged[FLOW_SMALL].n > 1 || !own
-		       ? q->flows.groups.backlogged[FLOW_SMALL].n
-		       : own;
+	return is_alone(q, chunk) ? chunk->in->node.n[FLOW_SMALL]
+				  : q->flows.groups.backlogged[FLOW_SMALL].n;
 }
 
 /* Who is served in a gap of CHUNK: groups not ahead of its own, and its own. */
@@ -436,12 +445,10 @@ struct sched_req *flow_pick_in_gap(struct sched_queue *q, struct sched_req *chun
 				   uint64_t now)
 {
 	struct flow_visit *v = &q->flows.gap;
-	bool alone =
-		q->flows.reading == 1 && !flow_is_held(chunk->in) && chunk->in->node.n[FLOW_SMALL];
 
 	if (first)
 		*v = (struct flow_visit){0};
-	if (alone && !v->flow) /* nor was anybody else there when it opened */
+	if (is_alone(q, chunk) && !v->flow) /* nor was anybody else there when it opened */
 		return q->policy->gap(chunk->in->policy_state, q, first);
 	if (first && !q->flows.round[FLOW_SMALL].n)
 		freeze_gap(q, chunk, now);

@@ -167,6 +167,8 @@ struct sched_flows {
 	uint64_t along_resume;	      /* ns: no neighbours that are not charged before */
 	struct order joined;	      /* chunks that small reads have joined: flow_joined.c */
 	uint64_t joined_resume;	      /* ns: none of these before */
+	struct order guests;	      /* chunks that others' reads have joined: flow_guest.c */
+	uint64_t guests_resume;	      /* ns: none of these before */
 	struct flow_visit visit, gap; /* who has the disk; and within that one's chunk */
 	struct flow_clock clock;
 	struct sched_flow_list hash[FLOW_HASH];

@@ -48,11 +48,16 @@ static bool has(const struct sched_req *chunk, const struct sched_req *r)
 	       (r->offset - chunk->offset) % chunk->step + r->len <= chunk->record;
 }
 
-/* Who has so many reads queued, or a ceiling, has his chunks go late: so late that no other should wait for them. */
-static bool keeps_chunks(const struct sched_flow *f)
+static bool has_ceiling(const struct flow_node *node)
 {
-	return f->stats.queued[SCHED_DEMAND] > FLOW_FEW || f->node.limited ||
-	       f->group->node.limited;
+	return rate_limit_opens(&node->limit);
+}
+
+/* F has many reads queued, or a ceiling that is not also MINE's: its chunks may go so late that MINE should not wait. */
+static bool keeps_chunks(const struct sched_flow *f, const struct sched_flow *mine)
+{
+	return f->stats.queued[SCHED_DEMAND] > FLOW_FEW || has_ceiling(&f->node) ||
+	       (f->group != mine->group && has_ceiling(&f->group->node));
 }
 
 /*
@@ -67,7 +72,7 @@ static bool is_joined_by(const struct sched_req *at, const struct sched_req *r)
 
 	if (at->class != SCHED_DEMAND)
 		return at->state == REQ_RUNNING || at->in == r->in ||
-		       flow_is_behind(r->in, at->in) || !keeps_chunks(at->in);
+		       flow_is_behind(r->in, at->in) || !keeps_chunks(at->in, r->in);
 	return whole && !at->stalled && (own || at->state == REQ_RUNNING);
 }
 
@@ -99,6 +104,8 @@ static void rehome(struct sched_queue *q, struct sched_req *to, const struct sch
 	flow_rehome(to, r->in);
 	to->wanted = false; /* promote() puts it in its place */
 	queue_enlist(q, to);
+	if (!TAILQ_EMPTY(&to->waiters)) /* of who had it */
+		flow_guest(q, to, TAILQ_FIRST(&to->waiters)->arrival);
 }
 
 /* The last one of TO's flow that waits came at this time, or R did. */
@@ -132,6 +139,8 @@ static void promote(struct sched_queue *q, struct sched_req *to, struct sched_re
 
 	if (listed && to->class != SCHED_DEMAND && to->in != r->in && flow_is_behind(r->in, to->in))
 		rehome(q, to, r);
+	if (listed && to->in != r->in)
+		flow_guest(q, to, r->arrival);
 	if (to->wanted && (to->arrival <= r->arrival || to->in != r->in))
 		return;
 	if (listed)

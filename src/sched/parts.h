@@ -176,8 +176,10 @@ void flow_along_served(struct sched_queue *q, const struct flow_visit *v, const 
 
 /* flow_late.c: somebody waits for a read of F since SINCE (ns). */
 void flow_late_watch(struct sched_queue *q, struct sched_flow *f, uint64_t since);
-/* A flow that was kept from the disk for too long, and may have a read now; NULL: none. */
-struct sched_flow *flow_late(struct sched_queue *q, uint64_t now);
+/* A flow that was kept from the disk for too long, and may have a read of KIND now; NULL: none. */
+struct sched_flow *flow_late(struct sched_queue *q, enum flow_kind *kind, uint64_t now);
+/* How long that is (ns). */
+uint64_t flow_patience(const struct sched_queue *q);
 /* It begins to have one (about NS), or has had it. */
 void flow_late_served(struct sched_queue *q, uint64_t ns, uint64_t now);
 
@@ -194,6 +196,13 @@ bool flow_joined_begin(struct sched_queue *q, struct flow_visit *v, uint64_t now
 /* R is over, which may be the one that V was for. */
 void flow_joined_served(struct sched_queue *q, const struct flow_visit *v,
 			const struct sched_req *r, uint64_t now);
+
+/* flow_guest.c: another client's read, which waits since SINCE (ns), has joined R, which is queued; or R is no more. */
+void flow_guest(struct sched_queue *q, struct sched_req *r, uint64_t since);
+void flow_guest_no_more(struct sched_req *r);
+/* One of these that goes before all others now; NULL: none. R, which may have been one, is over. */
+struct sched_req *flow_guest_due(const struct sched_queue *q, uint64_t now);
+void flow_guest_served(struct sched_queue *q, const struct sched_req *r, uint64_t now);
 
 /* flow_begin.c: R is the first chunk of its stream, and might have a short turn; bytes of that one; */
 bool flow_begins(const struct sched_queue *q, const struct sched_req *r);

@@ -82,13 +82,13 @@ static void come(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	r->arrival = r->submitted = q->flows.now = now;
 	if (r->class != SCHED_WRITEBACK)
 		r->wanted = r->class == SCHED_DEMAND;
-	r->dropped = r->in_gap = r->stalled = r->hung = r->on_clock = false;
+	r->dropped = r->in_gap = r->stalled = r->hung = r->on_clock = r->was_guest = false;
 	r->scattered = place_is_scattered(r);
 	r->disk_time = 0;
 	r->progress = r->offset;
 	r->io_len = r->len;
 	r->goes_on = r->offered = false;
-	r->order.in = r->place.in = NULL;
+	r->order.in = r->place.in = r->guest.in = NULL;
 	TAILQ_INIT(&r->waiters);
 }
 
@@ -106,11 +106,11 @@ static enum sched_verdict enter(struct sched_queue *q, struct sched_req *r, uint
 	struct sched_req *chunk;
 
 	r->in = flow_get(q, &r->flow);
+	if (r->class != SCHED_PREFETCH) /* which may have been planned by rules of before */
+		flow_set_rule(q, r->in, r->flow.rule);
 	chunk = r->class == SCHED_DEMAND ? chunk_for(q, r) : NULL;
 	if (chunk && chunk->state == REQ_RUNNING && chunk->progress >= req_end(r))
 		return SCHED_RESIDENT;
-	if (r->class != SCHED_PREFETCH) /* which may have been planned by rules of before */
-		flow_set_rule(q, r->in, r->flow.rule);
 	if (!has_room(q, r))
 		return SCHED_FULL;
 	admit(q, r, now);
@@ -243,6 +243,7 @@ static struct sched_req *hand_out(struct sched_queue *q, struct sched_req *r, ui
 	q->stats.dropped += r->dropped;
 	if (r->class == SCHED_WRITEBACK)
 		writeback_begins(q, r, now);
+	r->was_guest = r->guest.in && r->guest.high <= now;
 	queue_remove(q, r);
 	start(q, r, now);
 	return r;

@@ -108,6 +108,7 @@ struct sched_req {
 	bool reserved;	/* handed out while its flow was behind a floor */
 	bool promised;	/* ... though it is ahead of the others: not held against it */
 	bool late;	/* ... and it was kept waiting for too long */
+	bool was_guest; /* a chunk: it went because another client's read had joined it */
 	enum flow_kind kind;   /* queued */
 	struct sched_flow *in; /* whom it is charged to */
 	struct flow_id behind; /* who had the disk when it came; 0: nobody else */
@@ -126,6 +127,8 @@ struct sched_req {
 	struct order_node order;
 	/* Queued demands: by file and offset. */
 	struct order_node place;
+	/* Queued chunks that another client's read has joined. */
+	struct order_node guest;
 	/* Reads queued, by submission; running: by sign of life. */
 	TAILQ_ENTRY(sched_req) age;
 	/* The same of one flow, without those parked. */

@@ -110,6 +110,7 @@ def taken_away(server, path):
         e2e.drop_caches()
         client = nfs3.Client(server, "/e1")
         right, fh = stream(client, 0), client.lookup("f0")[1]
+        control_client.settled()  # what comes after it was taken away is there again
         with open(f"{path}/f0", "rb") as f:
             os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         before = control_client.stats("counters")["demand"]
