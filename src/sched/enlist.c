@@ -40,6 +40,7 @@ void queue_enlist(struct sched_queue *q, struct sched_req *r)
 		flow_late_watch(q, f, r->arrival);
 		flow_joined_watch(q, r);
 	}
+	flow_guests_of(q, r);
 	q->policy->add(f->policy_state, q->policy_shared, r);
 }
 

@@ -12,14 +12,31 @@
 #include "sched/flow_limit.h"
 #include "sched/parts.h"
 
+/* Of the disk's time, as how many times what one takes passes before the next one. */
 #define GUEST_PERCENT 25
+#define GUEST_TIMES   (100 / GUEST_PERCENT)
+/* One that takes longer than this part of Max_Wait hangs, and is no reason to leave all others waiting. */
+#define HANGS_PART 2
 /* So many are looked at for one that may go. */
 #define LOOKS_MAX 16
 
 void flow_guest(struct sched_queue *q, struct sched_req *r, uint64_t since)
 {
-	if (r->class == SCHED_PREFETCH && !r->guest.in)
-		order_insert(&q->flows.guests, &r->guest, since + flow_patience(q), 0);
+	uint64_t due = since + flow_patience(q);
+
+	if (r->class != SCHED_PREFETCH || (r->guest.in && r->guest.high <= due))
+		return;
+	flow_guest_no_more(r);
+	order_insert(&q->flows.guests, &r->guest, due, 0);
+}
+
+void flow_guests_of(struct sched_queue *q, struct sched_req *r)
+{
+	const struct sched_req *w;
+
+	TAILQ_FOREACH(w, &r->waiters, link)
+		if (w->in != r->in)
+			flow_guest(q, r, w->arrival);
 }
 
 void flow_guest_no_more(struct sched_req *r)
@@ -28,23 +45,45 @@ void flow_guest_no_more(struct sched_req *r)
 		order_remove(&r->guest);
 }
 
-struct sched_req *flow_guest_due(const struct sched_queue *q, uint64_t now)
+struct sched_req *flow_guest_due(struct sched_queue *q, uint64_t now)
 {
-	struct order_node *at = order_first(&q->flows.guests);
+	struct order_node *at = order_first(&q->flows.guests), *next;
 
 	if (now < q->flows.guests_resume)
 		return NULL;
-	for (int n = 0; at && at->high <= now && n < LOOKS_MAX; n++, at = order_next(at)) {
+	for (int n = 0; at && at->high <= now && n < LOOKS_MAX; n++, at = next) {
 		struct sched_req *r = CONTAINER_OF(at, struct sched_req, guest);
 
-		if (!flow_is_held(r->in) && !flow_is_kept(q, r->in))
+		next = order_next(at);
+		if (flow_is_held(r->in)) { /* none before it may go */
+			order_remove(at);
+			order_insert(&q->flows.guests, at, flow_opens(r->in, now + 1), 0);
+		} else if (!flow_is_kept(q, r->in)) {
 			return r;
+		}
 	}
 	return NULL;
 }
 
-void flow_guest_served(struct sched_queue *q, const struct sched_req *r, uint64_t now)
+/* NS more of the disk are theirs. */
+static void pay(struct sched_queue *q, uint64_t ns)
 {
-	if (r->was_guest)
-		q->flows.guests_resume = now + r->disk_time * (100 - GUEST_PERCENT) / GUEST_PERCENT;
+	q->flows.guests_resume += ns * GUEST_TIMES;
+}
+
+void flow_guest_started(struct sched_queue *q, struct sched_req *r)
+{
+	r->was_guest = true;
+	if (q->flows.guests_resume < r->started)
+		q->flows.guests_resume = r->started;
+	pay(q, flow_slice(q));
+}
+
+void flow_guest_served(struct sched_queue *q, const struct sched_req *r)
+{
+	uint64_t most = q->limits.cost.max_wait / HANGS_PART, paid = flow_slice(q);
+	uint64_t had = r->disk_time < most ? r->disk_time : most;
+
+	if (r->was_guest && had > paid)
+		pay(q, had - paid);
 }

@@ -235,15 +235,20 @@ uint64_t flow_release_at(const struct sched_queue *q)
 	return first ? first->high : UINT64_MAX;
 }
 
-void flow_promise_later(struct sched_queue *q, struct sched_flow *f, uint64_t least)
+uint64_t flow_opens(const struct sched_flow *f, uint64_t least)
 {
 	const struct order_node *own = &f->node.held, *its = &f->group->node.held;
 	uint64_t opens = own->in ? own->high : 0;
 
 	if (its->in && its->high > opens)
 		opens = its->high;
+	return opens > least ? opens : least;
+}
+
+void flow_promise_later(struct sched_queue *q, struct sched_flow *f, uint64_t least)
+{
 	order_remove(&f->promise);
-	order_insert(&q->flows.promises, &f->promise, opens > least ? opens : least, 0);
+	order_insert(&q->flows.promises, &f->promise, flow_opens(f, least), 0);
 }
 
 /* ---- charges ----------------------------------------------------------------------------- */

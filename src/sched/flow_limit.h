@@ -18,6 +18,8 @@ void flow_limit_backlog(struct sched_queue *q, struct flow_node *node);
 /* R goes to the disk for about BYTES, R has left it: charges, and holds whom that brought to a ceiling. */
 void flow_limit_begin(struct sched_queue *q, struct sched_req *r, uint64_t bytes, uint64_t now);
 void flow_limit_end(struct sched_queue *q, const struct sched_req *r, uint64_t now);
+/* When F, which is held, may go (ns), and not before LEAST. */
+uint64_t flow_opens(const struct sched_flow *f, uint64_t least);
 /* F is held: its promise is for when it may go, and not before LEAST (ns). */
 void flow_promise_later(struct sched_queue *q, struct sched_flow *f, uint64_t least);
 /* Who was held may go when its time has come. */

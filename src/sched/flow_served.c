@@ -20,6 +20,10 @@ void flow_started(struct sched_queue *q, struct sched_req *r)
 		q->flows.after_gap = false;
 	r->promised = v->flow == r->in && v->promised && (!v->along || v->free);
 	r->late = r->promised && v->late;
+	if (v->guest == r) {
+		flow_guest_started(q, r);
+		v->guest = NULL;
+	}
 	if (v->flow == r->in)
 		v->started++;
 	if (v->flow == r->in && flow_begins_among(q, r))
@@ -54,7 +58,7 @@ void flow_served(struct sched_queue *q, const struct sched_req *r, uint64_t now)
 	if (r->late)
 		flow_late_served(q, r->disk_time, now);
 	flow_joined_served(q, v, r, now);
-	flow_guest_served(q, r, now);
+	flow_guest_served(q, r);
 	flow_along_served(q, of, r, now);
 	add_to(of, f, r->disk_time);
 	if (r->in_gap || r->class != SCHED_DEMAND || v->flow != f || !v->served)

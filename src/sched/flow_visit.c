@@ -319,7 +319,7 @@ static bool gives_way(const struct sched_queue *q, const struct flow_visit *v)
 
 static bool goes_on(const struct sched_queue *q, struct flow_visit *v, uint64_t now)
 {
-	if (!v->flow || !has_reads(v->flow) || gives_way(q, v))
+	if (!v->flow || v->guest || !has_reads(v->flow) || gives_way(q, v))
 		return false;
 	if ((v->reserved && !flow_behind_floor(v->flow, now)) || (v->joined && v->started))
 		return false;
@@ -370,19 +370,27 @@ bool flow_waits(struct sched_queue *q, uint64_t now)
 	return v->wait_until;
 }
 
+/* V is for a chunk that another client's read has joined, and that is due; not before floors, or a visit chosen before. */
+static bool begin_guest(struct sched_queue *q, struct flow_visit *v, uint64_t now)
+{
+	bool chosen = v->flow && !v->started && goes_on(q, v, now);
+	struct sched_req *r = chosen || flow_due(q, NULL, 0, now) ? NULL : flow_guest_due(q, now);
+
+	if (!r)
+		return false;
+	*v = (struct flow_visit){.flow = r->in, .kind = r->kind, .guest = r};
+	flow_serve(q, r->in);
+	return true;
+}
+
 struct sched_req *flow_pick(struct sched_queue *q, uint64_t now)
 {
 	struct flow_visit *v = &q->flows.visit;
-	struct sched_req *guest;
 
 	if (!q->flows.reading || flow_waits(q, now) || will_wait(q, v))
 		return NULL;
-	guest = flow_guest_due(q, now);
-	if (guest) {
-		*v = (struct flow_visit){.flow = guest->in, .kind = guest->kind};
-		flow_serve(q, guest->in);
-		return guest;
-	}
+	if (q->flows.guests.n && begin_guest(q, v, now))
+		return v->guest;
 	put_off(q, v, now);
 	if (!goes_on(q, v, now)) {
 		if (q->flows.reading == 1 && group_first(q, FLOW_CHUNK))

@@ -121,6 +121,7 @@ struct flow_visit {
 	bool promised;		  /* its group is ahead of the others: one read */
 	bool late;		  /* ... and it was kept waiting for too long */
 	bool joined;		  /* for one chunk that small reads have joined */
+	struct sched_req *guest;  /* ... for this one, that another client's read has joined */
 	uint32_t started, served; /* requests: handed out; over */
 	uint64_t used, budget;	  /* ns of the disk */
 	uint64_t wait_until;	  /* ns: the disk waits for its next read; 0: it does not */

@@ -104,8 +104,6 @@ static void rehome(struct sched_queue *q, struct sched_req *to, const struct sch
 	flow_rehome(to, r->in);
 	to->wanted = false; /* promote() puts it in its place */
 	queue_enlist(q, to);
-	if (!TAILQ_EMPTY(&to->waiters)) /* of who had it */
-		flow_guest(q, to, TAILQ_FIRST(&to->waiters)->arrival);
 }
 
 /* The last one of TO's flow that waits came at this time, or R did. */

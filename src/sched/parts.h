@@ -197,12 +197,17 @@ bool flow_joined_begin(struct sched_queue *q, struct flow_visit *v, uint64_t now
 void flow_joined_served(struct sched_queue *q, const struct flow_visit *v,
 			const struct sched_req *r, uint64_t now);
 
-/* flow_guest.c: another client's read, which waits since SINCE (ns), has joined R, which is queued; or R is no more. */
+/*
+ * flow_guest.c: another client's read, which waits since SINCE (ns), has joined R, which is queued; R, which is queued
+ * again, may have been joined by some; R is queued no more.
+ */
 void flow_guest(struct sched_queue *q, struct sched_req *r, uint64_t since);
+void flow_guests_of(struct sched_queue *q, struct sched_req *r);
 void flow_guest_no_more(struct sched_req *r);
-/* One of these that goes before all others now; NULL: none. R, which may have been one, is over. */
-struct sched_req *flow_guest_due(const struct sched_queue *q, uint64_t now);
-void flow_guest_served(struct sched_queue *q, const struct sched_req *r, uint64_t now);
+/* One that goes before all others now; NULL: none. R goes for that; R, which may have been one that did, is over. */
+struct sched_req *flow_guest_due(struct sched_queue *q, uint64_t now);
+void flow_guest_started(struct sched_queue *q, struct sched_req *r);
+void flow_guest_served(struct sched_queue *q, const struct sched_req *r);
 
 /* flow_begin.c: R is the first chunk of its stream, and might have a short turn; bytes of that one; */
 bool flow_begins(const struct sched_queue *q, const struct sched_req *r);

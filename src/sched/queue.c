@@ -162,7 +162,9 @@ enum sched_verdict sched_join(struct sched_queue *q, struct sched_req *r, uint64
 	const struct sched_req *chunk;
 
 	assert(r->class == SCHED_DEMAND);
+	q->flows.now = now;
 	r->in = flow_get(q, &r->flow);
+	flow_set_rule(q, r->in, r->flow.rule);
 	chunk = chunk_for(q, r);
 	return chunk && !(chunk->several && chunk->stalled) ? sched_submit_again(q, r, now)
 							    : SCHED_FULL;
@@ -243,7 +245,6 @@ static struct sched_req *hand_out(struct sched_queue *q, struct sched_req *r, ui
 	q->stats.dropped += r->dropped;
 	if (r->class == SCHED_WRITEBACK)
 		writeback_begins(q, r, now);
-	r->was_guest = r->guest.in && r->guest.high <= now;
 	queue_remove(q, r);
 	start(q, r, now);
 	return r;

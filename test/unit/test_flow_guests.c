@@ -152,11 +152,42 @@ static void test_a_guest_does_not_wait_for_all_that_its_host_has(void **state)
 	assert_true(flood <= most);
 }
 
+/* Many are due at once, at a disk that has several requests at a time: they have a quarter of its time, and are paid for. */
+static void test_guests_have_a_quarter(void **state)
+{
+	struct sched_queue *q = make(NULL);
+	struct sched_req c[STREAMS], r[STREAMS], *at[4];
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+	unsigned int guests = 0;
+	uint64_t now = SEC;
+
+	flow_charge(q, flow_get(q, &(struct flow_id){.client = 2, .export_id = EXPORT}), 100 * SEC);
+	for (unsigned int i = 0; i < STREAMS; i++) {
+		c[i] = chunk(1, 1 + i);
+		sched_submit(q, &c[i], now);
+		r[i] = read_in(&c[i], i < STREAMS / 2 ? 1 : 2);
+		assert_int_equal(sched_submit(q, &r[i], now), SCHED_WAITS);
+	}
+	now += 1600 * MSEC;
+	for (unsigned int i = 0; i < 4; i++) {
+		at[i] = sched_next(q, now);
+		guests += at[i]->was_guest;
+	}
+	assert_int_equal(guests, 1);
+	for (unsigned int i = 0; i < 4; i++)
+		sched_done(q, at[i], now += TURN, &woken);
+	for (struct sched_req *next; (next = sched_next(q, now));)
+		sched_done(q, next, now += TURN, &woken);
+	assert_null(sched_check(q));
+	queue_free(q);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whose_chunk_others_wait_for),
 		cmocka_unit_test(test_a_guest_does_not_wait_for_all_that_its_host_has),
+		cmocka_unit_test(test_guests_have_a_quarter),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
