@@ -15,6 +15,7 @@ import json
 import subprocess
 import sys
 
+import control_client
 import e2e
 import modelled_disk
 import quiet
@@ -63,6 +64,9 @@ class Bench:
             e2e.note(f"{what}: {name}: {c['mb_s']:.1f} MB/s, {c['requests_s']:.1f} requests/s, "
                      f"p50 {c['latency_ms']['p50']:.0f} ms, p99 {c['latency_ms']['p99']:.0f} ms, "
                      f"longest {c['latency_ms']['max']:.0f} ms")
+        flows = control_client.ask(command="clients")["devices"][0]["flows"]
+        e2e.note(f"{what}: longest in the queue so far: " + ", ".join(
+            f"{f['client']} {f['wait_max_us'] / 1000:.0f} ms" for f in flows if f["wait_max_us"]))
         return found
 
     def judge(self, what, clients, seconds, claims):
