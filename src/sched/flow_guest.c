@@ -12,9 +12,9 @@
 #include "sched/flow_limit.h"
 #include "sched/parts.h"
 
-/* Of the disk's time, as how many times what one takes passes before the next one. */
 #define GUEST_PERCENT 25
-#define GUEST_TIMES   (100 / GUEST_PERCENT)
+/* From the beginning of one to that of the next, as many times what it takes. */
+#define GUEST_TIMES (100 / GUEST_PERCENT)
 /* One that takes longer than this part of Max_Wait hangs, and is no reason to leave all others waiting. */
 #define HANGS_PART 2
 /* So many are looked at for one that may go. */
