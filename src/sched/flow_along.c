@@ -78,7 +78,7 @@ void flow_along_served(struct sched_queue *q, const struct flow_visit *v, const 
 
 	if (v->flow != r->in || r->kind != FLOW_SMALL || !v->along || !v->free)
 		return;
-	q->flows.along_resume = since + r->disk_time * (100 - ALONG_PERCENT) / ALONG_PERCENT;
+	q->flows.along_resume = since + flow_rest(r->disk_time, ALONG_PERCENT);
 	r->in->along_resume = q->flows.along_resume;
 }
 

@@ -13,8 +13,6 @@
 #include "sched/parts.h"
 
 #define GUEST_PERCENT 25
-/* From the beginning of one to that of the next, as many times what it takes. */
-#define GUEST_TIMES (100 / GUEST_PERCENT)
 /* One that takes longer than this part of Max_Wait hangs, and is no reason to leave all others waiting. */
 #define HANGS_PART 2
 /* So many are looked at for one that may go. */
@@ -65,10 +63,10 @@ struct sched_req *flow_guest_due(struct sched_queue *q, uint64_t now)
 	return NULL;
 }
 
-/* NS more of the disk are theirs. */
+/* One has, or had, NS more of the disk: the next one begins so much later. */
 static void pay(struct sched_queue *q, uint64_t ns)
 {
-	q->flows.guests_resume += ns * GUEST_TIMES;
+	q->flows.guests_resume += ns + flow_rest(ns, GUEST_PERCENT);
 }
 
 void flow_guest_started(struct sched_queue *q, struct sched_req *r)

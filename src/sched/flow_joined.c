@@ -72,7 +72,7 @@ struct sched_req *flow_joined_next(const struct sched_queue *q, const struct sch
 /* One had the disk for NS, or is about to: the next one has to wait so long for that. */
 static void pay(struct sched_queue *q, uint64_t ns, uint64_t now)
 {
-	q->flows.joined_resume = now + ns * (100 - JOINED_PERCENT) / JOINED_PERCENT;
+	q->flows.joined_resume = now + flow_rest(ns, JOINED_PERCENT);
 }
 
 bool flow_joined_begin(struct sched_queue *q, struct flow_visit *v, uint64_t now)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Flows of which nothing has gone to the disk for three quarters of Max_Wait though somebody waits: one read each. And, where there are
- * no turns of chunks between which promises are kept, of who has a few small reads and has had more than others, when
- * its promise is due: by one read that took seconds it may be seconds ahead.
+ * Flows of which nothing has gone to the disk for three quarters of Max_Wait though somebody waits: one read each. And,
+ * where there are no turns of chunks between which promises are kept, of who has a few small reads and has had more than
+ * others, when its promise is due: by one read that took seconds it may be seconds ahead.
  *
  *   others   |#########|#########|...|########|   |####...      little weight beside much: its turn would
  *   f        r waits ------- Max_Wait --------|#r#|             come after minutes, and its client give up
@@ -122,5 +122,5 @@ void flow_late_served(struct sched_queue *q, uint64_t ns, uint64_t now)
 
 	if (ns > most)
 		ns = most;
-	q->flows.late_resume = now + ns * (100 - LATE_PERCENT) / LATE_PERCENT;
+	q->flows.late_resume = now + flow_rest(ns, LATE_PERCENT);
 }

@@ -128,6 +128,12 @@ void flow_serve(struct sched_queue *q, struct sched_flow *f);
 void flow_charge(struct sched_queue *q, struct sched_flow *f, uint64_t ns);
 void flow_charge_within(struct sched_queue *q, struct sched_flow *f, uint64_t ns);
 
+/* Who may have PERCENT of the disk's time and has had NS leaves it to others for so long (ns). */
+static inline uint64_t flow_rest(uint64_t ns, uint64_t percent)
+{
+	return ns * (100 - percent) / percent;
+}
+
 /* flow_level.c: disk time without a break while small reads wait (ns); ... of a visit else. */
 uint64_t flow_slice(const struct sched_queue *q);
 uint64_t flow_visit_time(const struct sched_queue *q);

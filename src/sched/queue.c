@@ -101,7 +101,9 @@ static void admit(struct sched_queue *q, struct sched_req *r, uint64_t now)
 		q->held += r->len;
 }
 
-static enum sched_verdict enter(struct sched_queue *q, struct sched_req *r, uint64_t now)
+/* R comes; JOINS: it is to be queued in no case. */
+static enum sched_verdict enter(struct sched_queue *q, struct sched_req *r, bool joins,
+				uint64_t now)
 {
 	struct sched_req *chunk;
 
@@ -109,6 +111,8 @@ static enum sched_verdict enter(struct sched_queue *q, struct sched_req *r, uint
 	if (r->class != SCHED_PREFETCH) /* which may have been planned by rules of before */
 		flow_set_rule(q, r->in, r->flow.rule);
 	chunk = r->class == SCHED_DEMAND ? chunk_for(q, r) : NULL;
+	if (joins && (!chunk || (chunk->several && chunk->stalled)))
+		return SCHED_FULL;
 	if (chunk && chunk->state == REQ_RUNNING && chunk->progress >= req_end(r))
 		return SCHED_RESIDENT;
 	if (!has_room(q, r))
@@ -134,6 +138,18 @@ static enum sched_verdict enter(struct sched_queue *q, struct sched_req *r, uint
 	return SCHED_ADDED;
 }
 
+static enum sched_verdict submit(struct sched_queue *q, struct sched_req *r, bool joins,
+				 uint64_t now)
+{
+	enum sched_verdict verdict;
+
+	come(q, r, now);
+	verdict = enter(q, r, joins, now);
+	if (verdict != SCHED_FULL)
+		trace(TRACE_SUBMIT, r->file, r->flow.client, r->offset, r->len, r->class, verdict);
+	return verdict;
+}
+
 enum sched_verdict sched_submit(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
 	enum sched_verdict verdict = sched_submit_again(q, r, now);
@@ -148,26 +164,13 @@ enum sched_verdict sched_submit(struct sched_queue *q, struct sched_req *r, uint
 
 enum sched_verdict sched_submit_again(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
-	enum sched_verdict verdict;
-
-	come(q, r, now);
-	verdict = enter(q, r, now);
-	if (verdict != SCHED_FULL)
-		trace(TRACE_SUBMIT, r->file, r->flow.client, r->offset, r->len, r->class, verdict);
-	return verdict;
+	return submit(q, r, false, now);
 }
 
 enum sched_verdict sched_join(struct sched_queue *q, struct sched_req *r, uint64_t now)
 {
-	const struct sched_req *chunk;
-
 	assert(r->class == SCHED_DEMAND);
-	q->flows.now = now;
-	r->in = flow_get(q, &r->flow);
-	flow_set_rule(q, r->in, r->flow.rule);
-	chunk = chunk_for(q, r);
-	return chunk && !(chunk->several && chunk->stalled) ? sched_submit_again(q, r, now)
-							    : SCHED_FULL;
+	return submit(q, r, true, now);
 }
 
 /* ---- going ------------------------------------------------------------------------------- */
