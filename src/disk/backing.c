@@ -110,6 +110,11 @@ uint64_t backing_reach(struct backing *b, uint64_t offset, uint64_t turn, uint64
 	return b->ops->reach != NULL ? b->ops->reach(b, offset, turn, seek) : turn;
 }
 
+uint64_t backing_whole(struct backing *b, uint64_t offset, uint64_t len)
+{
+	return b->ops->whole != NULL ? b->ops->whole(b, offset, len) : len;
+}
+
 int backing_in_order(struct backing *b, uint64_t offset, uint64_t len, struct extent *pieces)
 {
 	return b->ops->in_order != NULL ? b->ops->in_order(b, offset, len, pieces) : 0;

@@ -61,6 +61,8 @@ struct backing_ops {
 	bool (*written)(struct backing *b, uint64_t offset, uint64_t len, struct extent_span *span);
 	/* As backing_reach(); NULL: it lies nowhere in particular. */
 	uint64_t (*reach)(struct backing *b, uint64_t offset, uint64_t turn, uint64_t seek);
+	/* As backing_whole(); NULL: as before. */
+	uint64_t (*whole)(struct backing *b, uint64_t offset, uint64_t len);
 	/* As backing_in_order(); NULL: as before. */
 	int (*in_order)(struct backing *b, uint64_t offset, uint64_t len, struct extent *pieces);
 	/* The size as it is now, into b->size; an error leaves that. */
@@ -174,6 +176,8 @@ uint64_t backing_block(struct backing *b, uint64_t offset);
 bool backing_written(struct backing *b, uint64_t offset, uint64_t len, struct extent_span *span);
 /* Bytes at OFFSET that are read in the time of TURN bytes in one place, seeks taking that of SEEK: extent_map_reach(). */
 uint64_t backing_reach(struct backing *b, uint64_t offset, uint64_t turn, uint64_t seek);
+/* How many of LEN bytes at OFFSET end where a place on the device does: extent_map_whole(). */
+uint64_t backing_whole(struct backing *b, uint64_t offset, uint64_t len);
 /* Its PIECES as the device has them: extent_map_in_order(); 0: nothing is known of them. */
 int backing_in_order(struct backing *b, uint64_t offset, uint64_t len, struct extent *pieces);
 /* Where OFFSET will go if it has no place yet: behind the byte before it. */

@@ -27,6 +27,11 @@ static uint64_t local_reach(struct backing *b, uint64_t offset, uint64_t turn, u
 	return extent_map_reach(&b->extents, offset, turn, seek, extent_fetch_fiemap, &b->fd);
 }
 
+static uint64_t local_whole(struct backing *b, uint64_t offset, uint64_t len)
+{
+	return extent_map_whole(&b->extents, offset, len, extent_fetch_fiemap, &b->fd);
+}
+
 static int local_in_order(struct backing *b, uint64_t offset, uint64_t len, struct extent *pieces)
 {
 	return extent_map_in_order(&b->extents, offset, len, extent_fetch_fiemap, &b->fd, pieces);
@@ -74,6 +79,7 @@ static const struct backing_ops local_ops = {
 	.place_known = local_place_known,
 	.written = local_written,
 	.reach = local_reach,
+	.whole = local_whole,
 	.in_order = local_in_order,
 	.refresh_size = local_refresh_size,
 	.is_removed = local_is_removed,

@@ -194,6 +194,24 @@ uint64_t extent_map_reach(struct extent_map *m, uint64_t offset, uint64_t turn, 
 	return r.len < turn ? r.len : turn;
 }
 
+uint64_t extent_map_whole(struct extent_map *m, uint64_t offset, uint64_t len, extent_fetch fetch,
+			  void *arg)
+{
+	uint64_t at = offset, upto = offset + len, whole = len, block = 0;
+	const struct extent *e;
+
+	lock_take(&m->lock);
+	e = look_up_all(m, offset, len, fetch, arg);
+	for (; e != NULL && at < upto; e = find(m, at)) {
+		if (at > offset && seek_is_far(block, e->block))
+			whole = at - offset;
+		at = e->offset + e->length;
+		block = e->block + e->length;
+	}
+	lock_drop(&m->lock);
+	return at > upto ? whole : len;
+}
+
 /* PIECE among the N that are in order before it. */
 static void put_in_order(struct extent *pieces, int n, struct extent piece)
 {

@@ -65,6 +65,12 @@ bool extent_map_written(struct extent_map *m, uint64_t offset, uint64_t len, ext
 uint64_t extent_map_reach(struct extent_map *m, uint64_t offset, uint64_t turn, uint64_t seek,
 			  extent_fetch fetch, void *arg);
 /*
+ * As many of LEN bytes from OFFSET on as end where a piece does: LEN, or without the beginning of a last piece that goes
+ * on behind them. What has no known place ends nowhere.
+ */
+uint64_t extent_map_whole(struct extent_map *m, uint64_t offset, uint64_t len, extent_fetch fetch,
+			  void *arg);
+/*
  * The PIECES of [offset, offset + len), EXTENT_MAP_MAX at most, as they lie on the device one behind the other. Returns
  * how many; 0: not all of it has a known place.
  */

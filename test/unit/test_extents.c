@@ -159,6 +159,27 @@ static void test_near_pieces_are_one_to_a_turn(void **state)
 	extent_map_fini(&m);
 }
 
+/* A part ends where a piece does, if there is one that begins in it; else as it would. */
+static void test_a_part_of_whole_pieces(void **state)
+{
+	struct extent_map m;
+	struct file f = {.n = 10};
+
+	extent_map_init(&m);
+	/* pieces of 1 MiB, all far from one another */
+	assert_int_equal(extent_map_whole(&m, 0, 2 * MIB + 1, fetch, &f), 2 * MIB);
+	assert_int_equal(extent_map_whole(&m, 0, 2 * MIB, fetch, &f), 2 * MIB);
+	assert_int_equal(extent_map_whole(&m, MIB / 2, MIB, fetch, &f), MIB / 2);
+	assert_int_equal(extent_map_whole(&m, 0, MIB / 2, fetch, &f), MIB / 2);
+	extent_map_invalidate(&m);
+	/* near ones are one */
+	assert_int_equal(extent_map_whole(&m, 0, MIB / 2, fetch_pieces, NULL), MIB / 2);
+	extent_map_invalidate(&m);
+	f.fail = true;
+	assert_int_equal(extent_map_whole(&m, 0, 2 * MIB + 1, fetch, &f), 2 * MIB + 1);
+	extent_map_fini(&m);
+}
+
 /* Five MiB, of which each lies far in front of the one before. */
 static int fetch_scattered(void *arg, uint64_t offset, struct extent *extents, int max,
 			   uint64_t *covered)
@@ -309,6 +330,7 @@ int main(void)
 		cmocka_unit_test(test_where_a_part_lies),
 		cmocka_unit_test(test_how_far_a_turn_comes),
 		cmocka_unit_test(test_near_pieces_are_one_to_a_turn),
+		cmocka_unit_test(test_a_part_of_whole_pieces),
 		cmocka_unit_test(test_pieces_in_the_order_of_the_disk),
 		cmocka_unit_test(test_a_turn_beyond_what_is_cached),
 		cmocka_unit_test(test_more_extents_than_fit),
