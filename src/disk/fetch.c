@@ -114,7 +114,7 @@ void fetch_chunk_begin(struct fetch_chunk *c, struct dispatcher *d, struct backi
 {
 	uint64_t size = atomic_load_explicit(&b->size, memory_order_relaxed), upto = offset + len;
 
-	*c = (struct fetch_chunk){.d = d, .b = b};
+	*c = (struct fetch_chunk){.d = d, .b = b, .end = upto};
 	kernel_windows_open(&c->windows, b, offset, upto < size ? upto : size, dispatcher_now(d));
 }
 
@@ -159,47 +159,68 @@ static uint32_t seeks_of(struct backing *b, uint64_t offset, uint64_t len)
 	return span.seeks + 1;
 }
 
-void fetch_chunk_together(struct fetch_chunk *c, struct dispatcher *d, struct backing *b,
-			  uint64_t offset, uint64_t len)
+/* The device is asked for what goes together from OFFSET on. */
+static void ask_group(struct fetch_chunk *c, uint64_t offset)
 {
-	uint64_t end = offset + len, there = there_upto(b, offset, len);
+	uint64_t len = backing_reach(c->b, offset, c->turn, c->seek), there;
 
+	if (c->end - offset <= len + len / 2)
+		len = c->end - offset;
+	else
+		len = backing_whole(c->b, offset, len);
+	there = there_upto(c->b, offset, len);
+	c->windows.begun = c->windows.end = offset + len;
+	c->group.there = there;
+	c->group.len = len;
+	c->group.seeks = seeks_of(c->b, offset, len);
+	c->group.begun = dispatcher_now(c->d);
+	if (there < offset + len)
+		dispatcher_passed(c->d, ask_in_order(c->b, there, offset + len - there),
+				  offset + len - there, 0);
+}
+
+void fetch_chunk_together(struct fetch_chunk *c, struct dispatcher *d, struct backing *b,
+			  uint64_t offset, uint64_t len, uint64_t turn, uint64_t seek)
+{
 	*c = (struct fetch_chunk){.d = d,
 				  .b = b,
-				  .together = true,
-				  .there = there,
-				  .len = len,
-				  .seeks = seeks_of(b, offset, len),
-				  .begun = dispatcher_now(d),
-				  .windows = {.fd = -1, .begun = end, .end = end}};
-	if (there < end)
-		dispatcher_passed(d, ask_in_order(b, there, end - there), end - there, 0);
+				  .end = offset + len,
+				  .turn = turn,
+				  .seek = seek,
+				  .windows = {.fd = -1}};
+	ask_group(c, offset);
 }
 
 void fetch_chunk_disturbed(struct fetch_chunk *c)
 {
-	c->seeks = 0;
+	c->group.seeks = 0;
 }
 
 /* A step up to END has come. */
 static void observe_together(const struct fetch_chunk *c, uint64_t end)
 {
-	if (c->seeks && end == c->windows.end)
-		dispatcher_observe_among(c->d, c->len, c->seeks, dispatcher_now(c->d) - c->begun);
+	if (c->group.seeks && end == c->windows.end)
+		dispatcher_observe_among(c->d, c->group.len, c->group.seeks,
+					 dispatcher_now(c->d) - c->group.begun);
 }
 
 ssize_t fetch_chunk_next(struct fetch_chunk *c, uint64_t offset, uint64_t len, bool *already)
 {
-	/* what is on its way may count as resident */
-	bool asked = c->windows.begun > offset && offset + len > c->there;
+	bool asked;
 	ssize_t got;
 
+	if (c->turn && offset >= c->windows.end)
+		ask_group(c, offset);
+	if (c->turn && len > c->windows.end - offset)
+		len = c->windows.end - offset;
+	/* what is on its way may count as resident */
+	asked = c->windows.begun > offset && offset + len > c->group.there;
 	*already = !asked && backing_resident(c->b, offset, len);
 	if (*already)
 		return (ssize_t)len;
 	got = bring_timed(c->d, c->b, &c->windows, offset, len,
-			  c->together || (!asked && is_there_in_part(c->b, offset, len)));
-	if (c->together && got > 0)
+			  c->turn || (!asked && is_there_in_part(c->b, offset, len)));
+	if (c->turn && got > 0)
 		observe_together(c, offset + (uint64_t)got);
 	return got;
 }

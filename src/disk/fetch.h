@@ -57,23 +57,30 @@ struct fetch_chunk {
 	struct dispatcher *d;
 	struct backing *b;
 	struct kernel_windows windows;
-	bool together;	/* the device was asked for all of it, at BEGUN (ns) */
-	uint64_t there; /* ... but for what was in memory up to this offset */
-	uint64_t begun, len;
-	uint32_t seeks; /* that it takes for that; 0: what it takes says nothing */
+	uint64_t end;
+	uint64_t turn,
+		seek; /* bytes in whose time it is asked for together, 0: in steps; of a seek */
+	struct {      /* what the device was asked for at BEGUN (ns), as far as windows.end */
+		uint64_t begun, len;
+		uint64_t there; /* but for what was in memory up to this offset */
+		uint32_t seeks; /* that it takes; 0: what it takes says nothing */
+	} group;
 };
 
 /* B is in use until the end. */
 void fetch_chunk_begin(struct fetch_chunk *c, struct dispatcher *d, struct backing *b,
 		       uint64_t offset, uint64_t len);
 /*
- * The same of one that lies in pieces: the device is asked for all of it at once, so that it goes to them in the
- * order that suits it, and no window ends within one. What a step takes then says nothing of a seek, but what all of
- * it takes does.
+ * The same of one that lies in pieces: the device is asked at once for as many as it reads in the time of TURN bytes
+ * in one place, a seek taking that of SEEK, then for as many again. So it goes to them in the order that suits it, and
+ * none ends within a window or a step. What a step takes then says nothing of a seek, but what such a group takes does.
  */
 void fetch_chunk_together(struct fetch_chunk *c, struct dispatcher *d, struct backing *b,
-			  uint64_t offset, uint64_t len);
-/* As fetch_cache(), of the step behind the last one. *ALREADY: all of it was there before. */
+			  uint64_t offset, uint64_t len, uint64_t turn, uint64_t seek);
+/*
+ * As fetch_cache(), of the step behind the last one; no farther than what was asked for together. *ALREADY: all that it
+ * returns was there before.
+ */
 ssize_t fetch_chunk_next(struct fetch_chunk *c, uint64_t offset, uint64_t len, bool *already);
 /* The device was given something else to do meanwhile. */
 void fetch_chunk_disturbed(struct fetch_chunk *c);

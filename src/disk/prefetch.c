@@ -94,32 +94,36 @@ void prefetch_submit(struct prefetch *p)
 		leave(p);
 }
 
-/* Slices that a turn may last of which the disk is asked for all at once: as seldom as that gaps open. */
+/* Slices of which the disk is asked for all at once: as seldom as that gaps open. */
 #define TOGETHER_SLICES 2
 
 /*
  * Bytes that P should have for its turn now. A turn is a time: of a file that lies in pieces, where others wait for
- * theirs, it has as many of these as the disk comes to meanwhile. Where that is mostly seeks they go *TOGETHER.
+ * theirs, it has as many of these as the disk comes to meanwhile. Where that is mostly seeks it is asked for together.
  */
-static uint64_t turn_of(struct dispatcher *d, struct prefetch *p, bool *together)
+static uint64_t turn_of(struct dispatcher *d, struct prefetch *p)
 {
 	uint64_t turn = device_chunk(p->backing->device, dispatcher_chunk_of(d, &p->req)), reach;
 	struct sched_limits limits;
 	struct cost_model cost;
-	uint64_t slice, seek;
+	uint64_t slices;
 
-	*together = false;
-	if (p->plan.record || dispatcher_streams(d) < 2 ||
-	    !device_queues_demand(p->backing->device))
+	p->in_pieces = false;
+	p->together = 0;
+	if (p->plan.record || !device_queues_demand(p->backing->device))
 		return turn;
 	cost = dispatcher_cost(d);
-	seek = cost_among_bytes(&cost);
-	reach = backing_reach(p->backing, p->plan.offset, turn, seek);
-	*together = reach <= turn / 2;
 	limits = dispatcher_limits(d);
-	slice = cost_slice_bytes(&cost, &limits.cost);
-	if (*together && slice < turn)
-		reach = backing_reach(p->backing, p->plan.offset, TOGETHER_SLICES * slice, seek);
+	slices = TOGETHER_SLICES * cost_slice_bytes(&cost, &limits.cost);
+	p->seek = cost_among_bytes(&cost);
+	reach = backing_reach(p->backing, p->plan.offset, turn, p->seek);
+	p->in_pieces = reach <= turn / 2;
+	if (p->in_pieces)
+		p->together = slices;
+	if (dispatcher_streams(d) < 2)
+		return turn;
+	if (p->in_pieces && slices < TOGETHER_SLICES * turn)
+		reach = backing_reach(p->backing, p->plan.offset, slices, p->seek);
 	if (reach < limits.cost.chunk_min)
 		reach = limits.cost.chunk_min;
 	return reach < turn ? reach : turn;
@@ -132,15 +136,13 @@ static uint64_t turn_of(struct dispatcher *d, struct prefetch *p, bool *together
  */
 static void shorten(struct dispatcher *d, struct prefetch *p)
 {
-	bool together;
-	uint64_t turn = turn_of(d, p, &together), most = turn + turn / 2, len;
+	uint64_t turn = turn_of(d, p), most = turn + turn / 2, len;
 
 	if (p->plan.way == WAY_FORWARD && p->plan.len > most &&
 	    readahead_may_shorten(p->io->engine, &p->plan)) {
 		len = dispatcher_shorten(d, &p->req, turn);
 		readahead_shorten(p->io->engine, &p->io->counters, &p->plan, len);
 	}
-	p->together = together && p->plan.len <= most;
 }
 
 static void submit_next(struct prefetch *p)
@@ -178,7 +180,7 @@ static void start(struct dispatcher *d, struct prefetch *p)
 		submit_next(p);
 }
 
-/* Brings N bytes from p->upto on into memory, if they are not; false: error or end of file. */
+/* Brings up to N bytes from p->upto on into memory, if they are not; false: error or end of file. */
 static bool step(struct dispatcher *d, struct prefetch *p, struct fetch_chunk *c, uint64_t n)
 {
 	struct readahead *engine = p->io->engine;
@@ -189,7 +191,8 @@ static bool step(struct dispatcher *d, struct prefetch *p, struct fetch_chunk *c
 	if (got <= 0)
 		return false;
 	if (already)
-		readahead_already(engine, &p->io->counters, &p->plan, p->upto, p->upto + n);
+		readahead_already(engine, &p->io->counters, &p->plan, p->upto,
+				  p->upto + (uint64_t)got);
 	else
 		prefetch_fetched(p, p->upto, (uint64_t)got);
 	p->upto += (uint64_t)got;
@@ -204,31 +207,145 @@ static bool step(struct dispatcher *d, struct prefetch *p, struct fetch_chunk *c
  */
 static bool has_stopped(const struct prefetch *p, uint64_t since)
 {
-	return p->plan.young && since && !readahead_reads_on(p->io->engine, &p->plan, since);
+	return p->plan.young && since &&
+	       !readahead_reads_on(p->io->engine, &p->plan, since, UINT64_MAX);
 }
 
-/* All of it, in steps, in a turn whose present slice began at SLICE. */
-static void bring_all(struct dispatcher *d, struct prefetch *p, uint64_t slice)
+/*
+ * How much of the LEFT bytes of P comes next: where the file lies in pieces, whole ones. Of one that is asked for in two
+ * steps the drive would read the second part first, or another piece in between.
+ */
+static uint64_t step_of(struct prefetch *p, uint64_t left)
 {
-	uint64_t len = prefetch_end(p) - p->upto, there = 0;
-	struct fetch_chunk chunk;
+	uint64_t most = p->step + p->step / 2, len;
 
-	if (p->together)
-		fetch_chunk_together(&chunk, d, p->backing, p->upto, len);
-	else
-		fetch_chunk_begin(&chunk, d, p->backing, p->upto, len);
-	while (prefetch_goes_on(p)) {
-		uint64_t left = prefetch_end(p) - p->upto;
+	if (left <= most)
+		most = left;
+	len = backing_whole(p->backing, p->upto, most);
+	if (len < most || most == left)
+		return len;
+	return p->step;
+}
 
-		if (left <= p->step)
+/* What is behind p->upto, in steps, asked for as C says, in a turn whose present slice began at *SLICE. */
+static void bring(struct dispatcher *d, struct prefetch *p, struct fetch_chunk *c, uint64_t end,
+		  uint64_t *slice)
+{
+	uint64_t there = 0;
+
+	while (p->upto < end && prefetch_goes_on(p)) {
+		uint64_t next = step_of(p, end - p->upto);
+
+		if (next == prefetch_end(p) - p->upto)
 			submit_next(p);
-		if (!step(d, p, &chunk, left < p->step ? left : p->step) || has_stopped(p, there))
+		if (!step(d, p, c, next) || has_stopped(p, there))
 			break;
 		there = dispatcher_now(d);
-		if (p->upto < prefetch_end(p) && dispatcher_gap_since(d, &p->req, &slice))
-			fetch_chunk_disturbed(&chunk);
+		if (p->upto < prefetch_end(p) && dispatcher_gap_since(d, &p->req, slice))
+			fetch_chunk_disturbed(c);
 	}
-	fetch_chunk_end(&chunk);
+	fetch_chunk_end(c);
+}
+
+/* ---- for a reader who may want no more than he has asked for ----------------------------- */
+
+/* Until so much of it is there it comes in short steps, */
+#define YOUNG_MAX  (UINT64_C(1) << 20)
+#define YOUNG_STEP (UINT64_C(128) << 10)
+/* ... in pieces in groups of so much; */
+#define YOUNG_GROUP (UINT64_C(256) << 10)
+/* ... the first has as many bytes as take so long (ns). */
+#define YOUNG_TIME UINT64_C(1000000)
+/* Who has been silent for no longer than this (ns) may be about to ask. */
+#define SILENCE_MIN UINT64_C(500000)
+
+/* Whether he has not asked for what was brought from FROM on, since BEGUN (ns), nor for anything just now. */
+static bool is_silent(struct dispatcher *d, const struct prefetch *p, uint64_t from, uint64_t begun)
+{
+	uint64_t now = dispatcher_now(d), silence = (now - begun) / 2;
+
+	if (silence < SILENCE_MIN)
+		silence = SILENCE_MIN;
+	return !readahead_reads_on(p->io->engine, &p->plan, now - silence, from);
+}
+
+static uint64_t short_step(const struct prefetch *p)
+{
+	return p->step < YOUNG_STEP ? p->step : YOUNG_STEP;
+}
+
+/*
+ * The first step is not much longer than it takes to see whether he goes on. 0: no step is short, for the disk is so fast,
+ * or several side by side, of which some would stand still: each would seek by itself.
+ */
+static uint64_t first_step(struct dispatcher *d, const struct prefetch *p)
+{
+	struct cost_model cost = dispatcher_cost(d);
+	uint64_t bytes = cost_run_bytes(&cost, YOUNG_TIME), least = short_step(p);
+
+	if (bytes >= p->step)
+		return 0;
+	return bytes < least ? least : bytes - bytes % least;
+}
+
+/*
+ * The disk is asked for LEN bytes, or those that end with a piece; how many are to come. What so few take says little of the
+ * disk: who learnt from them how long a seek takes would make chunks too short.
+ */
+static uint64_t begin_some(struct dispatcher *d, struct prefetch *p, struct fetch_chunk *c,
+			   uint64_t len)
+{
+	if (len > prefetch_end(p) - p->upto)
+		len = prefetch_end(p) - p->upto;
+	if (p->in_pieces)
+		len = backing_whole(p->backing, p->upto, len);
+	fetch_chunk_together(c, d, p->backing, p->upto, len, len, 0);
+	fetch_chunk_disturbed(c);
+	return len;
+}
+
+/*
+ * The beginning; false: that is all, for a step has come, and he is silent. Where others write to the disk, theirs would come
+ * between the steps, with two seeks: then it is as any chunk.
+ */
+static bool bring_young(struct dispatcher *d, struct prefetch *p, uint64_t *slice)
+{
+	uint64_t begin = p->upto, most = p->in_pieces ? YOUNG_GROUP : first_step(d, p);
+	struct fetch_chunk chunk;
+
+	if (!device_queues_demand(p->backing->device) || device_is_written(p->backing->device))
+		return true;
+	while (most != 0 && p->upto < begin + YOUNG_MAX && prefetch_goes_on(p)) {
+		uint64_t from = p->upto, begun = dispatcher_now(d);
+		uint64_t len = begin_some(d, p, &chunk, most);
+
+		bring(d, p, &chunk, from + len, slice);
+		if (p->upto < from + len || (from > begin && is_silent(d, p, from, begun)))
+			return false;
+		if (!p->in_pieces)
+			most = short_step(p);
+	}
+	return true;
+}
+
+/* ---- a chunk ----------------------------------------------------------------------------- */
+
+/* All of it, in a turn whose present slice began at SLICE. */
+static void bring_all(struct dispatcher *d, struct prefetch *p, uint64_t slice)
+{
+	struct fetch_chunk chunk;
+	uint64_t len;
+
+	if (p->plan.young && !bring_young(d, p, &slice))
+		return;
+	len = prefetch_end(p) - p->upto;
+	if (len == 0)
+		return;
+	if (p->together)
+		fetch_chunk_together(&chunk, d, p->backing, p->upto, len, p->together, p->seek);
+	else
+		fetch_chunk_begin(&chunk, d, p->backing, p->upto, len);
+	bring(d, p, &chunk, prefetch_end(p), &slice);
 }
 
 /* ---- a turn ------------------------------------------------------------------------------ */

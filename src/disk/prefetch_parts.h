@@ -16,7 +16,9 @@ struct prefetch {
 	uint64_t upto; /* it is in memory as far as this offset */
 	bool started;
 	bool failed;
-	bool together; /* it lies in pieces, and is no longer than a turn */
+	bool in_pieces; /* so small ones that it takes twice as long at least as one in one place */
+	uint64_t together,
+		seek; /* bytes: in whose time it is asked for at once, or 0; of one from a piece to the next */
 };
 
 static inline uint64_t prefetch_end(const struct prefetch *p)

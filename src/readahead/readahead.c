@@ -211,14 +211,15 @@ void readahead_shorten(struct readahead *ra, struct readahead_counters *counters
 		heur_file_put(c->file);
 }
 
-bool readahead_reads_on(struct readahead *ra, const struct readahead_plan *plan, uint64_t since)
+bool readahead_reads_on(struct readahead *ra, const struct readahead_plan *plan, uint64_t since,
+			uint64_t upto)
 {
 	struct cursor *c = heur_cursor_get(&ra->table, plan->cursor);
 	bool on;
 
 	if (!c)
 		return false;
-	on = c->run == plan->run && c->used > since;
+	on = c->run == plan->run && (c->used > since || c->next > upto);
 	heur_file_put(c->file);
 	return on;
 }

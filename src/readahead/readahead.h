@@ -66,10 +66,11 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 		       struct readahead_plan *plan);
 
 /*
- * Whether the reader of PLAN, which is being fetched, has asked for more after SINCE (ns). One whose run is young and who
+ * Whether the reader of PLAN, which is being fetched, has asked for more after SINCE (ns), or for anything beyond UPTO. One whose run is young and who
  * has not, though he has all that came before, may want no more: then PLAN ends there.
  */
-bool readahead_reads_on(struct readahead *ra, const struct readahead_plan *plan, uint64_t since);
+bool readahead_reads_on(struct readahead *ra, const struct readahead_plan *plan, uint64_t since,
+			uint64_t upto);
 /*
  * Only the first LEN bytes of PLAN are to be fetched, if nothing was planned behind it: before
  * readahead_started(). *plan says what holds then.

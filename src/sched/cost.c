@@ -136,6 +136,12 @@ static const struct cost_model *known(const struct cost_model *m)
 	return cost_run_known(m) && cost_seek_known(m) && m->ns_per_byte > 0 ? m : &prior;
 }
 
+uint64_t cost_run_bytes(const struct cost_model *m, uint64_t ns)
+{
+	return cost_run_known(m) && m->ns_per_byte > 0 ? (uint64_t)((double)ns / m->ns_per_byte)
+						       : 0;
+}
+
 uint64_t cost_seek_bytes(const struct cost_model *m)
 {
 	m = known(m);

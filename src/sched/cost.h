@@ -61,6 +61,8 @@ uint64_t cost_chunk(const struct cost_model *m, const struct cost_limits *l, uin
 		    bool demands);
 /* Chunks of about so many BYTES, as whole steps within the limits. */
 uint64_t cost_chunk_within(const struct cost_limits *l, double bytes);
+/* Bytes that are read in one place in NS; 0: that is not known yet. */
+uint64_t cost_run_bytes(const struct cost_model *m, uint64_t ns);
 /* Bytes that are read in the time of a seek; those of a disk of 7200 rpm until more is known. */
 uint64_t cost_seek_bytes(const struct cost_model *m);
 /* ... of one among several that go together: no more. */

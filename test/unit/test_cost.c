@@ -58,7 +58,9 @@ static void test_seeks_among_others_of_a_fast_disk(void **state)
 
 	for (int i = 0; i < 8; i++)
 		cost_observe_among(&m, MIB, 4, 4 * MIB + 4 * 2 * MSEC);
+	assert_int_equal(cost_run_bytes(&m, MSEC), 0); /* not known */
 	cost_restore(&m, 4, 8e6);
+	assert_int_equal(cost_run_bytes(&m, MSEC), 250000);
 	assert_int_equal(cost_seek_bytes(&m), 2000000);
 	assert_int_equal(cost_among_bytes(&m), 500000);
 }

@@ -948,6 +948,10 @@ static void read_beside(int fd, size_t len, off_t offset)
 
 static void bring_young(bool on)
 {
+	struct sched_limits limits = dispatcher_limits(&b->device->dispatcher);
+
+	limits.cost.chunk_default = 4 * MIB;
+	dispatcher_set_limits(&b->device->dispatcher, &limits);
 	chunk = MIB;
 	stopping = plan_some();
 	assert_in_range(stopping.len, MIB / 2, 2 * MIB);
@@ -959,12 +963,14 @@ static void bring_young(bool on)
 	assert_true(backing_resident(b, stopping.offset, 2 * STEP));
 }
 
-/* A whole chunk for who may want no more than he has ends soon where that is so. */
+/* A whole chunk for who may want no more than he has ends with the first step of which he has asked for nothing. */
 static void test_a_chunk_ends_where_its_reader_stops(void **state)
 {
 	bring_young(false);
-	assert_false(backing_resident(b, stopping.offset + 3 * STEP, 1));
-	assert_int_equal(counted(READAHEAD_UNFETCHED), stopping.ahead);
+	assert_true(backing_resident(b, stopping.offset + 4 * STEP, STEP));
+	assert_false(backing_resident(b, stopping.offset + 5 * STEP, 1));
+	assert_false(backing_resident(b, stopping.offset + 15 * STEP, 1));
+	assert_int_equal(counted(READAHEAD_UNFETCHED), stopping.ahead - STEP);
 }
 
 static void test_a_chunk_goes_on_as_its_reader_does(void **state)
@@ -1120,7 +1126,7 @@ static uint32_t bring_at_once(bool disturbed)
 	bool there = backing_resident(b, 0, MIB), already;
 	struct fetch_chunk c;
 
-	fetch_chunk_together(&c, d, b, 0, MIB);
+	fetch_chunk_together(&c, d, b, 0, MIB, MIB, 0);
 	for (uint64_t at = 0; at < MIB; at += 256 * KIB) {
 		assert_int_equal(fetch_chunk_next(&c, at, 256 * KIB, &already), 256 * KIB);
 		assert_int_equal(already, there);
@@ -1148,6 +1154,25 @@ static void test_what_was_asked_for_at_once_is_observed_as_a_whole(void **state)
 	assert_int_equal(bring_at_once(false), 0);
 }
 
+/* As many pieces as come in a turn, then as many again: a step goes no farther than was asked for. */
+static void test_what_takes_longer_than_a_turn_is_asked_for_in_groups(void **state)
+{
+	struct dispatcher *d = &b->device->dispatcher;
+	struct fetch_chunk c;
+	bool already;
+
+	leave_on_disk_only();
+	fetch_chunk_together(&c, d, b, 0, MIB, 256 * KIB, 0);
+	for (uint64_t at = 0; at < MIB; at += 256 * KIB)
+		assert_int_equal(fetch_chunk_next(&c, at, MIB - at, &already), 256 * KIB);
+	fetch_chunk_end(&c);
+	assert_int_equal(dispatcher_cost(d).amongs, 4);
+	/* a rest goes with the last one */
+	fetch_chunk_together(&c, d, b, 0, 320 * KIB, 256 * KIB, 0);
+	assert_int_equal(fetch_chunk_next(&c, 0, MIB, &already), 320 * KIB);
+	fetch_chunk_end(&c);
+}
+
 /* As where another client reads the same: what is there when it is asked for at once was not brought by that. */
 static void test_what_is_there_is_not_asked_for_at_once(void **state)
 {
@@ -1157,13 +1182,13 @@ static void test_what_is_there_is_not_asked_for_at_once(void **state)
 
 	leave_on_disk_only();
 	demand_fetch(d, b, 0, 512 * KIB);
-	fetch_chunk_together(&c, d, b, 0, MIB);
+	fetch_chunk_together(&c, d, b, 0, MIB, MIB, 0);
 	for (uint64_t at = 0; at < MIB; at += 256 * KIB) {
 		assert_int_equal(fetch_chunk_next(&c, at, 256 * KIB, &already), 256 * KIB);
 		assert_int_equal(already, at < 512 * KIB);
 	}
 	fetch_chunk_end(&c);
-	fetch_chunk_together(&c, d, b, 0, MIB);
+	fetch_chunk_together(&c, d, b, 0, MIB, MIB, 0);
 	assert_int_equal(fetch_chunk_next(&c, 0, MIB, &already), MIB);
 	assert_true(already);
 	fetch_chunk_end(&c);
@@ -1175,7 +1200,7 @@ static void test_what_has_no_place_is_asked_for_at_none(void **state)
 	struct dispatcher *d = &b->device->dispatcher;
 	struct fetch_chunk c;
 
-	fetch_chunk_together(&c, d, b, 0, MIB);
+	fetch_chunk_together(&c, d, b, 0, MIB, MIB, 0);
 	assert_int_equal(d->queue.observed, backing_block(b, MIB - 1) + 1);
 	fetch_chunk_end(&c);
 }
@@ -1272,6 +1297,7 @@ int main(void)
 		TEST(test_memory_says_nothing_of_the_disk),
 		TEST(test_what_was_there_in_part_says_nothing),
 		TEST(test_what_was_asked_for_at_once_is_observed_as_a_whole),
+		TEST(test_what_takes_longer_than_a_turn_is_asked_for_in_groups),
 		TEST(test_what_is_there_is_not_asked_for_at_once),
 		TEST(test_what_has_no_place_is_asked_for_at_none),
 		TEST(test_what_the_disk_read_is_observed),

@@ -204,14 +204,16 @@ static void test_strangers_among_many(void **state)
 	assert_in_range(p.len, 7 * MIB, 8 * MIB);
 	assert_true(p.young);
 	since = e->now;
-	assert_false(readahead_reads_on(e->ra, &p, since));
+	assert_false(readahead_reads_on(e->ra, &p, since, UINT64_MAX));
 	assert_int_equal(engine_carry_out(e, &p, BIG).len, 0);
 	p = read_until_plan(e, &at);
 	assert_int_equal(at, MIB);
 	assert_false(p.young);
 	e->now += MS;
 	engine_read(e, 1, at, READ, BIG);
-	assert_true(readahead_reads_on(e->ra, &p, since));
+	assert_true(readahead_reads_on(e->ra, &p, since, UINT64_MAX));
+	assert_true(readahead_reads_on(e->ra, &p, e->now, at));
+	assert_false(readahead_reads_on(e->ra, &p, e->now, at + READ));
 	engine_free(e);
 
 	/* others read on in what is fetched for one of several in a file */
