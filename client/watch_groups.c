@@ -109,6 +109,8 @@ static void begin(struct watch_host *h, struct watch_group *g)
 		refuse(g, "is no name of a control group");
 	else if (group_holds_us(&h->machine.source, g->path))
 		refuse(g, "the agent itself is in it");
+	else if (group_holds_init(&h->machine.source, g->path))
+		refuse(g, "process 1 is in it");
 }
 
 void watch_groups_list(struct watch_host *h, const struct settings *settings)
