@@ -21,9 +21,11 @@
 /* --once: more replies than that do not help (one in four million servers with prices needs more).
  */
 #define ONCE_REPLIES 40
-/* However many mounts there are, and calls return: not sooner again (s) does a round begin, is memory
- * looked at, is the record written for what --status shows (for a knob it is at once). */
+/* However many mounts there are, and calls return: not sooner again (s) does a round begin (where mounts wait for
+ * a place to ask: the second), is memory looked at, is the record written for what --status shows (for a knob it
+ * is at once). */
 #define ROUND_PACE    0.1
+#define ROUND_CROWDED 0.02
 #define ROUND_LONGEST 0.5 /* a burst of writes is seen so soon, or before the kernel sends it */
 #define LOOK_PACE     0.25
 #define RECORD_PACE   0.5
@@ -34,13 +36,12 @@ static struct daemon {
 	struct watch_host host;
 	struct wakeup wakeup;
 	struct notify notify;
-	char *recorded;	    /* the text that stands in /run; NULL: unknown */
-	bool added;	    /* with lines of knobs behind it */
-	double record_at;   /* s: when the next one is due */
-	double looked;	    /* s: when the machine was looked at */
-	struct stat utab;   /* of UTAB_FILE then; all zero: there was none */
-	unsigned int first; /* watch that a round begins with, so that none is always last */
-	bool unrecorded;    /* the last record could not be written, which was said */
+	char *recorded;		     /* the text that stands in /run; NULL: unknown */
+	bool added;		     /* with lines of knobs behind it */
+	double record_at;	     /* s: when the next one is due */
+	double looked;		     /* s: when the machine was looked at */
+	struct stat utab;	     /* of UTAB_FILE then; all zero: there was none */
+	bool unrecorded;	     /* the last record could not be written, which was said */
 	char metrics[SETTINGS_FILE]; /* stands there; "": none */
 	double metered;		     /* s: when they were written */
 	bool unmetered;		     /* they could not be, which was said */
@@ -327,17 +328,18 @@ static double look_after(struct daemon *d, double now)
 	look(d, now);
 	watch_round(h, now);
 	next = now + fmin(h->settings.interval, fmin(ROUND_LONGEST, h->burst_time));
-	for (unsigned int i = 0; i < h->settings.mount_count; i++) {
-		struct watch *w = &h->watches[(d->first + i) % h->settings.mount_count];
-
-		watch_tick(h, w, now);
-		defers |= watch_way(h, w) == WRITE_DEFER;
-		next = fmin(next, watch_next(w, now));
-	}
-	d->first++;
+	next = fmin(next, watch_tick_all(h, now));
+	for (unsigned int i = 0; i < h->settings.mount_count; i++)
+		defers |= watch_way(h, &h->watches[i]) == WRITE_DEFER;
 	machine_flush_follow(&h->machine, defers, &h->hand.recorder);
 	put_left_back(d, now);
 	return next;
+}
+
+/* Where mounts wait for a place to ask, whoever returns gives it to the next. */
+static double pace(const struct daemon *d)
+{
+	return d->host.crowded ? ROUND_CROWDED : ROUND_PACE;
 }
 
 static void run(struct daemon *d, int argc, char **argv)
@@ -358,7 +360,7 @@ static void run(struct daemon *d, int argc, char **argv)
 		}
 		write_metrics(d, now);
 		notify_alive(&d->notify);
-		wakeup_rest(&d->wakeup, now + fmin(ROUND_PACE, longest));
+		wakeup_rest(&d->wakeup, now + fmin(pace(d), longest));
 		wakeup_wait(&d->wakeup, fmin(next, now + longest));
 		if (d->wakeup.reload)
 			reload(d, argc, argv);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* One mount. See watch.h. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/log.h"
@@ -15,7 +16,7 @@ static void tell_news(struct watch *w, enum news n)
 		[NEWS_NO_PRICES] = "the server states no prices",
 		[NEWS_NO_ANSWER] = "no answer",
 		[NEWS_STUCK] = "not asked: too many calls hang in mounts that are gone",
-		[NEWS_CROWDED] = "not asked: too many calls hang in other mounts",
+		[NEWS_CROWDED] = "not asked: too many calls are under way in other mounts",
 		[NEWS_UNUSED] = "not asked while nobody uses it, so that autofs can unmount it",
 	};
 	char obstacle[64];
@@ -57,7 +58,7 @@ static void adopt_mount(struct watch_host *h, struct watch *w, const struct moun
 	w->vain_until = 0;
 	w->news = NEWS_NONE;
 	w->answered = now;
-	w->push_told = w->pushed = false;
+	w->push_told = w->pushed = w->crowded = false;
 	owner = m->kind == MOUNT_NFS3 ? watch_owner(h, w) : NULL;
 	if (owner)
 		log_line(LOG_LEVEL_EVENT, "%s: has its knobs in common with %s, whose they are",
@@ -98,7 +99,7 @@ bool watch_feed(struct watch *w, double now)
 	if (!mount_calls_asked(&w->calls, &reply) || reply.error || w->calls.mount != w->mount.id)
 		return false;
 	w->answered = w->asked > 0 ? w->asked : now; /* its age is that of the question */
-	w->pushed = false;
+	w->pushed = w->crowded = false;
 	w->totals.replies++;
 	fsstat_detector_feed(&w->detector, reply.total, reply.avail);
 	return true;
@@ -123,42 +124,46 @@ static void note_question(struct watch *w, double now)
 	mount_use_asked(&w->use);
 }
 
-void watch_ask(struct watch_host *h, struct watch *w, double now)
+/* Where others have all places it is due still, as soon as one of them has returned. */
+static void ask(struct watch_host *h, struct watch *w, double now)
 {
 	const struct mount_place at = watch_place(h, w);
 
-	if (now < w->ask_at)
-		return;
-	w->ask_at = next_ask(h, w, now);
-	if (!watch_use_asks(h, w, now))
-		return;
-	if (!mount_calls_adopt(&w->calls, w->mount.id, &h->pool)) {
-		tell_news(w, NEWS_STUCK);
-	} else if (w->mount.kind == MOUNT_NFS3) {
-		if (mount_calls_ask(&w->calls, &at, &h->pool))
-			note_question(w, now);
-		else
-			w->ask_at = fmin(w->ask_at, now + ASK_SOON); /* when others returned */
+	if (mount_calls_ask(&w->calls, &at, &h->pool)) {
+		note_question(w, now);
+	} else if (mount_calls_asks(&w->calls)) {
+		w->ask_at = fmin(w->ask_at, now + ASK_SOON);
+	} else {
+		w->ask_at = now;
+		w->crowded = true;
 	}
 }
 
-/* Of an automounted one that was not asked for a while, or was asked only just now again: that is no silence of
- * its server's. */
-static bool was_unasked(const struct watch_host *h, const struct watch *w, double now)
+void watch_ask(struct watch_host *h, struct watch *w, double now)
 {
-	return w->mount.automounted &&
-	       (w->answered >= w->asked || now - w->waits_since < h->settings.answer);
+	if (now < w->ask_at)
+		return;
+	w->ask_at = next_ask(h, w, now);
+	if (!watch_use_asks(h, w, now)) {
+		w->crowded = false;
+		return;
+	}
+	if (!mount_calls_adopt(&w->calls, w->mount.id, &h->pool)) {
+		tell_news(w, NEWS_STUCK);
+	} else if (w->mount.kind == MOUNT_NFS3) {
+		ask(h, w, now);
+	}
 }
 
-/* Why a mount that should have been asked has not answered for so long. */
+/* Why a mount that should have been asked has not answered for so long: where it was not asked, or was only just
+ * now again, that is no silence of its server's. */
 static enum news why_stale(const struct watch_host *h, const struct watch *w, double now)
 {
-	if (was_unasked(h, w, now))
-		return NEWS_UNUSED;
-	/* its last question was answered: there has been none since */
-	if (w->answered >= w->asked && async_pool_crowded(&h->pool, w->mount.server))
+	if (w->answered < w->asked && now - w->waits_since >= h->settings.answer)
+		return NEWS_NO_ANSWER;
+	if (w->crowded)
 		return NEWS_CROWDED;
-	return NEWS_NO_ANSWER;
+	return w->mount.automounted ? NEWS_UNUSED : NEWS_NO_ANSWER;
 }
 
 static void tell(const struct watch_host *h, struct watch *w, double now)
@@ -213,8 +218,11 @@ static void look_at_readahead(struct watch *w, double now)
 
 void watch_tick(struct watch_host *h, struct watch *w, double now)
 {
-	if (now >= w->look_at || now >= w->ask_at) {
+	const bool due = now >= w->ask_at;
+
+	if (due || now >= w->look_at)
 		watch_look(h, w, now);
+	if ((due && !w->crowded) || now >= w->look_at) {
 		w->look_at = now + h->settings.interval;
 		look_at_readahead(w, now);
 	}
@@ -225,9 +233,41 @@ void watch_tick(struct watch_host *h, struct watch *w, double now)
 	watch_ask(h, w, now);
 }
 
+/* Behind a tick: for a place to ask. */
+static bool is_waiting(const struct watch *w, double now)
+{
+	return w->ask_at <= now;
+}
+
 double watch_next(const struct watch *w, double now)
 {
-	return fmin(w->ask_at, decide_due(&w->decision, now));
+	const double ask = is_waiting(w, now) ? now + ASK_SOON : w->ask_at;
+
+	return fmin(ask, decide_due(&w->decision, now));
+}
+
+static int by_question(const void *a, const void *b)
+{
+	const struct watch *const *v = a, *const *w = b;
+
+	return ((*v)->asked > (*w)->asked) - ((*v)->asked < (*w)->asked);
+}
+
+double watch_tick_all(struct watch_host *h, double now)
+{
+	struct watch *order[MOUNTS_MAX];
+	double next = INFINITY;
+
+	for (unsigned int i = 0; i < h->settings.mount_count; i++)
+		order[i] = &h->watches[i];
+	qsort(order, h->settings.mount_count, sizeof(order[0]), by_question);
+	h->crowded = false;
+	for (unsigned int i = 0; i < h->settings.mount_count; i++) {
+		watch_tick(h, order[i], now);
+		h->crowded |= is_waiting(order[i], now);
+		next = fmin(next, watch_next(order[i], now));
+	}
+	return next;
 }
 
 void watch_release(struct watch_host *h, struct watch *w)

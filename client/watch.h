@@ -83,7 +83,7 @@ enum news {
 	NEWS_NO_PRICES,
 	NEWS_NO_ANSWER,
 	NEWS_STUCK,   /* not asked: too many calls hang in mounts that are gone */
-	NEWS_CROWDED, /* not asked: too many calls hang in other mounts */
+	NEWS_CROWDED, /* not asked: too many calls are under way in other mounts */
 	NEWS_UNUSED,  /* not asked: autofs would never unmount it */
 	NEWS_NOT_MOUNTED
 };
@@ -109,6 +109,7 @@ struct watch {
 	double answered;	    /* s: the question of the last reply, or the mount */
 	double waits_since;	    /* s: the first question after that */
 	double look_at;		    /* s: when to look what is mounted */
+	bool crowded;		    /* since the last reply there was no place for a question */
 	uint32_t readahead_found;   /* KiB: then */
 	double acted;		    /* s: when it was judged last */
 	struct mountstats deferred; /* counters when this deferral was AUCTION_DWELL old */
@@ -135,6 +136,7 @@ struct watch_host {
 	struct mount_table mounts; /* what is mounted */
 	double mounts_read;	   /* s: when that was read */
 	struct async_pool pool;
+	bool crowded; /* in the last round some mount had no place for its question */
 	struct history history;
 	double used;	    /* s: when counters were looked at */
 	double dirty_pages; /* the machine's, then */
@@ -180,6 +182,9 @@ void watch_look(struct watch_host *h, struct watch *w, double now);
 void watch_tick(struct watch_host *h, struct watch *w, double now);
 /* When (s) there is something to do again, unless a call returns. */
 double watch_next(const struct watch *w, double now);
+/* The ticks of a round: there are fewer places for questions than mounts, so who was asked longest ago is first. When
+ * (s) there is something to do again. */
+double watch_tick_all(struct watch_host *h, double now);
 /* Only asks and believes: what --once needs. */
 bool watch_feed(struct watch *w, double now);
 void watch_ask(struct watch_host *h, struct watch *w, double now);
