@@ -58,7 +58,7 @@ static void adopt_mount(struct watch_host *h, struct watch *w, const struct moun
 	w->vain_until = 0;
 	w->news = NEWS_NONE;
 	w->answered = now;
-	w->push_told = w->pushed = w->crowded = false;
+	w->push_told = w->pushed = w->crowded = w->replaced = false;
 	owner = m->kind == MOUNT_NFS3 ? watch_owner(h, w) : NULL;
 	if (owner)
 		log_line(LOG_LEVEL_EVENT, "%s: has its knobs in common with %s, whose they are",
@@ -76,6 +76,15 @@ static void read_mounts(struct watch_host *h, double now)
 	mount_table_read(&h->mounts, path);
 }
 
+/* The same text, but another mount: all is forgotten, and its knobs are looked up anew. */
+static void begin_anew(struct watch_host *h, struct watch *w, double now)
+{
+	const struct mount m = w->mount;
+
+	mount_calls_leave(&w->calls, &h->pool);
+	adopt_mount(h, w, &m, now);
+}
+
 void watch_look(struct watch_host *h, struct watch *w, double now)
 {
 	struct mount m;
@@ -87,6 +96,9 @@ void watch_look(struct watch_host *h, struct watch *w, double now)
 			adopt_mount(h, w, &m, now);
 		w->looked = h->mounts.changes;
 	}
+	if (w->replaced && w->mount.kind == MOUNT_NFS3)
+		begin_anew(h, w, now);
+	w->replaced = false;
 	claim_knobs(h, w);
 }
 
@@ -220,7 +232,7 @@ void watch_tick(struct watch_host *h, struct watch *w, double now)
 {
 	const bool due = now >= w->ask_at;
 
-	if (due || now >= w->look_at)
+	if (due || now >= w->look_at || w->replaced)
 		watch_look(h, w, now);
 	if ((due && !w->crowded) || now >= w->look_at) {
 		w->look_at = now + h->settings.interval;

@@ -109,6 +109,7 @@ struct watch {
 	double answered;	    /* s: the question of the last reply, or the mount */
 	double waits_since;	    /* s: the first question after that */
 	double look_at;		    /* s: when to look what is mounted */
+	bool replaced;		    /* its counters are another mount's, whatever mountinfo says */
 	bool crowded;		    /* since the last reply there was no place for a question */
 	uint32_t readahead_found;   /* KiB: then */
 	double acted;		    /* s: when it was judged last */

@@ -27,6 +27,13 @@ static double bytes_of(const struct mountstats *s)
 	return (double)s->server_read + (double)s->server_written;
 }
 
+/* What was mounted anew between two looks at mountinfo may look the same there: its counters tell. */
+static void find_replaced(struct watch_host *h, const struct mountstats *found)
+{
+	for (unsigned int i = 0; i < h->settings.mount_count; i++)
+		h->watches[i].replaced |= mount_use_replaced(&h->watches[i].use, &found[i]);
+}
+
 /* Of mounts with knobs, so that two of one export, which are counted together, count once. Returns what
  * they have sent and received (bytes). */
 static double add_up(struct watch_host *h, const struct mountstats *found, double now)
@@ -134,6 +141,8 @@ void watch_use_look(struct watch_host *h, double now)
 	if (!read_counters(h, found))
 		for (unsigned int i = 0; i < h->settings.mount_count; i++)
 			found[i] = none;
+	else
+		find_replaced(h, found);
 	moved = add_up(h, found, now);
 	h->misled = !hasten(h) && early;
 	look_at_network(h, moved, now);

@@ -180,6 +180,70 @@ static void test_an_automounted_one_hangs(void **state)
 	unlink(files_path("/proc/self/mountstats"));
 }
 
+/* ---- umount and mount at once -------------------------------------------------------------- */
+
+static void mounted_for(unsigned int seconds)
+{
+	files_put("/proc/self/mountstats",
+		  "device s:/e mounted on /mnt/n with fstype nfs statvers=1.1\n\tage:\t%u\n"
+		  "\tbytes:\t0 4096 0 0 0 4096 0 1\n\t  READ: 10 5\n\t  WRITE: 6 6\n",
+		  seconds);
+	now += 1;
+	watch_round(&host, now);
+}
+
+static void knobs_are_new(void)
+{
+	files_put(RATIO, "0\n");
+	files_put(READAHEAD, "128\n");
+}
+
+/* The kernel gives the id and the device of the old one again: mountinfo has the same text, but for the server. */
+static void test_another_server_at_once(void **state)
+{
+	struct watch *w = host.watches;
+
+	rounds(30, 0.9, 1.0);
+	assert_int_equal(files_number(RATIO), 50);
+	knobs_are_new();
+	files_put("/proc/self/mountinfo", "36 35 0:47 / /mnt/n rw - nfs other:/f rw,vers=3,x\n");
+	now += host.settings.interval;
+	watch_tick(&host, w, now);
+	assert_false(w->detector.believed);
+	rounds(30, 0.9, 1.0);
+	assert_true(w->detector.believed);
+	assert_int_equal(files_number(RATIO), 50);
+	watch_release(&host, w);
+}
+
+/* Or the same text altogether: the counters tell, which have begun anew, or were not there for a moment. */
+static void test_the_same_again_at_once(void **state)
+{
+	struct watch *w = host.watches;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		mounted_for(100);
+		rounds(30, 0.9, 1.0);
+		assert_int_equal(files_number(RATIO), 50);
+		knobs_are_new();
+		if (i)
+			files_put("/proc/self/mountstats",
+				  "device none mounted on / with fstype x\n");
+		now += 1;
+		watch_round(&host, now);
+		mounted_for(i ? 200 : 1);
+		watch_tick(&host, w, now);
+		assert_true(!w->detector.believed && !w->knobs.ratio.knob.held);
+		rounds(30, 0.9, 1.0);
+		assert_int_equal(files_number(RATIO), 50);
+	}
+	unlink(files_path("/proc/self/mountstats")); /* not to be read now: that tells nothing */
+	now += 1;
+	watch_round(&host, now);
+	assert_true(w->detector.believed && w->knobs.ratio.knob.held);
+	watch_release(&host, w);
+}
+
 /* ---- knobs that the kernel refuses ----------------------------------------------------------- */
 
 static const char *refused;   /* a knob; NULL: none */
@@ -300,6 +364,8 @@ int main(void)
 		ON_A_MACHINE(test_a_mount_is_let_go_while_many_hang),
 		ON_A_MACHINE(test_autofs_may_unmount_it),
 		ON_A_MACHINE(test_an_automounted_one_hangs),
+		ON_A_MACHINE(test_another_server_at_once),
+		ON_A_MACHINE(test_the_same_again_at_once),
 		ON_A_MACHINE(test_a_refused_deferral),
 		ON_A_MACHINE(test_a_refused_raise),
 		ON_A_MACHINE(test_a_refused_knob_is_not_pressed),
