@@ -41,6 +41,7 @@ static struct daemon {
 	double record_at;	     /* s: when the next one is due */
 	double looked;		     /* s: when the machine was looked at */
 	struct stat utab;	     /* of UTAB_FILE then; all zero: there was none */
+	bool unfollowed;	     /* it could not be read, which was said */
 	bool unrecorded;	     /* the last record could not be written, which was said */
 	char metrics[SETTINGS_FILE]; /* stands there; "": none */
 	double metered;		     /* s: when they were written */
@@ -256,32 +257,49 @@ static void reload(struct daemon *d, int argc, char **argv)
 	notify_ready(&d->notify, d->host.settings.mount_count);
 }
 
-/* Mounts that were made with the option, or are no more, come and go as they do. */
+/* *NOW: of UTAB_FILE. True: it is not as it was when it was read last. */
+static bool utab_changed(const struct daemon *d, struct stat *now)
+{
+	char path[KNOB_PATH];
+
+	snprintf(path, sizeof(path), "%s" UTAB_FILE, d->host.settings.root);
+	if (stat(path, now))
+		*now = (struct stat){0};
+	return now->st_ino != d->utab.st_ino || now->st_size != d->utab.st_size ||
+	       now->st_mtim.tv_sec != d->utab.st_mtim.tv_sec ||
+	       now->st_mtim.tv_nsec != d->utab.st_mtim.tv_nsec;
+}
+
+static void take_mounts(struct daemon *d, const struct settings *fresh)
+{
+	struct settings old = d->host.settings;
+
+	watch_list(&d->host, fresh);
+	settings_free(&old);
+	log_line(LOG_LEVEL_EVENT, "%s: mounts: %u", UTAB_FILE, fresh->mount_count);
+}
+
+/* Mounts that were made with the option, or are no more, come and go as they do. What cannot be read is tried
+ * again. */
 static void follow_utab(struct daemon *d)
 {
-	struct settings *old = &d->host.settings, fresh;
-	char path[KNOB_PATH];
-	struct stat now = {0};
+	struct settings fresh;
+	struct stat now;
+	char error[SETTINGS_LINE + 512];
+	bool read;
 
-	if (!old->fstab)
+	if (!d->host.settings.fstab || !utab_changed(d, &now))
 		return;
-	snprintf(path, sizeof(path), "%s" UTAB_FILE, old->root);
-	if (stat(path, &now))
-		now = (struct stat){0};
-	if (now.st_ino == d->utab.st_ino && now.st_size == d->utab.st_size &&
-	    now.st_mtim.tv_sec == d->utab.st_mtim.tv_sec &&
-	    now.st_mtim.tv_nsec == d->utab.st_mtim.tv_nsec)
-		return;
-	d->utab = now;
-	if (settings_follow(old, &fresh)) {
-		struct settings gone = *old;
-
-		watch_list(&d->host, &fresh);
-		settings_free(&gone);
-		log_line(LOG_LEVEL_EVENT, "%s: mounts: %u", UTAB_FILE, fresh.mount_count);
-	} else {
+	read = settings_follow(&d->host.settings, &fresh, error, sizeof(error));
+	if (read)
+		d->utab = now;
+	else if (!d->unfollowed)
+		log_line(LOG_LEVEL_WARN, "%s: the mounts stay as they are", error);
+	d->unfollowed = !read;
+	if (read && !settings_same_mounts(&fresh, &d->host.settings))
+		take_mounts(d, &fresh);
+	else
 		settings_free(&fresh);
-	}
 }
 
 static void look(struct daemon *d, double now)
