@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "common/log.h"
 #include "decide.h"
@@ -85,11 +86,36 @@ static bool turn(struct keep_place *p, uint64_t bytes, const struct knob_recorde
 	return false;
 }
 
+/* Which group of that name is there; 0: none. */
+static uint64_t group_of(const struct keep_place *p)
+{
+	const char *end = strrchr(p->knob.path, '/');
+	char path[KNOB_PATH];
+	struct stat st;
+
+	if (!end)
+		return 0;
+	snprintf(path, sizeof(path), "%.*s", (int)(end - p->knob.path), p->knob.path);
+	return stat(path, &st) == 0 ? st.st_ino : 0;
+}
+
+/* A new group of that name is as nobody has turned it. */
+static void look_which(struct keep_place *p)
+{
+	const uint64_t group = group_of(p);
+
+	if (group == p->group)
+		return;
+	p->group = group;
+	p->knob.held = p->theirs = false;
+}
+
 /* Whether it stands at as much by then. */
 static bool hold(struct keep_place *p, uint64_t bytes, const struct knob_recorder *recorder)
 {
 	uint64_t now;
 
+	look_which(p);
 	if (!knob_read(&p->knob, &now)) {
 		if (p->theirs || knob_is_gone(&p->knob) || p->knob.error == EDOM)
 			p->knob.held = false; /* not there now, or without a bound */
@@ -99,7 +125,7 @@ static bool hold(struct keep_place *p, uint64_t bytes, const struct knob_recorde
 		if (now == p->knob.ours)
 			return true;
 		p->knob.held = false;
-		p->theirs = now != p->knob.found; /* else a new one of that name */
+		p->theirs = true;
 	}
 	return now >= bytes || (!p->theirs && turn(p, bytes, recorder));
 }
@@ -124,6 +150,7 @@ void keep_take_over(struct keep *k, struct keep *was)
 			continue;
 		q = &was->at[found - 1];
 		p->knob = q->knob;
+		p->group = q->group;
 		p->theirs = q->theirs;
 		p->keeps = q->keeps;
 		p->refused = q->refused;

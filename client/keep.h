@@ -34,10 +34,11 @@ struct keep_input {
 struct keep_place {
 	struct knob knob; /* its memory.low */
 	double percent;	  /* of memory: the sum of what the groups below it, or it, may keep */
-	bool theirs;  /* somebody else has turned it meanwhile: left alone until the next time */
-	bool keeps;   /* it stands at as much, whoever has turned it, when it was looked at */
-	bool refused; /* it could not be turned last, which was said */
-	bool named;   /* the group itself, not only one above one */
+	uint64_t group;	  /* inode of its directory: which group of that name it is; 0: none */
+	bool theirs; /* somebody else has turned it meanwhile: left alone until the next time, or group */
+	bool keeps;	    /* it stands at as much, whoever has turned it, when it was looked at */
+	bool refused;	    /* it could not be turned last, which was said */
+	bool named;	    /* the group itself, not only one above one */
 	unsigned int above; /* the place of the group above it, and 1; 0: it is the uppermost */
 };
 

@@ -179,6 +179,40 @@ static void test_other_settings(void **state)
 	end();
 }
 
+/* Back to what was found is somebody else's, too: nothing that goes back and forth. */
+static void test_others_put_it_back(void **state)
+{
+	static const char *const values[] = {"40 /slice/db"};
+
+	keeps(values, 1);
+	passes(true, 1);
+	assert_int_equal(files_number(DB), PART(40));
+	files_put(DB, "0\n");
+	for (unsigned int i = 0; i < 3; i++) {
+		passes(true, 1);
+		assert_int_equal(files_number(DB), 0);
+	}
+	assert_false(keep_holds(&host.keep));
+	passes(false, 0);
+	passes(true, 1); /* the next time */
+	assert_int_equal(files_number(DB), PART(40));
+	end();
+	assert_int_equal(files_number(DB), 0);
+}
+
+/* In another directory, made while the old one is there: another inode. */
+static void new_group(void)
+{
+	char made[FILES_PATH];
+
+	assert_int_equal(mkdir(files_path(V2 "/new"), 0700), 0);
+	files_put(V2 "/new/memory.low", "0\n");
+	unlink(files_path(DB));
+	assert_int_equal(rmdir(files_path(V2 "/slice/db")), 0);
+	snprintf(made, sizeof(made), "%s", files_path(V2 "/new"));
+	assert_int_equal(rename(made, files_path(V2 "/slice/db")), 0);
+}
+
 /* A service that ends, and begins anew with a group of the same name. */
 static void test_groups_come_and_go(void **state)
 {
@@ -191,8 +225,13 @@ static void test_groups_come_and_go(void **state)
 	files_put(DB, "0\n");
 	passes(true, 1);
 	assert_int_equal(files_number(DB), PART(40));
-	files_put(DB, "0\n");
+	new_group();
 	passes(true, 1);
+	assert_int_equal(files_number(DB), PART(40));
+	files_put(DB, "4096\n"); /* somebody else's: but not of the next one */
+	passes(true, 1);
+	assert_int_equal(files_number(DB), 4096);
+	new_group();
 	passes(true, 1);
 	assert_int_equal(files_number(DB), PART(40));
 	end();
@@ -333,6 +372,7 @@ int main(void)
 		cmocka_unit_test_setup(test_a_group_and_those_above_it, begin_one),
 		cmocka_unit_test_setup(test_what_others_set, begin_one),
 		cmocka_unit_test_setup(test_other_settings, begin_one),
+		cmocka_unit_test_setup(test_others_put_it_back, begin_one),
 		cmocka_unit_test_setup(test_groups_come_and_go, begin_one),
 		cmocka_unit_test_setup(test_a_record_comes_first, begin_one),
 		cmocka_unit_test_setup(test_writes_beside_what_is_kept, begin_one),
