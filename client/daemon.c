@@ -188,12 +188,15 @@ static void remove_metrics(struct daemon *d)
 	*d->metrics = '\0';
 }
 
-/* Once in each interval; what another setting names no more is removed. */
+/* Once in each interval; what another setting names no more is removed. A dry run leaves them to the agent that
+ * runs beside it. */
 static void write_metrics(struct daemon *d, double now)
 {
 	const char *path = d->host.settings.metrics;
 	int err;
 
+	if (d->host.settings.dry_run)
+		return;
 	if (strcmp(path, d->metrics) != 0) {
 		remove_metrics(d);
 		strcpy(d->metrics, path);

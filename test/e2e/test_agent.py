@@ -195,11 +195,16 @@ def test_killed(agent, work):
 def test_dry(agent, work):
     machine = Machine(work, "dry")
     server = Server(machine, 0.9, 1.0)
-    a = Agent(machine, agent, "--dry-run", "--flush-point", "60")
+    metrics = f"{work}/another's.prom"
+    with open(metrics, "w", encoding="ascii") as file:
+        file.write("of the agent that runs\n")
+    a = Agent(machine, agent, "--dry-run", "--flush-point", "60", "--metrics", metrics)
     e2e.check(a.waits("would set read_ahead_kb to 16") and a.waits("would set min_ratio to 50"),
               "--dry-run says what it would do", a.text)
     a.end()
     e2e.check(machine.untouched() and not os.listdir(f"{machine.root}/run"), "and does nothing")
+    e2e.check(text_of(metrics) == "of the agent that runs\n", "nor to the metrics of another",
+              text_of(metrics))
     result = run(machine.command(agent, "--once", "--answer", "10", MOUNT))
     e2e.check(result.returncode == 0 and "states prices: write 0.9" in result.stdout,
               "--once finds the prices", result.stdout + result.stderr)
