@@ -418,7 +418,7 @@ int daemon_run(const struct settings *settings, int argc, char **argv)
 
 static bool find_out(struct daemon *d, struct watch *w)
 {
-	const double end = wakeup_now() + d->host.settings.answer;
+	const double end = wakeup_now() + watch_answer(&d->host);
 	unsigned int replies = 0;
 	char obstacle[64];
 

@@ -157,7 +157,11 @@ void watch_ask(struct watch_host *h, struct watch *w, double now)
 		return;
 	w->ask_at = next_ask(h, w, now);
 	if (!watch_use_asks(h, w, now)) {
+		const double idle = watch_use_idle(h, w);
+
 		w->crowded = false;
+		if (idle > now)
+			w->ask_at = fmin(w->ask_at, idle);
 		return;
 	}
 	if (!mount_calls_adopt(&w->calls, w->mount.id, &h->pool)) {
@@ -171,7 +175,7 @@ void watch_ask(struct watch_host *h, struct watch *w, double now)
  * now again, that is no silence of its server's. */
 static enum news why_stale(const struct watch_host *h, const struct watch *w, double now)
 {
-	if (w->answered < w->asked && now - w->waits_since >= h->settings.answer)
+	if (w->answered < w->asked && now - w->waits_since >= watch_answer(h))
 		return NEWS_NO_ANSWER;
 	if (w->crowded)
 		return NEWS_CROWDED;

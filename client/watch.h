@@ -165,6 +165,8 @@ void watch_use_look(struct watch_host *h, double now);
 /* So often (s) may it be asked for prices; and whether there is a reason to now. */
 double watch_use_interval(const struct watch_host *h, const struct watch *w);
 bool watch_use_asks(const struct watch_host *h, const struct watch *w, double now);
+/* When (s) there is one though nobody uses it. */
+double watch_use_idle(const struct watch_host *h, const struct watch *w);
 /* Groups of other settings, which are the host's by now: those that are still named go on as they are. */
 void watch_groups_list(struct watch_host *h, const struct settings *settings);
 void watch_keep_list(struct watch_host *h, const struct settings *settings);
@@ -191,6 +193,9 @@ bool watch_feed(struct watch *w, double now);
 void watch_ask(struct watch_host *h, struct watch *w, double now);
 /* The knobs as they were found. */
 void watch_release(struct watch_host *h, struct watch *w);
+/* Prices count for so long (s) without an answer: two intervals at least, so that a server that answers is asked and
+ * heard before that. */
+double watch_answer(const struct watch_host *h);
 /* No answer to any question that is not too old. */
 bool watch_stale(const struct watch_host *h, const struct watch *w, double now);
 /* Its server states prices that count: believed, and fresh. */

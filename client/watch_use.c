@@ -166,6 +166,11 @@ static bool is_left_to_autofs(const struct watch *w, double now)
 	       now - fmax(w->use.read_at, w->use.written_at) >= ASK_USED;
 }
 
+double watch_use_idle(const struct watch_host *h, const struct watch *w)
+{
+	return w->asked + fmin(ASK_IDLE, watch_answer(h) / 2);
+}
+
 bool watch_use_asks(const struct watch_host *h, const struct watch *w, double now)
 {
 	if (is_left_to_autofs(w, now))
@@ -174,12 +179,17 @@ bool watch_use_asks(const struct watch_host *h, const struct watch *w, double no
 		return true;
 	return mount_use_calls(&w->use) >= ASK_CALLS || has_written(h, w) ||
 	       w->decision.way == WRITE_DEFER || h->settings.halts.count ||
-	       w->answered < w->asked || now - w->asked >= fmin(ASK_IDLE, h->settings.answer / 2);
+	       w->answered < w->asked || now >= watch_use_idle(h, w);
+}
+
+double watch_answer(const struct watch_host *h)
+{
+	return fmax(h->settings.answer, 2 * h->settings.interval);
 }
 
 bool watch_stale(const struct watch_host *h, const struct watch *w, double now)
 {
-	return now - w->answered >= h->settings.answer;
+	return now - w->answered >= watch_answer(h);
 }
 
 bool watch_priced(const struct watch_host *h, const struct watch *w, double now)

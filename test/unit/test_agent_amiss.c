@@ -88,6 +88,42 @@ static void test_a_late_answer_is_old(void **state)
 	watch_release(&host, w);
 }
 
+/* It is answered 0.3 s after each question, and was asked when that was due. */
+static void never_silent(double interval, double answer)
+{
+	struct watch *w = host.watches;
+
+	host.settings.interval = interval;
+	host.settings.answer = answer;
+	for (double end = now + 60 * interval; now < end; now += 0.3) {
+		state_prices(0.5, 0.5);
+		watch_round(&host, now);
+		watch_tick(&host, w, now);
+		assert_int_not_equal(w->news, NEWS_NO_ANSWER);
+		if (mount_calls_asks(&w->calls))
+			wakeup_wait(&wakeup, wakeup_now() + 10);
+	}
+	assert_int_equal(w->news, NEWS_BELIEVED);
+	watch_release(&host, w);
+}
+
+/* Where prices count no longer than an interval they would be old whenever the next answer comes. */
+static void test_answers_that_count_for_an_interval(void **state)
+{
+	never_silent(1, 1);
+}
+
+/* And of a mount that nobody uses, which is asked less often, where they count for two. */
+static void test_an_unused_mount_is_asked_in_time(void **state)
+{
+	files_put("/proc/self/mountstats",
+		  "device s:/e mounted on /mnt/n with fstype nfs statvers=1.1\n"
+		  "\tbytes:\t0 0 0 0 0 0 0 0\n");
+	never_silent(5, 10);
+	never_silent(10, 10);
+	unlink(files_path("/proc/self/mountstats"));
+}
+
 /* A mount is let go whose question hangs, while as many others hang as may: its child is not lost. */
 static void test_a_mount_is_let_go_while_many_hang(void **state)
 {
@@ -361,6 +397,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ON_A_MACHINE(test_a_late_answer_is_old),
+		ON_A_MACHINE(test_answers_that_count_for_an_interval),
+		ON_A_MACHINE(test_an_unused_mount_is_asked_in_time),
 		ON_A_MACHINE(test_a_mount_is_let_go_while_many_hang),
 		ON_A_MACHINE(test_autofs_may_unmount_it),
 		ON_A_MACHINE(test_an_automounted_one_hangs),
