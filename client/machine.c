@@ -126,20 +126,28 @@ double machine_burst_time(const struct machine *m)
 	return room > 0 ? room / BURST_RATE : INFINITY;
 }
 
-void machine_network(struct machine *m, double sent, uint64_t now)
+/* Of a link that is full both ways: the direction that others use more. */
+static double use_of_others(const struct net_interface *in, const struct net_limits *limits,
+			    const struct traffic *mounts)
 {
-	double use = 0;
+	const double received = rate_per_second(&in->received, limits->window) - mounts->received;
+	const double sent = rate_per_second(&in->sent, limits->window) - mounts->sent;
+	const double full = (double)in->speed * 1e6 * limits->full;
 
+	return fmin(fmax(fmax(received, sent), 0) * 8 / full, 1);
+}
+
+void machine_network(struct machine *m, const struct traffic *mounts, uint64_t now)
+{
 	m->now = (double)now / 1e9;
+	m->network = 0;
 	meter_net_sample(&m->net, &m->source, now);
 	for (unsigned int i = 0; i < m->net.n; i++) {
 		const struct net_interface *in = &m->net.interfaces[i];
 
 		if (strcmp(in->name, m->net.busiest) == 0)
-			use = m->net.utilization -
-			      sent * 8 / ((double)in->speed * 1e6 * m->net.limits.full);
+			m->network = use_of_others(in, &m->net.limits, mounts);
 	}
-	m->network = fmax(use, 0);
 }
 
 uint64_t machine_dirty(struct machine *m, const char *device)

@@ -139,14 +139,14 @@ struct watch_host {
 	struct async_pool pool;
 	bool crowded; /* in the last round some mount had no place for its question */
 	struct history history;
-	double used;	    /* s: when counters were looked at */
-	double dirty_pages; /* the machine's, then */
-	double moved;	    /* bytes that mounts have sent and received */
-	double moved_from;  /* s: since then */
-	double burst_time;  /* s: so soon a burst of writes is to be seen */
-	bool misled;	    /* that look came early, and no mount with prices had been written to */
-	double worth;	    /* of cached data, 0..1: mount_use.h, with machine.pressed */
-	bool cache_lost;    /* and it is lost: the same */
+	double used;	      /* s: when counters were looked at */
+	double dirty_pages;   /* the machine's, then */
+	struct traffic moved; /* bytes of the mounts */
+	double moved_from;    /* s: since then */
+	double burst_time;    /* s: so soon a burst of writes is to be seen */
+	bool misled;	 /* that look came early, and no mount with prices had been written to */
+	double worth;	 /* of cached data, 0..1: mount_use.h, with machine.pressed */
+	bool cache_lost; /* and it is lost: the same */
 	struct watch_group groups[WEIGHTS_MAX]; /* settings.halts.count of them */
 	struct keep keep;			/* of settings.keeps */
 	uint64_t draw;				/* random numbers: the state, any */

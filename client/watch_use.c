@@ -22,9 +22,14 @@ static bool read_counters(struct watch_host *h, struct mountstats found[MOUNTS_M
 	return true;
 }
 
-static double bytes_of(const struct mountstats *s)
+/* What a mount has moved since the last look, if there was one. */
+static void add_moved(struct traffic *moved, const struct mountstats *from,
+		      const struct mountstats *to)
 {
-	return (double)s->server_read + (double)s->server_written;
+	if (!from->there || !to->there)
+		return;
+	moved->received += fmax((double)to->server_read - (double)from->server_read, 0);
+	moved->sent += fmax((double)to->server_written - (double)from->server_written, 0);
 }
 
 /* What was mounted anew between two looks at mountinfo may look the same there: its counters tell. */
@@ -34,22 +39,19 @@ static void find_replaced(struct watch_host *h, const struct mountstats *found)
 		h->watches[i].replaced |= mount_use_replaced(&h->watches[i].use, &found[i]);
 }
 
-/* Of mounts with knobs, so that two of one export, which are counted together, count once. Returns what
- * they have sent and received (bytes). */
-static double add_up(struct watch_host *h, const struct mountstats *found, double now)
+/* Of mounts with knobs, so that two of one export, which are counted together, count once. */
+static void add_up(struct watch_host *h, const struct mountstats *found, double now)
 {
 	struct use_bytes soon = {0}, late = {0};
-	double moved = 0;
 
 	for (unsigned int i = 0; i < h->settings.mount_count; i++) {
 		struct watch *w = &h->watches[i];
-		const double before = bytes_of(&w->use.last);
+		const struct mountstats before = w->use.last;
 
 		mount_use_feed(&w->use, &found[i], now);
 		if (!w->knobs.owns)
 			continue;
-		if (bytes_of(&found[i]) > before && before > 0)
-			moved += bytes_of(&found[i]) - before;
+		add_moved(&h->moved, &before, &found[i]);
 		soon.read += w->use.soon.read;
 		soon.fetched += w->use.soon.fetched;
 		late.read += w->use.late.read;
@@ -57,7 +59,6 @@ static double add_up(struct watch_host *h, const struct mountstats *found, doubl
 	}
 	h->worth = use_worth(&soon, &late) * h->machine.pressed;
 	h->cache_lost = h->machine.pressed > DECIDE_PRESSED && use_lost(&soon, h->cache_lost);
-	return moved;
 }
 
 /* What programs wrote since the last question: deferred, it makes no WRITEs. */
@@ -113,16 +114,16 @@ static bool is_due(struct watch_host *h, double now)
 }
 
 /* What the mounts move is taken from what the network carries, so it is of no shorter a time. */
-static void look_at_network(struct watch_host *h, double moved, double now)
+static void look_at_network(struct watch_host *h, double now)
 {
 	const double since = now - h->moved_from;
+	const struct traffic mounts = {h->moved.received / since, h->moved.sent / since};
 
-	h->moved += moved;
 	if (since < USE_PACE)
 		return;
 	h->machine.net.limits.capacity = (uint64_t)h->settings.network_capacity;
-	machine_network(&h->machine, h->moved / since, (uint64_t)(now * 1e9));
-	h->moved = 0;
+	machine_network(&h->machine, &mounts, (uint64_t)(now * 1e9));
+	h->moved = (struct traffic){0};
 	h->moved_from = now;
 }
 
@@ -131,7 +132,6 @@ void watch_use_look(struct watch_host *h, double now)
 	static const struct mountstats none;
 	struct mountstats found[MOUNTS_MAX];
 	const bool early = !is_overdue(h, now);
-	double moved;
 
 	h->burst_time = burst_time(h);
 	if (!is_due(h, now))
@@ -143,9 +143,9 @@ void watch_use_look(struct watch_host *h, double now)
 			found[i] = none;
 	else
 		find_replaced(h, found);
-	moved = add_up(h, found, now);
+	add_up(h, found, now);
 	h->misled = !hasten(h) && early;
-	look_at_network(h, moved, now);
+	look_at_network(h, now);
 }
 
 double watch_use_interval(const struct watch_host *h, const struct watch *w)
