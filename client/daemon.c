@@ -430,13 +430,16 @@ static bool find_out(struct daemon *d, struct watch *w)
 	while (replies < ONCE_REPLIES && !w->detector.believed && !w->detector.disproofs &&
 	       wakeup_now() < end && !d->wakeup.end) {
 		watch_ask(&d->host, w, wakeup_now());
-		wakeup_wait(&d->wakeup, fmin(end, w->ask_at));
+		wakeup_wait(&d->wakeup, fmin(end, watch_next(w, wakeup_now())));
 		replies += watch_feed(w, wakeup_now());
 	}
-	if (!w->detector.believed)
+	if (w->detector.believed)
+		return true;
+	mount_calls_leave(&w->calls, &d->host.pool); /* a question that hangs has another's place */
+	if (!d->wakeup.end)
 		log_line(LOG_LEVEL_EVENT, "%s: %s", w->path,
 			 replies ? "the server states no prices" : "no answer");
-	return w->detector.believed;
+	return false;
 }
 
 int daemon_once(const struct settings *settings)
@@ -447,7 +450,7 @@ int daemon_once(const struct settings *settings)
 	if (status)
 		return status;
 	d->host.settings.interval = ASK_SOON;
-	for (unsigned int i = 0; i < settings->mount_count; i++) {
+	for (unsigned int i = 0; i < settings->mount_count && !d->wakeup.end; i++) {
 		struct watch *w = &d->host.watches[i];
 
 		if (!find_out(d, w)) {
@@ -459,5 +462,5 @@ int daemon_once(const struct settings *settings)
 		w->ask_at = INFINITY;
 		watch_tick(&d->host, w, wakeup_now());
 	}
-	return status;
+	return d->wakeup.end ? EINTR : status;
 }
