@@ -126,6 +126,8 @@ static bool hold(struct keep_place *p, uint64_t bytes, const struct knob_recorde
 			return true;
 		p->knob.held = false;
 		p->theirs = true;
+		log_line(LOG_LEVEL_EVENT, "keep: %s: stays as it is: somebody else has turned it",
+			 p->knob.path);
 	}
 	return now >= bytes || (!p->theirs && turn(p, bytes, recorder));
 }
@@ -189,7 +191,7 @@ void keep_release(struct keep *k)
 	for (unsigned int i = k->count; i > 0; i--) {
 		struct keep_place *p = &k->at[i - 1];
 
-		knob_restore(&p->knob);
+		knob_release(&p->knob);
 		p->theirs = p->keeps = p->refused = false;
 	}
 }

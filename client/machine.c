@@ -163,8 +163,8 @@ uint64_t machine_dirty(struct machine *m, const char *device)
 /* Lets go of both limits, and of the setting: SIGHUP brings it back. */
 static bool leave_alone(struct machine *m)
 {
-	knob_restore(&m->background);
-	knob_restore(&m->limit);
+	knob_release(&m->background);
+	knob_release(&m->limit);
 	m->flush_point = 0;
 	return false;
 }
@@ -216,17 +216,20 @@ static bool raise_limits(struct machine *m, const struct knob_recorder *recorder
 
 void machine_flush_point(struct machine *m, bool raise, const struct knob_recorder *recorder)
 {
+	bool as_found = true;
+
 	if (raise == m->raised || !m->flush_point)
 		return;
 	if (!m->dry_run && raise && !raise_limits(m, recorder))
 		return;
 	if (!m->dry_run && !raise) {
-		knob_restore(&m->background);
-		knob_restore(&m->limit);
+		as_found = knob_release(&m->background);
+		as_found &= knob_release(&m->limit);
 	}
 	m->raised = raise;
-	log_line(LOG_LEVEL_EVENT, "dirty memory: %s%s", m->dry_run ? "would " : "",
-		 raise ? "raise the flushing point" : "put the flushing point back");
+	if (as_found)
+		log_line(LOG_LEVEL_EVENT, "dirty memory: %s%s", m->dry_run ? "would " : "",
+			 raise ? "raise the flushing point" : "put the flushing point back");
 }
 
 /* Below the point where the kernel would make writers wait with the limit as it was. */
@@ -249,7 +252,7 @@ void machine_flush_follow(struct machine *m, bool raise, const struct knob_recor
 		return;
 	}
 	if (m->drain_until <= 0) {
-		knob_restore(&m->background);
+		knob_release(&m->background);
 		m->drain_until = m->now + FLUSH_DRAIN_MAX;
 	}
 	if (drained(m) || m->now >= m->drain_until) {

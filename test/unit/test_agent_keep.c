@@ -134,8 +134,14 @@ static void test_what_others_set(void **state)
 	files_put(SLICE, "%d\n", PART(90));
 	passes(true, 1);
 	assert_int_equal(files_number(SLICE), PART(90));
-	end();
-	assert_int_equal(files_number(DB), 4096);
+	files_put(SLICE, "0\n");
+	passes(false, 0);
+	passes(true, 1);
+	assert_int_equal(files_number(SLICE), PART(40));
+	files_put(SLICE, "8192\n");
+	end(); /* before it was looked at again */
+	assert_non_null(strstr(files_said, "/slice/memory.low: stays as it is: somebody else"));
+	assert_true(files_number(DB) == 4096 && files_number(SLICE) == 8192);
 }
 
 static void list(struct settings s)
@@ -193,6 +199,7 @@ static void test_others_put_it_back(void **state)
 		assert_int_equal(files_number(DB), 0);
 	}
 	assert_false(keep_holds(&host.keep));
+	assert_non_null(strstr(files_said, "/db/memory.low: stays as it is: somebody else"));
 	passes(false, 0);
 	passes(true, 1); /* the next time */
 	assert_int_equal(files_number(DB), PART(40));

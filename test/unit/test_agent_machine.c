@@ -175,6 +175,29 @@ static void test_the_limit_follows_at_last(void **state)
 	assert_int_equal(files_number(LIMIT), 20);
 }
 
+/* Whoever sets a limit meanwhile has it: that is said, and not that it is as it was. */
+static void test_a_limit_that_somebody_sets_meanwhile(void **state)
+{
+	static const char *const knobs[] = {BACKGROUND, LIMIT};
+	struct machine m;
+	char says[FILES_PATH + 64];
+
+	for (unsigned int i = 0; i < 2; i++) {
+		machine_init(&m, files_root, 60, false);
+		machine_flush_point(&m, true, &recorder);
+		files_put(knobs[i], "33\n");
+		machine_flush_point(&m, false, &recorder);
+		assert_int_equal(files_number(knobs[i]), 33);
+		snprintf(says, sizeof(says), "%s: stays as it is: somebody else has turned it",
+			 files_path(knobs[i]));
+		assert_string_equal(files_said, says);
+		files(state);
+	}
+	machine_flush_point(&m, true, &recorder);
+	machine_flush_point(&m, false, &recorder);
+	assert_string_equal(files_said, "dirty memory: put the flushing point back");
+}
+
 /* With room that a deferral would make, memory is not full yet. */
 static void test_room_that_a_deferral_makes(void **state)
 {
@@ -265,6 +288,7 @@ int main(void)
 		cmocka_unit_test_setup(test_limits_that_are_left_alone, files),
 		cmocka_unit_test_setup(test_the_limit_follows_when_it_has_drained, files),
 		cmocka_unit_test_setup(test_the_limit_follows_at_last, files),
+		cmocka_unit_test_setup(test_a_limit_that_somebody_sets_meanwhile, files),
 		cmocka_unit_test_setup(test_room_that_a_deferral_makes, files),
 		cmocka_unit_test_setup(test_network_of_others, files),
 		cmocka_unit_test_setup(test_both_directions_of_the_network, files),
