@@ -32,7 +32,7 @@ static unsigned int find(const struct keep *k, const struct knob *wanted)
 	return 0;
 }
 
-/* The place, and 1, of the group that is the first LENGTH bytes of NAME; 0: there are too many. */
+/* The place, and 1, of the group that is the first LENGTH bytes of NAME. */
 static unsigned int place_of(struct keep *k, const char *root, const char *name, int length,
 			     unsigned int above)
 {
@@ -41,17 +41,32 @@ static unsigned int place_of(struct keep *k, const char *root, const char *name,
 
 	name_knob(&wanted, root, name, length);
 	found = find(k, &wanted);
-	if (found || k->count == KEEP_KNOBS)
+	if (found)
 		return found;
 	k->at[k->count] = (struct keep_place){.knob = wanted, .above = above};
 	return ++k->count;
+}
+
+/* Of the group NAME and those above it, how many have no place yet. */
+static unsigned int new_ones(const struct keep *k, const char *root, const char *name)
+{
+	unsigned int count = 0;
+	struct knob wanted;
+
+	for (size_t i = 1; i <= strlen(name); i++) {
+		if (name[i] && name[i] != '/')
+			continue;
+		name_knob(&wanted, root, name, (int)i);
+		count += !find(k, &wanted);
+	}
+	return count;
 }
 
 bool keep_add(struct keep *k, const char *root, const char *name, double percent)
 {
 	unsigned int place = 0;
 
-	if (!group_is_name(name) || !name[1])
+	if (!group_is_name(name) || !name[1] || k->count + new_ones(k, root, name) > KEEP_KNOBS)
 		return false;
 	for (size_t i = 1; i <= strlen(name); i++) {
 		struct keep_place *p;
@@ -59,8 +74,6 @@ bool keep_add(struct keep *k, const char *root, const char *name, double percent
 		if (name[i] && name[i] != '/')
 			continue;
 		place = place_of(k, root, name, (int)i, place);
-		if (!place)
-			return false;
 		p = &k->at[place - 1];
 		p->percent = fmin(p->percent + percent, 100);
 	}

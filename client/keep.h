@@ -52,7 +52,8 @@ struct keep {
 
 /* Whether what KEPT says goes on, or begins. */
 bool keep_judge(bool kept, const struct keep_input *in);
-/* The group NAME, with those above it, may keep so much. False: it is no name of a group, or there are too many. */
+/* The group NAME, with those above it, may keep so much. False, and K is as it was: it is no name of a group, or there are too
+ * many. */
 bool keep_add(struct keep *k, const char *root, const char *name, double percent);
 /* Holds what may be kept of TOTAL bytes of memory; what others have set higher stays. What cannot be turned is
  * said once, and tried again by the next call. */

@@ -372,6 +372,26 @@ static void test_dry_run_and_wrong_names(void **state)
 	end();
 }
 
+/* One too many is left alone, and so are those above it. */
+static void test_as_many_as_may_be(void **state)
+{
+	struct keep k = {0};
+	char name[32];
+
+	for (unsigned int i = 0; i < KEEP_KNOBS / 3; i++) {
+		snprintf(name, sizeof(name), "/%u/db/x", i);
+		assert_true(keep_add(&k, files_root, name, 1));
+	}
+	assert_int_equal(k.count, KEEP_KNOBS - 2);
+	assert_false(keep_add(&k, files_root, "/one/too/deep", 1));
+	assert_int_equal(k.count, KEEP_KNOBS - 2);
+	assert_false(keep_add(&k, files_root, "/0/one/too/deep", 1));
+	assert_true(k.at[0].percent == 1);
+	assert_true(keep_add(&k, files_root, "/0/y/z", 1) && k.count == KEEP_KNOBS);
+	assert_true(keep_add(&k, files_root, "/0/y", 1));
+	assert_false(keep_add(&k, files_root, "/more", 1));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -385,6 +405,7 @@ int main(void)
 		cmocka_unit_test_setup(test_writes_beside_what_is_kept, begin_one),
 		cmocka_unit_test_setup(test_a_knob_that_cannot_be_turned, begin_one),
 		cmocka_unit_test_setup(test_dry_run_and_wrong_names, begin_one),
+		cmocka_unit_test(test_as_many_as_may_be),
 	};
 
 	return cmocka_run_group_tests(tests, files_begin, files_end);
