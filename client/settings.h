@@ -39,6 +39,7 @@ struct settings {
 	char metrics[SETTINGS_FILE]; /* a file to write them to, absolute; "": none */
 
 	/* Of the command line only. */
+	bool unreadable; /* parsing has failed by a table of mounts that cannot be read: later it may not */
 	bool dry_run, once, status, watch, explain, restore, stop, help;
 	const char *root;    /* before all paths of /proc, /sys and /run: "" */
 	const char *replies; /* a file to take replies from in place of statfs, NULL */

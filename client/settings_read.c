@@ -129,17 +129,18 @@ static bool add_file(struct settings *s, const char *name, settings_mount_line p
 {
 	char path[PATH_MAX];
 	FILE *file;
-	bool good;
 
 	snprintf(path, sizeof(path), "%s%s", s->root, name);
 	file = fopen(path, "re");
-	if (!file)
-		return errno == ENOENT ||
+	if (!file) {
+		s->unreadable = errno != ENOENT;
+		return !s->unreadable ||
 		       settings_wrong(error, size, "%s: %s", path, strerror(errno));
+	}
 	settings_add_mounts(s, file, path, parse);
-	good = !ferror(file) || settings_wrong(error, size, "%s: cannot be read", path);
+	s->unreadable = ferror(file);
 	fclose(file);
-	return good;
+	return !s->unreadable || settings_wrong(error, size, "%s: cannot be read", path);
 }
 
 /* Mounts that have the option: those of fstab, and those mounted with it now. */
