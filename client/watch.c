@@ -232,7 +232,8 @@ static void look_at_readahead(struct watch *w, double now)
 		w->readahead_found = mount_knobs_readahead_found(&w->knobs);
 }
 
-void watch_tick(struct watch_host *h, struct watch *w, double now)
+/* All but asking. */
+static void judge(struct watch_host *h, struct watch *w, double now)
 {
 	const bool due = now >= w->ask_at;
 
@@ -246,6 +247,11 @@ void watch_tick(struct watch_host *h, struct watch *w, double now)
 	after_push(w);
 	tell(h, w, now);
 	watch_act(h, w, now);
+}
+
+void watch_tick(struct watch_host *h, struct watch *w, double now)
+{
+	judge(h, w, now);
 	watch_ask(h, w, now);
 }
 
@@ -274,12 +280,15 @@ double watch_tick_all(struct watch_host *h, double now)
 	struct watch *order[MOUNTS_MAX];
 	double next = INFINITY;
 
-	for (unsigned int i = 0; i < h->settings.mount_count; i++)
+	/* All, before one asks: who has returned leaves its place. */
+	for (unsigned int i = 0; i < h->settings.mount_count; i++) {
 		order[i] = &h->watches[i];
+		judge(h, order[i], now);
+	}
 	qsort(order, h->settings.mount_count, sizeof(order[0]), by_question);
 	h->crowded = false;
 	for (unsigned int i = 0; i < h->settings.mount_count; i++) {
-		watch_tick(h, order[i], now);
+		watch_ask(h, order[i], now);
 		h->crowded |= is_waiting(order[i], now);
 		next = fmin(next, watch_next(order[i], now));
 	}
