@@ -166,7 +166,7 @@ int main(int argc, char **argv)
 	log_sink_stdout();
 	settings_init(&s);
 	if (!settings_parse(&s, argc, argv, error, sizeof(error)))
-		return fail(EXIT_USAGE, "%s", error);
+		return fail(s.unreadable ? EXIT_FAILURE : EXIT_USAGE, "%s", error);
 	wakeup_hold_reload(looks_after(&s));
 	if (s.help) {
 		settings_help("ca-nfs-agent");

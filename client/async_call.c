@@ -90,11 +90,23 @@ bool async_pool_crowded(const struct async_pool *pool, uint32_t group)
 	return places <= (own ? ASYNC_KEPT : 0);
 }
 
+unsigned int async_pool_group(const struct async_pool *pool, uint32_t group)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < ASYNC_WORKERS_MAX; i++) {
+		const struct async_worker *w = &pool->workers[i];
+
+		count += w->child && w->group == group &&
+			 (w->state == ASYNC_BUSY || w->state == ASYNC_LEFT);
+	}
+	return count;
+}
+
 /* An idle one, else a new one; NULL: none can be had. */
 static struct async_worker *find(struct async_pool *pool, uint32_t group)
 {
 	struct async_worker *idle = NULL, *place = NULL;
-	unsigned int busy = 0;
 
 	for (unsigned int i = 0; i < ASYNC_WORKERS_MAX; i++) {
 		struct async_worker *w = &pool->workers[i];
@@ -103,10 +115,8 @@ static struct async_worker *find(struct async_pool *pool, uint32_t group)
 			place = place ? place : w;
 		else if (w->state == ASYNC_IDLE)
 			idle = w;
-		else if (w->state != ASYNC_STUCK)
-			busy += w->group == group;
 	}
-	if (busy >= ASYNC_GROUP_MAX || async_pool_crowded(pool, group))
+	if (async_pool_group(pool, group) >= ASYNC_GROUP_MAX || async_pool_crowded(pool, group))
 		return NULL;
 	if (idle)
 		return idle;

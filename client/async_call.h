@@ -74,6 +74,8 @@ void async_call_leave(struct async_call *c, struct async_pool *pool);
 void async_pool_reap(struct async_pool *pool);
 /* How many are stuck. */
 unsigned int async_pool_stuck(const struct async_pool *pool);
+/* How many calls of GROUP are under way, without stuck ones. */
+unsigned int async_pool_group(const struct async_pool *pool, uint32_t group);
 /* Whether others' calls hang in so many that there is none for GROUP. */
 bool async_pool_crowded(const struct async_pool *pool, uint32_t group);
 /* Ends those that are idle. */

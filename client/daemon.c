@@ -21,9 +21,11 @@
 /* --once: more replies than that do not help (one in four million servers with prices needs more).
  */
 #define ONCE_REPLIES 40
-/* However many mounts there are, and calls return: not sooner again (s) does a round begin, is memory
- * looked at, is the record written for what --status shows (for a knob it is at once). */
+/* However many mounts there are, and calls return: not sooner again (s) does a round begin (where mounts wait for
+ * a place to ask: the second), is memory looked at, is the record written for what --status shows (for a knob it
+ * is at once). */
 #define ROUND_PACE    0.1
+#define ROUND_CROWDED 0.02
 #define ROUND_LONGEST 0.5 /* a burst of writes is seen so soon, or before the kernel sends it */
 #define LOOK_PACE     0.25
 #define RECORD_PACE   0.5
@@ -34,13 +36,13 @@ static struct daemon {
 	struct watch_host host;
 	struct wakeup wakeup;
 	struct notify notify;
-	char *recorded;	    /* the text that stands in /run; NULL: unknown */
-	bool added;	    /* with lines of knobs behind it */
-	double record_at;   /* s: when the next one is due */
-	double looked;	    /* s: when the machine was looked at */
-	struct stat utab;   /* of UTAB_FILE then; all zero: there was none */
-	unsigned int first; /* watch that a round begins with, so that none is always last */
-	bool unrecorded;    /* the last record could not be written, which was said */
+	char *recorded;		     /* the text that stands in /run; NULL: unknown */
+	bool added;		     /* with lines of knobs behind it */
+	double record_at;	     /* s: when the next one is due */
+	double looked;		     /* s: when the machine was looked at */
+	struct stat utab;	     /* of UTAB_FILE then; all zero: there was none */
+	bool unfollowed;	     /* it could not be read, which was said */
+	bool unrecorded;	     /* the last record could not be written, which was said */
 	char metrics[SETTINGS_FILE]; /* stands there; "": none */
 	double metered;		     /* s: when they were written */
 	bool unmetered;		     /* they could not be, which was said */
@@ -186,12 +188,15 @@ static void remove_metrics(struct daemon *d)
 	*d->metrics = '\0';
 }
 
-/* Once in each interval; what another setting names no more is removed. */
+/* Once in each interval; what another setting names no more is removed. A dry run leaves them to the agent that
+ * runs beside it. */
 static void write_metrics(struct daemon *d, double now)
 {
 	const char *path = d->host.settings.metrics;
 	int err;
 
+	if (d->host.settings.dry_run)
+		return;
 	if (strcmp(path, d->metrics) != 0) {
 		remove_metrics(d);
 		strcpy(d->metrics, path);
@@ -255,32 +260,49 @@ static void reload(struct daemon *d, int argc, char **argv)
 	notify_ready(&d->notify, d->host.settings.mount_count);
 }
 
-/* Mounts that were made with the option, or are no more, come and go as they do. */
+/* *NOW: of UTAB_FILE. True: it is not as it was when it was read last. */
+static bool utab_changed(const struct daemon *d, struct stat *now)
+{
+	char path[KNOB_PATH];
+
+	snprintf(path, sizeof(path), "%s" UTAB_FILE, d->host.settings.root);
+	if (stat(path, now))
+		*now = (struct stat){0};
+	return now->st_ino != d->utab.st_ino || now->st_size != d->utab.st_size ||
+	       now->st_mtim.tv_sec != d->utab.st_mtim.tv_sec ||
+	       now->st_mtim.tv_nsec != d->utab.st_mtim.tv_nsec;
+}
+
+static void take_mounts(struct daemon *d, const struct settings *fresh)
+{
+	struct settings old = d->host.settings;
+
+	watch_list(&d->host, fresh);
+	settings_free(&old);
+	log_line(LOG_LEVEL_EVENT, "%s: mounts: %u", UTAB_FILE, fresh->mount_count);
+}
+
+/* Mounts that were made with the option, or are no more, come and go as they do. What cannot be read is tried
+ * again. */
 static void follow_utab(struct daemon *d)
 {
-	struct settings *old = &d->host.settings, fresh;
-	char path[KNOB_PATH];
-	struct stat now = {0};
+	struct settings fresh;
+	struct stat now;
+	char error[SETTINGS_LINE + 512];
+	bool read;
 
-	if (!old->fstab)
+	if (!d->host.settings.fstab || !utab_changed(d, &now))
 		return;
-	snprintf(path, sizeof(path), "%s" UTAB_FILE, old->root);
-	if (stat(path, &now))
-		now = (struct stat){0};
-	if (now.st_ino == d->utab.st_ino && now.st_size == d->utab.st_size &&
-	    now.st_mtim.tv_sec == d->utab.st_mtim.tv_sec &&
-	    now.st_mtim.tv_nsec == d->utab.st_mtim.tv_nsec)
-		return;
-	d->utab = now;
-	if (settings_follow(old, &fresh)) {
-		struct settings gone = *old;
-
-		watch_list(&d->host, &fresh);
-		settings_free(&gone);
-		log_line(LOG_LEVEL_EVENT, "%s: mounts: %u", UTAB_FILE, fresh.mount_count);
-	} else {
+	read = settings_follow(&d->host.settings, &fresh, error, sizeof(error));
+	if (read)
+		d->utab = now;
+	else if (!d->unfollowed)
+		log_line(LOG_LEVEL_WARN, "%s: the mounts stay as they are", error);
+	d->unfollowed = !read;
+	if (read && !settings_same_mounts(&fresh, &d->host.settings))
+		take_mounts(d, &fresh);
+	else
 		settings_free(&fresh);
-	}
 }
 
 static void look(struct daemon *d, double now)
@@ -327,17 +349,18 @@ static double look_after(struct daemon *d, double now)
 	look(d, now);
 	watch_round(h, now);
 	next = now + fmin(h->settings.interval, fmin(ROUND_LONGEST, h->burst_time));
-	for (unsigned int i = 0; i < h->settings.mount_count; i++) {
-		struct watch *w = &h->watches[(d->first + i) % h->settings.mount_count];
-
-		watch_tick(h, w, now);
-		defers |= watch_way(h, w) == WRITE_DEFER;
-		next = fmin(next, watch_next(w, now));
-	}
-	d->first++;
+	next = fmin(next, watch_tick_all(h, now));
+	for (unsigned int i = 0; i < h->settings.mount_count; i++)
+		defers |= watch_way(h, &h->watches[i]) == WRITE_DEFER;
 	machine_flush_follow(&h->machine, defers, &h->hand.recorder);
 	put_left_back(d, now);
 	return next;
+}
+
+/* Where mounts wait for a place to ask, whoever returns gives it to the next. */
+static double pace(const struct daemon *d)
+{
+	return d->host.crowded ? ROUND_CROWDED : ROUND_PACE;
 }
 
 static void run(struct daemon *d, int argc, char **argv)
@@ -358,7 +381,7 @@ static void run(struct daemon *d, int argc, char **argv)
 		}
 		write_metrics(d, now);
 		notify_alive(&d->notify);
-		wakeup_rest(&d->wakeup, now + fmin(ROUND_PACE, longest));
+		wakeup_rest(&d->wakeup, now + fmin(pace(d), longest));
 		wakeup_wait(&d->wakeup, fmin(next, now + longest));
 		if (d->wakeup.reload)
 			reload(d, argc, argv);
@@ -395,7 +418,7 @@ int daemon_run(const struct settings *settings, int argc, char **argv)
 
 static bool find_out(struct daemon *d, struct watch *w)
 {
-	const double end = wakeup_now() + d->host.settings.answer;
+	const double end = wakeup_now() + watch_answer(&d->host);
 	unsigned int replies = 0;
 	char obstacle[64];
 
@@ -407,13 +430,16 @@ static bool find_out(struct daemon *d, struct watch *w)
 	while (replies < ONCE_REPLIES && !w->detector.believed && !w->detector.disproofs &&
 	       wakeup_now() < end && !d->wakeup.end) {
 		watch_ask(&d->host, w, wakeup_now());
-		wakeup_wait(&d->wakeup, fmin(end, w->ask_at));
+		wakeup_wait(&d->wakeup, fmin(end, watch_next(w, wakeup_now())));
 		replies += watch_feed(w, wakeup_now());
 	}
-	if (!w->detector.believed)
+	if (w->detector.believed)
+		return true;
+	mount_calls_leave(&w->calls, &d->host.pool); /* a question that hangs has another's place */
+	if (!d->wakeup.end)
 		log_line(LOG_LEVEL_EVENT, "%s: %s", w->path,
 			 replies ? "the server states no prices" : "no answer");
-	return w->detector.believed;
+	return false;
 }
 
 int daemon_once(const struct settings *settings)
@@ -424,7 +450,7 @@ int daemon_once(const struct settings *settings)
 	if (status)
 		return status;
 	d->host.settings.interval = ASK_SOON;
-	for (unsigned int i = 0; i < settings->mount_count; i++) {
+	for (unsigned int i = 0; i < settings->mount_count && !d->wakeup.end; i++) {
 		struct watch *w = &d->host.watches[i];
 
 		if (!find_out(d, w)) {
@@ -436,5 +462,5 @@ int daemon_once(const struct settings *settings)
 		w->ask_at = INFINITY;
 		watch_tick(&d->host, w, wakeup_now());
 	}
-	return status;
+	return d->wakeup.end ? EINTR : status;
 }

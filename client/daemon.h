@@ -18,7 +18,7 @@
 
 /* SETTINGS came from that command line, and belong to the daemon from now on. 0 or an errno. */
 int daemon_run(const struct settings *settings, int argc, char **argv);
-/* --once: says what each server states. 0, an errno; or -1: one states no prices. */
+/* --once: says what each server states. 0, an errno, EINTR where a signal ended it; or -1: one states no prices. */
 int daemon_once(const struct settings *settings);
 
 #endif

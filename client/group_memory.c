@@ -122,16 +122,36 @@ void group_memory_above(struct group_memory *g, struct price_source *s, double s
 
 bool group_is_name(const char *path)
 {
-	return path[0] == '/' && !path[strcspn(path, " \t\n\v\f\r")] && !strstr(path, "..");
+	if (path[0] != '/' || path[strcspn(path, " \t\n\v\f\r")] || strstr(path, ".."))
+		return false;
+	for (const char *at = path; path[1] && at; at = strchr(at + 1, '/'))
+		if (strchr("/", at[1]) || (at[1] == '.' && strchr("/", at[2])))
+			return false;
+	return true;
+}
+
+/* Whether the process whose groups FILE names is in the group at PATH, or in one below. */
+static bool is_in(struct price_source *s, const char *file, const char *path)
+{
+	const size_t length = strcmp(path, "/") == 0 ? 0 : strlen(path);
+
+	if (!source_read(s, "%s", file))
+		return false;
+	for (const char *line = s->text; line; line = text_next_line(line)) {
+		const char *at = memchr(line, '/', strcspn(line, "\n"));
+
+		if (at && strncmp(at, path, length) == 0 && strchr("/\n", at[length]))
+			return true;
+	}
+	return false;
 }
 
 bool group_holds_us(struct price_source *s, const char *path)
 {
-	const size_t length = strlen(path);
-	char own[SOURCE_NAME];
+	return strcmp(path, "/") == 0 || is_in(s, "/proc/self/cgroup", path);
+}
 
-	if (strcmp(path, "/") == 0)
-		return true;
-	return own_group(s, own) && strncmp(own, path, length) == 0 &&
-	       (own[length] == '/' || own[length] == '\0');
+bool group_holds_init(struct price_source *s, const char *path)
+{
+	return is_in(s, "/proc/1/cgroup", path);
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "common/log.h"
 #include "decide.h"
@@ -31,7 +32,7 @@ static unsigned int find(const struct keep *k, const struct knob *wanted)
 	return 0;
 }
 
-/* The place, and 1, of the group that is the first LENGTH bytes of NAME; 0: there are too many. */
+/* The place, and 1, of the group that is the first LENGTH bytes of NAME. */
 static unsigned int place_of(struct keep *k, const char *root, const char *name, int length,
 			     unsigned int above)
 {
@@ -40,17 +41,32 @@ static unsigned int place_of(struct keep *k, const char *root, const char *name,
 
 	name_knob(&wanted, root, name, length);
 	found = find(k, &wanted);
-	if (found || k->count == KEEP_KNOBS)
+	if (found)
 		return found;
 	k->at[k->count] = (struct keep_place){.knob = wanted, .above = above};
 	return ++k->count;
+}
+
+/* Of the group NAME and those above it, how many have no place yet. */
+static unsigned int new_ones(const struct keep *k, const char *root, const char *name)
+{
+	unsigned int count = 0;
+	struct knob wanted;
+
+	for (size_t i = 1; i <= strlen(name); i++) {
+		if (name[i] && name[i] != '/')
+			continue;
+		name_knob(&wanted, root, name, (int)i);
+		count += !find(k, &wanted);
+	}
+	return count;
 }
 
 bool keep_add(struct keep *k, const char *root, const char *name, double percent)
 {
 	unsigned int place = 0;
 
-	if (!group_is_name(name) || !name[1])
+	if (!group_is_name(name) || !name[1] || k->count + new_ones(k, root, name) > KEEP_KNOBS)
 		return false;
 	for (size_t i = 1; i <= strlen(name); i++) {
 		struct keep_place *p;
@@ -58,8 +74,6 @@ bool keep_add(struct keep *k, const char *root, const char *name, double percent
 		if (name[i] && name[i] != '/')
 			continue;
 		place = place_of(k, root, name, (int)i, place);
-		if (!place)
-			return false;
 		p = &k->at[place - 1];
 		p->percent = fmin(p->percent + percent, 100);
 	}
@@ -85,11 +99,36 @@ static bool turn(struct keep_place *p, uint64_t bytes, const struct knob_recorde
 	return false;
 }
 
+/* Which group of that name is there; 0: none. */
+static uint64_t group_of(const struct keep_place *p)
+{
+	const char *end = strrchr(p->knob.path, '/');
+	char path[KNOB_PATH];
+	struct stat st;
+
+	if (!end)
+		return 0;
+	snprintf(path, sizeof(path), "%.*s", (int)(end - p->knob.path), p->knob.path);
+	return stat(path, &st) == 0 ? st.st_ino : 0;
+}
+
+/* A new group of that name is as nobody has turned it. */
+static void look_which(struct keep_place *p)
+{
+	const uint64_t group = group_of(p);
+
+	if (group == p->group)
+		return;
+	p->group = group;
+	p->knob.held = p->theirs = false;
+}
+
 /* Whether it stands at as much by then. */
 static bool hold(struct keep_place *p, uint64_t bytes, const struct knob_recorder *recorder)
 {
 	uint64_t now;
 
+	look_which(p);
 	if (!knob_read(&p->knob, &now)) {
 		if (p->theirs || knob_is_gone(&p->knob) || p->knob.error == EDOM)
 			p->knob.held = false; /* not there now, or without a bound */
@@ -99,7 +138,9 @@ static bool hold(struct keep_place *p, uint64_t bytes, const struct knob_recorde
 		if (now == p->knob.ours)
 			return true;
 		p->knob.held = false;
-		p->theirs = now != p->knob.found; /* else a new one of that name */
+		p->theirs = true;
+		log_line(LOG_LEVEL_EVENT, "keep: %s: stays as it is: somebody else has turned it",
+			 p->knob.path);
 	}
 	return now >= bytes || (!p->theirs && turn(p, bytes, recorder));
 }
@@ -124,6 +165,7 @@ void keep_take_over(struct keep *k, struct keep *was)
 			continue;
 		q = &was->at[found - 1];
 		p->knob = q->knob;
+		p->group = q->group;
 		p->theirs = q->theirs;
 		p->keeps = q->keeps;
 		p->refused = q->refused;
@@ -162,7 +204,7 @@ void keep_release(struct keep *k)
 	for (unsigned int i = k->count; i > 0; i--) {
 		struct keep_place *p = &k->at[i - 1];
 
-		knob_restore(&p->knob);
+		knob_release(&p->knob);
 		p->theirs = p->keeps = p->refused = false;
 	}
 }

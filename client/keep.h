@@ -34,10 +34,11 @@ struct keep_input {
 struct keep_place {
 	struct knob knob; /* its memory.low */
 	double percent;	  /* of memory: the sum of what the groups below it, or it, may keep */
-	bool theirs;  /* somebody else has turned it meanwhile: left alone until the next time */
-	bool keeps;   /* it stands at as much, whoever has turned it, when it was looked at */
-	bool refused; /* it could not be turned last, which was said */
-	bool named;   /* the group itself, not only one above one */
+	uint64_t group;	  /* inode of its directory: which group of that name it is; 0: none */
+	bool theirs; /* somebody else has turned it meanwhile: left alone until the next time, or group */
+	bool keeps;	    /* it stands at as much, whoever has turned it, when it was looked at */
+	bool refused;	    /* it could not be turned last, which was said */
+	bool named;	    /* the group itself, not only one above one */
 	unsigned int above; /* the place of the group above it, and 1; 0: it is the uppermost */
 };
 
@@ -51,7 +52,8 @@ struct keep {
 
 /* Whether what KEPT says goes on, or begins. */
 bool keep_judge(bool kept, const struct keep_input *in);
-/* The group NAME, with those above it, may keep so much. False: it is no name of a group, or there are too many. */
+/* The group NAME, with those above it, may keep so much. False, and K is as it was: it is no name of a group, or there are too
+ * many. */
 bool keep_add(struct keep *k, const char *root, const char *name, double percent);
 /* Holds what may be kept of TOTAL bytes of memory; what others have set higher stays. What cannot be turned is
  * said once, and tried again by the next call. */

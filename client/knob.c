@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/log.h"
 #include "knob.h"
 
 #define DIGITS 32 /* the longest number, and a newline */
@@ -161,6 +162,20 @@ bool knob_restore(struct knob *k)
 	if (!knob_is_gone(k))
 		leave(k);
 	return false;
+}
+
+bool knob_release(struct knob *k)
+{
+	if (knob_restore(k))
+		return true;
+	if (!knob_is_gone(k))
+		log_line(LOG_LEVEL_EVENT, "%s: stays as it is: %s", k->path, knob_why(k));
+	return false;
+}
+
+const char *knob_why(const struct knob *k)
+{
+	return k->error == EBUSY ? "somebody else has turned it" : strerror(k->error);
 }
 
 unsigned int knob_left_restore(void)

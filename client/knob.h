@@ -50,8 +50,12 @@ bool knob_holds_on(struct knob *k);
 /* Back to what was found, not held any more. False: EBUSY, somebody else's by now; EDOM, as
  * much; or it is gone; with any other k->error it is left. */
 bool knob_restore(struct knob *k);
+/* The same; where it is there and stays as it is that is said. */
+bool knob_release(struct knob *k);
 /* The last call failed because there is no such knob (any more). */
 bool knob_is_gone(const struct knob *k);
+/* Why it could not be put back, in words; static. */
+const char *knob_why(const struct knob *k);
 /* The Nth of those that are left; NULL: there are not so many. */
 const struct knob *knob_left(unsigned int n);
 /* Tries again to put them back; how many it could. */

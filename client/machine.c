@@ -126,20 +126,28 @@ double machine_burst_time(const struct machine *m)
 	return room > 0 ? room / BURST_RATE : INFINITY;
 }
 
-void machine_network(struct machine *m, double sent, uint64_t now)
+/* Of a link that is full both ways: the direction that others use more. */
+static double use_of_others(const struct net_interface *in, const struct net_limits *limits,
+			    const struct traffic *mounts)
 {
-	double use = 0;
+	const double received = rate_per_second(&in->received, limits->window) - mounts->received;
+	const double sent = rate_per_second(&in->sent, limits->window) - mounts->sent;
+	const double full = (double)in->speed * 1e6 * limits->full;
 
+	return fmin(fmax(fmax(received, sent), 0) * 8 / full, 1);
+}
+
+void machine_network(struct machine *m, const struct traffic *mounts, uint64_t now)
+{
 	m->now = (double)now / 1e9;
+	m->network = 0;
 	meter_net_sample(&m->net, &m->source, now);
 	for (unsigned int i = 0; i < m->net.n; i++) {
 		const struct net_interface *in = &m->net.interfaces[i];
 
 		if (strcmp(in->name, m->net.busiest) == 0)
-			use = m->net.utilization -
-			      sent * 8 / ((double)in->speed * 1e6 * m->net.limits.full);
+			m->network = use_of_others(in, &m->net.limits, mounts);
 	}
-	m->network = fmax(use, 0);
 }
 
 uint64_t machine_dirty(struct machine *m, const char *device)
@@ -155,8 +163,8 @@ uint64_t machine_dirty(struct machine *m, const char *device)
 /* Lets go of both limits, and of the setting: SIGHUP brings it back. */
 static bool leave_alone(struct machine *m)
 {
-	knob_restore(&m->background);
-	knob_restore(&m->limit);
+	knob_release(&m->background);
+	knob_release(&m->limit);
 	m->flush_point = 0;
 	return false;
 }
@@ -208,17 +216,20 @@ static bool raise_limits(struct machine *m, const struct knob_recorder *recorder
 
 void machine_flush_point(struct machine *m, bool raise, const struct knob_recorder *recorder)
 {
+	bool as_found = true;
+
 	if (raise == m->raised || !m->flush_point)
 		return;
 	if (!m->dry_run && raise && !raise_limits(m, recorder))
 		return;
 	if (!m->dry_run && !raise) {
-		knob_restore(&m->background);
-		knob_restore(&m->limit);
+		as_found = knob_release(&m->background);
+		as_found &= knob_release(&m->limit);
 	}
 	m->raised = raise;
-	log_line(LOG_LEVEL_EVENT, "dirty memory: %s%s", m->dry_run ? "would " : "",
-		 raise ? "raise the flushing point" : "put the flushing point back");
+	if (as_found)
+		log_line(LOG_LEVEL_EVENT, "dirty memory: %s%s", m->dry_run ? "would " : "",
+			 raise ? "raise the flushing point" : "put the flushing point back");
 }
 
 /* Below the point where the kernel would make writers wait with the limit as it was. */
@@ -241,7 +252,7 @@ void machine_flush_follow(struct machine *m, bool raise, const struct knob_recor
 		return;
 	}
 	if (m->drain_until <= 0) {
-		knob_restore(&m->background);
+		knob_release(&m->background);
 		m->drain_until = m->now + FLUSH_DRAIN_MAX;
 	}
 	if (drained(m) || m->now >= m->drain_until) {

@@ -7,7 +7,7 @@
  *             limits that a deferral raises, where it may
  *   pressed   how little memory is free beside what may be dirty: 0 where written data can wait without
  *             taking memory from cached data
- *   network   u of its network by others than NFS mounts: data that is held back would not make room for
+ *   network   u of its network by others than NFS mounts, in the direction where that is more: data that is held back would not make room for
  *             itself
  *
  * The flushing point: where dirty memory makes the kernel write, whatever a single mount may hold.
@@ -39,6 +39,11 @@
 /* ns: over which the network's use is averaged. */
 #define NETWORK_WINDOW 2000000000u
 
+/* Bytes, or bytes a second, over the network. */
+struct traffic {
+	double received, sent;
+};
+
 struct machine {
 	struct price_source source; /* first: its reader finds the machine */
 	const char *root;	    /* before all paths */
@@ -64,8 +69,8 @@ void machine_look(struct machine *m);
 void machine_glance(struct machine *m);
 /* In so many s a burst of writes fills what the kernel lets gather before it sends it; INFINITY: not known. */
 double machine_burst_time(const struct machine *m);
-/* NOW: ns. SENT: bytes a second that NFS mounts send or receive, the busier direction. */
-void machine_network(struct machine *m, double sent, uint64_t now);
+/* NOW: ns. MOUNTS: bytes a second of NFS mounts, which are taken from those of the same direction. */
+void machine_network(struct machine *m, const struct traffic *mounts, uint64_t now);
 /* Bytes that wait to be written to this bdi; where debugfs is not mounted, to all. */
 uint64_t machine_dirty(struct machine *m, const char *device);
 /* Raises the limits, where they were recorded, or puts them back at once; says what it does. */

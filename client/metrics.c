@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/utf8.h"
 #include "metrics.h"
 #include "whole_file.h"
 
@@ -275,16 +276,28 @@ static const struct metric metrics[] = {
 
 /* ---- text -------------------------------------------------------------------------------- */
 
+static void print_character(FILE *out, const char *at, unsigned int length)
+{
+	if (!length) /* no UTF-8, for which all of the file would be refused: in octal, as the kernel shows names */
+		fprintf(out, "\\\\%03o", (unsigned char)*at);
+	else if (*at == '\n')
+		fputs("\\n", out);
+	else if (*at == '"' || *at == '\\')
+		fprintf(out, "\\%c", *at);
+	else
+		fwrite(at, 1, length, out);
+}
+
 static void print_label(FILE *out, const char *name, const char *text)
 {
+	const char *end = text + strlen(text);
+
 	fprintf(out, "%s=\"", name);
-	for (; *text; text++) {
-		if (*text == '\n')
-			fputs("\\n", out);
-		else if (*text == '"' || *text == '\\')
-			fprintf(out, "\\%c", *text);
-		else
-			putc(*text, out);
+	while (text < end) {
+		const unsigned int length = utf8_length(text, (size_t)(end - text));
+
+		print_character(out, text, length);
+		text += length ? length : 1;
 	}
 	putc('"', out);
 }

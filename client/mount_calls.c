@@ -105,7 +105,8 @@ bool mount_calls_ask(struct mount_calls *c, const struct mount_place *at, struct
 
 bool mount_calls_push(struct mount_calls *c, const struct mount_place *at, struct async_pool *pool)
 {
-	return start(&c->push, push, at, at->root, pool);
+	return async_pool_group(pool, at->server) < PUSHES_MAX &&
+	       start(&c->push, push, at, at->root, pool);
 }
 
 bool mount_calls_asks(const struct mount_calls *c)

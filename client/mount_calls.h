@@ -17,6 +17,9 @@
 
 #include "async_call.h"
 
+/* Calls to one server of which pushes, which last, leave the rest of the places to questions, which do not. */
+#define PUSHES_MAX (ASYNC_GROUP_MAX / 2)
+
 struct mount_place {
 	const char *root; /* before PATH: "" but in tests */
 	const char *path; /* where it is mounted */
@@ -40,7 +43,7 @@ struct mount_calls {
 bool mount_calls_adopt(struct mount_calls *c, unsigned int id, struct async_pool *pool);
 /* Nobody asks any more: they are given up, also those that hang. */
 void mount_calls_leave(struct mount_calls *c, struct async_pool *pool);
-/* Begins a call, where that kind is not under way. False: it is, or too many to its server are. */
+/* Begins a call, where that kind is not under way. False: it is, or too many to its server are: PUSHES_MAX for a push. */
 bool mount_calls_ask(struct mount_calls *c, const struct mount_place *at, struct async_pool *pool);
 bool mount_calls_push(struct mount_calls *c, const struct mount_place *at, struct async_pool *pool);
 /* A question is under way. */

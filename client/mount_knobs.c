@@ -26,8 +26,7 @@ static void put_back(struct mount_knobs *m, struct knob *k, const char *name, bo
 	if (dry_run || knob_restore(k))
 		log_line(LOG_LEVEL_EVENT, "%s: %s as it was", m->path, name);
 	else
-		log_line(LOG_LEVEL_EVENT, "%s: %s stays as it is: %s", m->path, name,
-			 k->error == EBUSY ? "somebody else has turned it" : strerror(k->error));
+		log_line(LOG_LEVEL_EVENT, "%s: %s stays as it is: %s", m->path, name, knob_why(k));
 }
 
 /* It cannot be turned so now: says why, once. What it was turned to before stays, or it is not used. */

@@ -18,14 +18,18 @@ static void add(struct use_bytes *b, double read, double fetched)
 	b->fetched += fetched;
 }
 
-/* Another mount, or one whose counters were set to 0. */
 static bool went_back(const struct mountstats *from, const struct mountstats *to)
 {
 	return to->programs_read < from->programs_read || to->direct_read < from->direct_read ||
 	       to->server_read < from->server_read ||
 	       to->programs_written < from->programs_written ||
 	       to->server_written < from->server_written || to->reads < from->reads ||
-	       to->writes < from->writes || to->opens < from->opens;
+	       to->writes < from->writes || to->opens < from->opens || to->age < from->age;
+}
+
+bool mount_use_replaced(const struct mount_use *u, const struct mountstats *s)
+{
+	return u->last.there && (!s->there || went_back(&u->last, s));
 }
 
 static double less(double a, double b)
@@ -70,7 +74,7 @@ static void begin(struct mount_use *u, const struct mountstats *s, double now)
 
 void mount_use_feed(struct mount_use *u, const struct mountstats *s, double now)
 {
-	if (!s->there || !u->last.there || went_back(&u->last, s)) {
+	if (!u->last.there || mount_use_replaced(u, s)) {
 		begin(u, s, now);
 		return;
 	}

@@ -78,6 +78,8 @@ enum use_evidence {
 	USE_KNOWN,
 };
 
+/* S are not of the mount that was there: it is gone, or has begun anew. */
+bool mount_use_replaced(const struct mount_use *u, const struct mountstats *s);
 /* The counters stand at S now. Where they went back, or are no more, all is forgotten. */
 void mount_use_feed(struct mount_use *u, const struct mountstats *s, double now);
 /* 0..1; 0 where nothing was read. */

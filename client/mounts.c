@@ -58,27 +58,34 @@ const char *mount_obstacle(const struct mount *m, char *text, size_t size)
 
 bool mount_same(const struct mount *a, const struct mount *b)
 {
-	return a->id == b->id && a->kind == b->kind && strcmp(a->device, b->device) == 0;
+	return a->id == b->id && a->kind == b->kind && a->source == b->source &&
+	       strcmp(a->device, b->device) == 0;
 }
 
-/* FNV-1a of "server" of "server:/export"; of any other source all of it. */
-static uint32_t number_of_server(const char *source, size_t length)
+/* FNV-1a. */
+static uint32_t number_of(const char *text, size_t length)
 {
-	const char *path = memmem(source, length, ":/", 2);
 	uint32_t number = UINT32_C(2166136261);
 
-	if (path)
-		length = (size_t)(path - source);
 	while (length--)
-		number = (number ^ (unsigned char)*source++) * UINT32_C(16777619);
+		number = (number ^ (unsigned char)*text++) * UINT32_C(16777619);
 	return number;
+}
+
+/* "server" of "server:/export"; of any other source all of it. */
+static size_t length_of_server(const char *source, size_t length)
+{
+	const char *path = memmem(source, length, ":/", 2);
+
+	return path ? (size_t)(path - source) : length;
 }
 
 bool mount_parse(const char *line, const char *path, struct mount *m)
 {
 	struct mount found = {0};
 	int at = 0, point = 0, behind = 0, options = 0;
-	const char *dash;
+	const char *dash, *source;
+	size_t length;
 
 	if (sscanf(line, "%u %u %23[0-9:] %*s %n%*s%n", &found.id, &found.parent, found.device,
 		   &point, &behind) < 3 ||
@@ -89,7 +96,10 @@ bool mount_parse(const char *line, const char *path, struct mount *m)
 	    options <= at)
 		return false;
 	found.kind = kind_of(found.type, dash + options);
-	found.server = number_of_server(dash + at, strcspn(dash + at, " \n"));
+	source = dash + at;
+	length = strcspn(source, " \n");
+	found.server = number_of(source, length_of_server(source, length));
+	found.source = number_of(source, length);
 	*m = found;
 	return true;
 }

@@ -26,6 +26,7 @@ struct mount {
 	char device[24];     /* major:minor, the name of its bdi */
 	char type[24];	     /* of file system */
 	uint32_t server;     /* a number made of the server's name; servers seldom share one */
+	uint32_t source;     /* the same of server and export */
 };
 
 /* The text of mountinfo, read again from time to time. All zero: not yet. */
@@ -37,7 +38,7 @@ struct mount_table {
 
 /* What keeps this mount from carrying prices, in words; "": nothing. */
 const char *mount_obstacle(const struct mount *m, char *text, size_t size);
-/* The same mount still. */
+/* The same mount still, as far as the table tells: what is mounted anew at once may have the same id and device. */
 bool mount_same(const struct mount *a, const struct mount *b);
 
 /* A line of mountinfo, any bytes. False: not about PATH, or malformed; *M is as before. */

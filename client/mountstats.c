@@ -3,6 +3,7 @@
  * Counters of mounts:
  *
  *   device server:/export mounted on /mnt/my\040data with fstype nfs statvers=1.1
+ *           age:    3600                          seconds
  *           events: 9 8 7 6 5 ...                 the fifth: open(2) of files and directories
  *           bytes:  4096 0 0 0 65536 0 16 0       programs: read, written, both again with O_DIRECT;
  *           per-op statistics                     then server: read, written; pages
@@ -65,6 +66,8 @@ static void take(const char *line, struct mountstats *m)
 		take_bytes(line + 6, m);
 	else if (strncmp(line, "events:", 7) == 0)
 		take_events(line + 7, m);
+	else if (strncmp(line, "age:", 4) == 0)
+		m->age = strtoull(line + 4, NULL, 10);
 	else if (strncmp(line, "READ:", 5) == 0)
 		m->reads = strtoull(line + 5, NULL, 10);
 	else if (strncmp(line, "WRITE:", 6) == 0)

@@ -19,6 +19,7 @@ struct mountstats {
 	uint64_t server_read, server_written;	  /* bytes */
 	uint64_t reads, writes;			  /* READs and WRITEs that were sent */
 	uint64_t opens;				  /* open(2) */
+	uint64_t age;				  /* s: since it was mounted */
 };
 
 /* Reads all of IN, any bytes: COUNT mounts by their PATHS into FOUND; of several at a path the last, which

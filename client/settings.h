@@ -39,6 +39,7 @@ struct settings {
 	char metrics[SETTINGS_FILE]; /* a file to write them to, absolute; "": none */
 
 	/* Of the command line only. */
+	bool unreadable; /* parsing has failed by a table of mounts that cannot be read: later it may not */
 	bool dry_run, once, status, watch, explain, restore, stop, help;
 	const char *root;    /* before all paths of /proc, /sys and /run: "" */
 	const char *replies; /* a file to take replies from in place of statfs, NULL */
@@ -54,11 +55,14 @@ bool settings_has_mount(const struct settings *s, const char *path);
 /* Reads a line of a file that names mounts as ours: fstab_parse(), utab_parse() of fstab.h. */
 typedef bool (*settings_mount_line)(const char *line, struct fstab_mount *m);
 /* Adds the mounts that such a file names, and the weights of those that have none yet. What cannot be one
- * is left out, and said: NAME has it. */
+ * is left out, and said: NAME has it. Reading may end with an error of FILE. */
 void settings_add_mounts(struct settings *s, FILE *file, const char *name,
 			 settings_mount_line parse);
-/* *FRESH is as S, with the mounts as they are mounted now. True: they, or their weights, are others. */
-bool settings_follow(const struct settings *s, struct settings *fresh);
+/* *FRESH is as S, with the mounts as they are mounted now; to be freed in any case. False: what is mounted cannot
+ * be read, ERROR says why. */
+bool settings_follow(const struct settings *s, struct settings *fresh, char *error, size_t size);
+/* They have the same mounts, with the same weights. */
+bool settings_same_mounts(const struct settings *a, const struct settings *b);
 /* A flag of the command line. False: there is none of that name. */
 bool settings_flag(struct settings *s, const char *name);
 /* A setting of that name there is. */
@@ -67,7 +71,8 @@ bool settings_known(const char *name);
 bool settings_read(struct settings *s, const char *path, char *error, size_t size);
 bool settings_read_stream(struct settings *s, FILE *file, const char *name, char *error,
 			  size_t size);
-/* The whole command line, with the files it names, and fstab where that is wanted. */
+/* The whole command line, with the files it names, and fstab where that is wanted; a file that is there and cannot
+ * be read is an error. */
 bool settings_parse(struct settings *s, int argc, char **argv, char *error, size_t size);
 /* What is only wrong together. */
 bool settings_check(const struct settings *s, char *error, size_t size);

@@ -74,16 +74,36 @@ static void add_weight(struct settings *s, const struct fstab_mount *m, const ch
 			 number, (int)m->weight_length, m->weight, why);
 }
 
+/* The next line, or so much of it as there is room for: *FITS says whether that is all. False: there is none. */
+static bool next_line(FILE *file, char *line, size_t size, bool *fits)
+{
+	size_t n = 0;
+	int c = 0;
+
+	while (c != '\n' && (c = getc_unlocked(file)) != EOF) {
+		if (n + 1 < size)
+			line[n] = (char)c;
+		n++;
+	}
+	*fits = n < size;
+	line[*fits ? n : size - 1] = '\0';
+	return n && !ferror(file);
+}
+
 void settings_add_mounts(struct settings *s, FILE *file, const char *name,
 			 settings_mount_line parse)
 {
 	char line[SETTINGS_LINE], path[PATH_MAX], why[PATH_MAX + 100];
 	struct fstab_mount m = {.path = path, .size = sizeof(path)};
 	unsigned int number = 0, more = 0;
+	bool fits;
 
-	while (fgets(line, sizeof(line), file)) {
+	while (next_line(file, line, sizeof(line), &fits)) {
 		number++;
-		if (!parse(line, &m))
+		if (!fits)
+			log_line(LOG_LEVEL_WARN, "%s, line %u: longer than %d bytes: not this one",
+				 name, number, SETTINGS_LINE - 2);
+		if (!fits || !parse(line, &m))
 			continue;
 		if (!settings_has_mount(s, path)) {
 			if (s->mount_count == MOUNTS_MAX) {
@@ -103,31 +123,34 @@ void settings_add_mounts(struct settings *s, FILE *file, const char *name,
 			 MOUNTS_MAX, more);
 }
 
-/* A file that is not there names no mount. */
-static void add_file(struct settings *s, const char *name, settings_mount_line parse)
+/* A file that is not there names no mount; one that cannot be read may name any. */
+static bool add_file(struct settings *s, const char *name, settings_mount_line parse, char *error,
+		     size_t size)
 {
 	char path[PATH_MAX];
 	FILE *file;
 
 	snprintf(path, sizeof(path), "%s%s", s->root, name);
 	file = fopen(path, "re");
-	if (file) {
-		settings_add_mounts(s, file, path, parse);
-		fclose(file);
-	} else if (errno != ENOENT) {
-		log_line(LOG_LEVEL_WARN, "%s: %s", path, strerror(errno));
+	if (!file) {
+		s->unreadable = errno != ENOENT;
+		return !s->unreadable ||
+		       settings_wrong(error, size, "%s: %s", path, strerror(errno));
 	}
+	settings_add_mounts(s, file, path, parse);
+	s->unreadable = ferror(file);
+	fclose(file);
+	return !s->unreadable || settings_wrong(error, size, "%s: cannot be read", path);
 }
 
 /* Mounts that have the option: those of fstab, and those mounted with it now. */
-static void add_opted_in(struct settings *s)
+static bool add_opted_in(struct settings *s, char *error, size_t size)
 {
-	if (s->fstab)
-		add_file(s, FSTAB_FILE, fstab_parse);
+	if (s->fstab && !add_file(s, FSTAB_FILE, fstab_parse, error, size))
+		return false;
 	s->named = s->mount_count;
 	s->weights_named = s->weights.count;
-	if (s->fstab)
-		add_file(s, UTAB_FILE, utab_parse);
+	return !s->fstab || add_file(s, UTAB_FILE, utab_parse, error, size);
 }
 
 static bool same_weights(const struct weights *a, const struct weights *b)
@@ -140,22 +163,25 @@ static bool same_weights(const struct weights *a, const struct weights *b)
 	return same;
 }
 
-bool settings_follow(const struct settings *s, struct settings *fresh)
+bool settings_same_mounts(const struct settings *a, const struct settings *b)
 {
-	bool same;
-	char why[PATH_MAX + 100];
+	bool same = a->mount_count == b->mount_count && same_weights(&a->weights, &b->weights);
+
+	for (unsigned int i = 0; same && i < a->mount_count; i++)
+		same = strcmp(a->mounts[i], b->mounts[i]) == 0;
+	return same;
+}
+
+bool settings_follow(const struct settings *s, struct settings *fresh, char *error, size_t size)
+{
 
 	*fresh = *s;
 	fresh->mount_count = 0;
 	fresh->weights.count = s->weights_named;
 	for (unsigned int i = 0; i < s->named; i++)
-		settings_set(fresh, "mount", s->mounts[i], why, sizeof(why));
-	if (s->fstab)
-		add_file(fresh, UTAB_FILE, utab_parse);
-	same = fresh->mount_count == s->mount_count && same_weights(&fresh->weights, &s->weights);
-	for (unsigned int i = 0; same && i < s->mount_count; i++)
-		same = strcmp(fresh->mounts[i], s->mounts[i]) == 0;
-	return !same;
+		if (!settings_set(fresh, "mount", s->mounts[i], error, size))
+			return false;
+	return !s->fstab || add_file(fresh, UTAB_FILE, utab_parse, error, size);
 }
 
 /* Options that are no settings. */
@@ -216,6 +242,5 @@ bool settings_parse(struct settings *s, int argc, char **argv, char *error, size
 		else if (!settings_set(s, "mount", argv[i], error, size))
 			return false;
 	}
-	add_opted_in(s);
-	return true;
+	return add_opted_in(s, error, size);
 }

@@ -181,9 +181,7 @@ static bool put_back(struct knob *k)
 		if (!knob_is_gone(k))
 			log_line(LOG_LEVEL_WARN,
 				 "%s: is %" PRIu64 ", was %" PRIu64 ": not put back: %s", k->path,
-				 now, k->found,
-				 k->error == EBUSY ? "somebody else has turned it"
-						   : strerror(k->error));
+				 now, k->found, knob_why(k));
 		return false;
 	}
 	log_line(LOG_LEVEL_EVENT, "%s: back to %" PRIu64 ", as an agent found it that was killed",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* One mount. See watch.h. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/log.h"
@@ -15,7 +16,7 @@ static void tell_news(struct watch *w, enum news n)
 		[NEWS_NO_PRICES] = "the server states no prices",
 		[NEWS_NO_ANSWER] = "no answer",
 		[NEWS_STUCK] = "not asked: too many calls hang in mounts that are gone",
-		[NEWS_CROWDED] = "not asked: too many calls hang in other mounts",
+		[NEWS_CROWDED] = "not asked: too many calls are under way in other mounts",
 		[NEWS_UNUSED] = "not asked while nobody uses it, so that autofs can unmount it",
 	};
 	char obstacle[64];
@@ -57,7 +58,7 @@ static void adopt_mount(struct watch_host *h, struct watch *w, const struct moun
 	w->vain_until = 0;
 	w->news = NEWS_NONE;
 	w->answered = now;
-	w->push_told = w->pushed = false;
+	w->push_told = w->pushed = w->crowded = w->replaced = false;
 	owner = m->kind == MOUNT_NFS3 ? watch_owner(h, w) : NULL;
 	if (owner)
 		log_line(LOG_LEVEL_EVENT, "%s: has its knobs in common with %s, whose they are",
@@ -75,6 +76,15 @@ static void read_mounts(struct watch_host *h, double now)
 	mount_table_read(&h->mounts, path);
 }
 
+/* The same text, but another mount: all is forgotten, and its knobs are looked up anew. */
+static void begin_anew(struct watch_host *h, struct watch *w, double now)
+{
+	const struct mount m = w->mount;
+
+	mount_calls_leave(&w->calls, &h->pool);
+	adopt_mount(h, w, &m, now);
+}
+
 void watch_look(struct watch_host *h, struct watch *w, double now)
 {
 	struct mount m;
@@ -86,6 +96,9 @@ void watch_look(struct watch_host *h, struct watch *w, double now)
 			adopt_mount(h, w, &m, now);
 		w->looked = h->mounts.changes;
 	}
+	if (w->replaced && w->mount.kind == MOUNT_NFS3)
+		begin_anew(h, w, now);
+	w->replaced = false;
 	claim_knobs(h, w);
 }
 
@@ -98,7 +111,7 @@ bool watch_feed(struct watch *w, double now)
 	if (!mount_calls_asked(&w->calls, &reply) || reply.error || w->calls.mount != w->mount.id)
 		return false;
 	w->answered = w->asked > 0 ? w->asked : now; /* its age is that of the question */
-	w->pushed = false;
+	w->pushed = w->crowded = false;
 	w->totals.replies++;
 	fsstat_detector_feed(&w->detector, reply.total, reply.avail);
 	return true;
@@ -123,42 +136,50 @@ static void note_question(struct watch *w, double now)
 	mount_use_asked(&w->use);
 }
 
-void watch_ask(struct watch_host *h, struct watch *w, double now)
+/* Where others have all places it is due still, as soon as one of them has returned. */
+static void ask(struct watch_host *h, struct watch *w, double now)
 {
 	const struct mount_place at = watch_place(h, w);
 
-	if (now < w->ask_at)
-		return;
-	w->ask_at = next_ask(h, w, now);
-	if (!watch_use_asks(h, w, now))
-		return;
-	if (!mount_calls_adopt(&w->calls, w->mount.id, &h->pool)) {
-		tell_news(w, NEWS_STUCK);
-	} else if (w->mount.kind == MOUNT_NFS3) {
-		if (mount_calls_ask(&w->calls, &at, &h->pool))
-			note_question(w, now);
-		else
-			w->ask_at = fmin(w->ask_at, now + ASK_SOON); /* when others returned */
+	if (mount_calls_ask(&w->calls, &at, &h->pool)) {
+		note_question(w, now);
+	} else if (mount_calls_asks(&w->calls)) {
+		w->ask_at = fmin(w->ask_at, now + ASK_SOON);
+	} else {
+		w->ask_at = now;
+		w->crowded = true;
 	}
 }
 
-/* Of an automounted one that was not asked for a while, or was asked only just now again: that is no silence of
- * its server's. */
-static bool was_unasked(const struct watch_host *h, const struct watch *w, double now)
+void watch_ask(struct watch_host *h, struct watch *w, double now)
 {
-	return w->mount.automounted &&
-	       (w->answered >= w->asked || now - w->waits_since < h->settings.answer);
+	if (now < w->ask_at)
+		return;
+	w->ask_at = next_ask(h, w, now);
+	if (!watch_use_asks(h, w, now)) {
+		const double idle = watch_use_idle(h, w);
+
+		w->crowded = false;
+		if (idle > now)
+			w->ask_at = fmin(w->ask_at, idle);
+		return;
+	}
+	if (!mount_calls_adopt(&w->calls, w->mount.id, &h->pool)) {
+		tell_news(w, NEWS_STUCK);
+	} else if (w->mount.kind == MOUNT_NFS3) {
+		ask(h, w, now);
+	}
 }
 
-/* Why a mount that should have been asked has not answered for so long. */
+/* Why a mount that should have been asked has not answered for so long: where it was not asked, or was only just
+ * now again, that is no silence of its server's. */
 static enum news why_stale(const struct watch_host *h, const struct watch *w, double now)
 {
-	if (was_unasked(h, w, now))
-		return NEWS_UNUSED;
-	/* its last question was answered: there has been none since */
-	if (w->answered >= w->asked && async_pool_crowded(&h->pool, w->mount.server))
+	if (w->answered < w->asked && now - w->waits_since >= watch_answer(h))
+		return NEWS_NO_ANSWER;
+	if (w->crowded)
 		return NEWS_CROWDED;
-	return NEWS_NO_ANSWER;
+	return w->mount.automounted ? NEWS_UNUSED : NEWS_NO_ANSWER;
 }
 
 static void tell(const struct watch_host *h, struct watch *w, double now)
@@ -211,10 +232,14 @@ static void look_at_readahead(struct watch *w, double now)
 		w->readahead_found = mount_knobs_readahead_found(&w->knobs);
 }
 
-void watch_tick(struct watch_host *h, struct watch *w, double now)
+/* All but asking. */
+static void judge(struct watch_host *h, struct watch *w, double now)
 {
-	if (now >= w->look_at || now >= w->ask_at) {
+	const bool due = now >= w->ask_at;
+
+	if (due || now >= w->look_at || w->replaced)
 		watch_look(h, w, now);
+	if ((due && !w->crowded) || now >= w->look_at) {
 		w->look_at = now + h->settings.interval;
 		look_at_readahead(w, now);
 	}
@@ -222,12 +247,52 @@ void watch_tick(struct watch_host *h, struct watch *w, double now)
 	after_push(w);
 	tell(h, w, now);
 	watch_act(h, w, now);
+}
+
+void watch_tick(struct watch_host *h, struct watch *w, double now)
+{
+	judge(h, w, now);
 	watch_ask(h, w, now);
+}
+
+/* Behind a tick: for a place to ask. */
+static bool is_waiting(const struct watch *w, double now)
+{
+	return w->ask_at <= now;
 }
 
 double watch_next(const struct watch *w, double now)
 {
-	return fmin(w->ask_at, decide_due(&w->decision, now));
+	const double ask = is_waiting(w, now) ? now + ASK_SOON : w->ask_at;
+
+	return fmin(ask, decide_due(&w->decision, now));
+}
+
+static int by_question(const void *a, const void *b)
+{
+	const struct watch *const *v = a, *const *w = b;
+
+	return ((*v)->asked > (*w)->asked) - ((*v)->asked < (*w)->asked);
+}
+
+double watch_tick_all(struct watch_host *h, double now)
+{
+	struct watch *order[MOUNTS_MAX];
+	double next = INFINITY;
+
+	/* All, before one asks: who has returned leaves its place. */
+	for (unsigned int i = 0; i < h->settings.mount_count; i++) {
+		order[i] = &h->watches[i];
+		judge(h, order[i], now);
+	}
+	qsort(order, h->settings.mount_count, sizeof(order[0]), by_question);
+	h->crowded = false;
+	for (unsigned int i = 0; i < h->settings.mount_count; i++) {
+		watch_ask(h, order[i], now);
+		h->crowded |= is_waiting(order[i], now);
+		next = fmin(next, watch_next(order[i], now));
+	}
+	return next;
 }
 
 void watch_release(struct watch_host *h, struct watch *w)

@@ -83,7 +83,7 @@ enum news {
 	NEWS_NO_PRICES,
 	NEWS_NO_ANSWER,
 	NEWS_STUCK,   /* not asked: too many calls hang in mounts that are gone */
-	NEWS_CROWDED, /* not asked: too many calls hang in other mounts */
+	NEWS_CROWDED, /* not asked: too many calls are under way in other mounts */
 	NEWS_UNUSED,  /* not asked: autofs would never unmount it */
 	NEWS_NOT_MOUNTED
 };
@@ -109,6 +109,8 @@ struct watch {
 	double answered;	    /* s: the question of the last reply, or the mount */
 	double waits_since;	    /* s: the first question after that */
 	double look_at;		    /* s: when to look what is mounted */
+	bool replaced;		    /* its counters are another mount's, whatever mountinfo says */
+	bool crowded;		    /* since the last reply there was no place for a question */
 	uint32_t readahead_found;   /* KiB: then */
 	double acted;		    /* s: when it was judged last */
 	struct mountstats deferred; /* counters when this deferral was AUCTION_DWELL old */
@@ -135,15 +137,16 @@ struct watch_host {
 	struct mount_table mounts; /* what is mounted */
 	double mounts_read;	   /* s: when that was read */
 	struct async_pool pool;
+	bool crowded; /* in the last round some mount had no place for its question */
 	struct history history;
-	double used;	    /* s: when counters were looked at */
-	double dirty_pages; /* the machine's, then */
-	double moved;	    /* bytes that mounts have sent and received */
-	double moved_from;  /* s: since then */
-	double burst_time;  /* s: so soon a burst of writes is to be seen */
-	bool misled;	    /* that look came early, and no mount with prices had been written to */
-	double worth;	    /* of cached data, 0..1: mount_use.h, with machine.pressed */
-	bool cache_lost;    /* and it is lost: the same */
+	double used;	      /* s: when counters were looked at */
+	double dirty_pages;   /* the machine's, then */
+	struct traffic moved; /* bytes of the mounts */
+	double moved_from;    /* s: since then */
+	double burst_time;    /* s: so soon a burst of writes is to be seen */
+	bool misled;	 /* that look came early, and no mount with prices had been written to */
+	double worth;	 /* of cached data, 0..1: mount_use.h, with machine.pressed */
+	bool cache_lost; /* and it is lost: the same */
 	struct watch_group groups[WEIGHTS_MAX]; /* settings.halts.count of them */
 	struct keep keep;			/* of settings.keeps */
 	uint64_t draw;				/* random numbers: the state, any */
@@ -162,6 +165,8 @@ void watch_use_look(struct watch_host *h, double now);
 /* So often (s) may it be asked for prices; and whether there is a reason to now. */
 double watch_use_interval(const struct watch_host *h, const struct watch *w);
 bool watch_use_asks(const struct watch_host *h, const struct watch *w, double now);
+/* When (s) there is one though nobody uses it. */
+double watch_use_idle(const struct watch_host *h, const struct watch *w);
 /* Groups of other settings, which are the host's by now: those that are still named go on as they are. */
 void watch_groups_list(struct watch_host *h, const struct settings *settings);
 void watch_keep_list(struct watch_host *h, const struct settings *settings);
@@ -180,11 +185,17 @@ void watch_look(struct watch_host *h, struct watch *w, double now);
 void watch_tick(struct watch_host *h, struct watch *w, double now);
 /* When (s) there is something to do again, unless a call returns. */
 double watch_next(const struct watch *w, double now);
+/* The ticks of a round: there are fewer places for questions than mounts, so who was asked longest ago is first. When
+ * (s) there is something to do again. */
+double watch_tick_all(struct watch_host *h, double now);
 /* Only asks and believes: what --once needs. */
 bool watch_feed(struct watch *w, double now);
 void watch_ask(struct watch_host *h, struct watch *w, double now);
 /* The knobs as they were found. */
 void watch_release(struct watch_host *h, struct watch *w);
+/* Prices count for so long (s) without an answer: two intervals at least, so that a server that answers is asked and
+ * heard before that. */
+double watch_answer(const struct watch_host *h);
 /* No answer to any question that is not too old. */
 bool watch_stale(const struct watch_host *h, const struct watch *w, double now);
 /* Its server states prices that count: believed, and fresh. */

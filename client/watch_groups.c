@@ -53,7 +53,7 @@ static void turn(struct watch_host *h, struct watch_group *g)
 	if (h->hand.dry_run)
 		return;
 	if (!g->halt.halted)
-		knob_restore(&g->knob);
+		knob_release(&g->knob);
 	else if (!knob_turn(&g->knob, 1, &h->hand.recorder)) {
 		g->halt = (struct halt){0};
 		if (g->knob.error != ECANCELED && g->knob.error != ENOENT &&
@@ -91,7 +91,7 @@ void watch_groups_release(struct watch_host *h)
 {
 	for (unsigned int i = 0; i < WEIGHTS_MAX; i++)
 		if (h->groups[i].path)
-			knob_restore(&h->groups[i].knob);
+			knob_release(&h->groups[i].knob);
 }
 
 /* The one with K among OLD that may go on as it is; NULL: there is none. */
@@ -109,6 +109,8 @@ static void begin(struct watch_host *h, struct watch_group *g)
 		refuse(g, "is no name of a control group");
 	else if (group_holds_us(&h->machine.source, g->path))
 		refuse(g, "the agent itself is in it");
+	else if (group_holds_init(&h->machine.source, g->path))
+		refuse(g, "process 1 is in it");
 }
 
 void watch_groups_list(struct watch_host *h, const struct settings *settings)
@@ -133,7 +135,7 @@ void watch_groups_list(struct watch_host *h, const struct settings *settings)
 	}
 	for (unsigned int i = 0; i < WEIGHTS_MAX; i++)
 		if (old[i].path)
-			knob_restore(&old[i].knob);
+			knob_release(&old[i].knob);
 	h->machine.groups = &h->settings.halts;
 }
 

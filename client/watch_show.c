@@ -43,13 +43,14 @@ static void show_writes(const struct watch_host *h, const struct watch *w, FILE 
 
 void watch_show(const struct watch_host *h, const struct watch *w, FILE *out)
 {
-	static const char *const text[] = {"not asked yet",
-					   "believed",
-					   "no prices",
-					   "no answer",
-					   "not asked: too many calls hang",
-					   "not asked: too many calls hang in other mounts",
-					   "not asked: nobody uses it"};
+	static const char *const text[] = {
+		"not asked yet",
+		"believed",
+		"no prices",
+		"no answer",
+		"not asked: too many calls hang",
+		"not asked: too many calls are under way in other mounts",
+		"not asked: nobody uses it"};
 	char obstacle[64];
 
 	fputs("mount ", out);

@@ -22,27 +22,36 @@ static bool read_counters(struct watch_host *h, struct mountstats found[MOUNTS_M
 	return true;
 }
 
-static double bytes_of(const struct mountstats *s)
+/* What a mount has moved since the last look, if there was one. */
+static void add_moved(struct traffic *moved, const struct mountstats *from,
+		      const struct mountstats *to)
 {
-	return (double)s->server_read + (double)s->server_written;
+	if (!from->there || !to->there)
+		return;
+	moved->received += fmax((double)to->server_read - (double)from->server_read, 0);
+	moved->sent += fmax((double)to->server_written - (double)from->server_written, 0);
 }
 
-/* Of mounts with knobs, so that two of one export, which are counted together, count once. Returns what
- * they have sent and received (bytes). */
-static double add_up(struct watch_host *h, const struct mountstats *found, double now)
+/* What was mounted anew between two looks at mountinfo may look the same there: its counters tell. */
+static void find_replaced(struct watch_host *h, const struct mountstats *found)
+{
+	for (unsigned int i = 0; i < h->settings.mount_count; i++)
+		h->watches[i].replaced |= mount_use_replaced(&h->watches[i].use, &found[i]);
+}
+
+/* Of mounts with knobs, so that two of one export, which are counted together, count once. */
+static void add_up(struct watch_host *h, const struct mountstats *found, double now)
 {
 	struct use_bytes soon = {0}, late = {0};
-	double moved = 0;
 
 	for (unsigned int i = 0; i < h->settings.mount_count; i++) {
 		struct watch *w = &h->watches[i];
-		const double before = bytes_of(&w->use.last);
+		const struct mountstats before = w->use.last;
 
 		mount_use_feed(&w->use, &found[i], now);
 		if (!w->knobs.owns)
 			continue;
-		if (bytes_of(&found[i]) > before && before > 0)
-			moved += bytes_of(&found[i]) - before;
+		add_moved(&h->moved, &before, &found[i]);
 		soon.read += w->use.soon.read;
 		soon.fetched += w->use.soon.fetched;
 		late.read += w->use.late.read;
@@ -50,7 +59,6 @@ static double add_up(struct watch_host *h, const struct mountstats *found, doubl
 	}
 	h->worth = use_worth(&soon, &late) * h->machine.pressed;
 	h->cache_lost = h->machine.pressed > DECIDE_PRESSED && use_lost(&soon, h->cache_lost);
-	return moved;
 }
 
 /* What programs wrote since the last question: deferred, it makes no WRITEs. */
@@ -106,16 +114,16 @@ static bool is_due(struct watch_host *h, double now)
 }
 
 /* What the mounts move is taken from what the network carries, so it is of no shorter a time. */
-static void look_at_network(struct watch_host *h, double moved, double now)
+static void look_at_network(struct watch_host *h, double now)
 {
 	const double since = now - h->moved_from;
+	const struct traffic mounts = {h->moved.received / since, h->moved.sent / since};
 
-	h->moved += moved;
 	if (since < USE_PACE)
 		return;
 	h->machine.net.limits.capacity = (uint64_t)h->settings.network_capacity;
-	machine_network(&h->machine, h->moved / since, (uint64_t)(now * 1e9));
-	h->moved = 0;
+	machine_network(&h->machine, &mounts, (uint64_t)(now * 1e9));
+	h->moved = (struct traffic){0};
 	h->moved_from = now;
 }
 
@@ -124,7 +132,6 @@ void watch_use_look(struct watch_host *h, double now)
 	static const struct mountstats none;
 	struct mountstats found[MOUNTS_MAX];
 	const bool early = !is_overdue(h, now);
-	double moved;
 
 	h->burst_time = burst_time(h);
 	if (!is_due(h, now))
@@ -134,9 +141,11 @@ void watch_use_look(struct watch_host *h, double now)
 	if (!read_counters(h, found))
 		for (unsigned int i = 0; i < h->settings.mount_count; i++)
 			found[i] = none;
-	moved = add_up(h, found, now);
+	else
+		find_replaced(h, found);
+	add_up(h, found, now);
 	h->misled = !hasten(h) && early;
-	look_at_network(h, moved, now);
+	look_at_network(h, now);
 }
 
 double watch_use_interval(const struct watch_host *h, const struct watch *w)
@@ -157,6 +166,11 @@ static bool is_left_to_autofs(const struct watch *w, double now)
 	       now - fmax(w->use.read_at, w->use.written_at) >= ASK_USED;
 }
 
+double watch_use_idle(const struct watch_host *h, const struct watch *w)
+{
+	return w->asked + fmin(ASK_IDLE, watch_answer(h) / 2);
+}
+
 bool watch_use_asks(const struct watch_host *h, const struct watch *w, double now)
 {
 	if (is_left_to_autofs(w, now))
@@ -165,12 +179,17 @@ bool watch_use_asks(const struct watch_host *h, const struct watch *w, double no
 		return true;
 	return mount_use_calls(&w->use) >= ASK_CALLS || has_written(h, w) ||
 	       w->decision.way == WRITE_DEFER || h->settings.halts.count ||
-	       w->answered < w->asked || now - w->asked >= fmin(ASK_IDLE, h->settings.answer / 2);
+	       w->answered < w->asked || now >= watch_use_idle(h, w);
+}
+
+double watch_answer(const struct watch_host *h)
+{
+	return fmax(h->settings.answer, 2 * h->settings.interval);
 }
 
 bool watch_stale(const struct watch_host *h, const struct watch *w, double now)
 {
-	return now - w->answered >= h->settings.answer;
+	return now - w->answered >= watch_answer(h);
 }
 
 bool watch_priced(const struct watch_host *h, const struct watch *w, double now)

@@ -18,7 +18,7 @@
 #include "control/address.h"
 #include "control/describe.h"
 #include "control/explain.h"
-#include "control/utf8.h"
+#include "common/utf8.h"
 
 #define EXPORTS_MAX 4096
 /* A client competes for a disk of which it had one part in so many. */

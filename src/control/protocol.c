@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/utf8.h"
+#include "common/utf8.h"
 
 static const char *const kind_names[] = {
 	[CONTROL_TEXT] = "a string",

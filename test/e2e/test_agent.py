@@ -195,11 +195,16 @@ def test_killed(agent, work):
 def test_dry(agent, work):
     machine = Machine(work, "dry")
     server = Server(machine, 0.9, 1.0)
-    a = Agent(machine, agent, "--dry-run", "--flush-point", "60")
+    metrics = f"{work}/another's.prom"
+    with open(metrics, "w", encoding="ascii") as file:
+        file.write("of the agent that runs\n")
+    a = Agent(machine, agent, "--dry-run", "--flush-point", "60", "--metrics", metrics)
     e2e.check(a.waits("would set read_ahead_kb to 16") and a.waits("would set min_ratio to 50"),
               "--dry-run says what it would do", a.text)
     a.end()
     e2e.check(machine.untouched() and not os.listdir(f"{machine.root}/run"), "and does nothing")
+    e2e.check(text_of(metrics) == "of the agent that runs\n", "nor to the metrics of another",
+              text_of(metrics))
     result = run(machine.command(agent, "--once", "--answer", "10", MOUNT))
     e2e.check(result.returncode == 0 and "states prices: write 0.9" in result.stdout,
               "--once finds the prices", result.stdout + result.stderr)
@@ -208,6 +213,25 @@ def test_dry(agent, work):
     result = run(machine.command(agent, "--once", MOUNT))
     e2e.check(result.returncode == 3 and "states no prices" in result.stdout,
               "--once finds that there are none", result.stdout)
+
+
+def test_once_is_interrupted(agent, work):
+    """What was not asked to the end has not been silent; and hung questions take no places of others."""
+    machine = Machine(work, "interrupted")
+    others = [f"/mnt/{i}" for i in range(9)]
+    machine.write("proc/self/mountinfo", NFS + "".join(
+        NFS.replace("36 ", f"{40 + i} ").replace(MOUNT, other) for i, other in enumerate(others)))
+    machine.pipe_for_replies()
+    result = run(machine.command(agent, "--once", "--answer", "1", "--interval", "0.25", *others))
+    e2e.check(result.returncode == 3 and result.stdout.count("no answer") == 9,
+              "--once: of nine none answers", result.stdout)
+    process = subprocess.Popen(machine.command(agent, "--once", "--answer", "60", MOUNT, "/mnt/0"),
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    e2e.check(e2e.wait_for(lambda: e2e.children_of(process.pid), LONG), "--once asks")
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=LONG)[0]
+    e2e.check(process.returncode == 1 and "no answer" not in said and "Interrupted" in said,
+              "--once, interrupted, says that and nothing of the others", (process.returncode, said))
 
 
 def test_plain_server(agent, work):
@@ -287,7 +311,7 @@ def main():
     work = e2e.work_directory()
     # Each on a machine of its own, and they mostly wait: all at once.
     at_once((test_errors, test_knobs, test_prices_end, test_shared_knobs, test_hanging_server,
-             test_killed, test_dry, test_plain_server), agent, work)
+             test_killed, test_dry, test_once_is_interrupted, test_plain_server), agent, work)
     test_guest(agent, e2e.plugin_from(sys.argv[2:], __doc__.splitlines()[0]), work)
     e2e.finish()
 

@@ -355,6 +355,34 @@ def test_fstab(agent, work):
     server.stop()
 
 
+def test_tables_that_cannot_be_read(agent, work):
+    """They may name any mount: none is let go for that; and it is no wrong usage, so systemd starts it again."""
+    machine = Machine(work, "unreadable")
+    os.makedirs(f"{machine.root}/etc/none")
+    server = Server(machine, 0.9, 1.0)
+    machine.write("etc/fstab", f"server:/export {MOUNT} nfs vers=3,hard,x-ca-nfs 0 0\n")
+    a = Agent(machine, agent, "--fstab", "yes", mounts=())
+    e2e.check(turned(machine), "unreadable: the mount that fstab names is looked after", a.text)
+    os.rename(f"{machine.root}/etc/fstab", f"{machine.root}/etc/was")
+    os.rename(f"{machine.root}/etc/none", f"{machine.root}/etc/fstab")  # reads fail: a directory
+    a.process.send_signal(signal.SIGHUP)
+    e2e.check(a.waits("/etc/fstab: cannot be read: the settings stay as they are") and
+              knobs(machine) == TURNED, "a SIGHUP lets it go on", a.text)
+    os.makedirs(f"{machine.root}/run/mount/utab")
+    e2e.check(a.waits("/run/mount/utab: cannot be read: the mounts stay as they are"),
+              "so does what is mounted and cannot be read", a.text)
+    machine.looks(3)
+    e2e.check(a.count("cannot be read: the mounts stay") == 1, "which is said once", a.text)
+    os.rmdir(f"{machine.root}/run/mount/utab")
+    machine.write("run/mount/utab", "SRC=server:/other TARGET=/mnt/p ROOT=/ OPTS=x-ca-nfs\n")
+    e2e.check(a.waits("/run/mount/utab: mounts: 2"), "when it can be read it is", a.text)
+    a.end()
+    server.stop()
+    result = run(machine.command(agent, "--fstab", "yes", MOUNT))
+    e2e.check(result.returncode == 1 and "/etc/fstab: cannot be read" in result.stderr,
+              "at its start it fails, and may be started again", (result.returncode, result.stderr))
+
+
 class Manager(threading.Thread):
     """The service manager's side of sd_notify(3)."""
 
@@ -422,8 +450,8 @@ def main():
              test_ended_in_a_call_that_cannot_be_killed, test_so_many_calls_may_hang,
              test_no_record_no_knob, test_a_knob_that_is_refused,
              test_killed_while_run_is_full, test_not_yet_and_not_this_one, test_reload, test_lock,
-             test_fstab, test_service_manager, test_reload_at_once, test_ended_while_it_puts_back,
-             test_removal_keeps_what_is_turned),
+             test_fstab, test_tables_that_cannot_be_read, test_service_manager, test_reload_at_once,
+             test_ended_while_it_puts_back, test_removal_keeps_what_is_turned),
             agent, e2e.work_directory())
     e2e.finish()
 

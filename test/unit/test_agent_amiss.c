@@ -88,6 +88,42 @@ static void test_a_late_answer_is_old(void **state)
 	watch_release(&host, w);
 }
 
+/* It is answered 0.3 s after each question, and was asked when that was due. */
+static void never_silent(double interval, double answer)
+{
+	struct watch *w = host.watches;
+
+	host.settings.interval = interval;
+	host.settings.answer = answer;
+	for (double end = now + 60 * interval; now < end; now += 0.3) {
+		state_prices(0.5, 0.5);
+		watch_round(&host, now);
+		watch_tick(&host, w, now);
+		assert_int_not_equal(w->news, NEWS_NO_ANSWER);
+		if (mount_calls_asks(&w->calls))
+			wakeup_wait(&wakeup, wakeup_now() + 10);
+	}
+	assert_int_equal(w->news, NEWS_BELIEVED);
+	watch_release(&host, w);
+}
+
+/* Where prices count no longer than an interval they would be old whenever the next answer comes. */
+static void test_answers_that_count_for_an_interval(void **state)
+{
+	never_silent(1, 1);
+}
+
+/* And of a mount that nobody uses, which is asked less often, where they count for two. */
+static void test_an_unused_mount_is_asked_in_time(void **state)
+{
+	files_put("/proc/self/mountstats",
+		  "device s:/e mounted on /mnt/n with fstype nfs statvers=1.1\n"
+		  "\tbytes:\t0 0 0 0 0 0 0 0\n");
+	never_silent(5, 10);
+	never_silent(10, 10);
+	unlink(files_path("/proc/self/mountstats"));
+}
+
 /* A mount is let go whose question hangs, while as many others hang as may: its child is not lost. */
 static void test_a_mount_is_let_go_while_many_hang(void **state)
 {
@@ -178,6 +214,70 @@ static void test_an_automounted_one_hangs(void **state)
 	assert_int_equal(w->news, NEWS_NO_ANSWER);
 	server_answers(0.9, 1.0);
 	unlink(files_path("/proc/self/mountstats"));
+}
+
+/* ---- umount and mount at once -------------------------------------------------------------- */
+
+static void mounted_for(unsigned int seconds)
+{
+	files_put("/proc/self/mountstats",
+		  "device s:/e mounted on /mnt/n with fstype nfs statvers=1.1\n\tage:\t%u\n"
+		  "\tbytes:\t0 4096 0 0 0 4096 0 1\n\t  READ: 10 5\n\t  WRITE: 6 6\n",
+		  seconds);
+	now += 1;
+	watch_round(&host, now);
+}
+
+static void knobs_are_new(void)
+{
+	files_put(RATIO, "0\n");
+	files_put(READAHEAD, "128\n");
+}
+
+/* The kernel gives the id and the device of the old one again: mountinfo has the same text, but for the server. */
+static void test_another_server_at_once(void **state)
+{
+	struct watch *w = host.watches;
+
+	rounds(30, 0.9, 1.0);
+	assert_int_equal(files_number(RATIO), 50);
+	knobs_are_new();
+	files_put("/proc/self/mountinfo", "36 35 0:47 / /mnt/n rw - nfs other:/f rw,vers=3,x\n");
+	now += host.settings.interval;
+	watch_tick(&host, w, now);
+	assert_false(w->detector.believed);
+	rounds(30, 0.9, 1.0);
+	assert_true(w->detector.believed);
+	assert_int_equal(files_number(RATIO), 50);
+	watch_release(&host, w);
+}
+
+/* Or the same text altogether: the counters tell, which have begun anew, or were not there for a moment. */
+static void test_the_same_again_at_once(void **state)
+{
+	struct watch *w = host.watches;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		mounted_for(100);
+		rounds(30, 0.9, 1.0);
+		assert_int_equal(files_number(RATIO), 50);
+		knobs_are_new();
+		if (i)
+			files_put("/proc/self/mountstats",
+				  "device none mounted on / with fstype x\n");
+		now += 1;
+		watch_round(&host, now);
+		mounted_for(i ? 200 : 1);
+		watch_tick(&host, w, now);
+		assert_true(!w->detector.believed && !w->knobs.ratio.knob.held);
+		rounds(30, 0.9, 1.0);
+		assert_int_equal(files_number(RATIO), 50);
+	}
+	unlink(files_path("/proc/self/mountstats")); /* not to be read now: that tells nothing */
+	now += 1;
+	watch_round(&host, now);
+	assert_true(w->detector.believed && w->knobs.ratio.knob.held);
+	watch_release(&host, w);
 }
 
 /* ---- knobs that the kernel refuses ----------------------------------------------------------- */
@@ -297,9 +397,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ON_A_MACHINE(test_a_late_answer_is_old),
+		ON_A_MACHINE(test_answers_that_count_for_an_interval),
+		ON_A_MACHINE(test_an_unused_mount_is_asked_in_time),
 		ON_A_MACHINE(test_a_mount_is_let_go_while_many_hang),
 		ON_A_MACHINE(test_autofs_may_unmount_it),
 		ON_A_MACHINE(test_an_automounted_one_hangs),
+		ON_A_MACHINE(test_another_server_at_once),
+		ON_A_MACHINE(test_the_same_again_at_once),
 		ON_A_MACHINE(test_a_refused_deferral),
 		ON_A_MACHINE(test_a_refused_raise),
 		ON_A_MACHINE(test_a_refused_knob_is_not_pressed),

@@ -126,7 +126,7 @@ static void test_the_network_is_looked_at_as_before(void **state)
 	assert_true(sees(0.1, 8 * MIB, 2048));
 	assert_true(host.moved_from == before);
 	assert_true(sees(USE_PACE, 8 * MIB, 4096));
-	assert_true(host.moved_from == now && host.moved == 0);
+	assert_true(host.moved_from == now && host.moved.sent == 0);
 }
 
 /* What is looked at that often is one file. */

@@ -197,6 +197,14 @@ static void test_none_is_ours(void **state)
 
 #define UTAB_O "SRC=s:/f TARGET=/mnt/o ROOT=/ OPTS=x-ca-nfs\n"
 
+static bool others(const struct settings *s, struct settings *fresh)
+{
+	char error[256];
+
+	assert_true(settings_follow(s, fresh, error, sizeof(error)));
+	return !settings_same_mounts(s, fresh);
+}
+
 static void test_what_is_mounted_so_comes_and_goes(void **state)
 {
 	char *argv[] = {"agent", "--fstab", "yes", "--root", files_root};
@@ -213,25 +221,72 @@ static void test_what_is_mounted_so_comes_and_goes(void **state)
 	assert_true(settings_parse(&s, 5, argv, error, sizeof(error)));
 	assert_int_equal(s.mount_count, 2);
 	assert_int_equal(s.named, 1);
-	assert_false(settings_follow(&s, &fresh));
+	assert_false(others(&s, &fresh));
 	settings_free(&fresh);
 	files_put("/run/mount/utab", "SRC=s:/f TARGET=/mnt/p OPTS=x-ca-nfs\n" UTAB_O);
-	assert_true(settings_follow(&s, &fresh));
+	assert_true(others(&s, &fresh));
 	assert_int_equal(fresh.mount_count, 3);
 	settings_free(&s);
 	files_put("/run/mount/utab",
 		  "SRC=s:/f TARGET=/mnt/p OPTS=x-ca-nfs,x-ca-nfs.weight=0.1\n" UTAB_O);
-	assert_true(settings_follow(&fresh, &s)); /* mounted again, with another weight */
+	assert_true(others(&fresh, &s)); /* mounted again, with another weight */
 	assert_true(weights_of(&s.weights, "/mnt/p") == 0.1);
 	settings_free(&fresh);
-	assert_false(settings_follow(&s, &fresh));
+	assert_false(others(&s, &fresh));
 	settings_free(&s);
 	unlink(files_path("/run/mount/utab"));
-	assert_true(settings_follow(&fresh, &s));
+	assert_true(others(&fresh, &s));
 	assert_true(weights_of(&s.weights, "/mnt/p") == 1);
 	assert_int_equal(s.mount_count, 1);
 	assert_string_equal(s.mounts[0], "/mnt/n");
 	settings_free(&fresh);
+	settings_free(&s);
+}
+
+/* A file that cannot be read may name any mount: that is no reason to let go of those it named. */
+static void test_what_cannot_be_read(void **state)
+{
+	static const char *const files[] = {"/etc/fstab", "/run/mount/utab"};
+	char *argv[] = {"agent", "--fstab", "yes", "--root", files_root};
+	char error[256] = "";
+	struct settings s, fresh;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		unlink(files_path(files[0]));
+		assert_int_equal(mkdir(files_path(files[i]), 0700), 0);
+		settings_init(&s);
+		assert_false(settings_parse(&s, 5, argv, error, sizeof(error)));
+		assert_non_null(strstr(error, files[i]));
+		assert_non_null(strstr(error, ": cannot be read"));
+		if (i)
+			assert_false(settings_follow(&s, &fresh, error, sizeof(error)));
+		settings_free(&s);
+		rmdir(files_path(files[i]));
+	}
+	unlink(files_path("/etc/fstab"));
+	assert_int_equal(symlink("fstab", files_path("/etc/fstab")), 0); /* ELOOP */
+	settings_init(&s);
+	assert_false(settings_parse(&s, 5, argv, error, sizeof(error)));
+	assert_non_null(strstr(error, "/etc/fstab: Too many"));
+	settings_free(&s);
+	unlink(files_path("/etc/fstab"));
+}
+
+/* The end of a long line is no line. */
+static void test_long_lines_of_fstab(void **state)
+{
+	static char text[3 * SETTINGS_LINE];
+	struct settings s;
+
+	settings_init(&s);
+	memset(text, 'x', sizeof(text));
+	text[0] = '#';
+	snprintf(text + SETTINGS_LINE - 1, sizeof(text) - SETTINGS_LINE,
+		 "s:/e /mnt/n nfs x-ca-nfs 0 0\ns:/f /mnt/o nfs x-ca-nfs 0 0\n");
+	add_text(&s, text, fstab_parse);
+	assert_string_equal(files_said, "tab, line 1: longer than 4350 bytes: not this one");
+	assert_int_equal(s.mount_count, 1);
+	assert_string_equal(s.mounts[0], "/mnt/o");
 	settings_free(&s);
 }
 
@@ -257,6 +312,8 @@ int main(void)
 		cmocka_unit_test(test_bad_weights),
 		cmocka_unit_test(test_not_this_one),
 		cmocka_unit_test(test_what_is_mounted_so_comes_and_goes),
+		cmocka_unit_test(test_what_cannot_be_read),
+		cmocka_unit_test(test_long_lines_of_fstab),
 		cmocka_unit_test(test_none_is_ours),
 		cmocka_unit_test(test_the_fuzzers_short_run),
 	};

@@ -252,6 +252,43 @@ static void test_blanks_in_names(void **state)
 		    !group_is_name("/a/../b"));
 }
 
+/* One group has one name: another way to write it would get past the rules, and halt the agent. */
+static void test_other_ways_to_write_a_name(void **state)
+{
+	static const char *const wrong[] = {"//box",  "/./box", "/box//me", "/box/./me",
+					    "/box/.", "//",	"/.",	    "/box/"};
+
+	for (unsigned int i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_false(group_is_name(wrong[i]));
+	assert_true(group_is_name("/") && group_is_name("/.box/b.") && group_is_name("/a/b"));
+	host_of("//box");
+	assert_true(host.groups[0].refused);
+	settings_free(&host.settings);
+}
+
+/* Who halts process 1 halts the machine, sooner or later. */
+static void test_the_group_of_process_1(void **state)
+{
+	make("/proc/1");
+	files_put("/proc/1/cgroup", "3:memory:/\n0::/backup/init\n");
+	assert_true(group_holds_init(&m.source, "/backup") &&
+		    group_holds_init(&m.source, "/backup/init") &&
+		    !group_holds_init(&m.source, "/back"));
+	host_of("/backup");
+	assert_true(host.groups[0].refused);
+	assert_non_null(strstr(files_said, "process 1 is in it"));
+	assert_true(halted_at(0.9) == 0);
+	unlink(files_path("/proc/1/cgroup"));
+	settings_free(&host.settings);
+}
+
+/* With memory in a hierarchy of version 1, too: what is frozen is of version 2. */
+static void test_our_group_in_any_hierarchy(void **state)
+{
+	files_put("/proc/self/cgroup", "7:memory:/\n0::/box/me\n");
+	assert_true(group_holds_us(&m.source, "/box") && !group_holds_us(&m.source, "/backup"));
+}
+
 /* Other mounts, as one that autofs has mounted, or a SIGHUP: who still is to halt does. */
 static void test_a_halted_group_stays_halted(void **state)
 {
@@ -317,6 +354,9 @@ int main(void)
 		cmocka_unit_test_setup(test_at_the_end_it_goes_on, begin_one),
 		cmocka_unit_test_setup(test_what_is_left_alone, begin_one),
 		cmocka_unit_test_setup(test_blanks_in_names, begin_one),
+		cmocka_unit_test_setup(test_other_ways_to_write_a_name, begin_one),
+		cmocka_unit_test_setup(test_the_group_of_process_1, begin_one),
+		cmocka_unit_test_setup(test_our_group_in_any_hierarchy, begin_one),
 		cmocka_unit_test_setup(test_a_halted_group_stays_halted, begin_one),
 		cmocka_unit_test(test_weights),
 	};

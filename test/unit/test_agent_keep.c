@@ -134,8 +134,14 @@ static void test_what_others_set(void **state)
 	files_put(SLICE, "%d\n", PART(90));
 	passes(true, 1);
 	assert_int_equal(files_number(SLICE), PART(90));
-	end();
-	assert_int_equal(files_number(DB), 4096);
+	files_put(SLICE, "0\n");
+	passes(false, 0);
+	passes(true, 1);
+	assert_int_equal(files_number(SLICE), PART(40));
+	files_put(SLICE, "8192\n");
+	end(); /* before it was looked at again */
+	assert_non_null(strstr(files_said, "/slice/memory.low: stays as it is: somebody else"));
+	assert_true(files_number(DB) == 4096 && files_number(SLICE) == 8192);
 }
 
 static void list(struct settings s)
@@ -179,6 +185,41 @@ static void test_other_settings(void **state)
 	end();
 }
 
+/* Back to what was found is somebody else's, too: nothing that goes back and forth. */
+static void test_others_put_it_back(void **state)
+{
+	static const char *const values[] = {"40 /slice/db"};
+
+	keeps(values, 1);
+	passes(true, 1);
+	assert_int_equal(files_number(DB), PART(40));
+	files_put(DB, "0\n");
+	for (unsigned int i = 0; i < 3; i++) {
+		passes(true, 1);
+		assert_int_equal(files_number(DB), 0);
+	}
+	assert_false(keep_holds(&host.keep));
+	assert_non_null(strstr(files_said, "/db/memory.low: stays as it is: somebody else"));
+	passes(false, 0);
+	passes(true, 1); /* the next time */
+	assert_int_equal(files_number(DB), PART(40));
+	end();
+	assert_int_equal(files_number(DB), 0);
+}
+
+/* In another directory, made while the old one is there: another inode. */
+static void new_group(void)
+{
+	char made[FILES_PATH];
+
+	assert_int_equal(mkdir(files_path(V2 "/new"), 0700), 0);
+	files_put(V2 "/new/memory.low", "0\n");
+	unlink(files_path(DB));
+	assert_int_equal(rmdir(files_path(V2 "/slice/db")), 0);
+	snprintf(made, sizeof(made), "%s", files_path(V2 "/new"));
+	assert_int_equal(rename(made, files_path(V2 "/slice/db")), 0);
+}
+
 /* A service that ends, and begins anew with a group of the same name. */
 static void test_groups_come_and_go(void **state)
 {
@@ -191,8 +232,13 @@ static void test_groups_come_and_go(void **state)
 	files_put(DB, "0\n");
 	passes(true, 1);
 	assert_int_equal(files_number(DB), PART(40));
-	files_put(DB, "0\n");
+	new_group();
 	passes(true, 1);
+	assert_int_equal(files_number(DB), PART(40));
+	files_put(DB, "4096\n"); /* somebody else's: but not of the next one */
+	passes(true, 1);
+	assert_int_equal(files_number(DB), 4096);
+	new_group();
 	passes(true, 1);
 	assert_int_equal(files_number(DB), PART(40));
 	end();
@@ -326,6 +372,26 @@ static void test_dry_run_and_wrong_names(void **state)
 	end();
 }
 
+/* One too many is left alone, and so are those above it. */
+static void test_as_many_as_may_be(void **state)
+{
+	struct keep k = {0};
+	char name[32];
+
+	for (unsigned int i = 0; i < KEEP_KNOBS / 3; i++) {
+		snprintf(name, sizeof(name), "/%u/db/x", i);
+		assert_true(keep_add(&k, files_root, name, 1));
+	}
+	assert_int_equal(k.count, KEEP_KNOBS - 2);
+	assert_false(keep_add(&k, files_root, "/one/too/deep", 1));
+	assert_int_equal(k.count, KEEP_KNOBS - 2);
+	assert_false(keep_add(&k, files_root, "/0/one/too/deep", 1));
+	assert_true(k.at[0].percent == 1);
+	assert_true(keep_add(&k, files_root, "/0/y/z", 1) && k.count == KEEP_KNOBS);
+	assert_true(keep_add(&k, files_root, "/0/y", 1));
+	assert_false(keep_add(&k, files_root, "/more", 1));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -333,11 +399,13 @@ int main(void)
 		cmocka_unit_test_setup(test_a_group_and_those_above_it, begin_one),
 		cmocka_unit_test_setup(test_what_others_set, begin_one),
 		cmocka_unit_test_setup(test_other_settings, begin_one),
+		cmocka_unit_test_setup(test_others_put_it_back, begin_one),
 		cmocka_unit_test_setup(test_groups_come_and_go, begin_one),
 		cmocka_unit_test_setup(test_a_record_comes_first, begin_one),
 		cmocka_unit_test_setup(test_writes_beside_what_is_kept, begin_one),
 		cmocka_unit_test_setup(test_a_knob_that_cannot_be_turned, begin_one),
 		cmocka_unit_test_setup(test_dry_run_and_wrong_names, begin_one),
+		cmocka_unit_test(test_as_many_as_may_be),
 	};
 
 	return cmocka_run_group_tests(tests, files_begin, files_end);

@@ -24,6 +24,7 @@ static bool record(void *arg)
 }
 
 static const struct knob_recorder recorder = {record, NULL};
+static const struct traffic none;
 
 static void set_dirty(unsigned int dirty, unsigned int writeback)
 {
@@ -143,7 +144,7 @@ static void test_the_limit_follows_when_it_has_drained(void **state)
 	machine_flush_follow(&m, true, &recorder);
 	set_dirty(300000, 0);
 	machine_look(&m);
-	machine_network(&m, 0, 1000000000);
+	machine_network(&m, &none, 1000000000);
 	machine_flush_follow(&m, false, &recorder);
 	assert_int_equal(files_number(BACKGROUND), 10);
 	assert_int_equal(files_number(LIMIT), 80);
@@ -167,11 +168,34 @@ static void test_the_limit_follows_at_last(void **state)
 	machine_flush_follow(&m, true, &recorder);
 	set_dirty(300000, 0);
 	machine_look(&m);
-	machine_network(&m, 0, 1000000000);
+	machine_network(&m, &none, 1000000000);
 	machine_flush_follow(&m, false, &recorder);
-	machine_network(&m, 0, (1 + FLUSH_DRAIN_MAX) * UINT64_C(1000000000));
+	machine_network(&m, &none, (1 + FLUSH_DRAIN_MAX) * UINT64_C(1000000000));
 	machine_flush_follow(&m, false, &recorder);
 	assert_int_equal(files_number(LIMIT), 20);
+}
+
+/* Whoever sets a limit meanwhile has it: that is said, and not that it is as it was. */
+static void test_a_limit_that_somebody_sets_meanwhile(void **state)
+{
+	static const char *const knobs[] = {BACKGROUND, LIMIT};
+	struct machine m;
+	char says[FILES_PATH + 64];
+
+	for (unsigned int i = 0; i < 2; i++) {
+		machine_init(&m, files_root, 60, false);
+		machine_flush_point(&m, true, &recorder);
+		files_put(knobs[i], "33\n");
+		machine_flush_point(&m, false, &recorder);
+		assert_int_equal(files_number(knobs[i]), 33);
+		snprintf(says, sizeof(says), "%s: stays as it is: somebody else has turned it",
+			 files_path(knobs[i]));
+		assert_string_equal(files_said, says);
+		files(state);
+	}
+	machine_flush_point(&m, true, &recorder);
+	machine_flush_point(&m, false, &recorder);
+	assert_string_equal(files_said, "dirty memory: put the flushing point back");
 }
 
 /* With room that a deferral would make, memory is not full yet. */
@@ -215,14 +239,31 @@ static void test_network_of_others(void **state)
 	for (unsigned int i = 0; i < 9;
 	     i++) { /* others send half of what the link can, we a quarter */
 		net(0, (unsigned int)(0.75 * full * i));
-		machine_network(&m, 0.25 * full, (1 + i) * UINT64_C(1000000000));
+		machine_network(&m, &(struct traffic){0, 0.25 * full},
+				(1 + i) * UINT64_C(1000000000));
 	}
 	assert_true(m.network > 0.49 && m.network < 0.51);
-	machine_network(&m, full, UINT64_C(10500000000));
+	machine_network(&m, &(struct traffic){0, full}, UINT64_C(10500000000));
 	assert_true(m.network == 0);
 	unlink(files_path("/proc/net/dev"));
-	machine_network(&m, 0, UINT64_C(12000000000));
+	machine_network(&m, &none, UINT64_C(12000000000));
 	assert_true(m.network == 0);
+}
+
+/* A link carries as much the other way at once: what mounts receive is not taken from what others send. */
+static void test_both_directions_of_the_network(void **state)
+{
+	const double full = 1e9 * 0.95 / 8; /* bytes a second */
+	const struct traffic ours = {0.5 * full, 0.3 * full};
+	struct machine m;
+
+	machine_init(&m, files_root, 0, false);
+	for (unsigned int i = 0; i < 9; i++) { /* others send 0.6, and receive 0.1 */
+		net((unsigned int)(0.6 * full * i), (unsigned int)(0.9 * full * i));
+		machine_network(&m, &ours, (1 + i) * UINT64_C(1000000000));
+	}
+	assert_true(m.network > 0.59 && m.network < 0.61);
+	unlink(files_path("/proc/net/dev"));
 }
 
 static void test_dry_run(void **state)
@@ -247,8 +288,10 @@ int main(void)
 		cmocka_unit_test_setup(test_limits_that_are_left_alone, files),
 		cmocka_unit_test_setup(test_the_limit_follows_when_it_has_drained, files),
 		cmocka_unit_test_setup(test_the_limit_follows_at_last, files),
+		cmocka_unit_test_setup(test_a_limit_that_somebody_sets_meanwhile, files),
 		cmocka_unit_test_setup(test_room_that_a_deferral_makes, files),
 		cmocka_unit_test_setup(test_network_of_others, files),
+		cmocka_unit_test_setup(test_both_directions_of_the_network, files),
 		cmocka_unit_test_setup(test_dry_run, files),
 	};
 

@@ -110,6 +110,14 @@ static void test_what_there_is_not_is_left_out(void **state)
 	assert_true(has("ca_nfs_agent_deferred_bytes" N "0"));
 }
 
+/* One name that is no UTF-8 would make Prometheus refuse all of them. */
+static void test_names_that_are_no_utf8(void **state)
+{
+	host.watches[0].path = "/mnt/\303\244\xff\n\303";
+	print(101);
+	assert_true(has("ca_nfs_agent_weight{mount=\"/mnt/\303\244\\\\377\\n\\\\303\"} 1"));
+}
+
 /* Each name once in HELP and TYPE, and its lines together; counters end in _total. */
 static void test_the_format(void **state)
 {
@@ -220,6 +228,7 @@ int main(void)
 		cmocka_unit_test_setup(test_all_of_a_mount, machine),
 		cmocka_unit_test_setup(test_what_the_kernel_counts, machine),
 		cmocka_unit_test_setup(test_what_there_is_not_is_left_out, machine),
+		cmocka_unit_test_setup(test_names_that_are_no_utf8, machine),
 		cmocka_unit_test_setup(test_the_format, machine),
 		cmocka_unit_test_setup(test_the_file, machine),
 		cmocka_unit_test(test_a_file_that_cannot_be_replaced_stays),

@@ -118,6 +118,24 @@ static void test_servers(void **state)
 	assert_int_not_equal(a.server, b.server);
 }
 
+/* umount and mount at once: the kernel gives the same id and device again. */
+static void test_another_server_is_another_mount(void **state)
+{
+	static const char *const sources[] = {"other:/e", "s:/f", "s:/"};
+	struct mount a, b;
+	char line[80];
+
+	kind_of("36 35 0:47 / /mnt/n rw - nfs s:/e rw,vers=3,x\n", "/mnt/n", &a);
+	kind_of("36 35 0:47 / /mnt/n ro - nfs s:/e ro,vers=3,x\n", "/mnt/n", &b);
+	assert_true(mount_same(&a, &b));
+	for (unsigned int i = 0; i < 3; i++) {
+		snprintf(line, sizeof(line), "36 35 0:47 / /mnt/n rw - nfs %s rw,vers=3,x\n",
+			 sources[i]);
+		kind_of(line, "/mnt/n", &b);
+		assert_false(mount_same(&a, &b));
+	}
+}
+
 /* ---- the table --------------------------------------------------------------------------- */
 
 #define LINE_N "36 35 0:47 / /mnt/n rw - nfs s:/e rw,vers=3,x\n"
@@ -242,6 +260,7 @@ int main(void)
 		cmocka_unit_test(test_mountinfo_escapes),
 		cmocka_unit_test(test_mountinfo_malformed),
 		cmocka_unit_test(test_servers),
+		cmocka_unit_test(test_another_server_is_another_mount),
 		cmocka_unit_test(test_the_table),
 		cmocka_unit_test(test_automounted),
 		cmocka_unit_test(test_a_long_table),

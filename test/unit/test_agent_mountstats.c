@@ -43,6 +43,7 @@ static void test_counters(void **state)
 	assert_int_equal(found[0].reads, 12);
 	assert_int_equal(found[0].writes, 5);
 	assert_int_equal(found[0].opens, 55);
+	assert_int_equal(found[0].age, 7);
 	assert_false(found[1].there);
 	assert_int_equal(found[1].server_read, 0);
 }

@@ -224,7 +224,7 @@ static void test_accelerate(void **state)
 	assert_int_equal(files_number(READAHEAD), 128); /* memory is short: not above what it was */
 }
 
-/* Calls of the same server have all places: it is pushed when one is free. */
+/* Calls of the same server have as many places as pushes may: it is pushed when one is free. */
 static void test_a_push_waits_for_a_place(void **state)
 {
 	struct watch *w = host.watches;
@@ -235,11 +235,14 @@ static void test_a_push_waits_for_a_place(void **state)
 	host.settings.dry_run = true; /* no push yet */
 	make_accelerated();
 	host.settings.dry_run = w->pushed = false;
-	for (unsigned int i = 0; i < ASYNC_GROUP_MAX; i++)
+	for (unsigned int i = 0; i < PUSHES_MAX; i++)
 		places[i] = (struct async_worker){
 			.child = getpid(), .state = ASYNC_BUSY, .group = w->mount.server};
 	watch_act(&host, w, now);
 	assert_true(!w->calls.push.worker && !w->pushed);
+	w->ask_at = now; /* a question has one */
+	watch_ask(&host, w, now);
+	assert_true(mount_calls_asks(&w->calls));
 	memset(places, 0, ASYNC_GROUP_MAX * sizeof(*places));
 	watch_act(&host, w, now);
 	assert_true(w->calls.push.worker && w->pushed);

@@ -4,7 +4,7 @@
  * strings; as escapes all versions take them. Two bytes become six, three six, and four twelve: no
  * more than three for one.
  */
-#include "control/utf8.h"
+#include "common/utf8.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -79,16 +79,21 @@ long utf8_escape(const char *text, size_t len, char *out)
 	return out - begin;
 }
 
+unsigned int utf8_length(const char *text, size_t left)
+{
+	const unsigned char *at = (const unsigned char *)text;
+	uint32_t c;
+
+	return *at < 0x80 ? 1 : decode(at, left, &c);
+}
+
 void utf8_mend(char *text)
 {
 	char *end = text + strlen(text);
-	unsigned int n;
-	uint32_t c;
 
 	while (text < end) {
-		n = (unsigned char)*text < 0x80
-			    ? 1
-			    : decode((const unsigned char *)text, (size_t)(end - text), &c);
+		const unsigned int n = utf8_length(text, (size_t)(end - text));
+
 		if (n == 0)
 			*text = '?';
 		text += n != 0 ? n : 1;
