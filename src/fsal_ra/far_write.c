@@ -7,7 +7,7 @@
 #include "common/clock.h"
 #include "writeback/pacer.h"
 
-static struct unstable unstable = UNSTABLE_INITIALIZER;
+static struct unstable unstable = UNSTABLE_INITIALIZER(unstable);
 
 void far_write_set_max(uint64_t max)
 {
@@ -56,12 +56,13 @@ void far_write_first(struct fsal_obj_handle *obj_hdl, const struct writeback_set
 uint64_t far_wrote(struct fsal_obj_handle *obj_hdl, uint64_t bytes,
 		   const struct writeback_settings *s)
 {
+	uint64_t now = clock_now();
 	double level, rate;
 
-	unstable_wrote(&unstable, &ra_handle_of(obj_hdl)->unstable, bytes);
+	unstable_wrote(&unstable, &ra_handle_of(obj_hdl)->unstable, bytes, now);
 	if (!s->on)
 		return 0;
-	level = unstable_level(&unstable, clock_now(), &rate);
+	level = unstable_level(&unstable, now, &rate);
 	return pacer_delay_at((uint64_t)(uintptr_t)op_ctx->client, bytes, level, rate,
 			      s->reply_delay_max);
 }
@@ -88,5 +89,5 @@ void far_write_forget(struct ra_handle *hdl)
 
 uint64_t far_write_bytes(void)
 {
-	return unstable_bytes(&unstable);
+	return unstable_bytes(&unstable, clock_now());
 }
