@@ -133,24 +133,6 @@ void unstable_end(struct unstable *u, struct unstable_file *f, uint64_t begun, b
 	lock_drop(&u->lock);
 }
 
-void unstable_failed(struct unstable *u, struct unstable_file *f, int err)
-{
-	lock_take(&u->lock);
-	f->failed = err;
-	lock_drop(&u->lock);
-}
-
-int unstable_tell(struct unstable *u, struct unstable_file *f)
-{
-	int err;
-
-	lock_take(&u->lock);
-	err = f->failed;
-	f->failed = 0;
-	lock_drop(&u->lock);
-	return err;
-}
-
 void unstable_forget(struct unstable *u, struct unstable_file *f)
 {
 	lock_take(&u->lock);

@@ -16,9 +16,6 @@
  * A bound costs a lone writer a third of his speed, and is there for who reads: so it holds while somebody does who has to
  * wait for the cluster, and for UNSTABLE_READERS after. What was written before is made stable at once then, file by file.
  *
- * What one of ours fails with is no answer to the WRITE in whose name it is made, and the FSAL below may have told it for
- * good: it is kept until a COMMIT of a client has told it.
- *
  * What nobody writes to any more is on nobody's way for long: the cluster's client and its storage write out by themselves what has
  * been dirty for half a minute. So what a file has counts for UNSTABLE_AGE after its last WRITE, or a writer who went, or who never
  * COMMITs, would hold up the others for as long as the handle is there.
@@ -56,7 +53,6 @@
 struct unstable_file {
 	uint64_t written, stable;	 /* bytes, ever */
 	bool due;			 /* one of ours is under way */
-	int failed;			 /* errno of one of ours that no client was told; 0: none */
 	uint64_t wrote;			 /* ns: when, last */
 	TAILQ_ENTRY(unstable_file) link; /* of those that have some */
 };
@@ -91,10 +87,6 @@ uint64_t unstable_begin(struct unstable *u, const struct unstable_file *f);
 /* It has ended, after TOOK ns; DONE: with success. OURS: it was due. */
 void unstable_end(struct unstable *u, struct unstable_file *f, uint64_t begun, bool done, bool ours,
 		  uint64_t took);
-/* One of ours has failed by ERR, an errno. */
-void unstable_failed(struct unstable *u, struct unstable_file *f, int err);
-/* A client's COMMIT of F has succeeded: the errno that it is to be told all the same, once; 0: none. */
-int unstable_tell(struct unstable *u, struct unstable_file *f);
 /* F goes: what it may still have is nobody's. */
 void unstable_forget(struct unstable *u, struct unstable_file *f);
 /* All bytes over the bound as it is at NOW, which they may exceed; 0: no bound. And the rate, bytes a second. */

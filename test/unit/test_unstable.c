@@ -2,8 +2,6 @@
 /* What was written to a cluster and is not stable: what is counted, when a file is due. */
 #include "remote/unstable.h"
 
-#include <errno.h>
-
 #include "support.h"
 
 #define MAX (16 * MIB)
@@ -108,23 +106,6 @@ static void test_one_at_a_time_and_again_when_it_failed(void **state)
 	unstable_end(&u, &a, begun, false, true, MSEC);
 	assert_int_equal(unstable_bytes(&u, SEC), 13 * MIB);
 	assert_true(unstable_is_due(&u, &a, SEC));
-}
-
-/* The FSAL below tells an error once: if it told us, the data of others may be lost, who COMMIT later. */
-static void test_an_error_of_ours_reaches_one_commit(void **state)
-{
-	unstable_wrote(&u, &a, 13 * MIB, SEC);
-	unstable_wrote(&u, &b, MIB, SEC);
-	assert_true(unstable_is_due(&u, &a, SEC));
-	unstable_end(&u, &a, unstable_begin(&u, &a), false, true, MSEC);
-	unstable_failed(&u, &a, EIO);
-	unstable_end(&u, &b, unstable_begin(&u, &b), true, false, MSEC);
-	assert_int_equal(unstable_tell(&u, &b), 0);
-	assert_true(unstable_is_due(&u, &a, SEC));
-	unstable_end(&u, &a, unstable_begin(&u, &a), true, true, MSEC); /* it has no more to tell */
-	unstable_end(&u, &a, unstable_begin(&u, &a), true, false, MSEC);
-	assert_int_equal(unstable_tell(&u, &a), EIO);
-	assert_int_equal(unstable_tell(&u, &a), 0);
 }
 
 static void test_the_rate_is_that_of_commits(void **state)
@@ -255,7 +236,6 @@ int main(void)
 		cmocka_unit_test_setup(test_who_commits_is_never_due, begin),
 		cmocka_unit_test_setup(test_commits_that_overlap, begin),
 		cmocka_unit_test_setup(test_one_at_a_time_and_again_when_it_failed, begin),
-		cmocka_unit_test_setup(test_an_error_of_ours_reaches_one_commit, begin),
 		cmocka_unit_test_setup(test_the_rate_is_that_of_commits, begin),
 		cmocka_unit_test_setup(test_without_a_bound, begin),
 		cmocka_unit_test_setup(test_no_bound_without_readers, begin),
