@@ -224,9 +224,9 @@ static enum fate demand_queue(struct call *call, struct export_io *io,
 {
 	struct dispatcher *d = &call->backing->device->dispatcher;
 	bool far = device_joins_only(call->backing->device);
+	uint64_t offset = call->read_arg->offset; /* now: CALL may be over once it is submitted */
 	enum sched_verdict verdict = far ? dispatcher_submit_or_pass(d, &call->req)
 					 : dispatcher_submit_or_run(d, &call->req);
-	uint64_t offset = call->read_arg->offset;
 
 	if (far)
 		far_write_reader(clock_now());
