@@ -15,6 +15,7 @@
 
 #include "common/home_list.h"
 #include "disk/backing_slot.h"
+#include "disk/under_way.h"
 #include "subcall.h"
 #include "writeback/pacer.h"
 
@@ -38,6 +39,7 @@ struct call {
 	bool absent;		 /* not in memory, as was found just now */
 	bool again;		 /* the sub-FSAL was asked once more */
 	bool told;		 /* ... and has answered: STATUS */
+	struct under_way below;	 /* at the FSAL below */
 	struct dispatcher *past; /* it is at the cluster past that one's queue; NULL: it is not */
 	size_t amount;		 /* bytes that are in its reply already */
 	uint64_t
