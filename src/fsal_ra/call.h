@@ -25,6 +25,10 @@ struct call {
 	struct fsal_obj_handle *obj_hdl;
 	fsal_async_cb done_cb;
 	void *caller_arg;
+	/* resume.h */
+	const struct fsal_io_arg *resume_arg;
+	TAILQ_ENTRY(call) resume_link;
+	fsal_status_t failed; /* before it was resumed */
 	/* Of one that is parked. */
 	struct gsh_export *gsh_export; /* referenced; passed to the op context */
 	struct export_io *io;

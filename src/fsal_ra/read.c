@@ -28,6 +28,7 @@
 #include "read_below.h"
 #include "read_facts.h"
 #include "request_flow.h"
+#include "resume.h"
 #include "unanswered.h"
 #include "walk.h"
 
@@ -51,9 +52,11 @@ static void answered_below(struct fsal_obj_handle *sub, fsal_status_t status, vo
 	if (call->past != NULL)
 		dispatcher_went_past(call->past, &call->req);
 	call->past = NULL;
+	if (resume_wanted(call, call->read_arg, &status))
+		return;
 	if (unanswered_again(call, sub, &status, answered_below))
 		return;
-	if (!FSAL_IS_ERROR(status) && !ra_io_wants_resume(call->read_arg))
+	if (!FSAL_IS_ERROR(status))
 		count_for_price(call, call->read_arg->io_amount);
 	if (!FSAL_IS_ERROR(status) && call->read_arg->state == NULL)
 		own_answer_read_below(ra_handle_of(call->obj_hdl));
@@ -462,6 +465,17 @@ static struct call *new_read(struct fsal_obj_handle *obj_hdl, fsal_async_cb done
 	return call;
 }
 
+/* The FSAL below has asked for it: it is no new READ. */
+static void resume(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_cb,
+		   struct fsal_io_arg *read_arg, void *caller_arg)
+{
+	struct call *call = resume_taken(obj_hdl, read_arg, done_cb, caller_arg);
+
+	if (call == NULL)
+		call = new_read(obj_hdl, done_cb, read_arg, caller_arg);
+	SUB_OBJ(obj_hdl, read2, bypass, answered_below, read_arg, call);
+}
+
 void ra_read2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_cb,
 	      struct fsal_io_arg *read_arg, void *caller_arg)
 {
@@ -471,6 +485,10 @@ void ra_read2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_c
 			      .own = own_answer_allowed(hdl, bypass, read_arg)};
 	struct call *call;
 
+	if (ra_io_wants_resume(read_arg)) {
+		resume(obj_hdl, bypass, done_cb, read_arg, caller_arg);
+		return;
+	}
 	asked.reader = ra_reader_of_op(asked.now);
 	if (answer_hot(hdl, &asked, done_cb, read_arg, caller_arg))
 		return;
