@@ -72,14 +72,14 @@ static void say_unvouched(const struct remote *r)
 static void vouch(struct remote *r, uint64_t now)
 {
 	uint64_t change;
-	bool told;
+	bool told, settled;
 
 	if (!vouching_may_ask(&r->vouching, now) || !use_once_asks(r->f.keep, r->serial, now))
 		return;
 	vouching_asks(&r->vouching, now);
-	told = r->f.calls->change(r->f.handle, &change);
+	told = r->f.calls->change(r->f.handle, &change, &settled);
 	if (told)
-		use_once_told(r->f.keep, r->serial, change, now);
+		use_once_told(r->f.keep, r->serial, change, settled, now);
 	if (!vouching_told(&r->vouching, now, told, now_of(&r->base)))
 		return;
 	/* What lies here would be of use to nobody. */

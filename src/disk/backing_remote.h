@@ -28,8 +28,11 @@ struct remote_calls {
 	ssize_t (*read)(void *handle, void *buffer, size_t len, uint64_t offset);
 	/* The size of the file as it is now. */
 	bool (*size)(void *handle, uint64_t *size);
-	/* Its change attribute: another one where bytes or size are others. Only of files with `keep`. */
-	bool (*change)(void *handle, uint64_t *change);
+	/*
+	 * Its change attribute: another one where bytes or size are others, if it is SETTLED (use_once_told()). Only of
+	 * files with `keep`.
+	 */
+	bool (*change)(void *handle, uint64_t *change, bool *settled);
 	/* ... and says export_io_handle_closed(). */
 	void (*close)(void *handle);
 };

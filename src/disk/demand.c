@@ -56,3 +56,21 @@ void direct_read_end(struct device *device)
 	if (device != NULL)
 		atomic_fetch_sub(&device->reading, 1);
 }
+
+void demand_count(struct export_io *io, const struct readahead_plan *plan,
+		  const struct readahead_tuning *tuning, uint64_t offset)
+{
+	readahead_count(&io->counters, READAHEAD_DEMAND, 1);
+	if (plan->count != 0 && plan->len == 0 && plan->followed)
+		readahead_lost(io->engine, tuning, &io->counters, &plan->cursor, offset);
+}
+
+void demand_count_joined(struct export_io *io, const struct readahead_plan *plan,
+			 const struct readahead_tuning *tuning)
+{
+	readahead_count(&io->counters, READAHEAD_JOINED, 1);
+	if (plan->len != 0 || !plan->followed)
+		return;
+	readahead_count(&io->counters, READAHEAD_LATE, 1);
+	readahead_late(io->engine, tuning, &plan->cursor);
+}

@@ -63,6 +63,8 @@ void export_io_put(struct export_io *io);
 
 /* A request enters; false: the export is closing, do without the queue. Both: with a reference. */
 bool export_io_enter(struct export_io *io);
+/* ... once more, by a request that has entered and not left. */
+void export_io_enter_again(struct export_io *io);
 void export_io_leave(struct export_io *io);
 /* No request enters any more. Waits for nothing. */
 void export_io_close(struct export_io *io);

@@ -74,6 +74,7 @@ struct call *call_new(struct fsal_obj_handle *obj_hdl, fsal_async_cb done_cb, vo
 	call->obj_hdl = obj_hdl;
 	call->done_cb = done_cb;
 	call->caller_arg = caller_arg;
+	call->failed = fsalstat(ERR_FSAL_NO_ERROR, 0);
 	return call;
 }
 

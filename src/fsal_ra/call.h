@@ -15,6 +15,7 @@
 
 #include "common/home_list.h"
 #include "disk/backing_slot.h"
+#include "disk/under_way.h"
 #include "subcall.h"
 #include "writeback/pacer.h"
 
@@ -24,6 +25,10 @@ struct call {
 	struct fsal_obj_handle *obj_hdl;
 	fsal_async_cb done_cb;
 	void *caller_arg;
+	/* resume.h */
+	const struct fsal_io_arg *resume_arg;
+	TAILQ_ENTRY(call) resume_link;
+	fsal_status_t failed; /* before it was resumed */
 	/* Of one that is parked. */
 	struct gsh_export *gsh_export; /* referenced; passed to the op context */
 	struct export_io *io;
@@ -38,6 +43,7 @@ struct call {
 	bool absent;		 /* not in memory, as was found just now */
 	bool again;		 /* the sub-FSAL was asked once more */
 	bool told;		 /* ... and has answered: STATUS */
+	struct under_way below;	 /* at the FSAL below */
 	struct dispatcher *past; /* it is at the cluster past that one's queue; NULL: it is not */
 	size_t amount;		 /* bytes that are in its reply already */
 	uint64_t

@@ -46,7 +46,7 @@ static void release(struct fsal_export *exp_hdl)
 static void prepare_unexport(struct fsal_export *exp_hdl)
 {
 	ra_io_export_drain(ra_export_of(exp_hdl));
-	ra_handles_close(ra_module_of(exp_hdl));
+	ra_handles_close(ra_export_of(exp_hdl));
 	SUB_EXP(exp_hdl, prepare_unexport);
 }
 
@@ -327,12 +327,21 @@ static int start_io(struct ra_export *exp)
 	return err;
 }
 
+static struct ra_export *new_export(void)
+{
+	static _Atomic uint64_t serials;
+	struct ra_export *exp = gsh_calloc(1, sizeof(*exp));
+
+	exp->serial = atomic_fetch_add(&serials, 1) + 1;
+	return exp;
+}
+
 fsal_status_t ra_create_export(struct fsal_module *module, void *parse_node,
 			       struct config_error_type *err_type,
 			       const struct fsal_up_vector *up_ops)
 {
 	struct fsal_export *saved = op_ctx->fsal_export;
-	struct ra_export *exp = gsh_calloc(1, sizeof(*exp));
+	struct ra_export *exp = new_export();
 	struct fsal_module *sub_module = NULL;
 	fsal_status_t status = fsalstat(ERR_FSAL_INVAL, EINVAL);
 	int err;

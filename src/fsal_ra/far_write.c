@@ -6,23 +6,13 @@
 
 #include "common/clock.h"
 #include "writeback/pacer.h"
+#include "writeback/writeback.h"
 
-static struct unstable unstable = UNSTABLE_INITIALIZER;
+static struct unstable unstable = UNSTABLE_INITIALIZER(unstable);
 
 void far_write_set_max(uint64_t max)
 {
 	unstable_set_max(&unstable, max);
-}
-
-/* The file is made stable, OURS or a client's. Both FSALs make all of it stable, whatever the range. */
-static fsal_status_t commit(struct fsal_obj_handle *obj_hdl, off_t offset, size_t len, bool ours)
-{
-	struct unstable_file *f = &ra_handle_of(obj_hdl)->unstable;
-	uint64_t begun = unstable_begin(&unstable, f), since = clock_now();
-	fsal_status_t status = SUB_OBJ(obj_hdl, commit2, offset, len);
-
-	unstable_end(&unstable, f, begun, !FSAL_IS_ERROR(status), ours, clock_now() - since);
-	return status;
 }
 
 /* Whether STATUS says of data that it is lost, and not only that nobody tried to make it stable. */
@@ -41,39 +31,55 @@ static bool is_loss(fsal_status_t status)
 	}
 }
 
+/* One of ours has: the FSAL below may have told it for good, and the WRITE in whose name it was made is not its answer. */
+static void failed(struct fsal_obj_handle *obj_hdl, int err)
+{
+	struct backing_slot *slot = &ra_handle_of(obj_hdl)->slot;
+	struct backing *b = backing_peek(slot);
+
+	writeback_failed(slot, b != NULL ? b->device->dev : 0, obj_hdl->fileid, err);
+	if (b != NULL)
+		backing_release(b);
+}
+
+/* The file is made stable, OURS or a client's. Both FSALs make all of it stable, whatever the range. */
+static fsal_status_t commit(struct fsal_obj_handle *obj_hdl, off_t offset, size_t len, bool ours)
+{
+	struct unstable_file *f = &ra_handle_of(obj_hdl)->unstable;
+	uint64_t begun = unstable_begin(&unstable, f), since = clock_now();
+	fsal_status_t status = SUB_OBJ(obj_hdl, commit2, offset, len);
+
+	if (ours && is_loss(status))
+		failed(obj_hdl, status.minor ? status.minor : EIO);
+	unstable_end(&unstable, f, begun, !FSAL_IS_ERROR(status), ours, clock_now() - since);
+	return status;
+}
+
 void far_write_first(struct fsal_obj_handle *obj_hdl, const struct writeback_settings *s)
 {
 	struct unstable_file *f = &ra_handle_of(obj_hdl)->unstable;
-	fsal_status_t status;
 
-	if (!s->on || !s->reply_delay_max || !unstable_is_due(&unstable, f, clock_now()))
-		return;
-	status = commit(obj_hdl, 0, 0, true);
-	if (is_loss(status))
-		unstable_failed(&unstable, f, status.minor ? status.minor : EIO);
+	if (s->on && s->reply_delay_max && unstable_is_due(&unstable, f, clock_now()))
+		(void)commit(obj_hdl, 0, 0, true);
 }
 
 uint64_t far_wrote(struct fsal_obj_handle *obj_hdl, uint64_t bytes,
 		   const struct writeback_settings *s)
 {
+	uint64_t now = clock_now();
 	double level, rate;
 
-	unstable_wrote(&unstable, &ra_handle_of(obj_hdl)->unstable, bytes);
+	unstable_wrote(&unstable, &ra_handle_of(obj_hdl)->unstable, bytes, now);
 	if (!s->on)
 		return 0;
-	level = unstable_level(&unstable, clock_now(), &rate);
+	level = unstable_level(&unstable, now, &rate);
 	return pacer_delay_at((uint64_t)(uintptr_t)op_ctx->client, bytes, level, rate,
 			      s->reply_delay_max);
 }
 
 fsal_status_t far_commit(struct fsal_obj_handle *obj_hdl, off_t offset, size_t len)
 {
-	fsal_status_t status = commit(obj_hdl, offset, len, false);
-	int err = FSAL_IS_ERROR(status)
-			  ? 0
-			  : unstable_tell(&unstable, &ra_handle_of(obj_hdl)->unstable);
-
-	return err ? fsalstat(posix2fsal_error(err), err) : status;
+	return commit(obj_hdl, offset, len, false);
 }
 
 void far_write_reader(uint64_t now)
@@ -88,5 +94,5 @@ void far_write_forget(struct ra_handle *hdl)
 
 uint64_t far_write_bytes(void)
 {
-	return unstable_bytes(&unstable);
+	return unstable_bytes(&unstable, clock_now());
 }

@@ -41,6 +41,8 @@ static fsal_status_t open2(struct fsal_obj_handle *obj_hdl, struct state_t *stat
 	struct fsal_obj_handle *opened = obj_hdl;
 	fsal_status_t status;
 
+	if (truncate && name == NULL)
+		backing_invalidate(&ra_handle_of(obj_hdl)->slot, 0, UINT64_MAX);
 	status = SUB_OBJ(obj_hdl, open2, state, openflags, createmode, name, attrs_in, verifier,
 			 &sub, attrs_out, caller_perm_check RA_DIR_ARGS);
 	if (!FSAL_IS_ERROR(status) && sub != NULL) {
@@ -65,10 +67,15 @@ static fsal_openflags_t status2(struct fsal_obj_handle *obj_hdl, struct state_t 
 static fsal_status_t reopen2(struct fsal_obj_handle *obj_hdl, struct state_t *state,
 			     fsal_openflags_t openflags)
 {
-	fsal_status_t status = SUB_OBJ(obj_hdl, reopen2, state, openflags);
+	bool truncate = (openflags & FSAL_O_TRUNC) != 0;
+	struct backing_slot *slot = &ra_handle_of(obj_hdl)->slot;
+	fsal_status_t status;
 
-	if ((openflags & FSAL_O_TRUNC) != 0)
-		backing_invalidate(&ra_handle_of(obj_hdl)->slot, 0, UINT64_MAX);
+	if (truncate)
+		backing_invalidate(slot, 0, UINT64_MAX);
+	status = SUB_OBJ(obj_hdl, reopen2, state, openflags);
+	if (truncate)
+		backing_invalidate(slot, 0, UINT64_MAX);
 	return status;
 }
 
@@ -165,10 +172,13 @@ static fsal_status_t lease_op2(struct fsal_obj_handle *obj_hdl, struct state_t *
 static fsal_status_t fallocate_(struct fsal_obj_handle *obj_hdl, struct state_t *state,
 				uint64_t offset, uint64_t length, bool allocate)
 {
-	fsal_status_t status = SUB_OBJ(obj_hdl, fallocate, state, offset, length, allocate);
+	struct backing_slot *slot = &ra_handle_of(obj_hdl)->slot;
+	fsal_status_t status;
 
-	/* An error may have come after a part of it. */
-	backing_invalidate(&ra_handle_of(obj_hdl)->slot, offset, length);
+	backing_invalidate(slot, offset, length);
+	status = SUB_OBJ(obj_hdl, fallocate, state, offset, length, allocate);
+	/* What was fetched meanwhile. An error may have come after a part of it. */
+	backing_invalidate(slot, offset, length);
 	return status;
 }
 

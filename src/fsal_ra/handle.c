@@ -4,6 +4,7 @@
  * calls the sub-FSAL's method on the sub-FSAL's handle; those that change a file's extent or its
  * links tell the data path afterwards.
  */
+#include "common/clock.h"
 #include "far_write.h"
 #include "open_handle.h"
 #include "own_answer.h"
@@ -34,14 +35,16 @@ static struct ra_handle *alloc_handle(struct ra_export *exp, struct fsal_obj_han
 {
 	struct ra_handle *hdl = gsh_calloc(1, sizeof(*hdl));
 
+	/* Before the module's list has it: ra_handles_close() looks at it there. */
+	hdl->sub_handle = sub;
+	hdl->far = remote_is_far(sub);
+	hdl->made_under = exp->serial;
 	ra_obj_handle_init(&hdl->obj_handle, &exp->export, sub->type);
 	hdl->obj_handle.obj_ops = &ra_module_of(&exp->export)->handle_ops;
 	hdl->obj_handle.fs = sub->fs;
 	hdl->obj_handle.fsid = sub->fsid;
 	hdl->obj_handle.fileid = sub->fileid;
 	hdl->obj_handle.state_hdl = sub->state_hdl;
-	hdl->sub_handle = sub;
-	hdl->far = remote_is_far(sub);
 	hdl->cluster = remote_is_cluster(sub);
 	init_slot(hdl);
 	return hdl;
@@ -68,8 +71,9 @@ static void release(struct fsal_obj_handle *obj_hdl)
 	backing_slot_fini(&hdl->slot);
 	if (hdl->unstable.written)
 		far_write_forget(hdl);
-	/* Out of the module's list first: ra_handles_close() goes through it. */
+	/* Out of the module's list first: ra_handles_close() finds it there. */
 	ra_obj_handle_fini(&hdl->obj_handle);
+	visit_leave(&hdl->closing);
 	if (op_ctx != NULL && op_ctx->fsal_export != NULL)
 		SUB_OBJ(obj_hdl, release);
 	else if (hdl->far)
@@ -77,24 +81,66 @@ static void release(struct fsal_obj_handle *obj_hdl)
 	gsh_free(hdl);
 }
 
-void ra_handles_close(struct ra_module *module)
-{
 #if RA_MUST_CLOSE_FILES
+/*
+ * Whether HDL's file is to be closed when EXP goes. With the module's lock. FSAL_CEPH closes by the client of the export
+ * in the context, which must be that by which it was opened.
+ */
+static bool goes_with(struct ra_handle *hdl, const struct ra_export *exp)
+{
+	if (hdl->obj_handle.type != REGULAR_FILE)
+		return false;
+	if (hdl->made_under == exp->serial) {
+		hdl->made_under = 0;
+		return true;
+	}
+	return hdl->made_under == 0 && !hdl->far &&
+	       hdl->sub_handle->fsal == exp->export.sub_export->fsal;
+}
+
+static void find_closing(struct visit *v, const struct ra_export *exp)
+{
+	struct fsal_module *module = exp->export.fsal;
 	struct glist_head *at;
 
-	PTHREAD_RWLOCK_rdlock(&module->module.RA_MODULE_LOCK);
-	glist_for_each(at, &module->module.handles)
+	PTHREAD_RWLOCK_wrlock(&module->RA_MODULE_LOCK);
+	glist_for_each(at, &module->handles)
 	{
 		struct fsal_obj_handle *obj = glist_entry(at, struct fsal_obj_handle, handles);
 
-		if (obj->type != REGULAR_FILE)
-			continue;
-		own_answer_closed(ra_handle_of(obj));
-		(void)SUB_OBJ(obj, close);
+		if (goes_with(ra_handle_of(obj), exp))
+			(void)visit_add(v, &ra_handle_of(obj)->closing);
 	}
-	PTHREAD_RWLOCK_unlock(&module->module.RA_MODULE_LOCK);
-#endif
+	PTHREAD_RWLOCK_unlock(&module->RA_MODULE_LOCK);
 }
+
+void ra_handles_close(struct ra_export *exp)
+{
+	uint64_t until = clock_now() + ra_io_drain_timeout();
+	struct visited *x;
+	struct visit v;
+	size_t left;
+
+	visit_begin(&v);
+	find_closing(&v, exp);
+	while (clock_now() < until && (x = visit_next(&v)) != NULL) {
+		struct ra_handle *hdl = container_of(x, struct ra_handle, closing);
+
+		own_answer_closed(hdl);
+		(void)SUB_OBJ(&hdl->obj_handle, close);
+	}
+	left = visit_end(&v);
+	if (left != 0)
+		LogWarn(COMPONENT_FSAL,
+			"RA: export %u goes while the FSAL below has not closed %zu of its files",
+			exp->export.export_id, left);
+}
+#else
+void ra_handles_close(struct ra_export *exp)
+{
+	(void)exp;
+}
+#endif
 
 static fsal_status_t merge(struct fsal_obj_handle *orig, struct fsal_obj_handle *dupe)
 {
@@ -337,11 +383,14 @@ static fsal_status_t setattr2(struct fsal_obj_handle *obj_hdl, bool bypass, stru
 {
 	/* The sub-FSAL may clear bits of the mask while it works through them. */
 	bool resize = (attrs->valid_mask & ATTR_SIZE) != 0;
-	fsal_status_t status =
-		ra_changed(obj_hdl, SUB_OBJ(obj_hdl, setattr2, bypass, state, attrs));
+	struct backing_slot *slot = &ra_handle_of(obj_hdl)->slot;
+	fsal_status_t status;
 
-	if (resize) /* it may have been cut off before the error came */
-		backing_invalidate(&ra_handle_of(obj_hdl)->slot, 0, UINT64_MAX);
+	if (resize)
+		backing_invalidate(slot, 0, UINT64_MAX);
+	status = ra_changed(obj_hdl, SUB_OBJ(obj_hdl, setattr2, bypass, state, attrs));
+	if (resize) /* what was fetched meanwhile; it may have been cut off before an error came */
+		backing_invalidate(slot, 0, UINT64_MAX);
 	return status;
 }
 

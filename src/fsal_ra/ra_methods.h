@@ -12,6 +12,7 @@
 
 #include "compat.h"
 
+#include "common/visit.h"
 #include "disk/backing_slot.h"
 #include "disk/export_io.h"
 #include "params_table.h"
@@ -43,6 +44,7 @@ struct ra_export {
 	struct export_io *io;		/* its part of the data path */
 	bool shares;			/* its share is in force */
 	bool kept;			/* live_params.h knows of it */
+	uint64_t serial;		/* from 1 on: no other export's, ever */
 	struct ra_export *next_far;	/* remote_io.c's: its exports that are not released */
 	char *user_below;		/* of the cluster's client; NULL: its own default */
 };
@@ -56,6 +58,8 @@ struct ra_handle {
 	bool far;			    /* remote_is_far() */
 	bool cluster;			    /* remote_is_cluster() */
 	struct unstable_file unstable;	    /* far_write.h; of such a one */
+	uint64_t made_under;	/* the export's serial; 0: it is gone. The module's lock */
+	struct visited closing; /* ra_handles_close() */
 	struct backing_slot slot;
 };
 
@@ -73,10 +77,13 @@ void ra_file_ops_init(struct fsal_obj_ops *ops);
 void ra_xattr_ops_init(struct fsal_obj_ops *ops);
 
 /*
- * With op_ctx, of an export that goes and has drained: the sub-FSAL closes the files that it keeps open
- * for I/O without state, whichever export they are of: the next I/O opens them again.
+ * With op_ctx, of EXP, which goes and has drained: the sub-FSAL closes the files that it keeps open for I/O without
+ * state: those that were found under EXP, and under one that is gone already, if it is the same FSAL's and that needs
+ * no export to close them. The next I/O, through another export, opens them again.
+ *
+ * The sub-FSAL waits for I/O under way in a file, with no lock of ours held. After Drain_Timeout no further one is begun.
  */
-void ra_handles_close(struct ra_module *module);
+void ra_handles_close(struct ra_export *exp);
 /*
  * Wraps a handle of the sub-FSAL in one of ours; takes ownership. A failed status passes through and
  * leaves *handle NULL.

@@ -27,9 +27,8 @@
 #include "prices.h"
 #include "read_below.h"
 #include "read_facts.h"
-#include "readahead/first_read.h"
-#include "remote/overdue.h"
 #include "request_flow.h"
+#include "resume.h"
 #include "unanswered.h"
 #include "walk.h"
 
@@ -53,12 +52,15 @@ static void answered_below(struct fsal_obj_handle *sub, fsal_status_t status, vo
 	if (call->past != NULL)
 		dispatcher_went_past(call->past, &call->req);
 	call->past = NULL;
+	if (resume_wanted(call, call->read_arg, &status))
+		return;
 	if (unanswered_again(call, sub, &status, answered_below))
 		return;
-	if (!FSAL_IS_ERROR(status) && !ra_io_wants_resume(call->read_arg))
+	if (!FSAL_IS_ERROR(status))
 		count_for_price(call, call->read_arg->io_amount);
 	if (!FSAL_IS_ERROR(status) && call->read_arg->state == NULL)
 		own_answer_read_below(ra_handle_of(call->obj_hdl));
+	under_way_end(&call->below);
 	call_done(sub, status, obj_data, call);
 }
 
@@ -74,6 +76,7 @@ static void answer(struct call *call, struct backing *b)
 		return;
 	}
 	count_for_price(call, call->amount);
+	under_way_end(&call->below);
 	arg->io_amount = call->amount;
 	arg->end_of_file = false;
 	call_done(NULL, fsalstat(ERR_FSAL_NO_ERROR, 0), arg, call);
@@ -82,12 +85,8 @@ static void answer(struct call *call, struct backing *b)
 /* The same of a file of which B is the backing, known to be in memory or not. */
 static void answer_watched(struct call *call, struct backing *b, bool resident)
 {
-	struct overdue_read here;
-	struct overdue *watched = backing_asks(b, &here);
-
-	answer(call, resident ? b : NULL); /* CALL is gone */
-	if (watched != NULL)
-		overdue_end(watched, &here);
+	under_way_watch(&call->below, b);
+	answer(call, resident ? b : NULL);
 }
 
 /* ---- a read that goes to the disk ------------------------------------------------------- */
@@ -96,6 +95,16 @@ static void answer_watched(struct call *call, struct backing *b, bool resident)
 static void answer_later(struct call *call)
 {
 	call_done(NULL, fsalstat(ERR_FSAL_DELAY, EAGAIN), call->read_arg, call);
+}
+
+/* Of one whose data should be in memory now; it has entered IO. */
+static void answer_parked(struct call *call, struct export_io *io)
+{
+	struct backing *b = call->backing;
+
+	if (device_joins_only(b->device))
+		under_way_enter(&call->below, io);
+	answer_watched(call, b, true);
 }
 
 /* On a dispatcher thread: the data should be in memory now; the sub-FSAL answers the client. */
@@ -114,7 +123,7 @@ static void demand_complete(struct sched_req *r)
 	else if (call->told)
 		answered_below(ra_sub_of(call->obj_hdl), call->status, call->read_arg, call);
 	else
-		answer_watched(call, b, true);
+		answer_parked(call, io);
 	backing_release(b);
 	call_resumed(io);
 }
@@ -154,44 +163,10 @@ static const struct sched_req_ops demand_ops = {
 	.finish = demand_finish,
 };
 
-/* What the engine must know of a read that goes to the disk by itself. */
-static void count_demand(struct export_io *io, const struct readahead_plan *plan,
-			 const struct readahead_tuning *tuning, uint64_t offset)
-{
-	readahead_count(&io->counters, READAHEAD_DEMAND, 1);
-	if (plan->count != 0 && plan->len == 0 && plan->followed)
-		readahead_lost(io->engine, tuning, &io->counters, &plan->cursor, offset);
-}
-
-/* ... and of one that waits for a chunk, which is late, but that of a plan of its own, or for what another read brings. */
-static void count_joined(struct export_io *io, const struct readahead_plan *plan,
-			 const struct readahead_tuning *tuning)
-{
-	readahead_count(&io->counters, READAHEAD_JOINED, 1);
-	if (plan->len != 0 || !plan->followed)
-		return;
-	readahead_count(&io->counters, READAHEAD_LATE, 1);
-	readahead_late(io->engine, tuning, &plan->cursor);
-}
-
-/* What it brings along, before there is a stream. */
-static uint64_t demand_length(const struct call *call, struct backing *b,
-			      const struct readahead_plan *plan)
-{
-	struct first_read r = {.offset = call->read_arg->offset,
-			       .len = call_length(call->read_arg),
-			       .size = atomic_load_explicit(&b->size, memory_order_relaxed),
-			       .count = plan->count};
-
-	if (device_joins_only(b->device) || plan->len != 0 || !first_read_begins(&r))
-		return r.len;
-	r.window = device_window(b->device, call->came);
-	return first_read_length(&r);
-}
-
-static void describe_demand(struct call *call, struct backing *b, uint64_t len)
+static void describe_demand(struct call *call, struct backing *b, const struct readahead_plan *plan)
 {
 	const struct fsal_io_arg *arg = call->read_arg;
+	uint64_t len = read_brings(arg->offset, call_length(arg), b, plan, call->came);
 
 	call->backing = backing_hold(b);
 	call->fetched = call->absent = call->told = false;
@@ -224,9 +199,9 @@ static enum fate demand_queue(struct call *call, struct export_io *io,
 {
 	struct dispatcher *d = &call->backing->device->dispatcher;
 	bool far = device_joins_only(call->backing->device);
+	uint64_t offset = call->read_arg->offset; /* now: CALL may be over once it is submitted */
 	enum sched_verdict verdict = far ? dispatcher_submit_or_pass(d, &call->req)
 					 : dispatcher_submit_or_run(d, &call->req);
-	uint64_t offset = call->read_arg->offset;
 
 	if (far)
 		far_write_reader(clock_now());
@@ -234,13 +209,13 @@ static enum fate demand_queue(struct call *call, struct export_io *io,
 		verdict = dispatcher_wait_room(d, &call->req, room_wait_max(io));
 	switch (verdict) {
 	case SCHED_ADDED:
-		count_demand(io, plan, tuning, offset);
+		demand_count(io, plan, tuning, offset);
 		return READ_QUEUED;
 	case SCHED_WAITS:
-		count_joined(io, plan, tuning);
+		demand_count_joined(io, plan, tuning);
 		return READ_QUEUED;
 	case SCHED_RUN:
-		count_demand(io, plan, tuning, offset);
+		demand_count(io, plan, tuning, offset);
 		call->past = far ? d : NULL;
 		if (far)
 			return READ_NOW;
@@ -268,7 +243,7 @@ static bool demand_submit(struct call *call, struct backing *b, const struct rea
 	if (!call_park(call))
 		return false;
 	io = export_io_ref(call->io);
-	describe_demand(call, b, demand_length(call, b, plan));
+	describe_demand(call, b, plan);
 	fate = !device_joins_only(b->device) && walk_read_waits(walk, call)
 		       ? READ_QUEUED
 		       : demand_queue(call, io, plan, tuning);
@@ -418,26 +393,26 @@ static bool answer_hot(struct ra_handle *hdl, const struct asked *asked, fsal_as
 static void answer_now(struct call *call, const struct read *read)
 {
 	struct backing *b = read->backing;
-	uint64_t offset = call->read_arg->offset, begun;
 
 	if (b == NULL || !device_joins_only(b->device)) {
 		answer(call, b);
 		return;
 	}
-	begun = clock_now();
-	answer_watched(call, b, read->resident); /* CALL is gone */
-	backing_answered(b, offset, read->asked.len, read->resident, clock_now() - begun);
+	under_way_time(&call->below, b, call->read_arg->offset, read->asked.len, read->resident);
+	answer_watched(call, b, read->resident);
 }
 
 /*
  * The same where the FSAL below has no local file system: it may take long, and the FSAL must not go
- * meanwhile, so an export that ends waits for it.
+ * meanwhile, so an export that ends waits for it: for the answer, and until its call has returned.
  */
 static void answer_far(struct call *call, const struct read *read)
 {
 	struct export_io *io = export_io_ref(call->exp->io);
 	bool entered = export_io_enter(io);
 
+	if (entered)
+		under_way_enter(&call->below, io);
 	answer_now(call, read);
 	if (entered)
 		export_io_leave(io);
@@ -477,6 +452,30 @@ static void answer_or_queue(struct call *call, struct ra_handle *hdl, const stru
 	prefetch_submit(p); /* after the answer: a resident read waits for nothing */
 }
 
+static struct call *new_read(struct fsal_obj_handle *obj_hdl, fsal_async_cb done_cb,
+			     struct fsal_io_arg *read_arg, void *caller_arg)
+{
+	struct call *call = call_new(obj_hdl, done_cb, caller_arg);
+
+	call->read_arg = read_arg;
+	call->amount = 0;
+	call->again = false;
+	call->past = NULL;
+	under_way_init(&call->below);
+	return call;
+}
+
+/* The FSAL below has asked for it: it is no new READ. */
+static void resume(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_cb,
+		   struct fsal_io_arg *read_arg, void *caller_arg)
+{
+	struct call *call = resume_taken(obj_hdl, read_arg, done_cb, caller_arg);
+
+	if (call == NULL)
+		call = new_read(obj_hdl, done_cb, read_arg, caller_arg);
+	SUB_OBJ(obj_hdl, read2, bypass, answered_below, read_arg, call);
+}
+
 void ra_read2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_cb,
 	      struct fsal_io_arg *read_arg, void *caller_arg)
 {
@@ -486,15 +485,15 @@ void ra_read2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_c
 			      .own = own_answer_allowed(hdl, bypass, read_arg)};
 	struct call *call;
 
+	if (ra_io_wants_resume(read_arg)) {
+		resume(obj_hdl, bypass, done_cb, read_arg, caller_arg);
+		return;
+	}
 	asked.reader = ra_reader_of_op(asked.now);
 	if (answer_hot(hdl, &asked, done_cb, read_arg, caller_arg))
 		return;
-	call = call_new(obj_hdl, done_cb, caller_arg);
-	call->read_arg = read_arg;
+	call = new_read(obj_hdl, done_cb, read_arg, caller_arg);
 	call->came = asked.now;
 	call->bypass = bypass;
-	call->amount = 0;
-	call->again = false;
-	call->past = NULL;
 	answer_or_queue(call, hdl, &asked);
 }

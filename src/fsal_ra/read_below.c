@@ -11,7 +11,7 @@ struct pending {
 	struct lock lock;
 	pthread_cond_t ended;
 	bool over;
-	fsal_status_t status;
+	fsal_status_t status; /* the first error counts */
 };
 
 static void read_ended(struct fsal_obj_handle *obj, fsal_status_t status, void *obj_data, void *arg)
@@ -19,37 +19,36 @@ static void read_ended(struct fsal_obj_handle *obj, fsal_status_t status, void *
 	struct pending *p = arg;
 
 	lock_take(&p->lock);
-	p->status = status;
+	if (!FSAL_IS_ERROR(p->status))
+		p->status = status;
 	p->over = true;
 	pthread_cond_signal(&p->ended);
 	lock_drop(&p->lock);
 }
 
-/* One round: a FSAL may want to be called once more to end it. */
-static fsal_status_t read_round(struct fsal_obj_handle *sub, bool bypass, struct fsal_io_arg *arg)
+static void wait_ended(struct pending *p)
 {
-	struct pending p = {.over = false};
+	lock_take(&p->lock);
+	while (!p->over)
+		pthread_cond_wait(&p->ended, &p->lock.mutex);
+	p->over = false;
+	lock_drop(&p->lock);
+}
+
+/* A FSAL may want to be called once more to end it, and then calls the first call's callback: resume.h. */
+fsal_status_t read_below(struct fsal_obj_handle *sub, bool bypass, struct fsal_io_arg *arg)
+{
+	struct pending p = {.status = fsalstat(ERR_FSAL_NO_ERROR, 0)};
 
 	lock_init(&p.lock, LOCK_LEAF);
 	pthread_cond_init(&p.ended, NULL);
-	sub->obj_ops->read2(sub, bypass, read_ended, arg, &p);
-	lock_take(&p.lock);
-	while (!p.over)
-		pthread_cond_wait(&p.ended, &p.lock.mutex);
-	lock_drop(&p.lock);
+	do {
+		sub->obj_ops->read2(sub, bypass, read_ended, arg, &p);
+		wait_ended(&p);
+	} while (ra_io_wants_resume(arg));
 	pthread_cond_destroy(&p.ended);
 	lock_fini(&p.lock);
 	return p.status;
-}
-
-fsal_status_t read_below(struct fsal_obj_handle *sub, bool bypass, struct fsal_io_arg *arg)
-{
-	fsal_status_t status;
-
-	do
-		status = read_round(sub, bypass, arg);
-	while (!FSAL_IS_ERROR(status) && ra_io_wants_resume(arg));
-	return status;
 }
 
 void read_below_of(struct call *call)

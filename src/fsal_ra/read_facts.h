@@ -9,6 +9,7 @@
 
 #include "disk/backing_slot.h"
 #include "ra_methods.h"
+#include "readahead/first_read.h"
 #include "readahead/readahead.h"
 
 #include "FSAL/fsal_localfs.h"
@@ -48,6 +49,21 @@ static inline bool read_is_spared(struct ra_handle *hdl, struct export_io *io,
 static inline bool read_is_known(const struct readahead_plan *plan, struct device *device)
 {
 	return plan->known_resident && !device_queues_demand(device);
+}
+
+/* What LEN bytes at OFFSET of B, of which PLAN is the plan, bring along at NOW before there is a stream: LEN, or more. */
+static inline uint64_t read_brings(uint64_t offset, uint64_t len, struct backing *b,
+				   const struct readahead_plan *plan, uint64_t now)
+{
+	struct first_read r = {.offset = offset,
+			       .len = len,
+			       .size = atomic_load_explicit(&b->size, memory_order_relaxed),
+			       .count = plan->count};
+
+	if (device_joins_only(b->device) || plan->len != 0 || !first_read_begins(&r))
+		return len;
+	r.window = device_window(b->device, now);
+	return first_read_length(&r);
 }
 
 #endif

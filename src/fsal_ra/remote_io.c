@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <strings.h>
+#include <time.h>
 
 #include "common/clock.h"
 #include "common/lock.h"
@@ -137,18 +138,23 @@ static bool remote_size(void *handle, uint64_t *size)
 	return good;
 }
 
-static bool remote_change(void *handle, uint64_t *change)
+#define CHANGE_ATTRS (ATTR_CHANGE | ATTR_SIZE | ATTR_CTIME | ATTR_MTIME)
+
+/* GLUSTER's change attribute is the later one of ctime and mtime. */
+static bool remote_change(void *handle, uint64_t *change, bool *settled)
 {
 	struct remote_handle *h = handle;
+	int64_t now = time(NULL);
 	struct fsal_attrlist attrs;
 	bool good;
 
 	AS_NOBODY(h);
-	fsal_prepare_attrs(&attrs, ATTR_CHANGE | ATTR_SIZE);
+	fsal_prepare_attrs(&attrs, CHANGE_ATTRS);
 	good = !FSAL_IS_ERROR(h->own->obj_ops->getattrs(h->own, &attrs)) &&
-	       FSAL_TEST_MASK(attrs.valid_mask, ATTR_CHANGE) &&
-	       FSAL_TEST_MASK(attrs.valid_mask, ATTR_SIZE);
+	       (attrs.valid_mask & CHANGE_ATTRS) == CHANGE_ATTRS;
 	*change = vouching_change(attrs.change, attrs.filesize);
+	*settled = vouching_is_settled(attrs.ctime.tv_sec, now) &&
+		   vouching_is_settled(attrs.mtime.tv_sec, now);
 	fsal_release_attrs(&attrs);
 	return good;
 }

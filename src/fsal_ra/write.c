@@ -15,6 +15,7 @@
 #include "common/container.h"
 #include "far_write.h"
 #include "request_flow.h"
+#include "resume.h"
 #include "writeback/writeback.h"
 
 /* Answers a write whose reply has been held back. */
@@ -85,6 +86,8 @@ static void written(struct fsal_obj_handle *sub, fsal_status_t status, void *obj
 	struct call *call = caller_data;
 	uint64_t delay = 0;
 
+	if (resume_wanted(call, call->write_arg, &status))
+		return;
 	if (lost_its_error(call, status))
 		status = fsalstat(ERR_FSAL_IO, EIO);
 	if (!FSAL_IS_ERROR(status) && call->began != 0)
@@ -110,17 +113,28 @@ static void first(struct fsal_obj_handle *obj_hdl, const struct fsal_io_arg *arg
 	far_write_first(obj_hdl, &s);
 }
 
+static struct call *new_write(struct fsal_obj_handle *obj_hdl, fsal_async_cb done_cb,
+			      struct fsal_io_arg *write_arg, void *caller_arg)
+{
+	struct call *call = call_new(obj_hdl, done_cb, caller_arg);
+
+	call->write_arg = write_arg;
+	call->stable = write_arg->fsal_stable;
+	call->began = ra_sub_of(obj_hdl)->fs != NULL ? 0 : clock_now();
+	return call;
+}
+
 void ra_write2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_cb,
 	       struct fsal_io_arg *write_arg, void *caller_arg)
 {
-	bool local = ra_sub_of(obj_hdl)->fs != NULL;
-	struct call *call;
+	struct call *call = NULL;
 
-	first(obj_hdl, write_arg);
-	call = call_new(obj_hdl, done_cb, caller_arg);
-	call->write_arg = write_arg;
-	call->stable = write_arg->fsal_stable;
-	call->began = local ? 0 : clock_now();
+	if (ra_io_wants_resume(write_arg))
+		call = resume_taken(obj_hdl, write_arg, done_cb, caller_arg);
+	else
+		first(obj_hdl, write_arg);
+	if (call == NULL)
+		call = new_write(obj_hdl, done_cb, write_arg, caller_arg);
 	backing_invalidate(&ra_handle_of(obj_hdl)->slot, write_arg->offset, call_length(write_arg));
 	SUB_OBJ(obj_hdl, write2, bypass, written, write_arg, call);
 }

@@ -43,11 +43,40 @@ static bool is_bounded(const struct unstable *u, uint64_t now)
 	return u->max && read && (now < read || now - read < UNSTABLE_READERS);
 }
 
+/* F is stable up to UPTO of its bytes; returns how many more that are. Lock held. */
+static uint64_t settle(struct unstable *u, struct unstable_file *f, uint64_t upto)
+{
+	uint64_t more = upto > f->stable ? upto - f->stable : 0;
+
+	if (!more)
+		return 0;
+	f->stable = upto;
+	u->bytes -= more;
+	if (!bytes_of(f)) {
+		TAILQ_REMOVE(&u->by_age, f, link);
+		u->files--;
+	}
+	return more;
+}
+
+/* What was written too long ago counts no more. Lock held. */
+static void age(struct unstable *u, uint64_t now)
+{
+	struct unstable_file *f;
+
+	for (int i = 0; i < UNSTABLE_AGED && (f = TAILQ_FIRST(&u->by_age)) != NULL; i++) {
+		if (now < f->wrote || now - f->wrote < UNSTABLE_AGE)
+			break;
+		settle(u, f, f->written);
+	}
+}
+
 bool unstable_is_due(struct unstable *u, struct unstable_file *f, uint64_t now)
 {
 	bool due;
 
 	lock_take(&u->lock);
+	age(u, now);
 	due = is_bounded(u, now) && !f->due && bytes_of(f) &&
 	      (double)bytes_of(f) * u->files >= DUE_PART * (double)bound(u);
 	f->due |= due;
@@ -55,11 +84,17 @@ bool unstable_is_due(struct unstable *u, struct unstable_file *f, uint64_t now)
 	return due;
 }
 
-void unstable_wrote(struct unstable *u, struct unstable_file *f, uint64_t bytes)
+void unstable_wrote(struct unstable *u, struct unstable_file *f, uint64_t bytes, uint64_t now)
 {
+	if (!bytes)
+		return;
 	lock_take(&u->lock);
-	if (bytes && !bytes_of(f))
+	if (bytes_of(f))
+		TAILQ_REMOVE(&u->by_age, f, link);
+	else
 		u->files++;
+	TAILQ_INSERT_TAIL(&u->by_age, f, link);
+	f->wrote = now;
 	f->written += bytes;
 	u->bytes += bytes;
 	lock_drop(&u->lock);
@@ -73,20 +108,6 @@ uint64_t unstable_begin(struct unstable *u, const struct unstable_file *f)
 	written = f->written;
 	lock_drop(&u->lock);
 	return written;
-}
-
-/* F is stable up to UPTO of its bytes; returns how many more that are. Lock held. */
-static uint64_t settle(struct unstable *u, struct unstable_file *f, uint64_t upto)
-{
-	uint64_t more = upto > f->stable ? upto - f->stable : 0;
-
-	if (!more)
-		return 0;
-	f->stable = upto;
-	u->bytes -= more;
-	if (!bytes_of(f))
-		u->files--;
-	return more;
 }
 
 static void measure(struct unstable *u, uint64_t bytes, uint64_t took)
@@ -112,24 +133,6 @@ void unstable_end(struct unstable *u, struct unstable_file *f, uint64_t begun, b
 	lock_drop(&u->lock);
 }
 
-void unstable_failed(struct unstable *u, struct unstable_file *f, int err)
-{
-	lock_take(&u->lock);
-	f->failed = err;
-	lock_drop(&u->lock);
-}
-
-int unstable_tell(struct unstable *u, struct unstable_file *f)
-{
-	int err;
-
-	lock_take(&u->lock);
-	err = f->failed;
-	f->failed = 0;
-	lock_drop(&u->lock);
-	return err;
-}
-
 void unstable_forget(struct unstable *u, struct unstable_file *f)
 {
 	lock_take(&u->lock);
@@ -142,17 +145,19 @@ double unstable_level(struct unstable *u, uint64_t now, double *rate)
 	double level;
 
 	lock_take(&u->lock);
+	age(u, now);
 	level = is_bounded(u, now) ? (double)u->bytes / (double)bound(u) : 0;
 	*rate = u->rate;
 	lock_drop(&u->lock);
 	return level;
 }
 
-uint64_t unstable_bytes(struct unstable *u)
+uint64_t unstable_bytes(struct unstable *u, uint64_t now)
 {
 	uint64_t bytes;
 
 	lock_take(&u->lock);
+	age(u, now);
 	bytes = u->bytes;
 	lock_drop(&u->lock);
 	return bytes;

@@ -16,8 +16,9 @@
  * A bound costs a lone writer a third of his speed, and is there for who reads: so it holds while somebody does who has to
  * wait for the cluster, and for UNSTABLE_READERS after. What was written before is made stable at once then, file by file.
  *
- * What one of ours fails with is no answer to the WRITE in whose name it is made, and the FSAL below may have told it for
- * good: it is kept until a COMMIT of a client has told it.
+ * What nobody writes to any more is on nobody's way for long: the cluster's client and its storage write out by themselves what has
+ * been dirty for half a minute. So what a file has counts for UNSTABLE_AGE after its last WRITE, or a writer who went, or who never
+ * COMMITs, would hold up the others for as long as the handle is there.
  *
  * A file's bytes are those written less those that had been when the last one began that has succeeded: so two that
  * overlap count nothing twice.
@@ -29,6 +30,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "common/lock.h"
 
@@ -42,26 +44,35 @@
 /* ns; so long after a READ that went to the cluster there are readers. */
 #define UNSTABLE_READERS UINT64_C(2000000000)
 
+/* ns; so long after its last WRITE a file's bytes count: the kernel's dirty_expire_centisecs, beyond the clients' few seconds. */
+#define UNSTABLE_AGE UINT64_C(30000000000)
+/* Files that are found to be as old in one call, at most. */
+#define UNSTABLE_AGED 16
+
 /* Of one file; zero: nothing was written. Its owner's, who calls unstable_forget() before it goes. */
 struct unstable_file {
-	uint64_t written, stable; /* bytes, ever */
-	bool due;		  /* one of ours is under way */
-	int failed;		  /* errno of one of ours that no client was told; 0: none */
+	uint64_t written, stable;	 /* bytes, ever */
+	bool due;			 /* one of ours is under way */
+	uint64_t wrote;			 /* ns: when, last */
+	TAILQ_ENTRY(unstable_file) link; /* of those that have some */
 };
+TAILQ_HEAD(unstable_files, unstable_file);
 
 /* Of all files. */
 struct unstable {
 	struct lock lock;
-	uint64_t max;	       /* bytes; 0: no bound, nothing is ever due */
-	uint64_t bytes;	       /* of all files */
-	uint32_t files;	       /* that have some */
-	double rate;	       /* bytes a second that become stable */
-	_Atomic uint64_t read; /* ns: when a READ went to the cluster; 0: none did */
+	uint64_t max;		      /* bytes; 0: no bound, nothing is ever due */
+	uint64_t bytes;		      /* of all files */
+	uint32_t files;		      /* that have some */
+	struct unstable_files by_age; /* ... the one that was not written to for longest first */
+	double rate;		      /* bytes a second that become stable */
+	_Atomic uint64_t read;	      /* ns: when a READ went to the cluster; 0: none did */
 };
 
-#define UNSTABLE_INITIALIZER                                                                       \
+#define UNSTABLE_INITIALIZER(u)                                                                    \
 	{                                                                                          \
-		.lock = LOCK_INITIALIZER(LOCK_LEAF), .rate = UNSTABLE_RATE_FIRST                   \
+		.lock = LOCK_INITIALIZER(LOCK_LEAF), .rate = UNSTABLE_RATE_FIRST,                  \
+		.by_age = TAILQ_HEAD_INITIALIZER((u).by_age)                                       \
 	}
 
 void unstable_set_max(struct unstable *u, uint64_t max);
@@ -69,22 +80,18 @@ void unstable_set_max(struct unstable *u, uint64_t max);
 void unstable_read(struct unstable *u, uint64_t now);
 /* Before a WRITE of F at NOW: whether to make the file stable first. Then unstable_end() with OURS follows. */
 bool unstable_is_due(struct unstable *u, struct unstable_file *f, uint64_t now);
-/* BYTES were written, and are not stable. */
-void unstable_wrote(struct unstable *u, struct unstable_file *f, uint64_t bytes);
+/* BYTES were written at NOW, and are not stable. */
+void unstable_wrote(struct unstable *u, struct unstable_file *f, uint64_t bytes, uint64_t now);
 /* A COMMIT of F begins: returns what unstable_end() is to be told. */
 uint64_t unstable_begin(struct unstable *u, const struct unstable_file *f);
 /* It has ended, after TOOK ns; DONE: with success. OURS: it was due. */
 void unstable_end(struct unstable *u, struct unstable_file *f, uint64_t begun, bool done, bool ours,
 		  uint64_t took);
-/* One of ours has failed by ERR, an errno. */
-void unstable_failed(struct unstable *u, struct unstable_file *f, int err);
-/* A client's COMMIT of F has succeeded: the errno that it is to be told all the same, once; 0: none. */
-int unstable_tell(struct unstable *u, struct unstable_file *f);
 /* F goes: what it may still have is nobody's. */
 void unstable_forget(struct unstable *u, struct unstable_file *f);
 /* All bytes over the bound as it is at NOW, which they may exceed; 0: no bound. And the rate, bytes a second. */
 double unstable_level(struct unstable *u, uint64_t now, double *rate);
-/* All bytes, now. */
-uint64_t unstable_bytes(struct unstable *u);
+/* All bytes, at NOW. */
+uint64_t unstable_bytes(struct unstable *u, uint64_t now);
 
 #endif

@@ -28,7 +28,8 @@ struct file {
 	uint64_t serial;
 	uint64_t mark; /* another with each drop */
 	uint64_t change, checked, asked;
-	bool known; /* ... the first two */
+	bool known;   /* ... the first two */
+	bool settled; /* a change since would have been another answer */
 	struct block_list blocks;
 };
 TAILQ_HEAD(file_list, file);
@@ -416,16 +417,17 @@ bool use_once_asks(struct use_once *c, uint64_t file, uint64_t now)
 	return asks;
 }
 
-void use_once_told(struct use_once *c, uint64_t file, uint64_t change, uint64_t asked)
+void use_once_told(struct use_once *c, uint64_t file, uint64_t change, bool settled, uint64_t asked)
 {
 	struct shard *s;
 	struct file *f = lock_file(c, file, &s);
 
 	if (f != NULL && (!f->known || asked >= f->checked)) {
-		/* What came before the first answer nobody can vouch for. */
-		if (!f->known || f->change != change)
+		/* What came before the first answer nobody can vouch for, nor one answer after another unsettled one. */
+		if (!f->known || !f->settled || f->change != change)
 			drop_blocks(c, s, f, 0, UINT64_MAX);
 		f->known = true;
+		f->settled = settled;
 		f->change = change;
 		f->checked = asked;
 	}

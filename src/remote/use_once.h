@@ -16,7 +16,8 @@
  * change attribute was then the same as before the bytes were fetched. It is asked for every USE_ONCE_ASKS, so
  * that readers need not wait for the answer. A write of another client's is so seen after USE_ONCE_VOUCHED,
  * and as long as the library below may keep an attribute (md-cache: 1 s, where the volume does not say otherwise),
- * at most. GlusterFS's io-cache vouches by the same rule.
+ * at most. GlusterFS's io-cache vouches by the same rule. A change attribute that is not settled vouches for what is
+ * fetched until the next answer, and no longer.
  *
  * What is held is bounded: beyond it what came first goes first. A file is a number that is never used
  * again. Any thread; a lock for each of USE_ONCE_SHARDS, so that files have one in common by chance only; bytes
@@ -73,7 +74,11 @@ void use_once_sweep(struct use_once *c, uint64_t now);
  * USE_ONCE_ASKS.
  */
 bool use_once_asks(struct use_once *c, uint64_t file, uint64_t now);
-/* It was CHANGE at ASKED (the `now` of use_once_asks()) or later. */
-void use_once_told(struct use_once *c, uint64_t file, uint64_t change, uint64_t asked);
+/*
+ * It was CHANGE at ASKED (the `now` of use_once_asks()) or later. Not SETTLED: another change may still come to the same
+ * number (vouching_is_settled()), so that the next answer is another one, whatever it is.
+ */
+void use_once_told(struct use_once *c, uint64_t file, uint64_t change, bool settled,
+		   uint64_t asked);
 
 #endif

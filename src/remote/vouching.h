@@ -42,8 +42,24 @@ bool vouching_told(struct vouching *v, uint64_t asked, bool good, uint64_t now);
 bool vouching_works(const struct vouching *v, uint64_t now);
 
 /*
- * What is vouched for of a file with this change attribute and SIZE: another number where either is another. By
- * Gluster's change attribute alone, a ctime, another client's truncation was not always seen.
+ * Whether a file that was last changed in the second CHANGED can be told by that from what another WRITE makes of it, which is
+ * sent at NOW or later; both in seconds since 1970, NOW before the file was asked about. FSAL_GLUSTER's change attribute is
+ * the second of the last change, so that two in one second are the same:
+ *
+ *   writer     | WRITE  WRITE |                                    by his clock, or the brick's
+ *   attribute  |<-- CHANGED ->|<- VOUCHING_CLOCKS ->| settled      by ours
+ *
+ * Clocks may so differ, and a WRITE be under way, for VOUCHING_CLOCKS together. A time in the future is not settled.
+ */
+#define VOUCHING_CLOCKS 1 /* s */
+static inline bool vouching_is_settled(int64_t changed, int64_t now)
+{
+	return changed < now - VOUCHING_CLOCKS;
+}
+
+/*
+ * What is vouched for of a file with this change attribute and SIZE: another number where either is another. What is cut
+ * off or appended is so seen though the writer's clock is behind that of the one before him.
  */
 static inline uint64_t vouching_change(uint64_t change, uint64_t size)
 {

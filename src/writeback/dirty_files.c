@@ -81,6 +81,25 @@ struct dirty_file *dirty_files_insert(const struct file_key *key, struct backing
 	return f;
 }
 
+enum failed dirty_files_failed(const struct file_key *key, dev_t dev, uint64_t file, int err,
+			       struct kept_error **lost)
+{
+	struct dirty_file *f = dirty_files_find(key);
+	struct kept_error *e = f != NULL ? f->error : errors_take(key);
+	bool first;
+
+	*lost = NULL;
+	wb.stats.errors++;
+	if (e == NULL && has_room(lost))
+		e = errors_new(key);
+	if (e == NULL)
+		return FAILED_UNKEPT;
+	first = errors_note(e, dev, file, err);
+	if (f == NULL)
+		errors_keep(e, wb.ops->now());
+	return first ? FAILED_KEPT : FAILED_AGAIN;
+}
+
 bool dirty_file_take_out(struct dirty_file *f)
 {
 	lock_assert_held(&wb.lock);

@@ -92,6 +92,13 @@ struct dirty_file *dirty_files_find(const struct file_key *key);
  */
 struct dirty_file *dirty_files_insert(const struct file_key *key, struct backing *b,
 				      struct kept_error **lost);
+/*
+ * FILE of DEV, of KEY, in the table or not, has failed by ERR, an errno: its next COMMIT says so, or says what it failed by
+ * before. *LOST as above.
+ */
+enum failed { FAILED_KEPT, FAILED_AGAIN, FAILED_UNKEPT };
+enum failed dirty_files_failed(const struct file_key *key, dev_t dev, uint64_t file, int err,
+			       struct kept_error **lost);
 /* Takes F out if nobody needs it; it is then to be freed by dirty_file_free(), without the lock. */
 bool dirty_file_take_out(struct dirty_file *f);
 /* Bytes that wait for its turns, those that COMMITs wait for included. */

@@ -99,6 +99,16 @@ struct kept_error *errors_new(const struct file_key *key)
 	return e;
 }
 
+bool errors_note(struct kept_error *e, dev_t dev, uint64_t file, int err)
+{
+	if (e->err)
+		return false;
+	e->err = err;
+	e->file = file;
+	e->dev = dev;
+	return true;
+}
+
 void errors_keep(struct kept_error *e, uint64_t now)
 {
 	if (!e->err || !kept.started) {

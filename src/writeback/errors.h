@@ -59,6 +59,8 @@ uint32_t errors_count(void);
 
 /* An entry without an error; NULL: no memory. */
 struct kept_error *errors_new(const struct file_key *key);
+/* FILE of DEV has failed by ERR, an errno, which is E's if it has none yet: whether that was so. */
+bool errors_note(struct kept_error *e, dev_t dev, uint64_t file, int err);
 /* The file's record goes: its entry is kept if it has an error, and freed else. */
 void errors_keep(struct kept_error *e, uint64_t now);
 /* The entry kept for the file, now the caller's; NULL: none. */

@@ -165,12 +165,7 @@ static void record(struct dirty_file *f, int err)
 	bool first;
 
 	lock_take(&wb.lock);
-	first = f->error->err == 0;
-	if (first) {
-		f->error->err = err;
-		f->error->file = f->backing->file;
-		f->error->dev = f->backing->device->dev;
-	}
+	first = errors_note(f->error, f->backing->device->dev, f->backing->file, err);
 	wb.stats.errors++;
 	lock_drop(&wb.lock);
 	if (first)

@@ -49,6 +49,12 @@ bool writeback_wrote(struct backing_slot *slot, struct export_io *io,
 		     uint64_t len);
 
 /*
+ * Somebody else than a turn has met an error ERR (an errno) of write-out of the file of SLOT, which the log calls FILE of DEV: it is
+ * logged, and the file's next COMMIT fails with it.
+ */
+void writeback_failed(struct backing_slot *slot, dev_t dev, uint64_t file, int err);
+
+/*
  * A name of the file of SLOT was removed: if it was the last, what is dirty is forgotten, and the
  * descriptor that kept its space is closed. On a thread that may open a backing.
  */

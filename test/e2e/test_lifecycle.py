@@ -131,6 +131,43 @@ def remove_export(work, path, plugin):
     ends_well(server, "after export removal")
 
 
+def open_below(server, path):
+    """The server's descriptors of what lies below the path."""
+    found, at = set(), f"/proc/{server.process.pid}/fd"
+    for name in os.listdir(at):
+        try:
+            if os.readlink(f"{at}/{name}").startswith(path + "/"):
+                found.add(name)
+        except OSError:
+            continue
+    return found
+
+
+def others_stay_open(work, path, plugin):
+    """An export that goes has its files closed, and not another one's."""
+    what, below = "an export of two is removed", [f"{path}/d{n}" for n in (1, 2)]
+    for directory in below:
+        os.makedirs(directory, exist_ok=True)
+        with open(f"{directory}/file", "wb") as f:
+            f.write(b"x" * (1 << 20))
+    server = e2e.Server("ra", [{"id": n + 1, "path": directory, "pseudo": f"/e{n + 1}"}
+                               for n, directory in enumerate(below)], work, plugin).start()
+    for name in ("/e1", "/e2"):
+        client = nfs3.Client(server, name)
+        _, fh = client.lookup("file")
+        client.read(fh, 0, 65536)
+        client.close()
+    gone, stays = (open_below(server, directory) for directory in below)
+    e2e.check(gone and stays, f"{what}: each has its file open before", (gone, stays))
+    server.exports.pop(0)
+    server.reload()
+    e2e.check(e2e.wait_for(lambda: not open_below(server, below[0]), 30), f"{what}: its file is closed",
+              open_below(server, below[0]))
+    e2e.check(open_below(server, below[1]) == stays, f"{what}: the other's stays open",
+              (stays, open_below(server, below[1])))
+    ends_well(server, f"after {what}")
+
+
 def descriptors(work, path, plugin):
     """Many files touched: what the plugin holds open stays within Descriptors_Max."""
     count, limit = 5000, 256
@@ -161,7 +198,7 @@ def descriptors(work, path, plugin):
 
 
 TESTS = {f.__name__: f for f in (start_and_stop, stop_under_load, sighup_storm, bad_reload,
-                                 remove_export, descriptors)}
+                                 remove_export, others_stay_open, descriptors)}
 
 
 ON_A_SLOW_DISK = ("stop_under_load", "sighup_storm", "remove_export")

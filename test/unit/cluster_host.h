@@ -17,7 +17,8 @@ static struct {
 	uint64_t size, change;
 	unsigned int opened, closed, reads, sizes, changes;
 	bool refuses, fails;
-	bool silent; /* it does not say its change */
+	bool silent;	/* it does not say its change */
+	bool unsettled; /* ... says the same of another one */
 	void (*while_read)(void), (*while_change)(void);
 } cluster;
 
@@ -44,12 +45,13 @@ static bool cluster_size(void *handle, uint64_t *size)
 	return !cluster.fails;
 }
 
-static bool cluster_change(void *handle, uint64_t *change)
+static bool cluster_change(void *handle, uint64_t *change, bool *settled)
 {
 	cluster.changes++;
 	if (cluster.while_change != NULL)
 		cluster.while_change();
-	*change = cluster.change;
+	*change = cluster.unsettled ? 0 : cluster.change;
+	*settled = !cluster.unsettled;
 	return !cluster.silent;
 }
 

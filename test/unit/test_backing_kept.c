@@ -195,6 +195,23 @@ static void test_a_read_that_finds_nothing_does_not_ask(void **state)
 	backing_put(b);
 }
 
+/* It is for the readers of the next second, and is not there after it. */
+static void test_what_an_unsettled_change_vouches_for(void **state)
+{
+	struct backing *b = get_remote();
+
+	cluster.unsettled = true;
+	assert_int_equal(fetch(b, 0, MIB), MIB);
+	assert_true(reads(b, 0, 64 * KIB, 7));
+	cluster.change = 8; /* nobody can tell by what it says */
+	nap(USE_ONCE_ASKS);
+	assert_false(reads(b, 64 * KIB, 64 * KIB, 8));
+	assert_int_equal(fetch(b, 0, MIB), MIB);
+	assert_true(reads(b, 0, 64 * KIB, 8));
+	assert_true(backing_prefetches(b, clock_now(), true));
+	backing_put(b);
+}
+
 static void test_what_is_kept_is_bounded(void **state)
 {
 	struct backing *b = get_remote();
@@ -219,6 +236,7 @@ int main(void)
 		TEST(test_a_reader_who_does_not_take_it),
 		TEST(test_answers_that_are_late),
 		TEST(test_a_read_that_finds_nothing_does_not_ask),
+		TEST(test_what_an_unsettled_change_vouches_for),
 		TEST(test_what_is_kept_is_bounded),
 	};
 

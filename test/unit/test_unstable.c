@@ -2,8 +2,6 @@
 /* What was written to a cluster and is not stable: what is counted, when a file is due. */
 #include "remote/unstable.h"
 
-#include <errno.h>
-
 #include "support.h"
 
 #define MAX (16 * MIB)
@@ -13,7 +11,7 @@ static struct unstable_file a, b;
 
 static int begin(void **state)
 {
-	u = (struct unstable)UNSTABLE_INITIALIZER;
+	u = (struct unstable)UNSTABLE_INITIALIZER(u);
 	a = b = (struct unstable_file){0};
 	unstable_set_max(&u, MAX);
 	unstable_read(&u, SEC);
@@ -27,7 +25,7 @@ static bool writes(struct unstable_file *f, uint64_t bytes, uint64_t took)
 
 	if (due)
 		unstable_end(&u, f, unstable_begin(&u, f), true, true, took);
-	unstable_wrote(&u, f, bytes);
+	unstable_wrote(&u, f, bytes, SEC);
 	return due;
 }
 
@@ -37,7 +35,7 @@ static void test_a_greedy_writer_is_bounded(void **state)
 
 	for (int i = 0; i < 1024; i++) {
 		due += writes(&a, MIB, 10 * MSEC);
-		assert_in_range(unstable_bytes(&u), MIB, MAX);
+		assert_in_range(unstable_bytes(&u, SEC), MIB, MAX);
 	}
 	assert_in_range(due, 1024 / 13, 1024 / 11);
 }
@@ -48,13 +46,13 @@ static void test_many_files_share_the_bound(void **state)
 
 	for (int i = 0; i < 1024; i++) {
 		writes(&files[i % 8], MIB / 4, 10 * MSEC);
-		assert_in_range(unstable_bytes(&u), 0, MAX);
+		assert_in_range(unstable_bytes(&u, SEC), 0, MAX);
 	}
 	assert_int_equal(u.files, 8);
 	for (int i = 0; i < 8; i++)
 		unstable_forget(&u, &files[i]);
 	assert_int_equal(u.files, 0);
-	assert_int_equal(unstable_bytes(&u), 0);
+	assert_int_equal(unstable_bytes(&u, SEC), 0);
 }
 
 /* ... but not in pieces of which each is a seek for nothing. */
@@ -66,7 +64,7 @@ static void test_of_many_files_each_has_enough(void **state)
 
 	for (int i = 0; i < 4096; i++) {
 		due += writes(&files[i % 32], MIB / 4, 10 * MSEC);
-		assert_in_range(unstable_bytes(&u), 0, 32 * UNSTABLE_FILE);
+		assert_in_range(unstable_bytes(&u, SEC), 0, 32 * UNSTABLE_FILE);
 		assert_true(unstable_level(&u, SEC, &rate) <= 1);
 	}
 	assert_in_range(due, 1, 1024 * MIB / (UNSTABLE_FILE / 4 * 3));
@@ -77,7 +75,7 @@ static void test_who_commits_is_never_due(void **state)
 	for (int i = 0; i < 100; i++) {
 		assert_false(writes(&a, 8 * MIB, 0));
 		unstable_end(&u, &a, unstable_begin(&u, &a), true, false, 10 * MSEC);
-		assert_int_equal(unstable_bytes(&u), 0);
+		assert_int_equal(unstable_bytes(&u, SEC), 0);
 	}
 }
 
@@ -86,45 +84,28 @@ static void test_commits_that_overlap(void **state)
 {
 	uint64_t first, second;
 
-	unstable_wrote(&u, &a, 4 * MIB);
+	unstable_wrote(&u, &a, 4 * MIB, SEC);
 	first = unstable_begin(&u, &a);
-	unstable_wrote(&u, &a, MIB);
+	unstable_wrote(&u, &a, MIB, SEC);
 	second = unstable_begin(&u, &a);
-	unstable_wrote(&u, &a, 2 * MIB);
+	unstable_wrote(&u, &a, 2 * MIB, SEC);
 	unstable_end(&u, &a, second, true, false, MSEC);
-	assert_int_equal(unstable_bytes(&u), 2 * MIB);
+	assert_int_equal(unstable_bytes(&u, SEC), 2 * MIB);
 	unstable_end(&u, &a, first, true, false, MSEC);
-	assert_int_equal(unstable_bytes(&u), 2 * MIB);
+	assert_int_equal(unstable_bytes(&u, SEC), 2 * MIB);
 }
 
 static void test_one_at_a_time_and_again_when_it_failed(void **state)
 {
 	uint64_t begun;
 
-	unstable_wrote(&u, &a, 13 * MIB);
+	unstable_wrote(&u, &a, 13 * MIB, SEC);
 	assert_true(unstable_is_due(&u, &a, SEC));
 	begun = unstable_begin(&u, &a);
 	assert_false(unstable_is_due(&u, &a, SEC)); /* it is under way */
 	unstable_end(&u, &a, begun, false, true, MSEC);
-	assert_int_equal(unstable_bytes(&u), 13 * MIB);
+	assert_int_equal(unstable_bytes(&u, SEC), 13 * MIB);
 	assert_true(unstable_is_due(&u, &a, SEC));
-}
-
-/* The FSAL below tells an error once: if it told us, the data of others may be lost, who COMMIT later. */
-static void test_an_error_of_ours_reaches_one_commit(void **state)
-{
-	unstable_wrote(&u, &a, 13 * MIB);
-	unstable_wrote(&u, &b, MIB);
-	assert_true(unstable_is_due(&u, &a, SEC));
-	unstable_end(&u, &a, unstable_begin(&u, &a), false, true, MSEC);
-	unstable_failed(&u, &a, EIO);
-	unstable_end(&u, &b, unstable_begin(&u, &b), true, false, MSEC);
-	assert_int_equal(unstable_tell(&u, &b), 0);
-	assert_true(unstable_is_due(&u, &a, SEC));
-	unstable_end(&u, &a, unstable_begin(&u, &a), true, true, MSEC); /* it has no more to tell */
-	unstable_end(&u, &a, unstable_begin(&u, &a), true, false, MSEC);
-	assert_int_equal(unstable_tell(&u, &a), EIO);
-	assert_int_equal(unstable_tell(&u, &a), 0);
 }
 
 static void test_the_rate_is_that_of_commits(void **state)
@@ -132,12 +113,12 @@ static void test_the_rate_is_that_of_commits(void **state)
 	double rate;
 
 	for (int i = 0; i < 32; i++) {
-		unstable_wrote(&u, &a, 10 * MIB);
+		unstable_wrote(&u, &a, 10 * MIB, SEC);
 		unstable_end(&u, &a, unstable_begin(&u, &a), true, false, SEC);
 	}
 	assert_true(unstable_level(&u, SEC, &rate) == 0);
 	assert_in_range((uint64_t)rate, 10 * MIB, 11 * MIB);
-	unstable_wrote(&u, &a, 100); /* of so little nothing is learnt */
+	unstable_wrote(&u, &a, 100, SEC); /* of so little nothing is learnt */
 	unstable_end(&u, &a, unstable_begin(&u, &a), true, false, SEC);
 	unstable_level(&u, SEC, &rate);
 	assert_in_range((uint64_t)rate, 10 * MIB, 11 * MIB);
@@ -148,7 +129,7 @@ static void test_without_a_bound(void **state)
 	double rate;
 
 	unstable_set_max(&u, 0);
-	unstable_wrote(&u, &a, 1000 * MIB);
+	unstable_wrote(&u, &a, 1000 * MIB, SEC);
 	assert_false(unstable_is_due(&u, &a, SEC));
 	assert_true(unstable_level(&u, SEC, &rate) == 0);
 }
@@ -159,18 +140,91 @@ static void test_no_bound_without_readers(void **state)
 	static const uint64_t later = SEC + UNSTABLE_READERS;
 	double rate;
 
-	unstable_wrote(&u, &a, 100 * MIB);
+	unstable_wrote(&u, &a, 100 * MIB, SEC);
 	assert_true(unstable_level(&u, later - 1, &rate) > 1);
 	assert_true(unstable_level(&u, later, &rate) == 0);
 	assert_false(unstable_is_due(&u, &a, later));
 	unstable_read(&u, later);
 	assert_true(unstable_level(&u, later - SEC, &rate) > 1); /* by another thread's clock */
 	assert_true(unstable_is_due(&u, &a, later));
-	u = (struct unstable)UNSTABLE_INITIALIZER; /* nobody has read yet */
+	u = (struct unstable)UNSTABLE_INITIALIZER(u); /* nobody has read yet */
 	b = (struct unstable_file){0};
 	unstable_set_max(&u, MAX);
-	unstable_wrote(&u, &b, 100 * MIB);
+	unstable_wrote(&u, &b, 100 * MIB, SEC);
 	assert_false(unstable_is_due(&u, &b, 1));
+}
+
+/* ---- who writes no more ---------------------------------------------------------------------- */
+
+/* What a writer has left behind that never COMMITs holds up nobody for long. */
+static void test_what_was_left_counts_no_more(void **state)
+{
+	uint64_t now = SEC + UNSTABLE_AGE;
+	double rate;
+
+	unstable_wrote(&u, &a, 200 * MIB, SEC);
+	unstable_wrote(&u, &b, MIB, SEC + 5);
+	unstable_read(&u, now);
+	assert_true(unstable_level(&u, now - 1, &rate) > 12);
+	assert_true(unstable_level(&u, now, &rate) < 0.1);
+	assert_int_equal(unstable_bytes(&u, SEC), MIB);
+	assert_int_equal(u.files, 1);
+	assert_false(unstable_is_due(&u, &a, now));
+	assert_true(unstable_level(&u, now + 5, &rate) == 0);
+	unstable_wrote(&u, &a, 13 * MIB, now + 5); /* he is back: that counts, and no more */
+	assert_int_equal(unstable_bytes(&u, SEC), 13 * MIB);
+	assert_true(unstable_is_due(&u, &a, now + 5));
+	unstable_end(&u, &a, unstable_begin(&u, &a), true, true, MSEC);
+	assert_int_equal(unstable_bytes(&u, SEC), 0);
+	assert_int_equal(u.files, 0);
+}
+
+/* A COMMIT that had begun before its bytes were left counts nothing twice. */
+static void test_a_commit_of_what_was_left(void **state)
+{
+	uint64_t begun;
+	double rate;
+
+	unstable_wrote(&u, &a, 4 * MIB, SEC);
+	begun = unstable_begin(&u, &a);
+	unstable_level(&u, SEC + UNSTABLE_AGE, &rate);
+	unstable_wrote(&u, &a, MIB, SEC + UNSTABLE_AGE);
+	unstable_end(&u, &a, begun, true, false, 40 * SEC);
+	assert_int_equal(unstable_bytes(&u, SEC), MIB);
+	unstable_forget(&u, &a);
+	assert_int_equal(u.files, 0);
+	assert_true(TAILQ_EMPTY(&u.by_age));
+}
+
+static void test_who_goes_on_counts(void **state)
+{
+	double rate;
+
+	for (uint64_t now = SEC; now < 10 * UNSTABLE_AGE; now += UNSTABLE_AGE - 1) {
+		unstable_wrote(&u, &a, MIB, now);
+		unstable_wrote(&u, &b, 1, now); /* the order is that of the last WRITE */
+	}
+	unstable_wrote(&u, &a, 0, 20 * UNSTABLE_AGE); /* that was none */
+	assert_int_equal(u.files, 2);
+	assert_true(unstable_bytes(&u, SEC) > 10 * MIB);
+	unstable_level(&u, 20 * UNSTABLE_AGE, &rate);
+	assert_int_equal(unstable_bytes(&u, SEC), 0);
+}
+
+/* Of many that were left a WRITE pays for a few. */
+static void test_so_many_at_a_time(void **state)
+{
+	static struct unstable_file files[100];
+	double rate;
+
+	for (int i = 0; i < 100; i++)
+		unstable_wrote(&u, &files[i], MIB, SEC);
+	for (uint32_t left = 100; left > UNSTABLE_AGED; left -= UNSTABLE_AGED) {
+		assert_int_equal(u.files, left);
+		unstable_level(&u, 2 * UNSTABLE_AGE, &rate);
+	}
+	unstable_level(&u, 2 * UNSTABLE_AGE, &rate);
+	assert_int_equal(u.files, 0);
 }
 
 int main(void)
@@ -182,10 +236,13 @@ int main(void)
 		cmocka_unit_test_setup(test_who_commits_is_never_due, begin),
 		cmocka_unit_test_setup(test_commits_that_overlap, begin),
 		cmocka_unit_test_setup(test_one_at_a_time_and_again_when_it_failed, begin),
-		cmocka_unit_test_setup(test_an_error_of_ours_reaches_one_commit, begin),
 		cmocka_unit_test_setup(test_the_rate_is_that_of_commits, begin),
 		cmocka_unit_test_setup(test_without_a_bound, begin),
 		cmocka_unit_test_setup(test_no_bound_without_readers, begin),
+		cmocka_unit_test_setup(test_what_was_left_counts_no_more, begin),
+		cmocka_unit_test_setup(test_a_commit_of_what_was_left, begin),
+		cmocka_unit_test_setup(test_who_goes_on_counts, begin),
+		cmocka_unit_test_setup(test_so_many_at_a_time, begin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,7 @@ static struct use_once *vouching(void **state)
 {
 	for (uint64_t file = FILE_A; file <= FILE_B; file++) {
 		assert_true(use_once_asks(*state, file, SEC));
-		use_once_told(*state, file, 100, SEC);
+		use_once_told(*state, file, 100, true, SEC);
 	}
 	return *state;
 }
@@ -167,13 +167,13 @@ static void test_nothing_is_given_that_is_not_vouched_for(void **state)
 	assert_false(take(c, FILE_A, 0, 4096, SEC)); /* nobody asked yet */
 	assert_true(use_once_asks(c, FILE_A, SEC));
 	assert_false(use_once_asks(c, FILE_A, SEC + 1)); /* somebody does */
-	use_once_told(c, FILE_A, 100, SEC);
+	use_once_told(c, FILE_A, 100, true, SEC);
 	assert_false(take(c, FILE_A, 0, 4096, SEC)); /* it came before anything was known */
 	put(c, FILE_A, 0, 64 * KIB, SEC);
 	assert_true(take(c, FILE_A, 0, 4096, SEC + USE_ONCE_VOUCHED - 1));
 	assert_false(take(c, FILE_A, 0, 4096, SEC + USE_ONCE_VOUCHED));
 	assert_true(use_once_asks(c, FILE_A, SEC + USE_ONCE_ASKS));
-	use_once_told(c, FILE_A, 100, SEC + USE_ONCE_ASKS);
+	use_once_told(c, FILE_A, 100, true, SEC + USE_ONCE_ASKS);
 	assert_true(take(c, FILE_A, 4096, 4096, SEC + USE_ONCE_VOUCHED));
 }
 
@@ -185,11 +185,12 @@ static void test_another_change_drops_the_file(void **state)
 	put(c, FILE_A, 0, 64 * KIB, SEC);
 	put(c, FILE_B, 0, 64 * KIB, SEC);
 	assert_true(use_once_asks(c, FILE_A, 2 * SEC));
-	use_once_told(c, FILE_A, 101, 2 * SEC);
+	use_once_told(c, FILE_A, 101, true, 2 * SEC);
 	use_once_put(c, FILE_A, mark, 0, data, 64 * KIB, 2 * SEC);
 	assert_false(take(c, FILE_A, 0, 4096, 2 * SEC));
 	assert_true(take(c, FILE_B, 0, 4096, 2 * SEC));
-	use_once_told(c, FILE_A, 99, SEC); /* an answer that was long under way says nothing */
+	use_once_told(c, FILE_A, 99, true,
+		      SEC); /* an answer that was long under way says nothing */
 	put(c, FILE_A, 0, 64 * KIB, 2 * SEC);
 	assert_true(take(c, FILE_A, 0, 4096, 2 * SEC));
 }
@@ -230,7 +231,7 @@ static void test_what_is_too_old_goes(void **state)
 	put(c, FILE_A, 64 * KIB, 64 * KIB, 3 * SEC);
 	for (uint64_t now = 2 * SEC; now <= SEC + AGE; now += SEC) {
 		assert_true(use_once_asks(c, FILE_A, now));
-		use_once_told(c, FILE_A, 100, now);
+		use_once_told(c, FILE_A, 100, true, now);
 	}
 	assert_false(take(c, FILE_A, 0, 4096, SEC + AGE));
 	use_once_sweep(c, SEC + AGE);

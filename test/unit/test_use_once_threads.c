@@ -30,7 +30,7 @@ static void *fetch(void *arg)
 		uint64_t file = random_below(&seed, FILES), mark, v;
 
 		if (use_once_asks(cache, file, SEC))
-			use_once_told(cache, file, 1, SEC);
+			use_once_told(cache, file, 1, true, SEC);
 		mark = use_once_mark(cache, file);
 		v = atomic_load(&version[file]);
 		for (size_t i = 0; i < SIZE / 8; i++)

@@ -93,6 +93,80 @@ static void test_size_and_change(void **state)
 	assert_int_not_equal(one, vouching_change(8, 8 * MIB));
 }
 
+/* ---- a change attribute of whole seconds --------------------------------------------------- */
+
+#define STEP (50 * MSEC)
+#define AGE  (30 * SEC)
+
+/* Another client writes at the times WROTE, by a clock that is AHEAD of ours; what is fetched once, at FETCHED, is looked at. */
+struct outside {
+	uint64_t wrote[2], fetched;
+	int64_t ahead;
+};
+
+/* As FSAL_GLUSTER makes it, in the moment NOW. */
+static int64_t attribute(const struct outside *o, uint64_t now)
+{
+	int64_t latest = 0;
+
+	for (int i = 0; i < 2; i++)
+		if (o->wrote[i] <= now)
+			latest = ((int64_t)o->wrote[i] + o->ahead) / (int64_t)SEC;
+	return latest;
+}
+
+/* How long after its fetch, or after the second write, if that came later, it may be given. */
+static uint64_t given_for(const struct outside *o)
+{
+	static const char bytes[USE_ONCE_BLOCK];
+	struct use_once *c = use_once_new(MIB, AGE);
+	uint64_t from = o->fetched > o->wrote[1] ? o->fetched : o->wrote[1], last = from;
+
+	for (uint64_t now = o->fetched - SEC; now < from + AGE; now += STEP) {
+		if (use_once_asks(c, 1, now)) {
+			int64_t changed = attribute(o, now);
+
+			use_once_told(c, 1, vouching_change((uint64_t)changed, MIB),
+				      vouching_is_settled(changed, (int64_t)(now / SEC)), now);
+		}
+		if (now == o->fetched)
+			use_once_put(c, 1, use_once_mark(c, 1), 0, bytes, sizeof(bytes), now);
+		if (now > from && use_once_has(c, 1, 0, sizeof(bytes), now))
+			last = now;
+	}
+	use_once_free(c);
+	return last - from;
+}
+
+/* Whenever an outside write comes, the one before and the fetch: the old bytes are not given for longer than is said. */
+static void test_two_writes_in_a_second(void **state)
+{
+	struct outside o;
+
+	for (o.ahead = -900 * (int64_t)MSEC; o.ahead <= 900 * (int64_t)MSEC; o.ahead += 300 * MSEC)
+		for (o.fetched = 102 * SEC; o.fetched < 103 * SEC; o.fetched += 2 * STEP)
+			for (o.wrote[0] = 100 * SEC; o.wrote[0] < o.fetched; o.wrote[0] += 2 * STEP)
+				for (o.wrote[1] = o.fetched + STEP; o.wrote[1] < 106 * SEC;
+				     o.wrote[1] += 2 * STEP)
+					assert_true(given_for(&o) <= USE_ONCE_VOUCHED);
+}
+
+/* What was written a while ago is kept as long as anything. */
+static void test_a_file_that_was_left(void **state)
+{
+	struct outside o = {.wrote = {100 * SEC, 100 * SEC + 500 * MSEC}, .fetched = 103 * SEC};
+
+	assert_true(given_for(&o) == AGE - STEP);
+}
+
+static void test_settled(void **state)
+{
+	assert_false(vouching_is_settled(101, 100)); /* somebody's clock is ahead */
+	assert_false(vouching_is_settled(100, 100));
+	assert_false(vouching_is_settled(99, 100));
+	assert_true(vouching_is_settled(98, 100));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -102,6 +176,9 @@ int main(void)
 		cmocka_unit_test_setup(test_overdue, setup),
 		cmocka_unit_test_setup(test_two_questions, setup),
 		cmocka_unit_test_setup(test_size_and_change, setup),
+		cmocka_unit_test_setup(test_two_writes_in_a_second, setup),
+		cmocka_unit_test_setup(test_a_file_that_was_left, setup),
+		cmocka_unit_test_setup(test_settled, setup),
 		cmocka_unit_test_setup(test_pauses_grow_until_it_goes_well, setup),
 	};
 

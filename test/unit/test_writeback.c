@@ -851,6 +851,48 @@ static void test_kept_errors_and_files_share_a_bound(void **state)
 	assert_int_equal(stats().files, 1);
 }
 
+/* As a turn's: the model is told what the world below has told somebody else. */
+static void fails_elsewhere(struct world_file *f)
+{
+	f->untold = true;
+	f->untold_since = baton.steps;
+	writeback_failed(&f->slot, 7, f->number, EIO);
+}
+
+/* ... above a cluster, where nothing is in the table. */
+static void test_an_error_that_no_turn_met(void **state)
+{
+	fails_elsewhere(file);
+	assert_int_equal(lines, 1);
+	fails_elsewhere(file); /* and again, before anybody asks */
+	assert_int_equal(lines, 1);
+	assert_int_equal(stats().errors, 2);
+	assert_int_equal(stats().kept, 1);
+	backing_drop(&file->slot); /* the handle goes */
+	assert_int_equal(world_commit(&world.file[1], 0, 0), 0);
+	assert_int_equal(world_commit(file, 0, 0), EIO);
+	assert_int_equal(stats().kept, 0);
+	assert_int_equal(world_commit(file, 0, 0), 0);
+	world_wrote(file, 0, 2); /* of one that is in the table it is the record's */
+	fails_elsewhere(file);
+	assert_int_equal(stats().kept, 0);
+	assert_int_equal(world_commit(file, 0, 0), EIO);
+	assert_int_equal(world_commit(file, 0, 0), 0);
+}
+
+static void test_such_errors_share_the_bound(void **state)
+{
+	for (unsigned int i = 0; i < 3; i++)
+		fails_elsewhere(&world.file[i]);
+	assert_int_equal(stats().kept, 3);
+	writeback_failed(&world.file[3].slot, 7, 3, EIO); /* the log says that nobody will */
+	assert_int_equal(stats().kept, 3);
+	assert_int_equal(lines, 4);
+	assert_int_equal(world_commit(&world.file[3], 0, 0), 0);
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(world_commit(&world.file[i], 0, 0), EIO);
+}
+
 /* Their files may have gone unseen, by a RENAME: write-back is not off for ever. */
 static void test_errors_nobody_asks_for_are_given_up(void **state)
 {
@@ -1090,6 +1132,8 @@ int main(void)
 		TEST(test_the_log_says_it_once),
 		TEST(test_many_files_fail_and_the_log_stays_short),
 		TEST(test_kept_errors_and_files_share_a_bound),
+		TEST(test_an_error_that_no_turn_met),
+		TEST(test_such_errors_share_the_bound),
 		TEST(test_errors_nobody_asks_for_are_given_up),
 		TEST(test_errors_take_no_files_place),
 		TEST(test_errors_of_removed_files_make_room),
