@@ -57,7 +57,7 @@ static void local_changed(struct backing *b, uint64_t offset, uint64_t len)
 {
 	(void)offset;
 	(void)len;
-	extent_map_invalidate(&b->extents); /* may wait for FIEMAP */
+	extent_map_invalidate(&b->extents);
 }
 
 static void local_close(struct backing *b)

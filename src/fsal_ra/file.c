@@ -165,10 +165,13 @@ static fsal_status_t lease_op2(struct fsal_obj_handle *obj_hdl, struct state_t *
 static fsal_status_t fallocate_(struct fsal_obj_handle *obj_hdl, struct state_t *state,
 				uint64_t offset, uint64_t length, bool allocate)
 {
-	fsal_status_t status = SUB_OBJ(obj_hdl, fallocate, state, offset, length, allocate);
+	struct backing_slot *slot = &ra_handle_of(obj_hdl)->slot;
+	fsal_status_t status;
 
+	backing_change_begins(slot, offset, length);
+	status = SUB_OBJ(obj_hdl, fallocate, state, offset, length, allocate);
 	/* An error may have come after a part of it. */
-	backing_invalidate(&ra_handle_of(obj_hdl)->slot, offset, length);
+	backing_change_ends(slot, offset, length);
 	return status;
 }
 

@@ -337,11 +337,14 @@ static fsal_status_t setattr2(struct fsal_obj_handle *obj_hdl, bool bypass, stru
 {
 	/* The sub-FSAL may clear bits of the mask while it works through them. */
 	bool resize = (attrs->valid_mask & ATTR_SIZE) != 0;
-	fsal_status_t status =
-		ra_changed(obj_hdl, SUB_OBJ(obj_hdl, setattr2, bypass, state, attrs));
+	struct backing_slot *slot = &ra_handle_of(obj_hdl)->slot;
+	fsal_status_t status;
 
+	if (resize)
+		backing_change_begins(slot, 0, UINT64_MAX);
+	status = ra_changed(obj_hdl, SUB_OBJ(obj_hdl, setattr2, bypass, state, attrs));
 	if (resize) /* it may have been cut off before the error came */
-		backing_invalidate(&ra_handle_of(obj_hdl)->slot, 0, UINT64_MAX);
+		backing_change_ends(slot, 0, UINT64_MAX);
 	return status;
 }
 

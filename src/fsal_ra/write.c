@@ -57,7 +57,7 @@ static uint64_t account(struct call *call)
 	struct fsal_io_arg *arg = call->write_arg;
 	struct writeback_settings s;
 
-	backing_invalidate(&hdl->slot, arg->offset, arg->io_amount);
+	backing_change_ends(&hdl->slot, arg->offset, arg->io_amount);
 	if (call->stable)
 		return 0;
 	if (hdl->cluster) {
@@ -93,8 +93,8 @@ static void written(struct fsal_obj_handle *sub, fsal_status_t status, void *obj
 	if (!FSAL_IS_ERROR(status))
 		delay = SUPERCALL(call->exp, account(call));
 	else /* it may have come after a part of it */
-		backing_invalidate(&ra_handle_of(call->obj_hdl)->slot, call->write_arg->offset,
-				   call_length(call->write_arg));
+		backing_change_ends(&ra_handle_of(call->obj_hdl)->slot, call->write_arg->offset,
+				    call_length(call->write_arg));
 	if (!delay || !hold(call, status, delay))
 		call_done(sub, status, obj_data, caller_data);
 }
@@ -121,7 +121,8 @@ void ra_write2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_
 	call->write_arg = write_arg;
 	call->stable = write_arg->fsal_stable;
 	call->began = local ? 0 : clock_now();
-	backing_invalidate(&ra_handle_of(obj_hdl)->slot, write_arg->offset, call_length(write_arg));
+	backing_change_begins(&ra_handle_of(obj_hdl)->slot, write_arg->offset,
+			      call_length(write_arg));
 	SUB_OBJ(obj_hdl, write2, bypass, written, write_arg, call);
 }
 
@@ -142,12 +143,12 @@ fsal_status_t ra_copy_file_range(struct fsal_obj_handle *src_hdl, struct state_t
 
 	if (ra_sub_of(src_hdl)->fsal != dst->sub_handle->fsal)
 		return fsalstat(ERR_FSAL_XDEV, EXDEV);
-	backing_invalidate(&dst->slot, dst_offset, backing_copy_len(count, 0));
+	backing_change_begins(&dst->slot, dst_offset, backing_copy_len(count, 0));
 	*copied = 0; /* also where an error says nothing of it */
 	status = SUB_OBJ(src_hdl, copy_file_range, src_state, dst->sub_handle, dst_state,
 			 src_offset, dst_offset, count, copied);
 	/* An error may have come after a part of it. */
-	backing_invalidate(&dst->slot, dst_offset, backing_copy_len(count, *copied));
+	backing_change_ends(&dst->slot, dst_offset, backing_copy_len(count, *copied));
 	if (!FSAL_IS_ERROR(status) && *copied > 0)
 		(void)dirtied(dst, ra_export_of_op()->io, dst_offset, *copied, &s);
 	return status;

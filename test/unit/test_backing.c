@@ -491,6 +491,30 @@ static void test_size_and_place(void **state)
 	backing_slot_fini(&f.slot);
 }
 
+/* Also where it is opened meanwhile. */
+static void test_a_change_under_way_is_known(void **state)
+{
+	struct host_file f;
+	struct backing *b;
+
+	host_file_make(&f, "f", HOST_PAGE);
+	backing_change_begins(&f.slot, 0, 1);
+	backing_change_begins(&f.slot, 0, 1);
+	b = get(&f, SEC);
+	assert_int_equal(b->extents.changes, 2);
+	assert_false(b->extents.valid);
+	(void)backing_block(b, 0);
+	assert_false(b->extents.valid);
+	backing_change_ends(&f.slot, 0, 1);
+	(void)backing_block(b, 0);
+	assert_false(b->extents.valid);
+	backing_change_ends(&f.slot, 0, 1);
+	assert_int_equal(b->extents.changes, 0);
+	backing_put(b);
+	backing_drop(&f.slot);
+	backing_slot_fini(&f.slot);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
@@ -513,6 +537,7 @@ int main(void)
 		TEST(test_two_open_at_once),
 		TEST(test_many_at_once),
 		TEST(test_size_and_place),
+		TEST(test_a_change_under_way_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
