@@ -66,6 +66,11 @@ static unsigned int device_flows(unsigned int n, struct flow_stats *f, unsigned 
 	return dispatcher_flows(&device_nth(n)->dispatcher, f, max);
 }
 
+static void device_client_totals(unsigned int n, struct client_total *t, size_t count)
+{
+	dispatcher_client_totals(&device_nth(n)->dispatcher, t, count);
+}
+
 static bool client_name(uint64_t client, char name[FACTS_CLIENT_NAME])
 {
 	_Static_assert(FACTS_CLIENT_NAME >= CLIENT_TEXT_MAX, "an address fits");
@@ -215,6 +220,7 @@ static struct control_host host = {
 	.identity = learnt_identity,
 	.client_prices = client_price_facts,
 	.flows = device_flows,
+	.client_totals = device_client_totals,
 	.client_name = client_name,
 	.rules = ra_rules_facts,
 	.export_shares = ra_export_shares_facts,
