@@ -171,6 +171,8 @@ struct control_host {
 	void (*writing)(struct writing_facts *f);
 	/* Fills up to MAX, those read last first; returns how many are known. */
 	unsigned int (*files)(struct file_facts *f, unsigned int max);
+	/* What the file with this inode number on the device DEV (as stat(2) says) is called here: up to INT64_MAX. */
+	uint64_t (*file_name)(uint64_t dev, uint64_t inode);
 	/* As readahead_cursors(). */
 	int (*cursors)(uint64_t file, struct file_facts *f, struct readahead_cursor_look *c,
 		       unsigned int max);

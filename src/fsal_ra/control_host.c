@@ -231,6 +231,7 @@ static struct control_host host = {
 	.engine = engine_facts,
 	.writing = writing_facts,
 	.files = ra_files_facts,
+	.file_name = ra_file_name,
 	.cursors = ra_cursors_facts,
 	.price_k = ra_prices_k,
 	.price_interval = price_interval,

@@ -71,7 +71,6 @@ static unsigned int flows(unsigned int n, struct flow_stats *f, unsigned int max
 	return world.flows[n];
 }
 
-/* Clients up to 999 are 10.0.x.y; those above it are forgotten. */
 static void client_totals(unsigned int n, struct client_total *t, size_t count)
 {
 	for (unsigned int i = 0; i < world.flows[n] && i < FAKE_FLOWS; i++) {
@@ -89,6 +88,7 @@ static void client_totals(unsigned int n, struct client_total *t, size_t count)
 	}
 }
 
+/* Clients up to 999 are 10.0.x.y; those above it are forgotten. */
 static bool client_name(uint64_t client, char name[FACTS_CLIENT_NAME])
 {
 	snprintf(name, FACTS_CLIENT_NAME, "10.0.%u.%u", (unsigned int)client / 100,
@@ -151,6 +151,11 @@ static unsigned int files(struct file_facts *f, unsigned int max)
 	for (unsigned int i = 0; i < world.files && i < max; i++)
 		f[i] = world.file[i];
 	return world.files;
+}
+
+static uint64_t file_name(uint64_t dev, uint64_t inode)
+{
+	return inode + 1000 * dev;
 }
 
 static int cursors(uint64_t file, struct file_facts *f, struct readahead_cursor_look *c,
@@ -283,16 +288,17 @@ static const struct control_host host = {
 	.device_prices = device_prices,
 	.client_prices = client_prices,
 	.flows = flows,
+	.client_totals = client_totals,
 	.client_name = client_name,
 	.rules = rules,
 	.export_shares = export_shares,
 	.set_share = set_share,
 	.exports = exports,
 	.counters = counters,
-	.client_totals = client_totals,
 	.engine = engine,
 	.writing = writing,
 	.files = files,
+	.file_name = file_name,
 	.cursors = cursors,
 	.price_k = price_k,
 	.price_interval = price_interval,

@@ -491,6 +491,21 @@ static void test_size_and_place(void **state)
 	backing_slot_fini(&f.slot);
 }
 
+/* What is read as a signed number, and tells subvolumes apart. */
+static void test_names(void **state)
+{
+	uint64_t high = UINT64_C(0xfedcba9876543210);
+
+	assert_int_equal(backing_file_name(260, makedev(8, 1), true), 260);
+	assert_true(backing_file_name(260, 57, false) != backing_file_name(260, 58, false));
+	for (dev_t dev = 50; dev < 60; dev++) {
+		assert_true(backing_file_name(high, dev, false) <= INT64_MAX);
+		/* who cannot say the highest bit finds it too */
+		assert_int_equal(backing_file_name(high, dev, false),
+				 backing_file_name(high & INT64_MAX, dev, false));
+	}
+}
+
 /* Also where it is opened meanwhile. */
 static void test_a_change_under_way_is_known(void **state)
 {
@@ -537,6 +552,7 @@ int main(void)
 		TEST(test_two_open_at_once),
 		TEST(test_many_at_once),
 		TEST(test_size_and_place),
+		TEST(test_names),
 		TEST(test_a_change_under_way_is_known),
 	};
 
