@@ -57,7 +57,6 @@ static uint64_t account(struct call *call)
 	struct fsal_io_arg *arg = call->write_arg;
 	struct writeback_settings s;
 
-	backing_change_ends(&hdl->slot, arg->offset, arg->io_amount);
 	if (call->stable)
 		return 0;
 	if (hdl->cluster) {
@@ -85,6 +84,9 @@ static void written(struct fsal_obj_handle *sub, fsal_status_t status, void *obj
 	struct call *call = caller_data;
 	uint64_t delay = 0;
 
+	/* All of it: an error may have come after a part. As often as ra_write2() has asked. */
+	backing_change_ends(&ra_handle_of(call->obj_hdl)->slot, call->write_arg->offset,
+			    call_length(call->write_arg));
 	if (lost_its_error(call, status))
 		status = fsalstat(ERR_FSAL_IO, EIO);
 	if (!FSAL_IS_ERROR(status) && call->began != 0)
@@ -92,9 +94,6 @@ static void written(struct fsal_obj_handle *sub, fsal_status_t status, void *obj
 				clock_now() - call->began);
 	if (!FSAL_IS_ERROR(status))
 		delay = SUPERCALL(call->exp, account(call));
-	else /* it may have come after a part of it */
-		backing_change_ends(&ra_handle_of(call->obj_hdl)->slot, call->write_arg->offset,
-				    call_length(call->write_arg));
 	if (!delay || !hold(call, status, delay))
 		call_done(sub, status, obj_data, caller_data);
 }
