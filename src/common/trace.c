@@ -95,5 +95,7 @@ unsigned int trace_read(uint64_t after, struct trace_record *records, unsigned i
 	for (; number <= newest && n < max; number++)
 		if (copy(number, &records[n]))
 			n++;
+		else if (get(&ring[number % TRACE_RING].number) <= number)
+			break; /* it is being written, or was just now: it comes the next time */
 	return n;
 }

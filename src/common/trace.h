@@ -68,8 +68,8 @@ void trace_switch(bool on);
 /* The number of the last record written; 0: none yet. */
 uint64_t trace_last(void);
 /*
- * Copies records of numbers above AFTER, the oldest first, up to MAX; returns how many. Those that
- * were overwritten meanwhile are left out.
+ * Copies records of numbers above AFTER, the oldest first, up to MAX, and up to one that is just being written;
+ * returns how many. Those that were overwritten meanwhile are left out.
  */
 unsigned int trace_read(uint64_t after, struct trace_record *records, unsigned int max);
 

@@ -5,6 +5,7 @@
  *   {"command":"files"}                                  those read last first
  *   {"command":"cursors","file":1234}                    one of them, by its inode number, and its streams
  *   {"command":"explain","file":1234}                    ... in words
+ *   {"command":"explain","file":260,"dev":57}            ... of a subvolume that has no disk of its own
  *   {"command":"explain","client":"10.0.0.1"}            a client, by its address
  */
 #include "control/command_files.h"
@@ -15,10 +16,11 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/utf8.h"
 #include "control/address.h"
 #include "control/describe.h"
 #include "control/explain.h"
-#include "common/utf8.h"
+#include "control/file_of.h"
 
 #define EXPORTS_MAX 4096
 /* A client competes for a disk of which it had one part in so many. */
@@ -120,7 +122,7 @@ static void refuse_file(struct control_call *call, int64_t file)
 
 void command_cursors(struct control_call *call)
 {
-	int64_t file = control_number(call, "file");
+	int64_t file = file_of(call, host);
 	struct readahead_cursor_look *c = calloc(LOOK_CURSORS, sizeof(*c));
 	struct file_facts f = {0};
 	struct json_object *list, *o;
@@ -301,7 +303,7 @@ static void explain_client(struct control_call *call, const char *name)
 void command_explain(struct control_call *call)
 {
 	const char *client = control_text(call, "client");
-	int64_t file = control_number(call, "file");
+	int64_t file = file_of(call, host);
 	char name[ADDRESS_TEXT];
 
 	if ((client != NULL) == (file >= 0))

@@ -10,9 +10,6 @@
 #include "control/describe.h"
 
 #define EXPORTS_MAX 512 /* listed, in an answer of 1 MiB */
-/* Clients of a device that may be asked for: each is several series. */
-#define METRICS_CLIENTS 100
-
 static const struct control_host *host;
 static uint64_t started; /* ns */
 
@@ -40,28 +37,13 @@ static void describe_largest(struct json_object *o, unsigned int n)
 	describe_real(o, "largest_share", f.use);
 }
 
-/* What the client with this number had of the device in all, on whatever export; among the N flows. */
-static void describe_use(struct json_object *o, uint64_t client, const struct flow_stats *f,
-			 unsigned int n)
+static void describe_use(struct json_object *o, const struct client_total *t)
 {
-	uint64_t time = 0, read = 0, written = 0, requests = 0, refused = 0;
-
-	for (unsigned int i = 0; i < n; i++) {
-		if (f[i].id.client != client)
-			continue;
-		for (int c = 0; c < FLOW_CLASSES; c++) {
-			time += f[i].disk_time[c];
-			requests += f[i].served[c];
-		}
-		read += f[i].bytes[SCHED_DEMAND] + f[i].bytes[SCHED_PREFETCH];
-		written += f[i].bytes[SCHED_WRITEBACK];
-		refused += f[i].refused;
-	}
-	describe_number(o, "disk_time_us", time / 1000);
-	describe_number(o, "read_bytes", read);
-	describe_number(o, "written_bytes", written);
-	describe_number(o, "requests", requests);
-	describe_number(o, "refused", refused);
+	describe_number(o, "disk_time_us", t->disk_time / 1000);
+	describe_number(o, "read_bytes", t->read);
+	describe_number(o, "written_bytes", t->written);
+	describe_number(o, "requests", t->requests);
+	describe_number(o, "refused", t->refused);
 }
 
 /* Whether one of the N before is the same client, with another standing on an export. */
@@ -73,33 +55,63 @@ static bool is_told(const struct client_price_facts *f, unsigned int n, uint64_t
 	return false;
 }
 
+/* Of the N the first MOST clients that are known by address, each once: they come first. Returns how many. */
+static unsigned int choose(struct client_price_facts *f, unsigned int n, unsigned int most)
+{
+	char name[FACTS_CLIENT_NAME];
+	unsigned int chosen = 0;
+
+	for (unsigned int i = 0; i < n && chosen < most; i++)
+		if (!is_told(f, chosen, f[i].client) && host->client_name(f[i].client, name))
+			f[chosen++] = f[i];
+	return chosen;
+}
+
+static int by_client(const void *a, const void *b)
+{
+	const struct client_total *x = a, *y = b;
+
+	return x->client < y->client ? -1 : x->client > y->client;
+}
+
+/* What each of the N had of the device in all, on whatever exports: not only of its flows lately used, or it would go back. */
+static void add_up(unsigned int device, const struct client_price_facts *f, unsigned int n,
+		   struct client_total *totals)
+{
+	for (unsigned int i = 0; i < n; i++)
+		totals[i] = (struct client_total){.client = f[i].client};
+	qsort(totals, n, sizeof(*totals), by_client);
+	host->client_totals(device, totals, n);
+}
+
+static void describe_client(struct json_object *list, const struct client_price_facts *f,
+			    const struct client_total *totals, unsigned int n)
+{
+	const struct client_total key = {.client = f->client};
+	struct json_object *c;
+	char name[FACTS_CLIENT_NAME];
+
+	if (!host->client_name(f->client, name)) /* not any more */
+		return;
+	c = json_object_new_object();
+	describe_text(c, "client", name);
+	describe_real(c, "share", f->use);
+	describe_use(c, bsearch(&key, totals, n, sizeof(*totals), by_client));
+	json_object_array_add(list, c);
+}
+
 /* Those that used the device most lately, MOST at most. */
 static void describe_clients(struct json_object *o, unsigned int device, unsigned int most)
 {
-	struct client_price_facts *f = calloc(FACTS_CLIENT_PRICES_MAX, sizeof(*f));
-	struct flow_stats *flows = calloc(FACTS_FLOWS_MAX, sizeof(*flows));
-	struct json_object *list = describe_array(o, "clients"), *c;
-	unsigned int n = 0, n_flows = 0;
-	char name[FACTS_CLIENT_NAME];
+	struct client_price_facts f[FACTS_CLIENT_PRICES_MAX];
+	struct client_total totals[FACTS_CLIENT_PRICES_MAX];
+	struct json_object *list = describe_array(o, "clients");
+	unsigned int n = host->client_prices(device, f, FACTS_CLIENT_PRICES_MAX);
 
-	if (f != NULL && flows != NULL) {
-		n = host->client_prices(device, f, FACTS_CLIENT_PRICES_MAX);
-		n_flows = host->flows(device, flows, FACTS_FLOWS_MAX);
-	}
-	if (n_flows > FACTS_FLOWS_MAX)
-		n_flows = FACTS_FLOWS_MAX;
-	for (unsigned int i = 0;
-	     i < n && i < FACTS_CLIENT_PRICES_MAX && json_object_array_length(list) < most; i++) {
-		if (is_told(f, i, f[i].client) || !host->client_name(f[i].client, name))
-			continue;
-		c = json_object_new_object();
-		describe_text(c, "client", name);
-		describe_real(c, "share", f[i].use);
-		describe_use(c, f[i].client, flows, n_flows);
-		json_object_array_add(list, c);
-	}
-	free(flows);
-	free(f);
+	n = choose(f, n < FACTS_CLIENT_PRICES_MAX ? n : FACTS_CLIENT_PRICES_MAX, most);
+	add_up(device, f, n, totals);
+	for (unsigned int i = 0; i < n; i++)
+		describe_client(list, &f[i], totals, n);
 }
 
 static struct json_object *describe_one_device(unsigned int n, const struct device_facts *f,
@@ -151,9 +163,9 @@ void command_metrics(struct control_call *call)
 	struct device_facts f = {0};
 	struct json_object *list, *o;
 
-	if (clients > METRICS_CLIENTS) {
+	if (clients > FACTS_CLIENT_PRICES_MAX) {
 		control_refuse(call, "clients = %" PRId64 " is out of range: 0 to %d", clients,
-			       METRICS_CLIENTS);
+			       FACTS_CLIENT_PRICES_MAX);
 		return;
 	}
 

@@ -25,6 +25,7 @@
 #include "common/trace.h"
 #include "control/address.h"
 #include "control/describe.h"
+#include "control/file_of.h"
 
 #define BATCH 256 /* records looked at in one go */
 
@@ -229,7 +230,7 @@ static bool read_wanted(struct control_call *call, struct wanted *w, size_t *lim
 	const char *client = control_text(call, "client");
 
 	*w = (struct wanted){.events = wanted_events(call, control_text(call, "events")),
-			     .file = control_number(call, "file")};
+			     .file = file_of(call, host)};
 	if (w->events == 0)
 		return false;
 	*limit = control_limit(call, TRACE_LIMIT_MAX, "records");

@@ -24,7 +24,7 @@
 /* Nested objects and arrays in a request. */
 #define CONTROL_DEPTH_MAX   8
 #define CONTROL_PEERS_MAX   256
-#define CONTROL_MEMBERS_MAX 5
+#define CONTROL_MEMBERS_MAX 6
 
 enum control_kind {
 	CONTROL_TEXT = 1,

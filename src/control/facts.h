@@ -149,6 +149,8 @@ struct control_host {
 				      unsigned int max);
 	/* As dispatcher_flows(), of the Nth device, which is there. */
 	unsigned int (*flows)(unsigned int n, struct flow_stats *f, unsigned int max);
+	/* As dispatcher_client_totals(), of the Nth device, which is there. */
+	void (*client_totals)(unsigned int n, struct client_total *t, size_t count);
 	/* The address of the client that has this number (not 0); false: it is not known any more. */
 	bool (*client_name)(uint64_t client, char name[FACTS_CLIENT_NAME]);
 	/* Fills up to SHARE_RULES_MAX, up to SHARE_EXPORTS_MAX; return how many there are. */
@@ -169,6 +171,8 @@ struct control_host {
 	void (*writing)(struct writing_facts *f);
 	/* Fills up to MAX, those read last first; returns how many are known. */
 	unsigned int (*files)(struct file_facts *f, unsigned int max);
+	/* What the file with this inode number on the device DEV (as stat(2) says) is called here: up to INT64_MAX. */
+	uint64_t (*file_name)(uint64_t dev, uint64_t inode);
 	/* As readahead_cursors(). */
 	int (*cursors)(uint64_t file, struct file_facts *f, struct readahead_cursor_look *c,
 		       unsigned int max);

@@ -7,8 +7,8 @@
  *   a socket that accepts          another server's: refused
  *   anything else, also a symlink  not ours: refused, never removed
  *
- * The directory is locked meanwhile, so that of two servers starting at once one is refused. The
- * mode is set before the file has a name: there is no moment at which others could connect.
+ * A file beside it, NAME.lock, is locked meanwhile, so that of two servers starting at once one is refused. Nobody else
+ * may open that one: the directory itself any user may lock. The mode is set before the file has a name: there is no moment at which others could connect.
  */
 #include "control/listener.h"
 
@@ -24,9 +24,12 @@
 #include <unistd.h>
 
 #define BACKLOG 64
-/* The directory's lock is tried this often, so many ms apart. */
+/* The lock is tried this often, so many ms apart. */
 #define LOCK_TRIES 100
 #define LOCK_PAUSE 10
+/* Of the file that is locked. */
+#define LOCK_SUFFIX   ".lock"
+#define LOCK_NAME_MAX (sizeof(((struct listener *)0)->path) + sizeof(LOCK_SUFFIX))
 
 static int __attribute__((format(printf, 3, 4)))
 say(void (*log)(const char *), int err, const char *format, ...)
@@ -67,16 +70,66 @@ static int open_directory(struct listener *l, void (*log)(const char *))
 	return 0;
 }
 
-static int lock_directory(struct listener *l, void (*log)(const char *))
+static const char *lock_name(const struct listener *l, char name[LOCK_NAME_MAX])
+{
+	snprintf(name, LOCK_NAME_MAX, "%s" LOCK_SUFFIX, l->name);
+	return name;
+}
+
+/* Whether nobody else could have put it there, or can lock it. */
+static bool is_private(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && st->st_uid == geteuid() && !(st->st_mode & 077);
+}
+
+/* 0: it is ours; EBUSY: somebody else's, or it was, and its file has gone with it. */
+static int try_lock(struct listener *l, void (*log)(const char *))
+{
+	char name[LOCK_NAME_MAX];
+	struct stat st;
+
+	l->lock = openat(l->dir, lock_name(l, name),
+			 O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	if (l->lock < 0)
+		return say(log, errno, "%s" LOCK_SUFFIX ": %s", l->path, strerror(errno));
+	if (flock(l->lock, LOCK_EX | LOCK_NB))
+		return EBUSY;
+	if (fstat(l->lock, &st) || !is_private(&st))
+		return say(log, EPERM,
+			   "%s" LOCK_SUFFIX ": not a file that only the server may open; it stays",
+			   l->path);
+	return st.st_nlink != 0 ? 0 : EBUSY;
+}
+
+static int take_lock(struct listener *l, void (*log)(const char *))
 {
 	const struct timespec pause = {.tv_nsec = LOCK_PAUSE * 1000000};
+	int err = EBUSY;
 
-	for (int i = 0; i < LOCK_TRIES; i++) {
-		if (!flock(l->dir, LOCK_EX | LOCK_NB))
-			return 0;
-		nanosleep(&pause, NULL);
+	for (int i = 0; err == EBUSY && i < LOCK_TRIES; i++) {
+		if (i > 0)
+			nanosleep(&pause, NULL);
+		err = try_lock(l, log);
+		if (err && l->lock >= 0) {
+			close(l->lock);
+			l->lock = -1;
+		}
 	}
-	return say(log, EBUSY, "%s: its directory stays locked by another process", l->path);
+	if (err == EBUSY)
+		say(log, err, "%s" LOCK_SUFFIX " stays locked by another process", l->path);
+	return err;
+}
+
+/* Its file goes first: who has it open sees that it is none any more. */
+static void drop_lock(struct listener *l)
+{
+	char name[LOCK_NAME_MAX];
+
+	if (l->lock < 0)
+		return;
+	unlinkat(l->dir, lock_name(l, name), 0);
+	close(l->lock);
+	l->lock = -1;
 }
 
 /* Whether somebody listens there. */
@@ -144,7 +197,7 @@ int listener_open(struct listener *l, const char *path, gid_t group, void (*log)
 {
 	int err;
 
-	*l = (struct listener){.fd = -1, .dir = -1};
+	*l = (struct listener){.fd = -1, .dir = -1, .lock = -1};
 	if (path[0] != '/' || path[strlen(path) - 1] == '/')
 		return say(log, EINVAL, "%s: not an absolute path of a file", path);
 	if (strlen(path) >= sizeof(l->path))
@@ -155,13 +208,12 @@ int listener_open(struct listener *l, const char *path, gid_t group, void (*log)
 
 	err = open_directory(l, log);
 	if (!err)
-		err = lock_directory(l, log);
+		err = take_lock(l, log);
 	if (!err)
 		err = make_room(l, log);
 	if (!err)
 		err = bind_and_listen(l, group, log);
-	if (l->dir >= 0)
-		flock(l->dir, LOCK_UN);
+	drop_lock(l);
 	if (err) {
 		l->ino = 0; /* nothing of ours to remove */
 		listener_close(l);
@@ -180,5 +232,5 @@ void listener_close(struct listener *l)
 		close(l->fd);
 	if (l->dir >= 0)
 		close(l->dir);
-	*l = (struct listener){.fd = -1, .dir = -1};
+	*l = (struct listener){.fd = -1, .dir = -1, .lock = -1};
 }

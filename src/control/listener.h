@@ -10,6 +10,7 @@
 struct listener {
 	int fd;
 	int dir;	  /* of the socket's file */
+	int lock;	  /* while it is made */
 	const char *name; /* in path: the last component */
 	dev_t dev;	  /* of the file that we made */
 	ino_t ino;

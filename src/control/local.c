@@ -3,6 +3,7 @@
 #include "control/local.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,6 +22,22 @@ static bool complain(const char *what, const char *path)
 	return false;
 }
 
+/* A new file at PATH: whoever may write in its directory must not have us write elsewhere by a link. */
+static FILE *open_fresh(const char *path)
+{
+	FILE *f = NULL;
+	int fd;
+
+	if (unlink(path) && errno != ENOENT)
+		return NULL;
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		f = fdopen(fd, "w");
+	if (fd >= 0 && f == NULL)
+		close(fd);
+	return f;
+}
+
 /* node_exporter may read at any moment, and as another user. */
 bool local_metrics(struct json_object *answer, const char *path)
 {
@@ -36,11 +53,11 @@ bool local_metrics(struct json_object *answer, const char *path)
 		errno = ENAMETOOLONG;
 		return complain("cannot write", "the output");
 	}
-	f = fopen(fresh, "we");
+	f = open_fresh(fresh);
 	if (f == NULL)
 		return complain("cannot write", fresh);
 	metrics_print(f, answer);
-	good = fchmod(fileno(f), 0644) == 0;
+	good = !ferror(f) && fchmod(fileno(f), 0644) == 0;
 	good = fclose(f) == 0 && good;
 	if (good && rename(fresh, path) == 0)
 		return true;

@@ -101,7 +101,7 @@ static const char *parse_row_option(struct options *o, int option)
 	case 'n':
 		return parse_count(o, optarg) ? NULL : "-n is 1 to 1000000000, not ";
 	case 'c':
-		return parse_clients(o, optarg) ? NULL : "--clients is 1 to 100, not ";
+		return parse_clients(o, optarg) ? NULL : "--clients is 1 to 64, not ";
 	case 'y':
 		return parse_by(o, optarg) ? NULL
 					   : "--by is client, export, device, flow or file, not ";

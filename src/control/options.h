@@ -30,7 +30,7 @@ struct options {
 #define TAKES_CLIENTS  (1u << 8)
 
 /* Clients of a device that metrics may name. */
-#define METRICS_CLIENTS_MAX 100
+#define METRICS_CLIENTS_MAX 64
 
 enum options_read { OPTIONS_READ, OPTIONS_HELP, OPTIONS_WRONG };
 

@@ -32,6 +32,7 @@ void control_refuse(struct control_call *call, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(call->error, sizeof(call->error), format, args);
 	va_end(args);
+	utf8_mend(call->error); /* names in it are cut to a length */
 }
 
 const char *control_text(struct control_call *call, const char *member)

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -183,7 +184,11 @@ static const char *add_subject(struct json_object *request, const char *text)
 	if (text[0] == '/' || text[0] == '.') {
 		if (stat(text, &st))
 			return "no such file: ";
-		json_object_object_add(request, "file", json_object_new_uint64(st.st_ino));
+		json_object_object_add(request, "file",
+				       json_object_new_uint64(st.st_ino & INT64_MAX));
+		if (major(st.st_dev) ==
+		    0) /* no disk's: the server knows what it calls such files */
+			json_object_object_add(request, "dev", json_object_new_uint64(st.st_dev));
 	} else if (strpbrk(text, ".:")) {
 		json_object_object_add(request, "client", json_object_new_string(text));
 	} else {

@@ -334,7 +334,7 @@ int control_start(const struct control_settings *settings, struct control **cont
 	if (!c)
 		return ENOMEM;
 	c->settings = *settings;
-	c->listener = (struct listener){.fd = -1, .dir = -1};
+	c->listener = (struct listener){.fd = -1, .dir = -1, .lock = -1};
 	c->peers = calloc(settings->peers, sizeof(*c->peers));
 	c->polls = calloc(POLL_PEERS + settings->peers, sizeof(*c->polls));
 	c->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -16,7 +16,7 @@ void backing_init(struct backing *b, const struct backing_ops *ops, struct devic
 		  uint64_t file, uint64_t size)
 {
 	b->ops = ops;
-	b->file = file;
+	b->file = file & BACKING_FILE_MAX;
 	b->device = device;
 	atomic_fetch_add(&device->backings, 1);
 	atomic_init(&b->holds, 2);

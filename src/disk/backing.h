@@ -111,7 +111,7 @@ struct backing {
 	_Atomic uint64_t used;	    /* ns */
 	_Atomic uint64_t size;	    /* of the file as last seen, bytes */
 	const struct export_io *io; /* whose FSAL's handle it has; NULL: none, a local one */
-	uint64_t file; /* identity on the device: the inode number, mixed with its subvolume */
+	uint64_t file;		    /* identity on the device: backing_file_name() */
 	struct device *device;
 	struct hot hot; /* of a remote one: never */
 	bool seen_hot;	/* by readers without a use, under RCU; the slot's lock */
@@ -121,7 +121,8 @@ struct backing {
 	_Atomic uint32_t dropped; /* times that one was, for what lies beside a bad sector */
 	atomic_bool apart;	  /* a READ tries to drop one */
 	_Atomic int reply_fd;	  /* for clients' own reads: backing_read() */
-	atomic_bool reply_quiet;  /* ... without the kernel's read-ahead */
+	_Atomic uint64_t reply_again; /* ns: it is not asked for sooner */
+	atomic_bool reply_quiet;      /* ... without the kernel's read-ahead */
 	bool own_queue; /* no file system over several devices, with read-ahead of its own */
 	struct extent_map extents;
 	struct residency residency;
@@ -132,6 +133,13 @@ struct backing {
  * its own from now on. NULL: no memory, FD stays the caller's.
  */
 struct backing *backing_new(int fd, const struct stat *st, struct device *device);
+/* Names of files: what fits into a signed number, as JSON's are read. */
+#define BACKING_FILE_MAX ((uint64_t)INT64_MAX)
+/*
+ * What the file with this INODE on DEV is called: its number, mixed with that of its subvolume where DEV is none of a disk,
+ * not HAS_DISK; for subvolumes that share one have the same inode numbers.
+ */
+uint64_t backing_file_name(uint64_t inode, dev_t dev, bool has_disk);
 /* For a kind of backing: fills what all have of B, which is zero, with two uses. */
 void backing_init(struct backing *b, const struct backing_ops *ops, struct device *device,
 		  uint64_t file, uint64_t size);

@@ -20,6 +20,8 @@
 #define APART_WAIT  CLOCK_SECOND
 /* So many of a folio's parts are looked at for one that can be read. */
 #define FOLIO_PARTS 4
+/* A descriptor for replies that could not be had is asked for again after this (ns). */
+#define REPLY_RETRY CLOCK_SECOND
 
 int backing_open_again(struct backing *b, int flags)
 {
@@ -29,15 +31,24 @@ int backing_open_again(struct backing *b, int flags)
 	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
 }
 
-/* With an access time. */
+/* With an access time. FD_UNKNOWN: not now; it is asked for again in a while. */
 static int open_for_replies(struct backing *b)
 {
-	int fd = backing_open_again(b, 0);
+	uint64_t now = clock_now();
+	int fd;
 
-	return fd < 0 ? FD_NEVER : fd;
+	if (now < atomic_load_explicit(&b->reply_again, memory_order_relaxed))
+		return FD_UNKNOWN;
+	fd = backing_open_again(b, 0);
+	if (fd >= 0)
+		return fd;
+	if (errno == EPERM || errno == EOPNOTSUPP)
+		return FD_NEVER;
+	atomic_store_explicit(&b->reply_again, now + REPLY_RETRY, memory_order_relaxed);
+	return FD_UNKNOWN;
 }
 
-/* Two threads may open it at once: the first one's stays. */
+/* Two threads may open it at once: the first one's stays. Below 0: there is none. */
 static int reply_fd(struct backing *b)
 {
 	int fd = atomic_load_explicit(&b->reply_fd, memory_order_relaxed), was = FD_UNKNOWN;
@@ -45,7 +56,7 @@ static int reply_fd(struct backing *b)
 	if (fd != FD_UNKNOWN)
 		return fd;
 	fd = open_for_replies(b);
-	if (atomic_compare_exchange_strong(&b->reply_fd, &was, fd))
+	if (fd == FD_UNKNOWN || atomic_compare_exchange_strong(&b->reply_fd, &was, fd))
 		return fd;
 	if (fd >= 0)
 		close(fd);
@@ -157,6 +168,10 @@ ssize_t backing_read(struct backing *b, const struct iovec *iov, int n, uint64_t
 	int fd = reply_fd(b);
 	ssize_t got;
 
+	if (fd < 0) {
+		errno = EBADF;
+		return -1;
+	}
 	advise(b, fd);
 	got = read_at(fd, iov, n, offset);
 	if (got >= 0 || errno != EIO)

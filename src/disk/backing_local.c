@@ -62,7 +62,7 @@ static void local_changed(struct backing *b, uint64_t offset, uint64_t len)
 {
 	(void)offset;
 	(void)len;
-	extent_map_invalidate(&b->extents); /* may wait for FIEMAP */
+	extent_map_invalidate(&b->extents);
 }
 
 static void local_close(struct backing *b)
@@ -89,12 +89,11 @@ static const struct backing_ops local_ops = {
 	.close = local_close,
 };
 
-/* Subvolumes that share a disk have the same inode numbers. */
-static uint64_t identity(const struct stat *st, const struct device *device)
+uint64_t backing_file_name(uint64_t inode, dev_t dev, bool has_disk)
 {
-	uint64_t subvolume = st->st_dev == device->dev ? 0 : (uint64_t)st->st_dev;
+	uint64_t subvolume = has_disk ? 0 : (uint64_t)dev;
 
-	return (uint64_t)st->st_ino ^ subvolume * UINT64_C(0x9e3779b97f4a7c15);
+	return (inode ^ subvolume * UINT64_C(0x9e3779b97f4a7c15)) & BACKING_FILE_MAX;
 }
 
 struct backing *backing_new(int fd, const struct stat *st, struct device *device)
@@ -103,7 +102,9 @@ struct backing *backing_new(int fd, const struct stat *st, struct device *device
 
 	if (b == NULL)
 		return NULL;
-	backing_init(b, &local_ops, device, identity(st, device), (uint64_t)st->st_size);
+	backing_init(b, &local_ops, device,
+		     backing_file_name(st->st_ino, st->st_dev, st->st_dev == device->dev),
+		     (uint64_t)st->st_size);
 	b->fd = fd;
 	atomic_init(&b->reply_fd, FD_UNKNOWN);
 	b->own_queue = st->st_dev == atomic_load(&device->dev);

@@ -136,6 +136,7 @@ static struct backing *publish(struct backing_slot *slot, struct backing *b)
 	} else {
 		slot->backing = b;
 		b->slot = slot;
+		extent_map_set_changes(&b->extents, slot->changes);
 		TAILQ_INSERT_TAIL(&all.open, b, link);
 		all.n++;
 	}
@@ -205,6 +206,7 @@ void backing_slot_init(struct backing_slot *slot, backing_opener open, const voi
 	slot->backing = slot->hot = NULL;
 	slot->open = open;
 	slot->open_remote = NULL;
+	slot->changes = 0;
 	slot->key_len = 0;
 	slot->file_hash = UINT64_C(0xcbf29ce484222325);
 	atomic_init(&slot->spared, 0);
@@ -264,26 +266,50 @@ bool backing_spared(struct backing_slot *slot, const struct export_io *io, dev_t
 	       spared;
 }
 
-struct backing *backing_peek(struct backing_slot *slot)
+/* The same as backing_peek(), while BY more changes of the file are under way. */
+static struct backing *peek_changing(struct backing_slot *slot, int by)
 {
 	struct backing *b;
 
 	lock_take(&slot->lock);
+	assert(by >= 0 || slot->changes > 0);
+	slot->changes += (uint32_t)by;
 	b = slot->backing;
-	if (b)
+	if (b) {
+		extent_map_set_changes(&b->extents, slot->changes);
 		backing_hold(b);
+	}
 	lock_drop(&slot->lock);
 	return b;
 }
 
-void backing_invalidate(struct backing_slot *slot, uint64_t offset, uint64_t len)
+struct backing *backing_peek(struct backing_slot *slot)
 {
-	struct backing *b = backing_peek(slot);
+	return peek_changing(slot, 0);
+}
 
+/* Gives B back, a hold or NULL. */
+static void changed(struct backing *b, uint64_t offset, uint64_t len)
+{
 	if (!b)
 		return;
 	backing_changed(b, offset, len); /* may wait: not under the slot's lock */
 	backing_release(b);
+}
+
+void backing_invalidate(struct backing_slot *slot, uint64_t offset, uint64_t len)
+{
+	changed(backing_peek(slot), offset, len);
+}
+
+void backing_change_begins(struct backing_slot *slot, uint64_t offset, uint64_t len)
+{
+	changed(peek_changing(slot, 1), offset, len);
+}
+
+void backing_change_ends(struct backing_slot *slot, uint64_t offset, uint64_t len)
+{
+	changed(peek_changing(slot, -1), offset, len);
 }
 
 void backing_drop(struct backing_slot *slot)

@@ -39,6 +39,7 @@ typedef struct backing *(*backing_remote_opener)(struct backing_slot *slot, stru
 struct backing_slot {
 	struct lock lock;
 	struct backing *backing; /* lock */
+	uint32_t changes;	 /* of the file, under way; lock */
 	struct backing *hot;	 /* the same while it is hot, under RCU; written with the lock */
 	_Atomic uint64_t spared; /* backing_spared(): so far (bytes) */
 	_Atomic uint64_t not_before; /* ns: no descriptor is asked for sooner; UINT64_MAX: never */
@@ -128,5 +129,11 @@ void backing_drop_others(struct backing_slot *slot);
  * it is void.
  */
 void backing_invalidate(struct backing_slot *slot, uint64_t offset, uint64_t len);
+/*
+ * The same around a change that may have the inode's lock for long: between the two nobody asks where the file lies, so
+ * that no READ waits for a WRITE before it is queued. Each begin has its end, on any thread.
+ */
+void backing_change_begins(struct backing_slot *slot, uint64_t offset, uint64_t len);
+void backing_change_ends(struct backing_slot *slot, uint64_t offset, uint64_t len);
 
 #endif

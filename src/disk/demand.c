@@ -19,6 +19,9 @@ size_t demand_reply(struct dispatcher *d, struct backing *b, const struct iovec 
 	if (!len || !backing_use(b))
 		return 0;
 	got = fetch_reply(d, b, iov, n, offset, len, absent);
+	if (got < 0 && atomic_load(&b->reply_fd) <
+			       0) /* for want of a descriptor: it is our turn nonetheless */
+		fetch_cache(d, b, offset, len);
 	backing_unuse(b);
 	return got > 0 ? (size_t)got : 0;
 }

@@ -20,8 +20,6 @@
 #define READS_SATURATION 4
 /* Looks at the number of reads that are averaged. */
 #define READS_AVERAGED 16
-/* READs past the queue of a device that may seek after all are measured so far apart (ns). */
-#define SAMPLE_INTERVAL UINT64_C(50000000)
 /* The kernel's read-ahead is asked for so often (ns). */
 #define WINDOW_INTERVAL UINT64_C(1000000000)
 
@@ -93,12 +91,22 @@ static void ask_drive(struct device *d)
 	d->mode.drive_queue = drive.bound;
 }
 
+/* Its kind, which can be changed while we run, as its disk can. */
+static void ask_kind(struct device *d)
+{
+	dev_t dev = atomic_load(&d->dev);
+
+	if (!is_cluster(dev))
+		device_mode_set_rotating(&d->mode, is_rotating(dev));
+}
+
 static void configure(struct device *d, const struct device_settings *s)
 {
 	dispatcher_set_limits(&d->dispatcher, &s->limits);
 	if (dispatcher_set_policy(&d->dispatcher, s->policy))
 		log_line(LOG_LEVEL_CRIT, "device %u:%u: no memory for another scheduler",
 			 major(d->dev), minor(d->dev));
+	ask_kind(d);
 	ask_drive(d);
 	device_mode_configure(&d->mode, s->depth);
 	apply_mode(d);
@@ -192,26 +200,23 @@ static struct device *append(dev_t dev, const struct device_settings *s, int *er
 	return d;
 }
 
-/* An entry that nobody uses any more becomes DEV's. */
-static struct device *take_over(dev_t dev, const struct device_settings *s)
+static bool is_unused(struct device *d)
 {
-	for (unsigned int i = 0; i < table.n; i++) {
-		struct device *d = table.device[i];
-
-		if (d->exports || atomic_load(&d->backings))
-			continue;
-		dispatcher_forget_cost(&d->dispatcher);
-		take(d, dev, s);
-		configure(d, s);
-		return d;
-	}
-	return NULL;
+	return d->exports == 0 && atomic_load(&d->backings) == 0;
 }
 
 static struct device *find(dev_t dev)
 {
 	for (unsigned int i = 0; i < table.n; i++)
 		if (table.device[i]->dev == dev)
+			return table.device[i];
+	return NULL;
+}
+
+static struct device *find_unused(void)
+{
+	for (unsigned int i = 0; i < table.n; i++)
+		if (is_unused(table.device[i]))
 			return table.device[i];
 	return NULL;
 }
@@ -249,14 +254,37 @@ static struct device_settings adjusted(dev_t dev, const struct device_settings *
 	return copy;
 }
 
-static struct device *make(dev_t dev, const struct device_settings *asked, int *err)
+/*
+ * DEV's entry. One that nobody used any more begins anew: its number may be another disk's by now, and the export that
+ * said how it is treated is gone.
+ */
+static struct device *enter(dev_t dev, const struct device_settings *asked, int *err)
 {
-	struct device_settings s = adjusted(dev, asked);
+	struct device *d = find(dev);
+	struct device_settings s;
 
-	if (table.n < DEVICES_MAX)
+	if (d != NULL && !is_unused(d))
+		return d;
+	if (d == NULL && table.n == DEVICES_MAX) {
+		*err = ENOSPC;
+		d = find_unused();
+		if (d == NULL)
+			return NULL;
+	}
+	s = adjusted(dev, asked);
+	if (d == NULL)
 		return append(dev, &s, err);
-	*err = ENOSPC;
-	return take_over(dev, &s);
+	dispatcher_forget_cost(&d->dispatcher);
+	take(d, dev, &s);
+	configure(d, &s);
+	return d;
+}
+
+bool device_is_used(dev_t dev)
+{
+	struct device *d = find(dev);
+
+	return d != NULL && !is_unused(d);
 }
 
 struct device *device_use(dev_t dev, const struct device_settings *s, _Atomic uint64_t *devices,
@@ -265,9 +293,7 @@ struct device *device_use(dev_t dev, const struct device_settings *s, _Atomic ui
 	struct device *d;
 
 	lock_take(&table.lock);
-	d = find(dev);
-	if (d == NULL)
-		d = make(dev, s, err);
+	d = enter(dev, s, err);
 	if (d != NULL)
 		mark(d, devices);
 	lock_drop(&table.lock);
@@ -324,6 +350,14 @@ void device_set_shares(const struct sched_shares *shares)
 const char *device_sysfs(void)
 {
 	return table.sysfs;
+}
+
+void device_ask_kind(struct device *d)
+{
+	lock_take(&table.lock);
+	ask_kind(d);
+	apply_mode(d);
+	lock_drop(&table.lock);
 }
 
 bool device_set_seeks_free(struct device *d, bool are_free)
@@ -389,11 +423,6 @@ bool device_client_prices(uint64_t devices, uint64_t client, uint16_t export_id,
 	return devices != 0;
 }
 
-bool device_prices(uint64_t devices, double *write, double *readahead)
-{
-	return device_client_prices(devices, 0, 0, write, readahead);
-}
-
 void device_set_price_k(uint64_t k)
 {
 	atomic_store(&table.price_k, k);
@@ -414,28 +443,6 @@ void device_set_learnt(struct device *d, uint32_t depth)
 	d->mode.learnt = depth;
 	apply_mode(d);
 	lock_drop(&table.lock);
-}
-
-void device_brought(struct device *d, uint64_t bytes, uint64_t now)
-{
-	uint32_t depth;
-	bool changed;
-
-	atomic_fetch_add_explicit(&d->brought, bytes, memory_order_relaxed);
-	lock_take(&d->evidence_lock);
-	changed = depth_search_brought(&d->search, bytes, now);
-	depth = depth_search_depth(&d->search);
-	lock_drop(&d->evidence_lock);
-	if (changed)
-		device_set_learnt(d, depth);
-}
-
-bool device_sample_due(struct device *d, uint64_t now)
-{
-	uint64_t next = atomic_load_explicit(&d->next_sample, memory_order_relaxed);
-
-	return now >= next &&
-	       atomic_compare_exchange_strong(&d->next_sample, &next, now + SAMPLE_INTERVAL);
 }
 
 uint32_t device_window(struct device *d, uint64_t now)

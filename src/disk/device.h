@@ -3,8 +3,8 @@
  * Block devices below the exports: each has a dispatcher and a board of prices.
  *
  * An entry of the table is made when an export on the device starts, or a file on it is first used.
- * It stays in its place to the end; when no export uses it any more and the table is full, another
- * device takes it over. What depth it has follows from device_mode.h.
+ * It stays in its place to the end. When no export uses it any more and the table is full, another
+ * device takes it over; or it begins anew with the next export, for the number may be another disk's by then. What depth it has follows from device_mode.h.
  */
 #ifndef DISK_DEVICE_H
 #define DISK_DEVICE_H
@@ -152,8 +152,10 @@ void device_start(const struct dispatcher_ops *ops, const char *sysfs);
  * table's lock: it waits for nothing. NULL, as at first: they hold as they are.
  */
 void device_set_adjust(void (*adjust)(dev_t dev, struct device_settings *s));
+/* Whether DEV is there, and used by an export or a file. For ADJUST, which has the table's lock. */
+bool device_is_used(dev_t dev);
 /*
- * The device DEV, made with the settings S if new; its bit in *DEVICES is set, and stands for an
+ * The device DEV, made with the settings S if new, or if nobody used it any more; its bit in *DEVICES is set, and stands for an
  * export's use of it. NULL with *ERR: ENOSPC where the table is full of used ones, or why no thread
  * could be started.
  */
@@ -201,18 +203,23 @@ void device_forget(struct device *d);
 void device_forget_evidence(struct device *d);
 /* Its seeks cost next to nothing, or do: as far as it may be learnt of it. True: that is new. */
 bool device_set_seeks_free(struct device *d, bool are_free);
+/* Whether it rotates is asked again. Not with a lock. */
+void device_ask_kind(struct device *d);
 /* Where the kernel describes devices. */
 const char *device_sysfs(void);
 /* The Nth device, NULL beyond the last. */
 struct device *device_nth(unsigned int n);
 /*
- * The highest prices (0..1) among the devices whose bits are set; false where none is. Takes no
- * lock: such an entry stays to the end.
+ * The highest prices (0..1) among the devices whose bits are set, for this client on this export, 0: one that nothing is
+ * known of; false where none is. Takes no lock: such an entry stays to the end.
  */
-bool device_prices(uint64_t devices, double *write, double *readahead);
-/* The same for this client on this export, 0: one that nothing is known of. */
 bool device_client_prices(uint64_t devices, uint64_t client, uint16_t export_id, double *write,
 			  double *readahead);
+/* The same for any client. */
+static inline bool device_prices(uint64_t devices, double *write, double *readahead)
+{
+	return device_client_prices(devices, 0, 0, write, readahead);
+}
 /* The K by which prices of disks rise (pricing/price.h), from now on. */
 void device_set_price_k(uint64_t k);
 /* What reads would pay for the disk now, 0..1; looked at by one thread, at regular times. */

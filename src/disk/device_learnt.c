@@ -28,6 +28,7 @@ void device_forget(struct device *d)
 	dispatcher_forget_cost(&d->dispatcher);
 	device_forget_evidence(d);
 	device_set_seeks_free(d, false);
+	device_ask_kind(d);
 }
 
 /* So many of a cluster's small reads say what a seek costs, before enough seeks were timed. */
@@ -67,6 +68,20 @@ void device_began(struct device *d, uint64_t len)
 		return;
 	lock_take(&d->evidence_lock);
 	changed = depth_search_began(&d->search, len);
+	depth = depth_search_depth(&d->search);
+	lock_drop(&d->evidence_lock);
+	if (changed)
+		device_set_learnt(d, depth);
+}
+
+void device_brought(struct device *d, uint64_t bytes, uint64_t now)
+{
+	uint32_t depth;
+	bool changed;
+
+	atomic_fetch_add_explicit(&d->brought, bytes, memory_order_relaxed);
+	lock_take(&d->evidence_lock);
+	changed = depth_search_brought(&d->search, bytes, now);
 	depth = depth_search_depth(&d->search);
 	lock_drop(&d->evidence_lock);
 	if (changed)

@@ -22,6 +22,14 @@ void device_mode_configure(struct device_mode *m, uint32_t configured)
 	device_mode_forget(m);
 }
 
+void device_mode_set_rotating(struct device_mode *m, bool rotating)
+{
+	if (rotating == m->rotating)
+		return;
+	m->rotating = rotating;
+	m->seeks_free = false;
+}
+
 enum device_learns device_mode_learns(const struct device_mode *m)
 {
 	if (!m->rotating || m->configured)

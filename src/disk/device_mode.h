@@ -76,6 +76,8 @@ void device_mode_init(struct device_mode *m, bool rotating, uint32_t drive_queue
 void device_mode_set_cluster(struct device_mode *m);
 /* Another Queue_Depth. What was learnt of seeks stays, writes of others are found out anew. */
 void device_mode_configure(struct device_mode *m, uint32_t configured);
+/* What the kernel says now: if that is new, what was learnt of seeks is of another disk. */
+void device_mode_set_rotating(struct device_mode *m, bool rotating);
 /* Seeks were found to be what WHAT says. True: that changed the mode. */
 bool device_mode_learn(struct device_mode *m, enum device_learns what);
 enum device_learns device_mode_learns(const struct device_mode *m);

@@ -6,6 +6,9 @@
 
 #include "common/log.h"
 
+/* READs past the queue of a device that may seek after all are measured so far apart (ns). */
+#define SAMPLE_INTERVAL UINT64_C(50000000)
+
 /* Adds one read to the evidence; what it settles, with the mean cost (ns) of a seek. */
 static enum device_learns weigh(struct device *d, const struct seek_sample *s, double *mean)
 {
@@ -58,4 +61,12 @@ void device_observe(struct device *d, const struct extent_span *span, uint64_t l
 	verdict = weigh(d, &s, &mean);
 	if (verdict == learns)
 		learn(d, verdict, mean);
+}
+
+bool device_sample_due(struct device *d, uint64_t now)
+{
+	uint64_t next = atomic_load_explicit(&d->next_sample, memory_order_relaxed);
+
+	return now >= next &&
+	       atomic_compare_exchange_strong(&d->next_sample, &next, now + SAMPLE_INTERVAL);
 }

@@ -3,17 +3,23 @@
 #include "disk/extents.h"
 
 #include <assert.h>
+#include <string.h>
 #include <sys/ioctl.h>
 
 #include <linux/fiemap.h>
 #include <linux/fs.h>
 
+#include "common/clock.h"
 #include "disk/seek_evidence.h"
 
 void extent_map_init(struct extent_map *m)
 {
 	lock_init(&m->lock, LOCK_EXTENTS);
-	m->valid = false;
+	atomic_init(&m->changed, 0);
+	atomic_init(&m->changes, 0);
+	m->now = clock_now;
+	m->not_before = 0;
+	m->asking = m->valid = false;
 	m->n = 0;
 }
 
@@ -24,9 +30,12 @@ void extent_map_fini(struct extent_map *m)
 
 void extent_map_invalidate(struct extent_map *m)
 {
-	lock_take(&m->lock);
-	m->valid = false;
-	lock_drop(&m->lock);
+	atomic_fetch_add(&m->changed, 1);
+}
+
+void extent_map_set_changes(struct extent_map *m, uint32_t n)
+{
+	atomic_store(&m->changes, n);
 }
 
 int extent_fetch_fiemap(void *arg, uint64_t offset, struct extent *extents, int max,
@@ -82,28 +91,65 @@ static const struct extent *find(const struct extent_map *m, uint64_t offset)
 	return NULL;
 }
 
-/* The same, fetched if need be; with the lock. */
+static bool is_valid(const struct extent_map *m)
+{
+	return m->valid && m->as_of == atomic_load(&m->changed);
+}
+
+static bool covers(const struct extent_map *m, uint64_t offset)
+{
+	return is_valid(m) && offset >= m->from && offset < m->to;
+}
+
+/* Whether the file system may be asked now. */
+static bool may_ask(const struct extent_map *m)
+{
+	return !m->asking && atomic_load(&m->changes) == 0 && m->now() >= m->not_before;
+}
+
+/* Asks for what lies from OFFSET on, if that may be now; with the lock, which is given back meanwhile. */
+static void ask(struct extent_map *m, uint64_t offset, extent_fetch fetch, void *arg)
+{
+	struct extent extents[EXTENT_MAP_MAX];
+	uint64_t to = 0, as_of, begun, took;
+	int n;
+
+	lock_assert_held(&m->lock);
+	if (!may_ask(m))
+		return;
+	m->asking = true;
+	as_of = atomic_load(&m->changed);
+	lock_drop(&m->lock);
+	begun = m->now();
+	n = fetch(arg, offset, extents, EXTENT_MAP_MAX, &to);
+	took = m->now() - begun;
+	lock_take(&m->lock);
+	m->asking = false;
+	if (took >= EXTENT_SLOW)
+		m->not_before = begun + took + EXTENT_PAUSE * took;
+	m->valid = n >= 0;
+	m->as_of = as_of;
+	m->n = n > 0 ? n : 0;
+	memcpy(m->extents, extents, (size_t)m->n * sizeof(*extents));
+	m->from = offset;
+	m->to = to;
+}
+
+/* As find(), asked for if need be; NULL also if it is not known now. With the lock, as ask(). */
 static const struct extent *look_up(struct extent_map *m, uint64_t offset, extent_fetch fetch,
 				    void *arg)
 {
-	lock_assert_held(&m->lock);
-	if (!m->valid || offset < m->from || offset >= m->to) {
-		int n = fetch(arg, offset, m->extents, EXTENT_MAP_MAX, &m->to);
-
-		m->valid = n >= 0;
-		m->n = n > 0 ? n : 0;
-		m->from = offset;
-	}
-	return m->valid ? find(m, offset) : NULL;
+	if (!covers(m, offset))
+		ask(m, offset, fetch, arg);
+	return covers(m, offset) ? find(m, offset) : NULL;
 }
 
 /* The same; what lies up to LEN bytes behind is cached then, too, as far as there is room. */
 static const struct extent *look_up_all(struct extent_map *m, uint64_t offset, uint64_t len,
 					extent_fetch fetch, void *arg)
 {
-	lock_assert_held(&m->lock);
-	if (m->valid && m->from < offset && m->to < offset + len)
-		m->valid = false;
+	if (covers(m, offset) && m->from < offset && m->to < offset + len)
+		ask(m, offset, fetch, arg);
 	return look_up(m, offset, fetch, arg);
 }
 
@@ -113,7 +159,8 @@ bool extent_map_lookup(struct extent_map *m, uint64_t offset, extent_fetch fetch
 	const struct extent *e;
 
 	lock_take(&m->lock);
-	e = look_up(m, offset, fetch, arg);
+	(void)look_up(m, offset, fetch, arg);
+	e = find(m, offset); /* what it was before is better than nothing */
 	if (e != NULL)
 		*block = e->block + (offset - e->offset);
 	lock_drop(&m->lock);
@@ -245,11 +292,10 @@ bool extent_map_peek(struct extent_map *m, uint64_t offset, uint64_t *block)
 {
 	const struct extent *e;
 
-	if (!lock_try(&m->lock)) /* being fetched, which may take as long as the inode is locked */
-		return false;
+	lock_take(&m->lock);
 	e = find(m, offset);
 	if (e != NULL)
 		*block = e->block + (offset - e->offset);
-	lock_drop_tried(&m->lock);
+	lock_drop(&m->lock);
 	return e != NULL;
 }

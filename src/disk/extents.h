@@ -5,10 +5,16 @@
  * The fetch is handed in, so that tests need no file system. A map is only advice: a stale one
  * costs a seek, never a byte. Writes, truncation and size changes invalidate it. Extents that have
  * no place yet (delayed allocation, unknown, holes) are unmapped. Safe from any thread.
+ *
+ * Whoever asks the file system waits for the inode's lock, which a writer has for as long as its write takes. So one
+ * thread asks at a time, the others do with what is cached; nobody asks while a change that we know of is under way;
+ * and where it took long, for a writer that we do not know of, nobody asks again for EXTENT_PAUSE times as long.
+ * extent_map_invalidate() waits for none of this.
  */
 #ifndef DISK_EXTENTS_H
 #define DISK_EXTENTS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,6 +22,9 @@
 #include "common/lock.h"
 
 #define EXTENT_MAP_MAX 64 /* extents cached of one file; around the last look-up beyond that */
+/* An answer that took so long (ns) waited for a writer, not for the disk; it is not asked again for so many times that. */
+#define EXTENT_SLOW  UINT64_C(100000000)
+#define EXTENT_PAUSE 10
 
 struct extent {
 	uint64_t offset, length; /* in the file, bytes */
@@ -38,8 +47,14 @@ typedef int (*extent_fetch)(void *arg, uint64_t offset, struct extent *extents, 
 			    uint64_t *covered);
 
 struct extent_map {
-	struct lock lock;
-	bool valid;
+	struct lock lock;	  /* not held while the file system is asked */
+	_Atomic uint64_t changed; /* how often it was invalidated */
+	_Atomic uint32_t changes; /* of the file, under way: extent_map_set_changes() */
+	uint64_t (*now)(void);	  /* ns */
+	uint64_t not_before;	  /* ns: nobody asks sooner */
+	bool asking;		  /* somebody does */
+	bool valid;		  /* as of AS_OF: if that is `changed` still */
+	uint64_t as_of;
 	int n;
 	uint64_t from, to; /* the cached part of the file */
 	struct extent extents[EXTENT_MAP_MAX];
@@ -48,10 +63,15 @@ struct extent_map {
 void extent_map_init(struct extent_map *m);
 void extent_map_fini(struct extent_map *m);
 void extent_map_invalidate(struct extent_map *m);
+/* N changes of the file are under way, which may have its inode's lock: nobody asks for a place. */
+void extent_map_set_changes(struct extent_map *m, uint32_t n);
 /* An extent_fetch: asks FIEMAP of the descriptor that ARG points to. */
 int extent_fetch_fiemap(void *arg, uint64_t offset, struct extent *extents, int max,
 			uint64_t *covered);
-/* The device address of OFFSET; false where there is none. FETCH is called on a miss. */
+/*
+ * The device address of OFFSET; false where there is none. FETCH is called on a miss, as by the rules above; what was
+ * cached before counts where it is not.
+ */
 bool extent_map_lookup(struct extent_map *m, uint64_t offset, extent_fetch fetch, void *arg,
 		       uint64_t *block);
 /* Whether all of [offset, offset + len) is written there, as far as is known; then SPAN is where. */
@@ -76,7 +96,7 @@ uint64_t extent_map_whole(struct extent_map *m, uint64_t offset, uint64_t len, e
  */
 int extent_map_in_order(struct extent_map *m, uint64_t offset, uint64_t len, extent_fetch fetch,
 			void *arg, struct extent *pieces);
-/* extent_map_lookup() of what is cached, valid or not, without waiting for anybody: false if it is not known. */
+/* extent_map_lookup() of what is cached, valid or not, without asking: false if it is not known. */
 bool extent_map_peek(struct extent_map *m, uint64_t offset, uint64_t *block);
 
 #endif

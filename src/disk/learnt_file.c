@@ -83,7 +83,8 @@ static bool is_ours(const char *name)
 /* Where there are too many, the oldest goes: one, for one comes. */
 static void make_room(int dir_fd)
 {
-	DIR *dir = fdopendir(openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 	char oldest[NAME_LENGTH + 1] = "";
 	const struct dirent *e;
 	time_t since = 0;
@@ -101,6 +102,8 @@ static void make_room(int dir_fd)
 	}
 	if (dir != NULL)
 		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
 	if (n >= LEARNT_FILES_MAX)
 		unlinkat(dir_fd, oldest, 0);
 }

@@ -14,6 +14,7 @@
 
 #include "common/log.h"
 #include "disk/device.h"
+#include "disk/device_shared.h"
 #include "disk/learnt_file.h"
 
 /* Of a device of the table, as long as it is the same. */
@@ -146,6 +147,7 @@ static bool begin(struct place *p, struct device *d, uint64_t now, uint64_t wall
 {
 	*p = (struct place){.taken = atomic_load(&d->taken), .next_look = now + LEARNT_LOOK};
 	p->known = identify(d, &p->id);
+	device_say_shared(d);
 	return restore(p, d, wall);
 }
 

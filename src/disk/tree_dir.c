@@ -7,7 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include <linux/openat2.h>
 
 #include "common/clock.h"
 #include "disk/wire_handle.h"
@@ -16,6 +19,29 @@
 #define READ_SIZE ((size_t)64 << 10)
 
 /* ---- opening ----------------------------------------------------------------------------- */
+
+/*
+ * NAME in the directory AT as a place only: what is mounted there is not entered, nor asked for anything, be it a server
+ * that is gone; an automounter is not woken. -1: it is not there, something is mounted there, or the kernel (before 5.6) does
+ * not know how: then it is done without.
+ */
+static int open_place(int at, const char *name)
+{
+	struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+			       .resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS |
+					  RESOLVE_NO_MAGICLINKS};
+
+	return (int)syscall(SYS_openat2, at, name, &how, sizeof(how));
+}
+
+bool tree_dir_look(const struct tree_dir *dir, const char *name)
+{
+	int fd = open_place(dir->fd, name);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
 
 /* FD is its own from now on. */
 static bool take(struct tree_dir *dir, int fd)
@@ -51,9 +77,13 @@ bool tree_dir_open(struct tree_dir *dir, int mount_fd, const struct dir_handle *
 
 bool tree_dir_open_at(struct tree_dir *dir, const struct tree_dir *at, const char *name)
 {
-	return take(dir, openat(at->fd, name,
-				O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC)) &&
-	       dir->dev == at->dev;
+	int place = open_place(at->fd, name), fd = -1;
+
+	if (place >= 0) {
+		fd = openat(place, ".", O_RDONLY | O_DIRECTORY | O_NOATIME | O_CLOEXEC);
+		close(place);
+	}
+	return take(dir, fd) && dir->dev == at->dev;
 }
 
 void tree_dir_close(struct tree_dir *dir)
@@ -69,7 +99,7 @@ void tree_dir_close(struct tree_dir *dir)
  */
 int tree_file_open(const struct tree_dir *dir, const char *name, uint64_t inode, uint64_t *size)
 {
-	int at = openat(dir->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC), fd = -1;
+	int at = open_place(dir->fd, name), fd = -1;
 	struct stat st;
 	char path[32];
 
@@ -109,6 +139,7 @@ struct reading {
 static unsigned char type_of(struct reading *r, const struct dirent64 *e)
 {
 	struct stat st;
+	int fd, err;
 
 	if (e->d_type != DT_UNKNOWN)
 		return e->d_type;
@@ -118,7 +149,12 @@ static unsigned char type_of(struct reading *r, const struct dirent64 *e)
 		return DT_REG;
 	r->unknown--;
 	(void)r->pause->pause(r->pause->arg); /* it may be a wait for the disk */
-	if (fstatat(r->fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT))
+	fd = open_place(r->fd, e->d_name);
+	if (fd < 0)
+		return DT_UNKNOWN;
+	err = fstat(fd, &st);
+	close(fd);
+	if (err)
 		return DT_UNKNOWN;
 	return (unsigned char)IFTODT(st.st_mode);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * Directories as the fetcher of trees opens and reads them: as the server, to fetch ahead and for nothing
- * else. Access times stay. On dispatcher threads: each call may wait for the disk.
+ * else. Access times stay. What is mounted within the tree is left alone. On dispatcher threads: each call may wait for
+ * the disk.
  */
 #ifndef DISK_TREE_DIR_H
 #define DISK_TREE_DIR_H
@@ -29,11 +30,13 @@ struct tree_dir {
 
 /*
  * The directory of handle H, on the file system of MOUNT_FD (any file of it); or NAME within DIR. False:
- * it is not there, or is none. To be closed.
+ * it is not there, is none, or is on another file system. To be closed.
  */
 bool tree_dir_open(struct tree_dir *dir, int mount_fd, const struct dir_handle *h);
 bool tree_dir_open_at(struct tree_dir *dir, const struct tree_dir *at, const char *name);
 void tree_dir_close(struct tree_dir *dir);
+/* The inode of NAME in DIR is in memory after this. False: there is none, or it is on another file system. */
+bool tree_dir_look(const struct tree_dir *dir, const char *name);
 /* Entries of all kinds that are looked at, in one directory. */
 #define TREE_ENTRIES_MAX (4 * DIR_LIST_MAX)
 /* ... whose inode is asked what they are, where the directory does not say it. */

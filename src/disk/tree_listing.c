@@ -192,13 +192,12 @@ static void execute(struct dispatcher *d, struct sched_req *r)
 	struct tree_listing *l = CONTAINER_OF(r, struct tree_listing, req);
 	uint64_t begun = dispatcher_now(d), bytes = 0;
 	const char *name;
-	struct stat st;
 
 	l->slice = begun;
 	if (!goes_on(l) || !read_entries(l, &bytes))
 		l->part = 2;
 	while (goes_on(l) && dispatcher_now(d) < begun + TURN && (name = next_name(l)) != NULL) {
-		(void)fstatat(l->dir.fd, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
+		(void)tree_dir_look(&l->dir, name);
 		bytes += INODE_BLOCK;
 		(void)pause_for_others(l);
 	}

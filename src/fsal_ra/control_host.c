@@ -5,6 +5,7 @@
  */
 #include "ra_methods.h"
 
+#include <errno.h>
 #include <grp.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,6 +65,11 @@ static bool device_facts(unsigned int n, struct device_facts *f)
 static unsigned int device_flows(unsigned int n, struct flow_stats *f, unsigned int max)
 {
 	return dispatcher_flows(&device_nth(n)->dispatcher, f, max);
+}
+
+static void device_client_totals(unsigned int n, struct client_total *t, size_t count)
+{
+	dispatcher_client_totals(&device_nth(n)->dispatcher, t, count);
 }
 
 static bool client_name(uint64_t client, char name[FACTS_CLIENT_NAME])
@@ -215,6 +221,7 @@ static struct control_host host = {
 	.identity = learnt_identity,
 	.client_prices = client_price_facts,
 	.flows = device_flows,
+	.client_totals = device_client_totals,
 	.client_name = client_name,
 	.rules = ra_rules_facts,
 	.export_shares = ra_export_shares_facts,
@@ -225,6 +232,7 @@ static struct control_host host = {
 	.engine = engine_facts,
 	.writing = writing_facts,
 	.files = ra_files_facts,
+	.file_name = ra_file_name,
 	.cursors = ra_cursors_facts,
 	.price_k = ra_prices_k,
 	.price_interval = price_interval,
@@ -245,6 +253,11 @@ static void thread_start(void)
 	ra_name_thread("ra_control");
 }
 
+/* A channel that another server has, or is about to have, is tried for again so often (ns). */
+#define RETRY (10 * CLOCK_SECOND)
+static _Atomic uint64_t next_try; /* ns; 0: none */
+static gid_t looks;		  /* whose group may look */
+
 /* Control_Group's number; (gid_t)-1: there is none, or nobody knows it. */
 static gid_t group_of(const char *name)
 {
@@ -259,20 +272,45 @@ static gid_t group_of(const char *name)
 	return (gid_t)-1;
 }
 
-void ra_control_start(struct readahead *engine)
+/* What a try says that is not the first: that it does not come was said. */
+static void log_nothing(const char *line)
 {
-	static char api[32];
+	(void)line;
+}
+
+/* Of what another server's end, and nothing else, would change. */
+static bool may_pass(int err)
+{
+	return err == EBUSY || err == EADDRINUSE;
+}
+
+static int try_start(void (*log)(const char *line))
+{
 	const struct ra_module_params *p = &ra_module_params;
 	struct control_settings settings = {
 		.path = p->control_socket,
-		.group = group_of(p->control_group),
+		.group = looks,
 		.peers = (unsigned int)p->control_peers,
 		.timeout_ms = (unsigned int)p->control_timeout,
-		.log = log_error,
+		.log = log,
 		.thread_start = thread_start,
 		.tick = commands_tick,
 		.released = commands_released,
 	};
+	int err;
+
+	settings.commands = commands_start(&host);
+	err = control_start(&settings, &server);
+	if (err == 0)
+		LogInfo(COMPONENT_FSAL, "RA: control channel at %s", p->control_socket);
+	return err;
+}
+
+void ra_control_start(struct readahead *engine)
+{
+	static char api[32];
+	const struct ra_module_params *p = &ra_module_params;
+	int err;
 
 	readahead = engine;
 	ra_file_facts_start(engine);
@@ -281,15 +319,27 @@ void ra_control_start(struct readahead *engine)
 	snprintf(api, sizeof(api), "%d.%d", FSAL_MAJOR_VERSION, FSAL_MINOR_VERSION);
 	host.ganesha_api = api;
 	own_file_note_address(&file, &file);
-	settings.commands = commands_start(&host);
-	if (control_start(&settings, &server) != 0)
-		LogWarn(COMPONENT_FSAL, "RA: the server goes on without control channel");
-	else
-		LogInfo(COMPONENT_FSAL, "RA: control channel at %s", p->control_socket);
+	looks = group_of(p->control_group);
+	err = try_start(log_error);
+	if (err == 0)
+		return;
+	LogWarn(COMPONENT_FSAL, "RA: the server goes on without control channel");
+	if (may_pass(err))
+		atomic_store(&next_try, clock_now() + RETRY);
+}
+
+/* Until it is 0 no other thread has to do with the channel. */
+void ra_control_again(uint64_t now)
+{
+	uint64_t next = atomic_load(&next_try);
+
+	if (next != 0 && now >= next)
+		atomic_store(&next_try, may_pass(try_start(log_nothing)) ? clock_now() + RETRY : 0);
 }
 
 void ra_control_stop(void)
 {
+	atomic_store(&next_try, 0);
 	control_stop(server);
 	server = NULL;
 }

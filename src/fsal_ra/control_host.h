@@ -20,6 +20,8 @@ void ra_log_start(void);
  * it and the last statistics.
  */
 void ra_control_start(struct readahead *engine);
+/* Tries once more where another server had it, a while ago: from one thread, at times, which ends before ra_control_stop(). */
+void ra_control_again(uint64_t now);
 void ra_control_stop(void);
 
 #endif /* RA_CONTROL_HOST_H */

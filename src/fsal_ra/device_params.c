@@ -2,6 +2,7 @@
 /* See device_params.h. */
 #include "device_params.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,6 +17,7 @@
 #include "common/clock.h"
 #include "disk/block_device.h"
 #include "disk/block_queue.h"
+#include "disk/device.h"
 
 /* Where a setting is, and how many of its units the parameter's unit is. */
 struct field {
@@ -206,16 +208,28 @@ static struct known *find(dev_t dev)
 	return NULL;
 }
 
-/* Its place, or that of the one configured least recently. */
+/* Of those that are not in use, of which there are fewer, the one configured least recently. */
+static struct known *oldest(void)
+{
+	struct known *found = NULL;
+
+	for (unsigned int i = 0; i < DEVICES_MAX; i++) {
+		struct known *k = &state.known[i];
+
+		if ((found == NULL || k->used < found->used) && !device_is_used(k->dev))
+			found = k;
+	}
+	assert(found != NULL);
+	return found;
+}
+
+/* Its place, or that of another. With the lock of the table of devices, in which there is room for it. */
 static struct known *find_or_make(dev_t dev)
 {
-	struct known *k = find(dev), *oldest = &state.known[0];
+	struct known *k = find(dev);
 
-	for (unsigned int i = 1; i < DEVICES_MAX && k == NULL; i++)
-		if (state.known[i].used < oldest->used)
-			oldest = &state.known[i];
 	if (k == NULL) {
-		k = oldest;
+		k = oldest();
 		*k = (struct known){.dev = dev};
 	}
 	k->used = ++state.uses;

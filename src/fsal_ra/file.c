@@ -175,10 +175,10 @@ static fsal_status_t fallocate_(struct fsal_obj_handle *obj_hdl, struct state_t 
 	struct backing_slot *slot = &ra_handle_of(obj_hdl)->slot;
 	fsal_status_t status;
 
-	backing_invalidate(slot, offset, length);
+	backing_change_begins(slot, offset, length);
 	status = SUB_OBJ(obj_hdl, fallocate, state, offset, length, allocate);
-	/* What was fetched meanwhile. An error may have come after a part of it. */
-	backing_invalidate(slot, offset, length);
+	/* An error may have come after a part of it. */
+	backing_change_ends(slot, offset, length);
 	return status;
 }
 

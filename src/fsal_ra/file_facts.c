@@ -80,6 +80,33 @@ unsigned int ra_files_facts(struct file_facts *f, unsigned int max)
 	return known;
 }
 
+static bool is_device(uint64_t dev)
+{
+	struct device *d;
+
+	for (unsigned int n = 0; (d = device_nth(n)) != NULL; n++)
+		if (atomic_load(&d->dev) == dev)
+			return true;
+	return false;
+}
+
+static bool is_known(uint64_t file)
+{
+	struct readahead_file_look look;
+	struct readahead_cursor_look c;
+
+	return readahead_cursors(readahead, file, &look, &c, 1) >= 0;
+}
+
+/* A cluster's files have no disk either, and are called by their number alone. */
+uint64_t ra_file_name(uint64_t dev, uint64_t inode)
+{
+	uint64_t plain = backing_file_name(inode, dev, true);
+	uint64_t mixed = backing_file_name(inode, dev, is_device(dev));
+
+	return !is_known(mixed) && is_known(plain) ? plain : mixed;
+}
+
 int ra_cursors_facts(uint64_t file, struct file_facts *f, struct readahead_cursor_look *c,
 		     unsigned int max)
 {

@@ -9,6 +9,7 @@
 void ra_file_facts_start(struct readahead *engine);
 /* As in struct control_host. */
 unsigned int ra_files_facts(struct file_facts *f, unsigned int max);
+uint64_t ra_file_name(uint64_t dev, uint64_t inode);
 int ra_cursors_facts(uint64_t file, struct file_facts *f, struct readahead_cursor_look *c,
 		     unsigned int max);
 

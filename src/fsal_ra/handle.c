@@ -387,10 +387,10 @@ static fsal_status_t setattr2(struct fsal_obj_handle *obj_hdl, bool bypass, stru
 	fsal_status_t status;
 
 	if (resize)
-		backing_invalidate(slot, 0, UINT64_MAX);
+		backing_change_begins(slot, 0, UINT64_MAX);
 	status = ra_changed(obj_hdl, SUB_OBJ(obj_hdl, setattr2, bypass, state, attrs));
-	if (resize) /* what was fetched meanwhile; it may have been cut off before an error came */
-		backing_invalidate(slot, 0, UINT64_MAX);
+	if (resize) /* it may have been cut off before the error came */
+		backing_change_ends(slot, 0, UINT64_MAX);
 	return status;
 }
 

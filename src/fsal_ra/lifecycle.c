@@ -199,6 +199,7 @@ static void maintain(uint64_t now)
 	exports_collect(module.engine);
 	shares_watch();
 	learnt_thread_ask();
+	ra_control_again(now);
 	if (now > SCRATCH_IDLE)
 		scratch_trim(now - SCRATCH_IDLE);
 }
@@ -434,9 +435,9 @@ void ra_io_module_stop(void)
 {
 	if (!module.running)
 		return;
+	maintainer_stop();
 	ra_control_stop();
 	ra_prices_stop();
-	maintainer_stop();
 	module.running = false;
 	pacer_stop();
 	writeback_stop();

@@ -58,7 +58,6 @@ static uint64_t account(struct call *call)
 	struct fsal_io_arg *arg = call->write_arg;
 	struct writeback_settings s;
 
-	backing_invalidate(&hdl->slot, arg->offset, arg->io_amount);
 	if (call->stable)
 		return 0;
 	if (hdl->cluster) {
@@ -86,6 +85,9 @@ static void written(struct fsal_obj_handle *sub, fsal_status_t status, void *obj
 	struct call *call = caller_data;
 	uint64_t delay = 0;
 
+	/* All of it: an error may have come after a part. As often as ra_write2() has asked. */
+	backing_change_ends(&ra_handle_of(call->obj_hdl)->slot, call->write_arg->offset,
+			    call_length(call->write_arg));
 	if (resume_wanted(call, call->write_arg, &status))
 		return;
 	if (lost_its_error(call, status))
@@ -95,9 +97,6 @@ static void written(struct fsal_obj_handle *sub, fsal_status_t status, void *obj
 				clock_now() - call->began);
 	if (!FSAL_IS_ERROR(status))
 		delay = SUPERCALL(call->exp, account(call));
-	else /* it may have come after a part of it */
-		backing_invalidate(&ra_handle_of(call->obj_hdl)->slot, call->write_arg->offset,
-				   call_length(call->write_arg));
 	if (!delay || !hold(call, status, delay))
 		call_done(sub, status, obj_data, caller_data);
 }
@@ -135,7 +134,8 @@ void ra_write2(struct fsal_obj_handle *obj_hdl, bool bypass, fsal_async_cb done_
 		first(obj_hdl, write_arg);
 	if (call == NULL)
 		call = new_write(obj_hdl, done_cb, write_arg, caller_arg);
-	backing_invalidate(&ra_handle_of(obj_hdl)->slot, write_arg->offset, call_length(write_arg));
+	backing_change_begins(&ra_handle_of(obj_hdl)->slot, write_arg->offset,
+			      call_length(write_arg));
 	SUB_OBJ(obj_hdl, write2, bypass, written, write_arg, call);
 }
 
@@ -156,12 +156,12 @@ fsal_status_t ra_copy_file_range(struct fsal_obj_handle *src_hdl, struct state_t
 
 	if (ra_sub_of(src_hdl)->fsal != dst->sub_handle->fsal)
 		return fsalstat(ERR_FSAL_XDEV, EXDEV);
-	backing_invalidate(&dst->slot, dst_offset, backing_copy_len(count, 0));
+	backing_change_begins(&dst->slot, dst_offset, backing_copy_len(count, 0));
 	*copied = 0; /* also where an error says nothing of it */
 	status = SUB_OBJ(src_hdl, copy_file_range, src_state, dst->sub_handle, dst_state,
 			 src_offset, dst_offset, count, copied);
 	/* An error may have come after a part of it. */
-	backing_invalidate(&dst->slot, dst_offset, backing_copy_len(count, *copied));
+	backing_change_ends(&dst->slot, dst_offset, backing_copy_len(count, *copied));
 	if (!FSAL_IS_ERROR(status) && *copied > 0)
 		(void)dirtied(dst, ra_export_of_op()->io, dst_offset, *copied, &s);
 	return status;

@@ -210,6 +210,8 @@ struct sched_limits dispatcher_limits(struct dispatcher *d);
 int dispatcher_set_shares(struct dispatcher *d, const struct sched_shares *shares);
 /* Fills up to MAX entries, those most lately active first; returns how many flows there are. */
 unsigned int dispatcher_flows(struct dispatcher *d, struct flow_stats *stats, unsigned int max);
+/* As sched_client_totals(). */
+void dispatcher_client_totals(struct dispatcher *d, struct client_total *totals, size_t n);
 /* Write-backs running. */
 uint32_t dispatcher_writes(struct dispatcher *d);
 /* Reads queued and running. */

@@ -105,3 +105,10 @@ unsigned int dispatcher_flows(struct dispatcher *d, struct flow_stats *stats, un
 	lock_drop(&d->lock);
 	return n;
 }
+
+void dispatcher_client_totals(struct dispatcher *d, struct client_total *totals, size_t n)
+{
+	lock_take(&d->lock);
+	sched_client_totals(&d->queue, totals, n);
+	lock_drop(&d->lock);
+}

@@ -82,4 +82,12 @@ struct flow_stats {
 	uint64_t behind_time;  /* ns by which; goes up and down; 0: none */
 };
 
+/* ... and a client with all its flows that are known. */
+struct client_total {
+	uint64_t client;
+	uint64_t disk_time;	/* ns */
+	uint64_t read, written; /* bytes */
+	uint64_t requests, refused;
+};
+
 #endif

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "sched/flow_limit.h"
+#include <stdlib.h>
+
 #include "sched/parts.h"
 #include "sched/place.h"
 
@@ -160,4 +162,32 @@ unsigned int sched_flows(const struct sched_queue *q, struct flow_stats *stats, 
 		describe(f, &stats[n++]);
 	}
 	return q->flows.n;
+}
+
+static int by_client(const void *key, const void *entry)
+{
+	const uint64_t client = *(const uint64_t *)key,
+		       of = ((const struct client_total *)entry)->client;
+
+	return client < of ? -1 : client > of;
+}
+
+void sched_client_totals(const struct sched_queue *q, struct client_total *totals, size_t n)
+{
+	const struct sched_flow *f;
+
+	TAILQ_FOREACH(f, &q->flows.recent, recent) {
+		struct client_total *t =
+			bsearch(&f->id.client, totals, n, sizeof(*totals), by_client);
+
+		if (t == NULL)
+			continue;
+		for (int c = 0; c < FLOW_CLASSES; c++) {
+			t->disk_time += f->stats.disk_time[c];
+			t->requests += f->stats.served[c];
+		}
+		t->read += f->stats.bytes[SCHED_DEMAND] + f->stats.bytes[SCHED_PREFETCH];
+		t->written += f->stats.bytes[SCHED_WRITEBACK];
+		t->refused += f->stats.refused;
+	}
 }

@@ -355,6 +355,8 @@ uint64_t sched_hold_until(const struct sched_queue *q, uint64_t now);
 int sched_set_shares(struct sched_queue *q, const struct sched_shares *shares, uint64_t now);
 /* Up to MAX flows, the most lately active first; returns how many there are. */
 unsigned int sched_flows(const struct sched_queue *q, struct flow_stats *stats, unsigned int max);
+/* Adds to each of the N totals, which are in the order of their clients, what its client's flows have had. */
+void sched_client_totals(const struct sched_queue *q, struct client_total *totals, size_t n);
 /* What a write-back that begins now may have: short while demand reads are about. */
 struct sched_turn {
 	uint64_t slice; /* ns of the disk, with what the drive needs after it */

@@ -405,6 +405,17 @@ def another_server(ractl, server, work, path, plugin):
     e2e.check(ractl.json("status")["pid"] == pid, "the first one still answers")
 
 
+def takes_over(ractl, work, path, plugin):
+    first = e2e.Server("ra", exports_of(path), work, plugin).start()
+    second = e2e.Server("ra", exports_of(path), work, plugin).start()
+    first.stop()
+    e2e.check(e2e.wait_for(lambda: ractl.run("status").returncode == 0, 60),
+              "a server beside another has the channel when that one ends",
+              second.log_text()[-2000:])
+    e2e.check(second.stop() == 0, "... and ends cleanly", second.status)
+    e2e.check(not os.path.exists(control_client.SOCKET), "... and removes its socket")
+
+
 def after_a_crash(ractl, work, path, plugin):
     server = e2e.Server("ra", exports_of(path), work, plugin).start()
     live = Live(ractl, "--interval", "0.2")
@@ -487,6 +498,7 @@ def main():
     e2e.check((server.stats() or {}).get("read_bytes") == read,
               "the log's counters know of no reset", f"{server.stats()}, read {read}")
     after_a_crash(ractl, work, path, plugin)
+    takes_over(ractl, work, path, plugin)
     other_settings(ractl, work, path, plugin)
     e2e.finish()
 

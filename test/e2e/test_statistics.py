@@ -81,7 +81,7 @@ def costs(server, ractl):
     top = [ractl, "top", "--batch", "-n", str(LOOKS), "--interval", "0.1", "--by"]
     seen = {f"top by {by}, every second": least_cost(server, task, LOOKS + 1, [*top, by], MOST)
             for by in ("client", "file")}
-    metrics = least_cost(server, task, 1, [ractl, "metrics", "--clients", "100"], 15 * MOST)
+    metrics = least_cost(server, task, 1, [ractl, "metrics", "--clients", "64"], 15 * MOST)
     seen["metrics, every 15 s"] = tuple(seconds / 15 for seconds in metrics)
     for what, (served, own) in seen.items():
         e2e.note(f"{what}: server {served:.3%}, ractl {own:.3%} of a processor")

@@ -4,6 +4,7 @@
 #define UNIT_FAKE_HOST_H
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/clock.h"
@@ -70,6 +71,23 @@ static unsigned int flows(unsigned int n, struct flow_stats *f, unsigned int max
 	return world.flows[n];
 }
 
+static void client_totals(unsigned int n, struct client_total *t, size_t count)
+{
+	for (unsigned int i = 0; i < world.flows[n] && i < FAKE_FLOWS; i++) {
+		const struct flow_stats *f = &world.flow[n][i];
+
+		for (size_t k = 0; k < count; k++) {
+			if (k > 0 && t[k].client <= t[k - 1].client)
+				abort(); /* they are not in order */
+			if (t[k].client != f->id.client)
+				continue;
+			t[k].disk_time += f->disk_time[0];
+			t[k].read += f->bytes[0] + f->bytes[1];
+			t[k].written += f->bytes[2];
+		}
+	}
+}
+
 /* Clients up to 999 are 10.0.x.y; those above it are forgotten. */
 static bool client_name(uint64_t client, char name[FACTS_CLIENT_NAME])
 {
@@ -133,6 +151,11 @@ static unsigned int files(struct file_facts *f, unsigned int max)
 	for (unsigned int i = 0; i < world.files && i < max; i++)
 		f[i] = world.file[i];
 	return world.files;
+}
+
+static uint64_t file_name(uint64_t dev, uint64_t inode)
+{
+	return inode + 1000 * dev;
 }
 
 static int cursors(uint64_t file, struct file_facts *f, struct readahead_cursor_look *c,
@@ -265,6 +288,7 @@ static const struct control_host host = {
 	.device_prices = device_prices,
 	.client_prices = client_prices,
 	.flows = flows,
+	.client_totals = client_totals,
 	.client_name = client_name,
 	.rules = rules,
 	.export_shares = export_shares,
@@ -274,6 +298,7 @@ static const struct control_host host = {
 	.engine = engine,
 	.writing = writing,
 	.files = files,
+	.file_name = file_name,
 	.cursors = cursors,
 	.price_k = price_k,
 	.price_interval = price_interval,

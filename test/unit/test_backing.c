@@ -491,6 +491,45 @@ static void test_size_and_place(void **state)
 	backing_slot_fini(&f.slot);
 }
 
+/* What is read as a signed number, and tells subvolumes apart. */
+static void test_names(void **state)
+{
+	uint64_t high = UINT64_C(0xfedcba9876543210);
+
+	assert_int_equal(backing_file_name(260, makedev(8, 1), true), 260);
+	assert_true(backing_file_name(260, 57, false) != backing_file_name(260, 58, false));
+	for (dev_t dev = 50; dev < 60; dev++) {
+		assert_true(backing_file_name(high, dev, false) <= INT64_MAX);
+		/* who cannot say the highest bit finds it too */
+		assert_int_equal(backing_file_name(high, dev, false),
+				 backing_file_name(high & INT64_MAX, dev, false));
+	}
+}
+
+/* Also where it is opened meanwhile. */
+static void test_a_change_under_way_is_known(void **state)
+{
+	struct host_file f;
+	struct backing *b;
+
+	host_file_make(&f, "f", HOST_PAGE);
+	backing_change_begins(&f.slot, 0, 1);
+	backing_change_begins(&f.slot, 0, 1);
+	b = get(&f, SEC);
+	assert_int_equal(b->extents.changes, 2);
+	assert_false(b->extents.valid);
+	(void)backing_block(b, 0);
+	assert_false(b->extents.valid);
+	backing_change_ends(&f.slot, 0, 1);
+	(void)backing_block(b, 0);
+	assert_false(b->extents.valid);
+	backing_change_ends(&f.slot, 0, 1);
+	assert_int_equal(b->extents.changes, 0);
+	backing_put(b);
+	backing_drop(&f.slot);
+	backing_slot_fini(&f.slot);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
@@ -513,6 +552,8 @@ int main(void)
 		TEST(test_two_open_at_once),
 		TEST(test_many_at_once),
 		TEST(test_size_and_place),
+		TEST(test_names),
+		TEST(test_a_change_under_way_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -99,6 +99,10 @@ static void test_cursors(void **state)
 	assert_says("\"offset\":5242880,\"count\":127,\"window_bytes\":0,\"run_bytes\":4194304,"
 		    "\"fetched_bytes\":2097152,\"asked_bytes\":4194304");
 	assert_says("\"used_bytes\":3145728,\"way\":\"forward\"");
+	ask("{\"command\":\"cursors\",\"file\":234,\"dev\":1}"); /* the same, as stat(2) names it */
+	assert_says("\"file\":1234,");
+	ask("{\"command\":\"explain\",\"file\":234,\"dev\":1}");
+	assert_says("\"file\":1234,");
 	ask("{\"command\":\"cursors\",\"file\":5}");
 	assert_says("no file 5 is known");
 }

@@ -257,6 +257,17 @@ static void prices_of_clients(void **unused)
 	json_object_put(a);
 }
 
+/* As many as prices are told of. */
+static void metrics_of_clients(void **unused)
+{
+	struct json_object *a = ask("{\"command\":\"metrics\",\"clients\":64}");
+
+	json_object_put(a);
+	a = ask("{\"command\":\"metrics\",\"clients\":65}");
+	assert_text(a, "error", "clients = 65 is out of range: 0 to 64");
+	json_object_put(a);
+}
+
 /* Each member of PART is in WHOLE. */
 static void assert_has_all(struct json_object *whole, struct json_object *part)
 {
@@ -635,6 +646,7 @@ int main(void)
 		cmocka_unit_test_setup(a_reset_begins_anew_and_sets_nothing_to_zero, setup),
 		cmocka_unit_test_setup(prices_of_devices_and_exports, setup),
 		cmocka_unit_test_setup(prices_of_clients, setup),
+		cmocka_unit_test_setup(metrics_of_clients, setup),
 		cmocka_unit_test_setup(the_log_has_the_same_members_and_fits, setup),
 		cmocka_unit_test_setup(trace_tells_what_was_decided, setup),
 		cmocka_unit_test_setup(trace_is_bounded_and_says_what_was_missed, setup),

@@ -104,6 +104,9 @@ static void a_copy_is_never_torn(void **state)
 	for (int i = 0; i < 200; i++) {
 		unsigned int n = trace_read(trace_last() > 256 ? trace_last() - 256 : 0, r, 256);
 
+		for (unsigned int k = 1; k < n; k++) /* none is left out that is not overwritten */
+			assert_true(r[k].number == r[k - 1].number + 1 ||
+				    r[k - 1].number + 1 + TRACE_RING <= trace_last());
 		for (unsigned int k = 0; k < n; k++)
 			if (r[k].event == TRACE_PRICE)
 				for (int a = 0; a < TRACE_ARGS; a++)

@@ -12,6 +12,9 @@
 #include "unit_cmocka.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 
 #include "control_place.h"
 
@@ -160,6 +163,33 @@ static void test_not_a_socket(void **state)
 	}
 }
 
+/* Any user may lock the directory; what is locked is a file that only the server may open. */
+static void test_nobody_keeps_it_from_starting(void **state)
+{
+	struct place *p = *state;
+	char lock[160];
+	struct stat st;
+	int dir = open(p->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	assert_int_equal(flock(dir, LOCK_EX), 0);
+	assert_int_equal(start(p, 4, 10000), 0);
+	control_stop(p->control);
+	p->control = NULL;
+	close(dir);
+	snprintf(lock, sizeof(lock), "%s.lock", p->path);
+	assert_int_equal(stat(lock, &st), -1);
+	assert_int_equal(symlink("/etc/passwd", lock), 0);
+	assert_int_equal(start(p, 4, 10000), ELOOP);
+	unlink(lock);
+	assert_int_equal(mknod(lock, S_IFREG | 0600, 0), 0);
+	assert_int_equal(chmod(lock, 0644), 0);
+	assert_int_equal(start(p, 4, 10000), EPERM);
+	assert_int_equal(stat(lock, &st), 0);	/* it stays */
+	assert_int_equal(chmod(lock, 0600), 0); /* as one who died leaves it */
+	assert_int_equal(start(p, 4, 10000), 0);
+	assert_int_equal(stat(lock, &st), -1);
+}
+
 static void test_paths(void **state)
 {
 	struct place *p = *state;
@@ -198,6 +228,7 @@ int main(void)
 		WITH_PLACE(test_live_socket),
 		WITH_PLACE(test_stop_leaves_anothers),
 		WITH_PLACE(test_not_a_socket),
+		WITH_PLACE(test_nobody_keeps_it_from_starting),
 		WITH_PLACE(test_paths),
 	};
 

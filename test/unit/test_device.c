@@ -249,6 +249,55 @@ static void test_a_full_table_reuses_what_nobody_uses(void **state)
 	assert_null(device_use(makedev(252, 1), &s.device, &devices, &err));
 }
 
+/* The number is given to another disk while nobody uses it, and the export that said how is gone. */
+static void test_an_unused_entry_begins_anew(void **state)
+{
+	struct export_settings s = host_settings(0);
+	struct device *d;
+	int err = 0;
+
+	kernel_says(DEV, true, 0);
+	d = use(DEV, 0);
+	seeks(d, 100000);
+	assert_int_equal(device_depth(d), 8); /* they are free */
+	device_unuse(1);
+	atomic_store(&devices, 0);
+	atomic_store(&d->backings, 1); /* a file is still open there */
+	assert_ptr_equal(device_use(DEV, &s.device, &devices, &err), d);
+	assert_int_equal(d->taken, 1);
+	device_unuse(1);
+	atomic_store(&devices, 0);
+	atomic_store(&d->backings, 0);
+	assert_ptr_equal(device_use(DEV, &s.device, &devices, &err), d);
+	assert_int_equal(d->taken, 2);
+	assert_true(d->rotating && device_queues_demand(d));
+	assert_int_equal(device_depth(d), 1);
+	device_unuse(1);
+	atomic_store(&devices, 0);
+	kernel_says(DEV, false, 0);
+	assert_ptr_equal(use(DEV, 3), d);
+	assert_false(d->rotating);
+	assert_int_equal(device_depth(d), 3);
+}
+
+/* ... or while it is used; that a seek cost nothing was true of the one before. */
+static void test_another_kind_under_the_same_number(void **state)
+{
+	struct export_settings s = host_settings(0);
+	struct device *d;
+
+	kernel_says(DEV, true, 0);
+	d = use(DEV, 0);
+	seeks(d, 100000);
+	kernel_says(DEV, false, 0);
+	device_configure(1, &s.device);
+	assert_false(d->rotating);
+	kernel_says(DEV, true, 0);
+	device_forget(d);
+	assert_true(d->rotating);
+	assert_int_equal(device_depth(d), 1);
+}
+
 /* All that pieces of a step apart taught of D. */
 static void learn_angles(struct device *d)
 {
@@ -464,6 +513,8 @@ int main(void)
 		TEST(test_a_lesson_during_others_writes_stays),
 		TEST(test_a_reload_configures_the_exports_devices),
 		TEST(test_a_full_table_reuses_what_nobody_uses),
+		TEST(test_an_unused_entry_begins_anew),
+		TEST(test_another_kind_under_the_same_number),
 		TEST(test_another_disk_has_no_angles),
 		TEST(test_a_clusters_depth),
 		TEST(test_no_other_depth_is_tried),

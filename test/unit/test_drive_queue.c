@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* A drive's queue as a made-up sysfs states it: disks, parts of them, devices upon others. */
+#include "disk/block_disks.h"
 #include "disk/drive_queue.h"
 #include "disk_host.h"
 
@@ -120,6 +121,38 @@ static void test_spindles(void **state)
 	assert_int_equal(drive_queue_of(host_dir, makedev(8, 32)).spindles, 0);
 }
 
+static bool shared(unsigned int a, unsigned int b, unsigned int *disk)
+{
+	dev_t of = 0;
+	bool found = block_disks_shared(host_dir, makedev(8, a), makedev(8, b), &of);
+
+	*disk = minor(of);
+	return found;
+}
+
+/* Parts of one, and a volume upon one of them; another disk has nothing to do with it. */
+static void test_a_disk_in_common(void **state)
+{
+	unsigned int disk;
+
+	make_scsi("sda", "31\n");
+	says("sda/dev", "8:0\n");
+	make_dir("sda/sda1");
+	make_dir("sda/sda2");
+	make_link("sda/sda1", "8:1");
+	make_link("sda/sda2", "8:2");
+	make_scsi("8:16", "31\n");
+	says("8:16/dev", "8:16\n");
+	make_disk("8:40", "128\n");
+	make_dir("8:40/slaves");
+	make_link("../../sda/sda2", "8:40/slaves/sda2");
+	assert_true(shared(1, 2, &disk) && disk == 0);
+	assert_true(shared(1, 40, &disk) && disk == 0);
+	assert_false(shared(1, 16, &disk));
+	assert_false(shared(16, 40, &disk));
+	assert_false(shared(7, 9, &disk)); /* of which nothing is known */
+}
+
 static void test_without_a_statement_the_kernels_is_the_bound(void **state)
 {
 	make_disk("8:0", "128\n");
@@ -178,6 +211,7 @@ int main(void)
 		TEST(test_nothing_is_known),
 		TEST(test_members_are_summed),
 		TEST(test_spindles),
+		TEST(test_a_disk_in_common),
 		TEST(test_a_circle_ends),
 		TEST(test_a_disk_without_members_has_an_empty_list),
 	};

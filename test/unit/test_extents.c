@@ -321,6 +321,95 @@ static void test_a_peek_waits_for_nobody(void **state)
 	extent_map_fini(&hanging);
 }
 
+/* As if another thread came meanwhile. */
+static int fetch_interrupted(void *arg, uint64_t offset, struct extent *extents, int max,
+			     uint64_t *covered)
+{
+	struct file *f = arg;
+	struct extent_span span;
+	uint64_t block;
+
+	assert_false(extent_map_lookup(&hanging, 0, fetch_interrupted, arg, &block));
+	assert_false(extent_map_written(&hanging, 0, MIB, fetch_interrupted, arg, &span));
+	extent_map_invalidate(&hanging);
+	return fetch(f, offset, extents, max, covered);
+}
+
+static void test_nobody_waits_for_who_asks(void **state)
+{
+	struct file f = {.n = 10};
+	struct extent_span span;
+	uint64_t block;
+
+	extent_map_init(&hanging);
+	/* what changed meanwhile is void, but a place is better than none */
+	assert_false(extent_map_written(&hanging, 0, MIB, fetch_interrupted, &f, &span));
+	assert_int_equal(f.fetched, 1);
+	assert_true(extent_map_peek(&hanging, 3 * MIB, &block));
+	assert_true(extent_map_written(&hanging, 0, MIB, fetch, &f, &span));
+	assert_int_equal(f.fetched, 2);
+	extent_map_fini(&hanging);
+}
+
+static void test_nobody_asks_while_it_changes(void **state)
+{
+	struct file f = {.n = 10};
+	struct extent_span span;
+	struct extent_map m;
+	uint64_t block;
+
+	extent_map_init(&m);
+	extent_map_set_changes(&m, 1);
+	assert_false(extent_map_lookup(&m, 0, fetch, &f, &block));
+	assert_int_equal(f.fetched, 0);
+	extent_map_set_changes(&m, 0);
+	assert_true(extent_map_lookup(&m, 0, fetch, &f, &block));
+	extent_map_set_changes(&m, 2);
+	extent_map_invalidate(&m);
+	assert_true(extent_map_lookup(&m, 5 * MIB, fetch, &f, &block)); /* where it was */
+	assert_int_equal(block, place(5));
+	assert_false(extent_map_written(&m, 0, MIB, fetch, &f, &span));
+	assert_int_equal(extent_map_reach(&m, 0, 12 * MIB, MIB, fetch, &f), 12 * MIB);
+	assert_int_equal(f.fetched, 1);
+	extent_map_fini(&m);
+}
+
+static uint64_t now;
+
+static uint64_t made_up_clock(void)
+{
+	return now;
+}
+
+static int fetch_slow(void *arg, uint64_t offset, struct extent *extents, int max,
+		      uint64_t *covered)
+{
+	now += EXTENT_SLOW;
+	return fetch(arg, offset, extents, max, covered);
+}
+
+/* There is a writer that we do not know of. */
+static void test_who_waited_long_asks_seldom(void **state)
+{
+	struct file f = {.n = 10};
+	struct extent_map m;
+	uint64_t block;
+
+	extent_map_init(&m);
+	m.now = made_up_clock;
+	assert_true(extent_map_lookup(&m, 0, fetch_slow, &f, &block));
+	extent_map_invalidate(&m);
+	now += EXTENT_PAUSE * EXTENT_SLOW - 1;
+	assert_true(extent_map_lookup(&m, 0, fetch_slow, &f, &block)); /* where it was */
+	assert_int_equal(f.fetched, 1);
+	now++;
+	assert_true(extent_map_lookup(&m, 0, fetch, &f, &block));
+	extent_map_invalidate(&m);
+	assert_true(extent_map_lookup(&m, 0, fetch, &f, &block)); /* it was quick again */
+	assert_int_equal(f.fetched, 3);
+	extent_map_fini(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -336,6 +425,9 @@ int main(void)
 		cmocka_unit_test(test_more_extents_than_fit),
 		cmocka_unit_test(test_an_error_is_not_remembered),
 		cmocka_unit_test(test_a_peek_waits_for_nobody),
+		cmocka_unit_test(test_nobody_waits_for_who_asks),
+		cmocka_unit_test(test_nobody_asks_while_it_changes),
+		cmocka_unit_test(test_who_waited_long_asks_seldom),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -492,6 +492,30 @@ static void test_nothing_is_kept(void **state)
 	assert_string_equal(learnt_read(dir, &id, WALL, &l), "");
 }
 
+/* Two parts of one disk. */
+static void test_a_disk_in_common_is_told_of(void **state)
+{
+	char link[160];
+
+	mkdir(sysfs, 0700);
+	kernel_says(makedev(250, 0), "queue/rotational", "1\n");
+	kernel_says(makedev(250, 0), "dev", "250:0\n");
+	kernel_says(makedev(250, 0), "a1/partition", "1\n");
+	kernel_says(makedev(250, 0), "a2/partition", "2\n");
+	for (unsigned int i = 1; i < 3; i++) {
+		char to[32];
+
+		snprintf(to, sizeof(to), "250:0/a%u", i);
+		snprintf(link, sizeof(link), "%s/250:%u", sysfs, i);
+		assert_int_equal(symlink(to, link), 0);
+	}
+	(void)begin(0);
+	assert_null(strstr(host_log, "same disk"));
+	(void)use(makedev(250, 2));
+	learnt_look(1, WALL, false);
+	assert_non_null(strstr(host_log, "device 250:2 is on the same disk as 250:1 (250:0): "));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -512,6 +536,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_another_disk_in_its_place, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_disk_that_changed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nothing_is_kept, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_disk_in_common_is_told_of, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,11 +43,13 @@ static void busy_world(void)
 	world.client_prices = 3;
 	world.client_price[0] = (struct client_price_facts){.client = 101, .use = 0.75};
 	world.client_price[1] = (struct client_price_facts){.client = 5000, .use = 0.2};
-	world.flows[0] = 2; /* of one client on two exports */
+	world.flows[0] = FAKE_FLOWS; /* of one client on three exports, on one of them lately not */
 	world.flow[0][0] = (struct flow_stats){
 		.id = {.client = 101}, .bytes = {10, 20, 5}, .disk_time = {CLOCK_SECOND}};
 	world.flow[0][1] =
 		(struct flow_stats){.id = {.client = 101, .export_id = 7}, .bytes = {1, 0, 0}};
+	world.flow[0][FAKE_FLOWS - 1] =
+		(struct flow_stats){.id = {.client = 101, .export_id = 8}, .bytes = {200, 0, 0}};
 	world.writing.commit_waits[20] = 4;
 	world.writing.commit_waited = 3 * CLOCK_SECOND;
 	world.writing.writeback_errors = 2;
@@ -110,7 +112,7 @@ static void test_clients(void **state)
 {
 	assert_says("# TYPE nfs_ganesha_ra_client_read_bytes_total counter\n"
 		    "nfs_ganesha_ra_client_read_bytes_total{device=\"4095:0\",client=\"10.0.1.1\"} "
-		    "31\n#");
+		    "231\n#");
 	assert_says("nfs_ganesha_ra_client_disk_seconds_total{device=\"4095:0\","
 		    "client=\"10.0.1.1\"} 1\n#");
 	assert_says("nfs_ganesha_ra_client_written_bytes_total{device=\"4095:0\","

@@ -19,6 +19,7 @@
 
 #include "common/clock.h"
 #include "device_params.h"
+#include "disk/device.h"
 #include "params_table.h"
 #include "sched/policy.h"
 
@@ -193,6 +194,34 @@ static void test_block_over_export_and_operator_over_both(void **state)
 	device_params_configure(NULL, 0);
 }
 
+/* Others come and go, more than the table has places for. */
+static void test_a_device_in_use_is_not_forgotten(void **state)
+{
+	static const struct dispatcher_ops ops = {.now = clock_now};
+	struct device_settings s = base(3000), b, file, now;
+	_Atomic uint64_t used = 0, gone;
+	char why[PARAMETER_WHY];
+	int err = 0;
+
+	device_start(&ops, "/nowhere");
+	device_set_adjust(device_params_adjust);
+	assert_non_null(device_use(makedev(251, 0), &s, &used, &err));
+	assert_true(
+		device_params_turn(makedev(251, 0), DEVICE_Max_Wait, 70, NULL, why, sizeof(why)));
+	for (unsigned int i = 0; i < 3 * DEVICES_MAX; i++) {
+		gone = 0;
+		assert_non_null(device_use(makedev(252, i), &s, &gone, &err));
+		device_unuse(gone);
+	}
+	assert_true(device_params_look(makedev(251, 0), &b, &file, &now));
+	assert_int_equal(device_param_get(&now, DEVICE_Max_Wait), 70);
+	assert_true(device_params_look(makedev(252, 3 * DEVICES_MAX - 1), &b, &file, &now));
+	assert_false(device_params_look(makedev(252, 0), &b, &file, &now));
+	device_set_adjust(NULL);
+	device_stop_all();
+	device_params_forget();
+}
+
 static void test_contradictions(void **state)
 {
 	struct device_settings s = base(2000);
@@ -302,6 +331,7 @@ int main(void)
 		cmocka_unit_test(test_copies_own_their_names),
 		cmocka_unit_test(test_device_settings_as_parameters),
 		cmocka_unit_test(test_block_over_export_and_operator_over_both),
+		cmocka_unit_test(test_a_device_in_use_is_not_forgotten),
 		cmocka_unit_test(test_contradictions),
 		cmocka_unit_test(test_a_disk_and_its_parts),
 		cmocka_unit_test(test_a_serial),

@@ -11,6 +11,7 @@
 #include "unit_cmocka.h"
 
 #include "control/protocol.h"
+#include "common/utf8.h"
 #include "control_table.h"
 
 static bool held;
@@ -101,6 +102,24 @@ static void test_utf8(void **state)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		snprintf(line, sizeof(line), "{\"command\":\"echo\",\"text\":\"%s\"}", bad[i]);
 		assert_refused(line, strlen(line), "UTF-8");
+	}
+}
+
+/* What is cut to a length for a message stays UTF-8, so that the answer is JSON for any reader. */
+static void test_utf8_cut(void **state)
+{
+	char line[256], mended[512];
+	struct json_object *answer;
+
+	for (int n = 61; n < 65; n++) {
+		snprintf(line, sizeof(line), "{\"command\":\"%.*s\xe2\x82\xac\"}", n,
+			 "0123456789012345678901234567890123456789012345678901234567890123456789");
+		answer = answer_to(line, strlen(line));
+		assert_false(is_ok(answer));
+		snprintf(mended, sizeof(mended), "%s", text_in(answer, "error"));
+		utf8_mend(mended);
+		assert_string_equal(text_in(answer, "error"), mended);
+		json_object_put(answer);
 	}
 }
 
@@ -221,10 +240,10 @@ static void test_mutations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_understands),    cmocka_unit_test(test_utf8),
-		cmocka_unit_test(test_absent_members), cmocka_unit_test(test_refuses_malformed),
-		cmocka_unit_test(test_help_lists_all), cmocka_unit_test(test_answer_is_bounded),
-		cmocka_unit_test(test_mutations),
+		cmocka_unit_test(test_understands),	  cmocka_unit_test(test_utf8),
+		cmocka_unit_test(test_utf8_cut),	  cmocka_unit_test(test_absent_members),
+		cmocka_unit_test(test_refuses_malformed), cmocka_unit_test(test_help_lists_all),
+		cmocka_unit_test(test_answer_is_bounded), cmocka_unit_test(test_mutations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

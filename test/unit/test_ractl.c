@@ -385,6 +385,29 @@ static void test_clients(void **state)
 	assert_prints("\"rows\":[{\"client\":\"10.0.0.17\",\"export\":7,\"device\":\"4095:0\"");
 }
 
+/* Who may write in the directory of the output cannot have another file written by a link. */
+static void test_output_follows_no_link(void **state)
+{
+	char aim[128], link[128], out[128], arguments[160];
+	struct stat st;
+
+	snprintf(aim, sizeof(aim), "%s/aim", place.dir);
+	snprintf(out, sizeof(out), "%s/out", place.dir);
+	snprintf(link, sizeof(link), "%s/out.new", place.dir);
+	assert_int_equal(mknod(aim, S_IFREG | 0600, 0), 0);
+	assert_int_equal(symlink(aim, link), 0);
+	serve();
+	snprintf(arguments, sizeof(arguments), "metrics --output %s", out);
+	assert_int_equal(ractl(arguments), 0);
+	assert_int_equal(stat(aim, &st), 0);
+	assert_int_equal(st.st_size, 0);
+	assert_int_equal(lstat(out, &st), 0);
+	assert_true(S_ISREG(st.st_mode) && st.st_size > 0 && (st.st_mode & 0777) == 0644);
+	assert_int_equal(lstat(link, &st), -1);
+	unlink(aim);
+	unlink(out);
+}
+
 static void test_batch(void **state)
 {
 	add_flows();
@@ -543,15 +566,25 @@ static void test_live_is_ended(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH_PLACE(test_status),	WITH_PLACE(test_status_after_an_update),
-		WITH_PLACE(test_nothing_there), WITH_PLACE(test_devices),
-		WITH_PLACE(test_changes),	WITH_PLACE(test_prices),
-		WITH_PLACE(test_stats),		WITH_PLACE(test_shares),
-		WITH_PLACE(test_wrong_usage),	WITH_PLACE(test_refused),
-		WITH_PLACE(test_follow),	WITH_PLACE(test_follow_events),
-		WITH_PLACE(test_follow_json),	WITH_PLACE(test_clients),
-		WITH_PLACE(test_batch),		WITH_PLACE(test_live),
-		WITH_PLACE(test_live_is_ended), WITH_PLACE(test_live_is_stopped_and_goes_on),
+		WITH_PLACE(test_status),
+		WITH_PLACE(test_status_after_an_update),
+		WITH_PLACE(test_nothing_there),
+		WITH_PLACE(test_devices),
+		WITH_PLACE(test_changes),
+		WITH_PLACE(test_prices),
+		WITH_PLACE(test_stats),
+		WITH_PLACE(test_shares),
+		WITH_PLACE(test_wrong_usage),
+		WITH_PLACE(test_refused),
+		WITH_PLACE(test_follow),
+		WITH_PLACE(test_follow_events),
+		WITH_PLACE(test_follow_json),
+		WITH_PLACE(test_output_follows_no_link),
+		WITH_PLACE(test_clients),
+		WITH_PLACE(test_batch),
+		WITH_PLACE(test_live),
+		WITH_PLACE(test_live_is_ended),
+		WITH_PLACE(test_live_is_stopped_and_goes_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

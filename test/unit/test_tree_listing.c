@@ -2,7 +2,10 @@
 /* Inodes ahead of a listing: each block of them once, in the disk's order; of large directories only. */
 #include "disk/tree_listing.h"
 
+#include <fcntl.h>
+
 #include "disk/tree_blocks.h"
+#include "disk/tree_dir.h"
 #include "disk/tree_inodes.h"
 #include "disk_host.h"
 
@@ -15,17 +18,18 @@ static char dir[96];
 static uint64_t asked[LARGE];
 static atomic_int n_asked;
 
-int __real_fstatat64(int fd, const char *name, struct stat *st, int flags);
-int __wrap_fstatat64(int fd, const char *name, struct stat *st, int flags);
+bool __real_tree_dir_look(const struct tree_dir *at, const char *name);
+bool __wrap_tree_dir_look(const struct tree_dir *at, const char *name);
 int __wrap_open_by_handle_at(int mount_fd, struct file_handle *handle, int flags);
 
-int __wrap_fstatat64(int fd, const char *name, struct stat *st, int flags)
+bool __wrap_tree_dir_look(const struct tree_dir *at, const char *name)
 {
-	int err = __real_fstatat64(fd, name, st, flags);
+	struct stat st;
 
-	if (err == 0 && atomic_load(&n_asked) < LARGE)
-		asked[atomic_fetch_add(&n_asked, 1)] = st->st_ino;
-	return err;
+	assert_int_equal(fstatat(at->fd, name, &st, AT_SYMLINK_NOFOLLOW), 0);
+	if (atomic_load(&n_asked) < LARGE)
+		asked[atomic_fetch_add(&n_asked, 1)] = st.st_ino;
+	return __real_tree_dir_look(at, name);
 }
 
 /* Whatever the handle: not every file system has any. */

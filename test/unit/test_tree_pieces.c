@@ -5,6 +5,9 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "support.h"
@@ -213,6 +216,58 @@ static void test_files(void **state)
 	tree_dir_close(&again);
 }
 
+/* In a namespace of our own; returns how many of what is mounted were entered, 64: nothing could be mounted. */
+static int enter_what_is_mounted(void)
+{
+	uint64_t large = inode_of("large"), size;
+	struct dir_list *files, *dirs;
+	struct tree_dir again, sub;
+	char from[256], to[256];
+	int entered = 0, fd;
+
+	if (unshare(CLONE_NEWNS) && unshare(CLONE_NEWUSER | CLONE_NEWNS))
+		return 64;
+	dir.fd = open(top, O_RDONLY | O_DIRECTORY); /* of this namespace */
+	open_top(&again);
+	snprintf(from, sizeof(from), "%s/other", top);
+	snprintf(to, sizeof(to), "%s/sub", top);
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount(from, to, NULL, MS_BIND, NULL))
+		return 64;
+	snprintf(from, sizeof(from), "%s/large", top);
+	snprintf(to, sizeof(to), "%s/small", top);
+	if (mount(from, to, NULL, MS_BIND, NULL))
+		return 64;
+	entered += tree_dir_open_at(&sub, &again, "sub");
+	entered += tree_dir_look(&again, "sub");
+	entered += !tree_dir_look(&again, "large");
+	fd = tree_file_open(&again, "small", large, &size);
+	entered += fd >= 0;
+	untold = true;
+	entered += !tree_dir_read(&again, &pausing, &files, &dirs);
+	entered += dir_list_count(dirs) != 1; /* the other one */
+	return entered;
+}
+
+/* The same file system bound to another place looks like a part of it; a dead server would have us wait for it. */
+static void test_what_is_mounted_is_left_alone(void **state)
+{
+	int status = 0;
+	pid_t child;
+
+	assert_int_equal(mkdirat(dir.fd, "other", 0700), 0);
+	pauses_max = UINT32_MAX;
+	child = fork();
+	if (child == 0)
+		_exit(enter_what_is_mounted());
+	assert_true(child > 0 && waitpid(child, &status, 0) == child);
+	assert_int_equal(unlinkat(dir.fd, "other", AT_REMOVEDIR), 0);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 64)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static void test_all_pieces_come_once(void **state)
 {
 	struct tree_dir again;
@@ -272,6 +327,7 @@ int main(void)
 		cmocka_unit_test(test_a_directory_without_end),
 		cmocka_unit_test(test_entries_untold),
 		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_what_is_mounted_is_left_alone),
 		cmocka_unit_test(test_all_pieces_come_once),
 		cmocka_unit_test(test_pause),
 	};
