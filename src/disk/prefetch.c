@@ -118,7 +118,7 @@ static uint64_t turn_of(struct dispatcher *d, struct prefetch *p)
 	p->seek = cost_among_bytes(&cost);
 	reach = backing_reach(p->backing, p->plan.offset, turn, p->seek);
 	p->in_pieces = reach <= turn / 2;
-	if (p->in_pieces)
+	if (p->in_pieces && (!p->plan.young || dispatcher_streams(d) > 1))
 		p->together = slices;
 	if (dispatcher_streams(d) < 2)
 		return turn;
@@ -219,6 +219,8 @@ static uint64_t step_of(struct prefetch *p, uint64_t left)
 {
 	uint64_t most = p->step + p->step / 2, len;
 
+	if (p->in_pieces && p->plan.young) /* it should be seen soon that he has stopped */
+		return left < p->step ? left : p->step;
 	if (left <= most)
 		most = left;
 	len = backing_whole(p->backing, p->upto, most);
@@ -252,8 +254,6 @@ static void bring(struct dispatcher *d, struct prefetch *p, struct fetch_chunk *
 /* Until so much of it is there it comes in short steps, */
 #define YOUNG_MAX  (UINT64_C(1) << 20)
 #define YOUNG_STEP (UINT64_C(128) << 10)
-/* ... in pieces in groups of so much; */
-#define YOUNG_GROUP (UINT64_C(256) << 10)
 /* ... the first has as many bytes as take so long (ns). */
 #define YOUNG_TIME UINT64_C(1000000)
 /* Who has been silent for no longer than this (ns) may be about to ask. */
@@ -289,16 +289,14 @@ static uint64_t first_step(struct dispatcher *d, const struct prefetch *p)
 }
 
 /*
- * The disk is asked for LEN bytes, or those that end with a piece; how many are to come. What so few take says little of the
- * disk: who learnt from them how long a seek takes would make chunks too short.
+ * The disk is asked for LEN bytes; how many are to come. What so few take says little of the disk: who learnt from them how
+ * long a seek takes would make chunks too short.
  */
 static uint64_t begin_some(struct dispatcher *d, struct prefetch *p, struct fetch_chunk *c,
 			   uint64_t len)
 {
 	if (len > prefetch_end(p) - p->upto)
 		len = prefetch_end(p) - p->upto;
-	if (p->in_pieces)
-		len = backing_whole(p->backing, p->upto, len);
 	fetch_chunk_together(c, d, p->backing, p->upto, len, len, 0);
 	fetch_chunk_disturbed(c);
 	return len;
@@ -306,14 +304,15 @@ static uint64_t begin_some(struct dispatcher *d, struct prefetch *p, struct fetc
 
 /*
  * The beginning; false: that is all, for a step has come, and he is silent. Where others write to the disk, theirs would come
- * between the steps, with two seeks: then it is as any chunk.
+ * between the steps, with two seeks, and pieces are worth more the more are asked for at once: there it is as any chunk.
  */
 static bool bring_young(struct dispatcher *d, struct prefetch *p, uint64_t *slice)
 {
-	uint64_t begin = p->upto, most = p->in_pieces ? YOUNG_GROUP : first_step(d, p);
+	uint64_t begin = p->upto, most = first_step(d, p);
 	struct fetch_chunk chunk;
 
-	if (!device_queues_demand(p->backing->device) || device_is_written(p->backing->device))
+	if (p->in_pieces || !device_queues_demand(p->backing->device) ||
+	    device_is_written(p->backing->device))
 		return true;
 	while (most != 0 && p->upto < begin + YOUNG_MAX && prefetch_goes_on(p)) {
 		uint64_t from = p->upto, begun = dispatcher_now(d);
@@ -322,8 +321,7 @@ static bool bring_young(struct dispatcher *d, struct prefetch *p, uint64_t *slic
 		bring(d, p, &chunk, from + len, slice);
 		if (p->upto < from + len || (from > begin && is_silent(d, p, from, begun)))
 			return false;
-		if (!p->in_pieces)
-			most = short_step(p);
+		most = short_step(p);
 	}
 	return true;
 }
