@@ -33,7 +33,8 @@ GUEST_NEAR = 0.5  # of what a guest gives from memory: above it a row tells of t
 GUESTS_OWN = "seq1"  # by which that is known
 AS_SOON = 1.1  # times our COMMIT: who takes longer to write leaves readers more of the disk
 MIB = 1 << 20
-SIZE_QUICK, SIZE_AGED = 48, 24  # MiB of a quick work: in pieces they take three times as long
+# MiB of a quick work: in pieces they take three times as long; of a faster device it would only be their beginning
+SIZE_QUICK, SIZE_AGED, SIZE_SOLID = 48, 24, 256
 DEEP = ("queue32", "raid4", "flash", "flash8")  # several arms, or a queue
 GANESHA = {"stock": {}, "tuned": {"read_ahead_kb": 2560}, "tuned16": {"read_ahead_kb": 16384},
            "bfq": {"scheduler": "bfq"}, "ra": {"kind": "ra"}}
@@ -232,9 +233,9 @@ class Reads(Experiment):
     paper_figure = ASKED
     columns = (("work", "work", "{}"), ("server", "server", "{}"), ("MB/s", "mb_s", "{:.1f}"),
                ("p99 ms", "p99_ms", "{:.1f}"), ("CPU us a READ", "cpu_us", "{:.1f}"))
-    works = ("seq1", "seq8", "stride8", "reorder10", "random8k", "random8kx2", "random8kx16",
-             "apart4")
-    works_quick = ("seq1", "seq8", "stride8", "random8k", "apart4")
+    works = ("seq1", "seq8", "begin8", "stride8", "reorder10", "random8k", "random8kx2",
+             "random8kx16", "apart4")
+    works_quick = ("seq1", "seq8", "begin8", "stride8", "random8k", "apart4")
     works_deep = ("random8kx2",)  # quick: where DEEP makes a difference
     seconds_quick, seconds_full = 50, 3600
 
@@ -261,7 +262,8 @@ class Reads(Experiment):
         return self.works_quick + (self.works_deep if self.model in DEEP else ())
 
     def run(self, bed):
-        size = (256 if not bed.quick else SIZE_AGED if self.place == "aged" else SIZE_QUICK) * MIB
+        size = (256 if not bed.quick else SIZE_AGED if self.place == "aged"
+                else SIZE_SOLID if "solid" in MODELS[self.model] else SIZE_QUICK) * MIB
         count = self.random if bed.quick else 4 * self.random
         works = [make(n, size, count, 3 if bed.quick else 6) for n in self.names_of_works(bed)]
         by_name = {w.name: w for w in works}
