@@ -244,5 +244,5 @@ void command_clients_start(const struct control_host *host)
 {
 	memset(&state, 0, sizeof(state));
 	state.host = host;
-	state.started = host->now();
+	state.started = host_started(host);
 }

@@ -188,5 +188,5 @@ void command_metrics(struct control_call *call)
 void command_metrics_start(const struct control_host *h)
 {
 	host = h;
-	started = h->now();
+	started = host_started(h);
 }

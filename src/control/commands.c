@@ -328,6 +328,6 @@ const struct control_command *commands_start(const struct control_host *host)
 	command_parameters_start(host);
 	command_shares_start(host);
 	command_trace_start(host);
-	state.started = state.reset = host->now();
+	state.started = state.reset = host_started(host);
 	return commands;
 }

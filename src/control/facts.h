@@ -136,6 +136,7 @@ struct control_host {
 	const char *ganesha_api;
 	const char *(*plugin_file)(void); /* as own_file_state() */
 	uint64_t (*now)(void);
+	uint64_t started; /* ns: since when everything counts; 0: since the channel starts */
 	/* The Nth device, in an order that never changes; false beyond the last. */
 	bool (*device)(unsigned int n, struct device_facts *f);
 	bool (*device_prices)(unsigned int n, struct device_price_facts *f);
@@ -190,5 +191,11 @@ struct control_host {
 	bool (*set_parameter)(const struct parameter *p, const struct parameter_target *t,
 			      const struct parameter_value *v, char *why, size_t size);
 };
+
+/* Since when the host's counters count (ns). */
+static inline uint64_t host_started(const struct control_host *host)
+{
+	return host->started != 0 ? host->started : host->now();
+}
 
 #endif

@@ -269,6 +269,8 @@ void backings_wake_overdue(uint64_t now)
 	while ((b = overdue_next(&under_way, now, hold_overdue)) != NULL) {
 		say_overdue(b);
 		(void)remote_of(b)->f.calls->size(remote_of(b)->f.handle, &size);
+		/* Not idle: closed, there would be nothing to ask with the next time. */
+		atomic_store_explicit(&b->used, now, memory_order_relaxed);
 		backing_put(b);
 	}
 }

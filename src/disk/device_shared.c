@@ -12,9 +12,10 @@ void device_say_shared(struct device *d)
 	dev_t dev = atomic_load(&d->dev), of, disk;
 	struct device *other;
 
-	for (unsigned int n = 0; (other = device_nth(n)) != NULL && other != d; n++) {
+	for (unsigned int n = 0; (other = device_nth(n)) != NULL; n++) {
 		of = atomic_load(&other->dev);
-		if (!block_disks_shared(device_sysfs(), dev, of, &disk))
+		if (other == d || !device_is_used(of) ||
+		    !block_disks_shared(device_sysfs(), dev, of, &disk))
 			continue;
 		log_line(LOG_LEVEL_WARN,
 			 "device %u:%u is on the same disk as %u:%u (%u:%u): each has a queue of "

@@ -82,6 +82,11 @@ void fetch_chunk_together(struct fetch_chunk *c, struct dispatcher *d, struct ba
  * returns was there before.
  */
 ssize_t fetch_chunk_next(struct fetch_chunk *c, uint64_t offset, uint64_t len, bool *already);
+/* Whether no group of it is still to be asked for. */
+static inline bool fetch_chunk_is_asked(const struct fetch_chunk *c)
+{
+	return c->turn == 0 || c->windows.end >= c->end;
+}
 /* The device was given something else to do meanwhile. */
 void fetch_chunk_disturbed(struct fetch_chunk *c);
 void fetch_chunk_end(struct fetch_chunk *c);

@@ -238,7 +238,7 @@ static void bring(struct dispatcher *d, struct prefetch *p, struct fetch_chunk *
 	while (p->upto < end && prefetch_goes_on(p)) {
 		uint64_t next = step_of(p, end - p->upto);
 
-		if (next == prefetch_end(p) - p->upto)
+		if (next == prefetch_end(p) - p->upto && fetch_chunk_is_asked(c))
 			submit_next(p);
 		if (!step(d, p, c, next) || has_stopped(p, there))
 			break;

@@ -42,14 +42,14 @@ void under_way_enter(struct under_way *w, struct export_io *io)
 	w->io = export_io_ref(io);
 }
 
-void under_way_end(struct under_way *w)
+void under_way_end(struct under_way *w, bool brought)
 {
 	struct backing *b = w->seen;
 	struct export_io *io = w->io;
 
 	if (w->watched != NULL)
 		overdue_end(w->watched, &w->read);
-	if (w->begun != 0)
+	if (w->begun != 0 && brought)
 		backing_answered(b, w->offset, w->len, w->resident, clock_now() - w->begun);
 	under_way_init(w);
 	if (b != NULL)

@@ -37,7 +37,7 @@ void under_way_time(struct under_way *w, struct backing *b, uint64_t offset, uin
 		    bool resident);
 /* Of IO, which its caller has entered. */
 void under_way_enter(struct under_way *w, struct export_io *io);
-/* It is answered: comes once, or again, which does nothing. */
-void under_way_end(struct under_way *w);
+/* It is answered, with data, BROUGHT, or by an error, which says nothing of where they are. Once, or again, which does nothing. */
+void under_way_end(struct under_way *w, bool brought);
 
 #endif

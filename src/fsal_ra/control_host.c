@@ -256,6 +256,7 @@ static void thread_start(void)
 /* A channel that another server has, or is about to have, is tried for again so often (ns). */
 #define RETRY (10 * CLOCK_SECOND)
 static _Atomic uint64_t next_try; /* ns; 0: none */
+static int why_not;		  /* errno of the last try */
 static gid_t looks;		  /* whose group may look */
 
 /* Control_Group's number; (gid_t)-1: there is none, or nobody knows it. */
@@ -276,12 +277,6 @@ static gid_t group_of(const char *name)
 static void log_nothing(const char *line)
 {
 	(void)line;
-}
-
-/* Of what another server's end, and nothing else, would change. */
-static bool may_pass(int err)
-{
-	return err == EBUSY || err == EADDRINUSE;
 }
 
 static int try_start(void (*log)(const char *line))
@@ -313,6 +308,8 @@ void ra_control_start(struct readahead *engine)
 	int err;
 
 	readahead = engine;
+	if (host.started == 0)
+		host.started = clock_now();
 	ra_file_facts_start(engine);
 	if (server != NULL || !p->control_socket[0] || !strcmp(p->control_socket, "none"))
 		return;
@@ -324,17 +321,23 @@ void ra_control_start(struct readahead *engine)
 	if (err == 0)
 		return;
 	LogWarn(COMPONENT_FSAL, "RA: the server goes on without control channel");
-	if (may_pass(err))
-		atomic_store(&next_try, clock_now() + RETRY);
+	why_not = err;
+	atomic_store(&next_try, clock_now() + RETRY);
 }
 
 /* Until it is 0 no other thread has to do with the channel. */
 void ra_control_again(uint64_t now)
 {
 	uint64_t next = atomic_load(&next_try);
+	int err;
 
-	if (next != 0 && now >= next)
-		atomic_store(&next_try, may_pass(try_start(log_nothing)) ? clock_now() + RETRY : 0);
+	if (next == 0 || now < next)
+		return;
+	err = try_start(log_nothing);
+	if (err != 0 && err != why_not)
+		LogWarn(COMPONENT_FSAL, "RA: still no control channel: %s", strerror(err));
+	why_not = err;
+	atomic_store(&next_try, err != 0 ? clock_now() + RETRY : 0);
 }
 
 void ra_control_stop(void)

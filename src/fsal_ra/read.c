@@ -60,7 +60,7 @@ static void answered_below(struct fsal_obj_handle *sub, fsal_status_t status, vo
 		count_for_price(call, call->read_arg->io_amount);
 	if (!FSAL_IS_ERROR(status) && call->read_arg->state == NULL)
 		own_answer_read_below(ra_handle_of(call->obj_hdl));
-	under_way_end(&call->below);
+	under_way_end(&call->below, !FSAL_IS_ERROR(status));
 	call_done(sub, status, obj_data, call);
 }
 
@@ -76,7 +76,7 @@ static void answer(struct call *call, struct backing *b)
 		return;
 	}
 	count_for_price(call, call->amount);
-	under_way_end(&call->below);
+	under_way_end(&call->below, true);
 	arg->io_amount = call->amount;
 	arg->end_of_file = false;
 	call_done(NULL, fsalstat(ERR_FSAL_NO_ERROR, 0), arg, call);

@@ -66,6 +66,7 @@ void read_below_of(struct call *call)
 	call->told = true;
 	if (watched != NULL)
 		overdue_end(watched, &here);
-	backing_answered(call->backing, call->read_arg->offset, call_length(call->read_arg), false,
-			 clock_now() - begun);
+	if (!FSAL_IS_ERROR(call->status))
+		backing_answered(call->backing, call->read_arg->offset, call_length(call->read_arg),
+				 false, clock_now() - begun);
 }

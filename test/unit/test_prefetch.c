@@ -1163,8 +1163,10 @@ static void test_what_takes_longer_than_a_turn_is_asked_for_in_groups(void **sta
 
 	leave_on_disk_only();
 	fetch_chunk_together(&c, d, b, 0, MIB, 256 * KIB, 0);
-	for (uint64_t at = 0; at < MIB; at += 256 * KIB)
+	for (uint64_t at = 0; at < MIB; at += 256 * KIB) {
 		assert_int_equal(fetch_chunk_next(&c, at, MIB - at, &already), 256 * KIB);
+		assert_int_equal(fetch_chunk_is_asked(&c), at == 768 * KIB);
+	}
 	fetch_chunk_end(&c);
 	assert_int_equal(dispatcher_cost(d).amongs, 4);
 	/* a rest goes with the last one */

@@ -29,8 +29,8 @@ static void nap(long ns)
 
 static void test_nothing(void **state)
 {
-	under_way_end(&way);
-	under_way_end(&way);
+	under_way_end(&way, true);
+	under_way_end(&way, true);
 }
 
 /* The FSAL has returned, and has not answered. */
@@ -45,7 +45,7 @@ static void test_watched_until_it_is_answered(void **state)
 	assert_int_equal(cluster.sizes, 0); /* it is not too long yet */
 	backings_wake_overdue(clock_now() + SEC);
 	assert_int_equal(cluster.sizes, 1);
-	under_way_end(&way);
+	under_way_end(&way, true);
 	backings_wake_overdue(clock_now() + 60 * SEC);
 	assert_int_equal(cluster.sizes, 1);
 	backing_put(b);
@@ -63,21 +63,24 @@ static void test_a_file_that_is_closed(void **state)
 	assert_int_equal(cluster.closed, 1);
 	backings_wake_overdue(clock_now() + SEC);
 	assert_int_equal(cluster.sizes, 0);
-	under_way_end(&way);
+	under_way_end(&way, true);
 }
 
-/* What was read is in the client's cache when it has been, not before. */
+/* What was read is in the client's cache when it has been, not before, nor where that failed. */
 static void test_timed_until_it_is_answered(void **state)
 {
 	struct backing *b = get_remote();
 
 	under_way_time(&way, b, 0, 64 * KIB, false);
+	under_way_end(&way, false);
+	assert_false(backing_resident(b, 0, 64 * KIB));
+	under_way_time(&way, b, 0, 64 * KIB, false);
 	nap(20 * MSEC);
 	assert_false(backing_resident(b, 0, 64 * KIB));
 	assert_true(clock_now() - way.begun >= 20 * MSEC);
-	under_way_end(&way);
+	under_way_end(&way, true);
 	assert_true(backing_resident(b, 0, 64 * KIB));
-	under_way_end(&way); /* it does not count twice */
+	under_way_end(&way, true); /* it does not count twice */
 	backing_put(b);
 }
 
@@ -88,7 +91,7 @@ static void test_entered_until_it_is_answered(void **state)
 	under_way_enter(&way, io);
 	export_io_leave(io); /* its call has returned */
 	assert_int_equal(export_io_drain(io, 20 * MSEC), 1);
-	under_way_end(&way);
+	under_way_end(&way, true);
 	assert_int_equal(export_io_drain(io, 20 * MSEC), 0);
 }
 
@@ -100,7 +103,7 @@ static void test_entered_when_the_export_closes(void **state)
 	under_way_enter(&way, io);
 	export_io_leave(io);
 	assert_int_equal(export_io_drain(io, 20 * MSEC), 1);
-	under_way_end(&way);
+	under_way_end(&way, true);
 	assert_int_equal(export_io_drain(io, 20 * MSEC), 0);
 }
 
