@@ -275,14 +275,17 @@ static uint64_t short_step(const struct prefetch *p)
 }
 
 /*
- * The first step is not much longer than it takes to see whether he goes on. 0: no step is short, for the disk is so fast,
- * or several side by side, of which some would stand still: each would seek by itself.
+ * The first step is not much longer than it takes to see whether he goes on. But of several disks side by side some would
+ * stand still, for each seeks by itself: before it is known how fast they are it is half as long as any. 0: no step is
+ * short.
  */
 static uint64_t first_step(struct dispatcher *d, const struct prefetch *p)
 {
 	struct cost_model cost = dispatcher_cost(d);
 	uint64_t bytes = cost_run_bytes(&cost, YOUNG_TIME), least = short_step(p);
 
+	if (bytes == 0)
+		return p->step > 2 * least ? p->step / 2 : least;
 	if (bytes >= p->step)
 		return 0;
 	return bytes < least ? least : bytes - bytes % least;
