@@ -174,7 +174,6 @@ bool settings_same_mounts(const struct settings *a, const struct settings *b)
 
 bool settings_follow(const struct settings *s, struct settings *fresh, char *error, size_t size)
 {
-
 	*fresh = *s;
 	fresh->mount_count = 0;
 	fresh->weights.count = s->weights_named;

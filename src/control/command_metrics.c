@@ -67,20 +67,13 @@ static unsigned int choose(struct client_price_facts *f, unsigned int n, unsigne
 	return chosen;
 }
 
-static int by_client(const void *a, const void *b)
-{
-	const struct client_total *x = a, *y = b;
-
-	return x->client < y->client ? -1 : x->client > y->client;
-}
-
 /* What each of the N had of the device in all, on whatever exports: not only of its flows lately used, or it would go back. */
 static void add_up(unsigned int device, const struct client_price_facts *f, unsigned int n,
 		   struct client_total *totals)
 {
 	for (unsigned int i = 0; i < n; i++)
 		totals[i] = (struct client_total){.client = f[i].client};
-	qsort(totals, n, sizeof(*totals), by_client);
+	qsort(totals, n, sizeof(*totals), client_total_order);
 	host->client_totals(device, totals, n);
 }
 
@@ -96,7 +89,7 @@ static void describe_client(struct json_object *list, const struct client_price_
 	c = json_object_new_object();
 	describe_text(c, "client", name);
 	describe_real(c, "share", f->use);
-	describe_use(c, bsearch(&key, totals, n, sizeof(*totals), by_client));
+	describe_use(c, bsearch(&key, totals, n, sizeof(*totals), client_total_order));
 	json_object_array_add(list, c);
 }
 

@@ -19,8 +19,7 @@ void device_say_shared(struct device *d)
 			continue;
 		log_line(LOG_LEVEL_WARN,
 			 "device %u:%u is on the same disk as %u:%u (%u:%u): each has a queue of "
-			 "its "
-			 "own, and shares hold within each",
+			 "its own, and shares hold within each",
 			 major(dev), minor(dev), major(of), minor(of), major(disk), minor(disk));
 		return;
 	}

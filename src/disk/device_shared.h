@@ -5,7 +5,7 @@
 
 #include "disk/device.h"
 
-/* A line of the log if D, which is new, has a disk in common with one before it in the table. It waits for sysfs. */
+/* A line of the log if D, which is new, has a disk in common with another one that is in use. It waits for sysfs. */
 void device_say_shared(struct device *d);
 
 #endif

@@ -114,7 +114,7 @@ void fetch_chunk_begin(struct fetch_chunk *c, struct dispatcher *d, struct backi
 {
 	uint64_t size = atomic_load_explicit(&b->size, memory_order_relaxed), upto = offset + len;
 
-	*c = (struct fetch_chunk){.d = d, .b = b, .end = upto};
+	*c = (struct fetch_chunk){.d = d, .b = b};
 	kernel_windows_open(&c->windows, b, offset, upto < size ? upto : size, dispatcher_now(d));
 }
 
@@ -159,24 +159,38 @@ static uint32_t seeks_of(struct backing *b, uint64_t offset, uint64_t len)
 	return span.seeks + 1;
 }
 
-/* The device is asked for what goes together from OFFSET on. */
+/* The device is asked for LEN bytes from OFFSET on, but for what is there from their beginning on. */
+static void ask_for(struct fetch_chunk *c, uint64_t offset, uint64_t len)
+{
+	uint64_t end = offset + len, there = there_upto(c->b, offset, len);
+
+	c->windows.begun = c->windows.end = end;
+	c->group.there = there;
+	if (there < end)
+		dispatcher_passed(c->d, ask_in_order(c->b, there, end - there), end - there, 0);
+}
+
+/* ... for what goes together. */
 static void ask_group(struct fetch_chunk *c, uint64_t offset)
 {
-	uint64_t len = backing_reach(c->b, offset, c->turn, c->seek), there;
+	uint64_t len = backing_reach(c->b, offset, c->turn, c->seek);
 
 	if (c->end - offset <= len + len / 2)
 		len = c->end - offset;
 	else
 		len = backing_whole(c->b, offset, len);
-	there = there_upto(c->b, offset, len);
-	c->windows.begun = c->windows.end = offset + len;
-	c->group.there = there;
 	c->group.len = len;
 	c->group.seeks = seeks_of(c->b, offset, len);
 	c->group.begun = dispatcher_now(c->d);
-	if (there < offset + len)
-		dispatcher_passed(c->d, ask_in_order(c->b, there, offset + len - there),
-				  offset + len - there, 0);
+	ask_for(c, offset, len);
+}
+
+void fetch_chunk_short(struct fetch_chunk *c, struct dispatcher *d, struct backing *b,
+		       uint64_t offset, uint64_t len)
+{
+	*c = (struct fetch_chunk){
+		.d = d, .b = b, .end = offset + len, .turn = len, .windows = {.fd = -1}};
+	ask_for(c, offset, len);
 }
 
 void fetch_chunk_together(struct fetch_chunk *c, struct dispatcher *d, struct backing *b,

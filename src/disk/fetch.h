@@ -57,10 +57,10 @@ struct fetch_chunk {
 	struct dispatcher *d;
 	struct backing *b;
 	struct kernel_windows windows;
-	uint64_t end;
-	uint64_t turn,
-		seek; /* bytes in whose time it is asked for together, 0: in steps; of a seek */
-	struct {      /* what the device was asked for at BEGUN (ns), as far as windows.end */
+	uint64_t end;  /* of one with turns */
+	uint64_t turn; /* bytes in whose time it is asked for together; 0: in steps */
+	uint64_t seek; /* bytes */
+	struct {       /* what the device was asked for at BEGUN (ns), as far as windows.end */
 		uint64_t begun, len;
 		uint64_t there; /* but for what was in memory up to this offset */
 		uint32_t seeks; /* that it takes; 0: what it takes says nothing */
@@ -77,6 +77,9 @@ void fetch_chunk_begin(struct fetch_chunk *c, struct dispatcher *d, struct backi
  */
 void fetch_chunk_together(struct fetch_chunk *c, struct dispatcher *d, struct backing *b,
 			  uint64_t offset, uint64_t len, uint64_t turn, uint64_t seek);
+/* The same, at once and as one step, of so little that what it takes is not told: it says too little of the device. */
+void fetch_chunk_short(struct fetch_chunk *c, struct dispatcher *d, struct backing *b,
+		       uint64_t offset, uint64_t len);
 /*
  * As fetch_cache(), of the step behind the last one; no farther than what was asked for together. *ALREADY: all that it
  * returns was there before.

@@ -300,8 +300,7 @@ static uint64_t begin_some(struct dispatcher *d, struct prefetch *p, struct fetc
 {
 	if (len > prefetch_end(p) - p->upto)
 		len = prefetch_end(p) - p->upto;
-	fetch_chunk_together(c, d, p->backing, p->upto, len, len, 0);
-	fetch_chunk_disturbed(c);
+	fetch_chunk_short(c, d, p->backing, p->upto, len);
 	return len;
 }
 
@@ -311,12 +310,13 @@ static uint64_t begin_some(struct dispatcher *d, struct prefetch *p, struct fetc
  */
 static bool bring_young(struct dispatcher *d, struct prefetch *p, uint64_t *slice)
 {
-	uint64_t begin = p->upto, most = first_step(d, p);
+	uint64_t begin = p->upto, most;
 	struct fetch_chunk chunk;
 
 	if (p->in_pieces || !device_queues_demand(p->backing->device) ||
 	    device_is_written(p->backing->device))
 		return true;
+	most = first_step(d, p);
 	while (most != 0 && p->upto < begin + YOUNG_MAX && prefetch_goes_on(p)) {
 		uint64_t from = p->upto, begun = dispatcher_now(d);
 		uint64_t len = begin_some(d, p, &chunk, most);

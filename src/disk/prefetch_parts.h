@@ -17,8 +17,8 @@ struct prefetch {
 	bool started;
 	bool failed;
 	bool in_pieces; /* so small ones that it takes twice as long at least as one in one place */
-	uint64_t together,
-		seek; /* bytes: in whose time it is asked for at once, or 0; of one from a piece to the next */
+	uint64_t together; /* bytes in whose time it is asked for at once; 0: in steps */
+	uint64_t seek;	   /* bytes: from one piece to the next */
 };
 
 static inline uint64_t prefetch_end(const struct prefetch *p)

@@ -5,7 +5,6 @@
  */
 #include "ra_methods.h"
 
-#include <errno.h>
 #include <grp.h>
 #include <stdio.h>
 #include <string.h>

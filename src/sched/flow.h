@@ -90,4 +90,13 @@ struct client_total {
 	uint64_t requests, refused;
 };
 
+/* Their order, for qsort(3) and bsearch(3). */
+static inline int client_total_order(const void *a, const void *b)
+{
+	const uint64_t x = ((const struct client_total *)a)->client,
+		       y = ((const struct client_total *)b)->client;
+
+	return x < y ? -1 : x > y;
+}
+
 #endif

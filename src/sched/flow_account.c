@@ -164,21 +164,14 @@ unsigned int sched_flows(const struct sched_queue *q, struct flow_stats *stats, 
 	return q->flows.n;
 }
 
-static int by_client(const void *key, const void *entry)
-{
-	const uint64_t client = *(const uint64_t *)key,
-		       of = ((const struct client_total *)entry)->client;
-
-	return client < of ? -1 : client > of;
-}
-
 void sched_client_totals(const struct sched_queue *q, struct client_total *totals, size_t n)
 {
 	const struct sched_flow *f;
 
 	TAILQ_FOREACH(f, &q->flows.recent, recent) {
+		const struct client_total key = {.client = f->id.client};
 		struct client_total *t =
-			bsearch(&f->id.client, totals, n, sizeof(*totals), by_client);
+			bsearch(&key, totals, n, sizeof(*totals), client_total_order);
 
 		if (t == NULL)
 			continue;
