@@ -313,8 +313,7 @@ static bool bring_young(struct dispatcher *d, struct prefetch *p, uint64_t *slic
 	uint64_t begin = p->upto, most;
 	struct fetch_chunk chunk;
 
-	if (p->in_pieces || !device_queues_demand(p->backing->device) ||
-	    device_is_written(p->backing->device))
+	if (p->in_pieces || device_is_written(p->backing->device))
 		return true;
 	most = first_step(d, p);
 	while (most != 0 && p->upto < begin + YOUNG_MAX && prefetch_goes_on(p)) {
