@@ -49,6 +49,26 @@ static void leave(struct prefetch *p)
 	export_io_put(io);
 }
 
+/*
+ * Whether a drive that takes several requests in an order of its own should have P's pieces together with those of other
+ * streams: where seeks take a quarter of its time. Of one stream's pieces there is ever less to choose from, and its seeks
+ * become longer than those of readers who ask by themselves. With a use.
+ */
+static bool is_in_pieces(struct prefetch *p)
+{
+	struct dispatcher *d = &p->backing->device->dispatcher;
+	struct cost_model cost;
+	uint64_t seek, time;
+
+	if (p->plan.record || p->plan.way != WAY_FORWARD || dispatcher_streams(d) < 2 ||
+	    !device_queues_demand(p->backing->device))
+		return false;
+	cost = dispatcher_cost(d);
+	seek = cost_among_bytes(&cost);
+	time = p->plan.len + seek;
+	return backing_reach(p->backing, p->plan.offset, time, seek) <= time - time / 4;
+}
+
 /* Whether all of it is in memory already; else says where it is on the disk. With a use. */
 static bool is_resident(struct prefetch *p)
 {
@@ -63,6 +83,7 @@ static bool is_resident(struct prefetch *p)
 		return true;
 	}
 	p->req.block = backing_block(p->backing, p->plan.offset);
+	p->req.pieces = is_in_pieces(p);
 	return false;
 }
 
@@ -119,6 +140,8 @@ static uint64_t turn_of(struct dispatcher *d, struct prefetch *p)
 	reach = backing_reach(p->backing, p->plan.offset, turn, p->seek);
 	p->in_pieces = reach <= turn / 2;
 	if (p->in_pieces && (!p->plan.young || dispatcher_streams(d) > 1))
+		p->together = slices;
+	if (p->req.pieces) /* others' would come between steps */
 		p->together = slices;
 	if (dispatcher_streams(d) < 2)
 		return turn;

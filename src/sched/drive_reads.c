@@ -16,6 +16,9 @@
 /* Of Demand_Wait, what a client's reads at the drive may take while others have some too. */
 #define CROWD_PART 4
 
+/* Chunks that lie in pieces: together they are what a drive has use for. */
+#define PIECES_MAX 4
+
 /* Reads that went there within so long (ns) may have come to it in another order. */
 #define ORDER_SLACK UINT64_C(200000)
 /* One that took no longer (ns) was not there at all. */
@@ -72,6 +75,11 @@ bool drive_reads_takes_chunks(const struct drive_reads *d, const struct sched_qu
 	       (e->probing ? is_asked(d, q) : e->together && !depth_evidence_waits(e));
 }
 
+bool drive_reads_takes_pieces(const struct drive_reads *d, const struct sched_queue *q)
+{
+	return d->chunks < PIECES_MAX && drive_reads_takes_chunks(d, q);
+}
+
 uint32_t drive_reads_there(const struct drive_reads *d, const struct sched_queue *q)
 {
 	uint32_t level = drive_reads_level(d);
@@ -88,7 +96,7 @@ static bool has_few(const struct sched_flow *f)
 	return f->stats.queued[SCHED_DEMAND] + f->stats.running <= FEW;
 }
 
-/* Whether the drive leaves one of a few for longer than WAIT (ns). */
+/* Whether the drive leaves one of a few for longer than WAIT (ns). A chunk in pieces takes as long as it takes. */
 static bool is_left(const struct sched_queue *q, uint64_t wait, uint64_t now)
 {
 	const struct sched_req *r;
@@ -96,7 +104,7 @@ static bool is_left(const struct sched_queue *q, uint64_t wait, uint64_t now)
 	TAILQ_FOREACH(r, &q->active, age) {
 		if (now - r->started < wait)
 			break;
-		if (r->scattered && has_few(r->in))
+		if (r->scattered && !r->pieces && has_few(r->in))
 			return true;
 	}
 	return false;

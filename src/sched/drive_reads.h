@@ -17,6 +17,10 @@
  * has his share by that. A flow's first is as long on its way as in a round. Where all have many it is
  * the throughput that counts, and as many go as are of use.
  *
+ * Chunks may be among them: short ones; and a few that lie in pieces, each of which costs a seek (PIECES_MAX). Of one such
+ * chunk there is ever less to choose from while it comes, and the seeks become longer; with the next ones beside it the
+ * drive goes on choosing.
+ *
  * Pure: the clock is handed in, no lock.
  */
 #ifndef SCHED_DRIVE_READS_H
@@ -29,7 +33,7 @@ struct drive_reads {
 	struct depth_evidence evidence;
 	uint32_t max;		/* together at most; 1: never several */
 	uint32_t there;		/* also in gaps */
-	uint32_t chunks;	/* short ones, beside them */
+	uint32_t chunks;	/* short ones and such in pieces, beside them */
 	uint64_t came;		/* ns: when one of them last came */
 	struct flow_id last;	/* whose the last of them was */
 	uint64_t crowded_until; /* ns: lately there was one of a flow with few, and of another */
@@ -47,6 +51,8 @@ uint32_t drive_reads_level(const struct drive_reads *d);
 bool drive_reads_one_at_hand(const struct drive_reads *d, const struct sched_queue *q);
 /* Whether short chunks may be among them: where it is settled that several are faster, or is asked. */
 bool drive_reads_takes_chunks(const struct drive_reads *d, const struct sched_queue *q);
+/* ... or one that lies in pieces, too: of these no more than a few go together, for each has many seeks. */
+bool drive_reads_takes_pieces(const struct drive_reads *d, const struct sched_queue *q);
 /* So many may be there now: those; or one, and mostly the next one at hand (place.h). */
 uint32_t drive_reads_there(const struct drive_reads *d, const struct sched_queue *q);
 /* ... while fewer are there a flow that has one may have another: 1..level. Q: whose reads they are. */

@@ -55,7 +55,7 @@ static bool is_late(const struct sched_queue *q, const struct sched_flow *f)
 /* Whether R may go now: beside what is at the drive, and not of who has had more than others. */
 static bool may_go(const struct sched_queue *q, const struct sched_req *r)
 {
-	return (q->short_too || !is_short_chunk(r)) && !is_parked(q, r) && !flow_is_held(r->in) &&
+	return goes_with_others(q, r) && !is_parked(q, r) && !flow_is_held(r->in) &&
 	       r->in->group->node.vtime <= flow_level_of_reads(q) &&
 	       !flow_reads_behind_within(q, r->in) && !is_late(q, r->in);
 }

@@ -211,7 +211,7 @@ static uint64_t bytes_of(const struct sched_queue *q, const struct sched_req *r,
 /* Whether R may go now, beside what runs. */
 static bool has_place(const struct sched_queue *q, const struct sched_req *r)
 {
-	bool fits = !q->scattered_only || (r->scattered && (q->short_too || !is_short_chunk(r)));
+	bool fits = !q->scattered_only || (r->scattered && goes_with_others(q, r));
 
 	return fits && !flow_is_kept(q, r->in);
 }
@@ -227,7 +227,7 @@ static void start(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	clock_start(q, r, now);
 	r->in->stats.running++;
 	r->in->demands += r->class == SCHED_DEMAND;
-	if (is_short_chunk(r) && !q->short_too)
+	if (!goes_with_others(q, r))
 		r->scattered = false; /* it has the disk for itself */
 	TAILQ_INSERT_TAIL(&q->active, r, age);
 	if (r->class == SCHED_DEMAND)

@@ -87,6 +87,7 @@ struct sched_req {
 	bool several; /* a chunk: of several files; who has joined it goes by himself if it hangs */
 	bool begins;  /* a chunk: the first of its stream that goes on behind it */
 	bool one_step; /* a chunk: it is brought by one request to the device */
+	bool pieces; /* a chunk: it lies in pieces, a seek each, for which the device is asked at once */
 	bool brings_more; /* a demand read: its client wants less, and may soon want the rest: who does joins it */
 	uint64_t block; /* on the device, bytes; file order where unmapped */
 	uint64_t owner; /* the stream it belongs to; 0: none */
@@ -222,9 +223,10 @@ struct sched_queue {
 	/* Set by whoever runs it: the disk has a place for small reads only (place.h), so that nothing else
 	 * is handed out, nor what would come behind it. */
 	bool scattered_only;
-	bool at_hand;	/* ... for one that is served when what runs is over (place.h) */
-	bool short_too; /* ... and for short chunks */
-	bool one_each;	/* ... and none of a flow that has one running (drive_reads.h) */
+	bool at_hand;	 /* ... for one that is served when what runs is over (place.h) */
+	bool short_too;	 /* ... and for short chunks */
+	bool pieces_too; /* ... and for one in pieces */
+	bool one_each;	 /* ... and none of a flow that has one running (drive_reads.h) */
 	uint32_t queued, running, stalled;
 	uint32_t by_class[SCHED_CLASSES]; /* queued */
 	uint32_t short_chunks;		  /* of them chunks that may be at the drive with others */

@@ -108,17 +108,22 @@ static void let_go(void)
 	pthread_mutex_unlock(&lock);
 }
 
+static struct sched_req request(enum sched_class class, uint64_t at, uint64_t len)
+{
+	return (struct sched_req){.ops = &item_ops,
+				  .class = class,
+				  .file = at / MIB,
+				  .offset = at,
+				  .block = at,
+				  .len = len,
+				  .one_step = true,
+				  .flow = {.client = client}};
+}
+
 static enum sched_verdict submit(struct sched_req *r, enum sched_class class, uint64_t at,
 				 uint64_t len)
 {
-	*r = (struct sched_req){.ops = &item_ops,
-				.class = class,
-				.file = at / MIB,
-				.offset = at,
-				.block = at,
-				.len = len,
-				.one_step = true,
-				.flow = {.client = client}};
+	*r = request(class, at, len);
 	return dispatcher_submit(&dispatcher, r);
 }
 
@@ -376,6 +381,59 @@ static void test_one_that_is_tried_has_no_short_chunk(void **state)
 	stop();
 }
 
+/* Chunk I, of a stream of its own, each in pieces of which the drive is asked for all at once. */
+static void submit_in_pieces(unsigned int i)
+{
+	reads[i] = request(SCHED_PREFETCH, (i + 1) * 64 * MIB, 2 * MIB);
+	reads[i].one_step = false;
+	reads[i].pieces = true;
+	reads[i].owner = i + 1;
+	dispatcher_submit(&dispatcher, &reads[i]);
+}
+
+/* The drive has those of a few streams to choose from; and small reads go along. */
+static void test_chunks_in_pieces_go_together(void **state)
+{
+	start(true);
+	must_meet = READS;
+	for (unsigned int i = 0; i < TOGETHER; i++)
+		submit_in_pieces(i);
+	await_small(4);
+	submit_small(TOGETHER);
+	let_go();
+	await_ended(TOGETHER + 1);
+	assert_in_range(small_most, 4, 5); /* the read may come to its turn later */
+	assert_int_equal(dispatcher.drive.chunks, 0);
+	stop();
+}
+
+/* One that lies in one place has the disk for itself, as ever. */
+static void test_a_whole_chunk_waits_for_those_in_pieces(void **state)
+{
+	start(true);
+	must_meet = READS;
+	submit_in_pieces(0);
+	submit_in_pieces(1);
+	await_small(2);
+	client = 1;
+	submit(&chunk, SCHED_PREFETCH, 0, MIB);
+	assert_int_equal(others_now, 0);
+	let_go();
+	await_ended(3);
+	stop();
+}
+
+/* A drive that takes them as they come has one after the other. */
+static void test_chunks_in_pieces_alone(void **state)
+{
+	start(false);
+	for (unsigned int i = 0; i < TOGETHER; i++)
+		submit_in_pieces(i);
+	await_ended(TOGETHER);
+	assert_int_equal(small_most, 0);
+	stop();
+}
+
 static void test_what_is_shown(void **state)
 {
 	struct dispatcher_stats s;
@@ -433,6 +491,10 @@ static void test_the_places(void **state)
 	r.counts = false;
 	r.len++;
 	assert_false(place_is_scattered(&r));
+	r.pieces = true;
+	assert_true(place_is_scattered(&r));
+	r.record = 1;
+	assert_false(place_is_scattered(&r));
 }
 
 int main(void)
@@ -449,6 +511,9 @@ int main(void)
 		cmocka_unit_test(test_reads_of_several_clients_go_together),
 		cmocka_unit_test(test_a_short_chunk_goes_with_small_reads),
 		cmocka_unit_test(test_one_that_is_tried_has_no_short_chunk),
+		cmocka_unit_test(test_chunks_in_pieces_go_together),
+		cmocka_unit_test(test_a_whole_chunk_waits_for_those_in_pieces),
+		cmocka_unit_test(test_chunks_in_pieces_alone),
 		cmocka_unit_test(test_what_is_shown),
 		cmocka_unit_test(test_the_places),
 	};
