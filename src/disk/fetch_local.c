@@ -50,13 +50,32 @@ static void halve_pieces(struct device *device, uint32_t piece)
 		atomic_store_explicit(&device->piece, piece / 2, memory_order_relaxed);
 }
 
-/* The kernel starts to bring [offset, upto). */
+/* Where the first of the pieces of [offset, upto) ends, the only one that is shorter: with a unit (wait_for()). */
+static uint64_t first_piece_end(uint64_t offset, uint64_t upto, uint32_t piece)
+{
+	uint64_t end = offset + (upto - offset) % piece;
+
+	end += FETCH_UNIT - 1;
+	end -= end % FETCH_UNIT;
+	if (end == offset || end > offset + piece)
+		end = (offset + piece) / FETCH_UNIT * FETCH_UNIT;
+	return end < upto ? end : upto;
+}
+
+/*
+ * The kernel starts to bring [offset, upto). What is less than a piece comes first: a drive that orders its commands would
+ * as soon begin with one at the end, and come back for those in front a turn later. Of two that begin side by side it has
+ * the first one first.
+ */
 static bool will_need(struct backing *b, uint64_t offset, uint64_t upto, uint32_t piece)
 {
-	for (uint64_t at = offset; at < upto; at += piece)
-		if (posix_fadvise(b->fd, (off_t)at, upto - at < piece ? upto - at : piece,
-				  POSIX_FADV_WILLNEED))
+	uint64_t end = first_piece_end(offset, upto, piece);
+
+	for (uint64_t at = offset; at < upto; at = end, end += piece) {
+		end = end < upto ? end : upto;
+		if (posix_fadvise(b->fd, (off_t)at, (off_t)(end - at), POSIX_FADV_WILLNEED))
 			return false;
+	}
 	return true;
 }
 
@@ -82,6 +101,41 @@ static uint64_t wait_for(struct backing *b, uint64_t offset, uint64_t upto)
 		if (!await_byte(b, end - 1))
 			return end - 1;
 	return last ? upto : upto - 1;
+}
+
+/* Whether of what ends at UPTO, once that was waited for, no page came in front of the last one: a piece was cut short. */
+static bool is_cut_short(struct backing *b, uint64_t offset, uint64_t upto)
+{
+	uint64_t last = (upto - 1) - (upto - 1) % FETCH_PAGE, unit = last - last % FETCH_UNIT;
+
+	if (unit > offset)
+		offset = unit;
+	for (; offset < last; offset += FETCH_PAGE)
+		if (backing_resident(b, offset, FETCH_PAGE))
+			return false;
+	return true;
+}
+
+/*
+ * Whether it is all there once that was waited for. A unit may lie in several extents, of which the last has come first:
+ * then each of its pages is waited for.
+ */
+static bool is_all_there(struct backing *b, uint64_t offset, uint64_t upto)
+{
+	if (backing_resident(b, offset, upto - offset))
+		return true;
+	if (is_cut_short(b, offset, upto))
+		return false;
+	for (uint64_t at = offset, end; at < upto; at = end) {
+		end = at - at % FETCH_UNIT + FETCH_UNIT;
+		end = end < upto ? end : upto;
+		if (backing_resident(b, at, end - at))
+			continue;
+		for (uint64_t page = at; page < end; page += FETCH_PAGE - page % FETCH_PAGE)
+			if (!await_byte(b, page))
+				return false;
+	}
+	return backing_resident(b, offset, upto - offset);
 }
 
 /* Where others write to a disk, what is asked for together takes as long to read as so many seeks. */
@@ -168,7 +222,7 @@ static bool populate(struct backing *b, struct kernel_windows *w, uint64_t offse
 			split_folio(b, w->size, there);
 		return false;
 	}
-	if (backing_resident(b, offset, upto - offset))
+	if (is_all_there(b, offset, upto))
 		return true;
 	halve_pieces(b->device, piece);
 	return false;
