@@ -390,6 +390,7 @@ static int start_writeback(void)
 		.files = files,
 		.entries = files + ERRORS_A_FILE * files,
 		.name_thread = ra_name_thread,
+		.refresh = shares_refresh,
 	};
 
 	dirty_memory_start(ra_module_params.dirty_budget);

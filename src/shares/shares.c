@@ -57,6 +57,11 @@ struct flow_id shares_flow(const struct sockaddr *addr, uint16_t export_id, uint
 	return flow;
 }
 
+void shares_refresh(struct flow_id *flow)
+{
+	(void)client_table_rule(state.clients, flow->client, &flow->rule);
+}
+
 uint64_t shares_known_client(const struct sockaddr *addr)
 {
 	struct client_address a;

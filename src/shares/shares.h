@@ -47,6 +47,11 @@ void shares_stop(void);
  * lock that other clients want, but may ask a name server when a client is new: hold no lock.
  */
 struct flow_id shares_flow(const struct sockaddr *addr, uint16_t export_id, uint64_t now);
+/*
+ * FLOW, of a request that came before, has the rule that was found for its client since; it stays as it is where
+ * that is known no more. Asks nobody, and waits for no request: with any lock of a rank below LOCK_CLIENTS.
+ */
+void shares_refresh(struct flow_id *flow);
 /* Its client alone, if it is known already: one that only asks for prices is not. 0: it is not. */
 uint64_t shares_known_client(const struct sockaddr *addr);
 

@@ -228,6 +228,31 @@ static void test_an_operator_changes_one_address(void **state)
 	free(shares);
 }
 
+/* What a client has written goes by its rules of now; of one that made room for others by those that were known last. */
+static void test_the_rule_of_a_request_that_came_before(void **state)
+{
+	struct flow_id before, nobody = {.rule = 0};
+	char address[32];
+
+	(void)state;
+	before = flow("10.3.0.1");
+	assert_int_equal(before.rule, 0);
+	assert_true(shares_change_client("10.3.0.1", SHARE_CEILING_BANDWIDTH, 5, world.why));
+	names_asked = 0;
+	flow("10.3.0.1"); /* asks for something else */
+	shares_refresh(&before);
+	assert_int_equal(before.rule, 1);
+	assert_int_equal(names_asked, 0);
+	for (int i = 2; i <= 100; i++) { /* 64 are known */
+		snprintf(address, sizeof(address), "10.4.0.%d", i);
+		flow(address);
+	}
+	shares_refresh(&before);
+	assert_int_equal(before.rule, 1);
+	shares_refresh(&nobody);
+	assert_int_equal(nobody.rule, 0);
+}
+
 static void test_so_many_rules_can_be(void **state)
 {
 	char address[32];
@@ -355,6 +380,7 @@ int main(void)
 		TEST(test_what_does_not_change_is_not_published),
 		TEST(test_an_operator_changes_a_rule),
 		TEST(test_an_operator_changes_one_address),
+		TEST(test_the_rule_of_a_request_that_came_before),
 		TEST(test_so_many_rules_can_be),
 		TEST(test_floors_that_a_disk_cannot_keep_are_refused),
 		TEST(test_floors_of_rules_count_for_each_address),
