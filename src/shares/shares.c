@@ -17,6 +17,9 @@
 #include "common/log.h"
 #include "shares/export_shares.h"
 
+/* Sums of the same floors in another order differ by less. */
+#define ROUNDED 1e-9
+
 static struct {
 	struct lock lock;
 	const struct shares_ops *ops; /* NULL: not started */
@@ -145,7 +148,7 @@ static double floor_on(unsigned int n, const struct share_disk *d, uint16_t expo
 	return time > 0 && state.ops->disks_of(export_id) >> n & 1 ? time : 0;
 }
 
-/* What those of all exports do; SHARE in place of that of the export ID (< 0: of none). */
+/* What those of all exports come to; SHARE in place of that of the export ID (< 0: of none). */
 static double floors_of_exports(unsigned int n, const struct share_disk *d, int32_t id,
 				const struct share *share)
 {
@@ -160,20 +163,36 @@ static double floors_of_exports(unsigned int n, const struct share_disk *d, int3
 	return sum;
 }
 
-/* Whether all disks can keep the floors of RULES and of exports, with another SHARE of ID (< 0: none). */
+/* What all floors in force come to on the Nth disk. */
+static double floors_now(unsigned int n, const struct share_disk *d)
+{
+	return floors_of_rules(state.rules, d) + floors_of_exports(n, d, -1, NULL);
+}
+
+/* Whether floors that come to SUM of D, and came to BEFORE, are more than it can keep, and not less than there were. */
+static bool made_too_much(double sum, double before, const struct share_disk *d, char *why)
+{
+	return sum > before + ROUNDED && floors_exceed(sum, d, why, SHARES_WHY);
+}
+
+/*
+ * Whether all disks can keep the floors of RULES and of exports, with another SHARE of ID (< 0: none). Where
+ * the configuration promised too much, whatever does not add to it is welcome: that is how it is mended.
+ */
 static bool admitted(const struct share_rules *rules, int32_t id, const struct share *share,
 		     char *why)
 {
 	struct share_disk disk[SHARE_DISKS_MAX] = {0}, none = {0};
 	unsigned int n = state.ops->disks(disk);
 
-	if (floors_exceed(floors_of_rules(rules, &none), &none, why, SHARES_WHY))
+	if (made_too_much(floors_of_rules(rules, &none), floors_of_rules(state.rules, &none), &none,
+			  why))
 		return false;
 	for (unsigned int i = 0; i < n; i++) {
 		double sum = floors_of_rules(rules, &disk[i]) +
 			     floors_of_exports(i, &disk[i], id, share);
 
-		if (floors_exceed(sum, &disk[i], why, SHARES_WHY))
+		if (made_too_much(sum, floors_now(i, &disk[i]), &disk[i], why))
 			return false;
 	}
 	return true;
@@ -188,10 +207,8 @@ void shares_watch(void)
 	lock_take(&state.lock);
 	n = state.ops->disks(disk);
 	for (unsigned int i = 0; i < n; i++) {
-		double sum = floors_of_rules(state.rules, &disk[i]) +
-			     floors_of_exports(i, &disk[i], -1, NULL);
-
-		if (state.told >> i & 1 || !floors_exceed(sum, &disk[i], why, sizeof(why)))
+		if (state.told >> i & 1 ||
+		    !floors_exceed(floors_now(i, &disk[i]), &disk[i], why, sizeof(why)))
 			continue;
 		state.told |= UINT64_C(1) << i;
 		log_line(LOG_LEVEL_WARN, "device %s: %s; they are kept in part only", disk[i].name,

@@ -79,7 +79,7 @@ void shares_watch(void);
 
 /*
  * For the clients of a rule (WHO is its number, from 1) or for one address. False, and WHY: no such
- * rule, value out of range, contradicting floor and ceiling, or floors that the disks cannot keep.
+ * rule, value out of range, contradicting floor and ceiling, or more of floors than the disks can keep.
  */
 bool shares_change_client(const char *who, enum share_key key, uint64_t value,
 			  char why[SHARES_WHY]);

@@ -301,6 +301,27 @@ static void test_floors_that_a_disk_cannot_keep_are_refused(void **state)
 	assert_true(shares_change_client("10.0.0.1", SHARE_FLOOR_TIME, 40, world.why));
 }
 
+/* The configuration may promise more than a disk turns out to have: what mends that, or has no part in it, is done. */
+static void test_only_what_promises_more_is_refused(void **state)
+{
+	(void)state;
+	give_disks();
+	world.disk[0].ns_per_byte = 0; /* not known at the start */
+	assert_true(shares_set_export(1, &(struct share){.floor.bandwidth = 95000000}, world.why));
+	world.disk[0].ns_per_byte = 10;
+	assert_true(shares_change_export(1, SHARE_WEIGHT, 300, world.why));
+	assert_true(shares_change_export(2, SHARE_WEIGHT, 50, world.why));
+	assert_true(shares_change_export(2, SHARE_CEILING_TIME, 50, world.why));
+	assert_true(shares_change_client("10.0.0.1", SHARE_WEIGHT, 50, world.why));
+	assert_true(shares_change_export(1, SHARE_FLOOR_BANDWIDTH, 92, world.why));
+	assert_false(shares_change_export(1, SHARE_FLOOR_BANDWIDTH, 93, world.why));
+	assert_non_null(strstr(world.why, "the floors come to 93 percent"));
+	assert_false(shares_change_export(2, SHARE_FLOOR_TIME, 1, world.why));
+	assert_false(shares_change_client("10.0.0.1", SHARE_FLOOR_TIME, 1, world.why));
+	assert_true(shares_change_export(1, SHARE_FLOOR_BANDWIDTH, 80, world.why));
+	assert_true(shares_change_client("10.0.0.1", SHARE_FLOOR_TIME, 10, world.why));
+}
+
 static void test_floors_of_rules_count_for_each_address(void **state)
 {
 	struct share_rules *rules = share_rules_new();
@@ -383,6 +404,7 @@ int main(void)
 		TEST(test_the_rule_of_a_request_that_came_before),
 		TEST(test_so_many_rules_can_be),
 		TEST(test_floors_that_a_disk_cannot_keep_are_refused),
+		TEST(test_only_what_promises_more_is_refused),
 		TEST(test_floors_of_rules_count_for_each_address),
 		TEST(test_what_turns_out_to_be_too_much_is_told_once),
 		TEST(test_rules_change_while_clients_are_matched),
