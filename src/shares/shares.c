@@ -169,7 +169,7 @@ static double floors_now(unsigned int n, const struct share_disk *d)
 	return floors_of_rules(state.rules, d) + floors_of_exports(n, d, -1, NULL);
 }
 
-/* Whether floors that come to SUM of D, and came to BEFORE, are more than it can keep, and not less than there were. */
+/* Whether floors that come to SUM of D, and came to BEFORE, are more than it can keep, and more than there were. */
 static bool made_too_much(double sum, double before, const struct share_disk *d, char *why)
 {
 	return sum > before + ROUNDED && floors_exceed(sum, d, why, SHARES_WHY);

@@ -55,7 +55,7 @@ def changed_by_operators(server):
     answer = share(export=1, key="Floor_Time", value=60)
     e2e.check(answer["ok"] and answer["exports"][0]["floor_time"] == 0.6, "an export's floor", answer)
     e2e.check(share(export=2, key="Floor_Time", value=60)["ok"], "another's, on another disk")
-    answer = share(client="1", key="Floor_Time", value=31)  # of clients: on each disk
+    answer = share(client="2", key="Floor_Time", value=31)  # of clients: on each disk
     e2e.check(not answer["ok"] and "91 percent" in answer["error"] and "90" in answer["error"],
               "floors beyond what a disk can keep are refused", answer)
     answer = share(export=9, key="Weight", value=1)

@@ -340,6 +340,54 @@ static void test_floors_of_rules_count_for_each_address(void **state)
 	assert_true(shares_set_export(1, &(struct share){.floor.time = 30}, world.why));
 }
 
+static void set_floor(const char *clients, uint32_t percent)
+{
+	struct share_rules *rules = share_rules_new();
+
+	add(rules, clients, (struct share){.floor.time = percent});
+	assert_true(shares_set_rules(rules, world.why));
+}
+
+/* An address that a rule names, given a rule of its own: what it had is not promised twice. */
+static void test_a_floor_that_is_inherited_counts_once(void **state)
+{
+	(void)state;
+	set_floor("10.0.0.1", 50);
+	assert_true(shares_change_client("10.0.0.1", SHARE_WEIGHT, 300, world.why));
+	assert_true(shares_change_client("10.0.0.1", SHARE_FLOOR_TIME, 90, world.why));
+	assert_false(shares_change_client("10.0.0.2", SHARE_FLOOR_TIME, 1, world.why));
+	assert_non_null(strstr(world.why, "the floors come to 91 percent"));
+	assert_true(shares_change_client("10.0.0.1", SHARE_FLOOR_TIME, 10, world.why));
+	assert_true(shares_change_client("10.0.0.2", SHARE_FLOOR_TIME, 80, world.why));
+	assert_false(shares_change_client("10.0.0.2", SHARE_FLOOR_TIME, 81, world.why));
+	/* of a pair the other one keeps its own */
+	set_floor("pair", 30);
+	assert_true(shares_change_client("10.9.9.1", SHARE_WEIGHT, 300, world.why));
+	assert_true(shares_change_client("10.9.9.1", SHARE_FLOOR_TIME, 60, world.why));
+	assert_false(shares_change_client("10.9.9.1", SHARE_FLOOR_TIME, 61, world.why));
+	assert_true(shares_change_client("10.9.9.1", SHARE_FLOOR_TIME, 0, world.why));
+	assert_true(shares_change_client("10.0.0.2", SHARE_FLOOR_TIME, 60, world.why));
+	assert_false(shares_change_client("10.0.0.2", SHARE_FLOOR_TIME, 61, world.why));
+}
+
+/* A rule of a network counts once in all: whoever of it has as much, or less, adds nothing, and takes nothing away. */
+static void test_a_floor_inherited_from_a_network(void **state)
+{
+	(void)state;
+	set_floor("10.1.0.0/16", 50);
+	assert_true(shares_change_client("10.1.0.1", SHARE_WEIGHT, 300, world.why));
+	assert_true(shares_change_client("10.1.0.1", SHARE_FLOOR_TIME, 90, world.why));
+	assert_false(shares_change_client("10.0.0.2", SHARE_FLOOR_TIME, 1, world.why));
+	assert_non_null(strstr(world.why, "the floors come to 91 percent"));
+	assert_true(shares_change_client("10.1.0.1", SHARE_FLOOR_TIME, 10, world.why));
+	assert_true(shares_change_client("10.0.0.2", SHARE_FLOOR_TIME, 40, world.why));
+	assert_false(shares_change_client("10.0.0.2", SHARE_FLOOR_TIME, 41, world.why));
+	/* the rule that it hides may change, too */
+	assert_true(shares_change_client("1", SHARE_FLOOR_TIME, 5, world.why));
+	assert_true(shares_change_client("10.0.0.2", SHARE_FLOOR_TIME, 80, world.why));
+	assert_false(shares_change_client("10.0.0.2", SHARE_FLOOR_TIME, 81, world.why));
+}
+
 static void test_what_turns_out_to_be_too_much_is_told_once(void **state)
 {
 	(void)state;
@@ -406,6 +454,8 @@ int main(void)
 		TEST(test_floors_that_a_disk_cannot_keep_are_refused),
 		TEST(test_only_what_promises_more_is_refused),
 		TEST(test_floors_of_rules_count_for_each_address),
+		TEST(test_a_floor_that_is_inherited_counts_once),
+		TEST(test_a_floor_inherited_from_a_network),
 		TEST(test_what_turns_out_to_be_too_much_is_told_once),
 		TEST(test_rules_change_while_clients_are_matched),
 	};
