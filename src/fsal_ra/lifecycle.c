@@ -62,25 +62,17 @@ static bool set_share(struct ra_export *exp, const struct export_settings *setti
 {
 	char why[SHARES_WHY];
 
-	if (shares_set_export(exp->export.export_id, &settings->share, why)) {
-		exp->shares = true;
+	exp->share.id = exp->export.export_id;
+	if (shares_set_export(&exp->share, &settings->share, why))
 		return true;
-	}
 	LogCrit(COMPONENT_CONFIG, "RA, export %u: %s", exp->export.export_id, why);
 	return false;
-}
-
-static void drop_share(struct ra_export *exp)
-{
-	if (exp->shares)
-		shares_drop_export(exp->export.export_id);
-	exp->shares = false;
 }
 
 /* What operators see and turn of it, and its share, are gone. */
 static void forget(struct ra_export *exp)
 {
-	drop_share(exp);
+	shares_drop_export(&exp->share);
 	if (exp->kept)
 		live_params_export_drop(exp->io);
 	exp->kept = false;
@@ -95,7 +87,7 @@ int ra_io_export_start(struct ra_export *exp)
 		return EINVAL;
 	exp->io = export_io_new(exp->export.export_id, module.engine, &settings);
 	if (exp->io == NULL) {
-		drop_share(exp);
+		shares_drop_export(&exp->share);
 		return ENOMEM;
 	}
 	live_params_export_new(exp->io, &exp->params);

@@ -26,8 +26,8 @@ static struct {
 	struct client_table *clients;
 	struct share_rules *rules; /* NULL: before the first are set */
 	struct sched_shares shares;
-	uint8_t known[(UINT16_MAX + 1) / 8]; /* bit n: the export n is there */
-	uint64_t told; /* disks of which was told that they cannot keep these */
+	struct shares_export *exports; /* those that are there, as they came */
+	uint64_t told;		       /* disks of which was told that they cannot keep these */
 } state = {.lock = LOCK_INITIALIZER(LOCK_SHARES)};
 
 /* ---- clients ---------------------------------------------------------------------------- */
@@ -122,9 +122,24 @@ static void replace_rules(struct share_rules *rules)
 	publish(take_rules());
 }
 
-static bool is_known(uint16_t export_id)
+/* The export whose share is that of the number; NULL: none is there. */
+static struct shares_export *holder_of(uint16_t export_id)
 {
-	return state.known[export_id / 8] >> export_id % 8 & 1;
+	struct shares_export *e = state.exports;
+
+	while (e != NULL && e->id != export_id)
+		e = e->next;
+	return e;
+}
+
+/* Where E is listed, or would be. */
+static struct shares_export **place_of(const struct shares_export *e)
+{
+	struct shares_export **at = &state.exports;
+
+	while (*at != NULL && *at != e)
+		at = &(*at)->next;
+	return at;
 }
 
 static bool has_room(uint16_t export_id, const struct share *share, char *why)
@@ -233,7 +248,21 @@ bool shares_set_rules(struct share_rules *rules, char why[SHARES_WHY])
 	return true;
 }
 
-bool shares_set_export(uint16_t export_id, const struct share *share, char why[SHARES_WHY])
+/* With the lock. */
+static void take_export(struct shares_export *e, const struct share *share)
+{
+	struct shares_export **at = place_of(e);
+
+	if (*at == NULL) {
+		e->next = NULL;
+		*at = e;
+	}
+	e->share = *share;
+	if (holder_of(e->id) == e)
+		publish(export_share_keep(&state.shares, e->id, share));
+}
+
+bool shares_set_export(struct shares_export *e, const struct share *share, char why[SHARES_WHY])
 {
 	struct share_disk none = {0};
 	bool done;
@@ -242,22 +271,39 @@ bool shares_set_export(uint16_t export_id, const struct share *share, char why[S
 	done = !floors_exceed(floors_of_rules(state.rules, &none) +
 				      floor_time(&share->floor, &none),
 			      &none, why, SHARES_WHY) &&
-	       has_room(export_id, share, why);
-	if (done) {
-		state.known[export_id / 8] |= (uint8_t)(1 << export_id % 8);
-		publish(export_share_keep(&state.shares, export_id, share));
-	}
+	       has_room(e->id, share, why);
+	if (done)
+		take_export(e, share);
 	lock_drop(&state.lock);
 	return done;
 }
 
-void shares_drop_export(uint16_t export_id)
+/* The export with this number has gone: the next one's share, if there is one, is in force. */
+static void pass_on(uint16_t export_id)
 {
-	const struct share none = {0};
+	static const struct share none;
+	const struct shares_export *next = holder_of(export_id);
+	const struct share *share = next != NULL ? &next->share : &none;
+	char why[SHARES_WHY];
+
+	if (has_room(export_id, share, why))
+		publish(export_share_keep(&state.shares, export_id, share));
+	else
+		log_line(LOG_LEVEL_CRIT, "export %u: %s", export_id, why);
+}
+
+void shares_drop_export(struct shares_export *e)
+{
+	struct shares_export **at;
+	bool held;
 
 	lock_take(&state.lock);
-	state.known[export_id / 8] &= (uint8_t) ~(1 << export_id % 8);
-	publish(export_share_keep(&state.shares, export_id, &none));
+	at = place_of(e);
+	held = holder_of(e->id) == e;
+	if (*at != NULL)
+		*at = e->next;
+	if (held)
+		pass_on(e->id);
 	lock_drop(&state.lock);
 }
 
@@ -316,7 +362,7 @@ bool shares_change_export(uint16_t export_id, enum share_key key, uint64_t value
 	now = export_share_of(&state.shares, export_id);
 	if (now != NULL)
 		share = *now;
-	if (!is_known(export_id))
+	if (holder_of(export_id) == NULL)
 		snprintf(why, SHARES_WHY, "no export %u has FSAL RA", export_id);
 	else
 		done = share_change(&share, key, value, why, SHARES_WHY) &&
@@ -372,6 +418,6 @@ void shares_stop(void)
 	state.rules = NULL;
 	state.ops = NULL;
 	state.shares.n_exports = 0;
-	memset(state.known, 0, sizeof(state.known));
+	state.exports = NULL;
 	lock_drop(&state.lock);
 }

@@ -66,12 +66,23 @@ bool shares_client_text(uint64_t client, char text[CLIENT_TEXT_MAX]);
  */
 bool shares_set_rules(struct share_rules *rules, char why[SHARES_WHY]);
 /*
+ * An export of the host's, which owns it; zero but for its number before it is set. Two may have one number: one that
+ * goes while the next is made, or one that the server is about to refuse for its number. The share in force is
+ * that of the one that came first, and once that is gone of the next.
+ */
+struct shares_export {
+	uint16_t id;
+	/* shares.c's */
+	struct share share; /* as configured */
+	struct shares_export *next;
+};
+/*
  * The export is there, with a share (nothing set: none of its own). False, and WHY: its floors cannot
  * be kept by any disk, or too many exports have shares; then it is as it was.
  */
-bool shares_set_export(uint16_t export_id, const struct share *share, char why[SHARES_WHY]);
-/* The export is gone. */
-void shares_drop_export(uint16_t export_id);
+bool shares_set_export(struct shares_export *e, const struct share *share, char why[SHARES_WHY]);
+/* The export is gone, or was not there. */
+void shares_drop_export(struct shares_export *e);
 /* About once a second: tells once of a disk that has shown that it cannot keep the floors. */
 void shares_watch(void);
 
