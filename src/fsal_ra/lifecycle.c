@@ -57,7 +57,7 @@ static struct {
 
 /* ---- exports ---------------------------------------------------------------------------- */
 
-/* False, after a line in the log: its floors cannot be kept. */
+/* False, after a line in the log: it cannot have such a share. */
 static bool set_share(struct ra_export *exp, const struct export_settings *settings)
 {
 	char why[SHARES_WHY];
@@ -95,14 +95,21 @@ int ra_io_export_start(struct ra_export *exp)
 	return 0;
 }
 
-void ra_io_export_update(struct ra_export *exp)
+int ra_io_export_update(struct ra_export *exp)
 {
+	const struct share before = exp->share.share;
 	struct export_settings settings;
+	char why[SHARES_WHY];
 
-	if (live_params_export_update(exp->io, &exp->params, &settings) != 0)
-		LogCrit(COMPONENT_FSAL, "RA, export %u: no memory for the new parameters",
-			exp->export.export_id);
-	(void)set_share(exp, &settings);
+	ra_settings_of(&exp->params, &settings);
+	if (!set_share(exp, &settings)) /* first: what cannot be changes nothing */
+		return EINVAL;
+	if (live_params_export_update(exp->io, &exp->params, &settings) == 0)
+		return 0;
+	LogCrit(COMPONENT_FSAL, "RA, export %u: no memory for the new parameters",
+		exp->export.export_id);
+	(void)shares_set_export(&exp->share, &before, why);
+	return ENOMEM;
 }
 
 /* What was learnt of devices that came, if it is to be had by now. */

@@ -131,8 +131,8 @@ fsal_status_t ra_copy_file_range(struct fsal_obj_handle *src_hdl, struct state_t
 
 /* lifecycle.c: life of an export. start returns 0 or an errno, which fails create_export. */
 int ra_io_export_start(struct ra_export *exp);
-/* SIGHUP: other parameters. What is wrong with them is logged, and stays as it was. */
-void ra_io_export_update(struct ra_export *exp);
+/* SIGHUP: other parameters. 0 or an errno, which is logged: then all stays as it was. */
+int ra_io_export_update(struct ra_export *exp);
 /* Drain_Timeout, ns. */
 uint64_t ra_io_drain_timeout(void);
 /* No new I/O is coming: wait, bounded, for what is queued. Comes more than once. */

@@ -268,9 +268,8 @@ bool shares_set_export(struct shares_export *e, const struct share *share, char 
 	bool done;
 
 	lock_take(&state.lock);
-	done = !floors_exceed(floors_of_rules(state.rules, &none) +
-				      floor_time(&share->floor, &none),
-			      &none, why, SHARES_WHY) &&
+	/* the rules may be about to be read again, and which disks it is on is not known yet: see shares_watch() */
+	done = !floors_exceed(floor_time(&share->floor, &none), &none, why, SHARES_WHY) &&
 	       has_room(e->id, share, why);
 	if (done)
 		take_export(e, share);

@@ -77,8 +77,9 @@ struct shares_export {
 	struct shares_export *next;
 };
 /*
- * The export is there, with a share (nothing set: none of its own). False, and WHY: its floors cannot
- * be kept by any disk, or too many exports have shares; then it is as it was.
+ * The export is there, with a share (nothing set: none of its own). False, and WHY: its floors alone cannot
+ * be kept by any disk, or too many exports have shares; then it is as it was. What its floors and others' come to is
+ * shares_watch()'s to tell.
  */
 bool shares_set_export(struct shares_export *e, const struct share *share, char why[SHARES_WHY]);
 /* The export is gone, or was not there. */

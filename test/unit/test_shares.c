@@ -402,8 +402,7 @@ static void test_floors_of_rules_count_for_each_address(void **state)
 	rules = share_rules_new();
 	add(rules, "pair", (struct share){.floor.time = 30});
 	assert_true(shares_set_rules(rules, world.why));
-	assert_false(set_export(1, &(struct share){.floor.time = 31}));
-	assert_true(set_export(1, &(struct share){.floor.time = 30}));
+	assert_false(shares_change_client("1", SHARE_FLOOR_TIME, 46, world.why));
 }
 
 static void set_floor(const char *clients, uint32_t percent)
@@ -412,6 +411,27 @@ static void set_floor(const char *clients, uint32_t percent)
 
 	add(rules, clients, (struct share){.floor.time = percent});
 	assert_true(shares_set_rules(rules, world.why));
+}
+
+/*
+ * At SIGHUP an export may come before the rules are read again, and it is not known yet which disk it is on: it is
+ * not judged by others' floors. What all come to is told.
+ */
+static void test_an_export_is_judged_by_its_own_floors(void **state)
+{
+	(void)state;
+	give_disks();
+	set_floor("10.0.0.1", 80);
+	assert_true(set_export(1, &(struct share){.floor.time = 60}));
+	set_floor("10.0.0.1", 10);
+	shares_watch();
+	assert_int_equal(world.logged, 0);
+	set_floor("10.0.0.1", 31);
+	shares_watch();
+	assert_int_equal(world.logged, 1);
+	assert_non_null(strstr(world.log, "device 8:0: the floors come to 91 percent"));
+	assert_false(set_export(1, &(struct share){.floor.time = 91}));
+	assert_int_equal(world.shares.exports[0].share.floor.time, 60);
 }
 
 /* An address that a rule names, given a rule of its own: what it had is not promised twice. */
@@ -522,6 +542,7 @@ int main(void)
 		TEST(test_floors_that_a_disk_cannot_keep_are_refused),
 		TEST(test_only_what_promises_more_is_refused),
 		TEST(test_floors_of_rules_count_for_each_address),
+		TEST(test_an_export_is_judged_by_its_own_floors),
 		TEST(test_a_floor_that_is_inherited_counts_once),
 		TEST(test_a_floor_inherited_from_a_network),
 		TEST(test_what_turns_out_to_be_too_much_is_told_once),
