@@ -5,9 +5,10 @@
 What the configuration says of them is in force; ractl's command changes it until SIGHUP, which reads
 CLIENT blocks and exports again with every version of the server; what is wrong then changes nothing.
 What the floors of rules and exports come to together is told, and costs no export, in whatever order they are read. Of two
-blocks with one Export_Id the one that is served has its share.
+blocks with one Export_Id the one that is served has its share. What a client wrote goes by the rule that holds for it now.
 """
 import sys
+import time
 
 import control_client
 import e2e
@@ -145,6 +146,28 @@ def one_number_twice(work, plugin, exports):
     e2e.check(server.stop() == 0, "it ends cleanly", server.log_text()[-2000:])
 
 
+def written_before(work, plugin, export):
+    """A ceiling that comes while a client's data is dirty: it holds for that, too."""
+    params = {"Writeback_Delay": 1500, "Writeback_Chunk": 1 << 26, "Writeback_Max_Age": 30000}
+    server = e2e.Server("ra", [dict(export, params=params)], work, plugin,
+                        ra=f"Dirty_Budget = {1 << 30};").start()
+    client = nfs3.Client(server, export["pseudo"], timeout=120)
+    data = bytes(1 << 20)
+    began = time.monotonic()
+    for n in range(40):
+        _, fh = client.create(f"w{n}")
+        client.write(fh, 0, data)
+    took = time.monotonic() - began
+    answer = share(client=e2e.HOST, key="Ceiling_Bandwidth", value=2)
+    client.write(fh, 0, data)  # it asks again: which rule holds is found out
+    time.sleep(4)
+    out = control_client.ask(command="stats")["writing"]["writeback_bytes"]
+    e2e.check(answer["ok"] and took < 1 and 0 < out <= 20 << 20,
+              "what was written before goes by the ceiling", f"{out} bytes; written in {took:.1f} s")
+    client.close()
+    e2e.check(server.stop() == 0, "it ends cleanly", server.log_text()[-2000:])
+
+
 def main():
     plugin = e2e.plugin_from(sys.argv[1:], __doc__.splitlines()[0])
     e2e.enter()
@@ -164,6 +187,7 @@ def main():
     promised_together(server, new)
     e2e.check(server.stop() == 0, "it ends cleanly", server.log_text()[-2000:])
     one_number_twice(work, plugin, exports)
+    written_before(work, plugin, exports[-1])
     e2e.finish()
 
 
