@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "control/command_clients.h"
 #include "control/describe.h"
+#include "pricing/ledger.h"
 
 #define EXPORTS_MAX 512 /* listed, in an answer of 1 MiB */
 static const struct control_host *host;
@@ -24,19 +25,6 @@ static void describe_buckets(struct json_object *o, const char *name, const uint
 		json_object_array_add(list, json_object_new_uint64(count[b]));
 }
 
-static void describe_largest(struct json_object *o, unsigned int n)
-{
-	struct client_price_facts f;
-	unsigned int known = host->client_prices(n, &f, 1);
-	char name[FACTS_CLIENT_NAME];
-
-	describe_number(o, "clients_total", known);
-	if (known == 0 || !host->client_name(f.client, name))
-		return;
-	describe_text(o, "largest_client", name);
-	describe_real(o, "largest_share", f.use);
-}
-
 static void describe_use(struct json_object *o, const struct client_total *t)
 {
 	describe_number(o, "disk_time_us", t->disk_time / 1000);
@@ -46,23 +34,58 @@ static void describe_use(struct json_object *o, const struct client_total *t)
 	describe_number(o, "refused", t->refused);
 }
 
-/* Whether one of the N before is the same client, with another standing on an export. */
-static bool is_told(const struct client_price_facts *f, unsigned int n, uint64_t client)
+static int by_client(const void *a, const void *b)
 {
-	while (n > 0)
-		if (f[--n].client == client)
-			return true;
-	return false;
+	const struct client_price_facts *x = a, *y = b;
+
+	return (x->client > y->client) - (x->client < y->client);
 }
 
-/* Of the N the first MOST clients that are known by address, each once: they come first. Returns how many. */
+static int by_use(const void *a, const void *b)
+{
+	const struct client_price_facts *x = a, *y = b;
+
+	return x->use != y->use ? (x->use < y->use) - (x->use > y->use) : by_client(a, b);
+}
+
+/*
+ * A client has a standing on each export with a share of its own, and one for all others. Of the N standings each client
+ * once, with what it used of all: those that used most come first. Returns how many they are.
+ */
+static unsigned int each_once(struct client_price_facts *f, unsigned int n)
+{
+	unsigned int clients = 0;
+
+	qsort(f, n, sizeof(*f), by_client);
+	for (unsigned int i = 0; i < n; i++)
+		if (clients > 0 && f[clients - 1].client == f[i].client)
+			f[clients - 1].use += f[i].use;
+		else
+			f[clients++] = f[i];
+	qsort(f, clients, sizeof(*f), by_use);
+	return clients;
+}
+
+static void describe_largest(struct json_object *o, const struct client_price_facts *f,
+			     unsigned int n)
+{
+	char name[FACTS_CLIENT_NAME];
+
+	describe_number(o, "clients_total", n);
+	if (n == 0 || !host->client_name(f[0].client, name))
+		return;
+	describe_text(o, "largest_client", name);
+	describe_real(o, "largest_share", f[0].use);
+}
+
+/* Of the N the first MOST clients that are known by address: they come first. Returns how many. */
 static unsigned int choose(struct client_price_facts *f, unsigned int n, unsigned int most)
 {
 	char name[FACTS_CLIENT_NAME];
 	unsigned int chosen = 0;
 
 	for (unsigned int i = 0; i < n && chosen < most; i++)
-		if (!is_told(f, chosen, f[i].client) && host->client_name(f[i].client, name))
+		if (host->client_name(f[i].client, name))
 			f[chosen++] = f[i];
 	return chosen;
 }
@@ -93,18 +116,33 @@ static void describe_client(struct json_object *list, const struct client_price_
 	json_object_array_add(list, c);
 }
 
-/* Those that used the device most lately, MOST at most. */
-static void describe_clients(struct json_object *o, unsigned int device, unsigned int most)
+/* Those of the N that used the device most lately, MOST at most: no more than FACTS_CLIENT_PRICES_MAX. */
+static void describe_clients(struct json_object *o, unsigned int device,
+			     struct client_price_facts *f, unsigned int n, unsigned int most)
 {
-	struct client_price_facts f[FACTS_CLIENT_PRICES_MAX];
 	struct client_total totals[FACTS_CLIENT_PRICES_MAX];
 	struct json_object *list = describe_array(o, "clients");
-	unsigned int n = host->client_prices(device, f, FACTS_CLIENT_PRICES_MAX);
 
-	n = choose(f, n < FACTS_CLIENT_PRICES_MAX ? n : FACTS_CLIENT_PRICES_MAX, most);
+	n = choose(f, n, most);
 	add_up(device, f, n, totals);
 	for (unsigned int i = 0; i < n; i++)
 		describe_client(list, &f[i], totals, n);
+}
+
+/* Who used the device: nothing, where there is no memory to look at all of them. */
+static void describe_users(struct json_object *o, unsigned int device, unsigned int most)
+{
+	struct client_price_facts *f = calloc(LEDGER_ENTRIES, sizeof(*f));
+	unsigned int n;
+
+	if (f == NULL)
+		return;
+	n = host->client_prices(device, f, LEDGER_ENTRIES);
+	n = each_once(f, n < LEDGER_ENTRIES ? n : LEDGER_ENTRIES);
+	describe_largest(o, f, n);
+	if (most != 0)
+		describe_clients(o, device, f, n, most);
+	free(f);
 }
 
 static struct json_object *describe_one_device(unsigned int n, const struct device_facts *f,
@@ -119,9 +157,7 @@ static struct json_object *describe_one_device(unsigned int n, const struct devi
 	describe_number(o, "waited_us", s->waited / 1000);
 	describe_busy(o, f);
 	describe_price_of(o, host, n);
-	describe_largest(o, n);
-	if (clients != 0)
-		describe_clients(o, n, clients);
+	describe_users(o, n, clients);
 	return o;
 }
 

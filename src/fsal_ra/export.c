@@ -381,6 +381,19 @@ err_free:
 	return status;
 }
 
+static fsal_status_t update_below(struct ra_export *exp, struct fsal_module *sub_module,
+				  struct config_error_type *err_type)
+{
+	fsal_status_t status;
+
+	status = sub_module->m_ops.update_export(sub_module, exp->subfsal.fsal_node, err_type,
+						 exp->export.sub_export, exp->export.fsal);
+	if (FSAL_IS_ERROR(status))
+		LogCrit(COMPONENT_FSAL, "RA, export of %s: the FSAL %s below refuses the update",
+			export_path(), sub_module->name);
+	return status;
+}
+
 /*
  * SIGHUP. The core first asks whether the stack is still the same one; only then may the parameters
  * change. Parsing takes a reference on the sub-FSAL's module that nobody here keeps.
@@ -392,6 +405,7 @@ fsal_status_t ra_update_export(struct fsal_module *module, void *parse_node,
 	struct ra_export *exp = ra_export_of(original);
 	struct fsal_module *sub_module;
 	fsal_status_t status;
+	int err;
 
 	ra_reload_export_update(original->export_id, err_type);
 	status = update_export(module, parse_node, err_type, original, updated_super);
@@ -404,12 +418,8 @@ fsal_status_t ra_update_export(struct fsal_module *module, void *parse_node,
 		forget_parsed(exp);
 		return fsalstat(ERR_FSAL_INVAL, EINVAL);
 	}
-	ra_io_export_update(exp);
-	status = sub_module->m_ops.update_export(sub_module, exp->subfsal.fsal_node, err_type,
-						 original->sub_export, module);
-	if (FSAL_IS_ERROR(status))
-		LogCrit(COMPONENT_FSAL, "RA, export of %s: the FSAL %s below refuses the update",
-			export_path(), sub_module->name);
+	err = ra_io_export_update(exp);
+	status = err != 0 ? posix2fsal_status(err) : update_below(exp, sub_module, err_type);
 	fsal_put(sub_module);
 	forget_parsed(exp);
 	return status;

@@ -57,30 +57,22 @@ static struct {
 
 /* ---- exports ---------------------------------------------------------------------------- */
 
-/* False, after a line in the log: its floors cannot be kept. */
+/* False, after a line in the log: it cannot have such a share. */
 static bool set_share(struct ra_export *exp, const struct export_settings *settings)
 {
 	char why[SHARES_WHY];
 
-	if (shares_set_export(exp->export.export_id, &settings->share, why)) {
-		exp->shares = true;
+	exp->share.id = exp->export.export_id;
+	if (shares_set_export(&exp->share, &settings->share, why))
 		return true;
-	}
 	LogCrit(COMPONENT_CONFIG, "RA, export %u: %s", exp->export.export_id, why);
 	return false;
-}
-
-static void drop_share(struct ra_export *exp)
-{
-	if (exp->shares)
-		shares_drop_export(exp->export.export_id);
-	exp->shares = false;
 }
 
 /* What operators see and turn of it, and its share, are gone. */
 static void forget(struct ra_export *exp)
 {
-	drop_share(exp);
+	shares_drop_export(&exp->share);
 	if (exp->kept)
 		live_params_export_drop(exp->io);
 	exp->kept = false;
@@ -95,7 +87,7 @@ int ra_io_export_start(struct ra_export *exp)
 		return EINVAL;
 	exp->io = export_io_new(exp->export.export_id, module.engine, &settings);
 	if (exp->io == NULL) {
-		drop_share(exp);
+		shares_drop_export(&exp->share);
 		return ENOMEM;
 	}
 	live_params_export_new(exp->io, &exp->params);
@@ -103,14 +95,21 @@ int ra_io_export_start(struct ra_export *exp)
 	return 0;
 }
 
-void ra_io_export_update(struct ra_export *exp)
+int ra_io_export_update(struct ra_export *exp)
 {
+	const struct share before = exp->share.share;
 	struct export_settings settings;
+	char why[SHARES_WHY];
 
-	if (live_params_export_update(exp->io, &exp->params, &settings) != 0)
-		LogCrit(COMPONENT_FSAL, "RA, export %u: no memory for the new parameters",
-			exp->export.export_id);
-	(void)set_share(exp, &settings);
+	ra_settings_of(&exp->params, &settings);
+	if (!set_share(exp, &settings)) /* first: what cannot be changes nothing */
+		return EINVAL;
+	if (live_params_export_update(exp->io, &exp->params, &settings) == 0)
+		return 0;
+	LogCrit(COMPONENT_FSAL, "RA, export %u: no memory for the new parameters",
+		exp->export.export_id);
+	(void)shares_set_export(&exp->share, &before, why);
+	return ENOMEM;
 }
 
 /* What was learnt of devices that came, if it is to be had by now. */
@@ -390,6 +389,7 @@ static int start_writeback(void)
 		.files = files,
 		.entries = files + ERRORS_A_FILE * files,
 		.name_thread = ra_name_thread,
+		.refresh = shares_refresh,
 	};
 
 	dirty_memory_start(ra_module_params.dirty_budget);

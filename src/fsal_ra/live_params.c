@@ -174,11 +174,10 @@ void live_params_export_new(struct export_io *io, const struct ra_export_params 
 }
 
 int live_params_export_update(struct export_io *io, const struct ra_export_params *params,
-			      struct export_settings *s)
+			      const struct export_settings *s)
 {
 	int err;
 
-	ra_settings_of(params, s);
 	pthread_mutex_lock(&state.lock);
 	err = export_io_configure(io, s);
 	if (err == 0)

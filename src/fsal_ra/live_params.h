@@ -27,9 +27,9 @@ void live_params_end(void);
 
 /* An export came with these; a reference on IO is kept. Without memory operators do not see it. */
 void live_params_export_new(struct export_io *io, const struct ra_export_params *params);
-/* The file was read again: puts PARAMS into force, and says in *S what they come to. 0 or ENOMEM. */
+/* The file was read again: puts PARAMS, which come to S, into force. 0 or ENOMEM. */
 int live_params_export_update(struct export_io *io, const struct ra_export_params *params,
-			      struct export_settings *s);
+			      const struct export_settings *s);
 /* The export goes. */
 void live_params_export_drop(struct export_io *io);
 

@@ -17,6 +17,7 @@
 #include "disk/export_io.h"
 #include "params_table.h"
 #include "remote/unstable.h"
+#include "shares/shares.h"
 
 /* The module: one per server. */
 struct ra_module {
@@ -42,11 +43,11 @@ struct ra_export {
 	struct ra_subfsal subfsal;
 	struct ra_export_params params; /* as parsed, until they are handed on */
 	struct export_io *io;		/* its part of the data path */
-	bool shares;			/* its share is in force */
-	bool kept;			/* live_params.h knows of it */
-	uint64_t serial;		/* from 1 on: no other export's, ever */
-	struct ra_export *next_far;	/* remote_io.c's: its exports that are not released */
-	char *user_below;		/* of the cluster's client; NULL: its own default */
+	struct shares_export share;
+	bool kept;		    /* live_params.h knows of it */
+	uint64_t serial;	    /* from 1 on: no other export's, ever */
+	struct ra_export *next_far; /* remote_io.c's: its exports that are not released */
+	char *user_below;	    /* of the cluster's client; NULL: its own default */
 };
 
 /* One per object known to MDCACHE. */
@@ -130,8 +131,8 @@ fsal_status_t ra_copy_file_range(struct fsal_obj_handle *src_hdl, struct state_t
 
 /* lifecycle.c: life of an export. start returns 0 or an errno, which fails create_export. */
 int ra_io_export_start(struct ra_export *exp);
-/* SIGHUP: other parameters. What is wrong with them is logged, and stays as it was. */
-void ra_io_export_update(struct ra_export *exp);
+/* SIGHUP: other parameters. 0 or an errno, which is logged: then all stays as it was. */
+int ra_io_export_update(struct ra_export *exp);
 /* Drain_Timeout, ns. */
 uint64_t ra_io_drain_timeout(void);
 /* No new I/O is coming: wait, bounded, for what is queued. Comes more than once. */

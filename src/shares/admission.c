@@ -14,6 +14,20 @@ double floor_time(const struct share_limit *floor, const struct share_disk *d)
 	return fmax(time, fmax(bytes, requests));
 }
 
+/* What the floor of an operator's rule comes to beyond what is counted of the rule that it hides. */
+static double floor_beyond(const struct share_rules *rules, const struct share_rule *rule,
+			   const struct share_disk *d)
+{
+	const struct share_rule *hidden = &rules->rule[rule->hides];
+	double time = floor_time(&rule->share.floor, d);
+
+	if (rule->hides == 0)
+		return time;
+	time -= floor_time(&hidden->share.floor, d);
+	/* of others than addresses it is counted once in all: as much without this one */
+	return time > 0 || client_list_is_addresses(&hidden->clients) ? time : 0;
+}
+
 double floors_of_rules(const struct share_rules *rules, const struct share_disk *d)
 {
 	double sum = 0;
@@ -21,7 +35,11 @@ double floors_of_rules(const struct share_rules *rules, const struct share_disk 
 	for (uint32_t i = 1; i < rules->n; i++) {
 		const struct share_rule *rule = &rules->rule[i];
 
-		sum += client_list_least(&rule->clients) * floor_time(&rule->share.floor, d);
+		if (rule->by_operator)
+			sum += floor_beyond(rules, rule, d);
+		else
+			sum += client_list_least(&rule->clients) *
+			       floor_time(&rule->share.floor, d);
 	}
 	return sum;
 }

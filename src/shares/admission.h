@@ -5,7 +5,8 @@
  * A floor of MB/s takes the time that so many bytes take at the bandwidth that the disk has shown; one
  * of requests/s that of so many seeks; of several the longest counts. What is not known yet counts as
  * nothing. A rule's floor is each client's own, so it counts once for each address that the rule
- * names, and once in all where it names others too: how many those are nobody knows. Pure.
+ * names, and once in all where it names others too: how many those are nobody knows. An operator's rule for one
+ * address hides the one that held for it before, which counts it already: so only the difference does. Pure.
  */
 #ifndef SHARES_ADMISSION_H
 #define SHARES_ADMISSION_H

@@ -186,12 +186,17 @@ void client_list_free(struct client_list *l)
 	*l = (struct client_list){0};
 }
 
-unsigned int client_list_least(const struct client_list *l)
+bool client_list_is_addresses(const struct client_list *l)
 {
 	for (unsigned int i = 0; i < l->n; i++)
 		if (l->pattern[i].kind != CLIENT_NETWORK || l->pattern[i].bits != V6_BITS)
-			return 1;
-	return l->n;
+			return false;
+	return true;
+}
+
+unsigned int client_list_least(const struct client_list *l)
+{
+	return client_list_is_addresses(l) ? l->n : 1;
 }
 
 void client_list_text(const struct client_list *l, char *text, size_t size)

@@ -65,6 +65,8 @@ bool client_list_has(const struct client_list *l, struct client_query *q);
 /* False: no memory. */
 bool client_list_copy(struct client_list *to, const struct client_list *from);
 void client_list_free(struct client_list *l);
+/* Whether all that it names are single addresses. */
+bool client_list_is_addresses(const struct client_list *l);
 /* How many clients it is at least: its single addresses; 1 where it has others too. */
 unsigned int client_list_least(const struct client_list *l);
 /* "10.1.0.0/16, @group", cut short with ... where it is longer than SIZE bytes. */

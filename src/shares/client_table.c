@@ -261,20 +261,42 @@ void client_table_rematch(struct client_table *t)
 	atomic_fetch_add(&t->generation, 1);
 }
 
-bool client_table_address(struct client_table *t, uint64_t number, struct client_address *a)
+/* The slot of the client that has NUMBER; NULL: it is nobody's any more. With the table's lock it stays so. */
+static struct slot *slot_of(struct client_table *t, uint64_t number)
+{
+	struct slot *s = &t->slot[(number - 1) % t->max];
+
+	lock_assert_held(&t->lock); /* only who enters a client writes numbers and addresses */
+	return number != 0 && atomic_load(&s->number) == number ? s : NULL;
+}
+
+bool client_table_rule(struct client_table *t, uint64_t number, uint16_t *rule)
 {
 	struct slot *s;
-	bool known;
+	struct lock *lock;
 
-	if (number == 0)
-		return false;
-	s = &t->slot[(number - 1) % t->max];
-	lock_take(&t->lock); /* only who enters a client writes addresses */
-	known = atomic_load(&s->number) == number;
-	if (known)
+	lock_take(&t->lock);
+	s = slot_of(t, number);
+	if (s != NULL) {
+		lock = lock_of(t, bucket_of(t, &s->address));
+		lock_take(lock);
+		*rule = s->rule;
+		lock_drop(lock);
+	}
+	lock_drop(&t->lock);
+	return s != NULL;
+}
+
+bool client_table_address(struct client_table *t, uint64_t number, struct client_address *a)
+{
+	const struct slot *s;
+
+	lock_take(&t->lock);
+	s = slot_of(t, number);
+	if (s != NULL)
 		*a = s->address;
 	lock_drop(&t->lock);
-	return known;
+	return s != NULL;
 }
 
 uint32_t client_table_count(struct client_table *t)

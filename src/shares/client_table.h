@@ -62,6 +62,11 @@ struct client client_table_find(struct client_table *t, const struct client_addr
 uint64_t client_table_number(struct client_table *t, const struct client_address *a);
 /* The rules are others: each client is matched anew, when it next asks. */
 void client_table_rematch(struct client_table *t);
+/*
+ * The rule that was found for the client of this NUMBER when it last asked, without asking anybody; 0 while it is being
+ * found. False: it is nobody's any more. Any thread, as client_table_find().
+ */
+bool client_table_rule(struct client_table *t, uint64_t number, uint16_t *rule);
 /* Whose number it is; false: nobody's any more. */
 bool client_table_address(struct client_table *t, uint64_t number, struct client_address *a);
 uint32_t client_table_count(struct client_table *t);

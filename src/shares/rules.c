@@ -105,7 +105,8 @@ static struct share_rule *rule_of_address(struct share_rules *rules, const char 
 	n = own_rule(rules, text);
 	if (n != 0)
 		return &rules->rule[n];
-	fresh.share = rules->rule[share_rules_match(rules, &a, names)].share;
+	fresh.hides = share_rules_match(rules, &a, names);
+	fresh.share = rules->rule[fresh.hides].share;
 	if (!client_list_add(&fresh.clients, text, names, why, size))
 		return NULL;
 	if (share_rules_add(rules, &fresh))

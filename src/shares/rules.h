@@ -20,6 +20,8 @@ struct share_rule {
 	struct client_list clients;
 	struct share share; /* weight 0: SHARE_WEIGHT_DEFAULT */
 	bool by_operator;   /* not of the configuration */
+	uint16_t
+		hides; /* ... then the rule that held for its address before; 0: none that names it */
 };
 
 struct share_rules {

@@ -17,14 +17,17 @@
 #include "common/log.h"
 #include "shares/export_shares.h"
 
+/* Sums of the same floors in another order differ by less. */
+#define ROUNDED 1e-9
+
 static struct {
 	struct lock lock;
 	const struct shares_ops *ops; /* NULL: not started */
 	struct client_table *clients;
 	struct share_rules *rules; /* NULL: before the first are set */
 	struct sched_shares shares;
-	uint8_t known[(UINT16_MAX + 1) / 8]; /* bit n: the export n is there */
-	uint64_t told; /* disks of which was told that they cannot keep these */
+	struct shares_export *exports; /* those that are there, as they came */
+	uint64_t told;		       /* disks of which was told that they cannot keep these */
 } state = {.lock = LOCK_INITIALIZER(LOCK_SHARES)};
 
 /* ---- clients ---------------------------------------------------------------------------- */
@@ -55,6 +58,11 @@ struct flow_id shares_flow(const struct sockaddr *addr, uint16_t export_id, uint
 	flow.client = c.number;
 	flow.rule = c.rule;
 	return flow;
+}
+
+void shares_refresh(struct flow_id *flow)
+{
+	(void)client_table_rule(state.clients, flow->client, &flow->rule);
 }
 
 uint64_t shares_known_client(const struct sockaddr *addr)
@@ -114,9 +122,24 @@ static void replace_rules(struct share_rules *rules)
 	publish(take_rules());
 }
 
-static bool is_known(uint16_t export_id)
+/* The export whose share is that of the number; NULL: none is there. */
+static struct shares_export *holder_of(uint16_t export_id)
 {
-	return state.known[export_id / 8] >> export_id % 8 & 1;
+	struct shares_export *e = state.exports;
+
+	while (e != NULL && e->id != export_id)
+		e = e->next;
+	return e;
+}
+
+/* Where E is listed, or would be. */
+static struct shares_export **place_of(const struct shares_export *e)
+{
+	struct shares_export **at = &state.exports;
+
+	while (*at != NULL && *at != e)
+		at = &(*at)->next;
+	return at;
 }
 
 static bool has_room(uint16_t export_id, const struct share *share, char *why)
@@ -140,7 +163,7 @@ static double floor_on(unsigned int n, const struct share_disk *d, uint16_t expo
 	return time > 0 && state.ops->disks_of(export_id) >> n & 1 ? time : 0;
 }
 
-/* What those of all exports do; SHARE in place of that of the export ID (< 0: of none). */
+/* What those of all exports come to; SHARE in place of that of the export ID (< 0: of none). */
 static double floors_of_exports(unsigned int n, const struct share_disk *d, int32_t id,
 				const struct share *share)
 {
@@ -155,20 +178,36 @@ static double floors_of_exports(unsigned int n, const struct share_disk *d, int3
 	return sum;
 }
 
-/* Whether all disks can keep the floors of RULES and of exports, with another SHARE of ID (< 0: none). */
+/* What all floors in force come to on the Nth disk. */
+static double floors_now(unsigned int n, const struct share_disk *d)
+{
+	return floors_of_rules(state.rules, d) + floors_of_exports(n, d, -1, NULL);
+}
+
+/* Whether floors that come to SUM of D, and came to BEFORE, are more than it can keep, and more than there were. */
+static bool made_too_much(double sum, double before, const struct share_disk *d, char *why)
+{
+	return sum > before + ROUNDED && floors_exceed(sum, d, why, SHARES_WHY);
+}
+
+/*
+ * Whether all disks can keep the floors of RULES and of exports, with another SHARE of ID (< 0: none). Where
+ * the configuration promised too much, whatever does not add to it is welcome: that is how it is mended.
+ */
 static bool admitted(const struct share_rules *rules, int32_t id, const struct share *share,
 		     char *why)
 {
 	struct share_disk disk[SHARE_DISKS_MAX] = {0}, none = {0};
 	unsigned int n = state.ops->disks(disk);
 
-	if (floors_exceed(floors_of_rules(rules, &none), &none, why, SHARES_WHY))
+	if (made_too_much(floors_of_rules(rules, &none), floors_of_rules(state.rules, &none), &none,
+			  why))
 		return false;
 	for (unsigned int i = 0; i < n; i++) {
 		double sum = floors_of_rules(rules, &disk[i]) +
 			     floors_of_exports(i, &disk[i], id, share);
 
-		if (floors_exceed(sum, &disk[i], why, SHARES_WHY))
+		if (made_too_much(sum, floors_now(i, &disk[i]), &disk[i], why))
 			return false;
 	}
 	return true;
@@ -183,10 +222,8 @@ void shares_watch(void)
 	lock_take(&state.lock);
 	n = state.ops->disks(disk);
 	for (unsigned int i = 0; i < n; i++) {
-		double sum = floors_of_rules(state.rules, &disk[i]) +
-			     floors_of_exports(i, &disk[i], -1, NULL);
-
-		if (state.told >> i & 1 || !floors_exceed(sum, &disk[i], why, sizeof(why)))
+		if (state.told >> i & 1 ||
+		    !floors_exceed(floors_now(i, &disk[i]), &disk[i], why, sizeof(why)))
 			continue;
 		state.told |= UINT64_C(1) << i;
 		log_line(LOG_LEVEL_WARN, "device %s: %s; they are kept in part only", disk[i].name,
@@ -211,31 +248,61 @@ bool shares_set_rules(struct share_rules *rules, char why[SHARES_WHY])
 	return true;
 }
 
-bool shares_set_export(uint16_t export_id, const struct share *share, char why[SHARES_WHY])
+/* With the lock. */
+static void take_export(struct shares_export *e, const struct share *share)
+{
+	struct shares_export **at = place_of(e);
+
+	if (*at == NULL) {
+		e->next = NULL;
+		*at = e;
+	}
+	e->share = *share;
+	if (holder_of(e->id) == e)
+		publish(export_share_keep(&state.shares, e->id, share));
+}
+
+bool shares_set_export(struct shares_export *e, const struct share *share, char why[SHARES_WHY])
 {
 	struct share_disk none = {0};
 	bool done;
 
 	lock_take(&state.lock);
-	done = !floors_exceed(floors_of_rules(state.rules, &none) +
-				      floor_time(&share->floor, &none),
-			      &none, why, SHARES_WHY) &&
-	       has_room(export_id, share, why);
-	if (done) {
-		state.known[export_id / 8] |= (uint8_t)(1 << export_id % 8);
-		publish(export_share_keep(&state.shares, export_id, share));
-	}
+	/* the rules may be about to be read again, and which disks it is on is not known yet: see shares_watch() */
+	done = !floors_exceed(floor_time(&share->floor, &none), &none, why, SHARES_WHY) &&
+	       has_room(e->id, share, why);
+	if (done)
+		take_export(e, share);
 	lock_drop(&state.lock);
 	return done;
 }
 
-void shares_drop_export(uint16_t export_id)
+/* The export with this number has gone: the next one's share, if there is one, is in force. */
+static void pass_on(uint16_t export_id)
 {
-	const struct share none = {0};
+	static const struct share none;
+	const struct shares_export *next = holder_of(export_id);
+	const struct share *share = next != NULL ? &next->share : &none;
+	char why[SHARES_WHY];
+
+	if (has_room(export_id, share, why))
+		publish(export_share_keep(&state.shares, export_id, share));
+	else
+		log_line(LOG_LEVEL_CRIT, "export %u: %s", export_id, why);
+}
+
+void shares_drop_export(struct shares_export *e)
+{
+	struct shares_export **at;
+	bool held;
 
 	lock_take(&state.lock);
-	state.known[export_id / 8] &= (uint8_t) ~(1 << export_id % 8);
-	publish(export_share_keep(&state.shares, export_id, &none));
+	at = place_of(e);
+	held = holder_of(e->id) == e;
+	if (*at != NULL)
+		*at = e->next;
+	if (held)
+		pass_on(e->id);
 	lock_drop(&state.lock);
 }
 
@@ -294,7 +361,7 @@ bool shares_change_export(uint16_t export_id, enum share_key key, uint64_t value
 	now = export_share_of(&state.shares, export_id);
 	if (now != NULL)
 		share = *now;
-	if (!is_known(export_id))
+	if (holder_of(export_id) == NULL)
 		snprintf(why, SHARES_WHY, "no export %u has FSAL RA", export_id);
 	else
 		done = share_change(&share, key, value, why, SHARES_WHY) &&
@@ -350,6 +417,6 @@ void shares_stop(void)
 	state.rules = NULL;
 	state.ops = NULL;
 	state.shares.n_exports = 0;
-	memset(state.known, 0, sizeof(state.known));
+	state.exports = NULL;
 	lock_drop(&state.lock);
 }

@@ -47,6 +47,11 @@ void shares_stop(void);
  * lock that other clients want, but may ask a name server when a client is new: hold no lock.
  */
 struct flow_id shares_flow(const struct sockaddr *addr, uint16_t export_id, uint64_t now);
+/*
+ * FLOW, of a request that came before, has the rule that was found for its client since; it stays as it is where
+ * that is known no more. Asks nobody, and waits for no request: with any lock of a rank below LOCK_CLIENTS.
+ */
+void shares_refresh(struct flow_id *flow);
 /* Its client alone, if it is known already: one that only asks for prices is not. 0: it is not. */
 uint64_t shares_known_client(const struct sockaddr *addr);
 
@@ -61,12 +66,24 @@ bool shares_client_text(uint64_t client, char text[CLIENT_TEXT_MAX]);
  */
 bool shares_set_rules(struct share_rules *rules, char why[SHARES_WHY]);
 /*
- * The export is there, with a share (nothing set: none of its own). False, and WHY: its floors cannot
- * be kept by any disk, or too many exports have shares; then it is as it was.
+ * An export of the host's, which owns it; zero but for its number before it is set. Two may have one number: one that
+ * goes while the next is made, or one that the server is about to refuse for its number. The share in force is
+ * that of the one that came first, and once that is gone of the next.
  */
-bool shares_set_export(uint16_t export_id, const struct share *share, char why[SHARES_WHY]);
-/* The export is gone. */
-void shares_drop_export(uint16_t export_id);
+struct shares_export {
+	uint16_t id;
+	/* shares.c's */
+	struct share share; /* as configured */
+	struct shares_export *next;
+};
+/*
+ * The export is there, with a share (nothing set: none of its own). False, and WHY: its floors alone cannot
+ * be kept by any disk, or too many exports have shares; then it is as it was. What its floors and others' come to is
+ * shares_watch()'s to tell.
+ */
+bool shares_set_export(struct shares_export *e, const struct share *share, char why[SHARES_WHY]);
+/* The export is gone, or was not there. */
+void shares_drop_export(struct shares_export *e);
 /* About once a second: tells once of a disk that has shown that it cannot keep the floors. */
 void shares_watch(void);
 
@@ -74,7 +91,7 @@ void shares_watch(void);
 
 /*
  * For the clients of a rule (WHO is its number, from 1) or for one address. False, and WHY: no such
- * rule, value out of range, contradicting floor and ceiling, or floors that the disks cannot keep.
+ * rule, value out of range, contradicting floor and ceiling, or more of floors than the disks can keep.
  */
 bool shares_change_client(const char *who, enum share_key key, uint64_t value,
 			  char why[SHARES_WHY]);

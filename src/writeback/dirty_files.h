@@ -68,8 +68,9 @@ TAILQ_HEAD(dirty_file_list, dirty_file);
 struct dirty_files {
 	struct lock lock;
 	const struct writeback_ops *ops;
-	uint32_t max, entries; /* records; with kept errors */
-	bool said_full;	       /* that errors leave no room */
+	void (*refresh)(struct flow_id *flow); /* as in struct writeback_limits */
+	uint32_t max, entries;		       /* records; with kept errors */
+	bool said_full;			       /* that errors leave no room */
 	bool running, stopping;
 	pthread_cond_t wake;	    /* the flusher: the first record */
 	bool came;		    /* ... since it looked, gone again or not */

@@ -75,10 +75,23 @@ bool turn_claim(struct dirty_file *f, double level, uint64_t now)
 	return due;
 }
 
+/*
+ * Whom a turn of F is charged to, for the COMMIT W or else for who wrote. The rule is that of now: by one of before
+ * the client's reads would be served too, as long as old data goes out.
+ */
+static struct flow_id charged(struct dirty_file *f, struct commit_wait *w)
+{
+	struct flow_id *flow = w != NULL ? &w->flow : &f->flow;
+
+	if (wb.refresh != NULL)
+		wb.refresh(flow);
+	return *flow;
+}
+
 /* What F's request asks for, and whom it is charged to; with the lock. */
 static void describe(struct dirty_file *f)
 {
-	const struct commit_wait *w = next_commit(f);
+	struct commit_wait *w = next_commit(f);
 	const struct dirty_set *s = w != NULL ? &w->own : &f->dirty;
 	uint64_t len = s->n ? s->range[0].end - s->range[0].offset : 0;
 
@@ -87,7 +100,7 @@ static void describe(struct dirty_file *f)
 				    .file = f->backing->file,
 				    .offset = s->n ? dirty_where(s) : 0,
 				    .len = len < f->chunk ? len : f->chunk,
-				    .flow = w != NULL ? w->flow : f->flow,
+				    .flow = charged(f, w),
 				    .wanted = w != NULL};
 }
 

@@ -238,6 +238,7 @@ int writeback_start(const struct writeback_limits *limits, const struct writebac
 	wb.waiting = 0;
 	wb.stopping = false;
 	wb.ops = ops;
+	wb.refresh = limits->refresh;
 	wb.max = limits->files;
 	wb.entries = limits->entries;
 	wb.said_full = false;

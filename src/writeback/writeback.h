@@ -32,6 +32,11 @@ struct writeback_limits {
 	uint32_t entries; /* ... with those of which only an error is left; at least files */
 	/* The thread has started: gives it a name. NULL: it needs none. */
 	void (*name_thread)(const char *name);
+	/*
+	 * The rule by which FLOW's client is served may have become another since it wrote: is set. With LOCK_DIRTY; waits
+	 * for nobody. NULL: there are no rules.
+	 */
+	void (*refresh)(struct flow_id *flow);
 };
 
 /* 0 or an errno. dirty_memory_start() was before. */

@@ -18,8 +18,8 @@ static struct {
 	unsigned int devices, exports;
 	struct device_facts device[2];
 	struct device_price_facts price[2];
-	struct client_price_facts client_price[2];
-	unsigned int client_prices; /* how many the first device has, also beyond 2 */
+	struct client_price_facts client_price[3];
+	unsigned int client_prices; /* how many the first device has, also beyond 3 */
 	struct flow_stats flow[2][FAKE_FLOWS];
 	struct rule_facts rule[2];
 	struct export_share share; /* none where its export is 0 */
@@ -60,7 +60,7 @@ static unsigned int client_prices(unsigned int n, struct client_price_facts *f, 
 	if (n != 0)
 		return 0;
 	for (unsigned int i = 0; i < world.client_prices && i < max; i++)
-		f[i] = world.client_price[i % 2];
+		f[i] = world.client_price[i % 3];
 	return world.client_prices;
 }
 

@@ -162,10 +162,33 @@ static void test_rules_are_asked_for_at_first_sight_and_after_a_change(void **st
 	client_table_free(t);
 }
 
+/* By its number, for what was written before: nobody is asked, and who makes room has none. */
+static void test_the_rule_of_a_number(void **state)
+{
+	struct client_table *t = client_table_new(1, match, NULL);
+	uint16_t rule = 9;
+	uint64_t first;
+
+	(void)state;
+	assert_false(client_table_rule(t, 0, &rule));
+	assert_false(client_table_rule(t, 1, &rule));
+	first = find(t, 3, 1).number;
+	matches = 0;
+	assert_true(client_table_rule(t, first, &rule));
+	assert_int_equal(rule, 3);
+	assert_int_equal(matches, 0);
+	find(t, 4, 2);
+	rule = 9;
+	assert_false(client_table_rule(t, first, &rule));
+	assert_int_equal(rule, 9);
+	client_table_free(t);
+}
+
 /* While one asks, another asks of the same client, and the table is given to others. */
 struct asking {
 	struct client_table *t;
 	unsigned int depth;
+	uint16_t meanwhile; /* by the client's number */
 };
 
 static uint16_t match_slowly(const struct client_address *a, void *arg)
@@ -177,18 +200,22 @@ static uint16_t match_slowly(const struct client_address *a, void *arg)
 	assert_int_equal(client_table_find(asking->t, a, 1).rule, 0); /* does not ask again */
 	client_table_rematch(asking->t);
 	assert_int_equal(client_table_find(asking->t, a, 1).rule, 0); /* one at a time */
+	assert_true(client_table_rule(asking->t, 1, &asking->meanwhile));
 	return 5;
 }
 
 static void test_no_lock_is_held_while_a_rule_is_asked_for(void **state)
 {
-	struct asking asking = {0};
+	struct asking asking = {.meanwhile = 7};
 
 	(void)state;
 	asking.t = client_table_new(16, match_slowly, &asking);
 	assert_int_equal(find(asking.t, 3, 1).rule, 5); /* by the rules when it began */
 	assert_int_equal(find(asking.t, 3, 1).rule, 9); /* by those since */
 	assert_int_equal(asking.depth, 2);
+	assert_int_equal(asking.meanwhile, 0);
+	assert_true(client_table_rule(asking.t, 1, &asking.meanwhile));
+	assert_int_equal(asking.meanwhile, 9);
 	client_table_free(asking.t);
 }
 
@@ -231,6 +258,9 @@ static void *look_around(void *arg)
 			return arg;
 		if (client_table_address(t, c.number, &a) && a.byte[15] != (uint8_t)host)
 			return arg;
+		if (client_table_rule(t, c.number, &c.rule) && c.rule != 0 &&
+		    c.rule != (uint8_t)host)
+			return arg;
 		if (n % 500 == 0)
 			client_table_rematch(t);
 	}
@@ -264,6 +294,7 @@ int main(void)
 		cmocka_unit_test(test_what_making_room_costs_is_bounded),
 		cmocka_unit_test(test_numbers_are_never_given_again),
 		cmocka_unit_test(test_rules_are_asked_for_at_first_sight_and_after_a_change),
+		cmocka_unit_test(test_the_rule_of_a_number),
 		cmocka_unit_test(test_no_lock_is_held_while_a_rule_is_asked_for),
 		cmocka_unit_test(test_who_makes_room_while_its_rule_is_asked_for),
 		cmocka_unit_test(test_many_threads),

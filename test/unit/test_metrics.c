@@ -41,8 +41,11 @@ static void busy_world(void)
 	world.price[0].age = 0;
 	world.price[0].snapshot.write = 0.25;
 	world.client_prices = 3;
-	world.client_price[0] = (struct client_price_facts){.client = 101, .use = 0.75};
-	world.client_price[1] = (struct client_price_facts){.client = 5000, .use = 0.2};
+	/* one that is forgotten; another used more, here and on an export with a share of its own */
+	world.client_price[0] = (struct client_price_facts){.client = 5000, .use = 0.375};
+	world.client_price[1] = (struct client_price_facts){.client = 101, .use = 0.3125};
+	world.client_price[2] = (struct client_price_facts){
+		.client = 101, .of_export = true, .export_id = 7, .use = 0.25};
 	world.flows[0] = FAKE_FLOWS; /* of one client on three exports, on one of them lately not */
 	world.flow[0][0] = (struct flow_stats){
 		.id = {.client = 101}, .bytes = {10, 20, 5}, .disk_time = {CLOCK_SECOND}};
@@ -99,10 +102,10 @@ static void test_families(void **state)
 		"nfs_ganesha_ra_device_requests_total{device=\"4095:0\",class=\"writeback\"} 7\n");
 	assert_says("nfs_ganesha_ra_device_seek_seconds{device=\"4095:0\"} 0.0095\n");
 	assert_says("nfs_ganesha_ra_device_price{device=\"4095:0\",of=\"write\"} 0.25\n");
-	assert_says("nfs_ganesha_ra_device_clients{device=\"4095:0\"} 3\n");
+	assert_says("nfs_ganesha_ra_device_clients{device=\"4095:0\"} 2\n");
 	assert_says(
 		"nfs_ganesha_ra_device_largest_client_share{device=\"4095:0\",client=\"10.0.1.1\"} "
-		"0.75\n");
+		"0.5625\n");
 	assert_says("nfs_ganesha_ra_writeback_errors_total 2\n");
 	assert_null(strstr(text, "{}"));
 }
@@ -117,7 +120,7 @@ static void test_clients(void **state)
 		    "client=\"10.0.1.1\"} 1\n#");
 	assert_says("nfs_ganesha_ra_client_written_bytes_total{device=\"4095:0\","
 		    "client=\"10.0.1.1\"} 5\n#");
-	assert_says("nfs_ganesha_ra_client_share{device=\"4095:0\",client=\"10.0.1.1\"} 0.75\n#");
+	assert_says("nfs_ganesha_ra_client_share{device=\"4095:0\",client=\"10.0.1.1\"} 0.5625\n#");
 }
 
 /* Each family has one head, and its samples stand together. */

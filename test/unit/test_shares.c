@@ -2,6 +2,7 @@
 /* What is in force: rules and shares of exports, changed by the configuration and by operators. */
 #include <pthread.h>
 
+#include "common/lock.h"
 #include "common/log.h"
 #include "fake_names.h"
 #include "shares/shares.h"
@@ -38,6 +39,14 @@ static const struct shares_ops ops = {
 	.disks = disks,
 	.disks_of = disks_of,
 };
+
+static struct shares_export exports[2048];
+
+static bool set_export(uint16_t id, const struct share *share)
+{
+	exports[id].id = id;
+	return shares_set_export(&exports[id], share, world.why);
+}
 
 static void keep_log(enum log_level level, const char *format, va_list args)
 {
@@ -131,12 +140,12 @@ static void test_exports_are_listed_by_number_while_they_have_a_share(void **sta
 
 	(void)state;
 	for (int i = 0; i < 4; i++)
-		assert_true(shares_set_export(ids[i], &share, world.why));
+		assert_true(set_export(ids[i], &share));
 	assert_int_equal(world.shares.n_exports, 4);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(world.shares.exports[i].export_id, 3 + 2 * i);
-	assert_true(shares_set_export(5, &none, world.why)); /* is there, without one */
-	shares_drop_export(9);
+	assert_true(set_export(5, &none)); /* is there, without one */
+	shares_drop_export(&exports[9]);
 	assert_int_equal(world.shares.n_exports, 2);
 	assert_int_equal(world.shares.exports[1].export_id, 7);
 	assert_true(shares_change_export(5, SHARE_WEIGHT, 50, world.why));
@@ -147,16 +156,74 @@ static void test_exports_are_listed_by_number_while_they_have_a_share(void **sta
 	assert_int_equal(world.shares.n_exports, 2);
 }
 
+/* Weight in force of export 7; 0: it has no share. */
+static uint32_t weight_of_7(void)
+{
+	const struct sched_shares *s = &world.shares;
+
+	return s->n_exports != 0 && s->exports[0].export_id == 7 ? s->exports[0].share.weight : 0;
+}
+
+static void test_of_two_exports_with_one_number_the_first_has_its_share(void **state)
+{
+	const struct share first = {.weight = 300}, second = {.weight = 50}, third = {.weight = 60};
+	struct shares_export a = {.id = 7}, b = {.id = 7};
+
+	(void)state;
+	/* two blocks with one Export_Id: the server refuses the second once it is made */
+	assert_true(shares_set_export(&a, &first, world.why));
+	assert_true(shares_set_export(&b, &second, world.why));
+	assert_int_equal(weight_of_7(), 300);
+	shares_drop_export(&b);
+	assert_int_equal(weight_of_7(), 300);
+	shares_drop_export(&b); /* again, as at its release */
+	assert_int_equal(weight_of_7(), 300);
+	/* made anew before the old one is gone; SIGHUP comes meanwhile */
+	assert_true(shares_set_export(&b, &second, world.why));
+	assert_true(shares_set_export(&b, &third, world.why));
+	assert_int_equal(weight_of_7(), 300);
+	shares_drop_export(&a);
+	assert_int_equal(weight_of_7(), 60);
+	assert_true(shares_change_export(7, SHARE_WEIGHT, 70, world.why));
+	assert_int_equal(weight_of_7(), 70);
+	/* made anew after that */
+	shares_drop_export(&b);
+	assert_int_equal(world.shares.n_exports, 0);
+	assert_false(shares_change_export(7, SHARE_WEIGHT, 70, world.why));
+	assert_true(shares_set_export(&a, &first, world.why));
+	assert_int_equal(weight_of_7(), 300);
+	shares_drop_export(&a);
+}
+
+/* The one that goes had no share, and there is no room for the next one's: that is said. */
+static void test_an_export_that_waits_for_its_number_and_finds_no_room(void **state)
+{
+	const struct share share = {.weight = 300}, none = {0};
+	struct shares_export a = {.id = 2000}, b = {.id = 2000};
+
+	(void)state;
+	assert_true(shares_set_export(&a, &none, world.why));
+	assert_true(shares_set_export(&b, &share, world.why));
+	for (uint16_t id = 0; id < SHARE_EXPORTS_MAX; id++)
+		assert_true(set_export(id, &share));
+	shares_drop_export(&a);
+	assert_int_equal(world.shares.n_exports, SHARE_EXPORTS_MAX);
+	assert_int_equal(world.logged, 1);
+	assert_non_null(strstr(world.log, "export 2000: 1024 exports have shares"));
+	assert_false(shares_set_export(&b, &share, world.why));
+	shares_drop_export(&b);
+}
+
 static void test_so_many_exports_can_have_shares(void **state)
 {
 	const struct share share = {.weight = 300}, none = {0};
 
 	(void)state;
 	for (uint16_t id = 0; id < SHARE_EXPORTS_MAX; id++)
-		assert_true(shares_set_export(id, &share, world.why));
-	assert_true(shares_set_export(3, &share, world.why));
-	assert_true(shares_set_export(2000, &none, world.why));
-	assert_false(shares_set_export(2000, &share, world.why));
+		assert_true(set_export(id, &share));
+	assert_true(set_export(3, &share));
+	assert_true(set_export(2000, &none));
+	assert_false(set_export(2000, &share));
 	assert_non_null(strstr(world.why, "1024"));
 	assert_false(shares_change_export(2000, SHARE_WEIGHT, 1, world.why));
 	assert_int_equal(world.shares.n_exports, SHARE_EXPORTS_MAX);
@@ -169,21 +236,21 @@ static void test_what_does_not_change_is_not_published(void **state)
 
 	(void)state;
 	published = world.published;
-	assert_true(shares_set_export(1, &none, world.why));
-	shares_drop_export(1);
+	assert_true(set_export(1, &none));
+	shares_drop_export(&exports[1]);
 	assert_int_equal(world.published, published);
 	set_three();
-	assert_true(shares_set_export(1, &share, world.why));
+	assert_true(set_export(1, &share));
 	assert_int_equal(world.published, published + 2);
 	set_three();
-	assert_true(shares_set_export(1, &share, world.why));
+	assert_true(set_export(1, &share));
 	assert_int_equal(world.published, published + 2);
 	names_asked = 0;
 	assert_int_equal(flow("10.2.0.7").rule, 2);
 	set_three(); /* the netgroup may have become another */
 	assert_int_equal(flow("10.2.0.7").rule, 2);
 	assert_int_equal(names_asked, 2);
-	shares_drop_export(1);
+	shares_drop_export(&exports[1]);
 	assert_int_equal(world.published, published + 3);
 }
 
@@ -228,6 +295,34 @@ static void test_an_operator_changes_one_address(void **state)
 	free(shares);
 }
 
+/* What a client has written goes by its rules of now; of one that made room for others by those that were known last. */
+static void test_the_rule_of_a_request_that_came_before(void **state)
+{
+	struct lock dirty = LOCK_INITIALIZER(LOCK_DIRTY); /* as write-back does */
+	struct flow_id before, nobody = {.rule = 0};
+	char address[32];
+
+	(void)state;
+	before = flow("10.3.0.1");
+	assert_int_equal(before.rule, 0);
+	assert_true(shares_change_client("10.3.0.1", SHARE_CEILING_BANDWIDTH, 5, world.why));
+	names_asked = 0;
+	flow("10.3.0.1"); /* asks for something else */
+	lock_take(&dirty);
+	shares_refresh(&before);
+	lock_drop(&dirty);
+	assert_int_equal(before.rule, 1);
+	assert_int_equal(names_asked, 0);
+	for (int i = 2; i <= 100; i++) { /* 64 are known */
+		snprintf(address, sizeof(address), "10.4.0.%d", i);
+		flow(address);
+	}
+	shares_refresh(&before);
+	assert_int_equal(before.rule, 1);
+	shares_refresh(&nobody);
+	assert_int_equal(nobody.rule, 0);
+}
+
 static void test_so_many_rules_can_be(void **state)
 {
 	char address[32];
@@ -253,7 +348,7 @@ static void give_disks(void)
 	world.disks_of[1] = world.disks_of[2] = 1;
 	world.disks_of[3] = 2;
 	for (uint16_t id = 1; id <= 4; id++)
-		assert_true(shares_set_export(id, &(struct share){0}, world.why));
+		assert_true(set_export(id, &(struct share){0}));
 }
 
 static void test_floors_that_a_disk_cannot_keep_are_refused(void **state)
@@ -276,6 +371,27 @@ static void test_floors_that_a_disk_cannot_keep_are_refused(void **state)
 	assert_true(shares_change_client("10.0.0.1", SHARE_FLOOR_TIME, 40, world.why));
 }
 
+/* The configuration may promise more than a disk turns out to have: what mends that, or has no part in it, is done. */
+static void test_only_what_promises_more_is_refused(void **state)
+{
+	(void)state;
+	give_disks();
+	world.disk[0].ns_per_byte = 0; /* not known at the start */
+	assert_true(set_export(1, &(struct share){.floor.bandwidth = 95000000}));
+	world.disk[0].ns_per_byte = 10;
+	assert_true(shares_change_export(1, SHARE_WEIGHT, 300, world.why));
+	assert_true(shares_change_export(2, SHARE_WEIGHT, 50, world.why));
+	assert_true(shares_change_export(2, SHARE_CEILING_TIME, 50, world.why));
+	assert_true(shares_change_client("10.0.0.1", SHARE_WEIGHT, 50, world.why));
+	assert_true(shares_change_export(1, SHARE_FLOOR_BANDWIDTH, 92, world.why));
+	assert_false(shares_change_export(1, SHARE_FLOOR_BANDWIDTH, 93, world.why));
+	assert_non_null(strstr(world.why, "the floors come to 93 percent"));
+	assert_false(shares_change_export(2, SHARE_FLOOR_TIME, 1, world.why));
+	assert_false(shares_change_client("10.0.0.1", SHARE_FLOOR_TIME, 1, world.why));
+	assert_true(shares_change_export(1, SHARE_FLOOR_BANDWIDTH, 80, world.why));
+	assert_true(shares_change_client("10.0.0.1", SHARE_FLOOR_TIME, 10, world.why));
+}
+
 static void test_floors_of_rules_count_for_each_address(void **state)
 {
 	struct share_rules *rules = share_rules_new();
@@ -290,8 +406,76 @@ static void test_floors_of_rules_count_for_each_address(void **state)
 	rules = share_rules_new();
 	add(rules, "pair", (struct share){.floor.time = 30});
 	assert_true(shares_set_rules(rules, world.why));
-	assert_false(shares_set_export(1, &(struct share){.floor.time = 31}, world.why));
-	assert_true(shares_set_export(1, &(struct share){.floor.time = 30}, world.why));
+	assert_false(shares_change_client("1", SHARE_FLOOR_TIME, 46, world.why));
+}
+
+static void set_floor(const char *clients, uint32_t percent)
+{
+	struct share_rules *rules = share_rules_new();
+
+	add(rules, clients, (struct share){.floor.time = percent});
+	assert_true(shares_set_rules(rules, world.why));
+}
+
+/*
+ * At SIGHUP an export may come before the rules are read again, and it is not known yet which disk it is on: it is
+ * not judged by others' floors. What all come to is told.
+ */
+static void test_an_export_is_judged_by_its_own_floors(void **state)
+{
+	(void)state;
+	give_disks();
+	set_floor("10.0.0.1", 80);
+	assert_true(set_export(1, &(struct share){.floor.time = 60}));
+	set_floor("10.0.0.1", 10);
+	shares_watch();
+	assert_int_equal(world.logged, 0);
+	set_floor("10.0.0.1", 31);
+	shares_watch();
+	assert_int_equal(world.logged, 1);
+	assert_non_null(strstr(world.log, "device 8:0: the floors come to 91 percent"));
+	assert_false(set_export(1, &(struct share){.floor.time = 91}));
+	assert_int_equal(world.shares.exports[0].share.floor.time, 60);
+}
+
+/* An address that a rule names, given a rule of its own: what it had is not promised twice. */
+static void test_a_floor_that_is_inherited_counts_once(void **state)
+{
+	(void)state;
+	set_floor("10.0.0.1", 50);
+	assert_true(shares_change_client("10.0.0.1", SHARE_WEIGHT, 300, world.why));
+	assert_true(shares_change_client("10.0.0.1", SHARE_FLOOR_TIME, 90, world.why));
+	assert_false(shares_change_client("10.0.0.2", SHARE_FLOOR_TIME, 1, world.why));
+	assert_non_null(strstr(world.why, "the floors come to 91 percent"));
+	assert_true(shares_change_client("10.0.0.1", SHARE_FLOOR_TIME, 10, world.why));
+	assert_true(shares_change_client("10.0.0.2", SHARE_FLOOR_TIME, 80, world.why));
+	assert_false(shares_change_client("10.0.0.2", SHARE_FLOOR_TIME, 81, world.why));
+	/* of a pair the other one keeps its own */
+	set_floor("pair", 30);
+	assert_true(shares_change_client("10.9.9.1", SHARE_WEIGHT, 300, world.why));
+	assert_true(shares_change_client("10.9.9.1", SHARE_FLOOR_TIME, 60, world.why));
+	assert_false(shares_change_client("10.9.9.1", SHARE_FLOOR_TIME, 61, world.why));
+	assert_true(shares_change_client("10.9.9.1", SHARE_FLOOR_TIME, 0, world.why));
+	assert_true(shares_change_client("10.0.0.2", SHARE_FLOOR_TIME, 60, world.why));
+	assert_false(shares_change_client("10.0.0.2", SHARE_FLOOR_TIME, 61, world.why));
+}
+
+/* A rule of a network counts once in all: whoever of it has as much, or less, adds nothing, and takes nothing away. */
+static void test_a_floor_inherited_from_a_network(void **state)
+{
+	(void)state;
+	set_floor("10.1.0.0/16", 50);
+	assert_true(shares_change_client("10.1.0.1", SHARE_WEIGHT, 300, world.why));
+	assert_true(shares_change_client("10.1.0.1", SHARE_FLOOR_TIME, 90, world.why));
+	assert_false(shares_change_client("10.0.0.2", SHARE_FLOOR_TIME, 1, world.why));
+	assert_non_null(strstr(world.why, "the floors come to 91 percent"));
+	assert_true(shares_change_client("10.1.0.1", SHARE_FLOOR_TIME, 10, world.why));
+	assert_true(shares_change_client("10.0.0.2", SHARE_FLOOR_TIME, 40, world.why));
+	assert_false(shares_change_client("10.0.0.2", SHARE_FLOOR_TIME, 41, world.why));
+	/* the rule that it hides may change, too */
+	assert_true(shares_change_client("1", SHARE_FLOOR_TIME, 5, world.why));
+	assert_true(shares_change_client("10.0.0.2", SHARE_FLOOR_TIME, 80, world.why));
+	assert_false(shares_change_client("10.0.0.2", SHARE_FLOOR_TIME, 81, world.why));
 }
 
 static void test_what_turns_out_to_be_too_much_is_told_once(void **state)
@@ -299,7 +483,7 @@ static void test_what_turns_out_to_be_too_much_is_told_once(void **state)
 	(void)state;
 	give_disks();
 	world.disk[0].ns_per_byte = world.disk[0].seek = 0; /* not known at the start */
-	assert_true(shares_set_export(1, &(struct share){.floor.bandwidth = 95000000}, world.why));
+	assert_true(set_export(1, &(struct share){.floor.bandwidth = 95000000}));
 	shares_watch();
 	assert_int_equal(world.logged, 0);
 	world.disk[0].ns_per_byte = 10;
@@ -307,7 +491,7 @@ static void test_what_turns_out_to_be_too_much_is_told_once(void **state)
 	shares_watch();
 	assert_int_equal(world.logged, 1);
 	assert_non_null(strstr(world.log, "device 8:0: the floors come to 95 percent"));
-	assert_true(shares_set_export(1, &(struct share){.floor.bandwidth = 80000000}, world.why));
+	assert_true(set_export(1, &(struct share){.floor.bandwidth = 80000000}));
 	shares_watch();
 	assert_int_equal(world.logged, 1);
 }
@@ -351,13 +535,20 @@ int main(void)
 		TEST(test_the_first_rule_that_names_a_client_holds),
 		TEST(test_rules_may_come_before_the_start),
 		TEST(test_exports_are_listed_by_number_while_they_have_a_share),
+		TEST(test_of_two_exports_with_one_number_the_first_has_its_share),
+		TEST(test_an_export_that_waits_for_its_number_and_finds_no_room),
 		TEST(test_so_many_exports_can_have_shares),
 		TEST(test_what_does_not_change_is_not_published),
 		TEST(test_an_operator_changes_a_rule),
 		TEST(test_an_operator_changes_one_address),
+		TEST(test_the_rule_of_a_request_that_came_before),
 		TEST(test_so_many_rules_can_be),
 		TEST(test_floors_that_a_disk_cannot_keep_are_refused),
+		TEST(test_only_what_promises_more_is_refused),
 		TEST(test_floors_of_rules_count_for_each_address),
+		TEST(test_an_export_is_judged_by_its_own_floors),
+		TEST(test_a_floor_that_is_inherited_counts_once),
+		TEST(test_a_floor_inherited_from_a_network),
 		TEST(test_what_turns_out_to_be_too_much_is_told_once),
 		TEST(test_rules_change_while_clients_are_matched),
 	};

@@ -93,6 +93,25 @@ static void test_a_turn_is_charged_to_the_last_writer(void **state)
 	world_drain();
 }
 
+/* An operator gives the client another rule while its data is dirty: each turn from then on goes by that. */
+static void test_a_turn_goes_by_the_rule_of_now(void **state)
+{
+	world.settings.delay = 10 * SEC;
+	world.slice = 0; /* two steps a turn: 4 MiB */
+	world.flow = client_a;
+	world_wrote(file, 0, 100);
+	assert_int_equal(world.queue[0]->flow.rule, client_a.rule);
+	world.ruled = true;
+	world.rule = 9;
+	world_finish(world_execute());
+	assert_int_equal(world.queue[0]->flow.rule, 9);
+	world.ruled = false; /* the client is known no more: as it was last */
+	world_finish(world_execute());
+	assert_int_equal(world.charged.rule, 9);
+	world_drain();
+	assert_int_equal(world.charged.rule, 9);
+}
+
 static void commit_as_b(void *arg)
 {
 	world.flow = client_b;
@@ -115,6 +134,28 @@ static void test_a_turn_for_a_commit_is_charged_to_who_asked(void **state)
 	baton_run(choose_first);
 	assert_true(is_same(world.charged, client_b));
 	assert_int_equal(pages(file, DIRTY), 0);
+}
+
+static void give_another_rule(void)
+{
+	world.ruled = true;
+	world.rule = 9;
+}
+
+static void test_a_turn_for_a_commit_goes_by_the_rule_of_now(void **state)
+{
+	world.settings.delay = 10 * SEC;
+	world.slice = 0;
+	world.flow = client_a;
+	world_wrote(file, 0, 15);
+	world.settings.chunk = 8 * MIB;
+	world_wrote(file, 15, 100);
+	world.meanwhile = give_another_rule;
+	baton_actor(commit_as_b, NULL, NULL);
+	baton_actor(world_disk, NULL, world_has_work);
+	baton_run(choose_first);
+	assert_int_equal(world.charged.client, client_b.client);
+	assert_int_equal(world.charged.rule, 9);
 }
 
 static void test_less_goes_when_it_is_old(void **state)
@@ -1101,7 +1142,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_much_at_once_goes_at_once),
 		TEST(test_a_turn_is_charged_to_the_last_writer),
+		TEST(test_a_turn_goes_by_the_rule_of_now),
 		TEST(test_a_turn_for_a_commit_is_charged_to_who_asked),
+		TEST(test_a_turn_for_a_commit_goes_by_the_rule_of_now),
 		TEST(test_less_goes_when_it_is_old),
 		TEST(test_a_turn_ends_with_its_slice),
 		TEST(test_a_turn_has_its_bytes),

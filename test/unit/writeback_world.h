@@ -67,6 +67,8 @@ static struct {
 	struct flow_id flow;	   /* who writes, and asks for COMMIT */
 	uint64_t little;	   /* of a COMMIT */
 	struct flow_id charged;	   /* whom the last turn was */
+	bool ruled;		   /* clients have the rule .. */
+	uint16_t rule;		   /* .. by now */
 	uint64_t since[WORLD_FDS]; /* of our descriptors */
 	struct world_file *of[WORLD_FDS];
 	struct sched_req *queue[WORLD_QUEUE];
@@ -252,6 +254,13 @@ static const struct writeback_ops world_ops = {
 	.allowance = world_allowance,
 };
 
+static void world_refresh(struct flow_id *flow)
+{
+	lock_assert_held(&wb.lock);
+	if (world.ruled)
+		flow->rule = world.rule;
+}
+
 static int world_open(struct backing_slot *slot, int access, int *err)
 {
 	struct world_file *f = CONTAINER_OF(slot, struct world_file, slot);
@@ -426,6 +435,7 @@ static inline void world_reset(void)
 	world.open_error = 0;
 	world.little = 0;
 	world.flow = (struct flow_id){0};
+	world.ruled = false;
 }
 
 /* What the files had is gone. */
@@ -444,7 +454,8 @@ static inline void world_clear(void)
 
 static inline void world_start(uint32_t files)
 {
-	const struct writeback_limits limits = {.files = files, .entries = files};
+	const struct writeback_limits limits = {
+		.files = files, .entries = files, .refresh = world_refresh};
 
 	assert_int_equal(writeback_start(&limits, &world_ops), 0);
 	world_reset();
