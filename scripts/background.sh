@@ -112,3 +112,15 @@ in_session()
 		case ${line%% *} in $$ | "$BASHPID") ;; *) echo "${line%% *}" ;; esac
 	done
 }
+
+# detach_loops DIR: those of files below it, which a program left that was killed. Loop devices are the one thing that
+# has no namespace. Detaching one in use does no harm: it then goes with its last user.
+detach_loops()
+{
+	local loop
+
+	scripts/loops-of "$1" 2>/dev/null | while read -r loop; do
+		echo "${0##*/}: detaching $loop, which was left" >&2 || true
+		losetup -d "$loop" || true
+	done
+}
