@@ -10,10 +10,15 @@
 #           |                  all that is in its namespace.
 #           '- server, mechdisk, ... in sessions of their own: the program ends them
 #
+# One that installs packages must not be broken so: apt-get shields dpkg from ^C, but not from SIGTERM, and a dpkg that was
+# broken off refuses everything afterwards. Of such a program only itself is asked to end, which it does when apt-get has
+# ended, however long that takes.
+#
 # The script sets a trap on EXIT that calls end_background first.
 
 END_SECONDS=25
 background=
+unbroken= # what it is called, if only itself is asked to end
 # A namespace of processes, so that nothing outlives the program; empty where there are none
 apart=
 if unshare -m -p --fork --kill-child --mount-proc true 2>/dev/null; then
@@ -35,17 +40,38 @@ in_background()
 	return $status
 }
 
+# in_background_unbroken COMMAND...: the same, of one whose children must come to their end
+in_background_unbroken()
+{
+	local status=0
+
+	unbroken="$*"
+	in_background "$@" || status=$?
+	unbroken=
+	return $status
+}
+
 end_background()
 {
 	local tries=$((END_SECONDS * 10))
 
 	trap '' INT TERM HUP # the impatient get all of it, too
 	[ -n "$background" ] || return 0
+	[ -z "$unbroken" ] || { wait_unbroken; return 0; }
 	signal_session TERM
 	while kill -0 "$background" 2>/dev/null && [ $((tries -= 1)) != 0 ]; do
 		sleep 0.1
 	done
 	signal_session KILL
+}
+
+wait_unbroken()
+{
+	echo "${0##*/}: waiting for $unbroken to end: packages that are being installed must not be broken off" >&2 || true
+	kill -TERM "$background" 2>/dev/null || true
+	while kill -0 "$background" 2>/dev/null; do
+		sleep 0.1
+	done
 }
 
 # signal_session NAME: to all in the program's session
@@ -84,5 +110,17 @@ in_session()
 		read -r -a fields <<<"${line##*) }"
 		[ "${fields[3]}" = "$1" ] && [ "${fields[0]}" != Z ] || continue
 		case ${line%% *} in $$ | "$BASHPID") ;; *) echo "${line%% *}" ;; esac
+	done
+}
+
+# detach_loops DIR: those of files below it, which a program left that was killed. Loop devices are the one thing that
+# has no namespace. Detaching one in use does no harm: it then goes with its last user.
+detach_loops()
+{
+	local loop
+
+	scripts/loops-of "$1" 2>/dev/null | while read -r loop; do
+		echo "${0##*/}: detaching $loop, which was left" >&2 || true
+		losetup -d "$loop" || true
 	done
 }

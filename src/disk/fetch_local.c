@@ -103,17 +103,17 @@ static uint64_t wait_for(struct backing *b, uint64_t offset, uint64_t upto)
 	return last ? upto : upto - 1;
 }
 
-/* Whether of what ends at UPTO, once that was waited for, no page came in front of the last one: a piece was cut short. */
+/*
+ * Whether of [offset, upto), once that was waited for, the page in front of the last one that was is not there: a piece was
+ * cut short.
+ */
 static bool is_cut_short(struct backing *b, uint64_t offset, uint64_t upto)
 {
-	uint64_t last = (upto - 1) - (upto - 1) % FETCH_PAGE, unit = last - last % FETCH_UNIT;
+	uint64_t page = (upto - 1) - (upto - 1) % FETCH_PAGE;
 
-	if (unit > offset)
-		offset = unit;
-	for (; offset < last; offset += FETCH_PAGE)
-		if (backing_resident(b, offset, FETCH_PAGE))
-			return false;
-	return true;
+	if (page % FETCH_UNIT == 0 && page > offset) /* the one before was waited for, too */
+		page -= FETCH_PAGE;
+	return page > offset && !backing_resident(b, page - FETCH_PAGE, FETCH_PAGE);
 }
 
 /*

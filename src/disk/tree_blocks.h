@@ -19,8 +19,13 @@
 /* Bytes of a directory that are fetched at most. */
 #define TREE_BLOCKS_MAX (UINT64_C(8) << 20)
 
-/* The block device of DIR's file system, to be closed by the caller; -1: it cannot be used. */
+/* Devices of which the log says that they cannot be opened. */
+#define TREE_BLOCKS_TOLD_MAX 64
+
+/* The block device of DIR's file system, to be closed by the caller; -1: it cannot be used. Any thread. */
 int tree_blocks_open(const struct tree_dir *dir);
+/* The same of the device DEV. Where it cannot be opened the log says why, once. */
+int tree_blocks_open_device(dev_t dev);
 
 /* Starts that by way of DEVICE, and waits for nothing. Returns how many bytes. */
 uint64_t tree_blocks_start(const struct tree_dir *dir, int device);

@@ -13,6 +13,7 @@
 #include "common/clock.h"
 #include "disk/export_io.h"
 #include "shares/system_names.h"
+#include "thread_name.h"
 
 _Static_assert(DEVICES_MAX <= SHARE_DISKS_MAX, "floors are admitted on all devices");
 
@@ -34,6 +35,7 @@ static unsigned int disks(struct share_disk *disk)
 
 const struct shares_ops ra_shares_ops = {
 	.names = &system_names,
+	.name_thread = ra_name_thread,
 	.publish = device_set_shares,
 	.disks = disks,
 	.disks_of = exports_devices,

@@ -117,7 +117,9 @@ static bool in_network(const struct client_pattern *p, const struct client_addre
 /* The name of the address: asked for once. */
 static const char *name_of(struct client_query *q)
 {
-	if (!q->asked)
+	if (q->names == NULL)
+		q->open = true;
+	else if (!q->asked)
 		q->named = q->names->name_of(q->address, q->name, sizeof(q->name));
 	q->asked = true;
 	return q->named ? q->name : NULL;
@@ -163,6 +165,30 @@ bool client_list_has(const struct client_list *l, struct client_query *q)
 		if (matches(&l->pattern[i], q))
 			return true;
 	return false;
+}
+
+bool client_list_needs_names(const struct client_list *l)
+{
+	for (unsigned int i = 0; i < l->n; i++)
+		if (l->pattern[i].kind == CLIENT_NETGROUP || l->pattern[i].kind == CLIENT_WILDCARD)
+			return true;
+	return false;
+}
+
+static bool pattern_equals(const struct client_pattern *p, const struct client_pattern *q)
+{
+	return p->kind == q->kind && p->bits == q->bits &&
+	       !memcmp(&p->address, &q->address, sizeof(p->address)) && !strcmp(p->text, q->text);
+}
+
+bool client_list_equals(const struct client_list *l, const struct client_list *m)
+{
+	if (l->n != m->n)
+		return false;
+	for (unsigned int i = 0; i < l->n; i++)
+		if (!pattern_equals(&l->pattern[i], &m->pattern[i]))
+			return false;
+	return true;
 }
 
 /* ---- the rest --------------------------------------------------------------------------- */

@@ -53,8 +53,9 @@ struct client_list {
 /* An address that lists are asked about, with its name once that is known: zeros but for these. */
 struct client_query {
 	const struct client_address *address;
-	const struct client_names *names;
+	const struct client_names *names; /* NULL: nobody is asked for a name */
 	bool asked, named;
+	bool open; /* a name could have decided otherwise */
 	char name[CLIENT_PATTERN_LEN + 1];
 };
 
@@ -62,6 +63,10 @@ struct client_query {
 bool client_list_add(struct client_list *l, const char *text, const struct client_names *names,
 		     char *why, size_t size);
 bool client_list_has(const struct client_list *l, struct client_query *q);
+/* Whether it has patterns that a name may be of. */
+bool client_list_needs_names(const struct client_list *l);
+/* Both name the same. */
+bool client_list_equals(const struct client_list *l, const struct client_list *m);
 /* False: no memory. */
 bool client_list_copy(struct client_list *to, const struct client_list *from);
 void client_list_free(struct client_list *l);

@@ -9,6 +9,7 @@
 
 #include "common/address_hash.h"
 #include "common/lock.h"
+#include "shares/name_queue.h"
 
 /* Locks of chains: a power of two, more than a server has threads at once on the data path. */
 #define SHARDS 64
@@ -16,15 +17,18 @@
 /* Slots that are looked at for one to make room. */
 #define LOOKED 32
 
+/* How far finding out a client's rule is: see client_table.h. */
+enum knowing { UNKNOWN, MATCHING, ASKED, KNOWN };
+
 /* A cache line each: clients do not disturb one another. */
 struct slot {
 	_Alignas(64) struct client_address address;
 	_Atomic uint64_t number; /* written with both locks; 0: never used */
 	_Atomic uint64_t seen;	 /* ns; the eviction looks without the shard's lock */
-	uint64_t generation;	 /* of the rules, when RULE was found */
 	uint32_t next;		 /* in its chain */
+	uint32_t turn;		 /* of finding out */
 	uint16_t rule;
-	bool matching; /* a thread finds out */
+	uint8_t knowing;
 };
 
 struct shard {
@@ -35,12 +39,12 @@ struct client_table {
 	client_matcher match;
 	void *arg;
 	uint32_t max, buckets; /* buckets: a power of two, at least SHARDS */
-	_Atomic uint64_t generation;
-	struct lock lock; /* entering */
-	uint32_t hand;	  /* the slot that is looked at next for one to make room; with the lock */
+	struct lock lock;      /* entering */
+	uint32_t hand; /* the slot that is looked at next for one to make room; with the lock */
 	_Atomic uint32_t used;
 	uint32_t *bucket; /* its first slot; with the shard's lock */
 	struct slot *slot;
+	struct name_queue asked;
 	struct shard shard[SHARDS];
 };
 
@@ -168,9 +172,8 @@ static void enter(struct client_table *t, uint32_t bucket, const struct client_a
 	s->address = *a;
 	atomic_store(&s->number, number == 0 ? n + 1 : number + t->max);
 	atomic_store(&s->seen, now);
-	s->generation = 0;
 	s->rule = 0;
-	s->matching = false;
+	s->knowing = UNKNOWN;
 	s->next = t->bucket[bucket];
 	t->bucket[bucket] = n;
 	lock_drop(lock_of(t, bucket));
@@ -178,68 +181,77 @@ static void enter(struct client_table *t, uint32_t bucket, const struct client_a
 
 /* ---- looking ---------------------------------------------------------------------------- */
 
-/*
- * The client at A, if it is known. *GENERATION is set where the caller is to find out its rule: what
- * holds when it begins to.
- */
+/* The client at A, if it is known. *Q is set where the caller is to find out its rule. */
 static struct client look(struct client_table *t, uint32_t bucket, const struct client_address *a,
-			  uint64_t now, uint64_t *generation)
+			  uint64_t now, struct client_question *q)
 {
-	uint64_t current = atomic_load(&t->generation);
 	struct client c = {0};
 	struct slot *s;
 
 	lock_take(lock_of(t, bucket));
 	s = chain_find(t, bucket, a);
 	if (s != NULL) {
-		if (s->generation != current && !s->matching) {
-			s->matching = true;
-			s->rule = 0;
-			*generation = current;
+		c = (struct client){.number = atomic_load(&s->number), .rule = s->rule};
+		if (s->knowing == UNKNOWN) {
+			s->knowing = MATCHING;
+			*q = (struct client_question){*a, c.number, s->turn};
 		}
 		atomic_store_explicit(&s->seen, now, memory_order_relaxed);
-		c = (struct client){.number = atomic_load(&s->number), .rule = s->rule};
 	}
 	lock_drop(lock_of(t, bucket));
 	return c;
 }
 
-/* The rule of the client C at A was found, under the rules of GENERATION. */
-static void matched(struct client_table *t, uint32_t bucket, const struct client_address *a,
-		    const struct client *c, uint64_t generation)
+/* So far Q has come: RULE counts once it is KNOWN. False: it is not asked any more. */
+static bool settle(struct client_table *t, const struct client_question *q, enum knowing knowing,
+		   uint16_t rule)
 {
+	uint32_t bucket = bucket_of(t, &q->address);
 	struct slot *s;
+	bool counts;
 
 	lock_take(lock_of(t, bucket));
-	s = chain_find(t, bucket, a);
-	if (s != NULL && atomic_load(&s->number) == c->number) {
-		s->rule = c->rule;
-		s->generation = generation;
-		s->matching = false;
+	s = chain_find(t, bucket, &q->address);
+	counts = s != NULL && atomic_load(&s->number) == q->number && s->turn == q->turn;
+	if (counts) {
+		s->knowing = (uint8_t)knowing;
+		if (knowing == KNOWN)
+			s->rule = rule;
 	}
 	lock_drop(lock_of(t, bucket));
+	return counts;
+}
+
+/* The rule of who is asked about, which is OLD until a name server has answered. */
+static uint16_t find_out(struct client_table *t, const struct client_question *q, uint16_t old)
+{
+	uint16_t rule = old;
+
+	if (t->match(&q->address, &rule, t->arg))
+		settle(t, q, KNOWN, rule);
+	else if (settle(t, q, ASKED, 0))
+		name_queue_put(&t->asked, (uint32_t)((q->number - 1) % t->max));
+	return rule;
 }
 
 struct client client_table_find(struct client_table *t, const struct client_address *a,
 				uint64_t now)
 {
 	uint32_t bucket = bucket_of(t, a);
-	uint64_t generation = 0;
-	struct client c = look(t, bucket, a, now, &generation);
+	struct client_question q = {0};
+	struct client c = look(t, bucket, a, now, &q);
 
 	if (c.number == 0) {
 		lock_take(&t->lock);
-		c = look(t, bucket, a, now, &generation);
+		c = look(t, bucket, a, now, &q);
 		if (c.number == 0) {
 			enter(t, bucket, a, now);
-			c = look(t, bucket, a, now, &generation);
+			c = look(t, bucket, a, now, &q);
 		}
 		lock_drop(&t->lock);
 	}
-	if (generation != 0) {
-		c.rule = t->match(a, t->arg);
-		matched(t, bucket, a, &c, generation);
-	}
+	if (q.number != 0)
+		c.rule = find_out(t, &q, c.rule);
 	return c;
 }
 
@@ -254,11 +266,6 @@ uint64_t client_table_number(struct client_table *t, const struct client_address
 	number = s != NULL ? atomic_load(&s->number) : 0;
 	lock_drop(lock_of(t, bucket));
 	return number;
-}
-
-void client_table_rematch(struct client_table *t)
-{
-	atomic_fetch_add(&t->generation, 1);
 }
 
 /* The slot of the client that has NUMBER; NULL: it is nobody's any more. With the table's lock it stays so. */
@@ -304,7 +311,90 @@ uint32_t client_table_count(struct client_table *t)
 	return atomic_load(&t->used);
 }
 
+/* ---- rules that are others ---------------------------------------------------------------- */
+
+/* With the shard's lock: what is being found out does not count. */
+static void forget(struct slot *s, uint32_t kept)
+{
+	s->turn++;
+	s->knowing = UNKNOWN;
+	if (s->rule >= kept)
+		s->rule = 0;
+}
+
+void client_table_rematch(struct client_table *t, uint32_t kept)
+{
+	for (uint32_t bucket = 0; bucket < t->buckets; bucket++) {
+		lock_take(lock_of(t, bucket));
+		for (uint32_t n = t->bucket[bucket]; n != NONE; n = t->slot[n].next)
+			forget(&t->slot[n], kept);
+		lock_drop(lock_of(t, bucket));
+	}
+}
+
+void client_table_rematch_one(struct client_table *t, const struct client_address *a)
+{
+	uint32_t bucket = bucket_of(t, a);
+	struct slot *s;
+
+	lock_take(lock_of(t, bucket));
+	s = chain_find(t, bucket, a);
+	if (s != NULL)
+		forget(s, UINT32_MAX);
+	lock_drop(lock_of(t, bucket));
+}
+
+/* ---- names ------------------------------------------------------------------------------ */
+
+/* What the client in slot N, which may be another than the one that came into the queue, has to be asked for. */
+static bool still_asks(struct client_table *t, uint32_t n, struct client_question *q)
+{
+	struct slot *s = &t->slot[n];
+	struct lock *shard;
+	bool asks;
+
+	lock_take(&t->lock); /* only who enters a client writes addresses */
+	shard = lock_of(t, bucket_of(t, &s->address));
+	lock_take(shard);
+	asks = s->knowing == ASKED;
+	*q = (struct client_question){s->address, atomic_load(&s->number), s->turn};
+	lock_drop(shard);
+	lock_drop(&t->lock);
+	return asks;
+}
+
+bool client_table_question(struct client_table *t, struct client_question *q)
+{
+	uint32_t n;
+
+	while (name_queue_take(&t->asked, &n))
+		if (still_asks(t, n, q))
+			return true;
+	return false;
+}
+
+void client_table_answer(struct client_table *t, const struct client_question *q, uint16_t rule)
+{
+	settle(t, q, KNOWN, rule);
+}
+
+void client_table_end_questions(struct client_table *t)
+{
+	name_queue_end(&t->asked);
+}
+
 /* ---- life ------------------------------------------------------------------------------- */
+
+/* All but the queue */
+static void destroy(struct client_table *t)
+{
+	for (int i = 0; i < SHARDS; i++)
+		lock_fini(&t->shard[i].lock);
+	lock_fini(&t->lock);
+	free(t->bucket);
+	free(t->slot);
+	free(t);
+}
 
 struct client_table *client_table_new(uint32_t max, client_matcher match, void *arg)
 {
@@ -316,7 +406,6 @@ struct client_table *client_table_new(uint32_t max, client_matcher match, void *
 	t->match = match;
 	t->arg = arg;
 	t->max = max;
-	atomic_store(&t->generation, 1);
 	for (t->buckets = SHARDS; t->buckets < max;)
 		t->buckets *= 2;
 	t->bucket = malloc(t->buckets * sizeof(*t->bucket));
@@ -324,8 +413,8 @@ struct client_table *client_table_new(uint32_t max, client_matcher match, void *
 	lock_init(&t->lock, LOCK_CLIENTS);
 	for (int i = 0; i < SHARDS; i++)
 		lock_init(&t->shard[i].lock, LOCK_LEAF);
-	if (t->bucket == NULL || t->slot == NULL) {
-		client_table_free(t);
+	if (t->bucket == NULL || t->slot == NULL || !name_queue_init(&t->asked, max)) {
+		destroy(t);
 		return NULL;
 	}
 	memset(t->bucket, 0xff, t->buckets * sizeof(*t->bucket));
@@ -337,10 +426,6 @@ void client_table_free(struct client_table *t)
 {
 	if (t == NULL)
 		return;
-	for (int i = 0; i < SHARDS; i++)
-		lock_fini(&t->shard[i].lock);
-	lock_fini(&t->lock);
-	free(t->bucket);
-	free(t->slot);
-	free(t);
+	name_queue_fini(&t->asked);
+	destroy(t);
 }

@@ -15,9 +15,14 @@
  *
  * So clients share no lock once they are known, except by chance that of a shard.
  *
- * Which rule holds may take a name server or netgroup to say. It is asked at first sight, and once after
- * each client_table_rematch(), without any lock, by one of the threads that look: to the others rule 0
- * holds meanwhile.
+ * Which rule holds is found out at first sight, and once after each client_table_rematch(), by one of the threads that
+ * look. It may take a name server or netgroup to say. None of these threads asks them: the client waits in a queue, in
+ * which it stands once, for one thread that does nothing else (name_thread.h), and meanwhile the rule holds that it had;
+ * for one that is new rule 0.
+ *
+ *   UNKNOWN --look--> MATCHING --by its address--> KNOWN <---- answer
+ *      ^                 '-------by names--> ASKED -------------'
+ *      '-- rematch, which makes what is being found out not count
  */
 #ifndef SHARES_CLIENT_TABLE_H
 #define SHARES_CLIENT_TABLE_H
@@ -39,8 +44,18 @@ struct client {
 	uint16_t rule;
 };
 
-/* Which rule holds for A: 0 is none. May block; called from any thread that looks. */
-typedef uint16_t (*client_matcher)(const struct client_address *a, void *arg);
+/*
+ * Which rule holds for A, by its address: 0 is none. False, and *RULE as it was: that takes its name to say. Does not
+ * block; called from any thread that looks, without a lock.
+ */
+typedef bool (*client_matcher)(const struct client_address *a, uint16_t *rule, void *arg);
+
+/* Which rule holds for the client with this number. */
+struct client_question {
+	struct client_address address;
+	uint64_t number;
+	uint32_t turn; /* of finding out: an answer to an earlier one does not count */
+};
 
 struct client_table;
 
@@ -60,11 +75,21 @@ struct client client_table_find(struct client_table *t, const struct client_addr
 				uint64_t now);
 /* Its number, if it is known: it is not entered, and that was no request of its own. 0: it is not. */
 uint64_t client_table_number(struct client_table *t, const struct client_address *a);
-/* The rules are others: each client is matched anew, when it next asks. */
-void client_table_rematch(struct client_table *t);
 /*
- * The rule that was found for the client of this NUMBER when it last asked, without asking anybody; 0 while it is being
- * found. False: it is nobody's any more. Any thread, as client_table_find().
+ * The rules are others, but for the first KEPT, which name whom they named: each client is matched anew, when it next
+ * asks. Until that is done, who had one of these keeps it; else rule 0 holds.
+ */
+void client_table_rematch(struct client_table *t, uint32_t kept);
+/* The rules for this address alone are others. */
+void client_table_rematch_one(struct client_table *t, const struct client_address *a);
+/* For one thread: waits until a client's name has to be asked for; false: no more will be. */
+bool client_table_question(struct client_table *t, struct client_question *q);
+void client_table_answer(struct client_table *t, const struct client_question *q, uint16_t rule);
+/* From now on nobody waits for a question. */
+void client_table_end_questions(struct client_table *t);
+/*
+ * The rule that was found for the client of this NUMBER when it last asked, without asking anybody: the one before, or 0,
+ * while that is being done. False: it is nobody's any more. Any thread, as client_table_find().
  */
 bool client_table_rule(struct client_table *t, uint64_t number, uint16_t *rule);
 /* Whose number it is; false: nobody's any more. */

@@ -62,17 +62,59 @@ struct share_rules *share_rules_copy(const struct share_rules *rules)
 	return copy;
 }
 
+bool share_rules_need_names(const struct share_rules *rules)
+{
+	for (uint32_t i = 1; i < rules->n; i++)
+		if (client_list_needs_names(&rules->rule[i].clients))
+			return true;
+	return false;
+}
+
+uint32_t share_rules_alike(const struct share_rules *a, const struct share_rules *b)
+{
+	uint32_t n = 1;
+
+	while (n < a->n && n < b->n && a->rule[n].by_operator == b->rule[n].by_operator &&
+	       client_list_equals(&a->rule[n].clients, &b->rule[n].clients))
+		n++;
+	return n;
+}
+
+/* The first rule that names who is asked about; *OPEN: by its name one before that might have. */
+static uint16_t first_match(const struct share_rules *rules, struct client_query *q, bool *open)
+{
+	*open = false;
+	for (int by_operator = 1; by_operator >= 0; by_operator--) {
+		for (uint32_t i = 1; i < rules->n; i++) {
+			if (rules->rule[i].by_operator != by_operator)
+				continue;
+			if (client_list_has(&rules->rule[i].clients, q))
+				return (uint16_t)i;
+			*open = q->open;
+		}
+	}
+	return 0;
+}
+
 uint16_t share_rules_match(const struct share_rules *rules, const struct client_address *a,
 			   const struct client_names *names)
 {
 	struct client_query q = {.address = a, .names = names};
+	bool open;
 
-	for (int by_operator = 1; by_operator >= 0; by_operator--)
-		for (uint32_t i = 1; i < rules->n; i++)
-			if (rules->rule[i].by_operator == by_operator &&
-			    client_list_has(&rules->rule[i].clients, &q))
-				return (uint16_t)i;
-	return 0;
+	return first_match(rules, &q, &open);
+}
+
+bool share_rules_match_address(const struct share_rules *rules, const struct client_address *a,
+			       uint16_t *rule)
+{
+	struct client_query q = {.address = a};
+	bool open;
+	uint16_t found = first_match(rules, &q, &open);
+
+	if (!open)
+		*rule = found;
+	return !open;
 }
 
 /* The number of the rule that an operator made for this address alone; 0: none. */

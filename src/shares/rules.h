@@ -39,9 +39,16 @@ void share_rules_drop(struct share_rules *rules);
 struct share_rules *share_rules_copy(const struct share_rules *rules);
 /* Before it is used by others: one more rule, whose clients it takes; false: there are too many. */
 bool share_rules_add(struct share_rules *rules, struct share_rule *rule);
+/* Whether some rule may need a client's name. */
+bool share_rules_need_names(const struct share_rules *rules);
+/* How many of the first rules of both, rule 0 with them, name the same clients. */
+uint32_t share_rules_alike(const struct share_rules *a, const struct share_rules *b);
 /* The number of the rule that holds for A. May block. */
 uint16_t share_rules_match(const struct share_rules *rules, const struct client_address *a,
 			   const struct client_names *names);
+/* The same where A alone says so, and without blocking. False, and *RULE as it was: that takes its name to say. */
+bool share_rules_match_address(const struct share_rules *rules, const struct client_address *a,
+			       uint16_t *rule);
 /*
  * Before it is used by others, of a copy: the rule WHO, by its number from 1, or that of one address;
  * made if need be, and begun as what holds for the address without it, which may block. NULL, and WHY:

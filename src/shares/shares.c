@@ -3,7 +3,7 @@
  * The server's one set of shares. See shares.h.
  *
  * The lock covers what is in force. Rules are replaced whole: whoever matches a client by the old ones
- * may go on, and the client table asks again afterwards.
+ * may go on, and what it finds does not count (client_table.h).
  */
 #include "shares/shares.h"
 
@@ -16,6 +16,7 @@
 #include "common/lock.h"
 #include "common/log.h"
 #include "shares/export_shares.h"
+#include "shares/name_thread.h"
 
 /* Sums of the same floors in another order differ by less. */
 #define ROUNDED 1e-9
@@ -24,6 +25,7 @@ static struct {
 	struct lock lock;
 	const struct shares_ops *ops; /* NULL: not started */
 	struct client_table *clients;
+	struct name_thread *names; /* NULL: no rule has needed names yet */
 	struct share_rules *rules; /* NULL: before the first are set */
 	struct sched_shares shares;
 	struct shares_export *exports; /* those that are there, as they came */
@@ -32,16 +34,35 @@ static struct {
 
 /* ---- clients ---------------------------------------------------------------------------- */
 
-static uint16_t match(const struct client_address *a, void *arg)
+static bool match(const struct client_address *a, uint16_t *rule, void *arg)
 {
 	struct share_rules *rules;
-	uint16_t rule;
+	bool decided;
 
 	(void)arg;
 	lock_take(&state.lock);
 	rules = share_rules_use(state.rules);
 	lock_drop(&state.lock);
-	rule = share_rules_match(rules, a, state.ops->names);
+	decided = share_rules_match_address(rules, a, rule);
+	share_rules_drop(rules);
+	return decided;
+}
+
+/* On the thread that asks for names, and perhaps after the end: then nobody wants to know. */
+static uint16_t match_by_name(const struct client_address *a)
+{
+	const struct client_names *names = NULL;
+	struct share_rules *rules = NULL;
+	uint16_t rule = 0;
+
+	lock_take(&state.lock);
+	if (state.ops != NULL) {
+		names = state.ops->names;
+		rules = share_rules_use(state.rules);
+	}
+	lock_drop(&state.lock);
+	if (rules != NULL)
+		rule = share_rules_match(rules, a, names);
 	share_rules_drop(rules);
 	return rule;
 }
@@ -112,14 +133,46 @@ static void publish(bool changed)
 	state.ops->publish(&state.shares);
 }
 
-/* RULES, which it takes, instead of those in force. */
-static void replace_rules(struct share_rules *rules)
+/*
+ * RULES instead of OLD: whose rule may have become another. An operator's change leaves whom rules name as it is, or
+ * adds one for an address. In a configuration that is read again a netgroup may have become another.
+ */
+static void rematch(const struct share_rules *rules, const struct share_rules *old,
+		    bool by_operator)
 {
-	share_rules_drop(state.rules);
+	uint32_t kept = old != NULL ? share_rules_alike(rules, old) : 1;
+
+	if (state.clients == NULL)
+		return;
+	if (!by_operator)
+		client_table_rematch(state.clients, kept);
+	else if (kept < rules->n)
+		client_table_rematch_one(state.clients,
+					 &rules->rule[kept].clients.pattern[0].address);
+}
+
+/* RULES, which it takes, instead of those in force. */
+static void replace_rules(struct share_rules *rules, bool by_operator)
+{
+	struct share_rules *old = state.rules;
+
 	state.rules = rules;
-	if (state.clients != NULL)
-		client_table_rematch(state.clients);
+	rematch(rules, old, by_operator);
+	share_rules_drop(old);
 	publish(take_rules());
+}
+
+/* Whether somebody asks for names, if RULES need any. */
+static bool names_are_asked(const struct share_rules *rules, char *why)
+{
+	lock_assert_held(&state.lock);
+	if (state.names != NULL || state.ops == NULL || !share_rules_need_names(rules))
+		return true;
+	state.names = name_thread_start(state.clients, match_by_name, state.ops->name_thread);
+	if (state.names == NULL)
+		snprintf(why, SHARES_WHY,
+			 "no thread can be had that asks for the names of clients");
+	return state.names != NULL;
 }
 
 /* The export whose share is that of the number; NULL: none is there. */
@@ -237,15 +290,20 @@ void shares_watch(void)
 bool shares_set_rules(struct share_rules *rules, char why[SHARES_WHY])
 {
 	struct share_disk none = {0};
+	bool done;
 
 	if (floors_exceed(floors_of_rules(rules, &none), &none, why, SHARES_WHY)) {
 		share_rules_drop(rules);
 		return false;
 	}
 	lock_take(&state.lock);
-	replace_rules(rules);
+	done = names_are_asked(rules, why);
+	if (done)
+		replace_rules(rules, false);
 	lock_drop(&state.lock);
-	return true;
+	if (!done)
+		share_rules_drop(rules);
+	return done;
 }
 
 /* With the lock. */
@@ -319,7 +377,7 @@ static bool install(struct share_rules *rules, const struct share_rules *old, ch
 	else
 		done = admitted(rules, -1, NULL, why);
 	if (done)
-		replace_rules(rules);
+		replace_rules(rules, true);
 	lock_drop(&state.lock);
 	if (!done)
 		share_rules_drop(rules);
@@ -392,6 +450,7 @@ int shares_start(const struct shares_ops *ops, uint32_t clients_max)
 {
 	struct client_table *clients = client_table_new(clients_max, match, NULL);
 	int err = clients != NULL ? 0 : ENOMEM;
+	char why[SHARES_WHY];
 
 	lock_take(&state.lock);
 	if (state.rules == NULL)
@@ -403,6 +462,7 @@ int shares_start(const struct shares_ops *ops, uint32_t clients_max)
 		state.ops = ops;
 		(void)take_rules();
 		publish(true);
+		err = names_are_asked(state.rules, why) ? 0 : EAGAIN;
 	}
 	lock_drop(&state.lock);
 	return err;
@@ -410,9 +470,15 @@ int shares_start(const struct shares_ops *ops, uint32_t clients_max)
 
 void shares_stop(void)
 {
-	client_table_free(state.clients);
-	state.clients = NULL;
+	/* A table that a name server's answer is still waited for stays: it is nobody's any more. */
+	if (name_thread_stop(state.names, NAME_THREAD_WAIT))
+		client_table_free(state.clients);
+	else
+		log_line(LOG_LEVEL_WARN,
+			 "the name server does not answer: not waited for any more");
 	lock_take(&state.lock);
+	state.names = NULL;
+	state.clients = NULL;
 	share_rules_drop(state.rules);
 	state.rules = NULL;
 	state.ops = NULL;

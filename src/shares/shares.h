@@ -25,9 +25,11 @@
 
 #define SHARES_WHY 256
 
-/* The host's; all but names are called with the lock of shares. */
+/* The host's; all but names and name_thread are called with the lock of shares. */
 struct shares_ops {
 	const struct client_names *names;
+	/* Of the thread that asks for these, for who looks at the process; NULL: it has no name. */
+	void (*name_thread)(const char *name);
 	/* From now on these are in force, on all devices; to be copied. */
 	void (*publish)(const struct sched_shares *shares);
 	/* Up to SHARE_DISKS_MAX disks in use; returns how many. */
@@ -36,15 +38,16 @@ struct shares_ops {
 	uint64_t (*disks_of)(uint16_t export_id);
 };
 
-/* Before the first request; for CLIENTS_MAX clients. 0 or ENOMEM. */
+/* Before the first request; for CLIENTS_MAX clients. 0, ENOMEM, or EAGAIN: no thread can be had. */
 int shares_start(const struct shares_ops *ops, uint32_t clients_max);
-/* After the last request. */
+/* After the last request. Waits for a name server's answer, NAME_THREAD_WAIT at most. */
 void shares_stop(void);
 
 /*
  * Whom a request is charged to that came from ADDR through the export at NOW (ns): the server itself where that is
  * NULL, or no IP address. Once for each request that goes to the disk, not for a cached READ. Takes no
- * lock that other clients want, but may ask a name server when a client is new: hold no lock.
+ * lock that other clients want, but when a client is new or rules have changed: hold no lock. Asks no name server: where
+ * one has to say which rule holds, that is the rule as it was, and 0 for a new client, until it has answered.
  */
 struct flow_id shares_flow(const struct sockaddr *addr, uint16_t export_id, uint64_t now);
 /*
@@ -61,8 +64,8 @@ bool shares_client_text(uint64_t client, char text[CLIENT_TEXT_MAX]);
 /* ---- the configuration ------------------------------------------------------------------ */
 
 /*
- * RULES, whose one use it takes, hold from now on; also before shares_start(). False, and WHY: their
- * floors cannot be kept by any disk; then the old ones stay.
+ * RULES, whose one use it takes, hold from now on; also before shares_start(). False, and WHY: their floors cannot
+ * be kept by any disk, or no thread can be had that asks for names; then the old ones stay.
  */
 bool shares_set_rules(struct share_rules *rules, char why[SHARES_WHY]);
 /*

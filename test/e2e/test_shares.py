@@ -6,7 +6,9 @@ What the configuration says of them is in force; ractl's command changes it unti
 CLIENT blocks and exports again with every version of the server; what is wrong then changes nothing.
 What the floors of rules and exports come to together is told, and costs no export, in whatever order they are read. Of two
 blocks with one Export_Id the one that is served has its share. What a client wrote goes by the rule that holds for it now.
+Names of clients are asked for on a thread that is there only when a rule needs them.
 """
+import glob
 import sys
 import time
 
@@ -166,6 +168,25 @@ def written_before(work, plugin, export):
               "what was written before goes by the ceiling", f"{out} bytes; written in {took:.1f} s")
     client.close()
     e2e.check(server.stop() == 0, "it ends cleanly", server.log_text()[-2000:])
+def threads(server):
+    names = set()
+    for path in glob.glob(f"/proc/{server.process.pid}/task/*/comm"):
+        with open(path, encoding="ascii") as file:
+            names.add(file.read().strip())
+    return names
+
+
+def by_name(server):
+    """A rule that only a client's name can tell: a thread of its own asks for it."""
+    e2e.check("ra_names" not in threads(server), "where addresses decide nobody asks for names",
+              threads(server))
+    server.ra = "CLIENT { Clients = *.nobody.example; Weight = 10; }" + CLIENTS
+    server.reload()
+    e2e.check(e2e.wait_for(lambda: weights() == ([100, 10, 250, 100], {2: 50}), 60),
+              "SIGHUP with a rule for names", shares())
+    e2e.check(e2e.wait_for(lambda: 250 in group_weight(server), 60),
+              "who is not called so has the rule of its address", control_client.ask(command="clients"))
+    e2e.check("ra_names" in threads(server), "a thread asks", threads(server))
 
 
 def main():
@@ -184,6 +205,7 @@ def main():
     as_configured(server)
     changed_by_operators(server)
     read_again(server)
+    by_name(server)
     promised_together(server, new)
     e2e.check(server.stop() == 0, "it ends cleanly", server.log_text()[-2000:])
     one_number_twice(work, plugin, exports)

@@ -6,7 +6,7 @@
 #include "shares/client_list.h"
 #include "support.h"
 
-static unsigned int names_asked;
+static _Atomic unsigned int names_asked; /* on whichever thread */
 
 static bool fake_name_of(const struct client_address *a, char *name, size_t size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The table of clients: one number an address, the longest silent makes room, rules asked for once. */
+/* The table of clients: one number an address, the longest silent makes room, rules found out once. */
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -13,12 +13,17 @@
 
 static atomic_uint matches;
 
-/* The last byte of the address is the rule. */
-static uint16_t match(const struct client_address *a, void *arg)
+#define FIRST_NAMED 200
+
+/* The last byte of the address is the rule; from FIRST_NAMED on only a name server can say. */
+static bool match(const struct client_address *a, uint16_t *rule, void *arg)
 {
 	(void)arg;
 	atomic_fetch_add(&matches, 1);
-	return a->byte[15];
+	if (a->byte[15] >= FIRST_NAMED)
+		return false;
+	*rule = a->byte[15];
+	return true;
 }
 
 static struct client_address v4(uint32_t host)
@@ -146,7 +151,7 @@ static void test_numbers_are_never_given_again(void **state)
 	client_table_free(t);
 }
 
-static void test_rules_are_asked_for_at_first_sight_and_after_a_change(void **state)
+static void test_rules_are_found_out_at_first_sight_and_after_a_change(void **state)
 {
 	struct client_table *t = client_table_new(16, match, NULL);
 
@@ -155,7 +160,7 @@ static void test_rules_are_asked_for_at_first_sight_and_after_a_change(void **st
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(find(t, 3, 1).rule, 3);
 	assert_int_equal(matches, 1);
-	client_table_rematch(t);
+	client_table_rematch(t, 1);
 	assert_int_equal(find(t, 3, 1).rule, 3);
 	assert_int_equal(find(t, 3, 1).rule, 3);
 	assert_int_equal(matches, 2);
@@ -184,74 +189,233 @@ static void test_the_rule_of_a_number(void **state)
 	client_table_free(t);
 }
 
-/* While one asks, another asks of the same client, and the table is given to others. */
-struct asking {
-	struct client_table *t;
-	unsigned int depth;
-	uint16_t meanwhile; /* by the client's number */
-};
-
-static uint16_t match_slowly(const struct client_address *a, void *arg)
+/* No lock is held: who matches may look himself. One at a time does. */
+static bool match_and_look(const struct client_address *a, uint16_t *rule, void *arg)
 {
-	struct asking *asking = arg;
+	struct client_table **t = arg;
 
-	if (asking->depth++ > 0)
-		return 9;
-	assert_int_equal(client_table_find(asking->t, a, 1).rule, 0); /* does not ask again */
-	client_table_rematch(asking->t);
-	assert_int_equal(client_table_find(asking->t, a, 1).rule, 0); /* one at a time */
-	assert_true(client_table_rule(asking->t, 1, &asking->meanwhile));
-	return 5;
+	matches++;
+	assert_int_equal(client_table_find(*t, a, 1).rule, 0);
+	*rule = 5;
+	return true;
 }
 
-static void test_no_lock_is_held_while_a_rule_is_asked_for(void **state)
+static void test_no_lock_is_held_while_a_rule_is_found_out(void **state)
 {
-	struct asking asking = {.meanwhile = 7};
+	struct client_table *t;
 
 	(void)state;
-	asking.t = client_table_new(16, match_slowly, &asking);
-	assert_int_equal(find(asking.t, 3, 1).rule, 5); /* by the rules when it began */
-	assert_int_equal(find(asking.t, 3, 1).rule, 9); /* by those since */
-	assert_int_equal(asking.depth, 2);
-	assert_int_equal(asking.meanwhile, 0);
-	assert_true(client_table_rule(asking.t, 1, &asking.meanwhile));
-	assert_int_equal(asking.meanwhile, 9);
-	client_table_free(asking.t);
+	matches = 0;
+	t = client_table_new(16, match_and_look, &t);
+	assert_int_equal(find(t, 3, 1).rule, 5);
+	assert_int_equal(find(t, 3, 1).rule, 5);
+	assert_int_equal(matches, 1);
+	client_table_free(t);
 }
 
-static uint16_t match_and_forget(const struct client_address *a, void *arg)
+/* The rules change while a client is matched by those before. */
+static bool match_and_change(const struct client_address *a, uint16_t *rule, void *arg)
 {
-	struct asking *asking = arg;
+	struct client_table **t = arg;
 
 	(void)a;
-	if (asking->depth++ == 0)
-		find(asking->t, 99, 2); /* takes the only slot */
-	return 5;
+	if (matches++ == 0)
+		client_table_rematch(*t, 1);
+	*rule = matches == 1 ? 5 : 9;
+	return true;
 }
 
-static void test_who_makes_room_while_its_rule_is_asked_for(void **state)
+static void test_a_rule_by_rules_that_are_no_more_does_not_count(void **state)
 {
-	struct asking asking = {0};
+	struct client_table *t;
 
 	(void)state;
-	asking.t = client_table_new(1, match_and_forget, &asking);
-	assert_int_equal(find(asking.t, 3, 1).number, 1);
-	assert_int_equal(find(asking.t, 99, 3).number, 2);
-	assert_int_equal(asking.depth, 2);
-	client_table_free(asking.t);
+	matches = 0;
+	t = client_table_new(16, match_and_change, &t);
+	assert_int_equal(find(t, 3, 1).rule, 5); /* by the rules when it began */
+	assert_int_equal(find(t, 3, 1).rule, 9); /* by those since */
+	assert_int_equal(find(t, 3, 1).rule, 9);
+	assert_int_equal(matches, 2);
+	client_table_free(t);
+}
+
+static bool match_and_forget(const struct client_address *a, uint16_t *rule, void *arg)
+{
+	struct client_table **t = arg;
+
+	(void)a;
+	if (matches++ == 0)
+		find(*t, 99, 2); /* takes the only slot */
+	*rule = 5;
+	return true;
+}
+
+static void test_who_makes_room_while_its_rule_is_found_out(void **state)
+{
+	struct client_table *t;
+
+	(void)state;
+	matches = 0;
+	t = client_table_new(1, match_and_forget, &t);
+	assert_int_equal(find(t, 3, 1).number, 1);
+	assert_int_equal(find(t, 99, 3).number, 2);
+	assert_int_equal(matches, 2);
+	client_table_free(t);
+}
+
+/* ---- names ------------------------------------------------------------------------------ */
+
+/* What is to be asked next, without waiting: there must be one. */
+static struct client_question question(struct client_table *t)
+{
+	struct client_question q;
+
+	assert_true(client_table_question(t, &q));
+	return q;
+}
+
+/* Nothing is to be asked, and nothing ever will be. */
+static void no_question(struct client_table *t)
+{
+	struct client_question q;
+
+	client_table_end_questions(t);
+	assert_false(client_table_question(t, &q));
+}
+
+/* Who comes has rule 0 until the answer, and is asked for once, in the order in which they came. */
+static void test_who_looks_does_not_wait_for_an_answer(void **state)
+{
+	struct client_table *t = client_table_new(16, match, NULL);
+	struct client_question q;
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		for (uint32_t n = 0; n < 3; n++)
+			assert_int_equal(find(t, FIRST_NAMED + n, 1).rule, 0);
+	for (uint32_t n = 0; n < 3; n++) {
+		q = question(t);
+		assert_int_equal(q.address.byte[15], FIRST_NAMED + n);
+		assert_int_equal(find(t, FIRST_NAMED + n, 1).rule, 0);
+		client_table_answer(t, &q, (uint16_t)(70 + n));
+		assert_int_equal(find(t, FIRST_NAMED + n, 1).rule, 70 + n);
+	}
+	no_question(t);
+	client_table_free(t);
+}
+
+static void answer(struct client_table *t, uint16_t rule)
+{
+	struct client_question q = question(t);
+
+	client_table_answer(t, &q, rule);
+}
+
+static void test_the_rule_that_it_had_holds_meanwhile(void **state)
+{
+	struct client_table *t = client_table_new(16, match, NULL);
+
+	(void)state;
+	find(t, FIRST_NAMED, 1);
+	answer(t, 7);
+	client_table_rematch(t, 8);
+	assert_int_equal(find(t, FIRST_NAMED, 1).rule, 7);
+	answer(t, 6);
+	assert_int_equal(find(t, FIRST_NAMED, 1).rule, 6);
+	client_table_rematch(t, 6); /* rule 6 names others now */
+	assert_int_equal(find(t, FIRST_NAMED, 1).rule, 0);
+	answer(t, 6);
+	assert_int_equal(find(t, FIRST_NAMED, 1).rule, 6);
+	no_question(t);
+	client_table_free(t);
+}
+
+static void test_rules_for_one_address_leave_the_others_alone(void **state)
+{
+	struct client_table *t = client_table_new(16, match, NULL);
+	struct client_address a = v4(FIRST_NAMED + 1), unknown = v4(77);
+
+	(void)state;
+	for (uint32_t n = 0; n < 3; n++) {
+		find(t, FIRST_NAMED + n, 1);
+		answer(t, 7);
+	}
+	client_table_rematch_one(t, &a);
+	client_table_rematch_one(t, &unknown);
+	for (uint32_t n = 0; n < 3; n++)
+		assert_int_equal(find(t, FIRST_NAMED + n, 1).rule, 7);
+	assert_int_equal(question(t).address.byte[15], FIRST_NAMED + 1);
+	no_question(t);
+	client_table_free(t);
+}
+
+/* What was asked before the rules changed says nothing of the rules since. */
+static void test_an_answer_that_is_late_does_not_count(void **state)
+{
+	struct client_table *t = client_table_new(16, match, NULL);
+	struct client_question q, again;
+
+	(void)state;
+	find(t, FIRST_NAMED, 1);
+	q = question(t);
+	client_table_rematch(t, 1);
+	assert_int_equal(find(t, FIRST_NAMED, 1).rule, 0);
+	client_table_answer(t, &q, 7);
+	assert_int_equal(find(t, FIRST_NAMED, 1).rule, 0);
+	again = question(t);
+	client_table_answer(t, &again, 8);
+	client_table_answer(t, &q, 7);
+	assert_int_equal(find(t, FIRST_NAMED, 1).rule, 8);
+	no_question(t);
+	client_table_free(t);
+}
+
+/* Who makes room is asked for no more; who comes in its place is, once. */
+static void test_a_slot_changes_hands_while_it_waits(void **state)
+{
+	struct client_table *t = client_table_new(1, match, NULL);
+	struct client_question first, q;
+
+	(void)state;
+	find(t, FIRST_NAMED, 1);
+	first = question(t);
+	find(t, FIRST_NAMED + 1, 2);
+	find(t, 3, 3); /* needs no name */
+	find(t, FIRST_NAMED + 2, 4);
+	client_table_answer(t, &first, 7);
+	assert_int_equal(find(t, FIRST_NAMED + 2, 5).rule, 0);
+	q = question(t);
+	assert_int_equal(q.address.byte[15], FIRST_NAMED + 2);
+	find(t, FIRST_NAMED + 1, 6);
+	find(t, 3, 7);
+	no_question(t);
+	client_table_free(t);
 }
 
 #define THREADS 8
 #define FINDS	4000
 
-/* Each of more clients than there is room for has one number at a time, with its own rule. */
+/* Each of more clients than there is room for has one number at a time, with its own rule. One asks for names. */
+static void *ask_around(void *arg)
+{
+	struct client_table *t = arg;
+	struct client_question q;
+
+	while (client_table_question(t, &q)) {
+		if (q.address.byte[15] < FIRST_NAMED)
+			return arg;
+		client_table_answer(t, &q, q.address.byte[15]);
+	}
+	return NULL;
+}
+
 static void *look_around(void *arg)
 {
 	struct client_table *t = arg;
 	struct client_address a;
 
 	for (uint32_t n = 0; n < FINDS; n++) {
-		uint32_t host = n * 31 % 200;
+		uint32_t host = n * 31 % 250;
 		struct client c = find(t, host, n);
 
 		if (c.rule != 0 && c.rule != (uint8_t)host)
@@ -262,7 +426,9 @@ static void *look_around(void *arg)
 		    c.rule != (uint8_t)host)
 			return arg;
 		if (n % 500 == 0)
-			client_table_rematch(t);
+			client_table_rematch(t, 230);
+		if (n % 50 == 0 && client_address_parse("0.0.0.240", &a))
+			client_table_rematch_one(t, &a);
 	}
 	return NULL;
 }
@@ -270,16 +436,20 @@ static void *look_around(void *arg)
 static void test_many_threads(void **state)
 {
 	struct client_table *t = client_table_new(128, match, NULL);
-	pthread_t threads[THREADS];
+	pthread_t threads[THREADS], asker;
 	void *wrong;
 
 	(void)state;
+	assert_int_equal(pthread_create(&asker, NULL, ask_around, t), 0);
 	for (int i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, look_around, t), 0);
 	for (int i = 0; i < THREADS; i++) {
 		pthread_join(threads[i], &wrong);
 		assert_null(wrong);
 	}
+	client_table_end_questions(t);
+	pthread_join(asker, &wrong);
+	assert_null(wrong);
 	assert_int_equal(client_table_count(t), 128);
 	client_table_free(t);
 }
@@ -293,10 +463,16 @@ int main(void)
 		cmocka_unit_test(test_the_one_silent_for_longest_makes_room),
 		cmocka_unit_test(test_what_making_room_costs_is_bounded),
 		cmocka_unit_test(test_numbers_are_never_given_again),
-		cmocka_unit_test(test_rules_are_asked_for_at_first_sight_and_after_a_change),
+		cmocka_unit_test(test_rules_are_found_out_at_first_sight_and_after_a_change),
 		cmocka_unit_test(test_the_rule_of_a_number),
-		cmocka_unit_test(test_no_lock_is_held_while_a_rule_is_asked_for),
-		cmocka_unit_test(test_who_makes_room_while_its_rule_is_asked_for),
+		cmocka_unit_test(test_no_lock_is_held_while_a_rule_is_found_out),
+		cmocka_unit_test(test_a_rule_by_rules_that_are_no_more_does_not_count),
+		cmocka_unit_test(test_who_makes_room_while_its_rule_is_found_out),
+		cmocka_unit_test(test_who_looks_does_not_wait_for_an_answer),
+		cmocka_unit_test(test_the_rule_that_it_had_holds_meanwhile),
+		cmocka_unit_test(test_rules_for_one_address_leave_the_others_alone),
+		cmocka_unit_test(test_an_answer_that_is_late_does_not_count),
+		cmocka_unit_test(test_a_slot_changes_hands_while_it_waits),
 		cmocka_unit_test(test_many_threads),
 	};
 

@@ -153,9 +153,38 @@ static void test_blocks_of_a_directory(void **state)
 	close(d.fd);
 }
 
+static unsigned int lines;
+static char said[256];
+
+static void keep_line(enum log_level level, const char *format, va_list args)
+{
+	(void)level;
+	lines++;
+	vsnprintf(said, sizeof(said), format, args);
+}
+
+/* Of each device, up to so many, it is said once why it cannot be opened. */
+static void test_devices_that_cannot_be_opened(void **state)
+{
+	(void)state;
+	lines = 0;
+	log_set_writer(keep_line);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(tree_blocks_open_device(makedev(250, 77)), -1);
+	assert_int_equal(lines, 1);
+	assert_non_null(strstr(said, "device 250:77: /dev/"));
+	assert_non_null(strstr(said, "(No such file or directory)"));
+	for (unsigned int n = 0; n < 2 * TREE_BLOCKS_TOLD_MAX; n++)
+		assert_int_equal(tree_blocks_open_device(makedev(251, n)), -1);
+	assert_int_equal(lines, TREE_BLOCKS_TOLD_MAX);
+	log_set_writer(NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			test_devices_that_cannot_be_opened), /* first: nothing was said yet */
 		cmocka_unit_test_setup_teardown(test_inodes_come_in_order, start, stop),
 		cmocka_unit_test_setup_teardown(test_a_small_directory_is_left_alone, start, stop),
 		cmocka_unit_test_setup_teardown(test_an_export_that_goes, start, stop),
