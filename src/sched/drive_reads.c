@@ -77,7 +77,7 @@ bool drive_reads_takes_chunks(const struct drive_reads *d, const struct sched_qu
 
 bool drive_reads_takes_pieces(const struct drive_reads *d, const struct sched_queue *q)
 {
-	return d->chunks < PIECES_MAX && drive_reads_takes_chunks(d, q);
+	return d->chunks < PIECES_MAX && !demands_about(q) && drive_reads_takes_chunks(d, q);
 }
 
 uint32_t drive_reads_there(const struct drive_reads *d, const struct sched_queue *q)

@@ -19,7 +19,8 @@
  *
  * Chunks may be among them: short ones; and a few that lie in pieces, each of which costs a seek (PIECES_MAX). Of one such
  * chunk there is ever less to choose from while it comes, and the seeks become longer; with the next ones beside it the
- * drive goes on choosing.
+ * drive goes on choosing. But not where small reads come again and again: one that is far from all others would be left for
+ * long, and there is always another near one. In a gap of a chunk that has the drive for itself it has its turn.
  *
  * Pure: the clock is handed in, no lock.
  */

@@ -416,10 +416,22 @@ uint64_t sched_shorten(struct sched_queue *q, struct sched_req *r, uint64_t len)
 	return r->len;
 }
 
+/* Whether a demand read is at the drive: beside a chunk that does not have it for itself. */
+static bool has_demand_there(const struct sched_queue *q)
+{
+	const struct sched_req *r;
+
+	TAILQ_FOREACH(r, &q->active, age)
+		if (r->class == SCHED_DEMAND)
+			return true;
+	return false;
+}
+
 /* A chunk is over: were small demand reads about? */
 static void end_chunk(struct sched_queue *q, struct sched_req *r)
 {
-	double waited = q->gap_opened || flows_demands(q) ? 1 : 0;
+	bool beside = r->pieces && has_demand_there(q);
+	double waited = q->gap_opened || beside || flows_demands(q) ? 1 : 0;
 
 	q->gap_demand += (waited - q->gap_demand) / DEMAND_CHUNKS;
 	if (q->gap_opened) /* the disk came back from the gap: the scan goes on from here */
