@@ -58,6 +58,9 @@ bool budget_hold(struct budget *b, uint32_t reader, uint64_t len);
 void budget_give(struct budget *b, uint32_t reader, uint64_t len);
 /* The number of the first cursor from FROM on that holds some of it; of none: that of all cursors. */
 uint32_t budget_holder(const struct budget *b, uint32_t from);
+/* Bytes that READER holds, and would if all readers held as much. */
+uint64_t budget_held(const struct budget *b, uint32_t reader);
+uint64_t budget_part(const struct budget *b, uint32_t reader);
 /* Bytes that one more stream of READER may hold, if all readers hold as much, and all their streams. */
 uint64_t budget_share(const struct budget *b, uint32_t reader);
 /*

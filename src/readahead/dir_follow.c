@@ -214,12 +214,22 @@ struct dir_cursor *dir_follow_cursor(struct dir_part *p, uint32_t index, uint64_
 	return c;
 }
 
+void dir_follow_moved(struct dir_walks *w, struct dir *d)
+{
+	struct dir *parent = dir_table_find(&w->table, d->parent);
+
+	d->moved = d->used;
+	if (parent != NULL)
+		parent->moved = d->used;
+}
+
 bool dir_follow_read(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
 		     struct dir_part *p, uint32_t index)
 {
 	uint32_t held = release(p, index);
 
 	if (held != 0) {
+		dir_follow_moved(w, d);
 		dir_held_used(w->engine, counters, p->payer, held);
 		readers_count(w->engine->readers, d->visits[0].reader, READER_USED, held);
 		learn(w, d, held, 0);

@@ -54,6 +54,8 @@ void dir_follow_restart(struct dir *d);
 double dir_follow_share(const struct dir_walks *w, const struct dir *d, double price);
 /* BYTES of D were read in a walk, and would have been fetched ahead if D had not been found to waste that. */
 void dir_follow_missed(struct dir_walks *w, struct dir *d, uint64_t bytes);
+/* D's walk comes to what was fetched for it, or something begins to be held for that. */
+void dir_follow_moved(struct dir_walks *w, struct dir *d);
 /* A walk of D begins, or it came to most files, as its parent sees it. */
 void dir_follow_begun(struct dir_walks *w, struct dir *d, uint64_t now);
 void dir_follow_walked(struct dir_walks *w, struct dir *d);

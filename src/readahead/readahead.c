@@ -112,7 +112,7 @@ static bool plan_for(struct readahead *ra, const struct readahead_tuning *t,
 			       read->offset >= c->start && read->offset >= c->own &&
 			       elapsed(c->done_time, read->now) < ARRIVAL_TRUST &&
 			       (!way_is_stride(c->way) || read->len <= c->record);
-	if (t->rules->sequential(t, c->file, c) || is_small(t, c, read))
+	if (!c->repeats && (t->rules->sequential(t, c->file, c) || is_small(t, c, read)))
 		plan_chunk(ra, t, counters, c, read, plan);
 	return first && plan->len;
 }

@@ -541,6 +541,36 @@ static void test_an_idle_stream_gives_up_its_memory(void **state)
 	engine_free(e);
 }
 
+/* To read the same again and again is not to read on: it is silent, forward and backward. */
+static void test_who_repeats_is_silent(void **state)
+{
+	static const bool ways[] = {true, false};
+	uint64_t size = 64 * MIB;
+
+	for (int w = 0; w < 2; w++) {
+		struct engine *e = engine_make("cursor", 16, 16, 64 * MIB);
+		struct readahead_stats s;
+		uint64_t at = 0;
+
+		for (uint64_t i = 0; i < 12; i++) {
+			at = ways[w] ? i * READ : size - (i + 1) * READ;
+			engine_fetch(e, engine_read(e, 1, at, READ, size), size);
+		}
+		readahead_stats(e->ra, &s);
+		assert_true(s.unread > 0);
+		for (int i = 0; i < 4; i++) {
+			e->now += 4 * SEC;
+			engine_fetch(e, engine_read(e, 1, at, READ, size), size);
+			at = ways[w] ? at - READ : at + READ; /* or what lies behind */
+			engine_sweep(e, e->now);
+		}
+		readahead_stats(e->ra, &s);
+		assert_int_equal(s.unread, 0);
+		engine_check_account(e);
+		engine_free(e);
+	}
+}
+
 /* Of a stream that waits for its chunk nothing is wasted: the windows of its file stay as they are. */
 static void test_waiting_is_no_waste(void **state)
 {
@@ -964,6 +994,7 @@ int main(void)
 		cmocka_unit_test(test_the_window_grows_when_late_and_shrinks_when_lost),
 		cmocka_unit_test(test_who_fell_silent_keeps_no_file),
 		cmocka_unit_test(test_an_idle_stream_gives_up_its_memory),
+		cmocka_unit_test(test_who_repeats_is_silent),
 		cmocka_unit_test(test_waiting_is_no_waste),
 		cmocka_unit_test(test_known_resident_only_where_it_arrived),
 		cmocka_unit_test(test_a_failed_chunk_is_counted_and_forgotten),
