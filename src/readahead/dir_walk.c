@@ -220,7 +220,7 @@ bool dir_walks_read(struct dir_walks *w, struct readahead_counters *counters,
 	struct dir *d;
 
 	lock_take(&w->lock);
-	w->reads[read->reader]++;
+	dir_follow_reader(w, read->reader, read->now);
 	w->all_reads++;
 	d = dir_table_find(&w->table, read->dir);
 	if (d != NULL) {
@@ -259,7 +259,8 @@ static bool is_left(const struct dir_walks *w, const struct dir *d)
 {
 	const struct dir_visit *last = &d->visits[0];
 
-	return d->files->n_read != 0 && (uint32_t)(w->reads[last->reader] - last->turn) > DIR_GAP;
+	return d->files->n_read != 0 &&
+	       (uint32_t)(w->of[last->reader].reads - last->turn) > DIR_GAP;
 }
 
 /*

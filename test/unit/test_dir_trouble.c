@@ -46,6 +46,24 @@ static void test_who_goes_on_after_others_stopped(void **state)
 	end();
 }
 
+/* Who reads the first files of each directory spoils it for nobody else: neither who is known, nor who comes new. */
+static void test_who_stops_beside_others_who_go_on(void **state)
+{
+	start(400, 64, 256 * MIB, 16 * MIB);
+	for (uint32_t d = 0; d < 200; d++) {
+		t.reader = 1;
+		t.bytes = MIB;
+		for (uint32_t i = 0; i < 8; i++)
+			read_file(2 * d + 1, i);
+		t.now += 11 * SEC;
+		dir_walks_sweep(t.w, &t.counters, t.now, 10 * SEC);
+		t.reader = d < 100 ? 2 : 3 + d;
+		t.bytes = 16 * KIB;
+		assert_in_range(walk(2 * d), 0, 12);
+	}
+	end();
+}
+
 /* The same client at the same place: what he left there once is no longer held against him when he comes again. */
 static void test_a_directory_left_once(void **state)
 {
@@ -338,6 +356,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_large_one_that_changes_is_listed_seldom),
 		cmocka_unit_test(test_who_goes_on_after_others_stopped),
+		cmocka_unit_test(test_who_stops_beside_others_who_go_on),
 		cmocka_unit_test(test_a_directory_left_once),
 		cmocka_unit_test(test_a_sibling_that_is_left),
 		cmocka_unit_test(test_many_clients),
