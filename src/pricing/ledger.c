@@ -271,12 +271,23 @@ void ledger_feed(struct ledger *l, const struct flow_use *flows, unsigned int n,
 	stand(l);
 }
 
-unsigned int ledger_quotes(const struct ledger *l, const struct price_snapshot *s,
-			   const double k[PRICE_RESOURCES], struct client_quote *quotes)
+/* Those of exports with a share: sum_groups() has found them. */
+static unsigned int quote_places(const struct ledger *l, struct client_quote *quotes)
 {
 	unsigned int n = 0;
 
-	for (unsigned int i = 0; i < l->n; i++) {
+	for (unsigned int i = 0; i < INDEX_SLOTS; i++)
+		if (l->groups[i].place != 0)
+			quotes[n++] = (struct client_quote){.place = l->groups[i].place};
+	return n;
+}
+
+unsigned int ledger_quotes(const struct ledger *l, const struct price_snapshot *s,
+			   const double k[PRICE_RESOURCES], struct client_quote *quotes)
+{
+	unsigned int n = quote_places(l, quotes);
+
+	for (unsigned int i = 0; i < l->n && n < LEDGER_ENTRIES; i++) {
 		const struct ledger_entry *e = &l->entries[i];
 		struct client_prices p;
 

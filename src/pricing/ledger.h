@@ -84,8 +84,9 @@ void ledger_feed(struct ledger *l, const struct flow_use *flows, unsigned int n,
 /* Copies up to MAX entries, those that used most lately first; returns how many there are. */
 unsigned int ledger_top(const struct ledger *l, struct ledger_entry *entries, unsigned int max);
 /*
- * Fills QUOTES, LEDGER_ENTRIES of them, with the prices of those that do not stand as they should;
- * returns how many these are.
+ * Fills QUOTES, LEDGER_ENTRIES of them, with the exports that have a share and a client who is remembered, and with the
+ * prices of clients that do not stand as they should; returns how many these are. Where both are more, the last clients pay
+ * the device's price.
  */
 unsigned int ledger_quotes(const struct ledger *l, const struct price_snapshot *s,
 			   const double k[PRICE_RESOURCES], struct client_quote *quotes);

@@ -243,6 +243,37 @@ static void test_exports_with_shares(void **state)
 	ledger_free(s.ledger);
 }
 
+/* Who stands there as he should is told the device's price there, whatever he is told on all others. */
+static void test_prices_on_an_export_with_a_share(void **state)
+{
+	static struct client_quote quotes[LEDGER_ENTRIES];
+	struct price_snapshot snapshot = {.utilization = {[PRICE_DISK] = 0.7}};
+	struct shop s = open_shop(4);
+	struct client_board b = {0};
+	struct client_prices p;
+
+	/* client 1 has used much, 2 little; 1 and 3 have half of export 7 each */
+	for (int i = 2; i < 4; i++)
+		s.flows[i] = (struct flow_use){.client = i == 2 ? 1 : 3,
+					       .export_id = 7,
+					       .of_export = true,
+					       .weight = 100,
+					       .group_weight = 200};
+	s.rate[0] = 0.45;
+	s.rate[1] = 0.05;
+	s.rate[2] = s.rate[3] = 0.25;
+	run(&s, 900);
+	price_combine(&snapshot, k);
+	client_board_publish(&b, quotes, ledger_quotes(s.ledger, &snapshot, k, quotes));
+	assert_true(entry(&s, 1, PLACE_OF_EXPORT(7)).ratio == 1);
+	assert_true(client_board_find(&b, 1, 1, &p) && p.write > 1.2 * snapshot.write);
+	assert_false(client_board_find(&b, 1, 7, &p));
+	assert_false(client_board_find(&b, 3, 7, &p));
+	assert_false(client_board_find(&b, 2, 7, &p)); /* who was never there */
+	client_board_fini(&b);
+	ledger_free(s.ledger);
+}
+
 /* Without a Weight it has that of its clients, as they come and go: prices do not jump with it. */
 static void test_exports_with_the_weight_of_their_clients(void **state)
 {
@@ -339,6 +370,8 @@ static void test_bounded(void **state)
 {
 	static struct flow_use flows[LEDGER_FLOWS];
 	struct ledger *l = ledger_new();
+	static struct client_quote quotes[LEDGER_ENTRIES];
+	struct price_snapshot snapshot = {.utilization = {[PRICE_DISK] = 0.7}};
 	struct ledger_entry one;
 
 	for (uint64_t t = 1; t < 100; t++) {
@@ -352,6 +385,7 @@ static void test_bounded(void **state)
 						     .backlogged = i % 5 == 0};
 		ledger_feed(l, flows, LEDGER_FLOWS, t * SEC, 10 * SEC);
 		assert_in_range(ledger_top(l, &one, 1), 1, LEDGER_ENTRIES);
+		assert_in_range(ledger_quotes(l, &snapshot, k, quotes), 1, LEDGER_ENTRIES);
 		assert_true(isfinite(one.standing.weight) && one.ratio >= CLIENT_RATIO_MIN);
 	}
 	ledger_feed(l, flows, 0, 100 * 60 * SEC, 10 * SEC);
@@ -373,6 +407,7 @@ int main(void)
 		cmocka_unit_test(test_who_hardly_uses_it),
 		cmocka_unit_test(test_exports_with_shares),
 		cmocka_unit_test(test_exports_with_the_weight_of_their_clients),
+		cmocka_unit_test(test_prices_on_an_export_with_a_share),
 		cmocka_unit_test(test_flows_of_one_client),
 		cmocka_unit_test(test_counters_that_begin_anew),
 		cmocka_unit_test(test_the_servers_own_work),
