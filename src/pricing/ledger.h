@@ -60,7 +60,6 @@ struct ledger_entry {
 	uint32_t place; /* PLACE_ALL, or of an export with a share of its own */
 	uint32_t weight;
 	double group_weight; /* decayed: that of an export without a Weight changes with who is there */
-	uint64_t counted;   /* ns: its flows' disk time when last looked at */
 	uint64_t active_at; /* ns: when it last was */
 	double use;	    /* ns, decayed */
 	double activity;    /* decayed */
@@ -68,7 +67,7 @@ struct ledger_entry {
 	double ratio;	    /* client_ratio() */
 	struct client_standing standing;
 	/* While it is fed. */
-	uint64_t sum; /* ns */
+	uint64_t grown; /* ns: by what its flows used */
 	uint32_t group_weight_now;
 	bool found, busy;
 };

@@ -330,6 +330,66 @@ static void test_counters_that_begin_anew(void **state)
 	ledger_free(s.ledger);
 }
 
+/* A flow that was not looked at for a while, for others were more active, counts with what it used since; not with all. */
+static void test_a_flow_that_comes_back(void **state)
+{
+	struct shop s = open_shop(3);
+	double before;
+
+	s.flows[2] = s.flows[0]; /* the first client's, on another export */
+	s.flows[2].export_id = 9;
+	s.flows[2].disk_time = 3600 * SEC;
+	s.rate[0] = s.rate[1] = 0.25;
+	run(&s, 100);
+	s.n = 2;
+	run(&s, 200);
+	before = entry(&s, 1, PLACE_ALL).use;
+	s.flows[2].disk_time += SEC / 100;
+	s.n = 3;
+	run(&s, 1);
+	assert_true(entry(&s, 1, PLACE_ALL).use <= before + 5e7);
+	assert_true(ratio(&s, 1) == 1);
+	ledger_free(s.ledger);
+}
+
+/* An export is given a share and loses it again: what its clients used is not used once more. */
+static void test_a_share_that_comes_and_goes(void **state)
+{
+	struct shop s = open_shop(2);
+
+	s.flows[1] = s.flows[0];
+	s.flows[1].export_id = 7;
+	s.rate[0] = s.rate[1] = 0.25;
+	run(&s, 600);
+	for (int i = 0; i < 4; i++) {
+		s.flows[1].of_export = i % 2 == 0;
+		run(&s, 100);
+		assert_true(entry(&s, 1, PLACE_ALL).use <= 0.5 * 61e9);
+	}
+	ledger_free(s.ledger);
+}
+
+/* Of more flows than there is room for some are forgotten: of none counts more than it can have used. */
+static void test_more_flows_than_are_remembered(void **state)
+{
+	static struct flow_use flows[LEDGER_FLOWS];
+	struct ledger *l = ledger_new();
+	struct ledger_entry one;
+
+	for (uint64_t t = 1; t < 100; t++) {
+		for (uint16_t i = 0; i < LEDGER_FLOWS; i++)
+			flows[i] = (struct flow_use){.client = 1,
+						     .export_id = (uint16_t)(t % 50 * 256 + i),
+						     .disk_time = 3600 * SEC + t,
+						     .weight = 100,
+						     .group_weight = 100};
+		ledger_feed(l, flows, LEDGER_FLOWS, t * SEC, MEMORY);
+	}
+	assert_int_equal(ledger_top(l, &one, 1), 1);
+	assert_true(one.use <= 1e9);
+	ledger_free(l);
+}
+
 /* The server's own work is nobody's. */
 static void test_the_servers_own_work(void **state)
 {
@@ -410,6 +470,9 @@ int main(void)
 		cmocka_unit_test(test_prices_on_an_export_with_a_share),
 		cmocka_unit_test(test_flows_of_one_client),
 		cmocka_unit_test(test_counters_that_begin_anew),
+		cmocka_unit_test(test_a_flow_that_comes_back),
+		cmocka_unit_test(test_a_share_that_comes_and_goes),
+		cmocka_unit_test(test_more_flows_than_are_remembered),
 		cmocka_unit_test(test_the_servers_own_work),
 		cmocka_unit_test(test_intervals_do_not_matter),
 		cmocka_unit_test(test_bounded),
