@@ -441,7 +441,7 @@ void readahead_forget(struct readahead *ra, const void *key, size_t key_len)
  */
 static void judge(struct readahead *ra, struct cursor *c, bool is_short, uint64_t now)
 {
-	evidence_doubted(ra, c, now);
+	evidence_doubted(c, now);
 	if (!c->queued && (elapsed(c->used, now) > ra->idle_time || (is_short && c->doubted))) {
 		evidence_wasted(ra, NULL, c);
 		cursor_end_run(c);
