@@ -42,7 +42,7 @@ static void mark_reader(struct budget *b, uint32_t reader, bool holds)
 	uint32_t was = atomic_fetch_add_explicit(&b->of[reader].streams, holds ? 1 : -1,
 						 memory_order_relaxed);
 
-	if (reader && was == !holds)
+	if (was == !holds)
 		atomic_fetch_add_explicit(&b->readers, holds ? 1 : -1, memory_order_relaxed);
 }
 
@@ -103,8 +103,6 @@ static bool may_hold(const struct budget *b, uint32_t reader, uint64_t len)
 	uint64_t unread = atomic_load_explicit(&b->unread, memory_order_relaxed);
 	uint64_t held = atomic_load_explicit(&b->of[reader].held, memory_order_relaxed);
 
-	if (!reader)
-		return true;
 	return unread < memory && len <= memory - unread &&
 	       held + len <= READER_SHARE * (memory - unread - len);
 }
@@ -175,7 +173,7 @@ uint64_t budget_part(const struct budget *b, uint32_t reader)
 	uint64_t memory = atomic_load_explicit(&b->memory, memory_order_relaxed);
 	uint32_t readers = atomic_load_explicit(&b->readers, memory_order_relaxed);
 
-	readers += !reader || !streams_of(b, reader);
+	readers += !streams_of(b, reader);
 	if (!readers || readers > READERS_MAX + 1) /* another changes both just now */
 		readers = 1;
 	return memory / readers;
@@ -183,9 +181,8 @@ uint64_t budget_part(const struct budget *b, uint32_t reader)
 
 uint64_t budget_share(const struct budget *b, uint32_t reader)
 {
-	if (!reader || reader > READERS_MAX)
-		return atomic_load_explicit(&b->memory, memory_order_relaxed) /
-		       ((uint64_t)atomic_load_explicit(&b->streams, memory_order_relaxed) + 1);
+	if (reader > READERS_MAX)
+		reader = 0;
 	return budget_part(b, reader) / ((uint64_t)streams_of(b, reader) + 1);
 }
 

@@ -20,6 +20,11 @@
 /* A range that arrived this long ago or less is taken to be in memory still (ns). */
 #define ARRIVAL_TRUST 500000000u
 
+static void forget_reader(void *lengths, uint32_t number)
+{
+	run_lengths_forget(lengths, number);
+}
+
 struct readahead *readahead_create(const struct readahead_limits *limits)
 {
 	struct readahead *ra = calloc(1, sizeof(*ra));
@@ -31,8 +36,8 @@ struct readahead *readahead_create(const struct readahead_limits *limits)
 		free(ra);
 		return NULL;
 	}
-	ra->readers = readers_new();
 	ra->lengths = run_lengths_new();
+	ra->readers = readers_new(forget_reader, ra->lengths);
 	ra->given_up = calloc(GIVEN_UP_ACCOUNTS, sizeof(*ra->given_up));
 	if (ra->readers == NULL || ra->lengths == NULL || ra->given_up == NULL ||
 	    budget_init(&ra->budget, limits->memory, ra->pool.cursors, ra->pool.size) ||
