@@ -214,10 +214,19 @@ static uint64_t reads_between(struct dir_walks *w, struct dir *d, uint32_t reade
 	return between;
 }
 
+bool dir_follow_left(const struct dir_walks *w, const struct dir *d)
+{
+	const struct dir_visit *last = &d->visits[0];
+
+	return (uint32_t)(w->of[last->reader].reads - last->turn) > DIR_GAP;
+}
+
 void dir_follow_visit(struct dir_walks *w, struct dir *d, uint32_t reader, uint64_t now)
 {
 	uint64_t silent = now > d->used ? now - d->used : 0;
-	bool over = reads_between(w, d, reader) > DIR_GAP || silent > DIR_IDLE;
+	bool fetched = d->files != NULL && d->files->window != 0;
+	bool left = !fetched || d->visits[0].reader == reader || dir_follow_left(w, d);
+	bool over = (reads_between(w, d, reader) > DIR_GAP && left) || silent > DIR_IDLE;
 
 	d->all_turn = w->all_reads;
 	d->used = now > d->used ? now : d->used;

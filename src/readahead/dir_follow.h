@@ -54,7 +54,12 @@ void dir_follow_waste(struct dir_walks *w, struct readahead_counters *counters, 
 /* The entry INDEX of D's files is about to be read: if memory lost them, they are to be asked for again. */
 void dir_follow_gone(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
 		     uint32_t index, const struct dir_read *read);
-/* READER visits D at NOW: if its last walk is over, another one begins. */
+/* Whether who read D last has gone elsewhere. */
+bool dir_follow_left(const struct dir_walks *w, const struct dir *d);
+/*
+ * READER visits D at NOW: if its last walk is over, another one begins. READER's is when he read much elsewhere meanwhile; that
+ * of another who was here last, and for whom something was fetched, goes on until he has, too.
+ */
 void dir_follow_visit(struct dir_walks *w, struct dir *d, uint32_t reader, uint64_t now);
 /* READER, of readers.h, reads something at NOW: what was known of him long ago counts less then. */
 void dir_follow_reader(struct dir_walks *w, uint32_t reader, uint64_t now);

@@ -254,15 +254,6 @@ bool dir_walks_due(struct dir_walks *w, const struct dir_read *read, uint64_t cl
 	return (*piece)-- != 0;
 }
 
-/* Whether who read D last has gone: his next read in it begins another walk. */
-static bool is_left(const struct dir_walks *w, const struct dir *d)
-{
-	const struct dir_visit *last = &d->visits[0];
-
-	return d->files->n_read != 0 &&
-	       (uint32_t)(w->of[last->reader].reads - last->turn) > DIR_GAP;
-}
-
 /*
  * Whether what D holds is still wanted: some of it was read lately, and it was not left, or it stands ready for a walk that is
  * still with a sibling before it. Reads that find nothing of it, as of one file again and again, do not say so.
@@ -271,7 +262,8 @@ static bool is_awaited(struct dir_walks *w, const struct dir *d, uint64_t now, u
 {
 	const struct dir *parent = dir_table_find(&w->table, d->parent);
 
-	if (d->busy || (elapsed(d->moved, now) < idle && !is_left(w, d)))
+	if (d->busy ||
+	    (elapsed(d->moved, now) < idle && !(d->files->n_read != 0 && dir_follow_left(w, d))))
 		return true;
 	if (parent == NULL || d->files->n_read != 0 || elapsed(d->used, now) > DIR_IDLE)
 		return false;

@@ -129,6 +129,23 @@ static void test_most_are_read_and_go(void **state)
 	end();
 }
 
+/* One walks a directory; another one, who reads much elsewhere, looks into it now and then: the walk goes on. */
+static void test_a_walk_that_another_looks_into(void **state)
+{
+	start(2, 2000, MEMORY, 16 * MIB);
+	for (uint32_t i = 0; i < t.files / 2; i++) {
+		t.reader = 1;
+		for (int k = 0; i % 7 == 6 && k < 65; k++)
+			read_file(1, 0);
+		if (i % 7 == 6)
+			read_file(0, t.files - 1);
+		t.reader = 2;
+		read_file(0, i);
+	}
+	assert_true(t.demand <= 40);
+	end();
+}
+
 /* Two clients share one directory, file by file, while two hundred others read elsewhere. */
 static void test_two_in_one_among_many(void **state)
 {
@@ -360,6 +377,7 @@ int main(void)
 		cmocka_unit_test(test_a_directory_left_once),
 		cmocka_unit_test(test_a_sibling_that_is_left),
 		cmocka_unit_test(test_many_clients),
+		cmocka_unit_test(test_a_walk_that_another_looks_into),
 		cmocka_unit_test(test_two_in_one_among_many),
 		cmocka_unit_test(test_a_directory_that_changes),
 		cmocka_unit_test(test_files_that_go_when_read),
