@@ -195,7 +195,8 @@ static fsal_status_t lookup(struct fsal_obj_handle *dir_hdl, const char *name,
 		status = SUB_OBJ(dir_hdl, lookup, name, &sub, attrs_out);
 	while (unanswered_find(&status, &tries));
 	status = ra_wrap(ra_export_of_op(), status, sub, handle);
-	if (!FSAL_IS_ERROR(status))
+	/* a child is not its parent's parent */
+	if (!FSAL_IS_ERROR(status) && strcmp(name, ".") && strcmp(name, ".."))
 		walk_found(walk_dir(dir_hdl), *handle);
 	return status;
 }
