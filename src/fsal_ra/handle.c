@@ -260,6 +260,7 @@ static enum fsal_dir_result readdir_entry(const char *name, struct fsal_obj_hand
 	if (sub != NULL)
 		obj = &alloc_handle(call->exp, sub)->obj_handle;
 	walk_found(call->dir, obj);
+	walk_lists_on(call->dir);
 	return SUPERCALL(call->exp, call->cb(name, obj, attrs, call->dir_state, cookie));
 }
 
