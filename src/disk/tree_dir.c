@@ -179,8 +179,7 @@ static void add_entries(struct reading *r, const char *buffer, ssize_t len)
 
 static bool has_room(const struct reading *r)
 {
-	return r->entries < TREE_ENTRIES_MAX && dir_list_count(r->files) < DIR_LIST_MAX &&
-	       dir_list_count(r->dirs) < DIR_LIST_MAX;
+	return r->entries < TREE_ENTRIES_MAX && !dir_list_full(r->files) && !dir_list_full(r->dirs);
 }
 
 static bool read_all(struct reading *r)

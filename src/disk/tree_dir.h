@@ -49,7 +49,7 @@ struct tree_dir_pause {
 };
 
 /*
- * Its files, and its subdirectories: as far as DIR_LIST_MAX and TREE_ENTRIES_MAX go. Entries of which neither the
+ * Its files, and its subdirectories: as far as DIR_LIST_MAX, DIR_LIST_NAMES and TREE_ENTRIES_MAX go. Entries of which neither the
  * directory nor, of the first TREE_UNKNOWN_MAX, their inode says what they are count as files. False: it cannot be read,
  * or is not wanted any more. To be given to dir_walks_enlist().
  */

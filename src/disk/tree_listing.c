@@ -37,12 +37,43 @@ struct tree_listing {
 	struct tree_tables tables;   /* ... by these */
 	uint32_t asked;		     /* ... for those of so many entries of the part, by inode */
 	uint64_t slice;		     /* when the present one began */
+	unsigned int place;	     /* in asked_on */
 };
+
+/* Which directories are listed (0: none), and when the client last asked for more: ns. */
+static struct {
+	_Atomic uint64_t id, at;
+} asked_on[TREE_LISTINGS_MAX];
 
 static const struct sched_req_ops listing_ops;
 static atomic_uint under_way;
 
 /* ---- life -------------------------------------------------------------------------------- */
+
+/* A place for ID: there is one for each listing under way. */
+static unsigned int take_place(uint64_t id, uint64_t now)
+{
+	for (unsigned int i = 0;; i = (i + 1) % TREE_LISTINGS_MAX) {
+		uint64_t none = 0;
+
+		if (!atomic_compare_exchange_strong(&asked_on[i].id, &none, id))
+			continue;
+		atomic_store(&asked_on[i].at, now);
+		return i;
+	}
+}
+
+bool tree_listing_any(void)
+{
+	return atomic_load_explicit(&under_way, memory_order_relaxed) != 0;
+}
+
+void tree_listing_goes_on(uint64_t id, uint64_t now)
+{
+	for (unsigned int i = 0; i < TREE_LISTINGS_MAX; i++)
+		if (atomic_load_explicit(&asked_on[i].id, memory_order_relaxed) == id)
+			atomic_store_explicit(&asked_on[i].at, now, memory_order_relaxed);
+}
 
 static void leave(struct tree_listing *l)
 {
@@ -53,6 +84,7 @@ static void leave(struct tree_listing *l)
 	tree_dir_close(&l->dir);
 	if (l->block_device >= 0)
 		close(l->block_device);
+	atomic_store(&asked_on[l->place].id, 0);
 	free(l);
 	atomic_fetch_sub(&under_way, 1);
 	export_io_leave(io);
@@ -88,7 +120,7 @@ static struct device *device_of(const struct tree_dir *dir, struct export_io *io
 }
 
 static struct tree_listing *listing_new(const struct tree_dir *dir, struct device *device,
-					struct export_io *io, struct flow_id flow)
+					struct export_io *io, struct flow_id flow, uint64_t now)
 {
 	bool room = atomic_fetch_add(&under_way, 1) < TREE_LISTINGS_MAX;
 	struct tree_listing *l = room ? calloc(1, sizeof(*l)) : NULL;
@@ -103,6 +135,7 @@ static struct tree_listing *listing_new(const struct tree_dir *dir, struct devic
 	l->block_device = -1;
 	l->dir = *dir;
 	l->req.flow = flow;
+	l->place = take_place(dir->id, now);
 	return l;
 }
 
@@ -117,7 +150,7 @@ void tree_listing_submit(const struct dir_handle *handle, int mount_fd, struct e
 		return;
 	device = device_of(&dir, io, now);
 	if (device != NULL)
-		l = listing_new(&dir, device, io, flow);
+		l = listing_new(&dir, device, io, flow, now);
 	if (l != NULL)
 		queue_turn(l);
 	else
@@ -126,9 +159,25 @@ void tree_listing_submit(const struct dir_handle *handle, int mount_fd, struct e
 
 /* ---- a turn ------------------------------------------------------------------------------ */
 
+/* Whether anybody can still want the rest. */
 static bool goes_on(const struct tree_listing *l)
 {
-	return !l->req.dropped && !atomic_load(&l->io->closing);
+	uint64_t asked = atomic_load_explicit(&asked_on[l->place].at, memory_order_relaxed);
+
+	return !l->req.dropped && !atomic_load(&l->io->closing) &&
+	       dispatcher_now(&l->device->dispatcher) < asked + TREE_LISTING_IDLE;
+}
+
+/* Whether the disk costs too much for what may be of no use. */
+static bool is_dear(struct tree_listing *l)
+{
+	struct readahead_tuning t;
+
+	export_io_tuning(l->io, &t);
+	if (!t.priced || board_readahead_price(&l->device->prices) < 1)
+		return false;
+	readahead_count(&l->io->counters, READAHEAD_CURBED, 1);
+	return true;
 }
 
 /* The disk begins to bring the inodes that come next, if all that it was asked for are there. */
@@ -194,7 +243,7 @@ static void execute(struct dispatcher *d, struct sched_req *r)
 	const char *name;
 
 	l->slice = begun;
-	if (!goes_on(l) || !read_entries(l, &bytes))
+	if (!goes_on(l) || is_dear(l) || !read_entries(l, &bytes))
 		l->part = 2;
 	while (goes_on(l) && dispatcher_now(d) < begun + TURN && (name = next_name(l)) != NULL) {
 		(void)tree_dir_look(&l->dir, name);
@@ -202,6 +251,7 @@ static void execute(struct dispatcher *d, struct sched_req *r)
 		(void)pause_for_others(l);
 	}
 	r->io_len = bytes;
+	readahead_count(&l->io->counters, READAHEAD_PREFETCHED, bytes);
 }
 
 static void finish(struct dispatcher *d, struct sched_req *r)

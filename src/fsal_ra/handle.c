@@ -195,7 +195,8 @@ static fsal_status_t lookup(struct fsal_obj_handle *dir_hdl, const char *name,
 		status = SUB_OBJ(dir_hdl, lookup, name, &sub, attrs_out);
 	while (unanswered_find(&status, &tries));
 	status = ra_wrap(ra_export_of_op(), status, sub, handle);
-	if (!FSAL_IS_ERROR(status))
+	/* a child is not its parent's parent */
+	if (!FSAL_IS_ERROR(status) && strcmp(name, ".") && strcmp(name, ".."))
 		walk_found(walk_dir(dir_hdl), *handle);
 	return status;
 }
@@ -259,6 +260,7 @@ static enum fsal_dir_result readdir_entry(const char *name, struct fsal_obj_hand
 	if (sub != NULL)
 		obj = &alloc_handle(call->exp, sub)->obj_handle;
 	walk_found(call->dir, obj);
+	walk_lists_on(call->dir);
 	return SUPERCALL(call->exp, call->cb(name, obj, attrs, call->dir_state, cookie));
 }
 

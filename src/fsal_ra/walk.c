@@ -85,15 +85,24 @@ uint64_t walk_dir(struct fsal_obj_handle *dir_hdl)
 	return name.id;
 }
 
+void walk_lists_on(uint64_t dir)
+{
+	if (dir != 0 && tree_listing_any())
+		tree_listing_goes_on(dir, clock_now());
+}
+
 void walk_list(uint64_t dir, struct fsal_obj_handle *dir_hdl, const fsal_cookie_t *whence)
 {
 	struct export_io *io = ra_export_of_op()->io;
 	uint64_t now = clock_now();
 	struct dir_handle handle;
 	int mount_fd;
-	bool priced;
+	bool priced; /* the listing looks itself, in each turn */
 
-	if (dir == 0 || !reads_ahead(io, &priced) || (whence != NULL && *whence != 0) ||
+	if (dir == 0)
+		return;
+	walk_lists_on(dir);
+	if (!reads_ahead(io, &priced) || (whence != NULL && *whence != 0) ||
 	    dir_hdl->fs->path == NULL || !dir_walks_list(walks, dir, now, &handle))
 		return;
 	mount_fd = open(dir_hdl->fs->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

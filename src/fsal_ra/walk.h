@@ -25,6 +25,8 @@ void walk_sweep(uint64_t now);
 uint64_t walk_dir(struct fsal_obj_handle *dir_hdl);
 /* The directory of that number is listed from WHENCE on, with attributes: these may be fetched ahead. */
 void walk_list(uint64_t dir, struct fsal_obj_handle *dir_hdl, const fsal_cookie_t *whence);
+/* ... and goes on: told for each entry. */
+void walk_lists_on(uint64_t dir);
 /* OBJ, just made, was found in the directory of that number. */
 void walk_found(uint64_t dir, struct fsal_obj_handle *obj);
 

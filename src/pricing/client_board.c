@@ -109,6 +109,18 @@ static bool search(const struct slot *slots, uint64_t client, uint32_t place,
 	return false;
 }
 
+/* A share of the export's own keeps what the client is told elsewhere away from it. */
+static bool search_places(const struct slot *slots, uint64_t client, uint16_t export_id,
+			  struct client_prices *p)
+{
+	struct client_prices none;
+
+	if (search(slots, client, PLACE_OF_EXPORT(export_id), p))
+		return true;
+	return !search(slots, 0, PLACE_OF_EXPORT(export_id), &none) &&
+	       search(slots, client, PLACE_ALL, p);
+}
+
 bool client_board_find(const struct client_board *b, uint64_t client, uint16_t export_id,
 		       struct client_prices *p)
 {
@@ -121,8 +133,7 @@ bool client_board_find(const struct client_board *b, uint64_t client, uint16_t e
 		return false;
 	do {
 		n = atomic_load_explicit(&t->latest, memory_order_acquire);
-		any = search(t->slots[n % 2], client, PLACE_OF_EXPORT(export_id), &found) ||
-		      search(t->slots[n % 2], client, PLACE_ALL, &found);
+		any = search_places(t->slots[n % 2], client, export_id, &found);
 	} while (atomic_load_explicit(&t->latest, memory_order_relaxed) != n);
 	if (any)
 		*p = found;

@@ -9,8 +9,9 @@
  * Two hash tables take turns as the two slots of board.h do, and for the same reason: a reader never
  * waits for a writer. It goes through its table again only if the next one was published meanwhile.
  *
- * Only clients whose price differs from the device's own (board.h) are here. A board of zero bytes has
- * none, and no memory.
+ * Only clients whose price differs from the device's own (board.h) are here, and which exports have a share of their own:
+ * who is not found on such a one pays the device's price there, whatever his is on all others. A board of zero bytes
+ * has none, and no memory.
  */
 #ifndef PRICING_CLIENT_BOARD_H
 #define PRICING_CLIENT_BOARD_H
@@ -28,7 +29,7 @@
 #define PLACE_OF_EXPORT(id) ((uint32_t)(id) + 1)
 
 struct client_quote {
-	uint64_t client;
+	uint64_t client; /* 0: none; its place has a share of its own, and there are no prices */
 	uint32_t place;
 	float write, readahead; /* 0..1 */
 };
@@ -45,7 +46,7 @@ struct client_board {
 void client_board_publish(struct client_board *b, const struct client_quote *quotes,
 			  unsigned int n);
 /*
- * The client's prices on this export; false: it has none of its own, and P is as before. Any thread;
+ * The prices of CLIENT, not 0, on this export; false: it has none of its own, and P is as before. Any thread;
  * never waits; a few loads.
  */
 bool client_board_find(const struct client_board *b, uint64_t client, uint16_t export_id,

@@ -2,11 +2,12 @@
 /*
  * Entries in an array, found through a hash index that is built anew when entries go. See ledger.h.
  *
- * A flow's counter may begin anew: the scheduler forgets flows that are idle. So time is what a sum
- * grew by; when it fell, something was forgotten, and what was used since is lost to the ledger, which
- * is an interval's at most.
+ * A flow's counter may begin anew: the scheduler forgets flows that are idle. And a flow comes and goes among those that are
+ * looked at, and from one entry to another with its export's share. So an entry's use is what each of its flows grew by since
+ * the ledger was told of that (flow_told.h).
  */
 #include "pricing/ledger.h"
+#include "pricing/flow_told.h"
 
 #include <assert.h>
 #include <math.h>
@@ -37,6 +38,7 @@ struct ledger {
 	struct ledger_entry entries[LEDGER_ENTRIES];
 	uint16_t index[INDEX_SLOTS]; /* of an entry, + 1; 0: empty */
 	struct group groups[INDEX_SLOTS];
+	struct flow_told told;
 };
 
 _Static_assert(LEDGER_ENTRIES < UINT16_MAX, "an index fits");
@@ -131,19 +133,25 @@ static void decay(struct ledger *l, double factor)
 
 		e->use *= factor;
 		e->activity *= factor;
-		e->sum = 0;
+		e->grown = 0;
 		e->found = e->busy = false;
 	}
 }
 
-static void add_flow(struct ledger *l, const struct flow_use *f)
+/* A flow as it is at NOW, ELAPSED ns after the last time. */
+static void add_flow(struct ledger *l, const struct flow_use *f, uint64_t now, uint64_t elapsed)
 {
 	uint32_t place = f->of_export ? PLACE_OF_EXPORT(f->export_id) : PLACE_ALL;
-	struct ledger_entry *e = f->client != 0 ? entry_of(l, f->client, place) : NULL;
+	struct ledger_entry *e;
+	uint64_t grown;
 
+	if (f->client == 0)
+		return;
+	grown = flow_told(&l->told, f->client, f->export_id, f->disk_time, now, elapsed);
+	e = entry_of(l, f->client, place);
 	if (e == NULL)
 		return;
-	e->sum += f->disk_time;
+	e->grown += grown;
 	e->weight = f->weight;
 	e->group_weight_now = f->group_weight;
 	e->busy |= f->backlogged;
@@ -166,17 +174,16 @@ static void count_activity(const struct ledger *l, struct ledger_entry *e, uint6
 	e->activity = fmin(e->activity, l->known);
 }
 
-/* What it used since the last look; what a new one used before, nobody knows when. */
+/* What it used since the last look; of a new one only that it is there. */
 static void count(const struct ledger *l, struct ledger_entry *e, uint64_t now, double share)
 {
 	bool fresh = e->active_at == NEVER;
-	uint64_t grown = e->sum > e->counted && !fresh ? e->sum - e->counted : 0;
+	uint64_t grown = fresh ? 0 : e->grown;
 
 	if (fresh)
 		e->group_weight = e->group_weight_now;
 	if (e->busy)
 		e->group_weight += (e->group_weight_now - e->group_weight) * share;
-	e->counted = e->sum;
 	e->use += (double)grown;
 	if (grown != 0 || e->busy)
 		count_activity(l, e, now, grown, share);
@@ -263,7 +270,7 @@ void ledger_feed(struct ledger *l, const struct flow_use *flows, unsigned int n,
 	decay(l, factor);
 	forget_the_inactive(l, now);
 	for (unsigned int i = 0; i < n; i++)
-		add_flow(l, &flows[i]);
+		add_flow(l, &flows[i], now, elapsed);
 	for (unsigned int i = 0; i < l->n; i++)
 		if (l->entries[i].found)
 			count(l, &l->entries[i], now, 1 - factor);
@@ -271,12 +278,23 @@ void ledger_feed(struct ledger *l, const struct flow_use *flows, unsigned int n,
 	stand(l);
 }
 
-unsigned int ledger_quotes(const struct ledger *l, const struct price_snapshot *s,
-			   const double k[PRICE_RESOURCES], struct client_quote *quotes)
+/* Those of exports with a share: sum_groups() has found them. */
+static unsigned int quote_places(const struct ledger *l, struct client_quote *quotes)
 {
 	unsigned int n = 0;
 
-	for (unsigned int i = 0; i < l->n; i++) {
+	for (unsigned int i = 0; i < INDEX_SLOTS; i++)
+		if (l->groups[i].place != 0)
+			quotes[n++] = (struct client_quote){.place = l->groups[i].place};
+	return n;
+}
+
+unsigned int ledger_quotes(const struct ledger *l, const struct price_snapshot *s,
+			   const double k[PRICE_RESOURCES], struct client_quote *quotes)
+{
+	unsigned int n = quote_places(l, quotes);
+
+	for (unsigned int i = 0; i < l->n && n < LEDGER_ENTRIES; i++) {
 		const struct ledger_entry *e = &l->entries[i];
 		struct client_prices p;
 

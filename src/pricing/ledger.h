@@ -60,7 +60,6 @@ struct ledger_entry {
 	uint32_t place; /* PLACE_ALL, or of an export with a share of its own */
 	uint32_t weight;
 	double group_weight; /* decayed: that of an export without a Weight changes with who is there */
-	uint64_t counted;   /* ns: its flows' disk time when last looked at */
 	uint64_t active_at; /* ns: when it last was */
 	double use;	    /* ns, decayed */
 	double activity;    /* decayed */
@@ -68,7 +67,7 @@ struct ledger_entry {
 	double ratio;	    /* client_ratio() */
 	struct client_standing standing;
 	/* While it is fed. */
-	uint64_t sum; /* ns */
+	uint64_t grown; /* ns: by what its flows used */
 	uint32_t group_weight_now;
 	bool found, busy;
 };
@@ -84,8 +83,9 @@ void ledger_feed(struct ledger *l, const struct flow_use *flows, unsigned int n,
 /* Copies up to MAX entries, those that used most lately first; returns how many there are. */
 unsigned int ledger_top(const struct ledger *l, struct ledger_entry *entries, unsigned int max);
 /*
- * Fills QUOTES, LEDGER_ENTRIES of them, with the prices of those that do not stand as they should;
- * returns how many these are.
+ * Fills QUOTES, LEDGER_ENTRIES of them, with the exports that have a share and a client who is remembered, and with the
+ * prices of clients that do not stand as they should; returns how many these are. Where both are more, the last clients pay
+ * the device's price.
  */
 unsigned int ledger_quotes(const struct ledger *l, const struct price_snapshot *s,
 			   const double k[PRICE_RESOURCES], struct client_quote *quotes);

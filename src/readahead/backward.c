@@ -62,13 +62,13 @@ struct cursor *backward_follow(struct readahead *ra, const struct readahead_tuni
 			       struct readahead_counters *counters, struct cursor *c,
 			       const struct readahead_read *read)
 {
-	struct cursor_set *set = &c->file->set;
 	uint64_t at = way_from(WAY_BACKWARD, read->offset, read->offset + read->len),
 		 end = at + read->len;
 	enum heuristic_match how = heuristic_classify(t, c, at, read->len);
 
 	follow_note(c->file, how);
-	cursor_set_use(set, c, t->heuristic->count(t, c->count, how), read->now);
+	follow_use(c, t->heuristic->count(t, c->count, how), read,
+		   follow_goes_on(t, c, at, end, heuristic_near(t, read->len)));
 	if (end > c->next && (at <= c->next || at - c->next <= heuristic_near(t, read->len)))
 		follow_move(ra, c, end);
 	evidence_used(ra, counters, c, end);

@@ -42,7 +42,7 @@ static void mark_reader(struct budget *b, uint32_t reader, bool holds)
 	uint32_t was = atomic_fetch_add_explicit(&b->of[reader].streams, holds ? 1 : -1,
 						 memory_order_relaxed);
 
-	if (reader && was == !holds)
+	if (was == !holds)
 		atomic_fetch_add_explicit(&b->readers, holds ? 1 : -1, memory_order_relaxed);
 }
 
@@ -103,8 +103,6 @@ static bool may_hold(const struct budget *b, uint32_t reader, uint64_t len)
 	uint64_t unread = atomic_load_explicit(&b->unread, memory_order_relaxed);
 	uint64_t held = atomic_load_explicit(&b->of[reader].held, memory_order_relaxed);
 
-	if (!reader)
-		return true;
 	return unread < memory && len <= memory - unread &&
 	       held + len <= READER_SHARE * (memory - unread - len);
 }
@@ -160,21 +158,32 @@ void budget_give(struct budget *b, uint32_t reader, uint64_t len)
 	atomic_fetch_sub_explicit(&b->of[reader].held, len, memory_order_relaxed);
 }
 
-uint64_t budget_share(const struct budget *b, uint32_t reader)
+uint64_t budget_held(const struct budget *b, uint32_t reader)
+{
+	return atomic_load_explicit(&b->of[reader].held, memory_order_relaxed);
+}
+
+static uint32_t streams_of(const struct budget *b, uint32_t reader)
+{
+	return atomic_load_explicit(&b->of[reader].streams, memory_order_relaxed);
+}
+
+uint64_t budget_part(const struct budget *b, uint32_t reader)
 {
 	uint64_t memory = atomic_load_explicit(&b->memory, memory_order_relaxed);
-	uint32_t readers = atomic_load_explicit(&b->readers, memory_order_relaxed), streams;
+	uint32_t readers = atomic_load_explicit(&b->readers, memory_order_relaxed);
 
+	readers += !streams_of(b, reader);
+	if (!readers || readers > READERS_MAX + 1) /* another changes both just now */
+		readers = 1;
+	return memory / readers;
+}
+
+uint64_t budget_share(const struct budget *b, uint32_t reader)
+{
 	if (reader > READERS_MAX)
 		reader = 0;
-	if (!reader)
-		return memory /
-		       ((uint64_t)atomic_load_explicit(&b->streams, memory_order_relaxed) + 1);
-	streams = atomic_load_explicit(&b->of[reader].streams, memory_order_relaxed);
-	readers += !streams;
-	if (!readers || readers > READERS_MAX) /* another changes both just now */
-		readers = 1;
-	return memory / readers / ((uint64_t)streams + 1);
+	return budget_part(b, reader) / ((uint64_t)streams_of(b, reader) + 1);
 }
 
 uint64_t budget_chunk(const struct budget *b)

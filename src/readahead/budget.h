@@ -8,8 +8,8 @@
  *
  * One reader (readers.h) holds 128 times as much as is free at most: alone 99 % of all, two that want all half
  * each, and there is always some for one who comes (Choudhury & Hahne's dynamic threshold, 1998). Streams
- * share what their readers share. What is fetched for a reader's walks counts as his, but as no stream. Nobody's, number 0,
- * have what there is.
+ * share what their readers share. What is fetched for a reader's walks counts as his, but as no stream. Nobody, number 0, is
+ * one reader, whoever they are: those who come when readers.h has no place for them.
  *
  * Which cursors hold some of it is a bit for each of the pool, so that whoever looks for those few
  * need not visit all. A bit changes with the lock of the cursor's file.
@@ -39,7 +39,7 @@ struct budget {
 	const struct cursor *cursors;
 	uint32_t n;		   /* of them */
 	_Atomic uint64_t *holders; /* bit i: cursors[i] holds some */
-	_Atomic uint32_t readers;  /* that hold some; not nobody */
+	_Atomic uint32_t readers;  /* that hold some */
 	struct budget_part of[READERS_MAX + 1];
 };
 
@@ -58,6 +58,9 @@ bool budget_hold(struct budget *b, uint32_t reader, uint64_t len);
 void budget_give(struct budget *b, uint32_t reader, uint64_t len);
 /* The number of the first cursor from FROM on that holds some of it; of none: that of all cursors. */
 uint32_t budget_holder(const struct budget *b, uint32_t from);
+/* Bytes that READER holds, and would if all readers held as much. */
+uint64_t budget_held(const struct budget *b, uint32_t reader);
+uint64_t budget_part(const struct budget *b, uint32_t reader);
 /* Bytes that one more stream of READER may hold, if all readers hold as much, and all their streams. */
 uint64_t budget_share(const struct budget *b, uint32_t reader);
 /*

@@ -46,7 +46,7 @@ struct cursor {
 	uint64_t generation;	/* grows at every recycling, so that a stale reference shows */
 
 	/* All below: the file's lock. Offsets and lengths in bytes, times in ns. */
-	uint64_t used;	   /* time of the last match */
+	uint64_t used;	   /* time of the last match that was none of what was read before */
 	uint64_t start;	   /* where this run began */
 	uint64_t seen;	   /* bit n: the nth request's worth of bytes from `start` was read */
 	uint64_t read_end; /* of what was asked for, read by clients up to here */
@@ -72,7 +72,8 @@ struct cursor {
 	uint64_t own;	  /* what lies before this, from `start` on, others asked for: beside.h */
 	uint64_t credited; /* bytes from `read_end` to `ra_end` that others read: counted already */
 	uint8_t queued;	   /* chunks that are submitted and not yet started */
-	bool withheld;	   /* the last chunk was not planned, for the price */
+	bool withheld : 1; /* the last chunk was not planned, for the price */
+	bool repeats : 1;  /* its last read was of what was read before */
 	uint16_t account;  /* whose read it followed last: given_up.h */
 	uint16_t payer;	   /* while something is charged: the reader who holds it, of budget.h */
 	uint16_t reader;   /* ... and readers.h */

@@ -177,6 +177,7 @@ void cursor_set_use(struct cursor_set *set, struct cursor *c, uint32_t count, ui
 	set->n_unproven -= c->count < CURSOR_PROVEN;
 	c->count = count;
 	c->used = set->used = now;
+	c->repeats = false;
 	set->n_unproven += c->count < CURSOR_PROVEN;
 	to = age_list(set, c);
 	if (from == to && !TAILQ_NEXT(c, age))

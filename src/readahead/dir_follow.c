@@ -13,7 +13,7 @@
 /* What is known of new directories fades beyond so many bytes: sooner than of an old one, for each adds to it. */
 #define NEWCOMERS_MEMORY (4 * EFFECTIVENESS_WEIGHT)
 #define NEWCOMERS_FILE	 (NEWCOMERS_MEMORY / 64) /* ... of one file at most */
-/* What is known of a directory is halved for each such time (ns) between two walks. */
+/* What is known of a directory, and of a reader, is halved for each such time (ns) between two walks, or reads. */
 #define FADES UINT64_C(60000000000)
 /* Directories above one that are asked whether walks of their children are to be expected. */
 #define TRUST_LEVELS 3
@@ -26,6 +26,13 @@ static uint32_t of_a_file(uint32_t bytes)
 	return bytes < NEWCOMERS_FILE ? bytes : NEWCOMERS_FILE;
 }
 
+static void learn_new(struct effectiveness *n, uint32_t used, uint32_t wasted)
+{
+	effectiveness_add(n, used, wasted);
+	for (; n->used + n->wasted > NEWCOMERS_MEMORY; n->wasted /= 2)
+		n->used /= 2;
+}
+
 /*
  * What became of bytes that were fetched ahead in D, or would have been. Of new directories that says the less the more
  * D has shown: else one that is large would speak for all.
@@ -33,19 +40,22 @@ static uint32_t of_a_file(uint32_t bytes)
 static void learn(struct dir_walks *w, struct dir *d, uint32_t used, uint32_t wasted)
 {
 	uint32_t weight = 1 + (uint32_t)(d->shown / NEWCOMERS_MEMORY);
-	struct effectiveness *n = &w->newcomers;
+	uint32_t some_used = of_a_file(used), some_wasted = of_a_file(wasted);
 
-	d->shown += of_a_file(used) + of_a_file(wasted);
-	effectiveness_add(n, of_a_file(used) / weight, of_a_file(wasted) / weight);
-	for (; n->used + n->wasted > NEWCOMERS_MEMORY; n->wasted /= 2)
-		n->used /= 2;
+	d->shown += some_used + some_wasted;
+	learn_new(&w->newcomers, some_used / weight, some_wasted / weight);
+	learn_new(&w->of[d->visits[0].reader].newcomers, some_used / weight, some_wasted / weight);
 	effectiveness_add(&d->effectiveness, used, wasted);
 }
 
 double dir_follow_share(const struct dir_walks *w, const struct dir *d, double price)
 {
-	double e = effectiveness_of(&d->effectiveness, effectiveness_of(&w->newcomers, 1));
+	double all = effectiveness_of(&w->newcomers, 1), e;
 
+	if (all < DIR_EFFECTIVENESS_MIN)
+		all = DIR_EFFECTIVENESS_MIN;
+	e = effectiveness_of(&w->of[d->visits[0].reader].newcomers, all);
+	e = effectiveness_of(&d->effectiveness, e);
 	return e < DIR_EFFECTIVENESS_MIN ? 0 : effectiveness_share(price, e);
 }
 
@@ -155,14 +165,26 @@ void dir_follow_gone(struct dir_walks *w, struct readahead_counters *counters, s
 	p->window = 0;
 }
 
-/* D was not read for SILENT ns: what became of files in it then counts less now. */
-static void fade(struct dir *d, uint64_t silent)
+/* How often what is known is halved after SILENT ns. */
+static uint32_t halves(uint64_t silent)
 {
-	uint64_t halves = silent / FADES < 31 ? silent / FADES : 31;
+	return silent / FADES < 31 ? (uint32_t)(silent / FADES) : 31;
+}
 
-	d->effectiveness.used >>= halves;
-	d->effectiveness.wasted >>= halves;
-	d->shown >>= halves;
+static void fade(struct effectiveness *e, uint32_t n)
+{
+	e->used >>= n;
+	e->wasted >>= n;
+}
+
+void dir_follow_reader(struct dir_walks *w, uint32_t reader, uint64_t now)
+{
+	struct dir_reader *r = &w->of[reader];
+	uint64_t silent = elapsed(r->used, now);
+
+	fade(&r->newcomers, halves(silent));
+	r->used += silent;
+	r->reads++;
 }
 
 void dir_follow_restart(struct dir *d)
@@ -186,22 +208,32 @@ static uint64_t reads_between(struct dir_walks *w, struct dir *d, uint32_t reade
 	while (n < DIR_VISITORS - 1 && d->visits[n].reader != reader)
 		n++;
 	if (d->visits[n].reader == reader)
-		between = (uint32_t)(w->reads[reader] - d->visits[n].turn);
+		between = (uint32_t)(w->of[reader].reads - d->visits[n].turn);
 	memmove(&d->visits[1], &d->visits[0], (size_t)n * sizeof(d->visits[0]));
-	d->visits[0] = (struct dir_visit){.reader = reader, .turn = w->reads[reader]};
+	d->visits[0] = (struct dir_visit){.reader = reader, .turn = w->of[reader].reads};
 	return between;
+}
+
+bool dir_follow_left(const struct dir_walks *w, const struct dir *d)
+{
+	const struct dir_visit *last = &d->visits[0];
+
+	return (uint32_t)(w->of[last->reader].reads - last->turn) > DIR_GAP;
 }
 
 void dir_follow_visit(struct dir_walks *w, struct dir *d, uint32_t reader, uint64_t now)
 {
 	uint64_t silent = now > d->used ? now - d->used : 0;
-	bool over = reads_between(w, d, reader) > DIR_GAP || silent > DIR_IDLE;
+	bool fetched = d->files != NULL && d->files->window != 0;
+	bool left = !fetched || d->visits[0].reader == reader || dir_follow_left(w, d);
+	bool over = (reads_between(w, d, reader) > DIR_GAP && left) || silent > DIR_IDLE;
 
 	d->all_turn = w->all_reads;
 	d->used = now > d->used ? now : d->used;
 	if (!over || d->busy)
 		return;
-	fade(d, silent);
+	fade(&d->effectiveness, halves(silent));
+	d->shown >>= halves(silent);
 	dir_follow_restart(d);
 }
 
@@ -214,12 +246,22 @@ struct dir_cursor *dir_follow_cursor(struct dir_part *p, uint32_t index, uint64_
 	return c;
 }
 
+void dir_follow_moved(struct dir_walks *w, struct dir *d)
+{
+	struct dir *parent = dir_table_find(&w->table, d->parent);
+
+	d->moved = d->used;
+	if (parent != NULL)
+		parent->moved = d->used;
+}
+
 bool dir_follow_read(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
 		     struct dir_part *p, uint32_t index)
 {
 	uint32_t held = release(p, index);
 
 	if (held != 0) {
+		dir_follow_moved(w, d);
 		dir_held_used(w->engine, counters, p->payer, held);
 		readers_count(w->engine->readers, d->visits[0].reader, READER_USED, held);
 		learn(w, d, held, 0);

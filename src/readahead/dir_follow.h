@@ -20,14 +20,22 @@
 /* Below this share of what was fetched being read a directory's files are fetched no more, until walks show otherwise. */
 #define DIR_EFFECTIVENESS_MIN 0.5
 
+/* What is known of one reader. */
+struct dir_reader {
+	uint32_t reads;			/* files read from their beginning */
+	struct effectiveness newcomers; /* the example for directories that are new to him */
+	uint64_t used;			/* ns: his last read */
+};
+
 struct dir_walks {
 	struct lock lock;
 	struct readahead *engine;
 	struct readahead_counters *lost;
-	uint32_t reads[READERS_MAX + 1]; /* files read from their beginning, by reader, */
-	uint64_t all_reads;		 /* ... and by all */
+	struct dir_reader of[READERS_MAX + 1]; /* by number */
+	uint64_t all_reads;		       /* files read from their beginning */
 	uint32_t looks; /* walks begun where nothing may be fetched, and no list is known */
-	struct effectiveness newcomers; /* of all: the example for new ones */
+	struct effectiveness
+		newcomers; /* of all: the example for readers of whom nothing is known */
 	struct dir_table table;
 };
 
@@ -46,14 +54,27 @@ void dir_follow_waste(struct dir_walks *w, struct readahead_counters *counters, 
 /* The entry INDEX of D's files is about to be read: if memory lost them, they are to be asked for again. */
 void dir_follow_gone(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
 		     uint32_t index, const struct dir_read *read);
-/* READER visits D at NOW: if its last walk is over, another one begins. */
+/* Whether who read D last has gone elsewhere. */
+bool dir_follow_left(const struct dir_walks *w, const struct dir *d);
+/*
+ * READER visits D at NOW: if its last walk is over, another one begins. READER's is when he read much elsewhere meanwhile; that
+ * of another who was here last, and for whom something was fetched, goes on until he has, too.
+ */
 void dir_follow_visit(struct dir_walks *w, struct dir *d, uint32_t reader, uint64_t now);
+/* READER, of readers.h, reads something at NOW: what was known of him long ago counts less then. */
+void dir_follow_reader(struct dir_walks *w, uint32_t reader, uint64_t now);
 /* Another walk of D begins. */
 void dir_follow_restart(struct dir *d);
-/* The share of its window that D gets at PRICE. */
+/*
+ * The share of its window that D gets at PRICE: by what became of what was fetched there, and while little is known of that,
+ * in directories new to its reader. Those of others count only for a reader of whom nothing is known, and never so that
+ * nothing is fetched for him: who leaves directories behind spoils it for nobody else.
+ */
 double dir_follow_share(const struct dir_walks *w, const struct dir *d, double price);
 /* BYTES of D were read in a walk, and would have been fetched ahead if D had not been found to waste that. */
 void dir_follow_missed(struct dir_walks *w, struct dir *d, uint64_t bytes);
+/* D's walk comes to what was fetched for it, or something begins to be held for that. */
+void dir_follow_moved(struct dir_walks *w, struct dir *d);
 /* A walk of D begins, or it came to most files, as its parent sees it. */
 void dir_follow_begun(struct dir_walks *w, struct dir *d, uint64_t now);
 void dir_follow_walked(struct dir_walks *w, struct dir *d);

@@ -367,6 +367,17 @@ static uint32_t walker(struct dir_walks *w, const struct dir *d)
 	return (parent != NULL ? parent : d)->visits[0].reader;
 }
 
+/*
+ * Whether P's reader may hold LEN more for walks: a window of files may be any number of bytes, and all of it is held before
+ * the first one is read. P's first file is, however large.
+ */
+static bool may_hold(const struct dir_walks *w, const struct dir_part *p, uint32_t len)
+{
+	const struct budget *b = &w->engine->budget;
+
+	return p->bytes == 0 || budget_held(b, p->payer) + len <= budget_part(b, p->payer);
+}
+
 bool dir_walks_hold(struct dir_walks *w, struct readahead_counters *counters, uint64_t id,
 		    uint32_t index, uint32_t len)
 {
@@ -384,9 +395,11 @@ bool dir_walks_hold(struct dir_walks *w, struct readahead_counters *counters, ui
 		p->n_left--;
 	}
 	if (p->state[index] == DIR_ASKED && p->held[index] == 0) {
-		if (p->bytes == 0)
+		if (p->bytes == 0) {
 			p->payer = (uint16_t)walker(w, d);
-		held = dir_held_take(w->engine, counters, p->payer, len);
+			d->moved = d->used;
+		}
+		held = may_hold(w, p, len) && dir_held_take(w->engine, counters, p->payer, len);
 		p->held[index] = held ? len : 0;
 		p->bytes += p->held[index];
 	}

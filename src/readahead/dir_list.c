@@ -41,8 +41,8 @@ struct dir_list {
 
 /* A number is read with so many bytes more than it may have. */
 #define PAD (sizeof(uint64_t) - 1)
-/* Bytes of all names, at most: more than DIR_LIST_MAX of them come to. */
-#define NAMES_MAX (UINT32_C(1) << 30)
+/* A name as long as any, with its end. */
+#define NAME_LONGEST 256
 
 /* ---- building ---------------------------------------------------------------------------- */
 
@@ -95,13 +95,18 @@ static bool make_room(void **at, size_t *room, size_t need, size_t size)
 	return true;
 }
 
+bool dir_list_full(const struct dir_list *l)
+{
+	return l->n == DIR_LIST_MAX || l->building->names_len + NAME_LONGEST > DIR_LIST_NAMES;
+}
+
 bool dir_list_add(struct dir_list *l, const char *name, uint64_t inode)
 {
 	struct building *b = l->building;
 	size_t len = strlen(name) + 1;
 
 	assert(b != NULL);
-	if (l->n == DIR_LIST_MAX || b->names_len + len > NAMES_MAX ||
+	if (l->n == DIR_LIST_MAX || b->names_len + len > DIR_LIST_NAMES ||
 	    !make_room((void **)&b->entries, &b->room, l->n + 1u, sizeof(*b->entries)) ||
 	    !make_room((void **)&b->names, &b->names_room, b->names_len + len, 1))
 		return false;

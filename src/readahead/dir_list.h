@@ -21,6 +21,8 @@ enum dir_axis { DIR_LISTED, DIR_BY_NAME, DIR_BY_INODE, DIR_AXES };
 
 /* Entries of one directory that are kept at most: further ones are never fetched ahead. */
 #define DIR_LIST_MAX (UINT32_C(1) << 17)
+/* ... and bytes of their names, each with its end: 32 for each of so many entries, more where there are fewer. */
+#define DIR_LIST_NAMES (UINT32_C(4) << 20)
 /* No entry, no place. */
 #define DIR_NOWHERE UINT32_MAX
 
@@ -29,7 +31,9 @@ struct dir_list;
 /* NULL: no memory. */
 struct dir_list *dir_list_new(void);
 void dir_list_free(struct dir_list *l);
-/* One more entry, copied. False: no memory, or DIR_LIST_MAX are there. */
+/* Before dir_list_end(): whether there may be no room for one more entry, of a name as long as any. */
+bool dir_list_full(const struct dir_list *l);
+/* One more entry, copied. False: no memory, or DIR_LIST_MAX or DIR_LIST_NAMES are there. */
 bool dir_list_add(struct dir_list *l, const char *name, uint64_t inode);
 /* All are there. False: no memory. */
 bool dir_list_end(struct dir_list *l);

@@ -69,10 +69,11 @@ struct dir_recent {
 struct dir {
 	uint64_t id; /* 0: free */
 	uint64_t parent, inode;
-	uint64_t used;			       /* ns: its last read, */
-	uint64_t all_turn;		       /* ... the how-manieth of everybody's, */
-	float price;			       /* ... and of read-ahead then */
-	float share;			       /* of its window that it gets, 0..1 */
+	uint64_t used;	   /* ns: its last read, */
+	uint64_t all_turn; /* ... the how-manieth of everybody's, */
+	float price;	   /* ... and of read-ahead then */
+	float share;	   /* of its window that it gets, 0..1 */
+	uint64_t moved; /* ns: the last read of what was fetched, here or of a parent in a child */
 	struct dir_visit visits[DIR_VISITORS]; /* who read here last, the last one first */
 	uint64_t stamp;			       /* of its list */
 	uint64_t listed;		       /* ns; 0: not yet */

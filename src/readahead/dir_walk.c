@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "readahead/dir_follow.h"
+#include "readahead/engine.h"
+#include "readahead/evidence.h"
 
 /* Where nothing may be fetched one in so many directories is listed after a few reads, the others when they go on. */
 #define LOOKS 4
@@ -218,7 +220,7 @@ bool dir_walks_read(struct dir_walks *w, struct readahead_counters *counters,
 	struct dir *d;
 
 	lock_take(&w->lock);
-	w->reads[read->reader]++;
+	dir_follow_reader(w, read->reader, read->now);
 	w->all_reads++;
 	d = dir_table_find(&w->table, read->dir);
 	if (d != NULL) {
@@ -252,32 +254,27 @@ bool dir_walks_due(struct dir_walks *w, const struct dir_read *read, uint64_t cl
 	return (*piece)-- != 0;
 }
 
-/* Whether who read D last has gone: his next read in it begins another walk. */
-static bool is_left(const struct dir_walks *w, const struct dir *d)
-{
-	const struct dir_visit *last = &d->visits[0];
-
-	return d->files->n_read != 0 && (uint32_t)(w->reads[last->reader] - last->turn) > DIR_GAP;
-}
-
 /*
- * Whether what D holds is still wanted: it was read lately and not left, or stands ready for a walk that is still with a
- * sibling before it.
+ * Whether what D holds is still wanted: some of it was read lately, and it was not left, or it stands ready for a walk that is
+ * still with a sibling before it. Reads that find nothing of it, as of one file again and again, do not say so.
  */
 static bool is_awaited(struct dir_walks *w, const struct dir *d, uint64_t now, uint64_t idle)
 {
 	const struct dir *parent = dir_table_find(&w->table, d->parent);
 
-	if (d->busy || now <= d->used || (now - d->used < idle && !is_left(w, d)))
+	if (d->busy ||
+	    (elapsed(d->moved, now) < idle && !(d->files->n_read != 0 && dir_follow_left(w, d))))
 		return true;
-	if (parent == NULL || d->files->n_read != 0 || now - d->used > DIR_IDLE)
+	if (parent == NULL || d->files->n_read != 0 || elapsed(d->used, now) > DIR_IDLE)
 		return false;
-	return now <= parent->used || now - parent->used < idle;
+	return elapsed(parent->moved, now) < idle;
 }
 
 void dir_walks_sweep(struct dir_walks *w, struct readahead_counters *counters, uint64_t now,
 		     uint64_t idle)
 {
+	if (budget_is_short(&w->engine->budget) && idle > READER_SILENT)
+		idle = READER_SILENT;
 	lock_take(&w->lock);
 	for (uint32_t i = 0; i < DIRS_MAX; i++) {
 		struct dir *d = &w->table.dirs[i];

@@ -105,8 +105,8 @@ bool dir_walks_read(struct dir_walks *w, struct readahead_counters *counters,
 bool dir_walks_due(struct dir_walks *w, const struct dir_read *read, uint64_t client, uint64_t *job,
 		   uint32_t *piece);
 /*
- * What was fetched for walks that went silent IDLE ns ago is given up; about once a second. COUNTERS NULL: it
- * waits at the accounts of their READs.
+ * What was fetched for walks that have come to none of it for IDLE ns, or where three quarters of the memory are held a
+ * second, is given up; about once a second. COUNTERS NULL: it waits at the accounts of their READs.
  */
 void dir_walks_sweep(struct dir_walks *w, struct readahead_counters *counters, uint64_t now,
 		     uint64_t idle);
@@ -138,7 +138,10 @@ bool dir_walks_sibling(struct dir_walks *w, uint64_t parent, char *name, uint64_
 uint64_t dir_walks_parent(struct dir_walks *w, uint64_t id);
 /* Whether who walks ID reads on in long files where they have come to LENGTH, an end of run_lengths.h. */
 bool dir_walks_reads_on(struct dir_walks *w, uint64_t id, uint64_t length);
-/* LEN bytes of the file INDEX of ID, part of the job, are held from now on: false where memory is full. */
+/*
+ * LEN bytes of the file INDEX of ID, part of the job, are held from now on: false where memory is full, or the directory 
+ * reader has as much of it as each would if all had the same (budget_part()).
+ */
 bool dir_walks_hold(struct dir_walks *w, struct readahead_counters *counters, uint64_t id,
 		    uint32_t index, uint32_t len);
 /* The file INDEX of ID, part of JOB, which holds it, is there with the PIECE-th of that. */

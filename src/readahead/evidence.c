@@ -11,34 +11,44 @@
 /* What came in vain counts for that from this part on of what its reader took: less is what remains of any run. */
 #define PENALTY_PART 8
 
-/*
- * What became of bytes that were read ahead in F, or would have been. The first evidence on each
- * file, as far as it weighs, also tells what to expect of files not known yet.
- */
-static void learn(struct readahead *ra, struct heur_file *f, uint64_t used, uint64_t wasted)
+/* The first evidence on each file, of which KNOWN bytes are there, as far as it weighs, tells what to expect of new files. */
+static void learn_new(struct readahead *ra, uint64_t known, uint64_t used, uint64_t wasted)
 {
-	uint64_t known = (uint64_t)f->effectiveness.used + f->effectiveness.wasted;
+	uint64_t room = known < EFFECTIVENESS_WEIGHT ? EFFECTIVENESS_WEIGHT - known : 0;
+	struct effectiveness old = atomic_load(&ra->newcomers), new;
 
-	if (known < EFFECTIVENESS_WEIGHT) {
-		uint64_t room = EFFECTIVENESS_WEIGHT - known;
-		struct effectiveness old = atomic_load(&ra->newcomers), new;
+	if (!room)
+		return;
+	do {
+		new = old;
+		effectiveness_add(&new, used < room ? used : room, wasted < room ? wasted : room);
+	} while (!atomic_compare_exchange_weak(&ra->newcomers, &old, new));
+}
 
-		do {
-			new = old;
-			effectiveness_add(&new, used < room ? used : room,
-					  wasted < room ? wasted : room);
-		} while (!atomic_compare_exchange_weak(&ra->newcomers, &old, new));
-	}
-	effectiveness_add(&f->effectiveness, used, wasted);
+static uint64_t known_of(const struct heur_file *f)
+{
+	return (uint64_t)f->effectiveness.used + f->effectiveness.wasted;
+}
+
+/* USED bytes were read ahead in F, or would have been, and were read. */
+static void learn(struct readahead *ra, struct heur_file *f, uint64_t used)
+{
+	learn_new(ra, known_of(f), used, 0);
+	effectiveness_add(&f->effectiveness, used, 0);
 }
 
 /*
- * WASTED bytes of C are given up, for its reader went elsewhere. Those doubted are known already.
+ * WASTED bytes of C are given up, for its reader went elsewhere. Of those doubted its file knows already; an example they are
+ * only now, for what may be read yet says nothing of others.
  */
 static void learn_waste(struct readahead *ra, struct cursor *c, uint64_t wasted)
 {
+	struct heur_file *f = c->file;
+	uint64_t known = known_of(f);
+
+	learn_new(ra, known > c->doubted ? known - c->doubted : 0, 0, wasted);
 	if (wasted > c->doubted)
-		learn(ra, c->file, 0, wasted - c->doubted);
+		effectiveness_add(&f->effectiveness, 0, wasted - c->doubted);
 	c->doubted = 0;
 }
 
@@ -80,7 +90,7 @@ static uint64_t give_up_counted(struct readahead *ra, struct readahead_counters 
 
 void evidence_missed(struct readahead *ra, struct heur_file *f, uint64_t used)
 {
-	learn(ra, f, used, 0);
+	learn(ra, f, used);
 }
 
 /* Of the next BYTES of C so many were counted when another one read them, who has passed there. */
@@ -109,7 +119,7 @@ static void learn_use(struct readahead *ra, struct readahead_counters *counters,
 		effectiveness_take_back(&c->file->effectiveness, c->doubted);
 	c->doubted = 0;
 	if (used)
-		learn(ra, c->file, used, 0);
+		learn(ra, c->file, used);
 }
 
 void evidence_used(struct readahead *ra, struct readahead_counters *counters, struct cursor *c,
@@ -161,14 +171,14 @@ void evidence_lost(struct readahead *ra, struct readahead_counters *counters, st
 	c->doubted = 0;
 }
 
-void evidence_doubted(struct readahead *ra, struct cursor *c, uint64_t now)
+void evidence_doubted(struct cursor *c, uint64_t now)
 {
 	uint64_t came = arrived(c);
 
 	if (came <= c->doubted || elapsed(c->used, now) < READER_SILENT ||
 	    elapsed(c->done_time, now) < READER_SILENT)
 		return;
-	learn(ra, c->file, 0, came - c->doubted);
+	effectiveness_add(&c->file->effectiveness, 0, came - c->doubted);
 	c->doubted = came;
 }
 

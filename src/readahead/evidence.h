@@ -4,7 +4,7 @@
  *
  *   read by a client          used: evidence for the file, its memory is free, its penalty falls
  *   reader went elsewhere     wasted: evidence against it, its next windows are half as large
- *   reader silent for 1 s     doubted: evidence against it, taken back as soon as he reads on
+ *   reader silent for 1 s     doubted: evidence against it, taken back as soon as he reads on; none on others before it is waste
  *   gone from memory unread   wasted, but no evidence: it was wanted
  *
  * All with the file's lock. The counts go to the export that asked, or where there are no counters (NULL) to the
@@ -37,7 +37,7 @@ void evidence_wasted(struct readahead *ra, struct readahead_counters *counters, 
 /* What C holds was in memory and is gone. */
 void evidence_lost(struct readahead *ra, struct readahead_counters *counters, struct cursor *c);
 /* What has arrived for a reader who is silent by now is, until he reads on, taken for wasted. */
-void evidence_doubted(struct readahead *ra, struct cursor *c, uint64_t now);
+void evidence_doubted(struct cursor *c, uint64_t now);
 /* C leaves its file; the pool's callback, with the engine as ARG. Counted at the next sweep. */
 void evidence_retired(void *arg, struct cursor *c);
 

@@ -36,6 +36,31 @@ static inline void follow_move(struct readahead *ra, struct cursor *c, uint64_t 
 	cursor_set_move(&c->file->set, c, next);
 }
 
+/* Whether a read of C from AT to END, which may come NEAR where that is expected, says that C goes on. */
+static inline bool follow_goes_on(const struct readahead_tuning *t, const struct cursor *c,
+				  uint64_t at, uint64_t end, uint64_t near)
+{
+	if (!c->ra_end &&
+	    c->count < t->seq_threshold) /* it may be one of the first, in any order */
+		return true;
+	return end > c->read_end || (end > c->next && (at <= c->next || at - c->next <= near));
+}
+
+/*
+ * READ belongs to C, whose count is COUNT now. Where C does not go ON it only repeats what was read before: then what C holds
+ * gets no younger, and no more is fetched, or who reads one block now and then would have memory for ever.
+ */
+static inline void follow_use(struct cursor *c, uint32_t count, const struct readahead_read *read,
+			      bool on)
+{
+	uint64_t before = c->used;
+
+	cursor_set_use(&c->file->set, c, count, read->now);
+	c->repeats = !on;
+	if (!on)
+		c->used = before;
+}
+
 /* The run of C is over, and what it asked for of no use any more: a new one begins with READ. */
 static inline void follow_elsewhere(struct readahead *ra, struct readahead_counters *counters,
 				    struct cursor *c, const struct readahead_read *read)

@@ -20,6 +20,11 @@
 /* A range that arrived this long ago or less is taken to be in memory still (ns). */
 #define ARRIVAL_TRUST 500000000u
 
+static void forget_reader(void *lengths, uint32_t number)
+{
+	run_lengths_forget(lengths, number);
+}
+
 struct readahead *readahead_create(const struct readahead_limits *limits)
 {
 	struct readahead *ra = calloc(1, sizeof(*ra));
@@ -31,8 +36,8 @@ struct readahead *readahead_create(const struct readahead_limits *limits)
 		free(ra);
 		return NULL;
 	}
-	ra->readers = readers_new();
 	ra->lengths = run_lengths_new();
+	ra->readers = readers_new(forget_reader, ra->lengths);
 	ra->given_up = calloc(GIVEN_UP_ACCOUNTS, sizeof(*ra->given_up));
 	if (ra->readers == NULL || ra->lengths == NULL || ra->given_up == NULL ||
 	    budget_init(&ra->budget, limits->memory, ra->pool.cursors, ra->pool.size) ||
@@ -112,7 +117,7 @@ static bool plan_for(struct readahead *ra, const struct readahead_tuning *t,
 			       read->offset >= c->start && read->offset >= c->own &&
 			       elapsed(c->done_time, read->now) < ARRIVAL_TRUST &&
 			       (!way_is_stride(c->way) || read->len <= c->record);
-	if (t->rules->sequential(t, c->file, c) || is_small(t, c, read))
+	if (!c->repeats && (t->rules->sequential(t, c->file, c) || is_small(t, c, read)))
 		plan_chunk(ra, t, counters, c, read, plan);
 	return first && plan->len;
 }
@@ -441,7 +446,7 @@ void readahead_forget(struct readahead *ra, const void *key, size_t key_len)
  */
 static void judge(struct readahead *ra, struct cursor *c, bool is_short, uint64_t now)
 {
-	evidence_doubted(ra, c, now);
+	evidence_doubted(c, now);
 	if (!c->queued && (elapsed(c->used, now) > ra->idle_time || (is_short && c->doubted))) {
 		evidence_wasted(ra, NULL, c);
 		cursor_end_run(c);

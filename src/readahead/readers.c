@@ -27,6 +27,8 @@ struct slot {
 
 struct readers {
 	struct lock lock; /* entering */
+	void (*forget)(void *arg, uint32_t number);
+	void *arg;
 	struct slot slot[READERS_MAX];
 };
 
@@ -100,8 +102,10 @@ static uint32_t enter(struct readers *r, const struct key *k, uint64_t now)
 		for (int i = 0; i < READERS_SHARDS; i++)
 			for (int c = 0; c < READER_COUNTERS; c++)
 				put(&s->shard[i].value[c], 0);
-		atomic_store_explicit(&s->state, READY, memory_order_release);
 		number = (uint32_t)(s - r->slot) + 1;
+		if (r->forget != NULL)
+			r->forget(r->arg, number);
+		atomic_store_explicit(&s->state, READY, memory_order_release);
 	}
 	lock_drop(&r->lock);
 	return number;
@@ -184,7 +188,7 @@ uint32_t readers_look(const struct readers *r, struct reader_look *looks, uint32
 
 /* ---- life -------------------------------------------------------------------------------- */
 
-struct readers *readers_new(void)
+struct readers *readers_new(void (*forget)(void *arg, uint32_t number), void *arg)
 {
 	struct readers *r = aligned_alloc(64, sizeof(*r));
 
@@ -192,6 +196,8 @@ struct readers *readers_new(void)
 		return NULL;
 	memset(r, 0, sizeof(*r));
 	lock_init(&r->lock, LOCK_LEAF);
+	r->forget = forget;
+	r->arg = arg;
 	return r;
 }
 

@@ -7,8 +7,8 @@
  *
  * A reader that is known is found without a lock: every READ looks for its own. A place is taken for good, but
  * for one whose reader was silent for READERS_IDLE: that is given to a new one when no other is free. Then a few of
- * the READs under way at that moment may be counted for the wrong one of the two. Where no place can be had the
- * number is 0: nobody's, for whom nothing is counted.
+ * the READs under way at that moment may be counted for the wrong one of the two, and what is known by number of the old one
+ * is to be forgotten. Where no place can be had the number is 0: nobody's, for whom nothing is counted.
  *
  * Any thread.
  */
@@ -43,8 +43,8 @@ struct reader_look {
 
 struct readers;
 
-/* NULL: no memory. */
-struct readers *readers_new(void);
+/* NULL: no memory. FORGET, if not NULL, is called with ARG before a number is given to a reader: under a lock, so not for long. */
+struct readers *readers_new(void (*forget)(void *arg, uint32_t number), void *arg);
 /* Nobody counts any more; NULL does nothing. */
 void readers_free(struct readers *r);
 /* The number of the reader at A, which is known from now on; 0: nobody's. NOW: ns. */

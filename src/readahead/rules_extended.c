@@ -157,8 +157,8 @@ static struct cursor *follow_out_of_step(struct readahead *ra, const struct read
 	uint64_t end = read->offset + read->len;
 
 	follow_note(c->file, HEURISTIC_NEAR);
-	cursor_set_use(&c->file->set, c, t->heuristic->count(t, c->count, HEURISTIC_NEAR),
-		       read->now);
+	follow_use(c, t->heuristic->count(t, c->count, HEURISTIC_NEAR), read,
+		   end > c->next || end > c->read_end);
 	if (end > c->next)
 		follow_move(ra, c, end);
 	evidence_used(ra, counters, c, end);
@@ -174,17 +174,19 @@ static struct cursor *follow_one(struct readahead *ra, const struct readahead_tu
 	bool alike, paced = keeps_pace(t, c, how, read, &alike);
 	enum heuristic_match as = paced ? HEURISTIC_EXACT : how;
 	uint32_t count = t->heuristic->count(t, c->count, as);
+	uint64_t end = read->offset + read->len;
 	struct heur_file *f = c->file;
 
 	follow_note(f, alike ? HEURISTIC_EXACT : as);
 	if (paced && count < t->seq_threshold)
 		count = t->seq_threshold;
-	cursor_set_use(&f->set, c, count, read->now);
+	follow_use(c, count, read,
+		   how == HEURISTIC_JUMP || follow_goes_on(t, c, read->offset, end, near));
 	if (how == HEURISTIC_JUMP)
 		follow_elsewhere(ra, counters, c, read);
 	else
 		go_on(ra, t, c, read, near);
-	evidence_used(ra, counters, c, read->offset + read->len);
+	evidence_used(ra, counters, c, end);
 	return c;
 }
 

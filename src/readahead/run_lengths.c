@@ -210,6 +210,25 @@ static void leave(struct lengths *of)
 	atomic_store_explicit(&of->busy, false, memory_order_release);
 }
 
+/* Those that somebody looks at just now stay watched, and may count for the wrong one. */
+void run_lengths_forget(struct run_lengths *l, uint32_t reader)
+{
+	struct lengths *of = lengths_of(l, reader);
+
+	if (!of)
+		return;
+	for (int i = 0; i < RUN_ENDS; i++) {
+		atomic_store(&of->passed[i], 0);
+		atomic_store(&of->ended[i], 0);
+	}
+	atomic_store(&of->patience, 0);
+	if (!enter(of))
+		return;
+	memset(of->watch, 0, sizeof(of->watch));
+	atomic_store(&of->n, 0);
+	leave(of);
+}
+
 /* Whether W gives its place to another at NOW: a run that has ended, and will hardly go on. */
 static bool gives_way(const struct watched *w, uint64_t now)
 {

@@ -42,6 +42,8 @@ struct run_lengths;
 /* NULL: no memory. */
 struct run_lengths *run_lengths_new(void);
 void run_lengths_free(struct run_lengths *l);
+/* READER's number is another one's from now on: nothing is known of him. */
+void run_lengths_forget(struct run_lengths *l, uint32_t reader);
 /* A run of READER, a number of readers.h, was LENGTH bytes; ENDED: and no more, though there were more. */
 void run_lengths_note(struct run_lengths *l, uint32_t reader, uint64_t length, bool ended);
 /*

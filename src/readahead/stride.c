@@ -114,7 +114,7 @@ static void go_on(struct readahead *ra, const struct readahead_tuning *t,
 			       read->now);
 		cursor_set_move(set, c, at + c->step);
 	} else {
-		cursor_set_use(set, c, c->count, read->now);
+		follow_use(c, c->count, read, false);
 	}
 	evidence_used(ra, counters, c, c->next); /* nothing more of the record is waited for */
 }

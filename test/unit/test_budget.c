@@ -54,7 +54,13 @@ static void check_holders(const struct budget *b, const struct cursor *cursors, 
 	assert_int_equal(found, n);
 }
 
-/* A charge is refused if and only if it would pass the bound; also when that was lowered. */
+/* Whether nobody, who holds all of HELD, may have LEN more of MEMORY_NOW: as any reader, not the last part of it. */
+static bool may_have(uint64_t held, uint64_t len, uint64_t memory_now)
+{
+	return held + len <= memory_now && held + len <= 128 * (memory_now - held - len);
+}
+
+/* A charge is refused if and only if it would pass the bound, or a reader's; also when that was lowered. */
 static void test_charged_as_long_as_there_is_room(void **state)
 {
 	struct cursor cursors[CURSORS] = {{.charged = 0}};
@@ -71,7 +77,8 @@ static void test_charged_as_long_as_there_is_room(void **state)
 		else if (i % 2)
 			assert_int_equal(budget_discharge(b, c, len), len < was ? len : was);
 		else
-			assert_int_equal(budget_charge(b, c, len), !len || held + len <= memory);
+			assert_int_equal(budget_charge(b, c, len),
+					 !len || may_have(held, len, memory));
 		check_sums(b, cursors, CURSORS);
 		if (i % 100 == 0)
 			check_holders(b, cursors, CURSORS);
@@ -89,7 +96,7 @@ static void test_numbers_that_would_wrap(void **state)
 	assert_false(budget_charge(b, &c, UINT64_MAX - 1));
 	assert_int_equal(budget_discharge(b, &c, UINT64_MAX), 1);
 	assert_int_equal(budget_share(b, 0), MEMORY);
-	atomic_store(&b->streams, UINT32_MAX);
+	atomic_store(&b->of[0].streams, UINT32_MAX);
 	assert_int_equal(budget_share(b, 0), 0);
 	unmake(b);
 }
@@ -140,6 +147,23 @@ static void test_one_reader_does_not_have_all(void **state)
 	assert_int_equal(atomic_load(&b->of[2].held), 0);
 	assert_int_equal(atomic_load(&b->readers), 1);
 	check_sums(b, cursors, N + 1);
+	unmake(b);
+}
+
+/* Those who are nobody, for there are more readers than places, are one reader together, and leave some for others. */
+static void test_nobody_does_not_have_all(void **state)
+{
+	static struct cursor cursors[2];
+	struct budget *b = make(MEMORY, cursors, 2);
+
+	while (budget_charge(b, &cursors[0], 64 * KIB))
+		;
+	while (budget_hold(b, 0, 4 * KIB))
+		;
+	assert_true(budget_held(b, 0) <= MEMORY * 128 / 129);
+	cursors[1].reader = 1;
+	assert_int_equal(budget_share(b, 1), MEMORY / 2);
+	assert_true(budget_charge(b, &cursors[1], budget_chunk(b)));
 	unmake(b);
 }
 
@@ -201,6 +225,7 @@ int main(void)
 		cmocka_unit_test(test_numbers_that_would_wrap),
 		cmocka_unit_test(test_short_beyond_three_quarters),
 		cmocka_unit_test(test_one_reader_does_not_have_all),
+		cmocka_unit_test(test_nobody_does_not_have_all),
 		cmocka_unit_test(test_many_threads_never_pass_it),
 	};
 

@@ -68,6 +68,25 @@ static void test_exports(void **state)
 	client_board_fini(&b);
 }
 
+/* On an export with a share of its own nobody is told what he pays on all others. */
+static void test_an_export_with_a_share(void **state)
+{
+	static const struct client_quote quotes[] = {
+		{.client = 1, .place = PLACE_ALL, .write = 0.1F},
+		{.place = PLACE_OF_EXPORT(7)},
+		{.client = 2, .place = PLACE_OF_EXPORT(7), .write = 0.4F},
+	};
+	struct client_board b = {0};
+	struct client_prices p = {.write = 7};
+
+	client_board_publish(&b, quotes, 3);
+	assert_false(client_board_find(&b, 1, 7, &p));
+	assert_true(p.write == 7);
+	assert_true(client_board_find(&b, 1, 8, &p) && p.write == 0.1F);
+	assert_true(client_board_find(&b, 2, 7, &p) && p.write == 0.4F);
+	client_board_fini(&b);
+}
+
 static void test_full(void **state)
 {
 	struct client_board b = {0};
@@ -139,9 +158,13 @@ static void test_never_torn(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing_posted), cmocka_unit_test(test_the_last_one_counts),
-		cmocka_unit_test(test_exports),	       cmocka_unit_test(test_full),
-		cmocka_unit_test(test_no_memory),      cmocka_unit_test(test_never_torn),
+		cmocka_unit_test(test_nothing_posted),
+		cmocka_unit_test(test_the_last_one_counts),
+		cmocka_unit_test(test_exports),
+		cmocka_unit_test(test_an_export_with_a_share),
+		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_never_torn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

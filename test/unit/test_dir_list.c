@@ -66,13 +66,35 @@ static void test_memory(void **state)
 	dir_list_free(l);
 }
 
+/* Names of any length: the bytes are bounded, too. */
+static void test_long_names(void **state)
+{
+	struct dir_list *l = dir_list_new();
+	char name[256];
+	uint32_t n = 0;
+
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = 0;
+	for (;; n++) {
+		snprintf(name, 9, "%08u", n);
+		name[8] = 'x';
+		assert_int_equal(dir_list_full(l), n == DIR_LIST_NAMES / 256);
+		if (!dir_list_add(l, name, 1000 + n))
+			break;
+	}
+	assert_int_equal(n, DIR_LIST_NAMES / 256);
+	assert_true(dir_list_end(l));
+	assert_true(dir_list_bytes(l) <= DIR_LIST_NAMES + 24 * n);
+	assert_int_equal(dir_list_find(l, 1000 + n - 1), n - 1);
+	dir_list_free(l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_an_empty_one),
-		cmocka_unit_test(test_three_orders),
-		cmocka_unit_test(test_links),
-		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_an_empty_one), cmocka_unit_test(test_three_orders),
+		cmocka_unit_test(test_links),	     cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_long_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,6 +46,24 @@ static void test_who_goes_on_after_others_stopped(void **state)
 	end();
 }
 
+/* Who reads the first files of each directory spoils it for nobody else: neither who is known, nor who comes new. */
+static void test_who_stops_beside_others_who_go_on(void **state)
+{
+	start(400, 64, 256 * MIB, 16 * MIB);
+	for (uint32_t d = 0; d < 200; d++) {
+		t.reader = 1;
+		t.bytes = MIB;
+		for (uint32_t i = 0; i < 8; i++)
+			read_file(2 * d + 1, i);
+		t.now += 11 * SEC;
+		dir_walks_sweep(t.w, &t.counters, t.now, 10 * SEC);
+		t.reader = d < 100 ? 2 : 3 + d;
+		t.bytes = 16 * KIB;
+		assert_in_range(walk(2 * d), 0, 12);
+	}
+	end();
+}
+
 /* The same client at the same place: what he left there once is no longer held against him when he comes again. */
 static void test_a_directory_left_once(void **state)
 {
@@ -108,6 +126,23 @@ static void test_most_are_read_and_go(void **state)
 		t.stamp += SEC;
 	}
 	assert_true(t.demand <= 20);
+	end();
+}
+
+/* One walks a directory; another one, who reads much elsewhere, looks into it now and then: the walk goes on. */
+static void test_a_walk_that_another_looks_into(void **state)
+{
+	start(2, 2000, MEMORY, 16 * MIB);
+	for (uint32_t i = 0; i < t.files / 2; i++) {
+		t.reader = 1;
+		for (int k = 0; i % 7 == 6 && k < 65; k++)
+			read_file(1, 0);
+		if (i % 7 == 6)
+			read_file(0, t.files - 1);
+		t.reader = 2;
+		read_file(0, i);
+	}
+	assert_true(t.demand <= 40);
 	end();
 }
 
@@ -274,12 +309,12 @@ static void test_full_memory(void **state)
 	uint32_t jobs;
 
 	start(1, 1000, 128 * KIB, 16 * MIB);
-	assert_true(dir_held_take(t.ra, &t.counters, 0, 128 * KIB));
+	assert_true(dir_held_take(t.ra, &t.counters, 1, 127 * KIB)); /* all that one may have */
 	for (uint32_t i = 0; i < 200; i++)
 		read_file(0, i);
 	assert_int_equal(t.fetched, 0);
 	assert_in_range(t.jobs, 10, 30);
-	dir_held_returned(t.ra, &t.counters, 0, 128 * KIB);
+	dir_held_returned(t.ra, &t.counters, 1, 127 * KIB);
 	jobs = t.jobs;
 	for (uint32_t i = 200; i < t.files; i++)
 		read_file(0, i);
@@ -338,9 +373,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_large_one_that_changes_is_listed_seldom),
 		cmocka_unit_test(test_who_goes_on_after_others_stopped),
+		cmocka_unit_test(test_who_stops_beside_others_who_go_on),
 		cmocka_unit_test(test_a_directory_left_once),
 		cmocka_unit_test(test_a_sibling_that_is_left),
 		cmocka_unit_test(test_many_clients),
+		cmocka_unit_test(test_a_walk_that_another_looks_into),
 		cmocka_unit_test(test_two_in_one_among_many),
 		cmocka_unit_test(test_a_directory_that_changes),
 		cmocka_unit_test(test_files_that_go_when_read),

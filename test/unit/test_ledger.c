@@ -243,6 +243,37 @@ static void test_exports_with_shares(void **state)
 	ledger_free(s.ledger);
 }
 
+/* Who stands there as he should is told the device's price there, whatever he is told on all others. */
+static void test_prices_on_an_export_with_a_share(void **state)
+{
+	static struct client_quote quotes[LEDGER_ENTRIES];
+	struct price_snapshot snapshot = {.utilization = {[PRICE_DISK] = 0.7}};
+	struct shop s = open_shop(4);
+	struct client_board b = {0};
+	struct client_prices p;
+
+	/* client 1 has used much, 2 little; 1 and 3 have half of export 7 each */
+	for (int i = 2; i < 4; i++)
+		s.flows[i] = (struct flow_use){.client = i == 2 ? 1 : 3,
+					       .export_id = 7,
+					       .of_export = true,
+					       .weight = 100,
+					       .group_weight = 200};
+	s.rate[0] = 0.45;
+	s.rate[1] = 0.05;
+	s.rate[2] = s.rate[3] = 0.25;
+	run(&s, 900);
+	price_combine(&snapshot, k);
+	client_board_publish(&b, quotes, ledger_quotes(s.ledger, &snapshot, k, quotes));
+	assert_true(entry(&s, 1, PLACE_OF_EXPORT(7)).ratio == 1);
+	assert_true(client_board_find(&b, 1, 1, &p) && p.write > 1.2 * snapshot.write);
+	assert_false(client_board_find(&b, 1, 7, &p));
+	assert_false(client_board_find(&b, 3, 7, &p));
+	assert_false(client_board_find(&b, 2, 7, &p)); /* who was never there */
+	client_board_fini(&b);
+	ledger_free(s.ledger);
+}
+
 /* Without a Weight it has that of its clients, as they come and go: prices do not jump with it. */
 static void test_exports_with_the_weight_of_their_clients(void **state)
 {
@@ -299,6 +330,66 @@ static void test_counters_that_begin_anew(void **state)
 	ledger_free(s.ledger);
 }
 
+/* A flow that was not looked at for a while, for others were more active, counts with what it used since; not with all. */
+static void test_a_flow_that_comes_back(void **state)
+{
+	struct shop s = open_shop(3);
+	double before;
+
+	s.flows[2] = s.flows[0]; /* the first client's, on another export */
+	s.flows[2].export_id = 9;
+	s.flows[2].disk_time = 3600 * SEC;
+	s.rate[0] = s.rate[1] = 0.25;
+	run(&s, 100);
+	s.n = 2;
+	run(&s, 200);
+	before = entry(&s, 1, PLACE_ALL).use;
+	s.flows[2].disk_time += SEC / 100;
+	s.n = 3;
+	run(&s, 1);
+	assert_true(entry(&s, 1, PLACE_ALL).use <= before + 5e7);
+	assert_true(ratio(&s, 1) == 1);
+	ledger_free(s.ledger);
+}
+
+/* An export is given a share and loses it again: what its clients used is not used once more. */
+static void test_a_share_that_comes_and_goes(void **state)
+{
+	struct shop s = open_shop(2);
+
+	s.flows[1] = s.flows[0];
+	s.flows[1].export_id = 7;
+	s.rate[0] = s.rate[1] = 0.25;
+	run(&s, 600);
+	for (int i = 0; i < 4; i++) {
+		s.flows[1].of_export = i % 2 == 0;
+		run(&s, 100);
+		assert_true(entry(&s, 1, PLACE_ALL).use <= 0.5 * 61e9);
+	}
+	ledger_free(s.ledger);
+}
+
+/* Of more flows than there is room for some are forgotten: of none counts more than it can have used. */
+static void test_more_flows_than_are_remembered(void **state)
+{
+	static struct flow_use flows[LEDGER_FLOWS];
+	struct ledger *l = ledger_new();
+	struct ledger_entry one;
+
+	for (uint64_t t = 1; t < 100; t++) {
+		for (uint16_t i = 0; i < LEDGER_FLOWS; i++)
+			flows[i] = (struct flow_use){.client = 1,
+						     .export_id = (uint16_t)(t % 50 * 256 + i),
+						     .disk_time = 3600 * SEC + t,
+						     .weight = 100,
+						     .group_weight = 100};
+		ledger_feed(l, flows, LEDGER_FLOWS, t * SEC, MEMORY);
+	}
+	assert_int_equal(ledger_top(l, &one, 1), 1);
+	assert_true(one.use <= 1e9);
+	ledger_free(l);
+}
+
 /* The server's own work is nobody's. */
 static void test_the_servers_own_work(void **state)
 {
@@ -339,6 +430,8 @@ static void test_bounded(void **state)
 {
 	static struct flow_use flows[LEDGER_FLOWS];
 	struct ledger *l = ledger_new();
+	static struct client_quote quotes[LEDGER_ENTRIES];
+	struct price_snapshot snapshot = {.utilization = {[PRICE_DISK] = 0.7}};
 	struct ledger_entry one;
 
 	for (uint64_t t = 1; t < 100; t++) {
@@ -352,6 +445,7 @@ static void test_bounded(void **state)
 						     .backlogged = i % 5 == 0};
 		ledger_feed(l, flows, LEDGER_FLOWS, t * SEC, 10 * SEC);
 		assert_in_range(ledger_top(l, &one, 1), 1, LEDGER_ENTRIES);
+		assert_in_range(ledger_quotes(l, &snapshot, k, quotes), 1, LEDGER_ENTRIES);
 		assert_true(isfinite(one.standing.weight) && one.ratio >= CLIENT_RATIO_MIN);
 	}
 	ledger_feed(l, flows, 0, 100 * 60 * SEC, 10 * SEC);
@@ -373,8 +467,12 @@ int main(void)
 		cmocka_unit_test(test_who_hardly_uses_it),
 		cmocka_unit_test(test_exports_with_shares),
 		cmocka_unit_test(test_exports_with_the_weight_of_their_clients),
+		cmocka_unit_test(test_prices_on_an_export_with_a_share),
 		cmocka_unit_test(test_flows_of_one_client),
 		cmocka_unit_test(test_counters_that_begin_anew),
+		cmocka_unit_test(test_a_flow_that_comes_back),
+		cmocka_unit_test(test_a_share_that_comes_and_goes),
+		cmocka_unit_test(test_more_flows_than_are_remembered),
 		cmocka_unit_test(test_the_servers_own_work),
 		cmocka_unit_test(test_intervals_do_not_matter),
 		cmocka_unit_test(test_bounded),

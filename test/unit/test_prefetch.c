@@ -996,6 +996,7 @@ static void test_a_reader_gets_its_step(void **state)
 
 static struct readahead_plan stopping;
 static bool goes_on_reading;
+static uint64_t more; /* steps that its reader has asked for */
 
 /* Its reader asks for more with each step, or for nothing. */
 static void read_beside(int fd, size_t len, off_t offset)
@@ -1003,7 +1004,7 @@ static void read_beside(int fd, size_t len, off_t offset)
 	count_fetch(fd, len, offset);
 	atomic_fetch_add(&now, 4 * MSEC);
 	if (goes_on_reading)
-		(void)observe(stopping.offset + 4 * STEP, STEP);
+		(void)observe(stopping.offset + 4 * STEP + more++ * STEP, STEP);
 }
 
 static void bring_young(bool on)
@@ -1017,6 +1018,7 @@ static void bring_young(bool on)
 	assert_in_range(stopping.len, MIB / 2, 2 * MIB);
 	stopping.young = true;
 	goes_on_reading = on;
+	more = 0;
 	on_advice = read_beside;
 	prefetch_submit(prefetch_new(io, b, &stopping, STEP, reader));
 	wait_idle();

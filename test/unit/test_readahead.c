@@ -4,6 +4,7 @@
 
 #include "common/trace.h"
 #include "engine.h"
+#include "readahead/engine.h"
 
 #define READ (32 * KIB)
 
@@ -338,6 +339,7 @@ static void test_memory_is_never_exceeded_by_64_streams(void **state)
 	uint64_t size = 256 * MIB, planned = 0, seed = 6;
 
 	e->streams = 64;
+	e->reader = 1;
 	for (uint64_t i = 0; i < 200; i++)
 		for (uint64_t k = 0; k < 64; k++) {
 			struct waiting *w = &queue[k];
@@ -538,6 +540,61 @@ static void test_an_idle_stream_gives_up_its_memory(void **state)
 	e->now += 11 * SEC; /* and goes on where it was */
 	assert_true(read_through(e, 1, 8 * READ, 10 * READ, size) > 0);
 	engine_check_account(e);
+	engine_free(e);
+}
+
+/* To read the same again and again is not to read on: it is silent, forward and backward. */
+static void test_who_repeats_is_silent(void **state)
+{
+	static const bool ways[] = {true, false};
+	uint64_t size = 64 * MIB;
+
+	for (int w = 0; w < 2; w++) {
+		struct engine *e = engine_make("cursor", 16, 16, 64 * MIB);
+		struct readahead_stats s;
+		uint64_t at = 0;
+
+		for (uint64_t i = 0; i < 12; i++) {
+			at = ways[w] ? i * READ : size - (i + 1) * READ;
+			engine_fetch(e, engine_read(e, 1, at, READ, size), size);
+		}
+		readahead_stats(e->ra, &s);
+		assert_true(s.unread > 0);
+		for (int i = 0; i < 4; i++) {
+			e->now += 4 * SEC;
+			engine_fetch(e, engine_read(e, 1, at, READ, size), size);
+			at = ways[w] ? at - READ : at + READ; /* or what lies behind */
+			engine_sweep(e, e->now);
+		}
+		readahead_stats(e->ra, &s);
+		assert_int_equal(s.unread, 0);
+		engine_check_account(e);
+		engine_free(e);
+	}
+}
+
+/* Who pauses and reads on has wasted nothing: not for the files that come after either. Who does not read on has. */
+static void test_a_pause_is_no_example(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t size = 16 * MIB;
+	struct effectiveness all;
+
+	for (uint64_t f = 1; f <= 40; f++) {
+		read_through(e, f, 0, 12 * READ, size);
+		for (int i = 0; i < 3; i++)
+			engine_sweep(e, e->now += SEC);
+		read_through(e, f, 12 * READ, size, size);
+	}
+	assert_int_equal(engine_counted(e, READAHEAD_WASTED), 0);
+	all = atomic_load(&e->ra->newcomers);
+	assert_int_equal(all.wasted, 0);
+	read_through(e, 50, 0, 12 * READ, size);
+	for (int i = 0; i < 12; i++)
+		engine_sweep(e, e->now += SEC);
+	all = atomic_load(&e->ra->newcomers);
+	assert_true(engine_counted(e, READAHEAD_WASTED) >= MIB);
+	assert_in_range(all.wasted, MIB / 2, MIB); /* the first evidence of a file */
 	engine_free(e);
 }
 
@@ -964,6 +1021,8 @@ int main(void)
 		cmocka_unit_test(test_the_window_grows_when_late_and_shrinks_when_lost),
 		cmocka_unit_test(test_who_fell_silent_keeps_no_file),
 		cmocka_unit_test(test_an_idle_stream_gives_up_its_memory),
+		cmocka_unit_test(test_who_repeats_is_silent),
+		cmocka_unit_test(test_a_pause_is_no_example),
 		cmocka_unit_test(test_waiting_is_no_waste),
 		cmocka_unit_test(test_known_resident_only_where_it_arrived),
 		cmocka_unit_test(test_a_failed_chunk_is_counted_and_forgotten),

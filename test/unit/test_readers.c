@@ -6,6 +6,8 @@
 
 #include "common/address_hash.h"
 #include "engine.h"
+#include "readahead/engine.h"
+#include "readahead/run_lengths.h"
 
 #define MANY	(2 * READERS_MAX)
 #define THREADS 8
@@ -39,7 +41,7 @@ static uint32_t find(struct readers *r, uint32_t n, uint64_t now)
 
 static void test_each_is_counted_for_itself(void **state)
 {
-	struct readers *r = readers_new();
+	struct readers *r = readers_new(NULL, NULL);
 	struct reader_look looks[4];
 	uint32_t one = find(r, 1, SEC), other = find(r, 2, 3 * SEC);
 
@@ -83,7 +85,7 @@ static void test_neighbours_are_spread(void **state)
 
 static void test_nobody_has_no_number(void **state)
 {
-	struct readers *r = readers_new();
+	struct readers *r = readers_new(NULL, NULL);
 	struct reader_address a = {{0}};
 
 	assert_int_equal(readers_find(r, &a, SEC), 0);
@@ -95,7 +97,7 @@ static void test_nobody_has_no_number(void **state)
 static void test_room_is_bounded_and_found_again(void **state)
 {
 	static struct reader_look looks[READERS_MAX];
-	struct readers *r = readers_new();
+	struct readers *r = readers_new(NULL, NULL);
 	uint64_t later = SEC + 2 * READERS_IDLE;
 	uint32_t known = 0, number;
 
@@ -135,7 +137,7 @@ static void test_many_threads(void **state)
 	struct reader_look looks[32];
 	pthread_t threads[THREADS];
 
-	shared = readers_new();
+	shared = readers_new(NULL, NULL);
 	for (int i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, count_some, NULL), 0);
 	for (int i = 0; i < THREADS; i++)
@@ -172,6 +174,28 @@ static void test_whose_read_ahead_it_was(void **state)
 	engine_free(e);
 }
 
+/* Who gets the number of one who was silent for long is known for nothing that the other did. */
+static void test_a_number_that_is_given_to_another(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	struct readers *r = readahead_readers(e->ra);
+	uint64_t later = SEC + 2 * READERS_IDLE;
+	uint32_t first[READERS_MAX + 1] = {0}, number = 0, n;
+
+	for (n = 1; n <= MANY; n++) {
+		number = find(r, n, SEC);
+		for (int i = 0; i < 8; i++)
+			run_lengths_note(e->ra->lengths, number, 200 * KIB, true);
+		first[number] = n;
+	}
+	assert_true(run_lengths_reach(e->ra->lengths, first[1] ? 1 : 2, 0, MIB) < MIB);
+	number = 0;
+	for (n = MANY + 1; number == 0 || first[number] == 0; n++)
+		number = find(r, n, later);
+	assert_int_equal(run_lengths_reach(e->ra->lengths, number, 0, MIB), UINT64_MAX);
+	engine_free(e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +205,7 @@ int main(void)
 		cmocka_unit_test(test_room_is_bounded_and_found_again),
 		cmocka_unit_test(test_many_threads),
 		cmocka_unit_test(test_whose_read_ahead_it_was),
+		cmocka_unit_test(test_a_number_that_is_given_to_another),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

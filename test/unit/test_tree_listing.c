@@ -17,6 +17,22 @@ static struct export_io *io;
 static char dir[96];
 static uint64_t asked[LARGE];
 static atomic_int n_asked;
+static _Atomic uint64_t later, takes; /* ns: the clock is so much ahead; each look brings it on */
+
+static uint64_t now(void)
+{
+	return clock_now() + atomic_load(&later);
+}
+
+static bool asks_on;
+
+static uint64_t id_of_dir(void)
+{
+	struct stat st;
+
+	assert_int_equal(stat(dir, &st), 0);
+	return tree_id(st.st_dev, st.st_ino);
+}
 
 bool __real_tree_dir_look(const struct tree_dir *at, const char *name);
 bool __wrap_tree_dir_look(const struct tree_dir *at, const char *name);
@@ -27,6 +43,9 @@ bool __wrap_tree_dir_look(const struct tree_dir *at, const char *name)
 	struct stat st;
 
 	assert_int_equal(fstatat(at->fd, name, &st, AT_SYMLINK_NOFOLLOW), 0);
+	atomic_fetch_add(&later, takes);
+	if (asks_on)
+		tree_listing_goes_on(id_of_dir(), now());
 	if (atomic_load(&n_asked) < LARGE)
 		asked[atomic_fetch_add(&n_asked, 1)] = st.st_ino;
 	return __real_tree_dir_look(at, name);
@@ -41,13 +60,17 @@ int __wrap_open_by_handle_at(int mount_fd, struct file_handle *handle, int flags
 static int start(void **state)
 {
 	struct readahead_limits limits = host_limits();
+	static const struct dispatcher_ops ops = {.now = now};
 	struct export_settings s = host_settings(1);
 
 	host_make_dir();
-	device_start(&host_dispatcher_ops, NULL);
+	device_start(&ops, NULL);
 	engine = readahead_create(&limits);
+	s.tuning.priced = true;
 	io = export_io_new(7, engine, &s);
 	atomic_store(&n_asked, 0);
+	atomic_store(&takes, 0);
+	asks_on = false;
 	return 0;
 }
 
@@ -78,7 +101,7 @@ static void list(void)
 	static const struct dir_handle handle = {.type = 1, .len = 8};
 	static const struct flow_id client = {.client = 3, .export_id = 7};
 
-	tree_listing_submit(&handle, -1, io, client, clock_now());
+	tree_listing_submit(&handle, -1, io, client, now());
 	while (atomic_load(&io->pending) != 0)
 		sched_yield();
 }
@@ -93,6 +116,8 @@ static void assert_counted(void)
 	dispatcher_stats(&device_nth(0)->dispatcher, &s);
 	assert_in_range(s.counted.bytes[SCHED_PREFETCH], 4096 * (uint64_t)atomic_load(&n_asked),
 			4096 * (uint64_t)atomic_load(&n_asked) + (uint64_t)st.st_size);
+	assert_int_equal(readahead_counted(&io->counters, READAHEAD_PREFETCHED),
+			 s.counted.bytes[SCHED_PREFETCH]);
 }
 
 /* With windows: test_tree_inodes. */
@@ -117,6 +142,38 @@ static void test_inodes_come_in_order(void **state)
 		last = asked[i] / TREE_INODES_BLOCK + 1;
 	}
 	assert_counted();
+}
+
+/* While the disk costs the highest price nothing is fetched, where the export obeys prices. */
+static void test_a_listing_obeys_the_price(void **state)
+{
+	struct price_snapshot dear = {.write = 1, .readahead = 1, .time = 1};
+
+	make_files(LARGE);
+	list();
+	assert_true(atomic_load(&n_asked) > 0);
+	atomic_store(&n_asked, 0);
+	board_publish(&device_nth(0)->prices, &dear);
+	list();
+	assert_int_equal(atomic_load(&n_asked), 0);
+	assert_int_equal(readahead_counted(&io->counters, READAHEAD_CURBED), 1);
+}
+
+/* Who asks for the beginning and for nothing more gets no more than that is worth; who goes on, all. */
+static void test_a_listing_ends_with_its_client(void **state)
+{
+	int all;
+
+	make_files(LARGE);
+	list();
+	all = atomic_exchange(&n_asked, 0);
+	atomic_store(&takes, TREE_LISTING_IDLE / 4);
+	list();
+	assert_in_range(atomic_exchange(&n_asked, 0), 1, 5);
+	assert_true(all > 10);
+	asks_on = true;
+	list();
+	assert_int_equal(atomic_load(&n_asked), all);
 }
 
 static void test_a_small_directory_is_left_alone(void **state)
@@ -186,6 +243,8 @@ int main(void)
 		cmocka_unit_test(
 			test_devices_that_cannot_be_opened), /* first: nothing was said yet */
 		cmocka_unit_test_setup_teardown(test_inodes_come_in_order, start, stop),
+		cmocka_unit_test_setup_teardown(test_a_listing_obeys_the_price, start, stop),
+		cmocka_unit_test_setup_teardown(test_a_listing_ends_with_its_client, start, stop),
 		cmocka_unit_test_setup_teardown(test_a_small_directory_is_left_alone, start, stop),
 		cmocka_unit_test_setup_teardown(test_an_export_that_goes, start, stop),
 		cmocka_unit_test_setup_teardown(test_blocks_of_a_directory, start, stop),

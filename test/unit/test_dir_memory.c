@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What walks hold of Readahead_Memory: not for ever, and not what others need. */
+#include "dir_world.h"
+
+#include "readahead/dir_held.h"
+
+#define BIG (256 * MIB)
+#define FAR 6 /* a directory that is not fetched as a sibling of the first two */
+
+static uint64_t held_by(uint32_t reader)
+{
+	return atomic_load(&t.ra->budget.of[reader].held);
+}
+
+/* Reader 1 walks two directories, and reads one file of a third, of which much is fetched then: large files. */
+static void hold_much(void)
+{
+	start(8, 600, BIG, 16 * MIB);
+	t.reader = 1;
+	for (uint32_t d = 0; d < 2; d++)
+		for (uint32_t i = 0; i < t.files; i++)
+			read_file(d, i);
+	t.bytes = MIB;
+	memset(t.there, 0, sizeof(t.there));
+	read_file(FAR, 0);
+	assert_true(held_by(1) >= BIG / 4);
+}
+
+/* Seconds pass; in each that is the NTH the file FILE of directory FAR is read. */
+static void pass(uint32_t seconds, uint32_t nth, uint32_t file)
+{
+	for (uint32_t s = 1; s <= seconds; s++) {
+		t.now += SEC;
+		if (s % nth == 0)
+			read_file(FAR, file);
+		dir_walks_sweep(t.w, NULL, t.now, 10 * SEC);
+	}
+}
+
+/* To read one file again and again is not to walk on: what was fetched of the others is given up as in silence. */
+static void test_who_reads_one_file_again_holds_nothing(void **state)
+{
+	hold_much();
+	pass(60, 9, 0);
+	assert_int_equal(held_by(1), 0);
+	end();
+}
+
+/* Where memory is short a second is enough; not for one who reads on. */
+static void test_a_second_where_memory_is_short(void **state)
+{
+	hold_much();
+	while (dir_held_take(t.ra, &t.counters, 2, MIB)) /* another one takes what he may */
+		;
+	assert_true(budget_is_short(&t.ra->budget));
+	for (uint32_t i = 1; i < 10; i++) {
+		t.now += SEC / 2;
+		read_file(FAR, i);
+		dir_walks_sweep(t.w, NULL, t.now, 10 * SEC);
+	}
+	assert_true(held_by(1) >= BIG / 8);
+	pass(2, 1, 0);
+	assert_int_equal(held_by(1), 0);
+	dir_held_returned(t.ra, &t.counters, 2, held_by(2));
+	end();
+}
+
+/* A directory holds no more than one stream of its reader would have, if all hold as much. */
+static void test_no_more_than_a_share(void **state)
+{
+	struct cursor *c;
+	uint32_t r;
+
+	start(8, 600, BIG, 16 * MIB);
+	c = t.ra->pool.cursors;
+	for (r = 2; r <= 4; r++) {
+		c[r].reader = (uint16_t)r;
+		assert_true(budget_charge(&t.ra->budget, &c[r], MIB));
+		readahead_count(&t.counters, READAHEAD_PLANNED, MIB);
+	}
+	t.reader = 1;
+	t.bytes = 64 * KIB;
+	for (uint32_t d = 0; d < 2; d++)
+		for (uint32_t i = 0; i < t.files; i++)
+			read_file(d, i);
+	t.bytes = MIB;
+	read_file(FAR, 0);
+	assert_in_range(held_by(1), BIG / 8, BIG / 4);
+	for (uint32_t i = 1; i < t.files; i++)
+		read_file(FAR, i);
+	assert_true(t.demand <= 600 / 8); /* and goes on */
+	for (r = 2; r <= 4; r++)
+		readahead_count(&t.counters, READAHEAD_USED,
+				budget_discharge(&t.ra->budget, &c[r], MIB));
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_who_reads_one_file_again_holds_nothing),
+		cmocka_unit_test(test_a_second_where_memory_is_short),
+		cmocka_unit_test(test_no_more_than_a_share),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
