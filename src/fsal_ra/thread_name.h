@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "log.h"
+#include "ra_methods.h" /* has the server's log.h; src/common has one, too */
 
 /* Up to 15 characters; the calling thread. */
 static inline void ra_name_thread(const char *name)
