@@ -213,7 +213,7 @@ void fetch_chunk_disturbed(struct fetch_chunk *c)
 /* A step up to END has come. Beside others' it took longer than its seeks do. */
 static void observe_together(const struct fetch_chunk *c, uint64_t end)
 {
-	if (c->group.seeks && end == c->windows.end && atomic_load(&c->b->device->reading) == 0)
+	if (c->group.seeks && !c->beside && end == c->windows.end)
 		dispatcher_observe_among(c->d, c->group.len, c->group.seeks,
 					 dispatcher_now(c->d) - c->group.begun);
 }

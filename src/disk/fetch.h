@@ -62,6 +62,7 @@ struct fetch_chunk {
 	uint64_t end;  /* of one with turns */
 	uint64_t turn; /* bytes in whose time it is asked for together; 0: in steps */
 	uint64_t seek; /* bytes */
+	bool beside;   /* others are at the device with it */
 	struct {       /* what the device was asked for at BEGUN (ns), as far as windows.end */
 		uint64_t begun, len;
 		uint64_t there; /* but for what was in memory up to this offset */
@@ -91,6 +92,11 @@ ssize_t fetch_chunk_next(struct fetch_chunk *c, uint64_t offset, uint64_t len, b
 static inline bool fetch_chunk_is_asked(const struct fetch_chunk *c)
 {
 	return c->turn == 0 || c->windows.end >= c->end;
+}
+/* The device is given others' to do beside it: what a group of it takes says nothing of a seek. */
+static inline void fetch_chunk_beside(struct fetch_chunk *c)
+{
+	c->beside = true;
 }
 /* The device was given something else to do meanwhile. */
 void fetch_chunk_disturbed(struct fetch_chunk *c);

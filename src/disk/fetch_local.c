@@ -116,12 +116,17 @@ static bool is_cut_short(struct backing *b, uint64_t offset, uint64_t upto)
 	return page > offset && !backing_resident(b, page - FETCH_PAGE, FETCH_PAGE);
 }
 
+/* So many units in which a page is still to come are waited for page by page: of one more than that memory was short. */
+#define UNITS_BEHIND 4
+
 /*
  * Whether it is all there once that was waited for. A unit may lie in several extents, of which the last has come first:
  * then each of its pages is waited for.
  */
 static bool is_all_there(struct backing *b, uint64_t offset, uint64_t upto)
 {
+	unsigned int behind = 0;
+
 	if (backing_resident(b, offset, upto - offset))
 		return true;
 	if (is_cut_short(b, offset, upto))
@@ -131,6 +136,8 @@ static bool is_all_there(struct backing *b, uint64_t offset, uint64_t upto)
 		end = end < upto ? end : upto;
 		if (backing_resident(b, at, end - at))
 			continue;
+		if (behind++ == UNITS_BEHIND)
+			return false;
 		for (uint64_t page = at; page < end; page += FETCH_PAGE - page % FETCH_PAGE)
 			if (!await_byte(b, page))
 				return false;

@@ -368,6 +368,8 @@ static void bring_all(struct dispatcher *d, struct prefetch *p, uint64_t slice)
 		fetch_chunk_together(&chunk, d, p->backing, p->upto, len, p->together, p->seek);
 	else
 		fetch_chunk_begin(&chunk, d, p->backing, p->upto, len);
+	if (p->req.scattered)
+		fetch_chunk_beside(&chunk);
 	bring(d, p, &chunk, prefetch_end(p), &slice);
 }
 

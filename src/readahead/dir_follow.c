@@ -246,13 +246,19 @@ struct dir_cursor *dir_follow_cursor(struct dir_part *p, uint32_t index, uint64_
 	return c;
 }
 
-void dir_follow_moved(struct dir_walks *w, struct dir *d)
+/* What is fetched beside D is still to be wanted: its reader goes on. */
+static void parent_moved(struct dir_walks *w, const struct dir *d)
 {
 	struct dir *parent = dir_table_find(&w->table, d->parent);
 
-	d->moved = d->used;
 	if (parent != NULL)
 		parent->moved = d->used;
+}
+
+void dir_follow_moved(struct dir_walks *w, struct dir *d)
+{
+	d->moved = d->used;
+	parent_moved(w, d);
 }
 
 bool dir_follow_read(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
@@ -268,6 +274,8 @@ bool dir_follow_read(struct dir_walks *w, struct readahead_counters *counters, s
 	}
 	if (p->state[index] & DIR_READ)
 		return false;
+	if (held == 0)
+		parent_moved(w, d);
 	if (p->state[index] & DIR_ASKED) {
 		p->n_ahead--;
 		p->n_hits++;

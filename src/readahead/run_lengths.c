@@ -222,6 +222,7 @@ void run_lengths_forget(struct run_lengths *l, uint32_t reader)
 		atomic_store(&of->ended[i], 0);
 	}
 	atomic_store(&of->patience, 0);
+	atomic_store(&of->last, UINT32_MAX);
 	if (!enter(of))
 		return;
 	memset(of->watch, 0, sizeof(of->watch));

@@ -77,7 +77,10 @@ bool drive_reads_takes_chunks(const struct drive_reads *d, const struct sched_qu
 
 bool drive_reads_takes_pieces(const struct drive_reads *d, const struct sched_queue *q)
 {
-	return d->chunks < PIECES_MAX && !demands_about(q) && drive_reads_takes_chunks(d, q);
+	bool others = d->there || q->by_class[SCHED_DEMAND] || q->by_class[SCHED_WRITEBACK];
+
+	return d->chunks < PIECES_MAX && !d->evidence.probing && !others && !demands_about(q) &&
+	       drive_reads_takes_chunks(d, q);
 }
 
 uint32_t drive_reads_there(const struct drive_reads *d, const struct sched_queue *q)
@@ -195,11 +198,11 @@ void drive_reads_order(struct drive_reads *d, const struct sched_queue *q,
 	uint32_t there = 1, older = 0, younger = 0;
 	const struct sched_req *other;
 
-	if (!d->evidence.probing || !r->scattered || d->there + d->chunks < 2 ||
+	if (!d->evidence.probing || !r->scattered || r->pieces || d->there + d->chunks < 2 ||
 	    now - r->started < FROM_MEMORY)
 		return;
 	TAILQ_FOREACH(other, &q->active, age) {
-		if (other == r || !other->scattered)
+		if (other == r || !other->scattered || other->pieces)
 			continue;
 		there++;
 		older += other->started + ORDER_SLACK < r->started;

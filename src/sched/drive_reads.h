@@ -52,7 +52,10 @@ uint32_t drive_reads_level(const struct drive_reads *d);
 bool drive_reads_one_at_hand(const struct drive_reads *d, const struct sched_queue *q);
 /* Whether short chunks may be among them: where it is settled that several are faster, or is asked. */
 bool drive_reads_takes_chunks(const struct drive_reads *d, const struct sched_queue *q);
-/* ... or one that lies in pieces, too: of these no more than a few go together, for each has many seeks. */
+/*
+ * ... or one that lies in pieces, too. Of these no more than a few go together, for each takes long, and none more while a
+ * demand read or a write-back is there or waits; nor while it is asked, for when one ends says nothing of the drive's order.
+ */
 bool drive_reads_takes_pieces(const struct drive_reads *d, const struct sched_queue *q);
 /* So many may be there now: those; or one, and mostly the next one at hand (place.h). */
 uint32_t drive_reads_there(const struct drive_reads *d, const struct sched_queue *q);

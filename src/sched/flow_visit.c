@@ -153,11 +153,21 @@ static bool gap_lasts(const struct sched_queue *q, uint64_t now)
 	       flow_is_quick(flow_first(g, FLOW_SMALL));
 }
 
-/* V may be for a chunk that has no place beside such reads: it goes after those to come, too, but in this round. */
+/* Whether chunks in pieces keep all others from the drive, but for small reads, of which there are some. */
+static bool only_small_go(const struct sched_queue *q)
+{
+	return q->scattered_only && !q->pieces_too && group_first(q, FLOW_SMALL) &&
+	       pieces_are_there(q);
+}
+
+/*
+ * V may be for a chunk that has no place beside such reads: it goes after those to come, too, but in this round. Or it has
+ * none beside chunks in pieces: who would have a gap in another chunk does not wait until these have ended.
+ */
 static void put_off(struct sched_queue *q, struct flow_visit *v, uint64_t now)
 {
 	if (!v->flow || v->kind != FLOW_CHUNK || v->started || v->late || v->joined ||
-	    !gap_lasts(q, now))
+	    (!gap_lasts(q, now) && !only_small_go(q)))
 		return;
 	if (v->flow->group->node.place[FLOW_CHUNK].in)
 		join_round(q, v->flow->group, FLOW_CHUNK);
@@ -173,7 +183,8 @@ static bool gap_is_due(const struct sched_queue *q, uint64_t now)
 
 	if (!small || !chunk)
 		return small;
-	if (q->flows.after_gap && chunk->node.vtime <= upto && !gap_lasts(q, now))
+	if (q->flows.after_gap && chunk->node.vtime <= upto && !gap_lasts(q, now) &&
+	    !only_small_go(q))
 		return false;
 	return small->node.vtime <= upto;
 }

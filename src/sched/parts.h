@@ -44,6 +44,17 @@ static inline bool goes_with_others(const struct sched_queue *q, const struct sc
 	return !is_short_chunk(r) || (r->pieces ? q->pieces_too : q->short_too);
 }
 
+/* Whether chunks in pieces are at the drive together, between whose steps no gap opens. */
+static inline bool pieces_are_there(const struct sched_queue *q)
+{
+	const struct sched_req *r;
+
+	TAILQ_FOREACH(r, &q->active, age)
+		if (is_short_chunk(r) && r->pieces)
+			return true;
+	return false;
+}
+
 /* Reads queued. */
 static inline uint32_t sched_reads(const struct sched_queue *q)
 {

@@ -213,6 +213,8 @@ static bool has_place(const struct sched_queue *q, const struct sched_req *r)
 {
 	bool fits = !q->scattered_only || (r->scattered && goes_with_others(q, r));
 
+	if (!fits && r->class == SCHED_DEMAND) /* a long one, which has no gap there */
+		fits = pieces_are_there(q);
 	return fits && !flow_is_kept(q, r->in);
 }
 

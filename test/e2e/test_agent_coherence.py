@@ -18,6 +18,7 @@ in that step. The agents are turned at moments of their own, in the middle of op
 """
 import argparse
 import base64
+import collections
 import os
 import random
 import signal
@@ -53,6 +54,7 @@ PATIENCE = 900  # s: machines may be stopped for minutes
 UNPROMISED = ("cut", "replace", "look", "write_held")
 HELD = ("write_held", "save", "release")
 SHOWN = 64  # bytes, of a difference
+REMEMBERED = 12  # what was last done to a file
 REPLIES = ("--replies", "/tmp/replies")
 AGENTS = ((), ("--flush-point", "60"), ("--flush-point", "60", "--defer-max", "2"),
           ("--dirty-min", "0", "--readahead-max", "4096"))
@@ -137,6 +139,7 @@ class File:
     def __init__(self, number):
         self.name = f"d{number % DIRECTORIES}/c{number}"
         self.data, self.there = bytearray(), False
+        self.past = collections.deque(maxlen=REMEMBERED)  # (operation, guest, call, arguments)
         self.holder, self.dirty, self.program = None, False, number % PROGRAMS  # who has it open
         self.most = SIZE_MOST if number % LARGE else LARGE_MOST
 
@@ -148,8 +151,9 @@ class File:
 
 
 class Load:
-    def __init__(self, clients, seed, record):
+    def __init__(self, clients, seed, record, path):
         self.clients, self.draw, self.record = clients, random.Random(seed), record
+        self.path = path  # of the export, on the server's disk
         self.files = [File(n) for n in range(FILES)]
         self.cuts, self.noted = CUTS, 0
         self.done, self.wrong, self.moments, self.counts = 0, [], [], {}
@@ -258,9 +262,10 @@ class Load:
                 (self.program(file, call), call, {"name": file.name, **arguments})
                 for file, call, arguments, _ in doing])))
         for client, doing, job in jobs:
-            for (file, call, _, become), seen in zip(doing, job.value(PATIENCE)):
+            for (file, call, arguments, become), seen in zip(doing, job.value(PATIENCE)):
                 become()
                 self.done += 1
+                file.past.append((self.done, client.guest.number, call, arguments))
                 self.counts[call] = self.counts.get(call, 0) + 1
                 if call == "look":
                     self.compare(client, file, seen)
@@ -279,7 +284,15 @@ class Load:
             f"after {self.done} operations guest {client.guest.number} saw {seen[0]} bytes of "
             f"{file.name}, {len(file.data)} were right; different from {at} on: "
             f"{told[at:at + SHOWN].hex()} for {bytes(file.data[at:at + SHOWN]).hex()}; "
-            f"{'' if file.holder is None else 'held open, '}agents {[c.on for c in self.clients]}")
+            f"{'' if file.holder is None else f'held open by guest {file.holder.guest.number}, '}"
+            f"agents {[c.on for c in self.clients]}; the server's file is "
+            f"{self.of_server(file, told)}; done to it: {list(file.past)}")
+
+    def of_server(self, file, told):
+        """Whether a client kept what is no more, or another one never sent what it wrote."""
+        with open(f"{self.path}/{file.name}", "rb") as there:
+            data = there.read()
+        return "right" if data == file.data else "as was seen" if data == told else "neither"
 
     def note(self, done):
         """Now it must be on the disk: close(), fsync and their like have promised it. Of all such
@@ -334,7 +347,7 @@ def cut_power(record, work, moments):
               f"{len(moments)} power cuts", "\n".join(wrong))
 
 
-def run(options, server, record):
+def run(options, server, record, path):
     with guests.boot(2, modules=(guests.CLIENT, f"{HERE}/guest_files.py")) as booted:
         for guest in booted:
             guest.call("client.mount", port=server.port, mport=server.mport, export="/e1")
@@ -348,7 +361,7 @@ def run(options, server, record):
         for client in clients:
             client.toggle()
             client.start()
-        load = Load(clients, options.seed, record)
+        load = Load(clients, options.seed, record, path)
         load.run(options.ops)
         load.finish()
         for client in clients:
@@ -388,7 +401,7 @@ def main():
     server = e2e.Server("ra", [{"id": 1, "path": disk.mount, "pseudo": "/e1",
                                 "params": {"Fsstat_Prices": "true"}}], work, plugin).start()
     try:
-        load = run(options, server, record)
+        load = run(options, server, record, disk.mount)
     except guests.Unavailable as reason:
         e2e.skip(str(reason))
     e2e.check(server.stop() == 0, "the server ends cleanly", server.log_text()[-2000:])

@@ -119,11 +119,97 @@ static void test_none_beside_another_where_small_reads_come(void **state)
 	stop();
 }
 
+/* Four are there, and the visit is at a fifth: R, which comes then, does not wait until they have ended. */
+static void check_goes_beside_four(uint64_t len)
+{
+	struct sched_req chunk[4], fifth = request(SCHED_PREFETCH, 5, 0, MIB), r;
+
+	start();
+	for (unsigned int i = 0; i < 4; i++) {
+		chunk[i] = request(SCHED_PREFETCH, 1 + i, 0, MIB);
+		go(&chunk[i]);
+	}
+	q->pieces_too = drive_reads_takes_pieces(&drive, q);
+	assert_int_equal(sched_submit(q, &fifth, now), SCHED_ADDED);
+	assert_null(sched_next(q, now));
+	r = request(SCHED_DEMAND, 9, 100 * MIB, len);
+	go(&r);
+	for (unsigned int i = 0; i < 4; i++) {
+		end(&chunk[i]);
+		q->pieces_too = drive_reads_takes_pieces(&drive, q);
+		if (r.scattered) /* beside a long one nothing has a place (place.h) */
+			assert_null(sched_next(q, now += MSEC));
+	}
+	end(&r);
+	q->scattered_only = false;
+	assert_ptr_equal(sched_next(q, now), &fifth);
+	end(&fifth);
+	stop();
+}
+
+static void test_a_read_goes_beside_them(void **state)
+{
+	(void)state;
+	check_goes_beside_four(8 * KIB);
+}
+
+static void test_a_long_read_goes_beside_them(void **state)
+{
+	(void)state;
+	check_goes_beside_four(MIB);
+}
+
+static void test_no_further_one_where_others_wait(void **state)
+{
+	struct sched_req chunk = request(SCHED_PREFETCH, 1, 0, MIB);
+	struct sched_req write = request(SCHED_WRITEBACK, 2, 0, MIB);
+
+	(void)state;
+	start();
+	go(&chunk);
+	assert_true(drive_reads_takes_pieces(&drive, q));
+	assert_int_equal(sched_submit(q, &write, now), SCHED_ADDED);
+	assert_false(drive_reads_takes_pieces(&drive, q));
+	end(&chunk);
+	q->scattered_only = false;
+	while (q->queued)
+		end(sched_next(q, now += SEC));
+	stop();
+}
+
+/* Nothing is known of the drive: one that ends before an older one, which was asked for in two goes, says nothing of it. */
+static void test_they_say_nothing_of_the_drives_order(void **state)
+{
+	struct sched_req chunk[4];
+
+	(void)state;
+	start();
+	for (unsigned int i = 0; i < 4; i++) {
+		chunk[i] = request(SCHED_PREFETCH, 1 + i, 0, MIB);
+		go(&chunk[i]);
+	}
+	drive.evidence.probing = true;
+	drive.evidence.together = false;
+	assert_false(drive_reads_takes_pieces(&drive, q));
+	for (unsigned int i = 4; i-- > 0;) {
+		now += 60 * MSEC;
+		drive_reads_order(&drive, q, &chunk[i], now);
+		end(&chunk[i]);
+	}
+	assert_true(drive.evidence.probing);
+	assert_false(drive.evidence.together);
+	stop();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_few_go_together),
 		cmocka_unit_test(test_none_beside_another_where_small_reads_come),
+		cmocka_unit_test(test_a_read_goes_beside_them),
+		cmocka_unit_test(test_a_long_read_goes_beside_them),
+		cmocka_unit_test(test_no_further_one_where_others_wait),
+		cmocka_unit_test(test_they_say_nothing_of_the_drives_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
