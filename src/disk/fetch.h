@@ -93,6 +93,11 @@ static inline bool fetch_chunk_is_asked(const struct fetch_chunk *c)
 {
 	return c->turn == 0 || c->windows.end >= c->end;
 }
+/* Whether what is at OFFSET, and behind it, was asked for already, and comes in any case. */
+static inline bool fetch_chunk_comes(const struct fetch_chunk *c, uint64_t offset)
+{
+	return c->windows.begun > offset;
+}
 /* The device is given others' to do beside it: what a group of it takes says nothing of a seek. */
 static inline void fetch_chunk_beside(struct fetch_chunk *c)
 {

@@ -226,7 +226,7 @@ static bool step(struct dispatcher *d, struct prefetch *p, struct fetch_chunk *c
 
 /*
  * Whether its reader has stopped, who may have wanted no more than he had: he has asked for nothing since the step before
- * the last one was there, at SINCE (0: there is none).
+ * the last one was there, at SINCE (0: there is none). What the disk was asked for comes, and counts, all the same.
  */
 static bool has_stopped(const struct prefetch *p, uint64_t since)
 {
@@ -263,7 +263,8 @@ static void bring(struct dispatcher *d, struct prefetch *p, struct fetch_chunk *
 
 		if (next == prefetch_end(p) - p->upto && fetch_chunk_is_asked(c))
 			submit_next(p);
-		if (!step(d, p, c, next) || has_stopped(p, there))
+		if (!step(d, p, c, next) ||
+		    (has_stopped(p, there) && !fetch_chunk_comes(c, p->upto)))
 			break;
 		there = dispatcher_now(d);
 		if (p->upto < prefetch_end(p) && dispatcher_gap_since(d, &p->req, slice))

@@ -1035,6 +1035,27 @@ static void test_a_chunk_ends_where_its_reader_stops(void **state)
 	assert_int_equal(counted(READAHEAD_UNFETCHED), stopping.ahead - STEP);
 }
 
+/* What was asked for at once comes though its reader has stopped: it is not left uncounted (bring()). */
+static void test_what_was_asked_for_comes(void **state)
+{
+	struct dispatcher *d = &b->device->dispatcher;
+	struct fetch_chunk c;
+	bool already;
+
+	fetch_chunk_together(&c, d, b, 0, MIB, 2 * MIB, STEP);
+	assert_true(fetch_chunk_comes(&c, 0));
+	assert_int_equal(fetch_chunk_next(&c, 0, STEP, &already), STEP);
+	assert_true(fetch_chunk_comes(&c, STEP));
+	assert_true(fetch_chunk_comes(&c, MIB - 1));
+	assert_false(fetch_chunk_comes(&c, MIB));
+	fetch_chunk_end(&c);
+	fetch_chunk_begin(&c, d, b, 2 * MIB, MIB);
+	assert_false(fetch_chunk_comes(&c, 2 * MIB));
+	assert_int_equal(fetch_chunk_next(&c, 2 * MIB, STEP, &already), STEP);
+	assert_false(fetch_chunk_comes(&c, 2 * MIB + STEP));
+	fetch_chunk_end(&c);
+}
+
 static void test_a_chunk_goes_on_as_its_reader_does(void **state)
 {
 	bring_young(true);
@@ -1355,6 +1376,7 @@ int main(void)
 		TEST(test_a_reader_gets_its_step),
 		TEST(test_a_reader_gets_its_record),
 		TEST(test_a_chunk_ends_where_its_reader_stops),
+		TEST(test_what_was_asked_for_comes),
 		TEST(test_a_chunk_goes_on_as_its_reader_does),
 		TEST(test_a_long_read_needs_no_long_buffer),
 		TEST(test_a_demand_read_that_cannot_be_fetched),
