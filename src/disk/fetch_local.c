@@ -116,35 +116,6 @@ static bool is_cut_short(struct backing *b, uint64_t offset, uint64_t upto)
 	return page > offset && !backing_resident(b, page - FETCH_PAGE, FETCH_PAGE);
 }
 
-/* So many units in which a page is still to come are waited for page by page: of one more than that memory was short. */
-#define UNITS_BEHIND 4
-
-/*
- * Whether it is all there once that was waited for. A unit may lie in several extents, of which the last has come first:
- * then each of its pages is waited for.
- */
-static bool is_all_there(struct backing *b, uint64_t offset, uint64_t upto)
-{
-	unsigned int behind = 0;
-
-	if (backing_resident(b, offset, upto - offset))
-		return true;
-	if (is_cut_short(b, offset, upto))
-		return false;
-	for (uint64_t at = offset, end; at < upto; at = end) {
-		end = at - at % FETCH_UNIT + FETCH_UNIT;
-		end = end < upto ? end : upto;
-		if (backing_resident(b, at, end - at))
-			continue;
-		if (behind++ == UNITS_BEHIND)
-			return false;
-		for (uint64_t page = at; page < end; page += FETCH_PAGE - page % FETCH_PAGE)
-			if (!await_byte(b, page))
-				return false;
-	}
-	return backing_resident(b, offset, upto - offset);
-}
-
 /* Where others write to a disk, what is asked for together takes as long to read as so many seeks. */
 #define SEEKS_TOGETHER 2
 
@@ -229,9 +200,11 @@ static bool populate(struct backing *b, struct kernel_windows *w, uint64_t offse
 			split_folio(b, w->size, there);
 		return false;
 	}
-	if (is_all_there(b, offset, upto))
+	if (backing_resident(b, offset, upto - offset))
 		return true;
-	halve_pieces(b->device, piece);
+	/* else a unit lies in several extents, of which one is still to come: who copies it waits for it */
+	if (is_cut_short(b, offset, upto))
+		halve_pieces(b->device, piece);
 	return false;
 }
 
