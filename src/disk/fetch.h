@@ -31,8 +31,6 @@
 #define FETCH_PIECE_MIN (UINT32_C(64) << 10)
 /* ... of which one byte is read. */
 #define FETCH_UNIT (UINT64_C(64) << 10)
-/* ... of which none has smaller ones. */
-#define FETCH_PAGE UINT64_C(4096)
 
 /*
  * LEN bytes of B, of which the caller has a use, at OFFSET. Returns how many are there from OFFSET on:

@@ -50,32 +50,13 @@ static void halve_pieces(struct device *device, uint32_t piece)
 		atomic_store_explicit(&device->piece, piece / 2, memory_order_relaxed);
 }
 
-/* Where the first of the pieces of [offset, upto) ends, the only one that is shorter: with a unit (wait_for()). */
-static uint64_t first_piece_end(uint64_t offset, uint64_t upto, uint32_t piece)
-{
-	uint64_t end = offset + (upto - offset) % piece;
-
-	end += FETCH_UNIT - 1;
-	end -= end % FETCH_UNIT;
-	if (end == offset || end > offset + piece)
-		end = (offset + piece) / FETCH_UNIT * FETCH_UNIT;
-	return end < upto ? end : upto;
-}
-
-/*
- * The kernel starts to bring [offset, upto). What is less than a piece comes first: a drive that orders its commands would
- * as soon begin with one at the end, and come back for those in front a turn later. Of two that begin side by side it has
- * the first one first.
- */
+/* The kernel starts to bring [offset, upto). */
 static bool will_need(struct backing *b, uint64_t offset, uint64_t upto, uint32_t piece)
 {
-	uint64_t end = first_piece_end(offset, upto, piece);
-
-	for (uint64_t at = offset; at < upto; at = end, end += piece) {
-		end = end < upto ? end : upto;
-		if (posix_fadvise(b->fd, (off_t)at, (off_t)(end - at), POSIX_FADV_WILLNEED))
+	for (uint64_t at = offset; at < upto; at += piece)
+		if (posix_fadvise(b->fd, (off_t)at, upto - at < piece ? upto - at : piece,
+				  POSIX_FADV_WILLNEED))
 			return false;
-	}
 	return true;
 }
 
@@ -101,19 +82,6 @@ static uint64_t wait_for(struct backing *b, uint64_t offset, uint64_t upto)
 		if (!await_byte(b, end - 1))
 			return end - 1;
 	return last ? upto : upto - 1;
-}
-
-/*
- * Whether of [offset, upto), once that was waited for, the page in front of the last one that was is not there: a piece was
- * cut short.
- */
-static bool is_cut_short(struct backing *b, uint64_t offset, uint64_t upto)
-{
-	uint64_t page = (upto - 1) - (upto - 1) % FETCH_PAGE;
-
-	if (page % FETCH_UNIT == 0 && page > offset) /* the one before was waited for, too */
-		page -= FETCH_PAGE;
-	return page > offset && !backing_resident(b, page - FETCH_PAGE, FETCH_PAGE);
 }
 
 /* Where others write to a disk, what is asked for together takes as long to read as so many seeks. */
@@ -202,9 +170,7 @@ static bool populate(struct backing *b, struct kernel_windows *w, uint64_t offse
 	}
 	if (backing_resident(b, offset, upto - offset))
 		return true;
-	/* else a unit lies in several extents, of which one is still to come: who copies it waits for it */
-	if (is_cut_short(b, offset, upto))
-		halve_pieces(b->device, piece);
+	halve_pieces(b->device, piece);
 	return false;
 }
 

@@ -560,65 +560,6 @@ static void test_what_was_cut_short_is_copied(void **state)
 	assert_int_equal(atomic_load(&b->device->piece), 256 * KIB);
 }
 
-/* A page in the midst of a unit whose end is there comes last, as that of an extent of its own does. */
-static void lose_a_page(int fd, size_t len, off_t offset)
-{
-	on_pread = NULL;
-	posix_fadvise(fd, 5 * FETCH_PAGE, FETCH_PAGE, POSIX_FADV_DONTNEED);
-}
-
-static void test_what_comes_last_in_a_unit_makes_no_piece_shorter(void **state)
-{
-	atomic_store(&b->device->piece, FETCH_PIECE_MAX);
-	on_pread = lose_a_page;
-	demand_fetch(&b->device->dispatcher, b, 0, MIB);
-	assert_true(backing_resident(b, 0, MIB));
-	assert_int_equal(atomic_load(&b->device->piece), FETCH_PIECE_MAX);
-}
-
-static struct {
-	uint64_t begin[4], end[4];
-	unsigned int n;
-} asked;
-
-static void note_pieces(int fd, size_t len, off_t offset)
-{
-	assert_true(asked.n < 4);
-	asked.begin[asked.n] = (uint64_t)offset;
-	asked.end[asked.n++] = (uint64_t)offset + len;
-}
-
-/* [FROM, UPTO) is asked for in as many pieces as that takes, the first of which ends at FIRST. */
-static void check_pieces(uint64_t from, uint64_t upto, uint64_t first)
-{
-	asked.n = 0;
-	on_advice = note_pieces;
-	fetch_begin(b, from, upto - from);
-	on_advice = NULL;
-	assert_int_equal(asked.begin[0], from);
-	assert_int_equal(asked.end[0], first);
-	for (unsigned int i = 1; i < asked.n; i++) {
-		assert_int_equal(asked.begin[i], asked.end[i - 1]);
-		assert_in_range(asked.end[i] - asked.begin[i], 1, FETCH_PIECE_MAX);
-	}
-	assert_int_equal(asked.end[asked.n - 1], upto);
-	assert_in_range(asked.n, 1, (upto - from) / FETCH_PIECE_MAX + 2);
-}
-
-/* A drive would begin with a short one at the end, and come back for those in front. All but the first begin with a unit. */
-static void test_the_short_piece_comes_first(void **state)
-{
-	atomic_store(&b->device->piece, FETCH_PIECE_MAX);
-	check_pieces(0, 64 * KIB, 64 * KIB);
-	check_pieces(0, MIB, MIB);
-	check_pieces(0, MIB + 4 * KIB, 64 * KIB);
-	check_pieces(8 * KIB, MIB + 108 * KIB, 128 * KIB);
-	check_pieces(MIB / 2, 3 * MIB, MIB);
-	check_pieces(4 * KIB, MIB + 4 * KIB, 64 * KIB);
-	check_pieces(4 * KIB, MIB, MIB);
-	check_pieces(60 * KIB, 61 * KIB, 61 * KIB);
-}
-
 static void test_a_reply_is_filled(void **state)
 {
 	struct dispatcher *d = &b->device->dispatcher;
@@ -1355,8 +1296,6 @@ int main(void)
 		TEST(test_a_bad_record_among_others),
 		TEST(test_a_bad_sector_where_windows_are_too_large),
 		TEST(test_what_was_cut_short_is_copied),
-		TEST(test_what_comes_last_in_a_unit_makes_no_piece_shorter),
-		TEST(test_the_short_piece_comes_first),
 		TEST(test_a_reply_is_filled),
 		TEST(test_a_chunk_too_long_for_now_is_shortened),
 		TEST(test_a_turn_in_pieces_has_fewer_bytes),
