@@ -91,10 +91,13 @@ static inline bool fetch_chunk_is_asked(const struct fetch_chunk *c)
 {
 	return c->turn == 0 || c->windows.end >= c->end;
 }
-/* Whether what is at OFFSET, and behind it, was asked for already, and comes in any case. */
+/*
+ * Whether what is at OFFSET, and behind it, comes in any case: it was asked for; or the kernel's windows go, which who reads up
+ * to the last one's mark has go on.
+ */
 static inline bool fetch_chunk_comes(const struct fetch_chunk *c, uint64_t offset)
 {
-	return c->windows.begun > offset;
+	return c->windows.begun > offset || c->windows.going;
 }
 /* The device is given others' to do beside it: what a group of it takes says nothing of a seek. */
 static inline void fetch_chunk_beside(struct fetch_chunk *c)
