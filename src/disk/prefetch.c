@@ -139,9 +139,8 @@ static uint64_t turn_of(struct dispatcher *d, struct prefetch *p)
 	p->seek = cost_among_bytes(&cost);
 	reach = backing_reach(p->backing, p->plan.offset, turn, p->seek);
 	p->in_pieces = reach <= turn / 2;
-	if (p->in_pieces && (!p->plan.young || dispatcher_streams(d) > 1))
-		p->together = slices;
-	if (p->req.pieces) /* others' would come between steps */
+	/* beside others' chunks theirs would come between steps */
+	if (p->req.pieces || (p->in_pieces && (!p->plan.young || dispatcher_streams(d) > 1)))
 		p->together = slices;
 	if (dispatcher_streams(d) < 2)
 		return turn;

@@ -153,21 +153,27 @@ static bool gap_lasts(const struct sched_queue *q, uint64_t now)
 	       flow_is_quick(flow_first(g, FLOW_SMALL));
 }
 
-/* Whether chunks in pieces keep all others from the drive, but for small reads, of which there are some. */
+/*
+ * Whether chunks in pieces keep all others from the drive, but for small reads, of which there are some: these would have a gap
+ * in another chunk, and do not wait until all have ended.
+ */
 static bool only_small_go(const struct sched_queue *q)
 {
 	return q->scattered_only && !q->pieces_too && group_first(q, FLOW_SMALL) &&
 	       pieces_are_there(q);
 }
 
-/*
- * V may be for a chunk that has no place beside such reads: it goes after those to come, too, but in this round. Or it has
- * none beside chunks in pieces: who would have a gap in another chunk does not wait until these have ended.
- */
+/* Whether small reads go before a chunk though its turn has come, for it has no place beside what is at the drive. */
+static bool small_go_on(const struct sched_queue *q, uint64_t now)
+{
+	return gap_lasts(q, now) || only_small_go(q);
+}
+
+/* V may be for such a chunk: it goes after the reads to come, too, but in this round. */
 static void put_off(struct sched_queue *q, struct flow_visit *v, uint64_t now)
 {
 	if (!v->flow || v->kind != FLOW_CHUNK || v->started || v->late || v->joined ||
-	    (!gap_lasts(q, now) && !only_small_go(q)))
+	    !small_go_on(q, now))
 		return;
 	if (v->flow->group->node.place[FLOW_CHUNK].in)
 		join_round(q, v->flow->group, FLOW_CHUNK);
@@ -183,8 +189,7 @@ static bool gap_is_due(const struct sched_queue *q, uint64_t now)
 
 	if (!small || !chunk)
 		return small;
-	if (q->flows.after_gap && chunk->node.vtime <= upto && !gap_lasts(q, now) &&
-	    !only_small_go(q))
+	if (q->flows.after_gap && chunk->node.vtime <= upto && !small_go_on(q, now))
 		return false;
 	return small->node.vtime <= upto;
 }
