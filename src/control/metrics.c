@@ -182,6 +182,8 @@ static const struct family of_exports[] = {
 	 NULL},
 	{"demand", "reads_demand_total", COUNTER, "READs that went to the disk by themselves.", 1,
 	 NULL},
+	{"along_bytes", "reads_along_bytes_total", COUNTER,
+	 "Bytes that these brought along besides their own, at most.", 1, NULL},
 	{"chunks", "prefetches_total", COUNTER, "Prefetches.", 1, NULL},
 	{"prefetched_bytes", "prefetched_bytes_total", COUNTER,
 	 "Bytes that the disk brought ahead of a reader.", 1, NULL},

@@ -61,9 +61,11 @@ void direct_read_end(struct device *device)
 }
 
 void demand_count(struct export_io *io, const struct readahead_plan *plan,
-		  const struct readahead_tuning *tuning, uint64_t offset)
+		  const struct readahead_tuning *tuning, uint64_t offset, uint64_t along)
 {
 	readahead_count(&io->counters, READAHEAD_DEMAND, 1);
+	if (along != 0)
+		readahead_count(&io->counters, READAHEAD_ALONG, along);
 	if (plan->count != 0 && plan->len == 0 && plan->followed)
 		readahead_lost(io->engine, tuning, &io->counters, &plan->cursor, offset);
 }

@@ -48,9 +48,12 @@ size_t demand_reply(struct dispatcher *d, struct backing *b, const struct iovec 
 /* ... of what should be in memory, or is read past the queue: no request of ours. */
 size_t cached_reply(struct backing *b, const struct iovec *iov, int n, uint64_t offset);
 
-/* A demand read at OFFSET goes to the disk by itself: what IO's engine must know of it, with TUNING; PLAN is its plan. */
+/*
+ * A demand read at OFFSET goes to the disk by itself, and brings ALONG bytes besides its own: what IO's engine must know
+ * of it, with TUNING; PLAN is its plan.
+ */
 void demand_count(struct export_io *io, const struct readahead_plan *plan,
-		  const struct readahead_tuning *tuning, uint64_t offset);
+		  const struct readahead_tuning *tuning, uint64_t offset, uint64_t along);
 /* ... or waits for a chunk, which is late, but that of a plan of its own, or for what another read brings. */
 void demand_count_joined(struct export_io *io, const struct readahead_plan *plan,
 			 const struct readahead_tuning *tuning);

@@ -199,7 +199,8 @@ static enum fate demand_queue(struct call *call, struct export_io *io,
 {
 	struct dispatcher *d = &call->backing->device->dispatcher;
 	bool far = device_joins_only(call->backing->device);
-	uint64_t offset = call->read_arg->offset; /* now: CALL may be over once it is submitted */
+	/* now: CALL may be over once it is submitted */
+	uint64_t offset = call->req.offset, along = call->req.len - call_length(call->read_arg);
 	enum sched_verdict verdict = far ? dispatcher_submit_or_pass(d, &call->req)
 					 : dispatcher_submit_or_run(d, &call->req);
 
@@ -209,13 +210,13 @@ static enum fate demand_queue(struct call *call, struct export_io *io,
 		verdict = dispatcher_wait_room(d, &call->req, room_wait_max(io));
 	switch (verdict) {
 	case SCHED_ADDED:
-		demand_count(io, plan, tuning, offset);
+		demand_count(io, plan, tuning, offset, along);
 		return READ_QUEUED;
 	case SCHED_WAITS:
 		demand_count_joined(io, plan, tuning);
 		return READ_QUEUED;
 	case SCHED_RUN:
-		demand_count(io, plan, tuning, offset);
+		demand_count(io, plan, tuning, offset, along);
 		call->past = far ? d : NULL;
 		if (far)
 			return READ_NOW;

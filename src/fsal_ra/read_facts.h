@@ -58,7 +58,8 @@ static inline uint64_t read_brings(uint64_t offset, uint64_t len, struct backing
 	struct first_read r = {.offset = offset,
 			       .len = len,
 			       .size = atomic_load_explicit(&b->size, memory_order_relaxed),
-			       .count = plan->count};
+			       .count = plan->count,
+			       .followed = plan->followed};
 
 	if (device_joins_only(b->device) || plan->len != 0 || !first_read_begins(&r))
 		return len;

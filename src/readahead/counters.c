@@ -9,6 +9,7 @@ const char *const readahead_counter_names[READAHEAD_COUNTERS] = {
 	[READAHEAD_JOINED] = "joined",
 	[READAHEAD_LATE] = "late",
 	[READAHEAD_DEMAND] = "demand",
+	[READAHEAD_ALONG] = "along_bytes",
 	[READAHEAD_CHUNKS] = "chunks",
 	[READAHEAD_PLANNED] = "planned_bytes",
 	[READAHEAD_UNFETCHED] = "unfetched_bytes",

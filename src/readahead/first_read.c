@@ -8,6 +8,9 @@
 #define SMALL_PART  4
 #define SMALL_TIMES 2
 
+/* Bytes: the kernel's default of read_ahead_kb. */
+#define FOLLOWED_WINDOW (UINT64_C(128) << 10)
+
 static uint64_t initial(const struct first_read *r)
 {
 	uint64_t len = 4096;
@@ -21,13 +24,15 @@ static uint64_t initial(const struct first_read *r)
 
 uint64_t first_read_length(const struct first_read *r)
 {
-	uint64_t want;
+	uint64_t window = r->window, want;
 
-	if (!first_read_begins(r) || r->len >= r->window || r->offset >= r->size)
+	if (r->followed && window > FOLLOWED_WINDOW)
+		window = FOLLOWED_WINDOW;
+	if (!first_read_begins(r) || r->len >= window || r->offset >= r->size)
 		return r->len;
 	want = r->offset + initial(r);
-	if (want > r->window)
-		want = r->window;
+	if (want > window)
+		want = window;
 	if (want > r->size - r->offset)
 		want = r->size - r->offset;
 	return want > r->len ? want : r->len;

@@ -5,6 +5,9 @@
  *
  *   [ read |  as much again  ]                      the first read of a file, from its beginning
  *   [ what was read so far   | read ... of that twice the last part ]   one that goes on where that ended
+ *
+ * Of a stream the rest comes ahead of it: a READ of it that is late waits for no more than the kernel's window of by
+ * default, however large read_ahead_kb is, and nobody waits behind it for more.
  */
 #ifndef READAHEAD_FIRST_READ_H
 #define READAHEAD_FIRST_READ_H
@@ -16,6 +19,7 @@ struct first_read {
 	uint64_t offset, len, size; /* bytes; size: of the file */
 	uint64_t window;	    /* the kernel's, read_ahead_kb, in bytes */
 	uint32_t count;		    /* the sequentiality count of its cursor */
+	bool followed;		    /* something was asked for ahead of its reader */
 };
 
 /* Whether it is such a read at all, for which the window need not be known; else LEN is what to fetch. */

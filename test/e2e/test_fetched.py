@@ -3,7 +3,7 @@
 """The disk reads what is asked for, and no more: test_fetched.py PLUGIN
 
 A stream is read as far as the middle of its file. What the disk has read by then is what was fetched
-ahead and what the client waited for, whatever the kernel's read_ahead_kb is: chunks are brought by the
+ahead, what the client waited for and what came along with that, whatever the kernel's read_ahead_kb is: chunks are brought by the
 kernel's own read-ahead (kernel_windows.h), which would go on behind them if it were let. What it brought
 stays in memory, where it is counted; what the disk read besides was metadata, or read again after the machine
 had taken it away.
@@ -30,7 +30,7 @@ READ_AHEAD_KB = (0, 128, 1000, 4096)
 AHEAD, TAKEN = 8 << 20, 40  # bytes fetched ahead, at least; reads of what was taken away
 
 
-# Bytes: those that the disk read, those in memory then, fetched ahead, waited for at most.
+# Bytes: those that the disk read, those in memory then, fetched ahead, waited for or come along at most.
 Fetched = collections.namedtuple("Fetched", "right idle read kept ahead waited evicted")
 
 
@@ -81,7 +81,8 @@ def fetch(server, loop, path):
     return Fetched(right, idle, loop.read_bytes() - before,
                    sum(in_memory(f"{path}/f{number}") for number in range(FILES)),
                    after["prefetched_bytes"] - asked["prefetched_bytes"],
-                   (after["demand"] - asked["demand"]) * REQUEST, e2e.evictions() - evicted)
+                   (after["demand"] - asked["demand"]) * REQUEST +
+                   after["along_bytes"] - asked["along_bytes"], e2e.evictions() - evicted)
 
 
 def no_further(server, loop, path, kib):

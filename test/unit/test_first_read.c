@@ -36,6 +36,25 @@ static void test_what_goes_on(void **state)
 	assert_int_equal(length(64 * KIB, 32 * KIB, 100 * KIB, 3), 36 * KIB);
 }
 
+/* Of a stream: the kernel's window of by default, however large it was made. */
+static void test_a_late_one_of_a_stream(void **state)
+{
+	struct first_read r = {.offset = 2 * MIB,
+			       .len = 32 * KIB,
+			       .size = 64 * MIB,
+			       .window = 4 * MIB,
+			       .count = 65};
+
+	assert_int_equal(first_read_length(&r), 2 * MIB + 128 * KIB);
+	r.followed = true;
+	assert_int_equal(first_read_length(&r), 128 * KIB);
+	r.window = 64 * KIB;
+	assert_int_equal(first_read_length(&r), 64 * KIB);
+	r.len = MIB;
+	r.window = 4 * MIB;
+	assert_int_equal(first_read_length(&r), MIB);
+}
+
 /* A read somewhere else brings nothing along; nor does any without the kernel's read-ahead. */
 static void test_what_does_not(void **state)
 {
@@ -52,6 +71,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_first),
 		cmocka_unit_test(test_what_goes_on),
+		cmocka_unit_test(test_a_late_one_of_a_stream),
 		cmocka_unit_test(test_what_does_not),
 	};
 
