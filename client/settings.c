@@ -60,7 +60,8 @@ static const struct setting table[] = {
 	{"weight", NAMED, AT(weights), "", 0, 0, 0,
 	 "NUMBER MOUNT: what this mount would pay, 0.01 to 100 times the others"},
 	{"halt", NAMED, AT(halts), "", 0, 0, 0,
-	 "NUMBER CGROUP: its programs halt while the server is dearer than NUMBER times price-min"},
+	 "NUMBER CGROUP: its programs halt when the server is dearer than 1.25 times NUMBER times "
+	 "price-min"},
 	{"keep", NAMED, AT(keeps), "", 0, 0, 0,
 	 "PERCENT CGROUP: so much of memory it keeps while its cached data would be lost"},
 	{"fstab", SWITCH, AT(fstab), "", 0, 1, 0,

@@ -10,8 +10,8 @@
  *
  * Which interfaces count:
  *   - one that is named, with its own speed, or with the capacity if that is set;
- *   - else all physical ones (that have a device behind them) that know their speed; if the
- *     capacity is set, it is the speed of each;
+ *   - else all physical ones (that have a device behind them), each with its own speed, or with the
+ *     capacity if that is set; one that states none counts only with that;
  *   - where there is no physical one, as in a container, and the capacity is set: all but loopback.
  * So loopback, bridges, veth and virtual machines' cards without a speed never make a price, unless
  * the administrator says what they can carry. Then the meter says unknown.

@@ -42,14 +42,16 @@ static struct backing *scheduled_backing(struct backing_slot *slot, struct expor
 /* With the lock, which it drops to log: errors leave no room for a file. Said once. */
 static void say_full(void)
 {
-	if (wb.said_full || wb.stats.files >= wb.max || errors_count() < wb.entries - wb.max)
+	uint32_t failed = errors_count();
+
+	if (wb.said_full || wb.stats.files >= wb.max || failed < wb.entries - wb.max)
 		return;
 	wb.said_full = true;
 	lock_drop(&wb.lock);
 	log_line(LOG_LEVEL_CRIT,
 		 "write-back of %" PRIu32 " files failed and no COMMIT has asked: "
 		 "that of more files is the kernel's",
-		 wb.entries);
+		 failed);
 	lock_take(&wb.lock);
 }
 
