@@ -91,14 +91,20 @@ static enum sched_verdict submit(struct dispatcher *d, struct sched_req *r, uint
 	return verdict;
 }
 
+/* For a request of this VERDICT: one that waits for a chunk may have taken it over from a flow that is held (join.c). */
+static void wake_for(struct dispatcher *d, enum sched_verdict verdict)
+{
+	if (verdict == SCHED_ADDED || (verdict == SCHED_WAITS && d->queue.queued != 0))
+		dispatcher_wake(d);
+}
+
 enum sched_verdict dispatcher_submit(struct dispatcher *d, struct sched_req *r)
 {
 	enum sched_verdict verdict;
 
 	lock_take(&d->lock);
 	verdict = submit(d, r, d->ops->now());
-	if (verdict == SCHED_ADDED)
-		dispatcher_wake(d);
+	wake_for(d, verdict);
 	lock_drop(&d->lock);
 	return verdict;
 }
@@ -131,8 +137,8 @@ enum sched_verdict dispatcher_submit_or_run(struct dispatcher *d, struct sched_r
 		dispatcher_take_place(d, r->scattered);
 		drive_reads_to(&d->drive, r, now);
 		verdict = SCHED_RUN;
-	} else if (verdict == SCHED_ADDED) {
-		dispatcher_wake(d);
+	} else {
+		wake_for(d, verdict);
 	}
 	lock_drop(&d->lock);
 	return verdict;
@@ -188,8 +194,8 @@ enum sched_verdict dispatcher_wait_room(struct dispatcher *d, struct sched_req *
 	dispatcher_advise(d);
 	if (verdict == SCHED_FULL)
 		verdict = dispatcher_queue_up(d, r, timeout);
-	else if (verdict == SCHED_ADDED)
-		dispatcher_wake(d);
+	else
+		wake_for(d, verdict);
 	lock_drop(&d->lock);
 	return verdict;
 }

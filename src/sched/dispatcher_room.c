@@ -64,7 +64,7 @@ bool dispatcher_let_in(struct dispatcher *d)
 		TAILQ_REMOVE(&d->waiting, w, link);
 		pthread_cond_signal(&w->over);
 		dispatcher_advise(d);
-		added |= w->verdict == SCHED_ADDED;
+		added |= w->verdict == SCHED_ADDED || w->verdict == SCHED_WAITS;
 	}
 	return added;
 }

@@ -4,6 +4,7 @@
  * and at the end. Nothing here would ever finish if nobody looked.
  */
 #include <pthread.h>
+#include <time.h>
 
 #include "common/clock.h"
 #include "disk.h"
@@ -51,17 +52,23 @@ static const struct dispatcher_ops ops = {.now = clock_now};
 static const struct sched_req_ops req_ops = {
 	.execute = execute, .complete = complete, .finish = finish};
 
-/* At most IOPS requests a second for client 1; 0: as many as it likes. */
-static void set_ceiling(uint32_t iops)
+/* Of client 1. */
+static void set_limit(struct share_limit ceiling)
 {
 	struct sched_shares *s = calloc(1, sizeof(*s));
 
 	assert_non_null(s);
 	s->n_rules = 2;
 	s->rules[0].weight = s->rules[1].weight = SHARE_WEIGHT_DEFAULT;
-	s->rules[1].ceiling.iops = iops;
+	s->rules[1].ceiling = ceiling;
 	assert_int_equal(dispatcher_set_shares(&dispatcher, s), 0);
 	free(s);
+}
+
+/* At most IOPS requests a second for client 1; 0: as many as it likes. */
+static void set_ceiling(uint32_t iops)
+{
+	set_limit((struct share_limit){.iops = iops});
 }
 
 static void start(uint32_t depth, uint32_t iops)
@@ -128,6 +135,34 @@ static void test_no_ceiling_any_more(void **state)
 	dispatcher_fini(&dispatcher);
 }
 
+/* Client 1 is held for a minute, and so is its chunk: until a read of client 2 takes that over. */
+static void test_a_chunk_that_another_takes_over(void **state)
+{
+	struct sched_req chunk = {.ops = &req_ops,
+				  .class = SCHED_PREFETCH,
+				  .file = MANY,
+				  .block = MANY * MIB,
+				  .len = MIB,
+				  .flow = {.client = 1, .rule = 1}};
+	struct sched_req read = chunk, spent = chunk;
+	uint64_t begun = clock_now();
+
+	start(1, 0);
+	set_limit((struct share_limit){.bandwidth = 16 * KIB});
+	spent.class = SCHED_DEMAND;
+	assert_int_equal(dispatcher_submit(&dispatcher, &spent), SCHED_ADDED);
+	wait_until_finished(1);
+	assert_int_equal(dispatcher_submit(&dispatcher, &chunk), SCHED_ADDED);
+	nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL); /* they look, and sleep again */
+	read.class = SCHED_DEMAND;
+	read.len = 8 * KIB;
+	read.flow = (struct flow_id){.client = 2};
+	assert_int_equal(dispatcher_submit_or_run(&dispatcher, &read), SCHED_WAITS);
+	wait_until_finished(3);
+	assert_true(clock_now() - begun < 10 * SEC);
+	dispatcher_fini(&dispatcher);
+}
+
 static void test_the_end(void **state)
 {
 	start(2, 1);
@@ -143,6 +178,7 @@ int main(void)
 		cmocka_unit_test(test_one_after_the_other),
 		cmocka_unit_test(test_all_at_once),
 		cmocka_unit_test(test_no_ceiling_any_more),
+		cmocka_unit_test(test_a_chunk_that_another_takes_over),
 		cmocka_unit_test(test_the_end),
 	};
 
