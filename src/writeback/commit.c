@@ -14,6 +14,8 @@
  *               it yet, and would in a later turn: so it is asked here.
  * Where we found one, it may be news for the FSAL's descriptor: one more fsync has it tell, or the next
  * COMMIT would fail for the same error; and so on, until a round finds nothing.
+ * Where the FSAL below did nothing and says: come again, no error is asked for. The client would not be told it, and
+ * whoever tells it has it no more.
  *
  * COMMITs of a file wait each for its own range. What a COMMIT waits for is taken out of the file's
  * dirty set when it comes; one that comes later waits for the parts of earlier ones that lie in its
@@ -286,6 +288,8 @@ static int stabilize(const struct commit *c, const struct file_key *key)
 		below = 0;
 		if (rounds || !stabilize_part(c, key, &below))
 			below = c->fsync_below(c->arg);
+		if (below == EAGAIN) /* who is to come again must find what there is to tell */
+			return err ? err : EAGAIN;
 		if (!until)
 			until = wb.ops->now() + TURN_HANGS;
 		ours = collect_error(c, key, until, &hangs);

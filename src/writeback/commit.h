@@ -34,7 +34,10 @@ struct commit {
 	 * writes it.
 	 */
 	uint64_t little;
-	/* Makes the file stable, by the FSAL below: 0 or an errno. After an error it is called again. */
+	/*
+	 * Makes the file stable, by the FSAL below: 0 or an errno; EAGAIN: it has not tried, and the client is to ask again.
+	 * After an error of ours it is called again.
+	 */
 	int (*fsync_below)(void *arg);
 	void *arg;
 };

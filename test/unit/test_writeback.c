@@ -892,6 +892,65 @@ static void test_kept_errors_and_files_share_a_bound(void **state)
 	assert_int_equal(stats().files, 1);
 }
 
+/* ---- an FSAL below that says: come again ---- */
+
+/* The kernel writes out what was written, in vain, and no descriptor has told it yet. */
+static void kernel_writes_in_vain(struct world_file *f)
+{
+	world.settings.delay = 10 * SEC;
+	world.settings.commit_wait = 0; /* no turn comes before the fsync */
+	world_wrote(f, 0, 2);
+	f->page[0] = f->page[1] = CLEAN;
+	world_error(f);
+}
+
+/* The COMMIT is answered so as well: what is to be told waits for one that is told the truth. */
+static void test_a_kept_error_is_not_told_to_who_is_to_come_again(void **state)
+{
+	write_in_vain(file);
+	file->busy = 1;
+	assert_int_equal(world_commit(file, 0, 0), EAGAIN);
+	assert_int_equal(stats().told, 0);
+	assert_int_equal(world_commit(file, 0, 0), EIO);
+	assert_int_equal(world_commit(file, 0, 0), 0);
+}
+
+static void test_nor_is_one_that_our_descriptor_would_tell(void **state)
+{
+	kernel_writes_in_vain(file);
+	file->busy = 1;
+	assert_int_equal(world_commit(file, 0, 0), EAGAIN);
+	assert_int_equal(world_commit(file, 0, 0), EIO);
+	assert_int_equal(world_commit(file, 0, 0), 0);
+}
+
+/* Where it was found before the FSAL said so, it is the answer, and asking again finds nothing. */
+static void test_what_was_found_before_is_told(void **state)
+{
+	write_in_vain(file);
+	file->busy = 2;
+	assert_int_equal(world_commit(file, 0, 0), EIO);
+	assert_int_equal(file->busy, 0);
+	assert_int_equal(world_commit(file, 0, 0), 0);
+	kernel_writes_in_vain(file);
+	file->busy = 2;
+	assert_int_equal(world_commit(file, 0, 0), EIO);
+	assert_int_equal(world_commit(file, 0, 0), 0);
+}
+
+static void test_however_often_it_says_so(void **state)
+{
+	write_in_vain(file);
+	file->busy = 7;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(world_commit(file, 0, 0), EAGAIN);
+	assert_int_equal(stats().kept, 1);
+	assert_int_equal(world_commit(file, 0, 0), EIO);
+	assert_int_equal(world_commit(file, 0, 0), 0);
+}
+
+/* ---- errors that no turn met ---- */
+
 /* As a turn's: the model is told what the world below has told somebody else. */
 static void fails_elsewhere(struct world_file *f)
 {
@@ -1175,6 +1234,10 @@ int main(void)
 		TEST(test_the_log_says_it_once),
 		TEST(test_many_files_fail_and_the_log_stays_short),
 		TEST(test_kept_errors_and_files_share_a_bound),
+		TEST(test_a_kept_error_is_not_told_to_who_is_to_come_again),
+		TEST(test_nor_is_one_that_our_descriptor_would_tell),
+		TEST(test_what_was_found_before_is_told),
+		TEST(test_however_often_it_says_so),
 		TEST(test_an_error_that_no_turn_met),
 		TEST(test_such_errors_share_the_bound),
 		TEST(test_errors_nobody_asks_for_are_given_up),

@@ -50,6 +50,7 @@ struct world_file {
 	bool seen;
 	bool below_open;
 	uint64_t below_since; /* of the FSAL's descriptor: the error it knows of */
+	uint8_t busy; /* bit n: the FSAL has no descriptor to spare for the n-th fsync from now */
 	bool nameless;
 	bool untold;	       /* the model: an error that no COMMIT was told */
 	uint64_t untold_since; /* step */
@@ -285,12 +286,18 @@ static inline void world_wrote(struct world_file *f, unsigned int page, unsigned
 	writeback_wrote(&f->slot, world.io, &world.settings, world.flow, page * PAGE, pages * PAGE);
 }
 
-/* The FSAL's fsync: everything is out, and its descriptor tells what it has not told yet. */
+/* The FSAL's fsync: everything is out, and its descriptor tells what it has not told yet; or nothing happens. */
 static int world_fsync(void *arg)
 {
 	struct world_file *f = arg;
+	bool busy = f->busy & 1;
 	int err;
 
+	f->busy >>= 1;
+	if (busy) {
+		baton_pause();
+		return EAGAIN;
+	}
 	if (!f->below_open)
 		f->below_since = world_sample(f);
 	f->below_open = true;
