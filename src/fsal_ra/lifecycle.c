@@ -31,6 +31,7 @@
 #include "shares_host.h"
 #include "thread_name.h"
 #include "walk.h"
+#include "writeback/commit.h"
 #include "writeback/dirty_memory.h"
 #include "writeback/pacer.h"
 #include "writeback/writeback.h"
@@ -309,6 +310,7 @@ void ra_io_module_update(void)
 			   p->descriptor_idle * CLOCK_MS);
 	device_set_price_k(p->k_disk);
 	dispatcher_set_full_threads((uint32_t)p->full_threads);
+	writeback_set_commit_threads((uint32_t)p->full_threads);
 	atomic_store(&module.drain_timeout, p->drain_timeout * CLOCK_MS);
 	if (module.engine != NULL) {
 		readahead_set_memory(module.engine, remote_memory(p->readahead_memory));

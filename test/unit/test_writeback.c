@@ -776,6 +776,99 @@ static void test_a_part_alone_only_where_that_is_wanted(void **state)
 	assert_int_equal(part_fsyncs, 3);
 }
 
+/* ---- threads that COMMITs keep ---- */
+
+static struct {
+	uint64_t client;
+	int err;
+	uint64_t took; /* ns */
+} third;
+
+/* Its client has the file's number. */
+static void commit_of_another_client(void *arg)
+{
+	struct world_file *f = arg;
+
+	world.flow.client = f->number;
+	must(world_commit(f, 0, 0) == 0);
+}
+
+static void commit_without_a_place(void *arg)
+{
+	struct world_file *f = arg;
+	uint64_t before = baton.now;
+
+	world.flow.client = third.client;
+	third.err = world_commit(f, 0, 0);
+	third.took = baton.now - before;
+}
+
+static void write_to_three(void)
+{
+	world.settings.delay = 10 * SEC;
+	world.settings.chunk = 1024 * MIB;
+	for (unsigned int i = 0; i < 3; i++)
+		world_wrote(&world.file[i], 0, 4);
+	third = (typeof(third)){.client = 1000, .err = -1, .took = UINT64_MAX};
+}
+
+/* Nobody serves: those that wait keep the server's threads, and the others must not. */
+static void test_no_more_threads_wait_than_may(void **state)
+{
+	write_to_three();
+	writeback_set_commit_threads(2);
+	baton_actor(commit_of_another_client, &world.file[0], NULL);
+	baton_actor(commit_of_another_client, &world.file[1], NULL);
+	baton_actor(commit_without_a_place, &world.file[2], NULL);
+	baton_run(choose_first);
+	assert_int_equal(third.err, EAGAIN);
+	assert_in_range(third.took, 0, CLOCK_MS);
+	assert_int_equal(stats().delayed, 1);
+	assert_int_equal(world.file[2].fsyncs, 0);
+	/* It has a turn as if it waited, and when it comes again there is nothing to wait for. */
+	assert_int_equal(world.queued, 3);
+	assert_true(world.queue[2]->wanted);
+	world_drain();
+	assert_int_equal(pages(&world.file[2], DIRTY), 0);
+	writeback_set_commit_threads(0);
+	assert_int_equal(world_commit(&world.file[2], 0, 0), 0);
+	assert_int_equal(stats().delayed, 1);
+}
+
+/* The two that had a place have given it back; and one client does not have all of them. */
+static void test_a_client_leaves_a_place_to_others(void **state)
+{
+	write_to_three();
+	writeback_set_commit_threads(2);
+	third.client = world.file[0].number;
+	for (int i = 0; i < 2; i++) {
+		baton_actor(commit_of_another_client, &world.file[0], NULL);
+		baton_actor(commit_without_a_place, &world.file[2], NULL);
+		baton_actor(commit_of_another_client, &world.file[1], NULL);
+		baton_run(choose_first);
+		assert_int_equal(third.err, EAGAIN);
+		assert_int_equal(stats().delayed, i + 1);
+		for (unsigned int j = 0; j < 2; j++)
+			world_wrote(&world.file[j], 0, 4);
+	}
+}
+
+/* Little is fsync's, what is clean is nobody's, and with Commit_Wait = 0 nobody waits. */
+static void test_who_does_not_wait_needs_no_place(void **state)
+{
+	writeback_set_commit_threads(0);
+	world.settings.delay = 10 * SEC;
+	assert_int_equal(world_commit(file, 0, 0), 0);
+	world.little = 4 * PAGE;
+	world_wrote(file, 0, 4);
+	assert_int_equal(world_commit(file, 0, 0), 0);
+	world.little = 0;
+	world.settings.commit_wait = 0;
+	world_wrote(file, 0, 4);
+	assert_int_equal(world_commit(file, 0, 0), 0);
+	assert_int_equal(stats().delayed, 0);
+}
+
 /* ---- turns that hang ---- */
 
 static void test_a_turn_that_hangs_holds_nobody_for_ever(void **state)
@@ -1227,6 +1320,9 @@ int main(void)
 		TEST(test_what_a_commit_waits_for_still_waits),
 		TEST(test_writers_look_where_nobody_does),
 		TEST(test_a_commit_waits_no_longer_than_its_time),
+		TEST(test_no_more_threads_wait_than_may),
+		TEST(test_a_client_leaves_a_place_to_others),
+		TEST(test_who_does_not_wait_needs_no_place),
 		TEST(test_a_part_alone_only_where_that_is_wanted),
 		TEST(test_a_turn_that_hangs_holds_nobody_for_ever),
 		TEST(test_a_kept_error_holds_no_descriptor),

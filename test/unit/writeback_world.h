@@ -17,6 +17,7 @@
 #include "common/clock.h"
 #include "common/container.h"
 #include "common/log.h"
+#include "common/room_gate.h"
 #include "support.h"
 #include "writeback/commit.h"
 #include "writeback/flusher.h"
@@ -443,6 +444,7 @@ static inline void world_reset(void)
 	world.little = 0;
 	world.flow = (struct flow_id){0};
 	world.ruled = false;
+	writeback_set_commit_threads(ROOM_GATE_MAX);
 }
 
 /* What the files had is gone. */
