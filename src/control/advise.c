@@ -28,9 +28,12 @@
 #define WBT_US	      75000
 /* Descriptors that a server needs beside the plugin's own. */
 #define FILES_WANTED 8192
-/* NFS-Ganesha's RPC_Ioq_ThrdMax by default; of them Full_Threads may wait, and so many more are to be left. */
+/*
+ * NFS-Ganesha's RPC_Ioq_ThrdMax by default; of them Full_Threads may wait with reads, twice as many with COMMITs, and so
+ * many more are to be left.
+ */
 #define THREADS_DEFAULT 200
-#define THREADS_LEFT	64
+#define THREADS_LEFT	8
 #define CONFIGURATION	"/etc/ganesha/ganesha.conf"
 /* Read-ahead may have this part of memory; more takes from what is read again. */
 #define MEMORY_PART 4
@@ -419,11 +422,11 @@ static uint64_t configured(const struct advise_machine *m, const char *name, uin
 	return n != 0 ? n : fallback;
 }
 
-/* The server's own threads: reads that wait for room in a full queue keep some of them. */
+/* The server's own threads: reads that wait for room in a full queue keep some of them, and COMMITs that have turns. */
 static void advise_threads(const struct advise_machine *m, struct json_object *list)
 {
 	uint64_t threads = configured(m, "RPC_Ioq_ThrdMax", THREADS_DEFAULT);
-	uint64_t full = setting(m, "Full_Threads", NULL, 64);
+	uint64_t full = 3 * setting(m, "Full_Threads", NULL, 64);
 	char now[32], better[32];
 
 	if (threads >= full + THREADS_LEFT)
@@ -431,8 +434,9 @@ static void advise_threads(const struct advise_machine *m, struct json_object *l
 	snprintf(now, sizeof(now), "%" PRIu64, threads);
 	snprintf(better, sizeof(better), "%" PRIu64, full + THREADS_LEFT);
 	add(list, "RPC_Ioq_ThrdMax of NFS_CORE_PARAM", now, better,
-	    "reads that wait for room in a full queue may keep Full_Threads of these threads: too "
-	    "few are left for other clients",
+	    "reads that wait for room in a full queue may keep Full_Threads of these threads, "
+	    "COMMITs that wait for write-back twice as many: too few are left for other "
+	    "clients",
 	    "in " CONFIGURATION "; or ractl set Full_Threads, smaller");
 }
 

@@ -276,6 +276,7 @@ void describe_writing(struct json_object *o, const struct writing_facts *f)
 	describe_number(o, "errors_told", f->errors_told);
 	describe_number(o, "untracked_writes", f->untracked_writes);
 	describe_number(o, "commits", f->commits);
+	describe_number(o, "commit_delays", f->commit_delays);
 	describe_number(o, "part_commits", f->part_commits);
 	describe_number(o, "direct_commits", f->direct_commits);
 	describe_number(o, "replies_paced", f->replies_paced);

@@ -98,6 +98,7 @@ struct writing_facts {
 	uint64_t untracked_writes;
 	uint64_t part_commits;	   /* that made only their range stable */
 	uint64_t commits;	   /* that waited for write-back */
+	uint64_t commit_delays;	   /* ... that could not wait: clients were told to come again */
 	uint64_t direct_commits;   /* that went straight to fsync */
 	uint64_t replies_paced;	   /* that were delayed */
 	uint64_t paced, paced_max; /* by how much: in all, at most */

@@ -197,6 +197,7 @@ static void writing_facts(struct writing_facts *f)
 		.errors_told = w.told,
 		.untracked_writes = w.untracked,
 		.commits = w.commits,
+		.commit_delays = w.delayed,
 		.part_commits = w.parts,
 		.direct_commits = w.direct,
 		.replies_paced = p.replies,

@@ -102,6 +102,7 @@ struct commit_call {
 	off_t offset;
 	size_t len;
 	fsal_status_t status;
+	int err; /* STATUS, as writeback_commit() was told it; 0: there was none */
 };
 
 static int fsync_below(void *arg)
@@ -114,9 +115,14 @@ static int fsync_below(void *arg)
 
 	if (!FSAL_IS_ERROR(status))
 		return 0;
-	if (!FSAL_IS_ERROR(call->status))
-		call->status = status; /* the first one is told */
-	return status.minor ? status.minor : EIO;
+	/* It has not tried: it has no descriptor to spare. Its minor may be anything, also 0. */
+	if (status.major == ERR_FSAL_DELAY)
+		return EAGAIN;
+	if (call->err)
+		return call->err; /* the first one is told */
+	call->status = status;
+	call->err = status.minor ? status.minor : EIO;
+	return call->err;
 }
 
 /*
@@ -150,9 +156,10 @@ static fsal_status_t commit2(struct fsal_obj_handle *obj_hdl, off_t offset, size
 	err = writeback_commit(&c);
 	if (!err)
 		return fsalstat(ERR_FSAL_NO_ERROR, 0);
-	if (FSAL_IS_ERROR(call.status))
+	/* In the FSAL's own words, if it is the FSAL's. */
+	if (err == call.err)
 		return call.status;
-	/* not known yet: the client asks again */
+	/* EAGAIN: not known yet, or nobody has tried: the client asks again. */
 	return fsalstat(err == EAGAIN ? ERR_FSAL_DELAY : posix2fsal_error(err), err);
 }
 

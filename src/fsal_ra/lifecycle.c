@@ -31,6 +31,7 @@
 #include "shares_host.h"
 #include "thread_name.h"
 #include "walk.h"
+#include "writeback/commit.h"
 #include "writeback/dirty_memory.h"
 #include "writeback/pacer.h"
 #include "writeback/writeback.h"
@@ -301,6 +302,9 @@ static struct readahead *make_engine(void)
 	return readahead_create(&limits);
 }
 
+/* Times Full_Threads: COMMITs wait for longer than reads do for room, and who is told to come again stands still for 5 s. */
+#define COMMIT_THREADS 2
+
 void ra_io_module_update(void)
 {
 	const struct ra_module_params *p = &ra_module_params;
@@ -309,6 +313,7 @@ void ra_io_module_update(void)
 			   p->descriptor_idle * CLOCK_MS);
 	device_set_price_k(p->k_disk);
 	dispatcher_set_full_threads((uint32_t)p->full_threads);
+	writeback_set_commit_threads(COMMIT_THREADS * (uint32_t)p->full_threads);
 	atomic_store(&module.drain_timeout, p->drain_timeout * CLOCK_MS);
 	if (module.engine != NULL) {
 		readahead_set_memory(module.engine, remote_memory(p->readahead_memory));

@@ -14,6 +14,8 @@
  *               it yet, and would in a later turn: so it is asked here.
  * Where we found one, it may be news for the FSAL's descriptor: one more fsync has it tell, or the next
  * COMMIT would fail for the same error; and so on, until a round finds nothing.
+ * Where the FSAL below did nothing and says: come again, no error is asked for. The client would not be told it, and
+ * whoever tells it has it no more.
  *
  * COMMITs of a file wait each for its own range. What a COMMIT waits for is taken out of the file's
  * dirty set when it comes; one that comes later waits for the parts of earlier ones that lie in its
@@ -27,6 +29,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/room_gate.h"
 #include "common/trace.h"
 #include "writeback/turn.h"
 
@@ -42,6 +45,17 @@
 #define ROUNDS_MAX 4
 /* After fsync the present turn has little to wait for: longer than this (ns) it hangs. */
 #define TURN_HANGS (10 * CLOCK_SECOND)
+
+/*
+ * Threads that wait for turns, for whichever file: they are the server's, and a COMMIT may wait for as long as
+ * Commit_Wait. Those that wait for an fsync, or for the end of a step, are as many as ask: so they are without us.
+ */
+static struct room_gate gate = ROOM_GATE_INITIALIZER(ROOM_GATE_MAX);
+
+void writeback_set_commit_threads(uint32_t max)
+{
+	room_gate_set_max(&gate, max);
+}
 
 /* ---- its range by turns; with the lock ---- */
 
@@ -90,7 +104,19 @@ static void push(struct dirty_file *f, const struct flow_id *by)
 		wb.ops->want(&f->backing->device->dispatcher, &f->req, by);
 }
 
-static void wait_clean(struct dirty_file *f, struct commit_wait *w, uint64_t until)
+/* What W waits for is queued. One step or turn, or until UNTIL: 0, ETIMEDOUT; EAGAIN: it has no place, and gets none. */
+static int wait_once(struct dirty_file *f, struct commit_wait *w, uint64_t until)
+{
+	if (!w->placed && wb.ops->now() < until) {
+		w->placed = room_gate_enter(&gate, w->flow.client);
+		if (!w->placed)
+			return EAGAIN;
+	}
+	return wb.ops->wait(&f->progress, &wb.lock.mutex, until);
+}
+
+/* False: no thread may be spared. Its turn is queued all the same, so less is left when the client asks again. */
+static bool wait_clean(struct dirty_file *f, struct commit_wait *w, uint64_t until)
 {
 	int err = 0;
 
@@ -98,9 +124,13 @@ static void wait_clean(struct dirty_file *f, struct commit_wait *w, uint64_t unt
 	while (!is_clean(f, w) && !f->gone && !err) {
 		push(f, &w->flow);
 		if (!is_clean(f, w) && !f->gone)
-			err = wb.ops->wait(&f->progress, &wb.lock.mutex, until);
+			err = wait_once(f, w, until);
 	}
 	leave(f, w);
+	if (w->placed)
+		room_gate_leave(&gate, w->flow.client);
+	wb.stats.delayed += err == EAGAIN;
+	return err != EAGAIN;
 }
 
 /* Whether fsync does better than turns: it gathers such writes with others. */
@@ -114,34 +144,34 @@ static bool is_fsyncs(const struct commit *c, const struct dirty_file *f)
 }
 
 /*
- * Until the range is written out, as far as it is known to be dirty; without the lock. Returns where the device
- * counts what fsync does then: whether that was by turns, or is left to it; NULL: nothing was known.
+ * Until the range is written out, as far as it is known to be dirty; without the lock. False: it may not wait. *COUNTED
+ * is where the device counts what fsync does then: whether that was by turns, or is left to it; NULL: nothing was known.
  */
-static struct device_fsyncs *wait_range(const struct commit *c, const struct file_key *key,
-					uint64_t until)
+static bool wait_range(const struct commit *c, const struct file_key *key, uint64_t until,
+		       struct device_fsyncs **counted)
 {
 	struct commit_wait w = {
 		.offset = c->offset, .len = c->len ? c->len : UINT64_MAX, .flow = c->flow};
-	struct device_fsyncs *counted = NULL;
 	struct dirty_file *f;
-	bool out = false;
+	bool out = false, may = true;
 
+	*counted = NULL;
 	lock_take(&wb.lock);
 	f = dirty_files_find(key);
 	if (f != NULL && !f->gone && is_fsyncs(c, f)) {
-		counted = &f->backing->device->fsyncs;
+		*counted = &f->backing->device->fsyncs;
 		dirty_remove(&f->dirty, w.offset, w.len);
 		wb.stats.direct++;
 	} else if (f != NULL && !f->gone) {
-		counted = &f->backing->device->settling;
+		*counted = &f->backing->device->settling;
 		dirty_file_pin(f);
-		wait_clean(f, &w, until);
+		may = wait_clean(f, &w, until);
 		out = dirty_file_unpin(f);
 	}
 	lock_drop(&wb.lock);
 	if (out)
 		dirty_file_free(f);
-	return counted;
+	return may;
 }
 
 /* ---- making it stable ---- */
@@ -286,6 +316,8 @@ static int stabilize(const struct commit *c, const struct file_key *key)
 		below = 0;
 		if (rounds || !stabilize_part(c, key, &below))
 			below = c->fsync_below(c->arg);
+		if (below == EAGAIN) /* who is to come again must find what there is to tell */
+			return err ? err : EAGAIN;
 		if (!until)
 			until = wb.ops->now() + TURN_HANGS;
 		ours = collect_error(c, key, until, &hangs);
@@ -341,6 +373,13 @@ static struct device_fsyncs *counts_clean(const struct commit *c)
 	return device != NULL ? &device->settling : NULL;
 }
 
+static void trace_commit(const struct commit *c, uint64_t took, int err)
+{
+	if (trace_wanted())
+		trace(TRACE_COMMIT, file_in_traces(c), c->flow.client, c->offset, c->len,
+		      took / 1000, (uint64_t)err);
+}
+
 int writeback_commit(const struct commit *c)
 {
 	struct file_key key;
@@ -352,7 +391,10 @@ int writeback_commit(const struct commit *c)
 		return c->fsync_below(c->arg);
 	file_key_of(&key, c->slot);
 	begun = wb.ops->now();
-	counted = wait_range(c, &key, begun + c->wait);
+	if (!wait_range(c, &key, begun + c->wait, &counted)) {
+		trace_commit(c, wb.ops->now() - begun, EAGAIN);
+		return EAGAIN;
+	}
 	if (counted == NULL)
 		counted = counts_clean(c);
 	if (counted != NULL)
@@ -364,8 +406,6 @@ int writeback_commit(const struct commit *c)
 	}
 	took = wb.ops->now() - begun;
 	count_wait(took);
-	if (trace_wanted())
-		trace(TRACE_COMMIT, file_in_traces(c), c->flow.client, c->offset, c->len,
-		      took / 1000, (uint64_t)err);
+	trace_commit(c, took, err);
 	return err;
 }

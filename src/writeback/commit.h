@@ -34,7 +34,10 @@ struct commit {
 	 * writes it.
 	 */
 	uint64_t little;
-	/* Makes the file stable, by the FSAL below: 0 or an errno. After an error it is called again. */
+	/*
+	 * Makes the file stable, by the FSAL below: 0 or an errno; EAGAIN: it has not tried, and the client is to ask again.
+	 * After an error of ours it is called again.
+	 */
 	int (*fsync_below)(void *arg);
 	void *arg;
 };
@@ -42,9 +45,14 @@ struct commit {
  * Waits until the range is written out, as far as it was known to be dirty, and no longer than wait;
  * then makes it stable. Returns 0, or the errno that the client must be told: fsync_below's, or one
  * that a write-back of the file met since the last COMMIT. EAGAIN: a write-back hangs, so it is not
- * known yet; the client should ask again.
+ * known yet, or no thread may be spared to wait for it; the client should ask again.
  */
 int writeback_commit(const struct commit *c);
+/*
+ * So many of the server's threads may wait for turns of COMMITs, ROOM_GATE_MAX (common/room_gate.h) at most, and until it is
+ * called; for COMMITs of one client as many as are left. Beyond them a COMMIT that would have to wait is to come again.
+ */
+void writeback_set_commit_threads(uint32_t max);
 
 /* How many COMMITs took less than 2^b us, for each b, since the start; *SUM: ns, all together. */
 #define COMMIT_WAIT_BUCKETS 40

@@ -33,6 +33,7 @@ struct commit_wait {
 	uint64_t until;	      /* the last step that it has to wait for */
 	struct flow_id flow;  /* whose it is */
 	uint64_t served;      /* twice the turn that last took from it; one less: when it came */
+	bool placed;	      /* its thread is one of those that may wait */
 };
 TAILQ_HEAD(commit_list, commit_wait);
 

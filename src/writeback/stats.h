@@ -9,7 +9,8 @@ struct writeback_stats {
 	uint32_t files;	    /* with dirty data known */
 	uint32_t kept;	    /* errors to tell of files beyond these */
 	uint64_t pushed;    /* bytes that write-backs covered */
-	uint64_t commits;   /* COMMITs that waited */
+	uint64_t commits;   /* COMMITs that had turns */
+	uint64_t delayed;   /* ... that could not wait for them: the client is to come again */
 	uint64_t parts;	    /* ... that made only their range stable */
 	uint64_t direct;    /* COMMITs that had no turns: of little, or of a scattered file */
 	uint64_t errors;    /* write-backs that failed */

@@ -180,7 +180,7 @@ static void test_threads_of_the_server(void **state)
 	assert_int_equal(ask(), 0);
 	put("/etc/ganesha/ganesha.conf", "NFS_CORE_PARAM {\n\trpc_ioq_thrdmax = 100; # few\n}\n");
 	assert_int_equal(ask(), 1);
-	assert_says("\"RPC_Ioq_ThrdMax of NFS_CORE_PARAM\",\"now\":\"100\",\"better\":\"128\"");
+	assert_says("\"RPC_Ioq_ThrdMax of NFS_CORE_PARAM\",\"now\":\"100\",\"better\":\"200\"");
 }
 
 static void test_an_empty_machine(void **state)

@@ -19,6 +19,7 @@ static struct {
 	bool little;  /* so little is dirty that it is fsync's */
 	bool two;     /* the COMMITs are two clients', at the same time */
 	bool by_turn; /* the page fails when the turn waits for it */
+	bool busy;    /* the FSAL says once: come again */
 } scene;
 
 static void committer(void *arg)
@@ -42,7 +43,7 @@ static void ends_well(void)
 	world_drain();
 	if (file->untold)
 		assert_int_equal(world_commit(file, 0, 0), EIO);
-	else if (scene.timeouts)
+	else if (scene.timeouts || scene.busy) /* what fsync was to write may not be out yet */
 		world_commit(file, 0, 0);
 	told = file->told;
 	assert_true(told == 1 || (told == 2 && (scene.two || scene.timeouts)));
@@ -73,6 +74,7 @@ static unsigned int walk(void)
 		world.little = scene.little ? 2 * PAGE : 0;
 		world.settings.commit_wait = scene.early ? 0 : SEC;
 		file->bad[0] = scene.by_turn;
+		file->busy = scene.busy;
 		world_wrote(file, 0, 2);
 		if (scene.before)
 			scene.before();
@@ -124,6 +126,17 @@ static void test_so_it_does_where_it_is_little(void **state)
 static void test_two_clients_commit_at_once(void **state)
 {
 	scene.two = true;
+	walk_all();
+}
+
+/* Whoever is told to come again has not been told the error. */
+static void test_the_fsal_says_come_again(void **state)
+{
+	scene.busy = true;
+	walk_all();
+	scene.busy = scene.two = true;
+	walk_all();
+	scene.busy = scene.little = true;
 	walk_all();
 }
 
@@ -219,6 +232,7 @@ int main(void)
 		cmocka_unit_test(test_one_error_reaches_one_commit),
 		cmocka_unit_test(test_so_it_does_where_it_is_little),
 		cmocka_unit_test(test_two_clients_commit_at_once),
+		cmocka_unit_test(test_the_fsal_says_come_again),
 		cmocka_unit_test(test_the_export_goes),
 		cmocka_unit_test(test_the_file_is_removed),
 		cmocka_unit_test(test_the_file_is_replaced),

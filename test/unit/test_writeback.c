@@ -776,6 +776,99 @@ static void test_a_part_alone_only_where_that_is_wanted(void **state)
 	assert_int_equal(part_fsyncs, 3);
 }
 
+/* ---- threads that COMMITs keep ---- */
+
+static struct {
+	uint64_t client;
+	int err;
+	uint64_t took; /* ns */
+} third;
+
+/* Its client has the file's number. */
+static void commit_of_another_client(void *arg)
+{
+	struct world_file *f = arg;
+
+	world.flow.client = f->number;
+	must(world_commit(f, 0, 0) == 0);
+}
+
+static void commit_without_a_place(void *arg)
+{
+	struct world_file *f = arg;
+	uint64_t before = baton.now;
+
+	world.flow.client = third.client;
+	third.err = world_commit(f, 0, 0);
+	third.took = baton.now - before;
+}
+
+static void write_to_three(void)
+{
+	world.settings.delay = 10 * SEC;
+	world.settings.chunk = 1024 * MIB;
+	for (unsigned int i = 0; i < 3; i++)
+		world_wrote(&world.file[i], 0, 4);
+	third = (typeof(third)){.client = 1000, .err = -1, .took = UINT64_MAX};
+}
+
+/* Nobody serves: those that wait keep the server's threads, and the others must not. */
+static void test_no_more_threads_wait_than_may(void **state)
+{
+	write_to_three();
+	writeback_set_commit_threads(2);
+	baton_actor(commit_of_another_client, &world.file[0], NULL);
+	baton_actor(commit_of_another_client, &world.file[1], NULL);
+	baton_actor(commit_without_a_place, &world.file[2], NULL);
+	baton_run(choose_first);
+	assert_int_equal(third.err, EAGAIN);
+	assert_in_range(third.took, 0, CLOCK_MS);
+	assert_int_equal(stats().delayed, 1);
+	assert_int_equal(world.file[2].fsyncs, 0);
+	/* It has a turn as if it waited, and when it comes again there is nothing to wait for. */
+	assert_int_equal(world.queued, 3);
+	assert_true(world.queue[2]->wanted);
+	world_drain();
+	assert_int_equal(pages(&world.file[2], DIRTY), 0);
+	writeback_set_commit_threads(0);
+	assert_int_equal(world_commit(&world.file[2], 0, 0), 0);
+	assert_int_equal(stats().delayed, 1);
+}
+
+/* The two that had a place have given it back; and one client does not have all of them. */
+static void test_a_client_leaves_a_place_to_others(void **state)
+{
+	write_to_three();
+	writeback_set_commit_threads(2);
+	third.client = world.file[0].number;
+	for (int i = 0; i < 2; i++) {
+		baton_actor(commit_of_another_client, &world.file[0], NULL);
+		baton_actor(commit_without_a_place, &world.file[2], NULL);
+		baton_actor(commit_of_another_client, &world.file[1], NULL);
+		baton_run(choose_first);
+		assert_int_equal(third.err, EAGAIN);
+		assert_int_equal(stats().delayed, i + 1);
+		for (unsigned int j = 0; j < 2; j++)
+			world_wrote(&world.file[j], 0, 4);
+	}
+}
+
+/* Little is fsync's, what is clean is nobody's, and with Commit_Wait = 0 nobody waits. */
+static void test_who_does_not_wait_needs_no_place(void **state)
+{
+	writeback_set_commit_threads(0);
+	world.settings.delay = 10 * SEC;
+	assert_int_equal(world_commit(file, 0, 0), 0);
+	world.little = 4 * PAGE;
+	world_wrote(file, 0, 4);
+	assert_int_equal(world_commit(file, 0, 0), 0);
+	world.little = 0;
+	world.settings.commit_wait = 0;
+	world_wrote(file, 0, 4);
+	assert_int_equal(world_commit(file, 0, 0), 0);
+	assert_int_equal(stats().delayed, 0);
+}
+
 /* ---- turns that hang ---- */
 
 static void test_a_turn_that_hangs_holds_nobody_for_ever(void **state)
@@ -891,6 +984,65 @@ static void test_kept_errors_and_files_share_a_bound(void **state)
 	world_wrote(&world.file[3], 0, 2);
 	assert_int_equal(stats().files, 1);
 }
+
+/* ---- an FSAL below that says: come again ---- */
+
+/* The kernel writes out what was written, in vain, and no descriptor has told it yet. */
+static void kernel_writes_in_vain(struct world_file *f)
+{
+	world.settings.delay = 10 * SEC;
+	world.settings.commit_wait = 0; /* no turn comes before the fsync */
+	world_wrote(f, 0, 2);
+	f->page[0] = f->page[1] = CLEAN;
+	world_error(f);
+}
+
+/* The COMMIT is answered so as well: what is to be told waits for one that is told the truth. */
+static void test_a_kept_error_is_not_told_to_who_is_to_come_again(void **state)
+{
+	write_in_vain(file);
+	file->busy = 1;
+	assert_int_equal(world_commit(file, 0, 0), EAGAIN);
+	assert_int_equal(stats().told, 0);
+	assert_int_equal(world_commit(file, 0, 0), EIO);
+	assert_int_equal(world_commit(file, 0, 0), 0);
+}
+
+static void test_nor_is_one_that_our_descriptor_would_tell(void **state)
+{
+	kernel_writes_in_vain(file);
+	file->busy = 1;
+	assert_int_equal(world_commit(file, 0, 0), EAGAIN);
+	assert_int_equal(world_commit(file, 0, 0), EIO);
+	assert_int_equal(world_commit(file, 0, 0), 0);
+}
+
+/* Where it was found before the FSAL said so, it is the answer, and asking again finds nothing. */
+static void test_what_was_found_before_is_told(void **state)
+{
+	write_in_vain(file);
+	file->busy = 2;
+	assert_int_equal(world_commit(file, 0, 0), EIO);
+	assert_int_equal(file->busy, 0);
+	assert_int_equal(world_commit(file, 0, 0), 0);
+	kernel_writes_in_vain(file);
+	file->busy = 2;
+	assert_int_equal(world_commit(file, 0, 0), EIO);
+	assert_int_equal(world_commit(file, 0, 0), 0);
+}
+
+static void test_however_often_it_says_so(void **state)
+{
+	write_in_vain(file);
+	file->busy = 7;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(world_commit(file, 0, 0), EAGAIN);
+	assert_int_equal(stats().kept, 1);
+	assert_int_equal(world_commit(file, 0, 0), EIO);
+	assert_int_equal(world_commit(file, 0, 0), 0);
+}
+
+/* ---- errors that no turn met ---- */
 
 /* As a turn's: the model is told what the world below has told somebody else. */
 static void fails_elsewhere(struct world_file *f)
@@ -1168,6 +1320,9 @@ int main(void)
 		TEST(test_what_a_commit_waits_for_still_waits),
 		TEST(test_writers_look_where_nobody_does),
 		TEST(test_a_commit_waits_no_longer_than_its_time),
+		TEST(test_no_more_threads_wait_than_may),
+		TEST(test_a_client_leaves_a_place_to_others),
+		TEST(test_who_does_not_wait_needs_no_place),
 		TEST(test_a_part_alone_only_where_that_is_wanted),
 		TEST(test_a_turn_that_hangs_holds_nobody_for_ever),
 		TEST(test_a_kept_error_holds_no_descriptor),
@@ -1175,6 +1330,10 @@ int main(void)
 		TEST(test_the_log_says_it_once),
 		TEST(test_many_files_fail_and_the_log_stays_short),
 		TEST(test_kept_errors_and_files_share_a_bound),
+		TEST(test_a_kept_error_is_not_told_to_who_is_to_come_again),
+		TEST(test_nor_is_one_that_our_descriptor_would_tell),
+		TEST(test_what_was_found_before_is_told),
+		TEST(test_however_often_it_says_so),
 		TEST(test_an_error_that_no_turn_met),
 		TEST(test_such_errors_share_the_bound),
 		TEST(test_errors_nobody_asks_for_are_given_up),

@@ -17,6 +17,7 @@
 #include "common/clock.h"
 #include "common/container.h"
 #include "common/log.h"
+#include "common/room_gate.h"
 #include "support.h"
 #include "writeback/commit.h"
 #include "writeback/flusher.h"
@@ -50,6 +51,7 @@ struct world_file {
 	bool seen;
 	bool below_open;
 	uint64_t below_since; /* of the FSAL's descriptor: the error it knows of */
+	uint8_t busy; /* bit n: the FSAL has no descriptor to spare for the n-th fsync from now */
 	bool nameless;
 	bool untold;	       /* the model: an error that no COMMIT was told */
 	uint64_t untold_since; /* step */
@@ -285,12 +287,18 @@ static inline void world_wrote(struct world_file *f, unsigned int page, unsigned
 	writeback_wrote(&f->slot, world.io, &world.settings, world.flow, page * PAGE, pages * PAGE);
 }
 
-/* The FSAL's fsync: everything is out, and its descriptor tells what it has not told yet. */
+/* The FSAL's fsync: everything is out, and its descriptor tells what it has not told yet; or nothing happens. */
 static int world_fsync(void *arg)
 {
 	struct world_file *f = arg;
+	bool busy = f->busy & 1;
 	int err;
 
+	f->busy >>= 1;
+	if (busy) {
+		baton_pause();
+		return EAGAIN;
+	}
 	if (!f->below_open)
 		f->below_since = world_sample(f);
 	f->below_open = true;
@@ -436,6 +444,7 @@ static inline void world_reset(void)
 	world.little = 0;
 	world.flow = (struct flow_id){0};
 	world.ruled = false;
+	writeback_set_commit_threads(ROOM_GATE_MAX);
 }
 
 /* What the files had is gone. */
