@@ -23,6 +23,7 @@ void backing_init(struct backing *b, const struct backing_ops *ops, struct devic
 	atomic_init(&b->uses, 2);
 	atomic_init(&b->size, size);
 	extent_map_init(&b->extents);
+	b->extents.askers = &device->asking;
 }
 
 struct backing *backing_hold(struct backing *b)
@@ -97,6 +98,15 @@ uint64_t backing_block(struct backing *b, uint64_t offset)
 	return b->ops->block(b, offset, &block) ? block : file_order(b, offset);
 }
 
+uint64_t backing_block_if_few(struct backing *b, uint64_t offset)
+{
+	uint64_t block;
+
+	if (b->ops->block_if_few == NULL)
+		return backing_block(b, offset);
+	return b->ops->block_if_few(b, offset, &block) ? block : file_order(b, offset);
+}
+
 bool backing_written(struct backing *b, uint64_t offset, uint64_t len, struct extent_span *span)
 {
 	uint64_t block = file_order(b, offset);
@@ -108,6 +118,13 @@ bool backing_written(struct backing *b, uint64_t offset, uint64_t len, struct ex
 uint64_t backing_reach(struct backing *b, uint64_t offset, uint64_t turn, uint64_t seek)
 {
 	return b->ops->reach != NULL ? b->ops->reach(b, offset, turn, seek) : turn;
+}
+
+uint64_t backing_reach_if_few(struct backing *b, uint64_t offset, uint64_t turn, uint64_t seek)
+{
+	if (b->ops->reach_if_few == NULL)
+		return backing_reach(b, offset, turn, seek);
+	return b->ops->reach_if_few(b, offset, turn, seek);
 }
 
 uint64_t backing_whole(struct backing *b, uint64_t offset, uint64_t len)

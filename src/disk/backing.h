@@ -57,6 +57,9 @@ struct backing_ops {
 	/* The device address of OFFSET into *BLOCK; false: none. The same as far as known, without waiting. */
 	bool (*block)(struct backing *b, uint64_t offset, uint64_t *block);
 	bool (*place_known)(struct backing *b, uint64_t offset, uint64_t *block);
+	/* As block() and reach() for who submits: backing_block_if_few(). NULL: these wait for nobody. */
+	bool (*block_if_few)(struct backing *b, uint64_t offset, uint64_t *block);
+	uint64_t (*reach_if_few)(struct backing *b, uint64_t offset, uint64_t turn, uint64_t seek);
 	/* *SPAN is in file order before. */
 	bool (*written)(struct backing *b, uint64_t offset, uint64_t len, struct extent_span *span);
 	/* As backing_reach(); NULL: it lies nowhere in particular. */
@@ -180,10 +183,17 @@ bool backing_resident_whole(struct backing *b, uint64_t *took);
 bool backing_resident(struct backing *b, uint64_t offset, uint64_t len);
 /* The device address of OFFSET; where unmapped or not known, one that keeps file order. */
 uint64_t backing_block(struct backing *b, uint64_t offset);
+/*
+ * The same for who submits to the device's queue, and is not to wait for the device himself: beside many threads that
+ * ask the file system (EXTENT_ASKERS_MAX) as far as it is known, else file order.
+ */
+uint64_t backing_block_if_few(struct backing *b, uint64_t offset);
 /* Whether LEN bytes at OFFSET are written on the device, as far as known; then *SPAN is where. */
 bool backing_written(struct backing *b, uint64_t offset, uint64_t len, struct extent_span *span);
 /* Bytes at OFFSET that are read in the time of TURN bytes in one place, seeks taking that of SEEK: extent_map_reach(). */
 uint64_t backing_reach(struct backing *b, uint64_t offset, uint64_t turn, uint64_t seek);
+/* The same for who submits, as backing_block_if_few(). */
+uint64_t backing_reach_if_few(struct backing *b, uint64_t offset, uint64_t turn, uint64_t seek);
 /* How many of LEN bytes at OFFSET end where a place on the device does: extent_map_whole(). */
 uint64_t backing_whole(struct backing *b, uint64_t offset, uint64_t len);
 /* Its PIECES as the device has them: extent_map_in_order(); 0: nothing is known of them. */

@@ -60,6 +60,7 @@ struct device {
 	_Atomic uint32_t drive_stated, spindles; /* drive_queue.h's */
 	_Atomic enum device_learns learns;
 	_Atomic uint32_t reading; /* reads that we know of, at the device now */
+	_Atomic uint32_t asking;  /* threads that ask where a file of it lies: extents.h */
 	_Atomic uint32_t
 		piece; /* bytes that the kernel starts at one call, 0: not known: fetch.h */
 	_Atomic uint32_t window;      /* bytes: device_window() */

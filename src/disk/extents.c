@@ -17,6 +17,7 @@ void extent_map_init(struct extent_map *m)
 	lock_init(&m->lock, LOCK_EXTENTS);
 	atomic_init(&m->changed, 0);
 	atomic_init(&m->changes, 0);
+	m->askers = NULL;
 	m->now = clock_now;
 	m->not_before = 0;
 	m->asking = m->valid = false;
@@ -107,22 +108,51 @@ static bool may_ask(const struct extent_map *m)
 	return !m->asking && atomic_load(&m->changes) == 0 && m->now() >= m->not_before;
 }
 
+/* Who asks, and how. */
+struct asker {
+	extent_fetch fetch;
+	void *arg;
+	bool if_few; /* only beside few others: he submits */
+};
+
+/* BY is counted among those that ask of the device; false: he asks for nothing, for there are too many. */
+static bool count_asker(struct extent_map *m, const struct asker *by)
+{
+	uint32_t n;
+
+	if (m->askers == NULL)
+		return true;
+	n = atomic_load_explicit(m->askers, memory_order_relaxed);
+	do {
+		if (by->if_few && n >= EXTENT_ASKERS_MAX)
+			return false;
+	} while (!atomic_compare_exchange_weak(m->askers, &n, n + 1));
+	return true;
+}
+
+static void discount_asker(struct extent_map *m)
+{
+	if (m->askers != NULL)
+		atomic_fetch_sub(m->askers, 1);
+}
+
 /* Asks for what lies from OFFSET on, if that may be now; with the lock, which is given back meanwhile. */
-static void ask(struct extent_map *m, uint64_t offset, extent_fetch fetch, void *arg)
+static void ask(struct extent_map *m, uint64_t offset, const struct asker *by)
 {
 	struct extent extents[EXTENT_MAP_MAX];
 	uint64_t to = 0, as_of, begun, took;
 	int n;
 
 	lock_assert_held(&m->lock);
-	if (!may_ask(m))
+	if (!may_ask(m) || !count_asker(m, by))
 		return;
 	m->asking = true;
 	as_of = atomic_load(&m->changed);
 	lock_drop(&m->lock);
 	begun = m->now();
-	n = fetch(arg, offset, extents, EXTENT_MAP_MAX, &to);
+	n = by->fetch(by->arg, offset, extents, EXTENT_MAP_MAX, &to);
 	took = m->now() - begun;
+	discount_asker(m);
 	lock_take(&m->lock);
 	m->asking = false;
 	if (took >= EXTENT_SLOW)
@@ -136,35 +166,47 @@ static void ask(struct extent_map *m, uint64_t offset, extent_fetch fetch, void 
 }
 
 /* As find(), asked for if need be; NULL also if it is not known now. With the lock, as ask(). */
-static const struct extent *look_up(struct extent_map *m, uint64_t offset, extent_fetch fetch,
-				    void *arg)
+static const struct extent *look_up(struct extent_map *m, uint64_t offset, const struct asker *by)
 {
 	if (!covers(m, offset))
-		ask(m, offset, fetch, arg);
+		ask(m, offset, by);
 	return covers(m, offset) ? find(m, offset) : NULL;
 }
 
 /* The same; what lies up to LEN bytes behind is cached then, too, as far as there is room. */
 static const struct extent *look_up_all(struct extent_map *m, uint64_t offset, uint64_t len,
-					extent_fetch fetch, void *arg)
+					const struct asker *by)
 {
 	if (covers(m, offset) && m->from < offset && m->to < offset + len)
-		ask(m, offset, fetch, arg);
-	return look_up(m, offset, fetch, arg);
+		ask(m, offset, by);
+	return look_up(m, offset, by);
 }
 
-bool extent_map_lookup(struct extent_map *m, uint64_t offset, extent_fetch fetch, void *arg,
-		       uint64_t *block)
+static bool place_of(struct extent_map *m, uint64_t offset, const struct asker *by, uint64_t *block)
 {
 	const struct extent *e;
 
 	lock_take(&m->lock);
-	(void)look_up(m, offset, fetch, arg);
+	(void)look_up(m, offset, by);
 	e = find(m, offset); /* what it was before is better than nothing */
 	if (e != NULL)
 		*block = e->block + (offset - e->offset);
 	lock_drop(&m->lock);
 	return e != NULL;
+}
+
+bool extent_map_lookup(struct extent_map *m, uint64_t offset, extent_fetch fetch, void *arg,
+		       uint64_t *block)
+{
+	return place_of(m, offset, &(struct asker){.fetch = fetch, .arg = arg}, block);
+}
+
+bool extent_map_lookup_if_few(struct extent_map *m, uint64_t offset, extent_fetch fetch, void *arg,
+			      uint64_t *block)
+{
+	const struct asker by = {.fetch = fetch, .arg = arg, .if_few = true};
+
+	return place_of(m, offset, &by, block);
 }
 
 /* What lies in E behind OFFSET, up to LEN bytes, continues the span, or begins it. */
@@ -182,12 +224,13 @@ static void add_to(struct extent_span *s, const struct extent *e, uint64_t offse
 bool extent_map_written(struct extent_map *m, uint64_t offset, uint64_t len, extent_fetch fetch,
 			void *arg, struct extent_span *span)
 {
+	const struct asker by = {.fetch = fetch, .arg = arg};
 	uint64_t upto = offset + len;
 	const struct extent *e;
 
 	*span = (struct extent_span){0};
 	lock_take(&m->lock);
-	e = look_up(m, offset, fetch, arg);
+	e = look_up(m, offset, &by);
 	while (e != NULL && !e->unwritten && offset < upto) {
 		add_to(span, e, offset, upto - offset);
 		offset = e->offset + e->length;
@@ -221,15 +264,15 @@ static bool reach_into(struct reach *r, const struct extent *e, uint64_t offset,
 	return r->spent < turn;
 }
 
-uint64_t extent_map_reach(struct extent_map *m, uint64_t offset, uint64_t turn, uint64_t seek,
-			  extent_fetch fetch, void *arg)
+static uint64_t reach_of(struct extent_map *m, uint64_t offset, uint64_t turn, uint64_t seek,
+			 const struct asker *by)
 {
 	struct reach r = {0};
 	const struct extent *e;
 	bool more = true;
 
 	lock_take(&m->lock);
-	e = look_up_all(m, offset, turn, fetch, arg);
+	e = look_up_all(m, offset, turn, by);
 	while (e != NULL && more) {
 		more = reach_into(&r, e, offset + r.len, turn, seek);
 		if (more)
@@ -241,14 +284,29 @@ uint64_t extent_map_reach(struct extent_map *m, uint64_t offset, uint64_t turn, 
 	return r.len < turn ? r.len : turn;
 }
 
+uint64_t extent_map_reach(struct extent_map *m, uint64_t offset, uint64_t turn, uint64_t seek,
+			  extent_fetch fetch, void *arg)
+{
+	return reach_of(m, offset, turn, seek, &(struct asker){.fetch = fetch, .arg = arg});
+}
+
+uint64_t extent_map_reach_if_few(struct extent_map *m, uint64_t offset, uint64_t turn,
+				 uint64_t seek, extent_fetch fetch, void *arg)
+{
+	const struct asker by = {.fetch = fetch, .arg = arg, .if_few = true};
+
+	return reach_of(m, offset, turn, seek, &by);
+}
+
 uint64_t extent_map_whole(struct extent_map *m, uint64_t offset, uint64_t len, extent_fetch fetch,
 			  void *arg)
 {
+	const struct asker by = {.fetch = fetch, .arg = arg};
 	uint64_t at = offset, upto = offset + len, whole = len, block = 0;
 	const struct extent *e;
 
 	lock_take(&m->lock);
-	e = look_up_all(m, offset, len, fetch, arg);
+	e = look_up_all(m, offset, len, &by);
 	for (; e != NULL && at < upto; e = find(m, at)) {
 		if (at > offset && seek_is_far(block, e->block))
 			whole = at - offset;
@@ -270,12 +328,13 @@ static void put_in_order(struct extent *pieces, int n, struct extent piece)
 int extent_map_in_order(struct extent_map *m, uint64_t offset, uint64_t len, extent_fetch fetch,
 			void *arg, struct extent *pieces)
 {
+	const struct asker by = {.fetch = fetch, .arg = arg};
 	uint64_t upto = offset + len;
 	const struct extent *e;
 	int n = 0;
 
 	lock_take(&m->lock);
-	e = look_up_all(m, offset, len, fetch, arg);
+	e = look_up_all(m, offset, len, &by);
 	for (; e != NULL && offset < upto; e = find(m, offset)) {
 		uint64_t end = e->offset + e->length;
 		struct extent piece = {.offset = offset, .block = e->block + (offset - e->offset)};

@@ -10,6 +10,12 @@
  * thread asks at a time, the others do with what is cached; nobody asks while a change that we know of is under way;
  * and where it took long, for a writer that we do not know of, nobody asks again for EXTENT_PAUSE times as long.
  * extent_map_invalidate() waits for none of this.
+ *
+ * And whoever asks waits for the disk, where the file system does not have the map in memory: past the disk's queue, and
+ * Stall_Time does not see it. A dispatcher's thread may, for it is at the disk by its turn: it calls the functions as they
+ * are. Whoever submits to the queue, a client's READ on one of the server's threads first of all, calls ..._if_few(): of
+ * one disk that hangs no more than EXTENT_ASKERS_MAX of these wait. Beside so many threads that ask of it, those of the
+ * dispatcher among them, it does with what is cached.
  */
 #ifndef DISK_EXTENTS_H
 #define DISK_EXTENTS_H
@@ -25,6 +31,8 @@
 /* An answer that took so long (ns) waited for a writer, not for the disk; it is not asked again for so many times that. */
 #define EXTENT_SLOW  UINT64_C(100000000)
 #define EXTENT_PAUSE 10
+/* Threads that ask of one device: beside so many, who may not wait for long asks for nothing. */
+#define EXTENT_ASKERS_MAX 8
 
 struct extent {
 	uint64_t offset, length; /* in the file, bytes */
@@ -47,7 +55,9 @@ typedef int (*extent_fetch)(void *arg, uint64_t offset, struct extent *extents, 
 			    uint64_t *covered);
 
 struct extent_map {
-	struct lock lock;	  /* not held while the file system is asked */
+	struct lock lock; /* not held while the file system is asked */
+	_Atomic uint32_t *
+		askers; /* threads that ask, of any file of its device; NULL: they are not counted */
 	_Atomic uint64_t changed; /* how often it was invalidated */
 	_Atomic uint32_t changes; /* of the file, under way: extent_map_set_changes() */
 	uint64_t (*now)(void);	  /* ns */
@@ -74,6 +84,9 @@ int extent_fetch_fiemap(void *arg, uint64_t offset, struct extent *extents, int 
  */
 bool extent_map_lookup(struct extent_map *m, uint64_t offset, extent_fetch fetch, void *arg,
 		       uint64_t *block);
+/* The same for who submits: FETCH is called only beside few others that ask of the device. */
+bool extent_map_lookup_if_few(struct extent_map *m, uint64_t offset, extent_fetch fetch, void *arg,
+			      uint64_t *block);
 /* Whether all of [offset, offset + len) is written there, as far as is known; then SPAN is where. */
 bool extent_map_written(struct extent_map *m, uint64_t offset, uint64_t len, extent_fetch fetch,
 			void *arg, struct extent_span *span);
@@ -84,6 +97,9 @@ bool extent_map_written(struct extent_map *m, uint64_t offset, uint64_t len, ext
  */
 uint64_t extent_map_reach(struct extent_map *m, uint64_t offset, uint64_t turn, uint64_t seek,
 			  extent_fetch fetch, void *arg);
+/* The same for who submits, as extent_map_lookup_if_few(). */
+uint64_t extent_map_reach_if_few(struct extent_map *m, uint64_t offset, uint64_t turn,
+				 uint64_t seek, extent_fetch fetch, void *arg);
 /*
  * As many of LEN bytes from OFFSET on as end where a piece does: LEN, or without the beginning of a last piece that goes
  * on behind them. What has no known place ends nowhere.

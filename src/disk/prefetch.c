@@ -52,13 +52,13 @@ static void leave(struct prefetch *p)
 /*
  * Whether a drive that takes several requests in an order of its own should have P's pieces together with those of other
  * streams: where seeks take a quarter of its time. Of one stream's pieces there is ever less to choose from, and its seeks
- * become longer than those of readers who ask by themselves. With a use.
+ * become longer than those of readers who ask by themselves. IF_FEW: as for is_resident(). With a use.
  */
-static bool is_in_pieces(struct prefetch *p)
+static bool is_in_pieces(struct prefetch *p, bool if_few)
 {
 	struct dispatcher *d = &p->backing->device->dispatcher;
 	struct cost_model cost;
-	uint64_t seek, time;
+	uint64_t seek, time, reach;
 
 	if (p->plan.record || p->plan.way != WAY_FORWARD || dispatcher_streams(d) < 2 ||
 	    !device_queues_demand(p->backing->device))
@@ -66,11 +66,16 @@ static bool is_in_pieces(struct prefetch *p)
 	cost = dispatcher_cost(d);
 	seek = cost_among_bytes(&cost);
 	time = p->plan.len + seek;
-	return backing_reach(p->backing, p->plan.offset, time, seek) <= time - time / 4;
+	reach = if_few ? backing_reach_if_few(p->backing, p->plan.offset, time, seek)
+		       : backing_reach(p->backing, p->plan.offset, time, seek);
+	return reach <= time - time / 4;
 }
 
-/* Whether all of it is in memory already; else says where it is on the disk. With a use. */
-static bool is_resident(struct prefetch *p)
+/*
+ * Whether all of it is in memory already; else says where it is on the disk; IF_FEW: as far as that is known, where many
+ * threads ask the file system. With a use.
+ */
+static bool is_resident(struct prefetch *p, bool if_few)
 {
 	struct readahead *engine = p->io->engine;
 
@@ -82,19 +87,21 @@ static bool is_resident(struct prefetch *p)
 				  dispatcher_now(&p->backing->device->dispatcher));
 		return true;
 	}
-	p->req.block = backing_block(p->backing, p->plan.offset);
-	p->req.pieces = is_in_pieces(p);
+	p->req.block = if_few ? backing_block_if_few(p->backing, p->plan.offset)
+			      : backing_block(p->backing, p->plan.offset);
+	p->req.pieces = is_in_pieces(p, if_few);
 	return false;
 }
 
-void prefetch_submit(struct prefetch *p)
+/* IF_FEW: by a thread that is not to wait for the disk itself. */
+static void submit(struct prefetch *p, bool if_few)
 {
 	bool wanted = false;
 
 	if (p == NULL)
 		return;
 	if (backing_use(p->backing)) {
-		wanted = prefetch_is_worth(p) && !is_resident(p);
+		wanted = prefetch_is_worth(p) && !is_resident(p, if_few);
 		backing_unuse(p->backing);
 	}
 	if (!wanted || !export_io_enter(p->io)) {
@@ -113,6 +120,11 @@ void prefetch_submit(struct prefetch *p)
 	p->req.owner = p->plan.cursor.index + 1;
 	if (dispatcher_submit(&p->backing->device->dispatcher, &p->req) != SCHED_ADDED)
 		leave(p);
+}
+
+void prefetch_submit(struct prefetch *p)
+{
+	submit(p, true);
 }
 
 /* Slices of which the disk is asked for all at once: as seldom as that gaps open. */
@@ -167,12 +179,13 @@ static void shorten(struct dispatcher *d, struct prefetch *p)
 	}
 }
 
+/* By the dispatcher's thread that has P, which may ask: who reads on finds the map that it fills. */
 static void submit_next(struct prefetch *p)
 {
 	struct prefetch *next = p->next;
 
 	p->next = NULL;
-	prefetch_submit(next);
+	submit(next, false);
 }
 
 /*

@@ -31,7 +31,10 @@ struct prefetch;
 struct prefetch *prefetch_new(struct export_io *io, struct backing *b,
 			      const struct readahead_plan *plan, uint64_t step,
 			      struct flow_id flow);
-/* Hands P to the disk's queue, unless all of it is in memory. P is gone then. NULL does nothing. */
+/*
+ * Hands P to the disk's queue, unless all of it is in memory. P is gone then. NULL does nothing. For a thread that is not
+ * to wait for the disk, as a client's READ's: backing_block_if_few().
+ */
 void prefetch_submit(struct prefetch *p);
 
 /*

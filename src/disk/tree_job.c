@@ -141,7 +141,7 @@ void tree_job_submit(struct dir_walks *w, uint64_t id, const struct dir_handle *
 		return;
 	}
 	job->n_dirs = 1;
-	job->req.block = backing_block(b, 0);
+	job->req.block = backing_block_if_few(b, 0);
 	queue_turn(job);
 }
 

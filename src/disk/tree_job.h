@@ -26,7 +26,8 @@
 
 /*
  * For what dir_walks_read() asked: the directory of identity ID and HANDLE, on the file system of B, of
- * which the caller has a use. Where its client has as many as it may it may be asked for again.
+ * which the caller has a use. Where its client has as many as it may it may be asked for again. Where B
+ * lies is asked as by prefetch_submit().
  */
 void tree_job_submit(struct dir_walks *w, uint64_t id, const struct dir_handle *handle,
 		     struct backing *b, struct export_io *io, struct flow_id flow);

@@ -177,7 +177,7 @@ static void describe_demand(struct call *call, struct backing *b, const struct r
 				       .offset = arg->offset,
 				       .len = len,
 				       .brings_more = len > call_length(arg),
-				       .block = backing_block(b, arg->offset),
+				       .block = backing_block_if_few(b, arg->offset),
 				       .flow = ra_flow_of_op(call->came)};
 }
 

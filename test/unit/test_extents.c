@@ -410,6 +410,83 @@ static void test_who_waited_long_asks_seldom(void **state)
 	extent_map_fini(&m);
 }
 
+/* So many files of one device as may be asked for by who submits, and one more. */
+static struct crowd {
+	_Atomic uint32_t askers;
+	struct extent_map maps[EXTENT_ASKERS_MAX + 1];
+	struct file files[EXTENT_ASKERS_MAX + 1];
+	unsigned int n; /* under way */
+} crowd;
+
+/* Beside as many as may ask: what is cached, however old, and else as if there were no place. */
+static void beside_many(void)
+{
+	struct extent_map *m = &crowd.maps[EXTENT_ASKERS_MAX];
+	struct file *f = &crowd.files[EXTENT_ASKERS_MAX];
+	uint64_t block;
+
+	assert_int_equal(crowd.askers, EXTENT_ASKERS_MAX);
+	assert_false(extent_map_lookup_if_few(m, 0, fetch, f, &block));
+	assert_int_equal(extent_map_reach_if_few(m, 0, 12 * MIB, MIB, fetch, f), 12 * MIB);
+	assert_int_equal(f->fetched, 0);
+	/* who has his turn at the disk asks all the same */
+	assert_true(extent_map_lookup(m, 0, fetch, f, &block));
+	assert_int_equal(f->fetched, 1);
+	assert_int_equal(extent_map_reach_if_few(m, 0, 12 * MIB, MIB, fetch, f), 6 * MIB);
+	extent_map_invalidate(m);
+	assert_true(extent_map_lookup_if_few(m, 5 * MIB, fetch, f, &block)); /* where it was */
+	assert_int_equal(block, place(5));
+	assert_int_equal(f->fetched, 1);
+	assert_int_equal(crowd.askers, EXTENT_ASKERS_MAX);
+}
+
+/* As if the disk hung, and one thread after the other came meanwhile, each for another file. */
+static int fetch_beside_others(void *arg, uint64_t offset, struct extent *extents, int max,
+			       uint64_t *covered)
+{
+	struct file *f = arg, *next;
+	uint64_t block;
+
+	crowd.n++;
+	assert_int_equal(crowd.askers, crowd.n);
+	next = &crowd.files[crowd.n];
+	if (crowd.n == EXTENT_ASKERS_MAX)
+		beside_many();
+	else
+		assert_true(extent_map_lookup_if_few(&crowd.maps[crowd.n], 0, fetch_beside_others,
+						     next, &block));
+	return fetch(f, offset, extents, max, covered);
+}
+
+static void test_who_submits_asks_beside_few_only(void **state)
+{
+	struct file *last = &crowd.files[EXTENT_ASKERS_MAX];
+	uint64_t block;
+
+	for (int i = 0; i <= EXTENT_ASKERS_MAX; i++) {
+		extent_map_init(&crowd.maps[i]);
+		crowd.maps[i].askers = &crowd.askers;
+		crowd.files[i] = (struct file){.n = 10};
+	}
+	assert_true(extent_map_lookup_if_few(&crowd.maps[0], 0, fetch_beside_others,
+					     &crowd.files[0], &block));
+	assert_int_equal(crowd.n, EXTENT_ASKERS_MAX);
+	for (int i = 0; i < EXTENT_ASKERS_MAX; i++)
+		assert_int_equal(crowd.files[i].fetched, 1);
+	/* they are through */
+	assert_int_equal(crowd.askers, 0);
+	assert_true(
+		extent_map_lookup_if_few(&crowd.maps[EXTENT_ASKERS_MAX], 0, fetch, last, &block));
+	assert_int_equal(last->fetched, 2);
+	/* also where there was no answer */
+	last->fail = true;
+	extent_map_invalidate(&crowd.maps[EXTENT_ASKERS_MAX]);
+	(void)extent_map_lookup(&crowd.maps[EXTENT_ASKERS_MAX], 0, fetch, last, &block);
+	assert_int_equal(crowd.askers, 0);
+	for (int i = 0; i <= EXTENT_ASKERS_MAX; i++)
+		extent_map_fini(&crowd.maps[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -428,6 +505,7 @@ int main(void)
 		cmocka_unit_test(test_nobody_waits_for_who_asks),
 		cmocka_unit_test(test_nobody_asks_while_it_changes),
 		cmocka_unit_test(test_who_waited_long_asks_seldom),
+		cmocka_unit_test(test_who_submits_asks_beside_few_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -703,6 +703,38 @@ static void test_a_signal_is_no_failure(void **state)
 	assert_true(counted(READAHEAD_PREFETCHED) >= plan.ahead);
 }
 
+/* Whether the file system was asked where the file lies, whatever it said. */
+static bool was_asked(void)
+{
+	return b->extents.to != 0;
+}
+
+/* As if many files' extents were to be had from a disk that hangs. */
+static void test_who_submits_asks_beside_few_only(void **state)
+{
+	struct readahead_plan plan = plan_some();
+	uint64_t block, reach;
+	bool beside_many, beside_few;
+
+	hog_start();
+	atomic_store(&b->device->asking, EXTENT_ASKERS_MAX);
+	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
+	block = backing_block_if_few(b, 0);
+	reach = backing_reach_if_few(b, 0, MIB, 0);
+	beside_many = was_asked();
+	atomic_store(&b->device->asking, EXTENT_ASKERS_MAX - 1);
+	(void)backing_block_if_few(b, 0);
+	beside_few = was_asked();
+	hog_end();
+	wait_idle();
+	assert_true(block >= UINT64_C(1) << 62); /* file order */
+	assert_int_equal(reach, MIB);
+	assert_false(beside_many);
+	assert_true(beside_few);
+	assert_int_equal(atomic_load(&b->device->asking), EXTENT_ASKERS_MAX - 1);
+	assert_true(counted(READAHEAD_PREFETCHED) >= plan.ahead);
+}
+
 static void test_no_memory(void **state)
 {
 	struct readahead_plan plan = plan_some();
@@ -1302,6 +1334,7 @@ int main(void)
 		TEST(test_chunks_are_for_the_client_whose_read_planned_them),
 		TEST(test_a_failed_read_is_counted_and_forgotten),
 		TEST(test_a_signal_is_no_failure),
+		TEST(test_who_submits_asks_beside_few_only),
 		TEST(test_no_memory),
 		TEST(test_a_closing_export_takes_none),
 		TEST(test_an_export_that_closes_stops_it),

@@ -504,16 +504,38 @@ static void test_so_many_jobs_at_a_time(void **state)
 	wait_idle();
 }
 
+/* As if many files' extents were to be had from a disk that hangs: its place is that of file order. */
+static void test_who_submits_asks_beside_few_only(void **state)
+{
+	static struct sched_req hog;
+	bool beside_many, alone;
+
+	hog = (struct sched_req){.ops = &hog_ops, .class = SCHED_DEMAND, .file = 1, .len = 4 * KIB};
+	atomic_store(&let_go, false);
+	assert_int_equal(dispatcher_submit(&b->device->dispatcher, &hog), SCHED_ADDED);
+	atomic_store(&b->device->asking, EXTENT_ASKERS_MAX);
+	submit_empty(3, 0);
+	beside_many = b->extents.valid;
+	atomic_store(&b->device->asking, 0);
+	submit_empty(3, 1);
+	alone = b->extents.valid;
+	atomic_store(&let_go, true);
+	wait_idle();
+	assert_false(beside_many);
+	assert_true(alone);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_a_walk_finds_its_files),	    TEST(test_siblings_are_fetched_too),
-		TEST(test_a_sibling_that_is_gone),	    TEST(test_a_file_that_is_gone),
-		TEST(test_one_turn_after_the_other),	    TEST(test_a_read_waits_for_its_file),
-		TEST(test_a_directory_that_is_not_there),   TEST(test_an_export_that_is_closing),
-		TEST(test_an_export_that_closes_meanwhile), TEST(test_so_many_jobs_at_a_time),
+		TEST(test_a_walk_finds_its_files),	     TEST(test_siblings_are_fetched_too),
+		TEST(test_a_sibling_that_is_gone),	     TEST(test_a_file_that_is_gone),
+		TEST(test_one_turn_after_the_other),	     TEST(test_a_read_waits_for_its_file),
+		TEST(test_a_directory_that_is_not_there),    TEST(test_an_export_that_is_closing),
+		TEST(test_an_export_that_closes_meanwhile),  TEST(test_so_many_jobs_at_a_time),
+		TEST(test_who_submits_asks_beside_few_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
