@@ -17,6 +17,8 @@ static struct {
 	struct export_io *first;
 	struct readahead_counters past;		/* of exports that are gone */
 	uint64_t known[GIVEN_UP_ACCOUNTS / 64]; /* bit n: there is, or was, an export n */
+	uint64_t waited;       /* ns, for exports that went, less what was given back */
+	uint64_t waited_until; /* ns */
 } exports = {.lock = LOCK_INITIALIZER(LOCK_EXPORTS)};
 
 /* ---- life -------------------------------------------------------------------------------- */
@@ -39,6 +41,7 @@ struct export_io *export_io_new(uint16_t export_id, struct readahead *engine,
 	io->settings = settings;
 	lock_init(&io->lock, LOCK_EXPORT);
 	clock_cond_init(&io->drained);
+	io->made = clock_now();
 	lock_take(&exports.lock);
 	io->next = exports.first;
 	exports.first = io;
@@ -143,17 +146,56 @@ static uint32_t wait_drained(struct export_io *io, const _Atomic uint32_t *count
 	return atomic_load(count);
 }
 
-uint32_t export_io_drain(struct export_io *io, uint64_t timeout)
+/* What is left at NOW of what was waited for. With the list's lock. */
+static uint64_t waited_still(uint64_t now)
+{
+	uint64_t since = now > exports.waited_until ? now - exports.waited_until : 0;
+
+	return exports.waited > since ? exports.waited - since : 0;
+}
+
+void export_io_waited(uint64_t begun)
 {
 	uint64_t now = clock_now();
+
+	lock_take(&exports.lock);
+	exports.waited = waited_still(begun) + (now - begun);
+	exports.waited_until = now;
+	lock_drop(&exports.lock);
+}
+
+/* How long (ns) IO may be waited for: one that came after the others went has nothing to do with them. */
+static uint64_t drain_time(const struct export_io *io, uint64_t timeout, uint64_t now)
+{
+	uint64_t least = timeout < DRAIN_LEAST ? timeout : DRAIN_LEAST, waited;
+
+	lock_take(&exports.lock);
+	waited = io->made > exports.waited_until ? 0 : waited_still(now);
+	lock_drop(&exports.lock);
+	return timeout > waited + least ? timeout - waited : least;
+}
+
+uint64_t export_io_deadline(struct export_io *io)
+{
+	return atomic_load(&io->deadline);
+}
+
+uint32_t export_io_drain(struct export_io *io, uint64_t timeout)
+{
+	uint64_t now = clock_now(), until = now + drain_time(io, timeout, now), first = 0;
 	uint32_t left;
 
 	export_io_close(io);
+	if (!atomic_compare_exchange_strong(&io->deadline, &first, until))
+		until = first;
 	lock_take(&io->lock);
-	if (wait_drained(io, &io->pending, now + timeout / 2))
+	if (until > now && wait_drained(io, &io->pending, now + (until - now) / 2))
 		atomic_store(&io->hurries, true);
-	left = wait_drained(io, &io->pending, now + timeout);
+	left = wait_drained(io, &io->pending, until);
+	if (left != 0)
+		atomic_store(&io->hurries, true);
 	lock_drop(&io->lock);
+	export_io_waited(now);
 	return left;
 }
 

@@ -7,6 +7,9 @@
  *   the end:  close (enter says no from now on), drain (waits, bounded, until all have left; when half
  *             of the bound is over, hurries: reads still queued are to end without I/O)
  *
+ * The bound is one for all exports that go one after the other, as they do when the server ends: what one was
+ * waited for the next ones are waited for less. Time in which nobody waits gives it back.
+ *
  * Settings are replaced as a whole (export_settings.h): no request reads what a reload writes.
  */
 #ifndef DISK_EXPORT_IO_H
@@ -42,7 +45,9 @@ struct export_io {
 	_Atomic uint32_t pending; /* requests queued or running */
 	_Atomic uint32_t handles; /* of a remote FSAL that our backings have open */
 	atomic_bool closing, hurries;
-	_Atomic uint32_t said; /* bits: causes of missing descriptors that the log has */
+	uint64_t made;		   /* when (ns) */
+	_Atomic uint64_t deadline; /* ns; 0: nobody has waited for its end */
+	_Atomic uint32_t said;	   /* bits: causes of missing descriptors that the log has */
 	/* bit n: its root, or files of it that were used, are on the nth device */
 	_Atomic uint64_t devices;
 	_Atomic(struct device *) last;	      /* the one that was found last; NULL: none */
@@ -69,10 +74,18 @@ void export_io_leave(struct export_io *io);
 /* No request enters any more. Waits for nothing. */
 void export_io_close(struct export_io *io);
 /*
- * Closes and waits, up to TIMEOUT ns, until all requests have left: returns how many have not. Not on
- * a thread that such a request needs. After half of that export_io_hurries().
+ * Closes and waits until all requests have left: returns how many have not. Not on a thread that such a request
+ * needs. Up to TIMEOUT ns, less what exports that went just before were waited for, but DRAIN_LEAST at least: requests
+ * of a disk that answers get that far. After half of that export_io_hurries(). The first time decides: another one
+ * waits for what is left of it.
  */
 uint32_t export_io_drain(struct export_io *io, uint64_t timeout);
+/* ns, or TIMEOUT where that is less. */
+#define DRAIN_LEAST (100 * UINT64_C(1000000))
+/* Until when (ns) its end may be waited for; 0: export_io_drain() has not been called. */
+uint64_t export_io_deadline(struct export_io *io);
+/* Something else that ends with an export was waited for, from BEGUN (ns) until now: that counts for those that follow. */
+void export_io_waited(uint64_t begun);
 
 /* Whether reads of the export are to end without I/O, lest they outlast it: their clients ask again. */
 static inline bool export_io_hurries(struct export_io *io)

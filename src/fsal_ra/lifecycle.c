@@ -151,14 +151,16 @@ void ra_io_export_drain(struct ra_export *exp)
 {
 	uint64_t timeout = ra_io_drain_timeout();
 	uint32_t left;
+	bool again;
 
 	if (exp->io == NULL)
 		return;
+	again = export_io_deadline(exp->io) != 0;
 	forget(exp); /* before an export of the same number may come */
 	writeback_leave(exp->io);
 	left = export_io_drain(exp->io, timeout);
-	remote_drain(exp, timeout / 2);
-	if (left != 0)
+	remote_drain(exp, export_io_deadline(exp->io));
+	if (left != 0 && !again)
 		LogWarn(COMPONENT_FSAL,
 			"RA: export %u goes with %u requests still queued after Drain_Timeout = "
 			"%" PRIu64 " ms",

@@ -135,7 +135,7 @@ int ra_io_export_start(struct ra_export *exp);
 int ra_io_export_update(struct ra_export *exp);
 /* Drain_Timeout, ns. */
 uint64_t ra_io_drain_timeout(void);
-/* No new I/O is coming: wait, bounded, for what is queued. Comes more than once. */
+/* No new I/O is coming: wait, until export_io_deadline(), for what is queued. Comes more than once. */
 void ra_io_export_drain(struct ra_export *exp);
 /* The export's memory goes next. May run on a dispatcher thread: waits for nothing. */
 void ra_io_export_release(struct ra_export *exp);

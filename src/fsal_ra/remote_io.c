@@ -385,15 +385,17 @@ bool remote_export_root(struct ra_export *exp)
 	return told;
 }
 
-void remote_drain(struct ra_export *exp, uint64_t timeout)
+void remote_drain(struct ra_export *exp, uint64_t until)
 {
-	uint64_t until = clock_now() + timeout;
+	uint64_t begun = clock_now();
 	uint32_t left;
 
 	do { /* one that was being opened comes into its slot late */
 		backing_sweep_export(exp->io);
-		left = export_io_handles_closed(exp->io, timeout != 0 ? DRAIN_LOOK : 0);
+		left = export_io_handles_closed(exp->io, until != 0 ? DRAIN_LOOK : 0);
 	} while (left != 0 && clock_now() < until);
+	if (until != 0)
+		export_io_waited(begun);
 	if (left != 0)
 		LogWarn(COMPONENT_FSAL,
 			"RA: export %u goes while %u of our handles of the FSAL below are in use",

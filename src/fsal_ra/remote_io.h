@@ -39,9 +39,10 @@ void remote_watch_stop(void);
 /* When no export is left. */
 void remote_stop(void);
 /*
- * The export goes, and is closed: our handles of the FSAL below are given back, which waits up to TIMEOUT
- * ns for those in use. What is in use longer is left as it is, and never given back. Comes more than once.
+ * The export goes, and is closed: our handles of the FSAL below are given back, which waits for those in use
+ * until UNTIL (ns), and a moment at least; 0: not at all. What is in use longer is left as it is, and never given
+ * back. Comes more than once.
  */
-void remote_drain(struct ra_export *exp, uint64_t timeout);
+void remote_drain(struct ra_export *exp, uint64_t until);
 
 #endif /* RA_REMOTE_IO_H */

@@ -64,6 +64,100 @@ static void test_draining_is_bounded_and_late_leavers_are_harmless(void **state)
 	export_io_leave(io);
 }
 
+/* Ganesha asks two or three times as one export goes. */
+static void test_draining_again_waits_for_what_is_left(void **state)
+{
+	uint64_t begun;
+
+	assert_true(export_io_enter(io));
+	assert_int_equal(export_io_deadline(io), 0);
+	assert_int_equal(export_io_drain(io, 200 * MSEC), 1);
+	begun = clock_now();
+	assert_int_equal(export_io_drain(io, 200 * MSEC), 1);
+	assert_true(clock_now() - begun < 20 * MSEC);
+	assert_true(export_io_deadline(io) <= begun);
+	export_io_leave(io);
+}
+
+static struct export_io *another(uint16_t id)
+{
+	struct export_settings s = host_settings(1);
+	struct export_io *made = export_io_new(id, NULL, &s);
+
+	assert_non_null(made);
+	assert_true(export_io_enter(made));
+	return made;
+}
+
+static void gone(struct export_io *other)
+{
+	export_io_leave(other);
+	export_io_put(other);
+}
+
+/* How long (ns) a drain takes that may take TIMEOUT, and leaves the one request. */
+static uint64_t drain_takes(struct export_io *of, uint64_t timeout)
+{
+	uint64_t begun = clock_now();
+
+	assert_int_equal(export_io_drain(of, timeout), 1);
+	return clock_now() - begun;
+}
+
+/* The server ends, or SIGHUP removes them: one after the other. */
+static void test_exports_that_go_together_share_one_deadline(void **state)
+{
+	struct export_io *second = another(8), *third = another(9), *fresh;
+
+	assert_true(export_io_enter(io));
+	assert_true(drain_takes(io, 800 * MSEC) >= 800 * MSEC);
+	assert_true(drain_takes(second, 800 * MSEC) < 400 * MSEC);
+	assert_true(export_io_hurries(second));
+	assert_true(drain_takes(third, 800 * MSEC) < 400 * MSEC);
+	/* the same one again, which comes after all, has nothing to do with that */
+	fresh = another(8);
+	assert_true(drain_takes(fresh, 400 * MSEC) >= 400 * MSEC);
+	gone(fresh);
+	gone(third);
+	gone(second);
+	export_io_leave(io);
+}
+
+/* Requests of another disk, which answers, have a moment to leave. */
+static void test_each_export_has_a_moment(void **state)
+{
+	struct export_io *second = another(8);
+
+	assert_true(export_io_enter(io));
+	assert_int_equal(export_io_drain(io, 300 * MSEC), 1);
+	assert_true(drain_takes(second, 300 * MSEC) >= DRAIN_LEAST);
+	gone(second);
+	export_io_leave(io);
+}
+
+/* What else ends with an export is waited for elsewhere. */
+static void test_other_waits_count(void **state)
+{
+	assert_true(export_io_enter(io));
+	export_io_waited(clock_now() - 10 * SEC);
+	assert_true(drain_takes(io, SEC) < 500 * MSEC);
+	export_io_leave(io);
+}
+
+/* Before the others: nothing was waited for yet. */
+static void test_time_gives_back_what_was_waited(void **state)
+{
+	struct export_io *second = another(8);
+	const struct timespec rest = {.tv_nsec = 300 * MSEC};
+
+	assert_true(export_io_enter(io));
+	assert_int_equal(export_io_drain(io, 300 * MSEC), 1);
+	nanosleep(&rest, NULL);
+	assert_true(drain_takes(second, 300 * MSEC) >= 250 * MSEC);
+	gone(second);
+	export_io_leave(io);
+}
+
 static void *drain(void *arg)
 {
 	return (void *)(uintptr_t)export_io_drain(arg, 60 * SEC);
@@ -248,6 +342,11 @@ int main(void)
 		TEST(test_closing_refuses),
 		TEST(test_closing_waits_for_nothing),
 		TEST(test_draining_is_bounded_and_late_leavers_are_harmless),
+		TEST(test_time_gives_back_what_was_waited),
+		TEST(test_draining_again_waits_for_what_is_left),
+		TEST(test_exports_that_go_together_share_one_deadline),
+		TEST(test_each_export_has_a_moment),
+		TEST(test_other_waits_count),
 		TEST(test_the_last_leaver_ends_the_drain),
 		TEST(test_a_read_waits_for_room_unless_its_export_goes),
 		TEST(test_settings_are_replaced_as_a_whole),
