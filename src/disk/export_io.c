@@ -12,6 +12,9 @@
 #include "common/log.h"
 #include "disk/block_device.h"
 
+/* While answers are waited for they are looked at so often (ns). */
+#define ABANDON_LOOK 1000000
+
 static struct {
 	struct lock lock;
 	struct export_io *first;
@@ -197,6 +200,52 @@ uint32_t export_io_drain(struct export_io *io, uint64_t timeout)
 	lock_drop(&io->lock);
 	export_io_waited(now);
 	return left;
+}
+
+bool export_io_answers(struct export_io *io)
+{
+	atomic_fetch_add(&io->answers, 1);
+	if (!atomic_load(&io->abandoned))
+		return true;
+	export_io_answered(io);
+	return false;
+}
+
+void export_io_answered(struct export_io *io)
+{
+	uint32_t before = atomic_fetch_sub(&io->answers, 1);
+
+	assert(before > 0);
+	(void)before;
+}
+
+/* How many of the requests of closed exports answer just now; FRESH: of one that was not abandoned before. */
+static uint32_t abandon(bool *fresh)
+{
+	uint32_t answers = 0;
+
+	lock_take(&exports.lock);
+	for (struct export_io *io = exports.first; io != NULL; io = io->next) {
+		if (!atomic_load(&io->closing))
+			continue;
+		if (!atomic_exchange(&io->abandoned, true))
+			*fresh = true;
+		answers += atomic_load(&io->answers);
+	}
+	lock_drop(&exports.lock);
+	return answers;
+}
+
+uint32_t exports_abandon(uint64_t timeout)
+{
+	const struct timespec look = {.tv_nsec = ABANDON_LOOK};
+	uint64_t until = clock_now() + timeout;
+	bool fresh = false;
+	uint32_t answers;
+
+	while ((answers = abandon(&fresh)) != 0 && fresh && clock_now() < until)
+		nanosleep(&look, NULL);
+	return answers;
 }
 
 bool export_io_handle_opens(struct export_io *io)

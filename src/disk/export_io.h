@@ -44,7 +44,8 @@ struct export_io {
 	pthread_cond_t drained;
 	_Atomic uint32_t pending; /* requests queued or running */
 	_Atomic uint32_t handles; /* of a remote FSAL that our backings have open */
-	atomic_bool closing, hurries;
+	_Atomic uint32_t answers; /* requests that answer just now */
+	atomic_bool closing, hurries, abandoned;
 	uint64_t made;		   /* when (ns) */
 	_Atomic uint64_t deadline; /* ns; 0: nobody has waited for its end */
 	_Atomic uint32_t said;	   /* bits: causes of missing descriptors that the log has */
@@ -84,6 +85,18 @@ uint32_t export_io_drain(struct export_io *io, uint64_t timeout);
 #define DRAIN_LEAST (100 * UINT64_C(1000000))
 /* Until when (ns) its end may be waited for; 0: export_io_drain() has not been called. */
 uint64_t export_io_deadline(struct export_io *io);
+/*
+ * A request that has entered, and waited, answers, until it has answered(); false: it must not, for what it
+ * refers to has gone.
+ */
+bool export_io_answers(struct export_io *io);
+void export_io_answered(struct export_io *io);
+/*
+ * The server ends, and frees what requests refer to, though some have not left: of exports that are closed none
+ * begins to answer any more. The first time of an export waits up to TIMEOUT ns for those that do. Returns how many
+ * still do.
+ */
+uint32_t exports_abandon(uint64_t timeout);
 /* Something else that ends with an export was waited for, from BEGUN (ns) until now: that counts for those that follow. */
 void export_io_waited(uint64_t begun);
 

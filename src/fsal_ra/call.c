@@ -120,15 +120,33 @@ void call_unpark(struct call *call)
 	export_io_put(call->io);
 }
 
+/* What it refers to may have been freed: only what it has a reference on, or holds itself, is touched. */
+static void lose(struct call *call)
+{
+	export_io_leave(call->io);
+	export_io_put(call->io);
+	call_put(call);
+}
+
 struct export_io *call_resume(struct call *call, struct req_op_context *ctx)
+{
+	if (!export_io_answers(call->io)) {
+		lose(call);
+		return NULL;
+	}
+	call_context(call, ctx);
+	return call->io;
+}
+
+void call_context(struct call *call, struct req_op_context *ctx)
 {
 	init_op_context_simple(ctx, call->gsh_export, &call->exp->export);
 	ctx->creds = call->creds;
-	return call->io;
 }
 
 void call_resumed(struct export_io *io)
 {
+	export_io_answered(io);
 	export_io_leave(io); /* before the export's reference goes */
 	export_io_put(io);
 	release_op_context();

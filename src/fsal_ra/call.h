@@ -75,9 +75,12 @@ bool call_park(struct call *call);
 void call_unpark(struct call *call);
 /*
  * On another thread: CTX becomes the op context of the request. CALL may be gone by the time of
- * call_resumed(), which takes what call_resume() returned.
+ * call_resumed(), which takes what call_resume() returned. NULL: the server ends and frees what CALL refers to, so
+ * that nobody can be answered; CALL is gone.
  */
 struct export_io *call_resume(struct call *call, struct req_op_context *ctx);
 void call_resumed(struct export_io *io);
+/* The context alone, of which the caller has taken the export's reference, and which he releases. */
+void call_context(struct call *call, struct req_op_context *ctx);
 
 #endif /* RA_CALL_H */

@@ -28,8 +28,10 @@ static void release(struct fsal_export *exp_hdl)
 	 * the export: with the last one none is left, and it may have been given back on a thread
 	 * that prefetches still need.
 	 */
-	if (op_ctx == NULL)
+	if (op_ctx == NULL) {
 		ra_io_export_drain(exp);
+		(void)exports_abandon(DRAIN_LEAST);
+	}
 	ra_io_export_release(exp);
 	remote_export_gone(exp);
 	if (op_ctx != NULL)

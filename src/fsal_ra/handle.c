@@ -68,6 +68,8 @@ static void release(struct fsal_obj_handle *obj_hdl)
 {
 	struct ra_handle *hdl = ra_handle_of(obj_hdl);
 
+	if (op_ctx == NULL) /* a request that outlasted the drain has it still */
+		(void)exports_abandon(DRAIN_LEAST);
 	backing_slot_fini(&hdl->slot);
 	if (hdl->unstable.written)
 		far_write_forget(hdl);

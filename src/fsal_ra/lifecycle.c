@@ -6,8 +6,8 @@
  * Order of the end: exports stop taking requests and drain (bounded); the module joins its threads,
  * which serve what is queued; then memory goes. Requests keep what they need of ours by references, so
  * a prefetch that outlasts the drain is harmless. A demand read needs its handle, which is Ganesha's to
- * free: it must not outlast the server's whole shutdown, for which a disk would have to hang longer than
- * Drain_Timeout twice.
+ * free: one that outlasts the drain is not answered once handles are freed at the server's end
+ * (exports_abandon()).
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -38,12 +38,6 @@
 
 /* ---- the answer ------------------------------------------------------------------------- */
 
-/* What CALL has read, AMOUNT bytes, counts for the price of memory: what it asked for beyond the file's end is none. */
-static void count_for_price(const struct call *call, size_t amount)
-{
-	ra_prices_read(ra_handle_of(call->obj_hdl)->slot.file_hash, call->read_arg->offset, amount);
-}
-
 static void answered_below(struct fsal_obj_handle *sub, fsal_status_t status, void *obj_data,
 			   void *caller_data)
 {
@@ -118,14 +112,17 @@ static void demand_complete(struct sched_req *r)
 	if (!export_io_hurries(call->io) && walk_read_again(call))
 		return;
 	io = call_resume(call, &ctx);
-	if (!call->fetched && export_io_hurries(io))
+	if (io == NULL)
+		; /* nobody is there to be answered */
+	else if (!call->fetched && export_io_hurries(io))
 		answer_later(call);
 	else if (call->told)
 		answered_below(ra_sub_of(call->obj_hdl), call->status, call->read_arg, call);
 	else
 		answer_parked(call, io);
 	backing_release(b);
-	call_resumed(io);
+	if (io != NULL)
+		call_resumed(io);
 }
 
 static void demand_execute(struct dispatcher *d, struct sched_req *r)

@@ -59,7 +59,7 @@ void read_below_of(struct call *call)
 	uint64_t begun = clock_now();
 
 	get_gsh_export_ref(call->gsh_export); /* the context's */
-	(void)call_resume(call, &ctx);
+	call_context(call, &ctx);
 	call->status = SUBCALL(call->exp,
 			       read_below(ra_sub_of(call->obj_hdl), call->bypass, call->read_arg));
 	release_op_context();

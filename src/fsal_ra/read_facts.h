@@ -1,18 +1,26 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What is asked of a READ's file and its device before the READ is judged (read.c). Any thread.
+ * What is asked of a READ's file and its device before the READ is judged (read.c), and what it counts for. Any thread.
  */
 #ifndef FSAL_RA_READ_FACTS_H
 #define FSAL_RA_READ_FACTS_H
 
 #include <sys/sysmacros.h>
 
+#include "call.h"
 #include "disk/backing_slot.h"
+#include "prices.h"
 #include "ra_methods.h"
 #include "readahead/first_read.h"
 #include "readahead/readahead.h"
 
 #include "FSAL/fsal_localfs.h"
+
+/* What CALL has read, AMOUNT bytes, counts for the price of memory: what it asked for beyond the file's end is none. */
+static inline void count_for_price(const struct call *call, size_t amount)
+{
+	ra_prices_read(ra_handle_of(call->obj_hdl)->slot.file_hash, call->read_arg->offset, amount);
+}
 
 /* The device's part of what the engine is told of R, which is of B's file. */
 static inline void read_ask_device(struct readahead_read *r, struct backing *b)

@@ -25,6 +25,8 @@ static void answer(struct paced *p)
 	struct req_op_context ctx;
 	struct export_io *io = call_resume(call, &ctx);
 
+	if (io == NULL)
+		return;
 	call_done(NULL, call->status, call->write_arg, call);
 	call_resumed(io);
 }

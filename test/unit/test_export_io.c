@@ -158,6 +158,25 @@ static void test_time_gives_back_what_was_waited(void **state)
 	export_io_leave(io);
 }
 
+/* The server frees what its requests refer to, whether they have left or not. */
+static void test_what_is_abandoned_does_not_answer(void **state)
+{
+	struct export_io *open = another(8);
+
+	assert_true(export_io_enter(io));
+	assert_int_equal(export_io_drain(io, 0), 1);
+	assert_true(export_io_answers(io));
+	assert_int_equal(exports_abandon(5 * MSEC), 1); /* it may be too late for that one */
+	export_io_answered(io);
+	assert_int_equal(exports_abandon(60 * SEC), 0);
+	assert_false(export_io_answers(io));
+	assert_int_equal(exports_abandon(0), 0);
+	assert_true(export_io_answers(open)); /* it does not go */
+	export_io_answered(open);
+	gone(open);
+	export_io_leave(io);
+}
+
 static void *drain(void *arg)
 {
 	return (void *)(uintptr_t)export_io_drain(arg, 60 * SEC);
@@ -347,6 +366,7 @@ int main(void)
 		TEST(test_exports_that_go_together_share_one_deadline),
 		TEST(test_each_export_has_a_moment),
 		TEST(test_other_waits_count),
+		TEST(test_what_is_abandoned_does_not_answer),
 		TEST(test_the_last_leaver_ends_the_drain),
 		TEST(test_a_read_waits_for_room_unless_its_export_goes),
 		TEST(test_settings_are_replaced_as_a_whole),
