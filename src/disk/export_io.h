@@ -82,7 +82,7 @@ void export_io_close(struct export_io *io);
  */
 uint32_t export_io_drain(struct export_io *io, uint64_t timeout);
 /* ns, or TIMEOUT where that is less. */
-#define DRAIN_LEAST (100 * UINT64_C(1000000))
+#define DRAIN_LEAST (250 * UINT64_C(1000000))
 /* Until when (ns) its end may be waited for; 0: export_io_drain() has not been called. */
 uint64_t export_io_deadline(struct export_io *io);
 /*
