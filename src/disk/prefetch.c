@@ -342,14 +342,15 @@ static uint64_t begin_some(struct dispatcher *d, struct prefetch *p, struct fetc
 
 /*
  * The beginning; false: that is all, for a step has come, and he is silent. Where others write to the disk, theirs would come
- * between the steps, with two seeks, and pieces are worth more the more are asked for at once: there it is as any chunk.
+ * between the steps, with two seeks, and pieces are worth more the more are asked for at once: there it is as any chunk. So it
+ * is of a FSAL that can only be asked and waited for.
  */
 static bool bring_young(struct dispatcher *d, struct prefetch *p, uint64_t *slice)
 {
 	uint64_t begin = p->upto, most;
 	struct fetch_chunk chunk;
 
-	if (p->in_pieces || device_is_written(p->backing->device))
+	if (p->in_pieces || device_is_written(p->backing->device) || !backing_begins(p->backing))
 		return true;
 	most = first_step(d, p);
 	while (most != 0 && p->upto < begin + YOUNG_MAX && prefetch_goes_on(p)) {
