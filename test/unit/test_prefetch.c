@@ -1034,6 +1034,19 @@ static void test_a_chunk_goes_on_as_its_reader_does(void **state)
 	assert_true(backing_resident(b, stopping.offset, stopping.len));
 }
 
+/* As of a cluster: its FSAL can be asked and waited for only. */
+static void test_a_young_chunk_of_who_cannot_begin(void **state)
+{
+	const struct backing_ops *all = b->ops;
+	struct backing_ops waiting = *all;
+
+	waiting.begin = NULL;
+	b->ops = &waiting;
+	bring_young(true);
+	assert_true(backing_resident(b, stopping.offset, stopping.len));
+	b->ops = all;
+}
+
 /* One of a record gets that as soon as it and those before it are there; each of them is waited for. */
 static void test_a_reader_gets_its_record(void **state)
 {
@@ -1337,6 +1350,7 @@ int main(void)
 		TEST(test_who_submits_asks_beside_few_only),
 		TEST(test_no_memory),
 		TEST(test_a_closing_export_takes_none),
+		TEST(test_a_young_chunk_of_who_cannot_begin),
 		TEST(test_an_export_that_closes_stops_it),
 		TEST(test_a_removed_file_stops_it),
 		TEST(test_a_file_removed_before_its_turn),
