@@ -91,20 +91,21 @@ static uint64_t file_order(const struct backing *b, uint64_t offset)
 	return UNMAPPED_BASE + ((b->file & 0xfffff) << 40) + offset % (UINT64_C(1) << 40);
 }
 
-uint64_t backing_block(struct backing *b, uint64_t offset)
+static uint64_t place_of(struct backing *b, uint64_t offset, bool if_few)
 {
 	uint64_t block;
 
-	return b->ops->block(b, offset, &block) ? block : file_order(b, offset);
+	return b->ops->block(b, offset, if_few, &block) ? block : file_order(b, offset);
+}
+
+uint64_t backing_block(struct backing *b, uint64_t offset)
+{
+	return place_of(b, offset, false);
 }
 
 uint64_t backing_block_if_few(struct backing *b, uint64_t offset)
 {
-	uint64_t block;
-
-	if (b->ops->block_if_few == NULL)
-		return backing_block(b, offset);
-	return b->ops->block_if_few(b, offset, &block) ? block : file_order(b, offset);
+	return place_of(b, offset, true);
 }
 
 bool backing_written(struct backing *b, uint64_t offset, uint64_t len, struct extent_span *span)
@@ -117,14 +118,12 @@ bool backing_written(struct backing *b, uint64_t offset, uint64_t len, struct ex
 
 uint64_t backing_reach(struct backing *b, uint64_t offset, uint64_t turn, uint64_t seek)
 {
-	return b->ops->reach != NULL ? b->ops->reach(b, offset, turn, seek) : turn;
+	return b->ops->reach != NULL ? b->ops->reach(b, offset, turn, seek, false) : turn;
 }
 
 uint64_t backing_reach_if_few(struct backing *b, uint64_t offset, uint64_t turn, uint64_t seek)
 {
-	if (b->ops->reach_if_few == NULL)
-		return backing_reach(b, offset, turn, seek);
-	return b->ops->reach_if_few(b, offset, turn, seek);
+	return b->ops->reach != NULL ? b->ops->reach(b, offset, turn, seek, true) : turn;
 }
 
 uint64_t backing_whole(struct backing *b, uint64_t offset, uint64_t len)

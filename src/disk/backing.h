@@ -54,16 +54,17 @@ struct backing;
 struct backing_ops {
 	/* As the functions below of the same name. */
 	bool (*resident)(struct backing *b, uint64_t offset, uint64_t len);
-	/* The device address of OFFSET into *BLOCK; false: none. The same as far as known, without waiting. */
-	bool (*block)(struct backing *b, uint64_t offset, uint64_t *block);
+	/*
+	 * The device address of OFFSET into *BLOCK; false: none. IF_FEW: for who submits, backing_block_if_few(). The same
+	 * as far as known, without waiting.
+	 */
+	bool (*block)(struct backing *b, uint64_t offset, bool if_few, uint64_t *block);
 	bool (*place_known)(struct backing *b, uint64_t offset, uint64_t *block);
-	/* As block() and reach() for who submits: backing_block_if_few(). NULL: these wait for nobody. */
-	bool (*block_if_few)(struct backing *b, uint64_t offset, uint64_t *block);
-	uint64_t (*reach_if_few)(struct backing *b, uint64_t offset, uint64_t turn, uint64_t seek);
 	/* *SPAN is in file order before. */
 	bool (*written)(struct backing *b, uint64_t offset, uint64_t len, struct extent_span *span);
-	/* As backing_reach(); NULL: it lies nowhere in particular. */
-	uint64_t (*reach)(struct backing *b, uint64_t offset, uint64_t turn, uint64_t seek);
+	/* As backing_reach(), or backing_reach_if_few(); NULL: it lies nowhere in particular. */
+	uint64_t (*reach)(struct backing *b, uint64_t offset, uint64_t turn, uint64_t seek,
+			  bool if_few);
 	/* As backing_whole(); NULL: as before. */
 	uint64_t (*whole)(struct backing *b, uint64_t offset, uint64_t len);
 	/* As backing_in_order(); NULL: as before. */

@@ -11,14 +11,10 @@ static bool local_resident(struct backing *b, uint64_t offset, uint64_t len)
 			    atomic_load_explicit(&b->size, memory_order_relaxed), offset, len);
 }
 
-static bool local_block(struct backing *b, uint64_t offset, uint64_t *block)
+static bool local_block(struct backing *b, uint64_t offset, bool if_few, uint64_t *block)
 {
-	return extent_map_lookup(&b->extents, offset, extent_fetch_fiemap, &b->fd, block);
-}
-
-static bool local_block_if_few(struct backing *b, uint64_t offset, uint64_t *block)
-{
-	return extent_map_lookup_if_few(&b->extents, offset, extent_fetch_fiemap, &b->fd, block);
+	return (if_few ? extent_map_lookup_if_few : extent_map_lookup)(
+		&b->extents, offset, extent_fetch_fiemap, &b->fd, block);
 }
 
 static bool local_written(struct backing *b, uint64_t offset, uint64_t len,
@@ -27,15 +23,11 @@ static bool local_written(struct backing *b, uint64_t offset, uint64_t len,
 	return extent_map_written(&b->extents, offset, len, extent_fetch_fiemap, &b->fd, span);
 }
 
-static uint64_t local_reach(struct backing *b, uint64_t offset, uint64_t turn, uint64_t seek)
+static uint64_t local_reach(struct backing *b, uint64_t offset, uint64_t turn, uint64_t seek,
+			    bool if_few)
 {
-	return extent_map_reach(&b->extents, offset, turn, seek, extent_fetch_fiemap, &b->fd);
-}
-
-static uint64_t local_reach_if_few(struct backing *b, uint64_t offset, uint64_t turn, uint64_t seek)
-{
-	return extent_map_reach_if_few(&b->extents, offset, turn, seek, extent_fetch_fiemap,
-				       &b->fd);
+	return (if_few ? extent_map_reach_if_few : extent_map_reach)(
+		&b->extents, offset, turn, seek, extent_fetch_fiemap, &b->fd);
 }
 
 static uint64_t local_whole(struct backing *b, uint64_t offset, uint64_t len)
@@ -88,8 +80,6 @@ static const struct backing_ops local_ops = {
 	.resident = local_resident,
 	.block = local_block,
 	.place_known = local_place_known,
-	.block_if_few = local_block_if_few,
-	.reach_if_few = local_reach_if_few,
 	.written = local_written,
 	.reach = local_reach,
 	.whole = local_whole,

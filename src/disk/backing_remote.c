@@ -136,12 +136,18 @@ static bool remote_resident(struct backing *b, uint64_t offset, uint64_t len)
 }
 
 /* Where a cluster puts what nobody knows: file order. */
-static bool remote_block(struct backing *b, uint64_t offset, uint64_t *block)
+static bool remote_place_known(struct backing *b, uint64_t offset, uint64_t *block)
 {
 	(void)b;
 	(void)offset;
 	(void)block;
 	return false;
+}
+
+static bool remote_block(struct backing *b, uint64_t offset, bool if_few, uint64_t *block)
+{
+	(void)if_few;
+	return remote_place_known(b, offset, block);
 }
 
 /* What was read took the cluster's time: the caller has filled in the order. */
@@ -370,7 +376,7 @@ static void remote_fini(struct backing *b)
 static const struct backing_ops remote_ops = {
 	.resident = remote_resident,
 	.block = remote_block,
-	.place_known = remote_block,
+	.place_known = remote_place_known,
 	.written = remote_written,
 	.refresh_size = remote_refresh_size,
 	.is_removed = remote_is_removed,

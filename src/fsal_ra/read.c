@@ -112,17 +112,18 @@ static void demand_complete(struct sched_req *r)
 	if (!export_io_hurries(call->io) && walk_read_again(call))
 		return;
 	io = call_resume(call, &ctx);
-	if (io == NULL)
-		; /* nobody is there to be answered */
-	else if (!call->fetched && export_io_hurries(io))
+	if (io == NULL) { /* nobody is there to be answered */
+		backing_release(b);
+		return;
+	}
+	if (!call->fetched && export_io_hurries(io))
 		answer_later(call);
 	else if (call->told)
 		answered_below(ra_sub_of(call->obj_hdl), call->status, call->read_arg, call);
 	else
 		answer_parked(call, io);
 	backing_release(b);
-	if (io != NULL)
-		call_resumed(io);
+	call_resumed(io);
 }
 
 static void demand_execute(struct dispatcher *d, struct sched_req *r)
