@@ -8,6 +8,7 @@
 #include "common/container.h"
 #include "disk/prefetch_parts.h"
 #include "disk/scratch.h"
+#include "readahead/first_read.h"
 
 static const struct sched_req_ops prefetch_ops;
 
@@ -117,6 +118,8 @@ static void submit(struct prefetch *p, bool if_few)
 	p->req.record = p->plan.record;
 	p->req.step = p->plan.step;
 	p->req.begins = p->plan.begins;
+	if (p->plan.begins && !device_joins_only(p->backing->device))
+		p->req.by_reads = FIRST_READS_OWN;
 	p->req.owner = p->plan.cursor.index + 1;
 	if (dispatcher_submit(&p->backing->device->dispatcher, &p->req) != SCHED_ADDED)
 		leave(p);

@@ -67,9 +67,10 @@ static inline uint64_t read_brings(uint64_t offset, uint64_t len, struct backing
 			       .len = len,
 			       .size = atomic_load_explicit(&b->size, memory_order_relaxed),
 			       .count = plan->count,
-			       .followed = plan->followed};
+			       .followed = plan->followed || plan->begins};
 
-	if (device_joins_only(b->device) || plan->len != 0 || !first_read_begins(&r))
+	if (device_joins_only(b->device) || (plan->len != 0 && !plan->begins) ||
+	    !first_read_begins(&r))
 		return len;
 	r.window = device_window(b->device, now);
 	return first_read_length(&r);

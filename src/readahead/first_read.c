@@ -24,15 +24,16 @@ static uint64_t initial(const struct first_read *r)
 
 uint64_t first_read_length(const struct first_read *r)
 {
-	uint64_t window = r->window, want;
+	uint64_t window = r->window, most, want;
 
 	if (r->followed && window > FOLLOWED_WINDOW)
 		window = FOLLOWED_WINDOW;
+	most = r->followed && r->offset + r->len < FIRST_READS ? FIRST_READS - r->offset : window;
 	if (!first_read_begins(r) || r->len >= window || r->offset >= r->size)
 		return r->len;
 	want = r->offset + initial(r);
-	if (want > window)
-		want = window;
+	if (want > most)
+		want = most;
 	if (want > r->size - r->offset)
 		want = r->size - r->offset;
 	return want > r->len ? want : r->len;

@@ -7,13 +7,19 @@
  *   [ what was read so far   | read ... of that twice the last part ]   one that goes on where that ended
  *
  * Of a stream the rest comes ahead of it: a READ of it that is late waits for no more than the kernel's window of by
- * default, however large read_ahead_kb is, and nobody waits behind it for more.
+ * default, however large read_ahead_kb is, and nobody waits behind it for more. But where it begins its first chunk may
+ * wait for the turns of others, and its first READs do not wait for that (sched/join.c): by themselves they bring
+ * FIRST_READS of the file in two or three requests, which is all that many a reader wants.
  */
 #ifndef READAHEAD_FIRST_READ_H
 #define READAHEAD_FIRST_READ_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* Bytes from a file's beginning that the READs of a stream that begins bring; those in the first part of its chunk do. */
+#define FIRST_READS	(UINT64_C(256) << 10)
+#define FIRST_READS_OWN (FIRST_READS / 2)
 
 struct first_read {
 	uint64_t offset, len, size; /* bytes; size: of the file */

@@ -5,8 +5,8 @@
  *   a, b, c, d begin   |#### a ####|#### b ####|#### c ####|#### d ####|     d waits for three whole turns
  *                      |a|b|c|d|#### a ####|#### b ####|#### c ####|...      ... for three short ones
  *
- * The reads with which a client begins a file are joined to its first chunk. By themselves they would have been
- * served within Demand_Wait or so. Where those who begin would wait for longer than that, each has a part of a chunk
+ * The first few reads with which a client begins a file go by themselves, within Demand_Wait or so (join.c); those behind
+ * them are joined to its first chunk. Where those who begin would wait for longer than that, each has a part of a chunk
  * first, and the rest in its next turn: that is one seek more for a stream. So does who goes before his turn
  * (flow_joined.c). A file that is one chunk does not begin (readahead/plan.c): it goes in the order of the disk.
  */

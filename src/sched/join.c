@@ -4,7 +4,8 @@
  *
  *   file    |--------- chunk, queued or running ---------|        |d|d|d|
  *             ^ a demand inside it joins                          ^ the first is picked:
- *             ^ one queued before is absorbed                       its neighbours merge into it
+ *             ^ one queued before is absorbed                       its neighbours merge into it, and those
+ *                                                                   that overlap, each with more than it needs
  *
  * A joined demand is a waiter of the other, and woken when its last byte has arrived.
  */
@@ -61,6 +62,15 @@ static bool keeps_chunks(const struct sched_flow *f, const struct sched_flow *mi
 }
 
 /*
+ * Whether R lies where the chunk AT, which has not gone yet, begins: who has just begun with a file has its first bytes
+ * as soon as any small read, though turns of others come before his first one.
+ */
+static bool goes_before(const struct sched_req *r, const struct sched_req *at)
+{
+	return at->by_reads && at->state == REQ_QUEUED && r->offset < at->offset + at->by_reads;
+}
+
+/*
  * Who may wait for AT. For a chunk who has it at the disk, or in his own flow, or takes it over (promote()), or finds
  * it where it goes soon. For a demand read who has all from it, and is of the same flow or finds it at the disk: it
  * goes to no other flow. Not where it hangs, for no more may be bad than its own part.
@@ -70,6 +80,8 @@ static bool is_joined_by(const struct sched_req *at, const struct sched_req *r)
 	bool whole = at->offset <= r->offset && req_end(r) <= req_end(at);
 	bool own = at->flow.client == r->flow.client && at->flow.export_id == r->flow.export_id;
 
+	if (goes_before(r, at))
+		return false;
 	if (at->class != SCHED_DEMAND)
 		return at->state == REQ_RUNNING || at->in == r->in ||
 		       flow_is_behind(r->in, at->in) || !keeps_chunks(at->in, r->in);
@@ -186,19 +198,35 @@ void absorb(struct sched_queue *q, struct sched_req *chunk)
 	}
 }
 
+/*
+ * Bytes that R has when N, which begins at its end, is merged into it; 0: it is to go by itself. Or within it, where
+ * both are of one flow and R brings more than it needs: then N may, too, of what lies behind.
+ */
+static uint64_t merged_len(const struct sched_queue *q, const struct sched_req *r,
+			   const struct sched_req *n)
+{
+	uint64_t at = n->offset - r->offset, len = at + n->len;
+
+	if (n->block != r->block + at || len > q->limits.max_io ||
+	    (at < r->io_len && (!r->brings_more || n->in != r->in)))
+		return 0;
+	return len > r->io_len ? len : r->io_len;
+}
+
 void merge(struct sched_queue *q, struct sched_req *r)
 {
-	struct order_node *at = order_from(&q->places, r->file, r->offset + r->io_len), *next;
+	struct order_node *at = order_from(&q->places, r->file, r->offset), *next;
 	struct sched_req *n;
 
 	for (; (n = place_of(at)) && n->file == r->file && n->offset <= r->offset + r->io_len;
 	     at = next) {
+		uint64_t len = merged_len(q, r, n);
+
 		next = order_next(at);
-		if (!TAILQ_EMPTY(&n->waiters) || n->offset != r->offset + r->io_len ||
-		    n->block != r->block + r->io_len || r->io_len + n->len > q->limits.max_io)
+		if (!TAILQ_EMPTY(&n->waiters) || !len)
 			continue;
 		join(q, n, r);
-		r->io_len += n->len;
+		r->io_len = len;
 		q->stats.merged++;
 	}
 }

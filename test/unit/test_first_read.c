@@ -55,6 +55,32 @@ static void test_a_late_one_of_a_stream(void **state)
 	assert_int_equal(first_read_length(&r), MIB);
 }
 
+/* Where a stream begins its READs bring so much of the file in all, each its part of it, and none more. */
+static void test_where_a_stream_begins(void **state)
+{
+	struct first_read r = {.offset = 96 * KIB,
+			       .len = 32 * KIB,
+			       .size = 64 * MIB,
+			       .window = 128 * KIB,
+			       .count = 4,
+			       .followed = true};
+
+	assert_int_equal(first_read_length(&r), 160 * KIB);
+	r.window = 4 * MIB;
+	assert_int_equal(first_read_length(&r), 160 * KIB);
+	r.offset = 192 * KIB;
+	r.count = 7;
+	assert_int_equal(first_read_length(&r), 64 * KIB);
+	r.offset = 32 * KIB;
+	r.count = 2;
+	assert_int_equal(first_read_length(&r), 160 * KIB);
+	r.size = 70000;
+	assert_int_equal(first_read_length(&r), 70000 - 32 * KIB);
+	r.size = 64 * MIB;
+	r.window = 0; /* nothing is to be brought along */
+	assert_int_equal(first_read_length(&r), 32 * KIB);
+}
+
 /* A read somewhere else brings nothing along; nor does any without the kernel's read-ahead. */
 static void test_what_does_not(void **state)
 {
@@ -72,6 +98,7 @@ int main(void)
 		cmocka_unit_test(test_the_first),
 		cmocka_unit_test(test_what_goes_on),
 		cmocka_unit_test(test_a_late_one_of_a_stream),
+		cmocka_unit_test(test_where_a_stream_begins),
 		cmocka_unit_test(test_what_does_not),
 	};
 

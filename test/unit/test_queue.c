@@ -167,6 +167,61 @@ static void test_a_chunk_absorbs_the_demands_it_covers(void **state)
 	queue_free(q);
 }
 
+/* Who has just begun has its first bytes as soon as any small read; what lies behind them comes with the chunk. */
+static void test_reads_where_a_stream_begins_go_before_its_chunk(void **state)
+{
+	struct sched_queue *q = make("turns");
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+	struct sched_req c = chunk(1, MIB, 4 * MIB), before = demand(1, MIB + 32 * KIB, 32 * KIB),
+			 in = demand(1, MIB + 96 * KIB, 32 * KIB),
+			 behind = demand(1, MIB + 128 * KIB, 32 * KIB),
+			 late = demand(1, MIB + 64 * KIB, 32 * KIB);
+
+	c.by_reads = 128 * KIB;
+	assert_int_equal(sched_submit(q, &before, 1), SCHED_ADDED);
+	assert_int_equal(sched_submit(q, &c, 2), SCHED_ADDED);
+	assert_int_equal(q->stats.absorbed, 0);
+	assert_int_equal(sched_submit(q, &in, 3), SCHED_ADDED);
+	assert_int_equal(sched_submit(q, &behind, 3), SCHED_WAITS);
+	assert_ptr_equal(sched_next(q, 4), &before);
+	assert_ptr_equal(sched_next(q, 5), &in);
+	assert_ptr_equal(sched_next(q, 6), &c);
+	assert_int_equal(sched_submit(q, &late, 7), SCHED_WAITS); /* it is on its way */
+	sched_done(q, &c, 8, &woken);
+	assert_woken(&woken, &behind);
+	assert_woken(&woken, &late);
+	queue_free(q);
+}
+
+/* Each of those with which a file is begun asks for what comes next, too: one request brings it once. */
+static void test_demands_that_overlap_merge(void **state)
+{
+	struct sched_queue *q = make("turns");
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+	struct sched_req first = demand(1, 64 * KIB, 128 * KIB),
+			 second = demand(1, 96 * KIB, 160 * KIB),
+			 within = demand(1, 80 * KIB, 32 * KIB),
+			 moved = demand(1, 160 * KIB, 512 * KIB);
+
+	first.brings_more = second.brings_more = true;
+	moved.block += 500 * MIB; /* it goes on elsewhere on the disk */
+	assert_int_equal(sched_submit(q, &within, 1), SCHED_ADDED);
+	assert_int_equal(sched_submit(q, &second, 1), SCHED_ADDED);
+	assert_int_equal(sched_submit(q, &moved, 1), SCHED_ADDED);
+	assert_int_equal(sched_submit(q, &first, 1), SCHED_ADDED);
+	assert_ptr_equal(sched_next(q, 2), &first);
+	assert_int_equal(first.io_len, 192 * KIB);
+	assert_int_equal(q->stats.absorbed, 1);
+	assert_int_equal(q->stats.merged, 1);
+	sched_done(q, &first, 3, &woken);
+	assert_woken(&woken, &within);
+	assert_woken(&woken, &second);
+	assert_true(TAILQ_EMPTY(&woken)); /* but for what goes on elsewhere */
+	assert_int_equal(q->stats.bytes[SCHED_DEMAND], 192 * KIB);
+	assert_ptr_equal(sched_next(q, 4), &moved);
+	queue_free(q);
+}
+
 static void test_neighbours_merge_up_to_max_io(void **state)
 {
 	struct sched_queue *q = make("elevator");
@@ -386,6 +441,8 @@ int main(void)
 		cmocka_unit_test(test_a_demand_that_spans_two_chunks),
 		cmocka_unit_test(test_a_demand_between_records_joins_none),
 		cmocka_unit_test(test_a_chunk_absorbs_the_demands_it_covers),
+		cmocka_unit_test(test_reads_where_a_stream_begins_go_before_its_chunk),
+		cmocka_unit_test(test_demands_that_overlap_merge),
 		cmocka_unit_test(test_neighbours_merge_up_to_max_io),
 		cmocka_unit_test(test_a_full_queue_refuses),
 		cmocka_unit_test(test_max_wait_comes_before_the_policy),
