@@ -118,7 +118,7 @@ static void submit(struct prefetch *p, bool if_few)
 	p->req.record = p->plan.record;
 	p->req.step = p->plan.step;
 	p->req.begins = p->plan.begins;
-	if (p->plan.begins && !device_joins_only(p->backing->device))
+	if (p->plan.begins && p->plan.offset == 0 && !device_joins_only(p->backing->device))
 		p->req.by_reads = FIRST_READS_OWN;
 	p->req.owner = p->plan.cursor.index + 1;
 	if (dispatcher_submit(&p->backing->device->dispatcher, &p->req) != SCHED_ADDED)

@@ -28,7 +28,9 @@ uint64_t first_read_length(const struct first_read *r)
 
 	if (r->followed && window > FOLLOWED_WINDOW)
 		window = FOLLOWED_WINDOW;
-	most = r->followed && r->offset + r->len < FIRST_READS ? FIRST_READS - r->offset : window;
+	most = window;
+	if (r->followed && window == FOLLOWED_WINDOW && r->offset + r->len <= FIRST_READS)
+		most = FIRST_READS - r->offset;
 	if (!first_read_begins(r) || r->len >= window || r->offset >= r->size)
 		return r->len;
 	want = r->offset + initial(r);

@@ -77,7 +77,7 @@ static bool goes_before(const struct sched_req *r, const struct sched_req *at)
  */
 static bool is_joined_by(const struct sched_req *at, const struct sched_req *r)
 {
-	bool whole = at->offset <= r->offset && req_end(r) <= req_end(at);
+	bool whole = at->offset <= r->offset && req_end(r) <= at->offset + at->io_len;
 	bool own = at->flow.client == r->flow.client && at->flow.export_id == r->flow.export_id;
 
 	if (goes_before(r, at))
@@ -94,18 +94,22 @@ static bool is_joined_by(const struct sched_req *at, const struct sched_req *r)
  */
 struct sched_req *chunk_for(struct sched_queue *q, const struct sched_req *r)
 {
-	struct sched_req *at, *first = NULL, *last = NULL;
+	struct sched_req *at, *first = NULL, *last = NULL, *sooner = NULL;
 
 	TAILQ_FOREACH(at, chunk_list(q, r->file), hash) {
 		if (at->file != r->file || at->dropped || !has(at, r) || !is_joined_by(at, r))
 			continue;
 		if (at->class == SCHED_DEMAND && at->state == REQ_RUNNING)
 			return at; /* all of it is on its way */
+		if (at->class == SCHED_DEMAND)
+			sooner = at;
 		if (at->offset <= r->offset && r->offset < covered_end(at))
 			first = at;
 		if (at->offset < req_end(r) && req_end(r) <= covered_end(at))
 			last = at;
 	}
+	if (sooner && last && last->by_reads && last->state == REQ_QUEUED)
+		return sooner; /* it goes before the chunk */
 	return first ? last : NULL;
 }
 

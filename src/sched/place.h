@@ -26,7 +26,7 @@
 
 #include "sched/queue.h"
 
-/* A longer read (bytes) is a stream's part, and a longer chunk: it has the disk for itself. */
+/* A longer read (bytes) is a stream's part, and a longer chunk, or read with what it brings: it has the disk for itself. */
 #define SCATTERED_MAX	(UINT64_C(128) << 10)
 #define SHORT_CHUNK_MAX (UINT64_C(256) << 10)
 
@@ -47,7 +47,8 @@ static inline bool place_is_scattered(const struct sched_req *r)
 	if (r->class == SCHED_PREFETCH)
 		return ((r->one_step && r->len <= SHORT_CHUNK_MAX) || r->pieces) && !r->record &&
 		       !r->counts && !r->several;
-	return r->class == SCHED_DEMAND && r->len <= SCATTERED_MAX;
+	return r->class == SCHED_DEMAND &&
+	       r->len <= (r->brings_more ? SHORT_CHUNK_MAX : SCATTERED_MAX);
 }
 
 #endif

@@ -234,6 +234,8 @@ static void start(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	TAILQ_INSERT_TAIL(&q->active, r, age);
 	if (r->class == SCHED_DEMAND)
 		merge(q, r);
+	else if (r->by_reads && !r->dropped)
+		absorb(q, r); /* those that would have gone before it, had they had their turn */
 	flow_unqueue(r);
 	flow_started(q, r);
 	flow_limit_begin(q, r, bytes_of(q, r, now), now);

@@ -71,6 +71,14 @@ static void test_where_a_stream_begins(void **state)
 	r.offset = 192 * KIB;
 	r.count = 7;
 	assert_int_equal(first_read_length(&r), 64 * KIB);
+	r.offset = 224 * KIB;
+	r.count = 8;
+	assert_int_equal(first_read_length(&r), 32 * KIB);
+	r.offset = 96 * KIB;
+	r.count = 4;
+	r.window = 64 * KIB; /* where the kernel's is shorter that is all */
+	assert_int_equal(first_read_length(&r), 64 * KIB);
+	r.window = 4 * MIB;
 	r.offset = 32 * KIB;
 	r.count = 2;
 	assert_int_equal(first_read_length(&r), 160 * KIB);

@@ -193,6 +193,53 @@ static void test_reads_where_a_stream_begins_go_before_its_chunk(void **state)
 	queue_free(q);
 }
 
+/* ... and if it goes first all the same it brings theirs. */
+static void test_a_chunk_that_goes_takes_along_who_would_go_before(void **state)
+{
+	struct sched_queue *q = make("fifo");
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+	struct sched_req c = chunk(1, 0, 4 * MIB), in = demand(1, 96 * KIB, 32 * KIB);
+
+	c.by_reads = 128 * KIB;
+	assert_int_equal(sched_submit(q, &c, 1), SCHED_ADDED);
+	assert_int_equal(sched_submit(q, &in, 2), SCHED_ADDED);
+	assert_ptr_equal(sched_next(q, 3), &c);
+	assert_null(sched_check(q));
+	sched_progress(q, &c, 256 * KIB, 4, &woken);
+	assert_woken(&woken, &in);
+	sched_done(q, &c, 5, &woken);
+	assert_null(sched_next(q, 6));
+	queue_free(q);
+}
+
+/* What a read that goes before the chunk brings along is waited for there, queued or running, with what it merged. */
+static void test_what_goes_before_a_chunk_is_sooner(void **state)
+{
+	struct sched_queue *q = make("turns");
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+	struct sched_req c = chunk(1, 0, 4 * MIB), a = demand(1, 64 * KIB, 128 * KIB),
+			 b = demand(1, 96 * KIB, 160 * KIB),
+			 behind = demand(1, 192 * KIB, 32 * KIB),
+			 queued = demand(1, 160 * KIB, 32 * KIB);
+
+	a.brings_more = b.brings_more = true;
+	c.by_reads = 128 * KIB;
+	assert_int_equal(sched_submit(q, &a, 1), SCHED_ADDED);
+	assert_int_equal(sched_submit(q, &c, 1), SCHED_ADDED);
+	assert_int_equal(sched_submit(q, &queued, 1), SCHED_WAITS);
+	assert_int_equal(sched_submit(q, &b, 1), SCHED_ADDED);
+	assert_ptr_equal(sched_next(q, 2), &a);
+	assert_int_equal(a.io_len, 192 * KIB);
+	assert_int_equal(sched_submit(q, &behind, 3), SCHED_WAITS);
+	assert_false(c.wanted);
+	assert_null(sched_check(q));
+	sched_done(q, &a, 4, &woken);
+	assert_woken(&woken, &queued);
+	assert_woken(&woken, &b);
+	assert_woken(&woken, &behind);
+	queue_free(q);
+}
+
 /* Each of those with which a file is begun asks for what comes next, too: one request brings it once. */
 static void test_demands_that_overlap_merge(void **state)
 {
@@ -442,6 +489,8 @@ int main(void)
 		cmocka_unit_test(test_a_demand_between_records_joins_none),
 		cmocka_unit_test(test_a_chunk_absorbs_the_demands_it_covers),
 		cmocka_unit_test(test_reads_where_a_stream_begins_go_before_its_chunk),
+		cmocka_unit_test(test_a_chunk_that_goes_takes_along_who_would_go_before),
+		cmocka_unit_test(test_what_goes_before_a_chunk_is_sooner),
 		cmocka_unit_test(test_demands_that_overlap_merge),
 		cmocka_unit_test(test_neighbours_merge_up_to_max_io),
 		cmocka_unit_test(test_a_full_queue_refuses),
