@@ -22,17 +22,21 @@ static uint64_t initial(const struct first_read *r)
 	return len <= r->window / SMALL_PART ? len * SMALL_TIMES : r->window;
 }
 
+/* Whether R is of the first reads of a stream, which bring FIRST_READS: where the kernel's window is not shorter than by default. */
+static bool begins_stream(const struct first_read *r)
+{
+	return r->followed && r->window >= FOLLOWED_WINDOW && r->offset + r->len <= FIRST_READS;
+}
+
 uint64_t first_read_length(const struct first_read *r)
 {
 	uint64_t window = r->window, most, want;
 
 	if (r->followed && window > FOLLOWED_WINDOW)
 		window = FOLLOWED_WINDOW;
-	most = window;
-	if (r->followed && window == FOLLOWED_WINDOW && r->offset + r->len <= FIRST_READS)
-		most = FIRST_READS - r->offset;
 	if (!first_read_begins(r) || r->len >= window || r->offset >= r->size)
 		return r->len;
+	most = begins_stream(r) ? FIRST_READS - r->offset : window;
 	want = r->offset + initial(r);
 	if (want > most)
 		want = most;

@@ -17,7 +17,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Bytes from a file's beginning that the READs of a stream that begins bring; those in the first part of its chunk do. */
+/*
+ * Bytes of a file that the READs with which a stream begins bring in all; and of these, where those READs lie that do not
+ * wait for its first chunk.
+ */
 #define FIRST_READS	(UINT64_C(256) << 10)
 #define FIRST_READS_OWN (FIRST_READS / 2)
 

@@ -62,12 +62,12 @@ static bool keeps_chunks(const struct sched_flow *f, const struct sched_flow *mi
 }
 
 /*
- * Whether R lies where the chunk AT, which has not gone yet, begins: who has just begun with a file has its first bytes
- * as soon as any small read, though turns of others come before his first one.
+ * Whether the chunk AT has not gone yet, and lets reads where it begins go before it: who has just begun with a file has
+ * its first bytes as soon as any small read, though turns of others come before his first one.
  */
-static bool goes_before(const struct sched_req *r, const struct sched_req *at)
+static bool lets_go_before(const struct sched_req *at)
 {
-	return at->by_reads && at->state == REQ_QUEUED && r->offset < at->offset + at->by_reads;
+	return at->by_reads && at->state == REQ_QUEUED;
 }
 
 /*
@@ -80,7 +80,7 @@ static bool is_joined_by(const struct sched_req *at, const struct sched_req *r)
 	bool whole = at->offset <= r->offset && req_end(r) <= at->offset + at->io_len;
 	bool own = at->flow.client == r->flow.client && at->flow.export_id == r->flow.export_id;
 
-	if (goes_before(r, at))
+	if (lets_go_before(at) && r->offset < at->offset + at->by_reads)
 		return false;
 	if (at->class != SCHED_DEMAND)
 		return at->state == REQ_RUNNING || at->in == r->in ||
@@ -90,7 +90,7 @@ static bool is_joined_by(const struct sched_req *at, const struct sched_req *r)
 
 /*
  * It is the one that brings the read's last byte, if its first byte is in that chunk too, or in an
- * earlier one still to come.
+ * earlier one still to come; but for a read that brings it sooner.
  */
 struct sched_req *chunk_for(struct sched_queue *q, const struct sched_req *r)
 {
@@ -108,8 +108,8 @@ struct sched_req *chunk_for(struct sched_queue *q, const struct sched_req *r)
 		if (at->offset < req_end(r) && req_end(r) <= covered_end(at))
 			last = at;
 	}
-	if (sooner && last && last->by_reads && last->state == REQ_QUEUED)
-		return sooner; /* it goes before the chunk */
+	if (sooner && last && lets_go_before(last))
+		return sooner;
 	return first ? last : NULL;
 }
 

@@ -26,7 +26,7 @@
 
 #include "sched/queue.h"
 
-/* A longer read (bytes) is a stream's part, and a longer chunk, or read with what it brings: it has the disk for itself. */
+/* A longer read (bytes) is a stream's part, and so is a longer chunk, or read with what it brings along: it has the disk for itself. */
 #define SCATTERED_MAX	(UINT64_C(128) << 10)
 #define SHORT_CHUNK_MAX (UINT64_C(256) << 10)
 

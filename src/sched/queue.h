@@ -83,12 +83,11 @@ struct sched_req {
 	uint64_t
 		span; /* of a chunk: bytes of the file that it covers, where these are more than LEN */
 	uint64_t record, step; /* of a chunk: only so many bytes of every STEP; 0: all */
+	uint64_t by_reads;     /* a chunk: reads of its first so many bytes go before it */
 	bool counts;	       /* a chunk: who executes it says in io_len how many bytes it had */
 	bool several; /* a chunk: of several files; who has joined it goes by himself if it hangs */
 	bool begins;  /* a chunk: the first of its stream that goes on behind it */
-	uint64_t
-		by_reads; /* a chunk: reads of so many bytes of it go before it while it is queued */
-	bool one_step;	  /* a chunk: it is brought by one request to the device */
+	bool one_step; /* a chunk: it is brought by one request to the device */
 	bool pieces; /* a chunk: it lies in pieces, a seek each, for which the device is asked at once */
 	bool brings_more; /* a demand read: its client wants less, and may soon want the rest: who does joins it */
 	uint64_t block; /* on the device, bytes; file order where unmapped */
