@@ -163,20 +163,15 @@ static const struct sched_req_ops demand_ops = {
 
 static void describe_demand(struct call *call, struct backing *b, const struct readahead_plan *plan)
 {
-	const struct fsal_io_arg *arg = call->read_arg;
-	uint64_t len = read_brings(arg->offset, call_length(arg), b, plan, call->came);
-
 	call->backing = backing_hold(b);
 	call->fetched = call->absent = call->told = false;
 	call->due = 0;
 	call->req = (struct sched_req){.ops = &demand_ops,
 				       .class = SCHED_DEMAND,
 				       .file = b->file,
-				       .offset = arg->offset,
-				       .len = len,
-				       .brings_more = len > call_length(arg),
-				       .block = backing_block_if_few(b, arg->offset),
 				       .flow = ra_flow_of_op(call->came)};
+	read_brings(&call->req, call->read_arg, b, plan, call->came);
+	call->req.block = backing_block_if_few(b, call->req.offset);
 }
 
 /* How long a read may wait for room (ns): an export that goes waits for it in turn. */

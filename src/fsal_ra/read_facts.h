@@ -59,21 +59,28 @@ static inline bool read_is_known(const struct readahead_plan *plan, struct devic
 	return plan->known_resident && !device_queues_demand(device);
 }
 
-/* What LEN bytes at OFFSET of B, of which PLAN is the plan, bring along at NOW before there is a stream: LEN, or more. */
-static inline uint64_t read_brings(uint64_t offset, uint64_t len, struct backing *b,
-				   const struct readahead_plan *plan, uint64_t now)
+/* What ARG asks for of B, of which PLAN is the plan, and what that brings along at NOW before there is a stream: R's range. */
+static inline void read_brings(struct sched_req *r, const struct fsal_io_arg *arg,
+			       struct backing *b, const struct readahead_plan *plan, uint64_t now)
 {
-	struct first_read r = {.offset = offset,
-			       .len = len,
-			       .size = atomic_load_explicit(&b->size, memory_order_relaxed),
-			       .count = plan->count,
-			       .followed = plan->followed || plan->begins};
+	struct first_read first = {.offset = arg->offset,
+				   .len = call_length(arg),
+				   .size = atomic_load_explicit(&b->size, memory_order_relaxed),
+				   .seek = dispatcher_seek_bytes(&b->device->dispatcher),
+				   .count = plan->count,
+				   .followed = plan->followed || plan->begins,
+				   .ends = plan->ends};
 
+	r->offset = first.offset;
+	r->len = first.len;
 	if (device_joins_only(b->device) || (plan->len != 0 && !plan->begins) ||
-	    !first_read_begins(&r))
-		return len;
-	r.window = device_window(b->device, now);
-	return first_read_length(&r);
+	    !first_read_is(&first))
+		return;
+	first.window = device_window(b->device, now);
+	r->len = first_read_length(&first);
+	r->offset -= first_read_before(&first);
+	r->len += first_read_before(&first);
+	r->brings_more = r->len > first.len;
 }
 
 #endif

@@ -143,6 +143,7 @@ bool walk_read_waits(const struct walk_read *read, struct call *call)
 		return false;
 	own = call->req;
 	call->due = own.len;
+	call->due_from = own.offset;
 	call->req.file = job;
 	call->req.offset = tree_job_piece(piece);
 	call->req.len = call_length(call->read_arg);
@@ -178,7 +179,7 @@ bool walk_read_again(struct call *call)
 	if (len == 0 || has_come(call))
 		return false;
 	call->req.file = b->file;
-	call->req.offset = call->read_arg->offset;
+	call->req.offset = call->due_from;
 	call->req.len = len;
 	verdict = dispatcher_submit(&b->device->dispatcher, &call->req);
 	return verdict == SCHED_ADDED || verdict == SCHED_WAITS;

@@ -15,6 +15,7 @@
 #include "readahead/budget.h"
 #include "readahead/counters.h"
 #include "readahead/effectiveness.h"
+#include "readahead/file_end.h"
 #include "readahead/given_up.h"
 #include "readahead/heur_table.h"
 #include "readahead/heuristic.h"
@@ -28,6 +29,7 @@ struct readahead {
 	struct budget budget;
 	struct readers *readers;
 	struct run_lengths *lengths;		 /* of each reader */
+	struct file_ends ends;			 /* the same */
 	struct given_up *given_up;		 /* of each account */
 	_Atomic uint64_t idle_time;		 /* ns */
 	_Atomic(struct effectiveness) newcomers; /* of files of which nothing else was known */

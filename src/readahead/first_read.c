@@ -28,14 +28,24 @@ static bool begins_stream(const struct first_read *r)
 	return r->followed && r->window >= FOLLOWED_WINDOW && r->offset + r->len <= FIRST_READS;
 }
 
+/* What one at the end of its file brings from its offset on. */
+static uint64_t to_end(const struct first_read *r)
+{
+	uint64_t rest = r->size - r->offset;
+
+	return first_read_ends(r) && rest <= r->window && rest > r->len ? rest : r->len;
+}
+
 uint64_t first_read_length(const struct first_read *r)
 {
 	uint64_t window = r->window, most, want;
 
 	if (r->followed && window > FOLLOWED_WINDOW)
 		window = FOLLOWED_WINDOW;
-	if (!first_read_begins(r) || r->len >= window || r->offset >= r->size)
+	if (r->len >= window || r->offset >= r->size)
 		return r->len;
+	if (!first_read_begins(r))
+		return to_end(r);
 	most = begins_stream(r) ? FIRST_READS - r->offset : window;
 	want = r->offset + initial(r);
 	if (want > most)
@@ -43,4 +53,13 @@ uint64_t first_read_length(const struct first_read *r)
 	if (want > r->size - r->offset)
 		want = r->size - r->offset;
 	return want > r->len ? want : r->len;
+}
+
+uint64_t first_read_before(const struct first_read *r)
+{
+	uint64_t most = r->window < LAST_READ ? r->window : LAST_READ, rest = r->size - r->offset;
+
+	if (first_read_begins(r) || !first_read_ends(r) || r->len >= r->window || rest >= most)
+		return 0;
+	return most - rest < r->offset ? most - rest : r->offset;
 }

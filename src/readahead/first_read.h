@@ -10,6 +10,12 @@
  * default, however large read_ahead_kb is, and nobody waits behind it for more. But where it begins its first chunk may
  * wait for the turns of others, and its first READs do not wait for that (sched/join.c): by themselves they bring
  * FIRST_READS of the file in two or three requests, which is all that many a reader wants.
+ *
+ * Who begins at the end (of an archive, a film, a table or a log: its index is there; or to read it backward) goes on before
+ * it, which no window of the kernel brings: each READ costs a turn of the disk. The first one brings the end as a whole,
+ * where that costs little beside a seek, but for readers who do not go on (file_end.h):
+ *
+ *                   [            LAST_READ  | read |  ]
  */
 #ifndef READAHEAD_FIRST_READ_H
 #define READAHEAD_FIRST_READ_H
@@ -23,21 +29,41 @@
  */
 #define FIRST_READS	(UINT64_C(256) << 10)
 #define FIRST_READS_OWN (FIRST_READS / 2)
+/* Bytes of a file's end that the first READ there brings, of which a seek takes so many times the time. */
+#define LAST_READ	(UINT64_C(64) << 10)
+#define LAST_READ_SEEKS 4
 
 struct first_read {
 	uint64_t offset, len, size; /* bytes; size: of the file */
 	uint64_t window;	    /* the kernel's, read_ahead_kb, in bytes */
+	uint64_t seek;		    /* bytes that the disk reads in the time of one; 0: not known */
 	uint32_t count;		    /* the sequentiality count of its cursor */
 	bool followed;		    /* something was asked for ahead of its reader */
+	bool ends; /* the first of its file, at the end, of which all is worth bringing */
 };
 
-/* Whether it is such a read at all, for which the window need not be known; else LEN is what to fetch. */
+/* Whether it goes on from where its file begins. */
 static inline bool first_read_begins(const struct first_read *r)
 {
 	return r->offset == 0 || (r->count > 1 && r->offset <= r->len * r->count);
 }
 
+/* Whether it brings the end of its file. */
+static inline bool first_read_ends(const struct first_read *r)
+{
+	return r->ends && r->offset < r->size && r->size - r->offset <= LAST_READ &&
+	       (!r->seek || r->seek >= LAST_READ_SEEKS * LAST_READ);
+}
+
+/* Whether it is such a read at all, for which the window need not be known; else what it asks for is what to fetch. */
+static inline bool first_read_is(const struct first_read *r)
+{
+	return first_read_begins(r) || first_read_ends(r);
+}
+
 /* Bytes to fetch from the offset on: LEN at least. */
 uint64_t first_read_length(const struct first_read *r);
+/* ... and before it. */
+uint64_t first_read_before(const struct first_read *r);
 
 #endif

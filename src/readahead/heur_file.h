@@ -27,6 +27,7 @@ struct heur_file {
 	uint32_t slot;	  /* its place; insert lock */
 	struct lock lock; /* guards all below; held for nanoseconds, never over I/O */
 	bool dead;	  /* ejected: look the key up again */
+	bool from_end;	  /* its first read was at its end (file_end.h) */
 	uint8_t penalty;  /* windows of this file are smaller by 2^penalty: it wasted bytes */
 	uint16_t matches; /* share of reads that continued a cursor exactly, in 1/65536 */
 	struct effectiveness effectiveness; /* of what was read ahead in it */

@@ -20,9 +20,12 @@
 /* A range that arrived this long ago or less is taken to be in memory still (ns). */
 #define ARRIVAL_TRUST 500000000u
 
-static void forget_reader(void *lengths, uint32_t number)
+static void forget_reader(void *engine, uint32_t number)
 {
-	run_lengths_forget(lengths, number);
+	struct readahead *ra = engine;
+
+	run_lengths_forget(ra->lengths, number);
+	file_ends_forget(&ra->ends, number);
 }
 
 struct readahead *readahead_create(const struct readahead_limits *limits)
@@ -37,7 +40,7 @@ struct readahead *readahead_create(const struct readahead_limits *limits)
 		return NULL;
 	}
 	ra->lengths = run_lengths_new();
-	ra->readers = readers_new(forget_reader, ra->lengths);
+	ra->readers = readers_new(forget_reader, ra);
 	ra->given_up = calloc(GIVEN_UP_ACCOUNTS, sizeof(*ra->given_up));
 	if (ra->readers == NULL || ra->lengths == NULL || ra->given_up == NULL ||
 	    budget_init(&ra->budget, limits->memory, ra->pool.cursors, ra->pool.size) ||
@@ -141,6 +144,7 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 	f->name = read->file;
 	f->reads++;
 	f->bytes += read->len;
+	plan->ends = t->rules->lengths && file_ends_read(&ra->ends, f, read);
 	c = t->rules->follow(ra, t, counters, f, read);
 	plan->unread = f->holders != 0 && elapsed(f->held, read->now) < READER_SILENT;
 	if (c && t->rules->beside && f->beside)

@@ -54,6 +54,7 @@ struct readahead_plan {
 	bool begins; /* nothing was asked for before in this run of its reader, and it will go on */
 	bool young;  /* ... and he may have read all that he wants already: readahead_reads_on() */
 	bool followed; /* something was asked for ahead of this reader, or of those beside it */
+	bool ends;     /* the first READ of its file, at the end, of which all is worth bringing */
 	bool unread; /* something of the file was asked for ahead of a reader who may be about to read it */
 	uint64_t offset, len; /* fetch this; len 0: nothing */
 	uint64_t ahead;	      /* ... of which the last so many bytes lie ahead of the reader */

@@ -89,6 +89,69 @@ static void test_where_a_stream_begins(void **state)
 	assert_int_equal(first_read_length(&r), 32 * KIB);
 }
 
+static void expect_end(const struct first_read *r, uint64_t before, uint64_t length)
+{
+	assert_true(first_read_is(r));
+	assert_int_equal(first_read_before(r), before);
+	assert_int_equal(first_read_length(r), length);
+}
+
+/* Who begins at a file's end goes on before it: that comes as a whole. */
+static void test_the_end(void **state)
+{
+	struct first_read r = {.offset = 10 * MIB - 12 * KIB,
+			       .len = 4 * KIB,
+			       .size = 10 * MIB,
+			       .window = 128 * KIB,
+			       .ends = true};
+
+	expect_end(&r, 52 * KIB, 12 * KIB);
+	r.seek = MIB;
+	expect_end(&r, 52 * KIB, 12 * KIB);
+	r.offset = 10 * MIB - 32 * KIB;
+	r.len = 32 * KIB;
+	expect_end(&r, 32 * KIB, 32 * KIB);
+	r.len = 64 * KIB; /* beyond the end */
+	expect_end(&r, 32 * KIB, 64 * KIB);
+	r.len = 4 * KIB;
+	r.size = r.offset + 100;
+	expect_end(&r, 64 * KIB - 100, 4 * KIB);
+	r.offset = 10000; /* of a small file: all of it */
+	r.size = 14096;
+	expect_end(&r, 10000, 4096);
+}
+
+static void expect_none(const struct first_read *r)
+{
+	assert_int_equal(first_read_before(r), 0);
+	assert_int_equal(first_read_length(r), r->len);
+}
+
+static void test_the_end_of_no_use(void **state)
+{
+	struct first_read r = {.offset = 10 * MIB - 68 * KIB,
+			       .len = 4 * KIB,
+			       .size = 10 * MIB,
+			       .window = 128 * KIB,
+			       .ends = true};
+
+	expect_none(&r); /* before it */
+	r.offset = 10 * MIB;
+	expect_none(&r); /* beyond it */
+	r.offset = 10 * MIB - 4 * KIB;
+	r.ends = false;
+	expect_none(&r);
+	r.ends = true;
+	r.seek = 50000; /* where seeks cost little */
+	expect_none(&r);
+	r.seek = 0;
+	r.window = 0;
+	expect_none(&r);
+	r.window = 128 * KIB;
+	r.len = 128 * KIB;
+	expect_none(&r);
+}
+
 /* A read somewhere else brings nothing along; nor does any without the kernel's read-ahead. */
 static void test_what_does_not(void **state)
 {
@@ -107,6 +170,8 @@ int main(void)
 		cmocka_unit_test(test_what_goes_on),
 		cmocka_unit_test(test_a_late_one_of_a_stream),
 		cmocka_unit_test(test_where_a_stream_begins),
+		cmocka_unit_test(test_the_end),
+		cmocka_unit_test(test_the_end_of_no_use),
 		cmocka_unit_test(test_what_does_not),
 	};
 

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Who begins with files at their end: when that is worth bringing as a whole. */
+#include "engine.h"
+#include "readahead/first_read.h"
+
+#define READ (4 * KIB)
+#define SIZE (4 * MIB)
+
+/* The plan says so of the first READ of file N, BACK bytes before the end; after which MORE come, downwards. */
+static bool ends(struct engine *e, uint64_t n, uint64_t back, int more)
+{
+	struct readahead_plan p = engine_read(e, n, SIZE - back, READ, SIZE);
+	bool first = p.ends;
+
+	for (int i = 1; i <= more; i++) {
+		p = engine_read(e, n, SIZE - back - (uint64_t)i * READ, READ, SIZE);
+		assert_false(p.ends);
+	}
+	return first;
+}
+
+static struct engine *engine_of(uint32_t reader)
+{
+	struct engine *e = engine_default("cursor");
+
+	e->reader = reader;
+	return e;
+}
+
+static void test_where(void **state)
+{
+	struct engine *e = engine_of(1);
+
+	assert_true(ends(e, 1, READ, 0));
+	assert_true(ends(e, 2, LAST_READ, 0));
+	assert_false(ends(e, 3, LAST_READ + READ, 20)); /* before it, and into it */
+	assert_false(engine_read(e, 4, SIZE, READ, SIZE).ends);
+	assert_false(engine_read(e, 5, SIZE + READ, READ, SIZE).ends);
+	assert_false(engine_read(e, 6, 0, READ, READ).ends); /* its beginning, too */
+	engine_free(e);
+}
+
+/* Who goes on has it always; who does not is found out after a few files, and again after some in which he did. */
+static void test_who_goes_on(void **state)
+{
+	struct engine *e = engine_of(1);
+	uint64_t n = 0, brought = 0;
+
+	for (; n < 200; n++)
+		assert_true(ends(e, n, READ, 1));
+	for (; n < 400; n++)
+		brought += ends(e, n, READ, 0);
+	assert_in_range(brought, 1, 160);
+	assert_false(ends(e, n++, READ, 0));
+	for (int i = 0; i < 8; i++)
+		ends(e, n++, READ, 1);
+	assert_true(ends(e, n++, READ, 1));
+	engine_free(e);
+}
+
+static void test_who_does_not(void **state)
+{
+	struct engine *e = engine_of(1);
+	int brought = 0;
+
+	for (uint64_t n = 0; n < 1000; n++)
+		brought += ends(e, n, READ, 0);
+	assert_in_range(brought, 1, 8);
+	for (uint64_t n = 1000; n < 2000; n++) /* one in ten, which is worth it */
+		brought += ends(e, n, READ, n % 10 == 0);
+	assert_in_range(brought, 800, 1008);
+	engine_free(e);
+}
+
+/* Of who is new what others did is known. */
+static void test_a_stranger(void **state)
+{
+	struct engine *e = engine_of(1);
+
+	for (uint64_t n = 0; n < 40; n++)
+		ends(e, n, READ, 0);
+	e->reader = 2;
+	assert_false(ends(e, 100, READ, 1));
+	assert_true(ends(e, 101, READ, 1));
+	e->reader = 0;
+	assert_false(ends(e, 102, READ, 0));
+	engine_free(e);
+}
+
+static void test_the_papers_rules_bring_none(void **state)
+{
+	struct engine *e = engine_of(1);
+
+	e->tuning.rules = &rules_paper;
+	assert_false(ends(e, 1, READ, 3));
+	engine_free(e);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_where),
+		cmocka_unit_test(test_who_goes_on),
+		cmocka_unit_test(test_who_does_not),
+		cmocka_unit_test(test_a_stranger),
+		cmocka_unit_test(test_the_papers_rules_bring_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
