@@ -14,6 +14,9 @@
 #include "common/container.h"
 #include "sched/parts.h"
 
+/* Reads about there that do not merge, so many of which are looked at. */
+#define PASSED_MAX 64
+
 struct sched_list *chunk_list(struct sched_queue *q, uint64_t file)
 {
 	return &q->chunks[(file * 0x9e3779b97f4a7c15u) >> 56];
@@ -219,16 +222,21 @@ static uint64_t merged_len(const struct sched_queue *q, const struct sched_req *
 
 void merge(struct sched_queue *q, struct sched_req *r)
 {
-	struct order_node *at = order_from(&q->places, r->file, r->offset), *next;
+	uint64_t from = r->brings_more ? r->offset : r->offset + r->io_len;
+	struct order_node *at = order_from(&q->places, r->file, from), *next;
 	struct sched_req *n;
+	int passed = 0;
 
 	for (; (n = place_of(at)) && n->file == r->file && n->offset <= r->offset + r->io_len;
 	     at = next) {
 		uint64_t len = merged_len(q, r, n);
 
 		next = order_next(at);
-		if (!TAILQ_EMPTY(&n->waiters) || !len)
+		if (!TAILQ_EMPTY(&n->waiters) || !len) {
+			if (++passed == PASSED_MAX)
+				break;
 			continue;
+		}
 		join(q, n, r);
 		r->io_len = len;
 		q->stats.merged++;

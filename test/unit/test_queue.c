@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The dispatch queue: joining, promotion, absorbing, merging, refusal, the bound on waiting. */
+#include <time.h>
+
 #include "disk.h"
 
 static struct sched_queue *make(const char *policy)
@@ -298,6 +300,42 @@ static void test_neighbours_merge_up_to_max_io(void **state)
 	queue_free(q);
 }
 
+#define MANY 8000
+
+/* Processor time (s) of N reads of 4 KiB, which are BY bytes apart, queued at once. */
+static double time_of_reads(struct sched_req *r, uint32_t n, uint64_t by)
+{
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+	struct sched_queue *q = make("elevator");
+	struct sched_req *next;
+	clock_t begin = clock();
+
+	q->limits.queue_max = 4 * n;
+	q->limits.queue_bytes = 1024 * MIB;
+	for (uint32_t i = 0; i < n; i++) {
+		r[i] = demand(1, MIB + i * by, 4 * KIB);
+		assert_int_equal(sched_submit(q, &r[i], i), SCHED_ADDED);
+	}
+	while ((next = sched_next(q, n)) != NULL)
+		sched_done(q, next, n, &woken);
+	assert_int_equal(q->stats.served[SCHED_DEMAND], n);
+	queue_free(q);
+	return (double)(clock() - begin) / CLOCKS_PER_SEC;
+}
+
+/* One client may ask for the same bytes as often as it has room: each read is not looked at again for all others. */
+static void test_many_of_the_same(void **state)
+{
+	struct sched_req *r = calloc(MANY, sizeof(*r));
+	double apart, same;
+
+	assert_non_null(r);
+	apart = time_of_reads(r, MANY, 64 * KIB);
+	same = time_of_reads(r, MANY, 0);
+	assert_true(same < 10 * apart + 0.01);
+	free(r);
+}
+
 static void test_a_full_queue_refuses(void **state)
 {
 	struct sched_queue *q = make("turns");
@@ -493,6 +531,7 @@ int main(void)
 		cmocka_unit_test(test_what_goes_before_a_chunk_is_sooner),
 		cmocka_unit_test(test_demands_that_overlap_merge),
 		cmocka_unit_test(test_neighbours_merge_up_to_max_io),
+		cmocka_unit_test(test_many_of_the_same),
 		cmocka_unit_test(test_a_full_queue_refuses),
 		cmocka_unit_test(test_max_wait_comes_before_the_policy),
 		cmocka_unit_test(test_old_prefetches_are_dropped),
