@@ -249,23 +249,6 @@ struct backing *backing_get(struct backing_slot *slot, struct export_io *io, uin
 	return b;
 }
 
-bool backing_spared(struct backing_slot *slot, const struct export_io *io, dev_t dev,
-		    uint64_t offset, uint64_t len)
-{
-	uint64_t upto = atomic_load_explicit(&slot->spared, memory_order_relaxed);
-	struct device *d = atomic_load_explicit(&io->last, memory_order_relaxed);
-	bool spared;
-
-	if (upto >= BACKING_SPARED)
-		return false;
-	spared = offset == upto && d != NULL && device_is_plain(d) &&
-		 atomic_load_explicit(&d->dev, memory_order_relaxed) == dev;
-	/* another READ at the same time is none that this one goes on from */
-	return atomic_compare_exchange_strong(&slot->spared, &upto,
-					      spared ? offset + len : UINT64_MAX) &&
-	       spared;
-}
-
 /* The same as backing_peek(), while BY more changes of the file are under way. */
 static struct backing *peek_changing(struct backing_slot *slot, int by)
 {

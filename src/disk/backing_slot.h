@@ -101,6 +101,11 @@ struct backing *backing_get(struct backing_slot *slot, struct export_io *io, uin
 bool backing_spared(struct backing_slot *slot, const struct export_io *io, dev_t dev,
 		    uint64_t offset, uint64_t len);
 /*
+ * Whether DEV is the device that was used last for IO, and its write-backs are the kernel's: then a file there that is written
+ * needs no backing for it.
+ */
+bool backing_write_spared(const struct export_io *io, dev_t dev);
+/*
  * B, of which the caller has a use, was read at NOW, and the bytes found in memory: it may be hot from now on, and ENGINE,
  * if there is one, sees no more of its READs.
  */

@@ -34,6 +34,26 @@ static void test_one_descriptor_a_slot(void **state)
 	assert_int_equal(device_nth(0)->backings, 0);
 }
 
+/* Where write-back is the kernel's a file that is written needs none at all. */
+static void test_a_write_past_the_turns_needs_none(void **state)
+{
+	struct host_file f;
+	struct device *d;
+	dev_t dev;
+
+	assert_false(backing_write_spared(io, 0)); /* no device is known */
+	host_file_make(&f, "a", HOST_PAGE);
+	backing_put(get(&f, SEC));
+	d = device_nth(0);
+	dev = atomic_load(&d->dev);
+	atomic_store(&d->own_queues, true);
+	assert_false(backing_write_spared(io, dev)); /* there are turns */
+	atomic_store(&d->own_queues, false);
+	assert_true(backing_write_spared(io, dev));
+	assert_false(backing_write_spared(io, dev + 1)); /* elsewhere: who knows? */
+	backing_slot_fini(&f.slot);
+}
+
 /* Small files on flash are read once, and a descriptor for that would cost as much again. */
 static void test_the_first_read_past_the_queue_needs_none(void **state)
 {
@@ -536,6 +556,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_one_descriptor_a_slot),
 		TEST(test_the_first_read_past_the_queue_needs_none),
+		TEST(test_a_write_past_the_turns_needs_none),
 		TEST(test_a_hold_keeps_no_descriptor),
 		TEST(test_the_least_recently_used_goes),
 		TEST(test_many_files_and_few_descriptors),
