@@ -31,6 +31,7 @@
 #include "common/clock.h"
 #include "common/room_gate.h"
 #include "common/trace.h"
+#include "writeback/refused.h"
 #include "writeback/turn.h"
 
 /* A COMMIT of a part is only of that if so much else is dirty, and it is no longer (bytes). */
@@ -51,6 +52,8 @@
  * Commit_Wait. Those that wait for an fsync, or for the end of a step, are as many as ask: so they are without us.
  */
 static struct room_gate gate = ROOM_GATE_INITIALIZER(ROOM_GATE_MAX);
+/* Who was told to come again, for want of one; with wb.lock. */
+static struct refused refused;
 
 void writeback_set_commit_threads(uint32_t max)
 {
@@ -115,11 +118,15 @@ static int wait_once(struct dirty_file *f, struct commit_wait *w, uint64_t until
 	return wb.ops->wait(&f->progress, &wb.lock.mutex, until);
 }
 
-/* False: no thread may be spared. Its turn is queued all the same, so less is left when the client asks again. */
-static bool wait_clean(struct dirty_file *f, struct commit_wait *w, uint64_t until)
+/*
+ * False: no thread may be spared. Its turn is queued all the same, so less is left when the client asks again for FILE, with
+ * what remains of its time.
+ */
+static bool wait_clean(struct dirty_file *f, struct commit_wait *w, uint64_t file, uint64_t until)
 {
 	int err = 0;
 
+	until = refused_until(&refused, file, w->flow.client, until, wb.ops->now());
 	enter(f, w);
 	while (!is_clean(f, w) && !f->gone && !err) {
 		push(f, &w->flow);
@@ -129,6 +136,8 @@ static bool wait_clean(struct dirty_file *f, struct commit_wait *w, uint64_t unt
 	leave(f, w);
 	if (w->placed)
 		room_gate_leave(&gate, w->flow.client);
+	if (err == EAGAIN)
+		refused_note(&refused, file, w->flow.client, until, wb.ops->now());
 	wb.stats.delayed += err == EAGAIN;
 	return err != EAGAIN;
 }
@@ -165,9 +174,11 @@ static bool wait_range(const struct commit *c, const struct file_key *key, uint6
 	} else if (f != NULL && !f->gone) {
 		*counted = &f->backing->device->settling;
 		dirty_file_pin(f);
-		may = wait_clean(f, &w, until);
+		may = wait_clean(f, &w, c->slot->file_hash, until);
 		out = dirty_file_unpin(f);
 	}
+	if (may)
+		refused_forget(&refused, c->slot->file_hash, c->flow.client);
 	lock_drop(&wb.lock);
 	if (out)
 		dirty_file_free(f);

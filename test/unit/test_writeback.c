@@ -840,17 +840,38 @@ static void test_a_client_leaves_a_place_to_others(void **state)
 {
 	write_to_three();
 	writeback_set_commit_threads(2);
-	third.client = world.file[0].number;
 	for (int i = 0; i < 2; i++) {
-		baton_actor(commit_of_another_client, &world.file[0], NULL);
+		third.client = world.file[i].number; /* the other one: its time begins */
+		baton_actor(commit_of_another_client, &world.file[i], NULL);
 		baton_actor(commit_without_a_place, &world.file[2], NULL);
-		baton_actor(commit_of_another_client, &world.file[1], NULL);
+		baton_actor(commit_of_another_client, &world.file[1 - i], NULL);
 		baton_run(choose_first);
 		assert_int_equal(third.err, EAGAIN);
 		assert_int_equal(stats().delayed, i + 1);
 		for (unsigned int j = 0; j < 2; j++)
 			world_wrote(&world.file[j], 0, 4);
 	}
+}
+
+/* Who comes again and again and finds no place, for others have them or there is none, waits no longer than who has one. */
+static void test_nobody_is_refused_for_ever(void **state)
+{
+	uint64_t begun = baton.now;
+	int err = EAGAIN;
+
+	writeback_set_commit_threads(0);
+	world.settings.delay = 10 * SEC;
+	world.settings.commit_wait = 60 * SEC;
+	for (int i = 0; i < 40 && err; i++) {
+		world_wrote(file, 0, 4);
+		err = world_commit(file, 0, 0);
+		world_drain();
+		baton.now += 5 * SEC;
+	}
+	assert_int_equal(err, 0);
+	assert_in_range(baton.now - begun, 60 * SEC, 70 * SEC);
+	world_wrote(file, 0, 4);
+	assert_int_equal(world_commit(file, 0, 0), EAGAIN); /* the next one has its own time */
 }
 
 /* Little is fsync's, what is clean is nobody's, and with Commit_Wait = 0 nobody waits. */
@@ -1322,6 +1343,7 @@ int main(void)
 		TEST(test_a_commit_waits_no_longer_than_its_time),
 		TEST(test_no_more_threads_wait_than_may),
 		TEST(test_a_client_leaves_a_place_to_others),
+		TEST(test_nobody_is_refused_for_ever),
 		TEST(test_who_does_not_wait_needs_no_place),
 		TEST(test_a_part_alone_only_where_that_is_wanted),
 		TEST(test_a_turn_that_hangs_holds_nobody_for_ever),
