@@ -33,9 +33,10 @@ struct tree_job {
 	struct device *device;
 	struct tree_dir dirs[DIRS]; /* dirs[0]: the walk's */
 	unsigned int n_dirs;
-	bool planned;
+	bool listed, planned;
 	struct tree_file *files;
 	uint32_t n_files;
+	uint32_t placed; /* files of which it is known where they lie */
 	struct tree_pieces pieces;
 	uint64_t slice; /* when the present one began */
 };
@@ -65,10 +66,20 @@ static struct tree_job *job_new(struct dir_walks *w, struct export_io *io, struc
 	return job;
 }
 
+/* Of the files from the FIRST-th on nothing is fetched: they may be asked for again. */
+static void leave_out(struct tree_job *job, uint32_t first)
+{
+	for (uint32_t i = first; i < job->n_files; i++)
+		dir_walks_unhold(job->walks, &job->io->counters, job->files[i].dir->id,
+				 job->files[i].index);
+}
+
 static void job_free(struct tree_job *job)
 {
 	uint64_t client = job->req.flow.client;
 
+	if (!job->planned)
+		leave_out(job, job->placed);
 	for (uint32_t i = 0; i < job->n_files; i++)
 		if (job->files[i].left != 0)
 			dir_walks_unhold(job->walks, &job->io->counters, job->files[i].dir->id,
@@ -171,12 +182,17 @@ static void pause_for_others(struct tree_job *job, struct dispatcher *d)
 	(void)dispatcher_gap_since(d, &job->req, &job->slice);
 }
 
-/* Whether the turn that began at BEGUN, of LENGTH, is over: one after the other has the disk. */
-static bool is_over(struct dispatcher *d, uint64_t begun, uint64_t length)
+struct turn {
+	uint64_t begun, length; /* ns */
+};
+
+/* Whether that turn is over: one after the other has the disk. */
+static bool is_over(struct dispatcher *d, const struct turn *turn)
 {
 	uint64_t now = dispatcher_now(d);
 
-	return now > begun + TURN_LONG || (now > begun + length && dispatcher_reads(d) > 1);
+	return now > turn->begun + TURN_LONG ||
+	       (now > turn->begun + turn->length && dispatcher_reads(d) > 1);
 }
 
 /* ---- what to fetch ----------------------------------------------------------------------- */
@@ -248,7 +264,7 @@ static bool add_sibling(struct tree_job *job, struct dispatcher *d, const struct
 	return true;
 }
 
-static void add_siblings(struct tree_job *job, struct dispatcher *d)
+static void add_siblings(struct tree_job *job, struct dispatcher *d, const struct turn *turn)
 {
 	uint64_t id = dir_walks_parent(job->walks, job->dirs[0].id);
 	struct tree_dir parent;
@@ -257,8 +273,8 @@ static void add_siblings(struct tree_job *job, struct dispatcher *d)
 		return;
 	if (tree_dir_open_at(&parent, &job->dirs[0], "..") && parent.id == id) {
 		know(job, &parent, false);
-		while (goes_on(job) && job->n_dirs < DIRS && job->n_files < FILES_ENOUGH &&
-		       add_sibling(job, d, &parent))
+		while (goes_on(job) && !is_over(d, turn) && job->n_dirs < DIRS &&
+		       job->n_files < FILES_ENOUGH && add_sibling(job, d, &parent))
 			pause_for_others(job, d);
 	} else { /* it was moved, or is closed to us */
 		dir_walks_enlist(job->walks, id, 0, NULL, NULL, false);
@@ -281,43 +297,56 @@ static void announce(struct tree_job *job)
 	}
 }
 
-/* Of the files from the FIRST-th on nothing is fetched: they may be asked for again. */
-static void leave_out(struct tree_job *job, uint32_t first)
+/* Which files. */
+static void list(struct tree_job *job, struct dispatcher *d, const struct turn *turn)
 {
-	for (uint32_t i = first; i < job->n_files; i++)
-		dir_walks_unhold(job->walks, &job->io->counters, job->files[i].dir->id,
-				 job->files[i].index);
-}
-
-/* Which files, and where they are. */
-static void plan(struct tree_job *job, struct dispatcher *d)
-{
-	struct readahead_counters *counters = &job->io->counters;
-	uint32_t i;
-
 	/* beyond its head a file needs a seek of its own anyway */
 	job->pieces.whole_only = dir_walks_reads_on(job->walks, job->dirs[0].id, TREE_HEAD);
 	job->files = malloc(FILES_MAX * sizeof(*job->files));
 	if (job->files != NULL) {
 		know(job, &job->dirs[0], true);
 		pick(job, &job->dirs[0], false);
-		add_siblings(job, d);
+		add_siblings(job, d, turn);
 	}
 	if (job->n_files != 0)
 		qsort(job->files, job->n_files, sizeof(*job->files), by_inode);
-	for (i = 0; i < job->n_files && goes_on(job); i++) {
-		struct tree_file *file = &job->files[i];
-		uint32_t len = tree_pieces_add(&job->pieces, file, i);
+	job->listed = true;
+}
 
-		if (len != 0 &&
-		    !dir_walks_hold(job->walks, counters, file->dir->id, file->index, len)) {
-			job->pieces.n -= file->left;
-			file->left = 0;
-			break;
-		}
-		pause_for_others(job, d);
+/* Where the next one is; false: there is no room for more. */
+static bool place(struct tree_job *job)
+{
+	struct tree_file *file = &job->files[job->placed];
+	uint32_t len = tree_pieces_add(&job->pieces, file, job->placed);
+
+	if (len != 0 &&
+	    !dir_walks_hold(job->walks, &job->io->counters, file->dir->id, file->index, len)) {
+		job->pieces.n -= file->left;
+		file->left = 0;
+		return false;
 	}
-	leave_out(job, i);
+	job->placed++;
+	return true;
+}
+
+/*
+ * Which files, and where they are: the file system may have the disk look for each, so this takes turns too. JOB is planned
+ * when all are placed that there is room for.
+ */
+static void plan(struct tree_job *job, struct dispatcher *d, const struct turn *turn)
+{
+	struct readahead_counters *counters = &job->io->counters;
+
+	if (!job->listed)
+		list(job, d, turn);
+	while (job->placed < job->n_files && goes_on(job)) {
+		if (!place(job))
+			break;
+		pause_for_others(job, d);
+		if (job->placed < job->n_files && is_over(d, turn))
+			return;
+	}
+	leave_out(job, job->placed);
 	tree_pieces_sort(&job->pieces);
 	announce(job);
 	if (job->pieces.n != 0)
@@ -337,19 +366,23 @@ static void came(struct tree_job *job, struct tree_file *file)
 static void execute(struct dispatcher *d, struct sched_req *r)
 {
 	struct tree_job *job = CONTAINER_OF(r, struct tree_job, req);
-	uint64_t length = turn_length(d), begun = dispatcher_now(d), bytes = 0;
+	const struct turn turn = {.begun = dispatcher_now(d), .length = turn_length(d)};
 	const struct tree_piece *piece;
+	uint64_t bytes = 0;
 
-	job->slice = begun;
+	job->slice = turn.begun;
+	r->io_len = 0;
 	if (!job->planned && goes_on(job))
-		plan(job, d);
-	tree_pieces_pause(&job->pieces, !goes_on(job));
+		plan(job, d, &turn);
+	if (!job->planned)
+		return;
+	tree_pieces_pause(&job->pieces, !goes_on(job) || is_over(d, &turn));
 	while ((piece = tree_pieces_next(&job->pieces, job->files)) != NULL) {
 		bytes += piece->len;
 		readahead_count(&job->io->counters, READAHEAD_PREFETCHED, piece->len);
 		came(job, &job->files[piece->file]);
 		pause_for_others(job, d);
-		if (is_over(d, begun, length) || !goes_on(job))
+		if (is_over(d, &turn) || !goes_on(job))
 			tree_pieces_pause(&job->pieces, true);
 	}
 	r->io_len = bytes;
@@ -360,7 +393,7 @@ static void finish(struct dispatcher *d, struct sched_req *r)
 	struct tree_job *job = CONTAINER_OF(r, struct tree_job, req);
 
 	(void)d;
-	if (goes_on(job) && job->pieces.next < job->pieces.n)
+	if (goes_on(job) && (!job->planned || job->pieces.next < job->pieces.n))
 		queue_turn(job);
 	else
 		leave(job);

@@ -6,7 +6,7 @@
  *                                                                                      |
  *                        the walk's own, then the siblings after it               all is there: over
  *
- * Each turn is a request of class prefetch in the disk's queue: as long as a stream's chunk takes, of the
+ * Each turn, of the planning too, is a request of class prefetch in the disk's queue: as long as a stream's chunk takes, of the
  * client whose read asked for it, with gaps for small reads. What comes is in the page cache, of files as
  * they are then; an error is nobody's. The client's READs of files that are on their way wait for those, as
  * others do for a chunk, or for the turn's end.

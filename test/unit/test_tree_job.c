@@ -35,7 +35,9 @@ static unsigned int n_dirs;
 static uint64_t top_id;
 static int handled = -1;    /* the directory that a handle leads to; -1: none */
 static char elsewhere[160]; /* ... to another one, if not empty */
-static atomic_int n_asked, n_opened, jobs;
+static atomic_int n_asked, n_opened, n_placed, jobs;
+static _Atomic uint64_t place_time; /* that asking where a file lies takes (ns) */
+static atomic_int close_at;	    /* the export closes when so many were asked for */
 static void (*on_asked)(unsigned int dir, unsigned int file);
 
 static const struct flow_id client = {.client = 3, .export_id = 7};
@@ -82,6 +84,9 @@ int __wrap_extent_fetch_fiemap(void *arg, uint64_t offset, struct extent *extent
 {
 	struct stat st;
 
+	atomic_fetch_add(&now, place_time);
+	if (atomic_fetch_add(&n_placed, 1) + 1 == close_at)
+		export_io_close(io);
 	assert_int_equal(fstat(*(int *)arg, &st), 0);
 	*extents = (struct extent){.length = (uint64_t)st.st_size, .block = st.st_ino * MIB};
 	*covered = (uint64_t)st.st_size;
@@ -176,6 +181,9 @@ static int start(void **state)
 	atomic_store(&n_asked, 0);
 	atomic_store(&n_opened, 0);
 	atomic_store(&jobs, 0);
+	atomic_store(&n_placed, 0);
+	atomic_store(&close_at, 0);
+	atomic_store(&place_time, 0);
 	elsewhere[0] = '\0';
 	on_asked = NULL;
 	s.device.limits.queue_max = 2 * TREE_JOBS_MAX;
@@ -363,6 +371,20 @@ static void test_one_turn_after_the_other(void **state)
 	assert_true(s.counted.served[SCHED_PREFETCH] > (uint64_t)atomic_load(&jobs));
 }
 
+/* Nor for as long as it takes to find out where all of its files lie. */
+static void test_places_are_asked_for_in_turns(void **state)
+{
+	struct dispatcher_stats s;
+
+	make_tree(DIRS);
+	atomic_store(&place_time, 500 * MSEC);
+	for (unsigned int d = 0; d < DIRS; d++)
+		(void)walk(d);
+	assert_each_once();
+	dispatcher_stats(&b->device->dispatcher, &s);
+	assert_true(s.counted.served[SCHED_PREFETCH] >= (uint64_t)atomic_load(&n_placed));
+}
+
 /* A READ of a file that is on its way. */
 static struct {
 	struct sched_req req;
@@ -452,6 +474,17 @@ static void test_an_export_that_closes_meanwhile(void **state)
 	assert_in_range(atomic_load(&n_asked), 1, TREE_FLIGHT);
 }
 
+/* ... nor what was not even placed. */
+static void test_an_export_that_closes_while_places_are_asked_for(void **state)
+{
+	make_tree(DIRS);
+	atomic_store(&place_time, 500 * MSEC);
+	atomic_store(&close_at, 6);
+	for (unsigned int d = 0; d < DIRS; d++)
+		(void)walk(d);
+	assert_int_equal(atomic_load(&n_placed), 6);
+}
+
 /* It keeps the disk until it is let go. */
 static atomic_bool let_go;
 
@@ -530,11 +563,20 @@ static void test_who_submits_asks_beside_few_only(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_a_walk_finds_its_files),	     TEST(test_siblings_are_fetched_too),
-		TEST(test_a_sibling_that_is_gone),	     TEST(test_a_file_that_is_gone),
-		TEST(test_one_turn_after_the_other),	     TEST(test_a_read_waits_for_its_file),
-		TEST(test_a_directory_that_is_not_there),    TEST(test_an_export_that_is_closing),
-		TEST(test_an_export_that_closes_meanwhile),  TEST(test_so_many_jobs_at_a_time),
+		TEST(test_a_walk_finds_its_files),
+		TEST(test_siblings_are_fetched_too),
+		TEST(test_a_sibling_that_is_gone),
+		TEST(test_a_file_that_is_gone),
+		TEST(test_one_turn_after_the_other),
+		TEST(test_a_read_waits_for_its_file),
+		TEST(test_places_are_asked_for_in_turns),
+		TEST(test_a_read_waits_for_its_file),
+		TEST(test_a_directory_that_is_not_there),
+		TEST(test_an_export_that_is_closing),
+		TEST(test_an_export_that_closes_meanwhile),
+		TEST(test_so_many_jobs_at_a_time),
+		TEST(test_an_export_that_closes_while_places_are_asked_for),
+		TEST(test_so_many_jobs_at_a_time),
 		TEST(test_who_submits_asks_beside_few_only),
 	};
 
