@@ -130,12 +130,13 @@ bool group_is_name(const char *path)
 	return true;
 }
 
-/* Whether the process whose groups FILE names is in the group at PATH, or in one below. */
-static bool is_in(struct price_source *s, const char *file, const char *path)
+/* Whether the process whose groups FILE names is in the group at PATH, or in one below; *KNOWN: that file can be read. */
+static bool is_in(struct price_source *s, const char *file, const char *path, bool *known)
 {
 	const size_t length = strcmp(path, "/") == 0 ? 0 : strlen(path);
 
-	if (!source_read(s, "%s", file))
+	*known = source_read(s, "%s", file);
+	if (!*known)
 		return false;
 	for (const char *line = s->text; line; line = text_next_line(line)) {
 		const char *at = memchr(line, '/', strcspn(line, "\n"));
@@ -148,10 +149,12 @@ static bool is_in(struct price_source *s, const char *file, const char *path)
 
 bool group_holds_us(struct price_source *s, const char *path)
 {
-	return strcmp(path, "/") == 0 || is_in(s, "/proc/self/cgroup", path);
+	bool known;
+
+	return strcmp(path, "/") == 0 || is_in(s, "/proc/self/cgroup", path, &known);
 }
 
-bool group_holds_init(struct price_source *s, const char *path)
+bool group_holds_init(struct price_source *s, const char *path, bool *known)
 {
-	return is_in(s, "/proc/1/cgroup", path);
+	return is_in(s, "/proc/1/cgroup", path, known);
 }

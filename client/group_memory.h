@@ -40,8 +40,9 @@ void group_memory_above(struct group_memory *g, struct price_source *s, double s
 /* Whether PATH may be one: absolute, spelled as /proc/PID/cgroup does (no "..", no empty part, none that is "."),
  * and no blank of any kind, which would end its line in the record. */
 bool group_is_name(const char *path);
-/* Whether PATH is the agent's own group or above it, in any hierarchy; whether process 1 is in it or below. */
+/* Whether PATH is the agent's own group or above it, in any hierarchy; whether process 1 is in it or below: where that
+ * cannot be told, *KNOWN is false. */
 bool group_holds_us(struct price_source *s, const char *path);
-bool group_holds_init(struct price_source *s, const char *path);
+bool group_holds_init(struct price_source *s, const char *path, bool *known);
 
 #endif

@@ -58,7 +58,7 @@ static void adopt_mount(struct watch_host *h, struct watch *w, const struct moun
 	w->vain_until = 0;
 	w->news = NEWS_NONE;
 	w->answered = now;
-	w->push_told = w->pushed = w->crowded = w->replaced = false;
+	w->push_told = w->push_fails = w->pushed = w->crowded = w->replaced = false;
 	owner = m->kind == MOUNT_NFS3 ? watch_owner(h, w) : NULL;
 	if (owner)
 		log_line(LOG_LEVEL_EVENT, "%s: has its knobs in common with %s, whose they are",
@@ -202,6 +202,7 @@ static void after_push(struct watch *w)
 
 	if (!mount_calls_pushed(&w->calls, &error))
 		return;
+	w->push_fails = error != 0;
 	w->totals.pushes += !error;
 	if (!error || w->push_told)
 		return;

@@ -117,7 +117,8 @@ struct watch {
 	double held_back;	    /* bytes: deferred when the last answer came */
 	double waiting;		    /* bytes written before that, and still to be sent then */
 	double vain_until;	    /* s: deferrals are in vain before */
-	bool pushed, push_told;	    /* one has begun since the last reply; an error of it */
+	bool pushed;		    /* one has begun since the last reply */
+	bool push_fails, push_told; /* the last one failed; one has, which was said */
 	struct watch_totals totals;
 };
 
@@ -205,7 +206,7 @@ struct mount_place watch_place(const struct watch_host *h, const struct watch *w
 /* Which of the mounts of one export has their knobs: W, or another one. NULL: none yet. */
 const struct watch *watch_owner(const struct watch_host *h, const struct watch *w);
 /* What is done about writes: what was decided, but WRITE_NORMAL where it is to defer and the knob could not be
- * turned. */
+ * turned, or to accelerate and syncfs failed. */
 enum write_way watch_way(const struct watch_host *h, const struct watch *w);
 /* KiB that read-ahead is set to; 0: it is as found. */
 uint32_t watch_readahead(const struct watch_host *h, const struct watch *w);

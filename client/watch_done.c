@@ -22,6 +22,8 @@ enum write_way watch_way(const struct watch_host *h, const struct watch *w)
 {
 	const struct watch *owner;
 
+	if (w->decision.way == WRITE_ACCELERATE && w->push_fails)
+		return WRITE_NORMAL;
 	if (w->decision.way != WRITE_DEFER)
 		return w->decision.way;
 	owner = watch_owner(h, w);

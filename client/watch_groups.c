@@ -105,12 +105,17 @@ static struct watch_group *find(struct watch_group old[WEIGHTS_MAX], const struc
 
 static void begin(struct watch_host *h, struct watch_group *g)
 {
+	bool known = true;
+
 	if (!group_is_name(g->path))
 		refuse(g, "is no name of a control group");
 	else if (group_holds_us(&h->machine.source, g->path))
 		refuse(g, "the agent itself is in it");
-	else if (group_holds_init(&h->machine.source, g->path))
+	else if (group_holds_init(&h->machine.source, g->path, &known))
 		refuse(g, "process 1 is in it");
+	else if (!known)
+		refuse(g,
+		       "whether process 1 is in it cannot be told: /proc/1/cgroup cannot be read");
 }
 
 void watch_groups_list(struct watch_host *h, const struct settings *settings)

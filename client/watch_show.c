@@ -36,7 +36,9 @@ static void show_writes(const struct watch_host *h, const struct watch *w, FILE 
 		w->detector.prices.readahead, d->ours, write_way_names[way],
 		decide_texts[d->why].why);
 	if (way != d->way)
-		fputs("; but min_ratio cannot be turned now", out);
+		fputs(d->way == WRITE_DEFER ? "; but min_ratio cannot be turned now"
+					    : "; but syncfs fails",
+		      out);
 	if (way == WRITE_DEFER)
 		fprintf(out, "; %.1f MB held back", w->held_back / 1e6);
 }

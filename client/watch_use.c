@@ -81,7 +81,8 @@ static bool hasten(struct watch_host *h)
 		    mount_calls_asks(&w->calls))
 			continue;
 		any |= w->detector.believed;
-		w->ask_at = fmin(w->ask_at, w->asked + h->settings.interval * (1 - ASK_EARLY));
+		w->ask_at = fmin(w->ask_at, w->asked + fmax(ASK_LEAST, h->settings.interval *
+									       (1 - ASK_EARLY)));
 	}
 	return any;
 }

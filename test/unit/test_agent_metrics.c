@@ -170,6 +170,26 @@ static void test_a_file_that_cannot_be_replaced_stays(void **state)
 	assert_int_equal(files_number("/whole"), 8);
 }
 
+/* Who may write to the directory, and is not root, cannot have another file written, or the agent wait. */
+static void test_what_others_put_in_the_way(void **state)
+{
+	struct stat found;
+
+	files_put("/whole", "7\n");
+	files_put("/another", "1\n");
+	assert_int_equal(symlink("another", files_path("/whole.new")), 0);
+	assert_int_equal(whole_file_write(files_path("/whole"), "8\n", 1), 0);
+	assert_int_equal(files_number("/another"), 1);
+	assert_int_equal(files_number("/whole"), 8);
+	assert_int_equal(mkfifo(files_path("/whole.new"), 0600), 0);
+	alarm(10);
+	assert_int_equal(whole_file_write(files_path("/whole"), "9\n", 1), 0);
+	alarm(0);
+	assert_int_equal(lstat(files_path("/whole"), &found), 0);
+	assert_true(S_ISREG(found.st_mode));
+	assert_int_equal(files_number("/whole"), 9);
+}
+
 static void print_history(const struct history *h, unsigned int most, char *into, size_t size)
 {
 	char record[HISTORY_MAX * (HISTORY_TEXT + 16)] = "agent 7\n";
@@ -232,6 +252,7 @@ int main(void)
 		cmocka_unit_test_setup(test_the_format, machine),
 		cmocka_unit_test_setup(test_the_file, machine),
 		cmocka_unit_test(test_a_file_that_cannot_be_replaced_stays),
+		cmocka_unit_test(test_what_others_put_in_the_way),
 		cmocka_unit_test(test_decisions_are_remembered),
 		cmocka_unit_test(test_the_live_view),
 	};

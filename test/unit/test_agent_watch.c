@@ -213,6 +213,8 @@ static void make_accelerated(void)
 static void test_accelerate(void **state)
 {
 	struct watch *w = host.watches;
+	char text[512] = "";
+	FILE *out;
 
 	make_accelerated();
 	for (unsigned int i = 0; i < 1000 && !w->push_told; i++) {
@@ -220,7 +222,13 @@ static void test_accelerate(void **state)
 		wakeup_wait(&wakeup, wakeup_now() + 0.01); /* for the child's end */
 	}
 	assert_true(w->push_told);
-	assert_int_equal(w->totals.pushes, 0);		/* none succeeded */
+	assert_int_equal(w->totals.pushes, 0); /* none succeeded: that is shown */
+	assert_int_equal(watch_way(&host, w), WRITE_NORMAL);
+	out = fmemopen(text, sizeof(text), "w");
+	watch_show(&host, w, out);
+	fclose(out);
+	assert_non_null(strstr(text, "normal: "));
+	assert_non_null(strstr(text, "; but syncfs fails"));
 	assert_int_equal(files_number(READAHEAD), 128); /* memory is short: not above what it was */
 }
 
