@@ -24,8 +24,10 @@
 #include "control/describe.h"
 
 /* Throughput is over this many ticks of about a second. */
-#define SAMPLES	    10
-#define EXPORTS_MAX 4096 /* listed in one answer */
+#define SAMPLES 10
+/* Exports listed in an answer of 1 MiB: of status; and of prices, beside 64 devices with as many clients each. */
+#define EXPORTS_MAX	   1200
+#define EXPORTS_PRICED_MAX 400
 
 static struct {
 	const struct control_host *host;
@@ -106,16 +108,16 @@ static void devices(struct control_call *call)
 
 /* ---- exports ---------------------------------------------------------------------------- */
 
-/* Adds "exports", each as DESCRIBE does it; returns how many there are. */
-static unsigned int describe_exports(struct json_object *o,
+/* Adds "exports", each as DESCRIBE does it, up to MAX; returns how many there are. */
+static unsigned int describe_exports(struct json_object *o, unsigned int max,
 				     void (*describe)(struct json_object *o,
 						      const struct export_facts *f))
 {
-	struct export_facts *f = calloc(EXPORTS_MAX, sizeof(*f));
+	struct export_facts *f = calloc(max, sizeof(*f));
 	struct json_object *list = describe_array(o, "exports");
-	unsigned int n = f != NULL ? state.host->exports(f, EXPORTS_MAX) : 0;
+	unsigned int n = f != NULL ? state.host->exports(f, max) : 0;
 
-	for (unsigned int i = 0; i < n && i < EXPORTS_MAX; i++) {
+	for (unsigned int i = 0; i < n && i < max; i++) {
 		struct json_object *e = json_object_new_object();
 
 		describe(e, &f[i]);
@@ -134,7 +136,7 @@ static void status(struct control_call *call)
 	describe_number(call->answer, "uptime_s",
 			(state.host->now() - state.started) / CLOCK_SECOND);
 	describe_number(call->answer, "exports_total",
-			describe_exports(call->answer, describe_export));
+			describe_exports(call->answer, EXPORTS_MAX, describe_export));
 }
 
 /* ---- prices ----------------------------------------------------------------------------- */
@@ -156,7 +158,8 @@ static void prices(struct control_call *call)
 		client_prices_describe(o, state.host, i);
 		json_object_array_add(list, o);
 	}
-	describe_exports(call->answer, describe_export_prices);
+	describe_number(call->answer, "exports_total",
+			describe_exports(call->answer, EXPORTS_PRICED_MAX, describe_export_prices));
 }
 
 /* ---- stats ------------------------------------------------------------------------------ */

@@ -43,9 +43,9 @@ void ra_reload_export_update(uint16_t export_id, struct config_error_type *err_t
 {
 	if (!note(export_id, false))
 		return;
-	/* also where there is no block RA, or it is wrong */
 	device_params_forget();
 	live_params_restore();
-	if (ra_config_module_again(err_type) == 0)
-		ra_io_module_update();
+	(void)ra_config_module_again(err_type);
+	/* also where there is no block RA, or it is wrong: then the one read last holds, without what was set since */
+	ra_io_module_update();
 }

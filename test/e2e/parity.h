@@ -146,6 +146,10 @@ struct draw {
 	char *noise;	   /* WRITE_MAX + 4096 random bytes */
 	uint32_t read_min; /* bytes of a READ, at least */
 	bool fsstat_root;  /* FSSTAT asks of the root only */
+	struct {	   /* of the last MKDIR: the node, and the name, empty: none yet */
+		int dir;
+		char name[NAME_SIZE];
+	} made;
 };
 
 extern const char *const proc_name[PROCS];

@@ -351,8 +351,26 @@ static void draw_create(struct draw *draw, struct op *op)
 
 static void draw_mkdir(struct draw *draw, struct op *op)
 {
-	draw_dir_name(draw, op);
+	const struct node *dir = pick_dir(draw);
+
+	use_object(draw, op, dir);
+	draw_name(draw, op, op->name);
 	draw_attr(draw, op, 80, 0);
+	draw->made.dir = (int)(dir - draw->node);
+	strcpy(draw->made.name, op->name);
+}
+
+/* Of any name few are directories, and of these fewer are empty. */
+static void draw_rmdir(struct draw *draw, struct op *op)
+{
+	if (!draw->made.name[0] || chance(draw, 60)) {
+		draw_dir_name(draw, op);
+		return;
+	}
+	use_object(draw, op, &draw->node[draw->made.dir]);
+	strcpy(op->name, draw->made.name);
+	text_add(&op->what, " ");
+	text_add_name(&op->what, op->name);
 }
 
 static void draw_symlink(struct draw *draw, struct op *op)
@@ -446,7 +464,7 @@ static void (*const draw_proc[PROCS])(struct draw *, struct op *) = {
 	[P_LOOKUP] = draw_dir_name, [P_ACCESS] = draw_any,	[P_READLINK] = draw_any,
 	[P_READ] = draw_read,	    [P_WRITE] = draw_write,	[P_CREATE] = draw_create,
 	[P_MKDIR] = draw_mkdir,	    [P_SYMLINK] = draw_symlink, [P_MKNOD] = draw_mknod,
-	[P_REMOVE] = draw_dir_name, [P_RMDIR] = draw_dir_name,	[P_RENAME] = draw_rename,
+	[P_REMOVE] = draw_dir_name, [P_RMDIR] = draw_rmdir,	[P_RENAME] = draw_rename,
 	[P_LINK] = draw_link,	    [P_READDIR] = draw_listing, [P_READDIRPLUS] = draw_listing,
 	[P_FSSTAT] = draw_fsstat,   [P_FSINFO] = draw_any,	[P_PATHCONF] = draw_any,
 	[P_COMMIT] = draw_commit,

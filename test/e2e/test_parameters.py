@@ -190,6 +190,25 @@ def reload_brings_the_file(ractl, server):
               "SIGHUP: nothing differs from the file", rows)
 
 
+def a_wrong_block_brings_the_last_one(ractl, server):
+    """What was set goes, though the block that is read is refused: from what runs, too."""
+    memory = lambda: ractl.json("stats")["engine"]["readahead_memory_bytes"]  # noqa: E731
+    before = memory()
+    ractl.run("set", "Readahead_Memory", str(before // 2))
+    turned = memory()
+    server.ra = "Readahead_Memory = 5;"
+    server.reload()
+    e2e.check(turned == before // 2 and
+              e2e.wait_for(lambda: "Readahead_Memory = 5 is out of range" in server.log_text() or
+                           "Readahead_Memory" in server.log_text(), 30) and
+              e2e.wait_for(lambda: memory() == before, 10) and
+              ractl.value("Readahead_Memory") == (before, before),
+              "SIGHUP with a wrong block: the one read last holds, in what runs too",
+              (before, turned, memory(), ractl.value("Readahead_Memory")))
+    server.ra = ""
+    server.reload()
+
+
 def device_blocks(ractl, server, path):
     server.ra = (f'DEVICE {{ Path = "{path}"; Max_Wait = 700; Scheduler = elevator; }}'
                  " Table_Size = 99;")
@@ -272,6 +291,7 @@ def main():
     files_are_explained(ractl, server, path)
     answers_are_documented(ractl, path)
     reload_brings_the_file(ractl, server)
+    a_wrong_block_brings_the_last_one(ractl, server)
     device_blocks(ractl, server, path)
     e2e.check(server.stop() == 0, "the server ends cleanly", server.log_text()[-2000:])
     group_may_look(ractl, work, path, plugin)

@@ -55,6 +55,34 @@ static void status_tells_versions_and_exports(void **unused)
 	json_object_put(a);
 }
 
+/* With as many exports as Ganesha has ids for, and counters as long as they become: all is told but for some of these. */
+static void many_exports_fit_into_an_answer(void **unused)
+{
+	struct json_object *a;
+
+	world.exports = 65535;
+	for (int i = 0; i < 2; i++) {
+		world.export[i].id = 65535;
+		world.export[i].closing = world.export[i].priced = true;
+		world.export[i].pending = 1000000;
+		world.export[i].write_price = world.export[i].readahead_price = 1.0 / 3;
+		world.export[i].fsstat =
+			"the last FSSTAT was asked for by a client that reads none";
+		for (int c = 0; c < READAHEAD_COUNTERS; c++)
+			world.export[i].counted[c] = UINT64_C(1) << 60;
+	}
+	a = ask("{\"command\":\"status\"}");
+	assert_true(is_ok(a));
+	assert_int_equal(number(a, "exports_total"), 65535);
+	assert_in_range(json_object_array_length(member(a, "exports")), 1000, 65535);
+	json_object_put(a);
+	a = ask("{\"command\":\"prices\"}");
+	assert_true(is_ok(a));
+	assert_int_equal(number(a, "exports_total"), 65535);
+	assert_in_range(json_object_array_length(member(a, "exports")), 100, 65535);
+	json_object_put(a);
+}
+
 static void a_scheduler_is_changed_for_one_or_all(void **unused)
 {
 	struct json_object *a = ask("{\"command\":\"scheduler\",\"name\":\"fifo\"}");
@@ -636,6 +664,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(status_tells_versions_and_exports, setup),
+		cmocka_unit_test_setup(many_exports_fit_into_an_answer, setup),
 		cmocka_unit_test_setup(a_scheduler_is_changed_for_one_or_all, setup),
 		cmocka_unit_test_setup(capitals_do_not_matter, setup),
 		cmocka_unit_test_setup(what_could_not_be_changed_is_said, setup),
