@@ -48,13 +48,19 @@ __attribute__((format(printf, 2, 3))) static void wrong(struct replay_slot *s, c
 		       trace_path(r->trace, op->object, path), text);
 }
 
+/* That of the root is there for operations that fail. */
+static struct replay_object *object_of(struct replay *r, uint32_t object)
+{
+	return &r->objects[object == TRACE_NONE ? r->trace->object_count : object];
+}
+
 /* ---- answers ---- */
 
 static void check_read(struct replay_slot *s, const READ3resok *ok)
 {
 	const struct trace_op *op = op_of(s);
 	struct replay *r = s->replay;
-	const struct replay_object *o = &r->objects[op->object];
+	const struct replay_object *o = object_of(r, op->object);
 	const bool calm = s->calm && o->writes == s->writes;
 	uint64_t there = o->size > op->offset ? o->size - op->offset : 0;
 	const char *expected;
@@ -84,7 +90,7 @@ static void check_read(struct replay_slot *s, const READ3resok *ok)
 static void check_write(struct replay_slot *s, const WRITE3resok *ok)
 {
 	const struct trace_op *op = op_of(s);
-	struct replay_object *o = &s->replay->objects[op->object];
+	struct replay_object *o = object_of(s->replay, op->object);
 
 	if (ok->count != op->length)
 		wrong(s, "%u bytes written instead of %u", ok->count, op->length);
@@ -98,7 +104,7 @@ static void check_write(struct replay_slot *s, const WRITE3resok *ok)
 
 static void take_handle(struct replay_slot *s, const post_op_fh3 *fh)
 {
-	struct replay_object *o = &s->replay->objects[op_of(s)->object];
+	struct replay_object *o = object_of(s->replay, op_of(s)->object);
 	const nfs_fh3 *handle = &fh->post_op_fh3_u.handle;
 
 	o->size = 0;
@@ -147,7 +153,7 @@ static void answered(struct rpc_context *rpc, int status, void *data, void *priv
 	const int got = status == RPC_STATUS_SUCCESS ? (int)*(nfsstat3 *)data : -1;
 
 	if (op->kind == TRACE_WRITE)
-		s->replay->objects[op->object].writing--;
+		object_of(s->replay, op->object)->writing--;
 	if (got < 0)
 		wrong(s, "connection lost");
 	else if (got != op->status)
@@ -189,7 +195,7 @@ static bool by_name(const struct trace_op *op)
 static int send_read(struct replay_slot *s, struct rpc_context *rpc, nfs_fh3 fh)
 {
 	const struct trace_op *op = op_of(s);
-	const struct replay_object *o = &s->replay->objects[op->object];
+	const struct replay_object *o = object_of(s->replay, op->object);
 	READ3args args = {fh, op->offset, op->length};
 
 	s->writes = o->writes;
@@ -206,8 +212,8 @@ static int send_write(struct replay_slot *s, struct rpc_context *rpc, nfs_fh3 fh
 	args.data.data_len = op->length;
 	args.data.data_val = (char *)bytes_of(r->options->seed, op->content, op->offset,
 					      r->write_buffer, op->length);
-	r->objects[op->object].writes++;
-	r->objects[op->object].writing++;
+	object_of(r, op->object)->writes++;
+	object_of(r, op->object)->writing++;
 	return rpc_nfs3_write_async(rpc, answered, &args, s);
 }
 

@@ -168,6 +168,21 @@ def missing(bench):
               "nothing is laid out among other files", again.stderr)
 
 
+def of_directories(bench):
+    """What fails of a directory, also of the root of all, fails again and is no error."""
+    path = f"{bench.work}/directories.trace"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("nfs-trace 1\ndir d\nfile f 4096\n"
+                   "0 c read . 0 10 status=21\n0 c write . 0 10 status=21\n"
+                   "0 c read d 0 10 status=21\n0 c write d 0 10 status=21\n"
+                   "0 c readdir f 4096 status=20\n0 c read f 0 4096\n")
+    bench.prepare(path)
+    done, told, _ = bench.replay(path, "--pace", "fast")
+    e2e.check(done.returncode == 0 and told["operations"]["write"]["errors"] == 0 and
+              told["operations"]["read"]["errors"] == 0,
+              "reads and writes of directories fail as recorded", (done.stderr, told))
+
+
 def refused(bench):
     path = f"{bench.work}/bad.trace"
     with open(path, "w", encoding="utf-8") as file:
@@ -191,7 +206,8 @@ def main():
     export = e2e.loop_export(work, 256 << 20, rotating=True)
     server = e2e.Server("ra", [{"id": 1, "path": export, "pseudo": "/e1"}], work, plugin).start()
     bench = Bench(sys.argv[1], server, export, work)
-    for scene in (in_order, at_its_times, after_thinking, wrong_byte, missing, refused):
+    for scene in (in_order, at_its_times, after_thinking, wrong_byte, missing, of_directories,
+                  refused):
         scene(bench)
     e2e.check(server.alive(), "the server is alive")
     e2e.finish()
