@@ -443,7 +443,7 @@ static void answer_or_queue(struct call *call, struct ra_handle *hdl, const stru
 	if (queued)
 		return;
 	direct_read_end(read->direct);
-	prefetch_submit(p); /* after the answer: a resident read waits for nothing */
+	prefetch_submit(p); /* after the answer, which Ganesha sends when this returns */
 }
 
 static struct call *new_read(struct fsal_obj_handle *obj_hdl, fsal_async_cb done_cb,
