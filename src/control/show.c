@@ -33,6 +33,13 @@ static void show_plugin_file(struct json_object *answer)
 		printf("its file was removed since: the server's next start will not find it\n");
 }
 
+/* Whether there are more than EXPORTS, which were listed. */
+static void show_rest(struct json_object *answer, struct json_object *exports)
+{
+	if ((uint64_t)number_of(answer, "exports_total") > json_object_array_length(exports))
+		printf("... of %s exports\n", text_of(answer, "exports_total"));
+}
+
 void show_status(struct json_object *answer)
 {
 	static const struct column columns[] = {
@@ -52,8 +59,7 @@ void show_status(struct json_object *answer)
 		return;
 	}
 	PRINT_TABLE(exports, columns);
-	if ((uint64_t)number_of(answer, "exports_total") > json_object_array_length(exports))
-		printf("... of %s exports\n", text_of(answer, "exports_total"));
+	show_rest(answer, exports);
 }
 
 /* The drives' own queues, and what is made of them. */
@@ -217,8 +223,10 @@ void show_prices(struct json_object *answer)
 		printf("no device is in use: no export is on a local file system\n");
 	for (size_t i = 0; devices && i < json_object_array_length(devices); i++)
 		show_device_prices(json_object_array_get_idx(devices, i));
-	if (exports)
-		PRINT_TABLE(exports, columns);
+	if (!exports)
+		return;
+	PRINT_TABLE(exports, columns);
+	show_rest(answer, exports);
 }
 
 void show_shares(struct json_object *answer)

@@ -100,6 +100,8 @@ struct backing *backing_get(struct backing_slot *slot, struct export_io *io, uin
  */
 bool backing_spared(struct backing_slot *slot, const struct export_io *io, dev_t dev,
 		    uint64_t offset, uint64_t len);
+/* The device used last for IO, if it is DEV; or NULL. */
+struct device *backing_last_device(const struct export_io *io, dev_t dev);
 /*
  * Whether DEV is the device that was used last for IO, and its write-backs are the kernel's: then a file there that is written
  * needs no backing for it.

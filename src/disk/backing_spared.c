@@ -4,8 +4,7 @@
 #include "disk/device.h"
 #include "disk/export_io.h"
 
-/* The device used last for IO, if it is DEV; or NULL. */
-static struct device *last_device(const struct export_io *io, dev_t dev)
+struct device *backing_last_device(const struct export_io *io, dev_t dev)
 {
 	struct device *d = atomic_load_explicit(&io->last, memory_order_relaxed);
 
@@ -14,7 +13,7 @@ static struct device *last_device(const struct export_io *io, dev_t dev)
 
 bool backing_write_spared(const struct export_io *io, dev_t dev)
 {
-	struct device *d = last_device(io, dev);
+	struct device *d = backing_last_device(io, dev);
 
 	return d != NULL && !device_queues_writeback(d);
 }
@@ -23,7 +22,7 @@ bool backing_spared(struct backing_slot *slot, const struct export_io *io, dev_t
 		    uint64_t offset, uint64_t len)
 {
 	uint64_t upto = atomic_load_explicit(&slot->spared, memory_order_relaxed);
-	struct device *d = last_device(io, dev);
+	struct device *d = backing_last_device(io, dev);
 	bool spared;
 
 	if (upto >= BACKING_SPARED)

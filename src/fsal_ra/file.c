@@ -3,12 +3,16 @@
  * Files: opening, closing, locks, space. Reads are in read.c, writes in write.c.
  */
 #include <errno.h>
+#include <sys/sysmacros.h>
 
 #include "common/clock.h"
+#include "disk/backing_slot.h"
 #include "far_write.h"
 #include "own_answer.h"
 #include "request_flow.h"
 #include "writeback/commit.h"
+
+#include "FSAL/fsal_localfs.h"
 
 static fsal_status_t close_(struct fsal_obj_handle *obj_hdl)
 {
@@ -137,9 +141,11 @@ static bool harms_when_opened(const struct fsal_obj_handle *obj_hdl)
 
 static fsal_status_t commit2(struct fsal_obj_handle *obj_hdl, off_t offset, size_t len)
 {
+	const struct fsal_filesystem *fs = ra_handle_of(obj_hdl)->sub_handle->fs;
 	struct commit_call call = {.obj_hdl = obj_hdl, .offset = offset, .len = len};
 	struct writeback_settings s;
 	struct commit c = {.slot = &ra_handle_of(obj_hdl)->slot,
+			   .inode = obj_hdl->fileid,
 			   .offset = (uint64_t)offset,
 			   .len = len,
 			   .flow = ra_flow_of_op(clock_now()),
@@ -150,6 +156,9 @@ static fsal_status_t commit2(struct fsal_obj_handle *obj_hdl, off_t offset, size
 	if (harms_when_opened(obj_hdl))
 		return fsalstat(ERR_FSAL_INVAL, EINVAL);
 	export_io_writeback(ra_export_of_op()->io, &s);
+	if (fs != NULL)
+		c.device = backing_last_device(ra_export_of_op()->io,
+					       makedev(fs->dev.major, fs->dev.minor));
 	c.wait = s.commit_wait;
 	c.part = s.commit_part;
 	c.little = device_shares_differ() ? 0 : COMMIT_LITTLE; /* by turns it is charged */

@@ -11,6 +11,8 @@
 #define MOST	64
 /* One in so many is worth it. */
 #define SHARE 16
+/* Reads of a file, of others too, that are looked at for whether its first reader goes on. */
+#define LOOKED 64
 
 static uint32_t get(const _Atomic uint16_t *n)
 {
@@ -51,19 +53,53 @@ void file_ends_forget(struct file_ends *e, uint32_t reader)
 	put(&e->of[reader].more, 0);
 }
 
+static bool is_at_end(const struct readahead_read *read)
+{
+	return read->offset > 0 && read->offset < read->size &&
+	       read->size - read->offset <= LAST_READ;
+}
+
+/* READER begins with a file at its end, or FIRST is false, wants more of it. */
+static void count_for_all(struct file_ends *e, uint32_t reader, bool first)
+{
+	if (reader != 0)
+		count(e, reader, first);
+	count(e, 0, first);
+}
+
+/* Whether that is worth bringing as a whole. */
+static bool is_worth(const struct file_ends *e, uint32_t reader)
+{
+	return goes_on(e, get(&e->of[reader].begun) > 1 ? reader : 0);
+}
+
+/* A further read of F: whether it is the first one again, which was told to come again. */
+static bool comes_again(struct file_ends *e, struct heur_file *f, const struct readahead_read *read)
+{
+	bool same = read->offset >= f->end.offset &&
+		    read->offset + read->len <= f->end.offset + f->end.len;
+
+	if (read->reader != f->end.reader || same)
+		return read->reader == f->end.reader && read->offset == f->end.offset &&
+		       read->len == f->end.len;
+	if (is_at_end(read))
+		count_for_all(e, read->reader, false);
+	f->end.len = 0;
+	return false;
+}
+
 bool file_ends_read(struct file_ends *e, struct heur_file *f, const struct readahead_read *read)
 {
-	bool first = f->reads == 1, at_end;
-
-	if (f->reads > 2 || read->reader > READERS_MAX)
+	if (read->reader > READERS_MAX)
 		return false;
-	at_end = read->offset > 0 && read->offset < read->size &&
-		 read->size - read->offset <= LAST_READ;
-	if (at_end && (first || f->from_end)) {
-		if (read->reader != 0)
-			count(e, read->reader, first);
-		count(e, 0, first);
-	}
-	f->from_end = first && at_end;
-	return f->from_end && goes_on(e, get(&e->of[read->reader].begun) > 1 ? read->reader : 0);
+	if (f->reads > 1)
+		return f->end.len != 0 && f->reads <= LOOKED && comes_again(e, f, read) &&
+		       is_worth(e, read->reader);
+	if (!is_at_end(read))
+		return false;
+	f->end.reader = read->reader;
+	f->end.offset = read->offset;
+	f->end.len = read->len;
+	count_for_all(e, read->reader, true);
+	return is_worth(e, read->reader);
 }

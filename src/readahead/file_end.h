@@ -10,7 +10,8 @@
  *          more           1 of 16, or more   as a whole
  *          more             fewer            as far as he asks for it
  *
- * Of who begins so for the first time it counts what all did.
+ * Of who begins so for the first time it counts what all did. Other readers of the file, and the same READ again, which was
+ * told to, say nothing of him.
  */
 #ifndef READAHEAD_FILE_END_H
 #define READAHEAD_FILE_END_H

@@ -27,7 +27,6 @@ struct heur_file {
 	uint32_t slot;	  /* its place; insert lock */
 	struct lock lock; /* guards all below; held for nanoseconds, never over I/O */
 	bool dead;	  /* ejected: look the key up again */
-	bool from_end;	  /* its first read was at its end (file_end.h) */
 	uint8_t penalty;  /* windows of this file are smaller by 2^penalty: it wasted bytes */
 	uint16_t matches; /* share of reads that continued a cursor exactly, in 1/65536 */
 	struct effectiveness effectiveness; /* of what was read ahead in it */
@@ -38,9 +37,13 @@ struct heur_file {
 	struct cursor_set set;
 	uint32_t begun;			/* runs that began where no cursor expected them */
 	struct stride_history *history; /* of them, NULL: none is kept (stride.h) */
-	struct beside *beside; /* what was asked for of it, NULL: none is kept (beside.h) */
-	uint64_t name;	       /* readahead_read's `file`: what people call it by */
-	uint64_t reads, bytes; /* of clients, since it is known here */
+	struct beside *beside;	      /* what was asked for of it, NULL: none is kept (beside.h) */
+	uint64_t name;		      /* readahead_read's `file`: what people call it by */
+	uint64_t reads, bytes;	      /* of clients, since it is known here */
+	struct {		      /* its first read, if that was at its end (file_end.h) */
+		uint32_t reader, len; /* bytes; 0: it was not, or is no longer looked at */
+		uint64_t offset;
+	} end;
 	uint16_t key_len;
 	uint8_t key[];
 };

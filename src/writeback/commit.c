@@ -120,7 +120,7 @@ static int wait_once(struct dirty_file *f, struct commit_wait *w, uint64_t until
 
 /*
  * False: no thread may be spared. Its turn is queued all the same, so less is left when the client asks again for FILE, with
- * what remains of its time.
+ * what remains of its time. Where that could not be known it is not told to.
  */
 static bool wait_clean(struct dirty_file *f, struct commit_wait *w, uint64_t file, uint64_t until)
 {
@@ -136,8 +136,8 @@ static bool wait_clean(struct dirty_file *f, struct commit_wait *w, uint64_t fil
 	leave(f, w);
 	if (w->placed)
 		room_gate_leave(&gate, w->flow.client);
-	if (err == EAGAIN)
-		refused_note(&refused, file, w->flow.client, until, wb.ops->now());
+	if (err == EAGAIN && !refused_note(&refused, file, w->flow.client, until, wb.ops->now()))
+		err = ETIMEDOUT;
 	wb.stats.delayed += err == EAGAIN;
 	return err != EAGAIN;
 }
@@ -177,8 +177,6 @@ static bool wait_range(const struct commit *c, const struct file_key *key, uint6
 		may = wait_clean(f, &w, c->slot->file_hash, until);
 		out = dirty_file_unpin(f);
 	}
-	if (may)
-		refused_forget(&refused, c->slot->file_hash, c->flow.client);
 	lock_drop(&wb.lock);
 	if (out)
 		dirty_file_free(f);
@@ -359,11 +357,11 @@ void writeback_commit_waits(uint64_t waits[COMMIT_WAIT_BUCKETS], uint64_t *sum)
 	*sum = atomic_load_explicit(&commit_waits.sum, memory_order_relaxed);
 }
 
-/* Its inode number, as other events have it; where no descriptor of it is open a number made of its handle. */
+/* Its inode number, as other events have it. */
 static uint64_t file_in_traces(const struct commit *c)
 {
 	struct backing *b = backing_peek(c->slot);
-	uint64_t file = b != NULL ? b->file : c->slot->file_hash;
+	uint64_t file = b != NULL ? b->file : c->inode;
 
 	if (b != NULL)
 		backing_release(b);
@@ -377,7 +375,7 @@ static uint64_t file_in_traces(const struct commit *c)
 static struct device_fsyncs *counts_clean(const struct commit *c)
 {
 	struct backing *b = backing_peek(c->slot);
-	struct device *device = b != NULL ? b->device : NULL;
+	struct device *device = b != NULL ? b->device : c->device;
 
 	if (b != NULL)
 		backing_release(b);

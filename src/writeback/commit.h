@@ -21,6 +21,9 @@
 /* A COMMIT. */
 struct commit {
 	struct backing_slot *slot;
+	struct device *
+		device; /* the file's, where it is known without a backing (backing_last_device()); NULL */
+	uint64_t inode;	      /* in traces */
 	uint64_t offset, len; /* bytes; len 0: to the end of the file */
 	uint64_t wait;	      /* ns: longest time that its range goes by turns */
 	struct flow_id flow;  /* who asks: turns for it are charged to them */

@@ -72,6 +72,54 @@ static void test_who_does_not(void **state)
 	engine_free(e);
 }
 
+/* Two who look at the last bytes of the same files are two who go on nowhere. */
+static void test_two_of_the_same_files(void **state)
+{
+	struct engine *e = engine_of(1);
+	int brought = 0;
+
+	for (uint64_t n = 0; n < 1000; n++) {
+		e->reader = 1 + n % 2;
+		brought += ends(e, n, READ, 0);
+		e->reader = 2 - n % 2;
+		assert_false(ends(e, n, READ, 0));
+	}
+	assert_in_range(brought, 1, 16);
+	engine_free(e);
+}
+
+/* One that was told to come again is still the first. */
+static void test_the_same_again(void **state)
+{
+	struct engine *e = engine_of(1);
+	int brought = 0;
+
+	for (uint64_t n = 0; n < 1000; n++) {
+		bool first = ends(e, n, READ, 0);
+
+		assert_int_equal(ends(e, n, READ, 0), first);
+		brought += first;
+	}
+	assert_in_range(brought, 1, 8);
+	engine_free(e);
+}
+
+/* Whoever else reads the file in between: he goes on. */
+static void test_others_in_between(void **state)
+{
+	struct engine *e = engine_of(1);
+
+	for (uint64_t n = 0; n < 100; n++) {
+		assert_true(ends(e, n, READ, 0));
+		e->reader = 2;
+		for (int i = 0; i < 5; i++)
+			engine_read(e, n, (uint64_t)i * READ, READ, SIZE);
+		e->reader = 1;
+		assert_false(engine_read(e, n, SIZE - 3 * READ, READ, SIZE).ends);
+	}
+	engine_free(e);
+}
+
 /* Of who is new what others did is known. */
 static void test_a_stranger(void **state)
 {
@@ -102,6 +150,9 @@ int main(void)
 		cmocka_unit_test(test_where),
 		cmocka_unit_test(test_who_goes_on),
 		cmocka_unit_test(test_who_does_not),
+		cmocka_unit_test(test_two_of_the_same_files),
+		cmocka_unit_test(test_the_same_again),
+		cmocka_unit_test(test_others_in_between),
 		cmocka_unit_test(test_a_stranger),
 		cmocka_unit_test(test_the_papers_rules_bring_none),
 	};

@@ -321,6 +321,26 @@ static void test_an_fsync_of_what_is_clean_is_ours(void **state)
 	assert_int_equal(atomic_load(&device_nth(0)->settling.now), 0);
 }
 
+/* ... also of one that no backing was opened for, as on flash, beside the disks that others look at. */
+static void test_an_fsync_of_what_was_never_opened_is_ours(void **state)
+{
+	struct backing_slot none = {.key_len = 0};
+	struct commit c = {.slot = &none,
+			   .device = device_nth(0),
+			   .fsync_below = fsync_that_counts,
+			   .arg = file};
+
+	world_wrote(file, 0, 1); /* there is a device */
+	c.device = device_nth(0);
+	none.key_len = file->slot.key_len;
+	lock_init(&none.lock, LOCK_SLOT);
+	settling = 0;
+	assert_int_equal(writeback_commit(&c), 0);
+	assert_int_equal(settling, 1);
+	assert_int_equal(atomic_load(&device_nth(0)->settling.now), 0);
+	lock_fini(&none.lock);
+}
+
 /* Whether a turn says that others wrote meanwhile. */
 static bool crowded_turn(void)
 {
@@ -866,10 +886,13 @@ static void test_nobody_is_refused_for_ever(void **state)
 		world_wrote(file, 0, 4);
 		err = world_commit(file, 0, 0);
 		world_drain();
+		assert_int_equal(world_commit(file, 1000, 1),
+				 0); /* of what is clean: another one's */
 		baton.now += 5 * SEC;
 	}
 	assert_int_equal(err, 0);
 	assert_in_range(baton.now - begun, 60 * SEC, 70 * SEC);
+	baton.now += 70 * SEC;
 	world_wrote(file, 0, 4);
 	assert_int_equal(world_commit(file, 0, 0), EAGAIN); /* the next one has its own time */
 }
@@ -1326,6 +1349,7 @@ int main(void)
 		TEST(test_a_commit_of_little_is_fsyncs),
 		TEST(test_beside_fsyncs_more_is_little),
 		TEST(test_an_fsync_of_what_is_clean_is_ours),
+		TEST(test_an_fsync_of_what_was_never_opened_is_ours),
 		TEST(test_a_turn_beside_an_fsync_says_so),
 		TEST(test_a_turn_around_an_fsync_says_so),
 		TEST(test_pressed_files_go_at_rest),
