@@ -297,7 +297,8 @@ static void test_steps_in_memory_are_skipped(void **state)
 
 /* Of what the kernel was asked for: how far it went when somebody first waited; where the farthest began. */
 static struct {
-	_Atomic uint64_t first_asked, farthest;
+	uint64_t first_end; /* of the first of several chunks at once: only that counts */
+	_Atomic uint64_t asked, first_asked, farthest;
 	atomic_bool waited, mixed; /* something before the farthest was asked for after it */
 } order;
 
@@ -307,11 +308,19 @@ static void note_wait(int fd, size_t len, off_t offset)
 		atomic_store(&order.first_asked, atomic_load(&fetched_bytes));
 }
 
+static void note_first_wait(int fd, size_t len, off_t offset)
+{
+	if ((uint64_t)offset < order.first_end && !atomic_exchange(&order.waited, true))
+		atomic_store(&order.first_asked, atomic_load(&order.asked));
+}
+
 static void note_order(int fd, size_t len, off_t offset)
 {
 	count_fetch(fd, len, offset);
 	if (len == 0)
 		return;
+	if ((uint64_t)offset < order.first_end)
+		atomic_fetch_add(&order.asked, len);
 	if (atomic_exchange(&order.farthest, (uint64_t)offset) > (uint64_t)offset)
 		atomic_store(&order.mixed, true);
 }
@@ -322,13 +331,15 @@ static void bring_stream(bool written, bool queues)
 	struct readahead_plan plan = plan_some();
 	struct sched_limits limits = dispatcher_limits(&b->device->dispatcher);
 
+	order.first_end = plan.offset + MIB;
+	atomic_store(&order.asked, 0);
 	atomic_store(&order.first_asked, 0);
 	atomic_store(&order.farthest, 0);
 	atomic_store(&order.waited, false);
 	atomic_store(&order.mixed, false);
 	limits.cost.chunk_default = MIB;
 	dispatcher_set_limits(&b->device->dispatcher, &limits);
-	on_pread = note_wait;
+	on_pread = note_first_wait;
 	on_advice = note_order;
 	assert_int_equal(dispatcher_set_depth(&b->device->dispatcher, 4), 0);
 	atomic_store(&b->device->queues, queues);
