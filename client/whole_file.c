@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/fresh_file.h"
 #include "whole_file.h"
 
 static int write_new(const char *path, const char *text, int readable)
@@ -16,12 +17,8 @@ static int write_new(const char *path, const char *text, int readable)
 	const size_t length = strlen(text);
 	size_t done = 0;
 	ssize_t n = 0;
-	int err = 0, fd;
+	int err = 0, fd = fresh_file_open(AT_FDCWD, path, 0644);
 
-	/* the directory may be others' too: neither through a link of theirs, nor into a FIFO that nobody reads */
-	if (unlink(path) && errno != ENOENT)
-		return errno;
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return errno;
 	if (readable && fchmod(fd, 0644))

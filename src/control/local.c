@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/fresh_file.h"
 #include "control/advise.h"
 #include "control/control.h"
 #include "control/metrics.h"
@@ -22,17 +23,12 @@ static bool complain(const char *what, const char *path)
 	return false;
 }
 
-/* A new file at PATH: whoever may write in its directory must not have us write elsewhere by a link. */
+/* A new file at PATH. */
 static FILE *open_fresh(const char *path)
 {
-	FILE *f = NULL;
-	int fd;
+	int fd = fresh_file_open(AT_FDCWD, path, 0600);
+	FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
 
-	if (unlink(path) && errno != ENOENT)
-		return NULL;
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd >= 0)
-		f = fdopen(fd, "w");
 	if (fd >= 0 && f == NULL)
 		close(fd);
 	return f;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/fresh_file.h"
 #include "common/text.h"
 
 #define PREFIX	    "device-"
@@ -123,8 +124,7 @@ static int replace(int dir_fd, const char *name, const char *text, size_t n)
 	int fd, err;
 
 	snprintf(fresh, sizeof(fresh), "%s.new", name);
-	(void)unlinkat(dir_fd, fresh, 0); /* of a server that died */
-	fd = openat(dir_fd, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	fd = fresh_file_open(dir_fd, fresh, 0600);
 	if (fd < 0)
 		return errno;
 	err = write_all(fd, text, n);

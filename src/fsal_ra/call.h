@@ -47,8 +47,7 @@ struct call {
 	struct dispatcher *past; /* it is at the cluster past that one's queue; NULL: it is not */
 	size_t amount;		 /* bytes that are in its reply already */
 	uint64_t
-		due; /* bytes of its file that it wants: it waits for a walk's job that has that; 0: it does not */
-	uint64_t due_from; /* ... from this offset on */
+		due; /* it waits for a walk's job that has its file, of which it wants so many bytes */
 	/* Only of a write. */
 	struct fsal_io_arg *write_arg;
 	bool stable;

@@ -3,16 +3,14 @@
  * Files: opening, closing, locks, space. Reads are in read.c, writes in write.c.
  */
 #include <errno.h>
-#include <sys/sysmacros.h>
 
 #include "common/clock.h"
 #include "disk/backing_slot.h"
 #include "far_write.h"
+#include "fs_dev.h"
 #include "own_answer.h"
 #include "request_flow.h"
 #include "writeback/commit.h"
-
-#include "FSAL/fsal_localfs.h"
 
 static fsal_status_t close_(struct fsal_obj_handle *obj_hdl)
 {
@@ -157,8 +155,7 @@ static fsal_status_t commit2(struct fsal_obj_handle *obj_hdl, off_t offset, size
 		return fsalstat(ERR_FSAL_INVAL, EINVAL);
 	export_io_writeback(ra_export_of_op()->io, &s);
 	if (fs != NULL)
-		c.device = backing_last_device(ra_export_of_op()->io,
-					       makedev(fs->dev.major, fs->dev.minor));
+		c.device = backing_last_device(ra_export_of_op()->io, fs_dev(fs));
 	c.wait = s.commit_wait;
 	c.part = s.commit_part;
 	c.little = device_shares_differ() ? 0 : COMMIT_LITTLE; /* by turns it is charged */

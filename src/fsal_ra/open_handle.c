@@ -10,14 +10,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "disk/file_identity.h"
 #include "disk/wire_handle.h"
+#include "fs_dev.h"
 #include "subcall.h"
-
-#include "FSAL/fsal_localfs.h"
 
 _Static_assert(FSID_NO_TYPE == 0 && FSID_TWO_UINT64 == 3 && FSID_DEVICE == 5,
 	       "disk/wire_handle.c knows these types by their numbers");
@@ -42,7 +40,7 @@ static void identify(const struct fsal_obj_handle *sub, const struct kernel_hand
 		     struct file_identity *id)
 {
 	*id = (struct file_identity){
-		.dev = makedev(sub->fs->dev.major, sub->fs->dev.minor),
+		.dev = fs_dev(sub->fs),
 		.ino = sub->fileid,
 	};
 	file_identity_generation(id, kh->fh.handle_type, kh->bytes, kh->fh.handle_bytes);

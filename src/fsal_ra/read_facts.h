@@ -5,16 +5,13 @@
 #ifndef FSAL_RA_READ_FACTS_H
 #define FSAL_RA_READ_FACTS_H
 
-#include <sys/sysmacros.h>
-
 #include "call.h"
 #include "disk/backing_slot.h"
+#include "fs_dev.h"
 #include "prices.h"
 #include "ra_methods.h"
 #include "readahead/first_read.h"
 #include "readahead/readahead.h"
-
-#include "FSAL/fsal_localfs.h"
 
 /* What CALL has read, AMOUNT bytes, counts for the price of memory: what it asked for beyond the file's end is none. */
 static inline void count_for_price(const struct call *call, size_t amount)
@@ -41,8 +38,7 @@ static inline bool read_is_spared(struct ra_handle *hdl, struct export_io *io,
 {
 	const struct fsal_filesystem *fs = hdl->sub_handle->fs;
 
-	if (fs == NULL || !backing_spared(&hdl->slot, io, makedev(fs->dev.major, fs->dev.minor),
-					  r->offset, r->len))
+	if (fs == NULL || !backing_spared(&hdl->slot, io, fs_dev(fs), r->offset, r->len))
 		return false;
 	readahead_count_read(&io->counters, r->len);
 	readers_count(readahead_readers(io->engine), r->reader, READER_READS, 1);
@@ -71,15 +67,17 @@ static inline void read_brings(struct sched_req *r, const struct fsal_io_arg *ar
 				   .followed = plan->followed || plan->begins,
 				   .ends = plan->ends};
 
+	uint64_t before;
+
 	r->offset = first.offset;
 	r->len = first.len;
 	if (device_joins_only(b->device) || (plan->len != 0 && !plan->begins) ||
 	    !first_read_is(&first))
 		return;
 	first.window = device_window(b->device, now);
-	r->len = first_read_length(&first);
-	r->offset -= first_read_before(&first);
-	r->len += first_read_before(&first);
+	before = first_read_before(&first);
+	r->offset -= before;
+	r->len = before + first_read_length(&first);
 	r->brings_more = r->len > first.len;
 }
 

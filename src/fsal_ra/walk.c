@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -12,11 +11,10 @@
 #include "disk/tree_job.h"
 #include "disk/tree_listing.h"
 #include "disk/wire_handle.h"
+#include "fs_dev.h"
 #include "open_handle.h"
 #include "params.h"
 #include "request_flow.h"
-
-#include "FSAL/fsal_localfs.h"
 
 static struct dir_walks *walks; /* NULL: off */
 
@@ -44,7 +42,7 @@ void walk_sweep(uint64_t now)
 
 static uint64_t id_of(const struct fsal_obj_handle *obj)
 {
-	return tree_id(makedev(obj->fs->dev.major, obj->fs->dev.minor), obj->fileid);
+	return tree_id(fs_dev(obj->fs), obj->fileid);
 }
 
 /* The walks learn how the kernel finds the directory. */
@@ -143,7 +141,6 @@ bool walk_read_waits(const struct walk_read *read, struct call *call)
 		return false;
 	own = call->req;
 	call->due = own.len;
-	call->due_from = own.offset;
 	call->req.file = job;
 	call->req.offset = tree_job_piece(piece);
 	call->req.len = call_length(call->read_arg);
@@ -179,7 +176,7 @@ bool walk_read_again(struct call *call)
 	if (len == 0 || has_come(call))
 		return false;
 	call->req.file = b->file;
-	call->req.offset = call->due_from;
+	call->req.offset = call->read_arg->offset; /* of a walk's file: 0 */
 	call->req.len = len;
 	verdict = dispatcher_submit(&b->device->dispatcher, &call->req);
 	return verdict == SCHED_ADDED || verdict == SCHED_WAITS;

@@ -9,18 +9,16 @@
  *   COPY  -> the sub-FSAL copies; what it changed is treated as a WRITE, without delay
  */
 #include <errno.h>
-#include <sys/sysmacros.h>
 
 #include "call.h"
 #include "common/clock.h"
 #include "common/container.h"
 #include "disk/backing_slot.h"
 #include "far_write.h"
+#include "fs_dev.h"
 #include "request_flow.h"
 #include "resume.h"
 #include "writeback/writeback.h"
-
-#include "FSAL/fsal_localfs.h"
 
 /* Answers a write whose reply has been held back. */
 static void answer(struct paced *p)
@@ -55,8 +53,7 @@ static bool dirtied(struct ra_handle *hdl, struct export_io *io, uint64_t offset
 
 	export_io_writeback(io, s);
 	/* where there is no local file system, writing out is the FSAL's affair */
-	return s->on && fs != NULL &&
-	       !backing_write_spared(io, makedev(fs->dev.major, fs->dev.minor)) &&
+	return s->on && fs != NULL && !backing_write_spared(io, fs_dev(fs)) &&
 	       writeback_wrote(&hdl->slot, io, s, ra_flow_of_op(clock_now()), offset, amount);
 }
 

@@ -55,8 +55,7 @@ void file_ends_forget(struct file_ends *e, uint32_t reader)
 
 static bool is_at_end(const struct readahead_read *read)
 {
-	return read->offset > 0 && read->offset < read->size &&
-	       read->size - read->offset <= LAST_READ;
+	return read->offset > 0 && first_read_at_end(read->offset, read->size);
 }
 
 /* READER begins with a file at its end, or FIRST is false, wants more of it. */

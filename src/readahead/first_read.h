@@ -48,10 +48,16 @@ static inline bool first_read_begins(const struct first_read *r)
 	return r->offset == 0 || (r->count > 1 && r->offset <= r->len * r->count);
 }
 
+/* Whether OFFSET lies at the end of a file of SIZE bytes. */
+static inline bool first_read_at_end(uint64_t offset, uint64_t size)
+{
+	return offset < size && size - offset <= LAST_READ;
+}
+
 /* Whether it brings the end of its file. */
 static inline bool first_read_ends(const struct first_read *r)
 {
-	return r->ends && r->offset < r->size && r->size - r->offset <= LAST_READ &&
+	return r->ends && first_read_at_end(r->offset, r->size) &&
 	       (!r->seek || r->seek >= LAST_READ_SEEKS * LAST_READ);
 }
 

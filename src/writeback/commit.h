@@ -21,12 +21,11 @@
 /* A COMMIT. */
 struct commit {
 	struct backing_slot *slot;
-	struct device *
-		device; /* the file's, where it is known without a backing (backing_last_device()); NULL */
-	uint64_t inode;	      /* in traces */
-	uint64_t offset, len; /* bytes; len 0: to the end of the file */
-	uint64_t wait;	      /* ns: longest time that its range goes by turns */
-	struct flow_id flow;  /* who asks: turns for it are charged to them */
+	struct device *device; /* the file's, as far as known without a backing, or NULL */
+	uint64_t inode;	       /* in traces */
+	uint64_t offset, len;  /* bytes; len 0: to the end of the file */
+	uint64_t wait;	       /* ns: longest time that its range goes by turns */
+	struct flow_id flow;   /* who asks: turns for it are charged to them */
 	/*
 	 * Where much else of the file is dirty, only the range is made stable, by an fdatasync of it:
 	 * less than the FSAL below would do.

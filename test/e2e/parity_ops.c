@@ -162,14 +162,19 @@ static void odd_name(struct draw *draw, char *name)
 		fill_name(draw, name, lengths[draw_below(draw, 7)]);
 }
 
+static void say_name(struct op *op, const char *name)
+{
+	text_add(&op->what, " ");
+	text_add_name(&op->what, name);
+}
+
 static void draw_name(struct draw *draw, struct op *op, char *name)
 {
 	if (chance(draw, 5))
 		odd_name(draw, name);
 	else
 		snprintf(name, NAME_SIZE, "n%u", draw_below(draw, BASE_NAMES));
-	text_add(&op->what, " ");
-	text_add_name(&op->what, name);
+	say_name(op, name);
 }
 
 static uint64_t draw_offset(struct draw *draw)
@@ -291,10 +296,19 @@ static void draw_setattr(struct draw *draw, struct op *op)
 		text_add(&op->what, " guarded");
 }
 
+/* A name in a directory, which it returns. */
+static const struct node *draw_entry(struct draw *draw, struct op *op)
+{
+	const struct node *dir = pick_dir(draw);
+
+	use_object(draw, op, dir);
+	draw_name(draw, op, op->name);
+	return dir;
+}
+
 static void draw_dir_name(struct draw *draw, struct op *op)
 {
-	use_object(draw, op, pick_dir(draw));
-	draw_name(draw, op, op->name);
+	draw_entry(draw, op);
 }
 
 static void draw_read(struct draw *draw, struct op *op)
@@ -351,10 +365,8 @@ static void draw_create(struct draw *draw, struct op *op)
 
 static void draw_mkdir(struct draw *draw, struct op *op)
 {
-	const struct node *dir = pick_dir(draw);
+	const struct node *dir = draw_entry(draw, op);
 
-	use_object(draw, op, dir);
-	draw_name(draw, op, op->name);
 	draw_attr(draw, op, 80, 0);
 	draw->made.dir = (int)(dir - draw->node);
 	strcpy(draw->made.name, op->name);
@@ -369,8 +381,7 @@ static void draw_rmdir(struct draw *draw, struct op *op)
 	}
 	use_object(draw, op, &draw->node[draw->made.dir]);
 	strcpy(op->name, draw->made.name);
-	text_add(&op->what, " ");
-	text_add_name(&op->what, op->name);
+	say_name(op, op->name);
 }
 
 static void draw_symlink(struct draw *draw, struct op *op)

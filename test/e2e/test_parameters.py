@@ -199,8 +199,7 @@ def a_wrong_block_brings_the_last_one(ractl, server):
     server.ra = "Readahead_Memory = 5;"
     server.reload()
     e2e.check(turned == before // 2 and
-              e2e.wait_for(lambda: "Readahead_Memory = 5 is out of range" in server.log_text() or
-                           "Readahead_Memory" in server.log_text(), 30) and
+              "Readahead_Memory = 5 is out of range: 1048576 to" in server.log_text() and
               e2e.wait_for(lambda: memory() == before, 10) and
               ractl.value("Readahead_Memory") == (before, before),
               "SIGHUP with a wrong block: the one read last holds, in what runs too",

@@ -282,8 +282,8 @@ static void test_the_group_of_process_1(void **state)
 	assert_non_null(strstr(files_said, "process 1 is in it"));
 	assert_true(halted_at(0.9) == 0);
 	settings_free(&host.settings);
-	unlink(files_path(
-		"/proc/1/cgroup")); /* /proc may hide it: then it is not halted for want of knowledge */
+	/* /proc may hide it: then it is not halted for want of knowledge */
+	unlink(files_path("/proc/1/cgroup"));
 	host_of("/backup");
 	assert_true(host.groups[0].refused);
 	assert_non_null(strstr(files_said, "cannot be told"));

@@ -89,6 +89,16 @@ static void test_where_a_stream_begins(void **state)
 	assert_int_equal(first_read_length(&r), 32 * KIB);
 }
 
+/* The first of its file, BYTES before its end. */
+static struct first_read before_end(uint64_t bytes)
+{
+	return (struct first_read){.offset = 10 * MIB - bytes,
+				   .len = 4 * KIB,
+				   .size = 10 * MIB,
+				   .window = 128 * KIB,
+				   .ends = true};
+}
+
 static void expect_end(const struct first_read *r, uint64_t before, uint64_t length)
 {
 	assert_true(first_read_is(r));
@@ -99,11 +109,7 @@ static void expect_end(const struct first_read *r, uint64_t before, uint64_t len
 /* Who begins at a file's end goes on before it: that comes as a whole. */
 static void test_the_end(void **state)
 {
-	struct first_read r = {.offset = 10 * MIB - 12 * KIB,
-			       .len = 4 * KIB,
-			       .size = 10 * MIB,
-			       .window = 128 * KIB,
-			       .ends = true};
+	struct first_read r = before_end(12 * KIB);
 
 	expect_end(&r, 52 * KIB, 12 * KIB);
 	r.seek = MIB;
@@ -129,11 +135,7 @@ static void expect_none(const struct first_read *r)
 
 static void test_the_end_of_no_use(void **state)
 {
-	struct first_read r = {.offset = 10 * MIB - 68 * KIB,
-			       .len = 4 * KIB,
-			       .size = 10 * MIB,
-			       .window = 128 * KIB,
-			       .ends = true};
+	struct first_read r = before_end(68 * KIB);
 
 	expect_none(&r); /* before it */
 	r.offset = 10 * MIB;

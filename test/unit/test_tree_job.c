@@ -570,13 +570,11 @@ int main(void)
 		TEST(test_one_turn_after_the_other),
 		TEST(test_a_read_waits_for_its_file),
 		TEST(test_places_are_asked_for_in_turns),
-		TEST(test_a_read_waits_for_its_file),
 		TEST(test_a_directory_that_is_not_there),
 		TEST(test_an_export_that_is_closing),
 		TEST(test_an_export_that_closes_meanwhile),
 		TEST(test_so_many_jobs_at_a_time),
 		TEST(test_an_export_that_closes_while_places_are_asked_for),
-		TEST(test_so_many_jobs_at_a_time),
 		TEST(test_who_submits_asks_beside_few_only),
 	};
 

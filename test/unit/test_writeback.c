@@ -325,10 +325,7 @@ static void test_an_fsync_of_what_is_clean_is_ours(void **state)
 static void test_an_fsync_of_what_was_never_opened_is_ours(void **state)
 {
 	struct backing_slot none = {.key_len = 0};
-	struct commit c = {.slot = &none,
-			   .device = device_nth(0),
-			   .fsync_below = fsync_that_counts,
-			   .arg = file};
+	struct commit c = {.slot = &none, .fsync_below = fsync_that_counts, .arg = file};
 
 	world_wrote(file, 0, 1); /* there is a device */
 	c.device = device_nth(0);
@@ -886,8 +883,8 @@ static void test_nobody_is_refused_for_ever(void **state)
 		world_wrote(file, 0, 4);
 		err = world_commit(file, 0, 0);
 		world_drain();
-		assert_int_equal(world_commit(file, 1000, 1),
-				 0); /* of what is clean: another one's */
+		/* another one's, of what is clean */
+		assert_int_equal(world_commit(file, 1000, 1), 0);
 		baton.now += 5 * SEC;
 	}
 	assert_int_equal(err, 0);
