@@ -7,6 +7,7 @@
  * described by a slot (who, where, when) out of an array that has exactly as many as can be in
  * flight, so nothing is allocated while the load runs.
  */
+#include "content.h"
 #include "engine.h"
 #include "transport.h"
 #include "turns.h"
@@ -93,6 +94,22 @@ static void take_part(const struct engine *e, struct flow *f, struct slot *s)
 	}
 }
 
+/* Work ends: call NUMBER of F is the LOOKUP of a file, which carries no bytes, or a piece of it. */
+static void take_piece(const struct engine *e, struct flow *f, uint32_t number, struct slot *s)
+{
+	const struct options *o = e->load->options;
+	uint32_t calls = 1 + f->pieces->count, call = number % calls;
+
+	if (call) {
+		s->offset = f->size - f->pieces->piece[call - 1].back;
+		s->len = f->pieces->piece[call - 1].bytes;
+		return;
+	}
+	f->file = (uint32_t)(o->first_file + number / calls);
+	f->content = content_start(o->seed, f->file);
+	s->offset = s->len = 0;
+}
+
 /* The next request of F, described by a slot. */
 static struct slot *next_request(struct engine *e, struct flow *f)
 {
@@ -100,6 +117,10 @@ static struct slot *next_request(struct engine *e, struct flow *f)
 	uint32_t block = f->order[f->next];
 	uint64_t left;
 
+	if (f->pieces) {
+		take_piece(e, f, block, s);
+		return s;
+	}
 	if (f->client && !f->creates)
 		block = blocks_take(&f->client->blocks, block, f->op == FLOW_WRITE);
 	s->offset = block * f->unit;

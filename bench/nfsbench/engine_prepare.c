@@ -15,8 +15,8 @@ static int prepare_flow(struct engine *e, struct flow *f)
 	char name[16];
 	uint64_t size = 0;
 
-	if (f->op == FLOW_FSSTAT)
-		return 0;
+	if (f->op == FLOW_FSSTAT || f->pieces)
+		return 0; /* of the latter LOOKUPs are part of the load */
 	snprintf(name, sizeof(name), "%c%04u", f->creates ? 'w' : 'f', f->file);
 	if (f->creates)
 		return session_create(nfs, dir, name, CONNECT_SECONDS, &f->handle);

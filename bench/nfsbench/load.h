@@ -45,7 +45,8 @@ struct client {
 
 struct flow {
 	unsigned int group;
-	uint32_t file; /* its number, f%04u or, of those that the load makes, w%04u */
+	uint32_t file; /* its number, f%04u or, of those that the load makes, w%04u; of work ends
+			* the one that was looked up last */
 	enum flow_op op;
 	bool creates;	  /* the file is made, else it must be there */
 	bool stable;	  /* WRITEs are FILE_SYNC */
@@ -55,9 +56,10 @@ struct flow {
 	uint32_t request; /* bytes */
 	uint64_t unit;	  /* bytes that a number of `order` stands for */
 	uint32_t outstanding;
-	uint32_t commit_every; /* WRITEs between COMMITs, 0: no matter */
-	uint64_t interval;     /* ns between requests at least, 0: no matter */
-	struct client *client; /* NULL: on its own */
+	uint32_t commit_every;	     /* WRITEs between COMMITs, 0: no matter */
+	uint64_t interval;	     /* ns between requests at least, 0: no matter */
+	const struct pieces *pieces; /* work ends: what it reads of each file; else NULL */
+	struct client *client;	     /* NULL: on its own */
 	uint32_t per_transaction;
 	uint32_t *order; /* block numbers; owned */
 	uint32_t blocks; /* entries of order */

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #define WORK_NAMES                                                                                 \
-	"seq, stride, shared, random, reorder, backward, records, tiles, cursors, mixed, write, "  \
-	"oltp, fsstat, clients or mix"
+	"seq, stride, shared, random, reorder, backward, records, tiles, cursors, ends, mixed, "   \
+	"write, oltp, fsstat, clients or mix"
 
 #define FIELD(name) offsetof(struct options, name)
 #define GIB	    (UINT64_C(1) << 30)
@@ -22,8 +22,9 @@ static const char *const work_names[] = {
 	[WORK_SEQ] = "seq",	    [WORK_STRIDE] = "stride",	[WORK_SHARED] = "shared",
 	[WORK_RANDOM] = "random",   [WORK_REORDER] = "reorder", [WORK_BACKWARD] = "backward",
 	[WORK_RECORDS] = "records", [WORK_TILES] = "tiles",	[WORK_CURSORS] = "cursors",
-	[WORK_MIXED] = "mixed",	    [WORK_WRITE] = "write",	[WORK_OLTP] = "oltp",
-	[WORK_FSSTAT] = "fsstat",   [WORK_CLIENTS] = "clients", [WORK_MIX] = "mix",
+	[WORK_ENDS] = "ends",	    [WORK_MIXED] = "mixed",	[WORK_WRITE] = "write",
+	[WORK_OLTP] = "oltp",	    [WORK_FSSTAT] = "fsstat",	[WORK_CLIENTS] = "clients",
+	[WORK_MIX] = "mix",
 };
 
 static int set_work(void *into, const char *text)
@@ -67,6 +68,11 @@ static int add_client(void *into, const char *text)
 		return -1;
 	}
 	return client_spec_parse(&o->clients[o->client_count++], text);
+}
+
+static int set_pieces(void *into, const char *text)
+{
+	return pieces_parse(&((struct options *)into)->pieces, text);
 }
 
 static const struct option_def defs[] = {
@@ -120,6 +126,11 @@ static const struct option_def defs[] = {
 	{"from-end", OPTION_ON, FIELD(from_end), 0, 0, "records: the last one comes first"},
 	{"tiles", OPTION_NUMBER, FIELD(tiles), 1, 64,
 	 "tiles: so many beside and below each other, visited in turn, a request of each (8)"},
+	{"pieces", OPTION_OTHER, 0, 0, 0,
+	 "ends: BYTES@BACK,…, where BACK is from the first of them to the file's end: what is read "
+	 "of each of --files, after its LOOKUP, one call at a time; the readers divide the files, "
+	 "which are in random order",
+	 set_pieces},
 	{"count", OPTION_NUMBER, FIELD(count), 1, MAX_BLOCKS,
 	 "random: reads of each reader (all blocks of the file); fsstat: calls (10000); oltp: "
 	 "transactions of each client (10000)"},
@@ -188,7 +199,8 @@ static const struct option_def defs[] = {
 	 "only create files f0000 … in this local directory"},
 	{"check", OPTION_TEXT, FIELD(check), 0, 0,
 	 "only compare the files w0000 … in this local directory with what writers write"},
-	{"files", OPTION_NUMBER, FIELD(files), 1, 10000, "layout, check, mix: number of files (1)"},
+	{"files", OPTION_NUMBER, FIELD(files), 1, 10000,
+	 "layout, check, mix, ends: number of files (1)"},
 	{"help", OPTION_HELP, 0, 0, 0, "this text"},
 };
 
@@ -234,8 +246,19 @@ static int check_transport(const struct options *o)
 			       : refuse("--drop, --adapt-request and --udp-trace are for "
 					"--transport "
 					"udp and udp-dynamic");
-	if (o->request > most || o->random_request > most)
+	if (o->request > most || o->random_request > most || o->pieces.largest > most)
 		return refuse("--request and its like must be at most 57344 over UDP");
+	return 0;
+}
+
+static int check_ends(const struct options *o)
+{
+	if (!o->pieces.count)
+		return refuse("--pieces is missing: what work ends reads of each file");
+	if (o->files < o->readers)
+		return refuse("--files: work ends needs at least as many as --readers");
+	if (o->first_file + o->files > 10000)
+		return refuse("--first-file: the last file used must be at most f9999");
 	return 0;
 }
 
@@ -259,6 +282,8 @@ static int check(const struct options *o)
 			      "oltp");
 	if (o->work == WORK_CLIENTS)
 		return check_clients(o);
+	if (o->work == WORK_ENDS)
+		return check_ends(o);
 	if (o->work == WORK_MIX)
 		return o->duration > o->warm_up && o->connections <= 64
 			       ? 0

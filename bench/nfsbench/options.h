@@ -8,6 +8,7 @@
 
 #include "client_spec.h"
 #include "number.h"
+#include "pieces.h"
 
 #define MAX_CONNECTIONS 512
 #define MAX_BLOCKS	(1u << 24) /* requests of one reader, which bounds its pattern's memory */
@@ -23,6 +24,7 @@ enum work {
 	WORK_RECORDS,
 	WORK_TILES,
 	WORK_CURSORS,
+	WORK_ENDS,
 	WORK_MIXED,
 	WORK_WRITE,
 	WORK_OLTP,
@@ -54,6 +56,7 @@ struct options {
 	uint64_t percent, distance;    /* reorder */
 	uint64_t record, every, tiles; /* records, tiles */
 	bool from_end;		       /* records */
+	struct pieces pieces;	       /* ends */
 	uint64_t count; /* random reads, FSSTATs, transactions of each; 0: see options.c */
 	uint64_t random_readers, random_request, random_outstanding; /* mixed, write */
 	uint64_t random_size;	 /* bytes of each file they read; 0: as the others' */

@@ -133,6 +133,25 @@ int pattern_random(uint32_t *order, uint32_t count, uint32_t blocks, struct prng
 	return 0;
 }
 
+uint32_t pattern_files(uint32_t *order, uint32_t files, uint32_t calls, uint32_t index,
+		       uint32_t readers, struct prng *prng)
+{
+	uint32_t first = component_start(files, readers, index);
+	uint32_t n = component_start(files, readers, index + 1) - first;
+
+	if (pattern_random(order, files, files, prng))
+		return 0;
+	memmove(order, order + first, sizeof(*order) * n);
+	/* The last file first: what it grows into has been taken already. */
+	for (uint32_t i = n; i-- > 0;) {
+		uint32_t number = order[i] * calls;
+
+		for (uint32_t call = 0; call < calls; call++)
+			order[i * calls + call] = number + call;
+	}
+	return n * calls;
+}
+
 void pattern_random_repeat(uint32_t *order, uint32_t count, uint32_t blocks, struct prng *prng)
 {
 	for (uint32_t i = 0; i < count; i++)

@@ -44,6 +44,14 @@ uint32_t pattern_cursors(uint32_t *order, uint32_t blocks, uint32_t cursors, uin
 			 uint32_t readers);
 
 /*
+ * Of `files` in random order, the same for the same prng, those that reader `index` of `readers`
+ * has: of each file f the numbers f * calls, f * calls + 1, … up to the next file's. The array has
+ * room for files * calls. Returns how many numbers those are; 0: no memory.
+ */
+uint32_t pattern_files(uint32_t *order, uint32_t files, uint32_t calls, uint32_t index,
+		       uint32_t readers, struct prng *prng);
+
+/*
  * Sequential, with `percent` of all requests exchanged in pairs that are at most `distance`
  * apart. Returns how many requests left their place (always even; a little less than asked
  * where no free partner is found).

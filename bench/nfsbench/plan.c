@@ -254,6 +254,24 @@ static int plan_fsstat(struct load *load, struct flow *f)
 	return 0;
 }
 
+/* Its share of all files: of each a LOOKUP and the pieces, which are what `order` numbers. */
+static int plan_ends(struct load *load, struct flow *f, unsigned int index)
+{
+	const struct options *o = load->options;
+	uint32_t calls = 1 + o->pieces.count;
+	struct prng prng;
+
+	/* One order for all readers, who divide it. */
+	prng_init(&prng, o->order_seed * 1024);
+	f->pieces = &o->pieces;
+	f->outstanding = 1;
+	if (order_allocate(f, o->files * calls))
+		return -1;
+	f->blocks = pattern_files(f->order, (uint32_t)o->files, calls, index, (uint32_t)o->readers,
+				  &prng);
+	return f->blocks ? 0 : -1;
+}
+
 static int plan_flow(struct load *load, unsigned int index)
 {
 	const struct options *o = load->options;
@@ -263,6 +281,8 @@ static int plan_flow(struct load *load, unsigned int index)
 		return plan_oltp(load, f, index);
 	if (o->work == WORK_FSSTAT)
 		return plan_fsstat(load, f);
+	if (o->work == WORK_ENDS)
+		return plan_ends(load, f, index);
 	if (o->work == WORK_CLIENTS)
 		return clients_plan_flow(load, f, index);
 	if (index < o->readers)

@@ -11,9 +11,10 @@
 struct summary {
 	unsigned int flows;
 	uint64_t bytes, requests, errors, mismatches;
+	uint64_t files; /* of work ends: read to the last piece */
 	double first_end, last_end, acknowledged, committed; /* seconds */
 	uint64_t beside, beside_bytes;
-	double mb_s, requests_s;
+	double mb_s, requests_s, files_s;
 	double beside_s, beside_mb_s; /* the same two while the main group ran */
 	double slowest_fastest;	      /* ratio of the flows' times, 1 is fair; 0 when unknown */
 };
@@ -23,6 +24,8 @@ static void add_flow(struct summary *s, const struct flow *f)
 	s->flows++;
 	s->bytes += f->bytes;
 	s->requests += f->requests;
+	if (f->pieces)
+		s->files += f->requests / (1 + f->pieces->count);
 	s->beside += f->beside;
 	s->beside_bytes += f->beside_bytes;
 	s->errors += f->errors;
@@ -60,6 +63,7 @@ static struct summary summarise(const struct load *load, int group)
 	if (s.last_end > 0) {
 		s.mb_s = (double)s.bytes / 1e6 / s.last_end;
 		s.requests_s = (double)s.requests / s.last_end;
+		s.files_s = (double)s.files / s.last_end;
 	}
 	rate_beside(&s, load->main_end);
 	if (s.first_end > 0)
@@ -85,6 +89,9 @@ static void table_group(const struct load *load, unsigned int index)
 
 	printf("%-8s %3u  %8.2f MB/s  %8.1f requests/s  first/last done %.2f/%.2f s (ratio %.2f)\n",
 	       g->name, s.flows, s.mb_s, s.requests_s, s.first_end, s.last_end, s.slowest_fastest);
+	if (s.files)
+		printf("%-8s      %llu files, %.1f files/s\n", "", (unsigned long long)s.files,
+		       s.files_s);
 	if (s.acknowledged > 0)
 		printf("%-8s      last WRITE acknowledged at %.2f s", "", s.acknowledged);
 	if (s.committed > 0)
@@ -128,15 +135,16 @@ static void json_summary(FILE *f, const struct summary *s, const struct latency 
 {
 	fprintf(f,
 		"\"flows\": %u, \"bytes\": %llu, \"requests\": %llu, \"mb_s\": %.4f, "
-		"\"requests_s\": %.3f, \"beside_requests_s\": %.3f, \"first_end_s\": %.6f, "
+		"\"requests_s\": %.3f, \"files_s\": %.3f, \"beside_requests_s\": %.3f, "
+		"\"first_end_s\": %.6f, "
 		"\"last_end_s\": %.6f, "
 		"\"slowest_fastest\": %.4f, \"acknowledged_s\": %.6f, \"committed_s\": %.6f, "
 		"\"beside_mb_s\": %.4f, \"errors\": %llu, \"mismatches\": %llu, "
 		"\"latency_ms\": ",
 		s->flows, (unsigned long long)s->bytes, (unsigned long long)s->requests, s->mb_s,
-		s->requests_s, s->beside_s, s->first_end, s->last_end, s->slowest_fastest,
-		s->acknowledged, s->committed, s->beside_mb_s, (unsigned long long)s->errors,
-		(unsigned long long)s->mismatches);
+		s->requests_s, s->files_s, s->beside_s, s->first_end, s->last_end,
+		s->slowest_fastest, s->acknowledged, s->committed, s->beside_mb_s,
+		(unsigned long long)s->errors, (unsigned long long)s->mismatches);
 	json_latency(f, l);
 }
 

@@ -8,6 +8,7 @@
 #include "pricing/fsstat_price.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include <nfsc/libnfs.h>
 #include <nfsc/libnfs-raw.h>
@@ -184,6 +185,50 @@ static int send_read(struct slot *s)
 	return rpc_nfs3_read_async(engine_connection(s->engine, f), read_answered, &args, s);
 }
 
+/* Its handle and its size, from whose end the pieces are; false after a message. */
+static bool keep_file(struct slot *s, const LOOKUP3resok *ok)
+{
+	struct flow *f = s->flow;
+	uint64_t size = ok->obj_attributes.post_op_attr_u.attributes.size;
+
+	if (!ok->obj_attributes.attributes_follow || size % 8 || size < f->pieces->furthest ||
+	    ok->object.data.data_len > sizeof(f->handle.data)) {
+		f->errors++;
+		engine_problem(s->engine,
+			       "LOOKUP of f%04u: its size must be told, a multiple of 8 and at "
+			       "least %llu",
+			       f->file, (unsigned long long)f->pieces->furthest);
+		return false;
+	}
+	f->size = size;
+	f->handle.len = ok->object.data.data_len;
+	memcpy(f->handle.data, ok->object.data.data_val, f->handle.len);
+	return true;
+}
+
+static void looked_up(struct rpc_context *rpc, int status, void *data, void *private_data)
+{
+	struct slot *s = private_data;
+	LOOKUP3res *res = data;
+
+	if (!answered_well(s, status, status ? 0 : (int)res->status, "LOOKUP") ||
+	    !keep_file(s, &res->LOOKUP3res_u.resok))
+		s->flow->next = s->flow->blocks; /* its pieces cannot be read */
+	s->engine->answered(s->engine, s);
+}
+
+static int send_lookup(struct slot *s)
+{
+	struct flow *f = s->flow;
+	struct handle *dir = &s->engine->load->groups[f->group].dir;
+	LOOKUP3args args = {.what = {.dir = {.data = {dir->len, dir->data}}}};
+	char name[16];
+
+	snprintf(name, sizeof(name), "f%04u", f->file);
+	args.what.name = name;
+	return rpc_nfs3_lookup_async(engine_connection(s->engine, f), looked_up, &args, s);
+}
+
 static int send_write(struct slot *s)
 {
 	struct flow *f = s->flow;
@@ -212,7 +257,7 @@ int request_send(struct slot *s)
 {
 	switch (s->flow->op) {
 	case FLOW_READ:
-		return send_read(s);
+		return s->len ? send_read(s) : send_lookup(s);
 	case FLOW_WRITE:
 		return send_write(s);
 	case FLOW_FSSTAT:

@@ -13,6 +13,7 @@
 #include "content.h"
 #include "latency.h"
 #include "pattern.h"
+#include "pieces.h"
 #include "steady.h"
 
 #define MANY 5000
@@ -159,6 +160,58 @@ static void test_random(void **state)
 	pattern_random_repeat(order, MANY, 3, &prng);
 	for (uint32_t i = 0; i < MANY; i++)
 		assert_in_range(order[i], 0, 2);
+}
+
+/* All calls of a file by one reader and in their order, each file once, the files shuffled. */
+static void test_files_are_divided_among_readers(void **state)
+{
+	enum { FILES = 61, CALLS = 4 };
+	uint32_t order[7 * FILES * CALLS], again[FILES * CALLS], n = 0, in_place = 0;
+	struct prng prng;
+
+	for (uint32_t readers = 1; readers <= 7; readers++) {
+		n = 0;
+		for (uint32_t i = 0; i < readers; i++) {
+			prng_init(&prng, 7);
+			n += pattern_files(order + n, FILES, CALLS, i, readers, &prng);
+		}
+		assert_int_equal(n, FILES * CALLS);
+		assert_distinct(order, n, n);
+		for (uint32_t at = 0; at < n; at++)
+			assert_int_equal(order[at], order[at / CALLS * CALLS] + at % CALLS);
+	}
+	for (uint32_t at = 0; at < n; at++)
+		in_place += order[at] == at;
+	assert_in_range(in_place, 0, 5 * CALLS);
+
+	prng_init(&prng, 7);
+	assert_int_equal(pattern_files(again, FILES, CALLS, 0, 1, &prng), n);
+	assert_memory_equal(again, order, sizeof(again));
+}
+
+static void test_pieces(void **state)
+{
+	static const char *const wrong[] = {
+		"",    "4K",   "@4K",	"4K@",	   "4K@4K,",  "4K@4K,,8K@8K", "12@16", "8@12",
+		"0@8", "16@8", "2M@2M", "8@2048G", "4K@4K@8", "4K@4K 8K@8K",  "x@4K",  "4096@4Kx"};
+	struct pieces p;
+	char many[4 * MAX_PIECES + 5] = "8@8";
+
+	assert_int_equal(pieces_parse(&p, "4K@4K,16K@24K,8K@48K"), 0);
+	assert_int_equal(p.count, 3);
+	assert_int_equal(p.piece[1].bytes, 16 << 10);
+	assert_int_equal(p.piece[1].back, 24 << 10);
+	assert_int_equal(p.largest, 16 << 10);
+	assert_int_equal(p.furthest, 48 << 10);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_int_equal(pieces_parse(&p, wrong[i]), -1);
+
+	for (unsigned int i = 1; i < MAX_PIECES; i++)
+		strcat(many, ",8@8");
+	assert_int_equal(pieces_parse(&p, many), 0);
+	assert_int_equal(p.count, MAX_PIECES);
+	strcat(many, ",8@8");
+	assert_int_equal(pieces_parse(&p, many), -1);
 }
 
 static void test_percentile_exact_when_small(void **state)
@@ -327,6 +380,8 @@ int main(void)
 		cmocka_unit_test(test_reorder),
 		cmocka_unit_test(test_reorder_small),
 		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_files_are_divided_among_readers),
+		cmocka_unit_test(test_pieces),
 		cmocka_unit_test(test_percentile_exact_when_small),
 		cmocka_unit_test(test_percentile_within_its_bucket),
 		cmocka_unit_test(test_error_of_the_mean),
