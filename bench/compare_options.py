@@ -95,7 +95,7 @@ def parse_options(about):
     p.add_argument("--tuned-read-ahead-kb", type=int_type(0, 65536),
                    default=servers.TUNED_KB)
     p.add_argument("--size", type=bytes_type(MIB, 64 << 30), default=256 * MIB,
-                   help="bytes read in all by a work (256M)")
+                   help="bytes read in all by a work, or of all files of endsN and its like (256M)")
     p.add_argument("--mixed-size", type=bytes_type(MIB, 64 << 30), default=128 * MIB,
                    help="bytes of each file of a mixed work (128M)")
     p.add_argument("--mixed-seconds", type=int_type(1, 3600), default=20,

@@ -128,6 +128,7 @@ def figures(work, results):
         mb_s, _, latency = _beside(main)
     found = {
         "mb_s": mb_s, "elapsed_s": results["elapsed_s"],
+        "files_s": results["total"].get("files_s") or None,
         "slowest_fastest": main["slowest_fastest"] if main["flows"] > 1 else None,
         "p50_ms": latency["p50"], "p99_ms": latency["p99"], "worst_ms": latency["max"],
         "finish_s": [r["end_s"] for r in results["readers"]

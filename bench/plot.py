@@ -105,9 +105,9 @@ class Results:
                 for key in ("slowest_fastest", "p50_ms", "p99_ms", "worst_ms", "random_p50_ms",
                             "random_p99_ms", "random_requests_s", "random_whole_s",
                             "acknowledged_s", "committed_s", "on_disk_s", "all_done_s",
-                            "not_on_disk_bytes", "dirty_max_bytes", "ops_s", "reads_s",
-                            "writes_s", "logs_s", "log_p99_ms", "disk_bytes", "disk_per_byte",
-                            "cpu_s", "cpu_us_per_read"):
+                            "not_on_disk_bytes", "dirty_max_bytes", "files_s", "ops_s",
+                            "reads_s", "writes_s", "logs_s", "log_p99_ms", "disk_bytes",
+                            "disk_per_byte", "cpu_s", "cpu_us_per_read"):
                     row[key] = self.value(work, server, key)
                 rows.append(row)
         return rows
@@ -149,9 +149,9 @@ COLUMNS = (
     ("acked s", "acknowledged_s", "{:.1f}"), ("COMMIT s", "committed_s", "{:.1f}"),
     ("on disk s", "on_disk_s", "{:.1f}"), ("not on disk", "not_on_disk_bytes", "{:.0f}"),
     ("all done s", "all_done_s", "{:.1f}"),
-    ("ops/s", "ops_s", "{:.1f}"), ("reads/s", "reads_s", "{:.1f}"),
-    ("writes/s", "writes_s", "{:.1f}"), ("logs/s", "logs_s", "{:.1f}"),
-    ("log p99", "log_p99_ms", "{:.0f}"),
+    ("files/s", "files_s", "{:.1f}"), ("ops/s", "ops_s", "{:.1f}"),
+    ("reads/s", "reads_s", "{:.1f}"), ("writes/s", "writes_s", "{:.1f}"),
+    ("logs/s", "logs_s", "{:.1f}"), ("log p99", "log_p99_ms", "{:.0f}"),
     ("disk/read", "disk_per_byte", "{:.2f}"), ("CPU s", "cpu_s", "{:.2f}"),
     ("CPU us/READ", "cpu_us_per_read", "{:.1f}"),
 )

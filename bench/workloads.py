@@ -9,10 +9,14 @@ order, forward4k and backward4k a reader of 4 KiB from the beginning and from th
 reader of 64 KiB of each MiB, ior47008 one of 47,008 bytes of each MiB, backsparse8k64k and
 backior47008 such readers from the end, tiles8x8 a reader of a matrix of 8 x 8 tiles that takes a
 request of each in turn, cursors2000 64 readers of one file that have 2,000 sequential components
-together, random8k one random reader of 8 KiB, random8kx4 four of them, mixed8+1 eight streams beside
-one random reader, mixed4+1w2 four streams and a random reader as long as two writers write and
-COMMIT, write1+1 a writer (then COMMIT) beside a random reader that does all its reads, lazy1+1 the
-same without COMMIT, write0+1 the reader of these workloads alone, oltp12 twelve clients with
+together, ends1 one reader of the ends of many files of 4 MiB (as many as --size holds), in a
+random order, each by LOOKUP and the three READs of a reader of an archive's index or of a columnar
+file's footer, tails1 the same with the last 64 KiB of each by 4 KiB downwards, last1 with its last
+4 KiB only (with more readers they divide the files, and what counts is files a second), random8k
+one random reader of 8 KiB, random8kx4 four of them, mixed8+1 eight streams beside one random
+reader, mixed4+1w2 four streams and a random reader as long as two writers write and COMMIT,
+write1+1 a writer (then COMMIT) beside a random reader that does all its reads, lazy1+1 the same
+without COMMIT, write0+1 the reader of these workloads alone, oltp12 twelve clients with
 transactions of random reads, random writes and a stable write of their log, cached64k a sequential
 reader of 64 KiB whose file is resident, fsstat FSSTAT calls.
 
@@ -31,6 +35,15 @@ ONE_WAY_READS = 8192
 # What each reader of beginN reads.
 BEGINNING = 256 * KIB
 
+# Bytes of each file of endsN, tailsN and lastN, and what is read of it, as nfsbench's --pieces.
+END_FILE = 4 * MIB
+END_PIECES = {
+    "ends": "4K@4K,16K@24K,8K@48K",
+    "tails": ",".join(f"4K@{4 * k}K" for k in range(1, 17)),
+    "last": "4K@4K",
+}
+FILES_MOST = 10000  # that nfsbench numbers
+
 GROUPS = {
     "one": ["seq1"],
     "two": ["seq2"],
@@ -39,6 +52,7 @@ GROUPS = {
     "strides": ["stride2", "stride4", "stride8"],
     "within": ["seq1", "forward32k", "backward32k", "forward4k", "backward4k", "sparse64k1m", "ior47008",
                "tiles8x8", "cursors2000"],
+    "ends": ["ends1", "tails1", "last1"],
     "reorder": ["reorder10"],
     "random": ["random8k"],
     "shared": ["shared8"],
@@ -58,7 +72,7 @@ GROUPS["prices"] = GROUPS["writeback"] + GROUPS["oltp"] + ["fsstat"]
 GROUPS["all"] = GROUPS["table"] + GROUPS["shared"] + GROUPS["mixed"]
 
 FORMS = "seqN beginN strideN sharedN reorderP forwardSk backwardSk sparseSkPk sparseSkPm iorB backsparseSkPk backiorB tilesNxN cursorsN " \
-    "randomSk randomSkxN mixedN+M mixedN+MwW writeN+M lazyN+M " \
+    "endsN tailsN lastN randomSk randomSkxN mixedN+M mixedN+MwW writeN+M lazyN+M " \
     "oltpN cachedSk fsstat " + isolation.FORMS
 
 
@@ -178,6 +192,15 @@ def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_co
                     ["--work", "cursors", "--stride", n, "--readers", 64, "--size", size]
                     + common)
 
+    def ends(match):
+        files = min(size // END_FILE, FILES_MOST)
+        n = _number(match[2], 1, 256, name)
+        if n > files:
+            raise ValueError(f"work {name}: needs --size of at least {n * END_FILE // MIB} MiB")
+        return Workload(name, files, END_FILE,
+                        ["--work", "ends", "--readers", n, "--files", files,
+                         "--pieces", END_PIECES[match[1]]])
+
     def random(match):
         kib = _number(match[1], 1, 1024, name)
         n = _number(match[2] or "1", 1, 256, name)
@@ -259,6 +282,7 @@ def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_co
                         (r"reorder(\d+)", reorder), (r"(forward|backward)(\d+)k", one_way),
                         (r"(back)?(?:sparse(\d+)k(\d+)([km])|ior(\d+))", records),
                         (r"tiles(\d+)x(\d+)", tiles), (r"cursors(\d+)", cursors),
+                        (r"(ends|tails|last)(\d+)", ends),
                         (r"random(\d+)k(?:x(\d+))?", random),
                         (r"mixed(\d+)\+(\d+)(?:w(\d+))?", mixed),
                         (r"(write|lazy|apart)(\d+)\+(\d+)", write), (isolation.FORM, clients),
@@ -316,6 +340,9 @@ TARGETS = [
     ("ior47008", "at least", "x stock", 2.0),
     ("tiles8x8", "at least", "x stock", 5.0),
     ("cursors2000", "at least", "x single", 0.85),
+    ("ends1", "at least", "x stock", 1.5),
+    ("tails1", "at least", "x stock", 1.5),
+    ("last1", "at least", "x stock", 0.95),
     ("random8k", "at least", "x stock", 0.95),
     ("random8k", "at most", "disk x stock", 1.05),
     ("mixed8+1", "at least", "MB/s", 70),

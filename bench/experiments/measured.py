@@ -172,6 +172,7 @@ EXPERIMENTS = [
     Compared("within", [f"{COMPARE} --work within {BESIDE}",
                         f"{COMPARE} --work seq1,sparse64k1m,ior47008,tiles8x8,cursors2000 "
                         "--servers stock,ra --disk raid4"], 20),
+    Compared("ends", [f"{COMPARE} --work ends {BESIDE}"], 8),
     Told("previews", ["bench/previews", "bench/previews --apart"], 15),
     Told("guest", ["test/e2e/test_guest.py PLUGIN MECHDISK 256"], 5),
     Told("soak", ["scripts/soak --minutes 60 --seed 7"], 65),

@@ -19,7 +19,7 @@ import servers  # noqa: E402
 import workloads  # noqa: E402
 
 NFSBENCH_WORKS = {"seq", "stride", "shared", "random", "reorder", "mixed",
-                  "backward", "records", "tiles", "cursors",
+                  "backward", "records", "tiles", "cursors", "ends",
                   "write", "oltp", "fsstat", "clients"}
 
 
@@ -59,6 +59,20 @@ class Works(unittest.TestCase):
         for name in ("tiles8x4", "ior47009", "sparse65k64k", "cursors20", "sparse64k0m"):
             with self.assertRaises(ValueError):
                 workloads.make(name)
+
+    def test_ends_of_files(self):
+        for name, pieces in (("ends4", ["4K@4K", "16K@24K", "8K@48K"]), ("last4", ["4K@4K"])):
+            work = workloads.make(name)
+            self.assertEqual((work.files, argument(work, "--files")), (64, "64"))
+            self.assertEqual(argument(work, "--readers"), "4")
+            self.assertEqual(argument(work, "--pieces").split(","), pieces)
+        tails = argument(workloads.make("tails1"), "--pieces").split(",")
+        self.assertEqual((len(tails), tails[0], tails[-1]), (16, "4K@4K", "4K@64K"))
+        self.assertEqual(workloads.make("ends2").set, workloads.make("tails1").set)
+        self.assertEqual(workloads.make("ends2", size=11 * workloads.MIB).files, 2)
+        for name, size in (("ends3", 11), ("ends1", 1), ("ends0", 256), ("last257", 4096)):
+            with self.assertRaises(ValueError):
+                workloads.make(name, size=size * workloads.MIB)
 
     def test_workloads_that_write(self):
         for name, first, files in (("write1+1", 0, 1), ("lazy2+1", 0, 2), ("mixed4+1w2", 5, 2)):
@@ -134,6 +148,12 @@ class Verdicts(unittest.TestCase):
         results = plot.Results(runs, ["ra"], ["oltp1", "oltp4", "oltp32"])
         self.assertEqual(results.measure("oltp32", "ra", "ops/s x peak"), 0.95)
         self.assertEqual([v["met"] for v in results.verdicts()], [True])
+
+    def test_files_a_second_are_shown(self):
+        runs = [run("ends1", "ra", 1.0, files_s=61.26), run("seq1", "ra", 1.0, files_s=None)]
+        text = plot.table(plot.Results(runs, ["ra"], ["ends1", "seq1"]))
+        self.assertIn("files/s", text)
+        self.assertIn("61.3", text)
 
     def test_aims_are_no_misses(self):
         runs = [run("write1+1", "stock", 1.0, random_requests_s=10.0),
