@@ -2,6 +2,8 @@
 /* The first READs at the end of a file. See file_end.h. */
 #include "readahead/file_end.h"
 
+#include "common/clock.h"
+#include "readahead/engine.h"
 #include "readahead/first_read.h"
 #include "readahead/heur_file.h"
 #include "readahead/types.h"
@@ -13,6 +15,8 @@
 #define SHARE 16
 /* Reads of a file, of others too, that are looked at for whether its first reader goes on. */
 #define LOOKED 64
+/* A file of which nothing was read for so long, in ns, may have left memory: its next READ is a first one. */
+#define LEFT_ALONE (10 * CLOCK_SECOND)
 
 static uint32_t get(const _Atomic uint16_t *n)
 {
@@ -89,16 +93,21 @@ static bool comes_again(struct file_ends *e, struct heur_file *f, const struct r
 
 bool file_ends_read(struct file_ends *e, struct heur_file *f, const struct readahead_read *read)
 {
+	bool first = f->reads == 1 || elapsed(f->end.last, read->now) >= LEFT_ALONE;
+
+	f->end.last = read->now;
 	if (read->reader > READERS_MAX)
 		return false;
-	if (f->reads > 1)
-		return f->end.len != 0 && f->reads <= LOOKED && comes_again(e, f, read) &&
-		       is_worth(e, read->reader);
+	if (!first)
+		return f->end.len != 0 && f->reads - f->end.reads <= LOOKED &&
+		       comes_again(e, f, read) && is_worth(e, read->reader);
+	f->end.len = 0;
 	if (!is_at_end(read))
 		return false;
 	f->end.reader = read->reader;
 	f->end.offset = read->offset;
 	f->end.len = read->len;
+	f->end.reads = f->reads - 1;
 	count_for_all(e, read->reader, true);
 	return is_worth(e, read->reader);
 }

@@ -11,7 +11,8 @@
  *          more             fewer            as far as he asks for it
  *
  * Of who begins so for the first time it counts what all did. Other readers of the file, and the same READ again, which was
- * told to, say nothing of him.
+ * told to, say nothing of him. Whoever comes to a file that was left alone for ten seconds begins with it: it may have left
+ * memory.
  */
 #ifndef READAHEAD_FILE_END_H
 #define READAHEAD_FILE_END_H
@@ -36,8 +37,8 @@ struct file_ends {
 /* READER's number is another one's from now on. Any thread. */
 void file_ends_forget(struct file_ends *e, uint32_t reader);
 /*
- * READ, which F has counted, is looked at. True: it is the first of its file, at the end, which is worth bringing as a
- * whole. With F's lock.
+ * READ, which F has counted, is looked at. True: it is the first of its file (or of a file left alone), at the end, which is
+ * worth bringing as a whole. With F's lock.
  */
 bool file_ends_read(struct file_ends *e, struct heur_file *f, const struct readahead_read *read);
 

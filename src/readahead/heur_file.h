@@ -43,6 +43,8 @@ struct heur_file {
 	struct {		      /* its first read, if that was at its end (file_end.h) */
 		uint32_t reader, len; /* bytes; 0: it was not, or is no longer looked at */
 		uint64_t offset;
+		uint64_t reads; /* before it */
+		uint64_t last;	/* ns: when one came */
 	} end;
 	uint16_t key_len;
 	uint8_t key[];

@@ -135,6 +135,27 @@ static void test_a_stranger(void **state)
 	engine_free(e);
 }
 
+/* A file that was left alone may have left memory: who comes then begins with it, and is counted. */
+static void test_after_a_pause(void **state)
+{
+	struct engine *e = engine_of(1);
+	int brought = 0;
+
+	assert_true(ends(e, 1, READ, 100));
+	e->now += SEC;
+	assert_false(ends(e, 1, READ, 0));
+	for (int i = 0; i < 100; i++) {
+		e->now += 60 * SEC;
+		assert_true(ends(e, 1, READ, 1));
+	}
+	for (int i = 0; i < 1000; i++) {
+		e->now += 60 * SEC;
+		brought += ends(e, 1, READ, 0);
+	}
+	assert_in_range(brought, 1, 160);
+	engine_free(e);
+}
+
 static void test_the_papers_rules_bring_none(void **state)
 {
 	struct engine *e = engine_of(1);
@@ -154,6 +175,7 @@ int main(void)
 		cmocka_unit_test(test_the_same_again),
 		cmocka_unit_test(test_others_in_between),
 		cmocka_unit_test(test_a_stranger),
+		cmocka_unit_test(test_after_a_pause),
 		cmocka_unit_test(test_the_papers_rules_bring_none),
 	};
 
