@@ -92,17 +92,19 @@ def release(name):
     os.close(_held.pop(name))
 
 
-def look(name):
-    """(size, check sum) by an open(), a read and a close()."""
+def _content(name):
+    """By an open(), a read and a close()."""
     with open(f"{MOUNT}/{name}", "rb", buffering=0) as file:
-        data = file.readall()
-    return len(data), zlib.crc32(data)
+        return file.readall()
 
 
-def part(name, offset, length):
-    """The bytes themselves, for who wants to know what is wrong."""
-    with open(f"{MOUNT}/{name}", "rb", buffering=0) as file:
-        return base64.b64encode(os.pread(file.fileno(), length, offset)).decode()
+def look(name, length, crc):
+    """None if the file holds so many bytes with this check sum; else what was found, and what is
+    found a moment later."""
+    data = _content(name)
+    if (len(data), zlib.crc32(data)) == (length, crc):
+        return None
+    return [base64.b64encode(found).decode() for found in (data, _content(name))]
 
 
 # ---- several programs at once --------------------------------------------------------------------
@@ -138,10 +140,13 @@ def work(tasks):
 
 def _program():
     for line in sys.stdin:
-        try:
-            told = {"values": [globals()[call](**arguments) for call, arguments in json.loads(line)]}
-        except Exception:  # whatever it is, the caller judges it
-            told = {"error": traceback.format_exc()}
+        told = {"values": []}
+        for call, arguments in json.loads(line):
+            try:
+                told["values"].append(globals()[call](**arguments))
+            except Exception:  # whatever it is, the caller judges it
+                told["error"] = f"{call} {arguments}: {traceback.format_exc()}"
+                break
         print(json.dumps(told), flush=True)
 
 

@@ -227,7 +227,7 @@ class Load:
         return "release", {}, become
 
     def look(self, file, client):
-        return "look", {}, lambda: None
+        return "look", {"length": len(file.data), "crc": zlib.crc32(file.data)}, lambda: None
 
     def choose(self, client, taken):
         """(file, call, arguments, what becomes) for that client; a file that the other one holds
@@ -274,25 +274,28 @@ class Load:
         time.sleep(self.rest)
 
     def compare(self, client, file, seen):
-        if tuple(seen) == (len(file.data), zlib.crc32(file.data)):
+        if seen is None:
             return
-        told = base64.b64decode(client.guest.call("files.part", patience=PATIENCE, name=file.name,
-                                                  offset=0, length=2 * LARGE_MOST))
+        told, later = map(base64.b64decode, seen)
         at = next((i for i, (a, b) in enumerate(zip(told, file.data)) if a != b),
                   min(len(told), len(file.data)))
         self.wrong.append(
-            f"after {self.done} operations guest {client.guest.number} saw {seen[0]} bytes of "
+            f"after {self.done} operations guest {client.guest.number} saw {len(told)} bytes of "
             f"{file.name}, {len(file.data)} were right; different from {at} on: "
             f"{told[at:at + SHOWN].hex()} for {bytes(file.data[at:at + SHOWN]).hex()}; "
+            f"a moment later it saw what is {self.which(later, file, told)}; "
             f"{'' if file.holder is None else f'held open by guest {file.holder.guest.number}, '}"
             f"agents {[c.on for c in self.clients]}; the server's file is "
             f"{self.of_server(file, told)}; done to it: {list(file.past)}")
 
+    @staticmethod
+    def which(data, file, told):
+        return "right" if data == file.data else "as was seen" if data == told else "neither"
+
     def of_server(self, file, told):
         """Whether a client kept what is no more, or another one never sent what it wrote."""
         with open(f"{self.path}/{file.name}", "rb") as there:
-            data = there.read()
-        return "right" if data == file.data else "as was seen" if data == told else "neither"
+            return self.which(there.read(), file, told)
 
     def note(self, done):
         """Now it must be on the disk: close(), fsync and their like have promised it. Of all such
@@ -326,7 +329,8 @@ class Load:
         there = [file for file in self.files if file.there]
         for client in self.clients:
             seen = client.guest.call("files.work", patience=PATIENCE, tasks=[
-                (self.draw.randrange(PROGRAMS), "look", {"name": file.name}) for file in there])
+                (self.draw.randrange(PROGRAMS), call, {"name": file.name, **arguments})
+                for file in there for call, arguments, _ in [self.look(file, client)]])
             for file, what in zip(there, seen):
                 self.compare(client, file, what)
 
