@@ -20,7 +20,9 @@ from processes import ENDS, HOST, answers, at_exit, clean_up, end_process, run, 
 
 NEEDED = ("ganesha.nfsd", "rpcbind")
 NEEDED_APART = ("unshare", "ip", "mkfs.ext4", "losetup", "mount", "findmnt")  # not in a shared one
-OWN_PLACE = "ip link set lo up && mount -t tmpfs none /run"
+KEPT = "/var/lib/nfs/ganesha"  # what a server keeps of its NFSv4 clients
+OWN_PLACE = ("ip link set lo up && mount -t tmpfs none /run && "
+             f"mkdir -p {KEPT} && mount -t tmpfs none {KEPT}")
 # What a server and its port mapper leave in /run; ours goes at the end where it is the machine's.
 RUN_FILES = ("/run/ganesha", "/run/rpcbind", "/run/rpcbind.sock", "/run/rpcbind.lock")
 
