@@ -70,11 +70,17 @@ void kernel_windows_open(struct kernel_windows *w, struct backing *b, uint64_t f
 		go_on(w, at, RWF_NOWAIT);
 }
 
+/* Whether the window at AT is there, or on its way. Its last byte says so: a client's READ often has brought its first one. */
+static bool is_begun(const struct kernel_windows *w, struct backing *b, uint64_t at)
+{
+	return backing_resident(b, at + w->size - 1, 1);
+}
+
 /* The first window; false: none. Of one whose beginning is there the kernel would bring the rest, without a mark. */
 static bool begin_first(struct kernel_windows *w, struct backing *b)
 {
 	if (backing_resident(b, w->at, 1) || !touch(w->fd, w->at, w->size) ||
-	    !backing_resident(b, w->at, 1))
+	    !is_begun(w, b, w->at))
 		return false;
 	w->begun = w->at + w->size;
 	return true;
@@ -82,15 +88,17 @@ static bool begin_first(struct kernel_windows *w, struct backing *b)
 
 /*
  * The first touch begins two windows, each further one the next. In the first the mark is at its beginning
- * or in its middle, which differs between versions of the kernel.
+ * or in its middle, which differs between versions of the kernel. False: not, or by whom cannot be told.
  */
 static bool begin_next(struct kernel_windows *w, struct backing *b)
 {
 	uint64_t next = w->at + w->size;
 
+	if (is_begun(w, b, next))
+		return false;
 	return (w->begun > w->at ? touch(w->fd, w->at, 1) : begin_first(w, b)) &&
-	       (backing_resident(b, next, 1) ||
-		(touch(w->fd, w->at + w->size / 2, 1) && backing_resident(b, next, 1)));
+	       (is_begun(w, b, next) ||
+		(touch(w->fd, w->at + w->size / 2, 1) && is_begun(w, b, next)));
 }
 
 /* The last of it, without a mark: then it is also safe to read in the window before it. */

@@ -189,6 +189,35 @@ static void test_few_calls(void **state)
 	assert_true(touches <= 4 * MIB / WINDOW + 1);
 }
 
+/*
+ * A client's READ has brought LEN bytes at OFFSET: what is taken for begun afterwards is there. (In the plugin a hole is
+ * read in small parts, and taken for a sign that WILLNEED's pieces are too large.)
+ */
+static void expect_no_holes_beside(uint64_t offset, uint64_t len)
+{
+	struct kernel_windows w;
+
+	bring(offset, len);
+	kernel_windows_open(&w, b, FROM, FROM + 4 * MIB, SEC);
+	for (uint64_t upto = FROM + 256 * KIB; w.fd >= 0 && upto < FROM + 4 * MIB;
+	     upto += 256 * KIB) {
+		kernel_windows_start(&w, b, upto);
+		assert_true(resident(FROM, w.begun));
+	}
+	kernel_windows_close(&w);
+}
+
+static void test_reads_of_clients_beside(void **state)
+{
+	for (uint64_t at = FROM; at < FROM + 8 * WINDOW; at += WINDOW / 4)
+		for (uint64_t mark = 0; mark < WINDOW; mark += WINDOW / 2) {
+			stop(state);
+			start(state);
+			first_mark = mark;
+			expect_no_holes_beside(at, 32 * KIB);
+		}
+}
+
 /* ---- where it cannot be had -------------------------------------------------------------- */
 
 static void expect_none(uint64_t from, uint64_t end)
@@ -419,6 +448,7 @@ int main(void)
 		TEST(test_the_smallest_chunk),
 		TEST(test_a_mark_in_the_middle_of_the_first_window),
 		TEST(test_few_calls),
+		TEST(test_reads_of_clients_beside),
 		TEST(test_a_chunk_too_small),
 		TEST(test_no_windows_or_too_large_ones),
 		TEST(test_calls_that_are_refused),
