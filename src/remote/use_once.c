@@ -110,16 +110,33 @@ static void unlink_block(struct use_once *c, struct shard *s, struct file *f,
 	give_back(c, b);
 }
 
-/* With the lock. */
-static void link_block(struct shard *s, struct file *f, struct use_once_block *b)
+/* With the lock. BEFORE: one that is younger or as old, NULL: none is. */
+static void link_block(struct shard *s, struct file *f, struct use_once_block *b,
+		       struct use_once_block *before)
 {
 	struct use_once_block **at = place_of(s, b->file, b->index);
 
 	b->next = *at;
 	*at = b;
-	TAILQ_INSERT_TAIL(&s->by_age, b, by_age);
+	if (before != NULL)
+		TAILQ_INSERT_BEFORE(before, b, by_age);
+	else
+		TAILQ_INSERT_TAIL(&s->by_age, b, by_age);
 	TAILQ_INSERT_TAIL(&f->blocks, b, of_file);
 	note_oldest(s);
+}
+
+/* With the lock: B comes for the place of OLD, and may be as old by what it keeps of it. */
+static void replace_block(struct use_once *c, struct shard *s, struct file *f,
+			  struct use_once_block *b, struct use_once_block *old)
+{
+	struct use_once_block *behind = TAILQ_NEXT(old, by_age);
+	bool as_old;
+
+	use_once_block_join(b, old, c->age);
+	as_old = b->since <= old->since;
+	unlink_block(c, s, f, old);
+	link_block(s, f, b, as_old ? behind : NULL);
 }
 
 /* The shard with the oldest block, as far as can be seen; NULL: none has any. */
@@ -191,11 +208,10 @@ static void enter(struct use_once *c, struct use_once_block *b, uint64_t mark)
 
 	if (f != NULL && f->mark == mark) {
 		old = *place_of(s, b->file, b->index);
-		if (old != NULL) {
-			use_once_block_join(b, old);
-			unlink_block(c, s, f, old);
-		}
-		link_block(s, f, b);
+		if (old != NULL)
+			replace_block(c, s, f, b, old);
+		else
+			link_block(s, f, b, NULL);
 		b = NULL;
 	}
 	lock_drop(&s->lock);

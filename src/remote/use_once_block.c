@@ -5,6 +5,8 @@
 #include <string.h>
 
 #define UNITS (USE_ONCE_BLOCK / USE_ONCE_UNIT)
+/* Of the age that bytes may have, as old may units be for others to join them: these have the rest of it. */
+#define JOIN_PART 2
 
 _Static_assert(UNITS == 16, "a unit's bit must have a place in the block");
 
@@ -51,17 +53,21 @@ void use_once_block_fill(struct use_once_block *b, const struct use_once_part *p
 	memcpy(b->data + begin, data + (begin - p->from), p->upto - begin);
 }
 
-void use_once_block_join(struct use_once_block *b, const struct use_once_block *old)
+void use_once_block_join(struct use_once_block *b, const struct use_once_block *old, uint64_t age)
 {
 	uint16_t more = old->there & bits(0, old->end / USE_ONCE_UNIT) & (uint16_t)~b->there;
 
 	more &= bits(0, b->end / USE_ONCE_UNIT);
+	if (b->since >= old->since + age / JOIN_PART)
+		more = 0;
 	for (uint32_t u = 0; u < UNITS; u++)
 		if (more & 1u << u)
 			memcpy(b->data + u * USE_ONCE_UNIT, old->data + u * USE_ONCE_UNIT,
 			       USE_ONCE_UNIT);
 	b->there |= more;
 	b->read |= more & old->read;
+	if (more && old->since < b->since)
+		b->since = old->since;
 }
 
 bool use_once_block_has(const struct use_once_block *b, const struct use_once_part *p)

@@ -22,7 +22,7 @@ struct use_once_block {
 	TAILQ_ENTRY(use_once_block) by_age, of_file;
 	struct use_once_block *next; /* of its bucket */
 	uint64_t file, index;
-	uint64_t since; /* ns */
+	uint64_t since; /* ns: when the first came of the units that are there */
 	atomic_uint holds;
 	uint16_t there, read; /* a bit for each unit */
 	uint32_t end;	      /* bytes: there is nothing beyond; within a unit at the file's end */
@@ -42,8 +42,11 @@ void use_once_block_init(struct use_once_block *b, uint64_t file, uint64_t index
 /* Part P came, as DATA. What is there of an empty block afterwards are whole units, and P's end. */
 void use_once_block_fill(struct use_once_block *b, const struct use_once_part *p,
 			 const unsigned char *data);
-/* B gets the whole units of OLD that it has not. */
-void use_once_block_join(struct use_once_block *b, const struct use_once_block *old);
+/*
+ * B gets the whole units of OLD that it has not, and is then as old as OLD: nothing becomes younger by it. Where OLD has
+ * had half of its AGE (ns) it gets none: what came now would go with them.
+ */
+void use_once_block_join(struct use_once_block *b, const struct use_once_block *old, uint64_t age);
 bool use_once_block_has(const struct use_once_block *b, const struct use_once_part *p);
 /* Part P, which is there, was read. Whether nothing is left to be read. */
 bool use_once_block_read(struct use_once_block *b, const struct use_once_part *p);

@@ -223,20 +223,84 @@ static void test_what_is_held_is_bounded(void **state)
 	assert_int_equal(use_once_held(c), 0);
 }
 
+/* As often as it must be asked for, from the second FROM on to NOW. */
+static void vouch(struct use_once *c, uint64_t from, uint64_t now)
+{
+	for (uint64_t at = from * SEC; at <= now; at += SEC) {
+		assert_true(use_once_asks(c, FILE_A, at));
+		use_once_told(c, FILE_A, 100, true, at);
+	}
+}
+
 static void test_what_is_too_old_goes(void **state)
 {
 	struct use_once *c = vouching(state);
 
 	put(c, FILE_A, 0, 64 * KIB, SEC);
 	put(c, FILE_A, 64 * KIB, 64 * KIB, 3 * SEC);
-	for (uint64_t now = 2 * SEC; now <= SEC + AGE; now += SEC) {
-		assert_true(use_once_asks(c, FILE_A, now));
-		use_once_told(c, FILE_A, 100, true, now);
-	}
+	vouch(c, 2, SEC + AGE);
 	assert_false(take(c, FILE_A, 0, 4096, SEC + AGE));
 	use_once_sweep(c, SEC + AGE);
 	assert_in_range(use_once_held(c), 64 * KIB, 66 * KIB);
 	assert_true(take(c, FILE_A, 64 * KIB, 64 * KIB, SEC + AGE));
+}
+
+/* What comes into a block later does not make younger what is there. */
+static void test_a_block_is_as_old_as_its_first_unit(void **state)
+{
+	struct use_once *c = vouching(state);
+	uint64_t late = SEC + AGE / 2 - 1;
+
+	put(c, FILE_A, 0, 4 * KIB, SEC);
+	put(c, FILE_A, 64 * KIB, 64 * KIB, 2 * SEC); /* between the two, by age */
+	put(c, FILE_A, 4 * KIB, 4 * KIB, late);
+	vouch(c, 2, SEC + AGE);
+	assert_true(use_once_has(c, FILE_A, 0, 8 * KIB, SEC + AGE - 1));
+	assert_false(use_once_has(c, FILE_A, 0, 4 * KIB, SEC + AGE));
+	use_once_sweep(c, SEC + AGE);
+	assert_in_range(use_once_held(c), 64 * KIB, 66 * KIB);
+	assert_true(take(c, FILE_A, 64 * KIB, 64 * KIB, SEC + AGE));
+}
+
+/* ... and what is there does not take with it what comes when that is old: also what nobody has swept yet. */
+static void test_what_comes_is_kept_for_half_its_age(void **state)
+{
+	struct use_once *c = vouching(state);
+
+	put(c, FILE_A, 0, 4 * KIB, SEC);
+	put(c, FILE_A, 4 * KIB, 4 * KIB, SEC + AGE / 2);
+	assert_false(use_once_has(c, FILE_A, 0, 4 * KIB, SEC + 1));
+	vouch(c, 2, 3 * SEC + AGE);
+	use_once_sweep(c, 3 * SEC + AGE);
+	assert_true(use_once_has(c, FILE_A, 4 * KIB, 4 * KIB, 3 * SEC + AGE));
+	put(c, FILE_A, 0, 4 * KIB, SEC + 2 * AGE);
+	vouch(c, 9, SEC + 2 * AGE);
+	assert_true(take(c, FILE_A, 0, 4 * KIB, SEC + 2 * AGE));
+}
+
+/* It goes when its first unit would have gone, where there is too much. */
+static void test_a_block_keeps_its_turn_to_go(void **state)
+{
+	struct use_once *c = vouching(state);
+
+	put(c, FILE_A, 0, 4 * KIB, SEC);
+	put(c, FILE_A, 64 * KIB, 64 * KIB, SEC + 1);
+	put(c, FILE_A, 4 * KIB, 4 * KIB, SEC + 2);
+	use_once_limit(c, 128 * KIB); /* one of the two */
+	assert_false(use_once_has(c, FILE_A, 4 * KIB, 4 * KIB, SEC + 2));
+	assert_true(take(c, FILE_A, 64 * KIB, 64 * KIB, SEC + 2));
+}
+
+/* Of what comes once more nothing is old. */
+static void test_all_of_a_block_that_comes_again_is_new(void **state)
+{
+	struct use_once *c = vouching(state);
+
+	put(c, FILE_A, 0, 8 * KIB, SEC);
+	put(c, FILE_A, 0, 12 * KIB, 2 * SEC);
+	vouch(c, 2, SEC + AGE);
+	use_once_sweep(c, SEC + AGE);
+	assert_true(take(c, FILE_A, 0, 12 * KIB, SEC + AGE));
 }
 
 /* Against a model: which byte may be given at all. */
@@ -291,6 +355,10 @@ int main(void)
 		TEST(test_an_answer_that_never_comes_is_asked_for_again),
 		TEST(test_what_is_held_is_bounded),
 		TEST(test_what_is_too_old_goes),
+		TEST(test_a_block_is_as_old_as_its_first_unit),
+		TEST(test_what_comes_is_kept_for_half_its_age),
+		TEST(test_a_block_keeps_its_turn_to_go),
+		TEST(test_all_of_a_block_that_comes_again_is_new),
 		TEST(test_random_works),
 	};
 
