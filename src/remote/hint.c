@@ -14,6 +14,12 @@ void hint_fini(struct hint *h)
 	lock_fini(&h->lock);
 }
 
+/* Whether [offset, offset + len), rounded up to a block, ends where numbers do or before. */
+static bool is_range(uint64_t offset, uint64_t len)
+{
+	return len <= UINT64_MAX - HINT_BLOCK && offset <= UINT64_MAX - HINT_BLOCK - len;
+}
+
 /* Where the segment that has the block FROM keeps its place. */
 static struct hint_segment *segment_of(struct hint *h, uint64_t block)
 {
@@ -47,6 +53,8 @@ void hint_add(struct hint *h, uint64_t offset, uint64_t len, bool end, uint64_t 
 {
 	uint64_t from = (offset + HINT_BLOCK - 1) / HINT_BLOCK, upto = (offset + len) / HINT_BLOCK;
 
+	if (!is_range(offset, len))
+		return;
 	if (end && (offset + len) % HINT_BLOCK)
 		upto++;
 	lock_take(&h->lock);
@@ -65,7 +73,7 @@ static bool has(const struct hint_segment *s, uint64_t index, uint32_t blocks, u
 bool hint_has(struct hint *h, uint64_t offset, uint64_t len, uint64_t brought, uint64_t capacity)
 {
 	uint64_t from = offset / HINT_BLOCK, upto = (offset + len + HINT_BLOCK - 1) / HINT_BLOCK;
-	bool all = true;
+	bool all = is_range(offset, len);
 
 	lock_take(&h->lock);
 	for (uint64_t at = from; all && at < upto; at = next_segment(at))

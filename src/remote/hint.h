@@ -41,7 +41,7 @@ void hint_init(struct hint *h);
 void hint_fini(struct hint *h);
 /*
  * [offset, offset + len) has come into the cache, BROUGHT bytes having come before it. END: the file ends
- * there, so that a part of a block is all of it.
+ * there, so that a part of a block is all of it. What no file can have is not remembered.
  */
 void hint_add(struct hint *h, uint64_t offset, uint64_t len, bool end, uint64_t brought);
 /* Whether all blocks of [offset, offset + len) are likely to be there, CAPACITY being the cache's size. */

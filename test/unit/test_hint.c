@@ -3,6 +3,7 @@
 #include "remote/hint.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "support.h"
 
@@ -97,6 +98,23 @@ static void test_dropped(void **state)
 	assert_false(has(0, 1));
 }
 
+/* Nothing is known of what no file can have, and nobody goes through all that lies before it. */
+static void test_beyond_the_largest_file(void **state)
+{
+	alarm(10); /* it took days */
+	hint_add(h, UINT64_MAX - 100, 50, false, 0);
+	hint_add(h, UINT64_MAX - 100, 1000, false, 0);
+	hint_add(h, BLOCK, UINT64_MAX - 10, true, 0);
+	hint_add(h, UINT64_MAX, UINT64_MAX, true, 0);
+	alarm(0);
+	assert_false(has(0, BLOCK));
+	assert_false(has(UINT64_MAX - 100, 50));
+	assert_false(has(UINT64_MAX - 100, 1000));
+	assert_false(has(BLOCK, UINT64_MAX - 10));
+	hint_add(h, UINT64_MAX - 3 * BLOCK + 1, BLOCK, false, 0); /* the last that can be */
+	assert_true(has(UINT64_MAX - 3 * BLOCK + 1, BLOCK));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -108,6 +126,7 @@ int main(void)
 		TEST(test_what_came_long_ago_is_gone),
 		TEST(test_unread_bytes_fit_into_the_cache),
 		TEST(test_dropped),
+		TEST(test_beyond_the_largest_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
