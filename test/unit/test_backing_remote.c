@@ -13,6 +13,7 @@ static int begin(void **state)
 static int end(void **state)
 {
 	cluster_close_file();
+	host_later = 0;
 	return stop(state);
 }
 
@@ -106,6 +107,26 @@ static void test_the_size_is_asked_for_now_and_then(void **state)
 	backing_put(b);
 }
 
+/* One thread takes its time before another one has asked, and looks after that. */
+static void test_the_size_is_asked_for_once_a_second_by_all_threads(void **state)
+{
+	struct backing *b = get_remote();
+
+	host_later = 2 * SEC;
+	backing_refresh_size(b);
+	assert_int_equal(cluster.sizes, 1);
+	host_later = 2 * SEC - 500 * MSEC;
+	backing_refresh_size(b);
+	assert_int_equal(cluster.sizes, 1);
+	host_later = 2 * SEC + 500 * MSEC;
+	backing_refresh_size(b);
+	assert_int_equal(cluster.sizes, 1);
+	host_later = 3 * SEC;
+	backing_refresh_size(b);
+	assert_int_equal(cluster.sizes, 2);
+	backing_put(b);
+}
+
 /* A reader sleeps until the cluster is asked something. */
 static void wake(void)
 {
@@ -196,6 +217,7 @@ int main(void)
 		TEST(test_readers_of_any_kind),
 		TEST(test_a_failure_stops_it),
 		TEST(test_the_size_is_asked_for_now_and_then),
+		TEST(test_the_size_is_asked_for_once_a_second_by_all_threads),
 		TEST(test_a_read_that_sleeps_is_woken),
 		TEST(test_what_writes_took_is_the_clusters),
 		TEST(test_an_export_that_goes),
