@@ -2,6 +2,7 @@
 /* The remote kind of backing: reading ahead into a FSAL's own cache. See backing_remote.h. */
 #include "disk/backing_remote.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/sysmacros.h>
 
@@ -394,13 +395,15 @@ static const struct backing_ops remote_ops = {
 };
 
 struct backing *backing_remote_new(const struct remote_file *f, struct export_io *io,
-				   struct device *device)
+				   struct device *device, int *err)
 {
 	static _Atomic uint64_t serials;
 	struct remote *r = calloc(1, sizeof(*r));
 
-	if (r == NULL)
+	if (r == NULL) {
+		*err = ENOMEM;
 		return NULL;
+	}
 	r->serial = atomic_fetch_add(&serials, 1) + 1;
 	backing_init(&r->base, &remote_ops, device, f->file, f->size);
 	r->base.fd = -1;

@@ -49,10 +49,11 @@ struct remote_file {
 
 /*
  * A backing of F on DEVICE, for which export_io_handle_opens() has said yes: with two uses, the slot's and
- * the caller's. The handle is its own from now on. NULL: no memory, the handle stays the caller's.
+ * the caller's. The handle is its own from now on. NULL: no memory, which *ERR says; the handle stays the
+ * caller's.
  */
 struct backing *backing_remote_new(const struct remote_file *f, struct export_io *io,
-				   struct device *device);
+				   struct device *device, int *err);
 
 /*
  * Files of which a read waits for the FSAL's client for too long: its attributes are asked for, which wakes

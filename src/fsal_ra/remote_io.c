@@ -248,10 +248,10 @@ static struct backing *open_backing(const struct fsal_obj_handle *sub,
 	if (*err == 0) {
 		f.handle = h;
 		f.file = h->own->fileid;
-		b = backing_remote_new(&f, io, device);
+		b = backing_remote_new(&f, io, device, err);
+		if (b == NULL)
+			give_back(h);
 	}
-	if (b == NULL && *err == 0)
-		give_back(h);
 	if (b == NULL)
 		free(h);
 	else

@@ -83,11 +83,19 @@ static struct backing *open_cluster(struct backing_slot *slot, struct export_io 
 				.cache = cluster.keep != NULL ? 0 : 16 * MIB,
 				.keep = cluster.keep};
 
+	struct device *device;
+	struct backing *b;
+
 	*err = EOPNOTSUPP;
 	if (cluster.refuses || !export_io_handle_opens(of))
 		return NULL;
 	cluster.opened++;
-	return backing_remote_new(&f, of, export_io_cluster(of, 5, err));
+	device = export_io_cluster(of, 5, err);
+	*err = 0; /* as the handle has just been opened */
+	b = backing_remote_new(&f, of, device, err);
+	if (b == NULL)
+		export_io_handle_closed(of);
+	return b;
 }
 
 /* Before a test: a file of SIZE bytes. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Backings without a descriptor: a made-up cluster's files, whose client keeps what is read or does not. */
 #include "cluster_host.h"
+#include "faults.h"
 #include "remote/overdue.h"
 
 #define FILE_SIZE (4 * MIB + 100)
@@ -206,6 +207,20 @@ static void test_a_fsal_that_is_not_one(void **state)
 	assert_non_null(strstr(host_log, "not one of local files"));
 }
 
+/* The calls are sound: it says why, and the line for other errors is still to come. */
+static void test_no_memory_for_one(void **state)
+{
+	backing_put(get_remote());
+	backing_drop(&cluster.slot);
+	atomic_store(&fail_calloc, 1);
+	assert_null(backing_get(&cluster.slot, io, clock_now()));
+	assert_int_equal(atomic_load(&fail_calloc), 0);
+	assert_non_null(strstr(host_log, "Cannot allocate memory"));
+	export_io_say_degraded(io, EIO);
+	assert_non_null(strstr(host_log, "Input/output error"));
+	cluster.opened--; /* the handle stayed the opener's */
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -223,6 +238,7 @@ int main(void)
 		TEST(test_an_export_that_goes),
 		TEST(test_others_stay),
 		TEST(test_a_fsal_that_is_not_one),
+		TEST(test_no_memory_for_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
