@@ -162,11 +162,16 @@ def price_of(k, utilization):
     return math.expm1(u * math.log1p(k - 1)) / (k - 1) if k > 1 and u < 1 else u
 
 
+def _weight(weight):
+    """As in the C library, where a structure that is zero has none."""
+    return weight if weight > 0 else 1
+
+
 def bid_of(dirty, worth=0, weight=1):
-    """The price of the client's own memory."""
+    """The price of the client's own memory. WEIGHT: 0.01 to 100; 0 or less is none, and counts as 1."""
     if dirty >= 1:
         return CEILING
-    return weight * max(price_of(K_DIRTY, dirty), price_of(K_WORTH, worth), PRICE_MIN)
+    return _weight(weight) * max(price_of(K_DIRTY, dirty), price_of(K_WORTH, worth), PRICE_MIN)
 
 
 def ask_of(price, network=0):
@@ -282,8 +287,8 @@ class Ahead:
         if price is None:
             size = self._found
         else:
-            ratio = None if used is None else \
-                max(ask_of(price, network), PRICE_MIN) / (weight * PRICE_MIN / max(1 - used, 0.001))
+            bid = None if used is None else _weight(weight) * PRICE_MIN / max(1 - used, 0.001)
+            ratio = None if used is None else max(ask_of(price, network), PRICE_MIN) / bid
             size = self._wanted(now, price, ratio, memory_short)
         if size != self.size:
             self.size, self._stepped = size, now

@@ -94,22 +94,28 @@ def number(word):
     return None if word == "-" else float(word)
 
 
-def writes(names, most, *events):
+def of_weights(judged):
+    """A client of weight 1, and one of none."""
+    return lambda names, *fields: all(judged(names, weight, *fields) for weight in (1, 0))
+
+
+@of_weights
+def writes(names, weight, most, *events):
     client = names["Writes"](float(most))
     for event in events:
         now, stated, dirty, worth, way = re.split("[:=]", event)
-        if client.judge(float(now), number(stated), float(dirty), float(worth))[0] != way:
-            return False
-        if not client.due(float(now)) > float(now):
+        got = client.judge(float(now), number(stated), float(dirty), float(worth), weight=weight)
+        if got[0] != way or not client.due(float(now)) > float(now):
             return False
     return True
 
 
-def ahead(names, found, least, most, *events):
+@of_weights
+def ahead(names, weight, found, least, most, *events):
     client = names["Ahead"](int(found), int(least), int(most))
     for event in events:
         now, stated, used, size = re.split("[:=]", event)
-        got = client.judge(float(now), number(stated), used=number(used.rstrip("s")),
+        got = client.judge(float(now), number(stated), used=number(used.rstrip("s")), weight=weight,
                            memory_short=used.endswith("s"))
         if got != int(size):
             return False
