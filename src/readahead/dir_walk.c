@@ -76,7 +76,8 @@ bool dir_walks_list(struct dir_walks *w, uint64_t id, uint64_t now, struct dir_h
 
 	lock_take(&w->lock);
 	d = dir_table_find(&w->table, id);
-	if (d != NULL && d->handle.len != 0 && (d->listed == 0 || now - d->listed > DIR_LISTED)) {
+	if (d != NULL && d->handle.len != 0 &&
+	    (d->listed == 0 || elapsed(d->listed, now) > DIR_LISTED)) {
 		wanted = true;
 		d->listed = now;
 		*handle = d->handle;
