@@ -94,12 +94,19 @@ static bool is_over(const struct depth_search *s, double ns)
 	       (double)s->bytes < ns * s->rate * SEARCH_HOPELESS;
 }
 
+/* Threads read the clock before they wait for each other: what came since may seem to lie ahead. */
+static uint64_t elapsed(uint64_t since, uint64_t now)
+{
+	return now > since ? now - since : 0;
+}
+
 /* What came counts, or settles. */
 static void count(struct depth_search *s, uint64_t bytes, uint64_t now)
 {
-	if (s->last != 0 && now - s->last > SEARCH_GAP)
+	if (s->last != 0 && elapsed(s->last, now) > SEARCH_GAP)
 		begin(s, false);
-	s->last = now;
+	if (now > s->last)
+		s->last = now;
 	if (s->settle > 0)
 		s->settle -= bytes < s->settle ? bytes : s->settle;
 	else if (s->begun == 0)
@@ -114,7 +121,7 @@ bool depth_search_brought(struct depth_search *s, uint64_t bytes, uint64_t now)
 	double ns, rate;
 
 	count(s, bytes, now);
-	ns = (double)(now - s->begun);
+	ns = (double)elapsed(s->begun, now);
 	if (s->begun == 0 || ns <= 0 || !is_over(s, ns))
 		return false;
 	rate = (double)s->bytes / ns;

@@ -104,7 +104,7 @@ static inline void depth_search_seeks(struct depth_search *s, uint64_t bytes)
 {
 	s->dear = bytes >= SEARCH_DEAR;
 }
-/* BYTES were brought at NOW (ns). True: the depth is another one. */
+/* BYTES were brought at NOW (ns), about: callers may come in another order. True: the depth is another one. */
 bool depth_search_brought(struct depth_search *s, uint64_t bytes, uint64_t now);
 
 #endif

@@ -171,6 +171,18 @@ static void test_latency_is_given_more(void **state)
 	assert_true(s.used >= 4 && s.used <= 8);
 }
 
+/* Two threads read the clock, and the second one is the first to say what it brought. */
+static void test_threads_that_overtake_each_other(void **state)
+{
+	for (uint64_t at = 0; at < 256 * MIB; at += STEP) {
+		depth_search_began(&s, depth_search_chunk(&s, 12 * MIB, 2));
+		now += (uint64_t)(STEP / latency(depth_search_depth(&s)));
+		depth_search_brought(&s, STEP / 2, now);
+		depth_search_brought(&s, STEP / 2, now - 1000);
+	}
+	assert_true(s.used >= 4);
+}
+
 static void test_a_slow_reader_leaves_the_lowest(void **state)
 {
 	s.used = 8;
@@ -218,6 +230,7 @@ int main(void)
 		TEST(test_where_seeks_are_dear_trials_wait),
 		TEST(test_dear_seeks_are_found_to_be_many_disks),
 		TEST(test_latency_is_given_more),
+		TEST(test_threads_that_overtake_each_other),
 		TEST(test_a_slow_reader_leaves_the_lowest),
 		TEST(test_another_cluster_is_found_out_anew),
 		TEST(test_pauses_do_not_count),
