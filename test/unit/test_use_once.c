@@ -337,6 +337,35 @@ static void test_random_works(void **state)
 	assert_in_range(given, 100, 20000);
 }
 
+/* ... and when each came: pieces of a block at any time, and no byte beyond its age. */
+static void test_random_times(void **state)
+{
+	enum { UNITS = 64 };
+	struct use_once *c = vouching(state);
+	uint64_t came[UNITS] = {0}, seed = 5, given = 0, old = 0;
+
+	for (uint64_t now = SEC; now < 2000 * SEC; now += random_below(&seed, AGE / 8)) {
+		uint64_t first = random_below(&seed, UNITS - 8);
+		uint64_t n = 1 + random_below(&seed, 8);
+
+		if (use_once_asks(c, FILE_A, now))
+			use_once_told(c, FILE_A, 100, true, now);
+		if (random_below(&seed, 2)) {
+			put(c, FILE_A, first * 4096, n * 4096, now);
+			for (uint64_t u = first; u < first + n; u++)
+				came[u] = now;
+		} else if (take(c, FILE_A, first * 4096, n * 4096, now)) {
+			for (uint64_t u = first; u < first + n; u++) {
+				assert_true(now < came[u] + AGE);
+				old += now >= came[u] + AGE / 2;
+			}
+			given++;
+		}
+	}
+	assert_in_range(given, 100, 20000);
+	assert_in_range(old, 10, 20000);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -360,6 +389,7 @@ int main(void)
 		TEST(test_a_block_keeps_its_turn_to_go),
 		TEST(test_all_of_a_block_that_comes_again_is_new),
 		TEST(test_random_works),
+		TEST(test_random_times),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
