@@ -21,6 +21,12 @@ static inline uint64_t clock_now(void)
 	return (uint64_t)ts.tv_sec * CLOCK_SECOND + (uint64_t)ts.tv_nsec;
 }
 
+/* Threads read the clock before they take a lock: what happened since may seem to lie ahead. */
+static inline uint64_t elapsed(uint64_t since, uint64_t now)
+{
+	return now > since ? now - since : 0;
+}
+
 /* A condition whose timed waits go by clock_now(). */
 static inline void clock_cond_init(pthread_cond_t *cond)
 {

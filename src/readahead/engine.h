@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "common/clock.h"
 #include "readahead/budget.h"
 #include "readahead/counters.h"
 #include "readahead/effectiveness.h"
@@ -34,11 +35,5 @@ struct readahead {
 	_Atomic uint64_t idle_time;		 /* ns */
 	_Atomic(struct effectiveness) newcomers; /* of files of which nothing else was known */
 };
-
-/* Threads read the clock before they take the lock: what happened since may seem to lie ahead. */
-static inline uint64_t elapsed(uint64_t since, uint64_t now)
-{
-	return now > since ? now - since : 0;
-}
 
 #endif

@@ -56,7 +56,7 @@ bool turn_wanted(const struct dirty_file *f)
 static bool is_pressed(const struct dirty_file *f, double level, uint64_t now)
 {
 	return level > LEVEL_HIGH &&
-	       (dirty_bytes(&f->dirty) > PRESSED_MUCH || now - f->wrote >= PRESSED_RESTS);
+	       (dirty_bytes(&f->dirty) > PRESSED_MUCH || elapsed(f->wrote, now) >= PRESSED_RESTS);
 }
 
 bool turn_claim(struct dirty_file *f, double level, uint64_t now)
@@ -70,7 +70,7 @@ bool turn_claim(struct dirty_file *f, double level, uint64_t now)
 	if (!wanted && (!f->dirty.n || dirty_file_scattered(f)))
 		return false;
 	due = wanted || is_pressed(f, level, now) || dirty_longest(&f->dirty) >= f->chunk ||
-	      now - dirty_since(&f->dirty) >= f->delay;
+	      elapsed(dirty_since(&f->dirty), now) >= f->delay;
 	f->busy = due;
 	return due;
 }

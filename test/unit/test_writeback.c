@@ -421,6 +421,22 @@ static void test_pressed_files_go_at_rest(void **state)
 	assert_false(is_claimed(&world.file[1], 0.4, 0));
 }
 
+/* Who looks reads the clock first: what a client wrote before he has the lock is younger than that, and not as old as time. */
+static void test_what_was_written_since_is_young(void **state)
+{
+	uint64_t before = baton.now;
+
+	world.settings.delay = 10 * SEC;
+	world.settings.chunk = 1024 * MIB;
+	world_wrote(file, 0, 8);
+	flusher_tick(before);
+	assert_int_equal(world.queued, 0);
+	assert_false(is_claimed(file, 0.6, 0 - (baton.now - before))); /* nor is it at rest */
+	assert_true(is_claimed(file, 0.6, 400 * CLOCK_MS));
+	flusher_tick(before + 11 * SEC);
+	assert_int_equal(world.queued, 1);
+}
+
 static bool watches(uint64_t now)
 {
 	bool is;
@@ -1350,6 +1366,7 @@ int main(void)
 		TEST(test_a_turn_beside_an_fsync_says_so),
 		TEST(test_a_turn_around_an_fsync_says_so),
 		TEST(test_pressed_files_go_at_rest),
+		TEST(test_what_was_written_since_is_young),
 		TEST(test_what_fsyncs_write_is_watched),
 		TEST(test_gaps_are_not_waited_for),
 		TEST(test_off_is_off),
