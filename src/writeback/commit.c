@@ -152,12 +152,45 @@ static bool is_fsyncs(const struct commit *c, const struct dirty_file *f)
 	return dirty_file_scattered(f) || (little && dirty_file_bytes(f) <= little);
 }
 
+/* What is left to fsync, which may do nothing yet. */
+struct left {
+	struct dirty_file *file; /* pinned; NULL: nothing is */
+	struct dirty_set own;	 /* of its range */
+};
+
+/* With the lock. */
+static void leave_to_fsync(struct left *left, struct dirty_file *f, uint64_t offset, uint64_t len)
+{
+	dirty_file_pin(f);
+	left->file = f;
+	dirty_move(&f->dirty, &left->own, offset, len);
+	wb.stats.direct++;
+}
+
+/* It is over; not TRIED: what was left to it is dirty as before, for the client may not come again. Without the lock. */
+static void fsync_is_over(struct left *left, bool tried)
+{
+	struct dirty_file *f = left->file;
+	bool out;
+
+	if (f == NULL)
+		return;
+	lock_take(&wb.lock);
+	if (!tried && !f->gone)
+		dirty_move(&left->own, &f->dirty, 0, UINT64_MAX);
+	out = dirty_file_unpin(f);
+	lock_drop(&wb.lock);
+	if (out)
+		dirty_file_free(f);
+}
+
 /*
- * Until the range is written out, as far as it is known to be dirty; without the lock. False: it may not wait. *COUNTED
- * is where the device counts what fsync does then: whether that was by turns, or is left to it; NULL: nothing was known.
+ * Until the range is written out, as far as it is known to be dirty, or LEFT to fsync; without the lock. False: it may not
+ * wait. *COUNTED is where the device counts what fsync does then: whether that was by turns, or is left to it; NULL: nothing
+ * was known.
  */
 static bool wait_range(const struct commit *c, const struct file_key *key, uint64_t until,
-		       struct device_fsyncs **counted)
+		       struct left *left, struct device_fsyncs **counted)
 {
 	struct commit_wait w = {
 		.offset = c->offset, .len = c->len ? c->len : UINT64_MAX, .flow = c->flow};
@@ -169,8 +202,7 @@ static bool wait_range(const struct commit *c, const struct file_key *key, uint6
 	f = dirty_files_find(key);
 	if (f != NULL && !f->gone && is_fsyncs(c, f)) {
 		*counted = &f->backing->device->fsyncs;
-		dirty_remove(&f->dirty, w.offset, w.len);
-		wb.stats.direct++;
+		leave_to_fsync(left, f, w.offset, w.len);
 	} else if (f != NULL && !f->gone) {
 		*counted = &f->backing->device->settling;
 		dirty_file_pin(f);
@@ -314,8 +346,8 @@ static int collect_error(const struct commit *c, const struct file_key *key, uin
 	return kept ? kept : pending;
 }
 
-/* Makes the range stable, and finds out what is to be told; see above. */
-static int stabilize(const struct commit *c, const struct file_key *key)
+/* Makes the range stable, and finds out what is to be told; see above. Not *TRIED: the FSAL below has done nothing. */
+static int stabilize(const struct commit *c, const struct file_key *key, bool *tried)
 {
 	int err = 0, below, ours, rounds = 0;
 	uint64_t until = 0;
@@ -325,6 +357,7 @@ static int stabilize(const struct commit *c, const struct file_key *key)
 		below = 0;
 		if (rounds || !stabilize_part(c, key, &below))
 			below = c->fsync_below(c->arg);
+		*tried = rounds || below != EAGAIN;
 		if (below == EAGAIN) /* who is to come again must find what there is to tell */
 			return err ? err : EAGAIN;
 		if (!until)
@@ -393,14 +426,16 @@ int writeback_commit(const struct commit *c)
 {
 	struct file_key key;
 	struct device_fsyncs *counted;
+	struct left left = {0};
 	uint64_t begun, took;
+	bool tried;
 	int err;
 
 	if (!wb.running || !c->slot->key_len)
 		return c->fsync_below(c->arg);
 	file_key_of(&key, c->slot);
 	begun = wb.ops->now();
-	if (!wait_range(c, &key, begun + c->wait, &counted)) {
+	if (!wait_range(c, &key, begun + c->wait, &left, &counted)) {
 		trace_commit(c, wb.ops->now() - begun, EAGAIN);
 		return EAGAIN;
 	}
@@ -408,7 +443,8 @@ int writeback_commit(const struct commit *c)
 		counted = counts_clean(c);
 	if (counted != NULL)
 		atomic_fetch_add(&counted->now, 1);
-	err = stabilize(c, &key);
+	err = stabilize(c, &key, &tried);
+	fsync_is_over(&left, tried);
 	if (counted != NULL) {
 		atomic_fetch_add(&counted->over, 1);
 		atomic_fetch_sub(&counted->now, 1);

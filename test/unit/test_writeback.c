@@ -1099,6 +1099,67 @@ static void test_however_often_it_says_so(void **state)
 	assert_int_equal(world_commit(file, 0, 0), 0);
 }
 
+/* ... and left to fsync, which did nothing: it is as dirty as it was, and goes by a turn if the client does not come again. */
+static void test_what_fsync_was_to_write_is_dirty_still(void **state)
+{
+	uint64_t begun = baton.now;
+
+	world.settings.delay = 10 * SEC;
+	world.little = COMMIT_LITTLE;
+	file->busy = 1;
+	world_wrote(file, 0, 2);
+	assert_int_equal(world_commit(file, 0, 1), EAGAIN);
+	assert_int_equal(stats().files, 1);
+	flusher_tick(begun + 9 * SEC);
+	assert_int_equal(world.queued, 0);
+	flusher_tick(begun + 11 * SEC);
+	assert_int_equal(world.queued, 1);
+	world_drain();
+	assert_int_equal(pages(file, DIRTY), 0);
+	assert_int_equal(stats().pushed, 2 * PAGE);
+	assert_int_equal(stats().files, 0); /* nor is its descriptor held for good */
+	assert_int_equal(world_commit(file, 0, 0), 0);
+}
+
+/* A scattered file is the kernel's: it is forgotten as soon as that has written it. */
+static void test_a_scattered_file_is_not_known_for_good(void **state)
+{
+	world.settings.delay = 10 * SEC;
+	file->busy = 1;
+	for (int i = 0; i < 40; i++)
+		world_wrote(file, i % 2 ? 50 : 2, 1);
+	assert_int_equal(world_commit(file, 0, 0), EAGAIN);
+	for (int i = 0; i < 20; i++)
+		flusher_tick(baton.now + 50 * SEC);
+	assert_int_equal(world.queued, 0);
+	assert_int_equal(stats().files, 0);
+}
+
+/* The file goes while its fsync is under way: nothing of it is to be written any more, nor known. */
+static int gone_meanwhile(void *arg)
+{
+	struct world_file *f = arg;
+
+	f->nameless = true;
+	writeback_unlinked(&f->slot);
+	assert_int_equal(stats().files, 1); /* the COMMIT needs it */
+	return EAGAIN;
+}
+
+static void test_what_went_meanwhile_is_not_dirty(void **state)
+{
+	struct commit c = {.slot = &file->slot,
+			   .wait = SEC,
+			   .little = COMMIT_LITTLE,
+			   .fsync_below = gone_meanwhile,
+			   .arg = file};
+
+	world.settings.delay = 10 * SEC;
+	world_wrote(file, 0, 2);
+	assert_int_equal(writeback_commit(&c), EAGAIN);
+	assert_int_equal(stats().files, 0);
+}
+
 /* ---- errors that no turn met ---- */
 
 /* As a turn's: the model is told what the world below has told somebody else. */
@@ -1394,6 +1455,9 @@ int main(void)
 		TEST(test_nor_is_one_that_our_descriptor_would_tell),
 		TEST(test_what_was_found_before_is_told),
 		TEST(test_however_often_it_says_so),
+		TEST(test_what_fsync_was_to_write_is_dirty_still),
+		TEST(test_a_scattered_file_is_not_known_for_good),
+		TEST(test_what_went_meanwhile_is_not_dirty),
 		TEST(test_an_error_that_no_turn_met),
 		TEST(test_such_errors_share_the_bound),
 		TEST(test_errors_nobody_asks_for_are_given_up),
