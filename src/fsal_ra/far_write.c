@@ -8,6 +8,9 @@
 #include "writeback/pacer.h"
 #include "writeback/writeback.h"
 
+/* A COMMIT of ours that others wait for, which have been answered below meanwhile, hangs after so long (ns). */
+#define OURS_HANGS (10 * CLOCK_SECOND)
+
 static struct unstable unstable = UNSTABLE_INITIALIZER(unstable);
 
 void far_write_set_max(uint64_t max)
@@ -42,7 +45,10 @@ static void failed(struct fsal_obj_handle *obj_hdl, int err)
 		backing_release(b);
 }
 
-/* The file is made stable, OURS or a client's. Both FSALs make all of it stable, whatever the range. */
+/*
+ * The file is made stable, OURS or a client's. Both FSALs make all of it stable, whatever the range. Where a client's finds no
+ * error ours may have been told it, and not recorded it yet; else it would be told that what is lost is stable.
+ */
 static fsal_status_t commit(struct fsal_obj_handle *obj_hdl, off_t offset, size_t len, bool ours)
 {
 	struct unstable_file *f = &ra_handle_of(obj_hdl)->unstable;
@@ -52,6 +58,9 @@ static fsal_status_t commit(struct fsal_obj_handle *obj_hdl, off_t offset, size_
 	if (ours && is_loss(status))
 		failed(obj_hdl, status.minor ? status.minor : EIO);
 	unstable_end(&unstable, f, begun, !FSAL_IS_ERROR(status), ours, clock_now() - since);
+	if (!ours && !FSAL_IS_ERROR(status) &&
+	    !unstable_wait_ours(&unstable, f, clock_now() + OURS_HANGS))
+		status = fsalstat(ERR_FSAL_DELAY, EAGAIN); /* it is not known yet */
 	return status;
 }
 

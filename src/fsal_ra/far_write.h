@@ -19,7 +19,7 @@ void far_write_first(struct fsal_obj_handle *obj_hdl, const struct writeback_set
 /* BYTES were written and are not stable: for how long (ns) to hold the reply back. */
 uint64_t far_wrote(struct fsal_obj_handle *obj_hdl, uint64_t bytes,
 		   const struct writeback_settings *s);
-/* A client's COMMIT, below. */
+/* A client's COMMIT, below: it succeeds only when what ours may have been told is recorded; DELAY: that takes too long. */
 fsal_status_t far_commit(struct fsal_obj_handle *obj_hdl, off_t offset, size_t len);
 /* A client's READ goes to the cluster at NOW (ns): for a while what is not stable is bounded. */
 void far_write_reader(uint64_t now);

@@ -4,6 +4,8 @@
 
 #include <stdatomic.h>
 
+#include "common/clock.h"
+
 /* Of the bound, what files have together before one is due: the rest is for what comes meanwhile. */
 #define DUE_PART 0.75
 /* The rate is that of so many COMMITs, averaged, of as many bytes at least. */
@@ -122,15 +124,54 @@ static void measure(struct unstable *u, uint64_t bytes, uint64_t took)
 		u->rate = UNSTABLE_RATE_LEAST;
 }
 
+/* Who waits for it waits for no later one. Lock held. */
+static void ours_ends(struct unstable_file *f)
+{
+	struct unstable_wait *w;
+
+	f->due = false;
+	while ((w = LIST_FIRST(&f->waits)) != NULL) {
+		LIST_REMOVE(w, link);
+		w->is_over = true;
+		pthread_cond_signal(&w->over);
+	}
+}
+
 void unstable_end(struct unstable *u, struct unstable_file *f, uint64_t begun, bool done, bool ours,
 		  uint64_t took)
 {
 	lock_take(&u->lock);
 	if (ours)
-		f->due = false;
+		ours_ends(f);
 	if (done)
 		measure(u, settle(u, f, begun), took);
 	lock_drop(&u->lock);
+}
+
+static void wait_for(struct unstable *u, struct unstable_file *f, struct unstable_wait *w,
+		     uint64_t until)
+{
+	int err = 0;
+
+	clock_cond_init(&w->over);
+	LIST_INSERT_HEAD(&f->waits, w, link);
+	while (!w->is_over && !err)
+		err = clock_cond_wait_until(&w->over, &u->lock.mutex, until);
+	if (!w->is_over)
+		LIST_REMOVE(w, link);
+	pthread_cond_destroy(&w->over);
+}
+
+bool unstable_wait_ours(struct unstable *u, struct unstable_file *f, uint64_t until)
+{
+	struct unstable_wait w = {0};
+
+	lock_take(&u->lock);
+	w.is_over = !f->due;
+	if (!w.is_over)
+		wait_for(u, f, &w, until);
+	lock_drop(&u->lock);
+	return w.is_over;
 }
 
 void unstable_forget(struct unstable *u, struct unstable_file *f)

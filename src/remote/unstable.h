@@ -23,11 +23,18 @@
  * A file's bytes are those written less those that had been when the last one began that has succeeded: so two that
  * overlap count nothing twice.
  *
+ * An error of a write-out the cluster's client tells once. Where that is to one of ours, it is recorded before ours is over
+ * (fsal_ra/far_write.c), and a COMMIT of a client that found none waits for that, for it may have been its error:
+ *
+ *   ours      |---- told it ------ recorded ----|
+ *   a client's     |---- told none ----|........| waits, then looks at what was recorded
+ *
  * Pure: times are handed in. Any thread; a lock of its own, a leaf.
  */
 #ifndef REMOTE_UNSTABLE_H
 #define REMOTE_UNSTABLE_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -49,10 +56,19 @@
 /* Files that are found to be as old in one call, at most. */
 #define UNSTABLE_AGED 16
 
+/* On the stack of a thread that waits for the end of one of ours. */
+struct unstable_wait {
+	LIST_ENTRY(unstable_wait) link;
+	pthread_cond_t over;
+	bool is_over;
+};
+LIST_HEAD(unstable_waits, unstable_wait);
+
 /* Of one file; zero: nothing was written. Its owner's, who calls unstable_forget() before it goes. */
 struct unstable_file {
 	uint64_t written, stable;	 /* bytes, ever */
 	bool due;			 /* one of ours is under way */
+	struct unstable_waits waits;	 /* ... for whose end these wait */
 	uint64_t wrote;			 /* ns: when, last */
 	TAILQ_ENTRY(unstable_file) link; /* of those that have some */
 };
@@ -87,6 +103,11 @@ uint64_t unstable_begin(struct unstable *u, const struct unstable_file *f);
 /* It has ended, after TOOK ns; DONE: with success. OURS: it was due. */
 void unstable_end(struct unstable *u, struct unstable_file *f, uint64_t begun, bool done, bool ours,
 		  uint64_t took);
+/*
+ * Waits until the one of ours that is under way is over, if one is, or until UNTIL (clock_now()): false: it is not. A later one
+ * is nobody's business.
+ */
+bool unstable_wait_ours(struct unstable *u, struct unstable_file *f, uint64_t until);
 /* F goes: what it may still have is nobody's. */
 void unstable_forget(struct unstable *u, struct unstable_file *f);
 /* All bytes over the bound as it is at NOW, which they may exceed; 0: no bound. And the rate, bytes a second. */

@@ -14,6 +14,7 @@
  *               it yet, and would in a later turn: so it is asked here.
  * Where we found one, it may be news for the FSAL's descriptor: one more fsync has it tell, or the next
  * COMMIT would fail for the same error; and so on, until a round finds nothing.
+ * Above a cluster another COMMIT of ours may have had it (fsal_ra/far_write.c): the fsync below waits for that one.
  * Where the FSAL below did nothing and says: come again, no error is asked for. The client would not be told it, and
  * whoever tells it has it no more.
  *

@@ -2,6 +2,11 @@
 /* What was written to a cluster and is not stable: what is counted, when a file is due. */
 #include "remote/unstable.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "common/clock.h"
 #include "support.h"
 
 #define MAX (16 * MIB)
@@ -227,6 +232,98 @@ static void test_so_many_at_a_time(void **state)
 	assert_int_equal(u.files, 0);
 }
 
+/* ---- errors that ours may have been told ------------------------------------------------------ */
+
+/* A COMMIT of a client that has been told of no error, and waits until UNTIL. */
+struct commit {
+	pthread_t thread;
+	uint64_t until;
+	bool over; /* what it was told of ours */
+	atomic_bool answered;
+};
+
+static void *commits(void *arg)
+{
+	struct commit *c = arg;
+	uint64_t begun = unstable_begin(&u, &a);
+
+	c->over = unstable_wait_ours(&u, &a, c->until);
+	unstable_end(&u, &a, begun, true, false, MSEC);
+	atomic_store(&c->answered, true);
+	return NULL;
+}
+
+/* N of them are found to wait; false: one has been answered before. */
+static bool wait_begun(const struct commit *c, int n)
+{
+	struct unstable_wait *w;
+	int waiting = 0;
+
+	while (waiting < n && !atomic_load(&c->answered)) {
+		usleep(1000);
+		lock_take(&u.lock);
+		waiting = 0;
+		for (w = LIST_FIRST(&a.waits); w != NULL; w = LIST_NEXT(w, link))
+			waiting++;
+		lock_drop(&u.lock);
+	}
+	return waiting == n;
+}
+
+static void begin_commit(struct commit *c, uint64_t until)
+{
+	*c = (struct commit){.until = until};
+	assert_int_equal(pthread_create(&c->thread, NULL, commits, c), 0);
+}
+
+/* What the cluster's client has told ours it tells nobody else: no COMMIT is answered before that is recorded. */
+static void test_a_commit_waits_for_ours(void **state)
+{
+	struct commit c[2];
+	uint64_t ours;
+
+	unstable_wrote(&u, &a, 13 * MIB, SEC);
+	assert_true(unstable_is_due(&u, &a, SEC));
+	ours = unstable_begin(&u, &a);
+	begin_commit(&c[0], clock_now() + 100 * SEC);
+	begin_commit(&c[1], clock_now() + 100 * SEC);
+	assert_true(wait_begun(&c[0], 2));
+	assert_false(atomic_load(&c[0].answered) || atomic_load(&c[1].answered));
+	unstable_end(&u, &a, ours, true, true, MSEC); /* the error was recorded before */
+	unstable_wrote(&u, &a, 13 * MIB, SEC);
+	assert_true(unstable_is_due(&u, &a, SEC)); /* it waits for no later one */
+	for (int i = 0; i < 2; i++) {
+		pthread_join(c[i].thread, NULL);
+		assert_true(c[i].over);
+	}
+	assert_null(LIST_FIRST(&a.waits));
+	unstable_end(&u, &a, 0, false, true, MSEC);
+}
+
+static void test_a_commit_waits_for_nothing_else(void **state)
+{
+	unstable_wrote(&u, &a, 13 * MIB, SEC);
+	unstable_wrote(&u, &b, 13 * MIB, SEC);
+	assert_true(unstable_is_due(&u, &b, SEC)); /* another file's */
+	unstable_begin(&u, &a);			   /* another client's */
+	assert_true(unstable_wait_ours(&u, &a, 0));
+}
+
+/* Where ours hangs, nobody knows: the client is to ask again. */
+static void test_ours_that_hangs_holds_nobody_for_ever(void **state)
+{
+	struct commit c;
+
+	unstable_wrote(&u, &a, 13 * MIB, SEC);
+	assert_true(unstable_is_due(&u, &a, SEC));
+	begin_commit(&c, clock_now() + 20 * MSEC);
+	pthread_join(c.thread, NULL);
+	assert_false(c.over);
+	assert_null(LIST_FIRST(&a.waits));
+	unstable_end(&u, &a, 0, false, true, MSEC);
+	assert_true(unstable_wait_ours(&u, &a, 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -243,6 +340,9 @@ int main(void)
 		cmocka_unit_test_setup(test_a_commit_of_what_was_left, begin),
 		cmocka_unit_test_setup(test_who_goes_on_counts, begin),
 		cmocka_unit_test_setup(test_so_many_at_a_time, begin),
+		cmocka_unit_test_setup(test_a_commit_waits_for_ours, begin),
+		cmocka_unit_test_setup(test_a_commit_waits_for_nothing_else, begin),
+		cmocka_unit_test_setup(test_ours_that_hangs_holds_nobody_for_ever, begin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
