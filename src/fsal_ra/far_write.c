@@ -34,29 +34,32 @@ static bool is_loss(fsal_status_t status)
 	}
 }
 
-/* One of ours has: the FSAL below may have told it for good, and the WRITE in whose name it was made is not its answer. */
-static void failed(struct fsal_obj_handle *obj_hdl, int err)
+/* One of ours is over: the FSAL below may have told an error for good, and the WRITE in whose name it was made is not its answer. */
+static void record(struct fsal_obj_handle *obj_hdl, struct kept_error *place, fsal_status_t status)
 {
-	struct backing_slot *slot = &ra_handle_of(obj_hdl)->slot;
-	struct backing *b = backing_peek(slot);
+	struct backing *b = backing_peek(&ra_handle_of(obj_hdl)->slot);
+	int err = is_loss(status) ? (status.minor ? status.minor : EIO) : 0;
 
-	writeback_failed(slot, b != NULL ? b->device->dev : 0, obj_hdl->fileid, err);
+	writeback_expected(place, b != NULL ? b->device->dev : 0, obj_hdl->fileid, err);
 	if (b != NULL)
 		backing_release(b);
 }
 
 /*
- * The file is made stable, OURS or a client's. Both FSALs make all of it stable, whatever the range. Where a client's finds no
- * error ours may have been told it, and not recorded it yet; else it would be told that what is lost is stable.
+ * The file is made stable, by one of ours, which has a PLACE for its error, or a client's (NULL). Both FSALs make all of it stable,
+ * whatever the range. Where a client's finds no error ours may have been told it, and not recorded it yet; else it would be told
+ * that what is lost is stable.
  */
-static fsal_status_t commit(struct fsal_obj_handle *obj_hdl, off_t offset, size_t len, bool ours)
+static fsal_status_t commit(struct fsal_obj_handle *obj_hdl, off_t offset, size_t len,
+			    struct kept_error *place)
 {
 	struct unstable_file *f = &ra_handle_of(obj_hdl)->unstable;
 	uint64_t begun = unstable_begin(&unstable, f), since = clock_now();
 	fsal_status_t status = SUB_OBJ(obj_hdl, commit2, offset, len);
+	bool ours = place != NULL;
 
-	if (ours && is_loss(status))
-		failed(obj_hdl, status.minor ? status.minor : EIO);
+	if (ours)
+		record(obj_hdl, place, status);
 	unstable_end(&unstable, f, begun, !FSAL_IS_ERROR(status), ours, clock_now() - since);
 	if (!ours && !FSAL_IS_ERROR(status) &&
 	    !unstable_wait_ours(&unstable, f, clock_now() + OURS_HANGS))
@@ -66,10 +69,17 @@ static fsal_status_t commit(struct fsal_obj_handle *obj_hdl, off_t offset, size_
 
 void far_write_first(struct fsal_obj_handle *obj_hdl, const struct writeback_settings *s)
 {
-	struct unstable_file *f = &ra_handle_of(obj_hdl)->unstable;
+	struct ra_handle *hdl = ra_handle_of(obj_hdl);
+	struct kept_error *place;
 
-	if (s->on && s->reply_delay_max && unstable_is_due(&unstable, f, clock_now()))
-		(void)commit(obj_hdl, 0, 0, true);
+	if (!s->on || !s->reply_delay_max ||
+	    !unstable_is_due(&unstable, &hdl->unstable, clock_now()))
+		return;
+	place = writeback_expect(&hdl->slot);
+	if (place != NULL)
+		(void)commit(obj_hdl, 0, 0, place);
+	else /* its error, which the FSAL below tells once, is there for the client's COMMIT */
+		unstable_end(&unstable, &hdl->unstable, 0, false, true, 0);
 }
 
 uint64_t far_wrote(struct fsal_obj_handle *obj_hdl, uint64_t bytes,
@@ -88,7 +98,7 @@ uint64_t far_wrote(struct fsal_obj_handle *obj_hdl, uint64_t bytes,
 
 fsal_status_t far_commit(struct fsal_obj_handle *obj_hdl, off_t offset, size_t len)
 {
-	return commit(obj_hdl, offset, len, false);
+	return commit(obj_hdl, offset, len, NULL);
 }
 
 void far_write_reader(uint64_t now)

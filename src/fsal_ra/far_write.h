@@ -13,7 +13,8 @@
 void far_write_set_max(uint64_t max);
 /*
  * Before an UNSTABLE write: makes the file stable if that is due, by a COMMIT of the FSAL below, which may wait for the
- * cluster. Where it fails, that is logged, and the file's next COMMIT fails with it (writeback/errors.h).
+ * cluster. Where it fails, that is logged, and the file's next COMMIT fails with it (writeback/errors.h); where there is no
+ * place to keep that, or write-back could not be started, nothing is made stable.
  */
 void far_write_first(struct fsal_obj_handle *obj_hdl, const struct writeback_settings *s);
 /* BYTES were written and are not stable: for how long (ns) to hold the reply back. */

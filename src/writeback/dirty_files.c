@@ -34,7 +34,7 @@ struct dirty_file *dirty_files_find(const struct file_key *key)
 
 static bool has_room(struct kept_error **lost)
 {
-	if (wb.stats.files + errors_count() < wb.entries)
+	if (wb.stats.files + errors_count() + wb.expected < wb.entries)
 		return true;
 	*lost = errors_evict(wb.ops->now());
 	return *lost != NULL;
@@ -77,27 +77,36 @@ struct dirty_file *dirty_files_insert(const struct file_key *key, struct backing
 		wb.came = true;
 		pthread_cond_signal(&wb.wake);
 	}
-	assert(wb.stats.files <= wb.max && wb.stats.files + errors_count() <= wb.entries);
+	assert(wb.stats.files <= wb.max &&
+	       wb.stats.files + errors_count() + wb.expected <= wb.entries);
 	return f;
 }
 
-enum failed dirty_files_failed(const struct file_key *key, dev_t dev, uint64_t file, int err,
-			       struct kept_error **lost)
+struct kept_error *dirty_files_expect(const struct file_key *key, struct kept_error **lost)
 {
-	struct dirty_file *f = dirty_files_find(key);
-	struct kept_error *e = f != NULL ? f->error : errors_take(key);
-	bool first;
+	struct kept_error *e;
 
+	lock_assert_held(&wb.lock);
 	*lost = NULL;
-	wb.stats.errors++;
-	if (e == NULL && has_room(lost))
-		e = errors_new(key);
-	if (e == NULL)
-		return FAILED_UNKEPT;
-	first = errors_note(e, dev, file, err);
+	e = has_room(lost) ? errors_new(key) : NULL;
+	wb.expected += e != NULL;
+	return e;
+}
+
+bool dirty_files_expected(struct kept_error *place, dev_t dev, uint64_t file, int err)
+{
+	struct dirty_file *f = dirty_files_find(&place->key);
+	struct kept_error *before = err && f == NULL ? errors_take(&place->key) : NULL;
+	struct kept_error *e = f != NULL ? f->error : before != NULL ? before : place;
+	bool first = err && errors_note(e, dev, file, err);
+
+	wb.expected--;
+	wb.stats.errors += err != 0;
 	if (f == NULL)
-		errors_keep(e, wb.ops->now());
-	return first ? FAILED_KEPT : FAILED_AGAIN;
+		errors_keep(e, wb.ops->now()); /* without an error that frees it */
+	if (e != place)
+		errors_keep(place, wb.ops->now());
+	return first;
 }
 
 bool dirty_file_take_out(struct dirty_file *f)

@@ -70,7 +70,8 @@ struct dirty_files {
 	struct lock lock;
 	const struct writeback_ops *ops;
 	void (*refresh)(struct flow_id *flow); /* as in struct writeback_limits */
-	uint32_t max, entries;		       /* records; with kept errors */
+	uint32_t max, entries;		       /* records; with kept errors, and places for such */
+	uint32_t expected;		       /* such places */
 	bool said_full;			       /* that errors leave no room */
 	bool running, stopping;
 	pthread_cond_t wake;	    /* the flusher: the first record */
@@ -94,13 +95,13 @@ struct dirty_file *dirty_files_find(const struct file_key *key);
  */
 struct dirty_file *dirty_files_insert(const struct file_key *key, struct backing *b,
 				      struct kept_error **lost);
+/* A place for an error of the file, in the table or not; NULL: no room, or no memory. *LOST as above. */
+struct kept_error *dirty_files_expect(const struct file_key *key, struct kept_error **lost);
 /*
- * FILE of DEV, of KEY, in the table or not, has failed by ERR, an errno: its next COMMIT says so, or says what it failed by
- * before. *LOST as above.
+ * PLACE goes. Its file, FILE of DEV, has failed by ERR, an errno; 0: it has not. Its next COMMIT says so, or says what it failed by
+ * before: returns whether it is the first.
  */
-enum failed { FAILED_KEPT, FAILED_AGAIN, FAILED_UNKEPT };
-enum failed dirty_files_failed(const struct file_key *key, dev_t dev, uint64_t file, int err,
-			       struct kept_error **lost);
+bool dirty_files_expected(struct kept_error *place, dev_t dev, uint64_t file, int err);
 /* Takes F out if nobody needs it; it is then to be freed by dirty_file_free(), without the lock. */
 bool dirty_file_take_out(struct dirty_file *f);
 /* Bytes that wait for its turns, those that COMMITs wait for included. */

@@ -14,7 +14,8 @@
  * records and kept errors are bounded together, at several times Writeback_Files: errors take no
  * record's place until they are very many. Beyond it those of files that are known to be removed make
  * room, the oldest first; then those that nobody has asked for in ERRORS_KEEP, with a line in the
- * log, for their files may have gone unseen; and else files are the kernel's to write out, said once.
+ * log, for their files may have gone unseen; and else files are the kernel's to write out, said once. Who is no turn has
+ * a place before he may be told one (writeback_expect()).
  *
  * All but the log: with the table's lock (dirty_files.h).
  */

@@ -140,27 +140,33 @@ bool writeback_wrote(struct backing_slot *slot, struct export_io *io,
 	return paced && (double)waiting > WORTH_PACING * (double)dirty_memory_budget();
 }
 
-/* First it is recorded, as by a turn. */
-void writeback_failed(struct backing_slot *slot, dev_t dev, uint64_t file, int err)
+struct kept_error *writeback_expect(struct backing_slot *slot)
 {
-	struct kept_error *lost = NULL;
+	struct kept_error *lost, *place;
 	struct file_key key;
-	enum failed is = FAILED_UNKEPT;
 
-	if (wb.ops == NULL)
-		return; /* nobody can have written yet */
-	if (wb.running && slot->key_len) {
-		file_key_of(&key, slot);
-		lock_take(&wb.lock);
-		is = dirty_files_failed(&key, dev, file, err, &lost);
-		lock_drop(&wb.lock);
-		errors_give_up(lost, wb.ops->now());
-	}
-	if (is != FAILED_AGAIN)
-		errors_log(dev, file, err,
-			   is == FAILED_KEPT ? "the next COMMIT will say so"
-					     : "there is no room for it: no COMMIT will say so",
-			   wb.ops->now());
+	if (!wb.running || !slot->key_len)
+		return NULL;
+	file_key_of(&key, slot);
+	lock_take(&wb.lock);
+	place = dirty_files_expect(&key, &lost);
+	if (place == NULL)
+		say_full();
+	lock_drop(&wb.lock);
+	errors_give_up(lost, wb.ops->now());
+	return place;
+}
+
+/* First it is recorded, as by a turn. */
+void writeback_expected(struct kept_error *place, dev_t dev, uint64_t file, int err)
+{
+	bool first;
+
+	lock_take(&wb.lock);
+	first = dirty_files_expected(place, dev, file, err);
+	lock_drop(&wb.lock);
+	if (first)
+		errors_log(dev, file, err, "the next COMMIT will say so", wb.ops->now());
 }
 
 /* Whether the file of SLOT, of which no descriptor is known, has lost its last link. */

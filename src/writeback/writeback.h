@@ -54,10 +54,16 @@ bool writeback_wrote(struct backing_slot *slot, struct export_io *io,
 		     uint64_t len);
 
 /*
- * Somebody else than a turn has met an error ERR (an errno) of write-out of the file of SLOT, which the log calls FILE of DEV: it is
- * logged, and the file's next COMMIT fails with it.
+ * Somebody else than a turn is about to make the file of SLOT stable, and may be told an error of write-out that is nobody
+ * else's then: a place for that, which writeback_expected() takes back. NULL: there is none, and he must not.
  */
-void writeback_failed(struct backing_slot *slot, dev_t dev, uint64_t file, int err);
+struct kept_error;
+struct kept_error *writeback_expect(struct backing_slot *slot);
+/*
+ * He was told ERR (an errno; 0: none) of the file, which the log calls FILE of DEV: that is logged, and the file's next COMMIT
+ * fails with it.
+ */
+void writeback_expected(struct kept_error *place, dev_t dev, uint64_t file, int err);
 
 /*
  * A name of the file of SLOT was removed: if it was the last, what is dirty is forgotten, and the

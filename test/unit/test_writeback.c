@@ -1162,12 +1162,17 @@ static void test_what_went_meanwhile_is_not_dirty(void **state)
 
 /* ---- errors that no turn met ---- */
 
-/* As a turn's: the model is told what the world below has told somebody else. */
-static void fails_elsewhere(struct world_file *f)
+/* As a turn's: the model is told what the world below has told somebody else, who asked only if there is a place for it. */
+static bool fails_elsewhere(struct world_file *f)
 {
+	struct kept_error *place = writeback_expect(&f->slot);
+
+	if (place == NULL)
+		return false;
 	f->untold = true;
 	f->untold_since = baton.steps;
-	writeback_failed(&f->slot, 7, f->number, EIO);
+	writeback_expected(place, 7, f->number, EIO);
+	return true;
 }
 
 /* ... above a cluster, where nothing is in the table. */
@@ -1191,17 +1196,56 @@ static void test_an_error_that_no_turn_met(void **state)
 	assert_int_equal(world_commit(file, 0, 0), 0);
 }
 
+/* Where there is no place for one more nobody asks for it, so that it is there for the client's COMMIT. */
 static void test_such_errors_share_the_bound(void **state)
 {
 	for (unsigned int i = 0; i < 3; i++)
-		fails_elsewhere(&world.file[i]);
+		assert_true(fails_elsewhere(&world.file[i]));
 	assert_int_equal(stats().kept, 3);
-	writeback_failed(&world.file[3].slot, 7, 3, EIO); /* the log says that nobody will */
+	lines = 0;
+	assert_false(fails_elsewhere(&world.file[3]));
+	assert_false(fails_elsewhere(&world.file[3]));
 	assert_int_equal(stats().kept, 3);
-	assert_int_equal(lines, 4);
+	assert_int_equal(lines, 1); /* said once */
 	assert_int_equal(world_commit(&world.file[3], 0, 0), 0);
 	for (unsigned int i = 0; i < 3; i++)
 		assert_int_equal(world_commit(&world.file[i], 0, 0), EIO);
+	assert_true(fails_elsewhere(&world.file[3]));
+	assert_int_equal(world_commit(&world.file[3], 0, 0), EIO);
+}
+
+/* Once there is one nobody else has it, until the error is kept, or there was none. */
+static void test_a_place_is_nobody_elses(void **state)
+{
+	struct kept_error *places[2];
+
+	write_in_vain(&world.file[0]);
+	places[0] = writeback_expect(&world.file[1].slot);
+	places[1] = writeback_expect(&world.file[1].slot); /* of another handle of the file */
+	assert_true(places[0] != NULL && places[1] != NULL);
+	assert_false(fails_elsewhere(&world.file[2]));
+	world_wrote(&world.file[3], 0, 2);
+	assert_int_equal(stats().files, 0);
+	assert_int_equal(stats().untracked, 1);
+	writeback_expected(places[0], 7, 1, 0); /* all went well */
+	assert_int_equal(stats().kept, 1);
+	world_wrote(&world.file[3], 0, 2);
+	assert_int_equal(stats().files, 1);
+	world_drain();
+	world.file[1].untold = true;
+	writeback_expected(places[1], 7, 1, EIO);
+	assert_int_equal(stats().kept, 2);
+	assert_int_equal(world_commit(&world.file[1], 0, 0), EIO);
+	assert_int_equal(world_commit(&world.file[0], 0, 0), EIO);
+}
+
+static void test_where_no_commit_is_ours_nothing_is_expected(void **state)
+{
+	file->slot.key_len = 0; /* a handle that is too long */
+	assert_null(writeback_expect(&file->slot));
+	world_stop(); /* or its thread could not be started */
+	assert_null(writeback_expect(&world.file[1].slot));
+	world_start(3);
 }
 
 /* Their files may have gone unseen, by a RENAME: write-back is not off for ever. */
@@ -1460,6 +1504,8 @@ int main(void)
 		TEST(test_what_went_meanwhile_is_not_dirty),
 		TEST(test_an_error_that_no_turn_met),
 		TEST(test_such_errors_share_the_bound),
+		TEST(test_a_place_is_nobody_elses),
+		TEST(test_where_no_commit_is_ours_nothing_is_expected),
 		TEST(test_errors_nobody_asks_for_are_given_up),
 		TEST(test_errors_take_no_files_place),
 		TEST(test_errors_of_removed_files_make_room),
