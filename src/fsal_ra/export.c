@@ -396,6 +396,25 @@ static fsal_status_t update_below(struct ra_export *exp, struct fsal_module *sub
 	return status;
 }
 
+/* What is refused, by whom ever, changes nothing: so ours come last, of which only memory can be missing by then. */
+static fsal_status_t update_both(struct ra_export *exp, struct fsal_module *sub_module,
+				 struct config_error_type *err_type)
+{
+	struct share before;
+	fsal_status_t status;
+	int err;
+
+	if (!ra_io_export_try(exp, &before))
+		return fsalstat(ERR_FSAL_INVAL, EINVAL);
+	status = update_below(exp, sub_module, err_type);
+	err = FSAL_IS_ERROR(status) ? 0 : ra_io_export_update(exp);
+	if (err != 0)
+		status = posix2fsal_status(err);
+	if (FSAL_IS_ERROR(status))
+		ra_io_export_back(exp, &before);
+	return status;
+}
+
 /*
  * SIGHUP. The core first asks whether the stack is still the same one; only then may the parameters
  * change. Parsing takes a reference on the sub-FSAL's module that nobody here keeps.
@@ -407,7 +426,6 @@ fsal_status_t ra_update_export(struct fsal_module *module, void *parse_node,
 	struct ra_export *exp = ra_export_of(original);
 	struct fsal_module *sub_module;
 	fsal_status_t status;
-	int err;
 
 	ra_reload_export_update(original->export_id, err_type);
 	status = update_export(module, parse_node, err_type, original, updated_super);
@@ -420,8 +438,7 @@ fsal_status_t ra_update_export(struct fsal_module *module, void *parse_node,
 		forget_parsed(exp);
 		return fsalstat(ERR_FSAL_INVAL, EINVAL);
 	}
-	err = ra_io_export_update(exp);
-	status = err != 0 ? posix2fsal_status(err) : update_below(exp, sub_module, err_type);
+	status = update_both(exp, sub_module, err_type);
 	fsal_put(sub_module);
 	forget_parsed(exp);
 	return status;

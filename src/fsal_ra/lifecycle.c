@@ -96,21 +96,33 @@ int ra_io_export_start(struct ra_export *exp)
 	return 0;
 }
 
-int ra_io_export_update(struct ra_export *exp)
+bool ra_io_export_try(struct ra_export *exp, struct share *before)
 {
-	const struct share before = exp->share.share;
 	struct export_settings settings;
+
+	*before = exp->share.share;
+	ra_settings_of(&exp->params, &settings);
+	return set_share(exp, &settings);
+}
+
+void ra_io_export_back(struct ra_export *exp, const struct share *before)
+{
 	char why[SHARES_WHY];
 
+	(void)shares_set_export(&exp->share, before, why);
+}
+
+int ra_io_export_update(struct ra_export *exp)
+{
+	struct export_settings settings;
+	int err;
+
 	ra_settings_of(&exp->params, &settings);
-	if (!set_share(exp, &settings)) /* first: what cannot be changes nothing */
-		return EINVAL;
-	if (live_params_export_update(exp->io, &exp->params, &settings) == 0)
-		return 0;
-	LogCrit(COMPONENT_FSAL, "RA, export %u: no memory for the new parameters",
-		exp->export.export_id);
-	(void)shares_set_export(&exp->share, &before, why);
-	return ENOMEM;
+	err = live_params_export_update(exp->io, &exp->params, &settings);
+	if (err != 0)
+		LogCrit(COMPONENT_FSAL, "RA, export %u: no memory for the new parameters",
+			exp->export.export_id);
+	return err;
 }
 
 /* What was learnt of devices that came, if it is to be had by now. */

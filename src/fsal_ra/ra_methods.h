@@ -131,7 +131,13 @@ fsal_status_t ra_copy_file_range(struct fsal_obj_handle *src_hdl, struct state_t
 
 /* lifecycle.c: life of an export. start returns 0 or an errno, which fails create_export. */
 int ra_io_export_start(struct ra_export *exp);
-/* SIGHUP: other parameters. 0 or an errno, which is logged: then all stays as it was. */
+/*
+ * SIGHUP: other parameters. First what may be refused of them, its share, is taken on trial: false, which is logged: it cannot be.
+ * Where then the FSAL below refuses, or there is no memory, it goes back to what it was before.
+ */
+bool ra_io_export_try(struct ra_export *exp, struct share *before);
+void ra_io_export_back(struct ra_export *exp, const struct share *before);
+/* The others: 0 or ENOMEM, which is logged; then they stay as they were. */
 int ra_io_export_update(struct ra_export *exp);
 /* Drain_Timeout, ns. */
 uint64_t ra_io_drain_timeout(void);

@@ -208,6 +208,29 @@ def a_wrong_block_brings_the_last_one(ractl, server):
     server.reload()
 
 
+def refused_below(ractl, server):
+    """An update that the FSAL below refuses, here as it is another one, changes nothing of ours."""
+    if not any(p.endswith("libfsalmem.so") for p in e2e.distribution_fsals()):
+        e2e.skip_part("an update refused below: nfs-ganesha-mem is not installed")
+        return
+    value = lambda name: ractl.value(name, export=8)  # noqa: E731
+    good, before = server.exports, {name: value(name) for name in ("Window_Max", "Weight")}
+    server.exports = [dict(e, sub="MEM",
+                           params=dict(e["params"], Window_Max=8388608, Weight=700)) for e in good]
+    server.reload()
+    after = {name: value(name) for name in before}
+    e2e.check(server.log_text().count("the FSAL MEM below refuses the update") == 2 and
+              after == before, "SIGHUP that the FSAL below refuses: the parameters stay",
+              (before, after, server.log_text()[-1500:]))
+    server.exports = [dict(e, sub="VFS") for e in server.exports]
+    server.reload()
+    e2e.check((value("Window_Max"), value("Weight")) == ((8388608,) * 2, (700,) * 2),
+              "and change where it takes them", ractl.json("diff"))
+    server.exports = good
+    server.reload()
+    e2e.check({name: value(name) for name in before} == before, "and come back", ractl.json("diff"))
+
+
 def device_blocks(ractl, server, path):
     server.ra = (f'DEVICE {{ Path = "{path}"; Max_Wait = 700; Scheduler = elevator; }}'
                  " Table_Size = 99;")
@@ -291,6 +314,7 @@ def main():
     answers_are_documented(ractl, path)
     reload_brings_the_file(ractl, server)
     a_wrong_block_brings_the_last_one(ractl, server)
+    refused_below(ractl, server)
     device_blocks(ractl, server, path)
     e2e.check(server.stop() == 0, "the server ends cleanly", server.log_text()[-2000:])
     group_may_look(ractl, work, path, plugin)
