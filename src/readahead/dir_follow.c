@@ -17,6 +17,8 @@
 #define FADES UINT64_C(60000000000)
 /* Directories above one that are asked whether walks of their children are to be expected. */
 #define TRUST_LEVELS 3
+/* Subdirectories behind a walk that are looked at for the next one: at each READ at the beginning of a file, with the lock. */
+#define NEXT_LOOKS 256
 
 /* ---- what it was worth ------------------------------------------------------------------- */
 
@@ -386,16 +388,16 @@ bool dir_follow_trusted(struct dir_walks *w, const struct dir *d)
 uint32_t dir_follow_next(const struct dir *parent)
 {
 	const struct dir_part *p = parent->dirs;
-	uint32_t n = p != NULL ? dir_list_count(p->list) : 0;
+	uint32_t n = p != NULL ? dir_list_count(p->list) : 0, looks = NEXT_LOOKS;
 
-	if (n == 0 || p->n_read < DIR_TRUST)
+	if (n == 0 || p->n_left == 0 || p->n_read < DIR_TRUST)
 		return DIR_NOWHERE;
 	for (uint32_t i = 0; i < p->cursors.n; i++) {
 		const struct dir_cursor *c = &dir_cursors_on(&p->cursors, p->axis)[i];
 
 		if (c->at != p->at || !dir_cursor_streams(c, DIR_TRUST))
 			continue;
-		for (uint32_t place = c->at + 1; place < n; place++)
+		for (uint32_t place = c->at + 1; place < n && looks != 0; place++, looks--)
 			if (p->state[dir_list_at(p->list, p->axis, place)] == 0)
 				return place;
 	}

@@ -87,7 +87,7 @@ bool dir_follow_most(const struct dir_part *p);
 bool dir_follow_runs_out(const struct dir_part *p, uint32_t at);
 /* Whether a walk of D will come to most files, as those of its siblings did. */
 bool dir_follow_trusted(struct dir_walks *w, const struct dir *d);
-/* The place of the subdirectory of PARENT that is walked next, DIR_NOWHERE: not known. */
+/* The place of the subdirectory of PARENT that is walked next, DIR_NOWHERE: not known, or far behind others that were read. */
 uint32_t dir_follow_next(const struct dir *parent);
 /* Reads that came before the list was known, of files (0) or subdirectories (1). */
 void dir_follow_note(struct dir *d, int kind, uint64_t inode);
