@@ -34,7 +34,8 @@ static struct {
 	const char *by_uuid;
 	struct place place[DEVICES_MAX];
 	int error;    /* of the last write */
-	uint32_t era; /* another: a look that was at a file meanwhile ends */
+	uint32_t era; /* another: a look that was at a file meanwhile ends, */
+	bool ended;   /* ... and no other one begins */
 } table = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 void learnt_start(const char *dir, const char *by_uuid)
@@ -45,6 +46,7 @@ void learnt_start(const char *dir, const char *by_uuid)
 	table.by_uuid = by_uuid;
 	table.error = 0;
 	table.era++;
+	table.ended = false;
 	pthread_mutex_unlock(&table.mutex);
 }
 
@@ -52,6 +54,7 @@ void learnt_end(void)
 {
 	pthread_mutex_lock(&table.mutex);
 	table.era++;
+	table.ended = true;
 	pthread_mutex_unlock(&table.mutex);
 }
 
@@ -236,10 +239,11 @@ static bool look_at(struct place *p, struct device *d, uint64_t now, uint64_t wa
 
 void learnt_look(uint64_t now, uint64_t wall, bool last)
 {
-	bool wanted = true;
 	struct device *d;
+	bool wanted;
 
 	pthread_mutex_lock(&table.mutex);
+	wanted = !table.ended;
 	for (unsigned int n = 0; wanted && n < DEVICES_MAX && (d = device_nth(n)) != NULL; n++)
 		wanted = look_at(&table.place[n], d, now, wall, last);
 	pthread_mutex_unlock(&table.mutex);

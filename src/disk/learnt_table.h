@@ -28,7 +28,7 @@ void learnt_start(const char *dir, const char *by_uuid);
  * held, and one thread at a time (learnt_thread.h).
  */
 void learnt_look(uint64_t now, uint64_t wall, bool last);
-/* A look that waits for a file touches nothing any more once that is over: the devices go. */
+/* A look that waits for a file touches nothing any more once that is over, and none begins: the devices go. */
 void learnt_end(void);
 /* How the Nth device is called; false: that is not known. *RESTORED: it began with what was kept of it. */
 bool learnt_identity(unsigned int n, char name[DEVICE_IDENTITY_MAX], bool *restored);

@@ -16,6 +16,7 @@ static struct {
 	uint64_t asked, over;
 	uint64_t since; /* ns: when the one under way began; 0: none is */
 	bool running, stopping;
+	bool left; /* nobody waits for it any more, and it begins no look */
 } keeper = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* One look, of all that were asked for; with the lock, which is let go. */
@@ -39,7 +40,7 @@ static void *run(void *arg)
 	if (keeper.name_thread != NULL)
 		keeper.name_thread("ra_learnt");
 	pthread_mutex_lock(&keeper.lock);
-	for (;;) {
+	while (!keeper.left) {
 		if (keeper.over != keeper.asked)
 			look();
 		else if (keeper.stopping)
@@ -59,7 +60,7 @@ int learnt_thread_start(void (*name_thread)(const char *name))
 		return 0;
 	keeper.name_thread = name_thread;
 	keeper.asked = keeper.over = keeper.since = 0;
-	keeper.stopping = false;
+	keeper.stopping = keeper.left = false;
 	clock_cond_init(&keeper.changed);
 	err = pthread_create(&keeper.thread, NULL, run, NULL);
 	keeper.running = err == 0;
@@ -119,6 +120,7 @@ bool learnt_thread_stop(uint64_t timeout)
 	pthread_mutex_lock(&keeper.lock);
 	keeper.stopping = true;
 	done = wait_for(ask(), timeout);
+	keeper.left = !done;
 	pthread_mutex_unlock(&keeper.lock);
 	if (!done) {
 		learnt_end();

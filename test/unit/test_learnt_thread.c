@@ -2,6 +2,8 @@
 /* Where what is learnt is kept hangs: who asks goes on, and the thread goes on when the file system does. */
 #include "disk_host.h"
 
+#include <sys/wait.h>
+
 #include "disk/learnt_file.h"
 #include "disk/learnt_table.h"
 #include "disk/learnt_thread.h"
@@ -133,6 +135,38 @@ static void test_left_to_it(void **state)
 	assert_null(strstr(host_log, "learnt before"));
 }
 
+/* What a seek costs by the file; ns. */
+static double kept(void)
+{
+	struct learnt l = {.saved = 0};
+	struct device_identity id;
+
+	assert_true(device_identity(sysfs, dir, DEV, &id));
+	assert_null(learnt_read(dir, &id, (uint64_t)time(NULL), &l));
+	return l.queue.seek_ns;
+}
+
+/* The file answers while the devices go: the look that was asked for last begins no more, by whomever. */
+static void test_left_while_devices_go(void **state)
+{
+	const struct dispatcher_learnt anew = {.seek_ns = 20e6};
+	uint64_t until;
+
+	atomic_store(&hangs, true);
+	begin();
+	learnt_thread_ask();
+	pause_wait();
+	dispatcher_restore(&device_nth(0)->dispatcher, &anew);
+	assert_false(learnt_thread_stop(1));
+	pause_end();
+	for (until = clock_now() + SEC / 2; clock_now() < until && kept() < 10e6;)
+		sched_yield(); /* the thread has no end that can be waited for */
+	assert_true(kept() < 10e6);
+	learnt_look(clock_now(), (uint64_t)time(NULL), true);
+	assert_true(kept() < 10e6);
+	assert_null(strstr(host_log, "learnt before"));
+}
+
 static void test_no_thread(void **state)
 {
 	struct export_settings s = host_settings(0);
@@ -148,15 +182,31 @@ static void test_no_thread(void **state)
 	assert_true(learnt_thread_stop(1));
 }
 
+/* A thread that was left to its file stays for the rest of the process: who leaves one has one for itself. */
+static int run_alone(const struct CMUnitTest *test)
+{
+	const struct CMUnitTest tests[] = {*test};
+	pid_t pid = fork();
+	int status = 0;
+
+	if (pid == 0)
+		exit(cmocka_run_group_tests(tests, NULL, NULL));
+	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0 ? 0 : 1;
+}
+
 int main(void)
 {
+	const struct CMUnitTest alone[] = {
+		cmocka_unit_test_setup_teardown(test_left_to_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_left_while_devices_go, setup, teardown),
+	};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_known_before_the_first_read, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_hanging_file_holds_up_nobody, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_no_thread, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_left_to_it, setup, teardown), /* the last */
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_alone(&alone[0]) + run_alone(&alone[1]) +
+	       cmocka_run_group_tests(tests, NULL, NULL);
 }
