@@ -34,9 +34,12 @@ void depth_evidence_init(struct depth_evidence *e, uint32_t bound)
 
 void depth_evidence_restore(struct depth_evidence *e, bool together, const double ns[2])
 {
+	uint64_t at = e->at;
+
 	if (e->decided || e->bound == 1)
 		return;
 	depth_evidence_init(e, e->bound);
+	e->at = at;
 	e->decided = true;
 	e->probing = !together; /* the order will tell soon whether that is so still */
 	e->together = together;
@@ -72,7 +75,7 @@ static double usual(const struct depth_evidence *e)
 
 void depth_evidence_pass(struct depth_evidence *e, uint32_t running, uint64_t now)
 {
-	uint64_t ns = now - e->at, most = (uint64_t)(PAUSE * usual(e));
+	uint64_t ns = e->at != 0 ? now - e->at : 0, most = (uint64_t)(PAUSE * usual(e));
 
 	if (running)
 		e->busy += most && ns > most ? most : ns;

@@ -66,7 +66,7 @@ struct depth_evidence {
 	double chance; /* ... that all the others came as they do of one with an order of its own */
 	uint64_t load; /* the sum of what was outstanding */
 	uint64_t busy; /* ns: what they took */
-	uint64_t at;   /* ns: up to where time was counted */
+	uint64_t at;   /* ns: up to where time was counted; 0: none was yet */
 	uint64_t quiet;	  /* reads until the next trial */
 	uint64_t due;	  /* ns: since when one is; 0: none is */
 	uint32_t lost;	  /* trials in a row */

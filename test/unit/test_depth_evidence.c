@@ -420,6 +420,25 @@ static void test_a_trial_is_not_waited_for_for_ever(void **state)
 	assert_false(depth_evidence_waits(&e));
 }
 
+/* What was known is restored, or all is begun anew, with reads at the drive, which did not take as long as the host is up. */
+static void test_begun_with_reads_at_the_drive(void **state)
+{
+	uint64_t now = 58 * 86400 * SEC;
+	struct depth_evidence e;
+
+	for (int anew = 0; anew < 2; anew++) {
+		depth_evidence_init(&e, 32);
+		for (uint32_t running = 0; running < 4; running++)
+			depth_evidence_pass(&e, running, now += MSEC);
+		if (anew)
+			depth_evidence_init(&e, 32);
+		depth_evidence_restore(&e, true, (double[2]){9e6, 4e6});
+		for (int i = 0; i < DEPTH_WINDOW; i++)
+			depth_evidence_read(&e, 4, 8, now += 4 * MSEC);
+		assert_true(e.ns[1] > 3e6 && e.ns[1] < 5e6);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -439,6 +458,7 @@ int main(void)
 		cmocka_unit_test(test_one_that_overtakes_is_chance),
 		cmocka_unit_test(test_chunks_do_not_hide_a_mistake),
 		cmocka_unit_test(test_a_trial_is_not_waited_for_for_ever),
+		cmocka_unit_test(test_begun_with_reads_at_the_drive),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
