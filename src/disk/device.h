@@ -63,6 +63,9 @@ struct device {
 	_Atomic uint32_t asking;  /* threads that ask where a file of it lies: extents.h */
 	_Atomic uint32_t
 		piece; /* bytes that the kernel starts at one call, 0: not known: fetch.h */
+	/* So many of that size came whole in a row, and so many are to before it is doubled; it was just now: fetch_local.c */
+	_Atomic uint32_t pieces_whole, pieces_wanted;
+	atomic_bool piece_tried;
 	_Atomic uint32_t window;      /* bytes: device_window() */
 	_Atomic uint64_t next_window; /* ns: when it is asked for again */
 	_Atomic uint64_t next_sample; /* ns: when a READ past the queue is measured again */

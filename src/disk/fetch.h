@@ -11,9 +11,10 @@
  *       pread       |...x|...x|...x|...x|...x|...x   a byte of each unit: waits until that is there
  *       residency   [............................]   all of it? else it is read into a scratch buffer
  *
- * One call of WILLNEED starts no more than the device's read_ahead_kb or max_sectors_kb, the larger, and
- * does not say so. Hence pieces, smaller by half each time that one turns out to be cut short; and hence
- * the look at what arrived. An error of the device that no unit's byte meets is met by who reads then.
+ * One call of WILLNEED starts no more than the device's read_ahead_kb or max_sectors_kb, the larger, less where
+ * memory is short, and does not say so. Hence pieces, smaller by half each time that one turns out to be cut short,
+ * and larger again after many that were not; and hence the look at what arrived. An error of the device that no
+ * unit's byte meets is met by who reads then.
  *
  * The descriptor is a backing's (backing.h), without the kernel's own read-ahead. Any thread.
  */

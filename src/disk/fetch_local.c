@@ -36,6 +36,13 @@ static ssize_t read_copying(struct dispatcher *d, struct backing *b, uint64_t of
 	return done ? (ssize_t)done : got;
 }
 
+/*
+ * So many pieces in a row that came whole say that larger ones may. Where they do not it takes twice as many before they
+ * are tried once more, up to so many: what is cut short is waited for unit by unit, and then read in smaller parts and copied.
+ */
+#define PIECES_WHOLE	 64
+#define PIECES_WHOLE_MAX 4096
+
 static uint32_t piece_of(const struct device *device)
 {
 	uint32_t piece = atomic_load_explicit(&device->piece, memory_order_relaxed);
@@ -43,11 +50,41 @@ static uint32_t piece_of(const struct device *device)
 	return piece != 0 ? piece : FETCH_PIECE_MAX;
 }
 
-/* A PIECE was cut short: by the device's limit, or memory is. */
+/* Pieces are as large as TO from now on; false: they are no more as large as FROM. */
+static bool change_pieces(struct device *device, uint32_t from, uint32_t to)
+{
+	uint32_t is = atomic_load(&device->piece);
+
+	return (is != 0 ? is : FETCH_PIECE_MAX) == from &&
+	       atomic_compare_exchange_strong(&device->piece, &is, to);
+}
+
+/* A PIECE was cut short: by the device's limit, then larger ones are tried ever less; or memory is. */
 static void halve_pieces(struct device *device, uint32_t piece)
 {
-	if (piece > FETCH_PIECE_MIN)
-		atomic_store_explicit(&device->piece, piece / 2, memory_order_relaxed);
+	bool known = atomic_load(&device->piece) != 0; /* else what follows is of another device */
+	uint32_t wanted = PIECES_WHOLE;
+
+	if (piece <= FETCH_PIECE_MIN || !change_pieces(device, piece, piece / 2))
+		return;
+	if (atomic_exchange(&device->piece_tried, false) && known)
+		wanted = 2 * atomic_load(&device->pieces_wanted);
+	atomic_store(&device->pieces_wanted, wanted < PIECES_WHOLE_MAX ? wanted : PIECES_WHOLE_MAX);
+	atomic_store(&device->pieces_whole, 0);
+}
+
+/* N of size PIECE came whole. */
+static void count_pieces(struct device *device, uint32_t piece, uint32_t n)
+{
+	bool larger = piece < FETCH_PIECE_MAX;
+
+	if (n == 0 || atomic_load_explicit(&device->piece, memory_order_relaxed) != piece)
+		return; /* not known, and so as large as can be; or others by now */
+	if (atomic_fetch_add(&device->pieces_whole, n) + n < atomic_load(&device->pieces_wanted) ||
+	    (larger && !change_pieces(device, piece, 2 * piece)))
+		return;
+	atomic_store(&device->pieces_whole, 0);
+	atomic_store(&device->piece_tried, larger);
 }
 
 /* The kernel starts to bring [offset, upto). */
@@ -168,9 +205,13 @@ static bool populate(struct backing *b, struct kernel_windows *w, uint64_t offse
 			split_folio(b, w->size, there);
 		return false;
 	}
-	if (backing_resident(b, offset, upto - offset))
+	if (backing_resident(b, offset, upto - offset)) {
+		if (w == NULL || !w->going)
+			count_pieces(b->device, piece, (uint32_t)((upto - offset) / piece));
 		return true;
-	halve_pieces(b->device, piece);
+	}
+	if (upto <= backing_refresh_size(b)) /* else the file was made shorter meanwhile */
+		halve_pieces(b->device, piece);
 	return false;
 }
 

@@ -571,6 +571,55 @@ static void test_what_was_cut_short_is_copied(void **state)
 	assert_int_equal(atomic_load(&b->device->piece), 256 * KIB);
 }
 
+/* N steps of 1 MiB, one after the other, of a file of which nothing is in memory. */
+static void fetch_steps(int n)
+{
+	for (int i = 0; i < n; i++) {
+		assert_int_equal(posix_fadvise(b->fd, 0, 0, POSIX_FADV_DONTNEED), 0);
+		demand_fetch(&b->device->dispatcher, b, (uint64_t)(i % 4) * MIB, MIB);
+	}
+}
+
+/* Memory is short for a moment: pieces are small until they have come whole for a while, and then as large as before. */
+static void test_pieces_become_large_again(void **state)
+{
+	atomic_store(&advice_max, 4 * KIB);
+	fetch_steps(6);
+	assert_int_equal(atomic_load(&b->device->piece), FETCH_PIECE_MIN);
+	atomic_store(&advice_max, SIZE_MAX);
+	atomic_store(&copies, 0);
+	fetch_steps(100);
+	assert_int_equal(atomic_load(&copies), 0);
+	atomic_store(&longest, 0);
+	fetch_steps(1);
+	assert_int_equal(atomic_load(&longest), MIB);
+}
+
+/* A device that never starts more is not asked for more again and again: what is cut short costs a copy. */
+static void test_larger_pieces_are_tried_ever_less(void **state)
+{
+	atomic_store(&advice_max, 256 * KIB);
+	fetch_steps(2);
+	atomic_store(&copies, 0);
+	fetch_steps(500);
+	assert_in_range(atomic_load(&copies), 1, 6);
+	assert_in_range(atomic_load(&b->device->piece), 256 * KIB, 512 * KIB);
+}
+
+static void cut_file(int fd, size_t len, off_t offset)
+{
+	if (offset + 1 == MIB / 2)
+		assert_int_equal(truncate(file.path, MIB - HOST_PAGE), 0);
+}
+
+/* What is not there for the file is shorter by now was not cut short. */
+static void test_a_file_that_shrinks_says_nothing_of_pieces(void **state)
+{
+	on_pread = cut_file;
+	demand_fetch(&b->device->dispatcher, b, 0, MIB);
+	assert_int_equal(atomic_load(&b->device->piece), 0);
+}
+
 static void test_a_reply_is_filled(void **state)
 {
 	struct dispatcher *d = &b->device->dispatcher;
@@ -1352,6 +1401,9 @@ int main(void)
 		TEST(test_a_bad_record_among_others),
 		TEST(test_a_bad_sector_where_windows_are_too_large),
 		TEST(test_what_was_cut_short_is_copied),
+		TEST(test_pieces_become_large_again),
+		TEST(test_larger_pieces_are_tried_ever_less),
+		TEST(test_a_file_that_shrinks_says_nothing_of_pieces),
 		TEST(test_a_reply_is_filled),
 		TEST(test_a_chunk_too_long_for_now_is_shortened),
 		TEST(test_a_turn_in_pieces_has_fewer_bytes),
