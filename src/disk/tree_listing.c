@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "common/container.h"
+#include "common/room_gate.h"
 #include "disk/device.h"
 #include "disk/tree_blocks.h"
 #include "disk/tree_dir.h"
@@ -46,9 +47,25 @@ static struct {
 } asked_on[TREE_LISTINGS_MAX];
 
 static const struct sched_req_ops listing_ops;
-static atomic_uint under_way;
+static struct room_gate listings = ROOM_GATE_INITIALIZER(TREE_LISTINGS_MAX);
+static atomic_uint under_way; /* that have a place there */
 
 /* ---- life -------------------------------------------------------------------------------- */
+
+/* Whether CLIENT may have one more. */
+static bool enter_gate(uint64_t client)
+{
+	if (!room_gate_enter(&listings, client))
+		return false;
+	atomic_fetch_add(&under_way, 1);
+	return true;
+}
+
+static void leave_gate(uint64_t client)
+{
+	atomic_fetch_sub(&under_way, 1);
+	room_gate_leave(&listings, client);
+}
 
 /* A place for ID: there is one for each listing under way. */
 static unsigned int take_place(uint64_t id, uint64_t now)
@@ -78,6 +95,7 @@ void tree_listing_goes_on(uint64_t id, uint64_t now)
 static void leave(struct tree_listing *l)
 {
 	struct export_io *io = l->io;
+	uint64_t client = l->req.flow.client;
 
 	dir_list_free(l->entries[0]);
 	dir_list_free(l->entries[1]);
@@ -86,7 +104,7 @@ static void leave(struct tree_listing *l)
 		close(l->block_device);
 	atomic_store(&asked_on[l->place].id, 0);
 	free(l);
-	atomic_fetch_sub(&under_way, 1);
+	leave_gate(client);
 	export_io_leave(io);
 	export_io_put(io);
 }
@@ -122,11 +140,13 @@ static struct device *device_of(const struct tree_dir *dir, struct export_io *io
 static struct tree_listing *listing_new(const struct tree_dir *dir, struct device *device,
 					struct export_io *io, struct flow_id flow, uint64_t now)
 {
-	bool room = atomic_fetch_add(&under_way, 1) < TREE_LISTINGS_MAX;
-	struct tree_listing *l = room ? calloc(1, sizeof(*l)) : NULL;
+	struct tree_listing *l;
 
+	if (!enter_gate(flow.client))
+		return NULL;
+	l = calloc(1, sizeof(*l));
 	if (l == NULL || !export_io_enter(io)) {
-		atomic_fetch_sub(&under_way, 1);
+		leave_gate(flow.client);
 		free(l);
 		return NULL;
 	}

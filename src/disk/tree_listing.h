@@ -24,7 +24,7 @@
 #define TREE_LISTING_MIN (32 << 10)
 /*
  * Listings at a time: each has a descriptor, and lists of DIR_LIST_MAX entries and DIR_LIST_NAMES bytes of names at most, some
- * 7 MB for files and as much for subdirectories. Others do without.
+ * 7 MB for files and as much for subdirectories. One client has half of them at most; others do without.
  */
 #define TREE_LISTINGS_MAX 8
 

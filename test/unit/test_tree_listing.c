@@ -25,6 +25,7 @@ static uint64_t now(void)
 }
 
 static bool asks_on;
+static atomic_bool held; /* the first look waits as long */
 
 static uint64_t id_of_dir(void)
 {
@@ -42,6 +43,8 @@ bool __wrap_tree_dir_look(const struct tree_dir *at, const char *name)
 {
 	struct stat st;
 
+	while (atomic_load(&held))
+		sched_yield();
 	assert_int_equal(fstatat(at->fd, name, &st, AT_SYMLINK_NOFOLLOW), 0);
 	atomic_fetch_add(&later, takes);
 	if (asks_on)
@@ -70,12 +73,14 @@ static int start(void **state)
 	io = export_io_new(7, engine, &s);
 	atomic_store(&n_asked, 0);
 	atomic_store(&takes, 0);
+	atomic_store(&held, false);
 	asks_on = false;
 	return 0;
 }
 
 static int stop(void **state)
 {
+	atomic_store(&held, false);
 	assert_int_equal(export_io_drain(io, 30 * SEC), 0);
 	export_io_put(io);
 	device_stop_all();
@@ -96,12 +101,17 @@ static void make_files(int n)
 	}
 }
 
-static void list(void)
+static void submit(uint64_t client)
 {
 	static const struct dir_handle handle = {.type = 1, .len = 8};
-	static const struct flow_id client = {.client = 3, .export_id = 7};
+	const struct flow_id flow = {.client = client, .export_id = 7};
 
-	tree_listing_submit(&handle, -1, io, client, now());
+	tree_listing_submit(&handle, -1, io, flow, now());
+}
+
+static void list(void)
+{
+	submit(3);
 	while (atomic_load(&io->pending) != 0)
 		sched_yield();
 }
@@ -176,6 +186,25 @@ static void test_a_listing_ends_with_its_client(void **state)
 	assert_int_equal(atomic_load(&n_asked), all);
 }
 
+/* One client has half of the places at most: there are some for another one. */
+static void test_listings_of_one_client(void **state)
+{
+	make_files(LARGE);
+	atomic_store(&held, true);
+	for (int i = 0; i < TREE_LISTINGS_MAX + 1; i++)
+		submit(3);
+	assert_int_equal(atomic_load(&io->pending), TREE_LISTINGS_MAX / 2);
+	submit(4);
+	assert_int_equal(atomic_load(&io->pending), TREE_LISTINGS_MAX / 2 + 1);
+	assert_true(tree_listing_any());
+	atomic_store(&held, false);
+	while (atomic_load(&io->pending) != 0)
+		sched_yield();
+	assert_false(tree_listing_any());
+	list(); /* the places are free again */
+	assert_true(atomic_load(&n_asked) > 0);
+}
+
 static void test_a_small_directory_is_left_alone(void **state)
 {
 	make_files(SMALL);
@@ -245,6 +274,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_inodes_come_in_order, start, stop),
 		cmocka_unit_test_setup_teardown(test_a_listing_obeys_the_price, start, stop),
 		cmocka_unit_test_setup_teardown(test_a_listing_ends_with_its_client, start, stop),
+		cmocka_unit_test_setup_teardown(test_listings_of_one_client, start, stop),
 		cmocka_unit_test_setup_teardown(test_a_small_directory_is_left_alone, start, stop),
 		cmocka_unit_test_setup_teardown(test_an_export_that_goes, start, stop),
 		cmocka_unit_test_setup_teardown(test_blocks_of_a_directory, start, stop),
