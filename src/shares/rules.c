@@ -129,9 +129,10 @@ static uint32_t own_rule(const struct share_rules *rules, const char *address)
 
 /* The rule for one address, made if need be: it begins as what holds for the address without it. */
 static struct share_rule *rule_of_address(struct share_rules *rules, const char *who,
-					  const struct client_names *names, char *why, size_t size)
+					  share_rules_ask ask, char *why, size_t size)
 {
 	struct share_rule fresh = {.by_operator = true};
+	const char *unknown = NULL;
 	struct client_address a;
 	char text[CLIENT_TEXT_MAX];
 	uint32_t n;
@@ -147,9 +148,14 @@ static struct share_rule *rule_of_address(struct share_rules *rules, const char 
 	n = own_rule(rules, text);
 	if (n != 0)
 		return &rules->rule[n];
-	fresh.hides = share_rules_match(rules, &a, names);
+	if (!share_rules_match_address(rules, &a, &fresh.hides))
+		unknown = ask(&a, &fresh.hides);
+	if (unknown != NULL) {
+		snprintf(why, size, "%s", unknown);
+		return NULL;
+	}
 	fresh.share = rules->rule[fresh.hides].share;
-	if (!client_list_add(&fresh.clients, text, names, why, size))
+	if (!client_list_add(&fresh.clients, text, NULL, why, size)) /* an address: no name */
 		return NULL;
 	if (share_rules_add(rules, &fresh))
 		return &rules->rule[rules->n - 1];
@@ -158,13 +164,13 @@ static struct share_rule *rule_of_address(struct share_rules *rules, const char 
 	return NULL;
 }
 
-struct share_rule *share_rules_find(struct share_rules *rules, const char *who,
-				    const struct client_names *names, char *why, size_t size)
+struct share_rule *share_rules_find(struct share_rules *rules, const char *who, share_rules_ask ask,
+				    char *why, size_t size)
 {
 	const char *at = who;
 	uint64_t number;
 
 	if (text_number(&at, &number) && *at == '\0' && number >= 1 && number < rules->n)
 		return &rules->rule[number];
-	return rule_of_address(rules, who, names, why, size);
+	return rule_of_address(rules, who, ask, why, size);
 }

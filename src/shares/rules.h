@@ -49,12 +49,14 @@ uint16_t share_rules_match(const struct share_rules *rules, const struct client_
 /* The same where A alone says so, and without blocking. False, and *RULE as it was: that takes its name to say. */
 bool share_rules_match_address(const struct share_rules *rules, const struct client_address *a,
 			       uint16_t *rule);
+/* *RULE is the number of the rule that holds for A, which takes its name to say; NULL, or why that is not known. */
+typedef const char *(*share_rules_ask)(const struct client_address *a, uint16_t *rule);
 /*
  * Before it is used by others, of a copy: the rule WHO, by its number from 1, or that of one address;
- * made if need be, and begun as what holds for the address without it, which may block. NULL, and WHY:
- * there is none.
+ * made if need be, and begun as what holds for the address without it, which ASK is asked where the address alone does not
+ * say so. NULL, and WHY: there is none.
  */
-struct share_rule *share_rules_find(struct share_rules *rules, const char *who,
-				    const struct client_names *names, char *why, size_t size);
+struct share_rule *share_rules_find(struct share_rules *rules, const char *who, share_rules_ask ask,
+				    char *why, size_t size);
 
 #endif

@@ -16,6 +16,7 @@
 #include "common/lock.h"
 #include "common/log.h"
 #include "shares/export_shares.h"
+#include "shares/name_ask.h"
 #include "shares/name_thread.h"
 
 /* Sums of the same floors in another order differ by less. */
@@ -384,6 +385,12 @@ static bool install(struct share_rules *rules, const struct share_rules *old, ch
 	return done;
 }
 
+/* By the rules that are in force meanwhile: where those have become others, install() says so. */
+static const char *ask_by_name(const struct client_address *a, uint16_t *rule)
+{
+	return name_ask(match_by_name, a, NAME_THREAD_WAIT, state.ops->name_thread, rule);
+}
+
 bool shares_change_client(const char *who, enum share_key key, uint64_t value, char why[SHARES_WHY])
 {
 	struct share_rules *old, *rules;
@@ -397,8 +404,7 @@ bool shares_change_client(const char *who, enum share_key key, uint64_t value, c
 	if (rules == NULL) {
 		snprintf(why, SHARES_WHY, "no memory");
 	} else {
-		rule = share_rules_find(rules, who, state.ops->names, why,
-					SHARES_WHY); /* may ask a name server */
+		rule = share_rules_find(rules, who, ask_by_name, why, SHARES_WHY);
 		if (rule != NULL && share_change(&rule->share, key, value, why, SHARES_WHY))
 			done = install(rules, old, why);
 		else

@@ -307,6 +307,37 @@ static void test_rules_change_while_the_name_server_is_silent(void **state)
 	assert_int_equal(rule(2, 7), 1);
 }
 
+static bool refused(const char *who)
+{
+	char why[SHARES_WHY] = "";
+	bool done = shares_change_client(who, SHARE_WEIGHT, 70, why);
+
+	if (!done)
+		assert_string_equal(why, "the name server does not answer");
+	return !done;
+}
+
+/* ... nor do the others on the channel, or a server that ends; and no more than one thread is left to its question. */
+static void test_an_operator_does_not_wait_for_long(void **state)
+{
+	uint64_t begun = clock_now();
+
+	configure(network_and_lab);
+	answers(false);
+	assert_true(refused("10.2.0.7"));
+	assert_true(clock_now() - begun < 20 * CLOCK_SECOND);
+	assert_true(refused("10.2.0.8"));
+	assert_int_equal(asked(), 1);
+	change("10.1.0.7"); /* nobody has to be asked */
+	shares_stop();
+	answers(true);
+	assert_int_equal(begin(state), 0);
+	configure(network_and_lab);
+	while (refused("10.2.0.8") && clock_now() - begun < 60 * CLOCK_SECOND)
+		sched_yield(); /* the thread may have its answer only now */
+	assert_int_equal(rule(2, 8), 3);
+}
+
 static uint16_t ask(const struct client_address *a)
 {
 	char name[64];
@@ -361,6 +392,8 @@ int main(void)
 						begin, end),
 		cmocka_unit_test_setup_teardown(test_rules_change_while_the_name_server_is_silent,
 						begin, end),
+		cmocka_unit_test_setup_teardown(test_an_operator_does_not_wait_for_long, begin,
+						end),
 		cmocka_unit_test_setup_teardown(test_the_end_does_not_wait_for_long, begin, end),
 	};
 
