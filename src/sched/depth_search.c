@@ -2,6 +2,8 @@
 /* The depth that a cluster is best with. See depth_search.h. */
 #include "sched/depth_search.h"
 
+#include "common/clock.h"
+
 void depth_search_init(struct depth_search *s, uint32_t max)
 {
 	*s = (struct depth_search){.max = max,
@@ -92,12 +94,6 @@ static bool is_over(const struct depth_search *s, double ns)
 		return true;
 	return s->tried != 0 && s->bytes >= SEARCH_WINDOW / SEARCH_EARLY &&
 	       (double)s->bytes < ns * s->rate * SEARCH_HOPELESS;
-}
-
-/* Threads read the clock before they wait for each other: what came since may seem to lie ahead. */
-static uint64_t elapsed(uint64_t since, uint64_t now)
-{
-	return now > since ? now - since : 0;
 }
 
 /* What came counts, or settles. */
