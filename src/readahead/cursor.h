@@ -92,20 +92,38 @@ _Static_assert(sizeof(struct cursor) <= 256, "a cursor has become larger");
 
 TAILQ_HEAD(cursor_list, cursor);
 
+/* Memory holds whole pages of a file, and the disk brings no less (bytes). */
+#define CURSOR_PAGE 4096
+
 /*
- * Bytes of records that lie a step apart from C's phase on, up to the position AT: each at the beginning of its step, which
- * in the mirror is the end.
+ * Bytes of the pages that a record of C lies on, which is what memory holds and the disk brings of it. Where its steps are
+ * no whole pages each record begins elsewhere on one, and all are taken for those on the most.
+ */
+static inline uint64_t cursor_record_pages(const struct cursor *c)
+{
+	uint64_t first = c->way == WAY_STRIDE_BACK ? c->phase + c->step - c->record : c->phase;
+	uint64_t in = c->step % CURSOR_PAGE ? CURSOR_PAGE - 1 : first % CURSOR_PAGE;
+
+	if (c->record >= c->step)
+		return c->step; /* they lie together */
+	return (in + c->record + CURSOR_PAGE - 1) / CURSOR_PAGE * CURSOR_PAGE;
+}
+
+/*
+ * Bytes that memory holds of records that lie a step apart from C's phase on, up to the position AT: each at the beginning of
+ * its step, which in the mirror is the end. With a record's last byte comes the rest of its pages.
  */
 static inline uint64_t cursor_record_bytes(const struct cursor *c, uint64_t at)
 {
 	uint64_t far = at > c->phase ? at - c->phase : 0, in = far % c->step;
 	uint64_t gap = c->way == WAY_STRIDE_BACK ? c->step - c->record : 0;
+	uint64_t pages = cursor_record_pages(c);
 
 	in = in > gap ? in - gap : 0;
-	return far / c->step * c->record + (in < c->record ? in : c->record);
+	return far / c->step * pages + (in < c->record ? in : pages);
 }
 
-/* Bytes that C reads from the position FROM to TO, which is not before it. */
+/* Bytes that are held for C of what it reads from the position FROM to TO, which is not before it. */
 static inline uint64_t cursor_bytes(const struct cursor *c, uint64_t from, uint64_t to)
 {
 	if (!way_is_stride(c->way))

@@ -146,8 +146,8 @@ static bool is_sparse(const struct cursor *c)
 static void widen(struct window_limits *l, const struct cursor *c)
 {
 	uint64_t records = RECORDS_ALL / (l->streams ? l->streams : 1);
-	uint64_t known = RECORDS_FIRST + 2 * (c->taken / c->record);
-	uint64_t chunk, per = c->step / c->record;
+	uint64_t pages = cursor_record_pages(c), known = RECORDS_FIRST + 2 * (c->taken / pages);
+	uint64_t chunk, per = c->step / pages;
 
 	l->max = l->max < SPACE_MAX / per ? l->max * per : SPACE_MAX;
 	records = records > RECORDS_MIN	    ? RECORDS_MIN

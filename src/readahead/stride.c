@@ -90,9 +90,12 @@ static struct cursor *begin(struct readahead *ra, const struct readahead_tuning 
 	if (!c)
 		return NULL;
 	c->step = f->history->step = step;
-	c->record = (uint32_t)(step - record > stride_through(read) ? record : step);
+	c->record = (uint32_t)record;
 	c->unit = f->history->n;
 	c->phase = at % step;
+	/* no page lies between them, or none that is worth a seek */
+	if (step <= cursor_record_pages(c) + stride_through(read))
+		c->record = (uint32_t)step;
 	c->start = c->read_end = at;
 	cursor_set_turn(&f->set, c, way, at + step);
 	cursor_set_use(&f->set, c, t->seq_threshold > TO_PROVE ? t->seq_threshold - TO_PROVE : 1,

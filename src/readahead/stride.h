@@ -11,7 +11,7 @@
  * A read that goes on with no cursor begins a run. Where four of a file's last runs have begun the same
  * step apart, whichever others have begun in between, a cursor of its own expects the next one, beside
  * those of the runs: when it was right twice, the records to come are fetched. What it holds is those
- * records' bytes. Hence a stride reader who comes back for the rest of each record (the paper's) is seen
+ * records' pages. Hence a stride reader who comes back for the rest of each record (the paper's) is seen
  * as before: the runs' own cursors expect him.
  *
  * Records may come from the end of the file too, of which each is read forwards: such a cursor follows the same

@@ -241,6 +241,100 @@ static void test_memory(void **state)
 	engine_free(e);
 }
 
+/* Pages of which P brings anything, of the parts of it that begin at the offset FROM or behind it. */
+static uint64_t pages_of(const struct readahead_plan *p, uint64_t from)
+{
+	uint64_t step = p->record ? p->step : p->len, part = p->record ? p->record : p->len;
+	uint64_t end = p->offset + p->len, pages = 0, next = 0;
+
+	for (uint64_t at = p->offset; at < end; at += step) {
+		uint64_t to = at + part < end ? at + part : end;
+		uint64_t begin = at > from ? at : from;
+
+		if (begin >= to)
+			continue;
+		begin = begin / 4096 > next ? begin / 4096 : next;
+		next = (to + 4095) / 4096;
+		pages += next - begin;
+	}
+	return pages;
+}
+
+/* RECORD bytes of each STEP from AT on, of each of FILES files; returns pages that came and were not read. */
+static uint64_t pages_ahead(struct engine *e, uint64_t files, uint32_t record, uint64_t step,
+			    uint64_t at)
+{
+	uint64_t size = 1024 * 1024 * MIB, pages = 0;
+
+	for (uint64_t f = 1; f <= files; f++) {
+		struct readahead_plan all[256];
+		int n = 0;
+
+		for (uint64_t i = 0; i < 120; i++, at += step) {
+			struct readahead_plan p = engine_read(e, f, at, record, size);
+
+			for (; p.len; p = engine_carry_out(e, &p, size)) {
+				assert_true(n < 256);
+				all[n++] = p;
+			}
+		}
+		while (n-- > 0)
+			pages += pages_of(&all[n], at);
+		at -= 120 * step;
+	}
+	return pages;
+}
+
+/* Memory and disk move in pages: who wants a byte of each has as many held for him as who wants all of them. */
+static void test_memory_is_of_whole_pages(void **state)
+{
+	static const struct {
+		uint32_t record;
+		uint64_t step, at, seek;
+	} works[] = {{1, 8 * KIB, 0, 16 * KIB},
+		     {1, 400 * KIB, 0, 1100 * KIB},
+		     {1, 300 * KIB + 1, 5, 1100 * KIB},
+		     {2, 12 * KIB, 4095, 16 * KIB},
+		     {1, 5000, 0, 0},
+		     {512, 64 * KIB, 512, 200 * KIB},
+		     {4096, 400 * KIB, 0, 1100 * KIB},
+		     {4096, 400 * KIB, 100, 1100 * KIB}};
+
+	for (int w = 0; w < 8; w++) {
+		struct engine *e = engine_default("cursor");
+		uint64_t pages;
+
+		e->seek = works[w].seek;
+		e->chunk = 12 * MIB;
+		e->reader = 1;
+		pages = pages_ahead(e, 1000, works[w].record, works[w].step, works[w].at);
+		if (pages * 4096 > 256 * MIB || !pages)
+			fail_msg("%u bytes of %ju: %ju MiB", works[w].record,
+				 (uintmax_t)works[w].step, (uintmax_t)(pages * 4096 / MIB));
+		engine_check_account(e);
+		engine_free(e);
+	}
+}
+
+/* A byte of each step is found, whatever is charged for it: forwards and from the end. */
+static void test_single_bytes(void **state)
+{
+	for (int back = 0; back < 2; back++) {
+		struct engine *e = engine_default("cursor");
+		struct result r = {0};
+
+		memset(there, 0, sizeof(there));
+		for (uint64_t i = 0; i < SIZE / MIB; i++)
+			read_one(e, (back ? SIZE / MIB - 1 - i : i) * MIB, 1, &r);
+		if (r.hits + 8 < r.reads || r.bytes > r.reads)
+			fail_msg("%ju of %ju, %ju bytes", (uintmax_t)r.hits, (uintmax_t)r.reads,
+				 (uintmax_t)r.bytes);
+		assert_int_equal(engine_counted(e, READAHEAD_WASTED), 0);
+		engine_check_account(e);
+		engine_free(e);
+	}
+}
+
 /* A few records at first, more when those were read: who begin a step apart may be many readers who go on. */
 static void test_few_at_first(void **state)
 {
@@ -526,6 +620,8 @@ int main(void)
 		cmocka_unit_test(test_from_the_ends_of_parts),
 		cmocka_unit_test(test_reads_through_where_that_is_cheaper),
 		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_memory_is_of_whole_pages),
+		cmocka_unit_test(test_single_bytes),
 		cmocka_unit_test(test_few_at_first),
 		cmocka_unit_test(test_fewer_among_many),
 		cmocka_unit_test(test_interleaved),
