@@ -23,6 +23,8 @@ int budget_init(struct budget *b, uint64_t memory, const struct cursor *cursors,
 	atomic_init(&b->unread_max, 0);
 	atomic_init(&b->streams, 0);
 	atomic_init(&b->readers, 0);
+	atomic_init(&b->wanting, 0);
+	atomic_init(&b->waiting, 0);
 	memset(b->of, 0, sizeof(b->of));
 	b->cursors = cursors;
 	b->n = n;
@@ -107,6 +109,13 @@ static bool may_hold(const struct budget *b, uint32_t reader, uint64_t len)
 	       held + len <= READER_SHARE * (memory - unread - len);
 }
 
+/* That is remembered until the next look. */
+static bool refuse(struct budget *b, uint32_t reader)
+{
+	atomic_store_explicit(&b->of[reader].refused, true, memory_order_relaxed);
+	return false;
+}
+
 bool budget_charge(struct budget *b, struct cursor *c, uint64_t len)
 {
 	uint32_t payer = c->charged ? c->payer : c->reader;
@@ -114,7 +123,7 @@ bool budget_charge(struct budget *b, struct cursor *c, uint64_t len)
 	if (!len)
 		return true;
 	if (!may_hold(b, payer, len) || !add(b, len))
-		return false;
+		return refuse(b, payer);
 	c->payer = (uint16_t)payer;
 	atomic_fetch_add_explicit(&b->of[payer].held, len, memory_order_relaxed);
 	if (!c->charged)
@@ -144,7 +153,7 @@ uint64_t budget_discharge(struct budget *b, struct cursor *c, uint64_t len)
 bool budget_hold(struct budget *b, uint32_t reader, uint64_t len)
 {
 	if (!may_hold(b, reader, len) || !add(b, len))
-		return false;
+		return refuse(b, reader);
 	atomic_fetch_add_explicit(&b->of[reader].held, len, memory_order_relaxed);
 	return true;
 }
@@ -192,6 +201,40 @@ uint64_t budget_chunk(const struct budget *b)
 	uint64_t held = atomic_load_explicit(&b->unread, memory_order_relaxed);
 
 	return held < memory ? (memory - held) / FREE_SHARE : 0;
+}
+
+void budget_look(struct budget *b)
+{
+	uint32_t wanting = 0, waiting = 0;
+
+	for (uint32_t r = 0; r <= READERS_MAX; r++) {
+		bool wants = atomic_load_explicit(&b->of[r].refused, memory_order_relaxed);
+
+		if (wants)
+			atomic_store_explicit(&b->of[r].refused, false, memory_order_relaxed);
+		if (wants != atomic_load_explicit(&b->of[r].wants, memory_order_relaxed))
+			atomic_store_explicit(&b->of[r].wants, wants, memory_order_relaxed);
+		wanting += wants;
+		waiting += wants && !streams_of(b, r);
+	}
+	atomic_store_explicit(&b->wanting, wanting, memory_order_relaxed);
+	atomic_store_explicit(&b->waiting, waiting, memory_order_relaxed);
+}
+
+uint64_t budget_surplus(const struct budget *b, uint32_t reader)
+{
+	uint64_t memory = atomic_load_explicit(&b->memory, memory_order_relaxed);
+	uint64_t held = budget_held(b, reader);
+	uint32_t wanting = atomic_load_explicit(&b->wanting, memory_order_relaxed);
+	uint32_t all = atomic_load_explicit(&b->readers, memory_order_relaxed) +
+		       atomic_load_explicit(&b->waiting, memory_order_relaxed);
+
+	wanting -= wanting && atomic_load_explicit(&b->of[reader].wants, memory_order_relaxed);
+	if (!wanting && !budget_is_short(b))
+		return 0;
+	if (!all || all > 2 * READERS_MAX + 2) /* another changes it just now */
+		all = 1;
+	return held > memory / all ? held - memory / all : 0;
 }
 
 bool budget_is_short(const struct budget *b)

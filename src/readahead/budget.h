@@ -11,6 +11,9 @@
  * share what their readers share. What is fetched for a reader's walks counts as his, but as no stream. Nobody, number 0, is
  * one reader, whoever they are: those who come when readers.h has no place for them.
  *
+ * Who held much before the others came has too much by that. What of it he does not come to soon he gives up when one of them
+ * is refused some, or three quarters are held (sweep.c); while nobody wants it he may read as slowly as he likes.
+ *
  * Which cursors hold some of it is a bit for each of the pool, so that whoever looks for those few
  * need not visit all. A bit changes with the lock of the cursor's file.
  */
@@ -29,6 +32,8 @@ struct cursor;
 struct budget_part {
 	_Atomic uint64_t held;	  /* bytes */
 	_Atomic uint32_t streams; /* cursors that hold it */
+	_Atomic bool refused;	  /* some, since the last look */
+	_Atomic bool wants;	  /* was refused some before that */
 };
 
 struct budget {
@@ -40,6 +45,8 @@ struct budget {
 	uint32_t n;		   /* of them */
 	_Atomic uint64_t *holders; /* bit i: cursors[i] holds some */
 	_Atomic uint32_t readers;  /* that hold some */
+	_Atomic uint32_t wanting;  /* who were refused some before the last look */
+	_Atomic uint32_t waiting;  /* of them, those of whom no stream held any then */
 	struct budget_part of[READERS_MAX + 1];
 };
 
@@ -68,6 +75,13 @@ uint64_t budget_share(const struct budget *b, uint32_t reader);
  * and none has to wait until the first ones have read theirs.
  */
 uint64_t budget_chunk(const struct budget *b);
+/* Looks who was refused some since the last look. */
+void budget_look(struct budget *b);
+/*
+ * Bytes that READER holds and should not: more than if all readers held as much, who hold some or were refused it, while
+ * another one was refused some or three quarters are held.
+ */
+uint64_t budget_surplus(const struct budget *b, uint32_t reader);
 /* Whether three quarters of it are held. */
 bool budget_is_short(const struct budget *b);
 

@@ -65,8 +65,9 @@ struct cursor {
 	uint8_t way;  /* an enum way: where it is not forwards, the offsets above are positions */
 	bool proven_list; /* on the proven list. In the pool: the pool's lock; here there is room */
 	uint32_t gap;	  /* of WAY_FORWARD: bytes that its last read but one passed over */
+	uint32_t lately;  /* bytes it came to in the last seconds: sweep.c */
 	uint32_t record;  /* of a stride: bytes of a record */
-	uint64_t step;	  /* ... and from the beginning of one to that of the next */
+	uint32_t step;	  /* ... and from the beginning of one to that of the next */
 	uint64_t phase;	  /* ... and the position where a step begins */
 	uint64_t quiet;	  /* another follows this run as a record that ends here */
 	uint64_t own;	  /* what lies before this, from `start` on, others asked for: beside.h */
@@ -84,6 +85,8 @@ struct cursor {
 	uint64_t listed;	  /* value of `used` when it was put at its list's tail */
 } __attribute__((aligned(64)));
 
+/* What a new cursor is taken to have read lately (bytes): nobody knows yet that it is slow. */
+#define CURSOR_LATELY (UINT32_C(32) << 20)
 /* From this count on a cursor is proven: it was continued at least once. */
 #define CURSOR_PROVEN 2
 

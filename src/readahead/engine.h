@@ -33,6 +33,7 @@ struct readahead {
 	struct file_ends ends;			 /* the same */
 	struct given_up *given_up;		 /* of each account */
 	_Atomic uint64_t idle_time;		 /* ns */
+	_Atomic uint64_t swept;			 /* ns: the last sweep */
 	_Atomic(struct effectiveness) newcomers; /* of files of which nothing else was known */
 };
 

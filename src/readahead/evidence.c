@@ -106,6 +106,12 @@ static uint64_t counted_before(struct cursor *c, uint64_t bytes)
 	return n;
 }
 
+/* BYTES of what was asked for ahead of C were read, whether they are still held or not. */
+static void note_lately(struct cursor *c, uint64_t bytes)
+{
+	c->lately = bytes < UINT32_MAX - c->lately ? c->lately + (uint32_t)bytes : UINT32_MAX;
+}
+
 /* USED bytes of C were read. */
 static void learn_use(struct readahead *ra, struct readahead_counters *counters, struct cursor *c,
 		      uint64_t used)
@@ -132,6 +138,7 @@ void evidence_used(struct readahead *ra, struct readahead_counters *counters, st
 	bytes = cursor_bytes(c, c->read_end, upto);
 	bytes -= counted_before(c, bytes);
 	c->read_end = upto;
+	note_lately(c, bytes);
 	learn_use(ra, counters, c, budget_discharge(&ra->budget, c, bytes));
 	if (c->file->penalty && c->read_end == c->ra_end)
 		c->file->penalty--;
@@ -156,6 +163,7 @@ void evidence_used_beside(struct readahead *ra, struct readahead_counters *count
 		return;
 	to = budget_discharge(&ra->budget, o, to - from);
 	o->credited += to;
+	note_lately(o, to);
 	cursor_set_use(&o->file->set, o, o->count, read->now);
 	learn_use(ra, counters, o, to);
 }
@@ -163,6 +171,15 @@ void evidence_used_beside(struct readahead *ra, struct readahead_counters *count
 void evidence_wasted(struct readahead *ra, struct readahead_counters *counters, struct cursor *c)
 {
 	learn_waste(ra, c, give_up_counted(ra, counters, c));
+}
+
+void evidence_surplus(struct readahead *ra, struct cursor *c, uint64_t most)
+{
+	uint64_t came = arrived(c);
+
+	came = budget_discharge(&ra->budget, c, came < most ? came : most);
+	given_up_add(ra->given_up, NULL, c->account, came, 0);
+	readers_count(ra->readers, c->reader, READER_WASTED, came);
 }
 
 void evidence_lost(struct readahead *ra, struct readahead_counters *counters, struct cursor *c)

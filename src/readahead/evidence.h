@@ -6,6 +6,7 @@
  *   reader went elsewhere     wasted: evidence against it, its next windows are half as large
  *   reader silent for 1 s     doubted: evidence against it, taken back as soon as he reads on; none on others before it is waste
  *   gone from memory unread   wasted, but no evidence: it was wanted
+ *   others want its memory    wasted, but no evidence: it may be read yet
  *
  * All with the file's lock. The counts go to the export that asked, or where there are no counters (NULL) to the
  * account of the cursor (given_up.h).
@@ -34,6 +35,8 @@ void evidence_used_beside(struct readahead *ra, struct readahead_counters *count
 			  const struct cursor *c, const struct readahead_read *read);
 /* The reader of C went elsewhere, for good: what C holds unread is given up. */
 void evidence_wasted(struct readahead *ra, struct readahead_counters *counters, struct cursor *c);
+/* Up to MOST bytes of what has come for C are given up: others want the memory, and its reader is slow. No evidence. */
+void evidence_surplus(struct readahead *ra, struct cursor *c, uint64_t most);
 /* What C holds was in memory and is gone. */
 void evidence_lost(struct readahead *ra, struct readahead_counters *counters, struct cursor *c);
 /* What has arrived for a reader who is silent by now is, until he reads on, taken for wasted. */

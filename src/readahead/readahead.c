@@ -445,42 +445,6 @@ void readahead_forget(struct readahead *ra, const void *key, size_t key_len)
 	heur_table_forget(&ra->table, key, key_len);
 }
 
-/*
- * Of a cursor that holds unread bytes. Where memory is short, what is doubted is given up at once.
- */
-static void judge(struct readahead *ra, struct cursor *c, bool is_short, uint64_t now)
-{
-	evidence_doubted(c, now);
-	if (!c->queued && (elapsed(c->used, now) > ra->idle_time || (is_short && c->doubted))) {
-		evidence_wasted(ra, NULL, c);
-		cursor_end_run(c);
-		c->start = c->read_end = c->next;
-		cursor_check(c);
-	}
-}
-
-void readahead_collect(struct readahead *ra, uint16_t account, struct readahead_counters *counters)
-{
-	given_up_collect(&ra->given_up[account], counters);
-}
-
-void readahead_sweep(struct readahead *ra, uint64_t now)
-{
-	bool is_short = budget_is_short(&ra->budget);
-
-	run_lengths_sweep(ra, now);
-	for (uint32_t i = budget_holder(&ra->budget, 0); i < ra->pool.size;
-	     i = budget_holder(&ra->budget, i + 1)) {
-		struct cursor *c = heur_cursor_nth(&ra->table, i);
-
-		if (!c)
-			continue;
-		if (c->charged)
-			judge(ra, c, is_short, now);
-		heur_file_put(c->file);
-	}
-}
-
 void readahead_stats(struct readahead *ra, struct readahead_stats *s)
 {
 	lock_take(&ra->pool.lock);

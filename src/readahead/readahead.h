@@ -124,7 +124,9 @@ void readahead_unseen(struct readahead *ra, const void *key, size_t key_len, uin
 void readahead_forget(struct readahead *ra, const void *key, size_t key_len);
 /*
  * Gives up the unread bytes of cursors idle too long, and where three quarters of the memory are
- * held already those of readers silent for a second; call about once a second. What that comes to waits at
+ * held already those of readers silent for a second. Where that much is held, or another reader was refused some since the
+ * last call, one who holds more than his part gives up what his cursors do not come to within the time after which they would
+ * be idle, as they went on in the last seconds. Call about once a second. What that comes to waits at
  * the accounts of their reads.
  */
 void readahead_sweep(struct readahead *ra, uint64_t now);

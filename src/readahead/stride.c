@@ -89,7 +89,8 @@ static struct cursor *begin(struct readahead *ra, const struct readahead_tuning 
 	c = cursor_new(&ra->pool, f, read->offset, read->now);
 	if (!c)
 		return NULL;
-	c->step = f->history->step = step;
+	f->history->step = step;
+	c->step = (uint32_t)step;
 	c->record = (uint32_t)record;
 	c->unit = f->history->n;
 	c->phase = at % step;

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Who reads slowly keeps what was fetched for him while nobody else wants the memory, and no longer. */
+#include "engine.h"
+#include "readahead/engine.h"
+
+#define MEMORY	(256 * MIB)
+#define SIZE	(4096 * MIB)
+#define STREAMS 16
+
+static uint64_t next[64]; /* of each file */
+
+static struct engine *begin(void)
+{
+	struct engine *e = engine_make("cursor", 1024, 4096, MEMORY);
+
+	memset(next, 0, sizeof(next));
+	e->seek = 1100 * KIB;
+	e->chunk = 12 * MIB;
+	e->reader = e->account = 1;
+	return e;
+}
+
+/* LEN bytes more of FILE; returns how many were asked for ahead. */
+static uint64_t take(struct engine *e, uint64_t file, uint32_t len)
+{
+	struct readahead_plan p = engine_read(e, file, next[file], len, SIZE);
+
+	next[file] += len;
+	return engine_fetch(e, p, SIZE);
+}
+
+static void sweep_after(struct engine *e, uint64_t time)
+{
+	e->now += time;
+	engine_sweep(e, e->now);
+}
+
+static uint64_t held(const struct engine *e)
+{
+	return budget_held(&e->ra->budget, 1);
+}
+
+/* Bytes of reader 1 that were given up unread since this was asked last. */
+static uint64_t given_up(struct engine *e)
+{
+	uint64_t before = engine_counted(e, READAHEAD_WASTED);
+
+	readahead_collect(e->ra, 1, &e->counters);
+	return engine_counted(e, READAHEAD_WASTED) - before;
+}
+
+static void end(struct engine *e)
+{
+	readahead_collect(e->ra, 1, &e->counters);
+	readahead_collect(e->ra, 2, &e->counters);
+	engine_check_account(e);
+	engine_free(e);
+}
+
+/* Reader 1 begins with N files, so that a window is fetched of each. */
+static void begin_with(struct engine *e, uint64_t n)
+{
+	for (int i = 0; i < 40; i++)
+		for (uint64_t f = 0; f < n; f++)
+			take(e, f, 64 * KIB);
+	assert_true(held(e) > n * 8 * MIB);
+}
+
+/* Another reader takes memory until he is refused some; all that he has is gone before anybody looks. */
+static void take_all_as_another(struct engine *e)
+{
+	uint64_t refused = engine_counted(e, READAHEAD_REFUSED);
+
+	e->reader = e->account = 2;
+	for (uint64_t f = 32; f < 64; f++)
+		for (next[f] = 0; next[f] < 4 * MIB;)
+			take(e, f, 64 * KIB);
+	assert_true(engine_counted(e, READAHEAD_REFUSED) > refused);
+	for (uint64_t f = 32; f < 64; f++)
+		readahead_forget(e->ra, &f, sizeof(f));
+	e->reader = e->account = 1;
+}
+
+/* Four other readers are refused what they ask for: a fifth of all is reader 1's part. */
+static void refuse_others(struct engine *e)
+{
+	for (uint32_t reader = 2; reader < 6; reader++)
+		assert_false(budget_hold(&e->ra->budget, reader, MEMORY));
+}
+#define PART (MEMORY / 5)
+
+/* For TIME reader 1 takes a byte of each stream, each time that EVERY is over. */
+static void drip(struct engine *e, uint64_t time, uint64_t every)
+{
+	uint64_t end = e->now + time, due = e->now;
+
+	while (e->now < end) {
+		for (uint64_t f = 0; e->now >= due && f < STREAMS; f++)
+			take(e, f, 1);
+		if (e->now >= due)
+			due += every;
+		sweep_after(e, SEC / 2);
+	}
+}
+
+static void test_a_byte_now_and_then_holds_no_memory_that_others_want(void **state)
+{
+	static const uint64_t every[] = {9 * SEC, SEC / 2};
+
+	for (int i = 0; i < 2; i++) {
+		struct engine *e = begin();
+
+		begin_with(e, STREAMS);
+		drip(e, 60 * SEC, every[i]);
+		assert_true(held(e) > MEMORY / 2);
+		take_all_as_another(e);
+		drip(e, 3 * SEC, every[i]);
+		if (held(e) > MEMORY / 2)
+			fail_msg("a byte each %ju ms: %ju MiB held",
+				 (uintmax_t)(every[i] / 1000000), (uintmax_t)(held(e) / MIB));
+		end(e);
+	}
+}
+
+/* ... and has no more fetched for what it lost. */
+static void test_what_was_given_up_is_not_fetched_again(void **state)
+{
+	struct engine *e = begin();
+	uint64_t planned;
+
+	begin_with(e, STREAMS);
+	drip(e, 60 * SEC, 9 * SEC);
+	refuse_others(e);
+	planned = engine_counted(e, READAHEAD_CHUNKS);
+	drip(e, 60 * SEC, 9 * SEC);
+	assert_int_equal(engine_counted(e, READAHEAD_CHUNKS), planned);
+	end(e);
+}
+
+static void test_nothing_is_taken_where_nobody_is_refused(void **state)
+{
+	struct engine *e = begin();
+	uint64_t before;
+
+	begin_with(e, STREAMS);
+	before = held(e);
+	for (int s = 0; s < 120; s++) {
+		drip(e, SEC, SEC);
+		e->reader = 2; /* another one, who has what he wants */
+		take(e, 40, 256 * KIB);
+		e->reader = 1;
+	}
+	assert_true(before - held(e) <= 120 * STREAMS);
+	assert_int_equal(given_up(e), 0);
+	assert_int_equal(engine_counted(e, READAHEAD_REFUSED), 0);
+	end(e);
+}
+
+/* N streams of BYTES a second each, for SECONDS, while others are refused memory. */
+static void read_beside_others(struct engine *e, uint64_t n, uint32_t bytes, int seconds)
+{
+	for (int s = 0; s < seconds; s++) {
+		refuse_others(e);
+		for (int i = 0; i < 4; i++) {
+			for (uint64_t at = 0; at < 4; at++)
+				for (uint64_t f = 0; f < n; f++)
+					take(e, f, bytes / 16);
+			sweep_after(e, SEC / 4);
+		}
+	}
+}
+
+/* What is fetched for who reads on at once is his, however much that is. */
+static void test_fast_readers_keep_what_they_have(void **state)
+{
+	for (uint32_t rate = 10 * MIB; rate <= 40 * MIB; rate *= 2) {
+		struct engine *e = begin();
+
+		begin_with(e, STREAMS / 2);
+		for (int s = 0; s < 30; s++) {
+			read_beside_others(e, STREAMS / 2, rate, 1);
+			assert_int_equal(given_up(e), 0);
+			assert_true(held(e) > PART);
+		}
+		end(e);
+	}
+}
+
+/* Nor does a new one lose anything before it is known how fast he is, nor one who pauses for a second. */
+static void test_a_pause_is_not_slow(void **state)
+{
+	struct engine *e = begin();
+	uint64_t n = 7;
+
+	for (int s = 0; s < 20; s++) {
+		for (int i = 0; i < 50; i++)
+			for (uint64_t f = 0; f < n; f++)
+				take(e, f, 256 * KIB);
+		assert_in_range(held(e), PART + MIB, MEMORY / 4 * 3);
+		for (int i = 0; i < 3; i++) {
+			refuse_others(e);
+			sweep_after(e, SEC / 2);
+		}
+	}
+	assert_int_equal(given_up(e), 0);
+	end(e);
+}
+
+/* A film's 500 KB a second: what he comes to within ten seconds he keeps, and nothing is fetched for him twice. */
+static void test_a_player_keeps_what_he_comes_to(void **state)
+{
+	struct engine *e = begin();
+	uint64_t planned = 0, before, read, films = 16;
+
+	begin_with(e, films);
+	read_beside_others(e, films, 500000, 20);
+	assert_true(given_up(e) > 0); /* he had 160 MiB */
+	assert_in_range(held(e), films * 3500000, films * 6000000);
+	before = next[0];
+	for (int s = 0; s < 60; s++) {
+		for (int i = 0; i < 4; i++)
+			for (uint64_t f = 0; f < films; f++)
+				planned += take(e, f, 125000);
+		refuse_others(e);
+		sweep_after(e, SEC);
+	}
+	read = films * (next[0] - before);
+	assert_true(planned <= read + films * 8 * MIB);
+	end(e);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_byte_now_and_then_holds_no_memory_that_others_want),
+		cmocka_unit_test(test_what_was_given_up_is_not_fetched_again),
+		cmocka_unit_test(test_nothing_is_taken_where_nobody_is_refused),
+		cmocka_unit_test(test_fast_readers_keep_what_they_have),
+		cmocka_unit_test(test_a_pause_is_not_slow),
+		cmocka_unit_test(test_a_player_keeps_what_he_comes_to),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
