@@ -11,6 +11,9 @@
  *              beyond it  default resets, slowdown halves
  *              |
  *            the next read is expected where this one ends, whatever it was
+ *
+ * A read of what was read before counts as it stands there, and is no use of what was asked for behind it: cluster_read does
+ * not read ahead for a block that it finds, and who reads one block now and then would have memory for ever.
  */
 #include "readahead/follow.h"
 #include "readahead/rules.h"
@@ -55,11 +58,14 @@ static struct cursor *follow(struct readahead *ra, const struct readahead_tuning
 	uint64_t near = heuristic_near(t, read->len);
 	struct cursor *c = follow_match(ra, t, f, read, near);
 	enum heuristic_match how = c ? stands(c, read->offset, near) : HEURISTIC_JUMP;
+	bool anew;
 
 	if (!c || (how == HEURISTIC_JUMP && t->heuristic->cursors))
 		return begin(ra, t, counters, f, read);
-	cursor_set_use(&f->set, c, t->heuristic->count(t, c->count, how), read->now);
-	if (how == HEURISTIC_JUMP || read->offset < c->start)
+	anew = how == HEURISTIC_JUMP || read->offset < c->start;
+	follow_use(c, t->heuristic->count(t, c->count, how), read,
+		   anew || read->offset + read->len > c->read_end);
+	if (anew)
 		begin_at(ra, counters, c, read);
 	else
 		follow_move(ra, c, read->offset + read->len);

@@ -287,6 +287,31 @@ static void test_what_was_asked_for_is_no_excuse(void **state)
 	engine_free(e);
 }
 
+/* Who reads the same blocks again and again is idle: what was asked for behind them is given up. */
+static void test_a_repetition_holds_no_memory(void **state)
+{
+	static const char *const counting[] = {"default", "slowdown", "cursor"};
+
+	for (int h = 0; h < 3; h++) {
+		struct engine *e = make(counting[h], 8);
+		struct readahead_stats s;
+
+		for (uint64_t i = 0; i < 200; i++)
+			count_of(e, i);
+		for (int i = 0; i < 20; i++) {
+			count_of(e, 191);
+			count_of(e, 192); /* as expected behind that */
+			for (int t = 0; t < 9; t++)
+				engine_sweep(e, e->now += SEC);
+		}
+		readahead_stats(e->ra, &s);
+		if (s.unread)
+			fail_msg("%s: %ju KiB held", counting[h], (uintmax_t)(s.unread / KIB));
+		engine_check_account(e);
+		engine_free(e);
+	}
+}
+
 static void test_rules_change_while_running(void **state)
 {
 	struct engine *e = make("cursor", 8);
@@ -354,6 +379,7 @@ int main(void)
 		cmocka_unit_test(test_no_start_in_any_order),
 		cmocka_unit_test(test_no_streaks),
 		cmocka_unit_test(test_what_was_asked_for_is_no_excuse),
+		cmocka_unit_test(test_a_repetition_holds_no_memory),
 		cmocka_unit_test(test_rules_change_while_running),
 		cmocka_unit_test(test_variants_lack_what_they_say),
 		cmocka_unit_test(test_names),
