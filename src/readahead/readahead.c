@@ -306,24 +306,34 @@ static bool ahead_of_reader(const struct readahead_plan *plan, uint64_t from, ui
 	return *first < *last;
 }
 
+/* Bytes that came when the disk brought the positions FIRST to LAST of PLAN: of single records whole pages. */
+static uint64_t brought(const struct readahead_plan *plan, uint64_t first, uint64_t last)
+{
+	if (plan->record == 0)
+		return last - first;
+	return (last + CURSOR_PAGE - 1) / CURSOR_PAGE * CURSOR_PAGE -
+	       first / CURSOR_PAGE * CURSOR_PAGE;
+}
+
 void readahead_fetched(struct readahead *ra, struct readahead_counters *counters,
 		       const struct readahead_plan *plan, uint64_t from, uint64_t to)
 {
 	struct cursor *c;
-	uint64_t first, last;
+	uint64_t first, last, bytes;
 	bool followed;
 
 	if (!ahead_of_reader(plan, from, to, &first, &last))
 		return;
-	readahead_count(counters, READAHEAD_PREFETCHED, last - first);
+	bytes = brought(plan, first, last);
+	readahead_count(counters, READAHEAD_PREFETCHED, bytes);
 	c = heur_cursor_get(&ra->table, plan->cursor);
 	followed = c && c->run == plan->run;
 	if (c)
 		heur_file_put(c->file);
 	if (followed)
 		return;
-	readahead_count(counters, READAHEAD_PLANNED, last - first);
-	readahead_count(counters, READAHEAD_WASTED, last - first);
+	readahead_count(counters, READAHEAD_PLANNED, bytes);
+	readahead_count(counters, READAHEAD_WASTED, bytes);
 }
 
 void readahead_already(struct readahead *ra, struct readahead_counters *counters,

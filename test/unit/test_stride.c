@@ -316,6 +316,25 @@ static void test_memory_is_of_whole_pages(void **state)
 	}
 }
 
+/* What the disk brought is counted as what was asked of it: in pages. */
+static void test_pages_are_counted_as_they_come(void **state)
+{
+	for (int back = 0; back < 2; back++) {
+		struct engine *e = engine_default("cursor");
+		uint64_t at = SIZE / 2;
+		struct readahead_plan p = {0};
+
+		for (; !p.len; at = back ? at - MIB : at + MIB)
+			p = engine_read(e, 1, at, 5000, SIZE);
+		for (uint64_t in = 0; in < p.len; in += p.step)
+			readahead_fetched(e->ra, &e->counters, &p, p.offset + in,
+					  p.offset + in + p.record);
+		assert_int_equal(engine_counted(e, READAHEAD_PREFETCHED),
+				 engine_counted(e, READAHEAD_PLANNED));
+		engine_free(e);
+	}
+}
+
 /* A byte of each step is found, whatever is charged for it: forwards and from the end. */
 static void test_single_bytes(void **state)
 {
@@ -621,6 +640,7 @@ int main(void)
 		cmocka_unit_test(test_reads_through_where_that_is_cheaper),
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_memory_is_of_whole_pages),
+		cmocka_unit_test(test_pages_are_counted_as_they_come),
 		cmocka_unit_test(test_single_bytes),
 		cmocka_unit_test(test_few_at_first),
 		cmocka_unit_test(test_fewer_among_many),
