@@ -70,20 +70,32 @@ void kernel_windows_open(struct kernel_windows *w, struct backing *b, uint64_t f
 		go_on(w, at, RWF_NOWAIT);
 }
 
-/* Whether the window at AT is there, or on its way. Its last byte says so: a client's READ often has brought its first one. */
-static bool is_begun(const struct kernel_windows *w, struct backing *b, uint64_t at)
+/*
+ * Where the window at AT ends, all of which is there or on its way; 0: it has not begun. Its last byte says so: a client's READ
+ * often has brought its first one. One that begins where no folio of its size can may end where one can, since Linux 6.17.
+ */
+static uint64_t end_of(const struct kernel_windows *w, struct backing *b, uint64_t at)
 {
-	return backing_resident(b, at + w->size - 1, 1);
+	uint64_t most = at + w->size, folio = kernel_windows_folio(w->size), end = most;
+
+	for (uint64_t unit = PAGE_MIN; unit <= folio && end > at; unit *= 2) {
+		end = most - most % unit;
+		if (end > at && backing_resident(b, end - 1, 1))
+			return end;
+	}
+	return 0;
 }
 
 /* The first window; false: none. Of one whose beginning is there the kernel would bring the rest, without a mark. */
 static bool begin_first(struct kernel_windows *w, struct backing *b)
 {
-	if (backing_resident(b, w->at, 1) || !touch(w->fd, w->at, w->size) ||
-	    !is_begun(w, b, w->at))
+	uint64_t end;
+
+	if (backing_resident(b, w->at, 1) || !touch(w->fd, w->at, w->size))
 		return false;
-	w->begun = w->at + w->size;
-	return true;
+	end = end_of(w, b, w->at);
+	w->begun = end > w->at ? end : w->at;
+	return end != 0;
 }
 
 /*
@@ -92,13 +104,20 @@ static bool begin_first(struct kernel_windows *w, struct backing *b)
  */
 static bool begin_next(struct kernel_windows *w, struct backing *b)
 {
-	uint64_t next = w->at + w->size;
+	uint64_t next = w->begun > w->at ? w->begun : w->at + w->size, end;
 
-	if (is_begun(w, b, next))
+	if (backing_resident(b, next + w->size - 1, 1) ||
+	    !(w->begun > w->at ? touch(w->fd, w->at, 1) : begin_first(w, b)))
 		return false;
-	return (w->begun > w->at ? touch(w->fd, w->at, 1) : begin_first(w, b)) &&
-	       (is_begun(w, b, next) ||
-		(touch(w->fd, w->at + w->size / 2, 1) && is_begun(w, b, next)));
+	next = w->begun;
+	end = end_of(w, b, next);
+	if (end == 0 && touch(w->fd, w->at + w->size / 2, 1))
+		end = end_of(w, b, next);
+	if (end == 0)
+		return false;
+	w->at = next;
+	w->begun = end;
+	return true;
 }
 
 /* The last of it, without a mark: then it is also safe to read in the window before it. */
@@ -120,17 +139,21 @@ static void leave(struct kernel_windows *w)
 	w->going = false;
 }
 
+/* Whether windows can go on before the tail, the first one two at once. */
+static bool has_room(const struct kernel_windows *w)
+{
+	return (w->begun > w->at ? w->begun : w->at + w->size) + w->size < w->end;
+}
+
 void kernel_windows_start(struct kernel_windows *w, struct backing *b, uint64_t upto)
 {
-	while (w->going && w->at < upto && w->at + 2 * w->size < w->end) {
+	while (w->going && w->at < upto && has_room(w)) {
 		if (!begin_next(w, b)) {
 			leave(w);
 			return;
 		}
-		w->at += w->size;
-		w->begun = w->at + w->size;
 	}
-	if (w->going && w->at + 2 * w->size >= w->end)
+	if (w->going && !has_room(w))
 		begin_tail(w);
 }
 

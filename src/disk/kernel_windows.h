@@ -19,7 +19,8 @@
  * wait for it. So the windows of a step all go to the disk at once, as WILLNEED's do.
  *
  * A window is twice the device's read_ahead_kb, as POSIX_FADV_SEQUENTIAL makes it: where a command costs time
- * whatever its length, as on flash, they are to be few.
+ * whatever its length, as on flash, they are to be few. One that does not begin where a large folio can ends where one can, up to
+ * one folio earlier (since Linux 6.17); those behind it are whole then.
  *
  * The descriptor is the chunk's own, for the kernel keeps the state of a stream in it. Whatever fails
  * here leaves its part to WILLNEED. One thread at a time.

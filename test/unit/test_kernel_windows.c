@@ -21,7 +21,10 @@ static uint64_t first_mark;
 static int refuses; /* an errno; 0: none */
 static bool idle;   /* it starts nothing */
 static bool ended;  /* the file, before what is read */
+static uint64_t
+	rounded; /* a window ends at a multiple of it, which grows up to the largest folio; 0: anywhere */
 
+static uint64_t folio;	  /* of the window that was brought last */
 static uint64_t marks[2]; /* of the first window, and of those behind; UINT64_MAX: none */
 static uint64_t reached;  /* brought so far */
 static uint64_t stream;	  /* what was read last ended here */
@@ -40,8 +43,15 @@ static void bring(uint64_t offset, uint64_t len)
 
 static void bring_window(void)
 {
-	bring(reached, WINDOW);
-	reached += WINDOW;
+	uint64_t end = reached + WINDOW;
+
+	if (rounded) {
+		folio = rounded;
+		end -= end % folio;
+		rounded = 4 * rounded < WINDOW ? 4 * rounded : WINDOW;
+	}
+	bring(reached, end - reached);
+	reached = end;
 	windows++;
 }
 
@@ -58,10 +68,11 @@ static void miss(uint64_t at, uint64_t len)
 	marks[0] = at + first_mark;
 }
 
+/* A mark is a folio's: any of its pages will do. */
 static void pass_marks(uint64_t at)
 {
 	for (int i = 0; i < 2; i++)
-		if (at <= marks[i] && marks[i] < at + HOST_PAGE) {
+		if (at / folio == marks[i] / folio) {
 			marks[i] = UINT64_MAX;
 			marks[1] = reached;
 			bring_window();
@@ -114,6 +125,8 @@ static int start(void **state)
 	marks[0] = marks[1] = stream = UINT64_MAX;
 	refuses = 0;
 	idle = ended = false;
+	rounded = 0;
+	folio = HOST_PAGE;
 	bring(FROM - 1, 1); /* the stream's end so far */
 	return 0;
 }
@@ -215,6 +228,32 @@ static void test_reads_of_clients_beside(void **state)
 			start(state);
 			first_mark = mark;
 			expect_no_holes_beside(at, 32 * KIB);
+		}
+}
+
+/* A kernel whose windows end where a folio can: of a chunk that begins elsewhere they all go on, without a hole. */
+static void test_a_chunk_that_begins_within_a_folio(void **state)
+{
+	static const uint64_t begins[] = {4 * KIB, 12 * KIB, 32 * KIB, 64 * KIB, 100 * KIB};
+
+	for (unsigned int i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+		for (uint64_t mark = 0; mark < WINDOW; mark += WINDOW / 2) {
+			uint64_t from = FROM + begins[i], end = from + 2 * MIB;
+			struct kernel_windows w;
+
+			stop(state);
+			start(state);
+			rounded = 16 * KIB;
+			first_mark = mark;
+			bring(from - 1, 1);
+			kernel_windows_open(&w, b, from, end, SEC);
+			for (uint64_t upto = from; upto <= end; upto += 256 * KIB) {
+				kernel_windows_start(&w, b, upto);
+				assert_true(w.begun >= upto);
+				assert_true(w.begun == from || resident(from, w.begun));
+			}
+			assert_int_equal(w.begun, end);
+			kernel_windows_close(&w);
 		}
 }
 
@@ -449,6 +488,7 @@ int main(void)
 		TEST(test_a_mark_in_the_middle_of_the_first_window),
 		TEST(test_few_calls),
 		TEST(test_reads_of_clients_beside),
+		TEST(test_a_chunk_that_begins_within_a_folio),
 		TEST(test_a_chunk_too_small),
 		TEST(test_no_windows_or_too_large_ones),
 		TEST(test_calls_that_are_refused),
