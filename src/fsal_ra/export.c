@@ -396,23 +396,23 @@ static fsal_status_t update_below(struct ra_export *exp, struct fsal_module *sub
 	return status;
 }
 
-/* What is refused, by whom ever, changes nothing: so ours come last, of which only memory can be missing by then. */
+/*
+ * What is refused, by whom ever, changes nothing of ours: so those come last, and can fail then only as memory is missing, or
+ * another export took the last share.
+ */
 static fsal_status_t update_both(struct ra_export *exp, struct fsal_module *sub_module,
 				 struct config_error_type *err_type)
 {
-	struct share before;
 	fsal_status_t status;
 	int err;
 
-	if (!ra_io_export_try(exp, &before))
+	if (!ra_io_export_may(exp))
 		return fsalstat(ERR_FSAL_INVAL, EINVAL);
 	status = update_below(exp, sub_module, err_type);
-	err = FSAL_IS_ERROR(status) ? 0 : ra_io_export_update(exp);
-	if (err != 0)
-		status = posix2fsal_status(err);
 	if (FSAL_IS_ERROR(status))
-		ra_io_export_back(exp, &before);
-	return status;
+		return status;
+	err = ra_io_export_update(exp);
+	return err != 0 ? posix2fsal_status(err) : status;
 }
 
 /*

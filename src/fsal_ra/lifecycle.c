@@ -58,6 +58,11 @@ static struct {
 
 /* ---- exports ---------------------------------------------------------------------------- */
 
+static void say_why(struct ra_export *exp, const char *why)
+{
+	LogCrit(COMPONENT_CONFIG, "RA, export %u: %s", exp->export.export_id, why);
+}
+
 /* False, after a line in the log: it cannot have such a share. */
 static bool set_share(struct ra_export *exp, const struct export_settings *settings)
 {
@@ -66,7 +71,7 @@ static bool set_share(struct ra_export *exp, const struct export_settings *setti
 	exp->share.id = exp->export.export_id;
 	if (shares_set_export(&exp->share, &settings->share, why))
 		return true;
-	LogCrit(COMPONENT_CONFIG, "RA, export %u: %s", exp->export.export_id, why);
+	say_why(exp, why);
 	return false;
 }
 
@@ -96,20 +101,16 @@ int ra_io_export_start(struct ra_export *exp)
 	return 0;
 }
 
-bool ra_io_export_try(struct ra_export *exp, struct share *before)
+bool ra_io_export_may(struct ra_export *exp)
 {
 	struct export_settings settings;
-
-	*before = exp->share.share;
-	ra_settings_of(&exp->params, &settings);
-	return set_share(exp, &settings);
-}
-
-void ra_io_export_back(struct ra_export *exp, const struct share *before)
-{
 	char why[SHARES_WHY];
 
-	(void)shares_set_export(&exp->share, before, why);
+	ra_settings_of(&exp->params, &settings);
+	if (shares_may_set_export(&exp->share, &settings.share, why))
+		return true;
+	say_why(exp, why);
+	return false;
 }
 
 int ra_io_export_update(struct ra_export *exp)
@@ -118,10 +119,14 @@ int ra_io_export_update(struct ra_export *exp)
 	int err;
 
 	ra_settings_of(&exp->params, &settings);
+	if (!set_share(exp, &settings))
+		return EINVAL;
 	err = live_params_export_update(exp->io, &exp->params, &settings);
-	if (err != 0)
+	if (err != 0) {
 		LogCrit(COMPONENT_FSAL, "RA, export %u: no memory for the new parameters",
 			exp->export.export_id);
+		shares_undo_export(&exp->share);
+	}
 	return err;
 }
 

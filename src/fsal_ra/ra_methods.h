@@ -132,12 +132,14 @@ fsal_status_t ra_copy_file_range(struct fsal_obj_handle *src_hdl, struct state_t
 /* lifecycle.c: life of an export. start returns 0 or an errno, which fails create_export. */
 int ra_io_export_start(struct ra_export *exp);
 /*
- * SIGHUP: other parameters. First what may be refused of them, its share, is taken on trial: false, which is logged: it cannot be.
- * Where then the FSAL below refuses, or there is no memory, it goes back to what it was before.
+ * SIGHUP: other parameters. First only asks whether the share of them can be; false, after a line in the log: it cannot. Nothing
+ * changes before the FSAL below has agreed, for where that refuses, what operators have set stays in force.
  */
-bool ra_io_export_try(struct ra_export *exp, struct share *before);
-void ra_io_export_back(struct ra_export *exp, const struct share *before);
-/* The others: 0 or ENOMEM, which is logged; then they stay as they were. */
+bool ra_io_export_may(struct ra_export *exp);
+/*
+ * Then puts them into force: 0, or after a line in the log ENOMEM, or EINVAL if other exports have taken the last share meanwhile;
+ * then all of ours is as it was.
+ */
 int ra_io_export_update(struct ra_export *exp);
 /* Drain_Timeout, ns. */
 uint64_t ra_io_drain_timeout(void);

@@ -15,7 +15,6 @@
 
 #include "common/lock.h"
 #include "common/log.h"
-#include "shares/export_shares.h"
 #include "shares/name_ask.h"
 #include "shares/name_thread.h"
 
@@ -176,34 +175,14 @@ static bool names_are_asked(const struct share_rules *rules, char *why)
 	return state.names != NULL;
 }
 
-/* The export whose share is that of the number; NULL: none is there. */
-static struct shares_export *holder_of(uint16_t export_id)
+static const struct shares_export *holder_of(uint16_t export_id)
 {
-	struct shares_export *e = state.exports;
-
-	while (e != NULL && e->id != export_id)
-		e = e->next;
-	return e;
-}
-
-/* Where E is listed, or would be. */
-static struct shares_export **place_of(const struct shares_export *e)
-{
-	struct shares_export **at = &state.exports;
-
-	while (*at != NULL && *at != e)
-		at = &(*at)->next;
-	return at;
+	return export_holder(state.exports, export_id);
 }
 
 static bool has_room(uint16_t export_id, const struct share *share, char *why)
 {
-	if (!share_is_set(share) || export_share_of(&state.shares, export_id) != NULL ||
-	    state.shares.n_exports < SHARE_EXPORTS_MAX)
-		return true;
-	snprintf(why, SHARES_WHY, "%d exports have shares of their own: no more can",
-		 SHARE_EXPORTS_MAX);
-	return false;
+	return export_share_has_room(&state.shares, export_id, share, why, SHARES_WHY);
 }
 
 /* ---- admission; with the lock ------------------------------------------------------------ */
@@ -307,41 +286,42 @@ bool shares_set_rules(struct share_rules *rules, char why[SHARES_WHY])
 	return done;
 }
 
-/* With the lock. */
-static void take_export(struct shares_export *e, const struct share *share)
+/* With the lock, as what follows. */
+static bool may_set(const struct shares_export *e, const struct share *share, char *why)
 {
-	struct shares_export **at = place_of(e);
+	struct share_disk none = {0};
 
-	if (*at == NULL) {
-		e->next = NULL;
-		*at = e;
-	}
-	e->share = *share;
-	if (holder_of(e->id) == e)
-		publish(export_share_keep(&state.shares, e->id, share));
+	/* the rules may be about to be read again, and which disks it is on is not known yet: see shares_watch() */
+	return !floors_exceed(floor_time(&share->floor, &none), &none, why, SHARES_WHY) &&
+	       has_room(e->id, share, why);
 }
 
 bool shares_set_export(struct shares_export *e, const struct share *share, char why[SHARES_WHY])
 {
-	struct share_disk none = {0};
 	bool done;
 
 	lock_take(&state.lock);
-	/* the rules may be about to be read again, and which disks it is on is not known yet: see shares_watch() */
-	done = !floors_exceed(floor_time(&share->floor, &none), &none, why, SHARES_WHY) &&
-	       has_room(e->id, share, why);
+	done = may_set(e, share, why);
 	if (done)
-		take_export(e, share);
+		publish(export_take(&state.shares, &state.exports, e, share));
 	lock_drop(&state.lock);
 	return done;
 }
 
-/* The export with this number has gone: the next one's share, if there is one, is in force. */
-static void pass_on(uint16_t export_id)
+bool shares_may_set_export(const struct shares_export *e, const struct share *share,
+			   char why[SHARES_WHY])
 {
-	static const struct share none;
-	const struct shares_export *next = holder_of(export_id);
-	const struct share *share = next != NULL ? &next->share : &none;
+	bool may;
+
+	lock_take(&state.lock);
+	may = may_set(e, share, why);
+	lock_drop(&state.lock);
+	return may;
+}
+
+/* The share of the number is this one from now on. */
+static void put_into_force(uint16_t export_id, const struct share *share)
+{
 	char why[SHARES_WHY];
 
 	if (has_room(export_id, share, why))
@@ -350,13 +330,31 @@ static void pass_on(uint16_t export_id)
 		log_line(LOG_LEVEL_CRIT, "export %u: %s", export_id, why);
 }
 
+void shares_undo_export(struct shares_export *e)
+{
+	lock_take(&state.lock);
+	e->share = e->before.configured;
+	if (holder_of(e->id) == e)
+		put_into_force(e->id, &e->before.in_force);
+	lock_drop(&state.lock);
+}
+
+/* The export with this number has gone: the next one's share, if there is one, is in force. */
+static void pass_on(uint16_t export_id)
+{
+	static const struct share none;
+	const struct shares_export *next = holder_of(export_id);
+
+	put_into_force(export_id, next != NULL ? &next->share : &none);
+}
+
 void shares_drop_export(struct shares_export *e)
 {
 	struct shares_export **at;
 	bool held;
 
 	lock_take(&state.lock);
-	at = place_of(e);
+	at = export_place(&state.exports, e);
 	held = holder_of(e->id) == e;
 	if (*at != NULL)
 		*at = e->next;

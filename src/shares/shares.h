@@ -20,6 +20,7 @@
 #include "sched/flow.h"
 #include "shares/admission.h"
 #include "shares/client_table.h"
+#include "shares/export_shares.h"
 #include "shares/rules.h"
 #include "shares/share_keys.h"
 
@@ -69,22 +70,19 @@ bool shares_client_text(uint64_t client, char text[CLIENT_TEXT_MAX]);
  */
 bool shares_set_rules(struct share_rules *rules, char why[SHARES_WHY]);
 /*
- * An export of the host's, which owns it; zero but for its number before it is set. Two may have one number: one that
- * goes while the next is made, or one that the server is about to refuse for its number. The share in force is
- * that of the one that came first, and once that is gone of the next.
- */
-struct shares_export {
-	uint16_t id;
-	/* shares.c's */
-	struct share share; /* as configured */
-	struct shares_export *next;
-};
-/*
  * The export is there, with a share (nothing set: none of its own). False, and WHY: its floors alone cannot
  * be kept by any disk, or too many exports have shares; then it is as it was. What its floors and others' come to is
  * shares_watch()'s to tell.
  */
 bool shares_set_export(struct shares_export *e, const struct share *share, char why[SHARES_WHY]);
+/* Whether it would be done; nothing changes. Of exports that are there. */
+bool shares_may_set_export(const struct shares_export *e, const struct share *share,
+			   char why[SHARES_WHY]);
+/*
+ * Takes back what was set last of an export that was there before. It is configured as it was, and what was in force then is again,
+ * be it an operator's. Where others have taken the room for that meanwhile it has no share, which is logged.
+ */
+void shares_undo_export(struct shares_export *e);
 /* The export is gone, or was not there. */
 void shares_drop_export(struct shares_export *e);
 /* About once a second: tells once of a disk that has shown that it cannot keep the floors. */

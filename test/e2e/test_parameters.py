@@ -214,13 +214,18 @@ def refused_below(ractl, server):
         e2e.skip_part("an update refused below: nfs-ganesha-mem is not installed")
         return
     value = lambda name: ractl.value(name, export=8)  # noqa: E731
-    good, before = server.exports, {name: value(name) for name in ("Window_Max", "Weight")}
+    names = ("Window_Max", "Weight")
+    good, of_file = server.exports, {name: value(name) for name in names}
+    ractl.run("set", "Window_Max", "12582912", "8")
+    ractl.run("set", "Weight", "300", "8")
+    before = {name: value(name) for name in names}
     server.exports = [dict(e, sub="MEM",
                            params=dict(e["params"], Window_Max=8388608, Weight=700)) for e in good]
     server.reload()
     after = {name: value(name) for name in before}
     e2e.check(server.log_text().count("the FSAL MEM below refuses the update") == 2 and
-              after == before, "SIGHUP that the FSAL below refuses: the parameters stay",
+              after == before == {"Window_Max": (12582912, 16777216), "Weight": (300, 0)},
+              "SIGHUP that the FSAL below refuses: the parameters stay, also what an operator set",
               (before, after, server.log_text()[-1500:]))
     server.exports = [dict(e, sub="VFS") for e in server.exports]
     server.reload()
@@ -228,7 +233,7 @@ def refused_below(ractl, server):
               "and change where it takes them", ractl.json("diff"))
     server.exports = good
     server.reload()
-    e2e.check({name: value(name) for name in before} == before, "and come back", ractl.json("diff"))
+    e2e.check({name: value(name) for name in names} == of_file, "and come back", ractl.json("diff"))
 
 
 def device_blocks(ractl, server, path):

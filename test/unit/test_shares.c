@@ -261,6 +261,86 @@ static void test_what_does_not_change_is_not_published(void **state)
 	assert_int_equal(world.published, published + 3);
 }
 
+/* As at SIGHUP, where the FSAL below may refuse: what an operator set holds. */
+static void test_asking_for_a_share_changes_nothing(void **state)
+{
+	const struct share file = {.weight = 100}, asked = {.weight = 700};
+	const struct share too_much = {.floor.time = 91};
+	unsigned int published;
+
+	(void)state;
+	assert_true(set_export(5, &file));
+	assert_true(shares_change_export(5, SHARE_WEIGHT, 300, world.why));
+	published = world.published;
+	assert_true(shares_may_set_export(&exports[5], &asked, world.why));
+	assert_false(shares_may_set_export(&exports[5], &too_much, world.why));
+	assert_non_null(strstr(world.why, "the floors come to 91 percent"));
+	assert_int_equal(world.published, published);
+	assert_int_equal(world.shares.exports[0].share.weight, 300);
+	assert_int_equal(exports[5].share.weight, 100);
+	for (uint16_t id = 1000; world.shares.n_exports < SHARE_EXPORTS_MAX; id++)
+		assert_true(set_export(id, &file));
+	assert_true(shares_may_set_export(&exports[5], &asked, world.why));
+	exports[4].id = 4;
+	assert_false(shares_may_set_export(&exports[4], &asked, world.why));
+	assert_non_null(strstr(world.why, "1024"));
+}
+
+/* As where memory is missing for the other parameters that SIGHUP brought. */
+static void test_a_share_that_is_undone(void **state)
+{
+	const struct share file = {.weight = 100}, fresh = {.weight = 700}, none = {0};
+
+	(void)state;
+	assert_true(set_export(5, &file));
+	assert_true(shares_change_export(5, SHARE_WEIGHT, 300, world.why));
+	assert_true(set_export(5, &fresh));
+	assert_int_equal(world.shares.exports[0].share.weight, 700);
+	shares_undo_export(&exports[5]);
+	assert_int_equal(world.shares.exports[0].share.weight, 300);
+	assert_int_equal(exports[5].share.weight, 100);
+	/* none at all is a share to go back to as well */
+	assert_true(shares_change_export(5, SHARE_WEIGHT, 0, world.why));
+	assert_true(set_export(5, &fresh));
+	shares_undo_export(&exports[5]);
+	assert_int_equal(world.shares.n_exports, 0);
+	assert_int_equal(exports[5].share.weight, 100);
+	/* what it left another one has taken: it has none */
+	assert_true(set_export(5, &file));
+	assert_true(set_export(5, &none));
+	for (uint16_t id = 1000; world.shares.n_exports < SHARE_EXPORTS_MAX; id++)
+		assert_true(set_export(id, &file));
+	shares_undo_export(&exports[5]);
+	assert_int_equal(world.shares.n_exports, SHARE_EXPORTS_MAX);
+	assert_int_equal(world.shares.exports[0].export_id, 1000);
+	assert_non_null(strstr(world.log, "export 5: 1024 exports have shares"));
+	/* one that is gone does not come back */
+	shares_drop_export(&exports[5]);
+	shares_drop_export(&exports[1000]);
+	shares_undo_export(&exports[5]);
+	assert_int_equal(world.shares.exports[0].export_id, 1001);
+}
+
+/* Of two with one number the one that waits goes back to its own, and not to what the first has in force. */
+static void test_a_share_that_is_undone_of_one_that_waits(void **state)
+{
+	const struct share first = {.weight = 300}, second = {.weight = 50}, third = {.weight = 60};
+	struct shares_export a = {.id = 7}, b = {.id = 7};
+
+	(void)state;
+	assert_true(shares_set_export(&a, &first, world.why));
+	assert_true(shares_set_export(&b, &second, world.why));
+	assert_true(shares_set_export(&b, &third, world.why));
+	shares_undo_export(&b);
+	assert_int_equal(weight_of_7(), 300);
+	assert_true(shares_set_export(&b, &third, world.why));
+	shares_drop_export(&a);
+	assert_int_equal(weight_of_7(), 60);
+	shares_undo_export(&b);
+	assert_int_equal(weight_of_7(), 50);
+	shares_drop_export(&b);
+}
+
 static void test_an_operator_changes_a_rule(void **state)
 {
 	(void)state;
@@ -546,6 +626,9 @@ int main(void)
 		TEST(test_an_export_that_waits_for_its_number_and_finds_no_room),
 		TEST(test_so_many_exports_can_have_shares),
 		TEST(test_what_does_not_change_is_not_published),
+		TEST(test_asking_for_a_share_changes_nothing),
+		TEST(test_a_share_that_is_undone),
+		TEST(test_a_share_that_is_undone_of_one_that_waits),
 		TEST(test_an_operator_changes_a_rule),
 		TEST(test_an_operator_changes_one_address),
 		TEST(test_the_rule_of_a_request_that_came_before),
