@@ -20,9 +20,10 @@ from processes import ENDS, HOST, answers, at_exit, clean_up, end_process, run, 
 
 NEEDED = ("ganesha.nfsd", "rpcbind")
 NEEDED_APART = ("unshare", "ip", "mkfs.ext4", "losetup", "mount", "findmnt")  # not in a shared one
-KEPT = "/var/lib/nfs/ganesha"  # what a server keeps of its NFSv4 clients
-OWN_PLACE = ("ip link set lo up && mount -t tmpfs none /run && "
-             f"mkdir -p {KEPT} && mount -t tmpfs none {KEPT}")
+# What a server keeps of its NFSv4 clients goes with ours, and makes nothing on this machine, whose
+# /var/lib may be read-only; without /var/lib/nfs a server keeps nothing.
+OWN_PLACE = ("ip link set lo up && mount -t tmpfs none /run && { [ ! -d /var/lib/nfs ] || "
+             "{ mount -t tmpfs -o mode=755 none /var/lib/nfs && mkdir /var/lib/nfs/ganesha; }; }")
 # What a server and its port mapper leave in /run; ours goes at the end where it is the machine's.
 RUN_FILES = ("/run/ganesha", "/run/rpcbind", "/run/rpcbind.sock", "/run/rpcbind.lock")
 
@@ -37,11 +38,12 @@ def _own_namespaces(shared):
     false."""
     if os.environ.get("RA_E2E_INSIDE") == str(os.getpid()):
         return True
-    if not shutil.which("unshare") or subprocess.run(
-            ["unshare", "-n", "-m", "sh", "-c", OWN_PLACE], check=False,
-            stderr=subprocess.DEVNULL).returncode:
+    said = subprocess.run(["unshare", "-n", "-m", "sh", "-c", OWN_PLACE], check=False, text=True,
+                          capture_output=True) if shutil.which("unshare") else None
+    if said is None or said.returncode:
         if not shared:
-            raise Unable("cannot make namespaces here (CAP_SYS_ADMIN, CAP_NET_ADMIN)")
+            raise Unable("cannot make namespaces here (CAP_SYS_ADMIN, CAP_NET_ADMIN): " +
+                         said.stderr.strip())
         return False
     os.environ["RA_E2E_INSIDE"] = str(os.getpid())  # unshare execs: the number stays
     os.execvp("unshare", ["unshare", "-n", "-m", sys.executable] + sys.argv)
