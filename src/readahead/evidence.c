@@ -52,12 +52,24 @@ static void learn_waste(struct readahead *ra, struct cursor *c, uint64_t wasted)
 	c->doubted = 0;
 }
 
-/* Of the bytes that C holds those that have come. */
+/* Bytes from the position FROM on that were asked for ahead of C, where that is before their end. */
+static uint64_t asked_from(const struct cursor *c, uint64_t from)
+{
+	return c->ra_end > from ? cursor_bytes(c, from, c->ra_end) : 0;
+}
+
+/*
+ * Of the bytes that C holds those that have come. What was given up of them, or counted when another one read it, lies
+ * there still, and C holds it no more: so they are what it holds beyond what is to come. Where some of that was in memory
+ * before, they are more than this says, until it has come.
+ */
 static uint64_t arrived(const struct cursor *c)
 {
-	uint64_t come = c->done_end > c->read_end ? cursor_bytes(c, c->read_end, c->done_end) : 0;
+	uint64_t come = c->done_end > c->read_end ? c->done_end : c->read_end;
+	uint64_t there = asked_from(c, c->read_end) - asked_from(c, come);
+	uint64_t coming = asked_from(c, come), held = c->charged > coming ? c->charged - coming : 0;
 
-	return come < c->charged ? come : c->charged;
+	return there < held ? there : held;
 }
 
 /*

@@ -156,6 +156,104 @@ static void test_nothing_is_taken_where_nobody_is_refused(void **state)
 	end(e);
 }
 
+/* Reader 1 reads on in each of N files until one more chunk is asked for: P. The disk has not come to it. Returns its bytes. */
+static uint64_t ask(struct engine *e, uint64_t n, struct readahead_plan *p)
+{
+	uint64_t bytes = 0;
+
+	for (uint64_t f = 0; f < n; f++) {
+		do {
+			p[f] = engine_read(e, f, next[f], 64 * KIB, SIZE);
+			next[f] += 64 * KIB;
+		} while (!p[f].len);
+		bytes += p[f].ahead;
+	}
+	return bytes;
+}
+
+/* SECONDS in which the readers of the first N files are slow, and others are refused memory. */
+static void be_slow_beside_others(struct engine *e, uint64_t n, int seconds)
+{
+	for (int s = 0; s < seconds; s++) {
+		refuse_others(e);
+		sweep_after(e, SEC);
+		for (uint64_t f = 0; f < n && s % 6 == 0; f++) /* so that they are not idle */
+			assert_int_equal(engine_read(e, f, next[f]++, 1, SIZE).len, 0);
+	}
+}
+
+/* However long the disk takes: it would come beside what the others have fetched in its place. */
+static void test_what_is_to_come_is_not_given_up(void **state)
+{
+	struct engine *e = begin();
+	struct readahead_plan p[8];
+	uint64_t there, to_come, wasted;
+
+	begin_with(e, 8);
+	there = held(e);
+	to_come = ask(e, 8, p);
+	assert_true(to_come > PART);
+	for (int i = 0; i < 20; i++) {
+		be_slow_beside_others(e, 8, 1);
+		assert_true(held(e) + 8 * 20 >= to_come);
+	}
+	wasted = given_up(e);
+	assert_in_range(wasted, MIB, there);
+	for (int f = 0; f < 8; f++)
+		engine_carry_out(e, &p[f], SIZE);
+	be_slow_beside_others(e, 8, 3);
+	assert_true(held(e) <= PART); /* now it has come */
+	assert_in_range(given_up(e), MIB, to_come);
+	end(e);
+}
+
+/* Nor is it counted as waste when it never comes: half of each chunk is cut off, of the rest nothing is brought. */
+static void test_what_never_came_is_no_waste(void **state)
+{
+	struct engine *e = begin();
+	struct readahead_plan p[8];
+
+	begin_with(e, 8);
+	ask(e, 8, p);
+	be_slow_beside_others(e, 8, 12);
+	given_up(e);
+	for (int f = 0; f < 8; f++) {
+		readahead_shorten(e->ra, &e->counters, &p[f], p[f].len / 2);
+		be_slow_beside_others(e, 0, 1);
+	}
+	for (uint64_t f = 0; f < 8; f++)
+		readahead_forget(e->ra, &f, sizeof(f));
+	assert_int_equal(given_up(e), 0);
+	end(e);
+}
+
+/* Of 64 KiB of each MiB as well, where other bytes come than lie between the positions. */
+static void test_records_to_come_are_not_given_up(void **state)
+{
+	struct engine *e = engine_make("cursor", 1024, 4096, 4 * MIB);
+	struct readahead_plan p;
+	uint64_t before, to_come;
+
+	e->reader = e->account = 1;
+	next[0] = 0;
+	do {
+		before = held(e);
+		p = engine_read(e, 0, next[0], 64 * KIB, SIZE);
+		next[0] += MIB;
+		if (next[0] < 200 * MIB)
+			engine_fetch(e, p, SIZE);
+	} while (!p.len || next[0] < 200 * MIB);
+	assert_true(p.record > 0);
+	to_come = held(e) - (before - 64 * KIB);
+	for (int i = 0; i < 60; i++) {
+		be_slow_beside_others(e, 0, 1);
+		assert_true(held(e) >= to_come);
+	}
+	assert_true(given_up(e) > 0);
+	engine_carry_out(e, &p, SIZE);
+	end(e);
+}
+
 /* N streams of BYTES a second each, for SECONDS, while others are refused memory. */
 static void read_beside_others(struct engine *e, uint64_t n, uint32_t bytes, int seconds)
 {
@@ -234,6 +332,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_byte_now_and_then_holds_no_memory_that_others_want),
 		cmocka_unit_test(test_what_was_given_up_is_not_fetched_again),
+		cmocka_unit_test(test_what_is_to_come_is_not_given_up),
+		cmocka_unit_test(test_what_never_came_is_no_waste),
+		cmocka_unit_test(test_records_to_come_are_not_given_up),
 		cmocka_unit_test(test_nothing_is_taken_where_nobody_is_refused),
 		cmocka_unit_test(test_fast_readers_keep_what_they_have),
 		cmocka_unit_test(test_a_pause_is_not_slow),
