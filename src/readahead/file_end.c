@@ -91,9 +91,15 @@ static bool comes_again(struct file_ends *e, struct heur_file *f, const struct r
 	return false;
 }
 
+/* READ is the first one of F at its end again for who began there last and has gone on nowhere since: he polls it. */
+static bool is_known(const struct heur_file *f, const struct readahead_read *read)
+{
+	return f->end.len != 0 && f->end.reader == read->reader;
+}
+
 bool file_ends_read(struct file_ends *e, struct heur_file *f, const struct readahead_read *read)
 {
-	bool first = f->reads == 1 || elapsed(f->end.last, read->now) >= LEFT_ALONE;
+	bool first = f->reads == 1 || elapsed(f->end.last, read->now) >= LEFT_ALONE, known;
 
 	f->end.last = read->now;
 	if (read->reader > READERS_MAX)
@@ -101,6 +107,7 @@ bool file_ends_read(struct file_ends *e, struct heur_file *f, const struct reada
 	if (!first)
 		return f->end.len != 0 && f->reads - f->end.reads <= LOOKED &&
 		       comes_again(e, f, read) && is_worth(e, read->reader);
+	known = is_known(f, read);
 	f->end.len = 0;
 	if (!is_at_end(read))
 		return false;
@@ -108,6 +115,7 @@ bool file_ends_read(struct file_ends *e, struct heur_file *f, const struct reada
 	f->end.offset = read->offset;
 	f->end.len = read->len;
 	f->end.reads = f->reads - 1;
-	count_for_all(e, read->reader, true);
+	if (!known)
+		count_for_all(e, read->reader, true);
 	return is_worth(e, read->reader);
 }

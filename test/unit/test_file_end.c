@@ -148,12 +148,37 @@ static void test_after_a_pause(void **state)
 		e->now += 60 * SEC;
 		assert_true(ends(e, 1, READ, 1));
 	}
-	for (int i = 0; i < 1000; i++) {
-		e->now += 60 * SEC;
-		brought += ends(e, 1, READ, 0);
-	}
+	for (uint64_t n = 2; n < 1000; n++)
+		engine_read(e, n, 0, READ, SIZE);
+	e->now += 60 * SEC;
+	for (uint64_t n = 2; n < 1000; n++)
+		brought += ends(e, n, READ, 0);
 	assert_in_range(brought, 1, 160);
 	engine_free(e);
+}
+
+/* One whose archives have their ends brought still, and a newcomer's too. */
+static void check_trusted(struct engine *e, uint64_t n)
+{
+	assert_true(ends(e, n, READ, 1));
+	e->reader = 2;
+	assert_true(ends(e, n + 1, READ, 1));
+	engine_free(e);
+}
+
+/* Who looks for new lines of a file each minute, and reads its last bytes, which are all new or not, goes on in no file once. */
+static void test_who_polls_one_file(void **state)
+{
+	static const uint64_t grows[] = {0, 100, READ, 10 * READ};
+
+	for (int i = 0; i < 4; i++) {
+		struct engine *e = engine_of(1);
+		uint64_t size = SIZE;
+
+		for (int n = 0; n < 100; n++, e->now += 60 * SEC, size += grows[i])
+			engine_read(e, 1, size - READ, READ, size);
+		check_trusted(e, 2);
+	}
 }
 
 static void test_the_papers_rules_bring_none(void **state)
@@ -176,6 +201,7 @@ int main(void)
 		cmocka_unit_test(test_others_in_between),
 		cmocka_unit_test(test_a_stranger),
 		cmocka_unit_test(test_after_a_pause),
+		cmocka_unit_test(test_who_polls_one_file),
 		cmocka_unit_test(test_the_papers_rules_bring_none),
 	};
 
