@@ -3,6 +3,7 @@
 #include "readahead/file_end.h"
 
 #include "common/clock.h"
+#include "readahead/cursor_set.h"
 #include "readahead/engine.h"
 #include "readahead/first_read.h"
 #include "readahead/heur_file.h"
@@ -91,6 +92,18 @@ static bool comes_again(struct file_ends *e, struct heur_file *f, const struct r
 	return false;
 }
 
+/*
+ * READ, of a file that was left alone, goes on where a stream of its reader's stopped. What he began with before is no such
+ * place, though all the rest of the end was read since, up to there.
+ */
+static bool is_of_a_stream(const struct heur_file *f, const struct readahead_read *read)
+{
+	const struct cursor *c = cursor_set_match(&f->set, read->offset, 0);
+
+	return c && c->next == read->offset && c->reader == read->reader &&
+	       f->end.offset != read->offset;
+}
+
 /* READ is the first one of F at its end again for who began there last and has gone on nowhere since: he polls it. */
 static bool is_known(const struct heur_file *f, const struct readahead_read *read)
 {
@@ -99,14 +112,16 @@ static bool is_known(const struct heur_file *f, const struct readahead_read *rea
 
 bool file_ends_read(struct file_ends *e, struct heur_file *f, const struct readahead_read *read)
 {
-	bool first = f->reads == 1 || elapsed(f->end.last, read->now) >= LEFT_ALONE, known;
+	bool alone = f->reads > 1 && elapsed(f->end.last, read->now) >= LEFT_ALONE, known;
 
 	f->end.last = read->now;
 	if (read->reader > READERS_MAX)
 		return false;
-	if (!first)
+	if (f->reads > 1 && !alone)
 		return f->end.len != 0 && f->reads - f->end.reads <= LOOKED &&
 		       comes_again(e, f, read) && is_worth(e, read->reader);
+	if (alone && is_of_a_stream(f, read))
+		return false;
 	known = is_known(f, read);
 	f->end.len = 0;
 	if (!is_at_end(read))

@@ -12,7 +12,8 @@
  *
  * Of who begins so for the first time it counts what all did. Other readers of the file, and the same READ again, which was
  * told to, say nothing of him. Whoever comes to a file that was left alone for ten seconds begins with it: it may have left
- * memory. Of who comes to the same end each time, as to a log's, and never goes on, that is one file.
+ * memory. But who goes on there with a stream does not; and of who comes to the same end each time, as to a log's, and never
+ * goes on, that is one file.
  */
 #ifndef READAHEAD_FILE_END_H
 #define READAHEAD_FILE_END_H

@@ -181,6 +181,38 @@ static void test_who_polls_one_file(void **state)
 	}
 }
 
+/* A player that was stopped before the end of each of its films goes on with a stream, and does not begin with a file. */
+static void test_a_stream_goes_on_after_a_pause(void **state)
+{
+	struct engine *e = engine_of(1);
+
+	for (uint64_t n = 0; n < 100; n++) {
+		for (uint64_t at = 0; at < SIZE - LAST_READ; at += LAST_READ)
+			engine_read(e, n, at, LAST_READ, SIZE);
+		e->now += 11 * SEC;
+		assert_false(engine_read(e, n, SIZE - LAST_READ, LAST_READ, SIZE).ends);
+	}
+	check_trusted(e, 100);
+}
+
+/* Another's stream that stopped there says nothing of who comes; nor what was read behind the first READ, to where that was. */
+static void test_where_a_stream_stopped(void **state)
+{
+	struct engine *e = engine_of(1);
+
+	for (int i = 0; i < 3; i++, e->now += 60 * SEC) {
+		assert_true(ends(e, 1, READ, 0));
+		for (uint64_t at = SIZE / 2; at < SIZE - READ; at += READ)
+			assert_false(engine_read(e, 1, at, READ, SIZE).ends);
+	}
+	for (uint64_t at = SIZE / 2; at < SIZE - READ; at += READ)
+		engine_read(e, 2, at, READ, SIZE);
+	e->now += 60 * SEC;
+	e->reader = 2;
+	assert_true(ends(e, 2, READ, 0));
+	engine_free(e);
+}
+
 static void test_the_papers_rules_bring_none(void **state)
 {
 	struct engine *e = engine_of(1);
@@ -202,6 +234,8 @@ int main(void)
 		cmocka_unit_test(test_a_stranger),
 		cmocka_unit_test(test_after_a_pause),
 		cmocka_unit_test(test_who_polls_one_file),
+		cmocka_unit_test(test_a_stream_goes_on_after_a_pause),
+		cmocka_unit_test(test_where_a_stream_stopped),
 		cmocka_unit_test(test_the_papers_rules_bring_none),
 	};
 
