@@ -23,7 +23,7 @@
 
 #define HOST_PAGE 4096u
 
-static uint64_t host_later; /* ns that the dispatchers' clock is ahead of the real one */
+static _Atomic uint64_t host_later; /* ns that the dispatchers' clock is ahead of the real one */
 
 static inline uint64_t host_now(void)
 {
