@@ -59,15 +59,23 @@ static uint64_t asked_from(const struct cursor *c, uint64_t from)
 }
 
 /*
- * Of the bytes that C holds those that have come. What was given up of them, or counted when another one read it, lies
- * there still, and C holds it no more: so they are what it holds beyond what is to come. Where some of that was in memory
- * before, they are more than this says, until it has come.
+ * Bytes that C holds of what is before the position AT, which is not before its read_end: those beyond all that was asked
+ * for from there on. What was given up, or counted when another one read it, lies there still and is not held. Where some
+ * of what is to come was in memory before, they are more than this says, until it has come.
  */
+static uint64_t held_before(const struct cursor *c, uint64_t at)
+{
+	uint64_t behind = asked_from(c, at);
+
+	return c->charged > behind ? c->charged - behind : 0;
+}
+
+/* Of the bytes that C holds those that have come. */
 static uint64_t arrived(const struct cursor *c)
 {
 	uint64_t come = c->done_end > c->read_end ? c->done_end : c->read_end;
 	uint64_t there = asked_from(c, c->read_end) - asked_from(c, come);
-	uint64_t coming = asked_from(c, come), held = c->charged > coming ? c->charged - coming : 0;
+	uint64_t held = held_before(c, come);
 
 	return there < held ? there : held;
 }
@@ -143,7 +151,7 @@ static void learn_use(struct readahead *ra, struct readahead_counters *counters,
 void evidence_used(struct readahead *ra, struct readahead_counters *counters, struct cursor *c,
 		   uint64_t end)
 {
-	uint64_t upto = end < c->ra_end ? end : c->ra_end, bytes;
+	uint64_t upto = end < c->ra_end ? end : c->ra_end, bytes, held;
 
 	if (upto <= c->read_end)
 		return;
@@ -151,6 +159,9 @@ void evidence_used(struct readahead *ra, struct readahead_counters *counters, st
 	bytes -= counted_before(c, bytes);
 	c->read_end = upto;
 	note_lately(c, bytes);
+	/* not what is to come behind it: of what was given up nothing is held */
+	held = held_before(c, upto > c->done_end ? upto : c->done_end);
+	bytes = bytes < held ? bytes : held;
 	learn_use(ra, counters, c, budget_discharge(&ra->budget, c, bytes));
 	if (c->file->penalty && c->read_end == c->ra_end)
 		c->file->penalty--;
