@@ -7,6 +7,7 @@
 #ifndef COMMON_ROOM_GATE_H
 #define COMMON_ROOM_GATE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,7 +17,8 @@
 
 struct room_gate {
 	struct lock lock;
-	uint32_t max, n;
+	uint32_t max;
+	_Atomic uint32_t n;		/* places that are taken; changed with the lock */
 	uint64_t client[ROOM_GATE_MAX]; /* one entry a place, in no order */
 };
 
@@ -31,5 +33,10 @@ void room_gate_set_max(struct room_gate *g, uint32_t max);
 /* CLIENT has a place, and says when it does no more; false: it may not. */
 bool room_gate_enter(struct room_gate *g, uint64_t client);
 void room_gate_leave(struct room_gate *g, uint64_t client);
+/* Whether somebody has a place; without the lock. */
+static inline bool room_gate_is_taken(const struct room_gate *g)
+{
+	return atomic_load_explicit(&g->n, memory_order_relaxed) != 0;
+}
 
 #endif

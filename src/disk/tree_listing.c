@@ -48,24 +48,8 @@ static struct {
 
 static const struct sched_req_ops listing_ops;
 static struct room_gate listings = ROOM_GATE_INITIALIZER(TREE_LISTINGS_MAX);
-static atomic_uint under_way; /* that have a place there */
 
 /* ---- life -------------------------------------------------------------------------------- */
-
-/* Whether CLIENT may have one more. */
-static bool enter_gate(uint64_t client)
-{
-	if (!room_gate_enter(&listings, client))
-		return false;
-	atomic_fetch_add(&under_way, 1);
-	return true;
-}
-
-static void leave_gate(uint64_t client)
-{
-	atomic_fetch_sub(&under_way, 1);
-	room_gate_leave(&listings, client);
-}
 
 /* A place for ID: there is one for each listing under way. */
 static unsigned int take_place(uint64_t id, uint64_t now)
@@ -82,7 +66,7 @@ static unsigned int take_place(uint64_t id, uint64_t now)
 
 bool tree_listing_any(void)
 {
-	return atomic_load_explicit(&under_way, memory_order_relaxed) != 0;
+	return room_gate_is_taken(&listings);
 }
 
 void tree_listing_goes_on(uint64_t id, uint64_t now)
@@ -104,7 +88,7 @@ static void leave(struct tree_listing *l)
 		close(l->block_device);
 	atomic_store(&asked_on[l->place].id, 0);
 	free(l);
-	leave_gate(client);
+	room_gate_leave(&listings, client);
 	export_io_leave(io);
 	export_io_put(io);
 }
@@ -142,11 +126,11 @@ static struct tree_listing *listing_new(const struct tree_dir *dir, struct devic
 {
 	struct tree_listing *l;
 
-	if (!enter_gate(flow.client))
+	if (!room_gate_enter(&listings, flow.client))
 		return NULL;
 	l = calloc(1, sizeof(*l));
 	if (l == NULL || !export_io_enter(io)) {
-		leave_gate(flow.client);
+		room_gate_leave(&listings, flow.client);
 		free(l);
 		return NULL;
 	}
