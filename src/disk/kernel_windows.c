@@ -7,8 +7,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* The smallest page of any architecture. */
-#define PAGE_MIN UINT64_C(4096)
+#include "common/page.h"
+
 /* A descriptor's window with POSIX_FADV_SEQUENTIAL is so many times the device's. */
 #define SEQUENTIAL 2
 /* What a touch finds in memory is copied here, over itself. */
@@ -54,7 +54,7 @@ void kernel_windows_open(struct kernel_windows *w, struct backing *b, uint64_t f
 			 uint64_t now)
 {
 	uint64_t size = b->own_queue ? SEQUENTIAL * (uint64_t)device_window(b->device, now) : 0;
-	uint64_t at = from - from % PAGE_MIN;
+	uint64_t at = page_down(from);
 
 	if (size > KERNEL_WINDOW_MAX)
 		size = 0;
@@ -78,7 +78,7 @@ static uint64_t end_of(const struct kernel_windows *w, struct backing *b, uint64
 {
 	uint64_t most = at + w->size, folio = kernel_windows_folio(w->size), end = most;
 
-	for (uint64_t unit = PAGE_MIN; unit <= folio && end > at; unit *= 2) {
+	for (uint64_t unit = PAGE_LEAST; unit <= folio && end > at; unit *= 2) {
 		end = most - most % unit;
 		if (end > at && backing_resident(b, end - 1, 1))
 			return end;
@@ -86,15 +86,21 @@ static uint64_t end_of(const struct kernel_windows *w, struct backing *b, uint64
 	return 0;
 }
 
+/* Where the window at w->at ends, or will, if none has begun yet. */
+static uint64_t window_end(const struct kernel_windows *w)
+{
+	return w->begun > w->at ? w->begun : w->at + w->size;
+}
+
 /* The first window; false: none. Of one whose beginning is there the kernel would bring the rest, without a mark. */
 static bool begin_first(struct kernel_windows *w, struct backing *b)
 {
-	uint64_t end;
+	uint64_t end = 0;
 
-	if (backing_resident(b, w->at, 1) || !touch(w->fd, w->at, w->size))
-		return false;
-	end = end_of(w, b, w->at);
-	w->begun = end > w->at ? end : w->at;
+	if (!backing_resident(b, w->at, 1) && touch(w->fd, w->at, w->size))
+		end = end_of(w, b, w->at);
+	if (end != 0)
+		w->begun = end;
 	return end != 0;
 }
 
@@ -104,9 +110,9 @@ static bool begin_first(struct kernel_windows *w, struct backing *b)
  */
 static bool begin_next(struct kernel_windows *w, struct backing *b)
 {
-	uint64_t next = w->begun > w->at ? w->begun : w->at + w->size, end;
+	uint64_t next, end;
 
-	if (backing_resident(b, next + w->size - 1, 1) ||
+	if (backing_resident(b, window_end(w) + w->size - 1, 1) ||
 	    !(w->begun > w->at ? touch(w->fd, w->at, 1) : begin_first(w, b)))
 		return false;
 	next = w->begun;
@@ -142,7 +148,7 @@ static void leave(struct kernel_windows *w)
 /* Whether windows can go on before the tail, the first one two at once. */
 static bool has_room(const struct kernel_windows *w)
 {
-	return (w->begun > w->at ? w->begun : w->at + w->size) + w->size < w->end;
+	return window_end(w) + w->size < w->end;
 }
 
 void kernel_windows_start(struct kernel_windows *w, struct backing *b, uint64_t upto)
@@ -159,7 +165,7 @@ void kernel_windows_start(struct kernel_windows *w, struct backing *b, uint64_t 
 
 void kernel_windows_go_on(struct kernel_windows *w, uint64_t upto)
 {
-	uint64_t at = upto + PAGE_MIN - 1 - (upto + PAGE_MIN - 1) % PAGE_MIN;
+	uint64_t at = page_up(upto);
 
 	if (w->fd < 0 || w->going || w->begun > at || at + 2 * w->size >= w->end)
 		return;

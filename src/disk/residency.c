@@ -8,20 +8,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/page.h"
+
 #ifndef SYS_cachestat
 #define SYS_cachestat 451 /* the same on all architectures */
 #endif
 /* Bytes of one mapping asked of mincore at a time. */
 #define MINCORE_SPAN (UINT64_C(4) << 20)
 /* The smallest page of any architecture. */
-#define PAGE_MIN 4096
 
 static const char *const names[] = {"auto", "cachestat", "mincore"};
 
 static struct {
 	enum { PROBE_CACHESTAT, PROBE_MINCORE } way;
 	uint64_t page;
-} probe = {.way = PROBE_MINCORE, .page = PAGE_MIN};
+} probe = {.way = PROBE_MINCORE, .page = PAGE_LEAST};
 
 /* Linux' struct cachestat_range and struct cachestat, which Debian 12's headers do not have. */
 struct cache_range {
@@ -50,7 +51,7 @@ static bool have_cachestat(void)
 
 	if (fd < 0)
 		return false;
-	have = cachestat_pages(fd, 0, PAGE_MIN, &pages);
+	have = cachestat_pages(fd, 0, PAGE_LEAST, &pages);
 	close(fd);
 	return have;
 }
@@ -115,7 +116,7 @@ static bool map_window(struct residency *r, int fd, uint64_t size, uint64_t offs
 /* Whether LEN bytes of the mapping from OFFSET of the file on, at most a span, are there. */
 static bool span_resident(const struct residency *r, uint64_t offset, uint64_t len)
 {
-	unsigned char vec[MINCORE_SPAN / PAGE_MIN];
+	unsigned char vec[MINCORE_SPAN / PAGE_LEAST];
 
 	if (mincore((char *)r->map + (offset - r->map_from), len, vec))
 		return false;

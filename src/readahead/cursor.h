@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "common/page.h"
 #include "readahead/way.h"
 
 struct heur_file;
@@ -95,9 +96,6 @@ _Static_assert(sizeof(struct cursor) <= 256, "a cursor has become larger");
 
 TAILQ_HEAD(cursor_list, cursor);
 
-/* Memory holds whole pages of a file, and the disk brings no less (bytes). */
-#define CURSOR_PAGE 4096
-
 /*
  * Bytes of the pages that a record of C lies on, which is what memory holds and the disk brings of it. Where its steps are
  * no whole pages each record begins elsewhere on one, and all are taken for those on the most.
@@ -105,11 +103,11 @@ TAILQ_HEAD(cursor_list, cursor);
 static inline uint64_t cursor_record_pages(const struct cursor *c)
 {
 	uint64_t first = c->way == WAY_STRIDE_BACK ? c->phase + c->step - c->record : c->phase;
-	uint64_t in = c->step % CURSOR_PAGE ? CURSOR_PAGE - 1 : first % CURSOR_PAGE;
+	uint64_t in = c->step % PAGE_LEAST ? PAGE_LEAST - 1 : first % PAGE_LEAST;
 
 	if (c->record >= c->step)
 		return c->step; /* they lie together */
-	return (in + c->record + CURSOR_PAGE - 1) / CURSOR_PAGE * CURSOR_PAGE;
+	return page_up(in + c->record);
 }
 
 /*

@@ -311,8 +311,7 @@ static uint64_t brought(const struct readahead_plan *plan, uint64_t first, uint6
 {
 	if (plan->record == 0)
 		return last - first;
-	return (last + CURSOR_PAGE - 1) / CURSOR_PAGE * CURSOR_PAGE -
-	       first / CURSOR_PAGE * CURSOR_PAGE;
+	return page_up(last) - page_down(first);
 }
 
 void readahead_fetched(struct readahead *ra, struct readahead_counters *counters,

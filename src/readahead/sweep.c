@@ -43,7 +43,7 @@ static void fade(struct cursor *c, uint64_t passed)
  */
 static uint64_t comes_to(const struct readahead *ra, const struct cursor *c)
 {
-	return CURSOR_PAGE + c->lately * (atomic_load(&ra->idle_time) / MS) / LATELY;
+	return PAGE_LEAST + c->lately * (atomic_load(&ra->idle_time) / MS) / LATELY;
 }
 
 /*
