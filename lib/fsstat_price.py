@@ -287,8 +287,10 @@ class Ahead:
         if price is None:
             size = self._found
         else:
-            bid = None if used is None else _weight(weight) * PRICE_MIN / max(1 - used, 0.001)
-            ratio = None if used is None else max(ask_of(price, network), PRICE_MIN) / bid
+            ratio = None
+            if used is not None:
+                bid = _weight(weight) * PRICE_MIN / max(1 - used, 0.001)
+                ratio = max(ask_of(price, network), PRICE_MIN) / bid
             size = self._wanted(now, price, ratio, memory_short)
         if size != self.size:
             self.size, self._stepped = size, now

@@ -167,10 +167,8 @@ static void remote_refresh_size(struct backing *b)
 	struct remote *r = remote_of(b);
 	uint64_t now = now_of(b), asked = atomic_load(&r->size_asked), size;
 
-	/* Another thread may have asked since we took the time. */
-	if (now < asked || now - asked < SIZE_AGE)
-		return;
-	if (!atomic_compare_exchange_strong(&r->size_asked, &asked, now))
+	if (elapsed(asked, now) < SIZE_AGE ||
+	    !atomic_compare_exchange_strong(&r->size_asked, &asked, now))
 		return;
 	if (r->f.calls->size(r->f.handle, &size))
 		atomic_store_explicit(&b->size, size, memory_order_relaxed);

@@ -342,7 +342,7 @@ static bool is_idle(const struct backing *b, uint64_t now)
 {
 	uint64_t used = atomic_load_explicit(&b->used, memory_order_relaxed);
 
-	return now > used && now - used > atomic_load(&all.idle);
+	return elapsed(used, now) > atomic_load(&all.idle);
 }
 
 /*

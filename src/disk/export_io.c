@@ -152,7 +152,7 @@ static uint32_t wait_drained(struct export_io *io, const _Atomic uint32_t *count
 /* What is left at NOW of what was waited for. With the list's lock. */
 static uint64_t waited_still(uint64_t now)
 {
-	uint64_t since = now > exports.waited_until ? now - exports.waited_until : 0;
+	uint64_t since = elapsed(exports.waited_until, now);
 
 	return exports.waited > since ? exports.waited - since : 0;
 }

@@ -195,7 +195,7 @@ bool ra_prices_view(unsigned int n, struct prices_view *view)
 	view->saturation = price_loop_saturation(device_depth(d));
 	board_read(&d->prices, &view->snapshot);
 	if (view->snapshot.time != 0)
-		view->age = now > view->snapshot.time ? now - view->snapshot.time : 0;
+		view->age = elapsed(view->snapshot.time, now);
 	if (thread != NULL)
 		view->length = price_thread_length(thread, n);
 	return true;

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
+
 #define INDEX_SLOTS (2 * LEDGER_ENTRIES)
 /* An entry that was not active for so many times MEMORY is forgotten: e^-6 of its use is left. */
 #define FORGOTTEN 6
@@ -261,8 +263,8 @@ static void stand(struct ledger *l)
 void ledger_feed(struct ledger *l, const struct flow_use *flows, unsigned int n, uint64_t now,
 		 uint64_t memory)
 {
-	uint64_t elapsed = l->fed != 0 && now > l->fed ? now - l->fed : 0;
-	double factor = exp(-(double)elapsed / (double)memory);
+	uint64_t passed = l->fed != 0 ? elapsed(l->fed, now) : 0;
+	double factor = exp(-(double)passed / (double)memory);
 
 	assert(memory > 0);
 	l->memory = memory;
@@ -270,7 +272,7 @@ void ledger_feed(struct ledger *l, const struct flow_use *flows, unsigned int n,
 	decay(l, factor);
 	forget_the_inactive(l, now);
 	for (unsigned int i = 0; i < n; i++)
-		add_flow(l, &flows[i], now, elapsed);
+		add_flow(l, &flows[i], now, passed);
 	for (unsigned int i = 0; i < l->n; i++)
 		if (l->entries[i].found)
 			count(l, &l->entries[i], now, 1 - factor);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "common/clock.h"
 #include "readahead/file_memory.h"
 #include "readahead/heur_table.h"
 
@@ -57,7 +58,7 @@ static bool is_of(const struct asked *a, const struct heur_file *f)
 /* Asked for so long ago that it may have gone. */
 static bool is_old(const struct asked *a, uint64_t now)
 {
-	return now > a->time && now - a->time > BESIDE_TIME;
+	return elapsed(a->time, now) > BESIDE_TIME;
 }
 
 static void drop(struct beside *b, uint32_t i)

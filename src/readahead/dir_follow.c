@@ -225,7 +225,7 @@ bool dir_follow_left(const struct dir_walks *w, const struct dir *d)
 
 void dir_follow_visit(struct dir_walks *w, struct dir *d, uint32_t reader, uint64_t now)
 {
-	uint64_t silent = now > d->used ? now - d->used : 0;
+	uint64_t silent = elapsed(d->used, now);
 	bool fetched = d->files != NULL && d->files->window != 0;
 	bool left = !fetched || d->visits[0].reader == reader || dir_follow_left(w, d);
 	bool over = (reads_between(w, d, reader) > DIR_GAP && left) || silent > DIR_IDLE;

@@ -80,6 +80,14 @@ static uint64_t arrived(const struct cursor *c)
 	return there < held ? there : held;
 }
 
+/* C gave up bytes that CAME, and some that were still COMING. */
+static void count_given_up(struct readahead *ra, struct readahead_counters *counters,
+			   const struct cursor *c, uint64_t came, uint64_t coming)
+{
+	given_up_add(ra->given_up, counters, c->account, came, coming);
+	readers_count(ra->readers, c->reader, READER_WASTED, came);
+}
+
 /*
  * Releases all that C holds, of which *CAME did; returns how many bytes. Its file gets smaller windows for what came, if
  * that is much: who waits for what is still to come has not wasted it.
@@ -103,8 +111,7 @@ static uint64_t give_up_counted(struct readahead *ra, struct readahead_counters 
 
 	if (held == 0)
 		return 0;
-	given_up_add(ra->given_up, counters, c->account, came, held - came);
-	readers_count(ra->readers, c->reader, READER_WASTED, came);
+	count_given_up(ra, counters, c, came, held - came);
 	return held;
 }
 
@@ -201,8 +208,7 @@ void evidence_surplus(struct readahead *ra, struct cursor *c, uint64_t most)
 	uint64_t came = arrived(c);
 
 	came = budget_discharge(&ra->budget, c, came < most ? came : most);
-	given_up_add(ra->given_up, NULL, c->account, came, 0);
-	readers_count(ra->readers, c->reader, READER_WASTED, came);
+	count_given_up(ra, NULL, c, came, 0);
 }
 
 void evidence_lost(struct readahead *ra, struct readahead_counters *counters, struct cursor *c)

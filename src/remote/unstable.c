@@ -42,7 +42,7 @@ static bool is_bounded(const struct unstable *u, uint64_t now)
 {
 	uint64_t read = atomic_load_explicit(&u->read, memory_order_relaxed);
 
-	return u->max && read && (now < read || now - read < UNSTABLE_READERS);
+	return u->max && read && elapsed(read, now) < UNSTABLE_READERS;
 }
 
 /* F is stable up to UPTO of its bytes; returns how many more that are. Lock held. */
@@ -67,7 +67,7 @@ static void age(struct unstable *u, uint64_t now)
 	struct unstable_file *f;
 
 	for (int i = 0; i < UNSTABLE_AGED && (f = TAILQ_FIRST(&u->by_age)) != NULL; i++) {
-		if (now < f->wrote || now - f->wrote < UNSTABLE_AGE)
+		if (elapsed(f->wrote, now) < UNSTABLE_AGE)
 			break;
 		settle(u, f, f->written);
 	}

@@ -2,6 +2,8 @@
 /* Answers that come in time, or do not. See vouching.h. */
 #include "remote/vouching.h"
 
+#include "common/clock.h"
+
 static uint64_t awaited_since(const struct vouching *v)
 {
 	return atomic_load_explicit(&v->asked, memory_order_relaxed);
@@ -39,5 +41,5 @@ bool vouching_works(const struct vouching *v, uint64_t now)
 	uint64_t since = awaited_since(v);
 
 	return !self_check_stopped(&v->check, now) &&
-	       (since == 0 || now < since || now - since <= VOUCHING_TIME);
+	       (since == 0 || elapsed(since, now) <= VOUCHING_TIME);
 }

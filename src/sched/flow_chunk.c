@@ -12,6 +12,8 @@
  */
 #include "sched/flow_limit.h"
 
+#include "common/clock.h"
+
 /* A chunk is no longer than what a ceiling of bytes or of time lets through, and a floor gives, in so
  * long (ns). */
 #define CHUNK_BYTES_TIME UINT64_C(50000000)
@@ -23,8 +25,7 @@
 static uint64_t let_through(const struct flow_node *node, enum rate_resource what, uint64_t ns,
 			    uint64_t now)
 {
-	uint64_t since = node->most.floor[what].at;
-	uint64_t behind = now > since ? now - since : 0;
+	uint64_t behind = elapsed(node->most.floor[what].at, now);
 
 	behind = behind < RATE_LAG_MAX ? behind : RATE_LAG_MAX;
 	return rate_limit_units(&node->limit.ceiling[what], behind > ns ? behind : ns);

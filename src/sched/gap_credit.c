@@ -2,9 +2,11 @@
 /* A token bucket of the time that chunks have had. See gap_credit.h. */
 #include "sched/gap_credit.h"
 
+#include "common/clock.h"
+
 uint64_t gap_credit_left(const struct gap_credit *c, uint64_t slice, uint64_t now)
 {
-	uint64_t left = now > c->since ? now - c->since : 0;
+	uint64_t left = elapsed(c->since, now);
 
 	return left < GAP_CREDIT_MOST * slice ? left : GAP_CREDIT_MOST * slice;
 }

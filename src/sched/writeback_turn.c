@@ -41,6 +41,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "common/clock.h"
 #include "sched/flow_limit.h"
 #include "sched/parts.h"
 
@@ -309,7 +310,7 @@ struct sched_req *writeback_pick(struct sched_queue *q, uint64_t now)
 static void sit_down(struct sched_queue *q, uint64_t now)
 {
 	struct sched_writeback *w = &q->writeback;
-	uint64_t reads = now > w->ended ? now - w->ended : 0;
+	uint64_t reads = elapsed(w->ended, now);
 
 	w->sitting = 0;
 	w->room = reads / ROOM < q->limits.writeback_turn ? reads / ROOM : q->limits.writeback_turn;

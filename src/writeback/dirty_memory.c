@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/text.h"
 
@@ -125,7 +126,7 @@ void dirty_memory_refresh(uint64_t now)
 {
 	uint64_t looked = atomic_load_explicit(&dirty.looked, memory_order_relaxed);
 
-	if (now > looked && now - looked > LOOK_OLD)
+	if (elapsed(looked, now) > LOOK_OLD)
 		dirty_memory_sample(now);
 }
 
