@@ -24,8 +24,11 @@ static int add_clients(const char *token, enum term_type type, struct config_ite
 	(void)type;
 	(void)item;
 	(void)node;
-	if (client_list_add(param, token, &system_names, why, sizeof(why)))
+	if (client_list_add(param, token, &system_names, why, sizeof(why))) {
+		if (why[0] != '\0')
+			LogWarn(COMPONENT_CONFIG, "RA, CLIENT: Clients: %s", why);
 		return 0;
+	}
 	LogCrit(COMPONENT_CONFIG, "RA, CLIENT: Clients: %s", why);
 	err_type->invalid = true;
 	return 1;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/text.h"
 
@@ -66,21 +67,42 @@ static bool append_or_say(struct client_list *l, struct client_pattern p, const 
 	return false;
 }
 
+/* Of letters, digits, "-" and "_" with dots between; the last part is not a number, as an address's is. */
+static bool is_host_name(const char *text)
+{
+	const char *last = strrchr(text, '.');
+
+	for (const char *at = text; *at != '\0'; at++)
+		if (!isalnum((unsigned char)*at) && strchr("-_.", *at) == NULL)
+			return false;
+	last = last != NULL ? last + 1 : text;
+	return text[0] != '-' && text[0] != '.' && last[strspn(last, "0123456789")] != '\0';
+}
+
 static bool append_host(struct client_list *l, const char *text, const struct client_names *names,
 			char *why, size_t size)
 {
 	struct client_address a[CLIENT_HOST_ADDRESSES];
-	unsigned int n = names->addresses_of(text, a, CLIENT_HOST_ADDRESSES);
+	const char *reason = "";
+	unsigned int n = names->addresses_of(text, a, CLIENT_HOST_ADDRESSES, &reason);
 
-	if (n == 0)
-		snprintf(why, size, "%s is no address, network, @netgroup or name of a host", text);
 	for (unsigned int i = 0; i < n; i++) {
 		struct client_pattern p = {CLIENT_NETWORK, a[i], V6_BITS, NULL};
 
 		if (!append_or_say(l, p, text, why, size))
 			return false;
 	}
-	return n != 0;
+	if (n != 0)
+		return true;
+	if (!is_host_name(text)) {
+		snprintf(why, size, "%s is no address, network, @netgroup or name of a host", text);
+		return false;
+	}
+	if (!append_or_say(l, (struct client_pattern){.kind = CLIENT_HOST}, text, why, size))
+		return false;
+	snprintf(why, size, "no address of %s is known (%s): a client is known by that name", text,
+		 reason);
+	return true;
 }
 
 bool client_list_add(struct client_list *l, const char *text, const struct client_names *names,
@@ -88,6 +110,7 @@ bool client_list_add(struct client_list *l, const char *text, const struct clien
 {
 	struct client_pattern p = {0};
 
+	why[0] = '\0';
 	if (text[0] == '\0' || strlen(text) > CLIENT_PATTERN_LEN) {
 		snprintf(why, size, "\"%.32s%s\" is empty or longer than %d characters", text,
 			 text[0] ? "..." : "", CLIENT_PATTERN_LEN);
@@ -132,6 +155,13 @@ static bool in_netgroup(const struct client_pattern *p, struct client_query *q)
 	return name != NULL && q->names->in_netgroup(p->text + 1, name);
 }
 
+static bool is_host(const struct client_pattern *p, struct client_query *q)
+{
+	const char *name = name_of(q);
+
+	return name != NULL && strcasecmp(name, p->text) == 0;
+}
+
 static bool has_form(const struct client_pattern *p, struct client_query *q)
 {
 	char text[CLIENT_TEXT_MAX];
@@ -149,6 +179,8 @@ static bool matches(const struct client_pattern *p, struct client_query *q)
 	switch (p->kind) {
 	case CLIENT_NETWORK:
 		return in_network(p, q->address);
+	case CLIENT_HOST:
+		return is_host(p, q);
 	case CLIENT_NETGROUP:
 		return in_netgroup(p, q);
 	case CLIENT_WILDCARD:
@@ -170,7 +202,7 @@ bool client_list_has(const struct client_list *l, struct client_query *q)
 bool client_list_needs_names(const struct client_list *l)
 {
 	for (unsigned int i = 0; i < l->n; i++)
-		if (l->pattern[i].kind == CLIENT_NETGROUP || l->pattern[i].kind == CLIENT_WILDCARD)
+		if (l->pattern[i].kind >= CLIENT_HOST)
 			return true;
 	return false;
 }

@@ -5,7 +5,8 @@
  *
  *   10.1.2.3   2001:db8::7          this address
  *   10.1.0.0/16   2001:db8::/32     addresses with this prefix
- *   host.example.org                its addresses when the list is made
+ *   host.example.org                its addresses when the list is made; where none is known then, who
+ *                                   has that name
  *   @group                          hosts of the netgroup, by the name that the address has
  *   10.1.2.*   *.example.org        addresses, or names of addresses, of this form: * ? [ ]
  *   *                               all
@@ -31,11 +32,18 @@ struct client_names {
 	/* The name of A; false: none is known. */
 	bool (*name_of)(const struct client_address *a, char *name, size_t size);
 	bool (*in_netgroup)(const char *group, const char *name);
-	/* Up to MAX addresses of NAME; 0: it has none. */
-	unsigned int (*addresses_of)(const char *name, struct client_address *a, unsigned int max);
+	/* Up to MAX addresses of NAME; 0: none is known, and *REASON, in words, static. */
+	unsigned int (*addresses_of)(const char *name, struct client_address *a, unsigned int max,
+				     const char **reason);
 };
 
-enum client_pattern_kind { CLIENT_ANY, CLIENT_NETWORK, CLIENT_NETGROUP, CLIENT_WILDCARD };
+enum client_pattern_kind {
+	CLIENT_ANY,
+	CLIENT_NETWORK,
+	CLIENT_HOST, /* its addresses are not known; from here on names are asked for */
+	CLIENT_NETGROUP,
+	CLIENT_WILDCARD,
+};
 
 struct client_pattern {
 	enum client_pattern_kind kind;
@@ -59,7 +67,8 @@ struct client_query {
 	char name[CLIENT_PATTERN_LEN + 1];
 };
 
-/* One more of them. False, and WHY of SIZE bytes: it names nobody, or there are too many. */
+/* One more of them. False, and WHY of SIZE bytes: it names nobody, or there are too many. True, and WHY is not
+ * empty: it is a host of which no address is known now. */
 bool client_list_add(struct client_list *l, const char *text, const struct client_names *names,
 		     char *why, size_t size);
 bool client_list_has(const struct client_list *l, struct client_query *q);

@@ -127,12 +127,38 @@ static uint32_t own_rule(const struct share_rules *rules, const char *address)
 	return 0;
 }
 
+/* An operator's rule that says what holds without it: put back by hand, say. */
+static bool is_idle(const struct share_rules *rules, const struct share_rule *rule)
+{
+	struct share own = rule->share, hidden = rules->rule[rule->hides].share;
+
+	own.weight = own.weight != 0 ? own.weight : SHARE_WEIGHT_DEFAULT;
+	hidden.weight = hidden.weight != 0 ? hidden.weight : SHARE_WEIGHT_DEFAULT;
+	return rule->by_operator && share_equals(&own, &hidden);
+}
+
+/* FRESH, whose clients it takes, behind the others, or in the place of one that is idle; NULL: there are too many. */
+static struct share_rule *take_place(struct share_rules *rules, struct share_rule *fresh)
+{
+	if (share_rules_add(rules, fresh))
+		return &rules->rule[rules->n - 1];
+	for (uint32_t i = 1; i < rules->n; i++) {
+		if (!is_idle(rules, &rules->rule[i]))
+			continue;
+		client_list_free(&rules->rule[i].clients);
+		rules->rule[i] = *fresh;
+		return &rules->rule[i];
+	}
+	return NULL;
+}
+
 /* The rule for one address, made if need be: it begins as what holds for the address without it. */
 static struct share_rule *rule_of_address(struct share_rules *rules, const char *who,
 					  share_rules_ask ask, char *why, size_t size)
 {
 	struct share_rule fresh = {.by_operator = true};
 	const char *unknown = NULL;
+	struct share_rule *place;
 	struct client_address a;
 	char text[CLIENT_TEXT_MAX];
 	uint32_t n;
@@ -157,11 +183,14 @@ static struct share_rule *rule_of_address(struct share_rules *rules, const char 
 	fresh.share = rules->rule[fresh.hides].share;
 	if (!client_list_add(&fresh.clients, text, NULL, why, size)) /* an address: no name */
 		return NULL;
-	if (share_rules_add(rules, &fresh))
-		return &rules->rule[rules->n - 1];
-	client_list_free(&fresh.clients);
-	snprintf(why, size, "there are %d rules: no more can be", SHARE_RULES_MAX - 1);
-	return NULL;
+	place = take_place(rules, &fresh);
+	if (place == NULL) {
+		client_list_free(&fresh.clients);
+		snprintf(why, size,
+			 "there are %d rules: no more can be; SIGHUP takes back those of ractl",
+			 SHARE_RULES_MAX - 1);
+	}
+	return place;
 }
 
 struct share_rule *share_rules_find(struct share_rules *rules, const char *who, share_rules_ask ask,

@@ -133,9 +133,15 @@ static void publish(bool changed)
 	state.ops->publish(&state.shares);
 }
 
+static void rematch_one(const struct share_rule *rule)
+{
+	client_table_rematch_one(state.clients, &rule->clients.pattern[0].address);
+}
+
 /*
  * RULES instead of OLD: whose rule may have become another. An operator's change leaves whom rules name as it is, or
- * adds one for an address. In a configuration that is read again a netgroup may have become another.
+ * adds one for an address, perhaps in another's place. In a configuration that is read again a netgroup may have become
+ * another.
  */
 static void rematch(const struct share_rules *rules, const struct share_rules *old,
 		    bool by_operator)
@@ -146,9 +152,10 @@ static void rematch(const struct share_rules *rules, const struct share_rules *o
 		return;
 	if (!by_operator)
 		client_table_rematch(state.clients, kept);
-	else if (kept < rules->n)
-		client_table_rematch_one(state.clients,
-					 &rules->rule[kept].clients.pattern[0].address);
+	if (by_operator && kept < rules->n)
+		rematch_one(&rules->rule[kept]);
+	if (by_operator && kept < old->n)
+		rematch_one(&old->rule[kept]);
 }
 
 /* RULES, which it takes, instead of those in force. */

@@ -3,8 +3,10 @@
 #include "shares/system_names.h"
 
 #include <netdb.h>
+#include <stdatomic.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/lock.h"
 
 /* innetgr() need not be safe with itself. */
@@ -37,13 +39,36 @@ static bool in_netgroup(const char *group, const char *name)
 	return in;
 }
 
-static unsigned int addresses_of(const char *name, struct client_address *a, unsigned int max)
+/* A start waits for a name server that does not answer once, not for each of a thousand names. */
+#define SILENT (30 * CLOCK_SECOND)
+static _Atomic uint64_t silent_until;
+
+/* What getaddrinfo() returns. */
+static int look_up(const char *name, struct addrinfo **list)
 {
-	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST};
+	int error = getaddrinfo(name, NULL, &hints, list);
+
+	if (error != EAI_NONAME)
+		return error;
+	if (clock_now() < atomic_load(&silent_until))
+		return EAI_AGAIN;
+	hints.ai_flags = 0;
+	error = getaddrinfo(name, NULL, &hints, list);
+	if (error == EAI_AGAIN)
+		atomic_store(&silent_until, clock_now() + SILENT);
+	return error;
+}
+
+static unsigned int addresses_of(const char *name, struct client_address *a, unsigned int max,
+				 const char **reason)
+{
 	struct addrinfo *list;
 	unsigned int n = 0;
+	int error = look_up(name, &list);
 
-	if (getaddrinfo(name, NULL, &hints, &list) != 0)
+	*reason = error != 0 ? gai_strerror(error) : "it has others only";
+	if (error != 0)
 		return 0;
 	for (const struct addrinfo *at = list; at != NULL && n < max; at = at->ai_next)
 		if (client_address_of(at->ai_addr, &a[n]))

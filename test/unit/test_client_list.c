@@ -13,15 +13,20 @@ static struct client_list list_of(const char *pattern)
 	return l;
 }
 
+static bool list_has(const struct client_list *l, const char *address)
+{
+	struct client_address a;
+	struct client_query q = {.address = &a, .names = &fake_names};
+
+	assert_true(client_address_parse(address, &a));
+	return client_list_has(l, &q);
+}
+
 static bool has(const char *pattern, const char *address)
 {
 	struct client_list l = list_of(pattern);
-	struct client_address a;
-	struct client_query q = {.address = &a, .names = &fake_names};
-	bool found;
+	bool found = list_has(&l, address);
 
-	assert_true(client_address_parse(address, &a));
-	found = client_list_has(&l, &q);
 	client_list_free(&l);
 	return found;
 }
@@ -70,7 +75,9 @@ static void test_what_names_nobody(void **state)
 					    "10.1.0.0/-1",
 					    "10.1.0.0/16x",
 					    "10.1.0.0/ 16",
-					    "nonesuch",
+					    "10.1.2.300",
+					    "-x.example.org",
+					    "a host",
 					    "2001:db8::/129"};
 	struct client_list l = {0};
 	char why[256], longest[300];
@@ -84,6 +91,25 @@ static void test_what_names_nobody(void **state)
 	longest[sizeof(longest) - 1] = '\0';
 	assert_false(client_list_add(&l, longest, &fake_names, why, sizeof(why)));
 	assert_int_equal(l.n, 0);
+}
+
+/* The server starts before the name server does, and the rule holds all the same. */
+static void test_a_host_without_a_known_address_is_known_by_its_name(void **state)
+{
+	struct client_list l = {0};
+	char why[256];
+
+	(void)state;
+	assert_true(client_list_add(&l, "LAB7.example.org", &fake_names, why, sizeof(why)));
+	assert_non_null(strstr(why, "no address of LAB7.example.org is known (no answer)"));
+	assert_true(client_list_needs_names(&l));
+	assert_false(client_list_is_addresses(&l));
+	assert_int_equal(client_list_least(&l), 1);
+	assert_true(list_has(&l, "10.0.0.7"));
+	assert_false(list_has(&l, "10.0.0.8"));
+	assert_true(client_list_add(&l, "pair", &fake_names, why, sizeof(why)));
+	assert_string_equal(why, "");
+	client_list_free(&l);
 }
 
 static void test_the_name_server_is_asked_once_and_only_where_it_matters(void **state)
@@ -173,9 +199,10 @@ static void test_any_text(void **state)
 static void test_names_of_this_machine(void **state)
 {
 	struct client_address a, wanted;
+	const char *reason;
 
 	(void)state;
-	assert_int_equal(system_names.addresses_of("192.0.2.7", &a, 1), 1);
+	assert_int_equal(system_names.addresses_of("192.0.2.7", &a, 1, &reason), 1);
 	assert_true(client_address_parse("192.0.2.7", &wanted));
 	assert_memory_equal(&a, &wanted, sizeof(a));
 	assert_false(system_names.in_netgroup("", "192.0.2.7"));
@@ -187,6 +214,7 @@ int main(void)
 		cmocka_unit_test(test_addresses_and_networks),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_what_names_nobody),
+		cmocka_unit_test(test_a_host_without_a_known_address_is_known_by_its_name),
 		cmocka_unit_test(test_the_name_server_is_asked_once_and_only_where_it_matters),
 		cmocka_unit_test(test_text_and_number),
 		cmocka_unit_test(test_a_list_is_bounded),

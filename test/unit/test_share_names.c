@@ -53,8 +53,10 @@ static bool in_netgroup(const char *group, const char *name)
 	return in;
 }
 
-static unsigned int addresses_of(const char *name, struct client_address *a, unsigned int max)
+static unsigned int addresses_of(const char *name, struct client_address *a, unsigned int max,
+				 const char **reason)
 {
+	*reason = "no answer";
 	(void)name;
 	(void)a;
 	(void)max;

@@ -420,8 +420,27 @@ static void test_so_many_rules_can_be(void **state)
 		assert_true(shares_change_client(address, SHARE_WEIGHT, 50, world.why));
 	}
 	assert_false(shares_change_client("10.3.1.1", SHARE_WEIGHT, 50, world.why));
-	assert_string_equal(world.why, "there are 63 rules: no more can be");
+	assert_string_equal(world.why,
+			    "there are 63 rules: no more can be; SIGHUP takes back those of ractl");
 	assert_true(shares_change_client("10.3.0.1", SHARE_WEIGHT, 60, world.why));
+}
+
+/* A script that limits who is too greedy for an hour, for months. */
+static void test_what_an_operator_put_back_makes_room(void **state)
+{
+	char address[32];
+
+	(void)state;
+	set_three();
+	for (int i = 1; i <= 2 * SHARE_RULES_MAX; i++) {
+		snprintf(address, sizeof(address), "10.1.0.%d", i);
+		assert_true(shares_change_client(address, SHARE_CEILING_TIME, 20, world.why));
+		assert_int_equal(world.shares.rules[flow(address).rule].ceiling.time, 20);
+		assert_true(shares_change_client(address, SHARE_CEILING_TIME, 0, world.why));
+	}
+	assert_int_equal(world.shares.n_rules, SHARE_RULES_MAX);
+	assert_int_equal(flow("10.1.2.3").rule, 1);
+	assert_int_equal(flow("10.1.0.1").rule, 1);
 }
 
 /* 100 MB/s, 10 ms a seek; exports 1 and 2 on the first disk, 3 on the second, 4 nobody knows. */
@@ -631,6 +650,7 @@ int main(void)
 		TEST(test_a_share_that_is_undone_of_one_that_waits),
 		TEST(test_an_operator_changes_a_rule),
 		TEST(test_an_operator_changes_one_address),
+		TEST(test_what_an_operator_put_back_makes_room),
 		TEST(test_the_rule_of_a_request_that_came_before),
 		TEST(test_so_many_rules_can_be),
 		TEST(test_floors_that_a_disk_cannot_keep_are_refused),
