@@ -9,22 +9,27 @@
 
 static void drop(struct proc_file *f)
 {
-	if (f->name[0] && f->fd >= 0)
+	if (f->name[0])
 		close(f->fd);
 	f->name[0] = '\0';
 }
 
+/* NULL: it cannot be opened now. */
 static struct proc_file *find(struct proc_source *p, const char *name)
 {
 	struct proc_file *f;
+	int fd;
 
 	for (int i = 0; i < PROC_FILES; i++)
 		if (!strcmp(p->files[i].name, name))
 			return &p->files[i];
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
 	f = &p->files[p->oldest++ % PROC_FILES];
 	drop(f);
 	snprintf(f->name, sizeof(f->name), "%s", name);
-	f->fd = open(name, O_RDONLY | O_CLOEXEC);
+	f->fd = fd;
 	return f;
 }
 
@@ -33,7 +38,7 @@ static ssize_t read_file(struct price_source *s, const char *name, char *buf, si
 	struct proc_file *f = find((struct proc_source *)s, name);
 	ssize_t n;
 
-	if (f->fd < 0)
+	if (f == NULL)
 		return -1;
 	n = text_read(f->fd, buf, size);
 	if (n < 0)

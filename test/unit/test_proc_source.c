@@ -80,6 +80,17 @@ static void test_what_is_not_there(void **state)
 	destroy(p);
 }
 
+static void test_what_comes_later(void **state)
+{
+	struct proc_source *p = make();
+
+	assert_false(source_read(&p->source, "%s/1", dir));
+	put(1, "50000 100000\n"); /* a limit of the server's group, while it runs */
+	assert_true(source_read(&p->source, "%s/1", dir));
+	unlink(name_of(1));
+	destroy(p);
+}
+
 static void test_bounded_and_closed(void **state)
 {
 	struct proc_source *p = make();
@@ -113,6 +124,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_read_anew_each_time),
 		cmocka_unit_test(test_what_is_not_there),
+		cmocka_unit_test(test_what_comes_later),
 		cmocka_unit_test(test_bounded_and_closed),
 	};
 
