@@ -161,13 +161,25 @@ static struct json_object *describe_one_device(unsigned int n, const struct devi
 	return o;
 }
 
+/* The Nth of F, MOST in all, still closes and another has its number by now: one series for each number. */
+static bool is_replaced(const struct export_facts *f, unsigned int most, unsigned int n)
+{
+	for (unsigned int i = 0; i < most && f[n].closing; i++)
+		if (f[i].id == f[n].id && (!f[i].closing || i < n))
+			return true;
+	return false;
+}
+
 static void describe_all_exports(struct json_object *answer)
 {
 	struct json_object *list = describe_array(answer, "exports"), *o;
 	struct export_facts *f = calloc(EXPORTS_MAX, sizeof(*f));
 	unsigned int n = f != NULL ? host->exports(f, EXPORTS_MAX) : 0;
+	unsigned int most = n < EXPORTS_MAX ? n : EXPORTS_MAX;
 
-	for (unsigned int i = 0; i < n && i < EXPORTS_MAX; i++) {
+	for (unsigned int i = 0; i < most; i++) {
+		if (is_replaced(f, most, i))
+			continue;
 		o = json_object_new_object();
 		describe_export(o, &f[i]);
 		json_object_array_add(list, o);
