@@ -186,14 +186,9 @@ static void record(struct dirty_file *f, int err)
 			   "the next COMMIT will say so", wb.ops->now());
 }
 
-/* Starts to write a step out, or waits until it is out. Returns 0 or an errno, recorded. */
 static int sync_step(struct dirty_file *f, const struct dirty_range *step, unsigned int flags)
 {
-	int err = wb.ops->sync(f->backing, step->offset, step->end - step->offset, flags);
-
-	if (err)
-		record(f, err);
-	return err;
+	return wb.ops->sync(f->backing, step->offset, step->end - step->offset, flags);
 }
 
 /* False: the file went while it was queued. Else it has a use for its turn. */
@@ -231,15 +226,16 @@ static bool fits(const struct steps *s)
 	       s->last - s->begun < s->may.slice;
 }
 
-/* Begins as many steps as may be on their way. */
+/*
+ * Begins as many steps as may be on their way. Where one cannot be begun (ENOMEM) nothing is lost: it is written when
+ * it is waited for, and that says what became of it.
+ */
 static void begin_steps(struct dirty_file *f, struct steps *s)
 {
 	struct dirty_range *step = &s->ahead[s->n_begun % STEPS_AHEAD];
 
 	while (fits(s) && next_step(f, step, s->may.step)) {
-		int err = sync_step(f, step, SYNC_FILE_RANGE_WRITE);
-
-		s->err = err ? err : s->err;
+		(void)sync_step(f, step, SYNC_FILE_RANGE_WRITE);
 		s->taken += step->end - step->offset;
 		step = &s->ahead[++s->n_begun % STEPS_AHEAD];
 	}
@@ -254,7 +250,10 @@ static void end_step(struct dirty_file *f, struct steps *s)
 				    SYNC_FILE_RANGE_WAIT_AFTER);
 	uint64_t now;
 
-	s->err = err ? err : s->err;
+	if (err) {
+		record(f, err);
+		s->err = err;
+	}
 	step_done(f);
 	now = wb.ops->now();
 	s->took = now - s->last;

@@ -202,6 +202,17 @@ static void test_a_turn_has_its_bytes(void **state)
 	assert_int_equal(world.steps_max, 16);
 }
 
+/* No memory to begin with: it is written when it is waited for, nothing is lost, and nobody is told that it is. */
+static void test_a_step_that_cannot_be_begun_is_no_error(void **state)
+{
+	world.begin_error = ENOMEM;
+	world_wrote(file, 0, 64);
+	world_drain();
+	assert_int_equal(pages(file, DIRTY), 0);
+	assert_int_equal(errors_count(), 0);
+	assert_int_equal(world_commit(file, 0, 0), 0);
+}
+
 /* Less than one step may go, or the slice is over: one step, and the next turn has the rest. */
 static void test_a_turn_has_one_step_at_least(void **state)
 {
@@ -1463,6 +1474,7 @@ int main(void)
 		TEST(test_a_turn_ends_with_its_slice),
 		TEST(test_a_turn_has_its_bytes),
 		TEST(test_a_turn_has_one_step_at_least),
+		TEST(test_a_step_that_cannot_be_begun_is_no_error),
 		TEST(test_scattered_writes_are_the_kernels),
 		TEST(test_a_commit_of_little_is_fsyncs),
 		TEST(test_beside_fsyncs_more_is_little),

@@ -78,6 +78,7 @@ static struct {
 	uint64_t slice, turn_bytes, step; /* what a turn may have */
 	unsigned int steps, steps_max;	  /* begun and not waited for: now, ever */
 	int open_error;			  /* errno, or 0 */
+	int begin_error;		  /* of beginning a step: it stays dirty */
 	unsigned int looks;		  /* at names of files */
 	unsigned int turns;		  /* being executed */
 	void (*meanwhile)(void);	  /* happens once, while the next step is waited for */
@@ -176,6 +177,8 @@ static int world_sync(const struct backing *b, uint64_t offset, uint64_t len, un
 	int err = 0;
 
 	world_step(flags);
+	if (flags == SYNC_FILE_RANGE_WRITE && world.begin_error)
+		return world.begin_error;
 	if (meanwhile != NULL && flags & SYNC_FILE_RANGE_WAIT_AFTER) {
 		world.meanwhile = NULL;
 		meanwhile();
