@@ -170,14 +170,18 @@ bool walk_read_again(struct call *call)
 {
 	struct backing *b = call->backing;
 	uint64_t len = call->due;
+	bool let_go = call->req.let_go;
 	enum sched_verdict verdict;
 
 	call->due = 0;
-	if (len == 0 || has_come(call))
+	call->req.let_go = false;
+	if ((len == 0 && !let_go) || has_come(call))
 		return false;
-	call->req.file = b->file;
-	call->req.offset = call->read_arg->offset; /* of a walk's file: 0 */
-	call->req.len = len;
+	if (len != 0) {
+		call->req.file = b->file;
+		call->req.offset = call->read_arg->offset; /* of a walk's file: 0 */
+		call->req.len = len;
+	}
 	verdict = dispatcher_submit(&b->device->dispatcher, &call->req);
 	return verdict == SCHED_ADDED || verdict == SCHED_WAITS;
 }

@@ -22,7 +22,7 @@ static const char *check_waiters(const struct sched_req *r, struct counts *c)
 		if (!r->wanted)
 			return "a request with waiters is not wanted";
 		c->joined++;
-		c->with_others += r->several;
+		c->with_others += lets_go(r);
 		c->held += w->len;
 	}
 	return NULL;

@@ -96,6 +96,8 @@ static void wake_for(struct dispatcher *d, enum sched_verdict verdict)
 {
 	if (verdict == SCHED_ADDED || (verdict == SCHED_WAITS && d->queue.queued != 0))
 		dispatcher_wake(d);
+	else if (verdict == SCHED_WAITS) /* the chunk is to be watched */
+		dispatcher_watch(d);
 }
 
 enum sched_verdict dispatcher_submit(struct dispatcher *d, struct sched_req *r)
@@ -150,8 +152,7 @@ enum sched_verdict dispatcher_join(struct dispatcher *d, struct sched_req *r)
 
 	lock_take(&d->lock);
 	verdict = sched_join(&d->queue, r, d->ops->now());
-	if (verdict == SCHED_WAITS) /* the chunk is to be watched */
-		dispatcher_wake(d);
+	wake_for(d, verdict);
 	lock_drop(&d->lock);
 	return verdict;
 }
@@ -169,8 +170,7 @@ enum sched_verdict dispatcher_submit_or_pass(struct dispatcher *d, struct sched_
 		verdict = SCHED_RUN;
 	else if (verdict == SCHED_FULL)
 		verdict = submit(d, r, now);
-	if (verdict == SCHED_ADDED || verdict == SCHED_WAITS)
-		dispatcher_wake(d);
+	wake_for(d, verdict);
 	lock_drop(&d->lock);
 	return verdict;
 }

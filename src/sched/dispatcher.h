@@ -74,6 +74,8 @@ struct dispatcher {
 	bool stopping;
 	uint32_t passed; /* workers that hang while they answer; those that do not: */
 	struct finishing_list finishing;
+	uint32_t
+		telling; /* workers that write in the log that one hangs, or answer who is let go */
 	uint32_t answerers;	       /* workers that answer one of ... */
 	struct sched_list answers;     /* woken requests, to be completed by who is idle */
 	struct room_wait_list waiting; /* reads that wait for room, oldest first */

@@ -83,6 +83,8 @@ struct dispatcher_opening {
 int dispatcher_start_worker(struct dispatcher *d);
 /* Somebody may be needed for what is queued: to do it, or to watch those it waits for. */
 void dispatcher_wake(struct dispatcher *d);
+/* The same, of those that watch only: something waits for what is at the disk, and may not have a place itself. */
+void dispatcher_watch(struct dispatcher *d);
 /* R's I/O is over, and it has given a sign of life at NOW: wakes who waited for it. Lock held before, not after. */
 void dispatcher_end_unlock(struct dispatcher *d, struct sched_req *r, uint64_t now);
 

@@ -56,7 +56,7 @@ int dispatcher_start_worker(struct dispatcher *d)
 /* Sees to it that somebody is left who is not at the disk; false: nobody can be had. */
 static bool keep_spare(struct dispatcher *d)
 {
-	uint32_t away = d->queue.stalled + d->passed + d->answerers;
+	uint32_t away = d->queue.stalled + d->passed + d->answerers + d->telling;
 	uint32_t working = d->busy + d->helping;
 
 	if (working < d->depth)
@@ -81,6 +81,12 @@ void dispatcher_wake(struct dispatcher *d)
 	if (d->busy >= d->depth)
 		keep_spare(d);
 	pthread_cond_signal(&d->work);
+}
+
+void dispatcher_watch(struct dispatcher *d)
+{
+	if (!d->watched && sched_held_up(&d->queue) && keep_spare(d))
+		pthread_cond_signal(&d->work);
 }
 
 /* There may be room in the queue for who waits for it. */
@@ -115,12 +121,18 @@ static bool are_many(const struct sched_list *woken)
 	return false;
 }
 
+/* Whether an answer would not stand behind others', which may hang. */
+static bool may_leave(const struct dispatcher *d)
+{
+	return !d->stopping && TAILQ_EMPTY(&d->answers) && d->answerers < DISPATCHER_ANSWERERS_MAX;
+}
+
 /* Answers all in WOKEN, or has them answered. Lock held before, not after. */
 static void answer_unlock(struct dispatcher *d, struct sched_list *woken)
 {
 	struct sched_req *r;
 
-	if (!d->stopping && are_many(woken) && keep_spare(d)) {
+	if (may_leave(d) && are_many(woken) && keep_spare(d)) {
 		TAILQ_FOREACH(r, woken, link)
 			sched_answer_later(&d->queue, r);
 		TAILQ_CONCAT(&d->answers, woken, link);
@@ -144,6 +156,8 @@ static bool answer_one(struct dispatcher *d)
 	len = r->len;
 	f = r->in;
 	d->answerers++;
+	keep_spare(d);	     /* for what comes while all of them hang */
+	dispatcher_watch(d); /* this one may have */
 	lock_drop(&d->lock);
 	r->ops->complete(r);
 	lock_take(&d->lock);
@@ -165,6 +179,7 @@ static bool pass_stalled(struct dispatcher *d)
 		return false; /* nobody waits for it */
 	if (!dispatcher_free_place(d, d->ops->now(), &s, &woken))
 		return false;
+	d->telling++;
 	if (keep_spare(d)) /* one who goes on if the log hangs too */
 		pthread_cond_signal(&d->work);
 	if (!TAILQ_EMPTY(&woken)) {
@@ -172,6 +187,7 @@ static bool pass_stalled(struct dispatcher *d)
 		lock_take(&d->lock);
 	}
 	dispatcher_log_stall(d, &s, false);
+	d->telling--;
 	return true;
 }
 
@@ -297,6 +313,8 @@ static bool work(struct dispatcher *d)
 	if (dispatcher_place(d) == PLACE_SCATTERED ||
 	    sched_held_up(&d->queue) > sched_ready(&d->queue))
 		dispatcher_wake(d);
+	else
+		dispatcher_watch(d); /* this one may have */
 	serve(d, r);
 	dispatcher_give_place(d, scattered);
 	return true;

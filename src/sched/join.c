@@ -76,19 +76,19 @@ static bool lets_go_before(const struct sched_req *at)
 /*
  * Who may wait for AT. For a chunk who has it at the disk, or in his own flow, or takes it over (promote()), or finds
  * it where it goes soon. For a demand read who has all from it, and is of the same flow or finds it at the disk: it
- * goes to no other flow. Not where it hangs, for no more may be bad than its own part.
+ * goes to no other flow. For neither who comes while it hangs, for no more may be bad than one part of it.
  */
 static bool is_joined_by(const struct sched_req *at, const struct sched_req *r)
 {
 	bool whole = at->offset <= r->offset && req_end(r) <= at->offset + at->io_len;
 	bool own = at->flow.client == r->flow.client && at->flow.export_id == r->flow.export_id;
 
-	if (lets_go_before(at) && r->offset < at->offset + at->by_reads)
+	if (at->stalled || (lets_go_before(at) && r->offset < at->offset + at->by_reads))
 		return false;
 	if (at->class != SCHED_DEMAND)
 		return at->state == REQ_RUNNING || at->in == r->in ||
 		       flow_is_behind(r->in, at->in) || !keeps_chunks(at->in, r->in);
-	return whole && !at->stalled && (own || at->state == REQ_RUNNING);
+	return whole && (own || at->state == REQ_RUNNING);
 }
 
 /*
@@ -180,7 +180,7 @@ void join(struct sched_queue *q, struct sched_req *r, struct sched_req *to)
 		queue_remove(q, r);
 	r->state = REQ_JOINED;
 	q->joined++;
-	q->with_others += to->several;
+	q->with_others += lets_go(to);
 	TAILQ_INSERT_TAIL(&to->waiters, r, link);
 }
 
@@ -256,7 +256,7 @@ void wake(struct sched_queue *q, struct sched_req *r, uint64_t upto, uint64_t no
 		assert(w->state == REQ_JOINED && q->joined && q->held >= w->len);
 		w->state = REQ_IDLE;
 		q->joined--;
-		q->with_others -= r->several;
+		q->with_others -= lets_go(r);
 		q->held -= w->len;
 		account_wait(q, w, now);
 		flow_unqueue(w);

@@ -82,7 +82,8 @@ static void come(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	r->arrival = r->submitted = q->flows.now = now;
 	if (r->class != SCHED_WRITEBACK)
 		r->wanted = r->class == SCHED_DEMAND;
-	r->dropped = r->in_gap = r->stalled = r->hung = r->on_clock = r->was_guest = false;
+	r->dropped = r->in_gap = r->stalled = r->hung = r->let_go = r->on_clock = r->was_guest =
+		false;
 	r->scattered = place_is_scattered(r);
 	r->disk_time = 0;
 	r->progress = r->offset;
@@ -111,7 +112,7 @@ static enum sched_verdict enter(struct sched_queue *q, struct sched_req *r, bool
 	if (r->class != SCHED_PREFETCH) /* which may have been planned by rules of before */
 		flow_set_rule(q, r->in, r->flow.rule);
 	chunk = r->class == SCHED_DEMAND ? chunk_for(q, r) : NULL;
-	if (joins && (!chunk || (chunk->several && chunk->stalled)))
+	if (joins && !chunk)
 		return SCHED_FULL;
 	if (chunk && chunk->state == REQ_RUNNING && chunk->progress >= req_end(r))
 		return SCHED_RESIDENT;
@@ -232,7 +233,7 @@ static void start(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	if (!goes_with_others(q, r))
 		r->scattered = false; /* it has the disk for itself */
 	TAILQ_INSERT_TAIL(&q->active, r, age);
-	if (r->class == SCHED_DEMAND)
+	if (r->class == SCHED_DEMAND && !q->past.on) /* past it each asks for its own */
 		merge(q, r);
 	else if (r->by_reads && !r->dropped)
 		absorb(q, r); /* those that would have gone before it, had they had their turn */

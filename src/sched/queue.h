@@ -85,9 +85,9 @@ struct sched_req {
 	uint64_t record, step; /* of a chunk: only so many bytes of every STEP; 0: all */
 	uint64_t by_reads;     /* a chunk: reads of its first so many bytes go before it */
 	bool counts;	       /* a chunk: who executes it says in io_len how many bytes it had */
-	bool several; /* a chunk: of several files; who has joined it goes by himself if it hangs */
-	bool begins;  /* a chunk: the first of its stream that goes on behind it */
-	bool one_step; /* a chunk: it is brought by one request to the device */
+	bool several;	       /* a chunk: of several files */
+	bool begins;	       /* a chunk: the first of its stream that goes on behind it */
+	bool one_step;	       /* a chunk: it is brought by one request to the device */
 	bool pieces; /* a chunk: it lies in pieces, a seek each, for which the device is asked at once */
 	bool brings_more; /* a demand read: its client wants less, and may soon want the rest: who does joins it */
 	uint64_t block; /* on the device, bytes; file order where unmapped */
@@ -102,6 +102,7 @@ struct sched_req {
 	bool in_gap;	/* handed out in a gap of another */
 	bool stalled;	/* running, and no sign of life for Stall_Time */
 	bool hung;	/* it has stalled, now or before */
+	bool let_go;	/* woken by a chunk that hangs: what it waited for need not be there */
 	bool on_clock;	/* running, and the disk is not elsewhere: in a gap of it, or past it */
 	bool scattered; /* it may be at the drive together with others, or is (place.h) */
 	bool goes_on;	/* it lies next to one that is (going_on.c) */
@@ -232,7 +233,7 @@ struct sched_queue {
 	uint32_t by_class[SCHED_CLASSES]; /* queued */
 	uint32_t short_chunks;		  /* of them chunks that may be at the drive with others */
 	uint32_t joined;		 /* demands that wait for a chunk, or merged into another */
-	uint32_t with_others;		 /* of them those with a chunk of several files */
+	uint32_t with_others;		 /* of them those with a chunk */
 	uint32_t answering;		 /* woken ones handed over to be answered */
 	uint64_t held;			 /* bytes of demands queued, joined, running, answering */
 	struct sched_list aged;		 /* reads queued, by submission */
@@ -370,10 +371,10 @@ struct sched_turn sched_writeback_turn(const struct sched_queue *q, uint64_t now
 /* stall.c: a running one that has given no sign of life for Stall_Time, and is stalled from now on;
  * NULL: none has, or too many have. */
 struct sched_req *sched_stall(struct sched_queue *q, uint64_t now);
-/* Whoever joined R, which hangs with a file that need not be theirs, is in WOKEN then. */
+/* Whoever joined the chunk R, which hangs with something that need not be theirs, is in WOKEN then. */
 void sched_let_go(struct sched_queue *q, struct sched_req *r, uint64_t now,
 		  struct sched_list *woken);
-/* Requests queued that could go to the disk if it had room: not parked; or if a chunk of several files hangs. */
+/* Requests queued that could go to the disk if it had room: not parked; or if a chunk hangs. */
 static inline uint32_t sched_held_up(const struct sched_queue *q)
 {
 	return q->queued - q->parked.n + q->with_others;

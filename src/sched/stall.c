@@ -13,7 +13,8 @@
  *
  * One that is stuck may be a bad block, and says nothing of the file; of two it is likely a lock.
  *
- * Who has joined a chunk of several files need not want the one that hangs: he is let go, and asks for his own.
+ * Who has joined a chunk that is stuck need not want what hangs, of a walk's files, of its bytes, or of the reads in its
+ * gaps: he is let go, and asks for his own.
  *
  * Whoever runs the queue gives the disk to another one instead: at most SCHED_STALLED_MAX times.
  */
@@ -109,8 +110,13 @@ struct sched_req *sched_stall(struct sched_queue *q, uint64_t now)
 void sched_let_go(struct sched_queue *q, struct sched_req *r, uint64_t now,
 		  struct sched_list *woken)
 {
-	if (r->several)
-		wake(q, r, UINT64_MAX, now, woken);
+	struct sched_req *w;
+
+	if (!lets_go(r))
+		return;
+	wake(q, r, UINT64_MAX, now, woken);
+	TAILQ_FOREACH(w, woken, link)
+		w->let_go = true;
 }
 
 bool sched_sign(struct sched_queue *q, struct sched_req *r, uint64_t now)

@@ -45,9 +45,13 @@ static uint64_t now(void)
 	return atomic_load(&clock_ns);
 }
 
+static bool log_hangs;
+
 static void keep_line(enum log_level level, const char *format, va_list args)
 {
 	pthread_mutex_lock(&gate);
+	while (log_hangs && !gate_open)
+		pthread_cond_wait(&gate_cond, &gate);
 	*(level == LOG_LEVEL_WARN ? &lines_begun : &lines_over) += 1;
 	vsnprintf(last_line, sizeof(last_line), format, args);
 	pthread_cond_broadcast(&gate_cond);
@@ -104,9 +108,11 @@ static void execute(struct dispatcher *d, struct sched_req *r)
 	}
 }
 
+/* Of file 1: another's answer is given at once. */
 static void complete(struct sched_req *r)
 {
-	hang();
+	if (r->file == 1)
+		hang();
 	note(&answered);
 }
 
@@ -225,24 +231,146 @@ static void test_others_pass_a_clients_thread(void **state)
 	check_over(2, 1);
 }
 
-/* A small read in a gap of a chunk: the place is the chunk's. */
+static void answer_joined(struct sched_req *r)
+{
+	note(&answered);
+}
+
+/* A small read in a gap of a chunk: the place is the chunk's, whose own readers wait for nobody else's file. */
 static void test_others_pass_a_gap(void **state)
 {
-	struct sched_req chunk = item(SCHED_PREFETCH, 1, HANGS(IN_GAP));
+	static const struct sched_req_ops ops = {
+		.execute = execute, .complete = answer_joined, .finish = finish};
+	struct sched_req chunk = item(SCHED_PREFETCH, 4, HANGS(IN_GAP));
 	struct sched_req small = item(SCHED_DEMAND, 2, HANGS(IN_EXECUTE));
-	struct sched_req quick = item(SCHED_DEMAND, 3, 0);
+	struct sched_req quick = item(SCHED_DEMAND, 3, 0), joined = item(SCHED_DEMAND, 4, 0);
+	struct sched_req late = item(SCHED_DEMAND, 4, 0);
 
+	joined.ops = &ops;
 	start(1);
 	assert_int_equal(dispatcher_submit(&dispatcher, &chunk), SCHED_ADDED);
 	await(&began, 1);
 	assert_int_equal(dispatcher_submit(&dispatcher, &small), SCHED_ADDED);
+	assert_int_equal(dispatcher_submit(&dispatcher, &joined), SCHED_WAITS);
 	note(&submitted);
 	await(&inside, 1);
 	atomic_fetch_add(&clock_ns, STALL);
 	assert_int_equal(dispatcher_submit(&dispatcher, &quick), SCHED_ADDED);
 	await(&ended, 1);
 	await(&lines_begun, 1);
-	check_over(3, 1);
+	await(&answered, 1);
+	assert_true(joined.let_go);
+	assert_int_equal(dispatcher_submit(&dispatcher, &late), SCHED_ADDED);
+	await(&ended, 2);
+	check_over(4, 1);
+}
+
+/* Nobody but its own readers waits, at the disk or in a step: they are let go all the same. */
+static void test_who_joined_a_chunk_is_let_go(void **state)
+{
+	static const struct sched_req_ops ops = {.complete = answer_joined};
+	struct sched_req chunk = item(SCHED_PREFETCH, 4, HANGS(IN_EXECUTE)),
+			 joined = item(SCHED_DEMAND, 4, 0);
+
+	joined.ops = &ops;
+	start(1);
+	assert_int_equal(dispatcher_submit(&dispatcher, &chunk), SCHED_ADDED);
+	await(&inside, 1);
+	assert_int_equal(dispatcher_submit(&dispatcher, &joined), SCHED_WAITS);
+	atomic_fetch_add(&clock_ns, STALL);
+	assert_int_equal(dispatcher_set_depth(&dispatcher, 1), 0); /* all look again */
+	await(&answered, 1);
+	check_over(1, 1);
+}
+
+/* One hangs, and so does the line that says so: the next one that hangs is passed too. */
+static void test_others_pass_one_more_while_the_log_hangs(void **state)
+{
+	struct sched_req slow[2] = {item(SCHED_DEMAND, 1, HANGS(IN_EXECUTE)),
+				    item(SCHED_DEMAND, 2, HANGS(IN_EXECUTE))};
+	struct sched_req quick = item(SCHED_DEMAND, 3, 0);
+
+	log_hangs = true;
+	start(1);
+	assert_int_equal(dispatcher_submit(&dispatcher, &slow[0]), SCHED_ADDED);
+	await(&inside, 1);
+	atomic_fetch_add(&clock_ns, STALL);
+	assert_int_equal(dispatcher_submit(&dispatcher, &slow[1]), SCHED_ADDED);
+	await(&inside, 2);
+	atomic_fetch_add(&clock_ns, STALL);
+	assert_int_equal(dispatcher_submit(&dispatcher, &quick), SCHED_ADDED);
+	await(&ended, 1);
+	check_over(3, 2);
+	log_hangs = false;
+}
+
+static bool is_watched(void)
+{
+	bool watched;
+
+	lock_take(&dispatcher.lock);
+	watched = dispatcher.watched;
+	lock_drop(&dispatcher.lock);
+	return watched;
+}
+
+/* Who watched takes what hangs: another watches, though nothing more comes. */
+static void test_somebody_watches_while_something_waits(void **state)
+{
+	struct sched_req slow = item(SCHED_DEMAND, 1, HANGS(IN_EXECUTE)), quick[2];
+
+	start(1);
+	slow.len = 256 * KIB;
+	for (int i = 0; i < 2; i++) {
+		quick[i] = item(SCHED_DEMAND, 2 + i, 0);
+		quick[i].len = 256 * KIB;
+	}
+	lock_take(&dispatcher.lock); /* whoever wakes finds all three */
+	assert_int_equal(sched_submit(&dispatcher.queue, &slow, now()), SCHED_ADDED);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(sched_submit(&dispatcher.queue, &quick[i], now()), SCHED_ADDED);
+	pthread_cond_signal(&dispatcher.work); /* one */
+	lock_drop(&dispatcher.lock);
+	await(&inside, 1);
+	while (!is_watched())
+		sched_yield();
+	atomic_fetch_add(&clock_ns, STALL);
+	open_gate();
+	await(&ended, 3);
+	dispatcher_fini(&dispatcher);
+	log_set_writer(NULL);
+}
+
+static void join_many(struct sched_req *chunk, struct sched_req *readers)
+{
+	assert_int_equal(dispatcher_submit(&dispatcher, chunk), SCHED_ADDED);
+	for (int i = 0; i < WAITERS; i++) {
+		readers[i] = item(SCHED_DEMAND, chunk->file, 0);
+		assert_int_equal(dispatcher_submit(&dispatcher, &readers[i]), SCHED_WAITS);
+	}
+}
+
+/* The readers of a file whose answers hang do not keep another file's, which are in memory, from theirs. */
+static void test_others_are_answered_while_four_answers_hang(void **state)
+{
+	struct sched_req chunk[2] = {item(SCHED_PREFETCH, 1, HANGS(IN_ANSWERS)),
+				     item(SCHED_PREFETCH, 9, HANGS(IN_ANSWERS))};
+	struct sched_req readers[2][WAITERS], quick = item(SCHED_DEMAND, 3, 0);
+
+	start(1);
+	join_many(&chunk[0], readers[0]);
+	await(&began, 1);
+	join_many(&chunk[1], readers[1]);
+	note(&submitted);
+	await(&inside, DISPATCHER_ANSWERERS_MAX);
+	await(&answered, WAITERS);
+	await(&ended, 2);
+	assert_int_equal(dispatcher_submit(&dispatcher, &quick), SCHED_ADDED);
+	await(&ended, 3);
+	open_gate();
+	await(&answered, 2 * WAITERS);
+	dispatcher_fini(&dispatcher);
+	log_set_writer(NULL);
 }
 
 /* What is queued for a file that hangs would hang too: it costs the others two Stall_Times. */
@@ -316,11 +444,6 @@ static void test_others_pass_all_that_hang_together(void **state)
 	assert_int_equal(dispatcher_submit(&dispatcher, &chunk), SCHED_ADDED);
 	await(&ended, 1);
 	check_over(33, 32);
-}
-
-static void answer_joined(struct sched_req *r)
-{
-	note(&answered);
 }
 
 /* Of a walk's job one file may hang: the READs that wait for others of its files go by themselves. */
@@ -460,6 +583,10 @@ int main(void)
 		cmocka_unit_test(test_others_pass_one_that_hangs),
 		cmocka_unit_test(test_others_pass_a_clients_thread),
 		cmocka_unit_test(test_others_pass_a_gap),
+		cmocka_unit_test(test_who_joined_a_chunk_is_let_go),
+		cmocka_unit_test(test_others_pass_one_more_while_the_log_hangs),
+		cmocka_unit_test(test_somebody_watches_while_something_waits),
+		cmocka_unit_test(test_others_are_answered_while_four_answers_hang),
 		cmocka_unit_test(test_reads_of_a_file_that_hangs_wait_for_it),
 		cmocka_unit_test(test_no_more_pass_than_may),
 		cmocka_unit_test(test_others_pass_all_that_hang_together),

@@ -26,7 +26,8 @@ static struct {
 	uint64_t disk[DISKS_MAX]; /* ns: until then it has enough to do */
 	uint64_t now, seed;
 	uint16_t rule[CLIENTS_MAX + 1];
-	bool gone[CLIENTS_MAX + 1]; /* asks no more */
+	bool gone[CLIENTS_MAX + 1];	/* asks no more */
+	uint64_t next[CLIENTS_MAX + 1]; /* it reads one after the other; 0: anywhere */
 	/* Counted. */
 	uint64_t past, queued, served[CLIENTS_MAX + 1], wait[CLIENTS_MAX + 1], had[CLIENTS_MAX + 1];
 } c;
@@ -63,6 +64,10 @@ static void ask(struct item *i)
 {
 	uint64_t block = random_below(&c.seed, 1000000) * 16 * KIB; /* no neighbours */
 
+	if (c.next[i->client]) {
+		block = c.next[i->client];
+		c.next[i->client] += 8 * KIB;
+	}
 	i->asked = c.now;
 	i->ends = 0;
 	i->req = (struct sched_req){.flow = {.client = i->client, .rule = c.rule[i->client]},
@@ -302,6 +307,21 @@ static void test_weights_hold(void **state)
 	cluster_end();
 }
 
+/* Neighbours are asked for one by one, so that each has its place and its charge. */
+static void test_neighbours_go_each_by_itself(void **state)
+{
+	cluster_begin(4);
+	c.next[1] = KIB;
+	client(1, 64);
+	client(2, 32);
+	run(5 * SEC);
+	count_anew();
+	run(20 * SEC);
+	assert_int_equal(c.q->stats.merged, 0);
+	assert_in_range(c.had[2], 9 * c.had[1] / 10, 11 * c.had[1] / 10);
+	cluster_end();
+}
+
 static void test_a_ceiling_holds(void **state)
 {
 	const struct share rules[] = {{.weight = 100, .ceiling = {.iops = 50}}};
@@ -325,6 +345,7 @@ int main(void)
 		cmocka_unit_test(test_alone_again),
 		cmocka_unit_test(test_chunks_go_by_all_that_was_had),
 		cmocka_unit_test(test_weights_hold),
+		cmocka_unit_test(test_neighbours_go_each_by_itself),
 		cmocka_unit_test(test_a_ceiling_holds),
 	};
 
