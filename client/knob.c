@@ -23,7 +23,7 @@ void knob_init(struct knob *k, const char *root, const char *format, ...)
 	va_list args;
 	int n = snprintf(k->path, sizeof(k->path), "%s", root);
 
-	k->held = k->turning = false;
+	k->held = k->turning = k->told = false;
 	k->error = 0;
 	va_start(args, format);
 	if (n >= 0 && (size_t)n < sizeof(k->path))
@@ -99,13 +99,34 @@ const struct knob *knob_left(unsigned int n)
 
 /* ------------------------------------------------------------------------------------------ */
 
+/* Held, and it stands elsewhere than where we had it: it is to go back to that. */
+static void adopt(struct knob *k, uint64_t now)
+{
+	k->found = k->ours = now;
+	if (!k->told)
+		log_line(LOG_LEVEL_EVENT,
+			 "%s: somebody else has turned it, to %" PRIu64
+			 ": what they set is what it goes back to",
+			 k->path, now);
+	k->told = true;
+}
+
 bool knob_hold(struct knob *k)
 {
-	if (k->held || take_left(k))
+	uint64_t now;
+
+	if (!k->held && !take_left(k)) {
+		k->held = knob_read(k, &k->found);
+		k->ours = k->found;
+		return k->held;
+	}
+	if (k->turning)
 		return true;
-	k->held = knob_read(k, &k->found);
-	k->ours = k->found;
-	return k->held;
+	if (!knob_read(k, &now))
+		return false;
+	if (now != k->ours)
+		adopt(k, now);
+	return true;
 }
 
 bool knob_turn(struct knob *k, uint64_t value, const struct knob_recorder *recorder)

@@ -5,8 +5,9 @@
  *   knob_turn:  what it stands at is found --> recorded --> written --> what it stands at is ours
  *
  * No record, no turning: what is turned can be put back by another process, whenever this one dies
- * (state.h). Where somebody else has turned it since, it is theirs and stays. The kernel may round
- * what is written, so what counts as ours is what can be read behind the write.
+ * (state.h). Where somebody else has turned it since, it is theirs and stays; where we turn it again, what
+ * they set is what was found, and what it goes back to. The kernel may round what is written, so what counts
+ * as ours is what can be read behind the write.
  *
  * One that cannot be put back now (a read-only /sys, no descriptor to be had) is left: it stays known, and
  * in the record, until it can. Whoever turns it meanwhile has found what was found at first.
@@ -28,6 +29,7 @@ struct knob {
 	uint64_t found, ours;
 	bool held;    /* found is known and has to be put back */
 	bool turning; /* held, and it may stand at anything: the record must say so */
+	bool told;    /* that somebody else turns it too */
 	int error;    /* errno of the last thing that failed, 0 after one that worked */
 };
 
@@ -41,7 +43,8 @@ void knob_init(struct knob *k, const char *root, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* What it stands at; false, and k->error, where that cannot be read; EDOM: it is no number. */
 bool knob_read(struct knob *k, uint64_t *value);
-/* Remembers what it stands at: *FOUND stays known until it is put back. */
+/* Remembers what it stands at: FOUND stays known until it is put back, or somebody else has turned it. False:
+ * k->error, also where it is held. */
 bool knob_hold(struct knob *k);
 /* Holds it and turns it. False: k->error, ECANCELED where no record could be made. */
 bool knob_turn(struct knob *k, uint64_t value, const struct knob_recorder *recorder);

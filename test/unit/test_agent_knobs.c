@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/log.h"
 #include "fuzz_texts.h"
 #include "knob.h"
 #include "recorder.h"
@@ -67,6 +68,15 @@ static void failing(int error, int flags)
 /* ---- records ----------------------------------------------------------------------------- */
 
 static char recorded[256]; /* the last one */
+static unsigned int said;  /* lines of the log */
+
+static void count_line(enum log_level level, const char *format, va_list args)
+{
+	(void)level;
+	(void)format;
+	(void)args;
+	said++;
+}
 
 static bool keep(void *arg)
 {
@@ -149,6 +159,13 @@ static void test_the_fuzzers_short_run(void **state)
 
 /* ------------------------------------------------------------------------------------------ */
 
+static void turn_knob(struct knob *k)
+{
+	set_file(7);
+	knob_init(k, directory, "/sys/class/bdi/knob");
+	assert_true(knob_turn(k, 50, &good));
+}
+
 static void test_knob_is_put_back(void **state)
 {
 	struct knob k;
@@ -176,6 +193,43 @@ static void test_somebody_elses_knob(void **state)
 	assert_int_equal(stands_at(&k), 60);
 }
 
+/* Turned by somebody else between two turns of ours: at the end it stands where they had it. */
+static void test_somebody_elses_knob_is_turned_again(void **state)
+{
+	struct knob k, after;
+	const struct knob_recorder r = {keep, &k};
+
+	set_file(7);
+	knob_init(&k, directory, "/sys/class/bdi/%s", "knob");
+	said = 0;
+	assert_true(knob_turn(&k, 50, &r));
+	set_file(60);
+	assert_true(knob_turn(&k, 40, &r));
+	assert_int_equal(stands_at(&k), 40);
+	assert_true(state_parse(directory, recorded, &after)); /* also after kill -9 */
+	assert_int_equal(after.found, 60);
+	set_file(80);
+	assert_true(knob_turn(&k, 30, &r));
+	assert_int_equal(said, 1);
+	assert_true(knob_restore(&k));
+	assert_int_equal(stands_at(&k), 80);
+}
+
+/* A number no more, or not to be read: it is not known to be ours. */
+static void test_a_held_knob_that_cannot_be_read(void **state)
+{
+	struct knob k;
+
+	turn_knob(&k);
+	failing(EMFILE, O_RDONLY);
+	assert_false(knob_turn(&k, 40, &good));
+	assert_int_equal(k.error, EMFILE);
+	failing(0, 0);
+	assert_true(k.held && stands_at(&k) == 50);
+	assert_true(knob_restore(&k));
+	assert_int_equal(stands_at(&k), 7);
+}
+
 static void test_knob_that_is_not_there(void **state)
 {
 	struct knob k;
@@ -189,13 +243,6 @@ static void test_knob_that_is_not_there(void **state)
 	longer[sizeof(longer) - 1] = '\0';
 	knob_init(&k, directory, "/%s", longer);
 	assert_string_equal(k.path, "");
-}
-
-static void turn_knob(struct knob *k)
-{
-	set_file(7);
-	knob_init(k, directory, "/sys/class/bdi/knob");
-	assert_true(knob_turn(k, 50, &good));
 }
 
 static void test_what_cannot_be_put_back_is_left(void **state)
@@ -341,6 +388,7 @@ static int make_directory(void **state)
 {
 	char path[64];
 
+	log_set_writer(count_line);
 	if (!mkdtemp(directory))
 		return -1;
 	for (const char *const *part =
@@ -368,6 +416,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_knob_is_put_back),
 		cmocka_unit_test(test_somebody_elses_knob),
+		cmocka_unit_test(test_somebody_elses_knob_is_turned_again),
+		cmocka_unit_test(test_a_held_knob_that_cannot_be_read),
 		cmocka_unit_test(test_knob_that_is_not_there),
 		cmocka_unit_test(test_no_record_no_turning),
 		cmocka_unit_test(test_record_comes_first),

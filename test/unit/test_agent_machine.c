@@ -175,6 +175,30 @@ static void test_the_limit_follows_at_last(void **state)
 	assert_int_equal(files_number(LIMIT), 20);
 }
 
+/* While it drains somebody sets the limit: raised again it goes back to theirs; in bytes, or higher, it is left alone. */
+static void test_a_limit_that_somebody_sets_while_it_drains(void **state)
+{
+	static const unsigned int theirs[] = {33, 0, 90};
+	struct machine m;
+
+	for (unsigned int i = 0; i < 3; i++) {
+		files(state);
+		machine_init(&m, files_root, 60, false);
+		machine_flush_follow(&m, true, &recorder);
+		set_dirty(300000, 0);
+		machine_look(&m);
+		machine_network(&m, &none, 1000000000);
+		machine_flush_follow(&m, false, &recorder);
+		files_put(LIMIT, "%u\n", theirs[i]);
+		machine_flush_follow(&m, true, &recorder);
+		assert_int_equal(files_number(LIMIT), i ? (int)theirs[i] : 80);
+		assert_int_equal(m.flush_point, i ? 0 : 60);
+		machine_flush_point(&m, false, &recorder);
+		assert_int_equal(files_number(LIMIT), theirs[i]);
+		assert_int_equal(files_number(BACKGROUND), 10);
+	}
+}
+
 /* Whoever sets a limit meanwhile has it: that is said, and not that it is as it was. */
 static void test_a_limit_that_somebody_sets_meanwhile(void **state)
 {
@@ -288,6 +312,7 @@ int main(void)
 		cmocka_unit_test_setup(test_limits_that_are_left_alone, files),
 		cmocka_unit_test_setup(test_the_limit_follows_when_it_has_drained, files),
 		cmocka_unit_test_setup(test_the_limit_follows_at_last, files),
+		cmocka_unit_test_setup(test_a_limit_that_somebody_sets_while_it_drains, files),
 		cmocka_unit_test_setup(test_a_limit_that_somebody_sets_meanwhile, files),
 		cmocka_unit_test_setup(test_room_that_a_deferral_makes, files),
 		cmocka_unit_test_setup(test_network_of_others, files),
