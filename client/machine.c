@@ -126,12 +126,23 @@ double machine_burst_time(const struct machine *m)
 	return room > 0 ? room / BURST_RATE : INFINITY;
 }
 
-/* Of a link that is full both ways: the direction that others use more. */
-static double use_of_others(const struct net_interface *in, const struct net_limits *limits,
-			    const struct traffic *mounts)
+/* Bytes a second of one direction, without what mounts moved since the same look: bursts of theirs are not others'. */
+static double of_others(const struct rate *card, const struct rate *mounts, uint64_t window)
 {
-	const double received = rate_per_second(&in->received, limits->window) - mounts->received;
-	const double sent = rate_per_second(&in->sent, limits->window) - mounts->sent;
+	double seconds, since;
+	const double all = rate_growth(card, window, &seconds);
+
+	return seconds > 0 ? (all - rate_growth(mounts, (uint64_t)llround(seconds * 1e9), &since)) /
+				     seconds
+			   : 0;
+}
+
+/* Of a link that is full both ways: the direction that others use more. */
+static double use_of_others(const struct machine *m, const struct net_interface *in)
+{
+	const struct net_limits *limits = &m->net.limits;
+	const double received = of_others(&in->received, &m->received, limits->window);
+	const double sent = of_others(&in->sent, &m->sent, limits->window);
 	const double full = (double)in->speed * 1e6 * limits->full;
 
 	return fmin(fmax(fmax(received, sent), 0) * 8 / full, 1);
@@ -141,12 +152,14 @@ void machine_network(struct machine *m, const struct traffic *mounts, uint64_t n
 {
 	m->now = (double)now / 1e9;
 	m->network = 0;
+	rate_add(&m->received, NETWORK_WINDOW, now, mounts->received);
+	rate_add(&m->sent, NETWORK_WINDOW, now, mounts->sent);
 	meter_net_sample(&m->net, &m->source, now);
 	for (unsigned int i = 0; i < m->net.n; i++) {
 		const struct net_interface *in = &m->net.interfaces[i];
 
 		if (strcmp(in->name, m->net.busiest) == 0)
-			m->network = use_of_others(in, &m->net.limits, mounts);
+			m->network = use_of_others(m, in);
 	}
 }
 

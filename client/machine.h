@@ -39,7 +39,7 @@
 /* ns: over which the network's use is averaged. */
 #define NETWORK_WINDOW 2000000000u
 
-/* Bytes, or bytes a second, over the network. */
+/* Bytes over the network. */
 struct traffic {
 	double received, sent;
 };
@@ -49,6 +49,7 @@ struct machine {
 	const char *root;	    /* before all paths */
 	struct meter_memory meter;
 	struct meter_net net;
+	struct rate received, sent;	/* by NFS mounts, at the looks at the network */
 	double dirty, pressed, network; /* u, as above; 0 where nothing tells */
 	bool memory_short;
 	double total;		      /* bytes of memory; 0: not known */
@@ -69,7 +70,8 @@ void machine_look(struct machine *m);
 void machine_glance(struct machine *m);
 /* In so many s a burst of writes fills what the kernel lets gather before it sends it; INFINITY: not known. */
 double machine_burst_time(const struct machine *m);
-/* NOW: ns. MOUNTS: bytes a second of NFS mounts, which are taken from those of the same direction. */
+/* NOW: ns. MOUNTS: what NFS mounts have moved by then, from any moment on. Over the same time it is taken from
+ * what the network carried in the same direction. */
 void machine_network(struct machine *m, const struct traffic *mounts, uint64_t now);
 /* Bytes that wait to be written to this bdi; where debugfs is not mounted, to all. */
 uint64_t machine_dirty(struct machine *m, const char *device);

@@ -142,8 +142,8 @@ struct watch_host {
 	struct history history;
 	double used;	      /* s: when counters were looked at */
 	double dirty_pages;   /* the machine's, then */
-	struct traffic moved; /* bytes of the mounts */
-	double moved_from;    /* s: since then */
+	struct traffic moved; /* by the mounts, since we look after them */
+	double networked;     /* s: when the network was looked at */
 	double burst_time;    /* s: so soon a burst of writes is to be seen */
 	bool misled;	 /* that look came early, and no mount with prices had been written to */
 	double worth;	 /* of cached data, 0..1: mount_use.h, with machine.pressed */

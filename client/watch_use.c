@@ -114,18 +114,13 @@ static bool is_due(struct watch_host *h, double now)
 	return is_overdue(h, now) || grown >= fmax(h->settings.dirty_min, 1);
 }
 
-/* What the mounts move is taken from what the network carries, so it is of no shorter a time. */
 static void look_at_network(struct watch_host *h, double now)
 {
-	const double since = now - h->moved_from;
-	const struct traffic mounts = {h->moved.received / since, h->moved.sent / since};
-
-	if (since < USE_PACE)
+	if (now - h->networked < USE_PACE)
 		return;
 	h->machine.net.limits.capacity = (uint64_t)h->settings.network_capacity;
-	machine_network(&h->machine, &mounts, (uint64_t)(now * 1e9));
-	h->moved = (struct traffic){0};
-	h->moved_from = now;
+	machine_network(&h->machine, &h->moved, (uint64_t)(now * 1e9));
+	h->networked = now;
 }
 
 void watch_use_look(struct watch_host *h, double now)

@@ -121,12 +121,12 @@ static void test_where_it_would_not_be_deferred(void **state)
 /* A tenth of a second says little of the network, whose use is a mean of two. */
 static void test_the_network_is_looked_at_as_before(void **state)
 {
-	const double before = host.moved_from;
+	const double before = host.networked;
 
 	assert_true(sees(0.1, 8 * MIB, 2048));
-	assert_true(host.moved_from == before);
+	assert_true(host.networked == before);
 	assert_true(sees(USE_PACE, 8 * MIB, 4096));
-	assert_true(host.moved_from == now && host.moved.sent == 0);
+	assert_true(host.networked == now);
 }
 
 /* What is looked at that often is one file. */

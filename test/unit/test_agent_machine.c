@@ -263,12 +263,12 @@ static void test_network_of_others(void **state)
 	for (unsigned int i = 0; i < 9;
 	     i++) { /* others send half of what the link can, we a quarter */
 		net(0, (unsigned int)(0.75 * full * i));
-		machine_network(&m, &(struct traffic){0, 0.25 * full},
+		machine_network(&m, &(struct traffic){0, 0.25 * full * i},
 				(1 + i) * UINT64_C(1000000000));
 	}
 	assert_true(m.network > 0.49 && m.network < 0.51);
-	machine_network(&m, &(struct traffic){0, full}, UINT64_C(10500000000));
-	assert_true(m.network == 0);
+	machine_network(&m, &(struct traffic){0, 4 * full}, UINT64_C(10500000000));
+	assert_true(m.network == 0); /* more than the card has counted */
 	unlink(files_path("/proc/net/dev"));
 	machine_network(&m, &none, UINT64_C(12000000000));
 	assert_true(m.network == 0);
@@ -278,15 +278,49 @@ static void test_network_of_others(void **state)
 static void test_both_directions_of_the_network(void **state)
 {
 	const double full = 1e9 * 0.95 / 8; /* bytes a second */
-	const struct traffic ours = {0.5 * full, 0.3 * full};
 	struct machine m;
 
 	machine_init(&m, files_root, 0, false);
 	for (unsigned int i = 0; i < 9; i++) { /* others send 0.6, and receive 0.1 */
 		net((unsigned int)(0.6 * full * i), (unsigned int)(0.9 * full * i));
-		machine_network(&m, &ours, (1 + i) * UINT64_C(1000000000));
+		machine_network(&m, &(struct traffic){0.5 * full * i, 0.3 * full * i},
+				(1 + i) * UINT64_C(1000000000));
 	}
 	assert_true(m.network > 0.59 && m.network < 0.61);
+	unlink(files_path("/proc/net/dev"));
+}
+
+/* Looks half a second apart: so much, of what the link can, all and mounts have moved meanwhile. */
+static void moves(struct machine *m, unsigned int looks, double all, double mounts)
+{
+	static const double half = 1e9 * 0.95 / 8 / 2; /* bytes */
+	static double carried, ours;
+	static unsigned int count;
+
+	for (unsigned int i = 0; i < looks; i++) {
+		carried += all * half;
+		ours += mounts * half;
+		net(0, (unsigned int)carried);
+		machine_network(m, &(struct traffic){0, ours},
+				(200 + ++count) * UINT64_C(500000000));
+	}
+}
+
+/* A burst of the mounts', beginning or over, is nobody else's; and hides nobody. */
+static void test_bursts_of_our_own(void **state)
+{
+	struct machine m;
+
+	machine_init(&m, files_root, 0, false);
+	moves(&m, 2, 0, 0); /* the card is found */
+	for (unsigned int i = 0; i < 10; i++) {
+		moves(&m, 1, i < 4 ? 1 : 0, i < 4 ? 1 : 0);
+		assert_true(m.network == 0);
+	}
+	moves(&m, 4, 0.5, 0); /* others */
+	assert_true(m.network > 0.49 && m.network < 0.51);
+	moves(&m, 1, 1, 0.5); /* and we begin */
+	assert_true(m.network > 0.49 && m.network < 0.51);
 	unlink(files_path("/proc/net/dev"));
 }
 
@@ -317,6 +351,7 @@ int main(void)
 		cmocka_unit_test_setup(test_room_that_a_deferral_makes, files),
 		cmocka_unit_test_setup(test_network_of_others, files),
 		cmocka_unit_test_setup(test_both_directions_of_the_network, files),
+		cmocka_unit_test_setup(test_bursts_of_our_own, files),
 		cmocka_unit_test_setup(test_dry_run, files),
 	};
 
