@@ -15,7 +15,7 @@
  *   wakeup.c       what it sleeps on                run_lock.c     there is one agent
  *   notify.c       tells the service manager        log_sink.c     where its lines go
  *   metrics.c      for Prometheus                   live.c         --watch
- *   history.c      the last decisions: --explain
+ *   history.c      the last decisions: --explain   tell.c         what is said of changes
  *
  * It never blocks on a mount, and it leaves every knob as it found it.
  */

@@ -241,7 +241,8 @@ void machine_flush_point(struct machine *m, bool raise, const struct knob_record
 	}
 	m->raised = raise;
 	if (as_found)
-		log_line(LOG_LEVEL_EVENT, "dirty memory: %s%s", m->dry_run ? "would " : "",
+		log_line(tell_change(&m->told, !raise, m->now), "dirty memory: %s%s",
+			 m->dry_run ? "would " : "",
 			 raise ? "raise the flushing point" : "put the flushing point back");
 }
 

@@ -26,6 +26,7 @@
 #include "knob.h"
 #include "pricing/meter_memory.h"
 #include "pricing/meter_net.h"
+#include "tell.h"
 #include "weights.h"
 
 /* The limit where writers wait is so much above the flushing point (percent of memory). */
@@ -58,6 +59,7 @@ struct machine {
 	bool dry_run;
 	uint32_t flush_point; /* percent, 0: left alone */
 	bool raised;
+	struct tell told;   /* that it is */
 	double now;	    /* s: when the network was looked at */
 	double drain_until; /* s: the limit is put back then; 0: it is not raised alone */
 	uint64_t background_pages, limit_pages; /* in force */

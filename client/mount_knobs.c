@@ -21,12 +21,16 @@ void mount_knobs_own(struct mount_knobs *m, const char *root, const char *device
 	knob_init(&m->readahead.knob, root, "/sys/class/bdi/%s/read_ahead_kb", device);
 }
 
-static void put_back(struct mount_knobs *m, struct knob *k, const char *name, bool dry_run)
+static void put_back(struct mount_knobs *m, struct mount_knob *k, const char *name, bool dry_run,
+		     double now)
 {
-	if (dry_run || knob_restore(k))
-		log_line(LOG_LEVEL_EVENT, "%s: %s as it was", m->path, name);
+	const enum log_level level = tell_change(&k->told, true, now);
+
+	if (dry_run || knob_restore(&k->knob))
+		log_line(level, "%s: %s as it was", m->path, name);
 	else
-		log_line(LOG_LEVEL_EVENT, "%s: %s stays as it is: %s", m->path, name, knob_why(k));
+		log_line(LOG_LEVEL_EVENT, "%s: %s stays as it is: %s", m->path, name,
+			 knob_why(&k->knob));
 }
 
 /* It cannot be turned so now: says why, once. What it was turned to before stays, or it is not used. */
@@ -36,8 +40,8 @@ static void refuse(struct mount_knobs *m, struct mount_knob *k, double now)
 	const bool stays = k->set != KNOB_AS_FOUND && knob_holds_on(&k->knob);
 
 	if (k->pause <= 0)
-		log_line(LOG_LEVEL_EVENT, "%s: %s: %s: %s for now", m->path, k->knob.path,
-			 strerror(error), stays ? "no further" : "not used");
+		log_line(tell_change(&k->refused, false, now), "%s: %s: %s: %s for now", m->path,
+			 k->knob.path, strerror(error), stays ? "no further" : "not used");
 	if (!stays) {
 		knob_restore(&k->knob);
 		k->set = KNOB_AS_FOUND;
@@ -70,12 +74,10 @@ static void turn(struct mount_knobs *m, struct mount_knob *k, int64_t value, con
 		return;
 	name++;
 	if (value == KNOB_AS_FOUND)
-		put_back(m, &k->knob, name, hand->dry_run);
-	else if (hand->dry_run)
-		log_line(LOG_LEVEL_EVENT, "%s: %s: would set %s to %" PRIi64, m->path, why, name,
-			 value);
-	else if (try(m, k, value, hand, now))
-		log_line(LOG_LEVEL_EVENT, "%s: %s: set %s to %" PRIi64, m->path, why, name, value);
+		put_back(m, k, name, hand->dry_run, now);
+	else if (hand->dry_run || try(m, k, value, hand, now))
+		log_line(tell_change(&k->told, false, now), "%s: %s: %s %s to %" PRIi64, m->path,
+			 why, hand->dry_run ? "would set" : "set", name, value);
 	else
 		return;
 	k->set = value;
@@ -105,6 +107,7 @@ uint32_t mount_knobs_readahead_found(struct mount_knobs *m)
 
 void mount_knobs_release(struct mount_knobs *m, const struct knob_hand *hand)
 {
+	m->ratio.told = m->readahead.told = (struct tell){0};
 	mount_knobs_ratio(m, KNOB_AS_FOUND, "", hand, 0);
 	mount_knobs_readahead(m, KNOB_AS_FOUND, "", hand, 0);
 }

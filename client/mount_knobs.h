@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "knob.h"
+#include "tell.h"
 
 #define KNOB_AS_FOUND (-1)
 /* s: one that was refused is tried again after so long, then after twice as long each time, up to the second:
@@ -23,9 +24,10 @@
 
 struct mount_knob {
 	struct knob knob;
-	int64_t set;	 /* what it is turned to, or KNOB_AS_FOUND */
-	double pause;	 /* s: before it is tried again; 0: it was not refused last */
-	double again_at; /* s: not before */
+	int64_t set;		   /* what it is turned to, or KNOB_AS_FOUND */
+	double pause;		   /* s: before it is tried again; 0: it was not refused last */
+	double again_at;	   /* s: not before */
+	struct tell told, refused; /* that it is turned; that it could not be */
 };
 
 struct mount_knobs {
@@ -44,8 +46,8 @@ struct knob_hand {
 void mount_knobs_init(struct mount_knobs *m, const char *path);
 /* They are its: those of DEVICE, below ROOT. */
 void mount_knobs_own(struct mount_knobs *m, const char *root, const char *device);
-/* A number, or KNOB_AS_FOUND; WHY is said. One that is refused stays where we had it, else as it was found,
- * which is said once, and is tried again by later calls: NOW, s. */
+/* A number, or KNOB_AS_FOUND; WHY is said, where a change is said (tell.h). One that is refused stays where we had
+ * it, else as it was found, which is said once, and is tried again by later calls: NOW, s. */
 void mount_knobs_ratio(struct mount_knobs *m, int64_t percent, const char *why,
 		       const struct knob_hand *hand, double now);
 void mount_knobs_readahead(struct mount_knobs *m, int64_t kib, const char *why,

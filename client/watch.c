@@ -53,6 +53,7 @@ static void adopt_mount(struct watch_host *h, struct watch *w, const struct moun
 	w->detector = (struct fsstat_detector){0};
 	w->doubt = (struct doubt){0};
 	w->decision = (struct decision){0};
+	w->told = (struct tell){0};
 	w->use = (struct mount_use){0};
 	w->asked = 0;
 	w->vain_until = 0;

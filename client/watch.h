@@ -41,6 +41,7 @@
 #include "mountstats.h"
 #include "pricing/fsstat_price.h"
 #include "settings.h"
+#include "tell.h"
 
 /* Time between questions (s) to a server that may be one with prices, until it is believed. */
 #define ASK_SOON (1.0 / 3)
@@ -104,6 +105,7 @@ struct watch {
 	struct doubt doubt;
 	struct decision decision;
 	struct mount_use use;
+	struct tell told;	    /* its ways of writing */
 	enum news news;		    /* last said */
 	double ask_at, asked;	    /* s: when to ask; when it was asked last */
 	double answered;	    /* s: the question of the last reply, or the mount */
@@ -127,6 +129,7 @@ struct watch_group {
 	const char *path; /* one of the settings' */
 	struct knob knob;
 	struct halt halt;
+	struct tell told;
 	bool refused; /* it cannot be halted, which was said */
 };
 

@@ -147,16 +147,32 @@ static void accelerate(struct watch_host *h, struct watch *w)
 
 /* ---- what is said ------------------------------------------------------------------------ */
 
-static void tell_way(struct watch_host *h, const struct watch *w)
+static double asked_by(const struct decision *d)
+{
+	return d->why == WHY_NO_PRICES ? 0 : d->theirs;
+}
+
+static void say_way(const struct watch *w, enum log_level level, const char *since)
 {
 	const struct decision *d = &w->decision;
-	const char *way = write_way_names[d->way], *why = decide_texts[d->why].why;
-	const double theirs = d->why == WHY_NO_PRICES ? 0 : d->theirs;
 
-	log_line(LOG_LEVEL_EVENT, "%s: writes: %s (the server's price %.3g, ours %.3g): %s",
-		 w->path, way, theirs, d->ours, why);
-	history_add(&h->history, "%s: %s (the server's price %.3g, ours %.3g): %s", w->path, way,
-		    theirs, d->ours, why);
+	log_line(level, "%s: writes: %s%s (the server's price %.3g, ours %.3g): %s", w->path,
+		 write_way_names[d->way], since, asked_by(d), d->ours, decide_texts[d->why].why);
+}
+
+static void tell_way(struct watch_host *h, struct watch *w, double now)
+{
+	const struct decision *d = &w->decision;
+	const bool left_out = w->told.left_out;
+
+	say_way(w, tell_change(&w->told, d->way == WRITE_NORMAL, now), "");
+	if (w->told.left_out && !left_out)
+		log_line(LOG_LEVEL_EVENT,
+			 "%s: writes: to and fro: said again after %d minutes without a change; "
+			 "--explain has the last ones",
+			 w->path, TELL_CALM / 60);
+	history_add(&h->history, "%s: %s (the server's price %.3g, ours %.3g): %s", w->path,
+		    write_way_names[d->way], asked_by(d), d->ours, decide_texts[d->why].why);
 }
 
 /* The first of steps in one direction. */
@@ -193,7 +209,9 @@ void watch_act(struct watch_host *h, struct watch *w, double now)
 			tell_step(h, w);
 	}
 	if (w->decision.way != was)
-		tell_way(h, w);
+		tell_way(h, w, now);
+	else if (tell_calm(&w->told, now))
+		say_way(w, LOG_LEVEL_EVENT, " by now");
 	set_ratio(h, w, now);
 	set_readahead(h, w, now);
 	count_deferral(h, w, did, now);

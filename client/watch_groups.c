@@ -22,13 +22,14 @@ static const struct watch *dearest(const struct watch_host *h, double now)
 	return found;
 }
 
-static void tell(struct watch_host *h, const struct watch_group *g, double price, double bid)
+static void tell(struct watch_host *h, struct watch_group *g, double price, double bid, double now)
 {
 	const char *way = g->halt.halted ? "halted" : "goes on";
 	const char *why = halt_why_texts[g->halt.why], *would = h->hand.dry_run ? "would be " : "";
 
-	log_line(LOG_LEVEL_EVENT, "%s: %s%s (the server's price %.3g, its %.3g): %s", g->path,
-		 would, way, price, bid, why);
+	log_line(tell_change(&g->told, !g->halt.halted, now),
+		 "%s: %s%s (the server's price %.3g, its %.3g): %s", g->path, would, way, price,
+		 bid, why);
 	history_add(&h->history, "%s: %s%s (the server's price %.3g, its %.3g): %s", g->path, would,
 		    way, price, bid, why);
 }
@@ -75,7 +76,7 @@ static void tick(struct watch_host *h, struct watch_group *g, const struct watch
 		return;
 	turn(h, g);
 	if (g->halt.halted != was)
-		tell(h, g, price, bid);
+		tell(h, g, price, bid, now);
 }
 
 void watch_groups_tick(struct watch_host *h, double now)
