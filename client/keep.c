@@ -99,25 +99,29 @@ static bool turn(struct keep_place *p, uint64_t bytes, const struct knob_recorde
 	return false;
 }
 
-/* Which group of that name is there; 0: none. */
-static uint64_t group_of(const struct keep_place *p)
+/* Which group of that name is there; 0: none. False: that cannot be told now. */
+static bool group_of(const struct keep_place *p, uint64_t *group)
 {
 	const char *end = strrchr(p->knob.path, '/');
 	char path[KNOB_PATH];
 	struct stat st;
 
+	*group = 0;
 	if (!end)
-		return 0;
+		return true;
 	snprintf(path, sizeof(path), "%.*s", (int)(end - p->knob.path), p->knob.path);
-	return stat(path, &st) == 0 ? st.st_ino : 0;
+	if (stat(path, &st))
+		return errno == ENOENT || errno == ENOTDIR;
+	*group = st.st_ino;
+	return true;
 }
 
 /* A new group of that name is as nobody has turned it. */
 static void look_which(struct keep_place *p)
 {
-	const uint64_t group = group_of(p);
+	uint64_t group;
 
-	if (group == p->group)
+	if (!group_of(p, &group) || group == p->group)
 		return;
 	p->group = group;
 	p->knob.held = p->theirs = false;

@@ -245,6 +245,27 @@ static void test_groups_come_and_go(void **state)
 	assert_int_equal(files_number(DB), 0);
 }
 
+/* For a moment nothing can be told of it: it is the same group all the same, and is put back. */
+static void test_a_group_that_cannot_be_looked_at(void **state)
+{
+	static const char *const values[] = {"40 /slice/db"};
+	char name[FILES_PATH], aside[FILES_PATH];
+
+	snprintf(name, sizeof(name), "%s", files_path(V2 "/slice/db"));
+	snprintf(aside, sizeof(aside), "%s", files_path(V2 "/slice/aside"));
+	keeps(values, 1);
+	passes(true, 1);
+	assert_int_equal(rename(name, aside), 0);
+	assert_int_equal(symlink(name, name), 0); /* ELOOP */
+	passes(true, 1);
+	unlink(name);
+	assert_int_equal(rename(aside, name), 0);
+	passes(true, 1);
+	assert_int_equal(files_number(DB), PART(40));
+	end();
+	assert_int_equal(files_number(DB), 0);
+}
+
 static void test_a_record_comes_first(void **state)
 {
 	static const char *const values[] = {"40 /slice/db"};
@@ -401,6 +422,7 @@ int main(void)
 		cmocka_unit_test_setup(test_other_settings, begin_one),
 		cmocka_unit_test_setup(test_others_put_it_back, begin_one),
 		cmocka_unit_test_setup(test_groups_come_and_go, begin_one),
+		cmocka_unit_test_setup(test_a_group_that_cannot_be_looked_at, begin_one),
 		cmocka_unit_test_setup(test_a_record_comes_first, begin_one),
 		cmocka_unit_test_setup(test_writes_beside_what_is_kept, begin_one),
 		cmocka_unit_test_setup(test_a_knob_that_cannot_be_turned, begin_one),
