@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 #include <linux/magic.h>
@@ -14,7 +16,8 @@
 /* What a child has to know; names that do not fit fail there. */
 struct request {
 	char path[PATH_MAX];
-	char replies[ASYNC_ARG_MAX - PATH_MAX]; /* "": none */
+	char device[MOUNT_DEVICE];			       /* "": any */
+	char replies[ASYNC_ARG_MAX - PATH_MAX - MOUNT_DEVICE]; /* "": none */
 };
 
 /* ---- in children ------------------------------------------------------------------------- */
@@ -59,12 +62,33 @@ static void ask(const void *arg, void *result)
 	reply->avail = fs.f_ffree;
 }
 
+/* What stands there is not below a mount that was unmounted just now. The server is not asked for that. */
+static bool is_of(int fd, const char *device)
+{
+	char name[MOUNT_DEVICE];
+	struct statx st;
+
+	if (!*device)
+		return true;
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &st))
+		return false;
+	snprintf(name, sizeof(name), "%u:%u", st.stx_dev_major, st.stx_dev_minor);
+	return strcmp(name, device) == 0;
+}
+
+static int sync_mount(int fd, const char *device)
+{
+	if (!is_of(fd, device))
+		return ENODEV;
+	return syncfs(fd) ? errno : 0;
+}
+
 static void push(const void *arg, void *result)
 {
 	const struct request *at = arg;
 	int *error = result, fd = open(at->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	*error = fd < 0 || syncfs(fd) ? errno : 0;
+	*error = fd < 0 ? errno : sync_mount(fd, at->device);
 	if (fd >= 0)
 		close(fd); /* it would keep the mount busy */
 }
@@ -94,6 +118,7 @@ static bool start(struct async_call *c, async_run run, const struct mount_place 
 	struct request r = {0};
 
 	snprintf(r.path, sizeof(r.path), "%s%s", root, at->path);
+	snprintf(r.device, sizeof(r.device), "%s", at->device ? at->device : "");
 	snprintf(r.replies, sizeof(r.replies), "%s", at->replies ? at->replies : "");
 	return async_call_start(c, pool, at->server, run, &r, sizeof(r));
 }

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "async_call.h"
+#include "mounts.h"
 
 /* Calls to one server of which pushes, which last, leave the rest of the places to questions, which do not. */
 #define PUSHES_MAX (ASYNC_GROUP_MAX / 2)
@@ -26,6 +27,8 @@ struct mount_place {
 	const char *
 		replies; /* a file to take replies from in place of statfs, or a directory of them; NULL */
 	uint32_t server; /* of struct mount */
+	const char *
+		device; /* the same: nothing else is pushed; NULL: whatever stands there, in tests */
 };
 
 struct mount_reply {

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define MOUNT_DEVICE 24 /* bytes of a name */
+
 enum mount_kind {
 	MOUNT_NONE,   /* nothing is mounted there */
 	MOUNT_AUTOFS, /* will be mounted when somebody looks; we do not */
@@ -20,13 +22,13 @@ enum mount_kind {
 
 struct mount {
 	enum mount_kind kind;
-	unsigned int id;     /* another one for each mount */
-	unsigned int parent; /* the id of what it is mounted on */
-	bool automounted;    /* it lies below a mount of autofs, direct or indirect */
-	char device[24];     /* major:minor, the name of its bdi */
-	char type[24];	     /* of file system */
-	uint32_t server;     /* a number made of the server's name; servers seldom share one */
-	uint32_t source;     /* the same of server and export */
+	unsigned int id;	   /* another one for each mount */
+	unsigned int parent;	   /* the id of what it is mounted on */
+	bool automounted;	   /* it lies below a mount of autofs, direct or indirect */
+	char device[MOUNT_DEVICE]; /* major:minor, the name of its bdi */
+	char type[24];		   /* of file system */
+	uint32_t server; /* a number made of the server's name; servers seldom share one */
+	uint32_t source; /* the same of server and export */
 };
 
 /* The text of mountinfo, read again from time to time. All zero: not yet. */

@@ -8,8 +8,10 @@
 
 struct mount_place watch_place(const struct watch_host *h, const struct watch *w)
 {
-	return (struct mount_place){h->settings.root, w->path, h->settings.replies,
-				    w->mount.server};
+	const char *root = h->settings.root;
+
+	return (struct mount_place){root, w->path, h->settings.replies, w->mount.server,
+				    *root ? NULL : w->mount.device};
 }
 
 /* Bytes that programs have written and that are to be sent: what was written over meanwhile never is, so no

@@ -15,10 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "async_call.h"
+#include "mount_calls.h"
 #include "run_lock.h"
 #include "wakeup.h"
 
@@ -333,6 +335,32 @@ static void test_servers_that_hang_leave_room_for_others(void **state)
 	async_pool_end(&full);
 }
 
+static int pushes(const char *path, const char *device)
+{
+	const struct mount_place at = {.root = "", .path = path, .server = 1, .device = device};
+	struct mount_calls c = {0};
+	int error = -1;
+
+	assert_true(mount_calls_push(&c, &at, &pool));
+	while (!mount_calls_pushed(&c, &error))
+		wakeup_wait(&wakeup, wakeup_now() + 10);
+	return error;
+}
+
+/* It was unmounted just now: what stands at its path is another file system, which is not synced. */
+static void test_only_the_mount_is_pushed(void **state)
+{
+	char device[MOUNT_DEVICE];
+	struct stat st;
+
+	assert_int_equal(stat("/proc", &st), 0);
+	snprintf(device, sizeof(device), "%u:%u", major(st.st_dev), minor(st.st_dev));
+	assert_int_equal(pushes("/proc", device), 0);
+	assert_int_equal(pushes("/proc", "0:4095"), ENODEV);
+	assert_int_equal(pushes("/proc", NULL), 0);
+	assert_int_equal(pushes("/nothing-there", device), ENOENT);
+}
+
 /* ---- the lock ---------------------------------------------------------------------------- */
 
 static char root[] = "/tmp/ra-lock-XXXXXX";
@@ -441,6 +469,7 @@ int main(void)
 		cmocka_unit_test(test_a_call_is_left),
 		cmocka_unit_test(test_what_is_left_becomes_stuck),
 		cmocka_unit_test(test_servers_that_hang_leave_room_for_others),
+		cmocka_unit_test(test_only_the_mount_is_pushed),
 		cmocka_unit_test(test_the_lock_tells_who_has_it),
 		cmocka_unit_test(test_a_child_does_not_keep_the_lock),
 	};
