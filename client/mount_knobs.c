@@ -4,9 +4,12 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/log.h"
 #include "mount_knobs.h"
+
+#define MILLIONTHS 10000 /* in a percent */
 
 void mount_knobs_init(struct mount_knobs *m, const char *path)
 {
@@ -17,19 +20,26 @@ void mount_knobs_init(struct mount_knobs *m, const char *path)
 void mount_knobs_own(struct mount_knobs *m, const char *root, const char *device)
 {
 	m->owns = true;
-	knob_init(&m->ratio.knob, root, "/sys/class/bdi/%s/min_ratio", device);
+	m->ratio.name = "min_ratio";
+	m->ratio.unit = MILLIONTHS;
+	knob_init(&m->ratio.knob, root, "/sys/class/bdi/%s/min_ratio_fine", device);
+	if (access(m->ratio.knob.path, F_OK)) {
+		m->ratio.unit = 1;
+		knob_init(&m->ratio.knob, root, "/sys/class/bdi/%s/min_ratio", device);
+	}
+	m->readahead.name = "read_ahead_kb";
+	m->readahead.unit = 1;
 	knob_init(&m->readahead.knob, root, "/sys/class/bdi/%s/read_ahead_kb", device);
 }
 
-static void put_back(struct mount_knobs *m, struct mount_knob *k, const char *name, bool dry_run,
-		     double now)
+static void put_back(struct mount_knobs *m, struct mount_knob *k, bool dry_run, double now)
 {
 	const enum log_level level = tell_change(&k->told, true, now);
 
 	if (dry_run || knob_restore(&k->knob))
-		log_line(level, "%s: %s as it was", m->path, name);
+		log_line(level, "%s: %s as it was", m->path, k->name);
 	else
-		log_line(LOG_LEVEL_EVENT, "%s: %s stays as it is: %s", m->path, name,
+		log_line(LOG_LEVEL_EVENT, "%s: %s stays as it is: %s", m->path, k->name,
 			 knob_why(&k->knob));
 }
 
@@ -56,7 +66,7 @@ static bool try(struct mount_knobs *m, struct mount_knob *k, int64_t value,
 {
 	if (now < k->again_at)
 		return false;
-	if (knob_turn(&k->knob, (uint64_t)value, &hand->recorder)) {
+	if (knob_turn(&k->knob, (uint64_t)value * k->unit, &hand->recorder)) {
 		k->pause = 0;
 		return true;
 	}
@@ -68,16 +78,13 @@ static bool try(struct mount_knobs *m, struct mount_knob *k, int64_t value,
 static void turn(struct mount_knobs *m, struct mount_knob *k, int64_t value, const char *why,
 		 const struct knob_hand *hand, double now)
 {
-	const char *name = strrchr(k->knob.path, '/');
-
-	if (k->set == value || !name)
+	if (k->set == value || !k->knob.path[0])
 		return;
-	name++;
 	if (value == KNOB_AS_FOUND)
-		put_back(m, k, name, hand->dry_run, now);
+		put_back(m, k, hand->dry_run, now);
 	else if (hand->dry_run || try(m, k, value, hand, now))
 		log_line(tell_change(&k->told, false, now), "%s: %s: %s %s to %" PRIi64, m->path,
-			 why, hand->dry_run ? "would set" : "set", name, value);
+			 why, hand->dry_run ? "would set" : "set", k->name, value);
 	else
 		return;
 	k->set = value;

@@ -5,6 +5,9 @@
  *   min_ratio       percent of dirty memory that the mount may keep: deferral
  *   read_ahead_kb   KiB, for files that are opened from then on
  *
+ * Kernels from 6.2 on show as min_ratio the whole percents of min_ratio_fine, which has them in parts of a million: there
+ * that is turned, for what it stands at could not be put back by the other.
+ *
  * Mounts of one export have them in common, so one mount owns them. One thread.
  */
 #ifndef CLIENT_MOUNT_KNOBS_H
@@ -24,6 +27,8 @@
 
 struct mount_knob {
 	struct knob knob;
+	const char *name;	   /* to say */
+	uint32_t unit;		   /* of the knob's, that one of ours is */
 	int64_t set;		   /* what it is turned to, or KNOB_AS_FOUND */
 	double pause;		   /* s: before it is tried again; 0: it was not refused last */
 	double again_at;	   /* s: not before */

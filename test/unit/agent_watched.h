@@ -12,6 +12,7 @@
 
 #define NFS	  "36 35 0:47 / /mnt/n rw - nfs s:/e rw,vers=3,x\n"
 #define RATIO	  "/sys/class/bdi/0:47/min_ratio"
+#define FINE	  "/sys/class/bdi/0:47/min_ratio_fine"
 #define READAHEAD "/sys/class/bdi/0:47/read_ahead_kb"
 #define NFS2	  "37 35 0:47 / /mnt/o rw - nfs s:/e rw,vers=3,x\n"
 

@@ -158,6 +158,27 @@ static void test_knobs_that_cannot_be_turned(void **state)
 	assert_int_equal(files_number(RATIO), 0);
 }
 
+/* From Linux 6.2 on: what is less than a percent is put back as it was. */
+static void test_parts_of_a_percent(void **state)
+{
+	struct mount_knobs k;
+	struct knob_hand hand = {{record, NULL}, false};
+
+	files_put(FINE, "5000\n");
+	mount_knobs_init(&k, "/mnt/n");
+	mount_knobs_own(&k, files_root, "0:47");
+	mount_knobs_ratio(&k, 50, "why", &hand, now);
+	assert_int_equal(files_number(FINE), 500000);
+	assert_string_equal(files_said, "/mnt/n: why: set min_ratio to 50");
+	mount_knobs_ratio(&k, 18, "why", &hand, now);
+	assert_int_equal(files_number(FINE), 180000);
+	mount_knobs_release(&k, &hand);
+	assert_int_equal(files_number(FINE), 5000);
+	assert_string_equal(files_said, "/mnt/n: min_ratio as it was");
+	assert_int_equal(files_number(RATIO), 0);
+	unlink(files_path(FINE));
+}
+
 static void test_what_is_shown(void **state)
 {
 	char text[512] = "";
@@ -466,6 +487,7 @@ int main(void)
 		ON_A_MACHINE(test_settings_change),
 		ON_A_MACHINE(test_mounts_of_one_export),
 		ON_A_MACHINE(test_knobs_that_cannot_be_turned),
+		ON_A_MACHINE(test_parts_of_a_percent),
 		ON_A_MACHINE(test_what_is_shown),
 		ON_A_MACHINE(test_a_name_is_one_line),
 		ON_A_MACHINE(test_accelerate),
