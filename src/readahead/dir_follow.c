@@ -113,12 +113,18 @@ void dir_follow_waste(struct dir_walks *w, struct readahead_counters *counters, 
 	learn(w, d, 0, held);
 }
 
+/* That the memory of lists is needed elsewhere is no fault of a walk that goes on. */
 void dir_follow_drop(void *arg, struct dir *d, struct dir_part *p)
 {
 	struct dir_walks *w = arg;
+	bool left = p->n_read != 0 && dir_follow_left(w, d);
 
-	for (uint32_t i = 0; p->bytes != 0 && i < dir_list_count(p->list); i++)
-		dir_follow_waste(w, w->lost, d, p, i);
+	for (uint32_t i = 0; p->bytes != 0 && i < dir_list_count(p->list); i++) {
+		if (left)
+			dir_follow_waste(w, w->lost, d, p, i);
+		else
+			(void)dir_follow_lose(w, w->lost, d, p, i);
+	}
 }
 
 /* ---- walks ------------------------------------------------------------------------------- */
@@ -191,7 +197,7 @@ void dir_follow_reader(struct dir_walks *w, uint32_t reader, uint64_t now)
 
 void dir_follow_restart(struct dir *d)
 {
-	d->begun = d->walked = d->refused = false;
+	d->begun = d->walked = d->refused = d->crowded = false;
 	d->unlisted = 0;
 	dir_table_forget(d);
 	part_restart(d->files);
@@ -221,6 +227,11 @@ bool dir_follow_left(const struct dir_walks *w, const struct dir *d)
 	const struct dir_visit *last = &d->visits[0];
 
 	return (uint32_t)(w->of[last->reader].reads - last->turn) > DIR_GAP;
+}
+
+bool dir_follow_is_walked(void *arg, const struct dir *d, uint64_t now)
+{
+	return elapsed(d->used, now) <= DIR_IDLE && !dir_follow_left(arg, d);
 }
 
 void dir_follow_visit(struct dir_walks *w, struct dir *d, uint32_t reader, uint64_t now)
@@ -343,6 +354,7 @@ void dir_follow_begun(struct dir_walks *w, struct dir *d, uint64_t now)
 	if (++parent->children > CHILDREN_MEMORY) {
 		parent->children /= 2;
 		parent->walked_children /= 2;
+		parent->refused &= !parent->crowded; /* there may be room for its list by now */
 	}
 	if (!parent->begun)
 		dir_follow_begun(w, parent, now);

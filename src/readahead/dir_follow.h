@@ -39,10 +39,11 @@ struct dir_walks {
 	struct dir_table table;
 };
 
-/* A dir_drop; ARG: the walks. */
+/* The table's; its ARG: the walks. In dir_relist.c. */
+extern const struct dir_owner dir_owner;
+/* Of that: */
+bool dir_follow_is_walked(void *arg, const struct dir *d, uint64_t now);
 void dir_follow_drop(void *arg, struct dir *d, struct dir_part *p);
-/* A dir_carry; ARG: the walks. In dir_relist.c. */
-void dir_relist(void *arg, struct dir *d, struct dir_part *old, struct dir_part *new);
 /* The entry INDEX of P is asked for no more, and holds nothing; how much it did, which is the caller's. */
 uint32_t dir_follow_unask(struct dir_part *p, uint32_t index);
 /* The same, and what it held is wasted, but no directory is judged by it. */

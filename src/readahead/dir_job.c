@@ -20,7 +20,7 @@ bool dir_walks_begin(struct dir_walks *w, const struct dir_name *name, uint64_t 
 	bool mine;
 
 	lock_take(&w->lock);
-	d = dir_table_get(&w->table, name->id, now, dir_follow_drop, w);
+	d = dir_table_get(&w->table, name->id, now, &dir_owner, w);
 	parent = dir_table_find(&w->table, name->parent);
 	mine = d != NULL && !d->busy;
 	if (mine) {
@@ -120,7 +120,7 @@ void dir_walks_enlist(struct dir_walks *w, uint64_t id, uint64_t stamp, struct d
 		d->refused = true;
 		if (d->files != NULL)
 			pause_asking(d->files);
-	} else if (dir_table_enlist(&w->table, d, files, dirs, dir_relist, dir_follow_drop, w)) {
+	} else if (dir_table_enlist(&w->table, d, files, dirs, &dir_owner, w)) {
 		d->stamp = stamp;
 		replay(w, d, 0, d->used);
 		replay(w, d, 1, d->used);

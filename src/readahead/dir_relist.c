@@ -85,7 +85,7 @@ static void move_entry(struct dir_part *old, uint32_t from, struct dir_part *new
 		new->n_ahead++;
 }
 
-void dir_relist(void *arg, struct dir *d, struct dir_part *old, struct dir_part *new)
+static void carry(void *arg, struct dir *d, struct dir_part *old, struct dir_part *new)
 {
 	struct dir_walks *w = arg;
 	uint32_t *map = match(old->list, new->list);
@@ -111,3 +111,9 @@ void dir_relist(void *arg, struct dir *d, struct dir_part *old, struct dir_part 
 	new->late = old->late;
 	new->gone = old->gone;
 }
+
+const struct dir_owner dir_owner = {
+	.is_walked = dir_follow_is_walked,
+	.drop = dir_follow_drop,
+	.carry = carry,
+};

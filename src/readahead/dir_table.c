@@ -83,22 +83,22 @@ static struct dir_part *part_new(struct dir_list *list, bool files)
 	return p;
 }
 
-static void drop_part(struct dir_table *t, struct dir *d, struct dir_part **p, dir_drop drop,
-		      void *arg)
+static void drop_part(struct dir_table *t, struct dir *d, struct dir_part **p,
+		      const struct dir_owner *owner, void *arg)
 {
 	if (*p == NULL)
 		return;
-	drop(arg, d, *p);
+	owner->drop(arg, d, *p);
 	t->parts -= part_bytes(*p);
 	part_free(*p);
 	*p = NULL;
 }
 
-void dir_table_delist(struct dir_table *t, struct dir *d, dir_drop drop, void *arg)
+void dir_table_delist(struct dir_table *t, struct dir *d, const struct dir_owner *owner, void *arg)
 {
 	assert(!d->busy);
-	drop_part(t, d, &d->files, drop, arg);
-	drop_part(t, d, &d->dirs, drop, arg);
+	drop_part(t, d, &d->files, owner, arg);
+	drop_part(t, d, &d->dirs, owner, arg);
 }
 
 void dir_table_forget(struct dir *d)
@@ -108,8 +108,9 @@ void dir_table_forget(struct dir *d)
 	d->n_recent[0] = d->n_recent[1] = 0;
 }
 
-/* The least recently used directory of some that have parts and no job, but for KEEP. NULL: none has. */
-static struct dir *old_listed(struct dir_table *t, const struct dir *keep)
+/* The least recently used directory of some that have parts, no job and no walk, but for KEEP. NULL: none has. */
+static struct dir *old_listed(struct dir_table *t, const struct dir *keep,
+			      const struct dir_owner *owner, void *arg)
 {
 	struct dir *oldest = NULL;
 	int looked = 0;
@@ -117,7 +118,8 @@ static struct dir *old_listed(struct dir_table *t, const struct dir *keep)
 	for (uint32_t i = 0; i < DIRS_MAX && looked < LOOKED; i++) {
 		struct dir *d = &t->dirs[t->listed_hand++ % DIRS_MAX];
 
-		if (d == keep || d->busy || (d->files == NULL && d->dirs == NULL))
+		if (d == keep || d->busy || (d->files == NULL && d->dirs == NULL) ||
+		    owner->is_walked(arg, d, keep->used))
 			continue;
 		looked++;
 		if (oldest == NULL || d->used < oldest->used)
@@ -128,34 +130,35 @@ static struct dir *old_listed(struct dir_table *t, const struct dir *keep)
 
 /* For BYTES, of which OLD are KEEP's already. False: there is none. */
 static bool make_room(struct dir_table *t, const struct dir *keep, uint64_t bytes, uint64_t old,
-		      dir_drop drop, void *arg)
+		      const struct dir_owner *owner, void *arg)
 {
 	while (t->parts - old + bytes > t->memory) {
-		struct dir *d = old_listed(t, keep);
+		struct dir *d = old_listed(t, keep, owner, arg);
 
 		if (d == NULL)
 			return false;
-		dir_table_delist(t, d, drop, arg);
+		dir_table_delist(t, d, owner, arg);
 	}
 	return true;
 }
 
 bool dir_table_enlist(struct dir_table *t, struct dir *d, struct dir_list *files,
-		      struct dir_list *dirs, dir_carry carry, dir_drop drop, void *arg)
+		      struct dir_list *dirs, const struct dir_owner *owner, void *arg)
 {
 	struct dir_part *f = files != NULL ? part_new(files, true) : NULL;
 	struct dir_part *s = dirs != NULL ? part_new(dirs, false) : NULL;
 	uint64_t bytes = part_bytes(f) + part_bytes(s);
 	uint64_t old = part_bytes(d->files) + part_bytes(d->dirs);
 	bool fits = (files == NULL || f != NULL) && (dirs == NULL || s != NULL) &&
-		    bytes <= t->memory && make_room(t, d, bytes, old, drop, arg);
+		    bytes <= t->memory && make_room(t, d, bytes, old, owner, arg);
 
 	if (fits && f != NULL && d->files != NULL)
-		carry(arg, d, d->files, f);
+		owner->carry(arg, d, d->files, f);
 	if (fits && s != NULL && d->dirs != NULL)
-		carry(arg, d, d->dirs, s);
-	drop_part(t, d, &d->files, drop, arg);
-	drop_part(t, d, &d->dirs, drop, arg);
+		owner->carry(arg, d, d->dirs, s);
+	drop_part(t, d, &d->files, owner, arg);
+	drop_part(t, d, &d->dirs, owner, arg);
+	d->crowded = !fits && bytes <= t->memory;
 	if (!fits) {
 		part_free(f);
 		part_free(s);
@@ -185,7 +188,8 @@ static struct dir *victim(struct dir_table *t)
 	return oldest;
 }
 
-struct dir *dir_table_get(struct dir_table *t, uint64_t id, uint64_t now, dir_drop drop, void *arg)
+struct dir *dir_table_get(struct dir_table *t, uint64_t id, uint64_t now,
+			  const struct dir_owner *owner, void *arg)
 {
 	struct dir *d = dir_table_find(t, id);
 	uint32_t *bucket = &t->bucket[bucket_of(id)];
@@ -196,7 +200,7 @@ struct dir *dir_table_get(struct dir_table *t, uint64_t id, uint64_t now, dir_dr
 	if (d == NULL)
 		return NULL;
 	if (d->id != 0) {
-		dir_table_delist(t, d, drop, arg);
+		dir_table_delist(t, d, owner, arg);
 		dir_table_forget(d);
 		unlink_dir(t, d);
 	}

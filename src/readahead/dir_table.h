@@ -6,7 +6,8 @@
  *   parts    its files, its subdirectories: a list, cursors, what is fetched      of those being walked
  *
  * The least recently used record goes when one more is needed, the least recently used parts when those of
- * all come to more than their memory. Those of a job under way stay. The owner's lock.
+ * all come to more than their memory: but those of walks that go on stay, or each would take the others' and have its own
+ * taken. Those of a job under way stay. The owner's lock.
  */
 #ifndef READAHEAD_DIR_TABLE_H
 #define READAHEAD_DIR_TABLE_H
@@ -91,7 +92,8 @@ struct dir {
 	bool busy;		 /* a job is under way */
 	bool begun;		 /* its parent counts this walk, */
 	bool walked;		 /* ... and that most files were read */
-	bool refused;		 /* its list is not to be had */
+	bool refused;		 /* its list is not to be had, */
+	bool crowded;		 /* ... for now: the memory is that of others */
 	uint8_t axis; /* an enum dir_axis: that on which the last walk of a subdirectory was recognised */
 	struct dir_handle handle;
 	uint32_t next; /* in its bucket: number + 1 */
@@ -107,20 +109,29 @@ struct dir_table {
 	uint64_t memory, parts; /* bytes that parts may take, and do */
 };
 
-/* Gives up what a part holds before it goes. */
-typedef void (*dir_drop)(void *arg, struct dir *d, struct dir_part *p);
-/* What OLD knows and holds is NEW's, which takes its place, as far as the entries are the same. */
-typedef void (*dir_carry)(void *arg, struct dir *d, struct dir_part *old, struct dir_part *new);
+/* What the table's owner knows of directories, and does about them; ARG is his. */
+struct dir_owner {
+	/* Whether a walk of D goes on at NOW (ns). */
+	bool (*is_walked)(void *arg, const struct dir *d, uint64_t now);
+	/* Gives up what a part holds before it goes. */
+	void (*drop)(void *arg, struct dir *d, struct dir_part *p);
+	/* What OLD knows and holds is NEW's, which takes its place, as far as the entries are the same. */
+	void (*carry)(void *arg, struct dir *d, struct dir_part *old, struct dir_part *new);
+};
 
 struct dir *dir_table_find(struct dir_table *t, uint64_t id);
 /* The same, made if need be. NULL: all that were looked at are busy. */
-struct dir *dir_table_get(struct dir_table *t, uint64_t id, uint64_t now, dir_drop drop, void *arg);
-/* D has these parts from now on (either NULL: none). False: no memory, or too large; LISTs are gone then. */
+struct dir *dir_table_get(struct dir_table *t, uint64_t id, uint64_t now,
+			  const struct dir_owner *owner, void *arg);
+/*
+ * D, which was read just now, has these parts from now on (either NULL: none). False: too large, or no memory now, and D is
+ * crowded; LISTs are gone then.
+ */
 bool dir_table_enlist(struct dir_table *t, struct dir *d, struct dir_list *files,
-		      struct dir_list *dirs, dir_carry carry, dir_drop drop, void *arg);
+		      struct dir_list *dirs, const struct dir_owner *owner, void *arg);
 /* What was read before D's lists were known is known no more. */
 void dir_table_forget(struct dir *d);
 /* D has none. */
-void dir_table_delist(struct dir_table *t, struct dir *d, dir_drop drop, void *arg);
+void dir_table_delist(struct dir_table *t, struct dir *d, const struct dir_owner *owner, void *arg);
 
 #endif

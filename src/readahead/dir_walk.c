@@ -34,7 +34,7 @@ void dir_walks_destroy(struct dir_walks *w)
 	if (w == NULL)
 		return;
 	for (uint32_t i = 0; i < DIRS_MAX; i++) {
-		dir_table_delist(&w->table, &w->table.dirs[i], dir_follow_drop, w);
+		dir_table_delist(&w->table, &w->table.dirs[i], &dir_owner, w);
 		dir_table_forget(&w->table.dirs[i]);
 	}
 	lock_fini(&w->lock);
@@ -59,7 +59,7 @@ void dir_walks_seen(struct dir_walks *w, const struct dir_name *name, const stru
 	struct dir *d;
 
 	lock_take(&w->lock);
-	d = dir_table_get(&w->table, name->id, now, dir_follow_drop, w);
+	d = dir_table_get(&w->table, name->id, now, &dir_owner, w);
 	if (d != NULL) {
 		d->inode = name->inode;
 		d->handle = *h;
@@ -184,12 +184,19 @@ static bool looks_anyway(struct dir_walks *w, const struct dir *d)
 	return d->unlisted > GOES_ON;
 }
 
+/* Whether D, for whose list there was no room, asks for it again: the more seldom the longer it is read. */
+static bool asks_again(const struct dir *d)
+{
+	return d->crowded && d->unlisted > DIR_GAP && (d->unlisted & (d->unlisted - 1)) == 0;
+}
+
 /* The files of D are not known yet. */
 static bool judge_unlisted(struct dir_walks *w, struct dir *d, const struct dir_read *read)
 {
 	dir_follow_note(d, 0, read->inode);
 	d->share = (float)dir_follow_share(w, d, read->price);
 	d->unlisted++;
+	d->refused &= !asks_again(d);
 	return !d->refused && (d->share > 0 || looks_anyway(w, d)) &&
 	       (d->n_recent[0] >= DIR_COUNT || dir_follow_trusted(w, d));
 }

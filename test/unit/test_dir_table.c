@@ -8,6 +8,11 @@
 
 static struct dir_table table;
 
+static bool never_walked(void *arg, const struct dir *d, uint64_t now)
+{
+	return false;
+}
+
 static void no_drop(void *arg, struct dir *d, struct dir_part *p)
 {
 }
@@ -15,6 +20,9 @@ static void no_drop(void *arg, struct dir *d, struct dir_part *p)
 static void no_carry(void *arg, struct dir *d, struct dir_part *old, struct dir_part *new)
 {
 }
+
+static const struct dir_owner nobody = {
+	.is_walked = never_walked, .drop = no_drop, .carry = no_carry};
 
 /* FILES names of 15 letters, as many as most trees have, whose inodes lie APART from each other. */
 static struct dir_list *list_of(uint32_t files, uint32_t apart)
@@ -32,16 +40,16 @@ static struct dir_list *list_of(uint32_t files, uint32_t apart)
 
 static struct dir *enlisted(uint64_t id, struct dir_list *files, struct dir_list *dirs)
 {
-	struct dir *d = dir_table_get(&table, id, 1, no_drop, NULL);
+	struct dir *d = dir_table_get(&table, id, 1, &nobody, NULL);
 
-	assert_true(dir_table_enlist(&table, d, files, dirs, no_carry, no_drop, NULL));
+	assert_true(dir_table_enlist(&table, d, files, dirs, &nobody, NULL));
 	return d;
 }
 
 static void forget_all(void)
 {
 	for (uint32_t i = 0; i < DIRS_MAX; i++) {
-		dir_table_delist(&table, &table.dirs[i], no_drop, NULL);
+		dir_table_delist(&table, &table.dirs[i], &nobody, NULL);
 		dir_table_forget(&table.dirs[i]);
 	}
 	assert_int_equal(table.parts, 0);
