@@ -15,6 +15,10 @@
 #define DIR_TRUST 2
 /* Files in a row that are gone from memory before the others are taken to be gone as well. */
 #define DIR_GONE 3
+/* Where nothing may be fetched one in so many directories is listed after a few reads, the others when they go on. */
+#define DIR_LOOKS 4
+/* ... and one in so many at least, whatever was listed in vain. */
+#define DIR_LOOKS_MAX 64
 /* Where so few subdirectories are ahead of a walk, more are fetched. */
 #define DIR_SIBLINGS_MIN 1
 /* Below this share of what was fetched being read a directory's files are fetched no more, until walks show otherwise. */
@@ -25,6 +29,8 @@ struct dir_reader {
 	uint32_t reads;			/* files read from their beginning */
 	struct effectiveness newcomers; /* the example for directories that are new to him */
 	uint64_t used;			/* ns: his last read */
+	uint8_t in_vain; /* directories listed for him in a row, faded, in which no walk showed then */
+	uint8_t passed; /* so many more are not listed after a few reads */
 };
 
 struct dir_walks {
@@ -33,7 +39,6 @@ struct dir_walks {
 	struct readahead_counters *lost;
 	struct dir_reader of[READERS_MAX + 1]; /* by number */
 	uint64_t all_reads;		       /* files read from their beginning */
-	uint32_t looks; /* walks begun where nothing may be fetched, and no list is known */
 	struct effectiveness
 		newcomers; /* of all: the example for readers of whom nothing is known */
 	struct dir_table table;

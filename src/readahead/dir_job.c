@@ -96,6 +96,14 @@ static void pause_asking(struct dir_part *p)
 	p->again = p->n_read + DIR_WINDOW_MIN / 2;
 }
 
+/* D has been listed, and no walk of it is recognised yet. */
+static void count_listing(struct dir_walks *w, const struct dir *d)
+{
+	struct dir_reader *r = &w->of[d->visits[0].reader];
+
+	r->in_vain += r->in_vain < DIR_LOOKS_MAX - DIR_LOOKS;
+}
+
 static void free_both(struct dir_list *files, struct dir_list *dirs)
 {
 	dir_list_free(files);
@@ -113,6 +121,8 @@ void dir_walks_enlist(struct dir_walks *w, uint64_t id, uint64_t stamp, struct d
 	}
 	lock_take(&w->lock);
 	d = dir_table_find(&w->table, id);
+	if (mine && d != NULL && d->files == NULL)
+		count_listing(w, d);
 	if (d == NULL || (d->busy && !mine)) {
 		free_both(files, dirs);
 	} else if (files == NULL) {
@@ -303,6 +313,8 @@ uint32_t dir_walks_pick(struct dir_walks *w, uint64_t id, bool sibling, uint32_t
 	}
 	if (p != NULL && (trusted || recognised(p))) {
 		give_up_left(w, d);
+		if (p->window == 0)
+			w->of[d->visits[0].reader].in_vain = 0;
 		window = window_of(p, d->share, trusted);
 		*list = p->list;
 		window = window < max ? window : max;

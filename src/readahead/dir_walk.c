@@ -8,8 +8,6 @@
 #include "readahead/engine.h"
 #include "readahead/evidence.h"
 
-/* Where nothing may be fetched one in so many directories is listed after a few reads, the others when they go on. */
-#define LOOKS 4
 /* So many files of a walk are read before it has come beyond its first two windows. */
 #define GOES_ON (DIR_COUNT + 5 * DIR_WINDOW_MIN)
 /* Reads in an order that nobody has by chance who reads every other file, or fewer. */
@@ -176,12 +174,30 @@ static bool judge(struct dir_walks *w, struct readahead_counters *counters, stru
 	       ((stream && dir_follow_runs_out(p, p->at)) || (trusted && sibling_wanted(w, d)));
 }
 
-/* Whether D's list is worth reading though nothing of it may be fetched now: it shows whether a walk goes on. */
+/*
+ * Whether D's list is worth reading though nothing of it may be fetched now, or its reader's last ones showed no walk: the
+ * fewer are read the more did not. It shows whether a walk goes on.
+ */
 static bool looks_anyway(struct dir_walks *w, const struct dir *d)
 {
-	if (d->unlisted == DIR_COUNT)
-		return w->looks++ % LOOKS == 0;
-	return d->unlisted > GOES_ON;
+	struct dir_reader *r = &w->of[d->visits[0].reader];
+
+	if (d->unlisted != DIR_COUNT)
+		return d->unlisted > GOES_ON;
+	if (r->passed != 0) {
+		r->passed--;
+		return false;
+	}
+	r->passed = DIR_LOOKS + r->in_vain - 1;
+	return true;
+}
+
+/* Whether the list of D, of which a few files were read, is to be read now. */
+static bool looks(struct dir_walks *w, const struct dir *d, bool trusted)
+{
+	bool in_vain = !trusted && w->of[d->visits[0].reader].in_vain >= DIR_LOOKS;
+
+	return (d->share > 0 && !in_vain) || looks_anyway(w, d);
 }
 
 /* Whether D, for whose list there was no room, asks for it again: the more seldom the longer it is read. */
@@ -193,12 +209,13 @@ static bool asks_again(const struct dir *d)
 /* The files of D are not known yet. */
 static bool judge_unlisted(struct dir_walks *w, struct dir *d, const struct dir_read *read)
 {
+	bool trusted = dir_follow_trusted(w, d);
+
 	dir_follow_note(d, 0, read->inode);
 	d->share = (float)dir_follow_share(w, d, read->price);
 	d->unlisted++;
 	d->refused &= !asks_again(d);
-	return !d->refused && (d->share > 0 || looks_anyway(w, d)) &&
-	       (d->n_recent[0] >= DIR_COUNT || dir_follow_trusted(w, d));
+	return !d->refused && looks(w, d, trusted) && (d->n_recent[0] >= DIR_COUNT || trusted);
 }
 
 static bool read_in(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,

@@ -95,12 +95,33 @@ static void test_room_for_a_parent_comes_later(void **state)
 	end();
 }
 
+/* Who opens files all over some large directories has them listed less and less; but a walk of his is recognised. */
+static void test_lists_in_vain(void **state)
+{
+	uint64_t x = 88172645463325252u, two = 5 * bytes_of(1, LARGE) / 2;
+	uint32_t before;
+
+	start(31, LARGE, MEMORY, two);
+	t.reader = 1;
+	for (uint32_t i = 0; i < 10000; i++) {
+		x = drawn(x);
+		read_file((uint32_t)(x % 30), (uint32_t)((x >> 32) % t.files));
+	}
+	assert_in_range(t.jobs, 4, 80);
+	before = t.demand;
+	for (uint32_t i = 0; i < t.files; i++)
+		read_file(30, i);
+	assert_in_range(t.demand - before, 4, LARGE / 10);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_more_than_there_is_room_for),
 		cmocka_unit_test(test_room_comes_later),
 		cmocka_unit_test(test_room_for_a_parent_comes_later),
+		cmocka_unit_test(test_lists_in_vain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
