@@ -226,10 +226,12 @@ uint64_t budget_surplus(const struct budget *b, uint32_t reader)
 	uint64_t memory = atomic_load_explicit(&b->memory, memory_order_relaxed);
 	uint64_t held = budget_held(b, reader);
 	uint32_t wanting = atomic_load_explicit(&b->wanting, memory_order_relaxed);
+	bool wants = atomic_load_explicit(&b->of[reader].wants, memory_order_relaxed);
 	uint32_t all = atomic_load_explicit(&b->readers, memory_order_relaxed) +
 		       atomic_load_explicit(&b->waiting, memory_order_relaxed);
 
-	wanting -= wanting && atomic_load_explicit(&b->of[reader].wants, memory_order_relaxed);
+	all += !streams_of(b, reader) && !wants; /* he holds it for walks alone */
+	wanting -= wanting && wants;
 	if (!wanting && !budget_is_short(b))
 		return 0;
 	if (!all || all > 2 * READERS_MAX + 2) /* another changes it just now */

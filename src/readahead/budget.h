@@ -12,7 +12,7 @@
  * one reader, whoever they are: those who come when readers.h has no place for them.
  *
  * Who held much before the others came has too much by that. What of it he does not come to soon he gives up when one of them
- * is refused some, or three quarters are held (sweep.c); while nobody wants it he may read as slowly as he likes.
+ * is refused some, or three quarters are held (sweep.c, dir_walk.h); while nobody wants it he may read as slowly as he likes.
  *
  * Which cursors hold some of it is a bit for each of the pool, so that whoever looks for those few
  * need not visit all. A bit changes with the lock of the cursor's file.

@@ -282,6 +282,7 @@ bool dir_follow_read(struct dir_walks *w, struct readahead_counters *counters, s
 
 	if (held != 0) {
 		dir_follow_moved(w, d);
+		w->of[p->payer].lately += held;
 		dir_held_used(w->engine, counters, p->payer, held);
 		readers_count(w->engine->readers, d->visits[0].reader, READER_USED, held);
 		learn(w, d, held, 0);

@@ -29,6 +29,7 @@ struct dir_reader {
 	uint32_t reads;			/* files read from their beginning */
 	struct effectiveness newcomers; /* the example for directories that are new to him */
 	uint64_t used;			/* ns: his last read */
+	uint64_t lately; /* bytes fetched for his walks that were read, halved at each sweep */
 	uint8_t in_vain; /* directories listed for him in a row, faded, in which no walk showed then */
 	uint8_t passed; /* so many more are not listed after a few reads */
 };

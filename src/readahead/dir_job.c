@@ -381,13 +381,14 @@ static uint32_t walker(struct dir_walks *w, const struct dir *d)
 
 /*
  * Whether P's reader may hold LEN more for walks: a window of files may be any number of bytes, and all of it is held before
- * the first one is read. P's first file is, however large.
+ * the first one is read. Nor more than he would have to give up at once. P's first file is, however large.
  */
 static bool may_hold(const struct dir_walks *w, const struct dir_part *p, uint32_t len)
 {
 	const struct budget *b = &w->engine->budget;
 
-	return p->bytes == 0 || budget_held(b, p->payer) + len <= budget_part(b, p->payer);
+	return p->bytes == 0 || (budget_held(b, p->payer) + len <= budget_part(b, p->payer) &&
+				 budget_surplus(b, p->payer) == 0);
 }
 
 bool dir_walks_hold(struct dir_walks *w, struct readahead_counters *counters, uint64_t id,

@@ -12,6 +12,9 @@
 #define GOES_ON (DIR_COUNT + 5 * DIR_WINDOW_MIN)
 /* Reads in an order that nobody has by chance who reads every other file, or fewer. */
 #define NO_CHANCE 16
+/* What is halved each second is what came in so long (ms). */
+#define LATELY UINT64_C(2000)
+#define MS     UINT64_C(1000000) /* ns */
 
 struct dir_walks *dir_walks_create(uint64_t memory, struct readahead *engine,
 				   struct readahead_counters *lost)
@@ -295,20 +298,56 @@ static bool is_awaited(struct dir_walks *w, const struct dir *d, uint64_t now, u
 	return elapsed(parent->moved, now) < idle;
 }
 
+/* Bytes fetched for walks of READER that he comes to within IDLE, if he goes on as he did lately. */
+static uint64_t comes_to(const struct dir_walks *w, uint32_t reader, uint64_t idle)
+{
+	return w->of[reader].lately * (idle / MS) / LATELY;
+}
+
+/* What D's reader has too much, and holds for long, is given up: what he would come to last in D first. */
+static void give_up_surplus(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
+			    uint64_t idle)
+{
+	struct dir_part *p = d->files;
+	const struct budget *b = &w->engine->budget;
+	uint64_t most = budget_surplus(b, p->payer), held = budget_held(b, p->payer);
+	uint64_t use = comes_to(w, p->payer, idle), lost = 0;
+	uint32_t n = dir_list_count(p->list);
+
+	if (held < most + use)
+		most = held > use ? held - use : 0;
+	for (uint32_t back = 1; lost < most && p->bytes != 0 && back < n; back++) {
+		uint32_t index = dir_list_at(p->list, p->axis, (p->at + n - back) % n);
+
+		if (p->held[index] != 0)
+			lost += dir_follow_lose(w, counters, d, p, index);
+	}
+}
+
+static void give_up_all(struct dir_walks *w, struct readahead_counters *counters, struct dir *d)
+{
+	for (uint32_t i = 0; d->files->bytes != 0 && i < dir_list_count(d->files->list); i++)
+		dir_follow_waste(w, counters, d, d->files, i);
+}
+
 void dir_walks_sweep(struct dir_walks *w, struct readahead_counters *counters, uint64_t now,
 		     uint64_t idle)
 {
-	if (budget_is_short(&w->engine->budget) && idle > READER_SILENT)
-		idle = READER_SILENT;
+	bool is_short = budget_is_short(&w->engine->budget);
+	uint64_t silent = is_short && idle > READER_SILENT ? READER_SILENT : idle;
+
 	lock_take(&w->lock);
 	for (uint32_t i = 0; i < DIRS_MAX; i++) {
 		struct dir *d = &w->table.dirs[i];
-		struct dir_part *p = d->files;
 
-		if (p == NULL || p->bytes == 0 || is_awaited(w, d, now, idle))
+		if (d->files == NULL || d->files->bytes == 0)
 			continue;
-		for (uint32_t n = 0; p->bytes != 0 && n < dir_list_count(p->list); n++)
-			dir_follow_waste(w, counters, d, p, n);
+		if (!is_awaited(w, d, now, silent))
+			give_up_all(w, counters, d);
+		else if (!d->busy)
+			give_up_surplus(w, counters, d, idle);
 	}
+	for (uint32_t r = 0; r <= READERS_MAX; r++)
+		w->of[r].lately /= 2;
 	lock_drop(&w->lock);
 }

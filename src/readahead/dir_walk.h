@@ -106,7 +106,8 @@ bool dir_walks_due(struct dir_walks *w, const struct dir_read *read, uint64_t cl
 		   uint32_t *piece);
 /*
  * What was fetched for walks that have come to none of it for IDLE ns, or where three quarters of the memory are held a
- * second, is given up; about once a second. COUNTERS NULL: it waits at the accounts of their READs.
+ * second, is given up, and what their clients hold more than they should (budget_surplus()) and do not come to within IDLE;
+ * about once a second. COUNTERS NULL: it waits at the accounts of their READs.
  */
 void dir_walks_sweep(struct dir_walks *w, struct readahead_counters *counters, uint64_t now,
 		     uint64_t idle);

@@ -95,12 +95,56 @@ static void test_no_more_than_a_share(void **state)
 	end();
 }
 
+/* Another one is refused some in each of SECONDS, in which reader 1 walks on over so many files of FAR. */
+static void walk_beside_others(uint32_t seconds, uint32_t files)
+{
+	uint32_t file = 1;
+
+	for (uint32_t s = 0; s < seconds; s++) {
+		assert_false(budget_hold(&t.ra->budget, 2, BIG));
+		for (uint32_t i = 0; i < files; i++) {
+			t.now += SEC / files - MSEC;
+			read_file(FAR, file++);
+		}
+		readahead_sweep(t.ra, t.now);
+		dir_walks_sweep(t.w, NULL, t.now, 10 * SEC);
+	}
+}
+
+/* Who holds nearly all of it for a walk that goes slowly keeps his part when others want some, and takes no more. */
+static void test_a_slow_walk_keeps_its_part(void **state)
+{
+	uint32_t demand;
+
+	hold_much();
+	demand = t.demand;
+	assert_true(held_by(1) >= BIG / 10 * 9);
+	walk_beside_others(3, 4);
+	assert_in_range(held_by(1), BIG / 4, BIG / 2);
+	walk_beside_others(3, 4);
+	assert_in_range(held_by(1), BIG / 4, BIG / 2);
+	assert_int_equal(t.demand, demand); /* it lies there still */
+	end();
+}
+
+/* What a walk comes to soon is not given up. */
+static void test_a_fast_walk_keeps_what_it_comes_to(void **state)
+{
+	hold_much();
+	walk_beside_others(4, 60);
+	assert_int_equal(readahead_counted(&t.counters, READAHEAD_WASTED), 0);
+	assert_in_range(held_by(1), 0, BIG / 2 + MIB);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_who_reads_one_file_again_holds_nothing),
 		cmocka_unit_test(test_a_second_where_memory_is_short),
 		cmocka_unit_test(test_no_more_than_a_share),
+		cmocka_unit_test(test_a_slow_walk_keeps_its_part),
+		cmocka_unit_test(test_a_fast_walk_keeps_what_it_comes_to),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
