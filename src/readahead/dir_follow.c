@@ -399,11 +399,12 @@ bool dir_follow_trusted(struct dir_walks *w, const struct dir *d)
 	return false;
 }
 
-uint32_t dir_follow_next(const struct dir *parent)
+uint32_t dir_follow_next(const struct dir *parent, uint32_t *ahead)
 {
 	const struct dir_part *p = parent->dirs;
 	uint32_t n = p != NULL ? dir_list_count(p->list) : 0, looks = NEXT_LOOKS;
 
+	*ahead = 0;
 	if (n == 0 || p->n_left == 0 || p->n_read < DIR_TRUST)
 		return DIR_NOWHERE;
 	for (uint32_t i = 0; i < p->cursors.n; i++) {
@@ -411,9 +412,13 @@ uint32_t dir_follow_next(const struct dir *parent)
 
 		if (c->at != p->at || !dir_cursor_streams(c, DIR_TRUST))
 			continue;
-		for (uint32_t place = c->at + 1; place < n && looks != 0; place++, looks--)
-			if (p->state[dir_list_at(p->list, p->axis, place)] == 0)
+		for (uint32_t place = c->at + 1; place < n && looks != 0; place++, looks--) {
+			uint8_t state = p->state[dir_list_at(p->list, p->axis, place)];
+
+			if (state == 0)
 				return place;
+			*ahead += state == DIR_ASKED;
+		}
 	}
 	return DIR_NOWHERE;
 }

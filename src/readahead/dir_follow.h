@@ -94,8 +94,11 @@ bool dir_follow_most(const struct dir_part *p);
 bool dir_follow_runs_out(const struct dir_part *p, uint32_t at);
 /* Whether a walk of D will come to most files, as those of its siblings did. */
 bool dir_follow_trusted(struct dir_walks *w, const struct dir *d);
-/* The place of the subdirectory of PARENT that is walked next, DIR_NOWHERE: not known, or far behind others that were read. */
-uint32_t dir_follow_next(const struct dir *parent);
+/*
+ * The place of the subdirectory of PARENT that is walked next, DIR_NOWHERE: not known, or far behind others that were read.
+ * In *AHEAD how many before that were asked for, and are not read: those that the walk has passed over do not count.
+ */
+uint32_t dir_follow_next(const struct dir *parent, uint32_t *ahead);
 /* Reads that came before the list was known, of files (0) or subdirectories (1). */
 void dir_follow_note(struct dir *d, int kind, uint64_t inode);
 /* The cursors are told of the entry INDEX, and where the walk is. Returns the cursor. */

@@ -328,13 +328,13 @@ uint32_t dir_walks_pick(struct dir_walks *w, uint64_t id, bool sibling, uint32_t
 
 bool dir_walks_sibling(struct dir_walks *w, uint64_t parent, char *name, uint64_t *inode)
 {
-	uint32_t place = DIR_NOWHERE, index;
+	uint32_t place = DIR_NOWHERE, index, ahead;
 	struct dir *d;
 
 	lock_take(&w->lock);
 	d = dir_table_find(&w->table, parent);
 	if (d != NULL)
-		place = dir_follow_next(d);
+		place = dir_follow_next(d, &ahead);
 	if (place != DIR_NOWHERE && ask(d->dirs, place, &index)) {
 		strncpy(name, dir_list_name(d->dirs->list, index), DIR_NAME_MAX - 1);
 		name[DIR_NAME_MAX - 1] = 0;

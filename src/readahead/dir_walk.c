@@ -107,12 +107,13 @@ static void give_up_passed(struct dir_walks *w, struct readahead_counters *count
 static bool sibling_wanted(struct dir_walks *w, const struct dir *d)
 {
 	const struct dir *parent = dir_table_find(&w->table, d->parent);
+	uint32_t ahead;
 
 	if (parent == NULL || parent->refused || parent->busy)
 		return false;
 	if (parent->dirs == NULL)
 		return parent->files == NULL;
-	return parent->dirs->n_ahead <= DIR_SIBLINGS_MIN && dir_follow_next(parent) != DIR_NOWHERE;
+	return dir_follow_next(parent, &ahead) != DIR_NOWHERE && ahead <= DIR_SIBLINGS_MIN;
 }
 
 /*
@@ -282,6 +283,21 @@ bool dir_walks_due(struct dir_walks *w, const struct dir_read *read, uint64_t cl
 	return (*piece)-- != 0;
 }
 
+/* Whether all walks over the subdirectories of PARENT have left D behind. */
+static bool is_passed_over(const struct dir *parent, const struct dir *d)
+{
+	const struct dir_part *p = parent->dirs;
+	uint32_t index = p != NULL ? dir_list_find(p->list, d->inode) : DIR_NOWHERE;
+
+	for (uint32_t i = 0; index != DIR_NOWHERE && i < p->cursors.n; i++) {
+		const struct dir_cursor *c = &dir_cursors_on(&p->cursors, p->axis)[i];
+
+		if (c->count != 0 && c->at <= dir_list_place(p->list, p->axis, index) + DIR_BACK)
+			return false;
+	}
+	return index != DIR_NOWHERE;
+}
+
 /*
  * Whether what D holds is still wanted: some of it was read lately, and it was not left, or it stands ready for a walk that is
  * still with a sibling before it. Reads that find nothing of it, as of one file again and again, do not say so.
@@ -289,13 +305,16 @@ bool dir_walks_due(struct dir_walks *w, const struct dir_read *read, uint64_t cl
 static bool is_awaited(struct dir_walks *w, const struct dir *d, uint64_t now, uint64_t idle)
 {
 	const struct dir *parent = dir_table_find(&w->table, d->parent);
+	bool moved = elapsed(d->moved, now) < idle;
 
-	if (d->busy ||
-	    (elapsed(d->moved, now) < idle && !(d->files->n_read != 0 && dir_follow_left(w, d))))
+	if (d->busy)
 		return true;
-	if (parent == NULL || d->files->n_read != 0 || elapsed(d->used, now) > DIR_IDLE)
-		return false;
-	return elapsed(parent->moved, now) < idle;
+	if (d->files->n_read != 0)
+		return moved && !dir_follow_left(w, d);
+	if (parent == NULL)
+		return moved;
+	return !is_passed_over(parent, d) &&
+	       (moved || (elapsed(d->used, now) <= DIR_IDLE && elapsed(parent->moved, now) < idle));
 }
 
 /* Bytes fetched for walks of READER that he comes to within IDLE, if he goes on as he did lately. */

@@ -152,6 +152,21 @@ static void test_siblings(void **state)
 	end();
 }
 
+/* Some that were asked for are never read, as where a copy leaves them out: those after them come, and these are given up. */
+static void test_siblings_left_out(void **state)
+{
+	start(200, 20, MEMORY, 16 * MIB);
+	for (uint32_t d = 0; d < t.dirs; d++) {
+		for (uint32_t i = 0; i < t.files && d % 20 < 18; i++)
+			read_file(d, i);
+		dir_walks_sweep(t.w, &t.counters, t.now, 10 * SEC);
+	}
+	assert_true(t.demand <= 12 + t.dirs / 20);
+	assert_in_range(readahead_counted(&t.counters, READAHEAD_WASTED) / (t.files * FILE_KB),
+			2 * 8, 2 * 10);
+	end();
+}
+
 /* In no order of the siblings: each is known for a walk at its first read. */
 static void test_siblings_in_no_order(void **state)
 {
@@ -368,6 +383,7 @@ int main(void)
 		cmocka_unit_test(test_one_in_ten_is_no_walk),
 		cmocka_unit_test(test_opens_by_chance_fetch_next_to_nothing),
 		cmocka_unit_test(test_siblings),
+		cmocka_unit_test(test_siblings_left_out),
 		cmocka_unit_test(test_siblings_in_no_order),
 		cmocka_unit_test(test_in_the_order_of_the_siblings),
 		cmocka_unit_test(test_what_is_not_read_is_given_up),
