@@ -198,7 +198,7 @@ void dir_follow_reader(struct dir_walks *w, uint32_t reader, uint64_t now)
 
 void dir_follow_restart(struct dir *d)
 {
-	d->begun = d->walked = d->refused = d->crowded = false;
+	d->begun = d->counted = d->walked = d->refused = d->crowded = false;
 	d->unlisted = 0;
 	dir_table_forget(d);
 	part_restart(d->files);
@@ -345,7 +345,26 @@ bool dir_follow_runs_out(const struct dir_part *p, uint32_t at)
 
 /* ---- parents ----------------------------------------------------------------------------- */
 
-void dir_follow_begun(struct dir_walks *w, struct dir *d, uint64_t now)
+static void count(struct dir *parent, struct dir *d)
+{
+	d->counted = true;
+	if (++parent->children <= CHILDREN_MEMORY)
+		return;
+	parent->children /= 2;
+	parent->walked_children /= 2;
+	parent->refused &= !parent->crowded; /* there may be room for its list by now */
+}
+
+/*
+ * Of a child whose list is not known, and may never be for there are few files in it, nothing can be said: it counts where
+ * walks of PARENT's children have left files out, beside the one that goes on.
+ */
+static bool leaves_children(const struct dir *parent)
+{
+	return parent->children > parent->walked_children + 1;
+}
+
+static void begun(struct dir_walks *w, struct dir *d, uint64_t now, bool known)
 {
 	struct dir *parent = dir_table_find(&w->table, d->parent);
 	uint32_t index;
@@ -353,13 +372,10 @@ void dir_follow_begun(struct dir_walks *w, struct dir *d, uint64_t now)
 	d->begun = true;
 	if (parent == NULL)
 		return;
-	if (++parent->children > CHILDREN_MEMORY) {
-		parent->children /= 2;
-		parent->walked_children /= 2;
-		parent->refused &= !parent->crowded; /* there may be room for its list by now */
-	}
+	if (known || leaves_children(parent))
+		count(parent, d);
 	if (!parent->begun)
-		dir_follow_begun(w, parent, now);
+		begun(w, parent, now, true);
 	if (parent->dirs == NULL) {
 		dir_follow_note(parent, 1, d->inode);
 		return;
@@ -371,16 +387,33 @@ void dir_follow_begun(struct dir_walks *w, struct dir *d, uint64_t now)
 	(void)dir_follow_cursor(parent->dirs, index, now);
 }
 
-void dir_follow_walked(struct dir_walks *w, struct dir *d)
+void dir_follow_begun(struct dir_walks *w, struct dir *d, uint64_t now)
+{
+	begun(w, d, now, d->files != NULL);
+}
+
+static void walked(struct dir_walks *w, struct dir *d)
 {
 	struct dir *parent = dir_table_find(&w->table, d->parent);
 
 	d->walked = true;
 	if (parent == NULL)
 		return;
+	if (!d->counted)
+		count(parent, d);
 	parent->walked_children++;
 	if (!parent->walked && parent->walked_children >= DIR_TRUST)
-		dir_follow_walked(w, parent);
+		walked(w, parent);
+}
+
+void dir_follow_shows(struct dir_walks *w, struct dir *d)
+{
+	struct dir *parent = dir_table_find(&w->table, d->parent);
+
+	if (parent != NULL && !d->counted)
+		count(parent, d);
+	if (!d->walked && 2 * d->files->n_read > dir_list_count(d->files->list))
+		walked(w, d);
 }
 
 bool dir_follow_trusted(struct dir_walks *w, const struct dir *d)

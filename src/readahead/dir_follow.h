@@ -82,9 +82,10 @@ double dir_follow_share(const struct dir_walks *w, const struct dir *d, double p
 void dir_follow_missed(struct dir_walks *w, struct dir *d, uint64_t bytes);
 /* D's walk comes to what was fetched for it, or something begins to be held for that. */
 void dir_follow_moved(struct dir_walks *w, struct dir *d);
-/* A walk of D begins, or it came to most files, as its parent sees it. */
+/* A walk of D begins, as its parent sees it. */
 void dir_follow_begun(struct dir_walks *w, struct dir *d, uint64_t now);
-void dir_follow_walked(struct dir_walks *w, struct dir *d);
+/* Files of D, whose list is known, were read: whether its walk came to most is what its parent counts. */
+void dir_follow_shows(struct dir_walks *w, struct dir *d);
 /* The entry INDEX of P is read: true for the first time in this walk. */
 bool dir_follow_read(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
 		     struct dir_part *p, uint32_t index);

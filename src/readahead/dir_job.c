@@ -135,6 +135,8 @@ void dir_walks_enlist(struct dir_walks *w, uint64_t id, uint64_t stamp, struct d
 		replay(w, d, 0, d->used);
 		replay(w, d, 1, d->used);
 		dir_table_forget(d);
+		if (d->files->n_read != 0)
+			dir_follow_shows(w, d);
 	} else {
 		d->refused = true;
 	}

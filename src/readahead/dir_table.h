@@ -90,7 +90,8 @@ struct dir {
 	uint16_t children,
 		walked_children; /* walks of subdirectories: begun, and come to most files */
 	bool busy;		 /* a job is under way */
-	bool begun;		 /* its parent counts this walk, */
+	bool begun;		 /* its parent knows of this walk, */
+	bool counted;		 /* ... counts it, */
 	bool walked;		 /* ... and that most files were read */
 	bool refused;		 /* its list is not to be had, */
 	bool crowded;		 /* ... for now: the memory is that of others */

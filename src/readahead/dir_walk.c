@@ -159,8 +159,7 @@ static bool judge(struct dir_walks *w, struct readahead_counters *counters, stru
 	if ((coming || !read->resident) && (asked || p->window != 0))
 		p->late = true;
 	give_up_passed(w, counters, d, c);
-	if (!d->walked && 2 * p->n_read > dir_list_count(p->list))
-		dir_follow_walked(w, d);
+	dir_follow_shows(w, d);
 	trusted = dir_follow_trusted(w, d);
 	if (trusted || dir_follow_most(p))
 		p->whole = true;

@@ -12,8 +12,8 @@
  *                               -> fetched() for each file; end()
  *
  * A walk is recognised when DIR_COUNT files were read in an order (dir_cursor.h), or half of all in
- * any order. Where most subdirectories of a parent came to be walked, the next one's walk is known at its first
- * read; where they were walked in an order, the next sibling is fetched before. What is asked for in between
+ * any order. Where most subdirectories of a parent came to be walked, of those whose lists are known, the next one's walk is
+ * known at its first read; where they were walked in an order, the next sibling is fetched before. What is asked for in between
  * elsewhere by the same client must not be more than DIR_GAP reads, so that opens by chance come to nothing.
  *
  * The window (entries ahead of the client) begins at DIR_WINDOW_MIN, or with DIR_COUNT where the walk left entries out, and

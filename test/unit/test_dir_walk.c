@@ -178,6 +178,47 @@ static void test_siblings_in_no_order(void **state)
 	end();
 }
 
+/*
+ * A tree in which three of five directories have one to three files: these are read before a walk of theirs can be known, and
+ * say nothing against those of their siblings, in order (by 1) or not.
+ */
+static void test_small_siblings(void **state)
+{
+	for (uint32_t by = 1; by <= 37; by += 36) {
+		start(120, 20, MEMORY, 16 * MIB);
+		for (uint32_t k = 0; k < t.dirs; k++) {
+			uint32_t d = scrambled(k, t.dirs, by), n = k % 5 < 3 ? 1 + k % 3 : t.files;
+
+			for (uint32_t i = n; i < t.files; i++)
+				t.removed[d][i] = true;
+		}
+		for (uint32_t k = 0; k < t.dirs; k++) {
+			uint32_t d = scrambled(k, t.dirs, by);
+
+			for (uint32_t i = 0; i < t.files && !t.removed[d][i]; i++)
+				read_file(d, i);
+		}
+		assert_true(t.demand <= (by == 1 ? 20 : 20 + t.dirs));
+		assert_int_equal(readahead_counted(&t.counters, READAHEAD_WASTED), 0);
+		end();
+	}
+}
+
+/* Two files of every other directory, and all of those between: little is fetched in vain. */
+static void test_some_left_after_two(void **state)
+{
+	uint32_t reads = 0;
+
+	start(400, 20, MEMORY, 16 * MIB);
+	for (uint32_t d = 0; d < t.dirs; d++) {
+		for (uint32_t i = 0; i < (d % 2 ? 2 : t.files); i++, reads++)
+			read_file(d, i);
+		dir_walks_sweep(t.w, &t.counters, t.now += 100 * MSEC, 10 * SEC);
+	}
+	assert_true((t.demand + t.fetched) * 10 <= reads * 11);
+	end();
+}
+
 /* Where siblings were walked by name, the files that come next by name are fetched at the first read of another one. */
 static void test_in_the_order_of_the_siblings(void **state)
 {
@@ -385,6 +426,8 @@ int main(void)
 		cmocka_unit_test(test_siblings),
 		cmocka_unit_test(test_siblings_left_out),
 		cmocka_unit_test(test_siblings_in_no_order),
+		cmocka_unit_test(test_small_siblings),
+		cmocka_unit_test(test_some_left_after_two),
 		cmocka_unit_test(test_in_the_order_of_the_siblings),
 		cmocka_unit_test(test_what_is_not_read_is_given_up),
 		cmocka_unit_test(test_a_sibling_waits),
