@@ -195,3 +195,12 @@ struct overdue *backing_asks(struct backing *b, struct overdue_read *r)
 {
 	return b->ops->asks != NULL ? b->ops->asks(b, r, clock_now()) : NULL;
 }
+
+void backing_show(struct backing *b, const struct use_once_attrs *a)
+{
+	if (b == NULL)
+		return;
+	if (b->ops->shown != NULL)
+		b->ops->shown(b, a);
+	backing_release(b);
+}

@@ -47,6 +47,7 @@ struct export_io;
 struct kernel_windows;
 struct overdue;
 struct overdue_read;
+struct use_once_attrs;
 
 struct backing;
 
@@ -101,6 +102,8 @@ struct backing_ops {
 	 * file goes on behind it: how many bytes, or 0. NULL: nothing is kept.
 	 */
 	size_t (*take)(struct backing *b, const struct iovec *iov, int n, uint64_t offset);
+	/* As backing_show(); NULL: nothing is kept. */
+	void (*shown)(struct backing *b, const struct use_once_attrs *a);
 	/* The last use is gone: what is open is closed. The last hold is, NULL: nothing to do. */
 	void (*close)(struct backing *b);
 	void (*fini)(struct backing *b);
@@ -218,5 +221,7 @@ struct overdue *backing_asks(struct backing *b, struct overdue_read *r);
 bool backing_is_removed(struct backing *b);
 /* [offset, offset + len) was written, or cut off (LEN UINT64_MAX): what is known of it is void. A hold will do. */
 void backing_changed(struct backing *b, uint64_t offset, uint64_t len);
+/* A client is shown A, the file's attributes: what is kept of it is to be no older (remote/use_once.h). B: a hold, given back, or NULL. */
+void backing_show(struct backing *b, const struct use_once_attrs *a);
 
 #endif

@@ -121,6 +121,14 @@ static size_t remote_take(struct backing *b, const struct iovec *iov, int n, uin
 	return use_once_take(r->f.keep, r->serial, iov, n, offset, len, now_of(b)) ? len : 0;
 }
 
+static void remote_shown(struct backing *b, const struct use_once_attrs *a)
+{
+	struct remote *r = remote_of(b);
+
+	if (r->f.keep != NULL)
+		use_once_shown(r->f.keep, r->serial, a);
+}
+
 /* ---- what is known ----------------------------------------------------------------------- */
 
 static bool remote_resident(struct backing *b, uint64_t offset, uint64_t len)
@@ -388,6 +396,7 @@ static const struct backing_ops remote_ops = {
 	.answered = remote_answered,
 	.asks = remote_asks,
 	.take = remote_take,
+	.shown = remote_shown,
 	.close = remote_close,
 	.fini = remote_fini,
 };

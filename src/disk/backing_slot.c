@@ -321,6 +321,28 @@ static bool is_of(const struct backing *b, const struct backing_slot *slot)
 	       memcmp(b->slot->key, slot->key, slot->key_len) == 0;
 }
 
+/* A hold of what another handle has open of the file of SLOT; NULL: none has. */
+static struct backing *peek_other(const struct backing_slot *slot)
+{
+	struct backing *b, *found = NULL;
+
+	lock_take(&all.lock);
+	TAILQ_FOREACH(b, &all.open, link)
+		if (found == NULL && is_of(b, slot))
+			found = backing_hold(b);
+	lock_drop(&all.lock);
+	return found;
+}
+
+void backing_shown(struct backing_slot *slot, const struct use_once_attrs *a, bool any)
+{
+	struct backing *b = backing_peek(slot);
+
+	if (b == NULL && any)
+		b = peek_other(slot);
+	backing_show(b, a);
+}
+
 void backing_drop_others(struct backing_slot *slot)
 {
 	struct backing_list out = TAILQ_HEAD_INITIALIZER(out);

@@ -132,6 +132,12 @@ void backing_drop(struct backing_slot *slot);
 void backing_drop_others(struct backing_slot *slot);
 
 /*
+ * A client is shown the attributes A of the file of SLOT: what is kept of it is to be no older. ANY: also what another handle
+ * has open of it, if SLOT has nothing; the list's lock is held for one pass over what is open.
+ */
+void backing_shown(struct backing_slot *slot, const struct use_once_attrs *a, bool any);
+
+/*
  * [offset, offset + len) of the file changes or has changed, LEN UINT64_MAX: to the end: what is known of
  * it is void.
  */

@@ -9,6 +9,7 @@
 #include "far_write.h"
 #include "fs_dev.h"
 #include "own_answer.h"
+#include "remote_io.h"
 #include "request_flow.h"
 #include "writeback/commit.h"
 
@@ -41,6 +42,7 @@ static fsal_status_t open2(struct fsal_obj_handle *obj_hdl, struct state_t *stat
 			(attrs_in != NULL && (attrs_in->valid_mask & ATTR_SIZE) != 0);
 	struct fsal_obj_handle *sub = NULL;
 	struct fsal_obj_handle *opened = obj_hdl;
+	uint64_t asked = remote_asked(ra_handle_of(obj_hdl));
 	fsal_status_t status;
 
 	if (truncate && name == NULL)
@@ -53,6 +55,8 @@ static fsal_status_t open2(struct fsal_obj_handle *obj_hdl, struct state_t *stat
 	}
 	if (truncate) /* also before an error came; of one with a name that failed we have no handle */
 		cut_off(ra_handle_of(opened), opened != obj_hdl);
+	if (!FSAL_IS_ERROR(status))
+		remote_shown(ra_handle_of(opened), attrs_out, asked);
 	return status;
 }
 
@@ -173,7 +177,13 @@ static fsal_status_t lock_op2(struct fsal_obj_handle *obj_hdl, struct state_t *s
 			      fsal_lock_op_t lock_op, fsal_lock_param_t *request,
 			      fsal_lock_param_t *conflict)
 {
-	return SUB_OBJ(obj_hdl, lock_op2, state, owner, lock_op, request, conflict);
+	struct ra_handle *hdl = ra_handle_of(obj_hdl);
+	fsal_status_t status = SUB_OBJ(obj_hdl, lock_op2, state, owner, lock_op, request, conflict);
+
+	/* Who has a lock reads what others wrote before he had it. */
+	if (!FSAL_IS_ERROR(status) && lock_op == FSAL_OP_LOCK && remote_keeps(hdl))
+		backing_invalidate(&hdl->slot, 0, UINT64_MAX);
+	return status;
 }
 
 static fsal_status_t lease_op2(struct fsal_obj_handle *obj_hdl, struct state_t *state, void *owner,

@@ -177,18 +177,23 @@ fsal_status_t ra_create_handle(struct fsal_export *exp_hdl, struct gsh_buffdesc 
 			       struct fsal_obj_handle **handle, struct fsal_attrlist *attrs_out)
 {
 	struct fsal_obj_handle *sub = NULL;
+	uint64_t asked = clock_now();
 	fsal_status_t status;
 	unsigned int tries = 0;
 
 	do
 		status = SUB_EXP(exp_hdl, create_handle, fh_desc, &sub, attrs_out);
 	while (unanswered_find(&status, &tries));
-	return ra_wrap(ra_export_of(exp_hdl), status, sub, handle);
+	status = ra_wrap(ra_export_of(exp_hdl), status, sub, handle);
+	if (!FSAL_IS_ERROR(status))
+		remote_shown(ra_handle_of(*handle), attrs_out, asked);
+	return status;
 }
 
 static fsal_status_t lookup(struct fsal_obj_handle *dir_hdl, const char *name,
 			    struct fsal_obj_handle **handle, struct fsal_attrlist *attrs_out)
 {
+	uint64_t asked = remote_asked(ra_handle_of(dir_hdl));
 	struct fsal_obj_handle *sub = NULL;
 	fsal_status_t status;
 	unsigned int tries = 0;
@@ -197,6 +202,8 @@ static fsal_status_t lookup(struct fsal_obj_handle *dir_hdl, const char *name,
 		status = SUB_OBJ(dir_hdl, lookup, name, &sub, attrs_out);
 	while (unanswered_find(&status, &tries));
 	status = ra_wrap(ra_export_of_op(), status, sub, handle);
+	if (!FSAL_IS_ERROR(status))
+		remote_shown(ra_handle_of(*handle), attrs_out, asked);
 	/* a child is not its parent's parent */
 	if (!FSAL_IS_ERROR(status) && strcmp(name, ".") && strcmp(name, ".."))
 		walk_found(walk_dir(dir_hdl), *handle);
@@ -249,7 +256,8 @@ struct readdir_call {
 	struct ra_export *exp;
 	fsal_readdir_cb cb;
 	void *dir_state;
-	uint64_t dir; /* walk.h */
+	uint64_t dir;	/* walk.h */
+	uint64_t asked; /* remote_asked() */
 };
 
 static enum fsal_dir_result readdir_entry(const char *name, struct fsal_obj_handle *sub,
@@ -259,8 +267,10 @@ static enum fsal_dir_result readdir_entry(const char *name, struct fsal_obj_hand
 	struct readdir_call *call = dir_state;
 	struct fsal_obj_handle *obj = NULL;
 
-	if (sub != NULL)
+	if (sub != NULL) {
 		obj = &alloc_handle(call->exp, sub)->obj_handle;
+		remote_shown(ra_handle_of(obj), attrs, call->asked);
+	}
 	walk_found(call->dir, obj);
 	walk_lists_on(call->dir);
 	return SUPERCALL(call->exp, call->cb(name, obj, attrs, call->dir_state, cookie));
@@ -274,6 +284,7 @@ static fsal_status_t readdir_(struct fsal_obj_handle *dir_hdl, fsal_cookie_t *wh
 		.cb = cb,
 		.dir_state = dir_state,
 		.dir = walk_dir(dir_hdl),
+		.asked = remote_asked(ra_handle_of(dir_hdl)),
 	};
 
 	walk_list(call.dir, dir_hdl, whence);
@@ -379,7 +390,12 @@ static fsal_status_t test_access(struct fsal_obj_handle *obj_hdl, fsal_accessfla
 
 static fsal_status_t getattrs(struct fsal_obj_handle *obj_hdl, struct fsal_attrlist *attrs_out)
 {
-	return SUB_OBJ(obj_hdl, getattrs, attrs_out);
+	uint64_t asked = remote_asked(ra_handle_of(obj_hdl));
+	fsal_status_t status = SUB_OBJ(obj_hdl, getattrs, attrs_out);
+
+	if (!FSAL_IS_ERROR(status))
+		remote_shown(ra_handle_of(obj_hdl), attrs_out, asked);
+	return status;
 }
 
 static fsal_status_t setattr2(struct fsal_obj_handle *obj_hdl, bool bypass, struct state_t *state,

@@ -140,7 +140,19 @@ static bool remote_size(void *handle, uint64_t *size)
 
 #define CHANGE_ATTRS (ATTR_CHANGE | ATTR_SIZE | ATTR_CTIME | ATTR_MTIME)
 
-/* GLUSTER's change attribute is the later one of ctime and mtime. */
+/*
+ * What ATTRS, asked for at NOW (s since 1970) or later, say of the change; false: they have not all. GLUSTER's change attribute
+ * is the later one of ctime and mtime.
+ */
+static bool read_change(const struct fsal_attrlist *attrs, int64_t now, uint64_t *change,
+			bool *settled)
+{
+	*change = vouching_change(attrs->change, attrs->filesize);
+	*settled = vouching_is_settled(attrs->ctime.tv_sec, now) &&
+		   vouching_is_settled(attrs->mtime.tv_sec, now);
+	return (attrs->valid_mask & CHANGE_ATTRS) == CHANGE_ATTRS;
+}
+
 static bool remote_change(void *handle, uint64_t *change, bool *settled)
 {
 	struct remote_handle *h = handle;
@@ -151,12 +163,34 @@ static bool remote_change(void *handle, uint64_t *change, bool *settled)
 	AS_NOBODY(h);
 	fsal_prepare_attrs(&attrs, CHANGE_ATTRS);
 	good = !FSAL_IS_ERROR(h->own->obj_ops->getattrs(h->own, &attrs)) &&
-	       (attrs.valid_mask & CHANGE_ATTRS) == CHANGE_ATTRS;
-	*change = vouching_change(attrs.change, attrs.filesize);
-	*settled = vouching_is_settled(attrs.ctime.tv_sec, now) &&
-		   vouching_is_settled(attrs.mtime.tv_sec, now);
+	       read_change(&attrs, now, change, settled);
 	fsal_release_attrs(&attrs);
 	return good;
+}
+
+/* What time(2) said at AT (ns). */
+static int64_t seconds_at(uint64_t at)
+{
+	uint64_t passed = elapsed(at, clock_now());
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return ((int64_t)now.tv_sec * (int64_t)CLOCK_SECOND + now.tv_nsec - (int64_t)passed) /
+	       (int64_t)CLOCK_SECOND;
+}
+
+void remote_shown(struct ra_handle *hdl, const struct fsal_attrlist *attrs, uint64_t asked)
+{
+	struct use_once_attrs a = {.asked = asked};
+
+	if (asked == 0 || attrs == NULL || !remote_keeps(hdl) ||
+	    hdl->obj_handle.type != REGULAR_FILE)
+		return;
+	if (!read_change(attrs, seconds_at(asked), &a.change, &a.settled))
+		return;
+	a.stamp = vouching_stamp(a.change, (uint32_t)attrs->ctime.tv_nsec,
+				 (uint32_t)attrs->mtime.tv_nsec);
+	backing_shown(&hdl->slot, &a, remote_kept() != 0);
 }
 
 static void give_back(const struct remote_handle *h)

@@ -3,6 +3,7 @@
 #ifndef RA_REMOTE_IO_H
 #define RA_REMOTE_IO_H
 
+#include "common/clock.h"
 #include "ra_methods.h"
 
 /* A backing_remote_opener for the slot of a struct ra_handle. With op_ctx. */
@@ -12,6 +13,21 @@ struct backing *remote_open(struct backing_slot *slot, struct export_io *io, uin
 bool remote_is_cluster(const struct fsal_obj_handle *sub);
 /* Whether SUB is of a FSAL that cannot release it at the end by itself. */
 bool remote_is_far(const struct fsal_obj_handle *sub);
+/* What is fetched ahead of HDL's file is kept here, if it is one. */
+static inline bool remote_keeps(const struct ra_handle *hdl)
+{
+	return hdl->cluster && !hdl->far;
+}
+/* The time (ns) before HDL's FSAL is asked for attributes, for remote_shown(); 0: what it is told is of no use. */
+static inline uint64_t remote_asked(const struct ra_handle *hdl)
+{
+	return remote_keeps(hdl) ? clock_now() : 0;
+}
+/*
+ * HDL's file was asked for ATTRS at ASKED (as of its FSAL; NULL: not at all), which a client is shown, or sees in the core's
+ * cache: what is kept of it is to be no older.
+ */
+void remote_shown(struct ra_handle *hdl, const struct fsal_attrlist *attrs, uint64_t asked);
 /* At the end: the walk of SUB's module through its handles will not meet SUB. */
 void remote_hide(struct fsal_obj_handle *sub);
 /* The export is released. */

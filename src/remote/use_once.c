@@ -13,75 +13,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/lock.h"
-#include "remote/use_once_block.h"
+#include "remote/use_once_parts.h"
 
-#define BUCKETS	   256u /* of a shard */
-#define SPREAD	   UINT64_C(0x9E3779B97F4A7C15)
 #define BLOCKS_MAX (USE_ONCE_READ_MAX / USE_ONCE_BLOCK + 1)
-#define CACHE_LINE 64
-
-TAILQ_HEAD(block_list, use_once_block);
-
-struct file {
-	TAILQ_ENTRY(file) link;
-	uint64_t serial;
-	uint64_t mark; /* another with each drop */
-	uint64_t change, checked, asked;
-	bool known;   /* ... the first two */
-	bool settled; /* a change since would have been another answer */
-	struct block_list blocks;
-};
-TAILQ_HEAD(file_list, file);
-
-struct shard {
-	_Alignas(CACHE_LINE) struct lock lock; /* LOCK_LEAF: all of this */
-	uint64_t marks;			       /* given to files: none comes twice */
-	struct file_list files;
-	struct block_list by_age;
-	struct use_once_block *bucket[BUCKETS];
-	/* Since when its first block by age is there, UINT64_MAX: none; read without the lock. */
-	_Atomic uint64_t oldest;
-};
-
-struct use_once {
-	_Atomic uint64_t held, max; /* bytes */
-	uint64_t age;
-	struct shard shard[USE_ONCE_SHARDS];
-};
 
 /* ---- blocks ------------------------------------------------------------------------------ */
 
-static struct shard *shard_of(struct use_once *c, uint64_t file)
-{
-	return &c->shard[(file * SPREAD >> 32) % USE_ONCE_SHARDS];
-}
-
 static struct use_once_block **place_of(struct shard *s, uint64_t file, uint64_t index)
 {
-	struct use_once_block **at = &s->bucket[((file * SPREAD ^ index) * SPREAD >> 40) % BUCKETS];
+	struct use_once_block **at =
+		&s->bucket[((file * USE_ONCE_SPREAD ^ index) * USE_ONCE_SPREAD >> 40) %
+			   USE_ONCE_BUCKETS];
 
 	while (*at != NULL && ((*at)->file != file || (*at)->index != index))
 		at = &(*at)->next;
 	return at;
-}
-
-static struct file *file_of(struct shard *s, uint64_t serial)
-{
-	struct file *f;
-
-	TAILQ_FOREACH(f, &s->files, link)
-		if (f->serial == serial)
-			return f;
-	return NULL;
-}
-
-/* With its lock from now on, *S: the shard of FILE; NULL: it does not know it. */
-static struct file *lock_file(struct use_once *c, uint64_t file, struct shard **s)
-{
-	*s = shard_of(c, file);
-	lock_take(&(*s)->lock);
-	return file_of(*s, file);
 }
 
 static void give_back(struct use_once *c, struct use_once_block *b)
@@ -239,8 +185,7 @@ void use_once_put(struct use_once *c, uint64_t file, uint64_t mark, uint64_t off
 	}
 }
 
-/* With the lock; NULL: no memory. */
-static struct file *file_made(struct shard *s, uint64_t serial)
+struct file *use_once_file(struct shard *s, uint64_t serial)
 {
 	struct file *f = file_of(s, serial);
 
@@ -260,7 +205,7 @@ uint64_t use_once_mark(struct use_once *c, uint64_t file)
 	uint64_t mark;
 
 	lock_take(&s->lock);
-	f = file_made(s, file);
+	f = use_once_file(s, file);
 	mark = f != NULL ? f->mark : 0;
 	lock_drop(&s->lock);
 	return mark;
@@ -363,9 +308,8 @@ bool use_once_take(struct use_once *c, uint64_t file, const struct iovec *iov, i
 
 /* ---- what goes --------------------------------------------------------------------------- */
 
-/* With the lock: the blocks of F with any of [offset, end). */
-static void drop_blocks(struct use_once *c, struct shard *s, struct file *f, uint64_t offset,
-			uint64_t end)
+void use_once_drop_blocks(struct use_once *c, struct shard *s, struct file *f, uint64_t offset,
+			  uint64_t end)
 {
 	struct use_once_block *b, *next;
 
@@ -386,7 +330,8 @@ void use_once_drop(struct use_once *c, uint64_t file, uint64_t offset, uint64_t 
 	struct file *f = lock_file(c, file, &s);
 
 	if (f != NULL)
-		drop_blocks(c, s, f, offset, len > UINT64_MAX - offset ? UINT64_MAX : offset + len);
+		use_once_drop_blocks(c, s, f, offset,
+				     len > UINT64_MAX - offset ? UINT64_MAX : offset + len);
 	lock_drop(&s->lock);
 }
 
@@ -396,7 +341,7 @@ void use_once_forget(struct use_once *c, uint64_t file)
 	struct file *f = lock_file(c, file, &s);
 
 	if (f != NULL) {
-		drop_blocks(c, s, f, 0, UINT64_MAX);
+		use_once_drop_blocks(c, s, f, 0, UINT64_MAX);
 		TAILQ_REMOVE(&s->files, f, link);
 	}
 	lock_drop(&s->lock);
@@ -415,46 +360,11 @@ void use_once_sweep(struct use_once *c, uint64_t now)
 	}
 }
 
-/* ---- vouching ---------------------------------------------------------------------------- */
-
-bool use_once_asks(struct use_once *c, uint64_t file, uint64_t now)
-{
-	struct shard *s = shard_of(c, file);
-	struct file *f;
-	bool asks = false;
-
-	lock_take(&s->lock);
-	f = file_made(s, file);
-	if (f != NULL && (f->asked == 0 || now >= f->asked + USE_ONCE_ASKS)) {
-		f->asked = now;
-		asks = true;
-	}
-	lock_drop(&s->lock);
-	return asks;
-}
-
-void use_once_told(struct use_once *c, uint64_t file, uint64_t change, bool settled, uint64_t asked)
-{
-	struct shard *s;
-	struct file *f = lock_file(c, file, &s);
-
-	if (f != NULL && (!f->known || asked >= f->checked)) {
-		/* What came before the first answer nobody can vouch for, nor one answer after another unsettled one. */
-		if (!f->known || !f->settled || f->change != change)
-			drop_blocks(c, s, f, 0, UINT64_MAX);
-		f->known = true;
-		f->settled = settled;
-		f->change = change;
-		f->checked = asked;
-	}
-	lock_drop(&s->lock);
-}
-
 /* ---- life -------------------------------------------------------------------------------- */
 
 struct use_once *use_once_new(uint64_t max, uint64_t age)
 {
-	struct use_once *c = aligned_alloc(CACHE_LINE, sizeof(*c));
+	struct use_once *c = aligned_alloc(USE_ONCE_LINE, sizeof(*c));
 
 	if (c == NULL)
 		return NULL;

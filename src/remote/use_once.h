@@ -5,6 +5,7 @@
  *
  *   prefetch:  mark --> read below --> put            refused if the file was dropped after the mark
  *   reader:    asks? -> getattr below -> told         another change than before: all of the file goes
+ *   a client is shown attributes:       shown         the same: who has seen that it changed gets no bytes of before
  *              take: all of a READ's bytes, or none   what was read to its end goes
  *   own WRITE, SETATTR, OPEN that cuts off:  drop     before it, as far as it is known then, and after it
  *
@@ -80,5 +81,19 @@ bool use_once_asks(struct use_once *c, uint64_t file, uint64_t now);
  */
 void use_once_told(struct use_once *c, uint64_t file, uint64_t change, bool settled,
 		   uint64_t asked);
+
+/* Attributes that go to a client: CHANGE, SETTLED and ASKED as by use_once_told(). */
+struct use_once_attrs {
+	uint64_t change;
+	bool settled;
+	uint64_t stamp; /* another one where any of the file's times or its size is another */
+	uint64_t asked; /* ns: before the file was asked for them */
+};
+/*
+ * FILE's are A: a client who sees by them that it changed drops what he has, and must not be given what was fetched before,
+ * for nothing would ever tell him. They answer what use_once_asks() would ask. Where they are not settled, and those that
+ * were shown last, nobody learns anything from them.
+ */
+void use_once_shown(struct use_once *c, uint64_t file, const struct use_once_attrs *a);
 
 #endif

@@ -212,6 +212,64 @@ static void test_what_an_unsettled_change_vouches_for(void **state)
 	backing_put(b);
 }
 
+/* A client is shown attributes of the version CHANGE, through the handle of SLOT. */
+static void show(struct backing_slot *slot, uint64_t change, bool settled, bool any)
+{
+	struct use_once_attrs a = {
+		.change = change, .settled = settled, .stamp = change + 1, .asked = clock_now()};
+
+	backing_shown(slot, &a, any);
+}
+
+/* Who has seen that the file changed would have what was read before for good: nothing tells him once more. */
+static void test_nothing_older_than_what_clients_were_shown(void **state)
+{
+	struct backing *b = get_remote();
+
+	fetch(b, 0, MIB);
+	show(&cluster.slot, 7, true, false);
+	assert_true(reads(b, 0, 64 * KIB, 7));
+	cluster.change = 8;
+	show(&cluster.slot, 8, true, false);
+	assert_false(reads(b, 64 * KIB, 64 * KIB, 8));
+	assert_int_equal(fetch(b, 0, MIB), MIB);
+	assert_true(reads(b, 64 * KIB, 64 * KIB, 8));
+	assert_int_equal(cluster.changes, 1); /* what was shown answers the question */
+	backing_put(b);
+}
+
+/* As a LOOKUP finds them, for the core's entry of the file, which is another handle. */
+static void test_what_is_shown_through_another_handle(void **state)
+{
+	struct backing *b = get_remote();
+	struct backing_slot second;
+
+	backing_slot_init(&second, NULL, cluster.slot.key, cluster.slot.key_len);
+	fetch(b, 0, MIB);
+	cluster.change = 8;
+	show(&second, 8, true, true);
+	assert_false(reads(b, 0, 64 * KIB, 8));
+	backing_slot_fini(&second);
+	backing_put(b);
+}
+
+/* A file that was written to a moment ago: only attributes that are others than before tell anything. */
+static void test_unsettled_attributes_that_are_shown(void **state)
+{
+	struct backing *b = get_remote();
+
+	cluster.unsettled = true;
+	fetch(b, 0, MIB);
+	show(&cluster.slot, 0, false, false);
+	assert_int_equal(fetch(b, 0, MIB), MIB);
+	show(&cluster.slot, 0, false, false);
+	assert_true(reads(b, 0, 64 * KIB, 7));
+	cluster.change = 8;
+	show(&cluster.slot, 8, false, false);
+	assert_false(reads(b, 64 * KIB, 64 * KIB, 8));
+	backing_put(b);
+}
+
 static void test_what_is_kept_is_bounded(void **state)
 {
 	struct backing *b = get_remote();
@@ -237,6 +295,9 @@ int main(void)
 		TEST(test_answers_that_are_late),
 		TEST(test_a_read_that_finds_nothing_does_not_ask),
 		TEST(test_what_an_unsettled_change_vouches_for),
+		TEST(test_nothing_older_than_what_clients_were_shown),
+		TEST(test_what_is_shown_through_another_handle),
+		TEST(test_unsettled_attributes_that_are_shown),
 		TEST(test_what_is_kept_is_bounded),
 	};
 

@@ -195,6 +195,26 @@ static void test_another_change_drops_the_file(void **state)
 	assert_true(take(c, FILE_A, 0, 4096, 2 * SEC));
 }
 
+/* It vouches, and answers what would have been asked; an older one drops what may be older than it. */
+static void test_what_a_client_is_shown(void **state)
+{
+	struct use_once *c = vouching(state);
+
+	put(c, FILE_A, 0, 256 * KIB, SEC);
+	use_once_shown(c, FILE_A,
+		       &(struct use_once_attrs){100, true, .stamp = 1, .asked = 2 * SEC});
+	assert_true(take(c, FILE_A, 0, 4 * KIB, 2 * SEC + USE_ONCE_VOUCHED - 1));
+	assert_false(use_once_asks(c, FILE_A, 2 * SEC + USE_ONCE_ASKS - 1));
+	assert_true(use_once_asks(c, FILE_A, 2 * SEC + USE_ONCE_ASKS));
+	use_once_shown(c, FILE_A, &(struct use_once_attrs){100, true, .stamp = 1, .asked = SEC});
+	assert_true(take(c, FILE_A, 64 * KIB, 4 * KIB, 2 * SEC));
+	use_once_shown(c, FILE_A, &(struct use_once_attrs){101, true, .stamp = 2, .asked = SEC});
+	assert_false(take(c, FILE_A, 128 * KIB, 4 * KIB, 2 * SEC));
+	put(c, FILE_A, 0, 64 * KIB, 2 * SEC);
+	assert_true(take(c, FILE_A, 0, 4 * KIB, 2 * SEC));
+	use_once_shown(c, FILE_B + 1, &(struct use_once_attrs){.asked = SEC}); /* not known */
+}
+
 static void test_an_answer_that_never_comes_is_asked_for_again(void **state)
 {
 	struct use_once *c = *state;
@@ -381,6 +401,7 @@ int main(void)
 		TEST(test_what_was_under_way_at_a_drop_is_refused),
 		TEST(test_nothing_is_given_that_is_not_vouched_for),
 		TEST(test_another_change_drops_the_file),
+		TEST(test_what_a_client_is_shown),
 		TEST(test_an_answer_that_never_comes_is_asked_for_again),
 		TEST(test_what_is_held_is_bounded),
 		TEST(test_what_is_too_old_goes),
