@@ -48,6 +48,13 @@ struct remote_file {
 };
 
 /*
+ * What a file with this INODE is called, of which LEN bytes at KEY say all: its number, where they say beside it what they said
+ * of the first file that was named with *USUAL, which is 0 before; else that is mixed in. For clusters' file systems and
+ * snapshots have files of the same numbers, which must not pass for one. Any thread.
+ */
+uint64_t backing_remote_name(uint64_t inode, const void *key, size_t len, _Atomic uint64_t *usual);
+
+/*
  * A backing of F on DEVICE, for which export_io_handle_opens() has said yes: with two uses, the slot's and
  * the caller's. The handle is its own from now on. NULL: no memory, which *ERR says; the handle stays the
  * caller's.

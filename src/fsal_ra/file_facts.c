@@ -98,7 +98,7 @@ static bool is_known(uint64_t file)
 	return readahead_cursors(readahead, file, &look, &c, 1) >= 0;
 }
 
-/* A cluster's files have no disk either, and are called by their number alone. */
+/* A cluster's files have no disk either, and most are called by their number alone. */
 uint64_t ra_file_name(uint64_t dev, uint64_t inode)
 {
 	uint64_t plain = backing_file_name(inode, dev, true);

@@ -46,12 +46,15 @@ struct remote_kind {
 	unsigned int minor; /* of its device */
 	uint64_t cache;
 	bool off;
+	/* Its file systems and snapshots number files alike: backing_remote_name(). GLUSTER's numbers are its own, of 64 bits. */
+	bool numbers_alike;
+	_Atomic uint64_t usual;
 	bool by_us; /* what is left of it at the end it cannot release by itself: it needs a context */
 };
 
 /* CEPH's is asked for when its first export is made; before, what client_oc_size is where nobody set it. */
 static struct remote_kind kinds[] = {
-	{"CEPH", 1, UINT64_C(200) << 20, .by_us = true},
+	{"CEPH", 1, UINT64_C(200) << 20, .numbers_alike = true, .by_us = true},
 	{"GLUSTER", 2, 0},
 };
 
@@ -263,9 +266,18 @@ static int open_second(struct remote_handle *h, const struct fsal_obj_handle *su
 	return EOPNOTSUPP;
 }
 
-/* A backing of SUB's file, of a FSAL of KIND, for the export IO, which has said that a handle may be opened. */
-static struct backing *open_backing(const struct fsal_obj_handle *sub,
-				    const struct remote_kind *kind, struct export_io *io, int *err)
+/* What SLOT's file is called, of a FSAL of KIND in which its number is INODE. */
+static uint64_t name_of(const struct backing_slot *slot, struct remote_kind *kind, uint64_t inode)
+{
+	if (!kind->numbers_alike)
+		return inode;
+	return backing_remote_name(inode, slot->key, slot->key_len, &kind->usual);
+}
+
+/* A backing of the file of SLOT, a SUB of a FSAL of KIND, for the export IO, which has said that a handle may be opened. */
+static struct backing *open_backing(const struct backing_slot *slot,
+				    const struct fsal_obj_handle *sub, struct remote_kind *kind,
+				    struct export_io *io, int *err)
 {
 	struct remote_file f = {
 		.calls = &calls, .cache = kind->cache, .keep = kind->cache == 0 ? kept : NULL};
@@ -281,7 +293,7 @@ static struct backing *open_backing(const struct fsal_obj_handle *sub,
 	*err = open_second(h, sub, &f.size);
 	if (*err == 0) {
 		f.handle = h;
-		f.file = h->own->fileid;
+		f.file = name_of(slot, kind, h->own->fileid);
 		b = backing_remote_new(&f, io, device, err);
 		if (b == NULL)
 			give_back(h);
@@ -296,7 +308,7 @@ static struct backing *open_backing(const struct fsal_obj_handle *sub,
 struct backing *remote_open(struct backing_slot *slot, struct export_io *io, uint64_t now, int *err)
 {
 	const struct fsal_obj_handle *sub = container_of(slot, struct ra_handle, slot)->sub_handle;
-	const struct remote_kind *kind = kind_of(sub->fsal);
+	struct remote_kind *kind = kind_of(sub->fsal);
 	struct backing *b;
 
 	*err = EOPNOTSUPP;
@@ -306,7 +318,7 @@ struct backing *remote_open(struct backing_slot *slot, struct export_io *io, uin
 	if (op_ctx->ctx_export == NULL || !export_io_handle_opens(io))
 		return NULL;
 	*err = ENOMEM;
-	b = open_backing(sub, kind, io, err);
+	b = open_backing(slot, sub, kind, io, err);
 	if (b == NULL)
 		export_io_handle_closed(io);
 	return b;

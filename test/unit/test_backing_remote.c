@@ -170,6 +170,38 @@ static void test_what_writes_took_is_the_clusters(void **state)
 	backing_put(b);
 }
 
+/* Two file systems, or a snapshot, have files of one number: no READ of one waits for what is fetched of the other. */
+static void test_what_files_are_called(void **state)
+{
+	struct {
+		uint64_t inode, snapshot, system;
+		uint64_t export_id;
+	} key = {.inode = 17, .snapshot = UINT64_MAX, .system = 1, .export_id = 1};
+	_Atomic uint64_t usual = 0;
+	uint64_t name[3];
+
+	assert_int_equal(backing_remote_name(17, &key, sizeof(key), &usual), 17);
+	key.inode = 18;
+	assert_int_equal(backing_remote_name(18, &key, sizeof(key), &usual), 18);
+	key.inode = 17;
+	key.system = 2;
+	name[0] = backing_remote_name(17, &key, sizeof(key), &usual);
+	key.system = 1;
+	key.snapshot = 5;
+	name[1] = backing_remote_name(17, &key, sizeof(key), &usual);
+	key.export_id = 2;
+	name[2] = backing_remote_name(17, &key, sizeof(key), &usual);
+	assert_int_equal(backing_remote_name(17, &key, sizeof(key), &usual), name[2]);
+	for (int i = 0; i < 3; i++) {
+		assert_in_range(name[i], 0, BACKING_FILE_MAX);
+		assert_int_not_equal(name[i], 17);
+		for (int j = 0; j < i; j++)
+			assert_int_not_equal(name[i], name[j]);
+	}
+	key.inode = 18;
+	assert_int_not_equal(backing_remote_name(18, &key, sizeof(key), &usual), name[2]);
+}
+
 static void test_an_export_that_goes(void **state)
 {
 	struct backing *b = get_remote();
@@ -235,6 +267,7 @@ int main(void)
 		TEST(test_the_size_is_asked_for_once_a_second_by_all_threads),
 		TEST(test_a_read_that_sleeps_is_woken),
 		TEST(test_what_writes_took_is_the_clusters),
+		TEST(test_what_files_are_called),
 		TEST(test_an_export_that_goes),
 		TEST(test_others_stay),
 		TEST(test_a_fsal_that_is_not_one),
