@@ -120,6 +120,8 @@ struct backing {
 	const struct export_io *io; /* whose FSAL's handle it has; NULL: none, a local one */
 	uint64_t file;		    /* identity on the device: backing_file_name() */
 	struct device *device;
+	uint64_t
+		kept_for; /* ns that what is fetched ahead is kept here at most; 0: not here, and for any time */
 	struct hot hot; /* of a remote one: never */
 	bool seen_hot;	/* by readers without a use, under RCU; the slot's lock */
 	/* Of a local one only. */

@@ -346,26 +346,44 @@ static ssize_t read_one(struct dispatcher *d, struct remote *r, char *buffer, si
 	return got;
 }
 
-/* Through a buffer that is thrown away. */
-static ssize_t remote_fetch(struct dispatcher *d, struct backing *b, struct kernel_windows *w,
-			    uint64_t offset, uint64_t len)
+/* As remote_fetch(), through a buffer that is thrown away. */
+static ssize_t read_all(struct dispatcher *d, struct remote *r, uint64_t offset, uint64_t len)
 {
 	size_t room = len < SCRATCH_MAX ? len : SCRATCH_MAX;
 	char *buffer = scratch_take(room);
 	uint64_t done = 0;
 	ssize_t got = -1;
 
-	(void)w;
 	while (buffer != NULL && done < len) {
 		size_t n = len - done < room ? len - done : room;
 
-		got = read_one(d, remote_of(b), buffer, n, offset + done);
+		got = read_one(d, r, buffer, n, offset + done);
 		if (got <= 0)
 			break;
 		done += (uint64_t)got;
 	}
 	scratch_give(buffer, room, dispatcher_now(d));
 	return done ? (ssize_t)done : got;
+}
+
+/* What is kept here is kept by whole units: those that a record lies on are read, up to the end of the file. */
+static ssize_t remote_fetch(struct dispatcher *d, struct backing *b, struct kernel_windows *w,
+			    uint64_t offset, uint64_t len)
+{
+	struct remote *r = remote_of(b);
+	uint64_t before = r->f.keep != NULL ? offset % USE_ONCE_UNIT : 0;
+	uint64_t behind = r->f.keep != NULL ? -(offset + len) % USE_ONCE_UNIT : 0;
+	uint64_t end = offset + len, size = size_of(b);
+	ssize_t got;
+
+	(void)w;
+	if (end + behind > size)
+		behind = end < size ? size - end : 0;
+	got = read_all(d, r, offset - before, before + len + behind);
+	if (got <= 0)
+		return got;
+	got -= (ssize_t)before;
+	return got < 0 ? 0 : got > (ssize_t)len ? (ssize_t)len : got;
 }
 
 static void remote_close(struct backing *b)
@@ -443,6 +461,7 @@ struct backing *backing_remote_new(const struct remote_file *f, struct export_io
 	r->base.io = io;
 	r->io = export_io_ref(io);
 	r->f = *f;
+	r->base.kept_for = f->keep != NULL ? use_once_age(f->keep) : 0;
 	hot_never(&r->base.hot);
 	atomic_init(&r->size_asked, now_of(&r->base));
 	hint_init(&r->hint);

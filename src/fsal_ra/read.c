@@ -310,7 +310,7 @@ static void observe(struct read *read, struct ra_handle *hdl, struct export_io *
 static bool is_resident(struct read *read, struct ra_handle *hdl, struct readahead *engine,
 			uint64_t offset)
 {
-	if (!read_is_known(&read->plan, read->backing->device) &&
+	if (!read_is_known(&read->plan, read->backing) &&
 	    !backing_resident(read->backing, offset, read->asked.len))
 		return false;
 	if (!read->plan.unread)

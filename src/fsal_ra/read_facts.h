@@ -46,13 +46,13 @@ static inline bool read_is_spared(struct ra_handle *hdl, struct export_io *io,
 }
 
 /*
- * Whether PLAN says that the data is in memory. What came a moment ago the machine may have taken away since; where
- * DEVICE's reads are queued that is looked at: who reads it from the disk on this thread has no place in the
- * queue, and keeps those waiting who have.
+ * Whether PLAN says that the data is in memory. What came a moment ago the machine may have taken away since; where the reads
+ * of B's device are queued that is looked at: who reads it from the disk on this thread has no place in the queue, and keeps
+ * those waiting who have. Of what is kept here it is looked at too, for it may be gone, and was not all kept.
  */
-static inline bool read_is_known(const struct readahead_plan *plan, struct device *device)
+static inline bool read_is_known(const struct readahead_plan *plan, struct backing *b)
 {
-	return plan->known_resident && !device_queues_demand(device);
+	return plan->known_resident && !device_queues_demand(b->device) && b->kept_for == 0;
 }
 
 /* What ARG asks for of B, of which PLAN is the plan, and what that brings along at NOW before there is a stream: R's range. */

@@ -6,7 +6,8 @@
  *
  * A block has a hold for being linked there, and one for each who copies from it; the last frees it. So
  * bytes are copied without the lock, and a block that is dropped meanwhile stays until they are. Its
- * bytes never change while it is linked: what comes for the same place makes a new block of both.
+ * bytes never change while it is linked: what comes for the same place makes a new block of both, which is begun anew where it
+ * has no room for what is there.
  */
 #include "remote/use_once.h"
 
@@ -32,10 +33,12 @@ static struct use_once_block **place_of(struct shard *s, uint64_t file, uint64_t
 
 static void give_back(struct use_once *c, struct use_once_block *b)
 {
+	uint64_t size = use_once_block_size(b->room);
+
 	if (atomic_fetch_sub_explicit(&b->holds, 1, memory_order_acq_rel) != 1)
 		return;
 	free(b);
-	atomic_fetch_sub(&c->held, sizeof(*b));
+	atomic_fetch_sub(&c->held, size);
 }
 
 static void note_oldest(struct shard *s)
@@ -72,15 +75,13 @@ static void link_block(struct shard *s, struct file *f, struct use_once_block *b
 	note_oldest(s);
 }
 
-/* With the lock: B comes for the place of OLD, and may be as old by what it keeps of it. */
+/* With the lock: B comes for the place of OLD, of which it has what it keeps, and may be as old by that. */
 static void replace_block(struct use_once *c, struct shard *s, struct file *f,
 			  struct use_once_block *b, struct use_once_block *old)
 {
 	struct use_once_block *behind = TAILQ_NEXT(old, by_age);
-	bool as_old;
+	bool as_old = b->since <= old->since;
 
-	use_once_block_join(b, old, c->age);
-	as_old = b->since <= old->since;
 	unlink_block(c, s, f, old);
 	link_block(s, f, b, as_old ? behind : NULL);
 }
@@ -129,14 +130,14 @@ static bool make_room(struct use_once *c)
 
 /* A block that counts as held; NULL: there is no room. */
 static struct use_once_block *new_block(struct use_once *c, uint64_t file, uint64_t index,
-					uint64_t now)
+					uint32_t units, uint64_t now)
 {
-	struct use_once_block *b = malloc(sizeof(*b));
+	struct use_once_block *b = malloc(use_once_block_size(units));
 
 	if (b == NULL)
 		return NULL;
-	atomic_fetch_add(&c->held, sizeof(*b));
-	use_once_block_init(b, file, index, now);
+	use_once_block_init(b, file, index, units, now);
+	atomic_fetch_add(&c->held, use_once_block_size(units));
 	if (make_room(c))
 		return b;
 	give_back(c, b);
@@ -145,15 +146,24 @@ static struct use_once_block *new_block(struct use_once *c, uint64_t file, uint6
 
 /* ---- what arrives ------------------------------------------------------------------------ */
 
-/* Into the cache, if no drop of its file came after MARK. */
-static void enter(struct use_once *c, struct use_once_block *b, uint64_t mark)
+/*
+ * B, the caller's until now, into the cache, if no drop of its file came after MARK. Not 0: it is to come again with room for
+ * so many units, of which some are there already.
+ */
+static uint32_t enter(struct use_once *c, struct use_once_block *b, uint64_t mark)
 {
 	struct shard *s;
 	struct file *f = lock_file(c, b->file, &s);
-	struct use_once_block *old;
+	struct use_once_block *old = NULL;
+	bool is_refused = f == NULL || f->mark != mark || b->there == 0;
+	uint32_t units = 0;
 
-	if (f != NULL && f->mark == mark) {
+	if (!is_refused)
 		old = *place_of(s, b->file, b->index);
+	if (old != NULL)
+		units = use_once_block_join(b, old, c->age);
+	if (!is_refused && units <= b->room) {
+		units = 0;
 		if (old != NULL)
 			replace_block(c, s, f, b, old);
 		else
@@ -163,6 +173,7 @@ static void enter(struct use_once *c, struct use_once_block *b, uint64_t mark)
 	lock_drop(&s->lock);
 	if (b != NULL)
 		give_back(c, b);
+	return units;
 }
 
 void use_once_put(struct use_once *c, uint64_t file, uint64_t mark, uint64_t offset,
@@ -172,15 +183,16 @@ void use_once_put(struct use_once *c, uint64_t file, uint64_t mark, uint64_t off
 
 	for (uint64_t at = offset; at < end;) {
 		struct use_once_part p = use_once_part(at, end);
-		struct use_once_block *b = new_block(c, file, p.index, now);
+		uint32_t units = use_once_part_units(&p);
 
-		if (b == NULL)
-			return;
-		use_once_block_fill(b, &p, (const unsigned char *)data + (at - offset));
-		if (b->there)
-			enter(c, b, mark);
-		else
-			give_back(c, b);
+		while (units != 0) {
+			struct use_once_block *b = new_block(c, file, p.index, units, now);
+
+			if (b == NULL)
+				return;
+			use_once_block_fill(b, &p, (const unsigned char *)data + (at - offset));
+			units = enter(c, b, mark);
+		}
 		at += p.upto - p.from;
 	}
 }
@@ -299,7 +311,7 @@ bool use_once_take(struct use_once *c, uint64_t file, const struct iovec *iov, i
 	for (uint64_t at = offset, i = 0; i < blocks; i++) {
 		struct use_once_part p = use_once_part(at, offset + len);
 
-		use_once_copy(&reply, found[i]->data + p.from, p.upto - p.from);
+		use_once_copy(&reply, use_once_block_data(found[i], &p), p.upto - p.from);
 		give_back(c, found[i]);
 		at += p.upto - p.from;
 	}
@@ -402,6 +414,11 @@ void use_once_limit(struct use_once *c, uint64_t max)
 {
 	atomic_store(&c->max, max);
 	make_room(c);
+}
+
+uint64_t use_once_age(const struct use_once *c)
+{
+	return c->age;
 }
 
 uint64_t use_once_held(struct use_once *c)

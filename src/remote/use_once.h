@@ -47,6 +47,8 @@ struct use_once *use_once_new(uint64_t max, uint64_t age);
 void use_once_free(struct use_once *c);
 /* From now on at most MAX bytes; what is too much goes at once. */
 void use_once_limit(struct use_once *c, uint64_t max);
+/* Its AGE. */
+uint64_t use_once_age(const struct use_once *c);
 /* Bytes held now, with what a block takes beside its data. */
 uint64_t use_once_held(struct use_once *c);
 

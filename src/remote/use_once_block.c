@@ -30,13 +30,26 @@ static uint32_t units_up(uint32_t bytes)
 	return (bytes + USE_ONCE_UNIT - 1) / USE_ONCE_UNIT;
 }
 
-void use_once_block_init(struct use_once_block *b, uint64_t file, uint64_t index, uint64_t now)
+uint32_t use_once_part_units(const struct use_once_part *p)
+{
+	return units_up(p->upto) - p->from / USE_ONCE_UNIT;
+}
+
+/* Where the unit U lies among those of THERE. */
+static size_t place(uint16_t there, uint32_t u)
+{
+	return (size_t)__builtin_popcount(there & bits(0, u)) * USE_ONCE_UNIT;
+}
+
+void use_once_block_init(struct use_once_block *b, uint64_t file, uint64_t index, uint32_t room,
+			 uint64_t now)
 {
 	b->file = file;
 	b->index = index;
 	b->since = now;
 	b->there = b->read = 0;
 	b->end = USE_ONCE_BLOCK;
+	b->room = room;
 	atomic_init(&b->holds, 1);
 }
 
@@ -50,24 +63,54 @@ void use_once_block_fill(struct use_once_block *b, const struct use_once_part *p
 	b->there = bits(first, units_up(p->upto));
 	if (p->upto % USE_ONCE_UNIT)
 		b->end = p->upto;
-	memcpy(b->data + begin, data + (begin - p->from), p->upto - begin);
+	memcpy(b->data, data + (begin - p->from), p->upto - begin);
 }
 
-void use_once_block_join(struct use_once_block *b, const struct use_once_block *old, uint64_t age)
+/* The units of OLD that B is to have beside its own. */
+static uint16_t joins(const struct use_once_block *b, const struct use_once_block *old,
+		      uint64_t age)
 {
 	uint16_t more = old->there & bits(0, old->end / USE_ONCE_UNIT) & (uint16_t)~b->there;
 
-	more &= bits(0, b->end / USE_ONCE_UNIT);
 	if (b->since >= old->since + age / JOIN_PART)
-		more = 0;
-	for (uint32_t u = 0; u < UNITS; u++)
-		if (more & 1u << u)
-			memcpy(b->data + u * USE_ONCE_UNIT, old->data + u * USE_ONCE_UNIT,
+		return 0;
+	return more & bits(0, b->end / USE_ONCE_UNIT);
+}
+
+/* Beginning with the last, for none moves towards the beginning. */
+static void bring_in(struct use_once_block *b, const struct use_once_block *old, uint16_t more)
+{
+	uint16_t there = b->there | more;
+
+	for (uint32_t u = UNITS; u-- > 0;)
+		if (more >> u & 1)
+			memcpy(b->data + place(there, u), old->data + place(old->there, u),
 			       USE_ONCE_UNIT);
-	b->there |= more;
+		else if (b->there >> u & 1)
+			memmove(b->data + place(there, u), b->data + place(b->there, u),
+				USE_ONCE_UNIT);
+	b->there = there;
 	b->read |= more & old->read;
-	if (more && old->since < b->since)
+}
+
+uint32_t use_once_block_join(struct use_once_block *b, const struct use_once_block *old,
+			     uint64_t age)
+{
+	uint16_t more = joins(b, old, age);
+	uint32_t units = (uint32_t)__builtin_popcount(b->there | more);
+
+	if (more == 0 || units > b->room)
+		return units;
+	bring_in(b, old, more);
+	if (old->since < b->since)
 		b->since = old->since;
+	return units;
+}
+
+const unsigned char *use_once_block_data(const struct use_once_block *b,
+					 const struct use_once_part *p)
+{
+	return b->data + place(b->there, p->from / USE_ONCE_UNIT) + p->from % USE_ONCE_UNIT;
 }
 
 bool use_once_block_has(const struct use_once_block *b, const struct use_once_part *p)

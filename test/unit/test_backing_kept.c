@@ -45,6 +45,7 @@ static void test_given_once(void **state)
 
 	assert_false(reads(b, 0, 64 * KIB, 7));
 	assert_int_equal(fetch(b, 0, MIB), MIB);
+	assert_int_equal(b->kept_for, 30 * SEC);
 	assert_true(backing_resident(b, 0, MIB));
 	assert_true(reads(b, 0, 64 * KIB, 7));
 	assert_false(backing_resident(b, 0, 64 * KIB));
@@ -212,6 +213,20 @@ static void test_what_an_unsettled_change_vouches_for(void **state)
 	backing_put(b);
 }
 
+/* Records of any length at any place: what was fetched of one is given, at its beginning and at its end. */
+static void test_records_between_units(void **state)
+{
+	struct backing *b = get_remote();
+
+	assert_int_equal(fetch(b, 100000, 10000), 10000);
+	assert_true(backing_resident(b, 100000, 10000));
+	assert_true(reads(b, 100000, 10000, 7));
+	assert_int_equal(fetch(b, FILE_SIZE - 10000, 5000), 5000);
+	assert_int_equal(fetch(b, FILE_SIZE - 5000, 10000), 5000);
+	assert_true(reads(b, FILE_SIZE - 10000, 9999, 7));
+	backing_put(b);
+}
+
 /* A client is shown attributes of the version CHANGE, through the handle of SLOT. */
 static void show(struct backing_slot *slot, uint64_t change, bool settled, bool any)
 {
@@ -295,6 +310,7 @@ int main(void)
 		TEST(test_answers_that_are_late),
 		TEST(test_a_read_that_finds_nothing_does_not_ask),
 		TEST(test_what_an_unsettled_change_vouches_for),
+		TEST(test_records_between_units),
 		TEST(test_nothing_older_than_what_clients_were_shown),
 		TEST(test_what_is_shown_through_another_handle),
 		TEST(test_unsettled_attributes_that_are_shown),

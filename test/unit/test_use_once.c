@@ -243,6 +243,43 @@ static void test_what_is_held_is_bounded(void **state)
 	assert_int_equal(use_once_held(c), 0);
 }
 
+/* Records a step apart take what they are, and not the block that each lies in. */
+static void test_records_take_no_more_than_they_are(void **state)
+{
+	struct use_once *c = vouching(state);
+
+	use_once_limit(c, 2 * MIB);
+	for (uint64_t i = 0; i < 256; i++)
+		use_once_put(c, FILE_A, use_once_mark(c, FILE_A), i * MIB, data + i * 4 * KIB,
+			     4 * KIB, SEC);
+	assert_in_range(use_once_held(c), MIB, MIB + MIB / 16);
+	assert_true(use_once_has(c, FILE_A, 0, 4 * KIB, SEC));
+	for (uint64_t i = 0; i < 256; i++) {
+		struct iovec iov = {got, 4 * KIB};
+
+		assert_true(use_once_take(c, FILE_A, &iov, 1, i * MIB, 4 * KIB, SEC));
+		assert_memory_equal(got, data + i * 4 * KIB, 4 * KIB);
+	}
+	assert_int_equal(use_once_held(c), 0);
+}
+
+/* ... also where several lie in one block, which come one by one, in any order. */
+static void test_records_of_one_block(void **state)
+{
+	struct use_once *c = vouching(state);
+
+	put(c, FILE_A, 48 * KIB, 4 * KIB, SEC);
+	put(c, FILE_A, 0, 4 * KIB, SEC);
+	put(c, FILE_A, 28 * KIB, 12 * KIB, SEC);
+	assert_in_range(use_once_held(c), 20 * KIB, 21 * KIB);
+	put(c, FILE_A, 32 * KIB, 12 * KIB, SEC);
+	assert_in_range(use_once_held(c), 24 * KIB, 25 * KIB);
+	assert_false(take(c, FILE_A, 0, 8 * KIB, SEC));
+	assert_true(take(c, FILE_A, 28 * KIB + 100, 16 * KIB - 200, SEC));
+	assert_true(take(c, FILE_A, 48 * KIB, 4 * KIB, SEC));
+	assert_true(take(c, FILE_A, 0, 4 * KIB, SEC));
+}
+
 /* As often as it must be asked for, from the second FROM on to NOW. */
 static void vouch(struct use_once *c, uint64_t from, uint64_t now)
 {
@@ -306,7 +343,7 @@ static void test_a_block_keeps_its_turn_to_go(void **state)
 	put(c, FILE_A, 0, 4 * KIB, SEC);
 	put(c, FILE_A, 64 * KIB, 64 * KIB, SEC + 1);
 	put(c, FILE_A, 4 * KIB, 4 * KIB, SEC + 2);
-	use_once_limit(c, 128 * KIB); /* one of the two */
+	use_once_limit(c, 70 * KIB); /* one of the two */
 	assert_false(use_once_has(c, FILE_A, 4 * KIB, 4 * KIB, SEC + 2));
 	assert_true(take(c, FILE_A, 64 * KIB, 64 * KIB, SEC + 2));
 }
@@ -404,6 +441,8 @@ int main(void)
 		TEST(test_what_a_client_is_shown),
 		TEST(test_an_answer_that_never_comes_is_asked_for_again),
 		TEST(test_what_is_held_is_bounded),
+		TEST(test_records_take_no_more_than_they_are),
+		TEST(test_records_of_one_block),
 		TEST(test_what_is_too_old_goes),
 		TEST(test_a_block_is_as_old_as_its_first_unit),
 		TEST(test_what_comes_is_kept_for_half_its_age),
