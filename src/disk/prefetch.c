@@ -204,6 +204,7 @@ static void start(struct dispatcher *d, struct prefetch *p)
 				    .streams = dispatcher_streams(d),
 				    .seek = dispatcher_seek_bytes(d),
 				    .price = board_readahead_price(&p->backing->device->prices),
+				    .kept = p->backing->kept_for,
 				    .file = p->backing->file,
 				    .client = p->req.flow.client};
 	struct readahead_tuning tuning;

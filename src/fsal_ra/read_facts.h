@@ -29,6 +29,7 @@ static inline void read_ask_device(struct readahead_read *r, struct backing *b)
 	r->streams = dispatcher_streams(&b->device->dispatcher);
 	r->seek = dispatcher_seek_bytes(&b->device->dispatcher);
 	r->price = board_readahead_price(&b->device->prices);
+	r->kept = b->kept_for;
 	r->file = b->file;
 }
 

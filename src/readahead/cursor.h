@@ -88,6 +88,8 @@ struct cursor {
 
 /* What a new cursor is taken to have read lately (bytes): nobody knows yet that it is slow. */
 #define CURSOR_LATELY (UINT32_C(32) << 20)
+/* What it took lately fades over about so long (ms): who pauses for a second is not slow. */
+#define CURSOR_FADE 5000u
 /* From this count on a cursor is proven: it was continued at least once. */
 #define CURSOR_PROVEN 2
 
@@ -130,6 +132,12 @@ static inline uint64_t cursor_bytes(const struct cursor *c, uint64_t from, uint6
 	if (!way_is_stride(c->way))
 		return to - from;
 	return cursor_record_bytes(c, to) - cursor_record_bytes(c, from);
+}
+
+/* Bytes that C comes to within TIME (ns), if it goes on as it did lately, and a page in any case. */
+static inline uint64_t cursor_comes_to(const struct cursor *c, uint64_t time)
+{
+	return PAGE_LEAST + c->lately * (time / UINT64_C(1000000)) / CURSOR_FADE;
 }
 
 /* Whether the order above holds. */

@@ -59,11 +59,30 @@ static uint64_t chunk_now(const struct readahead *ra, const struct readahead_tun
 	return read->chunk < room ? read->chunk : room;
 }
 
+/*
+ * Bytes that C comes to in half of the time for which what is fetched stays there: more ahead of it would be fetched in vain, and
+ * again. Two requests in any case, of which one is read while the next one comes.
+ */
+static uint64_t within_age(const struct cursor *c, const struct readahead_read *read)
+{
+	uint64_t bytes = cursor_comes_to(c, read->kept / 2), least = 2 * (uint64_t)read->len;
+
+	if (read->kept == 0)
+		return UINT64_MAX;
+	return bytes > least ? bytes : least;
+}
+
+/* Whether more than C has come to waits for it already: until then nobody knows how long it will wait. */
+static bool may_wait_long(const struct cursor *c, const struct readahead_read *read)
+{
+	return read->kept != 0 && c->ra_end - c->next > c->next - c->start;
+}
+
 /* The limits in force for one cursor now: its share of the memory bounds its window. */
 static struct window_limits limits_now(struct readahead *ra, const struct readahead_tuning *t,
 				       const struct cursor *c, const struct readahead_read *read)
 {
-	uint64_t share = budget_share(&ra->budget, c->reader);
+	uint64_t share = budget_share(&ra->budget, c->reader), reach = within_age(c, read);
 	struct window_limits l = {
 		.init = t->window_init,
 		.max = t->window_max < share ? t->window_max : share,
@@ -71,6 +90,10 @@ static struct window_limits limits_now(struct readahead *ra, const struct readah
 		.streams = read->streams,
 	};
 
+	if (l.max > reach)
+		l.max = reach;
+	if (l.chunk > reach / 2)
+		l.chunk = reach / 2;
 	if (l.init < 2 * l.chunk)
 		l.init = 2 * l.chunk; /* one chunk in flight, one behind it */
 	if (l.init > l.max)
@@ -447,7 +470,7 @@ void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 
 	if (c->queued && !outruns(t, c, read))
 		return;
-	if (!anew && has_just_begun(ra, t, c, read))
+	if (!anew && (has_just_begun(ra, t, c, read) || may_wait_long(c, read)))
 		return;
 	if (own < begin)
 		own = begin; /* the file has become smaller */

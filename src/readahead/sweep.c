@@ -11,9 +11,7 @@
 #include "readahead/evidence.h"
 #include "readahead/readahead.h"
 
-/* What a cursor took lately fades over about so long (ms): who pauses for a second is not slow. */
-#define LATELY 5000u
-#define MS     UINT64_C(1000000) /* ns */
+#define MS UINT64_C(1000000) /* ns */
 
 /*
  * Of a cursor that holds unread bytes. Where memory is short, what is doubted is given up at once.
@@ -32,18 +30,18 @@ static void judge(struct readahead *ra, struct cursor *c, bool is_short, uint64_
 /* PASSED ms later. */
 static void fade(struct cursor *c, uint64_t passed)
 {
-	if (passed > LATELY)
-		passed = LATELY;
-	c->lately -= (uint32_t)(c->lately * passed / LATELY);
+	if (passed > CURSOR_FADE)
+		passed = CURSOR_FADE;
+	c->lately -= (uint32_t)(c->lately * passed / CURSOR_FADE);
 }
 
 /*
- * Bytes that C comes to before it would be idle, if it goes on as it did lately. A page in any case: it is one of its reader's
- * streams still, and the others' windows grow no larger for it.
+ * Bytes that C comes to before it would be idle. A page in any case: it is one of its reader's streams still, and the others'
+ * windows grow no larger for it.
  */
 static uint64_t comes_to(const struct readahead *ra, const struct cursor *c)
 {
-	return PAGE_LEAST + c->lately * (atomic_load(&ra->idle_time) / MS) / LATELY;
+	return cursor_comes_to(c, atomic_load(&ra->idle_time));
 }
 
 /*

@@ -37,6 +37,8 @@ struct readahead_read {
 	uint32_t streams; /* streams competing for it */
 	uint64_t seek;	  /* bytes that it reads in the time of a seek; 0: not known */
 	double price;	  /* of read-ahead there, 0..1 */
+	uint64_t
+		kept; /* ns that what is fetched stays there to be read; 0: as long as memory has room */
 	uint64_t file;	  /* its name in traces: as the disk's queue calls it */
 	uint64_t client;  /* in traces; 0: not known */
 	uint32_t reader;  /* whose it is: a number of readers.h */

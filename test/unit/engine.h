@@ -10,7 +10,7 @@ struct engine {
 	struct readahead *ra;
 	struct readahead_tuning tuning;
 	struct readahead_counters counters;
-	uint64_t now, chunk, seek;
+	uint64_t now, chunk, seek, kept;
 	uint32_t streams, reader;
 	uint16_t account;
 	double price;
@@ -83,6 +83,7 @@ static inline struct readahead_plan engine_read(struct engine *e, uint64_t file,
 		.streams = e->streams,
 		.seek = e->seek,
 		.price = e->price,
+		.kept = e->kept,
 		.file = file,
 		.reader = e->reader,
 		.account = e->account,
@@ -104,7 +105,8 @@ static inline struct readahead_plan engine_start(struct engine *e,
 				    .chunk = e->chunk,
 				    .streams = e->streams,
 				    .seek = e->seek,
-				    .price = e->price};
+				    .price = e->price,
+				    .kept = e->kept};
 	struct readahead_plan next;
 
 	readahead_started(e->ra, &e->tuning, &e->counters, plan, &at, &next);
