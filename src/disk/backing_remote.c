@@ -342,7 +342,7 @@ static ssize_t read_one(struct dispatcher *d, struct remote *r, char *buffer, si
 	if (r->f.keep != NULL)
 		keep(r, marked, buffer, (uint64_t)got, offset);
 	else
-		hint_add(&r->hint, offset, (uint64_t)got, (uint64_t)got < len, brought(&r->base));
+		hint_add_ahead(&r->hint, offset, (uint64_t)got, brought(&r->base));
 	return got;
 }
 

@@ -20,19 +20,46 @@ static bool is_range(uint64_t offset, uint64_t len)
 	return len <= UINT64_MAX - HINT_BLOCK && offset <= UINT64_MAX - HINT_BLOCK - len;
 }
 
-/* Where the segment that has the block FROM keeps its place. */
-static struct hint_segment *segment_of(struct hint *h, uint64_t block)
+/* By the golden ratio: of some 50 neighbours each has another set, and so have those at any other distance, about. */
+static struct hint_segment *set_of(struct hint *h, uint64_t index)
 {
-	return &h->segment[block / HINT_BLOCKS % HINT_SEGMENTS];
+	uint64_t mixed = index * UINT64_C(0x9e3779b97f4a7c15);
+
+	return h->segment[mixed / (UINT64_MAX / HINT_SETS + 1)];
+}
+
+/* Where the segment INDEX is remembered; NULL: it is not. */
+static struct hint_segment *find(struct hint *h, uint64_t index)
+{
+	struct hint_segment *set = set_of(h, index);
+
+	for (int i = 0; i < HINT_WAYS; i++)
+		if (set[i].index == index && set[i].blocks)
+			return &set[i];
+	return NULL;
+}
+
+/* ... or could be: a free place, or the oldest. */
+static struct hint_segment *place_for(struct hint *h, uint64_t index)
+{
+	struct hint_segment *set = set_of(h, index), *oldest = set;
+
+	for (int i = 0; i < HINT_WAYS; i++) {
+		if (!set[i].blocks)
+			return &set[i];
+		if (set[i].stamp < oldest->stamp)
+			oldest = &set[i];
+	}
+	return oldest;
 }
 
 /* Bits of the blocks [from, end) that are in the segment of FROM. */
-static uint32_t bits(uint64_t from, uint64_t end)
+static uint64_t bits(uint64_t from, uint64_t end)
 {
 	uint64_t first = from % HINT_BLOCKS, left = end - from;
 	uint64_t n = left < HINT_BLOCKS - first ? left : HINT_BLOCKS - first;
 
-	return (uint32_t)(((UINT64_C(1) << n) - 1) << first);
+	return (n < HINT_BLOCKS ? (UINT64_C(1) << n) - 1 : ~UINT64_C(0)) << first;
 }
 
 /* The first block of the segment behind that of BLOCK. */
@@ -41,12 +68,25 @@ static uint64_t next_segment(uint64_t block)
 	return (block / HINT_BLOCKS + 1) * HINT_BLOCKS;
 }
 
-static void add(struct hint_segment *s, uint64_t index, uint32_t blocks, uint64_t brought)
+static void add(struct hint *h, uint64_t index, uint64_t blocks, uint64_t brought)
 {
-	if (s->index != index)
+	struct hint_segment *s = find(h, index);
+
+	if (s == NULL) {
+		s = place_for(h, index);
 		*s = (struct hint_segment){.index = index};
+	}
 	s->blocks |= blocks;
 	s->stamp = brought;
+}
+
+/* The blocks [from, upto). */
+static void add_blocks(struct hint *h, uint64_t from, uint64_t upto, uint64_t brought)
+{
+	lock_take(&h->lock);
+	for (uint64_t at = from; at < upto; at = next_segment(at))
+		add(h, at / HINT_BLOCKS, bits(at, upto), brought);
+	lock_drop(&h->lock);
 }
 
 void hint_add(struct hint *h, uint64_t offset, uint64_t len, bool end, uint64_t brought)
@@ -57,16 +97,22 @@ void hint_add(struct hint *h, uint64_t offset, uint64_t len, bool end, uint64_t 
 		return;
 	if (end && (offset + len) % HINT_BLOCK)
 		upto++;
-	lock_take(&h->lock);
-	for (uint64_t at = from; at < upto; at = next_segment(at))
-		add(segment_of(h, at), at / HINT_BLOCKS, bits(at, upto), brought);
-	lock_drop(&h->lock);
+	add_blocks(h, from, upto, brought);
 }
 
-static bool has(const struct hint_segment *s, uint64_t index, uint32_t blocks, uint64_t brought,
+void hint_add_ahead(struct hint *h, uint64_t offset, uint64_t len, uint64_t brought)
+{
+	if (is_range(offset, len))
+		add_blocks(h, offset / HINT_BLOCK, (offset + len + HINT_BLOCK - 1) / HINT_BLOCK,
+			   brought);
+}
+
+static bool has(struct hint *h, uint64_t index, uint64_t blocks, uint64_t brought,
 		uint64_t capacity)
 {
-	return s->index == index && (s->blocks & blocks) == blocks &&
+	const struct hint_segment *s = find(h, index);
+
+	return s != NULL && (s->blocks & blocks) == blocks &&
 	       (brought < s->stamp || brought - s->stamp <= capacity);
 }
 
@@ -77,7 +123,7 @@ bool hint_has(struct hint *h, uint64_t offset, uint64_t len, uint64_t brought, u
 
 	lock_take(&h->lock);
 	for (uint64_t at = from; all && at < upto; at = next_segment(at))
-		all = has(segment_of(h, at), at / HINT_BLOCKS, bits(at, upto), brought, capacity);
+		all = has(h, at / HINT_BLOCKS, bits(at, upto), brought, capacity);
 	lock_drop(&h->lock);
 	return all;
 }
@@ -90,7 +136,7 @@ void hint_drop(struct hint *h, uint64_t offset, uint64_t len)
 
 	lock_take(&h->lock);
 	for (int i = 0; i < HINT_SEGMENTS; i++) {
-		struct hint_segment *s = &h->segment[i];
+		struct hint_segment *s = &h->segment[i / HINT_WAYS][i % HINT_WAYS];
 		uint64_t first = s->index * HINT_BLOCKS, last = first + HINT_BLOCKS;
 		uint64_t at = from > first ? from : first, to = upto < last ? upto : last;
 

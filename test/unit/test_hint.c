@@ -57,12 +57,65 @@ static void test_segments_are_crossed(void **state)
 	assert_false(has(HINT_SEGMENT - 3 * BLOCK, BLOCK + 1));
 }
 
-static void test_one_far_on_takes_anothers_place(void **state)
+/* READERS side by side, APART from each other, have 96 MiB ahead of them in all: how many segments of that are known. */
+static unsigned int known_of(uint64_t readers, uint64_t apart)
 {
-	hint_add(h, 0, BLOCK, false, 0);
-	hint_add(h, HINT_SEGMENT * HINT_SEGMENTS, BLOCK, false, 0);
-	assert_false(has(0, BLOCK));
-	assert_true(has(HINT_SEGMENT * HINT_SEGMENTS, BLOCK));
+	uint64_t each = 96 * MIB / HINT_SEGMENT / readers, came = 0;
+	unsigned int known = 0;
+
+	hint_drop(h, 0, UINT64_MAX);
+	for (uint64_t n = 0; n < each * readers; n++, came += HINT_SEGMENT)
+		hint_add(h, n % readers * apart + n / readers * HINT_SEGMENT, HINT_SEGMENT, false,
+			 came);
+	for (uint64_t n = 0; n < each * readers; n++)
+		known += hint_has(h, n % readers * apart + n / readers * HINT_SEGMENT, HINT_SEGMENT,
+				  came, 256 * MIB);
+	return known;
+}
+
+/* At a distance of all segments together, or of any power of two, or any other. */
+static void test_readers_far_from_each_other(void **state)
+{
+	const unsigned int all = 96 * MIB / HINT_SEGMENT;
+	uint64_t seed = 1;
+
+	for (uint64_t apart = 32 * MIB; apart < 64 * 1024 * MIB; apart *= 2) {
+		assert_int_equal(known_of(4, apart), all);
+		assert_int_equal(known_of(8, apart), all);
+		assert_in_range(known_of(32, apart), all - all / 4, all);
+	}
+	for (int i = 0; i < 100; i++) {
+		uint64_t apart = 32 * MIB + random_below(&seed, 1024) * HINT_SEGMENT;
+
+		assert_int_equal(known_of(4, apart), all);
+		assert_int_equal(known_of(8, apart), all);
+		assert_in_range(known_of(32, apart), all - all / 4, all);
+	}
+}
+
+/* There is always a place for what came last, which takes that of the oldest. */
+static void test_what_came_last_is_known(void **state)
+{
+	for (uint64_t at = 0; at < 4 * HINT_SEGMENTS; at++) {
+		hint_add(h, at * 7 * HINT_SEGMENT, HINT_SEGMENT, false, at);
+		assert_true(hint_has(h, at * 7 * HINT_SEGMENT, HINT_SEGMENT, at, CAPACITY));
+	}
+	assert_false(hint_has(h, 0, HINT_SEGMENT, 4 * HINT_SEGMENTS, CAPACITY));
+}
+
+/* Records of any length, at any place; those beside them did not come. */
+static void test_records(void **state)
+{
+	for (uint64_t at = 0; at < 64; at++)
+		hint_add_ahead(h, at * MIB, 16 * KIB, 0);
+	assert_true(has(0, 16 * KIB));
+	assert_true(has(63 * MIB, 16 * KIB));
+	assert_false(has(16 * KIB, 16 * KIB));
+	hint_add_ahead(h, 100000000, 1000, 0);
+	assert_true(has(100000000, 1000));
+	assert_false(has(100000000 - BLOCK, 1000));
+	hint_add_ahead(h, UINT64_MAX - 100, 50, 0);
+	assert_false(has(UINT64_MAX - 100, 50));
 }
 
 static void test_what_came_long_ago_is_gone(void **state)
@@ -122,7 +175,9 @@ int main(void)
 		TEST(test_only_whole_blocks_count),
 		TEST(test_the_last_part_of_a_file_is_a_block),
 		TEST(test_segments_are_crossed),
-		TEST(test_one_far_on_takes_anothers_place),
+		TEST(test_readers_far_from_each_other),
+		TEST(test_what_came_last_is_known),
+		TEST(test_records),
 		TEST(test_what_came_long_ago_is_gone),
 		TEST(test_unread_bytes_fit_into_the_cache),
 		TEST(test_dropped),
