@@ -4,14 +4,23 @@
 
 void meter_delay_add(struct meter_delay *m, enum delay_kind kind, uint64_t took)
 {
-	atomic_fetch_add_explicit(&m->kind[kind].sum, took, memory_order_relaxed);
-	atomic_fetch_add_explicit(&m->kind[kind].n, 1, memory_order_relaxed);
+	bool quick = kind < DELAY_WRITE && took < DELAY_MEMORY;
+	struct delay_count *c = quick ? &m->kind[kind].quick : &m->kind[kind].judged;
+
+	atomic_fetch_add_explicit(&c->sum, took, memory_order_relaxed);
+	atomic_fetch_add_explicit(&c->n, 1, memory_order_relaxed);
+}
+
+static uint64_t get(const _Atomic uint64_t *value)
+{
+	return atomic_load_explicit(value, memory_order_relaxed);
 }
 
 double meter_delay_mean(const struct meter_delay *m, enum delay_kind kind, uint32_t least)
 {
-	uint64_t n = atomic_load_explicit(&m->kind[kind].n, memory_order_relaxed);
-	uint64_t sum = atomic_load_explicit(&m->kind[kind].sum, memory_order_relaxed);
+	const struct delay_count *judged = &m->kind[kind].judged, *quick = &m->kind[kind].quick;
+	uint64_t n = get(&judged->n) + get(&quick->n);
+	uint64_t sum = get(&judged->sum) + get(&quick->sum);
 
 	return n != 0 && n >= least ? (double)sum / (double)n : 0;
 }
@@ -40,8 +49,8 @@ static bool too_early(struct meter_delay *m, enum delay_kind kind, uint64_t n)
 /* A window of a kind is over: how busy the cluster is by that. */
 static double end_window(struct meter_delay *m, enum delay_kind kind)
 {
-	uint64_t n = atomic_load_explicit(&m->kind[kind].n, memory_order_relaxed);
-	uint64_t sum = atomic_load_explicit(&m->kind[kind].sum, memory_order_relaxed);
+	uint64_t n = get(&m->kind[kind].judged.n);
+	uint64_t sum = get(&m->kind[kind].judged.sum);
 	uint64_t came = n - m->kind[kind].n_before;
 	uint64_t took = sum - m->kind[kind].sum_before;
 

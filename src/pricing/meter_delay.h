@@ -13,7 +13,10 @@
  *
  * Kinds are kept apart, for a read of 8 KiB and one of 512 KiB do not compare; the slowest kind counts. A write
  * goes into memory of the cluster's client as long as there is room, and waits for the cluster when there is none:
- * what takes less than DELAY_MEMORY is taken to have taken that.
+ * what takes less than DELAY_MEMORY is taken to have taken that. A read that takes less came out of some memory, the
+ * client library's or that of a brick or OSD, and is left out, or the next one that a disk has to do would pass for one that
+ * waits. What the cluster's disks take otherwise (sched/cost.h) is no better measure: it is learnt from the same reads, and eight
+ * quick ones are enough to forget it. Where disks are quicker than that their slower reads are what is judged.
  * Where a kind has fewer than DELAY_SAMPLES requests in a window the next ones are taken along, up to
  * DELAY_WINDOWS, for the busier a cluster is the fewer requests end; until then it is as busy as it was.
  * Still fewer say nothing, and DELAY_SILENT windows without any that nothing is waited for.
@@ -33,7 +36,7 @@
 #define DELAY_SILENT  2
 #define DELAY_DRIFT   200
 
-/* What took no longer was the client library's memory, and says nothing of the cluster: of writes, ns. */
+/* What took no longer was memory, and says nothing of the cluster's disks (ns). */
 #define DELAY_MEMORY UINT64_C(1000000)
 
 /* By length, up to 64 KiB, up to 256 KiB, longer: reads; as many of writes, and of those that are to be stable. */
@@ -46,11 +49,16 @@ enum delay_kind {
 	DELAY_KINDS = DELAY_STABLE + DELAY_LARGE + 1
 };
 
+struct delay_count {
+	_Atomic uint64_t sum, n; /* ns, and how many */
+};
+
 /* Zero: nothing is known. */
 struct meter_delay {
 	struct {
-		_Atomic uint64_t sum, n; /* ns, and how many, since the start */
-		uint64_t sum_before;	 /* at the begin of what is judged next */
+		struct delay_count judged,
+			quick;	     /* since the start; those that came out of memory */
+		uint64_t sum_before; /* at the begin of what is judged next */
 		uint64_t n_before, n_last;
 		uint32_t windows, silent; /* since then; of these, the last ones without any */
 		double calm;		  /* ns; 0: not known */

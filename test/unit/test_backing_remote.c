@@ -163,10 +163,10 @@ static void test_what_writes_took_is_the_clusters(void **state)
 	struct meter_delay *m = &b->device->delay;
 
 	export_io_wrote(io, MIB, true, 7 * MSEC);
-	assert_int_equal(m->kind[delay_kind_of_write(MIB, true)].n, 1);
-	assert_int_equal(m->kind[delay_kind_of_write(MIB, true)].sum, 7 * MSEC);
+	assert_int_equal(m->kind[delay_kind_of_write(MIB, true)].judged.n, 1);
+	assert_int_equal(m->kind[delay_kind_of_write(MIB, true)].judged.sum, 7 * MSEC);
 	export_io_wrote(io, 8 * KIB, false, MSEC);
-	assert_int_equal(m->kind[DELAY_WRITE].n, 1);
+	assert_int_equal(m->kind[DELAY_WRITE].judged.n, 1);
 	backing_put(b);
 }
 
