@@ -65,14 +65,27 @@ say of several readers favours the plugin.
 """
 
 
+def _read(path):
+    """What is kept in a file; None, and a line says so, where it is none of ours."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            stored = json.load(file)
+        if stored["name"] and stored["module"]:
+            return stored
+    except (ValueError, KeyError, TypeError):
+        pass
+    print(f"{path}: not written by bench/papers: left out", file=sys.stderr)
+    return None
+
+
 def load(out):
     """{name: what is kept of it}; of one that only failed, how it did."""
     found = {}
     names = [n for n in (os.listdir(out) if os.path.isdir(out) else []) if n.endswith(".json")]
     for name in sorted(names, key=lambda n: (not n.endswith(".failed.json"), n)):
-        with open(os.path.join(out, name), encoding="utf-8") as file:
-            stored = json.load(file)
-        found[stored["name"]] = stored
+        stored = _read(os.path.join(out, name))
+        if stored:
+            found[stored["name"]] = stored
     return found
 
 

@@ -560,6 +560,18 @@ class Pages(unittest.TestCase):
             self.assertEqual(sorted(os.listdir(doc)), ["measurements.md", "papers", "papers.md"])
             self.assertEqual(os.listdir(f"{doc}/papers"), ["e9.png"])
 
+    def test_what_others_left_there_is_left_out(self):
+        with tempfile.TemporaryDirectory() as out:
+            for name, text in (("e9", json.dumps(stored_of())), ("compared", '[{"work": "seq1"}]'),
+                               ("other", '{"work": "seq1"}'), ("cut", '{"name": ')):
+                with open(f"{out}/{name}.json", "w", encoding="utf-8") as file:
+                    file.write(text)
+            with unittest.mock.patch("sys.stderr") as said:
+                self.assertEqual(list(page.load(out)), ["e9"])
+            lines = "".join(call.args[0] for call in said.write.call_args_list)
+            for name in ("compared", "other", "cut"):
+                self.assertIn(f"{out}/{name}.json: not written by bench/papers: left out", lines)
+
     def test_of_nothing_no_page_is_made(self):
         self.assertEqual(page.write_pages("/nowhere", [], "/nowhere"), 1)
 
