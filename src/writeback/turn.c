@@ -2,6 +2,7 @@
 /* The execution of a write-back. See turn.h. */
 #include "writeback/turn.h"
 
+#include <errno.h>
 #include <fcntl.h>
 
 #include "common/clock.h"
@@ -226,16 +227,28 @@ static bool fits(const struct steps *s)
 	       s->last - s->begun < s->may.slice;
 }
 
-/*
- * Begins as many steps as may be on their way. Where one cannot be begun (ENOMEM) nothing is lost: it is written when
- * it is waited for, and that says what became of it.
- */
+/* Its pages stay dirty, and are written when they are waited for. Of any other error nobody else need be told. */
+static bool loses_nothing(int err)
+{
+	return err == ENOMEM || err == EAGAIN;
+}
+
+static void step_failed(struct dirty_file *f, struct steps *s, int err)
+{
+	record(f, err);
+	s->err = err;
+}
+
+/* Begins as many steps as may be on their way. */
 static void begin_steps(struct dirty_file *f, struct steps *s)
 {
 	struct dirty_range *step = &s->ahead[s->n_begun % STEPS_AHEAD];
 
 	while (fits(s) && next_step(f, step, s->may.step)) {
-		(void)sync_step(f, step, SYNC_FILE_RANGE_WRITE);
+		int err = sync_step(f, step, SYNC_FILE_RANGE_WRITE);
+
+		if (err && !loses_nothing(err))
+			step_failed(f, s, err);
 		s->taken += step->end - step->offset;
 		step = &s->ahead[++s->n_begun % STEPS_AHEAD];
 	}
@@ -250,10 +263,8 @@ static void end_step(struct dirty_file *f, struct steps *s)
 				    SYNC_FILE_RANGE_WAIT_AFTER);
 	uint64_t now;
 
-	if (err) {
-		record(f, err);
-		s->err = err;
-	}
+	if (err)
+		step_failed(f, s, err);
 	step_done(f);
 	now = wb.ops->now();
 	s->took = now - s->last;

@@ -213,6 +213,17 @@ static void test_a_step_that_cannot_be_begun_is_no_error(void **state)
 	assert_int_equal(world_commit(file, 0, 0), 0);
 }
 
+/* ext4 throws pages away for which it finds no place, and tells who began: the COMMIT must, whatever waits find. */
+static void test_another_error_of_beginning_is_told(void **state)
+{
+	world.begin_error = EIO;
+	world_wrote(file, 0, 64);
+	world_drain();
+	world.begin_error = 0;
+	assert_int_equal(world_commit(file, 0, 0), EIO);
+	assert_int_equal(world_commit(file, 0, 0), 0);
+}
+
 /* Less than one step may go, or the slice is over: one step, and the next turn has the rest. */
 static void test_a_turn_has_one_step_at_least(void **state)
 {
@@ -1475,6 +1486,7 @@ int main(void)
 		TEST(test_a_turn_has_its_bytes),
 		TEST(test_a_turn_has_one_step_at_least),
 		TEST(test_a_step_that_cannot_be_begun_is_no_error),
+		TEST(test_another_error_of_beginning_is_told),
 		TEST(test_scattered_writes_are_the_kernels),
 		TEST(test_a_commit_of_little_is_fsyncs),
 		TEST(test_beside_fsyncs_more_is_little),

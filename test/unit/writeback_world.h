@@ -170,6 +170,18 @@ static void world_step(unsigned int flags)
 		world.steps_max = n;
 }
 
+/* For want of memory nothing changes; else what was to be written is thrown away, and only who began is told. */
+static int world_begin_fails(struct world_file *f, uint64_t offset, uint64_t len)
+{
+	if (world.begin_error == ENOMEM)
+		return ENOMEM;
+	for (uint64_t i = offset / PAGE; i < (offset + len) / PAGE; i++)
+		f->page[i] = CLEAN;
+	f->untold = true;
+	f->untold_since = baton.steps;
+	return world.begin_error;
+}
+
 static int world_sync(const struct backing *b, uint64_t offset, uint64_t len, unsigned int flags)
 {
 	struct world_file *f = world.of[b->fd];
@@ -178,7 +190,7 @@ static int world_sync(const struct backing *b, uint64_t offset, uint64_t len, un
 
 	world_step(flags);
 	if (flags == SYNC_FILE_RANGE_WRITE && world.begin_error)
-		return world.begin_error;
+		return world_begin_fails(f, offset, len);
 	if (meanwhile != NULL && flags & SYNC_FILE_RANGE_WAIT_AFTER) {
 		world.meanwhile = NULL;
 		meanwhile();
