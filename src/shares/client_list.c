@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "common/text.h"
 
@@ -70,13 +69,16 @@ static bool append_or_say(struct client_list *l, struct client_pattern p, const 
 /* Of letters, digits, "-" and "_" with dots between; the last part is not a number, as an address's is. */
 static bool is_host_name(const char *text)
 {
-	const char *last = strrchr(text, '.');
+	size_t n = strlen(text);
+	bool number = true;
 
-	for (const char *at = text; *at != '\0'; at++)
-		if (!isalnum((unsigned char)*at) && strchr("-_.", *at) == NULL)
+	n -= n > 1 && text[n - 1] == '.';
+	for (size_t i = 0; i < n; i++) {
+		if (!isalnum((unsigned char)text[i]) && strchr("-_.", text[i]) == NULL)
 			return false;
-	last = last != NULL ? last + 1 : text;
-	return text[0] != '-' && text[0] != '.' && last[strspn(last, "0123456789")] != '\0';
+		number = text[i] == '.' || (number && isdigit((unsigned char)text[i]));
+	}
+	return text[0] != '-' && text[0] != '.' && !number;
 }
 
 static bool append_host(struct client_list *l, const char *text, const struct client_names *names,
@@ -100,7 +102,8 @@ static bool append_host(struct client_list *l, const char *text, const struct cl
 	}
 	if (!append_or_say(l, (struct client_pattern){.kind = CLIENT_HOST}, text, why, size))
 		return false;
-	snprintf(why, size, "no address of %s is known (%s): a client is known by that name", text,
+	snprintf(why, size,
+		 "no address of %s is known (%s): it is asked for again when clients come", text,
 		 reason);
 	return true;
 }
@@ -155,11 +158,21 @@ static bool in_netgroup(const struct client_pattern *p, struct client_query *q)
 	return name != NULL && q->names->in_netgroup(p->text + 1, name);
 }
 
+/* By then it may have addresses. */
 static bool is_host(const struct client_pattern *p, struct client_query *q)
 {
-	const char *name = name_of(q);
+	struct client_address a[CLIENT_HOST_ADDRESSES];
+	const char *reason;
+	unsigned int n = 0;
 
-	return name != NULL && strcasecmp(name, p->text) == 0;
+	if (q->names == NULL)
+		q->open = true;
+	else
+		n = q->names->addresses_of(p->text, a, CLIENT_HOST_ADDRESSES, &reason);
+	for (unsigned int i = 0; i < n; i++)
+		if (memcmp(&a[i], q->address, sizeof(a[i])) == 0)
+			return true;
+	return false;
 }
 
 static bool has_form(const struct client_pattern *p, struct client_query *q)

@@ -5,8 +5,8 @@
  *
  *   10.1.2.3   2001:db8::7          this address
  *   10.1.0.0/16   2001:db8::/32     addresses with this prefix
- *   host.example.org                its addresses when the list is made; where none is known then, who
- *                                   has that name
+ *   host.example.org                its addresses when the list is made; where none is known then, those when
+ *                                   a client comes
  *   @group                          hosts of the netgroup, by the name that the address has
  *   10.1.2.*   *.example.org        addresses, or names of addresses, of this form: * ? [ ]
  *   *                               all
@@ -40,7 +40,7 @@ struct client_names {
 enum client_pattern_kind {
 	CLIENT_ANY,
 	CLIENT_NETWORK,
-	CLIENT_HOST, /* its addresses are not known; from here on names are asked for */
+	CLIENT_HOST, /* its addresses are not known; from here on somebody is asked */
 	CLIENT_NETGROUP,
 	CLIENT_WILDCARD,
 };

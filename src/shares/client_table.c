@@ -344,6 +344,20 @@ void client_table_rematch_one(struct client_table *t, const struct client_addres
 	lock_drop(lock_of(t, bucket));
 }
 
+void client_table_give_back(struct client_table *t, const struct client_address *a, uint16_t rule)
+{
+	uint32_t bucket = bucket_of(t, a);
+	struct slot *s;
+
+	lock_take(lock_of(t, bucket));
+	s = chain_find(t, bucket, a);
+	if (s != NULL) {
+		forget(s, UINT32_MAX);
+		s->rule = rule;
+	}
+	lock_drop(lock_of(t, bucket));
+}
+
 /* ---- names ------------------------------------------------------------------------------ */
 
 /* What the client in slot N, which may be another than the one that came into the queue, has to be asked for. */

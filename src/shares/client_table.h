@@ -82,6 +82,8 @@ uint64_t client_table_number(struct client_table *t, const struct client_address
 void client_table_rematch(struct client_table *t, uint32_t kept);
 /* The rules for this address alone are others. */
 void client_table_rematch_one(struct client_table *t, const struct client_address *a);
+/* ... and until it is matched anew RULE holds for it: what it had is another address's. */
+void client_table_give_back(struct client_table *t, const struct client_address *a, uint16_t rule);
 /* For one thread: waits until a client's name has to be asked for; false: no more will be. */
 bool client_table_question(struct client_table *t, struct client_question *q);
 void client_table_answer(struct client_table *t, const struct client_question *q, uint16_t rule);

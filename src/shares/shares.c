@@ -133,9 +133,9 @@ static void publish(bool changed)
 	state.ops->publish(&state.shares);
 }
 
-static void rematch_one(const struct share_rule *rule)
+static const struct client_address *address_of(const struct share_rule *rule)
 {
-	client_table_rematch_one(state.clients, &rule->clients.pattern[0].address);
+	return &rule->clients.pattern[0].address;
 }
 
 /*
@@ -153,9 +153,10 @@ static void rematch(const struct share_rules *rules, const struct share_rules *o
 	if (!by_operator)
 		client_table_rematch(state.clients, kept);
 	if (by_operator && kept < rules->n)
-		rematch_one(&rules->rule[kept]);
+		client_table_rematch_one(state.clients, address_of(&rules->rule[kept]));
 	if (by_operator && kept < old->n)
-		rematch_one(&old->rule[kept]);
+		client_table_give_back(state.clients, address_of(&old->rule[kept]),
+				       old->rule[kept].hides);
 }
 
 /* RULES, which it takes, instead of those in force. */

@@ -71,7 +71,7 @@ ROWS = [
     ("a CLIENT block without Clients", {}, "CLIENT { Weight = 50; }", "VFS",
      r"CLIENT block without Clients", None),
     ("a client that nobody knows", {}, "CLIENT { Clients = nonesuch.invalid; }", "VFS",
-     r"no address of nonesuch.invalid is known \(.*\): a client is known by that name", True),
+     r"no address of nonesuch.invalid is known \(.*\): it is asked for again", True),
     ("a client that is no host", {}, "CLIENT { Clients = 10.1.2.300; }", "VFS",
      r"10.1.2.300 is no address, network, @netgroup or name of a host", None),
     ("a network with too long a prefix", {}, "CLIENT { Clients = 10.1.0.0/33; }", "VFS",

@@ -8,6 +8,8 @@
 
 static _Atomic unsigned int names_asked; /* on whichever thread */
 
+static bool names_silent;
+
 static bool fake_name_of(const struct client_address *a, char *name, size_t size)
 {
 	names_asked++;
@@ -24,7 +26,7 @@ static unsigned int fake_addresses_of(const char *name, struct client_address *a
 				      const char **reason)
 {
 	*reason = "no answer";
-	if (strcmp(name, "pair") != 0 || max < 2)
+	if (names_silent || strcmp(name, "pair") != 0 || max < 2)
 		return 0;
 	assert_true(client_address_parse("10.9.9.1", &a[0]));
 	assert_true(client_address_parse("2001:db8::9", &a[1]));

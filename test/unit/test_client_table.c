@@ -346,6 +346,9 @@ static void test_rules_for_one_address_leave_the_others_alone(void **state)
 		assert_int_equal(find(t, FIRST_NAMED + n, 1).rule, 7);
 	assert_int_equal(question(t).address.byte[15], FIRST_NAMED + 1);
 	no_question(t);
+	client_table_give_back(t, &a, 3); /* nobody answers: not the one that is another's by now */
+	assert_int_equal(find(t, FIRST_NAMED + 1, 1).rule, 3);
+	assert_int_equal(find(t, FIRST_NAMED, 1).rule, 7);
 	client_table_free(t);
 }
 
