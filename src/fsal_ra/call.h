@@ -43,6 +43,7 @@ struct call {
 	bool absent;		 /* not in memory, as was found just now */
 	bool again;		 /* the sub-FSAL was asked once more */
 	bool told;		 /* ... and has answered: STATUS */
+	bool refused;		 /* let go by what hangs, it found no room to go by itself */
 	struct under_way below;	 /* at the FSAL below */
 	struct dispatcher *past; /* it is at the cluster past that one's queue; NULL: it is not */
 	size_t amount;		 /* bytes that are in its reply already */

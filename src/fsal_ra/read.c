@@ -116,7 +116,7 @@ static void demand_complete(struct sched_req *r)
 		backing_release(b);
 		return;
 	}
-	if (!call->fetched && export_io_hurries(io))
+	if (call->refused || (!call->fetched && export_io_hurries(io)))
 		answer_later(call);
 	else if (call->told)
 		answered_below(ra_sub_of(call->obj_hdl), call->status, call->read_arg, call);
@@ -164,7 +164,7 @@ static const struct sched_req_ops demand_ops = {
 static void describe_demand(struct call *call, struct backing *b, const struct readahead_plan *plan)
 {
 	call->backing = backing_hold(b);
-	call->fetched = call->absent = call->told = false;
+	call->fetched = call->absent = call->told = call->refused = false;
 	call->due = 0;
 	call->req = (struct sched_req){.ops = &demand_ops,
 				       .class = SCHED_DEMAND,

@@ -183,7 +183,10 @@ bool walk_read_again(struct call *call)
 		call->req.len = len;
 	}
 	verdict = dispatcher_submit(&b->device->dispatcher, &call->req);
-	return verdict == SCHED_ADDED || verdict == SCHED_WAITS;
+	if (verdict == SCHED_ADDED || verdict == SCHED_WAITS)
+		return true; /* CALL may be over */
+	call->refused = let_go && verdict == SCHED_FULL;
+	return false;
 }
 
 void walk_read_end(struct walk_read *read, struct backing *b, bool resident, uint64_t now)

@@ -156,8 +156,9 @@ static bool answer_one(struct dispatcher *d)
 	len = r->len;
 	f = r->in;
 	d->answerers++;
-	keep_spare(d);	     /* for what comes while all of them hang */
-	dispatcher_watch(d); /* this one may have */
+	if (keep_spare(d) && !TAILQ_EMPTY(&d->answers)) /* this one may hang */
+		pthread_cond_signal(&d->work);
+	dispatcher_watch(d);
 	lock_drop(&d->lock);
 	r->ops->complete(r);
 	lock_take(&d->lock);
@@ -280,6 +281,8 @@ static bool help(struct dispatcher *d)
 	d->helping++;
 	if (may_help(d) && d->queue.by_class[SCHED_DEMAND])
 		dispatcher_wake(d);
+	else
+		dispatcher_watch(d); /* this one may have */
 	serve(d, small);
 	d->helping--;
 	if (!--o->helpers)

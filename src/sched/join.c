@@ -38,11 +38,6 @@ void offer_no_more(struct sched_queue *q, struct sched_req *r)
 	r->offered = false;
 }
 
-static uint64_t covered_end(const struct sched_req *chunk)
-{
-	return chunk->offset + (chunk->span > chunk->len ? chunk->span : chunk->len);
-}
-
 /* Whether the chunk brings what of R lies within it: it may leave out what lies between records. */
 static bool has(const struct sched_req *chunk, const struct sched_req *r)
 {
@@ -227,6 +222,9 @@ void merge(struct sched_queue *q, struct sched_req *r)
 	struct sched_req *n;
 	int passed = 0;
 
+	/* past the queue each asks for its own; where one hangs the others need not */
+	if (q->past.on || has_stuck(q, r->file))
+		return;
 	for (; (n = place_of(at)) && n->file == r->file && n->offset <= r->offset + r->io_len;
 	     at = next) {
 		uint64_t len = merged_len(q, r, n);

@@ -14,6 +14,28 @@ static inline uint64_t req_end(const struct sched_req *r)
 	return r->offset + r->len;
 }
 
+static inline bool is_read_of(const struct sched_req *r, uint64_t file)
+{
+	return r->file == file && r->class != SCHED_WRITEBACK;
+}
+
+/* Whether any read of FILE is stuck. */
+static inline bool has_stuck(const struct sched_queue *q, uint64_t file)
+{
+	const struct sched_req *r;
+
+	TAILQ_FOREACH(r, &q->stuck, age)
+		if (is_read_of(r, file))
+			return true;
+	return false;
+}
+
+/* The end of the part of the file that it is of. */
+static inline uint64_t covered_end(const struct sched_req *r)
+{
+	return r->offset + (r->span > r->len ? r->span : r->len);
+}
+
 /* Bytes that R, running, has from the disk: of a chunk of records those only. */
 static inline uint64_t req_bytes(const struct sched_req *r)
 {

@@ -233,7 +233,7 @@ static void start(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	if (!goes_with_others(q, r))
 		r->scattered = false; /* it has the disk for itself */
 	TAILQ_INSERT_TAIL(&q->active, r, age);
-	if (r->class == SCHED_DEMAND && !q->past.on) /* past it each asks for its own */
+	if (r->class == SCHED_DEMAND)
 		merge(q, r);
 	else if (r->by_reads && !r->dropped)
 		absorb(q, r); /* those that would have gone before it, had they had their turn */

@@ -11,7 +11,8 @@
  *   parked   [ the reads queued of r1's file ] while two reads of it are stuck: the others would
  *                                              hang too, and each cost Stall_Time and a place
  *
- * One that is stuck may be a bad block, and says nothing of the file; of two it is likely a lock.
+ * One that is stuck may be a bad block, and says nothing of the file; of two it is likely a lock. But not of a chunk and
+ * the read that it has let go, for that is stuck where the chunk is.
  *
  * Who has joined a chunk that is stuck need not want what hangs, of a walk's files, of its bytes, or of the reads in its
  * gaps: he is let go, and asks for his own.
@@ -28,13 +29,28 @@
 
 /* ---- reads of a file that hangs ---------------------------------------------------------- */
 
+/* Whether a demand read, of a chunk any, else one before it, is stuck at what R is of. */
+static bool is_counted(const struct sched_queue *q, const struct sched_req *r)
+{
+	const struct sched_req *at;
+
+	TAILQ_FOREACH(at, &q->stuck, age) {
+		if (at == r && r->class == SCHED_DEMAND)
+			return false;
+		if (at->file == r->file && at->class == SCHED_DEMAND &&
+		    at->offset < covered_end(r) && r->offset < req_end(at))
+			return true;
+	}
+	return false;
+}
+
 bool file_hangs(const struct sched_queue *q, uint64_t file)
 {
 	const struct sched_req *r;
 	unsigned int n = 0;
 
 	TAILQ_FOREACH(r, &q->stuck, age)
-		n += r->file == file && r->class != SCHED_WRITEBACK;
+		n += is_read_of(r, file) && !is_counted(q, r);
 	return n >= STUCK_FILE;
 }
 
@@ -76,6 +92,14 @@ static void unpark_file(struct sched_queue *q, uint64_t file, uint64_t now)
 	}
 }
 
+static void settle(struct sched_queue *q, uint64_t file, uint64_t now)
+{
+	if (file_hangs(q, file))
+		park_file(q, file);
+	else
+		unpark_file(q, file, now);
+}
+
 /* ---- those that hang --------------------------------------------------------------------- */
 
 uint64_t sched_stall_at(const struct sched_queue *q)
@@ -102,8 +126,7 @@ struct sched_req *sched_stall(struct sched_queue *q, uint64_t now)
 	q->writeback.running -= r->class == SCHED_WRITEBACK;
 	q->stalled++;
 	q->stats.stalls++;
-	if (file_hangs(q, r->file))
-		park_file(q, r->file);
+	settle(q, r->file, now);
 	return r;
 }
 
@@ -134,7 +157,6 @@ bool sched_sign(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	q->stalled--;
 	q->running++;
 	q->writeback.running += r->class == SCHED_WRITEBACK;
-	if (!file_hangs(q, r->file))
-		unpark_file(q, r->file, now);
+	settle(q, r->file, now);
 	return true;
 }
