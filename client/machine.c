@@ -244,6 +244,15 @@ void machine_flush_point(struct machine *m, bool raise, const struct knob_record
 		log_line(tell_change(&m->told, !raise, m->now), "dirty memory: %s%s",
 			 m->dry_run ? "would " : "",
 			 raise ? "raise the flushing point" : "put the flushing point back");
+	else
+		m->told.left_out = false; /* it was said, of the knob */
+}
+
+static void say_calm(struct machine *m)
+{
+	if (tell_calm(&m->told, m->now))
+		log_line(LOG_LEVEL_EVENT, "dirty memory: the flushing point %s %s by now",
+			 m->dry_run ? "would be" : "is", m->raised ? "raised" : "back");
 }
 
 /* Below the point where the kernel would make writers wait with the limit as it was. */
@@ -256,7 +265,7 @@ static bool drained(const struct machine *m)
 	       (double)m->meter.dirty_pages < ((double)m->background_pages + limit) / 2;
 }
 
-void machine_flush_follow(struct machine *m, bool raise, const struct knob_recorder *recorder)
+static void follow(struct machine *m, bool raise, const struct knob_recorder *recorder)
 {
 	if (raise || !m->raised || m->dry_run) {
 		m->drain_until = 0;
@@ -273,6 +282,12 @@ void machine_flush_follow(struct machine *m, bool raise, const struct knob_recor
 		m->drain_until = 0;
 		machine_flush_point(m, false, recorder);
 	}
+}
+
+void machine_flush_follow(struct machine *m, bool raise, const struct knob_recorder *recorder)
+{
+	follow(m, raise, recorder);
+	say_calm(m);
 }
 
 void machine_set_flush_point(struct machine *m, uint32_t percent)

@@ -36,28 +36,47 @@ static void put_back(struct mount_knobs *m, struct mount_knob *k, bool dry_run, 
 {
 	const enum log_level level = tell_change(&k->told, true, now);
 
-	if (dry_run || knob_restore(&k->knob))
+	if (dry_run || knob_restore(&k->knob)) {
 		log_line(level, "%s: %s as it was", m->path, k->name);
+		return;
+	}
+	k->told.left_out = false;
+	log_line(LOG_LEVEL_EVENT, "%s: %s stays as it is: %s", m->path, k->name,
+		 knob_why(&k->knob));
+}
+
+static void say_refusal(const struct mount_knobs *m, const struct mount_knob *k,
+			enum log_level level)
+{
+	if (k->pause <= 0)
+		log_line(level, "%s: %s: can be turned again", m->path, k->knob.path);
 	else
-		log_line(LOG_LEVEL_EVENT, "%s: %s stays as it is: %s", m->path, k->name,
-			 knob_why(&k->knob));
+		log_line(level, "%s: %s: %s: %s for now", m->path, k->knob.path,
+			 strerror(k->refusal), k->set != KNOB_AS_FOUND ? "no further" : "not used");
 }
 
 /* It cannot be turned so now: says why, once. What it was turned to before stays, or it is not used. */
 static void refuse(struct mount_knobs *m, struct mount_knob *k, double now)
 {
-	const int error = k->knob.error;
-	const bool stays = k->set != KNOB_AS_FOUND && knob_holds_on(&k->knob);
+	const bool first = k->pause <= 0;
 
-	if (k->pause <= 0)
-		log_line(tell_change(&k->refused, false, now), "%s: %s: %s: %s for now", m->path,
-			 k->knob.path, strerror(error), stays ? "no further" : "not used");
-	if (!stays) {
+	k->refusal = k->knob.error;
+	if (k->set == KNOB_AS_FOUND || !knob_holds_on(&k->knob)) {
 		knob_restore(&k->knob);
 		k->set = KNOB_AS_FOUND;
 	}
-	k->pause = k->pause > 0 ? fmin(2 * k->pause, KNOB_AGAIN_MOST) : KNOB_AGAIN;
+	k->pause = first ? KNOB_AGAIN : fmin(2 * k->pause, KNOB_AGAIN_MOST);
 	k->again_at = now + k->pause;
+	if (first)
+		say_refusal(m, k, tell_change(&k->refused, false, now));
+}
+
+static void take_again(struct mount_knobs *m, struct mount_knob *k, double now)
+{
+	if (k->pause <= 0)
+		return;
+	k->pause = 0;
+	say_refusal(m, k, tell_change(&k->refused, true, now));
 }
 
 /* False: not turned, for now. Without a record it is tried again; who records says why not. */
@@ -67,7 +86,7 @@ static bool try(struct mount_knobs *m, struct mount_knob *k, int64_t value,
 	if (now < k->again_at)
 		return false;
 	if (knob_turn(&k->knob, (uint64_t)value * k->unit, &hand->recorder)) {
-		k->pause = 0;
+		take_again(m, k, now);
 		return true;
 	}
 	if (k->knob.error != ECANCELED)
@@ -100,6 +119,25 @@ void mount_knobs_readahead(struct mount_knobs *m, int64_t kib, const char *why,
 			   const struct knob_hand *hand, double now)
 {
 	turn(m, &m->readahead, kib, why, hand, now);
+}
+
+static void calm(struct mount_knobs *m, struct mount_knob *k, bool dry_run, double now)
+{
+	if (tell_calm(&k->refused, now))
+		say_refusal(m, k, LOG_LEVEL_EVENT);
+	if (!tell_calm(&k->told, now))
+		return;
+	if (k->set == KNOB_AS_FOUND)
+		log_line(LOG_LEVEL_EVENT, "%s: %s as it was by now", m->path, k->name);
+	else
+		log_line(LOG_LEVEL_EVENT, "%s: %s %sset to %" PRIi64 " by now", m->path, k->name,
+			 dry_run ? "would be " : "", k->set);
+}
+
+void mount_knobs_calm(struct mount_knobs *m, const struct knob_hand *hand, double now)
+{
+	calm(m, &m->ratio, hand->dry_run, now);
+	calm(m, &m->readahead, hand->dry_run, now);
 }
 
 uint32_t mount_knobs_readahead_found(struct mount_knobs *m)

@@ -32,6 +32,7 @@ struct mount_knob {
 	int64_t set;		   /* what it is turned to, or KNOB_AS_FOUND */
 	double pause;		   /* s: before it is tried again; 0: it was not refused last */
 	double again_at;	   /* s: not before */
+	int refusal;		   /* errno: why it was refused last */
 	struct tell told, refused; /* that it is turned; that it could not be */
 };
 
@@ -52,11 +53,14 @@ void mount_knobs_init(struct mount_knobs *m, const char *path);
 /* They are its: those of DEVICE, below ROOT. */
 void mount_knobs_own(struct mount_knobs *m, const char *root, const char *device);
 /* A number, or KNOB_AS_FOUND; WHY is said, where a change is said (tell.h). One that is refused stays where we had
- * it, else as it was found, which is said once, and is tried again by later calls: NOW, s. */
+ * it, else as it was found, and is tried again by later calls: NOW, s. That it is, and when it can be turned again,
+ * is said. */
 void mount_knobs_ratio(struct mount_knobs *m, int64_t percent, const char *why,
 		       const struct knob_hand *hand, double now);
 void mount_knobs_readahead(struct mount_knobs *m, int64_t kib, const char *why,
 			   const struct knob_hand *hand, double now);
+/* How they stand, where that was not said and has not changed for long (tell.h). For each round. */
+void mount_knobs_calm(struct mount_knobs *m, const struct knob_hand *hand, double now);
 /* KiB that read_ahead_kb had before us; 0 where that cannot be read. */
 uint32_t mount_knobs_readahead_found(struct mount_knobs *m);
 /* Both as found, and said. */

@@ -216,6 +216,7 @@ void watch_act(struct watch_host *h, struct watch *w, double now)
 		say_way(w, LOG_LEVEL_EVENT, " by now");
 	set_ratio(h, w, now);
 	set_readahead(h, w, now);
+	mount_knobs_calm(&w->knobs, &h->hand, now);
 	count_deferral(h, w, did, now);
 	accelerate(h, w);
 }

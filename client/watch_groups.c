@@ -22,16 +22,22 @@ static const struct watch *dearest(const struct watch_host *h, double now)
 	return found;
 }
 
-static void tell(struct watch_host *h, struct watch_group *g, double price, double bid, double now)
+static void tell(struct watch_host *h, struct watch_group *g, bool changed, double price,
+		 double bid, double now)
 {
 	const char *way = g->halt.halted ? "halted" : "goes on";
 	const char *why = halt_why_texts[g->halt.why], *would = h->hand.dry_run ? "would be " : "";
+	enum log_level level = LOG_LEVEL_EVENT;
 
-	log_line(tell_change(&g->told, !g->halt.halted, now),
-		 "%s: %s%s (the server's price %.3g, its %.3g): %s", g->path, would, way, price,
-		 bid, why);
-	history_add(&h->history, "%s: %s%s (the server's price %.3g, its %.3g): %s", g->path, would,
-		    way, price, bid, why);
+	if (changed)
+		level = tell_change(&g->told, !g->halt.halted, now);
+	else if (!tell_calm(&g->told, now))
+		return;
+	log_line(level, "%s: %s%s%s (the server's price %.3g, its %.3g): %s", g->path, would, way,
+		 changed ? "" : " by now", price, bid, why);
+	if (changed)
+		history_add(&h->history, "%s: %s%s (the server's price %.3g, its %.3g): %s",
+			    g->path, would, way, price, bid, why);
 }
 
 static void refuse(struct watch_group *g, const char *why)
@@ -72,11 +78,9 @@ static void tick(struct watch_host *h, struct watch_group *g, const struct watch
 
 	if (g->refused || !g->knob.path[0] || !is_free(g))
 		return;
-	if (halt_judge(&g->halt, w != NULL, price, bid, w ? w->answered : 0, now) == was)
-		return;
-	turn(h, g);
-	if (g->halt.halted != was)
-		tell(h, g, price, bid, now);
+	if (halt_judge(&g->halt, w != NULL, price, bid, w ? w->answered : 0, now) != was)
+		turn(h, g);
+	tell(h, g, g->halt.halted != was, price, bid, now);
 }
 
 void watch_groups_tick(struct watch_host *h, double now)

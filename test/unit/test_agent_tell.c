@@ -16,14 +16,18 @@
 #define BACKGROUND "/proc/sys/vm/dirty_background_ratio"
 #define LIMIT	   "/proc/sys/vm/dirty_ratio"
 
-static unsigned int said; /* lines, but those for who looks on */
+static const char *about = ""; /* what a line has that counts */
+static unsigned int said;      /* lines, but those for who looks on */
 static unsigned int halts, calms;
 
 static void count_line(enum log_level level, const char *format, va_list args)
 {
-	if (level > LOG_LEVEL_EVENT)
+	char line[sizeof(files_said)];
+
+	vsnprintf(line, sizeof(line), format, args);
+	if (level > LOG_LEVEL_EVENT || !strstr(line, about))
 		return;
-	files_keep_line(level, format, args);
+	snprintf(files_said, sizeof(files_said), "%s", line);
 	said++;
 	calms += strstr(files_said, ": writes: normal by now (") != NULL;
 	halts += strstr(files_said, "/backup: halted") != NULL;
@@ -137,14 +141,149 @@ static void test_turns_for_long(void **state)
 	log_set_writer(files_keep_line);
 }
 
-/* A group that is halted by turns. */
-static void test_a_group_that_halts(void **state)
+/* ---- how it stands, when it has not changed for long ------------------------------------------- */
+
+static void count_lines(const char *what)
+{
+	about = what;
+	said = 0;
+	log_set_writer(count_line);
+}
+
+static void count_no_more(void)
+{
+	about = "";
+	log_set_writer(files_keep_line);
+}
+
+static void reads_cost(double price, double seconds)
+{
+	struct watch *w = host.watches;
+
+	w->detector.believed = true;
+	w->detector.prices.write = 0.01;
+	w->detector.prices.readahead = price;
+	for (double end = now + seconds; now < end;) {
+		w->answered = ++now;
+		watch_act(&host, w, now);
+	}
+}
+
+/* Turned, as it was, turned: that it is must not be what one has to look up. */
+static void test_a_knob_stays_turned(void **state)
+{
+	const struct mount_knob *k = &host.watches->knobs.readahead;
+	char stands[64];
+
+	watch_look(&host, host.watches, now);
+	host.watches->readahead_found = 128;
+	count_lines("read_ahead_kb");
+	reads_cost(1, 30);
+	assert_true(k->set != KNOB_AS_FOUND);
+	while (k->set != KNOB_AS_FOUND)
+		reads_cost(0.01, 1);
+	assert_string_equal(files_said, "/mnt/n: read_ahead_kb as it was");
+	assert_int_equal(said, 2);
+	reads_cost(1, 60);
+	assert_int_equal(said, 2);
+	said = 0;
+	reads_cost(1, TELL_CALM + 1);
+	assert_int_equal(said, 1);
+	snprintf(stands, sizeof(stands), "/mnt/n: read_ahead_kb set to %" PRIi64 " by now", k->set);
+	assert_string_equal(files_said, stands);
+	reads_cost(1, 2 * TELL_CALM);
+	assert_int_equal(said, 1);
+	count_no_more();
+	watch_release(&host, host.watches);
+}
+
+static void wants_ratio(int64_t percent, double seconds)
+{
+	struct mount_knobs *k = &host.watches->knobs;
+
+	for (double end = now + seconds; now < end;) {
+		mount_knobs_ratio(k, percent, "why", &host.hand, ++now);
+		mount_knobs_calm(k, &host.hand, now);
+	}
+}
+
+/* Refused, turned, refused; and the other way. */
+static void test_a_knob_stays_refused(void **state)
+{
+	watch_look(&host, host.watches, now);
+	count_lines("/min_ratio: ");
+	unlink(files_path(RATIO));
+	wants_ratio(50, 10);
+	assert_int_equal(said, 1);
+	files_put(RATIO, "0\n");
+	wants_ratio(50, 30);
+	assert_int_equal(said, 2);
+	assert_non_null(strstr(files_said, "min_ratio: can be turned again"));
+	wants_ratio(KNOB_AS_FOUND, 1);
+	unlink(files_path(RATIO));
+	wants_ratio(50, 10);
+	assert_int_equal(said, 2);
+	wants_ratio(50, TELL_CALM + 1);
+	assert_int_equal(said, 3);
+	assert_non_null(strstr(files_said, "No such file or directory: not used for now"));
+	files_put(RATIO, "0\n");
+	wants_ratio(50, KNOB_AGAIN_MOST + 1);
+	assert_int_equal(said, 4);
+	wants_ratio(50, 2 * TELL_CALM);
+	assert_int_equal(said, 4);
+	count_no_more();
+	watch_release(&host, host.watches);
+}
+
+/* Somebody else's by now, which is said each time: it is not as it was. */
+static void test_what_stays_as_it_is(void **state)
+{
+	watch_look(&host, host.watches, now);
+	count_lines("min_ratio");
+	wants_ratio(50, 9);
+	wants_ratio(KNOB_AS_FOUND, 9);
+	wants_ratio(50, 9);
+	files_put(RATIO, "7\n");
+	wants_ratio(KNOB_AS_FOUND, 2 * TELL_CALM);
+	assert_int_equal(said, 3);
+	assert_non_null(strstr(files_said, "somebody else has turned it"));
+	count_no_more();
+}
+
+static void flushes(bool raise, double seconds)
+{
+	for (double end = now + seconds; now < end;) {
+		host.machine.now = ++now;
+		machine_flush_follow(&host.machine, raise, &host.hand.recorder);
+	}
+}
+
+static void test_the_flushing_point_stays_raised(void **state)
+{
+	files_put(BACKGROUND, "10\n");
+	files_put(LIMIT, "20\n");
+	machine_set_flush_point(&host.machine, 60);
+	count_lines("dirty memory: ");
+	flushes(true, 9);
+	flushes(false, 9);
+	assert_int_equal(said, 2);
+	flushes(true, 9);
+	assert_int_equal(said, 2);
+	flushes(true, TELL_CALM + 1);
+	assert_int_equal(said, 3);
+	assert_string_equal(files_said, "dirty memory: the flushing point is raised by now");
+	flushes(true, 2 * TELL_CALM);
+	assert_int_equal(said, 3);
+	count_no_more();
+	machine_flush_point(&host.machine, false, &host.hand.recorder);
+	assert_int_equal(files_number(LIMIT), 20);
+}
+
+static void a_group(void)
 {
 	struct settings s = settings_of("/mnt/n", NULL);
 	struct watch *w = host.watches;
 	char error[64];
-	unsigned int turns = 0;
-	bool was = false;
 
 	mkdir(files_path("/sys/fs"), 0700);
 	mkdir(files_path("/sys/fs/cgroup"), 0700);
@@ -157,7 +296,17 @@ static void test_a_group_that_halts(void **state)
 	w->mount.kind = MOUNT_NFS3;
 	w->detector.believed = true;
 	w->detector.prices.write = 0.9;
-	log_set_writer(count_line);
+}
+
+/* A group that is halted by turns. */
+static void test_a_group_that_halts(void **state)
+{
+	struct watch *w = host.watches;
+	unsigned int turns = 0;
+	bool was = false;
+
+	a_group();
+	count_lines("");
 	halts = 0;
 	for (double end = now + 400; now < end; now += 1) {
 		w->answered = now;
@@ -169,6 +318,46 @@ static void test_a_group_that_halts(void **state)
 	assert_int_equal(halts, 1);
 	watch_groups_release(&host);
 	log_set_writer(files_keep_line);
+}
+
+static void group_passes(double seconds, double price)
+{
+	struct watch *w = host.watches;
+
+	w->detector.prices.write = price;
+	for (double end = now + seconds; now < end;) {
+		w->answered = ++now;
+		watch_groups_tick(&host, now);
+	}
+}
+
+static void group_turns(bool halted)
+{
+	while (host.groups[0].halt.halted != halted)
+		group_passes(1, halted ? 0.9 : 0.01);
+}
+
+/* Halted, goes on, halted, goes on; no halt lasts so long (HALT_MOST). */
+static void test_a_group_goes_on(void **state)
+{
+	const double from = now;
+
+	a_group();
+	count_lines("/backup: ");
+	group_turns(true);
+	group_turns(false);
+	assert_int_equal(said, 2);
+	group_turns(true);
+	group_turns(false);
+	assert_int_equal(said, 2);
+	assert_true(now - from < 60);
+	group_passes(TELL_CALM + 1, 0.01);
+	assert_int_equal(said, 3);
+	assert_non_null(strstr(files_said, "/backup: goes on by now (the server's price 0.01"));
+	group_passes(2 * TELL_CALM, 0.01);
+	assert_int_equal(said, 3);
+	watch_groups_release(&host);
+	count_no_more();
 }
 
 /* ---- where it goes ----------------------------------------------------------------------------- */
@@ -218,7 +407,12 @@ int main(void)
 		cmocka_unit_test(test_a_change_and_back),
 		cmocka_unit_test(test_to_and_fro),
 		ON_A_MACHINE(test_turns_for_long),
+		ON_A_MACHINE(test_a_knob_stays_turned),
+		ON_A_MACHINE(test_a_knob_stays_refused),
+		ON_A_MACHINE(test_what_stays_as_it_is),
+		ON_A_MACHINE(test_the_flushing_point_stays_raised),
 		ON_A_MACHINE(test_a_group_that_halts),
+		ON_A_MACHINE(test_a_group_goes_on),
 		cmocka_unit_test(test_the_journal_has_what_is_for_all),
 	};
 
