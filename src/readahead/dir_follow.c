@@ -230,9 +230,24 @@ bool dir_follow_left(const struct dir_walks *w, const struct dir *d)
 	return (uint32_t)(w->of[last->reader].reads - last->turn) > DIR_GAP;
 }
 
+/* Whether a walk of P is recognised by COUNT reads, the last one not before SINCE (ns). */
+static bool is_recognised(const struct dir_part *p, uint32_t count, uint64_t since)
+{
+	if (p == NULL)
+		return false;
+	for (uint32_t i = 0; i < DIR_AXES * p->cursors.n; i++)
+		if (dir_cursor_streams(&p->cursors.of[i], count) && p->cursors.of[i].used >= since)
+			return true;
+	return p->whole && p->window != 0;
+}
+
+/* Who reads files here and there walks nothing, however many. A child may be walked for long before the next one is. */
 bool dir_follow_is_walked(void *arg, const struct dir *d, uint64_t now)
 {
-	return elapsed(d->used, now) <= DIR_IDLE && !dir_follow_left(arg, d);
+	uint64_t since = now > DIR_IDLE ? now - DIR_IDLE : 0;
+
+	return d->used >= since && !dir_follow_left(arg, d) &&
+	       (is_recognised(d->files, DIR_COUNT, since) || is_recognised(d->dirs, DIR_TRUST, 0));
 }
 
 void dir_follow_visit(struct dir_walks *w, struct dir *d, uint32_t reader, uint64_t now)

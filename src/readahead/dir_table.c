@@ -138,6 +138,7 @@ static bool make_room(struct dir_table *t, const struct dir *keep, uint64_t byte
 		if (d == NULL)
 			return false;
 		dir_table_delist(t, d, owner, arg);
+		d->refused = d->crowded = true;
 	}
 	return true;
 }

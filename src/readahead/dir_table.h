@@ -112,7 +112,7 @@ struct dir_table {
 
 /* What the table's owner knows of directories, and does about them; ARG is his. */
 struct dir_owner {
-	/* Whether a walk of D goes on at NOW (ns). */
+	/* Whether a walk of D is recognised, and goes on at NOW (ns). */
 	bool (*is_walked)(void *arg, const struct dir *d, uint64_t now);
 	/* Gives up what a part holds before it goes. */
 	void (*drop)(void *arg, struct dir *d, struct dir_part *p);

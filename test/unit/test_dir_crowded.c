@@ -115,6 +115,25 @@ static void test_lists_in_vain(void **state)
 	end();
 }
 
+/* Who reads files of two large directories by chance keeps no list from a walk, and has none read again and again. */
+static void test_chance_crowds_no_walk(void **state)
+{
+	uint64_t x = 88172645463325252u, two = 5 * bytes_of(1, LARGE) / 2;
+	uint32_t waited = 0;
+
+	start(3, LARGE, MEMORY, two);
+	for (uint32_t i = 0; i < t.files + 16; i++) {
+		x = drawn(x);
+		t.reader = 1;
+		read_file(i % 2, (uint32_t)((x >> 32) % t.files));
+		t.reader = 2;
+		waited += i >= 16 && !read_file(2, i - 16);
+	}
+	assert_true(waited <= LARGE / 10);
+	assert_true(t.jobs <= 200);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -122,6 +141,7 @@ int main(void)
 		cmocka_unit_test(test_room_comes_later),
 		cmocka_unit_test(test_room_for_a_parent_comes_later),
 		cmocka_unit_test(test_lists_in_vain),
+		cmocka_unit_test(test_chance_crowds_no_walk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
