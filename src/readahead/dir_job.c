@@ -137,6 +137,8 @@ void dir_walks_enlist(struct dir_walks *w, uint64_t id, uint64_t stamp, struct d
 		dir_table_forget(d);
 		if (d->files->n_read != 0)
 			dir_follow_shows(w, d);
+	} else if (d->files != NULL) {
+		d->stamp = stamp; /* what is known of it has to do */
 	} else {
 		d->refused = true;
 	}

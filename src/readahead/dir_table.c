@@ -108,7 +108,15 @@ void dir_table_forget(struct dir *d)
 	d->n_recent[0] = d->n_recent[1] = 0;
 }
 
-/* The least recently used directory of some that have parts, no job and no walk, but for KEEP. NULL: none has. */
+/* Whether the parts of D, if it has any, may go for those of KEEP. */
+static bool may_go(const struct dir *d, const struct dir *keep, const struct dir_owner *owner,
+		   void *arg)
+{
+	return d != keep && !d->busy && (d->files != NULL || d->dirs != NULL) &&
+	       !owner->is_walked(arg, d, keep->used);
+}
+
+/* The least recently used directory of some whose parts may go for those of KEEP. NULL: there is none. */
 static struct dir *old_listed(struct dir_table *t, const struct dir *keep,
 			      const struct dir_owner *owner, void *arg)
 {
@@ -118,8 +126,7 @@ static struct dir *old_listed(struct dir_table *t, const struct dir *keep,
 	for (uint32_t i = 0; i < DIRS_MAX && looked < LOOKED; i++) {
 		struct dir *d = &t->dirs[t->listed_hand++ % DIRS_MAX];
 
-		if (d == keep || d->busy || (d->files == NULL && d->dirs == NULL) ||
-		    owner->is_walked(arg, d, keep->used))
+		if (!may_go(d, keep, owner, arg))
 			continue;
 		looked++;
 		if (oldest == NULL || d->used < oldest->used)
@@ -128,19 +135,49 @@ static struct dir *old_listed(struct dir_table *t, const struct dir *keep,
 	return oldest;
 }
 
-/* For BYTES, of which OLD are KEEP's already. False: there is none. */
+/* Whether there are as many as BYTES that may go for KEEP's. */
+static bool may_have(const struct dir_table *t, const struct dir *keep, uint64_t bytes,
+		     const struct dir_owner *owner, void *arg)
+{
+	uint64_t go = 0;
+
+	for (uint32_t i = 0; i < DIRS_MAX && go < bytes; i++)
+		if (may_go(&t->dirs[i], keep, owner, arg))
+			go += part_bytes(t->dirs[i].files) + part_bytes(t->dirs[i].dirs);
+	return go >= bytes;
+}
+
+/* For BYTES, of which OLD are KEEP's already. False: there is none, and nothing has gone. */
 static bool make_room(struct dir_table *t, const struct dir *keep, uint64_t bytes, uint64_t old,
 		      const struct dir_owner *owner, void *arg)
 {
+	uint64_t all = t->parts - old + bytes;
+
+	if (all > t->memory && !may_have(t, keep, all - t->memory, owner, arg))
+		return false;
 	while (t->parts - old + bytes > t->memory) {
 		struct dir *d = old_listed(t, keep, owner, arg);
 
-		if (d == NULL)
-			return false;
+		assert(d != NULL);
 		dir_table_delist(t, d, owner, arg);
 		d->refused = d->crowded = true;
 	}
 	return true;
+}
+
+/* F and S are D's in place of what it has. */
+static void replace(struct dir_table *t, struct dir *d, struct dir_part *f, struct dir_part *s,
+		    const struct dir_owner *owner, void *arg)
+{
+	if (f != NULL && d->files != NULL)
+		owner->carry(arg, d, d->files, f);
+	if (s != NULL && d->dirs != NULL)
+		owner->carry(arg, d, d->dirs, s);
+	drop_part(t, d, &d->files, owner, arg);
+	drop_part(t, d, &d->dirs, owner, arg);
+	d->files = f;
+	d->dirs = s;
+	t->parts += part_bytes(f) + part_bytes(s);
 }
 
 bool dir_table_enlist(struct dir_table *t, struct dir *d, struct dir_list *files,
@@ -153,22 +190,14 @@ bool dir_table_enlist(struct dir_table *t, struct dir *d, struct dir_list *files
 	bool fits = (files == NULL || f != NULL) && (dirs == NULL || s != NULL) &&
 		    bytes <= t->memory && make_room(t, d, bytes, old, owner, arg);
 
-	if (fits && f != NULL && d->files != NULL)
-		owner->carry(arg, d, d->files, f);
-	if (fits && s != NULL && d->dirs != NULL)
-		owner->carry(arg, d, d->dirs, s);
-	drop_part(t, d, &d->files, owner, arg);
-	drop_part(t, d, &d->dirs, owner, arg);
-	d->crowded = !fits && bytes <= t->memory;
-	if (!fits) {
+	d->crowded = !fits && d->files == NULL && bytes <= t->memory;
+	if (fits) {
+		replace(t, d, f, s, owner, arg);
+	} else {
 		part_free(f);
 		part_free(s);
-		return false;
 	}
-	d->files = f;
-	d->dirs = s;
-	t->parts += bytes;
-	return true;
+	return fits;
 }
 
 /* ---- records ----------------------------------------------------------------------------- */

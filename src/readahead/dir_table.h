@@ -125,8 +125,8 @@ struct dir *dir_table_find(struct dir_table *t, uint64_t id);
 struct dir *dir_table_get(struct dir_table *t, uint64_t id, uint64_t now,
 			  const struct dir_owner *owner, void *arg);
 /*
- * D, which was read just now, has these parts from now on (either NULL: none). False: too large, or no memory now, and D is
- * crowded; LISTs are gone then.
+ * D, which was read just now, has these parts from now on (either NULL: none). False: too large, or no memory now; LISTs are
+ * gone then, D keeps what it has and nobody loses his. If it has no files it is crowded where others have the memory.
  */
 bool dir_table_enlist(struct dir_table *t, struct dir *d, struct dir_list *files,
 		      struct dir_list *dirs, const struct dir_owner *owner, void *arg);

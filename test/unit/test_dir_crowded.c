@@ -134,6 +134,27 @@ static void test_chance_crowds_no_walk(void **state)
 	end();
 }
 
+/* A directory grows while it is walked and all memory is walks': the walk goes on over what is known of it. */
+static void test_no_room_to_grow(void **state)
+{
+	uint64_t two = 21 * bytes_of(1, 3 * LARGE / 4) / 10;
+
+	start(2, LARGE, MEMORY, two);
+	make_small(0, 3 * LARGE / 4);
+	for (uint32_t i = 0; i < 3 * LARGE / 4; i++) {
+		if (i == LARGE / 4) {
+			memset(t.removed[0], 0, sizeof(t.removed[0]));
+			t.stamp += SEC;
+		}
+		for (t.reader = 1; t.reader <= 2; t.reader++)
+			read_file(t.reader - 1, i);
+	}
+	assert_true(t.demand <= LARGE / 10);
+	assert_true(dir_walks_listed(t.w, dir_id(0), t.stamp)); /* not at each job */
+	assert_true(dir_table_find(&t.w->table, dir_id(0))->files != NULL);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -142,6 +163,7 @@ int main(void)
 		cmocka_unit_test(test_room_for_a_parent_comes_later),
 		cmocka_unit_test(test_lists_in_vain),
 		cmocka_unit_test(test_chance_crowds_no_walk),
+		cmocka_unit_test(test_no_room_to_grow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,11 +108,64 @@ static void test_it_is_counted(void **state)
 	forget_all();
 }
 
+static bool even_is_walked(void *arg, const struct dir *d, uint64_t now)
+{
+	return d->id % 2 == 0;
+}
+
+static const struct dir_owner evens = {
+	.is_walked = even_is_walked, .drop = no_drop, .carry = no_carry};
+
+/* The directories 1 to 4 have a list each, and there is no room for more. */
+static void fill(void)
+{
+	memset(&table, 0, sizeof(table));
+	table.memory = UINT64_C(1) << 30;
+	for (uint32_t i = 1; i <= 4; i++)
+		(void)enlisted(i, list_of(1000, 3), NULL);
+	table.memory = table.parts;
+}
+
+/* Where those that may go are not enough none goes; else as many as are needed. */
+static void test_none_goes_for_nothing(void **state)
+{
+	struct dir *d;
+
+	fill();
+	d = dir_table_get(&table, 5, 2, &evens, NULL);
+	assert_false(dir_table_enlist(&table, d, list_of(3000, 3), NULL, &evens, NULL));
+	assert_true(d->crowded && d->files == NULL);
+	assert_int_equal(table.parts, table.memory);
+	assert_true(dir_table_enlist(&table, d, list_of(900, 3), NULL, &evens, NULL));
+	assert_false(d->crowded);
+	assert_int_equal((dir_table_find(&table, 1)->files != NULL) +
+				 (dir_table_find(&table, 3)->files != NULL),
+			 1);
+	forget_all();
+}
+
+/* Who has a list keeps it where there is no room for a larger one. */
+static void test_the_old_one_stays(void **state)
+{
+	const struct dir_part *files;
+	struct dir *d;
+
+	fill();
+	d = dir_table_find(&table, 2);
+	files = d->files;
+	assert_false(dir_table_enlist(&table, d, list_of(4000, 3), list_of(5, 3), &evens, NULL));
+	assert_true(d->files == files && d->dirs == NULL && !d->crowded);
+	assert_int_equal(table.parts, table.memory);
+	forget_all();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bytes_a_file),
 		cmocka_unit_test(test_it_is_counted),
+		cmocka_unit_test(test_none_goes_for_nothing),
+		cmocka_unit_test(test_the_old_one_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
