@@ -96,7 +96,7 @@ static void pause_asking(struct dir_part *p)
 	p->again = p->n_read + DIR_WINDOW_MIN / 2;
 }
 
-/* D has been listed, and no walk of it is recognised yet. */
+/* D has been listed, and no walk of it is recognised yet: nor will be where there was no room. */
 static void count_listing(struct dir_walks *w, const struct dir *d)
 {
 	struct dir_reader *r = &w->of[d->visits[0].reader];
@@ -114,6 +114,7 @@ void dir_walks_enlist(struct dir_walks *w, uint64_t id, uint64_t stamp, struct d
 		      struct dir_list *dirs, bool mine)
 {
 	struct dir *d;
+	bool first;
 
 	if (files != NULL && dirs != NULL && dir_list_count(dirs) == 0) { /* most have none */
 		dir_list_free(dirs);
@@ -121,8 +122,7 @@ void dir_walks_enlist(struct dir_walks *w, uint64_t id, uint64_t stamp, struct d
 	}
 	lock_take(&w->lock);
 	d = dir_table_find(&w->table, id);
-	if (mine && d != NULL && d->files == NULL)
-		count_listing(w, d);
+	first = mine && d != NULL && d->files == NULL;
 	if (d == NULL || (d->busy && !mine)) {
 		free_both(files, dirs);
 	} else if (files == NULL) {
@@ -142,6 +142,8 @@ void dir_walks_enlist(struct dir_walks *w, uint64_t id, uint64_t stamp, struct d
 	} else {
 		d->refused = true;
 	}
+	if (first && (d->files != NULL || d->crowded))
+		count_listing(w, d);
 	lock_drop(&w->lock);
 }
 

@@ -115,6 +115,28 @@ static void test_lists_in_vain(void **state)
 	end();
 }
 
+/* ... nor where two walks have all the memory, and there is no room for any of those lists. */
+static void test_lists_in_vain_without_room(void **state)
+{
+	uint64_t x = 88172645463325252u, two = 5 * bytes_of(1, LARGE) / 2;
+	uint32_t jobs = 0, before;
+
+	start(32, LARGE, MEMORY, two);
+	for (uint32_t i = 0; i < 10000; i++) {
+		t.reader = 2;
+		for (uint32_t d = 30; i % 6 == 0 && d < t.dirs; d++)
+			read_file(d, i / 6);
+		t.reader = 1;
+		before = t.jobs;
+		x = drawn(x);
+		if (i >= 30) /* the walks are there first */
+			read_file((uint32_t)(x % 30), (uint32_t)((x >> 32) % t.files));
+		jobs += t.jobs - before;
+	}
+	assert_in_range(jobs, 4, 80);
+	end();
+}
+
 /* Who reads files of two large directories by chance keeps no list from a walk, and has none read again and again. */
 static void test_chance_crowds_no_walk(void **state)
 {
@@ -162,6 +184,7 @@ int main(void)
 		cmocka_unit_test(test_room_comes_later),
 		cmocka_unit_test(test_room_for_a_parent_comes_later),
 		cmocka_unit_test(test_lists_in_vain),
+		cmocka_unit_test(test_lists_in_vain_without_room),
 		cmocka_unit_test(test_chance_crowds_no_walk),
 		cmocka_unit_test(test_no_room_to_grow),
 	};

@@ -5,6 +5,7 @@
  */
 #include "dir_world.h"
 
+#include "readahead/dir_follow.h"
 #include "readahead/dir_held.h"
 
 /* Clients begin with the files of DIRS directories from FIRST on, and go away. */
@@ -279,6 +280,33 @@ static void test_the_first_of_each(void **state)
 	}
 }
 
+/* Four files of DIR are read in turn, whose list is asked for with the last one. */
+static void ask_for_list(uint32_t dir)
+{
+	struct dir_handle h;
+
+	for (uint32_t i = 0; i < DIR_COUNT; i++) {
+		struct dir_read read = {
+			.dir = dir_id(dir), .inode = inode_of(dir, i), .now = t.now += MSEC};
+
+		assert_int_equal(dir_walks_read(t.w, &t.counters, &read, &h), i == DIR_COUNT - 1);
+	}
+}
+
+/* Lists that were not to be had say nothing of who asked for them. */
+static void test_no_list_is_none_in_vain(void **state)
+{
+	start(DIR_LOOKS + 2, 100, MEMORY, 16 * MIB);
+	for (uint32_t d = 0; d <= DIR_LOOKS; d++) {
+		ask_for_list(d);
+		dir_walks_enlist(t.w, dir_id(d), 1, NULL, NULL, true);
+		dir_walks_end(t.w, dir_id(d));
+	}
+	ask_for_list(DIR_LOOKS + 1);
+	dir_walks_end(t.w, dir_id(DIR_LOOKS + 1));
+	end();
+}
+
 /* A list that cannot be had is not asked for again at each read, but by the next walk. */
 static void test_no_list(void **state)
 {
@@ -388,6 +416,7 @@ int main(void)
 		cmocka_unit_test(test_many_by_chance),
 		cmocka_unit_test(test_the_first_of_each),
 		cmocka_unit_test(test_no_list),
+		cmocka_unit_test(test_no_list_is_none_in_vain),
 		cmocka_unit_test(test_one_leaves_memory_for_others),
 		cmocka_unit_test(test_full_memory),
 	};
