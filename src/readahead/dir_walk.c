@@ -322,7 +322,16 @@ static uint64_t comes_to(const struct dir_walks *w, uint32_t reader, uint64_t id
 	return w->of[reader].lately * (idle / MS) / LATELY;
 }
 
-/* What D's reader has too much, and holds for long, is given up: what he would come to last in D first. */
+/* The place of N that is given up BACK-th where a walk is AT: from the end on, then from the beginning. */
+static uint32_t far_from(uint32_t at, uint32_t n, uint32_t back)
+{
+	return back < n - at ? n - back : back - (n - at);
+}
+
+/*
+ * What D's reader has too much, and holds for long, is given up: what he would come to last in D first, and not what he may
+ * come back to.
+ */
 static void give_up_surplus(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
 			    uint64_t idle)
 {
@@ -330,12 +339,12 @@ static void give_up_surplus(struct dir_walks *w, struct readahead_counters *coun
 	const struct budget *b = &w->engine->budget;
 	uint64_t most = budget_surplus(b, p->payer), held = budget_held(b, p->payer);
 	uint64_t use = comes_to(w, p->payer, idle), lost = 0;
-	uint32_t n = dir_list_count(p->list);
+	uint32_t n = dir_list_count(p->list), near = p->at < DIR_BACK ? p->at : DIR_BACK;
 
 	if (held < most + use)
 		most = held > use ? held - use : 0;
-	for (uint32_t back = 1; lost < most && p->bytes != 0 && back < n; back++) {
-		uint32_t index = dir_list_at(p->list, p->axis, (p->at + n - back) % n);
+	for (uint32_t back = 1; lost < most && p->bytes != 0 && back + near < n; back++) {
+		uint32_t index = dir_list_at(p->list, p->axis, far_from(p->at, n, back));
 
 		if (p->held[index] != 0)
 			lost += dir_follow_lose(w, counters, d, p, index);

@@ -2,6 +2,7 @@
 /* What walks hold of Readahead_Memory: not for ever, and not what others need. */
 #include "dir_world.h"
 
+#include "readahead/dir_follow.h"
 #include "readahead/dir_held.h"
 
 #define BIG (256 * MIB)
@@ -137,6 +138,42 @@ static void test_a_fast_walk_keeps_what_it_comes_to(void **state)
 	end();
 }
 
+/* The furthest place of P of which something is held. */
+static uint32_t last_held(const struct dir_part *p)
+{
+	uint32_t place = dir_list_count(p->list) - 1;
+
+	while (p->held[dir_list_at(p->list, p->axis, place)] == 0)
+		place--;
+	return place;
+}
+
+/* What is too much goes from the end: what was passed over just now is read next, out of order. */
+static void test_what_was_just_passed_over_stays(void **state)
+{
+	const struct dir_part *p;
+	uint32_t last;
+
+	hold_much();
+	for (uint32_t i = 1; i <= 100; i++)
+		if (i != 97)
+			read_file(FAR, i);
+	p = dir_table_find(&t.w->table, dir_id(FAR))->files;
+	assert_int_equal(p->at, 100);
+	last = last_held(p);
+	assert_true(last > 101);
+	for (int i = 0; i < 40; i++) /* he is slow now */
+		dir_walks_sweep(t.w, NULL, t.now, 10 * SEC);
+	assert_int_equal(last_held(p), last);
+	assert_false(budget_hold(&t.ra->budget, 2, BIG));
+	readahead_sweep(t.ra, t.now);
+	assert_true(budget_surplus(&t.ra->budget, p->payer) != 0);
+	dir_walks_sweep(t.w, NULL, t.now, 10 * SEC);
+	assert_true(last_held(p) < last);
+	assert_int_equal(p->held[dir_list_at(p->list, p->axis, 97)], MIB);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -145,6 +182,7 @@ int main(void)
 		cmocka_unit_test(test_no_more_than_a_share),
 		cmocka_unit_test(test_a_slow_walk_keeps_its_part),
 		cmocka_unit_test(test_a_fast_walk_keeps_what_it_comes_to),
+		cmocka_unit_test(test_what_was_just_passed_over_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
