@@ -61,11 +61,12 @@ static uint64_t chunk_now(const struct readahead *ra, const struct readahead_tun
 
 /*
  * Bytes that C comes to in half of the time for which what is fetched stays there: more ahead of it would be fetched in vain, and
- * again. Two requests in any case, of which one is read while the next one comes.
+ * again. Four requests in any case: a chunk is half of that, and so reaches beyond the READ that asks for it, for only what
+ * is fetched and read then tells how fast C comes on.
  */
 static uint64_t within_age(const struct cursor *c, const struct readahead_read *read)
 {
-	uint64_t bytes = cursor_comes_to(c, read->kept / 2), least = 2 * (uint64_t)read->len;
+	uint64_t bytes = cursor_comes_to(c, read->kept / 2), least = 4 * (uint64_t)read->len;
 
 	if (read->kept == 0)
 		return UINT64_MAX;

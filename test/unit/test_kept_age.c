@@ -112,6 +112,20 @@ static void test_fast_readers_have_two_chunks(void **state)
 	end(e);
 }
 
+/* After a pause for which all that was ahead of him was given up he is a new reader, of whom nothing is known. */
+static void test_a_slow_reader_comes_back(void **state)
+{
+	struct engine *e = begin();
+	uint64_t at = go_on(e, 0, 60 * SEC, SEC);
+
+	for (int i = 0; i < 12; i++)
+		engine_sweep(e, e->now += SEC);
+	most = 0;
+	go_on(e, at, SEC, MSEC / 2);
+	assert_true(most >= 8 * MIB);
+	end(e);
+}
+
 /* Memory keeps it for as long as it has room. */
 static void test_where_it_is_kept_for_any_time(void **state)
 {
@@ -129,6 +143,7 @@ int main(void)
 		cmocka_unit_test(test_slow_readers_find_what_was_fetched),
 		cmocka_unit_test(test_very_slow_readers_lose_one_chunk),
 		cmocka_unit_test(test_fast_readers_have_two_chunks),
+		cmocka_unit_test(test_a_slow_reader_comes_back),
 		cmocka_unit_test(test_where_it_is_kept_for_any_time),
 	};
 
