@@ -12,6 +12,7 @@
 
 #include "common/clock.h"
 #include "common/rcu.h"
+#include "disk/file_tally.h"
 
 /* After an error that may pass no descriptor is asked for so long (ns). */
 #define RETRY CLOCK_SECOND
@@ -30,6 +31,7 @@ static struct {
 	 .open = TAILQ_HEAD_INITIALIZER(all.open),
 	 .max = 1024,
 	 .idle = 30 * CLOCK_SECOND};
+static struct file_tally files; /* of those; changed with the lock */
 
 void backing_set_limits(uint32_t max, uint64_t idle)
 {
@@ -60,6 +62,7 @@ static void unlink_backing(struct backing *b)
 	lock_assert_held(&all.lock);
 	TAILQ_REMOVE(&all.open, b, link);
 	all.n--;
+	file_tally_remove(&files, b->slot->file_hash);
 	b->slot = NULL;
 }
 
@@ -134,6 +137,7 @@ static struct backing *publish(struct backing_slot *slot, struct backing *b)
 	if (slot->backing) {
 		other = backing_ref(slot->backing);
 	} else {
+		file_tally_add(&files, slot->file_hash);
 		slot->backing = b;
 		b->slot = slot;
 		extent_map_set_changes(&b->extents, slot->changes);
@@ -249,52 +253,6 @@ struct backing *backing_get(struct backing_slot *slot, struct export_io *io, uin
 	return b;
 }
 
-/* The same as backing_peek(), while BY more changes of the file are under way. */
-static struct backing *peek_changing(struct backing_slot *slot, int by)
-{
-	struct backing *b;
-
-	lock_take(&slot->lock);
-	assert(by >= 0 || slot->changes > 0);
-	slot->changes += (uint32_t)by;
-	b = slot->backing;
-	if (b) {
-		extent_map_set_changes(&b->extents, slot->changes);
-		backing_hold(b);
-	}
-	lock_drop(&slot->lock);
-	return b;
-}
-
-struct backing *backing_peek(struct backing_slot *slot)
-{
-	return peek_changing(slot, 0);
-}
-
-/* Gives B back, a hold or NULL. */
-static void changed(struct backing *b, uint64_t offset, uint64_t len)
-{
-	if (!b)
-		return;
-	backing_changed(b, offset, len); /* may wait: not under the slot's lock */
-	backing_release(b);
-}
-
-void backing_invalidate(struct backing_slot *slot, uint64_t offset, uint64_t len)
-{
-	changed(backing_peek(slot), offset, len);
-}
-
-void backing_change_begins(struct backing_slot *slot, uint64_t offset, uint64_t len)
-{
-	changed(peek_changing(slot, 1), offset, len);
-}
-
-void backing_change_ends(struct backing_slot *slot, uint64_t offset, uint64_t len)
-{
-	changed(peek_changing(slot, -1), offset, len);
-}
-
 void backing_drop(struct backing_slot *slot)
 {
 	struct backing *b;
@@ -321,17 +279,21 @@ static bool is_of(const struct backing *b, const struct backing_slot *slot)
 	       memcmp(b->slot->key, slot->key, slot->key_len) == 0;
 }
 
-/* A hold of what another handle has open of the file of SLOT; NULL: none has. */
+/* A hold of what another handle has open of the file of SLOT; NULL: none has, which is told without the lock mostly. */
 static struct backing *peek_other(const struct backing_slot *slot)
 {
-	struct backing *b, *found = NULL;
+	struct backing *b;
 
+	if (!file_tally_may_have(&files, slot->file_hash))
+		return NULL;
 	lock_take(&all.lock);
 	TAILQ_FOREACH(b, &all.open, link)
-		if (found == NULL && is_of(b, slot))
-			found = backing_hold(b);
+		if (is_of(b, slot))
+			break;
+	if (b != NULL)
+		backing_hold(b);
 	lock_drop(&all.lock);
-	return found;
+	return b;
 }
 
 void backing_shown(struct backing_slot *slot, const struct use_once_attrs *a, bool any)

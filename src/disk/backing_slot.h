@@ -133,7 +133,7 @@ void backing_drop_others(struct backing_slot *slot);
 
 /*
  * A client is shown the attributes A of the file of SLOT: what is kept of it is to be no older. ANY: also what another handle
- * has open of it, if SLOT has nothing; the list's lock is held for one pass over what is open.
+ * has open of it, if SLOT has nothing: where there may be such, the list's lock is held for a pass over what is open.
  */
 void backing_shown(struct backing_slot *slot, const struct use_once_attrs *a, bool any);
 

@@ -2,6 +2,7 @@
 /* Remote backings whose FSAL keeps nothing: what is fetched ahead is given once, while it is vouched for. */
 #include "cluster_host.h"
 
+#include <pthread.h>
 #include <time.h>
 
 #include "disk/prefetch.h"
@@ -268,6 +269,43 @@ static void test_what_is_shown_through_another_handle(void **state)
 	backing_put(b);
 }
 
+static unsigned int locks; /* taken */
+
+int __wrap_pthread_mutex_lock(pthread_mutex_t *m);
+int __real_pthread_mutex_lock(pthread_mutex_t *m);
+
+int __wrap_pthread_mutex_lock(pthread_mutex_t *m)
+{
+	locks++;
+	return __real_pthread_mutex_lock(m);
+}
+
+/* Locks that are taken while a client is shown SLOT's file. */
+static unsigned int locks_for(struct backing_slot *slot)
+{
+	unsigned int before = locks;
+
+	show(slot, 8, true, true);
+	return locks - before;
+}
+
+/* As of each entry of a listing: the lock of all that are open is not taken for a file of which none is. */
+static void test_files_that_nobody_has_open_are_shown(void **state)
+{
+	struct backing *b = get_remote();
+	struct backing_slot second, other;
+
+	backing_slot_init(&second, NULL, cluster.slot.key, cluster.slot.key_len);
+	backing_slot_init(&other, NULL, "other", 5);
+	assert_int_equal(locks_for(&other), 1); /* its own */
+	assert_true(locks_for(&second) >= 2);
+	backing_put(b);
+	backing_drop(&cluster.slot);
+	assert_int_equal(locks_for(&second), 1);
+	backing_slot_fini(&second);
+	backing_slot_fini(&other);
+}
+
 /* A file that was written to a moment ago: only attributes that are others than before tell anything. */
 static void test_unsettled_attributes_that_are_shown(void **state)
 {
@@ -313,6 +351,7 @@ int main(void)
 		TEST(test_records_between_units),
 		TEST(test_nothing_older_than_what_clients_were_shown),
 		TEST(test_what_is_shown_through_another_handle),
+		TEST(test_files_that_nobody_has_open_are_shown),
 		TEST(test_unsettled_attributes_that_are_shown),
 		TEST(test_what_is_kept_is_bounded),
 	};
