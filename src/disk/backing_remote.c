@@ -315,16 +315,20 @@ static uint64_t mark(struct remote *r)
 	return use_once_mark(r->f.keep, r->serial);
 }
 
-static void keep(struct remote *r, uint64_t marked, const char *data, uint64_t len, uint64_t offset)
+/* ASKED: where what is wanted ends. */
+static void keep(struct remote *r, uint64_t marked, const char *data, uint64_t len, uint64_t offset,
+		 uint64_t asked)
 {
-	use_once_put(r->f.keep, r->serial, marked, offset, data, len, now_of(&r->base));
+	uint64_t spare = offset + len > asked ? offset + len - asked : 0;
+
+	use_once_put(r->f.keep, r->serial, marked, offset, data, len, spare, now_of(&r->base));
 	if (!atomic_load_explicit(&r->holds, memory_order_relaxed))
 		atomic_store(&r->holds, true);
 }
 
 /* One read of our handle, noted. */
 static ssize_t read_one(struct dispatcher *d, struct remote *r, char *buffer, size_t len,
-			uint64_t offset)
+			uint64_t offset, uint64_t asked)
 {
 	uint64_t marked = mark(r);
 	uint64_t begun = dispatcher_now(d);
@@ -340,14 +344,15 @@ static ssize_t read_one(struct dispatcher *d, struct remote *r, char *buffer, si
 		return got;
 	device_brought(r->base.device, (uint64_t)got, dispatcher_now(d));
 	if (r->f.keep != NULL)
-		keep(r, marked, buffer, (uint64_t)got, offset);
+		keep(r, marked, buffer, (uint64_t)got, offset, asked);
 	else
 		hint_add_ahead(&r->hint, offset, (uint64_t)got, brought(&r->base));
 	return got;
 }
 
-/* As remote_fetch(), through a buffer that is thrown away. */
-static ssize_t read_all(struct dispatcher *d, struct remote *r, uint64_t offset, uint64_t len)
+/* As remote_fetch(), through a buffer that is thrown away; of that what is before ASKED is wanted. */
+static ssize_t read_all(struct dispatcher *d, struct remote *r, uint64_t offset, uint64_t len,
+			uint64_t asked)
 {
 	size_t room = len < SCRATCH_MAX ? len : SCRATCH_MAX;
 	char *buffer = scratch_take(room);
@@ -357,7 +362,7 @@ static ssize_t read_all(struct dispatcher *d, struct remote *r, uint64_t offset,
 	while (buffer != NULL && done < len) {
 		size_t n = len - done < room ? len - done : room;
 
-		got = read_one(d, r, buffer, n, offset + done);
+		got = read_one(d, r, buffer, n, offset + done, asked);
 		if (got <= 0)
 			break;
 		done += (uint64_t)got;
@@ -379,7 +384,7 @@ static ssize_t remote_fetch(struct dispatcher *d, struct backing *b, struct kern
 	(void)w;
 	if (end + behind > size)
 		behind = end < size ? size - end : 0;
-	got = read_all(d, r, offset - before, before + len + behind);
+	got = read_all(d, r, offset - before, before + len + behind, end);
 	if (got <= 0)
 		return got;
 	got -= (ssize_t)before;

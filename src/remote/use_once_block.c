@@ -50,11 +50,12 @@ void use_once_block_init(struct use_once_block *b, uint64_t file, uint64_t index
 	b->there = b->read = 0;
 	b->end = USE_ONCE_BLOCK;
 	b->room = room;
+	memset(b->asked, 0, sizeof(b->asked));
 	atomic_init(&b->holds, 1);
 }
 
 void use_once_block_fill(struct use_once_block *b, const struct use_once_part *p,
-			 const unsigned char *data)
+			 const unsigned char *data, uint32_t asked)
 {
 	uint32_t first = units_up(p->from), begin = first * USE_ONCE_UNIT;
 
@@ -63,6 +64,7 @@ void use_once_block_fill(struct use_once_block *b, const struct use_once_part *p
 	b->there = bits(first, units_up(p->upto));
 	if (p->upto % USE_ONCE_UNIT)
 		b->end = p->upto;
+	b->asked[units_up(p->upto) - 1] = (uint16_t)asked;
 	memcpy(b->data, data + (begin - p->from), p->upto - begin);
 }
 
@@ -83,12 +85,14 @@ static void bring_in(struct use_once_block *b, const struct use_once_block *old,
 	uint16_t there = b->there | more;
 
 	for (uint32_t u = UNITS; u-- > 0;)
-		if (more >> u & 1)
+		if (more >> u & 1) {
 			memcpy(b->data + place(there, u), old->data + place(old->there, u),
 			       USE_ONCE_UNIT);
-		else if (b->there >> u & 1)
+			b->asked[u] = old->asked[u];
+		} else if (b->there >> u & 1) {
 			memmove(b->data + place(there, u), b->data + place(b->there, u),
 				USE_ONCE_UNIT);
+		}
 	b->there = there;
 	b->read |= more & old->read;
 }
@@ -120,9 +124,17 @@ bool use_once_block_has(const struct use_once_block *b, const struct use_once_pa
 	return p->upto <= b->end && (b->there & wanted) == wanted;
 }
 
+/* Whether who reads up to UPTO leaves nothing of the unit in which that lies. */
+static bool is_end(const struct use_once_block *b, uint32_t upto)
+{
+	uint32_t part = upto % USE_ONCE_UNIT;
+
+	return upto == b->end || (part != 0 && b->asked[upto / USE_ONCE_UNIT] == part);
+}
+
 bool use_once_block_read(struct use_once_block *b, const struct use_once_part *p)
 {
-	uint32_t last = p->upto == b->end ? units_up(p->upto) : p->upto / USE_ONCE_UNIT;
+	uint32_t last = is_end(b, p->upto) ? units_up(p->upto) : p->upto / USE_ONCE_UNIT;
 
 	b->read |= bits(p->from / USE_ONCE_UNIT, last);
 	return (b->there & (uint16_t)~b->read) == 0;

@@ -29,6 +29,8 @@ struct use_once_block {
 	uint16_t there, read; /* a bit for each unit */
 	uint32_t end;	      /* bytes: there is nothing beyond; within a unit at the file's end */
 	uint32_t room;	      /* units that `data` has room for */
+	uint16_t asked[USE_ONCE_BLOCK /
+		       USE_ONCE_UNIT]; /* bytes of a unit; 0: all, or it is not there */
 	unsigned char data[];
 };
 
@@ -53,10 +55,10 @@ void use_once_block_init(struct use_once_block *b, uint64_t file, uint64_t index
 			 uint64_t now);
 /*
  * Part P came, as DATA, for whose units there is room. What is there of an empty block afterwards are whole units, and P's
- * end.
+ * end. Of its last unit so many bytes were ASKED for; 0: all.
  */
 void use_once_block_fill(struct use_once_block *b, const struct use_once_part *p,
-			 const unsigned char *data);
+			 const unsigned char *data, uint32_t asked);
 /*
  * B gets the whole units of OLD that it has not, and is then as old as OLD: nothing becomes younger by it. Where OLD has
  * had half of its AGE (ns) it gets none: what came now would go with them. Returns for how many units B must have room; where it

@@ -228,6 +228,25 @@ static void test_records_between_units(void **state)
 	backing_put(b);
 }
 
+/* What was read to the end that somebody asked for goes, wherever that is. */
+static void test_records_that_were_read_go(void **state)
+{
+	struct backing *b = get_remote();
+
+	fetch(b, 100000, 10000);
+	assert_true(reads(b, 100000, 9000, 7)); /* some of its last unit is to come */
+	assert_true(reads(b, 109000, 1000, 7));
+	assert_int_equal(use_once_held(cluster.keep), 0);
+	for (uint64_t step = 20000; step <= 100000; step *= 5) { /* several of a block, or one */
+		for (uint64_t n = 0; n < 40; n++)
+			fetch(b, n * step, 5000);
+		for (uint64_t n = 0; n < 40; n++)
+			assert_true(reads(b, n * step, 5000, 7));
+		assert_int_equal(use_once_held(cluster.keep), 0);
+	}
+	backing_put(b);
+}
+
 /* A client is shown attributes of the version CHANGE, through the handle of SLOT. */
 static void show(struct backing_slot *slot, uint64_t change, bool settled, bool any)
 {
@@ -349,6 +368,7 @@ int main(void)
 		TEST(test_a_read_that_finds_nothing_does_not_ask),
 		TEST(test_what_an_unsettled_change_vouches_for),
 		TEST(test_records_between_units),
+		TEST(test_records_that_were_read_go),
 		TEST(test_nothing_older_than_what_clients_were_shown),
 		TEST(test_what_is_shown_through_another_handle),
 		TEST(test_files_that_nobody_has_open_are_shown),

@@ -40,7 +40,7 @@ static struct use_once *vouching(void **state)
 
 static void put(struct use_once *c, uint64_t file, uint64_t offset, uint64_t len, uint64_t now)
 {
-	use_once_put(c, file, use_once_mark(c, file), offset, data + offset, len, now);
+	use_once_put(c, file, use_once_mark(c, file), offset, data + offset, len, 0, now);
 }
 
 /* Whether it was there, in which case the bytes are right, in two parts of a reply. */
@@ -150,12 +150,12 @@ static void test_what_was_under_way_at_a_drop_is_refused(void **state)
 	uint64_t mark = use_once_mark(c, FILE_A);
 
 	use_once_drop(c, FILE_A, 0, 4096);
-	use_once_put(c, FILE_A, mark, MIB, data + MIB, 64 * KIB, SEC);
+	use_once_put(c, FILE_A, mark, MIB, data + MIB, 64 * KIB, 0, SEC);
 	assert_false(take(c, FILE_A, MIB, 64 * KIB, SEC));
 	assert_int_equal(use_once_held(c), 0);
 	mark = use_once_mark(c, FILE_A);
 	use_once_forget(c, FILE_A);
-	use_once_put(c, FILE_A, mark, 0, data, 64 * KIB, SEC);
+	use_once_put(c, FILE_A, mark, 0, data, 64 * KIB, 0, SEC);
 	assert_int_equal(use_once_held(c), 0);
 }
 
@@ -186,7 +186,7 @@ static void test_another_change_drops_the_file(void **state)
 	put(c, FILE_B, 0, 64 * KIB, SEC);
 	assert_true(use_once_asks(c, FILE_A, 2 * SEC));
 	use_once_told(c, FILE_A, 101, true, 2 * SEC);
-	use_once_put(c, FILE_A, mark, 0, data, 64 * KIB, 2 * SEC);
+	use_once_put(c, FILE_A, mark, 0, data, 64 * KIB, 0, 2 * SEC);
 	assert_false(take(c, FILE_A, 0, 4096, 2 * SEC));
 	assert_true(take(c, FILE_B, 0, 4096, 2 * SEC));
 	use_once_told(c, FILE_A, 99, true,
@@ -251,7 +251,7 @@ static void test_records_take_no_more_than_they_are(void **state)
 	use_once_limit(c, 2 * MIB);
 	for (uint64_t i = 0; i < 256; i++)
 		use_once_put(c, FILE_A, use_once_mark(c, FILE_A), i * MIB, data + i * 4 * KIB,
-			     4 * KIB, SEC);
+			     4 * KIB, 0, SEC);
 	assert_in_range(use_once_held(c), MIB, MIB + MIB / 16);
 	assert_true(use_once_has(c, FILE_A, 0, 4 * KIB, SEC));
 	for (uint64_t i = 0; i < 256; i++) {

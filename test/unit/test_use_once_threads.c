@@ -35,7 +35,7 @@ static void *fetch(void *arg)
 		v = atomic_load(&version[file]);
 		for (size_t i = 0; i < SIZE / 8; i++)
 			data[i] = v;
-		use_once_put(cache, file, mark, 0, data, SIZE, SEC);
+		use_once_put(cache, file, mark, 0, data, SIZE, 0, SEC);
 		if (use_once_held(cache) > MAX + MAX)
 			abort();
 		use_once_sweep(cache, SEC);

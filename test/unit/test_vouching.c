@@ -130,7 +130,7 @@ static uint64_t given_for(const struct outside *o)
 				      vouching_is_settled(changed, (int64_t)(now / SEC)), now);
 		}
 		if (now == o->fetched)
-			use_once_put(c, 1, use_once_mark(c, 1), 0, bytes, sizeof(bytes), now);
+			use_once_put(c, 1, use_once_mark(c, 1), 0, bytes, sizeof(bytes), 0, now);
 		if (now > from && use_once_has(c, 1, 0, sizeof(bytes), now))
 			last = now;
 	}
