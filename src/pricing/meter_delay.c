@@ -46,21 +46,23 @@ static bool too_early(struct meter_delay *m, enum delay_kind kind, uint64_t n)
 	       m->kind[kind].windows < DELAY_WINDOWS;
 }
 
-/* A window of a kind is over: how busy the cluster is by that. */
+/* A window of a kind is over: how busy the cluster is by that. Where most of its time was that of quick ones, it is not. */
 static double end_window(struct meter_delay *m, enum delay_kind kind)
 {
 	uint64_t n = get(&m->kind[kind].judged.n);
 	uint64_t sum = get(&m->kind[kind].judged.sum);
+	uint64_t quick = get(&m->kind[kind].quick.sum);
 	uint64_t came = n - m->kind[kind].n_before;
 	uint64_t took = sum - m->kind[kind].sum_before;
+	bool slow = came >= DELAY_SAMPLES && took > 0 && took >= quick - m->kind[kind].quick_before;
 
 	if (too_early(m, kind, n))
 		return m->kind[kind].utilization;
 	m->kind[kind].n_before = n;
 	m->kind[kind].sum_before = sum;
+	m->kind[kind].quick_before = quick;
 	m->kind[kind].windows = 0;
-	m->kind[kind].utilization =
-		came >= DELAY_SAMPLES && took > 0 ? judge(m, kind, (double)took / (double)came) : 0;
+	m->kind[kind].utilization = slow ? judge(m, kind, (double)took / (double)came) : 0;
 	return m->kind[kind].utilization;
 }
 

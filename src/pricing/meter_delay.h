@@ -16,7 +16,8 @@
  * what takes less than DELAY_MEMORY is taken to have taken that. A read that takes less came out of some memory, the
  * client library's or that of a brick or OSD, and is left out, or the next one that a disk has to do would pass for one that
  * waits. What the cluster's disks take otherwise (sched/cost.h) is no better measure: it is learnt from the same reads, and eight
- * quick ones are enough to forget it. Where disks are quicker than that their slower reads are what is judged.
+ * quick ones are enough to forget it. Where disks are quicker than that their slower reads are what is judged: but where the quick
+ * ones took more time in all, few waited, and the cluster is calm.
  * Where a kind has fewer than DELAY_SAMPLES requests in a window the next ones are taken along, up to
  * DELAY_WINDOWS, for the busier a cluster is the fewer requests end; until then it is as busy as it was.
  * Still fewer say nothing, and DELAY_SILENT windows without any that nothing is waited for.
@@ -57,8 +58,8 @@ struct delay_count {
 struct meter_delay {
 	struct {
 		struct delay_count judged,
-			quick;	     /* since the start; those that came out of memory */
-		uint64_t sum_before; /* at the begin of what is judged next */
+			quick; /* since the start; those that came out of memory */
+		uint64_t sum_before, quick_before; /* at the begin of what is judged next */
 		uint64_t n_before, n_last;
 		uint32_t windows, silent; /* since then; of these, the last ones without any */
 		double calm;		  /* ns; 0: not known */

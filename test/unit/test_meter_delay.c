@@ -108,6 +108,30 @@ static void test_reads_out_of_caches_say_nothing(void **state)
 	assert_true(meter_delay_mean(&m, DELAY_LARGE, 1) < 12 * MSEC); /* which is of all */
 }
 
+/* A window with N quick ones that took NS each, and MORE slow ones that took SLOW. */
+static double mixed(unsigned int n, uint64_t ns, unsigned int more, uint64_t slow)
+{
+	for (unsigned int i = 0; i < n; i++)
+		meter_delay_add(&m, DELAY_LARGE, ns);
+	return window(DELAY_LARGE, more, slow);
+}
+
+/* Where most of the time is that of quick reads, of fast disks or out of caches, the few slow ones are not the rule. */
+static void test_few_slow_ones_among_quick_ones(void **state)
+{
+	for (int i = 0; i < 10; i++)
+		assert_true(mixed(996, 3 * MSEC / 10, 4, 6 * MSEC / 5) < 0.2);
+	assert_true(mixed(996, 3 * MSEC / 10, 4, 5 * MSEC) < 0.2);
+	assert_true(mixed(996, 3 * MSEC / 10, 4, 6 * MSEC / 5) < 0.2);
+}
+
+static void test_slow_ones_that_take_most_of_the_time(void **state)
+{
+	for (int i = 0; i < 10; i++)
+		mixed(0, 0, 20, 10 * MSEC);
+	assert_true(mixed(90, 3 * MSEC / 20, 10, 50 * MSEC) > 0.7);
+}
+
 static void test_a_slower_cluster_becomes_the_rule(void **state)
 {
 	double u = 1;
@@ -157,6 +181,8 @@ int main(void)
 		TEST(test_writes_wait_when_memory_is_full),
 		TEST(test_stable_writes_do_not_compare_with_others),
 		TEST(test_reads_out_of_caches_say_nothing),
+		TEST(test_few_slow_ones_among_quick_ones),
+		TEST(test_slow_ones_that_take_most_of_the_time),
 		TEST(test_a_slower_cluster_becomes_the_rule),
 		TEST(test_the_mean_of_a_kind),
 		TEST(test_the_mean_of_very_many),
