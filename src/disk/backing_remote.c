@@ -194,9 +194,10 @@ static void remote_changed(struct backing *b, uint64_t offset, uint64_t len)
 {
 	struct remote *r = remote_of(b);
 
-	hint_drop(&r->hint, offset, len);
 	if (r->f.keep != NULL)
 		use_once_drop(r->f.keep, r->serial, offset, len);
+	else
+		hint_drop(&r->hint, offset, len);
 }
 
 static bool remote_prefetches(struct backing *b, uint64_t now, bool takes)

@@ -128,13 +128,20 @@ bool hint_has(struct hint *h, uint64_t offset, uint64_t len, uint64_t brought, u
 	return all;
 }
 
-void hint_drop(struct hint *h, uint64_t offset, uint64_t len)
+/* The blocks [from, upto), which are of a few segments. */
+static void drop_few(struct hint *h, uint64_t from, uint64_t upto)
 {
-	uint64_t from = offset / HINT_BLOCK,
-		 end = len > UINT64_MAX - offset ? UINT64_MAX : offset + len;
-	uint64_t upto = end / HINT_BLOCK + (end % HINT_BLOCK != 0);
+	for (uint64_t at = from; at < upto; at = next_segment(at)) {
+		struct hint_segment *s = find(h, at / HINT_BLOCKS);
 
-	lock_take(&h->lock);
+		if (s != NULL)
+			s->blocks &= ~bits(at, upto);
+	}
+}
+
+/* ... or of any number. */
+static void drop_many(struct hint *h, uint64_t from, uint64_t upto)
+{
 	for (int i = 0; i < HINT_SEGMENTS; i++) {
 		struct hint_segment *s = &h->segment[i / HINT_WAYS][i % HINT_WAYS];
 		uint64_t first = s->index * HINT_BLOCKS, last = first + HINT_BLOCKS;
@@ -143,5 +150,18 @@ void hint_drop(struct hint *h, uint64_t offset, uint64_t len)
 		if (at < to)
 			s->blocks &= ~bits(at, to);
 	}
+}
+
+void hint_drop(struct hint *h, uint64_t offset, uint64_t len)
+{
+	uint64_t from = offset / HINT_BLOCK,
+		 end = len > UINT64_MAX - offset ? UINT64_MAX : offset + len;
+	uint64_t upto = end / HINT_BLOCK + (end % HINT_BLOCK != 0);
+
+	lock_take(&h->lock);
+	if (upto - from < HINT_SETS / 2 * HINT_BLOCKS)
+		drop_few(h, from, upto);
+	else
+		drop_many(h, from, upto);
 	lock_drop(&h->lock);
 }

@@ -3,6 +3,7 @@
 #include "remote/hint.h"
 
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "support.h"
@@ -151,6 +152,42 @@ static void test_dropped(void **state)
 	assert_false(has(0, 1));
 }
 
+/* Block by block, and across segments, beside what stays. */
+static void test_short_ranges_are_dropped(void **state)
+{
+	uint64_t seed = 1;
+
+	for (int i = 0; i < 1000; i++) {
+		uint64_t from = random_below(&seed, 4 * HINT_BLOCKS);
+		uint64_t n = 1 + random_below(&seed, 3 * HINT_BLOCKS), upto = from + n;
+
+		hint_add(h, 0, 8 * HINT_SEGMENT, false, 0);
+		hint_drop(h, from * BLOCK + 5, n * BLOCK - 5);
+		for (uint64_t b = 0; b < 8 * HINT_BLOCKS; b++)
+			assert_int_equal(has(b * BLOCK, 1), b < from || b >= upto);
+	}
+}
+
+/* What this thread takes for many drops of LEN bytes (ns). */
+static uint64_t drops_take(uint64_t len)
+{
+	struct timespec t[2];
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t[0]);
+	for (uint64_t n = 0; n < 20000; n++)
+		hint_drop(h, n * MIB, len);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t[1]);
+	return (uint64_t)(t[1].tv_sec - t[0].tv_sec) * SEC + (uint64_t)t[1].tv_nsec -
+	       (uint64_t)t[0].tv_nsec;
+}
+
+/* Each WRITE drops what it changes, twice: it does not go through all that is remembered. */
+static void test_a_short_drop_takes_no_time(void **state)
+{
+	hint_add(h, 0, HINT_SEGMENTS / 2 * HINT_SEGMENT, false, 0);
+	assert_true(drops_take(64 * KIB) * 4 < drops_take(UINT64_MAX));
+}
+
 /* Nothing is known of what no file can have, and nobody goes through all that lies before it. */
 static void test_beyond_the_largest_file(void **state)
 {
@@ -181,6 +218,8 @@ int main(void)
 		TEST(test_what_came_long_ago_is_gone),
 		TEST(test_unread_bytes_fit_into_the_cache),
 		TEST(test_dropped),
+		TEST(test_short_ranges_are_dropped),
+		TEST(test_a_short_drop_takes_no_time),
 		TEST(test_beyond_the_largest_file),
 	};
 
