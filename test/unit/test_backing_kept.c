@@ -288,7 +288,7 @@ static void test_what_is_shown_through_another_handle(void **state)
 	backing_put(b);
 }
 
-static unsigned int locks; /* taken */
+static _Thread_local unsigned int locks; /* taken by the thread that asks */
 
 int __wrap_pthread_mutex_lock(pthread_mutex_t *m);
 int __real_pthread_mutex_lock(pthread_mutex_t *m);
