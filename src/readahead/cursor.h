@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "common/clock.h"
 #include "common/page.h"
 #include "readahead/way.h"
 
@@ -137,7 +138,7 @@ static inline uint64_t cursor_bytes(const struct cursor *c, uint64_t from, uint6
 /* Bytes that C comes to within TIME (ns), if it goes on as it did lately, and a page in any case. */
 static inline uint64_t cursor_comes_to(const struct cursor *c, uint64_t time)
 {
-	return PAGE_LEAST + c->lately * (time / UINT64_C(1000000)) / CURSOR_FADE;
+	return PAGE_LEAST + c->lately * (time / CLOCK_MS) / CURSOR_FADE;
 }
 
 /* Whether the order above holds. */

@@ -14,7 +14,6 @@
 #define NO_CHANCE 16
 /* What is halved each second is what came in so long (ms). */
 #define LATELY UINT64_C(2000)
-#define MS     UINT64_C(1000000) /* ns */
 
 struct dir_walks *dir_walks_create(uint64_t memory, struct readahead *engine,
 				   struct readahead_counters *lost)
@@ -319,7 +318,7 @@ static bool is_awaited(struct dir_walks *w, const struct dir *d, uint64_t now, u
 /* Bytes fetched for walks of READER that he comes to within IDLE, if he goes on as he did lately. */
 static uint64_t comes_to(const struct dir_walks *w, uint32_t reader, uint64_t idle)
 {
-	return w->of[reader].lately * (idle / MS) / LATELY;
+	return w->of[reader].lately * (idle / CLOCK_MS) / LATELY;
 }
 
 /* The place of N that is given up BACK-th where a walk is AT: from the end on, then from the beginning. */

@@ -11,8 +11,6 @@
 #include "readahead/evidence.h"
 #include "readahead/readahead.h"
 
-#define MS UINT64_C(1000000) /* ns */
-
 /*
  * Of a cursor that holds unread bytes. Where memory is short, what is doubted is given up at once.
  */
@@ -65,7 +63,7 @@ void readahead_sweep(struct readahead *ra, uint64_t now)
 {
 	bool is_short = budget_is_short(&ra->budget);
 	uint64_t before = atomic_exchange(&ra->swept, now);
-	uint64_t passed = before ? elapsed(before, now) / MS : 0;
+	uint64_t passed = before ? elapsed(before, now) / CLOCK_MS : 0;
 
 	run_lengths_sweep(ra, now);
 	budget_look(&ra->budget);

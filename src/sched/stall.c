@@ -29,8 +29,8 @@
 
 /* ---- reads of a file that hangs ---------------------------------------------------------- */
 
-/* Whether a demand read, of a chunk any, else one before it, is stuck at what R is of. */
-static bool is_counted(const struct sched_queue *q, const struct sched_req *r)
+/* Whether a demand read that is stuck at what R is of counts in its stead: where R is a chunk any, else one before it. */
+static bool is_counted_by_another(const struct sched_queue *q, const struct sched_req *r)
 {
 	const struct sched_req *at;
 
@@ -50,7 +50,7 @@ bool file_hangs(const struct sched_queue *q, uint64_t file)
 	unsigned int n = 0;
 
 	TAILQ_FOREACH(r, &q->stuck, age)
-		n += is_read_of(r, file) && !is_counted(q, r);
+		n += is_read_of(r, file) && !is_counted_by_another(q, r);
 	return n >= STUCK_FILE;
 }
 

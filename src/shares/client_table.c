@@ -332,7 +332,9 @@ void client_table_rematch(struct client_table *t, uint32_t kept)
 	}
 }
 
-void client_table_rematch_one(struct client_table *t, const struct client_address *a)
+/* A is matched anew; until then RULE holds for it, if there is one. */
+static void rematch_one(struct client_table *t, const struct client_address *a,
+			const uint16_t *rule)
 {
 	uint32_t bucket = bucket_of(t, a);
 	struct slot *s;
@@ -341,21 +343,19 @@ void client_table_rematch_one(struct client_table *t, const struct client_addres
 	s = chain_find(t, bucket, a);
 	if (s != NULL)
 		forget(s, UINT32_MAX);
+	if (s != NULL && rule != NULL)
+		s->rule = *rule;
 	lock_drop(lock_of(t, bucket));
+}
+
+void client_table_rematch_one(struct client_table *t, const struct client_address *a)
+{
+	rematch_one(t, a, NULL);
 }
 
 void client_table_give_back(struct client_table *t, const struct client_address *a, uint16_t rule)
 {
-	uint32_t bucket = bucket_of(t, a);
-	struct slot *s;
-
-	lock_take(lock_of(t, bucket));
-	s = chain_find(t, bucket, a);
-	if (s != NULL) {
-		forget(s, UINT32_MAX);
-		s->rule = rule;
-	}
-	lock_drop(lock_of(t, bucket));
+	rematch_one(t, a, &rule);
 }
 
 /* ---- names ------------------------------------------------------------------------------ */

@@ -55,6 +55,35 @@ static inline struct settings settings_of(const char *mount, const char *other)
 	return s;
 }
 
+/* N mounts of one server, of which S has as many beside its own; devices 0:100 and on. */
+static inline void many_mounts(struct settings *s, unsigned int n)
+{
+	static char lines[16384], path[32], error[64];
+	size_t length = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "/mnt/m%u", i);
+		assert_true(settings_set(s, "mount", path, error, sizeof(error)));
+		length += (size_t)snprintf(lines + length, sizeof(lines) - length,
+					   "%u 35 0:%u / %s rw - nfs s:/e%u rw,vers=3,x\n", 100 + i,
+					   100 + i, path, i);
+	}
+	files_put("/proc/self/mountinfo", "%s", lines);
+}
+
+/* A knob of each of them. */
+static inline void many_knobs(unsigned int n, const char *knob, const char *value)
+{
+	char name[64];
+
+	for (unsigned int i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "/sys/class/bdi/0:%u", 100 + i);
+		mkdir(files_path(name), 0700);
+		snprintf(name, sizeof(name), "/sys/class/bdi/0:%u/%s", 100 + i, knob);
+		files_put(name, "%s\n", value);
+	}
+}
+
 static inline void list(struct settings s)
 {
 	struct settings old = host.settings;

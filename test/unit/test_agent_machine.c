@@ -134,18 +134,24 @@ static void test_limits_that_are_left_alone(void **state)
 	assert_int_equal(records, 0);
 }
 
+/* Raised, at second 1 not wanted any more, and much is dirty. */
+static void begin_to_drain(struct machine *m)
+{
+	machine_init(m, files_root, 60, false);
+	machine_flush_follow(m, true, &recorder);
+	set_dirty(300000, 0);
+	machine_look(m);
+	machine_network(m, &none, 1000000000);
+	machine_flush_follow(m, false, &recorder);
+}
+
 /* The limit where writers wait stays until what is dirty has drained; the point from where the kernel
  * writes does not. */
 static void test_the_limit_follows_when_it_has_drained(void **state)
 {
 	struct machine m;
 
-	machine_init(&m, files_root, 60, false);
-	machine_flush_follow(&m, true, &recorder);
-	set_dirty(300000, 0);
-	machine_look(&m);
-	machine_network(&m, &none, 1000000000);
-	machine_flush_follow(&m, false, &recorder);
+	begin_to_drain(&m);
 	assert_int_equal(files_number(BACKGROUND), 10);
 	assert_int_equal(files_number(LIMIT), 80);
 	machine_flush_follow(&m, true, &recorder); /* again, before it has drained */
@@ -164,12 +170,7 @@ static void test_the_limit_follows_at_last(void **state)
 {
 	struct machine m;
 
-	machine_init(&m, files_root, 60, false);
-	machine_flush_follow(&m, true, &recorder);
-	set_dirty(300000, 0);
-	machine_look(&m);
-	machine_network(&m, &none, 1000000000);
-	machine_flush_follow(&m, false, &recorder);
+	begin_to_drain(&m);
 	machine_network(&m, &none, (1 + FLUSH_DRAIN_MAX) * UINT64_C(1000000000));
 	machine_flush_follow(&m, false, &recorder);
 	assert_int_equal(files_number(LIMIT), 20);
@@ -183,12 +184,7 @@ static void test_a_limit_that_somebody_sets_while_it_drains(void **state)
 
 	for (unsigned int i = 0; i < 3; i++) {
 		files(state);
-		machine_init(&m, files_root, 60, false);
-		machine_flush_follow(&m, true, &recorder);
-		set_dirty(300000, 0);
-		machine_look(&m);
-		machine_network(&m, &none, 1000000000);
-		machine_flush_follow(&m, false, &recorder);
+		begin_to_drain(&m);
 		files_put(LIMIT, "%u\n", theirs[i]);
 		machine_flush_follow(&m, true, &recorder);
 		assert_int_equal(files_number(LIMIT), i ? (int)theirs[i] : 80);

@@ -14,21 +14,12 @@
 /* /mnt/n, which is not mounted, and MOUNTS of one server. */
 static int many(void **state)
 {
-	static char lines[16384], path[32], error[64];
 	struct settings s;
-	size_t length = 0;
 
 	machine(state);
 	s = settings_of("/mnt/n", NULL);
 	s.interval = 1;
-	for (unsigned int i = 0; i < MOUNTS; i++) {
-		snprintf(path, sizeof(path), "/mnt/m%u", i);
-		assert_true(settings_set(&s, "mount", path, error, sizeof(error)));
-		length += (size_t)snprintf(lines + length, sizeof(lines) - length,
-					   "%u 35 0:%u / %s rw - nfs s:/e%u rw,vers=3,x\n", 100 + i,
-					   100 + i, path, i);
-	}
-	files_put("/proc/self/mountinfo", "%s", lines);
+	many_mounts(&s, MOUNTS);
 	list(s);
 	state_prices(0.5, 0.5);
 	return 0;

@@ -84,26 +84,13 @@ static void passes(double seconds, double write, double readahead)
 	}
 }
 
-static void many_mounts(void)
+static void those_that_turn(void)
 {
-	static char lines[64 * 1024], name[64], path[32], error[64];
 	struct settings s = settings_of("/mnt/n", NULL);
-	size_t length = 0;
 
-	for (unsigned int i = 0; i < MANY; i++) {
-		snprintf(path, sizeof(path), "/mnt/m%u", i);
-		assert_true(settings_set(&s, "mount", path, error, sizeof(error)));
-		length += (size_t)snprintf(lines + length, sizeof(lines) - length,
-					   "%u 35 0:%u / %s rw - nfs s:/e%u rw,vers=3,x\n", 100 + i,
-					   100 + i, path, i);
-		snprintf(name, sizeof(name), "/sys/class/bdi/0:%u", 100 + i);
-		mkdir(files_path(name), 0700);
-		snprintf(name, sizeof(name), "/sys/class/bdi/0:%u/min_ratio", 100 + i);
-		files_put(name, "0\n");
-		snprintf(name, sizeof(name), "/sys/class/bdi/0:%u/read_ahead_kb", 100 + i);
-		files_put(name, "128\n");
-	}
-	files_put("/proc/self/mountinfo", "%s", lines);
+	many_mounts(&s, MANY);
+	many_knobs(MANY, "min_ratio", "0");
+	many_knobs(MANY, "read_ahead_kb", "128");
 	files_put(BACKGROUND, "10\n");
 	files_put(LIMIT, "20\n");
 	list(s);
@@ -118,7 +105,7 @@ static void many_mounts(void)
  * However long that goes on, which without this made a line and more a second. */
 static void test_turns_for_long(void **state)
 {
-	many_mounts();
+	those_that_turn();
 	log_set_writer(count_line);
 	said = calms = 0;
 	passes(120, 0.9, 1);

@@ -420,22 +420,11 @@ static void test_prices_that_stand_still(void **state)
 /* 90 mounts that defer have one per cent each, and never a sum that the kernel would refuse. */
 static void test_many_that_defer_share(void **state)
 {
-	static char lines[64 * 1024], name[64], path[32], error[64];
 	struct settings s = settings_of("/mnt/n", NULL);
-	size_t length = 0;
+	char name[64];
 
-	for (unsigned int i = 0; i < 60; i++) {
-		snprintf(path, sizeof(path), "/mnt/m%u", i);
-		assert_true(settings_set(&s, "mount", path, error, sizeof(error)));
-		length += (size_t)snprintf(lines + length, sizeof(lines) - length,
-					   "%u 35 0:%u / %s rw - nfs s:/e%u rw,vers=3,x\n", 100 + i,
-					   100 + i, path, i);
-		snprintf(name, sizeof(name), "/sys/class/bdi/0:%u", 100 + i);
-		mkdir(files_path(name), 0700);
-		snprintf(name, sizeof(name), "/sys/class/bdi/0:%u/min_ratio", 100 + i);
-		files_put(name, "0\n");
-	}
-	files_put("/proc/self/mountinfo", "%s", lines);
+	many_mounts(&s, 60);
+	many_knobs(60, "min_ratio", "0");
 	list(s);
 	for (unsigned int i = 1; i <= 60; i++) {
 		struct watch *w = &host.watches[i];
