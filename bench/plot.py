@@ -234,6 +234,16 @@ def _figure(width, height):
     return figure, axes
 
 
+TITLE_LETTERS = 10  # of a title, an inch of the chart
+
+
+def _save(figure, axes, path, title):
+    letters = int(TITLE_LETTERS * figure.get_size_inches()[0])
+    axes.set_title(textwrap.fill(title, letters), fontsize=10)
+    figure.tight_layout()
+    figure.savefig(path, dpi=150)
+
+
 def chart(results, path, title, labels=None):
     """Bars: throughput by work and server, with the median's interval."""
     labels = labels or {}
@@ -259,11 +269,9 @@ def chart(results, path, title, labels=None):
                      label="one stream, stock")
     axes.set_xticks(range(len(names)), names, fontsize=9)
     axes.set_ylabel("MB/s (10^6 bytes a second)")
-    axes.set_title(title, fontsize=11)
     axes.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.1),
                 ncol=2)
-    figure.tight_layout()
-    figure.savefig(path, dpi=150)
+    _save(figure, axes, path, title)
 
 
 def finish_chart(results, work, path):
@@ -278,10 +286,8 @@ def finish_chart(results, work, path):
     axes.set_ylim(bottom=0)
     axes.set_xlabel("readers finished")
     axes.set_ylabel("seconds")
-    axes.set_title(f"{work}: when the k-th reader finished", fontsize=11)
     axes.legend(frameon=False, fontsize=8)
-    figure.tight_layout()
-    figure.savefig(path, dpi=150)
+    _save(figure, axes, path, f"{work}: when the k-th reader finished")
 
 
 def is_left_out(value):
@@ -297,7 +303,6 @@ def _bar_of(value):
 
 
 LABEL_ROOM = 0.95    # inches of a bar that has its own label below it
-TITLE_LETTERS = 10   # of a title, an inch of the chart
 LABEL_LETTERS = 12   # of a line of such a label
 
 
@@ -367,10 +372,7 @@ def lines(path, title, xlabel, ylabel, curves, log=False, marker="o"):
 def _finish(figure, axes, path, title, ylabel):
     axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))
     axes.set_ylabel(ylabel)
-    letters = int(TITLE_LETTERS * figure.get_size_inches()[0])
-    axes.set_title(textwrap.fill(title, letters), fontsize=10)
-    figure.tight_layout()
-    figure.savefig(path, dpi=150)
+    _save(figure, axes, path, title)
 
 
 def tradeoff_chart(points, path, title):
@@ -387,10 +389,8 @@ def tradeoff_chart(points, path, title):
     axes.set_xlim(left=0)
     axes.set_xlabel("p99 of the small reader, ms (labels: Demand_Wait)")
     axes.set_ylabel("R: of its solo throughput, by its share")
-    axes.set_title(title, fontsize=10)
     axes.legend(frameon=False, fontsize=8)
-    figure.tight_layout()
-    figure.savefig(path, dpi=150)
+    _save(figure, axes, path, title)
 
 
 def main():
