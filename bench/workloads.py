@@ -12,8 +12,8 @@ request of each in turn, cursors2000 64 readers of one file that have 2,000 sequ
 together, ends1 one reader of the ends of many files of 4 MiB (as many as --size holds), in a
 random order, each by LOOKUP and the three READs of a reader of an archive's index or of a columnar
 file's footer, tails1 the same with the last 64 KiB of each by 4 KiB downwards, last1 with its last
-4 KiB only (with more readers they divide the files, and what counts is files a second), random8k
-one random reader of 8 KiB, random8kx4 four of them, mixed8+1 eight streams beside one random
+4 KiB only, heads1 with its first 256 KiB (with more readers they divide the files, and what counts is
+files a second), random8k one random reader of 8 KiB, random8kx4 four of them, mixed8+1 eight streams beside one random
 reader, mixed4+1w2 four streams and a random reader as long as two writers write and COMMIT,
 write1+1 a writer (then COMMIT) beside a random reader that does all its reads, lazy1+1 the same
 without COMMIT, write0+1 the reader of these workloads alone, oltp12 twelve clients with
@@ -35,12 +35,13 @@ ONE_WAY_READS = 8192
 # What each reader of beginN reads.
 BEGINNING = 256 * KIB
 
-# Bytes of each file of endsN, tailsN and lastN, and what is read of it, as nfsbench's --pieces.
+# Bytes of each file of endsN, tailsN, lastN and headsN, and what is read of it, as nfsbench's --pieces.
 END_FILE = 4 * MIB
 END_PIECES = {
     "ends": "4K@4K,16K@24K,8K@48K",
     "tails": ",".join(f"4K@{4 * k}K" for k in range(1, 17)),
     "last": "4K@4K",
+    "heads": ",".join(f"32K@{4096 - 32 * k}K" for k in range(8)),
 }
 FILES_MOST = 10000  # that nfsbench numbers
 
@@ -53,6 +54,7 @@ GROUPS = {
     "within": ["seq1", "forward32k", "backward32k", "forward4k", "backward4k", "sparse64k1m", "ior47008",
                "tiles8x8", "cursors2000"],
     "ends": ["ends1", "tails1", "last1"],
+    "heads": ["heads1", "heads8"],
     "reorder": ["reorder10"],
     "random": ["random8k"],
     "shared": ["shared8"],
@@ -72,7 +74,7 @@ GROUPS["prices"] = GROUPS["writeback"] + GROUPS["oltp"] + ["fsstat"]
 GROUPS["all"] = GROUPS["table"] + GROUPS["shared"] + GROUPS["mixed"]
 
 FORMS = "seqN beginN strideN sharedN reorderP forwardSk backwardSk sparseSkPk sparseSkPm iorB backsparseSkPk backiorB tilesNxN cursorsN " \
-    "endsN tailsN lastN randomSk randomSkxN mixedN+M mixedN+MwW writeN+M lazyN+M " \
+    "endsN tailsN lastN headsN randomSk randomSkxN mixedN+M mixedN+MwW writeN+M lazyN+M " \
     "oltpN cachedSk fsstat " + isolation.FORMS
 
 
@@ -282,7 +284,7 @@ def make(name, size=256 * MIB, mixed_size=128 * MIB, mixed_seconds=20, random_co
                         (r"reorder(\d+)", reorder), (r"(forward|backward)(\d+)k", one_way),
                         (r"(back)?(?:sparse(\d+)k(\d+)([km])|ior(\d+))", records),
                         (r"tiles(\d+)x(\d+)", tiles), (r"cursors(\d+)", cursors),
-                        (r"(ends|tails|last)(\d+)", ends),
+                        (r"(ends|tails|last|heads)(\d+)", ends),
                         (r"random(\d+)k(?:x(\d+))?", random),
                         (r"mixed(\d+)\+(\d+)(?:w(\d+))?", mixed),
                         (r"(write|lazy|apart)(\d+)\+(\d+)", write), (isolation.FORM, clients),
@@ -343,6 +345,8 @@ TARGETS = [
     ("ends1", "at least", "x stock", 1.5),
     ("tails1", "at least", "x stock", 1.5),
     ("last1", "at least", "x stock", 0.95),
+    ("heads1", "at least", "x stock", 1.0),
+    ("heads8", "at least", "x stock", 1.2),
     ("random8k", "at least", "x stock", 0.95),
     ("random8k", "at most", "disk x stock", 1.05),
     ("mixed8+1", "at least", "MB/s", 70),

@@ -33,3 +33,10 @@ bool backing_spared(struct backing_slot *slot, const struct export_io *io, dev_t
 					      spared ? offset + len : UINT64_MAX) &&
 	       spared;
 }
+
+bool backing_spared_on(const struct backing_slot *slot, uint64_t offset)
+{
+	uint64_t upto = atomic_load_explicit(&slot->spared, memory_order_relaxed);
+
+	return upto >= BACKING_SPARED && upto <= offset && offset < BACKING_SPARED_ON;
+}

@@ -328,22 +328,27 @@ static void submit_first(struct prefetch **p)
 /* Whether the read waits for the disk in our queue, which answers it; it takes *P along. */
 static bool goes_to_disk(struct call *call, struct read *read, struct prefetch **p)
 {
+	struct ra_handle *hdl = ra_handle_of(call->obj_hdl);
 	struct backing *b = read->backing;
+	uint64_t offset = call->read_arg->offset;
 
 	if (!read->plan.known_resident && device_is_plain(b->device)) {
 		read->unasked = true;
+		if (backing_spared_on(&hdl->slot, offset))
+			call->own = false;
+		read_begins(call->read_arg, b, &read->plan, read->asked.now);
 		return false;
 	}
-	if (is_resident(read, ra_handle_of(call->obj_hdl), call->exp->io->engine,
-			call->read_arg->offset)) {
+	if (is_resident(read, hdl, call->exp->io->engine, offset)) {
 		ra_count_resident(call->exp->io, read->asked.reader);
 		read->resident = true;
-		if (read->plan.offset <= call->read_arg->offset)
+		if (read->plan.offset <= offset)
 			submit_first(p); /* it may be on its way only */
 		return false;
 	}
 	if (!device_queues_demand(b->device) && !device_joins_only(b->device)) {
-		read->direct = direct_read_begin(b, call->read_arg->offset, read->asked.len);
+		read_begins(call->read_arg, b, &read->plan, read->asked.now);
+		read->direct = direct_read_begin(b, offset, read->asked.len);
 		return false;
 	}
 	submit_first(p); /* so that the read can join it */

@@ -7,6 +7,7 @@
 
 #include "call.h"
 #include "disk/backing_slot.h"
+#include "disk/fetch.h"
 #include "fs_dev.h"
 #include "prices.h"
 #include "ra_methods.h"
@@ -56,18 +57,43 @@ static inline bool read_is_known(const struct readahead_plan *plan, struct backi
 	return plan->known_resident && !device_queues_demand(b->device) && b->kept_for == 0;
 }
 
-/* What ARG asks for of B, of which PLAN is the plan, and what that brings along at NOW before there is a stream: R's range. */
-static inline void read_brings(struct sched_req *r, const struct fsal_io_arg *arg,
-			       struct backing *b, const struct readahead_plan *plan, uint64_t now)
+/* What ARG asks for of B, of which PLAN is the plan; the window is not known yet. */
+static inline struct first_read read_first(const struct fsal_io_arg *arg, struct backing *b,
+					   const struct readahead_plan *plan)
 {
-	struct first_read first = {.offset = arg->offset,
+	return (struct first_read){.offset = arg->offset,
 				   .len = call_length(arg),
 				   .size = atomic_load_explicit(&b->size, memory_order_relaxed),
 				   .seek = dispatcher_seek_bytes(&b->device->dispatcher),
 				   .count = plan->count,
+				   .comes_to = plan->comes_to,
 				   .followed = plan->followed || plan->begins,
 				   .ends = plan->ends};
+}
 
+/*
+ * Where it goes past the queue: what its reader will come to is asked for with it at NOW, as far as that is known, and no
+ * more: the kernel's windows would bring more, and one by one.
+ */
+static inline void read_begins(const struct fsal_io_arg *arg, struct backing *b,
+			       const struct readahead_plan *plan, uint64_t now)
+{
+	struct first_read first = read_first(arg, b, plan);
+	uint64_t len;
+
+	if (plan->comes_to == 0 || first.offset != 0 || plan->len != 0 || !backing_begins(b))
+		return;
+	first.window = device_window(b->device, now);
+	len = first_read_to_come(&first);
+	if (len > first.len && !backing_resident(b, 0, first.len))
+		fetch_begin(b, 0, len);
+}
+
+/* What ARG asks for of B, of which PLAN is the plan, and what that brings along at NOW before there is a stream: R's range. */
+static inline void read_brings(struct sched_req *r, const struct fsal_io_arg *arg,
+			       struct backing *b, const struct readahead_plan *plan, uint64_t now)
+{
+	struct first_read first = read_first(arg, b, plan);
 	uint64_t before;
 
 	r->offset = first.offset;

@@ -16,6 +16,7 @@
 #include "readahead/budget.h"
 #include "readahead/counters.h"
 #include "readahead/effectiveness.h"
+#include "readahead/file_begin.h"
 #include "readahead/file_end.h"
 #include "readahead/given_up.h"
 #include "readahead/heur_table.h"
@@ -30,6 +31,7 @@ struct readahead {
 	struct budget budget;
 	struct readers *readers;
 	struct run_lengths *lengths;		 /* of each reader */
+	struct file_begins begins;		 /* the same */
 	struct file_ends ends;			 /* the same */
 	struct given_up *given_up;		 /* of each account */
 	_Atomic uint64_t idle_time;		 /* ns */

@@ -36,7 +36,21 @@ static uint64_t to_end(const struct first_read *r)
 	return first_read_ends(r) && rest <= r->window && rest > r->len ? rest : r->len;
 }
 
-uint64_t first_read_length(const struct first_read *r)
+uint64_t first_read_to_come(const struct first_read *r)
+{
+	uint64_t most = r->seek > FIRST_READS ? r->seek : FIRST_READS, to = r->comes_to;
+
+	if (r->window < FOLLOWED_WINDOW)
+		return 0;
+	if (to > r->size)
+		to = r->size;
+	if (to > most)
+		to = FIRST_READS;
+	return to > r->offset ? to - r->offset : 0;
+}
+
+/* What it brings as the kernel would: no more of a stream than by default. */
+static uint64_t in_window(const struct first_read *r)
 {
 	uint64_t window = r->window, most, want;
 
@@ -53,6 +67,13 @@ uint64_t first_read_length(const struct first_read *r)
 	if (want > r->size - r->offset)
 		want = r->size - r->offset;
 	return want > r->len ? want : r->len;
+}
+
+uint64_t first_read_length(const struct first_read *r)
+{
+	uint64_t want = in_window(r), come = first_read_to_come(r);
+
+	return come > want ? come : want;
 }
 
 uint64_t first_read_before(const struct first_read *r)

@@ -11,6 +11,9 @@
  * wait for the turns of others, and its first READs do not wait for that (sched/join.c): by themselves they bring
  * FIRST_READS of the file in two or three requests, which is all that many a reader wants.
  *
+ * Who is known to come further in most files that he begins with (file_begin.h) has all of that by the first one, where the
+ * disk reads it in the time of a seek; and else as much at once as these READs bring together.
+ *
  * Who begins at the end (of an archive, a film, a table or a log: its index is there; or to read it backward) goes on before
  * it, which no window of the kernel brings: each READ costs a turn of the disk. The first one brings the end as a whole,
  * where that costs little beside a seek, but for readers who do not go on (file_end.h):
@@ -37,9 +40,10 @@ struct first_read {
 	uint64_t offset, len, size; /* bytes; size: of the file */
 	uint64_t window;	    /* the kernel's, read_ahead_kb, in bytes */
 	uint64_t seek;		    /* bytes that the disk reads in the time of one; 0: not known */
-	uint32_t count;		    /* the sequentiality count of its cursor */
-	bool followed;		    /* something was asked for ahead of its reader */
-	bool ends; /* the first of its file, at the end, of which all is worth bringing */
+	uint64_t comes_to; /* up to where its reader wants it (file_begin.h); 0: not known */
+	uint32_t count;	   /* the sequentiality count of its cursor */
+	bool followed;	   /* something was asked for ahead of its reader */
+	bool ends;	   /* the first of its file, at the end, of which all is worth bringing */
 };
 
 /* Whether it goes on from where its file begins. */
@@ -69,6 +73,8 @@ static inline bool first_read_is(const struct first_read *r)
 
 /* Bytes to fetch from the offset on: LEN at least. */
 uint64_t first_read_length(const struct first_read *r);
+/* ... of which its reader will come to so many, as far as that is known. */
+uint64_t first_read_to_come(const struct first_read *r);
 /* ... and before it. */
 uint64_t first_read_before(const struct first_read *r);
 

@@ -37,9 +37,12 @@ struct heur_file {
 	struct cursor_set set;
 	uint32_t begun;			/* runs that began where no cursor expected them */
 	struct stride_history *history; /* of them, NULL: none is kept (stride.h) */
-	struct beside *beside;	      /* what was asked for of it, NULL: none is kept (beside.h) */
-	uint64_t name;		      /* readahead_read's `file`: what people call it by */
-	uint64_t reads, bytes;	      /* of clients, since it is known here */
+	struct beside *beside;	       /* what was asked for of it, NULL: none is kept (beside.h) */
+	uint64_t name;		       /* readahead_read's `file`: what people call it by */
+	uint64_t reads, bytes;	       /* of clients, since it is known here */
+	struct {		       /* who began with it last (file_begin.h) */
+		uint32_t reader, mark; /* ... and the next mark that he comes to */
+	} begin;
 	struct {		      /* its first read, if that was at its end (file_end.h) */
 		uint32_t reader, len; /* bytes; 0: it was not, or is no longer looked at */
 		uint64_t offset;

@@ -25,6 +25,7 @@ static void forget_reader(void *engine, uint32_t number)
 	struct readahead *ra = engine;
 
 	run_lengths_forget(ra->lengths, number);
+	file_begins_forget(&ra->begins, number);
 	file_ends_forget(&ra->ends, number);
 }
 
@@ -160,6 +161,8 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 			plan_for(ra, t, counters, c, &at, plan);
 		} else {
 			opened = plan_for(ra, t, counters, c, read, plan);
+			if (t->rules->lengths)
+				plan->comes_to = file_begins_read(&ra->begins, f, c, read);
 		}
 	}
 	heur_file_put(f);
@@ -446,6 +449,7 @@ void readahead_unseen(struct readahead *ra, const void *key, size_t key_len, uin
 	if (!f)
 		return;
 	f->unseen = now;
+	file_begins_unseen(&ra->begins, f);
 	heur_file_put(f);
 }
 

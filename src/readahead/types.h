@@ -57,6 +57,8 @@ struct readahead_plan {
 	bool young;  /* ... and he may have read all that he wants already: readahead_reads_on() */
 	bool followed; /* something was asked for ahead of this reader, or of those beside it */
 	bool ends;     /* the first READ of its file, at the end, of which all is worth bringing */
+	uint64_t
+		comes_to; /* up to where its reader will want its file (file_begin.h); 0: not known */
 	bool unread; /* something of the file was asked for ahead of a reader who may be about to read it */
 	uint64_t offset, len; /* fetch this; len 0: nothing */
 	uint64_t ahead;	      /* ... of which the last so many bytes lie ahead of the reader */

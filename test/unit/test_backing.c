@@ -76,13 +76,18 @@ static void test_the_first_read_past_the_queue_needs_none(void **state)
 	atomic_store(&d->learns, DEVICE_LEARNS_NOTHING);
 	assert_true(backing_spared(&f.slot, io, dev, 0, 100));
 	assert_true(backing_spared(&f.slot, io, dev, 100, BACKING_SPARED - 101));
+	assert_false(backing_spared_on(&f.slot, 0));
 	assert_true(backing_spared(&f.slot, io, dev, BACKING_SPARED - 1, 100));
 	assert_false(backing_spared(&f.slot, io, dev, BACKING_SPARED + 99, 100)); /* a long file */
+	assert_true(backing_spared_on(&f.slot, BACKING_SPARED + 99));
+	assert_false(backing_spared_on(&f.slot, 0));
+	assert_false(backing_spared_on(&f.slot, BACKING_SPARED_ON));
 	backing_slot_fini(&f.slot);
 	host_file_make(&f, "a", HOST_PAGE);
 	assert_true(backing_spared(&f.slot, io, dev, 0, 100));
 	assert_false(backing_spared(&f.slot, io, dev, 0, 100)); /* again */
 	assert_false(backing_spared(&f.slot, io, dev, 100, 100));
+	assert_false(backing_spared_on(&f.slot, BACKING_SPARED));
 	backing_slot_fini(&f.slot);
 	host_file_make(&f, "a", HOST_PAGE);
 	assert_false(backing_spared(&f.slot, io, dev, HOST_PAGE, 100)); /* not from the beginning */

@@ -165,6 +165,43 @@ static void test_what_does_not(void **state)
 	assert_int_equal(first_read_length(&r), 8 * KIB);
 }
 
+/* Who is known to come further has that by the first one, where the disk reads it in the time of a seek. */
+static void test_what_its_reader_comes_to(void **state)
+{
+	struct first_read r = {.len = 32 * KIB,
+			       .size = 4 * MIB,
+			       .window = 128 * KIB,
+			       .seek = 800 * KIB,
+			       .comes_to = 512 * KIB,
+			       .count = 1};
+
+	assert_int_equal(first_read_length(&r), 512 * KIB);
+	r.followed = true;
+	assert_int_equal(first_read_length(&r), 512 * KIB);
+	r.len = MIB; /* the READ itself is longer */
+	assert_int_equal(first_read_length(&r), MIB);
+	r.len = 128 * KIB; /* as long as the window */
+	assert_int_equal(first_read_length(&r), 512 * KIB);
+	r.offset = 96 * KIB; /* the one at the beginning came and went */
+	r.len = 32 * KIB;
+	r.count = 4;
+	assert_int_equal(first_read_length(&r), 416 * KIB);
+	r.offset = 0;
+	r.comes_to = UINT64_MAX; /* ... or else a stream brings the rest */
+	assert_int_equal(first_read_length(&r), FIRST_READS);
+	r.size = 800 * KIB;
+	assert_int_equal(first_read_length(&r), 800 * KIB);
+	r.size = 300000;
+	assert_int_equal(first_read_length(&r), 300000);
+	r.size = 4 * MIB;
+	r.seek = 0; /* not known, or it costs nothing */
+	assert_int_equal(first_read_length(&r), FIRST_READS);
+	r.seek = 10 * KIB;
+	assert_int_equal(first_read_length(&r), FIRST_READS);
+	r.window = 64 * KIB; /* who wants less than by default gets it */
+	assert_int_equal(first_read_length(&r), 64 * KIB);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,6 +212,7 @@ int main(void)
 		cmocka_unit_test(test_the_end),
 		cmocka_unit_test(test_the_end_of_no_use),
 		cmocka_unit_test(test_what_does_not),
+		cmocka_unit_test(test_what_its_reader_comes_to),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
