@@ -8,8 +8,8 @@ the version of the ntirpc that it is linked with: headers of another one are ref
 (Debian forky: the server of ntirpc 7.2, libntirpc-dev 15.2).
 
 In:   GANESHA_SOURCE_DIR  an unpacked upstream tree (the directory with src/, or src itself); default:
-                          the cache, $RA_CACHE or $XDG_CACHE_HOME/nfs-ganesha-ra or
-                          /var/cache/nfs-ganesha-ra
+                          the cache, $RA_CACHE (or several, by colons); else
+                          $XDG_CACHE_HOME/nfs-ganesha-ra and /var/cache/nfs-ganesha-ra
       NTIRPC_INCLUDE_DIR  ntirpc's headers (default: the cache's beside Ganesha's, or the installed)
 Out:  Ganesha::fsal       includes, definitions (RA_GANESHA_VERSION among them), library
       Ganesha_VERSION  Ganesha_INCLUDE_DIR  Ganesha_LIBRARY  Ganesha_PLUGIN_DIR
@@ -43,22 +43,25 @@ set(Ganesha_VERSION ${ra_version} CACHE INTERNAL "The installed server's")
 # For the compiler: 4.3 -> 403, 15.2 -> 1502
 math(EXPR Ganesha_version_number "100 * ${CMAKE_MATCH_2} + ${CMAKE_MATCH_3}")
 
-if(DEFINED ENV{RA_CACHE})
-  set(ra_cache $ENV{RA_CACHE})
-elseif(DEFINED ENV{XDG_CACHE_HOME})
-  set(ra_cache $ENV{XDG_CACHE_HOME}/nfs-ganesha-ra)
-else()
-  set(ra_cache /var/cache/nfs-ganesha-ra)
+# Both without RA_CACHE: sudo hides XDG_CACHE_HOME from scripts/setup.
+set(ra_caches /var/cache/nfs-ganesha-ra)
+if(NOT "$ENV{RA_CACHE}" STREQUAL "")
+  file(TO_CMAKE_PATH "$ENV{RA_CACHE}" ra_caches)
+elseif(NOT "$ENV{XDG_CACHE_HOME}" STREQUAL "")
+  list(PREPEND ra_caches "$ENV{XDG_CACHE_HOME}/nfs-ganesha-ra")
 endif()
+list(TRANSFORM ra_caches APPEND /nfs-ganesha-${Ganesha_VERSION}/src/include OUTPUT_VARIABLE ra_includes)
+list(TRANSFORM ra_caches APPEND /nfs-ganesha-${Ganesha_VERSION}/ntirpc OUTPUT_VARIABLE ra_ntirpcs)
 
 find_path(Ganesha_INCLUDE_DIR fsal_api.h NO_DEFAULT_PATH
   PATHS ${GANESHA_SOURCE_DIR}/src/include ${GANESHA_SOURCE_DIR}/include
-        ${ra_cache}/nfs-ganesha-${Ganesha_VERSION}/src/include
+        ${ra_includes}
         /usr/include/ganesha /usr/include/nfs-ganesha) # if ever a package has them
 if(NOT Ganesha_INCLUDE_DIR)
+  list(JOIN ra_caches " or " ra_caches)
   message(FATAL_ERROR
     "The headers of nfs-ganesha ${Ganesha_VERSION} (the installed version) are neither in "
-    "${ra_cache} nor given.\nRun scripts/setup --build to fetch them, or configure with "
+    "${ra_caches} nor given.\nRun scripts/setup --build to fetch them, or configure with "
     "-DGANESHA_SOURCE_DIR=<unpacked nfs-ganesha-${Ganesha_VERSION}>.")
 endif()
 
@@ -71,7 +74,7 @@ file(STRINGS ${Ganesha_real} ra_ntirpc_needed REGEX "^libntirpc\\.so\\.[0-9.]+$"
 string(REPLACE "libntirpc.so." "" ra_ntirpc_needed "${ra_ntirpc_needed}")
 set(ra_ntirpc_dir "")
 set(ra_ntirpc_seen "")
-foreach(dir ${NTIRPC_INCLUDE_DIR} ${ra_cache}/nfs-ganesha-${Ganesha_VERSION}/ntirpc /usr/include/ntirpc)
+foreach(dir ${NTIRPC_INCLUDE_DIR} ${ra_ntirpcs} /usr/include/ntirpc)
   if(EXISTS ${dir}/rpc/xdr.h AND EXISTS ${dir}/version.h AND NOT ra_ntirpc_dir)
     file(STRINGS ${dir}/version.h line REGEX "^#define NTIRPC_VERSION " LIMIT_COUNT 1)
     string(REGEX REPLACE ".*\"(.*)\"" "\\1" version "${line}")
