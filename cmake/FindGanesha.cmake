@@ -53,6 +53,8 @@ endif()
 list(TRANSFORM ra_caches APPEND /nfs-ganesha-${Ganesha_VERSION}/src/include OUTPUT_VARIABLE ra_includes)
 list(TRANSFORM ra_caches APPEND /nfs-ganesha-${Ganesha_VERSION}/ntirpc OUTPUT_VARIABLE ra_ntirpcs)
 
+# Looked for each time: what an old build directory remembers is of the server before an update.
+unset(Ganesha_INCLUDE_DIR CACHE)
 find_path(Ganesha_INCLUDE_DIR fsal_api.h NO_DEFAULT_PATH
   PATHS ${GANESHA_SOURCE_DIR}/src/include ${GANESHA_SOURCE_DIR}/include
         ${ra_includes}
