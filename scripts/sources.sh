@@ -4,18 +4,26 @@
 # The project's sources, without what builds and tests leave beside them. To be sourced by scripts/package and
 # scripts/matrix, in the top directory.
 
-# copy_sources TO: into the directory TO, which is there: of a checkout what git knows or would, else all
-copy_sources()
+# git_here ARGUMENT...: git, of the checkout that this is
+git_here()
 {
-	if [ -e .git ]; then
-		git -c safe.directory="$PWD" ls-files -z --cached --others --exclude-standard |
+	[ -e .git ] && git -c safe.directory="$PWD" "$@"
+}
+
+# copy_sources TO: into the directory TO, which is there: of a checkout what git knows or would, else all, as where git
+# is not installed, or has its repository elsewhere (a worktree in a container)
+copy_sources()
+(
+	set -o pipefail
+	if git_here ls-files --error-unmatch scripts/sources.sh >/dev/null 2>&1; then
+		git_here ls-files -z --cached --others --exclude-standard |
 			while IFS= read -r -d '' file; do
 				# One that was removed is still in git's index.
 				[ ! -e "$file" ] && [ ! -L "$file" ] || printf '%s\0' "$file"
 			done | tar -c --null --no-recursion -T - | tar -x -C "$1"
 	else
 		# As .gitignore
-		tar -c --exclude='./build*' --exclude=./packages --exclude=./BUILD --exclude=__pycache__ --exclude='*.pyc' . |
-			tar -x -C "$1"
+		tar -c --exclude=./.git --exclude='./build*' --exclude=./packages --exclude=./BUILD --exclude=__pycache__ \
+			--exclude='*.pyc' . | tar -x -C "$1"
 	fi
-}
+)
