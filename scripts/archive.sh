@@ -64,8 +64,9 @@ private_apt()
 	apt_options="-q -o Dir::Etc::sourcelist=$work/sources.list -o Dir::Etc::sourceparts=-
 		-o Dir::State::lists=$work/lists -o Dir::State::status=$work/status -o Dir::Cache=$work/cache
 		-o APT::Sandbox::User=root -o Acquire::Retries=2 -o Acquire::http::Timeout=30"
+	# In English, for what is looked for below
 	# shellcheck disable=SC2086
-	apt-get $apt_options -o APT::Get::List-Cleanup=false update >"$work/log" 2>&1 ||
+	LC_ALL=C apt-get $apt_options -o APT::Get::List-Cleanup=false update >"$work/log" 2>&1 ||
 		{ tail -n 3 "$work/log" >&2; return 1; }
 	! grep -q '^[WE]:.*Failed to fetch' "$work/log"
 }
