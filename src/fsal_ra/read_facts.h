@@ -31,6 +31,7 @@ static inline void read_ask_device(struct readahead_read *r, struct backing *b)
 	r->seek = dispatcher_seek_bytes(&b->device->dispatcher);
 	r->price = board_readahead_price(&b->device->prices);
 	r->kept = b->kept_for;
+	r->brings = device_queues_demand(b->device) && !device_joins_only(b->device);
 	r->file = b->file;
 }
 

@@ -159,6 +159,12 @@ static inline void cursor_check(const struct cursor *c)
 	(void)c;
 }
 
+/* Whether nothing was asked for yet in C's run. */
+static inline bool cursor_is_first(const struct cursor *c)
+{
+	return c->ra_end <= c->start;
+}
+
 /* What was asked for is of no use any more, and what of it is under way means nothing to C. */
 static inline void cursor_end_run(struct cursor *c)
 {

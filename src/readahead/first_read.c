@@ -28,6 +28,13 @@ static bool begins_stream(const struct first_read *r)
 	return r->followed && r->window >= FOLLOWED_WINDOW && r->offset + r->len <= FIRST_READS;
 }
 
+/* Whether R is the one by which its reader has come to so much that it brings the rest of FIRST_READS. */
+static bool ends_begin(const struct first_read *r)
+{
+	return r->window >= FOLLOWED_WINDOW && r->offset >= FIRST_READS / 4 &&
+	       r->offset + r->len <= FIRST_READS;
+}
+
 /* What one at the end of its file brings from its offset on. */
 static uint64_t to_end(const struct first_read *r)
 {
@@ -60,8 +67,8 @@ static uint64_t in_window(const struct first_read *r)
 		return r->len;
 	if (!first_read_begins(r))
 		return to_end(r);
-	most = begins_stream(r) ? FIRST_READS - r->offset : window;
-	want = r->offset + initial(r);
+	most = begins_stream(r) || ends_begin(r) ? FIRST_READS - r->offset : window;
+	want = ends_begin(r) ? most : r->offset + initial(r);
 	if (want > most)
 		want = most;
 	if (want > r->size - r->offset)

@@ -5,11 +5,12 @@
  *
  *   [ read |  as much again  ]                      the first read of a file, from its beginning
  *   [ what was read so far   | read ... of that twice the last part ]   one that goes on where that ended
+ *   [   a quarter of FIRST_READS, or more   | read |  the rest of it ]   one that goes on behind that
  *
  * Of a stream the rest comes ahead of it: a READ of it that is late waits for no more than the kernel's window of by
  * default, however large read_ahead_kb is, and nobody waits behind it for more. But where it begins its first chunk may
  * wait for the turns of others, and its first READs do not wait for that (sched/join.c): by themselves they bring
- * FIRST_READS of the file in two or three requests, which is all that many a reader wants.
+ * FIRST_READS of the file in two requests, which is all that many a reader wants.
  *
  * Who is known to come further in most files that he begins with (file_begin.h) has all of that by the first one, where the
  * disk reads it in the time of a seek; and else as much at once as these READs bring together.

@@ -10,6 +10,7 @@
 #include "readahead/run_lengths.h"
 #include "readahead/way.h"
 #include "readahead/window.h"
+#include "readahead/young.h"
 
 /* Reads that pass over as much each, and are not believed yet. */
 #define PACES 8
@@ -25,24 +26,6 @@
 #define TAIL_SHARE 8
 /* Chunks of one cursor that wait in the queue at most. */
 #define QUEUED_MAX 16
-/*
- * Of a reader whose runs do not mostly go on where they have come to so many bytes: the first chunk of a run is this part
- * of one, or that where no more streams than a few compete, of which he is not the only one; and until he has come so far
- * the next waits until all but this part of what was asked for has been read. Among many streams each chunk costs a seek:
- * there the first one is whole, and ends where its reader stops (readahead_reads_on).
- */
-#define SHORT_RUN	  (UINT64_C(1) << 20)
-#define FIRST_SHARE	  16
-#define FIRST_SHARE_FEW	  4
-#define YOUNG_SHARE	  2
-#define YOUNG_SHARE_ALONE 4
-#define STREAMS_FEW	  2
-/*
- * The first chunk of a backward reader who is alone is this part of one, and each further one is longer by that part of
- * all before it: each costs a seek, so that doubled ones would come late again and again, and a whole one comes late once.
- */
-#define BACKWARD_FIRST 3
-#define BACKWARD_SHARE 4
 /* A file's rest that is fetched anyway, where it is not known what a seek costs. */
 #define REST_MAX (UINT64_C(1) << 20)
 /* No position. */
@@ -236,108 +219,6 @@ static uint64_t as_far_as_worth(struct readahead *ra, const struct cursor *c,
 	return end <= from ? 0 : len < end - from ? len : end - from;
 }
 
-/* Whether C's run may be over soon, for all that is known of its reader. */
-static bool is_unknown(const struct readahead *ra, const struct readahead_tuning *t,
-		       const struct cursor *c)
-{
-	return t->rules->lengths && c->way == WAY_FORWARD && c->reader &&
-	       !run_lengths_go_on(ra->lengths, c->reader, SHORT_RUN);
-}
-
-/* ... and it is worth a seek more. Not among several streams, where each chunk costs one. */
-static bool may_be_short(const struct readahead *ra, const struct readahead_tuning *t,
-			 const struct cursor *c, const struct readahead_read *read)
-{
-	return read->streams <= STREAMS_FEW && is_unknown(ra, t, c);
-}
-
-/* Whether nothing was asked for yet in C's run. */
-static bool is_first(const struct cursor *c)
-{
-	return c->ra_end <= c->start;
-}
-
-/* Whether nothing else is fetched in between, for anybody: then a chunk behind another costs no seek. */
-static bool is_alone(const struct readahead *ra, const struct cursor *c,
-		     const struct readahead_read *read)
-{
-	uint32_t at = heur_cursor_ref(&ra->table, c).index;
-
-	return read->streams <= 1 && (!c->ra_end || run_lengths_stays(ra->lengths, c->reader, at));
-}
-
-/* Whether others compete, but no more than a few. */
-static bool is_among_few(const struct readahead *ra, const struct cursor *c,
-			 const struct readahead_read *read)
-{
-	return read->streams <= STREAMS_FEW && !is_alone(ra, c, read);
-}
-
-/*
- * Whether that reader has just begun with what was asked for: who reads on comes far enough while that arrives, and of
- * who does not no second chunk is thrown away. Among several streams until he has come to SHORT_RUN; of one of several in
- * a file, who go on in what is fetched for each other, only of a first one that was cut short (sched).
- */
-static bool has_just_begun(const struct readahead *ra, const struct readahead_tuning *t,
-			   const struct cursor *c, const struct readahead_read *read)
-{
-	uint64_t asked = c->ra_end - c->start, come = c->next - c->start, rest;
-
-	if (!is_unknown(ra, t, c))
-		return false;
-	if (read->streams > STREAMS_FEW &&
-	    (c->file->set.n == 1 ? come >= SHORT_RUN : asked > read->chunk / 2))
-		return false;
-	rest = asked / (is_alone(ra, c, read) ? YOUNG_SHARE_ALONE : YOUNG_SHARE);
-	return come < asked - rest;
-}
-
-/* What a chunk at FROM must be longer than to bring anything that C's reader does not ask for himself. */
-static uint64_t least_chunk(const struct cursor *c, const struct readahead_read *read,
-			    uint64_t from)
-{
-	return 2 * ((from < c->next ? c->next - from : 0) + read->len);
-}
-
-/* Chunks of L are of CHUNK bytes, or the least that is worth while, as far as that is no more than MOST. */
-static void cut(struct window_limits *l, const struct readahead_tuning *t, const struct cursor *c,
-		const struct readahead_read *read, uint64_t from, uint64_t chunk, uint64_t most)
-{
-	uint64_t least = least_chunk(c, read, from);
-
-	if (chunk < t->chunk_min)
-		chunk = t->chunk_min;
-	if (chunk < least)
-		chunk = least;
-	if (chunk <= most)
-		l->chunk = chunk;
-}
-
-/*
- * The first chunk of a run that may be short is that too; and alone the others grow with it, none longer than all before it.
- * But for a reader who is half through with that already.
- */
-static void shorten(const struct readahead *ra, struct window_limits *l,
-		    const struct readahead_tuning *t, const struct cursor *c,
-		    const struct readahead_read *read, uint64_t from)
-{
-	uint64_t share = is_among_few(ra, c, read) ? FIRST_SHARE_FEW : FIRST_SHARE;
-
-	if (is_first(c))
-		cut(l, t, c, read, from, l->chunk / share, l->chunk / FIRST_SHARE_FEW);
-	else if (is_alone(ra, c, read))
-		cut(l, t, c, read, from, c->ra_end - c->start, l->chunk);
-}
-
-/* A lone backward reader's chunks begin short, and grow. */
-static void begin_backward(struct window_limits *l, const struct readahead_tuning *t,
-			   const struct cursor *c, const struct readahead_read *read, uint64_t from)
-{
-	uint64_t asked = c->ra_end > c->start ? c->ra_end - c->start : 0;
-
-	cut(l, t, c, read, from, l->chunk / BACKWARD_FIRST + asked / BACKWARD_SHARE, l->chunk);
-}
-
 /* The length of the chunk at FROM, behind which others asked for what is at NEXT; 0: none now. */
 static uint64_t length(struct readahead *ra, const struct readahead_tuning *t,
 		       struct readahead_counters *counters, struct cursor *c,
@@ -348,10 +229,8 @@ static uint64_t length(struct readahead *ra, const struct readahead_tuning *t,
 
 	if (is_sparse(c))
 		widen(&l, c);
-	else if (may_be_short(ra, t, c, read))
-		shorten(ra, &l, t, c, read, from);
-	else if (c->way == WAY_BACKWARD && c->reader && is_alone(ra, c, read))
-		begin_backward(&l, t, c, read, from);
+	else
+		young_chunk(ra, &l, t, c, read, from);
 	window = t->rules->window ? t->rules->window(&l, c) : window_learnt(&l, c);
 	granted = grant(ra, t, c, read->price, &l, window);
 	len = granted ? window_next_chunk(&l, granted, c->next, from, end) : 0;
@@ -416,7 +295,7 @@ static uint64_t pass_others(const struct readahead_tuning *t, const struct curso
 static bool begins(const struct cursor *c, const struct readahead_read *read, uint64_t from,
 		   uint64_t len)
 {
-	return is_first(c) && c->way == WAY_FORWARD &&
+	return cursor_is_first(c) && c->way == WAY_FORWARD &&
 	       (from + len < read->size || len > read->chunk);
 }
 
@@ -424,7 +303,7 @@ static bool begins(const struct cursor *c, const struct readahead_read *read, ui
 static bool is_young(const struct readahead *ra, const struct readahead_tuning *t,
 		     const struct cursor *c)
 {
-	return is_first(c) && c->file->set.n == 1 && is_unknown(ra, t, c);
+	return cursor_is_first(c) && c->file->set.n == 1 && young_is_unknown(ra, t, c);
 }
 
 /* C asks for LEN bytes from FROM on; ANEW: its reader is beyond what it asked for. */
@@ -469,9 +348,9 @@ void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 	uint64_t begin = way_begin(c->way, read->size);
 	uint64_t read_end = anew ? c->next : c->read_end, len, unread, bytes;
 
-	if (c->queued && !outruns(t, c, read))
+	if ((c->queued && !outruns(t, c, read)) || young_reads_alone(ra, t, c, read))
 		return;
-	if (!anew && (has_just_begun(ra, t, c, read) || may_wait_long(c, read)))
+	if (!anew && (young_has_enough(ra, t, c, read) || may_wait_long(c, read)))
 		return;
 	if (own < begin)
 		own = begin; /* the file has become smaller */
