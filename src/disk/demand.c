@@ -40,6 +40,20 @@ size_t cached_reply(struct backing *b, const struct iovec *iov, int n, uint64_t 
 	return got > 0 ? (size_t)got : 0;
 }
 
+bool demand_is_left(struct backing *b, uint64_t offset, uint64_t len, bool let_go)
+{
+	bool there;
+
+	/* Who has what he asked for was woken before; and pages count as resident while they are on their way. */
+	if (let_go)
+		return true;
+	if (!backing_use(b))
+		return false;
+	there = backing_resident(b, offset, len);
+	backing_unuse(b);
+	return !there;
+}
+
 /* ---- past the queue ---------------------------------------------------------------------- */
 
 struct device *direct_read_begin(struct backing *b, uint64_t offset, uint64_t len)

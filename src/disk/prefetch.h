@@ -52,6 +52,12 @@ size_t demand_reply(struct dispatcher *d, struct backing *b, const struct iovec 
 size_t cached_reply(struct backing *b, const struct iovec *iov, int n, uint64_t offset);
 
 /*
+ * Whether LEN bytes at OFFSET of B are still to be fetched for a demand read that waited for another request and was woken;
+ * LET_GO: because that hangs. The caller has a hold at least.
+ */
+bool demand_is_left(struct backing *b, uint64_t offset, uint64_t len, bool let_go);
+
+/*
  * A demand read at OFFSET goes to the disk by itself, and brings ALONG bytes besides its own: what IO's engine must know
  * of it, with TUNING; PLAN is its plan.
  */

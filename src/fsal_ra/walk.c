@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "disk/prefetch.h"
 #include "disk/tree_dir.h"
 #include "disk/tree_job.h"
 #include "disk/tree_listing.h"
@@ -153,19 +154,6 @@ bool walk_read_waits(const struct walk_read *read, struct call *call)
 	return false;
 }
 
-/* Whether what CALL waited for is in memory, or cannot be asked for any more. */
-static bool has_come(const struct call *call)
-{
-	struct backing *b = call->backing;
-	bool there;
-
-	if (!backing_use(b))
-		return true;
-	there = backing_resident(b, call->read_arg->offset, call_length(call->read_arg));
-	backing_unuse(b);
-	return there;
-}
-
 bool walk_read_again(struct call *call)
 {
 	struct backing *b = call->backing;
@@ -175,7 +163,9 @@ bool walk_read_again(struct call *call)
 
 	call->due = 0;
 	call->req.let_go = false;
-	if ((len == 0 && !let_go) || has_come(call))
+	if (len == 0 && !let_go)
+		return false;
+	if (!demand_is_left(b, call->read_arg->offset, call_length(call->read_arg), let_go))
 		return false;
 	if (len != 0) {
 		call->req.file = b->file;

@@ -49,8 +49,9 @@ void walk_read_begin(struct walk_read *read, const struct ra_handle *hdl, uint64
  */
 bool walk_read_waits(const struct walk_read *read, struct call *call);
 /*
- * Before it is answered, whether it waited or not. True: the job did not come to it, for its turn was over, and
- * it is queued by itself now, to its client's account as any other; it may be over at any time.
+ * Before any READ that was queued is answered, whether it waited for a job or not. True: the job did not come to it, for its
+ * turn was over, or what it waited for, a job or another request, hangs; it is queued by itself now, to its client's account
+ * as any other, and may be over at any time.
  */
 bool walk_read_again(struct call *call);
 /* Once it is answered or queued. B: its backing, a use, or NULL. */
