@@ -26,10 +26,10 @@ struct remote {
 	struct remote_file f;
 	_Atomic uint64_t size_asked; /* ns */
 	struct self_check check;
-	struct hint hint;
 	uint64_t serial; /* of all that were ever open: the file to `keep` */
 	struct vouching vouching;
-	atomic_bool holds; /* something was kept since read-ahead of it stopped last */
+	atomic_bool holds;  /* something was kept since read-ahead of it stopped last */
+	struct hint hint[]; /* one, of what the FSAL keeps; none with `keep` */
 };
 
 /* Reads through the FSALs' clients that keep what was read. */
@@ -142,7 +142,7 @@ static bool remote_resident(struct backing *b, uint64_t offset, uint64_t len)
 		return true; /* nothing to read there */
 	if (r->f.keep != NULL)
 		return is_kept(r, offset, end - offset);
-	return hint_has(&r->hint, offset, end - offset, brought(b), r->f.cache);
+	return hint_has(r->hint, offset, end - offset, brought(b), r->f.cache);
 }
 
 /* Where a cluster puts what nobody knows: file order. */
@@ -197,7 +197,7 @@ static void remote_changed(struct backing *b, uint64_t offset, uint64_t len)
 	if (r->f.keep != NULL)
 		use_once_drop(r->f.keep, r->serial, offset, len);
 	else
-		hint_drop(&r->hint, offset, len);
+		hint_drop(r->hint, offset, len);
 }
 
 static bool remote_prefetches(struct backing *b, uint64_t now, bool takes)
@@ -239,12 +239,12 @@ static void remote_answered(struct backing *b, uint64_t offset, uint64_t len, bo
 	if (r->f.keep != NULL)
 		return;
 	if (!resident) { /* the FSAL has it now */
-		hint_add(&r->hint, offset, len, offset + len >= size_of(b), brought(b));
+		hint_add(r->hint, offset, len, offset + len >= size_of(b), brought(b));
 		return;
 	}
 	if (!self_check_read(&r->check, took, expected(b, len), now_of(b)))
 		return;
-	hint_drop(&r->hint, 0, UINT64_MAX);
+	hint_drop(r->hint, 0, UINT64_MAX);
 	say_stopped(b, r);
 }
 
@@ -347,7 +347,7 @@ static ssize_t read_one(struct dispatcher *d, struct remote *r, char *buffer, si
 	if (r->f.keep != NULL)
 		keep(r, marked, buffer, (uint64_t)got, offset, asked);
 	else
-		hint_add_ahead(&r->hint, offset, (uint64_t)got, brought(&r->base));
+		hint_add_ahead(r->hint, offset, (uint64_t)got, brought(&r->base));
 	return got;
 }
 
@@ -405,7 +405,10 @@ static void remote_close(struct backing *b)
 
 static void remote_fini(struct backing *b)
 {
-	hint_fini(&remote_of(b)->hint);
+	struct remote *r = remote_of(b);
+
+	if (r->f.keep == NULL)
+		hint_fini(r->hint);
 }
 
 static const struct backing_ops remote_ops = {
@@ -455,7 +458,8 @@ struct backing *backing_remote_new(const struct remote_file *f, struct export_io
 				   struct device *device, int *err)
 {
 	static _Atomic uint64_t serials;
-	struct remote *r = calloc(1, sizeof(*r));
+	size_t hints = f->keep == NULL ? 1 : 0;
+	struct remote *r = calloc(1, sizeof(*r) + hints * sizeof(r->hint[0]));
 
 	if (r == NULL) {
 		*err = ENOMEM;
@@ -470,6 +474,7 @@ struct backing *backing_remote_new(const struct remote_file *f, struct export_io
 	r->base.kept_for = f->keep != NULL ? use_once_age(f->keep) : 0;
 	hot_never(&r->base.hot);
 	atomic_init(&r->size_asked, now_of(&r->base));
-	hint_init(&r->hint);
+	if (hints != 0)
+		hint_init(r->hint);
 	return &r->base;
 }

@@ -325,6 +325,26 @@ static void test_files_that_nobody_has_open_are_shown(void **state)
 	backing_slot_fini(&other);
 }
 
+void *__wrap_calloc(size_t n, size_t size);
+void *__real_calloc(size_t n, size_t size);
+static _Thread_local size_t most; /* bytes asked for at a time */
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	most = n * size > most ? n * size : most;
+	return __real_calloc(n, size);
+}
+
+/* What the FSAL's cache has is remembered where it has one: an open file is small here. */
+static void test_what_an_open_file_takes(void **state)
+{
+	backing_put(get_remote()); /* with the device */
+	backing_drop(&cluster.slot);
+	most = 0;
+	backing_put(get_remote());
+	assert_in_range(most, 1, 4 * KIB);
+}
+
 /* A file that was written to a moment ago: only attributes that are others than before tell anything. */
 static void test_unsettled_attributes_that_are_shown(void **state)
 {
@@ -372,6 +392,7 @@ int main(void)
 		TEST(test_nothing_older_than_what_clients_were_shown),
 		TEST(test_what_is_shown_through_another_handle),
 		TEST(test_files_that_nobody_has_open_are_shown),
+		TEST(test_what_an_open_file_takes),
 		TEST(test_unsettled_attributes_that_are_shown),
 		TEST(test_what_is_kept_is_bounded),
 	};
