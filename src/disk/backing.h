@@ -111,8 +111,9 @@ struct backing_ops {
 
 struct backing {
 	const struct backing_ops *ops;
-	TAILQ_ENTRY(backing) link; /* of all open ones; the list's lock */
-	struct backing_slot *slot; /* its owner while linked; the list's lock */
+	TAILQ_ENTRY(backing) link;   /* of all open ones; the list's lock */
+	LIST_ENTRY(backing) of_file; /* ... of which the files share a place; the same */
+	struct backing_slot *slot;   /* its owner while linked; the list's lock */
 	atomic_uint holds, uses;
 	atomic_bool gone;	    /* closed or unlinked: stop prefetching */
 	_Atomic uint64_t used;	    /* ns */

@@ -12,7 +12,6 @@
 
 #include "common/clock.h"
 #include "common/rcu.h"
-#include "disk/file_tally.h"
 
 /* After an error that may pass no descriptor is asked for so long (ns). */
 #define RETRY CLOCK_SECOND
@@ -31,7 +30,19 @@ static struct {
 	 .open = TAILQ_HEAD_INITIALIZER(all.open),
 	 .max = 1024,
 	 .idle = 30 * CLOCK_SECOND};
-static struct file_tally files; /* of those; changed with the lock */
+
+/* The same by file. Where as many are open as may be, 32 share a place by chance. */
+#define PLACES 16384u
+LIST_HEAD(place_list, backing);
+static struct place {
+	struct place_list open; /* the list's lock */
+	_Atomic uint32_t n;	/* of those, changed with it: 0 tells without it that none is */
+} places[PLACES];
+
+static struct place *place_of(const struct backing_slot *slot)
+{
+	return &places[(slot->file_hash ^ slot->file_hash >> 32) % PLACES];
+}
 
 void backing_set_limits(uint32_t max, uint64_t idle)
 {
@@ -57,12 +68,25 @@ static struct backing *detach(struct backing_slot *slot)
 
 /* ---- the list of open ones --------------------------------------------------------------- */
 
+static void link_backing(struct backing *b, struct backing_slot *slot)
+{
+	struct place *place = place_of(slot);
+
+	lock_assert_held(&all.lock);
+	TAILQ_INSERT_TAIL(&all.open, b, link);
+	all.n++;
+	LIST_INSERT_HEAD(&place->open, b, of_file);
+	place->n++;
+	b->slot = slot;
+}
+
 static void unlink_backing(struct backing *b)
 {
 	lock_assert_held(&all.lock);
 	TAILQ_REMOVE(&all.open, b, link);
 	all.n--;
-	file_tally_remove(&files, b->slot->file_hash);
+	LIST_REMOVE(b, of_file);
+	place_of(b->slot)->n--;
 	b->slot = NULL;
 }
 
@@ -137,12 +161,9 @@ static struct backing *publish(struct backing_slot *slot, struct backing *b)
 	if (slot->backing) {
 		other = backing_ref(slot->backing);
 	} else {
-		file_tally_add(&files, slot->file_hash);
 		slot->backing = b;
-		b->slot = slot;
+		link_backing(b, slot);
 		extent_map_set_changes(&b->extents, slot->changes);
-		TAILQ_INSERT_TAIL(&all.open, b, link);
-		all.n++;
 	}
 	lock_drop(&slot->lock);
 	lock_drop(&all.lock);
@@ -279,30 +300,29 @@ static bool is_of(const struct backing *b, const struct backing_slot *slot)
 	       memcmp(b->slot->key, slot->key, slot->key_len) == 0;
 }
 
-/* A hold of what another handle has open of the file of SLOT; NULL: none has, which is told without the lock mostly. */
-static struct backing *peek_other(const struct backing_slot *slot)
+/* What other handles have open of the file of SLOT; if none has, that is told without the lock mostly. */
+static void show_others(const struct backing_slot *slot, const struct use_once_attrs *a)
 {
+	struct place *place = place_of(slot);
 	struct backing *b;
 
-	if (!file_tally_may_have(&files, slot->file_hash))
-		return NULL;
+	if (atomic_load(&place->n) == 0)
+		return;
 	lock_take(&all.lock);
-	TAILQ_FOREACH(b, &all.open, link)
+	for (b = LIST_FIRST(&place->open); b != NULL; b = LIST_NEXT(b, of_file))
 		if (is_of(b, slot))
-			break;
-	if (b != NULL)
-		backing_hold(b);
+			backing_show(backing_hold(b), a);
 	lock_drop(&all.lock);
-	return b;
 }
 
 void backing_shown(struct backing_slot *slot, const struct use_once_attrs *a, bool any)
 {
 	struct backing *b = backing_peek(slot);
 
-	if (b == NULL && any)
-		b = peek_other(slot);
-	backing_show(b, a);
+	if (b != NULL)
+		backing_show(b, a);
+	else if (any)
+		show_others(slot, a);
 }
 
 void backing_drop_others(struct backing_slot *slot)
@@ -311,8 +331,8 @@ void backing_drop_others(struct backing_slot *slot)
 	struct backing *b, *next;
 
 	lock_take(&all.lock);
-	for (b = TAILQ_FIRST(&all.open); b != NULL; b = next) {
-		next = TAILQ_NEXT(b, link);
+	for (b = LIST_FIRST(&place_of(slot)->open); b != NULL; b = next) {
+		next = LIST_NEXT(b, of_file);
 		if (is_of(b, slot) && steal(b))
 			TAILQ_INSERT_TAIL(&out, b, link);
 	}

@@ -131,15 +131,12 @@ void backing_cool(struct backing_slot *slot);
 struct backing *backing_peek(struct backing_slot *slot);
 /* Detaches the slot's backing: its descriptor closes as soon as nobody reads through it. */
 void backing_drop(struct backing_slot *slot);
-/*
- * Closes what other handles have open of the file of SLOT: what they keep is old. The list's lock is held for one pass
- * over what is open.
- */
+/* Closes what other handles have open of the file of SLOT: what they keep is old. */
 void backing_drop_others(struct backing_slot *slot);
 
 /*
- * A client is shown the attributes A of the file of SLOT: what is kept of it is to be no older. ANY: also what another handle
- * has open of it, if SLOT has nothing: where there may be such, the list's lock is held for a pass over what is open.
+ * A client is shown the attributes A of the file of SLOT: what is kept of it is to be no older. ANY: also what other handles
+ * have open of it, if SLOT has nothing.
  */
 void backing_shown(struct backing_slot *slot, const struct use_once_attrs *a, bool any);
 

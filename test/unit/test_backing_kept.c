@@ -288,6 +288,77 @@ static void test_what_is_shown_through_another_handle(void **state)
 	backing_put(b);
 }
 
+/* Another slot of a made-up cluster's file called KEY. */
+static void slot_of(struct backing_slot *slot, const void *key, size_t len)
+{
+	backing_slot_init(slot, no_descriptor, key, len);
+	backing_slot_set_remote(slot, open_cluster);
+}
+
+/* Two exports have it open. */
+static void test_all_that_have_it_open_are_told(void **state)
+{
+	struct backing_slot second, third;
+	struct backing *b = get_remote(), *c;
+
+	slot_of(&second, cluster.slot.key, cluster.slot.key_len);
+	slot_of(&third, cluster.slot.key, cluster.slot.key_len);
+	c = backing_get(&second, io, clock_now());
+	fetch(b, 0, MIB);
+	fetch(c, 0, MIB);
+	cluster.change = 8;
+	show(&third, 8, true, true);
+	assert_false(reads(b, 0, 64 * KIB, 8));
+	assert_false(reads(c, 0, 64 * KIB, 8));
+	backing_put(b);
+	backing_put(c);
+	backing_slot_fini(&second);
+	backing_slot_fini(&third);
+}
+
+#define OPEN  4000
+#define SHOWN 1000
+
+/* The least of some tries (ns of this thread). */
+static uint64_t time_to_show(struct backing_slot *slots)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < 5; i++) {
+		struct timespec begun, over;
+		uint64_t took;
+
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begun);
+		for (int n = 0; n < SHOWN; n++)
+			show(&slots[n], 8, true, true);
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &over);
+		took = (uint64_t)(over.tv_sec - begun.tv_sec) * SEC + (uint64_t)over.tv_nsec -
+		       (uint64_t)begun.tv_nsec;
+		least = took < least ? took : least;
+	}
+	return least;
+}
+
+/* As a listing of files that are not: each takes about as long as where few others are open. */
+static void test_files_that_are_shown_beside_many_open_ones(void **state)
+{
+	struct backing_slot *slots = calloc(OPEN + SHOWN, sizeof(*slots));
+	uint64_t few;
+
+	backing_set_limits(2 * OPEN, 30 * SEC);
+	for (int n = 0; n < OPEN + SHOWN; n++)
+		slot_of(&slots[n], &n, sizeof(n));
+	backing_put(get_remote());
+	few = time_to_show(slots);
+	for (int n = SHOWN; n < OPEN + SHOWN; n++)
+		backing_put(backing_get(&slots[n], io, clock_now()));
+	assert_int_equal(backing_count(), OPEN + 1);
+	assert_in_range(time_to_show(slots), 1, 20 * few);
+	for (int n = 0; n < OPEN + SHOWN; n++)
+		backing_slot_fini(&slots[n]);
+	free(slots);
+}
+
 static _Thread_local unsigned int locks; /* taken by the thread that asks */
 
 int __wrap_pthread_mutex_lock(pthread_mutex_t *m);
@@ -391,6 +462,8 @@ int main(void)
 		TEST(test_records_that_were_read_go),
 		TEST(test_nothing_older_than_what_clients_were_shown),
 		TEST(test_what_is_shown_through_another_handle),
+		TEST(test_all_that_have_it_open_are_told),
+		TEST(test_files_that_are_shown_beside_many_open_ones),
 		TEST(test_files_that_nobody_has_open_are_shown),
 		TEST(test_what_an_open_file_takes),
 		TEST(test_unsettled_attributes_that_are_shown),
