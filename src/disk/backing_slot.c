@@ -315,13 +315,13 @@ static void show_others(const struct backing_slot *slot, const struct use_once_a
 	lock_drop(&all.lock);
 }
 
-void backing_shown(struct backing_slot *slot, const struct use_once_attrs *a, bool any)
+void backing_shown(struct backing_slot *slot, const struct use_once_attrs *a)
 {
 	struct backing *b = backing_peek(slot);
 
 	if (b != NULL)
 		backing_show(b, a);
-	else if (any)
+	else
 		show_others(slot, a);
 }
 

@@ -135,10 +135,10 @@ void backing_drop(struct backing_slot *slot);
 void backing_drop_others(struct backing_slot *slot);
 
 /*
- * A client is shown the attributes A of the file of SLOT: what is kept of it is to be no older. ANY: also what other handles
- * have open of it, if SLOT has nothing.
+ * A client is shown the attributes A of the file of SLOT: what is kept of it, by other handles where SLOT has nothing, is to
+ * be no older, nor what is on its way.
  */
-void backing_shown(struct backing_slot *slot, const struct use_once_attrs *a, bool any);
+void backing_shown(struct backing_slot *slot, const struct use_once_attrs *a);
 
 /*
  * [offset, offset + len) of the file changes or has changed, LEN UINT64_MAX: to the end: what is known of

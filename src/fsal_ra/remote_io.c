@@ -193,7 +193,7 @@ void remote_shown(struct ra_handle *hdl, const struct fsal_attrlist *attrs, uint
 		return;
 	a.stamp = vouching_stamp(a.change, (uint32_t)attrs->ctime.tv_nsec,
 				 (uint32_t)attrs->mtime.tv_nsec);
-	backing_shown(&hdl->slot, &a, remote_kept() != 0);
+	backing_shown(&hdl->slot, &a);
 }
 
 static void give_back(const struct remote_handle *h)

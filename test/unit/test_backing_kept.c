@@ -248,12 +248,12 @@ static void test_records_that_were_read_go(void **state)
 }
 
 /* A client is shown attributes of the version CHANGE, through the handle of SLOT. */
-static void show(struct backing_slot *slot, uint64_t change, bool settled, bool any)
+static void show(struct backing_slot *slot, uint64_t change, bool settled)
 {
 	struct use_once_attrs a = {
 		.change = change, .settled = settled, .stamp = change + 1, .asked = clock_now()};
 
-	backing_shown(slot, &a, any);
+	backing_shown(slot, &a);
 }
 
 /* Who has seen that the file changed would have what was read before for good: nothing tells him once more. */
@@ -262,10 +262,10 @@ static void test_nothing_older_than_what_clients_were_shown(void **state)
 	struct backing *b = get_remote();
 
 	fetch(b, 0, MIB);
-	show(&cluster.slot, 7, true, false);
+	show(&cluster.slot, 7, true);
 	assert_true(reads(b, 0, 64 * KIB, 7));
 	cluster.change = 8;
-	show(&cluster.slot, 8, true, false);
+	show(&cluster.slot, 8, true);
 	assert_false(reads(b, 64 * KIB, 64 * KIB, 8));
 	assert_int_equal(fetch(b, 0, MIB), MIB);
 	assert_true(reads(b, 64 * KIB, 64 * KIB, 8));
@@ -282,7 +282,32 @@ static void test_what_is_shown_through_another_handle(void **state)
 	backing_slot_init(&second, NULL, cluster.slot.key, cluster.slot.key_len);
 	fetch(b, 0, MIB);
 	cluster.change = 8;
-	show(&second, 8, true, true);
+	show(&second, 8, true);
+	assert_false(reads(b, 0, 64 * KIB, 8));
+	backing_slot_fini(&second);
+	backing_put(b);
+}
+
+static struct backing_slot *seen_through;
+
+/* Another gateway's client wrote, and a LOOKUP finds it, when the bytes of before are on their way. */
+static void is_written(void)
+{
+	cluster.while_read = NULL;
+	show(seen_through, 8, true);
+}
+
+static void test_what_is_shown_while_the_first_bytes_are_under_way(void **state)
+{
+	struct backing *b = get_remote();
+	struct backing_slot second;
+
+	backing_slot_init(&second, NULL, cluster.slot.key, cluster.slot.key_len);
+	seen_through = &second;
+	cluster.while_read = is_written;
+	assert_int_equal(use_once_held(cluster.keep), 0);
+	fetch(b, 0, MIB);
+	cluster.change = 8;
 	assert_false(reads(b, 0, 64 * KIB, 8));
 	backing_slot_fini(&second);
 	backing_put(b);
@@ -307,7 +332,7 @@ static void test_all_that_have_it_open_are_told(void **state)
 	fetch(b, 0, MIB);
 	fetch(c, 0, MIB);
 	cluster.change = 8;
-	show(&third, 8, true, true);
+	show(&third, 8, true);
 	assert_false(reads(b, 0, 64 * KIB, 8));
 	assert_false(reads(c, 0, 64 * KIB, 8));
 	backing_put(b);
@@ -330,7 +355,7 @@ static uint64_t time_to_show(struct backing_slot *slots)
 
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begun);
 		for (int n = 0; n < SHOWN; n++)
-			show(&slots[n], 8, true, true);
+			show(&slots[n], 8, true);
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &over);
 		took = (uint64_t)(over.tv_sec - begun.tv_sec) * SEC + (uint64_t)over.tv_nsec -
 		       (uint64_t)begun.tv_nsec;
@@ -375,7 +400,7 @@ static unsigned int locks_for(struct backing_slot *slot)
 {
 	unsigned int before = locks;
 
-	show(slot, 8, true, true);
+	show(slot, 8, true);
 	return locks - before;
 }
 
@@ -423,12 +448,12 @@ static void test_unsettled_attributes_that_are_shown(void **state)
 
 	cluster.unsettled = true;
 	fetch(b, 0, MIB);
-	show(&cluster.slot, 0, false, false);
+	show(&cluster.slot, 0, false);
 	assert_int_equal(fetch(b, 0, MIB), MIB);
-	show(&cluster.slot, 0, false, false);
+	show(&cluster.slot, 0, false);
 	assert_true(reads(b, 0, 64 * KIB, 7));
 	cluster.change = 8;
-	show(&cluster.slot, 8, false, false);
+	show(&cluster.slot, 8, false);
 	assert_false(reads(b, 64 * KIB, 64 * KIB, 8));
 	backing_put(b);
 }
@@ -462,6 +487,7 @@ int main(void)
 		TEST(test_records_that_were_read_go),
 		TEST(test_nothing_older_than_what_clients_were_shown),
 		TEST(test_what_is_shown_through_another_handle),
+		TEST(test_what_is_shown_while_the_first_bytes_are_under_way),
 		TEST(test_all_that_have_it_open_are_told),
 		TEST(test_files_that_are_shown_beside_many_open_ones),
 		TEST(test_files_that_nobody_has_open_are_shown),
