@@ -316,13 +316,11 @@ static uint64_t mark(struct remote *r)
 	return use_once_mark(r->f.keep, r->serial);
 }
 
-/* ASKED: where what is wanted ends. */
+/* ASKED: where what is wanted of the file ends. */
 static void keep(struct remote *r, uint64_t marked, const char *data, uint64_t len, uint64_t offset,
 		 uint64_t asked)
 {
-	uint64_t spare = offset + len > asked ? offset + len - asked : 0;
-
-	use_once_put(r->f.keep, r->serial, marked, offset, data, len, spare, now_of(&r->base));
+	use_once_put(r->f.keep, r->serial, marked, offset, data, len, asked, now_of(&r->base));
 	if (!atomic_load_explicit(&r->holds, memory_order_relaxed))
 		atomic_store(&r->holds, true);
 }

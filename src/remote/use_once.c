@@ -177,10 +177,10 @@ static uint32_t enter(struct use_once *c, struct use_once_block *b, uint64_t mar
 }
 
 void use_once_put(struct use_once *c, uint64_t file, uint64_t mark, uint64_t offset,
-		  const void *data, uint64_t len, uint64_t spare, uint64_t now)
+		  const void *data, uint64_t len, uint64_t asked, uint64_t now)
 {
 	uint64_t end = offset + len;
-	uint32_t asked = spare != 0 ? (uint32_t)((end - spare) % USE_ONCE_UNIT) : 0;
+	uint32_t of_last = asked < end ? (uint32_t)(asked % USE_ONCE_UNIT) : 0; /* 0: all of it */
 
 	for (uint64_t at = offset; at < end;) {
 		struct use_once_part p = use_once_part(at, end);
@@ -192,7 +192,7 @@ void use_once_put(struct use_once *c, uint64_t file, uint64_t mark, uint64_t off
 			if (b == NULL)
 				return;
 			use_once_block_fill(b, &p, (const unsigned char *)data + (at - offset),
-					    at + p.upto - p.from == end ? asked : 0);
+					    at + p.upto - p.from == end ? of_last : 0);
 			units = enter(c, b, mark);
 		}
 		at += p.upto - p.from;

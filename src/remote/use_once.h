@@ -56,11 +56,11 @@ uint64_t use_once_held(struct use_once *c);
 uint64_t use_once_mark(struct use_once *c, uint64_t file);
 /*
  * That read brought LEN bytes at OFFSET, which are copied. They are not kept where a drop came between, or no
- * room can be made. Of a unit that it has in part only the beginning is kept, for the file's last bytes. Of these the last
- * SPARE, less than a unit, nobody asked for: who reads up to them has read that unit.
+ * room can be made. Of a unit that it has in part only the beginning is kept, for the file's last bytes. What was asked
+ * for of the file ends at ASKED, within the last unit or behind it; 0: all was. Who reads up to there has read that unit.
  */
 void use_once_put(struct use_once *c, uint64_t file, uint64_t mark, uint64_t offset,
-		  const void *data, uint64_t len, uint64_t spare, uint64_t now);
+		  const void *data, uint64_t len, uint64_t asked, uint64_t now);
 /* Whether use_once_take() would answer. */
 bool use_once_has(struct use_once *c, uint64_t file, uint64_t offset, uint64_t len, uint64_t now);
 /* LEN bytes at OFFSET into the N parts of IOV, which are as long together or longer: all, or none. */
