@@ -48,9 +48,9 @@ struct remote_file {
 };
 
 /*
- * What a file with this INODE is called, of which LEN bytes at KEY say all: its number, where they say beside it what they said
- * of the first file that was named with *USUAL, which is 0 before; else that is mixed in. For clusters' file systems and
- * snapshots have files of the same numbers, which must not pass for one. Any thread.
+ * What a file with this INODE is called, of which LEN bytes at KEY say in which file system it is, and perhaps that number: its
+ * number, where they say beside it what they said of the first file that was named with *USUAL, which is 0 before; else that is
+ * mixed in. For clusters' file systems and snapshots have files of the same numbers, which must not pass for one. Any thread.
  */
 uint64_t backing_remote_name(uint64_t inode, const void *key, size_t len, _Atomic uint64_t *usual);
 

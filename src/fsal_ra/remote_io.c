@@ -46,16 +46,19 @@ struct remote_kind {
 	unsigned int minor; /* of its device */
 	uint64_t cache;
 	bool off;
-	/* Its file systems and snapshots number files alike: backing_remote_name(). GLUSTER's numbers are its own, of 64 bits. */
-	bool numbers_alike;
+	/* Its file systems, volumes and snapshots number files alike; so many bytes of a key, from its beginning, tell. */
+	size_t telling;
 	_Atomic uint64_t usual;
 	bool by_us; /* what is left of it at the end it cannot release by itself: it needs a context */
 };
 
-/* CEPH's is asked for when its first export is made; before, what client_oc_size is where nobody set it. */
+/*
+ * CEPH's cache is asked for when its first export is made; before, what client_oc_size is where nobody set it. GLUSTER's key
+ * is the volume's id, of which a snapshot has another one, and what the volume calls the file.
+ */
 static struct remote_kind kinds[] = {
-	{"CEPH", 1, UINT64_C(200) << 20, .numbers_alike = true, .by_us = true},
-	{"GLUSTER", 2, 0},
+	{"CEPH", 1, UINT64_C(200) << 20, .telling = BACKING_KEY_MAX, .by_us = true},
+	{"GLUSTER", 2, 0, .telling = 16},
 };
 
 /* What a client's cache holds (bytes), as far as one was asked. */
@@ -269,9 +272,9 @@ static int open_second(struct remote_handle *h, const struct fsal_obj_handle *su
 /* What SLOT's file is called, of a FSAL of KIND in which its number is INODE. */
 static uint64_t name_of(const struct backing_slot *slot, struct remote_kind *kind, uint64_t inode)
 {
-	if (!kind->numbers_alike)
-		return inode;
-	return backing_remote_name(inode, slot->key, slot->key_len, &kind->usual);
+	size_t len = slot->key_len < kind->telling ? slot->key_len : kind->telling;
+
+	return backing_remote_name(inode, slot->key, len, &kind->usual);
 }
 
 /* A backing of the file of SLOT, a SUB of a FSAL of KIND, for the export IO, which has said that a handle may be opened. */

@@ -202,6 +202,26 @@ static void test_what_files_are_called(void **state)
 	assert_int_not_equal(backing_remote_name(18, &key, sizeof(key), &usual), name[2]);
 }
 
+/* The same of a volume and its snapshot above FSAL_GLUSTER: of a file's key the volume's id says it, which comes first. */
+static void test_what_files_of_a_snapshot_are_called(void **state)
+{
+	struct {
+		unsigned char volume[16], file[16];
+	} key = {.volume = "a volume", .file = "a file"};
+	_Atomic uint64_t usual = 0;
+	uint64_t name;
+
+	assert_int_equal(backing_remote_name(17, &key, sizeof(key.volume), &usual), 17);
+	key.file[15] = 1;
+	assert_int_equal(backing_remote_name(18, &key, sizeof(key.volume), &usual), 18);
+	key.volume[15] = 1;
+	name = backing_remote_name(18, &key, sizeof(key.volume), &usual);
+	assert_int_not_equal(name, 18);
+	key.file[15] = 0;
+	assert_int_not_equal(backing_remote_name(17, &key, sizeof(key.volume), &usual), 17);
+	assert_int_not_equal(backing_remote_name(17, &key, sizeof(key.volume), &usual), name);
+}
+
 static void test_an_export_that_goes(void **state)
 {
 	struct backing *b = get_remote();
@@ -268,6 +288,7 @@ int main(void)
 		TEST(test_a_read_that_sleeps_is_woken),
 		TEST(test_what_writes_took_is_the_clusters),
 		TEST(test_what_files_are_called),
+		TEST(test_what_files_of_a_snapshot_are_called),
 		TEST(test_an_export_that_goes),
 		TEST(test_others_stay),
 		TEST(test_a_fsal_that_is_not_one),
