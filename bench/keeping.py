@@ -2,7 +2,7 @@
 """What bench/compare keeps as JSON, also of a run that was cut off, and going on from that.
 
     stored = keeping.read(path)                             # None: nothing is there
-    keeping.reason_against(stored, options, commit)         # None: its rounds count
+    keeping.reason_against(stored, options, machine)        # None: its rounds count
     keeping.write(path, {..., "incomplete": "why, or None"})
 
 A file is written whole or not at all, after each measurement: whatever ends a run, what was
@@ -11,9 +11,10 @@ measured is there, marked as incomplete.
 import json
 import os
 
-# Options that say how much is measured, or what is made of it, and not what a round is.
+# Options that say how much is measured, or what is made of it, and not what a round is; what lies at
+# the last three is compared itself.
 BESIDE = ("runs", "runs_of", "tries", "json", "png", "finish_png", "markdown", "go_on", "max_time", "work",
-          "servers")
+          "servers", "plugin", "nfsbench", "mechdisk")
 
 
 def write(path, stored):
@@ -37,11 +38,24 @@ def read(path):
     return stored
 
 
-def reason_against(stored, options, commit):
-    """Why rounds of a run with these options (a dict) must not stand beside those that are kept."""
-    was = stored.get("machine", {}).get("commit")
-    if was != commit:
-        return f"it is of commit {was}, this is {commit}"
+def other_code(was, now):
+    """Why what was measured on the machine `was` is of other code than on `now` (machine.describe,
+    with "built": hashes of what is measured); None where it is the same. A commit alone tells too
+    little: it may be "-dirty" with other changes, or none, and the build older."""
+    if was.get("commit") != now["commit"]:
+        return f"it is of commit {was.get('commit')}, this is {now['commit']}"
+    if "built" not in was:
+        return "it does not tell of which build it is"
+    other = [name for name, found in now["built"].items() if was["built"].get(name, found) != found]
+    return f"it is of another build: {', '.join(other)}" if other else None
+
+
+def reason_against(stored, options, machine):
+    """Why rounds of a run with these options (a dict), on this machine, must not stand beside those
+    that are kept."""
+    other = other_code(stored.get("machine", {}), machine)
+    if other:
+        return other
     old = stored["options"]
     other = [k for k in options if k not in BESIDE and old.get(k) != options[k]]
     if other:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """Calling nfsbench, and what the tables use out of its results."""
 import glob
+import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -10,34 +12,53 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def _sanitized(path, root):
-    """Whether a sanitizer watches what is built at `path`, below `root`: of no use for rates."""
+# Of builds that are not what a package carries: what they add would be measured too.
+ADDED = re.compile(r"RA_(ASSERT|SHARED_LINES):\w+=(ON|1|TRUE|YES|Y)$|CMAKE_C_FLAGS\w*:.*(-fsanitize=|--coverage)",
+                   re.MULTILINE | re.IGNORECASE)
+
+
+def _as_packaged(path, root):
+    """Whether what is at `path` is of a build, at or below `root`, that is optimised and has nothing
+    more than a package's: no assertions, no sanitizer, no counters."""
     while path != root and path != os.path.dirname(path):
         path = os.path.dirname(path)
         try:
             with open(os.path.join(path, "CMakeCache.txt"), encoding="utf-8") as cache:
-                return any("-fsanitize=" in line for line in cache if "C_FLAGS" in line)
+                text = cache.read()
         except FileNotFoundError:
-            pass
+            continue
+        return bool(re.search(r"^CMAKE_BUILD_TYPE:\w+=RelWithDebInfo$", text, re.MULTILINE)) \
+            and not ADDED.search(text)
     return False
 
 
+def hashes(paths):
+    """{name: SHA-256} of {name: path or None}: what is measured, whatever the code's commit."""
+    found = {}
+    for name, path in paths.items():
+        if path:
+            with open(path, "rb") as file:
+                found[name] = hashlib.sha256(file.read()).hexdigest()
+    return found
+
+
 def find_built(name, given):
-    """The program or plugin `name`: as given, else the newest one of the build directories that no
-    sanitizer watches."""
+    """The program or plugin `name`: as given, else the newest one of the builds as packages are, below
+    RA_BUILD where that is set."""
     if given:
         if not os.path.exists(given):
             sys.exit(f"compare: {given}: no such file")
         return os.path.abspath(given)
     top = os.path.dirname(HERE)
-    roots = [os.environ.get("RA_BUILD", "")] + glob.glob(os.path.join(top, "build*")) \
-        + [os.path.join(top, "BUILD")]
+    only = os.environ.get("RA_BUILD")
+    roots = [only] if only else glob.glob(os.path.join(top, "build*")) + [os.path.join(top, "BUILD")]
     found = []
-    for root in filter(None, roots):
+    for root in roots:
         found += [f for f in glob.glob(os.path.join(root, "**", name), recursive=True)
-                  if os.path.isfile(f) and not _sanitized(f, root)]
+                  if os.path.isfile(f) and _as_packaged(f, root)]
     if not found:
-        sys.exit(f"compare: no {name} below build*/: build the project, or name it by option "
+        sys.exit(f"compare: no {name} below {only or 'build*/'} of a build as packages are "
+                 "(RelWithDebInfo, without RA_ASSERT): build the preset release, or name it by option "
                  "or RA_BUILD")
     return os.path.abspath(max(found, key=os.path.getmtime))
 

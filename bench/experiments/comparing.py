@@ -13,7 +13,6 @@ import tempfile
 
 import testbed
 import keeping
-import machine
 from experiments import rounds
 from experiments.experiment import NotRun
 
@@ -64,14 +63,14 @@ def take(bed, path, run):
 
 
 def may_go_on(bed, path, words):
-    """Whether rounds of this very command and code are at `path`; any others are removed."""
+    """Whether rounds of this very command, code and build are at `path`; any others are removed."""
     if not os.path.exists(path):
         return False
     try:
         stored = keeping.read(path)
     except ValueError:
         stored = None
-    if bed.go_on and stored and stored["machine"]["commit"] == machine.commit() \
+    if bed.go_on and stored and not keeping.other_code(stored["machine"], bed.described) \
             and [w for w in stored["command"].split() if w != "--go-on"] == words:
         return True
     os.unlink(path)

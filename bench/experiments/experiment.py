@@ -39,6 +39,7 @@ experiment failed.
 import concurrent.futures
 import contextlib
 import dataclasses
+import functools
 import glob
 import os
 import sys
@@ -111,6 +112,15 @@ class Experiment:
         return self.seconds_quick if quick else self.seconds_full
 
 
+def described():
+    """machine.describe(), with "built": hashes of what there is of what is measured."""
+    paths = {}
+    for name in ("libfsalra.so", "nfsbench", "mechdisk"):
+        with contextlib.suppress(SystemExit):
+            paths[name] = nfsload.find_built(name, None)
+    return {**machine.describe(), "built": nfsload.hashes(paths)}
+
+
 class Bed:
     """What an experiment works with.
 
@@ -152,6 +162,11 @@ class Bed:
         """The experiment is whole: what it was made of is in its own file."""
         for path in glob.glob(f"{glob.escape(self.prefix)}.part*") if self.prefix else ():
             os.unlink(path)
+
+    @functools.cached_property
+    def described(self):
+        """As described() said when it was first asked."""
+        return described()
 
     @staticmethod
     def program(name):
@@ -298,7 +313,7 @@ def kept(experiment, bed, outcome, began, failed=None):
                                                      "paper_figure", "columns")},
         "quick": bed.quick, "rounds_asked": bed.rounds, "seconds": time.monotonic() - began,
         "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "machine": machine.describe(), "failed": failed, "failures": bed.failures,
+        "machine": bed.described, "failed": failed, "failures": bed.failures,
         "outcome": dataclasses.asdict(outcome) if outcome else None,
         "steal_most_percent": max((c["steal_percent"] for c in circumstances), default=None),
         "marked_rounds": sum(c["marked"] for c in circumstances), "rounds": bed.records,

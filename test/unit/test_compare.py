@@ -3,7 +3,6 @@
 """bench/compare and those who call it: disturbed rounds, what is kept of a run that is cut off, and
 going on from there, with servers and disks that are made up."""
 import contextlib
-import glob
 import importlib.machinery
 import importlib.util
 import io
@@ -132,7 +131,7 @@ class CutOff(unittest.TestCase):
             return {"work": work.name, "server": name, "run": number + 1, "mb_s": 5.0}
 
         plan.measure = measure
-        earlier = self.compare.kept_before(options)
+        earlier = self.compare.kept_before(options, plan.described)
         if earlier:
             plan.go_on(earlier)
         with contextlib.redirect_stdout(io.StringIO()) as told:
@@ -228,12 +227,27 @@ class CutOff(unittest.TestCase):
             self.assertIn(self.path, str(refused.exception))
         self.assertEqual(len(self.kept()["runs"]), 5)
 
+    def test_so_is_another_build_of_it(self):
+        found = {"commit": "abc-dirty", "built": {"libfsalra.so": "1", "nfsbench": "2"}}
+        stored = {"machine": found, "options": {}, "runs": []}
+        for built, reason in (({"libfsalra.so": "1", "nfsbench": "2"}, None), ({"nfsbench": "2"}, None),
+                              ({"libfsalra.so": "9", "nfsbench": "2"}, "another build: libfsalra.so")):
+            told = keeping.reason_against(stored, {}, {"commit": "abc-dirty", "built": built})
+            self.assertEqual(told and told[-len(reason or ""):], reason)
+        del found["built"]
+        self.assertIn("which build", keeping.reason_against(stored, {}, {"commit": "abc-dirty", "built": {}}))
+
+    def test_the_build_is_kept_with_what_it_measured(self):
+        plan = self.compare.Comparison(self.options("--nfsbench", __file__), None)
+        self.assertEqual(list(plan.described["built"]), ["nfsbench"])
+        self.assertEqual(len(plan.described["built"]["nfsbench"]), 64)
+
     def test_another_file_is_refused(self):
         for text in ("", "[]", "{}", "{\"runs\": 1"):
             with open(self.path, "w", encoding="ascii") as file:
                 file.write(text)
             with self.assertRaises(SystemExit):
-                self.compare.kept_before(self.options("--go-on"))
+                self.compare.kept_before(self.options("--go-on"), {"commit": self.commit})
 
 
 class Called(unittest.TestCase):
@@ -251,7 +265,7 @@ class Called(unittest.TestCase):
         def call(command, more, statuses):
             self.calls.append(list(more))
             stored = {"command": " ".join([command, *more]), "incomplete": incomplete,
-                      "options": {}, "machine": {"commit": comparing.machine.commit()},
+                      "options": {}, "machine": self.bed.described,
                       "runs": [{"work": "seq1", "server": "ra", "run": 1 + i, "mb_s": 1,
                                 "circumstances": {"marked": False}} for i in range(n)]}
             keeping.write(more[list(more).index("--json") + 1], stored)
@@ -290,21 +304,55 @@ class Called(unittest.TestCase):
 class Built(unittest.TestCase):
     """Which of several builds is measured."""
 
-    def test_one_that_a_sanitizer_watches_is_never_measured(self):
-        with tempfile.TemporaryDirectory() as build, \
-                unittest.mock.patch.dict(os.environ, RA_BUILD=build), \
-                unittest.mock.patch("glob.glob", wraps=glob.glob) as found:
-            found.side_effect = lambda at, **how: glob.iglob(at, **how) if build in at else []
-            for age, (name, flags) in enumerate((("asan", "-O1 -fsanitize=address"),
-                                                 ("release", "-O2"), ("old", "-O2"))):
-                os.makedirs(f"{build}/{name}/bench")
-                with open(f"{build}/{name}/CMakeCache.txt", "w", encoding="utf-8") as cache:
-                    cache.write(f"CMAKE_C_FLAGS:STRING={flags}\n")
-                with open(f"{build}/{name}/bench/nfsbench", "w", encoding="utf-8"):
-                    pass
-                os.utime(f"{build}/{name}/bench/nfsbench", (1000 - age, 1000 - age))
-            self.assertEqual(nfsload.find_built("nfsbench", None),
-                             f"{build}/release/bench/nfsbench")
+    RELEASE = ("CMAKE_BUILD_TYPE:STRING=RelWithDebInfo\nCMAKE_C_FLAGS:STRING=\nRA_ASSERT:BOOL=OFF\n"
+               "RA_SHARED_LINES:BOOL=OFF\n")
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="built-")
+        self.addCleanup(directory.cleanup)
+        self.top, self.age = directory.name, 0
+        for patch in (unittest.mock.patch.object(nfsload, "HERE", f"{self.top}/bench"),
+                      unittest.mock.patch.dict(os.environ, RA_BUILD="")):
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def build(self, name, cache):
+        """Older than those that were built before. The program."""
+        self.age += 1
+        program = f"{self.top}/{name}/bench/nfsbench"
+        os.makedirs(os.path.dirname(program))
+        with open(f"{self.top}/{name}/CMakeCache.txt", "w", encoding="utf-8") as file:
+            file.write(cache)
+        with open(program, "w", encoding="utf-8"):
+            pass
+        os.utime(program, (1000 - self.age, 1000 - self.age))
+        return program
+
+    def test_only_one_as_packages_are_is_measured(self):
+        for name, old, new in (
+                ("build/asan", "C_FLAGS:STRING=", "C_FLAGS:STRING=-O1 -fsanitize=address"),
+                ("build/checked", "RA_ASSERT:BOOL=OFF", "RA_ASSERT:BOOL=ON"),
+                ("build/typed", "RA_ASSERT:BOOL=OFF", "RA_ASSERT:UNINITIALIZED=1"),
+                ("build-coverage", "C_FLAGS:STRING=", "C_FLAGS:STRING=-O0 --coverage"),
+                ("build-sharedlines", "RA_SHARED_LINES:BOOL=OFF", "RA_SHARED_LINES:BOOL=ON"),
+                ("build-debug", "RelWithDebInfo", "Debug")):
+            self.build(name, self.RELEASE.replace(old, new))
+        with self.assertRaises(SystemExit) as none:
+            nfsload.find_built("nfsbench", None)
+        self.assertIn("as packages are", str(none.exception))
+        release = self.build("build/release", self.RELEASE)
+        self.build("build-old", self.RELEASE)
+        self.assertEqual(nfsload.find_built("nfsbench", None), release)
+
+    def test_one_that_is_named_is_the_only_one(self):
+        self.build("build-release", self.RELEASE)
+        mine = self.build("mine", self.RELEASE)
+        with unittest.mock.patch.dict(os.environ, RA_BUILD=f"{self.top}/mine"):
+            self.assertEqual(nfsload.find_built("nfsbench", None), mine)
+        with unittest.mock.patch.dict(os.environ, RA_BUILD=f"{self.top}/none"), \
+                self.assertRaises(SystemExit):
+            nfsload.find_built("nfsbench", None)
+        self.assertEqual(nfsload.find_built("nfsbench", mine), mine)
 
 
 if __name__ == "__main__":
