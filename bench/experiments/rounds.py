@@ -175,7 +175,7 @@ class Earlier:
 def undisturbed(once, say=lambda text: None, watch=None, tries=TRIES, spare=None):
     """(what `once()` returned, its circumstances): again while others take the processors and
     `spare` lets, which is asked whether another round of that length fits; marked if they always
-    did."""
+    did. Figures with "failed" are not made again: a failure is to be seen, whoever disturbed it."""
     watch, spare = watch or Watch(), spare or Spare()
     for attempt in range(1, tries + 1):
         before = watch.look()
@@ -185,7 +185,7 @@ def undisturbed(once, say=lambda text: None, watch=None, tries=TRIES, spare=None
         took = circumstances.get("seconds", 0)
         if attempt > 1:
             spare.take(took)
-        if not circumstances["marked"]:
+        if not circumstances["marked"] or isinstance(figures, dict) and figures.get("failed"):
             break
         last = attempt == tries or spare.seconds < took
         say(f"steal {circumstances['steal_percent']:.1f} %" + (", marked" if last else ", again"))

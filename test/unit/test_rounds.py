@@ -118,6 +118,12 @@ class Undisturbed(WithMachine):
         self.assertEqual((beside["tries"], beside["marked"]), (rounds.TRIES, True))
         self.assertEqual(machine.calls, rounds.TRIES)
 
+    def test_what_failed_is_not_made_again(self):
+        machine = self.machine([30, 0])
+        figures, beside = rounds.undisturbed(lambda: {**machine.once(), "failed": "wrong bytes"},
+                                             watch=machine.watch())
+        self.assertEqual((figures["failed"], machine.calls, beside["marked"]), ("wrong bytes", 1, True))
+
     def test_what_is_made_again_is_bounded_in_all(self):
         machine, spare = self.machine([10] * 99), rounds.Spare(25)
         calls = []
