@@ -78,7 +78,7 @@ class FragmentLoss(Experiment):
         got = base.load(bed, server, ["--work", "seq", "--size", size, "--request", base.BLOCK,
                                       "--outstanding", 2, "--order-seed", 1 + number,
                                       "--transport", *transport], at,
-                        FragmentLoss.MOST_QUICK if bed.quick else FragmentLoss.MOST)
+                        FragmentLoss.MOST_QUICK if bed.quick else FragmentLoss.MOST, partial=True)
         if not got["total"]["bytes"]:
             raise RuntimeError(f"nfsbench: {got['problem']}")
         return {"kb_s": 1000 * got["total"]["mb_s"],
@@ -211,8 +211,6 @@ class Connections(Experiment):
                                           "--outstanding", 16, "--connections", connections])
             seeks = disk.stats()["seeks"] - before
             seen = arrivals.end() if arrivals else {}
-        if got["total"]["errors"] or got["total"]["mismatches"]:
-            raise RuntimeError(f"nfsbench: {got['problem']}")
         return {"mb_s": got["total"]["mb_s"], "seeks": seeks, **seen}
 
     def draw(self, outcome, path):

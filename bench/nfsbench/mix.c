@@ -137,8 +137,12 @@ static int loop(struct mix_run *r)
 		uint64_t due = issue_due(r, &next, now);
 		uint64_t wait = due == UINT64_MAX ? SECOND / 10 : due > now ? due - now : 0;
 
-		if ((due == UINT64_MAX && !r->under_way) || now > end)
+		if (due == UINT64_MAX && !r->under_way)
 			return 0;
+		if (now > end) {
+			mix_problem(r, "calls", "some were never answered");
+			return -1;
+		}
 		if (interrupted) {
 			mix_problem(r, "interrupted", "by a signal");
 			return -1;

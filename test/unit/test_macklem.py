@@ -4,6 +4,7 @@
 is run with made-up figures of servers and links: the paper's own must be called reproduced."""
 import contextlib
 import importlib.util
+import json
 import os
 import sys
 import tempfile
@@ -48,6 +49,31 @@ class Failures(unittest.TestCase):
         bed.failures.append("b, round 1: refused")
         with self.assertRaisesRegex(RuntimeError, "b: no round .* refused"):
             base.must_have_ended(done, bed)
+
+
+class Loads(unittest.TestCase):
+    """base.load() and offered() above an nfsbench that is made up."""
+
+    def program(self, status, **told):
+        directory = tempfile.TemporaryDirectory(prefix="nfsbench-")
+        self.addCleanup(directory.cleanup)
+        path = os.path.join(directory.name, "nfsbench")
+        told = {"errors": 0, "mismatches": 0, "problem": "calls: 3 not answered", **told}
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\necho '{json.dumps(told)}'\nexit {status}\n")
+        os.chmod(path, 0o755)
+        return (types.SimpleNamespace(nfsbench=path, seed=1),
+                types.SimpleNamespace(port=1, mport=2, exports=[{"path": "/x"}]))
+
+    def test_one_that_failed_counts_for_nothing(self):
+        with self.assertRaisesRegex(RuntimeError, "3 not answered"):
+            base.load(*self.program(1), [])
+        with self.assertRaisesRegex(RuntimeError, "3 not answered"):
+            base.offered(*self.program(1, complete=False), "read", 10, 1)
+        self.assertIn("errors", base.offered(*self.program(0), "read", 10, 1))
+
+    def test_unless_a_part_is_asked_for(self):
+        self.assertIn("errors", base.load(*self.program(1), [], partial=True))
 
 
 class Verdicts(unittest.TestCase):
@@ -192,7 +218,7 @@ class Runs(unittest.TestCase):
     ASKED = 2048  # bytes of an adapted READ where much is lost
     SLOWER = 1.5  # stock's round trips
 
-    def load(self, bed, server, arguments, at=None, max_time=0):
+    def load(self, bed, server, arguments, at=None, max_time=0, partial=False):
         arguments = [str(a) for a in arguments]
         transport = arguments[arguments.index("--transport") + 1] \
             if "--transport" in arguments else "tcp"
