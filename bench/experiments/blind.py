@@ -38,6 +38,15 @@ def over(interval, whole):
     return {**interval, **{key: interval[key] / whole for key in ("median", "low", "high")}}
 
 
+def must_have_lasted(loads, results, seconds):
+    """RuntimeError where one of several loads that shall last so long had read its files before: the others
+    would have had the disk for themselves from then on."""
+    for arguments, result in zip(loads, results):
+        end = result["total"]["first_end_s"]
+        if len(loads) > 1 and "--duration" in arguments and end < 0.99 * seconds:
+            raise RuntimeError(f"{' '.join(map(str, arguments))}: it ended after {end:.1f} of {seconds} s")
+
+
 class Blind(Experiment):
     """One work over stock, tuned (not with --quick) and ra. `sets`: (name, files, bytes of each) to lay out.
     `better`: figures, 1 where more is better, -1 where less is."""
@@ -83,8 +92,10 @@ class Blind(Experiment):
                     bed.cold(disk)
                     before, cpu = disk.stats(), machine.cpu_seconds(server.pid)
                     began = time.monotonic()
-                    results = bed.together(server, self.loads(seconds, disk.mount))
+                    loads = self.loads(seconds, disk.mount)
+                    results = bed.together(server, loads)
                     took = time.monotonic() - began
+                    must_have_lasted(loads, results, seconds)
                     after, cpu = disk.stats(), machine.cpu_seconds(server.pid) - cpu
                 moved = sum(r["total"]["bytes"] for r in results)
                 return {**self.figures(results), "cpu_s": cpu,
@@ -183,7 +194,7 @@ class Video(Blind):
                  "--outstanding", 2, "--rate", 32, "--duration", seconds],
                 ["--work", "seq", "--dir", "copy", "--size", 512 * MIB, "--duration", seconds],
                 ["--work", "clients", "--dir", "copy", "--duration", seconds, "--client",
-                 f"writer,work=write,request={256 * KIB},outstanding=4,size={256 * MIB},"
+                 f"writer,work=write,request={256 * KIB},outstanding=4,size={512 * MIB},"
                  f"commit={32 * MIB}"]]
 
     def figures(self, results):
@@ -202,14 +213,14 @@ class Office(Blind):
     paper = "users who think beside a backup"
     ours = "Twenty-four users who read 8 KiB twice a second each beside a " \
         "backup that reads all in sequence."
-    sets = (("users", 24, 32 * MIB), ("backup", 1, 1024 * MIB))
+    sets = (("users", 24, 32 * MIB), ("backup", 1, 2048 * MIB))
     better = {"p99_ms": -1, "mb_s": 1}
 
     def loads(self, seconds, mount):
         return [["--work", "random", "--readers", 24, "--dir", "users", "--size", 32 * MIB,
                  "--request", 8 * KIB, "--outstanding", 1, "--rate", 2, "--duration", seconds,
                  "--count", 1024],
-                ["--work", "seq", "--dir", "backup", "--size", 1024 * MIB, "--duration", seconds]]
+                ["--work", "seq", "--dir", "backup", "--size", 2048 * MIB, "--duration", seconds]]
 
     def figures(self, results):
         total = results[0]["total"]
@@ -222,7 +233,7 @@ class Exports(Blind):
     paper = "two exports of one disk"
     ours = "Two exports of one disk. Four streams of 48 KiB on one, two random readers of 16 KiB " \
         "on the other."
-    sets = (("streams", 4, 256 * MIB), ("other", 2, 128 * MIB))
+    sets = (("streams", 4, 512 * MIB), ("other", 2, 128 * MIB))
     better = {"mb_s": 1, "requests_s": 1}
 
     def settings(self, disk):
@@ -230,7 +241,7 @@ class Exports(Blind):
         return {"exports": [{"id": 2, "path": path, "pseudo": path, "params": {}}]}
 
     def loads(self, seconds, mount):
-        return [["--work", "seq", "--readers", 4, "--dir", "streams", "--size", 4 * 256 * MIB,
+        return [["--work", "seq", "--readers", 4, "--dir", "streams", "--size", 4 * 512 * MIB,
                  "--request", 48 * KIB, "--duration", seconds],
                 ["--work", "clients", "--duration", seconds, "--client",
                  f"one,work=random,flows=2,request={16 * KIB},outstanding=1,size={128 * MIB},"
@@ -247,7 +258,7 @@ class Appenders(Blind):
     paper = "writers that append and commit"
     ours = "Four writers that append 16 KiB at a time and commit each MiB beside three streams, " \
         "on a server with little memory."
-    sets = (("set", 3, 256 * MIB),)
+    sets = (("set", 3, 640 * MIB),)
     better = {"mb_s": 1, "commits_s": 1}
 
     writes = True
@@ -256,10 +267,10 @@ class Appenders(Blind):
         return {"memory": "small"}
 
     def loads(self, seconds, mount):
-        return [["--work", "seq", "--readers", 3, "--dir", "set", "--size", 3 * 256 * MIB,
+        return [["--work", "seq", "--readers", 3, "--dir", "set", "--size", 3 * 640 * MIB,
                  "--duration", seconds],
                 ["--work", "clients", "--dir", "set", "--duration", seconds, "--client",
-                 f"log,work=write,flows=4,request={16 * KIB},outstanding=2,size={64 * MIB},"
+                 f"log,work=write,flows=4,request={16 * KIB},outstanding=2,size={128 * MIB},"
                  f"commit={MIB}"]]
 
     def figures(self, results):

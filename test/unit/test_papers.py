@@ -527,6 +527,23 @@ class Blinds(unittest.TestCase):
         self.assertEqual([self.judge(v, ("mb_s", 1), True) for v in (120.0, 105.0, 95.0, 85.0)],
                          ["better", "reproduced", "reproduced", "not reproduced"])
 
+    def test_loads_that_are_measured_beside_each_other_last_as_long(self):
+        def beside(*ends):
+            return [["--work", "seq", "--duration", 20]] * len(ends), [
+                {"total": {"first_end_s": end}} for end in ends]
+
+        blind.must_have_lasted(*beside(20.0, 20.3), 20)
+        blind.must_have_lasted(*beside(12.0), 20)
+        loads, results = beside(17.4, 20.1)
+        with self.assertRaisesRegex(RuntimeError, "17.4 of 20 s"):
+            blind.must_have_lasted(loads, results, 20)
+        blind.must_have_lasted([["--work", "seq"], loads[1]], results, 20)
+
+    def test_their_files_suffice_at_the_disks_rate(self):
+        for work, load in ((blind.Office(), 1), (blind.Exports(), 0), (blind.Appenders(), 0)):
+            words = work.loads(blind.SECONDS_FULL, "/x")[load]
+            self.assertGreater(words[words.index("--size") + 1], 100e6 * blind.SECONDS_FULL)
+
     def test_a_loss_is_drawn_beside_a_gain(self):
         def one(value):
             return {"median": value, "low": value, "high": value}
