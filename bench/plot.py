@@ -13,6 +13,7 @@ import sys
 import textwrap
 
 import isolation
+import servers
 import workloads
 from experiments import rounds
 
@@ -22,9 +23,13 @@ def median(values):
     return statistics.median(values) if values else None
 
 
+def is_marked(run):
+    return bool(run.get("circumstances", {}).get("marked"))
+
+
 def counted(runs):
     """Without marked rounds (experiments/rounds.py), where the same work and server has others."""
-    good = [r for r in runs if not r.get("circumstances", {}).get("marked")]
+    good = [r for r in runs if not is_marked(r)]
     cells = {(r["work"], r["server"]) for r in good}
     return good + [r for r in runs if (r["work"], r["server"]) not in cells]
 
@@ -37,9 +42,16 @@ class Results:
         self.servers = servers
         self.workloads = work_names
 
+    def good(self):
+        """Those that did not fail."""
+        return [r for r in self.runs if not r.get("failed")]
+
     def of(self, work, server):
-        return [r for r in self.runs
-                if r["work"] == work and r["server"] == server and not r.get("failed")]
+        return [r for r in self.good() if r["work"] == work and r["server"] == server]
+
+    def is_marked(self, work, server):
+        """Its rounds are such that others disturbed: it is shown, with MARK, and nothing follows."""
+        return any(is_marked(r) for r in self.of(work, server))
 
     def value(self, work, server, key, how=median):
         values = [r[key] for r in self.of(work, server) if r.get(key) is not None]
@@ -75,7 +87,7 @@ class Results:
                  "random p99 ms": "random_p99_ms", "random p50 ms": "random_p50_ms",
                  "random/s": "random_requests_s", "MB/s": "mb_s"}
         if ":" in what:
-            return isolation.measure(self.runs, work, server, what)
+            return isolation.measure(self.good(), work, server, what)
         if what in plain:
             return self.value(work, server, plain[what])
         if what == "ops/s x peak":
@@ -98,6 +110,7 @@ class Results:
                     continue
                 found = self.interval(work, server)
                 row = {"work": work, "server": server, "runs": found["rounds"],
+                       "marked": self.is_marked(work, server),
                        "mb_s": found["median"], "mb_s_low": found["low"],
                        "mb_s_high": found["high"], "covers": found["coverage"]}
                 for what in ("x stock", "x tuned", "x single"):
@@ -113,10 +126,12 @@ class Results:
         return rows
 
     def verdicts(self):
-        """workloads.TARGETS against what was run, for every server that is the plugin."""
+        """workloads.TARGETS against what was run, for every server that is the plugin. "met" is None
+        where marked rounds are part of it."""
         found = []
+        calm = Results([r for r in self.runs if not is_marked(r)], self.servers, self.workloads)
         for server in self.servers:
-            if server in ("stock", "tuned", "bfq", "strict"):
+            if server in servers.NAMES and server != "ra":
                 continue
             for work, sense, what, limit in workloads.TARGETS + workloads.AIMS:
                 value = self.measure(work, server, what) if work in self.workloads else None
@@ -124,7 +139,8 @@ class Results:
                     continue
                 good = value >= limit if sense == "at least" else value <= limit
                 found.append({"work": work, "server": server, "measure": what, "sense": sense,
-                              "limit": limit, "value": value, "met": good,
+                              "limit": limit, "value": value,
+                              "met": good if calm.measure(work, server, what) == value else None,
                               "aim": (work, sense, what, limit) in workloads.AIMS})
         return found
 
@@ -157,11 +173,17 @@ COLUMNS = (
 )
 
 
+MARK = "*"
+MARK_MEANS = f"{MARK} others had the processors each time: that counts for nothing"
+
+
 def _cells(row):
     cells = []
     for title, key, form in COLUMNS:
         if title == "of median":
             cells.append(f"{row['mb_s_low']:.1f}-{row['mb_s_high']:.1f}")
+        elif key == "mb_s" and row["marked"]:
+            cells.append(form.format(row[key]) + MARK)
         else:
             value = row.get(key)
             cells.append("" if value is None else form.format(value))
@@ -189,8 +211,11 @@ def _lines(header, rows, markdown):
 
 
 def table(results, markdown=False):
-    rows = [_cells(r) for r in results.summary()]
-    return "\n".join(_lines([c[0] for c in COLUMNS], rows, markdown)) if rows else "no results"
+    summary = results.summary()
+    lines = _lines([c[0] for c in COLUMNS], [_cells(r) for r in summary], markdown)
+    if any(r["marked"] for r in summary):
+        lines += [""] * markdown + [MARK_MEANS]
+    return "\n".join(lines) if summary else "no results"
 
 
 CLIENT_COLUMNS = (
@@ -207,14 +232,15 @@ CLIENT_COLUMNS = (
 def client_table(results, markdown=False):
     """What the clients of the works of isolation.py got; empty without such a work."""
     rows = [["" if row.get(key) is None else form.format(row[key])
-             for _, key, form in CLIENT_COLUMNS] for row in isolation.by_shape(results.runs)]
+             for _, key, form in CLIENT_COLUMNS] for row in isolation.by_shape(results.good())]
     return "\n".join(_lines([c[0] for c in CLIENT_COLUMNS], rows, markdown)) if rows else ""
 
 
 def verdict_table(results, markdown=False):
     rows = [[v["work"], v["server"], v["measure"], f"{v['value']:.2f}",
              f"{'aim: ' if v['aim'] else ''}{v['sense']} {v['limit']:g}",
-             "met" if v["met"] else "not met" if v["aim"] else "MISSED"]
+             "not told" if v["met"] is None else "met" if v["met"] else
+             "not met" if v["aim"] else "MISSED"]
             for v in results.verdicts()]
     header = ["work", "server", "measure", "value", "limit", "verdict"]
     return "\n".join(_lines(header, rows, markdown)) if rows else ""
@@ -260,9 +286,12 @@ def chart(results, path, title, labels=None):
             at = x + (i - (len(results.servers) - 1) / 2) * width
             axes.bar(at, value, width * 0.94, color=COLOURS[i % len(COLOURS)],
                      yerr=[[value - low], [high - value]], ecolor="#404040", capsize=2)
-            axes.annotate(f"{value:.0f}" if value >= 10 else f"{value:.1f}", (at, high),
+            mark = MARK if results.is_marked(work, server) else ""
+            axes.annotate((f"{value:.0f}" if value >= 10 else f"{value:.1f}") + mark, (at, high),
                           xytext=(0, 2), textcoords="offset points", ha="center", fontsize=7)
         axes.bar(0, 0, color=COLOURS[i % len(COLOURS)], label=labels.get(server, server))
+    if any(results.is_marked(work, server) for work in names for server in results.servers):
+        axes.bar(0, 0, color="none", label=MARK_MEANS)
     single = results.value("seq1", "stock", "mb_s")
     if single:
         axes.axhline(single, color="#404040", linewidth=0.8, linestyle="--",

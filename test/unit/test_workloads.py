@@ -142,6 +142,30 @@ class Verdicts(unittest.TestCase):
                 run("seq1", "stock", 3.0, **marked)]
         self.assertEqual([r["mb_s"] for r in plot.counted(runs)], [2.0, 3.0])
 
+    def test_of_marked_runs_alone_nothing_is_told(self):
+        marked = {"circumstances": {"marked": True}}
+        runs = [run("seq1", "stock", 100.0, **marked), run("seq2", "stock", 20.0),
+                run("seq2", "ra", 80.0, slowest_fastest=1.1)]
+        results = plot.Results(plot.counted(runs), ["stock", "ra"], ["seq1", "seq2"])
+        self.assertEqual({v["measure"]: v["met"] for v in results.verdicts()},
+                         {"x stock": True, "x single": None, "slowest/fastest": True})
+        self.assertIn("not told", plot.verdict_table(results))
+        self.assertNotIn("MISSED", plot.verdict_table(results))
+        table = plot.table(results)
+        self.assertIn("100.0*", table)
+        self.assertNotIn("20.0*", table)
+        self.assertIn("* others had the processors", table)
+        self.assertNotIn("*", plot.table(self.results(96.0)))
+
+    def test_only_the_plugin_is_judged(self):
+        runs = [run("seq1", name, 100.0) for name in (*servers.NAMES, "variant")]
+        results = plot.Results(runs, [r["server"] for r in runs], ["seq1"])
+        self.assertEqual([v["server"] for v in results.verdicts()], ["ra", "variant"])
+
+    def test_fairness_of_many_is_an_aim(self):
+        runs = [run("seq32", "ra", 1.0, slowest_fastest=10.2)]
+        self.assertIn("not met", plot.verdict_table(plot.Results(runs, ["ra"], ["seq32"])))
+
     def test_oltp_against_its_peak(self):
         runs = [run(f"oltp{n}", "ra", 1.0, ops_s=ops) for n, ops in ((1, 80.0), (4, 200.0),
                                                                      (32, 190.0))]
@@ -216,6 +240,17 @@ class Clients(unittest.TestCase):
         floor, other = workloads.make("floor16").clients[:2]
         self.assertIn(",export=/m/sets,dir=SET", floor.arguments("/m", "SET")[1])
         self.assertNotIn("export", other.arguments("/m", "SET")[1])
+
+
+    def test_failed_runs_do_not_count(self):
+        def of(number, mb_s, **more):
+            return {"work": "fair2", "server": "ra", "run": number, "mb_s": mb_s, **more,
+                    "clients": isolation.judge([isolation.Client("stream", 1)], {
+                        "stream1": {**of_client(mb_s), "worst_ms": mb_s}}, None)}
+
+        results = plot.Results([of(1, 40), of(2, 2, failed="mismatch")], ["ra"], ["fair2"])
+        self.assertEqual(results.measure("fair2", "ra", "stream:worst_ms"), 40)
+        self.assertIn("40.0", plot.client_table(results))
 
 
 class DiskTime(unittest.TestCase):
