@@ -128,8 +128,17 @@ class Server(e2e.Server):
     def __enter__(self):
         return self.start()
 
-    def __exit__(self, *_):
-        self.stop()
+    def end(self, seconds=30):
+        """Stops it. RuntimeError where it ends badly."""
+        status = self.stop(seconds)
+        if status:
+            raise RuntimeError(f"the server's exit status is {status}:\n{self.log_text()[-1000:]}")
+
+    def __exit__(self, problem, *_):
+        if problem:
+            self.stop()
+        else:
+            self.end()
 
 
 def _read_rate(path):

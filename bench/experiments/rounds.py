@@ -277,7 +277,7 @@ def run(bed, series, once, rounds=None):
     names, rounds = list(series), rounds or bed.rounds
     records, made, began = [], [], bed.watch.clock()
     call = 1 + max((r["run"] for r in bed.records), default=-1)
-    order = [(number, name) for number in range(rounds) for name in _turned(names, number)]
+    order = [(number, name) for number in range(rounds) for name in turned(names, number)]
     earlier = getattr(bed, "earlier", None) or Earlier()
     there = [earlier.of({"run": call, "series": n, "round": i + 1}) for i, n in order]
     # all of them first: they are kept also where the next one is cut off
@@ -303,7 +303,8 @@ def run(bed, series, once, rounds=None):
     return Rounds(records)
 
 
-def _turned(names, number):
+def turned(names, number):
+    """The names in the order of that round: another goes first each time."""
     turn = number % len(names)
     return names[turn:] + names[:turn]
 
