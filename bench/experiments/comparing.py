@@ -21,17 +21,18 @@ UNDO = 60  # seconds that a program gets to undo what it did
 
 
 def call(command, more=(), statuses=(0,)):
-    """Its standard output. NotRun where it says that it cannot run here, RuntimeError where its
+    """The standard output of a command: words, or a text without blanks in them. NotRun where it says that it cannot run here, RuntimeError where its
     exit status is none of `statuses`. It undoes what it did also when we are ended."""
-    child = subprocess.Popen([*command.split(), *more], cwd=TOP, stdout=subprocess.PIPE, text=True)
+    words = [*(command.split() if isinstance(command, str) else command), *more]
+    child = subprocess.Popen(words, cwd=TOP, stdout=subprocess.PIPE, text=True)
     try:
         told = child.communicate()[0]
     finally:
         testbed.e2e.end_process(child, UNDO)
     if child.returncode == testbed.e2e.SKIP:
-        raise NotRun(f"{command}: cannot run here")
+        raise NotRun(f"{' '.join(words)}: cannot run here")
     if child.returncode not in statuses:
-        raise RuntimeError(f"{command}: exit status {child.returncode}:\n{told[-2000:]}")
+        raise RuntimeError(f"{' '.join(words)}: exit status {child.returncode}:\n{told[-2000:]}")
     return told
 
 
@@ -71,7 +72,7 @@ def may_go_on(bed, path, words):
     except ValueError:
         stored = None
     if bed.go_on and stored and not keeping.other_code(stored["machine"], bed.described) \
-            and [w for w in stored["command"].split() if w != "--go-on"] == words:
+            and [w for w in stored["command"].split() if w != "--go-on"] == " ".join(words).split():
         return True
     os.unlink(path)
     return False

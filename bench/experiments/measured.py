@@ -83,8 +83,8 @@ class Told(Measured):
             known = {"PNG": self.drawn, "PLUGIN": lambda: bed.plugin, "MECHDISK":
                      lambda: bed.mechdisk}
             words = [known.get(word, word) for word in command.split()]
-            built = " ".join(word() if callable(word) else word for word in words)
-            text, beside = rounds.undisturbed(lambda c=built: call(c, (), self.statuses), bed.say,
+            words = [word() if callable(word) else word for word in words]
+            text, beside = rounds.undisturbed(lambda w=words: call(w, (), self.statuses), bed.say,
                                               bed.watch, bed.tries)
             bed.records.append({"run": number, "series": command, "round": 1,
                                 "circumstances": beside})

@@ -21,7 +21,7 @@ sys.path.insert(0, BENCH)
 import testbed  # noqa: E402, F401
 import keeping  # noqa: E402
 import nfsload  # noqa: E402
-from experiments import comparing, experiment  # noqa: E402
+from experiments import comparing, experiment, measured  # noqa: E402
 
 
 def program(name):
@@ -242,6 +242,14 @@ class CutOff(unittest.TestCase):
         self.assertEqual(list(plan.described["built"]), ["nfsbench"])
         self.assertEqual(len(plan.described["built"]["nfsbench"]), 64)
 
+    def test_what_cannot_be_kept_is_told(self):
+        full = OSError(28, "No space left on device")
+        with unittest.mock.patch.object(keeping, "write", side_effect=full):
+            status, made = self.run_until(None)
+        self.assertEqual((status, len(made)), (1, 12))
+        self.assertIn("seq1", self.told)
+        self.assertIn("NOT KEPT: [Errno 28] No space left", self.told)
+
     def test_another_file_is_refused(self):
         for text in ("", "[]", "{}", "{\"runs\": 1"):
             with open(self.path, "w", encoding="ascii") as file:
@@ -299,6 +307,16 @@ class Called(unittest.TestCase):
         self.call_that(None, "set x: too small", 2)
         comparing.compare(self.bed, "bench/compare --work seq1")
         self.assertIn("too small", self.bed.failures[0])
+
+
+class Words(unittest.TestCase):
+    def test_a_path_may_have_blanks(self):
+        self.assertEqual(comparing.call(["printf", "%s", "a b"]), "a b")
+        self.assertEqual(comparing.call("printf %s", ["a b"]), "a b")
+        told = measured.Told("x", ["printf [%s] PLUGIN MECHDISK"], 1)
+        bed = types.SimpleNamespace(plugin="/a b/libfsalra.so", mechdisk="/c d/mechdisk", say=None,
+                                    watch=Stolen(0), tries=1, records=[])
+        self.assertEqual(told.run(bed).more["calls"][0]["text"], "[/a b/libfsalra.so][/c d/mechdisk]")
 
 
 class Built(unittest.TestCase):
