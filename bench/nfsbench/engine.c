@@ -9,6 +9,7 @@
  */
 #include "content.h"
 #include "engine.h"
+#include "pace.h"
 #include "transport.h"
 #include "turns.h"
 
@@ -17,11 +18,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <nfsc/libnfs.h>
 #include <nfsc/libnfs-raw.h>
 
-#define POLL_MS 100
+#define POLL_NS UINT64_C(100000000)
 
 static volatile sig_atomic_t interrupted;
 
@@ -147,6 +149,8 @@ static void issue(struct engine *e, struct flow *f, uint64_t ns)
 	       f->next < f->blocks && !held_back(f, ns)) {
 		struct slot *s = next_request(e, f);
 
+		if (f->interval)
+			s->issued = pace_take(&f->due, f->interval, ns);
 		if (request_send(s) < 0) {
 			f->errors++;
 			engine_problem(e, "cannot queue a request");
@@ -156,9 +160,6 @@ static void issue(struct engine *e, struct flow *f, uint64_t ns)
 		}
 		f->next += f->part == 0;
 		f->uncommitted += f->commit_every != 0;
-		/* What it is behind is caught up with, but not what a stall of the server took. */
-		if (f->interval)
-			f->due = (ns - f->due > 50 * f->interval ? ns : f->due) + f->interval;
 	}
 }
 
@@ -265,10 +266,10 @@ static void service(struct engine *e, unsigned int i, uint64_t ns)
 	e->stop = true;
 }
 
-/* Milliseconds until a flow that waits for its time may go on, at most POLL_MS. */
-static int poll_time(const struct engine *e, uint64_t ns)
+/* Until a flow that waits for its time may go on, at most POLL_NS. */
+static struct timespec poll_time(const struct engine *e, uint64_t ns)
 {
-	uint64_t wait = POLL_MS * UINT64_C(1000000);
+	uint64_t wait = POLL_NS;
 
 	for (unsigned int i = 0; i < e->load->flow_count; i++) {
 		const struct flow *f = &e->load->flows[i];
@@ -282,14 +283,16 @@ static int poll_time(const struct engine *e, uint64_t ns)
 		if (due < ns + wait)
 			wait = due > ns ? due - ns : 0;
 	}
-	return (int)((wait + 999999) / 1000000);
+	return (struct timespec){.tv_nsec = (long)wait};
 }
 
 static void poll_once(struct engine *e, uint64_t ns)
 {
+	struct timespec wait = poll_time(e, ns);
+
 	for (unsigned int i = 0; i < e->connection_count; i++)
 		connection_polls(&e->connections[i], e->polls + (size_t)i * CONNECTION_POLLS);
-	if (poll(e->polls, e->connection_count * CONNECTION_POLLS, poll_time(e, ns)) < 0)
+	if (ppoll(e->polls, e->connection_count * CONNECTION_POLLS, &wait, NULL) < 0)
 		return;
 	ns = engine_now();
 	for (unsigned int i = 0; i < e->connection_count && !e->load->timed_out; i++)

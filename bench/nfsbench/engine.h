@@ -23,7 +23,7 @@ struct slot {
 	struct slot *next_free;
 	uint64_t offset;
 	uint32_t len;
-	uint64_t issued; /* ns */
+	uint64_t issued; /* ns; of a flow with a rate when it was due (pace.h) */
 };
 
 struct engine {

@@ -12,6 +12,7 @@
 #include "blocks.h"
 #include "content.h"
 #include "latency.h"
+#include "pace.h"
 #include "pattern.h"
 #include "pieces.h"
 #include "steady.h"
@@ -368,6 +369,21 @@ static void test_steady_empty(void **state)
 	assert_int_equal(steady_windows(&s), 0);
 }
 
+/* Every 10 ms, one at a time: the second is answered after 95 ms. */
+static void test_who_waits_for_a_slow_answer_has_waited_since_it_was_due(void **state)
+{
+	uint64_t due = 0;
+
+	assert_int_equal(pace_take(&due, 10, 0), 0);
+	assert_int_equal(pace_take(&due, 10, 10), 10);
+	for (uint64_t want = 20; want <= 100; want += 10)
+		assert_int_equal(pace_take(&due, 10, 105), want);
+	assert_int_equal(due, 110);
+	/* What waited behind a long stall is told of once. */
+	assert_int_equal(pace_take(&due, 10, 5000), 110);
+	assert_int_equal(pace_take(&due, 10, 5010), 5010);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -391,6 +407,7 @@ int main(void)
 		cmocka_unit_test(test_blocks_in_use_are_passed_over),
 		cmocka_unit_test(test_steady_interval),
 		cmocka_unit_test(test_steady_empty),
+		cmocka_unit_test(test_who_waits_for_a_slow_answer_has_waited_since_it_was_due),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
