@@ -264,8 +264,9 @@ class Bed:
 
     def load(self, server, arguments, max_time=300):
         """nfsbench's results as its JSON has them; RuntimeError where it failed."""
-        results, wrong = self.bench(max_time).load(server, server.exports[0]["path"],
-                                                   [str(a) for a in arguments])
+        with self.watch.load():
+            results, wrong = self.bench(max_time).load(server, server.exports[0]["path"],
+                                                       [str(a) for a in arguments])
         if wrong:
             raise RuntimeError(f"nfsbench: {wrong}")
         return results
@@ -274,7 +275,7 @@ class Bed:
         """The results of several loads at once: each a list of arguments, a program of its own."""
         benches = [nfsload.Bench(self.nfsbench, max_time, self.seed) for _ in loads]
         try:
-            with concurrent.futures.ThreadPoolExecutor(len(loads)) as pool:
+            with self.watch.load(), concurrent.futures.ThreadPoolExecutor(len(loads)) as pool:
                 calls = [pool.submit(b.load, server, server.exports[0]["path"],
                                      [str(a) for a in arguments])
                          for b, arguments in zip(benches, loads)]

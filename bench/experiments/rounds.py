@@ -8,8 +8,8 @@
 Within a round the series take turns, and another goes first each time, so that slow changes of
 the machine hit all alike. Machines are shared: the host gives processor time to others (steal),
 and its kernel may take pages away that were just read. Each round is kept with its circumstances;
-one with more than STEAL_MOST percent of steal is made again, up to TRIES times, and marked if
-others had the processors each time. What is made again in a quick experiment may take as long as the
+one with more than STEAL_MOST percent of steal, as a whole or while its loads ran (a server's start and
+waiting for a disk hide that), is made again, up to TRIES times, and marked if others had the processors each time. What is made again in a quick experiment may take as long as the
 experiment itself in all (Spare). A marked round does not count where the series has others; a figure
 that only marked ones have is marked itself, and no page shows it (page.py).
 
@@ -23,6 +23,7 @@ Each lies on either side with probability 1/2, so that the interval covers it wi
 1 - 2 * P(Binomial(n, 1/2) < k). The largest k that still covers 95 % is taken. For that n must be 6
 (96.9 %); with five rounds the whole range covers 93.75 %. What it covers is kept beside it.
 """
+import contextlib
 import glob
 import math
 import os
@@ -63,11 +64,20 @@ def in_words(ratio, times=""):
 
 
 class Watch:
-    """What goes on beside a measurement: `look()` before and after, `between(...)` the two. `root`,
-    the clock and sleeping are another's in tests."""
+    """What goes on beside a measurement: `look()` before and after, `between(...)` the two; `with
+    load():` around each load in it. `root`, the clock and sleeping are another's in tests."""
 
     def __init__(self, root="/", clock=time.monotonic, sleep=time.sleep):
         self.root, self.clock, self.sleep = root, clock, sleep
+        self.loads = 0, 0  # ticks during the round's loads: stolen, all
+
+    @contextlib.contextmanager
+    def load(self):
+        before = self._steal()
+        try:
+            yield
+        finally:
+            self.loads = tuple(n + b - a for n, a, b in zip(self.loads, before, self._steal()))
 
     def _text(self, path):
         try:
@@ -178,9 +188,11 @@ def undisturbed(once, say=lambda text: None, watch=None, tries=TRIES, spare=None
     did. Figures with "failed" are not made again: a failure is to be seen, whoever disturbed it."""
     watch, spare = watch or Watch(), spare or Spare()
     for attempt in range(1, tries + 1):
-        before = watch.look()
+        watch.loads, before = (0, 0), watch.look()
         figures = once()
         circumstances = watch.between(before, watch.look())
+        whole, of_loads = circumstances["steal_percent"], 100 * watch.loads[0] / max(1, watch.loads[1])
+        circumstances.update(steal_percent=max(whole, of_loads), whole_steal_percent=whole)
         circumstances.update(tries=attempt, marked=is_marked(circumstances))
         took = circumstances.get("seconds", 0)
         if attempt > 1:

@@ -118,6 +118,23 @@ class Undisturbed(WithMachine):
         self.assertEqual((beside["tries"], beside["marked"]), (rounds.TRIES, True))
         self.assertEqual(machine.calls, rounds.TRIES)
 
+    def test_what_is_stolen_from_the_loads_counts_by_itself(self):
+        machine = self.machine()
+        watch = machine.watch()
+
+        def once():
+            machine.pass_by(40, 0)  # a server's start, a disk that is waited for
+            for stolen in (9, 7):
+                with watch.load():
+                    machine.pass_by(2, stolen)
+            return {}
+
+        beside = rounds.undisturbed(once, watch=watch, tries=1)[1]
+        self.assertAlmostEqual(beside["steal_percent"], 8)
+        self.assertTrue(beside["marked"])
+        beside = rounds.undisturbed(machine.once, watch=watch, tries=1)[1]
+        self.assertEqual((beside["steal_percent"], beside["marked"]), (0, False))
+
     def test_what_failed_is_not_made_again(self):
         machine = self.machine([30, 0])
         figures, beside = rounds.undisturbed(lambda: {**machine.once(), "failed": "wrong bytes"},
