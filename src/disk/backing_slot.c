@@ -92,7 +92,7 @@ static void unlink_backing(struct backing *b)
 
 /*
  * Takes B, which is linked, from its slot. False if the handle is dropping it just now: then that
- * thread waits for the list's lock, so the slot cannot go away meanwhile.
+ * thread waits for the list's lock, so the slot cannot go away meanwhile. It may once its own is dropped.
  */
 static bool steal(struct backing *b)
 {
@@ -102,13 +102,12 @@ static bool steal(struct backing *b)
 	lock_assert_held(&all.lock);
 	lock_take(&slot->lock);
 	mine = slot->backing == b;
-	if (mine)
-		detach(slot);
-	lock_drop(&slot->lock);
 	if (mine) {
-		atomic_store(&b->gone, true);
+		detach(slot);
 		unlink_backing(b);
+		atomic_store(&b->gone, true);
 	}
+	lock_drop(&slot->lock);
 	return mine;
 }
 

@@ -102,10 +102,10 @@ bool backing_spared(struct backing_slot *slot, const struct export_io *io, dev_t
 		    uint64_t offset, uint64_t len);
 /*
  * A further READ of SLOT's file, at OFFSET: whether the descriptor that brought the file's beginning then, not ours, is to go
- * on: ours would have the kernel begin to read ahead anew. Not far from there: of a long file that is nothing.
+ * on: ours would have the kernel begin to read ahead anew. Not far from there, and once: of a long file that is nothing.
  */
 #define BACKING_SPARED_ON (4 * BACKING_SPARED)
-bool backing_spared_on(const struct backing_slot *slot, uint64_t offset);
+bool backing_spared_on(struct backing_slot *slot, uint64_t offset);
 /* The device used last for IO, if it is DEV; or NULL. */
 struct device *backing_last_device(const struct export_io *io, dev_t dev);
 /*

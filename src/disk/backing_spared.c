@@ -34,9 +34,13 @@ bool backing_spared(struct backing_slot *slot, const struct export_io *io, dev_t
 	       spared;
 }
 
-bool backing_spared_on(const struct backing_slot *slot, uint64_t offset)
+bool backing_spared_on(struct backing_slot *slot, uint64_t offset)
 {
 	uint64_t upto = atomic_load_explicit(&slot->spared, memory_order_relaxed);
 
-	return upto >= BACKING_SPARED && upto <= offset && offset < BACKING_SPARED_ON;
+	if (upto < BACKING_SPARED || upto > offset)
+		return false;
+	if (offset >= BACKING_SPARED_ON)
+		atomic_store_explicit(&slot->spared, UINT64_MAX, memory_order_relaxed);
+	return offset < BACKING_SPARED_ON;
 }

@@ -336,7 +336,6 @@ static bool goes_to_disk(struct call *call, struct read *read, struct prefetch *
 		read->unasked = true;
 		if (backing_spared_on(&hdl->slot, offset))
 			call->own = false;
-		read_begins(call->read_arg, b, &read->plan, read->asked.now);
 		return false;
 	}
 	if (is_resident(read, hdl, call->exp->io->engine, offset)) {
@@ -347,7 +346,6 @@ static bool goes_to_disk(struct call *call, struct read *read, struct prefetch *
 		return false;
 	}
 	if (!device_queues_demand(b->device) && !device_joins_only(b->device)) {
-		read_begins(call->read_arg, b, &read->plan, read->asked.now);
 		read->direct = direct_read_begin(b, offset, read->asked.len);
 		return false;
 	}

@@ -7,7 +7,6 @@
 
 #include "call.h"
 #include "disk/backing_slot.h"
-#include "disk/fetch.h"
 #include "fs_dev.h"
 #include "prices.h"
 #include "ra_methods.h"
@@ -31,7 +30,6 @@ static inline void read_ask_device(struct readahead_read *r, struct backing *b)
 	r->seek = dispatcher_seek_bytes(&b->device->dispatcher);
 	r->price = board_readahead_price(&b->device->prices);
 	r->kept = b->kept_for;
-	r->brings = device_queues_demand(b->device) && !device_joins_only(b->device);
 	r->file = b->file;
 }
 
@@ -70,24 +68,6 @@ static inline struct first_read read_first(const struct fsal_io_arg *arg, struct
 				   .comes_to = plan->comes_to,
 				   .followed = plan->followed || plan->begins,
 				   .ends = plan->ends};
-}
-
-/*
- * Where it goes past the queue: what its reader will come to is asked for with it at NOW, as far as that is known, and no
- * more: the kernel's windows would bring more, and one by one.
- */
-static inline void read_begins(const struct fsal_io_arg *arg, struct backing *b,
-			       const struct readahead_plan *plan, uint64_t now)
-{
-	struct first_read first = read_first(arg, b, plan);
-	uint64_t len;
-
-	if (plan->comes_to == 0 || first.offset != 0 || plan->len != 0 || !backing_begins(b))
-		return;
-	first.window = device_window(b->device, now);
-	len = first_read_to_come(&first);
-	if (len > first.len && !backing_resident(b, 0, first.len))
-		fetch_begin(b, 0, len);
 }
 
 /* What ARG asks for of B, of which PLAN is the plan, and what that brings along at NOW before there is a stream: R's range. */

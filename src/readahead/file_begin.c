@@ -2,6 +2,7 @@
 /* Who begins with files, and how far he comes. See file_begin.h. */
 #include "readahead/file_begin.h"
 
+#include "common/clock.h"
 #include "readahead/heur_file.h"
 #include "readahead/types.h"
 
@@ -82,6 +83,18 @@ static uint64_t comes_to(const struct file_begins *b, uint32_t reader)
 	return mark > 0 ? file_mark(mark - 1) : 0;
 }
 
+/*
+ * Whether READ, of F's beginning, is the first one of somebody. Who begins where another just did finds most of it in memory, and
+ * who does again what he did a while ago, and came nowhere then, polls it: they say nothing.
+ */
+static bool begins(const struct heur_file *f, const struct readahead_read *read)
+{
+	if (f->begin.reader == 0)
+		return true;
+	return elapsed(f->begin.last, read->now) >= FILE_LEFT_ALONE &&
+	       (f->begin.reader != read->reader || f->begin.mark > 0);
+}
+
 uint64_t file_begins_read(struct file_begins *b, struct heur_file *f, const struct cursor *c,
 			  const struct readahead_read *read)
 {
@@ -90,11 +103,12 @@ uint64_t file_begins_read(struct file_begins *b, struct heur_file *f, const stru
 	if (c->start != 0 || read->reader == 0 || read->reader > READERS_MAX ||
 	    read->size <= FILE_MARK_FIRST)
 		return 0;
-	if (read->offset == 0 && f->begin.reader != read->reader) {
+	if (read->offset == 0 && begins(f, read)) {
 		f->begin.reader = read->reader;
 		f->begin.mark = 0;
 		count_begun(b, read->reader);
 	}
+	f->begin.last = read->now;
 	if (f->begin.reader == read->reader)
 		count_came(b, f, c->next, read->size);
 	if (read->offset >= file_mark(FILE_MARKS - 1))

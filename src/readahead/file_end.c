@@ -16,8 +16,6 @@
 #define SHARE 16
 /* Reads of a file, of others too, that are looked at for whether its first reader goes on. */
 #define LOOKED 64
-/* A file of which nothing was read for so long, in ns, may have left memory: its next READ is a first one. */
-#define LEFT_ALONE (10 * CLOCK_SECOND)
 
 static uint32_t get(const _Atomic uint16_t *n)
 {
@@ -112,7 +110,7 @@ static bool is_known(const struct heur_file *f, const struct readahead_read *rea
 
 bool file_ends_read(struct file_ends *e, struct heur_file *f, const struct readahead_read *read)
 {
-	bool alone = f->reads > 1 && elapsed(f->end.last, read->now) >= LEFT_ALONE, known;
+	bool alone = f->reads > 1 && elapsed(f->end.last, read->now) >= FILE_LEFT_ALONE, known;
 
 	f->end.last = read->now;
 	if (read->reader > READERS_MAX)

@@ -28,11 +28,11 @@ static bool begins_stream(const struct first_read *r)
 	return r->followed && r->window >= FOLLOWED_WINDOW && r->offset + r->len <= FIRST_READS;
 }
 
-/* Whether R is the one by which its reader has come to so much that it brings the rest of FIRST_READS. */
+/* Whether with R its reader has asked for so much, in whichever order, that it brings the rest of FIRST_READS. */
 static bool ends_begin(const struct first_read *r)
 {
-	return r->window >= FOLLOWED_WINDOW && r->offset >= FIRST_READS / 4 &&
-	       r->offset + r->len <= FIRST_READS;
+	return r->window >= FOLLOWED_WINDOW && r->offset + r->len <= FIRST_READS &&
+	       (uint64_t)r->len * r->count > FIRST_READS / 4;
 }
 
 /* What one at the end of its file brings from its offset on. */
@@ -43,10 +43,13 @@ static uint64_t to_end(const struct first_read *r)
 	return first_read_ends(r) && rest <= r->window && rest > r->len ? rest : r->len;
 }
 
-uint64_t first_read_to_come(const struct first_read *r)
+/* Bytes from its offset on that its reader will come to: all of them, where that takes no longer than a seek. */
+static uint64_t to_come(const struct first_read *r)
 {
 	uint64_t most = r->seek > FIRST_READS ? r->seek : FIRST_READS, to = r->comes_to;
 
+	if (most > FIRST_READ_MOST)
+		most = FIRST_READ_MOST;
 	if (r->window < FOLLOWED_WINDOW)
 		return 0;
 	if (to > r->size)
@@ -78,7 +81,7 @@ static uint64_t in_window(const struct first_read *r)
 
 uint64_t first_read_length(const struct first_read *r)
 {
-	uint64_t want = in_window(r), come = first_read_to_come(r);
+	uint64_t want = in_window(r), come = to_come(r);
 
 	return come > want ? come : want;
 }

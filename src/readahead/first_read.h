@@ -5,7 +5,7 @@
  *
  *   [ read |  as much again  ]                      the first read of a file, from its beginning
  *   [ what was read so far   | read ... of that twice the last part ]   one that goes on where that ended
- *   [   a quarter of FIRST_READS, or more   | read |  the rest of it ]   one that goes on behind that
+ *   [ read |  the rest of FIRST_READS ]             one with which more than a quarter of that was read
  *
  * Of a stream the rest comes ahead of it: a READ of it that is late waits for no more than the kernel's window of by
  * default, however large read_ahead_kb is, and nobody waits behind it for more. But where it begins its first chunk may
@@ -33,6 +33,8 @@
  */
 #define FIRST_READS	(UINT64_C(256) << 10)
 #define FIRST_READS_OWN (FIRST_READS / 2)
+/* ... and the first one at most, of who is known to come so far. */
+#define FIRST_READ_MOST (UINT64_C(1) << 20)
 /* Bytes of a file's end that the first READ there brings, of which a seek takes so many times the time. */
 #define LAST_READ	(UINT64_C(64) << 10)
 #define LAST_READ_SEEKS 4
@@ -74,8 +76,6 @@ static inline bool first_read_is(const struct first_read *r)
 
 /* Bytes to fetch from the offset on: LEN at least. */
 uint64_t first_read_length(const struct first_read *r);
-/* ... of which its reader will come to so many, as far as that is known. */
-uint64_t first_read_to_come(const struct first_read *r);
 /* ... and before it. */
 uint64_t first_read_before(const struct first_read *r);
 

@@ -18,6 +18,9 @@
 struct beside;
 struct stride_history;
 
+/* A file of which nothing was read for so long (ns) may have left memory: its next READ is a first one. */
+#define FILE_LEFT_ALONE UINT64_C(10000000000)
+
 struct heur_file {
 	struct cds_lfht_node node;
 	struct rcu_head rcu;
@@ -40,8 +43,9 @@ struct heur_file {
 	struct beside *beside;	       /* what was asked for of it, NULL: none is kept (beside.h) */
 	uint64_t name;		       /* readahead_read's `file`: what people call it by */
 	uint64_t reads, bytes;	       /* of clients, since it is known here */
-	struct {		       /* who began with it last (file_begin.h) */
+	struct {		       /* who began with it (file_begin.h) */
 		uint32_t reader, mark; /* ... and the next mark that he comes to */
+		uint64_t last;	       /* ns: when one came of who began there */
 	} begin;
 	struct {		      /* its first read, if that was at its end (file_end.h) */
 		uint32_t reader, len; /* bytes; 0: it was not, or is no longer looked at */

@@ -39,7 +39,6 @@ struct readahead_read {
 	double price;	  /* of read-ahead there, 0..1 */
 	uint64_t
 		kept; /* ns that what is fetched stays there to be read; 0: as long as memory has room */
-	bool brings; /* the first READs of a file bring along some of what follows (first_read.h) */
 	uint64_t file;	  /* its name in traces: as the disk's queue calls it */
 	uint64_t client;  /* in traces; 0: not known */
 	uint32_t reader;  /* whose it is: a number of readers.h */

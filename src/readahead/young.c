@@ -3,7 +3,6 @@
 #include "readahead/young.h"
 
 #include "readahead/engine.h"
-#include "readahead/first_read.h"
 #include "readahead/rules.h"
 #include "readahead/run_lengths.h"
 #include "readahead/way.h"
@@ -56,13 +55,6 @@ static bool is_among_few(const struct readahead *ra, const struct cursor *c,
 			 const struct readahead_read *read)
 {
 	return read->streams <= STREAMS_FEW && !is_alone(ra, c, read);
-}
-
-bool young_reads_alone(const struct readahead *ra, const struct readahead_tuning *t,
-		       const struct cursor *c, const struct readahead_read *read)
-{
-	return read->brings && read->streams > STREAMS_FEW && cursor_is_first(c) && c->start == 0 &&
-	       c->next <= FIRST_READS && c->file->set.n == 1 && young_is_unknown(ra, t, c);
 }
 
 bool young_has_enough(const struct readahead *ra, const struct readahead_tuning *t,

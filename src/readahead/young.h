@@ -6,9 +6,7 @@
  *   this one alone         short                                    as long as all before it, when most of that was read
  *   a few                  shorter than others                      when half of that was read
  *   more                   whole, but ends where its reader stops   when half of that was read, until he has come far
- *                          (readahead_reads_on); and not before he
- *                          has come further than what the READs with
- *                          which a file begins bring along (first_read.h)
+ *                          (readahead_reads_on)
  *
  * A chunk for who wants no more costs bytes where he is alone, and a seek where he is not. Of a lone backward reader every
  * chunk costs one. All with the file's lock.
@@ -28,9 +26,6 @@ struct window_limits;
 /* Whether C's run may be over soon, for all that is known of its reader. */
 bool young_is_unknown(const struct readahead *ra, const struct readahead_tuning *t,
 		      const struct cursor *c);
-/* Whether its reader has by his own READs all that he has come to, and so no chunk yet. */
-bool young_reads_alone(const struct readahead *ra, const struct readahead_tuning *t,
-		       const struct cursor *c, const struct readahead_read *read);
 /*
  * Whether that reader has just begun with what was asked for: who reads on comes far enough while that arrives, and of
  * who does not no second chunk is thrown away. Among several streams until he has come to SHORT_RUN; of one of several in

@@ -12,7 +12,6 @@ struct engine {
 	struct readahead_counters counters;
 	uint64_t now, chunk, seek, kept;
 	uint32_t streams, reader;
-	bool brings;
 	uint16_t account;
 	double price;
 };
@@ -85,7 +84,6 @@ static inline struct readahead_plan engine_read(struct engine *e, uint64_t file,
 		.seek = e->seek,
 		.price = e->price,
 		.kept = e->kept,
-		.brings = e->brings,
 		.file = file,
 		.reader = e->reader,
 		.account = e->account,
@@ -108,8 +106,7 @@ static inline struct readahead_plan engine_start(struct engine *e,
 				    .streams = e->streams,
 				    .seek = e->seek,
 				    .price = e->price,
-				    .kept = e->kept,
-				    .brings = e->brings};
+				    .kept = e->kept};
 	struct readahead_plan next;
 
 	readahead_started(e->ra, &e->tuning, &e->counters, plan, &at, &next);

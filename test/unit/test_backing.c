@@ -82,6 +82,7 @@ static void test_the_first_read_past_the_queue_needs_none(void **state)
 	assert_true(backing_spared_on(&f.slot, BACKING_SPARED + 99));
 	assert_false(backing_spared_on(&f.slot, 0));
 	assert_false(backing_spared_on(&f.slot, BACKING_SPARED_ON));
+	assert_false(backing_spared_on(&f.slot, BACKING_SPARED + 99)); /* it is read again */
 	backing_slot_fini(&f.slot);
 	host_file_make(&f, "a", HOST_PAGE);
 	assert_true(backing_spared(&f.slot, io, dev, 0, 100));

@@ -132,6 +132,39 @@ static void test_unseen(void **state)
 	engine_free(e);
 }
 
+/* The same files are read another way, much later. */
+static void test_again_another_way(void **state)
+{
+	struct engine *e = engine_of(1);
+
+	begin_all(e, 0, 40, SIZE, MIB);
+	e->now += 3600 * SEC;
+	assert_int_equal(begin_all(e, 0, 40, SIZE, READ), 0);
+	begin_all(e, 1000, 40, SIZE, MIB);
+	e->now += 3600 * SEC;
+	for (int hour = 0; hour < 100; hour++) { /* of one of them he polls the header */
+		begins(e, 1000, SIZE, READ);
+		e->now += 3600 * SEC;
+	}
+	assert_int_equal(begins(e, 2000, SIZE, READ), UINT64_MAX);
+	engine_free(e);
+}
+
+/* Who reads the same files as another, right behind him, finds them in memory. */
+static void test_others_of_the_same_files(void **state)
+{
+	struct engine *e = engine_of(1);
+
+	begin_all(e, 0, 20, SIZE, 256 * KIB);
+	for (int i = 0; i < 60; i++) {
+		e->reader = 1 + (uint32_t)i % 2;
+		begins(e, 500, SIZE, READ);
+	}
+	e->reader = 1;
+	assert_int_equal(begins(e, 501, SIZE, READ), 256 * KIB);
+	engine_free(e);
+}
+
 /* Its number is another one's. */
 static void test_forgotten(void **state)
 {
@@ -158,11 +191,18 @@ static void test_paper(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_marks),	    cmocka_unit_test(test_the_first_part),
-		cmocka_unit_test(test_where),	    cmocka_unit_test(test_who_does_not),
-		cmocka_unit_test(test_who_changes), cmocka_unit_test(test_whole_files),
-		cmocka_unit_test(test_whose),	    cmocka_unit_test(test_forgotten),
-		cmocka_unit_test(test_paper),	    cmocka_unit_test(test_unseen),
+		cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_the_first_part),
+		cmocka_unit_test(test_where),
+		cmocka_unit_test(test_who_does_not),
+		cmocka_unit_test(test_who_changes),
+		cmocka_unit_test(test_whole_files),
+		cmocka_unit_test(test_whose),
+		cmocka_unit_test(test_forgotten),
+		cmocka_unit_test(test_paper),
+		cmocka_unit_test(test_again_another_way),
+		cmocka_unit_test(test_others_of_the_same_files),
+		cmocka_unit_test(test_unseen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

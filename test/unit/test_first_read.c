@@ -26,7 +26,9 @@ static void test_the_first(void **state)
 
 static void test_what_goes_on(void **state)
 {
-	/* 64 and the rest of FIRST_READS, and 16, 32, 64 ... */
+	/* 64 and the rest of FIRST_READS, whichever of four comes last, and 16, 32, 64 ... */
+	assert_int_equal(length(0, 32 * KIB, MIB, 3), 256 * KIB);
+	assert_int_equal(length(32 * KIB, 32 * KIB, MIB, 4), 224 * KIB);
 	assert_int_equal(length(64 * KIB, 32 * KIB, MIB, 3), 192 * KIB);
 	assert_int_equal(length(16 * KIB, 4 * KIB, MIB, 5), 32 * KIB);
 	assert_int_equal(length(48 * KIB, 4 * KIB, MIB, 13), 64 * KIB);
@@ -189,7 +191,9 @@ static void test_what_its_reader_comes_to(void **state)
 	r.offset = 0;
 	r.comes_to = UINT64_MAX; /* ... or else a stream brings the rest */
 	assert_int_equal(first_read_length(&r), FIRST_READS);
-	r.size = 800 * KIB;
+	r.seek = 16 * MIB; /* of an array */
+	assert_int_equal(first_read_length(&r), FIRST_READS);
+	r.seek = r.size = 800 * KIB;
 	assert_int_equal(first_read_length(&r), 800 * KIB);
 	r.size = 300000;
 	assert_int_equal(first_read_length(&r), 300000);

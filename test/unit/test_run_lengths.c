@@ -538,38 +538,6 @@ static void test_many_at_once(void **state)
 	engine_free(e);
 }
 
-/* The offset from which a stream of file N, of 32 KiB READs, is read when its first chunk is planned. */
-static uint64_t first_chunk_at(struct engine *e, uint64_t n)
-{
-	uint64_t at = 0;
-
-	while (at < 16 * MIB && engine_read(e, n, at, 32 * KIB, 16 * MIB).len == 0)
-		at += 32 * KIB;
-	return at;
-}
-
-/* Where his READs bring along what many want, a stranger among many streams has no chunk before he wants more. */
-static void test_strangers_read_alone(void **state)
-{
-	struct engine *e = engine_default("cursor");
-
-	e->reader = 1;
-	e->streams = 8;
-	assert_int_equal(first_chunk_at(e, 1), 96 * KIB);
-	e->brings = true;
-	assert_int_equal(first_chunk_at(e, 2), 256 * KIB);
-	e->streams = 2;
-	assert_int_equal(first_chunk_at(e, 3), 96 * KIB);
-	e->streams = 8;
-	e->reader = 0; /* of nobody nothing will ever be known */
-	assert_int_equal(first_chunk_at(e, 4), 96 * KIB);
-	e->reader = 1;
-	for (int i = 0; i < 8; i++)
-		run_lengths_note(e->ra->lengths, 1, 16 * MIB, false);
-	assert_int_equal(first_chunk_at(e, 5), 96 * KIB);
-	engine_free(e);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -595,7 +563,6 @@ int main(void)
 		cmocka_unit_test(test_what_is_dropped_is_watched_once),
 		cmocka_unit_test(test_the_papers_rules_know_none),
 		cmocka_unit_test(test_many_at_once),
-		cmocka_unit_test(test_strangers_read_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
