@@ -60,13 +60,13 @@ static inline bool is_short_chunk(const struct sched_req *r)
 	return r->class == SCHED_PREFETCH && r->scattered;
 }
 
-/* Whether R may be at the drive with others now, if it is one that may be at all. */
 /* Who has joined R goes by himself if it hangs. */
 static inline bool lets_go(const struct sched_req *r)
 {
 	return r->class == SCHED_PREFETCH;
 }
 
+/* Whether R may be at the drive with others now, if it is one that may be at all. */
 static inline bool goes_with_others(const struct sched_queue *q, const struct sched_req *r)
 {
 	return !is_short_chunk(r) || (r->pieces ? q->pieces_too : q->short_too);
