@@ -65,8 +65,8 @@ static const char *check_reads(const struct sched_queue *q, struct counts *c)
 			return wrong;
 		if (last && last->sequence >= r->sequence)
 			return "reads are not by submission";
-		if (is_parked(q, r) != file_hangs(q, r->file))
-			return "a read of a file that hangs is not parked, or one of another is";
+		if (is_parked(q, r) != would_hang(q, r))
+			return "a read that would hang is not parked, or another one is";
 		parked += is_parked(q, r);
 		last = r;
 	}

@@ -71,9 +71,11 @@ static bool lets_go_before(const struct sched_req *at)
 /*
  * Who may wait for AT. For a chunk who has it at the disk, or in his own flow, or takes it over (promote()), or finds
  * it where it goes soon. For a demand read who has all from it, and is of the same flow or finds it at the disk: it
- * goes to no other flow. For neither who comes while it hangs, for no more may be bad than one part of it.
+ * goes to no other flow; but not for one that waits because it would hang. For neither who comes while it hangs, for no
+ * more may be bad than one part of it.
  */
-static bool is_joined_by(const struct sched_req *at, const struct sched_req *r)
+static bool is_joined_by(const struct sched_queue *q, const struct sched_req *at,
+			 const struct sched_req *r)
 {
 	bool whole = at->offset <= r->offset && req_end(r) <= at->offset + at->io_len;
 	bool own = at->flow.client == r->flow.client && at->flow.export_id == r->flow.export_id;
@@ -83,7 +85,7 @@ static bool is_joined_by(const struct sched_req *at, const struct sched_req *r)
 	if (at->class != SCHED_DEMAND)
 		return at->state == REQ_RUNNING || at->in == r->in ||
 		       flow_is_behind(r->in, at->in) || !keeps_chunks(at->in, r->in);
-	return whole && (own || at->state == REQ_RUNNING);
+	return whole && !is_parked(q, at) && (own || at->state == REQ_RUNNING);
 }
 
 /*
@@ -95,7 +97,7 @@ struct sched_req *chunk_for(struct sched_queue *q, const struct sched_req *r)
 	struct sched_req *at, *first = NULL, *last = NULL, *sooner = NULL;
 
 	TAILQ_FOREACH(at, chunk_list(q, r->file), hash) {
-		if (at->file != r->file || at->dropped || !has(at, r) || !is_joined_by(at, r))
+		if (at->file != r->file || at->dropped || !has(at, r) || !is_joined_by(q, at, r))
 			continue;
 		if (at->class == SCHED_DEMAND && at->state == REQ_RUNNING)
 			return at; /* all of it is on its way */
@@ -192,8 +194,8 @@ void absorb(struct sched_queue *q, struct sched_req *chunk)
 	for (; (r = place_of(at)) && r->file == chunk->file && r->offset < req_end(chunk);
 	     at = next) {
 		next = order_next(at);
-		if (req_end(r) > req_end(chunk) || !has(chunk, r) || !is_joined_by(chunk, r) ||
-		    !TAILQ_EMPTY(&r->waiters))
+		if (req_end(r) > req_end(chunk) || !has(chunk, r) || !is_joined_by(q, chunk, r) ||
+		    !TAILQ_EMPTY(&r->waiters) || is_parked(q, r) != is_parked(q, chunk))
 			continue;
 		join(q, r, chunk);
 		q->stats.absorbed++;

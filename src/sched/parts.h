@@ -302,9 +302,9 @@ void flow_leave(const struct sched_req *r, uint64_t now);
 /* Whether the client of R may have it too: no more than is free, READS of queue_max being taken. */
 bool flow_has_room(const struct sched_queue *q, const struct sched_req *r, uint32_t reads);
 
-/* stall.c: whether reads of FILE hang, more than one. */
-bool file_hangs(const struct sched_queue *q, uint64_t file);
-/* The queued read R, in no order, waits until its file hangs no more. */
+/* stall.c: whether R, a read, would hang at the disk as others do. */
+bool would_hang(const struct sched_queue *q, const struct sched_req *r);
+/* The queued read R, in no order, waits until it would hang no more. */
 void park(struct sched_queue *q, struct sched_req *r);
 static inline bool is_parked(const struct sched_queue *q, const struct sched_req *r)
 {

@@ -65,7 +65,7 @@ static bool has_room(const struct sched_queue *q, const struct sched_req *r)
 static void add_read(struct sched_queue *q, struct sched_req *r)
 {
 	TAILQ_INSERT_TAIL(&q->aged, r, age);
-	if (q->stalled && file_hangs(q, r->file))
+	if (q->stalled && would_hang(q, r))
 		park(q, r);
 	else
 		queue_enlist(q, r);

@@ -241,7 +241,7 @@ struct sched_queue {
 	struct sched_list chunks[SCHED_FILE_HASH];
 	struct sched_list going_on; /* queued */
 	struct order places;	    /* queued demands, by file and offset */
-	struct order parked;	    /* reads queued of files that hang, by file: stall.c */
+	struct order parked;	    /* reads queued that would hang, by file: stall.c */
 	struct sched_writeback writeback;
 	struct sched_past past;
 	struct sched_flows flows;

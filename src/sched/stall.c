@@ -8,11 +8,12 @@
  *   stuck    [ r1 ]  counts neither as running nor         | a sign of life
  *                    as a write-back that has its turn ----'
  *
- *   parked   [ the reads queued of r1's file ] while two reads of it are stuck: the others would
- *                                              hang too, and each cost Stall_Time and a place
+ *   parked   [ the reads queued of where r1 hangs, or of r1's file while more than that hangs: the others
+ *              would hang too, and each cost Stall_Time and a place ]
  *
- * One that is stuck may be a bad block, and says nothing of the file; of two it is likely a lock. But not of a chunk and
- * the read that it has let go, for that is stuck where the chunk is.
+ * One that is stuck may be a bad block, and says nothing of the rest of the file; two in different places are likely a
+ * lock. But not a chunk and the read that it has let go, for that is stuck where the chunk is. Chunks do not wait for a
+ * bad block, for who has joined one may want another part of it; so it is the file, too, when many reads are stuck.
  *
  * Who has joined a chunk that is stuck need not want what hangs, of a walk's files, of its bytes, or of the reads in its
  * gaps: he is let go, and asks for his own.
@@ -24,10 +25,18 @@
 #include "common/container.h"
 #include "sched/parts.h"
 
-/* So many stuck reads of a file make it one that hangs. */
-#define STUCK_FILE 2
+/* A file hangs of which reads are stuck at so many spots, or so many at all. */
+#define STUCK_SPOTS 2
+#define STUCK_READS 4
 
 /* ---- reads of a file that hangs ---------------------------------------------------------- */
+
+/* Whether AT, which is stuck, is a demand read of a part of what R is of. */
+static bool is_stuck_within(const struct sched_req *at, const struct sched_req *r)
+{
+	return at->file == r->file && at->class == SCHED_DEMAND && at->offset < covered_end(r) &&
+	       r->offset < at->offset + at->io_len;
+}
 
 /* Whether a demand read that is stuck at what R is of counts in its stead: where R is a chunk any, else one before it. */
 static bool is_counted_by_another(const struct sched_queue *q, const struct sched_req *r)
@@ -37,21 +46,34 @@ static bool is_counted_by_another(const struct sched_queue *q, const struct sche
 	TAILQ_FOREACH(at, &q->stuck, age) {
 		if (at == r && r->class == SCHED_DEMAND)
 			return false;
-		if (at->file == r->file && at->class == SCHED_DEMAND &&
-		    at->offset < covered_end(r) && r->offset < req_end(at))
+		if (is_stuck_within(at, r))
 			return true;
 	}
 	return false;
 }
 
-bool file_hangs(const struct sched_queue *q, uint64_t file)
+static bool file_hangs(const struct sched_queue *q, uint64_t file)
 {
 	const struct sched_req *r;
-	unsigned int n = 0;
+	unsigned int reads = 0, spots = 0;
 
 	TAILQ_FOREACH(r, &q->stuck, age)
-		n += is_read_of(r, file) && !is_counted_by_another(q, r);
-	return n >= STUCK_FILE;
+		if (is_read_of(r, file)) {
+			reads++;
+			spots += !is_counted_by_another(q, r);
+		}
+	return spots >= STUCK_SPOTS || reads >= STUCK_READS;
+}
+
+bool would_hang(const struct sched_queue *q, const struct sched_req *r)
+{
+	const struct sched_req *at;
+
+	if (r->class == SCHED_DEMAND)
+		TAILQ_FOREACH(at, &q->stuck, age)
+			if (is_stuck_within(at, r))
+				return true;
+	return file_hangs(q, r->file);
 }
 
 void park(struct sched_queue *q, struct sched_req *r)
@@ -61,13 +83,13 @@ void park(struct sched_queue *q, struct sched_req *r)
 
 static void park_one(struct sched_queue *q, struct sched_req *r)
 {
-	if (r->state != REQ_QUEUED || is_parked(q, r))
+	if (r->state != REQ_QUEUED || is_parked(q, r) || !would_hang(q, r))
 		return;
 	queue_delist(q, r);
 	park(q, r);
 }
 
-static void park_file(struct sched_queue *q, uint64_t file)
+static void park_all(struct sched_queue *q, uint64_t file)
 {
 	struct order_node *at = order_from(&q->places, file, 0);
 	struct sched_req *r;
@@ -80,11 +102,15 @@ static void park_file(struct sched_queue *q, uint64_t file)
 }
 
 /* Their wait for others begins anew: it was not the queue's order that kept them. */
-static void unpark_file(struct sched_queue *q, uint64_t file, uint64_t now)
+static void unpark_all(struct sched_queue *q, uint64_t file, uint64_t now)
 {
+	struct order_node *at = order_from(&q->parked, file, 0), *next;
 	struct sched_req *r;
 
-	while ((r = ordered_req(order_from(&q->parked, file, 0))) && r->file == file) {
+	for (; (r = ordered_req(at)) && r->file == file; at = next) {
+		next = order_next(at);
+		if (would_hang(q, r))
+			continue;
 		order_remove(&r->order);
 		if (r->wanted)
 			r->arrival = now;
@@ -92,12 +118,11 @@ static void unpark_file(struct sched_queue *q, uint64_t file, uint64_t now)
 	}
 }
 
+/* What is stuck of FILE is so no more, or just now. */
 static void settle(struct sched_queue *q, uint64_t file, uint64_t now)
 {
-	if (file_hangs(q, file))
-		park_file(q, file);
-	else
-		unpark_file(q, file, now);
+	park_all(q, file);
+	unpark_all(q, file, now);
 }
 
 /* ---- those that hang --------------------------------------------------------------------- */

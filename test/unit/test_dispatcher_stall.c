@@ -423,8 +423,8 @@ static void test_others_are_answered_while_four_answers_hang(void **state)
 	log_set_writer(NULL);
 }
 
-/* What is queued for a file that hangs would hang too: it costs the others two Stall_Times. */
-static void test_reads_of_a_file_that_hangs_wait_for_it(void **state)
+/* Twenty reads of a file hang, each so far (bytes) behind the one before it: it costs the others so many Stall_Times. */
+static void reads_wait(uint64_t apart, unsigned int stalls)
 {
 	struct sched_req slow[20], chunk = item(SCHED_PREFETCH, 1, 0), quick[20];
 
@@ -432,12 +432,12 @@ static void test_reads_of_a_file_that_hangs_wait_for_it(void **state)
 	assert_int_equal(dispatcher_set_policy(&dispatcher, &sched_fifo), 0);
 	for (unsigned int i = 0; i < 20; i++) {
 		slow[i] = item(SCHED_DEMAND, 1, HANGS(IN_EXECUTE));
-		slow[i].offset = i * MIB;
+		slow[i].offset = i * apart;
 		assert_int_equal(dispatcher_submit(&dispatcher, &slow[i]), SCHED_ADDED);
 	}
 	chunk.offset = 100 * MIB;
 	for (unsigned int i = 0; i < 20; i++) {
-		if (i < 2) { /* the first may be a bad block */
+		if (i < stalls) {
 			await(&inside, i + 1);
 			atomic_fetch_add(&clock_ns, STALL);
 		}
@@ -446,10 +446,71 @@ static void test_reads_of_a_file_that_hangs_wait_for_it(void **state)
 	}
 	await(&ended, 20);
 	assert_int_equal(dispatcher_submit(&dispatcher, &chunk), SCHED_ADDED); /* comes later */
-	assert_int_equal(look().counted.stalls, 2);
-	assert_int_equal(look().queued[SCHED_DEMAND], 18);
+	assert_int_equal(look().counted.stalls, stalls);
+	assert_int_equal(look().queued[SCHED_DEMAND], 20 - stalls);
 	assert_int_equal(dispatcher_set_policy(&dispatcher, &sched_elevator), 0);
-	check_over(41, 2);
+	check_over(41, stalls);
+}
+
+/* What is queued for a file that hangs would hang too: the first may be a bad block, with the second it is the file. */
+static void test_reads_of_a_file_that_hangs_wait_for_it(void **state)
+{
+	reads_wait(MIB, 2);
+}
+
+/* ... and what is queued for where one hangs: of it all may be told by the first. */
+static void test_reads_of_where_one_hangs_wait_for_it(void **state)
+{
+	reads_wait(0, 1);
+	reads_wait(KIB, 1);
+}
+
+/* Of a small file that is read whole: what it brings beyond what its client wants has to wait for nobody else's spot. */
+static void test_nobody_waits_with_a_read_that_waits(void **state)
+{
+	struct sched_req slow = item(SCHED_DEMAND, 1, HANGS(IN_EXECUTE)),
+			 quick = item(SCHED_DEMAND, 2, 0);
+	struct sched_req whole = item(SCHED_DEMAND, 1, 0), far = whole;
+
+	whole.brings_more = true;
+	whole.len = MIB;
+	far.offset = 512 * KIB;
+	start(1);
+	assert_int_equal(dispatcher_submit(&dispatcher, &slow), SCHED_ADDED);
+	await(&inside, 1);
+	atomic_fetch_add(&clock_ns, STALL);
+	assert_int_equal(dispatcher_submit(&dispatcher, &quick), SCHED_ADDED);
+	await(&ended, 1);
+	assert_int_equal(dispatcher_submit(&dispatcher, &whole), SCHED_ADDED);
+	assert_int_equal(dispatcher_submit(&dispatcher, &far), SCHED_ADDED);
+	await(&ended, 2);
+	assert_int_equal(look().queued[SCHED_DEMAND], 1);
+	check_over(4, 1);
+}
+
+/* Chunks that hang where a read does count for none, but not any number of them. */
+static void test_chunks_at_one_spot_are_bounded(void **state)
+{
+	struct sched_req slow = item(SCHED_DEMAND, 1, HANGS(IN_EXECUTE)), chunk[20], quick[20];
+
+	start(1);
+	assert_int_equal(dispatcher_set_policy(&dispatcher, &sched_fifo), 0);
+	assert_int_equal(dispatcher_submit(&dispatcher, &slow), SCHED_ADDED);
+	await(&inside, 1);
+	for (unsigned int i = 0; i < 20; i++) {
+		chunk[i] = item(SCHED_PREFETCH, 1, HANGS(IN_EXECUTE));
+		assert_int_equal(dispatcher_submit(&dispatcher, &chunk[i]), SCHED_ADDED);
+	}
+	for (unsigned int i = 0; i < 20; i++) {
+		if (i < 4) {
+			await(&inside, i + 1);
+			atomic_fetch_add(&clock_ns, STALL);
+		}
+		quick[i] = item(SCHED_DEMAND, 2 + i, 0);
+		assert_int_equal(dispatcher_submit(&dispatcher, &quick[i]), SCHED_ADDED);
+	}
+	await(&ended, 20);
+	check_over(41, 4);
 }
 
 static void test_no_more_pass_than_may(void **state)
@@ -639,6 +700,9 @@ int main(void)
 		cmocka_unit_test(test_somebody_watches_while_something_waits),
 		cmocka_unit_test(test_others_are_answered_while_four_answers_hang),
 		cmocka_unit_test(test_reads_of_a_file_that_hangs_wait_for_it),
+		cmocka_unit_test(test_reads_of_where_one_hangs_wait_for_it),
+		cmocka_unit_test(test_nobody_waits_with_a_read_that_waits),
+		cmocka_unit_test(test_chunks_at_one_spot_are_bounded),
 		cmocka_unit_test(test_no_more_pass_than_may),
 		cmocka_unit_test(test_others_pass_all_that_hang_together),
 		cmocka_unit_test(test_who_joined_several_files_is_let_go),
