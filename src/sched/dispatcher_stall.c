@@ -97,10 +97,10 @@ void dispatcher_finish_begin(struct dispatcher *d, const struct sched_req *r, ui
 void dispatcher_finish_end(struct dispatcher *d, struct finishing *f)
 {
 	if (f->passed) {
+		f->subject.silent = d->ops->now() - f->since;
+		dispatcher_log_stall(d, &f->subject, true); /* which may hang too */
 		d->passed--;
 		dispatcher_take_place(d, f->scattered);
-		f->subject.silent = d->ops->now() - f->since;
-		dispatcher_log_stall(d, &f->subject, true);
 	} else if (!f->in_gap) {
 		TAILQ_REMOVE(&d->finishing, f, link);
 	}

@@ -45,13 +45,19 @@ static uint64_t now(void)
 	return atomic_load(&clock_ns);
 }
 
-static bool log_hangs;
+static bool log_hangs, over_hangs; /* at lines of one that hangs; that goes on */
+static unsigned int held;	   /* ... these, at present */
 
 static void keep_line(enum log_level level, const char *format, va_list args)
 {
 	pthread_mutex_lock(&gate);
 	while (log_hangs && !gate_open)
 		pthread_cond_wait(&gate_cond, &gate);
+	held += level != LOG_LEVEL_WARN;
+	pthread_cond_broadcast(&gate_cond);
+	while (over_hangs && level != LOG_LEVEL_WARN)
+		pthread_cond_wait(&gate_cond, &gate);
+	held -= level != LOG_LEVEL_WARN;
 	*(level == LOG_LEVEL_WARN ? &lines_begun : &lines_over) += 1;
 	vsnprintf(last_line, sizeof(last_line), format, args);
 	pthread_cond_broadcast(&gate_cond);
@@ -352,6 +358,30 @@ static void test_others_pass_one_more_while_the_log_hangs(void **state)
 	await(&ended, 1);
 	check_over(3, 2);
 	log_hangs = false;
+}
+
+/* One that hung in its answer goes on, and the line that says so hangs: it has no place meanwhile. */
+static void test_others_pass_while_the_log_hangs_at_the_end(void **state)
+{
+	struct sched_req slow = item(SCHED_DEMAND, 1, HANGS(IN_FINISH));
+	struct sched_req quick[2] = {item(SCHED_DEMAND, 2, 0), item(SCHED_DEMAND, 3, 0)};
+
+	start(1);
+	over_hangs = true;
+	assert_int_equal(dispatcher_submit(&dispatcher, &slow), SCHED_ADDED);
+	await(&inside, 1);
+	atomic_fetch_add(&clock_ns, STALL);
+	assert_int_equal(dispatcher_submit(&dispatcher, &quick[0]), SCHED_ADDED);
+	await(&ended, 1);
+	open_gate();
+	await(&held, 1);
+	assert_int_equal(dispatcher_submit(&dispatcher, &quick[1]), SCHED_ADDED);
+	await(&ended, 3);
+	pthread_mutex_lock(&gate);
+	over_hangs = false;
+	pthread_cond_broadcast(&gate_cond);
+	pthread_mutex_unlock(&gate);
+	check_over(3, 1);
 }
 
 static bool is_watched(void)
@@ -697,6 +727,7 @@ int main(void)
 		cmocka_unit_test(test_who_joined_a_chunk_is_let_go),
 		cmocka_unit_test(test_a_bad_spot_is_not_the_whole_file),
 		cmocka_unit_test(test_others_pass_one_more_while_the_log_hangs),
+		cmocka_unit_test(test_others_pass_while_the_log_hangs_at_the_end),
 		cmocka_unit_test(test_somebody_watches_while_something_waits),
 		cmocka_unit_test(test_others_are_answered_while_four_answers_hang),
 		cmocka_unit_test(test_reads_of_a_file_that_hangs_wait_for_it),
