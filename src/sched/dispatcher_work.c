@@ -170,15 +170,19 @@ static bool answer_one(struct dispatcher *d)
 
 /* ---- workers ----------------------------------------------------------------------------- */
 
+/* Whether something waits for who is at the disk; else what is queued waits for its time, and places are free. */
+static bool waits_for_place(const struct dispatcher *d)
+{
+	return sched_held_up(&d->queue) && (d->busy >= d->depth || d->queue.with_others);
+}
+
 /* One that has hung for too long loses its place. True: there was one. */
 static bool pass_stalled(struct dispatcher *d)
 {
 	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
 	struct subject s;
 
-	if (!sched_held_up(&d->queue) || (d->busy < d->depth && !d->queue.with_others))
-		return false; /* nobody waits for it */
-	if (!dispatcher_free_place(d, d->ops->now(), &s, &woken))
+	if (!waits_for_place(d) || !dispatcher_free_place(d, d->ops->now(), &s, &woken))
 		return false;
 	d->telling++;
 	if (keep_spare(d)) /* one who goes on if the log hangs too */
@@ -248,7 +252,7 @@ static void wait_for_work(struct dispatcher *d)
 
 	if (d->busy < d->depth) /* else whoever frees the disk looks again */
 		until = sched_hold_until(&d->queue, now);
-	if (sched_held_up(&d->queue) && !d->watched)
+	if (waits_for_place(d) && !d->watched)
 		stall = dispatcher_stall_at(d);
 	watch = stall != UINT64_MAX;
 	until = stall < until ? stall : until;

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/log.h"
 #include "disk.h"
@@ -40,8 +41,11 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 	return atomic_load(&no_thread) ? EAGAIN : __real_pthread_create(thread, attr, main, arg);
 }
 
+static _Atomic unsigned int looks; /* at the clock */
+
 static uint64_t now(void)
 {
+	atomic_fetch_add(&looks, 1);
 	return atomic_load(&clock_ns);
 }
 
@@ -421,6 +425,34 @@ static void test_somebody_watches_while_something_waits(void **state)
 	log_set_writer(NULL);
 }
 
+/* A place is free, and what is queued waits for something else than the disk: nobody looks all the time. */
+static void test_nobody_is_busy_watching(void **state)
+{
+	struct sched_req slow = item(SCHED_DEMAND, 1, HANGS(IN_EXECUTE));
+	struct sched_req write = item(SCHED_WRITEBACK, 2, 0);
+	struct sched_limits l;
+	unsigned int before;
+
+	start(2);
+	l = dispatcher_limits(&dispatcher);
+	l.writeback_idle = 1000 * SEC;
+	dispatcher_set_limits(&dispatcher, &l);
+	assert_int_equal(dispatcher_submit(&dispatcher, &slow), SCHED_ADDED);
+	await(&inside, 1);
+	assert_int_equal(dispatcher_submit(&dispatcher, &write), SCHED_ADDED);
+	atomic_fetch_add(&clock_ns, STALL);
+	assert_int_equal(dispatcher_set_depth(&dispatcher, 2), 0); /* all look again */
+	usleep(10000);
+	before = atomic_load(&looks);
+	usleep(100000);
+	assert_in_range(atomic_load(&looks) - before, 0, 50);
+	assert_int_equal(look().queued[SCHED_WRITEBACK], 1);
+	open_gate();
+	dispatcher_fini(&dispatcher);
+	assert_int_equal(lines_begun, 0);
+	log_set_writer(NULL);
+}
+
 static void join_many(struct sched_req *chunk, struct sched_req *readers)
 {
 	assert_int_equal(dispatcher_submit(&dispatcher, chunk), SCHED_ADDED);
@@ -729,6 +761,7 @@ int main(void)
 		cmocka_unit_test(test_others_pass_one_more_while_the_log_hangs),
 		cmocka_unit_test(test_others_pass_while_the_log_hangs_at_the_end),
 		cmocka_unit_test(test_somebody_watches_while_something_waits),
+		cmocka_unit_test(test_nobody_is_busy_watching),
 		cmocka_unit_test(test_others_are_answered_while_four_answers_hang),
 		cmocka_unit_test(test_reads_of_a_file_that_hangs_wait_for_it),
 		cmocka_unit_test(test_reads_of_where_one_hangs_wait_for_it),
