@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What hangs at the disk, as the queue sees it: who is let go by a chunk, and what when it goes on. */
+#include "disk.h"
+#include "sched/parts.h"
+
+#define READ  (64 * KIB)
+#define READS 2
+
+static struct sched_queue *q;
+static struct sched_req chunk, reads[READS];
+static struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+
+static struct sched_req request(enum sched_class class, uint64_t client, uint64_t offset,
+				uint64_t len)
+{
+	return (struct sched_req){.class = class,
+				  .file = 1,
+				  .offset = offset,
+				  .len = len,
+				  .block = offset,
+				  .flow = {.client = client}};
+}
+
+static void check_woken(unsigned int n)
+{
+	struct sched_req *r;
+
+	for (; (r = TAILQ_FIRST(&woken)); n--)
+		TAILQ_REMOVE(&woken, r, link);
+	assert_int_equal(n, 0);
+	assert_null(sched_check(q));
+}
+
+/* A chunk hangs whose readers ask for their own, and are queued when it goes on, at 3 s. */
+static void hang(void)
+{
+	struct sched_limits l = default_limits();
+
+	l.stall_time = SEC;
+	q = queue_new(sched_policy_find("turns"), &l);
+	chunk = request(SCHED_PREFETCH, 1, 0, MIB);
+	assert_int_equal(sched_submit(q, &chunk, SEC), SCHED_ADDED);
+	assert_ptr_equal(sched_next(q, SEC), &chunk);
+	for (unsigned int i = 0; i < READS; i++) {
+		reads[i] = request(SCHED_DEMAND, 1 + i, 2 * i * READ, READ);
+		assert_int_equal(sched_submit(q, &reads[i], SEC), SCHED_WAITS);
+	}
+	assert_ptr_equal(sched_stall(q, 2 * SEC), &chunk);
+	sched_let_go(q, &chunk, 2 * SEC, &woken);
+	check_woken(READS);
+	for (unsigned int i = 0; i < READS; i++)
+		assert_int_equal(sched_submit(q, &reads[i], 2 * SEC), SCHED_ADDED);
+}
+
+static void stop(void)
+{
+	assert_null(sched_check(q));
+	assert_int_equal(q->queued + q->running + q->stalled + q->joined, 0);
+	assert_int_equal(q->held, 0);
+	queue_free(q);
+}
+
+static void test_a_chunk_that_goes_on_takes_its_readers_back(void **state)
+{
+	hang();
+	assert_true(sched_sign(q, &chunk, 3 * SEC));
+	assert_null(sched_check(q));
+	for (unsigned int i = 0; i < READS; i++)
+		assert_int_equal(reads[i].state, REQ_JOINED);
+	sched_progress(q, &chunk, READ, 3 * SEC, &woken);
+	check_woken(1);
+	sched_done(q, &chunk, 3 * SEC, &woken);
+	check_woken(1);
+	stop();
+}
+
+/* ... and when it is over, its bytes are there. */
+static void test_a_chunk_that_ends_takes_its_readers_back(void **state)
+{
+	hang();
+	sched_done(q, &chunk, 3 * SEC, &woken);
+	check_woken(READS);
+	stop();
+}
+
+/* One that was only to be tidied up brings nothing. */
+static void test_a_chunk_that_was_dropped_takes_nobody_back(void **state)
+{
+	hang();
+	chunk.dropped = true;
+	assert_true(sched_sign(q, &chunk, 3 * SEC));
+	assert_int_equal(q->by_class[SCHED_DEMAND], READS);
+	sched_done(q, &chunk, 3 * SEC, &woken);
+	check_woken(0);
+	for (unsigned int i = 0; i < READS; i++) {
+		struct sched_req *r = sched_next(q, 3 * SEC);
+
+		assert_non_null(r);
+		sched_done(q, r, 3 * SEC, &woken);
+		check_woken(0);
+	}
+	stop();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_chunk_that_goes_on_takes_its_readers_back),
+		cmocka_unit_test(test_a_chunk_that_ends_takes_its_readers_back),
+		cmocka_unit_test(test_a_chunk_that_was_dropped_takes_nobody_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
