@@ -148,6 +148,7 @@ static bool answer_one(struct dispatcher *d)
 {
 	struct sched_req *r = TAILQ_FIRST(&d->answers);
 	struct sched_flow *f;
+	bool again;
 	uint64_t len;
 
 	if (!r || d->answerers == DISPATCHER_ANSWERERS_MAX)
@@ -155,6 +156,9 @@ static bool answer_one(struct dispatcher *d)
 	TAILQ_REMOVE(&d->answers, r, link);
 	len = r->len;
 	f = r->in;
+	again = r->let_go; /* it may come again, for the place that it has */
+	if (again)
+		sched_answered(&d->queue, f, len);
 	d->answerers++;
 	if (keep_spare(d) && !TAILQ_EMPTY(&d->answers)) /* this one may hang */
 		pthread_cond_signal(&d->work);
@@ -163,7 +167,8 @@ static bool answer_one(struct dispatcher *d)
 	r->ops->complete(r);
 	lock_take(&d->lock);
 	d->answerers--;
-	sched_answered(&d->queue, f, len);
+	if (!again)
+		sched_answered(&d->queue, f, len);
 	let_in(d);
 	return true;
 }

@@ -711,6 +711,31 @@ static void test_answers_to_be_given_are_bounded(void **state)
 	log_set_writer(NULL);
 }
 
+/* ... but who is let go asks again for the place that he has. */
+static void test_who_is_let_go_has_his_place(void **state)
+{
+	static const struct sched_req_ops ops = {
+		.execute = execute, .complete = ask_again, .finish = finish};
+	struct sched_req chunk = item(SCHED_PREFETCH, 4, HANGS(IN_EXECUTE)), readers[WAITERS];
+	struct sched_limits l;
+
+	start(1);
+	l = dispatcher_limits(&dispatcher);
+	l.queue_max = WAITERS;
+	dispatcher_set_limits(&dispatcher, &l);
+	assert_int_equal(dispatcher_submit(&dispatcher, &chunk), SCHED_ADDED);
+	await(&inside, 1);
+	for (int i = 0; i < WAITERS; i++) {
+		readers[i] = item(SCHED_DEMAND, 4, 0);
+		readers[i].ops = &ops;
+		assert_int_equal(dispatcher_submit(&dispatcher, &readers[i]), SCHED_WAITS);
+	}
+	atomic_fetch_add(&clock_ns, STALL);
+	assert_int_equal(dispatcher_set_depth(&dispatcher, 1), 0); /* all look again */
+	await(&ended, WAITERS);
+	check_over(WAITERS + 1, 1);
+}
+
 static void test_no_dispatcher_without_a_thread(void **state)
 {
 	struct sched_limits l = default_limits();
@@ -773,6 +798,7 @@ int main(void)
 		cmocka_unit_test(test_alone_it_may_take_its_time),
 		cmocka_unit_test(test_the_chunk_goes_on_while_its_readers_are_answered),
 		cmocka_unit_test(test_answers_to_be_given_are_bounded),
+		cmocka_unit_test(test_who_is_let_go_has_his_place),
 		cmocka_unit_test(test_no_dispatcher_without_a_thread),
 		cmocka_unit_test(test_without_a_spare_thread),
 	};
