@@ -17,7 +17,9 @@
  * client library's or that of a brick or OSD, and is left out, or the next one that a disk has to do would pass for one that
  * waits. What the cluster's disks take otherwise (sched/cost.h) is no better measure: it is learnt from the same reads, and eight
  * quick ones are enough to forget it. Where disks are quicker than that their slower reads are what is judged: but where the quick
- * ones took more time in all, few waited, and the cluster is calm.
+ * ones took more time in all, few waited, and the cluster is calm. Nor is learnt then what is calm: the few may be caches' answers
+ * that came late, beside which each read that a disk has to do would pass for one that waits. So fast disks that are loaded all
+ * at once pass for slower ones, until less load shows that they are not.
  * Where a kind has fewer than DELAY_SAMPLES requests in a window the next ones are taken along, up to
  * DELAY_WINDOWS, for the busier a cluster is the fewer requests end; until then it is as busy as it was.
  * Still fewer say nothing, and DELAY_SILENT windows without any that nothing is waited for.

@@ -125,6 +125,15 @@ static void test_few_slow_ones_among_quick_ones(void **state)
 	assert_true(mixed(996, 3 * MSEC / 10, 4, 6 * MSEC / 5) < 0.2);
 }
 
+/* ... nor what is calm: the next ones a disk has to do, which may be an ordinary one. */
+static void test_late_answers_out_of_caches_are_no_disks(void **state)
+{
+	for (int i = 0; i < 20; i++)
+		mixed(996, 3 * MSEC / 10, 4, 6 * MSEC / 5);
+	for (int i = 0; i < 20; i++)
+		assert_true(window(DELAY_LARGE, 20, i % 2 ? 10 * MSEC : 12 * MSEC) < 0.33);
+}
+
 static void test_slow_ones_that_take_most_of_the_time(void **state)
 {
 	for (int i = 0; i < 10; i++)
@@ -182,6 +191,7 @@ int main(void)
 		TEST(test_stable_writes_do_not_compare_with_others),
 		TEST(test_reads_out_of_caches_say_nothing),
 		TEST(test_few_slow_ones_among_quick_ones),
+		TEST(test_late_answers_out_of_caches_are_no_disks),
 		TEST(test_slow_ones_that_take_most_of_the_time),
 		TEST(test_a_slower_cluster_becomes_the_rule),
 		TEST(test_the_mean_of_a_kind),
