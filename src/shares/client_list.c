@@ -86,15 +86,15 @@ static bool append_host(struct client_list *l, const char *text, const struct cl
 {
 	struct client_address a[CLIENT_HOST_ADDRESSES];
 	const char *reason = "";
-	unsigned int n = names->addresses_of(text, a, CLIENT_HOST_ADDRESSES, &reason);
+	int n = names->addresses_of(text, a, CLIENT_HOST_ADDRESSES, &reason);
 
-	for (unsigned int i = 0; i < n; i++) {
+	for (int i = 0; i < n; i++) {
 		struct client_pattern p = {CLIENT_NETWORK, a[i], V6_BITS, NULL};
 
 		if (!append_or_say(l, p, text, why, size))
 			return false;
 	}
-	if (n != 0)
+	if (n > 0)
 		return true;
 	if (!is_host_name(text)) {
 		snprintf(why, size, "%s is no address, network, @netgroup or name of a host", text);
@@ -163,13 +163,13 @@ static bool is_host(const struct client_pattern *p, struct client_query *q)
 {
 	struct client_address a[CLIENT_HOST_ADDRESSES];
 	const char *reason;
-	unsigned int n = 0;
+	int n = NAMES_LATER;
 
-	if (q->names == NULL)
-		q->open = true;
-	else
+	if (q->names != NULL)
 		n = q->names->addresses_of(p->text, a, CLIENT_HOST_ADDRESSES, &reason);
-	for (unsigned int i = 0; i < n; i++)
+	if (n == NAMES_LATER)
+		q->open = true;
+	for (int i = 0; i < n; i++)
 		if (memcmp(&a[i], q->address, sizeof(a[i])) == 0)
 			return true;
 	return false;
@@ -220,6 +220,15 @@ bool client_list_needs_names(const struct client_list *l)
 	return false;
 }
 
+unsigned int client_list_hosts(const struct client_list *l)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < l->n; i++)
+		n += l->pattern[i].kind == CLIENT_HOST;
+	return n;
+}
+
 static bool pattern_equals(const struct client_pattern *p, const struct client_pattern *q)
 {
 	return p->kind == q->kind && p->bits == q->bits &&
@@ -247,6 +256,39 @@ bool client_list_copy(struct client_list *to, const struct client_list *from)
 			return false;
 		}
 	return true;
+}
+
+/* The addresses of the host TEXT in KNOWN become the last of L; false: there are none, or too many. */
+static bool append_known(struct client_list *l, const struct client_list *known, const char *text)
+{
+	bool found = false;
+
+	for (unsigned int i = 0; i < known->n; i++) {
+		const struct client_pattern *p = &known->pattern[i];
+
+		if (p->kind != CLIENT_NETWORK || strcmp(p->text, text) != 0)
+			continue;
+		found = l->n < CLIENT_PATTERNS_MAX && append(l, *p, text);
+		if (!found)
+			break;
+	}
+	return found;
+}
+
+void client_list_recall(struct client_list *l, const struct client_list *known)
+{
+	struct client_list with = {0};
+	bool done = client_list_hosts(l) != 0;
+
+	for (unsigned int i = 0; i < l->n && done; i++) {
+		const struct client_pattern *p = &l->pattern[i];
+
+		if (p->kind != CLIENT_HOST || !append_known(&with, known, p->text))
+			done = with.n < CLIENT_PATTERNS_MAX && append(&with, *p, p->text);
+	}
+	client_list_free(done ? l : &with);
+	if (done)
+		*l = with;
 }
 
 void client_list_free(struct client_list *l)

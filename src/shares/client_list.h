@@ -5,8 +5,8 @@
  *
  *   10.1.2.3   2001:db8::7          this address
  *   10.1.0.0/16   2001:db8::/32     addresses with this prefix
- *   host.example.org                its addresses when the list is made; where none is known then, those when
- *                                   a client comes
+ *   host.example.org                its addresses when the list is made; where none is known then, those in
+ *                                   the list before, or when a client comes
  *   @group                          hosts of the netgroup, by the name that the address has
  *   10.1.2.*   *.example.org        addresses, or names of addresses, of this form: * ? [ ]
  *   *                               all
@@ -27,14 +27,17 @@
 #define CLIENT_PATTERN_LEN    255  /* the longest name that the domain name system knows */
 #define CLIENT_HOST_ADDRESSES 16   /* of one name; more do not count */
 
+/* Instead of a number: whoever should know does not answer now. */
+#define NAMES_LATER (-1)
+
 /* May block; any thread. */
 struct client_names {
 	/* The name of A; false: none is known. */
 	bool (*name_of)(const struct client_address *a, char *name, size_t size);
 	bool (*in_netgroup)(const char *group, const char *name);
-	/* Up to MAX addresses of NAME; 0: none is known, and *REASON, in words, static. */
-	unsigned int (*addresses_of)(const char *name, struct client_address *a, unsigned int max,
-				     const char **reason);
+	/* How many addresses of NAME, up to MAX; 0: it has none, or NAMES_LATER, and *REASON, in words, static. */
+	int (*addresses_of)(const char *name, struct client_address *a, unsigned int max,
+			    const char **reason);
 };
 
 enum client_pattern_kind {
@@ -63,7 +66,7 @@ struct client_query {
 	const struct client_address *address;
 	const struct client_names *names; /* NULL: nobody is asked for a name */
 	bool asked, named;
-	bool open; /* a name could have decided otherwise */
+	bool open; /* a name could have decided otherwise, or may later */
 	char name[CLIENT_PATTERN_LEN + 1];
 };
 
@@ -74,8 +77,12 @@ bool client_list_add(struct client_list *l, const char *text, const struct clien
 bool client_list_has(const struct client_list *l, struct client_query *q);
 /* Whether it has patterns that a name may be of. */
 bool client_list_needs_names(const struct client_list *l);
+/* How many are hosts of which no address is known. */
+unsigned int client_list_hosts(const struct client_list *l);
 /* Both name the same. */
 bool client_list_equals(const struct client_list *l, const struct client_list *m);
+/* Hosts of which no address is known are those that they are in KNOWN, if they are there and there is room. */
+void client_list_recall(struct client_list *l, const struct client_list *known);
 /* False: no memory. */
 bool client_list_copy(struct client_list *to, const struct client_list *from);
 void client_list_free(struct client_list *l);

@@ -18,7 +18,7 @@
 #define LOOKED 32
 
 /* How far finding out a client's rule is: see client_table.h. */
-enum knowing { UNKNOWN, MATCHING, ASKED, KNOWN };
+enum knowing { UNKNOWN, MATCHING, ASKED, UNSURE, KNOWN };
 
 /* A cache line each: clients do not disturb one another. */
 struct slot {
@@ -42,7 +42,8 @@ struct client_table {
 	struct lock lock;      /* entering */
 	uint32_t hand; /* the slot that is looked at next for one to make room; with the lock */
 	_Atomic uint32_t used;
-	uint32_t *bucket; /* its first slot; with the shard's lock */
+	atomic_bool unsure; /* some may be */
+	uint32_t *bucket;   /* its first slot; with the shard's lock */
 	struct slot *slot;
 	struct name_queue asked;
 	struct shard shard[SHARDS];
@@ -202,7 +203,7 @@ static struct client look(struct client_table *t, uint32_t bucket, const struct 
 	return c;
 }
 
-/* So far Q has come: RULE counts once it is KNOWN. False: it is not asked any more. */
+/* So far Q has come: RULE counts once it is KNOWN, or is better than none. False: it is not asked any more. */
 static bool settle(struct client_table *t, const struct client_question *q, enum knowing knowing,
 		   uint16_t rule)
 {
@@ -215,7 +216,7 @@ static bool settle(struct client_table *t, const struct client_question *q, enum
 	counts = s != NULL && atomic_load(&s->number) == q->number && s->turn == q->turn;
 	if (counts) {
 		s->knowing = (uint8_t)knowing;
-		if (knowing == KNOWN)
+		if (knowing == KNOWN || (knowing == UNSURE && s->rule == 0))
 			s->rule = rule;
 	}
 	lock_drop(lock_of(t, bucket));
@@ -387,9 +388,24 @@ bool client_table_question(struct client_table *t, struct client_question *q)
 	return false;
 }
 
-void client_table_answer(struct client_table *t, const struct client_question *q, uint16_t rule)
+void client_table_answer(struct client_table *t, const struct client_question *q, uint16_t rule,
+			 bool sure)
 {
-	settle(t, q, KNOWN, rule);
+	if (settle(t, q, sure ? KNOWN : UNSURE, rule) && !sure)
+		atomic_store(&t->unsure, true);
+}
+
+void client_table_ask_again(struct client_table *t)
+{
+	if (!atomic_exchange(&t->unsure, false))
+		return;
+	for (uint32_t bucket = 0; bucket < t->buckets; bucket++) {
+		lock_take(lock_of(t, bucket));
+		for (uint32_t n = t->bucket[bucket]; n != NONE; n = t->slot[n].next)
+			if (t->slot[n].knowing == UNSURE)
+				t->slot[n].knowing = UNKNOWN;
+		lock_drop(lock_of(t, bucket));
+	}
 }
 
 void client_table_end_questions(struct client_table *t)

@@ -9,7 +9,7 @@
 #include "common/clock.h"
 
 struct question {
-	uint16_t (*ask)(const struct client_address *a);
+	client_asker ask;
 	void (*name)(const char *name);
 	struct client_address address;
 	pthread_mutex_t lock;
@@ -31,12 +31,12 @@ static void destroy(struct question *q)
 static void *run(void *arg)
 {
 	struct question *q = arg;
+	bool sure = true, left;
 	uint16_t rule;
-	bool left;
 
 	if (q->name != NULL)
 		q->name("ra_names");
-	rule = q->ask(&q->address);
+	rule = q->ask(&q->address, &sure); /* or what holds meanwhile */
 	pthread_mutex_lock(&q->lock);
 	q->rule = rule;
 	q->answered = true;
@@ -67,8 +67,7 @@ static bool wait_for_answer(struct question *q, pthread_t thread, uint64_t timeo
 	return answered;
 }
 
-const char *name_ask(uint16_t (*ask)(const struct client_address *a),
-		     const struct client_address *a, uint64_t timeout,
+const char *name_ask(client_asker ask, const struct client_address *a, uint64_t timeout,
 		     void (*name)(const char *name), uint16_t *rule)
 {
 	struct question *q;

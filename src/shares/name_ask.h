@@ -16,8 +16,7 @@
  * *RULE is what ASK says of A, on a thread that NAME names (NULL: nobody does), if it says so within TIMEOUT ns; it may be within
  * ASK for long after that. NULL, or why there is none.
  */
-const char *name_ask(uint16_t (*ask)(const struct client_address *a),
-		     const struct client_address *a, uint64_t timeout,
+const char *name_ask(client_asker ask, const struct client_address *a, uint64_t timeout,
 		     void (*name)(const char *name), uint16_t *rule);
 
 #endif

@@ -9,7 +9,7 @@
 
 struct name_thread {
 	struct client_table *clients;
-	uint16_t (*ask)(const struct client_address *a);
+	client_asker ask;
 	void (*name)(const char *name);
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -34,7 +34,8 @@ static bool leave(struct name_thread *n)
 }
 
 /* Back with the answer to Q; false: it was left behind, and the table may be gone. */
-static bool come_back(struct name_thread *n, const struct client_question *q, uint16_t rule)
+static bool come_back(struct name_thread *n, const struct client_question *q, uint16_t rule,
+		      bool sure)
 {
 	bool left;
 
@@ -43,7 +44,7 @@ static bool come_back(struct name_thread *n, const struct client_question *q, ui
 	left = n->left;
 	pthread_mutex_unlock(&n->lock);
 	if (!left)
-		client_table_answer(n->clients, q, rule);
+		client_table_answer(n->clients, q, rule, sure);
 	return !left;
 }
 
@@ -55,7 +56,10 @@ static void *run(void *arg)
 	if (n->name != NULL)
 		n->name("ra_names");
 	while (client_table_question(n->clients, &q) && leave(n)) {
-		if (!come_back(n, &q, n->ask(&q.address))) {
+		bool sure = true;
+		uint16_t rule = n->ask(&q.address, &sure);
+
+		if (!come_back(n, &q, rule, sure)) {
 			destroy(n);
 			return NULL;
 		}
@@ -67,8 +71,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-struct name_thread *name_thread_start(struct client_table *clients,
-				      uint16_t (*ask)(const struct client_address *a),
+struct name_thread *name_thread_start(struct client_table *clients, client_asker ask,
 				      void (*name)(const char *name))
 {
 	struct name_thread *n = calloc(1, sizeof(*n));

@@ -24,8 +24,7 @@ struct name_thread;
  * Asks ASK(address) for all that wait in CLIENTS, on a thread that NAME names (NULL: nobody does). Left behind, it may be
  * within ASK for long after name_thread_stop(). NULL: no memory, or no thread can be had.
  */
-struct name_thread *name_thread_start(struct client_table *clients,
-				      uint16_t (*ask)(const struct client_address *a),
+struct name_thread *name_thread_start(struct client_table *clients, client_asker ask,
 				      void (*name)(const char *name));
 /*
  * Waits TIMEOUT ns for the answer under way; what else waits is not asked for, and no more will be. False: it is left

@@ -70,6 +70,29 @@ bool share_rules_need_names(const struct share_rules *rules)
 	return false;
 }
 
+void share_rules_recall(struct share_rules *rules, const struct share_rules *old)
+{
+	for (uint32_t i = 1; old != NULL && i < rules->n; i++)
+		for (uint32_t n = 1; n < old->n; n++)
+			client_list_recall(&rules->rule[i].clients, &old->rule[n].clients);
+}
+
+bool share_rules_give(const struct share_rules *rules, struct sched_shares *s)
+{
+	bool changed = s->n_rules != rules->n;
+
+	s->n_rules = rules->n;
+	for (uint32_t i = 0; i < s->n_rules; i++) {
+		struct share share = rules->rule[i].share;
+
+		if (share.weight == 0)
+			share.weight = SHARE_WEIGHT_DEFAULT;
+		changed = changed || !share_equals(&share, &s->rules[i]);
+		s->rules[i] = share;
+	}
+	return changed;
+}
+
 uint32_t share_rules_alike(const struct share_rules *a, const struct share_rules *b)
 {
 	uint32_t n = 1;
@@ -97,12 +120,14 @@ static uint16_t first_match(const struct share_rules *rules, struct client_query
 }
 
 uint16_t share_rules_match(const struct share_rules *rules, const struct client_address *a,
-			   const struct client_names *names)
+			   const struct client_names *names, bool *sure)
 {
 	struct client_query q = {.address = a, .names = names};
 	bool open;
+	uint16_t found = first_match(rules, &q, &open);
 
-	return first_match(rules, &q, &open);
+	*sure = !open;
+	return found;
 }
 
 bool share_rules_match_address(const struct share_rules *rules, const struct client_address *a,

@@ -18,6 +18,9 @@
 #include "shares/name_ask.h"
 #include "shares/name_thread.h"
 
+/* Who was asked for in vain is asked for again after so many times of shares_watch(), which are seconds. */
+#define ASK_AGAIN 30
+
 /* Sums of the same floors in another order differ by less. */
 #define ROUNDED 1e-9
 
@@ -30,26 +33,35 @@ static struct {
 	struct sched_shares shares;
 	struct shares_export *exports; /* those that are there, as they came */
 	uint64_t told;		       /* disks of which was told that they cannot keep these */
+	unsigned int watched;	       /* times since clients were last asked for again */
 } state = {.lock = LOCK_INITIALIZER(LOCK_SHARES)};
+
+/* The rules, to be dropped; NULL: none have been set yet. */
+static struct share_rules *in_force(void)
+{
+	struct share_rules *rules;
+
+	lock_take(&state.lock);
+	rules = state.rules != NULL ? share_rules_use(state.rules) : NULL;
+	lock_drop(&state.lock);
+	return rules;
+}
 
 /* ---- clients ---------------------------------------------------------------------------- */
 
 static bool match(const struct client_address *a, uint16_t *rule, void *arg)
 {
-	struct share_rules *rules;
+	struct share_rules *rules = in_force();
 	bool decided;
 
 	(void)arg;
-	lock_take(&state.lock);
-	rules = share_rules_use(state.rules);
-	lock_drop(&state.lock);
 	decided = share_rules_match_address(rules, a, rule);
 	share_rules_drop(rules);
 	return decided;
 }
 
 /* On the thread that asks for names, and perhaps after the end: then nobody wants to know. */
-static uint16_t match_by_name(const struct client_address *a)
+static uint16_t match_by_name(const struct client_address *a, bool *sure)
 {
 	const struct client_names *names = NULL;
 	struct share_rules *rules = NULL;
@@ -62,7 +74,7 @@ static uint16_t match_by_name(const struct client_address *a)
 	}
 	lock_drop(&state.lock);
 	if (rules != NULL)
-		rule = share_rules_match(rules, a, names);
+		rule = share_rules_match(rules, a, names, sure);
 	share_rules_drop(rules);
 	return rule;
 }
@@ -104,24 +116,6 @@ bool shares_client_text(uint64_t client, char text[CLIENT_TEXT_MAX])
 }
 
 /* ---- what is in force; with the lock ----------------------------------------------------- */
-
-/* The rules' shares become those in force; false: they are the same as before. */
-static bool take_rules(void)
-{
-	struct sched_shares *s = &state.shares;
-	bool changed = s->n_rules != state.rules->n;
-
-	s->n_rules = state.rules->n;
-	for (uint32_t i = 0; i < s->n_rules; i++) {
-		struct share share = state.rules->rule[i].share;
-
-		if (share.weight == 0)
-			share.weight = SHARE_WEIGHT_DEFAULT;
-		changed = changed || !share_equals(&share, &s->rules[i]);
-		s->rules[i] = share;
-	}
-	return changed;
-}
 
 /* Where nothing CHANGED, a reload does not disturb those who have something queued. */
 static void publish(bool changed)
@@ -167,7 +161,7 @@ static void replace_rules(struct share_rules *rules, bool by_operator)
 	state.rules = rules;
 	rematch(rules, old, by_operator);
 	share_rules_drop(old);
-	publish(take_rules());
+	publish(share_rules_give(rules, &state.shares));
 }
 
 /* Whether somebody asks for names, if RULES need any. */
@@ -261,6 +255,9 @@ void shares_watch(void)
 	unsigned int n;
 
 	lock_take(&state.lock);
+	state.watched = (state.watched + 1) % ASK_AGAIN;
+	if (state.watched == 0)
+		client_table_ask_again(state.clients);
 	n = state.ops->disks(disk);
 	for (unsigned int i = 0; i < n; i++) {
 		if (state.told >> i & 1 ||
@@ -277,9 +274,12 @@ void shares_watch(void)
 
 bool shares_set_rules(struct share_rules *rules, char why[SHARES_WHY])
 {
+	struct share_rules *old = in_force();
 	struct share_disk none = {0};
 	bool done;
 
+	share_rules_recall(rules, old);
+	share_rules_drop(old);
 	if (floors_exceed(floors_of_rules(rules, &none), &none, why, SHARES_WHY)) {
 		share_rules_drop(rules);
 		return false;
@@ -399,14 +399,10 @@ static const char *ask_by_name(const struct client_address *a, uint16_t *rule)
 
 bool shares_change_client(const char *who, enum share_key key, uint64_t value, char why[SHARES_WHY])
 {
-	struct share_rules *old, *rules;
+	struct share_rules *old = in_force(), *rules = share_rules_copy(old);
 	struct share_rule *rule;
 	bool done = false;
 
-	lock_take(&state.lock);
-	old = share_rules_use(state.rules);
-	lock_drop(&state.lock);
-	rules = share_rules_copy(old);
 	if (rules == NULL) {
 		snprintf(why, SHARES_WHY, "no memory");
 	} else {
@@ -472,7 +468,7 @@ int shares_start(const struct shares_ops *ops, uint32_t clients_max)
 	state.clients = clients;
 	if (!err) {
 		state.ops = ops;
-		(void)take_rules();
+		(void)share_rules_give(state.rules, &state.shares);
 		publish(true);
 		err = names_are_asked(state.rules, why) ? 0 : EAGAIN;
 	}

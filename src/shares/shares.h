@@ -65,7 +65,8 @@ bool shares_client_text(uint64_t client, char text[CLIENT_TEXT_MAX]);
 /* ---- the configuration ------------------------------------------------------------------ */
 
 /*
- * RULES, whose one use it takes, hold from now on; also before shares_start(). False, and WHY: their floors cannot
+ * RULES, whose one use it takes, hold from now on; also before shares_start(). Hosts of which no address is known are who they were
+ * in those before. False, and WHY: their floors cannot
  * be kept by any disk, or no thread can be had that asks for names; then the old ones stay.
  */
 bool shares_set_rules(struct share_rules *rules, char why[SHARES_WHY]);
@@ -85,7 +86,10 @@ bool shares_may_set_export(const struct shares_export *e, const struct share *sh
 void shares_undo_export(struct shares_export *e);
 /* The export is gone, or was not there. */
 void shares_drop_export(struct shares_export *e);
-/* About once a second: tells once of a disk that has shown that it cannot keep the floors. */
+/*
+ * About once a second: tells once of a disk that has shown that it cannot keep the floors; and each half a minute sees to it that
+ * hosts are asked for again of which a name server could not say whether they are a client's.
+ */
 void shares_watch(void);
 
 /* ---- operators -------------------------------------------------------------------------- */

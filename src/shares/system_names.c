@@ -39,42 +39,66 @@ static bool in_netgroup(const char *group, const char *name)
 	return in;
 }
 
-/* A start waits for a name server that does not answer once, not for each of a thousand names. */
+/*
+ * A start waits for a name server that does not answer once, not for each of a thousand names. One that fails at once
+ * need not do so for the next name.
+ */
 #define SILENT (30 * CLOCK_SECOND)
+#define LATE   CLOCK_SECOND
 static _Atomic uint64_t silent_until;
 
-/* What getaddrinfo() returns. */
-static int look_up(const char *name, struct addrinfo **list)
+/* What getaddrinfo() returns: *LIST, if that is 0. */
+static int look_up(const char *name, int flags, struct addrinfo **list)
 {
-	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST};
-	int error = getaddrinfo(name, NULL, &hints, list);
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = flags};
 
-	if (error != EAI_NONAME)
-		return error;
-	if (clock_now() < atomic_load(&silent_until))
+	return getaddrinfo(name, NULL, &hints, list);
+}
+
+static int look_up_at_start(const char *name, struct addrinfo **list)
+{
+	uint64_t began = clock_now();
+	int error;
+
+	if (began < atomic_load(&silent_until))
 		return EAI_AGAIN;
-	hints.ai_flags = 0;
-	error = getaddrinfo(name, NULL, &hints, list);
-	if (error == EAI_AGAIN)
+	error = look_up(name, 0, list);
+	if (error == EAI_AGAIN && clock_now() - began >= LATE)
 		atomic_store(&silent_until, clock_now() + SILENT);
 	return error;
 }
 
-static unsigned int addresses_of(const char *name, struct client_address *a, unsigned int max,
-				 const char **reason)
+/* Whether the same question may have another answer in a moment. */
+static bool is_for_now(int error)
 {
-	struct addrinfo *list;
+	return error == EAI_AGAIN || error == EAI_SYSTEM || error == EAI_MEMORY;
+}
+
+/* Those of LIST, which it frees, up to MAX; or what ERROR says of one without. */
+static int take_addresses(int error, struct addrinfo *list, struct client_address *a,
+			  unsigned int max, const char **reason)
+{
 	unsigned int n = 0;
-	int error = look_up(name, &list);
 
 	*reason = error != 0 ? gai_strerror(error) : "it has others only";
 	if (error != 0)
-		return 0;
+		return is_for_now(error) ? NAMES_LATER : 0;
 	for (const struct addrinfo *at = list; at != NULL && n < max; at = at->ai_next)
 		if (client_address_of(at->ai_addr, &a[n]))
 			n++;
 	freeaddrinfo(list);
-	return n;
+	return (int)n;
+}
+
+static int addresses_of(const char *name, struct client_address *a, unsigned int max,
+			const char **reason)
+{
+	struct addrinfo *list = NULL;
+	int error = look_up(name, AI_NUMERICHOST, &list);
+
+	if (error == EAI_NONAME)
+		error = look_up_at_start(name, &list);
+	return take_addresses(error, list, a, max, reason);
 }
 
 const struct client_names system_names = {

@@ -110,6 +110,11 @@ static void test_a_host_without_a_known_address_is_asked_for_again(void **state)
 	assert_false(client_list_is_addresses(&l));
 	assert_int_equal(client_list_least(&l), 1);
 	assert_false(list_has(&l, "10.9.9.1"));
+	client_address_parse("10.9.9.1", &a);
+	q.names = &fake_names;
+	assert_false(client_list_has(&l, &q));
+	assert_true(q.open); /* it may be later */
+	q = (struct client_query){.address = &a};
 	names_silent = false;
 	assert_true(list_has(&l, "10.9.9.1"));
 	assert_true(list_has(&l, "2001:db8::9"));
@@ -120,6 +125,54 @@ static void test_a_host_without_a_known_address_is_asked_for_again(void **state)
 	assert_true(client_list_add(&l, "pair", &fake_names, why, sizeof(why)));
 	assert_string_equal(why, "");
 	assert_true(client_list_add(&l, "host.example.org.", &fake_names, why, sizeof(why)));
+	client_list_free(&l);
+}
+
+/* Read again while the name server is silent: what was known before is still. */
+static void test_hosts_that_were_known_are_recalled(void **state)
+{
+	struct client_list before = {0}, l = {0}, other = {0};
+	char why[256];
+
+	(void)state;
+	assert_true(client_list_add(&before, "10.1.0.0/16", &fake_names, why, sizeof(why)));
+	assert_true(client_list_add(&before, "pair", &fake_names, why, sizeof(why)));
+	names_silent = true;
+	assert_true(client_list_add(&l, "10.1.0.0/16", &fake_names, why, sizeof(why)));
+	assert_true(client_list_add(&l, "pair", &fake_names, why, sizeof(why)));
+	assert_true(client_list_add(&other, "else", &fake_names, why, sizeof(why)));
+	names_silent = false;
+	assert_int_equal(client_list_hosts(&l), 1);
+	client_list_recall(&l, &other);
+	assert_int_equal(client_list_hosts(&l), 1);
+	client_list_recall(&l, &before);
+	assert_int_equal(client_list_hosts(&l), 0);
+	assert_true(client_list_equals(&l, &before));
+	client_list_recall(&other, &before);
+	assert_int_equal(client_list_hosts(&other), 1);
+	assert_int_equal(other.n, 1);
+	client_list_free(&before);
+	client_list_free(&other);
+	client_list_free(&l);
+}
+
+/* ... but for which there is no room. */
+static void test_what_is_recalled_is_bounded(void **state)
+{
+	struct client_list before = {0}, l = {0};
+	char why[256];
+
+	(void)state;
+	assert_true(client_list_add(&before, "pair", &fake_names, why, sizeof(why)));
+	names_silent = true;
+	assert_true(client_list_add(&l, "pair", &fake_names, why, sizeof(why)));
+	names_silent = false;
+	while (l.n < CLIENT_PATTERNS_MAX)
+		assert_true(client_list_add(&l, "10.1.0.0/16", &fake_names, why, sizeof(why)));
+	client_list_recall(&l, &before);
+	assert_int_equal(l.n, CLIENT_PATTERNS_MAX);
+	assert_int_equal(client_list_hosts(&l), 1);
+	client_list_free(&before);
 	client_list_free(&l);
 }
 
@@ -226,6 +279,8 @@ int main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_what_names_nobody),
 		cmocka_unit_test(test_a_host_without_a_known_address_is_asked_for_again),
+		cmocka_unit_test(test_hosts_that_were_known_are_recalled),
+		cmocka_unit_test(test_what_is_recalled_is_bounded),
 		cmocka_unit_test(test_the_name_server_is_asked_once_and_only_where_it_matters),
 		cmocka_unit_test(test_text_and_number),
 		cmocka_unit_test(test_a_list_is_bounded),

@@ -297,7 +297,7 @@ static void test_who_looks_does_not_wait_for_an_answer(void **state)
 		q = question(t);
 		assert_int_equal(q.address.byte[15], FIRST_NAMED + n);
 		assert_int_equal(find(t, FIRST_NAMED + n, 1).rule, 0);
-		client_table_answer(t, &q, (uint16_t)(70 + n));
+		client_table_answer(t, &q, (uint16_t)(70 + n), true);
 		assert_int_equal(find(t, FIRST_NAMED + n, 1).rule, 70 + n);
 	}
 	no_question(t);
@@ -308,7 +308,7 @@ static void answer(struct client_table *t, uint16_t rule)
 {
 	struct client_question q = question(t);
 
-	client_table_answer(t, &q, rule);
+	client_table_answer(t, &q, rule, true);
 }
 
 static void test_the_rule_that_it_had_holds_meanwhile(void **state)
@@ -363,11 +363,11 @@ static void test_an_answer_that_is_late_does_not_count(void **state)
 	q = question(t);
 	client_table_rematch(t, 1);
 	assert_int_equal(find(t, FIRST_NAMED, 1).rule, 0);
-	client_table_answer(t, &q, 7);
+	client_table_answer(t, &q, 7, true);
 	assert_int_equal(find(t, FIRST_NAMED, 1).rule, 0);
 	again = question(t);
-	client_table_answer(t, &again, 8);
-	client_table_answer(t, &q, 7);
+	client_table_answer(t, &again, 8, true);
+	client_table_answer(t, &q, 7, true);
 	assert_int_equal(find(t, FIRST_NAMED, 1).rule, 8);
 	no_question(t);
 	client_table_free(t);
@@ -385,7 +385,7 @@ static void test_a_slot_changes_hands_while_it_waits(void **state)
 	find(t, FIRST_NAMED + 1, 2);
 	find(t, 3, 3); /* needs no name */
 	find(t, FIRST_NAMED + 2, 4);
-	client_table_answer(t, &first, 7);
+	client_table_answer(t, &first, 7, true);
 	assert_int_equal(find(t, FIRST_NAMED + 2, 5).rule, 0);
 	q = question(t);
 	assert_int_equal(q.address.byte[15], FIRST_NAMED + 2);
@@ -407,7 +407,7 @@ static void *ask_around(void *arg)
 	while (client_table_question(t, &q)) {
 		if (q.address.byte[15] < FIRST_NAMED)
 			return arg;
-		client_table_answer(t, &q, q.address.byte[15]);
+		client_table_answer(t, &q, q.address.byte[15], true);
 	}
 	return NULL;
 }

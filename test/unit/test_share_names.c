@@ -12,13 +12,14 @@
 #include "shares/shares.h"
 #include "support.h"
 
-/* ...N is called N, and in the netgroup "lab" as long as LAB is N or more. */
+/* ...N is called N, and in the netgroup "lab" as long as LAB is N or more; "host9" is 10.9.0.1, and no other host is known. */
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	bool silent;
+	bool silent, fails; /* for all; at once, for hosts */
 	unsigned int asked, waiting, at_once, lab;
-	unsigned int threads; /* named */
+	unsigned int looked_up; /* hosts; for which nobody waits while it is silent */
+	unsigned int threads;	/* named */
 } server = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 /* A minute at most, so that a test whose own thread asks fails instead of hanging. */
@@ -53,14 +54,24 @@ static bool in_netgroup(const char *group, const char *name)
 	return in;
 }
 
-static unsigned int addresses_of(const char *name, struct client_address *a, unsigned int max,
-				 const char **reason)
+static int addresses_of(const char *name, struct client_address *a, unsigned int max,
+			const char **reason)
 {
-	*reason = "no answer";
-	(void)name;
-	(void)a;
+	bool silent;
+
 	(void)max;
-	return 0;
+	*reason = "no answer";
+	pthread_mutex_lock(&server.lock);
+	server.looked_up++;
+	silent = server.silent || server.fails;
+	pthread_cond_broadcast(&server.changed);
+	pthread_mutex_unlock(&server.lock);
+	if (silent)
+		return NAMES_LATER;
+	if (strcmp(name, "host9") != 0)
+		return 0;
+	assert_true(client_address_parse("10.9.0.1", a));
+	return 1;
 }
 
 static void answers(bool does)
@@ -79,6 +90,24 @@ static unsigned int asked(void)
 	n = server.asked;
 	pthread_mutex_unlock(&server.lock);
 	return n;
+}
+
+static unsigned int looked_up(void)
+{
+	unsigned int n;
+
+	pthread_mutex_lock(&server.lock);
+	n = server.looked_up;
+	pthread_mutex_unlock(&server.lock);
+	return n;
+}
+
+static void wait_until_looked_up(unsigned int n)
+{
+	pthread_mutex_lock(&server.lock);
+	while (server.looked_up < n)
+		pthread_cond_wait(&server.changed, &server.lock);
+	pthread_mutex_unlock(&server.lock);
 }
 
 static void wait_until_asked(unsigned int n)
@@ -119,8 +148,8 @@ static const struct shares_ops ops = {
 static int begin(void **state)
 {
 	(void)state;
-	server.silent = false;
-	server.asked = server.waiting = server.at_once = server.threads = 0;
+	server.silent = server.fails = false;
+	server.asked = server.waiting = server.at_once = server.threads = server.looked_up = 0;
 	server.lab = 99;
 	return shares_start(&ops, 64);
 }
@@ -309,6 +338,82 @@ static void test_rules_change_while_the_name_server_is_silent(void **state)
 	assert_int_equal(rule(2, 7), 1);
 }
 
+static void half_a_minute(void)
+{
+	for (int i = 0; i < 30; i++)
+		shares_watch();
+}
+
+static const char *const host_and_rest[] = {"host9", "*", NULL};
+
+/* A name server that fails for a moment: a client that a rule's host may be has the next rule, but not for good. */
+static void test_a_host_is_asked_for_again(void **state)
+{
+	(void)state;
+	answers(false);
+	configure(host_and_rest);
+	assert_int_equal(rule(9, 1), 0);
+	assert_int_equal(rule_then(9, 1, 2), 2);
+	half_a_minute();
+	assert_int_equal(rule(9, 1), 2);
+	wait_until_looked_up(3);
+	answers(true);
+	assert_int_equal(rule(9, 1), 2);
+	assert_int_equal(looked_up(), 3); /* not with each request */
+	half_a_minute();
+	assert_int_equal(rule_then(9, 1, 1), 1);
+	half_a_minute();
+	assert_int_equal(rule(9, 1), 1);
+	assert_int_equal(looked_up(), 4);
+}
+
+static void test_who_has_a_rule_keeps_it_meanwhile(void **state)
+{
+	static const char *const after[] = {"10.1.0.0/16", "@lab", "host9", NULL};
+
+	(void)state;
+	configure(network_and_lab);
+	assert_int_equal(rule_then(2, 7, 2), 2);
+	server.lab = 5;
+	server.fails = true;
+	configure(after);
+	assert_int_equal(rule(2, 7), 2);
+	wait_until_looked_up(2);
+	for (int i = 0; i < 100; i++) {
+		sched_yield();
+		assert_int_equal(rule(2, 7), 2);
+	}
+	server.fails = false;
+	half_a_minute();
+	assert_int_equal(rule_then(2, 7, 0), 0);
+}
+
+/* It is no host of which no address is known, but one that has none: for good. */
+static void test_a_host_without_addresses_is_not_asked_for_again(void **state)
+{
+	static const char *const gone[] = {"gone", "*", NULL};
+
+	(void)state;
+	configure(gone);
+	assert_int_equal(rule_then(9, 1, 2), 2);
+	half_a_minute();
+	assert_int_equal(rule(9, 1), 2);
+	assert_int_equal(looked_up(), 2);
+}
+
+/* The configuration is read again while the name server is silent: a host is who it was. */
+static void test_hosts_are_who_they_were(void **state)
+{
+	(void)state;
+	configure(host_and_rest);
+	assert_int_equal(rule(9, 1), 1);
+	answers(false);
+	configure(host_and_rest);
+	assert_int_equal(rule(9, 1), 1);
+	assert_int_equal(rule(9, 2), 2);
+	assert_int_equal(looked_up(), 2); /* by those who read it */
+}
+
 static bool refused(const char *who)
 {
 	char why[SHARES_WHY] = "";
@@ -341,10 +446,11 @@ static void test_an_operator_does_not_wait_for_long(void **state)
 	assert_int_equal(rule(2, 8), 3);
 }
 
-static uint16_t ask(const struct client_address *a)
+static uint16_t ask(const struct client_address *a, bool *sure)
 {
 	char name[64];
 
+	*sure = true;
 	return name_of(a, name, sizeof(name)) ? 1 : 0;
 }
 
@@ -395,6 +501,11 @@ int main(void)
 						begin, end),
 		cmocka_unit_test_setup_teardown(test_rules_change_while_the_name_server_is_silent,
 						begin, end),
+		cmocka_unit_test_setup_teardown(test_a_host_is_asked_for_again, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_a_host_without_addresses_is_not_asked_for_again, begin, end),
+		cmocka_unit_test_setup_teardown(test_hosts_are_who_they_were, begin, end),
+		cmocka_unit_test_setup_teardown(test_who_has_a_rule_keeps_it_meanwhile, begin, end),
 		cmocka_unit_test_setup_teardown(test_an_operator_does_not_wait_for_long, begin,
 						end),
 		cmocka_unit_test_setup_teardown(test_the_end_does_not_wait_for_long, begin, end),
