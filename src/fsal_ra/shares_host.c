@@ -34,7 +34,7 @@ static unsigned int disks(struct share_disk *disk)
 }
 
 const struct shares_ops ra_shares_ops = {
-	.names = &system_names,
+	.names = &patient_names,
 	.name_thread = ra_name_thread,
 	.publish = device_set_shares,
 	.disks = disks,

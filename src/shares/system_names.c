@@ -8,6 +8,7 @@
 
 #include "common/clock.h"
 #include "common/lock.h"
+#include "shares/name_memory.h"
 
 /* innetgr() need not be safe with itself. */
 static struct lock netgroups = LOCK_INITIALIZER(LOCK_LEAF);
@@ -101,8 +102,53 @@ static int addresses_of(const char *name, struct client_address *a, unsigned int
 	return take_addresses(error, list, a, max, reason);
 }
 
+static struct lock memory_lock = LOCK_INITIALIZER(LOCK_LEAF);
+static struct name_memory memory;
+
+static bool remembers(const char *name, int *said)
+{
+	bool known;
+
+	lock_take(&memory_lock);
+	known = name_memory_find(&memory, name, clock_now(), said);
+	lock_drop(&memory_lock);
+	return known;
+}
+
+static void remember(const char *name, int said, uint64_t began)
+{
+	uint64_t now = clock_now();
+
+	lock_take(&memory_lock);
+	name_memory_put(&memory, name, said, now - began, now);
+	lock_drop(&memory_lock);
+}
+
+static int addresses_patiently(const char *name, struct client_address *a, unsigned int max,
+			       const char **reason)
+{
+	uint64_t began = clock_now();
+	struct addrinfo *list = NULL;
+	int error, n;
+
+	*reason = "it had none lately";
+	if (remembers(name, &n))
+		return n;
+	error = look_up(name, 0, &list);
+	n = take_addresses(error, list, a, max, reason);
+	if (n <= 0)
+		remember(name, n, began);
+	return n;
+}
+
 const struct client_names system_names = {
 	.name_of = name_of,
 	.in_netgroup = in_netgroup,
 	.addresses_of = addresses_of,
+};
+
+const struct client_names patient_names = {
+	.name_of = name_of,
+	.in_netgroup = in_netgroup,
+	.addresses_of = addresses_patiently,
 };

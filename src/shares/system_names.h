@@ -5,6 +5,9 @@
 
 #include "shares/client_list.h"
 
+/* For who waits for all of a configuration: hosts behind one that took long are not asked for. */
 extern const struct client_names system_names;
+/* For clients, one after the other, on a thread that may wait: but not for the same host with each of them. */
+extern const struct client_names patient_names;
 
 #endif

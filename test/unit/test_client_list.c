@@ -269,6 +269,8 @@ static void test_names_of_this_machine(void **state)
 	assert_int_equal(system_names.addresses_of("192.0.2.7", &a, 1, &reason), 1);
 	assert_true(client_address_parse("192.0.2.7", &wanted));
 	assert_memory_equal(&a, &wanted, sizeof(a));
+	assert_int_equal(patient_names.addresses_of("192.0.2.7", &a, 1, &reason), 1);
+	assert_memory_equal(&a, &wanted, sizeof(a));
 	assert_false(system_names.in_netgroup("", "192.0.2.7"));
 }
 

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* See name_memory.h. */
+#include "shares/name_memory.h"
+
+/* FNV-1a. */
+static uint64_t hash_of(const char *name)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (; *name != '\0'; name++)
+		hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+bool name_memory_find(const struct name_memory *m, const char *name, uint64_t now, int *said)
+{
+	uint64_t hash = hash_of(name);
+	uint64_t n = hash % NAME_MEMORY;
+
+	if (m->at[n].hash != hash || now >= m->at[n].until)
+		return false;
+	*said = m->at[n].said;
+	return true;
+}
+
+void name_memory_put(struct name_memory *m, const char *name, int said, uint64_t took, uint64_t now)
+{
+	uint64_t hash = hash_of(name);
+	uint64_t n = hash % NAME_MEMORY;
+	uint64_t kept = took * NAME_MEMORY_FACTOR;
+
+	m->at[n].hash = hash;
+	m->at[n].until = now + (kept > NAME_MEMORY_LEAST ? kept : NAME_MEMORY_LEAST);
+	m->at[n].said = said;
+}

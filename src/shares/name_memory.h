@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Names of hosts that a name server gave no address for lately, so that it is not asked for each of them again with each
+ * client that comes.
+ *
+ *   a name's hash --> its place, which the last one that came there has: who is overwritten is asked for again
+ *
+ * A name is kept for half a minute, or for so many times as long as its answer took that asking for it takes up little of
+ * a thread's time. Pure and not locked; times are handed in.
+ */
+#ifndef SHARES_NAME_MEMORY_H
+#define SHARES_NAME_MEMORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define NAME_MEMORY	   1024
+#define NAME_MEMORY_LEAST  UINT64_C(30000000000) /* ns */
+#define NAME_MEMORY_FACTOR 20
+
+/* Zeros: none. */
+struct name_memory {
+	struct {
+		uint64_t hash, until; /* ns */
+		int said;
+	} at[NAME_MEMORY];
+};
+
+/* Whether NAME is known at NOW (ns), and what was SAID of it. */
+bool name_memory_find(const struct name_memory *m, const char *name, uint64_t now, int *said);
+/* That was SAID of NAME at NOW, after TOOK ns. */
+void name_memory_put(struct name_memory *m, const char *name, int said, uint64_t took,
+		     uint64_t now);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Names that have no address: asked for once for many clients, but not for good. */
+#include "shares/client_list.h"
+#include "shares/name_memory.h"
+#include "support.h"
+
+static struct name_memory m;
+
+static int setup(void **state)
+{
+	m = (struct name_memory){0};
+	return 0;
+}
+
+static void test_a_name_is_kept_for_a_while(void **state)
+{
+	int said = 1;
+
+	assert_false(name_memory_find(&m, "gone", SEC, &said));
+	name_memory_put(&m, "gone", 0, 20 * MSEC, SEC);
+	assert_true(name_memory_find(&m, "gone", SEC, &said));
+	assert_int_equal(said, 0);
+	assert_true(name_memory_find(&m, "gone", SEC + NAME_MEMORY_LEAST - 1, &said));
+	assert_false(name_memory_find(&m, "gone", SEC + NAME_MEMORY_LEAST, &said));
+	assert_false(name_memory_find(&m, "gone2", SEC, &said));
+	assert_false(name_memory_find(&m, "", SEC, &said));
+}
+
+static void test_what_was_said_last_counts(void **state)
+{
+	int said = 1;
+
+	name_memory_put(&m, "gone", NAMES_LATER, 0, SEC);
+	name_memory_put(&m, "gone", 0, 0, 2 * SEC);
+	assert_true(name_memory_find(&m, "gone", SEC + NAME_MEMORY_LEAST, &said));
+	assert_int_equal(said, 0);
+	name_memory_put(&m, "lame", NAMES_LATER, 0, 2 * SEC);
+	assert_true(name_memory_find(&m, "lame", 2 * SEC, &said));
+	assert_int_equal(said, NAMES_LATER);
+}
+
+/* Ten names that each take ten seconds do not take all of a thread's time. */
+static void test_who_takes_long_is_kept_for_longer(void **state)
+{
+	char name[] = "lame0";
+	uint64_t now = SEC;
+	unsigned int asked = 0;
+	int said;
+
+	for (unsigned int client = 0; client < 1000; client++, now += 100 * MSEC)
+		for (name[4] = '0'; name[4] <= '9'; name[4]++) {
+			if (name_memory_find(&m, name, now, &said))
+				continue;
+			now += 10 * SEC;
+			name_memory_put(&m, name, NAMES_LATER, 10 * SEC, now);
+			asked++;
+		}
+	assert_in_range(asked, 10, 20);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_a_name_is_kept_for_a_while, setup),
+		cmocka_unit_test_setup(test_what_was_said_last_counts, setup),
+		cmocka_unit_test_setup(test_who_takes_long_is_kept_for_longer, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
