@@ -77,6 +77,7 @@ static bool share_of(const struct client_args *args, const char *named, struct s
 static bool add_rule(struct share_rules *rules, struct client_args *args)
 {
 	struct share_rule rule = {.clients = args->clients};
+	unsigned int hosts = client_list_hosts(&args->clients);
 	char named[64];
 
 	client_list_text(&args->clients, named, sizeof(named));
@@ -84,6 +85,9 @@ static bool add_rule(struct share_rules *rules, struct client_args *args)
 		LogCrit(COMPONENT_CONFIG, "RA: a CLIENT block without Clients");
 		return false;
 	}
+	if (hosts > 1)
+		LogWarn(COMPONENT_CONFIG, "RA, CLIENT of %s: no address of %u hosts is known",
+			named, hosts);
 	if (!share_of(args, named, &rule.share))
 		return false;
 	if (!share_rules_add(rules, &rule)) {

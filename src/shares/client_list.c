@@ -102,6 +102,8 @@ static bool append_host(struct client_list *l, const char *text, const struct cl
 	}
 	if (!append_or_say(l, (struct client_pattern){.kind = CLIENT_HOST}, text, why, size))
 		return false;
+	if (client_list_hosts(l) > 1)
+		return true;
 	snprintf(why, size,
 		 "no address of %s is known (%s): it is asked for again when clients come", text,
 		 reason);

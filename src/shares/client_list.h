@@ -71,7 +71,7 @@ struct client_query {
 };
 
 /* One more of them. False, and WHY of SIZE bytes: it names nobody, or there are too many. True, and WHY is not
- * empty: it is a host of which no address is known now. */
+ * empty: it is the first host of which no address is known now. */
 bool client_list_add(struct client_list *l, const char *text, const struct client_names *names,
 		     char *why, size_t size);
 bool client_list_has(const struct client_list *l, struct client_query *q);

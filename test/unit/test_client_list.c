@@ -109,6 +109,9 @@ static void test_a_host_without_a_known_address_is_asked_for_again(void **state)
 	assert_true(client_list_needs_names(&l));
 	assert_false(client_list_is_addresses(&l));
 	assert_int_equal(client_list_least(&l), 1);
+	assert_true(client_list_add(&l, "else", &fake_names, why, sizeof(why)));
+	assert_string_equal(why, ""); /* a thousand of them are no thousand lines */
+	assert_int_equal(client_list_hosts(&l), 2);
 	assert_false(list_has(&l, "10.9.9.1"));
 	client_address_parse("10.9.9.1", &a);
 	q.names = &fake_names;
