@@ -61,8 +61,10 @@ static void refuse(struct mount_knobs *m, struct mount_knob *k, double now)
 	const bool first = k->pause <= 0;
 
 	k->refusal = k->knob.error;
-	if (k->set == KNOB_AS_FOUND || !knob_holds_on(&k->knob)) {
+	if (k->set == KNOB_AS_FOUND) {
 		knob_restore(&k->knob);
+	} else if (!knob_holds_on(&k->knob)) {
+		put_back(m, k, false, now);
 		k->set = KNOB_AS_FOUND;
 	}
 	k->pause = first ? KNOB_AGAIN : fmin(2 * k->pause, KNOB_AGAIN_MOST);

@@ -222,6 +222,27 @@ static void test_a_knob_stays_refused(void **state)
 	watch_release(&host, host.watches);
 }
 
+/* That it was turned was said; so it is that it is not any more, also where the refusal is no news. */
+static void test_a_knob_that_was_turned_is_refused(void **state)
+{
+	const struct mount_knob *k = &host.watches->knobs.ratio;
+
+	watch_look(&host, host.watches, now);
+	count_lines("min_ratio stays as it is: ");
+	wants_ratio(50, 9);
+	assert_true(k->told.said);
+	unlink(files_path(RATIO));
+	wants_ratio(60, 9);
+	assert_true(k->set == KNOB_AS_FOUND);
+	assert_int_equal(said, 1);
+	assert_false(k->told.said);
+	wants_ratio(60, 2 * TELL_CALM);
+	assert_int_equal(said, 1);
+	files_put(RATIO, "0\n");
+	count_no_more();
+	watch_release(&host, host.watches);
+}
+
 /* Somebody else's by now, which is said each time: it is not as it was. */
 static void test_what_stays_as_it_is(void **state)
 {
@@ -396,6 +417,7 @@ int main(void)
 		ON_A_MACHINE(test_turns_for_long),
 		ON_A_MACHINE(test_a_knob_stays_turned),
 		ON_A_MACHINE(test_a_knob_stays_refused),
+		ON_A_MACHINE(test_a_knob_that_was_turned_is_refused),
 		ON_A_MACHINE(test_what_stays_as_it_is),
 		ON_A_MACHINE(test_the_flushing_point_stays_raised),
 		ON_A_MACHINE(test_a_group_that_halts),
