@@ -144,11 +144,13 @@ static void rematch(const struct share_rules *rules, const struct share_rules *o
 
 	if (state.clients == NULL)
 		return;
-	if (!by_operator)
+	if (!by_operator) {
 		client_table_rematch(state.clients, kept);
-	if (by_operator && kept < rules->n)
+		return;
+	}
+	if (kept < rules->n)
 		client_table_rematch_one(state.clients, address_of(&rules->rule[kept]));
-	if (by_operator && kept < old->n)
+	if (kept < old->n)
 		client_table_give_back(state.clients, address_of(&old->rule[kept]),
 				       old->rule[kept].hides);
 }
