@@ -89,6 +89,7 @@ static void submit(struct world *w, enum sched_class class)
 	i->req.block = i->req.file * 1024 * MIB + i->req.offset;
 	i->req.owner = class == SCHED_PREFETCH ? 1 + random_below(&w->seed, 9) : 0;
 	i->req.several = class == SCHED_PREFETCH && random_below(&w->seed, 4) == 0;
+	i->req.brings_more = class == SCHED_DEMAND && random_below(&w->seed, 4) == 0;
 	i->req.wanted = class == SCHED_WRITEBACK && random_below(&w->seed, 3) == 0;
 	i->req.flow = random_flow(w);
 	reads = w->q->by_class[SCHED_DEMAND] + w->q->by_class[SCHED_PREFETCH] + w->q->joined;
