@@ -281,19 +281,25 @@ bool dir_walks_due(struct dir_walks *w, const struct dir_read *read, uint64_t cl
 	return (*piece)-- != 0;
 }
 
-/* Whether all walks over the subdirectories of PARENT have left D behind. */
+/*
+ * Whether a walk over the subdirectories of PARENT has come past D, and none is still to come to it: opens by chance somewhere
+ * behind D are no walk past it, though they may take the place of one.
+ */
 static bool is_passed_over(const struct dir *parent, const struct dir *d)
 {
 	const struct dir_part *p = parent->dirs;
 	uint32_t index = p != NULL ? dir_list_find(p->list, d->inode) : DIR_NOWHERE;
+	uint32_t place = index != DIR_NOWHERE ? dir_list_place(p->list, p->axis, index) : 0;
+	bool passed = false;
 
 	for (uint32_t i = 0; index != DIR_NOWHERE && i < p->cursors.n; i++) {
 		const struct dir_cursor *c = &dir_cursors_on(&p->cursors, p->axis)[i];
 
-		if (c->count != 0 && c->at <= dir_list_place(p->list, p->axis, index) + DIR_BACK)
+		if (c->count != 0 && c->at <= place + DIR_BACK)
 			return false;
+		passed |= c->at - place < c->span;
 	}
-	return index != DIR_NOWHERE;
+	return passed;
 }
 
 /*

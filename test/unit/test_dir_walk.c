@@ -2,6 +2,8 @@
 /* Walks over directories: recognised in any order, not where there is none; bounded, and all accounted for. */
 #include "dir_world.h"
 
+#include "readahead/dir_follow.h"
+
 /* The file at a place by name, by inode. */
 static uint32_t find(uint32_t place, uint32_t (*order)(uint32_t))
 {
@@ -279,6 +281,34 @@ static void test_a_sibling_waits(void **state)
 	end();
 }
 
+/* Another one opens a file far beyond a walk, after READS elsewhere: siblings fetched for it wait on. */
+static void siblings_wait(uint32_t reads)
+{
+	struct dir_read read = {.dir = 5, .reader = 2};
+	struct dir_handle h;
+
+	start(15, 40, MEMORY, 16 * MIB);
+	t.reader = 1;
+	for (uint32_t d = 0; d < 4; d++)
+		for (uint32_t i = 0; i < t.files && (d < 3 || i < 2); i++)
+			read_file(d, i);
+	assert_true(dir_table_find(&t.w->table, dir_id(4))->files->bytes != 0);
+	read.now = t.now;
+	for (uint32_t i = 0; i < reads; i++)
+		assert_false(dir_walks_read(t.w, &t.counters, &read, &h));
+	t.reader = 2;
+	read_file(14, 0);
+	dir_walks_sweep(t.w, &t.counters, t.now + SEC, 10 * SEC);
+	assert_int_equal(readahead_counted(&t.counters, READAHEAD_WASTED), 0);
+	end();
+}
+
+static void test_siblings_wait_though_another_looks_beyond(void **state)
+{
+	siblings_wait(0);
+	siblings_wait(DIR_GAP + 1); /* as if a walk of his began */
+}
+
 static void test_memory_is_kept(void **state)
 {
 	start(1, 2000, 2 * MIB, 16 * MIB);
@@ -431,6 +461,7 @@ int main(void)
 		cmocka_unit_test(test_in_the_order_of_the_siblings),
 		cmocka_unit_test(test_what_is_not_read_is_given_up),
 		cmocka_unit_test(test_a_sibling_waits),
+		cmocka_unit_test(test_siblings_wait_though_another_looks_beyond),
 		cmocka_unit_test(test_memory_is_kept),
 		cmocka_unit_test(test_unheld),
 		cmocka_unit_test(test_what_is_due),
