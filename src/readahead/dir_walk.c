@@ -327,15 +327,21 @@ static uint64_t comes_to(const struct dir_walks *w, uint32_t reader, uint64_t id
 	return w->of[reader].lately * (idle / CLOCK_MS) / LATELY;
 }
 
-/* The place of N that is given up BACK-th where a walk is AT: from the end on, then from the beginning. */
-static uint32_t far_from(uint32_t at, uint32_t n, uint32_t back)
+/* Whether a walk of P has passed over PLACE just now: READs come out of order. */
+static bool is_just_passed(const struct dir_part *p, uint32_t place)
 {
-	return back < n - at ? n - back : back - (n - at);
+	for (uint32_t i = 0; i < p->cursors.n; i++) {
+		const struct dir_cursor *c = &dir_cursors_on(&p->cursors, p->axis)[i];
+
+		if (place < c->at && c->at - place <= DIR_BACK && dir_cursor_streams(c, DIR_COUNT))
+			return true;
+	}
+	return false;
 }
 
 /*
- * What D's reader has too much, and holds for long, is given up: what he would come to last in D first, and not what he may
- * come back to.
+ * What D's reader has too much, and holds for long, is given up: from the end of D on, where walks come last, and not what
+ * one may come back to.
  */
 static void give_up_surplus(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,
 			    uint64_t idle)
@@ -344,14 +350,14 @@ static void give_up_surplus(struct dir_walks *w, struct readahead_counters *coun
 	const struct budget *b = &w->engine->budget;
 	uint64_t most = budget_surplus(b, p->payer), held = budget_held(b, p->payer);
 	uint64_t use = comes_to(w, p->payer, idle), lost = 0;
-	uint32_t n = dir_list_count(p->list), near = p->at < DIR_BACK ? p->at : DIR_BACK;
+	uint32_t place = dir_list_count(p->list);
 
 	if (held < most + use)
 		most = held > use ? held - use : 0;
-	for (uint32_t back = 1; lost < most && p->bytes != 0 && back + near < n; back++) {
-		uint32_t index = dir_list_at(p->list, p->axis, far_from(p->at, n, back));
+	while (lost < most && p->bytes != 0 && place-- != 0) {
+		uint32_t index = dir_list_at(p->list, p->axis, place);
 
-		if (p->held[index] != 0)
+		if (p->held[index] != 0 && !is_just_passed(p, place))
 			lost += dir_follow_lose(w, counters, d, p, index);
 	}
 }

@@ -174,6 +174,68 @@ static void test_what_was_just_passed_over_stays(void **state)
 	end();
 }
 
+static uint32_t as_listed(uint32_t place)
+{
+	return place;
+}
+
+/* Another one reads a file by chance far behind a walk that goes in ORDER: what that comes to next is not what goes first. */
+static void the_end_goes(uint32_t (*order)(uint32_t))
+{
+	const struct dir_part *p;
+	uint32_t first, last = 0;
+
+	hold_much();
+	for (uint32_t i = 1; i <= 100; i++)
+		read_file(FAR, order(i));
+	p = dir_table_find(&t.w->table, dir_id(FAR))->files;
+	first = order(101); /* its index: all are there */
+	for (uint32_t i = 101; i < t.files; i++)
+		last = p->held[order(i)] != 0 ? order(i) : last;
+	assert_true(p->held[first] != 0 && last != 0);
+	for (int i = 0; i < 40; i++) /* he is slow now */
+		dir_walks_sweep(t.w, NULL, t.now, 10 * SEC);
+	assert_false(budget_hold(&t.ra->budget, 2, BIG));
+	readahead_sweep(t.ra, t.now);
+	t.reader = 2;
+	read_file(FAR, order(t.files - 50));
+	assert_true(budget_surplus(&t.ra->budget, p->payer) != 0);
+	dir_walks_sweep(t.w, NULL, t.now, 10 * SEC);
+	assert_int_equal(p->held[first], MIB);
+	assert_int_equal(p->held[last], 0);
+	end();
+}
+
+static void test_a_read_by_chance_turns_no_walk_round(void **state)
+{
+	the_end_goes(as_listed);
+}
+
+/* Two walks of one directory: where all beyond the second goes, what that passed over just now does not. */
+static void test_what_two_passed_over_stays(void **state)
+{
+	const struct dir_part *p;
+
+	hold_much();
+	for (uint32_t i = 1; i <= 50; i++)
+		read_file(FAR, i);
+	for (uint32_t i = 220; i <= 230; i++)
+		if (i != 227)
+			read_file(FAR, i);
+	p = dir_table_find(&t.w->table, dir_id(FAR))->files;
+	assert_true(p->held[227] != 0 && p->held[231] != 0);
+	for (int i = 0; i < 40; i++)
+		dir_walks_sweep(t.w, NULL, t.now, 10 * SEC);
+	for (uint32_t reader = 2; reader <= 5; reader++)
+		assert_false(budget_hold(&t.ra->budget, reader, BIG));
+	readahead_sweep(t.ra, t.now);
+	dir_walks_sweep(t.w, NULL, t.now, 10 * SEC);
+	for (uint32_t i = 200; i < t.files; i++)
+		assert_int_equal(p->held[i], i == 227 ? MIB : 0);
+	assert_int_equal(p->held[51], MIB);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +245,8 @@ int main(void)
 		cmocka_unit_test(test_a_slow_walk_keeps_its_part),
 		cmocka_unit_test(test_a_fast_walk_keeps_what_it_comes_to),
 		cmocka_unit_test(test_what_was_just_passed_over_stays),
+		cmocka_unit_test(test_what_two_passed_over_stays),
+		cmocka_unit_test(test_a_read_by_chance_turns_no_walk_round),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
