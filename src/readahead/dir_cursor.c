@@ -57,12 +57,13 @@ static struct dir_cursor *follow(const struct dir_cursors *cs, enum dir_axis axi
 }
 
 enum dir_axis dir_cursors_read(struct dir_cursors *cs, const struct dir_list *l, uint32_t index,
-			       uint64_t now, struct dir_cursor **c)
+			       enum dir_axis last, uint64_t now, struct dir_cursor **c)
 {
-	enum dir_axis best = DIR_LISTED;
+	enum dir_axis best = last;
 
 	*c = NULL;
-	for (enum dir_axis axis = 0; axis < DIR_AXES; axis++) {
+	for (int i = 0; i < DIR_AXES; i++) {
+		enum dir_axis axis = (last + i) % DIR_AXES;
 		struct dir_cursor *found = follow(cs, axis, dir_list_place(l, axis, index), now);
 
 		if (*c == NULL || (dir_cursor_streams(found, 1) && found->count > (*c)->count) ||

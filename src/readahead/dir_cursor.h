@@ -49,10 +49,11 @@ static inline struct dir_cursor *dir_cursors_on(const struct dir_cursors *cs, en
 
 /*
  * The entry INDEX of L is read at NOW. Returns the axis, and its cursor in *C, that tells most: the one with
- * the highest count that it matches; the axis as listed with a new cursor where it matches none.
+ * the highest count that it matches. Where others tell no more than LAST, the axis of the read before, it stays: with a new
+ * cursor where nothing is matched.
  */
 enum dir_axis dir_cursors_read(struct dir_cursors *cs, const struct dir_list *l, uint32_t index,
-			       uint64_t now, struct dir_cursor **c);
+			       enum dir_axis last, uint64_t now, struct dir_cursor **c);
 /* The cursor on AXIS whose place another one may take: a free one, or that which was used least lately. */
 struct dir_cursor *dir_cursors_oldest(const struct dir_cursors *cs, enum dir_axis axis);
 /* Whether C is a stream: COUNT reads, DIR_COUNT as a rule, and half of what it passed. */

@@ -270,7 +270,7 @@ struct dir_cursor *dir_follow_cursor(struct dir_part *p, uint32_t index, uint64_
 {
 	struct dir_cursor *c;
 
-	p->axis = dir_cursors_read(&p->cursors, p->list, index, now, &c);
+	p->axis = dir_cursors_read(&p->cursors, p->list, index, p->axis, now, &c);
 	p->at = c->at;
 	return c;
 }

@@ -174,6 +174,16 @@ static void test_what_was_just_passed_over_stays(void **state)
 	end();
 }
 
+/* The file that is the PLACE-th by name. */
+static uint32_t by_name(uint32_t place)
+{
+	uint32_t file = 0;
+
+	while (name_of(file) != place)
+		file++;
+	return file;
+}
+
 static uint32_t as_listed(uint32_t place)
 {
 	return place;
@@ -209,6 +219,11 @@ static void the_end_goes(uint32_t (*order)(uint32_t))
 static void test_a_read_by_chance_turns_no_walk_round(void **state)
 {
 	the_end_goes(as_listed);
+}
+
+static void test_nor_one_by_name(void **state)
+{
+	the_end_goes(by_name);
 }
 
 /* Two walks of one directory: where all beyond the second goes, what that passed over just now does not. */
@@ -247,6 +262,7 @@ int main(void)
 		cmocka_unit_test(test_what_was_just_passed_over_stays),
 		cmocka_unit_test(test_what_two_passed_over_stays),
 		cmocka_unit_test(test_a_read_by_chance_turns_no_walk_round),
+		cmocka_unit_test(test_nor_one_by_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
