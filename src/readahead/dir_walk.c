@@ -178,13 +178,13 @@ static bool judge(struct dir_walks *w, struct readahead_counters *counters, stru
 
 /*
  * Whether D's list is worth reading though nothing of it may be fetched now, or its reader's last ones showed no walk: the
- * fewer are read the more did not. It shows whether a walk goes on.
+ * fewer are read the more did not: one in so many when its FOURTH file is read. It shows whether a walk goes on.
  */
-static bool looks_anyway(struct dir_walks *w, const struct dir *d)
+static bool looks_anyway(struct dir_walks *w, const struct dir *d, bool fourth)
 {
 	struct dir_reader *r = &w->of[d->visits[0].reader];
 
-	if (d->unlisted != DIR_COUNT)
+	if (!fourth)
 		return d->unlisted > GOES_ON;
 	if (r->passed != 0) {
 		r->passed--;
@@ -194,12 +194,12 @@ static bool looks_anyway(struct dir_walks *w, const struct dir *d)
 	return true;
 }
 
-/* Whether the list of D, of which a few files were read, is to be read now. */
-static bool looks(struct dir_walks *w, const struct dir *d, bool trusted)
+/* Whether the list of D, of which a few files were read, is to be read now; FOURTH: with the read of the fourth one. */
+static bool looks(struct dir_walks *w, const struct dir *d, bool trusted, bool fourth)
 {
 	bool in_vain = !trusted && w->of[d->visits[0].reader].in_vain >= DIR_LOOKS;
 
-	return (d->share > 0 && !in_vain) || looks_anyway(w, d);
+	return (d->share > 0 && !in_vain) || looks_anyway(w, d, fourth);
 }
 
 /* Whether D, for whose list there was no room, asks for it again: the more seldom the longer it is read. */
@@ -211,13 +211,14 @@ static bool asks_again(const struct dir *d)
 /* The files of D are not known yet. */
 static bool judge_unlisted(struct dir_walks *w, struct dir *d, const struct dir_read *read)
 {
-	bool trusted = dir_follow_trusted(w, d);
+	bool trusted = dir_follow_trusted(w, d), few = d->n_recent[0] < DIR_COUNT, enough;
 
 	dir_follow_note(d, 0, read->inode);
+	enough = d->n_recent[0] >= DIR_COUNT;
 	d->share = (float)dir_follow_share(w, d, read->price);
 	d->unlisted++;
 	d->refused &= !asks_again(d);
-	return !d->refused && looks(w, d, trusted) && (d->n_recent[0] >= DIR_COUNT || trusted);
+	return !d->refused && (enough || trusted) && looks(w, d, trusted, few && enough);
 }
 
 static bool read_in(struct dir_walks *w, struct readahead_counters *counters, struct dir *d,

@@ -280,17 +280,21 @@ static void test_the_first_of_each(void **state)
 	}
 }
 
+/* Whether the list of DIR is asked for when its file FILE is read. */
+static bool asks_for_list(uint32_t dir, uint32_t file)
+{
+	struct dir_read read = {
+		.dir = dir_id(dir), .inode = inode_of(dir, file), .now = t.now += MSEC};
+	struct dir_handle h;
+
+	return dir_walks_read(t.w, &t.counters, &read, &h);
+}
+
 /* Four files of DIR are read in turn, whose list is asked for with the last one. */
 static void ask_for_list(uint32_t dir)
 {
-	struct dir_handle h;
-
-	for (uint32_t i = 0; i < DIR_COUNT; i++) {
-		struct dir_read read = {
-			.dir = dir_id(dir), .inode = inode_of(dir, i), .now = t.now += MSEC};
-
-		assert_int_equal(dir_walks_read(t.w, &t.counters, &read, &h), i == DIR_COUNT - 1);
-	}
+	for (uint32_t i = 0; i < DIR_COUNT; i++)
+		assert_int_equal(asks_for_list(dir, i), i == DIR_COUNT - 1);
 }
 
 /* Lists that were not to be had say nothing of who asked for them. */
@@ -304,6 +308,24 @@ static void test_no_list_is_none_in_vain(void **state)
 	}
 	ask_for_list(DIR_LOOKS + 1);
 	dir_walks_end(t.w, dir_id(DIR_LOOKS + 1));
+	end();
+}
+
+/* Who had some listed in vain has a look at others now and then, by four files: one that is read twice is no other. */
+static void test_a_look_is_not_spent_on_a_file_twice(void **state)
+{
+	start(DIR_LOOKS + 1, 100, MEMORY, 16 * MIB);
+	for (uint32_t d = 0; d < DIR_LOOKS; d++) {
+		for (uint32_t i = 0; i < DIR_COUNT; i++)
+			assert_int_equal(asks_for_list(d, 20 * i), i == DIR_COUNT - 1);
+		know_files(d); /* shows no walk */
+		dir_walks_end(t.w, dir_id(d));
+	}
+	for (uint32_t i = 0; i < DIR_COUNT; i++)
+		for (int twice = 0; twice < 2; twice++)
+			assert_int_equal(asks_for_list(DIR_LOOKS, i),
+					 i == DIR_COUNT - 1 && twice == 0);
+	dir_walks_end(t.w, dir_id(DIR_LOOKS));
 	end();
 }
 
@@ -417,6 +439,7 @@ int main(void)
 		cmocka_unit_test(test_the_first_of_each),
 		cmocka_unit_test(test_no_list),
 		cmocka_unit_test(test_no_list_is_none_in_vain),
+		cmocka_unit_test(test_a_look_is_not_spent_on_a_file_twice),
 		cmocka_unit_test(test_one_leaves_memory_for_others),
 		cmocka_unit_test(test_full_memory),
 	};
