@@ -194,12 +194,24 @@ static bool looks_anyway(struct dir_walks *w, const struct dir *d, bool fourth)
 	return true;
 }
 
+/* Whether the last files read of D lie in a row, by inode: a walk that the list will show. */
+static bool is_in_a_row(const struct dir *d)
+{
+	const uint64_t *inodes = d->n_recent[0] == DIR_RECENT ? d->recent->inodes[0] : NULL;
+
+	for (int i = 1; inodes != NULL && i < DIR_RECENT; i++)
+		if (inodes[i] <= inodes[i - 1])
+			return false;
+	return inodes != NULL && inodes[DIR_RECENT - 1] - inodes[0] < UINT64_C(2) * DIR_RECENT;
+}
+
 /* Whether the list of D, of which a few files were read, is to be read now; FOURTH: with the read of the fourth one. */
 static bool looks(struct dir_walks *w, const struct dir *d, bool trusted, bool fourth)
 {
-	bool in_vain = !trusted && w->of[d->visits[0].reader].in_vain >= DIR_LOOKS;
+	bool in_vain = w->of[d->visits[0].reader].in_vain >= DIR_LOOKS;
 
-	return (d->share > 0 && !in_vain) || looks_anyway(w, d, fourth);
+	return (d->share > 0 && (!in_vain || trusted || is_in_a_row(d))) ||
+	       looks_anyway(w, d, fourth);
 }
 
 /* Whether D, for whose list there was no room, asks for it again: the more seldom the longer it is read. */

@@ -311,21 +311,52 @@ static void test_no_list_is_none_in_vain(void **state)
 	end();
 }
 
+/* DIRS directories are listed, and show no walk. */
+static void list_in_vain(uint32_t dirs)
+{
+	for (uint32_t d = 0; d < dirs; d++) {
+		for (uint32_t i = 0; i < DIR_COUNT; i++)
+			assert_int_equal(asks_for_list(d, 20 * i), i == DIR_COUNT - 1);
+		know_files(d);
+		dir_walks_end(t.w, dir_id(d));
+	}
+}
+
 /* Who had some listed in vain has a look at others now and then, by four files: one that is read twice is no other. */
 static void test_a_look_is_not_spent_on_a_file_twice(void **state)
 {
 	start(DIR_LOOKS + 1, 100, MEMORY, 16 * MIB);
-	for (uint32_t d = 0; d < DIR_LOOKS; d++) {
-		for (uint32_t i = 0; i < DIR_COUNT; i++)
-			assert_int_equal(asks_for_list(d, 20 * i), i == DIR_COUNT - 1);
-		know_files(d); /* shows no walk */
-		dir_walks_end(t.w, dir_id(d));
-	}
+	list_in_vain(DIR_LOOKS);
 	for (uint32_t i = 0; i < DIR_COUNT; i++)
 		for (int twice = 0; twice < 2; twice++)
 			assert_int_equal(asks_for_list(DIR_LOOKS, i),
 					 i == DIR_COUNT - 1 && twice == 0);
 	dir_walks_end(t.w, dir_id(DIR_LOOKS));
+	end();
+}
+
+/* How many files of DIR are read, each STEP further by inode, before its list is asked for. */
+static uint32_t files_before_list(uint32_t dir, uint32_t step)
+{
+	uint32_t n = 0, file = 0;
+	bool asked = false;
+
+	for (uint32_t place = 0; !asked; place += step, n++) {
+		while (scrambled(file, t.files, 7) != place)
+			file = (file + 1) % t.files;
+		asked = asks_for_list(dir, file);
+	}
+	dir_walks_end(t.w, dir_id(dir));
+	return n;
+}
+
+/* ... and files in a row show a walk of his without a list, but not ones here and there in that order. */
+static void test_a_walk_shows_in_inodes(void **state)
+{
+	start(DIR_LOOKS + 3, 1000, MEMORY, 16 * MIB);
+	list_in_vain(DIR_LOOKS + 1);
+	assert_int_equal(files_before_list(DIR_LOOKS + 1, 1), DIR_RECENT);
+	assert_in_range(files_before_list(DIR_LOOKS + 2, 3), 80, 90);
 	end();
 }
 
@@ -440,6 +471,7 @@ int main(void)
 		cmocka_unit_test(test_no_list),
 		cmocka_unit_test(test_no_list_is_none_in_vain),
 		cmocka_unit_test(test_a_look_is_not_spent_on_a_file_twice),
+		cmocka_unit_test(test_a_walk_shows_in_inodes),
 		cmocka_unit_test(test_one_leaves_memory_for_others),
 		cmocka_unit_test(test_full_memory),
 	};
