@@ -36,7 +36,7 @@ struct dir_part {
 	uint8_t *state; /* of each entry: DIR_READ, DIR_ASKED */
 	/* Where the walk is that was read last. */
 	uint32_t at;
-	uint32_t hand;	  /* the place that is looked at next for what is to be given up */
+	uint32_t hand;	  /* the entry that is looked at next for what is to be given up */
 	uint16_t payer;	  /* while bytes are held: the reader who does, of budget.h */
 	uint8_t axis;	  /* an enum dir_axis */
 	bool whole;	  /* it will come round to what lies before that */

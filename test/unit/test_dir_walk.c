@@ -109,6 +109,21 @@ static void test_several_walks(void **state)
 	end();
 }
 
+/* One client goes by name, another one as listed: neither gives up what was fetched for the other. */
+static void test_two_orders(void **state)
+{
+	start(1, 2000, MEMORY, 16 * MIB);
+	for (uint32_t i = 0; i < t.files / 3; i++) {
+		t.reader = 1;
+		read_file(0, find(i, by_name));
+		t.reader = 2;
+		read_file(0, t.files / 2 + i);
+	}
+	assert_true(t.demand <= 20);
+	assert_in_range(readahead_counted(&t.counters, READAHEAD_WASTED), 0, 64 * FILE_KB);
+	end();
+}
+
 static void test_one_in_ten_is_no_walk(void **state)
 {
 	start(20, 20, MEMORY, 16 * MIB);
@@ -451,6 +466,7 @@ int main(void)
 		cmocka_unit_test(test_skips_are_tolerated),
 		cmocka_unit_test(test_parts_are_fetched_together),
 		cmocka_unit_test(test_several_walks),
+		cmocka_unit_test(test_two_orders),
 		cmocka_unit_test(test_one_in_ten_is_no_walk),
 		cmocka_unit_test(test_opens_by_chance_fetch_next_to_nothing),
 		cmocka_unit_test(test_siblings),
