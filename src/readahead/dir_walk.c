@@ -77,7 +77,7 @@ bool dir_walks_list(struct dir_walks *w, uint64_t id, uint64_t now, struct dir_h
 	lock_take(&w->lock);
 	d = dir_table_find(&w->table, id);
 	if (d != NULL && d->handle.len != 0 &&
-	    (d->listed == 0 || elapsed(d->listed, now) > DIR_LISTED)) {
+	    (d->listed == 0 || elapsed(d->listed, now) > DIR_LISTING_KEPT)) {
 		wanted = true;
 		d->listed = now;
 		*handle = d->handle;

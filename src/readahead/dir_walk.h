@@ -42,7 +42,7 @@
 #define DIR_WINDOW_MAX 1024 /* files */
 
 /* A listing (ns) that follows another one so soon finds its inodes in memory. */
-#define DIR_LISTED UINT64_C(5000000000)
+#define DIR_LISTING_KEPT UINT64_C(5000000000)
 
 struct readahead;
 struct dir_walks;
@@ -91,7 +91,7 @@ void dir_walks_seen(struct dir_walks *w, const struct dir_name *d, const struct 
 /* Whether ID's handle is known: then its being seen need not be told again. */
 bool dir_walks_known(struct dir_walks *w, uint64_t id, uint64_t parent);
 /*
- * ID is listed from its beginning. True: it has not been for DIR_LISTED, and what that needs may be fetched
+ * ID is listed from its beginning. True: it has not been for DIR_LISTING_KEPT, and what that needs may be fetched
  * ahead for *HANDLE.
  */
 bool dir_walks_list(struct dir_walks *w, uint64_t id, uint64_t now, struct dir_handle *handle);

@@ -450,10 +450,10 @@ static void test_listings(void **state)
 	start(1, 10, MEMORY, 16 * MIB);
 	assert_true(dir_walks_list(t.w, dir_id(0), t.now, &h));
 	assert_int_equal(h.len, 8);
-	assert_false(dir_walks_list(t.w, dir_id(0), t.now + DIR_LISTED, &h));
+	assert_false(dir_walks_list(t.w, dir_id(0), t.now + DIR_LISTING_KEPT, &h));
 	/* by another thread, which read the clock before */
 	assert_false(dir_walks_list(t.w, dir_id(0), t.now - 1, &h));
-	assert_true(dir_walks_list(t.w, dir_id(0), t.now + DIR_LISTED + 1, &h));
+	assert_true(dir_walks_list(t.w, dir_id(0), t.now + DIR_LISTING_KEPT + 1, &h));
 	assert_false(dir_walks_list(t.w, dir_id(1), t.now, &h)); /* not known */
 	end();
 }
