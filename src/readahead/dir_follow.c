@@ -192,6 +192,7 @@ void dir_follow_reader(struct dir_walks *w, uint32_t reader, uint64_t now)
 
 	fade(&r->newcomers, halves(silent));
 	r->in_vain >>= halves(silent);
+	r->passed >>= halves(silent);
 	r->used += silent;
 	r->reads++;
 }

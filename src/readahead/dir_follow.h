@@ -31,7 +31,7 @@ struct dir_reader {
 	uint64_t used;			/* ns: his last read */
 	uint64_t lately; /* bytes fetched for his walks that were read, halved at each sweep */
 	uint8_t in_vain; /* directories listed for him in a row, faded, in which no walk showed then */
-	uint8_t passed; /* so many more are not listed after a few reads */
+	uint8_t passed; /* so many more, faded, are not listed after a few reads */
 };
 
 struct dir_walks {

@@ -311,10 +311,10 @@ static void test_no_list_is_none_in_vain(void **state)
 	end();
 }
 
-/* DIRS directories are listed, and show no walk. */
-static void list_in_vain(uint32_t dirs)
+/* DIRS directories from FIRST on are listed, and show no walk. */
+static void list_in_vain(uint32_t first, uint32_t dirs)
 {
-	for (uint32_t d = 0; d < dirs; d++) {
+	for (uint32_t d = first; d < first + dirs; d++) {
 		for (uint32_t i = 0; i < DIR_COUNT; i++)
 			assert_int_equal(asks_for_list(d, 20 * i), i == DIR_COUNT - 1);
 		know_files(d);
@@ -326,12 +326,24 @@ static void list_in_vain(uint32_t dirs)
 static void test_a_look_is_not_spent_on_a_file_twice(void **state)
 {
 	start(DIR_LOOKS + 1, 100, MEMORY, 16 * MIB);
-	list_in_vain(DIR_LOOKS);
+	list_in_vain(0, DIR_LOOKS);
 	for (uint32_t i = 0; i < DIR_COUNT; i++)
 		for (int twice = 0; twice < 2; twice++)
 			assert_int_equal(asks_for_list(DIR_LOOKS, i),
 					 i == DIR_COUNT - 1 && twice == 0);
 	dir_walks_end(t.w, dir_id(DIR_LOOKS));
+	end();
+}
+
+/* What was listed in vain long ago makes no look wait: nor does the reader's number when it is another one's. */
+static void test_looks_are_forgotten(void **state)
+{
+	start(2 * DIR_LOOKS + 2, 100, MEMORY, 16 * MIB);
+	list_in_vain(0, DIR_LOOKS + 1);
+	t.now += 600 * SEC;
+	list_in_vain(DIR_LOOKS + 1, DIR_LOOKS);
+	ask_for_list(2 * DIR_LOOKS + 1);
+	dir_walks_end(t.w, dir_id(2 * DIR_LOOKS + 1));
 	end();
 }
 
@@ -354,7 +366,7 @@ static uint32_t files_before_list(uint32_t dir, uint32_t step)
 static void test_a_walk_shows_in_inodes(void **state)
 {
 	start(DIR_LOOKS + 3, 1000, MEMORY, 16 * MIB);
-	list_in_vain(DIR_LOOKS + 1);
+	list_in_vain(0, DIR_LOOKS + 1);
 	assert_int_equal(files_before_list(DIR_LOOKS + 1, 1), DIR_RECENT);
 	assert_in_range(files_before_list(DIR_LOOKS + 2, 3), 80, 90);
 	end();
@@ -471,6 +483,7 @@ int main(void)
 		cmocka_unit_test(test_no_list),
 		cmocka_unit_test(test_no_list_is_none_in_vain),
 		cmocka_unit_test(test_a_look_is_not_spent_on_a_file_twice),
+		cmocka_unit_test(test_looks_are_forgotten),
 		cmocka_unit_test(test_a_walk_shows_in_inodes),
 		cmocka_unit_test(test_one_leaves_memory_for_others),
 		cmocka_unit_test(test_full_memory),
