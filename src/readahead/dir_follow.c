@@ -380,7 +380,8 @@ static bool leaves_children(const struct dir *parent)
 	return parent->children > parent->walked_children + 1;
 }
 
-static void begun(struct dir_walks *w, struct dir *d, uint64_t now, bool known)
+/* LEVELS of directories above D hear of it: more are not asked, and a tree may be thousands deep. */
+static void begun(struct dir_walks *w, struct dir *d, uint64_t now, bool known, int levels)
 {
 	struct dir *parent = dir_table_find(&w->table, d->parent);
 	uint32_t index;
@@ -390,8 +391,8 @@ static void begun(struct dir_walks *w, struct dir *d, uint64_t now, bool known)
 		return;
 	if (known || leaves_children(parent))
 		count(parent, d);
-	if (!parent->begun)
-		begun(w, parent, now, true);
+	if (!parent->begun && levels > 1)
+		begun(w, parent, now, true, levels - 1);
 	if (parent->dirs == NULL) {
 		dir_follow_note(parent, 1, d->inode);
 		return;
@@ -405,7 +406,7 @@ static void begun(struct dir_walks *w, struct dir *d, uint64_t now, bool known)
 
 void dir_follow_begun(struct dir_walks *w, struct dir *d, uint64_t now)
 {
-	begun(w, d, now, d->files != NULL);
+	begun(w, d, now, d->files != NULL, TRUST_LEVELS);
 }
 
 static void walked(struct dir_walks *w, struct dir *d)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Walks over many subdirectories: what a READ costs, under the lock of all clients, does not grow with these. */
+/* Walks over many subdirectories, and deep ones: what a READ costs, under the lock of all clients, does not grow with these. */
 #define DIRS  20000
 #define FILES 8
 #include "dir_world.h"
+
+#include "readahead/dir_follow.h"
 
 /* Places of a list that a READ, with the job that it may begin, may look at. */
 #define LOOKS_MAX 2048
@@ -62,11 +64,34 @@ static void test_walked_again_in_part(void **state)
 	end();
 }
 
+/* Thousands of directories, one in the other: a READ in the last one is told to those that ask for it. */
+static void test_a_deep_tree(void **state)
+{
+	static const struct dir_handle h = {.type = 1, .len = 8};
+	struct dir_read read = {.dir = 4000, .inode = 1};
+	struct dir_handle handle;
+	uint32_t told = 0;
+
+	start(0, FILES, MEMORY, 16 * MIB);
+	for (uint64_t id = 2; id <= read.dir; id++) {
+		const struct dir_name name = {.id = id, .parent = id - 1, .inode = id};
+
+		dir_walks_seen(t.w, &name, &h, t.now);
+	}
+	read.now = t.now;
+	assert_false(dir_walks_read(t.w, &t.counters, &read, &handle));
+	for (uint32_t i = 0; i < DIRS_MAX; i++)
+		told += t.w->table.dirs[i].n_recent[1];
+	assert_in_range(told, 3, 8);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_walked_again),
 		cmocka_unit_test(test_walked_again_in_part),
+		cmocka_unit_test(test_a_deep_tree),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
