@@ -2,6 +2,7 @@
 ra_unit_test(dir_list ra_readahead)
 ra_unit_test(dir_table ra_readahead)
 ra_unit_test(dir_walk ra_readahead)
+ra_unit_test(dir_property ra_readahead)
 ra_unit_test(dir_siblings ra_readahead)
 target_link_options(test_dir_siblings PRIVATE -Wl,--wrap=dir_list_at)
 ra_unit_test(dir_share ra_readahead)
