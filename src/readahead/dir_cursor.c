@@ -36,6 +36,16 @@ struct dir_cursor *dir_cursors_oldest(const struct dir_cursors *cs, enum dir_axi
 	return old;
 }
 
+struct dir_cursor *dir_cursors_at(const struct dir_cursors *cs, enum dir_axis axis, uint32_t place)
+{
+	struct dir_cursor *on = dir_cursors_on(cs, axis), *best = NULL;
+
+	for (uint32_t i = 0; i < cs->n; i++)
+		if (on[i].at == place && on[i].count > (best != NULL ? best->count : 0))
+			best = &on[i];
+	return best;
+}
+
 static struct dir_cursor *follow(const struct dir_cursors *cs, enum dir_axis axis, uint32_t place,
 				 uint64_t now)
 {

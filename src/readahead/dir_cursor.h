@@ -56,6 +56,8 @@ enum dir_axis dir_cursors_read(struct dir_cursors *cs, const struct dir_list *l,
 			       enum dir_axis last, uint64_t now, struct dir_cursor **c);
 /* The cursor on AXIS whose place another one may take: a free one, or that which was used least lately. */
 struct dir_cursor *dir_cursors_oldest(const struct dir_cursors *cs, enum dir_axis axis);
+/* The cursor on AXIS that is at PLACE, of several that which tells most; NULL: none. */
+struct dir_cursor *dir_cursors_at(const struct dir_cursors *cs, enum dir_axis axis, uint32_t place);
 /* Whether C is a stream: COUNT reads, DIR_COUNT as a rule, and half of what it passed. */
 bool dir_cursor_streams(const struct dir_cursor *c, uint32_t count);
 

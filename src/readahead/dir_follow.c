@@ -452,23 +452,22 @@ bool dir_follow_trusted(struct dir_walks *w, const struct dir *d)
 uint32_t dir_follow_next(const struct dir *parent, uint32_t *ahead)
 {
 	const struct dir_part *p = parent->dirs;
-	uint32_t n = p != NULL ? dir_list_count(p->list) : 0, looks = NEXT_LOOKS;
+	uint32_t n = p != NULL ? dir_list_count(p->list) : 0, end;
+	const struct dir_cursor *c;
 
 	*ahead = 0;
 	if (n == 0 || p->n_left == 0 || p->n_read < DIR_TRUST)
 		return DIR_NOWHERE;
-	for (uint32_t i = 0; i < p->cursors.n; i++) {
-		const struct dir_cursor *c = &dir_cursors_on(&p->cursors, p->axis)[i];
+	c = dir_cursors_at(&p->cursors, p->axis, p->at);
+	if (c == NULL || !dir_cursor_streams(c, DIR_TRUST))
+		return DIR_NOWHERE;
+	end = n - p->at > NEXT_LOOKS ? p->at + 1 + NEXT_LOOKS : n;
+	for (uint32_t place = p->at + 1; place < end; place++) {
+		uint8_t state = p->state[dir_list_at(p->list, p->axis, place)];
 
-		if (c->at != p->at || !dir_cursor_streams(c, DIR_TRUST))
-			continue;
-		for (uint32_t place = c->at + 1; place < n && looks != 0; place++, looks--) {
-			uint8_t state = p->state[dir_list_at(p->list, p->axis, place)];
-
-			if (state == 0)
-				return place;
-			*ahead += state == DIR_ASKED;
-		}
+		if (state == 0)
+			return place;
+		*ahead += state == DIR_ASKED;
 	}
 	return DIR_NOWHERE;
 }

@@ -150,13 +150,9 @@ void dir_walks_enlist(struct dir_walks *w, uint64_t id, uint64_t stamp, struct d
 /* Whether the walk of P has passed over files: so may one who opens some by chance, which is short then. */
 static bool leaves_out(const struct dir_part *p)
 {
-	for (uint32_t i = 0; !p->whole && i < p->cursors.n; i++) {
-		const struct dir_cursor *c = &dir_cursors_on(&p->cursors, p->axis)[i];
+	const struct dir_cursor *c = dir_cursors_at(&p->cursors, p->axis, p->at);
 
-		if (c->at == p->at && c->count >= DIR_COUNT && c->span > c->count)
-			return true;
-	}
-	return false;
+	return !p->whole && c != NULL && c->count >= DIR_COUNT && c->span > c->count;
 }
 
 /*
@@ -281,12 +277,10 @@ static uint32_t take_for_all(struct dir_part *p, uint64_t now, uint32_t window, 
 /* Whether the walk of D is recognised: its list may be known only now. */
 static bool recognised(struct dir_part *p)
 {
-	for (uint32_t i = 0; i < p->cursors.n; i++) {
-		const struct dir_cursor *c = &dir_cursors_on(&p->cursors, p->axis)[i];
+	const struct dir_cursor *c = dir_cursors_at(&p->cursors, p->axis, p->at);
 
-		if (c->at == p->at && dir_cursor_streams(c, DIR_COUNT))
-			return true;
-	}
+	if (c != NULL && dir_cursor_streams(c, DIR_COUNT))
+		return true;
 	p->whole = dir_follow_most(p);
 	return p->whole;
 }
