@@ -254,7 +254,7 @@ static bool add_sibling(struct tree_job *job, struct dispatcher *d, const struct
 		return true; /* it is gone, or another file system: what comes after? */
 	}
 	of = (struct dir_name){.id = dir->id, .parent = parent->id, .inode = dir->inode};
-	if (!dir_walks_begin(job->walks, &of, dispatcher_now(d))) {
+	if (!dir_walks_begin(job->walks, &of, job->dirs[0].id, dispatcher_now(d))) {
 		tree_dir_close(dir);
 		return true;
 	}

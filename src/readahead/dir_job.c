@@ -13,23 +13,23 @@
 /* Entries that are looked at in a job for what is to be given up: each of 24 cursors may be asked, some 20 us in all. */
 #define LEFT_LOOKS 1024
 
-bool dir_walks_begin(struct dir_walks *w, const struct dir_name *name, uint64_t now)
+bool dir_walks_begin(struct dir_walks *w, const struct dir_name *name, uint64_t walk, uint64_t now)
 {
-	const struct dir *parent;
+	const struct dir *of;
 	struct dir *d;
 	bool mine;
 
 	lock_take(&w->lock);
 	d = dir_table_get(&w->table, name->id, now, &dir_owner, w);
-	parent = dir_table_find(&w->table, name->parent);
+	of = dir_table_find(&w->table, walk);
 	mine = d != NULL && !d->busy;
 	if (mine) {
-		dir_follow_visit(
-			w, d, parent != NULL ? parent->visits[0].reader : d->visits[0].reader, now);
+		of = of != NULL ? of : d;
+		dir_follow_visit(w, d, of->visits[0].reader, now);
 		d->busy = true;
 		d->inode = name->inode;
 		d->parent = name->parent;
-		d->share = (float)dir_follow_share(w, d, parent != NULL ? parent->price : 0);
+		d->share = (float)dir_follow_share(w, d, of->price);
 	}
 	lock_drop(&w->lock);
 	return mine;
@@ -374,14 +374,6 @@ bool dir_walks_reads_on(struct dir_walks *w, uint64_t id, uint64_t length)
 	return run_lengths_read_on(w->engine, reader, length);
 }
 
-/* Whose walk D is fetched for: of a sibling that is not read yet, who reads those before it. */
-static uint32_t walker(struct dir_walks *w, const struct dir *d)
-{
-	const struct dir *parent = d->files->n_read ? NULL : dir_table_find(&w->table, d->parent);
-
-	return (parent != NULL ? parent : d)->visits[0].reader;
-}
-
 /*
  * Whether P's reader may hold LEN more for walks: a window of files may be any number of bytes, and all of it is held before
  * the first one is read. Nor more than he would have to give up at once. P's first file is, however large.
@@ -412,7 +404,7 @@ bool dir_walks_hold(struct dir_walks *w, struct readahead_counters *counters, ui
 	}
 	if (p->state[index] == DIR_ASKED && p->held[index] == 0) {
 		if (p->bytes == 0) {
-			p->payer = (uint16_t)walker(w, d);
+			p->payer = (uint16_t)d->visits[0].reader;
 			d->moved = d->used;
 		}
 		held = may_hold(w, p, len) && dir_held_take(w->engine, counters, p->payer, len);

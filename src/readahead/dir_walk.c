@@ -239,10 +239,8 @@ static bool read_in(struct dir_walks *w, struct readahead_counters *counters, st
 	struct dir *parent = dir_table_find(&w->table, d->parent);
 	uint32_t index;
 
-	if (parent != NULL) {
+	if (parent != NULL)
 		dir_follow_visit(w, parent, read->reader, read->now);
-		parent->price = (float)read->price;
-	}
 	dir_follow_visit(w, d, read->reader, read->now);
 	d->price = (float)read->price;
 	if (!d->begun)

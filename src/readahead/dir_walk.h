@@ -114,8 +114,11 @@ void dir_walks_sweep(struct dir_walks *w, struct readahead_counters *counters, u
 
 /* ---- within a job ------------------------------------------------------------------------ */
 
-/* Another directory becomes part of a job; false: it is part of one, or there is no room. */
-bool dir_walks_begin(struct dir_walks *w, const struct dir_name *d, uint64_t now);
+/*
+ * The directory D becomes part of a job, for who read last in the directory WALK, which is; false: D is part of one, or there is
+ * no room.
+ */
+bool dir_walks_begin(struct dir_walks *w, const struct dir_name *d, uint64_t walk, uint64_t now);
 /* The directory takes part no more. */
 void dir_walks_end(struct dir_walks *w, uint64_t id);
 /* Whether the list of ID as of STAMP (ns; when it has changed) is known, or one that does as well. */

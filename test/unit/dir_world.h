@@ -188,7 +188,7 @@ static void run_job(uint32_t dir)
 	for (int i = 0; i < 2 && dir_walks_sibling(t.w, TOP, name, &inode); i++) {
 		struct dir_name of = {.id = inode, .parent = TOP, .inode = inode};
 
-		assert_true(dir_walks_begin(t.w, &of, t.now));
+		assert_true(dir_walks_begin(t.w, &of, dir_id(dir), t.now));
 		fetch((uint32_t)(inode - dir_id(0)), true);
 	}
 }

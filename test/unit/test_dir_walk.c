@@ -86,7 +86,8 @@ static void test_parts_are_fetched_together(void **state)
 				wanted = i >= 4;
 			}
 		}
-	assert_true(wanted && dir_walks_begin(t.w, &(struct dir_name){.id = dir_id(0)}, t.now));
+	assert_true(wanted &&
+		    dir_walks_begin(t.w, &(struct dir_name){.id = dir_id(0)}, dir_id(0), t.now));
 	n = dir_walks_pick(t.w, dir_id(0), false, indices, DIR_WINDOW_MAX, &list);
 	for (uint32_t i = 0; i < n; i++)
 		of[indices[i] / 100]++;
@@ -296,6 +297,36 @@ static void test_a_sibling_waits(void **state)
 	end();
 }
 
+/* What is fetched of siblings is his for whose walk it is, though another one has read in one of them just now. */
+static void test_whose_siblings_are(void **state)
+{
+	struct dir_read read = {.dir = dir_id(3), .reader = 1};
+	const struct dir_part *p = NULL;
+	struct dir_handle h;
+	uint32_t file = 0;
+
+	start(40, 20, MEMORY, 16 * MIB);
+	t.reader = 1;
+	for (uint32_t d = 0; d < 3; d++)
+		for (uint32_t i = 0; i < t.files; i++)
+			read_file(d, i);
+	do {
+		read.inode = inode_of(3, file++);
+		read.now = t.now;
+	} while (!dir_walks_read(t.w, &t.counters, &read, &h));
+	t.reader = 2;
+	read_file(2, 0);
+	run_job(3);
+	for (uint32_t d = 0; d < t.dirs; d++) {
+		const struct dir *dir = dir_table_find(&t.w->table, dir_id(d));
+
+		p = dir->files != NULL && dir->files->bytes != 0 ? dir->files : p;
+		assert_true(p == NULL || p->payer == 1);
+	}
+	assert_true(p != NULL);
+	end();
+}
+
 /* Another one opens a file far beyond a walk, after READS elsewhere: siblings fetched for it wait on. */
 static void siblings_wait(uint32_t reads)
 {
@@ -478,6 +509,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_not_read_is_given_up),
 		cmocka_unit_test(test_a_sibling_waits),
 		cmocka_unit_test(test_siblings_wait_though_another_looks_beyond),
+		cmocka_unit_test(test_whose_siblings_are),
 		cmocka_unit_test(test_memory_is_kept),
 		cmocka_unit_test(test_unheld),
 		cmocka_unit_test(test_what_is_due),

@@ -509,7 +509,7 @@ static void submit_empty(uint64_t of, int number)
 	snprintf(elsewhere, sizeof(elsewhere), "%s/e%04d", host_dir, number);
 	assert_int_equal(mkdir(elsewhere, 0700), 0);
 	id = identify(elsewhere, &inode);
-	assert_true(dir_walks_begin(walks, &(struct dir_name){.id = id, .inode = inode}, now));
+	assert_true(dir_walks_begin(walks, &(struct dir_name){.id = id, .inode = inode}, id, now));
 	assert_true(backing_use(b));
 	tree_job_submit(walks, id, &(struct dir_handle){.type = 1, .len = 8}, b, io, flow);
 	backing_unuse(b);
