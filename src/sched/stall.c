@@ -16,7 +16,8 @@
  * bad block, for who has joined one may want another part of it; so it is the file, too, when many reads are stuck.
  *
  * Who has joined a chunk that is stuck need not want what hangs, of a walk's files, of its bytes, or of the reads in its
- * gaps: he is let go, and asks for his own. When the chunk goes on before he has had that, he waits for it again.
+ * gaps: he is let go, and asks for his own. When the chunk goes on before he has had that, he waits for it again. Nobody
+ * does for a read that goes on: it is over, and may have failed.
  *
  * Whoever runs the queue gives the disk to another one instead: at most SCHED_STALLED_MAX times.
  */
@@ -183,7 +184,7 @@ bool sched_sign(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	q->running++;
 	q->writeback.running += r->class == SCHED_WRITEBACK;
 	settle(q, r->file, now);
-	if (r->offered && !r->dropped)
+	if (lets_go(r) && !r->dropped)
 		absorb(q, r); /* who was let go, and is queued */
 	return true;
 }

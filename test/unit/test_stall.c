@@ -102,12 +102,39 @@ static void test_a_chunk_that_was_dropped_takes_nobody_back(void **state)
 	stop();
 }
 
+/* A read that goes on is over, and may have failed: those that were parked for it are not answered behind its back. */
+static void test_a_read_that_goes_on_takes_nobody(void **state)
+{
+	struct sched_limits l = default_limits();
+	struct sched_req slow = request(SCHED_DEMAND, 1, 0, 4 * READ);
+
+	l.stall_time = SEC;
+	q = queue_new(sched_policy_find("turns"), &l);
+	slow.brings_more = true;
+	assert_int_equal(sched_submit(q, &slow, SEC), SCHED_ADDED);
+	assert_ptr_equal(sched_next(q, SEC), &slow);
+	assert_ptr_equal(sched_stall(q, 2 * SEC), &slow);
+	reads[0] = request(SCHED_DEMAND, 1, READ, READ);
+	assert_int_equal(sched_submit(q, &reads[0], 2 * SEC), SCHED_ADDED);
+	assert_int_equal(q->parked.n, 1);
+	assert_true(sched_sign(q, &slow, 3 * SEC));
+	assert_int_equal(reads[0].state, REQ_QUEUED);
+	assert_int_equal(q->parked.n, 0);
+	sched_done(q, &slow, 3 * SEC, &woken);
+	check_woken(0);
+	assert_ptr_equal(sched_next(q, 3 * SEC), &reads[0]);
+	sched_done(q, &reads[0], 3 * SEC, &woken);
+	check_woken(0);
+	stop();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_chunk_that_goes_on_takes_its_readers_back),
 		cmocka_unit_test(test_a_chunk_that_ends_takes_its_readers_back),
 		cmocka_unit_test(test_a_chunk_that_was_dropped_takes_nobody_back),
+		cmocka_unit_test(test_a_read_that_goes_on_takes_nobody),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
