@@ -60,13 +60,15 @@ static bool file_hangs(const struct sched_queue *q, uint64_t file)
 
 	TAILQ_FOREACH(r, &q->stuck, age)
 		if (is_read_of(r, file)) {
-			reads++;
 			spots += !is_counted_by_another(q, r);
+			if (++reads == STUCK_READS || spots == STUCK_SPOTS)
+				return true;
 		}
-	return spots >= STUCK_SPOTS || reads >= STUCK_READS;
+	return false;
 }
 
-bool would_hang(const struct sched_queue *q, const struct sched_req *r)
+/* Whether a demand read is stuck where R, one too, would be. */
+static bool place_hangs(const struct sched_queue *q, const struct sched_req *r)
 {
 	const struct sched_req *at;
 
@@ -74,7 +76,12 @@ bool would_hang(const struct sched_queue *q, const struct sched_req *r)
 		TAILQ_FOREACH(at, &q->stuck, age)
 			if (is_stuck_within(at, r))
 				return true;
-	return file_hangs(q, r->file);
+	return false;
+}
+
+bool would_hang(const struct sched_queue *q, const struct sched_req *r)
+{
+	return place_hangs(q, r) || file_hangs(q, r->file);
 }
 
 void park(struct sched_queue *q, struct sched_req *r)
@@ -82,35 +89,36 @@ void park(struct sched_queue *q, struct sched_req *r)
 	order_insert(&q->parked, &r->order, r->file, r->sequence);
 }
 
-static void park_one(struct sched_queue *q, struct sched_req *r)
+static void park_one(struct sched_queue *q, struct sched_req *r, bool all)
 {
-	if (r->state != REQ_QUEUED || is_parked(q, r) || !would_hang(q, r))
+	if (r->state != REQ_QUEUED || is_parked(q, r) || !(all || place_hangs(q, r)))
 		return;
 	queue_delist(q, r);
 	park(q, r);
 }
 
-static void park_all(struct sched_queue *q, uint64_t file)
+/* Those that would hang, or all. */
+static void park_those(struct sched_queue *q, uint64_t file, bool all)
 {
 	struct order_node *at = order_from(&q->places, file, 0);
 	struct sched_req *r;
 
 	for (; at && at->high == file; at = order_next(at))
-		park_one(q, CONTAINER_OF(at, struct sched_req, place));
+		park_one(q, CONTAINER_OF(at, struct sched_req, place), all);
 	TAILQ_FOREACH(r, chunk_list(q, file), hash)
 		if (r->file == file)
-			park_one(q, r);
+			park_one(q, r, all);
 }
 
-/* Their wait for others begins anew: it was not the queue's order that kept them. */
-static void unpark_all(struct sched_queue *q, uint64_t file, uint64_t now)
+/* Those that would hang no more. Their wait for others begins anew: it was not the queue's order that kept them. */
+static void unpark_those(struct sched_queue *q, uint64_t file, uint64_t now)
 {
 	struct order_node *at = order_from(&q->parked, file, 0), *next;
 	struct sched_req *r;
 
 	for (; (r = ordered_req(at)) && r->file == file; at = next) {
 		next = order_next(at);
-		if (would_hang(q, r))
+		if (place_hangs(q, r))
 			continue;
 		order_remove(&r->order);
 		if (r->wanted)
@@ -119,11 +127,14 @@ static void unpark_all(struct sched_queue *q, uint64_t file, uint64_t now)
 	}
 }
 
-/* What is stuck of FILE is so no more, or just now. */
+/* What is stuck of FILE is so no more, or just now. Asked once: there may be thousands of reads. */
 static void settle(struct sched_queue *q, uint64_t file, uint64_t now)
 {
-	park_all(q, file);
-	unpark_all(q, file, now);
+	bool all = file_hangs(q, file);
+
+	park_those(q, file, all);
+	if (!all)
+		unpark_those(q, file, now);
 }
 
 /* ---- those that hang --------------------------------------------------------------------- */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What hangs at the disk, as the queue sees it: who is let go by a chunk, and what when it goes on. */
+#include <time.h>
+
 #include "disk.h"
 #include "sched/parts.h"
 
@@ -128,6 +130,60 @@ static void test_a_read_that_goes_on_takes_nobody(void **state)
 	stop();
 }
 
+#define PARKED 2000
+#define ROUNDS 50
+
+/* Processor time (s) of rounds in which one of N reads of a file that are stuck goes on, and gets stuck again. */
+static double time_of_rounds(struct sched_req *r, unsigned int n)
+{
+	struct sched_limits l = default_limits();
+	uint64_t now = SEC;
+	clock_t began;
+	double took;
+
+	l.stall_time = SEC;
+	q = queue_new(sched_policy_find("turns"), &l);
+	for (unsigned int i = 0; i < n + PARKED; i++) {
+		r[i] = request(SCHED_DEMAND, 1, 2 * i * READ, KIB);
+		assert_int_equal(sched_submit(q, &r[i], now), SCHED_ADDED);
+		if (i < n)
+			assert_ptr_equal(sched_next(q, now), &r[i]);
+		else if (i == n)
+			for (now += SEC; sched_stall(q, now);)
+				;
+	}
+	assert_int_equal(q->stalled, n);
+	assert_int_equal(q->parked.n, PARKED);
+	began = clock();
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		struct sched_req *next = TAILQ_FIRST(&q->stuck);
+
+		assert_true(sched_sign(q, next, now));
+		now += SEC;
+		assert_ptr_equal(sched_stall(q, now), next);
+	}
+	took = (double)(clock() - began) / CLOCKS_PER_SEC;
+	assert_int_equal(q->parked.n, PARKED);
+	for (unsigned int i = 0; i < n; i++)
+		sched_done(q, &r[i], now, &woken);
+	for (struct sched_req *next; (next = sched_next(q, now));)
+		sched_done(q, next, now, &woken);
+	stop();
+	return took;
+}
+
+/* Whether their file hangs is not asked for each of those parked: all wait for the lock that long. */
+static void test_many_that_hang_cost_no_more_than_a_few(void **state)
+{
+	struct sched_req *r = calloc(SCHED_STALLED_MAX + PARKED, sizeof(*r));
+	double few;
+
+	assert_non_null(r);
+	few = time_of_rounds(r, 5);
+	assert_true(time_of_rounds(r, SCHED_STALLED_MAX) < 4 * few + 0.01);
+	free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -135,6 +191,7 @@ int main(void)
 		cmocka_unit_test(test_a_chunk_that_ends_takes_its_readers_back),
 		cmocka_unit_test(test_a_chunk_that_was_dropped_takes_nobody_back),
 		cmocka_unit_test(test_a_read_that_goes_on_takes_nobody),
+		cmocka_unit_test(test_many_that_hang_cost_no_more_than_a_few),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
