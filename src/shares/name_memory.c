@@ -12,10 +12,26 @@ static uint64_t hash_of(const char *name)
 	return hash;
 }
 
+/* The place of HASH, or the one of those that it may have that is over first. */
+static unsigned int place_of(const struct name_memory *m, uint64_t hash)
+{
+	unsigned int found = (unsigned int)(hash % NAME_MEMORY);
+
+	for (unsigned int i = 0; i < NAME_MEMORY_PLACES; i++) {
+		unsigned int n = (unsigned int)((hash + i) % NAME_MEMORY);
+
+		if (m->at[n].hash == hash)
+			return n;
+		if (m->at[n].until < m->at[found].until)
+			found = n;
+	}
+	return found;
+}
+
 bool name_memory_find(const struct name_memory *m, const char *name, uint64_t now, int *said)
 {
 	uint64_t hash = hash_of(name);
-	uint64_t n = hash % NAME_MEMORY;
+	unsigned int n = place_of(m, hash);
 
 	if (m->at[n].hash != hash || now >= m->at[n].until)
 		return false;
@@ -26,7 +42,7 @@ bool name_memory_find(const struct name_memory *m, const char *name, uint64_t no
 void name_memory_put(struct name_memory *m, const char *name, int said, uint64_t took, uint64_t now)
 {
 	uint64_t hash = hash_of(name);
-	uint64_t n = hash % NAME_MEMORY;
+	unsigned int n = place_of(m, hash);
 	uint64_t kept = took * NAME_MEMORY_FACTOR;
 
 	m->at[n].hash = hash;

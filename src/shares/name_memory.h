@@ -3,7 +3,8 @@
  * Names of hosts that a name server gave no address for lately, so that it is not asked for each of them again with each
  * client that comes.
  *
- *   a name's hash --> its place, which the last one that came there has: who is overwritten is asked for again
+ *   a name's hash --> one of eight places in a row; who comes when all are taken has that which is over first, and who had
+ *                     it is asked for again
  *
  * A name is kept for half a minute, or for so many times as long as its answer took that asking for it takes up little of
  * a thread's time. Pure and not locked; times are handed in.
@@ -15,6 +16,7 @@
 #include <stdint.h>
 
 #define NAME_MEMORY	   1024
+#define NAME_MEMORY_PLACES 8			 /* of one name */
 #define NAME_MEMORY_LEAST  UINT64_C(30000000000) /* ns */
 #define NAME_MEMORY_FACTOR 20
 

@@ -39,6 +39,38 @@ static void test_what_was_said_last_counts(void **state)
 	assert_int_equal(said, NAMES_LATER);
 }
 
+/* By their hash these had one place, and were asked for in turn for ever. */
+static void test_names_that_meet_are_both_kept(void **state)
+{
+	int said = 1;
+
+	name_memory_put(&m, "host52", 0, 0, SEC);
+	name_memory_put(&m, "host168", NAMES_LATER, 0, SEC);
+	assert_true(name_memory_find(&m, "host52", 2 * SEC, &said));
+	assert_int_equal(said, 0);
+	assert_true(name_memory_find(&m, "host168", 2 * SEC, &said));
+	assert_int_equal(said, NAMES_LATER);
+}
+
+/* With as many names as a large block has, all but a few are kept: the last ones that came. */
+static void test_who_is_over_first_makes_room(void **state)
+{
+	unsigned int kept = 0;
+	char name[16];
+	int said;
+
+	for (unsigned int i = 0; i < NAME_MEMORY; i++) {
+		snprintf(name, sizeof(name), "host%u", i);
+		name_memory_put(&m, name, 0, 0, SEC + i);
+		assert_true(name_memory_find(&m, name, SEC + i, &said));
+	}
+	for (unsigned int i = 0; i < NAME_MEMORY; i++) {
+		snprintf(name, sizeof(name), "host%u", i);
+		kept += name_memory_find(&m, name, SEC + NAME_MEMORY, &said);
+	}
+	assert_in_range(kept, NAME_MEMORY * 9 / 10, NAME_MEMORY);
+}
+
 /* Ten names that each take ten seconds do not take all of a thread's time. */
 static void test_who_takes_long_is_kept_for_longer(void **state)
 {
@@ -63,6 +95,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_a_name_is_kept_for_a_while, setup),
 		cmocka_unit_test_setup(test_what_was_said_last_counts, setup),
+		cmocka_unit_test_setup(test_names_that_meet_are_both_kept, setup),
+		cmocka_unit_test_setup(test_who_is_over_first_makes_room, setup),
 		cmocka_unit_test_setup(test_who_takes_long_is_kept_for_longer, setup),
 	};
 
