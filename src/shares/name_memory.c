@@ -2,6 +2,8 @@
 /* See name_memory.h. */
 #include "shares/name_memory.h"
 
+#include "shares/client_list.h"
+
 /* FNV-1a. */
 static uint64_t hash_of(const char *name)
 {
@@ -33,9 +35,12 @@ bool name_memory_find(const struct name_memory *m, const char *name, uint64_t no
 	uint64_t hash = hash_of(name);
 	unsigned int n = place_of(m, hash);
 
-	if (m->at[n].hash != hash || now >= m->at[n].until)
+	if (m->at[n].hash == hash && now < m->at[n].until)
+		*said = m->at[n].said;
+	else if (m->waited > now + NAME_MEMORY_PATIENCE)
+		*said = NAMES_LATER;
+	else
 		return false;
-	*said = m->at[n].said;
 	return true;
 }
 
@@ -43,9 +48,11 @@ void name_memory_put(struct name_memory *m, const char *name, int said, uint64_t
 {
 	uint64_t hash = hash_of(name);
 	unsigned int n = place_of(m, hash);
-	uint64_t kept = took * NAME_MEMORY_FACTOR;
+	uint64_t kept = took * NAME_MEMORY_FACTOR, began = now - took;
 
 	m->at[n].hash = hash;
 	m->at[n].until = now + (kept > NAME_MEMORY_LEAST ? kept : NAME_MEMORY_LEAST);
 	m->at[n].said = said;
+	if (said == NAMES_LATER)
+		m->waited = (m->waited > began ? m->waited : began) + 2 * took;
 }

@@ -90,6 +90,56 @@ static void test_who_takes_long_is_kept_for_longer(void **state)
 	assert_in_range(asked, 10, 20);
 }
 
+/* Asks for N hosts, for each of which is waited ten seconds in vain: how many were; *NOW goes on. */
+static unsigned int ask_for(unsigned int n, uint64_t *now)
+{
+	unsigned int asked = 0;
+	char name[16];
+	int said;
+
+	for (unsigned int i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "lame%u", i);
+		if (name_memory_find(&m, name, *now, &said)) {
+			assert_int_equal(said, NAMES_LATER);
+			continue;
+		}
+		*now += 10 * SEC;
+		name_memory_put(&m, name, NAMES_LATER, 10 * SEC, *now);
+		asked++;
+	}
+	return asked;
+}
+
+/* The clients that come need no end of them: others' names are asked for on the same thread. */
+static void test_a_silent_server_has_half_of_the_time(void **state)
+{
+	uint64_t now = SEC, waited;
+	unsigned int asked = ask_for(50, &now);
+
+	assert_in_range(now, SEC + 10 * SEC, SEC + 40 * SEC); /* the first client */
+	for (unsigned int client = 1; client < 10000; client++, now += 100 * MSEC)
+		asked += ask_for(50, &now);
+	waited = asked * 10 * SEC;
+	assert_true(asked >= 50);
+	assert_true(waited <= now / 2 + 40 * SEC);
+}
+
+/* ... and one behind a few that are silent is asked for all the same. */
+static void test_a_few_silent_hosts_cost_others_nothing(void **state)
+{
+	uint64_t now = SEC;
+	int said;
+
+	assert_int_equal(ask_for(3, &now), 3);
+	assert_false(name_memory_find(&m, "db", now, &said));
+	name_memory_put(&m, "gone", 0, 60 * SEC, now); /* an answer, though late */
+	assert_false(name_memory_find(&m, "db", now, &said));
+	assert_int_equal(ask_for(5, &now), 1);
+	assert_true(name_memory_find(&m, "db", now, &said));
+	assert_int_equal(said, NAMES_LATER);
+	assert_false(name_memory_find(&m, "db", now + 40 * SEC, &said));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -98,6 +148,8 @@ int main(void)
 		cmocka_unit_test_setup(test_names_that_meet_are_both_kept, setup),
 		cmocka_unit_test_setup(test_who_is_over_first_makes_room, setup),
 		cmocka_unit_test_setup(test_who_takes_long_is_kept_for_longer, setup),
+		cmocka_unit_test_setup(test_a_silent_server_has_half_of_the_time, setup),
+		cmocka_unit_test_setup(test_a_few_silent_hosts_cost_others_nothing, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
