@@ -87,9 +87,11 @@ static bool append_host(struct client_list *l, const char *text, const struct cl
 	struct client_address a[CLIENT_HOST_ADDRESSES];
 	const char *reason = "";
 	int n = names->addresses_of(text, a, CLIENT_HOST_ADDRESSES, &reason);
+	bool later = n == NAMES_LATER;
 
 	for (int i = 0; i < n; i++) {
-		struct client_pattern p = {CLIENT_NETWORK, a[i], V6_BITS, NULL};
+		struct client_pattern p = {
+			.kind = CLIENT_NETWORK, .address = a[i], .bits = V6_BITS};
 
 		if (!append_or_say(l, p, text, why, size))
 			return false;
@@ -100,13 +102,14 @@ static bool append_host(struct client_list *l, const char *text, const struct cl
 		snprintf(why, size, "%s is no address, network, @netgroup or name of a host", text);
 		return false;
 	}
-	if (!append_or_say(l, (struct client_pattern){.kind = CLIENT_HOST}, text, why, size))
+	if (!append_or_say(l, (struct client_pattern){.kind = CLIENT_HOST, .later = later}, text,
+			   why, size))
 		return false;
 	if (client_list_hosts(l) > 1)
 		return true;
 	snprintf(why, size,
-		 "no address of %s is known (%s): it is asked for again when clients come", text,
-		 reason);
+		 "no address of %s is known (%s): it is asked for again when clients come%s", text,
+		 reason, later ? ", unless it had one before" : "");
 	return true;
 }
 
@@ -285,7 +288,7 @@ void client_list_recall(struct client_list *l, const struct client_list *known)
 	for (unsigned int i = 0; i < l->n && done; i++) {
 		const struct client_pattern *p = &l->pattern[i];
 
-		if (p->kind != CLIENT_HOST || !append_known(&with, known, p->text))
+		if (!p->later || !append_known(&with, known, p->text))
 			done = with.n < CLIENT_PATTERNS_MAX && append(&with, *p, p->text);
 	}
 	client_list_free(done ? l : &with);

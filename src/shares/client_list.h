@@ -5,8 +5,8 @@
  *
  *   10.1.2.3   2001:db8::7          this address
  *   10.1.0.0/16   2001:db8::/32     addresses with this prefix
- *   host.example.org                its addresses when the list is made; where none is known then, those in
- *                                   the list before, or when a client comes
+ *   host.example.org                its addresses when the list is made; where nobody says then whether it has one, those
+ *                                   in the list before; else, or where it has none, when a client comes
  *   @group                          hosts of the netgroup, by the name that the address has
  *   10.1.2.*   *.example.org        addresses, or names of addresses, of this form: * ? [ ]
  *   *                               all
@@ -52,6 +52,7 @@ struct client_pattern {
 	enum client_pattern_kind kind;
 	struct client_address address;
 	uint8_t bits; /* of the address, 0..128 */
+	bool later;   /* of a host: nobody said whether it has one */
 	char *text;   /* as it was given; owned. Of a netgroup with its @ */
 };
 
@@ -81,7 +82,7 @@ bool client_list_needs_names(const struct client_list *l);
 unsigned int client_list_hosts(const struct client_list *l);
 /* Both name the same. */
 bool client_list_equals(const struct client_list *l, const struct client_list *m);
-/* Hosts of which no address is known are those that they are in KNOWN, if they are there and there is room. */
+/* Hosts of which nobody said whether they have an address are those that they are in KNOWN, if they are there and there is room. */
 void client_list_recall(struct client_list *l, const struct client_list *known);
 /* False: no memory. */
 bool client_list_copy(struct client_list *to, const struct client_list *from);

@@ -43,7 +43,7 @@ bool share_rules_add(struct share_rules *rules, struct share_rule *rule);
 bool share_rules_need_names(const struct share_rules *rules);
 /* How many of the first rules of both, rule 0 with them, name the same clients. */
 uint32_t share_rules_alike(const struct share_rules *a, const struct share_rules *b);
-/* Before they are used by others: hosts of which no address is known are those that they are in OLD (NULL: none), if they are there. */
+/* Before they are used by others: hosts of which nobody said whether they have an address are those that they are in OLD (NULL: none), if they are there. */
 void share_rules_recall(struct share_rules *rules, const struct share_rules *old);
 /* Their shares become those of S; false: they are the same as before. */
 bool share_rules_give(const struct share_rules *rules, struct sched_shares *s);

@@ -105,7 +105,8 @@ static void test_a_host_without_a_known_address_is_asked_for_again(void **state)
 	names_silent = true;
 	assert_true(client_list_add(&l, "pair", &fake_names, why, sizeof(why)));
 	assert_string_equal(why, "no address of pair is known (no answer): "
-				 "it is asked for again when clients come");
+				 "it is asked for again when clients come, unless it had one "
+				 "before");
 	assert_true(client_list_needs_names(&l));
 	assert_false(client_list_is_addresses(&l));
 	assert_int_equal(client_list_least(&l), 1);
@@ -159,7 +160,29 @@ static void test_hosts_that_were_known_are_recalled(void **state)
 	client_list_free(&l);
 }
 
-/* ... but for which there is no room. */
+/* ... but not of one that the name server says has no address any more. */
+static void test_a_host_that_has_none_is_not_recalled(void **state)
+{
+	struct client_list before = {0}, l = {0}, copy;
+	char why[256];
+
+	(void)state;
+	assert_true(client_list_add(&before, "pair", &fake_names, why, sizeof(why)));
+	names_gone = true;
+	assert_true(client_list_add(&l, "pair", &fake_names, why, sizeof(why)));
+	names_gone = false;
+	assert_string_equal(why, "no address of pair is known (no answer): "
+				 "it is asked for again when clients come");
+	assert_true(client_list_copy(&copy, &l));
+	client_list_recall(&l, &before);
+	assert_int_equal(client_list_hosts(&l), 1);
+	assert_true(client_list_equals(&l, &copy));
+	client_list_free(&before);
+	client_list_free(&copy);
+	client_list_free(&l);
+}
+
+/* ... nor any for which there is no room. */
 static void test_what_is_recalled_is_bounded(void **state)
 {
 	struct client_list before = {0}, l = {0};
@@ -285,6 +308,7 @@ int main(void)
 		cmocka_unit_test(test_what_names_nobody),
 		cmocka_unit_test(test_a_host_without_a_known_address_is_asked_for_again),
 		cmocka_unit_test(test_hosts_that_were_known_are_recalled),
+		cmocka_unit_test(test_a_host_that_has_none_is_not_recalled),
 		cmocka_unit_test(test_what_is_recalled_is_bounded),
 		cmocka_unit_test(test_the_name_server_is_asked_once_and_only_where_it_matters),
 		cmocka_unit_test(test_text_and_number),
