@@ -203,24 +203,48 @@ static struct client look(struct client_table *t, uint32_t bucket, const struct 
 	return c;
 }
 
-/* So far Q has come: RULE counts once it is KNOWN, or is better than none. False: it is not asked any more. */
-static bool settle(struct client_table *t, const struct client_question *q, enum knowing knowing,
-		   uint16_t rule)
+/* With the shard's lock: who Q is about; NULL: it is not asked any more. */
+static struct slot *asked_for(struct client_table *t, uint32_t bucket,
+			      const struct client_question *q)
+{
+	struct slot *s = chain_find(t, bucket, &q->address);
+
+	return s != NULL && atomic_load(&s->number) == q->number && s->turn == q->turn ? s : NULL;
+}
+
+/* False: Q is not asked any more. */
+static bool ask_by_name(struct client_table *t, const struct client_question *q)
 {
 	uint32_t bucket = bucket_of(t, &q->address);
 	struct slot *s;
-	bool counts;
 
 	lock_take(lock_of(t, bucket));
-	s = chain_find(t, bucket, &q->address);
-	counts = s != NULL && atomic_load(&s->number) == q->number && s->turn == q->turn;
-	if (counts) {
-		s->knowing = (uint8_t)knowing;
-		if (knowing == KNOWN || (knowing == UNSURE && s->rule == 0))
-			s->rule = rule;
-	}
+	s = asked_for(t, bucket, q);
+	if (s != NULL)
+		s->knowing = ASKED;
 	lock_drop(lock_of(t, bucket));
-	return counts;
+	return s != NULL;
+}
+
+static bool is_open(uint64_t open, uint16_t rule)
+{
+	return rule < 64 && open >> rule & 1;
+}
+
+/* The answer to Q is RULE, but for those that are OPEN. */
+static void settle(struct client_table *t, const struct client_question *q, uint16_t rule,
+		   uint64_t open)
+{
+	uint32_t bucket = bucket_of(t, &q->address);
+	struct slot *s;
+
+	lock_take(lock_of(t, bucket));
+	s = asked_for(t, bucket, q);
+	if (s != NULL && !is_open(open, s->rule))
+		s->rule = rule;
+	if (s != NULL)
+		s->knowing = open != 0 ? UNSURE : KNOWN;
+	lock_drop(lock_of(t, bucket));
 }
 
 /* The rule of who is asked about, which is OLD until a name server has answered. */
@@ -229,8 +253,8 @@ static uint16_t find_out(struct client_table *t, const struct client_question *q
 	uint16_t rule = old;
 
 	if (t->match(&q->address, &rule, t->arg))
-		settle(t, q, KNOWN, rule);
-	else if (settle(t, q, ASKED, 0))
+		settle(t, q, rule, 0);
+	else if (ask_by_name(t, q))
 		name_queue_put(&t->asked, (uint32_t)((q->number - 1) % t->max));
 	return rule;
 }
@@ -389,9 +413,10 @@ bool client_table_question(struct client_table *t, struct client_question *q)
 }
 
 void client_table_answer(struct client_table *t, const struct client_question *q, uint16_t rule,
-			 bool sure)
+			 uint64_t open)
 {
-	if (settle(t, q, sure ? KNOWN : UNSURE, rule) && !sure)
+	settle(t, q, rule, open);
+	if (open != 0)
 		atomic_store(&t->unsure, true);
 }
 

@@ -22,7 +22,7 @@
  *
  *   UNKNOWN --look--> MATCHING --by its address--> KNOWN <---- answer
  *      ^  ^              '-------by names--> ASKED -------------'
- *      |  |                                    '-- an answer for want of a better one --> UNSURE
+ *      |  |                                    '-- an answer, but some rule is open --> UNSURE
  *      |  '------------------------------- a while later, once it asks again ---------------'
  *      '-- rematch, which makes what is being found out not count
  */
@@ -51,8 +51,11 @@ struct client {
  * block; called from any thread that looks, without a lock.
  */
 typedef bool (*client_matcher)(const struct client_address *a, uint16_t *rule, void *arg);
-/* The same by names: may block. *SURE: false where whoever should know one does not answer now. */
-typedef uint16_t (*client_asker)(const struct client_address *a, bool *sure);
+/*
+ * The same by names: may block. *OPEN, which is 0 before: bit N where rule N may hold instead, but whoever should know does not
+ * answer now.
+ */
+typedef uint16_t (*client_asker)(const struct client_address *a, uint64_t *open);
 
 /* Which rule holds for the client with this number. */
 struct client_question {
@@ -90,10 +93,10 @@ void client_table_rematch_one(struct client_table *t, const struct client_addres
 void client_table_give_back(struct client_table *t, const struct client_address *a, uint16_t rule);
 /* For one thread: waits until a client's name has to be asked for; false: no more will be. */
 bool client_table_question(struct client_table *t, struct client_question *q);
-/* Where it is not SURE, RULE holds for who has none, until the client is asked for again. */
+/* As client_asker says. Until the client is asked for again, if it is, it keeps a rule that is OPEN; else RULE holds. */
 void client_table_answer(struct client_table *t, const struct client_question *q, uint16_t rule,
-			 bool sure);
-/* For whom no answer was sure is asked again when he next comes. */
+			 uint64_t open);
+/* For whom some rule was open is asked again when he next comes. */
 void client_table_ask_again(struct client_table *t);
 /* From now on nobody waits for a question. */
 void client_table_end_questions(struct client_table *t);

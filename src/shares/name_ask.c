@@ -31,12 +31,13 @@ static void destroy(struct question *q)
 static void *run(void *arg)
 {
 	struct question *q = arg;
-	bool sure = true, left;
+	uint64_t open = 0;
 	uint16_t rule;
+	bool left;
 
 	if (q->name != NULL)
 		q->name("ra_names");
-	rule = q->ask(&q->address, &sure); /* or what holds meanwhile */
+	rule = q->ask(&q->address, &open); /* or what holds meanwhile */
 	pthread_mutex_lock(&q->lock);
 	q->rule = rule;
 	q->answered = true;

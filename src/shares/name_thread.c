@@ -35,7 +35,7 @@ static bool leave(struct name_thread *n)
 
 /* Back with the answer to Q; false: it was left behind, and the table may be gone. */
 static bool come_back(struct name_thread *n, const struct client_question *q, uint16_t rule,
-		      bool sure)
+		      uint64_t open)
 {
 	bool left;
 
@@ -44,7 +44,7 @@ static bool come_back(struct name_thread *n, const struct client_question *q, ui
 	left = n->left;
 	pthread_mutex_unlock(&n->lock);
 	if (!left)
-		client_table_answer(n->clients, q, rule, sure);
+		client_table_answer(n->clients, q, rule, open);
 	return !left;
 }
 
@@ -56,10 +56,10 @@ static void *run(void *arg)
 	if (n->name != NULL)
 		n->name("ra_names");
 	while (client_table_question(n->clients, &q) && leave(n)) {
-		bool sure = true;
-		uint16_t rule = n->ask(&q.address, &sure);
+		uint64_t open = 0;
+		uint16_t rule = n->ask(&q.address, &open);
 
-		if (!come_back(n, &q, rule, sure)) {
+		if (!come_back(n, &q, rule, open)) {
 			destroy(n);
 			return NULL;
 		}

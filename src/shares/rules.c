@@ -9,6 +9,8 @@
 
 #include "common/text.h"
 
+_Static_assert(SHARE_RULES_MAX <= 64, "each has a bit of what is open");
+
 struct share_rules *share_rules_new(void)
 {
 	struct share_rules *rules = calloc(1, sizeof(*rules));
@@ -103,43 +105,41 @@ uint32_t share_rules_alike(const struct share_rules *a, const struct share_rules
 	return n;
 }
 
-/* The first rule that names who is asked about; *OPEN: by its name one before that might have. */
-static uint16_t first_match(const struct share_rules *rules, struct client_query *q, bool *open)
+/* The first rule that names who is asked about; *OPEN: those tried before that may by its name, as bits. */
+static uint16_t first_match(const struct share_rules *rules, struct client_query *q, uint64_t *open)
 {
-	*open = false;
+	*open = 0;
 	for (int by_operator = 1; by_operator >= 0; by_operator--) {
 		for (uint32_t i = 1; i < rules->n; i++) {
 			if (rules->rule[i].by_operator != by_operator)
 				continue;
+			q->open = false;
 			if (client_list_has(&rules->rule[i].clients, q))
 				return (uint16_t)i;
-			*open = q->open;
+			*open |= (uint64_t)q->open << i;
 		}
 	}
 	return 0;
 }
 
 uint16_t share_rules_match(const struct share_rules *rules, const struct client_address *a,
-			   const struct client_names *names, bool *sure)
+			   const struct client_names *names, uint64_t *open)
 {
 	struct client_query q = {.address = a, .names = names};
-	bool open;
-	uint16_t found = first_match(rules, &q, &open);
 
-	*sure = !open;
-	return found;
+	return first_match(rules, &q, open);
 }
 
 bool share_rules_match_address(const struct share_rules *rules, const struct client_address *a,
 			       uint16_t *rule)
 {
 	struct client_query q = {.address = a};
-	bool open;
+	uint64_t open;
 	uint16_t found = first_match(rules, &q, &open);
 
-	if (!open)
+	if (open == 0)
 		*rule = found;
-	return !open;
+	return open == 0;
 }
 
 /* The number of the rule that an operator made for this address alone; 0: none. */

@@ -47,9 +47,9 @@ uint32_t share_rules_alike(const struct share_rules *a, const struct share_rules
 void share_rules_recall(struct share_rules *rules, const struct share_rules *old);
 /* Their shares become those of S; false: they are the same as before. */
 bool share_rules_give(const struct share_rules *rules, struct sched_shares *s);
-/* The number of the rule that holds for A. May block. *SURE: false where one before it may later. */
+/* The number of the rule that holds for A. May block. *OPEN: the rules before it that may instead, as bits. */
 uint16_t share_rules_match(const struct share_rules *rules, const struct client_address *a,
-			   const struct client_names *names, bool *sure);
+			   const struct client_names *names, uint64_t *open);
 /* The same where A alone says so, and without blocking. False, and *RULE as it was: that takes its name to say. */
 bool share_rules_match_address(const struct share_rules *rules, const struct client_address *a,
 			       uint16_t *rule);

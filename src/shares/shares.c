@@ -61,7 +61,7 @@ static bool match(const struct client_address *a, uint16_t *rule, void *arg)
 }
 
 /* On the thread that asks for names, and perhaps after the end: then nobody wants to know. */
-static uint16_t match_by_name(const struct client_address *a, bool *sure)
+static uint16_t match_by_name(const struct client_address *a, uint64_t *open)
 {
 	const struct client_names *names = NULL;
 	struct share_rules *rules = NULL;
@@ -74,7 +74,7 @@ static uint16_t match_by_name(const struct client_address *a, bool *sure)
 	}
 	lock_drop(&state.lock);
 	if (rules != NULL)
-		rule = share_rules_match(rules, a, names, sure);
+		rule = share_rules_match(rules, a, names, open);
 	share_rules_drop(rules);
 	return rule;
 }

@@ -297,7 +297,7 @@ static void test_who_looks_does_not_wait_for_an_answer(void **state)
 		q = question(t);
 		assert_int_equal(q.address.byte[15], FIRST_NAMED + n);
 		assert_int_equal(find(t, FIRST_NAMED + n, 1).rule, 0);
-		client_table_answer(t, &q, (uint16_t)(70 + n), true);
+		client_table_answer(t, &q, (uint16_t)(70 + n), 0);
 		assert_int_equal(find(t, FIRST_NAMED + n, 1).rule, 70 + n);
 	}
 	no_question(t);
@@ -308,7 +308,7 @@ static void answer(struct client_table *t, uint16_t rule)
 {
 	struct client_question q = question(t);
 
-	client_table_answer(t, &q, rule, true);
+	client_table_answer(t, &q, rule, 0);
 }
 
 static void test_the_rule_that_it_had_holds_meanwhile(void **state)
@@ -352,6 +352,28 @@ static void test_rules_for_one_address_leave_the_others_alone(void **state)
 	client_table_free(t);
 }
 
+static void test_a_rule_that_is_open_is_kept(void **state)
+{
+	struct client_table *t = client_table_new(16, match, NULL);
+	struct client_question q;
+
+	(void)state;
+	find(t, FIRST_NAMED, 1);
+	answer(t, 7);
+	client_table_rematch(t, 8);
+	find(t, FIRST_NAMED, 1);
+	q = question(t);
+	client_table_answer(t, &q, 9, 1 << 6 | 1 << 7);
+	assert_int_equal(find(t, FIRST_NAMED, 1).rule, 7);
+	client_table_ask_again(t);
+	find(t, FIRST_NAMED, 1);
+	q = question(t);
+	client_table_answer(t, &q, 9, 1 << 6); /* rule 7 does not name it, that much is sure */
+	assert_int_equal(find(t, FIRST_NAMED, 1).rule, 9);
+	no_question(t);
+	client_table_free(t);
+}
+
 /* What was asked before the rules changed says nothing of the rules since. */
 static void test_an_answer_that_is_late_does_not_count(void **state)
 {
@@ -363,11 +385,11 @@ static void test_an_answer_that_is_late_does_not_count(void **state)
 	q = question(t);
 	client_table_rematch(t, 1);
 	assert_int_equal(find(t, FIRST_NAMED, 1).rule, 0);
-	client_table_answer(t, &q, 7, true);
+	client_table_answer(t, &q, 7, 0);
 	assert_int_equal(find(t, FIRST_NAMED, 1).rule, 0);
 	again = question(t);
-	client_table_answer(t, &again, 8, true);
-	client_table_answer(t, &q, 7, true);
+	client_table_answer(t, &again, 8, 0);
+	client_table_answer(t, &q, 7, 0);
 	assert_int_equal(find(t, FIRST_NAMED, 1).rule, 8);
 	no_question(t);
 	client_table_free(t);
@@ -385,7 +407,7 @@ static void test_a_slot_changes_hands_while_it_waits(void **state)
 	find(t, FIRST_NAMED + 1, 2);
 	find(t, 3, 3); /* needs no name */
 	find(t, FIRST_NAMED + 2, 4);
-	client_table_answer(t, &first, 7, true);
+	client_table_answer(t, &first, 7, 0);
 	assert_int_equal(find(t, FIRST_NAMED + 2, 5).rule, 0);
 	q = question(t);
 	assert_int_equal(q.address.byte[15], FIRST_NAMED + 2);
@@ -407,7 +429,7 @@ static void *ask_around(void *arg)
 	while (client_table_question(t, &q)) {
 		if (q.address.byte[15] < FIRST_NAMED)
 			return arg;
-		client_table_answer(t, &q, q.address.byte[15], true);
+		client_table_answer(t, &q, q.address.byte[15], 0);
 	}
 	return NULL;
 }
@@ -474,6 +496,7 @@ int main(void)
 		cmocka_unit_test(test_who_looks_does_not_wait_for_an_answer),
 		cmocka_unit_test(test_the_rule_that_it_had_holds_meanwhile),
 		cmocka_unit_test(test_rules_for_one_address_leave_the_others_alone),
+		cmocka_unit_test(test_a_rule_that_is_open_is_kept),
 		cmocka_unit_test(test_an_answer_that_is_late_does_not_count),
 		cmocka_unit_test(test_a_slot_changes_hands_while_it_waits),
 		cmocka_unit_test(test_many_threads),
