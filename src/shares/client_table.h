@@ -3,8 +3,7 @@
  * Clients by their address: each that asks for something of the disk has a number, by which flows are
  * kept, and the rule that holds for it.
  *
- * A client is an IP address; its port does not count, and IPv4 is IPv6 as ::ffff:a.b.c.d. The table has
- * so many slots from the start. When all are used, the client that has asked for nothing for longest,
+ * The table has so many slots from the start. When all are used, the client that has asked for nothing for longest,
  * of the next 32 in turn, makes room. Numbers tell the slot, and are never given again:
  *
  *   slot   0     1     2   ...  max-1        the next client of slot 1 is max + 2, then 2 max + 2, ...
@@ -31,14 +30,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
-#define CLIENT_TEXT_MAX INET6_ADDRSTRLEN
-
-struct client_address {
-	uint8_t byte[16];
-};
+#include "shares/client_address.h"
 
 /* What a request is charged to; number 0: none, the server's own work. */
 struct client {
@@ -65,13 +58,6 @@ struct client_question {
 };
 
 struct client_table;
-
-/* False: ADDR is NULL or no IP address. */
-bool client_address_of(const struct sockaddr *addr, struct client_address *a);
-/* The address in TEXT, without port or prefix. */
-bool client_address_parse(const char *text, struct client_address *a);
-/* 10.1.2.3 or fe80::1; at most CLIENT_TEXT_MAX bytes with their end. */
-void client_address_text(const struct client_address *a, char text[CLIENT_TEXT_MAX]);
 
 /* For MAX clients, at least 1; NULL: no memory. */
 struct client_table *client_table_new(uint32_t max, client_matcher match, void *arg);
