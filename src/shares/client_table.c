@@ -16,6 +16,9 @@
 /* Slots that are looked at for one to make room. */
 #define LOOKED 32
 
+/* Rounds of client_table_ask_again() that who was asked for in vain again and again sits out, at most. */
+#define ROUNDS_MAX 32
+
 /* How far finding out a client's rule is: see client_table.h. */
 enum knowing { UNKNOWN, MATCHING, ASKED, UNSURE, KNOWN };
 
@@ -28,6 +31,7 @@ struct slot {
 	uint32_t turn;		 /* of finding out */
 	uint16_t rule;
 	uint8_t knowing;
+	uint8_t rounds, left; /* UNSURE: how many it sits out, and still has to */
 };
 
 struct shard {
@@ -130,6 +134,7 @@ static void enter(struct client_table *t, uint32_t bucket, const struct client_a
 	atomic_store(&s->seen, now);
 	s->rule = 0;
 	s->knowing = UNKNOWN;
+	s->rounds = 0;
 	s->next = t->bucket[bucket];
 	t->bucket[bucket] = n;
 	lock_drop(lock_of(t, bucket));
@@ -186,6 +191,16 @@ static bool is_open(uint64_t open, uint16_t rule)
 	return rule < 64 && open >> rule & 1;
 }
 
+/* One round at first, and each time twice as many. */
+static void sit_out(struct slot *s)
+{
+	unsigned int rounds = s->rounds != 0 ? 2 * s->rounds : 1;
+
+	s->rounds = (uint8_t)(rounds < ROUNDS_MAX ? rounds : ROUNDS_MAX);
+	s->left = s->rounds;
+	s->knowing = UNSURE;
+}
+
 /* The answer to Q is RULE, but for those that are OPEN. */
 static void settle(struct client_table *t, const struct client_question *q, uint16_t rule,
 		   uint64_t open)
@@ -197,8 +212,10 @@ static void settle(struct client_table *t, const struct client_question *q, uint
 	s = asked_for(t, bucket, q);
 	if (s != NULL && !is_open(open, s->rule))
 		s->rule = rule;
-	if (s != NULL)
-		s->knowing = open != 0 ? UNSURE : KNOWN;
+	if (s != NULL && open == 0)
+		s->knowing = KNOWN;
+	else if (s != NULL)
+		sit_out(s);
 	lock_drop(lock_of(t, bucket));
 }
 
@@ -298,6 +315,7 @@ static void forget(struct slot *s, uint32_t kept)
 {
 	s->turn++;
 	s->knowing = UNKNOWN;
+	s->rounds = 0;
 	if (s->rule >= kept)
 		s->rule = 0;
 }
@@ -375,17 +393,28 @@ void client_table_answer(struct client_table *t, const struct client_question *q
 		atomic_store(&t->unsure, true);
 }
 
+/* With the shard's lock: whether it sits out more rounds. */
+static bool sits_out(struct slot *s)
+{
+	if (s->knowing == UNSURE && --s->left == 0)
+		s->knowing = UNKNOWN;
+	return s->knowing == UNSURE;
+}
+
 void client_table_ask_again(struct client_table *t)
 {
+	bool unsure = false;
+
 	if (!atomic_exchange(&t->unsure, false))
 		return;
 	for (uint32_t bucket = 0; bucket < t->buckets; bucket++) {
 		lock_take(lock_of(t, bucket));
 		for (uint32_t n = t->bucket[bucket]; n != NONE; n = t->slot[n].next)
-			if (t->slot[n].knowing == UNSURE)
-				t->slot[n].knowing = UNKNOWN;
+			unsure = sits_out(&t->slot[n]) || unsure;
 		lock_drop(lock_of(t, bucket));
 	}
+	if (unsure)
+		atomic_store(&t->unsure, true);
 }
 
 void client_table_end_questions(struct client_table *t)

@@ -22,7 +22,7 @@
  *   UNKNOWN --look--> MATCHING --by its address--> KNOWN <---- answer
  *      ^  ^              '-------by names--> ASKED -------------'
  *      |  |                                    '-- an answer, but some rule is open --> UNSURE
- *      |  '------------------------------- a while later, once it asks again ---------------'
+ *      |  '-------------------------------- rounds later, once it asks again ---------------'
  *      '-- rematch, which makes what is being found out not count
  */
 #ifndef SHARES_CLIENT_TABLE_H
@@ -82,7 +82,10 @@ bool client_table_question(struct client_table *t, struct client_question *q);
 /* As client_asker says. Until the client is asked for again, if it is, it keeps a rule that is OPEN; else RULE holds. */
 void client_table_answer(struct client_table *t, const struct client_question *q, uint16_t rule,
 			 uint64_t open);
-/* For whom some rule was open is asked again when he next comes. */
+/*
+ * A round: for whom some rule was open is asked again when he next comes. Who is asked for in vain again and again sits out
+ * one round, two, four, 32 at most; rules that are others begin anew.
+ */
 void client_table_ask_again(struct client_table *t);
 /* From now on nobody waits for a question. */
 void client_table_end_questions(struct client_table *t);

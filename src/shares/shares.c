@@ -18,7 +18,7 @@
 #include "shares/name_ask.h"
 #include "shares/name_thread.h"
 
-/* Who was asked for in vain is asked for again after so many times of shares_watch(), which are seconds. */
+/* A round of those who were asked for in vain is so many times of shares_watch(), which are seconds. */
 #define ASK_AGAIN 30
 
 /* Sums of the same floors in another order differ by less. */

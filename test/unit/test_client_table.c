@@ -374,6 +374,46 @@ static void test_a_rule_that_is_open_is_kept(void **state)
 	client_table_free(t);
 }
 
+/* After one more round: whether FIRST_NAMED is asked for, in vain, before one who comes anew. */
+static bool round_asks(struct client_table *t, uint32_t round)
+{
+	uint64_t number;
+	struct client_question q;
+	bool asks;
+
+	client_table_ask_again(t);
+	number = find(t, FIRST_NAMED, 1).number;
+	find(t, round << 8 | FIRST_NAMED, 1);
+	q = question(t);
+	asks = q.number == number;
+	if (asks) {
+		client_table_answer(t, &q, 9, 1 << 6);
+		q = question(t);
+	}
+	client_table_answer(t, &q, 9, 0);
+	return asks;
+}
+
+/* A host that is lame for ever, and all who come behind it: less and less often. */
+static void test_who_is_asked_for_in_vain_sits_out(void **state)
+{
+	static const uint32_t asked[] = {1, 2, 4, 8, 16, 32, 64, 96, 128};
+	struct client_table *t = client_table_new(256, match, NULL);
+	unsigned int n = 0;
+
+	(void)state;
+	for (uint32_t round = 1; round <= 128; round++)
+		if (round_asks(t, round))
+			assert_int_equal(asked[n++], round);
+	assert_int_equal(n, sizeof(asked) / sizeof(asked[0]));
+	client_table_rematch(t, 255);
+	assert_true(round_asks(t, 201)); /* other rules: anew */
+	assert_true(round_asks(t, 202));
+	assert_false(round_asks(t, 203));
+	assert_true(round_asks(t, 204));
+	client_table_free(t);
+}
+
 /* What was asked before the rules changed says nothing of the rules since. */
 static void test_an_answer_that_is_late_does_not_count(void **state)
 {
@@ -497,6 +537,7 @@ int main(void)
 		cmocka_unit_test(test_the_rule_that_it_had_holds_meanwhile),
 		cmocka_unit_test(test_rules_for_one_address_leave_the_others_alone),
 		cmocka_unit_test(test_a_rule_that_is_open_is_kept),
+		cmocka_unit_test(test_who_is_asked_for_in_vain_sits_out),
 		cmocka_unit_test(test_an_answer_that_is_late_does_not_count),
 		cmocka_unit_test(test_a_slot_changes_hands_while_it_waits),
 		cmocka_unit_test(test_many_threads),
