@@ -15,10 +15,11 @@ struct question {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	uint16_t rule;
-	bool answered, left;
+	bool answered, sure, left;
 };
 
 static atomic_bool asking; /* there is a question */
+static const char silent[] = "the name server does not answer";
 
 static void destroy(struct question *q)
 {
@@ -37,9 +38,10 @@ static void *run(void *arg)
 
 	if (q->name != NULL)
 		q->name("ra_names");
-	rule = q->ask(&q->address, &open); /* or what holds meanwhile */
+	rule = q->ask(&q->address, &open);
 	pthread_mutex_lock(&q->lock);
 	q->rule = rule;
+	q->sure = open == 0;
 	q->answered = true;
 	left = q->left;
 	pthread_cond_signal(&q->changed);
@@ -73,9 +75,10 @@ const char *name_ask(client_asker ask, const struct client_address *a, uint64_t 
 {
 	struct question *q;
 	pthread_t thread;
+	bool sure;
 
 	if (atomic_exchange(&asking, true))
-		return "the name server does not answer"; /* it was not waited for any more */
+		return silent; /* it was not waited for any more */
 	q = calloc(1, sizeof(*q));
 	if (q == NULL) {
 		atomic_store(&asking, false);
@@ -91,8 +94,10 @@ const char *name_ask(client_asker ask, const struct client_address *a, uint64_t 
 		return "no thread can be had that asks for the name of the client";
 	}
 	if (!wait_for_answer(q, thread, timeout))
-		return "the name server does not answer";
-	*rule = q->rule;
+		return silent;
+	sure = q->sure;
+	if (sure)
+		*rule = q->rule;
 	destroy(q);
-	return NULL;
+	return sure ? NULL : silent;
 }

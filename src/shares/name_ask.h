@@ -13,8 +13,8 @@
 #include "shares/client_table.h"
 
 /*
- * *RULE is what ASK says of A, on a thread that NAME names (NULL: nobody does), if it says so within TIMEOUT ns; it may be within
- * ASK for long after that. NULL, or why there is none.
+ * *RULE is what ASK says of A, on a thread that NAME names (NULL: nobody does), if it says so within TIMEOUT ns and leaves no
+ * other open; it may be within ASK for long after that. NULL, or why there is none.
  */
 const char *name_ask(client_asker ask, const struct client_address *a, uint64_t timeout,
 		     void (*name)(const char *name), uint16_t *rule);

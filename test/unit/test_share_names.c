@@ -472,6 +472,19 @@ static void test_an_operator_does_not_wait_for_long(void **state)
 	assert_int_equal(rule(2, 8), 3);
 }
 
+/* What its rule would begin as would be a guess, which then stays. */
+static void test_an_operator_is_told_that_a_host_is_not_known(void **state)
+{
+	(void)state;
+	server.fails = true;
+	configure(host_and_rest);
+	assert_true(refused("10.9.0.1"));
+	assert_int_equal(rule_then(9, 1, 2), 2);
+	server.fails = false;
+	assert_false(refused("10.9.0.1"));
+	assert_int_equal(rule(9, 1), 3);
+}
+
 static uint16_t ask(const struct client_address *a, uint64_t *open)
 {
 	char name[64];
@@ -537,6 +550,8 @@ int main(void)
 						begin, end),
 		cmocka_unit_test_setup_teardown(test_an_operator_does_not_wait_for_long, begin,
 						end),
+		cmocka_unit_test_setup_teardown(test_an_operator_is_told_that_a_host_is_not_known,
+						begin, end),
 		cmocka_unit_test_setup_teardown(test_the_end_does_not_wait_for_long, begin, end),
 	};
 
