@@ -280,15 +280,24 @@ static bool append_known(struct client_list *l, const struct client_list *known,
 	return found;
 }
 
-void client_list_recall(struct client_list *l, const struct client_list *known)
+static bool may_be_recalled(const struct client_list *l)
+{
+	for (unsigned int i = 0; i < l->n; i++)
+		if (l->pattern[i].later)
+			return true;
+	return false;
+}
+
+void client_list_recall(struct client_list *l, client_list_finder find, const void *arg)
 {
 	struct client_list with = {0};
-	bool done = client_list_hosts(l) != 0;
+	bool done = may_be_recalled(l);
 
 	for (unsigned int i = 0; i < l->n && done; i++) {
 		const struct client_pattern *p = &l->pattern[i];
+		const struct client_list *known = p->later ? find(p->text, arg) : NULL;
 
-		if (!p->later || !append_known(&with, known, p->text))
+		if (known == NULL || !append_known(&with, known, p->text))
 			done = with.n < CLIENT_PATTERNS_MAX && append(&with, *p, p->text);
 	}
 	client_list_free(done ? l : &with);

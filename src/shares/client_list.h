@@ -82,8 +82,13 @@ bool client_list_needs_names(const struct client_list *l);
 unsigned int client_list_hosts(const struct client_list *l);
 /* Both name the same. */
 bool client_list_equals(const struct client_list *l, const struct client_list *m);
-/* Hosts of which nobody said whether they have an address are those that they are in KNOWN, if they are there and there is room. */
-void client_list_recall(struct client_list *l, const struct client_list *known);
+/* A list that has addresses of HOST; NULL: none. */
+typedef const struct client_list *(*client_list_finder)(const char *host, const void *arg);
+/*
+ * Hosts of which nobody said whether they have an address are those that they are in the list that FIND, asked once for each,
+ * finds for them, if there is room.
+ */
+void client_list_recall(struct client_list *l, client_list_finder find, const void *arg);
 /* False: no memory. */
 bool client_list_copy(struct client_list *to, const struct client_list *from);
 void client_list_free(struct client_list *l);

@@ -72,11 +72,76 @@ bool share_rules_need_names(const struct share_rules *rules)
 	return false;
 }
 
+/* A host of which addresses are known, and the list that has them. */
+struct known_host {
+	const char *name;
+	const struct client_list *in;
+};
+
+/* Sorted by name; of one name that of the first rule comes first. */
+struct known_hosts {
+	struct known_host *at;
+	size_t n;
+};
+
+static int compare_hosts(const void *a, const void *b)
+{
+	const struct known_host *one = a, *other = b;
+	int names = strcmp(one->name, other->name);
+
+	return names != 0 ? names : (one->in > other->in) - (one->in < other->in);
+}
+
+static void add_hosts(struct known_hosts *k, const struct client_list *l)
+{
+	for (unsigned int i = 0; i < l->n; i++)
+		if (l->pattern[i].kind == CLIENT_NETWORK)
+			k->at[k->n++] = (struct known_host){l->pattern[i].text, l};
+}
+
+/* Without memory there are none. */
+static struct known_hosts hosts_of(const struct share_rules *rules)
+{
+	struct known_hosts k = {0};
+	size_t most = 0;
+
+	for (uint32_t i = 1; i < rules->n; i++)
+		most += rules->rule[i].clients.n;
+	k.at = most != 0 ? malloc(most * sizeof(*k.at)) : NULL;
+	if (k.at == NULL)
+		return k;
+	for (uint32_t i = 1; i < rules->n; i++)
+		add_hosts(&k, &rules->rule[i].clients);
+	qsort(k.at, k.n, sizeof(*k.at), compare_hosts);
+	return k;
+}
+
+static const struct client_list *find_host(const char *name, const void *arg)
+{
+	const struct known_hosts *k = arg;
+	size_t from = 0, to = k->n;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (strcmp(k->at[middle].name, name) < 0)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from < k->n && !strcmp(k->at[from].name, name) ? k->at[from].in : NULL;
+}
+
 void share_rules_recall(struct share_rules *rules, const struct share_rules *old)
 {
-	for (uint32_t i = 1; old != NULL && i < rules->n; i++)
-		for (uint32_t n = 1; n < old->n; n++)
-			client_list_recall(&rules->rule[i].clients, &old->rule[n].clients);
+	struct known_hosts k;
+
+	if (old == NULL)
+		return;
+	k = hosts_of(old);
+	for (uint32_t i = 1; i < rules->n && k.n != 0; i++)
+		client_list_recall(&rules->rule[i].clients, find_host, &k);
+	free(k.at);
 }
 
 bool share_rules_give(const struct share_rules *rules, struct sched_shares *s)

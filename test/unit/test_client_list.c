@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Clients as a configuration names them: which addresses each form has. */
 #include "fake_names.h"
+#include "shares/rules.h"
 #include "shares/system_names.h"
 
 static struct client_list list_of(const char *pattern)
@@ -132,6 +133,24 @@ static void test_a_host_without_a_known_address_is_asked_for_again(void **state)
 	client_list_free(&l);
 }
 
+static unsigned int looked_for;
+
+static const struct client_list *in_this(const char *host, const void *list)
+{
+	const struct client_list *l = list;
+
+	looked_for++;
+	for (unsigned int i = 0; i < l->n; i++)
+		if (!strcmp(l->pattern[i].text, host))
+			return l;
+	return NULL;
+}
+
+static void recall(struct client_list *l, const struct client_list *known)
+{
+	client_list_recall(l, in_this, known);
+}
+
 /* Read again while the name server is silent: what was known before is still. */
 static void test_hosts_that_were_known_are_recalled(void **state)
 {
@@ -147,14 +166,18 @@ static void test_hosts_that_were_known_are_recalled(void **state)
 	assert_true(client_list_add(&other, "else", &fake_names, why, sizeof(why)));
 	names_silent = false;
 	assert_int_equal(client_list_hosts(&l), 1);
-	client_list_recall(&l, &other);
+	recall(&l, &other);
 	assert_int_equal(client_list_hosts(&l), 1);
-	client_list_recall(&l, &before);
+	recall(&l, &before);
 	assert_int_equal(client_list_hosts(&l), 0);
 	assert_true(client_list_equals(&l, &before));
-	client_list_recall(&other, &before);
+	recall(&other, &before);
 	assert_int_equal(client_list_hosts(&other), 1);
 	assert_int_equal(other.n, 1);
+	looked_for = 0;
+	recall(&l, &before);
+	recall(&before, &l);
+	assert_int_equal(looked_for, 0); /* nothing is to be recalled */
 	client_list_free(&before);
 	client_list_free(&other);
 	client_list_free(&l);
@@ -174,7 +197,7 @@ static void test_a_host_that_has_none_is_not_recalled(void **state)
 	assert_string_equal(why, "no address of pair is known (no answer): "
 				 "it is asked for again when clients come");
 	assert_true(client_list_copy(&copy, &l));
-	client_list_recall(&l, &before);
+	recall(&l, &before);
 	assert_int_equal(client_list_hosts(&l), 1);
 	assert_true(client_list_equals(&l, &copy));
 	client_list_free(&before);
@@ -195,11 +218,65 @@ static void test_what_is_recalled_is_bounded(void **state)
 	names_silent = false;
 	while (l.n < CLIENT_PATTERNS_MAX)
 		assert_true(client_list_add(&l, "10.1.0.0/16", &fake_names, why, sizeof(why)));
-	client_list_recall(&l, &before);
+	recall(&l, &before);
 	assert_int_equal(l.n, CLIENT_PATTERNS_MAX);
 	assert_int_equal(client_list_hosts(&l), 1);
 	client_list_free(&before);
 	client_list_free(&l);
+}
+
+/* "N.host" is the Nth address of 10.0.0.0/8. */
+static int numbered(const char *name, struct client_address *a, unsigned int max,
+		    const char **reason)
+{
+	uint32_t n = htonl(10U << 24 | (uint32_t)strtoul(name, NULL, 10));
+
+	(void)max;
+	*reason = "no answer";
+	if (names_silent)
+		return NAMES_LATER;
+	*a = (struct client_address){{[10] = 0xff, [11] = 0xff}};
+	memcpy(&a->byte[12], &n, sizeof(n));
+	return 1;
+}
+
+/* The largest configuration. */
+static struct share_rules *largest(void)
+{
+	static const struct client_names names = {.addresses_of = numbered};
+	struct share_rules *rules = share_rules_new();
+	char name[32], why[256];
+
+	for (unsigned int i = 1; i < SHARE_RULES_MAX; i++) {
+		struct share_rule rule = {.share.weight = i};
+
+		for (unsigned int n = 0; n < CLIENT_PATTERNS_MAX; n++) {
+			snprintf(name, sizeof(name), "%u.host",
+				 (SHARE_RULES_MAX - i) * CLIENT_PATTERNS_MAX + n);
+			assert_true(client_list_add(&rule.clients, name, &names, why, sizeof(why)));
+		}
+		assert_true(share_rules_add(rules, &rule));
+	}
+	return rules;
+}
+
+/* It takes no minute: each host is looked for once, not in each list of 63. */
+static void test_the_largest_configuration_is_recalled(void **state)
+{
+	struct share_rules *before = largest(), *rules;
+
+	(void)state;
+	names_silent = true;
+	rules = largest();
+	names_silent = false;
+	assert_true(share_rules_need_names(rules));
+	share_rules_recall(rules, NULL);
+	assert_true(share_rules_need_names(rules));
+	share_rules_recall(rules, before);
+	assert_false(share_rules_need_names(rules));
+	assert_int_equal(share_rules_alike(rules, before), SHARE_RULES_MAX);
+	share_rules_drop(rules);
+	share_rules_drop(before);
 }
 
 static void test_the_name_server_is_asked_once_and_only_where_it_matters(void **state)
@@ -310,6 +387,7 @@ int main(void)
 		cmocka_unit_test(test_hosts_that_were_known_are_recalled),
 		cmocka_unit_test(test_a_host_that_has_none_is_not_recalled),
 		cmocka_unit_test(test_what_is_recalled_is_bounded),
+		cmocka_unit_test(test_the_largest_configuration_is_recalled),
 		cmocka_unit_test(test_the_name_server_is_asked_once_and_only_where_it_matters),
 		cmocka_unit_test(test_text_and_number),
 		cmocka_unit_test(test_a_list_is_bounded),
