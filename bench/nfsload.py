@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -32,13 +33,32 @@ def _as_packaged(path, root):
     return False
 
 
+SHF_ALLOC, SHT_NOTE, SHT_NOBITS = 2, 7, 8  # of elf.h
+
+
+def _loaded(data):
+    """Of a program or library of 64 bits what runs, the same in whatever directory it was built: debug
+    symbols name that, and the build's id, a note, is of them too. Of any other file all."""
+    if data[:5] != b"\x7fELF\x02":
+        return data
+    order = "<" if data[5] == 1 else ">"
+    table, = struct.unpack_from(order + "Q", data, 40)
+    size, count = struct.unpack_from(order + "2H", data, 58)
+    found = []
+    for at in range(table, table + size * count, size):
+        _, kind, flags, _, start, length = struct.unpack_from(order + "2I4Q", data, at)
+        if flags & SHF_ALLOC and kind not in (SHT_NOTE, SHT_NOBITS):
+            found.append(data[start:start + length])
+    return b"".join(found)
+
+
 def hashes(paths):
     """{name: SHA-256} of {name: path or None}: what is measured, whatever the code's commit."""
     found = {}
     for name, path in paths.items():
         if path:
             with open(path, "rb") as file:
-                found[name] = hashlib.sha256(file.read()).hexdigest()
+                found[name] = hashlib.sha256(_loaded(file.read())).hexdigest()
     return found
 
 

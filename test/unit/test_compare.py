@@ -8,6 +8,7 @@ import importlib.util
 import io
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import types
@@ -361,6 +362,18 @@ class Built(unittest.TestCase):
         release = self.build("build/release", self.RELEASE)
         self.build("build-old", self.RELEASE)
         self.assertEqual(nfsload.find_built("nfsbench", None), release)
+
+    def test_where_it_was_built_does_not_matter(self):
+        def built(directory, answer):
+            path = f"{self.top}/{directory}"
+            os.makedirs(path)
+            with open(f"{path}/a.c", "w", encoding="ascii") as file:
+                file.write(f"int answer = {answer}; int main(void) {{ return answer; }}\n")
+            subprocess.run(["cc", "-g", "-Wl,--build-id", "-o", "program", "a.c"], cwd=path, check=True)
+            return nfsload.hashes({"program": f"{path}/program"})
+
+        self.assertEqual(built("one", 42), built("another/and/longer", 42))
+        self.assertNotEqual(built("third", 43), built("fourth", 42))
 
     def test_one_that_is_named_is_the_only_one(self):
         self.build("build-release", self.RELEASE)
