@@ -63,19 +63,26 @@ def take(bed, path, run):
     return stored
 
 
-def may_go_on(bed, path, words):
-    """Whether rounds of this very command, code and build are at `path`; any others are removed."""
-    if not os.path.exists(path):
-        return False
+def reason_against(bed, path, words):
+    """Why the rounds that are kept at `path` are not those of this command, code and build; None: they are."""
     try:
         stored = keeping.read(path)
-    except ValueError:
-        stored = None
-    if bed.go_on and stored and not keeping.other_code(stored["machine"], bed.described) \
-            and [w for w in stored["command"].split() if w != "--go-on"] == " ".join(words).split():
-        return True
-    os.unlink(path)
-    return False
+    except ValueError as error:
+        return str(error)
+    if [w for w in stored["command"].split() if w != "--go-on"] != " ".join(words).split():
+        return f"they are of another command: {stored['command']}"
+    return keeping.other_code(stored["machine"], bed.described)
+
+
+def may_go_on(bed, path, words):
+    """Whether to go on from the rounds at `path`; any others are put aside until the experiment is whole."""
+    if not os.path.exists(path):
+        return False
+    against = reason_against(bed, path, words) if bed.go_on else "--go-on is not given"
+    if against:
+        bed.say(f"earlier rounds do not count, they are now {path}.before: {against}")
+        os.rename(path, f"{path}.before")
+    return not against
 
 
 def compare(bed, command, more=()):

@@ -297,6 +297,20 @@ class Called(unittest.TestCase):
                 comparing.compare(self.bed, f"bench/compare --work {command}")
             self.assertEqual("--go-on" in self.calls[-1], expected)
 
+    def test_what_does_not_count_is_kept_aside_and_why_is_told(self):
+        said = []
+        self.bed.say, self.bed.go_on = said.append, True
+        self.call_that(None, None, 2)
+        for built, command, reason in (({}, "seq1", None), ({"nfsbench": "other"}, "seq1", "another build: nfsbench"),
+                                       ({}, "seq2", "another command: bench/compare --work seq1")):
+            self.bed.records, self.bed.described = [], {"commit": "abc", "built": {"nfsbench": "1", **built}}
+            del said[:]
+            comparing.compare(self.bed, f"bench/compare --work {command}")
+            self.assertIn(reason or "", " ".join(said))
+            self.assertEqual(os.path.exists(f"{self.bed.prefix}.part0.before"), bool(reason))
+        self.bed.forget_parts()
+        self.assertEqual(os.listdir(os.path.dirname(self.bed.prefix)), [])
+
     def test_a_whole_one_leaves_nothing_beside(self):
         self.call_that(None, None, 2)
         stored, done = comparing.compare(self.bed, "bench/compare --work seq1")

@@ -231,10 +231,12 @@ class Kept(unittest.TestCase):
             self.options = argparse.Namespace(**{**vars(self.options), "go_on": True, **changed})
             found = self.papers.earlier(type("Of", (Small,), {"goes_on": True}), self.options, path)
             self.assertEqual(len(found.records), 0 if changed else 6)
+        self.assertIn("e9.failed.json: earlier rounds do not count: it was made with --quick", self.said[-1])
         with unittest.mock.patch.object(self.papers.frame.machine, "commit", lambda: "other"):
             self.options.quick = True
             self.assertFalse(self.papers.earlier(
                 type("Of", (Small,), {"goes_on": True}), self.options, path).records)
+        self.assertIn("this is other", self.said[-1])
 
     def test_without_time_for_a_round_it_ends_before_it(self):
         self.options.seconds = 10
