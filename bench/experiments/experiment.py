@@ -112,10 +112,14 @@ class Experiment:
         return self.seconds_quick if quick else self.seconds_full
 
 
+MEASURED = ("libfsalra.so", "nfsbench", "mechdisk", "ca-nfs-agent", "canfs", "nfsreplay", "linkemu", "ractl")
+
+
+@functools.cache
 def described():
-    """machine.describe(), with "built": hashes of what there is of what is measured."""
+    """machine.describe(), with "built": hashes of what there is of what is measured, or measures."""
     paths = {}
-    for name in ("libfsalra.so", "nfsbench", "mechdisk"):
+    for name in MEASURED:
         with contextlib.suppress(SystemExit):
             paths[name] = nfsload.find_built(name, None)
     return {**machine.describe(), "built": nfsload.hashes(paths)}
@@ -165,7 +169,6 @@ class Bed:
 
     @functools.cached_property
     def described(self):
-        """As described() said when it was first asked."""
         return described()
 
     @staticmethod

@@ -3,10 +3,12 @@
 """bench/papers: names and groups, what is kept of an experiment that runs, fails or cannot run, and
 the pages made of it."""
 import argparse
+import glob
 import importlib.machinery
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -232,11 +234,27 @@ class Kept(unittest.TestCase):
             found = self.papers.earlier(type("Of", (Small,), {"goes_on": True}), self.options, path)
             self.assertEqual(len(found.records), 0 if changed else 6)
         self.assertIn("e9.failed.json: earlier rounds do not count: it was made with --quick", self.said[-1])
-        with unittest.mock.patch.object(self.papers.frame.machine, "commit", lambda: "other"):
+        described = {**self.papers.frame.described(), "commit": "other"}
+        with unittest.mock.patch.object(self.papers.frame, "described", lambda: described):
             self.options.quick = True
             self.assertFalse(self.papers.earlier(
                 type("Of", (Small,), {"goes_on": True}), self.options, path).records)
         self.assertIn("this is other", self.said[-1])
+
+    def test_each_program_that_an_experiment_starts_tells_its_build(self):
+        started = set()
+        for path in glob.glob(os.path.join(BENCH, "experiments", "*.py")):
+            with open(path, encoding="utf-8") as file:
+                started |= set(re.findall(r'\.program\("([^"]*)"\)', file.read()))
+        self.assertIn("canfs", started)
+        with tempfile.TemporaryDirectory() as top:
+            for name in started:
+                with open(os.path.join(top, name), "w", encoding="ascii") as file:
+                    file.write(name)
+            with open(os.path.join(top, "CMakeCache.txt"), "w", encoding="ascii") as file:
+                file.write("CMAKE_BUILD_TYPE:STRING=RelWithDebInfo\n")
+            with unittest.mock.patch.dict(os.environ, RA_BUILD=top):
+                self.assertEqual(set(self.papers.frame.described.__wrapped__()["built"]), started)
 
     def test_without_time_for_a_round_it_ends_before_it(self):
         self.options.seconds = 10
