@@ -45,6 +45,11 @@ def drop_file(path):
     os.close(file)
 
 
+def bad_end(status):
+    """How a server ended, by what its stop() returned; None: well."""
+    return "it had to be killed" if status is None else f"its exit status is {status}" if status else None
+
+
 class PlainDirectory:
     """Stands in for Disk where it cannot be modelled: a directory on whatever disk is below."""
 
@@ -118,7 +123,7 @@ class Server(e2e.Server):
         return self.process.pid
 
     def stop(self, seconds=30):
-        """The exit status: 0 is a clean end."""
+        """The exit status: 0 is a clean end; None: it had to be killed."""
         return super().stop(seconds)
 
     def final_stats(self):
@@ -130,9 +135,9 @@ class Server(e2e.Server):
 
     def end(self, seconds=30):
         """Stops it. RuntimeError where it ends badly."""
-        status = self.stop(seconds)
-        if status:
-            raise RuntimeError(f"the server's exit status is {status}:\n{self.log_text()[-1000:]}")
+        bad = bad_end(self.stop(seconds))
+        if bad:
+            raise RuntimeError(f"the server's end: {bad}:\n{self.log_text()[-1000:]}")
 
     def __exit__(self, problem, *_):
         if problem:

@@ -125,9 +125,9 @@ def server_of(bed, disk, kind, fsal, ra, memory="small"):
     try:
         yield server.start()
     finally:
-        status = server.stop()
-    if status:
-        raise Failed(f"the server's exit status is {status}:\n{server.log_text()[-1000:]}")
+        bad = testbed.bad_end(server.stop())
+    if bad:
+        raise Failed(f"the server's end: {bad}:\n{server.log_text()[-1000:]}")
 
 
 @contextlib.contextmanager

@@ -260,10 +260,9 @@ class Bed:
         try:
             yield server.start()
         finally:
-            status = server.stop()
-        if status:
-            raise RuntimeError(f"the server's exit status is {status}:\n"
-                               + server.log_text()[-1000:])
+            bad = testbed.bad_end(server.stop())
+        if bad:
+            raise RuntimeError(f"the server's end: {bad}:\n{server.log_text()[-1000:]}")
 
     def load(self, server, arguments, max_time=300):
         """nfsbench's results as its JSON has them; RuntimeError where it failed."""

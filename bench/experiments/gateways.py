@@ -134,9 +134,9 @@ class Gateways(Experiment):
             results, wrong = bed.bench().load(server, gateway.PSEUDO, one.arguments)
             moved = bytes_moved() - before
         finally:
-            status = server.stop()
-        if wrong or status:
-            raise RuntimeError(f"{wrong or 'the gateway ended with'} {status}")
+            bad = testbed.bad_end(server.stop())
+        if wrong or bad:
+            raise RuntimeError(wrong or f"the gateway's end: {bad}")
         read = sum(reader["bytes"] for reader in results["readers"])
         return {"mb_s": results["total"]["mb_s"], "moved": (moved - REPLY * read) / read}
 

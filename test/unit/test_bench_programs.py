@@ -49,6 +49,8 @@ class Ends(unittest.TestCase):
     def test_one_that_ends_badly_is_a_failure(self):
         with self.assertRaisesRegex(RuntimeError, "-6:\nassertion failed"), self.server(-6):
             pass
+        with self.assertRaisesRegex(RuntimeError, "had to be killed:\nassertion failed"), self.server(None):
+            pass
         with self.server(0) as good:
             pass
         self.assertEqual(good.stopped, 1)
