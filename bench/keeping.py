@@ -64,6 +64,11 @@ def reason_against(stored, options, machine):
     return None
 
 
+def add_failure(record, text):
+    """Behind what failed before: a load that was too slow does not hide that the server died, too."""
+    record["failed"] = "; ".join(filter(None, (record.get("failed"), text)))
+
+
 def usable(stored, settings):
     """Its rounds that count and need not be made again: of the servers of `settings`."""
     same = {n for n, s in settings.items() if stored.get("settings", {}).get(n) == s}

@@ -27,6 +27,7 @@ import contextlib
 import glob
 import math
 import os
+import re
 import statistics
 import time
 
@@ -36,6 +37,9 @@ CALM_WINDOW = 2    # seconds over which steal is looked at before a round is mad
 CALM_MOST = 30     # seconds that a round waits for others to let go of the processors
 LEVEL = 0.95       # that an interval shall cover
 ROUNDS_QUICK, ROUNDS_FULL = 1, 6
+# What nfsbench or its caller (nfsload.py) says of a load that was only too slow
+LATE = re.compile(r"(each alone: )?(nfsbench: )?(not done after \d+ s \(--max-time\)"
+                  r"|no answer for \d+ s \(--stall\)|killed after \d+ s)")
 
 
 def coverage(n, k):
@@ -185,7 +189,8 @@ class Earlier:
 def undisturbed(once, say=lambda text: None, watch=None, tries=TRIES, spare=None):
     """(what `once()` returned, its circumstances): again while others take the processors and
     `spare` lets, which is asked whether another round of that length fits; marked if they always
-    did. Figures with "failed" are not made again: a failure is to be seen, whoever disturbed it."""
+    did. Figures with "failed" are not made again: a failure is to be seen, whoever disturbed it; but
+    where there was not enough time that may be the others' doing."""
     watch, spare = watch or Watch(), spare or Spare()
     for attempt in range(1, tries + 1):
         watch.loads, before = (0, 0), watch.look()
@@ -197,7 +202,8 @@ def undisturbed(once, say=lambda text: None, watch=None, tries=TRIES, spare=None
         took = circumstances.get("seconds", 0)
         if attempt > 1:
             spare.take(took)
-        if not circumstances["marked"] or isinstance(figures, dict) and figures.get("failed"):
+        failed = isinstance(figures, dict) and figures.get("failed")
+        if not circumstances["marked"] or failed and not LATE.fullmatch(failed):
             break
         last = attempt == tries or spare.seconds < took
         say(f"steal {circumstances['steal_percent']:.1f} %" + (", marked" if last else ", again"))

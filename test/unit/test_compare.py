@@ -179,6 +179,12 @@ class CutOff(unittest.TestCase):
         self.assertEqual(len(self.kept()["runs"]), 3)
         self.assertTrue(self.kept()["incomplete"])
 
+    def test_one_failure_does_not_hide_another(self):
+        record = {}
+        for text in ("not done", "the server died"):
+            keeping.add_failure(record, text)
+        self.assertEqual(record["failed"], "not done; the server died")
+
     def test_a_measurement_that_fails_stops_no_other(self):
         status, measured = self.run_until((11, RuntimeError("no server")))
         self.assertEqual((status, len(measured)), (1, 11))

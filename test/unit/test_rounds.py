@@ -141,6 +141,19 @@ class Undisturbed(WithMachine):
                                              watch=machine.watch())
         self.assertEqual((figures["failed"], machine.calls, beside["marked"]), ("wrong bytes", 1, True))
 
+    def test_but_what_was_only_too_slow(self):
+        late = ("nfsbench: not done after 60 s (--max-time)", "nfsbench: no answer for 60 s (--stall)",
+                "each alone: killed after 120 s", "killed after 360 s")
+        for told, calls in [(text, 2) for text in late] + [(late[0] + "; the server died", 1),
+                                                           ("nfsbench: f0001: wrong bytes", 1)]:
+            machine, failed = self.machine([30, 0]), [told]
+            figures, beside = rounds.undisturbed(
+                lambda: {**machine.once(), "failed": failed.pop() if failed else None}, watch=machine.watch())
+            self.assertEqual((machine.calls, figures["failed"]), (calls, None if calls == 2 else told))
+        machine = self.machine([0, 0])  # by itself
+        rounds.undisturbed(lambda: {**machine.once(), "failed": late[0]}, watch=machine.watch())
+        self.assertEqual(machine.calls, 1)
+
     def test_what_is_made_again_is_bounded_in_all(self):
         machine, spare = self.machine([10] * 99), rounds.Spare(25)
         calls = []
