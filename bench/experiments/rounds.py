@@ -9,13 +9,15 @@ Within a round the series take turns, and another goes first each time, so that 
 the machine hit all alike. Machines are shared: the host gives processor time to others (steal),
 and its kernel may take pages away that were just read. Each round is kept with its circumstances;
 one with more than STEAL_MOST percent of steal, as a whole or while its loads ran (a server's start and
-waiting for a disk hide that), is made again, up to TRIES times, and marked if others had the processors each time. What is made again in a quick experiment may take as long as the
-experiment itself in all (Spare). A marked round does not count where the series has others; a figure
+waiting for a disk hide that), is made again, up to TRIES times, and marked if others had the processors
+each time. What is made again in a quick experiment may take as long as the experiment itself in all, in a
+full one TRIES times as long (Spare). A marked round does not count where the series has others; a figure
 that only marked ones have is marked itself, and no page shows it (page.py).
 
 What a run that was cut off has measured stands for the rounds of a later one (Earlier), but for
-those that failed or were marked: they are made again. A run that may last only so long begins no
-round that would end later, and makes disturbed ones again behind the others.
+those that failed: they are made again. A run that may last only so long begins no round that would end
+later. Disturbed ones it makes again behind the others, once each time; they are kept with how often they
+were tried, so that pieces of a run come to an end wherever others have the processors all the time.
 
 The interval beside a median is exact and asks nothing of the distribution: of n values, the k-th
 least and the k-th largest enclose the true median unless fewer than k values lie on one side of it.
@@ -159,24 +161,34 @@ class Spare:
         self.seconds = max(0.0, self.seconds - seconds)
 
 
+def tried(record):
+    """How often a round was made."""
+    return record.get("circumstances", {}).get("tries", 1)
+
+
 class Unfinished(Exception):
     """There is no time for another round; the text says how many there are."""
 
 
 class Earlier:
-    """Rounds that a run which was cut off has made, and how long one takes."""
+    """Rounds that a run which was cut off has made, and how long one takes. Of two the one that is not
+    marked, or was tried more often."""
 
     def __init__(self, records=()):
-        self.records = {self._key(r): r for r in records if r.get("figures") is not None
-                        and not r["circumstances"]["marked"]}
+        self.records = {self.key(r): r for r in sorted(
+            (r for r in records if r.get("figures") is not None), key=self._worth)}
 
     @staticmethod
-    def _key(record):
+    def _worth(record):
+        return not record["circumstances"]["marked"], tried(record)
+
+    @staticmethod
+    def key(record):
         return record["run"], record["series"], record["round"]
 
     def of(self, record):
-        """The record of that run, series and round; None where there is none that counts."""
-        return self.records.get(self._key(record))
+        """The record of that run, series and round; None where there is none."""
+        return self.records.get(self.key(record))
 
     @staticmethod
     def lasting(records, name):
@@ -302,21 +314,22 @@ def run(bed, series, once, rounds=None):
     for record in filter(None, there):
         records.append(record)
         bed.records.append(record)
+    left = [which for which, found in zip(order, there) if not found]
+    left += [which for which, found in zip(order, there) if found and _comes_again(bed, found)]
     if records:
-        bed.say(f"{len(records)} of {len(order)} rounds are there already")
-    left = [(*which, 1) for which, found in zip(order, there) if not found]
+        bed.say(f"{len(order) - len(left)} of {len(order)} rounds are there already")
     while left:
-        number, name, attempt = left.pop(0)
-        _in_time(bed, Earlier.lasting(records, name), f"{len(records)} of {len(order)} rounds")
+        number, name = left.pop(0)
+        done = len(order) - len(left) - 1
+        _in_time(bed, Earlier.lasting(records, name), f"{done} of {len(order)} rounds")
         record, text = _one(bed, {"run": call, "series": name, "round": number + 1}, once)
-        if _comes_again(bed, record, attempt):
-            left.append((number, name, attempt + 1))
-            continue
-        for kept in (records, made, bed.records):
-            kept.append(record)
+        _put(bed, records, record)
+        again = getattr(bed, "end", None) is not None and _comes_again(bed, record)
+        if again:
+            left.append((number, name))
+        made.append(record)
         getattr(bed, "keep", lambda: None)()
-        bed.say(f"[{len(records)}/{len(order)}, "
-                f"{_left(bed, began, len(made), len(order) - len(records) + len(made))}] "
+        bed.say(f"[{done + (not again)}/{len(order)}, {_left(bed, began, len(made), len(made) + len(left))}] "
                 f"round {number + 1} {name}: {text}")
     return Rounds(records)
 
@@ -334,10 +347,22 @@ def _in_time(bed, seconds, done):
         raise Unfinished(f"incomplete: {done}, and no time for the next")
 
 
-def _comes_again(bed, record, attempt):
-    """Where time is short a disturbed round is made again behind the others."""
-    return getattr(bed, "end", None) is not None and attempt < getattr(bed, "tries", TRIES) \
+def _comes_again(bed, record):
+    """A disturbed round that was not tried as often as one may be."""
+    return tried(record) < getattr(bed, "tries", TRIES) \
         and record.get("circumstances", {}).get("marked", False)
+
+
+def _put(bed, records, record):
+    """In the place of an earlier try of the round, which counts among its tries."""
+    before = next((r for r in records if Earlier.key(r) == Earlier.key(record)), None)
+    if before and "circumstances" in record:
+        record["circumstances"]["tries"] += tried(before)
+    for kept in (records, bed.records):
+        if before:
+            kept[kept.index(before)] = record
+        else:
+            kept.append(record)
 
 
 def _one(bed, record, once):

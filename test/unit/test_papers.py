@@ -143,6 +143,18 @@ class Kept(unittest.TestCase):
         self.options = argparse.Namespace(out=self.out, quick=True, rounds=3, go_on=False,
                                           seconds=None)
 
+    def test_what_is_made_again_takes_no_longer_than_is_waited_for(self):
+        spares = []
+
+        def run(experiment, bed):
+            spares.append(bed.spare.seconds)
+            return Small.run(experiment, bed)
+
+        for self.options.quick in (True, False):
+            self.run_one(run=run)
+        self.assertEqual(spares, [Small.seconds_quick, rounds.TRIES * Small.seconds_full])
+        self.assertEqual(self.papers.PATIENCE, rounds.TRIES + 1)
+
     def run_one(self, **how):
         experiment = type("Shaped", (Small,), how)()
         bed_of = self.papers.frame.Bed

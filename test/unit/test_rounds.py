@@ -217,7 +217,7 @@ class Rounds(WithMachine):
         self.assertEqual(done.values("a", "mb_s"), [101, 106])
         self.assertIn("[1/6, 50 s left] round 1 a: mb_s 101", bed.said)
 
-    def test_earlier_rounds_stand_unless_marked_or_failed(self):
+    def test_earlier_rounds_stand_unless_failed_and_marked_ones_come_last(self):
         machine, made = self.machine(), []
         bed, kept = Bed(machine, 2), []
         bed.earlier = rounds.Earlier(
@@ -231,10 +231,10 @@ class Rounds(WithMachine):
             return machine.once()
 
         done = rounds.run(bed, ["a", "b"], once)
-        self.assertEqual(made, [("b", 0), ("b", 1), ("a", 1)])
+        self.assertEqual(made, [("b", 1), ("a", 1), ("b", 0)])
         self.assertEqual(len(done.records), 4)
         self.assertEqual(bed.records, done.records)
-        self.assertEqual(kept, [2, 3, 4])
+        self.assertEqual(kept, [3, 4, 4])
         self.assertEqual(done.values("a", "x"), [1])
 
     def test_no_round_is_begun_that_would_end_too_late(self):
@@ -259,6 +259,43 @@ class Rounds(WithMachine):
         self.assertEqual(made, [("a", 0), ("b", 0), ("b", 1), ("a", 1), ("a", 0), ("a", 0)])
         self.assertEqual([r["circumstances"]["marked"] for r in done.records], [False] * 4)
         self.assertEqual(machine.slept, 0)
+
+    def pieces(self, stolen, seconds, most=30):
+        """What is there after pieces of that length of an experiment of two rounds, and of how many. Each
+        round of 10 s has so many percent of steal."""
+        machine, kept = self.machine([stolen] * 999), []
+        for n in range(1, most + 1):
+            bed = Bed(machine, 2)
+            bed.earlier, bed.end = rounds.Earlier(kept), machine.now + seconds
+            bed.keep = lambda bed=bed: kept.__setitem__(slice(None), bed.records)
+            try:
+                return rounds.run(bed, ["a", "b"], lambda name, number: machine.once()), n, machine.calls
+            except rounds.Unfinished:
+                kept[:] = bed.records
+        return None, most, machine.calls
+
+    def test_pieces_come_to_an_end_under_steady_steal(self):
+        for seconds in (10, 35, 1000):
+            done, _, calls = self.pieces(20, seconds)
+            self.assertEqual(calls, 4 * rounds.TRIES)
+            self.assertEqual([(r["circumstances"]["marked"], r["circumstances"]["tries"]) for r in done.records],
+                             [(True, rounds.TRIES)] * 4)
+        self.assertEqual(self.pieces(0, 10)[1:], (4, 4))
+
+    def test_a_disturbed_try_is_kept_until_a_later_one_takes_its_place(self):
+        machine, kept = self.machine([20, 20, 0]), []
+        bed = Bed(machine, 1)
+        bed.end = 1000
+        bed.keep = lambda: kept.append([r["circumstances"]["marked"] for r in bed.records])
+        done = rounds.run(bed, ["a"], lambda name, number: machine.once())
+        self.assertEqual(kept, [[True], [True], [False]])
+        self.assertEqual((done.values("a", "mb_s"), bed.records[0]["circumstances"]["tries"]), ([103], 3))
+
+    def test_of_two_that_are_kept_the_better_counts(self):
+        good, bad = record("a", 1, x=1), record("a", 1, True, x=2)
+        for both in ([good, bad], [bad, good]):
+            earlier = rounds.Earlier([{**r, "run": 0} for r in both])
+            self.assertEqual(earlier.of({"run": 0, "series": "a", "round": 1})["figures"], {"x": 1})
 
     def test_a_failed_round_stops_no_other(self):
         machine = self.machine()
