@@ -9,7 +9,8 @@ the version of the ntirpc that it is linked with: headers of another one are ref
 
 In:   GANESHA_SOURCE_DIR  an unpacked upstream tree (the directory with src/, or src itself); default:
                           the cache, $RA_CACHE (or several, by colons); else
-                          $XDG_CACHE_HOME/nfs-ganesha-ra and /var/cache/nfs-ganesha-ra
+                          $XDG_CACHE_HOME/nfs-ganesha-ra and /var/cache/nfs-ganesha-ra. A build directory
+                          that configures again, as by cmake --build, knows which it was configured by
       NTIRPC_INCLUDE_DIR  ntirpc's headers (default: the cache's beside Ganesha's, or the installed)
 Out:  Ganesha::fsal       includes, definitions (RA_GANESHA_VERSION among them), library
       Ganesha_VERSION  Ganesha_INCLUDE_DIR  Ganesha_LIBRARY  Ganesha_PLUGIN_DIR
@@ -43,22 +44,34 @@ set(Ganesha_VERSION ${ra_version} CACHE INTERNAL "The installed server's")
 # For the compiler: 4.3 -> 403, 15.2 -> 1502
 math(EXPR Ganesha_version_number "100 * ${CMAKE_MATCH_2} + ${CMAKE_MATCH_3}")
 
-# Both without RA_CACHE: sudo hides XDG_CACHE_HOME from scripts/setup.
-set(ra_caches /var/cache/nfs-ganesha-ra)
 if(NOT "$ENV{RA_CACHE}" STREQUAL "")
-  file(TO_CMAKE_PATH "$ENV{RA_CACHE}" ra_caches)
-elseif(NOT "$ENV{XDG_CACHE_HOME}" STREQUAL "")
-  list(PREPEND ra_caches "$ENV{XDG_CACHE_HOME}/nfs-ganesha-ra")
+  file(TO_CMAKE_PATH "$ENV{RA_CACHE}" ra_named)
+  set(ra_caches ${ra_named})
+else()
+  set(ra_named ${Ganesha_CACHES})
+  if(NOT "$ENV{XDG_CACHE_HOME}" STREQUAL "")
+    set(ra_named "$ENV{XDG_CACHE_HOME}/nfs-ganesha-ra")
+  endif()
+  # Both: sudo hides XDG_CACHE_HOME from scripts/setup.
+  set(ra_caches ${ra_named} /var/cache/nfs-ganesha-ra)
 endif()
+set(Ganesha_CACHES "${ra_named}" CACHE INTERNAL "What the environment said when it last said something")
 list(TRANSFORM ra_caches APPEND /nfs-ganesha-${Ganesha_VERSION}/src/include OUTPUT_VARIABLE ra_includes)
 list(TRANSFORM ra_caches APPEND /nfs-ganesha-${Ganesha_VERSION}/ntirpc OUTPUT_VARIABLE ra_ntirpcs)
 
-# Looked for each time: what an old build directory remembers is of the server before an update.
-unset(Ganesha_INCLUDE_DIR CACHE)
+# What an old build directory remembers may be of the server before an update, or of other sources: then it is
+# looked for again, unless it has just been given.
+set(ra_reason "${Ganesha_VERSION};${GANESHA_SOURCE_DIR};${Ganesha_CACHES}")
+if("${Ganesha_INCLUDE_DIR}" STREQUAL "${Ganesha_INCLUDE_WAS}"
+   AND (NOT ra_reason STREQUAL "${Ganesha_INCLUDE_REASON}" OR NOT EXISTS "${Ganesha_INCLUDE_DIR}/fsal_api.h"))
+  unset(Ganesha_INCLUDE_DIR CACHE)
+endif()
 find_path(Ganesha_INCLUDE_DIR fsal_api.h NO_DEFAULT_PATH
   PATHS ${GANESHA_SOURCE_DIR}/src/include ${GANESHA_SOURCE_DIR}/include
         ${ra_includes}
         /usr/include/ganesha /usr/include/nfs-ganesha) # if ever a package has them
+set(Ganesha_INCLUDE_WAS "${Ganesha_INCLUDE_DIR}" CACHE INTERNAL "Chosen, or given, when it last configured")
+set(Ganesha_INCLUDE_REASON "${ra_reason}" CACHE INTERNAL "For which server, sources and caches")
 if(NOT Ganesha_INCLUDE_DIR)
   list(JOIN ra_caches " or " ra_caches)
   message(FATAL_ERROR
