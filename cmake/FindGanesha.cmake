@@ -8,7 +8,7 @@ the version of the ntirpc that it is linked with: headers of another one are ref
 (Debian forky: the server of ntirpc 7.2, libntirpc-dev 15.2).
 
 In:   GANESHA_SOURCE_DIR  an unpacked upstream tree (the directory with src/, or src itself); default:
-                          the cache, $RA_CACHE (or several, by colons); else
+                          the cache, $RA_CACHE; else $RA_CACHES, several with colons (debian/rules); else
                           $XDG_CACHE_HOME/nfs-ganesha-ra and /var/cache/nfs-ganesha-ra. A build directory
                           that configures again, as by cmake --build, knows which it was configured by
       NTIRPC_INCLUDE_DIR  ntirpc's headers (default: the cache's beside Ganesha's, or the installed)
@@ -45,7 +45,10 @@ set(Ganesha_VERSION ${ra_version} CACHE INTERNAL "The installed server's")
 math(EXPR Ganesha_version_number "100 * ${CMAKE_MATCH_2} + ${CMAKE_MATCH_3}")
 
 if(NOT "$ENV{RA_CACHE}" STREQUAL "")
-  file(TO_CMAKE_PATH "$ENV{RA_CACHE}" ra_named)
+  set(ra_named "$ENV{RA_CACHE}")
+  set(ra_caches ${ra_named})
+elseif(NOT "$ENV{RA_CACHES}" STREQUAL "")
+  file(TO_CMAKE_PATH "$ENV{RA_CACHES}" ra_named)
   set(ra_caches ${ra_named})
 else()
   set(ra_named ${Ganesha_CACHES})
