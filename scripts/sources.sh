@@ -11,7 +11,8 @@ git_here()
 }
 
 # copy_sources TO: into the directory TO, which is there: of a checkout what git knows or would, else all, as where git
-# is not installed, or has its repository elsewhere (a worktree in a container)
+# is not installed, or has its repository elsewhere (a worktree in a container). Status 1 is tar's word that files
+# changed while it read them: they are there.
 copy_sources()
 (
 	set -o pipefail
@@ -20,10 +21,10 @@ copy_sources()
 			while IFS= read -r -d '' file; do
 				# One that was removed is still in git's index.
 				[ ! -e "$file" ] && [ ! -L "$file" ] || printf '%s\0' "$file"
-			done | tar -c --null --no-recursion -T - | tar -x -C "$1"
+			done | { tar -c --null --no-recursion -T - || [ $? = 1 ]; } | tar -x -C "$1"
 	else
 		# As .gitignore
-		tar -c --exclude=./.git --exclude='./build*' --exclude=./packages --exclude=./BUILD --exclude=__pycache__ \
-			--exclude='*.pyc' . | tar -x -C "$1"
+		{ tar -c --exclude=./.git --exclude='./build*' --exclude=./packages --exclude=./BUILD --exclude=__pycache__ \
+			--exclude='*.pyc' . || [ $? = 1 ]; } | tar -x -C "$1"
 	fi
 )
