@@ -53,12 +53,13 @@ elseif(NOT "$ENV{RA_CACHES}" STREQUAL "")
 else()
   set(ra_named ${Ganesha_CACHES})
   if(NOT "$ENV{XDG_CACHE_HOME}" STREQUAL "")
-    set(ra_named "$ENV{XDG_CACHE_HOME}/nfs-ganesha-ra")
+    list(APPEND ra_named "$ENV{XDG_CACHE_HOME}/nfs-ganesha-ra")
+    list(REMOVE_DUPLICATES ra_named)
   endif()
-  # Both: sudo hides XDG_CACHE_HOME from scripts/setup.
+  # All of them: sudo hides XDG_CACHE_HOME from scripts/setup.
   set(ra_caches ${ra_named} /var/cache/nfs-ganesha-ra)
 endif()
-set(Ganesha_CACHES "${ra_named}" CACHE INTERNAL "What the environment said when it last said something")
+set(Ganesha_CACHES "${ra_named}" CACHE INTERNAL "Those that the environment has named")
 list(TRANSFORM ra_caches APPEND /nfs-ganesha-${Ganesha_VERSION}/src/include OUTPUT_VARIABLE ra_includes)
 list(TRANSFORM ra_caches APPEND /nfs-ganesha-${Ganesha_VERSION}/ntirpc OUTPUT_VARIABLE ra_ntirpcs)
 
