@@ -190,6 +190,11 @@ class Earlier:
         """The record of that run, series and round; None where there is none."""
         return self.records.get(self.key(record))
 
+    def beside(self, records):
+        """Those that are no tries of the rounds in `records`."""
+        there = {self.key(r) for r in records}
+        return [r for key, r in self.records.items() if key not in there]
+
     @staticmethod
     def lasting(records, name):
         """Seconds that a round of that series took at most, of any where it has none yet."""

@@ -287,6 +287,20 @@ class Kept(unittest.TestCase):
         self.assertEqual(self.run_one(run=cut, goes_on=True), 143)
         self.assertEqual(len(self.kept("e9.failed.json")["rounds"]), 6)
 
+    def test_nor_those_of_a_part_that_it_does_not_come_to(self):
+        def run(experiment, bed):
+            for _ in range(2):
+                done = rounds.run(bed, ["ra"], lambda name, number: {"mb_s": 1.0}, 1)
+                if experiment.error:
+                    raise experiment.error
+            return Outcome([done.point("ra", "mb_s")], "reproduced")
+
+        self.run_one(run=run)
+        os.rename(f"{self.out}/e9.json", f"{self.out}/e9.failed.json")
+        self.options.go_on = True
+        self.assertEqual(self.run_one(run=run, error=SystemExit(143)), 143)
+        self.assertEqual([r["run"] for r in self.kept("e9.failed.json")["rounds"]], [0, 1])
+
     def test_one_that_cannot_run(self):
         self.assertEqual(self.run_one(error=NotRun("no such module")), 77)
         self.assertEqual(self.kept("e9.json")["outcome"]["why"], "no such module")
