@@ -340,6 +340,7 @@ static bool within_bounds(struct engine *e, uint64_t ns)
 static void start_turn(struct engine *e, unsigned int turn, uint64_t ns)
 {
 	turns_begin(e->load, turn, engine_seconds(e, ns));
+	turns_due(e->load, ns);
 	for (unsigned int i = 0; i < e->load->flow_count; i++) {
 		if (turns_run(e->load, &e->load->flows[i]))
 			proceed(e, &e->load->flows[i], ns);
@@ -363,10 +364,6 @@ static void start_flows(struct engine *e)
 		e->main_left += e->load->flows[i].group == e->load->main_group;
 	}
 	e->began = e->load->began = e->last_answer = engine_now();
-	for (unsigned int i = 0; i < e->load->flow_count; i++) {
-		if (e->load->flows[i].interval)
-			e->load->flows[i].due = e->began;
-	}
 	start_turn(e, 0, e->began);
 }
 

@@ -21,6 +21,16 @@ void turns_begin(struct load *load, unsigned int turn, double now)
 	}
 }
 
+void turns_due(struct load *load, uint64_t ns)
+{
+	for (unsigned int i = 0; i < load->flow_count; i++) {
+		struct flow *f = &load->flows[i];
+
+		if (f->interval && !f->done)
+			f->due = turns_has(load, f) ? ns : UINT64_MAX;
+	}
+}
+
 bool turns_has(const struct load *load, const struct flow *f)
 {
 	return !load->turns || load->groups[f->group].turn == load->turn;

@@ -10,6 +10,8 @@
 
 /* At the beginning, and whenever the one before is done (alone). */
 void turns_begin(struct load *load, unsigned int turn, double now);
+/* Then the first requests of the flows with a rate whose turn it is are due, at NS, and no others. */
+void turns_due(struct load *load, uint64_t ns);
 /* The flow may issue requests. */
 bool turns_run(const struct load *load, const struct flow *f);
 /* Its turn has begun, whether it still runs or not. */

@@ -16,6 +16,7 @@
 #include "pattern.h"
 #include "pieces.h"
 #include "steady.h"
+#include "turns.h"
 
 #define MANY 5000
 
@@ -384,6 +385,27 @@ static void test_who_waits_for_a_slow_answer_has_waited_since_it_was_due(void **
 	assert_int_equal(pace_take(&due, 10, 5010), 5010);
 }
 
+/* Two clients with a rate, one after the other: the second does not wait while the first has its turn. */
+static void test_who_has_the_second_turn_is_due_when_it_begins(void **state)
+{
+	struct load *load = calloc(1, sizeof(*load));
+	struct flow flows[] = {{.group = 0, .interval = 10}, {.group = 1, .interval = 10}};
+
+	assert_non_null(load);
+	load->groups[0].turn = 0;
+	load->groups[1].turn = 1;
+	load->turns = load->flow_count = 2;
+	load->flows = flows;
+	turns_due(load, 1000);
+	assert_int_equal(pace_take(&flows[0].due, 10, 1000), 1000);
+	assert_int_equal(flows[1].due, UINT64_MAX);
+	flows[0].done = true;
+	load->turn = 1;
+	turns_due(load, 9000);
+	assert_int_equal(pace_take(&flows[1].due, 10, 9000), 9000);
+	free(load);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -408,6 +430,7 @@ int main(void)
 		cmocka_unit_test(test_steady_interval),
 		cmocka_unit_test(test_steady_empty),
 		cmocka_unit_test(test_who_waits_for_a_slow_answer_has_waited_since_it_was_due),
+		cmocka_unit_test(test_who_has_the_second_turn_is_due_when_it_begins),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
