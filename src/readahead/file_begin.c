@@ -4,27 +4,18 @@
 
 #include "common/clock.h"
 #include "readahead/heur_file.h"
+#include "readahead/reader_counts.h"
 #include "readahead/types.h"
 
 /* Files of a reader by which he is known; and with this many the old ones count half. */
 #define KNOWN 8
 #define MOST  64
 
-static uint32_t get(const _Atomic uint16_t *n)
-{
-	return atomic_load_explicit(n, memory_order_relaxed);
-}
-
-static void put(_Atomic uint16_t *n, uint32_t value)
-{
-	atomic_store_explicit(n, (uint16_t)value, memory_order_relaxed);
-}
-
 void file_begins_forget(struct file_begins *b, uint32_t reader)
 {
-	put(&b->of[reader].begun, 0);
+	reader_count_set(&b->of[reader].begun, 0);
 	for (int i = 0; i < FILE_MARKS; i++)
-		put(&b->of[reader].came[i], 0);
+		reader_count_set(&b->of[reader].came[i], 0);
 }
 
 /* READER begins with one more; two at once may be counted as one. */
@@ -32,29 +23,27 @@ static void count_begun(struct file_begins *b, uint32_t reader)
 {
 	_Atomic uint16_t *begun = &b->of[reader].begun;
 
-	if (get(begun) >= MOST) {
-		put(begun, get(begun) / 2);
+	if (reader_count(begun) >= MOST) {
+		reader_count_halve(begun);
 		for (int i = 0; i < FILE_MARKS; i++)
-			put(&b->of[reader].came[i], get(&b->of[reader].came[i]) / 2);
+			reader_count_halve(&b->of[reader].came[i]);
 	}
-	put(begun, get(begun) + 1);
+	reader_count_more(begun, MOST);
 }
 
 /* The reader of F that is known by it has come to NEXT, of SIZE bytes. */
 static void count_came(struct file_begins *b, struct heur_file *f, uint64_t next, uint64_t size)
 {
 	for (; f->begin.mark < FILE_MARKS; f->begin.mark++) {
-		_Atomic uint16_t *came = &b->of[f->begin.reader].came[f->begin.mark];
-
 		if (next < file_mark(f->begin.mark) && next < size)
 			return;
-		put(came, get(came) < MOST ? get(came) + 1 : MOST);
+		reader_count_more(&b->of[f->begin.reader].came[f->begin.mark], MOST);
 	}
 }
 
 static void uncount(_Atomic uint16_t *n)
 {
-	put(n, get(n) > 0 ? get(n) - 1 : 0);
+	reader_count_set(n, reader_count(n) > 0 ? reader_count(n) - 1 : 0);
 }
 
 void file_begins_unseen(struct file_begins *b, struct heur_file *f)
@@ -72,11 +61,11 @@ void file_begins_unseen(struct file_begins *b, struct heur_file *f)
 /* Up to which mark READER comes, mostly; 0: to none; UINT64_MAX: to all. */
 static uint64_t comes_to(const struct file_begins *b, uint32_t reader)
 {
-	uint32_t begun = get(&b->of[reader].begun), mark = FILE_MARKS;
+	uint32_t begun = reader_count(&b->of[reader].begun), mark = FILE_MARKS;
 
 	if (begun < KNOWN)
 		return 0;
-	while (mark > 0 && 3 * get(&b->of[reader].came[mark - 1]) < 2 * begun)
+	while (mark > 0 && 3 * reader_count(&b->of[reader].came[mark - 1]) < 2 * begun)
 		mark--;
 	if (mark == FILE_MARKS)
 		return UINT64_MAX;

@@ -7,6 +7,7 @@
 #include "readahead/engine.h"
 #include "readahead/first_read.h"
 #include "readahead/heur_file.h"
+#include "readahead/reader_counts.h"
 #include "readahead/types.h"
 
 /* Files of who is taken to go on; and more than this, of which the old ones count half. */
@@ -17,43 +18,33 @@
 /* Reads of a file, of others too, that are looked at for whether its first reader goes on. */
 #define LOOKED 64
 
-static uint32_t get(const _Atomic uint16_t *n)
-{
-	return atomic_load_explicit(n, memory_order_relaxed);
-}
-
-static void put(_Atomic uint16_t *n, uint32_t value)
-{
-	atomic_store_explicit(n, (uint16_t)value, memory_order_relaxed);
-}
-
 /* One more of READER's; two at once may be counted as one. */
 static void count(struct file_ends *e, uint32_t reader, bool first)
 {
 	_Atomic uint16_t *begun = &e->of[reader].begun, *more = &e->of[reader].more;
 
 	if (!first) {
-		put(more, get(more) < MOST ? get(more) + 1 : MOST);
+		reader_count_more(more, MOST);
 		return;
 	}
-	if (get(begun) >= MOST) {
-		put(begun, get(begun) / 2);
-		put(more, get(more) / 2);
+	if (reader_count(begun) >= MOST) {
+		reader_count_halve(begun);
+		reader_count_halve(more);
 	}
-	put(begun, get(begun) + 1);
+	reader_count_more(begun, MOST);
 }
 
 static bool goes_on(const struct file_ends *e, uint32_t reader)
 {
-	uint32_t begun = get(&e->of[reader].begun);
+	uint32_t begun = reader_count(&e->of[reader].begun);
 
-	return begun <= TRUSTED || get(&e->of[reader].more) * SHARE >= begun;
+	return begun <= TRUSTED || reader_count(&e->of[reader].more) * SHARE >= begun;
 }
 
 void file_ends_forget(struct file_ends *e, uint32_t reader)
 {
-	put(&e->of[reader].begun, 0);
-	put(&e->of[reader].more, 0);
+	reader_count_set(&e->of[reader].begun, 0);
+	reader_count_set(&e->of[reader].more, 0);
 }
 
 static bool is_at_end(const struct readahead_read *read)
@@ -72,7 +63,7 @@ static void count_for_all(struct file_ends *e, uint32_t reader, bool first)
 /* Whether that is worth bringing as a whole. */
 static bool is_worth(const struct file_ends *e, uint32_t reader)
 {
-	return goes_on(e, get(&e->of[reader].begun) > 1 ? reader : 0);
+	return goes_on(e, reader_count(&e->of[reader].begun) > 1 ? reader : 0);
 }
 
 /* A further read of F: whether it is the first one again, which was told to come again. */
