@@ -173,6 +173,8 @@ EXPERIMENTS = [
                         f"{COMPARE} --work seq1,sparse64k1m,ior47008,tiles8x8,cursors2000 "
                         "--servers stock,ra --disk raid4"], 20),
     Compared("ends", [f"{COMPARE} --work ends {BESIDE}"], 8),
+    Compared("heads", [f"{COMPARE} --work heads --servers stock,ra --size 1G --disk {disk}"
+                       for disk in ("default", "queue32", "raid4", "flash")], 15),
     Told("previews", ["bench/previews", "bench/previews --apart"], 15),
     Told("guest", ["test/e2e/test_guest.py PLUGIN MECHDISK 256"], 5),
     Told("soak", ["scripts/soak --minutes 60 --seed 7"], 65),
