@@ -56,6 +56,17 @@ static inline bool read_is_known(const struct readahead_plan *plan, struct backi
 	return plan->known_resident && !device_queues_demand(b->device) && b->kept_for == 0;
 }
 
+/*
+ * Up to where the reader of PLAN wants B's file: only where others are at the disk. Alone he is answered the sooner the less his
+ * first READ brings, and behind that the disk goes on without a seek.
+ */
+static inline uint64_t read_comes_to(struct backing *b, const struct readahead_plan *plan)
+{
+	if (plan->comes_to == 0 || dispatcher_reads(&b->device->dispatcher) == 0)
+		return 0;
+	return plan->comes_to;
+}
+
 /* What ARG asks for of B, of which PLAN is the plan; the window is not known yet. */
 static inline struct first_read read_first(const struct fsal_io_arg *arg, struct backing *b,
 					   const struct readahead_plan *plan)
@@ -65,7 +76,7 @@ static inline struct first_read read_first(const struct fsal_io_arg *arg, struct
 				   .size = atomic_load_explicit(&b->size, memory_order_relaxed),
 				   .seek = dispatcher_seek_bytes(&b->device->dispatcher),
 				   .count = plan->count,
-				   .comes_to = plan->comes_to,
+				   .comes_to = read_comes_to(b, plan),
 				   .followed = plan->followed || plan->begins,
 				   .ends = plan->ends};
 }
