@@ -12,9 +12,9 @@ request of each in turn, cursors2000 64 readers of one file that have 2,000 sequ
 together, ends1 one reader of the ends of many files of 4 MiB (as many as --size holds), in a
 random order, each by LOOKUP and the three READs of a reader of an archive's index or of a columnar
 file's footer, tails1 the same with the last 64 KiB of each by 4 KiB downwards, last1 with its last
-4 KiB only, heads1 with its first 256 KiB (with more readers they divide the files, and what counts is
-files a second), random8k one random reader of 8 KiB, random8kx4 four of them, mixed8+1 eight streams beside one random
-reader, mixed4+1w2 four streams and a random reader as long as two writers write and COMMIT,
+4 KiB only, heads1 with its first 256 KiB (with more readers they divide the files, and what
+counts is files a second), random8k one random reader of 8 KiB, random8kx4 four of them, mixed8+1
+eight streams beside one random reader, mixed4+1w2 four streams and a random reader as long as two writers write and COMMIT,
 write1+1 a writer (then COMMIT) beside a random reader that does all its reads, lazy1+1 the same
 without COMMIT, write0+1 the reader of these workloads alone, oltp12 twelve clients with
 transactions of random reads, random writes and a stable write of their log, cached64k a sequential

@@ -21,8 +21,9 @@ UNDO = 60  # seconds that a program gets to undo what it did
 
 
 def call(command, more=(), statuses=(0,)):
-    """The standard output of a command: words, or a text without blanks in them. NotRun where it says that it cannot run here, RuntimeError where its
-    exit status is none of `statuses`. It undoes what it did also when we are ended."""
+    """The standard output of a command: words, or a text without blanks in them. NotRun where it says that
+    it cannot run here, RuntimeError where its exit status is none of `statuses`. It undoes what it did also
+    when we are ended."""
     words = [*(command.split() if isinstance(command, str) else command), *more]
     child = subprocess.Popen(words, cwd=TOP, stdout=subprocess.PIPE, text=True)
     try:

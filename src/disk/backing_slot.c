@@ -308,7 +308,7 @@ static void show_others(const struct backing_slot *slot, const struct use_once_a
 	if (atomic_load(&place->n) == 0)
 		return;
 	lock_take(&all.lock);
-	for (b = LIST_FIRST(&place->open); b != NULL; b = LIST_NEXT(b, of_file))
+	LIST_FOREACH(b, &place->open, of_file)
 		if (is_of(b, slot))
 			backing_show(backing_hold(b), a);
 	lock_drop(&all.lock);

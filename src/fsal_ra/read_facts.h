@@ -67,25 +67,17 @@ static inline uint64_t read_comes_to(struct backing *b, const struct readahead_p
 	return plan->comes_to;
 }
 
-/* What ARG asks for of B, of which PLAN is the plan; the window is not known yet. */
-static inline struct first_read read_first(const struct fsal_io_arg *arg, struct backing *b,
-					   const struct readahead_plan *plan)
-{
-	return (struct first_read){.offset = arg->offset,
-				   .len = call_length(arg),
-				   .size = atomic_load_explicit(&b->size, memory_order_relaxed),
-				   .seek = dispatcher_seek_bytes(&b->device->dispatcher),
-				   .count = plan->count,
-				   .comes_to = read_comes_to(b, plan),
-				   .followed = plan->followed || plan->begins,
-				   .ends = plan->ends};
-}
-
 /* What ARG asks for of B, of which PLAN is the plan, and what that brings along at NOW before there is a stream: R's range. */
 static inline void read_brings(struct sched_req *r, const struct fsal_io_arg *arg,
 			       struct backing *b, const struct readahead_plan *plan, uint64_t now)
 {
-	struct first_read first = read_first(arg, b, plan);
+	struct first_read first = {.offset = arg->offset,
+				   .len = call_length(arg),
+				   .size = atomic_load_explicit(&b->size, memory_order_relaxed),
+				   .seek = dispatcher_seek_bytes(&b->device->dispatcher),
+				   .count = plan->count,
+				   .followed = plan->followed || plan->begins,
+				   .ends = plan->ends};
 	uint64_t before;
 
 	r->offset = first.offset;
@@ -94,6 +86,7 @@ static inline void read_brings(struct sched_req *r, const struct fsal_io_arg *ar
 	    !first_read_is(&first))
 		return;
 	first.window = device_window(b->device, now);
+	first.comes_to = read_comes_to(b, plan);
 	before = first_read_before(&first);
 	r->offset -= before;
 	r->len = before + first_read_length(&first);

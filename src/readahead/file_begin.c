@@ -100,7 +100,7 @@ uint64_t file_begins_read(struct file_begins *b, struct heur_file *f, const stru
 	f->begin.last = read->now;
 	if (f->begin.reader == read->reader)
 		count_came(b, f, c->next, read->size);
-	if (read->offset >= file_mark(FILE_MARKS - 1))
+	if (read->offset >= FILE_MARK_LAST)
 		return 0;
 	reach = comes_to(b, read->reader);
 	return read->offset < reach ? reach : 0;

@@ -22,9 +22,10 @@ struct cursor;
 struct heur_file;
 struct readahead_read;
 
-/* Two of them for each power of two, the first of: bytes. */
+/* Two of them for each power of two, the first and the last of: bytes. */
 #define FILE_MARKS	7
 #define FILE_MARK_FIRST (UINT64_C(128) << 10)
+#define FILE_MARK_LAST	(FILE_MARK_FIRST << (FILE_MARKS - 1) / 2)
 
 /* What readers did, by number (readers.h). Zeroed: nothing is known. */
 struct file_begins {

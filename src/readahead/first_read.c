@@ -2,6 +2,8 @@
 /* What a read brings along. See first_read.h. */
 #include "readahead/first_read.h"
 
+#include "readahead/file_begin.h"
+
 /* A first read is multiplied by this where it is at most so small a part of the window. */
 #define TINY_PART   32
 #define TINY_TIMES  4
@@ -22,17 +24,16 @@ static uint64_t initial(const struct first_read *r)
 	return len <= r->window / SMALL_PART ? len * SMALL_TIMES : r->window;
 }
 
-/* Whether R is of the first reads of a stream, which bring FIRST_READS: where the kernel's window is not shorter than by default. */
-static bool begins_stream(const struct first_read *r)
+/* Whether R is of the reads that bring FIRST_READS in all: where the kernel's window is not shorter than by default. */
+static bool is_of_first(const struct first_read *r)
 {
-	return r->followed && r->window >= FOLLOWED_WINDOW && r->offset + r->len <= FIRST_READS;
+	return r->window >= FOLLOWED_WINDOW && r->offset + r->len <= FIRST_READS;
 }
 
-/* Whether with R its reader has asked for so much, in whichever order, that it brings the rest of FIRST_READS. */
-static bool ends_begin(const struct first_read *r)
+/* ... and with it its reader has asked for so much, in whichever order, that it brings the rest. */
+static bool brings_rest(const struct first_read *r)
 {
-	return r->window >= FOLLOWED_WINDOW && r->offset + r->len <= FIRST_READS &&
-	       (uint64_t)r->len * r->count > FIRST_READS / 4;
+	return is_of_first(r) && (uint64_t)r->len * r->count > FIRST_READS / 4;
 }
 
 /* What one at the end of its file brings from its offset on. */
@@ -48,8 +49,8 @@ static uint64_t to_come(const struct first_read *r)
 {
 	uint64_t most = r->seek > FIRST_READS ? r->seek : FIRST_READS, to = r->comes_to;
 
-	if (most > FIRST_READ_MOST)
-		most = FIRST_READ_MOST;
+	if (most > FILE_MARK_LAST)
+		most = FILE_MARK_LAST;
 	if (r->window < FOLLOWED_WINDOW)
 		return 0;
 	if (to > r->size)
@@ -63,6 +64,7 @@ static uint64_t to_come(const struct first_read *r)
 static uint64_t in_window(const struct first_read *r)
 {
 	uint64_t window = r->window, most, want;
+	bool rest;
 
 	if (r->followed && window > FOLLOWED_WINDOW)
 		window = FOLLOWED_WINDOW;
@@ -70,8 +72,9 @@ static uint64_t in_window(const struct first_read *r)
 		return r->len;
 	if (!first_read_begins(r))
 		return to_end(r);
-	most = begins_stream(r) || ends_begin(r) ? FIRST_READS - r->offset : window;
-	want = ends_begin(r) ? most : r->offset + initial(r);
+	rest = brings_rest(r);
+	most = rest || (r->followed && is_of_first(r)) ? FIRST_READS - r->offset : window;
+	want = rest ? most : r->offset + initial(r);
 	if (want > most)
 		want = most;
 	if (want > r->size - r->offset)

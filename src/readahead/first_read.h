@@ -12,8 +12,8 @@
  * wait for the turns of others, and its first READs do not wait for that (sched/join.c): by themselves they bring
  * FIRST_READS of the file in two requests, which is all that many a reader wants.
  *
- * Who is known to come further in most files that he begins with (file_begin.h) has all of that by the first one, where the
- * disk reads it in the time of a seek; and else as much at once as these READs bring together.
+ * Who is known to come further in most files that he begins with (file_begin.h) has all of that by the first one, up to the
+ * last mark, where the disk reads it in the time of a seek; and else as much at once as these READs bring together.
  *
  * Who begins at the end (of an archive, a film, a table or a log: its index is there; or to read it backward) goes on before
  * it, which no window of the kernel brings: each READ costs a turn of the disk. The first one brings the end as a whole,
@@ -33,8 +33,6 @@
  */
 #define FIRST_READS	(UINT64_C(256) << 10)
 #define FIRST_READS_OWN (FIRST_READS / 2)
-/* ... and the first one at most, of who is known to come so far. */
-#define FIRST_READ_MOST (UINT64_C(1) << 20)
 /* Bytes of a file's end that the first READ there brings, of which a seek takes so many times the time. */
 #define LAST_READ	(UINT64_C(64) << 10)
 #define LAST_READ_SEEKS 4
@@ -68,7 +66,10 @@ static inline bool first_read_ends(const struct first_read *r)
 	       (!r->seek || r->seek >= LAST_READ_SEEKS * LAST_READ);
 }
 
-/* Whether it is such a read at all, for which the window need not be known; else what it asks for is what to fetch. */
+/*
+ * Whether it is such a read at all, for which neither the window need be known nor how far its reader comes; else what it
+ * asks for is what to fetch.
+ */
 static inline bool first_read_is(const struct first_read *r)
 {
 	return first_read_begins(r) || first_read_ends(r);

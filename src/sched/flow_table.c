@@ -63,8 +63,8 @@ static struct sched_group *group_find(struct sched_queue *q, uint64_t key)
 	struct sched_group *g;
 
 	LIST_FOREACH(g, &q->flows.group_hash[mix(key) % FLOW_HASH], hash)
-	if (g->key == key)
-		break;
+		if (g->key == key)
+			break;
 	return g;
 }
 
@@ -266,8 +266,8 @@ struct sched_flow *flow_get(struct sched_queue *q, const struct flow_id *id)
 	struct sched_flow *f;
 
 	LIST_FOREACH(f, flow_list(q, id), hash)
-	if (f->id.client == id->client && f->id.export_id == id->export_id)
-		break;
+		if (f->id.client == id->client && f->id.export_id == id->export_id)
+			break;
 	if (!f) {
 		if (q->flows.n > FLOWS_IDLE_MAX)
 			forget_one(q);

@@ -39,18 +39,25 @@ static bool is_stuck_within(const struct sched_req *at, const struct sched_req *
 	       r->offset < at->offset + at->io_len;
 }
 
-/* Whether a demand read that is stuck at what R is of counts in its stead: where R is a chunk any, else one before it. */
-static bool is_counted_by_another(const struct sched_queue *q, const struct sched_req *r)
+/* Whether a demand read is stuck at what R is of, that was so before BEFORE; NULL: at any time. */
+static bool is_stuck_at(const struct sched_queue *q, const struct sched_req *r,
+			const struct sched_req *before)
 {
 	const struct sched_req *at;
 
 	TAILQ_FOREACH(at, &q->stuck, age) {
-		if (at == r && r->class == SCHED_DEMAND)
+		if (at == before)
 			return false;
 		if (is_stuck_within(at, r))
 			return true;
 	}
 	return false;
+}
+
+/* Whether such a one counts in R's stead, which is stuck too: where R is a chunk any, else one before it. */
+static bool is_counted_by_another(const struct sched_queue *q, const struct sched_req *r)
+{
+	return is_stuck_at(q, r, r->class == SCHED_DEMAND ? r : NULL);
 }
 
 static bool file_hangs(const struct sched_queue *q, uint64_t file)
@@ -70,13 +77,7 @@ static bool file_hangs(const struct sched_queue *q, uint64_t file)
 /* Whether a demand read is stuck where R, one too, would be. */
 static bool place_hangs(const struct sched_queue *q, const struct sched_req *r)
 {
-	const struct sched_req *at;
-
-	if (r->class == SCHED_DEMAND)
-		TAILQ_FOREACH(at, &q->stuck, age)
-			if (is_stuck_within(at, r))
-				return true;
-	return false;
+	return r->class == SCHED_DEMAND && is_stuck_at(q, r, NULL);
 }
 
 bool would_hang(const struct sched_queue *q, const struct sched_req *r)

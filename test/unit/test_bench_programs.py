@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """bench/previews and bench/trees: servers that end badly, READs that fail, turns, and what is kept, with
 servers and clients that are made up."""
-import importlib.machinery
-import importlib.util
 import json
 import os
 import sys
@@ -14,18 +12,9 @@ import unittest
 import unittest.mock
 
 sys.dont_write_bytecode = True
-BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench")
-sys.path.insert(0, BENCH)
 
+from bench_modules import program  # noqa: E402
 import testbed  # noqa: E402
-
-
-def program(name):
-    """A program of bench as a module."""
-    loader = importlib.machinery.SourceFileLoader(name, os.path.join(BENCH, name))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
-    loader.exec_module(module)
-    return module
 
 
 class Ends(unittest.TestCase):

@@ -3,8 +3,6 @@
 """bench/compare and those who call it: disturbed rounds, what is kept of a run that is cut off, and
 going on from there, with servers and disks that are made up."""
 import contextlib
-import importlib.machinery
-import importlib.util
 import io
 import json
 import os
@@ -16,21 +14,12 @@ import unittest
 import unittest.mock
 
 sys.dont_write_bytecode = True
-BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench")
-sys.path.insert(0, BENCH)
 
+from bench_modules import program  # noqa: E402
 import testbed  # noqa: E402, F401
 import keeping  # noqa: E402
 import nfsload  # noqa: E402
 from experiments import comparing, experiment, measured  # noqa: E402
-
-
-def program(name):
-    """A program of bench as a module."""
-    loader = importlib.machinery.SourceFileLoader(name, os.path.join(BENCH, name))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
-    loader.exec_module(module)
-    return module
 
 
 class Stolen:

@@ -3,6 +3,13 @@
 #include "backing_host.h"
 #include "disk/prefetch.h"
 
+/* The backing of a file of two pages, F. */
+static struct backing *two_pages(struct host_file *f)
+{
+	host_file_make(f, "a", 2 * HOST_PAGE);
+	return get(f, SEC);
+}
+
 static bool is_left(struct backing *b, bool let_go)
 {
 	return demand_is_left(b, 0, HOST_PAGE, let_go);
@@ -12,10 +19,8 @@ static bool is_left(struct backing *b, bool let_go)
 static void test_what_has_come_is_not_fetched_again(void **state)
 {
 	struct host_file f;
-	struct backing *b;
+	struct backing *b = two_pages(&f);
 
-	host_file_make(&f, "a", 2 * HOST_PAGE);
-	b = get(&f, SEC);
 	assert_false(is_left(b, false));
 	assert_int_equal(truncate(f.path, MIB), 0); /* nobody has read the hole */
 	backing_refresh_size(b);
@@ -28,10 +33,8 @@ static void test_what_has_come_is_not_fetched_again(void **state)
 static void test_nobody_asks_whether_what_hangs_has_come(void **state)
 {
 	struct host_file f;
-	struct backing *b;
+	struct backing *b = two_pages(&f);
 
-	host_file_make(&f, "a", 2 * HOST_PAGE);
-	b = get(&f, SEC);
 	assert_true(is_left(b, true));
 	backing_put(b);
 	backing_slot_fini(&f.slot);
@@ -40,10 +43,8 @@ static void test_nobody_asks_whether_what_hangs_has_come(void **state)
 static void test_of_a_file_that_was_closed(void **state)
 {
 	struct host_file f;
-	struct backing *b;
+	struct backing *b = two_pages(&f);
 
-	host_file_make(&f, "a", 2 * HOST_PAGE);
-	b = get(&f, SEC);
 	backing_hold(b);
 	backing_put(b);
 	backing_slot_fini(&f.slot);

@@ -684,17 +684,24 @@ static void test_the_chunk_goes_on_while_its_readers_are_answered(void **state)
 	log_set_writer(NULL);
 }
 
+/* A dispatcher whose queue has N places. */
+static void start_with_places(uint32_t n)
+{
+	struct sched_limits l;
+
+	start(1);
+	l = dispatcher_limits(&dispatcher);
+	l.queue_max = n;
+	dispatcher_set_limits(&dispatcher, &l);
+}
+
 /* ... and those who are being answered still hold their places. */
 static void test_answers_to_be_given_are_bounded(void **state)
 {
 	struct sched_req chunk = item(SCHED_PREFETCH, 1, HANGS(IN_ANSWERS)), readers[WAITERS];
 	struct sched_req more = item(SCHED_DEMAND, 2, 0);
-	struct sched_limits l;
 
-	start(1);
-	l = dispatcher_limits(&dispatcher);
-	l.queue_max = WAITERS;
-	dispatcher_set_limits(&dispatcher, &l);
+	start_with_places(WAITERS);
 	assert_int_equal(dispatcher_submit(&dispatcher, &chunk), SCHED_ADDED);
 	await(&began, 1);
 	for (int i = 0; i < WAITERS; i++) {
@@ -717,12 +724,8 @@ static void test_who_is_let_go_has_his_place(void **state)
 	static const struct sched_req_ops ops = {
 		.execute = execute, .complete = ask_again, .finish = finish};
 	struct sched_req chunk = item(SCHED_PREFETCH, 4, HANGS(IN_EXECUTE)), readers[WAITERS];
-	struct sched_limits l;
 
-	start(1);
-	l = dispatcher_limits(&dispatcher);
-	l.queue_max = WAITERS;
-	dispatcher_set_limits(&dispatcher, &l);
+	start_with_places(WAITERS);
 	assert_int_equal(dispatcher_submit(&dispatcher, &chunk), SCHED_ADDED);
 	await(&inside, 1);
 	for (int i = 0; i < WAITERS; i++) {

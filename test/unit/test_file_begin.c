@@ -41,6 +41,7 @@ static void test_marks(void **state)
 	assert_int_equal(file_mark(1), 192 * KIB);
 	assert_int_equal(file_mark(2), 256 * KIB);
 	assert_int_equal(file_mark(FILE_MARKS - 1), MIB);
+	assert_int_equal(FILE_MARK_LAST, MIB);
 }
 
 /* After a few files it is known, and not before. */

@@ -4,8 +4,6 @@
 the pages made of it."""
 import argparse
 import glob
-import importlib.machinery
-import importlib.util
 import json
 import os
 import re
@@ -16,9 +14,8 @@ import unittest
 import unittest.mock
 
 sys.dont_write_bytecode = True
-BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench")
-sys.path.insert(0, BENCH)
 
+from bench_modules import BENCH, load, program  # noqa: E402
 import experiments  # noqa: E402
 import testbed  # noqa: E402, F401
 import compare_options  # noqa: E402
@@ -31,15 +28,6 @@ CALM = {"steal_percent": 1.0, "marked": False, "read_again_pages": 0}
 BUSY = {"steal_percent": 12.0, "marked": True, "read_again_pages": 0}
 MACHINE = {"cpu": "Example", "processors": 2, "memory_mb": 4096, "kernel": "6.1", "architecture":
            "x86_64", "distribution": "Debian", "ganesha": "4.3", "commit": "abc1234"}
-
-
-def load(path):
-    """A program as a module."""
-    name = os.path.basename(path)
-    loader = importlib.machinery.SourceFileLoader(name, path)
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
-    loader.exec_module(module)
-    return module
 
 
 class Small(Experiment):
@@ -105,7 +93,7 @@ class Names(unittest.TestCase):
 
 class Listed(unittest.TestCase):
     def test_estimates_stand_beside_what_it_took(self):
-        papers = load(os.path.join(BENCH, "papers"))
+        papers = program("papers")
         both = [type("Of", (Small,), {"name": name, "seconds_quick": 50, "seconds_full": 600})()
                 for name in ("e8", "e9")]
         with tempfile.TemporaryDirectory() as out:
@@ -122,7 +110,7 @@ class Listed(unittest.TestCase):
                              ["2", "min", "3", "min"])
 
     def test_one_made_in_pieces_took_as_long_as_its_rounds(self):
-        papers = load(os.path.join(BENCH, "papers"))
+        papers = program("papers")
         rounds_made = [{"circumstances": {"seconds": 40}}, {"failed": "x"}, {"circumstances": {"seconds": 30}}]
         with tempfile.TemporaryDirectory() as out:
             with open(f"{out}/e9.json", "w", encoding="utf-8") as file:
@@ -135,7 +123,7 @@ class Kept(unittest.TestCase):
         directory = tempfile.TemporaryDirectory(prefix="papers-")
         self.addCleanup(directory.cleanup)
         self.out, self.said = directory.name, []
-        self.papers = load(os.path.join(BENCH, "papers"))
+        self.papers = program("papers")
         self.papers.say = self.said.append
         quiet = unittest.mock.patch.object(rounds, "is_marked", lambda circumstances: False)
         quiet.start()

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """Traces that are made, and those out of nfsdump's text: nfsreplay (the only argument) takes both."""
 import collections
-import importlib.machinery
-import importlib.util
 import os
 import random
 import subprocess
@@ -12,24 +10,17 @@ import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
+
+from bench_modules import BENCH, program  # noqa: E402
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-DIRECTORY = os.path.join(HERE, "..", "..", "bench", "nfsreplay")
+DIRECTORY = os.path.join(BENCH, "nfsreplay")
 SAMPLE = os.path.join(HERE, "sample.nfsdump")
 NFSREPLAY = None
 
-
-def program(name):
-    """A program of bench/nfsreplay as a module."""
-    loader = importlib.machinery.SourceFileLoader(name.replace("-", "_"), f"{DIRECTORY}/{name}")
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    return module
-
-
-make_trace = program("make-trace")
-from_nfsdump = program("from-nfsdump")
+make_trace = program("nfsreplay/make-trace")
+from_nfsdump = program("nfsreplay/from-nfsdump")
 import nfsdump  # noqa: E402  found by what these two put into sys.path
-sys.path.insert(0, os.path.join(DIRECTORY, ".."))
 import testbed  # noqa: E402, F401  finds what the others import
 from experiments import rounds, traces  # noqa: E402
 import tracetext  # noqa: E402

@@ -1,17 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """The named workloads and servers and the verdicts of bench/compare, and those of bench/figure5."""
-import importlib.machinery
-import importlib.util
 import os
 import sys
 import types
 import unittest
 
 sys.dont_write_bytecode = True
-BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench")
-sys.path.insert(0, BENCH)
 
+from bench_modules import BENCH, program  # noqa: E402
 import disktime  # noqa: E402
 import isolation  # noqa: E402
 import plot  # noqa: E402
@@ -313,14 +310,6 @@ class Servers(unittest.TestCase):
         for wrong in ("old", f"ra:{here}", "old:/nowhere/libfsalra.so"):
             with self.assertRaises(SystemExit):
                 self.settings("ra", beside=(wrong,))
-
-
-def program(name):
-    """A program of bench as a module."""
-    loader = importlib.machinery.SourceFileLoader(name, os.path.join(BENCH, name))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
-    loader.exec_module(module)
-    return module
 
 
 class Figure5(unittest.TestCase):
