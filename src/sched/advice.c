@@ -39,6 +39,8 @@ uint32_t sched_streams(const struct sched_queue *q)
 
 uint64_t sched_chunk(const struct sched_queue *q)
 {
+	if (q->direct)
+		return cost_chunk_direct(&q->cost, &q->limits.cost);
 	return cost_chunk(&q->cost, &q->limits.cost, sched_streams(q), demands_about(q));
 }
 

@@ -13,6 +13,10 @@
 /* Chunk sizes are multiples of this. */
 #define CHUNK_STEP (256u << 10)
 
+/* A turn of a device that serves reads beside each other (ns), and its bytes at least. */
+#define DIRECT_TURN  UINT64_C(4000000)
+#define DIRECT_BYTES (1u << 20)
+
 /* A disk of 7200 rpm, until the device has shown what it is. */
 static const struct cost_model prior = {.ns_per_byte = 8, .seek_ns = 9e6};
 
@@ -115,6 +119,22 @@ uint64_t cost_chunk_within(const struct cost_limits *l, double bytes)
 	return chunk < l->chunk_min ? l->chunk_min : chunk;
 }
 
+/* The bytes of a turn of which no more than its share goes into the seek that it begins with. */
+static double worth_its_seek(const struct cost_model *m, const struct cost_limits *l)
+{
+	return m->seek_ns / m->ns_per_byte * (100 - l->seek_share) / l->seek_share;
+}
+
+uint64_t cost_chunk_direct(const struct cost_model *m, const struct cost_limits *l)
+{
+	double bytes = (double)cost_run_bytes(m, DIRECT_TURN), worth;
+
+	worth = bytes > 0 && cost_seek_known(m) ? worth_its_seek(m, l) : 0;
+	if (worth > bytes)
+		bytes = worth;
+	return cost_chunk_within(l, bytes > DIRECT_BYTES ? bytes : DIRECT_BYTES);
+}
+
 uint64_t cost_slice(const struct cost_model *m, const struct cost_limits *l, uint32_t n)
 {
 	uint64_t seek = (uint64_t)m->seek_ns, least = l->demand_wait / 4;
@@ -189,7 +209,7 @@ uint64_t cost_chunk(const struct cost_model *m, const struct cost_limits *l, uin
 	if (!streams)
 		streams = 1;
 	if (m->runs >= COST_SURE && m->jumps >= COST_SURE) {
-		bytes = m->seek_ns / m->ns_per_byte * (100 - l->seek_share) / l->seek_share;
+		bytes = worth_its_seek(m, l);
 		fit = fit_in(m, (double)l->max_wait / ROUNDS / streams);
 		if (fit > bytes)
 			bytes = fit;

@@ -7,7 +7,8 @@
  * up to a round of a third of the longest wait. N streams served in turn each wait N turns: for a
  * longest wait L a turn may take no more than L/N. Where small demand reads are about, a turn is
  * interrupted after a slice, Demand_Wait less a seek; since the disk has to seek then anyway,
- * chunks need be no longer than that.
+ * chunks need be no longer than that. Where nothing seeks a turn is a few milliseconds: longer ones
+ * would only make others wait, and shorter ones cost the processor more.
  *
  * A run far slower than the others, or a jump far faster than the bandwidth allows, is an accident
  * and not believed; nor is a jump far slower than any seek: it hung. So many of them in a row as an
@@ -59,6 +60,11 @@ void cost_restore(struct cost_model *m, double ns_per_byte, double seek_ns);
  */
 uint64_t cost_chunk(const struct cost_model *m, const struct cost_limits *l, uint32_t streams,
 		    bool demands);
+/*
+ * The same of a device that serves reads beside each other, as flash does: whoever is not waiting here finds what was
+ * handed out before him, so a chunk is short, unless seeks do cost.
+ */
+uint64_t cost_chunk_direct(const struct cost_model *m, const struct cost_limits *l);
 /* Chunks of about so many BYTES, as whole steps within the limits. */
 uint64_t cost_chunk_within(const struct cost_limits *l, double bytes);
 /* Bytes that are read in one place in NS; 0: that is not known yet. */

@@ -261,6 +261,18 @@ struct cost_model dispatcher_passed(struct dispatcher *d, uint64_t end, uint64_t
 	return cost;
 }
 
+struct cost_model dispatcher_observe_direct(struct dispatcher *d, uint64_t len, uint64_t service,
+					    bool goes_on)
+{
+	struct cost_model cost;
+
+	lock_take(&d->lock);
+	cost_observe(&d->queue.cost, len, service, goes_on);
+	cost = d->queue.cost;
+	lock_drop(&d->lock);
+	return cost;
+}
+
 void dispatcher_observe_among(struct dispatcher *d, uint64_t len, uint32_t seeks, uint64_t service)
 {
 	lock_take(&d->lock);
@@ -336,6 +348,14 @@ void dispatcher_set_past(struct dispatcher *d, bool on)
 {
 	lock_take(&d->lock);
 	sched_set_past(&d->queue, on);
+	lock_drop(&d->lock);
+}
+
+void dispatcher_set_direct(struct dispatcher *d, bool on)
+{
+	lock_take(&d->lock);
+	d->queue.direct = on;
+	dispatcher_advise(d);
 	lock_drop(&d->lock);
 }
 

@@ -147,6 +147,8 @@ enum sched_verdict dispatcher_submit_or_pass(struct dispatcher *d, struct sched_
 void dispatcher_went_past(struct dispatcher *d, struct sched_req *r);
 /* As sched_set_past(). */
 void dispatcher_set_past(struct dispatcher *d, bool on);
+/* Demand reads go past the queue, to a device that serves them beside what is handed out: cost_chunk_direct(). */
+void dispatcher_set_direct(struct dispatcher *d, bool on);
 /* So many of the server's threads may wait for room, of all devices' queues, ROOM_GATE_MAX (common/room_gate.h) at most. */
 void dispatcher_set_full_threads(uint32_t max);
 /*
@@ -180,6 +182,12 @@ void dispatcher_want(struct dispatcher *d, struct sched_req *r, const struct flo
 /* As sched_observe() and sched_passed(); each returns what the model is then. */
 struct cost_model dispatcher_observe(struct dispatcher *d, uint64_t block, uint64_t len,
 				     uint64_t service);
+/*
+ * LEN bytes came in SERVICE ns from a device that serves reads beside each other, of which that is this one's part; GOES_ON:
+ * they are the next ones of its chunk.
+ */
+struct cost_model dispatcher_observe_direct(struct dispatcher *d, uint64_t len, uint64_t service,
+					    bool goes_on);
 /* LEN bytes in several places came together in SERVICE ns, with SEEKS: cost_observe_among(). */
 void dispatcher_observe_among(struct dispatcher *d, uint64_t len, uint32_t seeks, uint64_t service);
 struct cost_model dispatcher_passed(struct dispatcher *d, uint64_t end, uint64_t len,

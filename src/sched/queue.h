@@ -229,6 +229,7 @@ struct sched_queue {
 	bool short_too;	 /* ... and for short chunks */
 	bool pieces_too; /* ... and for one in pieces */
 	bool one_each;	 /* ... and none of a flow that has one running (drive_reads.h) */
+	bool direct;	 /* reads go past it, and what is handed out is served beside them */
 	uint32_t queued, running, stalled;
 	uint32_t by_class[SCHED_CLASSES]; /* queued */
 	uint32_t short_chunks;		  /* of them chunks that may be at the drive with others */

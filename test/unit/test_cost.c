@@ -247,6 +247,40 @@ static void test_a_disk_without_seeks(void **state)
 	assert_in_range(cost_chunk(&m, &l.cost, 8, false), l.cost.chunk_min, l.cost.chunk_max);
 }
 
+/* Where reads are served beside each other a chunk keeps them waiting for milliseconds, and no less than is worth while. */
+static void test_a_turn_beside_others(void **state)
+{
+	struct sched_limits l = default_limits();
+	struct cost_model m = {0};
+
+	l.cost.chunk_max = 16 * MIB;
+	assert_int_equal(cost_chunk_direct(&m, &l.cost), MIB); /* nothing is known yet */
+	for (int i = 0; i < 8; i++)
+		cost_observe(&m, 512 * KIB, 512 * KIB, true); /* 1 GB/s */
+	assert_int_equal(cost_chunk_direct(&m, &l.cost), 15 * MIB / 4);
+	for (int i = 0; i < 8; i++)
+		cost_observe(&m, 512 * KIB, 512 * KIB + 100000, false);
+	assert_int_equal(cost_chunk_direct(&m, &l.cost), 15 * MIB / 4);
+	for (int i = 0; i < 100; i++)
+		cost_observe(&m, 512 * KIB, 8 * 512 * KIB, true); /* a slow card */
+	assert_int_equal(cost_chunk_direct(&m, &l.cost), MIB);
+	l.cost.chunk_max = 512 * KIB;
+	assert_int_equal(cost_chunk_direct(&m, &l.cost), 512 * KIB);
+}
+
+/* What says that it does not rotate, and seeks: a virtual machine's disk, an array's. */
+static void test_a_turn_beside_others_that_seeks(void **state)
+{
+	struct sched_limits l = default_limits();
+	struct cost_model m = {0};
+
+	l.cost.chunk_max = 16 * MIB;
+	learn_disk(&m);
+	l.cost.seek_share = 10;
+	assert_in_range(cost_chunk_direct(&m, &l.cost), 9 * cost_seek_bytes(&m) - MIB,
+			9 * cost_seek_bytes(&m));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -266,6 +300,8 @@ int main(void)
 		cmocka_unit_test(test_seeks_among_others),
 		cmocka_unit_test(test_seeks_among_others_of_a_fast_disk),
 		cmocka_unit_test(test_what_goes_into_a_slice),
+		cmocka_unit_test(test_a_turn_beside_others),
+		cmocka_unit_test(test_a_turn_beside_others_that_seeks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
