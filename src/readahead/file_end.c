@@ -113,6 +113,7 @@ bool file_ends_read(struct file_ends *e, struct heur_file *f, const struct reada
 		return false;
 	known = is_known(f, read);
 	f->end.len = 0;
+	f->end.whole = false;
 	if (!is_at_end(read))
 		return false;
 	f->end.reader = read->reader;
@@ -121,5 +122,6 @@ bool file_ends_read(struct file_ends *e, struct heur_file *f, const struct reada
 	f->end.reads = f->reads - 1;
 	if (!known)
 		count_for_all(e, read->reader, true);
-	return is_worth(e, read->reader);
+	f->end.whole = is_worth(e, read->reader);
+	return f->end.whole;
 }

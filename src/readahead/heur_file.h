@@ -52,6 +52,7 @@ struct heur_file {
 		uint64_t offset;
 		uint64_t reads; /* before it */
 		uint64_t last;	/* ns: when one came */
+		bool whole;	/* ... and the end was worth bringing as a whole */
 	} end;
 	uint16_t key_len;
 	uint8_t key[];

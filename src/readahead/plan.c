@@ -348,7 +348,7 @@ void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 	uint64_t begin = way_begin(c->way, read->size);
 	uint64_t read_end = anew ? c->next : c->read_end, len, unread, bytes;
 
-	if (c->queued && !outruns(t, c, read))
+	if (young_is_early(ra, t, c, read) || (c->queued && !outruns(t, c, read)))
 		return;
 	if (!anew && (young_has_enough(ra, t, c, read) || may_wait_long(c, read)))
 		return;

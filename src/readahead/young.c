@@ -26,6 +26,8 @@
  */
 #define BACKWARD_FIRST 3
 #define BACKWARD_SHARE 4
+/* Up to here (bytes of a run) the kernel's own read-ahead does, where nothing seeks. */
+#define KERNEL_RUN (UINT64_C(512) << 10)
 
 bool young_is_unknown(const struct readahead *ra, const struct readahead_tuning *t,
 		      const struct cursor *c)
@@ -39,6 +41,30 @@ static bool may_be_short(const struct readahead *ra, const struct readahead_tuni
 			 const struct cursor *c, const struct readahead_read *read)
 {
 	return read->streams <= STREAMS_FEW && young_is_unknown(ra, t, c);
+}
+
+/* Whether C's reader goes backward in what his first READ brought of the file's end. */
+static bool is_in_tail(const struct cursor *c, const struct readahead_read *read)
+{
+	return c->file->end.whole &&
+	       way_offset(c->way, c->next, c->next) + read->tail >= read->size;
+}
+
+bool young_is_early(const struct readahead *ra, const struct readahead_tuning *t,
+		    const struct cursor *c, const struct readahead_read *read)
+{
+	if (!cursor_is_first(c))
+		return false;
+	if (c->way == WAY_BACKWARD)
+		return read->tail && is_in_tail(c, read);
+	return read->direct && c->file->set.n == 1 && c->next - c->start < KERNEL_RUN &&
+	       young_is_unknown(ra, t, c);
+}
+
+/* Whether what is fetched for C grows with what it has come to: backward, where nothing seeks. */
+static bool grows(const struct cursor *c, const struct readahead_read *read)
+{
+	return read->direct && c->way == WAY_BACKWARD && c->next - c->start < SHORT_RUN;
 }
 
 /* Whether nothing else is fetched in between, for anybody: then a chunk behind another costs no seek. */
@@ -62,6 +88,8 @@ bool young_has_enough(const struct readahead *ra, const struct readahead_tuning 
 {
 	uint64_t asked = c->ra_end - c->start, come = c->next - c->start, rest;
 
+	if (grows(c, read))
+		return asked - come > come;
 	if (!young_is_unknown(ra, t, c))
 		return false;
 	if (read->streams > STREAMS_FEW &&
@@ -121,7 +149,11 @@ void young_chunk(const struct readahead *ra, struct window_limits *l,
 		 const struct readahead_tuning *t, const struct cursor *c,
 		 const struct readahead_read *read, uint64_t from)
 {
-	if (may_be_short(ra, t, c, read))
+	uint64_t come = c->next - c->start;
+
+	if (grows(c, read))
+		l->chunk = come < l->chunk ? come : l->chunk;
+	else if (may_be_short(ra, t, c, read))
 		shorten(ra, l, t, c, read, from);
 	else if (c->way == WAY_BACKWARD && c->reader && is_alone(ra, c, read))
 		begin_backward(l, t, c, read, from);

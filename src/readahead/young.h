@@ -9,7 +9,11 @@
  *                          (readahead_reads_on)
  *
  * A chunk for who wants no more costs bytes where he is alone, and a seek where he is not. Of a lone backward reader every
- * chunk costs one. All with the file's lock.
+ * chunk costs one.
+ *
+ * Where nothing seeks, and the kernel reads ahead of READs, a first chunk comes when that has brought some, and of a backward
+ * reader, for whom it does not, each brings as much as he has come to. Who goes backward in the end of a file that his
+ * first READ brought needs none until he leaves it. All with the file's lock.
  */
 #ifndef READAHEAD_YOUNG_H
 #define READAHEAD_YOUNG_H
@@ -26,6 +30,9 @@ struct window_limits;
 /* Whether C's run may be over soon, for all that is known of its reader. */
 bool young_is_unknown(const struct readahead *ra, const struct readahead_tuning *t,
 		      const struct cursor *c);
+/* Whether it is too early for the first chunk of C: what it would bring is there, or comes without it. */
+bool young_is_early(const struct readahead *ra, const struct readahead_tuning *t,
+		    const struct cursor *c, const struct readahead_read *read);
 /*
  * Whether that reader has just begun with what was asked for: who reads on comes far enough while that arrives, and of
  * who does not no second chunk is thrown away. Among several streams until he has come to SHORT_RUN; of one of several in

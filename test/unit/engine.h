@@ -10,10 +10,11 @@ struct engine {
 	struct readahead *ra;
 	struct readahead_tuning tuning;
 	struct readahead_counters counters;
-	uint64_t now, chunk, seek, kept;
+	uint64_t now, chunk, seek, tail, kept;
 	uint32_t streams, reader;
 	uint16_t account;
 	double price;
+	bool direct;
 };
 
 static inline struct engine *engine_make_limited(const char *heuristic,
@@ -82,6 +83,8 @@ static inline struct readahead_plan engine_read(struct engine *e, uint64_t file,
 		.chunk = e->chunk,
 		.streams = e->streams,
 		.seek = e->seek,
+		.tail = e->tail,
+		.direct = e->direct,
 		.price = e->price,
 		.kept = e->kept,
 		.file = file,
@@ -105,6 +108,8 @@ static inline struct readahead_plan engine_start(struct engine *e,
 				    .chunk = e->chunk,
 				    .streams = e->streams,
 				    .seek = e->seek,
+				    .tail = e->tail,
+				    .direct = e->direct,
 				    .price = e->price,
 				    .kept = e->kept};
 	struct readahead_plan next;
