@@ -29,6 +29,10 @@
 
 #define DEVICES_MAX 64
 
+/* Bytes that a step of a chunk has at the device, with what is asked for ahead of it; and turns' worth that are enough. */
+#define DEVICE_STEP   (UINT64_C(768) << 10)
+#define DEVICE_ENOUGH 2
+
 /*
  * A cluster that a FSAL reaches by itself has a number with this major one, which no block device has, and
  * a minor one below the bound (20 bits, as the kernel's).
@@ -111,6 +115,12 @@ static inline bool device_queues_writeback(struct device *d)
 	return atomic_load_explicit(&d->own_queues, memory_order_relaxed);
 }
 
+/* Whether reads go past the queue of a device of our own, whoever else writes: as flash, it serves them beside each other. */
+static inline bool device_is_direct(struct device *d)
+{
+	return !device_queues_writeback(d) && !device_joins_only(d);
+}
+
 /* Whether the kernel has writes for it that are not of our turns: reads are at it together, not one by one. */
 static inline bool device_is_written(struct device *d)
 {
@@ -121,6 +131,18 @@ static inline bool device_is_written(struct device *d)
 static inline bool device_is_crowded(struct device *d)
 {
 	return atomic_load_explicit(&d->fsyncs.now, memory_order_relaxed) || device_is_written(d);
+}
+
+/*
+ * Whether a device that serves reads beside each other is kept busy for long by steps of ours, of which the caller has MINE, or will
+ * have one: what is asked for ahead of one then only makes others wait, whose READs go there past us.
+ */
+static inline bool device_is_shared(struct device *d, uint32_t mine)
+{
+	uint32_t n = atomic_load_explicit(&d->reading, memory_order_relaxed) + 1 - mine;
+
+	return device_is_direct(d) &&
+	       n * DEVICE_STEP > DEVICE_ENOUGH * dispatcher_chunk(&d->dispatcher);
 }
 
 /* How that was at some time, and whether it was so then or has been at all since. */
@@ -180,11 +202,11 @@ void device_set_learnt(struct device *d, uint32_t depth);
 void device_unuse(uint64_t devices);
 /*
  * LEN bytes that lie in SPAN came from the device, not from memory, in SERVICE ns, READERS reads being
- * under way when that began: what it costs to seek, and whether it does. A virtual machine's disk often
- * says that it rotates and does not.
+ * under way when that began, for a chunk whose step before it came too (GOES_ON), or not: what it costs to seek, and
+ * whether it does. A virtual machine's disk often says that it rotates and does not.
  */
 void device_observe(struct device *d, const struct extent_span *span, uint64_t len,
-		    uint64_t service, uint32_t readers);
+		    uint64_t service, uint32_t readers, bool goes_on);
 /* Whether a READ that goes past the queue should be measured now. */
 bool device_sample_due(struct device *d, uint64_t now);
 /* The kernel's own read-ahead on D's files, in bytes, as of the last second; 0: none. */

@@ -115,7 +115,9 @@ uint32_t device_mode_depth(const struct device_mode *m)
 {
 	uint32_t depth = device_mode_own_depth(m);
 
-	return m->foreign_writes && depth < DEVICE_DEPTH_FOREIGN ? DEVICE_DEPTH_FOREIGN : depth;
+	if (!m->foreign_writes || !device_mode_own_queues(m) || depth >= DEVICE_DEPTH_FOREIGN)
+		return depth;
+	return DEVICE_DEPTH_FOREIGN;
 }
 
 uint32_t device_mode_scattered(const struct device_mode *m)

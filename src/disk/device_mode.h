@@ -13,7 +13,7 @@
  *     | direct|     | queue|     seeks cost >= 4 ms     | direct     |
  *     +-------+     +------+                            +------------+
  *
- *   over each of these, while others than us write to the device: at least 32, direct
+ *   over those that queue, while others than us write to the device: at least 32, direct
  *   ... while fsyncs of ours do, of what had no turns: at least 32; demand reads queue as before
  *
  *   a cluster (device_use_cluster()): as many as were found to bring most, direct, but for clients after whom others

@@ -8,7 +8,8 @@
 struct timed {
 	uint64_t begun; /* ns */
 	uint32_t readers;
-	bool untold; /* it says nothing of the device */
+	bool untold;  /* it says nothing of the device */
+	bool goes_on; /* where its chunk has come to */
 	struct device_crowd crowd;
 };
 
@@ -41,7 +42,7 @@ static void end(const struct timed *t, struct dispatcher *d, struct backing *b, 
 	if (device_was_crowded(b->device, &t->crowd))
 		dispatcher_passed(&b->device->dispatcher, span.end, (uint64_t)got, service);
 	else
-		device_observe(b->device, &span, (uint64_t)got, service, t->readers);
+		device_observe(b->device, &span, (uint64_t)got, service, t->readers, t->goes_on);
 }
 
 /* ---- into a reply ------------------------------------------------------------------------ */
@@ -60,11 +61,12 @@ ssize_t fetch_reply(struct dispatcher *d, struct backing *b, const struct iovec 
 
 /* PARTLY: some of it was there, or on its way, so that what it takes is not what LEN bytes take. */
 static ssize_t bring_timed(struct dispatcher *d, struct backing *b, struct kernel_windows *w,
-			   uint64_t offset, uint64_t len, bool partly)
+			   uint64_t offset, uint64_t len, bool partly, bool goes_on)
 {
 	struct timed t = begin(d, b, partly);
 	ssize_t got = b->ops->fetch(d, b, w, offset, len);
 
+	t.goes_on = goes_on;
 	end(&t, d, b, offset, got);
 	return got;
 }
@@ -73,7 +75,7 @@ ssize_t fetch_cache(struct dispatcher *d, struct backing *b, uint64_t offset, ui
 {
 	if (backing_resident(b, offset, len))
 		return (ssize_t)len;
-	return bring_timed(d, b, NULL, offset, len, false);
+	return bring_timed(d, b, NULL, offset, len, false, false);
 }
 
 ssize_t fetch_begun(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len)
@@ -227,13 +229,16 @@ ssize_t fetch_chunk_next(struct fetch_chunk *c, uint64_t offset, uint64_t len, b
 		ask_group(c, offset);
 	if (c->turn && len > c->windows.end - offset)
 		len = c->windows.end - offset;
+	if (len > FETCH_SHARED && device_is_shared(c->b->device, 0))
+		len = FETCH_SHARED;
 	/* what is on its way may count as resident */
 	asked = c->windows.begun > offset && offset + len > c->group.there;
 	*already = !asked && backing_resident(c->b, offset, len);
 	if (*already)
 		return (ssize_t)len;
 	got = bring_timed(c->d, c->b, &c->windows, offset, len,
-			  c->turn || (!asked && is_there_in_part(c->b, offset, len)));
+			  c->turn || (!asked && is_there_in_part(c->b, offset, len)), c->came);
+	c->came = got > 0;
 	if (c->turn && got > 0)
 		observe_together(c, offset + (uint64_t)got);
 	return got;

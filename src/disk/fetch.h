@@ -32,6 +32,8 @@
 #define FETCH_PIECE_MIN (UINT32_C(64) << 10)
 /* ... of which one byte is read. */
 #define FETCH_UNIT (UINT64_C(64) << 10)
+/* Bytes of a step at most where several chunks share a device that serves them beside each other. */
+#define FETCH_SHARED (UINT64_C(256) << 10)
 
 /*
  * LEN bytes of B, of which the caller has a use, at OFFSET. Returns how many are there from OFFSET on:
@@ -62,6 +64,7 @@ struct fetch_chunk {
 	uint64_t turn; /* bytes in whose time it is asked for together; 0: in steps */
 	uint64_t seek; /* bytes */
 	bool beside;   /* others are at the device with it */
+	bool came;     /* its last step came from the device */
 	struct {       /* what the device was asked for at BEGUN (ns), as far as windows.end */
 		uint64_t begun, len;
 		uint64_t there; /* but for what was in memory up to this offset */
@@ -83,8 +86,8 @@ void fetch_chunk_together(struct fetch_chunk *c, struct dispatcher *d, struct ba
 void fetch_chunk_short(struct fetch_chunk *c, struct dispatcher *d, struct backing *b,
 		       uint64_t offset, uint64_t len);
 /*
- * As fetch_cache(), of the step behind the last one; no farther than what was asked for together. *ALREADY: all that it
- * returns was there before.
+ * As fetch_cache(), of the step behind the last one; no farther than what was asked for together, and no more than
+ * FETCH_SHARED where device_is_shared(). *ALREADY: all that it returns was there before.
  */
 ssize_t fetch_chunk_next(struct fetch_chunk *c, uint64_t offset, uint64_t len, bool *already);
 /* Whether no group of it is still to be asked for. */

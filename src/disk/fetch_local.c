@@ -170,9 +170,13 @@ static void begin_behind(struct backing *b, struct kernel_windows *w, uint64_t u
 static bool begin_step(struct backing *b, struct kernel_windows *w, uint64_t offset, uint64_t upto,
 		       uint32_t piece)
 {
-	uint64_t with = upto + ahead_of(b->device, w->begun, upto, upto - offset), from;
+	bool shared = device_is_shared(b->device, 1) && upto > w->size;
+	uint64_t with = upto, from;
 
-	kernel_windows_start(w, b, with);
+	if (!shared)
+		with += ahead_of(b->device, w->begun, upto, upto - offset);
+	/* windows are one ahead of what they are asked for */
+	kernel_windows_start(w, b, shared ? upto - w->size : with);
 	from = w->begun > offset ? w->begun : offset;
 	if (w->going)
 		return will_need(b, from, upto, piece);

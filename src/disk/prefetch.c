@@ -203,6 +203,7 @@ static void start(struct dispatcher *d, struct prefetch *p)
 				    .chunk = dispatcher_chunk(d),
 				    .streams = dispatcher_streams(d),
 				    .seek = dispatcher_seek_bytes(d),
+				    .direct = device_is_direct(p->backing->device),
 				    .price = board_readahead_price(&p->backing->device->prices),
 				    .kept = p->backing->kept_for,
 				    .file = p->backing->file,

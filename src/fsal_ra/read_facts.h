@@ -19,6 +19,16 @@ static inline void count_for_price(const struct call *call, size_t amount)
 	ra_prices_read(ra_handle_of(call->obj_hdl)->slot.file_hash, call->read_arg->offset, amount);
 }
 
+/* Bytes of a file's end that the first READ there brings of B's file. */
+static inline uint64_t read_tail(struct backing *b)
+{
+	struct first_read last = {.seek = dispatcher_seek_bytes(&b->device->dispatcher),
+				  .ends = true};
+
+	last.size = LAST_READ;
+	return device_queues_demand(b->device) && first_read_ends(&last) ? LAST_READ : 0;
+}
+
 /* The device's part of what the engine is told of R, which is of B's file. */
 static inline void read_ask_device(struct readahead_read *r, struct backing *b)
 {
@@ -28,6 +38,8 @@ static inline void read_ask_device(struct readahead_read *r, struct backing *b)
 	r->chunk = dispatcher_chunk(&b->device->dispatcher);
 	r->streams = dispatcher_streams(&b->device->dispatcher);
 	r->seek = dispatcher_seek_bytes(&b->device->dispatcher);
+	r->tail = read_tail(b);
+	r->direct = device_is_direct(b->device);
 	r->price = board_readahead_price(&b->device->prices);
 	r->kept = b->kept_for;
 	r->file = b->file;

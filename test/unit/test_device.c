@@ -92,6 +92,34 @@ static void test_seeks_that_cost_nothing_make_flash(void **state)
 	assert_non_null(strstr(host_log, "a rotating disk again"));
 }
 
+/* N steps of a chunk came, a READER beside the others of READERS, after one that began at its SEEK. */
+static void steps(struct device *d, int n, uint64_t ns, uint64_t seek, uint32_t readers)
+{
+	struct extent_span span = {.pieces = 1, .end = 512 * KIB};
+	struct sched_limits limits = dispatcher_limits(&d->dispatcher);
+
+	for (int i = 0; i < n; i++) {
+		device_observe(d, &span, 512 * KIB, readers * (ns + seek), readers, false);
+		device_observe(d, &span, 512 * KIB, readers * ns, readers, true);
+	}
+	dispatcher_set_limits(&d->dispatcher, &limits); /* it advises by them */
+}
+
+/* Chunks go beside READs that nobody sees here: they are short. But what seeks after all is asked for much at once. */
+static void test_chunks_of_a_flash_are_short(void **state)
+{
+	struct device *f;
+
+	kernel_says(DEV, false, 0);
+	f = use(DEV, 0);
+	assert_true(device_is_direct(f));
+	assert_int_equal(dispatcher_chunk(&f->dispatcher), MIB);
+	steps(f, 16, MSEC, 100000, 8);
+	assert_int_equal(dispatcher_chunk(&f->dispatcher), 2 * MIB); /* 4 ms of it */
+	steps(f, 16, MSEC, 9 * MSEC, 8);
+	assert_in_range(dispatcher_chunk(&f->dispatcher), 12 * MIB, 16 * MIB);
+}
+
 /* A file of which each MiB lies elsewhere is read in steps, of which only every other one seeks, within it. */
 static void read_in_pieces(struct device *d, uint64_t seek)
 {
@@ -102,7 +130,7 @@ static void read_in_pieces(struct device *d, uint64_t seek)
 		span.pieces = 1 + span.seeks;
 		span.block = span.end;
 		span.end += 512 * KIB + span.seeks * 100 * MIB;
-		device_observe(d, &span, 512 * KIB, 4 * MSEC + span.seeks * seek, 1);
+		device_observe(d, &span, 512 * KIB, 4 * MSEC + span.seeks * seek, 1, false);
 	}
 }
 
@@ -200,7 +228,7 @@ static void test_a_lesson_during_others_writes_stays(void **state)
 	for (int i = 0; i < 20; i++)
 		device_watch_writes(d);
 	seeks(d, 10000);
-	assert_int_equal(dispatcher_depth(&d->dispatcher), 32);
+	assert_int_equal(dispatcher_depth(&d->dispatcher), 8); /* no READ waits in its queue */
 	assert_int_equal(device_depth(d), 8);
 	device_forget_writes();
 	assert_int_equal(dispatcher_depth(&d->dispatcher), 8);
@@ -504,6 +532,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_disk_and_a_flash),
 		TEST(test_seeks_that_cost_nothing_make_flash),
+		TEST(test_chunks_of_a_flash_are_short),
 		TEST(test_a_file_in_pieces_makes_no_flash_of_a_disk),
 		TEST(test_a_drives_own_queue),
 		TEST(test_a_configured_depth_learns_nothing),

@@ -375,6 +375,21 @@ static void test_else_a_step_is(void **state)
 	assert_true(order.first_asked <= 2 * STEP);
 }
 
+/* Flash, at which others' chunks are too: its READs go there past us, and wait for all that was asked for before. */
+static void test_a_step_is_short_beside_others(void **state)
+{
+	struct readahead_plan plan;
+
+	chunk = 4 * MIB;
+	plan = plan_some();
+	atomic_store(&b->device->queues, false);
+	atomic_store(&b->device->own_queues, false);
+	atomic_store(&b->device->reading, 7);
+	prefetch_submit(prefetch_new(io, b, &plan, 8 * STEP, reader));
+	wait_idle();
+	assert_int_equal(atomic_load(&longest), FETCH_SHARED);
+}
+
 /* 16 KiB of each 128: those, each once, and nothing between them. */
 /* Asked for, and not only waited for. */
 static bool is_absent(size_t len, off_t offset)
@@ -1394,6 +1409,7 @@ int main(void)
 		TEST(test_beside_others_writes_much_is_asked_for_at_once),
 		TEST(test_beside_our_fsyncs_much_is_asked_for_at_once),
 		TEST(test_else_a_step_is),
+		TEST(test_a_step_is_short_beside_others),
 		TEST(test_records_are_read_and_nothing_between),
 		TEST(test_records_go_together),
 		TEST(test_the_next_record_is_asked_for_before_one_is_there),
