@@ -276,7 +276,8 @@ class Ahead:
             part = size // (4 if ratio > FAR else 2)
             return min(size, min(max(part, self._least), self._most))
         if _cheap(ratio, False) and (size < self._found or cheap and not memory_short):
-            return max(size, size * 2 if size < self._most // 2 else self._most, self._least)
+            twice = max(size * 2 if size < self._most // 2 else self._most, self._least)
+            return max(size, twice if cheap else min(twice, self._found))
         if size > self._found and not (_cheap(ratio, True) and cheap):
             return self._found if size // 2 < max(self._found, self._least) else size // 2
         return size

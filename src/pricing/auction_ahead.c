@@ -101,18 +101,27 @@ static uint32_t between(uint32_t x, const struct auction_ahead_limits *l)
 	return x < l->least ? l->least : x > l->most ? l->most : x;
 }
 
+/* Twice as far, but not further than found where the server is not cheap. */
+static uint32_t longer(const struct view *v)
+{
+	uint32_t twice = v->size < v->l->most / 2 ? v->size * 2 : v->l->most;
+
+	if (twice < v->l->least)
+		twice = v->l->least;
+	return twice > v->s->found && !server_cheap(v) ? v->s->found : twice;
+}
+
 /* KiB that it becomes; always between the limits, but for what was found. */
 static uint32_t resized(const struct view *v, enum step step)
 {
 	const uint32_t part = v->size / (step == LEAST ? 4 : 2);
-	const uint32_t twice = v->size < v->l->most / 2 ? v->size * 2 : v->l->most;
 
 	switch (step) {
 	case LESS:
 	case LEAST:
 		return between(part, v->l);
 	case MORE:
-		return twice < v->l->least ? v->l->least : twice;
+		return longer(v);
 	case BACK:
 		return part < v->s->found || part < v->l->least ? v->s->found : part;
 	default:
