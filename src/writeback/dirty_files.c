@@ -147,6 +147,43 @@ uint64_t dirty_file_bytes(const struct dirty_file *f)
 	return bytes;
 }
 
+void dirty_files_count_anew(void)
+{
+	lock_assert_held(&wb.lock);
+	wb.n_waiting = 0;
+}
+
+/* D's place, or that behind the last. */
+static uint32_t place_of(const struct device *d)
+{
+	uint32_t i = 0;
+
+	lock_assert_held(&wb.lock);
+	while (i < wb.n_waiting && wb.waiting[i].device != d)
+		i++;
+	return i;
+}
+
+void dirty_files_add_waiting(const struct device *d, uint64_t bytes)
+{
+	uint32_t i = place_of(d);
+
+	if (i == DEVICES_MAX)
+		return;
+	if (i == wb.n_waiting) {
+		wb.waiting[i].device = d;
+		wb.waiting[wb.n_waiting++].bytes = 0;
+	}
+	wb.waiting[i].bytes += bytes;
+}
+
+uint64_t dirty_files_waiting(const struct device *d)
+{
+	uint32_t i = place_of(d);
+
+	return i < wb.n_waiting ? wb.waiting[i].bytes : 0;
+}
+
 bool dirty_file_scattered(const struct dirty_file *f)
 {
 	return f->scattered > SCATTERED;

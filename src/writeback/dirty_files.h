@@ -80,7 +80,11 @@ struct dirty_files {
 	struct dirty_file_list hash[DIRTY_FILE_HASH];
 	struct dirty_file *swept; /* the next to be looked at; NULL: the first */
 	struct dirty_file *next;  /* the next to be offered a turn; NULL: the first */
-	uint64_t waiting;	  /* bytes for our turns, about */
+	struct {
+		const struct device *device;
+		uint64_t bytes;
+	} waiting[DEVICES_MAX]; /* for our turns, about */
+	uint32_t n_waiting;
 	struct writeback_stats stats;
 };
 extern struct dirty_files wb;
@@ -106,6 +110,10 @@ bool dirty_files_expected(struct kept_error *place, dev_t dev, uint64_t file, in
 bool dirty_file_take_out(struct dirty_file *f);
 /* Bytes that wait for its turns, those that COMMITs wait for included. */
 uint64_t dirty_file_bytes(const struct dirty_file *f);
+/* The same of all files on D, about: the flusher counts anew, from 0 on, and between it is only added to. */
+void dirty_files_count_anew(void);
+void dirty_files_add_waiting(const struct device *d, uint64_t bytes);
+uint64_t dirty_files_waiting(const struct device *d);
 /* Whether its writes are left to the kernel. */
 bool dirty_file_scattered(const struct dirty_file *f);
 /* A write of it ended: whether it goes on near where the last one did is averaged. */

@@ -91,13 +91,13 @@ static void look(struct survey *s)
 	struct dirty_file *f;
 
 	lock_take(&wb.lock);
-	wb.waiting = 0;
+	dirty_files_count_anew();
 	TAILQ_FOREACH(f, &wb.all, link) {
 		if (turn_wanted(f))
 			claim(s, f);
 		if (dirty_file_scattered(f))
 			continue;
-		wb.waiting += dirty_file_bytes(f);
+		dirty_files_add_waiting(f->backing->device, dirty_file_bytes(f));
 		note_age(s, f);
 	}
 	claim_round(s);

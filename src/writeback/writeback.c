@@ -15,7 +15,10 @@
 #include "writeback/flusher.h"
 #include "writeback/turn.h"
 
-/* Writers are paced only while so much of the budget waits for our turns: others are not theirs. */
+/*
+ * Writers are paced only while so much of the budget waits for our turns on the disk that they write to: others, and
+ * what waits for a slow one, are not theirs.
+ */
 #define WORTH_PACING 0.25
 /*
  * ... and only who writes to a file with more than COMMIT_LITTLE dirty, or this part of a small budget: less is
@@ -76,12 +79,13 @@ static struct dirty_file *record_of(const struct file_key *key, struct backing *
 	return f == NULL || f->gone ? NULL : f;
 }
 
-/* Whether so much of F is dirty that its writer may be paced. */
+/* Whether so much of F is dirty, and so much waits for its disk, that its writer may be paced. */
 static bool is_much(const struct dirty_file *f)
 {
-	uint64_t part = dirty_memory_budget() / PACED_PART;
+	uint64_t budget = dirty_memory_budget(), part = budget / PACED_PART;
 
-	return dirty_file_bytes(f) > (part < COMMIT_LITTLE ? part : COMMIT_LITTLE);
+	return dirty_file_bytes(f) > (part < COMMIT_LITTLE ? part : COMMIT_LITTLE) &&
+	       (double)dirty_files_waiting(f->backing->device) > WORTH_PACING * (double)budget;
 }
 
 /* A write of F: returns whether it is to be submitted. *PACED: whether its writer may be paced. */
@@ -102,7 +106,7 @@ static bool note_write(struct dirty_file *f, const struct export_io *io,
 	dirty_add(&f->dirty, offset, len, now);
 	ours = !dirty_file_scattered(f);
 	if (ours)
-		wb.waiting += len;
+		dirty_files_add_waiting(f->backing->device, len);
 	*paced = ours && is_much(f);
 	return turn_claim(f, dirty_memory_level(), now);
 }
@@ -116,7 +120,6 @@ bool writeback_wrote(struct backing_slot *slot, struct export_io *io,
 	struct dirty_file *f;
 	struct file_key key;
 	struct backing *b;
-	uint64_t waiting;
 
 	if (!s->on || !wb.running || !len)
 		return false;
@@ -130,14 +133,13 @@ bool writeback_wrote(struct backing_slot *slot, struct export_io *io,
 	f = record_of(&key, &b, &lost);
 	if (f != NULL)
 		due = note_write(f, io, s, flow, offset, len, &paced);
-	waiting = wb.waiting;
 	lock_drop(&wb.lock);
 	errors_give_up(lost, wb.ops->now());
 	if (b != NULL)
 		backing_put(b);
 	if (due)
 		turn_submit(f);
-	return paced && (double)waiting > WORTH_PACING * (double)dirty_memory_budget();
+	return paced;
 }
 
 struct kept_error *writeback_expect(struct backing_slot *slot)
@@ -243,7 +245,7 @@ int writeback_start(const struct writeback_limits *limits, const struct writebac
 		TAILQ_INIT(&wb.hash[i]);
 	clock_cond_init(&wb.wake);
 	wb.swept = wb.next = NULL;
-	wb.waiting = 0;
+	wb.n_waiting = 0;
 	wb.stopping = false;
 	wb.ops = ops;
 	wb.refresh = limits->refresh;

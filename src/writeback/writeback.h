@@ -47,7 +47,7 @@ void writeback_stop(void);
 /*
  * An UNSTABLE write of [offset, offset + len) to the file of SLOT has succeeded, of FLOW, which the
  * file's write-backs are charged to from now on, through the export IO with the settings S. On a thread that may open a backing. True when the writer may be
- * paced: its write-back is ours, and enough waits for it.
+ * paced: its write-back is ours, and enough waits for it on its device.
  */
 bool writeback_wrote(struct backing_slot *slot, struct export_io *io,
 		     const struct writeback_settings *s, struct flow_id flow, uint64_t offset,

@@ -3,6 +3,8 @@
  * Write-back: what is queued when, turns and COMMITs that share a file, files that go, kept errors
  * and their bounds. The world is writeback_world.h's; here all runs on one thread, unless it waits.
  */
+#include <sys/sysmacros.h>
+
 #include "writeback/dirty_memory.h"
 #include "writeback_world.h"
 
@@ -485,6 +487,18 @@ static void test_what_fsyncs_write_is_watched(void **state)
 	assert_false(watches(now + 2 * FLUSHER_LINGER));
 }
 
+/* Bytes that wait for turns on the files' device. */
+static uint64_t waiting(void)
+{
+	const struct device *d = device_nth(0);
+	uint64_t bytes;
+
+	lock_take(&wb.lock);
+	bytes = dirty_files_waiting(d);
+	lock_drop(&wb.lock);
+	return bytes;
+}
+
 /* Two thirds of the writes are near one another: it is not a scattered file, and yet far spread. */
 static void test_gaps_are_not_waited_for(void **state)
 {
@@ -495,9 +509,7 @@ static void test_gaps_are_not_waited_for(void **state)
 					(i << 56) + j * 2 * 4096, 4096);
 	assert_int_equal(world.queued, 0); /* less than Writeback_Chunk */
 	flusher_tick(baton.now);
-	lock_take(&wb.lock);
-	assert_true(wb.waiting <= 480 * KIB);
-	lock_drop(&wb.lock);
+	assert_in_range(waiting(), 1, 480 * KIB);
 	flusher_tick(baton.now + 11 * SEC);
 	assert_int_equal(world.queued, 1);
 	world_finish(world_execute()); /* its turn is long enough */
@@ -535,6 +547,52 @@ static void test_writers_of_little_are_not_paced(void **state)
 					     page * PAGE, PAGE));
 	assert_true(writeback_wrote(&file->slot, world.io, &world.settings, world.flow, 4 * PAGE,
 				    PAGE));
+	world.queue_max = WORLD_QUEUE;
+}
+
+/* F is of another device than all other files. */
+static void move_elsewhere(struct world_file *f)
+{
+	struct export_settings s = {.device = {.depth = 1, .limits = {.queue_max = 16}}};
+	struct backing *b = backing_get(&f->slot, world.io, baton.now);
+	struct device *d;
+	int err = 0;
+
+	assert_non_null(b);
+	s.device.policy = sched_policy_find("fifo");
+	d = device_use(makedev(251, 1), &s.device, &world.io->devices, &err);
+	assert_non_null(d);
+	assert_ptr_not_equal(d, b->device);
+	atomic_fetch_sub(&b->device->backings, 1);
+	atomic_fetch_add(&d->backings, 1);
+	b->device = d;
+	backing_put(b);
+}
+
+static bool may_be_paced(struct world_file *f, unsigned int page)
+{
+	return writeback_wrote(&f->slot, world.io, &world.settings, world.flow, page * PAGE, PAGE);
+}
+
+/* A slow disk's backlog is no reason to hold back who writes to another one. */
+static void test_another_devices_backlog_paces_nobody(void **state)
+{
+	dirty_memory_start(16 * MIB);
+	world.queue_max = 0;
+	world.settings.delay = 10 * SEC;
+	move_elsewhere(file);
+	world_wrote(&world.file[1], 0, 100);
+	world_wrote(&world.file[2], 0, 100); /* 12.5 MiB in all */
+	for (unsigned int page = 0; page < 8; page++)
+		assert_false(may_be_paced(file, page));
+	flusher_tick(baton.now); /* counts anew */
+	assert_false(may_be_paced(file, 8));
+	assert_true(may_be_paced(&world.file[1], 100));
+	world_wrote(file, 9, 60); /* now its own device has more than a quarter too */
+	assert_true(may_be_paced(file, 69));
+	flusher_tick(baton.now);
+	assert_true(may_be_paced(file, 70));
+	dirty_memory_stop();
 	world.queue_max = WORLD_QUEUE;
 }
 
@@ -1541,6 +1599,7 @@ int main(void)
 		cmocka_unit_test_setup(test_the_end_says_what_was_not_asked_for, set_up),
 		cmocka_unit_test(test_the_kernel_is_asked_rightly),
 		TEST(test_writers_of_little_are_not_paced),
+		TEST(test_another_devices_backlog_paces_nobody),
 	};
 	int failed;
 
