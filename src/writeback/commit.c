@@ -20,7 +20,8 @@
  *
  * COMMITs of a file wait each for its own range. What a COMMIT waits for is taken out of the file's
  * dirty set when it comes; one that comes later waits for the parts of earlier ones that lie in its
- * range, but for nothing that is written after it came.
+ * range, but for nothing that is written after it came. All else that is dirty when the fsync of the whole file begins is taken
+ * out too: it is that one's to write, and dirty again only if it fails.
  */
 #include "writeback/commit.h"
 
@@ -32,6 +33,7 @@
 #include "common/clock.h"
 #include "common/room_gate.h"
 #include "common/trace.h"
+#include "writeback/left.h"
 #include "writeback/refused.h"
 #include "writeback/turn.h"
 
@@ -153,38 +155,6 @@ static bool is_fsyncs(const struct commit *c, const struct dirty_file *f)
 	return dirty_file_scattered(f) || (little && dirty_file_bytes(f) <= little);
 }
 
-/* What is left to fsync, which may do nothing yet. */
-struct left {
-	struct dirty_file *file; /* pinned; NULL: nothing is */
-	struct dirty_set own;	 /* of its range */
-};
-
-/* With the lock. */
-static void leave_to_fsync(struct left *left, struct dirty_file *f, uint64_t offset, uint64_t len)
-{
-	dirty_file_pin(f);
-	left->file = f;
-	dirty_move(&f->dirty, &left->own, offset, len);
-	wb.stats.direct++;
-}
-
-/* It is over; not TRIED: what was left to it is dirty as before, for the client may not come again. Without the lock. */
-static void fsync_is_over(struct left *left, bool tried)
-{
-	struct dirty_file *f = left->file;
-	bool out;
-
-	if (f == NULL)
-		return;
-	lock_take(&wb.lock);
-	if (!tried && !f->gone)
-		dirty_move(&left->own, &f->dirty, 0, UINT64_MAX);
-	out = dirty_file_unpin(f);
-	lock_drop(&wb.lock);
-	if (out)
-		dirty_file_free(f);
-}
-
 /*
  * Until the range is written out, as far as it is known to be dirty, or LEFT to fsync; without the lock. False: it may not
  * wait. *COUNTED is where the device counts what fsync does then: whether that was by turns, or is left to it; NULL: nothing
@@ -203,7 +173,8 @@ static bool wait_range(const struct commit *c, const struct file_key *key, uint6
 	f = dirty_files_find(key);
 	if (f != NULL && !f->gone && is_fsyncs(c, f)) {
 		*counted = &f->backing->device->fsyncs;
-		leave_to_fsync(left, f, w.offset, w.len);
+		left_add(left, f, w.offset, w.len);
+		wb.stats.direct++;
 	} else if (f != NULL && !f->gone) {
 		*counted = &f->backing->device->settling;
 		dirty_file_pin(f);
@@ -347,18 +318,29 @@ static int collect_error(const struct commit *c, const struct file_key *key, uin
 	return kept ? kept : pending;
 }
 
-/* Makes the range stable, and finds out what is to be told; see above. Not *TRIED: the FSAL below has done nothing. */
-static int stabilize(const struct commit *c, const struct file_key *key, bool *tried)
+/* Makes the range stable, by itself or with all of the file: 0 or an errno. ALONE: it may be by itself. */
+static int make_stable(const struct commit *c, const struct file_key *key, struct left *left,
+		       bool alone)
+{
+	int err = 0;
+
+	if (!alone || !stabilize_part(c, key, &err)) {
+		left_fsync_begins(left, key);
+		err = c->fsync_below(c->arg);
+	}
+	left_fsync_ends(left, !err);
+	return err;
+}
+
+/* Makes the range stable, and finds out what is to be told; see above. */
+static int stabilize(const struct commit *c, const struct file_key *key, struct left *left)
 {
 	int err = 0, below, ours, rounds = 0;
 	uint64_t until = 0;
 	bool hangs;
 
 	do {
-		below = 0;
-		if (rounds || !stabilize_part(c, key, &below))
-			below = c->fsync_below(c->arg);
-		*tried = rounds || below != EAGAIN;
+		below = make_stable(c, key, left, !rounds);
 		if (below == EAGAIN) /* who is to come again must find what there is to tell */
 			return err ? err : EAGAIN;
 		if (!until)
@@ -429,7 +411,6 @@ int writeback_commit(const struct commit *c)
 	struct device_fsyncs *counted;
 	struct left left = {0};
 	uint64_t begun, took;
-	bool tried;
 	int err;
 
 	if (!wb.running || !c->slot->key_len)
@@ -444,8 +425,8 @@ int writeback_commit(const struct commit *c)
 		counted = counts_clean(c);
 	if (counted != NULL)
 		atomic_fetch_add(&counted->now, 1);
-	err = stabilize(c, &key, &tried);
-	fsync_is_over(&left, tried);
+	err = stabilize(c, &key, &left);
+	left_release(&left);
 	if (counted != NULL) {
 		atomic_fetch_add(&counted->over, 1);
 		atomic_fetch_sub(&counted->now, 1);

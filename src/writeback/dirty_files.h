@@ -53,6 +53,7 @@ struct dirty_file {
 	uint32_t hurried;	    /* ... of which so many wait for the end of the present turn */
 	uint64_t begun, done;	    /* steps */
 	uint64_t turn;		    /* number of the present or last one, from 1 on */
+	uint64_t syncing;	    /* bytes that fsyncs of it, under way, are to write */
 	bool busy;		    /* its request is queued or running */
 	bool running;
 	bool gone;
@@ -110,7 +111,7 @@ bool dirty_files_expected(struct kept_error *place, dev_t dev, uint64_t file, in
 bool dirty_file_take_out(struct dirty_file *f);
 /* Bytes that wait for its turns, those that COMMITs wait for included. */
 uint64_t dirty_file_bytes(const struct dirty_file *f);
-/* The same of all files on D, about: the flusher counts anew, from 0 on, and between it is only added to. */
+/* The same of all files on D, and what fsyncs are to write, about: the flusher counts anew, from 0 on, and between it is only added to. */
 void dirty_files_count_anew(void);
 void dirty_files_add_waiting(const struct device *d, uint64_t bytes);
 uint64_t dirty_files_waiting(const struct device *d);

@@ -97,7 +97,7 @@ static void look(struct survey *s)
 			claim(s, f);
 		if (dirty_file_scattered(f))
 			continue;
-		dirty_files_add_waiting(f->backing->device, dirty_file_bytes(f));
+		dirty_files_add_waiting(f->backing->device, dirty_file_bytes(f) + f->syncing);
 		note_age(s, f);
 	}
 	claim_round(s);

@@ -14,7 +14,7 @@
  * by buying time of the disk with the price of memory (share.h). The ranges are only a hint: nothing
  * depends on them but speed. Errors are no hint: see errors.h and commit.c.
  *
- * Files: dirty_files.c the table, turn.c a turn, commit.h COMMIT, flusher.c the thread.
+ * Files: dirty_files.c the table, turn.c a turn, commit.h COMMIT, left.h what is its fsync's, flusher.c the thread.
  */
 #ifndef WRITEBACK_WRITEBACK_H
 #define WRITEBACK_WRITEBACK_H

@@ -854,8 +854,78 @@ static void test_a_commit_waits_no_longer_than_its_time(void **state)
 	assert_int_equal(small.err, 0);
 	assert_in_range(baton.now - before, SEC, 2 * SEC);
 	world.queue_max = 1;
-	flusher_tick(baton.now + 20 * SEC); /* what it did not wait for is dirty as before */
-	assert_int_equal(world.queued, 1);
+	flusher_tick(baton.now + 20 * SEC); /* what it did not wait for, fsync has written */
+	assert_int_equal(world.queued, 0);
+}
+
+static uint64_t dirty_of(struct world_file *f)
+{
+	struct dirty_file *d;
+	struct file_key key;
+	uint64_t bytes;
+
+	file_key_of(&key, &f->slot);
+	lock_take(&wb.lock);
+	d = dirty_files_find(&key);
+	bytes = d != NULL ? dirty_bytes(&d->dirty) : 0;
+	lock_drop(&wb.lock);
+	return bytes;
+}
+
+/* 60 pages are written, and 4 committed, with no time for turns. What is dirty then? */
+static uint64_t dirty_after(int (*fsync)(void *arg), int told)
+{
+	struct commit c = {.slot = &file->slot, .len = 4 * PAGE, .fsync_below = fsync, .arg = file};
+
+	world.settings.delay = 10 * SEC;
+	world.settings.chunk = 1024 * MIB;
+	world_wrote(file, 0, 60);
+	assert_int_equal(writeback_commit(&c), told);
+	return dirty_of(file);
+}
+
+/* What fsync has written, of the whole file, no later COMMIT waits for, nor has it a turn. */
+static void test_fsync_leaves_nothing_of_the_file(void **state)
+{
+	assert_int_equal(dirty_after(world_fsync, 0), 0);
+	world_drain(); /* the turn that was queued for it finds nothing */
+	assert_int_equal(stats().pushed, 0);
+	assert_int_equal(stats().files, 0);
+	assert_int_equal(world_commit(file, 10, 10), 0);
+	assert_int_equal(stats().commits, 1);
+}
+
+static int fsync_and_write(void *arg)
+{
+	world_wrote(file, 100, 1);
+	assert_int_equal(dirty_of(file), PAGE);
+	flusher_tick(baton.now); /* counts what fsync has not written yet as well */
+	assert_int_equal(waiting(), 61 * PAGE);
+	return 0;
+}
+
+/* ... but what is written meanwhile has. */
+static void test_what_is_written_beside_fsync_is_dirty(void **state)
+{
+	assert_int_equal(dirty_after(fsync_and_write, 0), PAGE);
+	flusher_tick(baton.now);
+	assert_int_equal(waiting(), PAGE);
+}
+
+static int fsync_fails(void *arg)
+{
+	return ENOSPC;
+}
+
+static int fsync_is_not_tried(void *arg)
+{
+	return EAGAIN;
+}
+
+static void test_what_a_failed_fsync_was_to_write_is_dirty(void **state)
+{
+	assert_int_equal(dirty_after(fsync_fails, ENOSPC), 60 * PAGE);
+	assert_int_equal(dirty_after(fsync_is_not_tried, EAGAIN), 60 * PAGE);
 }
 
 static int part_fsyncs;
@@ -877,6 +947,7 @@ static void test_a_part_alone_only_where_that_is_wanted(void **state)
 	world_wrote(file, 20, 40);
 	assert_int_equal(writeback_commit(&c), 0);
 	assert_int_equal(part_fsyncs, 1); /* the whole file, as the FSAL does it */
+	world_wrote(file, 20, 40);
 	c.part = true;
 	assert_int_equal(writeback_commit(&c), 0);
 	assert_int_equal(part_fsyncs, 1);
@@ -1566,6 +1637,9 @@ int main(void)
 		TEST(test_what_a_commit_waits_for_still_waits),
 		TEST(test_writers_look_where_nobody_does),
 		TEST(test_a_commit_waits_no_longer_than_its_time),
+		TEST(test_fsync_leaves_nothing_of_the_file),
+		TEST(test_what_is_written_beside_fsync_is_dirty),
+		TEST(test_what_a_failed_fsync_was_to_write_is_dirty),
 		TEST(test_no_more_threads_wait_than_may),
 		TEST(test_a_client_leaves_a_place_to_others),
 		TEST(test_nobody_is_refused_for_ever),
