@@ -9,6 +9,8 @@
 #define STEPS 3
 /* Turns of less than this are all seek (bytes). */
 #define TURN_LEAST (UINT64_C(256) << 10)
+/* No disk takes so many bytes in a ns, nor does a drive's cache: nothing was written, the kernel had done it before. */
+#define RATE_MOST 10
 /* A sum forgets this share with each turn. */
 #define FORGETS 0.125
 
@@ -41,8 +43,15 @@ static double price(const struct writeback_cost *c)
 	return c->fresh ? (double)c->last_ns / (double)c->last_bytes : 0;
 }
 
+static bool was_clean(uint64_t bytes, uint64_t ns)
+{
+	return bytes / RATE_MOST > ns;
+}
+
 void writeback_cost_turn(struct writeback_cost *c, uint64_t bytes, uint64_t ns)
 {
+	if (was_clean(bytes, ns))
+		return;
 	add_last(c, 0);
 	c->fresh = bytes >= TURN_LEAST;
 	c->last_bytes = bytes;
@@ -64,6 +73,8 @@ void writeback_cost_crowded(struct writeback_cost *c, uint64_t bytes, uint64_t n
 {
 	double most, cost = (double)ns + c->drain; /* a read beside them shows none */
 
+	if (was_clean(bytes, ns))
+		return;
 	add_last(c, 0);
 	most = price_by(&c->alone) * (double)bytes;
 	if (bytes >= TURN_LEAST && most > 0)

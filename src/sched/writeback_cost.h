@@ -31,7 +31,7 @@ struct writeback_cost {
 	bool fresh; /* there is one */
 };
 
-/* A turn wrote BYTES in NS. */
+/* A turn wrote BYTES in NS. One that no disk is fast enough for wrote nothing, and says nothing. */
 void writeback_cost_turn(struct writeback_cost *c, uint64_t bytes, uint64_t ns);
 /*
  * The same, and others wrote meanwhile. It waited for them, which it would have however short: it cost at most so

@@ -166,6 +166,25 @@ static void test_small_turns_say_nothing(void **state)
 	assert_int_equal(writeback_cost_bytes(&c, SLICE), before);
 }
 
+/* What the kernel had written already is no turn's doing: no disk is so fast. A fast one is. */
+static void test_what_was_clean_says_nothing(void **state)
+{
+	struct writeback_cost c = {0};
+	uint64_t bytes;
+
+	writeback_cost_turn(&c, 16 * MIB, MSEC);
+	assert_int_equal(writeback_cost_bytes(&c, SLICE), UINT64_MAX);
+	bytes = turns_alone(&c);
+	for (int k = 0; k < 20; k++) {
+		writeback_cost_turn(&c, 16 * MIB, MSEC);
+		writeback_cost_crowded(&c, 16 * MIB, MSEC);
+	}
+	assert_int_equal(writeback_cost_bytes(&c, SLICE), bytes);
+	for (int k = 0; k < 50; k++)
+		writeback_cost_turn(&c, 16 * MIB, 4 * MSEC); /* 4 GB/s */
+	assert_true(writeback_cost_bytes(&c, SLICE) > 400 * MIB);
+}
+
 /* The zone changes, or the disk is another one: it is learnt anew within some turns. */
 static void test_it_forgets(void **state)
 {
@@ -206,6 +225,7 @@ int main(void)
 		cmocka_unit_test(test_a_drives_cache_is_counted),
 		cmocka_unit_test(test_the_drain_is_the_first_reads),
 		cmocka_unit_test(test_small_turns_say_nothing),
+		cmocka_unit_test(test_what_was_clean_says_nothing),
 		cmocka_unit_test(test_it_forgets),
 		cmocka_unit_test(test_it_forgets_without_reads),
 	};
