@@ -26,9 +26,25 @@ static uint64_t sum_within(uint64_t a, uint64_t b, uint64_t len)
 	return b > len || a > len - b ? len : a + b;
 }
 
+/*
+ * The newest write at the end of A and B together. What is written again within is no reason to take the rest for
+ * younger; nor may what was written backward pass for younger than its oldest write, wherever that is.
+ */
+static uint64_t newest_of(const struct dirty_range *a, const struct dirty_range *b)
+{
+	const struct dirty_range *front = b->offset < a->offset ? b : a, *back = front == a ? b : a;
+
+	if (back == b && b->end <= a->end)
+		return a->newest;
+	if (front->since > back->since)
+		return back->since;
+	return a->newest > b->newest ? a->newest : b->newest;
+}
+
 /* A, which touches B or is near it, swallows it: RUNS separate writes more. */
 static void swallow(struct dirty_range *a, const struct dirty_range *b, uint32_t runs)
 {
+	a->newest = newest_of(a, b);
 	if (b->offset < a->offset)
 		a->offset = b->offset;
 	if (b->end > a->end)
@@ -103,8 +119,11 @@ static void add_range(struct dirty_set *s, const struct dirty_range *r)
 
 void dirty_add(struct dirty_set *s, uint64_t offset, uint64_t len, uint64_t now)
 {
-	struct dirty_range r = {
-		.offset = offset, .end = end_of(offset, len), .since = now, .runs = 1};
+	struct dirty_range r = {.offset = offset,
+				.end = end_of(offset, len),
+				.since = now,
+				.newest = now,
+				.runs = 1};
 
 	r.bytes = r.end - r.offset;
 	if (r.bytes)
@@ -120,9 +139,20 @@ static uint32_t runs_in(const struct dirty_range *r, uint64_t part)
 	return runs ? runs : 1;
 }
 
+/* Since when (ns) R is dirty at OFFSET, if it was written from front to end. */
+static uint64_t since_at(const struct dirty_range *r, uint64_t offset)
+{
+	double part = (double)(offset - r->offset) / (double)(r->end - r->offset);
+
+	return r->since + (uint64_t)((double)(r->newest - r->since) * part);
+}
+
 static struct dirty_range cut(const struct dirty_range *r, uint64_t offset, uint64_t end)
 {
-	struct dirty_range part = {.offset = offset, .end = end, .since = r->since};
+	struct dirty_range part = {.offset = offset,
+				   .end = end,
+				   .since = since_at(r, offset),
+				   .newest = since_at(r, end)};
 	uint64_t len = end - offset, whole = r->end - r->offset;
 	uint64_t clean = (uint64_t)((double)(whole - r->bytes) * ((double)len / (double)whole));
 

@@ -9,6 +9,7 @@
  * DIRTY_RANGES the two nearest become one, with the clean gap between them if that is no longer than
  * DIRTY_GAP: writing out a few clean pages costs nothing. Where none are so near, the one with the
  * least to write is forgotten: the kernel writes it, or fsync. So the set is a hint both ways.
+ * What a sequential writer wrote at the end is younger than what is in front: a part of a range is as old as its place says.
  * `runs` remembers how scattered a range is, so that a step through it can be kept short, and
  * `bytes` how much of it was written.
  *
@@ -25,7 +26,8 @@
 
 struct dirty_range {
 	uint64_t offset, end; /* bytes */
-	uint64_t since;	      /* ns: its oldest write */
+	uint64_t since;	      /* ns: its oldest write, in front */
+	uint64_t newest;      /* ns: the one at its end; since: it was written in no such order */
 	uint64_t bytes;	      /* dirty in it, at most; 1..end - offset */
 	uint32_t runs;	      /* separate writes joined in it */
 };

@@ -164,6 +164,7 @@ static void test_never_less_dirty(void **state)
 		assert_true(s.n <= DIRTY_RANGES);
 		for (uint32_t i = 0; i < s.n; i++) {
 			assert_true(s.range[i].offset < s.range[i].end);
+			assert_in_range(s.range[i].since, 0, s.range[i].newest);
 			assert_in_range(s.range[i].bytes, 1, s.range[i].end - s.range[i].offset);
 			assert_true(!i || s.range[i - 1].end < s.range[i].offset ||
 				    s.range[i - 1].end == s.range[i].offset);
@@ -179,6 +180,73 @@ static void test_never_less_dirty(void **state)
 	}
 }
 
+/* A MiB a second, from second 1 on, in this order; then the first PARTS of 10 MiB have had their turns. */
+static uint64_t since_after(uint64_t (*place)(uint64_t nth), unsigned int parts)
+{
+	struct dirty_set s = {0};
+	struct dirty_range step;
+
+	for (uint64_t i = 0; i < 100; i++)
+		dirty_add(&s, place(i) * MIB, MIB, (i + 1) * SEC);
+	assert_int_equal(s.n, 1);
+	s.cursor = 0;
+	while (parts--)
+		assert_true(dirty_take(&s, 10 * MIB, 100, &step));
+	return dirty_since(&s);
+}
+
+static uint64_t forward(uint64_t nth)
+{
+	return nth;
+}
+
+/* Threads of the server overtake one another. */
+static uint64_t in_disorder(uint64_t nth)
+{
+	return nth ^ 1;
+}
+
+static uint64_t backward(uint64_t nth)
+{
+	return 99 - nth;
+}
+
+/* What a stream wrote later is not as old as its first byte. */
+static void test_what_is_left_of_a_stream_is_younger(void **state)
+{
+	for (unsigned int parts = 1; parts < 10; parts++) {
+		uint64_t wrote = (parts * 10 + 1) * SEC;
+
+		assert_in_range(since_after(forward, parts), wrote - 2 * SEC, wrote + SEC);
+		assert_in_range(since_after(in_disorder, parts), wrote - 2 * SEC, wrote + SEC);
+	}
+}
+
+/* Nothing passes for younger than it is, where the oldest is not in front. */
+static void test_what_was_written_backward_stays_as_old(void **state)
+{
+	for (unsigned int parts = 0; parts < 10; parts++)
+		assert_int_equal(since_after(backward, parts), SEC);
+}
+
+/* A COMMIT that does not wait for its range puts it back. */
+static void test_what_comes_back_is_as_old_as_it_was(void **state)
+{
+	struct dirty_set s = {0}, own = {0};
+
+	for (uint64_t i = 0; i < 100; i++)
+		dirty_add(&s, i * MIB, MIB, (i + 1) * SEC);
+	dirty_move(&s, &own, 0, 50 * MIB);
+	assert_int_equal(dirty_since(&own), SEC);
+	assert_in_range(dirty_since(&s), 49 * SEC, 52 * SEC);
+	dirty_move(&own, &s, 0, UINT64_MAX);
+	assert_int_equal(dirty_since(&s), SEC);
+	dirty_add(&s, 80 * MIB, MIB,
+		  1000 * SEC); /* again: no reason to take the others for younger */
+	dirty_remove(&s, 0, 50 * MIB);
+	assert_in_range(dirty_since(&s), 49 * SEC, 52 * SEC);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,6 +259,9 @@ int main(void)
 		cmocka_unit_test(test_steps_through_scattered_writes_are_short),
 		cmocka_unit_test(test_a_range_is_moved_to_be_synced),
 		cmocka_unit_test(test_never_less_dirty),
+		cmocka_unit_test(test_what_is_left_of_a_stream_is_younger),
+		cmocka_unit_test(test_what_was_written_backward_stays_as_old),
+		cmocka_unit_test(test_what_comes_back_is_as_old_as_it_was),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
