@@ -29,6 +29,13 @@ static inline uint64_t read_tail(struct backing *b)
 	return device_queues_demand(b->device) && first_read_ends(&last) ? LAST_READ : 0;
 }
 
+/* Whether the first READs of B's file bring FIRST_READS of it, or the kernel does. */
+static inline bool read_brings_first(struct backing *b)
+{
+	return !device_joins_only(b->device) &&
+	       atomic_load_explicit(&b->device->window, memory_order_relaxed) >= FIRST_READS_OWN;
+}
+
 /* The device's part of what the engine is told of R, which is of B's file. */
 static inline void read_ask_device(struct readahead_read *r, struct backing *b)
 {
@@ -39,6 +46,7 @@ static inline void read_ask_device(struct readahead_read *r, struct backing *b)
 	r->streams = dispatcher_streams(&b->device->dispatcher);
 	r->seek = dispatcher_seek_bytes(&b->device->dispatcher);
 	r->tail = read_tail(b);
+	r->brings = read_brings_first(b);
 	r->direct = device_is_direct(b->device);
 	r->price = board_readahead_price(&b->device->prices);
 	r->kept = b->kept_for;

@@ -12,6 +12,7 @@
 #include "readahead/beside.h"
 #include "readahead/engine.h"
 #include "readahead/evidence.h"
+#include "readahead/first_read.h"
 #include "readahead/plan.h"
 #include "readahead/rules.h"
 #include "readahead/way.h"
@@ -106,6 +107,14 @@ static bool is_small(const struct readahead_tuning *t, const struct cursor *c,
 	       read->size <= SMALL_FILE;
 }
 
+/* Whether C's reader, who began with the file, comes no further in most of them than his READs bring by themselves. */
+static bool has_begun_only(const struct cursor *c, const struct readahead_read *read,
+			   const struct readahead_plan *plan)
+{
+	return read->brings && cursor_is_first(c) && c->start == 0 &&
+	       plan->comes_to <= FIRST_READS && c->next <= plan->comes_to;
+}
+
 /* What C says of READ, which it has followed. True: that is the first chunk of its run. */
 static bool plan_for(struct readahead *ra, const struct readahead_tuning *t,
 		     struct readahead_counters *counters, struct cursor *c,
@@ -121,7 +130,8 @@ static bool plan_for(struct readahead *ra, const struct readahead_tuning *t,
 			       read->offset >= c->start && read->offset >= c->own &&
 			       elapsed(c->done_time, read->now) < ARRIVAL_TRUST &&
 			       (!way_is_stride(c->way) || read->len <= c->record);
-	if (!c->repeats && (t->rules->sequential(t, c->file, c) || is_small(t, c, read)))
+	if (!c->repeats && !has_begun_only(c, read, plan) &&
+	    (t->rules->sequential(t, c->file, c) || is_small(t, c, read)))
 		plan_chunk(ra, t, counters, c, read, plan);
 	return first && plan->len;
 }
@@ -160,9 +170,9 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 
 			plan_for(ra, t, counters, c, &at, plan);
 		} else {
-			opened = plan_for(ra, t, counters, c, read, plan);
 			if (t->rules->lengths)
 				plan->comes_to = file_begins_read(&ra->begins, f, c, read);
+			opened = plan_for(ra, t, counters, c, read, plan);
 		}
 	}
 	heur_file_put(f);

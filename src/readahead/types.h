@@ -38,6 +38,7 @@ struct readahead_read {
 	uint64_t seek;	  /* bytes that it reads in the time of a seek; 0: not known */
 	uint64_t
 		tail; /* bytes of a file's end that the first READ there brings; 0: not more than it asks for */
+	bool brings; /* the first READs of a file bring FIRST_READS of it by themselves (first_read.h), or the kernel does */
 	bool direct; /* reads go past its queue, with the kernel's own read-ahead, and beside each other */
 	double price; /* of read-ahead there, 0..1 */
 	uint64_t

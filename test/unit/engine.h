@@ -14,7 +14,7 @@ struct engine {
 	uint32_t streams, reader;
 	uint16_t account;
 	double price;
-	bool direct;
+	bool brings, direct;
 };
 
 static inline struct engine *engine_make_limited(const char *heuristic,
@@ -84,6 +84,7 @@ static inline struct readahead_plan engine_read(struct engine *e, uint64_t file,
 		.streams = e->streams,
 		.seek = e->seek,
 		.tail = e->tail,
+		.brings = e->brings,
 		.direct = e->direct,
 		.price = e->price,
 		.kept = e->kept,

@@ -56,6 +56,27 @@ static void test_the_first_part(void **state)
 	engine_free(e);
 }
 
+/* Up to there his READs bring it by themselves, and nothing is fetched behind it; of who comes further it is. */
+static void test_nothing_behind_it(void **state)
+{
+	struct engine *e = engine_of(1);
+	uint64_t behind;
+
+	e->brings = true;
+	begin_all(e, 0, 20, SIZE, 256 * KIB);
+	e->counters = (struct readahead_counters){0};
+	begin_all(e, 100, 20, SIZE, 256 * KIB);
+	assert_int_equal(readahead_counted(&e->counters, READAHEAD_CHUNKS), 0);
+	engine_read(e, 100, 256 * KIB, READ, SIZE);
+	engine_read(e, 100, 256 * KIB + READ, READ, SIZE);
+	assert_int_equal(readahead_counted(&e->counters, READAHEAD_CHUNKS), 1);
+	begin_all(e, 200, 100, SIZE, 512 * KIB);
+	behind = readahead_counted(&e->counters, READAHEAD_CHUNKS);
+	begin_all(e, 400, 10, SIZE, 512 * KIB);
+	assert_true(readahead_counted(&e->counters, READAHEAD_CHUNKS) >= behind + 10);
+	engine_free(e);
+}
+
 /* Only where it begins, and only up to there. */
 static void test_where(void **state)
 {
@@ -194,6 +215,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_marks),
 		cmocka_unit_test(test_the_first_part),
+		cmocka_unit_test(test_nothing_behind_it),
 		cmocka_unit_test(test_where),
 		cmocka_unit_test(test_who_does_not),
 		cmocka_unit_test(test_who_changes),
