@@ -202,6 +202,33 @@ int ra_config_module_again(struct config_error_type *err_type)
 	return take_module(&args, config_error_is_harmless(&own) ? 0 : 1);
 }
 
+static bool take_defaults(struct ra_module_params *params)
+{
+	unsigned int n;
+	const struct parameter *p = ra_parameters(&n);
+	struct parameter_value v;
+
+	for (unsigned int i = 0; i < n; i++) {
+		parameter_default(&p[i], &v);
+		if (p[i].of == PARAMETER_OF_SERVER && !ra_params_put(&p[i], params, &v))
+			return false;
+	}
+	return true;
+}
+
+int ra_config_module_late(struct config_error_type *err_type)
+{
+	struct module_args args;
+
+	if (config_GetBlockNode("RA") != NULL)
+		return ra_config_module_again(err_type);
+	if (!module_args_init(&args))
+		return 1;
+	for (unsigned int i = 0; i < GONE; i++)
+		args.gone[i] = RA_GONE_UNSET;
+	return take_module(&args, take_defaults(&args.params) ? 0 : 1);
+}
+
 static int check_params(const struct export_args *args)
 {
 	char where[256];

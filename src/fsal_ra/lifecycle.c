@@ -444,8 +444,11 @@ int ra_io_module_start(void)
 	device_set_adjust(device_params_adjust);
 	start_learning();
 	err = start_reading();
-	if (err)
+	if (err) { /* another try reads all anew */
+		stop_learning();
+		live_params_end();
 		return err;
+	}
 	ra_io_module_update();
 	live_params_on_change(ra_io_module_update);
 	module.running = true;
@@ -453,6 +456,11 @@ int ra_io_module_start(void)
 	start_writing();
 	ra_control_start(module.engine);
 	return 0;
+}
+
+bool ra_io_module_runs(void)
+{
+	return module.running;
 }
 
 void ra_io_module_stop(void)

@@ -7,6 +7,8 @@
 #include "ceph_client.h"
 #include "ra_methods.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <limits.h>
@@ -40,14 +42,15 @@ static struct ra_module RA = {
 		},
 };
 
-static fsal_status_t init_config(struct fsal_module *module, config_file_t config,
-				 struct config_error_type *err_type)
+static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+
+/* Once the block RA was read, with so many ERRORS; with the lock. */
+static fsal_status_t start(struct fsal_module *module, int errors)
 {
 	int err;
 
-	if (ra_config_module(config, err_type) != 0)
+	if (errors != 0)
 		return fsalstat(ERR_FSAL_INVAL, 0);
-	ceph_client_configure(config);
 	err = ra_io_module_start();
 	if (err != 0) {
 		LogCrit(COMPONENT_FSAL, "RA: cannot start: %s", strerror(err));
@@ -55,6 +58,47 @@ static fsal_status_t init_config(struct fsal_module *module, config_file_t confi
 	}
 	display_fsinfo(module);
 	return fsalstat(ERR_FSAL_NO_ERROR, 0);
+}
+
+static fsal_status_t init_config(struct fsal_module *module, config_file_t config,
+				 struct config_error_type *err_type)
+{
+	fsal_status_t status;
+
+	ceph_client_configure(config);
+	pthread_mutex_lock(&starting);
+	status = start(module, ra_config_module(config, err_type));
+	pthread_mutex_unlock(&starting);
+	return status;
+}
+
+/*
+ * The core has the module started once, for the first export, and keeps it loaded where that failed: each further
+ * export comes to a module that has not started. So each tries again, which serves it if the block RA was mended
+ * meanwhile.
+ */
+static bool has_started(struct fsal_module *module, struct config_error_type *err_type)
+{
+	bool runs;
+
+	pthread_mutex_lock(&starting);
+	runs = ra_io_module_runs() ||
+	       !FSAL_IS_ERROR(start(module, ra_config_module_late(err_type)));
+	pthread_mutex_unlock(&starting);
+	return runs;
+}
+
+static fsal_status_t create_export(struct fsal_module *module, void *parse_node,
+				   struct config_error_type *err_type,
+				   const struct fsal_up_vector *up_ops)
+{
+	if (has_started(module, err_type))
+		return ra_create_export(module, parse_node, err_type, up_ops);
+	LogCrit(COMPONENT_FSAL,
+		"RA, export of %s: RA has not started, for what the lines above say: "
+		"mend that, and send SIGHUP",
+		op_ctx->ctx_fullpath != NULL ? CTX_FULLPATH(op_ctx) : "(no path)");
+	return fsalstat(ERR_FSAL_INVAL, EINVAL);
 }
 
 #if RA_HAVE_DELEG_TRANSITION
@@ -84,7 +128,7 @@ MODULE_INIT static void ra_load(void)
 #if RA_HAVE_DELEG_TRANSITION
 	module->m_ops.handle_deleg_transition = handle_deleg_transition;
 #endif
-	module->m_ops.create_export = ra_create_export;
+	module->m_ops.create_export = create_export;
 	module->m_ops.update_export = ra_update_export;
 	fsal_default_obj_ops_init(&RA.handle_ops);
 	ra_handle_ops_init(&RA.handle_ops);

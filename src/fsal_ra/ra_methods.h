@@ -64,7 +64,7 @@ struct ra_handle {
 	struct backing_slot slot;
 };
 
-/* main.c, export.c */
+/* export.c; create only once the module has started. */
 fsal_status_t ra_create_export(struct fsal_module *module, void *parse_node,
 			       struct config_error_type *err_type,
 			       const struct fsal_up_vector *up_ops);
@@ -110,6 +110,8 @@ int ra_config_module(config_file_t config, struct config_error_type *err_type);
  * nothing, nor does one that is wrong.
  */
 int ra_config_module_again(struct config_error_type *err_type);
+/* While the module has not started: as ra_config_module_again(), but without a block RA all is at its default. */
+int ra_config_module_late(struct config_error_type *err_type);
 int ra_config_export(void *parse_node, struct ra_subfsal *subfsal, struct ra_export_params *params,
 		     struct config_error_type *err_type);
 
@@ -156,6 +158,7 @@ void ra_io_fsstat(struct ra_export *exp, fsal_dynamicfsinfo_t *info);
 
 /* lifecycle.c: life of the module. start returns 0 or an errno; stop may come twice, or without start. */
 int ra_io_module_start(void);
+bool ra_io_module_runs(void);
 /* Parameters of the block RA { } may have changed on the running server. */
 void ra_io_module_update(void);
 void ra_io_module_stop(void);

@@ -41,7 +41,7 @@ void ra_reload_export_new(uint16_t export_id)
 
 void ra_reload_export_update(uint16_t export_id, struct config_error_type *err_type)
 {
-	if (!note(export_id, false))
+	if (!ra_io_module_runs() || !note(export_id, false))
 		return;
 	device_params_forget();
 	live_params_restore();

@@ -142,6 +142,22 @@ def try_row(work, path, plugin, row):
                   relevant(log))
 
 
+def two_exports(work, path, plugin):
+    """A wrong block RA costs each export of RA, not only the first one, with which the server reads it."""
+    name = "a wrong block RA { } and two exports"
+    server = e2e.Server("ra", [{"id": n, "path": path, "pseudo": f"/e{n}"} for n in (1, 2)], work,
+                        plugin, ra="Table_Size = 0;")
+    server.launch()
+    e2e.wait_for(lambda: not server.alive() or "NFS SERVER INITIALIZED" in server.log_text(), 60)
+    works = server.alive() and served(server)
+    status = server.stop()
+    log = server.log_text()
+    e2e.check(status is not None and status >= 0 and not re.search(CRASHES, log),
+              f"{name}: no crash, and it ends", f"status {status}\n{relevant(log)}")
+    e2e.check(not works and re.search(f"export of {path}: RA has not started.*mend", log),
+              f"{name}: not served, and the log says what to do", relevant(log))
+
+
 def memory_fsal(work, plugin):
     """FSAL_MEM has no descriptors for us: everything must work, without read-ahead."""
     if not any(p.endswith("libfsalmem.so") for p in e2e.distribution_fsals()):
@@ -175,6 +191,8 @@ def main():
     for row in ROWS:
         if not sys.argv[2:] or row[0] in sys.argv[2:]:
             try_row(work, path, plugin, row)
+    if not sys.argv[2:] or "two exports" in sys.argv[2:]:
+        two_exports(work, path, plugin)
     if not sys.argv[2:] or "MEM" in sys.argv[2:]:
         memory_fsal(work, plugin)
     e2e.finish()

@@ -101,6 +101,34 @@ def bad_reload(work, path, plugin):
     ends_well(server, "after a bad reload")
 
 
+def bad_start(work, path, plugin):
+    """A block RA that is wrong at the start, and mended or gone at a SIGHUP: the export comes then."""
+    late_start(work, path, plugin, "Table_Size = 4096;", "a block RA mended after the start")
+    late_start(work, path, plugin, "", "a wrong block RA taken away after the start")
+
+
+def late_start(work, path, plugin, block, what):
+    server = e2e.Server("ra", [{"id": 1, "path": path, "pseudo": "/e1"}], work, plugin,
+                        ra="Table_Size = 0;")
+    server.launch()
+    server.keeps = lambda: False  # adds no block of its own
+    e2e.check(e2e.wait_for(lambda: not server.alive() or
+                           "NFS SERVER INITIALIZED" in server.log_text(), 60) and server.alive(),
+              f"{what}: the server waits for it", server.log_text()[-1500:])
+    server.reload()
+    e2e.check(server.alive(), f"{what}: a SIGHUP before that changes nothing",
+              server.log_text()[-1500:])
+    server.ra = block
+    server.reload()
+    e2e.check(server.alive(), f"{what}: the server is alive", server.log_text()[-1500:])
+    readers = e2e.Readers(server, "/e1", 4, FILE_SIZE)
+    e2e.check(e2e.wait_for(lambda: readers.reads > 100, 60), f"{what}: the export is served",
+              (readers.broken, server.log_text()[-1500:]))
+    readers.stop()
+    reads_were_right(readers, what)
+    ends_well(server, f"after {what}")
+
+
 def remove_export(work, path, plugin):
     server = serve(work, path, plugin, exports=2)
     kept = e2e.Readers(server, "/e1", 8, FILE_SIZE)
@@ -198,7 +226,7 @@ def descriptors(work, path, plugin):
 
 
 TESTS = {f.__name__: f for f in (start_and_stop, stop_under_load, sighup_storm, bad_reload,
-                                 remove_export, others_stay_open, descriptors)}
+                                 bad_start, remove_export, others_stay_open, descriptors)}
 
 
 ON_A_SLOW_DISK = ("stop_under_load", "sighup_storm", "remove_export")
