@@ -319,6 +319,27 @@ static bool get_device(const struct parameter *p, unsigned int n, struct paramet
 	return true;
 }
 
+/* What device_params.h knows of the Nth device, in use as DEV, holds from now on. With the lock. */
+static bool put_device_into_force(unsigned int n, dev_t dev)
+{
+	struct device_settings base, file, now;
+
+	if (!device_params_look(dev, &base, &file, &now))
+		return false;
+	device_configure(UINT64_C(1) << n, &base);
+	return true;
+}
+
+void live_params_devices(void)
+{
+	struct device *d;
+
+	pthread_mutex_lock(&state.lock);
+	for (unsigned int n = 0; n < DEVICES_MAX && (d = device_nth(n)) != NULL; n++)
+		(void)put_device_into_force(n, atomic_load(&d->dev));
+	pthread_mutex_unlock(&state.lock);
+}
+
 /* A name that is none is refused with those that are. */
 static const struct sched_policy *policy_of(const char *name, char *why, size_t size)
 {
@@ -339,7 +360,6 @@ static bool set_device(const struct parameter *p, unsigned int n, const struct p
 {
 	enum device_param which = device_param_find(p->name);
 	const struct sched_policy *policy = NULL;
-	struct device_settings base, file, now;
 	struct device *d = device_nth(n);
 	dev_t dev = d != NULL ? atomic_load(&d->dev) : 0;
 
@@ -348,11 +368,8 @@ static bool set_device(const struct parameter *p, unsigned int n, const struct p
 		if (policy == NULL)
 			return false;
 	}
-	if (!device_params_turn(dev, which, v->number, policy, why, size) ||
-	    !device_params_look(dev, &base, &file, &now))
-		return false;
-	device_configure(UINT64_C(1) << n, &base);
-	return true;
+	return device_params_turn(dev, which, v->number, policy, why, size) &&
+	       put_device_into_force(n, dev);
 }
 
 /* ---- operators --------------------------------------------------------------------------- */

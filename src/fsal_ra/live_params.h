@@ -20,6 +20,11 @@
 bool live_params_server(const struct ra_module_params *fresh);
 /* The server's are again as the file had them when it was read last. */
 void live_params_restore(void);
+/*
+ * The blocks DEVICE were read, or what operators turned is forgotten: puts into force what that comes to, on each device, for
+ * its exports may be updated later, before it, or not at all.
+ */
+void live_params_devices(void);
 /* Called when a parameter of the server's was set; NULL: nobody is. */
 void live_params_on_change(void (*changed)(void));
 /* The end: frees everything. */

@@ -8,6 +8,9 @@
  *   start        SIGHUP         SIGHUP, 2 gone    SIGHUP
  *   1 2 3        1 2 3 4(new)   3 4 1             1 3 4
  *                ^ again        ^ again           ^ again
+ *
+ * Exports may come, or be updated, before that one: it is as if they came after it, for what the block says of the server
+ * and of devices is put into force for all of them.
  */
 #include "ra_methods.h"
 
@@ -48,4 +51,5 @@ void ra_reload_export_update(uint16_t export_id, struct config_error_type *err_t
 	(void)ra_config_module_again(err_type);
 	/* also where there is no block RA, or it is wrong: then the one read last holds, without what was set since */
 	ra_io_module_update();
+	live_params_devices();
 }

@@ -262,6 +262,41 @@ def device_blocks(ractl, server, path):
               ractl.value("Max_Wait"))
 
 
+def device_runs(ractl, path):
+    """The policy that the disk of PATH runs, and what `get` says that holds and what the file has."""
+    number = os.stat(path).st_dev
+    name = f"{os.major(number)}:{os.minor(number)}"
+    rows = [d["scheduler"] for d in ractl.json("devices")["devices"] if d["device"] == name]
+    return (*rows, *(ractl.value("Scheduler", device=name) or ()))
+
+
+def devices_follow(ractl, server, path, work):
+    """What is read at SIGHUP and what operators' settings come to is in force at once on each disk: where an
+    update is refused, and where a new export stands before those by which SIGHUP is noticed."""
+    good = server.exports
+    server.ra = ""
+    server.reload()
+    ractl.run("set", "Scheduler", "elevator")
+    turned = device_runs(ractl, path)
+    server.exports = [dict(e, params=dict(e["params"], Heuristic="nonesuch")) for e in good]
+    server.reload()
+    e2e.check("nonesuch" in server.log_text() and turned == ("elevator", "elevator", "turns") and
+              device_runs(ractl, path) == ("turns", "turns", "turns"),
+              "SIGHUP with exports that are refused: what was set for a device goes, from what runs too",
+              (turned, device_runs(ractl, path)))
+    other = e2e.loop_export(work, 32 << 20, "other")
+    server.exports = [{"id": 9, "path": other, "pseudo": "/e9"}, *good]
+    for policy in ("elevator", "fifo"):
+        server.ra = f'DEVICE {{ Path = "{other}"; Scheduler = {policy}; }}'
+        server.reload()
+        e2e.check(device_runs(ractl, other) == (policy,) * 3 and
+                  device_runs(ractl, path) == ("turns",) * 3,
+                  f"a block DEVICE with a new export, the file's first: {policy} is in force",
+                  (device_runs(ractl, other), device_runs(ractl, path)))
+    server.exports, server.ra = good, ""
+    server.reload()
+
+
 def group_may_look(ractl, work, path, plugin):
     """Control_Group: its members see all and change nothing; others see nothing."""
     group = next(g.gr_name for g in grp.getgrall() if g.gr_gid == NOBODY)
@@ -321,6 +356,7 @@ def main():
     a_wrong_block_brings_the_last_one(ractl, server)
     refused_below(ractl, server)
     device_blocks(ractl, server, path)
+    devices_follow(ractl, server, path, work)
     e2e.check(server.stop() == 0, "the server ends cleanly", server.log_text()[-2000:])
     group_may_look(ractl, work, path, plugin)
     e2e.finish()
