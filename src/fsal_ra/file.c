@@ -11,6 +11,7 @@
 #include "own_answer.h"
 #include "remote_io.h"
 #include "request_flow.h"
+#include "walk.h"
 #include "writeback/commit.h"
 
 static fsal_status_t close_(struct fsal_obj_handle *obj_hdl)
@@ -52,6 +53,8 @@ static fsal_status_t open2(struct fsal_obj_handle *obj_hdl, struct state_t *stat
 	if (!FSAL_IS_ERROR(status) && sub != NULL) {
 		ra_wrap(ra_export_of_op(), status, sub, new_obj);
 		opened = *new_obj;
+		if (name != NULL)
+			walk_found(walk_dir(obj_hdl), opened);
 	}
 	if (truncate) /* also before an error came; of one with a name that failed we have no handle */
 		cut_off(ra_handle_of(opened), opened != obj_hdl);

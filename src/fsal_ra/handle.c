@@ -146,6 +146,7 @@ void ra_handles_close(struct ra_export *exp)
 
 static fsal_status_t merge(struct fsal_obj_handle *orig, struct fsal_obj_handle *dupe)
 {
+	walk_merge(ra_handle_of(orig), ra_handle_of(dupe));
 	return SUB_OBJ(orig, merge, ra_sub_of(dupe));
 }
 
@@ -217,7 +218,10 @@ static fsal_status_t mkdir_(struct fsal_obj_handle *dir_hdl, const char *name,
 	struct fsal_obj_handle *sub = NULL;
 	fsal_status_t status = SUB_OBJ(dir_hdl, mkdir, name, attrs_in, &sub, attrs_out RA_DIR_ARGS);
 
-	return ra_wrap(ra_export_of_op(), status, sub, new_obj);
+	status = ra_wrap(ra_export_of_op(), status, sub, new_obj);
+	if (!FSAL_IS_ERROR(status))
+		walk_found(walk_dir(dir_hdl), *new_obj);
+	return status;
 }
 
 static fsal_status_t mknode(struct fsal_obj_handle *dir_hdl, const char *name,

@@ -55,7 +55,7 @@ struct ra_handle {
 	struct fsal_obj_handle obj_handle;
 	struct fsal_obj_handle *sub_handle; /* owned: released with us */
 	atomic_bool read_below;		    /* own_answer.h */
-	uint64_t parent;		    /* walk.h; 0: not known */
+	_Atomic uint64_t parent;	    /* walk.h; 0: not known */
 	bool far;			    /* remote_is_far() */
 	bool cluster;			    /* remote_is_cluster() */
 	struct unstable_file unstable;	    /* far_write.h; of such a one */

@@ -77,7 +77,7 @@ uint64_t walk_dir(struct fsal_obj_handle *dir_hdl)
 	if (walks == NULL || dir_hdl->fs == NULL)
 		return 0;
 	name = (struct dir_name){.id = id_of(dir_hdl),
-				 .parent = ra_handle_of(dir_hdl)->parent,
+				 .parent = atomic_load(&ra_handle_of(dir_hdl)->parent),
 				 .inode = dir_hdl->fileid};
 	if (!dir_walks_known(walks, name.id, name.parent))
 		tell(dir_hdl, &name);
@@ -114,7 +114,15 @@ void walk_list(uint64_t dir, struct fsal_obj_handle *dir_hdl, const fsal_cookie_
 void walk_found(uint64_t dir, struct fsal_obj_handle *obj)
 {
 	if (obj != NULL)
-		ra_handle_of(obj)->parent = dir;
+		atomic_store(&ra_handle_of(obj)->parent, dir);
+}
+
+void walk_merge(struct ra_handle *known, const struct ra_handle *dupe)
+{
+	uint64_t dir = atomic_load(&dupe->parent);
+
+	if (dir != 0)
+		atomic_store(&known->parent, dir);
 }
 
 /* ---- reads ------------------------------------------------------------------------------ */
@@ -122,9 +130,11 @@ void walk_found(uint64_t dir, struct fsal_obj_handle *obj)
 void walk_read_begin(struct walk_read *read, const struct ra_handle *hdl, uint64_t offset,
 		     uint64_t now)
 {
-	if (walks == NULL || offset != 0 || hdl->parent == 0)
+	uint64_t dir = atomic_load(&hdl->parent);
+
+	if (walks == NULL || offset != 0 || dir == 0)
 		return;
-	read->dir = hdl->parent;
+	read->dir = dir;
 	read->inode = hdl->obj_handle.fileid;
 	read->io = export_io_ref(ra_export_of_op()->io);
 	read->flow = ra_flow_of_op(now);

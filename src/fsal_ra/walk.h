@@ -2,11 +2,12 @@
 /*
  * Walks over directories (readahead/dir_walk.h), as Ganesha's calls tell of them.
  *
- *   READDIR, LOOKUP that MDCACHE cannot answer --> the directory, and each file's parent in its handle
+ *   READDIR, LOOKUP that MDCACHE cannot answer, CREATE, MKDIR --> the directory, and each file's parent in its handle
  *   READ of a file from its beginning          --> was it the next of a walk? then perhaps a job
  *
  * A file that is known by its handle only (after a restart, to a client that keeps it) has no parent, and
- * belongs to no walk until it is listed or looked up again.
+ * belongs to no walk until it is listed or looked up again: MDCACHE then keeps the handle that it has, and has the new one
+ * merged into it.
  */
 #ifndef RA_WALK_H
 #define RA_WALK_H
@@ -21,7 +22,7 @@ void walk_stop(void);
 /* About once a second. */
 void walk_sweep(uint64_t now);
 
-/* DIR_HDL is listed, or a name looked up in it; its number, for walk_found(). With op_ctx. */
+/* DIR_HDL is listed, or a name looked up or made in it; its number, for walk_found(). With op_ctx. */
 uint64_t walk_dir(struct fsal_obj_handle *dir_hdl);
 /* The directory of that number is listed from WHENCE on, with attributes: these may be fetched ahead. */
 void walk_list(uint64_t dir, struct fsal_obj_handle *dir_hdl, const fsal_cookie_t *whence);
@@ -29,6 +30,8 @@ void walk_list(uint64_t dir, struct fsal_obj_handle *dir_hdl, const fsal_cookie_
 void walk_lists_on(uint64_t dir);
 /* OBJ, just made, was found in the directory of that number. */
 void walk_found(uint64_t dir, struct fsal_obj_handle *obj);
+/* DUPE, which goes, was found, and is what KNOWN stands for, which READs may be looking at. */
+void walk_merge(struct ra_handle *known, const struct ra_handle *dupe);
 
 /* A READ that may belong to a walk; dir 0: it does not. */
 struct walk_read {

@@ -11,7 +11,7 @@ import struct
 MOUNT, NFS = 100005, 100003
 OK, NOENT, IO, NOSPC, STALE = 0, 2, 5, 28, 70
 JUKEBOX = 10008  # come again; NFSv4 calls it DELAY
-GETATTR, SETATTR, LOOKUP, READ, WRITE, CREATE = 1, 2, 3, 6, 7, 8
+GETATTR, SETATTR, LOOKUP, READ, WRITE, CREATE, MKDIR = 1, 2, 3, 6, 7, 8, 9
 REMOVE, RENAME, LINK, FSSTAT, COMMIT = 12, 14, 15, 18, 21
 UNSTABLE, DATA_SYNC, FILE_SYNC = 0, 1, 2
 
@@ -162,12 +162,18 @@ class Client:
         status = reply.u32()
         return status, reply.opaque() if status == OK else b""
 
-    def create(self, name):
-        how = struct.pack(">8I", 0, 1, 0o666, 0, 0, 0, 0, 0)  # UNCHECKED, a mode, no more
-        body = opaque(self.root) + opaque(name.encode()) + how
-        reply = self.nfs.call(CREATE, body)
+    def _make(self, procedure, name, directory, how):
+        body = opaque(directory or self.root) + opaque(name.encode()) + how
+        reply = self.nfs.call(procedure, body)
         status = reply.u32()
         return status, reply.opaque() if status == OK and reply.u32() else b""
+
+    def create(self, name, directory=None):
+        how = struct.pack(">8I", 0, 1, 0o666, 0, 0, 0, 0, 0)  # UNCHECKED, a mode, no more
+        return self._make(CREATE, name, directory, how)
+
+    def mkdir(self, name, directory=None):
+        return self._make(MKDIR, name, directory, struct.pack(">7I", 1, 0o777, 0, 0, 0, 0, 0))
 
     def remove(self, name):
         return self.nfs.call(REMOVE, opaque(self.root) + opaque(name.encode())).u32()

@@ -74,9 +74,9 @@ def read_file(client, directory, name):
     return None
 
 
-def walk(client, directory, order):
+def walk(client, directory, order, top="tree"):
     """Whether all was right."""
-    fh = find(client, "tree", f"d{directory:02d}")
+    fh = find(client, top, f"d{directory:02d}")
     return all(read_file(client, fh, f"f{n:04d}") == content(directory, n) for n in order)
 
 
@@ -118,6 +118,47 @@ def fetched_before(seen):
     return [(in_turn["used_bytes"] > 0 and in_turn["demand"] < DIRS * FILES / 2,
              "most files were there before they were asked for", in_turn),
             (wide["demand"] < WIDE * 0.75, "half of it was fetched for the other half", wide)]
+
+
+def make_by_client(client, top):
+    """The tree, but for the wide directory, by NFS."""
+    made = [client.mkdir(top)]
+    for directory in range(DIRS):
+        made.append(client.mkdir(f"d{directory:02d}", made[0][1]))
+        below = made[-1][1]
+        for number, name in enumerate(names(directory)):
+            made.append(client.create(name, below))
+            client.write(made[-1][1], 0, content(directory, number))
+            client.commit(made[-1][1])
+    e2e.check(not any(status for status, _ in made), f"{top} is made")
+
+
+def known_before(server):
+    """What is counted of a walk over files that the server itself made, and over the same when a new server knew
+    them first by their handles: it has them in its cache, whose names it never asked for, or only later."""
+    top, client = f"made{server.port}", nfs3.Client(server, "/e1")
+    make_by_client(client, top)
+    fhs = [client.lookup(name, find(client, top, f"d{d:02d}"))[1]
+           for d in range(DIRS) for name in names(d)]
+    found = []
+    for what in ("made here", "known by handle"):
+        e2e.drop_caches()
+        before = control_client.stats("counters")
+        e2e.check(all(walk(client, d, range(FILES), top) for d in range(DIRS)),
+                  f"files {what}: every byte right")
+        found.append(counted(before))
+        client.close()
+        if what == "made here":
+            server.stop()
+            client = nfs3.Client(server.start(), "/e1")
+            e2e.check(not any(client.getattr(fh) for fh in fhs), "files are known by their handles")
+    return found
+
+
+def known_are_fetched(seen):
+    return [(one["used_bytes"] > 0 and one["demand"] < DIRS * FILES / 2,
+             f"most files {what} were there before they were asked for", one)
+            for what, one in zip(("made here", "known by handle"), seen)]
 
 
 def changes(server, path):
@@ -265,6 +306,14 @@ def main():
     opens_by_chance(server)
     listings(server)
     e2e.check(server.stop() == 0, "the server ends cleanly", server.log_text()[-2000:])
+
+    def measure_known():
+        with_them = start(work, path, plugin)
+        seen = known_before(with_them)
+        with_them.stop()
+        return seen
+
+    quiet.judge("files known before", measure_known, known_are_fetched)
     ends_in_the_middle(work, path, plugin)
     export_goes(work, path, plugin)
     e2e.finish()
