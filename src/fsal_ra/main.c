@@ -115,6 +115,18 @@ static void handle_deleg_transition(struct fsal_export *orig, struct gsh_export 
 }
 #endif
 
+static int (*unload_by_core)(struct fsal_module *module);
+
+/*
+ * The core's unload closes this library, at the server's end, whose code stays all the same (-z nodelete): threads that
+ * were left behind, at a directory, a name server or a cluster that hangs, may come back to it, and so does this.
+ */
+static int unload(struct fsal_module *module)
+{
+	ra_io_module_stop();
+	return unload_by_core(module);
+}
+
 MODULE_INIT static void ra_load(void)
 {
 	struct fsal_module *module = &RA.module;
@@ -125,6 +137,8 @@ MODULE_INIT static void ra_load(void)
 		return;
 	}
 	module->m_ops.init_config = init_config;
+	unload_by_core = module->m_ops.unload;
+	module->m_ops.unload = unload;
 #if RA_HAVE_DELEG_TRANSITION
 	module->m_ops.handle_deleg_transition = handle_deleg_transition;
 #endif
@@ -136,6 +150,7 @@ MODULE_INIT static void ra_load(void)
 	ra_xattr_ops_init(&RA.handle_ops);
 }
 
+/* At the process's end. The module has stopped, unless the server ends without unloading it. */
 MODULE_FINI static void ra_unload(void)
 {
 	ra_io_module_stop();

@@ -89,7 +89,7 @@ __attribute__((constructor)) static void gate_open(void)
 		refuse(path, dlerror());
 }
 
-/* The server unloads what it loaded: the plugin goes with the gate. */
+/* The server unloads what it loaded: the plugin goes with the gate, but for its code (main.c of fsal_ra). */
 __attribute__((destructor)) static void gate_close(void)
 {
 	if (plugin != NULL)

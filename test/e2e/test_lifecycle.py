@@ -8,6 +8,9 @@ and its timing, requests wait in queues when the server is asked to stop.
 """
 import itertools
 import os
+import shutil
+import socket
+import subprocess
 import sys
 import time
 
@@ -159,6 +162,60 @@ def remove_export(work, path, plugin):
     ends_well(server, "after export removal")
 
 
+class SilentNames:
+    """A name server that answers nothing until it is told to: then that there is no such name."""
+
+    def __init__(self, work):
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.bind(("127.0.0.53", 53))
+        self.socket.setblocking(False)
+        self.asked = []
+        with open(f"{work}/resolv.conf", "w", encoding="ascii") as f:
+            f.write("nameserver 127.0.0.53\noptions timeout:30 attempts:1\n")
+        e2e.run("mount", "--bind", f"{work}/resolv.conf", "/etc/resolv.conf")
+
+    def is_asked(self):
+        try:
+            self.asked.append(self.socket.recvfrom(4096))
+        except BlockingIOError:
+            pass
+        return bool(self.asked)
+
+    def answer(self):
+        for query, sender in self.asked:
+            self.socket.sendto(query[:2] + b"\x81\x83" + query[4:6] + bytes(6) + query[12:], sender)
+
+
+def left_behind(work, path, plugin):
+    """A thread that hangs as the server ends, and goes on once the plugin is unloaded, finds its code there.
+    strace keeps the process for a while after that."""
+    what = "a thread that was left behind"
+    if not shutil.which("strace"):
+        e2e.skip_part(f"{what}: strace is not installed")
+        return
+    names = SilentNames(work)
+    server = serve(work, path, plugin, ra="CLIENT { Clients = *.example.org; Weight = 50; }")
+    client = nfs3.Client(server, "/e1", source="127.0.0.8")
+    client.read(client.lookup("f0")[1], 0, 4096)
+    e2e.check(e2e.wait_for(names.is_asked, 30), f"{what}: the name of a client is asked for")
+    client.close()
+    strace = subprocess.Popen(["strace", "-f", "-o", "/dev/null", "-p", str(server.process.pid),
+                               "-e", "trace=exit_group",
+                               "-e", "inject=exit_group:delay_enter=4000000"],
+                              stderr=subprocess.PIPE, text=True)
+    e2e.at_exit(lambda: e2e.end_process(strace))
+    said = strace.stderr.readline()
+    if "attached" not in said:
+        e2e.skip_part(f"{what}: strace cannot attach here: {said.strip()}")
+    server.process.terminate()
+    e2e.check(e2e.wait_for(lambda: "FSAL RA unloaded" in server.log_text(), 60, 0.01),
+              f"{what}: the plugin does not wait for it", server.log_text()[-1500:])
+    names.answer()
+    ends_well(server, what)
+    strace.wait(60)
+    e2e.run("umount", "/etc/resolv.conf")
+
+
 def open_below(server, path):
     """The server's descriptors of what lies below the path."""
     found, at = set(), f"/proc/{server.process.pid}/fd"
@@ -226,7 +283,8 @@ def descriptors(work, path, plugin):
 
 
 TESTS = {f.__name__: f for f in (start_and_stop, stop_under_load, sighup_storm, bad_reload,
-                                 bad_start, remove_export, others_stay_open, descriptors)}
+                                 bad_start, remove_export, left_behind, others_stay_open,
+                                 descriptors)}
 
 
 ON_A_SLOW_DISK = ("stop_under_load", "sighup_storm", "remove_export")
