@@ -5,8 +5,10 @@
  */
 #include "ra_methods.h"
 
+#include <errno.h>
 #include <grp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/sysmacros.h>
@@ -259,18 +261,48 @@ static _Atomic uint64_t next_try; /* ns; 0: none */
 static int why_not;		  /* errno of the last try */
 static gid_t looks;		  /* whose group may look */
 
+/* An entry of the groups' data base: its members' names are in it. */
+#define GROUP_BYTES	4096
+#define GROUP_BYTES_MAX (1 << 20)
+
+/* The number of the group NAME: 0, ERANGE: SIZE bytes do not hold its entry, or another errno. */
+static int look_up_group(const char *name, size_t size, gid_t *gid)
+{
+	struct group g, *found = NULL;
+	char *buffer = malloc(size);
+	int err;
+
+	if (buffer == NULL)
+		return ENOMEM;
+	err = getgrnam_r(name, &g, buffer, size, &found);
+	if (err == 0 && found == NULL)
+		err = ENOENT;
+	if (err == 0)
+		*gid = g.gr_gid;
+	free(buffer);
+	return err;
+}
+
 /* Control_Group's number; (gid_t)-1: there is none, or nobody knows it. */
 static gid_t group_of(const char *name)
 {
-	struct group g, *found = NULL;
-	char buffer[4096];
+	gid_t gid = (gid_t)-1;
+	int err = ERANGE;
 
 	if (name == NULL || name[0] == '\0' || strcasecmp(name, "none") == 0)
-		return (gid_t)-1;
-	if (getgrnam_r(name, &g, buffer, sizeof(buffer), &found) == 0 && found != NULL)
-		return g.gr_gid;
-	LogWarn(COMPONENT_FSAL, "RA: Control_Group = %s: no such group: only root may look", name);
-	return (gid_t)-1;
+		return gid;
+	for (size_t size = GROUP_BYTES; err == ERANGE && size <= GROUP_BYTES_MAX; size *= 2)
+		err = look_up_group(name, size, &gid);
+	/* how data bases say that there is none: getgrnam_r(3) */
+	if (err == ENOENT || err == ESRCH || err == EBADF || err == EPERM)
+		LogWarn(COMPONENT_FSAL, "RA: Control_Group = %s: no such group: only root may look",
+			name);
+	else if (err != 0)
+		LogWarn(COMPONENT_FSAL,
+			"RA: Control_Group = %s: the group is not to be had: %s: "
+			"only root may look",
+			name, strerror(err));
+	return gid;
 }
 
 /* What a try says that is not the first: that it does not come was said. */

@@ -332,6 +332,22 @@ def group_may_look(ractl, work, path, plugin):
     e2e.check(server.stop() == 0, "the server ends cleanly", server.log_text()[-2000:])
 
 
+def crowded_group(ractl, work, path, plugin):
+    """A group of so many members that its entry is long is known all the same."""
+    with open("/etc/group", encoding="utf-8") as f:
+        groups = f.read()
+    members = ",".join(f"member{n:05d}" for n in range(2000))
+    with open(f"{work}/group", "w", encoding="utf-8") as f:
+        f.write(f"{groups}crowd:x:{NOBODY - 2}:{members}\n")
+    e2e.run("mount", "--bind", f"{work}/group", "/etc/group")
+    server = e2e.Server("ra", exports_of(path), work, plugin, ra="Control_Group = crowd;").start()
+    looks = ractl.run("get", "Max_Wait", user=NOBODY, group=NOBODY - 2)
+    e2e.check(looks.returncode == 0 and "Control_Group" not in server.log_text(),
+              "Control_Group of 2,000 members", (looks, server.log_text()[-1500:]))
+    e2e.check(server.stop() == 0, "the server ends cleanly", server.log_text()[-2000:])
+    e2e.run("umount", "/etc/group")
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__.splitlines()[0])
@@ -359,6 +375,7 @@ def main():
     devices_follow(ractl, server, path, work)
     e2e.check(server.stop() == 0, "the server ends cleanly", server.log_text()[-2000:])
     group_may_look(ractl, work, path, plugin)
+    crowded_group(ractl, work, path, plugin)
     e2e.finish()
 
 
