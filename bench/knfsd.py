@@ -31,6 +31,7 @@ import machine
 from modelled_disk import Unavailable
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+UML = f"{HERE}/../test/e2e/user_mode_linux"
 PROGRAMS = {"linux.uml": "user-mode-linux", "qemu-storage-daemon": "qemu-system-common",
             "busybox": "busybox-static", "rpcbind": "rpcbind", "ip": "iproute2"}
 MODULES = "/usr/lib/uml/modules"
@@ -155,7 +156,7 @@ class Server:
                                    program=f"{HERE}/knfsd_guest.py", settings=settings))
         os.chmod(init, 0o755)
         self.process = self._launch("guest.log", [
-            "linux.uml", f"mem={self.memory_mb}M", f"uml_dir={self.work}", "umid=guest",
+            UML, f"mem={self.memory_mb}M", f"uml_dir={self.work}", "umid=guest",
             f"virtio_uml.device={self.work}/socket:2", "root=/dev/root", "rootfstype=hostfs",
             "rootflags=/", "ro", f"init={init}", "con0=null,fd:1", "con=null",
             f"vec0:transport=tap,ifname={TAP},depth=128,gro=1", "quiet", "panic=1"])
