@@ -11,10 +11,16 @@
 /* What came in vain counts for that from this part on of what its reader took: less is what remains of any run. */
 #define PENALTY_PART 8
 
+/* Bytes of evidence on a file that tell what to expect of new ones, if KNOWN are there. */
+static uint64_t weight_left(uint64_t known)
+{
+	return known < EFFECTIVENESS_WEIGHT ? EFFECTIVENESS_WEIGHT - known : 0;
+}
+
 /* The first evidence on each file, of which KNOWN bytes are there, as far as it weighs, tells what to expect of new files. */
 static void learn_new(struct readahead *ra, uint64_t known, uint64_t used, uint64_t wasted)
 {
-	uint64_t room = known < EFFECTIVENESS_WEIGHT ? EFFECTIVENESS_WEIGHT - known : 0;
+	uint64_t room = weight_left(known);
 	struct effectiveness old = atomic_load(&ra->newcomers), new;
 
 	if (!room)
@@ -25,9 +31,29 @@ static void learn_new(struct readahead *ra, uint64_t known, uint64_t used, uint6
 	} while (!atomic_compare_exchange_weak(&ra->newcomers, &old, new));
 }
 
+/* WASTED bytes that were learnt so were not. */
+static void unlearn_new(struct readahead *ra, uint64_t known, uint64_t wasted)
+{
+	uint64_t room = weight_left(known);
+	struct effectiveness old = atomic_load(&ra->newcomers), new;
+
+	do {
+		new = old;
+		effectiveness_take_back(&new, wasted < room ? wasted : room);
+	} while (!atomic_compare_exchange_weak(&ra->newcomers, &old, new));
+}
+
 static uint64_t known_of(const struct heur_file *f)
 {
 	return (uint64_t)f->effectiveness.used + f->effectiveness.wasted;
+}
+
+/* The same of C's, without what C is doubted for. */
+static uint64_t known_but_doubt(const struct cursor *c)
+{
+	uint64_t known = known_of(c->file);
+
+	return known > c->doubted ? known - c->doubted : 0;
 }
 
 /* USED bytes were read ahead in F, or would have been, and were read. */
@@ -44,12 +70,12 @@ static void learn(struct readahead *ra, struct heur_file *f, uint64_t used)
 static void learn_waste(struct readahead *ra, struct cursor *c, uint64_t wasted)
 {
 	struct heur_file *f = c->file;
-	uint64_t known = known_of(f);
 
-	learn_new(ra, known > c->doubted ? known - c->doubted : 0, 0, wasted);
+	learn_new(ra, known_but_doubt(c), 0, wasted);
 	if (wasted > c->doubted)
 		effectiveness_add(&f->effectiveness, 0, wasted - c->doubted);
 	c->doubted = 0;
+	c->example = false;
 }
 
 /* Bytes from the position FROM on that were asked for ahead of C, where that is before their end. */
@@ -139,6 +165,17 @@ static void note_lately(struct cursor *c, uint64_t bytes)
 	c->lately = bytes < UINT32_MAX - c->lately ? c->lately + (uint32_t)bytes : UINT32_MAX;
 }
 
+/* C's reader reads on: he was doubted wrongly. */
+static void end_doubt(struct readahead *ra, struct cursor *c)
+{
+	if (c->example)
+		unlearn_new(ra, known_but_doubt(c), c->doubted);
+	if (c->doubted)
+		effectiveness_take_back(&c->file->effectiveness, c->doubted);
+	c->doubted = 0;
+	c->example = false;
+}
+
 /* USED bytes of C were read. */
 static void learn_use(struct readahead *ra, struct readahead_counters *counters, struct cursor *c,
 		      uint64_t used)
@@ -148,9 +185,7 @@ static void learn_use(struct readahead *ra, struct readahead_counters *counters,
 		c->file->held = c->used;
 	readahead_count(counters, READAHEAD_USED, used);
 	readers_count(ra->readers, c->reader, READER_USED, used);
-	if (c->doubted)
-		effectiveness_take_back(&c->file->effectiveness, c->doubted);
-	c->doubted = 0;
+	end_doubt(ra, c);
 	if (used)
 		learn(ra, c->file, used);
 }
@@ -211,10 +246,19 @@ void evidence_surplus(struct readahead *ra, struct cursor *c, uint64_t most)
 	count_given_up(ra, NULL, c, came, 0);
 }
 
+void evidence_unwanted(struct readahead *ra, struct cursor *c)
+{
+	if (!c->example)
+		learn_new(ra, known_but_doubt(c), 0, c->doubted);
+	c->example = true;
+	evidence_surplus(ra, c, c->charged);
+}
+
 void evidence_lost(struct readahead *ra, struct readahead_counters *counters, struct cursor *c)
 {
 	give_up_counted(ra, counters, c);
 	c->doubted = 0;
+	c->example = false;
 }
 
 void evidence_doubted(struct cursor *c, uint64_t now)

@@ -4,7 +4,7 @@
  *
  *   of a cursor that holds some       given up
  *   silent for Cursor_Idle            all
- *   silent for a second, and short    all
+ *   silent for a second, and short    all that has come: its run goes on, and that is in memory yet, or read when he comes to it
  *   slow, and others want it          what it does not come to within Cursor_Idle, and its reader has too much
  */
 #include "readahead/engine.h"
@@ -12,16 +12,21 @@
 #include "readahead/readahead.h"
 
 /*
- * Of a cursor that holds unread bytes. Where memory is short, what is doubted is given up at once.
+ * Of a cursor that holds unread bytes. Where memory is short, what is doubted is given up at once. To end its run for that would
+ * have each READ of one who is slow begin anew, behind what he was given, and say that his runs are short.
  */
 static void judge(struct readahead *ra, struct cursor *c, bool is_short, uint64_t now)
 {
 	evidence_doubted(c, now);
-	if (!c->queued && (elapsed(c->used, now) > ra->idle_time || (is_short && c->doubted))) {
+	if (c->queued)
+		return;
+	if (elapsed(c->used, now) > ra->idle_time) {
 		evidence_wasted(ra, NULL, c);
 		cursor_end_run(c);
 		c->start = c->read_end = c->next;
 		cursor_check(c);
+	} else if (is_short && c->doubted) {
+		evidence_unwanted(ra, c);
 	}
 }
 

@@ -3,6 +3,7 @@
 #include "readahead/effectiveness.h"
 
 #include "engine.h"
+#include "readahead/engine.h"
 
 #define READ (32 * KIB)
 #define BIG  (256 * MIB)
@@ -192,6 +193,27 @@ static void test_a_pause_is_no_waste(void **state)
 	engine_free(e);
 }
 
+/* ... also where memory is so short that what was fetched was given up meanwhile: new files are not judged by that. */
+static void test_a_pause_is_no_example_where_memory_is_short(void **state)
+{
+	struct engine *e = engine_make("cursor", 1024, 1024, 32 * MIB);
+	struct effectiveness all;
+
+	for (uint64_t file = 1; file <= 8; file++)
+		read_through(e, file, 0, 8 * READ, BIG);
+	silence(e, 2 * SEC);
+	readahead_collect(e->ra, 0, &e->counters);
+	assert_true(engine_counted(e, READAHEAD_WASTED) >= 16 * MIB);
+	all = atomic_load(&e->ra->newcomers);
+	assert_true(all.wasted >= 2 * MIB);
+	for (uint64_t file = 1; file <= 8; file++)
+		read_through(e, file, 8 * READ, 10 * READ, BIG);
+	all = atomic_load(&e->ra->newcomers);
+	assert_int_equal(all.wasted, 0);
+	engine_check_account(e);
+	engine_free(e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -203,6 +225,7 @@ int main(void)
 		cmocka_unit_test(test_a_file_that_has_changed_is_found_out),
 		cmocka_unit_test(test_newcomers_are_judged_by_example),
 		cmocka_unit_test(test_a_pause_is_no_waste),
+		cmocka_unit_test(test_a_pause_is_no_example_where_memory_is_short),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -353,9 +353,78 @@ static void test_a_player_keeps_what_he_comes_to(void **state)
 	end(e);
 }
 
+/* ---- many streams of one client, each slow -------------------------------------------------- */
+
+#define MANY 300
+
+/* Streams of reader 1, read in turn a READ each PERIOD. */
+struct slow_streams {
+	struct engine *e;
+	uint64_t period;
+	uint64_t next[MANY], there[MANY]; /* bytes of each file: read, and brought by the disk */
+	uint64_t reads, requests;	  /* ... with so many */
+};
+
+/* What comes up to END is a request, if not all is there. */
+static void bring(struct slow_streams *s, uint64_t f, uint64_t end)
+{
+	s->requests += end > s->there[f];
+	s->there[f] = end > s->there[f] ? end : s->there[f];
+}
+
+static void read_slowly(struct slow_streams *s, uint64_t f)
+{
+	struct readahead_plan p = engine_read(s->e, f, s->next[f], 32 * KIB, SIZE);
+
+	while (p.len) {
+		bring(s, f, p.offset + p.len);
+		p = engine_carry_out(s->e, &p, SIZE);
+	}
+	s->next[f] += 32 * KIB;
+	bring(s, f, s->next[f]);
+	s->reads++;
+}
+
+/* For TIME. */
+static void go_on_slowly(struct slow_streams *s, uint64_t time)
+{
+	uint64_t swept = s->e->now;
+
+	s->reads = s->requests = 0;
+	for (uint64_t end = s->e->now + time, f = 0; s->e->now < end; f = (f + 1) % MANY) {
+		read_slowly(s, f);
+		s->e->now += s->period / MANY;
+		if (s->e->now - swept >= SEC)
+			engine_sweep(s->e, swept = s->e->now);
+	}
+}
+
+/* MANY streams of one client, a READ of each every PERIOD, cost the disk less than those of the kernel: 128 KiB each. */
+static void check_many_slow(uint64_t period)
+{
+	struct slow_streams s = {.e = begin(), .period = period};
+
+	s.e->streams = 2;
+	s.e->chunk = 6 * MIB;
+	go_on_slowly(&s, 20 * period);
+	go_on_slowly(&s, 60 * period);
+	if (s.requests * 4 > s.reads)
+		fail_msg("a READ each %ju s: %ju requests for %ju READs", (uintmax_t)(period / SEC),
+			 (uintmax_t)s.requests, (uintmax_t)s.reads);
+	end(s.e);
+}
+
+static void test_many_slow_streams_of_one_client(void **state)
+{
+	check_many_slow(2 * SEC);
+	check_many_slow(4 * SEC);
+	check_many_slow(8 * SEC);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_many_slow_streams_of_one_client),
 		cmocka_unit_test(test_a_byte_now_and_then_holds_no_memory_that_others_want),
 		cmocka_unit_test(test_what_was_given_up_is_not_fetched_again),
 		cmocka_unit_test(test_what_is_to_come_is_not_given_up),
