@@ -4,12 +4,30 @@
  *
  *   of a cursor that holds some       given up
  *   silent for Cursor_Idle            all
- *   silent for a second, and short    all that has come: its run goes on, and that is in memory yet, or read when he comes to it
+ *   silent for a second, and short    all that has come
  *   slow, and others want it          what it does not come to within Cursor_Idle, and its reader has too much
+ *
+ * It gives up the claim on memory: what has come may well be there yet, and its run goes on in it.
  */
 #include "readahead/engine.h"
 #include "readahead/evidence.h"
 #include "readahead/readahead.h"
+
+/*
+ * All that C holds is given up. What has come may be in memory yet, and is read there when its reader goes on, or found gone
+ * (readahead_lost); what is still to come means nothing to him any more.
+ */
+static void give_up(struct readahead *ra, struct cursor *c)
+{
+	bool has_come = c->done_end >= c->ra_end;
+
+	evidence_wasted(ra, NULL, c);
+	if (has_come)
+		return;
+	cursor_end_run(c);
+	c->start = c->read_end = c->next;
+	cursor_check(c);
+}
 
 /*
  * Of a cursor that holds unread bytes. Where memory is short, what is doubted is given up at once. To end its run for that would
@@ -20,14 +38,10 @@ static void judge(struct readahead *ra, struct cursor *c, bool is_short, uint64_
 	evidence_doubted(c, now);
 	if (c->queued)
 		return;
-	if (elapsed(c->used, now) > ra->idle_time) {
-		evidence_wasted(ra, NULL, c);
-		cursor_end_run(c);
-		c->start = c->read_end = c->next;
-		cursor_check(c);
-	} else if (is_short && c->doubted) {
+	if (elapsed(c->used, now) > ra->idle_time)
+		give_up(ra, c);
+	else if (is_short && c->doubted)
 		evidence_unwanted(ra, c);
-	}
 }
 
 /* PASSED ms later. */

@@ -537,8 +537,26 @@ static void test_an_idle_stream_gives_up_its_memory(void **state)
 	engine_sweep(e, e->now + 11 * SEC);
 	assert_int_equal(engine_counted(e, READAHEAD_WASTED), s.unread);
 	engine_check_account(e);
-	e->now += 11 * SEC; /* and goes on where it was */
-	assert_true(read_through(e, 1, 8 * READ, 10 * READ, size) > 0);
+	e->now += 11 *
+		  SEC; /* and goes on where it was, in what is there, which is not fetched again */
+	assert_int_equal(read_through(e, 1, 8 * READ, 10 * READ, size), 0);
+	assert_true(read_through(e, 1, 10 * READ, size / 2, size) > 0);
+	engine_check_account(e);
+	engine_free(e);
+}
+
+/* What it left is gone from memory when it goes on: all of it is fetched again. */
+static void test_an_idle_stream_finds_nothing_left(void **state)
+{
+	struct engine *e = engine_make("cursor", 16, 16, 64 * MIB);
+	uint64_t size = 64 * MIB, fetched = read_through(e, 1, 0, 8 * READ, size);
+	struct readahead_plan p;
+
+	engine_sweep(e, e->now += 11 * SEC);
+	p = engine_read(e, 1, 8 * READ, READ, size);
+	assert_true(p.followed && !p.len && !p.known_resident); /* so that it is looked at */
+	readahead_lost(e->ra, &e->tuning, &e->counters, &p.cursor, 8 * READ);
+	assert_true(read_through(e, 1, 9 * READ, 10 * READ, size) >= fetched / 2);
 	engine_check_account(e);
 	engine_free(e);
 }
@@ -1021,6 +1039,7 @@ int main(void)
 		cmocka_unit_test(test_the_window_grows_when_late_and_shrinks_when_lost),
 		cmocka_unit_test(test_who_fell_silent_keeps_no_file),
 		cmocka_unit_test(test_an_idle_stream_gives_up_its_memory),
+		cmocka_unit_test(test_an_idle_stream_finds_nothing_left),
 		cmocka_unit_test(test_who_repeats_is_silent),
 		cmocka_unit_test(test_a_pause_is_no_example),
 		cmocka_unit_test(test_waiting_is_no_waste),

@@ -419,6 +419,7 @@ static void test_many_slow_streams_of_one_client(void **state)
 	check_many_slow(2 * SEC);
 	check_many_slow(4 * SEC);
 	check_many_slow(8 * SEC);
+	check_many_slow(12 * SEC); /* idle each time */
 }
 
 int main(void)
