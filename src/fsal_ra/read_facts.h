@@ -11,6 +11,7 @@
 #include "prices.h"
 #include "ra_methods.h"
 #include "readahead/first_read.h"
+#include "readahead/context_read.h"
 #include "readahead/readahead.h"
 
 /* What CALL has read, AMOUNT bytes, counts for the price of memory: what it asked for beyond the file's end is none. */
@@ -87,7 +88,40 @@ static inline uint64_t read_comes_to(struct backing *b, const struct readahead_p
 	return plan->comes_to;
 }
 
-/* What ARG asks for of B, of which PLAN is the plan, and what that brings along at NOW before there is a stream: R's range. */
+static inline bool read_is_there(void *backing, uint64_t offset, uint64_t len)
+{
+	return backing_resident(backing, offset, len);
+}
+
+/* Bytes to fetch for FIRST, of B, which is none that first_read_is(). */
+static inline uint64_t read_beside(const struct first_read *first, struct backing *b,
+				   const struct readahead_plan *plan, uint64_t now)
+{
+	const struct context_read context = {.offset = first->offset,
+					     .len = first->len,
+					     .size = first->size,
+					     .is_there = read_is_there,
+					     .arg = b};
+
+	if (plan->asked || plan->len != 0 || !context_read_is(&context))
+		return first->len;
+	return context_read_length(&context, device_window(b->device, now));
+}
+
+/* ... which is one: R's range. */
+static inline void read_begins(struct sched_req *r, struct first_read *first, struct backing *b,
+			       const struct readahead_plan *plan, uint64_t now)
+{
+	uint64_t before;
+
+	first->window = device_window(b->device, now);
+	first->comes_to = read_comes_to(b, plan);
+	before = first_read_before(first);
+	r->offset -= before;
+	r->len = before + first_read_length(first);
+}
+
+/* What ARG asks for of B, of which PLAN is the plan, and what that brings along at NOW where no stream does: R's range. */
 static inline void read_brings(struct sched_req *r, const struct fsal_io_arg *arg,
 			       struct backing *b, const struct readahead_plan *plan, uint64_t now)
 {
@@ -98,18 +132,15 @@ static inline void read_brings(struct sched_req *r, const struct fsal_io_arg *ar
 				   .count = plan->count,
 				   .followed = plan->followed || plan->begins,
 				   .ends = plan->ends};
-	uint64_t before;
 
 	r->offset = first.offset;
 	r->len = first.len;
-	if (device_joins_only(b->device) || (plan->len != 0 && !plan->begins) ||
-	    !first_read_is(&first))
+	if (device_joins_only(b->device) || (plan->len != 0 && !plan->begins))
 		return;
-	first.window = device_window(b->device, now);
-	first.comes_to = read_comes_to(b, plan);
-	before = first_read_before(&first);
-	r->offset -= before;
-	r->len = before + first_read_length(&first);
+	if (first_read_is(&first))
+		read_begins(r, &first, b, plan, now);
+	else
+		r->len = read_beside(&first, b, plan, now);
 	r->brings_more = r->len > first.len;
 }
 

@@ -25,7 +25,7 @@ enum readahead_counter {
 	READAHEAD_JOINED,   /* reads that waited for a prefetch queued or in flight */
 	READAHEAD_LATE,	    /* reads that found their prefetch submitted but not arrived */
 	READAHEAD_DEMAND,   /* reads that went to the disk themselves */
-	READAHEAD_ALONG, /* bytes that these brought along besides their own (first_read.h), at most */
+	READAHEAD_ALONG, /* bytes that these brought along besides their own (first_read.h, context_read.h), at most */
 	READAHEAD_CHUNKS,	   /* prefetches submitted */
 	READAHEAD_PLANNED,	   /* bytes to be fetched ahead of a reader */
 	READAHEAD_UNFETCHED,	   /* ... in memory before, or given up before they came */

@@ -126,6 +126,7 @@ static bool plan_for(struct readahead *ra, const struct readahead_tuning *t,
 	plan->cursor = heur_cursor_ref(&ra->table, c);
 	plan->count = c->count;
 	plan->followed = c->ra_end || c->file->beside;
+	plan->asked = read->offset < c->ra_end && read->offset + read->len > c->start;
 	plan->known_resident = read->offset + read->len <= c->done_end &&
 			       read->offset >= c->start && read->offset >= c->own &&
 			       elapsed(c->done_time, read->now) < ARRIVAL_TRUST &&

@@ -60,6 +60,7 @@ struct readahead_plan {
 	bool begins; /* nothing was asked for before in this run of its reader, and it will go on */
 	bool young;  /* ... and he may have read all that he wants already: readahead_reads_on() */
 	bool followed; /* something was asked for ahead of this reader, or of those beside it */
+	bool asked;    /* the READ lies in what had been asked for ahead of its own reader */
 	bool ends;     /* the first READ of its file, at the end, of which all is worth bringing */
 	uint64_t
 		comes_to; /* up to where its reader will want its file (file_begin.h); 0: not known */

@@ -663,6 +663,24 @@ static void test_known_resident_only_where_it_arrived(void **state)
 	engine_free(e);
 }
 
+/* Which READs lie in what had been asked for ahead of their reader, whether it has come or not. */
+static void test_asked(void **state)
+{
+	struct engine *e = engine_make("cursor", 16, 16, 64 * MIB);
+	uint64_t size = 64 * MIB;
+	struct readahead_plan p = {0};
+
+	for (uint64_t i = 0; !p.len; i++) {
+		p = engine_read(e, 1, MIB + i * READ, READ, size);
+		assert_false(p.asked); /* not when it came */
+	}
+	assert_true(engine_read(e, 1, MIB + 10 * READ, READ, size).asked);
+	assert_false(engine_read(e, 1, 50 * MIB, READ, size).asked);
+	assert_true(engine_read(e, 1, MIB + 11 * READ, READ, size).asked);
+	assert_false(engine_read(e, 2, MIB, READ, size).asked);
+	engine_free(e);
+}
+
 static void test_a_failed_chunk_is_counted_and_forgotten(void **state)
 {
 	struct engine *e = engine_default("cursor");
@@ -1044,6 +1062,7 @@ int main(void)
 		cmocka_unit_test(test_a_pause_is_no_example),
 		cmocka_unit_test(test_waiting_is_no_waste),
 		cmocka_unit_test(test_known_resident_only_where_it_arrived),
+		cmocka_unit_test(test_asked),
 		cmocka_unit_test(test_a_failed_chunk_is_counted_and_forgotten),
 		cmocka_unit_test(test_silence_is_counted_where_it_belongs),
 		cmocka_unit_test(test_what_is_refused_is_neither_fetched_nor_wasted),
