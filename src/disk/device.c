@@ -159,6 +159,7 @@ static void take(struct device *d, dev_t dev, const struct device_settings *s)
 	atomic_store(&d->dev, dev);
 	atomic_fetch_add(&d->taken, 1);
 	atomic_store(&d->piece, 0);
+	atomic_store(&d->spoilt, false);
 	ask_window(d);
 	atomic_store(&d->next_window, 0);
 	init_mode(&d->mode, dev, s->depth);

@@ -70,6 +70,7 @@ struct device {
 	/* So many of that size came whole in a row, and so many are to before it is doubled; it was just now: fetch_local.c */
 	_Atomic uint32_t pieces_whole, pieces_wanted;
 	atomic_bool piece_tried;
+	atomic_bool spoilt;	      /* a page could not be read: arrival.h */
 	_Atomic uint32_t window;      /* bytes: device_window() */
 	_Atomic uint64_t next_window; /* ns: when it is asked for again */
 	_Atomic uint64_t next_sample; /* ns: when a READ past the queue is measured again */

@@ -8,7 +8,7 @@
  *
  *       windows     [ window ][ window ][ window ]   of a chunk: large folios (kernel_windows.h)
  *       WILLNEED                         [ piece ]   of the rest: single pages
- *       pread       |...x|...x|...x|...x|...x|...x   a byte of each unit: waits until that is there
+ *       arrival     |...x|...x|...x|...x|...x|...x   a byte of each unit: waits until that is there (arrival.h)
  *       residency   [............................]   all of it? else it is read into a scratch buffer
  *
  * One call of WILLNEED starts no more than the device's read_ahead_kb or max_sectors_kb, the larger, less where
@@ -30,7 +30,7 @@
 /* Bytes that one call of WILLNEED is asked for: at first, and at least. */
 #define FETCH_PIECE_MAX (UINT32_C(1) << 20)
 #define FETCH_PIECE_MIN (UINT32_C(64) << 10)
-/* ... of which one byte is read. */
+/* ... of which one byte is awaited. */
 #define FETCH_UNIT (UINT64_C(64) << 10)
 /* Bytes of a step at most where several chunks share a device that serves them beside each other. */
 #define FETCH_SHARED (UINT64_C(256) << 10)

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "disk/arrival.h"
 #include "disk/backing_local.h"
 #include "disk/fetch.h"
 #include "disk/scratch.h"
@@ -97,28 +98,27 @@ static bool will_need(struct backing *b, uint64_t offset, uint64_t upto, uint32_
 	return true;
 }
 
-/* Waits until the byte at OFFSET is there; false: it cannot be read. */
-static bool await_byte(struct backing *b, uint64_t offset)
-{
-	char byte;
-
-	return read_at(b->fd, &byte, 1, offset) == 1;
-}
-
 /*
- * Waits for it: a byte of each unit, at its end or that of the file's part. Returns UPTO, or where the first
+ * Waits for it: for a byte of each unit, at its end or that of the file's part. Returns UPTO, or where the first
  * byte is that cannot be read. The last one is waited for before the others: most often these are there then,
  * and the thread has slept once, not for each of them.
  */
 static uint64_t wait_for(struct backing *b, uint64_t offset, uint64_t upto)
 {
-	bool last = await_byte(b, upto - 1);
-	uint64_t end = offset - offset % FETCH_UNIT + FETCH_UNIT;
+	struct arrival a;
+	uint64_t end = offset - offset % FETCH_UNIT + FETCH_UNIT, there;
+	bool last;
 
-	for (; end < upto; end += FETCH_UNIT)
-		if (!await_byte(b, end - 1))
-			return end - 1;
-	return last ? upto : upto - 1;
+	arrival_begin(&a, b->fd, offset, upto, &b->device->spoilt);
+	last = arrival_await(&a, upto - 1);
+	while (end < upto && arrival_await(&a, end - 1))
+		end += FETCH_UNIT;
+	if (end < upto)
+		there = end - 1;
+	else
+		there = last ? upto : upto - 1;
+	arrival_end(&a);
+	return there;
 }
 
 /* Where others write to a disk, what is asked for together takes as long to read as so many seeks. */

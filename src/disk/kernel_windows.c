@@ -8,24 +8,44 @@
 #include <unistd.h>
 
 #include "common/page.h"
+#include "disk/arrival.h"
 
 /* A descriptor's window with POSIX_FADV_SEQUENTIAL is so many times the device's. */
 #define SEQUENTIAL 2
-/* What a touch finds in memory is copied here, over itself. */
+/*
+ * What a touch finds in memory is copied here, which cannot be written: so the kernel takes no more for read than
+ * the first of it.
+ */
 #define SINK_SIZE (UINT64_C(16) << 10)
+static const char sink[SINK_SIZE];
 
 /* [at, at + len) is wanted. False: it cannot be asked for so. */
 static bool touch(int fd, uint64_t at, uint64_t len)
 {
-	char sink[SINK_SIZE];
 	struct iovec iov[KERNEL_WINDOW_MAX / SINK_SIZE];
 	int n = 0;
 
 	for (; len > 0; n++) {
-		iov[n] = (struct iovec){sink, len < SINK_SIZE ? len : SINK_SIZE};
+		iov[n] = (struct iovec){(void *)sink, len < SINK_SIZE ? len : SINK_SIZE};
 		len -= iov[n].iov_len;
 	}
-	return preadv2(fd, iov, n, (off_t)at, RWF_NOWAIT) >= 0 || errno == EAGAIN;
+	return preadv2(fd, iov, n, (off_t)at, RWF_NOWAIT) >= 0 || errno == EAGAIN ||
+	       errno == EFAULT;
+}
+
+/*
+ * A mark at AT is passed, as by a reader. If it is there, a touch would have all of a large folio taken for read; if not, a
+ * mapping would wait for it.
+ */
+static bool pass(struct kernel_windows *w, struct backing *b, uint64_t at)
+{
+	struct arrival a;
+	bool passed;
+
+	arrival_begin_ahead(&a, w->fd, at, at + 1, &b->device->spoilt);
+	passed = arrival_is_there(&a, at) ? arrival_await(&a, at) : touch(w->fd, at, 1);
+	arrival_end(&a);
+	return passed;
 }
 
 /*
@@ -113,11 +133,11 @@ static bool begin_next(struct kernel_windows *w, struct backing *b)
 	uint64_t next, end;
 
 	if (backing_resident(b, window_end(w) + w->size - 1, 1) ||
-	    !(w->begun > w->at ? touch(w->fd, w->at, 1) : begin_first(w, b)))
+	    !(w->begun > w->at ? pass(w, b, w->at) : begin_first(w, b)))
 		return false;
 	next = w->begun;
 	end = end_of(w, b, next);
-	if (end == 0 && touch(w->fd, w->at + w->size / 2, 1))
+	if (end == 0 && pass(w, b, w->at + w->size / 2))
 		end = end_of(w, b, next);
 	if (end == 0)
 		return false;

@@ -16,7 +16,8 @@
  * Then a step goes by WILLNEED, and windows go on behind it.
  *
  * A touch is preadv2(2) with RWF_NOWAIT: where the data is not there it starts read-ahead and does not
- * wait for it. So the windows of a step all go to the disk at once, as WILLNEED's do.
+ * wait for it. So the windows of a step all go to the disk at once, as WILLNEED's do. Where the data is there the touch is a
+ * mapping's (arrival.h), which the kernel does not take for a reader.
  *
  * A window is twice the device's read_ahead_kb, as POSIX_FADV_SEQUENTIAL makes it: where a command costs time
  * whatever its length, as on flash, they are to be few. One that does not begin where a large folio can ends where one can, up to

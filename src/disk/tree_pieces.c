@@ -2,11 +2,11 @@
 /* Pieces of files in the disk's order. See tree_pieces.h. */
 #include "disk/tree_pieces.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "disk/arrival.h"
 #include "disk/extents.h"
 #include "disk/fetch.h"
 #include "disk/residency.h"
@@ -120,18 +120,18 @@ static void start(struct tree_pieces *p, const struct tree_file *file, uint32_t 
 }
 
 /* A byte of each unit, at its end: what a reader would meet, an error too, is left to him. */
-static void await(int fd, const struct tree_piece *piece)
+static void await(int fd, const struct tree_piece *piece, atomic_bool *spoilt)
 {
-	uint64_t end, upto = (uint64_t)piece->offset + piece->len;
-	char byte;
+	uint64_t end = piece->offset, upto = end + piece->len;
+	struct arrival a;
 
-	for (uint64_t at = piece->offset; at < upto; at = end) {
-		end = at - at % FETCH_UNIT + FETCH_UNIT;
+	arrival_begin(&a, fd, end, upto, spoilt);
+	do {
+		end += FETCH_UNIT - end % FETCH_UNIT;
 		if (end > upto)
 			end = upto;
-		if (pread(fd, &byte, 1, (off_t)end - 1) < 0 && errno != EINTR)
-			return;
-	}
+	} while (arrival_await(&a, end - 1) && end < upto);
+	arrival_end(&a);
 }
 
 static bool may_start(const struct tree_pieces *p)
@@ -156,7 +156,7 @@ const struct tree_piece *tree_pieces_next(struct tree_pieces *p, const struct tr
 	fd = p->fds[p->next++ % TREE_FLIGHT];
 	p->flight -= piece->len;
 	if (fd >= 0) {
-		await(fd, piece);
+		await(fd, piece, p->spoilt);
 		close(fd);
 	}
 	return piece;

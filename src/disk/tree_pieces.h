@@ -12,6 +12,8 @@
 #ifndef DISK_TREE_PIECES_H
 #define DISK_TREE_PIECES_H
 
+#include <stdatomic.h>
+
 #include "disk/tree_dir.h"
 
 /* Pieces under way at a time, and their bytes. */
@@ -45,6 +47,7 @@ struct tree_pieces {
 	bool paused;
 	bool whole_only;      /* a file of which only a head would be fetched is left out */
 	int fds[TREE_FLIGHT]; /* of piece i at i % TREE_FLIGHT */
+	atomic_bool *spoilt;  /* their device's: arrival.h */
 };
 
 /*

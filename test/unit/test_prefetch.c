@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * Prefetches and demand reads at a real file, by a real dispatcher with a clock of its own; what goes
- * wrong goes wrong at pread() and posix_fadvise().
+ * wrong goes wrong at pread() and posix_fadvise(), and a wait for a byte is a pread() of it.
  */
 #include "disk/prefetch.h"
 
 #include <pthread.h>
 #include <sched.h>
 
+#include "disk/arrival.h"
 #include "disk/fetch.h"
 #include "disk/scratch.h"
 #include "disk_host.h"
@@ -34,6 +35,19 @@ static uint64_t fake_now(void)
 }
 
 static const struct dispatcher_ops dispatcher_ops = {.now = fake_now};
+
+bool __real_arrival_await(struct arrival *a, uint64_t offset);
+bool __wrap_arrival_await(struct arrival *a, uint64_t offset);
+bool __wrap_arrival_await(struct arrival *a, uint64_t offset)
+{
+	ssize_t got;
+	char byte;
+
+	do
+		got = pread(a->fd, &byte, 1, (off_t)offset);
+	while (got < 0 && errno == EINTR);
+	return got == 1 && __real_arrival_await(a, offset);
+}
 
 static void count_fetch(int fd, size_t len, off_t offset)
 {

@@ -40,6 +40,7 @@ ssize_t __wrap_getdents64(int fd, void *buffer, size_t size)
 
 static char top[] = "/tmp/ra-tree-XXXXXX";
 static struct tree_dir dir;
+static atomic_bool spoilt;
 
 static void make(const char *name, size_t len)
 {
@@ -272,7 +273,7 @@ static void test_all_pieces_come_once(void **state)
 {
 	struct tree_dir again;
 	struct tree_file files[3];
-	struct tree_pieces p = {0};
+	struct tree_pieces p = {.spoilt = &spoilt};
 	const struct tree_piece *piece;
 	static const char *const names[] = {"small", "large", "empty"};
 	uint32_t bytes = 0, got = 0;
@@ -301,7 +302,7 @@ static void test_all_pieces_come_once(void **state)
 static void test_pause(void **state)
 {
 	struct tree_file file = {.dir = &dir, .name = "small"};
-	struct tree_pieces p = {0};
+	struct tree_pieces p = {.spoilt = &spoilt};
 	struct stat st;
 	uint32_t n = 0;
 
