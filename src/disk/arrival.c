@@ -22,7 +22,7 @@ static void begin(struct arrival *a, int fd, uint64_t from, uint64_t end, atomic
 	void *map = MAP_FAILED;
 
 	*a = (struct arrival){.fd = fd, .from = base, .len = end - base, .spoilt = spoilt};
-	if (!atomic_load_explicit(spoilt, memory_order_relaxed))
+	if (spoilt != NULL && !atomic_load_explicit(spoilt, memory_order_relaxed))
 		map = mmap(NULL, a->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd,
 			   (off_t)base);
 	if (map == MAP_FAILED)

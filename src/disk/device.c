@@ -73,8 +73,7 @@ static void apply_mode(struct device *d)
 	atomic_store(&d->own_depth, device_mode_own_depth(m));
 	atomic_store(&d->learns, device_mode_learns(m));
 	dispatcher_set_together(&d->dispatcher, device_mode_scattered(m));
-	dispatcher_set_past(&d->dispatcher, m->cluster);
-	dispatcher_set_direct(&d->dispatcher, !m->cluster && !device_mode_own_queues(m));
+	dispatcher_set_past(&d->dispatcher, m->cluster, device_is_direct(d));
 	if (dispatcher_set_depth(&d->dispatcher, depth) || dispatcher_depth(&d->dispatcher) < depth)
 		log_line(LOG_LEVEL_CRIT, "device %u:%u: only %u of %u threads could be started",
 			 major(d->dev), minor(d->dev), dispatcher_depth(&d->dispatcher), depth);

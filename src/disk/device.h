@@ -146,6 +146,12 @@ static inline bool device_is_shared(struct device *d, uint32_t mine)
 	       n * DEVICE_STEP > DEVICE_ENOUGH * dispatcher_chunk(&d->dispatcher);
 }
 
+/* What arrival.h is told of a file's device. */
+static inline atomic_bool *device_spoilt(struct device *d)
+{
+	return device_is_direct(d) ? NULL : &d->spoilt;
+}
+
 /* How that was at some time, and whether it was so then or has been at all since. */
 struct device_crowd {
 	bool there;

@@ -109,7 +109,7 @@ static uint64_t wait_for(struct backing *b, uint64_t offset, uint64_t upto)
 	uint64_t end = offset - offset % FETCH_UNIT + FETCH_UNIT, there;
 	bool last;
 
-	arrival_begin(&a, b->fd, offset, upto, &b->device->spoilt);
+	arrival_begin(&a, b->fd, offset, upto, device_spoilt(b->device));
 	last = arrival_await(&a, upto - 1);
 	while (end < upto && arrival_await(&a, end - 1))
 		end += FETCH_UNIT;

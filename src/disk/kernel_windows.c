@@ -42,7 +42,7 @@ static bool pass(struct kernel_windows *w, struct backing *b, uint64_t at)
 	struct arrival a;
 	bool passed;
 
-	arrival_begin_ahead(&a, w->fd, at, at + 1, &b->device->spoilt);
+	arrival_begin_ahead(&a, w->fd, at, at + 1, device_spoilt(b->device));
 	passed = arrival_is_there(&a, at) ? arrival_await(&a, at) : touch(w->fd, at, 1);
 	arrival_end(&a);
 	return passed;

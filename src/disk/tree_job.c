@@ -62,7 +62,7 @@ static struct tree_job *job_new(struct dir_walks *w, struct export_io *io, struc
 	job->req.flow = *flow;
 	job->walks = w;
 	job->device = device;
-	job->pieces.spoilt = &device->spoilt;
+	job->pieces.spoilt = device_spoilt(device);
 	job->io = export_io_ref(io);
 	return job;
 }

@@ -344,17 +344,11 @@ void dispatcher_set_together(struct dispatcher *d, uint32_t max)
 	lock_drop(&d->lock);
 }
 
-void dispatcher_set_past(struct dispatcher *d, bool on)
+void dispatcher_set_past(struct dispatcher *d, bool far, bool direct)
 {
 	lock_take(&d->lock);
-	sched_set_past(&d->queue, on);
-	lock_drop(&d->lock);
-}
-
-void dispatcher_set_direct(struct dispatcher *d, bool on)
-{
-	lock_take(&d->lock);
-	d->queue.direct = on;
+	sched_set_past(&d->queue, far);
+	d->queue.direct = direct;
 	dispatcher_advise(d);
 	lock_drop(&d->lock);
 }

@@ -145,10 +145,11 @@ enum sched_verdict dispatcher_join(struct dispatcher *d, struct sched_req *r);
  */
 enum sched_verdict dispatcher_submit_or_pass(struct dispatcher *d, struct sched_req *r);
 void dispatcher_went_past(struct dispatcher *d, struct sched_req *r);
-/* As sched_set_past(). */
-void dispatcher_set_past(struct dispatcher *d, bool on);
-/* Demand reads go past the queue, to a device that serves them beside what is handed out: cost_chunk_direct(). */
-void dispatcher_set_direct(struct dispatcher *d, bool on);
+/*
+ * FAR: as sched_set_past(). DIRECT: demand reads go past the queue, to a device that serves them beside what is handed out
+ * (cost_chunk_direct()).
+ */
+void dispatcher_set_past(struct dispatcher *d, bool far, bool direct);
 /* So many of the server's threads may wait for room, of all devices' queues, ROOM_GATE_MAX (common/room_gate.h) at most. */
 void dispatcher_set_full_threads(uint32_t max);
 /*
