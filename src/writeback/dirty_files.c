@@ -184,6 +184,16 @@ uint64_t dirty_files_waiting(const struct device *d)
 	return i < wb.n_waiting ? wb.waiting[i].bytes : 0;
 }
 
+uint32_t dirty_files_disks(uint64_t least)
+{
+	uint32_t n = 0;
+
+	lock_assert_held(&wb.lock);
+	for (uint32_t i = 0; i < wb.n_waiting; i++)
+		n += wb.waiting[i].bytes > least;
+	return n;
+}
+
 bool dirty_file_scattered(const struct dirty_file *f)
 {
 	return f->scattered > SCATTERED;

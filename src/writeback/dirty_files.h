@@ -115,6 +115,8 @@ uint64_t dirty_file_bytes(const struct dirty_file *f);
 void dirty_files_count_anew(void);
 void dirty_files_add_waiting(const struct device *d, uint64_t bytes);
 uint64_t dirty_files_waiting(const struct device *d);
+/* Devices of which more than LEAST bytes wait. */
+uint32_t dirty_files_disks(uint64_t least);
 /* Whether its writes are left to the kernel. */
 bool dirty_file_scattered(const struct dirty_file *f);
 /* A write of it ended: whether it goes on near where the last one did is averaged. */

@@ -16,10 +16,11 @@
 #include "writeback/turn.h"
 
 /*
- * Writers are paced only while so much of the budget waits for our turns on the disk that they write to: others, and
- * what waits for a slow one, are not theirs.
+ * Writers are paced only while so much of the budget waits for our turns on the disk that they write to, or its part of that
+ * where several disks have a share (1/WORTH_SHARE of the budget) waiting: others, and what waits for a slow one, are not theirs.
  */
 #define WORTH_PACING 0.25
+#define WORTH_SHARE  64
 /*
  * ... and only who writes to a file with more than COMMIT_LITTLE dirty, or this part of a small budget: less is
  * a seek, which no waiting makes shorter, and most often its COMMIT comes at once and writes it.
@@ -83,9 +84,11 @@ static struct dirty_file *record_of(const struct file_key *key, struct backing *
 static bool is_much(const struct dirty_file *f)
 {
 	uint64_t budget = dirty_memory_budget(), part = budget / PACED_PART;
+	uint64_t waiting = dirty_files_waiting(f->backing->device);
+	uint32_t disks = dirty_files_disks(budget / WORTH_SHARE);
 
 	return dirty_file_bytes(f) > (part < COMMIT_LITTLE ? part : COMMIT_LITTLE) &&
-	       (double)dirty_files_waiting(f->backing->device) > WORTH_PACING * (double)budget;
+	       (double)waiting * (disks ? disks : 1) > WORTH_PACING * (double)budget;
 }
 
 /* A write of F: returns whether it is to be submitted. *PACED: whether its writer may be paced. */

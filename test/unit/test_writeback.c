@@ -596,6 +596,27 @@ static void test_another_devices_backlog_paces_nobody(void **state)
 	world.queue_max = WORLD_QUEUE;
 }
 
+/* The budget is the machine's: of eight disks each has an eighth of what makes writers wait. */
+static void test_many_disks_share_the_budget(void **state)
+{
+	static char disks[7];
+	unsigned int page;
+
+	dirty_memory_start(16 * MIB);
+	world.queue_max = 0;
+	world.settings.delay = 10 * SEC;
+	lock_take(&wb.lock);
+	for (int i = 0; i < 7; i++)
+		dirty_files_add_waiting((const struct device *)&disks[i], 2 * MIB);
+	lock_drop(&wb.lock);
+	for (page = 0; page < 8; page++)
+		assert_false(may_be_paced(file, page));
+	world_wrote(file, page, 32);
+	assert_true(may_be_paced(file, page + 32));
+	dirty_memory_stop();
+	world.queue_max = WORLD_QUEUE;
+}
+
 /* More files than a tick claims, and a queue that is full. */
 #define MANY (2 * TABLE_BATCH)
 
@@ -1674,6 +1695,7 @@ int main(void)
 		cmocka_unit_test(test_the_kernel_is_asked_rightly),
 		TEST(test_writers_of_little_are_not_paced),
 		TEST(test_another_devices_backlog_paces_nobody),
+		TEST(test_many_disks_share_the_budget),
 	};
 	int failed;
 
