@@ -64,6 +64,7 @@ struct device {
 	_Atomic uint32_t drive_stated, spindles; /* drive_queue.h's */
 	_Atomic enum device_learns learns;
 	_Atomic uint32_t reading; /* reads that we know of, at the device now */
+	_Atomic uint32_t steps;	  /* of them steps of chunks */
 	_Atomic uint32_t asking;  /* threads that ask where a file of it lies: extents.h */
 	_Atomic uint32_t
 		piece; /* bytes that the kernel starts at one call, 0: not known: fetch.h */
@@ -140,7 +141,7 @@ static inline bool device_is_crowded(struct device *d)
  */
 static inline bool device_is_shared(struct device *d, uint32_t mine)
 {
-	uint32_t n = atomic_load_explicit(&d->reading, memory_order_relaxed) + 1 - mine;
+	uint32_t n = atomic_load_explicit(&d->steps, memory_order_relaxed) + 1 - mine;
 
 	return device_is_direct(d) &&
 	       n * DEVICE_STEP > DEVICE_ENOUGH * dispatcher_chunk(&d->dispatcher);
@@ -209,11 +210,12 @@ void device_set_learnt(struct device *d, uint32_t depth);
 void device_unuse(uint64_t devices);
 /*
  * LEN bytes that lie in SPAN came from the device, not from memory, in SERVICE ns, READERS reads being
- * under way when that began, for a chunk whose step before it came too (GOES_ON), or not: what it costs to seek, and
- * whether it does. A virtual machine's disk often says that it rotates and does not.
+ * under way when that began: what it costs to seek, and whether it does. A virtual machine's disk often
+ * says that it rotates and does not. STEPS: steps of chunks that were under way, of which it was one (0: it was none), and
+ * GOES_ON: whether the one before it in its chunk came too.
  */
 void device_observe(struct device *d, const struct extent_span *span, uint64_t len,
-		    uint64_t service, uint32_t readers, bool goes_on);
+		    uint64_t service, uint32_t readers, uint32_t steps, bool goes_on);
 /* Whether a READ that goes past the queue should be measured now. */
 bool device_sample_due(struct device *d, uint64_t now);
 /* The kernel's own read-ahead on D's files, in bytes, as of the last second; 0: none. */

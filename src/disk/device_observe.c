@@ -37,19 +37,22 @@ static void learn(struct device *d, enum device_learns what, double mean)
 					    : "a rotating disk again");
 }
 
-/* The model of what D's reads cost, with one more. What others had meanwhile is none of its time where they are served together. */
+/* The model of what D's reads cost, with one more. */
 static struct cost_model told(struct device *d, const struct extent_span *span, uint64_t len,
-			      uint64_t service, uint32_t readers, bool goes_on)
+			      uint64_t service, uint32_t steps, bool goes_on)
 {
+	if (device_is_direct(d) && steps)
+		return dispatcher_observe_step(&d->dispatcher, span->block, len, service / steps,
+					       steps == 1 && goes_on);
 	if (device_is_direct(d))
-		return dispatcher_observe_direct(&d->dispatcher, len, service / readers, goes_on);
+		return dispatcher_cost(&d->dispatcher);
 	if (span->pieces == 1)
 		return dispatcher_observe(&d->dispatcher, span->block, len, service);
 	return dispatcher_passed(&d->dispatcher, span->end, len, service);
 }
 
 void device_observe(struct device *d, const struct extent_span *span, uint64_t len,
-		    uint64_t service, uint32_t readers, bool goes_on)
+		    uint64_t service, uint32_t readers, uint32_t steps, bool goes_on)
 {
 	struct seek_sample s = {.block = span->block,
 				.end = span->end,
@@ -58,7 +61,7 @@ void device_observe(struct device *d, const struct extent_span *span, uint64_t l
 				.service = service,
 				.readers = readers};
 	enum device_learns learns = atomic_load_explicit(&d->learns, memory_order_relaxed), verdict;
-	struct cost_model cost = told(d, span, len, service, readers, goes_on);
+	struct cost_model cost = told(d, span, len, service, steps, goes_on);
 	double mean;
 
 	if (learns == DEVICE_LEARNS_NOTHING)

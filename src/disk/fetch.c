@@ -6,10 +6,10 @@
 
 /* A read that the device may be about to do. */
 struct timed {
-	uint64_t begun; /* ns */
-	uint32_t readers;
-	bool untold;  /* it says nothing of the device */
-	bool goes_on; /* where its chunk has come to */
+	uint64_t begun;		 /* ns */
+	uint32_t readers, steps; /* with it; of chunks, if it is one of those */
+	bool untold;		 /* it says nothing of the device */
+	bool goes_on;		 /* where its chunk has come to */
 	struct device_crowd crowd;
 };
 
@@ -42,7 +42,8 @@ static void end(const struct timed *t, struct dispatcher *d, struct backing *b, 
 	if (device_was_crowded(b->device, &t->crowd))
 		dispatcher_passed(&b->device->dispatcher, span.end, (uint64_t)got, service);
 	else
-		device_observe(b->device, &span, (uint64_t)got, service, t->readers, t->goes_on);
+		device_observe(b->device, &span, (uint64_t)got, service, t->readers, t->steps,
+			       t->goes_on);
 }
 
 /* ---- into a reply ------------------------------------------------------------------------ */
@@ -64,9 +65,14 @@ static ssize_t bring_timed(struct dispatcher *d, struct backing *b, struct kerne
 			   uint64_t offset, uint64_t len, bool partly, bool goes_on)
 {
 	struct timed t = begin(d, b, partly);
-	ssize_t got = b->ops->fetch(d, b, w, offset, len);
+	ssize_t got;
 
 	t.goes_on = goes_on;
+	if (w != NULL)
+		t.steps = atomic_fetch_add(&b->device->steps, 1) + 1;
+	got = b->ops->fetch(d, b, w, offset, len);
+	if (w != NULL)
+		atomic_fetch_sub(&b->device->steps, 1);
 	end(&t, d, b, offset, got);
 	return got;
 }

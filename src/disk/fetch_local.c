@@ -175,8 +175,8 @@ static bool begin_step(struct backing *b, struct kernel_windows *w, uint64_t off
 
 	if (!shared)
 		with += ahead_of(b->device, w->begun, upto, upto - offset);
-	/* windows are one ahead of what they are asked for */
-	kernel_windows_start(w, b, shared ? upto - w->size : with);
+	/* once windows have begun they are one ahead of what they are asked for */
+	kernel_windows_start(w, b, shared && w->begun > w->at ? upto - w->size : with);
 	from = w->begun > offset ? w->begun : offset;
 	if (w->going)
 		return will_need(b, from, upto, piece);

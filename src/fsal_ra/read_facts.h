@@ -20,14 +20,17 @@ static inline void count_for_price(const struct call *call, size_t amount)
 	ra_prices_read(ra_handle_of(call->obj_hdl)->slot.file_hash, call->read_arg->offset, amount);
 }
 
-/* Bytes of a file's end that the first READ there brings of B's file. */
-static inline uint64_t read_tail(struct backing *b)
+/* Bytes of a file's end that a first READ of LEN there brings of B's file; 0: no more than it asks for. */
+static inline uint64_t read_tail(struct backing *b, uint64_t len)
 {
+	uint64_t window = atomic_load_explicit(&b->device->window, memory_order_relaxed);
 	struct first_read last = {.seek = dispatcher_seek_bytes(&b->device->dispatcher),
+				  .size = LAST_READ,
 				  .ends = true};
 
-	last.size = LAST_READ;
-	return device_queues_demand(b->device) && first_read_ends(&last) ? LAST_READ : 0;
+	if (!device_queues_demand(b->device) || len >= window || !first_read_ends(&last))
+		return 0;
+	return window < LAST_READ ? window : LAST_READ;
 }
 
 /* Whether the first READs of B's file bring FIRST_READS of it, or the kernel does. */
@@ -46,7 +49,7 @@ static inline void read_ask_device(struct readahead_read *r, struct backing *b)
 	r->chunk = dispatcher_chunk(&b->device->dispatcher);
 	r->streams = dispatcher_streams(&b->device->dispatcher);
 	r->seek = dispatcher_seek_bytes(&b->device->dispatcher);
-	r->tail = read_tail(b);
+	r->tail = read_tail(b, r->len);
 	r->brings = read_brings_first(b);
 	r->direct = device_is_direct(b->device);
 	r->price = board_readahead_price(&b->device->prices);

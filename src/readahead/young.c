@@ -57,8 +57,8 @@ bool young_is_early(const struct readahead *ra, const struct readahead_tuning *t
 		return false;
 	if (c->way == WAY_BACKWARD)
 		return read->tail && is_in_tail(c, read);
-	return read->direct && c->file->set.n == 1 && c->next - c->start < KERNEL_RUN &&
-	       young_is_unknown(ra, t, c);
+	return read->direct && read->brings && c->file->set.n == 1 &&
+	       c->next - c->start < KERNEL_RUN && young_is_unknown(ra, t, c);
 }
 
 /* Whether what is fetched for C grows with what it has come to: backward, where nothing seeks. */
@@ -149,7 +149,7 @@ void young_chunk(const struct readahead *ra, struct window_limits *l,
 		 const struct readahead_tuning *t, const struct cursor *c,
 		 const struct readahead_read *read, uint64_t from)
 {
-	uint64_t come = c->next - c->start;
+	uint64_t come = c->next - c->start + (from < c->next ? c->next - from : 0);
 
 	if (grows(c, read))
 		l->chunk = come < l->chunk ? come : l->chunk;

@@ -4,8 +4,9 @@
 
 /* Observations before an average is believed; it then forgets at this rate. */
 #define COST_SURE 8
-/* A jump that took so many times what a seek does was held up. */
-#define HUNG 8
+/* A jump that took so many times what a seek does was held up; and of a step what is no seek at least (ns). */
+#define HUNG	  8
+#define STEP_SEEK 0.5e6
 /* Reads smaller than this say little about bandwidth. */
 #define COST_RUN (128u << 10)
 /* With few streams, rounds of turns in the longest wait. */
@@ -49,10 +50,11 @@ static void observe_run(struct cost_model *m, uint64_t bytes, uint64_t service)
 	average(&m->ns_per_byte, &m->runs, per_byte);
 }
 
-static void observe_seek(struct cost_model *m, double ns)
+/* USUAL: what any seek may take (ns), whatever those before did. */
+static void observe_seek(struct cost_model *m, double ns, double usual)
 {
-	double usual = m->seek_ns > prior.seek_ns ? m->seek_ns : prior.seek_ns;
-
+	if (usual < m->seek_ns)
+		usual = m->seek_ns;
 	/* what hung is no seek; but what any disk may take is one, also where a cache answers most reads */
 	if (m->jumps == COST_SURE && ns > HUNG * usual && !outvoted(&m->hung, &m->jumps))
 		return;
@@ -72,7 +74,8 @@ static void observe_jump(struct cost_model *m, uint64_t bytes, uint64_t service)
 		transfer = 0;
 	/* a small read is all seek, also before the bandwidth is known */
 	if (m->runs == COST_SURE || bytes <= COST_RUN)
-		observe_seek(m, (double)service > transfer ? (double)service - transfer : 0);
+		observe_seek(m, (double)service > transfer ? (double)service - transfer : 0,
+			     prior.seek_ns);
 }
 
 void cost_observe(struct cost_model *m, uint64_t bytes, uint64_t service, bool contiguous)
@@ -83,6 +86,17 @@ void cost_observe(struct cost_model *m, uint64_t bytes, uint64_t service, bool c
 		observe_run(m, bytes, service);
 	else
 		observe_jump(m, bytes, service);
+}
+
+void cost_observe_step(struct cost_model *m, uint64_t bytes, uint64_t service, bool run)
+{
+	double per_byte = cost_run_known(m) ? m->ns_per_byte : prior.ns_per_byte;
+	double seek = (double)service - (double)bytes * per_byte;
+
+	if (run || seek <= 0)
+		observe_run(m, bytes, service);
+	if (!run)
+		observe_seek(m, seek > 0 ? seek : 0, STEP_SEEK);
 }
 
 bool cost_run_known(const struct cost_model *m)
@@ -119,17 +133,19 @@ uint64_t cost_chunk_within(const struct cost_limits *l, double bytes)
 	return chunk < l->chunk_min ? l->chunk_min : chunk;
 }
 
-/* The bytes of a turn of which no more than its share goes into the seek that it begins with. */
-static double worth_its_seek(const struct cost_model *m, const struct cost_limits *l)
+/* The bytes of a turn, at NS_PER_BYTE, of which no more than its share goes into M's seek that it begins with. */
+static double worth_its_seek(const struct cost_model *m, const struct cost_limits *l,
+			     double ns_per_byte)
 {
-	return m->seek_ns / m->ns_per_byte * (100 - l->seek_share) / l->seek_share;
+	return m->seek_ns / ns_per_byte * (100 - l->seek_share) / l->seek_share;
 }
 
 uint64_t cost_chunk_direct(const struct cost_model *m, const struct cost_limits *l)
 {
-	double bytes = (double)cost_run_bytes(m, DIRECT_TURN), worth;
+	double per_byte = cost_run_known(m) ? m->ns_per_byte : prior.ns_per_byte;
+	double bytes = (double)cost_run_bytes(m, DIRECT_TURN);
+	double worth = cost_seek_known(m) && per_byte > 0 ? worth_its_seek(m, l, per_byte) : 0;
 
-	worth = bytes > 0 && cost_seek_known(m) ? worth_its_seek(m, l) : 0;
 	if (worth > bytes)
 		bytes = worth;
 	return cost_chunk_within(l, bytes > DIRECT_BYTES ? bytes : DIRECT_BYTES);
@@ -209,7 +225,7 @@ uint64_t cost_chunk(const struct cost_model *m, const struct cost_limits *l, uin
 	if (!streams)
 		streams = 1;
 	if (m->runs >= COST_SURE && m->jumps >= COST_SURE) {
-		bytes = worth_its_seek(m, l);
+		bytes = worth_its_seek(m, l, m->ns_per_byte);
 		fit = fit_in(m, (double)l->max_wait / ROUNDS / streams);
 		if (fit > bytes)
 			bytes = fit;

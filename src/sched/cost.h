@@ -45,6 +45,12 @@ struct cost_model {
 
 /* One read of BYTES took SERVICE ns; it continued the one before on the device, or did not. */
 void cost_observe(struct cost_model *m, uint64_t bytes, uint64_t service, bool contiguous);
+/*
+ * The same of a step of a chunk on a device that serves reads beside each other, which took SERVICE, its share of the time of
+ * all steps there: RUN: no other was there, and it continued its chunk. Others come between the steps of a disk that says it
+ * does not rotate, so each may have begun with a seek; of one that took no longer than a run's bytes nothing did.
+ */
+void cost_observe_step(struct cost_model *m, uint64_t bytes, uint64_t service, bool run);
 /* ... of BYTES in several places, which the disk was asked for together: with SEEKS, in its own order. */
 void cost_observe_among(struct cost_model *m, uint64_t bytes, uint32_t seeks, uint64_t service);
 /* Whether the bandwidth, the cost of a seek rest on enough observations to be believed. */

@@ -183,12 +183,9 @@ void dispatcher_want(struct dispatcher *d, struct sched_req *r, const struct flo
 /* As sched_observe() and sched_passed(); each returns what the model is then. */
 struct cost_model dispatcher_observe(struct dispatcher *d, uint64_t block, uint64_t len,
 				     uint64_t service);
-/*
- * LEN bytes came in SERVICE ns from a device that serves reads beside each other, of which that is this one's part; GOES_ON:
- * they are the next ones of its chunk.
- */
-struct cost_model dispatcher_observe_direct(struct dispatcher *d, uint64_t len, uint64_t service,
-					    bool goes_on);
+/* As cost_observe_step(), of a step at BLOCK: behind what came last nothing was sought, also where it begins a chunk. */
+struct cost_model dispatcher_observe_step(struct dispatcher *d, uint64_t block, uint64_t len,
+					  uint64_t service, bool run);
 /* LEN bytes in several places came together in SERVICE ns, with SEEKS: cost_observe_among(). */
 void dispatcher_observe_among(struct dispatcher *d, uint64_t len, uint32_t seeks, uint64_t service);
 struct cost_model dispatcher_passed(struct dispatcher *d, uint64_t end, uint64_t len,

@@ -93,7 +93,7 @@ static inline void host_observe(struct device *d, uint64_t block, uint64_t len, 
 {
 	struct extent_span span = {.block = block, .end = block + len, .pieces = 1};
 
-	device_observe(d, &span, len, ns, 1, false);
+	device_observe(d, &span, len, ns, 1, 0, false);
 }
 
 /* ---- files ------------------------------------------------------------------------------- */

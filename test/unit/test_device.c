@@ -92,32 +92,87 @@ static void test_seeks_that_cost_nothing_make_flash(void **state)
 	assert_non_null(strstr(host_log, "a rotating disk again"));
 }
 
-/* N steps of a chunk came, a READER beside the others of READERS, after one that began at its SEEK. */
-static void steps(struct device *d, int n, uint64_t ns, uint64_t seek, uint32_t readers)
+/* A step of a chunk came, of LEN bytes at BLOCK, N of them being under way; its share of the time was NS. */
+static void step(struct device *d, uint64_t block, uint64_t len, uint64_t ns, uint32_t n,
+		 bool goes_on)
 {
-	struct extent_span span = {.pieces = 1, .end = 512 * KIB};
+	struct extent_span span = {.pieces = 1, .block = block, .end = block + len};
 	struct sched_limits limits = dispatcher_limits(&d->dispatcher);
 
-	for (int i = 0; i < n; i++) {
-		device_observe(d, &span, 512 * KIB, readers * (ns + seek), readers, false);
-		device_observe(d, &span, 512 * KIB, readers * ns, readers, true);
-	}
+	device_observe(d, &span, len, n * ns, n, n, goes_on);
 	dispatcher_set_limits(&d->dispatcher, &limits); /* it advises by them */
 }
 
-/* Chunks go beside READs that nobody sees here: they are short. But what seeks after all is asked for much at once. */
-static void test_chunks_of_a_flash_are_short(void **state)
+/* COUNT of them, each elsewhere. */
+static void steps(struct device *d, int count, uint64_t len, uint64_t ns, uint32_t n)
 {
-	struct device *f;
+	for (int i = 0; i < count; i++)
+		step(d, (uint64_t)(i + 1) * 100 * MIB, len, ns, n, i % 4 != 0);
+}
+
+static struct device *use_flash(void)
+{
+	struct device *d;
 
 	kernel_says(DEV, false, 0);
-	f = use(DEV, 0);
-	assert_true(device_is_direct(f));
-	assert_int_equal(dispatcher_chunk(&f->dispatcher), MIB);
-	steps(f, 16, MSEC, 100000, 8);
-	assert_int_equal(dispatcher_chunk(&f->dispatcher), 2 * MIB); /* 4 ms of it */
-	steps(f, 16, MSEC, 9 * MSEC, 8);
-	assert_in_range(dispatcher_chunk(&f->dispatcher), 12 * MIB, 16 * MIB);
+	d = use(DEV, 0);
+	assert_true(device_is_direct(d));
+	return d;
+}
+
+/* Chunks go beside READs that nobody sees here: they are short. One step that hung makes them no longer. */
+static void test_chunks_of_a_flash_are_short(void **state)
+{
+	struct device *d = use_flash();
+
+	assert_int_equal(dispatcher_chunk(&d->dispatcher), MIB);
+	steps(d, 32, 512 * KIB, MSEC, 8);
+	assert_int_equal(dispatcher_chunk(&d->dispatcher), 2 * MIB); /* 4 ms of it */
+	step(d, 0, 512 * KIB, 30 * MSEC, 1, false);
+	assert_int_equal(dispatcher_chunk(&d->dispatcher), 2 * MIB);
+}
+
+/* A disk, or an array, that says it does not rotate: among several streams each step seeks, also where it goes on. */
+static void test_what_seeks_after_all_is_asked_for_much(void **state)
+{
+	struct device *d = use_flash();
+	uint64_t at = 0;
+
+	for (int i = 0; i < 64; i++, at += 512 * KIB) /* one stream; a chunk follows the other */
+		step(d, at, 512 * KIB, 4 * MSEC, 1, i % 2 != 0);
+	assert_int_equal(dispatcher_chunk(&d->dispatcher), MIB);
+	steps(d, 64, 256 * KIB, 11 * MSEC, 8);
+	assert_in_range(dispatcher_chunk(&d->dispatcher), 8 * MIB, 16 * MIB);
+	atomic_store(&d->steps, 8);
+	assert_false(device_is_shared(d, 1));
+	atomic_store(&d->steps, 0);
+}
+
+/* The same where there never was one stream alone. */
+static void test_what_seeks_from_the_beginning(void **state)
+{
+	struct device *d = use_flash();
+
+	steps(d, 64, 256 * KIB, 11 * MSEC, 8);
+	assert_in_range(dispatcher_chunk(&d->dispatcher), 8 * MIB, 16 * MIB);
+}
+
+/* READs past the queue are no steps. */
+static void test_reads_past_the_queue_are_no_steps(void **state)
+{
+	struct device *d = use_flash();
+
+	steps(d, 32, 512 * KIB, MSEC, 8);
+	for (uint64_t i = 0; i < 100; i++)
+		host_observe(d, i * 100 * MIB, 4 * KIB, 10 * MSEC);
+	steps(d, 1, 512 * KIB, MSEC, 8);
+	assert_int_equal(dispatcher_chunk(&d->dispatcher), 2 * MIB);
+	atomic_store(&d->reading, 16);
+	assert_false(device_is_shared(d, 1));
+	atomic_store(&d->steps, 8);
+	assert_true(device_is_shared(d, 1));
+	atomic_store(&d->reading, 0);
+	atomic_store(&d->steps, 0);
 }
 
 /* A file of which each MiB lies elsewhere is read in steps, of which only every other one seeks, within it. */
@@ -130,7 +185,7 @@ static void read_in_pieces(struct device *d, uint64_t seek)
 		span.pieces = 1 + span.seeks;
 		span.block = span.end;
 		span.end += 512 * KIB + span.seeks * 100 * MIB;
-		device_observe(d, &span, 512 * KIB, 4 * MSEC + span.seeks * seek, 1, false);
+		device_observe(d, &span, 512 * KIB, 4 * MSEC + span.seeks * seek, 1, 0, false);
 	}
 }
 
@@ -533,6 +588,9 @@ int main(void)
 		TEST(test_a_disk_and_a_flash),
 		TEST(test_seeks_that_cost_nothing_make_flash),
 		TEST(test_chunks_of_a_flash_are_short),
+		TEST(test_what_seeks_after_all_is_asked_for_much),
+		TEST(test_what_seeks_from_the_beginning),
+		TEST(test_reads_past_the_queue_are_no_steps),
 		TEST(test_a_file_in_pieces_makes_no_flash_of_a_disk),
 		TEST(test_a_drives_own_queue),
 		TEST(test_a_configured_depth_learns_nothing),

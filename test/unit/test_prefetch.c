@@ -398,7 +398,7 @@ static void test_a_step_is_short_beside_others(void **state)
 	plan = plan_some();
 	atomic_store(&b->device->queues, false);
 	atomic_store(&b->device->own_queues, false);
-	atomic_store(&b->device->reading, 7);
+	atomic_store(&b->device->steps, 7);
 	prefetch_submit(prefetch_new(io, b, &plan, 8 * STEP, reader));
 	wait_idle();
 	assert_int_equal(atomic_load(&longest), FETCH_SHARED);

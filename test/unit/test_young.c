@@ -12,7 +12,7 @@ static struct engine *engine_of_flash(void)
 	struct engine *e = engine_default("cursor");
 
 	e->reader = 1;
-	e->direct = true;
+	e->direct = e->brings = true;
 	e->seek = 64 * KIB;
 	e->chunk = MIB;
 	return e;
@@ -108,6 +108,30 @@ static void test_backward_chunks_grow_where_nothing_seeks(void **state)
 	engine_free(e);
 }
 
+/* What the first one brings lies ahead of him, however long his requests are. */
+static void test_the_first_backward_chunk_is_ahead(void **state)
+{
+	static const uint32_t each[] = {16 * KIB, 32 * KIB, 64 * KIB, 128 * KIB};
+	static const uint64_t size[] = {SIZE, SIZE + 20000};
+
+	for (int i = 0; i < 8; i++) {
+		struct engine *e = engine_of_flash();
+		struct readahead_plan p = {0};
+		uint64_t at = size[i % 2];
+		int n = 0;
+
+		while (!p.len && n < 8) {
+			at -= each[i / 2];
+			p = engine_read(e, 1, at, each[i / 2], size[i % 2]);
+			n++;
+		}
+		assert_in_range(n, 4, 6);
+		assert_true(p.offset + 4 * each[i / 2] <= at + 64 * KIB ||
+			    at - p.offset >= 320 * KIB);
+		engine_free(e);
+	}
+}
+
 /* What the first READ brought of a file's end is not fetched behind it: who reads no more costs a seek less. */
 static void test_nothing_is_fetched_behind_an_end(void **state)
 {
@@ -136,6 +160,7 @@ int main(void)
 		cmocka_unit_test(test_who_reads_on_has_it_at_once),
 		cmocka_unit_test(test_several_in_a_file_do_not_wait),
 		cmocka_unit_test(test_backward_chunks_grow_where_nothing_seeks),
+		cmocka_unit_test(test_the_first_backward_chunk_is_ahead),
 		cmocka_unit_test(test_nothing_is_fetched_behind_an_end),
 	};
 
