@@ -174,6 +174,12 @@ static inline void cursor_end_run(struct cursor *c)
 	c->run++;
 }
 
+/* Whether what C passed over last is less than two requests of LEN bytes: by chance two such gaps are alike too often. */
+static inline bool cursor_gap_is_short(const struct cursor *c, uint32_t len)
+{
+	return c->gap < 2 * (uint64_t)len;
+}
+
 /* A reference that survives recycling: compare generations under the file's lock. */
 struct cursor_ref {
 	uint32_t index;

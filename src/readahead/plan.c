@@ -127,12 +127,13 @@ static uint64_t grant(struct readahead *ra, const struct readahead_tuning *t, st
 
 /*
  * Where C's next chunk begins when its reader is beyond what was asked for: where his run began, or
- * where he is. What was asked for once is not asked for again.
+ * where he is. What was asked for once is not asked for again, nor is a seek worth the little that he left out.
  */
 static uint64_t begin_anew(const struct readahead_tuning *t, const struct cursor *c,
 			   const struct readahead_read *read)
 {
-	uint64_t from = c->ra_end ? read->offset : c->start;
+	bool left_out = c->pace && c->gap && cursor_gap_is_short(c, read->len);
+	uint64_t from = c->ra_end || left_out ? read->offset : c->start;
 	uint64_t young = PACES * (uint64_t)c->gap + heuristic_near(t, read->len);
 
 	if (from > read->offset || read->offset - from > young)

@@ -12,7 +12,8 @@
  *              jump     what was fetched is wasted; the cursor starts anew here
  *
  * A young run is believed too when its first Seq_Threshold requests have all come, in any order. One
- * whose requests come below each other instead goes backward (backward.h).
+ * whose requests come below each other instead goes backward (backward.h). One that passes over about as
+ * much each time is a run as well, where it costs no more to read that too (keeps_pace).
  */
 #include "readahead/backward.h"
 #include "readahead/follow.h"
@@ -22,7 +23,7 @@
 /* Below this share of exact matches, in 1/65536, runs of a file are seldom more than chance. */
 #define MATCHES_FEW (65536 / 8 * 3)
 
-/* Reads in a row that pass over as much as the one before, for a run to be believed. */
+/* Reads in a row that pass over as much as the one before, for a run to be believed; of short gaps Seq_Threshold. */
 #define PACE_MIN 2
 
 /* The run of C may have begun N requests before the one seen first. */
@@ -99,11 +100,17 @@ static void go_on(struct readahead *ra, const struct readahead_tuning *t, struct
 		backward_turn(t, c, read);
 }
 
+/* Whether C has kept its pace for long enough, of requests of LEN bytes. */
+static bool is_paced(const struct readahead_tuning *t, const struct cursor *c, uint32_t len)
+{
+	return c->pace >= (cursor_gap_is_short(c, len) ? t->seq_threshold : PACE_MIN);
+}
+
 /*
  * Whether READ, a little ahead of what C expects, passes over as much as those before, give or take a
- * request, and that costs less to read than to leave out: rows of a tile, or one of many clients that
- * take a request of each of their parts in turn. By chance two gaps of less than two requests are alike
- * too often. *ALIKE: to the byte as the one before, which says as much of the file as a read that goes on.
+ * request, and that costs less to read than to leave out: rows of a tile, one of many clients that
+ * take a request of each of their parts in turn, or who leaves out less than he reads. *ALIKE: to the byte
+ * as the one before, which says as much of the file as a read that goes on; but for short gaps.
  */
 static bool keeps_pace(const struct readahead_tuning *t, struct cursor *c, enum heuristic_match how,
 		       const struct readahead_read *read, bool *alike)
@@ -119,13 +126,12 @@ static bool keeps_pace(const struct readahead_tuning *t, struct cursor *c, enum 
 		return false;
 	}
 	c->gap = gap < UINT32_MAX ? (uint32_t)gap : UINT32_MAX;
-	if (gap < 2 * (uint64_t)read->len || gap > stride_through(read) || gap > was + read->len ||
-	    was > gap + read->len)
+	if (gap > stride_through(read) || gap > was + read->len || was > gap + read->len)
 		c->pace = 0;
 	else if (c->pace < UINT8_MAX)
 		c->pace++;
-	*alike = c->pace && gap == was;
-	return c->pace >= PACE_MIN;
+	*alike = c->pace && gap == was && !cursor_gap_is_short(c, read->len);
+	return is_paced(t, c, read->len);
 }
 
 /*
@@ -141,7 +147,7 @@ static struct cursor *out_of_step(const struct readahead_tuning *t, const struct
 				   ? cursor_set_match(&f->set, read->offset, most)
 				   : NULL;
 
-	if (!c || c->way != WAY_FORWARD || c->pace < PACE_MIN)
+	if (!c || c->way != WAY_FORWARD || !is_paced(t, c, read->len))
 		return NULL;
 	step = (uint64_t)c->gap + read->len;
 	expected = c->next + c->gap;

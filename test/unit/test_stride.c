@@ -605,6 +605,89 @@ static void test_no_pace_where_seeks_are_cheap(void **state)
 	engine_free(e);
 }
 
+/* RECORD bytes from AT on, as one request, again and again, each GAP further, or anything up to twice that; to END. */
+struct leaver {
+	uint64_t at, end;
+	uint32_t record, gap;
+	bool any_gap;
+};
+
+static void leave_out(struct engine *e, struct leaver *who, uint64_t *seed, struct result *r)
+{
+	uint64_t pages = who->gap / 4096;
+
+	if (who->at + who->record > who->end)
+		return;
+	read_one(e, who->at, who->record, r);
+	who->at += who->record;
+	who->at += who->any_gap ? random_below(seed, 2 * pages + 1) * 4096 : who->gap;
+}
+
+/* A little is left out each time, less than two requests: some of a reader's, or of four readers' in the file. */
+static void test_a_little_is_left_out(void **state)
+{
+	static const struct leaver works[] = {{.record = 64 * KIB, .gap = 32 * KIB},
+					      {.record = 47008, .gap = 49152 - 47008},
+					      {.record = 8 * KIB, .gap = 4 * KIB},
+					      {.record = 128 * KIB, .gap = 128 * KIB},
+					      {.record = READ, .gap = READ / 2, .any_gap = true},
+					      {.record = READ, .gap = READ, .any_gap = true}};
+
+	for (int w = 0; w < 12; w++) {
+		struct engine *e = engine_default("cursor");
+		struct result r = {0};
+		uint64_t seed = 7, readers = w < 6 ? 1 : 4;
+		struct leaver who[4];
+
+		e->seek = 1125 * KIB;
+		memset(there, 0, sizeof(there));
+		for (uint64_t k = 0; k < readers; k++) {
+			who[k] = works[w % 6];
+			who[k].at = k * SIZE / 4;
+			who[k].end = who[k].at + 20 * MIB;
+		}
+		for (int i = 0; i < 20000; i++)
+			leave_out(e, &who[i % readers], &seed, &r);
+		if (r.hits + 24 * readers < r.reads || r.bytes > readers * 64 * MIB)
+			fail_msg("work %d: %ju of %ju were there", w, (uintmax_t)r.hits,
+				 (uintmax_t)r.reads);
+		engine_check_account(e);
+		engine_free(e);
+	}
+}
+
+/* Nothing of it is read where that is dearer than to leave it out, or may be. */
+static void test_nor_left_out_where_that_is_cheaper(void **state)
+{
+	for (int known = 0; known < 2; known++) {
+		struct engine *e = engine_default("cursor");
+		struct result r = {0};
+
+		e->seek = known ? 64 * KIB : 0;
+		memset(there, 0, sizeof(there));
+		for (uint64_t at = 0; at < 32 * MIB; at += 96 * KIB)
+			read_one(e, at, 64 * KIB, &r);
+		assert_int_equal(r.bytes, 0);
+		engine_free(e);
+	}
+}
+
+/* A run that is over soon: what it left out is not fetched once its reader is beyond it. */
+static void test_what_was_left_out_is_not_fetched_later(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	struct readahead_plan p = {0};
+	uint64_t at = 64 * MIB;
+
+	e->seek = 1125 * KIB;
+	for (; !p.len && at < SIZE; at += 48 * KIB)
+		p = engine_read(e, 1, at, READ, SIZE);
+	assert_int_equal(p.offset, at - 48 * KIB);
+	assert_true(at <= 64 * MIB + 8 * 48 * KIB);
+	engine_fetch(e, p, SIZE);
+	engine_free(e);
+}
+
 /* ---- what is remembered -------------------------------------------------------------------- */
 
 /* Files read at random keep no history, files read in one run never have one, and few may. */
@@ -653,6 +736,9 @@ int main(void)
 		cmocka_unit_test(test_parts_are_known_by_four_requests),
 		cmocka_unit_test(test_a_pace_out_of_order),
 		cmocka_unit_test(test_no_pace_where_seeks_are_cheap),
+		cmocka_unit_test(test_a_little_is_left_out),
+		cmocka_unit_test(test_nor_left_out_where_that_is_cheaper),
+		cmocka_unit_test(test_what_was_left_out_is_not_fetched_later),
 		cmocka_unit_test(test_histories_are_few),
 	};
 
