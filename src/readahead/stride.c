@@ -73,6 +73,18 @@ uint64_t stride_through(const struct readahead_read *read)
 	return read->seek / THROUGH_SHARE;
 }
 
+/*
+ * Whether records of RECORD bytes, STEP apart, lie too close together for strides. Not from the end, where what lies between
+ * is read through: who goes forwards and leaves out so little keeps a pace (rules_extended.c).
+ */
+static bool lie_together(const struct readahead_read *read, enum way way, uint64_t record,
+			 uint64_t step)
+{
+	if (way == WAY_STRIDE_BACK && record < step && step - record <= stride_through(read))
+		return false;
+	return record > step / 2;
+}
+
 /* A cursor that follows F's records from READ on; NULL: what is read lies together. */
 static struct cursor *begin(struct readahead *ra, const struct readahead_tuning *t,
 			    struct heur_file *f, const struct readahead_read *read, enum way way,
@@ -84,7 +96,7 @@ static struct cursor *begin(struct readahead *ra, const struct readahead_tuning 
 
 	for (uint64_t i = 1; i <= 3; i++)
 		record = length_of(f, read->offset + i * before, record);
-	if (record > step / 2 || record > STRIDE_RECORD_MAX)
+	if (record > STRIDE_RECORD_MAX || lie_together(read, way, record, step))
 		return NULL;
 	c = cursor_new(&ra->pool, f, read->offset, read->now);
 	if (!c)

@@ -39,7 +39,7 @@ struct readahead_counters;
 struct readahead_read;
 struct readahead_tuning;
 
-/* Bytes of a record at most; and at most half of a step. */
+/* Bytes of a record at most; and at most half of a step, but from the end where what lies between is read too. */
 #define STRIDE_RECORD_MAX (UINT64_C(4) << 20)
 /* Records. */
 #define STRIDE_JITTER 3

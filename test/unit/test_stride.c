@@ -656,6 +656,30 @@ static void test_a_little_is_left_out(void **state)
 	}
 }
 
+/* The same from the end to the beginning. */
+static void test_a_little_is_left_out_backward(void **state)
+{
+	static const uint64_t works[][2] = {
+		{64 * KIB, 96 * KIB}, {47008, 49152}, {READ, 40 * KIB}, {100 * KIB, 128 * KIB}};
+
+	for (int w = 0; w < 4; w++) {
+		struct engine *e = engine_default("cursor");
+		struct result r = {0};
+		uint32_t record = (uint32_t)works[w][0];
+
+		e->seek = 1125 * KIB;
+		memset(there, 0, sizeof(there));
+		for (uint64_t at = 64 * MIB / works[w][1] * works[w][1]; at; at -= works[w][1])
+			read_one(e, at, record, &r);
+		if (r.hits + 16 < r.reads || r.bytes > 65 * MIB)
+			fail_msg("work %d: %ju of %ju were there", w, (uintmax_t)r.hits,
+				 (uintmax_t)r.reads);
+		assert_int_equal(engine_counted(e, READAHEAD_WASTED), 0);
+		engine_check_account(e);
+		engine_free(e);
+	}
+}
+
 /* Nothing of it is read where that is dearer than to leave it out, or may be. */
 static void test_nor_left_out_where_that_is_cheaper(void **state)
 {
@@ -737,6 +761,7 @@ int main(void)
 		cmocka_unit_test(test_a_pace_out_of_order),
 		cmocka_unit_test(test_no_pace_where_seeks_are_cheap),
 		cmocka_unit_test(test_a_little_is_left_out),
+		cmocka_unit_test(test_a_little_is_left_out_backward),
 		cmocka_unit_test(test_nor_left_out_where_that_is_cheaper),
 		cmocka_unit_test(test_what_was_left_out_is_not_fetched_later),
 		cmocka_unit_test(test_histories_are_few),
