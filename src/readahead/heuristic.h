@@ -17,7 +17,8 @@
  *
  * The paper's 64 KiB are "eight 8k NFS blocks": with larger requests the window of the approximate
  * match is eight requests. With the extended rules a request that repeats or overlaps what was just
- * read (a retransmission) changes nothing.
+ * read (a retransmission) changes nothing, but where one after the other overlaps and goes on: then they are
+ * a run (rules_extended.c).
  */
 #ifndef READAHEAD_HEURISTIC_H
 #define READAHEAD_HEURISTIC_H

@@ -7,7 +7,7 @@
  *              |
  *            how does it stand to it?  (heuristic.h)
  *              exact    count + 1, on to its end
- *              repeat   nothing
+ *              repeat   nothing, or on to its end
  *              near     count as it is; on to its end, unless it lags behind
  *              jump     what was fetched is wasted; the cursor starts anew here
  *
@@ -106,22 +106,30 @@ static bool is_paced(const struct readahead_tuning *t, const struct cursor *c, u
 	return c->pace >= (cursor_gap_is_short(c, len) ? t->seq_threshold : PACE_MIN);
 }
 
+/* Whether READ, which overlaps what C read last, is of more behind that: a retransmission is not. */
+static bool goes_on_from_within(const struct cursor *c, const struct readahead_read *read)
+{
+	return 2 * (read->offset + read->len - c->next) >= read->len;
+}
+
 /*
  * Whether READ, a little ahead of what C expects, passes over as much as those before, give or take a
- * request, and that costs less to read than to leave out: rows of a tile, one of many clients that
- * take a request of each of their parts in turn, or who leaves out less than he reads. *ALIKE: to the byte
- * as the one before, which says as much of the file as a read that goes on; but for short gaps.
+ * request, and that costs less to read than to leave out: rows of a tile, one of many clients that take a
+ * request of each of their parts in turn, or who leaves out less than he reads, or overlaps a little and so
+ * passes over nothing. *ALIKE: to the byte as the one before, which says as much of the file as a read that
+ * goes on; but for short gaps.
  */
 static bool keeps_pace(const struct readahead_tuning *t, struct cursor *c, enum heuristic_match how,
 		       const struct readahead_read *read, bool *alike)
 {
-	uint64_t gap = read->offset - c->next, was = c->gap;
+	bool on = how == HEURISTIC_REPEAT && goes_on_from_within(c, read);
+	uint64_t gap = on ? 0 : read->offset - c->next, was = c->gap;
 
 	*alike = false;
 
-	if (!t->rules->strides || !t->heuristic->cursors || how != HEURISTIC_NEAR)
+	if (!t->rules->strides || !t->heuristic->cursors || (how != HEURISTIC_NEAR && !on))
 		return false;
-	if (read->offset < c->next) {
+	if (!on && read->offset < c->next) {
 		c->pace = 0;
 		return false;
 	}

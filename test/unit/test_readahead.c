@@ -273,6 +273,43 @@ static void test_off_by_a_retransmission(void **state)
 	engine_free(e);
 }
 
+/* READs that overlap by up to a half of one go on: a reader's, and four readers' of one file. */
+static void test_who_overlaps_goes_on(void **state)
+{
+	static const uint64_t steps[] = {12 * KIB, 8 * KIB, 15 * KIB};
+
+	for (uint64_t w = 0; w < 6; w++) {
+		struct engine *e = engine_default("cursor");
+		uint64_t step = steps[w % 3], readers = w < 3 ? 1 : 4, asked = 0;
+
+		for (uint64_t i = 0; i < 64 * readers; i++) {
+			uint64_t at = i % readers * 16 * MIB + i / readers * step;
+
+			asked += engine_fetch(e, engine_read(e, 1, at, 16 * KIB, 64 * MIB),
+					      64 * MIB);
+			if (i == 16)
+				assert_int_equal(asked != 0, readers == 1);
+		}
+		assert_true(asked >= readers * MIB);
+		engine_check_account(e);
+		engine_free(e);
+	}
+}
+
+/* A few that overlap among others are of who reads anywhere. */
+static void test_who_overlaps_by_chance_does_not(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t seed = 11, asked = 0;
+
+	for (int i = 0; i < 20000; i++)
+		asked += engine_read(e, 2, random_below(&seed, 64 * MIB / 4096) * 4096, 16 * KIB,
+				     65 * MIB)
+				 .len;
+	assert_int_equal(asked, 0);
+	engine_free(e);
+}
+
 /* 2000 readers of one file, all served from one pool; and a random scanner beside them. */
 static void test_two_thousand_cursors_beside_a_scanner(void **state)
 {
@@ -1046,6 +1083,8 @@ int main(void)
 		cmocka_unit_test(test_slowdown_and_default_see_no_stride),
 		cmocka_unit_test(test_reordered_requests),
 		cmocka_unit_test(test_off_by_a_retransmission),
+		cmocka_unit_test(test_who_overlaps_goes_on),
+		cmocka_unit_test(test_who_overlaps_by_chance_does_not),
 		cmocka_unit_test(test_two_thousand_cursors_beside_a_scanner),
 		cmocka_unit_test(test_memory_is_never_exceeded_by_64_streams),
 		cmocka_unit_test(test_who_has_more_outstanding_than_a_chunk),
