@@ -66,7 +66,7 @@ struct cursor *backward_follow(struct readahead *ra, const struct readahead_tuni
 		 end = at + read->len;
 	enum heuristic_match how = heuristic_classify(t, c, at, read->len);
 
-	follow_note(c->file, how);
+	follow_note(c->file, how, false);
 	follow_use(c, t->heuristic->count(t, c->count, how), read,
 		   follow_goes_on(t, c, at, end, heuristic_near(t, read->len)));
 	if (end > c->next && (at <= c->next || at - c->next <= heuristic_near(t, read->len)))

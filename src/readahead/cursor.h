@@ -68,11 +68,14 @@ struct cursor {
 	bool proven_list; /* on the proven list. In the pool: the pool's lock; here there is room */
 	uint32_t gap;	  /* of WAY_FORWARD: bytes that its last read but one passed over */
 	uint32_t lately;  /* bytes it came to in the last seconds: sweep.c */
-	uint32_t record;  /* of a stride: bytes of a record */
-	uint32_t step;	  /* ... and from the beginning of one to that of the next */
-	uint64_t phase;	  /* ... and the position where a step begins */
-	uint64_t quiet;	  /* another follows this run as a record that ends here */
-	uint64_t own;	  /* what lies before this, from `start` on, others asked for: beside.h */
+	union {
+		uint32_t record;  /* of a stride: bytes of a record */
+		uint32_t missing; /* of WAY_FORWARD: bit n: the nth before its last was passed */
+	};
+	uint32_t step;	   /* ... and from the beginning of one to that of the next */
+	uint64_t phase;	   /* ... and the position where a step begins */
+	uint64_t quiet;	   /* another follows this run as a record that ends here */
+	uint64_t own;	   /* what lies before this, from `start` on, others asked for: beside.h */
 	uint64_t credited; /* bytes from `read_end` to `ra_end` that others read: counted already */
 	uint8_t queued;	   /* chunks that are submitted and not yet started */
 	bool withheld : 1; /* the last chunk was not planned, for the price */

@@ -236,6 +236,7 @@ static void reset(struct cursor *c, uint64_t offset, uint64_t now)
 	c->quiet = 0;
 	c->own = c->credited = 0;
 	c->gap = c->pace = 0;
+	c->missing = 0;
 	c->lately = CURSOR_LATELY;
 }
 

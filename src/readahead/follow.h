@@ -72,6 +72,7 @@ static inline void follow_elsewhere(struct readahead *ra, struct readahead_count
 	c->down = 0;
 	c->quiet = 0;
 	c->gap = c->pace = 0;
+	c->missing = 0;
 	cursor_set_straighten(&c->file->set, c);
 	cursor_set_move(&c->file->set, c, read->offset + read->len);
 }
@@ -79,10 +80,16 @@ static inline void follow_elsewhere(struct readahead *ra, struct readahead_count
 /* The share of exact matches of a file is averaged over about this many reads, as a power of 2. */
 #define FOLLOW_MATCH_SHIFT 5
 
-/* Averages over F's reads whether each continued a cursor exactly. A repetition is no evidence. */
-static inline void follow_note(struct heur_file *f, enum heuristic_match match)
+/*
+ * Averages over F's reads whether each continued a cursor exactly, or came LATE: others of its run had passed it. A repetition is
+ * no evidence.
+ */
+static inline void follow_note(struct heur_file *f, enum heuristic_match match, bool late)
 {
 	f->matches -= f->matches >> FOLLOW_MATCH_SHIFT;
+	f->in_runs -= f->in_runs >> FOLLOW_MATCH_SHIFT;
+	if (late || match == HEURISTIC_EXACT)
+		f->in_runs += 65535 >> FOLLOW_MATCH_SHIFT;
 	if (match == HEURISTIC_EXACT) {
 		f->matches += 65535 >> FOLLOW_MATCH_SHIFT;
 		f->streak++;

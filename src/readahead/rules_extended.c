@@ -22,6 +22,13 @@
 
 /* Below this share of exact matches, in 1/65536, runs of a file are seldom more than chance. */
 #define MATCHES_FEW (65536 / 8 * 3)
+/*
+ * ... and of those that continue a run or come late for it: two thirds to three quarters where any of the next two to eight
+ * requests of each run comes; up to 3/8 where reads come at random within a window of so many.
+ */
+#define IN_RUNS_FEW (65536 / 16 * 9)
+/* So many requests of its run may have passed one that comes late. */
+#define LATE_MAX 7
 
 /* Reads in a row that pass over as much as the one before, for a run to be believed; of short gaps Seq_Threshold. */
 #define PACE_MIN 2
@@ -62,7 +69,7 @@ static struct cursor *begin(struct readahead *ra, const struct readahead_tuning 
 {
 	struct cursor *c;
 
-	follow_note(f, HEURISTIC_JUMP);
+	follow_note(f, HEURISTIC_JUMP, false);
 	c = cursor_new(&ra->pool, f, read->offset, read->now);
 	if (!c)
 		return NULL;
@@ -170,13 +177,54 @@ static struct cursor *follow_out_of_step(struct readahead *ra, const struct read
 {
 	uint64_t end = read->offset + read->len;
 
-	follow_note(c->file, HEURISTIC_NEAR);
+	follow_note(c->file, HEURISTIC_NEAR, false);
 	follow_use(c, t->heuristic->count(t, c->count, HEURISTIC_NEAR), read,
 		   end > c->next || end > c->read_end);
 	if (end > c->next)
 		follow_move(ra, c, end);
 	evidence_used(ra, counters, c, end);
 	return c;
+}
+
+/* C goes on with READ, which is as far ahead as it expects or a little farther: requests in between are missing. */
+static void note_missing(struct cursor *c, const struct readahead_read *read)
+{
+	uint64_t gap = read->offset - c->next, n = gap / read->len;
+
+	if (gap % read->len || n > LATE_MAX)
+		c->missing = ~UINT32_C(1); /* all */
+	else
+		c->missing = (c->missing << n | ((UINT32_C(1) << n) - 1)) << 1;
+}
+
+/*
+ * Whether READ was missing in the run of C, in which nothing else was but among the last LATE_MAX requests. Of reads at random
+ * within a window some fill what others left out too, but more is missing.
+ */
+static bool was_missing(struct cursor *c, const struct readahead_read *read)
+{
+	uint64_t behind = c->next - (read->offset + read->len), n = behind / read->len;
+	bool dense = c->missing >> (LATE_MAX + 1) == 0;
+
+	if (behind % read->len || n >= 32 || !(c->missing >> n & 1))
+		return false;
+	c->missing -= UINT32_C(1) << n;
+	return dense;
+}
+
+/* Whether READ, which C goes on with, comes late for its run. */
+static bool came_late(const struct readahead_tuning *t, struct cursor *c,
+		      const struct readahead_read *read, uint64_t near)
+{
+	if (read->offset == c->next) /* most are */
+		c->missing <<= 1;
+	else if (!t->rules->any_order || !t->heuristic->cursors)
+		return false;
+	else if (read->offset > c->next && read->offset - c->next <= near)
+		note_missing(c, read);
+	else if (read->offset + read->len <= c->next)
+		return was_missing(c, read);
+	return false;
 }
 
 /* C, which READ stands to as HOW says, has followed it. */
@@ -191,7 +239,7 @@ static struct cursor *follow_one(struct readahead *ra, const struct readahead_tu
 	uint64_t end = read->offset + read->len;
 	struct heur_file *f = c->file;
 
-	follow_note(f, alike ? HEURISTIC_EXACT : as);
+	follow_note(f, alike ? HEURISTIC_EXACT : as, came_late(t, c, read, near));
 	if (paced && count < t->seq_threshold)
 		count = t->seq_threshold;
 	follow_use(c, count, read,
@@ -273,7 +321,7 @@ static bool sequential(const struct readahead_tuning *t, const struct heur_file 
 		return c->count >= needed;
 	if (c->next <= c->quiet)
 		return false;
-	if (f->set.n > 1 && f->matches < MATCHES_FEW)
+	if (f->set.n > 1 && f->matches < MATCHES_FEW && f->in_runs < IN_RUNS_FEW)
 		needed = needed * 4 < t->seq_max ? needed * 4 : t->seq_max;
 	return c->count >= needed || (c->count >= 2 && on_a_streak(t, f));
 }

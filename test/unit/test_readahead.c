@@ -260,6 +260,98 @@ static void test_reordered_requests(void **state)
 	engine_free(e);
 }
 
+/* A run of N requests from START on, of which any of the next OF comes each time. */
+struct shuffled {
+	uint64_t start, n, of, sent;
+	bool done[1024];
+};
+
+/* The next one's offset. */
+static uint64_t shuffled_next(struct shuffled *s, uint64_t *seed)
+{
+	uint64_t first = 0, at;
+
+	while (s->done[first])
+		first++;
+	do
+		at = first + random_below(seed, s->of);
+	while (at >= s->n || s->done[at]);
+	s->done[at] = true;
+	s->sent++;
+	return s->start + at * READ;
+}
+
+/* Bytes asked for ahead of RUNS such runs of N requests, at places of one file, or ALONE: in a file each; in turn. */
+static uint64_t ahead_of_shuffled(uint64_t runs, uint64_t n, uint64_t of, bool alone)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t size = 1024 * MIB, seed = 3, planned = 0;
+	struct shuffled s[4] = {0};
+
+	for (uint64_t k = 0; k < runs; k++)
+		s[k] = (struct shuffled){.start = alone ? 0 : k * 256 * MIB, .n = n, .of = of};
+	for (uint64_t i = 0; i < runs * n; i++) {
+
+		planned += engine_fetch(e,
+					engine_read(e, alone ? 1 + i % runs : 1,
+						    shuffled_next(&s[i % runs], &seed), READ, size),
+					size);
+	}
+	engine_check_account(e);
+	engine_free(e);
+	return planned;
+}
+
+/* Runs out of order are believed as soon where there are several in a file. */
+static void test_reordered_runs_of_one_file(void **state)
+{
+	static const uint64_t works[][3] = {{2, 64, 4},	 {4, 64, 4},  {2, 64, 2},  {3, 64, 6},
+					    {4, 128, 8}, {1, 128, 4}, {2, 1000, 8}};
+
+	for (int w = 0; w < 7; w++) {
+		const uint64_t *v = works[w];
+		uint64_t alone = ahead_of_shuffled(v[0], v[1], v[2], true);
+		uint64_t together = ahead_of_shuffled(v[0], v[1], v[2], false);
+
+		if (!alone || together < alone * 3 / 4)
+			fail_msg("%ju runs, any of %ju: %ju KiB alone, %ju together",
+				 (uintmax_t)v[0], (uintmax_t)v[2], (uintmax_t)(alone / KIB),
+				 (uintmax_t)(together / KIB));
+	}
+}
+
+/* Eight readers, each of whom reads at random within a window of so many requests, then in another of the file. */
+static void test_random_within_windows_causes_next_to_none(void **state)
+{
+	static const uint64_t windows[] = {16, 24, 32, 64, 128, 512};
+
+	for (int w = 0; w < 12; w++) {
+		struct engine *e = engine_default("cursor");
+		uint64_t requests = windows[w / 2], size = 2048 * MIB, seed = 5, planned = 0;
+		struct shuffled s[8] = {0};
+		bool again = w % 2; /* or each request once */
+
+		for (int i = 0; i < 20000; i++) {
+			struct shuffled *who = &s[random_below(&seed, 8)];
+			uint64_t at;
+
+			if (who->sent == who->n)
+				*who = (struct shuffled){
+					.start = random_below(&seed, size / READ - requests) * READ,
+					.n = requests,
+					.of = requests};
+			at = shuffled_next(who, &seed);
+			if (again)
+				at = who->start + random_below(&seed, requests) * READ;
+			planned += engine_fetch(e, engine_read(e, 1, at, READ, size), size);
+		}
+		if (planned > 20000 * (uint64_t)READ / 100)
+			fail_msg("windows of %ju, %s: %ju KiB", (uintmax_t)requests,
+				 again ? "any" : "each once", (uintmax_t)(planned / KIB));
+		engine_free(e);
+	}
+}
+
 static void test_off_by_a_retransmission(void **state)
 {
 	struct engine *e = engine_default("cursor");
@@ -1082,6 +1174,8 @@ int main(void)
 		cmocka_unit_test(test_strides),
 		cmocka_unit_test(test_slowdown_and_default_see_no_stride),
 		cmocka_unit_test(test_reordered_requests),
+		cmocka_unit_test(test_reordered_runs_of_one_file),
+		cmocka_unit_test(test_random_within_windows_causes_next_to_none),
 		cmocka_unit_test(test_off_by_a_retransmission),
 		cmocka_unit_test(test_who_overlaps_goes_on),
 		cmocka_unit_test(test_who_overlaps_by_chance_does_not),
