@@ -26,6 +26,7 @@ void device_restore(struct device *d, const struct learnt *l)
 void device_forget(struct device *d)
 {
 	dispatcher_forget_cost(&d->dispatcher);
+	atomic_store(&d->spoilt, false);
 	device_forget_evidence(d);
 	device_set_seeks_free(d, false);
 	device_ask_kind(d);

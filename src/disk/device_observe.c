@@ -42,8 +42,9 @@ static struct cost_model told(struct device *d, const struct extent_span *span, 
 			      uint64_t service, uint32_t steps, bool goes_on)
 {
 	if (device_is_direct(d) && steps)
-		return dispatcher_observe_step(&d->dispatcher, span->block, len, service / steps,
-					       steps == 1 && goes_on);
+		return dispatcher_observe_step(&d->dispatcher, span->block, span->end, len,
+					       service / steps,
+					       steps == 1 && goes_on && span->pieces == 1);
 	if (device_is_direct(d))
 		return dispatcher_cost(&d->dispatcher);
 	if (span->pieces == 1)

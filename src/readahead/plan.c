@@ -313,7 +313,10 @@ static void ask(const struct readahead_tuning *t, struct cursor *c, uint64_t fro
 {
 	if (anew) {
 		c->read_end = c->next;
-		c->own = c->credited = 0;
+		c->own = cursor_is_first(c)
+				 ? from
+				 : 0; /* what its reader left out before was not brought */
+		c->credited = 0;
 	}
 	if (anew && !c->queued)
 		c->done_end = from;

@@ -7,6 +7,8 @@
 /* A jump that took so many times what a seek does was held up; and of a step what is no seek at least (ns). */
 #define HUNG	  8
 #define STEP_SEEK 0.5e6
+/* Steps are judged by so many: what was asked for ahead makes one of them short, and the next one long. */
+#define STEPS_JUDGED 8
 /* Reads smaller than this say little about bandwidth. */
 #define COST_RUN (128u << 10)
 /* With few streams, rounds of turns in the longest wait. */
@@ -88,15 +90,29 @@ void cost_observe(struct cost_model *m, uint64_t bytes, uint64_t service, bool c
 		observe_jump(m, bytes, service);
 }
 
-void cost_observe_step(struct cost_model *m, uint64_t bytes, uint64_t service, bool run)
+/* STEPS_JUDGED steps took so long each, NS for BYTES, on average. */
+static void observe_steps(struct cost_model *m, uint64_t bytes, uint64_t ns)
 {
 	double per_byte = cost_run_known(m) ? m->ns_per_byte : prior.ns_per_byte;
-	double seek = (double)service - (double)bytes * per_byte;
+	double seek = (double)ns - (double)bytes * per_byte;
 
-	if (run || seek <= 0)
+	if (seek <= 0)
+		observe_run(m, bytes, ns);
+	observe_seek(m, seek > 0 ? seek : 0, STEP_SEEK);
+}
+
+void cost_observe_step(struct cost_model *m, uint64_t bytes, uint64_t service, bool run)
+{
+	if (run) {
 		observe_run(m, bytes, service);
-	if (!run)
-		observe_seek(m, seek > 0 ? seek : 0, STEP_SEEK);
+		return;
+	}
+	m->step_bytes += bytes;
+	m->step_ns += service;
+	if (++m->steps < STEPS_JUDGED)
+		return;
+	observe_steps(m, m->step_bytes / STEPS_JUDGED, m->step_ns / STEPS_JUDGED);
+	m->step_bytes = m->step_ns = m->steps = 0;
 }
 
 bool cost_run_known(const struct cost_model *m)

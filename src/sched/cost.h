@@ -41,6 +41,8 @@ struct cost_model {
 	/* for each seek among several places that the disk was asked for together: what these took (ns), and had */
 	double among_ns, among_bytes;
 	uint32_t amongs; /* observations of it, as above */
+	uint32_t steps;	 /* not judged yet; all together: */
+	uint64_t step_bytes, step_ns;
 };
 
 /* One read of BYTES took SERVICE ns; it continued the one before on the device, or did not. */

@@ -261,15 +261,15 @@ struct cost_model dispatcher_passed(struct dispatcher *d, uint64_t end, uint64_t
 	return cost;
 }
 
-struct cost_model dispatcher_observe_step(struct dispatcher *d, uint64_t block, uint64_t len,
-					  uint64_t service, bool run)
+struct cost_model dispatcher_observe_step(struct dispatcher *d, uint64_t block, uint64_t end,
+					  uint64_t len, uint64_t service, bool run)
 {
 	struct cost_model cost;
 
 	lock_take(&d->lock);
 	if (run || block != d->queue.observed)
 		cost_observe_step(&d->queue.cost, len, service, run);
-	sched_passed(&d->queue, block + len);
+	sched_passed(&d->queue, end);
 	cost = d->queue.cost;
 	lock_drop(&d->lock);
 	return cost;

@@ -183,9 +183,12 @@ void dispatcher_want(struct dispatcher *d, struct sched_req *r, const struct flo
 /* As sched_observe() and sched_passed(); each returns what the model is then. */
 struct cost_model dispatcher_observe(struct dispatcher *d, uint64_t block, uint64_t len,
 				     uint64_t service);
-/* As cost_observe_step(), of a step at BLOCK: behind what came last nothing was sought, also where it begins a chunk. */
-struct cost_model dispatcher_observe_step(struct dispatcher *d, uint64_t block, uint64_t len,
-					  uint64_t service, bool run);
+/*
+ * As cost_observe_step(), of LEN bytes from BLOCK on, the last of which lie before END: behind what came last nothing was
+ * sought, also where it begins a chunk.
+ */
+struct cost_model dispatcher_observe_step(struct dispatcher *d, uint64_t block, uint64_t end,
+					  uint64_t len, uint64_t service, bool run);
 /* LEN bytes in several places came together in SERVICE ns, with SEEKS: cost_observe_among(). */
 void dispatcher_observe_among(struct dispatcher *d, uint64_t len, uint32_t seeks, uint64_t service);
 struct cost_model dispatcher_passed(struct dispatcher *d, uint64_t end, uint64_t len,

@@ -126,10 +126,21 @@ static void test_chunks_of_a_flash_are_short(void **state)
 	struct device *d = use_flash();
 
 	assert_int_equal(dispatcher_chunk(&d->dispatcher), MIB);
-	steps(d, 32, 512 * KIB, MSEC, 8);
+	steps(d, 128, 512 * KIB, MSEC, 8);
 	assert_int_equal(dispatcher_chunk(&d->dispatcher), 2 * MIB); /* 4 ms of it */
 	step(d, 0, 512 * KIB, 30 * MSEC, 1, false);
 	assert_int_equal(dispatcher_chunk(&d->dispatcher), 2 * MIB);
+}
+
+/* What is asked for ahead makes one step short, and the next one long: neither is the device's bandwidth, or a seek. */
+static void test_steps_that_share_a_device_unevenly(void **state)
+{
+	struct device *d = use_flash();
+
+	for (int i = 0; i < 256; i++)
+		step(d, (uint64_t)(i + 1) * 100 * MIB, 512 * KIB, i % 2 ? 1800000 : 200000, 2,
+		     i % 4 != 0);
+	assert_in_range(dispatcher_chunk(&d->dispatcher), MIB, 3 * MIB);
 }
 
 /* A disk, or an array, that says it does not rotate: among several streams each step seeks, also where it goes on. */
@@ -141,7 +152,7 @@ static void test_what_seeks_after_all_is_asked_for_much(void **state)
 	for (int i = 0; i < 64; i++, at += 512 * KIB) /* one stream; a chunk follows the other */
 		step(d, at, 512 * KIB, 4 * MSEC, 1, i % 2 != 0);
 	assert_int_equal(dispatcher_chunk(&d->dispatcher), MIB);
-	steps(d, 64, 256 * KIB, 11 * MSEC, 8);
+	steps(d, 128, 256 * KIB, 11 * MSEC, 8);
 	assert_in_range(dispatcher_chunk(&d->dispatcher), 8 * MIB, 16 * MIB);
 	atomic_store(&d->steps, 8);
 	assert_false(device_is_shared(d, 1));
@@ -153,7 +164,7 @@ static void test_what_seeks_from_the_beginning(void **state)
 {
 	struct device *d = use_flash();
 
-	steps(d, 64, 256 * KIB, 11 * MSEC, 8);
+	steps(d, 128, 256 * KIB, 11 * MSEC, 8);
 	assert_in_range(dispatcher_chunk(&d->dispatcher), 8 * MIB, 16 * MIB);
 }
 
@@ -162,7 +173,7 @@ static void test_reads_past_the_queue_are_no_steps(void **state)
 {
 	struct device *d = use_flash();
 
-	steps(d, 32, 512 * KIB, MSEC, 8);
+	steps(d, 128, 512 * KIB, MSEC, 8);
 	for (uint64_t i = 0; i < 100; i++)
 		host_observe(d, i * 100 * MIB, 4 * KIB, 10 * MSEC);
 	steps(d, 1, 512 * KIB, MSEC, 8);
@@ -588,6 +599,7 @@ int main(void)
 		TEST(test_a_disk_and_a_flash),
 		TEST(test_seeks_that_cost_nothing_make_flash),
 		TEST(test_chunks_of_a_flash_are_short),
+		TEST(test_steps_that_share_a_device_unevenly),
 		TEST(test_what_seeks_after_all_is_asked_for_much),
 		TEST(test_what_seeks_from_the_beginning),
 		TEST(test_reads_past_the_queue_are_no_steps),
