@@ -134,7 +134,8 @@ static inline void read_brings(struct sched_req *r, const struct fsal_io_arg *ar
 				   .seek = dispatcher_seek_bytes(&b->device->dispatcher),
 				   .count = plan->count,
 				   .followed = plan->followed || plan->begins,
-				   .ends = plan->ends};
+				   .ends = plan->ends,
+				   .second = plan->second};
 
 	r->offset = first.offset;
 	r->len = first.len;

@@ -13,15 +13,16 @@
 /* Bytes: the kernel's default of read_ahead_kb. */
 #define FOLLOWED_WINDOW (UINT64_C(128) << 10)
 
-static uint64_t initial(const struct first_read *r)
+/* The kernel's first window, of WINDOW at most, for a read of R's length. */
+static uint64_t initial(const struct first_read *r, uint64_t window)
 {
 	uint64_t len = 4096;
 
 	while (len < r->len)
 		len *= 2;
-	if (len <= r->window / TINY_PART)
+	if (len <= window / TINY_PART)
 		return len * TINY_TIMES;
-	return len <= r->window / SMALL_PART ? len * SMALL_TIMES : r->window;
+	return len <= window / SMALL_PART ? len * SMALL_TIMES : window;
 }
 
 /* Whether R is of the reads that bring FIRST_READS in all: where the kernel's window is not shorter than by default. */
@@ -44,6 +45,16 @@ static uint64_t to_end(const struct first_read *r)
 	return first_read_ends(r) && rest <= r->window && rest > r->len ? rest : r->len;
 }
 
+/* What the second one of a run elsewhere brings. */
+static uint64_t elsewhere(const struct first_read *r, uint64_t window)
+{
+	uint64_t want = initial(r, window), rest = r->size - r->offset;
+
+	if (want > rest)
+		want = rest;
+	return want > r->len ? want : r->len;
+}
+
 /* Bytes from its offset on that its reader will come to: all of them, where that takes no longer than a seek. */
 static uint64_t to_come(const struct first_read *r)
 {
@@ -51,7 +62,7 @@ static uint64_t to_come(const struct first_read *r)
 
 	if (most > FILE_MARK_LAST)
 		most = FILE_MARK_LAST;
-	if (r->window < FOLLOWED_WINDOW)
+	if (r->window < FOLLOWED_WINDOW || (r->second && !first_read_begins(r)))
 		return 0;
 	if (to > r->size)
 		to = r->size;
@@ -71,10 +82,10 @@ static uint64_t in_window(const struct first_read *r)
 	if (r->len >= window || r->offset >= r->size)
 		return r->len;
 	if (!first_read_begins(r))
-		return to_end(r);
+		return r->second ? elsewhere(r, window) : to_end(r);
 	rest = brings_rest(r);
 	most = rest || (r->followed && is_of_first(r)) ? FIRST_READS - r->offset : window;
-	want = rest ? most : r->offset + initial(r);
+	want = rest ? most : r->offset + initial(r, r->window);
 	if (want > most)
 		want = most;
 	if (want > r->size - r->offset)

@@ -6,6 +6,7 @@
  *   [ read |  as much again  ]                      the first read of a file, from its beginning
  *   [ what was read so far   | read ... of that twice the last part ]   one that goes on where that ended
  *   [ read |  the rest of FIRST_READS ]             one with which more than a quarter of that was read
+ *   [ read |  as much again  ]                      elsewhere the second of a run, right behind the first
  *
  * Of a stream the rest comes ahead of it: a READ of it that is late waits for no more than the kernel's window of by
  * default, however large read_ahead_kb is, and nobody waits behind it for more. But where it begins its first chunk may
@@ -45,6 +46,7 @@ struct first_read {
 	uint32_t count;	   /* the sequentiality count of its cursor */
 	bool followed;	   /* something was asked for ahead of its reader */
 	bool ends;	   /* the first of its file, at the end, of which all is worth bringing */
+	bool second;	   /* the second of a run, right behind the first */
 };
 
 /* Whether it goes on from where its file begins. */
@@ -72,7 +74,7 @@ static inline bool first_read_ends(const struct first_read *r)
  */
 static inline bool first_read_is(const struct first_read *r)
 {
-	return first_read_begins(r) || first_read_ends(r);
+	return first_read_begins(r) || first_read_ends(r) || r->second;
 }
 
 /* Bytes to fetch from the offset on: LEN at least. */

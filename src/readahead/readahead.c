@@ -115,6 +115,14 @@ static bool has_begun_only(const struct cursor *c, const struct readahead_read *
 	       plan->comes_to <= FIRST_READS && c->next <= plan->comes_to;
 }
 
+/* Whether READ is the second one of C's run, right behind the first. The paper's rules know of none. */
+static bool is_second(const struct readahead_tuning *t, const struct cursor *c,
+		      const struct readahead_read *read)
+{
+	return t->rules->lengths && c->way == WAY_FORWARD && c->count == 2 && c->unit &&
+	       read->offset == c->start + c->unit;
+}
+
 /* What C says of READ, which it has followed. True: that is the first chunk of its run. */
 static bool plan_for(struct readahead *ra, const struct readahead_tuning *t,
 		     struct readahead_counters *counters, struct cursor *c,
@@ -125,6 +133,7 @@ static bool plan_for(struct readahead *ra, const struct readahead_tuning *t,
 	cursor_check(c);
 	plan->cursor = heur_cursor_ref(&ra->table, c);
 	plan->count = c->count;
+	plan->second = is_second(t, c, read);
 	plan->followed = c->ra_end || c->file->beside;
 	plan->asked = read->offset < c->ra_end && read->offset + read->len > c->start;
 	plan->known_resident = read->offset + read->len <= c->done_end &&

@@ -62,6 +62,7 @@ struct readahead_plan {
 	bool followed; /* something was asked for ahead of this reader, or of those beside it */
 	bool asked;    /* the READ lies in what had been asked for ahead of its own reader */
 	bool ends;     /* the first READ of its file, at the end, of which all is worth bringing */
+	bool second;   /* the second of a run, right behind the first */
 	uint64_t
 		comes_to; /* up to where its reader will want its file (file_begin.h); 0: not known */
 	bool unread; /* something of the file was asked for ahead of a reader who may be about to read it */

@@ -167,6 +167,47 @@ static void test_what_does_not(void **state)
 	assert_int_equal(first_read_length(&r), 8 * KIB);
 }
 
+/* Nor the first of a run elsewhere; but the second one does, as the kernel has it. */
+static void test_the_second_of_a_run(void **state)
+{
+	struct first_read r = {.offset = MIB,
+			       .len = 32 * KIB,
+			       .size = 64 * MIB,
+			       .window = 128 * KIB,
+			       .seek = 800 * KIB,
+			       .count = 2};
+
+	assert_false(first_read_is(&r));
+	r.second = true;
+	assert_true(first_read_is(&r));
+	assert_int_equal(first_read_length(&r), 64 * KIB);
+	assert_int_equal(first_read_before(&r), 0);
+	r.comes_to = 2 * MIB; /* that is of who begins with the file */
+	assert_int_equal(first_read_length(&r), 64 * KIB);
+	r.len = 4 * KIB;
+	assert_int_equal(first_read_length(&r), 16 * KIB);
+	r.len = 64 * KIB;
+	assert_int_equal(first_read_length(&r), 128 * KIB);
+	r.len = MIB;
+	assert_int_equal(first_read_length(&r), MIB);
+	r.len = 32 * KIB;
+	r.size = MIB + 40 * KIB;
+	assert_int_equal(first_read_length(&r), 40 * KIB);
+	r.size = 64 * MIB;
+	r.window = 4 * MIB; /* of a large one more, of others' streams no more than by default */
+	r.len = 256 * KIB;
+	assert_int_equal(first_read_length(&r), 512 * KIB);
+	r.followed = true;
+	assert_int_equal(first_read_length(&r), 256 * KIB);
+	r.window = 0;
+	assert_int_equal(first_read_length(&r), 256 * KIB);
+	r.window = 128 * KIB;
+	r.len = 32 * KIB;
+	r.comes_to = 0;
+	r.offset = 32 * KIB; /* where the file begins that is known already */
+	assert_int_equal(first_read_length(&r), 96 * KIB);
+}
+
 /* Who is known to come further has that by the first one, where the disk reads it in the time of a seek. */
 static void test_what_its_reader_comes_to(void **state)
 {
@@ -216,6 +257,7 @@ int main(void)
 		cmocka_unit_test(test_the_end),
 		cmocka_unit_test(test_the_end_of_no_use),
 		cmocka_unit_test(test_what_does_not),
+		cmocka_unit_test(test_the_second_of_a_run),
 		cmocka_unit_test(test_what_its_reader_comes_to),
 	};
 

@@ -569,6 +569,26 @@ static void test_who_is_followed(void **state)
 	engine_free(e);
 }
 
+/* The second READ of a run is known for it, where it is right behind the first: none before it, behind it or near it is. */
+static void test_the_second_of_a_run(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t size = 1024 * MIB;
+
+	for (uint64_t n = 0; n < 6; n++)
+		assert_int_equal(engine_read(e, 1, 64 * MIB + n * READ, READ, size).second, n == 1);
+	assert_false(engine_read(e, 1, 128 * MIB, READ, size).second);
+	assert_false(engine_read(e, 1, 128 * MIB, READ, size).second);
+	assert_false(engine_read(e, 1, 128 * MIB + 2 * READ, READ, size).second);
+	assert_false(engine_read(e, 1, 128 * MIB + 3 * READ, READ, size).second);
+	assert_false(engine_read(e, 1, 192 * MIB, READ, size).second);
+	assert_true(engine_read(e, 1, 192 * MIB + READ, READ, size).second);
+	e->tuning.rules = &rules_paper; /* who bring nothing along elsewhere */
+	engine_read(e, 2, 64 * MIB, READ, size);
+	assert_false(engine_read(e, 2, 64 * MIB + READ, READ, size).second);
+	engine_free(e);
+}
+
 /* Eight begin at once, when a chunk is long, and none has read what it asked for: none is left out. */
 static void test_a_small_memory_is_shared_by_those_who_begin_together(void **state)
 {
@@ -1185,6 +1205,7 @@ int main(void)
 		cmocka_unit_test(test_who_skips_has_one_chunk_queued),
 		cmocka_unit_test(test_the_last_of_those_that_wait_may_be_shortened),
 		cmocka_unit_test(test_who_is_followed),
+		cmocka_unit_test(test_the_second_of_a_run),
 		cmocka_unit_test(test_a_small_memory_is_shared_by_those_who_begin_together),
 		cmocka_unit_test(test_one_stream_has_whole_chunks_of_an_ample_memory),
 		cmocka_unit_test(test_the_window_grows_when_late_and_shrinks_when_lost),
