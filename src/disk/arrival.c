@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/pread_again.h"
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* glibc before 2.35 */
 #endif
@@ -52,12 +54,8 @@ static char *page_at(const struct arrival *a, uint64_t offset)
 static bool read_byte(int fd, uint64_t offset)
 {
 	char byte;
-	ssize_t got;
 
-	do
-		got = pread(fd, &byte, 1, (off_t)offset);
-	while (got < 0 && errno == EINTR);
-	return got == 1;
+	return pread_again(fd, &byte, 1, offset) == 1;
 }
 
 /* Whether the file ends before OFFSET, or nobody knows. */

@@ -1,23 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Into the page cache, without copying where the kernel can be asked to. See fetch.h. */
-#include <errno.h>
 #include <fcntl.h>
-#include <unistd.h>
 
+#include "common/pread_again.h"
 #include "disk/arrival.h"
 #include "disk/backing_local.h"
 #include "disk/fetch.h"
 #include "disk/scratch.h"
-
-static ssize_t read_at(int fd, char *buffer, uint64_t len, uint64_t offset)
-{
-	ssize_t got;
-
-	do
-		got = pread(fd, buffer, len, (off_t)offset);
-	while (got < 0 && errno == EINTR);
-	return got;
-}
 
 /* Through a buffer that is thrown away, for which the size is no matter. */
 static ssize_t read_copying(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len)
@@ -28,7 +17,8 @@ static ssize_t read_copying(struct dispatcher *d, struct backing *b, uint64_t of
 	ssize_t got = -1;
 
 	while (buffer != NULL && done < len) {
-		got = read_at(b->fd, buffer, len - done < size ? len - done : size, offset + done);
+		got = pread_again(b->fd, buffer, len - done < size ? len - done : size,
+				  offset + done);
 		if (got <= 0)
 			break;
 		done += (uint64_t)got;
