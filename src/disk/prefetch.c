@@ -200,18 +200,12 @@ static void start(struct dispatcher *d, struct prefetch *p)
 {
 	struct readahead_read at = {.now = dispatcher_now(d),
 				    .size = backing_refresh_size(p->backing),
-				    .chunk = dispatcher_chunk(d),
-				    .streams = dispatcher_streams(d),
-				    .seek = dispatcher_seek_bytes(d),
-				    .direct = device_is_direct(p->backing->device),
-				    .price = board_readahead_price(&p->backing->device->prices),
-				    .kept = p->backing->kept_for,
-				    .file = p->backing->file,
 				    .client = p->req.flow.client};
 	struct readahead_tuning tuning;
 	struct readahead_plan next;
 
 	export_io_tuning(p->io, &tuning);
+	prefetch_ask_device(&at, p->backing);
 	readahead_started(p->io->engine, &tuning, &p->io->counters, &p->plan, &at, &next);
 	p->started = true;
 	if (next.len)

@@ -24,6 +24,20 @@
 
 struct prefetch;
 
+/* What the engine is told of the device of B's file in R. */
+static inline void prefetch_ask_device(struct readahead_read *r, struct backing *b)
+{
+	const struct dispatcher *d = &b->device->dispatcher;
+
+	r->chunk = dispatcher_chunk(d);
+	r->streams = dispatcher_streams(d);
+	r->seek = dispatcher_seek_bytes(d);
+	r->direct = device_is_direct(b->device);
+	r->price = board_readahead_price(&b->device->prices);
+	r->kept = b->kept_for;
+	r->file = b->file;
+}
+
 /*
  * For PLAN of B's file, read in steps of STEP bytes on behalf of FLOW, as will be what it plans behind
  * it; to be submitted. Takes its own references. NULL: no memory; then the plan is over.

@@ -7,11 +7,12 @@
 
 #include "call.h"
 #include "disk/backing_slot.h"
+#include "disk/prefetch.h"
 #include "fs_dev.h"
 #include "prices.h"
 #include "ra_methods.h"
-#include "readahead/first_read.h"
 #include "readahead/context_read.h"
+#include "readahead/first_read.h"
 #include "readahead/readahead.h"
 
 /* What CALL has read, AMOUNT bytes, counts for the price of memory: what it asked for beyond the file's end is none. */
@@ -20,41 +21,18 @@ static inline void count_for_price(const struct call *call, size_t amount)
 	ra_prices_read(ra_handle_of(call->obj_hdl)->slot.file_hash, call->read_arg->offset, amount);
 }
 
-/* Bytes of a file's end that a first READ of LEN there brings of B's file; 0: no more than it asks for. */
-static inline uint64_t read_tail(struct backing *b, uint64_t len)
-{
-	uint64_t window = atomic_load_explicit(&b->device->window, memory_order_relaxed);
-	struct first_read last = {.seek = dispatcher_seek_bytes(&b->device->dispatcher),
-				  .size = LAST_READ,
-				  .ends = true};
-
-	if (!device_queues_demand(b->device) || len >= window || !first_read_ends(&last))
-		return 0;
-	return window < LAST_READ ? window : LAST_READ;
-}
-
-/* Whether the first READs of B's file bring FIRST_READS of it, or the kernel does. */
-static inline bool read_brings_first(struct backing *b)
-{
-	return !device_joins_only(b->device) &&
-	       atomic_load_explicit(&b->device->window, memory_order_relaxed) >= FIRST_READS_OWN;
-}
-
-/* The device's part of what the engine is told of R, which is of B's file. */
+/* What the engine is told of R, which is of B's file, beside what it asks for. */
 static inline void read_ask_device(struct readahead_read *r, struct backing *b)
 {
+	struct device *device = b->device;
+	uint64_t window = atomic_load_explicit(&device->window, memory_order_relaxed);
+
 	r->size = atomic_load_explicit(&b->size, memory_order_relaxed);
 	if (r->offset + r->len > r->size)
 		r->size = backing_refresh_size(b);
-	r->chunk = dispatcher_chunk(&b->device->dispatcher);
-	r->streams = dispatcher_streams(&b->device->dispatcher);
-	r->seek = dispatcher_seek_bytes(&b->device->dispatcher);
-	r->tail = read_tail(b, r->len);
-	r->brings = read_brings_first(b);
-	r->direct = device_is_direct(b->device);
-	r->price = board_readahead_price(&b->device->prices);
-	r->kept = b->kept_for;
-	r->file = b->file;
+	prefetch_ask_device(r, b);
+	r->brings = !device_joins_only(device) && window >= FIRST_READS_OWN;
+	r->tail = device_queues_demand(device) ? first_read_tail(r->len, window, r->seek) : 0;
 }
 
 /* Whether R, a READ of HDL for IO, is answered without a descriptor of ours: backing_spared(). It is counted. */

@@ -102,9 +102,9 @@ uint64_t first_read_length(const struct first_read *r)
 
 uint64_t first_read_before(const struct first_read *r)
 {
-	uint64_t most = r->window < LAST_READ ? r->window : LAST_READ, rest = r->size - r->offset;
+	uint64_t most = first_read_tail(r->len, r->window, r->seek), rest = r->size - r->offset;
 
-	if (first_read_begins(r) || !first_read_ends(r) || r->len >= r->window || rest >= most)
+	if (first_read_begins(r) || !first_read_ends(r) || rest >= most)
 		return 0;
 	return most - rest < r->offset ? most - rest : r->offset;
 }

@@ -61,11 +61,24 @@ static inline bool first_read_at_end(uint64_t offset, uint64_t size)
 	return offset < size && size - offset <= LAST_READ;
 }
 
+/* Whether the end of a file is little to read beside a SEEK, as above. */
+static inline bool first_read_end_is_cheap(uint64_t seek)
+{
+	return !seek || seek >= LAST_READ_SEEKS * LAST_READ;
+}
+
+/* Bytes of a file's end that a first READ of LEN there brings, WINDOW and SEEK as above; 0: no more than it asks for. */
+static inline uint64_t first_read_tail(uint64_t len, uint64_t window, uint64_t seek)
+{
+	if (len >= window || !first_read_end_is_cheap(seek))
+		return 0;
+	return window < LAST_READ ? window : LAST_READ;
+}
+
 /* Whether it brings the end of its file. */
 static inline bool first_read_ends(const struct first_read *r)
 {
-	return r->ends && first_read_at_end(r->offset, r->size) &&
-	       (!r->seek || r->seek >= LAST_READ_SEEKS * LAST_READ);
+	return r->ends && first_read_at_end(r->offset, r->size) && first_read_end_is_cheap(r->seek);
 }
 
 /*

@@ -313,9 +313,8 @@ static void ask(const struct readahead_tuning *t, struct cursor *c, uint64_t fro
 {
 	if (anew) {
 		c->read_end = c->next;
-		c->own = cursor_is_first(c)
-				 ? from
-				 : 0; /* what its reader left out before was not brought */
+		/* what its reader left out before was not brought */
+		c->own = cursor_is_first(c) ? from : 0;
 		c->credited = 0;
 	}
 	if (anew && !c->queued)

@@ -36,11 +36,10 @@ struct readahead_read {
 	uint64_t chunk;	  /* bytes the disk wants in one piece at present */
 	uint32_t streams; /* streams competing for it */
 	uint64_t seek;	  /* bytes that it reads in the time of a seek; 0: not known */
-	uint64_t
-		tail; /* bytes of a file's end that the first READ there brings; 0: not more than it asks for */
-	bool brings; /* the first READs of a file bring FIRST_READS of it by themselves (first_read.h), or the kernel does */
-	bool direct; /* reads go past its queue, with the kernel's own read-ahead, and beside each other */
-	double price; /* of read-ahead there, 0..1 */
+	uint64_t tail;	  /* bytes of a file's end that the first READ there brings; 0: none more */
+	bool brings;	  /* FIRST_READS of a file come by its first READs alone (first_read.h) */
+	bool direct;	  /* READs go past its queue, and beside each other */
+	double price;	  /* of read-ahead there, 0..1 */
 	uint64_t
 		kept; /* ns that what is fetched stays there to be read; 0: as long as memory has room */
 	uint64_t file;	  /* its name in traces: as the disk's queue calls it */
