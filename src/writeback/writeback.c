@@ -84,11 +84,14 @@ static struct dirty_file *record_of(const struct file_key *key, struct backing *
 static bool is_much(const struct dirty_file *f)
 {
 	uint64_t budget = dirty_memory_budget(), part = budget / PACED_PART;
-	uint64_t waiting = dirty_files_waiting(f->backing->device);
-	uint32_t disks = dirty_files_disks(budget / WORTH_SHARE);
+	uint64_t waiting;
+	uint32_t disks;
 
-	return dirty_file_bytes(f) > (part < COMMIT_LITTLE ? part : COMMIT_LITTLE) &&
-	       (double)waiting * (disks ? disks : 1) > WORTH_PACING * (double)budget;
+	if (dirty_file_bytes(f) <= (part < COMMIT_LITTLE ? part : COMMIT_LITTLE))
+		return false;
+	waiting = dirty_files_waiting(f->backing->device);
+	disks = dirty_files_disks(budget / WORTH_SHARE);
+	return (double)waiting * (disks ? disks : 1) > WORTH_PACING * (double)budget;
 }
 
 /* A write of F: returns whether it is to be submitted. *PACED: whether its writer may be paced. */
