@@ -255,16 +255,26 @@ static void test_behind_the_end(void **state)
 	assert_false(spoilt);
 }
 
+/* Whether the second byte comes where populating its page fails by ERROR. */
+static bool comes_by_read(int error, atomic_bool *spoilt)
+{
+	struct arrival a;
+	bool comes;
+
+	populate_error = error;
+	arrival_begin(&a, b->fd, 0, MIB, spoilt);
+	comes = arrival_await(&a, 1);
+	arrival_end(&a);
+	return comes;
+}
+
 /* After a page that cannot be read they are read, of that device. */
 static void test_a_bad_page(void **state)
 {
 	struct arrival a;
 	atomic_bool spoilt = false;
 
-	populate_error = EFAULT;
-	arrival_begin(&a, b->fd, 0, MIB, &spoilt);
-	assert_false(arrival_await(&a, 1));
-	arrival_end(&a);
+	assert_false(comes_by_read(EFAULT, &spoilt));
 	assert_true(spoilt);
 	arrival_begin(&a, b->fd, 0, MIB, &spoilt);
 	assert_null(a.map);
@@ -275,13 +285,9 @@ static void test_a_bad_page(void **state)
 
 static void test_a_kernel_that_cannot(void **state)
 {
-	struct arrival a;
 	atomic_bool spoilt = false;
 
-	populate_error = EINVAL;
-	arrival_begin(&a, b->fd, 0, MIB, &spoilt);
-	assert_true(arrival_await(&a, 1));
-	arrival_end(&a);
+	assert_true(comes_by_read(EINVAL, &spoilt));
 	assert_false(spoilt);
 	assert_true(backing_resident(b, 0, 1));
 }

@@ -415,16 +415,23 @@ static void test_a_turn_around_an_fsync_says_so(void **state)
 	assert_false(crowded_turn());
 }
 
+/* F's record, or NULL; with the lock. */
+static struct dirty_file *record_of(struct world_file *f)
+{
+	struct file_key key;
+
+	file_key_of(&key, &f->slot);
+	return dirty_files_find(&key);
+}
+
 /* Whether a turn of F would be claimed with so much of the budget used, AFTER ns. */
 static bool is_claimed(struct world_file *f, double level, uint64_t after)
 {
 	struct dirty_file *d;
-	struct file_key key;
 	bool is;
 
-	file_key_of(&key, &f->slot);
 	lock_take(&wb.lock);
-	d = dirty_files_find(&key);
+	d = record_of(f);
 	is = turn_claim(d, level, baton.now + after);
 	d->busy = false;
 	lock_drop(&wb.lock);
@@ -881,13 +888,11 @@ static void test_a_commit_waits_no_longer_than_its_time(void **state)
 
 static uint64_t dirty_of(struct world_file *f)
 {
-	struct dirty_file *d;
-	struct file_key key;
+	const struct dirty_file *d;
 	uint64_t bytes;
 
-	file_key_of(&key, &f->slot);
 	lock_take(&wb.lock);
-	d = dirty_files_find(&key);
+	d = record_of(f);
 	bytes = d != NULL ? dirty_bytes(&d->dirty) : 0;
 	lock_drop(&wb.lock);
 	return bytes;
