@@ -8,8 +8,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -108,10 +111,38 @@ static inline void host_make_dir(void)
 	assert_non_null(mkdtemp(host_dir));
 }
 
+/* Pages of the file at PATH that were in memory, and that memory was short of; 0: none, or a kernel before 6.5. */
+static inline uint64_t host_taken_pages(const char *path)
+{
+	uint64_t range[2] = {0, 0}; /* all of it */
+	struct {
+		uint64_t cached, dirty, writeback, evicted, recently_evicted;
+	} counts = {0};
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return 0;
+	syscall(451 /* cachestat, on all architectures */, fd, range, &counts, 0);
+	close(fd);
+	return counts.evicted;
+}
+
+static inline int host_tell_taken(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	uint64_t taken = type == FTW_F && S_ISREG(st->st_mode) ? host_taken_pages(path) : 0;
+
+	(void)at;
+	if (taken > 0)
+		printf("%" PRIu64 " pages taken out of memory by others\n",
+		       taken); /* page_cache reads it */
+	return 0;
+}
+
 static inline void host_remove_dir(void)
 {
 	char command[128];
 
+	nftw(host_dir, host_tell_taken, 8, FTW_PHYS);
 	snprintf(command, sizeof(command), "rm -rf '%s'", host_dir);
 	assert_int_equal(system(command), 0);
 }
