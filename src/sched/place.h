@@ -26,8 +26,11 @@
 
 #include "sched/queue.h"
 
-/* A longer read (bytes) is a stream's part, and so is a longer chunk, or read with what it brings along: it has the disk for itself. */
-#define SCATTERED_MAX	(UINT64_C(128) << 10)
+/*
+ * A longer chunk, or read with what it brings along (bytes), has the disk for itself; so has a longer read, but no
+ * Linux client asks for more at a time.
+ */
+#define SCATTERED_MAX	(UINT64_C(1) << 20)
 #define SHORT_CHUNK_MAX (UINT64_C(256) << 10)
 
 enum sched_place { PLACE_NONE, PLACE_SCATTERED, PLACE_ANY };

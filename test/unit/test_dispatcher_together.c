@@ -171,6 +171,18 @@ static void test_small_reads_go_together(void **state)
 	stop();
 }
 
+/* As long as a Linux client asks for: of an array each other drive would stand still. */
+static void test_so_do_long_ones(void **state)
+{
+	start(true);
+	must_meet = TOGETHER;
+	for (unsigned int i = 0; i < READS; i++)
+		submit(&reads[i], SCHED_DEMAND, (i * 37 % READS + 1) * 16 * MIB, MIB);
+	await_ended(READS);
+	assert_int_equal(small_most, TOGETHER);
+	stop();
+}
+
 /* The next one is at hand, so that the disk has it as soon as the one before is over; never a third one. */
 static void test_one_by_one_where_that_is_as_fast(void **state)
 {
@@ -237,7 +249,7 @@ static void test_a_chunk_waits_for_all_of_them(void **state)
 	pthread_mutex_unlock(&lock);
 	submit(&chunk, SCHED_PREFETCH, 0, MIB);
 	submit(&write_back, SCHED_WRITEBACK, 2048 * MIB, MIB);
-	submit(&long_read, SCHED_DEMAND, 4096 * MIB, MIB);
+	submit(&long_read, SCHED_DEMAND, 4096 * MIB, SCATTERED_MAX + 1);
 	pthread_mutex_lock(&lock);
 	met = true;
 	pthread_cond_broadcast(&cond);
@@ -291,7 +303,7 @@ static void test_all_end_whatever_changes(void **state)
 			assert_int_equal(pthread_create(&t[i], NULL, submit_half, &from[i]), 0);
 		submit(&chunk, SCHED_PREFETCH, 0, MIB);
 		dispatcher_set_together(&dispatcher, 1);
-		submit(&long_read, SCHED_DEMAND, 4096 * MIB, MIB);
+		submit(&long_read, SCHED_DEMAND, 4096 * MIB, SCATTERED_MAX + 1);
 		dispatcher_set_together(&dispatcher, TOGETHER);
 		for (int i = 0; i < 2; i++)
 			pthread_join(t[i], NULL);
@@ -501,6 +513,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_small_reads_go_together),
+		cmocka_unit_test(test_so_do_long_ones),
 		cmocka_unit_test(test_one_by_one_where_that_is_as_fast),
 		cmocka_unit_test(test_none_is_at_hand_beside_a_chunk),
 		cmocka_unit_test(test_a_caller_runs_beside_another),
