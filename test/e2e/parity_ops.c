@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BASE_NAMES 24
-#define PAST_S	   1000000000u /* client-set times stay before 2001: see parity_answer.c */
+#define BASE_NAMES	     24
+#define INODE_AND_GENERATION 12		 /* bytes at a handle's end, padding too */
+#define PAST_S		     1000000000u /* client-set times stay before 2001: see parity_answer.c */
 
 /* Share of each procedure, in 1/1000. */
 static const int weight[PROCS] = {
@@ -98,12 +99,26 @@ static uint32_t mutate_length(struct draw *draw, uint32_t len, int how)
 	return len;
 }
 
+/*
+ * How many bytes of a pair of handles may be changed so that neither is a right one. Both sides choose generations by
+ * themselves: handles that are alike are of a root, without one, and with the number of an inode at their end.
+ * With another number in it that is a right handle, of two objects perhaps.
+ */
+static uint32_t mutable_bytes(const struct nfsc_fh fh[SIDES])
+{
+	bool alike = fh[0].len == fh[1].len && !memcmp(fh[0].data, fh[1].data, fh[0].len);
+
+	return !alike				  ? fh[0].len
+	       : fh[0].len > INODE_AND_GENERATION ? fh[0].len - INODE_AND_GENERATION
+						  : 0;
+}
+
 /* Damages both handles of a pair in the same way. */
 static void mutate(struct draw *draw, struct nfsc_fh fh[SIDES])
 {
 	int how = (int)draw_below(draw, 6);
 	uint32_t len = mutate_length(draw, fh[0].len, how);
-	uint32_t at = draw_below(draw, fh[0].len ? fh[0].len : 1);
+	uint32_t bytes = mutable_bytes(fh), at = draw_below(draw, bytes ? bytes : 1);
 	char flip = (char)(1 + draw_below(draw, 255));
 	uint64_t noise_seed = draw_bits(draw);
 
