@@ -39,6 +39,7 @@ static bool hold(struct call *call, fsal_status_t status, uint64_t delay)
 	if (!call_park(call))
 		return false;
 	call->status = status;
+	call->paced.elsewhere = ra_handle_of(call->obj_hdl)->cluster;
 	if (pacer_hold(&call->paced, call_length(call->write_arg), delay, answer))
 		return true;
 	call_unpark(call);

@@ -27,11 +27,12 @@
 
 static struct {
 	int fd;
-	uint64_t page;				 /* bytes */
-	_Atomic uint64_t configured;		 /* bytes */
-	_Atomic uint64_t sampled, since, budget; /* bytes */
-	_Atomic uint64_t rate;			 /* bytes/s */
-	_Atomic uint64_t looked;		 /* ns */
+	uint64_t page;			  /* bytes */
+	_Atomic uint64_t configured;	  /* bytes */
+	_Atomic uint64_t sampled, budget; /* bytes */
+	_Atomic uint64_t since, out;	  /* bytes: written since then; written out */
+	_Atomic uint64_t rate;		  /* bytes/s */
+	_Atomic uint64_t looked;	  /* ns */
 	atomic_flag looking;
 	uint64_t written, at; /* at the start of the present span */
 	bool backlog;
@@ -49,6 +50,7 @@ void dirty_memory_start(uint64_t budget)
 	atomic_store(&dirty.rate, (uint64_t)RATE_FIRST);
 	atomic_store(&dirty.sampled, 0);
 	atomic_store(&dirty.since, 0);
+	atomic_store(&dirty.out, 0);
 	atomic_store(&dirty.budget, budget);
 	dirty.at = 0;
 	dirty.fd = open(VMSTAT, O_RDONLY | O_CLOEXEC);
@@ -104,6 +106,7 @@ void dirty_memory_feed(const char *text, uint64_t now)
 	atomic_store(&dirty.sampled,
 		     (counter(text, "nr_dirty ") + counter(text, "nr_writeback ")) * dirty.page);
 	atomic_store(&dirty.since, 0);
+	atomic_store(&dirty.out, 0);
 	measure(counter(text, "nr_written ") * dirty.page, dirty_memory_level(), now);
 }
 
@@ -135,6 +138,11 @@ void dirty_memory_wrote(uint64_t bytes)
 	atomic_fetch_add_explicit(&dirty.since, bytes, memory_order_relaxed);
 }
 
+void dirty_memory_out(uint64_t bytes)
+{
+	atomic_fetch_add_explicit(&dirty.out, bytes, memory_order_relaxed);
+}
+
 uint64_t dirty_memory_budget(void)
 {
 	return atomic_load_explicit(&dirty.budget, memory_order_relaxed);
@@ -142,13 +150,14 @@ uint64_t dirty_memory_budget(void)
 
 double dirty_memory_level(void)
 {
-	uint64_t budget = dirty_memory_budget();
+	uint64_t budget = dirty_memory_budget(), bytes, out;
 
 	if (!budget || dirty.fd < 0)
 		return 0;
-	return (double)(atomic_load_explicit(&dirty.sampled, memory_order_relaxed) +
-			atomic_load_explicit(&dirty.since, memory_order_relaxed)) /
-	       (double)budget;
+	bytes = atomic_load_explicit(&dirty.sampled, memory_order_relaxed) +
+		atomic_load_explicit(&dirty.since, memory_order_relaxed);
+	out = atomic_load_explicit(&dirty.out, memory_order_relaxed);
+	return bytes > out ? (double)(bytes - out) / (double)budget : 0;
 }
 
 double dirty_memory_rate(void)

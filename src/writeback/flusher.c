@@ -7,6 +7,7 @@
 #include "disk/device.h"
 #include "pricing/price.h"
 #include "writeback/dirty_memory.h"
+#include "writeback/pacer.h"
 #include "writeback/pacing.h"
 #include "writeback/share.h"
 #include "writeback/turn.h"
@@ -172,6 +173,7 @@ void flusher_tick(uint64_t now)
 	struct survey s = {.now = now};
 
 	dirty_memory_sample(now);
+	pacer_relax();
 	s.level = dirty_memory_level();
 	look(&s);
 	set_shares(&s);

@@ -5,6 +5,8 @@
  */
 #include "writeback/pacer.h"
 
+#include <stdatomic.h>
+
 #include "common/clock.h"
 #include "common/lock.h"
 #include "writeback/dirty_memory.h"
@@ -16,6 +18,8 @@ static struct {
 	pthread_t thread;
 	bool running, stopping;
 	TAILQ_HEAD(paced_list, paced) held;
+	_Atomic uint32_t relaxing; /* of them, those that relaxing may let go */
+	uint64_t room;		   /* bytes: that may come now */
 	struct pacing clocks;
 	struct pacer_limits limits;
 	struct pacer_stats stats;
@@ -57,6 +61,7 @@ static void insert(struct paced *p, uint64_t delay)
 	else
 		TAILQ_INSERT_HEAD(&pacer.held, p, link);
 	pacer.stats.held++;
+	pacer.relaxing += !p->elsewhere;
 	pacer.stats.bytes += p->bytes;
 	pacer.stats.replies++;
 	pacer.stats.delay += delay;
@@ -87,12 +92,50 @@ bool pacer_hold(struct paced *p, uint64_t bytes, uint64_t delay, void (*answer)(
 /* Lock held before and after, not while it is answered. */
 static void let_go(struct paced *p)
 {
+	uint64_t now = clock_now();
+
 	TAILQ_REMOVE(&pacer.held, p, link);
 	pacer.stats.held--;
+	pacer.relaxing -= !p->elsewhere;
+	pacer.stats.delay -= p->due > now ? p->due - now : 0;
 	pacer.stats.bytes -= p->bytes;
 	lock_drop(&pacer.lock);
 	p->answer(p); /* P is gone */
 	lock_take(&pacer.lock);
+}
+
+/*
+ * The next one for which there is room; NULL: none. Who is answered sends as much again. Those that are due first have sent
+ * least of late.
+ */
+static struct paced *next_relaxed(void)
+{
+	struct paced *p;
+
+	if (!pacer.relaxing)
+		pacer.room = 0;
+	if (!pacer.room)
+		return NULL;
+	TAILQ_FOREACH(p, &pacer.held, link)
+		if (!p->elsewhere)
+			break;
+	pacer.room -= p->bytes < pacer.room ? p->bytes : pacer.room;
+	return p;
+}
+
+void pacer_relax(void)
+{
+	double room;
+
+	if (!atomic_load_explicit(&pacer.relaxing, memory_order_relaxed))
+		return;
+	room = (PACING_SETPOINT - dirty_memory_level()) * (double)dirty_memory_budget();
+	if (room < 1)
+		return;
+	lock_take(&pacer.lock);
+	pacer.room = (uint64_t)room;
+	pthread_cond_signal(&pacer.wake);
+	lock_drop(&pacer.lock);
 }
 
 static void *run(void *arg)
@@ -103,6 +146,11 @@ static void *run(void *arg)
 		pacer.limits.name_thread("ra_pacer");
 	lock_take(&pacer.lock);
 	for (;;) {
+		p = next_relaxed();
+		if (p != NULL) {
+			let_go(p);
+			continue;
+		}
 		p = TAILQ_FIRST(&pacer.held);
 		if (p == NULL && pacer.stopping)
 			break;
@@ -123,6 +171,8 @@ int pacer_start(const struct pacer_limits *limits)
 
 	TAILQ_INIT(&pacer.held);
 	pacer.limits = *limits;
+	pacer.relaxing = 0;
+	pacer.room = 0;
 	pacer.stats = (struct pacer_stats){0};
 	pacer.stopping = false;
 	clock_cond_init(&pacer.wake);

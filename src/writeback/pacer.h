@@ -4,6 +4,10 @@
  * here is the thread that lets them go. Reads, metadata and stable writes never come here.
  *
  *   hold(delay) ---> [ held replies, the next one due first ] ---> answer(), on the pacer's thread
+ *                                                 relax() ---'  those for which there is room again
+ *
+ * The delay is what the level of the moment asks for. A fast disk may have emptied a small budget long before it
+ * is over, and would stand still: below the setpoint nobody is held back.
  *
  * A reply that is held keeps its request in memory, with the data that was written. So both are
  * bounded, the number and the bytes; beyond either a reply goes at once.
@@ -20,6 +24,7 @@ struct paced {
 	TAILQ_ENTRY(paced) link;
 	uint64_t due;	/* ns */
 	uint64_t bytes; /* of the request, which waits with its reply */
+	bool elsewhere; /* its holder's: not for this machine's memory, so that its level says nothing */
 	void (*answer)(struct paced *p);
 };
 
@@ -45,14 +50,16 @@ uint64_t pacer_delay_at(uint64_t client, uint64_t bytes, double level, double ra
  * for it: then nothing was held.
  */
 bool pacer_hold(struct paced *p, uint64_t bytes, uint64_t delay, void (*answer)(struct paced *p));
+/* Memory's level has fallen. Any thread. */
+void pacer_relax(void);
 
 /* For operators. */
 struct pacer_stats {
 	uint32_t held;	    /* now */
 	uint64_t bytes;	    /* of their requests, now */
 	uint64_t replies;   /* ever held */
-	uint64_t delay;	    /* ns, of all of them together */
-	uint64_t delay_max; /* ns */
+	uint64_t delay;	    /* ns, that all of them together were held, or are to be */
+	uint64_t delay_max; /* ns, that one was to be held */
 	uint64_t refused;   /* found no room */
 };
 void pacer_stats(struct pacer_stats *s);

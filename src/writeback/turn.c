@@ -9,6 +9,7 @@
 #include "common/container.h"
 #include "common/trace.h"
 #include "writeback/dirty_memory.h"
+#include "writeback/pacer.h"
 
 /* One step covers at most about so many separate writes. */
 #define STEP_RUNS 4
@@ -265,6 +266,9 @@ static void end_step(struct dirty_file *f, struct steps *s)
 
 	if (err)
 		step_failed(f, s, err);
+	else
+		dirty_memory_out(step->end - step->offset);
+	pacer_relax();
 	step_done(f);
 	now = wb.ops->now();
 	s->took = now - s->last;

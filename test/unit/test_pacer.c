@@ -32,6 +32,12 @@ static void test_the_level_is_against_the_budget(void **state)
 	assert_true(dirty_memory_level() == 0.5);
 	dirty_memory_wrote(1500 * page); /* between two looks */
 	assert_true(dirty_memory_level() == 1);
+	dirty_memory_out(750 * page); /* by our own turns */
+	assert_true(dirty_memory_level() == 0.75);
+	dirty_memory_out(4000 * page); /* also what the kernel had written */
+	assert_true(dirty_memory_level() == 0);
+	feed(1000, 500, 0, SEC);
+	assert_true(dirty_memory_level() == 0.5);
 	feed(0, 0, 0, 2 * SEC);
 	assert_true(dirty_memory_level() == 0);
 	dirty_memory_stop();
@@ -149,6 +155,48 @@ static void test_the_next_one_due_goes_first(void **state)
 	assert_true(s.delay_max == 3602 * SEC);
 }
 
+/* A fast disk has emptied a small budget: as many are answered as there is room for, those due first. */
+static void test_replies_go_when_there_is_room_again(void **state)
+{
+	const struct pacer_limits limits = {.replies = 8, .bytes = 64 * MIB};
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	struct paced p[4] = {{.elsewhere = true}};
+	struct pacer_stats s;
+
+	answers.n = 0;
+	dirty_memory_start(0);
+	feed(2900, 0, 0, SEC);
+	assert_int_equal(pacer_start(&limits), 0);
+	pacer_relax(); /* nobody waits */
+	for (unsigned int i = 0; i < 4; i++)
+		assert_true(pacer_hold(&p[i], 100 * page, (3600 + i) * SEC, answer));
+	pacer_relax(); /* nothing is out */
+	dirty_memory_out(600 * page);
+	pacer_relax(); /* 2300 of 3000: above the setpoint */
+	pacer_stats(&s);
+	assert_int_equal(s.held, 4);
+	dirty_memory_out(200 * page);
+	pacer_relax(); /* 2250 is the setpoint: 150 have room, and who goes beyond it goes too */
+	await(2);
+	assert_ptr_equal(answers.answered[0], &p[1]); /* the first one waits for a cluster */
+	assert_ptr_equal(answers.answered[1], &p[2]);
+	feed(2250, 0, 0, SEC); /* room for nobody */
+	pacer_relax();
+	pacer_stats(&s);
+	assert_int_equal(s.held, 2);
+	assert_true(s.delay < 2 * 3604 * SEC); /* those two were not held for as long */
+	feed(0, 0, 0, SEC);
+	pacer_relax();
+	await(3);
+	assert_ptr_equal(answers.answered[2], &p[3]);
+	pacer_stats(&s);
+	assert_int_equal(s.held, 1);
+	assert_true(pacer_hold(&p[1], page, 3600 * SEC, answer));
+	pacer_stop();
+	assert_int_equal(answers.n, 5);
+	dirty_memory_stop();
+}
+
 static void test_writers_are_delayed_once_much_is_dirty(void **state)
 {
 	const struct pacer_limits limits = {.replies = 8, .bytes = MIB};
@@ -173,6 +221,7 @@ int main(void)
 		cmocka_unit_test(test_the_rate_is_learnt_while_enough_waits),
 		cmocka_unit_test(test_replies_and_their_bytes_are_bounded),
 		cmocka_unit_test(test_the_next_one_due_goes_first),
+		cmocka_unit_test(test_replies_go_when_there_is_room_again),
 		cmocka_unit_test(test_writers_are_delayed_once_much_is_dirty),
 	};
 
