@@ -19,8 +19,8 @@
 /* A challenger that takes so many times as long for its first few reads loses at once. */
 #define HOPELESS       1.5
 #define HOPELESS_READS (DEPTH_WINDOW / 4)
-/* One whose windows differ in load by more says nothing: it counts as equal. */
-#define LOAD_RATIO 1.5
+/* One whose windows differ in load, or in how long reads are, by more says nothing: it counts as equal. */
+#define LIKE_RATIO 1.5
 
 void depth_evidence_init(struct depth_evidence *e, uint32_t bound)
 {
@@ -85,7 +85,7 @@ void depth_evidence_pass(struct depth_evidence *e, uint32_t running, uint64_t no
 static void clear_window(struct depth_evidence *e)
 {
 	e->reads = 0;
-	e->load = e->busy = 0;
+	e->load = e->bytes = e->busy = 0;
 }
 
 /* A window at another level begins once the drive has as many reads as that, or no more. */
@@ -137,9 +137,15 @@ static void lost(struct depth_evidence *e, double load)
 		e->lost_at = load;
 }
 
-static bool are_alike(double load, double other)
+static bool are_alike(double a, double b)
 {
-	return load < other * LOAD_RATIO && other < load * LOAD_RATIO;
+	return a < b * LIKE_RATIO && b < a * LIKE_RATIO;
+}
+
+/* Bytes of a read of the present window. */
+static double mean_len(const struct depth_evidence *e)
+{
+	return e->reads ? (double)e->bytes / e->reads : 0;
 }
 
 static bool is_due(const struct depth_evidence *e, double load)
@@ -153,7 +159,8 @@ static bool is_due(const struct depth_evidence *e, double load)
 static void judge(struct depth_evidence *e, double ns, double load)
 {
 	double best = ns < e->used ? ns : e->used;
-	bool alike = are_alike(load, e->tried_load) && are_alike(e->used_load, e->tried_load);
+	bool alike = are_alike(load, e->tried_load) && are_alike(e->used_load, e->tried_load) &&
+		     are_alike(mean_len(e), e->tried_len) && are_alike(e->used_len, e->tried_len);
 
 	e->sum += (alike ? gain(best, e->tried) : 0) - MARGIN;
 	if (e->sum > LOST && e->sum < WON)
@@ -177,6 +184,7 @@ static void used_window(struct depth_evidence *e, double ns, double load)
 	e->tried = 0;
 	e->used = e->ns[e->together];
 	e->used_load = load;
+	e->used_len = mean_len(e);
 	if (e->together != together || (e->sum == 0 && !is_due(e, load))) {
 		begin_window(e, false, load);
 		return;
@@ -191,6 +199,7 @@ static void trial_window(struct depth_evidence *e, double ns, double load)
 {
 	e->ns[!e->together] = e->tried = ns;
 	e->tried_load = load;
+	e->tried_len = mean_len(e);
 	begin_window(e, false, load);
 }
 
@@ -208,7 +217,7 @@ static void end_window(struct depth_evidence *e)
 
 static bool is_hopeless(const struct depth_evidence *e)
 {
-	return e->trying && e->reads == HOPELESS_READS &&
+	return e->trying && e->reads == HOPELESS_READS && are_alike(mean_len(e), e->used_len) &&
 	       (double)e->busy > HOPELESS * e->used * HOPELESS_READS;
 }
 
@@ -261,7 +270,7 @@ void depth_evidence_order(struct depth_evidence *e, uint32_t there, uint32_t old
 }
 
 void depth_evidence_read(struct depth_evidence *e, uint32_t running, uint32_t outstanding,
-			 uint64_t now)
+			 uint64_t len, uint64_t now)
 {
 	depth_evidence_pass(e, running, now);
 	if (e->probing) {
@@ -277,6 +286,7 @@ void depth_evidence_read(struct depth_evidence *e, uint32_t running, uint32_t ou
 		clear_window(e);
 	} else {
 		e->load += outstanding;
+		e->bytes += len;
 		if (++e->reads == DEPTH_WINDOW || is_hopeless(e))
 			end_window(e);
 	}

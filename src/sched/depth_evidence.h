@@ -65,16 +65,18 @@ struct depth_evidence {
 	uint32_t overtook; /* while probing: came before others that had been there for longer */
 	double chance; /* ... that all the others came as they do of one with an order of its own */
 	uint64_t load; /* the sum of what was outstanding */
-	uint64_t busy; /* ns: what they took */
-	uint64_t at;   /* ns: up to where time was counted; 0: none was yet */
+	uint64_t bytes;	  /* ... of what was read */
+	uint64_t busy;	  /* ns: what they took */
+	uint64_t at;	  /* ns: up to where time was counted; 0: none was yet */
 	uint64_t quiet;	  /* reads until the next trial */
 	uint64_t due;	  /* ns: since when one is; 0: none is */
 	uint32_t lost;	  /* trials in a row */
 	double lost_at;	  /* outstanding, at most, when one was */
 	double used;	  /* ns a read, of what is used: of the last window */
 	double used_load; /* outstanding then */
+	double used_len;  /* bytes of a read then */
 	double tried; /* ns a read, of the challenger's window before the present one; 0: none */
-	double tried_load;
+	double tried_load, tried_len;
 	double sum;   /* for the challenger, against it */
 	double ns[2]; /* a read took lately one by one, together; 0: not known */
 };
@@ -91,11 +93,11 @@ uint32_t depth_evidence_level(const struct depth_evidence *e);
 /* It is NOW, and RUNNING scattered reads have been at the drive since the last call. */
 void depth_evidence_pass(struct depth_evidence *e, uint32_t running, uint64_t now);
 /*
- * One of RUNNING scattered reads has come, from the medium, not from memory; OUTSTANDING: they, it and
+ * One of RUNNING scattered reads has come, LEN bytes from the medium, not from memory; OUTSTANDING: they, it and
  * those that are queued.
  */
 void depth_evidence_read(struct depth_evidence *e, uint32_t running, uint32_t outstanding,
-			 uint64_t now);
+			 uint64_t len, uint64_t now);
 /*
  * Something else was at the drive as well: the present window begins anew. Whether nothing should be: there is a
  * trial, or one is due.

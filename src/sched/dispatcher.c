@@ -229,6 +229,12 @@ uint64_t dispatcher_chunk_of(struct dispatcher *d, struct sched_req *r)
 	return chunk;
 }
 
+/*
+ * A longer read (bytes) says nothing of a seek where others are there: of disks side by side that have some each, its
+ * transfer takes longer than the time since another one came.
+ */
+#define OBSERVED_AMONG (UINT64_C(128) << 10)
+
 /* LEN bytes came in SERVICE ns; returns what they took, as one read among others. Lock held. */
 static uint64_t came(struct dispatcher *d, uint64_t len, uint64_t service)
 {
@@ -240,9 +246,14 @@ struct cost_model dispatcher_observe(struct dispatcher *d, uint64_t block, uint6
 				     uint64_t service)
 {
 	struct cost_model cost;
+	uint64_t took;
 
 	lock_take(&d->lock);
-	sched_observe(&d->queue, block, len, came(d, len, service));
+	took = came(d, len, service);
+	if (took < service && len > OBSERVED_AMONG)
+		sched_passed(&d->queue, block + len);
+	else
+		sched_observe(&d->queue, block, len, took);
 	cost = d->queue.cost;
 	lock_drop(&d->lock);
 	return cost;

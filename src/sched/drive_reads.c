@@ -16,6 +16,9 @@
 /* Of Demand_Wait, what a client's reads at the drive may take while others have some too. */
 #define CROWD_PART 4
 
+/* With so many bytes there no more go: of a disk they take about as long as 32 reads of 128 KiB. */
+#define TOGETHER_BYTES (UINT64_C(8) << 20)
+
 /* Chunks that lie in pieces: together they are what a drive has use for. */
 #define PIECES_MAX 4
 
@@ -83,7 +86,7 @@ bool drive_reads_takes_pieces(const struct drive_reads *d, const struct sched_qu
 	       drive_reads_takes_chunks(d, q);
 }
 
-uint32_t drive_reads_there(const struct drive_reads *d, const struct sched_queue *q)
+static uint32_t most_there(const struct drive_reads *d, const struct sched_queue *q)
 {
 	uint32_t level = drive_reads_level(d);
 
@@ -92,6 +95,13 @@ uint32_t drive_reads_there(const struct drive_reads *d, const struct sched_queue
 	if (is_asked(d, q))
 		return depth_evidence_level(&d->evidence);
 	return sched_may_be_at_hand(q) ? 2 : level;
+}
+
+uint32_t drive_reads_there(const struct drive_reads *d, const struct sched_queue *q)
+{
+	uint32_t most = most_there(d, q);
+
+	return d->bytes >= TOGETHER_BYTES && d->there < most ? d->there : most;
 }
 
 static bool has_few(const struct sched_flow *f)
@@ -172,6 +182,7 @@ void drive_reads_to(struct drive_reads *d, const struct sched_req *r, uint64_t n
 	}
 	depth_evidence_pass(&d->evidence, d->there, now);
 	d->there++;
+	d->bytes += r->len;
 }
 
 void drive_reads_from(struct drive_reads *d, const struct sched_req *r, uint64_t now)
@@ -183,9 +194,10 @@ void drive_reads_from(struct drive_reads *d, const struct sched_req *r, uint64_t
 		count_chunk(d, -1);
 		return;
 	}
-	assert(d->there);
+	assert(d->there && d->bytes >= r->len);
 	depth_evidence_pass(&d->evidence, d->there, now);
 	d->there--;
+	d->bytes -= r->len;
 	/* now: the first of many may have gone there before the others had come */
 	if (d->last.client && !is_same(&d->last, &r->flow) && has_few(r->in))
 		d->crowded_until = now + CROWD_RECENT;
@@ -222,6 +234,6 @@ uint64_t drive_reads_came(struct drive_reads *d, uint32_t queued, uint64_t len, 
 		return service;
 	d->came = now;
 	if (d->there && len <= SCATTERED_MAX)
-		depth_evidence_read(&d->evidence, d->there, d->there + queued, now);
+		depth_evidence_read(&d->evidence, d->there, d->there + queued, len, now);
 	return among > 1 && since < service ? since : service;
 }

@@ -15,7 +15,7 @@
  * there get no other. That time is a part of Demand_Wait; or less, half of what a read of one of n flows
  * would take if each had an nth of a drive that serves one at a time: who asks for one after the other
  * has his share by that. A flow's first is as long on its way as in a round. Where all have many it is
- * the throughput that counts, and as many go as are of use.
+ * the throughput that counts, and as many go as are of use. Of long ones fewer: what is there nobody can interrupt.
  *
  * Chunks may be among them: short ones; and a few that lie in pieces, each of which costs a seek (PIECES_MAX). Of one such
  * chunk there is ever less to choose from while it comes, and the seeks become longer; with the next ones beside it the
@@ -34,6 +34,7 @@ struct drive_reads {
 	struct depth_evidence evidence;
 	uint32_t max;		/* together at most; 1: never several */
 	uint32_t there;		/* also in gaps */
+	uint64_t bytes;		/* of them */
 	uint32_t chunks;	/* short ones and such in pieces, beside them */
 	uint64_t came;		/* ns: when one of them last came */
 	struct flow_id last;	/* whose the last of them was */

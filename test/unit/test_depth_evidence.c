@@ -140,7 +140,7 @@ static void serve_one(void)
 	w.trials += w.e.trying;
 	w.now += take();
 	i = (unsigned int)(w.drive.current - w.commands);
-	depth_evidence_read(&w.e, w.running, w.readers, w.now);
+	depth_evidence_read(&w.e, w.running, w.readers, READ, w.now);
 	tell_order();
 	w.running--;
 	sched_done(w.queue, &w.reads[i], w.now, &woken);
@@ -338,7 +338,7 @@ static void test_time_counts_only_while_they_run(void **state)
 	e.probing = false;
 	for (uint64_t i = 1; i <= DEPTH_WINDOW; i++) {
 		depth_evidence_pass(&e, 0, i * SEC);
-		depth_evidence_read(&e, 1, 8, i * SEC + 5 * MSEC);
+		depth_evidence_read(&e, 1, 8, 8 * KIB, i * SEC + 5 * MSEC);
 	}
 	assert_true(e.ns[0] == 5e6);
 	assert_true(e.trying);
@@ -413,10 +413,10 @@ static void test_a_trial_is_not_waited_for_for_ever(void **state)
 	depth_evidence_restore(&e, true, (double[2]){0});
 	e.quiet = 0;
 	assert_true(depth_evidence_waits(&e));
-	depth_evidence_read(&e, 2, 2, SEC);
-	depth_evidence_read(&e, 2, 2, 2 * SEC);
+	depth_evidence_read(&e, 2, 2, 8 * KIB, SEC);
+	depth_evidence_read(&e, 2, 2, 8 * KIB, 2 * SEC);
 	assert_true(depth_evidence_waits(&e));
-	depth_evidence_read(&e, 2, 2, 2 * SEC + MSEC);
+	depth_evidence_read(&e, 2, 2, 8 * KIB, 2 * SEC + MSEC);
 	assert_false(depth_evidence_waits(&e));
 }
 
@@ -434,9 +434,28 @@ static void test_begun_with_reads_at_the_drive(void **state)
 			depth_evidence_init(&e, 32);
 		depth_evidence_restore(&e, true, (double[2]){9e6, 4e6});
 		for (int i = 0; i < DEPTH_WINDOW; i++)
-			depth_evidence_read(&e, 4, 8, now += 4 * MSEC);
+			depth_evidence_read(&e, 4, 8, 8 * KIB, now += 4 * MSEC);
 		assert_true(e.ns[1] > 3e6 && e.ns[1] < 5e6);
 	}
+}
+
+/* One by one 4 KiB were read, together it is 1 MiB at a time: that it takes longer is not the drive's doing. */
+static void test_longer_reads_are_no_trial(void **state)
+{
+	struct depth_evidence e;
+	uint64_t now = SEC;
+
+	depth_evidence_init(&e, 8);
+	e.probing = false;
+	while (!e.trying)
+		depth_evidence_read(&e, 1, 16, 4 * KIB, now += 8 * MSEC);
+	for (unsigned int i = 0; i < 2 * DEPTH_WINDOW && e.trying; i++)
+		depth_evidence_read(&e, 8, 16, MIB, now += 16 * MSEC);
+	assert_true(e.tried > 0); /* to the end */
+	for (unsigned int i = 0; i < DEPTH_WINDOW + 16; i++)
+		depth_evidence_read(&e, 1, 16, 4 * KIB, now += 8 * MSEC);
+	assert_int_equal(e.lost, 0);
+	assert_false(e.decided);
 }
 
 int main(void)
@@ -459,6 +478,7 @@ int main(void)
 		cmocka_unit_test(test_chunks_do_not_hide_a_mistake),
 		cmocka_unit_test(test_a_trial_is_not_waited_for_for_ever),
 		cmocka_unit_test(test_begun_with_reads_at_the_drive),
+		cmocka_unit_test(test_longer_reads_are_no_trial),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
