@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/text.h"
+#include "writeback/pacing.h"
 
 #define VMSTAT "/proc/vmstat"
 /* The rate is measured over at least this (ns), and averaged over about so many such spans. */
@@ -21,18 +22,21 @@
 #define RATE_BACKLOG 0.3
 /* Bytes a second until one was measured, and the least believed. */
 #define RATE_FIRST 100e6
-/* A look is too old after this (ns): four ticks of the flusher, which has looked else. */
-#define LOOK_OLD   UINT64_C(200000000)
-#define RATE_LEAST 1e6
+/*
+ * A look is too old after this (ns): four ticks of the flusher, which has looked else; and where writers are held back by
+ * it, for a fast disk has emptied a small budget in a tick.
+ */
+#define LOOK_OLD     UINT64_C(200000000)
+#define LOOK_PRESSED UINT64_C(5000000)
+#define RATE_LEAST   1e6
 
 static struct {
 	int fd;
-	uint64_t page;			  /* bytes */
-	_Atomic uint64_t configured;	  /* bytes */
-	_Atomic uint64_t sampled, budget; /* bytes */
-	_Atomic uint64_t since, out;	  /* bytes: written since then; written out */
-	_Atomic uint64_t rate;		  /* bytes/s */
-	_Atomic uint64_t looked;	  /* ns */
+	uint64_t page;				 /* bytes */
+	_Atomic uint64_t configured;		 /* bytes */
+	_Atomic uint64_t sampled, since, budget; /* bytes */
+	_Atomic uint64_t rate;			 /* bytes/s */
+	_Atomic uint64_t looked;		 /* ns */
 	atomic_flag looking;
 	uint64_t written, at; /* at the start of the present span */
 	bool backlog;
@@ -50,7 +54,6 @@ void dirty_memory_start(uint64_t budget)
 	atomic_store(&dirty.rate, (uint64_t)RATE_FIRST);
 	atomic_store(&dirty.sampled, 0);
 	atomic_store(&dirty.since, 0);
-	atomic_store(&dirty.out, 0);
 	atomic_store(&dirty.budget, budget);
 	dirty.at = 0;
 	dirty.fd = open(VMSTAT, O_RDONLY | O_CLOEXEC);
@@ -106,7 +109,6 @@ void dirty_memory_feed(const char *text, uint64_t now)
 	atomic_store(&dirty.sampled,
 		     (counter(text, "nr_dirty ") + counter(text, "nr_writeback ")) * dirty.page);
 	atomic_store(&dirty.since, 0);
-	atomic_store(&dirty.out, 0);
 	measure(counter(text, "nr_written ") * dirty.page, dirty_memory_level(), now);
 }
 
@@ -128,19 +130,15 @@ void dirty_memory_sample(uint64_t now)
 void dirty_memory_refresh(uint64_t now)
 {
 	uint64_t looked = atomic_load_explicit(&dirty.looked, memory_order_relaxed);
+	uint64_t most = dirty_memory_level() > PACING_SETPOINT ? LOOK_PRESSED : LOOK_OLD;
 
-	if (elapsed(looked, now) > LOOK_OLD)
+	if (elapsed(looked, now) > most)
 		dirty_memory_sample(now);
 }
 
 void dirty_memory_wrote(uint64_t bytes)
 {
 	atomic_fetch_add_explicit(&dirty.since, bytes, memory_order_relaxed);
-}
-
-void dirty_memory_out(uint64_t bytes)
-{
-	atomic_fetch_add_explicit(&dirty.out, bytes, memory_order_relaxed);
 }
 
 uint64_t dirty_memory_budget(void)
@@ -150,14 +148,13 @@ uint64_t dirty_memory_budget(void)
 
 double dirty_memory_level(void)
 {
-	uint64_t budget = dirty_memory_budget(), bytes, out;
+	uint64_t budget = dirty_memory_budget();
 
 	if (!budget || dirty.fd < 0)
 		return 0;
-	bytes = atomic_load_explicit(&dirty.sampled, memory_order_relaxed) +
-		atomic_load_explicit(&dirty.since, memory_order_relaxed);
-	out = atomic_load_explicit(&dirty.out, memory_order_relaxed);
-	return bytes > out ? (double)(bytes - out) / (double)budget : 0;
+	return (double)(atomic_load_explicit(&dirty.sampled, memory_order_relaxed) +
+			atomic_load_explicit(&dirty.since, memory_order_relaxed)) /
+	       (double)budget;
 }
 
 double dirty_memory_rate(void)

@@ -2,8 +2,8 @@
 /*
  * How much written data waits in memory, on the whole machine, and how fast the disk takes it.
  *
- * The kernel counts it (/proc/vmstat); between two looks we add what our own clients wrote, and take off
- * what our own turns wrote out: a fast disk has emptied a small budget before the next look. The level is against a budget that stays below the kernel's own background threshold: as long as the
+ * The kernel counts it (/proc/vmstat); between two looks we add what our own clients wrote. The
+ * level is against a budget that stays below the kernel's own background threshold: as long as the
  * level is below 1, what is written out, and when, is ours to choose.
  */
 #ifndef WRITEBACK_DIRTY_MEMORY_H
@@ -21,14 +21,12 @@ void dirty_memory_set_budget(uint64_t budget);
 void dirty_memory_stop(void);
 /* Looks at the counters, unless another thread does just now. Any thread. */
 void dirty_memory_sample(uint64_t now);
-/* A writer does if nobody else has for a while: what was written out meanwhile counts no more. */
+/* The same if nobody has for a while, a short one where writers are held back: what was written out meanwhile counts no more. */
 void dirty_memory_refresh(uint64_t now);
 /* One thread. The same with a TEXT of /proc/vmstat that somebody has read. */
 void dirty_memory_feed(const char *text, uint64_t now);
 /* A client wrote BYTES. Any thread, as all below. */
 void dirty_memory_wrote(uint64_t bytes);
-/* BYTES are on the disk. */
-void dirty_memory_out(uint64_t bytes);
 /* Dirty and write-back bytes over the budget; may exceed 1. */
 double dirty_memory_level(void);
 /* Bytes; 0: unknown. */

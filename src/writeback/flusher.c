@@ -173,7 +173,7 @@ void flusher_tick(uint64_t now)
 	struct survey s = {.now = now};
 
 	dirty_memory_sample(now);
-	pacer_relax();
+	pacer_relax(now);
 	s.level = dirty_memory_level();
 	look(&s);
 	set_shares(&s);

@@ -105,61 +105,57 @@ static void let_go(struct paced *p)
 }
 
 /*
- * The next one for which there is room; NULL: none. Who is answered sends as much again. Those that are due first have sent
- * least of late.
+ * The next one that may go before it is due; NULL: there is room for nobody. Those that are due first have sent least of
+ * late. Who is answered sends as much again: that counts from now on.
  */
 static struct paced *next_relaxed(void)
 {
 	struct paced *p;
 
-	if (!pacer.relaxing)
-		pacer.room = 0;
-	if (!pacer.room)
+	if (!pacer.relaxing || !pacer.room)
 		return NULL;
 	TAILQ_FOREACH(p, &pacer.held, link)
 		if (!p->elsewhere)
 			break;
 	pacer.room -= p->bytes < pacer.room ? p->bytes : pacer.room;
+	dirty_memory_wrote(p->bytes);
 	return p;
 }
 
-void pacer_relax(void)
+void pacer_relax(uint64_t now)
 {
 	double room;
 
 	if (!atomic_load_explicit(&pacer.relaxing, memory_order_relaxed))
 		return;
+	dirty_memory_refresh(now);
 	room = (PACING_SETPOINT - dirty_memory_level()) * (double)dirty_memory_budget();
-	if (room < 1)
-		return;
 	lock_take(&pacer.lock);
-	pacer.room = (uint64_t)room;
-	pthread_cond_signal(&pacer.wake);
+	pacer.room = room > 0 ? (uint64_t)room : 0;
+	if (pacer.room && pacer.running)
+		pthread_cond_signal(&pacer.wake);
 	lock_drop(&pacer.lock);
 }
 
 static void *run(void *arg)
 {
-	struct paced *p;
+	struct paced *p, *early;
 
 	if (pacer.limits.name_thread != NULL)
 		pacer.limits.name_thread("ra_pacer");
 	lock_take(&pacer.lock);
 	for (;;) {
-		p = next_relaxed();
-		if (p != NULL) {
-			let_go(p);
-			continue;
-		}
 		p = TAILQ_FIRST(&pacer.held);
 		if (p == NULL && pacer.stopping)
 			break;
-		if (p == NULL)
-			pthread_cond_wait(&pacer.wake, &pacer.lock.mutex);
-		else if (!pacer.stopping && p->due > clock_now())
-			clock_cond_wait_until(&pacer.wake, &pacer.lock.mutex, p->due);
-		else
+		if (p != NULL && (pacer.stopping || p->due <= clock_now()))
 			let_go(p);
+		else if ((early = next_relaxed()) != NULL)
+			let_go(early);
+		else if (p == NULL)
+			pthread_cond_wait(&pacer.wake, &pacer.lock.mutex);
+		else
+			clock_cond_wait_until(&pacer.wake, &pacer.lock.mutex, p->due);
 	}
 	lock_drop(&pacer.lock);
 	return NULL;
@@ -200,7 +196,9 @@ void pacer_stop(void)
 	pthread_cond_signal(&pacer.wake);
 	lock_drop(&pacer.lock);
 	pthread_join(pacer.thread, NULL);
+	lock_take(&pacer.lock); /* turns may still end */
 	pacer.running = false;
+	lock_drop(&pacer.lock);
 	pthread_cond_destroy(&pacer.wake);
 }
 

@@ -7,7 +7,7 @@
  *                                                 relax() ---'  those for which there is room again
  *
  * The delay is what the level of the moment asks for. A fast disk may have emptied a small budget long before it
- * is over, and would stand still: below the setpoint nobody is held back.
+ * is over, and would stand still: below the setpoint nobody is held back, as far as what they will send has room.
  *
  * A reply that is held keeps its request in memory, with the data that was written. So both are
  * bounded, the number and the bytes; beyond either a reply goes at once.
@@ -50,8 +50,8 @@ uint64_t pacer_delay_at(uint64_t client, uint64_t bytes, double level, double ra
  * for it: then nothing was held.
  */
 bool pacer_hold(struct paced *p, uint64_t bytes, uint64_t delay, void (*answer)(struct paced *p));
-/* Memory's level has fallen. Any thread. */
-void pacer_relax(void);
+/* It is NOW, and data has been written out: looks at memory's level, if there is anybody to let go. Any thread. */
+void pacer_relax(uint64_t now);
 
 /* For operators. */
 struct pacer_stats {

@@ -266,11 +266,9 @@ static void end_step(struct dirty_file *f, struct steps *s)
 
 	if (err)
 		step_failed(f, s, err);
-	else
-		dirty_memory_out(step->end - step->offset);
-	pacer_relax();
 	step_done(f);
 	now = wb.ops->now();
+	pacer_relax(now);
 	s->took = now - s->last;
 	s->last = now;
 	s->bytes += step->end - step->offset;
