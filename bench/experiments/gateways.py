@@ -143,16 +143,25 @@ class Gateways(Experiment):
     def _outcome(self, done):
         points = [done.point(f"{w} {s}", "mb_s", "moved", work=w, server=s)
                   for w in WORKS for s in SERVERS]
+        rate = {(p["work"], p["server"]): p["mb_s"] or 0 for p in points}
         short, told = [], []
         for work, wanted in self._wanted().items():
             ratio = done.ratio(f"{work} ra", f"{work} stock", "mb_s")
             if ratio:
                 told.append(f"{work} {ratio['median']:.1f} x")
-            if not ratio or ratio["median"] < wanted:
-                short.append(f"{work}: {ratio['median']:.2f} x stock, wanted {wanted:g}" if ratio
-                             else f"{work}: no round")
+            if not ratio:
+                short.append(f"{work}: no round")
+            elif round(ratio["median"], 2) < wanted:
+                short.append(f"{work}: {ratio['median']:.2f} x stock, wanted {wanted:g}"
+                             + self._beyond(rate, wanted * rate[work, "stock"]))
         return Outcome(points, "not reproduced" if short else "reproduced", "; ".join(short),
                        ", ".join(told) + " stock")
+
+    def _beyond(self, rate, wanted):
+        """Whether so many MB/s are more than the disk below has for one reader, whoever serves him."""
+        most = max(rate["seq1", server] for server in SERVERS)
+        return f" ({wanted:.0f} MB/s, where one reader has {most:.0f})" \
+            if not self.latency and wanted > most else ""
 
     def draw(self, outcome, path):
         groups = {}
