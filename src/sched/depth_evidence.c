@@ -21,6 +21,8 @@
 #define HOPELESS_READS (DEPTH_WINDOW / 4)
 /* One whose windows differ in load, or in how long reads are, by more says nothing: it counts as equal. */
 #define LIKE_RATIO 1.5
+/* What a disk reads in the time of a seek (bytes), about. */
+#define SEEK_WORTH 1048576.0
 
 void depth_evidence_init(struct depth_evidence *e, uint32_t bound)
 {
@@ -142,10 +144,13 @@ static bool are_alike(double a, double b)
 	return a < b * LIKE_RATIO && b < a * LIKE_RATIO;
 }
 
-/* Bytes of a read of the present window. */
+/*
+ * Bytes of a read of the present window, with what a seek is worth: as many are long by chance, that makes no great
+ * difference to what a read takes.
+ */
 static double mean_len(const struct depth_evidence *e)
 {
-	return e->reads ? (double)e->bytes / e->reads : 0;
+	return SEEK_WORTH + (e->reads ? (double)e->bytes / e->reads : 0);
 }
 
 static bool is_due(const struct depth_evidence *e, double load)

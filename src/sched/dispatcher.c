@@ -207,7 +207,6 @@ void dispatcher_ran(struct dispatcher *d, struct sched_req *r)
 	lock_take(&d->lock);
 	now = dispatcher_sign(d, r);
 	dispatcher_give_place(d, r->scattered);
-	dispatcher_wake(d);
 	dispatcher_end_unlock(d, r, now);
 }
 

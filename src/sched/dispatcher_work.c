@@ -69,7 +69,8 @@ static bool keep_spare(struct dispatcher *d)
 /* Whether one more could serve a read of the open gap. */
 static bool may_help(const struct dispatcher *d)
 {
-	return d->opening && d->opening->helpers + 1 < drive_reads_level(&d->drive);
+	return d->opening && d->opening->helpers + 1 < drive_reads_level(&d->drive) &&
+	       !drive_reads_is_full(&d->drive);
 }
 
 void dispatcher_wake(struct dispatcher *d)
@@ -228,6 +229,7 @@ void dispatcher_end_unlock(struct dispatcher *d, struct sched_req *r, uint64_t n
 	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
 
 	end(d, r, now, &woken);
+	dispatcher_wake(d);
 	answer_unlock(d, &woken);
 }
 

@@ -97,11 +97,16 @@ static uint32_t most_there(const struct drive_reads *d, const struct sched_queue
 	return sched_may_be_at_hand(q) ? 2 : level;
 }
 
+bool drive_reads_is_full(const struct drive_reads *d)
+{
+	return d->bytes >= TOGETHER_BYTES;
+}
+
 uint32_t drive_reads_there(const struct drive_reads *d, const struct sched_queue *q)
 {
 	uint32_t most = most_there(d, q);
 
-	return d->bytes >= TOGETHER_BYTES && d->there < most ? d->there : most;
+	return drive_reads_is_full(d) && d->there < most ? d->there : most;
 }
 
 static bool has_few(const struct sched_flow *f)
@@ -182,7 +187,7 @@ void drive_reads_to(struct drive_reads *d, const struct sched_req *r, uint64_t n
 	}
 	depth_evidence_pass(&d->evidence, d->there, now);
 	d->there++;
-	d->bytes += r->len;
+	d->bytes += r->io_len;
 }
 
 void drive_reads_from(struct drive_reads *d, const struct sched_req *r, uint64_t now)
@@ -194,10 +199,10 @@ void drive_reads_from(struct drive_reads *d, const struct sched_req *r, uint64_t
 		count_chunk(d, -1);
 		return;
 	}
-	assert(d->there && d->bytes >= r->len);
+	assert(d->there && d->bytes >= r->io_len);
 	depth_evidence_pass(&d->evidence, d->there, now);
 	d->there--;
-	d->bytes -= r->len;
+	d->bytes -= r->io_len;
 	/* now: the first of many may have gone there before the others had come */
 	if (d->last.client && !is_same(&d->last, &r->flow) && has_few(r->in))
 		d->crowded_until = now + CROWD_RECENT;

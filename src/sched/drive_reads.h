@@ -34,7 +34,7 @@ struct drive_reads {
 	struct depth_evidence evidence;
 	uint32_t max;		/* together at most; 1: never several */
 	uint32_t there;		/* also in gaps */
-	uint64_t bytes;		/* of them */
+	uint64_t bytes;		/* of them, with what was merged into them */
 	uint32_t chunks;	/* short ones and such in pieces, beside them */
 	uint64_t came;		/* ns: when one of them last came */
 	struct flow_id last;	/* whose the last of them was */
@@ -60,6 +60,8 @@ bool drive_reads_takes_chunks(const struct drive_reads *d, const struct sched_qu
 bool drive_reads_takes_pieces(const struct drive_reads *d, const struct sched_queue *q);
 /* So many may be there now: those; or one, and mostly the next one at hand (place.h). */
 uint32_t drive_reads_there(const struct drive_reads *d, const struct sched_queue *q);
+/* So many bytes are there that no other should come. */
+bool drive_reads_is_full(const struct drive_reads *d);
 /* ... while fewer are there a flow that has one may have another: 1..level. Q: whose reads they are. */
 uint32_t drive_reads_of_one(const struct drive_reads *d, const struct sched_queue *q, uint64_t now);
 /* R, which was handed out, goes there; has left it. Others than scattered reads are none of its. */
