@@ -12,6 +12,9 @@
 #include "writeback/dirty_memory.h"
 #include "writeback/pacing.h"
 
+/* Who was let go and has sent nothing for so long (ns) will not. */
+#define PROMISE_TIME UINT64_C(50000000)
+
 static struct {
 	struct lock lock;
 	pthread_cond_t wake;
@@ -20,13 +23,26 @@ static struct {
 	TAILQ_HEAD(paced_list, paced) held;
 	_Atomic uint32_t relaxing; /* of them, those that relaxing may let go */
 	uint64_t room;		   /* bytes: that may come now */
+	_Atomic uint64_t
+		promised; /* bytes that who was let go early will send; ... since the last of them (ns) */
+	uint64_t promised_at;
 	struct pacing clocks;
 	struct pacer_limits limits;
 	struct pacer_stats stats;
 } pacer = {.lock = LOCK_INITIALIZER(LOCK_LEAF)};
 
+/* BYTES came, of whomever. */
+static void keep_promise(uint64_t bytes)
+{
+	uint64_t p = atomic_load_explicit(&pacer.promised, memory_order_relaxed);
+
+	while (p && !atomic_compare_exchange_weak(&pacer.promised, &p, p > bytes ? p - bytes : 0))
+		;
+}
+
 uint64_t pacer_delay(uint64_t client, uint64_t bytes, uint64_t max)
 {
+	keep_promise(bytes);
 	return pacer_delay_at(client, bytes, dirty_memory_level(), dirty_memory_rate(), max);
 }
 
@@ -106,32 +122,39 @@ static void let_go(struct paced *p)
 
 /*
  * The next one that may go before it is due; NULL: there is room for nobody. Those that are due first have sent least of
- * late. Who is answered sends as much again: that counts from now on.
+ * late. Who is answered sends as much again, which is promised room until it comes.
  */
 static struct paced *next_relaxed(void)
 {
 	struct paced *p;
 
-	if (!pacer.relaxing || !pacer.room)
+	if (!pacer.relaxing)
+		pacer.room = 0; /* whoever comes is held by what is known then */
+	if (!pacer.room)
 		return NULL;
 	TAILQ_FOREACH(p, &pacer.held, link)
 		if (!p->elsewhere)
 			break;
 	pacer.room -= p->bytes < pacer.room ? p->bytes : pacer.room;
-	dirty_memory_wrote(p->bytes);
+	pacer.promised += p->bytes;
+	pacer.promised_at = clock_now();
 	return p;
 }
 
 void pacer_relax(uint64_t now)
 {
 	double room;
+	uint64_t promised;
 
 	if (!atomic_load_explicit(&pacer.relaxing, memory_order_relaxed))
 		return;
 	dirty_memory_refresh(now);
-	room = (PACING_SETPOINT - dirty_memory_level()) * (double)dirty_memory_budget();
 	lock_take(&pacer.lock);
-	pacer.room = room > 0 ? (uint64_t)room : 0;
+	if (elapsed(pacer.promised_at, now) > PROMISE_TIME)
+		pacer.promised = 0;
+	promised = pacer.promised;
+	room = (PACING_SETPOINT - dirty_memory_level()) * (double)dirty_memory_budget();
+	pacer.room = room > (double)promised ? (uint64_t)room - promised : 0;
 	if (pacer.room && pacer.running)
 		pthread_cond_signal(&pacer.wake);
 	lock_drop(&pacer.lock);
@@ -168,7 +191,7 @@ int pacer_start(const struct pacer_limits *limits)
 	TAILQ_INIT(&pacer.held);
 	pacer.limits = *limits;
 	pacer.relaxing = 0;
-	pacer.room = 0;
+	pacer.room = pacer.promised = 0;
 	pacer.stats = (struct pacer_stats){0};
 	pacer.stopping = false;
 	clock_cond_init(&pacer.wake);

@@ -7,7 +7,6 @@
 #include "support.h"
 #include "writeback/dirty_memory.h"
 #include "writeback/pacer.h"
-#include "writeback/pacing.h"
 
 static void feed(uint64_t dirty, uint64_t writing, uint64_t written, uint64_t now)
 {
@@ -102,7 +101,7 @@ static void name_thread(const char *name)
 static void test_replies_and_their_bytes_are_bounded(void **state)
 {
 	const struct pacer_limits limits = {.replies = 3, .bytes = 10 * MIB};
-	struct paced p[4];
+	struct paced p[4] = {{.elsewhere = false}};
 	struct pacer_stats s;
 
 	answers.n = 0;
@@ -130,7 +129,7 @@ static void test_replies_and_their_bytes_are_bounded(void **state)
 static void test_the_next_one_due_goes_first(void **state)
 {
 	const struct pacer_limits limits = {.replies = 8, .bytes = MIB, .name_thread = name_thread};
-	struct paced p[4];
+	struct paced p[4] = {{.elsewhere = false}};
 	struct pacer_stats s;
 
 	answers.n = 0;
@@ -175,20 +174,27 @@ static void test_replies_go_when_there_is_room_again(void **state)
 	await(2);
 	assert_ptr_equal(answers.answered[0], &p[1]); /* the first one waits for a cluster */
 	assert_ptr_equal(answers.answered[1], &p[2]);
-	assert_true(dirty_memory_level() > PACING_SETPOINT); /* what they will send is counted */
-	pacer_relax(SEC);
+	for (int i = 0; i < 3; i++) {
+		feed(2100, 0, 0, SEC);
+		pacer_relax(SEC); /* it is promised to them */
+	}
 	pacer_stats(&s);
 	assert_int_equal(s.held, 2);
 	assert_true(s.delay < 2 * 3604 * SEC); /* those two were not held for as long */
+	(void)pacer_delay(1, 200 * page, SEC); /* they have sent it */
 	feed(0, 0, 0, SEC);
 	pacer_relax(SEC);
 	await(3);
 	assert_ptr_equal(answers.answered[2], &p[3]);
 	pacer_stats(&s);
 	assert_int_equal(s.held, 1);
+	feed(2900, 0, 0, SEC); /* room that is left over is nobody's */
 	assert_true(pacer_hold(&p[1], page, 3600 * SEC, answer));
+	assert_true(pacer_hold(&p[2], page, 0, answer));
+	await(4);
+	assert_ptr_equal(answers.answered[3], &p[2]);
 	pacer_stop();
-	assert_int_equal(answers.n, 5);
+	assert_int_equal(answers.n, 6);
 	dirty_memory_stop();
 }
 
