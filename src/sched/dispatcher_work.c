@@ -218,10 +218,14 @@ static void finish(struct dispatcher *d, struct sched_req *r, uint64_t now,
 /* R has left the disk, and has given a sign of life for the last time, at NOW; lock held. */
 static void end(struct dispatcher *d, struct sched_req *r, uint64_t now, struct sched_list *woken)
 {
+	bool full = drive_reads_is_full(&d->drive);
+
 	drive_reads_order(&d->drive, &d->queue, r, now);
 	drive_reads_from(&d->drive, r, now);
 	sched_done(&d->queue, r, now, woken);
 	dispatcher_advise(d);
+	if (full && !drive_reads_is_full(&d->drive)) /* this thread has R to finish first */
+		dispatcher_wake(d);
 }
 
 void dispatcher_end_unlock(struct dispatcher *d, struct sched_req *r, uint64_t now)
