@@ -127,10 +127,10 @@ void dirty_memory_sample(uint64_t now)
 	atomic_flag_clear_explicit(&dirty.looking, memory_order_release);
 }
 
-void dirty_memory_refresh(uint64_t now)
+void dirty_memory_refresh(uint64_t now, bool held)
 {
 	uint64_t looked = atomic_load_explicit(&dirty.looked, memory_order_relaxed);
-	uint64_t most = dirty_memory_level() > PACING_SETPOINT ? LOOK_PRESSED : LOOK_OLD;
+	uint64_t most = held || dirty_memory_level() > PACING_SETPOINT ? LOOK_PRESSED : LOOK_OLD;
 
 	if (elapsed(looked, now) > most)
 		dirty_memory_sample(now);

@@ -9,6 +9,7 @@
 #ifndef WRITEBACK_DIRTY_MEMORY_H
 #define WRITEBACK_DIRTY_MEMORY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -21,8 +22,11 @@ void dirty_memory_set_budget(uint64_t budget);
 void dirty_memory_stop(void);
 /* Looks at the counters, unless another thread does just now. Any thread. */
 void dirty_memory_sample(uint64_t now);
-/* The same if nobody has for a while, a short one where writers are held back: what was written out meanwhile counts no more. */
-void dirty_memory_refresh(uint64_t now);
+/*
+ * The same if nobody has for a while, a short one where writers are HELD back, or will be: what was written out meanwhile
+ * counts no more.
+ */
+void dirty_memory_refresh(uint64_t now, bool held);
 /* One thread. The same with a TEXT of /proc/vmstat that somebody has read. */
 void dirty_memory_feed(const char *text, uint64_t now);
 /* A client wrote BYTES. Any thread, as all below. */

@@ -113,6 +113,8 @@ static void let_go(struct paced *p)
 	TAILQ_REMOVE(&pacer.held, p, link);
 	pacer.stats.held--;
 	pacer.relaxing -= !p->elsewhere;
+	if (!pacer.relaxing)
+		pacer.room = 0; /* whoever comes is held by what is known then */
 	pacer.stats.delay -= p->due > now ? p->due - now : 0;
 	pacer.stats.bytes -= p->bytes;
 	lock_drop(&pacer.lock);
@@ -128,9 +130,7 @@ static struct paced *next_relaxed(void)
 {
 	struct paced *p;
 
-	if (!pacer.relaxing)
-		pacer.room = 0; /* whoever comes is held by what is known then */
-	if (!pacer.room)
+	if (!pacer.relaxing || !pacer.room)
 		return NULL;
 	TAILQ_FOREACH(p, &pacer.held, link)
 		if (!p->elsewhere)
@@ -148,13 +148,13 @@ void pacer_relax(uint64_t now)
 
 	if (!atomic_load_explicit(&pacer.relaxing, memory_order_relaxed))
 		return;
-	dirty_memory_refresh(now);
+	dirty_memory_refresh(now, true);
 	lock_take(&pacer.lock);
 	if (elapsed(pacer.promised_at, now) > PROMISE_TIME)
 		pacer.promised = 0;
 	promised = pacer.promised;
 	room = (PACING_SETPOINT - dirty_memory_level()) * (double)dirty_memory_budget();
-	pacer.room = room > (double)promised ? (uint64_t)room - promised : 0;
+	pacer.room = pacer.relaxing && room > (double)promised ? (uint64_t)room - promised : 0;
 	if (pacer.room && pacer.running)
 		pthread_cond_signal(&pacer.wake);
 	lock_drop(&pacer.lock);

@@ -134,7 +134,7 @@ bool writeback_wrote(struct backing_slot *slot, struct export_io *io,
 		return false;
 	file_key_of(&key, slot);
 	dirty_memory_wrote(len);
-	dirty_memory_refresh(wb.ops->now()); /* the flusher may be held up */
+	dirty_memory_refresh(wb.ops->now(), false); /* the flusher may be held up */
 	lock_take(&wb.lock);
 	f = record_of(&key, &b, &lost);
 	if (f != NULL)
