@@ -143,7 +143,7 @@ class Gateways(Experiment):
     def _outcome(self, done):
         points = [done.point(f"{w} {s}", "mb_s", "moved", work=w, server=s)
                   for w in WORKS for s in SERVERS]
-        rate = {(p["work"], p["server"]): p["mb_s"] or 0 for p in points}
+        rate = {(p["work"], p["server"]): p["mb_s"]["median"] if p["mb_s"] else 0 for p in points}
         short, told = [], []
         for work, wanted in self._wanted().items():
             ratio = done.ratio(f"{work} ra", f"{work} stock", "mb_s")
