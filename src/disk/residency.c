@@ -5,17 +5,13 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/page.h"
+#include "disk/cachestat.h"
 
-#ifndef SYS_cachestat
-#define SYS_cachestat 451 /* the same on all architectures */
-#endif
 /* Bytes of one mapping asked of mincore at a time. */
 #define MINCORE_SPAN (UINT64_C(4) << 20)
-/* The smallest page of any architecture. */
 
 static const char *const names[] = {"auto", "cachestat", "mincore"};
 
@@ -24,20 +20,11 @@ static struct {
 	uint64_t page;
 } probe = {.way = PROBE_MINCORE, .page = PAGE_LEAST};
 
-/* Linux' struct cachestat_range and struct cachestat, which Debian 12's headers do not have. */
-struct cache_range {
-	uint64_t offset, len;
-};
-struct cache_counts {
-	uint64_t cached, dirty, writeback, evicted, recently_evicted;
-};
-
 static bool cachestat_pages(int fd, uint64_t offset, uint64_t len, uint64_t *pages)
 {
-	struct cache_range range = {offset, len};
 	struct cache_counts counts;
 
-	if (syscall(SYS_cachestat, fd, &range, &counts, 0))
+	if (!cachestat_of(fd, offset, len, &counts))
 		return false;
 	*pages = counts.cached;
 	return true;

@@ -12,7 +12,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include "common/container.h"
 #include "common/log.h"
 #include "disk/backing_slot.h"
+#include "disk/cachestat.h"
 #include "disk/device.h"
 #include "disk/export_io.h"
 #include "support.h"
@@ -114,15 +114,12 @@ static inline void host_make_dir(void)
 /* Pages of the file at PATH that were in memory, and that memory was short of; 0: none, or a kernel before 6.5. */
 static inline uint64_t host_taken_pages(const char *path)
 {
-	uint64_t range[2] = {0, 0}; /* all of it */
-	struct {
-		uint64_t cached, dirty, writeback, evicted, recently_evicted;
-	} counts = {0};
+	struct cache_counts counts = {0};
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0)
 		return 0;
-	syscall(451 /* cachestat, on all architectures */, fd, range, &counts, 0);
+	(void)cachestat_of(fd, 0, 0, &counts);
 	close(fd);
 	return counts.evicted;
 }
