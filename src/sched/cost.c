@@ -9,8 +9,6 @@
 #define STEP_SEEK 0.5e6
 /* Steps are judged by so many: what was asked for ahead makes one of them short, and the next one long. */
 #define STEPS_JUDGED 8
-/* Reads smaller than this say little about bandwidth. */
-#define COST_RUN (128u << 10)
 /* With few streams, rounds of turns in the longest wait. */
 #define ROUNDS 3
 /* Chunk sizes are multiples of this. */

@@ -32,6 +32,9 @@ struct cost_limits {
 	uint32_t seek_share;	       /* percent of the disk's time, 1..90 */
 };
 
+/* Reads smaller than this (bytes) say little about bandwidth, longer ones little about a seek. */
+#define COST_RUN (UINT64_C(128) << 10)
+
 struct cost_model {
 	double ns_per_byte; /* 0: not known yet */
 	double seek_ns;

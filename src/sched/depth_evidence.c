@@ -70,8 +70,8 @@ static uint32_t most_there(const struct depth_evidence *e)
 /* What a read takes (ns), as far as it is known; 0: it is not. */
 static double usual(const struct depth_evidence *e)
 {
-	if (e->used > 0)
-		return e->used;
+	if (e->used.ns > 0)
+		return e->used.ns;
 	return e->reads >= PAUSE ? (double)e->busy / e->reads : 0;
 }
 
@@ -144,13 +144,17 @@ static bool are_alike(double a, double b)
 	return a < b * LIKE_RATIO && b < a * LIKE_RATIO;
 }
 
-/*
- * Bytes of a read of the present window, with what a seek is worth: as many are long by chance, that makes no great
- * difference to what a read takes.
- */
-static double mean_len(const struct depth_evidence *e)
+static bool are_like(const struct depth_window *a, const struct depth_window *b)
 {
-	return SEEK_WORTH + (e->reads ? (double)e->bytes / e->reads : 0);
+	return are_alike(a->load, b->load) && are_alike(a->len, b->len);
+}
+
+/* The present one, which has reads. */
+static struct depth_window present(const struct depth_evidence *e)
+{
+	return (struct depth_window){.ns = (double)e->busy / e->reads,
+				     .load = (double)e->load / e->reads,
+				     .len = SEEK_WORTH + (double)e->bytes / e->reads};
 }
 
 static bool is_due(const struct depth_evidence *e, double load)
@@ -161,69 +165,70 @@ static bool is_due(const struct depth_evidence *e, double load)
 }
 
 /* A trial lies between two windows of what is used: counts it. */
-static void judge(struct depth_evidence *e, double ns, double load)
+static void judge(struct depth_evidence *e, const struct depth_window *w)
 {
-	double best = ns < e->used ? ns : e->used;
-	bool alike = are_alike(load, e->tried_load) && are_alike(e->used_load, e->tried_load) &&
-		     are_alike(mean_len(e), e->tried_len) && are_alike(e->used_len, e->tried_len);
+	double best = w->ns < e->used.ns ? w->ns : e->used.ns;
+	bool alike = are_like(w, &e->tried) && are_like(&e->used, &e->tried);
 
-	e->sum += (alike ? gain(best, e->tried) : 0) - MARGIN;
+	e->sum += (alike ? gain(best, e->tried.ns) : 0) - MARGIN;
 	if (e->sum > LOST && e->sum < WON)
 		return;
 	if (e->sum >= WON)
 		won(e);
 	else
-		lost(e, e->tried_load);
+		lost(e, e->tried.load);
 	e->sum = 0;
 }
 
 /* What is used has had a window: is it the challenger's turn? */
-static void used_window(struct depth_evidence *e, double ns, double load)
+static void used_window(struct depth_evidence *e, const struct depth_window *w)
 {
 	bool together = e->together;
 
-	e->ns[together] = ns;
+	e->ns[together] = w->ns;
 	e->quiet -= e->quiet < DEPTH_WINDOW ? e->quiet : DEPTH_WINDOW;
-	if (e->tried > 0)
-		judge(e, ns, load);
-	e->tried = 0;
-	e->used = e->ns[e->together];
-	e->used_load = load;
-	e->used_len = mean_len(e);
-	if (e->together != together || (e->sum == 0 && !is_due(e, load))) {
-		begin_window(e, false, load);
+	if (e->tried.ns > 0)
+		judge(e, w);
+	e->tried.ns = 0;
+	e->used = *w;
+	e->used.ns = e->ns[e->together];
+	if (e->together != together || (e->sum == 0 && !is_due(e, w->load))) {
+		begin_window(e, false, w->load);
 		return;
 	}
 	if (e->sum == 0)
-		set_trial(e, load);
-	begin_window(e, true, load);
+		set_trial(e, w->load);
+	begin_window(e, true, w->load);
 }
 
 /* The challenger has had one. */
-static void trial_window(struct depth_evidence *e, double ns, double load)
+static void trial_window(struct depth_evidence *e, const struct depth_window *w)
 {
-	e->ns[!e->together] = e->tried = ns;
-	e->tried_load = load;
-	e->tried_len = mean_len(e);
-	begin_window(e, false, load);
+	e->tried = *w;
+	e->ns[!e->together] = w->ns;
+	begin_window(e, false, w->load);
 }
 
 static void end_window(struct depth_evidence *e)
 {
-	double load = (double)e->load / e->reads, ns = (double)e->busy / e->reads;
+	struct depth_window w = present(e);
 
-	if (load < DEPTH_LOAD_MIN || !e->busy)
-		begin_window(e, false, load);
+	if (w.load < DEPTH_LOAD_MIN || !e->busy)
+		begin_window(e, false, w.load);
 	else if (e->trying)
-		trial_window(e, ns, load);
+		trial_window(e, &w);
 	else
-		used_window(e, ns, load);
+		used_window(e, &w);
 }
 
 static bool is_hopeless(const struct depth_evidence *e)
 {
-	return e->trying && e->reads == HOPELESS_READS && are_alike(mean_len(e), e->used_len) &&
-	       (double)e->busy > HOPELESS * e->used * HOPELESS_READS;
+	struct depth_window w;
+
+	if (!e->trying || e->reads != HOPELESS_READS)
+		return false;
+	w = present(e);
+	return are_alike(w.len, e->used.len) && w.ns > HOPELESS * e->used.ns;
 }
 
 void depth_evidence_disturbed(struct depth_evidence *e)

@@ -53,6 +53,13 @@
 #define DEPTH_QUIET_ALONE   300
 #define DEPTH_QUIET_DOUBLED 4
 
+/* Reads that were timed together, on the average. */
+struct depth_window {
+	double ns;   /* that one took */
+	double load; /* outstanding */
+	double len; /* bytes, with what a seek is worth: a few long ones more make no great difference */
+};
+
 struct depth_evidence {
 	uint32_t bound;	   /* reads together at most; 1: never more */
 	bool together;	   /* what is used; false: one by one */
@@ -65,20 +72,17 @@ struct depth_evidence {
 	uint32_t overtook; /* while probing: came before others that had been there for longer */
 	double chance; /* ... that all the others came as they do of one with an order of its own */
 	uint64_t load; /* the sum of what was outstanding */
-	uint64_t bytes;	  /* ... of what was read */
-	uint64_t busy;	  /* ns: what they took */
-	uint64_t at;	  /* ns: up to where time was counted; 0: none was yet */
-	uint64_t quiet;	  /* reads until the next trial */
-	uint64_t due;	  /* ns: since when one is; 0: none is */
-	uint32_t lost;	  /* trials in a row */
-	double lost_at;	  /* outstanding, at most, when one was */
-	double used;	  /* ns a read, of what is used: of the last window */
-	double used_load; /* outstanding then */
-	double used_len;  /* bytes of a read then */
-	double tried; /* ns a read, of the challenger's window before the present one; 0: none */
-	double tried_load, tried_len;
-	double sum;   /* for the challenger, against it */
-	double ns[2]; /* a read took lately one by one, together; 0: not known */
+	uint64_t bytes;		   /* ... of what was read */
+	uint64_t busy;		   /* ns: what they took */
+	uint64_t at;		   /* ns: up to where time was counted; 0: none was yet */
+	uint64_t quiet;		   /* reads until the next trial */
+	uint64_t due;		   /* ns: since when one is; 0: none is */
+	uint32_t lost;		   /* trials in a row */
+	double lost_at;		   /* outstanding, at most, when one was */
+	struct depth_window used;  /* the last one of what is used */
+	struct depth_window tried; /* the challenger's, before the present one; its ns is 0: none */
+	double sum;		   /* for the challenger, against it */
+	double ns[2];		   /* a read took lately one by one, together; 0: not known */
 };
 
 /* A drive that may be given BOUND reads at once. Nothing is known of it. */

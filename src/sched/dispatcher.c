@@ -228,12 +228,6 @@ uint64_t dispatcher_chunk_of(struct dispatcher *d, struct sched_req *r)
 	return chunk;
 }
 
-/*
- * A longer read (bytes) says nothing of a seek where others are there: of disks side by side that have some each, its
- * transfer takes longer than the time since another one came.
- */
-#define OBSERVED_AMONG (UINT64_C(128) << 10)
-
 /* LEN bytes came in SERVICE ns; returns what they took, as one read among others. Lock held. */
 static uint64_t came(struct dispatcher *d, uint64_t len, uint64_t service)
 {
@@ -249,7 +243,8 @@ struct cost_model dispatcher_observe(struct dispatcher *d, uint64_t block, uint6
 
 	lock_take(&d->lock);
 	took = came(d, len, service);
-	if (took < service && len > OBSERVED_AMONG)
+	/* of disks side by side that have some each, a long one's transfer takes longer than the time since another came */
+	if (took < service && len > COST_RUN)
 		sched_passed(&d->queue, block + len);
 	else
 		sched_observe(&d->queue, block, len, took);

@@ -218,14 +218,10 @@ static void finish(struct dispatcher *d, struct sched_req *r, uint64_t now,
 /* R has left the disk, and has given a sign of life for the last time, at NOW; lock held. */
 static void end(struct dispatcher *d, struct sched_req *r, uint64_t now, struct sched_list *woken)
 {
-	bool full = drive_reads_is_full(&d->drive);
-
 	drive_reads_order(&d->drive, &d->queue, r, now);
 	drive_reads_from(&d->drive, r, now);
 	sched_done(&d->queue, r, now, woken);
 	dispatcher_advise(d);
-	if (full && !drive_reads_is_full(&d->drive)) /* this thread has R to finish first */
-		dispatcher_wake(d);
 }
 
 void dispatcher_end_unlock(struct dispatcher *d, struct sched_req *r, uint64_t now)
@@ -240,6 +236,7 @@ void dispatcher_end_unlock(struct dispatcher *d, struct sched_req *r, uint64_t n
 static void serve(struct dispatcher *d, struct sched_req *r)
 {
 	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+	bool full;
 	uint64_t now;
 
 	drive_reads_to(&d->drive, r, d->ops->now());
@@ -248,7 +245,11 @@ static void serve(struct dispatcher *d, struct sched_req *r)
 	r->ops->execute(d, r);
 	lock_take(&d->lock);
 	now = dispatcher_sign(d, r);
+	full = drive_reads_is_full(&d->drive);
 	end(d, r, now, &woken);
+	if (full && !drive_reads_is_full(
+			    &d->drive)) /* this thread looks for the next one when R is answered */
+		dispatcher_wake(d);
 	finish(d, r, now, &woken);
 }
 

@@ -451,7 +451,7 @@ static void test_longer_reads_are_no_trial(void **state)
 		depth_evidence_read(&e, 1, 16, 4 * KIB, now += 8 * MSEC);
 	for (unsigned int i = 0; i < 2 * DEPTH_WINDOW && e.trying; i++)
 		depth_evidence_read(&e, 8, 16, MIB, now += 16 * MSEC);
-	assert_true(e.tried > 0); /* to the end */
+	assert_true(e.tried.ns > 0); /* to the end */
 	for (unsigned int i = 0; i < DEPTH_WINDOW + 16; i++)
 		depth_evidence_read(&e, 1, 16, 4 * KIB, now += 8 * MSEC);
 	assert_int_equal(e.lost, 0);
