@@ -23,9 +23,8 @@ static struct {
 	TAILQ_HEAD(paced_list, paced) held;
 	_Atomic uint32_t relaxing; /* of them, those that relaxing may let go */
 	uint64_t room;		   /* bytes: that may come now */
-	_Atomic uint64_t
-		promised; /* bytes that who was let go early will send; ... since the last of them (ns) */
-	uint64_t promised_at;
+	_Atomic uint64_t promised; /* bytes: that those let go early will send */
+	uint64_t promised_at;	   /* ns: when the last of them was */
 	struct pacing clocks;
 	struct pacer_limits limits;
 	struct pacer_stats stats;

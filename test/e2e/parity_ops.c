@@ -108,9 +108,9 @@ static uint32_t mutable_bytes(const struct nfsc_fh fh[SIDES])
 {
 	bool alike = fh[0].len == fh[1].len && !memcmp(fh[0].data, fh[1].data, fh[0].len);
 
-	return !alike				  ? fh[0].len
-	       : fh[0].len > INODE_AND_GENERATION ? fh[0].len - INODE_AND_GENERATION
-						  : 0;
+	if (!alike)
+		return fh[0].len;
+	return fh[0].len > INODE_AND_GENERATION ? fh[0].len - INODE_AND_GENERATION : 0;
 }
 
 /* Damages both handles of a pair in the same way. */
