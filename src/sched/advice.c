@@ -43,8 +43,3 @@ uint64_t sched_chunk(const struct sched_queue *q)
 		return cost_chunk_direct(&q->cost, &q->limits.cost);
 	return cost_chunk(&q->cost, &q->limits.cost, sched_streams(q), demands_about(q));
 }
-
-bool sched_may_be_together(const struct sched_queue *q)
-{
-	return q->observed != AFTER_WRITEBACK && q->by_class[SCHED_PREFETCH] == q->short_chunks;
-}

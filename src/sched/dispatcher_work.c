@@ -69,7 +69,7 @@ static bool keep_spare(struct dispatcher *d)
 /* Whether one more could serve a read of the open gap. */
 static bool may_help(const struct dispatcher *d)
 {
-	return d->opening && d->opening->helpers + 1 < drive_reads_level(&d->drive) &&
+	return d->opening && d->opening->helpers + 1 < drive_reads_in_gap(&d->drive, &d->queue) &&
 	       !drive_reads_is_full(&d->drive);
 }
 
@@ -354,7 +354,7 @@ static void open_gap(struct dispatcher *d, struct dispatcher_opening *o, const s
 {
 	if (!r->scattered && d->opening == o)
 		d->opening = NULL;
-	if (!r->scattered || d->opening || drive_reads_level(&d->drive) <= 1)
+	if (!r->scattered || d->opening || drive_reads_in_gap(&d->drive, &d->queue) <= 1)
 		return;
 	d->opening = o;
 	if (d->queue.by_class[SCHED_DEMAND])

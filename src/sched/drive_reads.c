@@ -61,7 +61,7 @@ uint32_t drive_reads_level(const struct drive_reads *d)
  */
 static bool is_asked(const struct drive_reads *d, const struct sched_queue *q)
 {
-	return d->evidence.probing && sched_may_be_together(q) &&
+	return d->evidence.probing && q->observed != AFTER_WRITEBACK &&
 	       d->there + d->chunks + q->by_class[SCHED_DEMAND] + q->short_chunks > ASKED_WITH;
 }
 
@@ -86,15 +86,17 @@ bool drive_reads_takes_pieces(const struct drive_reads *d, const struct sched_qu
 	       drive_reads_takes_chunks(d, q);
 }
 
+uint32_t drive_reads_in_gap(const struct drive_reads *d, const struct sched_queue *q)
+{
+	return d->max > 1 && is_asked(d, q) ? depth_evidence_level(&d->evidence)
+					    : drive_reads_level(d);
+}
+
 static uint32_t most_there(const struct drive_reads *d, const struct sched_queue *q)
 {
-	uint32_t level = drive_reads_level(d);
+	uint32_t most = drive_reads_in_gap(d, q);
 
-	if (level > 1 || d->max <= 1)
-		return level;
-	if (is_asked(d, q))
-		return depth_evidence_level(&d->evidence);
-	return sched_may_be_at_hand(q) ? 2 : level;
+	return most == 1 && d->max > 1 && sched_may_be_at_hand(q) ? 2 : most;
 }
 
 bool drive_reads_is_full(const struct drive_reads *d)

@@ -334,8 +334,6 @@ uint64_t sched_chunk_of(const struct sched_queue *q, const struct sched_req *r);
  * shows what the drive still had to write.
  */
 bool sched_may_be_at_hand(const struct sched_queue *q);
-/* ... or several of them: the same, but where that chunk would go with them. */
-bool sched_may_be_together(const struct sched_queue *q);
 /* Streams competing for the disk at present, at least 1. */
 uint32_t sched_streams(const struct sched_queue *q);
 /* Changes the policy; everything queued stays queued. ENOMEM: the old one stays. */

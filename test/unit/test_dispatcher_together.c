@@ -265,27 +265,37 @@ static void test_a_chunk_waits_for_all_of_them(void **state)
 	stop();
 }
 
-static void test_in_a_gap_others_help(void **state)
+/* What is known of the drive: together is faster; nothing, and it is asked. */
+static void in_a_gap_others_help(bool asked)
 {
-	start(true);
-	must_meet = 4;
+	start(!asked);
+	lock_take(&dispatcher.lock);
+	dispatcher.drive.evidence.probing = asked;
+	lock_drop(&dispatcher.lock);
+	must_meet = TOGETHER;
 	chunk_may_go = false;
 	submit(&chunk, SCHED_PREFETCH, 0, MIB);
 	pthread_mutex_lock(&lock);
 	while (!in_chunk)
 		pthread_cond_wait(&cond, &lock);
 	pthread_mutex_unlock(&lock);
-	for (unsigned int i = 0; i < 4; i++)
+	for (unsigned int i = 0; i < TOGETHER; i++)
 		submit_small(i);
 	assert_int_equal(small_now, 0); /* beside the chunk none goes */
 	pthread_mutex_lock(&lock);
 	chunk_may_go = true;
 	pthread_cond_broadcast(&cond);
 	pthread_mutex_unlock(&lock);
-	await_ended(5);
-	assert_int_equal(small_most, 4);
+	await_ended(TOGETHER + 1);
+	assert_int_equal(small_most, TOGETHER);
 	assert_true(gap_over);
 	stop();
+}
+
+static void test_in_a_gap_others_help(void **state)
+{
+	in_a_gap_others_help(false);
+	in_a_gap_others_help(true);
 }
 
 static void *submit_half(void *arg)

@@ -279,15 +279,23 @@ static void test_one_is_at_hand(void **state)
 		submit_small(i, 1);
 	assert_int_equal(drive_reads_there(&d, q), 8); /* and is asked */
 	assert_false(drive_reads_one_at_hand(&d, q));
+	assert_int_equal(drive_reads_in_gap(&d, q), 8);
+	submit(&chunk, SCHED_PREFETCH, 2, 0,
+	       MIB); /* a chunk waits, which small reads are never beside */
+	assert_int_equal(drive_reads_there(&d, q), 8);
+	assert_int_equal(drive_reads_in_gap(&d, q), 8);
 	while (q->queued)
 		end(next());
+	assert_int_equal(drive_reads_in_gap(&d, q), 1);
 	d.evidence.probing = false;
 	assert_true(drive_reads_one_at_hand(&d, q));
 	assert_int_equal(drive_reads_level(&d), 1);
 	assert_int_equal(drive_reads_there(&d, q), 2);
 	d.evidence.together = true;
 	assert_int_equal(drive_reads_there(&d, q), 8);
+	assert_int_equal(drive_reads_in_gap(&d, q), 8);
 	d.evidence.together = false;
+	assert_int_equal(drive_reads_in_gap(&d, q), 1);
 	submit(&chunk, SCHED_PREFETCH, 2, 0, MIB); /* it may be next */
 	assert_int_equal(drive_reads_there(&d, q), 1);
 	end(next());
