@@ -113,7 +113,7 @@ static void gap(struct chunk *c, bool first)
 
 	if (c->req.scattered)
 		return; /* others are beside it, and need no gap */
-	while (c->beside < drive_reads_level(&s->drive)) {
+	while (c->beside < drive_reads_together(&s->drive, &s->queue)) {
 		server_beside(s, c->beside, c->beside != 0);
 		r = sched_next_in_gap(&s->queue, &c->req, s->events.now - c->slice,
 				      first && !c->beside, s->events.now);

@@ -233,6 +233,8 @@ static bool is_hopeless(const struct depth_evidence *e)
 
 void depth_evidence_disturbed(struct depth_evidence *e)
 {
+	if (e->probing)
+		return; /* it is the order that tells */
 	e->quiet -= e->quiet < e->reads ? e->quiet : e->reads;
 	clear_window(e);
 }
@@ -284,8 +286,9 @@ void depth_evidence_read(struct depth_evidence *e, uint32_t running, uint32_t ou
 {
 	depth_evidence_pass(e, running, now);
 	if (e->probing) {
-		if (running == 1 && outstanding > 1 && ++e->reads == DEPTH_WINDOW)
-			end_probing(e); /* they never are together: streams are between them */
+		if (outstanding > 1 && ++e->reads == DEPTH_WINDOW)
+			end_probing(
+				e); /* they go one by one, or all at once: their order does not tell */
 		return;
 	}
 	put_off(e, now);

@@ -6,7 +6,7 @@
  *   the disk has room, and something is queued: do it    else: an answer is left to give: give it
  *   else: one of those on the disk has stalled: it loses its place      else: wait
  *
- * A gap of a chunk, where the drive takes several reads together:
+ * A gap of a chunk, where the drive is given several reads together:
  *
  *   the chunk's thread   step step | open: r          r       wait | step step ...
  *   one with nothing to do         |   help: r   r             |
@@ -69,7 +69,7 @@ static bool keep_spare(struct dispatcher *d)
 /* Whether one more could serve a read of the open gap. */
 static bool may_help(const struct dispatcher *d)
 {
-	return d->opening && d->opening->helpers + 1 < drive_reads_in_gap(&d->drive, &d->queue) &&
+	return d->opening && d->opening->helpers + 1 < drive_reads_together(&d->drive, &d->queue) &&
 	       !drive_reads_is_full(&d->drive);
 }
 
@@ -354,7 +354,7 @@ static void open_gap(struct dispatcher *d, struct dispatcher_opening *o, const s
 {
 	if (!r->scattered && d->opening == o)
 		d->opening = NULL;
-	if (!r->scattered || d->opening || drive_reads_in_gap(&d->drive, &d->queue) <= 1)
+	if (!r->scattered || d->opening || drive_reads_together(&d->drive, &d->queue) <= 1)
 		return;
 	d->opening = o;
 	if (d->queue.by_class[SCHED_DEMAND])

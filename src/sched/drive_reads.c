@@ -86,7 +86,7 @@ bool drive_reads_takes_pieces(const struct drive_reads *d, const struct sched_qu
 	       drive_reads_takes_chunks(d, q);
 }
 
-uint32_t drive_reads_in_gap(const struct drive_reads *d, const struct sched_queue *q)
+uint32_t drive_reads_together(const struct drive_reads *d, const struct sched_queue *q)
 {
 	return d->max > 1 && is_asked(d, q) ? depth_evidence_level(&d->evidence)
 					    : drive_reads_level(d);
@@ -94,7 +94,7 @@ uint32_t drive_reads_in_gap(const struct drive_reads *d, const struct sched_queu
 
 static uint32_t most_there(const struct drive_reads *d, const struct sched_queue *q)
 {
-	uint32_t most = drive_reads_in_gap(d, q);
+	uint32_t most = drive_reads_together(d, q);
 
 	return most == 1 && d->max > 1 && sched_may_be_at_hand(q) ? 2 : most;
 }
@@ -153,10 +153,12 @@ static uint64_t few_wait(const struct sched_queue *q)
 
 uint32_t drive_reads_of_one(const struct drive_reads *d, const struct sched_queue *q, uint64_t now)
 {
-	uint32_t level = drive_reads_level(d);
+	uint32_t level = drive_reads_together(d, q);
 	double each = d->evidence.ns[1] > 0 ? d->evidence.ns[1] : d->evidence.ns[0];
 	uint64_t wait;
 
+	if (each == 0)
+		each = q->cost.seek_ns;
 	if (level == 1 || now >= d->crowded_until)
 		return drive_reads_there(d, q);
 	wait = few_wait(q);

@@ -49,8 +49,8 @@ void drive_reads_set_max(struct drive_reads *d, uint32_t max);
 void drive_reads_forget(struct drive_reads *d);
 /* So many may be there together: 1..max. */
 uint32_t drive_reads_level(const struct drive_reads *d);
-/* So many may be there in a gap of a chunk, where none is at hand. */
-uint32_t drive_reads_in_gap(const struct drive_reads *d, const struct sched_queue *q);
+/* ... now: that, or as many as one of which nothing is known is asked with. */
+uint32_t drive_reads_together(const struct drive_reads *d, const struct sched_queue *q);
 /* Whether one at a time goes, and a second one is at hand at most. */
 bool drive_reads_one_at_hand(const struct drive_reads *d, const struct sched_queue *q);
 /* Whether short chunks may be among them: where it is settled that several are faster, or is asked. */

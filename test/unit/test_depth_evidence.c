@@ -390,6 +390,22 @@ static void test_one_that_overtakes_is_chance(void **state)
 	assert_int_equal(depth_evidence_level(&e), 1);
 }
 
+/* Bursts that go there all at once, with short chunks between them: their order tells nothing. */
+static void test_nobody_is_asked_for_ever(void **state)
+{
+	struct depth_evidence e;
+	uint64_t now = SEC;
+
+	depth_evidence_init(&e, 32);
+	for (unsigned int burst = 0; burst < 5; burst++) {
+		for (unsigned int running = 8; running > 0; running--)
+			depth_evidence_read(&e, running, running, 8 * KIB, now += MSEC);
+		depth_evidence_disturbed(&e);
+	}
+	assert_false(e.probing);
+	assert_int_equal(depth_evidence_level(&e), 1);
+}
+
 /* Short chunks among the reads end its windows, but where it is due to look again they are kept away. */
 static void test_chunks_do_not_hide_a_mistake(void **state)
 {
@@ -493,6 +509,7 @@ int main(void)
 		cmocka_unit_test(test_the_order_of_the_first_reads_tells),
 		cmocka_unit_test(test_a_drive_that_was_kept_is_asked_again),
 		cmocka_unit_test(test_one_that_overtakes_is_chance),
+		cmocka_unit_test(test_nobody_is_asked_for_ever),
 		cmocka_unit_test(test_chunks_do_not_hide_a_mistake),
 		cmocka_unit_test(test_a_trial_is_not_waited_for_for_ever),
 		cmocka_unit_test(test_begun_with_reads_at_the_drive),

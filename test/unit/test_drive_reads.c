@@ -190,6 +190,18 @@ static void test_few_beside_others(void **state)
 	q->limits.cost.demand_wait = MSEC;
 	assert_int_equal(drive_reads_of_one(&d, q, now), 1);
 	q->limits.cost.demand_wait = 40 * MSEC;
+	d.evidence.probing = true; /* so while it is asked, and what one takes is not known yet */
+	d.evidence.ns[1] = 0;
+	q->cost.seek_ns = 4e6;
+	for (unsigned int i = 4; i < 9; i++)
+		submit_small(i, 3);
+	assert_int_equal(drive_reads_together(&d, q), 8);
+	assert_int_equal(drive_reads_of_one(&d, q, now), 1);
+	while (q->queued)
+		end(next());
+	d.evidence.probing = false;
+	d.evidence.ns[1] = 3e6;
+	q->cost.seek_ns = 0;
 	r = to_drive(&d, 2, 2);
 	now += 9 * MSEC;
 	assert_int_equal(drive_reads_of_one(&d, q, now), 3);
@@ -279,23 +291,23 @@ static void test_one_is_at_hand(void **state)
 		submit_small(i, 1);
 	assert_int_equal(drive_reads_there(&d, q), 8); /* and is asked */
 	assert_false(drive_reads_one_at_hand(&d, q));
-	assert_int_equal(drive_reads_in_gap(&d, q), 8);
+	assert_int_equal(drive_reads_together(&d, q), 8);
 	submit(&chunk, SCHED_PREFETCH, 2, 0,
 	       MIB); /* a chunk waits, which small reads are never beside */
 	assert_int_equal(drive_reads_there(&d, q), 8);
-	assert_int_equal(drive_reads_in_gap(&d, q), 8);
+	assert_int_equal(drive_reads_together(&d, q), 8);
 	while (q->queued)
 		end(next());
-	assert_int_equal(drive_reads_in_gap(&d, q), 1);
+	assert_int_equal(drive_reads_together(&d, q), 1);
 	d.evidence.probing = false;
 	assert_true(drive_reads_one_at_hand(&d, q));
 	assert_int_equal(drive_reads_level(&d), 1);
 	assert_int_equal(drive_reads_there(&d, q), 2);
 	d.evidence.together = true;
 	assert_int_equal(drive_reads_there(&d, q), 8);
-	assert_int_equal(drive_reads_in_gap(&d, q), 8);
+	assert_int_equal(drive_reads_together(&d, q), 8);
 	d.evidence.together = false;
-	assert_int_equal(drive_reads_in_gap(&d, q), 1);
+	assert_int_equal(drive_reads_together(&d, q), 1);
 	submit(&chunk, SCHED_PREFETCH, 2, 0, MIB); /* it may be next */
 	assert_int_equal(drive_reads_there(&d, q), 1);
 	end(next());
