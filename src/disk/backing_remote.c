@@ -236,6 +236,8 @@ static void remote_answered(struct backing *b, uint64_t offset, uint64_t len, bo
 
 	if (!resident)
 		meter_delay_add(&b->device->delay, delay_kind_of_read(len), took);
+	if (!resident && delay_kind_of_read(len) == DELAY_SMALL)
+		device_answered_small(b->device, took, now_of(b));
 	if (r->f.keep != NULL)
 		return;
 	if (!resident) { /* the FSAL has it now */

@@ -138,17 +138,6 @@ static void ask_window(struct device *d)
 
 /* ---- the table; with its lock ------------------------------------------------------------ */
 
-void device_forget_evidence(struct device *d)
-{
-	lock_take(&d->evidence_lock);
-	d->evidence = (struct seek_evidence){.end = 0};
-	d->records = (struct access_order){.step = 0};
-	d->together = (struct access_together){.step = 0};
-	depth_search_init(&d->search, SEARCH_DEPTH_MAX);
-	d->delay = (struct meter_delay){.begun = 0};
-	lock_drop(&d->evidence_lock);
-}
-
 static void take(struct device *d, dev_t dev, const struct device_settings *s)
 {
 	char name[DISPATCHER_NAME_MAX];

@@ -26,6 +26,7 @@
 #include "pricing/meter_delay.h"
 #include "sched/depth_search.h"
 #include "sched/dispatcher.h"
+#include "sched/step_search.h"
 
 #define DEVICES_MAX 64
 
@@ -85,6 +86,7 @@ struct device {
 	struct access_order records;	 /* of records a step apart */
 	struct access_together together; /* ... one by one, or several at once */
 	struct depth_search search;	 /* of a cluster */
+	struct step_search steps_search; /* ... */
 	struct meter_delay delay;	 /* of a cluster; sampled by the price thread */
 	struct dispatcher dispatcher;
 	struct price_board prices;	   /* what its use costs */
@@ -200,8 +202,17 @@ struct device *device_use_cluster(unsigned int minor, const struct device_settin
 				  _Atomic uint64_t *devices, int *err);
 /* BYTES came from the cluster D at NOW, by a prefetch: its depth may change. Not with a lock. */
 void device_brought(struct device *d, uint64_t bytes, uint64_t now);
-/* Bytes that a chunk of D's which begins now should have at most, where the dispatcher says LEN. Not with a lock. */
-uint64_t device_chunk(struct device *d, uint64_t len);
+/* Bytes that a chunk of D's which begins now should have at most, where the dispatcher says LEN, and Prefetch_Step
+ * STEP. Not with a lock. */
+uint64_t device_chunk(struct device *d, uint64_t len, uint64_t step);
+/*
+ * Bytes of its next request, where Prefetch_Step says STEP: *STEPS times that. Any thread, not with a lock.
+ */
+uint64_t device_step(struct device *d, uint64_t step, uint32_t *steps);
+/* A request of STEPS, of BYTES, that went on where the one before it had ended, took NS. Not with a lock. */
+void device_stepped(struct device *d, uint32_t steps, uint64_t bytes, uint64_t ns);
+/* A small read of a client, which found nothing, took TOOK ns at the cluster D, until NOW. Not with a lock. */
+void device_answered_small(struct device *d, uint64_t took, uint64_t now);
 /* A chunk of LEN bytes begins: what is tried of a cluster may begin with it. Not with a lock. */
 void device_began(struct device *d, uint64_t len);
 /* The depth found out of a cluster, which changed, is in force where none is configured. Not with a lock. */

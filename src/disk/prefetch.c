@@ -139,7 +139,8 @@ void prefetch_submit(struct prefetch *p)
  */
 static uint64_t turn_of(struct dispatcher *d, struct prefetch *p)
 {
-	uint64_t turn = device_chunk(p->backing->device, dispatcher_chunk_of(d, &p->req)), reach;
+	uint64_t turn = device_chunk(p->backing->device, dispatcher_chunk_of(d, &p->req), p->step),
+		 reach;
 	struct sched_limits limits;
 	struct cost_model cost;
 	uint64_t slices;
@@ -214,16 +215,23 @@ static void start(struct dispatcher *d, struct prefetch *p)
 		submit_next(p);
 }
 
-/* Brings up to N bytes from p->upto on into memory, if they are not; false: error or end of file. */
-static bool step(struct dispatcher *d, struct prefetch *p, struct fetch_chunk *c, uint64_t n)
+/*
+ * Brings up to N bytes from p->upto on into memory, if they are not: a request of STEPS, which goes on where another one
+ * ended; or 0. False: error or end of file.
+ */
+static bool step(struct dispatcher *d, struct prefetch *p, struct fetch_chunk *c, uint64_t n,
+		 uint32_t steps)
 {
 	struct readahead *engine = p->io->engine;
+	uint64_t begun = steps ? dispatcher_now(d) : 0;
 	bool already;
 	ssize_t got = fetch_chunk_next(c, p->upto, n, &already);
 
 	p->failed = got < 0;
 	if (got <= 0)
 		return false;
+	if (steps && !already && (uint64_t)got == n)
+		device_stepped(p->backing->device, steps, n, dispatcher_now(d) - begun);
 	if (already)
 		readahead_already(engine, &p->io->counters, &p->plan, p->upto,
 				  p->upto + (uint64_t)got);
@@ -247,20 +255,26 @@ static bool has_stopped(const struct prefetch *p, uint64_t since)
 
 /*
  * How much of the LEFT bytes of P comes next: where the file lies in pieces, whole ones. Of one that is asked for in two
- * steps the drive would read the second part first, or another piece in between.
+ * steps the drive would read the second part first, or another piece in between. *STEPS: a request of so many; 0: it is of
+ * any length.
  */
-static uint64_t step_of(struct prefetch *p, uint64_t left)
+static uint64_t step_of(struct prefetch *p, uint64_t left, uint32_t *steps)
 {
-	uint64_t most = p->step + p->step / 2, len;
+	uint64_t step = p->step, most, len;
 
+	*steps = 0;
 	if (p->in_pieces && p->plan.young) /* it should be seen soon that he has stopped */
 		return left < p->step ? left : p->step;
+	step = device_step(p->backing->device, p->step, steps);
+	most = step + step / 2;
 	if (left <= most)
 		most = left;
 	len = backing_whole(p->backing, p->upto, most);
-	if (len < most || most == left)
-		return len;
-	return p->step;
+	if (len >= most && most != left)
+		return step;
+	if (len != step)
+		*steps = 0;
+	return len;
 }
 
 /* What is behind p->upto, in steps, asked for as C says, in a turn whose present slice began at *SLICE. */
@@ -270,11 +284,13 @@ static void bring(struct dispatcher *d, struct prefetch *p, struct fetch_chunk *
 	uint64_t there = 0;
 
 	while (p->upto < end && prefetch_goes_on(p)) {
-		uint64_t next = step_of(p, end - p->upto);
+		uint32_t steps;
+		uint64_t next = step_of(p, end - p->upto, &steps);
 
 		if (next == prefetch_end(p) - p->upto && fetch_chunk_is_asked(c))
 			submit_next(p);
-		if (!step(d, p, c, next) ||
+		if (!step(d, p, c, next,
+			  there && device_joins_only(p->backing->device) ? steps : 0) ||
 		    (has_stopped(p, there) && !fetch_chunk_comes(c, p->upto)))
 			break;
 		there = dispatcher_now(d);

@@ -86,14 +86,20 @@ static inline uint32_t depth_search_depth(const struct depth_search *s)
 {
 	return s->tried ? s->tried : s->used;
 }
-/* Bytes that a chunk should have at most which begins now, with STREAMS about, and would have LEN. */
+/*
+ * Bytes that a chunk should have at most which begins now, with STREAMS about, and would have LEN; a request has REQUEST
+ * (step_search.h).
+ */
 static inline uint64_t depth_search_chunk(const struct depth_search *s, uint64_t len,
-					  uint32_t streams)
+					  uint32_t streams, uint64_t request)
 {
 	uint32_t depth = s->coming ? s->coming : depth_search_depth(s);
 	uint64_t most = streams < depth		? SEARCH_PIECE
 			: s->tried || s->coming ? SEARCH_CHUNK
 						: UINT64_MAX;
+
+	if (most < request)
+		most = request;
 
 	return len < most ? len : most;
 }

@@ -46,7 +46,7 @@ static double run(double (*rate)(uint32_t), uint64_t bytes)
 		uint32_t depth = depth_search_depth(&s);
 
 		sum += depth;
-		depth_search_began(&s, depth_search_chunk(&s, 12 * MIB, 2));
+		depth_search_began(&s, depth_search_chunk(&s, 12 * MIB, 2, STEP));
 		now += (uint64_t)(STEP / rate(depth));
 		depth_search_brought(&s, STEP, now);
 	}
@@ -90,14 +90,14 @@ static void test_trials_of_one_disk_are_rare(void **state)
 
 static void test_what_begins_in_a_trial_is_short(void **state)
 {
-	assert_int_equal(depth_search_chunk(&s, 12 * MIB, 2), 12 * MIB);
+	assert_int_equal(depth_search_chunk(&s, 12 * MIB, 2, STEP), 12 * MIB);
 	while (s.coming == 0)
 		run(one_disk, STEP);
-	assert_int_equal(depth_search_chunk(&s, 12 * MIB, 2), SEARCH_CHUNK);
-	assert_int_equal(depth_search_chunk(&s, 12 * MIB, 1), SEARCH_PIECE);
+	assert_int_equal(depth_search_chunk(&s, 12 * MIB, 2, STEP), SEARCH_CHUNK);
+	assert_int_equal(depth_search_chunk(&s, 12 * MIB, 1, STEP), SEARCH_PIECE);
 	assert_true(depth_search_began(&s, SEARCH_CHUNK));
-	assert_int_equal(depth_search_chunk(&s, 12 * MIB, 2), SEARCH_CHUNK);
-	assert_int_equal(depth_search_chunk(&s, MIB / 4, 2), MIB / 4);
+	assert_int_equal(depth_search_chunk(&s, 12 * MIB, 2, STEP), SEARCH_CHUNK);
+	assert_int_equal(depth_search_chunk(&s, MIB / 4, 2, STEP), MIB / 4);
 }
 
 static void test_a_trial_waits_for_a_short_chunk(void **state)
@@ -124,11 +124,11 @@ static void test_a_trial_waits_for_a_short_chunk(void **state)
 
 static void test_few_streams_are_fetched_side_by_side(void **state)
 {
-	assert_int_equal(depth_search_chunk(&s, 12 * MIB, 1), 12 * MIB);
+	assert_int_equal(depth_search_chunk(&s, 12 * MIB, 1, STEP), 12 * MIB);
 	s.used = 4;
-	assert_int_equal(depth_search_chunk(&s, 12 * MIB, 1), SEARCH_PIECE);
-	assert_int_equal(depth_search_chunk(&s, 12 * MIB, 3), SEARCH_PIECE);
-	assert_int_equal(depth_search_chunk(&s, 12 * MIB, 4), 12 * MIB);
+	assert_int_equal(depth_search_chunk(&s, 12 * MIB, 1, STEP), SEARCH_PIECE);
+	assert_int_equal(depth_search_chunk(&s, 12 * MIB, 3, STEP), SEARCH_PIECE);
+	assert_int_equal(depth_search_chunk(&s, 12 * MIB, 4, STEP), 12 * MIB);
 }
 
 /* How much came before the first trial. */
@@ -175,7 +175,7 @@ static void test_latency_is_given_more(void **state)
 static void test_threads_that_overtake_each_other(void **state)
 {
 	for (uint64_t at = 0; at < 256 * MIB; at += STEP) {
-		depth_search_began(&s, depth_search_chunk(&s, 12 * MIB, 2));
+		depth_search_began(&s, depth_search_chunk(&s, 12 * MIB, 2, STEP));
 		now += (uint64_t)(STEP / latency(depth_search_depth(&s)));
 		depth_search_brought(&s, STEP / 2, now);
 		depth_search_brought(&s, STEP / 2, now - 1000);

@@ -455,15 +455,15 @@ static void test_a_clusters_depth(void **state)
 	assert_non_null(c);
 	atomic_store(&c->dispatcher.streams, 4);
 	assert_int_equal(device_depth(c), 1);
-	assert_int_equal(device_chunk(c, 16 * MIB), 16 * MIB);
+	assert_int_equal(device_chunk(c, 16 * MIB, 512 * KIB), 16 * MIB);
 	bring(c, &at, 1 + SEARCH_PAUSE_MIN);
-	assert_int_equal(device_chunk(c, 16 * MIB), SEARCH_CHUNK);
+	assert_int_equal(device_chunk(c, 16 * MIB, 512 * KIB), SEARCH_CHUNK);
 	device_began(c, 16 * MIB); /* begun before, and not to be cut any more */
 	assert_int_equal(device_depth(c), 1);
 	device_began(c, SEARCH_CHUNK);
 	assert_int_equal(device_depth(c), 2);
 	atomic_store(&c->dispatcher.streams, 1); /* one stream is fetched in pieces side by side */
-	assert_int_equal(device_chunk(c, 16 * MIB), SEARCH_PIECE);
+	assert_int_equal(device_chunk(c, 16 * MIB, 512 * KIB), SEARCH_PIECE);
 	bring(c, &at, 2); /* no faster */
 	assert_int_equal(device_depth(c), 1);
 }
@@ -481,8 +481,8 @@ static void test_no_other_depth_is_tried(void **state)
 	c = device_use_cluster(1, &s.device, &devices, &err);
 	assert_non_null(c);
 	bring(c, &at, 1 + SEARCH_PAUSE_MIN);
-	assert_int_equal(device_chunk(d, 16 * MIB), 16 * MIB);
-	assert_int_equal(device_chunk(c, 16 * MIB), 16 * MIB);
+	assert_int_equal(device_chunk(d, 16 * MIB, 512 * KIB), 16 * MIB);
+	assert_int_equal(device_chunk(c, 16 * MIB, 512 * KIB), 16 * MIB);
 	device_began(d, MIB);
 	device_began(c, MIB);
 	assert_int_equal(device_depth(d), 1);
