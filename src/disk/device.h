@@ -206,7 +206,8 @@ void device_brought(struct device *d, uint64_t bytes, uint64_t now);
  * STEP. Not with a lock. */
 uint64_t device_chunk(struct device *d, uint64_t len, uint64_t step);
 /*
- * Bytes of its next request, where Prefetch_Step says STEP: *STEPS times that. Any thread, not with a lock.
+ * Bytes of its next request, where Prefetch_Step says STEP: *STEPS times that; 0: it is no cluster, and nothing is to be
+ * said of it. Any thread, not with a lock.
  */
 uint64_t device_step(struct device *d, uint64_t step, uint32_t *steps);
 /* A request of STEPS, of BYTES, that went on where the one before it had ended, took NS. Not with a lock. */

@@ -19,20 +19,13 @@ uint64_t device_step(struct device *d, uint64_t step, uint32_t *steps)
 {
 	uint64_t most = SCRATCH_MAX / step;
 
-	*steps = 1;
-	if (!device_joins_only(d) || most < 2)
+	*steps = 0;
+	if (!device_joins_only(d))
 		return step;
 	lock_take(&d->evidence_lock);
 	*steps = step_search_next(&d->steps_search, most < STEP_MAX ? (uint32_t)most : STEP_MAX);
 	lock_drop(&d->evidence_lock);
 	return step * *steps;
-}
-
-void device_stepped(struct device *d, uint32_t steps, uint64_t bytes, uint64_t ns)
-{
-	lock_take(&d->evidence_lock);
-	step_search_came(&d->steps_search, steps, bytes, ns);
-	lock_drop(&d->evidence_lock);
 }
 
 void device_answered_small(struct device *d, uint64_t took, uint64_t now)

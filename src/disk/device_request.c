@@ -59,3 +59,19 @@ void device_brought(struct device *d, uint64_t bytes, uint64_t now)
 	if (changed)
 		device_set_learnt(d, depth);
 }
+
+void device_stepped(struct device *d, uint32_t steps, uint64_t bytes, uint64_t ns)
+{
+	bool changed = false;
+	uint32_t depth, used;
+
+	lock_take(&d->evidence_lock);
+	used = step_search_used(&d->steps_search);
+	step_search_came(&d->steps_search, steps, bytes, ns);
+	if (step_search_used(&d->steps_search) != used)
+		changed = depth_search_other(&d->search);
+	depth = depth_search_depth(&d->search);
+	lock_drop(&d->evidence_lock);
+	if (changed)
+		device_set_learnt(d, depth);
+}

@@ -216,6 +216,7 @@ void fetch_chunk_together(struct fetch_chunk *c, struct dispatcher *d, struct ba
 void fetch_chunk_disturbed(struct fetch_chunk *c)
 {
 	c->group.seeks = 0;
+	c->goes_on = false;
 }
 
 /* A step up to END has come. Beside others' it took longer than its seeks do. */
@@ -228,9 +229,10 @@ static void observe_together(const struct fetch_chunk *c, uint64_t end)
 
 ssize_t fetch_chunk_next(struct fetch_chunk *c, uint64_t offset, uint64_t len, bool *already)
 {
-	bool asked;
+	bool asked, partly, alone;
 	ssize_t got;
 
+	c->pure = false;
 	if (c->turn && offset >= c->windows.end)
 		ask_group(c, offset);
 	if (c->turn && len > c->windows.end - offset)
@@ -240,11 +242,16 @@ ssize_t fetch_chunk_next(struct fetch_chunk *c, uint64_t offset, uint64_t len, b
 	/* what is on its way may count as resident */
 	asked = c->windows.begun > offset && offset + len > c->group.there;
 	*already = !asked && backing_resident(c->b, offset, len);
-	if (*already)
+	if (*already) {
+		c->goes_on = false;
 		return (ssize_t)len;
-	got = bring_timed(c->d, c->b, &c->windows, offset, len,
-			  c->turn || (!asked && is_there_in_part(c->b, offset, len)), c->came);
+	}
+	partly = c->turn || (!asked && is_there_in_part(c->b, offset, len));
+	alone = atomic_load(&c->b->device->reading) == 0;
+	got = bring_timed(c->d, c->b, &c->windows, offset, len, partly, c->came);
 	c->came = got > 0;
+	c->pure = got > 0 && c->goes_on && alone && !partly;
+	c->goes_on = got > 0;
 	if (c->turn && got > 0)
 		observe_together(c, offset + (uint64_t)got);
 	return got;

@@ -65,7 +65,9 @@ struct fetch_chunk {
 	uint64_t seek; /* bytes */
 	bool beside;   /* others are at the device with it */
 	bool came;     /* its last step came from the device */
-	struct {       /* what the device was asked for at BEGUN (ns), as far as windows.end */
+	bool goes_on;  /* ... and nothing else since, as far as is known here */
+	bool pure; /* it did, where the one before it had ended, all of it, and nothing else was under way */
+	struct { /* what the device was asked for at BEGUN (ns), as far as windows.end */
 		uint64_t begun, len;
 		uint64_t there; /* but for what was in memory up to this offset */
 		uint32_t seeks; /* that it takes; 0: what it takes says nothing */

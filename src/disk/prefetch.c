@@ -216,8 +216,8 @@ static void start(struct dispatcher *d, struct prefetch *p)
 }
 
 /*
- * Brings up to N bytes from p->upto on into memory, if they are not: a request of STEPS, which goes on where another one
- * ended; or 0. False: error or end of file.
+ * Brings up to N bytes from p->upto on into memory, if they are not: a request of STEPS, or of any length, 0. False: error or
+ * end of file.
  */
 static bool step(struct dispatcher *d, struct prefetch *p, struct fetch_chunk *c, uint64_t n,
 		 uint32_t steps)
@@ -230,7 +230,7 @@ static bool step(struct dispatcher *d, struct prefetch *p, struct fetch_chunk *c
 	p->failed = got < 0;
 	if (got <= 0)
 		return false;
-	if (steps && !already && (uint64_t)got == n)
+	if (steps && c->pure && (uint64_t)got == n)
 		device_stepped(p->backing->device, steps, n, dispatcher_now(d) - begun);
 	if (already)
 		readahead_already(engine, &p->io->counters, &p->plan, p->upto,
@@ -253,6 +253,12 @@ static bool has_stopped(const struct prefetch *p, uint64_t since)
 	       !readahead_reads_on(p->io->engine, &p->plan, since, UINT64_MAX);
 }
 
+/* Whether its reader goes on, as far as is known: behind two steps his silence would have shown (bring()). */
+static bool is_sure(const struct prefetch *p)
+{
+	return !p->plan.young || p->upto - p->plan.offset >= 2 * p->step;
+}
+
 /*
  * How much of the LEFT bytes of P comes next: where the file lies in pieces, whole ones. Of one that is asked for in two
  * steps the drive would read the second part first, or another piece in between. *STEPS: a request of so many; 0: it is of
@@ -265,7 +271,8 @@ static uint64_t step_of(struct prefetch *p, uint64_t left, uint32_t *steps)
 	*steps = 0;
 	if (p->in_pieces && p->plan.young) /* it should be seen soon that he has stopped */
 		return left < p->step ? left : p->step;
-	step = device_step(p->backing->device, p->step, steps);
+	if (is_sure(p))
+		step = device_step(p->backing->device, p->step, steps);
 	most = step + step / 2;
 	if (left <= most)
 		most = left;
@@ -289,8 +296,7 @@ static void bring(struct dispatcher *d, struct prefetch *p, struct fetch_chunk *
 
 		if (next == prefetch_end(p) - p->upto && fetch_chunk_is_asked(c))
 			submit_next(p);
-		if (!step(d, p, c, next,
-			  there && device_joins_only(p->backing->device) ? steps : 0) ||
+		if (!step(d, p, c, next, steps) ||
 		    (has_stopped(p, there) && !fetch_chunk_comes(c, p->upto)))
 			break;
 		there = dispatcher_now(d);

@@ -42,14 +42,19 @@
 /* What took no longer was memory, and says nothing of the cluster's disks (ns). */
 #define DELAY_MEMORY UINT64_C(1000000)
 
-/* By length, up to 64 KiB, up to 256 KiB, longer: reads; as many of writes, and of those that are to be stable. */
+/*
+ * By length, up to 64, 256, 768, 1,536 KiB, longer: reads, of which those of chunks become longer and shorter while the
+ * cluster is the same (sched/step_search.h); as many of writes, and of those that are to be stable.
+ */
 enum delay_kind {
 	DELAY_SMALL,
 	DELAY_MIDDLE,
 	DELAY_LARGE,
+	DELAY_LARGER,
+	DELAY_LARGEST,
 	DELAY_WRITE,
-	DELAY_STABLE = DELAY_WRITE + DELAY_LARGE + 1,
-	DELAY_KINDS = DELAY_STABLE + DELAY_LARGE + 1
+	DELAY_STABLE = DELAY_WRITE + DELAY_LARGEST + 1,
+	DELAY_KINDS = DELAY_STABLE + DELAY_LARGEST + 1
 };
 
 struct delay_count {
@@ -73,9 +78,13 @@ struct meter_delay {
 
 static inline enum delay_kind delay_kind_of_read(uint64_t len)
 {
-	return len <= UINT64_C(64) << 10    ? DELAY_SMALL
-	       : len <= UINT64_C(256) << 10 ? DELAY_MIDDLE
-					    : DELAY_LARGE;
+	uint64_t kib = len / 1024 + (len % 1024 != 0);
+
+	return kib <= 64     ? DELAY_SMALL
+	       : kib <= 256  ? DELAY_MIDDLE
+	       : kib <= 768  ? DELAY_LARGE
+	       : kib <= 1536 ? DELAY_LARGER
+			     : DELAY_LARGEST;
 }
 
 static inline enum delay_kind delay_kind_of_write(uint64_t len, bool stable)

@@ -142,3 +142,14 @@ bool depth_search_began(struct depth_search *s, uint64_t len)
 	begin(s, true);
 	return true;
 }
+
+bool depth_search_other(struct depth_search *s)
+{
+	uint32_t before = depth_search_depth(s);
+
+	s->tried = s->coming = 0;
+	s->rate = s->before = s->usual = 0;
+	s->others = s->since = 0;
+	begin(s, true);
+	return depth_search_depth(s) != before;
+}

@@ -98,7 +98,7 @@ static inline uint64_t depth_search_chunk(const struct depth_search *s, uint64_t
 			: s->tried || s->coming ? SEARCH_CHUNK
 						: UINT64_MAX;
 
-	if (most < request)
+	if (streams < depth && !s->coming && most < request)
 		most = request;
 
 	return len < most ? len : most;
@@ -112,5 +112,8 @@ static inline void depth_search_seeks(struct depth_search *s, uint64_t bytes)
 }
 /* BYTES were brought at NOW (ns), about: callers may come in another order. True: the depth is another one. */
 bool depth_search_brought(struct depth_search *s, uint64_t bytes, uint64_t now);
+
+/* Requests have another length from now on: what was brought before says nothing. True: the depth is another one. */
+bool depth_search_other(struct depth_search *s);
 
 #endif

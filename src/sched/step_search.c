@@ -2,11 +2,6 @@
 /* The length that a cluster's requests are best with. See step_search.h. */
 #include "sched/step_search.h"
 
-#include <stddef.h>
-
-/* A trial in which one of both has come so many times as often as it ever has to, and the other has not, is over. */
-#define MISSING 2
-
 /* What is tried, or would be. */
 static uint32_t other(const struct step_search *s)
 {
@@ -16,17 +11,8 @@ static uint32_t other(const struct step_search *s)
 static void begin_trial(struct step_search *s)
 {
 	s->turn = 0;
+	s->unit = 0;
 	s->as_used = s->tried = (struct step_times){.n = 0};
-}
-
-uint32_t step_search_next(struct step_search *s, uint32_t max)
-{
-	uint32_t steps;
-
-	if (s->quiet == 0 && (other(s) == 0 || other(s) > max))
-		s->down = !s->down;
-	steps = s->quiet == 0 && s->turn++ % 2 != 0 ? other(s) : step_search_used(s);
-	return steps == 0 ? 1 : steps < max ? steps : max;
 }
 
 static void won(struct step_search *s)
@@ -51,9 +37,32 @@ static void lost(struct step_search *s)
 	begin_trial(s);
 }
 
-static double rate(const struct step_times *t)
+uint32_t step_search_next(struct step_search *s, uint32_t max)
 {
-	return t->ns ? (double)t->bytes / (double)t->ns : 0;
+	uint32_t steps = step_search_used(s);
+
+	if (s->quiet) {
+		s->quiet--;
+	} else if (s->turn == STEP_PATIENCE) {
+		lost(s);
+	} else {
+		if (s->turn == 0 && (other(s) == 0 || other(s) > STEP_MAX))
+			s->down = !s->down;
+		if (s->turn++ % 2 != 0 && other(s) <= max)
+			steps = other(s);
+	}
+	return steps < max ? steps : max;
+}
+
+/* What one takes (ns): the mean of the half in the middle. */
+static double usual(const struct step_times *t)
+{
+	uint32_t from = t->n / 4, upto = t->n - from;
+	double sum = 0;
+
+	for (uint32_t i = from; i < upto; i++)
+		sum += (double)t->ns[i];
+	return sum / (upto - from);
 }
 
 /* Whether it can be told by now; both have N requests at least. */
@@ -66,32 +75,41 @@ static bool is_clear(uint32_t n, double ratio, double limit)
 static void judge(struct step_search *s)
 {
 	const struct step_times *a = &s->as_used, *b = &s->tried;
-	double limit = s->down ? STEP_KEEP : STEP_GAIN, ratio = a->n ? rate(b) / rate(a) : 0;
+	uint32_t n = a->n < b->n ? a->n : b->n;
+	double limit = s->down ? STEP_KEEP : STEP_GAIN, ratio;
 
-	if (is_clear(a->n < b->n ? a->n : b->n, ratio, limit)) {
-		if (ratio > limit)
-			won(s);
-		else
-			lost(s);
-	} else if ((a->n > b->n ? a->n : b->n) >= MISSING * STEP_PAIRS * STEP_LONGER) {
+	if (n < STEP_PAIRS)
+		return;
+	ratio = usual(a) * other(s) / (usual(b) * step_search_used(s));
+	if (!is_clear(n, ratio, limit))
+		return;
+	if (ratio > limit)
+		won(s);
+	else
 		lost(s);
-	}
+}
+
+static void add(struct step_times *t, uint64_t ns)
+{
+	uint32_t i;
+
+	if (t->n == STEP_TIMES)
+		return;
+	for (i = t->n++; i > 0 && t->ns[i - 1] > ns; i--)
+		t->ns[i] = t->ns[i - 1];
+	t->ns[i] = ns;
 }
 
 void step_search_came(struct step_search *s, uint32_t steps, uint64_t bytes, uint64_t ns)
 {
-	struct step_times *t = steps == step_search_used(s) ? &s->as_used
-			       : steps == other(s)	    ? &s->tried
-							    : NULL;
-
-	if (s->quiet) {
-		s->quiet--;
-	} else if (t) {
-		t->n++;
-		t->bytes += bytes;
-		t->ns += ns;
-		judge(s);
-	}
+	if (s->quiet || !steps || !ns || (steps != step_search_used(s) && steps != other(s)))
+		return;
+	if (!s->unit)
+		s->unit = bytes / steps;
+	if (bytes != s->unit * steps)
+		return; /* of another export, whose steps are not as long */
+	add(steps == other(s) ? &s->tried : &s->as_used, ns);
+	judge(s);
 }
 
 void step_search_small(struct step_search *s, uint64_t took, uint64_t now)

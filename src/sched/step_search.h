@@ -10,7 +10,8 @@
  *                 '---- four of each ----' twice as fast: used, and on it goes
  *
  * The double wins with STEP_GAIN times the rate, the half with STEP_KEEP. What has lost is tried again ever more rarely, by
- * turns the double and the half. Where chunks are too short for a trial, it is lost.
+ * turns the double and the half. Of each the slowest and the fastest quarter do not count. A trial that has not been decided after
+ * STEP_PATIENCE requests, for chunks are too short, or others were on their way beside them, is lost.
  *
  * At first clients' small reads tell. Of those that are at the cluster together each takes less than STEP_CHEAP, which no
  * single disk can do: then long ones are used at once, and shorter ones have to show that they are as good.
@@ -31,20 +32,23 @@
 #define STEP_NEAR   0.15
 #define STEP_GAIN   1.15
 #define STEP_KEEP   0.95
+/* Requests of a trial, of any kind. */
+#define STEP_PATIENCE 96
 /* Requests until what lost is tried again: at first, how many times as many with each that is lost, and how often. */
 #define STEP_QUIET	  16
 #define STEP_BACK_OFF	  4
 #define STEP_BACK_OFF_MAX 4
 
 /* Of so many small reads each takes less (ns), all in all; those left out that never left the cluster's client. */
-#define STEP_SMALLS 8
+#define STEP_SMALLS 12
 #define STEP_CHEAP  1.5e6
 #define STEP_LOCAL  UINT64_C(100000)
 
-/* Requests of one length. */
+/* What requests of one length took, the quickest first; of more than there is room for those that came first. */
+#define STEP_TIMES (STEP_PAIRS * STEP_LONGER)
 struct step_times {
 	uint32_t n;
-	uint64_t bytes, ns;
+	uint64_t ns[STEP_TIMES];
 };
 
 /* All zero: nothing is known. */
@@ -55,6 +59,7 @@ struct step_search {
 	uint32_t quiet; /* requests until it begins */
 	uint32_t lost;	/* trials in a row */
 	bool told;	/* small reads tell no more */
+	uint64_t unit;	/* bytes of a step, in the present trial; 0: not yet */
 	struct step_times as_used, tried;
 	uint32_t smalls;     /* small reads, until there was a trial, or they told */
 	uint64_t small_busy; /* ns, that one of them at least was under way */

@@ -68,6 +68,9 @@ static void test_kinds_do_not_compare(void **state)
 	assert_int_equal(delay_kind_of_read(64 * KIB), DELAY_SMALL);
 	assert_int_equal(delay_kind_of_read(64 * KIB + 1), DELAY_MIDDLE);
 	assert_int_equal(delay_kind_of_read(512 * KIB), DELAY_LARGE);
+	assert_int_equal(delay_kind_of_read(MIB), DELAY_LARGER);
+	assert_int_equal(delay_kind_of_read(2 * MIB), DELAY_LARGEST);
+	assert_int_equal(delay_kind_of_read(UINT64_MAX), DELAY_LARGEST);
 }
 
 /* Into memory that has room, with more or less of a processor for it; then it is full. */
