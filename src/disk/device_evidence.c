@@ -27,10 +27,3 @@ uint64_t device_step(struct device *d, uint64_t step, uint32_t *steps)
 	lock_drop(&d->evidence_lock);
 	return step * *steps;
 }
-
-void device_answered_small(struct device *d, uint64_t took, uint64_t now)
-{
-	lock_take(&d->evidence_lock);
-	step_search_small(&d->steps_search, took, now);
-	lock_drop(&d->evidence_lock);
-}

@@ -60,18 +60,37 @@ void device_brought(struct device *d, uint64_t bytes, uint64_t now)
 		device_set_learnt(d, depth);
 }
 
-void device_stepped(struct device *d, uint32_t steps, uint64_t bytes, uint64_t ns)
+/* Ends what the lock was taken for; requests had USED times Prefetch_Step before. */
+static void end_search(struct device *d, uint32_t used)
 {
 	bool changed = false;
-	uint32_t depth, used;
+	uint32_t depth;
 
-	lock_take(&d->evidence_lock);
-	used = step_search_used(&d->steps_search);
-	step_search_came(&d->steps_search, steps, bytes, ns);
+	lock_assert_held(&d->evidence_lock);
 	if (step_search_used(&d->steps_search) != used)
 		changed = depth_search_other(&d->search);
 	depth = depth_search_depth(&d->search);
 	lock_drop(&d->evidence_lock);
 	if (changed)
 		device_set_learnt(d, depth);
+}
+
+void device_stepped(struct device *d, uint32_t steps, uint64_t bytes, uint64_t ns)
+{
+	uint32_t used;
+
+	lock_take(&d->evidence_lock);
+	used = step_search_used(&d->steps_search);
+	step_search_came(&d->steps_search, steps, bytes, ns);
+	end_search(d, used);
+}
+
+void device_answered_small(struct device *d, uint64_t took, uint64_t now)
+{
+	uint32_t used;
+
+	lock_take(&d->evidence_lock);
+	used = step_search_used(&d->steps_search);
+	step_search_small(&d->steps_search, took, now);
+	end_search(d, used);
 }

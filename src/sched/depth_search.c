@@ -149,7 +149,8 @@ bool depth_search_other(struct depth_search *s)
 
 	s->tried = s->coming = 0;
 	s->rate = s->before = s->usual = 0;
-	s->others = s->since = 0;
+	s->others = s->since = s->waited = 0;
+	s->pause = SEARCH_PAUSE_MIN;
 	begin(s, true);
 	return depth_search_depth(s) != before;
 }

@@ -98,7 +98,7 @@ static inline uint64_t depth_search_chunk(const struct depth_search *s, uint64_t
 			: s->tried || s->coming ? SEARCH_CHUNK
 						: UINT64_MAX;
 
-	if (streams < depth && !s->coming && most < request)
+	if (!s->coming && most < request)
 		most = request;
 
 	return len < most ? len : most;

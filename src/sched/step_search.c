@@ -17,7 +17,6 @@ static void begin_trial(struct step_search *s)
 
 static void won(struct step_search *s)
 {
-	s->told = true;
 	s->used = other(s);
 	s->lost = 0;
 	if (other(s) == 0 || other(s) > STEP_MAX)
@@ -27,7 +26,6 @@ static void won(struct step_search *s)
 
 static void lost(struct step_search *s)
 {
-	s->told = true;
 	s->quiet = STEP_QUIET;
 	for (uint32_t i = 0; i < s->lost; i++)
 		s->quiet *= STEP_BACK_OFF;
@@ -83,6 +81,7 @@ static void judge(struct step_search *s)
 	ratio = usual(a) * other(s) / (usual(b) * step_search_used(s));
 	if (!is_clear(n, ratio, limit))
 		return;
+	s->told = true;
 	if (ratio > limit)
 		won(s);
 	else

@@ -61,7 +61,7 @@ struct step_search {
 	bool told;	/* small reads tell no more */
 	uint64_t unit;	/* bytes of a step, in the present trial; 0: not yet */
 	struct step_times as_used, tried;
-	uint32_t smalls;     /* small reads, until there was a trial, or they told */
+	uint32_t smalls;     /* small reads, until a trial was decided, or they told */
 	uint64_t small_busy; /* ns, that one of them at least was under way */
 	uint64_t small_upto; /* ns: up to where that was counted */
 };

@@ -199,6 +199,20 @@ static void test_another_cluster_is_found_out_anew(void **state)
 	assert_int_equal(s.used, 1);
 }
 
+/* Requests become longer: what was found before says nothing, and is looked for soon. */
+static void test_other_requests_are_another_cluster(void **state)
+{
+	run(one_disk, 4 * GIB);
+	assert_int_equal(s.pause, SEARCH_PAUSE_MAX);
+	while (s.tried == 0)
+		run(one_disk, STEP);
+	assert_true(depth_search_other(&s));
+	assert_int_equal(depth_search_depth(&s), 1);
+	assert_false(depth_search_other(&s));
+	run(latency, 128 * MIB);
+	assert_true(s.used >= 4);
+}
+
 static void test_pauses_do_not_count(void **state)
 {
 	for (int i = 0; i < 1000; i++) {
@@ -233,6 +247,7 @@ int main(void)
 		TEST(test_threads_that_overtake_each_other),
 		TEST(test_a_slow_reader_leaves_the_lowest),
 		TEST(test_another_cluster_is_found_out_anew),
+		TEST(test_other_requests_are_another_cluster),
 		TEST(test_pauses_do_not_count),
 		TEST(test_never_beyond_the_bound),
 	};

@@ -137,6 +137,16 @@ static void test_never_beyond_what_is_asked(void **state)
 	assert_int_equal(s.used, 2);
 }
 
+/* So they do where no request could be judged before. */
+static void test_small_reads_tell_later(void **state)
+{
+	for (unsigned int i = 0; i < 10 * STEP_PATIENCE; i++)
+		step_search_next(&s, STEP_MAX);
+	assert_true(s.lost > 0);
+	small_reads(16, MSEC / 4);
+	assert_int_equal(s.used, 4);
+}
+
 static void test_small_reads_tell_at_once(void **state)
 {
 	small_reads(16, MSEC / 4);
@@ -209,6 +219,7 @@ int main(void)
 		TEST(test_another_cluster_is_found_out_anew),
 		TEST(test_short_chunks_have_no_trials),
 		TEST(test_small_reads_tell_at_once),
+		TEST(test_small_reads_tell_later),
 		TEST(test_small_reads_may_be_wrong),
 		TEST(test_others_seldom_decide),
 		TEST(test_steps_of_two_lengths),
