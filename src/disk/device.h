@@ -85,8 +85,8 @@ struct device {
 	struct seek_evidence evidence;
 	struct access_order records;	 /* of records a step apart */
 	struct access_together together; /* ... one by one, or several at once */
-	struct depth_search search;	 /* of a cluster */
-	struct step_search steps_search; /* ... */
+	struct depth_search search;	 /* of a cluster: how many at once */
+	struct step_search steps_search; /* ... how long its requests are */
 	struct meter_delay delay;	 /* of a cluster; sampled by the price thread */
 	struct dispatcher dispatcher;
 	struct price_board prices;	   /* what its use costs */
@@ -202,8 +202,10 @@ struct device *device_use_cluster(unsigned int minor, const struct device_settin
 				  _Atomic uint64_t *devices, int *err);
 /* BYTES came from the cluster D at NOW, by a prefetch: its depth may change. Not with a lock. */
 void device_brought(struct device *d, uint64_t bytes, uint64_t now);
-/* Bytes that a chunk of D's which begins now should have at most, where the dispatcher says LEN, and Prefetch_Step
- * STEP. Not with a lock. */
+/*
+ * Bytes that a chunk of D's which begins now should have at most, where the dispatcher says LEN, and Prefetch_Step STEP. Not
+ * with a lock.
+ */
 uint64_t device_chunk(struct device *d, uint64_t len, uint64_t step);
 /*
  * Bytes of its next request, where Prefetch_Step says STEP: *STEPS times that; 0: it is no cluster, and nothing is to be

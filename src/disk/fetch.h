@@ -66,8 +66,8 @@ struct fetch_chunk {
 	bool beside;   /* others are at the device with it */
 	bool came;     /* its last step came from the device */
 	bool goes_on;  /* ... and nothing else since, as far as is known here */
-	bool pure; /* it did, where the one before it had ended, all of it, and nothing else was under way */
-	struct { /* what the device was asked for at BEGUN (ns), as far as windows.end */
+	bool pure; /* it did, all of it, where the one before it had ended, with no chunk beside it */
+	struct {   /* what the device was asked for at BEGUN (ns), as far as windows.end */
 		uint64_t begun, len;
 		uint64_t there; /* but for what was in memory up to this offset */
 		uint32_t seeks; /* that it takes; 0: what it takes says nothing */

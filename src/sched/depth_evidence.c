@@ -286,9 +286,9 @@ void depth_evidence_read(struct depth_evidence *e, uint32_t running, uint32_t ou
 {
 	depth_evidence_pass(e, running, now);
 	if (e->probing) {
+		/* else they go one by one, or all at once, and their order does not tell */
 		if (outstanding > 1 && ++e->reads == DEPTH_WINDOW)
-			end_probing(
-				e); /* they go one by one, or all at once: their order does not tell */
+			end_probing(e);
 		return;
 	}
 	put_off(e, now);

@@ -100,7 +100,6 @@ static inline uint64_t depth_search_chunk(const struct depth_search *s, uint64_t
 
 	if (!s->coming && most < request)
 		most = request;
-
 	return len < most ? len : most;
 }
 /* A chunk of LEN bytes begins. True: the depth is another one. */

@@ -10,8 +10,8 @@
  *                 '---- four of each ----' twice as fast: used, and on it goes
  *
  * The double wins with STEP_GAIN times the rate, the half with STEP_KEEP. What has lost is tried again ever more rarely, by
- * turns the double and the half. Of each the slowest and the fastest quarter do not count. A trial that has not been decided after
- * STEP_PATIENCE requests, for chunks are too short, or others were on their way beside them, is lost.
+ * turns the double and the half. Of each the slowest and the fastest quarter do not count. A trial that has not been
+ * decided after STEP_PATIENCE requests, for chunks are too short, or others were on their way beside them, is lost.
  *
  * At first clients' small reads tell. Of those that are at the cluster together each takes less than STEP_CHEAP, which no
  * single disk can do: then long ones are used at once, and shorter ones have to show that they are as good.
