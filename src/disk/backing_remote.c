@@ -233,10 +233,11 @@ static void remote_answered(struct backing *b, uint64_t offset, uint64_t len, bo
 			    uint64_t took)
 {
 	struct remote *r = remote_of(b);
+	enum delay_kind kind = delay_kind_of_read(len);
 
 	if (!resident)
-		meter_delay_add(&b->device->delay, delay_kind_of_read(len), took);
-	if (!resident && delay_kind_of_read(len) == DELAY_SMALL)
+		meter_delay_add(&b->device->evidence.delay, kind, took);
+	if (!resident && kind == DELAY_SMALL)
 		device_answered_small(b->device, took, now_of(b));
 	if (r->f.keep != NULL)
 		return;
@@ -338,7 +339,8 @@ static ssize_t read_one(struct dispatcher *d, struct remote *r, char *buffer, si
 	if (!remote_prefetches(&r->base, begun, true))
 		return 0; /* by what was heard a moment ago */
 	got = read_watched(r, buffer, len, offset);
-	meter_delay_add(&r->base.device->delay, delay_kind_of_read(len), dispatcher_now(d) - begun);
+	meter_delay_add(&r->base.device->evidence.delay, delay_kind_of_read(len),
+			dispatcher_now(d) - begun);
 	if (got < 0)
 		self_check_failed(&r->check, dispatcher_now(d));
 	if (got <= 0)

@@ -153,7 +153,7 @@ static void take(struct device *d, dev_t dev, const struct device_settings *s)
 	init_mode(&d->mode, dev, s->depth);
 	atomic_store(&d->cluster, d->mode.cluster);
 	ask_drive(d);
-	device_forget_evidence(d);
+	device_evidence_forget(&d->evidence);
 	apply_mode(d);
 	say_taken(d, s);
 }
@@ -183,7 +183,7 @@ static struct device *append(dev_t dev, const struct device_settings *s, int *er
 		free(d);
 		return NULL;
 	}
-	lock_init(&d->evidence_lock, LOCK_LEAF);
+	lock_init(&d->evidence.lock, LOCK_LEAF);
 	take(d, dev, s);
 	share(d);
 	table.device[table.n++] = d;
@@ -386,7 +386,7 @@ void device_stop_all(void)
 	table.stopped = false;
 	lock_take(&table.lock);
 	for (unsigned int i = 0; i < table.n; i++) {
-		lock_fini(&table.device[i]->evidence_lock);
+		lock_fini(&table.device[i]->evidence.lock);
 		client_board_fini(&table.device[i]->client_prices);
 		free(table.device[i]);
 	}

@@ -14,19 +14,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "disk/device_evidence.h"
 #include "disk/device_mode.h"
 #include "disk/drive_queue.h"
 #include "disk/extents.h"
 #include "disk/learnt.h"
-#include "disk/seek_evidence.h"
-#include "sched/access_order.h"
-#include "sched/access_together.h"
 #include "pricing/board.h"
 #include "pricing/client_board.h"
-#include "pricing/meter_delay.h"
-#include "sched/depth_search.h"
 #include "sched/dispatcher.h"
-#include "sched/step_search.h"
 
 #define DEVICES_MAX 64
 
@@ -81,13 +76,7 @@ struct device {
 	struct device_fsyncs fsyncs;   /* of what had none */
 	uint32_t fsyncs_seen;	       /* that were over, at the last look */
 	_Atomic uint64_t brought;      /* bytes that came from a cluster into its client's cache */
-	struct lock evidence_lock;     /* a leaf; of: */
-	struct seek_evidence evidence;
-	struct access_order records;	 /* of records a step apart */
-	struct access_together together; /* ... one by one, or several at once */
-	struct depth_search search;	 /* of a cluster: how many at once */
-	struct step_search steps_search; /* ... how long its requests are */
-	struct meter_delay delay;	 /* of a cluster; sampled by the price thread */
+	struct device_evidence evidence;
 	struct dispatcher dispatcher;
 	struct price_board prices;	   /* what its use costs */
 	struct client_board client_prices; /* ... clients that have used it much or little */
@@ -248,8 +237,6 @@ void device_learnt(struct device *d, struct learnt *l);
 void device_restore(struct device *d, const struct learnt *l);
 /* It is another disk than it was: all that was found out is void. */
 void device_forget(struct device *d);
-/* ... of it, what lies under the lock of the evidence: of its seeks, of records a step apart, of a cluster. */
-void device_forget_evidence(struct device *d);
 /* Its seeks cost next to nothing, or do: as far as it may be learnt of it. True: that is new. */
 bool device_set_seeks_free(struct device *d, bool are_free);
 /* Whether it rotates is asked again. Not with a lock. */

@@ -7,18 +7,18 @@ void device_learnt(struct device *d, struct learnt *l)
 	dispatcher_learnt(&d->dispatcher, &l->queue);
 	if (atomic_load(&d->learns) != DEVICE_LEARNS_NOTHING)
 		l->seeks_free = atomic_load(&d->learns) == DEVICE_LEARNS_DEAR;
-	lock_take(&d->evidence_lock);
-	l->returns = d->evidence.returns;
-	lock_drop(&d->evidence_lock);
+	lock_take(&d->evidence.lock);
+	l->returns = d->evidence.seeks.returns;
+	lock_drop(&d->evidence.lock);
 }
 
 void device_restore(struct device *d, const struct learnt *l)
 {
 	dispatcher_restore(&d->dispatcher, &l->queue);
-	lock_take(&d->evidence_lock);
-	for (uint32_t n = d->evidence.returns; n < l->returns && n < SEEKS_RETURNS_MAX; n++)
-		seek_evidence_returned(&d->evidence);
-	lock_drop(&d->evidence_lock);
+	lock_take(&d->evidence.lock);
+	for (uint32_t n = d->evidence.seeks.returns; n < l->returns && n < SEEKS_RETURNS_MAX; n++)
+		seek_evidence_returned(&d->evidence.seeks);
+	lock_drop(&d->evidence.lock);
 	if (l->seeks_free)
 		device_set_seeks_free(d, true);
 }
@@ -27,7 +27,7 @@ void device_forget(struct device *d)
 {
 	dispatcher_forget_cost(&d->dispatcher);
 	atomic_store(&d->spoilt, false);
-	device_forget_evidence(d);
+	device_evidence_forget(&d->evidence);
 	device_set_seeks_free(d, false);
 	device_ask_kind(d);
 }

@@ -14,10 +14,10 @@ static enum device_learns weigh(struct device *d, const struct seek_sample *s, d
 {
 	enum device_learns verdict;
 
-	lock_take(&d->evidence_lock);
-	verdict = seek_evidence_add(&d->evidence, s);
-	*mean = d->evidence.mean;
-	lock_drop(&d->evidence_lock);
+	lock_take(&d->evidence.lock);
+	verdict = seek_evidence_add(&d->evidence.seeks, s);
+	*mean = d->evidence.seeks.mean;
+	lock_drop(&d->evidence.lock);
 	return verdict;
 }
 
@@ -26,9 +26,9 @@ static void learn(struct device *d, enum device_learns what, double mean)
 	if (!device_set_seeks_free(d, what == DEVICE_LEARNS_FREE))
 		return;
 	if (what == DEVICE_LEARNS_DEAR) {
-		lock_take(&d->evidence_lock);
-		seek_evidence_returned(&d->evidence);
-		lock_drop(&d->evidence_lock);
+		lock_take(&d->evidence.lock);
+		seek_evidence_returned(&d->evidence.seeks);
+		lock_drop(&d->evidence.lock);
 	}
 	log_line(LOG_LEVEL_EVENT,
 		 "device %u:%u says it rotates, and a seek costs %.2f ms: treated as %s",

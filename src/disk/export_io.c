@@ -368,7 +368,7 @@ void export_io_wrote(struct export_io *io, uint64_t len, bool stable, uint64_t t
 		struct device *d = device_nth((unsigned int)__builtin_ctzll(left));
 
 		if (d != NULL && device_joins_only(d))
-			meter_delay_add(&d->delay, delay_kind_of_write(len, stable), took);
+			meter_delay_add(&d->evidence.delay, delay_kind_of_write(len, stable), took);
 	}
 }
 

@@ -46,18 +46,18 @@ static unsigned int next_of(struct device *device, const struct batch *b, int la
 {
 	unsigned int next;
 
-	lock_take(&device->evidence_lock);
-	next = access_order_next(&device->records, b->left, last);
-	lock_drop(&device->evidence_lock);
+	lock_take(&device->evidence.lock);
+	next = access_order_next(&device->evidence.records, b->left, last);
+	lock_drop(&device->evidence.lock);
 	return next;
 }
 
 static void observe_record(struct device *device, const struct prefetch *p, int last, int next,
 			   uint64_t took)
 {
-	lock_take(&device->evidence_lock);
-	access_order_observe(&device->records, p->plan.step, last, next, took);
-	lock_drop(&device->evidence_lock);
+	lock_take(&device->evidence.lock);
+	access_order_observe(&device->evidence.records, p->plan.step, last, next, took);
+	lock_drop(&device->evidence.lock);
 }
 
 /* The one behind LAST, by the order, that is not there: it is not left any more. -1: none is. */
@@ -236,10 +236,11 @@ static bool goes_together(struct prefetch *p, unsigned int n, bool *trial)
 
 	if (!backing_begins(p->backing))
 		return *trial = false;
-	lock_take(&device->evidence_lock);
-	used = device->together.together;
-	together = n < ACCESS_RUN ? used : access_together_next(&device->together, p->plan.step);
-	lock_drop(&device->evidence_lock);
+	lock_take(&device->evidence.lock);
+	used = device->evidence.together.together;
+	together = n < ACCESS_RUN ? used
+				  : access_together_next(&device->evidence.together, p->plan.step);
+	lock_drop(&device->evidence.lock);
 	*trial = together != used;
 	return together;
 }
@@ -248,9 +249,10 @@ static void observe_run(struct prefetch *p, const struct batch *b, bool together
 {
 	struct device *device = p->backing->device;
 
-	lock_take(&device->evidence_lock);
-	access_together_observe(&device->together, p->plan.step, together, b->brought, b->service);
-	lock_drop(&device->evidence_lock);
+	lock_take(&device->evidence.lock);
+	access_together_observe(&device->evidence.together, p->plan.step, together, b->brought,
+				b->service);
+	lock_drop(&device->evidence.lock);
 }
 
 /* A run of them, in the way in which the device is faster; false: not all. */

@@ -51,7 +51,7 @@ static void look_at_queue(void *arg, unsigned int n, struct disk_sample *now)
 	now->waiting = s.queued[SCHED_DEMAND] + s.queued[SCHED_PREFETCH];
 	now->running = s.running;
 	if (device_joins_only(d))
-		now->longer = meter_delay_sample(&d->delay, clock_now());
+		now->longer = meter_delay_sample(&d->evidence.delay, clock_now());
 	for (int i = 0; i < SCHED_CLASSES; i++)
 		now->ended += s.counted.served[i];
 }

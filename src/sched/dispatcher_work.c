@@ -247,8 +247,8 @@ static void serve(struct dispatcher *d, struct sched_req *r)
 	now = dispatcher_sign(d, r);
 	full = drive_reads_is_full(&d->drive);
 	end(d, r, now, &woken);
-	if (full && !drive_reads_is_full(
-			    &d->drive)) /* this thread looks for the next one when R is answered */
+	/* this thread looks for the next one when R is answered */
+	if (full && !drive_reads_is_full(&d->drive))
 		dispatcher_wake(d);
 	finish(d, r, now, &woken);
 }

@@ -8,6 +8,12 @@ static uint32_t other(const struct step_search *s)
 	return s->down ? step_search_used(s) / 2 : step_search_used(s) * 2;
 }
 
+/* Whether there is nothing on that side. */
+static bool is_at_end(const struct step_search *s)
+{
+	return other(s) == 0 || other(s) > STEP_MAX;
+}
+
 static void begin_trial(struct step_search *s)
 {
 	s->turn = 0;
@@ -19,7 +25,7 @@ static void won(struct step_search *s)
 {
 	s->used = other(s);
 	s->lost = 0;
-	if (other(s) == 0 || other(s) > STEP_MAX)
+	if (is_at_end(s))
 		s->quiet = STEP_QUIET;
 	begin_trial(s);
 }
@@ -44,7 +50,7 @@ uint32_t step_search_next(struct step_search *s, uint32_t max)
 	} else if (s->turn == STEP_PATIENCE) {
 		lost(s);
 	} else {
-		if (s->turn == 0 && (other(s) == 0 || other(s) > STEP_MAX))
+		if (s->turn == 0 && is_at_end(s))
 			s->down = !s->down;
 		if (s->turn++ % 2 != 0 && other(s) <= max)
 			steps = other(s);
@@ -66,26 +72,27 @@ static double usual(const struct step_times *t)
 /* Whether it can be told by now; both have N requests at least. */
 static bool is_clear(uint32_t n, double ratio, double limit)
 {
-	return n >= STEP_PAIRS * STEP_LONGER ||
-	       (n >= STEP_PAIRS && (ratio < limit - STEP_NEAR || ratio > limit + STEP_NEAR));
+	return n >= STEP_TIMES || ratio < limit - STEP_NEAR || ratio > limit + STEP_NEAR;
 }
 
-static void judge(struct step_search *s)
+/* True: the challenger has won. */
+static bool judge(struct step_search *s)
 {
 	const struct step_times *a = &s->as_used, *b = &s->tried;
 	uint32_t n = a->n < b->n ? a->n : b->n;
 	double limit = s->down ? STEP_KEEP : STEP_GAIN, ratio;
 
 	if (n < STEP_PAIRS)
-		return;
+		return false;
 	ratio = usual(a) * other(s) / (usual(b) * step_search_used(s));
 	if (!is_clear(n, ratio, limit))
-		return;
+		return false;
 	s->told = true;
 	if (ratio > limit)
 		won(s);
 	else
 		lost(s);
+	return ratio > limit;
 }
 
 static void add(struct step_times *t, uint64_t ns)
@@ -99,31 +106,34 @@ static void add(struct step_times *t, uint64_t ns)
 	t->ns[i] = ns;
 }
 
-void step_search_came(struct step_search *s, uint32_t steps, uint64_t bytes, uint64_t ns)
+bool step_search_came(struct step_search *s, uint32_t steps, uint64_t bytes, uint64_t ns)
 {
 	if (s->quiet || !steps || !ns || (steps != step_search_used(s) && steps != other(s)))
-		return;
+		return false;
 	if (!s->unit)
 		s->unit = bytes / steps;
 	if (bytes != s->unit * steps)
-		return; /* of another export, whose steps are not as long */
+		return false; /* of another export, whose steps are not as long */
 	add(steps == other(s) ? &s->tried : &s->as_used, ns);
-	judge(s);
+	return judge(s);
 }
 
-void step_search_small(struct step_search *s, uint64_t took, uint64_t now)
+bool step_search_small(struct step_search *s, uint64_t took, uint64_t now)
 {
 	uint64_t from = now - took;
+	bool longer;
 
 	if (s->told || took < STEP_LOCAL || now <= s->small_upto)
-		return;
+		return false;
 	s->small_busy += now - (from > s->small_upto ? from : s->small_upto);
 	s->small_upto = now;
 	if (++s->smalls < STEP_SMALLS || (double)s->small_busy >= STEP_CHEAP * s->smalls)
-		return;
+		return false;
+	longer = step_search_used(s) != STEP_MAX;
 	s->told = true;
 	s->used = STEP_MAX;
 	s->down = true;
 	s->quiet = STEP_QUIET;
 	begin_trial(s);
+	return longer;
 }

@@ -75,11 +75,11 @@ static inline uint32_t step_search_used(const struct step_search *s)
 uint32_t step_search_next(struct step_search *s, uint32_t max);
 /*
  * One of STEPS times Prefetch_Step, BYTES, took NS; it went on where the one before it had ended, and all of it came from
- * the cluster.
+ * the cluster. True: requests have another length from now on.
  */
-void step_search_came(struct step_search *s, uint32_t steps, uint64_t bytes, uint64_t ns);
+bool step_search_came(struct step_search *s, uint32_t steps, uint64_t bytes, uint64_t ns);
 
-/* A small read of a client took TOOK ns at the cluster, until NOW. */
-void step_search_small(struct step_search *s, uint64_t took, uint64_t now);
+/* A small read of a client took TOOK ns at the cluster, until NOW. True: as above. */
+bool step_search_small(struct step_search *s, uint64_t took, uint64_t now);
 
 #endif

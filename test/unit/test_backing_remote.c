@@ -160,7 +160,7 @@ static void test_a_read_that_sleeps_is_woken(void **state)
 static void test_what_writes_took_is_the_clusters(void **state)
 {
 	struct backing *b = get_remote();
-	struct meter_delay *m = &b->device->delay;
+	struct meter_delay *m = &b->device->evidence.delay;
 
 	export_io_wrote(io, MIB, true, 7 * MSEC);
 	assert_int_equal(m->kind[delay_kind_of_write(MIB, true)].judged.n, 1);

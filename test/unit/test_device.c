@@ -396,23 +396,23 @@ static void test_another_kind_under_the_same_number(void **state)
 static void learn_angles(struct device *d)
 {
 	for (int i = 1; i < 20; i++)
-		access_order_observe(&d->records, MIB, i - 1, i, 6 * MSEC + 10);
+		access_order_observe(&d->evidence.records, MIB, i - 1, i, 6 * MSEC + 10);
 	for (int i = 0; i < 2; i++)
-		access_together_observe(&d->together, MIB, i == 1, ACCESS_RUN, MSEC);
-	assert_int_equal(d->records.step, MIB);
-	assert_true(access_phase_expect(&d->records.phase, 2) > 0);
-	assert_int_equal(d->together.step, MIB);
+		access_together_observe(&d->evidence.together, MIB, i == 1, ACCESS_RUN, MSEC);
+	assert_int_equal(d->evidence.records.step, MIB);
+	assert_true(access_phase_expect(&d->evidence.records.phase, 2) > 0);
+	assert_int_equal(d->evidence.together.step, MIB);
 }
 
 static void assert_no_angles(const struct device *d)
 {
-	assert_int_equal(d->records.step, 0);
+	assert_int_equal(d->evidence.records.step, 0);
 	for (int i = 0; i < 2 * ACCESS_PIECES; i++)
-		assert_true(d->records.ns[i] == 0);
+		assert_true(d->evidence.records.ns[i] == 0);
 	for (int i = 1; i < ACCESS_PIECES; i++)
-		assert_true(access_phase_expect(&d->records.phase, i) == 0);
-	assert_int_equal(d->together.step, 0);
-	assert_true(d->together.ns == 0);
+		assert_true(access_phase_expect(&d->evidence.records.phase, i) == 0);
+	assert_int_equal(d->evidence.together.step, 0);
+	assert_true(d->evidence.together.ns == 0);
 }
 
 /* Where its pieces lie, and whether it has arms or a queue, is another for another disk, of the same step too. */
@@ -466,6 +466,43 @@ static void test_a_clusters_depth(void **state)
 	assert_int_equal(device_chunk(c, 16 * MIB, 512 * KIB), SEARCH_PIECE);
 	bring(c, &at, 2); /* no faster */
 	assert_int_equal(device_depth(c), 1);
+}
+
+/* A cluster's small reads, or a trial of two lengths, have its requests longer; a trial of the depth ends with that. */
+static void test_a_clusters_requests(void **state)
+{
+	struct export_settings s = host_settings(0);
+	uint64_t at = SEC;
+	struct device *d, *c;
+	uint32_t steps;
+	int err = 0;
+
+	kernel_says(DEV, true, 0);
+	d = use(DEV, 0);
+	c = device_use_cluster(1, &s.device, &devices, &err);
+	assert_non_null(c);
+	atomic_store(&c->dispatcher.streams, 4);
+	assert_int_equal(device_step(d, 512 * KIB, &steps), 512 * KIB);
+	assert_int_equal(steps, 0);
+	assert_int_equal(device_step(c, 512 * KIB, &steps), 512 * KIB);
+	assert_int_equal(steps, 1);
+	bring(c, &at, 1 + SEARCH_PAUSE_MIN);
+	device_began(c, SEARCH_CHUNK);
+	assert_int_equal(device_depth(c), 2);
+	for (uint64_t i = 0; i < STEP_SMALLS; i++)
+		device_answered_small(c, 2 * MSEC, at + i * MSEC / 4);
+	assert_int_equal(device_depth(c), 1);
+	assert_int_equal(device_step(c, 512 * KIB, &steps), 512 * KIB * STEP_MAX);
+	assert_int_equal(steps, STEP_MAX);
+	assert_int_equal(device_step(c, 8 * MIB, &steps), 8 * MIB); /* a buffer has no more */
+	assert_int_equal(steps, 1);
+	device_forget(c);
+	for (unsigned int i = 0; i < 2 * STEP_PAIRS; i++) {
+		uint64_t bytes = device_step(c, 512 * KIB, &steps);
+
+		device_stepped(c, steps, bytes, 2 * MSEC);
+	}
+	assert_int_equal(device_step(c, 512 * KIB, &steps), MIB);
 }
 
 /* Nothing is tried of a disk, nor of a cluster whose depth is configured. */
@@ -616,6 +653,7 @@ int main(void)
 		TEST(test_another_kind_under_the_same_number),
 		TEST(test_another_disk_has_no_angles),
 		TEST(test_a_clusters_depth),
+		TEST(test_a_clusters_requests),
 		TEST(test_no_other_depth_is_tried),
 		TEST(test_threads_and_memory_that_are_not_there),
 		TEST(test_prices),

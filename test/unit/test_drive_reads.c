@@ -292,8 +292,8 @@ static void test_one_is_at_hand(void **state)
 	assert_int_equal(drive_reads_there(&d, q), 8); /* and is asked */
 	assert_false(drive_reads_one_at_hand(&d, q));
 	assert_int_equal(drive_reads_together(&d, q), 8);
-	submit(&chunk, SCHED_PREFETCH, 2, 0,
-	       MIB); /* a chunk waits, which small reads are never beside */
+	/* a chunk waits, which small reads are never beside */
+	submit(&chunk, SCHED_PREFETCH, 2, 0, MIB);
 	assert_int_equal(drive_reads_there(&d, q), 8);
 	assert_int_equal(drive_reads_together(&d, q), 8);
 	while (q->queued)

@@ -471,7 +471,7 @@ static struct readahead_plan plan_of_records(bool together_now)
 	}
 	assert_int_equal(plan.record, 16 * KIB);
 	assert_true(plan.len / plan.step >= ACCESS_RUN);
-	b->device->together =
+	b->device->evidence.together =
 		(struct access_together){.together = together_now, .quiet = UINT32_MAX};
 	atomic_store(&begun, 0);
 	atomic_store(&together, 0);
