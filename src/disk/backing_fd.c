@@ -16,8 +16,8 @@
  */
 #define APART_TRIES 8
 #define APART_PAUSE 5000000
-#define APART_TIME  UINT64_C(200000000)
-#define APART_WAIT  CLOCK_SECOND
+#define APART_TIME  CLOCK_SECOND
+#define APART_WAIT  (2 * CLOCK_SECOND)
 /* So many of a folio's parts are looked at for one that can be read. */
 #define FOLIO_PARTS 4
 /* A descriptor for replies that could not be had is asked for again after this (ns). */
@@ -134,14 +134,15 @@ static ssize_t read_dropped(struct backing *b, int fd, uint64_t from, uint64_t f
 
 /*
  * What could not be read, perhaps only for it lies in one folio of FOLIO bytes with a bad sector, is read again without
- * that: until those have gone who wait for it. Where others of its bytes can be read, or there is no such folio, what
- * failed is bad itself, and is not tried again. A drive may take seconds to fail: then it is tried once. DROPPED:
- * b->dropped before it failed.
+ * that: until those have gone who wait for it. Where others of its bytes can be read, there is no such folio, or no more:
+ * who fetches ahead drops it too. Then it is read once more, and what fails is bad itself. A drive may take seconds to
+ * fail: then it is tried once. DROPPED: b->dropped before it failed.
  */
 static ssize_t read_apart(struct backing *b, int fd, uint64_t folio, uint32_t dropped,
 			  const struct iovec *iov, int n, uint64_t offset)
 {
 	uint64_t until, from = offset - offset % folio;
+	bool apart = false;
 	ssize_t got = -1;
 
 	if (!begin_apart(b)) {
@@ -151,12 +152,14 @@ static ssize_t read_apart(struct backing *b, int fd, uint64_t folio, uint32_t dr
 	until = clock_now() + APART_TIME;
 	if (atomic_load(&b->dropped) != dropped)
 		got = read_at(fd, iov, n, offset);
-	for (int i = 0; got < 0 && i < APART_TRIES; i++) {
+	for (int i = 0; got < 0 && !apart && i < APART_TRIES; i++) {
 		if (i > 0)
 			pause_apart();
-		if ((i > 0 && clock_now() >= until) || is_apart(fd, from, folio, offset, until))
+		if (i > 0 && clock_now() >= until)
 			break;
-		got = read_dropped(b, fd, from, folio, iov, n, offset);
+		apart = is_apart(fd, from, folio, offset, until);
+		got = apart ? read_at(fd, iov, n, offset)
+			    : read_dropped(b, fd, from, folio, iov, n, offset);
 	}
 	atomic_store(&b->apart, false);
 	return got;

@@ -115,6 +115,18 @@ static void test_what_shares_a_folio_is_read_without_it(void **state)
 	close_one(&f, b);
 }
 
+/* ... also if who fetches ahead drops it, after the READ has failed. */
+static void test_what_another_drops_meanwhile_is_read(void **state)
+{
+	struct host_file f;
+	struct backing *b = open_one(&f, "a");
+
+	spoil(b, 2, MSEC);
+	assert_int_equal(read_one(b), 0);
+	assert_int_equal(atomic_load(&reads), 2);
+	close_one(&f, b);
+}
+
 /* Else each look at it would be one more READ's time at the disk, on a thread of Ganesha's. */
 static void test_what_a_drive_tries_for_seconds_is_tried_once_more(void **state)
 {
@@ -175,7 +187,7 @@ static void test_another_files_read_waits_for_nobody(void **state)
 	close_one(&g, b);
 }
 
-/* ... and who waits for one of the same file waits for a second. */
+/* ... and who waits for one of the same file waits for two seconds. */
 static void test_who_waits_for_a_slow_one_has_its_error(void **state)
 {
 	struct host_file f;
@@ -185,7 +197,7 @@ static void test_who_waits_for_a_slow_one_has_its_error(void **state)
 	spoil(b, 1000, MSEC);
 	t = read_and_keep(b);
 	assert_int_equal(read_one(b), EIO);
-	assert_in_range(atomic_load(&slept), 1, SEC + 10 * MSEC);
+	assert_in_range(atomic_load(&slept), 1, 2 * SEC + 10 * MSEC);
 	sem_post(&over);
 	assert_int_equal(end_of(t), EIO);
 	close_one(&f, b);
@@ -223,6 +235,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 	const struct CMUnitTest tests[] = {
 		TEST(test_what_shares_a_folio_is_read_without_it),
+		TEST(test_what_another_drops_meanwhile_is_read),
 		TEST(test_what_a_drive_tries_for_seconds_is_tried_once_more),
 		TEST(test_who_waited_reads_what_the_other_dropped),
 		TEST(test_another_files_read_waits_for_nobody),
