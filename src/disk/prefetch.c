@@ -201,7 +201,8 @@ static void start(struct dispatcher *d, struct prefetch *p)
 {
 	struct readahead_read at = {.now = dispatcher_now(d),
 				    .size = backing_refresh_size(p->backing),
-				    .client = p->req.flow.client};
+				    .client = p->req.flow.client,
+				    .promised = p->req.reserved};
 	struct readahead_tuning tuning;
 	struct readahead_plan next;
 

@@ -80,6 +80,7 @@ struct cursor {
 	uint8_t queued;	   /* chunks that are submitted and not yet started */
 	bool withheld : 1; /* the last chunk was not planned, for the price */
 	bool example : 1;  /* what is doubted of it tells what to expect of new files */
+	bool promised : 1; /* its reader was behind a floor */
 	bool repeats : 1;  /* its last read was of what was read before */
 	uint16_t account;  /* whose read it followed last: given_up.h */
 	uint16_t payer;	   /* while something is charged: the reader who holds it, of budget.h */

@@ -62,6 +62,16 @@ static bool may_wait_long(const struct cursor *c, const struct readahead_read *r
 	return read->kept != 0 && c->ra_end - c->next > c->next - c->start;
 }
 
+/*
+ * A chunk of C in a window of MAX that otherwise would be of CHUNK bytes. Who is behind a floor is served often and little
+ * at a time: two of his fit, for who comes to the end of one before the next one waits has lost his turn.
+ */
+static uint64_t two_if_promised(const struct readahead_tuning *t, const struct cursor *c,
+				uint64_t max, uint64_t chunk)
+{
+	return c->promised && chunk > max / 2 && max / 2 >= t->chunk_min ? max / 2 : chunk;
+}
+
 /* The limits in force for one cursor now: its share of the memory bounds its window. */
 static struct window_limits limits_now(struct readahead *ra, const struct readahead_tuning *t,
 				       const struct cursor *c, const struct readahead_read *read)
@@ -78,6 +88,7 @@ static struct window_limits limits_now(struct readahead *ra, const struct readah
 		l.max = reach;
 	if (l.chunk > reach / 2)
 		l.chunk = reach / 2;
+	l.chunk = two_if_promised(t, c, l.max, l.chunk);
 	if (l.init < 2 * l.chunk)
 		l.init = 2 * l.chunk; /* one chunk in flight, one behind it */
 	if (l.init > l.max)

@@ -47,6 +47,7 @@ class Bench:
 
     def load(self, what, clients, seconds):
         """{name: figures} of the clients, together for so long; None when something went wrong."""
+        control_client.settled()  # else what is on its way for the load before is in memory for this
         e2e.drop_caches()
         command = [self.path, "--port", str(self.server.port), "--mount-port",
                    str(self.server.mport), "--export", self.mount, "--dir", "files", "--work",

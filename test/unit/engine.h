@@ -14,7 +14,7 @@ struct engine {
 	uint32_t streams, reader;
 	uint16_t account;
 	double price;
-	bool brings, direct;
+	bool brings, direct, promised;
 };
 
 static inline struct engine *engine_make_limited(const char *heuristic,
@@ -112,7 +112,8 @@ static inline struct readahead_plan engine_start(struct engine *e,
 				    .tail = e->tail,
 				    .direct = e->direct,
 				    .price = e->price,
-				    .kept = e->kept};
+				    .kept = e->kept,
+				    .promised = e->promised};
 	struct readahead_plan next;
 
 	readahead_started(e->ra, &e->tuning, &e->counters, plan, &at, &next);
