@@ -128,7 +128,7 @@ struct backing {
 	/* Of a local one only. */
 	int fd;
 	_Atomic uint32_t folio;	  /* bytes of the largest that chunks are brought in; 0: pages */
-	_Atomic uint32_t dropped; /* times that one was, for what lies beside a bad sector */
+	_Atomic uint32_t dropped; /* grows whenever one is, for what lies beside a bad sector */
 	atomic_bool apart;	  /* a READ tries to drop one */
 	_Atomic int reply_fd;	  /* for clients' own reads: backing_read() */
 	_Atomic uint64_t reply_again; /* ns: it is not asked for sooner */
@@ -175,6 +175,8 @@ int backing_open_again(struct backing *b, int flags);
  * device; the caller has a use.
  */
 ssize_t backing_read(struct backing *b, const struct iovec *iov, int n, uint64_t offset);
+/* Drops [from, from + len) from memory, where a sector cannot be read, for who fails beside that. */
+void backing_evict(struct backing *b, uint64_t from, uint64_t len);
 /*
  * The same if all of it is in memory, without waiting and without counting as access; 0: it is not, or
  * cannot be read so. Needs no use: under RCU (common/rcu.h).

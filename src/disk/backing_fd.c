@@ -16,7 +16,7 @@
  */
 #define APART_TRIES 8
 #define APART_PAUSE 5000000
-#define APART_TIME  CLOCK_SECOND
+#define APART_TIME  (CLOCK_SECOND / 2)
 #define APART_WAIT  (2 * CLOCK_SECOND)
 /* So many of a folio's parts are looked at for one that can be read. */
 #define FOLIO_PARTS 4
@@ -123,26 +123,24 @@ static bool begin_apart(struct backing *b)
 	return true;
 }
 
-/* Drops the folio at FROM, with what cannot be read, and reads without it. */
-static ssize_t read_dropped(struct backing *b, int fd, uint64_t from, uint64_t folio,
-			    const struct iovec *iov, int n, uint64_t offset)
+/* Counted before and after: a read that failed by it began before it was over. */
+void backing_evict(struct backing *b, uint64_t from, uint64_t len)
 {
-	posix_fadvise(fd, (off_t)from, (off_t)folio, POSIX_FADV_DONTNEED);
 	atomic_fetch_add(&b->dropped, 1);
-	return read_at(fd, iov, n, offset);
+	posix_fadvise(b->fd, (off_t)from, (off_t)len, POSIX_FADV_DONTNEED);
+	atomic_fetch_add(&b->dropped, 1);
 }
 
 /*
  * What could not be read, perhaps only for it lies in one folio of FOLIO bytes with a bad sector, is read again without
- * that: until those have gone who wait for it. Where others of its bytes can be read, there is no such folio, or no more:
- * who fetches ahead drops it too. Then it is read once more, and what fails is bad itself. A drive may take seconds to
- * fail: then it is tried once. DROPPED: b->dropped before it failed.
+ * that: until those have gone who wait for it. Where others of its bytes can be read, or there is no such folio, what
+ * failed is bad itself, and is not tried again, unless somebody has dropped one meanwhile. A drive may take seconds to
+ * fail: then nothing is tried after the first. WAS: b->dropped before it failed.
  */
-static ssize_t read_apart(struct backing *b, int fd, uint64_t folio, uint32_t dropped,
+static ssize_t read_apart(struct backing *b, int fd, uint64_t folio, uint32_t was,
 			  const struct iovec *iov, int n, uint64_t offset)
 {
 	uint64_t until, from = offset - offset % folio;
-	bool apart = false;
 	ssize_t got = -1;
 
 	if (!begin_apart(b)) {
@@ -150,16 +148,17 @@ static ssize_t read_apart(struct backing *b, int fd, uint64_t folio, uint32_t dr
 		return -1;
 	}
 	until = clock_now() + APART_TIME;
-	if (atomic_load(&b->dropped) != dropped)
-		got = read_at(fd, iov, n, offset);
-	for (int i = 0; got < 0 && !apart && i < APART_TRIES; i++) {
+	for (int i = 0; got < 0 && i < APART_TRIES; i++) {
 		if (i > 0)
 			pause_apart();
 		if (i > 0 && clock_now() >= until)
 			break;
-		apart = is_apart(fd, from, folio, offset, until);
-		got = apart ? read_at(fd, iov, n, offset)
-			    : read_dropped(b, fd, from, folio, iov, n, offset);
+		if (atomic_load(&b->dropped) == was && !is_apart(fd, from, folio, offset, until))
+			backing_evict(b, from, folio);
+		if (atomic_load(&b->dropped) == was)
+			break;
+		was = atomic_load(&b->dropped);
+		got = read_at(fd, iov, n, offset);
 	}
 	atomic_store(&b->apart, false);
 	return got;

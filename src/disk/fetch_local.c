@@ -140,7 +140,7 @@ static void split_folio(struct backing *b, uint64_t window, uint64_t bad)
 {
 	uint64_t folio = kernel_windows_folio(window), from = bad - bad % folio;
 
-	posix_fadvise(b->fd, (off_t)from, (off_t)folio, POSIX_FADV_DONTNEED);
+	backing_evict(b, from, folio);
 	posix_fadvise(b->fd, (off_t)from, (off_t)folio, POSIX_FADV_WILLNEED);
 }
 

@@ -202,7 +202,7 @@ static void start(struct dispatcher *d, struct prefetch *p)
 	struct readahead_read at = {.now = dispatcher_now(d),
 				    .size = backing_refresh_size(p->backing),
 				    .client = p->req.flow.client,
-				    .promised = p->req.reserved};
+				    .has_floor = p->req.has_floor};
 	struct readahead_tuning tuning;
 	struct readahead_plan next;
 

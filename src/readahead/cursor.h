@@ -80,12 +80,12 @@ struct cursor {
 	uint8_t queued;	   /* chunks that are submitted and not yet started */
 	bool withheld : 1; /* the last chunk was not planned, for the price */
 	bool example : 1;  /* what is doubted of it tells what to expect of new files */
-	bool promised : 1; /* its reader was behind a floor */
-	bool repeats : 1;  /* its last read was of what was read before */
-	uint16_t account;  /* whose read it followed last: given_up.h */
-	uint16_t payer;	   /* while something is charged: the reader who holds it, of budget.h */
-	uint16_t reader;   /* ... and readers.h */
-	uint64_t taken;	   /* bytes that were asked for ahead of it and read since, all in all */
+	bool has_floor : 1; /* its reader, when his last chunk went to the disk */
+	bool repeats : 1;   /* its last read was of what was read before */
+	uint16_t account;   /* whose read it followed last: given_up.h */
+	uint16_t payer;	    /* while something is charged: the reader who holds it, of budget.h */
+	uint16_t reader;    /* ... and readers.h */
+	uint64_t taken;	    /* bytes that were asked for ahead of it and read since, all in all */
 
 	/* In the pool: the pool's lock. */
 	TAILQ_ENTRY(cursor) link; /* free, probation or proven list */

@@ -231,7 +231,7 @@ static void reset(struct cursor *c, uint64_t offset, uint64_t now)
 	c->charged = c->doubted = c->taken = 0;
 	c->down = 0;
 	c->queued = 0;
-	c->withheld = c->example = c->promised = false;
+	c->withheld = c->example = c->has_floor = false;
 	c->way = WAY_FORWARD;
 	c->quiet = 0;
 	c->own = c->credited = 0;

@@ -62,16 +62,6 @@ static bool may_wait_long(const struct cursor *c, const struct readahead_read *r
 	return read->kept != 0 && c->ra_end - c->next > c->next - c->start;
 }
 
-/*
- * A chunk of C in a window of MAX that otherwise would be of CHUNK bytes. Who is behind a floor is served often and little
- * at a time: two of his fit, for who comes to the end of one before the next one waits has lost his turn.
- */
-static uint64_t two_if_promised(const struct readahead_tuning *t, const struct cursor *c,
-				uint64_t max, uint64_t chunk)
-{
-	return c->promised && chunk > max / 2 && max / 2 >= t->chunk_min ? max / 2 : chunk;
-}
-
 /* The limits in force for one cursor now: its share of the memory bounds its window. */
 static struct window_limits limits_now(struct readahead *ra, const struct readahead_tuning *t,
 				       const struct cursor *c, const struct readahead_read *read)
@@ -88,7 +78,6 @@ static struct window_limits limits_now(struct readahead *ra, const struct readah
 		l.max = reach;
 	if (l.chunk > reach / 2)
 		l.chunk = reach / 2;
-	l.chunk = two_if_promised(t, c, l.max, l.chunk);
 	if (l.init < 2 * l.chunk)
 		l.init = 2 * l.chunk; /* one chunk in flight, one behind it */
 	if (l.init > l.max)
@@ -134,6 +123,18 @@ static uint64_t grant(struct readahead *ra, const struct readahead_tuning *t, st
 	if (l->chunk > window)
 		l->chunk = window;
 	return window;
+}
+
+/*
+ * Who has a floor is served little at a time, and often: chunks of L so long that two of his fit in what is GRANTED. Who
+ * comes to the end of one before the next one waits has lost his turn.
+ */
+static void fit_two(const struct readahead_tuning *t, struct window_limits *l, uint64_t granted)
+{
+	uint64_t half = granted / 2 - granted / 2 % CHUNK_ALIGN;
+
+	if (l->chunk > half && half >= t->chunk_min)
+		l->chunk = half;
 }
 
 /*
@@ -245,6 +246,8 @@ static uint64_t length(struct readahead *ra, const struct readahead_tuning *t,
 		young_chunk(ra, &l, t, c, read, from);
 	window = t->rules->window ? t->rules->window(&l, c) : window_learnt(&l, c);
 	granted = grant(ra, t, c, read->price, &l, window);
+	if (c->has_floor)
+		fit_two(t, &l, granted);
 	len = granted ? window_next_chunk(&l, granted, c->next, from, end) : 0;
 	if (c->way == WAY_FORWARD && t->rules->lengths)
 		len = as_far_as_worth(ra, c, read, from, len);

@@ -289,7 +289,7 @@ void readahead_started(struct readahead *ra, const struct readahead_tuning *t,
 	if (!c)
 		return;
 	leave_queue(c);
-	c->promised |= read->promised;
+	c->has_floor = read->has_floor;
 	/* a reader that fell silent gets no more than what its window held */
 	if (c->run == plan->run && c->ra_end == end && c->ra_end >= c->next &&
 	    elapsed(c->used, read->now) < ra->idle_time) {

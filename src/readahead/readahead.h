@@ -83,7 +83,7 @@ void readahead_shorten(struct readahead *ra, struct readahead_counters *counters
  */
 bool readahead_may_shorten(struct readahead *ra, const struct readahead_plan *plan);
 /*
- * The chunk PLAN goes to the disk now. READ carries size, now, chunk, streams, price, kept and promised; *next
+ * The chunk PLAN goes to the disk now. READ carries size, now, chunk, streams, price, kept and has_floor; *next
  * receives the plan to submit behind it, if any.
  */
 void readahead_started(struct readahead *ra, const struct readahead_tuning *t,

@@ -2,8 +2,6 @@
 /* Window growth and chunk boundaries. See window.h. */
 #include "readahead/window.h"
 
-/* Chunks end on multiples of this, so that reads of common sizes do not straddle them. */
-#define CHUNK_ALIGN (64u << 10)
 /* A file longer than this many chunks finishes evenly anyway. */
 #define TAIL_CHUNKS 16
 /* The last chunk of a medium-sized file is this fraction of one. */

@@ -24,6 +24,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Chunks end on multiples of this, so that reads of common sizes do not straddle them. */
+#define CHUNK_ALIGN (64u << 10)
+
 struct window_limits {
 	uint64_t init, max; /* bytes */
 	uint64_t chunk;	    /* bytes of one chunk at present */

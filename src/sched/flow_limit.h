@@ -33,6 +33,12 @@ uint64_t flow_release_at(const struct sched_queue *q);
 const struct flow_node *flow_due(const struct sched_queue *q, const struct flow_node *after,
 				 uint64_t upto, uint64_t now);
 bool flow_behind_floor(const struct sched_flow *f, uint64_t now);
+/* Whether it has one in bytes, or its group: then it is served little at a time, and often. */
+static inline bool flow_has_floor(const struct sched_flow *f)
+{
+	return f->node.limit.floor[RATE_BYTES].rate != 0 ||
+	       f->group->node.limit.floor[RATE_BYTES].rate != 0;
+}
 /* Demand reads queued that may go. */
 static inline uint32_t flows_demands(const struct sched_queue *q)
 {

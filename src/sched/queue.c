@@ -227,6 +227,7 @@ static void start(struct sched_queue *q, struct sched_req *r, uint64_t now)
 	r->state = REQ_RUNNING;
 	r->started = r->sign = now;
 	r->reserved = flow_behind_floor(r->in, now);
+	r->has_floor = flow_has_floor(r->in);
 	clock_start(q, r, now);
 	r->in->stats.running++;
 	r->in->demands += r->class == SCHED_DEMAND;

@@ -14,7 +14,7 @@ struct engine {
 	uint32_t streams, reader;
 	uint16_t account;
 	double price;
-	bool brings, direct, promised;
+	bool brings, direct, has_floor;
 };
 
 static inline struct engine *engine_make_limited(const char *heuristic,
@@ -113,7 +113,7 @@ static inline struct readahead_plan engine_start(struct engine *e,
 				    .direct = e->direct,
 				    .price = e->price,
 				    .kept = e->kept,
-				    .promised = e->promised};
+				    .has_floor = e->has_floor};
 	struct readahead_plan next;
 
 	readahead_started(e->ra, &e->tuning, &e->counters, plan, &at, &next);

@@ -252,7 +252,8 @@ static void start(struct world *w, struct prefetch *p)
 				    .now = w->now,
 				    .chunk = w->chunk,
 				    .streams = w->streams,
-				    .price = w->price};
+				    .price = w->price,
+				    .has_floor = byte(w) % 8 == 0};
 	struct readahead_plan next;
 
 	if (byte(w) % 4 == 0) { /* the disk wants a shorter one by now */

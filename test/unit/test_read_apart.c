@@ -10,6 +10,8 @@
 
 #include "backing_host.h"
 
+#define FOLIO (8 * HOST_PAGE)
+
 /* ---- the disk and the clock --------------------------------------------------------------- */
 
 static _Atomic uint64_t now, slept;
@@ -20,6 +22,7 @@ static _Atomic uint64_t takes; /* ns: one that fails */
 static atomic_bool keeps;
 static sem_t kept, over;
 static void (*on_sleep)(void);
+static struct backing *dropped_by_another; /* when the second read fails */
 
 int __wrap_clock_gettime(clockid_t id, struct timespec *ts);
 int __wrap_clock_gettime(clockid_t id, struct timespec *ts)
@@ -50,6 +53,8 @@ ssize_t __wrap_preadv64(int fd, const struct iovec *iov, int n, off_t offset)
 		return __real_preadv64(fd, iov, n, offset);
 	atomic_fetch_sub(&bad_left, 1);
 	atomic_fetch_add(&now, atomic_load(&takes));
+	if (atomic_load(&reads) == 1 && dropped_by_another)
+		backing_evict(dropped_by_another, 0, FOLIO);
 	if (atomic_fetch_add(&reads, 1) > 0 && atomic_exchange(&keeps, false)) {
 		sem_post(&kept);
 		sem_wait(&over);
@@ -59,8 +64,6 @@ ssize_t __wrap_preadv64(int fd, const struct iovec *iov, int n, off_t offset)
 }
 
 /* ---- files -------------------------------------------------------------------------------- */
-
-#define FOLIO (8 * HOST_PAGE)
 
 /* One that is kept in folios of FOLIO bytes. */
 static struct backing *open_one(struct host_file *f, const char *name)
@@ -111,7 +114,7 @@ static void test_what_shares_a_folio_is_read_without_it(void **state)
 	spoil(b, 4, MSEC);
 	assert_int_equal(read_one(b), 0);
 	assert_int_equal(atomic_load(&reads), 4);
-	assert_int_equal(atomic_load(&b->dropped), 1);
+	assert_int_equal(atomic_load(&b->dropped), 2);
 	close_one(&f, b);
 }
 
@@ -122,8 +125,21 @@ static void test_what_another_drops_meanwhile_is_read(void **state)
 	struct backing *b = open_one(&f, "a");
 
 	spoil(b, 2, MSEC);
+	dropped_by_another = b;
 	assert_int_equal(read_one(b), 0);
 	assert_int_equal(atomic_load(&reads), 2);
+	dropped_by_another = NULL;
+	close_one(&f, b);
+}
+
+static void test_what_is_bad_itself_is_not_tried_again(void **state)
+{
+	struct host_file f;
+	struct backing *b = open_one(&f, "a");
+
+	spoil(b, 1, 7 * SEC);
+	assert_int_equal(read_one(b), EIO);
+	assert_int_equal(atomic_load(&reads), 1);
 	close_one(&f, b);
 }
 
@@ -226,7 +242,7 @@ static void test_who_waited_reads_what_the_other_dropped(void **state)
 	on_sleep = first_ends;
 	assert_int_equal(read_one(b), 0);
 	assert_null(on_sleep);
-	assert_in_range(atomic_load(&b->dropped) - dropped, 0, 1);
+	assert_in_range(atomic_load(&b->dropped) - dropped, 0, 2);
 	close_one(&f, b);
 }
 
@@ -236,6 +252,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_what_shares_a_folio_is_read_without_it),
 		TEST(test_what_another_drops_meanwhile_is_read),
+		TEST(test_what_is_bad_itself_is_not_tried_again),
 		TEST(test_what_a_drive_tries_for_seconds_is_tried_once_more),
 		TEST(test_who_waited_reads_what_the_other_dropped),
 		TEST(test_another_files_read_waits_for_nobody),

@@ -623,7 +623,7 @@ static void test_one_stream_has_whole_chunks_of_an_ample_memory(void **state)
 }
 
 /* What is planned behind the shortened chunk of a stream that has less than two chunks' share of the memory. */
-static struct readahead_plan behind_a_shortened_one(struct engine *e, bool promised)
+static struct readahead_plan behind_a_shortened_one(struct engine *e, bool has_floor)
 {
 	uint64_t size = 1024 * MIB;
 	struct readahead_plan plan;
@@ -637,15 +637,14 @@ static struct readahead_plan behind_a_shortened_one(struct engine *e, bool promi
 		assert_true(plan.len >= 12 * MIB);
 		readahead_shorten(e->ra, &e->counters, &plan, 5 * MIB);
 	}
-	e->promised = promised;
+	e->has_floor = has_floor;
 	return engine_start(e, &plan, size);
 }
 
 /*
- * A chunk is shortened where its client is behind a floor, to be served the more often: then the next one is to wait
- * behind it, also where there is no room for two whole ones. Who comes to the end of it first waits for another's turn.
+ * The chunk of who has a floor is shortened, so that he is served the more often: then the next one is to wait behind it, also where there is no room for two whole ones. Who comes to the end of it first waits for another's turn.
  */
-static void test_who_is_behind_his_floor_has_two_chunks_of_a_small_share(void **state)
+static void test_who_has_a_floor_has_two_chunks_in_a_small_share(void **state)
 {
 	struct engine *e = engine_default("cursor");
 	struct readahead_plan next = behind_a_shortened_one(e, false);
@@ -1246,7 +1245,7 @@ int main(void)
 		cmocka_unit_test(test_the_second_of_a_run),
 		cmocka_unit_test(test_a_small_memory_is_shared_by_those_who_begin_together),
 		cmocka_unit_test(test_one_stream_has_whole_chunks_of_an_ample_memory),
-		cmocka_unit_test(test_who_is_behind_his_floor_has_two_chunks_of_a_small_share),
+		cmocka_unit_test(test_who_has_a_floor_has_two_chunks_in_a_small_share),
 		cmocka_unit_test(test_the_window_grows_when_late_and_shrinks_when_lost),
 		cmocka_unit_test(test_who_fell_silent_keeps_no_file),
 		cmocka_unit_test(test_an_idle_stream_gives_up_its_memory),
