@@ -115,12 +115,15 @@ static bool has_begun_only(const struct cursor *c, const struct readahead_read *
 	       plan->comes_to <= FIRST_READS && c->next <= plan->comes_to;
 }
 
-/* Whether READ is the second one of C's run, right behind the first. The paper's rules know of none. */
+/*
+ * Whether READ is the second one of C's run, right behind the first; not where a file's records are read, behind which nothing
+ * is wanted. The paper's rules know of none.
+ */
 static bool is_second(const struct readahead_tuning *t, const struct cursor *c,
 		      const struct readahead_read *read)
 {
 	return t->rules->lengths && c->way == WAY_FORWARD && c->count == 2 && c->unit &&
-	       read->offset == c->start + c->unit;
+	       read->offset == c->start + c->unit && c->file->set.n_strided == 0;
 }
 
 /* What C says of READ, which it has followed. True: that is the first chunk of its run. */

@@ -589,6 +589,20 @@ static void test_the_second_of_a_run(void **state)
 	engine_free(e);
 }
 
+/* What lies behind a record is not wanted, and who asked for more would not find the rest of one that is on its way. */
+static void test_the_second_of_a_record(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t size = 1024 * MIB;
+
+	for (uint64_t n = 0; n < 32; n++) {
+		engine_read(e, 1, 64 * MIB + n * MIB, READ, size);
+		assert_int_equal(engine_read(e, 1, 64 * MIB + n * MIB + READ, READ, size).second,
+				 n < 4);
+	}
+	engine_free(e);
+}
+
 /* Eight begin at once, when a chunk is long, and none has read what it asked for: none is left out. */
 static void test_a_small_memory_is_shared_by_those_who_begin_together(void **state)
 {
@@ -1243,6 +1257,7 @@ int main(void)
 		cmocka_unit_test(test_the_last_of_those_that_wait_may_be_shortened),
 		cmocka_unit_test(test_who_is_followed),
 		cmocka_unit_test(test_the_second_of_a_run),
+		cmocka_unit_test(test_the_second_of_a_record),
 		cmocka_unit_test(test_a_small_memory_is_shared_by_those_who_begin_together),
 		cmocka_unit_test(test_one_stream_has_whole_chunks_of_an_ample_memory),
 		cmocka_unit_test(test_who_has_a_floor_has_two_chunks_in_a_small_share),
