@@ -47,7 +47,8 @@ class Bench:
 
     def load(self, what, clients, seconds):
         """{name: figures} of the clients, together for so long; None when something went wrong."""
-        control_client.settled()  # else what is on its way for the load before is in memory for this
+        # else what is on its way for the load before would be in memory for this one
+        e2e.check(control_client.settled(), f"{what}: the load before has ended")
         e2e.drop_caches()
         command = [self.path, "--port", str(self.server.port), "--mount-port",
                    str(self.server.mport), "--export", self.mount, "--dir", "files", "--work",
