@@ -111,27 +111,28 @@ static inline void host_make_dir(void)
 	assert_non_null(mkdtemp(host_dir));
 }
 
-/* Pages of the file at PATH that were in memory, and that memory was short of; 0: none, or a kernel before 6.5. */
-static inline uint64_t host_taken_pages(const char *path)
+/* Says so if pages of FD were in memory, and memory was short of them: page_cache reads it. Not by a kernel before 6.5. */
+static inline void host_tell_taken(int fd)
 {
 	struct cache_counts counts = {0};
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
-	if (fd < 0)
-		return 0;
 	(void)cachestat_of(fd, 0, 0, &counts);
-	close(fd);
-	return counts.evicted;
+	if (counts.evicted > 0)
+		printf("%" PRIu64 " pages taken out of memory by others\n", counts.evicted);
 }
 
-static inline int host_tell_taken(const char *path, const struct stat *st, int type, struct FTW *at)
+static inline int host_tell_taken_at(const char *path, const struct stat *st, int type,
+				     struct FTW *at)
 {
-	uint64_t taken = type == FTW_F && S_ISREG(st->st_mode) ? host_taken_pages(path) : 0;
+	int fd = type == FTW_F && S_ISREG(st->st_mode)
+			 ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+			 : -1;
 
 	(void)at;
-	if (taken > 0)
-		printf("%" PRIu64 " pages taken out of memory by others\n",
-		       taken); /* page_cache reads it */
+	if (fd < 0)
+		return 0;
+	host_tell_taken(fd);
+	close(fd);
 	return 0;
 }
 
@@ -139,7 +140,7 @@ static inline void host_remove_dir(void)
 {
 	char command[128];
 
-	nftw(host_dir, host_tell_taken, 8, FTW_PHYS);
+	nftw(host_dir, host_tell_taken_at, 8, FTW_PHYS);
 	snprintf(command, sizeof(command), "rm -rf '%s'", host_dir);
 	assert_int_equal(system(command), 0);
 }
