@@ -131,6 +131,18 @@ void backing_evict(struct backing *b, uint64_t from, uint64_t len)
 	atomic_fetch_add(&b->dropped, 1);
 }
 
+/* Whether the folio at FROM has been dropped since *WAS, or is now, of which nothing can be read; *WAS is up to date then. */
+static bool is_dropped(struct backing *b, int fd, uint64_t from, uint64_t folio, uint64_t offset,
+		       uint64_t until, uint32_t *was)
+{
+	uint32_t before = *was;
+
+	if (atomic_load(&b->dropped) == before && !is_apart(fd, from, folio, offset, until))
+		backing_evict(b, from, folio);
+	*was = atomic_load(&b->dropped);
+	return *was != before;
+}
+
 /*
  * What could not be read, perhaps only for it lies in one folio of FOLIO bytes with a bad sector, is read again without
  * that: until those have gone who wait for it. Where others of its bytes can be read, or there is no such folio, what
@@ -151,13 +163,9 @@ static ssize_t read_apart(struct backing *b, int fd, uint64_t folio, uint32_t wa
 	for (int i = 0; got < 0 && i < APART_TRIES; i++) {
 		if (i > 0)
 			pause_apart();
-		if (i > 0 && clock_now() >= until)
+		if ((i > 0 && clock_now() >= until) ||
+		    !is_dropped(b, fd, from, folio, offset, until, &was))
 			break;
-		if (atomic_load(&b->dropped) == was && !is_apart(fd, from, folio, offset, until))
-			backing_evict(b, from, folio);
-		if (atomic_load(&b->dropped) == was)
-			break;
-		was = atomic_load(&b->dropped);
 		got = read_at(fd, iov, n, offset);
 	}
 	atomic_store(&b->apart, false);

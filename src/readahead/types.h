@@ -38,15 +38,15 @@ struct readahead_read {
 	uint64_t seek;	  /* bytes that it reads in the time of a seek; 0: not known */
 	uint64_t tail;	  /* bytes of a file's end that the first READ there brings; 0: none more */
 	bool brings;	  /* FIRST_READS of a file come by its first READs alone (first_read.h) */
-	bool has_floor; /* its client is served little at a time, and often, to keep a floor in bytes */
-	bool direct;  /* READs go past its queue, and beside each other */
-	double price; /* of read-ahead there, 0..1 */
+	bool direct;	  /* READs go past its queue, and beside each other */
+	double price;	  /* of read-ahead there, 0..1 */
 	uint64_t
 		kept; /* ns that what is fetched stays there to be read; 0: as long as memory has room */
 	uint64_t file;	  /* its name in traces: as the disk's queue calls it */
 	uint64_t client;  /* in traces; 0: not known */
 	uint32_t reader;  /* whose it is: a number of readers.h */
 	uint16_t account; /* the host's, of what is given up (given_up.h) */
+	bool has_floor; /* its client has a floor in bytes: he is served little at a time, and often */
 };
 
 struct readahead_plan {

@@ -108,8 +108,8 @@ struct sched_req {
 	bool goes_on;	/* it lies next to one that is (going_on.c) */
 	bool offered;	/* others may wait for what it brings along */
 	bool rare;	/* a small read that follows from none of its flow (flow_comes_rarely()) */
-	bool reserved;	/* handed out while its flow was behind a floor */
 	bool has_floor; /* handed out for who has one in bytes: little of it at a time */
+	bool reserved;	/* handed out while its flow was behind a floor */
 	bool promised;	/* ... though it is ahead of the others: not held against it */
 	bool late;	/* ... and it was kept waiting for too long */
 	bool was_guest; /* a chunk: it went because another client's read had joined it */

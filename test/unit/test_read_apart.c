@@ -103,6 +103,14 @@ static int read_one(struct backing *b)
 	return backing_read(b, &iov, 1, 0) == (ssize_t)sizeof(page) ? 0 : errno;
 }
 
+/* ... and a READ of it ends with ERR, after so many that FAILED. */
+static void assert_read(struct backing *b, int n, uint64_t ns, int err, int failed)
+{
+	spoil(b, n, ns);
+	assert_int_equal(read_one(b), err);
+	assert_int_equal(atomic_load(&reads), failed);
+}
+
 /* ---- one READ ------------------------------------------------------------------------------ */
 
 /* Nothing of the folio can be read until it is dropped. */
@@ -111,9 +119,7 @@ static void test_what_shares_a_folio_is_read_without_it(void **state)
 	struct host_file f;
 	struct backing *b = open_one(&f, "a");
 
-	spoil(b, 4, MSEC);
-	assert_int_equal(read_one(b), 0);
-	assert_int_equal(atomic_load(&reads), 4);
+	assert_read(b, 4, MSEC, 0, 4);
 	assert_int_equal(atomic_load(&b->dropped), 2);
 	close_one(&f, b);
 }
@@ -124,10 +130,8 @@ static void test_what_another_drops_meanwhile_is_read(void **state)
 	struct host_file f;
 	struct backing *b = open_one(&f, "a");
 
-	spoil(b, 2, MSEC);
 	dropped_by_another = b;
-	assert_int_equal(read_one(b), 0);
-	assert_int_equal(atomic_load(&reads), 2);
+	assert_read(b, 2, MSEC, 0, 2);
 	dropped_by_another = NULL;
 	close_one(&f, b);
 }
@@ -137,9 +141,7 @@ static void test_what_is_bad_itself_is_not_tried_again(void **state)
 	struct host_file f;
 	struct backing *b = open_one(&f, "a");
 
-	spoil(b, 1, 7 * SEC);
-	assert_int_equal(read_one(b), EIO);
-	assert_int_equal(atomic_load(&reads), 1);
+	assert_read(b, 1, 7 * SEC, EIO, 1);
 	close_one(&f, b);
 }
 
@@ -149,9 +151,7 @@ static void test_what_a_drive_tries_for_seconds_is_tried_once_more(void **state)
 	struct host_file f;
 	struct backing *b = open_one(&f, "a");
 
-	spoil(b, 1000, 7 * SEC);
-	assert_int_equal(read_one(b), EIO);
-	assert_int_equal(atomic_load(&reads), 3);
+	assert_read(b, 1000, 7 * SEC, EIO, 3);
 	spoil(b, 2, 7 * SEC); /* it was the folio */
 	assert_int_equal(read_one(b), 0);
 	close_one(&f, b);

@@ -656,7 +656,8 @@ static struct readahead_plan behind_a_shortened_one(struct engine *e, bool has_f
 }
 
 /*
- * The chunk of who has a floor is shortened, so that he is served the more often: then the next one is to wait behind it, also where there is no room for two whole ones. Who comes to the end of it first waits for another's turn.
+ * The chunk of who has a floor is shortened, so that he is served the more often: then the next one is to wait behind it,
+ * also where there is no room for two whole ones. Who comes to the end of it first waits for another's turn.
  */
 static void test_who_has_a_floor_has_two_chunks_in_a_small_share(void **state)
 {
