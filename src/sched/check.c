@@ -170,14 +170,16 @@ static const char *check_set(const struct flow_set *set)
 static const char *check_node(const struct sched_queue *q, const struct flow_node *node)
 {
 	bool reads = node->n[FLOW_SMALL] || node->n[FLOW_CHUNK];
-	bool first = node->released || rate_limit_deadline(&node->limit) != UINT64_MAX;
+	bool goes = node->limited && reads && !node->held.in;
+	bool floor = goes && rate_limit_deadline(&node->limit) != UINT64_MAX;
 
 	for (int kind = 0; kind < FLOW_KINDS; kind++)
 		if ((node->place[kind].in != NULL) != (node->n[kind] && !node->held.in))
 			return "who may go has no place, or another one has";
 	if (node->held.in && (node->held.in != &q->flows.held || !node->limited))
 		return "who is held has no ceiling";
-	if ((node->due.in != NULL) != (node->limited && first && reads && !node->held.in))
+	if ((node->first[FLOW_DUE].in != NULL) != floor ||
+	    (node->first[FLOW_OPENED].in != NULL) != (goes && node->released))
 		return "who should go first is not where it should be";
 	return NULL;
 }
@@ -300,6 +302,8 @@ const char *sched_check(const struct sched_queue *q)
 	if (!wrong)
 		wrong = check_order(&q->flows.held);
 	if (!wrong)
-		wrong = check_order(&q->flows.due);
+		wrong = check_order(&q->flows.first[FLOW_DUE]);
+	if (!wrong)
+		wrong = check_order(&q->flows.first[FLOW_OPENED]);
 	return wrong ? wrong : check_order(&q->parked);
 }

@@ -52,19 +52,23 @@ static bool may_go(const struct sched_queue *q, const struct sched_req *r, bool 
 	       !flow_reads_behind_within(q, r->in);
 }
 
-struct sched_req *flow_joined_next(const struct sched_queue *q, const struct sched_flow *f,
-				   uint64_t now)
+struct sched_req *flow_joined_next(struct sched_queue *q, const struct sched_flow *f, uint64_t now)
 {
 	bool resumed = now >= q->flows.joined_resume;
-	struct order_node *at = order_first(&q->flows.joined);
+	struct order_node *at = order_first(&q->flows.joined), *next;
 	/* what a turn of a slice would keep waiting, with the seek that comes before the chunk */
 	uint64_t until = now + flow_slice(q) + (uint64_t)q->cost.seek_ns;
 
-	for (int n = 0; at && at->high <= until && n < LOOKS_MAX; n++, at = order_next(at)) {
+	for (int n = 0; at && at->high <= until && n < LOOKS_MAX; n++, at = next) {
 		struct sched_req *r = CONTAINER_OF(at, struct sched_req, place);
 
-		if (!flow_is_held(r->in) && (!f || r->in == f) && (f || may_go(q, r, resumed)))
+		next = order_next(at);
+		if (flow_is_held(r->in)) { /* out of the others' way until it may go */
+			order_remove(at);
+			order_insert(&q->flows.joined, at, flow_opens(r->in, until + 1), 0);
+		} else if ((!f || r->in == f) && (f || may_go(q, r, resumed))) {
 			return r;
+		}
 	}
 	return NULL;
 }

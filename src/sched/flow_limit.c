@@ -4,9 +4,9 @@
  *
  *   over its ceiling    out of the order by virtual time, into `held` until its time has come: no visit,
  *                       no gap, no write-back of its, and the disk does not wait for it
- *   behind its floor    before all others, earliest deadline first: `due`, of those with reads queued
- *   was over, is not    at the next visit, if it has not had more than others: were it to wait for a
- *                       round it would not come to what its ceiling allows
+ *   behind its floor    before all others, earliest deadline first, of those with reads queued
+ *   was over, is not    after those, and after who was kept waiting for too long (flow_late.c), if it has not had more
+ *                       than others: were it to wait for a round it would not come to what its ceiling allows
  *
  *   groups by virtual time   [ a | b |   | d ]        held, by time   [ c ]
  *                                  `-- c is over its ceiling --^
@@ -58,31 +58,32 @@ static uint32_t reads_of(const struct flow_node *node)
 
 /* ---- floors ------------------------------------------------------------------------------ */
 
-/* When NODE should go before the others (ns); UINT64_MAX: never. */
-static uint64_t due_at(const struct flow_node *node)
+/* When NODE should go before the others for the reason WHICH (ns); UINT64_MAX: never. */
+static uint64_t first_at(const struct flow_node *node, enum flow_first which)
 {
-	uint64_t deadline = rate_limit_deadline(&node->limit);
-	uint64_t opened = node->released ? rate_limit_opens(&node->limit) : UINT64_MAX;
-
-	return opened < deadline ? opened : deadline;
+	if (which == FLOW_DUE)
+		return rate_limit_deadline(&node->limit);
+	return node->released ? rate_limit_opens(&node->limit) : UINT64_MAX;
 }
 
-/* The place of NODE among those that should. */
-static void place_due(struct sched_queue *q, struct flow_node *node)
+/* The places of NODE among those that should. */
+static void place_first(struct sched_queue *q, struct flow_node *node)
 {
-	uint64_t deadline = due_at(node);
+	for (int which = 0; which < FLOW_FIRSTS; which++) {
+		uint64_t at = first_at(node, which);
 
-	if (node->due.in)
-		order_remove(&node->due);
-	if (reads_of(node) && !is_held(node) && deadline != UINT64_MAX)
-		order_insert(&q->flows.due, &node->due, deadline, 0);
+		if (node->first[which].in)
+			order_remove(&node->first[which]);
+		if (reads_of(node) && !is_held(node) && at != UINT64_MAX)
+			order_insert(&q->flows.first[which], &node->first[which], at, 0);
+	}
 }
 
 void flow_limit_backlog(struct sched_queue *q, struct flow_node *node)
 {
-	if (!node->due.in && reads_of(node))
+	if (!node->first[FLOW_DUE].in && reads_of(node))
 		rate_limit_wakes(&node->limit, q->flows.now);
-	place_due(q, node);
+	place_first(q, node);
 }
 
 static bool is_behind(const struct flow_node *node, uint64_t now)
@@ -96,27 +97,34 @@ bool flow_behind_floor(const struct sched_flow *f, uint64_t now)
 }
 
 /* Whether NODE, whose time has come, goes before the others now. */
-static bool goes_first(const struct sched_queue *q, const struct flow_node *node, uint64_t upto,
-		       uint64_t now)
+static bool goes_first(const struct sched_queue *q, enum flow_first which,
+		       const struct flow_node *node, uint64_t upto, uint64_t now)
 {
 	const struct flow_node *group = node->flow ? &node->flow->group->node : node;
 
 	if (is_held(group))
 		return false;
-	if (node->released && group->vtime <= upto)
-		return true;
+	if (which == FLOW_OPENED)
+		return group->vtime <= upto;
 	return is_behind(node, now) && rate_limit_may_go(&q->flows.floors, now);
 }
 
-const struct flow_node *flow_due(const struct sched_queue *q, const struct flow_node *after,
-				 uint64_t upto, uint64_t now)
+/* The node that AT is the place of. */
+static const struct flow_node *node_at(const struct order_node *at, enum flow_first which)
 {
-	const struct order_node *at = after ? order_next(&after->due) : order_first(&q->flows.due);
+	return CONTAINER_OF(at - which, struct flow_node, first[0]);
+}
+
+const struct flow_node *flow_goes_first(const struct sched_queue *q, enum flow_first which,
+					const struct flow_node *after, uint64_t upto, uint64_t now)
+{
+	const struct order_node *at =
+		after ? order_next(&after->first[which]) : order_first(&q->flows.first[which]);
 
 	for (int n = 0; at && at->high <= now && n < LOOKS_MAX; n++, at = order_next(at)) {
-		const struct flow_node *node = CONTAINER_OF(at, struct flow_node, due);
+		const struct flow_node *node = node_at(at, which);
 
-		if (goes_first(q, node, upto, now))
+		if (goes_first(q, which, node, upto, now))
 			return node;
 	}
 	return NULL;
@@ -168,7 +176,7 @@ static void count_flow(struct sched_queue *q, struct sched_flow *f, bool counts)
 	}
 	if (!is_held(&g->node))
 		enter_set(&q->flows.groups, &g->node);
-	place_due(q, &g->node);
+	place_first(q, &g->node);
 }
 
 /* The same of the group G in the queue. */
@@ -192,7 +200,7 @@ static void hold(struct sched_queue *q, struct flow_node *node, uint64_t until)
 	else
 		count_group(q, group_of(node), false);
 	order_insert(&q->flows.held, &node->held, until, 0);
-	place_due(q, node);
+	place_first(q, node);
 }
 
 static void let_go(struct sched_queue *q, struct flow_node *node)
@@ -216,7 +224,7 @@ static void ceiling_changed(struct sched_queue *q, struct flow_node *node)
 		hold(q, node, opens);
 	else if (is_held(node))
 		let_go(q, node);
-	place_due(q, node);
+	place_first(q, node);
 }
 
 void flow_release(struct sched_queue *q, uint64_t now)
@@ -360,8 +368,9 @@ void flow_limit_forget(struct flow_node *node)
 {
 	if (node->held.in)
 		order_remove(&node->held);
-	if (node->due.in)
-		order_remove(&node->due);
+	for (int which = 0; which < FLOW_FIRSTS; which++)
+		if (node->first[which].in)
+			order_remove(&node->first[which]);
 }
 
 void flow_limits_init(struct sched_queue *q)

@@ -27,11 +27,11 @@ void flow_release(struct sched_queue *q, uint64_t now);
 /* When the next one may (ns); UINT64_MAX: nobody is held. */
 uint64_t flow_release_at(const struct sched_queue *q);
 /*
- * Who should go before the others, with reads queued: the first (AFTER: NULL), the next; NULL: nobody.
- * Groups that have had more than UPTO (virtual time) only by their floors.
+ * Who should go before the others for the reason WHICH, with reads queued: the first (AFTER: NULL), the next; NULL:
+ * nobody. By FLOW_OPENED no group that has had more than UPTO (virtual time).
  */
-const struct flow_node *flow_due(const struct sched_queue *q, const struct flow_node *after,
-				 uint64_t upto, uint64_t now);
+const struct flow_node *flow_goes_first(const struct sched_queue *q, enum flow_first which,
+					const struct flow_node *after, uint64_t upto, uint64_t now);
 bool flow_behind_floor(const struct sched_flow *f, uint64_t now);
 /* Whether it has one in bytes, or its group: then it is served little at a time, and often. */
 static inline bool flow_has_floor(const struct sched_flow *f)

@@ -45,15 +45,15 @@ static const struct share *share_of_export(const struct sched_shares *s, uint16_
 	return found ? &found->share : NULL;
 }
 
-static const struct share *share_of_client(const struct sched_shares *s, const struct flow_id *id)
+static const struct share *share_of_rule(const struct sched_shares *s, uint16_t rule)
 {
 	/* for a moment it may be of the rules before */
-	return s ? &s->rules[id->rule < s->n_rules ? id->rule : 0] : NULL;
+	return s ? &s->rules[rule < s->n_rules ? rule : 0] : NULL;
 }
 
-static uint32_t weight_of_client(const struct sched_shares *s, const struct flow_id *id)
+static uint32_t weight_of_rule(const struct sched_shares *s, uint16_t rule)
 {
-	const struct share *share = share_of_client(s, id);
+	const struct share *share = share_of_rule(s, rule);
 
 	return share && share->weight ? share->weight : SHARE_WEIGHT_DEFAULT;
 }
@@ -107,6 +107,12 @@ bool sched_shares_differ(const struct sched_shares *s)
 	       is_limit(&s->rules[0].ceiling);
 }
 
+/* That of F's client: what its group was told last, for another of its flows may have been idle since. */
+static uint16_t rule_of(const struct sched_flow *f)
+{
+	return group_is_export(f->group) ? f->id.rule : f->group->rule;
+}
+
 /* The group that F belongs to by the shares in force, with its weight; NULL: no memory. */
 static struct sched_group *group_for(struct sched_queue *q, const struct sched_flow *f)
 {
@@ -115,8 +121,10 @@ static struct sched_group *group_for(struct sched_queue *q, const struct sched_f
 	struct sched_group *g =
 		group_make(q, own ? KEY_EXPORT | f->id.export_id : f->id.client & ~KEY_EXPORT);
 
-	if (g && !g->n_flows)
-		g->node.weight = own ? own->weight : weight_of_client(s, &f->id);
+	if (g && !g->n_flows) {
+		g->rule = f->id.rule;
+		g->node.weight = own ? own->weight : weight_of_rule(s, g->rule);
+	}
 	return g;
 }
 
@@ -139,13 +147,13 @@ static void join_group(struct sched_queue *q, struct sched_flow *f, struct sched
 		group_put(old);
 	}
 	f->group = g;
-	f->node.weight = weight_of_client(q->flows.shares, &f->id);
+	f->node.weight = weight_of_rule(q->flows.shares, rule_of(f));
 	if (g != old)
 		f->node.vtime = g->flows.level;
 	for (int kind = 0; kind < FLOW_KINDS; kind++)
 		while (f->node.n[kind] < n[kind])
 			flow_backlog_add(q, f, kind);
-	flow_limit_set(q, f, share_of_client(q->flows.shares, &f->id),
+	flow_limit_set(q, f, share_of_rule(q->flows.shares, rule_of(f)),
 		       share_of_export(q->flows.shares, f->id.export_id));
 }
 
@@ -253,9 +261,11 @@ static void forget_one(struct sched_queue *q)
 /* The client's rule is another one. */
 void flow_set_rule(struct sched_queue *q, struct sched_flow *f, uint16_t rule)
 {
-	if (f->id.rule == rule || f == q->flows.common)
+	if (f == q->flows.common || (f->id.rule == rule && rule_of(f) == rule))
 		return;
 	f->id.rule = rule;
+	if (!group_is_export(f->group))
+		f->group->rule = rule;
 	join_group(q, f, f->group);
 	if (!group_is_export(f->group))
 		f->group->node.weight = f->node.weight;

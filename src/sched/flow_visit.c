@@ -97,17 +97,22 @@ static void freeze_promised(struct sched_queue *q, uint64_t now)
 	}
 }
 
-/* The same of whoever is behind a floor. */
-static void freeze_due(struct sched_queue *q, uint64_t now)
+/* The same of those who go first for the reason WHICH. */
+static void freeze_first(struct sched_queue *q, enum flow_first which, uint64_t now)
 {
 	uint64_t upto = flow_level_of_reads(q);
-	const struct flow_node *node = flow_due(q, NULL, upto, now);
+	const struct flow_node *node = NULL;
 	struct sched_group *g;
 
-	for (int n = 0; node && n < PROMISED_MAX; n++, node = flow_due(q, node, upto, now)) {
+	for (int n = 0, looks = 0; n < PROMISED_MAX && looks < PROMISES_LOOKED; looks++) {
+		node = flow_goes_first(q, which, node, upto, now);
+		if (!node)
+			return;
 		g = node->flow ? node->flow->group : CONTAINER_OF(node, struct sched_group, node);
-		if (g->node.place[FLOW_SMALL].in)
-			join_round(q, g, FLOW_SMALL);
+		if (!g->node.place[FLOW_SMALL].in)
+			continue;
+		join_round(q, g, FLOW_SMALL);
+		n++;
 	}
 }
 
@@ -218,10 +223,10 @@ static bool begin_small(struct sched_queue *q, struct flow_visit *v)
 	return g;
 }
 
-/* Who is behind its floor is before all others. */
-static bool begin_due(struct sched_queue *q, struct flow_visit *v, uint64_t now)
+static bool begin_first(struct sched_queue *q, struct flow_visit *v, enum flow_first which,
+			uint64_t now)
 {
-	const struct flow_node *node = flow_due(q, NULL, flow_level_of_reads(q), now);
+	const struct flow_node *node = flow_goes_first(q, which, NULL, flow_level_of_reads(q), now);
 	enum flow_kind kind;
 
 	if (!node)
@@ -275,7 +280,8 @@ static bool begin_next(struct sched_queue *q, uint64_t now)
 	struct flow_visit *v = &q->flows.visit;
 	struct sched_group *g;
 
-	if (begin_due(q, v, now) || begin_late(q, v, now))
+	if (begin_first(q, v, FLOW_DUE, now) || begin_late(q, v, now) ||
+	    begin_first(q, v, FLOW_OPENED, now))
 		return true;
 	promises_first(q, now);
 	if ((!q->flows.round[FLOW_SMALL].n && flow_joined_begin(q, v, now)) ||
@@ -390,7 +396,8 @@ bool flow_waits(struct sched_queue *q, uint64_t now)
 static bool begin_guest(struct sched_queue *q, struct flow_visit *v, uint64_t now)
 {
 	bool chosen = v->flow && !v->started && goes_on(q, v, now);
-	struct sched_req *r = chosen || flow_due(q, NULL, 0, now) ? NULL : flow_guest_due(q, now);
+	bool first = chosen || flow_goes_first(q, FLOW_DUE, NULL, 0, now);
+	struct sched_req *r = first ? NULL : flow_guest_due(q, now);
 
 	if (!r)
 		return false;
@@ -462,7 +469,8 @@ static void freeze_gap(struct sched_queue *q, struct sched_req *chunk, uint64_t 
 	if (own->node.place[FLOW_SMALL].in)
 		join_round(q, own, FLOW_SMALL);
 	freeze_promised(q, now);
-	freeze_due(q, now);
+	freeze_first(q, FLOW_DUE, now);
+	freeze_first(q, FLOW_OPENED, now);
 }
 
 struct sched_req *flow_pick_in_gap(struct sched_queue *q, struct sched_req *chunk, bool first,

@@ -27,6 +27,13 @@ enum flow_kind {
 };
 #define FLOW_READ_KINDS 2 /* the first so many are reads */
 
+/* Why somebody goes before others (flow_limit.c). */
+enum flow_first {
+	FLOW_DUE,    /* is behind its floor */
+	FLOW_OPENED, /* was over its ceiling, and is not */
+	FLOW_FIRSTS
+};
+
 /* Groups of a queue, or flows of a group: those with something queued that are not over their ceiling, by
  * how much they have had. */
 struct flow_set {
@@ -46,16 +53,19 @@ struct flow_node {
 	bool limited;  /* has a floor or a ceiling */
 	bool released; /* it was over its ceiling, and was not served since */
 	struct rate_limit limit;
-	struct rate_limit most;	 /* as floors: nearly its ceiling; flow_chunk.c */
-	struct order_node held;	 /* over its ceiling: in `held`, by when it may go */
-	struct order_node due;	 /* has reads, and a floor or was released: by when it should go */
-	struct sched_flow *flow; /* that it is of; NULL: a group's */
+	struct rate_limit most; /* as floors: nearly its ceiling; flow_chunk.c */
+	struct order_node held; /* over its ceiling: in `held`, by when it may go */
+	struct order_node
+		first[FLOW_FIRSTS]; /* has reads, and may go before others: by since when */
+	struct sched_flow *flow;    /* that it is of; NULL: a group's */
 };
 
 struct sched_group {
 	struct flow_node node;
 	struct flow_set flows;
-	uint64_t key;		   /* flow_table.c */
+	uint64_t key; /* flow_table.c */
+	uint16_t
+		rule; /* of a client: which of sched_shares.rules holds for it, as it was told last */
 	uint32_t n_flows, reading; /* those with reads queued that are not held */
 	uint32_t requests;	   /* of its flows, in sum */
 	uint64_t held;
@@ -151,14 +161,15 @@ TAILQ_HEAD(sched_flow_tail, sched_flow);
 
 struct sched_flows {
 	struct flow_set groups;
-	uint32_t n, reading;	       /* flows; those with reads queued that are not held */
-	uint32_t ready[FLOW_KINDS];    /* requests queued, neither parked nor held */
-	struct order held, due;	       /* flow_limit.c: nodes over their ceiling; with a floor */
-	struct rate_limit floors;      /* what these may take of the disk, in sum */
-	uint64_t now;		       /* ns: of the last call that told */
-	struct sched_flow *common;     /* of client 0: always there */
-	struct sched_flow_tail recent; /* all, by their last submission, the latest first */
-	struct sched_shares *shares;   /* NULL: all alike */
+	uint32_t n, reading;		     /* flows; those with reads queued that are not held */
+	uint32_t ready[FLOW_KINDS];	     /* requests queued, neither parked nor held */
+	struct order held;		     /* flow_limit.c: nodes over their ceiling */
+	struct order first[FLOW_FIRSTS];     /* ... and who may go before others */
+	struct rate_limit floors;	     /* what these may take of the disk, in sum */
+	uint64_t now;			     /* ns: of the last call that told */
+	struct sched_flow *common;	     /* of client 0: always there */
+	struct sched_flow_tail recent;	     /* all, by their last submission, the latest first */
+	struct sched_shares *shares;	     /* NULL: all alike */
 	struct order round[FLOW_READ_KINDS]; /* groups still to be visited, by disk address */
 	bool after_gap;			     /* small reads were served since the last chunk */
 	uint64_t gap_ends;	      /* ns: none follow those at the drive together after that */

@@ -240,8 +240,7 @@ bool flow_near_begin(struct sched_queue *q, struct flow_visit *v, uint64_t now);
 /* flow_joined.c: the chunk R is queued, and waited for. It may be one that small reads have joined. */
 void flow_joined_watch(struct sched_queue *q, struct sched_req *r);
 /* The first of these, of F or (NULL) any flow, whose time has come; NULL: none. */
-struct sched_req *flow_joined_next(const struct sched_queue *q, const struct sched_flow *f,
-				   uint64_t now);
+struct sched_req *flow_joined_next(struct sched_queue *q, const struct sched_flow *f, uint64_t now);
 /* One may go now, and V is its visit; */
 bool flow_joined_begin(struct sched_queue *q, struct flow_visit *v, uint64_t now);
 /* R is over, which may be the one that V was for. */

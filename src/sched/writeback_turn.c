@@ -355,9 +355,15 @@ void sched_set_writeback_share(struct sched_queue *q, double share)
 	q->writeback.share = share < 0 ? 0 : share > SHARE_MAX ? SHARE_MAX : share;
 }
 
+/* Whether R, which a COMMIT waits for and which has not gone, would go sooner for BY, who waits for it too. */
+static bool goes_sooner(struct sched_queue *q, const struct sched_req *r, const struct flow_id *by)
+{
+	return r->state == REQ_QUEUED && by && flow_is_behind(flow_get(q, by), r->in);
+}
+
 void sched_want(struct sched_queue *q, struct sched_req *r, const struct flow_id *by, uint64_t now)
 {
-	if (r->wanted)
+	if (r->wanted && !goes_sooner(q, r, by))
 		return;
 	if (r->state == REQ_QUEUED) {
 		queue_delist(q, r);

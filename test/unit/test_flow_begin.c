@@ -7,6 +7,7 @@
 
 #define STREAMS_MAX 32
 #define FIRST_READ  (128 * KIB)
+#define BEGINS	    80
 
 struct stream {
 	struct sched_req chunk, behind; /* of which one is queued when the other runs */
@@ -218,6 +219,54 @@ static void test_one_who_begins_among_others(void **state)
 	}
 }
 
+/* One client, over his ceiling, begins many files at a time: who begins among others has his first turn as soon as without. */
+static void test_who_is_held_keeps_nobody_from_beginning(void **state)
+{
+	static struct sched_req chunk[BEGINS], read[BEGINS];
+	struct sched_shares *shares = calloc(1, sizeof(*shares));
+	struct sched_req one = {.class = SCHED_DEMAND, .flow = {9, 0, 1}, .file = 999, .len = MIB};
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+	struct stream *late;
+	struct world w;
+	uint64_t turn;
+
+	shares->n_rules = 2;
+	shares->rules[0].weight = shares->rules[1].weight = SHARE_WEIGHT_DEFAULT;
+	shares->rules[1].ceiling.bandwidth = 1;
+	set_up(&w, &sched_turns, true);
+	assert_int_equal(sched_set_shares(w.q, shares, w.disk.now), 0);
+	free(shares);
+	assert_int_equal(sched_submit(w.q, &one, w.disk.now), SCHED_ADDED);
+	assert_ptr_equal(sched_next(w.q, w.disk.now), &one);
+	sched_done(w.q, &one, w.disk.now + 10 * MSEC, &woken);
+	for (unsigned int i = 0; i < 7; i++)
+		begin(&w, 1 + i);
+	for (unsigned int i = 0; i < BEGINS; i++) {
+		chunk[i] = (struct sched_req){.class = SCHED_PREFETCH,
+					      .flow = {9, 0, 1},
+					      .file = 1000 + i,
+					      .owner = 1000 + i,
+					      .len = MIB,
+					      .begins = true};
+		read[i] = (struct sched_req){
+			.class = SCHED_DEMAND, .flow = {9, 0, 1}, .file = 1000 + i, .len = 4 * KIB};
+		assert_int_equal(sched_submit(w.q, &chunk[i], w.disk.now), SCHED_ADDED);
+		assert_int_equal(sched_submit(w.q, &read[i], w.disk.now), SCHED_WAITS);
+	}
+	serve_until(&w, w.disk.now + 5 * SEC);
+	turn = DISK_SEEK + DISK_NS(sched_chunk(w.q));
+	late = begin(&w, 8);
+	for (int turns = 0; !late->waited; turns++) {
+		assert_true(turns < 8);
+		serve_next(&w);
+	}
+	print_message("beside one who is held: after %.0f ms, turns of %.0f ms\n",
+		      (double)late->waited / 1e6, (double)turn / 1e6);
+	assert_true(late->waited < 2 * turn);
+	w.q->writeback.hurry = true;
+	queue_free(w.q);
+}
+
 /* A client that begins one stream after the other, and reads none on, takes no more than his part from others. */
 static void test_who_does_nothing_but_begin(void **state)
 {
@@ -278,6 +327,7 @@ int main(void)
 		cmocka_unit_test(test_they_go_on_as_others),
 		cmocka_unit_test(test_alone_it_has_a_whole_turn),
 		cmocka_unit_test(test_one_who_begins_among_others),
+		cmocka_unit_test(test_who_is_held_keeps_nobody_from_beginning),
 		cmocka_unit_test(test_who_does_nothing_but_begin),
 		cmocka_unit_test(test_other_policies_know_none),
 	};

@@ -319,6 +319,23 @@ static void test_the_end_knows_no_ceiling(void **state)
 
 /* ---- joins ------------------------------------------------------------------------------- */
 
+/* R, which runs, is done at NOW. */
+static void end_one(struct loop *l, struct sched_req *r, uint64_t now)
+{
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+
+	sched_done(l->q, r, now, &woken);
+	assert_null(sched_check(l->q));
+}
+
+/* R is submitted at NOW, and done 10 ms later. */
+static void serve_one(struct loop *l, struct sched_req *r, uint64_t now)
+{
+	assert_int_equal(sched_submit(l->q, r, now), SCHED_ADDED);
+	assert_ptr_equal(sched_next(l->q, now), r);
+	end_one(l, r, now + 10 * MSEC);
+}
+
 /* A read of another client's inside the chunk of one that is held: the chunk goes, as that client's. */
 static void test_a_held_chunk_goes_for_who_waits(void **state)
 {
@@ -346,6 +363,64 @@ static void test_a_held_chunk_goes_for_who_waits(void **state)
 	sched_done(l->q, &chunk, 10 * SEC + 60 * MSEC, &woken);
 	assert_ptr_equal(TAILQ_FIRST(&woken), &read);
 	assert_null(sched_check(l->q));
+	loop_free(l);
+}
+
+/* Two clients wait for the COMMIT of one file, whose data the one wrote who is held: it goes, as the other's. */
+static void test_a_held_write_back_goes_for_who_commits_too(void **state)
+{
+	struct loop *l = loop_new();
+	struct sched_req one = {.class = SCHED_DEMAND, .file = 9, .len = MIB, .flow = {1, 1, 1}};
+	struct sched_req w = {.class = SCHED_WRITEBACK,
+			      .file = 1,
+			      .len = 4 * MIB,
+			      .wanted = true,
+			      .flow = {1, 1, 1}};
+	struct flow_id held = {1, 1, 1}, other = {2, 1, 0};
+
+	l->shares.rules[1].ceiling.bandwidth = MB;
+	set_shares(l);
+	serve_one(l, &one, 10 * SEC);
+	assert_int_equal(sched_submit(l->q, &w, 10 * SEC + 30 * MSEC), SCHED_ADDED);
+	sched_want(l->q, &w, &held, 10 * SEC + 30 * MSEC);
+	assert_null(sched_next(l->q, 10 * SEC + 60 * MSEC));
+	sched_want(l->q, &w, &other, 10 * SEC + 60 * MSEC);
+	assert_null(sched_check(l->q));
+	assert_int_equal(w.in->id.client, 2);
+	sched_want(l->q, &w, &held, 10 * SEC + 60 * MSEC);
+	assert_int_equal(w.in->id.client, 2);
+	assert_ptr_equal(sched_next(l->q, 10 * SEC + 60 * MSEC), &w);
+	end_one(l, &w, 10 * SEC + 100 * MSEC);
+	loop_free(l);
+}
+
+/* ---- several exports --------------------------------------------------------------------- */
+
+/* What a client was told to have holds for it, whatever an export that it has not used since was told. */
+static void test_a_ceiling_outlives_an_export_that_is_idle(void **state)
+{
+	struct loop *l = loop_new();
+	struct sched_req a = {.class = SCHED_DEMAND, .file = 1, .len = 4 * KIB, .flow = {1, 1, 0}};
+	struct sched_req b = {.class = SCHED_DEMAND, .file = 2, .len = 4 * KIB, .flow = {1, 2, 0}};
+
+	set_shares(l);
+	serve_one(l, &a, 10 * SEC);
+	serve_one(l, &b, 11 * SEC);
+	l->shares.rules[1].ceiling.iops = 2;
+	l->disk.now = 12 * SEC;
+	set_shares(l);
+	a.flow.rule = 1;
+	serve_one(l, &a, 12 * SEC);
+	assert_int_equal(a.in->group->node.limit.ceiling[RATE_REQUESTS].rate, 2);
+	l->shares.rules[1].ceiling.iops = 1;
+	l->disk.now = 13 * SEC;
+	set_shares(l);
+	assert_int_equal(a.in->group->node.limit.ceiling[RATE_REQUESTS].rate, 1);
+	serve_one(l, &a, 20 * SEC);
+	assert_int_equal(a.in->group->node.limit.ceiling[RATE_REQUESTS].rate, 1);
+	b.flow.rule = 1;
+	serve_one(l, &b, 30 * SEC);
+	assert_int_equal(b.in->group->node.limit.ceiling[RATE_REQUESTS].rate, 1);
 	loop_free(l);
 }
 
@@ -424,6 +499,8 @@ int main(void)
 		cmocka_unit_test(test_who_was_held_is_not_forgotten),
 		cmocka_unit_test(test_the_end_knows_no_ceiling),
 		cmocka_unit_test(test_a_held_chunk_goes_for_who_waits),
+		cmocka_unit_test(test_a_held_write_back_goes_for_who_commits_too),
+		cmocka_unit_test(test_a_ceiling_outlives_an_export_that_is_idle),
 		cmocka_unit_test(test_shares_that_change_under_any_load),
 	};
 

@@ -30,6 +30,38 @@ static void test_a_floor_under_16_greedy_others(void **state)
 	loop_free(l);
 }
 
+/* The same where the others come from their ceilings all the time: a floor is before these. */
+static void test_a_floor_among_others_with_ceilings(void **state)
+{
+	struct client *c;
+	struct loop *l = greedy(STREAM, 2, &c);
+
+	l->shares.rules[1].floor.bandwidth = 40 * MB;
+	l->shares.rules[0].ceiling.bandwidth = 30 * MB;
+	set_shares(l);
+	run(l, 41 * SEC);
+	assert_true(windows_within(c, 2 * SEC, 41 * SEC, SEC, 40 * MB, 60 * MB) >= 95);
+	loop_free(l);
+}
+
+/* Nor does who has next to no weight wait for Max_Wait because others come from their ceilings. */
+static void test_little_weight_among_others_with_ceilings(void **state)
+{
+	struct loop *l = loop_new();
+	struct client *c = add(l, RANDOM, 1, 1);
+
+	for (int i = 0; i < 10; i++)
+		add(l, RANDOM, 0, 4);
+	l->shares.rules[1].weight = 1;
+	l->shares.rules[0].ceiling.iops = 30;
+	set_shares(l);
+	run(l, 41 * SEC);
+	print_message("little weight: waits for %.0f ms at most, %lu requests\n",
+		      (double)c->wait_max / 1e6, c->requests);
+	assert_true(c->wait_max < 2500 * MSEC);
+	loop_free(l);
+}
+
 /* The same for an export, which its clients have in sum. */
 static void test_a_floor_of_an_export(void **state)
 {
@@ -144,6 +176,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_floor_under_16_greedy_others),
+		cmocka_unit_test(test_a_floor_among_others_with_ceilings),
+		cmocka_unit_test(test_little_weight_among_others_with_ceilings),
 		cmocka_unit_test(test_a_floor_of_an_export),
 		cmocka_unit_test(test_a_floor_of_requests),
 		cmocka_unit_test(test_a_floor_of_time),
