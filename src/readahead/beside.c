@@ -183,9 +183,9 @@ void beside_never(struct heur_file *f, uint64_t from, uint64_t to)
 /* Whether OFFSET, which is A's, has come for the cursor of F that asked for it; one that is gone is believed to have. */
 static bool has_come(const struct asked *a, const struct heur_file *f, uint64_t offset)
 {
-	uint64_t base = a->by->way == WAY_STRIDE ? WAY_RECORDS : 0;
-
-	return !is_of(a, f) || base + offset < a->by->done_end;
+	if (!is_of(a, f))
+		return true;
+	return (a->by->way == WAY_STRIDE ? WAY_RECORDS : 0) + offset < a->by->done_end;
 }
 
 bool beside_gone(struct heur_file *f, uint64_t offset)

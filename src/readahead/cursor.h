@@ -80,6 +80,7 @@ struct cursor {
 	uint8_t queued;	   /* chunks that are submitted and not yet started */
 	bool withheld : 1; /* the last chunk was not planned, for the price */
 	bool example : 1;  /* what is doubted of it tells what to expect of new files */
+	bool fined : 1;	   /* its file has smaller windows for what is doubted of it */
 	bool has_floor : 1; /* its reader, when his last chunk went to the disk */
 	bool repeats : 1;   /* its last read was of what was read before */
 	uint16_t account;   /* whose read it followed last: given_up.h */

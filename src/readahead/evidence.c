@@ -63,6 +63,12 @@ static void learn(struct readahead *ra, struct heur_file *f, uint64_t used)
 	effectiveness_add(&f->effectiveness, used, 0);
 }
 
+static void forget_doubt(struct cursor *c)
+{
+	c->doubted = 0;
+	c->example = c->fined = false;
+}
+
 /*
  * WASTED bytes of C are given up, for its reader went elsewhere. Of those doubted its file knows already; an example they are
  * only now, for what may be read yet says nothing of others.
@@ -74,8 +80,7 @@ static void learn_waste(struct readahead *ra, struct cursor *c, uint64_t wasted)
 	learn_new(ra, known_but_doubt(c), 0, wasted);
 	if (wasted > c->doubted)
 		effectiveness_add(&f->effectiveness, 0, wasted - c->doubted);
-	c->doubted = 0;
-	c->example = false;
+	forget_doubt(c);
 }
 
 /* Bytes from the position FROM on that were asked for ahead of C, where that is before their end. */
@@ -114,9 +119,18 @@ static void count_given_up(struct readahead *ra, struct readahead_counters *coun
 	readers_count(ra->readers, c->reader, READER_WASTED, came);
 }
 
+/* C's file gets smaller windows for what CAME and was not read, if that is much. False: it does not. */
+static bool fine(struct cursor *c, uint64_t came)
+{
+	if (came <= c->taken / PENALTY_PART || c->file->penalty == PENALTY_MAX)
+		return false;
+	c->file->penalty++;
+	return true;
+}
+
 /*
- * Releases all that C holds, of which *CAME did; returns how many bytes. Its file gets smaller windows for what came, if
- * that is much: who waits for what is still to come has not wasted it.
+ * Releases all that C holds, of which *CAME did; returns how many bytes. Who waits for what is still to come has not
+ * wasted it.
  */
 static uint64_t give_up(struct readahead *ra, struct cursor *c, uint64_t *came)
 {
@@ -124,8 +138,7 @@ static uint64_t give_up(struct readahead *ra, struct cursor *c, uint64_t *came)
 
 	*came = arrived(c);
 	held = budget_discharge(&ra->budget, c, c->charged);
-	if (*came > c->taken / PENALTY_PART && c->file->penalty < PENALTY_MAX)
-		c->file->penalty++;
+	fine(c, *came);
 	return held;
 }
 
@@ -172,8 +185,9 @@ static void end_doubt(struct readahead *ra, struct cursor *c)
 		unlearn_new(ra, known_but_doubt(c), c->doubted);
 	if (c->doubted)
 		effectiveness_take_back(&c->file->effectiveness, c->doubted);
-	c->doubted = 0;
-	c->example = false;
+	if (c->fined && c->file->penalty)
+		c->file->penalty--;
+	forget_doubt(c);
 }
 
 /* USED bytes of C were read. */
@@ -257,19 +271,30 @@ void evidence_unwanted(struct readahead *ra, struct cursor *c)
 void evidence_lost(struct readahead *ra, struct readahead_counters *counters, struct cursor *c)
 {
 	give_up_counted(ra, counters, c);
-	c->doubted = 0;
-	c->example = false;
+	forget_doubt(c);
+}
+
+static void doubt(struct cursor *c, uint64_t came)
+{
+	if (came <= c->doubted)
+		return;
+	effectiveness_add(&c->file->effectiveness, 0, came - c->doubted);
+	c->doubted = came;
+}
+
+void evidence_idle(struct readahead *ra, struct cursor *c)
+{
+	uint64_t came = arrived(c);
+
+	doubt(c, came);
+	c->fined |= fine(c, came);
+	evidence_unwanted(ra, c);
 }
 
 void evidence_doubted(struct cursor *c, uint64_t now)
 {
-	uint64_t came = arrived(c);
-
-	if (came <= c->doubted || elapsed(c->used, now) < READER_SILENT ||
-	    elapsed(c->done_time, now) < READER_SILENT)
-		return;
-	effectiveness_add(&c->file->effectiveness, 0, came - c->doubted);
-	c->doubted = came;
+	if (elapsed(c->used, now) >= READER_SILENT && elapsed(c->done_time, now) >= READER_SILENT)
+		doubt(c, arrived(c));
 }
 
 void evidence_retired(void *arg, struct cursor *c)

@@ -6,6 +6,7 @@
  *   reader went elsewhere     wasted: evidence against it, its next windows are half as large
  *   reader silent for 1 s     doubted: evidence against it, taken back as soon as he reads on; none on others before it is waste
  *   ... and memory is short   wasted, and evidence on others too, all of it taken back if he reads on
+ *   silent for Cursor_Idle    the same, and smaller windows for its file
  *   gone from memory unread   wasted, but no evidence: it was wanted
  *   others want its memory    wasted, but no evidence: it may be read yet
  *
@@ -40,6 +41,8 @@ void evidence_wasted(struct readahead *ra, struct readahead_counters *counters, 
 void evidence_surplus(struct readahead *ra, struct cursor *c, uint64_t most);
 /* What C is doubted for is given up, for memory is short: its reader may come to it yet, and finds it. With the sweep only. */
 void evidence_unwanted(struct readahead *ra, struct cursor *c);
+/* The reader of C, for whom all has come, is silent for so long that what he holds is given up. With the sweep only. */
+void evidence_idle(struct readahead *ra, struct cursor *c);
 /* What C holds was in memory and is gone. */
 void evidence_lost(struct readahead *ra, struct readahead_counters *counters, struct cursor *c);
 /* What has arrived for a reader who is silent by now is, until he reads on, taken for wasted. */

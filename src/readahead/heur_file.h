@@ -36,6 +36,7 @@ struct heur_file {
 	uint32_t streak;  /* reads in a row that continued one or another cursor exactly */
 	uint32_t holders; /* its cursors that hold unread bytes: budget.h */
 	uint16_t in_runs; /* as `matches`, with reads that others of their run had passed */
+	uint16_t skips;	  /* share of far gaps of which something never came, in 1/65536 */
 	uint64_t held;	  /* ns: such bytes were asked for, or read, last */
 	uint64_t unseen;  /* ns: from then on not all of its reads are told */
 	struct cursor_set set;

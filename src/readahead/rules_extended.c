@@ -30,6 +30,14 @@
 /* So many requests of its run may have passed one that comes late. */
 #define LATE_MAX 7
 
+/* What is no more than so many bytes is as soon read through as left out, whatever the device. */
+#define GAP_LEAST (UINT64_C(1) << 20)
+/* From this share of far gaps on that nobody fills, in 1/65536, who leaves one goes elsewhere. */
+#define SKIPS_MANY 32768
+/* It is averaged over about so many such gaps, and is forgotten after about so many reads: powers of 2. */
+#define SKIPS_SHIFT 2
+#define SKIPS_FADE  9
+
 /* Reads in a row that pass over as much as the one before, for a run to be believed; of short gaps Seq_Threshold. */
 #define PACE_MIN 2
 
@@ -252,6 +260,41 @@ static struct cursor *follow_one(struct readahead *ra, const struct readahead_tu
 	return c;
 }
 
+/*
+ * Whether READ leaves out more than a seek is worth, and more than a request or two that may still come. Of large requests
+ * much more than that may be late: so what is late, and what is left out, a file has to show.
+ */
+static bool leaves_a_gap(const struct cursor *c, const struct readahead_read *read, uint64_t near)
+{
+	uint64_t least = read->seek > GAP_LEAST ? read->seek : GAP_LEAST;
+
+	return read->offset > c->next + least && read->offset > c->next + 2 * (uint64_t)read->len &&
+	       read->offset - c->next <= near;
+}
+
+/* C goes on beyond a gap: whether what was left out by earlier ones has come. */
+static void note_gap(struct cursor *c)
+{
+	struct heur_file *f = c->file;
+
+	f->skips -= f->skips >> SKIPS_SHIFT;
+	if (c->missing >> (LATE_MAX + 1))
+		f->skips += 65535 >> SKIPS_SHIFT;
+}
+
+/* Whether READ, which is a little ahead of what C expects, is no request of its run that came early, but skips. */
+static bool is_skip(const struct readahead_tuning *t, struct cursor *c,
+		    const struct readahead_read *read, uint64_t near)
+{
+	if (!t->heuristic->cursors || c->way != WAY_FORWARD || is_paced(t, c, read->len) ||
+	    !leaves_a_gap(c, read, near))
+		return false;
+	if (c->file->skips > SKIPS_MANY)
+		return true;
+	note_gap(c);
+	return false;
+}
+
 /* READ, which no cursor of F expects exactly, belongs to C as HOW says, or to none. */
 static struct cursor *follow_roughly(struct readahead *ra, const struct readahead_tuning *t,
 				     struct readahead_counters *counters, struct heur_file *f,
@@ -280,6 +323,8 @@ static struct cursor *follow(struct readahead *ra, const struct readahead_tuning
 	uint64_t near = heuristic_near(t, read->len);
 	struct cursor *c = follow_match(ra, t, f, read, near), *early;
 
+	if (f->skips) /* it may be read otherwise by now */
+		f->skips -= (f->skips >> SKIPS_FADE) + 1;
 	if (c && read->offset == c->next) /* most are */
 		return follow_one(ra, t, counters, c, HEURISTIC_EXACT, read, near);
 	if (f->set.n_backward) {
@@ -291,6 +336,8 @@ static struct cursor *follow(struct readahead *ra, const struct readahead_tuning
 	early = out_of_step(t, f, read);
 	if (early)
 		return follow_out_of_step(ra, t, counters, early, read);
+	if (c && is_skip(t, c, read, near))
+		c = NULL;
 	return follow_roughly(
 		ra, t, counters, f, c,
 		c ? heuristic_classify(t, c, read->offset, read->len) : HEURISTIC_JUMP, read, near);

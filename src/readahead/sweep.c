@@ -19,11 +19,11 @@
  */
 static void give_up(struct readahead *ra, struct cursor *c)
 {
-	bool has_come = c->done_end >= c->ra_end;
-
-	evidence_wasted(ra, NULL, c);
-	if (has_come)
+	if (c->done_end >= c->ra_end) {
+		evidence_idle(ra, c);
 		return;
+	}
+	evidence_wasted(ra, NULL, c);
 	cursor_end_run(c);
 	c->start = c->read_end = c->next;
 	cursor_check(c);

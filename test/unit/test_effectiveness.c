@@ -214,6 +214,30 @@ static void test_a_pause_is_no_example_where_memory_is_short(void **state)
 	engine_free(e);
 }
 
+/* Who pauses for longer than Cursor_Idle gives up the memory; what was there for him he reads all the same. */
+static void test_long_pauses_are_no_waste(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	struct effectiveness all;
+	uint64_t fetched = 0;
+
+	for (uint64_t at = 0; at < 32 * MIB; at += 2 * MIB) {
+		fetched += read_through(e, 1, at, at + 2 * MIB, BIG);
+		for (int i = 0; i < 11; i++)
+			silence(e, SEC);
+	}
+	assert_true(fetched >= 32 * MIB);
+	assert_true(engine_counted(e, READAHEAD_WASTED) > 0);
+	e->price = 0.3;
+	fetched = read_through(e, 1, 32 * MIB, 64 * MIB, BIG);
+	assert_true(fetched >= 24 * MIB);
+	assert_int_equal(engine_counted(e, READAHEAD_CURBED), 0);
+	all = atomic_load(&e->ra->newcomers);
+	assert_int_equal(all.wasted, 0);
+	engine_check_account(e);
+	engine_free(e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +250,7 @@ int main(void)
 		cmocka_unit_test(test_newcomers_are_judged_by_example),
 		cmocka_unit_test(test_a_pause_is_no_waste),
 		cmocka_unit_test(test_a_pause_is_no_example_where_memory_is_short),
+		cmocka_unit_test(test_long_pauses_are_no_waste),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -817,6 +817,68 @@ static void test_a_pause_is_no_example(void **state)
 	engine_free(e);
 }
 
+/*
+ * Large requests, a few and then a gap of a few that nobody reads: what is between is not read through, once the file has shown
+ * that. Returns the bytes asked for, for each that was read.
+ */
+static double with_gaps(uint32_t run, uint64_t *seed)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t size = 1024 * MIB, at = 0, had = 0, asked = 0;
+
+	e->chunk = 16 * MIB;
+	e->seek = MIB;
+	while (at + 16 * MIB < size) {
+		for (uint32_t i = 0; i < run; i++, at += MIB, had += MIB)
+			asked += engine_fetch(e, engine_read(e, 1, at, MIB, size), size);
+		at += (3 + random_below(seed, 6)) * MIB;
+	}
+	engine_check_account(e);
+	engine_free(e);
+	return (double)asked / (double)had;
+}
+
+static void test_what_is_skipped_is_not_read_through(void **state)
+{
+	uint64_t seed = 1;
+
+	for (uint32_t run = 1; run <= 6; run++) {
+		double ratio = with_gaps(run, &seed);
+
+		print_message("runs of %u: %.2f bytes asked for of each read\n", run, ratio);
+		assert_true(ratio < 1.5);
+	}
+}
+
+/* The same requests, all of them and up to 8 out of order, are one stream. */
+static void test_what_is_late_is_no_gap(void **state)
+{
+	struct engine *e = engine_default("cursor");
+	uint64_t size = 512 * MIB, seed = 1, asked = 0;
+
+	e->chunk = 16 * MIB;
+	e->seek = MIB;
+	for (uint64_t at = 0; at < size; at += 8 * MIB) {
+		uint64_t order[8];
+
+		for (int i = 0; i < 8; i++)
+			order[i] = (uint64_t)i;
+		for (int i = 7; i > 0; i--) {
+			uint64_t j = random_below(&seed, (uint64_t)i + 1), was = order[i];
+
+			order[i] = order[j];
+			order[j] = was;
+		}
+		for (int i = 0; i < 8; i++)
+			asked += engine_fetch(e, engine_read(e, 1, at + order[i] * MIB, MIB, size),
+					      size);
+	}
+	print_message("out of order: %.2f asked for\n", (double)asked / (double)size);
+	assert_true(asked > size / 100 * 95);
+	engine_check_account(e);
+	engine_free(e);
+}
+
 /* Of a stream that waits for its chunk nothing is wasted: the windows of its file stay as they are. */
 static void test_waiting_is_no_waste(void **state)
 {
@@ -1269,6 +1331,8 @@ int main(void)
 		cmocka_unit_test(test_who_repeats_is_silent),
 		cmocka_unit_test(test_a_pause_is_no_example),
 		cmocka_unit_test(test_waiting_is_no_waste),
+		cmocka_unit_test(test_what_is_skipped_is_not_read_through),
+		cmocka_unit_test(test_what_is_late_is_no_gap),
 		cmocka_unit_test(test_known_resident_only_where_it_arrived),
 		cmocka_unit_test(test_asked),
 		cmocka_unit_test(test_a_failed_chunk_is_counted_and_forgotten),
