@@ -2,7 +2,9 @@
 /* The local kind of backing: a descriptor, the page cache, extents. See backing.h. */
 #include "disk/backing_local.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool local_resident(struct backing *b, uint64_t offset, uint64_t len)
@@ -53,11 +55,13 @@ static void local_refresh_size(struct backing *b)
 		atomic_store_explicit(&b->size, (uint64_t)st.st_size, memory_order_relaxed);
 }
 
+/* As far as is known here: a file system of which the other end hangs is not asked. */
 static bool local_is_removed(struct backing *b)
 {
-	struct stat st;
+	struct statx st;
 
-	return !fstat(b->fd, &st) && st.st_nlink == 0;
+	return !statx(b->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_NLINK, &st) &&
+	       (st.stx_mask & STATX_NLINK) && st.stx_nlink == 0;
 }
 
 /* What the page cache has is what was written; only its place on the disk may be another. */

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/sysmacros.h>
 
 #include "common/clock.h"
@@ -270,11 +269,21 @@ static struct device *enter(dev_t dev, const struct device_settings *asked, int 
 	return d;
 }
 
-bool device_is_used(dev_t dev)
+bool device_is_used_locked(dev_t dev)
 {
 	struct device *d = find(dev);
 
 	return d != NULL && !is_unused(d);
+}
+
+bool device_is_used(dev_t dev)
+{
+	bool used;
+
+	lock_take(&table.lock);
+	used = device_is_used_locked(dev);
+	lock_drop(&table.lock);
+	return used;
 }
 
 struct device *device_use(dev_t dev, const struct device_settings *s, _Atomic uint64_t *devices,
@@ -427,10 +436,12 @@ double device_price(struct device *d)
 
 /* ---- what is found out ------------------------------------------------------------------- */
 
-void device_set_learnt(struct device *d, uint32_t depth)
+void device_set_learnt(struct device *d)
 {
 	lock_take(&table.lock);
-	d->mode.learnt = depth;
+	lock_take(&d->evidence.lock);
+	d->mode.learnt = depth_search_depth(&d->evidence.depth);
+	lock_drop(&d->evidence.lock);
 	apply_mode(d);
 	lock_drop(&table.lock);
 }

@@ -177,8 +177,10 @@ void device_start(const struct dispatcher_ops *ops, const char *sysfs);
  * table's lock: it waits for nothing. NULL, as at first: they hold as they are.
  */
 void device_set_adjust(void (*adjust)(dev_t dev, struct device_settings *s));
-/* Whether DEV is there, and used by an export or a file. For ADJUST, which has the table's lock. */
+/* Whether DEV is there, and used by an export or a file. */
 bool device_is_used(dev_t dev);
+/* The same for ADJUST, which has the table's lock. */
+bool device_is_used_locked(dev_t dev);
 /*
  * The device DEV, made with the settings S if new, or if nobody used it any more; its bit in *DEVICES is set, and stands for an
  * export's use of it. NULL with *ERR: ENOSPC where the table is full of used ones, or why no thread
@@ -207,8 +209,8 @@ void device_stepped(struct device *d, uint32_t steps, uint64_t bytes, uint64_t n
 void device_answered_small(struct device *d, uint64_t took, uint64_t now);
 /* A chunk of LEN bytes begins: what is tried of a cluster may begin with it. Not with a lock. */
 void device_began(struct device *d, uint64_t len);
-/* The depth found out of a cluster, which changed, is in force where none is configured. Not with a lock. */
-void device_set_learnt(struct device *d, uint32_t depth);
+/* The depth found out of a cluster, which has changed, is in force where none is configured. Not with a lock. */
+void device_set_learnt(struct device *d);
 /* The export with these bits is gone. */
 void device_unuse(uint64_t devices);
 /*

@@ -53,11 +53,9 @@ uint64_t device_step(struct device *d, uint64_t step, uint32_t *steps)
 /* Drops the lock of the evidence. The depth that was found out holds, if it CHANGED. */
 static void publish(struct device *d, bool changed)
 {
-	uint32_t depth = depth_search_depth(&d->evidence.depth);
-
 	lock_drop(&d->evidence.lock);
 	if (changed)
-		device_set_learnt(d, depth);
+		device_set_learnt(d);
 }
 
 void device_began(struct device *d, uint64_t len)

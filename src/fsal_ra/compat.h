@@ -94,7 +94,7 @@ _Static_assert(RA_SLOTS(struct fsal_ops) == 12 + RA_FROM_6_5 + 4 * RA_FROM_9_14,
  */
 #define RA_MUST_CLOSE_FILES RA_FROM_5_9
 
-/* A READ of our own: its argument, with room for one part. From 6.5 a FSAL may want a second call to end it. */
+/* A READ of our own: its argument, with room for one part. */
 #if RA_FROM_6_5
 struct ra_io_arg {
 	struct fsal_io_arg arg;
@@ -128,9 +128,10 @@ static inline struct fsal_io_arg *ra_io_arg_init(struct ra_io_arg *io, void *buf
 	return arg;
 }
 
+/* Whether a FSAL wants a second call to end it: from 5.0 on. */
 static inline bool ra_io_wants_resume(const struct fsal_io_arg *arg)
 {
-#if RA_FROM_6_5
+#if RA_FROM_5_9
 	return arg->fsal_resume != 0;
 #else
 	(void)arg;

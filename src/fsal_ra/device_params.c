@@ -216,7 +216,7 @@ static struct known *oldest(void)
 	for (unsigned int i = 0; i < DEVICES_MAX; i++) {
 		struct known *k = &state.known[i];
 
-		if ((found == NULL || k->used < found->used) && !device_is_used(k->dev))
+		if ((found == NULL || k->used < found->used) && !device_is_used_locked(k->dev))
 			found = k;
 	}
 	assert(found != NULL);

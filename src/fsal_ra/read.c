@@ -139,13 +139,15 @@ static void demand_execute(struct dispatcher *d, struct sched_req *r)
 		read_below_of(call);
 		return;
 	}
-	if (call->own && r->io_len == call_length(call->read_arg)) {
+	if (call->own && r->offset == call->read_arg->offset &&
+	    r->io_len == call_length(call->read_arg)) {
 		call->amount =
 			demand_reply(d, call->backing, call->read_arg->iov,
 				     call->read_arg->iov_count, r->offset, r->len, call->absent);
 		call->own = false; /* nothing there, or a bad sector: not another try of ours */
 	} else {
-		demand_fetch(d, call->backing, r->offset, r->io_len); /* more than its own */
+		demand_fetch(d, call->backing, r->offset,
+			     r->io_len); /* more than its own, or less */
 	}
 	r->crowded = device_was_crowded(device, &crowd);
 }
@@ -171,6 +173,7 @@ static void describe_demand(struct call *call, struct backing *b, const struct r
 				       .file = b->file,
 				       .flow = ra_flow_of_op(call->came)};
 	read_brings(&call->req, call->read_arg, b, plan, call->came);
+	read_leaves_out(&call->req, b, plan);
 	call->req.block = backing_block_if_few(b, call->req.offset);
 }
 
@@ -193,7 +196,8 @@ static enum fate demand_queue(struct call *call, struct export_io *io,
 	struct dispatcher *d = &call->backing->device->dispatcher;
 	bool far = device_joins_only(call->backing->device);
 	/* now: CALL may be over once it is submitted */
-	uint64_t offset = call->req.offset, along = call->req.len - call_length(call->read_arg);
+	uint64_t offset = call->req.offset, asked = call_length(call->read_arg);
+	uint64_t along = call->req.len > asked ? call->req.len - asked : 0;
 	enum sched_verdict verdict = far ? dispatcher_submit_or_pass(d, &call->req)
 					 : dispatcher_submit_or_run(d, &call->req);
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 # Programs with faults.h: the calls that it may fail or hold up.
 function(ra_wrap name)
-  foreach(call calloc malloc aligned_alloc pthread_create pthread_mutex_lock pread64 posix_fadvise64 fstat64)
+  foreach(call calloc malloc aligned_alloc pthread_create pthread_mutex_lock pread64 posix_fadvise64 fstat64 statx)
     target_link_options(test_${name} PRIVATE -Wl,--wrap=${call})
   endforeach()
 endfunction()

@@ -18,7 +18,7 @@
 static _Atomic int fail_calloc, fail_malloc, fail_aligned_alloc, fail_pthread_create;
 /* These many calls fail, with this errno. */
 static _Atomic int fail_pread, fail_pread_errno;
-/* Called before each pread and fstat, on its thread. */
+/* Called before each pread, fstat and statx, on its thread. */
 static void (*on_pread)(int fd, size_t len, off_t offset);
 /* ... and before each posix_fadvise, of which the kernel gets no more than advice_max bytes. */
 static void (*on_advice)(int fd, size_t len, off_t offset);
@@ -91,6 +91,16 @@ int __wrap_fstat64(int fd, struct stat *st)
 	if (on_fstat)
 		on_fstat(fd);
 	return __real_fstat64(fd, st);
+}
+
+struct statx;
+int __real_statx(int dir, const char *path, int flags, unsigned int mask, struct statx *st);
+int __wrap_statx(int dir, const char *path, int flags, unsigned int mask, struct statx *st);
+int __wrap_statx(int dir, const char *path, int flags, unsigned int mask, struct statx *st)
+{
+	if (on_fstat)
+		on_fstat(dir);
+	return __real_statx(dir, path, flags, mask, st);
 }
 
 /*

@@ -34,6 +34,26 @@ static void test_what_was_fetched_is_resident(void **state)
 	backing_put(b);
 }
 
+/* What of a range is there from its beginning on, in units. */
+static void test_what_is_there_from_the_beginning_on(void **state)
+{
+	struct backing *b = get_remote();
+
+	assert_int_equal(backing_there(b, 0, MIB), 0);
+	fetch(b, 0, 640 * KIB);
+	for (uint64_t at = 0; at < 640 * KIB; at += 64 * KIB)
+		for (uint64_t end = 641 * KIB; end <= 2 * MIB; end += 61 * KIB)
+			assert_int_equal(backing_there(b, at, end - at), 640 * KIB - at);
+	assert_int_equal(backing_there(b, 600 * KIB, MIB), 40 * KIB);
+	assert_int_equal(backing_there(b, 600 * KIB + 1, MIB), 40 * KIB - 1);
+	assert_int_equal(backing_there(b, 640 * KIB, MIB), 0);
+	assert_int_equal(backing_there(b, 577 * KIB, 63 * KIB),
+			 0); /* one unit is not asked about */
+	fetch(b, MIB, MIB);  /* what lies behind a hole does not count */
+	assert_int_equal(backing_there(b, 0, 2 * MIB), 640 * KIB);
+	backing_put(b);
+}
+
 static void test_a_device_of_its_own(void **state)
 {
 	struct backing *b = get_remote();
@@ -278,6 +298,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
 		TEST(test_what_was_fetched_is_resident),
+		TEST(test_what_is_there_from_the_beginning_on),
 		TEST(test_a_device_of_its_own),
 		TEST(test_writes_and_the_ends_of_pauses),
 		TEST(test_a_client_that_keeps_nothing),
