@@ -183,7 +183,7 @@ static bool record_knob(void *arg)
 
 static void remove_metrics(struct daemon *d)
 {
-	if (*d->metrics)
+	if (*d->metrics && !mount_table_may_hang(&d->host.mounts, d->metrics))
 		unlink(d->metrics);
 	*d->metrics = '\0';
 }
@@ -208,7 +208,11 @@ static void write_metrics(struct daemon *d, double now)
 	d->metered = now;
 	err = metrics_write(&d->host, now, path);
 	if (err && !d->unmetered)
-		log_line(LOG_LEVEL_WARN, "metrics %s: %s", path, strerror(err));
+		log_line(LOG_LEVEL_WARN, "metrics %s: %s", path,
+			 err == EREMOTE
+				 ? "must lie on a local file system, which does not hang with "
+				   "a server or a daemon: not written"
+				 : strerror(err));
 	d->unmetered = err != 0;
 }
 

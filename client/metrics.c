@@ -344,9 +344,12 @@ int metrics_write(struct watch_host *h, double now, const char *path)
 {
 	char *text = NULL;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out;
 	int err;
 
+	if (mount_table_may_hang(&h->mounts, path))
+		return EREMOTE;
+	out = open_memstream(&text, &size);
 	if (!out)
 		return ENOMEM;
 	metrics_print(h, now, out);

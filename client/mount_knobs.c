@@ -17,9 +17,10 @@ void mount_knobs_init(struct mount_knobs *m, const char *path)
 		.path = path, .ratio.set = KNOB_AS_FOUND, .readahead.set = KNOB_AS_FOUND};
 }
 
-void mount_knobs_own(struct mount_knobs *m, const char *root, const char *device)
+void mount_knobs_own(struct mount_knobs *m, const char *root, const char *device, uint32_t page_kib)
 {
 	m->owns = true;
+	m->page_kib = page_kib;
 	m->ratio.name = "min_ratio";
 	m->ratio.unit = MILLIONTHS;
 	knob_init(&m->ratio.knob, root, "/sys/class/bdi/%s/min_ratio_fine", device);
@@ -120,6 +121,8 @@ void mount_knobs_ratio(struct mount_knobs *m, int64_t percent, const char *why,
 void mount_knobs_readahead(struct mount_knobs *m, int64_t kib, const char *why,
 			   const struct knob_hand *hand, double now)
 {
+	if (kib != KNOB_AS_FOUND && kib < m->page_kib)
+		kib = m->page_kib; /* less is none */
 	turn(m, &m->readahead, kib, why, hand, now);
 }
 

@@ -37,8 +37,9 @@ struct mount_knob {
 };
 
 struct mount_knobs {
-	const char *path; /* of the mount, to say */
-	bool owns;	  /* these are its */
+	const char *path;  /* of the mount, to say */
+	bool owns;	   /* these are its */
+	uint32_t page_kib; /* of the kernel, KiB: it reads ahead whole ones */
 	struct mount_knob ratio, readahead;
 };
 
@@ -50,8 +51,9 @@ struct knob_hand {
 
 /* The knobs of the mount at PATH: not its own yet, and nothing is touched. */
 void mount_knobs_init(struct mount_knobs *m, const char *path);
-/* They are its: those of DEVICE, below ROOT. */
-void mount_knobs_own(struct mount_knobs *m, const char *root, const char *device);
+/* They are its: those of DEVICE, below ROOT, of a kernel with pages of PAGE_KIB. */
+void mount_knobs_own(struct mount_knobs *m, const char *root, const char *device,
+		     uint32_t page_kib);
 /* A number, or KNOB_AS_FOUND; WHY is said, where a change is said (tell.h). One that is refused stays where we had
  * it, else as it was found, and is tried again by later calls: NOW, s. That it is, and when it can be turned again,
  * is said. */

@@ -159,15 +159,23 @@ int mount_table_read(struct mount_table *t, const char *mountinfo)
 	return 0;
 }
 
-/* Looks at the fifth field only, which most often is another mount's. */
-static bool is_at(const char *line, const char *path)
+/* LINE's fifth field, the mount point; NULL: it has none. */
+static const char *point_of(const char *line)
 {
 	for (int field = 0; field < 4; field++) {
 		line = strchr(line, ' ');
 		if (!line++)
-			return false;
+			return NULL;
 	}
-	return octal_same(line, line + strcspn(line, " "), path);
+	return line;
+}
+
+/* Looks at that field only, which most often is another mount's. */
+static bool is_at(const char *line, const char *path)
+{
+	const char *point = point_of(line);
+
+	return point && octal_same(point, point + strcspn(point, " "), path);
 }
 
 /* Deeper than anybody mounts. */
@@ -216,6 +224,56 @@ void mount_table_find(const struct mount_table *t, const char *path, struct moun
 		if (is_at(line, path))
 			mount_parse(line, path, m); /* a later one is on top */
 	m->automounted = m->kind == MOUNT_NFS3 && below_autofs(t, m);
+}
+
+/* How many characters of PATH are the mount point of LINE, which PATH is or lies below; 0: it does not. */
+static size_t length_above(const char *line, const char *path)
+{
+	const char *point = point_of(line), *at = path, *end;
+
+	if (!point)
+		return 0;
+	end = point + strcspn(point, " ");
+	while (point < end)
+		if (!*at || octal_next(&point, end) != *at++)
+			return 0;
+	if (at == path + 1)
+		return 1; /* the root */
+	return *at == '\0' || *at == '/' ? (size_t)(at - path) : 0;
+}
+
+/* Of a line of mountinfo: what waits for others. Another "fuse" is a daemon's, but for a disk's. */
+static bool waits_for_others(const char *line)
+{
+	static const char *const types[] = {"nfs", "nfs4", "cifs",   "smb3",  "ceph",
+					    "9p",  "afs",  "lustre", "autofs"};
+	const char *dash = strstr(line, " - ");
+	size_t length;
+
+	if (!dash)
+		return false;
+	dash += 3;
+	length = strcspn(dash, " ");
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (strlen(types[i]) == length && strncmp(dash, types[i], length) == 0)
+			return true;
+	return strncmp(dash, "fuse", 4) == 0 && strncmp(dash, "fuseblk", 7) != 0;
+}
+
+bool mount_table_may_hang(const struct mount_table *t, const char *path)
+{
+	const char *end = t->text + t->size, *found = NULL;
+	size_t longest = 0;
+
+	for (const char *line = t->text; line < end; line += strlen(line) + 1) {
+		const size_t length = length_above(line, path);
+
+		if (length && length >= longest) { /* a later one is on top */
+			longest = length;
+			found = line;
+		}
+	}
+	return found && waits_for_others(found);
 }
 
 void mount_table_free(struct mount_table *t)

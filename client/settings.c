@@ -160,24 +160,47 @@ static bool set_file(struct settings *s, const struct setting *e, const char *te
 	return true;
 }
 
-/* Without slashes at its end, but for the root. */
-static size_t length_of(const char *path)
+/* Behind the slashes at PATH, and behind components of it that mean nothing. */
+static const char *next_component(const char *path)
 {
-	size_t length = strlen(path);
+	while (*path == '/' || (path[0] == '.' && (path[1] == '/' || path[1] == '\0')))
+		path++;
+	return path;
+}
 
-	while (length > 1 && path[length - 1] == '/')
-		length--;
-	return length;
+/* PATH, which begins with a slash, as the kernel's tables would have it, as far as its text says; NULL: no memory. */
+static char *tidy(const char *path)
+{
+	char *copy = malloc(strlen(path) + 2), *to = copy;
+
+	if (!copy)
+		return NULL;
+	while (*(path = next_component(path))) {
+		*to++ = '/';
+		while (*path && *path != '/')
+			*to++ = *path++;
+	}
+	if (to == copy)
+		*to++ = '/';
+	*to = '\0';
+	return copy;
+}
+
+static bool is_there(const struct settings *s, const char *tidied)
+{
+	for (unsigned int i = 0; i < s->mount_count; i++)
+		if (strcmp(s->mounts[i], tidied) == 0)
+			return true;
+	return false;
 }
 
 bool settings_has_mount(const struct settings *s, const char *path)
 {
-	const size_t length = length_of(path);
+	char *tidied = tidy(path);
+	const bool found = tidied && is_there(s, tidied);
 
-	for (unsigned int i = 0; i < s->mount_count; i++)
-		if (strlen(s->mounts[i]) == length && strncmp(s->mounts[i], path, length) == 0)
-			return true;
-	return false;
+	free(tidied);
+	return found;
 }
 
 static bool add_mount(struct settings *s, const char *path, char *error, size_t size)
@@ -191,7 +214,7 @@ static bool add_mount(struct settings *s, const char *path, char *error, size_t 
 	if (s->mount_count == MOUNTS_MAX)
 		return settings_wrong(error, size, "mount = %s: more than %d mounts", path,
 				      MOUNTS_MAX);
-	copy = strndup(path, length_of(path));
+	copy = tidy(path);
 	if (!copy)
 		return settings_wrong(error, size, "mount = %s: no memory", path);
 	s->mounts[s->mount_count++] = copy;

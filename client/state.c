@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "history.h"
 #include "metrics.h"
+#include "mounts.h"
 #include "octal.h"
 #include "state.h"
 #include "whole_file.h"
@@ -190,7 +191,7 @@ static bool put_back(struct knob *k)
 }
 
 /* A whole line of the record. */
-static void remove_metrics(const char *line)
+static void remove_metrics(const struct mount_table *mounts, const char *line)
 {
 	const char *at = line + strlen(METRICS_LINE), *end = line + strlen(line);
 	char path[KNOB_PATH];
@@ -201,8 +202,21 @@ static void remove_metrics(const char *line)
 	while (at < end && n < sizeof(path) - 1)
 		path[n++] = octal_next(&at, end);
 	path[n] = '\0';
-	if (at == end && *path == '/')
+	if (at == end && *path == '/' && !mount_table_may_hang(mounts, path))
 		whole_file_remove(path, METRICS_BEGIN);
+}
+
+/* After the knobs: of those that the record from TEXT to END names, whose lines end in a 0 by now. */
+static void remove_all_metrics(const char *root, const char *text, const char *end)
+{
+	struct mount_table mounts = {0};
+	char path[KNOB_PATH];
+
+	snprintf(path, sizeof(path), "%s/proc/self/mountinfo", root);
+	mount_table_read(&mounts, path);
+	for (; text < end; text += strlen(text) + 1)
+		remove_metrics(&mounts, text);
+	mount_table_free(&mounts);
 }
 
 /* A line further on says something of K: a part of one does not. */
@@ -248,20 +262,21 @@ void state_end(const char *root)
 
 unsigned int state_restore(const char *root)
 {
-	char *text = state_text(root), *rest = text, *line;
+	char *text = state_text(root), *rest = text, *line, *whole = text;
 	unsigned int count = 0;
 	struct knob k;
 
 	while (rest && *rest) {
 		line = strsep(&rest, "\n");
 		if (rest)
-			remove_metrics(line);
+			whole = rest;
 		if (!state_parse(root, line, &k) || (rest && is_said_again(root, &k, rest)))
 			continue;
 		k.turning |= !rest; /* the text ends in the middle of this line */
 		count += put_back(&k);
 	}
-	free(text);
 	state_end(root);
+	remove_all_metrics(root, text, whole);
+	free(text);
 	return count;
 }

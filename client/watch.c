@@ -3,13 +3,24 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/log.h"
 #include "watch.h"
 
 /* ---- what is mounted --------------------------------------------------------------------- */
 
-static void tell_news(struct watch *w, enum news n)
+/* A mount below autofs that is used now and then is asked and not asked for ever: that is said at first. */
+static enum log_level level_of(struct watch *w, enum news n, double now)
+{
+	if (n == NEWS_UNUSED)
+		return tell_change(&w->unused_told, false, now);
+	if (w->news == NEWS_UNUSED)
+		return tell_change(&w->unused_told, true, now);
+	return LOG_LEVEL_EVENT;
+}
+
+static void tell_news(struct watch *w, enum news n, double now)
 {
 	static const char *const text[] = {
 		[NEWS_BELIEVED] = "the server states prices",
@@ -20,24 +31,27 @@ static void tell_news(struct watch *w, enum news n)
 		[NEWS_UNUSED] = "not asked while nobody uses it, so that autofs can unmount it",
 	};
 	char obstacle[64];
+	enum log_level level;
 
 	if (n == w->news)
 		return;
+	level = level_of(w, n, now);
 	w->news = n;
 	if (n == NEWS_NOT_MOUNTED)
-		log_line(LOG_LEVEL_EVENT, "%s: %s", w->path,
+		log_line(level, "%s: %s", w->path,
 			 mount_obstacle(&w->mount, obstacle, sizeof(obstacle)));
 	else if (n == NEWS_BELIEVED)
-		log_line(LOG_LEVEL_EVENT, "%s: %s: write %.3g, read-ahead %.3g", w->path, text[n],
+		log_line(level, "%s: %s: write %.3g, read-ahead %.3g", w->path, text[n],
 			 w->detector.prices.write, w->detector.prices.readahead);
 	else
-		log_line(LOG_LEVEL_EVENT, "%s: %s", w->path, text[n]);
+		log_line(level, "%s: %s", w->path, text[n]);
 }
 
 static void claim_knobs(const struct watch_host *h, struct watch *w)
 {
 	if (w->mount.kind == MOUNT_NFS3 && !watch_owner(h, w))
-		mount_knobs_own(&w->knobs, h->settings.root, w->mount.device);
+		mount_knobs_own(&w->knobs, h->settings.root, w->mount.device,
+				(uint32_t)(sysconf(_SC_PAGESIZE) / 1024));
 }
 
 /*
@@ -166,7 +180,7 @@ void watch_ask(struct watch_host *h, struct watch *w, double now)
 		return;
 	}
 	if (!mount_calls_adopt(&w->calls, w->mount.id, &h->pool)) {
-		tell_news(w, NEWS_STUCK);
+		tell_news(w, NEWS_STUCK, now);
 	} else if (w->mount.kind == MOUNT_NFS3) {
 		ask(h, w, now);
 	}
@@ -185,16 +199,19 @@ static enum news why_stale(const struct watch_host *h, const struct watch *w, do
 
 static void tell(const struct watch_host *h, struct watch *w, double now)
 {
+	if (tell_calm(&w->unused_told, now))
+		log_line(LOG_LEVEL_EVENT, "%s: %s by now", w->path,
+			 w->news == NEWS_UNUSED ? "not asked" : "asked again");
 	if (w->mount.kind != MOUNT_NFS3)
-		tell_news(w, NEWS_NOT_MOUNTED);
+		tell_news(w, NEWS_NOT_MOUNTED, now);
 	else if (w->calls.mount != w->mount.id)
 		return; /* not asked yet, or watch_ask() says why not */
 	else if (watch_stale(h, w, now))
-		tell_news(w, why_stale(h, w, now));
+		tell_news(w, why_stale(h, w, now), now);
 	else if (w->detector.believed)
-		tell_news(w, NEWS_BELIEVED);
+		tell_news(w, NEWS_BELIEVED, now);
 	else if (w->detector.disproofs)
-		tell_news(w, NEWS_NO_PRICES);
+		tell_news(w, NEWS_NO_PRICES, now);
 }
 
 static void after_push(struct watch *w)

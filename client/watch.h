@@ -107,6 +107,7 @@ struct watch {
 	struct mount_use use;
 	struct tell told;	    /* its ways of writing */
 	enum news news;		    /* last said */
+	struct tell unused_told;    /* that it is not asked while nobody uses it */
 	double ask_at, asked;	    /* s: when to ask; when it was asked last */
 	double answered;	    /* s: the question of the last reply, or the mount */
 	double waits_since;	    /* s: the first question after that */
@@ -129,8 +130,9 @@ struct watch_group {
 	const char *path; /* one of the settings' */
 	struct knob knob;
 	struct halt halt;
-	struct tell told;
-	bool refused; /* it cannot be halted, which was said */
+	struct tell told, away_told;
+	const char *away; /* why it is not ours to halt now; NULL: it is */
+	bool refused;	  /* it cannot be halted, which was said */
 };
 
 /* What all watches share. */

@@ -46,13 +46,28 @@ static void refuse(struct watch_group *g, const char *why)
 	log_line(LOG_LEVEL_WARN, "halt %s: %s: it is left alone", g->path, why);
 }
 
-/* False: it is not there now, or somebody else has halted it. Who does that while we hold it writes what stands
- * there already, so it cannot be told: then it goes on when we say so. */
-static bool is_free(struct watch_group *g)
+/* Why it is not ours to halt now; NULL: it is. Who halts it while we hold it writes what stands there already, so that
+ * cannot be told: then it goes on when we say so. */
+static const char *why_away(struct watch_group *g)
 {
 	uint64_t now;
 
-	return g->knob.held || (knob_read(&g->knob, &now) && now == 0);
+	if (g->knob.held)
+		return NULL;
+	if (!knob_read(&g->knob, &now))
+		return "is not there";
+	return now ? "somebody else has frozen it" : NULL;
+}
+
+static bool is_free(struct watch_group *g, double now)
+{
+	const char *why = why_away(g);
+
+	if (why != g->away)
+		log_line(tell_change(&g->away_told, !why, now), "halt %s: %s", g->path,
+			 why ? why : "can be halted");
+	g->away = why;
+	return !why;
 }
 
 static void turn(struct watch_host *h, struct watch_group *g)
@@ -76,7 +91,7 @@ static void tick(struct watch_host *h, struct watch_group *g, const struct watch
 	const double price = w ? w->detector.prices.write : 0;
 	const bool was = g->halt.halted;
 
-	if (g->refused || !g->knob.path[0] || !is_free(g))
+	if (g->refused || !g->knob.path[0] || !is_free(g, now))
 		return;
 	if (halt_judge(&g->halt, w != NULL, price, bid, w ? w->answered : 0, now) != was)
 		turn(h, g);
@@ -153,13 +168,14 @@ void watch_groups_show(const struct watch_host *h, FILE *out)
 {
 	for (unsigned int i = 0; i < h->settings.halts.count; i++) {
 		const struct watch_group *g = &h->groups[i];
+		const char *apart = g->refused ? "it cannot be halted" : g->away;
 
 		fputs("group ", out);
 		octal_print(out, g->path);
 		fprintf(out, ": %s: %s\n",
-			g->refused	 ? "left alone"
+			apart		 ? "left alone"
 			: g->halt.halted ? "halted"
 					 : "runs",
-			g->refused ? "it cannot be halted" : halt_why_texts[g->halt.why]);
+			apart ? apart : halt_why_texts[g->halt.why]);
 	}
 }

@@ -197,6 +197,35 @@ static void test_autofs_may_unmount_it(void **state)
 	watch_release(&host, w);
 }
 
+static unsigned int lines;
+
+static void count_line(enum log_level level, const char *format, va_list args)
+{
+	lines += level <= LOG_LEVEL_EVENT;
+}
+
+/* Programs use it once a minute, for hours: that is said at first, not each time. */
+static void test_an_automounted_one_used_now_and_then(void **state)
+{
+	struct watch *w = host.watches;
+	unsigned int uses = 0;
+
+	files_put("/proc/self/mountinfo", AUTOFS BELOW);
+	host.settings.interval = 1;
+	log_set_writer(count_line);
+	lines = 0;
+	for (unsigned int i = 1; i < 30; i++) {
+		count(100000 * i, 50 * i);
+		assert_true(answers_in(ASK_USED) > 0);
+		answers_in(DECIDE_UNUSED + 60);
+		uses += w->news == NEWS_UNUSED;
+	}
+	log_set_writer(files_keep_line);
+	assert_true(uses > 20);
+	assert_in_range(lines, 2, 10);
+	watch_release(&host, w);
+}
+
 /* Its server hangs while it is used: that is no silence of ours. */
 static void test_an_automounted_one_hangs(void **state)
 {
@@ -401,6 +430,7 @@ int main(void)
 		ON_A_MACHINE(test_an_unused_mount_is_asked_in_time),
 		ON_A_MACHINE(test_a_mount_is_let_go_while_many_hang),
 		ON_A_MACHINE(test_autofs_may_unmount_it),
+		ON_A_MACHINE(test_an_automounted_one_used_now_and_then),
 		ON_A_MACHINE(test_an_automounted_one_hangs),
 		ON_A_MACHINE(test_another_server_at_once),
 		ON_A_MACHINE(test_the_same_again_at_once),

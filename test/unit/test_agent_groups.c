@@ -217,6 +217,17 @@ static void test_at_the_end_it_goes_on(void **state)
 	settings_free(&host.settings);
 }
 
+/* What --status says of the groups. */
+static const char *shown(void)
+{
+	static char text[512];
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	watch_groups_show(&host, out);
+	fclose(out);
+	return text;
+}
+
 static void test_what_is_left_alone(void **state)
 {
 	host_of("/box");
@@ -228,8 +239,15 @@ static void test_what_is_left_alone(void **state)
 	assert_true(halted_at(0) == 40);
 	watch_groups_release(&host);
 	assert_int_equal(files_number(FREEZE), 1);
+	assert_string_equal(files_said, "halt /backup: somebody else has frozen it");
+	assert_string_equal(shown(), "group /backup: left alone: somebody else has frozen it\n");
 	unlink(files_path(FREEZE)); /* its service does not run */
 	assert_true(halted_at(0.9) == 0 && !host.groups[0].refused);
+	assert_string_equal(shown(), "group /backup: left alone: is not there\n");
+	settings_free(&host.settings);
+	host_of("/misspelt"); /* said, at first */
+	assert_true(halted_at(0.9) == 0);
+	assert_string_equal(files_said, "halt /misspelt: is not there");
 	settings_free(&host.settings);
 }
 

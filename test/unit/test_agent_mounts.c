@@ -171,6 +171,37 @@ static void test_the_table(void **state)
 	mount_table_free(&t);
 }
 
+/* Where a look may hang: by the mount point that is above the path, and on top of others. */
+static void test_where_a_look_may_hang(void **state)
+{
+	static const struct {
+		const char *path;
+		bool hangs;
+	} cases[] = {
+		{"/var/lib/a.prom", false}, {"/mnt/n", true},	 {"/mnt/n/a/b.prom", true},
+		{"/mnt/nn/a.prom", false},  {"/mnt/o/x", false}, {"/mnt/my data/x", true},
+		{"/home/u/x", true},	    {"/media/x", false}, {"/mnt/n/local/x", false},
+	};
+	struct mount_table t = {0};
+
+	assert_false(mount_table_may_hang(&t, "/mnt/n")); /* not read yet */
+	files_put("/mountinfo", "%s",
+		  "20 1 8:1 / / rw - ext4 /dev/a rw\n" LINE_N LINE_O
+		  "38 20 0:50 / /mnt/my\\040data rw - fuse.sshfs h: rw\n"
+		  "39 20 8:2 / /media rw - fuseblk /dev/b rw\n"
+		  "40 37 0:49 / /mnt/o rw - ext4 /dev/a rw\n"
+		  "41 36 8:3 / /mnt/n/local rw - xfs /dev/c rw\n"
+		  "42 20 0:51 / /home rw - autofs auto rw\n");
+	assert_int_equal(mount_table_read(&t, files_path("/mountinfo")), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (mount_table_may_hang(&t, cases[i].path) != cases[i].hangs)
+			fail_msg("%s", cases[i].path);
+	files_put("/mountinfo", "20 1 0:60 / / rw - nfs s:/root rw,vers=3\n");
+	assert_int_equal(mount_table_read(&t, files_path("/mountinfo")), 0);
+	assert_true(mount_table_may_hang(&t, "/x") && mount_table_may_hang(&t, "/"));
+	mount_table_free(&t);
+}
+
 /* What lies below a mount of autofs, direct or indirect, by the way from parent to parent. */
 static void test_automounted(void **state)
 {
@@ -263,6 +294,7 @@ int main(void)
 		cmocka_unit_test(test_another_server_is_another_mount),
 		cmocka_unit_test(test_the_table),
 		cmocka_unit_test(test_automounted),
+		cmocka_unit_test(test_where_a_look_may_hang),
 		cmocka_unit_test(test_a_long_table),
 		cmocka_unit_test(test_a_damaged_table),
 		cmocka_unit_test(test_the_fuzzers_short_run),

@@ -65,6 +65,8 @@ static void test_mounts_of_settings(void **state)
 	assert_true(settings_set(&s, "mount", "/a//", error, sizeof(error)));
 	assert_string_equal(s.mounts[0], "/a");
 	assert_false(settings_set(&s, "mount", "/a", error, sizeof(error)));
+	assert_false(settings_set(&s, "mount", "//./a/.", error, sizeof(error)));
+	assert_true(settings_has_mount(&s, "/.//a") && !settings_has_mount(&s, "/.a"));
 	for (int i = 1; i < MOUNTS_MAX; i++) {
 		snprintf(path, sizeof(path), "/b%d", i);
 		assert_true(settings_set(&s, "mount", path, error, sizeof(error)));
@@ -72,6 +74,30 @@ static void test_mounts_of_settings(void **state)
 	assert_false(settings_set(&s, "mount", "/c", error, sizeof(error)));
 	assert_string_equal(error, "mount = /c: more than 512 mounts");
 	settings_free(&s);
+}
+
+/* As the kernel has them, as far as the text says: else they would never be found there. */
+static void test_ways_to_write_a_path(void **state)
+{
+	static const char *const ways[][2] = {
+		{"/", "/"},
+		{"//", "/"},
+		{"/.", "/"},
+		{"/a/./b", "/a/b"},
+		{"/srv//data", "/srv/data"},
+		{"/a/..b/.c/", "/a/..b/.c"},
+		{"/a/../b", "/a/../b"}, /* a link in it may say otherwise */
+	};
+	char error[256];
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		struct settings s;
+
+		settings_init(&s);
+		assert_true(settings_set(&s, "mount", ways[i][0], error, sizeof(error)));
+		assert_string_equal(s.mounts[0], ways[i][1]);
+		settings_free(&s);
+	}
 }
 
 static bool parse(struct settings *s, char *error, size_t size, ...)
@@ -228,6 +254,7 @@ int main(void)
 		cmocka_unit_test(test_wrong_settings),
 		cmocka_unit_test(test_metrics),
 		cmocka_unit_test(test_mounts_of_settings),
+		cmocka_unit_test(test_ways_to_write_a_path),
 		cmocka_unit_test(test_command_line),
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_wrong_together),

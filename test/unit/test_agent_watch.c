@@ -142,10 +142,10 @@ static void test_knobs_that_cannot_be_turned(void **state)
 	mount_knobs_init(&k, "/mnt/n");
 	mount_knobs_ratio(&k, 50, "why", &hand, now); /* not its own: nothing happens */
 	assert_int_equal(files_number(RATIO), 0);
-	mount_knobs_own(&k, files_root, "0:99");
+	mount_knobs_own(&k, files_root, "0:99", 4);
 	mount_knobs_ratio(&k, 50, "why", &hand, now);
 	assert_non_null(strstr(files_said, "No such file or directory: not used"));
-	mount_knobs_own(&k, files_root, "0:47");
+	mount_knobs_own(&k, files_root, "0:47", 4);
 	mount_knobs_readahead(&k, 64, "why", &hand, now);
 	assert_int_equal(mount_knobs_readahead_found(&k), 128);
 	files_put(READAHEAD, "4096\n");
@@ -158,6 +158,23 @@ static void test_knobs_that_cannot_be_turned(void **state)
 	assert_int_equal(files_number(RATIO), 0);
 }
 
+/* The kernel reads ahead whole pages: less than one would be none at all. */
+static void test_readahead_is_a_page_at_least(void **state)
+{
+	struct mount_knobs k;
+	struct knob_hand hand = {{record, NULL}, false};
+
+	mount_knobs_init(&k, "/mnt/n");
+	mount_knobs_own(&k, files_root, "0:47", 64);
+	mount_knobs_readahead(&k, 32, "why", &hand, now);
+	assert_int_equal(files_number(READAHEAD), 64);
+	assert_string_equal(files_said, "/mnt/n: why: set read_ahead_kb to 64");
+	mount_knobs_readahead(&k, 256, "why", &hand, now);
+	assert_int_equal(files_number(READAHEAD), 256);
+	mount_knobs_release(&k, &hand);
+	assert_int_equal(files_number(READAHEAD), 128);
+}
+
 /* From Linux 6.2 on: what is less than a percent is put back as it was. */
 static void test_parts_of_a_percent(void **state)
 {
@@ -166,7 +183,7 @@ static void test_parts_of_a_percent(void **state)
 
 	files_put(FINE, "5000\n");
 	mount_knobs_init(&k, "/mnt/n");
-	mount_knobs_own(&k, files_root, "0:47");
+	mount_knobs_own(&k, files_root, "0:47", 4);
 	mount_knobs_ratio(&k, 50, "why", &hand, now);
 	assert_int_equal(files_number(FINE), 500000);
 	assert_string_equal(files_said, "/mnt/n: why: set min_ratio to 50");
@@ -476,6 +493,7 @@ int main(void)
 		ON_A_MACHINE(test_settings_change),
 		ON_A_MACHINE(test_mounts_of_one_export),
 		ON_A_MACHINE(test_knobs_that_cannot_be_turned),
+		ON_A_MACHINE(test_readahead_is_a_page_at_least),
 		ON_A_MACHINE(test_parts_of_a_percent),
 		ON_A_MACHINE(test_what_is_shown),
 		ON_A_MACHINE(test_a_name_is_one_line),
