@@ -411,10 +411,10 @@ int daemon_run(const struct settings *settings, int argc, char **argv)
 	watch_groups_release(h);
 	watch_keep_release(h);
 	machine_flush_point(&h->machine, false, &h->hand.recorder);
-	remove_metrics(d);
 	knob_left_restore();
 	if (!h->settings.dry_run)
 		state_end(h->settings.root);
+	remove_metrics(d); /* last: who knows */
 	return 0;
 }
 

@@ -55,8 +55,8 @@ int mount_table_read(struct mount_table *t, const char *mountinfo);
  * parent, where the table has them: one for the same path is the parent, too. */
 void mount_table_find(const struct mount_table *t, const char *path, struct mount *m);
 /*
- * Whether PATH lies on a file system that may hang because something else does: a server, a daemon, a look that mounts. By
- * the text of PATH, which is not touched: links in it lead elsewhere. False without a table.
+ * Whether PATH, which is tidy (path_text.h), lies on a file system that may hang because something else does: a server, a daemon,
+ * a look that mounts. By the text of PATH, which is not touched: links in it lead elsewhere. False without a table.
  */
 bool mount_table_may_hang(const struct mount_table *t, const char *path);
 void mount_table_free(struct mount_table *t);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "path_text.h"
 #include "settings.h"
 
 enum kind {
@@ -157,32 +158,17 @@ static bool set_file(struct settings *s, const struct setting *e, const char *te
 				      "%s = %.60s: must be an absolute path of at most %d bytes",
 				      e->name, text, SETTINGS_FILE - 1);
 	strcpy((char *)s + e->at, text);
+	path_tidy((char *)s + e->at);
 	return true;
 }
 
-/* Behind the slashes at PATH, and behind components of it that mean nothing. */
-static const char *next_component(const char *path)
-{
-	while (*path == '/' || (path[0] == '.' && (path[1] == '/' || path[1] == '\0')))
-		path++;
-	return path;
-}
-
-/* PATH, which begins with a slash, as the kernel's tables would have it, as far as its text says; NULL: no memory. */
+/* PATH as the kernel's tables would have it, as far as its text says; NULL: no memory. */
 static char *tidy(const char *path)
 {
-	char *copy = malloc(strlen(path) + 2), *to = copy;
+	char *copy = strdup(path);
 
-	if (!copy)
-		return NULL;
-	while (*(path = next_component(path))) {
-		*to++ = '/';
-		while (*path && *path != '/')
-			*to++ = *path++;
-	}
-	if (to == copy)
-		*to++ = '/';
-	*to = '\0';
+	if (copy)
+		path_tidy(copy);
 	return copy;
 }
 

@@ -10,13 +10,14 @@
 
 /* ---- what is mounted --------------------------------------------------------------------- */
 
-/* A mount below autofs that is used now and then is asked and not asked for ever: that is said at first. */
+/* A mount below autofs that is used now and then is asked and not asked for ever: that is said at first. Whatever else it is. */
 static enum log_level level_of(struct watch *w, enum news n, double now)
 {
 	if (n == NEWS_UNUSED)
 		return tell_change(&w->unused_told, false, now);
-	if (w->news == NEWS_UNUSED)
+	if (w->news == NEWS_UNUSED && n == NEWS_BELIEVED)
 		return tell_change(&w->unused_told, true, now);
+	w->unused_told = (struct tell){0};
 	return LOG_LEVEL_EVENT;
 }
 
@@ -67,7 +68,7 @@ static void adopt_mount(struct watch_host *h, struct watch *w, const struct moun
 	w->detector = (struct fsstat_detector){0};
 	w->doubt = (struct doubt){0};
 	w->decision = (struct decision){0};
-	w->told = (struct tell){0};
+	w->told = w->unused_told = (struct tell){0};
 	w->use = (struct mount_use){0};
 	w->asked = 0;
 	w->vain_until = 0;

@@ -59,13 +59,19 @@ static const char *why_away(struct watch_group *g)
 	return now ? "somebody else has frozen it" : NULL;
 }
 
+static void say_away(const struct watch_group *g, enum log_level level, const char *why)
+{
+	log_line(level, "halt %s: %s", g->path, why ? why : "can be halted");
+}
+
 static bool is_free(struct watch_group *g, double now)
 {
 	const char *why = why_away(g);
 
 	if (why != g->away)
-		log_line(tell_change(&g->away_told, !why, now), "halt %s: %s", g->path,
-			 why ? why : "can be halted");
+		say_away(g, tell_change(&g->away_told, !why, now), why);
+	else if (tell_calm(&g->away_told, now))
+		say_away(g, LOG_LEVEL_EVENT, why);
 	g->away = why;
 	return !why;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "path_text.h"
 #include "weights.h"
 
 /* Its place; the first free one where there is none of that name. */
@@ -46,6 +47,8 @@ bool weights_set(struct weights *w, const char *what, const char *value, char *e
 		return wrong(error, size, what, value,
 			     "behind the number must be an absolute path of at most 191 bytes");
 	snprintf(copy, length_of(name) + 1, "%s", name);
+	if (strcmp(what, "weight") == 0) /* of a mount: a group has one name only */
+		path_tidy(copy);
 	place = place_of(w, copy);
 	if (place == WEIGHTS_MAX)
 		return wrong(error, size, what, value, "more than 64 of them");
@@ -55,14 +58,14 @@ bool weights_set(struct weights *w, const char *what, const char *value, char *e
 	return true;
 }
 
-bool weights_has(const struct weights *w, const char *name)
+bool weights_has(const struct weights *w, const char *path)
 {
-	const size_t length = length_of(name);
+	char tidied[WEIGHT_NAME];
 
-	for (unsigned int i = 0; i < w->count; i++)
-		if (strlen(w->at[i].name) == length && strncmp(w->at[i].name, name, length) == 0)
-			return true;
-	return false;
+	if (snprintf(tidied, sizeof(tidied), "%s", path) >= (int)sizeof(tidied))
+		return false;
+	path_tidy(tidied);
+	return place_of(w, tidied) < w->count;
 }
 
 double weights_of(const struct weights *w, const char *name)

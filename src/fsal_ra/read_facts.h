@@ -128,14 +128,14 @@ static inline void read_brings(struct sched_req *r, const struct fsal_io_arg *ar
 
 /*
  * R is a stream's READ. What it has in memory from its beginning on it does not ask for: the rest is in a chunk that it can
- * join, where it lies across the end of one that is over.
+ * join, where it lies across the end of one that is over. Not at a file's beginning, where it may wait for a walk's job.
  */
 static inline void read_leaves_out(struct sched_req *r, struct backing *b,
 				   const struct readahead_plan *plan)
 {
 	uint64_t there;
 
-	if (!plan->followed || r->brings_more || device_joins_only(b->device))
+	if (!plan->followed || r->offset == 0 || r->brings_more || device_joins_only(b->device))
 		return;
 	there = backing_there(b, r->offset, r->len);
 	r->offset += there;

@@ -358,7 +358,24 @@ void sched_set_writeback_share(struct sched_queue *q, double share)
 /* Whether R, which a COMMIT waits for and which has not gone, would go sooner for BY, who waits for it too. */
 static bool goes_sooner(struct sched_queue *q, const struct sched_req *r, const struct flow_id *by)
 {
-	return r->state == REQ_QUEUED && by && flow_is_behind(flow_get(q, by), r->in);
+	const struct sched_flow *f;
+
+	if (r->state != REQ_QUEUED || !by)
+		return false;
+	f = flow_get(q, by);
+	if (flow_is_held(f) && flow_is_held(r->in))
+		return flow_opens(f, 0) < flow_opens(r->in, 0);
+	return flow_is_behind(f, r->in);
+}
+
+/* Since when R is waited for in its flow: it goes behind others there, and is no younger by that than it must. */
+static uint64_t wanted_since(const struct sched_req *r, uint64_t now)
+{
+	const struct sched_req *last = TAILQ_LAST(&r->in->wanted, sched_list);
+
+	if (!r->wanted)
+		return now;
+	return last && last != r && last->arrival > r->arrival ? last->arrival : r->arrival;
 }
 
 void sched_want(struct sched_queue *q, struct sched_req *r, const struct flow_id *by, uint64_t now)
@@ -369,10 +386,10 @@ void sched_want(struct sched_queue *q, struct sched_req *r, const struct flow_id
 		queue_delist(q, r);
 		flow_rehome(r, by ? flow_get(q, by) : r->in);
 	}
+	r->arrival = wanted_since(r, now);
 	r->wanted = true;
 	if (r->state == REQ_RUNNING)
 		r->in->committing++;
-	r->arrival = now;
 	if (r->state == REQ_QUEUED)
 		queue_enlist(q, r);
 }

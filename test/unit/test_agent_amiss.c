@@ -223,6 +223,15 @@ static void test_an_automounted_one_used_now_and_then(void **state)
 	log_set_writer(files_keep_line);
 	assert_true(uses > 20);
 	assert_in_range(lines, 2, 10);
+	server_hangs();
+	for (unsigned int i = 100; i < 160; i++) {
+		count(100000 * i, 50 * i);
+		watch_round(&host, now);
+		passes(host.settings.interval);
+	}
+	assert_int_equal(w->news, NEWS_NO_ANSWER); /* that is said */
+	assert_string_equal(files_said, "/mnt/n: no answer");
+	server_answers(0.9, 1.0);
 	watch_release(&host, w);
 }
 

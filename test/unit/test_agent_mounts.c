@@ -178,9 +178,10 @@ static void test_where_a_look_may_hang(void **state)
 		const char *path;
 		bool hangs;
 	} cases[] = {
-		{"/var/lib/a.prom", false}, {"/mnt/n", true},	 {"/mnt/n/a/b.prom", true},
-		{"/mnt/nn/a.prom", false},  {"/mnt/o/x", false}, {"/mnt/my data/x", true},
-		{"/home/u/x", true},	    {"/media/x", false}, {"/mnt/n/local/x", false},
+		{"/var/lib/a.prom", false}, {"/mnt/n", true},	       {"/mnt/n/a/b.prom", true},
+		{"/mnt/nn/a.prom", false},  {"/mnt/o/x", false},       {"/mnt/my data/x", true},
+		{"/x/../mnt/n/a", true},    {"/x..y/z", false},	       {"/home/u/x", true},
+		{"/media/x", false},	    {"/mnt/n/local/x", false},
 	};
 	struct mount_table t = {0};
 

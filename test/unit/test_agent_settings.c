@@ -48,11 +48,14 @@ static void test_metrics(void **state)
 
 	settings_init(&s);
 	assert_string_equal(s.metrics, "");
-	memset(path, '/', SETTINGS_FILE);
+	memset(path, 'a', SETTINGS_FILE);
+	path[0] = path[1] = '/';
 	path[SETTINGS_FILE] = 0;
 	assert_false(settings_set(&s, "metrics", path, error, sizeof(error)));
 	assert_true(settings_set(&s, "metrics", path + 1, error, sizeof(error)));
 	assert_string_equal(s.metrics, path + 1);
+	assert_true(settings_set(&s, "metrics", "/var//lib/./a.prom", error, sizeof(error)));
+	assert_string_equal(s.metrics, "/var/lib/a.prom");
 	settings_free(&s);
 }
 
@@ -67,6 +70,8 @@ static void test_mounts_of_settings(void **state)
 	assert_false(settings_set(&s, "mount", "/a", error, sizeof(error)));
 	assert_false(settings_set(&s, "mount", "//./a/.", error, sizeof(error)));
 	assert_true(settings_has_mount(&s, "/.//a") && !settings_has_mount(&s, "/.a"));
+	assert_true(settings_set(&s, "weight", "3 //a/./", error, sizeof(error)));
+	assert_true(weights_of(&s.weights, "/a") == 3 && weights_has(&s.weights, "/./a"));
 	for (int i = 1; i < MOUNTS_MAX; i++) {
 		snprintf(path, sizeof(path), "/b%d", i);
 		assert_true(settings_set(&s, "mount", path, error, sizeof(error)));

@@ -394,6 +394,48 @@ static void test_a_held_write_back_goes_for_who_commits_too(void **state)
 	loop_free(l);
 }
 
+/* Of two who are both held it stays with the one who may go first. */
+static void test_a_held_write_back_stays_with_who_may_go_first(void **state)
+{
+	struct loop *l = loop_new();
+	struct sched_req one = {
+		.class = SCHED_DEMAND, .file = 9, .len = 2 * MIB, .flow = {1, 1, 1}};
+	struct sched_req two = {
+		.class = SCHED_DEMAND, .file = 8, .len = 64 * KIB, .flow = {2, 1, 2}};
+	struct sched_req w = {.class = SCHED_WRITEBACK,
+			      .file = 1,
+			      .len = 4 * MIB,
+			      .wanted = true,
+			      .flow = {1, 1, 1}};
+	struct flow_id sooner = {1, 1, 1}, later = {2, 1, 2};
+
+	l->shares.rules[1].ceiling.bandwidth = 4 * MB;
+	l->shares.rules[2].ceiling.bandwidth = MB / 1000;
+	set_shares(l);
+	serve_one(l, &two, 10 * SEC);
+	serve_one(l, &one, 10 * SEC + 20 * MSEC);
+	assert_int_equal(sched_submit(l->q, &w, 10 * SEC + 50 * MSEC), SCHED_ADDED);
+	sched_want(l->q, &w, &later, 10 * SEC + 60 * MSEC);
+	assert_int_equal(w.in->id.client, 1);
+	assert_null(sched_next(l->q, 10 * SEC + 60 * MSEC));
+	assert_ptr_equal(sched_next(l->q, 11 * SEC), &w);
+	end_one(l, &w, 11 * SEC + 40 * MSEC);
+	w.flow = later;
+	w.wanted = true;
+	assert_int_equal(sched_submit(l->q, &w, 12 * SEC), SCHED_ADDED);
+	sched_want(l->q, &w, &sooner, 12 * SEC); /* and goes over to him */
+	assert_int_equal(w.in->id.client, 1);
+	assert_int_equal(w.arrival, 12 * SEC);
+	sched_want(l->q, &w, &later, 12 * SEC + MSEC);
+	sched_want(l->q, &w, &sooner, 12 * SEC + 2 * MSEC);
+	assert_int_equal(w.in->id.client, 1);
+	assert_int_equal(w.arrival, 12 * SEC); /* he waits since then */
+	l->q->writeback.hurry = true;
+	assert_ptr_equal(sched_next(l->q, 12 * SEC + 3 * MSEC), &w);
+	end_one(l, &w, 13 * SEC);
+	loop_free(l);
+}
+
 /* ---- several exports --------------------------------------------------------------------- */
 
 /* What a client was told to have holds for it, whatever an export that it has not used since was told. */
@@ -500,6 +542,7 @@ int main(void)
 		cmocka_unit_test(test_the_end_knows_no_ceiling),
 		cmocka_unit_test(test_a_held_chunk_goes_for_who_waits),
 		cmocka_unit_test(test_a_held_write_back_goes_for_who_commits_too),
+		cmocka_unit_test(test_a_held_write_back_stays_with_who_may_go_first),
 		cmocka_unit_test(test_a_ceiling_outlives_an_export_that_is_idle),
 		cmocka_unit_test(test_shares_that_change_under_any_load),
 	};
