@@ -11,6 +11,7 @@
 #include "disk/tree_dir.h"
 #include "disk/tree_job.h"
 #include "disk/tree_listing.h"
+#include "disk/tree_pieces.h"
 #include "disk/wire_handle.h"
 #include "fs_dev.h"
 #include "open_handle.h"
@@ -205,6 +206,7 @@ void walk_read_end(struct walk_read *read, struct backing *b, bool resident, uin
 		uint64_t size = atomic_load_explicit(&b->size, memory_order_relaxed);
 
 		at.missing = read->missing < size ? read->missing : size;
+		at.is_long = size > TREE_WHOLE_MAX;
 		at.price = priced ? board_readahead_price(&b->device->prices) : 0;
 		at.account = read->io->export_id;
 		if (dir_walks_read(walks, &read->io->counters, &at, &handle))

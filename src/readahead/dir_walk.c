@@ -257,6 +257,9 @@ bool dir_walks_read(struct dir_walks *w, struct readahead_counters *counters,
 	bool wanted = false;
 	struct dir *d;
 
+	/* of as few READs no chunk is planned, by which it would be known */
+	if (read->is_long && read->missing > RUN_END_FIRST)
+		run_lengths_note(w->engine->lengths, read->reader, read->missing, false);
 	lock_take(&w->lock);
 	dir_follow_reader(w, read->reader, read->now);
 	w->all_reads++;

@@ -62,6 +62,7 @@ struct dir_read {
 	double price;	  /* of read-ahead there, 0..1 */
 	bool resident;	  /* it was in memory */
 	uint64_t missing; /* bytes of it that were not; 0: not known */
+	bool is_long;	  /* its file is: no job brings it whole */
 	uint16_t account; /* of what is given up: given_up.h */
 	uint32_t reader;  /* whose it is: readers.h; 0: not known */
 };

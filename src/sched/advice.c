@@ -29,10 +29,14 @@ void sched_passed(struct sched_queue *q, uint64_t end)
 	q->observed = end;
 }
 
+/*
+ * Of a stream whose reader has much outstanding several chunks are queued: were each a stream chunks would become shorter, and
+ * so more of them.
+ */
 uint32_t sched_streams(const struct sched_queue *q)
 {
-	uint32_t chunks = q->flows.ready[FLOW_CHUNK], all = q->by_class[SCHED_PREFETCH];
-	uint32_t n = (chunks < all ? chunks : all) + (q->running ? 1 : 0);
+	uint32_t chunks = q->flows.ready[FLOW_CHUNK], owners = q->owners.n;
+	uint32_t n = (chunks < owners ? chunks : owners) + (q->running ? 1 : 0);
 
 	return n ? n : 1;
 }

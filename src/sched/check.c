@@ -258,6 +258,9 @@ static const char *check_counts(const struct sched_queue *q, const struct counts
 
 	TAILQ_FOREACH(r, &q->going_on, on)
 		going_on++;
+	if (q->owners.n > q->by_class[SCHED_PREFETCH] ||
+	    (q->owners.n == 0) != (q->by_class[SCHED_PREFETCH] == 0))
+		return "the owners of chunks have been miscounted";
 	if (going_on != c->going_on || q->short_chunks != c->short_chunks)
 		return "those that go on, or short chunks, have lost count";
 	for (int i = 0; i < SCHED_CLASSES; i++) {

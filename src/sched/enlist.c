@@ -71,13 +71,26 @@ void queue_delist(struct sched_queue *q, struct sched_req *r)
 	assert(!r->order.in);
 }
 
+void queue_count_chunk(struct sched_queue *q, const struct sched_req *r, bool comes)
+{
+	uint32_t *of = &q->owners.of[r->owner % SCHED_OWNERS];
+
+	q->short_chunks += comes ? is_short_chunk(r) : -is_short_chunk(r);
+	if (r->class != SCHED_PREFETCH)
+		return;
+	if (comes)
+		q->owners.n += (*of)++ == 0;
+	else
+		q->owners.n -= --*of == 0;
+}
+
 void queue_remove(struct sched_queue *q, struct sched_req *r)
 {
 	assert(q->queued && q->by_class[r->class] && r->in->stats.queued[r->class]);
 	q->queued--;
 	q->by_class[r->class]--;
 	r->in->stats.queued[r->class]--;
-	q->short_chunks -= is_short_chunk(r);
+	queue_count_chunk(q, r, false);
 	queue_delist(q, r);
 	if (r->class == SCHED_WRITEBACK) {
 		q->writeback.running++; /* whoever removes one runs it */

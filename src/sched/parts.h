@@ -96,6 +96,8 @@ void queue_enlist(struct sched_queue *q, struct sched_req *r);
 void queue_delist(struct sched_queue *q, struct sched_req *r);
 /* ... takes a queued request out of all that is queued. */
 void queue_remove(struct sched_queue *q, struct sched_req *r);
+/* R comes to those that are queued, or leaves them: counts of chunks. */
+void queue_count_chunk(struct sched_queue *q, const struct sched_req *r, bool comes);
 
 /* join.c */
 struct sched_list *chunk_list(struct sched_queue *q, uint64_t file);

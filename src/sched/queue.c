@@ -129,7 +129,7 @@ static enum sched_verdict enter(struct sched_queue *q, struct sched_req *r, bool
 	q->queued++;
 	q->by_class[r->class]++;
 	r->in->stats.queued[r->class]++;
-	q->short_chunks += is_short_chunk(r);
+	queue_count_chunk(q, r, true);
 	if (r->class == SCHED_WRITEBACK) {
 		queue_enlist(q, r);
 	} else {

@@ -208,6 +208,7 @@ struct sched_past {
  */
 #define SCHED_STALLED_MAX 48
 #define SCHED_FILE_HASH	  256
+#define SCHED_OWNERS	  1024 /* streams that are told apart by the chunks queued, nearly */
 struct sched_queue {
 	const struct sched_policy *policy;
 	void *policy_shared; /* what the policy keeps for all flows together */
@@ -234,6 +235,10 @@ struct sched_queue {
 	uint32_t queued, running, stalled;
 	uint32_t by_class[SCHED_CLASSES]; /* queued */
 	uint32_t short_chunks;		  /* of them chunks that may be at the drive with others */
+	struct {
+		uint32_t n,
+			of[SCHED_OWNERS]; /* that have chunks queued; how many, by their owner */
+	} owners;
 	uint32_t joined;		 /* demands that wait for a chunk, or merged into another */
 	uint32_t with_others;		 /* of them those with a chunk */
 	uint32_t answering;		 /* woken ones handed over to be answered */

@@ -404,6 +404,33 @@ static void test_unheld(void **state)
 	end();
 }
 
+/* Whose READs are longer than a long file's head reads on, though no chunk is ever planned for as few of them. */
+static void test_long_reads_of_long_files(void **state)
+{
+	struct dir_read read = {.dir = dir_id(0), .missing = MIB, .is_long = true, .reader = 3};
+	struct dir_handle h;
+
+	start(1, 100, MEMORY, 16 * MIB);
+	assert_false(dir_walks_reads_on(t.w, dir_id(0), RUN_END_FIRST));
+	for (uint32_t i = 0; i < 4; i++) {
+		read.now = t.now;
+		read.inode = inode_of(0, i);
+		if (dir_walks_read(t.w, &t.counters, &read, &h)) {
+			know_files(0);
+			assert_true(dir_walks_reads_on(t.w, dir_id(0), RUN_END_FIRST));
+			dir_walks_end(t.w, dir_id(0));
+		}
+	}
+	read.is_long = false; /* of short ones that says nothing */
+	read.reader = 4;
+	read.inode = inode_of(0, 4);
+	dir_walks_read(t.w, &t.counters, &read, &h);
+	read.inode = inode_of(0, 5);
+	dir_walks_read(t.w, &t.counters, &read, &h);
+	assert_false(dir_walks_reads_on(t.w, dir_id(0), RUN_END_FIRST));
+	end();
+}
+
 /* Which job a file comes with: for its client's reads, until it is read or the job is over. */
 static void test_what_is_due(void **state)
 {
@@ -512,6 +539,7 @@ int main(void)
 		cmocka_unit_test(test_whose_siblings_are),
 		cmocka_unit_test(test_memory_is_kept),
 		cmocka_unit_test(test_unheld),
+		cmocka_unit_test(test_long_reads_of_long_files),
 		cmocka_unit_test(test_what_is_due),
 		cmocka_unit_test(test_what_is_still_to_come_is_late),
 		cmocka_unit_test(test_listings),

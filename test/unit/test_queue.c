@@ -439,6 +439,7 @@ static void test_streams_and_chunk_sizes(void **state)
 	assert_int_equal(sched_chunk(q), 4 * MIB);
 	for (int i = 0; i < 8; i++) {
 		c[i] = chunk((uint64_t)i, 0, MIB);
+		c[i].owner = 1 + (uint64_t)i;
 		sched_submit(q, &c[i], 1);
 	}
 	assert_int_equal(sched_streams(q), 8);
@@ -448,6 +449,33 @@ static void test_streams_and_chunk_sizes(void **state)
 		sched_observe(q, i % 2 ? (i - 1) * 100 * MIB + MIB : i * 100 * MIB, MIB,
 			      DISK_NS(MIB) + (i % 2 ? 0 : DISK_SEEK));
 	assert_in_range(sched_chunk(q), 6 * MIB, 8 * MIB);
+	queue_free(q);
+}
+
+/* Of who has much outstanding several chunks are queued: he is one stream. */
+static void test_several_chunks_of_one_are_one_stream(void **state)
+{
+	struct sched_queue *q = make("turns");
+	struct sched_req c[8], *r;
+
+	for (int i = 0; i < 8; i++) {
+		c[i] = chunk((uint64_t)(i % 2), (uint64_t)i * MIB, MIB);
+		c[i].owner = 1 + (uint64_t)(i % 2);
+		assert_int_equal(sched_submit(q, &c[i], 1), SCHED_ADDED);
+	}
+	assert_int_equal(sched_streams(q), 2);
+	assert_null(sched_check(q));
+	for (int i = 0; i < 8; i++) {
+		struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+
+		r = sched_next(q, 2);
+		assert_non_null(r);
+		assert_in_range(sched_streams(q), 1, 3);
+		sched_done(q, r, 3, &woken);
+		assert_null(sched_check(q));
+	}
+	assert_int_equal(q->owners.n, 0);
+	assert_int_equal(sched_streams(q), 1);
 	queue_free(q);
 }
 
@@ -537,6 +565,7 @@ int main(void)
 		cmocka_unit_test(test_old_prefetches_are_dropped),
 		cmocka_unit_test(test_files_are_told_apart),
 		cmocka_unit_test(test_streams_and_chunk_sizes),
+		cmocka_unit_test(test_several_chunks_of_one_are_one_stream),
 		cmocka_unit_test(test_a_hop_is_no_seek),
 		cmocka_unit_test(test_steps_of_a_file_in_pieces),
 		cmocka_unit_test(test_wait_percentiles),
