@@ -35,12 +35,11 @@
 #include "readahead/counters.h"
 #include "readahead/dir_list.h"
 
-#define DIR_HANDLE_MAX 40  /* bytes of a kernel's handle that are kept */
-#define DIR_NAME_MAX   256 /* with its end */
-#define DIR_GAP	       64  /* a client's reads elsewhere between two of its walk */
-#define DIR_WINDOW_MIN 16  /* files */
-#define DIR_WINDOW_MAX                                                                             \
-	2048 /* files: most directories whole, for each costs less the closer they lie */
+#define DIR_HANDLE_MAX 40   /* bytes of a kernel's handle that are kept */
+#define DIR_NAME_MAX   256  /* with its end */
+#define DIR_GAP	       64   /* a client's reads elsewhere between two of its walk */
+#define DIR_WINDOW_MIN 16   /* files */
+#define DIR_WINDOW_MAX 2048 /* files: most directories whole */
 
 /* A listing (ns) that follows another one so soon finds its inodes in memory. */
 #define DIR_LISTING_KEPT UINT64_C(5000000000)

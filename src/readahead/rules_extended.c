@@ -13,7 +13,8 @@
  *
  * A young run is believed too when its first Seq_Threshold requests have all come, in any order. One
  * whose requests come below each other instead goes backward (backward.h). One that passes over about as
- * much each time is a run as well, where it costs no more to read that too (keeps_pace).
+ * much each time is a run as well, where it costs no more to read that too (keeps_pace). One that leaves out more than a
+ * seek is worth goes elsewhere, in a file where such gaps are not filled later (is_skip).
  */
 #include "readahead/backward.h"
 #include "readahead/follow.h"
