@@ -371,11 +371,12 @@ static bool goes_sooner(struct sched_queue *q, const struct sched_req *r, const 
 /* Since when R is waited for in its flow: it goes behind others there, and is no younger by that than it must. */
 static uint64_t wanted_since(const struct sched_req *r, uint64_t now)
 {
-	const struct sched_req *last = TAILQ_LAST(&r->in->wanted, sched_list);
+	const struct sched_req *last;
 
-	if (!r->wanted)
+	if (!r->wanted) /* nor was it perhaps ever queued */
 		return now;
-	return last && last != r && last->arrival > r->arrival ? last->arrival : r->arrival;
+	last = TAILQ_LAST(&r->in->wanted, sched_list);
+	return last && last->arrival > r->arrival ? last->arrival : r->arrival;
 }
 
 void sched_want(struct sched_queue *q, struct sched_req *r, const struct flow_id *by, uint64_t now)

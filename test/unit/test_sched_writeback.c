@@ -504,6 +504,22 @@ static void test_a_writer_held_back_has_his_share_beside_others(void **state)
 	assert_in_range(pause_beside(1), 240 * MSEC, 250 * MSEC);
 }
 
+/* A COMMIT may come before the turn that it waits for is queued, the first one of its file too. */
+static void test_wanted_before_it_is_there(void **state)
+{
+	struct sched_queue *q = make();
+	struct sched_req a = writeback(1);
+
+	sched_want(q, &a, &a.flow, SEC);
+	assert_true(a.wanted);
+	assert_int_equal(a.arrival, SEC);
+	sched_submit(q, &a, SEC);
+	assert_null(sched_check(q));
+	assert_ptr_equal(sched_next(q, SEC), &a);
+	done(q, &a, 2 * SEC);
+	queue_free(q);
+}
+
 static void test_wanted_goes_first(void **state)
 {
 	struct sched_queue *q = make();
@@ -703,6 +719,7 @@ int main(void)
 		cmocka_unit_test(test_beside_others_a_read_shows_no_drain),
 		cmocka_unit_test(test_the_drain_is_the_writers),
 		cmocka_unit_test(test_a_writer_held_back_has_his_share_beside_others),
+		cmocka_unit_test(test_wanted_before_it_is_there),
 		cmocka_unit_test(test_wanted_goes_first),
 		cmocka_unit_test(test_wanted_finds_a_place),
 		cmocka_unit_test(test_who_writes_on_and_on_keeps_nobody),
