@@ -85,24 +85,6 @@ bool backing_resident(struct backing *b, uint64_t offset, uint64_t len)
 	return b->ops->resident(b, offset, len);
 }
 
-uint64_t backing_there(struct backing *b, uint64_t offset, uint64_t len)
-{
-	uint64_t there = 0, missing = len; /* up to here all is in memory; up to there not all */
-
-	for (;;) {
-		uint64_t first = (offset + there) / BACKING_THERE_UNIT;
-		uint64_t last = (offset + missing - 1) / BACKING_THERE_UNIT, middle;
-
-		if (missing <= there || first == last)
-			return there;
-		middle = (first + last + 1) / 2 * BACKING_THERE_UNIT - offset;
-		if (backing_resident(b, offset + there, middle - there))
-			there = middle;
-		else
-			missing = middle;
-	}
-}
-
 /* Of an OFFSET without a place. */
 static uint64_t file_order(const struct backing *b, uint64_t offset)
 {

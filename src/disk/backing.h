@@ -190,13 +190,6 @@ bool backing_resident_whole(struct backing *b, uint64_t *took);
 
 /* Whether [offset, offset + len) is in memory; false if unsure. Never starts I/O. */
 bool backing_resident(struct backing *b, uint64_t offset, uint64_t len);
-/* To so many bytes: chunks end where one of these does (readahead/window.h). */
-#define BACKING_THERE_UNIT (64u << 10)
-/*
- * How many bytes from OFFSET on, of LEN of which not all are, are in memory; they end where a unit does. It is asked a few times:
- * not at all where the range lies in one unit.
- */
-uint64_t backing_there(struct backing *b, uint64_t offset, uint64_t len);
 /* The device address of OFFSET; where unmapped or not known, one that keeps file order. */
 uint64_t backing_block(struct backing *b, uint64_t offset);
 /*

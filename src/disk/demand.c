@@ -26,6 +26,14 @@ size_t demand_reply(struct dispatcher *d, struct backing *b, const struct iovec 
 	return got > 0 ? (size_t)got : 0;
 }
 
+uint64_t demand_there(struct backing *b, uint64_t offset, uint64_t len)
+{
+	uint64_t last = offset + len - 1; /* of its unit nothing is left out */
+
+	last -= last % FETCH_UNIT;
+	return last > offset ? fetch_there_upto(b, offset, last - offset) - offset : 0;
+}
+
 size_t cached_reply(struct backing *b, const struct iovec *iov, int n, uint64_t offset)
 {
 	ssize_t got;

@@ -140,8 +140,7 @@ static uint64_t ask_in_order(struct backing *b, uint64_t offset, uint64_t len)
 	return backing_block(b, offset + len - 1) + 1;
 }
 
-/* How far it is in memory from its beginning on, as it is where another client reads the same. */
-static uint64_t there_upto(struct backing *b, uint64_t offset, uint64_t len)
+uint64_t fetch_there_upto(struct backing *b, uint64_t offset, uint64_t len)
 {
 	uint64_t end = offset + len;
 
@@ -170,7 +169,7 @@ static uint32_t seeks_of(struct backing *b, uint64_t offset, uint64_t len)
 /* The device is asked for LEN bytes from OFFSET on, but for what is there from their beginning on. */
 static void ask_for(struct fetch_chunk *c, uint64_t offset, uint64_t len)
 {
-	uint64_t end = offset + len, there = there_upto(c->b, offset, len);
+	uint64_t end = offset + len, there = fetch_there_upto(c->b, offset, len);
 
 	c->windows.begun = c->windows.end = end;
 	c->group.there = there;

@@ -55,6 +55,9 @@ ssize_t fetch_begun(struct dispatcher *d, struct backing *b, uint64_t offset, ui
 ssize_t fetch_reply(struct dispatcher *d, struct backing *b, const struct iovec *iov, int n,
 		    uint64_t offset, uint64_t len, bool absent);
 
+/* Up to where [offset, offset + len) is in memory from its beginning on, in units: others read the same, or it was fetched. */
+uint64_t fetch_there_upto(struct backing *b, uint64_t offset, uint64_t len);
+
 /* [offset, offset + len) of B, to be brought in steps. One thread. */
 struct fetch_chunk {
 	struct dispatcher *d;

@@ -66,6 +66,11 @@ size_t demand_reply(struct dispatcher *d, struct backing *b, const struct iovec 
 size_t cached_reply(struct backing *b, const struct iovec *iov, int n, uint64_t offset);
 
 /*
+ * How many bytes from OFFSET on, of LEN of which not all are, are in memory; they end where a unit of fetch.h does, as chunks do.
+ * Nothing is asked where the range lies in one. The caller has a use.
+ */
+uint64_t demand_there(struct backing *b, uint64_t offset, uint64_t len);
+/*
  * Whether LEN bytes at OFFSET of B are still to be fetched for a demand read that waited for another request and was woken;
  * LET_GO: because that hangs. The caller has a hold at least.
  */

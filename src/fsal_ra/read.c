@@ -146,8 +146,8 @@ static void demand_execute(struct dispatcher *d, struct sched_req *r)
 				     call->read_arg->iov_count, r->offset, r->len, call->absent);
 		call->own = false; /* nothing there, or a bad sector: not another try of ours */
 	} else {
-		demand_fetch(d, call->backing, r->offset,
-			     r->io_len); /* more than its own, or less */
+		/* more than its own, or less */
+		demand_fetch(d, call->backing, r->offset, r->io_len);
 	}
 	r->crowded = device_was_crowded(device, &crowd);
 }

@@ -137,7 +137,7 @@ static inline void read_leaves_out(struct sched_req *r, struct backing *b,
 
 	if (!plan->followed || r->offset == 0 || r->brings_more || device_joins_only(b->device))
 		return;
-	there = backing_there(b, r->offset, r->len);
+	there = demand_there(b, r->offset, r->len);
 	r->offset += there;
 	r->len -= there;
 }

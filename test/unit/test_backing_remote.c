@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Backings without a descriptor: a made-up cluster's files, whose client keeps what is read or does not. */
 #include "cluster_host.h"
+#include "disk/prefetch.h"
 #include "faults.h"
 #include "remote/overdue.h"
 
@@ -39,18 +40,17 @@ static void test_what_is_there_from_the_beginning_on(void **state)
 {
 	struct backing *b = get_remote();
 
-	assert_int_equal(backing_there(b, 0, MIB), 0);
+	assert_int_equal(demand_there(b, 0, MIB), 0);
 	fetch(b, 0, 640 * KIB);
 	for (uint64_t at = 0; at < 640 * KIB; at += 64 * KIB)
 		for (uint64_t end = 641 * KIB; end <= 2 * MIB; end += 61 * KIB)
-			assert_int_equal(backing_there(b, at, end - at), 640 * KIB - at);
-	assert_int_equal(backing_there(b, 600 * KIB, MIB), 40 * KIB);
-	assert_int_equal(backing_there(b, 600 * KIB + 1, MIB), 40 * KIB - 1);
-	assert_int_equal(backing_there(b, 640 * KIB, MIB), 0);
-	assert_int_equal(backing_there(b, 577 * KIB, 63 * KIB),
-			 0); /* one unit is not asked about */
-	fetch(b, MIB, MIB);  /* what lies behind a hole does not count */
-	assert_int_equal(backing_there(b, 0, 2 * MIB), 640 * KIB);
+			assert_int_equal(demand_there(b, at, end - at), 640 * KIB - at);
+	assert_int_equal(demand_there(b, 600 * KIB, MIB), 40 * KIB);
+	assert_int_equal(demand_there(b, 600 * KIB + 1, MIB), 40 * KIB - 1);
+	assert_int_equal(demand_there(b, 640 * KIB, MIB), 0);
+	assert_int_equal(demand_there(b, 577 * KIB, 63 * KIB), 0); /* one unit is not asked about */
+	fetch(b, MIB, MIB); /* what lies behind a hole does not count */
+	assert_int_equal(demand_there(b, 0, 2 * MIB), 640 * KIB);
 	backing_put(b);
 }
 
