@@ -92,8 +92,8 @@ bool flow_reads_behind_within(const struct sched_queue *q, const struct sched_fl
 
 bool flow_is_behind(const struct sched_flow *f, const struct sched_flow *g)
 {
-	if (flow_is_held(f) != flow_is_held(g))
-		return flow_is_held(g);
+	if (flow_opens(f, 0) != flow_opens(g, 0)) /* over its ceiling, or for longer */
+		return flow_opens(f, 0) < flow_opens(g, 0);
 	if (f->group == g->group)
 		return f->node.vtime < g->node.vtime;
 	return f->group->node.vtime < g->group->node.vtime;

@@ -197,7 +197,7 @@ bool flow_reads_behind(const struct sched_queue *q, const struct sched_group *g)
 bool flow_reads_behind_within(const struct sched_queue *q, const struct sched_flow *f);
 /* Reads of one client, queued: a few. */
 #define FLOW_FEW 8
-/* F comes before G. */
+/* F comes before G: of those over their ceilings who may go first, of others who has had less. */
 bool flow_is_behind(const struct sched_flow *f, const struct sched_flow *g);
 
 /* flow_promise.c: F, a small read of which came at SINCE (ns), has small reads queued, or no more. */

@@ -355,19 +355,6 @@ void sched_set_writeback_share(struct sched_queue *q, double share)
 	q->writeback.share = share < 0 ? 0 : share > SHARE_MAX ? SHARE_MAX : share;
 }
 
-/* Whether R, which a COMMIT waits for and which has not gone, would go sooner for BY, who waits for it too. */
-static bool goes_sooner(struct sched_queue *q, const struct sched_req *r, const struct flow_id *by)
-{
-	const struct sched_flow *f;
-
-	if (r->state != REQ_QUEUED || !by)
-		return false;
-	f = flow_get(q, by);
-	if (flow_is_held(f) && flow_is_held(r->in))
-		return flow_opens(f, 0) < flow_opens(r->in, 0);
-	return flow_is_behind(f, r->in);
-}
-
 /* Since when R is waited for in its flow: it goes behind others there, and is no younger by that than it must. */
 static uint64_t wanted_since(const struct sched_req *r, uint64_t now)
 {
@@ -381,17 +368,21 @@ static uint64_t wanted_since(const struct sched_req *r, uint64_t now)
 
 void sched_want(struct sched_queue *q, struct sched_req *r, const struct flow_id *by, uint64_t now)
 {
-	if (r->wanted && !goes_sooner(q, r, by))
+	bool queued = r->state == REQ_QUEUED;
+	struct sched_flow *f = queued && by ? flow_get(q, by) : r->in;
+
+	/* for another one who waits for it too it may go sooner */
+	if (r->wanted && !(queued && flow_is_behind(f, r->in)))
 		return;
-	if (r->state == REQ_QUEUED) {
+	if (queued) {
 		queue_delist(q, r);
-		flow_rehome(r, by ? flow_get(q, by) : r->in);
+		flow_rehome(r, f);
 	}
 	r->arrival = wanted_since(r, now);
 	r->wanted = true;
 	if (r->state == REQ_RUNNING)
 		r->in->committing++;
-	if (r->state == REQ_QUEUED)
+	if (queued)
 		queue_enlist(q, r);
 }
 

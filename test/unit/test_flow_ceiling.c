@@ -328,12 +328,17 @@ static void end_one(struct loop *l, struct sched_req *r, uint64_t now)
 	assert_null(sched_check(l->q));
 }
 
-/* R is submitted at NOW, and done 10 ms later. */
-static void serve_one(struct loop *l, struct sched_req *r, uint64_t now)
+/* R is submitted at NOW, and done NS later. */
+static void serve_for(struct loop *l, struct sched_req *r, uint64_t ns, uint64_t now)
 {
 	assert_int_equal(sched_submit(l->q, r, now), SCHED_ADDED);
 	assert_ptr_equal(sched_next(l->q, now), r);
-	end_one(l, r, now + 10 * MSEC);
+	end_one(l, r, now + ns);
+}
+
+static void serve_one(struct loop *l, struct sched_req *r, uint64_t now)
+{
+	serve_for(l, r, 10 * MSEC, now);
 }
 
 /* A read of another client's inside the chunk of one that is held: the chunk goes, as that client's. */
@@ -363,6 +368,33 @@ static void test_a_held_chunk_goes_for_who_waits(void **state)
 	sched_done(l->q, &chunk, 10 * SEC + 60 * MSEC, &woken);
 	assert_ptr_equal(TAILQ_FIRST(&woken), &read);
 	assert_null(sched_check(l->q));
+	loop_free(l);
+}
+
+/* A read of one who is held for longer: it waits for its own ceiling, and keeps the chunk from nobody. */
+static void test_a_held_chunk_stays_with_who_may_go_first(void **state)
+{
+	struct loop *l = loop_new();
+	struct sched_req one = {
+		.class = SCHED_DEMAND, .file = 9, .len = 2 * MIB, .flow = {1, 1, 1}};
+	struct sched_req two = {
+		.class = SCHED_DEMAND, .file = 8, .len = 64 * KIB, .flow = {2, 1, 2}};
+	struct sched_req chunk = {
+		.class = SCHED_PREFETCH, .file = 1, .len = 4 * MIB, .owner = 1, .flow = {1, 1, 1}};
+	struct sched_req read = {
+		.class = SCHED_DEMAND, .file = 1, .len = 4 * KIB, .flow = {2, 1, 2}};
+
+	l->shares.rules[1].ceiling.bandwidth = 4 * MB;
+	l->shares.rules[2].ceiling.bandwidth = MB / 1000;
+	set_shares(l);
+	serve_one(l, &two, 10 * SEC);
+	serve_for(l, &one, 25 * MSEC, 10 * SEC + 20 * MSEC); /* he has had more */
+	assert_int_equal(sched_submit(l->q, &chunk, 10 * SEC + 50 * MSEC), SCHED_ADDED);
+	assert_int_equal(sched_submit(l->q, &read, 10 * SEC + 60 * MSEC), SCHED_ADDED);
+	assert_int_equal(chunk.in->id.client, 1);
+	assert_null(sched_next(l->q, 10 * SEC + 60 * MSEC));
+	assert_ptr_equal(sched_next(l->q, 11 * SEC), &chunk);
+	end_one(l, &chunk, 11 * SEC + 40 * MSEC);
 	loop_free(l);
 }
 
@@ -413,7 +445,7 @@ static void test_a_held_write_back_stays_with_who_may_go_first(void **state)
 	l->shares.rules[2].ceiling.bandwidth = MB / 1000;
 	set_shares(l);
 	serve_one(l, &two, 10 * SEC);
-	serve_one(l, &one, 10 * SEC + 20 * MSEC);
+	serve_for(l, &one, 25 * MSEC, 10 * SEC + 20 * MSEC); /* he has had more */
 	assert_int_equal(sched_submit(l->q, &w, 10 * SEC + 50 * MSEC), SCHED_ADDED);
 	sched_want(l->q, &w, &later, 10 * SEC + 60 * MSEC);
 	assert_int_equal(w.in->id.client, 1);
@@ -541,6 +573,7 @@ int main(void)
 		cmocka_unit_test(test_who_was_held_is_not_forgotten),
 		cmocka_unit_test(test_the_end_knows_no_ceiling),
 		cmocka_unit_test(test_a_held_chunk_goes_for_who_waits),
+		cmocka_unit_test(test_a_held_chunk_stays_with_who_may_go_first),
 		cmocka_unit_test(test_a_held_write_back_goes_for_who_commits_too),
 		cmocka_unit_test(test_a_held_write_back_stays_with_who_may_go_first),
 		cmocka_unit_test(test_a_ceiling_outlives_an_export_that_is_idle),
