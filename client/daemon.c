@@ -414,7 +414,7 @@ int daemon_run(const struct settings *settings, int argc, char **argv)
 	knob_left_restore();
 	if (!h->settings.dry_run)
 		state_end(h->settings.root);
-	remove_metrics(d); /* last: who knows */
+	remove_metrics(d); /* last: where a link leads it may hang all the same */
 	return 0;
 }
 

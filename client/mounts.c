@@ -194,11 +194,19 @@ static const char *line_of(const struct mount_table *t, unsigned int id)
 	return NULL;
 }
 
-static bool is_autofs(const char *line)
+/* LINE's type of file system, up to a blank; "": it has none. */
+static const char *type_of(const char *line)
 {
 	const char *dash = strstr(line, " - ");
 
-	return dash && strncmp(dash, " - autofs ", 10) == 0;
+	return dash ? dash + 3 : "";
+}
+
+static bool is_type(const char *line, const char *type)
+{
+	const size_t length = strlen(type);
+
+	return strncmp(type_of(line), type, length) == 0 && type_of(line)[length] == ' ';
 }
 
 static bool below_autofs(const struct mount_table *t, const struct mount *m)
@@ -207,7 +215,7 @@ static bool below_autofs(const struct mount_table *t, const struct mount *m)
 	const char *line;
 
 	for (unsigned int depth = 0; depth < PARENTS_MAX && (line = line_of(t, id)); depth++) {
-		if (is_autofs(line))
+		if (is_type(line, "autofs"))
 			return true;
 		if (sscanf(line, "%*u %u", &id) != 1)
 			return false;
@@ -242,22 +250,16 @@ static size_t length_above(const char *line, const char *path)
 	return *at == '\0' || *at == '/' ? (size_t)(at - path) : 0;
 }
 
-/* Of a line of mountinfo: what waits for others. Another "fuse" is a daemon's, but for a disk's. */
+/* Of a line of mountinfo: what waits for others. Any "fuse" is a daemon's, but for a disk's. */
 static bool waits_for_others(const char *line)
 {
 	static const char *const types[] = {"nfs", "nfs4", "cifs",   "smb3",  "ceph",
 					    "9p",  "afs",  "lustre", "autofs"};
-	const char *dash = strstr(line, " - ");
-	size_t length;
 
-	if (!dash)
-		return false;
-	dash += 3;
-	length = strcspn(dash, " ");
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		if (strlen(types[i]) == length && strncmp(dash, types[i], length) == 0)
+		if (is_type(line, types[i]))
 			return true;
-	return strncmp(dash, "fuse", 4) == 0 && strncmp(dash, "fuseblk", 7) != 0;
+	return strncmp(type_of(line), "fuse", 4) == 0 && strncmp(type_of(line), "fuseblk", 7) != 0;
 }
 
 bool mount_table_may_hang(const struct mount_table *t, const char *path)

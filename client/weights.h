@@ -25,8 +25,8 @@ struct weights {
 
 /* "NUMBER NAME", of a setting WHAT. One that is there already gets another weight. False: ERROR. */
 bool weights_set(struct weights *w, const char *what, const char *value, char *error, size_t size);
-/* NAME as weights_set() has it: slashes at its end do not count. */
-bool weights_has(const struct weights *w, const char *name);
+/* Whether a mount's PATH has one, however it is written (path_text.h). */
+bool weights_has(const struct weights *w, const char *path);
 /* 1 of what is not among them. */
 double weights_of(const struct weights *w, const char *name);
 

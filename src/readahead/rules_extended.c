@@ -14,7 +14,7 @@
  * A young run is believed too when its first Seq_Threshold requests have all come, in any order. One
  * whose requests come below each other instead goes backward (backward.h). One that passes over about as
  * much each time is a run as well, where it costs no more to read that too (keeps_pace). One that leaves out more than a
- * seek is worth goes elsewhere, in a file where such gaps are not filled later (is_skip).
+ * seek is worth goes elsewhere, in a file where such gaps are not filled later (skips).
  */
 #include "readahead/backward.h"
 #include "readahead/follow.h"
@@ -283,9 +283,9 @@ static void note_gap(struct cursor *c)
 		f->skips += 65535 >> SKIPS_SHIFT;
 }
 
-/* Whether READ, which is a little ahead of what C expects, is no request of its run that came early, but skips. */
-static bool is_skip(const struct readahead_tuning *t, struct cursor *c,
-		    const struct readahead_read *read, uint64_t near)
+/* Whether READ, a little ahead of what C expects, is no request of its run that came early, but skips. Else its gap is noted. */
+static bool skips(const struct readahead_tuning *t, struct cursor *c,
+		  const struct readahead_read *read, uint64_t near)
 {
 	if (!t->heuristic->cursors || c->way != WAY_FORWARD || is_paced(t, c, read->len) ||
 	    !leaves_a_gap(c, read, near))
@@ -337,7 +337,7 @@ static struct cursor *follow(struct readahead *ra, const struct readahead_tuning
 	early = out_of_step(t, f, read);
 	if (early)
 		return follow_out_of_step(ra, t, counters, early, read);
-	if (c && is_skip(t, c, read, near))
+	if (c && skips(t, c, read, near))
 		c = NULL;
 	return follow_roughly(
 		ra, t, counters, f, c,

@@ -53,19 +53,17 @@ struct flow_node {
 	bool limited;  /* has a floor or a ceiling */
 	bool released; /* it was over its ceiling, and was not served since */
 	struct rate_limit limit;
-	struct rate_limit most; /* as floors: nearly its ceiling; flow_chunk.c */
-	struct order_node held; /* over its ceiling: in `held`, by when it may go */
-	struct order_node
-		first[FLOW_FIRSTS]; /* has reads, and may go before others: by since when */
-	struct sched_flow *flow;    /* that it is of; NULL: a group's */
+	struct rate_limit most;		      /* as floors: nearly its ceiling; flow_chunk.c */
+	struct order_node held;		      /* over its ceiling: in `held`, by when it may go */
+	struct order_node first[FLOW_FIRSTS]; /* with reads: by since when it may go first */
+	struct sched_flow *flow;	      /* that it is of; NULL: a group's */
 };
 
 struct sched_group {
 	struct flow_node node;
 	struct flow_set flows;
-	uint64_t key; /* flow_table.c */
-	uint16_t
-		rule; /* of a client: which of sched_shares.rules holds for it, as it was told last */
+	uint64_t key;		   /* flow_table.c */
+	uint16_t rule;		   /* of a client: of sched_shares.rules, as it was told last */
 	uint32_t n_flows, reading; /* those with reads queued that are not held */
 	uint32_t requests;	   /* of its flows, in sum */
 	uint64_t held;

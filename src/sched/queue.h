@@ -236,8 +236,8 @@ struct sched_queue {
 	uint32_t by_class[SCHED_CLASSES]; /* queued */
 	uint32_t short_chunks;		  /* of them chunks that may be at the drive with others */
 	struct {
-		uint32_t n,
-			of[SCHED_OWNERS]; /* that have chunks queued; how many, by their owner */
+		uint32_t n;		   /* that have chunks queued */
+		uint32_t of[SCHED_OWNERS]; /* how many */
 	} owners;
 	uint32_t joined;		 /* demands that wait for a chunk, or merged into another */
 	uint32_t with_others;		 /* of them those with a chunk */

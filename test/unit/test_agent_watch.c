@@ -158,14 +158,22 @@ static void test_knobs_that_cannot_be_turned(void **state)
 	assert_int_equal(files_number(RATIO), 0);
 }
 
+/* Those of a mount, its own, on a kernel with such pages. */
+static struct mount_knobs knobs_of(uint32_t page_kib)
+{
+	struct mount_knobs k;
+
+	mount_knobs_init(&k, "/mnt/n");
+	mount_knobs_own(&k, files_root, "0:47", page_kib);
+	return k;
+}
+
 /* The kernel reads ahead whole pages: less than one would be none at all. */
 static void test_readahead_is_a_page_at_least(void **state)
 {
-	struct mount_knobs k;
+	struct mount_knobs k = knobs_of(64);
 	struct knob_hand hand = {{record, NULL}, false};
 
-	mount_knobs_init(&k, "/mnt/n");
-	mount_knobs_own(&k, files_root, "0:47", 64);
 	mount_knobs_readahead(&k, 32, "why", &hand, now);
 	assert_int_equal(files_number(READAHEAD), 64);
 	assert_string_equal(files_said, "/mnt/n: why: set read_ahead_kb to 64");
@@ -182,8 +190,7 @@ static void test_parts_of_a_percent(void **state)
 	struct knob_hand hand = {{record, NULL}, false};
 
 	files_put(FINE, "5000\n");
-	mount_knobs_init(&k, "/mnt/n");
-	mount_knobs_own(&k, files_root, "0:47", 4);
+	k = knobs_of(4);
 	mount_knobs_ratio(&k, 50, "why", &hand, now);
 	assert_int_equal(files_number(FINE), 500000);
 	assert_string_equal(files_said, "/mnt/n: why: set min_ratio to 50");
