@@ -44,7 +44,7 @@ static int error_clear(char **word)
 	return strcmp(word[1], "clear") ? EINVAL : drive_error_clear();
 }
 
-static int error_add(char **word)
+static int add_error(char **word, int injected)
 {
 	uint64_t offset, length;
 	enum disk_op op;
@@ -57,7 +57,17 @@ static int error_add(char **word)
 		return EINVAL;
 	if (number(word[2], &offset) || number(word[3], &length))
 		return EINVAL;
-	return drive_error_add(op, offset, length);
+	return drive_error_add(op, offset, length, injected);
+}
+
+static int error_add(char **word)
+{
+	return add_error(word, EIO);
+}
+
+static int error_timeout(char **word)
+{
+	return strcmp(word[4], "timeout") ? EINVAL : add_error(word, ETIMEDOUT);
 }
 
 static int stats(char **word)
@@ -80,8 +90,8 @@ static const struct {
 	int (*run)(char **word);
 } commands[] = {
 	{"timing", 2, timing},	   {"trace", 2, trace},	    {"record", 2, record},
-	{"error", 2, error_clear}, {"error", 4, error_add}, {"stats", 2, stats},
-	{"depth", 2, depth},
+	{"error", 2, error_clear}, {"error", 4, error_add}, {"error", 5, error_timeout},
+	{"stats", 2, stats},	   {"depth", 2, depth},
 };
 
 static int run_line(char *line)

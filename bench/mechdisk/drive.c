@@ -47,6 +47,7 @@ struct command {
 struct error_range {
 	enum disk_op op;
 	uint64_t offset, length;
+	int err;
 };
 
 /* Commands and bytes are the host's, the others' sums are over all spindles. */
@@ -99,16 +100,17 @@ static void sleep_until(int64_t at_ns)
 		;
 }
 
-static bool in_error_range(enum disk_op op, uint64_t offset, uint64_t length)
+/* 0: it succeeds. */
+static int error_of(enum disk_op op, uint64_t offset, uint64_t length)
 {
 	for (uint32_t i = 0; i < drive.errors; i++) {
 		const struct error_range *range = &drive.error[i];
 
 		if (range->op == op && offset < range->offset + range->length &&
 		    range->offset < offset + length)
-			return true;
+			return range->err;
 	}
-	return false;
+	return 0;
 }
 
 static void count_command(const struct command *whole)
@@ -196,8 +198,8 @@ static void serve(struct spindle *spindle, struct piece *piece)
 			 command->arrival_ns, &service);
 	count_piece(&service);
 	trace(spindle, command, &service);
-	if (in_error_range(whole->op, whole->offset, whole->length))
-		whole->err = EIO;
+	if (!whole->err)
+		whole->err = error_of(whole->op, whole->offset, whole->length);
 	err = whole->err;
 	pthread_mutex_unlock(&drive.lock);
 
@@ -334,10 +336,10 @@ static bool enqueue(enum disk_op op, void *user, uint64_t offset, size_t length,
 
 	pthread_mutex_lock(&drive.lock);
 	if (!drive.timing) {
-		if (in_error_range(op, offset, length)) {
-			drive.stats.errors_injected++;
-			*err = EIO;
-		}
+		int injected = error_of(op, offset, length);
+
+		drive.stats.errors_injected += injected != 0;
+		*err = injected ? injected : *err;
 	} else if (!whole || drive.waiting >= DRIVE_QUEUE_MAX) {
 		*err = whole ? EAGAIN : ENOMEM;
 	} else {
@@ -374,7 +376,7 @@ static bool fails(enum disk_op op, uint64_t offset, size_t length)
 	bool hit;
 
 	pthread_mutex_lock(&drive.lock);
-	hit = in_error_range(op, offset, length);
+	hit = error_of(op, offset, length) != 0;
 	pthread_mutex_unlock(&drive.lock);
 	return hit;
 }
@@ -431,7 +433,7 @@ int drive_trace(const char *path)
 	return 0;
 }
 
-int drive_error_add(enum disk_op op, uint64_t offset, uint64_t length)
+int drive_error_add(enum disk_op op, uint64_t offset, uint64_t length, int injected)
 {
 	int err = 0;
 
@@ -441,8 +443,8 @@ int drive_error_add(enum disk_op op, uint64_t offset, uint64_t length)
 	if (drive.errors == DRIVE_ERRORS_MAX)
 		err = ENOSPC;
 	else
-		drive.error[drive.errors++] =
-			(struct error_range){.op = op, .offset = offset, .length = length};
+		drive.error[drive.errors++] = (struct error_range){
+			.op = op, .offset = offset, .length = length, .err = injected};
 	pthread_mutex_unlock(&drive.lock);
 	return err;
 }

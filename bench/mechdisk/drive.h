@@ -36,7 +36,7 @@ void drive_write(void *user, const void *data, uint64_t offset, size_t length);
 int drive_timing(bool on);
 int drive_depth(uint32_t depth);
 int drive_trace(const char *path); /* NULL: off */
-int drive_error_add(enum disk_op op, uint64_t offset, uint64_t length);
+int drive_error_add(enum disk_op op, uint64_t offset, uint64_t length, int injected);
 int drive_error_clear(void);
 int drive_stats_reset(void);
 

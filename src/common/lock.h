@@ -80,10 +80,11 @@ static inline void lock_take(struct lock *l)
 
 static inline void lock_drop(struct lock *l)
 {
-	pthread_mutex_unlock(&l->mutex);
+	/* before it is free: behind that it may be another's, or gone */
 #ifndef NDEBUG
 	lock_held &= ~(UINT32_C(1) << l->rank);
 #endif
+	pthread_mutex_unlock(&l->mutex);
 }
 
 /*

@@ -2,6 +2,7 @@
 /* Texts of /proc and /sys. See text.h. */
 #include "common/text.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,6 +14,18 @@ ssize_t text_read(int fd, char *buf, size_t size)
 	while (got < size && (n = pread(fd, buf + got, size - got, (off_t)got)) > 0)
 		got += (size_t)n;
 	return n < 0 ? n : (ssize_t)got;
+}
+
+ssize_t text_read_path(const char *path, char *buf, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -1;
+	n = text_read(fd, buf, size);
+	close(fd);
+	return n;
 }
 
 const char *text_next_line(const char *text)

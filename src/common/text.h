@@ -19,6 +19,9 @@
  */
 ssize_t text_read(int fd, char *buf, size_t size);
 
+/* The same of the file at PATH, opened for it. */
+ssize_t text_read_path(const char *path, char *buf, size_t size);
+
 /* The line that begins with KEY, behind the key; NULL: there is none. */
 const char *text_line(const char *text, const char *key);
 /* The beginning of the next line, NULL behind the last one. */

@@ -2,9 +2,7 @@
 /* Of a device: the kernel's count of its time, and its prices. See describe.h. */
 #include "control/describe.h"
 
-#include <fcntl.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "common/text.h"
 
@@ -15,14 +13,9 @@ void describe_busy(struct json_object *o, const struct device_facts *f)
 	uint64_t fields[FIELDS];
 	char text[512];
 	ssize_t n;
-	int fd;
 
 	snprintf(text, sizeof(text), "/sys/dev/block/%u:%u/stat", f->major, f->minor);
-	fd = open(text, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	n = text_read(fd, text, sizeof(text) - 1);
-	close(fd);
+	n = text_read_path(text, text, sizeof(text) - 1);
 	text[n > 0 ? n : 0] = '\0';
 	if (text_numbers(text, fields, FIELDS))
 		describe_number(o, "busy_ms", fields[IO_TICKS]);

@@ -115,14 +115,16 @@ struct backing {
 	LIST_ENTRY(backing) of_file; /* ... of which the files share a place; the same */
 	struct backing_slot *slot;   /* its owner while linked; the list's lock */
 	atomic_uint holds, uses;
-	atomic_bool gone;	    /* closed or unlinked: stop prefetching */
-	_Atomic uint64_t used;	    /* ns */
-	_Atomic uint64_t size;	    /* of the file as last seen, bytes */
-	const struct export_io *io; /* whose FSAL's handle it has; NULL: none, a local one */
-	uint64_t file;		    /* identity on the device: backing_file_name() */
+	atomic_bool gone;	     /* closed or unlinked: stop prefetching */
+	_Atomic uint64_t used;	     /* ns */
+	_Atomic uint64_t size;	     /* of the file as last seen, bytes */
+	_Atomic uint64_t demand_end; /* ns: the last of clients' own reads came from the disk */
+	_Atomic uint32_t demands;    /* ... are there */
+	const struct export_io *io;  /* whose FSAL's handle it has; NULL: none, a local one */
+	uint64_t file;		     /* identity on the device: backing_file_name() */
 	struct device *device;
-	uint64_t
-		kept_for; /* ns that what is fetched ahead is kept here at most; 0: not here, and for any time */
+	/* ns that what is fetched ahead is kept here at most; 0: not here, and for any time */
+	_Atomic uint64_t kept_for;
 	struct hot hot; /* of a remote one: never */
 	bool seen_hot;	/* by readers without a use, under RCU; the slot's lock */
 	/* Of a local one only. */

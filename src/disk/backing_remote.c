@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/sysmacros.h>
 
 #include "common/clock.h"
@@ -20,6 +19,13 @@
 /* The size is asked for no sooner than this after the last time (ns). */
 #define SIZE_AGE CLOCK_SECOND
 
+/*
+ * What is fetched ahead of a file that others change all the time is taken to stay for so long (ns): a reader has a tenth of a
+ * second before him then, of which he loses some with each change that is heard of, which is one a second. And for so long after.
+ */
+#define CHANGED_KEPT (200 * CLOCK_MS)
+#define CHANGED_AGE  (10 * CLOCK_SECOND)
+
 struct remote {
 	struct backing base;
 	struct export_io *io; /* referenced */
@@ -28,8 +34,9 @@ struct remote {
 	struct self_check check;
 	uint64_t serial; /* of all that were ever open: the file to `keep` */
 	struct vouching vouching;
-	atomic_bool holds;  /* something was kept since read-ahead of it stopped last */
-	struct hint hint[]; /* one, of what the FSAL keeps; none with `keep` */
+	_Atomic uint64_t changed_until; /* ns: others change it; 0: no */
+	atomic_bool holds;		/* something was kept since read-ahead of it stopped last */
+	struct hint hint[];		/* one, of what the FSAL keeps; none with `keep` */
 };
 
 /* Reads through the FSALs' clients that keep what was read. */
@@ -70,6 +77,30 @@ static void say_unvouched(const struct remote *r)
 		 (unsigned long long)(atomic_load(&r->vouching.check.pause) / CLOCK_SECOND));
 }
 
+/*
+ * Something was heard of the file at NOW. Where others change it all the time, each second what lies ahead of its readers goes,
+ * and is fetched again: then little is to lie there, until they have not for CHANGED_AGE; and as long as the change is not SETTLED,
+ * for then it goes with the next answer anyway.
+ */
+static void judge(struct remote *r, bool settled, uint64_t now)
+{
+	enum use_once_verdict verdict = use_once_judge(r->f.keep, r->serial);
+	uint64_t age = use_once_age(r->f.keep), was = atomic_load(&r->changed_until), until = was;
+
+	if (verdict == USE_ONCE_IN_VAIN || (verdict == USE_ONCE_OF_USE && now < was))
+		until = now + CHANGED_AGE;
+	else if (!settled && was < now + USE_ONCE_VOUCHED)
+		until = now + USE_ONCE_VOUCHED;
+	if (now < until) {
+		/* another thread may have heard more */
+		while (was < until && !atomic_compare_exchange_weak(&r->changed_until, &was, until))
+			;
+		atomic_store(&r->base.kept_for, CHANGED_KEPT < age ? CHANGED_KEPT : age);
+	} else if (was != 0 && atomic_compare_exchange_strong(&r->changed_until, &was, 0)) {
+		atomic_store(&r->base.kept_for, age);
+	}
+}
+
 /* Asks for the change attribute where that is due. */
 static void vouch(struct remote *r, uint64_t now)
 {
@@ -80,8 +111,10 @@ static void vouch(struct remote *r, uint64_t now)
 		return;
 	vouching_asks(&r->vouching, now);
 	told = r->f.calls->change(r->f.handle, &change, &settled);
-	if (told)
+	if (told) {
 		use_once_told(r->f.keep, r->serial, change, settled, now);
+		judge(r, settled, now);
+	}
 	if (!vouching_told(&r->vouching, now, told, now_of(&r->base)))
 		return;
 	/* What lies here would be of use to nobody. */
@@ -126,8 +159,10 @@ static void remote_shown(struct backing *b, const struct use_once_attrs *a)
 {
 	struct remote *r = remote_of(b);
 
-	if (r->f.keep != NULL)
-		use_once_shown(r->f.keep, r->serial, a);
+	if (r->f.keep == NULL)
+		return;
+	use_once_shown(r->f.keep, r->serial, a);
+	judge(r, a->settled, now_of(b));
 }
 
 /* ---- what is known ----------------------------------------------------------------------- */
@@ -209,13 +244,16 @@ static bool remote_prefetches(struct backing *b, uint64_t now, bool takes)
 	return !self_check_stopped(&r->check, now) && vouching_works(&r->vouching, now);
 }
 
-/* What a read of LEN bytes takes on the cluster (ns); 0: not known yet. */
+/*
+ * What a read of LEN bytes takes on the cluster (ns); 0: not known yet. Of seeks too few may have been timed for long, where all is
+ * read in chunks.
+ */
 static uint64_t expected(struct backing *b, uint64_t len)
 {
 	struct cost_model cost = dispatcher_cost(&b->device->dispatcher);
 
 	if (!cost_seek_known(&cost))
-		return 0;
+		return self_check_expected(&remote_of(b)->check, len);
 	return (uint64_t)(cost.seek_ns + (double)len * cost.ns_per_byte);
 }
 
@@ -223,8 +261,7 @@ static void say_stopped(const struct backing *b, const struct remote *r)
 {
 	log_line(LOG_LEVEL_EVENT,
 		 "device %u:%u: what was fetched ahead of file %llu is not kept (another writes to "
-		 "it, or the "
-		 "cache is too small): not fetched ahead for %llu s",
+		 "it, or the cache is too small): not fetched ahead for %llu s",
 		 major(b->device->dev), minor(b->device->dev), (unsigned long long)b->file,
 		 (unsigned long long)(atomic_load(&r->check.pause) / CLOCK_SECOND));
 }
@@ -245,8 +282,13 @@ static void remote_answered(struct backing *b, uint64_t offset, uint64_t len, bo
 		hint_add(r->hint, offset, len, offset + len >= size_of(b), brought(b));
 		return;
 	}
-	if (!self_check_read(&r->check, took, expected(b, len), now_of(b)))
+	if (!self_check_read(&r->check, took, expected(b, len), now_of(b))) {
+		if (atomic_load_explicit(&b->kept_for, memory_order_relaxed) != 0 &&
+		    atomic_load(&r->check.pause) == 0)
+			atomic_store(&b->kept_for, 0);
 		return;
+	}
+	atomic_store(&b->kept_for, CHANGED_KEPT); /* the next trial is a small one */
 	hint_drop(r->hint, 0, UINT64_MAX);
 	say_stopped(b, r);
 }
@@ -333,18 +375,19 @@ static ssize_t read_one(struct dispatcher *d, struct remote *r, char *buffer, si
 			uint64_t offset, uint64_t asked)
 {
 	uint64_t marked = mark(r);
-	uint64_t begun = dispatcher_now(d);
+	uint64_t begun = dispatcher_now(d), took;
 	ssize_t got;
 
 	if (!remote_prefetches(&r->base, begun, true))
 		return 0; /* by what was heard a moment ago */
 	got = read_watched(r, buffer, len, offset);
-	meter_delay_add(&r->base.device->evidence.delay, delay_kind_of_read(len),
-			dispatcher_now(d) - begun);
+	took = dispatcher_now(d) - begun;
+	meter_delay_add(&r->base.device->evidence.delay, delay_kind_of_read(len), took);
 	if (got < 0)
 		self_check_failed(&r->check, dispatcher_now(d));
 	if (got <= 0)
 		return got;
+	self_check_came(&r->check, (uint64_t)got, took);
 	device_brought(r->base.device, (uint64_t)got, dispatcher_now(d));
 	if (r->f.keep != NULL)
 		keep(r, marked, buffer, (uint64_t)got, offset, asked);
@@ -431,31 +474,6 @@ static const struct backing_ops remote_ops = {
 	.fini = remote_fini,
 };
 
-/* Of what LEN bytes at KEY say beside INODE: never 0. */
-static uint64_t hash_beside(uint64_t inode, const unsigned char *key, size_t len)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t at = 0; at < len; at += sizeof(inode)) {
-		uint64_t word = 0;
-
-		memcpy(&word, key + at, len - at < sizeof(word) ? len - at : sizeof(word));
-		if (word != inode)
-			hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-		hash ^= hash >> 32;
-	}
-	return hash | 1;
-}
-
-uint64_t backing_remote_name(uint64_t inode, const void *key, size_t len, _Atomic uint64_t *usual)
-{
-	uint64_t beside = hash_beside(inode, key, len), first = 0;
-
-	if (atomic_compare_exchange_strong(usual, &first, beside) || first == beside)
-		return inode & BACKING_FILE_MAX;
-	return (inode ^ beside) & BACKING_FILE_MAX;
-}
-
 struct backing *backing_remote_new(const struct remote_file *f, struct export_io *io,
 				   struct device *device, int *err)
 {
@@ -473,7 +491,7 @@ struct backing *backing_remote_new(const struct remote_file *f, struct export_io
 	r->base.io = io;
 	r->io = export_io_ref(io);
 	r->f = *f;
-	r->base.kept_for = f->keep != NULL ? use_once_age(f->keep) : 0;
+	atomic_init(&r->base.kept_for, f->keep != NULL ? use_once_age(f->keep) : 0);
 	hot_never(&r->base.hot);
 	atomic_init(&r->size_asked, now_of(&r->base));
 	if (hints != 0)

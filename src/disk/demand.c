@@ -3,11 +3,25 @@
 #include "disk/fetch.h"
 #include "disk/prefetch.h"
 
+/* A client's own read of B's file is at the disk, or has come. */
+static void demand_begin(struct backing *b)
+{
+	atomic_fetch_add_explicit(&b->demands, 1, memory_order_relaxed);
+}
+
+static void demand_end(struct dispatcher *d, struct backing *b)
+{
+	atomic_store_explicit(&b->demand_end, dispatcher_now(d), memory_order_relaxed);
+	atomic_fetch_sub_explicit(&b->demands, 1, memory_order_release);
+}
+
 void demand_fetch(struct dispatcher *d, struct backing *b, uint64_t offset, uint64_t len)
 {
 	if (!len || !backing_use(b))
 		return;
+	demand_begin(b);
 	fetch_cache(d, b, offset, len);
+	demand_end(d, b);
 	backing_unuse(b);
 }
 
@@ -18,10 +32,12 @@ size_t demand_reply(struct dispatcher *d, struct backing *b, const struct iovec 
 
 	if (!len || !backing_use(b))
 		return 0;
+	demand_begin(b);
 	got = fetch_reply(d, b, iov, n, offset, len, absent);
 	if (got < 0 && atomic_load(&b->reply_fd) <
 			       0) /* for want of a descriptor: it is our turn nonetheless */
 		fetch_cache(d, b, offset, len);
+	demand_end(d, b);
 	backing_unuse(b);
 	return got > 0 ? (size_t)got : 0;
 }

@@ -72,6 +72,28 @@ static bool is_in_pieces(struct prefetch *p, bool if_few)
 	return reach <= time - time / 4;
 }
 
+/* Of what lies in one place a turn would have twice the bytes at least that it has, REACH of TURN. */
+static bool is_mostly_seeks(uint64_t reach, uint64_t turn)
+{
+	return reach <= turn / 2;
+}
+
+bool prefetch_whole_begins(const struct readahead_plan *plan, struct backing *b)
+{
+	struct cost_model cost;
+	uint64_t seek;
+	bool begins;
+
+	if (!plan->young || !device_queues_demand(b->device) || !backing_use(b))
+		return false;
+	cost = dispatcher_cost(&b->device->dispatcher);
+	seek = cost_among_bytes(&cost);
+	begins = !backing_resident(b, plan->offset, plan->len) &&
+		 is_mostly_seeks(backing_reach_if_few(b, plan->offset, plan->len, seek), plan->len);
+	backing_unuse(b);
+	return begins;
+}
+
 /*
  * Whether all of it is in memory already; else says where it is on the disk; IF_FEW: as far as that is known, where many
  * threads ask the file system. With a use.
@@ -154,7 +176,7 @@ static uint64_t turn_of(struct dispatcher *d, struct prefetch *p)
 	slices = TOGETHER_SLICES * cost_slice_bytes(&cost, &limits.cost);
 	p->seek = cost_among_bytes(&cost);
 	reach = backing_reach(p->backing, p->plan.offset, turn, p->seek);
-	p->in_pieces = reach <= turn / 2;
+	p->in_pieces = is_mostly_seeks(reach, turn);
 	/* beside others' chunks theirs would come between steps */
 	if (p->req.pieces || (p->in_pieces && (!p->plan.young || dispatcher_streams(d) > 1)))
 		p->together = slices;
@@ -208,6 +230,8 @@ static void start(struct dispatcher *d, struct prefetch *p)
 
 	export_io_tuning(p->io, &tuning);
 	prefetch_ask_device(&at, p->backing);
+	if (p->for_others)
+		tuning.window_max = 0; /* nothing is planned behind it */
 	readahead_started(p->io->engine, &tuning, &p->io->counters, &p->plan, &at, &next);
 	p->started = true;
 	if (next.len)
@@ -297,9 +321,14 @@ static void bring(struct dispatcher *d, struct prefetch *p, struct fetch_chunk *
 
 		if (next == prefetch_end(p) - p->upto && fetch_chunk_is_asked(c))
 			submit_next(p);
-		if (!step(d, p, c, next, steps) ||
-		    (has_stopped(p, there) && !fetch_chunk_comes(c, p->upto)))
+		if (!step(d, p, c, next, steps))
 			break;
+		if (p->upto < end && has_stopped(p, there) && !fetch_chunk_comes(c, p->upto)) {
+			if (prefetch_cut(d, p, p->upto))
+				break;
+			if (end > prefetch_end(p))
+				end = prefetch_end(p);
+		}
 		there = dispatcher_now(d);
 		if (p->upto < prefetch_end(p) && dispatcher_gap_since(d, &p->req, slice))
 			fetch_chunk_disturbed(c);
@@ -307,47 +336,7 @@ static void bring(struct dispatcher *d, struct prefetch *p, struct fetch_chunk *
 	fetch_chunk_end(c);
 }
 
-/* ---- for a reader who may want no more than he has asked for ----------------------------- */
-
-/* Until so much of it is there it comes in short steps, */
-#define YOUNG_MAX  (UINT64_C(1) << 20)
-#define YOUNG_STEP (UINT64_C(128) << 10)
-/* ... the first has as many bytes as take so long (ns). */
-#define YOUNG_TIME UINT64_C(1000000)
-/* Who has been silent for no longer than this (ns) may be about to ask. */
-#define SILENCE_MIN UINT64_C(500000)
-
-/* Whether he has not asked for what was brought from FROM on, since BEGUN (ns), nor for anything just now. */
-static bool is_silent(struct dispatcher *d, const struct prefetch *p, uint64_t from, uint64_t begun)
-{
-	uint64_t now = dispatcher_now(d), silence = (now - begun) / 2;
-
-	if (silence < SILENCE_MIN)
-		silence = SILENCE_MIN;
-	return !readahead_reads_on(p->io->engine, &p->plan, now - silence, from);
-}
-
-static uint64_t short_step(const struct prefetch *p)
-{
-	return p->step < YOUNG_STEP ? p->step : YOUNG_STEP;
-}
-
-/*
- * The first step is not much longer than it takes to see whether he goes on. But of several disks side by side some would
- * stand still, for each seeks by itself: before it is known how fast they are it is half as long as any. 0: no step is
- * short.
- */
-static uint64_t first_step(struct dispatcher *d, const struct prefetch *p)
-{
-	struct cost_model cost = dispatcher_cost(d);
-	uint64_t bytes = cost_run_bytes(&cost, YOUNG_TIME), least = short_step(p);
-
-	if (bytes == 0)
-		return p->step > 2 * least ? p->step / 2 : least;
-	if (bytes >= p->step)
-		return 0;
-	return bytes < least ? least : bytes - bytes % least;
-}
+/* ---- for a reader who may want no more than he has asked for (prefetch_young.c) ----------- */
 
 /*
  * The disk is asked for LEN bytes; how many are to come. What so few take says little of the disk: who learnt from them how
@@ -363,26 +352,25 @@ static uint64_t begin_some(struct dispatcher *d, struct prefetch *p, struct fetc
 }
 
 /*
- * The beginning; false: that is all, for a step has come, and he is silent. Where others write to the disk, theirs would come
- * between the steps, with two seeks, and pieces are worth more the more are asked for at once: there it is as any chunk. So it
- * is of a FSAL that can only be asked and waited for.
+ * The beginning; false: that is all, for he is silent. Where others write to the disk, theirs would come between the steps,
+ * with two seeks: there it is as any chunk. So it is of a FSAL that can only be asked and waited for.
  */
 static bool bring_young(struct dispatcher *d, struct prefetch *p, uint64_t *slice)
 {
 	uint64_t begin = p->upto, most;
 	struct fetch_chunk chunk;
 
-	if (p->in_pieces || device_is_written(p->backing->device) || !backing_begins(p->backing))
+	if (device_is_written(p->backing->device) || !backing_begins(p->backing))
 		return true;
-	most = first_step(d, p);
-	while (most != 0 && p->upto < begin + YOUNG_MAX && prefetch_goes_on(p)) {
+	most = prefetch_young_first(d, p);
+	while (most != 0 && p->upto < begin + PREFETCH_YOUNG && prefetch_goes_on(p)) {
 		uint64_t from = p->upto, begun = dispatcher_now(d);
 		uint64_t len = begin_some(d, p, &chunk, most);
 
 		bring(d, p, &chunk, from + len, slice);
-		if (p->upto < from + len || (from > begin && is_silent(d, p, from, begun)))
+		if (p->upto < from + len || prefetch_young_ends(d, p, from, begun))
 			return false;
-		most = short_step(p);
+		most = prefetch_young_next(p, len);
 	}
 	return true;
 }
@@ -418,13 +406,15 @@ static void execute(struct dispatcher *d, struct sched_req *r)
 
 	if (r->dropped || !backing_use(p->backing))
 		return;
-	shorten(d, p);
-	device_began(p->backing->device, p->plan.len);
-	start(d, p);
-	if (p->plan.record)
-		prefetch_records(d, p, slice);
-	else
-		bring_all(d, p, slice);
+	if (!prefetch_is_over(d, p)) {
+		shorten(d, p);
+		device_began(p->backing->device, p->plan.len);
+		start(d, p);
+		if (p->plan.record)
+			prefetch_records(d, p, slice);
+		else
+			bring_all(d, p, slice);
+	}
 	backing_unuse(p->backing);
 }
 

@@ -34,7 +34,7 @@ static inline void prefetch_ask_device(struct readahead_read *r, struct backing 
 	r->seek = dispatcher_seek_bytes(d);
 	r->direct = device_is_direct(b->device);
 	r->price = board_readahead_price(&b->device->prices);
-	r->kept = b->kept_for;
+	r->kept = atomic_load_explicit(&b->kept_for, memory_order_relaxed);
 	r->file = b->file;
 }
 
@@ -45,6 +45,18 @@ static inline void prefetch_ask_device(struct readahead_read *r, struct backing 
 struct prefetch *prefetch_new(struct export_io *io, struct backing *b,
 			      const struct readahead_plan *plan, uint64_t step,
 			      struct flow_id flow);
+/*
+ * Whether PLAN, of all of B's file, which fits in a chunk, begins a stream. It does not: read whole in one turn it costs no seek
+ * more, and is over sooner. But for one in pieces, which costs more seeking than reading, and whose reader may want no more than
+ * its beginning. The caller has a hold.
+ */
+bool prefetch_whole_begins(const struct readahead_plan *plan, struct backing *b);
+/* What the engine could not know of PLAN: for each READ, before it is acted on. */
+static inline void prefetch_judge(struct readahead_plan *plan, struct backing *b)
+{
+	if (plan->whole)
+		plan->begins = prefetch_whole_begins(plan, b);
+}
 /*
  * Hands P to the disk's queue, unless all of it is in memory. P is gone then. NULL does nothing. For a thread that is not
  * to wait for the disk, as a client's READ's: backing_block_if_few().

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "common/clock.h"
+#include "timed_out.h"
 #include "writeback/pacer.h"
 #include "writeback/writeback.h"
 
@@ -22,8 +23,9 @@ void far_write_set_max(uint64_t max)
 static bool is_loss(fsal_status_t status)
 {
 	switch (status.major) {
-	case ERR_FSAL_NO_ERROR:
 	case ERR_FSAL_DELAY:
+		return status_timed_out(status);
+	case ERR_FSAL_NO_ERROR:
 	case ERR_FSAL_PERM:
 	case ERR_FSAL_ACCESS:
 	case ERR_FSAL_SHARE_DENIED:
@@ -109,6 +111,11 @@ void far_write_reader(uint64_t now)
 void far_write_forget(struct ra_handle *hdl)
 {
 	unstable_forget(&unstable, &hdl->unstable);
+}
+
+double far_write_level(void)
+{
+	return unstable_priced(&unstable, clock_now());
 }
 
 uint64_t far_write_bytes(void)

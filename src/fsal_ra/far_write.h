@@ -26,6 +26,8 @@ fsal_status_t far_commit(struct fsal_obj_handle *obj_hdl, off_t offset, size_t l
 void far_write_reader(uint64_t now);
 /* The handle goes. */
 void far_write_forget(struct ra_handle *hdl);
+/* What is not stable, of what may be, now, as prices have it (unstable_priced()): it may be above 1. Any thread, without op_ctx. */
+double far_write_level(void);
 /* Bytes that are not stable, now. */
 uint64_t far_write_bytes(void);
 

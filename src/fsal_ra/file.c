@@ -11,6 +11,7 @@
 #include "own_answer.h"
 #include "remote_io.h"
 #include "request_flow.h"
+#include "timed_out.h"
 #include "walk.h"
 #include "writeback/commit.h"
 
@@ -125,11 +126,11 @@ static int fsync_below(void *arg)
 	if (!FSAL_IS_ERROR(status))
 		return 0;
 	/* It has not tried: it has no descriptor to spare. Its minor may be anything, also 0. */
-	if (status.major == ERR_FSAL_DELAY)
+	if (status.major == ERR_FSAL_DELAY && !status_timed_out(status))
 		return EAGAIN;
 	if (call->err)
 		return call->err; /* the first one is told */
-	call->status = status;
+	call->status = status_told(status);
 	call->err = status.minor ? status.minor : EIO;
 	return call->err;
 }
@@ -172,8 +173,10 @@ static fsal_status_t commit2(struct fsal_obj_handle *obj_hdl, off_t offset, size
 	/* In the FSAL's own words, if it is the FSAL's. */
 	if (err == call.err)
 		return call.status;
-	/* EAGAIN: not known yet, or nobody has tried: the client asks again. */
-	return fsalstat(err == EAGAIN ? ERR_FSAL_DELAY : posix2fsal_error(err), err);
+	/* Not known yet, or nobody has tried: the client asks again. */
+	if (err == EAGAIN)
+		return fsalstat(ERR_FSAL_DELAY, err);
+	return status_told(fsalstat(posix2fsal_error(err), err));
 }
 
 static fsal_status_t lock_op2(struct fsal_obj_handle *obj_hdl, struct state_t *state, void *owner,

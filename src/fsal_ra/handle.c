@@ -9,6 +9,7 @@
 #include "open_handle.h"
 #include "own_answer.h"
 #include "remote_io.h"
+#include "rename.h"
 #include "subcall.h"
 #include "unanswered.h"
 #include "walk.h"
@@ -312,51 +313,6 @@ static fsal_status_t link_(struct fsal_obj_handle *obj_hdl, struct fsal_obj_hand
 	return ra_changed(obj_hdl, SUB_OBJ(obj_hdl, link, ra_sub_of(dir_hdl), name RA_DIR_ARGS));
 }
 
-/*
- * The file that a RENAME to NAME would replace, NULL if there is none whose write-back we could hold:
- * Ganesha does not say which it is. To be released.
- */
-static struct fsal_obj_handle *replaced(struct fsal_obj_handle *dir_hdl, const char *name)
-{
-	struct fsal_obj_handle *obj = NULL;
-	struct writeback_stats s;
-
-	writeback_stats(&s);
-	if (s.files == 0 && s.kept == 0)
-		return NULL;
-	if (FSAL_IS_ERROR(lookup(dir_hdl, name, &obj, NULL)))
-		return NULL;
-	if (obj->type == REGULAR_FILE)
-		return obj;
-	release(obj);
-	return NULL;
-}
-
-static fsal_status_t rename_(struct fsal_obj_handle *obj_hdl, struct fsal_obj_handle *olddir_hdl,
-			     const char *old_name, struct fsal_obj_handle *newdir_hdl,
-			     const char *new_name RA_DIR2_PARAMS)
-{
-	struct fsal_obj_handle *olddir = ra_sub_of(olddir_hdl);
-	struct fsal_obj_handle *old = replaced(newdir_hdl, new_name);
-	fsal_status_t status;
-
-	/* The vector is the old directory's, the first argument the object's. */
-	status =
-		ra_changed(obj_hdl, SUBCALL(ra_export_of_op(),
-					    olddir->obj_ops->rename(ra_sub_of(obj_hdl), olddir,
-								    old_name, ra_sub_of(newdir_hdl),
-								    new_name RA_DIR2_ARGS)));
-	if (!FSAL_IS_ERROR(status)) {
-		ra_io_renamed(); /* descriptors of files without a link are looked for */
-		if (old != NULL)
-			writeback_unlinked(&ra_handle_of(old)->slot);
-		writeback_renamed(); /* another may have been faster */
-	}
-	if (old != NULL)
-		release(old);
-	return status;
-}
-
 /* Read-ahead in a removed file is of no use; one with other links is learnt anew. */
 static void forget(struct ra_handle *hdl)
 {
@@ -483,7 +439,7 @@ void ra_handle_ops_init(struct fsal_obj_ops *ops)
 	ops->getattrs = getattrs;
 	ops->setattr2 = setattr2;
 	ops->link = link_;
-	ops->rename = rename_;
+	ops->rename = ra_rename;
 	ops->unlink = unlink_;
 	ops->handle_to_wire = handle_to_wire;
 	ops->handle_to_key = handle_to_key;

@@ -14,6 +14,7 @@
 #include "pricing/proc_source.h"
 #include "ra_methods.h"
 #include "control_host.h"
+#include "far_write.h"
 #include "thread_name.h"
 
 _Static_assert(PRICE_DEVICES_MAX >= DEVICES_MAX, "each device has a price");
@@ -50,8 +51,10 @@ static void look_at_queue(void *arg, unsigned int n, struct disk_sample *now)
 	/* write-backs wait because they are held back, not because the disk is busy */
 	now->waiting = s.queued[SCHED_DEMAND] + s.queued[SCHED_PREFETCH];
 	now->running = s.running;
-	if (device_joins_only(d))
+	if (device_joins_only(d)) {
 		now->longer = meter_delay_sample(&d->evidence.delay, clock_now());
+		now->unstable = far_write_level();
+	}
 	for (int i = 0; i < SCHED_CLASSES; i++)
 		now->ended += s.counted.served[i];
 }

@@ -196,7 +196,7 @@ static enum fate demand_queue(struct call *call, struct export_io *io,
 	struct dispatcher *d = &call->backing->device->dispatcher;
 	bool far = device_joins_only(call->backing->device);
 	/* now: CALL may be over once it is submitted */
-	uint64_t offset = call->req.offset, asked = call_length(call->read_arg);
+	uint64_t offset = call->read_arg->offset, asked = call_length(call->read_arg);
 	uint64_t along = call->req.len > asked ? call->req.len - asked : 0;
 	enum sched_verdict verdict = far ? dispatcher_submit_or_pass(d, &call->req)
 					 : dispatcher_submit_or_run(d, &call->req);
@@ -302,9 +302,8 @@ static void observe(struct read *read, struct ra_handle *hdl, struct export_io *
 	if (!backing_prefetches(read->backing, r.now, read->asked.own))
 		read->tuning.window_max = 0; /* for this read: nothing is planned */
 	read_ask_device(&r, read->backing);
-	if (trace_wanted())
-		r.client = ra_flow_of_op(r.now).client;
 	readahead_observe(io->engine, &read->tuning, &io->counters, &r, &read->plan);
+	prefetch_judge(&read->plan, read->backing);
 }
 
 /*

@@ -14,6 +14,7 @@
 #include "readahead/context_read.h"
 #include "readahead/first_read.h"
 #include "readahead/readahead.h"
+#include "request_flow.h"
 
 /* What CALL has read, AMOUNT bytes, counts for the price of memory: what it asked for beyond the file's end is none. */
 static inline void count_for_price(const struct call *call, size_t amount)
@@ -33,6 +34,8 @@ static inline void read_ask_device(struct readahead_read *r, struct backing *b)
 	prefetch_ask_device(r, b);
 	r->brings = !device_joins_only(device) && window >= FIRST_READS_OWN;
 	r->tail = device_queues_demand(device) ? first_read_tail(r->len, window, r->seek) : 0;
+	if (trace_wanted())
+		r->client = ra_flow_of_op(r->now).client;
 }
 
 /* Whether R, a READ of HDL for IO, is answered without a descriptor of ours: backing_spared(). It is counted. */
@@ -89,7 +92,10 @@ static inline uint64_t read_beside(const struct first_read *first, struct backin
 	return context_read_length(&context, device_window(b->device, now));
 }
 
-/* ... which is one: R's range. */
+/*
+ * ... which is one: R's range. The first of its file may still wait for where that lies, which those behind it do not ask for:
+ * what they bring begins with what it wants.
+ */
 static inline void read_begins(struct sched_req *r, struct first_read *first, struct backing *b,
 			       const struct readahead_plan *plan, uint64_t now)
 {
@@ -97,6 +103,7 @@ static inline void read_begins(struct sched_req *r, struct first_read *first, st
 
 	first->window = device_window(b->device, now);
 	first->comes_to = read_comes_to(b, plan);
+	first->missing = first_read_goes_on(first) && !backing_resident(b, 0, first->offset);
 	before = first_read_before(first);
 	r->offset -= before;
 	r->len = before + first_read_length(first);

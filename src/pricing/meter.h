@@ -16,6 +16,19 @@ static inline double meter_share(double part, double whole)
 	return part < whole ? part / whole : 1;
 }
 
+/*
+ * Level seconds of what stands at NOW and stood at BEFORE when it was looked at SECONDS ago. STEP (ns): what a look speaks for, what
+ * lies further back the one before does; 0: it speaks for all since that one.
+ */
+static inline double meter_stood(double seconds, uint64_t step, double before, double now)
+{
+	double told = (double)step / 1e9;
+
+	if (!step || told > seconds)
+		told = seconds;
+	return now * told + before * (seconds - told);
+}
+
 /* Remembers the first file that told nothing. */
 static inline void meter_unknown(char unknown[SOURCE_NAME], const char *name)
 {

@@ -40,15 +40,6 @@ static bool stat_read(struct meter_disk *m, struct price_source *s, uint64_t col
 	return n > TIME_IN_QUEUE;
 }
 
-/* Request seconds of a queue that has N now and had BEFORE when it was looked at SECONDS ago. */
-static double stood(const struct meter_disk *m, double seconds, double before, double n)
-{
-	double step = (double)m->limits.step / 1e9;
-	double now = m->limits.step && step < seconds ? step : seconds;
-
-	return n * now + before * (seconds - now);
-}
-
 /* The kernel's side. Without its file all of it stands still. */
 static void sample_kernel(struct meter_disk *m, struct price_source *s, uint64_t now,
 			  double seconds)
@@ -61,7 +52,8 @@ static void sample_kernel(struct meter_disk *m, struct price_source *s, uint64_t
 		m->inflight.n = m->kernel.n = m->kernel_ended.n = 0;
 		return;
 	}
-	m->inflight_sum += stood(m, seconds, m->inflight_before, (double)column[IN_FLIGHT]);
+	m->inflight_sum +=
+		meter_stood(seconds, m->limits.step, m->inflight_before, (double)column[IN_FLIGHT]);
 	m->inflight_before = (double)column[IN_FLIGHT];
 	rate_add(&m->inflight, window, now, m->inflight_sum);
 	rate_add(&m->kernel, window, now, (double)column[TIME_IN_QUEUE] / 1e3);
@@ -75,8 +67,8 @@ static void sample_ours(struct meter_disk *m, uint64_t now, double seconds,
 {
 	uint64_t window = m->limits.window;
 
-	m->waiting_sum += stood(m, seconds, m->before.waiting, ours->waiting);
-	m->running_sum += stood(m, seconds, m->before.running, ours->running);
+	m->waiting_sum += meter_stood(seconds, m->limits.step, m->before.waiting, ours->waiting);
+	m->running_sum += meter_stood(seconds, m->limits.step, m->before.running, ours->running);
 	m->before = *ours;
 	rate_add(&m->waiting, window, now, m->waiting_sum);
 	rate_add(&m->running, window, now, m->running_sum);

@@ -51,6 +51,7 @@ struct disk_sample {
 	uint32_t running; /* given to the kernel */
 	uint64_t ended;	  /* requests done since the start */
 	double longer; /* of a cluster: 0..1, meter_delay.h's; it counts where it is the higher */
+	double unstable; /* ... what is not stable, of what may be: meter_unstable.h's, not this one's */
 };
 
 struct meter_disk {

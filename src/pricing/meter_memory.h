@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * How precious the server's memory is: the higher of two (CA-NFS, section 3.3, "Client and Server
- * Memory"), which prices asynchronous writes.
+ * Memory"), which prices asynchronous writes. Above a cluster a third one counts, meter_unstable.h.
  *
  * Writes fill it up:
  *

@@ -83,6 +83,7 @@ static bool describe(struct price_loop *l, unsigned int n, bool *changed)
 	limits.saturation_length = price_loop_saturation(d.depth);
 	if (n >= l->n || d.taken != p->device.taken) {
 		meter_disk_init(&p->meter, d.major, d.minor, &limits);
+		p->unstable = (struct meter_unstable){0};
 		ledger_free(p->ledger);
 		p->ledger = NULL;
 		*changed = true;
@@ -102,14 +103,14 @@ static bool find_new_devices(struct price_loop *l)
 	return changed;
 }
 
-/* Whether a few requests more or fewer in M's queue change no price. */
+/* Whether a few requests more or fewer in M's queue change no price, and nothing of its is dirty, which soon is not. */
 static bool is_calm(const struct meter_disk *m)
 {
 	double length = m->before.waiting + (double)m->before.running;
 	double share = length / m->limits.saturation_length;
 
-	return (m->utilization < CALM_BELOW && share < CALM_BELOW) ||
-	       (m->utilization >= 1 && share > CALM_ABOVE);
+	return !(m->before.unstable > 0) && ((m->utilization < CALM_BELOW && share < CALM_BELOW) ||
+					     (m->utilization >= 1 && share > CALM_ABOVE));
 }
 
 /* True: one of them is another one than before. */
@@ -126,6 +127,8 @@ static bool sample_disks(struct price_loop *l, uint64_t now)
 			continue;
 		l->hosts->queue(l->hosts->arg, n, &ours);
 		meter_disk_sample(&l->disks[n].meter, l->source, now, &ours);
+		meter_unstable_sample(&l->disks[n].unstable, PRICE_WINDOW,
+				      l->disks[n].meter.limits.step, now, ours.unstable);
 		l->calm &= is_calm(&l->disks[n].meter);
 	}
 	return changed;
@@ -202,6 +205,9 @@ static void publish(struct price_loop *l, uint64_t now)
 
 		/* where the kernel does not tell, the host's own queue does */
 		s.utilization[PRICE_DISK] = l->disks[i].meter.utilization;
+		/* it fills one memory or the other; of an unknown one at least this is known */
+		if (l->disks[i].unstable.utilization > s.utilization[PRICE_MEMORY])
+			s.utilization[PRICE_MEMORY] = l->disks[i].unstable.utilization;
 		price_combine(&s, l->settings.k);
 		board_publish(d->board, &s);
 		publish_clients(l, i, &s);

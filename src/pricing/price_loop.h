@@ -2,11 +2,12 @@
 /*
  * How prices come about: who is measured when, and what is posted where.
  *
- *   every Price_Sample      disks' queues (diskstats and the hosts' own), ring of the ghost caches; not from a
- *                           price until the window of the next begins, while little is in the ring; every
- *                           third time within it, where no queue is near what makes a price
+ *   every Price_Sample      disks' queues (diskstats and the hosts' own), what is not stable of a cluster's, ring of the
+ *                           ghost caches; not from a price until the window of the next begins, while little is in the
+ *                           ring; every third time within it, where no queue is near what makes a price
  *   twice a price           processor, network, memory: where its window begins, and where that ends
- *   every Price_Interval    a snapshot for each device: its own disk, and what the machine shares
+ *   every Price_Interval    a snapshot for each device: its own disk, what is not stable of its cluster, and what the
+ *                           machine shares
  *                              |
  *                              v
  *                           the device's board (board.h) ---> whoever wants a price
@@ -36,6 +37,7 @@
 #include "pricing/meter_disk.h"
 #include "pricing/meter_memory.h"
 #include "pricing/meter_net.h"
+#include "pricing/meter_unstable.h"
 
 /* Devices that have a price; those beyond have none. */
 #define PRICE_DEVICES_MAX 64
@@ -86,6 +88,7 @@ struct price_loop {
 	struct priced_disk {
 		struct priced_device device;
 		struct meter_disk meter;
+		struct meter_unstable unstable;
 		struct ledger *ledger; /* NULL: nobody used it yet */
 	} disks[PRICE_DEVICES_MAX];
 	unsigned int n;	   /* disks known */

@@ -142,7 +142,7 @@ uint64_t beside_before(const struct cursor *c, uint64_t from, uint64_t now)
 	for (uint32_t i = 0; i < b->n && b->of[i].from < from - base; i++)
 		if (!is_old(&b->of[i], now) && b->of[i].to > end)
 			end = b->of[i].to;
-	return base + end;
+	return end ? base + end : 0;
 }
 
 struct cursor *beside_owner(const struct cursor *c, uint64_t offset)

@@ -72,10 +72,10 @@ struct cursor {
 		uint32_t record;  /* of a stride: bytes of a record */
 		uint32_t missing; /* of WAY_FORWARD: bit n: the nth before its last was passed */
 	};
-	uint32_t step;	   /* ... and from the beginning of one to that of the next */
-	uint64_t phase;	   /* ... and the position where a step begins */
-	uint64_t quiet;	   /* another follows this run as a record that ends here */
-	uint64_t own;	   /* what lies before this, from `start` on, others asked for: beside.h */
+	uint32_t step;	/* ... and from the beginning of one to that of the next */
+	uint64_t phase; /* ... and the position where a step begins */
+	uint64_t quiet; /* another follows this run as a record that ends here */
+	uint64_t own;	/* before this, from `start` on, others asked (beside.h), or not all came */
 	uint64_t credited; /* bytes from `read_end` to `ra_end` that others read: counted already */
 	uint8_t queued;	   /* chunks that are submitted and not yet started */
 	bool withheld : 1; /* the last chunk was not planned, for the price */

@@ -10,9 +10,6 @@
 #define SMALL_PART  4
 #define SMALL_TIMES 2
 
-/* Bytes: the kernel's default of read_ahead_kb. */
-#define FOLLOWED_WINDOW (UINT64_C(128) << 10)
-
 /* The kernel's first window, of WINDOW at most, for a read of R's length. */
 static uint64_t initial(const struct first_read *r, uint64_t window)
 {
@@ -25,16 +22,10 @@ static uint64_t initial(const struct first_read *r, uint64_t window)
 	return len <= window / SMALL_PART ? len * SMALL_TIMES : window;
 }
 
-/* Whether R is of the reads that bring FIRST_READS in all: where the kernel's window is not shorter than by default. */
-static bool is_of_first(const struct first_read *r)
-{
-	return r->window >= FOLLOWED_WINDOW && r->offset + r->len <= FIRST_READS;
-}
-
 /* ... and with it its reader has asked for so much, in whichever order, that it brings the rest. */
 static bool brings_rest(const struct first_read *r)
 {
-	return is_of_first(r) && (uint64_t)r->len * r->count > FIRST_READS / 4;
+	return first_read_is_of_first(r) && (uint64_t)r->len * r->count > FIRST_READS / 4;
 }
 
 /* What one at the end of its file brings from its offset on. */
@@ -62,7 +53,7 @@ static uint64_t to_come(const struct first_read *r)
 
 	if (most > FILE_MARK_LAST)
 		most = FILE_MARK_LAST;
-	if (r->window < FOLLOWED_WINDOW || (r->second && !first_read_begins(r)))
+	if (r->window < FIRST_READ_WINDOW || (r->second && !first_read_begins(r)))
 		return 0;
 	if (to > r->size)
 		to = r->size;
@@ -77,14 +68,15 @@ static uint64_t in_window(const struct first_read *r)
 	uint64_t window = r->window, most, want;
 	bool rest;
 
-	if (r->followed && window > FOLLOWED_WINDOW)
-		window = FOLLOWED_WINDOW;
+	if (r->followed && window > FIRST_READ_WINDOW)
+		window = FIRST_READ_WINDOW;
 	if (r->len >= window || r->offset >= r->size)
 		return r->len;
 	if (!first_read_begins(r))
 		return r->second ? elsewhere(r, window) : to_end(r);
 	rest = brings_rest(r);
-	most = rest || (r->followed && is_of_first(r)) ? FIRST_READS - r->offset : window;
+	most = rest || (r->followed && first_read_is_of_first(r)) ? FIRST_READS - r->offset
+								  : window;
 	want = rest ? most : r->offset + initial(r, r->window);
 	if (want > most)
 		want = most;
@@ -104,7 +96,9 @@ uint64_t first_read_before(const struct first_read *r)
 {
 	uint64_t most = first_read_tail(r->len, r->window, r->seek), rest = r->size - r->offset;
 
-	if (first_read_begins(r) || !first_read_ends(r) || rest >= most)
+	if (first_read_begins(r))
+		return r->missing && first_read_is_of_first(r) ? r->offset : 0;
+	if (!first_read_ends(r) || rest >= most)
 		return 0;
 	return most - rest < r->offset ? most - rest : r->offset;
 }

@@ -6,6 +6,8 @@
  *   [ read |  as much again  ]                      the first read of a file, from its beginning
  *   [ what was read so far   | read ... of that twice the last part ]   one that goes on where that ended
  *   [ read |  the rest of FIRST_READS ]             one with which more than a quarter of that was read
+ *   [ what is missing | read | ...                  and what its reader asked for before, where that is not in memory: it may
+ *                                                   come late to the disk, and would cost a seek of its own
  *   [ read |  as much again  ]                      elsewhere the second of a run, right behind the first
  *
  * Of a stream the rest comes ahead of it: a READ of it that is late waits for no more than the kernel's window of by
@@ -34,6 +36,8 @@
  */
 #define FIRST_READS	(UINT64_C(256) << 10)
 #define FIRST_READS_OWN (FIRST_READS / 2)
+/* Bytes: the kernel's default of read_ahead_kb. */
+#define FIRST_READ_WINDOW (UINT64_C(128) << 10)
 /* Bytes of a file's end that the first READ there brings, of which a seek takes so many times the time. */
 #define LAST_READ	(UINT64_C(64) << 10)
 #define LAST_READ_SEEKS 4
@@ -47,6 +51,7 @@ struct first_read {
 	bool followed;	   /* something was asked for ahead of its reader */
 	bool ends;	   /* the first of its file, at the end, of which all is worth bringing */
 	bool second;	   /* the second of a run, right behind the first */
+	bool missing; /* what its reader asked for before it, from the beginning on, is not in memory */
 };
 
 /* Whether it goes on from where its file begins. */
@@ -79,6 +84,19 @@ static inline uint64_t first_read_tail(uint64_t len, uint64_t window, uint64_t s
 static inline bool first_read_ends(const struct first_read *r)
 {
 	return r->ends && first_read_at_end(r->offset, r->size) && first_read_end_is_cheap(r->seek);
+}
+
+/* Whether it is of the reads that bring FIRST_READS in all: where the kernel's window is not shorter than by default. */
+static inline bool first_read_is_of_first(const struct first_read *r)
+{
+	return r->window >= FIRST_READ_WINDOW && r->offset + r->len <= FIRST_READS;
+}
+
+/* Whether it is, and its reader has asked for all before it, from the beginning on. */
+static inline bool first_read_goes_on(const struct first_read *r)
+{
+	return r->offset != 0 && first_read_is_of_first(r) &&
+	       r->offset + r->len <= r->len * r->count;
 }
 
 /*

@@ -32,8 +32,16 @@ static inline struct cursor *follow_match(struct readahead *ra, const struct rea
 static inline void follow_move(struct readahead *ra, struct cursor *c, uint64_t next)
 {
 	if (next > c->next && c->withheld && c->next >= c->ra_end)
-		evidence_missed(ra, c->file, next - c->next);
+		evidence_missed(ra, c->file, cursor_bytes(c, c->next, next));
 	cursor_set_move(&c->file->set, c, next);
+}
+
+/* The bit in C's `seen` of the request at AT; 0: it has none. */
+static inline uint64_t follow_bit(const struct cursor *c, uint64_t at)
+{
+	uint64_t n = c->unit && at >= c->start ? (at - c->start) / c->unit : 64;
+
+	return n < 64 && (at - c->start) % c->unit == 0 ? UINT64_C(1) << n : 0;
 }
 
 /* Whether a read of C from AT to END, which may come NEAR where that is expected, says that C goes on. */
@@ -42,7 +50,7 @@ static inline bool follow_goes_on(const struct readahead_tuning *t, const struct
 {
 	if (!c->ra_end &&
 	    c->count < t->seq_threshold) /* it may be one of the first, in any order */
-		return true;
+		return end > c->next || !(c->seen & follow_bit(c, at));
 	return end > c->read_end || (end > c->next && (at <= c->next || at - c->next <= near));
 }
 

@@ -148,7 +148,8 @@ static uint64_t begin_anew(const struct readahead_tuning *t, const struct cursor
 	uint64_t from = c->ra_end || left_out ? read->offset : c->start;
 	uint64_t young = PACES * (uint64_t)c->gap + heuristic_near(t, read->len);
 
-	if (from > read->offset || read->offset - from > young)
+	if (from > read->offset || read->offset - from > young ||
+	    (!c->missing && read->offset - from >= read->chunk)) /* it would not reach him */
 		from = read->offset;
 	return from > c->ra_end ? from : c->ra_end;
 }
@@ -200,10 +201,10 @@ static uint64_t step_begin(const struct cursor *c, uint64_t at, uint64_t begin)
 	return at - in >= begin ? at - in : at - in + c->step;
 }
 
-/* The length of a chunk at FROM that would be LEN: up to NEXT, if that is about there. */
-static uint64_t reach(uint64_t from, uint64_t len, uint64_t next)
+/* The length of a chunk at FROM that would be LEN: up to NEXT, if that is about there and not beyond the file's END. */
+static uint64_t reach(uint64_t from, uint64_t len, uint64_t next, uint64_t end)
 {
-	if (len && next > from && next - from < len + len / 2)
+	if (len && next > from && next <= end && next - from < len + len / 2)
 		return next - from;
 	return len;
 }
@@ -232,6 +233,12 @@ static uint64_t as_far_as_worth(struct readahead *ra, const struct cursor *c,
 	return end <= from ? 0 : len < end - from ? len : end - from;
 }
 
+/* C's window at least: of records one beyond that which is read, or a penalty, which ends with what is used, would have no end. */
+static uint64_t window_least(const struct cursor *c)
+{
+	return is_sparse(c) ? 2 * (uint64_t)c->step : 0;
+}
+
 /* The length of the chunk at FROM, behind which others asked for what is at NEXT; 0: none now. */
 static uint64_t length(struct readahead *ra, const struct readahead_tuning *t,
 		       struct readahead_counters *counters, struct cursor *c,
@@ -245,6 +252,8 @@ static uint64_t length(struct readahead *ra, const struct readahead_tuning *t,
 	else
 		young_chunk(ra, &l, t, c, read, from);
 	window = t->rules->window ? t->rules->window(&l, c) : window_learnt(&l, c);
+	if (window < window_least(c))
+		window = window_least(c);
 	granted = grant(ra, t, c, read->price, &l, window);
 	if (c->has_floor)
 		fit_two(t, &l, granted);
@@ -255,10 +264,13 @@ static uint64_t length(struct readahead *ra, const struct readahead_tuning *t,
 		len = whole_records(c, from, len, end);
 	if (c->way == WAY_BACKWARD)
 		len = without_tail(&l, len, end - from);
-	len = reach(from, len, next);
+	len = reach(from, len, next, end);
 	if (granted < window && (len || !granted))
 		readahead_count(counters, READAHEAD_CURBED, 1);
-	return from + len > c->next ? len : 0;
+	if (from + len > c->next)
+		return len;
+	c->withheld |= is_sparse(c) && granted < window; /* less than a record is left */
+	return 0;
 }
 
 /* *PLAN is to fetch C's LEN bytes from FROM on, of which UNREAD are ahead of its reader. */
@@ -301,17 +313,6 @@ static uint64_t pass_others(const struct readahead_tuning *t, const struct curso
 	    from - before < read->chunk / 2)
 		return before;
 	return from;
-}
-
-/*
- * LEN bytes from FROM on are the first of a stream. Not of a file that fits in a chunk: read whole in one turn it costs
- * no seek more, and is over sooner.
- */
-static bool begins(const struct cursor *c, const struct readahead_read *read, uint64_t from,
-		   uint64_t len)
-{
-	return cursor_is_first(c) && c->way == WAY_FORWARD &&
-	       (from + len < read->size || len > read->chunk);
 }
 
 /* Whether what C asks for first is for its reader alone, who may want no more: others of the file would go on in it. */
@@ -373,6 +374,8 @@ void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 		own = begin; /* the file has become smaller */
 	if (c->way == WAY_STRIDE_BACK)
 		own = step_begin(c, own, begin);
+	else if (is_sparse(c)) /* the last chunk may have ended where the file did */
+		own = step_begin(c, own, own);
 	from = pass_others(t, c, own, read, &next);
 	len = from != NOWHERE ? length(ra, t, counters, c, read, from, next) : 0;
 	if (!len)
@@ -386,7 +389,8 @@ void plan_chunk(struct readahead *ra, const struct readahead_tuning *t,
 		return;
 	}
 	c->file->held = read->now;
-	plan->begins = begins(c, read, from, len);
+	plan->begins = cursor_is_first(c) && c->way == WAY_FORWARD;
+	plan->whole = plan->begins && from + len >= read->size && len <= read->chunk;
 	plan->young = is_young(ra, t, c);
 	ask(t, c, from, len, anew, from > own, read->now);
 	describe(ra, c, read, from, len, unread, plan);

@@ -16,7 +16,6 @@
 #include "readahead/plan.h"
 #include "readahead/rules.h"
 #include "readahead/way.h"
-#include "readahead/window.h"
 
 /* A range that arrived this long ago or less is taken to be in memory still (ns). */
 #define ARRIVAL_TRUST 500000000u
@@ -171,7 +170,7 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
 	plan->ends = t->rules->lengths && file_ends_read(&ra->ends, f, read);
 	c = t->rules->follow(ra, t, counters, f, read);
 	plan->unread = f->holders != 0 && elapsed(f->held, read->now) < READER_SILENT;
-	if (c && t->rules->beside && f->beside)
+	if (c && t->rules->beside && f->beside && !c->repeats)
 		evidence_used_beside(ra, counters, c, read);
 	if (c) {
 		c->reader = read->reader;
@@ -223,6 +222,18 @@ static void take_back(struct readahead *ra, struct readahead_counters *counters,
 				budget_discharge(&ra->budget, c, cursor_bytes(c, from, to)));
 }
 
+/*
+ * Of C's chunk that would end at END nothing comes from CUT on. What was asked for behind that comes all the same: a
+ * read in the gap then tells nothing of what was brought.
+ */
+static void leave_out(struct cursor *c, uint64_t cut, uint64_t end)
+{
+	if (c->ra_end == end)
+		c->ra_end = cut;
+	else if (c->own < end)
+		c->own = end;
+}
+
 /* The plan of who is not known any more is shortened as well, for the request is. */
 void readahead_shorten(struct readahead *ra, struct readahead_counters *counters,
 		       struct readahead_plan *plan, uint64_t len)
@@ -235,8 +246,7 @@ void readahead_shorten(struct readahead *ra, struct readahead_counters *counters
 	c = heur_cursor_get(&ra->table, plan->cursor);
 	if (c && c->run == plan->run && c->ra_end >= end) {
 		take_back(ra, counters, c, end - plan->ahead > cut ? end - plan->ahead : cut, end);
-		if (c->ra_end == end)
-			c->ra_end = cut;
+		leave_out(c, cut, end);
 		beside_never(c->file, cut, end);
 		cursor_check(c);
 	}
@@ -380,8 +390,7 @@ static void cut_short(struct readahead *ra, struct readahead_counters *counters,
 		      uint64_t upto, uint64_t end)
 {
 	take_back(ra, counters, c, upto, end);
-	if (c->ra_end == end)
-		c->ra_end = upto > c->start ? upto : 0;
+	leave_out(c, upto > c->start ? upto : 0, end);
 	if (c->done_end > c->ra_end)
 		c->done_end = c->ra_end;
 	cursor_check(c);
@@ -406,62 +415,6 @@ void readahead_finished(struct readahead *ra, struct readahead_counters *counter
 		cut_short(ra, counters, c, upto, end);
 		if (error)
 			cursor_set_use(&c->file->set, c, 1, c->used);
-	}
-	heur_file_put(c->file);
-}
-
-void readahead_late(struct readahead *ra, const struct readahead_tuning *t,
-		    const struct cursor_ref *cursor)
-{
-	struct cursor *c = heur_cursor_get(&ra->table, *cursor);
-
-	if (!c)
-		return;
-	if (c->window && c->window < t->window_max) {
-		struct window_limits l = {.max = t->window_max};
-
-		c->window = (uint32_t)window_grow(&l, c->window);
-	}
-	heur_file_put(c->file);
-}
-
-static uint64_t lowest(uint64_t a, uint64_t b, uint64_t c)
-{
-	uint64_t ab = a < b ? a : b;
-
-	return ab < c ? ab : c;
-}
-
-/* Whether what is at the position AT of C was brought: what it asked for itself has come, or others' has (GONE). */
-static bool was_brought(const struct cursor *c, uint64_t at, bool gone)
-{
-	if (!c->ra_end || at >= c->done_end)
-		return false;
-	if (at < c->start || at < c->own)
-		return gone;
-	return !way_is_stride(c->way) || cursor_bytes(c, at, at + 1);
-}
-
-void readahead_lost(struct readahead *ra, const struct readahead_tuning *t,
-		    struct readahead_counters *counters, const struct cursor_ref *cursor,
-		    uint64_t offset)
-{
-	struct cursor *c = heur_cursor_get(&ra->table, *cursor);
-	bool gone;
-
-	if (!c)
-		return;
-	gone = beside_gone(c->file, offset);
-	offset = way_from(c->way, offset, offset + 1);
-	if (was_brought(c, offset, gone)) {
-		struct window_limits l = {.max = t->window_max};
-
-		evidence_lost(ra, counters, c);
-		c->window = (uint32_t)window_shrink(&l, c->window);
-		if (!c->queued)
-			cursor_end_run(c);
-		c->start = lowest(offset, c->next, c->read_end);
-		cursor_check(c);
 	}
 	heur_file_put(c->file);
 }

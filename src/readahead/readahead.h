@@ -71,10 +71,7 @@ void readahead_observe(struct readahead *ra, const struct readahead_tuning *t,
  */
 bool readahead_reads_on(struct readahead *ra, const struct readahead_plan *plan, uint64_t since,
 			uint64_t upto);
-/*
- * Only the first LEN bytes of PLAN are to be fetched, if nothing was planned behind it: before
- * readahead_started(). *plan says what holds then.
- */
+/* Only the first LEN bytes of PLAN are to be fetched; what was planned behind it stays. *plan says what holds then. */
 void readahead_shorten(struct readahead *ra, struct readahead_counters *counters,
 		       struct readahead_plan *plan, uint64_t len);
 /*

@@ -61,15 +61,13 @@ static bool begin_earlier(struct cursor *c, uint64_t offset)
 static bool all_there(const struct readahead_tuning *t, struct cursor *c,
 		      const struct readahead_read *read)
 {
-	uint64_t n, first = t->seq_threshold < 64 ? (UINT64_C(1) << t->seq_threshold) - 1 : ~0ull;
+	uint64_t first = t->seq_threshold < 64 ? (UINT64_C(1) << t->seq_threshold) - 1 : ~0ull;
 
 	if (!c->unit)
 		c->unit = read->len;
 	if (read->offset < c->start && !c->ra_end && !begin_earlier(c, read->offset))
 		return false;
-	n = (read->offset - c->start) / c->unit;
-	if (read->offset >= c->start && n < 64 && !((read->offset - c->start) % c->unit))
-		c->seen |= UINT64_C(1) << n;
+	c->seen |= follow_bit(c, read->offset);
 	return t->seq_threshold <= 64 && (c->seen & first) == first;
 }
 

@@ -128,7 +128,7 @@ static void go_on(struct readahead *ra, const struct readahead_tuning *t,
 	if (at >= c->next) {
 		cursor_set_use(set, c, t->heuristic->count(t, c->count, HEURISTIC_EXACT),
 			       read->now);
-		cursor_set_move(set, c, at + c->step);
+		follow_move(ra, c, at + c->step);
 	} else {
 		follow_use(c, c->count, read, false);
 	}

@@ -57,7 +57,8 @@ struct readahead_plan {
 	uint8_t way;	     /* of its reader, an enum way */
 	uint32_t record;     /* not 0: of every STEP bytes only so many, from its beginning on */
 	uint64_t step;
-	bool begins; /* nothing was asked for before in this run of its reader, and it will go on */
+	bool begins; /* nothing was asked for before in this run of its reader */
+	bool whole;  /* ... but it is the rest of a file that fits in a chunk */
 	bool young;  /* ... and he may have read all that he wants already: readahead_reads_on() */
 	bool followed; /* something was asked for ahead of this reader, or of those beside it */
 	bool asked;    /* the READ lies in what had been asked for ahead of its own reader */

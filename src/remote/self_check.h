@@ -26,7 +26,12 @@
 
 #define CHECK_READS	32
 #define CHECK_SLOW	26
+#define CHECK_TRIAL	8 /* so many do after a pause, with as many slow ones in proportion */
 #define CHECK_QUICK	UINT64_C(150000)      /* ns */
+#define CHECK_CHUNK	(UINT64_C(128) << 10) /* bytes: a shorter read does not say how chunks come */
+#define CHECK_COPIED	1		      /* ns a byte: no slower than copying */
+#define CHECK_AVERAGED	8
+#define CHECK_SHIFT	16
 #define CHECK_PAUSE_MIN UINT64_C(5000000000)  /* ns */
 #define CHECK_PAUSE_MAX UINT64_C(60000000000) /* ns */
 
@@ -35,7 +40,18 @@ struct self_check {
 	_Atomic uint32_t reads, slow;
 	_Atomic uint64_t until; /* ns: nothing is fetched ahead before */
 	_Atomic uint64_t pause; /* ns: the last one; 0: there was none, or it went well since */
+	/* of chunks' reads, on average: ns that 2^CHECK_SHIFT bytes take (0: not known), and bytes */
+	_Atomic uint64_t came, length;
 };
+
+/* A read of LEN bytes that were fetched ahead took TOOK ns: one that took no longer than copying says nothing of the cluster. */
+void self_check_came(struct self_check *c, uint64_t len, uint64_t took);
+/*
+ * What a read of LEN bytes from the cluster is taken to take (ns) where nobody has measured that; 0: nothing came yet. It is those
+ * bytes' share of a chunk's read. Of a shorter one twice that, half of which counts: it has a part of the time for each request
+ * that is not its bytes'. Who reads what is there more slowly than it came has it from the cluster.
+ */
+uint64_t self_check_expected(const struct self_check *c, uint64_t len);
 
 /*
  * A read that should have been in memory took TOOK ns; from the cluster it would take EXPECTED, 0: not

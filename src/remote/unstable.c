@@ -181,16 +181,36 @@ void unstable_forget(struct unstable *u, struct unstable_file *f)
 	lock_drop(&u->lock);
 }
 
+/* Lock held. */
+static double level(struct unstable *u, uint64_t now)
+{
+	age(u, now);
+	return is_bounded(u, now) ? (double)u->bytes / (double)bound(u) : 0;
+}
+
 double unstable_level(struct unstable *u, uint64_t now, double *rate)
 {
-	double level;
+	double is;
 
 	lock_take(&u->lock);
-	age(u, now);
-	level = is_bounded(u, now) ? (double)u->bytes / (double)bound(u) : 0;
+	is = level(u, now);
 	*rate = u->rate;
 	lock_drop(&u->lock);
-	return level;
+	return is;
+}
+
+double unstable_priced(struct unstable *u, uint64_t now)
+{
+	const struct unstable_file *newest;
+	double is;
+
+	lock_take(&u->lock);
+	is = level(u, now);
+	newest = TAILQ_LAST(&u->by_age, unstable_files);
+	if (newest == NULL || elapsed(newest->wrote, now) >= UNSTABLE_PRICED)
+		is = 0;
+	lock_drop(&u->lock);
+	return is;
 }
 
 uint64_t unstable_bytes(struct unstable *u, uint64_t now)

@@ -53,6 +53,11 @@
 
 /* ns; so long after its last WRITE a file's bytes count: the kernel's dirty_expire_centisecs, beyond the clients' few seconds. */
 #define UNSTABLE_AGE UINT64_C(30000000000)
+/*
+ * ns; so long after the last WRITE of all what there is makes nothing dear: the cluster's client has written it out by then
+ * (client_oc_max_dirty_age), and who holds his writes back for the price would keep it up, for no WRITE of his makes it stable.
+ */
+#define UNSTABLE_PRICED UINT64_C(5000000000)
 /* Files that are found to be as old in one call, at most. */
 #define UNSTABLE_AGED 16
 
@@ -112,6 +117,8 @@ bool unstable_wait_ours(struct unstable *u, struct unstable_file *f, uint64_t un
 void unstable_forget(struct unstable *u, struct unstable_file *f);
 /* All bytes over the bound as it is at NOW, which they may exceed; 0: no bound. And the rate, bytes a second. */
 double unstable_level(struct unstable *u, uint64_t now, double *rate);
+/* The same as prices have it: 0 from UNSTABLE_PRICED after the last WRITE on. */
+double unstable_priced(struct unstable *u, uint64_t now);
 /* All bytes, at NOW. */
 uint64_t unstable_bytes(struct unstable *u, uint64_t now);
 

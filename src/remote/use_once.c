@@ -156,7 +156,7 @@ static uint32_t enter(struct use_once *c, struct use_once_block *b, uint64_t mar
 	struct file *f = lock_file(c, b->file, &s);
 	struct use_once_block *old = NULL;
 	bool is_refused = f == NULL || f->mark != mark || b->there == 0;
-	uint32_t units = 0;
+	uint32_t units = 0, came = use_once_block_unread(b);
 
 	if (!is_refused)
 		old = *place_of(s, b->file, b->index);
@@ -168,6 +168,7 @@ static uint32_t enter(struct use_once *c, struct use_once_block *b, uint64_t mar
 			replace_block(c, s, f, b, old);
 		else
 			link_block(s, f, b, NULL);
+		f->came += (uint64_t)came * USE_ONCE_UNIT;
 		b = NULL;
 	}
 	lock_drop(&s->lock);

@@ -99,4 +99,14 @@ struct use_once_attrs {
  */
 void use_once_shown(struct use_once *c, uint64_t file, const struct use_once_attrs *a);
 
+/*
+ * What came of FILE until others' changes, of which the last one was just heard of: whether so much of it went with them unread
+ * that it moves too much, to be fetched again. A reader who is slow beside what is fetched ahead of him, of a file that somebody
+ * writes to all the time, would have all of it moved several times. NONE: nothing changed, or too little had come.
+ */
+#define USE_ONCE_LOST	8U		      /* one part of so many is too much */
+#define USE_ONCE_JUDGED (UINT64_C(256) << 10) /* bytes */
+enum use_once_verdict { USE_ONCE_NONE, USE_ONCE_OF_USE, USE_ONCE_IN_VAIN };
+enum use_once_verdict use_once_judge(struct use_once *c, uint64_t file);
+
 #endif

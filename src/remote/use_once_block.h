@@ -69,6 +69,11 @@ uint32_t use_once_block_join(struct use_once_block *b, const struct use_once_blo
 /* Where part P lies, which is there. */
 const unsigned char *use_once_block_data(const struct use_once_block *b,
 					 const struct use_once_part *p);
+/* Units that are there, and were not read. */
+static inline uint32_t use_once_block_unread(const struct use_once_block *b)
+{
+	return (uint32_t)__builtin_popcount(b->there & ~(unsigned int)b->read);
+}
 bool use_once_block_has(const struct use_once_block *b, const struct use_once_part *p);
 /* Part P, which is there, was read. Whether nothing is left to be read. */
 bool use_once_block_read(struct use_once_block *b, const struct use_once_part *p);

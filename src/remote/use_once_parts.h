@@ -20,6 +20,9 @@ struct file {
 	uint64_t shown; /* the stamp of what was shown last; 0: nothing was */
 	bool known;	/* ... the first two of those above */
 	bool settled;	/* a change since would have been another answer */
+	uint64_t came;	/* bytes that were kept, since another's change; at the last one: */
+	uint64_t judged,
+		lost; /* ... and of those what went with it unread; 0 of 0: nobody is to be told */
 	struct block_list blocks;
 };
 TAILQ_HEAD(file_list, file);

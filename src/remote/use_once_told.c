@@ -20,12 +20,26 @@ bool use_once_asks(struct use_once *c, uint64_t file, uint64_t now)
 	return asks;
 }
 
+/* With the lock: another has changed F's file, and what is there of it goes. */
+static void drop_changed(struct use_once *c, struct shard *s, struct file *f)
+{
+	const struct use_once_block *b;
+
+	f->judged += f->came;
+	f->came = 0;
+	TAILQ_FOREACH(b, &f->blocks, of_file)
+		f->lost += (uint64_t)use_once_block_unread(b) * USE_ONCE_UNIT;
+	use_once_drop_blocks(c, s, f, 0, UINT64_MAX);
+}
+
 /* With the lock: the answer to what was asked last. */
 static void hear(struct use_once *c, struct shard *s, struct file *f, uint64_t change, bool settled,
 		 uint64_t asked)
 {
 	/* What came before the first answer nobody can vouch for, nor one answer after another unsettled one. */
-	if (!f->known || !f->settled || f->change != change)
+	if (f->known && f->change != change)
+		drop_changed(c, s, f);
+	else if (!f->known || !f->settled)
 		use_once_drop_blocks(c, s, f, 0, UINT64_MAX);
 	f->known = true;
 	f->settled = settled;
@@ -55,8 +69,9 @@ static void hear_shown(struct use_once *c, struct shard *s, struct file *f,
 	if (is_newer(f, a->asked)) {
 		hear(c, s, f, a->change, a->settled, a->asked);
 		f->asked = a->asked > f->asked ? a->asked : f->asked;
-	} else if (f->change != a->change ||
-		   !a->settled) { /* nobody knows which is the older one */
+	} else if (f->change != a->change) { /* nobody knows which is the older one */
+		drop_changed(c, s, f);
+	} else if (!a->settled) {
 		use_once_drop_blocks(c, s, f, 0, UINT64_MAX);
 	}
 }
@@ -71,4 +86,18 @@ void use_once_shown(struct use_once *c, uint64_t file, const struct use_once_att
 	if (f != NULL)
 		f->shown = a->stamp;
 	lock_drop(&s->lock);
+}
+
+enum use_once_verdict use_once_judge(struct use_once *c, uint64_t file)
+{
+	enum use_once_verdict verdict = USE_ONCE_NONE;
+	struct shard *s;
+	struct file *f = lock_file(c, file, &s);
+
+	if (f != NULL && f->judged >= USE_ONCE_JUDGED) {
+		verdict = f->lost > f->judged / USE_ONCE_LOST ? USE_ONCE_IN_VAIN : USE_ONCE_OF_USE;
+		f->judged = f->lost = 0;
+	}
+	lock_drop(&s->lock);
+	return verdict;
 }

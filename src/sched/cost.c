@@ -4,6 +4,8 @@
 
 /* Observations before an average is believed; it then forgets at this rate. */
 #define COST_SURE 8
+/* A seek among others takes that part of a lone one's time at least. */
+#define AMONG_SHARE 16
 /* A jump that took so many times what a seek does was held up; and of a step what is no seek at least (ns). */
 #define HUNG	  8
 #define STEP_SEEK 0.5e6
@@ -215,7 +217,10 @@ uint64_t cost_among_bytes(const struct cost_model *m)
 
 	if (m->amongs < COST_SURE || seek > k->seek_ns)
 		seek = k->seek_ns;
-	return seek > 0 ? (uint64_t)(seek / k->ns_per_byte) : 0;
+	/* for 0, as out of a cache below, none would be asked for so again, and tell */
+	if (seek < k->seek_ns / AMONG_SHARE)
+		seek = k->seek_ns / AMONG_SHARE;
+	return (uint64_t)(seek / k->ns_per_byte);
 }
 
 uint64_t cost_slice_bytes(const struct cost_model *m, const struct cost_limits *l)

@@ -8,7 +8,8 @@
  * The first few reads with which a client begins a file go by themselves, within Demand_Wait or so (join.c); those behind
  * them are joined to its first chunk. Where those who begin would wait for longer than that, each has a part of a chunk
  * first, and the rest in its next turn: that is one seek more for a stream. So does who goes before his turn
- * (flow_joined.c). A file that is one chunk does not begin (readahead/plan.c): it goes in the order of the disk.
+ * (flow_joined.c). A file that is one chunk does not begin, but for one in pieces (disk/prefetch.h): it goes in the order of
+ * the disk.
  */
 #include "common/container.h"
 #include "sched/flow_limit.h"

@@ -208,6 +208,7 @@ static void let_go(struct sched_queue *q, struct flow_node *node)
 	order_remove(&node->held);
 	node->released = node->limited;
 	enter_set(set_of(q, node), node);
+	flow_forget_held(q, node);
 	if (node->flow)
 		count_flow(q, node->flow, true);
 	else

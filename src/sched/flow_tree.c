@@ -19,40 +19,6 @@
 /* So many reads under way that they, not visits, are what a read waits for. */
 #define NEAR_RUNNING 8
 
-/* Beyond this no idleness earns anything (ns). */
-static uint64_t credit(const struct sched_queue *q)
-{
-	return q->limits.cost.demand_wait;
-}
-
-uint64_t flow_virtual(uint64_t ns, uint32_t weight)
-{
-	return ns * SHARE_WEIGHT_DEFAULT / weight;
-}
-
-static uint32_t weight_in(const struct flow_node *node, const struct flow_set *beneath)
-{
-	uint32_t weight = node->weight;
-
-	if (!weight)
-		weight = beneath->weight;
-	return weight ? weight : SHARE_WEIGHT_DEFAULT;
-}
-
-uint32_t group_weight(const struct sched_group *g)
-{
-	return weight_in(&g->node, &g->flows);
-}
-
-/* Whom more is due by weight needs no promise; whom less is due has them less often (ns). */
-uint64_t flow_promise_time(const struct sched_queue *q, const struct sched_flow *f)
-{
-	uint32_t weight = group_weight(f->group);
-
-	return weight < SHARE_WEIGHT_DEFAULT ? flow_virtual(q->limits.cost.demand_wait, weight)
-					     : q->limits.cost.demand_wait;
-}
-
 static bool is_idle(const struct flow_node *node)
 {
 	for (int kind = 0; kind < FLOW_KINDS; kind++)
@@ -61,48 +27,11 @@ static bool is_idle(const struct flow_node *node)
 	return true;
 }
 
-/* Has nothing queued but write-backs that nobody waits for. */
-static bool can_wait(const struct flow_node *node)
-{
-	return !node->n[FLOW_SMALL] && !node->n[FLOW_CHUNK] && !node->n[FLOW_COMMIT];
-}
-
-/* NODE stands no lower than before. It has a place for each kind of which something is queued, unless it is held. */
-static void raise_places(struct flow_node *node)
-{
-	for (int kind = 0; kind < FLOW_KINDS; kind++) {
-		assert(!node->place[kind].in == (!node->n[kind] || node->held.in));
-		if (node->place[kind].in)
-			order_raise(&node->place[kind], node->vtime, 0);
-	}
-}
-
-uint64_t flow_level_least(const struct sched_queue *q, const struct flow_set *set,
-			  const struct flow_node *node, uint32_t weight)
-{
-	uint64_t bound = flow_virtual(credit(q), weight);
-
-	bound = set->level > bound ? set->level - bound : 0;
-	return node->vtime > bound ? node->vtime : bound;
-}
-
-/* What NODE did not use while it had nothing urgent to do is no claim, but for the credit. */
-static void forget_idleness(const struct sched_queue *q, struct flow_set *set,
-			    struct flow_node *node, uint32_t weight)
-{
-	uint64_t bound = flow_level_least(q, set, node, weight);
-
-	if (node->vtime >= bound)
-		return;
-	node->vtime = bound;
-	raise_places(node);
-}
-
 static void node_add(const struct sched_queue *q, struct flow_set *set, struct flow_node *node,
 		     uint32_t weight, enum flow_kind kind)
 {
-	if (can_wait(node) && kind != FLOW_WRITE)
-		forget_idleness(q, set, node, weight);
+	if (flow_can_wait(node) && kind != FLOW_WRITE)
+		flow_forget_idleness(q, set, node, weight);
 	if (!node->n[kind]++ && !node->held.in)
 		order_insert(&set->backlogged[kind], &node->place[kind], node->vtime, 0);
 }
@@ -226,10 +155,10 @@ void flow_serve(struct sched_queue *q, struct sched_flow *f)
 {
 	struct sched_group *g = f->group;
 
-	if (can_wait(&f->node)) /* nobody waits: it was held back, and gains nothing by it */
-		forget_idleness(q, &g->flows, &f->node, f->node.weight);
-	if (can_wait(&g->node))
-		forget_idleness(q, &q->flows.groups, &g->node, group_weight(g));
+	if (flow_can_wait(&f->node)) /* nobody waits: it was held back, and gains nothing by it */
+		flow_forget_idleness(q, &g->flows, &f->node, f->node.weight);
+	if (flow_can_wait(&g->node))
+		flow_forget_idleness(q, &q->flows.groups, &g->node, group_weight(g));
 	raise_level(&g->flows, f->node.vtime);
 	raise_level(&q->flows.groups, g->node.vtime);
 }
@@ -239,12 +168,12 @@ static void advance(struct sched_queue *q, struct flow_set *set, struct flow_nod
 		    uint64_t ns, uint32_t weight)
 {
 	uint64_t to = node->vtime + flow_virtual(ns, weight);
-	uint64_t most = set->level + flow_virtual(2 * credit(q), weight);
+	uint64_t most = set->level + flow_virtual(2 * flow_credit(q), weight);
 
 	if (node->limited && to > most && rate_limit_deadline(&node->limit) != UINT64_MAX)
 		to = node->vtime > most ? node->vtime : most;
 	node->vtime = to;
-	raise_places(node);
+	flow_raise_places(node);
 }
 
 void flow_charge_within(struct sched_queue *q, struct sched_flow *f, uint64_t ns)

@@ -77,6 +77,7 @@ struct sched_overdue {
 	bool open;	    /* a batch is being served, or its last one is */
 	uint64_t at;	    /* where its scan goes on */
 	uint64_t begun;	    /* ns: the present or last batch */
+	uint64_t taken;	    /* ns: the last one of it, or of the one before */
 	uint64_t resume;    /* ns: no batch before */
 	bool few;	    /* it is one */
 };

@@ -55,16 +55,24 @@ static void freeze(struct sched_queue *q, struct sched_flow *f, uint64_t now)
 	}
 }
 
+/* The batch is over, which is seen at NOW: that may be long after, where F had nothing more to do. */
+static void end(const struct sched_queue *q, struct sched_overdue *o, uint64_t now)
+{
+	uint64_t latest = o->taken + q->limits.cost.max_wait / 2,
+		 over = now < latest ? now : latest;
+
+	o->open = false;
+	o->resume = over + (over - o->begun);
+}
+
 struct sched_req *overdue_pick(struct sched_queue *q, struct sched_flow *f, uint64_t now)
 {
 	struct sched_overdue *o = &f->overdue;
 	const struct sched_req *oldest = TAILQ_FIRST(&f->waiting);
 	struct sched_req *r;
 
-	if (!o->batch.n && o->open) {
-		o->open = false;
-		o->resume = now + (now - o->begun);
-	}
+	if (!o->batch.n && o->open)
+		end(q, o, now);
 	if (!o->batch.n) {
 		if (!oldest || now - oldest->arrival < q->limits.cost.max_wait || now < o->resume)
 			return NULL;
@@ -73,5 +81,6 @@ struct sched_req *overdue_pick(struct sched_queue *q, struct sched_flow *f, uint
 	r = ordered_req(order_scan(&o->batch, o->at));
 	assert(r);
 	o->at = r->order.high;
+	o->taken = now;
 	return r;
 }

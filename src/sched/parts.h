@@ -158,22 +158,36 @@ struct sched_group *group_first(const struct sched_queue *q, enum flow_kind kind
 struct sched_group *group_next(const struct sched_group *g, enum flow_kind kind);
 struct sched_flow *flow_first(const struct sched_group *g, enum flow_kind kind);
 struct sched_flow *flow_next(const struct sched_flow *f, enum flow_kind kind);
-uint32_t group_weight(const struct sched_group *g); /* as it counts now */
 /* Nothing but small reads, of several groups, at a disk that takes many as they come: flow_near.c. */
 bool flow_goes_near(const struct sched_queue *q);
-/* How long a small read of F may wait for its turn (ns). */
-uint64_t flow_promise_time(const struct sched_queue *q, const struct sched_flow *f);
 bool group_is_export(const struct sched_group *g);
-/* NS of disk time at WEIGHT, as virtual time. */
-uint64_t flow_virtual(uint64_t ns, uint32_t weight);
-/* Where NODE of SET, of WEIGHT, stands at least (virtual time): what it did not use is no claim, but for a credit. */
-uint64_t flow_level_least(const struct sched_queue *q, const struct flow_set *set,
-			  const struct flow_node *node, uint32_t weight);
 /* F is served next: newcomers begin where it stands. */
 void flow_serve(struct sched_queue *q, struct sched_flow *f);
 /* F has had NS of disk time; ... as promised: that counts among the flows of its group alone. */
 void flow_charge(struct sched_queue *q, struct sched_flow *f, uint64_t ns);
 void flow_charge_within(struct sched_queue *q, struct sched_flow *f, uint64_t ns);
+
+/* flow_place.c: where groups and flows stand. */
+
+uint32_t group_weight(const struct sched_group *g); /* as it counts now */
+/* How long a small read of F may wait for its turn (ns). */
+uint64_t flow_promise_time(const struct sched_queue *q, const struct sched_flow *f);
+/* NS of disk time at WEIGHT, as virtual time. */
+uint64_t flow_virtual(uint64_t ns, uint32_t weight);
+/* Beyond this no idleness earns anything (ns). */
+uint64_t flow_credit(const struct sched_queue *q);
+/* Whether NODE has nothing queued but write-backs that nobody waits for. */
+bool flow_can_wait(const struct flow_node *node);
+/* NODE stands no lower than before. It has a place for each kind of which something is queued, unless it is held. */
+void flow_raise_places(struct flow_node *node);
+/* Where NODE of SET, of WEIGHT, stands at least (virtual time): what it did not use is no claim, but for a credit. */
+uint64_t flow_level_least(const struct sched_queue *q, const struct flow_set *set,
+			  const struct flow_node *node, uint32_t weight);
+/* NODE, which had nothing urgent to do, stands there. */
+void flow_forget_idleness(const struct sched_queue *q, struct flow_set *set, struct flow_node *node,
+			  uint32_t weight);
+/* The same of NODE that was held at a ceiling, and may go: what it could not use meanwhile is no claim either. */
+void flow_forget_held(struct sched_queue *q, struct flow_node *node);
 
 /* Who may have PERCENT of the disk's time and has had NS leaves it to others for so long (ns). */
 static inline uint64_t flow_rest(uint64_t ns, uint64_t percent)

@@ -179,6 +179,8 @@ static void record(struct dirty_file *f, int err)
 {
 	bool first;
 
+	if (err == EAGAIN) /* which is the word for "not known yet" (commit.c) */
+		err = EIO;
 	lock_take(&wb.lock);
 	first = errors_note(f->error, f->backing->device->dev, f->backing->file, err);
 	wb.stats.errors++;

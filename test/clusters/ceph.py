@@ -58,11 +58,12 @@ log_file = {work}/client.$pid.log
 class Ceph:
     """`delay_ms`: the mean time by which each answer reaches a client late, up to twice as much."""
     name, path, fsal_name = "ceph", "/bench", "CEPH"
-    ends = 3  # of gateways, in a test of their end
+    sleeps_at_end = False  # libcephfs, of a gateway
     bound_s = 0  # how old a byte may be that a read shows
     # libcephfs 16 answers a READ across the end of a file that another makes longer with bytes from
     # further on: those before the old end are lost. The stock FSAL does so too.
     end_is_loose = True
+    fails_alone = False  # where the last OSD with some data is away who reads it waits
     example_pseudo = "/media"
 
     def __init__(self, work, devices=(), osds=1, delay_ms=0):
@@ -193,6 +194,14 @@ class Ceph:
         else:
             daemon.stop(60)
 
+    def copies(self):
+        return self.osds
+
+    def bytes_read(self):
+        """By clients of the OSDs, since those began."""
+        return sum(daemons.asked_by_socket(f"{self.work}/run/osd.{n}.asok", "perf dump")
+                   ["osd"]["op_r_out_bytes"] for n in range(self.osds))
+
     def start_storage(self):
         self._start("osd", self.osds - 1)
 
@@ -222,6 +231,13 @@ class Ceph:
                 text = conf.read()
             with open(path, "w", encoding="utf-8") as conf:
                 conf.write(re.sub(r"(ms_inject_delay_max) = .*", rf"\1 = {ms * 2 / 1000}", text))
+
+    def set_for_gateways(self, settings=NO_READ_AHEAD):
+        """For gateways with the plugin that start from now on: in ceph.conf, for their user."""
+        with open(self.ra_conf, encoding="utf-8") as conf:
+            text = conf.read().partition(f"[client.{USER}]")[0]
+        with open(self.ra_conf, "w", encoding="utf-8") as conf:
+            conf.write(f"{text}[client.{USER}]\n{settings}\n")
 
     def tune(self, on):
         """Gateways without the plugin that start from now on: the library's own read-ahead at its

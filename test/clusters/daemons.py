@@ -6,9 +6,11 @@ Each is told to stay in the foreground, and the kernel kills it when the test is
 namespace of processes.
 """
 import ctypes
+import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -32,11 +34,11 @@ def need(package, *programs):
             raise Unavailable(f"{program} is not installed (package {package})")
 
 
-def need_fsal(name):
+def need_fsal(name, package=None):
     """Ganesha's FSAL of that name, which is a package of its own."""
     library = f"libfsal{name.lower()}.so"
     if not any(path.endswith(f"/{library}") for path in e2e.distribution_fsals()):
-        raise Unavailable(f"{library} is not installed (package nfs-ganesha-{name.lower()})")
+        raise Unavailable(f"{library} is not installed (package {package or f'nfs-ganesha-{name.lower()}'})")
 
 
 def _die_with_parent():
@@ -81,6 +83,15 @@ class Daemon:
     def said(self):
         with open(self.log, encoding="utf-8", errors="replace") as log:
             return log.read()[-2000:]
+
+
+def asked_by_socket(path, prefix):
+    """What one of Ceph's daemons answers at its administrator's socket."""
+    with socket.socket(socket.AF_UNIX) as channel:
+        channel.connect(path)
+        channel.sendall(json.dumps({"prefix": prefix}).encode() + b"\0")
+        with channel.makefile("rb") as answer:
+            return json.loads(answer.read(int.from_bytes(answer.read(4), "big")))
 
 
 def await_or_tell(condition, seconds, what, *daemons):

@@ -3,6 +3,7 @@
 system.
 
     server = gateway.Gateway("ra", cluster, work, plugin).start()        # "stock": without ours
+                                                  # "null": Ganesha's own layer that does nothing
     client = gateway.client(server)
 """
 import daemons  # noqa: F401: makes the end-to-end tests' modules known
@@ -32,6 +33,8 @@ class Gateway(e2e.Server):
 
     def fsal(self, export):
         below = self.cluster.fsal(export["path"])
+        if self.kind == "null":
+            return f"FSAL {{ Name = NULL; {below} }}"
         if self.kind != "ra":
             return below
         params = " ".join(f"{k} = {v};" for k, v in export.get("params", {}).items())

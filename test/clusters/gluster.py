@@ -42,7 +42,8 @@ class Gluster:
     # attribute that the client library keeps for a second.
     bound_s = 1.25 + 1
     end_is_loose = False
-    ends = 1  # of gateways, in a test of their end: each takes libgfapi ten seconds
+    fails_alone = True  # where the last brick with some data is away a READ of it fails
+    sleeps_at_end = True  # libgfapi, of a gateway: ten seconds
     example = {"gluster1.example.net": HOST, "Volume = media": f"Volume = {VOLUME}"}
     example_pseudo = "/media"
 
@@ -137,6 +138,9 @@ class Gluster:
         """The last of the bricks goes, as in a crash."""
         os.kill(self._brick_process(self.bricks[-1]), signal.SIGKILL)
 
+    def copies(self):
+        return len(self.bricks)
+
     def start_storage(self):
         self._cli("volume", "start", VOLUME, "force")
 
@@ -144,7 +148,7 @@ class Gluster:
         return all(self._brick_process(brick) for brick in self.bricks)
 
     def bytes_read(self):
-        """By the bricks' processes, since they began."""
+        """By the bricks' processes, since they began: what clients write is among it."""
         found = 0
         for brick in self.bricks:
             with open(f"/proc/{self._brick_process(brick)}/io", encoding="ascii") as file:

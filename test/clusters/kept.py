@@ -12,6 +12,7 @@ import nfs4
 
 SIZE, READ = 16 << 20, 65536
 TWICE = 1.4  # of what is read: more has been moved twice, in good part
+SETTLED_S = 2.5  # after which a change attribute vouches for what is kept
 PACE_S = 0.03  # of a reader, so that several attributes must come
 
 
@@ -103,3 +104,37 @@ def half_done(bed):
               [(s, len(data)) for s, data in shown])
     client.close()
     gateway.ends_well(server, "half done")
+
+
+def renamed(bed):
+    """A RENAME over another file: nothing that was fetched ahead of either is kept, and what is read
+    is what each is."""
+    for name in ("from", "to"):
+        fresh(bed, name)
+    server = bed.gateway()
+    time.sleep(SETTLED_S)
+    client = gateway.client(server)
+    handles = [client.lookup(name)[1] for name in ("from", "to")]
+    kept = []
+    for fh in handles:
+        for at in range(0, SIZE // 4, READ):
+            client.read(fh, at, READ)
+        time.sleep(0.2)  # of what is being fetched
+        if bed.kind == "ra":
+            kept.append(control_client.stats("engine")["kept_bytes"])
+    status = client.rename("from", "to")
+    left = control_client.stats("engine")["kept_bytes"] if bed.kind == "ra" else 0
+    e2e.note(f"renamed: {[k >> 10 for k in kept]} KiB were kept of one file and of both, {left >> 10} "
+             "KiB after the RENAME")
+    e2e.check(status == nfs3.OK, "renamed: it was", status)
+    if bed.kind == "ra":
+        e2e.check(READ < kept[0] < kept[1] - READ, "renamed: something is kept of both", kept)
+        e2e.check(left == 0, "renamed: nothing is kept of either", left)
+    shown = [client.read(fh, SIZE // 4, READ) for fh in handles]
+    right = nfs3.OK, e2e.pattern(3, SIZE // 4, READ)
+    e2e.check(shown[0] == right, "renamed: the file is what it was", shown[0][0])
+    e2e.note(f"renamed: a READ of the one that is gone: status {shown[1][0]}")
+    e2e.check(shown[1] == right or shown[1][0] in (nfs3.STALE, nfs3.NOENT),
+              "renamed: the other is what it was, or gone", shown[1][0])
+    client.close()
+    gateway.ends_well(server, "renamed")

@@ -3,15 +3,15 @@
 themselves."""
 import hashlib
 import os
-import random
 import threading
 import time
+from statistics import median
 
-import control_client
 import e2e
 import gateway
 import guests
 import nfs3
+import priced
 import quiet
 
 
@@ -163,108 +163,28 @@ def upcalls(bed):
 
 # ---- the price of a cluster --------------------------------------------------------------------
 
-PRICE_FILE, PRICE_READ = 96 << 20, 32768
-FOLLOWS_S = 3  # within so many the price has followed
-IDLE_PRICE, BUSY_PRICE = 0.05, 0.3
-
-
-def price():
-    """That of the cluster's storage, on the gateway."""
-    answer = control_client.ask(command="prices") or {}
-    for device in answer.get("devices", ()):
-        for resource in device.get("resources", ()):
-            if resource["resource"] == "disk":
-                return resource["price"]
-    return None
-
-
-class Scattered(threading.Thread):
-    """Reads of a file's parts in no order, none twice, until stop() or the end."""
-
-    def __init__(self, read, parts):
-        super().__init__(daemon=True)
-        self.read, self.parts, self.stopping = read, parts, threading.Event()
-        self.reads, self.broken = 0, ""
-
-    def run(self):
-        try:
-            for part in self.parts:
-                if self.stopping.is_set():
-                    return
-                self.read(part * PRICE_READ, PRICE_READ)
-                self.reads += 1
-        except OSError as error:
-            self.broken = str(error)
-
-    def stop(self):
-        self.stopping.set()
-        self.join(60)
-
-
-def follows(condition):
-    """Seconds until it holds, or None."""
-    began = time.monotonic()
-    done = e2e.wait_for(lambda: condition(price() or 0), 4 * FOLLOWS_S, step=0.1)
-    return time.monotonic() - began if done else None
-
-
-def priced_file(bed):
-    """One whose parts no cache has."""
-    native, path = bed.cluster.native, f"{bed.cluster.path.rstrip('/')}/priced"
-    file = native.open(path, create=True)
-    for at in range(0, PRICE_FILE, 4 << 20):
-        native.write(file, at, b"p" * (4 << 20))
-    native.settle(file)
-    native.shut(file)
-    return path
-
-
 def price_under(bed, path):
-    """What the price does while one reader has the storage, and others use it up: that while it was
-    alone, and seconds until it rose and fell."""
+    """What the price does there (priced.Course)."""
     bed.cluster.drop_caches()
     server, other = bed.gateway(), bed.cluster.another_client()
-    client = gateway.client(server)
-    _, fh = client.lookup(os.path.basename(path))
-    parts = random.Random(3).sample(range(PRICE_FILE // PRICE_READ), PRICE_FILE // PRICE_READ)
-    light = Scattered(lambda at, n: client.read(fh, at, n), parts[::2])
-    light.start()
-    time.sleep(4)  # what is calm is learnt
-    idle = []
-    e2e.wait_for(lambda: idle.append(price() or 0), 4, step=0.25)
-    file = other.open(path)
-    rest = parts[1::2]
-    heavy = [Scattered(lambda at, n: other.read(file, at, n), rest[n::12]) for n in range(12)]
-    for reader in heavy:
-        reader.start()
-    rose = follows(lambda p: p > BUSY_PRICE)
-    highest = []
-    e2e.wait_for(lambda: highest.append(price() or 0), 3, step=0.25)
-    for reader in heavy:
-        reader.stop()
-    fell = follows(lambda p: p < IDLE_PRICE)
-    light.stop()
-    e2e.note(f"price: one reader alone {sorted(idle)}, saturated above {BUSY_PRICE} after {rose} s "
-             f"and then {highest}, afterwards below {IDLE_PRICE} after {fell} s; READs "
-             f"{light.reads}, {sum(r.reads for r in heavy)} of others {light.broken}")
-    other.shut(file)
+    seen = priced.course(server, other, path)
     other.close()
-    client.close()
+    e2e.note(f"price: {seen.in_words()}")
     gateway.ends_well(server, "price")
-    return idle, rose, fell
+    return seen
 
 
 def price_claims(seen):
-    idle, rose, fell = seen
-    return [(sorted(idle)[len(idle) // 2] < IDLE_PRICE, "low with one reader", idle),
-            (rose is not None and rose < FOLLOWS_S, "it follows", rose),
-            (fell is not None and fell < FOLLOWS_S, "and back", fell)]
+    most = priced.FOLLOWS_S
+    return [(median(seen.idle) < priced.IDLE, "low with one reader", seen.idle),
+            (seen.rose is not None and seen.rose < most, "it follows", seen.rose),
+            (seen.fell is not None and seen.fell < most, "and back", seen.fell)]
 
 
 def price_follows(bed):
     """The price of the storage is low while one reader has it, and follows when others use it
     up."""
-    path = priced_file(bed)
+    path = priced.lay_out(bed.cluster)
     quiet.judge("price", lambda: price_under(bed, path), price_claims, tries=2)
 
 

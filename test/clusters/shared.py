@@ -8,8 +8,8 @@ import time
 import control_client
 import e2e
 import gateway
+import priced
 import quiet
-from others import PRICE_FILE, PRICE_READ, priced_file
 
 MANY, LIGHT, HEAVY = 24, "127.0.0.2", "127.0.0.3"
 SECONDS = 6  # of each measurement
@@ -32,8 +32,8 @@ class Reader(threading.Thread):
                 if self.stopping.is_set():
                     return
                 began = time.monotonic()
-                status, data = self.client.read(self.fh, part * PRICE_READ, PRICE_READ)
-                if status or data != b"p" * PRICE_READ:
+                status, data = self.client.read(self.fh, part * priced.READ, priced.READ)
+                if status or data != b"p" * priced.READ:
                     self.broken = f"status {status}, {len(data)} bytes"
                     return
                 self.took.append(time.monotonic() - began)
@@ -60,7 +60,7 @@ def with_and_without(bed, path):
     """(mean ms of the light client alone; beside the heavy one; READs of both; what was counted)"""
     bed.cluster.drop_caches()
     server, name = bed.gateway(), os.path.basename(path)
-    parts = random.Random(5).sample(range(PRICE_FILE // PRICE_READ), PRICE_FILE // PRICE_READ)
+    parts = random.Random(5).sample(range(priced.SIZE // priced.READ), priced.SIZE // priced.READ)
     light = Reader(server, name, LIGHT, parts[::2])
     time.sleep(SECONDS / 2)
     alone = len(light.took)
@@ -99,6 +99,6 @@ def share_claims(seen):
 def shares(bed):
     """READs that go straight to the cluster are counted for who asked, and one client's many do not
     keep another's few from it."""
-    path = priced_file(bed)
+    path = priced.lay_out(bed.cluster)
     quiet.judge("shares", lambda: with_and_without(bed, path),
                 share_claims if bed.disk else counted_claims, tries=2)

@@ -25,7 +25,7 @@ import modelled_disk
 import parts
 
 DELAY_MS, LATE_MS = 2, 1500
-MOST_SECONDS = float(os.environ.get("RA_CLUSTER_SECONDS", 240))
+MOST_SECONDS = float(os.environ.get("RA_CLUSTER_SECONDS", 420))
 
 
 class Bed:
@@ -70,17 +70,18 @@ def make_cluster(name, work, mechdisk):
 
 
 CLUSTERS = {
-    "ceph": ("config_example", "streams", "fsstat", "coherence", "aged", "held_writer", "idle_writer",
-             "guest", "shutdown", "valgrind"),
+    "ceph": ("config_example", "streams", "fsstat", "coherence", "aged", "held_writer", "held_traffic",
+             "idle_writer", "warned", "bounded", "guest", "shutdown", "valgrind"),
     "ceph-two": ("parity", "storage_lost"),
-    "ceph-disk": ("coherence", "price_follows", "shares", "unstable",
-                  "shutdown"),
-    "gluster": ("config_example", "streams", "fsstat", "parity", "upcalls", "guest", "price_follows",
-                "shares", "unstable", "aged", "shutdown"),
-    "gluster-replica": ("coherence", "states", "half_done", "storage_lost", "valgrind"),
+    "ceph-disk": ("coherence", "price_follows", "shares", "unstable", "storage_lost", "shutdown"),
+    "gluster": ("config_example", "streams", "fsstat", "parity", "coherence", "upcalls", "guest",
+                "price_follows", "shares", "unstable", "aged", "held_traffic", "storage_lost",
+                "shutdown"),
+    "gluster-replica": ("coherence", "states", "half_done", "renamed", "bounded", "storage_lost",
+                        "valgrind"),
     "gluster-late": ("late_answers",),
-    "ceph-short": ("streams", "fsstat", "parity", "coherence"),
-    "gluster-short": ("streams", "fsstat", "states", "parity", "aged", "coherence"),
+    "ceph-short": ("streams", "open_files", "fsstat", "parity", "coherence"),
+    "gluster-short": ("streams", "open_files", "fsstat", "states", "renamed", "parity", "aged", "coherence"),
 }
 
 

@@ -22,6 +22,9 @@ RUN = 16  # blocks of a READ
 OUTSTANDING = 4
 GONE = 0  # in place of a version: beyond the file's end
 CHANGES = 25  # of each way, at least
+TRUNCATIONS, APPENDS = 3, 16  # the same; what was cut off is appended again in pieces
+TRUNCATES = 6  # each so many changes the end is cut off instead
+PIECE = 64  # blocks
 AHEAD = (RUN, 20 * RUN)  # blocks before a reader, in which changes are made
 
 
@@ -134,8 +137,7 @@ class Reader(threading.Thread):
             piece = data[i * BLOCK:(i + 1) * BLOCK]
             version = shown(self.file.number, first + i, piece) if len(piece) == BLOCK else GONE
             age = self.file.judge(first + i, version, sent)
-            if age is None and self.server.cluster.end_is_loose and \
-                    self.file.end_moved_since(sent):
+            if age is None and self._lost_some(first, sent, data):
                 self.shifted += 1
                 return
             if age is None:
@@ -145,6 +147,18 @@ class Reader(threading.Thread):
             worst = max(worst, age)
         self.stale += worst > 0
         self.oldest = max(self.oldest, worst)
+
+
+    def _lost_some(self, first, sent, data):
+        """Whether it is what a library makes of a READ across an end that moves on meanwhile: the bytes
+        before that are missing, and those behind it stand in their place, which are right there."""
+        if not (self.server.cluster.end_is_loose and self.file.end_moved_since(sent)):
+            return False
+        pieces = [data[at:at + BLOCK] for at in range(0, len(data), BLOCK)]
+        there = first + RUN - len(pieces)
+        return 0 < len(pieces) < RUN and len(data) % BLOCK == 0 and all(
+            self.file.judge(block, shown(self.file.number, block, piece), sent) == 0
+            for block, piece in enumerate(pieces, there))
 
 
 class Way:
@@ -198,7 +212,12 @@ class Changer(threading.Thread):
         super().__init__(daemon=True)
         self.way, self.files, self.stopping, self.pause = way, files, stopping, pause
         self.random = random.Random(seed)
-        self.changes, self.truncations, self.failed = 0, 0, []
+        self.changes = self.truncations = self.appends = 0
+        self.failed = []
+
+    def has_done_enough(self):
+        return self.changes >= CHANGES and self.truncations >= TRUNCATIONS and \
+            self.appends >= APPENDS
 
     def run(self):
         try:
@@ -212,7 +231,7 @@ class Changer(threading.Thread):
         first = (file.place + self.random.randint(*AHEAD)) % file.blocks
         count = min(self.random.choice((1, 4, RUN, 3 * RUN)), file.blocks - first)
         with file.change:
-            if self.random.random() < 0.04:
+            if self.changes // TRUNCATES > self.truncations:
                 self._shorten(file, max(first, file.blocks // 2))
             else:
                 data, entries = file.begin(first, count)
@@ -227,10 +246,11 @@ class Changer(threading.Thread):
         self.way.truncate(file, keep * BLOCK)
         file.done(entries)
         self.truncations += 1
-        for first in range(keep, file.blocks, 64):
-            data, entries = file.begin(first, min(64, file.blocks - first))
+        for first in range(keep, file.blocks, PIECE):
+            data, entries = file.begin(first, min(PIECE, file.blocks - first))
             self.way.write(file, first * BLOCK, data)
             file.done(entries)
+            self.appends += 1
         file.end_moves = time.monotonic()
 
 
@@ -245,15 +265,15 @@ def lay_out(cluster, files):
 
 
 def run(server, files, ways, reads, seconds, seed=1):
-    """Readers of all files until they have `reads` together and each of `ways` has made CHANGES,
-    or `seconds` have passed: (readers, changers)."""
+    """Readers of all files until so many of their READs were judged and each of `ways` has made
+    CHANGES, TRUNCATIONS and APPENDS, or `seconds` have passed: (readers, changers)."""
     stopping = threading.Event()
     readers = [Reader(server, file, stopping) for file in files]
     changers = [Changer(way, files, stopping, seed + n) for n, way in enumerate(ways)]
     for thread in readers + changers:
         thread.start()
-    e2e.wait_for(lambda: sum(r.reads for r in readers) >= reads and
-                 all(c.changes >= CHANGES for c in changers) or any(r.wrong for r in readers)
+    e2e.wait_for(lambda: sum(r.reads - r.shifted for r in readers) >= reads and
+                 all(c.has_done_enough() for c in changers) or any(r.wrong for r in readers)
                  or any(c.failed for c in changers), seconds)
     stopping.set()
     for thread in readers + changers:

@@ -77,6 +77,27 @@ def list_mount(port, mport, export, at, option):
     write("/etc/fstab", f"{os.environ['SERVER']}:{export} {at} nfs {options} 0 0\n")
 
 
+def automount(port, mport, export, at, option, idle):
+    """Its line in fstab, and systemd waits for whoever uses it first; unmounted where nobody has for so many
+    seconds. (exit status, what systemctl says)"""
+    wanted = f"noauto,x-systemd.automount,x-systemd.idle-timeout={idle},{option}"
+    with open("/etc/fstab", "a", encoding="utf-8") as file:
+        file.write(f"{os.environ['SERVER']}:{export} {at} nfs {mount_options(port, mport, wanted)} 0 0\n")
+    systemctl(["daemon-reload"])
+    return systemctl(["start", at.strip("/").replace("/", "-") + ".automount"])
+
+
+def is_mounted(at):
+    """NFS; without using it."""
+    with open("/proc/self/mountinfo", encoding="utf-8") as file:
+        return any(f" {at} " in line and " - nfs " in line for line in file)
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return len(file.read(PIECE))
+
+
 def mount(at):
     status, why = _run(["mount", at])
     if status:

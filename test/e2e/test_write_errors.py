@@ -67,9 +67,9 @@ class Scene:
         except OSError:
             return False
 
-    def spoil(self, number=0):
+    def spoil(self, number=0, how=""):
         where = modelled_disk.physical(self.path(number), BAD)
-        self.place.disk.ctl(f"error write {where} 4096")
+        self.place.disk.ctl(f"error write {where} 4096 {how}".rstrip())
 
     def heal(self):
         self.place.disk.ctl("error clear")
@@ -127,6 +127,13 @@ class Scene:
         server_configs.ends_well(self.server, what)
         self.place.close()
 
+    def write_again(self, what):
+        """After a repair."""
+        self.heal()
+        self.write()
+        self.commit()
+        self.expect(f"{what}: written again, COMMIT succeeds", -1, nfs3.OK)
+
     def expect(self, what, step, *statuses):
         e2e.check(self.answers[step][1] in statuses, what, self.answers)
 
@@ -141,10 +148,7 @@ def at_commit(mechdisk, plugin, config):
     scene.expect("an error at write-out: COMMIT fails", -1, nfs3.IO)
     scene.commit(1)
     scene.expect("an error at write-out: another file's COMMIT does not", -1, nfs3.OK)
-    scene.heal()
-    scene.write()
-    scene.commit()
-    scene.expect("an error at write-out: written again, COMMIT succeeds", -1, nfs3.OK)
+    scene.write_again("an error at write-out")
     scene.end("at_commit")
 
 
@@ -211,6 +215,28 @@ def part_commit(mechdisk, plugin, config):
     scene.commit()
     scene.expect("an error in a part: and so does that of the whole", -1, nfs3.OK)
     scene.end("part_commit")
+
+
+def times_out(mechdisk, plugin, config):
+    """The disk does not take the data in time. Ganesha makes "come again" of that errno, and who comes again is told by stock
+    that all is stable, for the kernel tells an error once. RA, which knows of it, tells the error."""
+    scene = Scene(mechdisk, plugin, config)
+    scene.spoil(how="timeout")
+    scene.write()
+    scene.wait()
+    told = []
+
+    def commit():
+        told.append(scene.clients[0].commit(scene.handles[0]).status)
+        return told[-1] != nfs3.JUKEBOX
+
+    e2e.wait_for(commit, 30, 0.2)
+    scene.note("COMMIT f0 until it has not to come again", told[-1])
+    e2e.note(f"a disk that times out: {config.name}: {told}")
+    if config.server == "ra":
+        scene.expect("a disk that times out: COMMIT fails", -1, nfs3.IO)
+    scene.write_again("a disk that times out")
+    scene.end("times_out")
 
 
 def many_files(mechdisk, plugin, config):
@@ -362,7 +388,7 @@ def full_disk(mechdisk, plugin, config):
 
 
 TESTS = {f.__name__: f for f in (at_commit, bytes_after_repair, before_commit, ranges_and_clients,
-                                 part_commit, many_files, closed_descriptors, closed_and_reload,
+                                 part_commit, times_out, many_files, closed_descriptors, closed_and_reload,
                                  stable_writes, settings_change, export_comes_back, killed,
                                  full_disk)}
 

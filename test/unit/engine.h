@@ -5,6 +5,7 @@
 
 #include "readahead/readahead.h"
 #include "support.h"
+#include "tuning.h"
 
 struct engine {
 	struct readahead *ra;
@@ -26,18 +27,7 @@ static inline struct engine *engine_make_limited(const char *heuristic,
 	memset(e, 0, sizeof(*e));
 	e->ra = readahead_create(limits);
 	assert_non_null(e->ra);
-	e->tuning = (struct readahead_tuning){
-		.heuristic = heuristic_find(heuristic),
-		.rules = &rules_extended,
-		.match_window = 64 * KIB,
-		.match_requests = 8,
-		.seq_max = 127,
-		.seq_threshold = 4,
-		.window_init = 8 * MIB,
-		.window_max = 32 * MIB,
-		.chunk_min = 512 * KIB,
-		.priced = true,
-	};
+	e->tuning = tuning_default(heuristic);
 	e->now = SEC;
 	e->chunk = 4 * MIB;
 	e->streams = 1;

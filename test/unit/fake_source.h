@@ -54,7 +54,7 @@ static ssize_t fake_read(struct price_source *s, const char *name, char *buf, si
 	return -1;
 }
 
-static struct fake_source *fake_new(struct fake_source *f)
+__attribute__((unused)) static struct fake_source *fake_new(struct fake_source *f)
 {
 	memset(f, 0, sizeof(*f));
 	f->source.read = fake_read;

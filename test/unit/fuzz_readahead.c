@@ -2,32 +2,43 @@
 /*
  * What must hold of the read-ahead engine whatever clients and the disk do: any bytes are a
  * sequence of READs, WRITEs and truncations of a few files, of prefetches that start, arrive, fail
- * and are cut short, of silences and of new settings. Driven by test_fuzz_readahead.c with numbers
- * of its own, and by libFuzzer where the compiler has it.
+ * and are cut short, of silences, of RCU's grace periods and of new settings. Driven by
+ * test_fuzz_readahead.c with numbers of its own, and by libFuzzer where the compiler has it.
  *
  *   sizes of files, prefetches under way: the model          counters, cursors, plans: the engine's
  *
  *   a plan lies within the file, ahead of its reader, and asks for nothing twice
  *   what is asked for and unread is within the memory at any time
  *   planned = used + wasted + unfetched + unread, in all and cursor by cursor
- *   the positions of every cursor are in order (cursor.h)
+ *   the positions of every cursor are in order (cursor.h), each file's cursors counted and in order
+ *   a cursor's chunks in the queue are those that were planned and did not start
+ *   records are asked for from the beginning of one on
+ *   when all is over nothing is held, and who reads in order then has read-ahead
  */
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "readahead/beside.h"
 #include "readahead/engine.h"
 #include "readahead/readahead.h"
+#include "readahead/stride_history.h"
+#include "tuning.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Not assert(): it must hold in release builds too. */
-#define MUST(what)                                                                                 \
-	do {                                                                                       \
-		if (!(what))                                                                       \
-			abort();                                                                   \
-	} while (0)
+#define MUST(what) must(what, #what, __LINE__)
+
+static void must(bool holds, const char *what, int line)
+{
+	if (holds)
+		return;
+	fprintf(stderr, "fuzz_readahead.c:%d: does not hold: %s\n", line, what);
+	abort();
+}
 
 #define KIB    UINT64_C(1024)
 #define MIB    (1024 * KIB)
@@ -36,7 +47,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define FILES	 5 /* one more than the table holds */
 #define CURSORS	 12
 #define UNDERWAY 24
+#define EJECTED	 64 /* files that wait for a grace period */
 #define MEMORY	 (24 * MIB)
+#define IDLE	 (10 * SECOND)
 
 struct prefetch {
 	struct readahead_plan plan; /* len 0: none */
@@ -52,9 +65,12 @@ struct world {
 	struct readahead_tuning t;
 	struct readahead_counters counters;
 	uint64_t now, chunk;
+	uint64_t seek, tail, kept;
 	uint32_t streams;
+	bool brings, direct;
 	double price;
 	uint64_t size[FILES], at[FILES]; /* of the file; of its reader */
+	struct cursor_ref seen;		 /* of the last read */
 	struct prefetch underway[UNDERWAY];
 	/* Of each cursor, while its generation lasts: asked for up to here, once. */
 	struct {
@@ -110,7 +126,88 @@ static uint32_t length(struct world *w)
 	}
 }
 
+/* ---- RCU, whose grace periods end when the input says so: a file's memory counts until then ---- */
+
+static struct {
+	struct rcu_head *head;
+	void (*func)(struct rcu_head *);
+} ejected[EJECTED];
+static unsigned int n_ejected;
+
+/* Of those that wait the first N are freed. */
+static void grace(unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		ejected[i].func(ejected[i].head);
+	n_ejected -= n;
+	memmove(ejected, ejected + n, n_ejected * sizeof(ejected[0]));
+}
+
+/* In place of liburcu's, whose thread would free them when it comes to it. */
+void urcu_bp_call_rcu(struct rcu_head *head, void (*func)(struct rcu_head *))
+{
+	if (n_ejected == EJECTED)
+		grace(1);
+	ejected[n_ejected].head = head;
+	ejected[n_ejected++].func = func;
+}
+
 /* ---- what must hold ------------------------------------------------------------------------ */
+
+/* Chunks of C that wait in the queue. */
+static uint32_t queued(const struct world *w, const struct cursor *c, uint32_t index)
+{
+	uint32_t n = 0;
+
+	for (int i = 0; i < UNDERWAY; i++) {
+		const struct prefetch *p = &w->underway[i];
+
+		n += p->plan.len && !p->started && p->plan.cursor.index == index &&
+		     p->plan.cursor.generation == c->generation;
+	}
+	return n;
+}
+
+static void check_set(const struct cursor_set *set)
+{
+	uint32_t n = 0, unproven = 0, backward = 0, strided = 0;
+	const struct cursor *c, *before = NULL;
+
+	TAILQ_FOREACH(c, &set->order, order) {
+		MUST(!before || before->next <= c->next);
+		before = c;
+		n++;
+		unproven += c->count < CURSOR_PROVEN;
+		backward += c->way == WAY_BACKWARD;
+		strided += way_is_stride(c->way);
+	}
+	MUST(n == set->n && unproven == set->n_unproven);
+	MUST(backward == set->n_backward && strided == set->n_strided);
+}
+
+static void check_files(struct world *w)
+{
+	for (uint8_t file = 0; file < FILES; file++) {
+		struct heur_file *f = heur_file_get(&w->ra->table, &file, 1, false);
+
+		if (!f)
+			continue;
+		check_set(&f->set);
+		heur_file_put(f);
+	}
+}
+
+static void check_readers(const struct budget *b)
+{
+	uint64_t held = 0;
+	uint32_t streams = 0;
+
+	for (uint32_t r = 0; r <= READERS_MAX; r++) {
+		held += atomic_load(&b->of[r].held);
+		streams += atomic_load(&b->of[r].streams);
+	}
+	MUST(held == atomic_load(&b->unread) && streams == atomic_load(&b->streams));
+}
 
 static void check_cursors(struct world *w)
 {
@@ -123,6 +220,7 @@ static void check_cursors(struct world *w)
 		if (!c)
 			continue;
 		MUST(cursor_in_order(c));
+		MUST(c->queued == queued(w, c, i));
 		charged += c->charged;
 		streams += c->charged != 0;
 		heur_file_put(c->file);
@@ -144,6 +242,21 @@ static void check(struct world *w)
 	       atomic_load(&w->ra->given_up[0].wasted) + atomic_load(&w->ra->given_up[0].unfetched);
 	MUST(readahead_counted(&w->counters, READAHEAD_PLANNED) == over + s.unread);
 	check_cursors(w);
+	check_files(w);
+}
+
+/* Whether PLAN, if it is of single records, begins with one. */
+static bool begins_a_record(struct world *w, const struct readahead_plan *plan)
+{
+	struct cursor *c = heur_cursor_get(&w->ra->table, plan->cursor);
+	bool good = true;
+
+	if (!c)
+		return true;
+	if (plan->record && plan->way == WAY_STRIDE)
+		good = (WAY_RECORDS + plan->offset - c->phase) % plan->step == 0;
+	heur_file_put(c->file);
+	return good;
 }
 
 /* The ends of what the cursor of PLAN has asked for; 0 where it is another one's by now. */
@@ -173,6 +286,7 @@ static void planned(struct world *w, uint8_t file, const struct readahead_plan *
 		return;
 	MUST(plan->len <= w->size[file] && plan->offset <= w->size[file] - plan->len);
 	MUST(plan->ahead <= plan->len);
+	MUST(begins_a_record(w, plan));
 	end = way_is_back(plan->way) ? &(uint64_t){0} : asked(w, plan);
 	/* one cursor a file, and one recycled within it, begins elsewhere and asks again */
 	if (w->t.heuristic->cursors && w->t.rules != &rules_paper)
@@ -202,11 +316,18 @@ static void read_at(struct world *w, uint8_t file, uint64_t offset, uint32_t len
 		.now = w->now += 1000,
 		.chunk = w->chunk,
 		.streams = w->streams,
+		.seek = w->seek,
+		.tail = w->tail,
+		.kept = w->kept,
+		.brings = w->brings,
+		.direct = w->direct,
 		.price = w->price,
+		.reader = file / 2u,
 	};
 	struct readahead_plan plan;
 
 	readahead_observe(w->ra, &w->t, &w->counters, &read, &plan);
+	w->seen = plan.cursor;
 	if (plan.len && way_is_back(plan.way))
 		MUST(plan.offset < offset + len);
 	else if (plan.len)
@@ -221,6 +342,27 @@ static void read_on(struct world *w, uint8_t file)
 	for (uint64_t n = 1 + byte(w) % 8; n; n--) {
 		read_at(w, file, w->at[file], len);
 		w->at[file] += len;
+	}
+}
+
+/* One block again and again. */
+static void read_again(struct world *w, uint8_t file)
+{
+	for (uint64_t n = 1 + byte(w) % 4; n; n--)
+		read_at(w, file, w->at[file], 32 * KIB);
+}
+
+/* Records a step apart, either way; the file may grow meanwhile. */
+static void read_records(struct world *w, uint8_t file)
+{
+	uint64_t step = (64 + below(w, 2048)) * KIB, len = (1 + byte(w) % 4) * 8 * KIB;
+	bool back = byte(w) % 4 == 0, grows = byte(w) % 4 == 0;
+
+	for (uint64_t n = 4 + byte(w) % 16; n; n--) {
+		read_at(w, file, w->at[file], (uint32_t)len);
+		w->at[file] += back ? -step : step;
+		if (grows && w->size[file] < WAY_OFFSETS)
+			w->size[file] += step + 4 * KIB;
 	}
 }
 
@@ -246,17 +388,34 @@ static void write_or_truncate(struct world *w, uint8_t file)
 
 /* ---- what the disk does -------------------------------------------------------------------- */
 
+/* Whether what lies between P and the NEXT of its cursor was asked for for others. */
+static bool is_beside(struct world *w, const struct prefetch *p, const struct readahead_plan *next)
+{
+	struct cursor *c = heur_cursor_get(&w->ra->table, next->cursor);
+	uint64_t end = p->plan.offset + p->plan.len, to;
+
+	MUST(c && next->offset > end);
+	to = beside_skip(c, way_from(c->way, end, end + 1), w->now, &(uint64_t){0});
+	heur_file_put(c->file);
+	return to >= way_from(next->way, next->offset, next->offset + next->len);
+}
+
 static void start(struct world *w, struct prefetch *p)
 {
 	struct readahead_read at = {.size = w->size[p->file],
 				    .now = w->now,
 				    .chunk = w->chunk,
 				    .streams = w->streams,
+				    .seek = w->seek,
+				    .tail = w->tail,
+				    .kept = w->kept,
+				    .direct = w->direct,
 				    .price = w->price,
 				    .has_floor = byte(w) % 8 == 0};
 	struct readahead_plan next;
 
-	if (byte(w) % 4 == 0) { /* the disk wants a shorter one by now */
+	if (byte(w) % 4 == 0 &&
+	    readahead_may_shorten(w->ra, &p->plan)) { /* the disk wants less by now */
 		readahead_shorten(w->ra, &w->counters, &p->plan, 1 + below(w, p->plan.len));
 		may_ask_again(w);
 	}
@@ -264,8 +423,10 @@ static void start(struct world *w, struct prefetch *p)
 	readahead_started(w->ra, &w->t, &w->counters, &p->plan, &at, &next);
 	if (next.len && way_is_back(next.way))
 		MUST(next.offset + next.len <= p->plan.offset); /* less: the file has shrunk */
-	else if (next.len)
-		MUST(next.offset == p->plan.offset + p->plan.len);
+	else if (next.len && next.record) /* the file has grown: with the next record */
+		MUST(next.offset - p->plan.offset - p->plan.len < next.step);
+	else if (next.len && next.offset != p->plan.offset + p->plan.len)
+		MUST(is_beside(w, p, &next));
 	planned(w, p->file, &next);
 }
 
@@ -281,6 +442,16 @@ static void arrive(struct world *w, struct prefetch *p)
 		readahead_fetched(w->ra, &w->counters, &p->plan, p->upto, to);
 	p->upto = to;
 	readahead_arrived(w->ra, &p->plan, to, w->now);
+}
+
+/* Its reader may want no more: then it ends where it has come to. */
+static void end_early(struct world *w, struct prefetch *p)
+{
+	if (p->plan.way != WAY_FORWARD || !p->started || p->upto == p->plan.offset ||
+	    readahead_reads_on(w->ra, &p->plan, w->now, p->upto))
+		return;
+	readahead_shorten(w->ra, &w->counters, &p->plan, p->upto - p->plan.offset);
+	may_ask_again(w);
 }
 
 static void end(struct world *w, struct prefetch *p)
@@ -308,8 +479,12 @@ static void disk(struct world *w)
 		readahead_late(w->ra, &w->t, &p->plan.cursor);
 		break;
 	case 2:
-		readahead_lost(w->ra, &w->t, &w->counters, &p->plan.cursor, w->at[p->file]);
+		readahead_lost(w->ra, &w->t, &w->counters, byte(w) % 2 ? &p->plan.cursor : &w->seen,
+			       w->at[p->file]);
 		may_ask_again(w);
+		break;
+	case 3:
+		end_early(w, p);
 		break;
 	default:
 		if (!p->started)
@@ -333,7 +508,7 @@ static void silence(struct world *w)
 static void settings(struct world *w)
 {
 	w->t.heuristic = heuristic_nth(1 + byte(w) % 5);
-	w->t.rules = rules_nth(byte(w) % 2 ? 0 : byte(w) % 6);
+	w->t.rules = rules_nth(byte(w) % 2 ? 0 : byte(w) % 7);
 	w->t.match_window = 1u << (byte(w) % 4 ? 16 : byte(w) % 31);
 	w->t.match_requests = byte(w) % 4 ? 8 : (uint32_t)below(w, 1025);
 	w->t.seq_max = 2 + byte(w);
@@ -345,8 +520,30 @@ static void settings(struct world *w)
 	w->chunk = byte(w) % 8 ? 64 * KIB << byte(w) % 10 : 0;
 	w->streams = byte(w);
 	w->price = byte(w) / 255.0;
+	w->seek = byte(w) % 2 ? byte(w) * 16 * KIB : 0;
+	w->tail = byte(w) % 4 ? 0 : 64 * KIB;
+	w->kept = byte(w) % 4 ? 0 : byte(w) * SECOND / 8;
+	w->brings = byte(w) % 2;
+	w->direct = byte(w) % 4 == 0;
 	readahead_set_memory(w->ra, MEMORY >> byte(w) % 4);
 	may_ask_again(w);
+}
+
+static void forget(struct world *w, uint8_t file)
+{
+	switch (byte(w) % 8) {
+	case 0:
+		readahead_forget(w->ra, &file, 1);
+		break;
+	case 1:
+		readahead_unseen(w->ra, &file, 1, w->now);
+		break;
+	case 2:
+		readahead_set_idle(w->ra, (1 + byte(w) % 16) * SECOND);
+		break;
+	default:
+		grace(byte(w) % (n_ejected + 1));
+	}
 }
 
 static void step(struct world *w)
@@ -371,8 +568,7 @@ static void step(struct world *w)
 		settings(w);
 		break;
 	case 5:
-		if (byte(w) % 8 == 0)
-			readahead_forget(w->ra, &file, 1);
+		forget(w, file);
 		break;
 	case 6:
 	case 7:
@@ -382,8 +578,13 @@ static void step(struct world *w)
 		disk(w);
 		break;
 	case 11:
-	case 12:
 		read_back(w, file);
+		break;
+	case 12:
+		if (byte(w) % 4)
+			read_records(w, file);
+		else
+			read_again(w, file);
 		break;
 	default:
 		read_on(w, file);
@@ -392,9 +593,7 @@ static void step(struct world *w)
 
 /* ---- from one input to the next ------------------------------------------------------------ */
 
-/*
- * One engine for all inputs, for a new one costs a wait for RCU; each finds it as if it were new.
- */
+/* One engine for all inputs, for speed; each finds it as if it were new. */
 static struct readahead *engine(void)
 {
 	static struct readahead *ra;
@@ -403,7 +602,7 @@ static struct readahead *engine(void)
 		.cursors = CURSORS,
 		.cursors_per_file = CURSORS - 2,
 		.memory = MEMORY,
-		.idle_time = 10 * SECOND,
+		.idle_time = IDLE,
 	};
 
 	if (!ra)
@@ -411,10 +610,54 @@ static struct readahead *engine(void)
 	MUST(ra);
 	for (uint8_t file = 0; file < FILES; file++)
 		readahead_forget(ra, &file, 1);
+	grace(n_ejected);
+	readahead_set_idle(ra, IDLE);
 	memset(&ra->given_up[0], 0, sizeof(ra->given_up[0]));
 	atomic_store(&ra->newcomers, (struct effectiveness){0});
 	readahead_set_memory(ra, MEMORY);
 	return ra;
+}
+
+/* As the plugin is shipped, about; the disk is calm. */
+static void settle(struct world *w)
+{
+	w->t = tuning_default("cursor");
+	w->chunk = 4 * MIB;
+	w->streams = 1;
+	w->price = 0;
+	w->seek = w->tail = w->kept = 0;
+	w->brings = w->direct = false;
+	readahead_set_memory(w->ra, MEMORY);
+	readahead_set_idle(w->ra, IDLE);
+}
+
+/* What is under way ends, and everybody has been silent for long. */
+static void finish(struct world *w)
+{
+	for (int i = 0; i < UNDERWAY; i++)
+		if (w->underway[i].plan.len)
+			end(w, &w->underway[i]);
+	w->now += 3 * IDLE;
+	readahead_sweep(w->ra, w->now);
+	may_ask_again(w);
+	check(w);
+	check_readers(&w->ra->budget);
+	MUST(atomic_load(&w->ra->budget.unread) == 0);
+}
+
+/* Whether a reader in order of FILE, of which nothing is in memory, has read-ahead before long. */
+static bool has_read_ahead(struct world *w, uint8_t file)
+{
+	w->size[file] = 64 * MIB;
+	for (uint64_t at = 0; at < STRIDE_STEP_MAX + 8 * MIB;
+	     at += 32 * KIB) { /* he may be in one */
+		read_at(w, file, at, 32 * KIB);
+		if (w->underway[0].plan.len)
+			return true;
+		readahead_lost(w->ra, &w->t, &w->counters, &w->seen, at);
+		may_ask_again(w);
+	}
+	return false;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -433,5 +676,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		step(&w);
 		check(&w);
 	}
+	settle(&w);
+	finish(&w);
+	MUST(has_read_ahead(&w, 0));
+	finish(&w);
 	return 0;
 }

@@ -97,6 +97,31 @@ static void test_a_client_that_keeps_nothing(void **state)
 	backing_put(b);
 }
 
+/* Each read of the cluster takes 400 ms, beside which what a busy machine adds is little. */
+static void take_time(void)
+{
+	host_later += 400 * MSEC;
+}
+
+/* Where all is read in long chunks no seek was timed for long: who reads more slowly than they came has it from the cluster. */
+static void test_a_client_that_keeps_nothing_from_the_start(void **state)
+{
+	struct backing *b = get_remote();
+
+	for (int i = 0; i < 64; i++)
+		backing_answered(b, 0, 64 * KIB, true, 5 * MSEC);
+	assert_true(backing_prefetches(b, clock_now(), true)); /* nothing is known */
+	cluster.while_read = take_time;
+	fetch(b, 0, 512 * KIB);
+	for (int i = 0; i < 64; i++)
+		backing_answered(b, 0, 64 * KIB, true, 30 * MSEC);
+	assert_true(backing_prefetches(b, clock_now(), true)); /* quick */
+	for (int i = 0; i < 32; i++)
+		backing_answered(b, 0, 64 * KIB, true, 100 * MSEC);
+	assert_false(backing_prefetches(b, clock_now() + host_later, true));
+	backing_put(b);
+}
+
 /* What is in the FSAL's own cache its READs find. */
 static void test_readers_of_any_kind(void **state)
 {
@@ -302,6 +327,7 @@ int main(void)
 		TEST(test_a_device_of_its_own),
 		TEST(test_writes_and_the_ends_of_pauses),
 		TEST(test_a_client_that_keeps_nothing),
+		TEST(test_a_client_that_keeps_nothing_from_the_start),
 		TEST(test_readers_of_any_kind),
 		TEST(test_a_failure_stops_it),
 		TEST(test_the_size_is_asked_for_now_and_then),

@@ -136,6 +136,50 @@ static void test_two_thousand_parts(void **state)
 	engine_free(e);
 }
 
+/* What was asked for for B lies beyond the end of a file that has become smaller: A's ends with the file. */
+static void test_nothing_is_asked_for_beyond_the_end(void **state)
+{
+	const uint64_t b = 4 * MIB, end = b - READ;
+	struct engine *e = begin(&rules_extended);
+	struct readahead_plan p = {0};
+	struct result r = {0};
+
+	read_one(e, 3 * MIB, &r);
+	read_on(e, b, b + MIB, &r);
+	for (uint64_t at = 3 * MIB + READ; at < end && !p.len; at += READ)
+		p = engine_read(e, 1, at, READ, end);
+	assert_true(p.len > 0);
+	assert_int_equal(p.offset + p.len, end);
+	for (; p.len; p = engine_carry_out(e, &p, end))
+		assert_true(p.offset + p.len <= end);
+	engine_check_account(e);
+	engine_free(e);
+}
+
+/* B looks at one block again and again, in what A asked for who has gone: that is read once. */
+static void test_a_block_is_used_once(void **state)
+{
+	const uint64_t b = 3 * MIB;
+	struct engine *e = begin(&rules_extended);
+	struct result r = {0};
+	uint64_t used;
+
+	read_one(e, b, &r);
+	read_on(e, 0, 2 * MIB, &r);
+	assert_true(r.asked_to > b + READ);
+	read_one(e, b, &r);
+	used = engine_counted(e, READAHEAD_USED);
+	for (int i = 0; i < 100; i++) {
+		e->now += SEC;
+		read_one(e, b, &r);
+	}
+	assert_true(engine_counted(e, READAHEAD_USED) <= used + READ);
+	engine_sweep(e, e->now += SEC); /* it does not keep what A left behind */
+	assert_true(engine_counted(e, READAHEAD_WASTED) > 0);
+	engine_check_account(e);
+	engine_free(e);
+}
+
 /* A's was there and is gone: B, who meets that, asks for it himself. */
 static void test_what_is_gone_is_asked_for_again(void **state)
 {
@@ -242,6 +286,8 @@ int main(void)
 		cmocka_unit_test(test_nothing_is_asked_for_twice),
 		cmocka_unit_test(test_each_for_itself_as_before),
 		cmocka_unit_test(test_two_thousand_parts),
+		cmocka_unit_test(test_nothing_is_asked_for_beyond_the_end),
+		cmocka_unit_test(test_a_block_is_used_once),
 		cmocka_unit_test(test_what_is_gone_is_asked_for_again),
 		cmocka_unit_test(test_what_has_not_come_yet_is_not_gone),
 		cmocka_unit_test(test_a_stream_is_one_range),

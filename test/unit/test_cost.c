@@ -47,7 +47,8 @@ static void test_seeks_among_others(void **state)
 	assert_int_equal(cost_among_bytes(&m), seek);
 	for (int i = 0; i < 100; i++)
 		cost_observe_among(&m, MIB, 4, DISK_NS(MIB) / 2);
-	assert_in_range(cost_among_bytes(&m), 0, 1000);
+	/* they came out of a cache: more that go together will tell when that is over */
+	assert_in_range(cost_among_bytes(&m), seek / 17, seek / 15);
 	assert_int_equal(cost_seek_bytes(&m), seek);
 }
 

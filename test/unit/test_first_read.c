@@ -38,6 +38,26 @@ static void test_what_goes_on(void **state)
 	assert_int_equal(length(64 * KIB, 32 * KIB, 100 * KIB, 3), 36 * KIB);
 }
 
+/* The first of the file has not come to the disk yet: those behind it bring that too, as far as they bring FIRST_READS. */
+static void test_what_is_missing_before(void **state)
+{
+	struct first_read r = {
+		.offset = 32 * KIB, .len = 32 * KIB, .size = MIB, .window = 128 * KIB, .count = 2};
+
+	assert_int_equal(first_read_before(&r), 0);
+	r.missing = true;
+	assert_int_equal(first_read_before(&r), 32 * KIB);
+	r.offset = 224 * KIB;
+	r.count = 8;
+	assert_int_equal(first_read_before(&r), 224 * KIB);
+	r.offset = 256 * KIB;
+	r.count = 9;
+	assert_int_equal(first_read_before(&r), 0);
+	r.offset = 32 * KIB;
+	r.window = 64 * KIB;
+	assert_int_equal(first_read_before(&r), 0);
+}
+
 /* Of a stream: the kernel's window of by default, however large it was made. */
 static void test_a_late_one_of_a_stream(void **state)
 {
@@ -252,6 +272,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_first),
 		cmocka_unit_test(test_what_goes_on),
+		cmocka_unit_test(test_what_is_missing_before),
 		cmocka_unit_test(test_a_late_one_of_a_stream),
 		cmocka_unit_test(test_where_a_stream_begins),
 		cmocka_unit_test(test_the_end),

@@ -153,6 +153,32 @@ static void test_a_ceiling_changes_live(void **state)
 	loop_free(l);
 }
 
+/* Whose ceiling goes after a long time has no claim to what it could not have before. */
+static void test_a_ceiling_earns_nothing(void **state)
+{
+	const uint64_t held = 80 * SEC;
+	struct loop *l = loop_new();
+	struct client *c = add(l, STREAM, 1, 2), *too = add(l, STREAM, 1, 2),
+		      *other = add(l, STREAM, 0, 2);
+	uint64_t had;
+
+	too->id.client = c->id.client; /* through another export */
+	too->id.export_id = 2;
+	l->shares.rules[1].ceiling.bandwidth = 2 * MB;
+	set_shares(l);
+	run(l, held);
+	l->shares.rules[1].ceiling.bandwidth = 0;
+	set_shares(l);
+	run(l, held + 6 * SEC);
+	had = bytes_between(other, held + SEC, held + 5 * SEC);
+	print_message("the other has %.1f MB/s, who was held %.1f\n", (double)had / 4e6,
+		      (double)(bytes_between(c, held + SEC, held + 5 * SEC) +
+			       bytes_between(too, held + SEC, held + 5 * SEC)) /
+			      4e6);
+	assert_true(had > 4 * 30 * MB);
+	loop_free(l);
+}
+
 static void test_a_ceiling_of_a_writer(void **state)
 {
 	struct loop *l = loop_new();
@@ -566,6 +592,7 @@ int main(void)
 		cmocka_unit_test(test_who_is_held_keeps_nobody_waiting),
 		cmocka_unit_test(test_a_ceiling_that_is_not_reached_costs_nothing),
 		cmocka_unit_test(test_a_ceiling_changes_live),
+		cmocka_unit_test(test_a_ceiling_earns_nothing),
 		cmocka_unit_test(test_a_ceiling_of_a_writer),
 		cmocka_unit_test(test_many_at_once_keep_to_it),
 		cmocka_unit_test(test_what_was_not_written_does_not_count),

@@ -1070,7 +1070,7 @@ static void read_beside(int fd, size_t len, off_t offset)
 		(void)observe(stopping.offset + 4 * STEP + more++ * STEP, STEP);
 }
 
-static void bring_young(bool on)
+static void bring_young(bool on, bool in_pieces)
 {
 	struct sched_limits limits = dispatcher_limits(&b->device->dispatcher);
 
@@ -1083,6 +1083,8 @@ static void bring_young(bool on)
 	goes_on_reading = on;
 	more = 0;
 	on_advice = read_beside;
+	if (in_pieces)
+		scatter(&b->extents);
 	prefetch_submit(prefetch_new(io, b, &stopping, STEP, reader));
 	wait_idle();
 	assert_true(backing_resident(b, stopping.offset, 2 * STEP));
@@ -1091,7 +1093,7 @@ static void bring_young(bool on)
 /* A whole chunk for who may want no more than he has ends with the first step of which he has asked for nothing. */
 static void test_a_chunk_ends_where_its_reader_stops(void **state)
 {
-	bring_young(false);
+	bring_young(false, false);
 	assert_true(backing_resident(b, stopping.offset + 4 * STEP, STEP));
 	assert_false(backing_resident(b, stopping.offset + 5 * STEP, 1));
 	assert_false(backing_resident(b, stopping.offset + 15 * STEP, 1));
@@ -1121,8 +1123,119 @@ static void test_what_was_asked_for_comes(void **state)
 
 static void test_a_chunk_goes_on_as_its_reader_does(void **state)
 {
-	bring_young(true);
+	bring_young(true, false);
 	assert_true(backing_resident(b, stopping.offset, stopping.len));
+}
+
+/* In pieces as much as goes by itself comes together, and of who has asked for no more that is all. */
+static void test_in_pieces_it_ends_before(void **state)
+{
+	bring_young(false, true);
+	assert_true(backing_resident(b, stopping.offset, 4 * STEP));
+	assert_false(backing_resident(b, stopping.offset + 4 * STEP, 1));
+}
+
+static void test_in_pieces_it_goes_on_too(void **state)
+{
+	bring_young(true, true);
+	assert_true(backing_resident(b, stopping.offset, stopping.len));
+}
+
+static uint64_t waits_at; /* somebody else waits for a chunk there; 0: nobody */
+
+/* What he asked for came by itself; SILENT for so long (ns) he asks for nothing until his chunk's turn comes. */
+static void come_to_turn(uint64_t silent)
+{
+	struct readahead_plan plan = plan_some();
+	char *page = calloc(4, STEP);
+	int fd = open(file.path, O_WRONLY | O_CLOEXEC);
+
+	assert_true(plan.offset == 0 && plan.len > 4 * STEP);
+	plan.young = true;
+	assert_int_equal(pwrite(fd, page, 4 * STEP, 0), 4 * STEP);
+	hog_start();
+	prefetch_submit(prefetch_new(io, b, &plan, STEP, reader));
+	atomic_store(&small_done, 0);
+	if (waits_at != 0)
+		verdict = submit_small(b->file, waits_at, waits_at);
+	atomic_fetch_add(&now, silent);
+	hog_end();
+	wait_idle();
+	waits_at = 0;
+	close(fd);
+	free(page);
+}
+
+static void test_who_has_gone_has_no_turn(void **state)
+{
+	struct readahead_plan plan;
+
+	chunk = MIB;
+	come_to_turn(3 * MSEC);
+	assert_int_equal(atomic_load(&fetches), 0);
+	assert_int_equal(counted(READAHEAD_PREFETCHED), 0);
+	plan = observe(4 * STEP, STEP); /* he goes on all the same */
+	assert_true(plan.len != 0);
+	readahead_finished(engine, &io->counters, &plan, plan.offset, false, false);
+}
+
+static void test_who_may_be_about_to_ask_has_his_turn(void **state)
+{
+	chunk = MIB;
+	come_to_turn(MSEC);
+	assert_true(atomic_load(&fetches) > 0);
+}
+
+/* Another one, who waits for a part of it, has that, and what lies before. */
+static void test_others_wait_for_who_has_gone(void **state)
+{
+	chunk = MIB;
+	waits_at = 6 * STEP;
+	come_to_turn(3 * MSEC);
+	assert_int_equal(verdict, SCHED_WAITS);
+	assert_int_equal(atomic_load(&small_done), 1);
+	assert_true(backing_resident(b, 4 * STEP, 2 * STEP + 4 * KIB));
+	assert_false(backing_resident(b, 7 * STEP, 1));
+}
+
+/* So has he himself, whose READ is at the disk, or was until a moment ago. */
+static void test_who_waits_for_the_disk_has_not_gone(void **state)
+{
+	chunk = MIB;
+	atomic_store(&b->demands, 1);
+	come_to_turn(3 * MSEC);
+	assert_true(atomic_load(&fetches) > 0);
+	atomic_store(&b->demands, 0);
+}
+
+static void test_who_was_answered_just_now_has_not_gone(void **state)
+{
+	chunk = MIB;
+	atomic_store(&b->demand_end, 1000 * SEC + 2 * MSEC);
+	come_to_turn(3 * MSEC);
+	assert_true(atomic_load(&fetches) > 0);
+}
+
+/* A stranger's file that fits in a chunk begins nothing, but where it costs more to seek in than to read. */
+static void test_a_whole_file_in_pieces_begins(void **state)
+{
+	const struct readahead_plan whole = {
+		.len = FILE_LEN, .begins = true, .whole = true, .young = true};
+	struct readahead_plan plan = whole;
+
+	prefetch_judge(&plan, b);
+	assert_false(plan.begins);
+	scatter(&b->extents);
+	plan = whole;
+	prefetch_judge(&plan, b);
+	assert_true(plan.begins);
+	plan.young = false;
+	prefetch_judge(&plan, b);
+	assert_false(plan.begins);
+	plan = whole;
+	plan.whole = false;
+	prefetch_judge(&plan, b);
+	assert_true(plan.begins);
 }
 
 /* As of a cluster: its FSAL can be asked and waited for only. */
@@ -1134,7 +1247,7 @@ static void test_a_young_chunk_of_who_cannot_begin(void **state)
 	waiting = *all;
 	waiting.begin = NULL;
 	b->ops = &waiting;
-	bring_young(true);
+	bring_young(true, false);
 	assert_true(backing_resident(b, stopping.offset, stopping.len));
 	b->ops = all;
 }
@@ -1446,6 +1559,14 @@ int main(void)
 		TEST(test_who_submits_asks_beside_few_only),
 		TEST(test_no_memory),
 		TEST(test_a_closing_export_takes_none),
+		TEST(test_in_pieces_it_ends_before),
+		TEST(test_in_pieces_it_goes_on_too),
+		TEST(test_who_has_gone_has_no_turn),
+		TEST(test_who_may_be_about_to_ask_has_his_turn),
+		TEST(test_others_wait_for_who_has_gone),
+		TEST(test_who_waits_for_the_disk_has_not_gone),
+		TEST(test_who_was_answered_just_now_has_not_gone),
+		TEST(test_a_whole_file_in_pieces_begins),
 		TEST(test_a_young_chunk_of_who_cannot_begin),
 		TEST(test_an_export_that_closes_stops_it),
 		TEST(test_a_removed_file_stops_it),

@@ -215,6 +215,50 @@ static void test_what_is_unknown_costs_nothing_and_is_said_once(void **state)
 	destroy(f);
 }
 
+/* What is not stable of a cluster makes memory dear for who writes there, where it is fuller than the machine's. */
+static void test_what_is_not_stable_is_memory(void **state)
+{
+	struct fixture *f = make(2);
+	struct price_snapshot far, near;
+
+	f->hosts.queue[0].unstable = 0.8;
+	run(f, SECOND, 4 * SECOND);
+	board_read(&f->hosts.boards[0], &far);
+	board_read(&f->hosts.boards[1], &near);
+	assert_near(far.price[PRICE_MEMORY], price_of(10, 0.8), 0.001);
+	assert_int_equal(far.write_by, PRICE_MEMORY);
+	assert_true(far.write == far.price[PRICE_MEMORY] && far.readahead == 0);
+	assert_true(near.write == 0);
+	fake_set(&f->source, "/proc/vmstat",
+		 "nr_free_pages 1000\nnr_active_file 1000\nnr_inactive_file 0\nnr_dirty 1350\n"
+		 "nr_writeback 0\nnr_dirty_threshold 2000\nnr_dirty_background_threshold 1000\n");
+	run(f, 4 * SECOND, 6 * SECOND);
+	board_read(&f->hosts.boards[0], &far);
+	board_read(&f->hosts.boards[1], &near);
+	assert_near(far.utilization[PRICE_MEMORY], 0.9, 0.001);
+	assert_near(near.utilization[PRICE_MEMORY], 0.9, 0.001);
+	fake_remove(&f->source, "/proc/vmstat");
+	run(f, 6 * SECOND, 8 * SECOND);
+	board_read(&f->hosts.boards[0], &far);
+	assert_near(far.utilization[PRICE_MEMORY], 0.8, 0.001);
+	destroy(f);
+}
+
+/* Nothing of it is left of a device in whose place another one is, and while there is some, all of a window is looked at. */
+static void test_what_is_not_stable_is_followed(void **state)
+{
+	struct fixture *f = make(1);
+
+	f->hosts.queue[0].unstable = 0.8;
+	run(f, SECOND, 11 * SECOND);
+	assert_in_range(f->hosts.looked_at[0], 120, 123);
+	f->hosts.queue[0].unstable = 0;
+	f->hosts.taken[0]++;
+	price_loop_turn(&f->loop, 11 * SECOND + 10 * MS);
+	assert_true(board_write_price(&f->hosts.boards[0]) == 0);
+	destroy(f);
+}
+
 /* The caches get the memory's size, and are emptied of what readers left. */
 static void test_ghost_caches_are_served(void **state)
 {
@@ -339,6 +383,8 @@ int main(void)
 		cmocka_unit_test(test_what_saturates_a_disk),
 		cmocka_unit_test(test_new_settings),
 		cmocka_unit_test(test_what_is_unknown_costs_nothing_and_is_said_once),
+		cmocka_unit_test(test_what_is_not_stable_is_memory),
+		cmocka_unit_test(test_what_is_not_stable_is_followed),
 		cmocka_unit_test(test_ghost_caches_are_served),
 		cmocka_unit_test(test_the_smallest_ghost_caches),
 		cmocka_unit_test(test_prices_can_be_seen),

@@ -68,6 +68,19 @@ static void test_read_anew_each_time(void **state)
 	destroy(p);
 }
 
+/* A card may be renamed, and another have its name: an open file would stay that of the first. */
+static void test_cards_are_looked_up_each_time(void **state)
+{
+	struct proc_source *p = make();
+	unsigned int before = open_files();
+
+	assert_true(source_read(&p->source, "/sys/class/net/%s/ifindex", "lo"));
+	assert_string_equal(p->source.text, "1\n");
+	assert_int_equal(open_files(), before);
+	assert_false(source_read(&p->source, "/sys/class/net/%s/ifindex", "none0"));
+	destroy(p);
+}
+
 static void test_what_is_not_there(void **state)
 {
 	struct proc_source *p = make();
@@ -123,6 +136,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_read_anew_each_time),
+		cmocka_unit_test(test_cards_are_looked_up_each_time),
 		cmocka_unit_test(test_what_is_not_there),
 		cmocka_unit_test(test_what_comes_later),
 		cmocka_unit_test(test_bounded_and_closed),

@@ -388,6 +388,28 @@ static void test_max_wait_comes_before_the_policy(void **state)
 	}
 }
 
+/* A batch was the last that a flow had to do. When it comes again its reads wait no longer than any. */
+static void test_max_wait_holds_after_a_pause(void **state)
+{
+	const uint64_t pause = 8 * 3600 * SEC;
+	struct sched_list woken = TAILQ_HEAD_INITIALIZER(woken);
+	struct sched_queue *q = make("elevator");
+	struct sched_req r[4] = {demand(1, 0, 4 * KIB), demand(5, 0, 4 * KIB),
+				 demand(2, 0, 4 * KIB), demand(6, 0, 4 * KIB)};
+
+	sched_submit(q, &r[0], 1);
+	sched_submit(q, &r[1], 2);
+	for (int i = 0; i < 2; i++) { /* oldest first: a batch */
+		assert_ptr_equal(sched_next(q, 3 * SEC), &r[i]);
+		sched_done(q, &r[i], 3 * SEC + MSEC, &woken);
+	}
+	assert_int_equal(q->stats.overdue, 2);
+	sched_submit(q, &r[2], pause);
+	sched_submit(q, &r[3], pause + 2 * SEC);
+	assert_ptr_equal(sched_next(q, pause + 2 * SEC), &r[2]);
+	queue_free(q);
+}
+
 static void test_old_prefetches_are_dropped(void **state)
 {
 	struct sched_queue *q = make("turns");
@@ -562,6 +584,7 @@ int main(void)
 		cmocka_unit_test(test_many_of_the_same),
 		cmocka_unit_test(test_a_full_queue_refuses),
 		cmocka_unit_test(test_max_wait_comes_before_the_policy),
+		cmocka_unit_test(test_max_wait_holds_after_a_pause),
 		cmocka_unit_test(test_old_prefetches_are_dropped),
 		cmocka_unit_test(test_files_are_told_apart),
 		cmocka_unit_test(test_streams_and_chunk_sizes),

@@ -37,7 +37,7 @@ static void test_a_sequential_reader_is_read_ahead_exactly_once(void **state)
 	engine_free(e);
 }
 
-/* Of each run the first chunk begins, and no other; but none of a file that is one chunk. */
+/* Of each run the first chunk begins, and no other; of a file that is one chunk it is the whole. */
 static void test_the_first_chunk_of_a_run(void **state)
 {
 	struct engine *e = engine_default("cursor");
@@ -53,13 +53,18 @@ static void test_the_first_chunk_of_a_run(void **state)
 			if (!p.len)
 				continue;
 			assert_int_equal(p.begins, chunks == 0);
+			assert_false(p.whole);
 			chunks++;
 			engine_fetch(e, p, size);
 		}
 		assert_true(chunks > 1);
 	}
-	for (uint64_t at = 0; at < 4 * MIB; at += READ)
-		assert_false(engine_read(e, 2, at, READ, 4 * MIB).begins);
+	for (uint64_t at = 0; at < 4 * MIB; at += READ) {
+		struct readahead_plan p = engine_read(e, 2, at, READ, 4 * MIB);
+
+		assert_int_equal(p.whole, p.len != 0);
+		assert_int_equal(p.begins, p.whole);
+	}
 	engine_free(e);
 }
 

@@ -712,6 +712,59 @@ static void test_what_was_left_out_is_not_fetched_later(void **state)
 	engine_free(e);
 }
 
+/* ---- what changes meanwhile ----------------------------------------------------------------- */
+
+/*
+ * A column of a table to which rows are appended. A chunk ends with the file, where no record begins; behind it
+ * the records go on where they are.
+ */
+static void test_a_file_that_grows(void **state)
+{
+	const uint64_t column = 128 * KIB, step = MIB;
+	struct engine *e = engine_default("cursor");
+	uint64_t size = 8 * MIB + 300 * KIB, at = column, sparse = 0;
+
+	for (; at + READ <= 128 * MIB; at += step) {
+		struct readahead_plan p;
+
+		while (at + READ + 2 * step > size)
+			size += 3 * MIB + 77 * KIB;
+		for (p = engine_read(e, 1, at, READ, size); p.len;
+		     p = engine_carry_out(e, &p, size))
+			if (p.record) {
+				assert_int_equal((p.offset - column) % step, 0);
+				sparse++;
+			}
+	}
+	assert_true(sparse > 8);
+	engine_check_account(e);
+	engine_free(e);
+}
+
+/* What was read ahead of another was in vain, and the disk is dear: whose records go on shows that his would not be. */
+static void test_a_price_is_no_end(void **state)
+{
+	const uint64_t size = 4096 * MIB;
+	struct engine *e = engine_default("cursor");
+	struct readahead_plan p = {0};
+	uint64_t n = 0;
+
+	for (uint64_t at = 0; at < 64 * MIB; at += 16 * MIB) { /* streams that stop */
+		for (uint64_t i = 0; i < 8; i++)
+			engine_fetch(e, engine_read(e, 1, at + i * READ, READ, size), size);
+		engine_sweep(e, e->now += 11 * SEC);
+	}
+	assert_true(engine_counted(e, READAHEAD_WASTED) > 8 * MIB);
+	e->price = 1;
+	for (uint64_t at = 96 * MIB; !p.len && at < size; at += MIB, n++)
+		p = engine_read(e, 1, at, 4 * READ, size);
+	assert_in_range(n, 16, 2000); /* at first the price counts */
+	assert_true(p.record > 0);
+	engine_fetch(e, p, size);
+	engine_check_account(e);
+	engine_free(e);
+}
+
 /* ---- what is remembered -------------------------------------------------------------------- */
 
 /* Files read at random keep no history, files read in one run never have one, and few may. */
@@ -764,6 +817,8 @@ int main(void)
 		cmocka_unit_test(test_a_little_is_left_out_backward),
 		cmocka_unit_test(test_nor_left_out_where_that_is_cheaper),
 		cmocka_unit_test(test_what_was_left_out_is_not_fetched_later),
+		cmocka_unit_test(test_a_file_that_grows),
+		cmocka_unit_test(test_a_price_is_no_end),
 		cmocka_unit_test(test_histories_are_few),
 	};
 

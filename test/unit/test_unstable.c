@@ -159,6 +159,23 @@ static void test_no_bound_without_readers(void **state)
 	assert_false(unstable_is_due(&u, &b, 1));
 }
 
+/* Who holds his writes back for the price of what he wrote waits for 5 s, not until that counts no more. */
+static void test_prices_forget_soon(void **state)
+{
+	static const uint64_t later = SEC + UNSTABLE_PRICED;
+	double rate;
+
+	assert_true(unstable_priced(&u, SEC) == 0);
+	unstable_wrote(&u, &a, MAX / 2, SEC);
+	assert_true(unstable_priced(&u, SEC) == 0.5);
+	unstable_read(&u, later);
+	assert_true(unstable_priced(&u, later - 1) == 0.5);
+	assert_true(unstable_priced(&u, later) == 0);
+	assert_true(unstable_level(&u, later, &rate) == 0.5); /* it paces writers all the same */
+	unstable_wrote(&u, &b, 1, later);
+	assert_true(unstable_priced(&u, later) >= 0.5);
+}
+
 /* ---- who writes no more ---------------------------------------------------------------------- */
 
 /* What a writer has left behind that never COMMITs holds up nobody for long. */
@@ -336,6 +353,7 @@ int main(void)
 		cmocka_unit_test_setup(test_the_rate_is_that_of_commits, begin),
 		cmocka_unit_test_setup(test_without_a_bound, begin),
 		cmocka_unit_test_setup(test_no_bound_without_readers, begin),
+		cmocka_unit_test_setup(test_prices_forget_soon, begin),
 		cmocka_unit_test_setup(test_what_was_left_counts_no_more, begin),
 		cmocka_unit_test_setup(test_a_commit_of_what_was_left, begin),
 		cmocka_unit_test_setup(test_who_goes_on_counts, begin),

@@ -195,6 +195,35 @@ static void test_another_change_drops_the_file(void **state)
 	assert_true(take(c, FILE_A, 0, 4096, 2 * SEC));
 }
 
+/* Whether what comes is lost to another's changes before it is read: an eighth is too much. */
+static void test_what_comes_in_vain(void **state)
+{
+	struct use_once *c = vouching(state);
+
+	put(c, FILE_A, 0, 2 * MIB, SEC);
+	assert_int_equal(use_once_judge(c, FILE_A), USE_ONCE_NONE); /* nobody has changed it */
+	assert_true(take(c, FILE_A, 0, MIB + 832 * KIB, SEC));
+	use_once_told(c, FILE_A, 101, true, 2 * SEC);
+	assert_int_equal(use_once_judge(c, FILE_A), USE_ONCE_OF_USE);
+	assert_int_equal(use_once_judge(c, FILE_A), USE_ONCE_NONE); /* it was told */
+	put(c, FILE_A, 0, 2 * MIB, 2 * SEC);
+	assert_true(take(c, FILE_A, 0, MIB + 640 * KIB, 2 * SEC));
+	use_once_told(c, FILE_A, 102, false, 3 * SEC);
+	assert_int_equal(use_once_judge(c, FILE_A), USE_ONCE_IN_VAIN);
+	put(c, FILE_A, 0, 2 * MIB, 3 * SEC);
+	use_once_told(c, FILE_A, 102, true, 4 * SEC); /* nobody knows: not changed */
+	assert_int_equal(use_once_judge(c, FILE_A), USE_ONCE_NONE);
+	use_once_drop(c, FILE_A, 0, UINT64_MAX); /* our own */
+	assert_int_equal(use_once_judge(c, FILE_A), USE_ONCE_NONE);
+	put(c, FILE_B, 0, 128 * KIB, SEC);
+	use_once_told(c, FILE_B, 101, true, 2 * SEC);
+	assert_int_equal(use_once_judge(c, FILE_B), USE_ONCE_NONE); /* it was little */
+	put(c, FILE_B, 0, 128 * KIB, 2 * SEC);
+	use_once_shown(c, FILE_B, &(struct use_once_attrs){102, true, .stamp = 1, .asked = SEC});
+	assert_int_equal(use_once_judge(c, FILE_B), USE_ONCE_IN_VAIN);
+	assert_int_equal(use_once_judge(c, FILE_B + 1), USE_ONCE_NONE); /* not known */
+}
+
 /* It vouches, and answers what would have been asked; an older one drops what may be older than it. */
 static void test_what_a_client_is_shown(void **state)
 {
@@ -438,6 +467,7 @@ int main(void)
 		TEST(test_what_was_under_way_at_a_drop_is_refused),
 		TEST(test_nothing_is_given_that_is_not_vouched_for),
 		TEST(test_another_change_drops_the_file),
+		TEST(test_what_comes_in_vain),
 		TEST(test_what_a_client_is_shown),
 		TEST(test_an_answer_that_never_comes_is_asked_for_again),
 		TEST(test_what_is_held_is_bounded),
